@@ -1,0 +1,32 @@
+package reply
+
+import (
+	"net/http"
+
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+// row is what the interface says of one kind of error.
+type row struct {
+	status int
+	code   string
+	hide   bool // the public message is fixed, whatever the error says
+}
+
+// table is the ONE place where a kind of error becomes a status and a code.
+var table = map[fault.Kind]row{
+	fault.Malformed:        {status: http.StatusBadRequest, code: "VALIDATION_ERROR"},
+	fault.Invalid:          {status: http.StatusUnprocessableEntity, code: "VALIDATION_ERROR"},
+	fault.TooLarge:         {status: http.StatusRequestEntityTooLarge, code: "VALIDATION_ERROR"},
+	fault.UnsupportedMedia: {status: http.StatusUnsupportedMediaType, code: "VALIDATION_ERROR"},
+	fault.MethodNotAllowed: {status: http.StatusMethodNotAllowed, code: "VALIDATION_ERROR"},
+	fault.Unauthenticated:  {status: http.StatusUnauthorized, code: "AUTHENTICATION_ERROR"},
+	fault.Forbidden:        {status: http.StatusForbidden, code: "AUTHORIZATION_ERROR"},
+	fault.NotFound:         {status: http.StatusNotFound, code: "NOT_FOUND"},
+	fault.Conflict:         {status: http.StatusConflict, code: "CONFLICT"},
+	fault.RateLimited:      {status: http.StatusTooManyRequests, code: "RATE_LIMITED"},
+	fault.Internal:         {status: http.StatusInternalServerError, code: "INTERNAL_ERROR", hide: true},
+	fault.BadGateway:       {status: http.StatusBadGateway, code: "INTERNAL_ERROR"},
+	fault.Unavailable:      {status: http.StatusServiceUnavailable, code: "INTERNAL_ERROR"},
+	fault.Timeout:          {status: http.StatusGatewayTimeout, code: "INTERNAL_ERROR"},
+}

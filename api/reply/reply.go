@@ -1,0 +1,120 @@
+// Package reply writes answers: the envelope around data, lists and errors, and
+// the one table from error kinds to HTTP. Every JSON body of the API goes
+// through it, so that all carry the same envelope and request id.
+package reply
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+// Meta is the pagination of a list answer.
+type Meta struct {
+	Total      int64   `json:"total"`
+	Limit      int     `json:"limit"`
+	Offset     int     `json:"offset"`
+	HasMore    bool    `json:"hasMore"`
+	NextCursor *string `json:"nextCursor,omitempty"`
+}
+
+// PageMeta makes the Meta of a page by offset.
+func PageMeta(total int64, limit, offset, returned int) Meta {
+	return Meta{Total: total, Limit: limit, Offset: offset, HasMore: int64(offset)+int64(returned) < total}
+}
+
+type success struct {
+	Success   bool   `json:"success"`
+	Data      any    `json:"data"`
+	Meta      *Meta  `json:"meta,omitempty"`
+	RequestID string `json:"requestId"`
+}
+
+type failure struct {
+	Success   bool      `json:"success"`
+	Error     errorBody `json:"error"`
+	RequestID string    `json:"requestId"`
+}
+
+type errorBody struct {
+	Code    string         `json:"code"`
+	Message string         `json:"message"`
+	Details map[string]any `json:"details,omitempty"`
+}
+
+// Data answers with one resource or object.
+func Data(w http.ResponseWriter, r *http.Request, status int, data any) {
+	write(w, r, status, success{Success: true, Data: data, RequestID: RequestID(r.Context())})
+}
+
+// List answers with a page of items; a nil slice is sent as [].
+func List[T any](w http.ResponseWriter, r *http.Request, items []T, meta Meta) {
+	if items == nil {
+		items = []T{}
+	}
+	write(w, r, http.StatusOK, success{Success: true, Data: items, Meta: &meta, RequestID: RequestID(r.Context())})
+}
+
+// NoContent answers 204.
+func NoContent(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }
+
+// Error answers with err's public face. What is internal is logged here, once,
+// and not sent.
+func Error(w http.ResponseWriter, r *http.Request, err error) {
+	var fe *fault.Error
+	if !errors.As(err, &fe) {
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			fe = fault.Wrap(err, fault.Timeout, "The request took too long").After(time.Second)
+		case errors.Is(err, context.Canceled):
+			fe = fault.Wrap(err, fault.Unavailable, "The request was cancelled").After(time.Second)
+		default:
+			fe = fault.Wrap(err, fault.Internal, "")
+		}
+	}
+	entry := table[fe.Kind]
+	body := errorBody{Code: entry.code, Message: fe.Message, Details: fe.Details}
+	if entry.hide {
+		body.Message, body.Details = "Internal server error", nil
+	}
+	if entry.status >= 500 {
+		slog.ErrorContext(r.Context(), "request failed", "status", entry.status, "error", err)
+	}
+	setErrorHeaders(w.Header(), fe, entry.status)
+	write(w, r, entry.status, failure{Error: body, RequestID: RequestID(r.Context())})
+}
+
+func setErrorHeaders(h http.Header, fe *fault.Error, status int) {
+	after := fe.RetryAfter
+	if after <= 0 && (status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout) {
+		after = time.Second
+	}
+	if after > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))
+	}
+	if status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+}
+
+func write(w http.ResponseWriter, r *http.Request, status int, body any) {
+	payload, err := json.Marshal(body)
+	if err != nil {
+		slog.ErrorContext(r.Context(), "encoding the answer", "error", err)
+		status = http.StatusInternalServerError
+		payload = []byte(`{"success":false,"error":{"code":"INTERNAL_ERROR","message":"Internal server error"},"requestId":"` + RequestID(r.Context()) + `"}`)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(payload) // the client is gone: nothing to do
+}

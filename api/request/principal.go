@@ -1,0 +1,54 @@
+// Package request reads requests strictly: who asks (the principal), URL
+// parameters, JSON bodies with field paths, encodings and limits.
+package request
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// Scope is a right that a key can have.
+type Scope string
+
+// The scopes of the interface.
+const (
+	ReadNodes     Scope = "read:nodes"
+	WriteNodes    Scope = "write:nodes"
+	ReadEdges     Scope = "read:edges"
+	WriteEdges    Scope = "write:edges"
+	ReadLiveData  Scope = "read:livedata"
+	WriteLiveData Scope = "write:livedata"
+	Admin         Scope = "admin"
+)
+
+// Scopes lists all scopes, in the interface's order.
+var Scopes = []Scope{ReadNodes, WriteNodes, ReadEdges, WriteEdges, ReadLiveData, WriteLiveData, Admin}
+
+// Principal is who asks, and in which workspace: what a valid key and the
+// workspace header amount to.
+type Principal struct {
+	KeyID     uuid.UUID
+	ActorID   uuid.UUID
+	Scopes    []Scope
+	Workspace uuid.UUID // zero on global routes
+}
+
+// May reports whether the principal has the scope; admin includes all.
+func (p *Principal) May(scope Scope) bool {
+	return slices.Contains(p.Scopes, scope) || slices.Contains(p.Scopes, Admin)
+}
+
+type principalKey struct{}
+
+// WithPrincipal puts the principal into the context.
+func WithPrincipal(ctx context.Context, p *Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// PrincipalOf gives the context's principal. It is nil on routes without a key.
+func PrincipalOf(ctx context.Context) *Principal {
+	p, _ := ctx.Value(principalKey{}).(*Principal)
+	return p
+}

@@ -1,0 +1,191 @@
+// Package config holds Livegraph's one configuration structure: every setting,
+// its default, its documentation and its validation. It is filled from flags,
+// the environment and a YAML file, in that order of precedence, by kong.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Secret is a setting that never shows itself: not in logs, not in JSON, not in
+// the printed configuration. Reveal gives the value to the one who connects.
+type Secret string
+
+// Reveal gives the value itself.
+func (s Secret) Reveal() string { return string(s) }
+
+// String hides the value.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return "********"
+}
+
+// LogValue hides the value from slog.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalText hides the value from JSON and YAML.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Roles that a process can have.
+var roles = []string{"all", "api", "points"}
+
+// Config is every setting of `livegraph serve`. An empty engine address starts
+// that engine's embedded edition under DataDir.
+type Config struct {
+	Listen  string   `help:"Address of the API, host:port." default:"127.0.0.1:8080" env:"LIVEGRAPH_LISTEN"`
+	DataDir string   `help:"Folder of all state: embedded engines, first-run.json, the control file." default:"./data" type:"path" env:"LIVEGRAPH_DATA_DIR"`
+	Roles   []string `help:"What this process does: all, or any of api, points." default:"all" env:"LIVEGRAPH_ROLES"`
+
+	Kafka      Kafka      `embed:"" prefix:"kafka-"`
+	ClickHouse ClickHouse `embed:"" prefix:"clickhouse-"`
+	Postgres   Postgres   `embed:"" prefix:"postgres-"`
+	Redis      Redis      `embed:"" prefix:"redis-"`
+	Milvus     Milvus     `embed:"" prefix:"milvus-"`
+	API        API        `embed:"" prefix:"api-"`
+	Ingest     Ingest     `embed:"" prefix:"ingest-"`
+	Points     Points     `embed:"" prefix:"points-"`
+	Log        Log        `embed:"" prefix:"log-"`
+}
+
+// Kafka says where the log is and how its topics are made.
+type Kafka struct {
+	Brokers          []string `help:"Kafka brokers, host:port. Empty: embedded." env:"LIVEGRAPH_KAFKA_BROKERS"`
+	TopicPrefix      string   `help:"Put before each topic's name." env:"LIVEGRAPH_KAFKA_TOPIC_PREFIX"`
+	PointsPartitions int32    `help:"Partitions of topic points when it is created." default:"8" env:"LIVEGRAPH_KAFKA_POINTS_PARTITIONS"`
+	Replication      int16    `help:"Replication factor of topics when they are created; -1: the broker's default." default:"-1" env:"LIVEGRAPH_KAFKA_REPLICATION"`
+	RetentionBytes   int64    `help:"Bytes kept of each partition of points; the oldest go first." default:"268435456" env:"LIVEGRAPH_KAFKA_RETENTION_BYTES"`
+	SyncWrites       bool     `help:"Embedded Kafka only: fsync every record (slower; survives a power cut, not only a crash)." default:"false" env:"LIVEGRAPH_KAFKA_SYNC_WRITES"`
+	Compression      string   `help:"Compression of records." enum:"none,lz4,zstd,snappy" default:"none" env:"LIVEGRAPH_KAFKA_COMPRESSION"`
+	BufferedBytes    int      `help:"Most bytes of records waiting for Kafka's answer; beyond, ingest answers 503." default:"134217728" env:"LIVEGRAPH_KAFKA_BUFFERED_BYTES"`
+}
+
+// ClickHouse says where points are stored.
+type ClickHouse struct {
+	URL Secret `help:"clickhouse://user:password@host:9000/database or http://… Empty: embedded." env:"LIVEGRAPH_CLICKHOUSE_URL"`
+}
+
+// Postgres says where the registry, the keys and the graph are stored.
+type Postgres struct {
+	URL      Secret `help:"postgres://user:password@host:5432/database. Empty: embedded." env:"LIVEGRAPH_POSTGRES_URL"`
+	MaxConns int32  `help:"Most connections of this process." default:"16" env:"LIVEGRAPH_POSTGRES_MAX_CONNS"`
+}
+
+// Redis says where counters and caches are.
+type Redis struct {
+	URL Secret `help:"redis://:password@host:6379/0 (Redis or Valkey). Empty: embedded." env:"LIVEGRAPH_REDIS_URL"`
+}
+
+// Milvus says where embeddings are.
+type Milvus struct {
+	Address string `help:"Milvus, host:port. Empty: embedded." env:"LIVEGRAPH_MILVUS_ADDRESS"`
+}
+
+// API holds the limits of the HTTP listener.
+type API struct {
+	PublicURL       string        `help:"Address under which users reach the API; default: made from the listener's." env:"LIVEGRAPH_API_PUBLIC_URL"`
+	CORSOrigins     []string      `help:"Origins allowed to call from a browser." env:"LIVEGRAPH_API_CORS_ORIGINS"`
+	TrustedProxies  []string      `help:"Networks (CIDR) whose X-Forwarded-For is believed." env:"LIVEGRAPH_API_TRUSTED_PROXIES"`
+	ReadTimeout     time.Duration `help:"Longest time to read a request." default:"60s" env:"LIVEGRAPH_API_READ_TIMEOUT"`
+	QueryTimeout    time.Duration `help:"Longest time of a query; beyond, 504." default:"30s" env:"LIVEGRAPH_API_QUERY_TIMEOUT"`
+	ShutdownTimeout time.Duration `help:"Longest time for requests in flight after SIGTERM." default:"8s" env:"LIVEGRAPH_API_SHUTDOWN_TIMEOUT"`
+	MaxHeaderBytes  int           `help:"Largest request header." default:"65536" env:"LIVEGRAPH_API_MAX_HEADER_BYTES"`
+	MaxConnections  int           `help:"Most open connections." default:"4096" env:"LIVEGRAPH_API_MAX_CONNECTIONS"`
+}
+
+// Ingest holds the limits of the ingest path.
+type Ingest struct {
+	MaxBodyBytes     int64         `help:"Largest ingest body, decoded." default:"33554432" env:"LIVEGRAPH_INGEST_MAX_BODY_BYTES"`
+	MaxPoints        int           `help:"Most points in a request." default:"1000000" env:"LIVEGRAPH_INGEST_MAX_POINTS"`
+	InFlightBytes    int64         `help:"Most bytes of bodies being worked on; beyond, 503." default:"268435456" env:"LIVEGRAPH_INGEST_IN_FLIGHT_BYTES"`
+	ProduceTimeout   time.Duration `help:"Longest wait for Kafka's acknowledgement; beyond, 503." default:"5s" env:"LIVEGRAPH_INGEST_PRODUCE_TIMEOUT"`
+	SeriesCacheSize  int           `help:"Series remembered by this process." default:"2000000" env:"LIVEGRAPH_INGEST_SERIES_CACHE_SIZE"`
+	LogFullThreshold float64       `help:"Share of the log's retention that the points consumer may lag behind; beyond, 503." default:"0.8" env:"LIVEGRAPH_INGEST_LOG_FULL_THRESHOLD"`
+}
+
+// Points holds the settings of the points consumer.
+type Points struct {
+	Group      string        `help:"Consumer group." default:"livegraph-points" env:"LIVEGRAPH_POINTS_GROUP"`
+	BatchRows  int           `help:"Rows after which a batch is inserted." default:"1000000" env:"LIVEGRAPH_POINTS_BATCH_ROWS"`
+	BatchBytes int           `help:"Bytes of records after which a batch is inserted." default:"33554432" env:"LIVEGRAPH_POINTS_BATCH_BYTES"`
+	BatchWait  time.Duration `help:"Age at which a batch is inserted however small it is." default:"150ms" env:"LIVEGRAPH_POINTS_BATCH_WAIT"`
+	FetchBytes int32         `help:"Most bytes of one fetch." default:"8388608" env:"LIVEGRAPH_POINTS_FETCH_BYTES"`
+}
+
+// Log says how to log.
+type Log struct {
+	Level  string `help:"Least level that is logged." enum:"debug,info,warn,error" default:"info" env:"LIVEGRAPH_LOG_LEVEL"`
+	Format string `help:"json, text, or auto: text on a terminal." enum:"auto,json,text" default:"auto" env:"LIVEGRAPH_LOG_FORMAT"`
+}
+
+// Has reports whether this process has the role.
+func (c *Config) Has(role string) bool {
+	return slices.Contains(c.Roles, "all") || slices.Contains(c.Roles, role)
+}
+
+// Validate checks what tags cannot say, and names the setting that is wrong.
+func (c *Config) Validate() error {
+	var errs []error
+	bad := func(setting, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("--%s: "+format, append([]any{setting}, args...)...))
+	}
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		bad("listen", "%q is not host:port", c.Listen)
+	}
+	for _, r := range c.Roles {
+		if !slices.Contains(roles, r) {
+			bad("roles", "%q is not one of %s", r, strings.Join(roles, ", "))
+		}
+	}
+	for _, s := range []struct {
+		flag    string
+		value   Secret
+		schemes []string
+	}{
+		{"clickhouse-url", c.ClickHouse.URL, []string{"clickhouse", "http", "https"}},
+		{"postgres-url", c.Postgres.URL, []string{"postgres", "postgresql"}},
+		{"redis-url", c.Redis.URL, []string{"redis", "rediss"}},
+	} {
+		if s.value == "" {
+			continue
+		}
+		u, err := url.Parse(s.value.Reveal())
+		if err != nil || u.Host == "" || !slices.Contains(s.schemes, u.Scheme) {
+			bad(s.flag, "is not a URL with scheme %s (its value is not shown)", strings.Join(s.schemes, ", "))
+		}
+	}
+	for _, cidr := range c.API.TrustedProxies {
+		if _, _, err := net.ParseCIDR(cidr); err != nil {
+			bad("api-trusted-proxies", "%q is not a network such as 10.0.0.0/8", cidr)
+		}
+	}
+	positive := map[string]int64{
+		"kafka-points-partitions": int64(c.Kafka.PointsPartitions), "kafka-retention-bytes": c.Kafka.RetentionBytes,
+		"kafka-buffered-bytes": int64(c.Kafka.BufferedBytes), "postgres-max-conns": int64(c.Postgres.MaxConns),
+		"ingest-max-body-bytes": c.Ingest.MaxBodyBytes, "ingest-max-points": int64(c.Ingest.MaxPoints),
+		"ingest-in-flight-bytes": c.Ingest.InFlightBytes, "points-batch-rows": int64(c.Points.BatchRows),
+		"points-batch-bytes": int64(c.Points.BatchBytes), "points-fetch-bytes": int64(c.Points.FetchBytes),
+		"ingest-series-cache-size": int64(c.Ingest.SeriesCacheSize), "api-max-connections": int64(c.API.MaxConnections),
+		"api-max-header-bytes": int64(c.API.MaxHeaderBytes), "api-read-timeout": int64(c.API.ReadTimeout),
+		"api-query-timeout": int64(c.API.QueryTimeout), "api-shutdown-timeout": int64(c.API.ShutdownTimeout),
+		"ingest-produce-timeout": int64(c.Ingest.ProduceTimeout), "points-batch-wait": int64(c.Points.BatchWait),
+	}
+	for _, name := range slices.Sorted(maps.Keys(positive)) {
+		if positive[name] <= 0 {
+			bad(name, "must be above zero")
+		}
+	}
+	if t := c.Ingest.LogFullThreshold; t <= 0 || t > 1 {
+		bad("ingest-log-full-threshold", "must be above 0 and at most 1")
+	}
+	return errors.Join(errs...)
+}

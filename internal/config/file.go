@@ -1,0 +1,74 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/goccy/go-yaml"
+)
+
+// YAML reads a configuration file for kong: keys are flag names without the
+// dashes in front, either whole (kafka-brokers) or nested (kafka: {brokers: …}).
+// A key that is no setting is an error, so that a typo cannot be overlooked.
+func YAML(r io.Reader) (kong.Resolver, error) {
+	var tree map[string]any
+	if err := yaml.NewDecoder(r).Decode(&tree); err != nil && err != io.EOF {
+		return nil, fmt.Errorf("reading the configuration file: %w", err)
+	}
+	values := map[string]any{}
+	flatten("", tree, values)
+	return &resolver{values: values}, nil
+}
+
+type resolver struct{ values map[string]any }
+
+// Validate refuses keys that no flag of the application has.
+func (r *resolver) Validate(app *kong.Application) error {
+	known := map[string]bool{}
+	_ = kong.Visit(app, func(node kong.Visitable, next kong.Next) error {
+		if flag, ok := node.(*kong.Flag); ok {
+			known[flag.Name] = true
+		}
+		return next(nil)
+	})
+	var unknown []string
+	for key := range r.values {
+		if !known[key] {
+			unknown = append(unknown, key)
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		return fmt.Errorf("the configuration file has unknown settings: %s", strings.Join(unknown, ", "))
+	}
+	return nil
+}
+
+// Resolve gives the file's value of a flag, nil when it has none.
+func (r *resolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	value, ok := r.values[flag.Name]
+	if !ok {
+		return nil, nil
+	}
+	if list, isList := value.([]any); isList {
+		parts := make([]string, len(list))
+		for i, item := range list {
+			parts[i] = fmt.Sprint(item)
+		}
+		return strings.Join(parts, ","), nil
+	}
+	return fmt.Sprint(value), nil
+}
+
+func flatten(prefix string, tree, into map[string]any) {
+	for key, value := range tree {
+		if sub, ok := value.(map[string]any); ok {
+			flatten(prefix+key+"-", sub, into)
+			continue
+		}
+		into[prefix+key] = value
+	}
+}

@@ -1,0 +1,115 @@
+// Package fault holds Livegraph's one error type.
+//
+// An error that a caller may see is made once, where it is understood, with a
+// [Kind], a public message and public details. What caused it is wrapped and
+// only ever logged. The HTTP status and code of a kind are decided in one
+// place, the table in api/reply/errors.go; nothing here knows of HTTP.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind says what sort of failure an error is, in the interface's terms.
+type Kind uint8
+
+// The kinds. Internal is the zero value: an error nobody classified is ours.
+const (
+	Internal         Kind = iota // a defect or an unclassified failure of ours
+	Malformed                    // the request cannot be read: syntax, types, unknown or missing fields
+	Invalid                      // the request reads well but a value breaks a rule
+	TooLarge                     // a size limit is exceeded
+	UnsupportedMedia             // Content-Type or Content-Encoding is wrong
+	MethodNotAllowed             // the path exists, the method does not
+	Unauthenticated              // no key, or no valid key
+	Forbidden                    // the key may not do this
+	NotFound                     // no such resource in this workspace
+	Conflict                     // duplicate, wrong version, or a state that forbids it
+	RateLimited                  // the plan's requests are used up
+	BadGateway                   // a store answered with nonsense
+	Unavailable                  // a store is down, a buffer is full, or the process drains
+	Timeout                      // the wait ran out; the work may still happen
+)
+
+// Error is an error with a public face. Details is rendered as JSON under
+// error.details and must hold nothing internal.
+type Error struct {
+	Kind       Kind
+	Message    string         // public, one sentence
+	Details    map[string]any // public, may be nil
+	RetryAfter time.Duration  // sent as Retry-After when positive
+	cause      error          // private: logged, never sent
+}
+
+// New makes an error of a kind with its public message.
+func New(kind Kind, message string) *Error {
+	return &Error{Kind: kind, Message: message}
+}
+
+// Newf is New with a formatted public message.
+func Newf(kind Kind, format string, args ...any) *Error {
+	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// Wrap gives cause a public face. The cause is kept for the log.
+func Wrap(cause error, kind Kind, message string) *Error {
+	return &Error{Kind: kind, Message: message, cause: cause}
+}
+
+// Field makes a Malformed or Invalid error that names the offending field, why,
+// and, where the values can be listed, what is allowed.
+func Field(kind Kind, field, reason string, allowed ...string) *Error {
+	details := map[string]any{"field": field, "reason": reason}
+	if len(allowed) > 0 {
+		details["allowed"] = allowed
+	}
+	return &Error{Kind: kind, Message: field + ": " + reason, Details: details}
+}
+
+// With adds one public detail and returns the same error.
+func (e *Error) With(key string, value any) *Error {
+	if e.Details == nil {
+		e.Details = map[string]any{}
+	}
+	e.Details[key] = value
+	return e
+}
+
+// After sets when a retry makes sense and returns the same error.
+func (e *Error) After(d time.Duration) *Error {
+	e.RetryAfter = d
+	return e
+}
+
+// Because attaches the private cause and returns the same error.
+func (e *Error) Because(cause error) *Error {
+	e.cause = cause
+	return e
+}
+
+// Error gives the private text, for logs.
+func (e *Error) Error() string {
+	if e.cause != nil {
+		return e.Message + ": " + e.cause.Error()
+	}
+	return e.Message
+}
+
+// Unwrap gives the private cause.
+func (e *Error) Unwrap() error { return e.cause }
+
+// KindOf gives the kind of the first *Error in err's chain, else Internal.
+func KindOf(err error) Kind {
+	var fe *Error
+	if errors.As(err, &fe) {
+		return fe.Kind
+	}
+	return Internal
+}
+
+// Is reports whether err is of the kind.
+func Is(err error, kind Kind) bool {
+	return err != nil && KindOf(err) == kind
+}
