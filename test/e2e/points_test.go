@@ -68,7 +68,7 @@ func (b batch) sum() (sum float64) {
 func (s *server) createSource(name string) string {
 	s.t.Helper()
 	var source struct{ ID string }
-	s.do("POST", "/api/live-data/sources", map[string]any{"name": name}, http.StatusCreated, &source)
+	s.Do("POST", "/api/live-data/sources", map[string]any{"name": name}, http.StatusCreated, &source)
 	return source.ID
 }
 
@@ -86,7 +86,7 @@ func (s *server) totals(source string, extra url.Values) (count, sum float64) {
 		Columns []string
 		Points  [][]float64Or
 	}
-	s.do("GET", "/api/live-data/query?"+q.Encode(), nil, http.StatusOK, &groups)
+	s.Do("GET", "/api/live-data/query?"+q.Encode(), nil, http.StatusOK, &groups)
 	if len(groups) == 0 || len(groups[0].Points) == 0 {
 		return 0, 0
 	}
@@ -111,14 +111,14 @@ func (f *float64Or) UnmarshalJSON(b []byte) error {
 
 func TestAPointGoesThroughEverythingAndOutlivesARestart(t *testing.T) {
 	s := newServer(t)
-	s.start()
+	s.Start()
 	source := s.createSource("boiler")
 
 	var accepted struct {
 		Accepted, Rejected int
 		Checkpoint         string
 	}
-	s.do("POST", "/api/live-data/ingest", json.RawMessage(batch{0}.body(source)), http.StatusCreated, &accepted)
+	s.Do("POST", "/api/live-data/ingest", json.RawMessage(batch{0}.body(source)), http.StatusCreated, &accepted)
 	require.Equal(t, pointsInBatch, accepted.Accepted)
 	require.Zero(t, accepted.Rejected)
 
@@ -126,9 +126,9 @@ func TestAPointGoesThroughEverythingAndOutlivesARestart(t *testing.T) {
 	require.InDelta(t, pointsInBatch, count, 0)
 	require.InDelta(t, batch{0}.sum(), sum, 0)
 
-	require.Zero(t, s.stop(), "SIGTERM ends with exit code 0")
+	require.Zero(t, s.Stop(), "SIGTERM ends with exit code 0")
 	began := time.Now()
-	s.start()
+	s.Start()
 	t.Logf("second start took %s", time.Since(began).Round(time.Millisecond))
 	count, sum = s.totals(source, nil)
 	require.InDelta(t, pointsInBatch, count, 0)
@@ -145,7 +145,7 @@ func TestNothingIsLostOrCountedTwice(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 1))
 
 	s := newServer(t)
-	s.start()
+	s.Start()
 	source := s.createSource("turbine")
 
 	var sent atomic.Int64
@@ -155,7 +155,7 @@ func TestNothingIsLostOrCountedTwice(t *testing.T) {
 		for n := range batches {
 			body := batch{n}.body(source)
 			for { // until it is answered 201; the test's own deadline bounds it
-				a, err := s.try("POST", "/api/live-data/ingest", body)
+				a, err := s.Try("POST", "/api/live-data/ingest", body)
 				if err == nil && a.Status == http.StatusCreated {
 					break
 				}
@@ -175,8 +175,8 @@ func TestNothingIsLostOrCountedTwice(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(time.Duration(random.IntN(150)) * time.Millisecond)
-		s.kill()
-		s.start()
+		s.Kill()
+		s.Start()
 	}
 	<-done
 	require.EqualValues(t, batches, sent.Load())
@@ -188,9 +188,9 @@ func TestNothingIsLostOrCountedTwice(t *testing.T) {
 	s.requireTotals(source, batches*pointsInBatch, want)
 
 	// A new consumer group reads the topic from its start.
-	require.Zero(t, s.stop())
-	s.args = append(s.args, "--points-group", "second-reading")
-	s.start()
+	require.Zero(t, s.Stop())
+	s.Args = append(s.Args, "--points-group", "second-reading")
+	s.Start()
 	s.requireTotals(source, batches*pointsInBatch, want)
 	s.waitConsumed(source)
 	s.requireTotals(source, batches*pointsInBatch, want)
@@ -218,7 +218,7 @@ func (s *server) waitConsumed(source string) {
 	s.t.Helper()
 	var accepted struct{ Checkpoint string }
 	body := map[string]any{"points": []any{map[string]any{"sourceId": source, "metric": "probe", "value": 1}}}
-	s.do("POST", "/api/live-data/ingest", body, http.StatusCreated, &accepted)
+	s.Do("POST", "/api/live-data/ingest", body, http.StatusCreated, &accepted)
 	q := url.Values{"sourceId": {source}, "metric": {"probe"}, "checkpoint": {accepted.Checkpoint}}
-	s.do("GET", "/api/live-data/query?"+q.Encode(), nil, http.StatusOK, nil)
+	s.Do("GET", "/api/live-data/query?"+q.Encode(), nil, http.StatusOK, nil)
 }

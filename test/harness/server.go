@@ -1,6 +1,6 @@
-// Package e2e uses Livegraph as its users do: it builds the binary, starts it on
-// an empty directory, speaks HTTP to it, kills it and starts it again.
-package e2e
+// Package harness runs the built binary for tests and benchmarks as a user would:
+// it starts it on a directory, speaks HTTP to it, kills it and starts it again.
+package harness
 
 import (
 	"bytes"
@@ -26,57 +26,56 @@ const (
 	stopLimit  = 15 * time.Second
 )
 
-var binary string
-
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "livegraph-e2e-")
+// Build compiles the binary into a temporary directory; remove takes it away.
+func Build() (binary string, remove func(), err error) {
+	dir, err := os.MkdirTemp("", "livegraph-test-")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return "", nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	remove = func() { _ = os.RemoveAll(dir) }
 	binary = filepath.Join(dir, "livegraph")
-	build := exec.Command("go", "build", "-o", binary, "../../cmd/livegraph")
+	build := exec.Command("go", "build", "-o", binary, "github.com/livegraph/livegraph/cmd/livegraph")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, "building the binary:", err)
-		return 1
+		remove()
+		return "", nil, fmt.Errorf("building the binary: %w", err)
 	}
-	return m.Run()
+	return binary, remove, nil
 }
 
-// firstRun is first-run.json.
-type firstRun struct {
+// FirstRun is first-run.json.
+type FirstRun struct {
 	WorkspaceID, AdminKey, URL, AdminUser, AdminPassword string
 }
 
-// server is the binary at work on a data directory.
-type server struct {
-	t       *testing.T
-	dataDir string
-	listen  string
-	args    []string
-	cmd     *exec.Cmd
-	exited  chan error
-	log     *os.File
-	first   firstRun
-	client  *http.Client
+// Server is the binary at work on a data directory.
+type Server struct {
+	DataDir string
+	Listen  string   // host:port, the same over restarts
+	Args    []string // further arguments of serve, for the next start
+	Env     []string // further environment, for the next start
+
+	t      testing.TB
+	binary string
+	cmd    *exec.Cmd
+	exited chan error
+	log    *os.File
+	First  FirstRun
+	client *http.Client
 }
 
-// newServer prepares a server on a directory of its own; start starts it.
-func newServer(t *testing.T, args ...string) *server {
+// New prepares a server on a directory of its own; Start starts it.
+func New(t testing.TB, binary string, args ...string) *Server {
 	t.Helper()
 	dir := t.TempDir()
 	log, err := os.Create(filepath.Join(dir, "stdout.log"))
 	require.NoError(t, err)
-	s := &server{
-		t: t, dataDir: filepath.Join(dir, "data"), listen: freeAddress(t), args: args, log: log,
+	s := &Server{
+		t: t, binary: binary, DataDir: filepath.Join(dir, "data"), Listen: FreeAddress(t), Args: args, log: log,
 		client: &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}},
 	}
 	t.Cleanup(func() {
-		s.kill()
+		s.Kill()
 		if t.Failed() {
 			s.showLog()
 		}
@@ -84,7 +83,8 @@ func newServer(t *testing.T, args ...string) *server {
 	return s
 }
 
-func freeAddress(t *testing.T) string {
+// FreeAddress gives an address on the loopback interface that nobody listens on.
+func FreeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -92,20 +92,25 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func (s *server) start() {
+// Start starts the process and waits until it is ready.
+func (s *Server) Start() {
 	s.t.Helper()
-	s.launch()
-	s.waitReady()
-	payload, err := os.ReadFile(filepath.Join(s.dataDir, "first-run.json"))
+	s.Launch()
+	s.WaitReady()
+	if s.First.AdminKey != "" {
+		return
+	}
+	payload, err := os.ReadFile(filepath.Join(s.DataDir, "first-run.json"))
 	require.NoError(s.t, err)
-	require.NoError(s.t, json.Unmarshal(payload, &s.first))
+	require.NoError(s.t, json.Unmarshal(payload, &s.First))
 }
 
-// launch starts the process without waiting for it to be ready.
-func (s *server) launch() {
+// Launch starts the process without waiting for it to be ready.
+func (s *Server) Launch() {
 	s.t.Helper()
-	args := append([]string{"serve", "--data-dir", s.dataDir, "--listen", s.listen}, s.args...)
-	s.cmd = exec.Command(binary, args...)
+	args := append([]string{"serve", "--data-dir", s.DataDir, "--listen", s.Listen}, s.Args...)
+	s.cmd = exec.Command(s.binary, args...)
+	s.cmd.Env = append(os.Environ(), s.Env...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	require.NoError(s.t, s.cmd.Start())
 	exited := make(chan error, 1)
@@ -114,7 +119,8 @@ func (s *server) launch() {
 	go func() { exited <- cmd.Wait() }()
 }
 
-func (s *server) waitReady() {
+// WaitReady waits until /readyz answers 200.
+func (s *Server) WaitReady() {
 	s.t.Helper()
 	deadline := time.Now().Add(startLimit)
 	for time.Now().Before(deadline) {
@@ -125,7 +131,7 @@ func (s *server) waitReady() {
 			s.t.Fatalf("the server ended while starting: %v", err)
 		default:
 		}
-		response, err := s.client.Get("http://" + s.listen + "/readyz")
+		response, err := s.client.Get("http://" + s.Listen + "/readyz")
 		if err == nil {
 			_ = response.Body.Close()
 			if response.StatusCode == http.StatusOK {
@@ -138,8 +144,8 @@ func (s *server) waitReady() {
 	s.t.Fatal("the server did not become ready")
 }
 
-// kill ends the process at once, as a crash would.
-func (s *server) kill() {
+// Kill ends the process at once, as a crash would.
+func (s *Server) Kill() {
 	if s.cmd == nil || s.cmd.Process == nil {
 		return
 	}
@@ -148,8 +154,8 @@ func (s *server) kill() {
 	s.exited <- err
 }
 
-// stop asks the process to end and gives its exit code.
-func (s *server) stop() int {
+// Stop asks the process to end and gives its exit code.
+func (s *Server) Stop() int {
 	s.t.Helper()
 	require.NoError(s.t, s.cmd.Process.Signal(syscall.SIGTERM))
 	select {
@@ -167,7 +173,7 @@ func (s *server) stop() int {
 	}
 }
 
-func (s *server) showLog() {
+func (s *Server) showLog() {
 	payload, _ := os.ReadFile(s.log.Name())
 	lines := strings.Split(strings.TrimSpace(string(payload)), "\n")
 	if len(lines) > 60 {
@@ -176,18 +182,21 @@ func (s *server) showLog() {
 	s.t.Logf("the server's last lines:\n%s", strings.Join(lines, "\n"))
 }
 
-// cli runs a subcommand and gives what it printed to stdout.
-func (s *server) cli(args ...string) string {
+// PID gives the process's id.
+func (s *Server) PID() int { return s.cmd.Process.Pid }
+
+// CLI runs a subcommand and gives what it printed to stdout.
+func (s *Server) CLI(args ...string) string {
 	s.t.Helper()
-	cmd := exec.Command(binary, append(args, "--data-dir", s.dataDir)...)
+	cmd := exec.Command(s.binary, append(args, "--data-dir", s.DataDir)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	require.NoError(s.t, cmd.Run(), "livegraph %s: %s", strings.Join(args, " "), &stderr)
 	return stdout.String()
 }
 
-// answer is any answer of the API.
-type answer struct {
+// Answer is any answer of the API.
+type Answer struct {
 	Status  int             `json:"-"`
 	Header  http.Header     `json:"-"`
 	Success bool            `json:"success"`
@@ -200,14 +209,15 @@ type answer struct {
 	RequestID string `json:"requestId"`
 }
 
-// try makes a request with the first run's key; a broken connection is an error.
-func (s *server) try(method, path string, body []byte) (answer, error) {
-	return s.tryAs(s.first.AdminKey, s.first.WorkspaceID, method, path, body)
+// Try makes a request with the first run's key; a broken connection is an error.
+func (s *Server) Try(method, path string, body []byte) (Answer, error) {
+	return s.TryAs(s.First.AdminKey, s.First.WorkspaceID, method, path, body)
 }
 
-func (s *server) tryAs(key, workspace, method, path string, body []byte) (answer, error) {
-	var a answer
-	request, err := http.NewRequest(method, "http://"+s.listen+path, bytes.NewReader(body))
+// TryAs is Try with another key and workspace.
+func (s *Server) TryAs(key, workspace, method, path string, body []byte) (Answer, error) {
+	var a Answer
+	request, err := http.NewRequest(method, "http://"+s.Listen+path, bytes.NewReader(body))
 	if err != nil {
 		return a, err
 	}
@@ -232,8 +242,8 @@ func (s *server) tryAs(key, workspace, method, path string, body []byte) (answer
 	return a, json.Unmarshal(payload, &a)
 }
 
-// do is try that expects an answer of the given status, and decodes its data.
-func (s *server) do(method, path string, body any, status int, data any) answer {
+// Do is Try that expects an answer of the given status, and decodes its data.
+func (s *Server) Do(method, path string, body any, status int, data any) Answer {
 	s.t.Helper()
 	var payload []byte
 	if body != nil {
@@ -241,7 +251,7 @@ func (s *server) do(method, path string, body any, status int, data any) answer 
 		payload, err = json.Marshal(body)
 		require.NoError(s.t, err)
 	}
-	a, err := s.try(method, path, payload)
+	a, err := s.Try(method, path, payload)
 	require.NoError(s.t, err)
 	require.Equal(s.t, status, a.Status, "%s %s: %+v", method, path, a.Error)
 	if data != nil {
