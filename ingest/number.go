@@ -58,6 +58,9 @@ func readNumber(b []byte, i int) (value float64, end int, out outcome) {
 		if value, ok := scale(mantissa, exponent, negative); ok {
 			return value, i, readOK
 		}
+		if mantissa != 0 && exponent > 308 {
+			return 0, i, readRange // at least 1e309; strconv would make an error of it
+		}
 	}
 	value, err := strconv.ParseFloat(view(b[start:i]), 64)
 	if err != nil {
