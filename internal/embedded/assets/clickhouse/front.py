@@ -20,8 +20,6 @@ import argparse
 import contextlib
 import fcntl
 import os
-import select
-import signal
 import sys
 import threading
 from http.server import ThreadingHTTPServer
@@ -30,6 +28,7 @@ from chdb import _chdb
 
 from engine import Engine, Watch, log
 from handler import Handler
+from lifetime import Lifetime
 from spool import Spool
 
 GRACE = 5.0  # seconds that statements in flight get after SIGTERM
@@ -77,20 +76,6 @@ class Server(ThreadingHTTPServer):
             log(f"{type(error).__name__}: {error}")
 
 
-def wait_for_end(wake):
-    """Returns at SIGTERM or SIGINT; ends the process when the parent is gone."""
-    poll = select.poll()
-    poll.register(wake, select.POLLIN)
-    if not sys.stdin.closed:
-        poll.register(0, select.POLLIN | select.POLLHUP)
-    while True:
-        for fd, _ in poll.poll():
-            if fd == wake:
-                return
-            if not os.read(0, 4096):
-                os._exit(0)
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", required=True)
@@ -103,11 +88,7 @@ def main():
     if not password:
         sys.exit("LIVEGRAPH_CLICKHOUSE_PASSWORD is not set")
 
-    wake, wake_end = os.pipe()
-    os.set_blocking(wake_end, False)
-    signal.set_wakeup_fd(wake_end)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
+    lifetime = Lifetime()
 
     os.makedirs(options.data, exist_ok=True)
     lock = open(os.path.join(options.data, "front.lock"), "w")
@@ -126,7 +107,7 @@ def main():
     server = Server(("127.0.0.1", options.port), engine, password, options.max_insert)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="accept", daemon=True).start()
 
-    wait_for_end(wake)
+    lifetime.wait()
     server.shutdown()
     server.server_close()
     with server.idle:
