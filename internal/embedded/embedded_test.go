@@ -230,17 +230,25 @@ func reachablePackages(t *testing.T) string {
 		out, err = exec.Command("cp", "-a", filepath.Join(cache, "livegraph"), dir).CombinedOutput()
 	}
 	require.NoError(t, err, string(out))
+	openPath(t, dir)
+	return filepath.Join(dir, "livegraph")
+}
+
+// openPath lets any user pass to a folder of the test's.
+func openPath(t *testing.T, dir string) {
+	t.Helper()
 	for path := dir; path != os.TempDir() && path != "/"; path = filepath.Dir(path) {
 		require.NoError(t, os.Chmod(path, 0o755))
 	}
-	return filepath.Join(dir, "livegraph")
 }
 
 func TestPostgresStartsForRootWithAndWithoutUserNamespaces(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("NOT TESTED: only root needs another identity for Postgres")
 	}
-	t.Setenv("TMPDIR", t.TempDir())
+	public := t.TempDir()
+	openPath(t, public)
+	t.Setenv("TMPDIR", public)
 	private := filepath.Join(t.TempDir(), "private") // nobody but root passes here
 	require.NoError(t, os.Mkdir(private, 0o700))
 	o := embedded.PostgresOptions{EngineOptions: embedded.EngineOptions{Dir: filepath.Join(private, "postgres")}}

@@ -95,6 +95,9 @@ func (i identity) program(from, near, version string) (string, error) {
 	if !reachable(to) {
 		to = filepath.Join(os.TempDir(), "livegraph-postgres-"+version)
 	}
+	if !reachable(to) {
+		return "", errors.New("postgres does not run as root, and no other user can reach its programs" + i.hint())
+	}
 	info, err := os.Lstat(to)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -123,7 +126,10 @@ func copyProgram(from, to string) error {
 	if err := os.Chmod(whole, 0o755); err != nil {
 		return err
 	}
-	return os.Rename(whole, to)
+	if err := os.Rename(whole, to); err != nil && !errors.Is(err, fs.ErrExist) { // another process was first
+		return err
+	}
+	return nil
 }
 
 // reachable reports whether any user can pass through all folders of a path.
