@@ -44,16 +44,22 @@ var folder = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	sweep(base)
-	dir, err := os.MkdirTemp(base, "run-*")
+	unnamed, err := os.MkdirTemp(base, "new-*")
 	if err != nil {
 		return "", err
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	// A plain descriptor: an os.File that nobody refers to is closed by the
+	// garbage collector, and the lock with it. It is held until the process ends.
+	lock, err := unix.Open(filepath.Join(unnamed, "lock"), unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return "", err
 	}
-	// The file stays open, and so the lock held, until the process ends.
-	return dir, unix.Flock(int(lock.Fd()), unix.LOCK_EX)
+	if err := unix.Flock(lock, unix.LOCK_EX); err != nil {
+		return "", err
+	}
+	// Only now may others see it: what is not locked they sweep.
+	dir := filepath.Join(base, "run-"+strings.TrimPrefix(filepath.Base(unnamed), "new-"))
+	return dir, os.Rename(unnamed, dir)
 })
 
 // sweep removes what test binaries that are gone left behind.
