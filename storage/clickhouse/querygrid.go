@@ -68,7 +68,7 @@ func (g *Grid) place(s *segment, until int64) {
 	last := &g.segments[len(g.segments)-1]
 	s.before = g.within(last, s.from-1)
 	change := s.offset - last.offset
-	s.first = s.from + mod(-(s.from + s.offset), g.step) // rounded up to a multiple
+	s.first = s.from + mod(-(s.from+s.offset), g.step) // rounded up to a multiple
 	switch {
 	case change > 0:
 		// The wall clock jumps over [gap, gap+change): a boundary in there is now.
