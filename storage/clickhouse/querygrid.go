@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -142,29 +143,45 @@ func (g *Grid) segmentOf(us int64) int {
 	return i
 }
 
-// sql gives the expression for the bucket start of column, an Int64 of
-// microseconds. It holds nothing but numbers of ours.
+// sql gives the expression for the start of column's bucket, both Int64 in
+// microseconds. It holds nothing but numbers of ours, and refers to the columns
+// of with.
 func (g *Grid) sql(column string) string {
-	// A multiple of the step that makes every dividend positive.
-	lift := (int64(100*time.Hour.Microseconds())/g.step + 1) * g.step
 	if len(g.segments) == 1 {
-		return fmt.Sprintf("%[1]s - (%[1]s + %[2]d) %% %[3]d", column, g.segments[0].offset+lift, g.step)
+		return fmt.Sprintf("%[1]s - (%[1]s + %[2]d) %% %[3]d", column, g.lift()+g.segments[0].offset, g.step)
 	}
-	var from, offset, first, before []string
+	return fmt.Sprintf("if(%[1]s < first, before, %[1]s - (%[1]s + shift) %% %[2]d)", column, g.step)
+}
+
+// with gives the columns that sql refers to, each followed by a comma: what the
+// segment of column says.
+func (g *Grid) with(column string) string {
+	if len(g.segments) == 1 {
+		return ""
+	}
+	const beginning = math.MinInt64 / 4 // below any stored time
+	var from, shift, first, before []string
 	for i, s := range g.segments {
-		if i == 0 { // without beginning: below any stored time
-			s.from, s.first, s.before = math.MinInt64/4, math.MinInt64/4, math.MinInt64/4
+		if i == 0 {
+			s.from, s.first, s.before = beginning, beginning, beginning
 		}
-		from = append(from, fmt.Sprint(s.from))
-		offset = append(offset, fmt.Sprint(s.offset+lift))
-		first = append(first, fmt.Sprint(s.first))
-		before = append(before, fmt.Sprint(s.before))
+		from = append(from, strconv.FormatInt(s.from, 10))
+		shift = append(shift, strconv.FormatInt(s.offset+g.lift(), 10))
+		first = append(first, strconv.FormatInt(s.first, 10))
+		before = append(before, strconv.FormatInt(s.before, 10))
 	}
-	lookup := func(values []string) string {
-		return fmt.Sprintf("transform(segment, segments, [%s]::Array(Int64), 0::Int64)", strings.Join(values, ","))
+	array := func(values []string) string { return "[" + strings.Join(values, ",") + "]::Array(Int64)" }
+	columns := fmt.Sprintf("roundDown(%s, %s) AS segment, ", column, array(from))
+	for name, values := range map[string][]string{"shift": shift, "first": first, "before": before} {
+		columns += fmt.Sprintf("transform(segment, %s, %s, 0::Int64) AS %s, ", array(from), array(values), name)
 	}
-	return fmt.Sprintf("if(%[1]s < %[2]s, %[3]s, %[1]s - (%[1]s + %[4]s) %% %[5]d)",
-		column, lookup(first), lookup(before), lookup(offset), g.step)
+	return columns
+}
+
+// lift is a multiple of the step that makes every dividend positive.
+func (g *Grid) lift() int64 {
+	const dayAndMore = 100 * 3600 * 1e6
+	return (dayAndMore/g.step + 1) * g.step
 }
 
 // mod is the remainder that is never negative.
