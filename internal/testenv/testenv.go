@@ -43,24 +43,30 @@ var folder = sync.OnceValues(func() (string, error) {
 	if err := os.MkdirAll(base, 0o700); err != nil {
 		return "", err
 	}
+	// One binary at a time: a new folder has its lock before another sweeps.
+	turn, err := hold(filepath.Join(base, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = unix.Close(turn) }()
 	sweep(base)
-	unnamed, err := os.MkdirTemp(base, "new-*")
+	dir, err := os.MkdirTemp(base, "run-*")
 	if err != nil {
 		return "", err
 	}
-	// A plain descriptor: an os.File that nobody refers to is closed by the
-	// garbage collector, and the lock with it. It is held until the process ends.
-	lock, err := unix.Open(filepath.Join(unnamed, "lock"), unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
-	if err != nil {
-		return "", err
-	}
-	if err := unix.Flock(lock, unix.LOCK_EX); err != nil {
-		return "", err
-	}
-	// Only now may others see it: what is not locked they sweep.
-	dir := filepath.Join(base, "run-"+strings.TrimPrefix(filepath.Base(unnamed), "new-"))
-	return dir, os.Rename(unnamed, dir)
+	_, err = hold(filepath.Join(dir, "lock")) // until the process ends
+	return dir, err
 })
+
+// hold locks a file for as long as the descriptor is open. (An os.File would be
+// closed by the garbage collector once nothing refers to it.)
+func hold(path string) (int, error) {
+	fd, err := unix.Open(path, unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	return fd, unix.Flock(fd, unix.LOCK_EX)
+}
 
 // sweep removes what test binaries that are gone left behind.
 func sweep(base string) {
