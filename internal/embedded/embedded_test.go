@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/testenv"
 )
 
 // lockedBuffer collects a log that several goroutines write.
@@ -171,6 +172,18 @@ func TestAnEngineWhosePortIsTakenMovesToAnother(t *testing.T) {
 	require.NoError(t, err)
 	defer p.Stop(context.Background())
 	require.NotEqual(t, address, p.Address())
+}
+
+func TestAnEngineThatHangsIsStoppedAllTheSame(t *testing.T) {
+	p := testenv.StoppableRedis(t)
+	require.NoError(t, p.Signal(syscall.SIGSTOP))
+	began := time.Now()
+	require.NoError(t, p.Stop(t.Context()))
+	require.Less(t, time.Since(began), 5*time.Second)
+	require.Zero(t, p.PID())
+
+	require.NoError(t, p.Start(t.Context()))
+	require.NotZero(t, p.PID())
 }
 
 func TestAnEngineThatCannotStartSaysWhyAndStopsTheOthers(t *testing.T) {
