@@ -21,7 +21,7 @@ const (
 )
 
 // StartClickHouse starts ClickHouse: the chdb library behind an HTTP front. Its
-// address is http://default:password@127.0.0.1:port/default.
+// address is http://default:password@127.0.0.1:port/livegraph.
 func StartClickHouse(ctx context.Context, o EngineOptions) (*Process, error) {
 	s, err := newSite(ctx, clickhouseName, o)
 	if err != nil {
@@ -34,7 +34,7 @@ func StartClickHouse(ctx context.Context, o EngineOptions) (*Process, error) {
 	return s.run(ctx, spec{
 		name: clickhouseName,
 		address: func() string {
-			u := url.URL{Scheme: "http", User: url.UserPassword("default", s.endpoint.Password), Host: s.endpoint.address(), Path: "/default"}
+			u := url.URL{Scheme: "http", User: url.UserPassword("default", s.endpoint.Password), Host: s.endpoint.address(), Path: "/livegraph"}
 			return u.String()
 		},
 		command: func() (*exec.Cmd, error) {

@@ -43,7 +43,7 @@ func (b *lockedBuffer) String() string {
 }
 
 func TestEnginesKeepTheirDataAndAddressesAndComeBackWhenKilled(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "a folder's name, with ü & 100 %?")
 	log := &lockedBuffer{}
 	options := embedded.Options{DataDir: dir, Logger: slog.New(slog.NewTextHandler(log, nil))}
 	engines, err := embedded.Start(t.Context(), options)
