@@ -70,6 +70,7 @@ type GroupOptions struct {
 type Group struct {
 	client *kgo.Client
 	topic  string
+	forget func()
 }
 
 // Join makes a member of a group. It joins in the background, at the first Poll.
@@ -95,7 +96,8 @@ func (c *Client) Join(o GroupOptions) (*Group, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kafka: joining group %s: %w", o.Group, err)
 	}
-	g.client = client
+	g.client, g.forget = client, func() { c.members.Delete(g) }
+	c.members.Store(g, nil)
 	return g, nil
 }
 
@@ -184,4 +186,7 @@ func (g *Group) Commit(ctx context.Context, next map[int32]kgo.EpochOffset) erro
 
 // Leave ends the membership; what is not committed is consumed again by whoever
 // gets the partitions. Revoked is called once more before.
-func (g *Group) Leave() { g.client.CloseAllowingRebalance() }
+func (g *Group) Leave() {
+	g.forget()
+	g.client.CloseAllowingRebalance()
+}
