@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -111,6 +112,10 @@ func checkRoutes(routes []route.Route) error {
 			return fmt.Errorf("route %s declares no scope", name)
 		case rt.Access != route.Workspace && len(rt.Scopes) > 0:
 			return fmt.Errorf("route %s declares scopes without a workspace", name)
+		case rt.Access != route.Public && !strings.HasPrefix(rt.Pattern, "/api/"):
+			return fmt.Errorf("route %s wants a key, which is looked at under /api only", name)
+		case rt.Access == route.Public && strings.HasPrefix(rt.Pattern, "/api/") && !isPublicPath(rt.Pattern):
+			return fmt.Errorf("route %s is public, but not among the public paths", name)
 		}
 		seen[name] = true
 	}
