@@ -133,6 +133,7 @@ func (w *world) run(c *points.Consumer) *running {
 }
 
 func (r *running) stop(tb testing.TB) {
+	tb.Helper()
 	r.cancel()
 	select {
 	case err := <-r.done:
