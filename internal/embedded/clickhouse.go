@@ -2,16 +2,11 @@ package embedded
 
 import (
 	"context"
-	"embed"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/url"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -25,11 +20,6 @@ const (
 	probeTimeout        = 2 * time.Second
 )
 
-// front is ClickHouse's HTTP interface over the chdb library, in Python.
-//
-//go:embed assets/clickhouse
-var front embed.FS
-
 // StartClickHouse starts ClickHouse: the chdb library behind an HTTP front. Its
 // address is http://default:password@127.0.0.1:port/default.
 func StartClickHouse(ctx context.Context, o EngineOptions) (*Process, error) {
@@ -37,18 +27,18 @@ func StartClickHouse(ctx context.Context, o EngineOptions) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	program := filepath.Join(s.Dir, "front")
-	if err := unpack(front, "assets/clickhouse", program); err != nil {
-		return nil, fmt.Errorf("starting clickhouse: %w", err)
+	program, err := s.program("clickhouse", "front.py")
+	if err != nil {
+		return nil, err
 	}
 	address := url.URL{Scheme: "http", User: url.UserPassword("default", s.endpoint.Password), Host: s.endpoint.address(), Path: "/default"}
 	return s.run(ctx, spec{
 		name: clickhouseName,
 		command: func() (*exec.Cmd, error) {
-			cmd := exec.Command(s.Packages.python(), filepath.Join(program, "front.py"), "--data", s.Dir,
+			cmd := exec.Command(s.Packages.python(), program, "--data", s.Dir,
 				"--port", strconv.Itoa(s.endpoint.Port), "--memory", strconv.FormatInt(clickhouseMemory(), 10))
 			cmd.Dir = s.Dir
-			cmd.Env = append(pythonEnv(), passwordEnv+"="+s.endpoint.Password, "TZ=UTC")
+			cmd.Env = append(pythonEnv(), passwordEnv+"="+s.endpoint.Password)
 			return cmd, nil
 		},
 		ready: func(ctx context.Context) error {
@@ -85,33 +75,4 @@ func probeHTTP(ctx context.Context, address string) error {
 		return fmt.Errorf("it answers %s", resp.Status)
 	}
 	return nil
-}
-
-// pythonEnv is our environment without what would lead an interpreter to
-// modules other than the venv's, or to other behaviour.
-func pythonEnv() []string {
-	env := make([]string, 0, len(os.Environ()))
-	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, "PYTHON") && !strings.HasPrefix(kv, "LIVEGRAPH_") {
-			env = append(env, kv)
-		}
-	}
-	return append(env, "PYTHONNOUSERSITE=1", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1")
-}
-
-// unpack writes the files of an embedded folder to dir.
-func unpack(from embed.FS, root, dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	return fs.WalkDir(from, root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		raw, err := from.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return writeFileAtomically(filepath.Join(dir, filepath.Base(path)), raw, 0o600)
-	})
 }

@@ -15,8 +15,6 @@ import (
 )
 
 const (
-	milvusModule    = "milvus_lite/__init__.py"
-	pymilvusModule  = "pymilvus/__init__.py"
 	valkeyName      = "valkey"
 	valkeyStopLimit = 5 * time.Second
 	valkeyDatabases = 1024    // we use 0; a test takes one of its own

@@ -120,6 +120,7 @@ var (
 	postgres   = starter("postgres", startPostgres)
 	clickhouse = starter("clickhouse", embedded.StartClickHouse)
 	valkey     = starter("valkey", embedded.StartValkey)
+	milvus     = starter("milvus", embedded.StartMilvus)
 )
 
 // Postgres gives the URL of an empty database.
@@ -156,6 +157,13 @@ func Redis(t testing.TB) string {
 func Kafka(t testing.TB) []string {
 	t.Helper()
 	return StoppableKafka(t).Brokers()
+}
+
+// Milvus gives the address, host:port, of a server that the binary's tests share:
+// choose collection names of your own.
+func Milvus(t testing.TB) string {
+	t.Helper()
+	return started(t, milvus).Address()
 }
 
 func started(t testing.TB, start func() (*embedded.Process, error)) *embedded.Process {
