@@ -4,9 +4,13 @@ package request
 
 import (
 	"context"
+	"net/http"
 	"slices"
 
+	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/fault"
 )
 
 // Scope is a right that a key can have.
@@ -51,4 +55,23 @@ func WithPrincipal(ctx context.Context, p *Principal) context.Context {
 func PrincipalOf(ctx context.Context) *Principal {
 	p, _ := ctx.Value(principalKey{}).(*Principal)
 	return p
+}
+
+// Require refuses, as Forbidden, a principal that has none of the scopes. It is
+// for routes whose scope depends on the body; others declare theirs.
+func Require(ctx context.Context, anyOf ...Scope) error {
+	if p := PrincipalOf(ctx); p != nil && slices.ContainsFunc(anyOf, p.May) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "Forbidden").With("required", anyOf)
+}
+
+// PathID reads the id in the path's parameter. What is no UUID is NotFound, the
+// same as an id that is unknown; what names the kind of resource.
+func PathID(r *http.Request, parameter, what string) (uuid.UUID, error) {
+	id, ok := ParseUUID(chi.URLParam(r, parameter))
+	if !ok {
+		return id, fault.Newf(fault.NotFound, "No such %s", what)
+	}
+	return id, nil
 }

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -15,7 +17,7 @@ import (
 // A key that is no setting is an error, so that a typo cannot be overlooked.
 func YAML(r io.Reader) (kong.Resolver, error) {
 	var tree map[string]any
-	if err := yaml.NewDecoder(r).Decode(&tree); err != nil && err != io.EOF {
+	if err := yaml.NewDecoder(r).Decode(&tree); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("reading the configuration file: %w", err)
 	}
 	values := map[string]any{}
@@ -47,8 +49,14 @@ func (r *resolver) Validate(app *kong.Application) error {
 	return nil
 }
 
-// Resolve gives the file's value of a flag, nil when it has none.
+// Resolve gives the file's value of a flag, nil when it has none or when the
+// environment, which kong would let the file override, has one.
 func (r *resolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	for _, name := range flag.Envs {
+		if _, set := os.LookupEnv(name); set {
+			return nil, nil
+		}
+	}
 	value, ok := r.values[flag.Name]
 	if !ok {
 		return nil, nil

@@ -1,0 +1,71 @@
+# Livegraph. `make help` lists what there is.
+
+BIN     := bin
+TOOLS   := $(CURDIR)/$(BIN)/tools
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+DATA    ?= ./data
+LISTEN  ?= 127.0.0.1:8080
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: prerequisites
+prerequisites:
+	@command -v go >/dev/null || { echo "Go 1.26 or newer is needed: https://go.dev/dl"; exit 1; }
+	@python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "Python 3.11 or newer with venv is needed for the embedded engines (Debian: apt-get install python3-venv)"; exit 1; }
+
+.PHONY: build
+build: prerequisites ## build bin/livegraph
+	@echo "building $(BIN)/livegraph"
+	@go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/livegraph ./cmd/livegraph
+
+.PHONY: run
+run: build ## set up, build, start everything on this machine and stream its own metrics
+	@$(BIN)/livegraph serve --demo --data-dir $(DATA) --listen $(LISTEN)
+
+.PHONY: test
+test: build lint ## set up, check and test everything
+	@$(BIN)/livegraph engines install
+	@go test -count=1 -timeout 20m ./...
+
+.PHONY: short
+short: ## the tests that need no engine
+	@go test -short ./...
+
+.PHONY: fuzz
+fuzz: ## run each fuzz target for FUZZTIME (30s)
+	@./test/fuzz.sh $(or $(FUZZTIME),30s)
+
+.PHONY: bench
+bench: build ## benchmarks, each beside its baseline
+	@$(BIN)/livegraph engines install
+	@go test -run '^$$' -bench . -benchmem ./schemas/pointblock ./ingest
+	@go test -run '^$$' -bench . -benchtime 1x ./test/bench
+
+$(TOOLS)/%: internal/tools/go.mod internal/tools/go.sum
+	@echo "building the tool $*"
+	@cd internal/tools && go build -o $(TOOLS)/ $$(go list -f '{{.ImportPath}}' tool | grep '/$*$$')
+
+.PHONY: lint
+lint: $(TOOLS)/golangci-lint ## golangci-lint, with the import rules of the design
+	@$(TOOLS)/golangci-lint run ./...
+
+.PHONY: generate
+generate: $(TOOLS)/buf $(TOOLS)/protoc-gen-go ## make the generated code again
+	@cd schemas && PATH="$(TOOLS):$$PATH" $(TOOLS)/buf generate --path events
+
+.PHONY: verify
+verify: lint generate ## fail if generated code or go.mod is stale, or the protobuf schema is broken
+	@cd schemas && $(TOOLS)/buf lint
+	@go mod tidy -diff
+	@go vet ./...
+	@git diff --exit-code -- schemas || { echo "generated code is stale: commit what 'make generate' made"; exit 1; }
+
+.PHONY: clean
+clean: ## remove what was built (not the data)
+	@rm -rf $(BIN)

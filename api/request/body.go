@@ -1,0 +1,225 @@
+package request
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+const (
+	mediaJSON = "application/json"
+	// readStep is how much is reserved and read at a time. A Content-Length is
+	// a claim: memory follows the bytes that came.
+	readStep  = 64 << 10
+	smallBody = 1 << 20
+)
+
+// BodyOption changes how Body reads.
+type BodyOption func(*bodyReader)
+
+// Types lists the media types that are taken; application/json without it.
+func Types(mediaTypes ...string) BodyOption {
+	return func(b *bodyReader) { b.types = mediaTypes }
+}
+
+// Within reserves the body's bytes in a budget shared with other requests; when
+// it is used up the answer is Unavailable, at once.
+func Within(budget *Budget) BodyOption {
+	return func(b *bodyReader) { b.budget = budget }
+}
+
+// Budget bounds the bytes of all bodies that are worked on at one time.
+type Budget struct {
+	limit int64
+	used  atomic.Int64
+}
+
+// NewBudget makes a budget of limit bytes.
+func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
+
+// Used gives how many bytes are reserved.
+func (b *Budget) Used() int64 { return b.used.Load() }
+
+func (b *Budget) reserve(n int64) bool {
+	if b.used.Add(n) > b.limit {
+		b.used.Add(-n)
+		return false
+	}
+	return true
+}
+
+type bodyReader struct {
+	types    []string
+	budget   *Budget
+	reserved int64
+}
+
+// Body reads a request's body into a pooled buffer of at most limit bytes,
+// decoded by its Content-Encoding (gzip, zstd, snappy). The caller calls release
+// when nothing refers to the bytes any more; after an error there is nothing to
+// release. w may be nil.
+//
+// UnsupportedMedia: Content-Type is not one of the options' types, its charset
+// not UTF-8, or the encoding unknown or nested. TooLarge: more than limit.
+// Malformed: cut off or corrupt. Timeout: it came too slowly for the server's
+// read deadline. Unavailable: the budget is used up.
+func Body(w http.ResponseWriter, r *http.Request, limit int64, options ...BodyOption) (body []byte, release func(), err error) {
+	reader := &bodyReader{types: []string{mediaJSON}}
+	for _, option := range options {
+		option(reader)
+	}
+	if r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody {
+		return nil, nil, fault.Field(fault.Malformed, "body", "is empty")
+	}
+	if err := checkContentType(r.Header, reader.types); err != nil {
+		return nil, nil, err
+	}
+	encoding, err := contentEncoding(r.Header)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.ContentLength > limit {
+		return nil, nil, tooLarge(limit)
+	}
+	buffer := takeBuffer(r.ContentLength)
+	giveBack := sync.OnceFunc(func() {
+		returnBuffer(buffer)
+		reader.giveBack()
+	})
+	if err := reader.decode(buffer, encoding, r.Body, limit); err != nil {
+		giveBack()
+		return nil, nil, reader.explain(err, limit)
+	}
+	return *buffer, giveBack, nil
+}
+
+var (
+	errTooLarge = errors.New("body beyond its limit")
+	errNoBudget = errors.New("no budget left for bodies")
+)
+
+// reserve takes n bytes of the budget, where there is one.
+func (b *bodyReader) reserve(n int64) error {
+	if b.budget == nil {
+		return nil
+	}
+	if !b.budget.reserve(n) {
+		return errNoBudget
+	}
+	b.reserved += n
+	return nil
+}
+
+func (b *bodyReader) giveBack() {
+	if b.budget != nil {
+		b.budget.used.Add(-b.reserved)
+	}
+}
+
+// fill reads all of src into buffer, in steps.
+func (b *bodyReader) fill(buffer *[]byte, src io.Reader, limit int64) error {
+	reserved := 0
+	for {
+		if len(*buffer) >= reserved {
+			if err := b.reserve(readStep); err != nil {
+				return err
+			}
+			reserved += readStep
+		}
+		if len(*buffer) == cap(*buffer) {
+			*buffer = slices.Grow(*buffer, max(readStep, cap(*buffer)))
+		}
+		end := min(cap(*buffer), len(*buffer)+readStep)
+		n, err := src.Read((*buffer)[len(*buffer):end])
+		*buffer = (*buffer)[:len(*buffer)+n]
+		if int64(len(*buffer)) > limit {
+			return errTooLarge
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (b *bodyReader) explain(err error, limit int64) error {
+	switch {
+	case errors.Is(err, errTooLarge):
+		return tooLarge(limit)
+	case errors.Is(err, errNoBudget):
+		return fault.Wrap(err, fault.Unavailable, "Too many requests are being worked on").After(time.Second)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fault.Wrap(err, fault.Timeout, "The body came too slowly").After(time.Second)
+	case errors.Is(err, errCorrupt):
+		return fault.Field(fault.Malformed, "body", "does not decode by its Content-Encoding").Because(err)
+	}
+	return fault.Field(fault.Malformed, "body", "was cut off").Because(err)
+}
+
+func tooLarge(limit int64) error {
+	return fault.Newf(fault.TooLarge, "The body is larger than %d bytes", limit).
+		With("field", "body").With("reason", "is too large").With("limit", limit)
+}
+
+// checkContentType wants exactly one Content-Type, one of allowed, in UTF-8.
+func checkContentType(h http.Header, allowed []string) error {
+	wrong := func(reason string) error {
+		return fault.Field(fault.UnsupportedMedia, "Content-Type", reason, allowed...)
+	}
+	values := h.Values("Content-Type")
+	switch len(values) {
+	case 0:
+		return wrong("is missing")
+	case 1:
+	default:
+		return wrong("is given more than once")
+	}
+	mediaType, params, err := mime.ParseMediaType(values[0])
+	if err != nil || !slices.Contains(allowed, mediaType) {
+		return wrong("is not one of the allowed types")
+	}
+	if charset, given := params["charset"]; given && !strings.EqualFold(charset, "utf-8") {
+		return wrong("must have charset utf-8")
+	}
+	return nil
+}
+
+// The pools keep small and large buffers apart, so that a small request does
+// not hold a large one's memory.
+var smallBuffers, largeBuffers = newBufferPool(readStep), newBufferPool(smallBody)
+
+func newBufferPool(size int) *sync.Pool {
+	return &sync.Pool{New: func() any {
+		buffer := make([]byte, 0, size)
+		return &buffer
+	}}
+}
+
+func takeBuffer(contentLength int64) *[]byte {
+	pool := smallBuffers
+	if contentLength > smallBody {
+		pool = largeBuffers
+	}
+	buffer := pool.Get().(*[]byte)
+	*buffer = (*buffer)[:0]
+	return buffer
+}
+
+func returnBuffer(buffer *[]byte) {
+	if cap(*buffer) <= smallBody {
+		smallBuffers.Put(buffer)
+		return
+	}
+	largeBuffers.Put(buffer)
+}

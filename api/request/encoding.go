@@ -1,0 +1,157 @@
+package request
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+// Encodings of request bodies.
+var encodings = []string{"gzip", "zstd", "snappy"}
+
+// maxZstdWindow bounds the memory that a zstd frame can ask for: 8 MiB is what
+// RFC 8878 has every decoder support and what levels up to 19 use.
+const maxZstdWindow = 8 << 20
+
+// errCorrupt marks a body that its encoding cannot have produced.
+var errCorrupt = errors.New("corrupt encoding")
+
+// contentEncoding gives the one encoding of the body, "" for none.
+func contentEncoding(h http.Header) (string, error) {
+	values := h.Values("Content-Encoding")
+	if len(values) == 0 {
+		return "", nil
+	}
+	switch encoding := strings.ToLower(strings.TrimSpace(strings.Join(values, ","))); encoding {
+	case "", "identity":
+		return "", nil
+	case "x-gzip":
+		return "gzip", nil
+	case "gzip", "zstd", "snappy":
+		return encoding, nil
+	}
+	return "", fault.Field(fault.UnsupportedMedia, "Content-Encoding", "is not one of the allowed encodings, or nested", encodings...)
+}
+
+// decode reads src, which is encoded, into buffer. Not more than limit encoded
+// bytes are read: what decodes to less than its own size is nothing a client
+// needs.
+func (b *bodyReader) decode(buffer *[]byte, encoding string, src io.Reader, limit int64) error {
+	if encoding == "" {
+		return b.fill(buffer, src, limit)
+	}
+	network := &networkReader{src: src, left: limit}
+	var err error
+	switch encoding {
+	case "gzip":
+		err = b.gunzip(buffer, network, limit)
+	case "zstd":
+		err = b.unzstd(buffer, network, limit)
+	default:
+		err = b.unsnappy(buffer, network, limit)
+	}
+	return network.blame(err)
+}
+
+// networkReader remembers the connection's own errors, to tell a body that was
+// cut off or came too slowly from one that is corrupt.
+type networkReader struct {
+	src  io.Reader
+	left int64
+	err  error
+}
+
+func (n *networkReader) Read(p []byte) (int, error) {
+	count, err := n.src.Read(p)
+	if n.left -= int64(count); n.left < 0 {
+		err = errTooLarge
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		n.err = err
+	}
+	return count, err
+}
+
+func (n *networkReader) blame(err error) error {
+	switch {
+	case err == nil, errors.Is(err, errTooLarge), errors.Is(err, errNoBudget):
+		return err
+	case n.err != nil:
+		return n.err
+	}
+	return fmt.Errorf("%w: %w", errCorrupt, err)
+}
+
+var gzipReaders, zstdReaders sync.Pool
+
+func (b *bodyReader) gunzip(buffer *[]byte, src io.Reader, limit int64) error {
+	reader, ok := gzipReaders.Get().(*gzip.Reader)
+	if !ok {
+		reader = new(gzip.Reader)
+	}
+	defer gzipReaders.Put(reader)
+	if err := reader.Reset(src); err != nil {
+		return err
+	}
+	return b.fill(buffer, reader, limit)
+}
+
+func (b *bodyReader) unzstd(buffer *[]byte, src io.Reader, limit int64) error {
+	reader, ok := zstdReaders.Get().(*zstd.Decoder)
+	if !ok {
+		var err error
+		// Concurrency 1: decoding runs in the reading goroutine, none is left behind.
+		reader, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
+		if err != nil {
+			return err
+		}
+	}
+	defer func() {
+		_ = reader.Reset(nil) // lets go of src
+		zstdReaders.Put(reader)
+	}()
+	if err := reader.Reset(src); err != nil {
+		return err
+	}
+	return b.fill(buffer, reader, limit)
+}
+
+// snappyStream begins the framed format; anything else is one block, as
+// Prometheus sends it, which says in front how long it decodes to.
+var snappyStream = []byte("\xff\x06\x00\x00sNaPpY")
+
+func (b *bodyReader) unsnappy(buffer *[]byte, src io.Reader, limit int64) error {
+	encoded := takeBuffer(0)
+	defer returnBuffer(encoded)
+	if err := b.fill(encoded, src, limit); err != nil {
+		return err
+	}
+	if bytes.HasPrefix(*encoded, snappyStream) {
+		return b.fill(buffer, snappy.NewReader(bytes.NewReader(*encoded)), limit)
+	}
+	size, err := snappy.DecodedLen(*encoded)
+	if err != nil {
+		return err
+	}
+	if int64(size) > limit {
+		return errTooLarge
+	}
+	if err := b.reserve(int64(size)); err != nil {
+		return err
+	}
+	*buffer = slices.Grow((*buffer)[:0], size)[:size]
+	_, err = snappy.Decode(*buffer, *encoded)
+	return err
+}

@@ -1,0 +1,147 @@
+// Command livegraph is the whole service: the server with its roles, and the
+// tools of whoever runs it. It is the only place that knows every part.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/telemetry"
+)
+
+// version is set when the binary is linked.
+var version = "dev"
+
+// CLI is the command line.
+type CLI struct {
+	Config kong.ConfigFlag `help:"YAML file with settings; keys are the flags' names." env:"LIVEGRAPH_CONFIG" placeholder:"FILE"`
+
+	Serve      ServeCmd      `cmd:"" help:"Run the service. Engines without an address are started embedded."`
+	Demo       DemoCmd       `cmd:"" help:"Stream this machine's own metrics into a running server and show them."`
+	Workspaces WorkspacesCmd `cmd:"" help:"Create, list, change and delete workspaces."`
+	Keys       KeysCmd       `cmd:"" help:"Create, list, roll and revoke API keys."`
+	Doctor     DoctorCmd     `cmd:"" help:"Check every engine and say what to do."`
+	Migrate    MigrateCmd    `cmd:"" help:"Bring the stores' schemas up to this version."`
+	Engines    EnginesCmd    `cmd:"" help:"Set up the embedded engines."`
+	Settings   SettingsCmd   `cmd:"" name:"config" help:"Print the settings in force, secrets hidden."`
+	Version    VersionCmd    `cmd:"" help:"Print the version."`
+}
+
+// output is where commands print; tests replace it.
+type output struct {
+	io.Writer
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run is main with its surroundings passed in. It gives the exit code.
+func run(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	var cli CLI
+	parser, err := kong.New(&cli,
+		kong.Name("livegraph"),
+		kong.Description("Graph, live data and search in one service, on Kafka, ClickHouse, Postgres, Redis and Milvus."),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
+		kong.Configuration(config.YAML),
+		kong.Writers(stdout, stderr),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(&output{stdout}),
+	)
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, err)
+		return 1
+	}
+	hideSettings(parser.Model)
+	command, err := parser.Parse(args)
+	if err != nil {
+		parser.Errorf("%s", err)
+		return 2
+	}
+	if err := command.Run(); err != nil {
+		_, _ = fmt.Fprintln(stderr, "livegraph:", err)
+		return 1
+	}
+	return 0
+}
+
+// shown are the settings that every command's help lists; serve and config list all.
+var shown = map[string]bool{"data-dir": true, "help": true, "config": true}
+
+// hideSettings keeps the help of the tools short: they take all settings, so
+// that they find production by the same environment, but few need to be read.
+func hideSettings(app *kong.Application) {
+	settings := map[string]bool{}
+	for _, command := range app.Children {
+		if command.Name == "config" {
+			for _, flag := range command.Flags {
+				settings[flag.Name] = true
+			}
+		}
+	}
+	var hide func(nodes []*kong.Node)
+	hide = func(nodes []*kong.Node) {
+		for _, node := range nodes {
+			if node.Name == "serve" || node.Name == "config" {
+				continue
+			}
+			for _, flag := range node.Flags {
+				if settings[flag.Name] && !shown[flag.Name] {
+					flag.Hidden = true
+				}
+			}
+			hide(node.Children)
+		}
+	}
+	hide(app.Children)
+}
+
+// logTo makes the process's logger and the default one.
+func logTo(cfg config.Log, w io.Writer) *slog.Logger {
+	logger := telemetry.NewLogger(cfg, w, func(ctx context.Context) []slog.Attr {
+		if id := reply.RequestID(ctx); id != "" {
+			return []slog.Attr{slog.String("requestId", id)}
+		}
+		return nil
+	})
+	slog.SetDefault(logger)
+	return logger
+}
+
+// VersionCmd prints the version.
+type VersionCmd struct {
+	JSON bool `help:"Print JSON."`
+}
+
+// Run prints the version, and what built it.
+func (c *VersionCmd) Run(out *output) error {
+	goVersion := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		goVersion = info.GoVersion
+	}
+	if c.JSON {
+		return printJSON(out, map[string]string{"version": version, "go": goVersion})
+	}
+	_, err := fmt.Fprintf(out, "livegraph %s (%s)\n", version, goVersion)
+	return err
+}
+
+// SettingsCmd prints the configuration.
+type SettingsCmd struct {
+	config.Config `embed:""`
+}
+
+// Run prints the settings in force as JSON, secrets hidden.
+func (c *SettingsCmd) Run(out *output) error { return printJSON(out, &c.Config) }

@@ -1,0 +1,94 @@
+package config_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/config"
+)
+
+// parse runs the loader as the binary does: flags, environment, file.
+func parse(t *testing.T, file string, args ...string) (*config.Config, error) {
+	t.Helper()
+	var cfg config.Config
+	options := []kong.Option{kong.Exit(func(int) { t.Fatal("kong exited") })}
+	if file != "" {
+		path := filepath.Join(t.TempDir(), "livegraph.yaml")
+		require.NoError(t, os.WriteFile(path, []byte(file), 0o600))
+		options = append(options, kong.Configuration(config.YAML, path))
+	}
+	parser, err := kong.New(&cfg, options...)
+	require.NoError(t, err)
+	_, err = parser.Parse(args)
+	return &cfg, err
+}
+
+func TestDefaultsAreValid(t *testing.T) {
+	cfg, err := parse(t, "")
+	require.NoError(t, err)
+	require.Equal(t, "127.0.0.1:8080", cfg.Listen)
+	require.True(t, cfg.Has("api"))
+	require.True(t, cfg.Has("points"))
+}
+
+func TestFlagsBeatTheEnvironmentWhichBeatsTheFile(t *testing.T) {
+	file := "listen: 127.0.0.1:1\nkafka:\n  brokers: [a:1, b:2]\nlog-level: warn\n"
+	cfg, err := parse(t, file)
+	require.NoError(t, err)
+	require.Equal(t, "127.0.0.1:1", cfg.Listen)
+	require.Equal(t, []string{"a:1", "b:2"}, cfg.Kafka.Brokers)
+	require.Equal(t, "warn", cfg.Log.Level)
+
+	t.Setenv("LIVEGRAPH_LISTEN", "127.0.0.1:2")
+	cfg, err = parse(t, file)
+	require.NoError(t, err)
+	require.Equal(t, "127.0.0.1:2", cfg.Listen)
+
+	cfg, err = parse(t, file, "--listen=127.0.0.1:3")
+	require.NoError(t, err)
+	require.Equal(t, "127.0.0.1:3", cfg.Listen)
+}
+
+func TestAnUnknownSettingInTheFileIsAnError(t *testing.T) {
+	_, err := parse(t, "kafka:\n  broker: a:1\n")
+	require.ErrorContains(t, err, "unknown settings: kafka-broker")
+}
+
+func TestWrongValuesAreRefusedByName(t *testing.T) {
+	for args, want := range map[string]string{
+		"--listen=8080":                   `--listen: "8080" is not host:port`,
+		"--roles=api,cook":                `--roles: "cook" is not one of all, api, points`,
+		"--postgres-url=mysql://u:p@h/db": "--postgres-url: is not a URL with scheme postgres",
+		"--points-batch-rows=0":           "--points-batch-rows: must be above zero",
+		"--ingest-log-full-threshold=1.5": "--ingest-log-full-threshold: must be above 0",
+		"--api-trusted-proxies=10.0.0.1":  "is not a network",
+		"--log-level=loud":                "--log-level must be one of",
+		"--api-query-timeout=fast":        "--api-query-timeout",
+	} {
+		_, err := parse(t, "", strings.Fields(args)...)
+		require.ErrorContains(t, err, want, args)
+		require.NotContains(t, err.Error(), "u:p@", "a secret is never in an error")
+	}
+}
+
+func TestSecretsAreHiddenWhereverTheConfigurationIsPrinted(t *testing.T) {
+	cfg, err := parse(t, "", "--postgres-url=postgres://u:hunter2@h:5432/db")
+	require.NoError(t, err)
+	require.Contains(t, cfg.Postgres.URL.Reveal(), "hunter2")
+
+	asJSON, err := json.Marshal(cfg)
+	require.NoError(t, err)
+	var logged strings.Builder
+	slog.New(slog.NewJSONHandler(&logged, nil)).Info("configuration", "config", cfg, "url", cfg.Postgres.URL)
+	for _, text := range []string{string(asJSON), fmt.Sprintf("%v %+v %s", cfg, cfg, cfg.Postgres.URL), logged.String()} {
+		require.NotContains(t, text, "hunter2")
+	}
+}

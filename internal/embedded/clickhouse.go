@@ -1,0 +1,78 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+const (
+	clickhouseName = "clickhouse"
+	chdbLibrary    = "chdb/_chdb.abi3.so"
+	passwordEnv    = "LIVEGRAPH_CLICKHOUSE_PASSWORD"
+
+	clickhouseStopLimit = 8 * time.Second // the front gives statements in flight 5 s
+	probeTimeout        = 2 * time.Second
+)
+
+// StartClickHouse starts ClickHouse: the chdb library behind an HTTP front. Its
+// address is http://default:password@127.0.0.1:port/default.
+func StartClickHouse(ctx context.Context, o EngineOptions) (*Process, error) {
+	s, err := newSite(ctx, clickhouseName, o)
+	if err != nil {
+		return nil, err
+	}
+	program, err := s.program("clickhouse", "front.py")
+	if err != nil {
+		return nil, err
+	}
+	address := url.URL{Scheme: "http", User: url.UserPassword("default", s.endpoint.Password), Host: s.endpoint.address(), Path: "/default"}
+	return s.run(ctx, spec{
+		name: clickhouseName,
+		command: func() (*exec.Cmd, error) {
+			cmd := exec.Command(s.Packages.python(), program, "--data", s.Dir,
+				"--port", strconv.Itoa(s.endpoint.Port), "--memory", strconv.FormatInt(clickhouseMemory(), 10))
+			cmd.Dir = s.Dir
+			cmd.Env = append(pythonEnv(), passwordEnv+"="+s.endpoint.Password)
+			return cmd, nil
+		},
+		ready: func(ctx context.Context) error {
+			return probeHTTP(ctx, "http://"+s.endpoint.address()+"/ping")
+		},
+		stopSignal:  syscall.SIGTERM,
+		stopLimit:   clickhouseStopLimit,
+		deathSignal: syscall.SIGKILL,
+	}, address.String())
+}
+
+// clickhouseMemory is what ClickHouse may use: two fifths of the machine, for it
+// shares it with four other engines and with us.
+func clickhouseMemory() int64 {
+	return max(machineMemory()/5*2, 1<<30)
+}
+
+// probeHTTP reports whether a server answers 200.
+func probeHTTP(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	req.Close = true
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("it answers %s", resp.Status)
+	}
+	return nil
+}

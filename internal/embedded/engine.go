@@ -1,0 +1,78 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// EngineOptions says where one engine lives. Only Dir is required.
+type EngineOptions struct {
+	Dir      string       // its data, port and password; made if missing
+	LogDir   string       // its log; default Dir
+	Packages *Packages    // default: Install
+	Logger   *slog.Logger // default: slog.Default
+	Progress func(Event)  // default: none
+}
+
+// startLimit bounds an engine's start: recovery after a crash may take long.
+const startLimit = 2 * time.Minute
+
+// site is an engine's folder, made ready.
+type site struct {
+	EngineOptions
+	endpoint endpoint
+	report   func(phase string, percent int, detail string)
+}
+
+// newSite fills in the defaults, makes the folders and loads the endpoint.
+func newSite(ctx context.Context, engine string, o EngineOptions) (*site, error) {
+	if o.LogDir == "" {
+		o.LogDir = o.Dir
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("starting %s: %w", engine, err)
+	}
+	o.Dir = dir
+	if o.LogDir, err = filepath.Abs(o.LogDir); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", engine, err)
+	}
+	for _, dir := range []string{o.Dir, o.LogDir} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("starting %s: %w", engine, err)
+		}
+	}
+	if o.Packages == nil && engine != kafkaName {
+		if o.Packages, err = Install(ctx, o.Progress); err != nil {
+			return nil, err
+		}
+	}
+	ep, err := loadEndpoint(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("starting %s: %w", engine, err)
+	}
+	return &site{EngineOptions: o, endpoint: ep, report: reporter(engine, o.Progress)}, nil
+}
+
+// run starts a process of the engine and reports how it went.
+func (s *site) run(ctx context.Context, sp spec, address string) (*Process, error) {
+	sp.dir, sp.logPath = s.Dir, filepath.Join(s.LogDir, sp.name+".log")
+	if sp.startLimit == 0 {
+		sp.startLimit = startLimit
+	}
+	p := &Process{spec: sp, address: address, logger: s.Logger}
+	s.report("starting", -1, "")
+	if err := p.Start(ctx); err != nil {
+		s.report("failed", -1, err.Error())
+		return nil, err
+	}
+	s.report("ready", 100, "")
+	return p, nil
+}

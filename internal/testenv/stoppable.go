@@ -1,0 +1,67 @@
+package testenv
+
+import (
+	"context"
+	"testing"
+
+	"github.com/livegraph/livegraph/internal/embedded"
+)
+
+// StoppableClickHouse gives a server of the test's own, which it may Stop, Start
+// and Signal: address and data stay.
+func StoppableClickHouse(t testing.TB) *embedded.Process {
+	t.Helper()
+	return stoppable(t, "clickhouse", embedded.StartClickHouse)
+}
+
+// StoppablePostgres is the same for Postgres.
+func StoppablePostgres(t testing.TB) *embedded.Process {
+	t.Helper()
+	return stoppable(t, "postgres", startPostgres)
+}
+
+// StoppableRedis is the same for Valkey.
+func StoppableRedis(t testing.TB) *embedded.Process {
+	t.Helper()
+	return stoppable(t, "valkey", embedded.StartValkey)
+}
+
+// StoppableMilvus is the same for milvus-lite.
+func StoppableMilvus(t testing.TB) *embedded.Process {
+	t.Helper()
+	return stoppable(t, "milvus", embedded.StartMilvus)
+}
+
+// StoppableKafka gives a broker of the test's own, which it may Stop and Start:
+// address, records and offsets stay.
+func StoppableKafka(t testing.TB) *embedded.Kafka {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	broker, err := embedded.StartKafka(ctx, embedded.KafkaOptions{EngineOptions: embedded.EngineOptions{Dir: t.TempDir()}})
+	if err != nil {
+		t.Fatalf("testenv: %v", err)
+	}
+	t.Cleanup(func() { _ = broker.Stop(context.Background()) })
+	return broker
+}
+
+func stoppable(t testing.TB, name string, start func(context.Context, embedded.EngineOptions) (*embedded.Process, error)) *embedded.Process {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	o, err := options(name, t.TempDir())
+	if err != nil {
+		t.Fatalf("testenv: %v", err)
+	}
+	server, err := start(ctx, o)
+	if err != nil {
+		t.Fatalf("testenv: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
+		defer cancel()
+		_ = server.Stop(ctx)
+	})
+	return server
+}

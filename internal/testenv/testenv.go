@@ -1,0 +1,187 @@
+// Package testenv gives tests the real engines.
+//
+// Each engine is started once a test binary, when the first test asks for it,
+// and each call gives a database of its own that is dropped when the test ends.
+// The engines die with the test binary, however it ends. The first use on a
+// machine installs the engines' packages (see internal/embedded).
+//
+// A test that stops, restarts or kills an engine takes one of its own: see
+// StoppableClickHouse and its like.
+package testenv
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/livegraph/livegraph/internal/embedded"
+)
+
+// startTimeout bounds an engine's start, the installation of its packages
+// included.
+const startTimeout = 10 * time.Minute
+
+// dropTimeout bounds the removal of a test's database.
+const dropTimeout = 20 * time.Second
+
+var serial atomic.Int64 // makes names unique within the binary
+
+// folder is where this test binary's engines live. Folders of binaries that are
+// gone are removed on the way.
+var folder = sync.OnceValues(func() (string, error) {
+	base := filepath.Join(os.TempDir(), fmt.Sprintf("livegraph-testenv-%d", os.Getuid()))
+	if err := os.MkdirAll(base, 0o700); err != nil {
+		return "", err
+	}
+	sweep(base)
+	dir, err := os.MkdirTemp(base, "run-*")
+	if err != nil {
+		return "", err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", err
+	}
+	// The file stays open, and so the lock held, until the process ends.
+	return dir, unix.Flock(int(lock.Fd()), unix.LOCK_EX)
+})
+
+// sweep removes what test binaries that are gone left behind.
+func sweep(base string) {
+	old, _ := filepath.Glob(filepath.Join(base, "run-*", "lock"))
+	for _, path := range old {
+		lock, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			continue
+		}
+		if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			_ = os.RemoveAll(filepath.Dir(path))
+		}
+		_ = lock.Close()
+	}
+}
+
+// packages installs the engines' packages, once.
+var packages = sync.OnceValues(func() (*embedded.Packages, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	return embedded.Install(ctx, func(e embedded.Event) {
+		fmt.Fprintf(os.Stderr, "testenv: %s %s %s\n", e.Engine, e.Phase, e.Detail)
+	})
+})
+
+// options makes an engine's options; dir "" means the shared folder.
+func options(name, dir string) (embedded.EngineOptions, error) {
+	pkgs, err := packages()
+	if err != nil {
+		return embedded.EngineOptions{}, err
+	}
+	if dir == "" {
+		shared, err := folder()
+		if err != nil {
+			return embedded.EngineOptions{}, err
+		}
+		dir = filepath.Join(shared, name)
+	}
+	return embedded.EngineOptions{Dir: dir, Packages: pkgs}, nil
+}
+
+// starter makes the function that starts an engine once.
+func starter(name string, start func(context.Context, embedded.EngineOptions) (*embedded.Process, error)) func() (*embedded.Process, error) {
+	return sync.OnceValues(func() (*embedded.Process, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+		defer cancel()
+		o, err := options(name, "")
+		if err != nil {
+			return nil, err
+		}
+		return start(ctx, o)
+	})
+}
+
+func startPostgres(ctx context.Context, o embedded.EngineOptions) (*embedded.Process, error) {
+	// A test's data need not survive a power cut.
+	return embedded.StartPostgres(ctx, embedded.PostgresOptions{EngineOptions: o, Settings: map[string]string{
+		"fsync": "off", "max_connections": "200", "shared_buffers": "64MB",
+	}})
+}
+
+var (
+	postgres   = starter("postgres", startPostgres)
+	clickhouse = starter("clickhouse", embedded.StartClickHouse)
+	valkey     = starter("valkey", embedded.StartValkey)
+	milvus     = starter("milvus", embedded.StartMilvus)
+)
+
+// Postgres gives the URL of an empty database.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	server := started(t, postgres)
+	name := fmt.Sprintf("test_%d", serial.Add(1))
+	execPostgres(t, server.Address(), `CREATE DATABASE `+name)
+	t.Cleanup(func() { execPostgres(t, server.Address(), `DROP DATABASE `+name+` WITH (FORCE)`) })
+	return withPath(t, server.Address(), name)
+}
+
+// ClickHouse gives the URL of an empty database, http://user:password@host:port/database.
+func ClickHouse(t testing.TB) string {
+	t.Helper()
+	server := started(t, clickhouse)
+	name := fmt.Sprintf("test_%d", serial.Add(1))
+	execClickHouse(t, server.Address(), `CREATE DATABASE `+name)
+	t.Cleanup(func() { execClickHouse(t, server.Address(), `DROP DATABASE `+name) })
+	return withPath(t, server.Address(), name)
+}
+
+// Redis gives the URL of an empty database.
+func Redis(t testing.TB) string {
+	t.Helper()
+	server := started(t, valkey)
+	n := strconv.FormatInt(serial.Add(1)%redisDatabases, 10)
+	address := withPath(t, server.Address(), n)
+	flushRedis(t, address)
+	return address
+}
+
+// Kafka gives the brokers of an empty cluster.
+func Kafka(t testing.TB) []string {
+	t.Helper()
+	return StoppableKafka(t).Brokers()
+}
+
+// Milvus gives the address, host:port, of a server that the binary's tests share:
+// choose collection names of your own.
+func Milvus(t testing.TB) string {
+	t.Helper()
+	return started(t, milvus).Address()
+}
+
+func started(t testing.TB, start func() (*embedded.Process, error)) *embedded.Process {
+	t.Helper()
+	server, err := start()
+	if err != nil {
+		t.Fatalf("testenv: %v", err)
+	}
+	return server
+}
+
+// withPath replaces a URL's path, which names the database.
+func withPath(t testing.TB, address, database string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatalf("testenv: %v", err)
+	}
+	u.Path = "/" + strings.TrimPrefix(database, "/")
+	return u.String()
+}

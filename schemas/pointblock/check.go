@@ -1,0 +1,169 @@
+package pointblock
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+func (s *Span) checkIdentity(kind uint64) error {
+	if kind != uint64(KindNumber) && kind != uint64(KindString) {
+		return fmt.Errorf("kind %d is unknown", kind)
+	}
+	s.Kind = Kind(kind)
+	if len(s.Metric) == 0 {
+		return errors.New("the metric is missing")
+	}
+	var previous []byte
+	for raw, i := s.TagsRaw, 0; len(raw) > 0; i++ {
+		key, _, rest, err := nextTag(raw)
+		if err != nil {
+			return fmt.Errorf("tags[%d]: %w", i, err)
+		}
+		if i > 0 && string(key) <= string(previous) {
+			return fmt.Errorf("tags[%d]: keys are not sorted and unique", i)
+		}
+		previous, raw = key, rest
+	}
+	return nil
+}
+
+func (s *Span) checkPoints() error {
+	if err := s.checkTimes(); err != nil {
+		return err
+	}
+	if s.Kind == KindString {
+		return s.checkTexts()
+	}
+	if len(s.texts) > 0 {
+		return errors.New("a series of numbers has texts")
+	}
+	if len(s.values) != 8*s.Count {
+		return fmt.Errorf("%d timestamps have %d bytes of values", s.Count, len(s.values))
+	}
+	for i := 0; i+8 <= len(s.values); i += 8 {
+		const exponent = 0x7ff << 52 // all set: infinite or not a number
+		if binary.LittleEndian.Uint64(s.values[i:])&exponent == exponent {
+			return fmt.Errorf("values[%d] is not finite", i/8)
+		}
+	}
+	return nil
+}
+
+// checkTimes checks the timestamps and finds their number and bounds.
+func (s *Span) checkTimes() error {
+	ts, count := uint64(0), 0
+	for b := s.deltas; len(b) > 0; count++ {
+		d, n := uint64(b[0]), 1
+		if d >= 0x80 {
+			if d, n = protowire.ConsumeVarint(b); n < 0 {
+				return fmt.Errorf("timestamps[%d]: %w", count, protowire.ParseError(n))
+			}
+		}
+		b = b[n:]
+		if d > MaxTimestampUS || ts+d > MaxTimestampUS {
+			return fmt.Errorf("timestamps[%d] is beyond the year 2299", count)
+		}
+		if d == 0 && count > 0 {
+			return fmt.Errorf("timestamps[%d] is not above the one before", count)
+		}
+		ts += d
+		if count == 0 {
+			s.FirstUS = int64(ts)
+		}
+	}
+	if count == 0 {
+		return errors.New("the series has no points")
+	}
+	s.LastUS, s.Count = int64(ts), count
+	return nil
+}
+
+func (s *Span) checkTexts() error {
+	if len(s.values) > 0 {
+		return errors.New("a series of texts has numbers")
+	}
+	count := 0
+	for b := s.texts; len(b) > 0; count++ {
+		_, text, _, rest, err := next(b)
+		if err != nil {
+			return err
+		}
+		if !utf8.Valid(text) {
+			return fmt.Errorf("texts[%d] is not UTF-8", count)
+		}
+		b = rest
+	}
+	if count != s.Count {
+		return fmt.Errorf("%d timestamps have %d texts", s.Count, count)
+	}
+	return nil
+}
+
+// nextTag takes one tag off the raw ones.
+func nextTag(raw []byte) (key, value, rest []byte, err error) {
+	_, b, _, rest, err := next(raw)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for len(b) > 0 {
+		tag, payload, _, after, err := next(b)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		b = after
+		if (tag == tagKey || tag == tagValue) && !utf8.Valid(payload) {
+			return nil, nil, nil, errors.New("a text is not UTF-8")
+		}
+		switch tag {
+		case tagKey:
+			key = payload
+		case tagValue:
+			value = payload
+		}
+	}
+	return key, value, rest, nil
+}
+
+func errIDLength(what string, b []byte) error {
+	return fmt.Errorf("%s has %d bytes, not %d", what, len(b), uuidBytes)
+}
+
+// idSet finds series that are in a record twice. The multiplier is random, so
+// that no choice of ids makes it slow.
+type idSet struct {
+	slots      []int32 // index of a span, plus one
+	multiplier uint64
+}
+
+// repeated gives the first span whose series is also in an earlier one.
+func (set *idSet) repeated(spans []Span) (int, bool) {
+	if len(spans) < 2 {
+		return 0, false
+	}
+	if set.multiplier == 0 {
+		set.multiplier = rand.Uint64() | 1
+	}
+	width := bits.Len(uint(2*len(spans) - 1))
+	if size := 1 << width; cap(set.slots) < size {
+		set.slots = make([]int32, size)
+	} else {
+		set.slots = set.slots[:size]
+		clear(set.slots)
+	}
+	for i := range spans {
+		at := int(spans[i].SeriesID * set.multiplier >> (64 - width))
+		for ; set.slots[at] != 0; at = (at + 1) & (len(set.slots) - 1) {
+			if spans[set.slots[at]-1].SeriesID == spans[i].SeriesID {
+				return i, true
+			}
+		}
+		set.slots[at] = int32(i + 1)
+	}
+	return 0, false
+}

@@ -1,0 +1,63 @@
+package pointblock
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// AppendTimestamps appends the span's times, microseconds since the Unix epoch.
+func (s *Span) AppendTimestamps(dst []int64) []int64 {
+	n := len(dst)
+	dst = slices.Grow(dst, s.Count)[:n+s.Count]
+	out := dst[n:]
+	b, ts := s.deltas, int64(0)
+	for i := range out {
+		d, size := binary.Uvarint(b)
+		ts += int64(d)
+		out[i] = ts
+		b = b[size:]
+	}
+	return dst
+}
+
+// AppendValues appends the numbers of a span of KindNumber, none of another.
+func (s *Span) AppendValues(dst []float64) []float64 {
+	n, count := len(dst), len(s.values)/8
+	dst = slices.Grow(dst, count)[:n+count]
+	out, b := dst[n:], s.values
+	for i := range out {
+		out[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	return dst
+}
+
+// AppendTexts appends the texts of a span of KindString, none of another.
+func (s *Span) AppendTexts(dst []string) []string {
+	for b := s.texts; len(b) > 0; {
+		_, text, _, rest, err := next(b)
+		if err != nil {
+			break // not after Decode
+		}
+		dst, b = append(dst, string(text)), rest
+	}
+	return dst
+}
+
+// Tags decodes the span's tags, sorted by key; nil when it has none.
+func (s *Span) Tags() []Tag {
+	var tags []Tag
+	for raw := s.TagsRaw; len(raw) > 0; {
+		key, value, rest, err := nextTag(raw)
+		if err != nil {
+			break // not after Decode
+		}
+		tags, raw = append(tags, Tag{Key: string(key), Value: string(value)}), rest
+	}
+	return tags
+}
+
+// Identity gives the span's identity in a record of the workspace.
+func (s *Span) Identity(r *Record) Identity {
+	return Identity{Workspace: r.Workspace, Source: s.Source, Metric: string(s.Metric), Tags: s.Tags(), Kind: s.Kind}
+}

@@ -1,0 +1,164 @@
+package pointblock
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Record is a decoded record. It is made to be kept and decoded into again.
+type Record struct {
+	Workspace    uuid.UUID
+	ReceivedAtUS int64 // microseconds since the Unix epoch
+	Spans        []Span
+	Deletions    []Deletion
+
+	seen idSet
+}
+
+// Span is one series of a record: its identity, the bounds of its points, and
+// the points themselves, still encoded. It refers to the record's bytes.
+type Span struct {
+	SeriesID    uint64
+	Fingerprint Fingerprint
+	Source      uuid.UUID
+	Metric      []byte
+	TagsRaw     []byte // the tags' fields as they are on the wire, see Tags
+	Kind        Kind
+	FirstUS     int64 // time of the first point, microseconds since the Unix epoch
+	LastUS      int64 // time of the last
+	Count       int   // points, at least one
+
+	deltas []byte // packed varints
+	values []byte // packed doubles of a KindNumber
+	texts  []byte // the fields of a KindString's texts
+}
+
+// Decode reads the value of a record into a Record and checks all of it, so that
+// nothing that is done with it later can fail: every length, ids of 16 bytes,
+// text in UTF-8, tags sorted and unique, times from 0 to MaxTimestampUS and
+// strictly increasing, as many values as times, finite numbers, no series twice.
+// Fields in any order, unpacked fields and unknown fields are read like any
+// protobuf library reads them. Whatever the bytes are, Decode takes memory only
+// in proportion to them, and answers what it does not understand with an error.
+func Decode(value []byte, into *Record) error {
+	into.Spans, into.Deletions = into.Spans[:0], into.Deletions[:0]
+	into.ReceivedAtUS = 0
+	var workspace []byte
+	for b := value; len(b) > 0; {
+		tag, payload, bits, rest, err := next(b)
+		if err != nil {
+			return fmt.Errorf("pointblock: %w", err)
+		}
+		b = rest
+		switch tag {
+		case recordWorkspace:
+			workspace = payload
+		case recordReceivedAt:
+			into.ReceivedAtUS = int64(bits)
+		case recordSeries:
+			into.Spans = append(into.Spans, Span{})
+			if err := decodeSpan(payload, &into.Spans[len(into.Spans)-1]); err != nil {
+				return fmt.Errorf("pointblock: series[%d]: %w", len(into.Spans)-1, err)
+			}
+		case recordDeletion:
+			d, err := decodeDeletion(payload)
+			if err != nil {
+				return fmt.Errorf("pointblock: deletions[%d]: %w", len(into.Deletions), err)
+			}
+			into.Deletions = append(into.Deletions, d)
+		}
+	}
+	if len(workspace) != uuidBytes {
+		return fmt.Errorf("pointblock: %w", errIDLength("workspace id", workspace))
+	}
+	into.Workspace = uuid.UUID(workspace)
+	if i, twice := into.seen.repeated(into.Spans); twice {
+		return fmt.Errorf("pointblock: series[%d]: the series is in the record twice", i)
+	}
+	return nil
+}
+
+// decodeSpan reads and checks one series.
+func decodeSpan(b []byte, s *Span) error {
+	var fingerprint, source []byte
+	var tags, texts region
+	kind, message := uint64(0), b
+	for len(b) > 0 {
+		tag, payload, bits, rest, err := next(b)
+		if err != nil {
+			return err
+		}
+		start, end := len(message)-len(b), len(message)-len(rest)
+		b = rest
+		switch tag {
+		case seriesID:
+			s.SeriesID = bits
+		case seriesFingerprint:
+			fingerprint = payload
+		case seriesSource:
+			source = payload
+		case seriesMetric:
+			if s.Metric = payload; !utf8.Valid(payload) {
+				return errors.New("metric is not UTF-8")
+			}
+		case seriesTag:
+			tags.add(message, start, end)
+		case seriesKind:
+			kind = uint64(uint32(bits)) // enums are 32 bits
+		case seriesDeltas:
+			s.deltas = extend(s.deltas, payload)
+		case seriesDelta:
+			s.deltas = protowire.AppendVarint(s.deltas, bits)
+		case seriesValues:
+			s.values = extend(s.values, payload)
+		case seriesValue:
+			s.values = binary.LittleEndian.AppendUint64(s.values, bits)
+		case seriesText:
+			texts.add(message, start, end)
+		}
+	}
+	if len(fingerprint) != uuidBytes {
+		return errIDLength("fingerprint", fingerprint)
+	}
+	if len(source) != uuidBytes {
+		return errIDLength("source id", source)
+	}
+	s.Fingerprint, s.Source = Fingerprint(fingerprint), uuid.UUID(source)
+	s.TagsRaw, s.texts = tags.bytes, texts.bytes
+	if err := s.checkIdentity(kind); err != nil {
+		return err
+	}
+	return s.checkPoints()
+}
+
+// extend appends what a further packed field holds. The first is kept as it is
+// in the record; its capacity ends with it, so that appending copies.
+func extend(have, more []byte) []byte {
+	if len(have) == 0 {
+		return more[:len(more):len(more)]
+	}
+	return append(have, more...)
+}
+
+// region collects repeated fields: as a part of the message while they follow
+// each other, else as a copy.
+type region struct {
+	bytes []byte
+	end   int // where it ends in the message; -1 once it is a copy
+}
+
+func (r *region) add(message []byte, start, end int) {
+	switch {
+	case r.bytes == nil:
+		r.bytes, r.end = message[start:end:end], end
+	case r.end == start:
+		r.bytes, r.end = message[start-len(r.bytes):end:end], end
+	default:
+		r.bytes, r.end = append(r.bytes, message[start:end]...), -1
+	}
+}

@@ -1,0 +1,201 @@
+package pointblock_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+var (
+	workspaceA = uuid.MustParse("0198a1b2-0000-7000-8000-000000000001")
+	sourceA    = uuid.MustParse("0198a1b2-0000-7000-8000-00000000000a")
+	sourceB    = uuid.MustParse("0198a1b2-0000-7000-8000-00000000000b")
+)
+
+func number(source uuid.UUID, metric string) (pointblock.SeriesRef, *pointblock.Identity) {
+	id := &pointblock.Identity{Workspace: workspaceA, Source: source, Metric: metric, Kind: pointblock.KindNumber}
+	f := id.Fingerprint(&[16]byte{7})
+	return pointblock.SeriesRef{ID: f.SeriesID(), Fingerprint: f}, id
+}
+
+func text(source uuid.UUID, metric string) (pointblock.SeriesRef, *pointblock.Identity) {
+	id := &pointblock.Identity{Workspace: workspaceA, Source: source, Metric: metric, Kind: pointblock.KindString}
+	f := id.Fingerprint(&[16]byte{7})
+	return pointblock.SeriesRef{ID: f.SeriesID(), Fingerprint: f}, id
+}
+
+func decode(t require.TestingT, value []byte) *pointblock.Record {
+	var r pointblock.Record
+	require.NoError(t, pointblock.Decode(value, &r))
+	return &r
+}
+
+func TestPointsAreSortedAndTheLastOfOneTimeStands(t *testing.T) {
+	var e pointblock.Encoder
+	e.Reset(workspaceA, 1)
+	ref, id := number(sourceA, "m")
+	require.NoError(t, e.AppendNumbers(ref, id, []int64{30, 10, 30, 20, 10}, []float64{1, 2, 3, 4, 5}))
+	ref, id = text(sourceA, "m")
+	require.NoError(t, e.AppendStrings(ref, id, []int64{2, 2, 1}, []string{"a", "b", "c"}))
+	r := decode(t, e.Bytes())
+	require.Equal(t, []int64{10, 20, 30}, r.Spans[0].AppendTimestamps(nil))
+	require.Equal(t, []float64{5, 4, 3}, r.Spans[0].AppendValues(nil))
+	require.Equal(t, []int64{1, 2}, r.Spans[1].AppendTimestamps(nil))
+	require.Equal(t, []string{"c", "b"}, r.Spans[1].AppendTexts(nil))
+}
+
+func TestSortingAgreesWithAMapOfLastValues(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	ts, values, last := make([]int64, 20_000), make([]float64, 20_000), map[int64]float64{}
+	for i := range ts {
+		ts[i], values[i] = rng.Int64N(10_000), float64(i)
+		last[ts[i]] = values[i]
+	}
+	var e pointblock.Encoder
+	e.Reset(workspaceA, 1)
+	ref, id := number(sourceA, "m")
+	require.NoError(t, e.AppendNumbers(ref, id, ts, values))
+	r := decode(t, e.Bytes())
+	gotTS, gotValues := r.Spans[0].AppendTimestamps(nil), r.Spans[0].AppendValues(nil)
+	require.Len(t, gotTS, len(last))
+	require.True(t, slices.IsSorted(gotTS))
+	for i, at := range gotTS {
+		require.Equal(t, last[at], gotValues[i])
+	}
+}
+
+func TestASeriesLargerThanARecordIsSpreadOverSeveral(t *testing.T) {
+	for name, n := range map[string]int{"a little": 100_000, "a lot": 1_000_000} {
+		t.Run(name, func(t *testing.T) {
+			ts, values := make([]int64, n), make([]float64, n)
+			for i := range ts {
+				ts[i], values[i] = int64(i)*1_000_000, float64(i)
+			}
+			var e pointblock.Encoder
+			e.Reset(workspaceA, 1)
+			small, smallID := number(sourceA, "small")
+			require.NoError(t, e.AppendNumbers(small, smallID, []int64{1}, []float64{1}))
+			ref, id := number(sourceA, "large")
+			require.NoError(t, e.AppendNumbers(ref, id, ts, values))
+			require.NoError(t, e.AppendNumbers(small, smallID, []int64{2}, []float64{2}))
+
+			var gotTS []int64
+			var gotValues []float64
+			messages := e.AppendMessages(nil, 3)
+			require.Greater(t, len(messages), 1)
+			for _, m := range messages {
+				require.LessOrEqual(t, len(m.Value), pointblock.MaxRecordBytes)
+				require.Equal(t, sourceA[:], m.Key)
+				require.EqualValues(t, 3, m.Partition)
+				for _, span := range decode(t, m.Value).Spans {
+					if string(span.Metric) == "large" {
+						gotTS, gotValues = span.AppendTimestamps(gotTS), span.AppendValues(gotValues)
+					}
+				}
+			}
+			require.Equal(t, ts, gotTS)
+			require.Equal(t, values, gotValues)
+		})
+	}
+}
+
+func TestLongTextsAreSpreadOverRecords(t *testing.T) {
+	var e pointblock.Encoder
+	e.Reset(workspaceA, 1)
+	ref, id := text(sourceA, "log")
+	var want []string
+	var ts []int64
+	for i := range 3000 {
+		ts, want = append(ts, int64(i)), append(want, strings.Repeat(string(rune('a'+i%26)), 1024))
+	}
+	require.NoError(t, e.AppendStrings(ref, id, ts, slices.Clone(want)))
+	var got []string
+	for _, m := range e.AppendMessages(nil, 0) {
+		require.LessOrEqual(t, len(m.Value), pointblock.MaxRecordBytes)
+		got = decode(t, m.Value).Spans[0].AppendTexts(got)
+	}
+	require.Equal(t, want, got)
+}
+
+func TestManySeriesFillRecordsInTurn(t *testing.T) {
+	var e pointblock.Encoder
+	e.Reset(workspaceA, 1)
+	for i := range 20_000 {
+		ref, id := number(sourceA, strings.Repeat("m", 1+i%200)+string(rune('a'+i/200)))
+		ref.ID = uint64(i)
+		require.NoError(t, e.AppendNumbers(ref, id, []int64{int64(i)}, []float64{1}))
+	}
+	next := 0
+	messages := e.AppendMessages(nil, 0)
+	require.Greater(t, len(messages), 2)
+	for i, m := range messages {
+		if i+1 < len(messages) {
+			require.Greater(t, len(m.Value), pointblock.MaxRecordBytes-1024, "records are filled before the next begins")
+		}
+		for _, span := range decode(t, m.Value).Spans {
+			require.EqualValues(t, next, span.SeriesID)
+			next++
+		}
+	}
+	require.Equal(t, 20_000, next)
+}
+
+func TestARecordOfSeveralSourcesHasNoKey(t *testing.T) {
+	var e pointblock.Encoder
+	e.Reset(workspaceA, 1)
+	require.True(t, e.Empty())
+	require.Empty(t, e.AppendMessages(nil, 0))
+	ref, id := number(sourceA, "m")
+	require.NoError(t, e.AppendNumbers(ref, id, []int64{1}, []float64{1}))
+	require.False(t, e.Empty())
+	require.Equal(t, sourceA[:], e.AppendMessages(nil, 0)[0].Key)
+	ref, id = number(sourceB, "m")
+	require.NoError(t, e.AppendNumbers(ref, id, []int64{1}, []float64{1}))
+	ref, id = number(sourceA, "n")
+	require.NoError(t, e.AppendNumbers(ref, id, []int64{1}, []float64{1}))
+	require.Nil(t, e.AppendMessages(nil, 0)[0].Key)
+}
+
+func TestTheEncoderRefusesWhatNoRecordCanHold(t *testing.T) {
+	var e pointblock.Encoder
+	e.Reset(workspaceA, 1)
+	ref, id := number(sourceA, strings.Repeat("m", pointblock.MaxRecordBytes))
+	require.ErrorIs(t, e.AppendNumbers(ref, id, []int64{1, 2}, []float64{1, 2}), pointblock.ErrIdentityTooLarge)
+	ref, id = number(sourceA, "m")
+	require.ErrorIs(t, e.AppendNumbers(ref, id, []int64{5, -1}, []float64{1, 2}), pointblock.ErrTimestamp)
+	require.NoError(t, e.AppendNumbers(ref, id, nil, nil))
+	require.Empty(t, e.AppendMessages(nil, 0))
+}
+
+func TestAKeptEncoderAndRecordAllocateNothing(t *testing.T) {
+	ref, id := number(sourceA, "temperature")
+	id.Tags = []pointblock.Tag{{Key: "host", Value: "a"}, {Key: "rack", Value: "7"}}
+	ts, values := make([]int64, 100), make([]float64, 100)
+	for i := range ts {
+		ts[i] = int64(i+1) * 1_000_000
+	}
+	var e pointblock.Encoder
+	var r pointblock.Record
+	var messages []pointblock.Message
+	run := func() {
+		e.Reset(workspaceA, 1)
+		for i := range uint64(50) {
+			ref.ID = i
+			if e.AppendNumbers(ref, id, ts, values) != nil {
+				panic("append")
+			}
+		}
+		messages = e.AppendMessages(messages[:0], 0)
+		if pointblock.Decode(messages[0].Value, &r) != nil {
+			panic("decode")
+		}
+	}
+	run()
+	require.Zero(t, testing.AllocsPerRun(100, run))
+}

@@ -1,0 +1,71 @@
+package pointblock
+
+import "google.golang.org/protobuf/encoding/protowire"
+
+// The tags of points.proto on the wire: a field's number and its wire type. All
+// fit in one byte.
+const (
+	recordWorkspace  = 1<<3 | byte(protowire.BytesType)
+	recordReceivedAt = 2<<3 | byte(protowire.VarintType)
+	recordSeries     = 3<<3 | byte(protowire.BytesType)
+	recordDeletion   = 4<<3 | byte(protowire.BytesType)
+
+	seriesID          = 1<<3 | byte(protowire.Fixed64Type)
+	seriesFingerprint = 2<<3 | byte(protowire.BytesType)
+	seriesSource      = 3<<3 | byte(protowire.BytesType)
+	seriesMetric      = 4<<3 | byte(protowire.BytesType)
+	seriesTag         = 5<<3 | byte(protowire.BytesType)
+	seriesKind        = 6<<3 | byte(protowire.VarintType)
+	seriesDelta       = 7<<3 | byte(protowire.VarintType) // one element, not packed
+	seriesDeltas      = 7<<3 | byte(protowire.BytesType)
+	seriesValue       = 8<<3 | byte(protowire.Fixed64Type) // one element, not packed
+	seriesValues      = 8<<3 | byte(protowire.BytesType)
+	seriesText        = 9<<3 | byte(protowire.BytesType)
+
+	tagKey   = 1<<3 | byte(protowire.BytesType)
+	tagValue = 2<<3 | byte(protowire.BytesType)
+
+	deletionSource = 1<<3 | byte(protowire.BytesType)
+	deletionMetric = 2<<3 | byte(protowire.BytesType)
+	deletionFrom   = 3<<3 | byte(protowire.VarintType)
+	deletionTo     = 4<<3 | byte(protowire.VarintType)
+	deletionWhole  = 5<<3 | byte(protowire.VarintType)
+)
+
+// uuidBytes is the length of ids and fingerprints on the wire.
+const uuidBytes = 16
+
+// appendField appends a length-delimited field.
+func appendField(dst []byte, tag byte, value []byte) []byte {
+	dst = protowire.AppendVarint(append(dst, tag), uint64(len(value)))
+	return append(dst, value...)
+}
+
+// next takes one field off b: its tag byte (0 for a field that is not one of
+// ours, which is skipped), the payload of a length-delimited field or the bits
+// of a varint or fixed64, and what follows.
+func next(b []byte) (tag byte, payload []byte, bits uint64, rest []byte, err error) {
+	num, typ, n := protowire.ConsumeTag(b)
+	if n < 0 {
+		return 0, nil, 0, nil, protowire.ParseError(n)
+	}
+	b = b[n:]
+	if num < 16 {
+		tag = byte(num)<<3 | byte(typ)
+	}
+	switch typ {
+	case protowire.BytesType:
+		payload, n = protowire.ConsumeBytes(b)
+	case protowire.VarintType:
+		bits, n = protowire.ConsumeVarint(b)
+	case protowire.Fixed64Type:
+		bits, n = protowire.ConsumeFixed64(b)
+	default:
+		tag = 0
+		n = protowire.ConsumeFieldValue(num, typ, b)
+	}
+	if n < 0 {
+		return 0, nil, 0, nil, protowire.ParseError(n)
+	}
+	return tag, payload, bits, b[n:], nil
+}

@@ -1,0 +1,80 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+// SQLSTATE codes that are told apart.
+// https://www.postgresql.org/docs/current/errcodes-appendix.html
+const (
+	codeUniqueViolation = "23505"
+	codeForeignKey      = "23503"
+	codeSerialization   = "40001"
+	codeDeadlock        = "40P01"
+	codeLockTimeout     = "55P03"
+	codeQueryCanceled   = "57014"
+	codeReadOnly        = "25006"
+)
+
+const retryAfter = time.Second
+
+// classify gives the driver's errors a kind: Unavailable when Postgres cannot be
+// reached or is overloaded, Timeout when a statement took too long. Errors that
+// have a kind, the caller's own end of patience, and what nobody foresaw
+// (Internal) pass as they are.
+func classify(err error) error {
+	var fe *fault.Error
+	if err == nil || errors.As(err, &fe) {
+		return err
+	}
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) {
+		return classifyCode(err, pgErr.Code)
+	}
+	var connectErr *pgconn.ConnectError
+	if errors.As(err, &connectErr) {
+		return unavailable(err)
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	var netErr net.Error
+	if errors.As(err, &netErr) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "closed pool") {
+		return unavailable(err)
+	}
+	return err
+}
+
+func classifyCode(err error, code string) error {
+	switch {
+	case code == codeQueryCanceled:
+		return fault.Wrap(err, fault.Timeout, "The database took too long").After(retryAfter)
+	case code == codeSerialization, code == codeDeadlock, code == codeLockTimeout, code == codeReadOnly,
+		strings.HasPrefix(code, "08"), // connection exceptions
+		strings.HasPrefix(code, "53"), // insufficient resources
+		strings.HasPrefix(code, "57"): // shutdown, crash recovery
+		return unavailable(err)
+	}
+	return err
+}
+
+func unavailable(err error) error {
+	return fault.Wrap(err, fault.Unavailable, "The database is not available").After(retryAfter)
+}
+
+// violates reports whether err says that the named unique constraint or index
+// forbids a row.
+func violates(err error, constraint string) bool {
+	var pgErr *pgconn.PgError
+	return errors.As(err, &pgErr) && pgErr.Code == codeUniqueViolation && pgErr.ConstraintName == constraint
+}

@@ -1,0 +1,102 @@
+// Package postgres holds the queries on Postgres: the installation, workspaces,
+// API keys, sources, the series registry, and how far the points consumer is.
+// It owns the connection pool and the schema's migrations, and turns the
+// driver's errors into the kinds of internal/fault. It decides nothing about
+// the interface.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	connectTimeout = 3 * time.Second // a store that is down must be noticed soon
+	// Bounds on the server's side, so that a lost client leaves nothing running.
+	statementTimeout = 30 * time.Second
+	lockTimeout      = 10 * time.Second
+	idleTxTimeout    = 30 * time.Second
+	serializeRetries = 3
+)
+
+// DB is a pool of connections to Livegraph's database.
+type DB struct{ pool *pgxpool.Pool }
+
+// Open connects to the database that url names and checks that it answers.
+// maxConns bounds the connections of this process. The caller closes the DB.
+func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		// The parser's message can hold the URL, and with it the password.
+		return nil, errors.New("the Postgres URL cannot be read")
+	}
+	cfg.MaxConns = maxConns
+	cfg.MaxConnIdleTime = 5 * time.Minute
+	cfg.HealthCheckPeriod = 15 * time.Second
+	configure(cfg.ConnConfig)
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, classify(fmt.Errorf("opening Postgres: %w", err))
+	}
+	db := &DB{pool: pool}
+	if err := db.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// configure sets what every connection of ours has.
+func configure(cfg *pgx.ConnConfig) {
+	cfg.ConnectTimeout = connectTimeout
+	set := func(name, value string) {
+		if _, chosen := cfg.RuntimeParams[name]; !chosen {
+			cfg.RuntimeParams[name] = value
+		}
+	}
+	millis := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+	set("application_name", "livegraph")
+	set("timezone", "UTC")
+	set("statement_timeout", millis(statementTimeout))
+	set("lock_timeout", millis(lockTimeout))
+	set("idle_in_transaction_session_timeout", millis(idleTxTimeout))
+}
+
+// Ping asks the database for a sign of life.
+func (db *DB) Ping(ctx context.Context) error {
+	if err := db.pool.Ping(ctx); err != nil {
+		return classify(fmt.Errorf("pinging Postgres: %w", err))
+	}
+	return nil
+}
+
+// ServerVersion gives the server's version, such as "18.6".
+func (db *DB) ServerVersion(ctx context.Context) (string, error) {
+	var version string
+	err := db.pool.QueryRow(ctx, `SELECT current_setting('server_version')`).Scan(&version)
+	return version, classify(err)
+}
+
+// Close waits for connections in use and closes the pool.
+func (db *DB) Close() { db.pool.Close() }
+
+// inTx runs work in a transaction and commits it. A serialization failure or a
+// deadlock runs it again, so work must not keep anything of a failed run.
+func (db *DB) inTx(ctx context.Context, work func(pgx.Tx) error) error {
+	var err error
+	for range serializeRetries {
+		err = pgx.BeginFunc(ctx, db.pool, work)
+		var pgErr *pgconn.PgError
+		if !errors.As(err, &pgErr) || (pgErr.Code != codeSerialization && pgErr.Code != codeDeadlock) {
+			break
+		}
+	}
+	return classify(err)
+}

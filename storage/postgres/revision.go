@@ -1,0 +1,102 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// Credential is what authentication needs to know of a key.
+type Credential struct {
+	ID         uuid.UUID
+	ActorID    uuid.UUID
+	Mode       string
+	Scopes     []string
+	ExpiresAt  *time.Time
+	RevokedAt  *time.Time
+	Workspaces map[uuid.UUID]string // those that stand, with their modes
+}
+
+// AuthRevision is the number that every change to keys or workspaces raises.
+func (db *DB) AuthRevision(ctx context.Context) (int64, error) {
+	var revision int64
+	err := db.pool.QueryRow(ctx, `SELECT revision FROM auth_revision`).Scan(&revision)
+	if err != nil {
+		return 0, classify(fmt.Errorf("reading the auth revision: %w", err))
+	}
+	return revision, nil
+}
+
+// CredentialByHash finds the key whose text has the SHA-256 hash, nil when there
+// is none, and the revision at which this held: both are of one snapshot, so
+// that a cache can tell whether the answer is older than a change.
+func (db *DB) CredentialByHash(ctx context.Context, hash [32]byte) (*Credential, int64, error) {
+	var (
+		c        Credential
+		id       *uuid.UUID
+		actor    *uuid.UUID
+		mode     *string
+		ids      []uuid.UUID
+		modes    []string
+		revision int64
+	)
+	err := db.pool.QueryRow(ctx, `
+		SELECT r.revision, k.id, k.actor_id, k.mode, k.scopes, k.expires_at, k.revoked_at, ws.ids, ws.modes
+		FROM auth_revision r
+		LEFT JOIN api_keys k ON k.hash = $1
+		LEFT JOIN LATERAL (
+			SELECT array_agg(w.id) AS ids, array_agg(w.mode) AS modes
+			FROM api_key_workspaces kw JOIN workspaces w ON w.id = kw.workspace_id
+			WHERE kw.key_id = k.id AND w.deleted_at IS NULL) ws ON true`, hash[:]).
+		Scan(&revision, &id, &actor, &mode, &c.Scopes, &c.ExpiresAt, &c.RevokedAt, &ids, &modes)
+	if err != nil {
+		return nil, 0, classify(fmt.Errorf("looking up a key: %w", err))
+	}
+	if id == nil {
+		return nil, revision, nil
+	}
+	if len(ids) != len(modes) || actor == nil || mode == nil {
+		return nil, 0, errors.New("looking up a key: the row is incomplete")
+	}
+	c.ID, c.ActorID, c.Mode = *id, *actor, *mode
+	c.Workspaces = make(map[uuid.UUID]string, len(ids))
+	for i, workspace := range ids {
+		c.Workspaces[workspace] = modes[i]
+	}
+	return &c, revision, nil
+}
+
+// KeyUse is when and from where a key was last used.
+type KeyUse struct {
+	ID uuid.UUID
+	At time.Time
+	IP netip.Addr // the zero address: unknown
+}
+
+// RecordKeyUses stores the last use of each key; an older use than the stored
+// one changes nothing. Keys must not repeat.
+func (db *DB) RecordKeyUses(ctx context.Context, uses []KeyUse) error {
+	// In one order, so that two processes cannot block each other.
+	slices.SortFunc(uses, func(a, b KeyUse) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	batch := &pgx.Batch{}
+	for _, use := range uses {
+		var ip *netip.Addr
+		if use.IP.IsValid() {
+			ip = &use.IP
+		}
+		batch.Queue(`
+			UPDATE api_keys SET last_used_at = $2, last_used_ip = $3
+			WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`, use.ID, use.At, ip)
+	}
+	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return classify(fmt.Errorf("storing the last use of keys: %w", err))
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// How many rows one transaction of a workspace's deletion touches, so that none
+// runs long or locks much.
+const (
+	deleteSourcesBatch = 500
+	deleteSeriesBatch  = 10_000
+)
+
+// DeletionProgress is how far the deletion of a workspace is: what was removed
+// so far in this run.
+type DeletionProgress struct {
+	Sources int64 `json:"sources"`
+	Series  int64 `json:"series"`
+}
+
+// DeleteWorkspace closes a workspace to every key at once, then removes its
+// sources and series in batches and tells progress (may be nil) after each. The points go by
+// records in the log: each source leaves a pending deletion. A deletion that
+// was interrupted goes on when it is called again.
+func (db *DB) DeleteWorkspace(ctx context.Context, id uuid.UUID, requestID string, progress func(DeletionProgress)) error {
+	tag, err := db.pool.Exec(ctx, `
+		UPDATE workspaces SET deleted_at = COALESCE(deleted_at, now()), updated_at = now() WHERE id = $1`, id)
+	if err != nil {
+		return classify(fmt.Errorf("closing workspace: %w", err))
+	}
+	if tag.RowsAffected() == 0 {
+		return noWorkspace(id)
+	}
+	if progress == nil {
+		progress = func(DeletionProgress) {}
+	}
+	var done DeletionProgress
+	for {
+		n, err := db.deleteSourcesOf(ctx, id, requestID)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+		done.Sources += n
+		progress(done)
+	}
+	for {
+		n, err := db.deleteSeriesOf(ctx, id)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return nil
+		}
+		done.Series += n
+		progress(done)
+	}
+}
+
+func (db *DB) deleteSourcesOf(ctx context.Context, workspace uuid.UUID, requestID string) (int64, error) {
+	var deleted int64
+	err := db.inTx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			WITH gone AS (
+				UPDATE sources SET deleted_at = now(), updated_at = now(), version = version + 1
+				WHERE (workspace_id, id) IN (
+					SELECT workspace_id, id FROM sources
+					WHERE workspace_id = $1 AND deleted_at IS NULL ORDER BY id LIMIT $2 FOR UPDATE)
+				RETURNING workspace_id, id)
+			INSERT INTO pending_deletions (id, workspace_id, source_id, request_id)
+			SELECT gen_random_uuid(), workspace_id, id, $3 FROM gone`, workspace, deleteSourcesBatch, requestID)
+		if err != nil {
+			return fmt.Errorf("deleting the workspace's sources: %w", err)
+		}
+		deleted = tag.RowsAffected()
+		_, err = tx.Exec(ctx, `UPDATE workspaces SET sources = GREATEST(sources - $2, 0) WHERE id = $1`, workspace, deleted)
+		return err
+	})
+	return deleted, err
+}
+
+func (db *DB) deleteSeriesOf(ctx context.Context, workspace uuid.UUID) (int64, error) {
+	var deleted int64
+	err := db.inTx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			DELETE FROM series WHERE id IN (SELECT id FROM series WHERE workspace_id = $1 LIMIT $2)`,
+			workspace, deleteSeriesBatch)
+		if err != nil {
+			return fmt.Errorf("deleting the workspace's series: %w", err)
+		}
+		deleted = tag.RowsAffected()
+		_, err = tx.Exec(ctx, `UPDATE workspaces SET series = GREATEST(series - $2, 0) WHERE id = $1`, workspace, deleted)
+		return err
+	})
+	return deleted, err
+}

@@ -1,0 +1,224 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// batch is one ingest request whose content follows from its number alone, so
+// that sending it again sends the same points.
+type batch struct{ number int }
+
+const (
+	seriesPerBatch = 50
+	pointsInSeries = 100
+	pointsInBatch  = seriesPerBatch * pointsInSeries
+)
+
+// epoch is when the test's points begin: fixed, in the past.
+var epoch = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+
+func (b batch) body(source string) []byte {
+	var body strings.Builder
+	fmt.Fprintf(&body, `{"sourceId":%q,"series":[`, source)
+	for s := range seriesPerBatch {
+		if s > 0 {
+			body.WriteByte(',')
+		}
+		fmt.Fprintf(&body, `{"metric":"m%d","timestamps":[`, s)
+		for p := range pointsInSeries {
+			if p > 0 {
+				body.WriteByte(',')
+			}
+			fmt.Fprintf(&body, "%d", epoch.Add(time.Duration(b.number*pointsInSeries+p)*time.Second).UnixMilli())
+		}
+		body.WriteString(`],"values":[`)
+		for p := range pointsInSeries {
+			if p > 0 {
+				body.WriteByte(',')
+			}
+			fmt.Fprintf(&body, "%d", b.value(s, p))
+		}
+		body.WriteString("]}")
+	}
+	body.WriteString("]}")
+	return []byte(body.String())
+}
+
+func (b batch) value(series, point int) int { return (b.number*31+series*7+point)%1000 + 1 }
+
+func (b batch) sum() (sum float64) {
+	for s := range seriesPerBatch {
+		for p := range pointsInSeries {
+			sum += float64(b.value(s, p))
+		}
+	}
+	return sum
+}
+
+func (s *server) createSource(name string) string {
+	s.t.Helper()
+	var source struct{ ID string }
+	s.Do("POST", "/api/live-data/sources", map[string]any{"name": name}, http.StatusCreated, &source)
+	return source.ID
+}
+
+// totals asks for count and sum over everything of a source.
+func (s *server) totals(source string, extra url.Values) (count, sum float64) {
+	s.t.Helper()
+	q := url.Values{
+		"sourceId": {source}, "aggregation": {"count,sum"}, "groupBy": {"none"},
+		"from": {epoch.Format(time.RFC3339)}, "to": {epoch.AddDate(0, 2, 0).Format(time.RFC3339)},
+	}
+	for k, v := range extra {
+		q[k] = v
+	}
+	var groups []struct {
+		Columns []string
+		Points  [][]float64Or
+	}
+	s.Do("GET", "/api/live-data/query?"+q.Encode(), nil, http.StatusOK, &groups)
+	if len(groups) == 0 || len(groups[0].Points) == 0 {
+		return 0, 0
+	}
+	require.Equal(s.t, []string{"timestamp", "count", "sum"}, groups[0].Columns)
+	row := groups[0].Points[0]
+	return row[1].number, row[2].number
+}
+
+// float64Or is a cell of a result: a timestamp's text or a number.
+type float64Or struct {
+	number float64
+	text   string
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *float64Or) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, &f.text)
+	}
+	return json.Unmarshal(b, &f.number)
+}
+
+func TestAPointGoesThroughEverythingAndOutlivesARestart(t *testing.T) {
+	s := newServer(t)
+	s.Start()
+	source := s.createSource("boiler")
+
+	var accepted struct {
+		Accepted, Rejected int
+		Checkpoint         string
+	}
+	s.Do("POST", "/api/live-data/ingest", json.RawMessage(batch{0}.body(source)), http.StatusCreated, &accepted)
+	require.Equal(t, pointsInBatch, accepted.Accepted)
+	require.Zero(t, accepted.Rejected)
+
+	count, sum := s.totals(source, url.Values{"checkpoint": {accepted.Checkpoint}})
+	require.InDelta(t, pointsInBatch, count, 0)
+	require.InDelta(t, batch{0}.sum(), sum, 0)
+
+	require.Zero(t, s.Stop(), "SIGTERM ends with exit code 0")
+	began := time.Now()
+	s.Start()
+	t.Logf("second start took %s", time.Since(began).Round(time.Millisecond))
+	count, sum = s.totals(source, nil)
+	require.InDelta(t, pointsInBatch, count, 0)
+	require.InDelta(t, batch{0}.sum(), sum, 0)
+}
+
+// TestNothingIsLostOrCountedTwice is the promise: a client that sends again what
+// was not answered finds every point exactly once, however often the process is
+// killed, and also after the whole log is consumed again.
+func TestNothingIsLostOrCountedTwice(t *testing.T) {
+	const batches, kills = 200, 10
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+
+	s := newServer(t)
+	s.Start()
+	source := s.createSource("turbine")
+
+	var sent atomic.Int64
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := range batches {
+			body := batch{n}.body(source)
+			for { // until it is answered 201; the test's own deadline bounds it
+				a, err := s.Try("POST", "/api/live-data/ingest", body)
+				if err == nil && a.Status == http.StatusCreated {
+					break
+				}
+				if t.Context().Err() != nil {
+					return
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			sent.Add(1)
+			time.Sleep(time.Duration(rand.IntN(40)) * time.Millisecond)
+		}
+	}()
+	for kill := range kills {
+		// Spread over the load, at a random moment after the next few batches.
+		target := int64((kill + 1) * batches / (kills + 2))
+		for sent.Load() < target {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(time.Duration(random.IntN(150)) * time.Millisecond)
+		s.Kill()
+		s.Start()
+	}
+	<-done
+	require.EqualValues(t, batches, sent.Load())
+
+	var want float64
+	for n := range batches {
+		want += batch{n}.sum()
+	}
+	s.requireTotals(source, batches*pointsInBatch, want)
+
+	// A new consumer group reads the topic from its start.
+	require.Zero(t, s.Stop())
+	s.Args = append(s.Args, "--points-group", "second-reading")
+	s.Start()
+	s.requireTotals(source, batches*pointsInBatch, want)
+	s.waitConsumed(source)
+	s.requireTotals(source, batches*pointsInBatch, want)
+}
+
+// requireTotals waits until count and sum are what they must be, and never more.
+func (s *server) requireTotals(source string, wantCount int, wantSum float64) {
+	s.t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		count, sum := s.totals(source, nil)
+		require.LessOrEqual(s.t, count, float64(wantCount), "points are counted twice")
+		if count == float64(wantCount) {
+			require.InDelta(s.t, wantSum, sum, 0)
+			return
+		}
+		require.True(s.t, time.Now().Before(deadline), "only %v of %d points are visible", count, wantCount)
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// waitConsumed waits until a point ingested now is visible: all that the source's
+// partition holds before it is then too.
+func (s *server) waitConsumed(source string) {
+	s.t.Helper()
+	var accepted struct{ Checkpoint string }
+	body := map[string]any{"points": []any{map[string]any{"sourceId": source, "metric": "probe", "value": 1}}}
+	s.Do("POST", "/api/live-data/ingest", body, http.StatusCreated, &accepted)
+	q := url.Values{"sourceId": {source}, "metric": {"probe"}, "checkpoint": {accepted.Checkpoint}}
+	s.Do("GET", "/api/live-data/query?"+q.Encode(), nil, http.StatusOK, nil)
+}

@@ -1,0 +1,261 @@
+// Package harness runs the built binary for tests and benchmarks as a user would:
+// it starts it on a directory, speaks HTTP to it, kills it and starts it again.
+package harness
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	startLimit = 90 * time.Second
+	stopLimit  = 15 * time.Second
+)
+
+// Build compiles the binary into a temporary directory; remove takes it away.
+func Build() (binary string, remove func(), err error) {
+	dir, err := os.MkdirTemp("", "livegraph-test-")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	binary = filepath.Join(dir, "livegraph")
+	build := exec.Command("go", "build", "-o", binary, "github.com/livegraph/livegraph/cmd/livegraph")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		remove()
+		return "", nil, fmt.Errorf("building the binary: %w", err)
+	}
+	return binary, remove, nil
+}
+
+// FirstRun is first-run.json.
+type FirstRun struct {
+	WorkspaceID, AdminKey, URL, AdminUser, AdminPassword string
+}
+
+// Server is the binary at work on a data directory.
+type Server struct {
+	DataDir string
+	Listen  string   // host:port, the same over restarts
+	Args    []string // further arguments of serve, for the next start
+	Env     []string // further environment, for the next start
+
+	t      testing.TB
+	binary string
+	cmd    *exec.Cmd
+	exited chan error
+	log    *os.File
+	First  FirstRun
+	client *http.Client
+}
+
+// New prepares a server on a directory of its own; Start starts it.
+func New(t testing.TB, binary string, args ...string) *Server {
+	t.Helper()
+	dir := t.TempDir()
+	log, err := os.Create(filepath.Join(dir, "stdout.log"))
+	require.NoError(t, err)
+	s := &Server{
+		t: t, binary: binary, DataDir: filepath.Join(dir, "data"), Listen: FreeAddress(t), Args: args, log: log,
+		client: &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}},
+	}
+	t.Cleanup(func() {
+		s.Kill()
+		if t.Failed() {
+			s.showLog()
+		}
+	})
+	return s
+}
+
+// FreeAddress gives an address on the loopback interface that nobody listens on.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// Start starts the process and waits until it is ready.
+func (s *Server) Start() {
+	s.t.Helper()
+	s.Launch()
+	s.WaitReady()
+	if s.First.AdminKey != "" {
+		return
+	}
+	payload, err := os.ReadFile(filepath.Join(s.DataDir, "first-run.json"))
+	require.NoError(s.t, err)
+	require.NoError(s.t, json.Unmarshal(payload, &s.First))
+}
+
+// Launch starts the process without waiting for it to be ready.
+func (s *Server) Launch() {
+	s.t.Helper()
+	args := append([]string{"serve", "--data-dir", s.DataDir, "--listen", s.Listen}, s.Args...)
+	s.cmd = exec.Command(s.binary, args...)
+	s.cmd.Env = append(os.Environ(), s.Env...)
+	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	require.NoError(s.t, s.cmd.Start())
+	exited := make(chan error, 1)
+	s.exited = exited
+	cmd := s.cmd
+	go func() { exited <- cmd.Wait() }()
+}
+
+// WaitReady waits until /readyz answers 200.
+func (s *Server) WaitReady() {
+	s.t.Helper()
+	deadline := time.Now().Add(startLimit)
+	for time.Now().Before(deadline) {
+		select {
+		case err := <-s.exited:
+			s.exited <- err
+			s.showLog()
+			s.t.Fatalf("the server ended while starting: %v", err)
+		default:
+		}
+		response, err := s.client.Get("http://" + s.Listen + "/readyz")
+		if err == nil {
+			_ = response.Body.Close()
+			if response.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	s.showLog()
+	s.t.Fatal("the server did not become ready")
+}
+
+// Kill ends the process at once, as a crash would.
+func (s *Server) Kill() {
+	if s.cmd == nil || s.cmd.Process == nil {
+		return
+	}
+	_ = s.cmd.Process.Signal(syscall.SIGKILL)
+	err := <-s.exited
+	s.exited <- err
+}
+
+// Stop asks the process to end and gives its exit code.
+func (s *Server) Stop() int {
+	s.t.Helper()
+	require.NoError(s.t, s.cmd.Process.Signal(syscall.SIGTERM))
+	select {
+	case err := <-s.exited:
+		s.exited <- err
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			return exit.ExitCode()
+		}
+		require.NoError(s.t, err)
+		return 0
+	case <-time.After(stopLimit):
+		s.t.Fatal("the server did not stop in time")
+		return -1
+	}
+}
+
+func (s *Server) showLog() {
+	payload, _ := os.ReadFile(s.log.Name())
+	lines := strings.Split(strings.TrimSpace(string(payload)), "\n")
+	if len(lines) > 60 {
+		lines = lines[len(lines)-60:]
+	}
+	s.t.Logf("the server's last lines:\n%s", strings.Join(lines, "\n"))
+}
+
+// PID gives the process's id.
+func (s *Server) PID() int { return s.cmd.Process.Pid }
+
+// CLI runs a subcommand and gives what it printed to stdout.
+func (s *Server) CLI(args ...string) string {
+	s.t.Helper()
+	cmd := exec.Command(s.binary, append(args, "--data-dir", s.DataDir)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	require.NoError(s.t, cmd.Run(), "livegraph %s: %s", strings.Join(args, " "), &stderr)
+	return stdout.String()
+}
+
+// Answer is any answer of the API.
+type Answer struct {
+	Status  int             `json:"-"`
+	Header  http.Header     `json:"-"`
+	Success bool            `json:"success"`
+	Data    json.RawMessage `json:"data"`
+	Error   struct {
+		Code    string
+		Message string
+		Details map[string]any
+	} `json:"error"`
+	RequestID string `json:"requestId"`
+}
+
+// Try makes a request with the first run's key; a broken connection is an error.
+func (s *Server) Try(method, path string, body []byte) (Answer, error) {
+	return s.TryAs(s.First.AdminKey, s.First.WorkspaceID, method, path, body)
+}
+
+// TryAs is Try with another key and workspace.
+func (s *Server) TryAs(key, workspace, method, path string, body []byte) (Answer, error) {
+	var a Answer
+	request, err := http.NewRequest(method, "http://"+s.Listen+path, bytes.NewReader(body))
+	if err != nil {
+		return a, err
+	}
+	request.Header.Set("Authorization", "Bearer "+key)
+	request.Header.Set("X-Workspace-Id", workspace)
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return a, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	payload, err := io.ReadAll(response.Body)
+	if err != nil {
+		return a, err
+	}
+	a.Status, a.Header = response.StatusCode, response.Header
+	if len(payload) == 0 {
+		return a, nil
+	}
+	return a, json.Unmarshal(payload, &a)
+}
+
+// Do is Try that expects an answer of the given status, and decodes its data.
+func (s *Server) Do(method, path string, body any, status int, data any) Answer {
+	s.t.Helper()
+	var payload []byte
+	if body != nil {
+		var err error
+		payload, err = json.Marshal(body)
+		require.NoError(s.t, err)
+	}
+	a, err := s.Try(method, path, payload)
+	require.NoError(s.t, err)
+	require.Equal(s.t, status, a.Status, "%s %s: %+v", method, path, a.Error)
+	if data != nil {
+		require.NoError(s.t, json.Unmarshal(a.Data, data))
+	}
+	return a
+}
