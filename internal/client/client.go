@@ -103,6 +103,8 @@ type envelope[T any] struct {
 		Details map[string]any `json:"details"`
 	} `json:"error"`
 	RequestID string `json:"requestId"`
+
+	took time.Duration // of the attempt that was answered
 }
 
 // do makes a call, again where that makes sense, and decodes the answer's data.
@@ -122,6 +124,7 @@ func once[T any](ctx context.Context, c *Client, request call) (envelope[T], err
 	if err != nil {
 		return answer, fault.Wrap(err, fault.Malformed, "The request cannot be made")
 	}
+	began := time.Now()
 	response, err := c.http.Do(r)
 	if err != nil {
 		return answer, fault.Wrap(err, fault.Unavailable, "The server cannot be reached")
@@ -140,6 +143,7 @@ func once[T any](ctx context.Context, c *Client, request call) (envelope[T], err
 	if err := json.Unmarshal(payload, &answer); err != nil {
 		return answer, fault.Wrap(err, fault.BadGateway, "The server's answer cannot be read")
 	}
+	answer.took = time.Since(began)
 	return answer, nil
 }
 

@@ -121,6 +121,8 @@ type Receipt struct {
 	Rejected   int         `json:"rejected"`
 	Errors     []Rejection `json:"errors"`
 	Checkpoint string      `json:"checkpoint"`
+
+	Took time.Duration `json:"-"` // of the attempt that was answered
 }
 
 // Rejection says why Count points were refused; Field is of the first of them.
@@ -153,6 +155,7 @@ func (c *Client) ingest(ctx context.Context, content any) (Receipt, error) {
 		return Receipt{}, fault.Wrap(err, fault.Malformed, "The points cannot be written as JSON")
 	}
 	answer, err := do[Receipt](ctx, c, call{method: http.MethodPost, path: ingestPath, body: body})
+	answer.Data.Took = answer.took
 	return answer.Data, err
 }
 

@@ -13,9 +13,9 @@ func quantity(n float64, unit string, p palette) string {
 	case "percent":
 		return fmt.Sprintf("%.1f %%", n)
 	case "bytes":
-		return bytes(n)
+		return byteSize(n)
 	case "bytes/s":
-		return bytes(n) + "/s"
+		return byteSize(n) + "/s"
 	case "1/s":
 		return fmt.Sprintf("%.1f/s", n)
 	case "celsius":
@@ -25,8 +25,8 @@ func quantity(n float64, unit string, p palette) string {
 	}
 }
 
-// bytes writes a number of bytes with a binary prefix and three digits.
-func bytes(n float64) string {
+// byteSize writes a number of bytes with a binary prefix and three digits.
+func byteSize(n float64) string {
 	prefixes := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	i := 0
 	for math.Abs(n) >= 999.5 && i < len(prefixes)-1 {

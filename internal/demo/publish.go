@@ -124,13 +124,12 @@ func (p *publisher) try(ctx context.Context, batch []machine.Sample) error {
 			SourceID: id, Metric: sample.Metric, Timestamp: sample.At.UnixMilli(), Value: sample.Value, Tags: sample.Tags,
 		}
 	}
-	began := time.Now()
 	receipt, err := p.client.IngestPoints(ctx, points)
 	if err != nil {
 		return err
 	}
 	now := time.Now()
-	p.stats.delivered(now, receipt.Accepted, receipt.Rejected, now.Sub(began))
+	p.stats.delivered(now, receipt.Accepted, receipt.Rejected, receipt.Took)
 	if receipt.Rejected > 0 && len(receipt.Errors) > 0 {
 		first := receipt.Errors[0]
 		p.stats.refused(0, 0, first.Field+": "+first.Reason)

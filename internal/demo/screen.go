@@ -72,9 +72,10 @@ type screen struct {
 	size    func() (width, height int)
 	palette palette
 
-	mu    sync.Mutex
-	drawn int // lines of the view that stand on the terminal
-	last  []string
+	mu     sync.Mutex
+	drawn  int // lines of the view that stand on the terminal
+	last   []string
+	closed bool
 }
 
 func (s *screen) every() time.Duration { return time.Second }
@@ -91,7 +92,12 @@ func (s *screen) refresh(v view) {
 func (s *screen) note(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.draw(strings.TrimRight(text, "\n") + "\n")
+	text = strings.TrimRight(text, "\n") + "\n"
+	if s.closed {
+		_, _ = io.WriteString(s.out, text)
+		return
+	}
+	s.draw(text)
 }
 
 // draw writes above over the old view, and the view after it, in one write so
@@ -115,7 +121,10 @@ func (s *screen) draw(above string) {
 func (s *screen) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.drawn, s.last = 0, nil
+	if s.closed {
+		return
+	}
+	s.drawn, s.last, s.closed = 0, nil, true
 	_, _ = io.WriteString(s.out, eraseBelow+showCursor)
 }
 

@@ -33,6 +33,7 @@ type view struct {
 	lag      time.Duration
 	lagKnown bool
 	trouble  string // "" when all is well
+	retryIn  time.Duration
 	shown    shown
 }
 
@@ -48,7 +49,7 @@ func (s *stats) snapshot(now time.Time, address string, pending int, dropped int
 	}
 	switch {
 	case s.waiting != "":
-		v.trouble = s.waiting + "; trying again in " + duration(max(0, s.waitUntil.Sub(now)))
+		v.trouble, v.retryIn = s.waiting, max(0, s.waitUntil.Sub(now))
 	case s.unread != "":
 		v.trouble = "reading back: " + s.unread
 	case s.refusal != "":
@@ -119,7 +120,11 @@ func (v *view) table(width int, p palette) []string {
 		}, width)...)
 	}
 	if v.trouble != "" {
-		lines = append(lines, flow("trouble", []string{v.trouble}, width)...)
+		fields := []string{v.trouble}
+		if v.retryIn > 0 {
+			fields = append(fields, "again in "+duration(v.retryIn))
+		}
+		lines = append(lines, flow("trouble", fields, width)...)
 	}
 	return lines
 }
@@ -173,6 +178,23 @@ func (v *view) progress(p palette) string {
 		parts = append(parts, v.trouble)
 	}
 	return printable(strings.Join(parts, ", "))
+}
+
+// summary is what is said at the end.
+func (v *view) summary() string {
+	text := fmt.Sprintf("The demo ran for %s and sent %s points; %s were rejected, %s dropped.",
+		duration(v.up), thousands(v.sent), thousands(v.rejected), thousands(v.dropped+int64(v.pending)))
+	if v.ingest.known {
+		text += fmt.Sprintf(" Ingest was answered in %s (p95)", duration(v.ingest.p95))
+		if v.fresh.known {
+			text += fmt.Sprintf(", and its points were visible %s (p95) after the answer", duration(v.fresh.p95))
+		}
+		text += "."
+	}
+	if v.trouble != "" {
+		text += " Last trouble: " + v.trouble + "."
+	}
+	return text + " What it sent stays."
 }
 
 // flow lays fields out after a label, going on in the next line when one is full.

@@ -35,7 +35,7 @@ type watcher struct {
 	answered <-chan acknowledged
 	visible  func() // told each time that points were found visible
 
-	begun bool // the CPU's history was read
+	begun bool // the CPU's history was read, and every value since
 }
 
 // run reads until ctx ends.
@@ -70,6 +70,7 @@ func (w *watcher) afterError(err error) time.Duration {
 		pause = max(pause, fe.RetryAfter)
 	}
 	w.stats.unreadable(publicText(err))
+	w.begun = false // what was missed belongs into the history
 	return pause
 }
 
@@ -164,7 +165,9 @@ func (w *watcher) readProcesses(ctx context.Context, sources []string) ([]proces
 	}
 	list := make([]processRow, 0, len(rows))
 	for _, row := range rows {
-		list = append(list, *row)
+		if row.cpu > 0 || row.rss > 0 { // not the kernel's idle threads
+			list = append(list, *row)
+		}
 	}
 	slices.SortFunc(list, func(a, b processRow) int {
 		return cmp.Or(cmp.Compare(b.cpu, a.cpu), cmp.Compare(b.rss, a.rss), cmp.Compare(a.name, b.name))
