@@ -126,7 +126,7 @@ func TestADefectOfTheServerIsNotTriedForever(t *testing.T) {
 	var calls atomic.Int32
 	c := newTestClient(t, Retry{First: time.Millisecond, Most: time.Millisecond}, func(w http.ResponseWriter, _ *http.Request) {
 		calls.Add(1)
-		w.WriteHeader(500)
+		w.WriteHeader(http.StatusInternalServerError)
 		_, _ = io.WriteString(w, "<html>not the envelope</html>")
 	})
 	_, err := c.Query(t.Context(), Query{})

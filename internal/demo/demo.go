@@ -120,11 +120,13 @@ func (s *session) waiting(err error, wait time.Duration) {
 
 // orNil is nil when the demo was ended on purpose, whatever error that caused.
 func orNil(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	if ended(ctx) {
 		return nil
 	}
 	return err
 }
+
+func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
 // begin waits for the server and makes the history.
 func (s *session) begin(ctx context.Context) error {
@@ -136,11 +138,9 @@ func (s *session) begin(ctx context.Context) error {
 	if !s.options.Backfill {
 		return nil
 	}
-	switch err := s.backfill(ctx, patient); {
-	case err == nil:
-		s.history = true
-	default:
-		s.say(explainBackfill(err))
+	err := s.backfill(ctx, patient)
+	if s.history = err == nil; !s.history {
+		s.say(explainBackfill(err)) // the live part goes on without
 	}
 	return nil
 }

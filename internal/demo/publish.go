@@ -76,7 +76,7 @@ func (p *publisher) send(ctx context.Context, batch []machine.Sample) error {
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil:
+		case ended(ctx):
 			p.stats.refused(0, len(batch), "")
 			return nil
 		case fault.Is(err, fault.Unauthenticated):
