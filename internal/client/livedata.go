@@ -36,7 +36,7 @@ type Source struct {
 	Description     string            `json:"description,omitempty"`
 	Metrics         []Metric          `json:"metrics,omitempty"`
 	Tags            map[string]string `json:"tags,omitempty"`
-	IntervalSeconds int               `json:"intervalSeconds,omitzero"`
+	IntervalSeconds float64           `json:"intervalSeconds,omitzero"`
 }
 
 // CreateSource makes a source. A name that is taken is fault.Conflict.

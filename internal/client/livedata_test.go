@@ -31,7 +31,7 @@ func TestASourceThatIsThereIsFoundByItsExactName(t *testing.T) {
 		offset, _ := strconv.Atoi(r.URL.Query().Get("offset"))
 		var page []string
 		for _, name := range names[offset:min(offset+100, len(names))] {
-			page = append(page, fmt.Sprintf(`{"id":"id of %s","name":%q}`, name, name))
+			page = append(page, fmt.Sprintf(`{"id":"id of %s","name":%q,"unit":null,"metrics":null,"intervalSeconds":0.5}`, name, name))
 		}
 		_, _ = fmt.Fprintf(w, `{"success":true,"data":[%s],"meta":{"total":%d,"limit":100,"offset":%d,"hasMore":%t}}`,
 			strings.Join(page, ","), len(names), offset, offset+100 < len(names))

@@ -106,7 +106,7 @@ func stationSource(station *weather.Station) client.Source {
 		Description: "Daily weather of " + station.Place + ", 2012 to 2015, measured by NOAA (GHCN-Daily, public domain); " +
 			"from the npm package " + weather.Package,
 		Tags:            map[string]string{"dataset": dataset, "place": station.Place},
-		IntervalSeconds: int(day.Seconds()),
+		IntervalSeconds: day.Seconds(),
 	}
 	for _, column := range station.Columns {
 		source.Metrics = append(source.Metrics, client.Metric{

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"strings"
 	"time"
 
@@ -160,7 +159,7 @@ func (p *publisher) sourceID(ctx context.Context, name string) (string, error) {
 	d := p.described[name]
 	wanted := client.Source{
 		Name: name, Description: d.Description, Tags: d.Tags,
-		IntervalSeconds: max(1, int(math.Ceil(p.interval.Seconds()))),
+		IntervalSeconds: p.interval.Seconds(),
 	}
 	for _, m := range d.Metrics {
 		wanted.Metrics = append(wanted.Metrics, client.Metric{Name: m.Name, Unit: m.Unit, Description: m.Description})
