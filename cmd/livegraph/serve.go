@@ -48,8 +48,8 @@ func (c *ServeCmd) Run(ctx context.Context, out *output) error {
 	}
 	defer closeLog()
 
-	c.announce(out)
-	engines, err := c.startEngines(ctx, out, terminal)
+	_, _ = fmt.Fprintf(out, "Livegraph %s, data in %s\n", version, c.DataDir)
+	engines, err := c.startEngines(ctx, out, terminal, logger)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (c *ServeCmd) Run(ctx context.Context, out *output) error {
 	}
 	defer p.close()
 	url := c.publicURL(listener.Addr())
-	first, err := firstrun.Ensure(ctx, p.postgres, c.DataDir, url)
+	first, made, err := firstrun.Ensure(ctx, p.postgres, c.DataDir, url)
 	if err != nil {
 		return err
 	}
@@ -70,12 +70,12 @@ func (c *ServeCmd) Run(ctx context.Context, out *output) error {
 		return err
 	}
 	defer func() { _ = control.Remove(c.DataDir) }()
-	c.welcome(out, terminal, url, first)
+	c.welcome(out, terminal, url, first, made)
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return p.run(ctx, listener) })
 	if c.Demo {
-		group.Go(func() error { return c.demo(ctx, out, url) })
+		group.Go(func() error { return c.demo(ctx, p.postgres, out, url) })
 	}
 	err = group.Wait()
 	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
@@ -102,12 +102,17 @@ func (c *ServeCmd) logger(terminal bool) (*slog.Logger, func(), error) {
 	return logTo(c.Log, file), func() { _ = file.Close() }, nil
 }
 
-func (c *ServeCmd) startEngines(ctx context.Context, out *output, terminal bool) (*embedded.Engines, error) {
+func (c *ServeCmd) startEngines(ctx context.Context, out *output, terminal bool, logger *slog.Logger) (*embedded.Engines, error) {
 	progress := newStartProgress(out, terminal)
 	return embedded.Start(ctx, embedded.Options{
-		DataDir:  c.DataDir,
-		Config:   &c.Config,
-		Progress: progress.show,
+		DataDir: c.DataDir,
+		Configured: embedded.Addresses{
+			KafkaBrokers: c.Kafka.Brokers, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
+			RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address,
+		},
+		KafkaSyncWrites: c.Kafka.SyncWrites,
+		Progress:        progress.show,
+		Logger:          logger,
 	})
 }
 
