@@ -1,11 +1,16 @@
 package api
 
 import (
+	"bytes"
 	_ "embed" // of the page
+	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
-	"github.com/swaggest/swgui/v5emb"
+	"github.com/go-chi/chi/v5"
+	"github.com/klauspost/compress/gzip"
+	"github.com/swaggest/swgui/v5/static"
 
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/internal/fault"
@@ -36,20 +41,40 @@ func serveDocsPage(w http.ResponseWriter, r *http.Request) error {
 	return serveFile(w, r, "text/html; charset=utf-8", docsPage)
 }
 
-// docsAssets serves Swagger UI's files and our script.
-func docsAssets() func(http.ResponseWriter, *http.Request) error {
-	library := v5emb.New("Livegraph", openAPIPath, docsPath+"/")
-	return func(w http.ResponseWriter, r *http.Request) error {
-		w.Header().Set("Content-Security-Policy", docsPolicy)
-		switch name := strings.TrimPrefix(r.URL.Path, docsPath+"/"); name {
-		case "init.js":
-			return serveFile(w, r, "text/javascript; charset=utf-8", docsScript)
-		case "swagger-ui.css", "swagger-ui-bundle.js", "swagger-ui-standalone-preset.js", "favicon-16x16.png", "favicon-32x32.png":
-			library.ServeHTTP(w, r)
-			return nil
-		}
+// docsFiles are the files of the page and how they are sent. Those ending in .gz
+// are compressed in the binary.
+var docsFiles = map[string]struct{ file, contentType string }{
+	"init.js":              {"", "text/javascript; charset=utf-8"},
+	"swagger-ui-bundle.js": {"swagger-ui-bundle.js.gz", "text/javascript; charset=utf-8"},
+	"swagger-ui.css":       {"swagger-ui.css.gz", "text/css; charset=utf-8"},
+	"favicon-32x32.png":    {"favicon-32x32.png", "image/png"},
+}
+
+// serveDocsAsset serves Swagger UI's files and our script.
+func serveDocsAsset(w http.ResponseWriter, r *http.Request) error {
+	name := chi.URLParam(r, "*")
+	asset, ok := docsFiles[name]
+	if !ok {
 		return fault.New(fault.NotFound, "No such path")
 	}
+	w.Header().Set("Content-Security-Policy", docsPolicy)
+	if asset.file == "" {
+		return serveFile(w, r, asset.contentType, docsScript)
+	}
+	content, err := static.FS.ReadFile(asset.file)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", asset.file, err)
+	}
+	if strings.HasSuffix(asset.file, ".gz") {
+		unpacked, err := gzip.NewReader(bytes.NewReader(content))
+		if err != nil {
+			return fmt.Errorf("unpacking %s: %w", asset.file, err)
+		}
+		if content, err = io.ReadAll(unpacked); err != nil {
+			return fmt.Errorf("unpacking %s: %w", asset.file, err)
+		}
+	}
+	return serveFile(w, r, asset.contentType, content)
 }
 
 // serveFile answers with a file that is part of the binary.

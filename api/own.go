@@ -31,7 +31,7 @@ func (s *Server) ownRoutes() []route.Route {
 		get(readyPath, route.Public, s.ready),
 		get(openAPIPath, route.Public, serveOpenAPI),
 		get(docsPath, route.Public, serveDocsPage),
-		get(docsPath+"/*", route.Public, docsAssets()),
+		get(docsPath+"/*", route.Public, serveDocsAsset),
 		get(mePath, route.Global, s.me),
 	}
 }
