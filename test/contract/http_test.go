@@ -337,7 +337,7 @@ func TestABadRequestHarmsNoOtherOnItsConnection(t *testing.T) {
 		}, 400},
 		"unknown expect": {func(w *wire) string {
 			return w.head("POST", "/api/test/echo") + jsonType + "Expect: cake\r\nContent-Length: 2\r\n\r\n{}"
-		}, 400},
+		}, 417},
 		"asterisk":       {func(*wire) string { return "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n" }, 404},
 		"HTTP/2 preface": {func(*wire) string { return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" }, 404},
 	} {
