@@ -31,17 +31,44 @@ type newSource struct {
 	Description     *string                   `json:"description"`
 	NodeID          request.Nullable[string]  `json:"nodeId"`
 	Unit            request.Nullable[string]  `json:"unit"`
-	Metrics         []postgres.SourceMetric   `json:"metrics"`
+	Metrics         []metricBody              `json:"metrics"`
 	Tags            map[string]string         `json:"tags"`
 	RetentionDays   request.Nullable[int32]   `json:"retentionDays"`
 	IntervalSeconds request.Nullable[float64] `json:"intervalSeconds"`
+}
+
+// metricBody is an entry of metrics.
+type metricBody struct {
+	Name        *string                  `json:"name"`
+	Unit        request.Nullable[string] `json:"unit"`
+	Description request.Nullable[string] `json:"description"`
+}
+
+func requireNames(c *request.Check, metrics []metricBody) {
+	for i, m := range metrics {
+		c.Required(fmt.Sprintf("metrics[%d].name", i), m.Name != nil)
+	}
+}
+
+// metricsOf gives what is stored of metrics that all have names.
+func metricsOf(bodies []metricBody) []postgres.SourceMetric {
+	metrics := make([]postgres.SourceMetric, len(bodies))
+	for i, b := range bodies {
+		if b.Name != nil {
+			metrics[i].Name = *b.Name
+		}
+		set(&metrics[i].Unit, b.Unit)
+		set(&metrics[i].Description, b.Description)
+	}
+	return metrics
 }
 
 // source checks the body and gives the source that it describes.
 func (b *newSource) source() (postgres.Source, error) {
 	var c request.Check
 	c.Required("name", b.Name != nil)
-	s := postgres.Source{Metrics: b.Metrics, Tags: b.Tags}
+	requireNames(&c, b.Metrics)
+	s := postgres.Source{Metrics: metricsOf(b.Metrics), Tags: b.Tags}
 	if b.ID != nil {
 		s.ID = c.UUID("id", *b.ID)
 	} else {
@@ -73,7 +100,7 @@ type sourcePatch struct {
 	Description     request.Nullable[string]                              `json:"description"`
 	NodeID          request.Nullable[string]                              `json:"nodeId"`
 	Unit            request.Nullable[string]                              `json:"unit"`
-	Metrics         request.Nullable[[]postgres.SourceMetric]             `json:"metrics"`
+	Metrics         request.Nullable[[]metricBody]                        `json:"metrics"`
 	Tags            request.Nullable[map[string]request.Nullable[string]] `json:"tags"`
 	RetentionDays   request.Nullable[int32]                               `json:"retentionDays"`
 	IntervalSeconds request.Nullable[float64]                             `json:"intervalSeconds"`
@@ -82,6 +109,7 @@ type sourcePatch struct {
 // check looks at what can be said without the source.
 func (p *sourcePatch) check() error {
 	var c request.Check
+	requireNames(&c, p.Metrics.Value)
 	if p.ExpectedVersion != nil && *p.ExpectedVersion < 1 {
 		c.Fail("expectedVersion", "must be at least 1")
 	}
@@ -104,7 +132,7 @@ func (p *sourcePatch) apply(s *postgres.Source) error {
 		s.Description = p.Description.Value
 	}
 	if p.Metrics.Set {
-		s.Metrics = p.Metrics.Value
+		s.Metrics = metricsOf(p.Metrics.Value)
 	}
 	if p.Tags.Null {
 		s.Tags = nil

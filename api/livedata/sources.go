@@ -6,12 +6,10 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -163,6 +161,7 @@ func (a *api) createSource(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	a.Pipeline.SourcesChanged(workspace)
 	status := statusNever
 	w.Header().Set("Location", sourcesPath+"/"+made.ID.String())
 	reply.Data(w, r, http.StatusCreated, sourceAnswer{Source: made, Status: &status})
@@ -185,6 +184,7 @@ func (a *api) patchSource(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	a.Pipeline.SourcesChanged(workspace)
 	reply.Data(w, r, http.StatusOK, a.describe(r.Context(), workspace, changed)[0])
 	return nil
 }
@@ -198,6 +198,7 @@ func (a *api) deleteSource(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	a.Pipeline.SourcesChanged(workspace)
 	// Committed, so it is answered 204 whatever comes now; what cannot be told
 	// the log at once is told in the background.
 	a.Deletions.attempt(r.Context(), left)
@@ -211,9 +212,6 @@ func sourceOf(r *http.Request) (workspace, id uuid.UUID, err error) {
 	if err := request.Query(r).Err(); err != nil {
 		return workspace, id, err
 	}
-	id, ok := request.ParseUUID(chi.URLParam(r, "id"))
-	if !ok {
-		return workspace, id, fault.New(fault.NotFound, "No such source")
-	}
-	return request.PrincipalOf(r.Context()).Workspace, id, nil
+	id, err = request.PathID(r, "id", "source")
+	return request.PrincipalOf(r.Context()).Workspace, id, err
 }
