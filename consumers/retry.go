@@ -11,7 +11,7 @@ import (
 // How failures that may pass are tried again: for ever, doubling, with jitter.
 const (
 	firstRetry = 50 * time.Millisecond
-	lastRetry  = 5 * time.Second
+	lastRetry  = time.Second // a store that is back is used within seconds
 	// A failure that lasts is said again so often, not at every try.
 	repeatedLog = 30 * time.Second
 )
