@@ -6,6 +6,7 @@ import (
 	"net"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -218,6 +220,7 @@ func TestADeletedSourceNeverComesBack(t *testing.T) {
 	w := newWorld(t)
 	s := w.number(uuid.New(), "m")
 	state := series{source: s.source, metric: "state", kind: pointblock.KindString}
+	w.config.RepeatAfter = time.Second
 	w.consume()
 	w.produce(w.write(s, at(0), []float64{0}), w.writeTexts(state, at(0), []string{"on"}))
 	w.settled()
@@ -226,23 +229,14 @@ func TestADeletedSourceNeverComesBack(t *testing.T) {
 	w.settled()
 	w.produce(w.writeTexts(state, at(1), []string{"off"}))
 	w.settled()
-	require.Empty(t, trimmed(w.dump()))
+	require.Empty(t, w.ask("SELECT series FROM points UNION ALL SELECT series FROM states UNION ALL SELECT series FROM latest"))
+	require.Eventually(t, func() bool { return strings.TrimSpace(w.dump()) == "" }, 10*time.Second, 50*time.Millisecond, "in the end not even the series are known")
 
 	// The same source of another workspace is another source.
 	w.workspace = uuid.New()
 	w.produce(w.write(s, at(5), []float64{5}))
 	w.settled()
 	require.Equal(t, "5=5", w.values(s))
-}
-
-func trimmed(s string) string {
-	out := ""
-	for _, r := range s {
-		if r != '\n' {
-			out += string(r)
-		}
-	}
-	return out
 }
 
 func TestATombstoneOfAnotherProcessIsHeeded(t *testing.T) {
@@ -368,4 +362,21 @@ func TestAGenerationThatAnotherProcessRecordedHoldsFromTheNextBatchOn(t *testing
 	w.produce(w.write(s, at(1), []float64{1}))
 	w.settled()
 	require.Equal(t, "1\n2", w.ask("SELECT bitShiftRight(version, 48) FROM points FINAL ORDER BY ts"))
+}
+
+func TestADeletionIsRepeatedForWhatADeadProcessLeftUnderWay(t *testing.T) {
+	w := newWorld(t)
+	w.config.RepeatAfter = 2 * time.Second
+	s := w.number(uuid.New(), "m")
+	w.consume()
+	w.produce(w.write(s, at(0), []float64{0}))
+	w.settled()
+	w.produce(w.deletion(pointblock.Deletion{Source: s.source, WholeSource: true}))
+	w.settled()
+	require.Empty(t, w.values(s))
+	require.NoError(t, w.points.InsertPoints(t.Context(), &clickhouse.PointColumns{
+		Series: []uint64{s.ref(w).ID}, TS: at(0), Values: []float64{0}, Versions: []uint64{1 << 48},
+	}))
+	require.Equal(t, "0=0", w.values(s))
+	require.Eventually(t, func() bool { return w.values(s) == "" }, 10*time.Second, 10*time.Millisecond)
 }
