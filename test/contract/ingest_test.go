@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -60,13 +61,13 @@ func logged(t *testing.T, brokers []string) []string {
 				span := &decoded.Spans[i]
 				numbers, texts := span.AppendValues(nil), span.AppendTexts(nil)
 				for n, us := range span.AppendTimestamps(nil) {
-					value := ""
+					var value any
 					if span.Kind == pointblock.KindNumber {
-						value = fmt.Sprint(numbers[n])
+						value = numbers[n]
 					} else {
-						value = fmt.Sprintf("%q", texts[n])
+						value = strconv.Quote(texts[n])
 					}
-					out = append(out, fmt.Sprintf("%s %s %v %s=%s", span.Source, span.Metric, span.Tags(), time.UnixMicro(us).UTC().Format(time.RFC3339Nano), value))
+					out = append(out, fmt.Sprintf("%s %s %v %s=%v", span.Source, span.Metric, span.Tags(), time.UnixMicro(us).UTC().Format(time.RFC3339Nano), value))
 				}
 			}
 			for _, d := range decoded.Deletions {

@@ -274,7 +274,7 @@ func TestQueriesAgreeWithANaiveModel(t *testing.T) {
 		key := l.NewKey(t, []uuid.UUID{workspace}, request.Admin)
 		middle := rapid.SampledFrom([]string{"2026-03-29T01:00:00Z", "2025-11-02T06:00:00Z", "2026-04-04T15:00:00Z", "2026-06-01T12:00:00Z"}).Draw(rt, "middle")
 		around, _ := time.Parse(time.RFC3339, middle)
-		all := drawSeries(rt, t, l, workspace, key, around)
+		all := drawSeries(t, rt, l, workspace, key, around)
 		for n := range 6 {
 			q := drawQuery(rt, all, around, n)
 			a := l.Do(t, contract.Request{Path: "/api/live-data/query?" + q.params(), Key: key, Workspace: workspace.String()})
@@ -307,7 +307,7 @@ func requireSameRows(rt *rapid.T, want, got [][]any, what string) {
 	}
 }
 
-func drawSeries(rt *rapid.T, t *testing.T, l *live, workspace uuid.UUID, key string, around time.Time) []*modelSeries {
+func drawSeries(t *testing.T, rt *rapid.T, l *live, workspace uuid.UUID, key string, around time.Time) []*modelSeries {
 	t.Helper()
 	var all []*modelSeries
 	for i := range rapid.IntRange(1, 2).Draw(rt, "sources") {
