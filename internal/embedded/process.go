@@ -170,6 +170,9 @@ func (p *Process) launch(ctx context.Context) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := writePID(lock, run.pid); err != nil {
+		p.logger.Warn("cannot note an engine's process", "engine", p.spec.name, "error", err)
+	}
 	if err := p.awaitReady(ctx, run); err != nil {
 		run.kill()
 		<-run.ended
