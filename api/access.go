@@ -21,7 +21,7 @@ const workspaceHeader = "X-Workspace-Id"
 // whether a route is there or not: who has no key learns nothing about paths.
 func (s *Server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !underAPI(r) || s.isPublic(r) {
+		if !underAPI(r) || isPublicPath(r.URL.Path) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -53,8 +53,8 @@ func underAPI(r *http.Request) bool {
 	return false
 }
 
-func (s *Server) isPublic(r *http.Request) bool {
-	path := r.URL.Path
+// isPublicPath reports the paths under /api that want no key.
+func isPublicPath(path string) bool {
 	return path == openAPIPath || path == docsPath || strings.HasPrefix(path, docsPath+"/")
 }
 

@@ -12,9 +12,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -111,6 +113,10 @@ func checkRoutes(routes []route.Route) error {
 			return fmt.Errorf("route %s declares no scope", name)
 		case rt.Access != route.Workspace && len(rt.Scopes) > 0:
 			return fmt.Errorf("route %s declares scopes without a workspace", name)
+		case rt.Access != route.Public && !strings.HasPrefix(rt.Pattern, "/api/"):
+			return fmt.Errorf("route %s wants a key, which is looked at under /api only", name)
+		case rt.Access == route.Public && strings.HasPrefix(rt.Pattern, "/api/") && !isPublicPath(rt.Pattern):
+			return fmt.Errorf("route %s is public, but not among the public paths", name)
 		}
 		seen[name] = true
 	}
@@ -137,7 +143,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               bareHeaderLimit(cfg.MaxHeaderBytes),
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     quietErrorLog(),
+		// What net/http has to say: clients that break off, mostly.
+		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
 	go func() {

@@ -23,7 +23,7 @@ type Meta struct {
 	Limit      int     `json:"limit"`
 	Offset     int     `json:"offset"`
 	HasMore    bool    `json:"hasMore"`
-	NextCursor *string `json:"nextCursor,omitempty"`
+	NextCursor *string `json:"nextCursor"` // where the next page begins, nil at the end
 }
 
 // PageMeta makes the Meta of a page by offset.

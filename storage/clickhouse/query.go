@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	clickhouse "github.com/ClickHouse/clickhouse-go/v2"
+	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/fault"
@@ -57,8 +57,8 @@ const (
 // settings hold for every query. In-order aggregation takes series and ts as they
 // are stored, so that removing duplicates needs next to no memory. (The driver
 // lowers max_execution_time to a little above the context's deadline.)
-func settings() clickhouse.Settings {
-	return clickhouse.Settings{
+func settings() ch.Settings {
+	return ch.Settings{
 		"max_execution_time":            defaultExecutionTime,
 		"optimize_aggregation_in_order": 1,
 		"max_query_size":                maxStatement,
@@ -68,12 +68,12 @@ func settings() clickhouse.Settings {
 // query runs a statement and calls each for every row. Whatever comes from
 // outside travels in the parameters; the statement itself is made of constants
 // and numbers.
-func (db *DB) query(ctx context.Context, statement string, parameters clickhouse.Parameters, each func(scan func(...any) error) error) error {
-	options := []clickhouse.QueryOption{clickhouse.WithSettings(settings())}
+func (db *DB) query(ctx context.Context, statement string, parameters ch.Parameters, each func(scan func(...any) error) error) error {
+	options := []ch.QueryOption{ch.WithSettings(settings())}
 	if len(parameters) > 0 {
-		options = append(options, clickhouse.WithParameters(parameters))
+		options = append(options, ch.WithParameters(parameters))
 	}
-	rows, err := db.conn.Query(clickhouse.Context(ctx, options...), statement)
+	rows, err := db.conn.Query(ch.Context(ctx, options...), statement)
 	if err != nil {
 		return explain(ctx, err)
 	}
@@ -100,7 +100,7 @@ func explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var exception *clickhouse.Exception
+	var exception *ch.Exception
 	if !errors.As(err, &exception) {
 		return fault.Wrap(err, fault.Unavailable, "The store of points is not available").After(queryRetryAfter)
 	}
@@ -141,8 +141,8 @@ func uuidArray(ids []uuid.UUID) string {
 }
 
 // parameters gives the range's bounds, as {from:Int64} and {to:Int64}.
-func (r Range) parameters() clickhouse.Parameters {
-	return clickhouse.Parameters{
+func (r Range) parameters() ch.Parameters {
+	return ch.Parameters{
 		"from": strconv.FormatInt(r.FromUS, 10),
 		"to":   strconv.FormatInt(r.ToUS, 10),
 	}

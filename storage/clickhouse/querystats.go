@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	clickhouse "github.com/ClickHouse/clickhouse-go/v2"
+	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 )
 
@@ -55,7 +55,7 @@ func (db *DB) SourceActivity(ctx context.Context, workspace uuid.UUID, sources [
 	err := db.query(ctx, `
 		SELECT source, toUnixTimestamp64Micro(max(received_at)) FROM source_activity
 		WHERE workspace = {workspace:UUID} AND source IN {sources:Array(UUID)} GROUP BY source`,
-		clickhouse.Parameters{"workspace": workspace.String(), "sources": uuidArray(sources)},
+		ch.Parameters{"workspace": workspace.String(), "sources": uuidArray(sources)},
 		func(scan func(...any) error) error {
 			var (
 				id uuid.UUID

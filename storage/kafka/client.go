@@ -78,6 +78,8 @@ type Client struct {
 	topic  atomic.Pointer[TopicInfo]
 	fill   logFill
 
+	members sync.Map // of *Group: those that a change of the topic concerns
+
 	stop   context.CancelFunc
 	tasks  sync.WaitGroup
 	watch  sync.Once

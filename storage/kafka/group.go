@@ -26,6 +26,31 @@ const (
 // created again, or records were replaced. The member must leave and join anew.
 var ErrDiscontinued = errors.New("kafka: the topic's records are no longer those of before")
 
+// Discontinuity is an ErrDiscontinued that says where: from which offset on the
+// records of a partition were replaced. From is -1 when the topic as a whole is
+// another one or is gone.
+type Discontinuity struct {
+	Partition int32
+	From      int64
+	cause     error
+}
+
+// NewDiscontinuity makes one, with its cause.
+func NewDiscontinuity(partition int32, from int64, cause error) *Discontinuity {
+	return &Discontinuity{Partition: partition, From: from, cause: cause}
+}
+
+// Error tells the cause.
+func (d *Discontinuity) Error() string {
+	return fmt.Sprintf("%s: partition %d: %s", ErrDiscontinued, d.Partition, d.cause)
+}
+
+// Is makes it an ErrDiscontinued.
+func (d *Discontinuity) Is(target error) bool { return target == ErrDiscontinued }
+
+// Unwrap gives the cause.
+func (d *Discontinuity) Unwrap() error { return d.cause }
+
 // GroupOptions say how a member of a group behaves.
 type GroupOptions struct {
 	Topic      string
@@ -45,6 +70,7 @@ type GroupOptions struct {
 type Group struct {
 	client *kgo.Client
 	topic  string
+	forget func()
 }
 
 // Join makes a member of a group. It joins in the background, at the first Poll.
@@ -70,7 +96,8 @@ func (c *Client) Join(o GroupOptions) (*Group, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kafka: joining group %s: %w", o.Group, err)
 	}
-	g.client = client
+	g.client, g.forget = client, func() { c.members.Delete(g) }
+	c.members.Store(g, nil)
 	return g, nil
 }
 
@@ -117,8 +144,10 @@ func (g *Group) Poll(ctx context.Context, most int) (kgo.Fetches, error) {
 		var loss *kgo.ErrDataLoss
 		switch {
 		case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		case errors.As(err, &loss), errors.Is(err, kerr.UnknownTopicID), errors.Is(err, kerr.UnknownTopicOrPartition):
-			failure = fmt.Errorf("%w: partition %d: %w", ErrDiscontinued, partition, err)
+		case errors.As(err, &loss):
+			failure = NewDiscontinuity(partition, loss.ResetTo, err)
+		case errors.Is(err, kerr.UnknownTopicID), errors.Is(err, kerr.UnknownTopicOrPartition):
+			failure = NewDiscontinuity(partition, -1, err)
 		case failure == nil:
 			failure = fmt.Errorf("kafka: consuming partition %d: %w", partition, err)
 		}
@@ -157,4 +186,7 @@ func (g *Group) Commit(ctx context.Context, next map[int32]kgo.EpochOffset) erro
 
 // Leave ends the membership; what is not committed is consumed again by whoever
 // gets the partitions. Revoked is called once more before.
-func (g *Group) Leave() { g.client.CloseAllowingRebalance() }
+func (g *Group) Leave() {
+	g.forget()
+	g.client.CloseAllowingRebalance()
+}

@@ -201,6 +201,10 @@ func (c *Client) adopt(ctx context.Context, info TopicInfo) error {
 		c.producer.ForceMetadataRefresh()
 	}
 	c.topic.Store(&info)
+	c.members.Range(func(g, _ any) bool {
+		g.(*Group).client.ForceMetadataRefresh() // it would look by itself only now and then
+		return true
+	})
 	return nil
 }
 

@@ -24,13 +24,14 @@ type Generation struct {
 // Generations are all generations of one topic.
 type Generations []Generation
 
-// At gives the generation of the record at an offset: the highest that begins at
-// or before it. There is none for a partition that was never seen.
-func (gs Generations) At(partition int32, offset int64) (uint16, bool) {
+// At gives the generation of the record at an offset of a topic of that id: the
+// highest that begins at or before it. There is none for a partition that was
+// never seen.
+func (gs Generations) At(topicID [16]byte, partition int32, offset int64) (uint16, bool) {
 	found := uint16(0)
 	for i := range gs {
 		g := &gs[i]
-		if g.Partition == partition && g.FromOffset <= offset && g.Generation > found {
+		if g.TopicID == topicID && g.Partition == partition && g.FromOffset <= offset && g.Generation > found {
 			found = g.Generation
 		}
 	}

@@ -1,0 +1,103 @@
+package ingest
+
+import (
+	"hash/maphash"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+// batch is one request on its way from bytes to records: what the parser found
+// in it, and what became of that. It is kept and used again, so its columns do
+// not grow anew for each request.
+//
+// Strings in it are views into the request's body or into texts below; see view.
+type batch struct {
+	body       []byte
+	workspace  uuid.UUID
+	receivedUS int64 // microseconds since the Unix epoch
+	latestUS   int64 // the last time that is accepted
+
+	list     field // points or series: the shape in which the points came
+	points   int   // sent, accepted or not
+	rejected tally
+
+	labels  labelSet
+	sources sourceSet
+
+	numbers column[float64]
+	strings column[string]
+	blocks  []block // the columns' parts when they came as columns
+
+	unescaped []byte // texts that are not in the body as they are
+	json      parser
+	output    output
+}
+
+// column holds the accepted points of one kind, in the order in which they came.
+// A point's label is given where points came as rows; where they came as
+// columns, blocks say it.
+type column[V any] struct {
+	label  []int32
+	ts     []int64 // microseconds since the Unix epoch
+	values []V
+}
+
+func (c *column[V]) reset() {
+	c.label, c.ts, c.values = c.label[:0], c.ts[:0], c.values[:0]
+}
+
+// block is a part of a column that belongs to one label.
+type block struct {
+	label    int32
+	kind     pointblock.Kind
+	from, to int
+	next     int32 // the next block of the same series, plus one
+}
+
+// keptBytes is how large a batch may be to be kept for the next request.
+const keptBytes = 64 << 20
+
+func newBatch() *batch {
+	b := &batch{}
+	b.labels.seed = maphash.MakeSeed()
+	return b
+}
+
+// begin readies the batch for a request.
+func (b *batch) begin(req *Request) {
+	b.body, b.workspace = req.Body, req.Workspace
+	b.receivedUS = req.ReceivedAt.UnixMicro()
+	b.latestUS = b.receivedUS + dayUS
+}
+
+// end forgets the request.
+func (b *batch) end() {
+	b.body, b.list, b.points, b.rejected = nil, unknownField, 0, tally{}
+	b.labels.reset()
+	b.sources.reset()
+	b.numbers.reset()
+	clear(b.strings.values) // they are views into the body
+	b.strings.reset()
+	b.blocks = b.blocks[:0]
+	b.unescaped = b.unescaped[:0]
+	b.json.reset()
+	b.output.reset()
+}
+
+// size estimates the bytes that the batch holds on to.
+func (b *batch) size() int {
+	return cap(b.numbers.ts)*20 + cap(b.strings.ts)*28 + cap(b.blocks)*40 + cap(b.unescaped) + b.labels.size() + b.output.size()
+}
+
+// unescape gives the text of a string token, its quotes included.
+func (b *batch) unescape(token []byte, escaped bool) string {
+	inner := token[1 : len(token)-1]
+	if !escaped {
+		return view(inner)
+	}
+	from := len(b.unescaped)
+	b.unescaped = appendUnescaped(b.unescaped, inner)
+	return view(b.unescaped[from:])
+}

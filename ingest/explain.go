@@ -1,0 +1,261 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+// fail notes why the request is refused.
+func (p *parser) fail(err *fault.Error) int {
+	p.err = err
+	return failed
+}
+
+// wrongType refuses the value at b[i] for its JSON type; what is no value at all
+// is left to the check of the syntax.
+func (p *parser) wrongType(i int, path, want string) int {
+	have := ""
+	switch c := at(p.b, i); {
+	case c == '{':
+		have = "an object"
+	case c == '[':
+		have = "an array"
+	case c == '"':
+		have = "a string"
+	case c == 't', c == 'f':
+		have = "a boolean"
+	case c == 'n':
+		have = "null"
+	case c == '-', c-'0' <= 9:
+		have = "a number"
+	default:
+		return failed
+	}
+	return p.fail(fault.Field(fault.Malformed, path, "must be "+want+", not "+have))
+}
+
+// wrongTypeUnlessSyntax is wrongType after a string or number could not be read:
+// these are of the right type, but no JSON.
+func (p *parser) wrongTypeUnlessSyntax(i int, path, want string) int {
+	if c := at(p.b, i); c == '"' || c == '-' || c-'0' <= 9 {
+		return failed
+	}
+	return p.wrongType(i, path, want)
+}
+
+func (p *parser) tooMany() int {
+	field := fieldNames[p.batch.list]
+	reason := fmt.Sprintf("must hold at most %d points in one request", p.maxPoints)
+	return p.fail(fault.Field(fault.Invalid, field, reason).With("limit", p.maxPoints))
+}
+
+// explain gives the error of a refused request. The syntax of the whole comes
+// before anything else, so a body is judged the same wherever its faults are.
+func (p *parser) explain() error {
+	if len(p.b) == space(p.b, 0) {
+		return fault.Field(fault.Malformed, "body", "is empty, a JSON object is due")
+	}
+	if tooDeep(p.b) {
+		return fault.Field(fault.Malformed, "body", "is nested too deep").With("limit", maxDepth)
+	}
+	if err := checkSyntax(p.b); err != nil {
+		return err
+	}
+	if p.err == nil {
+		return fault.Field(fault.Malformed, "body", "is not valid JSON")
+	}
+	return p.err
+}
+
+// maxDepth is how deep arrays and objects may be nested for the rest of the body
+// to be judged; a good one has a depth of four.
+const maxDepth = 64
+
+// tooDeep reports whether brackets are nested beyond maxDepth.
+func tooDeep(b []byte) bool {
+	depth := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '[', '{':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case ']', '}':
+			depth--
+		case '"':
+			i = skipString(b, i)
+		}
+	}
+	return false
+}
+
+// skipString gives where the string at b[i] has its closing quote.
+func skipString(b []byte, i int) int {
+	for i++; i < len(b) && b[i] != '"'; i++ {
+		if b[i] == '\\' {
+			i++
+		}
+	}
+	return i
+}
+
+// checkSyntax says what makes a body no JSON, by the parser that the rest of the
+// interface uses. It is slow, and so only asked once something is wrong. Names
+// given twice are no concern of it: among those of the interface parser has
+// found them, and remembering all others would cost memory.
+func checkSyntax(body []byte) error {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
+	err := dec.SkipValue()
+	if err == nil {
+		if _, err = dec.ReadToken(); errors.Is(err, io.EOF) {
+			return nil
+		}
+		return fault.Field(fault.Malformed, "body", "has text after the JSON value").With("position", dec.InputOffset())
+	}
+	var syntactic *jsontext.SyntacticError
+	if !errors.As(err, &syntactic) {
+		return fault.Field(fault.Malformed, "body", "is not valid JSON").Because(err)
+	}
+	reason := "is not valid JSON"
+	switch text := syntactic.Err; {
+	case errors.Is(text, io.ErrUnexpectedEOF) || errors.Is(text, io.EOF):
+		reason = "ends too early"
+	case text == nil:
+	case strings.Contains(text.Error(), "UTF-8"):
+		reason = "is not valid UTF-8"
+	case strings.Contains(text.Error(), "surrogate"):
+		reason = "has a lone surrogate"
+	}
+	field := pointerPath(syntactic.JSONPointer)
+	return fault.Field(fault.Malformed, field, reason).With("position", syntactic.ByteOffset).Because(err)
+}
+
+// pointerPath turns a JSON pointer into a path such as points[3].value. What
+// looks like an index below a list's name is one.
+func pointerPath(pointer jsontext.Pointer) string {
+	path, inList := "", false
+	for token := range pointer.Tokens() {
+		if _, err := strconv.ParseUint(token, 10, 31); err == nil && inList {
+			path += "[" + token + "]"
+			inList = false
+			continue
+		}
+		switch lookup(token) {
+		case fieldPoints, fieldSeries, fieldTimestamps, fieldValues:
+			inList = true
+		default:
+			inList = false
+		}
+		path = memberPath(path, token)
+	}
+	if path == "" {
+		return "body"
+	}
+	return path
+}
+
+// path gives the path of a field of the object that is being read, or of the
+// object itself where name is empty.
+func (p *parser) path(name string) string {
+	if !p.inside {
+		return memberPath("", name)
+	}
+	object := objectPath(p.batch.list, p.index)
+	if name == "" {
+		return object
+	}
+	return memberPath(object, name)
+}
+
+func (p *parser) entryPath(f field, position int) string {
+	return indexPath(p.path(fieldNames[f]), position)
+}
+
+func objectPath(list field, index int) string { return indexPath(fieldNames[list], index) }
+
+func indexPath(path string, index int) string { return path + "[" + strconv.Itoa(index) + "]" }
+
+// maxShownName bounds how much of a caller's name an answer repeats.
+const maxShownName = 100
+
+// memberPath appends a name to a path. Names that would be misread are quoted.
+func memberPath(path, name string) string {
+	name = shorten(name)
+	if name == "" || strings.ContainsAny(name, `.[]"\`) || strings.ContainsFunc(name, unicode.IsControl) {
+		quoted, err := jsontext.AppendQuote(nil, name)
+		if err != nil {
+			return path
+		}
+		return path + "[" + string(quoted) + "]"
+	}
+	if path == "" {
+		return strings.Clone(name)
+	}
+	return path + "." + name
+}
+
+func shorten(name string) string {
+	if len(name) <= maxShownName {
+		return name
+	}
+	if runes := []rune(name); len(runes) > maxShownName {
+		return string(runes[:maxShownName]) + "…"
+	}
+	return name
+}
+
+// reject counts points as rejected and, if they are the first for their reason,
+// names the field that is to blame.
+func (b *batch) reject(why reason, index, position, n int, l *label) {
+	if field := b.rejected.add(why, index, position, n); field != nil {
+		*field = b.blame(why, index, position, l)
+	}
+}
+
+// blame gives the path of the field whose value breaks a rule.
+func (b *batch) blame(why reason, index, position int, l *label) string {
+	object := objectPath(b.list, index)
+	f := unknownField
+	switch why {
+	case timeForm, timeFraction, timeEarly, timeLate:
+		f = fieldTimestamp
+	case valueRange, valueLong, valueNUL:
+		f = fieldValue
+	case metricEmpty, metricLong, metricNUL:
+		f = fieldMetric
+	case tagsMany:
+		f = fieldTags
+	case tagEmpty, tagLong, tagNUL, tagValueLong, tagValueNUL:
+		return memberPath(memberPath(object, fieldNames[fieldTags]), l.culprit)
+	case sourceUnknown:
+		return b.sourcePath(object, l)
+	default:
+		return object
+	}
+	if position == whole {
+		return memberPath(object, fieldNames[f])
+	}
+	// In a series the arrays are named in the plural.
+	return indexPath(memberPath(object, fieldNames[f]+"s"), position)
+}
+
+// sourcePath says where a label's source was given.
+func (b *batch) sourcePath(object string, l *label) string {
+	f := fieldSourceID
+	if b.sources.list[l.source].byName {
+		f = fieldSource
+	}
+	if len(l.tokens.source) == 0 {
+		return fieldNames[f]
+	}
+	return memberPath(object, fieldNames[f])
+}

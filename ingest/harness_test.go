@@ -1,0 +1,178 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+var (
+	workspace = uuid.MustParse("0198a1b2-0000-7000-8000-000000000001")
+	boiler    = uuid.MustParse("0198a1b2-0000-7000-8000-00000000000a") // named "boiler"
+	pump      = uuid.MustParse("0198a1b2-0000-7000-8000-00000000000b") // named "pump"
+	received  = time.Date(2026, 11, 21, 7, 40, 8, 290_296_000, time.UTC)
+)
+
+// plant answers for the stores and keeps what is written. The stores themselves
+// are tried where they are wired together.
+type plant struct {
+	mu         sync.Mutex
+	sources    map[uuid.UUID]string
+	maxSeries  int
+	series     map[pointblock.Fingerprint]pointblock.Identity
+	taken      uint64 // ids already given to others
+	partitions int32
+	messages   []pointblock.Message
+	requests   []string
+
+	asked, registered int
+	failSources       error
+	failRegistry      error
+	produce           func(ctx context.Context, m []pointblock.Message) ([]pointblock.Position, error)
+}
+
+func newPlant() *plant {
+	return &plant{
+		sources:    map[uuid.UUID]string{boiler: "boiler", pump: "pump"},
+		maxSeries:  1 << 40,
+		series:     map[pointblock.Fingerprint]pointblock.Identity{},
+		partitions: 8,
+	}
+}
+
+func (p *plant) pipeline(limits Limits) *Pipeline {
+	return New(Deps{Sources: p, Registry: p, Log: p, FingerprintKey: [16]byte{1, 2, 3}, Limits: limits, CacheSize: 100_000})
+}
+
+func (p *plant) SourcesByID(_ context.Context, ws uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked++
+	found := map[uuid.UUID]bool{}
+	for _, id := range ids {
+		if _, ok := p.sources[id]; ok && ws == workspace {
+			found[id] = true
+		}
+	}
+	return found, p.failSources
+}
+
+func (p *plant) SourcesByName(_ context.Context, ws uuid.UUID, names []string) (map[string]uuid.UUID, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked++
+	found := map[string]uuid.UUID{}
+	for _, name := range names {
+		for id, has := range p.sources {
+			if has == name && ws == workspace {
+				found[name] = id
+			}
+		}
+	}
+	return found, p.failSources
+}
+
+func (p *plant) RegisterSeries(_ context.Context, _ uuid.UUID, ids []pointblock.Identity, fps []pointblock.Fingerprint) ([]uint64, []bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failRegistry != nil {
+		return nil, nil, p.failRegistry
+	}
+	out, ok := make([]uint64, len(ids)), make([]bool, len(ids))
+	for i := range ids {
+		p.registered++
+		_, known := p.series[fps[i]]
+		_, source := p.sources[ids[i].Source]
+		if ok[i] = source && (known || len(p.series) < p.maxSeries); ok[i] {
+			p.series[fps[i]] = ids[i]
+			out[i] = fps[i].SeriesID() + p.taken
+		}
+	}
+	return out, ok, nil
+}
+
+func (p *plant) Partitions() int32 { return p.partitions }
+
+func (p *plant) ProducePoints(ctx context.Context, requestID string, messages []pointblock.Message) ([]pointblock.Position, error) {
+	if p.produce != nil {
+		return p.produce(ctx, messages)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var positions []pointblock.Position
+	for _, m := range messages {
+		m.Value = append([]byte(nil), m.Value...)
+		m.Key = append([]byte(nil), m.Key...)
+		p.messages = append(p.messages, m)
+		p.requests = append(p.requests, requestID)
+		positions = append(positions, pointblock.Position{Partition: m.Partition, Offset: int64(len(p.messages))})
+	}
+	return positions, nil
+}
+
+// written gives all points in the log, later ones over earlier ones, by
+// "source metric{tags} kind time".
+func (p *plant) written(t require.TestingT) map[string]any {
+	points := map[string]any{}
+	for _, m := range p.messages {
+		var r pointblock.Record
+		require.NoError(t, pointblock.Decode(m.Value, &r))
+		require.Equal(t, workspace, r.Workspace)
+		for i := range r.Spans {
+			s := &r.Spans[i]
+			require.Equal(t, m.Partition, pointblock.Partition(s.Source, p.partitions))
+			id := s.Identity(&r)
+			require.Equal(t, id.Fingerprint(&[16]byte{1, 2, 3}), s.Fingerprint)
+			numbers, texts := s.AppendValues(nil), s.AppendTexts(nil)
+			for j, ts := range s.AppendTimestamps(nil) {
+				if s.Kind == pointblock.KindNumber {
+					points[pointName(id.Source, id.Metric, id.Tags, ts)+" n"] = numbers[j]
+				} else {
+					points[pointName(id.Source, id.Metric, id.Tags, ts)+" s"] = texts[j]
+				}
+			}
+		}
+	}
+	return points
+}
+
+func pointName(source uuid.UUID, metric string, tags []pointblock.Tag, ts int64) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %q{", source, metric)
+	for _, tag := range tags {
+		fmt.Fprintf(&b, "%q=%q,", tag.Key, tag.Value)
+	}
+	fmt.Fprintf(&b, "} %d", ts)
+	return b.String()
+}
+
+func request(body string) Request {
+	return Request{Workspace: workspace, RequestID: "req_1", ReceivedAt: received, Body: []byte(body)}
+}
+
+// accept sends a body through a new pipeline.
+func accept(t testing.TB, body string) (*plant, Result, error) {
+	t.Helper()
+	p := newPlant()
+	result, err := p.pipeline(Limits{}).AcceptJSON(context.Background(), request(body))
+	return p, result, err
+}
+
+// problem gives what a refused caller is told.
+func problem(t testing.TB, err error) (kind fault.Kind, field, reason string) {
+	t.Helper()
+	var fe *fault.Error
+	require.ErrorAs(t, err, &fe)
+	field, _ = fe.Details["field"].(string)
+	reason, _ = fe.Details["reason"].(string)
+	return fe.Kind, field, reason
+}

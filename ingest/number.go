@@ -1,0 +1,210 @@
+package ingest
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"strconv"
+)
+
+// outcome is how reading a token ended.
+type outcome uint8
+
+const (
+	readOK         outcome = iota
+	readSyntax             // no JSON number
+	readRange              // a number beyond float64 or beyond uint64
+	readNotInteger         // a number with fraction or exponent where an integer is due
+)
+
+// maxExactDigits is how many decimal digits always fit into a uint64.
+const maxExactDigits = 19
+
+// readNumber reads the JSON number at b[i:], rounded to the nearest float64 as
+// strconv.ParseFloat does, and gives where it ends. What follows is the caller's
+// to check.
+func readNumber(b []byte, i int) (value float64, end int, out outcome) {
+	start := i
+	negative := i < len(b) && b[i] == '-'
+	if negative {
+		i++
+	}
+	mantissa, next := readDigits(b, i, 0)
+	digits := next - i
+	if digits == 0 || digits > 1 && b[i] == '0' {
+		return 0, i, readSyntax
+	}
+	i = next
+	exponent := 0
+	if i < len(b) && b[i] == '.' {
+		i++
+		mantissa, next = readDigits(b, i, mantissa)
+		if next == i {
+			return 0, i, readSyntax
+		}
+		exponent = i - next
+		digits += next - i
+		i = next
+	}
+	if i < len(b) && b[i]|0x20 == 'e' {
+		e, after, ok := readExponent(b, i+1)
+		if !ok {
+			return 0, i, readSyntax
+		}
+		exponent += e
+		i = after
+	}
+	if digits <= maxExactDigits {
+		if value, ok := scale(mantissa, exponent, negative); ok {
+			return value, i, readOK
+		}
+	}
+	value, err := strconv.ParseFloat(view(b[start:i]), 64)
+	if err != nil {
+		return 0, i, readRange
+	}
+	return value, i, readOK
+}
+
+// readDigits adds the decimal digits at b[i:] to a mantissa, which is only right
+// as long as it fits, and gives where they end.
+func readDigits(b []byte, i int, mantissa uint64) (uint64, int) {
+	for i+8 <= len(b) {
+		w := binary.LittleEndian.Uint64(b[i:])
+		if !eightDigits(w) {
+			break
+		}
+		mantissa = mantissa*100_000_000 + eightDigitValue(w)
+		i += 8
+	}
+	for ; i < len(b); i++ {
+		d := b[i] - '0'
+		if d > 9 {
+			break
+		}
+		mantissa = mantissa*10 + uint64(d)
+	}
+	return mantissa, i
+}
+
+// eightDigits reports whether all eight bytes are decimal digits: their upper
+// halves are 3, also after adding 6 to the lower.
+func eightDigits(w uint64) bool {
+	const upper, threes, sixes = 0xf0f0f0f0f0f0f0f0, 0x3030303030303030, 0x0606060606060606
+	return w&upper == threes && (w+sixes)&upper == threes
+}
+
+// eightDigitValue gives the number that eight digits write, the first in the
+// lowest byte: pairs, then fours, then all eight are joined by multiplications.
+func eightDigitValue(w uint64) uint64 {
+	w -= 0x3030303030303030
+	w = w*10 + w>>8
+	const mask = 0x000000ff000000ff
+	return ((w&mask)*(100+1_000_000<<32) + (w>>16&mask)*(1+10_000<<32)) >> 32
+}
+
+// readExponent reads what follows the e of a number. Beyond five digits the
+// value stands for any that large.
+func readExponent(b []byte, i int) (exponent, end int, ok bool) {
+	negative := false
+	if i < len(b) && (b[i] == '+' || b[i] == '-') {
+		negative = b[i] == '-'
+		i++
+	}
+	start := i
+	for ; i < len(b) && b[i]-'0' <= 9; i++ {
+		if exponent < 100_000 {
+			exponent = exponent*10 + int(b[i]-'0')
+		}
+	}
+	if negative {
+		exponent = -exponent
+	}
+	return exponent, i, i > start
+}
+
+// scale gives mantissa * 10^exponent, correctly rounded. It answers not ok where
+// it cannot be sure.
+func scale(mantissa uint64, exponent int, negative bool) (float64, bool) {
+	if mantissa < 1<<53 && -maxExactPower <= exponent && exponent <= maxExactPower {
+		value := float64(mantissa) // exact, like the powers: one rounding (Clinger)
+		if exponent < 0 {
+			value /= exactPowers[-exponent]
+		} else {
+			value *= exactPowers[exponent]
+		}
+		if negative {
+			value = -value
+		}
+		return value, true
+	}
+	return eiselLemire(mantissa, exponent, negative)
+}
+
+// eiselLemire is the algorithm of Lemire, "Number Parsing at a Gigabyte per
+// Second" (2021), as strconv has it, for the exponents that measurements have.
+func eiselLemire(mantissa uint64, exponent int, negative bool) (float64, bool) {
+	if mantissa == 0 || exponent < minPower || exponent > maxPower {
+		return 0, false
+	}
+	power := &powers[exponent-minPower]
+	zeros := bits.LeadingZeros64(mantissa)
+	mantissa <<= zeros
+	const bias = 1023
+	exponent2 := uint64(217706*exponent>>16+64+bias) - uint64(zeros)
+	high, low := bits.Mul64(mantissa, power[0])
+	if high&0x1ff == 0x1ff && low+mantissa < mantissa {
+		high2, low2 := bits.Mul64(mantissa, power[1])
+		mergedHigh, mergedLow := high, low+high2
+		if mergedLow < low {
+			mergedHigh++
+		}
+		if mergedHigh&0x1ff == 0x1ff && mergedLow+1 == 0 && low2+mantissa < mantissa {
+			return 0, false
+		}
+		high, low = mergedHigh, mergedLow
+	}
+	msb := high >> 63
+	result := high >> (msb + 9)
+	exponent2 -= 1 ^ msb
+	if low == 0 && high&0x1ff == 0 && result&3 == 1 {
+		return 0, false // half-way between two
+	}
+	result += result & 1
+	result >>= 1
+	if result>>53 > 0 {
+		result >>= 1
+		exponent2++
+	}
+	if exponent2-1 >= 0x7ff-1 {
+		return 0, false // subnormal or infinite
+	}
+	value := math.Float64frombits(exponent2<<52 | result&(1<<52-1))
+	if negative {
+		value = -value
+	}
+	return value, true
+}
+
+// readInteger reads the JSON integer at b[i:]. A negative one that is not 0 is
+// out of range.
+func readInteger(b []byte, i int) (value uint64, end int, out outcome) {
+	start := i
+	if i < len(b) && b[i] == '-' {
+		i++
+	}
+	value, end = readDigits(b, i, 0)
+	if end == i || end-i > 1 && b[i] == '0' {
+		return 0, i, readSyntax
+	}
+	if end < len(b) && (b[end] == '.' || b[end]|0x20 == 'e') {
+		if _, end, out = readNumber(b, start); out == readSyntax {
+			return 0, end, readSyntax
+		}
+		return 0, end, readNotInteger
+	}
+	if end-i > maxExactDigits || i > start && value != 0 {
+		return 0, end, readRange
+	}
+	return value, end, readOK
+}

@@ -1,0 +1,254 @@
+package ingest
+
+import (
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+// failed is what a step of the parser gives instead of where it ended. What was
+// wrong is in parser.err; nil there means that the body is no JSON.
+const failed = -1
+
+// parser reads a JSON request into a batch in one pass over the bytes: syntax,
+// fields, types, rules and limits at once. Each step begins at an index of the
+// body and gives the index after what it read, or failed.
+type parser struct {
+	batch     *batch
+	b         []byte // the body
+	maxPoints int
+	unit      unit
+	calendar  calendar
+
+	inside bool // a row or series, not the request around them
+	index  int  // of that row or series
+	err    *fault.Error
+
+	tags   []pointblock.Tag // of the object that is being read
+	faults []mishap         // in the series that is being read
+	texts  []textAt
+}
+
+func (p *parser) reset() {
+	clear(p.tags)
+	clear(p.texts)
+	*p = parser{calendar: p.calendar, tags: p.tags[:0], faults: p.faults[:0], texts: p.texts[:0]}
+}
+
+// parseJSON reads the batch's body. The error is one of the whole request; what
+// is wrong with single points is in the batch's tally.
+func (b *batch) parseJSON(maxPoints int) error {
+	p := &b.json
+	p.batch, p.b, p.maxPoints, p.unit = b, b.body, maxPoints, milliseconds
+	if p.request() == failed {
+		return p.explain()
+	}
+	return nil
+}
+
+// request reads the object around everything.
+func (p *parser) request() int {
+	i := space(p.b, 0)
+	if at(p.b, i) != '{' {
+		return p.wrongType(i, "body", "an object")
+	}
+	// The list is read once all defaults are known: at once when it ends the
+	// object, else after the object.
+	readAtOnce := endsInList(p.b)
+	listAt, listEnd := failed, failed
+	var seen fields
+	i, more := p.firstMember(i)
+	for more {
+		var f field
+		if f, i = p.member(i, requestFields, &seen); i == failed {
+			return failed
+		}
+		switch {
+		case f != fieldPoints && f != fieldSeries:
+			i = p.setDefault(f, i, seen)
+		case p.batch.list != unknownField:
+			return p.fail(fault.Field(fault.Malformed, fieldNames[f], "cannot be given together with "+fieldNames[p.batch.list]))
+		case readAtOnce || at(p.b, i) != '[':
+			p.batch.list = f
+			i = p.readList(i)
+		default:
+			p.batch.list, listAt = f, i
+			i = skipList(p.b, i)
+			listEnd = i
+		}
+		if i == failed {
+			return failed
+		}
+		i, more = p.nextMember(i)
+	}
+	if i == failed || space(p.b, i) != len(p.b) {
+		return failed
+	}
+	if listAt != failed && p.readList(listAt) != listEnd {
+		return failed
+	}
+	if p.batch.list == unknownField {
+		return p.fail(fault.Field(fault.Malformed, fieldNames[fieldPoints], "is required"))
+	}
+	return i
+}
+
+// endsInList reports whether the text ends like an object whose last member is
+// an array.
+func endsInList(b []byte) bool {
+	for _, want := range []byte("}]") {
+		for len(b) > 0 && b[len(b)-1] <= ' ' {
+			b = b[:len(b)-1]
+		}
+		if len(b) == 0 || b[len(b)-1] != want {
+			return false
+		}
+		b = b[:len(b)-1]
+	}
+	return true
+}
+
+// skipList gives where the array at b[i] ends, judging by brackets alone. It is
+// right for valid JSON, and what it skips is read later.
+func skipList(b []byte, i int) int {
+	depth := 0
+	for ; i < len(b); i++ {
+		switch b[i] {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			if depth--; depth <= 0 {
+				return i + 1
+			}
+		case '"':
+			i = skipString(b, i)
+		}
+	}
+	return failed
+}
+
+// firstMember enters the object at b[i]: where its first member begins, or, if
+// it has none, where it ends.
+func (p *parser) firstMember(i int) (next int, more bool) {
+	if i = space(p.b, i+1); at(p.b, i) == '}' {
+		return i + 1, false
+	}
+	return i, true
+}
+
+// nextMember goes on after a member: where the next one begins, or where the
+// object ends.
+func (p *parser) nextMember(i int) (next int, more bool) {
+	c := at(p.b, i)
+	if c <= ' ' {
+		i = space(p.b, i)
+		c = at(p.b, i)
+	}
+	switch c {
+	case ',':
+		if i++; at(p.b, i) <= ' ' {
+			i = space(p.b, i)
+		}
+		return i, true
+	case '}':
+		return i + 1, false
+	}
+	return failed, false
+}
+
+// nextEntry does the same in an array.
+func (p *parser) nextEntry(i int) (next int, more bool) {
+	c := at(p.b, i)
+	if c <= ' ' {
+		i = space(p.b, i)
+		c = at(p.b, i)
+	}
+	switch c {
+	case ',':
+		if i++; at(p.b, i) <= ' ' {
+			i = space(p.b, i)
+		}
+		return i, true
+	case ']':
+		return i + 1, false
+	}
+	return failed, false
+}
+
+// member reads a member's name and the colon: which field it is, and where the
+// value begins.
+func (p *parser) member(i int, allowed fields, seen *fields) (field, int) {
+	f, end := readName(p.b, i)
+	if f == unknownField {
+		if f, end = p.readOddName(i, allowed); end == failed {
+			return f, failed
+		}
+	}
+	switch {
+	case !allowed.has(f):
+		return f, p.fail(fault.Field(fault.Malformed, p.path(fieldNames[f]), "is not a known field", allowed.names()...))
+	case seen.has(f):
+		return f, p.fail(fault.Field(fault.Malformed, p.path(fieldNames[f]), "is given more than once"))
+	}
+	*seen |= f.bit()
+	return f, p.colon(end)
+}
+
+// readOddName reads a name that is not written in the usual way, or not of this
+// interface.
+func (p *parser) readOddName(i int, allowed fields) (field, int) {
+	if at(p.b, i) != '"' {
+		return unknownField, failed
+	}
+	end, escaped := scanString(p.b, i)
+	if end < 0 {
+		return unknownField, failed
+	}
+	name := p.batch.unescape(p.b[i:end], escaped)
+	f := lookup(name)
+	if f == unknownField {
+		return f, p.fail(fault.Field(fault.Malformed, p.path(name), "is not a known field", allowed.names()...))
+	}
+	return f, end
+}
+
+// colon goes from the end of a name to the beginning of its value.
+func (p *parser) colon(i int) int {
+	if at(p.b, i) != ':' {
+		if i = space(p.b, i); at(p.b, i) != ':' {
+			return failed
+		}
+	}
+	if i++; at(p.b, i) <= ' ' {
+		i = space(p.b, i)
+	}
+	return i
+}
+
+// readList reads the array of rows or series at b[i].
+func (p *parser) readList(i int) int {
+	name := fieldNames[p.batch.list]
+	if at(p.b, i) != '[' {
+		return p.wrongType(i, name, "an array")
+	}
+	i = space(p.b, i+1)
+	if at(p.b, i) == ']' {
+		return i + 1
+	}
+	p.inside = true
+	for more := true; more; p.index++ {
+		if at(p.b, i) != '{' {
+			return p.wrongType(i, p.path(""), "an object")
+		}
+		if p.batch.list == fieldPoints {
+			i = p.row(i)
+		} else {
+			i = p.series(i)
+		}
+		if i == failed {
+			return failed
+		}
+		i, more = p.nextEntry(i)
+	}
+	p.inside = false
+	return i
+}

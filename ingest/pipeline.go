@@ -1,0 +1,235 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+// sourceDirectory knows the workspaces' sources.
+type sourceDirectory interface {
+	// SourcesByID gives those of the ids that are sources of the workspace, not
+	// deleted.
+	SourcesByID(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error)
+	// SourcesByName does the same by name.
+	SourcesByName(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error)
+}
+
+// seriesRegistry gives series their ids.
+type seriesRegistry interface {
+	// RegisterSeries gives, index for index, the id of each identity, new or
+	// known. Not ok are those that the workspace's limit refuses, or whose source
+	// has gone.
+	RegisterSeries(ctx context.Context, workspace uuid.UUID, identities []pointblock.Identity, fingerprints []pointblock.Fingerprint) (ids []uint64, ok []bool, err error)
+}
+
+// producer writes to the topic of points.
+type producer interface {
+	// Partitions is the topic's number of partitions, at least one.
+	Partitions() int32
+	// ProducePoints sends each message to its partition and waits for all to be
+	// acknowledged. The positions are those of the messages that were, even when
+	// it fails. It does not touch the messages once it has returned.
+	ProducePoints(ctx context.Context, requestID string, messages []pointblock.Message) ([]pointblock.Position, error)
+}
+
+// Limits bound what a Pipeline takes. Zero is the default.
+type Limits struct {
+	MaxPoints      int           // in a request; 1,000,000
+	InFlightBytes  int64         // of all requests that are being worked on; 256 MiB
+	ProduceTimeout time.Duration // for Kafka's acknowledgement; 5 s
+}
+
+// Deps is what a Pipeline works with.
+type Deps struct {
+	Sources        sourceDirectory
+	Registry       seriesRegistry
+	Log            producer
+	FingerprintKey [16]byte // the installation's
+	Limits         Limits
+	CacheSize      int // series that are remembered; 2,000,000
+}
+
+// Request is one call of the ingest endpoint.
+type Request struct {
+	Workspace  uuid.UUID
+	RequestID  string
+	ReceivedAt time.Time // the time of points that have none
+	Body       []byte    // decoded; not kept after the call
+	Strict     bool      // one rejected point refuses all
+}
+
+// Position is where a record of the request is in the topic.
+type Position = pointblock.Position
+
+// Result is what became of a request's points.
+type Result struct {
+	Accepted  int         `json:"accepted"`
+	Rejected  int         `json:"rejected"`
+	Errors    []Rejection `json:"errors"` // never nil
+	Positions []Position  `json:"-"`      // of the records, for the checkpoint
+}
+
+// Pipeline accepts points. It may be used by many goroutines at once.
+type Pipeline struct {
+	deps    Deps
+	gate    gate
+	sources *sourceCache
+	series  *seriesCache
+	batches sync.Pool // of *batch
+}
+
+// New makes a Pipeline.
+func New(deps Deps) *Pipeline {
+	orDefault(&deps.Limits.MaxPoints, 1_000_000)
+	orDefault(&deps.Limits.InFlightBytes, 256<<20)
+	orDefault(&deps.Limits.ProduceTimeout, 5*time.Second)
+	orDefault(&deps.CacheSize, 2_000_000)
+	return &Pipeline{
+		deps:    deps,
+		gate:    gate{limit: deps.Limits.InFlightBytes},
+		sources: newSourceCache(sourceTTL, maxCachedSources),
+		series:  newSeriesCache(deps.CacheSize),
+		batches: sync.Pool{New: func() any { return newBatch() }},
+	}
+}
+
+func orDefault[T int | int64 | time.Duration](setting *T, value T) {
+	if *setting == 0 {
+		*setting = value
+	}
+}
+
+// SourcesChanged tells the pipeline that sources of a workspace were created,
+// renamed or deleted by this process, which then holds at once. Changes by
+// others hold within a second.
+func (p *Pipeline) SourcesChanged(workspace uuid.UUID) { p.sources.forget(workspace) }
+
+// AcceptJSON takes points as JSON rows or series (see the package comment) and
+// returns when all accepted ones are acknowledged by Kafka. Errors are those of
+// the whole request, as *fault.Error:
+//
+//   - Malformed: no JSON of the right form
+//   - Invalid: a value that belongs to the whole request breaks a rule, or no
+//     point was accepted, or some were not and Strict is set; the details then
+//     have accepted, rejected and errors
+//   - TooLarge: the records of the points would be too large
+//   - Unavailable: there is no room at the moment, or a store is down. With
+//     details.partial some records were written, whose positions are in the
+//     result; sending all again is safe where points have timestamps.
+func (p *Pipeline) AcceptJSON(ctx context.Context, req Request) (Result, error) {
+	size := int64(len(req.Body))
+	if !p.gate.enter(size, 0) {
+		return Result{}, overloaded()
+	}
+	defer p.gate.leave(size)
+	b := p.batches.Get().(*batch)
+	b.begin(&req)
+	defer p.release(b)
+	if err := b.parseJSON(p.deps.Limits.MaxPoints); err != nil {
+		return Result{}, err
+	}
+	return p.accept(ctx, b, &req)
+}
+
+// release keeps the batch for the next request, unless it is very large.
+func (p *Pipeline) release(b *batch) {
+	small := b.size() <= keptBytes
+	b.end()
+	if small {
+		p.batches.Put(b)
+	}
+}
+
+// What a point costs in memory beyond its request's body, about: its columns and
+// its bytes in a record.
+const bytesPerPoint = 32
+
+// accept brings a parsed batch into the log.
+func (p *Pipeline) accept(ctx context.Context, b *batch, req *Request) (Result, error) {
+	size := int64(b.points) * bytesPerPoint
+	if !p.gate.enter(size, int64(len(req.Body))) {
+		return Result{}, overloaded()
+	}
+	defer p.gate.leave(size)
+	if err := b.refuse(req.Strict); err != nil {
+		return Result{}, err
+	}
+	if err := p.resolveSources(ctx, b); err != nil {
+		return Result{}, err
+	}
+	if err := b.refuse(req.Strict); err != nil { // before it registers series for nothing
+		return Result{}, err
+	}
+	if err := p.resolveSeries(ctx, b); err != nil {
+		return Result{}, err
+	}
+	if err := b.refuse(req.Strict); err != nil {
+		return Result{}, err
+	}
+	accepted, err := b.encode()
+	if err != nil {
+		return Result{}, err
+	}
+	positions, err := p.produce(ctx, b, req.RequestID)
+	return Result{Accepted: accepted, Rejected: b.rejected.rejected, Errors: b.rejected.list(), Positions: positions}, err
+}
+
+// produce writes the batch's messages.
+func (p *Pipeline) produce(ctx context.Context, b *batch, requestID string) ([]Position, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.deps.Limits.ProduceTimeout)
+	defer cancel()
+	positions, err := p.deps.Log.ProducePoints(ctx, requestID, b.output.messages)
+	if err == nil {
+		return positions, nil
+	}
+	b.output.encoders = nil // whoever failed may yet read the messages
+	b.output.messages = nil
+	failure := fault.Wrap(err, fault.Unavailable, "Not all points could be written to the log; send them again").After(time.Second)
+	var cause *fault.Error
+	if errors.As(err, &cause) && cause.Kind == fault.Unavailable {
+		failure.Message = cause.Message
+		if cause.RetryAfter > 0 {
+			failure.RetryAfter = cause.RetryAfter
+		}
+		for key, value := range cause.Details {
+			failure = failure.With(key, value)
+		}
+	}
+	if len(positions) > 0 {
+		failure = failure.With("partial", true)
+	}
+	return positions, failure
+}
+
+// refuse gives the error of a request that has no points left, or that wants all
+// or none and has lost some.
+func (b *batch) refuse(strict bool) error {
+	list, rejected := fieldNames[b.list], b.rejected.rejected
+	var refusal *fault.Error
+	switch {
+	case b.points == 0:
+		refusal = fault.Field(fault.Invalid, list, "must hold at least one point")
+	case rejected == b.points:
+		refusal = fault.New(fault.Invalid, "No point was accepted")
+	case strict && rejected > 0:
+		refusal = fault.New(fault.Invalid, "Some points were rejected, so that none was accepted (strict)")
+	default:
+		return nil
+	}
+	errors := b.rejected.list()
+	if len(errors) > 0 {
+		refusal = refusal.With("field", errors[0].Field).With("reason", errors[0].Reason)
+	}
+	return refusal.With("accepted", 0).With("rejected", rejected).With("errors", errors)
+}
+
+func overloaded() *fault.Error {
+	return fault.New(fault.Unavailable, "Too much is being ingested at this moment").After(time.Second)
+}

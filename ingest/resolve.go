@@ -1,0 +1,175 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+// maxRegistered is how many series the registry is asked for at once.
+const maxRegistered = 4096
+
+// resolveSources finds the request's sources, and rejects the points of those
+// that are not in the workspace.
+func (p *Pipeline) resolveSources(ctx context.Context, b *batch) error {
+	list := b.sources.list
+	if !p.sources.lookup(b.workspace, list) {
+		asked := time.Now()
+		if err := p.askForSources(ctx, b.workspace, list); err != nil {
+			return err
+		}
+		p.sources.add(b.workspace, list, asked)
+	}
+	partitions := p.deps.Log.Partitions()
+	for i := range list {
+		if list[i].known {
+			list[i].partition = pointblock.Partition(list[i].id, partitions)
+		}
+	}
+	for i := range b.labels.list {
+		l := &b.labels.list[i]
+		if list[l.source].known {
+			continue
+		}
+		for kind, n := range l.count {
+			b.reject(sourceUnknown, l.first[kind], whole, n, l)
+		}
+		l.count = [2]int{}
+	}
+	return nil
+}
+
+// askForSources asks the store for the sources that are not known yet.
+func (p *Pipeline) askForSources(ctx context.Context, workspace uuid.UUID, list []sourceRef) error {
+	var ids []uuid.UUID
+	var names []string
+	for i := range list {
+		switch s := &list[i]; {
+		case s.known || s.void:
+		case s.byName:
+			names = append(names, strings.Clone(s.name))
+		default:
+			ids = append(ids, s.id)
+		}
+	}
+	var exist map[uuid.UUID]bool
+	var named map[string]uuid.UUID
+	var err error
+	if len(ids) > 0 {
+		if exist, err = p.deps.Sources.SourcesByID(ctx, workspace, ids); err != nil {
+			return fmt.Errorf("finding sources: %w", err)
+		}
+	}
+	if len(names) > 0 {
+		if named, err = p.deps.Sources.SourcesByName(ctx, workspace, names); err != nil {
+			return fmt.Errorf("finding sources by name: %w", err)
+		}
+	}
+	for i := range list {
+		switch s := &list[i]; {
+		case s.known || s.void:
+		case s.byName:
+			s.id, s.known = named[s.name]
+		default:
+			s.known = exist[s.id]
+		}
+	}
+	return nil
+}
+
+// resolveSeries makes the request's series out of its labels and finds their
+// ids, registering those that are new. Points of series that the registry
+// refuses are rejected.
+func (p *Pipeline) resolveSeries(ctx context.Context, b *batch) error {
+	b.identify(&p.deps.FingerprintKey)
+	finals := b.output.finals
+	var unknown []int32
+	for i := range finals {
+		if id, ok := p.series.get(finals[i].ref.Fingerprint); ok {
+			finals[i].ref.ID, finals[i].registered = id, true
+			continue
+		}
+		unknown = append(unknown, int32(i))
+	}
+	refused := false
+	for len(unknown) > 0 {
+		n := min(len(unknown), maxRegistered)
+		all, err := p.register(ctx, b, unknown[:n])
+		if err != nil {
+			return err
+		}
+		refused = refused || !all
+		unknown = unknown[n:]
+	}
+	if refused {
+		return p.rejectRefused(ctx, b)
+	}
+	return nil
+}
+
+// register asks the registry for series, and reports whether it has all.
+func (p *Pipeline) register(ctx context.Context, b *batch, which []int32) (all bool, err error) {
+	identities := make([]pointblock.Identity, len(which))
+	fingerprints := make([]pointblock.Fingerprint, len(which))
+	for i, at := range which {
+		f := &b.output.finals[at]
+		identities[i] = clone(b.identity(&b.labels.list[f.label], f.kind, &b.output.tags))
+		fingerprints[i] = f.ref.Fingerprint
+	}
+	ids, ok, err := p.deps.Registry.RegisterSeries(ctx, b.workspace, identities, fingerprints)
+	if err != nil {
+		return false, fmt.Errorf("registering series: %w", err)
+	}
+	all = true
+	for i, at := range which {
+		if !ok[i] {
+			all = false
+			continue
+		}
+		f := &b.output.finals[at]
+		f.ref.ID, f.registered = ids[i], true
+		p.series.put(fingerprints[i], ids[i])
+	}
+	return all, nil
+}
+
+// clone makes an identity that outlives the request.
+func clone(id pointblock.Identity) pointblock.Identity {
+	id.Metric = strings.Clone(id.Metric)
+	tags := make([]pointblock.Tag, len(id.Tags))
+	for i, tag := range id.Tags {
+		tags[i] = pointblock.Tag{Key: strings.Clone(tag.Key), Value: strings.Clone(tag.Value)}
+	}
+	id.Tags = tags
+	return id
+}
+
+// rejectRefused rejects the points of series that the registry refused: because
+// the source has gone meanwhile, or else because the workspace is full.
+func (p *Pipeline) rejectRefused(ctx context.Context, b *batch) error {
+	p.sources.forget(b.workspace)
+	for i := range b.sources.list {
+		b.sources.list[i].known = false
+	}
+	if err := p.askForSources(ctx, b.workspace, b.sources.list); err != nil {
+		return err
+	}
+	for i := range b.output.finals {
+		f := &b.output.finals[i]
+		if f.registered {
+			continue
+		}
+		l := &b.labels.list[f.label]
+		why := seriesLimit
+		if !b.sources.list[l.source].known {
+			why = sourceUnknown
+		}
+		b.reject(why, f.first, whole, f.count, l)
+	}
+	return nil
+}

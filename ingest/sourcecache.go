@@ -1,0 +1,107 @@
+package ingest
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const (
+	// sourceTTL is how long a source is believed to exist without asking: how
+	// long after its deletion points for it may still be accepted. They are void
+	// all the same, because the deletion covers them.
+	sourceTTL = time.Second
+	// maxCachedSources bounds the cache; when it is full it starts anew.
+	maxCachedSources = 100_000
+)
+
+// sourceCache remembers which sources exist, for a moment. It does not remember
+// which do not: a source can be used as soon as it is there.
+type sourceCache struct {
+	ttl   time.Duration
+	limit int
+
+	mu         sync.Mutex
+	entries    int
+	workspaces map[uuid.UUID]*cachedSources
+}
+
+type cachedSources struct {
+	byID   map[uuid.UUID]time.Time // until when
+	byName map[string]cachedName
+}
+
+type cachedName struct {
+	id    uuid.UUID
+	until time.Time
+}
+
+func newSourceCache(ttl time.Duration, limit int) *sourceCache {
+	return &sourceCache{ttl: ttl, limit: limit, workspaces: map[uuid.UUID]*cachedSources{}}
+}
+
+// lookup marks those of the sources as known that are remembered, and reports
+// whether all were.
+func (c *sourceCache) lookup(workspace uuid.UUID, list []sourceRef) bool {
+	now, all := time.Now(), true
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.workspaces[workspace]
+	for i := range list {
+		s := &list[i]
+		switch {
+		case s.void:
+			continue
+		case w == nil:
+		case s.byName:
+			if cached := w.byName[s.name]; now.Before(cached.until) {
+				s.id, s.known = cached.id, true
+			}
+		default:
+			s.known = now.Before(w.byID[s.id])
+		}
+		all = all && s.known
+	}
+	return all
+}
+
+// add remembers the known ones of the sources; asked is when the store was.
+func (c *sourceCache) add(workspace uuid.UUID, list []sourceRef, asked time.Time) {
+	until := asked.Add(c.ttl)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range list {
+		s := &list[i]
+		if !s.known {
+			continue
+		}
+		if c.entries >= c.limit {
+			clear(c.workspaces)
+			c.entries = 0
+		}
+		w := c.workspaces[workspace]
+		if w == nil {
+			w = &cachedSources{byID: map[uuid.UUID]time.Time{}, byName: map[string]cachedName{}}
+			c.workspaces[workspace] = w
+		}
+		before := len(w.byID) + len(w.byName)
+		if s.byName {
+			w.byName[strings.Clone(s.name)] = cachedName{id: s.id, until: until}
+		} else {
+			w.byID[s.id] = until
+		}
+		c.entries += len(w.byID) + len(w.byName) - before
+	}
+}
+
+// forget drops what is remembered of a workspace.
+func (c *sourceCache) forget(workspace uuid.UUID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w := c.workspaces[workspace]; w != nil {
+		c.entries -= len(w.byID) + len(w.byName)
+		delete(c.workspaces, workspace)
+	}
+}
