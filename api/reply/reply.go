@@ -23,7 +23,7 @@ type Meta struct {
 	Limit      int     `json:"limit"`
 	Offset     int     `json:"offset"`
 	HasMore    bool    `json:"hasMore"`
-	NextCursor *string `json:"nextCursor,omitempty"`
+	NextCursor *string `json:"nextCursor"` // where the next page begins, nil at the end
 }
 
 // PageMeta makes the Meta of a page by offset.
@@ -85,8 +85,12 @@ func Error(w http.ResponseWriter, r *http.Request, err error) {
 	if entry.hide {
 		body.Message, body.Details = "Internal server error", nil
 	}
-	if entry.status >= 500 {
-		slog.ErrorContext(r.Context(), "request failed", "status", entry.status, "error", err)
+	if entry.status >= http.StatusInternalServerError {
+		level := slog.LevelWarn // a store's trouble, which its own log tells of
+		if fe.Kind == fault.Internal {
+			level = slog.LevelError
+		}
+		slog.Log(r.Context(), level, "request failed", "status", entry.status, "error", err)
 	}
 	setErrorHeaders(w.Header(), fe, entry.status)
 	write(w, r, entry.status, failure{Error: body, RequestID: RequestID(r.Context())})

@@ -2,16 +2,11 @@ package embedded
 
 import (
 	"context"
-	"embed"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/url"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -25,30 +20,28 @@ const (
 	probeTimeout        = 2 * time.Second
 )
 
-// front is ClickHouse's HTTP interface over the chdb library, in Python.
-//
-//go:embed assets/clickhouse
-var front embed.FS
-
 // StartClickHouse starts ClickHouse: the chdb library behind an HTTP front. Its
-// address is http://default:password@127.0.0.1:port/default.
+// address is http://default:password@127.0.0.1:port/livegraph.
 func StartClickHouse(ctx context.Context, o EngineOptions) (*Process, error) {
 	s, err := newSite(ctx, clickhouseName, o)
 	if err != nil {
 		return nil, err
 	}
-	program := filepath.Join(s.Dir, "front")
-	if err := unpack(front, "assets/clickhouse", program); err != nil {
-		return nil, fmt.Errorf("starting clickhouse: %w", err)
+	program, err := s.program("clickhouse", "front.py")
+	if err != nil {
+		return nil, err
 	}
-	address := url.URL{Scheme: "http", User: url.UserPassword("default", s.endpoint.Password), Host: s.endpoint.address(), Path: "/default"}
 	return s.run(ctx, spec{
 		name: clickhouseName,
+		address: func() string {
+			u := url.URL{Scheme: "http", User: url.UserPassword("default", s.endpoint.Password), Host: s.endpoint.address(), Path: "/livegraph"}
+			return u.String()
+		},
 		command: func() (*exec.Cmd, error) {
-			cmd := exec.Command(s.Packages.python(), filepath.Join(program, "front.py"), "--data", s.Dir,
+			cmd := exec.Command(s.Packages.python(), program, "--data", s.Dir,
 				"--port", strconv.Itoa(s.endpoint.Port), "--memory", strconv.FormatInt(clickhouseMemory(), 10))
 			cmd.Dir = s.Dir
-			cmd.Env = append(pythonEnv(), passwordEnv+"="+s.endpoint.Password, "TZ=UTC")
+			cmd.Env = append(pythonEnv(), passwordEnv+"="+s.endpoint.Password)
 			return cmd, nil
 		},
 		ready: func(ctx context.Context) error {
@@ -57,7 +50,7 @@ func StartClickHouse(ctx context.Context, o EngineOptions) (*Process, error) {
 		stopSignal:  syscall.SIGTERM,
 		stopLimit:   clickhouseStopLimit,
 		deathSignal: syscall.SIGKILL,
-	}, address.String())
+	})
 }
 
 // clickhouseMemory is what ClickHouse may use: two fifths of the machine, for it
@@ -85,33 +78,4 @@ func probeHTTP(ctx context.Context, address string) error {
 		return fmt.Errorf("it answers %s", resp.Status)
 	}
 	return nil
-}
-
-// pythonEnv is our environment without what would lead an interpreter to
-// modules other than the venv's, or to other behaviour.
-func pythonEnv() []string {
-	env := make([]string, 0, len(os.Environ()))
-	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, "PYTHON") && !strings.HasPrefix(kv, "LIVEGRAPH_") {
-			env = append(env, kv)
-		}
-	}
-	return append(env, "PYTHONNOUSERSITE=1", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1")
-}
-
-// unpack writes the files of an embedded folder to dir.
-func unpack(from embed.FS, root, dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	return fs.WalkDir(from, root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		raw, err := from.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return writeFileAtomically(filepath.Join(dir, filepath.Base(path)), raw, 0o600)
-	})
 }

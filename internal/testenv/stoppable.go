@@ -26,6 +26,12 @@ func StoppableRedis(t testing.TB) *embedded.Process {
 	return stoppable(t, "valkey", embedded.StartValkey)
 }
 
+// StoppableMilvus is the same for milvus-lite.
+func StoppableMilvus(t testing.TB) *embedded.Process {
+	t.Helper()
+	return stoppable(t, "milvus", embedded.StartMilvus)
+}
+
 // StoppableKafka gives a broker of the test's own, which it may Stop and Start:
 // address, records and offsets stay.
 func StoppableKafka(t testing.TB) *embedded.Kafka {

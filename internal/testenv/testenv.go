@@ -43,18 +43,30 @@ var folder = sync.OnceValues(func() (string, error) {
 	if err := os.MkdirAll(base, 0o700); err != nil {
 		return "", err
 	}
+	// One binary at a time: a new folder has its lock before another sweeps.
+	turn, err := hold(filepath.Join(base, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = unix.Close(turn) }()
 	sweep(base)
 	dir, err := os.MkdirTemp(base, "run-*")
 	if err != nil {
 		return "", err
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return "", err
-	}
-	// The file stays open, and so the lock held, until the process ends.
-	return dir, unix.Flock(int(lock.Fd()), unix.LOCK_EX)
+	_, err = hold(filepath.Join(dir, "lock")) // until the process ends
+	return dir, err
 })
+
+// hold locks a file for as long as the descriptor is open. (An os.File would be
+// closed by the garbage collector once nothing refers to it.)
+func hold(path string) (int, error) {
+	fd, err := unix.Open(path, unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	return fd, unix.Flock(fd, unix.LOCK_EX)
+}
 
 // sweep removes what test binaries that are gone left behind.
 func sweep(base string) {
@@ -120,6 +132,7 @@ var (
 	postgres   = starter("postgres", startPostgres)
 	clickhouse = starter("clickhouse", embedded.StartClickHouse)
 	valkey     = starter("valkey", embedded.StartValkey)
+	milvus     = starter("milvus", embedded.StartMilvus)
 )
 
 // Postgres gives the URL of an empty database.
@@ -156,6 +169,13 @@ func Redis(t testing.TB) string {
 func Kafka(t testing.TB) []string {
 	t.Helper()
 	return StoppableKafka(t).Brokers()
+}
+
+// Milvus gives the address, host:port, of a server that the binary's tests share:
+// choose collection names of your own.
+func Milvus(t testing.TB) string {
+	t.Helper()
+	return started(t, milvus).Address()
 }
 
 func started(t testing.TB, start func() (*embedded.Process, error)) *embedded.Process {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/jackc/pgx/v5"
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -51,6 +52,15 @@ func TestRedisGivesEachTestAnEmptyDatabase(t *testing.T) {
 		require.True(t, set)
 		require.NoError(t, client.Close())
 	}
+}
+
+func TestMilvusAnswers(t *testing.T) {
+	c, err := client.NewClient(t.Context(), client.Config{Address: testenv.Milvus(t)})
+	require.NoError(t, err)
+	defer c.Close()
+	found, err := c.HasCollection(t.Context(), "no_such_collection")
+	require.NoError(t, err)
+	require.False(t, found)
 }
 
 func TestKafkaKeepsRecordsAndItsAddressOverARestart(t *testing.T) {

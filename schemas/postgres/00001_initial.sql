@@ -138,7 +138,8 @@ CREATE TABLE topic_generations (
 );
 
 -- How far each partition of "points" is visible in ClickHouse: every record
--- below next_offset is stored or dead-lettered. Never goes down.
+-- below next_offset is stored or dead-lettered. Goes down only when the
+-- partition's offsets themselves do, which raises its generation.
 CREATE TABLE watermarks (
     topic_id    bytea       NOT NULL CHECK (octet_length(topic_id) = 16),
     partition   integer     NOT NULL,
@@ -148,11 +149,11 @@ CREATE TABLE watermarks (
 );
 
 -- What was deleted, up to which version. Consulted before every insert, so that
--- no replay and no redriven record brings points back.
+-- no replay and no redriven record brings points back. The key is the deletion's
+-- place: its record's partition and version, and where it stands in the record.
 CREATE TABLE tombstones (
-    topic_id        bytea       NOT NULL CHECK (octet_length(topic_id) = 16),
     partition       integer     NOT NULL,
-    record_offset   bigint      NOT NULL,
+    record_version  bigint      NOT NULL,
     ordinal         integer     NOT NULL,
     workspace_id    uuid        NOT NULL,
     source_id       uuid        NOT NULL,
@@ -161,8 +162,9 @@ CREATE TABLE tombstones (
     to_us           bigint, -- exclusive
     version_ceiling bigint      NOT NULL, -- points of this version and below are gone
     created_at      timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (topic_id, partition, record_offset, ordinal)
+    PRIMARY KEY (partition, record_version, ordinal)
 );
+CREATE INDEX tombstones_created ON tombstones (created_at);
 CREATE INDEX tombstones_source ON tombstones (source_id);
 
 -- +goose Down

@@ -17,7 +17,6 @@ import (
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const (
 	codeUniqueViolation = "23505"
-	codeForeignKey      = "23503"
 	codeSerialization   = "40001"
 	codeDeadlock        = "40P01"
 	codeLockTimeout     = "55P03"

@@ -41,7 +41,7 @@ type WorkspaceChange struct {
 const workspaceColumns = `id, name, plan, mode, per_minute, per_day, max_sources, max_series, sources, series, created_at, updated_at`
 
 // CreateWorkspace adds a workspace of the name, plan, mode and limits of w (zero
-// limits: the defaults) and gives back what is stored. Names may repeat.
+// id and limits: the defaults) and gives back what is stored. Names may repeat.
 func (db *DB) CreateWorkspace(ctx context.Context, w Workspace) (Workspace, error) {
 	var made Workspace
 	err := db.inTx(ctx, func(tx pgx.Tx) (err error) {
@@ -52,14 +52,16 @@ func (db *DB) CreateWorkspace(ctx context.Context, w Workspace) (Workspace, erro
 }
 
 func createWorkspace(ctx context.Context, tx pgx.Tx, w Workspace) (Workspace, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return Workspace{}, fmt.Errorf("making a workspace id: %w", err)
+	if w.ID == uuid.Nil {
+		var err error
+		if w.ID, err = uuid.NewV7(); err != nil {
+			return Workspace{}, fmt.Errorf("making a workspace id: %w", err)
+		}
 	}
 	rows, err := tx.Query(ctx, `
 		INSERT INTO workspaces (id, name, plan, mode, per_minute, per_day, max_sources, max_series)
 		VALUES ($1, $2, $3, $4, $5, $6, COALESCE(NULLIF($7::bigint, 0), 10000), COALESCE(NULLIF($8::bigint, 0), 1000000))
-		RETURNING `+workspaceColumns, id, w.Name, w.Plan, w.Mode, w.PerMinute, w.PerDay, w.MaxSources, w.MaxSeries)
+		RETURNING `+workspaceColumns, w.ID, w.Name, w.Plan, w.Mode, w.PerMinute, w.PerDay, w.MaxSources, w.MaxSeries)
 	if err != nil {
 		return Workspace{}, fmt.Errorf("adding workspace: %w", err)
 	}

@@ -185,14 +185,39 @@ func (s *Server) showLog() {
 // PID gives the process's id.
 func (s *Server) PID() int { return s.cmd.Process.Pid }
 
-// CLI runs a subcommand and gives what it printed to stdout.
+// CLI runs a subcommand on the data directory and gives what it printed to
+// stdout; it must succeed.
 func (s *Server) CLI(args ...string) string {
 	s.t.Helper()
-	cmd := exec.Command(s.binary, append(args, "--data-dir", s.DataDir)...)
+	cmd := s.command(args)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	require.NoError(s.t, cmd.Run(), "livegraph %s: %s", strings.Join(args, " "), &stderr)
 	return stdout.String()
+}
+
+// RunCLI runs a subcommand and gives all that it printed and its exit code.
+func (s *Server) RunCLI(args ...string) (output string, code int) {
+	s.t.Helper()
+	cmd := s.command(args)
+	payload, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		require.NoError(s.t, err)
+	}
+	return string(payload), cmd.ProcessState.ExitCode()
+}
+
+// RunServe runs the server in the foreground: for starts that must fail.
+func (s *Server) RunServe() (output string, code int) {
+	s.t.Helper()
+	return s.RunCLI(append([]string{"serve", "--listen", s.Listen}, s.Args...)...)
+}
+
+func (s *Server) command(args []string) *exec.Cmd {
+	cmd := exec.Command(s.binary, append(args, "--data-dir", s.DataDir)...)
+	cmd.Env = append(os.Environ(), s.Env...)
+	return cmd
 }
 
 // Answer is any answer of the API.

@@ -1,0 +1,153 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+const workspaceHeader = "X-Workspace-Id"
+
+// authenticate wants a valid key on every path under /api but the public ones,
+// whether a route is there or not: who has no key learns nothing about paths.
+func (s *Server) authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !underAPI(r) || isPublicPath(r.URL.Path) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		credential, err := s.credentialOf(r)
+		if err != nil {
+			reply.Error(w, r, err)
+			return
+		}
+		x := exchangeOf(r.Context())
+		x.key = credential.ID
+		s.deps.Keys.Used(credential.ID, x.ip)
+		principal := &request.Principal{KeyID: credential.ID, ActorID: credential.ActorID}
+		for _, scope := range credential.Scopes {
+			principal.Scopes = append(principal.Scopes, request.Scope(scope))
+		}
+		ctx := request.WithPrincipal(r.Context(), principal)
+		next.ServeHTTP(w, r.WithContext(withCredential(ctx, credential)))
+	})
+}
+
+// underAPI looks at the path as it is read and as it was written, so that no
+// escape leads around the key.
+func underAPI(r *http.Request) bool {
+	for _, path := range []string{r.URL.Path, r.URL.RawPath} {
+		if path == "/api" || strings.HasPrefix(path, "/api/") {
+			return true
+		}
+	}
+	return false
+}
+
+// isPublicPath reports the paths under /api that want no key.
+func isPublicPath(path string) bool {
+	return path == openAPIPath || path == docsPath || strings.HasPrefix(path, docsPath+"/")
+}
+
+// credentialOf reads the Authorization header: one, of scheme Bearer (in any
+// case, RFC 9110), spaces and the key.
+func (s *Server) credentialOf(r *http.Request) (*postgres.Credential, error) {
+	values := r.Header.Values("Authorization")
+	if len(values) == 0 || (len(values) == 1 && values[0] == "") {
+		return nil, fault.New(fault.Unauthenticated, "Missing Authorization")
+	}
+	scheme, text, _ := strings.Cut(values[0], " ")
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") {
+		return nil, fault.New(fault.Unauthenticated, "Unauthorized")
+	}
+	return s.deps.Keys.Authenticate(r.Context(), strings.TrimLeft(text, " "))
+}
+
+// enforce is a route's handler behind what the route requires.
+func (s *Server) enforce(rt route.Route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.admit(rt, r); err != nil {
+			reply.Error(w, r, err)
+			return
+		}
+		if err := rt.Handle(w, r); err != nil {
+			reply.Error(w, r, err)
+		}
+	})
+}
+
+// admit checks workspace and scope, in this order, and puts the workspace into
+// the principal.
+func (s *Server) admit(rt route.Route, r *http.Request) error {
+	if rt.Access == route.Public {
+		return nil
+	}
+	principal, credential := request.PrincipalOf(r.Context()), credentialFrom(r.Context())
+	if principal == nil || credential == nil { // the path was not under /api: a defect of the table
+		return fault.Wrap(errors.New("route "+rt.Pattern+" wants a key but is outside /api"), fault.Internal, "")
+	}
+	if rt.Access == route.Global {
+		return nil
+	}
+	values := r.Header.Values(workspaceHeader)
+	if len(values) == 0 {
+		return fault.Field(fault.Malformed, "x-workspace-id", "is required")
+	}
+	id, ok := request.ParseUUID(values[0])
+	if len(values) > 1 || !ok {
+		return fault.Field(fault.Malformed, "x-workspace-id", "must be one UUID")
+	}
+	// A workspace that does not exist and one that the key does not open look
+	// alike, and so does one of the other mode.
+	if credential.Workspaces[id] != credential.Mode {
+		return fault.New(fault.Forbidden, "Workspace access denied")
+	}
+	principal.Workspace = id
+	return request.Require(r.Context(), rt.Scopes...)
+}
+
+// notFound answers for a path without a route.
+func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
+	reply.Error(w, r, fault.New(fault.NotFound, "No such path"))
+}
+
+// methodNotAllowed answers for a path that has routes, but none of this method.
+// OPTIONS is answered with what there is.
+func (s *Server) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.RawPath
+	if path == "" {
+		path = r.URL.Path
+	}
+	mux := chi.RouteContext(r.Context()).Routes
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		if mux.Match(chi.NewRouteContext(), method, path) {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 { // a made-up method on an unknown path
+		s.notFound(w, r)
+		return
+	}
+	if slices.Contains(allowed, http.MethodGet) {
+		allowed = append(allowed, http.MethodHead)
+	}
+	allowed = append(allowed, http.MethodOptions)
+	slices.Sort(allowed)
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	if r.Method == http.MethodOptions {
+		reply.NoContent(w)
+		return
+	}
+	reply.Error(w, r, fault.New(fault.MethodNotAllowed, "The method is not allowed on this path").
+		With("field", "method").With("allowed", allowed))
+}

@@ -1,0 +1,210 @@
+// Package auth tells whose key a request carries.
+//
+// What a key may do is in Postgres. An [Authenticator] remembers what it looked
+// up, stamped with the auth revision it was true at: one row that every change
+// to keys or workspaces raises. A remembered answer holds while no channel (a
+// poll every quarter second, and whatever else calls Confirm) has reported a
+// higher revision, and at least one has reported within the last second. So a
+// revocation works everywhere within a second, and when all channels are silent
+// each request looks its key up anew, or is refused as Unavailable.
+//
+// The package knows nothing of HTTP, workspaces headers or scopes: it gives the
+// credential, and api decides with it.
+package auth
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/livegraph/livegraph/internal/apikey"
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+const (
+	pollInterval = 200 * time.Millisecond
+	// silence is how long remembered answers outlive the last confirmation.
+	silence = time.Second
+	// lookupTimeout also bounds a poll. Below silence, so that one poll that
+	// hangs does not make the answers stale.
+	lookupTimeout = 700 * time.Millisecond
+	// maxLookups bounds how many connections unknown keys can occupy.
+	maxLookups = 8
+	cacheSize  = 50_000 // entries of known keys, and as many of unknown ones
+)
+
+// store is what the authenticator needs of Postgres. Best a pool of its own:
+// when queries hold all connections of a shared one, no key can be verified.
+type store interface {
+	AuthRevision(ctx context.Context) (int64, error)
+	CredentialByHash(ctx context.Context, hash [32]byte) (*postgres.Credential, int64, error)
+	RecordKeyUses(ctx context.Context, uses []postgres.KeyUse) error
+}
+
+// Authenticator verifies keys. Run must be running, else every request costs a
+// look-up.
+type Authenticator struct {
+	store    store
+	start    time.Time
+	revision atomic.Int64 // the highest that was reported
+	heard    atomic.Int64 // when it was last confirmed, nanoseconds since start; 0: never
+	known    cache        // hashes of keys that exist
+	unknown  cache        // hashes that no key has
+	flights  singleflight.Group
+	slots    chan struct{}
+	uses     useLog
+	silent   atomic.Bool // for logging the change once
+	confirms sync.Mutex
+}
+
+// New makes an authenticator over the store.
+func New(s store) *Authenticator {
+	return &Authenticator{
+		store: s, start: time.Now().Add(-time.Hour), slots: make(chan struct{}, maxLookups),
+		known: cache{limit: cacheSize}, unknown: cache{limit: cacheSize},
+	}
+}
+
+// Confirm reports that at asOf the revision was at least this high: what the
+// poll does, and what a second channel does with each message.
+func (a *Authenticator) Confirm(revision int64, asOf time.Time) {
+	a.confirms.Lock()
+	defer a.confirms.Unlock()
+	a.revision.Store(max(revision, a.revision.Load()))
+	a.heard.Store(max(int64(asOf.Sub(a.start)), a.heard.Load()))
+}
+
+// fresh reports whether remembered answers hold.
+func (a *Authenticator) fresh() bool {
+	return time.Since(a.start)-time.Duration(a.heard.Load()) < silence
+}
+
+// Authenticate gives the credential of a key's text. A text that is no key, an
+// unknown, revoked or expired key are Unauthenticated, and look alike; the
+// checksum is checked before any look-up. Unavailable: the key is not remembered
+// (or the memory may be stale) and Postgres does not answer.
+func (a *Authenticator) Authenticate(ctx context.Context, text string) (*postgres.Credential, error) {
+	key, err := apikey.Parse(text)
+	if err != nil {
+		return nil, refused()
+	}
+	hash := key.Hash()
+	credential, remembered := a.recall(hash)
+	if !remembered {
+		credential, err = a.lookUp(ctx, hash)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if credential == nil || credential.RevokedAt != nil ||
+		(credential.ExpiresAt != nil && !time.Now().Before(*credential.ExpiresAt)) {
+		return nil, refused()
+	}
+	return credential, nil
+}
+
+func refused() error { return fault.New(fault.Unauthenticated, "Unauthorized") }
+
+func (a *Authenticator) recall(hash [32]byte) (credential *postgres.Credential, ok bool) {
+	if !a.fresh() {
+		return nil, false
+	}
+	now := a.revision.Load()
+	if e, ok := a.known.get(hash); ok && e.revision >= now {
+		return e.credential, true
+	}
+	if e, ok := a.unknown.get(hash); ok && e.revision >= now {
+		return nil, true
+	}
+	return nil, false
+}
+
+// lookUp asks Postgres, once for all requests that ask for the same key at a
+// time. The work goes on when one of them leaves.
+func (a *Authenticator) lookUp(ctx context.Context, hash [32]byte) (*postgres.Credential, error) {
+	result := a.flights.DoChan(string(hash[:]), func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
+		defer cancel()
+		select {
+		case a.slots <- struct{}{}:
+			defer func() { <-a.slots }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		asOf := time.Now()
+		credential, revision, err := a.store.CredentialByHash(ctx, hash)
+		if err != nil {
+			return nil, err
+		}
+		a.Confirm(revision, asOf)
+		if credential == nil {
+			a.unknown.put(hash, entry{revision: revision})
+		} else {
+			a.known.put(hash, entry{revision: revision, credential: credential})
+		}
+		return credential, nil
+	})
+	select {
+	case r := <-result:
+		if r.Err != nil {
+			return nil, fault.Wrap(r.Err, fault.Unavailable, "Keys cannot be verified at the moment").After(time.Second)
+		}
+		return r.Val.(*postgres.Credential), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Run polls the revision and stores the uses of keys until ctx is done; the last
+// uses are stored before it returns.
+func (a *Authenticator) Run(ctx context.Context) error {
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	flush := time.NewTicker(flushInterval)
+	defer flush.Stop()
+	flushed := make(chan struct{}, 1) // holds a token while no flush is running
+	flushed <- struct{}{}
+	for {
+		a.poll(ctx)
+		select {
+		case <-poll.C:
+		case <-flush.C:
+			select {
+			case <-flushed: // in the background: a slow write must not delay the poll
+				go func() {
+					a.flushUses(ctx)
+					flushed <- struct{}{}
+				}()
+			default:
+			}
+		case <-ctx.Done():
+			<-flushed
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
+			defer cancel()
+			a.flushUses(last)
+			return nil
+		}
+	}
+}
+
+func (a *Authenticator) poll(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	asOf := time.Now()
+	revision, err := a.store.AuthRevision(ctx)
+	if err == nil {
+		a.Confirm(revision, asOf)
+	}
+	if fresh := a.fresh(); a.silent.Swap(!fresh) == fresh {
+		if fresh {
+			slog.InfoContext(ctx, "keys are verified from memory again")
+		} else {
+			slog.WarnContext(ctx, "the auth revision is silent: every request looks its key up", "error", err)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package auth
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+const (
+	flushInterval = 5 * time.Second
+	// maxUses bounds the uses that wait while Postgres does not take them.
+	maxUses = 100_000
+)
+
+// useLog collects the last use of each key between two writes.
+type useLog struct {
+	mu   sync.Mutex
+	last map[uuid.UUID]postgres.KeyUse
+}
+
+// Used notes that the key was used now, from ip (the zero address: unknown).
+func (a *Authenticator) Used(key uuid.UUID, ip netip.Addr) {
+	a.uses.add(postgres.KeyUse{ID: key, At: time.Now(), IP: ip})
+}
+
+func (u *useLog) add(use postgres.KeyUse) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.last == nil {
+		u.last = map[uuid.UUID]postgres.KeyUse{}
+	}
+	before, ok := u.last[use.ID]
+	if (ok && before.At.After(use.At)) || (!ok && len(u.last) >= maxUses) {
+		return
+	}
+	u.last[use.ID] = use
+}
+
+func (u *useLog) take() []postgres.KeyUse {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	uses := make([]postgres.KeyUse, 0, len(u.last))
+	for _, use := range u.last {
+		uses = append(uses, use)
+	}
+	u.last = nil
+	return uses
+}
+
+func (a *Authenticator) flushUses(ctx context.Context) {
+	uses := a.uses.take()
+	if len(uses) == 0 {
+		return
+	}
+	if err := a.store.RecordKeyUses(ctx, uses); err != nil {
+		for _, use := range uses {
+			a.uses.add(use)
+		}
+		slog.WarnContext(ctx, "the last use of keys is not stored yet", "keys", len(uses), "error", err)
+	}
+}

@@ -1,0 +1,126 @@
+package livedata
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// deletionStore is the outbox of deleted sources.
+type deletionStore interface {
+	PendingDeletions(ctx context.Context, age time.Duration, limit int) ([]postgres.PendingDeletion, error)
+	RemoveSeries(ctx context.Context, d postgres.PendingDeletion) (more bool, err error)
+	FinishDeletion(ctx context.Context, id uuid.UUID) error
+}
+
+// deletionLog is topic points.
+type deletionLog interface {
+	Partitions() int32
+	ProducePoints(ctx context.Context, requestID string, msgs []pointblock.Message) ([]pointblock.Position, error)
+}
+
+const (
+	// attemptTimeout bounds what the request that deletes a source spends on
+	// telling the log. What is left is for Run.
+	attemptTimeout = 2 * time.Second
+	// pendingAge keeps Run off deletions that a request is still busy with.
+	pendingAge       = 3 * time.Second
+	deletionInterval = time.Second
+	deletionBatch    = 100
+	// finishTimeout bounds one deletion in the background: a source can have a
+	// million series.
+	finishTimeout = 2 * time.Minute
+)
+
+// DeletionSender carries deleted sources from the outbox to the log, at least
+// once: a deletion stays in the outbox until the log has acknowledged it and the
+// source's series are out of the registry. Any number of processes may run one;
+// what is sent twice does no harm.
+type DeletionSender struct {
+	store deletionStore
+	log   deletionLog
+}
+
+// NewDeletionSender makes a sender. Somebody has to call Run.
+func NewDeletionSender(store deletionStore, log deletionLog) *DeletionSender {
+	return &DeletionSender{store: store, log: log}
+}
+
+// Run sends what is pending until ctx is done, which is no error.
+func (s *DeletionSender) Run(ctx context.Context) error {
+	ticker := time.NewTicker(deletionInterval)
+	defer ticker.Stop()
+	failing := false
+	for {
+		err := s.sendPending(ctx)
+		if ctx.Err() != nil {
+			return nil // told to end
+		}
+		if failed := err != nil; failed != failing { // once, not each second
+			failing = failed
+			if failed {
+				slog.WarnContext(ctx, "deleted sources wait to be sent to the log", "error", err)
+			} else {
+				slog.InfoContext(ctx, "deleted sources are sent to the log again")
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func (s *DeletionSender) sendPending(ctx context.Context) error {
+	for {
+		pending, err := s.store.PendingDeletions(ctx, pendingAge, deletionBatch)
+		if err != nil {
+			return err
+		}
+		for _, d := range pending {
+			if err := s.finish(ctx, d, finishTimeout); err != nil {
+				return err
+			}
+		}
+		if len(pending) < deletionBatch {
+			return nil
+		}
+	}
+}
+
+// attempt sends a deletion right away, for a request that has committed it and
+// whose client may already have left.
+func (s *DeletionSender) attempt(ctx context.Context, d postgres.PendingDeletion) {
+	if err := s.finish(context.WithoutCancel(ctx), d, attemptTimeout); err != nil {
+		slog.InfoContext(ctx, "a deleted source is sent to the log later", "source", d.Source, "error", err)
+	}
+}
+
+// finish tells the log, clears the registry and takes the deletion out of the
+// outbox. Done again after any interruption it comes to the same.
+func (s *DeletionSender) finish(ctx context.Context, d postgres.PendingDeletion, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	_, err := s.log.ProducePoints(ctx, d.RequestID, []pointblock.Message{{
+		Partition: pointblock.Partition(d.Source, s.log.Partitions()),
+		Key:       d.Source[:],
+		Value: pointblock.EncodeDeletions(d.Workspace, d.CreatedAt.UnixMicro(),
+			[]pointblock.Deletion{{Source: d.Source, WholeSource: true}}),
+	}})
+	if err != nil {
+		return fmt.Errorf("sending the deletion of source %s: %w", d.Source, err)
+	}
+	for more := true; more; {
+		if more, err = s.store.RemoveSeries(ctx, d); err != nil {
+			return err
+		}
+	}
+	return s.store.FinishDeletion(ctx, d.ID)
+}

@@ -1,0 +1,78 @@
+// Package livedata serves the live-data routes: sources, ingest, queries and the
+// list of series. It reads requests, asks the stores and the ingest pipeline, and
+// shapes answers; what it knows of the stores is in the interfaces beside each
+// handler.
+//
+// It owns the tokens that clients carry (checkpoints, cursors), the waiting for a
+// checkpoint, and the sender that tells the log of deleted sources.
+package livedata
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
+)
+
+// Deps is what the routes are made of.
+type Deps struct {
+	Sources   sourceStore
+	Series    seriesStore
+	Points    pointStore
+	Marks     watermarkStore
+	Pipeline  pipeline
+	Deletions *DeletionSender
+	// TopicID gives the id of topic points, as it is now.
+	TopicID func() [16]byte
+	// TokenKey signs checkpoints and cursors: the installation's, the same in
+	// every process.
+	TokenKey [32]byte
+	// Bodies bounds the bytes of all ingest bodies that are worked on.
+	Bodies *request.Budget
+	// MaxBodyBytes is the largest ingest body, decoded.
+	MaxBodyBytes int64
+	// QueryTimeout is the longest time of a query; beyond, 504.
+	QueryTimeout time.Duration
+	// CheckpointWait is how long a query waits for its checkpoint; zero: 5 s.
+	CheckpointWait time.Duration
+}
+
+const defaultCheckpointWait = 5 * time.Second
+
+type api struct {
+	Deps
+	sealer sealer
+	watch  watcher
+	room   room
+}
+
+// Paths of the group.
+const (
+	sourcesPath = "/api/live-data/sources"
+	sourcePath  = sourcesPath + "/{id}"
+	ingestPath  = "/api/live-data/ingest"
+	queryPath   = "/api/live-data/query"
+	seriesPath  = "/api/live-data/series"
+)
+
+// Routes gives the group's routes.
+func Routes(deps Deps) []route.Route {
+	if deps.CheckpointWait == 0 {
+		deps.CheckpointWait = defaultCheckpointWait
+	}
+	a := &api{Deps: deps, sealer: sealer{key: deps.TokenKey}, watch: watcher{store: deps.Marks}}
+	one := func(method, pattern string, scope request.Scope, handle route.Handler) route.Route {
+		return route.Route{Method: method, Pattern: pattern, Scopes: []request.Scope{scope}, Handle: handle}
+	}
+	return []route.Route{
+		one(http.MethodGet, sourcesPath, request.ReadLiveData, a.listSources),
+		one(http.MethodPost, sourcesPath, request.WriteLiveData, a.createSource),
+		one(http.MethodGet, sourcePath, request.ReadLiveData, a.getSource),
+		one(http.MethodPatch, sourcePath, request.WriteLiveData, a.patchSource),
+		one(http.MethodDelete, sourcePath, request.Admin, a.deleteSource),
+		one(http.MethodPost, ingestPath, request.WriteLiveData, a.ingest),
+		one(http.MethodGet, queryPath, request.ReadLiveData, a.query),
+		one(http.MethodGet, seriesPath, request.ReadLiveData, a.listSeries),
+	}
+}

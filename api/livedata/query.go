@@ -1,0 +1,277 @@
+package livedata
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// maxGroupedSeries is how many series one grouped query reads.
+const maxGroupedSeries = 100_000
+
+// seriesStore is the registry of series.
+type seriesStore interface {
+	Series(ctx context.Context, workspace uuid.UUID, filter postgres.SeriesFilter, page postgres.SeriesPage) (list []postgres.Series, total int64, more bool, err error)
+	AllSeries(ctx context.Context, workspace uuid.UUID, filter postgres.SeriesFilter, most int) ([]postgres.Series, error)
+}
+
+// pointStore is where points are.
+type pointStore interface {
+	RawPoints(ctx context.Context, q clickhouse.RawQuery) (found map[uint64]*clickhouse.Points, more bool, err error)
+	LatestPoints(ctx context.Context, q clickhouse.LatestQuery) (map[uint64]*clickhouse.Points, error)
+	Aggregate(ctx context.Context, q clickhouse.AggregateQuery) (found map[int]*clickhouse.Points, more bool, err error)
+	SeriesStats(ctx context.Context, numbers, texts []uint64) (map[uint64]clickhouse.SeriesStats, error)
+	SourceActivity(ctx context.Context, workspace uuid.UUID, sources []uuid.UUID) (map[uuid.UUID]time.Time, error)
+}
+
+// query answers with points: raw, latest or aggregated.
+func (a *api) query(w http.ResponseWriter, r *http.Request) error {
+	q, err := readQuery(request.Query(r), time.Now())
+	if err != nil {
+		return err
+	}
+	workspace := request.PrincipalOf(r.Context()).Workspace
+	if err := a.awaitCheckpoint(r.Context(), workspace, q.checkpoint); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
+	defer cancel()
+
+	run := &run{api: a, q: q, workspace: workspace}
+	release, err := a.room.take(int64(q.rows()) * int64(max(len(q.functions), 1)))
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := run.selectGroups(ctx); err != nil {
+		return err
+	}
+	if err := run.readPoints(ctx); err != nil {
+		return err
+	}
+	reply.List(w, r, run.answer(), run.meta)
+	return nil
+}
+
+// awaitCheckpoint returns when the points of the checkpoint, if there is one, are
+// visible.
+func (a *api) awaitCheckpoint(ctx context.Context, workspace uuid.UUID, token string) error {
+	if token == "" {
+		return nil
+	}
+	c, err := a.sealer.decodeCheckpoint(token, workspace)
+	if err != nil {
+		return err
+	}
+	topic := a.TopicID()
+	if c.topic != topic {
+		return fault.Field(fault.Malformed, "checkpoint", "is of a log that is no longer there: its points cannot be waited for")
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.CheckpointWait)
+	defer cancel()
+	err = a.watch.wait(ctx, topic, c.positions)
+	if fault.Is(err, fault.Timeout) {
+		return fault.New(fault.Timeout, "The points of the checkpoint are not visible yet").
+			With("checkpoint", token).After(time.Second).Because(err)
+	}
+	return err
+}
+
+// run is one query being answered.
+type run struct {
+	*api
+	q         *queryParams
+	workspace uuid.UUID
+	groups    []*group             // of the page
+	points    []*clickhouse.Points // index for index; nil: the group has none
+	meta      reply.Meta
+}
+
+// selectGroups finds the groups that the page shows.
+func (r *run) selectGroups(ctx context.Context) error {
+	q := r.q
+	if q.grouping == nil {
+		list, total, _, err := r.Series.Series(ctx, r.workspace, q.filter, postgres.SeriesPage{Limit: q.limit, Offset: q.offset})
+		if err != nil {
+			return err
+		}
+		r.groups = singly(list)
+		r.meta = reply.PageMeta(total, q.limit, q.offset, len(list))
+		return nil
+	}
+	list, err := r.Series.AllSeries(ctx, r.workspace, q.filter, maxGroupedSeries)
+	if err != nil {
+		return err
+	}
+	if len(list) > maxGroupedSeries {
+		return tooManySeries()
+	}
+	all := q.grouping.groups(list)
+	r.groups = slicePage(all, q.limit, q.offset)
+	r.meta = reply.PageMeta(int64(len(all)), q.limit, q.offset, len(r.groups))
+	return nil
+}
+
+func (r *run) readPoints(ctx context.Context) error {
+	r.points = make([]*clickhouse.Points, len(r.groups))
+	switch {
+	case r.q.latest:
+		return r.readLatest(ctx)
+	case len(r.q.functions) > 0:
+		return r.readAggregates(ctx)
+	}
+	return r.readRaw(ctx)
+}
+
+func (r *run) readLatest(ctx context.Context) error {
+	numbers, _ := byKind(r.groups, pointblock.KindNumber)
+	texts, _ := byKind(r.groups, pointblock.KindString)
+	ask := clickhouse.LatestQuery{Workspace: r.workspace, Sources: sourcesOf(r.groups), Numbers: numbers, Texts: texts}
+	if r.q.hasFrom {
+		ask.FromUS = r.q.span.FromUS
+	}
+	found, err := r.Points.LatestPoints(ctx, ask)
+	r.takeSeries(found)
+	return explainLimits(err, r.QueryTimeout)
+}
+
+// takeSeries puts points that were found by series to their groups.
+func (r *run) takeSeries(found map[uint64]*clickhouse.Points) {
+	for i, g := range r.groups {
+		r.points[i] = found[g.series[0]]
+	}
+}
+
+// readRaw reads points as they stand. One series is paged by cursor; several have
+// to fit.
+func (r *run) readRaw(ctx context.Context) error {
+	q, span := r.q, r.q.span
+	of := scopeOf("points", r.workspace, q.asked)
+	if q.cursor != "" {
+		if len(r.groups) != 1 {
+			return fault.Field(fault.Malformed, "cursor", "continues the points of one series; the query selects another number of them")
+		}
+		var at pointPosition
+		if err := r.sealer.readCursor(q.cursor, of, &at); err != nil {
+			return err
+		}
+		if at.Series != r.groups[0].series[0] {
+			return fault.Field(fault.Malformed, "cursor", "was made for another series")
+		}
+		span = clickhouse.Range{FromUS: at.FromUS, ToUS: at.ToUS}
+	}
+	numbers, _ := byKind(r.groups, pointblock.KindNumber)
+	texts, _ := byKind(r.groups, pointblock.KindString)
+	found, more, err := r.Points.RawPoints(ctx, clickhouse.RawQuery{
+		Numbers: numbers, Texts: texts, Range: span, Descending: q.descending, Limit: q.rows()})
+	if err != nil {
+		return explainLimits(err, r.QueryTimeout)
+	}
+	r.takeSeries(found)
+	if !more {
+		return nil
+	}
+	if len(r.groups) != 1 {
+		return q.tooManyPoints()
+	}
+	return r.continueFrom(of, span)
+}
+
+// pointPosition is where the points of a raw series go on: what is left of the
+// range, so that a relative range stays where it was.
+type pointPosition struct {
+	Series uint64 `json:"s,string"`
+	FromUS int64  `json:"f"`
+	ToUS   int64  `json:"t"`
+}
+
+func (r *run) continueFrom(of scope, span clickhouse.Range) error {
+	ts := r.points[0].TS
+	at := pointPosition{Series: r.groups[0].series[0], FromUS: span.FromUS, ToUS: span.ToUS}
+	if last := ts[len(ts)-1]; r.q.descending {
+		at.ToUS = last
+	} else {
+		at.FromUS = last + 1
+	}
+	cursor, err := r.sealer.cursor(of, at)
+	r.meta.NextCursor = &cursor
+	return err
+}
+
+// readAggregates reads a row a group and bucket, and fills buckets without points.
+func (r *run) readAggregates(ctx context.Context) error {
+	q := r.q
+	var starts []int64
+	ask := clickhouse.AggregateQuery{Range: q.span, Functions: q.functions, Limit: q.rows()}
+	if q.interval != 0 {
+		ask.Grid = clickhouse.NewGrid(q.interval, q.zone, q.span.FromUS, q.span.ToUS)
+		if q.fill.mode != fillNone {
+			most := q.rows() / max(len(r.groups), 1)
+			if ask.Grid.Count(q.span.FromUS, q.span.ToUS, most) > most {
+				return q.tooManyPoints()
+			}
+			starts = bucketStarts(ask.Grid, q.span)
+		}
+	}
+	for _, kind := range []pointblock.Kind{pointblock.KindNumber, pointblock.KindString} {
+		ask.Texts = kind == pointblock.KindString
+		ask.Series, ask.Groups = byKind(r.groups, kind)
+		found, more, err := r.Points.Aggregate(ctx, ask)
+		if err != nil {
+			return explainLimits(err, r.QueryTimeout)
+		}
+		if more {
+			return q.tooManyPoints()
+		}
+		for i, rows := range found {
+			r.points[i] = rows
+			ask.Limit -= len(rows.TS)
+		}
+	}
+	for i, g := range r.groups {
+		r.points[i] = q.fill.apply(r.points[i], starts, q.textual(g.kind))
+		if q.descending {
+			reverse(r.points[i])
+		}
+	}
+	return nil
+}
+
+func bucketStarts(grid *clickhouse.Grid, span clickhouse.Range) []int64 {
+	var starts []int64
+	if span.FromUS >= span.ToUS {
+		return starts
+	}
+	for at := grid.Start(span.FromUS); at < span.ToUS; at = grid.Next(at) {
+		starts = append(starts, at)
+	}
+	return starts
+}
+
+// textual tells which columns of a group of the kind hold texts.
+func (q *queryParams) textual(kind pointblock.Kind) []bool {
+	textual := make([]bool, len(q.functions))
+	for i, f := range q.functions {
+		textual[i] = kind == pointblock.KindString && (f == clickhouse.First || f == clickhouse.Last)
+	}
+	return textual
+}
+
+func reverse(p *clickhouse.Points) {
+	p.TS = slices.Clone(p.TS) // groups share the starts of filled buckets
+	slices.Reverse(p.TS)
+	for _, c := range p.Columns {
+		slices.Reverse(c.Numbers)
+		slices.Reverse(c.Texts)
+	}
+}

@@ -1,0 +1,25 @@
+package livedata
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+// maxRoom bounds the values that all answers under way may hold together. A
+// value takes up to 50 bytes until its answer is sent: 400 MB at worst.
+const maxRoom = 4 * maxCells
+
+// room bounds the memory of answers that are being made.
+type room struct{ used atomic.Int64 }
+
+// take reserves room for an answer of so many values, and refuses when there is
+// none left. The caller calls release once the answer is out.
+func (m *room) take(values int64) (release func(), err error) {
+	if m.used.Add(values) > maxRoom {
+		m.used.Add(-values)
+		return nil, fault.New(fault.Unavailable, "Too many large queries are running").After(time.Second)
+	}
+	return func() { m.used.Add(-values) }, nil
+}

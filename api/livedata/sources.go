@@ -1,0 +1,217 @@
+package livedata
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// sourceStore is where sources are.
+type sourceStore interface {
+	CreateSource(ctx context.Context, workspace uuid.UUID, s postgres.Source) (postgres.Source, error)
+	Source(ctx context.Context, workspace, id uuid.UUID) (postgres.Source, error)
+	Sources(ctx context.Context, workspace uuid.UUID, filter postgres.SourceFilter, page postgres.SourcePage) (list []postgres.Source, total int64, more bool, err error)
+	UpdateSource(ctx context.Context, workspace, id uuid.UUID, expected *int64, change func(*postgres.Source) error) (postgres.Source, error)
+	DeleteSource(ctx context.Context, workspace, id uuid.UUID, requestID string) (postgres.PendingDeletion, error)
+}
+
+// A source is active while points come, stale when none came for three of its
+// intervals (five minutes without one), never when none came yet.
+const (
+	statusActive = "active"
+	statusStale  = "stale"
+	statusNever  = "never"
+
+	staleIntervals  = 3
+	staleByDefault  = 5 * time.Minute
+	activityTimeout = 2 * time.Second
+)
+
+// sourceAnswer is a source with its state of now. Both are null while the store
+// of points cannot say.
+type sourceAnswer struct {
+	postgres.Source
+	LastSeenAt *time.Time `json:"lastSeenAt"`
+	Status     *string    `json:"status"`
+}
+
+// describe adds to sources when they were last heard from. That is known to
+// ClickHouse; without it sources are still listed.
+func (a *api) describe(ctx context.Context, workspace uuid.UUID, sources ...postgres.Source) []sourceAnswer {
+	ctx, cancel := context.WithTimeout(ctx, activityTimeout)
+	defer cancel()
+	ids := make([]uuid.UUID, len(sources))
+	for i := range sources {
+		ids[i] = sources[i].ID
+	}
+	seen, err := a.Points.SourceActivity(ctx, workspace, ids)
+	if err != nil {
+		slog.WarnContext(ctx, "sources are shown without their activity", "error", err)
+	}
+	now := time.Now()
+	answers := make([]sourceAnswer, len(sources))
+	for i, s := range sources {
+		answers[i].Source = s
+		if err != nil {
+			continue
+		}
+		status := statusNever
+		if at, ok := seen[s.ID]; ok {
+			answers[i].LastSeenAt, status = &at, statusAt(&s, at, now)
+		}
+		answers[i].Status = &status
+	}
+	return answers
+}
+
+func statusAt(s *postgres.Source, seen, now time.Time) string {
+	patience := staleByDefault
+	if s.IntervalSeconds != nil {
+		patience = time.Duration(staleIntervals * *s.IntervalSeconds * float64(time.Second))
+	}
+	if now.Sub(seen) > patience {
+		return statusStale
+	}
+	return statusActive
+}
+
+func (a *api) listSources(w http.ResponseWriter, r *http.Request) error {
+	p := request.Query(r)
+	name, _ := p.String("name")
+	filter := postgres.SourceFilter{Name: name, NodeID: optionalUUID(p, "nodeId"), Tags: p.Family("tag.")}
+	page := postgres.SourcePage{}
+	for _, field := range p.Sort(postgres.SourceSortFields()...) {
+		page.Order = append(page.Order, postgres.SourceOrder{Field: field.Name, Descending: field.Descending})
+	}
+	cursor := readPage(p, &page.Limit, &page.Offset)
+	if err := p.Err(); err != nil {
+		return err
+	}
+	workspace := request.PrincipalOf(r.Context()).Workspace
+	of := scopeOf("sources", workspace, []any{filter, page.Order})
+	if cursor != "" {
+		page.After = &postgres.SourcePosition{}
+		if err := a.sealer.readCursor(cursor, of, page.After); err != nil {
+			return err
+		}
+	}
+	list, total, more, err := a.Sources.Sources(r.Context(), workspace, filter, page)
+	if err != nil {
+		return err
+	}
+	meta := reply.Meta{Total: total, Limit: page.Limit, Offset: page.Offset, HasMore: more}
+	if more {
+		next, err := a.sealer.cursor(of, list[len(list)-1].Position())
+		if err != nil {
+			return err
+		}
+		meta.NextCursor = &next
+	}
+	reply.List(w, r, a.describe(r.Context(), workspace, list...), meta)
+	return nil
+}
+
+// readPage reads limit and either offset or cursor.
+func readPage(p *request.Params, limit, offset *int) (cursor string) {
+	*limit, *offset = p.Page()
+	cursor, given := p.String("cursor")
+	if _, both := p.String("offset"); given && both {
+		p.Fail("cursor", "cannot be combined with offset")
+	}
+	if given && cursor == "" {
+		p.Fail("cursor", "is not a cursor")
+	}
+	return cursor
+}
+
+func (a *api) getSource(w http.ResponseWriter, r *http.Request) error {
+	workspace, id, err := sourceOf(r)
+	if err != nil {
+		return err
+	}
+	s, err := a.Sources.Source(r.Context(), workspace, id)
+	if err != nil {
+		return err
+	}
+	reply.Resource(w, r, a.describe(r.Context(), workspace, s)[0])
+	return nil
+}
+
+func (a *api) createSource(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	var body newSource
+	if err := request.JSON(r, &body); err != nil {
+		return err
+	}
+	s, err := body.source()
+	if err != nil {
+		return err
+	}
+	workspace := request.PrincipalOf(r.Context()).Workspace
+	made, err := a.Sources.CreateSource(r.Context(), workspace, s)
+	if err != nil {
+		return err
+	}
+	a.Pipeline.SourcesChanged(workspace)
+	status := statusNever
+	w.Header().Set("Location", sourcesPath+"/"+made.ID.String())
+	reply.Data(w, r, http.StatusCreated, sourceAnswer{Source: made, Status: &status})
+	return nil
+}
+
+func (a *api) patchSource(w http.ResponseWriter, r *http.Request) error {
+	workspace, id, err := sourceOf(r)
+	if err != nil {
+		return err
+	}
+	var body sourcePatch
+	if err := request.JSON(r, &body); err != nil {
+		return err
+	}
+	if err := body.check(); err != nil {
+		return err
+	}
+	changed, err := a.Sources.UpdateSource(r.Context(), workspace, id, body.ExpectedVersion, body.apply)
+	if err != nil {
+		return err
+	}
+	a.Pipeline.SourcesChanged(workspace)
+	reply.Data(w, r, http.StatusOK, a.describe(r.Context(), workspace, changed)[0])
+	return nil
+}
+
+func (a *api) deleteSource(w http.ResponseWriter, r *http.Request) error {
+	workspace, id, err := sourceOf(r)
+	if err != nil {
+		return err
+	}
+	left, err := a.Sources.DeleteSource(r.Context(), workspace, id, reply.RequestID(r.Context()))
+	if err != nil {
+		return err
+	}
+	a.Pipeline.SourcesChanged(workspace)
+	// Committed, so it is answered 204 whatever comes now; what cannot be told
+	// the log at once is told in the background.
+	a.Deletions.attempt(r.Context(), left)
+	reply.NoContent(w)
+	return nil
+}
+
+// sourceOf reads what the routes of one source have in common. An id that is no
+// UUID is not found, like one that no source has.
+func sourceOf(r *http.Request) (workspace, id uuid.UUID, err error) {
+	if err := request.Query(r).Err(); err != nil {
+		return workspace, id, err
+	}
+	id, err = request.PathID(r, "id", "source")
+	return request.PrincipalOf(r.Context()).Workspace, id, err
+}

@@ -1,0 +1,119 @@
+package livedata
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	// Time zones must not depend on what the machine has installed.
+	_ "time/tzdata"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+// Bounds of a query's interval.
+const (
+	minInterval = time.Second
+	maxInterval = 30 * 24 * time.Hour
+)
+
+const timeForms = "must be an RFC 3339 time, epoch milliseconds, now, or relative such as -15m (s, m, h, d, w)"
+
+// parseTime reads a time of a query and gives it in microseconds since the Unix
+// epoch, brought within what can be stored: what is before 1970 is 1970.
+func parseTime(text string, now time.Time) (us int64, problem string) {
+	if rest, ok := strings.CutPrefix(text, "now"); ok {
+		if rest == "" {
+			return now.UnixMicro(), ""
+		}
+		text = rest
+	}
+	if age, ok := strings.CutPrefix(text, "-"); ok {
+		d, ok := parseDuration(age, "smhdw")
+		if !ok {
+			return 0, timeForms
+		}
+		return storable(now.Add(-d).UnixMicro()), ""
+	}
+	if isDigits(text) {
+		ms, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || ms > time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC).UnixMilli() {
+			return 0, "is beyond the year 9999; epoch times are in milliseconds"
+		}
+		return storable(ms * 1000), ""
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		problem := timeForms
+		if _, err := time.Parse(time.RFC3339Nano, strings.Replace(text, " ", "+", 1)); err == nil {
+			problem += "; in a URL, + is written %2B"
+		}
+		return 0, problem
+	}
+	return storable(at.UnixMicro()), ""
+}
+
+func storable(us int64) int64 { return min(max(us, 0), pointblock.MaxTimestampUS+1) }
+
+func isDigits(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == ""
+}
+
+var unitLength = map[byte]time.Duration{
+	's': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour,
+}
+
+// parseDuration reads a whole number above zero and one of the units. What is
+// longer than Go's durations reach is the longest of them, 292 years.
+func parseDuration(text, units string) (time.Duration, bool) {
+	if len(text) < 2 || !isDigits(text[:len(text)-1]) || !strings.Contains(units, text[len(text)-1:]) {
+		return 0, false
+	}
+	unit := unitLength[text[len(text)-1]]
+	n, err := strconv.ParseInt(text[:len(text)-1], 10, 64)
+	if err != nil || n > math.MaxInt64/int64(unit) {
+		return math.MaxInt64, true
+	}
+	return time.Duration(n) * unit, n > 0
+}
+
+// parseInterval reads the length of a query's buckets.
+func parseInterval(text string) (interval time.Duration, problem string) {
+	d, ok := parseDuration(text, "smhd")
+	if !ok || d < minInterval || d > maxInterval {
+		return 0, "must be a whole number and a unit (s, m, h, d), from 1s to 30d"
+	}
+	return d, ""
+}
+
+// parseZone reads the name of a time zone of the IANA database.
+func parseZone(name string) (zone *time.Location, problem string) {
+	zone, err := time.LoadLocation(name)
+	// LoadLocation also takes "" and "Local", which mean this machine.
+	if err != nil || name == "" || name == "Local" {
+		return time.UTC, "must be a time zone of the IANA database, such as Europe/Berlin"
+	}
+	return zone, ""
+}
+
+// timestampFormat writes times to the microsecond, without trailing zeros.
+const timestampFormat = "2006-01-02T15:04:05.999999Z"
+
+// epochs are the units of integer timestamps: microseconds to one of them.
+var epochs = map[string]func(us int64) int64{
+	"ms": func(us int64) int64 { return us / 1000 },
+	"us": func(us int64) int64 { return us },
+	"ns": func(us int64) int64 { return us * 1000 },
+}
+
+// appendTimestamp appends a timestamp as JSON: an RFC 3339 string, or in the
+// epoch's unit, when there is one.
+func appendTimestamp(dst []byte, us int64, epoch string) []byte {
+	if unit, ok := epochs[epoch]; ok {
+		return strconv.AppendInt(dst, unit(us), 10)
+	}
+	dst = append(dst, '"')
+	dst = time.UnixMicro(us).UTC().AppendFormat(dst, timestampFormat)
+	return append(dst, '"')
+}

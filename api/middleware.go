@@ -1,0 +1,188 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/go-chi/cors"
+	"github.com/google/uuid"
+	"github.com/klauspost/compress/gzhttp"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+// compressFrom is the least size of an answer worth compressing.
+const compressFrom = 1024
+
+// exchange is what is known of a request beside its context's values; the outer
+// handlers read what the inner ones found.
+type exchange struct {
+	key uuid.UUID // zero without a valid key
+	ip  netip.Addr
+}
+
+type exchangeKey struct{}
+
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	if x == nil {
+		return &exchange{}
+	}
+	return x
+}
+
+// use installs what every request passes, outermost first.
+func (s *Server) use(mux *chi.Mux) error {
+	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(compressFrom), gzhttp.SetContentType(false),
+		gzhttp.ContentTypes([]string{"application/json", "application/yaml", "application/x-ndjson", "text/csv", "text/html", "text/javascript", "text/css"}))
+	if err != nil {
+		return fmt.Errorf("setting up compression: %w", err)
+	}
+	mux.Use(s.identify, s.log, func(next http.Handler) http.Handler { return compress(next) }, recoverPanics)
+	mux.Use(s.limitHeader, s.cors(), s.authenticate, middleware.GetHead)
+	return nil
+}
+
+// identify gives the request its id, and the answer the headers that all have.
+func (s *Server) identify(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := reply.NewRequestID()
+		w.Header().Set("X-Request-Id", id)
+		w.Header().Set("X-Livegraph-Version", s.deps.Version)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		ctx := reply.WithRequestID(r.Context(), id)
+		ctx = context.WithValue(ctx, exchangeKey{}, &exchange{ip: s.clientIP(r)})
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// log writes one line a request: the route's pattern, not the path with its ids
+// and what an attacker put there, and the key's id, never the key. Probes are
+// left out unless they fail.
+func (s *Server) log(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		started := time.Now()
+		recorder := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		defer func() {
+			x := exchangeOf(r.Context())
+			pattern := chi.RouteContext(r.Context()).RoutePattern()
+			status := recorder.Status()
+			if (pattern == healthPath || pattern == readyPath) && status == http.StatusOK {
+				return
+			}
+			attributes := []slog.Attr{
+				slog.String("method", shortMethod(r.Method)), slog.String("route", pattern), slog.Int("status", status),
+				slog.Duration("duration", time.Since(started)), slog.Int("bytes", recorder.BytesWritten()), slog.String("ip", x.ip.String()),
+			}
+			if x.key != uuid.Nil {
+				attributes = append(attributes, slog.String("key", x.key.String()))
+			}
+			slog.LogAttrs(r.Context(), slog.LevelInfo, "request", attributes...)
+		}()
+		next.ServeHTTP(recorder, r)
+	})
+}
+
+// shortMethod bounds a method that a client made up.
+func shortMethod(method string) string { return method[:min(len(method), 16)] }
+
+// recoverPanics turns a panic into a 500, or, when the answer had begun, into a
+// cut connection: the client must not take half an answer for a whole one.
+func recoverPanics(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		recorder := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		defer func() {
+			problem := recover()
+			if problem == nil {
+				return
+			}
+			if problem != http.ErrAbortHandler { //nolint:errorlint // the sentinel itself, as net/http compares it
+				slog.ErrorContext(r.Context(), "panic", "problem", problem, "stack", string(debug.Stack()))
+			}
+			if problem == http.ErrAbortHandler || recorder.Status() != 0 { //nolint:errorlint // see above
+				panic(http.ErrAbortHandler)
+			}
+			reply.Error(recorder, r, fault.New(fault.Internal, ""))
+		}()
+		next.ServeHTTP(recorder, r)
+	})
+}
+
+// limitHeader refuses what is larger than configured with an answer; what is
+// larger than bareHeaderLimit net/http refuses before.
+func (s *Server) limitHeader(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		size := len(r.RequestURI)
+		for name, values := range r.Header {
+			for _, value := range values {
+				size += len(name) + len(value) + len(": \r\n")
+			}
+		}
+		if limit := s.deps.Config.MaxHeaderBytes; size > limit {
+			reply.Error(w, r, fault.Newf(fault.TooLarge, "The request header is larger than %d bytes", limit).
+				With("field", "header").With("reason", "is too large").With("limit", limit))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// bareHeaderLimit leaves room above the configured limit, so that a header that
+// is somewhat too large gets an answer in the envelope.
+func bareHeaderLimit(configured int) int { return 2*configured + 1<<16 }
+
+// cors answers preflight requests, for which browsers send no key, and marks the
+// answers that the listed origins may read.
+func (s *Server) cors() func(http.Handler) http.Handler {
+	origins := s.deps.Config.CORSOrigins
+	return cors.Handler(cors.Options{
+		// Not AllowedOrigins: an empty list there means everybody.
+		AllowOriginFunc: func(_ *http.Request, origin string) bool {
+			return slices.Contains(origins, "*") || slices.Contains(origins, origin)
+		},
+		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete},
+		AllowedHeaders: []string{"Authorization", workspaceHeader, "Content-Type", "Content-Encoding", "Accept", "If-None-Match",
+			"Idempotency-Key", "Prefer", "Last-Event-ID"},
+		ExposedHeaders: []string{"X-Request-Id", "X-Livegraph-Version", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
+			"Retry-After", "ETag", "Idempotent-Replayed", "Deprecation", "Sunset"},
+		MaxAge: 600,
+	})
+}
+
+// clientIP gives the caller's address: the connection's, or, through trusted
+// proxies, the last one of X-Forwarded-For that is not itself trusted.
+func (s *Server) clientIP(r *http.Request) netip.Addr {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	ip := peer.Addr().Unmap()
+	if !s.trusted(ip) {
+		return ip
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		next, err := netip.ParseAddr(strings.TrimSpace(hop))
+		if err != nil {
+			return ip
+		}
+		if ip = next.Unmap(); !s.trusted(ip) {
+			return ip
+		}
+	}
+	return ip
+}
+
+func (s *Server) trusted(ip netip.Addr) bool {
+	return slices.ContainsFunc(s.proxies, func(p netip.Prefix) bool { return p.Contains(ip) })
+}

@@ -1,0 +1,137 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// Paths outside the groups.
+const (
+	healthPath  = "/healthz"
+	readyPath   = "/readyz"
+	openAPIPath = "/api/openapi.yaml"
+	docsPath    = "/api/docs"
+	mePath      = "/api/me"
+)
+
+// ownRoutes are those of no group: probes, the published contract, who am I.
+func (s *Server) ownRoutes() []route.Route {
+	get := func(path string, access route.Access, handle route.Handler) route.Route {
+		return route.Route{Method: http.MethodGet, Pattern: path, Access: access, Handle: handle}
+	}
+	return []route.Route{
+		get(healthPath, route.Public, s.health),
+		get(readyPath, route.Public, s.ready),
+		get(openAPIPath, route.Public, serveOpenAPI),
+		get(docsPath, route.Public, serveDocsPage),
+		get(docsPath+"/*", route.Public, serveDocsAsset),
+		get(mePath, route.Global, s.me),
+	}
+}
+
+// health says that the process runs and can answer.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
+	probe(w, http.StatusOK, "ok")
+	return nil
+}
+
+// ready says whether the process should get requests. Why not is in the log, and
+// for operators: a probe is public.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
+	switch {
+	case s.draining.Load():
+		probe(w, http.StatusServiceUnavailable, "draining")
+	case s.deps.Ready != nil && s.deps.Ready(r.Context()) != nil:
+		probe(w, http.StatusServiceUnavailable, "unavailable")
+	default:
+		probe(w, http.StatusOK, "ready")
+	}
+	return nil
+}
+
+func probe(w http.ResponseWriter, status int, text string) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	if status == http.StatusServiceUnavailable {
+		h.Set("Retry-After", "1")
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(`{"status":"` + text + `"}`)) // the client is gone: nothing to do
+}
+
+// accountAnswer is the answer of /api/me.
+type accountAnswer struct {
+	KeyID      uuid.UUID          `json:"keyId"`
+	Name       string             `json:"name"`
+	Display    string             `json:"display"`
+	Mode       string             `json:"mode"`
+	Scopes     []string           `json:"scopes"`
+	ActorID    uuid.UUID          `json:"actorId"`
+	ExpiresAt  *time.Time         `json:"expiresAt"`
+	Workspaces []workspaceAccount `json:"workspaces"`
+}
+
+type workspaceAccount struct {
+	ID     uuid.UUID `json:"id"`
+	Name   string    `json:"name"`
+	Plan   string    `json:"plan"`
+	Limits limits    `json:"limits"`
+	Left   left      `json:"left"`
+}
+
+// limits of a workspace; null is unlimited.
+type limits struct {
+	RequestsPerMinute *int64 `json:"requestsPerMinute"`
+	RequestsPerDay    *int64 `json:"requestsPerDay"`
+	Sources           int64  `json:"sources"`
+	Series            int64  `json:"series"`
+}
+
+type left struct {
+	Sources int64 `json:"sources"`
+	Series  int64 `json:"series"`
+}
+
+// me tells a key about itself.
+func (s *Server) me(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	principal := request.PrincipalOf(r.Context())
+	key, err := s.deps.Account.KeyByID(r.Context(), principal.KeyID)
+	if err != nil {
+		return err
+	}
+	workspaces, err := s.deps.Account.WorkspacesByID(r.Context(), key.Workspaces)
+	if err != nil {
+		return err
+	}
+	answer := accountAnswer{
+		KeyID: key.ID, Name: key.Name, Display: key.Display, Mode: key.Mode, Scopes: key.Scopes,
+		ActorID: key.ActorID, ExpiresAt: key.ExpiresAt, Workspaces: make([]workspaceAccount, 0, len(workspaces)),
+	}
+	for _, ws := range workspaces {
+		if ws.Mode == key.Mode {
+			answer.Workspaces = append(answer.Workspaces, describeWorkspace(&ws))
+		}
+	}
+	reply.Data(w, r, http.StatusOK, answer)
+	return nil
+}
+
+func describeWorkspace(ws *postgres.Workspace) workspaceAccount {
+	perMinute, perDay := ws.RequestLimits()
+	return workspaceAccount{
+		ID: ws.ID, Name: ws.Name, Plan: ws.Plan,
+		Limits: limits{RequestsPerMinute: perMinute, RequestsPerDay: perDay, Sources: ws.MaxSources, Series: ws.MaxSeries},
+		Left:   left{Sources: max(ws.MaxSources-ws.Sources, 0), Series: max(ws.MaxSeries-ws.Series, 0)},
+	}
+}

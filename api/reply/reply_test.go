@@ -1,0 +1,108 @@
+package reply_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+func answer(write func(w http.ResponseWriter, r *http.Request)) (*httptest.ResponseRecorder, map[string]any) {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	write(w, r.WithContext(reply.WithRequestID(r.Context(), "req_1")))
+	var body map[string]any
+	_ = json.Unmarshal(w.Body.Bytes(), &body)
+	return w, body
+}
+
+func TestEveryKindHasItsStatusAndCode(t *testing.T) {
+	for kind, want := range map[fault.Kind]string{
+		fault.Internal: "500 INTERNAL_ERROR", fault.Malformed: "400 VALIDATION_ERROR", fault.Invalid: "422 VALIDATION_ERROR",
+		fault.TooLarge: "413 VALIDATION_ERROR", fault.UnsupportedMedia: "415 VALIDATION_ERROR", fault.MethodNotAllowed: "405 VALIDATION_ERROR",
+		fault.Unauthenticated: "401 AUTHENTICATION_ERROR", fault.Forbidden: "403 AUTHORIZATION_ERROR", fault.NotFound: "404 NOT_FOUND",
+		fault.Conflict: "409 CONFLICT", fault.RateLimited: "429 RATE_LIMITED", fault.BadGateway: "502 INTERNAL_ERROR",
+		fault.Unavailable: "503 INTERNAL_ERROR", fault.Timeout: "504 INTERNAL_ERROR",
+	} {
+		w, body := answer(func(w http.ResponseWriter, r *http.Request) { reply.Error(w, r, fault.New(kind, "Why")) })
+		require.Equal(t, want, fmt.Sprint(w.Code, " ", body["error"].(map[string]any)["code"]))
+		require.Equal(t, false, body["success"])
+		require.Equal(t, "req_1", body["requestId"])
+		retry := w.Code == 502 || w.Code == 503 || w.Code == 504
+		require.Equal(t, retry, w.Header().Get("Retry-After") != "", w.Code)
+	}
+	// The kinds are numbered without gaps; the last is the one tried last here.
+	require.Equal(t, fault.Timeout, fault.Kind(13), "a new kind needs a row in the table and here")
+}
+
+func TestWhatIsInternalIsNotSent(t *testing.T) {
+	secret := errors.New("dial tcp 10.0.0.7:5432: password wrong")
+	for _, err := range []error{secret, fault.Wrap(secret, fault.Internal, "leak").With("host", "10.0.0.7"),
+		fault.Wrap(secret, fault.Unavailable, "The database is not available"), fmt.Errorf("reading: %w", secret)} {
+		w, _ := answer(func(w http.ResponseWriter, r *http.Request) { reply.Error(w, r, err) })
+		require.NotContains(t, w.Body.String(), "10.0.0.7")
+		require.NotContains(t, w.Body.String(), "leak")
+	}
+}
+
+func TestTheEndOfAWaitIsATimeout(t *testing.T) {
+	w, _ := answer(func(w http.ResponseWriter, r *http.Request) {
+		reply.Error(w, r, fmt.Errorf("querying: %w", context.DeadlineExceeded))
+	})
+	require.Equal(t, http.StatusGatewayTimeout, w.Code)
+	w, _ = answer(func(w http.ResponseWriter, r *http.Request) {
+		reply.Error(w, r, fault.New(fault.RateLimited, "Later").After(1100*time.Millisecond))
+	})
+	require.Equal(t, "2", w.Header().Get("Retry-After"))
+}
+
+func TestListsAreNeverNull(t *testing.T) {
+	w, body := answer(func(w http.ResponseWriter, r *http.Request) {
+		reply.List[string](w, r, nil, reply.PageMeta(120, 50, 100, 0))
+	})
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Equal(t, []any{}, body["data"])
+	require.Equal(t, map[string]any{"total": 120.0, "limit": 50.0, "offset": 100.0, "hasMore": true, "nextCursor": nil}, body["meta"])
+}
+
+func TestMoreItemsFollowUntilTheLastPage(t *testing.T) {
+	for _, c := range []struct {
+		total            int64
+		offset, returned int
+		more             bool
+	}{{0, 0, 0, false}, {50, 0, 50, false}, {51, 0, 50, true}, {51, 50, 1, false}, {51, 60, 0, false}} {
+		require.Equal(t, c.more, reply.PageMeta(c.total, 50, c.offset, c.returned).HasMore, "%+v", c)
+	}
+}
+
+func TestARequestIDIsAPrefixAndAULID(t *testing.T) {
+	require.Regexp(t, `^req_[0-9A-HJKMNP-TV-Z]{26}$`, reply.NewRequestID())
+	require.NotEqual(t, reply.NewRequestID(), reply.NewRequestID())
+	require.Empty(t, reply.LogAttrs(context.Background()))
+	require.Equal(t, "req_1", reply.LogAttrs(reply.WithRequestID(context.Background(), "req_1"))[0].Value.String())
+}
+
+func TestAnAnswerThatCannotBeEncodedIsAnError(t *testing.T) {
+	w, body := answer(func(w http.ResponseWriter, r *http.Request) { reply.Data(w, r, http.StatusOK, make(chan int)) })
+	require.Equal(t, http.StatusInternalServerError, w.Code)
+	require.Equal(t, "req_1", body["requestId"])
+	require.False(t, strings.Contains(w.Body.String(), "chan"))
+}
+
+func ExampleList() {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	reply.List(w, r.WithContext(reply.WithRequestID(r.Context(), "req_1")), []string{"a"}, reply.PageMeta(3, 1, 0, 1))
+	fmt.Println(w.Body)
+	// Output: {"success":true,"data":["a"],"meta":{"total":3,"limit":1,"offset":0,"hasMore":true,"nextCursor":null},"requestId":"req_1"}
+}

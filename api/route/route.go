@@ -1,0 +1,47 @@
+// Package route is how a group of endpoints declares itself: method, path, who
+// may ask, and what answers. The api package serves the declarations and
+// enforces the access; so that what a route requires is written in one place,
+// and a test can compare the whole table with the published contract.
+package route
+
+import (
+	"net/http"
+
+	"github.com/livegraph/livegraph/api/request"
+)
+
+// Access says what a request must carry before its route's handler is called.
+type Access uint8
+
+const (
+	// Workspace wants a key with one of the route's scopes, and a workspace
+	// header naming one of the key's workspaces. The principal is in the context.
+	Workspace Access = iota
+	// Global wants a key, with any scopes or none. There is no workspace.
+	Global
+	// Public wants nothing.
+	Public
+)
+
+// Handler answers a request, or gives the error to answer with, but not both.
+type Handler func(w http.ResponseWriter, r *http.Request) error
+
+// Route is one method of one path.
+type Route struct {
+	Method  string
+	Pattern string // as chi reads it: /api/live-data/sources/{id}
+	Access  Access
+	// Scopes of which a key needs any one. Where the scope depends on the body,
+	// all possible ones; the handler then calls request.Require.
+	Scopes []request.Scope
+	Handle Handler
+}
+
+// PathPattern gives the path as the contract writes it, wildcards included:
+// chi's /api/docs/* is /api/docs/{asset}.
+func (rt *Route) PathPattern() string {
+	if n := len(rt.Pattern) - 1; rt.Pattern[n] == '*' {
+		return rt.Pattern[:n] + "{asset}"
+	}
+	return rt.Pattern
+}

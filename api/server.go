@@ -1,0 +1,170 @@
+// Package api serves the interface over HTTP: it enforces what each route
+// declares (key, workspace, scope), bounds what clients can send and hold open,
+// and sees to it that every answer carries the envelope, the request id and the
+// version. What the routes do is in the packages beside it.
+//
+// A request passes, in this order: request id, access log, compression of the
+// answer, panic recovery, header limits, CORS, key, routing, workspace, scope,
+// and then its handler, which reads the body (size, parse, values).
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+	"golang.org/x/net/netutil"
+
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+const (
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+	// answerGrace is what a client has to take the answer, beyond the time of
+	// reading the request and of the query.
+	answerGrace = 30 * time.Second
+	// drainShare of the shutdown timeout is spent failing /readyz while still
+	// accepting, so that a load balancer can look away first.
+	drainShare = 8
+)
+
+// Deps is what the server is made of.
+type Deps struct {
+	Config  config.API
+	Version string // of the build, for X-Livegraph-Version
+	Keys    authenticator
+	Account account
+	// Routes of the groups, beside the server's own.
+	Routes []route.Route
+	// Ready says whether this process can serve; nil: always. It is asked at
+	// each probe, so it must be quick.
+	Ready func(ctx context.Context) error
+}
+
+// authenticator verifies keys; see api/auth.
+type authenticator interface {
+	Authenticate(ctx context.Context, text string) (*postgres.Credential, error)
+	Used(key uuid.UUID, ip netip.Addr)
+}
+
+// account is what /api/me tells of a key.
+type account interface {
+	KeyByID(ctx context.Context, id uuid.UUID) (postgres.Key, error)
+	WorkspacesByID(ctx context.Context, ids []uuid.UUID) ([]postgres.Workspace, error)
+}
+
+// Server is the HTTP side of a process with the role api.
+type Server struct {
+	deps     Deps
+	routes   []route.Route
+	handler  http.Handler
+	proxies  []netip.Prefix
+	draining atomic.Bool
+}
+
+// New makes a server. It fails on a configuration that cannot work and on a
+// route that is declared twice or without what its access needs.
+func New(deps Deps) (*Server, error) {
+	s := &Server{deps: deps}
+	for _, text := range deps.Config.TrustedProxies {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("trusted proxy %q: %w", text, err)
+		}
+		s.proxies = append(s.proxies, prefix)
+	}
+	s.routes = append(s.ownRoutes(), deps.Routes...)
+	if err := checkRoutes(s.routes); err != nil {
+		return nil, err
+	}
+	mux := chi.NewMux()
+	if err := s.use(mux); err != nil {
+		return nil, err
+	}
+	for _, rt := range s.routes {
+		mux.Method(rt.Method, rt.Pattern, s.enforce(rt))
+	}
+	mux.NotFound(s.notFound)
+	mux.MethodNotAllowed(s.methodNotAllowed)
+	s.handler = mux
+	return s, nil
+}
+
+func checkRoutes(routes []route.Route) error {
+	seen := map[string]bool{}
+	for _, rt := range routes {
+		name := rt.Method + " " + rt.Pattern
+		switch {
+		case seen[name]:
+			return fmt.Errorf("route %s is declared twice", name)
+		case rt.Access == route.Workspace && len(rt.Scopes) == 0:
+			return fmt.Errorf("route %s declares no scope", name)
+		case rt.Access != route.Workspace && len(rt.Scopes) > 0:
+			return fmt.Errorf("route %s declares scopes without a workspace", name)
+		case rt.Access != route.Public && !strings.HasPrefix(rt.Pattern, "/api/"):
+			return fmt.Errorf("route %s wants a key, which is looked at under /api only", name)
+		case rt.Access == route.Public && strings.HasPrefix(rt.Pattern, "/api/") && !isPublicPath(rt.Pattern):
+			return fmt.Errorf("route %s is public, but not among the public paths", name)
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+// Handler gives the whole of the interface as one handler.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Routes gives every route with what it requires.
+func (s *Server) Routes() []route.Route { return s.routes }
+
+// Serve answers on the listener until ctx is done, then drains: readiness fails
+// first, then no connection is accepted and requests in flight are answered,
+// then what is left is closed, all within the shutdown timeout. The listener is
+// closed when Serve returns.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	cfg := s.deps.Config
+	server := &http.Server{
+		Handler:                      s.handler,
+		ReadHeaderTimeout:            min(headerTimeout, cfg.ReadTimeout),
+		ReadTimeout:                  cfg.ReadTimeout,
+		WriteTimeout:                 cfg.ReadTimeout + cfg.QueryTimeout + answerGrace,
+		IdleTimeout:                  idleTimeout,
+		MaxHeaderBytes:               bareHeaderLimit(cfg.MaxHeaderBytes),
+		DisableGeneralOptionsHandler: true,
+		// What net/http has to say: clients that break off, mostly.
+		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() {
+		failed <- server.Serve(envelopeBareErrors(netutil.LimitListener(listener, cfg.MaxConnections), s.deps.Version))
+	}()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serving HTTP: %w", err)
+	case <-ctx.Done():
+	}
+	s.draining.Store(true)
+	time.Sleep(cfg.ShutdownTimeout / drainShare)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.ShutdownTimeout-cfg.ShutdownTimeout/drainShare)
+	defer cancel()
+	if err := server.Shutdown(grace); err != nil {
+		_ = server.Close() // what did not end in time
+		return fmt.Errorf("closing HTTP: %w", err)
+	}
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving HTTP: %w", err)
+	}
+	return nil
+}

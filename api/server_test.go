@@ -1,0 +1,38 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/config"
+)
+
+func nothing(http.ResponseWriter, *http.Request) error { return nil }
+
+func TestARouteMustDeclareWhatItRequires(t *testing.T) {
+	for name, routes := range map[string][]route.Route{
+		"no scope":                  {{Method: "GET", Pattern: "/api/x", Handle: nothing}},
+		"a scope without workspace": {{Method: "GET", Pattern: "/api/x", Access: route.Global, Scopes: request.Scopes, Handle: nothing}},
+		"twice": {
+			{Method: "GET", Pattern: "/api/x", Access: route.Global, Handle: nothing},
+			{Method: "GET", Pattern: "/api/x", Access: route.Public, Handle: nothing},
+		},
+		"a key outside /api": {{Method: "GET", Pattern: "/x", Access: route.Global, Handle: nothing}},
+		"public under /api":  {{Method: "GET", Pattern: "/api/x", Access: route.Public, Handle: nothing}},
+	} {
+		_, err := api.New(api.Deps{Routes: routes})
+		require.Error(t, err, name)
+	}
+	_, err := api.New(api.Deps{Routes: []route.Route{{Method: "GET", Pattern: "/api/x", Scopes: request.Scopes, Handle: nothing}}})
+	require.NoError(t, err)
+}
+
+func TestAProxyMustBeANetwork(t *testing.T) {
+	_, err := api.New(api.Deps{Config: config.API{TrustedProxies: []string{"10.0.0.1"}}})
+	require.ErrorContains(t, err, "10.0.0.1")
+}

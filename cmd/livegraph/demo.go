@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/apikey"
+	"github.com/livegraph/livegraph/internal/control"
+	"github.com/livegraph/livegraph/internal/demo"
+	"github.com/livegraph/livegraph/internal/firstrun"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// demoKeyLife is how long a key of the demo lives; the demo makes itself another.
+const demoKeyLife = 24 * time.Hour
+
+// DemoCmd streams this machine's own metrics into a running server.
+type DemoCmd struct {
+	target
+	DemoFlags `embed:""`
+	Workspace uuid.UUID `help:"Workspace to fill; default: that of first-run.json." placeholder:"ID"`
+}
+
+// DemoFlags are a person's wishes for the demo.
+type DemoFlags struct {
+	Interval   time.Duration `help:"Time between two measurements, 100ms to 1h." default:"1s"`
+	Duration   time.Duration `help:"End after this time; 0: at Ctrl-C." default:"0s"`
+	NoBackfill bool          `help:"Leave out the four years of weather."`
+	Plain      bool          `help:"Print lines instead of a view that is redrawn in place."`
+}
+
+const (
+	shortestDemoInterval = 100 * time.Millisecond
+	longestDemoInterval  = time.Hour
+)
+
+// Validate checks what tags cannot say.
+func (c *DemoCmd) Validate() error {
+	if c.Interval < shortestDemoInterval || c.Interval > longestDemoInterval {
+		return fmt.Errorf("--interval: must be from %s to %s", shortestDemoInterval, longestDemoInterval)
+	}
+	if c.Duration < 0 {
+		return errors.New("--duration: must not be negative")
+	}
+	return nil
+}
+
+// Run fills the workspace until it is over or ctx ends.
+func (c *DemoCmd) Run(ctx context.Context, out *output) error {
+	url := c.API.PublicURL
+	if url == "" {
+		server, err := control.Read(c.DataDir)
+		if errors.Is(err, control.ErrNotRunning) {
+			return errNoServer(c.DataDir)
+		}
+		if err != nil {
+			return err
+		}
+		url = server.URL
+	}
+	return c.withPostgres(ctx, func(db *postgres.DB) error {
+		deps, err := demoDeps(db, c.DataDir, c.Workspace, url, out)
+		if err != nil {
+			return err
+		}
+		return demo.Run(ctx, demo.Options{
+			Interval: c.Interval, Duration: c.Duration, Backfill: !c.NoBackfill, Plain: c.Plain,
+		}, deps)
+	})
+}
+
+// demoDeps gives the demo its surroundings. The zero workspace stands for that of
+// the first run.
+func demoDeps(db *postgres.DB, dataDir string, workspace uuid.UUID, url string, out *output) (demo.Deps, error) {
+	record, err := firstrun.Read(dataDir)
+	if workspace == uuid.Nil {
+		if err != nil {
+			return demo.Deps{}, fmt.Errorf("name the workspace with --workspace: %s is gone", firstrun.Path(dataDir))
+		}
+		workspace = record.WorkspaceID
+	}
+	deps := demo.Deps{
+		BaseURL: url, Workspace: workspace, Out: out.Writer,
+		NewKey: func(ctx context.Context) (string, time.Time, error) { return newDemoKey(ctx, db, workspace) },
+	}
+	if err == nil && record.WorkspaceID == workspace {
+		path, err := filepath.Abs(firstrun.Path(dataDir))
+		if err != nil {
+			return demo.Deps{}, err
+		}
+		deps.KeyCommand = firstRunKeyCommand(path)
+	}
+	return deps, nil
+}
+
+// newDemoKey makes the demo a key of its own, which reads and writes live data
+// and expires.
+func newDemoKey(ctx context.Context, db *postgres.DB, workspace uuid.UUID) (string, time.Time, error) {
+	found, err := db.WorkspacesByID(ctx, []uuid.UUID{workspace})
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	if len(found) == 0 {
+		return "", time.Time{}, fmt.Errorf("there is no workspace %s", workspace)
+	}
+	key := apikey.Generate(found[0].Mode)
+	expires := time.Now().Add(demoKeyLife)
+	_, err = db.CreateKey(ctx, postgres.NewKey{
+		Hash: key.Hash(), Display: key.Display(), Name: "demo", Mode: found[0].Mode,
+		Scopes: []string{"read:livedata", "write:livedata"}, Workspaces: []uuid.UUID{workspace},
+		CreatedBy: "demo", ExpiresAt: &expires,
+	})
+	return key.Reveal(), expires, err
+}
+
+// firstRunKeyCommand gives the shell command that prints the key in a
+// first-run.json, for commands that are to work when pasted without the key
+// being written where it may be kept.
+func firstRunKeyCommand(path string) string {
+	quoted := "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	return `sed -n 's/.*"adminKey" *: *"\([^"]*\)".*/\1/p' ` + quoted
+}

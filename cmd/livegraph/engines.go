@@ -1,0 +1,25 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/livegraph/livegraph/internal/embedded"
+)
+
+// EnginesCmd sets up the embedded engines.
+type EnginesCmd struct {
+	Install EnginesInstallCmd `cmd:"" help:"Install the engines' packages now instead of at the first start."`
+}
+
+// EnginesInstallCmd installs the packages of the embedded engines.
+type EnginesInstallCmd struct{}
+
+// Run installs what is missing and shows progress.
+func (c *EnginesInstallCmd) Run(ctx context.Context, out *output) error {
+	progress := newStartProgress(out, isTerminal(out.Writer))
+	if _, err := embedded.Install(ctx, progress.show); err != nil {
+		return fmt.Errorf("setting up the engines: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/livegraph/livegraph/api"
+	"github.com/livegraph/livegraph/api/auth"
+	"github.com/livegraph/livegraph/api/livedata"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/consumers/points"
+	"github.com/livegraph/livegraph/ingest"
+	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+const (
+	// storeWait is how long a start waits for a store before it gives up.
+	storeWait  = 60 * time.Second
+	storeRetry = 500 * time.Millisecond
+	// consumerGrace is what the consumer has to store and commit at the end.
+	consumerGrace = 5 * time.Second
+	keyConns      = 4
+	readyLimit    = 500 * time.Millisecond
+)
+
+// process is one running process: its stores and its roles.
+type process struct {
+	cfg        *config.Config
+	logger     *slog.Logger
+	postgres   *postgres.DB
+	keys       *postgres.DB // connections of their own: slow work elsewhere must not hold up a key's check
+	clickhouse *clickhouse.DB
+	kafka      *kafka.Client
+
+	api       *api.Server              // nil without the role api
+	auth      *auth.Authenticator      // with the role api
+	deletions *livedata.DeletionSender // with the role api
+	points    *points.Consumer         // nil without the role points
+	install   postgres.Installation
+}
+
+// newProcess connects to the stores, brings their schemas up to date and builds
+// the roles. The caller closes it.
+func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger) (_ *process, err error) {
+	p := &process{cfg: cfg, logger: logger}
+	defer func() {
+		if err != nil {
+			p.close()
+		}
+	}()
+	if err := p.openStores(ctx); err != nil {
+		return nil, err
+	}
+	if cfg.Has("api") {
+		if err := p.buildAPI(); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Has("points") {
+		p.points = points.New(points.Deps{
+			Log: p.kafka, Points: p.clickhouse, Registry: p.postgres, Logger: logger,
+			Config: points.Config{
+				Group: cfg.Points.Group, BatchRows: cfg.Points.BatchRows, BatchBytes: cfg.Points.BatchBytes,
+				BatchWait: cfg.Points.BatchWait, FetchBytes: cfg.Points.FetchBytes, Grace: consumerGrace,
+			},
+		})
+	}
+	return p, nil
+}
+
+func (p *process) openStores(ctx context.Context) (err error) {
+	err = p.await(ctx, "Postgres", func(ctx context.Context) error {
+		if p.postgres, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), p.cfg.Postgres.MaxConns); err != nil {
+			return err
+		}
+		return p.postgres.Migrate(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	if p.keys, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), keyConns); err != nil {
+		return err
+	}
+	if p.install, err = p.postgres.Installation(ctx); err != nil {
+		return err
+	}
+	err = p.await(ctx, "ClickHouse", func(ctx context.Context) error {
+		if p.clickhouse, err = clickhouse.Open(ctx, p.cfg.ClickHouse.URL.Reveal()); err != nil {
+			return err
+		}
+		return p.clickhouse.Migrate(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	return p.openKafka(ctx)
+}
+
+func (p *process) openKafka(ctx context.Context) error {
+	var client *kafka.Client
+	client, err := kafka.Open(ctx, kafka.Options{
+		Brokers: p.cfg.Kafka.Brokers, TopicPrefix: p.cfg.Kafka.TopicPrefix, Compression: p.cfg.Kafka.Compression,
+		BufferedBytes: p.cfg.Kafka.BufferedBytes, ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
+		PointsGroup: p.cfg.Points.Group, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger,
+		// Versions of what is produced from then on must be above those of before.
+		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
+			return points.ResolveGenerations(ctx, client, p.postgres, p.logger)
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("opening Kafka: %w", err)
+	}
+	p.kafka = client
+	return p.await(ctx, "Kafka", func(ctx context.Context) error {
+		return client.EnsureTopics(ctx, kafka.TopicSettings{
+			Partitions: p.cfg.Kafka.PointsPartitions, Replication: p.cfg.Kafka.Replication,
+			RetentionBytes: p.cfg.Kafka.RetentionBytes,
+		})
+	})
+}
+
+// await tries to open a store until it works: stores and service may start in
+// any order.
+func (p *process) await(ctx context.Context, store string, open func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	for said := false; ; {
+		err := open(limited)
+		if err == nil {
+			return nil
+		}
+		if !said {
+			p.logger.Warn("waiting for a store", "store", store, "error", err)
+			said = true
+		}
+		select {
+		case <-limited.Done():
+			return fmt.Errorf("%s cannot be used: %w (`livegraph doctor` says more)", store, err)
+		case <-time.After(storeRetry):
+		}
+	}
+}
+
+func (p *process) buildAPI() (err error) {
+	p.auth = auth.New(p.keys)
+	p.deletions = livedata.NewDeletionSender(p.postgres, p.kafka)
+	pipeline := ingest.New(ingest.Deps{
+		Sources: p.postgres, Registry: p.postgres, Log: p.kafka, FingerprintKey: p.install.FingerprintKey,
+		CacheSize: p.cfg.Ingest.SeriesCacheSize,
+		Limits: ingest.Limits{
+			MaxPoints: p.cfg.Ingest.MaxPoints, InFlightBytes: p.cfg.Ingest.InFlightBytes,
+			ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
+		},
+	})
+	p.api, err = api.New(api.Deps{
+		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Ready: p.ready,
+		Routes: livedata.Routes(livedata.Deps{
+			Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Pipeline: pipeline,
+			Deletions: p.deletions, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
+			TokenKey: p.install.CheckpointKey, Bodies: request.NewBudget(p.cfg.Ingest.InFlightBytes),
+			MaxBodyBytes: p.cfg.Ingest.MaxBodyBytes, QueryTimeout: p.cfg.API.QueryTimeout,
+		}),
+	})
+	return err
+}
+
+// ready says whether requests can be served: without Postgres no key can be
+// checked. Kafka and ClickHouse may be away for a while; what needs them says so.
+func (p *process) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyLimit)
+	defer cancel()
+	return p.postgres.Ping(ctx)
+}
+
+// run works until ctx is done and then ends in the order of the data: first no
+// request is accepted any more and those in flight are answered, then the
+// consumer stores what it holds.
+func (p *process) run(ctx context.Context, listener net.Listener) error {
+	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopBackground()
+	group, groupCtx := errgroup.WithContext(background)
+	if p.points != nil {
+		group.Go(func() error { return p.points.Run(groupCtx) })
+	}
+	if p.auth != nil {
+		group.Go(func() error { return p.auth.Run(groupCtx) })
+		group.Go(func() error { return p.deletions.Run(groupCtx) })
+	}
+	group.Go(func() error {
+		defer stopBackground()
+		serving, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(groupCtx, cancel)()
+		if p.api == nil {
+			<-serving.Done()
+			return nil
+		}
+		return p.api.Serve(serving, listener)
+	})
+	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// close lets go of the stores.
+func (p *process) close() {
+	if p.kafka != nil {
+		p.kafka.Close()
+	}
+	if p.clickhouse != nil {
+		_ = p.clickhouse.Close()
+	}
+	for _, db := range []*postgres.DB{p.keys, p.postgres} {
+		if db != nil {
+			db.Close()
+		}
+	}
+}

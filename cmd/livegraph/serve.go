@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/term"
+
+	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/control"
+	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/firstrun"
+)
+
+// engineStopLimit bounds how long the embedded engines may take to stop.
+const engineStopLimit = 15 * time.Second
+
+// ServeCmd runs the service.
+type ServeCmd struct {
+	config.Config `embed:""`
+	Demo          bool `help:"Also stream this machine's own metrics, and show them."`
+}
+
+// Run starts the engines that have no address, then this process's roles, and
+// returns when ctx is done and everything has ended in order: readiness,
+// requests in flight, consumers' buffers and offsets, engines.
+func (c *ServeCmd) Run(ctx context.Context, out *output) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s: %w (choose another address with --listen)", c.Listen, err)
+	}
+	defer func() { _ = listener.Close() }()
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return fmt.Errorf("making the data directory: %w", err)
+	}
+	terminal := isTerminal(out.Writer)
+	logger, closeLog, err := c.logger(terminal)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+
+	_, _ = fmt.Fprintf(out, "Livegraph %s, data in %s\n", version, c.DataDir)
+	engines, err := c.startEngines(ctx, out, terminal, logger)
+	if err != nil {
+		return err
+	}
+	defer stopEngines(engines, logger)
+	c.useEngines(engines.Addresses())
+
+	p, err := newProcess(ctx, &c.Config, logger)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	url := c.publicURL(listener.Addr())
+	first, made, err := firstrun.Ensure(ctx, p.postgres, c.DataDir, url)
+	if err != nil {
+		return err
+	}
+	if err := control.Write(c.DataDir, c.control(url)); err != nil {
+		return err
+	}
+	defer func() { _ = control.Remove(c.DataDir) }()
+	c.welcome(out, terminal, url, first, made)
+
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return p.run(ctx, listener) })
+	if c.Demo {
+		group.Go(func() error { return c.demo(ctx, p.postgres, out, url) })
+	}
+	err = group.Wait()
+	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		_, _ = fmt.Fprintln(out, "stopping the engines")
+		return nil
+	}
+	return err
+}
+
+// logger gives the process's log. Beside a terminal's live view it goes to a
+// file, so that neither spoils the other.
+func (c *ServeCmd) logger(terminal bool) (*slog.Logger, func(), error) {
+	if !c.Demo || !terminal {
+		return logTo(c.Log, os.Stderr), func() {}, nil
+	}
+	dir := filepath.Join(c.DataDir, "logs")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("making the log directory: %w", err)
+	}
+	file, err := os.OpenFile(filepath.Join(dir, "livegraph.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, fmt.Errorf("opening the log: %w", err)
+	}
+	return logTo(c.Log, file), func() { _ = file.Close() }, nil
+}
+
+func (c *ServeCmd) startEngines(ctx context.Context, out *output, terminal bool, logger *slog.Logger) (*embedded.Engines, error) {
+	progress := newStartProgress(out, terminal)
+	return embedded.Start(ctx, embedded.Options{
+		DataDir: c.DataDir,
+		Configured: embedded.Addresses{
+			KafkaBrokers: c.Kafka.Brokers, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
+			RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address,
+		},
+		KafkaSyncWrites: c.Kafka.SyncWrites,
+		Progress:        progress.show,
+		Logger:          logger,
+	})
+}
+
+func stopEngines(engines *embedded.Engines, logger *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), engineStopLimit)
+	defer cancel()
+	if err := engines.Stop(ctx); err != nil {
+		logger.Error("stopping the engines", "error", err)
+	}
+}
+
+// useEngines fills the addresses in: from here on nothing can tell an embedded
+// engine from a configured one.
+func (c *ServeCmd) useEngines(a embedded.Addresses) {
+	c.Kafka.Brokers = a.KafkaBrokers
+	c.ClickHouse.URL = config.Secret(a.ClickHouseURL)
+	c.Postgres.URL = config.Secret(a.PostgresURL)
+	c.Redis.URL = config.Secret(a.RedisURL)
+	c.Milvus.Address = a.MilvusAddress
+}
+
+func (c *ServeCmd) control(url string) control.Server {
+	return control.Server{
+		PID: os.Getpid(), URL: url, StartedAt: time.Now().UTC(),
+		KafkaBrokers: c.Kafka.Brokers, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
+		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address,
+	}
+}
+
+// publicURL is the address to tell users: configured, or the listener's.
+func (c *ServeCmd) publicURL(addr net.Addr) string {
+	if c.API.PublicURL != "" {
+		return c.API.PublicURL
+	}
+	host, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return "http://" + addr.String()
+	}
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

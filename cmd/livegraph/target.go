@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/control"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// target is what a tool works on: the engines of production, by the same
+// settings as the server's, or those of the server that runs on the data
+// directory.
+type target struct {
+	config.Config `embed:""`
+}
+
+// errNoServer says what to do when there is nothing to work on.
+func errNoServer(dataDir string) error {
+	return fmt.Errorf("no server runs on %s: start one with `livegraph serve --data-dir %s`, "+
+		"or name the engines, such as LIVEGRAPH_POSTGRES_URL", dataDir, dataDir)
+}
+
+// resolve fills the addresses that are not configured from the running server.
+// It fails only when one is missing and no server runs.
+func (t *target) resolve() error {
+	missing := t.Postgres.URL == "" || t.ClickHouse.URL == "" || len(t.Kafka.Brokers) == 0 || t.Redis.URL == ""
+	if !missing {
+		return nil
+	}
+	server, err := control.Read(t.DataDir)
+	if errors.Is(err, control.ErrNotRunning) {
+		return errNoServer(t.DataDir)
+	}
+	if err != nil {
+		return err
+	}
+	fill := func(setting *config.Secret, address string) {
+		if *setting == "" {
+			*setting = config.Secret(address)
+		}
+	}
+	fill(&t.Postgres.URL, server.PostgresURL)
+	fill(&t.ClickHouse.URL, server.ClickHouseURL)
+	fill(&t.Redis.URL, server.RedisURL)
+	if len(t.Kafka.Brokers) == 0 {
+		t.Kafka.Brokers = server.KafkaBrokers
+	}
+	if t.Milvus.Address == "" {
+		t.Milvus.Address = server.MilvusAddress
+	}
+	return nil
+}
+
+// withPostgres runs work on the target's Postgres. That store alone is enough
+// for it: the others may be down.
+func (t *target) withPostgres(ctx context.Context, work func(*postgres.DB) error) error {
+	if t.Postgres.URL == "" {
+		if err := t.resolve(); err != nil {
+			return err
+		}
+	}
+	db, err := postgres.Open(ctx, t.Postgres.URL.Reveal(), 2)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return work(db)
+}

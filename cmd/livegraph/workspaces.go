@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+const planEnterprise = "enterprise"
+
+// WorkspacesCmd groups the commands on workspaces.
+type WorkspacesCmd struct {
+	Create WorkspacesCreateCmd `cmd:"" help:"Create a workspace."`
+	List   WorkspacesListCmd   `cmd:"" help:"List the workspaces."`
+	Update WorkspacesUpdateCmd `cmd:"" help:"Change a workspace's name, plan or limits."`
+	Delete WorkspacesDeleteCmd `cmd:"" help:"Delete a workspace and all that is in it."`
+}
+
+// WorkspacesCreateCmd creates a workspace.
+type WorkspacesCreateCmd struct {
+	target    `embed:""`
+	Name      string `help:"Its name; it may repeat." required:"" placeholder:"NAME"`
+	Plan      string `help:"starter (60 requests a minute, 10,000 a day), pro (300, 100,000) or enterprise (set by --per-minute and --per-day, else unlimited)." enum:"starter,pro,enterprise" default:"starter"`
+	Mode      string `help:"live or test; fixed. A key opens workspaces of its own mode." enum:"live,test" default:"live"`
+	PerMinute *int64 `help:"Requests a minute; plan enterprise." placeholder:"N"`
+	PerDay    *int64 `help:"Requests a day; plan enterprise." placeholder:"N"`
+	JSON      bool   `help:"Print JSON."`
+}
+
+// Run creates the workspace and prints it.
+func (c *WorkspacesCreateCmd) Run(ctx context.Context, out *output) error {
+	if err := errors.Join(checkName(c.Name), checkLimits(c.Plan, c.PerMinute, c.PerDay)); err != nil {
+		return err
+	}
+	return c.withPostgres(ctx, func(db *postgres.DB) error {
+		w, err := db.CreateWorkspace(ctx, postgres.Workspace{
+			Name: c.Name, Plan: c.Plan, Mode: c.Mode, PerMinute: c.PerMinute, PerDay: c.PerDay,
+		})
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(out, w)
+		}
+		_, err = fmt.Fprintf(out, "workspace %s (%s, %s, %s)\n", w.ID, w.Name, w.Plan, w.Mode)
+		return err
+	})
+}
+
+// WorkspacesListCmd lists workspaces.
+type WorkspacesListCmd struct {
+	target `embed:""`
+	JSON   bool `help:"Print JSON."`
+}
+
+// Run prints the workspaces that stand, oldest first.
+func (c *WorkspacesListCmd) Run(ctx context.Context, out *output) error {
+	return c.withPostgres(ctx, func(db *postgres.DB) error {
+		list, err := db.Workspaces(ctx)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			if list == nil {
+				list = []postgres.Workspace{}
+			}
+			return printJSON(out, list)
+		}
+		rows := [][]string{{"ID", "NAME", "PLAN", "MODE", "PER MINUTE", "PER DAY", "SOURCES", "SERIES", "CREATED"}}
+		for i := range list {
+			w := &list[i]
+			perMinute, perDay := w.RequestLimits()
+			rows = append(rows, []string{
+				w.ID.String(), w.Name, w.Plan, w.Mode, limitText(perMinute), limitText(perDay),
+				fmt.Sprintf("%d/%d", w.Sources, w.MaxSources), fmt.Sprintf("%d/%d", w.Series, w.MaxSeries),
+				w.CreatedAt.Format(time.DateTime),
+			})
+		}
+		return printTable(out, rows)
+	})
+}
+
+// WorkspacesUpdateCmd changes a workspace.
+type WorkspacesUpdateCmd struct {
+	target     `embed:""`
+	ID         uuid.UUID `arg:"" help:"The workspace's id."`
+	Name       *string   `help:"A new name." placeholder:"NAME"`
+	Plan       *string   `help:"Another plan: starter, pro or enterprise." placeholder:"PLAN"`
+	PerMinute  *int64    `help:"Requests a minute, plan enterprise; 0: unlimited." placeholder:"N"`
+	PerDay     *int64    `help:"Requests a day, plan enterprise; 0: unlimited." placeholder:"N"`
+	MaxSources *int64    `help:"Most sources." placeholder:"N"`
+	MaxSeries  *int64    `help:"Most series." placeholder:"N"`
+	JSON       bool      `help:"Print JSON."`
+}
+
+// Run changes what the flags name and prints the workspace.
+func (c *WorkspacesUpdateCmd) Run(ctx context.Context, out *output) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	return c.withPostgres(ctx, func(db *postgres.DB) error {
+		change := postgres.WorkspaceChange{
+			Name: c.Name, Plan: c.Plan, PerMinute: zeroIsNone(c.PerMinute), PerDay: zeroIsNone(c.PerDay),
+			MaxSources: c.MaxSources, MaxSeries: c.MaxSeries,
+		}
+		if c.Plan != nil && *c.Plan != planEnterprise { // the other plans' limits are their own
+			change.PerMinute, change.PerDay = new(*int64), new(*int64)
+		} else if c.Plan == nil && (above(c.PerMinute) || above(c.PerDay)) {
+			if err := requireEnterprise(ctx, db, c.ID); err != nil {
+				return err
+			}
+		}
+		w, err := db.UpdateWorkspace(ctx, c.ID, change)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(out, w)
+		}
+		perMinute, perDay := w.RequestLimits()
+		_, err = fmt.Fprintf(out, "workspace %s (%s, %s, %s): %s requests a minute, %s a day\n",
+			w.ID, w.Name, w.Plan, w.Mode, limitText(perMinute), limitText(perDay))
+		return err
+	})
+}
+
+func (c *WorkspacesUpdateCmd) check() error {
+	var problems []error
+	if c.Name != nil {
+		problems = append(problems, checkName(*c.Name))
+	}
+	if c.Plan != nil {
+		var check request.Check
+		check.OneOf("--plan", *c.Plan, "starter", "pro", planEnterprise)
+		problems = append(problems, check.Err())
+		if *c.Plan != planEnterprise && (above(c.PerMinute) || above(c.PerDay)) {
+			problems = append(problems, errPlanLimits)
+		}
+	}
+	for flag, value := range map[string]*int64{
+		"--per-minute": c.PerMinute, "--per-day": c.PerDay, "--max-sources": c.MaxSources, "--max-series": c.MaxSeries,
+	} {
+		if value != nil && *value < 0 {
+			problems = append(problems, fmt.Errorf("%s must not be negative", flag))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func requireEnterprise(ctx context.Context, db *postgres.DB, id uuid.UUID) error {
+	found, err := db.WorkspacesByID(ctx, []uuid.UUID{id})
+	if err != nil {
+		return err
+	}
+	if len(found) == 1 && found[0].Plan != planEnterprise {
+		return errPlanLimits
+	}
+	return nil // unknown ones are the update's to refuse
+}
+
+// WorkspacesDeleteCmd deletes a workspace.
+type WorkspacesDeleteCmd struct {
+	target `embed:""`
+	ID     uuid.UUID `arg:"" help:"The workspace's id."`
+	JSON   bool      `help:"Print JSON."`
+}
+
+// Run closes the workspace to every key, then removes what is in it. The points
+// go once the server has put their deletions into the log. An interrupted
+// deletion goes on when it is asked for again.
+func (c *WorkspacesDeleteCmd) Run(ctx context.Context, out *output) error {
+	return c.withPostgres(ctx, func(db *postgres.DB) error {
+		var done postgres.DeletionProgress
+		err := db.DeleteWorkspace(ctx, c.ID, reply.NewRequestID(), func(p postgres.DeletionProgress) {
+			done = p
+			if !c.JSON {
+				_, _ = fmt.Fprintf(out, "removed %d sources, %d series\n", p.Sources, p.Series)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(out, map[string]any{"id": c.ID, "deleted": true, "sources": done.Sources, "series": done.Series})
+		}
+		_, err = fmt.Fprintf(out, "workspace %s is deleted\n", c.ID)
+		return err
+	})
+}
+
+var errPlanLimits = errors.New("--per-minute and --per-day are for the plan enterprise; the others have their own limits")
+
+func checkName(name string) error {
+	var check request.Check
+	check.Text("--name", name, 1, 256)
+	return check.Err()
+}
+
+func checkLimits(plan string, limits ...*int64) error {
+	for _, limit := range limits {
+		switch {
+		case limit == nil:
+		case plan != planEnterprise:
+			return errPlanLimits
+		case *limit <= 0:
+			return errors.New("--per-minute and --per-day must be above zero")
+		}
+	}
+	return nil
+}
+
+func above(limit *int64) bool { return limit != nil && *limit > 0 }
+
+// zeroIsNone turns a flag into a change: absent, cleared by 0, or set.
+func zeroIsNone(limit *int64) **int64 {
+	switch {
+	case limit == nil:
+		return nil
+	case *limit == 0:
+		return new(*int64)
+	}
+	return &limit
+}
+
+func limitText(limit *int64) string {
+	if limit == nil {
+		return "unlimited"
+	}
+	return strconv.FormatInt(*limit, 10)
+}

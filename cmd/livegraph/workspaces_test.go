@@ -1,0 +1,58 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+func TestAWorkspaceIsMadeListedChangedAndDeleted(t *testing.T) {
+	_, ok, bad := commands(t)
+	require.Equal(t, "[]\n", ok("workspaces", "list", "--json"))
+	made := decode[postgres.Workspace](t, ok("workspaces", "create", "--name", "plant", "--plan", "enterprise", "--per-minute", "5", "--per-day", "9", "--json"))
+	require.EqualValues(t, 5, *made.PerMinute)
+	id := made.ID.String()
+	require.Contains(t, ok("workspaces", "list"), id)
+
+	changed := decode[postgres.Workspace](t, ok("workspaces", "update", id, "--name", "plant 8", "--per-minute", "0", "--max-series", "7", "--json"))
+	require.Equal(t, "plant 8", changed.Name)
+	require.Nil(t, changed.PerMinute)
+	require.EqualValues(t, 9, *changed.PerDay)
+	require.EqualValues(t, 7, changed.MaxSeries)
+	changed = decode[postgres.Workspace](t, ok("workspaces", "update", id, "--plan", "pro", "--json"))
+	require.Nil(t, changed.PerDay, "another plan's limits are its own")
+	require.Contains(t, bad("workspaces", "update", id, "--per-day", "5"), "enterprise")
+
+	ok("workspaces", "delete", id)
+	require.NotContains(t, ok("workspaces", "list"), id)
+	require.Contains(t, bad("workspaces", "update", id, "--name", "x"), "No workspace")
+	require.Contains(t, bad("workspaces", "delete", uuid.NewString()), "No workspace")
+}
+
+func TestWrongWorkspaceCommandsSayWhy(t *testing.T) {
+	_, _, bad := commands(t)
+	for want, args := range map[string][]string{
+		"--name":     {"workspaces", "create"},
+		"not be emp": {"workspaces", "create", "--name", "  "},
+		"--plan":     {"workspaces", "create", "--name", "x", "--plan", "gold"},
+		"--mode":     {"workspaces", "create", "--name", "x", "--mode", "prod"},
+		"enterprise": {"workspaces", "create", "--name", "x", "--plan", "pro", "--per-minute", "5"},
+		"above zero": {"workspaces", "create", "--name", "x", "--plan", "enterprise", "--per-minute", "0"},
+		"negative":   {"workspaces", "update", uuid.NewString(), "--per-minute=-1"},
+		"allowed":    {"workspaces", "update", uuid.NewString(), "--plan", "gold"},
+	} {
+		require.Contains(t, bad(args...), want)
+	}
+}
+
+func TestNamesCannotDriveTheTerminal(t *testing.T) {
+	db, ok, _ := commands(t)
+	_, err := db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "\x1b[2Jx\u202e\tz", Plan: "pro", Mode: "live"})
+	require.NoError(t, err)
+	list := ok("workspaces", "list")
+	require.NotContains(t, list, "\x1b")
+	require.NotContains(t, list, "\u202e")
+}

@@ -1,0 +1,176 @@
+package points
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// spareColumns is how many column buffers are kept: one is filled while another is
+// stored.
+const spareColumns = 2
+
+// batch is a batch of records on its way into ClickHouse.
+type batch struct {
+	c       *Consumer
+	records []*record
+	rows    int
+
+	graves    uint64 // the last grave that its rows were compared with
+	columns   *columns
+	deletions []clickhouse.Deletion
+	stored    stage // what of it is stored already, when storing is tried again
+}
+
+// record is a record with its list of spans.
+type record struct {
+	pointblock.Record
+	kafka   *kgo.Record
+	version uint64
+}
+
+// columns are the rows of a batch.
+type columns struct {
+	points   clickhouse.PointColumns
+	states   clickhouse.StateColumns
+	latest   []clickhouse.LatestRow
+	activity []clickhouse.ActivityRow
+	series   []clickhouse.SeriesRow
+	sources  map[owner]int64 // whose rows these are, and when each was last heard from, microseconds
+}
+
+func (c *columns) reset() {
+	c.points.Reset()
+	c.states.Reset()
+	clear(c.latest) // lets go of the texts
+	clear(c.series)
+	c.latest, c.activity, c.series = c.latest[:0], c.activity[:0], c.series[:0]
+	clear(c.sources)
+}
+
+// Add lists the spans of a record.
+func (b *batch) Add(r *kgo.Record) error {
+	rec := &record{kafka: r}
+	if err := pointblock.Decode(r.Value, &rec.Record); err != nil {
+		return err
+	}
+	if _, err := originalVersion(r); err != nil {
+		return err
+	}
+	for i := range rec.Spans {
+		b.rows += rec.Spans[i].Count
+	}
+	b.records = append(b.records, rec)
+	return nil
+}
+
+// Rows gives the points of the batch.
+func (b *batch) Rows() int { return b.rows }
+
+// Prepare gives every record its version, lays the tombstones of the batch's
+// deletions, and turns what lies under none into sorted columns.
+func (b *batch) Prepare(ctx context.Context) error {
+	if err := b.c.refresh(ctx); err != nil {
+		return err
+	}
+	b.c.mu.Lock()
+	topicID, generations := b.c.topicID, b.c.generations
+	b.c.mu.Unlock()
+	for _, rec := range b.records {
+		var err error
+		if rec.version, err = versionOf(rec.kafka, topicID, generations); err != nil {
+			return err
+		}
+	}
+	if err := b.bury(ctx); err != nil {
+		return err
+	}
+	b.graves = b.c.graves.known()
+	b.columns = b.c.takeColumns()
+	b.arrange()
+	b.records = nil // the spans have served
+	return nil
+}
+
+// bury writes the tombstones of the batch's deletions. They are durable before
+// anything of the batch is stored.
+func (b *batch) bury(ctx context.Context) error {
+	var stones []postgres.Tombstone
+	b.deletions = b.deletions[:0]
+	for _, rec := range b.records {
+		for i := range rec.Deletions {
+			d := &rec.Deletions[i]
+			stone := tombstoneOf(rec, int32(i), d)
+			stones = append(stones, stone)
+			b.deletions = append(b.deletions, deletionOf(stone))
+		}
+	}
+	if len(stones) == 0 {
+		return nil
+	}
+	if err := b.c.deps.Registry.AddTombstones(ctx, stones); err != nil {
+		return err
+	}
+	b.c.graves.add(stones)
+	return nil
+}
+
+// tombstoneOf gives the tombstone of a deletion: it ends at the deletion's own
+// version, and never where the source itself is gone.
+func tombstoneOf(rec *record, ordinal int32, d *pointblock.Deletion) postgres.Tombstone {
+	t := postgres.Tombstone{
+		Partition: rec.kafka.Partition, RecordVersion: rec.version, Ordinal: ordinal,
+		Workspace: rec.Workspace, Source: d.Source, Ceiling: rec.version,
+	}
+	if d.WholeSource {
+		t.Ceiling = postgres.CeilingUnlimited
+		return t
+	}
+	if d.HasMetric {
+		t.Metric = &d.Metric
+	}
+	if d.HasFrom {
+		t.FromUS = &d.FromUS
+	}
+	if d.HasTo {
+		t.ToUS = &d.ToUS
+	}
+	return t
+}
+
+// deletionOf gives what a tombstone deletes in ClickHouse.
+func deletionOf(t postgres.Tombstone) clickhouse.Deletion {
+	return clickhouse.Deletion{
+		Workspace: t.Workspace, Source: t.Source, Metric: t.Metric, FromUS: t.FromUS, ToUS: t.ToUS,
+		Ceiling: t.Ceiling, WholeSource: t.Ceiling == postgres.CeilingUnlimited,
+	}
+}
+
+// Release gives the columns back.
+func (b *batch) Release() {
+	if b.columns != nil {
+		b.c.giveColumns(b.columns)
+	}
+	b.records, b.columns = nil, nil
+}
+
+func (c *Consumer) takeColumns() *columns {
+	select {
+	case free := <-c.columns:
+		return free
+	default:
+		return &columns{sources: map[owner]int64{}}
+	}
+}
+
+func (c *Consumer) giveColumns(used *columns) {
+	used.reset()
+	select {
+	case c.columns <- used:
+	default:
+	}
+}

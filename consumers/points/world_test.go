@@ -1,0 +1,325 @@
+package points_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/livegraph/livegraph/consumers/points"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+const (
+	group      = "points-test"
+	partitions = 4
+	t0         = int64(1_795_246_810_000_000) // 2026-11-21T07:40:10Z in microseconds
+	second     = int64(1_000_000)
+)
+
+// world is a log, a registry and a store of a test's own, and one workspace.
+type world struct {
+	tb        testing.TB
+	broker    *kfake.Cluster
+	log       *kafka.Client
+	registry  *postgres.DB
+	points    *clickhouse.DB
+	store     string // the store's URL
+	config    points.Config
+	workspace uuid.UUID
+	encoder   pointblock.Encoder
+	logger    *slog.Logger
+}
+
+func newWorld(tb testing.TB, opts ...kfake.Opt) *world {
+	tb.Helper()
+	return newWorldAt(tb, testenv.ClickHouse(tb), opts...)
+}
+
+func newWorldAt(tb testing.TB, store string, opts ...kfake.Opt) *world {
+	tb.Helper()
+	return newWorldOn(tb, store, testenv.Postgres(tb), opts...)
+}
+
+func newWorldOn(tb testing.TB, store, registry string, opts ...kfake.Opt) *world {
+	tb.Helper()
+	ctx := context.Background()
+	w := &world{tb: tb, store: store, workspace: uuid.New(), logger: slog.New(slog.NewTextHandler(logTo(), nil))}
+	w.config = points.Config{Group: group, BatchRows: 1_000_000, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20}
+	var err error
+	w.broker, err = kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(1)}, opts...)...)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { w.broker.Close() })
+	w.registry, err = postgres.Open(ctx, registry, 8)
+	require.NoError(tb, err)
+	tb.Cleanup(w.registry.Close)
+	require.NoError(tb, w.registry.Migrate(ctx))
+	w.points, err = clickhouse.Open(ctx, store)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = w.points.Close() })
+	require.NoError(tb, w.points.Migrate(ctx))
+	w.log = w.client()
+	return w
+}
+
+// logTo is where the consumers log: nowhere, or stderr under LIVEGRAPH_TEST_LOG.
+func logTo() io.Writer {
+	if os.Getenv("LIVEGRAPH_TEST_LOG") != "" {
+		return os.Stderr
+	}
+	return io.Discard
+}
+
+// client makes a client of the log as a process of its own would have.
+func (w *world) client() *kafka.Client {
+	w.tb.Helper()
+	var c *kafka.Client
+	c, err := kafka.Open(context.Background(), kafka.Options{
+		Brokers: w.broker.ListenAddrs(), BufferedBytes: 128 << 20, PointsGroup: group, Log: w.logger,
+		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
+			return points.ResolveGenerations(ctx, c, w.registry, w.logger)
+		},
+	})
+	require.NoError(w.tb, err)
+	w.tb.Cleanup(c.Close)
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	require.NoError(w.tb, c.EnsureTopics(ctx, kafka.TopicSettings{Partitions: partitions, Replication: -1, RetentionBytes: 1 << 30}))
+	return c
+}
+
+// running is a consumer that runs.
+type running struct {
+	*points.Consumer
+	cancel context.CancelFunc
+	done   chan error
+}
+
+// consume runs a consumer until stop or the end of the test.
+func (w *world) consume() *running {
+	w.tb.Helper()
+	return w.run(newConsumer(w))
+}
+
+func newConsumer(w *world) *points.Consumer {
+	return points.New(points.Deps{
+		Log: w.log, Points: w.points, Registry: w.registry, Config: w.config, Logger: w.logger,
+	})
+}
+
+func (w *world) run(c *points.Consumer) *running {
+	w.tb.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{Consumer: c, cancel: cancel, done: make(chan error, 1)}
+	go func() { r.done <- r.Run(ctx) }()
+	w.tb.Cleanup(func() { r.stop(w.tb) })
+	return r
+}
+
+func (r *running) stop(tb testing.TB) {
+	tb.Helper()
+	r.cancel()
+	select {
+	case err := <-r.done:
+		require.NoError(tb, err)
+		r.done <- nil
+	case <-time.After(20 * time.Second):
+		tb.Error("the consumer does not stop")
+	}
+}
+
+// series is a series of numbers or texts that a test writes to.
+type series struct {
+	source uuid.UUID
+	metric string
+	kind   pointblock.Kind
+	tags   []pointblock.Tag
+}
+
+func (w *world) number(source uuid.UUID, metric string) series {
+	return series{source: source, metric: metric, kind: pointblock.KindNumber, tags: []pointblock.Tag{{Key: "room", Value: "a"}}}
+}
+
+func (s series) identity(w *world) *pointblock.Identity {
+	return &pointblock.Identity{Workspace: w.workspace, Source: s.source, Metric: s.metric, Tags: s.tags, Kind: s.kind}
+}
+
+func (s series) ref(w *world) pointblock.SeriesRef {
+	f := s.identity(w).Fingerprint(&[16]byte{1})
+	return pointblock.SeriesRef{ID: f.SeriesID(), Fingerprint: f}
+}
+
+// write makes the messages of one request: numbers of one series.
+func (w *world) write(s series, ts []int64, values []float64) []pointblock.Message {
+	w.tb.Helper()
+	w.encoder.Reset(w.workspace, t0)
+	require.NoError(w.tb, w.encoder.AppendNumbers(s.ref(w), s.identity(w), ts, values))
+	return w.take(s.source)
+}
+
+func (w *world) writeTexts(s series, ts []int64, values []string) []pointblock.Message {
+	w.tb.Helper()
+	w.encoder.Reset(w.workspace, t0)
+	require.NoError(w.tb, w.encoder.AppendStrings(s.ref(w), s.identity(w), ts, values))
+	return w.take(s.source)
+}
+
+// take gives the encoder's messages with bytes of their own.
+func (w *world) take(source uuid.UUID) []pointblock.Message {
+	messages := w.encoder.AppendMessages(nil, pointblock.Partition(source, w.log.Partitions()))
+	for i := range messages {
+		messages[i].Value = append([]byte(nil), messages[i].Value...)
+		messages[i].Key = append([]byte(nil), messages[i].Key...)
+	}
+	return messages
+}
+
+func (w *world) deletion(d pointblock.Deletion) []pointblock.Message {
+	return []pointblock.Message{{
+		Partition: pointblock.Partition(d.Source, w.log.Partitions()), Key: d.Source[:],
+		Value: pointblock.EncodeDeletions(w.workspace, t0, []pointblock.Deletion{d}),
+	}}
+}
+
+// produce sends messages and gives the end of what it sent.
+func (w *world) produce(messages ...[]pointblock.Message) []pointblock.Position {
+	w.tb.Helper()
+	var all []pointblock.Position
+	for _, m := range messages {
+		positions, err := w.log.ProducePoints(context.Background(), "req_test", m)
+		require.NoError(w.tb, err)
+		all = append(all, positions...)
+	}
+	return all
+}
+
+// settled waits until the watermarks have passed the end of every partition.
+func (w *world) settled() {
+	w.tb.Helper()
+	w.settledWithin(20 * time.Second)
+}
+
+func (w *world) settledWithin(limit time.Duration) {
+	w.tb.Helper()
+	ctx := context.Background()
+	var state kafka.TopicState
+	var marks map[int32]int64
+	deadline := time.Now().Add(limit)
+	for {
+		var err error
+		if state, err = w.log.Observe(ctx); err == nil {
+			marks, err = w.registry.Watermarks(ctx, state.ID)
+			require.NoError(w.tb, err)
+			reached := true
+			for p, s := range state.State {
+				reached = reached && (marks[int32(p)] >= s.End || s.End == 0)
+			}
+			if reached {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			w.tb.Fatalf("not all is visible in time: log %+v, watermarks %v", state.State, marks)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// ask runs a statement past the store's package.
+func (w *world) ask(statement string) string {
+	w.tb.Helper()
+	u, err := url.Parse(w.store)
+	require.NoError(w.tb, err)
+	u.RawQuery = url.Values{"database": {strings.TrimPrefix(u.Path, "/")}}.Encode()
+	u.Path = "/"
+	response, err := http.Post(u.String(), "text/plain", strings.NewReader(statement))
+	require.NoError(w.tb, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(w.tb, err)
+	require.Equal(w.tb, http.StatusOK, response.StatusCode, string(body))
+	return strings.TrimSpace(string(body))
+}
+
+// dump gives the live rows of every table in one order.
+func (w *world) dump() string {
+	w.tb.Helper()
+	var all strings.Builder
+	for _, statement := range []string{
+		"SELECT 'point', series, ts, value, version FROM points FINAL ORDER BY series, ts",
+		"SELECT 'state', series, ts, value, version FROM states FINAL ORDER BY series, ts",
+		"SELECT 'latest', workspace, source, series, ts, value, text, version FROM latest FINAL ORDER BY workspace, source, series",
+		"SELECT 'active', workspace, source, received_at FROM source_activity FINAL ORDER BY workspace, source",
+		"SELECT 'series', id, workspace, source, metric, tags, kind FROM series FINAL ORDER BY id",
+	} {
+		all.WriteString(w.ask(statement) + "\n")
+	}
+	return all.String()
+}
+
+// values gives a series' points as "seconds since t0=value", by time.
+func (w *world) values(s series) string {
+	w.tb.Helper()
+	return w.ask(fmt.Sprintf("SELECT arrayStringConcat(groupArray(concat(toString(intDiv(toUnixTimestamp64Micro(ts)-%d, 1000000)), '=', toString(value))), ' ')"+
+		" FROM (SELECT ts, value FROM points FINAL WHERE series = %d ORDER BY ts)", t0, s.ref(w).ID))
+}
+
+// latest gives what is known of the newest point of a series.
+func (w *world) latest(s series) string {
+	w.tb.Helper()
+	return w.ask(fmt.Sprintf("SELECT intDiv(toUnixTimestamp64Micro(ts)-%d, 1000000), value, text FROM latest FINAL WHERE series = %d", t0, s.ref(w).ID))
+}
+
+// at gives times in seconds since t0.
+func at(seconds ...int64) []int64 {
+	ts := make([]int64, len(seconds))
+	for i, s := range seconds {
+		ts[i] = t0 + s*second
+	}
+	return ts
+}
+
+// admin gives a client for what tests do to the log.
+func (w *world) admin() *kadm.Client {
+	w.tb.Helper()
+	cl, err := kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...))
+	require.NoError(w.tb, err)
+	w.tb.Cleanup(cl.Close)
+	return kadm.NewClient(cl)
+}
+
+// rewind lets the group, which must have no members, begin at the log's start.
+func (w *world) rewind() {
+	w.tb.Helper()
+	for p := range int32(partitions) {
+		w.commit(p, 0)
+	}
+}
+
+// commit commits an offset for the group, which must have no members.
+func (w *world) commit(partition int32, at int64) {
+	w.tb.Helper()
+	var offsets kadm.Offsets
+	offsets.AddOffset("points", partition, at, -1)
+	admin := w.admin()
+	require.Eventually(w.tb, func() bool {
+		answer, err := admin.CommitOffsets(context.Background(), group, offsets)
+		return err == nil && answer.Ok()
+	}, 10*time.Second, 50*time.Millisecond)
+}

@@ -1,0 +1,176 @@
+package points
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+// writer decodes spans into columns, series after series.
+type writer struct {
+	columns *columns
+	spans   []int32 // scratch: the pieces of a series in order of time
+	order   []row   // scratch: the rows of a series
+	values  []float64
+	strings []string
+}
+
+// row is one row of a series while rows are sorted.
+type row struct {
+	ts      int64
+	version uint64
+	at      int32
+}
+
+// sorted gives the pieces of a series in the order of their first time, and
+// whether they lie one after the other.
+func (w *writer) sorted(l *line, pieces []piece) (order []int32, apart bool) {
+	w.spans = w.spans[:0]
+	apart, ordered := true, true
+	for at, last := l.first, (*pointblock.Span)(nil); at >= 0; at = pieces[at].next {
+		span := pieces[at].span
+		if last != nil {
+			ordered = ordered && span.FirstUS >= last.FirstUS
+			apart = apart && span.FirstUS > last.LastUS
+		}
+		w.spans, last = append(w.spans, at), span
+	}
+	if ordered {
+		return w.spans, apart
+	}
+	slices.SortStableFunc(w.spans, func(x, y int32) int {
+		return cmp.Compare(pieces[x].span.FirstUS, pieces[y].span.FirstUS)
+	})
+	apart = true
+	for i := 1; i < len(w.spans); i++ {
+		apart = apart && pieces[w.spans[i]].span.FirstUS > pieces[w.spans[i-1]].span.LastUS
+	}
+	return w.spans, apart
+}
+
+// numbers writes a series of numbers.
+func (w *writer) numbers(l *line, pieces []piece) {
+	c := &w.columns.points
+	begin := c.Len()
+	order, apart := w.sorted(l, pieces)
+	for _, at := range order {
+		p := &pieces[at]
+		from := len(c.TS)
+		c.TS = p.span.AppendTimestamps(c.TS)
+		c.Values = p.span.AppendValues(c.Values)
+		if p.partial {
+			n := from + exhume(p, l.graves, c.TS[from:], c.Values[from:])
+			c.TS, c.Values = c.TS[:n], c.Values[:n]
+		}
+		c.Versions = repeat(c.Versions, p.rec.version, len(c.TS))
+	}
+	if !apart {
+		w.order = sortRows(w.order, c.TS[begin:], c.Versions[begin:])
+		n := begin + len(w.order)
+		w.values = pick(w.values, w.order, c.Values[begin:])
+		settleRows(w.order, c.TS[begin:], c.Versions[begin:])
+		c.TS, c.Values, c.Versions = c.TS[:n], c.Values[:n], c.Versions[:n]
+	}
+	c.Series = repeat(c.Series, l.id, len(c.TS))
+	if n := c.Len(); n > begin {
+		w.newest(l, c.TS[n-1], c.Versions[n-1], c.Values[n-1], "")
+	}
+}
+
+// texts writes a series of texts.
+func (w *writer) texts(l *line, pieces []piece) {
+	c := &w.columns.states
+	begin := c.Len()
+	order, apart := w.sorted(l, pieces)
+	for _, at := range order {
+		p := &pieces[at]
+		from := len(c.TS)
+		c.TS = p.span.AppendTimestamps(c.TS)
+		c.Values = p.span.AppendTexts(c.Values)
+		if p.partial {
+			n := from + exhume(p, l.graves, c.TS[from:], c.Values[from:])
+			c.TS, c.Values = c.TS[:n], c.Values[:n]
+		}
+		c.Versions = repeat(c.Versions, p.rec.version, len(c.TS))
+	}
+	if !apart {
+		w.order = sortRows(w.order, c.TS[begin:], c.Versions[begin:])
+		n := begin + len(w.order)
+		w.strings = pick(w.strings, w.order, c.Values[begin:])
+		settleRows(w.order, c.TS[begin:], c.Versions[begin:])
+		c.TS, c.Values, c.Versions = c.TS[:n], c.Values[:n], c.Versions[:n]
+	}
+	c.Series = repeat(c.Series, l.id, len(c.TS))
+	if n := c.Len(); n > begin {
+		w.newest(l, c.TS[n-1], c.Versions[n-1], 0, c.Values[n-1])
+	}
+}
+
+// newest offers a point to table latest.
+func (w *writer) newest(l *line, ts int64, version uint64, value float64, text string) {
+	w.columns.latest = append(w.columns.latest, clickhouse.LatestRow{
+		Workspace: l.owner.workspace, Source: l.owner.source, Series: l.id, TS: ts, Version: version, Value: value, Text: text,
+	})
+}
+
+// repeat appends a value until the column has n rows.
+func repeat[V any](column []V, value V, n int) []V {
+	from := len(column)
+	column = slices.Grow(column, n-from)[:n]
+	for i := from; i < n; i++ {
+		column[i] = value
+	}
+	return column
+}
+
+// exhume keeps of a piece's points those that lie under no tombstone, and gives
+// how many they are.
+func exhume[V any](p *piece, graves []grave, ts []int64, values []V) int {
+	n := 0
+	for i := range ts {
+		under := false
+		for _, g := range graves {
+			if _, some := g.holds(p.span, p.rec.version); some && g.holdsAt(ts[i]) {
+				under = true
+				break
+			}
+		}
+		if !under {
+			ts[n], values[n] = ts[i], values[i]
+			n++
+		}
+	}
+	return n
+}
+
+// sortRows gives the rows of a series in the order of time; of several with one
+// time only that with the highest version.
+func sortRows(order []row, ts []int64, versions []uint64) []row {
+	order = order[:0]
+	for i := range ts {
+		order = append(order, row{ts: ts[i], version: versions[i], at: int32(i)})
+	}
+	slices.SortFunc(order, func(x, y row) int {
+		return cmp.Or(cmp.Compare(x.ts, y.ts), cmp.Compare(y.version, x.version))
+	})
+	return slices.CompactFunc(order, func(x, y row) bool { return x.ts == y.ts })
+}
+
+// pick puts the values of the rows to the front, in their order.
+func pick[V any](scratch []V, order []row, values []V) []V {
+	scratch = append(scratch[:0], values...)
+	for i, r := range order {
+		values[i] = scratch[r.at]
+	}
+	clear(scratch)
+	return scratch[:0]
+}
+
+// settleRows puts times and versions of the rows to the front, in their order.
+func settleRows(order []row, ts []int64, versions []uint64) {
+	for i, r := range order {
+		ts[i], versions[i] = r.ts, r.version
+	}
+}

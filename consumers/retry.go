@@ -1,0 +1,81 @@
+package consumers
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+// How failures that may pass are tried again: for ever, doubling, with jitter.
+const (
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = time.Second // a store that is back is used within seconds
+	// A failure that lasts is said again so often, not at every try.
+	repeatedLog = 30 * time.Second
+)
+
+// retry is one thing that is tried until it works.
+type retry struct {
+	what   string
+	logger *slog.Logger
+	pace   *backoff.ExponentialBackOff
+	failed int
+	since  time.Time
+	said   time.Time
+}
+
+func newRetry(logger *slog.Logger, what string) *retry {
+	pace := backoff.NewExponentialBackOff()
+	pace.InitialInterval, pace.MaxInterval, pace.Multiplier, pace.RandomizationFactor = firstRetry, lastRetry, 2, 0.5
+	return &retry{what: what, logger: logger, pace: pace}
+}
+
+// wait says the failure and waits for the next try. False: ctx is done.
+func (r *retry) wait(ctx context.Context, err error) bool {
+	r.failed++
+	now := time.Now()
+	if r.failed == 1 {
+		r.since = now
+	}
+	if r.failed == 1 || now.Sub(r.said) >= repeatedLog {
+		r.said = now
+		r.logger.Warn(r.what+" failed and is tried again", "tries", r.failed, "since", r.since.UTC(), "error", err)
+	}
+	timer := time.NewTimer(r.pace.NextBackOff())
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// worked says the end of a failure, if there was one.
+func (r *retry) worked() {
+	if r.failed > 0 {
+		r.logger.Info(r.what+" works again", "tries", r.failed, "after", time.Since(r.since).Round(time.Millisecond))
+	}
+}
+
+// untilDone does something until it works, fails for good or ctx is done. Each
+// failure is counted.
+func (l *Loop) untilDone(ctx context.Context, what string, do func(context.Context) error) error {
+	r := newRetry(l.logger, what)
+	for {
+		err := do(ctx)
+		if err == nil {
+			r.worked()
+			return nil
+		}
+		if isPermanent(err) {
+			return err
+		}
+		l.metrics.Retries.Add(1)
+		if !r.wait(ctx, err) {
+			return err
+		}
+	}
+}

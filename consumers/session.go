@@ -1,0 +1,184 @@
+package consumers
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/livegraph/livegraph/storage/kafka"
+)
+
+// session is one membership of the group.
+type session struct {
+	*Loop
+	group  *kafka.Group
+	intake *intake
+	owned  *owned
+	gaps   continuity
+	hard   context.Context         // ends when what is in flight may take no longer
+	end    context.CancelCauseFunc // ends the polling
+}
+
+// session joins the group and consumes until ctx is done or the topic is not what
+// it was. Then it stores and commits what is in flight: within Grace if ctx is
+// done, else however long it takes, because records that the log has no more are
+// nowhere else.
+func (l *Loop) session(ctx context.Context) error {
+	hard, give := context.WithCancel(context.WithoutCancel(ctx))
+	defer give()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(l.cfg.Grace, give) })
+	defer stop()
+
+	polling, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	s := &session{Loop: l, intake: newIntake(l.cfg, l.handler), owned: newOwned(), hard: hard, end: end}
+	l.handler.Reset()
+	group, err := l.log.Join(kafka.GroupOptions{
+		Topic: l.cfg.Topic, Group: l.cfg.Group, FetchBytes: l.cfg.FetchBytes, Start: s.start, Revoked: s.revoked,
+	})
+	if err != nil {
+		return err
+	}
+	s.group = group
+
+	ready := make(chan *batch)
+	var work errgroup.Group
+	work.Go(func() error { return s.prepare(ready) })
+	work.Go(func() error { return s.store(ready) })
+	failure := s.poll(polling)
+	s.intake.close()
+	if err := work.Wait(); err != nil {
+		l.logger.Warn("stopped before everything in flight was stored; it will be consumed again", "error", err)
+	}
+	group.Leave()
+	return failure
+}
+
+// start lets the handler decide where partitions begin, until it can.
+func (s *session) start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
+	var from map[int32]int64
+	err := s.untilDone(ctx, "beginning with partitions", func(ctx context.Context) (err error) {
+		from, err = s.handler.Start(ctx, committed)
+		if errors.Is(err, kafka.ErrDiscontinued) {
+			return Permanent(err)
+		}
+		return err
+	})
+	if err != nil {
+		if isPermanent(err) {
+			s.end(err)
+		}
+		return nil, err
+	}
+	s.metrics.Rebalances.Add(1)
+	s.owned.add(from)
+	s.gaps.begin(from)
+	s.logger.Info("partitions assigned", "from", from)
+	return from, nil
+}
+
+// revoked finishes what is in flight before partitions go.
+func (s *session) revoked(partitions []int32, lost bool) {
+	s.metrics.Rebalances.Add(1)
+	if !lost {
+		ctx, cancel := context.WithTimeout(s.hard, revokeWait)
+		defer cancel()
+		if !s.intake.flush(ctx) {
+			s.logger.Warn("partitions go before everything of theirs was stored; it will be consumed again", "partitions", partitions)
+		}
+	}
+	s.owned.remove(partitions)
+	s.logger.Info("partitions gone", "partitions", partitions, "lost", lost)
+}
+
+// poll fetches records until ctx is done or the membership cannot go on, and says
+// why that is.
+func (s *session) poll(ctx context.Context) error {
+	for s.intake.waitForSpace(ctx) {
+		fetches, err := s.group.Poll(ctx, pollRecords)
+		lag := s.owned.see(fetches)
+		s.metrics.Lag.Store(lag)
+		records := fetches.Records()
+		lost, backwards := s.gaps.see(records)
+		if lost > 0 {
+			s.metrics.Lost.Add(lost)
+			s.logger.Error("DATA LOSS: records were gone before they were consumed", "records", lost)
+		}
+		if backwards == nil && len(records) > 0 {
+			s.intake.add(records, lag == 0 && s.group.Buffered() == 0)
+		}
+		s.group.AllowRebalance()
+		switch {
+		case backwards != nil:
+			return backwards
+		case errors.Is(err, kafka.ErrDiscontinued):
+			return err
+		case err != nil && ctx.Err() == nil:
+			s.metrics.Retries.Add(1)
+			s.logger.Warn("a partition cannot be consumed and is tried again", "error", err)
+			sleep(ctx, firstRetry)
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// prepare makes batches ready while earlier ones are stored.
+func (s *session) prepare(ready chan<- *batch) error {
+	defer close(ready)
+	for {
+		b := s.intake.take(s.hard)
+		if b == nil {
+			return s.hard.Err()
+		}
+		began := time.Now()
+		if err := s.untilDone(s.hard, "preparing a batch", b.Prepare); err != nil {
+			return err
+		}
+		s.metrics.PrepareTime.Add(int64(time.Since(began)))
+		select {
+		case ready <- b:
+		case <-s.hard.Done():
+			return s.hard.Err()
+		}
+	}
+}
+
+// store stores batches one after the other and commits each.
+func (s *session) store(ready <-chan *batch) error {
+	for b := range ready {
+		began := time.Now()
+		if err := s.settle(s.hard, b); err != nil {
+			return err
+		}
+		s.metrics.StoreTime.Add(int64(time.Since(began)))
+		s.metrics.Freshness.Store(int64(time.Since(b.oldest)))
+		s.metrics.Batches.Add(1)
+		s.metrics.Records.Add(int64(len(b.records) + len(b.letters)))
+		s.commit(b)
+		s.intake.finish(b)
+		b.Release()
+	}
+	return nil
+}
+
+// commit commits the ends of a batch, of partitions that are still ours. A failure
+// is only said: the next batch commits more, and what is not committed is consumed
+// again.
+func (s *session) commit(b *batch) {
+	ctx, cancel := context.WithTimeout(s.hard, commitTimeout)
+	defer cancel()
+	if err := s.group.Commit(ctx, s.owned.of(b.next)); err != nil {
+		s.logger.Warn("offsets could not be committed", "error", err)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

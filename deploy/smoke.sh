@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# Starts the production stack of docker-compose.yml under a project name, a port,
+# passwords and volumes of its own, sends points through it, restarts Livegraph,
+# and takes everything away again.
+#
+# This is not run by the test suite, which has no Docker engine; test/compose
+# checks docker-compose.yml without one. Run it on a machine with Docker, Docker
+# Compose 2.23.1 or newer, curl and openssl:
+#
+#   deploy/smoke.sh          PORT=18080 unless set; KEEP=1 leaves the stack running
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly port=${PORT:-18080}
+readonly api=http://127.0.0.1:$port
+scratch=$(mktemp -d)
+readonly scratch
+
+say() { printf '%s\n' "smoke: $*"; }
+
+fail() {
+	say "FAILED: $*" >&2
+	exit 1
+}
+
+compose() {
+	API_BIND=127.0.0.1 API_PORT=$port IMAGE_VERSION=smoke \
+		docker compose --project-name livegraph-smoke --file docker-compose.yml --env-file "$scratch/env" "$@"
+}
+
+finish() {
+	local status=$?
+	trap - EXIT
+	if [ "$status" -ne 0 ] && [ -s "$scratch/env" ]; then
+		compose ps --all || true
+		compose logs --no-color --tail 40 || true
+	fi
+	if [ "${KEEP:-}" = 1 ]; then
+		say "left running; its settings are in $scratch/env"
+		exit "$status"
+	fi
+	if [ -s "$scratch/env" ]; then
+		compose down --volumes --remove-orphans --timeout 30 || true
+	fi
+	rm -rf "$scratch"
+	exit "$status"
+}
+
+# text NAME reads JSON from stdin and gives the first string field of that name.
+text() { sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p" | head -n 1; }
+
+# call EXPECTED_STATUS CURL_ARGUMENTS... prints the answer's body.
+call() {
+	local want=$1 got
+	shift
+	got=$(curl --silent --show-error --max-time 30 --output "$scratch/answer" --write-out '%{http_code}' \
+		--header "Authorization: Bearer $key" --header "x-workspace-id: $workspace" "$@") || fail "no answer: $*"
+	[ "$got" = "$want" ] || fail "status $got instead of $want: $(cat "$scratch/answer")"
+	cat "$scratch/answer"
+}
+
+# ingest VALUE sends one point and prints its checkpoint.
+ingest() {
+	call 201 --header 'Content-Type: application/json' \
+		--data "{\"source\": \"smoke\", \"points\": [{\"metric\": \"temperature\", \"value\": $1}]}" \
+		"$api/api/live-data/ingest" | text checkpoint
+}
+
+# expect CHECKPOINT VALUE... queries what is visible after the checkpoint and
+# looks for the values.
+expect() {
+	local checkpoint=$1 answer value
+	shift
+	answer=$(call 200 --get --data-urlencode "checkpoint=$checkpoint" \
+		"$api/api/live-data/query?source=smoke&metric=temperature")
+	for value in "$@"; do
+		case $answer in
+		*",$value]"*) ;;
+		*) fail "$value is not in $answer" ;;
+		esac
+	done
+}
+
+trap finish EXIT
+for tool in docker curl openssl awk; do
+	command -v "$tool" >/dev/null || fail "$tool is needed"
+done
+docker info >/dev/null 2>&1 || fail "there is no Docker engine to talk to"
+
+say "passwords"
+(
+	umask 077
+	awk '/^[A-Z]+_PASSWORD=$/ {c = "openssl rand -hex 24"; c | getline s; close(c); $0 = $0 s} 1' \
+		deploy/.env.example >"$scratch/env"
+)
+
+say "up (the first time this downloads the images and builds Livegraph's)"
+compose up --build --detach --wait --wait-timeout 600
+curl --silent --show-error --fail --max-time 5 --output /dev/null "$api/readyz" || fail "not ready"
+
+compose exec -T livegraph-api cat /var/lib/livegraph/first-run.json >"$scratch/first-run"
+key=$(text adminKey <"$scratch/first-run")
+workspace=$(text workspaceId <"$scratch/first-run")
+if [ -z "$key" ] || [ -z "$workspace" ]; then
+	fail "first-run.json has no key or no workspace"
+fi
+
+say "source"
+call 201 --header 'Content-Type: application/json' --data '{"name": "smoke"}' "$api/api/live-data/sources" >/dev/null
+
+say "ingest, and a query that waits for the checkpoint"
+checkpoint=$(ingest 71.5)
+expect "$checkpoint" 71.5
+
+say "ingest while the consumer is down"
+compose stop livegraph-points
+checkpoint=$(ingest 72.25)
+
+say "restart of Livegraph"
+compose restart livegraph-api
+compose up --detach --wait --wait-timeout 300
+expect "$checkpoint" 71.5 72.25
+
+say "restart of everything"
+compose down --timeout 60
+compose up --detach --wait --wait-timeout 600
+checkpoint=$(ingest 73.75)
+expect "$checkpoint" 71.5 72.25 73.75
+
+say "passed"

@@ -1,0 +1,288 @@
+// Package demo fills a workspace with something real and keeps it alive: this
+// machine's own metrics, measured every second, and four years of weather as
+// history. It is a client like any other: all it does goes through the public
+// HTTP interface, with a key of its own that expires.
+//
+// The flow: [machine.Sampler] measures, a bounded buffer holds what could not be
+// sent yet, the publisher sends, and the watcher waits for what was sent to be
+// visible, takes the newest values with it and hands them to the display, which
+// is a view redrawn in place on a terminal and a line now and then elsewhere.
+package demo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/livegraph/livegraph/internal/client"
+	"github.com/livegraph/livegraph/internal/demo/machine"
+)
+
+const (
+	// startPatience is how long the demo waits for a server that does not
+	// answer yet.
+	startPatience = time.Minute
+	// announceAfter is when the commands are printed though nothing was read
+	// back yet.
+	announceAfter = 15 * time.Second
+	// sendFarewell is how long the last points may take to be sent at the end.
+	sendFarewell = 3 * time.Second
+	// watchTerminal and watchLines are the least times between two readings.
+	watchTerminal = time.Second
+	watchLines    = 5 * time.Second
+)
+
+// Options are a person's wishes.
+type Options struct {
+	Interval time.Duration // between two measurements; 0: one second
+	Duration time.Duration // 0: until the context ends
+	Backfill bool
+	Plain    bool // lines, even on a terminal
+}
+
+// Deps are what the demo runs on.
+type Deps struct {
+	BaseURL   string
+	Workspace uuid.UUID
+	// NewKey makes a key that may read and write live data of the workspace,
+	// and says until when it lives (zero: for ever).
+	NewKey func(ctx context.Context) (key string, expires time.Time, err error)
+	// KeyCommand is a shell command that prints a key of the workspace. The
+	// printed curl commands use it where the demo's own key must not be shown:
+	// in output that is no terminal and may be kept. May be empty.
+	KeyCommand string
+	Out        io.Writer
+}
+
+// session is one run of the demo.
+type session struct {
+	options Options
+	deps    Deps
+	display display
+	client  *client.Client
+	keys    *keyring
+	stats   *stats
+	buffer  *buffer
+	sampler *machine.Sampler
+	history bool // the back-fill is there
+
+	announced sync.Once
+	waitSaid  sync.Once
+}
+
+// Run runs the demo until ctx or the duration ends; both are a good end. It fails
+// when it cannot begin (no key, no server) or is not allowed to write.
+func Run(ctx context.Context, o Options, d Deps) error {
+	if o.Interval <= 0 {
+		o.Interval = time.Second
+	}
+	s := &session{
+		options: o, deps: d, display: newDisplay(d.Out, o.Plain),
+		stats: &stats{began: time.Now()}, buffer: newBuffer(mostBuffered),
+	}
+	defer s.display.close()
+	c, err := client.New(client.Options{
+		BaseURL: d.BaseURL, Workspace: d.Workspace.String(), UserAgent: "livegraph-demo",
+		Retry: client.Retry{Waiting: s.waiting},
+	})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	s.client = c
+	s.keys = &keyring{mint: d.NewKey, use: c.SetKey}
+	if err := s.keys.renew(ctx, ""); err != nil {
+		return orNil(ctx, err)
+	}
+	if o.Duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.Duration)
+		defer cancel()
+	}
+	if err := s.begin(ctx); err != nil {
+		return orNil(ctx, err)
+	}
+	return s.live(ctx)
+}
+
+// waiting is told each time that a call has to be made again. The first time is
+// said, for nothing else may be on the screen yet; the view shows the others.
+func (s *session) waiting(err error, wait time.Duration) {
+	s.stats.wait(time.Now(), err, wait)
+	s.waitSaid.Do(func() { s.say("the server makes us wait: " + publicText(err)) })
+}
+
+// orNil is nil when the demo was ended on purpose, whatever error that caused.
+func orNil(ctx context.Context, err error) error {
+	if ended(ctx) {
+		return nil
+	}
+	return err
+}
+
+func ended(ctx context.Context) bool { return ctx.Err() != nil }
+
+// begin waits for the server and makes the history.
+func (s *session) begin(ctx context.Context) error {
+	s.say("Livegraph demo on " + s.deps.BaseURL + ", workspace " + s.deps.Workspace.String())
+	patient := s.client.RetryUntil(startPatience)
+	if _, err := patient.Query(ctx, client.Query{Latest: true, Limit: 1}); err != nil {
+		return fmt.Errorf("the server at %s does not serve the demo: %w", s.deps.BaseURL, err)
+	}
+	if !s.options.Backfill {
+		return nil
+	}
+	err := s.backfill(ctx, patient)
+	if s.history = err == nil; !s.history {
+		s.say(explainBackfill(err)) // the live part goes on without
+	}
+	return nil
+}
+
+// live measures, sends, reads back and shows until ctx ends, then sends what is
+// left and sums up.
+func (s *session) live(ctx context.Context) error {
+	host := machine.HostName()
+	s.sampler = machine.New(host, s.say)
+	defer s.sampler.Close()
+	s.sampler.Sample(time.Now()) // rates need something to compare with
+
+	group, running := errgroup.WithContext(ctx)
+	answered := make(chan acknowledged, 1)
+	publisher, watcher := s.publisher(answered), s.watcher(host, answered)
+	// The publisher may go on after ctx for the farewell: it ends by itself when
+	// the buffer is closed and all is sent.
+	sending, stopSending := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopSending()
+	sent := make(chan struct{})
+
+	group.Go(func() error { s.measure(running); return nil })
+	group.Go(func() error { defer close(sent); return publisher.run(sending) })
+	group.Go(func() error { watcher.run(running); return nil })
+	group.Go(func() error { s.show(running); return nil })
+	group.Go(func() error {
+		<-running.Done()
+		select {
+		case <-sent:
+		case <-time.After(sendFarewell):
+			stopSending()
+		}
+		return nil
+	})
+	err := group.Wait()
+	s.end()
+	return err
+}
+
+// measure takes a sample at every multiple of the interval, on the wall clock,
+// so that the series of all sources share their timestamps.
+func (s *session) measure(ctx context.Context) {
+	defer s.buffer.close()
+	for {
+		next := time.Now().Truncate(s.options.Interval).Add(s.options.Interval)
+		if !sleep(ctx, time.Until(next)) {
+			return
+		}
+		s.buffer.push(s.sampler.Sample(next))
+	}
+}
+
+// show refreshes the display.
+func (s *session) show(ctx context.Context) {
+	refresh := time.NewTicker(s.display.every())
+	defer refresh.Stop()
+	late := time.NewTimer(announceAfter)
+	defer late.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-late.C:
+			s.announce()
+		case <-refresh.C:
+			s.display.refresh(s.snapshot())
+		}
+	}
+}
+
+func (s *session) snapshot() view {
+	waiting, dropped := s.buffer.counts()
+	return s.stats.snapshot(time.Now(), s.deps.BaseURL, waiting, dropped)
+}
+
+func (s *session) publisher(answered chan acknowledged) *publisher {
+	described := map[string]machine.Source{}
+	for _, source := range s.sampler.Sources() {
+		described[source.Name] = source
+	}
+	return &publisher{
+		client: s.client, keys: s.keys, buffer: s.buffer, stats: s.stats, note: s.say, interval: s.options.Interval,
+		described: described, ids: map[string]string{}, answered: answered,
+	}
+}
+
+func (s *session) watcher(host string, answered <-chan acknowledged) *watcher {
+	w := &watcher{
+		client: s.client.RetryUntil(readPatience), stats: s.stats, interval: s.options.Interval, host: host,
+		every: watchLines, answered: answered, visible: s.announce,
+		kinds: map[string]string{}, units: map[string]string{},
+	}
+	if _, inPlace := s.display.(*screen); inPlace {
+		w.every = watchTerminal
+	}
+	for _, source := range s.sampler.Sources() {
+		w.kinds[source.Name] = source.Kind
+		for _, m := range source.Metrics {
+			w.units[unitKey(source.Kind, m.Name)] = m.Unit
+		}
+	}
+	return w
+}
+
+// announce says where to look, once: when the first points were found visible,
+// so that the commands show something, or after a while all the same.
+func (s *session) announce() {
+	s.announced.Do(func() {
+		l := lookAt{
+			address: strings.TrimRight(s.deps.BaseURL, "/"), workspace: s.deps.Workspace,
+			cpu: machine.HostName() + "/cpu", history: s.history,
+		}
+		_, terminal := terminalOf(s.deps.Out)
+		switch key, expires, _ := s.keys.current(time.Now()); {
+		case terminal:
+			l.key, l.expires = key, expires
+		case s.deps.KeyCommand != "":
+			l.key = "$(" + s.deps.KeyCommand + ")"
+		default:
+			l.key = "$" + keyVariable
+			l.hint = "First set " + keyVariable + " to a key of the workspace; `livegraph keys create` makes one."
+		}
+		s.say(l.text())
+	})
+}
+
+// end leaves the last view standing and sums up.
+func (s *session) end() {
+	s.announce()
+	last := s.snapshot()
+	if _, inPlace := s.display.(*screen); inPlace {
+		s.display.refresh(last)
+	}
+	s.display.close()
+	s.say(last.summary())
+}
+
+// say writes a text that stays, line by line fit for a terminal.
+func (s *session) say(text string) {
+	rows := strings.Split(text, "\n")
+	for i, row := range rows {
+		rows[i] = printable(row)
+	}
+	s.display.note(strings.Join(rows, "\n"))
+}

@@ -1,0 +1,239 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/demo/machine"
+)
+
+// output collects what the demo writes while it runs.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// depsOf makes what the demo needs, with keys key-1, key-2, … that live for life.
+func depsOf(p *peer, out *output, life time.Duration) Deps {
+	minted := 0
+	return Deps{
+		BaseURL: p.URL, Workspace: uuid.MustParse("0190a000-0000-7000-8000-000000000001"), Out: out,
+		KeyCommand: "echo key-1",
+		NewKey: func(context.Context) (string, time.Time, error) {
+			minted++
+			key := fmt.Sprintf("key-%d", minted)
+			p.locked(func() { p.keys[key] = true })
+			return key, time.Now().Add(life), nil
+		},
+	}
+}
+
+func TestTheDemoSendsWhatItMeasuresAndSaysWhereToLook(t *testing.T) {
+	t.Parallel()
+	p, out := newPeer(t), &output{}
+	err := Run(t.Context(), Options{Interval: 200 * time.Millisecond, Duration: 3 * time.Second, Backfill: true, Plain: true}, depsOf(p, out, time.Hour))
+	require.NoError(t, err)
+	text := out.String()
+	p.locked(func() {
+		require.Contains(t, p.sources, machine.HostName()+"/cpu")
+		require.Contains(t, p.sources, machine.HostName()+"/processes")
+		require.Contains(t, p.sources, "weather/seattle")
+		require.Contains(t, p.sources, "weather/new-york")
+		require.Greater(t, p.ingests, 5)
+		for name, id := range p.sources {
+			if strings.HasSuffix(name, "/cpu") {
+				require.Greater(t, len(p.points[id+" usage_percent"]), 3)
+			}
+		}
+	})
+	require.Contains(t, text, "weather/seattle: back-filled: 7,305 daily measurements from 2012-01-01 to 2015-12-31")
+	require.Equal(t, 3, strings.Count(text, "\ncurl "))
+	require.Contains(t, text, p.URL+"/api/docs")
+	require.Contains(t, text, "The demo ran for")
+	require.Contains(t, text, "(p95) after the answer")
+	require.NotContains(t, text, "Bearer key-1", "output that may be kept does not show the key")
+}
+
+func TestThePrintedCommandsWorkWhenPasted(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is not installed")
+	}
+	p, out := newPeer(t), &output{}
+	require.NoError(t, Run(t.Context(), Options{Interval: 200 * time.Millisecond, Duration: 2 * time.Second, Backfill: true}, depsOf(p, out, time.Hour)))
+	pasted := 0
+	for line := range strings.Lines(out.String()) {
+		if !strings.HasPrefix(line, "curl ") {
+			continue
+		}
+		pasted++
+		answer, err := exec.CommandContext(t.Context(), "sh", "-c", line).CombinedOutput()
+		require.NoError(t, err, "%s\n%s", line, answer)
+		require.Contains(t, string(answer), `"success":true`, line)
+		require.Contains(t, string(answer), `"id-`, line)
+	}
+	require.Equal(t, 3, pasted)
+}
+
+func TestASecondDemoChangesNothingOfTheHistory(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t)
+	options := Options{Interval: 200 * time.Millisecond, Duration: time.Second, Backfill: true}
+	require.NoError(t, Run(t.Context(), options, depsOf(p, &output{}, time.Hour)))
+	var made, words int
+	var id string
+	p.locked(func() {
+		made, id = p.made, p.sources["weather/seattle"]
+		words = p.words[id+" weather"]
+		require.Len(t, p.points[id+" temp_max"], 1461)
+	})
+	require.Equal(t, 1461, words)
+	out := &output{}
+	require.NoError(t, Run(t.Context(), options, depsOf(p, out, time.Hour)))
+	require.Contains(t, out.String(), "weather/seattle: there already")
+	p.locked(func() {
+		require.Equal(t, made, p.made, "no source is made again")
+		require.Equal(t, id, p.sources["weather/seattle"])
+		require.Equal(t, words, p.words[id+" weather"], "nothing is sent again")
+		require.Len(t, p.points[id+" temp_max"], 1461)
+	})
+}
+
+func TestNothingIsLostWhileTheServerRefuses(t *testing.T) {
+	t.Parallel()
+	p, out := newPeer(t), &output{}
+	refused := 0
+	began := time.Now()
+	p.refuse = func(r *http.Request) int {
+		if since := time.Since(began); r.URL.Path == "/api/live-data/ingest" && since > time.Second && since < 2500*time.Millisecond {
+			refused++
+			return http.StatusServiceUnavailable
+		}
+		return 0
+	}
+	require.NoError(t, Run(t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 6 * time.Second}, depsOf(p, out, time.Hour)))
+	p.locked(func() {
+		require.Positive(t, refused)
+		series := p.points[p.sources[machine.HostName()+"/memory"]+" total_bytes"]
+		require.Greater(t, len(series), 50, "also what was measured during the outage is there")
+	})
+	require.Contains(t, out.String(), "the server makes us wait: refused by the test")
+	require.Contains(t, out.String(), "0 were rejected, 0 dropped")
+}
+
+func TestAKeyThatIsRevokedOrAboutToExpireIsReplaced(t *testing.T) {
+	t.Parallel()
+	for name, life := range map[string]time.Duration{"revoked": time.Hour, "expiring": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, out := newPeer(t), &output{}
+			deps := depsOf(p, out, life)
+			began, revoked := time.Now(), false
+			p.refuse = func(*http.Request) int {
+				if name == "revoked" && !revoked && time.Since(began) > time.Second {
+					revoked = true
+					p.keys = map[string]bool{}
+				}
+				return 0
+			}
+			require.NoError(t, Run(t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 3 * time.Second}, deps))
+			p.locked(func() {
+				require.True(t, p.keys["key-2"], "a second key was made")
+				require.Greater(t, len(p.points[p.sources[machine.HostName()+"/memory"]+" total_bytes"]), 20)
+			})
+			require.Contains(t, out.String(), "0 were rejected, 0 dropped")
+		})
+	}
+}
+
+func TestASourceThatWasDeletedIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	p, out := newPeer(t), &output{}
+	began, deleted := time.Now(), false
+	name := machine.HostName() + "/memory"
+	p.refuse = func(*http.Request) int {
+		if !deleted && time.Since(began) > time.Second && p.sources[name] != "" {
+			deleted = true
+			delete(p.sources, name)
+		}
+		return 0
+	}
+	require.NoError(t, Run(t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 3 * time.Second}, depsOf(p, out, time.Hour)))
+	p.locked(func() {
+		require.True(t, deleted)
+		require.NotEmpty(t, p.points[p.sources[name]+" total_bytes"])
+	})
+}
+
+func TestTheDemoFailsOnlyWhenItCannotBegin(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t)
+	deps := depsOf(p, &output{}, time.Hour)
+	deps.NewKey = func(context.Context) (string, time.Time, error) { return "", time.Time{}, errors.New("no database") }
+	require.ErrorContains(t, Run(t.Context(), Options{}, deps), "making a key for the demo: no database")
+
+	deps = depsOf(p, &output{}, time.Hour)
+	p.refuse = func(*http.Request) int { return http.StatusForbidden }
+	require.ErrorContains(t, Run(t.Context(), Options{}, deps), "does not serve the demo")
+
+	p.refuse = func(r *http.Request) int {
+		if r.Method == http.MethodPost {
+			return http.StatusForbidden
+		}
+		return 0
+	}
+	require.ErrorContains(t, Run(t.Context(), Options{Interval: 100 * time.Millisecond}, deps), "may not write")
+}
+
+func TestCtrlCIsAGoodEndAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	for _, after := range []time.Duration{0, 50 * time.Millisecond, 700 * time.Millisecond} {
+		p, out := newPeer(t), &output{}
+		if after == 50*time.Millisecond { // while it waits for a server that does not serve
+			p.refuse = func(*http.Request) int { return http.StatusServiceUnavailable }
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		began := time.Now()
+		require.NoError(t, Run(ctx, Options{Interval: 100 * time.Millisecond, Backfill: true}, depsOf(p, out, time.Hour)))
+		require.Less(t, time.Since(began), after+5*time.Second)
+		cancel()
+	}
+}
+
+func TestAServerThatIsGoneAtTheEndDoesNotHoldTheDemo(t *testing.T) {
+	t.Parallel()
+	p, out := newPeer(t), &output{}
+	began := time.Now()
+	p.refuse = func(r *http.Request) int {
+		if r.Method == http.MethodPost && time.Since(began) > time.Second {
+			return http.StatusServiceUnavailable
+		}
+		return 0
+	}
+	require.NoError(t, Run(t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 2 * time.Second}, depsOf(p, out, time.Hour)))
+	require.Less(t, time.Since(began), 2*time.Second+sendFarewell+2*time.Second)
+	require.NotContains(t, out.String(), ", 0 dropped", "what could not be sent is counted")
+}

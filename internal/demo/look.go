@@ -1,0 +1,89 @@
+package demo
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// lookAt is what the demo needs to know to say where to look.
+type lookAt struct {
+	address   string
+	workspace uuid.UUID
+	cpu       string // name of the CPU's source
+	history   bool   // the back-fill is there
+	// key is what stands for the key in a command: the key itself where a
+	// person sees it once, else a shell expression that finds one.
+	key     string
+	expires time.Time // of the key that is shown; zero when none is
+	hint    string    // what to do before the commands work, "" for nothing
+}
+
+// keyVariable holds the key in commands when nothing else can tell it.
+const keyVariable = "LIVEGRAPH_KEY"
+
+// text gives the commands, each one line that works when it is pasted alone.
+func (l *lookAt) text() string {
+	var b strings.Builder
+	b.WriteString("\nLook at it; each command works when pasted into a shell")
+	if !l.expires.IsZero() {
+		b.WriteString(" (the key in them is the demo's own, until " + l.expires.UTC().Format("2006-01-02 15:04 UTC") + ")")
+	}
+	b.WriteString(":\n")
+	if l.hint != "" {
+		b.WriteString("\n" + l.hint + "\n")
+	}
+	for _, c := range l.commands() {
+		fmt.Fprintf(&b, "\n# %s\n%s\n", c.shows, c.command)
+	}
+	fmt.Fprintf(&b, "\nAll of the interface, to read in a browser: %s/api/docs\n", l.address)
+	return b.String()
+}
+
+type lookCommand struct{ shows, command string }
+
+func (l *lookAt) commands() []lookCommand {
+	third := lookCommand{
+		"this machine's newest values, of every series",
+		l.curl("/api/live-data/query", "latest=true", "limit=100"),
+	}
+	if l.history {
+		third = lookCommand{
+			"four years of Seattle's weather, real measurements: coldest, mean and warmest daily high of every 30 days",
+			l.curl("/api/live-data/query", "source="+dataset+"/seattle", "metric=temp_max",
+				"from=2012-01-01T00:00:00Z", "to=2016-01-01T00:00:00Z", "interval=30d", "aggregation=min,avg,max"),
+		}
+	}
+	return []lookCommand{
+		{"the sources: what is measured, in which units, and which of them are live", l.curl("/api/live-data/sources", "limit=100")},
+		{
+			"this machine's CPU over the last five minutes: mean and peak of every ten seconds",
+			l.curl("/api/live-data/query", "source="+l.cpu, "metric=usage_percent", "from=-5m", "interval=10s", "aggregation=avg,max"),
+		},
+		third,
+	}
+}
+
+// curl writes a GET as a command; parameters are name=value.
+func (l *lookAt) curl(path string, parameters ...string) string {
+	parts := []string{
+		"curl -sSG", `-H "Authorization: Bearer ` + l.key + `"`, "-H " + quote("x-workspace-id: "+l.workspace.String()),
+	}
+	for _, p := range parameters {
+		parts = append(parts, "--data-urlencode "+quote(p))
+	}
+	return strings.Join(append(parts, quote(l.address+path)), " ")
+}
+
+// quote makes a word that the shell takes as it is.
+func quote(word string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !safe(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

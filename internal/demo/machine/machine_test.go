@@ -1,0 +1,199 @@
+package machine
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/shirou/gopsutil/v4/common"
+	"github.com/stretchr/testify/require"
+)
+
+// sampleTwice primes the rates and gives the second round.
+func sampleTwice(t *testing.T, s *Sampler) []Sample {
+	t.Helper()
+	s.Sample(time.Now())
+	time.Sleep(400 * time.Millisecond)
+	return s.Sample(time.Now())
+}
+
+func valuesOf(samples []Sample, kind, metric string) []Sample {
+	var found []Sample
+	for _, s := range samples {
+		if strings.HasSuffix(s.Source, "/"+kind) && s.Metric == metric {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+func TestThisMachineIsMeasuredPlausibly(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("what can be measured is known here only for Linux")
+	}
+	stop := burn()
+	defer stop()
+	s := New("here", nil)
+	defer s.Close()
+	samples := sampleTwice(t, s)
+
+	usage := valuesOf(samples, "cpu", CPUUsage)
+	require.Len(t, usage, 1)
+	require.Positive(t, usage[0].Value, "this test keeps a core busy")
+	require.LessOrEqual(t, usage[0].Value, 100.0)
+	require.NotEmpty(t, valuesOf(samples, "cpu", coreUsage))
+
+	total := valuesOf(samples, "memory", "total_bytes")
+	used := valuesOf(samples, "memory", "used_bytes")
+	require.Len(t, total, 1)
+	require.Len(t, used, 1)
+	require.Greater(t, total[0].Value, used[0].Value)
+	require.Greater(t, used[0].Value, 1e6)
+
+	require.Len(t, valuesOf(samples, "load", "load1"), 1)
+	require.Positive(t, valuesOf(samples, "load", "processes_total")[0].Value)
+
+	full := valuesOf(samples, "disk", "used_percent")
+	require.NotEmpty(t, full)
+	require.Equal(t, map[string]string{"mount": "/"}, full[0].Tags)
+
+	for _, sample := range samples {
+		require.False(t, math.IsNaN(sample.Value) || math.IsInf(sample.Value, 0))
+		require.GreaterOrEqual(t, sample.Value, -60.0, "%s %s", sample.Source, sample.Metric)
+		if strings.HasSuffix(sample.Metric, "_percent") && !strings.HasSuffix(sample.Source, "/processes") {
+			require.LessOrEqual(t, sample.Value, 101.0, "%s %v", sample.Metric, sample.Tags)
+		}
+	}
+}
+
+func TestTheBusyProcessIsAmongTheBusiest(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("what can be measured is known here only for Linux")
+	}
+	stop := burn()
+	defer stop()
+	s := New("here", nil)
+	defer s.Close()
+	samples := sampleTwice(t, s)
+	shares := valuesOf(samples, "processes", ProcessCPU)
+	require.NotEmpty(t, shares)
+	require.LessOrEqual(t, len(shares), busiest)
+
+	executable, err := os.Executable()
+	require.NoError(t, err)
+	me := processName(filepath.Base(executable))
+	found := false
+	for _, share := range shares {
+		if share.Tags["process"] == me {
+			found = true
+			require.Greater(t, share.Value, 1.0)
+		}
+	}
+	require.True(t, found, "%s is not among %v", me, shares)
+	require.Len(t, valuesOf(samples, "processes", ProcessRSS), len(shares))
+}
+
+// burn keeps one core busy until stopped.
+func burn() (stop func()) {
+	var ended atomic.Bool
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for !ended.Load() {
+			for range 1000 {
+				_ = math.Sqrt(float64(time.Now().UnixNano()))
+			}
+		}
+	}()
+	return func() { ended.Store(true); <-done }
+}
+
+func TestEverySampleBelongsToADescribedSourceAndMetric(t *testing.T) {
+	s := New("here", nil)
+	defer s.Close()
+	described := map[string]bool{}
+	for _, source := range s.Sources() {
+		require.Equal(t, "here/"+source.Kind, source.Name)
+		require.NotEmpty(t, source.Description)
+		for _, m := range source.Metrics {
+			require.NotEmpty(t, m.Description)
+			described[source.Name+" "+m.Name] = true
+		}
+	}
+	at := time.Now()
+	s.Sample(at)
+	time.Sleep(50 * time.Millisecond)
+	at = at.Add(time.Second)
+	series := map[string]bool{}
+	for _, sample := range s.Sample(at) {
+		require.True(t, described[sample.Source+" "+sample.Metric], "%s %s is not described", sample.Source, sample.Metric)
+		require.Equal(t, at, sample.At)
+		require.LessOrEqual(t, len(sample.Tags), 1)
+		id := sample.Source + " " + sample.Metric
+		for k, v := range sample.Tags {
+			id += " " + k + "=" + v
+		}
+		require.False(t, series[id], "%s is there twice", id)
+		series[id] = true
+	}
+}
+
+func TestAMachineThatHidesItsProcIsSaidOnceAndDoesNotFail(t *testing.T) {
+	empty := t.TempDir()
+	ctx := context.WithValue(context.Background(), common.EnvKey, common.EnvMap{
+		common.HostProcEnvKey: empty, common.HostSysEnvKey: empty, common.HostEtcEnvKey: empty,
+	})
+	said := map[string]int{}
+	s := newSampler(ctx, "here", func(text string) { said[text]++ }, collectors())
+	defer s.Close()
+	for range 3 {
+		s.Sample(time.Now())
+	}
+	require.NotEmpty(t, said)
+	for text, times := range said {
+		require.Equal(t, 1, times, text)
+	}
+}
+
+// slow answers its first call only when it is let.
+type slow struct {
+	let   chan struct{}
+	calls atomic.Int32
+}
+
+func (*slow) describe() description {
+	return description{kind: "slow", text: "slow", metrics: []Metric{{"v", "", "v"}}}
+}
+
+func (s *slow) collect(_ context.Context, into *readings) {
+	call := s.calls.Add(1)
+	if call == 1 {
+		<-s.let
+	}
+	into.add("v", float64(call))
+	into.add("nonsense", math.NaN())
+}
+
+func TestACollectorThatHangsCostsTheOthersNothing(t *testing.T) {
+	stuck := &slow{let: make(chan struct{})}
+	s := newSampler(context.Background(), "here", nil, []collector{stuck, memory{}})
+	defer s.Close()
+	first := time.Unix(1000, 0)
+	samples := s.Sample(first)
+	require.NotEmpty(t, samples)
+	require.Empty(t, valuesOf(samples, "slow", "v"))
+	require.NotEmpty(t, s.Sample(first.Add(time.Second)))
+	require.EqualValues(t, 1, stuck.calls.Load(), "it is not called again while it hangs")
+
+	close(stuck.let)
+	require.Eventually(t, func() bool { return len(s.lanes[0].pending) == 1 }, 5*time.Second, time.Millisecond)
+	late := valuesOf(s.Sample(first.Add(2*time.Second)), "slow", "v")
+	require.Len(t, late, 1)
+	require.Equal(t, first, late[0].At, "a late value keeps the time it was asked for")
+}

@@ -1,0 +1,77 @@
+package weather
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheSetIsLargeAndLongEnough(t *testing.T) {
+	stations, err := Stations()
+	require.NoError(t, err)
+	require.Len(t, stations, 2)
+	numbers := 0
+	for _, s := range stations {
+		require.Len(t, s.Days, 1461)
+		require.GreaterOrEqual(t, s.Days[len(s.Days)-1].Sub(s.Days[0]), 365*24*time.Hour)
+		for i := range s.Days[1:] {
+			require.Equal(t, 24*time.Hour, s.Days[i+1].Sub(s.Days[i]), "every day is there once")
+		}
+		require.Equal(t, 5*1461, s.Measurements())
+		for _, c := range s.Columns {
+			require.Equal(t, len(s.Days), len(c.Numbers)+len(c.Words), c.Metric)
+			numbers += len(c.Numbers)
+		}
+	}
+	require.Equal(t, 11688, numbers)
+	require.GreaterOrEqual(t, numbers, 5000)
+}
+
+func TestTheMeasurementsAreWeather(t *testing.T) {
+	stations, err := Stations()
+	require.NoError(t, err)
+	require.Equal(t, []string{"seattle", "new-york"}, []string{stations[0].Slug, stations[1].Slug})
+	for _, s := range stations {
+		highest, lowest := s.Columns[1].Numbers, s.Columns[2].Numbers
+		for i := range s.Days {
+			require.GreaterOrEqual(t, highest[i], lowest[i], "%s %s", s.Place, s.Days[i])
+			require.InDelta(t, 10, highest[i], 40)
+			require.GreaterOrEqual(t, s.Columns[0].Numbers[i], 0.0)
+			require.InDelta(t, 10, s.Columns[3].Numbers[i], 10)
+			require.Contains(t, []string{"drizzle", "fog", "rain", "snow", "sun"}, s.Columns[4].Words[i])
+		}
+	}
+}
+
+func TestTheFileIsTheOneThatThePackageShips(t *testing.T) {
+	sum := sha256.Sum256([]byte(file))
+	about, err := os.ReadFile("SOURCE.md")
+	require.NoError(t, err)
+	require.Contains(t, string(about), hex.EncodeToString(sum[:]))
+	script, err := os.ReadFile("refresh.sh")
+	require.NoError(t, err)
+	require.Contains(t, string(script), hex.EncodeToString(sum[:]))
+	require.Contains(t, string(script), strings.Replace(Package, " ", "@", 1))
+}
+
+func TestADamagedFileIsRefusedWithItsLine(t *testing.T) {
+	head := strings.Join(header, ",") + "\n"
+	for name, c := range map[string]struct{ file, says string }{
+		"empty":          {"", "EOF"},
+		"other columns":  {"a,b,c,d,e,f,g\n", `column 1 is "a"`},
+		"no date":        {head + "X,soon,1,2,3,4,sun\n", "line 2"},
+		"no number":      {head + "X,2012-01-01,1,2,3,4,sun\nX,2012-01-02,1,warm,3,4,sun\n", "line 3: temp_max"},
+		"days backwards": {head + "X,2012-01-02,1,2,3,4,sun\nX,2012-01-01,1,2,3,4,sun\n", "does not come after"},
+		"short line":     {head + "X,2012-01-02\n", "wrong number of fields"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := parse(strings.NewReader(c.file))
+			require.ErrorContains(t, err, c.says)
+		})
+	}
+}

@@ -1,0 +1,87 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+const (
+	// partsNearly is how many parts in one partition begin to slow inserts;
+	// ClickHouse delays them at 1,000 and refuses them at 3,000.
+	partsNearly = 600
+	// diskNearly is the free share of a disk below which to act.
+	diskNearly = 0.1
+)
+
+func checkClickHouse(ctx context.Context, t Target) []Result {
+	if t.ClickHouseURL == "" {
+		return missing("clickhouse", "LIVEGRAPH_CLICKHOUSE_URL")
+	}
+	address := shown(t.ClickHouseURL)
+	options, err := clickhouse.ParseDSN(t.ClickHouseURL)
+	if err != nil {
+		return failed("clickhouse", address, withoutSecret(err, t.ClickHouseURL), "correct LIVEGRAPH_CLICKHOUSE_URL")
+	}
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		return failed("clickhouse", address, err, "correct LIVEGRAPH_CLICKHOUSE_URL")
+	}
+	defer conn.Close()
+	r := Result{Name: "clickhouse", Status: OK, Address: address}
+	if err := r.readClickHouse(ctx, conn); err != nil {
+		return failed("clickhouse", address, err, clickhouseAdvice(err))
+	}
+	return []Result{r}
+}
+
+func (r *Result) readClickHouse(ctx context.Context, conn driver.Conn) (err error) {
+	if r.LatencyMS, err = latency(func() error { return conn.Ping(ctx) }); err != nil {
+		return err
+	}
+	var disk, parts, crowded, free, total uint64
+	if err := conn.QueryRow(ctx, `SELECT version()`).Scan(&r.Version); err != nil {
+		return err
+	}
+	// Casts, because over HTTP a result's types must be those that are read.
+	err = conn.QueryRow(ctx, `SELECT toUInt64(sum(bytes)), toUInt64(sum(n)), toUInt64(max(n)) FROM (
+		SELECT sum(bytes_on_disk) AS bytes, count() AS n FROM system.parts
+		WHERE active AND database = currentDatabase() GROUP BY table, partition)`).Scan(&disk, &parts, &crowded)
+	if err != nil {
+		return err
+	}
+	if err := conn.QueryRow(ctx, `SELECT toUInt64(min(free_space)), toUInt64(min(total_space)) FROM system.disks`).Scan(&free, &total); err != nil {
+		return err
+	}
+	bytes := int64(disk)
+	r.DiskBytes = &bytes
+	r.Detail = fmt.Sprintf("%d parts, at most %d in a partition", parts, crowded)
+	if crowded > partsNearly {
+		r.warn("inserts are about to be slowed down", "let merges catch up: fewer and larger inserts (LIVEGRAPH_POINTS_BATCH_WAIT), faster disks, or fewer old months written at once")
+	}
+	if total > 0 && float64(free) < diskNearly*float64(total) {
+		r.warn(fmt.Sprintf("%s of %s free on its disk", Size(int64(free)), Size(int64(total))), "free disk space, or shorten the retention of points")
+	}
+	return nil
+}
+
+// clickhouseAdvice says what to do about a failure.
+func clickhouseAdvice(err error) string {
+	var exception *clickhouse.Exception
+	if errors.As(err, &exception) {
+		switch exception.Code {
+		case 516, 194, 192:
+			return "correct user and password in LIVEGRAPH_CLICKHOUSE_URL"
+		case 81:
+			return "create the database that LIVEGRAPH_CLICKHOUSE_URL names"
+		case 497:
+			return "grant the user SELECT on system.parts and system.disks, and all on its database"
+		case 241:
+			return "give ClickHouse more memory"
+		}
+	}
+	return reachAdvice("LIVEGRAPH_CLICKHOUSE_URL", "clickhouse.log")
+}

@@ -1,0 +1,207 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+const (
+	// embeddedCluster is the id of the cluster inside the server.
+	embeddedCluster = "livegraph"
+	// outageLeast is the outage of a consumer that the log should ride out.
+	outageLeast = time.Hour
+	// ageLeast is the age of a log from which its rate can be told.
+	ageLeast = time.Minute
+)
+
+func checkKafka(ctx context.Context, t Target) []Result {
+	if len(t.KafkaBrokers) == 0 {
+		return missing("kafka", "LIVEGRAPH_KAFKA_BROKERS")
+	}
+	address := strings.Join(t.KafkaBrokers, ",")
+	client, err := kgo.NewClient(kgo.SeedBrokers(t.KafkaBrokers...), kgo.RetryTimeout(checkLimit/3), kgo.RequestRetries(1))
+	if err != nil {
+		return failed("kafka", address, err, "correct LIVEGRAPH_KAFKA_BROKERS")
+	}
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	r := Result{Name: "kafka", Status: OK, Address: address}
+	topics, err := r.readKafka(ctx, admin)
+	if err != nil {
+		return failed("kafka", address, err, reachAdvice("LIVEGRAPH_KAFKA_BROKERS", "the server's own log (Kafka runs inside it)"))
+	}
+	results := []Result{r}
+	if topic, ok := topics[t.PointsTopic]; ok && topic.Err == nil {
+		results = append(results, checkRetention(ctx, admin, t, topic))
+	}
+	return results
+}
+
+func (r *Result) readKafka(ctx context.Context, admin *kadm.Client) (kadm.TopicDetails, error) {
+	meta, err := admin.Metadata(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.LatencyMS, err = latency(func() error {
+		versions, err := admin.ApiVersions(ctx)
+		for _, broker := range versions.Sorted() {
+			r.Version = broker.VersionGuess()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if meta.Cluster == embeddedCluster {
+		r.Version = "embedded"
+	}
+	if dirs, err := admin.DescribeAllLogDirs(ctx, nil); err == nil {
+		var disk int64
+		dirs.Each(func(d kadm.DescribedLogDir) { disk += d.Size() })
+		r.DiskBytes = &disk
+	}
+	offline, thin := 0, 0
+	for _, topic := range meta.Topics {
+		for _, p := range topic.Partitions {
+			if p.Err != nil && !errors.Is(p.Err, kerr.ReplicaNotAvailable) {
+				offline++
+			}
+			if len(p.ISR) < len(p.Replicas) {
+				thin++
+			}
+		}
+	}
+	r.Detail = fmt.Sprintf("%d brokers, %d topics", len(meta.Brokers), len(meta.Topics))
+	if offline > 0 {
+		r.warn(fmt.Sprintf("%d partitions are offline", offline), "bring the missing brokers back")
+	}
+	if thin > 0 {
+		r.warn(fmt.Sprintf("%d partitions lack replicas", thin), "bring the missing brokers back")
+	}
+	return meta.Topics, nil
+}
+
+// checkRetention says how far the points consumer is behind, and how long an
+// outage of it the log rides out before ingest refuses.
+func checkRetention(ctx context.Context, admin *kadm.Client, t Target, topic kadm.TopicDetail) Result {
+	r := Result{Name: "retention", Status: OK, Address: t.PointsTopic}
+	fail := func(err error) Result {
+		return failed("retention", t.PointsTopic, err, "look at Kafka")[0]
+	}
+	bound, err := retentionBytes(ctx, admin, t.PointsTopic)
+	if err != nil {
+		return fail(err)
+	}
+	bytes, age, err := logSize(ctx, admin, t.PointsTopic)
+	if err != nil {
+		return fail(err)
+	}
+	partitions := int64(len(topic.Partitions))
+	r.DiskBytes = &bytes
+	r.Detail = fmt.Sprintf("%d partitions hold %s", partitions, Size(bytes))
+	if behind, err := groupLag(ctx, admin, t.PointsGroup, t.PointsTopic); err == nil {
+		r.Detail += fmt.Sprintf("; the consumer is %d records behind", behind)
+	}
+	switch {
+	case bound < 0:
+		r.warn("its size is not bounded", "set retention.bytes of the topic, or the disk fills up")
+	case age >= ageLeast && bytes > 0:
+		rate := float64(bytes) / age.Seconds()
+		outage := time.Duration(t.LogFullThreshold * float64(bound*partitions) / rate * float64(time.Second))
+		r.Detail += fmt.Sprintf("; at the rate of the last %s an outage of %s is ridden out before ingest answers 503",
+			age.Round(time.Second), outage.Round(time.Second))
+		if outage < outageLeast {
+			r.warn("that is little", "raise LIVEGRAPH_KAFKA_RETENTION_BYTES")
+		}
+	}
+	return r
+}
+
+// retentionBytes is a topic's retention.bytes; -1: unbounded.
+func retentionBytes(ctx context.Context, admin *kadm.Client, topic string) (int64, error) {
+	configs, err := admin.DescribeTopicConfigs(ctx, topic)
+	if err != nil {
+		return 0, err
+	}
+	config, err := configs.On(topic, nil)
+	if err != nil {
+		return 0, err
+	}
+	if config.Err != nil {
+		return 0, config.Err
+	}
+	for _, c := range config.Configs {
+		if c.Key == "retention.bytes" && c.Value != nil {
+			return strconv.ParseInt(*c.Value, 10, 64)
+		}
+	}
+	return -1, nil
+}
+
+// logSize is how many bytes a topic holds, replicas counted once, and the age of
+// its oldest record.
+func logSize(ctx context.Context, admin *kadm.Client, topic string) (int64, time.Duration, error) {
+	dirs, err := admin.DescribeAllLogDirs(ctx, nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	largest := map[int32]int64{} // of a partition's replicas
+	dirs.Each(func(d kadm.DescribedLogDir) {
+		for partition, p := range d.Topics[topic] {
+			largest[partition] = max(largest[partition], p.Size)
+		}
+	})
+	var bytes int64
+	for _, n := range largest {
+		bytes += n
+	}
+	oldest := time.Now()
+	offsets, err := admin.ListOffsetsAfterMilli(ctx, 0, topic)
+	if err != nil {
+		return 0, 0, err
+	}
+	offsets.Each(func(o kadm.ListedOffset) {
+		if o.Err == nil && o.Timestamp > 0 {
+			if at := time.UnixMilli(o.Timestamp); at.Before(oldest) {
+				oldest = at
+			}
+		}
+	})
+	return bytes, time.Since(oldest), nil
+}
+
+// groupLag is how many records a group has not committed.
+func groupLag(ctx context.Context, admin *kadm.Client, group, topic string) (int64, error) {
+	committed, err := admin.FetchOffsets(ctx, group)
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // nothing is consumed yet
+		return 0, err
+	}
+	starts, err := admin.ListStartOffsets(ctx, topic)
+	if err != nil {
+		return 0, err
+	}
+	ends, err := admin.ListEndOffsets(ctx, topic)
+	if err != nil {
+		return 0, err
+	}
+	var behind int64
+	ends.Each(func(end kadm.ListedOffset) {
+		at := int64(0)
+		if start, ok := starts.Lookup(topic, end.Partition); ok {
+			at = start.Offset
+		}
+		if c, ok := committed.Lookup(topic, end.Partition); ok {
+			at = max(at, c.At)
+		}
+		behind += max(0, end.Offset-at)
+	})
+	return behind, nil
+}

@@ -1,0 +1,198 @@
+"""The engine: chdb, its connections, and how many statements run at once."""
+
+import collections
+import contextlib
+import itertools
+import select
+import sys
+import threading
+import time
+
+from chdb import _chdb
+
+# Statements of a class that run at once, and how long one waits for its turn.
+CLASSES = {"health": 2, "describe": 4, "query": 8, "insert": 4, "change": 2}
+TURN_SECONDS = 20.0
+
+IDLE_CONNECTIONS = 24  # engine connections kept, each with its settings applied
+WATCH_MILLISECONDS = 100  # how soon a new statement is watched at the latest
+
+
+class Refused(Exception):
+    """A request that is answered with an error of ours, in ClickHouse's form."""
+
+    def __init__(self, message, code, name, status=500):
+        super().__init__(f"Code: {code}. DB::Exception: {message} ({name})")
+        self.status = status
+
+
+def log(message):
+    print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), message, file=sys.stderr, flush=True)
+
+
+def quoted(value):
+    """A value as a string literal of SQL."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def varint(n):
+    out = bytearray()
+    while n >= 0x80:
+        out.append(n & 0x7F | 0x80)
+        n >>= 7
+    out.append(n)
+    return bytes(out)
+
+
+def text(value):
+    """A value as the Native format writes a string."""
+    raw = value.encode()
+    return varint(len(raw)) + raw
+
+
+class Engine:
+    """The engine and its connections. A connection has one database and one set
+    of settings for as long as it lives, so that none leaks to another request."""
+
+    def __init__(self, path, memory):
+        self.path = path
+        self.defaults = {
+            "async_insert": "0",
+            "implicit_select": "0",  # chdb's own default takes any word for a SELECT
+            "max_execution_time": "120",
+            "max_memory_usage": str(memory // 2),
+        }
+        self.lock = threading.Lock()
+        self.idle = collections.OrderedDict()  # (database, settings) -> [connection]
+        self.idle_count = 0
+        self.numbers = itertools.count(1)
+        self.gates = {name: threading.BoundedSemaphore(n) for name, n in CLASSES.items()}
+        # The first connection holds the engine open, and sets its memory.
+        self.keeper = _chdb.connect(f"{path}?max_server_memory_usage={memory}")
+        # A database like a server's. The one called default also finds files.
+        self.keeper.query("CREATE DATABASE IF NOT EXISTS livegraph ENGINE = Atomic")
+        self.version = self.keeper.query("SELECT version()", "TabSeparatedRaw").bytes().decode().strip()
+        self.hello = self.hello_block()
+
+    def hello_block(self):
+        """The one block that clickhouse-go decodes at its own protocol version:
+        block info, columns and rows, then each column with its 0 byte for "no
+        custom serialisation". Revision 0 makes all that follows plain Native."""
+        out = bytearray(b"\x01\x00\x02\xff\xff\xff\xff\x00" + varint(4) + varint(1))
+        for name, kind, value in (
+            ("displayName()", "String", text("livegraph")),
+            ("version()", "String", text(self.version)),
+            ("revision()", "UInt32", (0).to_bytes(4, "little")),
+            ("timezone()", "String", text("UTC")),
+        ):
+            out += text(name) + text(kind) + b"\x00" + value
+        return bytes(out)
+
+    @contextlib.contextmanager
+    def turn(self, kind):
+        """Holds one of the places of a class of statements."""
+        if not self.gates[kind].acquire(timeout=TURN_SECONDS):
+            raise Refused(f"Too many simultaneous statements of class {kind}: {CLASSES[kind]} are running",
+                          202, "TOO_MANY_SIMULTANEOUS_QUERIES", 503)
+        try:
+            yield
+        finally:
+            self.gates[kind].release()
+
+    @contextlib.contextmanager
+    def connection(self, database, settings):
+        """Lends a connection. One whose statement failed is not lent again: its
+        state is in doubt."""
+        key = (database, tuple(sorted(settings.items())))
+        conn = self.take(key) or self.open(database, settings)
+        try:
+            yield conn
+        except BaseException:
+            conn.close()
+            raise
+        surplus = self.put(key, conn)
+        if surplus is not None:
+            surplus.close()
+
+    def take(self, key):
+        with self.lock:
+            spare = self.idle.get(key)
+            if not spare:
+                return None
+            conn = spare.pop()
+            self.idle_count -= 1
+            if not spare:
+                del self.idle[key]
+            return conn
+
+    def put(self, key, conn):
+        """Keeps a connection, and gives back the one there is no more room for."""
+        with self.lock:
+            self.idle.setdefault(key, []).append(conn)
+            self.idle.move_to_end(key)
+            self.idle_count += 1
+            if self.idle_count <= IDLE_CONNECTIONS:
+                return None
+            oldest, spare = next(iter(self.idle.items()))
+            surplus = spare.pop(0)
+            self.idle_count -= 1
+            if not spare:
+                del self.idle[oldest]
+            return surplus
+
+    def open(self, database, settings):
+        conn = _chdb.connect(self.path)
+        try:
+            for name, value in {**self.defaults, **settings}.items():
+                conn.query(f"SET {name} = {quoted(value)}")
+            if database:
+                conn.query("USE `" + database.replace("\\", "\\\\").replace("`", "\\`") + "`")
+        except BaseException:
+            conn.close()
+            raise
+        return conn
+
+    def kill(self, tag):
+        """Stops the statement that begins with the tag."""
+        try:
+            with self.connection("", {}) as conn:
+                conn.query(f"KILL QUERY WHERE startsWith(query, {quoted(tag)}) ASYNC")
+        except RuntimeError as e:
+            log(f"cannot kill a query whose client left: {e}")
+
+
+class Watch:
+    """Notices clients that hang up while their query runs, and kills the query."""
+
+    def __init__(self, engine):
+        self.engine = engine
+        self.changed = threading.Condition()
+        self.watched = {}  # file descriptor of the client's socket -> tag of its query
+        self.poll = select.poll()
+        threading.Thread(target=self.run, name="watch", daemon=True).start()
+
+    @contextlib.contextmanager
+    def over(self, sock, tag):
+        fd = sock.fileno()
+        with self.changed:
+            self.watched[fd] = tag
+            self.poll.register(fd, select.POLLRDHUP)
+            self.changed.notify()
+        try:
+            yield
+        finally:
+            with self.changed:
+                if self.watched.pop(fd, None):
+                    self.poll.unregister(fd)
+
+    def run(self):
+        while True:
+            with self.changed:
+                self.changed.wait_for(lambda: self.watched)
+            for fd, _ in self.poll.poll(WATCH_MILLISECONDS):
+                with self.changed:
+                    tag = self.watched.pop(fd, None)
+                    if tag:
+                        self.poll.unregister(fd)
+                if tag:
+                    self.engine.kill(tag)

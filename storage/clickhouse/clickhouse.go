@@ -1,0 +1,114 @@
+// Package clickhouse is the store of points: its connection and schema, the bulk
+// inserts and deletions of the points consumer (insert.go, delete.go), and the
+// queries of the API (query*.go).
+//
+// It speaks ClickHouse's HTTP interface or its native protocol, as the URL says,
+// through one driver. Inserts are bulk only: whoever calls gathers rows first.
+// Everything it writes carries a version and may be written again.
+package clickhouse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// Limits of the connections.
+const (
+	maxConns        = 16
+	maxIdleConns    = 8
+	connLifetime    = time.Hour
+	dialTimeout     = 3 * time.Second
+	readTimeout     = 5 * time.Minute // one read; statements are bounded by max_execution_time
+	maxExecutionSec = 120
+	// bulkConns is how many inserts of points run at once. Their connections are
+	// their own, because each keeps a buffer as large as its largest insert: in the
+	// common pool every connection would come to have one.
+	bulkConns = 2
+)
+
+// DB is a pool of connections to one database of ClickHouse.
+type DB struct {
+	conn    driver.Conn
+	bulk    driver.Conn // for inserts of points, see bulkConns
+	options *ch.Options // how to connect again, for migrations
+}
+
+// Open connects to the database that the URL names and checks that it answers:
+// http://user:password@host:8123/database or clickhouse://user:password@host:9000/database.
+// The caller closes the DB.
+func Open(ctx context.Context, address string) (*DB, error) {
+	options, err := parse(address)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := ch.Open(options)
+	if err != nil {
+		return nil, errors.New("the ClickHouse URL cannot be used")
+	}
+	bulkOptions := *options
+	bulkOptions.MaxOpenConns, bulkOptions.MaxIdleConns = bulkConns, bulkConns
+	bulk, err := ch.Open(&bulkOptions)
+	if err != nil {
+		_ = conn.Close()
+		return nil, errors.New("the ClickHouse URL cannot be used")
+	}
+	db := &DB{conn: conn, bulk: bulk, options: options}
+	if err := db.Ping(ctx); err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// parse reads the URL. HTTP goes uncompressed: it is how the embedded engine on
+// the same machine is reached. The native protocol compresses by LZ4.
+func parse(address string) (*ch.Options, error) {
+	options, err := ch.ParseDSN(address)
+	u, urlErr := url.Parse(address)
+	if err != nil || urlErr != nil {
+		// The parser's message can hold the URL, and with it the password.
+		return nil, errors.New("the ClickHouse URL cannot be read")
+	}
+	options.Protocol, options.Compression = ch.Native, &ch.Compression{Method: ch.CompressionLZ4}
+	if strings.HasPrefix(u.Scheme, "http") {
+		options.Protocol, options.Compression = ch.HTTP, &ch.Compression{Method: ch.CompressionNone}
+	}
+	if options.Settings == nil {
+		options.Settings = ch.Settings{}
+	}
+	for name, value := range map[string]any{"max_execution_time": maxExecutionSec, "async_insert": 0} {
+		if _, chosen := options.Settings[name]; !chosen {
+			options.Settings[name] = value
+		}
+	}
+	options.MaxOpenConns, options.MaxIdleConns, options.ConnMaxLifetime = maxConns, maxIdleConns, connLifetime
+	options.DialTimeout, options.ReadTimeout = dialTimeout, readTimeout
+	return options, nil
+}
+
+// Ping asks the database for a sign of life.
+func (db *DB) Ping(ctx context.Context) error {
+	if err := db.conn.Ping(ctx); err != nil {
+		return fmt.Errorf("pinging ClickHouse: %w", err)
+	}
+	return nil
+}
+
+// ServerVersion gives the server's version, such as "26.9.1.1".
+func (db *DB) ServerVersion(ctx context.Context) (string, error) {
+	var version string
+	if err := db.conn.QueryRow(ctx, `SELECT version()`).Scan(&version); err != nil {
+		return "", fmt.Errorf("asking ClickHouse for its version: %w", err)
+	}
+	return version, nil
+}
+
+// Close closes the connections.
+func (db *DB) Close() error { return errors.Join(db.conn.Close(), db.bulk.Close()) }

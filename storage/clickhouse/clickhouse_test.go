@@ -1,0 +1,201 @@
+package clickhouse_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+func open(tb testing.TB) (*clickhouse.DB, string) {
+	tb.Helper()
+	address := testenv.ClickHouse(tb)
+	db, err := clickhouse.Open(context.Background(), address)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = db.Close() })
+	require.NoError(tb, db.Migrate(context.Background()))
+	return db, address
+}
+
+// ask runs a statement past the package and gives the answer, tab-separated.
+func ask(tb testing.TB, address, statement string) string {
+	tb.Helper()
+	u, err := url.Parse(address)
+	require.NoError(tb, err)
+	u.RawQuery = url.Values{"database": {strings.TrimPrefix(u.Path, "/")}}.Encode()
+	u.Path = "/"
+	response, err := http.Post(u.String(), "text/plain", strings.NewReader(statement))
+	require.NoError(tb, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(tb, err)
+	require.Equal(tb, http.StatusOK, response.StatusCode, string(body))
+	return strings.TrimSpace(string(body))
+}
+
+func TestProcessesThatStartTogetherCanMigrate(t *testing.T) {
+	address := testenv.ClickHouse(t)
+	var group errgroup.Group
+	for range 3 {
+		group.Go(func() error {
+			db, err := clickhouse.Open(t.Context(), address)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			return db.Migrate(t.Context())
+		})
+	}
+	require.NoError(t, group.Wait())
+	db, err := clickhouse.Open(t.Context(), address)
+	require.NoError(t, err)
+	defer db.Close()
+	require.NoError(t, db.Migrate(t.Context()))
+	require.Equal(t, "0", ask(t, address, "SELECT count() FROM points"))
+}
+
+func TestTheURLIsNotShown(t *testing.T) {
+	for _, address := range []string{"http://u:secret@%zz", "clickhouse://u:secret@127.0.0.1:1/x?dial_timeout=nonsense", "http://u:secret@127.0.0.1:1/x"} {
+		_, err := clickhouse.Open(t.Context(), address)
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}
+
+func TestRowsAreStoredToTheMicrosecondAndTheHighestVersionStands(t *testing.T) {
+	db, address := open(t)
+	const us = 1_795_246_810_123_457
+	require.NoError(t, db.InsertPoints(t.Context(), &clickhouse.PointColumns{
+		Series: []uint64{1 << 63, 7, 7, 7}, TS: []int64{us, 0, us, us}, Values: []float64{0.1, -1.5e300, 3, 2}, Versions: []uint64{1, 1, 9, 8},
+	}))
+	require.NoError(t, db.InsertStates(t.Context(), &clickhouse.StateColumns{
+		Series: []uint64{8, 8}, TS: []int64{us, us + 1}, Values: []string{"offen", "zu\t€"}, Versions: []uint64{1, 1},
+	}))
+	require.Equal(t, "7\t1970-01-01 00:00:00.000000\t-1.5e300\n7\t2026-11-21 07:40:10.123457\t3\n9223372036854775808\t2026-11-21 07:40:10.123457\t0.1",
+		ask(t, address, "SELECT series, ts, value FROM points FINAL ORDER BY series, ts"))
+	require.Equal(t, "8\t1795246810123457\toffen\n8\t1795246810123458\tzu\\t€",
+		ask(t, address, "SELECT series, toUnixTimestamp64Micro(ts), value FROM states FINAL ORDER BY series, ts"))
+}
+
+func TestABatchMayHoldPointsOfEveryMonth(t *testing.T) {
+	db, address := open(t)
+	var c clickhouse.PointColumns
+	for month := range int64(240) {
+		c.Series, c.TS = append(c.Series, 1), append(c.TS, month*31*86400e6)
+		c.Values, c.Versions = append(c.Values, 1), append(c.Versions, 1)
+	}
+	require.NoError(t, db.InsertPoints(t.Context(), &c))
+	require.Equal(t, "240", ask(t, address, "SELECT count() FROM points"))
+}
+
+func TestOfLatestAndActivityTheNewestStays(t *testing.T) {
+	db, address := open(t)
+	w, s := uuid.New(), uuid.New()
+	row := func(ts int64, version uint64, value float64) clickhouse.LatestRow {
+		return clickhouse.LatestRow{Workspace: w, Source: s, Series: 5, TS: ts, Version: version, Value: value}
+	}
+	require.NoError(t, db.InsertLatest(t.Context(), []clickhouse.LatestRow{row(20, 3, 1)}))
+	require.NoError(t, db.InsertLatest(t.Context(), []clickhouse.LatestRow{row(10, 9, 2)}))
+	require.NoError(t, db.InsertLatest(t.Context(), []clickhouse.LatestRow{row(20, 4, 3)}))
+	require.Equal(t, fmt.Sprintf("%s\t%s\t5\t20\t3", w, s), ask(t, address, "SELECT workspace, source, series, toUnixTimestamp64Micro(ts), value FROM latest FINAL"))
+
+	require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{{Workspace: w, Source: s, ReceivedAtUS: 7}}))
+	require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{{Workspace: w, Source: s, ReceivedAtUS: 6}}))
+	require.Equal(t, "7", ask(t, address, "SELECT toUnixTimestamp64Micro(received_at) FROM source_activity FINAL"))
+
+	require.NoError(t, db.InsertSeries(t.Context(), []clickhouse.SeriesRow{{ID: 5, Workspace: w, Source: s, Metric: "temperature", Tags: map[string]string{"room": "a"}, Kind: 1}}))
+	require.Equal(t, "5\ttemperature\t{'room':'a'}\t1", ask(t, address, "SELECT id, metric, tags, kind FROM series FINAL"))
+}
+
+// deletable fills a source with two metrics of ten points each, all of version 5,
+// and one text.
+func deletable(t *testing.T, db *clickhouse.DB) clickhouse.Deletion {
+	t.Helper()
+	w, s := uuid.New(), uuid.New()
+	var c clickhouse.PointColumns
+	var latest []clickhouse.LatestRow
+	for _, id := range []uint64{1, 2, 3} { // 3 belongs to another source
+		for ts := range int64(10) {
+			c.Series, c.TS = append(c.Series, id), append(c.TS, ts)
+			c.Values, c.Versions = append(c.Values, float64(ts)), append(c.Versions, 5)
+		}
+		latest = append(latest, clickhouse.LatestRow{Workspace: w, Source: s, Series: id, TS: 9, Value: 9, Version: 5})
+	}
+	latest = append(latest, clickhouse.LatestRow{Workspace: w, Source: s, Series: 4, TS: 9, Text: "on", Version: 5})
+	latest[2].Source = uuid.New()
+	require.NoError(t, db.InsertPoints(t.Context(), &c))
+	require.NoError(t, db.InsertStates(t.Context(), &clickhouse.StateColumns{
+		Series: []uint64{4, 4}, TS: []int64{3, 9}, Values: []string{"off", "on"}, Versions: []uint64{5, 5}}))
+	require.NoError(t, db.InsertLatest(t.Context(), latest))
+	require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{{Workspace: w, Source: s, ReceivedAtUS: 7}}))
+	require.NoError(t, db.InsertSeries(t.Context(), []clickhouse.SeriesRow{
+		{ID: 1, Workspace: w, Source: s, Metric: "a", Kind: 1}, {ID: 2, Workspace: w, Source: s, Metric: "b", Kind: 1},
+		{ID: 3, Workspace: w, Source: latest[2].Source, Metric: "a", Kind: 1}, {ID: 4, Workspace: w, Source: s, Metric: "state", Kind: 2},
+	}))
+	return clickhouse.Deletion{Workspace: w, Source: s, Ceiling: 6}
+}
+
+func TestADeletionRemovesWhatItNamesAndLatestFollows(t *testing.T) {
+	db, address := open(t)
+	d := deletable(t, db)
+	metric, from, to := "a", int64(5), int64(12)
+	d.Metric, d.FromUS, d.ToUS = &metric, &from, &to
+	for range 2 { // again changes nothing
+		require.NoError(t, db.Delete(t.Context(), d))
+		require.Equal(t, "1\t5\n2\t10\n3\t10", ask(t, address, "SELECT series, uniq(ts) FROM points GROUP BY series ORDER BY series"))
+		require.Equal(t, "1\t4\t4\t\n2\t9\t9\t\n3\t9\t9\t\n4\t9\t0\ton",
+			ask(t, address, "SELECT series, toUnixTimestamp64Micro(ts), value, text FROM latest FINAL ORDER BY series"))
+	}
+}
+
+func TestADeletionSparesNewerVersions(t *testing.T) {
+	db, address := open(t)
+	d := deletable(t, db)
+	require.NoError(t, db.InsertPoints(t.Context(), &clickhouse.PointColumns{
+		Series: []uint64{1}, TS: []int64{2}, Values: []float64{42}, Versions: []uint64{7}}))
+	require.NoError(t, db.Delete(t.Context(), d))
+	require.Equal(t, "1\t2\t42\n3\t9\t9", ask(t, address, "SELECT series, toUnixTimestamp64Micro(max(ts)), argMax(value, ts) FROM points GROUP BY series ORDER BY series"))
+	require.Equal(t, "1\t2\t42\n3\t9\t9", ask(t, address, "SELECT series, toUnixTimestamp64Micro(ts), value FROM latest FINAL ORDER BY series"))
+	require.Equal(t, "0", ask(t, address, "SELECT count() FROM states"))
+}
+
+func TestAWholeSourceGoesWithItsSeriesAndItsActivity(t *testing.T) {
+	db, address := open(t)
+	d := deletable(t, db)
+	d.WholeSource = true
+	for range 2 {
+		require.NoError(t, db.Delete(t.Context(), d))
+		require.Equal(t, "3", ask(t, address, "SELECT DISTINCT series FROM points"))
+		require.Equal(t, "3", ask(t, address, "SELECT series FROM latest FINAL"))
+		require.Equal(t, "1\n2\n3\n4", ask(t, address, "SELECT id FROM series FINAL ORDER BY id"), "by them a repetition finds what comes late")
+		require.Equal(t, "0", ask(t, address, "SELECT count() FROM source_activity"))
+	}
+	d.Forget = true
+	require.NoError(t, db.Delete(t.Context(), d))
+	require.Equal(t, "3", ask(t, address, "SELECT id FROM series FINAL"))
+}
+
+func TestOnlyErrorsOfTheDataArePermanent(t *testing.T) {
+	db, address := open(t)
+	one := &clickhouse.PointColumns{Series: []uint64{1}, TS: []int64{1}, Values: []float64{666}, Versions: []uint64{1}}
+	ask(t, address, "ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
+	err := db.InsertPoints(t.Context(), one)
+	require.Error(t, err)
+	require.True(t, clickhouse.Permanent(err), err)
+
+	ask(t, address, "DROP TABLE points")
+	err = db.InsertPoints(t.Context(), one)
+	require.Error(t, err)
+	require.False(t, clickhouse.Permanent(err), err)
+	require.False(t, clickhouse.Permanent(context.DeadlineExceeded))
+}

@@ -1,0 +1,93 @@
+package clickhouse
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"github.com/ClickHouse/ch-go/proto"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/uuid"
+)
+
+// PointColumns are rows of table points by column, all of one length. They are
+// made to be kept, reset and filled again.
+type PointColumns struct {
+	Series   []uint64
+	TS       []int64 // microseconds since the Unix epoch
+	Values   []float64
+	Versions []uint64
+}
+
+// Len gives the number of rows.
+func (c *PointColumns) Len() int { return len(c.Series) }
+
+// Reset forgets the rows and keeps the room.
+func (c *PointColumns) Reset() {
+	c.Series, c.TS, c.Values, c.Versions = c.Series[:0], c.TS[:0], c.Values[:0], c.Versions[:0]
+}
+
+// StateColumns are rows of table states by column, all of one length.
+type StateColumns struct {
+	Series   []uint64
+	TS       []int64 // microseconds since the Unix epoch
+	Values   []string
+	Versions []uint64
+}
+
+// Len gives the number of rows.
+func (c *StateColumns) Len() int { return len(c.Series) }
+
+// Reset forgets the rows and keeps the room.
+func (c *StateColumns) Reset() {
+	clear(c.Values) // lets go of the texts
+	c.Series, c.TS, c.Values, c.Versions = c.Series[:0], c.TS[:0], c.Values[:0], c.Versions[:0]
+}
+
+// LatestRow is the newest point of a series as far as one batch knows.
+type LatestRow struct {
+	Workspace, Source uuid.UUID
+	Series            uint64
+	TS                int64 // microseconds since the Unix epoch
+	Value             float64
+	Text              string
+	Version           uint64
+}
+
+// ActivityRow says when a source was last heard from.
+type ActivityRow struct {
+	Workspace, Source uuid.UUID
+	ReceivedAtUS      int64 // microseconds since the Unix epoch
+}
+
+// SeriesRow is the identity of a series.
+type SeriesRow struct {
+	ID                uint64
+	Workspace, Source uuid.UUID
+	Metric            string
+	Tags              map[string]string
+	Kind              uint8
+}
+
+// word is a value that is eight bytes in memory as on the wire: all machines we
+// build for are little-endian like the protocol.
+type word interface{ uint64 | int64 | float64 }
+
+// appendWords fills column i of a batch by one copy of memory. The driver's own
+// Append takes a slice value by value, and an int64 for milliseconds: 40 ns a row
+// instead of 4.
+func appendWords[W word](batch driver.Batch, i int, values []W) error {
+	if len(values) == 0 {
+		return nil
+	}
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), 8*len(values))
+	column := batch.Columns()[i]
+	if err := column.Decode(proto.NewReader(bytes.NewReader(raw)), len(values)); err != nil {
+		return fmt.Errorf("filling column %s: %w", column.Name(), err)
+	}
+	return nil
+}
+
+// timeOf gives a time of microseconds since the Unix epoch.
+func timeOf(us int64) time.Time { return time.UnixMicro(us).UTC() }

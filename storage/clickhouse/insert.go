@@ -1,0 +1,151 @@
+package clickhouse
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/uuid"
+)
+
+// insertTimeout bounds one insert. It is one value for all, because the driver
+// makes max_execution_time of it, and the embedded engine keeps connections by
+// their settings.
+const insertTimeout = 60 * time.Second
+
+// insertSettings hold for every insert.
+var insertSettings = ch.Settings{
+	"async_insert":                    0, // an insert that returned is stored
+	"optimize_on_insert":              0, // duplicates go in merges
+	"insert_deduplicate":              0, // versions see to it
+	"max_partitions_per_insert_block": 0, // a batch may hold points of many months
+}
+
+// The columns of each table that is inserted into, so that the driver need not ask.
+var (
+	pointsColumns = []ch.ColumnNameAndType{
+		{Name: "series", Type: "UInt64"}, {Name: "ts", Type: "DateTime64(6, 'UTC')"},
+		{Name: "value", Type: "Float64"}, {Name: "version", Type: "UInt64"},
+	}
+	statesColumns = []ch.ColumnNameAndType{
+		{Name: "series", Type: "UInt64"}, {Name: "ts", Type: "DateTime64(6, 'UTC')"},
+		{Name: "value", Type: "String"}, {Name: "version", Type: "UInt64"},
+	}
+	latestColumns = []ch.ColumnNameAndType{
+		{Name: "workspace", Type: "UUID"}, {Name: "source", Type: "UUID"}, {Name: "series", Type: "UInt64"},
+		{Name: "ts", Type: "DateTime64(6, 'UTC')"}, {Name: "value", Type: "Float64"},
+		{Name: "text", Type: "String"}, {Name: "version", Type: "UInt64"},
+	}
+	activityColumns = []ch.ColumnNameAndType{
+		{Name: "workspace", Type: "UUID"}, {Name: "source", Type: "UUID"},
+		{Name: "received_at", Type: "DateTime64(6, 'UTC')"},
+	}
+	seriesColumns = []ch.ColumnNameAndType{
+		{Name: "id", Type: "UInt64"}, {Name: "workspace", Type: "UUID"}, {Name: "source", Type: "UUID"},
+		{Name: "metric", Type: "String"}, {Name: "tags", Type: "Map(String, String)"}, {Name: "kind", Type: "UInt8"},
+	}
+)
+
+// InsertPoints stores numbers. When it returns nil they are visible.
+func (db *DB) InsertPoints(ctx context.Context, c *PointColumns) error {
+	const statement = "INSERT INTO points (series, ts, value, version)"
+	return insert(ctx, db.bulk, statement, pointsColumns, c.Len(), func(batch driver.Batch) error {
+		return firstError(
+			appendWords(batch, 0, c.Series), appendWords(batch, 1, c.TS),
+			appendWords(batch, 2, c.Values), appendWords(batch, 3, c.Versions))
+	})
+}
+
+// InsertStates stores texts. When it returns nil they are visible.
+func (db *DB) InsertStates(ctx context.Context, c *StateColumns) error {
+	const statement = "INSERT INTO states (series, ts, value, version)"
+	return insert(ctx, db.bulk, statement, statesColumns, c.Len(), func(batch driver.Batch) error {
+		return firstError(
+			appendWords(batch, 0, c.Series), appendWords(batch, 1, c.TS),
+			batch.Column(2).Append(c.Values), appendWords(batch, 3, c.Versions))
+	})
+}
+
+// InsertLatest offers newest points; of those offered for a series the one with
+// the highest time, and then the highest version, stays.
+func (db *DB) InsertLatest(ctx context.Context, rows []LatestRow) error {
+	const statement = "INSERT INTO latest (workspace, source, series, ts, value, text, version)"
+	return insert(ctx, db.conn, statement, latestColumns, len(rows), func(batch driver.Batch) error {
+		return firstError(
+			appendEach(batch, 0, rows, func(r *LatestRow) uuid.UUID { return r.Workspace }),
+			appendEach(batch, 1, rows, func(r *LatestRow) uuid.UUID { return r.Source }),
+			appendEach(batch, 2, rows, func(r *LatestRow) uint64 { return r.Series }),
+			appendEach(batch, 3, rows, func(r *LatestRow) time.Time { return timeOf(r.TS) }),
+			appendEach(batch, 4, rows, func(r *LatestRow) float64 { return r.Value }),
+			appendEach(batch, 5, rows, func(r *LatestRow) string { return r.Text }),
+			appendEach(batch, 6, rows, func(r *LatestRow) uint64 { return r.Version }))
+	})
+}
+
+// InsertActivity says when sources were heard from; the latest time of each stays.
+func (db *DB) InsertActivity(ctx context.Context, rows []ActivityRow) error {
+	const statement = "INSERT INTO source_activity (workspace, source, received_at)"
+	return insert(ctx, db.conn, statement, activityColumns, len(rows), func(batch driver.Batch) error {
+		return firstError(
+			appendEach(batch, 0, rows, func(r *ActivityRow) uuid.UUID { return r.Workspace }),
+			appendEach(batch, 1, rows, func(r *ActivityRow) uuid.UUID { return r.Source }),
+			appendEach(batch, 2, rows, func(r *ActivityRow) time.Time { return timeOf(r.ReceivedAtUS) }))
+	})
+}
+
+// InsertSeries copies identities of series for joins.
+func (db *DB) InsertSeries(ctx context.Context, rows []SeriesRow) error {
+	const statement = "INSERT INTO series (id, workspace, source, metric, tags, kind)"
+	return insert(ctx, db.conn, statement, seriesColumns, len(rows), func(batch driver.Batch) error {
+		return firstError(
+			appendEach(batch, 0, rows, func(r *SeriesRow) uint64 { return r.ID }),
+			appendEach(batch, 1, rows, func(r *SeriesRow) uuid.UUID { return r.Workspace }),
+			appendEach(batch, 2, rows, func(r *SeriesRow) uuid.UUID { return r.Source }),
+			appendEach(batch, 3, rows, func(r *SeriesRow) string { return r.Metric }),
+			appendEach(batch, 4, rows, func(r *SeriesRow) map[string]string { return r.Tags }),
+			appendEach(batch, 5, rows, func(r *SeriesRow) uint8 { return r.Kind }))
+	})
+}
+
+// insert sends one batch. A batch holds a connection until it is sent or aborted,
+// so it is always one or the other.
+func insert(ctx context.Context, conn driver.Conn, statement string, columns []ch.ColumnNameAndType, rows int, fill func(driver.Batch) error) error {
+	if rows == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, insertTimeout)
+	defer cancel()
+	ctx = ch.Context(ctx, ch.WithSettings(insertSettings), ch.WithColumnNamesAndTypes(columns))
+	batch, err := conn.PrepareBatch(ctx, statement)
+	if err != nil {
+		return fmt.Errorf("%s: preparing: %w", statement, err)
+	}
+	if err := fill(batch); err != nil {
+		_ = batch.Abort()
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	if err := batch.Send(); err != nil {
+		return fmt.Errorf("%s: %d rows: %w", statement, rows, err)
+	}
+	return nil
+}
+
+// appendEach fills column i of a batch with what is taken of each row.
+func appendEach[R, V any](batch driver.Batch, i int, rows []R, take func(*R) V) error {
+	values := make([]V, len(rows))
+	for n := range rows {
+		values[n] = take(&rows[n])
+	}
+	return batch.Column(i).Append(values)
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

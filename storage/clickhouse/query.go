@@ -1,0 +1,152 @@
+package clickhouse
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+// Range is a stretch of time, from FromUS inclusive to ToUS exclusive,
+// microseconds since the Unix epoch.
+type Range struct{ FromUS, ToUS int64 }
+
+// Points are the points of one series, or the rows of one group, by column.
+type Points struct {
+	TS      []int64 // microseconds since the Unix epoch, in the order of the query
+	Columns []Column
+}
+
+// Column holds one value a timestamp: numbers, where NaN says that there is
+// none, or texts, where nil does.
+type Column struct {
+	Numbers []float64
+	Texts   []*string
+}
+
+// Tables of points. The one of a series follows from its kind.
+const (
+	tableNumbers = "points"
+	tableTexts   = "states"
+)
+
+// ClickHouse's codes of errors that are told apart.
+// https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp
+const (
+	codeTimeout     = 159
+	codeTooSlow     = 160
+	codeTooMany     = 202
+	codeMemoryLimit = 241
+	codeCancelled   = 394
+)
+
+const (
+	queryRetryAfter = time.Second
+	// The statement of 100,000 series with their groups is 3 MB.
+	maxStatement = 8 << 20
+	// Without a deadline of the caller's, seconds.
+	defaultExecutionTime = 120
+)
+
+// settings hold for every query. In-order aggregation takes series and ts as they
+// are stored, so that removing duplicates needs next to no memory. (The driver
+// lowers max_execution_time to a little above the context's deadline.)
+func settings() ch.Settings {
+	return ch.Settings{
+		"max_execution_time":            defaultExecutionTime,
+		"optimize_aggregation_in_order": 1,
+		"max_query_size":                maxStatement,
+	}
+}
+
+// query runs a statement and calls each for every row. Whatever comes from
+// outside travels in the parameters; the statement itself is made of constants
+// and numbers.
+func (db *DB) query(ctx context.Context, statement string, parameters ch.Parameters, each func(scan func(...any) error) error) error {
+	options := []ch.QueryOption{ch.WithSettings(settings())}
+	if len(parameters) > 0 {
+		options = append(options, ch.WithParameters(parameters))
+	}
+	rows, err := db.conn.Query(ch.Context(ctx, options...), statement)
+	if err != nil {
+		return explain(ctx, err)
+	}
+	defer func() { _ = rows.Close() }() // what it says, rows.Err has said
+	for rows.Next() {
+		if err := each(rows.Scan); err != nil {
+			return explain(ctx, err)
+		}
+	}
+	return explain(ctx, rows.Err())
+}
+
+// explain gives a query's error a kind: Timeout when it took too long, Invalid
+// when it wants more memory than it may have, Unavailable when ClickHouse cannot
+// be reached or is overloaded.
+func explain(ctx context.Context, err error) error {
+	var fe *fault.Error
+	if err == nil || errors.As(err, &fe) {
+		return err
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fault.Wrap(err, fault.Timeout, "The query took too long").After(queryRetryAfter)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var exception *ch.Exception
+	if !errors.As(err, &exception) {
+		return fault.Wrap(err, fault.Unavailable, "The store of points is not available").After(queryRetryAfter)
+	}
+	switch exception.Code {
+	case codeTimeout, codeTooSlow, codeCancelled:
+		return fault.Wrap(err, fault.Timeout, "The query took too long").After(queryRetryAfter)
+	case codeMemoryLimit:
+		return fault.Wrap(err, fault.Invalid, "The query needs too much memory")
+	case codeTooMany:
+		return fault.Wrap(err, fault.Unavailable, "Too many queries are running").After(queryRetryAfter)
+	}
+	return err
+}
+
+// idList writes series ids for an IN or an array. They are numbers of ours, and
+// too many for a parameter, which travels in the URL.
+func idList(ids []uint64) string {
+	var list strings.Builder
+	for i, id := range ids {
+		if i > 0 {
+			list.WriteByte(',')
+		}
+		list.WriteString(strconv.FormatUint(id, 10))
+	}
+	return list.String()
+}
+
+// uuidArray writes ids as the text of an Array(UUID) parameter.
+func uuidArray(ids []uuid.UUID) string {
+	var list strings.Builder
+	for i, id := range ids {
+		if i > 0 {
+			list.WriteByte(',')
+		}
+		list.WriteString("'" + id.String() + "'")
+	}
+	return "[" + list.String() + "]"
+}
+
+// parameters gives the range's bounds, as {from:Int64} and {to:Int64}.
+func (r Range) parameters() ch.Parameters {
+	return ch.Parameters{
+		"from": strconv.FormatInt(r.FromUS, 10),
+		"to":   strconv.FormatInt(r.ToUS, 10),
+	}
+}
+
+// inRange is the condition for a range; it uses the tables' partitions and order.
+const inRange = `ts >= fromUnixTimestamp64Micro({from:Int64}, 'UTC') AND ts < fromUnixTimestamp64Micro({to:Int64}, 'UTC')`

@@ -1,0 +1,196 @@
+package clickhouse
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Function is an aggregation of values.
+type Function string
+
+// The functions. Percentiles are exact and interpolate linearly between the
+// closest values. StdDev is the sample's: none for a single value.
+const (
+	Avg    Function = "avg"
+	Min    Function = "min"
+	Max    Function = "max"
+	Sum    Function = "sum"
+	Count  Function = "count"
+	First  Function = "first"
+	Last   Function = "last"
+	StdDev Function = "stddev"
+	P50    Function = "p50"
+	P90    Function = "p90"
+	P95    Function = "p95"
+	P99    Function = "p99"
+)
+
+// Functions lists the functions.
+func Functions() []Function {
+	return []Function{Avg, Min, Max, Sum, Count, First, Last, StdDev, P50, P90, P95, P99}
+}
+
+// OfTexts reports whether the function has a meaning for texts.
+func (f Function) OfTexts() bool { return f == Count || f == First || f == Last }
+
+// expression gives the function's SQL over value, us (the timestamp) and series.
+// In a group of several series, points of one time are put in the order of the
+// series, so that first and last are the same each time.
+func (f Function) expression(several bool) string {
+	order := "us"
+	if several {
+		order = "(us, series)" // three times as slow
+	}
+	switch f {
+	case Count:
+		return "toFloat64(count())"
+	case First:
+		return "argMin(value, " + order + ")"
+	case Last:
+		return "argMax(value, " + order + ")"
+	case StdDev:
+		return "stddevSampStable(value)"
+	case P50, P90, P95, P99:
+		return "quantileExactInclusive(0." + string(f[1:]) + ")(value)"
+	}
+	return string(f) + "(value)"
+}
+
+// AggregateQuery asks for aggregates of series, a row a group and bucket.
+type AggregateQuery struct {
+	Series    []uint64 // all of numbers, or all of texts
+	Groups    []int    // index for index the group of a series, from 0
+	Texts     bool
+	Range     Range
+	Grid      *Grid // nil: one row a group, stamped with the range's start
+	Functions []Function
+	Limit     int // most rows in all
+}
+
+// Aggregate gives the rows of each group that has points, a column a function, in
+// the order of time, and whether there are more rows than the limit (then the
+// rest is missing). What is not a finite number, such as a sum beyond float64, is
+// no value; so is a function that texts do not have.
+func (db *DB) Aggregate(ctx context.Context, q AggregateQuery) (found map[int]*Points, more bool, err error) {
+	found = map[int]*Points{}
+	if len(q.Series) == 0 {
+		return found, false, nil
+	}
+	asked := q.Functions
+	if q.Texts {
+		asked = slices.DeleteFunc(slices.Clone(asked), func(f Function) bool { return !f.OfTexts() })
+	}
+	row := newAggregateRow(asked, q.Texts)
+	left := q.Limit
+	err = db.query(ctx, q.statement(asked), q.Range.parameters(), func(scan func(...any) error) error {
+		if err := scan(row.targets...); err != nil {
+			return err
+		}
+		if left--; left < 0 {
+			return nil
+		}
+		p := found[int(row.group)]
+		if p == nil {
+			p = &Points{Columns: make([]Column, len(q.Functions))}
+			found[int(row.group)] = p
+		}
+		p.TS = append(p.TS, row.bucket)
+		row.appendTo(p, q.Functions)
+		return nil
+	})
+	return found, left < 0, err
+}
+
+func (q *AggregateQuery) statement(asked []Function) string {
+	table := tableNumbers
+	if q.Texts {
+		table = tableTexts
+	}
+	// The version is aggregated away first: an overwritten value counts nowhere.
+	standing := fmt.Sprintf(`
+		SELECT series, ts, argMax(value, version) AS value FROM %s
+		WHERE series IN (%s) AND %s GROUP BY series, ts`, table, idList(q.Series), inRange)
+	bucket, with := "{from:Int64}", ""
+	if q.Grid != nil {
+		bucket, with = q.Grid.sql("us"), q.Grid.with("us")
+	}
+	placed := fmt.Sprintf(`
+		SELECT series, %s AS grp, toUnixTimestamp64Micro(ts) AS us, %s%s AS bucket, value FROM (%s)`,
+		q.groupSQL(), with, bucket, standing)
+	expressions := make([]string, len(asked))
+	for i, f := range asked {
+		expressions[i] = ", " + f.expression(q.groupsSeveral())
+	}
+	return fmt.Sprintf(`SELECT grp, bucket%s FROM (%s) GROUP BY grp, bucket ORDER BY grp, bucket LIMIT %d`,
+		strings.Join(expressions, ""), placed, q.Limit+1)
+}
+
+// groupsSeveral reports whether a group has more than one series.
+func (q *AggregateQuery) groupsSeveral() bool {
+	seen := make(map[int]bool, len(q.Groups))
+	for _, g := range q.Groups {
+		if seen[g] {
+			return true
+		}
+		seen[g] = true
+	}
+	return false
+}
+
+// groupSQL gives the expression that turns a series into its group.
+func (q *AggregateQuery) groupSQL() string {
+	if len(slices.Compact(slices.Clone(q.Groups))) == 1 {
+		return fmt.Sprintf("%d::UInt32", q.Groups[0])
+	}
+	var groups strings.Builder
+	for i, g := range q.Groups {
+		if i > 0 {
+			groups.WriteByte(',')
+		}
+		fmt.Fprint(&groups, g)
+	}
+	return fmt.Sprintf("transform(series, [%s]::Array(UInt64), [%s]::Array(UInt32), 0::UInt32)", idList(q.Series), groups.String())
+}
+
+// aggregateRow is where a row is scanned into.
+type aggregateRow struct {
+	group   uint32
+	bucket  int64
+	numbers map[Function]*float64
+	texts   map[Function]*string
+	targets []any
+}
+
+func newAggregateRow(asked []Function, texts bool) *aggregateRow {
+	row := &aggregateRow{numbers: map[Function]*float64{}, texts: map[Function]*string{}}
+	row.targets = []any{&row.group, &row.bucket}
+	for _, f := range asked {
+		if texts && f != Count {
+			row.texts[f] = new(string)
+			row.targets = append(row.targets, row.texts[f])
+		} else {
+			row.numbers[f] = new(float64)
+			row.targets = append(row.targets, row.numbers[f])
+		}
+	}
+	return row
+}
+
+func (r *aggregateRow) appendTo(p *Points, functions []Function) {
+	for i, f := range functions {
+		column := &p.Columns[i]
+		if text, ok := r.texts[f]; ok {
+			value := *text
+			column.Texts = append(column.Texts, &value)
+			continue
+		}
+		number := math.NaN()
+		if value, ok := r.numbers[f]; ok && !math.IsInf(*value, 0) {
+			number = *value
+		}
+		column.Numbers = append(column.Numbers, number)
+	}
+}

@@ -1,0 +1,141 @@
+package clickhouse
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+// RawQuery asks for the points of series as they stand.
+type RawQuery struct {
+	Numbers    []uint64 // series of numbers
+	Texts      []uint64 // series of texts
+	Range      Range
+	Descending bool // newest first
+	Limit      int  // most points in all
+}
+
+// RawPoints gives each series' points, in one column, and whether there are more
+// than the limit; then a single series' points are its first ones, while of
+// several some are missing. Series without points are left out.
+func (db *DB) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*Points, more bool, err error) {
+	found = map[uint64]*Points{}
+	left := q.Limit
+	if len(q.Numbers) > 0 {
+		err := db.raw(ctx, tableNumbers, q.Numbers, q, left, func(scan func(...any) error) error {
+			var (
+				series uint64
+				ts     int64
+				value  float64
+			)
+			if err := scan(&series, &ts, &value); err != nil {
+				return err
+			}
+			if left--; left < 0 {
+				return nil
+			}
+			p := pointsOf(found, series)
+			p.TS = append(p.TS, ts)
+			p.Columns[0].Numbers = append(p.Columns[0].Numbers, value)
+			return nil
+		})
+		if err != nil || left < 0 {
+			return found, left < 0, err
+		}
+	}
+	if len(q.Texts) > 0 {
+		err = db.raw(ctx, tableTexts, q.Texts, q, left, func(scan func(...any) error) error {
+			var (
+				series uint64
+				ts     int64
+				value  string
+			)
+			if err := scan(&series, &ts, &value); err != nil {
+				return err
+			}
+			if left--; left < 0 {
+				return nil
+			}
+			p := pointsOf(found, series)
+			p.TS = append(p.TS, ts)
+			p.Columns[0].Texts = append(p.Columns[0].Texts, &value)
+			return nil
+		})
+	}
+	return found, left < 0, err
+}
+
+// raw reads in the table's own order, so that it stops at the limit instead of
+// reading the whole range. Of the rows of one timestamp the newest version comes
+// first, and LIMIT BY keeps that one.
+func (db *DB) raw(ctx context.Context, table string, series []uint64, q RawQuery, limit int, each func(scan func(...any) error) error) error {
+	direction := ""
+	if q.Descending {
+		direction = " DESC"
+	}
+	statement := fmt.Sprintf(`
+		SELECT series, toUnixTimestamp64Micro(ts), value FROM %[1]s
+		WHERE series IN (%[2]s) AND %[3]s
+		ORDER BY series%[4]s, ts%[4]s, version DESC LIMIT 1 BY series, ts LIMIT %[5]d`,
+		table, idList(series), inRange, direction, limit+1)
+	return db.query(ctx, statement, q.Range.parameters(), each)
+}
+
+func pointsOf(found map[uint64]*Points, series uint64) *Points {
+	p := found[series]
+	if p == nil {
+		p = &Points{Columns: make([]Column, 1)}
+		found[series] = p
+	}
+	return p
+}
+
+// LatestQuery asks for the newest point of series.
+type LatestQuery struct {
+	Workspace uuid.UUID
+	Sources   []uuid.UUID // the series' sources
+	Numbers   []uint64
+	Texts     []uint64
+	FromUS    int64 // only points from here on
+}
+
+// LatestPoints gives the newest point of each series, in one column; series
+// without one are left out.
+func (db *DB) LatestPoints(ctx context.Context, q LatestQuery) (map[uint64]*Points, error) {
+	found := map[uint64]*Points{}
+	texts := make(map[uint64]bool, len(q.Texts))
+	for _, id := range q.Texts {
+		texts[id] = true
+	}
+	all := append(append(make([]uint64, 0, len(q.Numbers)+len(q.Texts)), q.Numbers...), q.Texts...)
+	if len(all) == 0 {
+		return found, nil
+	}
+	statement := fmt.Sprintf(`
+		SELECT series, toUnixTimestamp64Micro(argMax(ts, rank)) AS newest, argMax(value, rank), argMax(text, rank) FROM latest
+		WHERE workspace = {workspace:UUID} AND source IN {sources:Array(UUID)} AND series IN (%s)
+		GROUP BY series HAVING newest >= {from:Int64}`, idList(all))
+	parameters := Range{FromUS: q.FromUS}.parameters()
+	parameters["workspace"], parameters["sources"] = q.Workspace.String(), uuidArray(q.Sources)
+	err := db.query(ctx, statement, parameters, func(scan func(...any) error) error {
+		var (
+			series uint64
+			ts     int64
+			number float64
+			text   string
+		)
+		if err := scan(&series, &ts, &number, &text); err != nil {
+			return err
+		}
+		p := pointsOf(found, series)
+		p.TS = []int64{ts}
+		if texts[series] {
+			p.Columns[0].Texts = []*string{&text}
+		} else {
+			p.Columns[0].Numbers = []float64{number}
+		}
+		return nil
+	})
+	return found, err
+}

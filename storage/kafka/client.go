@@ -1,0 +1,191 @@
+// Package kafka is Livegraph's log, on franz-go.
+//
+// A [Client] makes the topics, produces points and dead letters, joins the
+// consumer group of the points, and keeps watch: over the brokers (so that a
+// produce fails at once while they are away, see [Client.Healthy]), over the
+// topic (so that a new partition or a recreated topic is noticed), and over the
+// distance between the slowest built-in consumer and the end that retention cuts
+// off (see [Client.LogFill]).
+//
+// Nothing here rests on idempotent producers or transactions: the embedded broker
+// forgets sequence numbers in a crash. A record may therefore be in the log
+// twice, and whoever reads it is idempotent by identity, time and version.
+//
+// The package knows records and offsets. What is inside a record is the concern
+// of schemas/pointblock and of the consumers.
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Limits of the client, named where they are used.
+const (
+	maxBufferedRecords = 100_000                // records waiting for their acknowledgement
+	minRetryBackoff    = 50 * time.Millisecond  // before the first retry inside franz-go
+	maxRetryBackoff    = 500 * time.Millisecond // and the most before a later one
+	dialTimeout        = 3 * time.Second
+	produceRequestWait = 3 * time.Second // how long a broker may take for one produce request
+	requestOverhead    = 2 * time.Second // and what the network may add
+	defaultProduceWait = 5 * time.Second
+	adminTimeout       = 5 * time.Second // one administrative request with its retries
+)
+
+// Options say how to reach the log and how much to hold for it.
+type Options struct {
+	Brokers     []string // host:port
+	TopicPrefix string   // put before each topic's name
+	Compression string   // of records: none, lz4, zstd or snappy
+	// BufferedBytes is the most bytes of records waiting for acknowledgement;
+	// beyond, ProducePoints refuses at once.
+	BufferedBytes int
+	// ProduceTimeout is the longest ProducePoints waits; 0: 5 s.
+	ProduceTimeout time.Duration
+	// PointsGroup is the consumer group whose lag LogFill reports.
+	PointsGroup string
+	// LogFullThreshold is the LogFill from which on ProducePoints refuses; 0: never.
+	LogFullThreshold float64
+	// OnTopicChange is called before a new state of topic points (first sight,
+	// more partitions, recreated) takes effect for ProducePoints. Until it
+	// returns nil it is called again and again, and the old state stays.
+	OnTopicChange func(context.Context, TopicInfo) error
+	// Dial replaces the dialer, for fault proxies. Nil: TCP.
+	Dial func(ctx context.Context, network, host string) (net.Conn, error)
+	Log  *slog.Logger // nil: slog.Default()
+
+	linger time.Duration // see BenchmarkProducePoints
+}
+
+// Client is a connection to the log. It is safe for concurrent use. Close ends it.
+type Client struct {
+	opts     Options
+	log      *slog.Logger
+	producer *kgo.Client
+	admin    *kadm.Client // on a client of its own: pings never queue behind records
+	adminKgo *kgo.Client
+
+	health health
+	topic  atomic.Pointer[TopicInfo]
+	fill   logFill
+
+	members sync.Map // of *Group: those that a change of the topic concerns
+
+	stop   context.CancelFunc
+	tasks  sync.WaitGroup
+	watch  sync.Once
+	closed atomic.Bool
+	ctx    context.Context // ends with Close; owns the watching goroutines
+}
+
+// Open makes a client and begins to watch the brokers. It does not need them to
+// be there yet: EnsureTopics waits for them.
+func Open(_ context.Context, opts Options) (*Client, error) {
+	if opts.Log == nil {
+		opts.Log = slog.Default()
+	}
+	if opts.ProduceTimeout <= 0 {
+		opts.ProduceTimeout = defaultProduceWait
+	}
+	codec, err := compression(opts.Compression)
+	if err != nil {
+		return nil, err
+	}
+	producer, err := kgo.NewClient(append(opts.common("livegraph-producer", dialTimeout),
+		kgo.RequiredAcks(kgo.AllISRAcks()),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ProducerBatchCompression(codec),
+		kgo.ProducerBatchMaxBytesFn(opts.batchMaxBytes),
+		kgo.MaxBufferedBytes(opts.BufferedBytes),
+		kgo.MaxBufferedRecords(maxBufferedRecords),
+		// No linger: at low load a record leaves at once, at high load records
+		// gather behind the requests in flight.
+		kgo.ProducerLinger(opts.linger),
+		kgo.ProduceRequestTimeout(produceRequestWait),
+		kgo.RecordDeliveryTimeout(opts.ProduceTimeout),
+		// A record whose request went unanswered may be given up: it may then be
+		// in the log after all, which the consumer does not mind.
+		kgo.AllowIdempotentProduceCancellation(),
+		kgo.UnknownTopicRetries(-1), // ended by the delivery timeout instead
+	)...)
+	if err != nil {
+		return nil, fmt.Errorf("opening the producer: %w", err)
+	}
+	watcher, err := kgo.NewClient(opts.common("livegraph-watch", pingDialTimeout)...)
+	if err != nil {
+		producer.Close()
+		return nil, fmt.Errorf("opening the watcher: %w", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	c := &Client{
+		opts: opts, log: opts.Log.With("component", "kafka"), producer: producer,
+		adminKgo: watcher, admin: kadm.NewClient(watcher), ctx: ctx, stop: stop,
+	}
+	c.admin.SetTimeoutMillis(int32(adminTimeout.Milliseconds()))
+	c.health.init()
+	c.tasks.Go(c.watchBrokers)
+	return c, nil
+}
+
+// common gives the options that every franz-go client of ours has.
+func (o *Options) common(id string, dial time.Duration) []kgo.Opt {
+	opts := []kgo.Opt{
+		kgo.ClientID(id),
+		kgo.SeedBrokers(o.Brokers...),
+		kgo.RetryBackoffFn(backoff),
+		kgo.DialTimeout(dial),
+		kgo.RequestTimeoutOverhead(requestOverhead),
+		kgo.RetryTimeout(adminTimeout),
+		kgo.MetadataMinAge(100 * time.Millisecond),
+		kgo.MetadataMaxAge(30 * time.Second),
+		kgo.AlwaysRetryEOF(),
+		kgo.DisableClientMetrics(),
+		kgo.WithLogger(franzLog{o.Log.With("component", id)}),
+	}
+	if o.Dial != nil {
+		opts = append(opts, kgo.Dialer(o.Dial))
+	}
+	return opts
+}
+
+// backoff is franz-go's wait before a retry: doubled each time, with jitter, so
+// that many clients do not come back together.
+func backoff(tries int) time.Duration {
+	d := minRetryBackoff << min(tries, 10)
+	return min(d, maxRetryBackoff)/2 + rand.N(min(d, maxRetryBackoff)/2)
+}
+
+func compression(name string) (kgo.CompressionCodec, error) {
+	switch name {
+	case "", "none":
+		return kgo.NoCompression(), nil
+	case "lz4":
+		return kgo.Lz4Compression(), nil
+	case "zstd":
+		return kgo.ZstdCompression(), nil
+	case "snappy":
+		return kgo.SnappyCompression(), nil
+	}
+	return kgo.CompressionCodec{}, fmt.Errorf("kafka: no compression is called %q", name)
+}
+
+// Close stops the watching, gives up what is still unacknowledged, and closes the
+// connections.
+func (c *Client) Close() {
+	if c.closed.Swap(true) {
+		return
+	}
+	c.stop()
+	c.producer.Close()
+	c.tasks.Wait()
+	c.adminKgo.Close()
+}

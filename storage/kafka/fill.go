@@ -1,0 +1,193 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// sizesEvery is how many looks at the offsets share one look at the sizes, which
+// change slowly and cost the broker more.
+const sizesEvery = 5
+
+// logFill is what is known of the distance between the points consumer and the
+// end that retention cuts off.
+type logFill struct {
+	share     atomic.Uint64 // float64 bits, see LogFill
+	lost      atomic.Int64  // see LostRecords
+	retention atomic.Int64  // bytes kept of a partition; 0 or below: no bound
+
+	mu        sync.Mutex
+	looks     int
+	sizes     map[int32]int64 // bytes of each partition, at the last look
+	lostUntil map[int32]int64 // log start up to which a loss has been reported
+}
+
+func (f *logFill) setRetention(value string) {
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+		f.retention.Store(n)
+	}
+}
+
+// LogFill gives how much of the log's retention the points consumer lags behind,
+// on its slowest partition: 0 is caught up, at 1 the oldest record that it has
+// not consumed is the next to be trimmed, above 1 records were lost. It is
+// measured about once a second from offsets and partition sizes, on the
+// assumption that records are of one size on average.
+func (c *Client) LogFill() float64 { return math.Float64frombits(c.fill.share.Load()) }
+
+// LostRecords counts the records that retention removed before the points
+// consumer had committed them, as far as this process has seen.
+func (c *Client) LostRecords() int64 { return c.fill.lost.Load() }
+
+// PartitionState is where a partition begins and ends, and how far the points
+// group has committed (-1: never).
+type PartitionState struct {
+	Start, End, Committed int64
+}
+
+// TopicState is the state of topic points with its offsets, by partition.
+type TopicState struct {
+	TopicInfo
+	State []PartitionState
+}
+
+// Observe asks the brokers for the state of topic points.
+func (c *Client) Observe(ctx context.Context) (TopicState, error) {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	info, err := c.describePoints(ctx)
+	if err != nil {
+		return TopicState{}, fmt.Errorf("kafka: %w", err)
+	}
+	state := TopicState{TopicInfo: info, State: make([]PartitionState, info.Partitions)}
+	starts, err := c.admin.ListStartOffsets(ctx, info.Name)
+	if err == nil {
+		err = starts.Error()
+	}
+	if err != nil {
+		return TopicState{}, fmt.Errorf("kafka: reading where partitions start: %w", err)
+	}
+	ends, err := c.admin.ListEndOffsets(ctx, info.Name)
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		return TopicState{}, fmt.Errorf("kafka: reading where partitions end: %w", err)
+	}
+	committed, err := c.committed(ctx)
+	if err != nil {
+		return TopicState{}, err
+	}
+	for p := range state.State {
+		start, ok1 := starts.Lookup(info.Name, int32(p))
+		end, ok2 := ends.Lookup(info.Name, int32(p))
+		if !ok1 || !ok2 {
+			return TopicState{}, fmt.Errorf("kafka: partition %d of %s gave no offsets", p, info.Name)
+		}
+		state.State[p] = PartitionState{Start: start.Offset, End: end.Offset, Committed: -1}
+		if o, ok := committed.Lookup(info.Name, int32(p)); ok && o.Err == nil {
+			state.State[p].Committed = o.At
+		}
+	}
+	return state, nil
+}
+
+// committed reads the points group's offsets; a group that does not exist has none.
+func (c *Client) committed(ctx context.Context) (kadm.OffsetResponses, error) {
+	if c.opts.PointsGroup == "" {
+		return nil, nil
+	}
+	offsets, err := c.admin.FetchOffsets(ctx, c.opts.PointsGroup)
+	switch {
+	case errors.Is(err, kerr.GroupIDNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("kafka: reading the offsets of group %s: %w", c.opts.PointsGroup, err)
+	}
+	return offsets, nil
+}
+
+// measureFill brings LogFill and LostRecords up to date.
+func (c *Client) measureFill(ctx context.Context) {
+	f := &c.fill
+	state, err := c.Observe(ctx)
+	if err != nil {
+		c.log.Debug("the log's fill cannot be measured", "error", err)
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.looks%sizesEvery == 0 || len(f.sizes) == 0 {
+		if sizes, err := c.partitionSizes(ctx); err == nil {
+			f.sizes = sizes
+		} else {
+			c.log.Debug("the partitions' sizes cannot be read", "error", err)
+		}
+	}
+	f.looks++
+	fullest := 0.0
+	for p, s := range state.State {
+		fullest = max(fullest, s.fill(f.sizes[int32(p)], f.retention.Load()))
+		c.noteLoss(int32(p), s)
+	}
+	f.share.Store(math.Float64bits(fullest))
+}
+
+// fill gives the share of the retention that the group lags behind on a partition
+// of so many bytes.
+func (s PartitionState) fill(size, retention int64) float64 {
+	records := s.End - s.Start
+	if retention <= 0 || records <= 0 {
+		return 0
+	}
+	next := s.Committed
+	if next < 0 || next > s.End { // never committed, or another topic's offset
+		next = s.Start
+	}
+	lag := float64(s.End-next) / float64(records)
+	return lag * float64(size) / float64(retention)
+}
+
+// noteLoss reports records that were trimmed before they were consumed, once.
+func (c *Client) noteLoss(partition int32, s PartitionState) {
+	if s.Committed < 0 || s.Committed >= s.Start || s.Start <= c.fill.lostUntil[partition] {
+		return
+	}
+	from := max(s.Committed, c.fill.lostUntil[partition])
+	if c.fill.lostUntil == nil {
+		c.fill.lostUntil = map[int32]int64{}
+	}
+	c.fill.lostUntil[partition] = s.Start
+	c.fill.lost.Add(s.Start - from)
+	c.log.Error("DATA LOSS: retention removed records before the points consumer had them",
+		"partition", partition, "committed", s.Committed, "logStart", s.Start, "records", s.Start-from)
+}
+
+// partitionSizes reads the bytes of each partition of points: of its largest
+// replica.
+func (c *Client) partitionSizes(ctx context.Context) (map[int32]int64, error) {
+	name := c.pointsName()
+	var all kadm.TopicsSet
+	for p := range c.Partitions() {
+		all.Add(name, p)
+	}
+	dirs, err := c.admin.DescribeAllLogDirs(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	sizes := map[int32]int64{}
+	dirs.Each(func(d kadm.DescribedLogDir) {
+		for p, replica := range d.Topics[name] {
+			sizes[p] = max(sizes[p], replica.Size)
+		}
+	})
+	return sizes, nil
+}

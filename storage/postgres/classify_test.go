@@ -1,0 +1,35 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+func TestDriverErrorsGetTheirKind(t *testing.T) {
+	state := func(code string) error { return fmt.Errorf("querying: %w", &pgconn.PgError{Code: code}) }
+	for _, c := range []struct {
+		err  error
+		kind fault.Kind
+	}{
+		{state("08006"), fault.Unavailable}, {state("53300"), fault.Unavailable}, {state("57P01"), fault.Unavailable}, {state("57P03"), fault.Unavailable},
+		{state("25006"), fault.Unavailable}, {state("40001"), fault.Unavailable}, {state("40P01"), fault.Unavailable}, {state("55P03"), fault.Unavailable},
+		{state("57014"), fault.Timeout}, {state("23505"), fault.Internal}, {state("42601"), fault.Internal},
+		{&net.OpError{Op: "dial", Err: errors.New("refused")}, fault.Unavailable}, {io.ErrUnexpectedEOF, fault.Unavailable},
+		{errors.New("what nobody foresaw"), fault.Internal}, {fault.New(fault.Conflict, "x"), fault.Conflict},
+	} {
+		require.Equal(t, c.kind, fault.KindOf(classify(c.err)), "%v", c.err)
+	}
+	require.NoError(t, classify(nil))
+	require.ErrorIs(t, classify(context.Canceled), context.Canceled)
+	require.True(t, violates(fmt.Errorf("x: %w", &pgconn.PgError{Code: "23505", ConstraintName: "sources_name"}), "sources_name"))
+	require.False(t, violates(state("23505"), "sources_name"))
+}

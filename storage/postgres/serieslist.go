@@ -1,0 +1,134 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+// Series is a registered series of a source that stands.
+type Series struct {
+	ID         uint64
+	SourceID   uuid.UUID
+	SourceName string
+	Metric     string
+	Tags       map[string]string
+	Kind       pointblock.Kind
+	Unit       *string // of the source's metric, else of the source
+	CreatedAt  time.Time
+}
+
+// SeriesFilter says which series; all that is set must hold.
+type SeriesFilter struct {
+	Sources    []uuid.UUID // of one of these sources; unknown ones give nothing
+	SourceName *string     // of the source with exactly this name
+	NodeID     *uuid.UUID  // of a source that is linked to this node
+	Metrics    []string    // of one of these metrics
+	Tags       map[string][]string
+}
+
+// SeriesPage says which part of the series, which are sorted by source, metric
+// and id: Limit after Offset, or after a series that was listed before.
+type SeriesPage struct {
+	Limit  int
+	Offset int
+	After  *SeriesPosition // instead of Offset
+}
+
+// SeriesPosition is where a series stands in the list.
+type SeriesPosition struct {
+	Source uuid.UUID `json:"s"`
+	Metric string    `json:"m"`
+	ID     int64     `json:"i"`
+}
+
+// Position gives where the series stands in the list.
+func (s *Series) Position() SeriesPosition {
+	return SeriesPosition{Source: s.SourceID, Metric: s.Metric, ID: int64(s.ID)}
+}
+
+const (
+	seriesColumns = `s.id, s.source_id, src.name, s.metric, s.tags, s.kind,
+		COALESCE((SELECT m ->> 'unit' FROM jsonb_array_elements(src.metrics) m WHERE m ->> 'name' = s.metric LIMIT 1), src.unit),
+		s.created_at`
+	seriesTables = `series s JOIN sources src ON src.workspace_id = s.workspace_id AND src.id = s.source_id`
+)
+
+// Series lists a page of the workspace's series that pass the filter, how many
+// pass in all, and whether more follow the page.
+func (db *DB) Series(ctx context.Context, workspace uuid.UUID, filter SeriesFilter, page SeriesPage) (list []Series, total int64, more bool, err error) {
+	w := filter.where(workspace)
+	counting, countArgs := "SELECT count(*) FROM "+seriesTables+" WHERE "+w.text(), slices.Clone(w.args)
+	if page.After != nil {
+		w.add("(s.source_id, s.metric, s.id) > (?::uuid, ?::text, ?::bigint)", page.After.Source, page.After.Metric, page.After.ID)
+	}
+	listing := fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY s.source_id, s.metric, s.id LIMIT %s OFFSET %s`,
+		seriesColumns, seriesTables, w.text(), w.arg(page.Limit+1), w.arg(page.Offset))
+
+	batch := &pgx.Batch{}
+	batch.Queue(counting, countArgs...).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
+	batch.Queue(listing, w.args...).Query(func(rows pgx.Rows) (err error) {
+		list, err = pgx.CollectRows(rows, scanSeries)
+		return err
+	})
+	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return nil, 0, false, classify(fmt.Errorf("listing series: %w", err))
+	}
+	if len(list) > page.Limit {
+		return list[:page.Limit], total, true, nil
+	}
+	return list, total, false, nil
+}
+
+// AllSeries gives every series that passes the filter, sorted as in a page, and
+// one more than most when there are more than that.
+func (db *DB) AllSeries(ctx context.Context, workspace uuid.UUID, filter SeriesFilter, most int) ([]Series, error) {
+	w := filter.where(workspace)
+	rows, err := db.pool.Query(ctx, fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY s.source_id, s.metric, s.id LIMIT %s`,
+		seriesColumns, seriesTables, w.text(), w.arg(most+1)), w.args...)
+	if err != nil {
+		return nil, classify(fmt.Errorf("selecting series: %w", err))
+	}
+	list, err := pgx.CollectRows(rows, scanSeries)
+	return list, classify(err)
+}
+
+func (f *SeriesFilter) where(workspace uuid.UUID) *where {
+	w := &where{}
+	w.add("s.workspace_id = ?", workspace)
+	w.add("src.deleted_at IS NULL")
+	if f.Sources != nil {
+		w.add("s.source_id = ANY(?)", f.Sources)
+	}
+	if f.SourceName != nil {
+		w.add("src.name = ?", *f.SourceName)
+	}
+	if f.NodeID != nil {
+		w.add("src.node_id = ?", *f.NodeID)
+	}
+	if f.Metrics != nil {
+		w.add("s.metric = ANY(?)", f.Metrics)
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.Tags)) {
+		w.add("s.tags ->> ?::text = ANY(?::text[])", key, f.Tags[key])
+	}
+	return w
+}
+
+func scanSeries(row pgx.CollectableRow) (Series, error) {
+	var (
+		s    Series
+		id   int64
+		kind int16
+	)
+	err := row.Scan(&id, &s.SourceID, &s.SourceName, &s.Metric, &s.Tags, &kind, &s.Unit, &s.CreatedAt)
+	s.ID, s.Kind, s.CreatedAt = uint64(id), pointblock.Kind(kind), s.CreatedAt.UTC()
+	return s, err
+}

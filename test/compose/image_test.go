@@ -1,0 +1,196 @@
+package compose
+
+import (
+	"go/version"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// instruction is one of the Dockerfile, its continuation lines joined.
+type instruction struct{ name, text string }
+
+func instructions(t *testing.T) []instruction {
+	t.Helper()
+	payload, err := os.ReadFile(filepath.Join(root, dockerfile))
+	require.NoError(t, err)
+	var list []instruction
+	var open bool
+	for line := range strings.Lines(string(payload)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		more := strings.HasSuffix(line, `\`)
+		line = strings.TrimSpace(strings.TrimSuffix(line, `\`))
+		if open {
+			list[len(list)-1].text += " " + line
+		} else {
+			name, text, _ := strings.Cut(line, " ")
+			list = append(list, instruction{name, strings.TrimSpace(text)})
+		}
+		open = more
+	}
+	return list
+}
+
+// of gives the texts of the instructions with a name; final: of the last stage.
+func of(t *testing.T, name string, final bool) []string {
+	t.Helper()
+	var texts []string
+	for _, i := range instructions(t) {
+		if final && i.name == "FROM" {
+			texts = nil
+		}
+		if i.name == name {
+			texts = append(texts, i.text)
+		}
+	}
+	return texts
+}
+
+// imageUser gives the user that the image runs as, uid:gid.
+func imageUser(t *testing.T) string {
+	t.Helper()
+	users := of(t, "USER", true)
+	require.Len(t, users, 1)
+	return users[0]
+}
+
+// imageEnvironment gives the variables of the final stage.
+func imageEnvironment(t *testing.T) map[string]string {
+	t.Helper()
+	values := map[string]string{}
+	for _, text := range of(t, "ENV", true) {
+		for _, pair := range strings.Fields(text) {
+			name, value, _ := strings.Cut(pair, "=")
+			values[name] = value
+		}
+	}
+	require.NotEmpty(t, values)
+	return values
+}
+
+func TestLivegraphIsBuiltFromADockerfileThatExists(t *testing.T) {
+	project := stack(t)
+	for _, name := range []string{apiService, pointsService} {
+		build := project.Services[name].Build
+		require.NotNil(t, build)
+		repository, err := filepath.Abs(root)
+		require.NoError(t, err)
+		require.Equal(t, repository, filepath.Clean(build.Context))
+		require.Equal(t, dockerfile, build.Dockerfile)
+		require.FileExists(t, filepath.Join(build.Context, build.Dockerfile))
+		for argument := range build.Args {
+			require.Contains(t, strings.Join(of(t, "ARG", false), "\n"), argument, "the Dockerfile does not take it")
+		}
+	}
+}
+
+func TestTheImageIsTheBinaryAloneAndNotRoot(t *testing.T) {
+	stages := of(t, "FROM", false)
+	require.Len(t, stages, 2, "one to build, one to run")
+	for _, stage := range stages {
+		image := regexp.MustCompile(`^(?:--platform=\S+ )?(\S+)(?: AS \w+)?$`).FindStringSubmatch(stage)
+		require.NotNil(t, image, stage)
+		require.Regexp(t, exactVersion, tagOf(image[1]), "FROM %s", stage)
+	}
+	require.Regexp(t, `^[1-9]\d+:[1-9]\d+$`, imageUser(t), "by number, so that Kubernetes can tell that it is not root")
+	require.Equal(t, []string{`["livegraph"]`}, of(t, "ENTRYPOINT", true))
+	require.Equal(t, []string{`["serve"]`}, of(t, "CMD", true))
+	require.Empty(t, of(t, "ADD", false))
+
+	copied := of(t, "COPY", true)
+	require.Contains(t, copied, "--from=build /out/livegraph /usr/local/bin/livegraph")
+	for _, text := range copied {
+		require.NotRegexp(t, `^\.|\.py\b|requirements`, text, "only the binary and its licence")
+	}
+	everything := strings.Join(of(t, "RUN", false), "\n")
+	require.NotRegexp(t, `(?i)python|pip |apk add`, everything)
+	require.Contains(t, everything, "CGO_ENABLED=0")
+	require.Contains(t, everything, "-trimpath")
+	require.Contains(t, everything, "-tags timetzdata", "the image has no list of time zones")
+	require.Contains(t, everything, "-X main.version=$VERSION")
+}
+
+func TestTheImageChecksItsReadiness(t *testing.T) {
+	checks := of(t, "HEALTHCHECK", true)
+	require.Len(t, checks, 1)
+	_, listens, _ := strings.Cut(imageEnvironment(t)["LIVEGRAPH_LISTEN"], ":")
+	require.Contains(t, checks[0], "http://127.0.0.1:"+listens+"/readyz")
+
+	check := stack(t).Services[apiService].HealthCheck.Test
+	require.Contains(t, check[len(check)-1], "/readyz")
+}
+
+func TestTheImageIsBuiltByAGoThatIsNewEnough(t *testing.T) {
+	payload, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	require.NoError(t, err)
+	needed := regexp.MustCompile(`(?m)^go (\S+)$`).FindStringSubmatch(string(payload))
+	require.NotNil(t, needed)
+	builder := regexp.MustCompile(`golang:([\d.]+)`).FindStringSubmatch(of(t, "FROM", false)[0])
+	require.NotNil(t, builder)
+	require.GreaterOrEqual(t, version.Compare("go"+builder[1], "go"+needed[1]), 0,
+		"the image has Go %s, go.mod wants %s", builder[1], needed[1])
+}
+
+func TestTheBuildContextHasTheSourcesAndNothingPrivate(t *testing.T) {
+	payload, err := os.ReadFile(filepath.Join(root, ".dockerignore"))
+	require.NoError(t, err)
+	ignored := map[string]bool{}
+	for line := range strings.Lines(string(payload)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			require.False(t, strings.HasPrefix(line, "!"), "this test does not understand exceptions")
+			ignored[line] = true
+		}
+	}
+	for _, private := range []string{".git", ".env", "data", "bin", "**/first-run.json"} {
+		require.True(t, ignored[private], "%s would be sent to the builder", private)
+	}
+
+	const module = "github.com/livegraph/livegraph/"
+	list := exec.Command("go", "list", "-deps", "-f",
+		`{{$dir := .ImportPath}}{{range .GoFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}`,
+		"./cmd/livegraph")
+	list.Dir = root
+	output, err := list.Output()
+	require.NoError(t, err)
+	files := []string{"go.mod", "go.sum", "LICENSE"}
+	for line := range strings.Lines(string(output)) {
+		if file, ours := strings.CutPrefix(strings.TrimSpace(line), module); ours {
+			files = append(files, file)
+		}
+	}
+	require.Contains(t, files, "cmd/livegraph/main.go")
+	for _, file := range files {
+		for pattern := range ignored {
+			require.False(t, matches(t, pattern, file), "the build needs %s, which %s leaves out", file, pattern)
+		}
+	}
+}
+
+// matches reports whether a pattern of .dockerignore covers a file: the path
+// itself or a folder above it; **/ is any folder.
+func matches(t *testing.T, pattern, file string) bool {
+	t.Helper()
+	rest, anywhere := strings.CutPrefix(pattern, "**/")
+	parts := strings.Split(file, "/")
+	for from := range parts {
+		for to := from + 1; to <= len(parts); to++ {
+			hit, err := filepath.Match(rest, strings.Join(parts[from:to], "/"))
+			require.NoError(t, err)
+			if hit {
+				return true
+			}
+		}
+		if !anywhere {
+			break
+		}
+	}
+	return false
+}

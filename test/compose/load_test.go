@@ -1,0 +1,151 @@
+// Package compose loads docker-compose.yml as Docker Compose itself does, without
+// a Docker engine, and holds it to what a production stack has to have. That the
+// containers start and work together only deploy/smoke.sh can tell, on a machine
+// with Docker; the settings of Livegraph's own containers are tried here on the
+// embedded engines (roles_test.go).
+package compose
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/loader"
+	"github.com/compose-spec/compose-go/v2/template"
+	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/stretchr/testify/require"
+)
+
+// Files, from this folder.
+const (
+	root        = "../.."
+	composeFile = root + "/docker-compose.yml"
+	exampleEnv  = root + "/deploy/.env.example"
+	dockerfile  = "deploy/Dockerfile" // from the root
+)
+
+// Livegraph's services.
+const (
+	apiService    = "livegraph-api"
+	pointsService = "livegraph-points"
+)
+
+// assignment is a line of an environment file.
+var assignment = regexp.MustCompile(`(?m)^([A-Z_]+)=(.*)$`)
+
+// example gives the variables of the example environment, as they come.
+func example(t *testing.T) map[string]string {
+	t.Helper()
+	payload, err := os.ReadFile(exampleEnv)
+	require.NoError(t, err)
+	variables := map[string]string{}
+	for _, line := range assignment.FindAllStringSubmatch(string(payload), -1) {
+		require.NotContains(t, variables, line[1], "set twice in %s", exampleEnv)
+		variables[line[1]] = line[2]
+	}
+	return variables
+}
+
+// passwords gives the names of the variables that the operator has to fill in.
+func passwords(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	for name := range example(t) {
+		if strings.HasSuffix(name, "_PASSWORD") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	require.NotEmpty(t, names)
+	return names
+}
+
+// canary is what a filled-in password holds, so that it can be found again.
+func canary(name string) string {
+	return "canary0" + strings.ToLower(strings.ReplaceAll(name, "_", "0"))
+}
+
+// filled gives the example environment with its passwords filled in, and changes
+// to it.
+func filled(t *testing.T, changes map[string]string) map[string]string {
+	t.Helper()
+	variables := example(t)
+	for _, name := range passwords(t) {
+		variables[name] = canary(name)
+	}
+	maps.Copy(variables, changes)
+	return variables
+}
+
+// load loads docker-compose.yml with these variables in an environment file, and
+// with nothing from this process's environment.
+func load(t *testing.T, variables map[string]string) (*types.Project, error) {
+	t.Helper()
+	var file strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		fmt.Fprintf(&file, "%s=%s\n", name, variables[name])
+	}
+	path := filepath.Join(t.TempDir(), ".env")
+	require.NoError(t, os.WriteFile(path, []byte(file.String()), 0o600))
+	options, err := cli.NewProjectOptions([]string{composeFile},
+		cli.WithWorkingDirectory(root), cli.WithEnvFiles(path), cli.WithDotEnv)
+	require.NoError(t, err)
+	return options.LoadProject(context.Background())
+}
+
+// stack is the stack as the example environment makes it.
+func stack(t *testing.T) *types.Project {
+	t.Helper()
+	project, err := load(t, filled(t, nil))
+	require.NoError(t, err)
+	require.NotEmpty(t, project.Services)
+	return project
+}
+
+// variablesUsed gives the variables that the file refers to.
+func variablesUsed(t *testing.T) map[string]template.Variable {
+	t.Helper()
+	options, err := cli.NewProjectOptions([]string{composeFile},
+		cli.WithWorkingDirectory(root), cli.WithInterpolation(false),
+		cli.WithLoadOptions(func(o *loader.Options) { o.SkipValidation = true }))
+	require.NoError(t, err)
+	raw, err := options.LoadModel(context.Background())
+	require.NoError(t, err)
+	used := template.ExtractVariables(raw, template.DefaultPattern)
+	// A default may refer to a variable itself.
+	for _, v := range used {
+		nested := template.ExtractVariables(map[string]any{"default": v.DefaultValue}, template.DefaultPattern)
+		for name, inner := range nested {
+			if _, known := used[name]; !known {
+				used[name] = inner
+			}
+		}
+	}
+	return used
+}
+
+// environment gives a service's variables that have a value.
+func environment(service types.ServiceConfig) map[string]string {
+	values := map[string]string{}
+	for name, value := range service.Environment {
+		if value != nil {
+			values[name] = *value
+		}
+	}
+	return values
+}
+
+// each runs a test for each service.
+func each(t *testing.T, project *types.Project, check func(t *testing.T, name string, service types.ServiceConfig)) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(project.Services)) {
+		t.Run(name, func(t *testing.T) { check(t, name, project.Services[name]) })
+	}
+}

@@ -1,0 +1,131 @@
+package compose
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/test/harness"
+)
+
+const healthyLimit = 60 * time.Second
+
+// role is one of the stack's services as a process on this machine.
+type role struct {
+	*harness.Server
+	service types.ServiceConfig
+}
+
+// process prepares a service's process: the binary with the service's settings,
+// but for the addresses of the stores.
+func process(t *testing.T, binary string, service types.ServiceConfig, stores map[string]string) *role {
+	t.Helper()
+	r := &role{Server: harness.New(t, binary), service: service}
+	require.NoError(t, os.MkdirAll(r.DataDir, 0o700))
+	for name, value := range environment(service) {
+		if other, is := stores[name]; is {
+			value = other
+		}
+		r.Env = append(r.Env, name+"="+value)
+	}
+	return r
+}
+
+// healthy does what the service's health check does in the container.
+func (r *role) healthy(t *testing.T) bool {
+	t.Helper()
+	inContainer := environment(r.service)
+	check := r.service.HealthCheck.Test
+	require.Equal(t, "CMD", check[0])
+	last := check[len(check)-1]
+	switch check[1] {
+	case "wget":
+		at, err := url.Parse(last)
+		require.NoError(t, err)
+		_, port, err := net.SplitHostPort(inContainer["LIVEGRAPH_LISTEN"])
+		require.NoError(t, err)
+		require.Equal(t, port, at.Port())
+		client := http.Client{Timeout: 3 * time.Second}
+		answer, err := client.Get("http://" + r.Listen + at.Path)
+		if err != nil {
+			return false
+		}
+		defer func() { _ = answer.Body.Close() }()
+		return answer.StatusCode == http.StatusOK
+	case "test":
+		require.Equal(t, "-s", check[2])
+		file, under := strings.CutPrefix(last, inContainer["LIVEGRAPH_DATA_DIR"]+"/")
+		require.True(t, under, "%s is not in the data directory", last)
+		info, err := os.Stat(filepath.Join(r.DataDir, file))
+		return err == nil && info.Size() > 0
+	default:
+		require.Fail(t, "this test does not know how to do the health check", "%v", check)
+		return false
+	}
+}
+
+func (r *role) waitHealthy(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool { return r.healthy(t) }, healthyLimit, 50*time.Millisecond,
+		"%s is not healthy by its own health check", r.service.Name)
+}
+
+// TestTheRolesWorkTogetherWithTheirSettings runs Livegraph's services as processes
+// of this machine, on embedded engines, with the environment and the health
+// checks that docker-compose.yml gives them.
+func TestTheRolesWorkTogetherWithTheirSettings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs the engines")
+	}
+	binary, remove, err := harness.Build()
+	require.NoError(t, err)
+	t.Cleanup(remove)
+	stores := map[string]string{
+		"LIVEGRAPH_KAFKA_BROKERS":  strings.Join(testenv.Kafka(t), ","),
+		"LIVEGRAPH_CLICKHOUSE_URL": testenv.ClickHouse(t),
+		"LIVEGRAPH_POSTGRES_URL":   testenv.Postgres(t),
+		"LIVEGRAPH_REDIS_URL":      testenv.Redis(t),
+		"LIVEGRAPH_MILVUS_ADDRESS": testenv.Milvus(t),
+	}
+	project := stack(t)
+	api := process(t, binary, project.Services[apiService], stores)
+	points := process(t, binary, project.Services[pointsService], stores)
+
+	require.False(t, api.healthy(t))
+	api.Start()
+	api.waitHealthy(t)
+
+	// Without a consumer a point is accepted, and seen once there is one.
+	var accepted struct{ Checkpoint string }
+	api.Do("POST", "/api/live-data/sources", map[string]any{"name": "smoke"}, http.StatusCreated, nil)
+	api.Do("POST", "/api/live-data/ingest", map[string]any{
+		"source": "smoke", "points": []any{map[string]any{"metric": "temperature", "value": 71.5}},
+	}, http.StatusCreated, &accepted)
+	require.False(t, points.healthy(t))
+	points.Launch()
+	points.waitHealthy(t)
+	require.NoFileExists(t, filepath.Join(points.DataDir, "first-run.json"), "the API's process has set it up")
+
+	query := "/api/live-data/query?" + url.Values{"source": {"smoke"}, "checkpoint": {accepted.Checkpoint}}.Encode()
+	var groups []struct{ Points [][]any }
+	api.Do("GET", query, nil, http.StatusOK, &groups)
+	require.Len(t, groups, 1)
+	require.Len(t, groups[0].Points, 1)
+	require.InDelta(t, 71.5, groups[0].Points[0][1], 0)
+
+	for name, r := range map[string]*role{apiService: api, pointsService: points} {
+		before := time.Now()
+		require.Zero(t, r.Stop(), "%s", name)
+		require.Less(t, time.Since(before), time.Duration(*r.service.StopGracePeriod), "%s", name)
+	}
+	require.False(t, points.healthy(t))
+}

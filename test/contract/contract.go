@@ -1,0 +1,154 @@
+// Package contract runs the real server on real engines and holds every answer
+// against the published contract, schemas/openapi.yaml: its status must be
+// documented for the route, its Content-Type, headers and body must be as the
+// document says. Tests of the interface use its [Server], so that none can pass
+// on an answer that the contract does not know.
+package contract
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api"
+	"github.com/livegraph/livegraph/api/auth"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/apikey"
+	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// Version is what the server under test calls itself.
+const Version = "test"
+
+// Group makes the routes of one group of endpoints on engines of the test's own.
+type Group func(t testing.TB, s *Server) []route.Route
+
+// Server is a server under test, with a workspace and an admin key for it.
+type Server struct {
+	URL       string
+	DB        *postgres.DB
+	Auth      *auth.Authenticator
+	API       *api.Server
+	Workspace uuid.UUID // of mode live, enterprise
+	Admin     string    // the text of a key with scope admin for Workspace
+
+	doc    *openapi3.T
+	router routers.Router
+	http   *http.Client
+}
+
+// Config is the configuration that servers under test have.
+func Config() config.API {
+	return config.API{
+		ReadTimeout: 2 * time.Second, QueryTimeout: 10 * time.Second, ShutdownTimeout: 800 * time.Millisecond,
+		MaxHeaderBytes: 64 << 10, MaxConnections: 256, CORSOrigins: []string{"https://app.example"},
+	}
+}
+
+// Start starts a server with the groups' routes on a fresh database. It ends
+// with the test.
+func Start(t testing.TB, groups ...Group) *Server {
+	t.Helper()
+	return StartWith(t, Config(), groups...)
+}
+
+// StartWith is Start with another configuration.
+func StartWith(t testing.TB, cfg config.API, groups ...Group) *Server {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), testenv.Postgres(t), 8)
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	require.NoError(t, db.Migrate(t.Context()))
+	s := &Server{DB: db, Auth: auth.New(db), http: newClient()}
+	s.doc, s.router = loadContract(t)
+	background(t, s.Auth.Run)
+	s.Workspace = s.NewWorkspace(t, apikey.Live)
+	s.Admin = s.NewKey(t, []uuid.UUID{s.Workspace}, request.Admin)
+
+	deps := api.Deps{Config: cfg, Version: Version, Keys: s.Auth, Account: db}
+	for _, group := range groups {
+		deps.Routes = append(deps.Routes, group(t, s)...)
+	}
+	s.API, err = api.New(deps)
+	require.NoError(t, err)
+	s.URL = serve(t, s.API)
+	return s
+}
+
+// NewWorkspace adds a workspace of the mode and gives its id.
+func (s *Server) NewWorkspace(t testing.TB, mode string) uuid.UUID {
+	t.Helper()
+	w, err := s.DB.CreateWorkspace(t.Context(), postgres.Workspace{Name: t.Name(), Plan: "enterprise", Mode: mode})
+	require.NoError(t, err)
+	return w.ID
+}
+
+// NewKey adds a live key for the workspaces with the scopes and gives its text.
+func (s *Server) NewKey(t testing.TB, workspaces []uuid.UUID, scopes ...request.Scope) string {
+	t.Helper()
+	text, _ := s.AddKey(t, postgres.NewKey{Mode: apikey.Live, Workspaces: workspaces}, scopes...)
+	return text
+}
+
+// AddKey adds the key with a new text and the scopes, and gives the text and what is stored.
+func (s *Server) AddKey(t testing.TB, spec postgres.NewKey, scopes ...request.Scope) (string, postgres.Key) {
+	t.Helper()
+	text := apikey.Generate(spec.Mode)
+	spec.Hash, spec.Display, spec.Name, spec.CreatedBy = text.Hash(), text.Display(), t.Name(), "test"
+	spec.Scopes = []string{}
+	for _, scope := range scopes {
+		spec.Scopes = append(spec.Scopes, string(scope))
+	}
+	key, err := s.DB.CreateKey(t.Context(), spec)
+	require.NoError(t, err)
+	return text.Reveal(), key
+}
+
+// Address gives the server's host and port.
+func (s *Server) Address() string {
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// PathsOfContract gives every method and path that the contract documents, as
+// in "GET /api/me".
+func (s *Server) PathsOfContract() map[string]*openapi3.Operation {
+	operations := map[string]*openapi3.Operation{}
+	for path, item := range s.doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			operations[method+" "+path] = operation
+		}
+	}
+	return operations
+}
+
+func newClient() *http.Client {
+	return &http.Client{
+		Timeout:       30 * time.Second,
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 16, DisableCompression: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// serve runs the server's own Serve, so that timeouts and limits are the real ones.
+func serve(t testing.TB, s *api.Server) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	background(t, func(ctx context.Context) error { return s.Serve(ctx, listener) })
+	return "http://" + listener.Addr().String()
+}

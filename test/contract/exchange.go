@@ -1,0 +1,242 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/schemas"
+)
+
+// Request is a request to make. The zero Key and Workspace are the server's
+// admin key and workspace; None leaves the header out.
+type Request struct {
+	Method    string // GET by default
+	Path      string // with the query
+	Body      string
+	Key       string
+	Workspace string
+	Header    map[string]string // further headers; "" removes one
+}
+
+// None as a key or workspace leaves its header out.
+const None = "\x00none"
+
+// Answer is what came back.
+type Answer struct {
+	Status    int
+	Header    http.Header
+	Body      []byte
+	Success   bool
+	Data      json.RawMessage
+	Meta      *Meta
+	Error     Problem
+	RequestID string
+}
+
+// Meta is the pagination of a list.
+type Meta struct {
+	Total, Limit, Offset int64
+	HasMore              bool
+}
+
+// Problem is the error of a failure.
+type Problem struct {
+	Code, Message string
+	Details       map[string]any
+}
+
+// Do makes the request, holds the answer against the contract and gives it.
+func (s *Server) Do(t testing.TB, q Request) *Answer {
+	t.Helper()
+	r := s.build(t, q)
+	return s.check(t, r, s.exchange(t, r))
+}
+
+// DoUnchecked makes the request and gives the answer without the contract: for
+// routes that only a test has. The envelope is still checked on errors.
+func (s *Server) DoUnchecked(t testing.TB, q Request) *Answer {
+	t.Helper()
+	a := s.exchange(t, s.build(t, q))
+	if a.Status >= http.StatusBadRequest && q.Method != http.MethodHead {
+		s.checkFailure(t, a)
+	}
+	return a
+}
+
+// Get is Do for a GET that must succeed; its data is decoded into data.
+func (s *Server) Get(t testing.TB, path string, data any) *Answer {
+	t.Helper()
+	a := s.Do(t, Request{Path: path})
+	require.Equal(t, http.StatusOK, a.Status, "GET %s: %s", path, a.Body)
+	require.NoError(t, json.Unmarshal(a.Data, data))
+	return a
+}
+
+func (s *Server) build(t testing.TB, q Request) *http.Request {
+	t.Helper()
+	if q.Method == "" {
+		q.Method = http.MethodGet
+	}
+	var body io.Reader
+	if q.Body != "" {
+		body = strings.NewReader(q.Body)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), q.Method, s.URL+q.Path, body)
+	require.NoError(t, err)
+	if q.Key == "" {
+		q.Key = s.Admin
+	}
+	if q.Key != None {
+		r.Header.Set("Authorization", "Bearer "+q.Key)
+	}
+	if q.Workspace == "" {
+		q.Workspace = s.Workspace.String()
+	}
+	if q.Workspace != None {
+		r.Header.Set("x-workspace-id", q.Workspace)
+	}
+	if q.Body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range q.Header {
+		r.Header.Del(name)
+		if value != "" {
+			r.Header.Set(name, value)
+		}
+	}
+	return r
+}
+
+func (s *Server) exchange(t testing.TB, r *http.Request) *Answer {
+	t.Helper()
+	response, err := s.http.Do(r)
+	require.NoError(t, err)
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	a := &Answer{Status: response.StatusCode, Header: response.Header, Body: body}
+	if strings.HasPrefix(a.Header.Get("Content-Type"), "application/json") && a.Header.Get("Content-Encoding") == "" && len(body) > 0 {
+		a.decode(t)
+	}
+	return a
+}
+
+func (a *Answer) decode(t testing.TB) {
+	t.Helper()
+	var envelope struct {
+		Success   bool
+		Data      json.RawMessage
+		Meta      *Meta
+		Error     Problem
+		RequestID string
+	}
+	require.NoError(t, json.Unmarshal(a.Body, &envelope), "%s", a.Body)
+	a.Success, a.Data, a.Meta, a.Error, a.RequestID = envelope.Success, envelope.Data, envelope.Meta, envelope.Error, envelope.RequestID
+	if a.RequestID != "" {
+		require.Equal(t, a.RequestID, a.Header.Get("X-Request-Id"), "the body and the header tell the same request")
+	}
+}
+
+// check holds the answer against what the contract says of the request's route.
+// What has no route must be a failure that any path can have.
+func (s *Server) check(t testing.TB, r *http.Request, a *Answer) *Answer {
+	t.Helper()
+	lookup := r.Clone(r.Context())
+	if r.Method == http.MethodHead {
+		lookup.Method = http.MethodGet
+	}
+	found, params, err := s.router.FindRoute(lookup)
+	if err != nil {
+		require.Contains(t, []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge}, a.Status,
+			"%s %s is not in the contract: %s", r.Method, r.URL.Path, a.Body)
+		s.checkFailure(t, a)
+		return a
+	}
+	isJSON := strings.HasPrefix(a.Header.Get("Content-Type"), "application/json")
+	input := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: lookup, PathParams: params, Route: found},
+		Status:                 a.Status, Header: a.Header,
+		Options: &openapi3filter.Options{
+			IncludeResponseStatus: true, MultiError: true,
+			ExcludeResponseBody: !isJSON || len(a.Body) == 0,
+		},
+	}
+	input.SetBodyBytes(a.Body)
+	require.NoError(t, openapi3filter.ValidateResponse(r.Context(), input), "%s %s %d: %s", r.Method, r.URL, a.Status, a.Body)
+	s.checkContentType(t, found, a, r.Method)
+	return a
+}
+
+func (s *Server) checkContentType(t testing.TB, found *routers.Route, a *Answer, method string) {
+	t.Helper()
+	documented := found.Operation.Responses.Status(a.Status).Value.Content
+	contentType, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
+	if len(documented) == 0 {
+		require.Empty(t, a.Body, "an answer without content in the contract")
+		require.Empty(t, contentType)
+		return
+	}
+	require.Contains(t, documented, contentType)
+	if method != http.MethodHead {
+		require.NotEmpty(t, a.Body)
+	}
+}
+
+// genericFailures says which documented response an answer of a status must be
+// like where no route says more.
+var genericFailures = map[int]string{
+	400: "Malformed", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed", 409: "Conflict",
+	413: "TooLarge", 415: "UnsupportedMedia", 422: "Invalid", 429: "RateLimited",
+	500: "Internal", 502: "BadGateway", 503: "Unavailable", 504: "Timeout",
+}
+
+func (s *Server) checkFailure(t testing.TB, a *Answer) {
+	t.Helper()
+	name, known := genericFailures[a.Status]
+	require.True(t, known, "status %d is none of the interface", a.Status)
+	response := s.doc.Components.Responses[name].Value
+	var body any
+	require.NoError(t, json.Unmarshal(a.Body, &body), "%d: %s", a.Status, a.Body)
+	require.NoError(t, response.Content["application/json"].Schema.Value.VisitJSON(body, openapi3.EnableFormatValidation()), "%s", a.Body)
+	for header, ref := range response.Headers {
+		if ref.Value.Required {
+			require.NotEmpty(t, a.Header.Get(header), header)
+		}
+	}
+	require.Equal(t, "application/json; charset=utf-8", a.Header.Get("Content-Type"))
+}
+
+// RequireFailure checks a failure's status, code, message (unless empty) and the
+// details that are given; others may be there too.
+func (a *Answer) RequireFailure(t testing.TB, status int, code, message string, details map[string]any) {
+	t.Helper()
+	require.Equal(t, status, a.Status, "%s", a.Body)
+	require.False(t, a.Success)
+	require.Equal(t, code, a.Error.Code)
+	if message != "" {
+		require.Equal(t, message, a.Error.Message)
+	}
+	for name, want := range details {
+		require.Equal(t, want, a.Error.Details[name], "details.%s of %s", name, a.Body)
+	}
+}
+
+func loadContract(t testing.TB) (*openapi3.T, routers.Router) {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(bytes.Clone(schemas.OpenAPI))
+	require.NoError(t, err)
+	doc.Servers = nil // any host
+	router, err := gorillamux.NewRouter(doc)
+	require.NoError(t, err)
+	return doc, router
+}

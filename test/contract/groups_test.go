@@ -1,0 +1,17 @@
+package contract_test
+
+import (
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/livegraph/livegraph/test/contract"
+)
+
+// groups are all groups of endpoints, on engines of the test's own.
+func groups() []contract.Group { return []contract.Group{(&contract.LiveData{}).Group} }
+
+func isWorkspaceHeader(t *testing.T) func(*openapi3.ParameterRef) bool {
+	t.Helper()
+	return func(p *openapi3.ParameterRef) bool { return p.Value.In == "header" && p.Value.Name == "x-workspace-id" }
+}

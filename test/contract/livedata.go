@@ -1,0 +1,65 @@
+package contract
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/livedata"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/ingest"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/kafka"
+)
+
+// LiveData is the group of live-data routes with the stores behind it. A test may
+// set what it needs otherwise before it starts the server; what is nil is made.
+type LiveData struct {
+	Points *clickhouse.DB
+	Log    *kafka.Client
+	// Change, when set, changes what the routes are made of.
+	Change func(*livedata.Deps)
+}
+
+// Group makes the routes. Without a consumer: what is ingested stays in the log.
+func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
+	t.Helper()
+	if l.Points == nil {
+		points, err := clickhouse.Open(t.Context(), testenv.ClickHouse(t))
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = points.Close() })
+		require.NoError(t, points.Migrate(t.Context()))
+		l.Points = points
+	}
+	if l.Log == nil {
+		l.Log = OpenLog(t, testenv.Kafka(t))
+	}
+	installation, err := s.DB.Installation(t.Context())
+	require.NoError(t, err)
+	deletions := livedata.NewDeletionSender(s.DB, l.Log)
+	background(t, deletions.Run)
+	deps := livedata.Deps{
+		Sources: s.DB, Series: s.DB, Points: l.Points, Marks: s.DB, Deletions: deletions,
+		Pipeline: ingest.New(ingest.Deps{Sources: s.DB, Registry: s.DB, Log: l.Log, FingerprintKey: installation.FingerprintKey}),
+		TopicID:  func() [16]byte { return l.Log.PointsTopic().ID },
+		TokenKey: installation.CheckpointKey, Bodies: request.NewBudget(256 << 20), MaxBodyBytes: 32 << 20,
+		QueryTimeout: 10 * time.Second, CheckpointWait: time.Second,
+	}
+	if l.Change != nil {
+		l.Change(&deps)
+	}
+	return livedata.Routes(deps)
+}
+
+// OpenLog opens the log of the brokers, with topics of four partitions.
+func OpenLog(t testing.TB, brokers []string) *kafka.Client {
+	t.Helper()
+	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: brokers, BufferedBytes: 64 << 20})
+	require.NoError(t, err)
+	t.Cleanup(log.Close)
+	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 4, Replication: -1, RetentionBytes: 256 << 20}))
+	return log
+}

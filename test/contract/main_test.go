@@ -1,0 +1,17 @@
+package contract_test
+
+import (
+	"flag"
+	"log/slog"
+	"os"
+	"testing"
+)
+
+// TestMain keeps the access log out of the tests' output, but for -v.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if !testing.Verbose() {
+		slog.SetDefault(slog.New(slog.DiscardHandler))
+	}
+	os.Exit(m.Run())
+}

@@ -1,0 +1,72 @@
+package contract_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api"
+	"github.com/livegraph/livegraph/test/contract"
+)
+
+// Readiness goes first, what is in flight is answered, then the door is closed.
+func TestAServerThatEndsAnswersWhatIsInFlight(t *testing.T) {
+	s := contract.Start(t)
+	cfg := contract.Config()
+	server, err := api.New(api.Deps{Config: cfg, Version: "test", Keys: s.Auth, Account: s.DB, Routes: testRoutes(t, s)})
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	base := "http://" + listener.Addr().String()
+	ctx, end := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ctx, listener) }()
+
+	status := func(path string) int {
+		r := authorized(t, s, "GET", "", nil)
+		r.URL.Host, r.URL.Path = strings.TrimPrefix(base, "http://"), path
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return 0
+		}
+		defer func() { _ = response.Body.Close() }()
+		_, _ = io.Copy(io.Discard, response.Body)
+		return response.StatusCode
+	}
+	require.Equal(t, http.StatusOK, status("/readyz"))
+	slow := make(chan int, 1)
+	go func() { slow <- status("/api/test/slow") }()
+	time.Sleep(50 * time.Millisecond)
+	end()
+	time.Sleep(20 * time.Millisecond)
+	require.Equal(t, http.StatusServiceUnavailable, status("/readyz"), "readiness goes first")
+	require.Equal(t, http.StatusOK, status("/healthz"), "while requests are still answered")
+	require.Equal(t, http.StatusOK, <-slow, "what is in flight is answered")
+	require.NoError(t, <-served)
+	require.Zero(t, status("/healthz"), "the door is closed")
+}
+
+func TestMoreConnectionsThanAllowedWait(t *testing.T) {
+	cfg := contract.Config()
+	cfg.MaxConnections = 4
+	s := contract.StartWith(t, cfg)
+	var held []net.Conn
+	for range 4 {
+		held = append(held, dial(t, s).conn)
+	}
+	fifth := dial(t, s)
+	fifth.send(fifth.head("GET", "/api/me") + "\r\n")
+	require.NoError(t, fifth.conn.SetReadDeadline(time.Now().Add(200*time.Millisecond)))
+	_, err := fifth.in.Peek(1)
+	require.Error(t, err, "nobody answers yet")
+	require.NoError(t, held[0].Close())
+	require.NoError(t, fifth.conn.SetReadDeadline(time.Now().Add(5*time.Second)))
+	status, _, _ := fifth.receive()
+	require.Equal(t, http.StatusOK, status)
+}

@@ -1,0 +1,484 @@
+package contract_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/test/contract"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// hostile are texts that break what is put together carelessly.
+var hostile = []string{
+	`'; DROP TABLE sources; --`, `" OR ""="`, `%_\`, `{{.}} ${x} <script>alert(1)</script>`, `=HYPERLINK("x")`, `../../etc/passwd`,
+	"🚀👩‍👩‍👧", "\u202eright to left", "zero\u200bwidth", "e\u0301", "é", `__proto__`, `$where`, `{series:UInt64}`, strings.Repeat("é", 256),
+}
+
+func TestASourceIsCreatedReadChangedAndDeleted(t *testing.T) {
+	l := startLive(t)
+	id := "0194A5B0-0000-7000-8000-00000000000A"
+	a := l.post(t, "/api/live-data/sources", `{"id":"`+id+`","name":"boiler","description":"in the\ncellar","nodeId":"`+uuid.NewString()+`",
+		"unit":"°C","metrics":[{"name":"temp","unit":"K"},{"name":"door","description":"open?"}],"tags":{"room":"A","floor":"1"},"retentionDays":30,"intervalSeconds":0.5}`)
+	made := decode[source](t, a, http.StatusCreated)
+	require.Equal(t, strings.ToLower(id), made.ID)
+	require.Equal(t, "/api/live-data/sources/"+made.ID, a.Header.Get("Location"))
+	require.Equal(t, 1, made.Version)
+	require.Equal(t, "never", *made.Status)
+	require.Nil(t, made.LastSeenAt)
+	require.Equal(t, made.CreatedAt, made.UpdatedAt)
+
+	path := "/api/live-data/sources/" + made.ID
+	var read source
+	tag := l.Get(t, path, &read).Header.Get("ETag")
+	require.Equal(t, made, read)
+	l.Get(t, "/api/live-data/sources/"+id, &read) // upper case is the same id
+	again := l.Do(t, contract.Request{Path: path, Header: map[string]string{"If-None-Match": tag}})
+	require.Equal(t, http.StatusNotModified, again.Status)
+
+	patch := func(body string) source {
+		return decode[source](t, l.Do(t, contract.Request{Method: http.MethodPatch, Path: path, Body: body}), http.StatusOK)
+	}
+	same := patch(`{"expectedVersion":1,"name":"boiler","tags":{"none":null}}`)
+	require.Equal(t, made, same, "a change of nothing")
+	require.Equal(t, made, patch(`{}`))
+	changed := patch(`{"expectedVersion":1,"name":"kettle","description":null,"nodeId":null,"unit":null,"metrics":null,"tags":{"room":null,"site":"x"},"retentionDays":null,"intervalSeconds":2}`)
+	require.Equal(t, 2, changed.Version)
+	require.True(t, changed.UpdatedAt.After(made.UpdatedAt))
+	require.Equal(t, map[string]string{"floor": "1", "site": "x"}, changed.Tags)
+	require.Equal(t, source{ID: made.ID, Name: "kettle", Metrics: []map[string]string{}, Tags: changed.Tags, IntervalSeconds: ptr(2.0),
+		CreatedAt: made.CreatedAt, UpdatedAt: changed.UpdatedAt, Version: 2, Status: ptr("never")}, changed)
+	require.Empty(t, patch(`{"tags":null}`).Tags)
+
+	stale := l.Do(t, contract.Request{Method: http.MethodPatch, Path: path, Body: `{"expectedVersion":2,"name":"x"}`})
+	stale.RequireFailure(t, http.StatusConflict, "CONFLICT", "Version mismatch", map[string]any{"expectedVersion": 2.0, "actualVersion": 3.0})
+
+	gone := l.Do(t, contract.Request{Method: http.MethodDelete, Path: path})
+	require.Equal(t, http.StatusNoContent, gone.Status)
+	for _, method := range []string{http.MethodGet, http.MethodPatch, http.MethodDelete} {
+		body := ""
+		if method == http.MethodPatch {
+			body = `{"name":"x"}`
+		}
+		l.Do(t, contract.Request{Method: method, Path: path, Body: body}).RequireFailure(t, http.StatusNotFound, "NOT_FOUND", "No such source", nil)
+	}
+	l.post(t, "/api/live-data/sources", `{"id":"`+made.ID+`","name":"new"}`).
+		RequireFailure(t, http.StatusConflict, "CONFLICT", "", map[string]any{"reason": "already_exists", "field": "id"})
+}
+
+func TestNamesAndIdsOfSourcesAreTakenOnce(t *testing.T) {
+	l := startLive(t)
+	first := l.createSource(t, `{"name":"boiler"}`)
+	l.createSource(t, `{"name":"Boiler"}`) // another name
+	l.createSource(t, `{"name":"cafe\u0301"}`)
+	l.createSource(t, `{"name":"café"}`) // differs by normalisation: another name
+	l.post(t, "/api/live-data/sources", `{"name":"boiler"}`).
+		RequireFailure(t, http.StatusConflict, "CONFLICT", "A source has this name", map[string]any{"reason": "already_exists", "field": "name"})
+	l.post(t, "/api/live-data/sources", `{"name":"x","id":"`+first.ID+`"}`).
+		RequireFailure(t, http.StatusConflict, "CONFLICT", "A source has or had this id", map[string]any{"reason": "already_exists", "field": "id"})
+	l.Do(t, contract.Request{Method: http.MethodPatch, Path: "/api/live-data/sources/" + first.ID, Body: `{"name":"Boiler"}`}).
+		RequireFailure(t, http.StatusConflict, "CONFLICT", "A source has this name", map[string]any{"reason": "already_exists", "field": "name"})
+}
+
+func TestSourceBodiesAreReadStrictly(t *testing.T) {
+	l := startLive(t)
+	made := l.createSource(t, `{"name":"boiler"}`)
+	path := "/api/live-data/sources/" + made.ID
+	long := strings.Repeat("x", 257)
+	manyTags, manyMetrics := &strings.Builder{}, &strings.Builder{}
+	for i := range 65 {
+		fmt.Fprintf(manyTags, `,"k%d":"v"`, i)
+	}
+	for i := range 1001 {
+		fmt.Fprintf(manyMetrics, `,{"name":"m%d"}`, i)
+	}
+	type failure struct {
+		body, field string
+		status      int
+	}
+	both := []failure{
+		{`{"name":1}`, "name", 400}, {`{"name":null}`, "name", 400}, {`{"name":"a","name":"b"}`, "name", 400}, {`{"Name":"a"}`, "Name", 400},
+		{`{"name":"a"} x`, "body", 400}, {`[]`, "body", 400}, {`"x"`, "body", 400}, {`null`, "body", 400}, {`{"name":"a`, "name", 400}, {"\ufeff{}", "body", 400},
+		{`{"name":"` + "\xff" + `"}`, "name", 400}, {`{"name":"\ud800"}`, "name", 400}, {`{"name":"a","version":2}`, "version", 400},
+		{`{"name":"a","createdAt":"2026-01-01T00:00:00Z"}`, "createdAt", 400}, {`{"name":"a","tags":[]}`, "tags", 400}, {`{"name":"a","tags":{"a":1}}`, "tags.a", 400},
+		{`{"name":"a","tags":{"a":{"b":"c"}}}`, "tags.a", 400}, {`{"name":"a","tags":{"a":"1","a":"2"}}`, "tags.a", 400},
+		{`{"name":"a","metrics":[{"unit":"K"}]}`, "metrics[0].name", 400}, {`{"name":"a","metrics":[{"name":"m","kind":"x"}]}`, "metrics[0].kind", 400},
+		{`{"name":"a","metrics":[{"name":"m"},{"name":"m"}]}`, "metrics[1].name", 422}, {`{"name":"a","metrics":{}}`, "metrics", 400},
+		{`{"name":"a","retentionDays":1.5}`, "retentionDays", 400}, {`{"name":"a","retentionDays":"1"}`, "retentionDays", 400}, {`{"name":"a","retentionDays":0}`, "retentionDays", 422},
+		{`{"name":"a","retentionDays":-1}`, "retentionDays", 422}, {`{"name":"a","retentionDays":36501}`, "retentionDays", 422}, {`{"name":"a","retentionDays":9223372036854775808}`, "retentionDays", 422},
+		{`{"name":"a","intervalSeconds":0}`, "intervalSeconds", 422}, {`{"name":"a","intervalSeconds":-0}`, "intervalSeconds", 422}, {`{"name":"a","intervalSeconds":1e400}`, "intervalSeconds", 422},
+		{`{"name":"a","intervalSeconds":1e-400}`, "intervalSeconds", 422}, {`{"name":"a","intervalSeconds":NaN}`, "intervalSeconds", 400}, {`{"name":"a","intervalSeconds":true}`, "intervalSeconds", 400},
+		{`{"name":""}`, "name", 422}, {`{"name":"  "}`, "name", 422}, {`{"name":"` + long + `"}`, "name", 422}, {`{"name":"a\u0000"}`, "name", 422}, {`{"name":"a\nb"}`, "name", 422}, {`{"name":"a\u2028"}`, "name", 422},
+		{`{"name":"a","unit":"` + long + `"}`, "unit", 422}, {`{"name":"a","description":"\u0007"}`, "description", 422}, {`{"name":"a","tags":{"":"x"}}`, "tags", 422},
+		{`{"name":"a","tags":{"a":"\u0000"}}`, "tags.a", 422}, {`{"name":"a","tags":{"` + long + `":"x"}}`, "tags", 422}, {`{"name":"a","tags":{"z":"1"` + manyTags.String() + `}}`, "tags", 422},
+		{`{"name":"a","metrics":[{"name":"m"}` + manyMetrics.String() + `]}`, "metrics", 422},
+		{`{"name":"a","nodeId":"x"}`, "nodeId", 422}, {`{"name":"a","nodeId":""}`, "nodeId", 422}, {`{"name":"a","nodeId":"{` + made.ID + `}"}`, "nodeId", 422}, {`{"name":"a","nodeId":7}`, "nodeId", 400},
+		{strings.Repeat("[", 10_000), "body", 400}, {" ", "body", 400}, {`{"name":"a",}`, "body", 400}, {`{/**/"name":"a"}`, "body", 400},
+	}
+	onlyPost := []failure{
+		{`{}`, "name", 400}, {`{"unit":"x"}`, "name", 400}, {`{"name":"a","id":"x"}`, "id", 422}, {`{"name":"a","id":"{` + made.ID + `}"}`, "id", 422}, {`{"name":"a","id":null}`, "id", 400},
+		{`{"name":"a","id":"` + strings.ReplaceAll(made.ID, "-", "") + `"}`, "id", 422}, {`{"name":"a","description":null}`, "description", 400}, {`{"name":"a","expectedVersion":1}`, "expectedVersion", 400},
+	}
+	onlyPatch := []failure{
+		{`{"expectedVersion":0,"name":"a"}`, "expectedVersion", 422}, {`{"expectedVersion":-1}`, "expectedVersion", 422}, {`{"expectedVersion":"1"}`, "expectedVersion", 400},
+		{`{"expectedVersion":9223372036854775808}`, "expectedVersion", 422}, {`{"expectedVersion":1.5}`, "expectedVersion", 400}, {`{"expectedVersion":null}`, "expectedVersion", 400},
+		{`{"id":"` + made.ID + `"}`, "id", 400},
+	}
+	try := func(method, path string, failures []failure) {
+		for _, f := range failures {
+			a := l.Do(t, contract.Request{Method: method, Path: path, Body: f.body})
+			require.Equal(t, f.status, a.Status, "%s %.100s: %s", method, f.body, a.Body)
+			require.Equal(t, validation, a.Error.Code)
+			require.Contains(t, a.Error.Details, "reason")
+			if f.field != "body" { // where exactly broken syntax is noticed is the parser's business
+				require.Equal(t, f.field, a.Error.Details["field"], "%.100s", f.body)
+			}
+		}
+	}
+	try(http.MethodPost, "/api/live-data/sources", append(onlyPost, both...))
+	try(http.MethodPatch, path, append(onlyPatch, both...))
+	var after source
+	l.Get(t, path, &after)
+	require.Equal(t, made, after, "nothing has changed")
+
+	var all []source
+	require.EqualValues(t, 1, l.Get(t, "/api/live-data/sources", &all).Meta.Total)
+	l.Do(t, contract.Request{Method: "POST", Path: "/api/live-data/sources?name=x", Body: `{"name":"a"}`}).RequireFailure(t, 400, validation, "", map[string]any{"field": "name"})
+	l.Do(t, contract.Request{Method: "POST", Path: "/api/live-data/sources", Body: `{"name":"a"}`, Header: map[string]string{"Content-Type": "text/plain"}}).
+		RequireFailure(t, 415, validation, "", map[string]any{"field": "Content-Type", "allowed": []any{"application/json"}})
+	l.Do(t, contract.Request{Method: "PATCH", Path: path, Body: `{"name":"boiler"}`, Header: map[string]string{"Content-Type": "application/merge-patch+json"}})
+	large := l.post(t, "/api/live-data/sources", `{"name":"a","description":"`+strings.Repeat("x", 1<<20)+`"}`)
+	large.RequireFailure(t, 413, validation, "", map[string]any{"limit": float64(1 << 20)})
+}
+
+func TestIdsInPathsThatAreNoUUIDAreNotFound(t *testing.T) {
+	l := startLive(t)
+	made := l.createSource(t, `{"name":"boiler"}`)
+	for _, id := range []string{
+		"x", uuid.NewString(), "{" + made.ID + "}", "urn:uuid:" + made.ID, strings.ReplaceAll(made.ID, "-", ""), made.ID + "0", "%20" + made.ID, made.ID + "%00",
+		strings.Repeat("a", 10_000), "%F0%9F%9A%80", "'%20OR%201=1", "..%2f" + made.ID, "00000000-0000-0000-0000-000000000000",
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodDelete} {
+			a := l.Do(t, contract.Request{Method: method, Path: "/api/live-data/sources/" + id})
+			a.RequireFailure(t, http.StatusNotFound, "NOT_FOUND", "", nil)
+		}
+	}
+	l.Get(t, "/api/live-data/sources/"+made.ID, &source{})
+}
+
+func TestSourcesAreListedFilteredSortedAndPaged(t *testing.T) {
+	l := startLive(t)
+	node := uuid.NewString()
+	for i, text := range hostile {
+		body, err := json.Marshal(map[string]any{"name": text, "description": text, "unit": text[:min(len(text), 1)], "tags": map[string]string{"kind": text, text: fmt.Sprint(i % 3)}})
+		require.NoError(t, err)
+		require.Equal(t, text, l.createSource(t, string(body)).Name)
+	}
+	l.createSource(t, `{"name":"Linked","nodeId":"`+node+`","tags":{"a.b":"c"}}`)
+	total := len(hostile) + 1
+	names := func(query string) []string {
+		var list []source
+		l.Get(t, "/api/live-data/sources?limit=100&sort=name&"+query, &list)
+		got := []string{}
+		for _, s := range list {
+			got = append(got, s.Name)
+		}
+		return got
+	}
+	for _, text := range hostile {
+		require.Contains(t, names("name="+escape(text)), text)
+		require.Equal(t, []string{text}, names("tag.kind="+escape(text)))
+		require.Equal(t, []string{text}, names("tag."+escape(text)+"=0&tag."+escape(text)+"=1&tag."+escape(text)+"=2"))
+	}
+	require.Equal(t, []string{`%_\`}, names("name="+escape(`%_\`)))
+	require.Equal(t, []string{`%_\`, `__proto__`}, names("name=_"))
+	require.Equal(t, []string{"Linked"}, names("name=LINKE"))
+	require.Equal(t, []string{"Linked"}, names("nodeId="+node))
+	require.Equal(t, []string{"Linked"}, names("tag.a.b=c"))
+	require.Empty(t, names("nodeId="+uuid.NewString()))
+	require.Empty(t, names("nodeId="+node+"&name=pump"))
+	require.Len(t, names("name="), total)
+
+	for _, sort := range []string{"", "createdAt", "-createdAt", "name", "-name", "updatedAt,name", "version,-name"} {
+		var byOffset, byCursor []string
+		for offset := 0; offset < total; offset += 4 {
+			var list []source
+			a := l.Get(t, fmt.Sprintf("/api/live-data/sources?limit=4&offset=%d&sort=%s", offset, orDefault(sort, "createdAt")), &list)
+			require.Equal(t, contract.Meta{Total: int64(total), Limit: 4, Offset: int64(offset), HasMore: offset+4 < total}, metaWithoutCursor(a))
+			for _, s := range list {
+				byOffset = append(byOffset, s.ID)
+			}
+		}
+		path := "/api/live-data/sources?limit=4"
+		if sort != "" {
+			path += "&sort=" + sort
+		}
+		for cursor := ptr(""); cursor != nil; {
+			next := path
+			if *cursor != "" {
+				next += "&cursor=" + *cursor
+			}
+			var list []source
+			a := l.Get(t, next, &list)
+			require.EqualValues(t, 0, a.Meta.Offset)
+			cursor = nextCursor(t, a)
+			require.Equal(t, cursor != nil, a.Meta.HasMore)
+			for _, s := range list {
+				byCursor = append(byCursor, s.ID)
+			}
+		}
+		require.Equal(t, byOffset, byCursor, sort)
+		require.Len(t, byCursor, total)
+	}
+}
+
+func orDefault(text, fallback string) string {
+	if text == "" {
+		return fallback
+	}
+	return text
+}
+
+func metaWithoutCursor(a *contract.Answer) contract.Meta {
+	meta := *a.Meta
+	return contract.Meta{Total: meta.Total, Limit: meta.Limit, Offset: meta.Offset, HasMore: meta.HasMore}
+}
+
+// nextCursor gives meta.nextCursor, which every list has.
+func nextCursor(t testing.TB, a *contract.Answer) *string {
+	t.Helper()
+	var envelope struct{ Meta map[string]any }
+	require.NoError(t, json.Unmarshal(a.Body, &envelope))
+	require.Contains(t, envelope.Meta, "nextCursor")
+	if text, ok := envelope.Meta["nextCursor"].(string); ok {
+		return &text
+	}
+	return nil
+}
+
+func TestACursorIsOnlyGoodForItsListFilterAndSort(t *testing.T) {
+	l := startLive(t)
+	for i := range 3 {
+		l.createSource(t, fmt.Sprintf(`{"name":"s%d"}`, i))
+	}
+	var list []source
+	cursor := *nextCursor(t, l.Get(t, "/api/live-data/sources?limit=1&sort=name", &list))
+	l.Get(t, "/api/live-data/sources?limit=2&sort=name&cursor="+cursor, &list) // another limit is fine
+	require.Len(t, list, 2)
+	bad := func(path string) {
+		a := l.Do(t, contract.Request{Path: path})
+		a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "cursor"})
+	}
+	for _, query := range []string{"sort=-name&cursor=" + cursor, "cursor=" + cursor, "sort=name&name=s&cursor=" + cursor, "sort=name&offset=1&cursor=" + cursor,
+		"sort=name&cursor=", "sort=name&cursor=x", "sort=name&cursor=" + cursor + "A", "sort=name&cursor=" + cursor[:len(cursor)-1] + "_", "sort=name&cursor=" + strings.Repeat("A", 5000)} {
+		bad("/api/live-data/sources?" + query)
+	}
+	bad("/api/live-data/series?cursor=" + cursor)
+	other := l.NewWorkspace(t, "live")
+	key := l.NewKey(t, []uuid.UUID{other}, request.Admin)
+	l.Do(t, contract.Request{Path: "/api/live-data/sources?sort=name&cursor=" + cursor, Key: key, Workspace: other.String()}).
+		RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "cursor"})
+}
+
+func TestBadParametersOfTheSourceListNameTheParameter(t *testing.T) {
+	l := startLive(t)
+	for query, field := range map[string]string{
+		"limit=0": "limit", "limit=-1": "limit", "limit=1.5": "limit", "limit=": "limit", "limit=%205": "limit", "limit=%2B5": "limit", "limit=0x10": "limit", "limit=9223372036854775808": "limit",
+		"offset=-1": "offset", "offset=x": "offset", "limit=5&limit=6": "limit", "name=a&name=b": "name", "nam=x": "nam", "Limit=5": "Limit", "nodeId=x": "nodeId", "nodeId=": "nodeId",
+		"sort=x": "sort", "sort=": "sort", "sort=name,name": "sort", "sort=name,-name": "sort", "sort=name;DROP TABLE sources": "sort", "sort=lastSeenAt": "sort", "sort=--name": "sort",
+		"tag.=x": "tag.", "tag=x": "tag", "name=%ff": "name", "name=%00": "name", "name=%zz": "name",
+	} {
+		a := l.Do(t, contract.Request{Path: "/api/live-data/sources?" + strings.ReplaceAll(query, " ", "%20")})
+		a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": field})
+		if strings.HasPrefix(query, "sort=x") {
+			require.Equal(t, []any{"createdAt", "updatedAt", "name", "version"}, a.Error.Details["allowed"])
+		}
+	}
+	var list []source
+	require.EqualValues(t, 100, l.Get(t, "/api/live-data/sources?limit=101", &list).Meta.Limit)
+	require.EqualValues(t, 100, l.Get(t, "/api/live-data/sources?limit=2147483648", &list).Meta.Limit)
+	require.EqualValues(t, 50, l.Get(t, "/api/live-data/sources", &list).Meta.Limit)
+	require.EqualValues(t, 1<<31, l.Get(t, "/api/live-data/sources?offset=2147483648", &list).Meta.Offset)
+	require.NotNil(t, list)
+}
+
+func TestStatusFollowsWhenASourceWasLastHeardFrom(t *testing.T) {
+	l := startLive(t)
+	quick, slow, silent := l.createSource(t, `{"name":"quick","intervalSeconds":10}`), l.createSource(t, `{"name":"slow"}`), l.createSource(t, `{"name":"silent"}`)
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	seen := func(s source, ago time.Duration) {
+		require.NoError(t, l.Points.InsertActivity(t.Context(), []clickhouse.ActivityRow{
+			{Workspace: l.Workspace, Source: uuid.MustParse(s.ID), ReceivedAtUS: now.Add(-ago).UnixMicro()}}))
+	}
+	status := func(s source) (string, *time.Time) {
+		var read source
+		l.Get(t, "/api/live-data/sources/"+s.ID, &read)
+		return *read.Status, read.LastSeenAt
+	}
+	seen(quick, time.Minute)
+	seen(slow, 6*time.Minute)
+	text, when := status(quick)
+	require.Equal(t, "stale", text)
+	require.Equal(t, now.Add(-time.Minute), *when)
+	text, _ = status(slow)
+	require.Equal(t, "stale", text)
+	seen(quick, 20*time.Second)
+	seen(slow, 4*time.Minute)
+	text, _ = status(quick)
+	require.Equal(t, "active", text)
+	text, _ = status(slow)
+	require.Equal(t, "active", text)
+	text, when = status(silent)
+	require.Equal(t, "never", text)
+	require.Nil(t, when)
+}
+
+func TestSourcesAreListedWhileTheStoreOfPointsIsDown(t *testing.T) {
+	server := testenv.StoppableClickHouse(t)
+	points, err := clickhouse.Open(t.Context(), server.Address())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = points.Close() })
+	require.NoError(t, points.Migrate(t.Context()))
+	group := &contract.LiveData{Points: points}
+	l := &live{Server: contract.Start(t, group.Group), LiveData: group}
+	made := l.createSource(t, `{"name":"boiler"}`)
+	l.store(t, l.Workspace, seriesKey{source: made.ID, metric: "m"}, sample{at(0), 1.0, 1})
+	require.NoError(t, server.Stop(t.Context()))
+
+	var list []source
+	l.Get(t, "/api/live-data/sources", &list)
+	require.Len(t, list, 1)
+	require.Nil(t, list[0].Status)
+	require.Nil(t, list[0].LastSeenAt)
+	for _, path := range []string{"/api/live-data/query", "/api/live-data/query?latest=true", "/api/live-data/query?aggregation=avg", "/api/live-data/series"} {
+		a := l.Do(t, contract.Request{Path: path})
+		a.RequireFailure(t, http.StatusServiceUnavailable, "INTERNAL_ERROR", "The store of points is not available", nil)
+		require.Equal(t, "1", a.Header.Get("Retry-After"))
+	}
+	require.NoError(t, server.Start(t.Context()))
+	l.Get(t, "/api/live-data/series", &[]any{})
+}
+
+func TestTheWorkspacesLimitOfSourcesIsNamed(t *testing.T) {
+	l := startLive(t)
+	_, err := l.DB.UpdateWorkspace(t.Context(), l.Workspace, postgres.WorkspaceChange{MaxSources: ptr(int64(1))})
+	require.NoError(t, err)
+	first := l.createSource(t, `{"name":"a"}`)
+	l.post(t, "/api/live-data/sources", `{"name":"b"}`).
+		RequireFailure(t, http.StatusUnprocessableEntity, validation, "The workspace has its 1 sources", map[string]any{"field": "sources", "limit": 1.0})
+	require.Equal(t, http.StatusNoContent, l.Do(t, contract.Request{Method: http.MethodDelete, Path: "/api/live-data/sources/" + first.ID}).Status)
+	l.createSource(t, `{"name":"b"}`)
+}
+
+func TestEachLiveDataRouteWantsItsScope(t *testing.T) {
+	l := startLive(t)
+	made := l.createSource(t, `{"name":"a"}`)
+	path := "/api/live-data/sources/" + made.ID
+	ingest := `{"points":[{"sourceId":"` + made.ID + `","metric":"m","value":1}]}`
+	for _, c := range []struct {
+		method, path, body string
+		scope              request.Scope
+		status             int
+	}{
+		{"GET", "/api/live-data/sources", "", request.ReadLiveData, 200}, {"GET", path, "", request.ReadLiveData, 200},
+		{"GET", "/api/live-data/query", "", request.ReadLiveData, 200}, {"GET", "/api/live-data/series", "", request.ReadLiveData, 200},
+		{"POST", "/api/live-data/sources", `{"name":"b"}`, request.WriteLiveData, 201}, {"PATCH", path, `{"name":"c"}`, request.WriteLiveData, 200},
+		{"POST", "/api/live-data/ingest", ingest, request.WriteLiveData, 201}, {"DELETE", path, "", request.Admin, 204},
+	} {
+		for _, scope := range append([]request.Scope{""}, request.Scopes...) {
+			if scope == c.scope || scope == request.Admin {
+				continue
+			}
+			scopes := []request.Scope{scope}
+			if scope == "" {
+				scopes = nil
+			}
+			a := l.Do(t, contract.Request{Method: c.method, Path: c.path, Body: c.body, Key: l.NewKey(t, []uuid.UUID{l.Workspace}, scopes...)})
+			a.RequireFailure(t, http.StatusForbidden, "AUTHORIZATION_ERROR", "Forbidden", map[string]any{"required": []any{string(c.scope)}})
+		}
+		a := l.Do(t, contract.Request{Method: c.method, Path: c.path, Body: c.body, Key: l.NewKey(t, []uuid.UUID{l.Workspace}, c.scope)})
+		require.Equal(t, c.status, a.Status, "%s %s: %s", c.method, c.path, a.Body)
+	}
+}
+
+func TestAnotherWorkspacesSourcesDoNotExist(t *testing.T) {
+	l := startLive(t)
+	mine := l.createSource(t, `{"name":"canary","tags":{"k":"v"}}`)
+	l.store(t, l.Workspace, seriesKey{source: mine.ID, metric: "canarymetric"}, sample{time.Now().Add(-time.Minute).UnixMicro(), 424242.0, 1})
+	other := l.NewWorkspace(t, "live")
+	key := l.NewKey(t, []uuid.UUID{other}, request.Admin)
+	ask := func(method, path, body string) *contract.Answer {
+		a := l.Do(t, contract.Request{Method: method, Path: path, Body: body, Key: key, Workspace: other.String()})
+		require.NotContains(t, string(a.Body), "canary")
+		require.NotContains(t, string(a.Body), "424242")
+		return a
+	}
+	path := "/api/live-data/sources/" + mine.ID
+	ask("GET", path, "").RequireFailure(t, 404, "NOT_FOUND", "No such source", nil)
+	ask("PATCH", path, `{"name":"x"}`).RequireFailure(t, 404, "NOT_FOUND", "No such source", nil)
+	ask("DELETE", path, "").RequireFailure(t, 404, "NOT_FOUND", "No such source", nil)
+	for _, list := range []string{
+		"/api/live-data/sources", "/api/live-data/sources?name=canary", "/api/live-data/series", "/api/live-data/series?sourceId=" + mine.ID, "/api/live-data/query",
+		"/api/live-data/query?sourceId=" + mine.ID, "/api/live-data/query?source=canary", "/api/live-data/query?sourceId=" + mine.ID + "&latest=true",
+		"/api/live-data/query?aggregation=count&groupBy=none", "/api/live-data/query?metric=canarymetric",
+	} {
+		a := ask("GET", list, "")
+		require.Equal(t, 200, a.Status)
+		require.JSONEq(t, "[]", string(a.Data), list)
+		require.Zero(t, a.Meta.Total)
+	}
+	// The same id and name can be another's there.
+	made := decode[source](t, l.Do(t, contract.Request{Method: "POST", Path: "/api/live-data/sources", Body: `{"id":"` + mine.ID + `","name":"own"}`, Key: key, Workspace: other.String()}), 201)
+	require.Equal(t, mine.ID, made.ID)
+	require.Len(t, l.query(t, "sourceId="+mine.ID+"&latest=true"), 1)
+}
+
+func TestADeletedSourceIsToldToTheLog(t *testing.T) {
+	l := startLive(t)
+	made := l.createSource(t, `{"name":"boiler"}`)
+	l.store(t, l.Workspace, seriesKey{source: made.ID, metric: "m"}, sample{at(0), 1.0, 1})
+	require.Len(t, l.query(t, within(time.Hour)), 1)
+	l.Do(t, contract.Request{Method: http.MethodDelete, Path: "/api/live-data/sources/" + made.ID})
+	require.Empty(t, l.query(t, within(time.Hour)), "gone with the answer")
+	var list []any
+	l.Get(t, "/api/live-data/series", &list)
+	require.Empty(t, list)
+	pending, err := l.DB.PendingDeletions(t.Context(), 0, 10)
+	require.NoError(t, err)
+	require.Empty(t, pending, "the log has it")
+	workspaces, err := l.DB.WorkspacesByID(t.Context(), []uuid.UUID{l.Workspace})
+	require.NoError(t, err)
+	require.Zero(t, workspaces[0].Series)
+	require.Zero(t, workspaces[0].Sources)
+}
+
+func TestADeletionOutlivesAnOutageOfTheLog(t *testing.T) {
+	broker := testenv.StoppableKafka(t)
+	group := &contract.LiveData{Log: contract.OpenLog(t, broker.Brokers())}
+	l := &live{Server: contract.Start(t, group.Group), LiveData: group}
+	made := l.createSource(t, `{"name":"boiler"}`)
+	require.NoError(t, broker.Stop(t.Context()))
+	gone := l.Do(t, contract.Request{Method: http.MethodDelete, Path: "/api/live-data/sources/" + made.ID})
+	require.Equal(t, http.StatusNoContent, gone.Status)
+	pending, err := l.DB.PendingDeletions(t.Context(), 0, 10)
+	require.NoError(t, err)
+	require.Len(t, pending, 1)
+	require.NoError(t, broker.Start(t.Context()))
+	require.Eventually(t, func() bool {
+		pending, err := l.DB.PendingDeletions(t.Context(), 0, 10)
+		return err == nil && len(pending) == 0
+	}, 20*time.Second, 50*time.Millisecond)
+}

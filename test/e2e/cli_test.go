@@ -1,0 +1,93 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestKeysAndWorkspacesByCommandLine walks an operator's path: a workspace, a
+// key of one scope, its use, its refusal elsewhere, its end.
+func TestKeysAndWorkspacesByCommandLine(t *testing.T) {
+	s := newServer(t)
+	s.Start()
+
+	info, err := os.Stat(filepath.Join(s.DataDir, "first-run.json"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	var workspace struct{ ID string }
+	require.NoError(t, json.Unmarshal([]byte(s.CLI("workspaces", "create", "--name", "plant-7", "--plan", "pro", "--json")), &workspace))
+	var key struct{ ID, Key string }
+	require.NoError(t, json.Unmarshal([]byte(s.CLI("keys", "create", "--workspace", workspace.ID,
+		"--name", "reader", "--scope", "read:livedata", "--json")), &key))
+	require.Regexp(t, `^lg_live_[0-9A-Za-z]{38}$`, key.Key)
+	require.NotContains(t, s.CLI("keys", "list", "--workspace", workspace.ID, "--json"), key.Key, "a key is shown once")
+
+	as := func(key, workspace, method, path string, body []byte) int {
+		a, err := s.TryAs(key, workspace, method, path, body)
+		require.NoError(t, err)
+		return a.Status
+	}
+	sources := "/api/live-data/sources"
+	require.Equal(t, http.StatusOK, as(key.Key, workspace.ID, "GET", sources, nil))
+	require.Equal(t, http.StatusForbidden, as(key.Key, workspace.ID, "POST", sources, []byte(`{"name":"x"}`)))
+	require.Equal(t, http.StatusForbidden, as(key.Key, s.First.WorkspaceID, "GET", sources, nil))
+
+	s.CLI("keys", "revoke", key.ID)
+	time.Sleep(time.Second)
+	require.Equal(t, http.StatusUnauthorized, as(key.Key, workspace.ID, "GET", sources, nil))
+}
+
+// TestToolsSayWhatToDoWithoutAServer: an error is a sentence that helps.
+func TestToolsSayWhatToDoWithoutAServer(t *testing.T) {
+	s := newServer(t)
+	output, code := s.RunCLI("workspaces", "list")
+	require.Equal(t, 1, code)
+	require.Contains(t, output, "livegraph serve")
+}
+
+// TestDoctorFindsEveryEngine on a server of the embedded editions.
+func TestDoctorFindsEveryEngine(t *testing.T) {
+	s := newServer(t)
+	s.Start()
+	var findings []struct{ Name, Status, Detail string }
+	output := s.CLI("doctor", "--json")
+	require.NoError(t, json.Unmarshal([]byte(output), &findings), output)
+	status := map[string]string{}
+	for _, f := range findings {
+		status[f.Name] = f.Status
+	}
+	for _, engine := range []string{"postgres", "clickhouse", "kafka", "redis", "milvus"} {
+		require.Equal(t, "ok", status[engine], output)
+	}
+	require.Equal(t, "warning", status["first-run.json"], "the file with the first key is still there")
+}
+
+// TestTheDemoFillsTheWorkspace runs the demo for a few seconds and finds this
+// machine's metrics through the public interface.
+func TestTheDemoFillsTheWorkspace(t *testing.T) {
+	s := newServer(t)
+	s.Start()
+	output := s.CLI("demo", "--duration", "6s", "--plain")
+	require.Contains(t, output, "curl")
+	var sources []struct {
+		Name   string
+		Status string
+	}
+	s.Do("GET", "/api/live-data/sources?limit=100", nil, http.StatusOK, &sources)
+	require.Greater(t, len(sources), 3)
+	var series []struct{ Metric string }
+	s.Do("GET", "/api/live-data/query?latest=true&limit=100", nil, http.StatusOK, &series)
+	require.Greater(t, len(series), 10)
+	var yearly []struct{ Points [][]any }
+	s.Do("GET", "/api/live-data/query?from=2012-01-01T00:00:00Z&to=2016-01-01T00:00:00Z&aggregation=count&groupBy=none",
+		nil, http.StatusOK, &yearly)
+	require.NotEmpty(t, yearly)
+	require.GreaterOrEqual(t, yearly[0].Points[0][1], 5000.0, "the back-fill's measurements")
+}
