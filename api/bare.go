@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"log"
 	"log/slog"
 	"net"
 	"strings"
@@ -84,10 +83,4 @@ func bareAnswer(status, version string) string {
 	return fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\n"+
 		"X-Request-Id: %s\r\nX-Livegraph-Version: %s\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n%s",
 		code, len(body), id, version, body)
-}
-
-// quietErrorLog sends what net/http has to say (clients that break off, mostly)
-// to the debug level.
-func quietErrorLog() *log.Logger {
-	return slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug)
 }

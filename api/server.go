@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -142,7 +143,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               bareHeaderLimit(cfg.MaxHeaderBytes),
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     quietErrorLog(),
+		// What net/http has to say: clients that break off, mostly.
+		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
 	go func() {

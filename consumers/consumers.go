@@ -128,18 +128,26 @@ func (l *Loop) Metrics() *Metrics { return &l.metrics }
 func (l *Loop) Run(ctx context.Context) error {
 	retry := newRetry(l.logger, "consuming")
 	for ctx.Err() == nil {
+		began := time.Now()
 		err := l.session(ctx)
-		if err == nil || ctx.Err() != nil {
-			break
+		if time.Since(began) > lastRetry {
+			retry = newRetry(l.logger, "consuming") // another failure than before
 		}
-		var broken *kafka.Discontinuity
-		if errors.As(err, &broken) {
-			l.logger.Error("the topic is not what it was; joining anew", "error", err)
-			l.handler.Discontinued(broken.Partition, broken.From)
-		}
-		if !retry.wait(ctx, err) {
-			break
-		}
+		l.resume(ctx, retry, err)
 	}
 	return nil
+}
+
+// resume prepares for the next session after one ended by err, unless it ended
+// because ctx is done.
+func (l *Loop) resume(ctx context.Context, retry *retry, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	var broken *kafka.Discontinuity
+	if errors.As(err, &broken) {
+		l.logger.Error("the topic is not what it was; joining anew", "error", err)
+		l.handler.Discontinued(broken.Partition, broken.From)
+	}
+	retry.wait(ctx, err)
 }

@@ -60,7 +60,7 @@ func (s *DeletionSender) Run(ctx context.Context) error {
 	for {
 		err := s.sendPending(ctx)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // told to end
+			return nil // told to end
 		}
 		if failed := err != nil; failed != failing { // once, not each second
 			failing = failed

@@ -54,7 +54,7 @@ func (w *watcher) wait(ctx context.Context, topic [16]byte, positions []pointblo
 }
 
 func waitOver(ctx context.Context) error {
-	if ctx.Err() == context.DeadlineExceeded { //nolint:errorlint // Err gives the sentinel itself
+	if ctx.Err() == context.DeadlineExceeded {
 		return fault.New(fault.Timeout, "The points of the checkpoint are not visible yet").After(time.Second)
 	}
 	return ctx.Err()

@@ -72,7 +72,7 @@ func TestListsAreNeverNull(t *testing.T) {
 	})
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Equal(t, []any{}, body["data"])
-	require.Equal(t, map[string]any{"total": 120.0, "limit": 50.0, "offset": 100.0, "hasMore": true}, body["meta"])
+	require.Equal(t, map[string]any{"total": 120.0, "limit": 50.0, "offset": 100.0, "hasMore": true, "nextCursor": nil}, body["meta"])
 }
 
 func TestMoreItemsFollowUntilTheLastPage(t *testing.T) {
@@ -104,5 +104,5 @@ func ExampleList() {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	reply.List(w, r.WithContext(reply.WithRequestID(r.Context(), "req_1")), []string{"a"}, reply.PageMeta(3, 1, 0, 1))
 	fmt.Println(w.Body)
-	// Output: {"success":true,"data":["a"],"meta":{"total":3,"limit":1,"offset":0,"hasMore":true},"requestId":"req_1"}
+	// Output: {"success":true,"data":["a"],"meta":{"total":3,"limit":1,"offset":0,"hasMore":true,"nextCursor":null},"requestId":"req_1"}
 }

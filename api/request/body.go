@@ -72,7 +72,7 @@ type bodyReader struct {
 // not UTF-8, or the encoding unknown or nested. TooLarge: more than limit.
 // Malformed: cut off or corrupt. Timeout: it came too slowly for the server's
 // read deadline. Unavailable: the budget is used up.
-func Body(w http.ResponseWriter, r *http.Request, limit int64, options ...BodyOption) (body []byte, release func(), err error) {
+func Body(_ http.ResponseWriter, r *http.Request, limit int64, options ...BodyOption) (body []byte, release func(), err error) {
 	reader := &bodyReader{types: []string{mediaJSON}}
 	for _, option := range options {
 		option(reader)

@@ -28,6 +28,7 @@ const (
 	storeRetry = 500 * time.Millisecond
 	// consumerGrace is what the consumer has to store and commit at the end.
 	consumerGrace = 5 * time.Second
+	keyConns      = 4
 	readyLimit    = 500 * time.Millisecond
 )
 
@@ -36,6 +37,7 @@ type process struct {
 	cfg        *config.Config
 	logger     *slog.Logger
 	postgres   *postgres.DB
+	keys       *postgres.DB // connections of their own: slow work elsewhere must not hold up a key's check
 	clickhouse *clickhouse.DB
 	kafka      *kafka.Client
 
@@ -83,6 +85,9 @@ func (p *process) openStores(ctx context.Context) (err error) {
 		return p.postgres.Migrate(ctx)
 	})
 	if err != nil {
+		return err
+	}
+	if p.keys, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), keyConns); err != nil {
 		return err
 	}
 	if p.install, err = p.postgres.Installation(ctx); err != nil {
@@ -146,7 +151,7 @@ func (p *process) await(ctx context.Context, store string, open func(context.Con
 }
 
 func (p *process) buildAPI() (err error) {
-	p.auth = auth.New(p.postgres)
+	p.auth = auth.New(p.keys)
 	p.deletions = livedata.NewDeletionSender(p.postgres, p.kafka)
 	pipeline := ingest.New(ingest.Deps{
 		Sources: p.postgres, Registry: p.postgres, Log: p.kafka, FingerprintKey: p.install.FingerprintKey,
@@ -215,7 +220,9 @@ func (p *process) close() {
 	if p.clickhouse != nil {
 		_ = p.clickhouse.Close()
 	}
-	if p.postgres != nil {
-		p.postgres.Close()
+	for _, db := range []*postgres.DB{p.keys, p.postgres} {
+		if db != nil {
+			db.Close()
+		}
 	}
 }

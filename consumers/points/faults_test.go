@@ -6,6 +6,7 @@ import (
 	"net"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -218,6 +220,7 @@ func TestADeletedSourceNeverComesBack(t *testing.T) {
 	w := newWorld(t)
 	s := w.number(uuid.New(), "m")
 	state := series{source: s.source, metric: "state", kind: pointblock.KindString}
+	w.config.RepeatAfter = time.Second
 	w.consume()
 	w.produce(w.write(s, at(0), []float64{0}), w.writeTexts(state, at(0), []string{"on"}))
 	w.settled()
@@ -226,23 +229,14 @@ func TestADeletedSourceNeverComesBack(t *testing.T) {
 	w.settled()
 	w.produce(w.writeTexts(state, at(1), []string{"off"}))
 	w.settled()
-	require.Empty(t, trimmed(w.dump()))
+	require.Empty(t, w.ask("SELECT series FROM points UNION ALL SELECT series FROM states UNION ALL SELECT series FROM latest"))
+	require.Eventually(t, func() bool { return strings.TrimSpace(w.dump()) == "" }, 10*time.Second, 50*time.Millisecond, "in the end not even the series are known")
 
 	// The same source of another workspace is another source.
 	w.workspace = uuid.New()
 	w.produce(w.write(s, at(5), []float64{5}))
 	w.settled()
 	require.Equal(t, "5=5", w.values(s))
-}
-
-func trimmed(s string) string {
-	out := ""
-	for _, r := range s {
-		if r != '\n' {
-			out += string(r)
-		}
-	}
-	return out
 }
 
 func TestATombstoneOfAnotherProcessIsHeeded(t *testing.T) {
@@ -257,4 +251,132 @@ func TestATombstoneOfAnotherProcessIsHeeded(t *testing.T) {
 	w.produce(w.write(s, at(1), []float64{1}))
 	w.settled()
 	require.NotContains(t, w.values(s), "1=1")
+}
+
+func TestStoppingWithTheStoreAwayEndsInTimeAndLosesNothing(t *testing.T) {
+	server := testenv.StoppableClickHouse(t)
+	w := newWorldAt(t, server.Address())
+	w.config.Grace = time.Second
+	s := w.number(uuid.New(), "m")
+	c := w.consume()
+	w.produce(w.write(s, at(0), []float64{0}))
+	w.settled()
+	require.NoError(t, server.Stop(context.Background()))
+	w.produce(w.write(s, at(1), []float64{1}))
+	require.Eventually(t, func() bool { return c.Metrics().Retries.Load() > 0 }, 10*time.Second, time.Millisecond)
+	began := time.Now()
+	c.stop(t)
+	require.Less(t, time.Since(began), 4*time.Second)
+
+	require.NoError(t, server.Start(context.Background()))
+	w.consume()
+	w.settled()
+	require.Equal(t, "0=0 1=1", w.values(s))
+}
+
+func TestWithTheRegistryAwayTheConsumerWaits(t *testing.T) {
+	server := testenv.StoppablePostgres(t)
+	w := newWorldOn(t, testenv.ClickHouse(t), server.Address())
+	s := w.number(uuid.New(), "m")
+	c := w.consume()
+	w.produce(w.write(s, at(0), []float64{0}))
+	w.settled()
+	require.NoError(t, server.Stop(context.Background()))
+	w.produce(w.write(s, at(1), []float64{1}))
+	require.Eventually(t, func() bool { return c.Metrics().Retries.Load() > 2 }, 10*time.Second, time.Millisecond)
+	require.NoError(t, server.Start(context.Background()))
+	require.Eventually(t, func() bool { return w.values(s) == "0=0 1=1" }, 15*time.Second, 10*time.Millisecond)
+}
+
+func TestRecordsThatRetentionTookAreCountedAndTheRestGoesOn(t *testing.T) {
+	w := newWorld(t)
+	s := w.number(uuid.New(), "m")
+	c := w.consume()
+	w.produce(w.write(s, at(0), []float64{0}))
+	w.settled()
+	c.stop(t)
+	for i := range int64(9) {
+		w.produce(w.write(s, at(i+1), []float64{float64(i + 1)}))
+	}
+	require.NoError(t, w.broker.DeleteRecords("points", pointblock.Partition(s.source, partitions), 7))
+	c = w.consume()
+	w.settled()
+	require.Equal(t, "0=0 7=7 8=8 9=9", w.values(s))
+	require.EqualValues(t, 6, c.Metrics().Lost.Load())
+}
+
+func TestWhatAStaleConsumerStoresAfterADeletionIsDeletedAgain(t *testing.T) {
+	server := testenv.StoppableClickHouse(t)
+	w := newWorldAt(t, server.Address())
+	s := w.number(uuid.New(), "m")
+	c := w.consume()
+	w.produce(w.write(s, at(0), []float64{0}))
+	w.settled()
+	require.NoError(t, server.Stop(context.Background()))
+	w.produce(w.write(s, at(1, 2), []float64{1, 2}))
+	require.Eventually(t, func() bool { return c.Metrics().Retries.Load() > 1 }, 10*time.Second, time.Millisecond)
+	// Meanwhile another process has our partition, reads on, and finds a deletion.
+	to := t0 + 2*second
+	require.NoError(t, w.registry.AddTombstones(t.Context(), []postgres.Tombstone{{
+		Partition: 0, RecordVersion: 1, Workspace: w.workspace, Source: s.source, ToUS: &to, Ceiling: 1 << 50,
+	}}))
+	require.NoError(t, server.Start(context.Background()))
+	w.settled()
+	require.Equal(t, "2=2", w.values(s))
+	require.Equal(t, "2\t2", w.latest(s))
+}
+
+func TestACommitAboveWhatIsStoredIsNotBelieved(t *testing.T) {
+	w := newWorld(t)
+	s := w.number(uuid.New(), "m")
+	c := w.consume()
+	w.produce(w.write(s, at(0), []float64{0}))
+	w.settled()
+	c.stop(t)
+	w.produce(w.write(s, at(1), []float64{1}), w.write(s, at(2), []float64{2}))
+	w.commit(pointblock.Partition(s.source, partitions), 3)
+	w.consume()
+	w.settled()
+	require.Equal(t, "0=0 1=1 2=2", w.values(s))
+}
+
+func TestAGenerationThatAnotherProcessRecordedHoldsFromTheNextBatchOn(t *testing.T) {
+	w := newWorld(t)
+	s := w.number(uuid.New(), "m")
+	w.consume()
+	w.produce(w.write(s, at(0), []float64{0}))
+	w.settled()
+	_, raised, err := w.registry.ResolveGenerations(t.Context(), "points", func(ctx context.Context) (postgres.LogState, error) {
+		seen, err := w.log.Observe(ctx)
+		state := postgres.LogState{TopicID: seen.ID, Partitions: make([]postgres.LogPartition, partitions+1)}
+		for p := range state.Partitions {
+			state.Partitions[p].ReplacedFrom = -1
+			if p < partitions {
+				state.Partitions[p].End = seen.State[p].End
+			}
+		}
+		return state, err
+	})
+	require.NoError(t, err)
+	require.Len(t, raised, partitions+1)
+	w.produce(w.write(s, at(1), []float64{1}))
+	w.settled()
+	require.Equal(t, "1\n2", w.ask("SELECT bitShiftRight(version, 48) FROM points FINAL ORDER BY ts"))
+}
+
+func TestADeletionIsRepeatedForWhatADeadProcessLeftUnderWay(t *testing.T) {
+	w := newWorld(t)
+	w.config.RepeatAfter = 2 * time.Second
+	s := w.number(uuid.New(), "m")
+	w.consume()
+	w.produce(w.write(s, at(0), []float64{0}))
+	w.settled()
+	w.produce(w.deletion(pointblock.Deletion{Source: s.source, WholeSource: true}))
+	w.settled()
+	require.Empty(t, w.values(s))
+	require.NoError(t, w.points.InsertPoints(t.Context(), &clickhouse.PointColumns{
+		Series: []uint64{s.ref(w).ID}, TS: at(0), Values: []float64{0}, Versions: []uint64{1 << 48},
+	}))
+	require.Equal(t, "0=0", w.values(s))
+	require.Eventually(t, func() bool { return w.values(s) == "" }, 10*time.Second, 10*time.Millisecond)
 }

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/storage/clickhouse"
@@ -54,6 +55,9 @@ type Config struct {
 	BatchWait  time.Duration
 	FetchBytes int32
 	Grace      time.Duration
+	// RepeatAfter is the age at which a deletion is done once more; 0: 2 minutes,
+	// which is longer than an insert may take.
+	RepeatAfter time.Duration
 }
 
 // Consumer consumes topic points. Run runs it; several, in one process or many,
@@ -93,7 +97,15 @@ func New(deps Deps) *Consumer {
 
 // Run consumes until ctx is done, then stores and commits what is in flight, for
 // Config.Grace at most, and returns nil.
-func (c *Consumer) Run(ctx context.Context) error { return c.loop.Run(ctx) }
+func (c *Consumer) Run(ctx context.Context) error {
+	var work errgroup.Group
+	work.Go(func() error {
+		c.repeatDeletions(ctx)
+		return nil
+	})
+	work.Go(func() error { return c.loop.Run(ctx) })
+	return work.Wait()
+}
 
 // Metrics gives the consumer's counters.
 func (c *Consumer) Metrics() *consumers.Metrics { return c.loop.Metrics() }

@@ -54,6 +54,11 @@ func newWorld(tb testing.TB, opts ...kfake.Opt) *world {
 
 func newWorldAt(tb testing.TB, store string, opts ...kfake.Opt) *world {
 	tb.Helper()
+	return newWorldOn(tb, store, testenv.Postgres(tb), opts...)
+}
+
+func newWorldOn(tb testing.TB, store, registry string, opts ...kfake.Opt) *world {
+	tb.Helper()
 	ctx := context.Background()
 	w := &world{tb: tb, store: store, workspace: uuid.New(), logger: slog.New(slog.NewTextHandler(logTo(), nil))}
 	w.config = points.Config{Group: group, BatchRows: 1_000_000, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20}
@@ -61,7 +66,7 @@ func newWorldAt(tb testing.TB, store string, opts ...kfake.Opt) *world {
 	w.broker, err = kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(1)}, opts...)...)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { w.broker.Close() })
-	w.registry, err = postgres.Open(ctx, testenv.Postgres(tb), 8)
+	w.registry, err = postgres.Open(ctx, registry, 8)
 	require.NoError(tb, err)
 	tb.Cleanup(w.registry.Close)
 	require.NoError(tb, w.registry.Migrate(ctx))
@@ -109,16 +114,26 @@ type running struct {
 // consume runs a consumer until stop or the end of the test.
 func (w *world) consume() *running {
 	w.tb.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{Consumer: points.New(points.Deps{
+	return w.run(newConsumer(w))
+}
+
+func newConsumer(w *world) *points.Consumer {
+	return points.New(points.Deps{
 		Log: w.log, Points: w.points, Registry: w.registry, Config: w.config, Logger: w.logger,
-	}), cancel: cancel, done: make(chan error, 1)}
+	})
+}
+
+func (w *world) run(c *points.Consumer) *running {
+	w.tb.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{Consumer: c, cancel: cancel, done: make(chan error, 1)}
 	go func() { r.done <- r.Run(ctx) }()
 	w.tb.Cleanup(func() { r.stop(w.tb) })
 	return r
 }
 
 func (r *running) stop(tb testing.TB) {
+	tb.Helper()
 	r.cancel()
 	select {
 	case err := <-r.done:
@@ -292,12 +307,19 @@ func (w *world) admin() *kadm.Client {
 // rewind lets the group, which must have no members, begin at the log's start.
 func (w *world) rewind() {
 	w.tb.Helper()
-	var offsets kadm.Offsets
 	for p := range int32(partitions) {
-		offsets.AddOffset("points", p, 0, -1)
+		w.commit(p, 0)
 	}
+}
+
+// commit commits an offset for the group, which must have no members.
+func (w *world) commit(partition int32, at int64) {
+	w.tb.Helper()
+	var offsets kadm.Offsets
+	offsets.AddOffset("points", partition, at, -1)
+	admin := w.admin()
 	require.Eventually(w.tb, func() bool {
-		answer, err := w.admin().CommitOffsets(context.Background(), group, offsets)
+		answer, err := admin.CommitOffsets(context.Background(), group, offsets)
 		return err == nil && answer.Ok()
 	}, 10*time.Second, 50*time.Millisecond)
 }

@@ -27,7 +27,7 @@ func checkDisk(_ context.Context, t Target) []Result {
 	if err := unix.Statfs(t.DataDir, &stat); err != nil {
 		return failed("disk", t.DataDir, err, "check the data directory")
 	}
-	free, total := int64(stat.Bavail)*int64(stat.Bsize), int64(stat.Blocks)*int64(stat.Bsize)
+	free, total := int64(stat.Bavail)*stat.Bsize, int64(stat.Blocks)*stat.Bsize
 	if used, err := usedBelow(t.DataDir); err == nil {
 		r.DiskBytes = &used
 	}

@@ -21,7 +21,7 @@ const (
 )
 
 // StartClickHouse starts ClickHouse: the chdb library behind an HTTP front. Its
-// address is http://default:password@127.0.0.1:port/default.
+// address is http://default:password@127.0.0.1:port/livegraph.
 func StartClickHouse(ctx context.Context, o EngineOptions) (*Process, error) {
 	s, err := newSite(ctx, clickhouseName, o)
 	if err != nil {
@@ -31,9 +31,12 @@ func StartClickHouse(ctx context.Context, o EngineOptions) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	address := url.URL{Scheme: "http", User: url.UserPassword("default", s.endpoint.Password), Host: s.endpoint.address(), Path: "/default"}
 	return s.run(ctx, spec{
 		name: clickhouseName,
+		address: func() string {
+			u := url.URL{Scheme: "http", User: url.UserPassword("default", s.endpoint.Password), Host: s.endpoint.address(), Path: "/livegraph"}
+			return u.String()
+		},
 		command: func() (*exec.Cmd, error) {
 			cmd := exec.Command(s.Packages.python(), program, "--data", s.Dir,
 				"--port", strconv.Itoa(s.endpoint.Port), "--memory", strconv.FormatInt(clickhouseMemory(), 10))
@@ -47,7 +50,7 @@ func StartClickHouse(ctx context.Context, o EngineOptions) (*Process, error) {
 		stopSignal:  syscall.SIGTERM,
 		stopLimit:   clickhouseStopLimit,
 		deathSignal: syscall.SIGKILL,
-	}, address.String())
+	})
 }
 
 // clickhouseMemory is what ClickHouse may use: two fifths of the machine, for it

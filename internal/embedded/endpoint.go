@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
 )
 
 // endpoint is where an engine listens and how one logs in. It is kept in the
@@ -21,25 +20,15 @@ type endpoint struct {
 	Password string `json:"password,omitempty"`
 }
 
-// Ports are taken from below the range out of which the kernel hands ports to
-// outgoing connections (32768 and up on Linux): a port that is free now cannot
-// be somebody's outgoing connection when a crashed engine wants it back.
 const (
-	firstPort    = 15000
-	lastPort     = 32000
-	portAttempts = 200
+	endpointFile = "endpoint.json"
 	passwordLen  = 32
 )
 
-// portPatience is how long a start waits for its own port: a process that the
-// last parent's death is just ending may still hold it.
-const portPatience = 3 * time.Second
-
-// loadEndpoint reads the engine's endpoint out of dir, or makes one. A port that
-// somebody else has taken is replaced.
+// loadEndpoint reads the engine's endpoint out of dir, or makes one.
 func loadEndpoint(dir string) (endpoint, error) {
 	var ep endpoint
-	path := filepath.Join(dir, "endpoint.json")
+	path := filepath.Join(dir, endpointFile)
 	raw, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -56,23 +45,23 @@ func loadEndpoint(dir string) (endpoint, error) {
 			return ep, err
 		}
 	}
-	if ep.Port == 0 || !portFreesUp(ep.Port, portPatience) {
-		if ep.Port, err = freePort(); err != nil {
+	if ep.Port == 0 {
+		if ep.Port, err = somePort(); err != nil {
 			return ep, err
 		}
 	}
 	if ep == kept {
 		return ep, nil
 	}
-	return ep, saveEndpoint(path, ep)
+	return ep, ep.save(dir)
 }
 
-func saveEndpoint(path string, ep endpoint) error {
+func (ep endpoint) save(dir string) error {
 	raw, err := json.Marshal(ep)
 	if err != nil {
 		return fmt.Errorf("writing an engine's endpoint: %w", err)
 	}
-	if err := writeFileAtomically(path, append(raw, '\n'), 0o600); err != nil {
+	if err := writeFileAtomically(filepath.Join(dir, endpointFile), append(raw, '\n'), 0o600); err != nil {
 		return fmt.Errorf("writing an engine's endpoint: %w", err)
 	}
 	return nil
@@ -81,40 +70,6 @@ func saveEndpoint(path string, ep endpoint) error {
 // address is host:port.
 func (ep endpoint) address() string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(ep.Port))
-}
-
-// freePort picks a port that nobody listens on.
-func freePort() (int, error) {
-	for range portAttempts {
-		n, err := rand.Int(rand.Reader, big.NewInt(lastPort-firstPort))
-		if err != nil {
-			return 0, fmt.Errorf("choosing a port: %w", err)
-		}
-		port := firstPort + int(n.Int64())
-		if portIsFree(port) {
-			return port, nil
-		}
-	}
-	return 0, fmt.Errorf("no free port between %d and %d on 127.0.0.1", firstPort, lastPort)
-}
-
-func portIsFree(port int) bool {
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if err != nil {
-		return false
-	}
-	return l.Close() == nil
-}
-
-func portFreesUp(port int, patience time.Duration) bool {
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		if portIsFree(port) {
-			return true
-		}
-		if time.Now().After(deadline) {
-			return false
-		}
-	}
 }
 
 // randomText makes a password: letters and digits, so that it needs no quoting

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -62,17 +63,42 @@ func newSite(ctx context.Context, engine string, o EngineOptions) (*site, error)
 }
 
 // run starts a process of the engine and reports how it went.
-func (s *site) run(ctx context.Context, sp spec, address string) (*Process, error) {
+func (s *site) run(ctx context.Context, sp spec) (*Process, error) {
 	sp.dir, sp.logPath = s.Dir, filepath.Join(s.LogDir, sp.name+".log")
 	if sp.startLimit == 0 {
 		sp.startLimit = startLimit
 	}
-	p := &Process{spec: sp, address: address, logger: s.Logger}
-	s.report("starting", -1, "")
-	if err := p.Start(ctx); err != nil {
-		s.report("failed", -1, err.Error())
+	sp.port = func() int { return s.endpoint.Port }
+	p := &Process{spec: sp, logger: s.Logger}
+	if err := s.onSomePort(ctx, p.Start); err != nil {
 		return nil, err
 	}
-	s.report("ready", 100, "")
 	return p, nil
+}
+
+// onSomePort starts an engine at its port or, when somebody else has taken that,
+// at another, which is then its own.
+func (s *site) onSomePort(ctx context.Context, start func(context.Context) error) error {
+	s.report("starting", -1, "")
+	for choice := 1; ; choice++ {
+		err := start(ctx)
+		if err == nil {
+			s.report("ready", 100, "")
+			return nil
+		}
+		if errors.Is(err, errPortTaken) && choice < portChoices && ctx.Err() == nil {
+			if err = s.moveToAnotherPort(); err == nil {
+				continue
+			}
+		}
+		s.report("failed", -1, err.Error())
+		return err
+	}
+}
+
+func (s *site) moveToAnotherPort() (err error) {
+	if s.endpoint.Port, err = somePort(); err != nil {
+		return err
+	}
+	return s.endpoint.save(s.Dir)
 }

@@ -100,15 +100,15 @@ func (in installation) ensure(ctx context.Context, dir string, report func(strin
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, fmt.Errorf("making a folder for the engines' packages: %w; set %s to another", err, enginesDirVariable)
 	}
-	unlock, err := lockInstallation(ctx, dir+".lock", report)
+	lock, err := lockInstallation(ctx, dir+".lock", report)
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
+	defer lock.Close()
 	if p, ok := openPackages(dir); ok { // somebody made it while we waited
 		return p, nil
 	}
-	if err := in.make(ctx, dir, report); err != nil {
+	if err := in.make(ctx, dir, lock, report); err != nil {
 		report("failed", -1, err.Error())
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func sitePackages(dir string) (string, error) {
 }
 
 // lockInstallation takes the lock that lies beside the venv.
-func lockInstallation(ctx context.Context, path string, report func(string, int, string)) (func(), error) {
+func lockInstallation(ctx context.Context, path string, report func(string, int, string)) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("locking the engines' packages: %w; set %s to another folder", err, enginesDirVariable)
@@ -166,7 +166,7 @@ func lockInstallation(ctx context.Context, path string, report func(string, int,
 	for waited := false; ; {
 		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
-			return func() { _ = file.Close() }, nil
+			return file, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, errors.Join(fmt.Errorf("locking the engines' packages: %w", err), file.Close())
@@ -184,8 +184,10 @@ func lockInstallation(ctx context.Context, path string, report func(string, int,
 }
 
 // make makes the venv where it will stay: a venv cannot be moved. What an
-// interrupted installation left there has no marker and is removed first.
-func (in installation) make(ctx context.Context, dir string, report func(string, int, string)) error {
+// interrupted installation left there has no marker and is removed first. The
+// programs that write there hold the lock with us: if we are killed, nobody
+// begins anew before they have ended.
+func (in installation) make(ctx context.Context, dir string, lock *os.File, report func(string, int, string)) error {
 	python, err := findPython(ctx)
 	if err != nil {
 		return err
@@ -205,6 +207,7 @@ func (in installation) make(ctx context.Context, dir string, report func(string,
 	}
 	venv := exec.CommandContext(ctx, python, "-m", "venv", dir)
 	venv.Stdout, venv.Stderr, venv.Env = log, log, pythonEnv()
+	venv.ExtraFiles = []*os.File{lock}
 	if err := venv.Run(); err != nil {
 		return failed(fmt.Errorf("python -m venv: %w", err))
 	}
@@ -216,7 +219,7 @@ func (in installation) make(ctx context.Context, dir string, report func(string,
 		"--no-input", "--progress-bar", "off", "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", file) // the file has the dependencies too
 	lines := &pipProgress{log: log, report: report, packages: strings.Count(in.requirements, "==")}
 	pip.Stdout, pip.Stderr, pip.Env = lines, lines, pythonEnv()
-	pip.WaitDelay = killPatience
+	pip.ExtraFiles, pip.WaitDelay = []*os.File{lock}, killPatience
 	if err := pip.Run(); err != nil {
 		return failed(fmt.Errorf("pip: %w: %s", err, lines.lastError()))
 	}

@@ -16,7 +16,7 @@ const (
 
 	// kafkaRetentionEvery is how often old segments are dropped. The broker's
 	// own ticker does not start after a restart.
-	kafkaRetentionEvery = 5 * time.Second
+	kafkaRetentionEvery = 2 * time.Second
 	// kafkaMaxMessage is the largest batch; ours are at most 1 MiB.
 	kafkaMaxMessage = 8 << 20
 	// kafkaSegment is small so that retention.bytes, which drops whole
@@ -39,6 +39,7 @@ type Kafka struct {
 
 	mu      sync.Mutex
 	cluster *kfake.Cluster
+	claim   *portClaim
 	stop    chan struct{}
 	ticked  chan struct{}
 }
@@ -50,7 +51,7 @@ func StartKafka(ctx context.Context, o KafkaOptions) (*Kafka, error) {
 		return nil, err
 	}
 	k := &Kafka{site: s, options: o}
-	if err := k.Start(ctx); err != nil {
+	if err := s.onSomePort(ctx, k.Start); err != nil {
 		return nil, err
 	}
 	return k, nil
@@ -63,13 +64,16 @@ func (k *Kafka) Name() string { return kafkaName }
 func (k *Kafka) Brokers() []string { return []string{k.site.endpoint.address()} }
 
 // Start opens the log and the port; for use after Stop.
-func (k *Kafka) Start(context.Context) error {
+func (k *Kafka) Start(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.cluster != nil {
 		return errors.New("kafka is started already")
 	}
-	k.site.report("starting", -1, "")
+	claim, err := claimPort(ctx, k.site.endpoint.Port)
+	if err != nil {
+		return fmt.Errorf("starting kafka: %w", err)
+	}
 	options := []kfake.Opt{
 		kfake.NumBrokers(1), kfake.Ports(k.site.endpoint.Port), kfake.DataDir(k.site.Dir + "/log"), kfake.ClusterID("livegraph"),
 		kfake.BrokerConfigs(map[string]string{
@@ -84,13 +88,12 @@ func (k *Kafka) Start(context.Context) error {
 	}
 	cluster, err := kfake.NewCluster(options...)
 	if err != nil {
-		k.site.report("failed", -1, err.Error())
+		claim.release()
 		return fmt.Errorf("starting kafka: %w", err)
 	}
-	k.cluster = cluster
+	k.cluster, k.claim = cluster, claim
 	k.stop, k.ticked = make(chan struct{}), make(chan struct{})
 	go retain(cluster, k.stop, k.ticked)
-	k.site.report("ready", 100, "")
 	return nil
 }
 
@@ -120,5 +123,6 @@ func (k *Kafka) Stop(context.Context) error {
 	<-k.ticked
 	k.cluster.Close()
 	k.cluster = nil
+	k.claim.release()
 	return nil
 }

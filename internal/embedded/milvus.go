@@ -30,20 +30,21 @@ func StartMilvus(ctx context.Context, o EngineOptions) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	address := s.endpoint.address()
+	address := func() string { return s.endpoint.address() }
 	return s.run(ctx, spec{
-		name: milvusName,
+		name:    milvusName,
+		address: address,
 		command: func() (*exec.Cmd, error) {
 			cmd := exec.Command(s.Packages.python(), program,
 				"--data", filepath.Join(s.Dir, "data"), "--port", strconv.Itoa(s.endpoint.Port))
 			cmd.Dir, cmd.Env = s.Dir, pythonEnv()
 			return cmd, nil
 		},
-		ready:       func(ctx context.Context) error { return probeMilvus(ctx, address) },
+		ready:       func(ctx context.Context) error { return probeMilvus(ctx, address()) },
 		stopSignal:  syscall.SIGTERM,
 		stopLimit:   milvusStopLimit,
 		deathSignal: syscall.SIGKILL, // what was acknowledged is in its log
-	}, address)
+	})
 }
 
 // probeMilvus asks for the version.

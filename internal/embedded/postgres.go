@@ -89,13 +89,14 @@ func StartPostgres(ctx context.Context, o PostgresOptions) (*Process, error) {
 	}
 	return s.run(ctx, spec{
 		name:        postgresName,
+		address:     func() string { return pg.url(postgresDB) },
 		command:     pg.command,
 		ready:       pg.ready,
 		prepared:    pg.createDatabase,
 		stopSignal:  syscall.SIGINT, // fast shutdown: ends the sessions, writes a checkpoint
 		stopLimit:   postgresStopLimit,
 		deathSignal: syscall.SIGQUIT, // immediate shutdown: all its processes end at once, the log has it all
-	}, pg.url(postgresDB))
+	})
 }
 
 type postgres struct {

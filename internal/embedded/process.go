@@ -30,6 +30,8 @@ const (
 type spec struct {
 	name        string
 	dir         string                          // its data; the lock file is there
+	port        func() int                      // where it will listen
+	address     func() string                   // how it is reached
 	logPath     string                          // its output
 	command     func() (*exec.Cmd, error)       // a fresh command for each run
 	ready       func(ctx context.Context) error // nil once the engine answers
@@ -43,22 +45,22 @@ type spec struct {
 // Process is an engine that runs as a child process. While it is started, a
 // crash is followed by a restart at the same address, with back-off.
 type Process struct {
-	spec    spec
-	address string
-	logger  *slog.Logger
+	spec   spec
+	logger *slog.Logger
 
 	mu      sync.Mutex
 	current *child
 	stop    chan struct{} // closed by Stop; nil while stopped
 	done    chan struct{} // closed when the supervisor has ended
 	log     *logFile
+	claim   *portClaim
 }
 
 // Name is the engine's name, as in "clickhouse".
 func (p *Process) Name() string { return p.spec.name }
 
 // Address is the engine's URL, or host:port for Milvus. It holds credentials.
-func (p *Process) Address() string { return p.address }
+func (p *Process) Address() string { return p.spec.address() }
 
 // PID is the process's id, 0 while there is none.
 func (p *Process) PID() int {
@@ -93,25 +95,39 @@ func (p *Process) Start(ctx context.Context) error {
 	if p.stop != nil {
 		return fmt.Errorf("%s is started already", p.spec.name)
 	}
+	claim, err := claimPort(ctx, p.spec.port())
+	if err != nil {
+		return fmt.Errorf("starting %s: %w", p.spec.name, err)
+	}
 	log, err := openLog(p.spec.logPath)
 	if err != nil {
+		claim.release()
 		return err
 	}
-	p.log = log
-	run, err := p.launch(ctx)
-	if err == nil && p.spec.prepared != nil {
-		if err = p.spec.prepared(ctx); err != nil {
-			run.kill()
-			<-run.ended
-		}
-	}
+	p.log, p.claim = log, claim
+	run, err := p.firstRun(ctx)
 	if err != nil {
+		claim.release()
 		return errors.Join(err, log.Close())
 	}
 	p.current = run
 	p.stop, p.done = make(chan struct{}), make(chan struct{})
 	go p.supervise(run, p.stop, p.done)
 	return nil
+}
+
+// firstRun launches the engine and prepares it for use.
+func (p *Process) firstRun(ctx context.Context) (*child, error) {
+	run, err := p.launch(ctx)
+	if err != nil || p.spec.prepared == nil {
+		return run, err
+	}
+	if err := p.spec.prepared(ctx); err != nil {
+		run.kill()
+		<-run.ended
+		return nil, err
+	}
+	return run, nil
 }
 
 // Stop ends the engine in order, and with SIGKILL when its time or ctx is up.
@@ -132,6 +148,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.current = nil
+	p.claim.release()
 	return errors.Join(err, p.log.Close())
 }
 
@@ -162,6 +179,10 @@ func (p *Process) launch(ctx context.Context) (*child, error) {
 		return nil, err
 	}
 	defer lock.Close() // the child holds it from here on
+	// Another's server on our port would pass for ours being ready.
+	if err := awaitPort(ctx, p.spec.port()); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", p.spec.name, err)
+	}
 	cmd, err := p.spec.command()
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", p.spec.name, err)

@@ -35,9 +35,13 @@ func StartValkey(ctx context.Context, o EngineOptions) (*Process, error) {
 	if err := writeFileAtomically(config, []byte("requirepass "+s.endpoint.Password+"\n"), 0o600); err != nil {
 		return nil, fmt.Errorf("starting valkey: %w", err)
 	}
-	address := (&url.URL{Scheme: "redis", User: url.UserPassword("", s.endpoint.Password), Host: s.endpoint.address(), Path: "/0"}).String()
+	address := func() string {
+		u := url.URL{Scheme: "redis", User: url.UserPassword("", s.endpoint.Password), Host: s.endpoint.address(), Path: "/0"}
+		return u.String()
+	}
 	return s.run(ctx, spec{
-		name: valkeyName,
+		name:    valkeyName,
+		address: address,
 		command: func() (*exec.Cmd, error) {
 			cmd := exec.Command(filepath.Join(s.Packages.site, valkeyBinary), config,
 				"--port", strconv.Itoa(s.endpoint.Port), "--bind", "127.0.0.1", "--dir", s.Dir,
@@ -46,11 +50,11 @@ func StartValkey(ctx context.Context, o EngineOptions) (*Process, error) {
 			cmd.Dir = s.Dir
 			return cmd, nil
 		},
-		ready:       func(ctx context.Context) error { return probeRedis(ctx, address) },
+		ready:       func(ctx context.Context) error { return probeRedis(ctx, address()) },
 		stopSignal:  syscall.SIGTERM,
 		stopLimit:   valkeyStopLimit,
 		deathSignal: syscall.SIGKILL, // what was answered is in the append-only file
-	}, address)
+	})
 }
 
 // probeRedis asks for a PONG.

@@ -27,11 +27,16 @@ const (
 	dialTimeout     = 3 * time.Second
 	readTimeout     = 5 * time.Minute // one read; statements are bounded by max_execution_time
 	maxExecutionSec = 120
+	// bulkConns is how many inserts of points run at once. Their connections are
+	// their own, because each keeps a buffer as large as its largest insert: in the
+	// common pool every connection would come to have one.
+	bulkConns = 2
 )
 
 // DB is a pool of connections to one database of ClickHouse.
 type DB struct {
 	conn    driver.Conn
+	bulk    driver.Conn // for inserts of points, see bulkConns
 	options *ch.Options // how to connect again, for migrations
 }
 
@@ -47,9 +52,16 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	if err != nil {
 		return nil, errors.New("the ClickHouse URL cannot be used")
 	}
-	db := &DB{conn: conn, options: options}
-	if err := db.Ping(ctx); err != nil {
+	bulkOptions := *options
+	bulkOptions.MaxOpenConns, bulkOptions.MaxIdleConns = bulkConns, bulkConns
+	bulk, err := ch.Open(&bulkOptions)
+	if err != nil {
 		_ = conn.Close()
+		return nil, errors.New("the ClickHouse URL cannot be used")
+	}
+	db := &DB{conn: conn, bulk: bulk, options: options}
+	if err := db.Ping(ctx); err != nil {
+		_ = db.Close()
 		return nil, err
 	}
 	return db, nil
@@ -99,4 +111,4 @@ func (db *DB) ServerVersion(ctx context.Context) (string, error) {
 }
 
 // Close closes the connections.
-func (db *DB) Close() error { return db.conn.Close() }
+func (db *DB) Close() error { return errors.Join(db.conn.Close(), db.bulk.Close()) }

@@ -177,9 +177,12 @@ func TestAWholeSourceGoesWithItsSeriesAndItsActivity(t *testing.T) {
 		require.NoError(t, db.Delete(t.Context(), d))
 		require.Equal(t, "3", ask(t, address, "SELECT DISTINCT series FROM points"))
 		require.Equal(t, "3", ask(t, address, "SELECT series FROM latest FINAL"))
-		require.Equal(t, "3", ask(t, address, "SELECT id FROM series FINAL"))
+		require.Equal(t, "1\n2\n3\n4", ask(t, address, "SELECT id FROM series FINAL ORDER BY id"), "by them a repetition finds what comes late")
 		require.Equal(t, "0", ask(t, address, "SELECT count() FROM source_activity"))
 	}
+	d.Forget = true
+	require.NoError(t, db.Delete(t.Context(), d))
+	require.Equal(t, "3", ask(t, address, "SELECT id FROM series FINAL"))
 }
 
 func TestOnlyErrorsOfTheDataArePermanent(t *testing.T) {

@@ -26,7 +26,10 @@ type Deletion struct {
 	FromUS            *int64  // microseconds since the Unix epoch; nil: from the beginning
 	ToUS              *int64  // exclusive; nil: without end
 	Ceiling           uint64
-	WholeSource       bool // the source itself goes, with its series and its activity
+	WholeSource       bool // the source itself goes, with its activity
+	// Forget lets the identities of a whole source's series go too. Without them a
+	// repetition finds nothing any more, so it is for the last one.
+	Forget bool
 }
 
 // Delete removes points: numbers, texts, and what latest knows of them. It may be
@@ -56,8 +59,11 @@ func (db *DB) Delete(ctx context.Context, d Deletion) error {
 	if !d.WholeSource {
 		return nil
 	}
-	// The identities go last: by them a repetition finds what is left.
-	for _, table := range []string{"latest", "source_activity", "series"} {
+	tables := []string{"latest", "source_activity"}
+	if d.Forget {
+		tables = append(tables, "series")
+	}
+	for _, table := range tables {
 		if err := db.deleteWhere(ctx, table, fmt.Sprintf("workspace = '%s' AND source = '%s'", d.Workspace, d.Source)); err != nil {
 			return err
 		}

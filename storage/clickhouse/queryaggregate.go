@@ -36,16 +36,21 @@ func Functions() []Function {
 // OfTexts reports whether the function has a meaning for texts.
 func (f Function) OfTexts() bool { return f == Count || f == First || f == Last }
 
-// expression gives the function's SQL over value and us (the timestamp). Among
-// points of one time the order by series makes first and last the same each time.
-func (f Function) expression() string {
+// expression gives the function's SQL over value, us (the timestamp) and series.
+// In a group of several series, points of one time are put in the order of the
+// series, so that first and last are the same each time.
+func (f Function) expression(several bool) string {
+	order := "us"
+	if several {
+		order = "(us, series)" // three times as slow
+	}
 	switch f {
 	case Count:
 		return "toFloat64(count())"
 	case First:
-		return "argMin(value, (us, series))"
+		return "argMin(value, " + order + ")"
 	case Last:
-		return "argMax(value, (us, series))"
+		return "argMax(value, " + order + ")"
 	case StdDev:
 		return "stddevSampStable(value)"
 	case P50, P90, P95, P99:
@@ -117,10 +122,22 @@ func (q *AggregateQuery) statement(asked []Function) string {
 		q.groupSQL(), with, bucket, standing)
 	expressions := make([]string, len(asked))
 	for i, f := range asked {
-		expressions[i] = ", " + f.expression()
+		expressions[i] = ", " + f.expression(q.groupsSeveral())
 	}
 	return fmt.Sprintf(`SELECT grp, bucket%s FROM (%s) GROUP BY grp, bucket ORDER BY grp, bucket LIMIT %d`,
 		strings.Join(expressions, ""), placed, q.Limit+1)
+}
+
+// groupsSeveral reports whether a group has more than one series.
+func (q *AggregateQuery) groupsSeveral() bool {
+	seen := make(map[int]bool, len(q.Groups))
+	for _, g := range q.Groups {
+		if seen[g] {
+			return true
+		}
+		seen[g] = true
+	}
+	return false
 }
 
 // groupSQL gives the expression that turns a series into its group.

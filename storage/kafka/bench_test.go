@@ -30,6 +30,7 @@ func BenchmarkProducePoints(b *testing.B) {
 }
 
 func benchmarkProduce(b *testing.B, size, callers int, linger time.Duration) {
+	b.Helper()
 	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.DataDir(b.TempDir()))
 	require.NoError(b, err)
 	defer broker.Close()

@@ -77,7 +77,7 @@ func (c *Client) watchBrokers() {
 		select {
 		case <-c.ctx.Done():
 			if pinging {
-				<-answers
+				c.log.Debug("watching ends", "error", <-answers)
 			}
 			return
 		case err := <-answers:

@@ -191,7 +191,7 @@ func TestAFullBufferIsRefusedAtOnce(t *testing.T) {
 	require.Contains(t, err.Error(), "buffers are full")
 	require.Less(t, time.Since(began), 50*time.Millisecond)
 	frozen.Store(false)
-	<-waiting
+	t.Log("the one that waited:", <-waiting)
 }
 
 func TestSequenceNumbersForgottenInARestartDoNotStopTheProducer(t *testing.T) {
@@ -293,7 +293,7 @@ func commitAt(t *testing.T, c *kafka.Client, _ *kfake.Cluster, at int64) *kafka.
 	t.Helper()
 	g, err := c.Join(kafka.GroupOptions{
 		Topic: "points", Group: "points", FetchBytes: 1 << 20,
-		Start:   func(_ context.Context, committed map[int32]int64) (map[int32]int64, error) { return nil, nil },
+		Start:   func(context.Context, map[int32]int64) (map[int32]int64, error) { return nil, nil },
 		Revoked: func([]int32, bool) {},
 	})
 	require.NoError(t, err)

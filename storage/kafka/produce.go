@@ -160,7 +160,7 @@ func (d *delivery) result(msgs []pointblock.Message, err error) ([]pointblock.Po
 		failure = errAway().Because(err)
 	}
 	if len(positions) > 0 {
-		failure.With("partial", true)
+		failure = failure.With("partial", true)
 	}
 	return positions, failure
 }

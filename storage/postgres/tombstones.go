@@ -51,6 +51,31 @@ func (db *DB) AddTombstones(ctx context.Context, tombstones []Tombstone) error {
 	return nil
 }
 
+const selectTombstones = `SELECT partition, record_version, ordinal, workspace_id, source_id, metric, from_us, to_us, version_ceiling
+	FROM tombstones`
+
+// AgedTombstones gives the tombstones that were written after a time of the
+// database and are of an age by now, and the time up to which these are.
+func (db *DB) AgedTombstones(ctx context.Context, after time.Time, age time.Duration) ([]Tombstone, time.Time, error) {
+	var upTo time.Time
+	var aged []Tombstone
+	err := pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error { // one now() for both
+		if err := tx.QueryRow(ctx, `SELECT now() - make_interval(secs => $1)`, age.Seconds()).Scan(&upTo); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, selectTombstones+` WHERE created_at > $1 AND created_at <= $2`, after, upTo)
+		if err != nil {
+			return err
+		}
+		aged, err = pgx.CollectRows(rows, scanTombstone)
+		return err
+	})
+	if err != nil {
+		return nil, time.Time{}, classify(fmt.Errorf("reading tombstones: %w", err))
+	}
+	return aged, upTo, nil
+}
+
 // ConsumerState is what a consumer has to know before it writes.
 type ConsumerState struct {
 	Generations Generations
@@ -68,8 +93,7 @@ func (db *DB) ConsumerState(ctx context.Context, topic string, since time.Time) 
 		state.Generations, err = collectGenerations(rows)
 		return err
 	})
-	batch.Queue(`SELECT partition, record_version, ordinal, workspace_id, source_id, metric, from_us, to_us, version_ceiling
-		FROM tombstones WHERE created_at >= $1`, since.Add(-tombstoneOverlap)).Query(func(rows pgx.Rows) (err error) {
+	batch.Queue(selectTombstones+` WHERE created_at >= $1`, since.Add(-tombstoneOverlap)).Query(func(rows pgx.Rows) (err error) {
 		state.Tombstones, err = pgx.CollectRows(rows, scanTombstone)
 		return err
 	})

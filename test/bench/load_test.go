@@ -17,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/internal/control"
+	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/test/harness"
 )
 
@@ -172,4 +174,38 @@ func descends(pid, ancestor int) bool {
 func percentile(durations []time.Duration, p float64) time.Duration {
 	slices.Sort(durations)
 	return durations[min(int(float64(len(durations))*p), len(durations)-1)]
+}
+
+// direct is the baseline: the same number of points, sorted, inserted by the
+// driver straight into the engine that the server uses, with nothing before it.
+func (t *target) direct(b *testing.B, s shape, requests int) (pointsPerSecond float64) {
+	b.Helper()
+	running, err := control.Read(t.DataDir)
+	require.NoError(b, err)
+	ctx := b.Context()
+	admin, err := clickhouse.Open(ctx, running.ClickHouseURL)
+	require.NoError(b, err)
+	defer func() { _ = admin.Close() }()
+	const batch = 1_000_000
+	var columns clickhouse.PointColumns
+	insert := func() {
+		require.NoError(b, admin.InsertPoints(ctx, &columns))
+		columns.Reset()
+	}
+	began := time.Now()
+	var filling time.Duration
+	for first := 0; first < requests; first += batch / s.size() {
+		fill := time.Now()
+		for i := range s.series {
+			for p := range batch / s.series {
+				columns.Series = append(columns.Series, uint64(i)+1)
+				columns.TS = append(columns.TS, epoch.UnixMicro()+int64(first*s.points+p)*1_000_000)
+				columns.Values = append(columns.Values, float64((i*7919+first*31+p*13)%100000)/100)
+				columns.Versions = append(columns.Versions, uint64(first)+1)
+			}
+		}
+		filling += time.Since(fill)
+		insert()
+	}
+	return float64(requests*s.size()) / (time.Since(began) - filling).Seconds()
 }

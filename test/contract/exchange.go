@@ -28,7 +28,7 @@ type Request struct {
 	Header    map[string]string // further headers; "" removes one
 }
 
-// None, as a key or workspace, leaves its header out.
+// None as a key or workspace leaves its header out.
 const None = "\x00none"
 
 // Answer is what came back.

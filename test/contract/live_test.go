@@ -13,6 +13,7 @@ import (
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/test/contract"
 )
 
@@ -147,3 +148,5 @@ func within(d time.Duration) string { return fmt.Sprintf("from=%s&to=%s", stamp(
 func escape(text string) string { return url.QueryEscape(text) }
 
 func ptr[T any](v T) *T { return &v }
+
+func limitOfSeries(n int64) postgres.WorkspaceChange { return postgres.WorkspaceChange{MaxSeries: &n} }

@@ -69,6 +69,8 @@ class Engine:
         self.gates = {name: threading.BoundedSemaphore(n) for name, n in CLASSES.items()}
         # The first connection holds the engine open, and sets its memory.
         self.keeper = _chdb.connect(f"{path}?max_server_memory_usage={memory}")
+        # A database like a server's. The one called default also finds files.
+        self.keeper.query("CREATE DATABASE IF NOT EXISTS livegraph ENGINE = Atomic")
         self.version = self.keeper.query("SELECT version()", "TabSeparatedRaw").bytes().decode().strip()
         self.hello = self.hello_block()
 

@@ -90,20 +90,18 @@ def main():
 
     lifetime = Lifetime()
 
+    # Paths are relative from here on: chdb would read a ? in one as options.
     os.makedirs(options.data, exist_ok=True)
-    lock = open(os.path.join(options.data, "front.lock"), "w")
+    os.chdir(options.data)
+    lock = open("front.lock", "w")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         sys.exit(f"another process uses {options.data}")
-    Spool.folder = os.path.join(options.data, "spool")
     Spool.left = options.insert_memory
-    os.makedirs(Spool.folder, exist_ok=True)
-    for name in os.listdir(Spool.folder):
-        os.unlink(os.path.join(Spool.folder, name))
 
     _chdb.set_signal_handlers_enabled(0)
-    engine = Engine(os.path.join(options.data, "store"), options.memory)
+    engine = Engine("store", options.memory)
     server = Server(("127.0.0.1", options.port), engine, password, options.max_insert)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="accept", daemon=True).start()
 

@@ -13,15 +13,19 @@ class Spool:
 
     budget = threading.Lock()
     left = 0  # bytes of the budget, set by main
-    folder = ""  # where files on disk go, set by main
+    folder = "."  # where files on disk go
 
     def __init__(self):
         self.fd = os.memfd_create("insert", os.MFD_CLOEXEC)
-        self.path = f"/proc/self/fd/{self.fd}"
         self.on_disk = False
         self.capacity = 0
         self.size = 0
         self.map = None
+
+    @property
+    def path(self):
+        """How the engine opens the file, whose name is gone or never was."""
+        return f"/proc/self/fd/{self.fd}"
 
     def room(self, n):
         """A writable view of n more bytes."""
@@ -33,7 +37,10 @@ class Spool:
     def grow(self, capacity):
         if not self.on_disk and not self.reserve(capacity - self.capacity):
             self.to_disk()
-        os.ftruncate(self.fd, capacity)
+        if self.on_disk:
+            os.posix_fallocate(self.fd, 0, capacity)  # a full disk is told here, not by a signal
+        else:
+            os.ftruncate(self.fd, capacity)
         if self.map is None:
             self.map = mmap.mmap(self.fd, capacity)
         else:
@@ -56,6 +63,7 @@ class Spool:
     def to_disk(self):
         path = os.path.join(self.folder, secrets.token_hex(12))
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        os.unlink(path)  # it lives as long as it is open
         if self.map is not None:
             os.ftruncate(fd, self.capacity)
             os.pwrite(fd, memoryview(self.map)[: self.size], 0)
@@ -63,7 +71,7 @@ class Spool:
             self.map = mmap.mmap(fd, self.capacity)
         self.release()
         os.close(self.fd)
-        self.fd, self.path, self.on_disk = fd, path, True
+        self.fd, self.on_disk = fd, True
 
     def done(self):
         """Cuts the file to what was written."""
@@ -77,5 +85,3 @@ class Spool:
             self.map.close()
         self.release()
         os.close(self.fd)
-        if self.on_disk:
-            os.unlink(self.path)

@@ -17,6 +17,12 @@ def main():
     options = parser.parse_args()
     lifetime = Lifetime()
 
+    # By default gRPC would share the port with another server on it.
+    import grpc
+
+    make = grpc.server
+    grpc.server = lambda pool, options=(): make(pool, options=[*options, ("grpc.so_reuseport", 0)])
+
     from milvus_lite.adapter.grpc.server import start_server_in_thread
 
     server, db, port = start_server_in_thread(options.data, "127.0.0.1", options.port)

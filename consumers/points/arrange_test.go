@@ -1,0 +1,161 @@
+package points
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"pgregory.net/rapid"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// moment is a row's identity in the model.
+type moment struct {
+	series uint64
+	ts     int64
+}
+
+// TestColumnsHoldWhatAModelSays compares arrange with the obvious way: row by row,
+// the highest version stands, nothing that lies under a tombstone does.
+func TestColumnsHoldWhatAModelSays(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		workspace := uuid.UUID{1}
+		c := &Consumer{graves: newGraves(), copied: newCopied(100), columns: make(chan *columns, 1)}
+		c.graves.add(drawTombstones(rt, workspace))
+		b := &batch{c: c, columns: c.takeColumns()}
+		want := map[moment]string{}
+		versions := map[moment]uint64{}
+		for i := range rapid.IntRange(1, 12).Draw(rt, "records") {
+			rec := drawRecord(rt, workspace, uint64(i+1))
+			b.records = append(b.records, rec)
+			for s := range rec.Spans {
+				span := &rec.Spans[s]
+				texts := textsOf(span)
+				for n, ts := range span.AppendTimestamps(nil) {
+					key := moment{span.SeriesID, ts}
+					if !lies(c.graves.of(owner{workspace, span.Source}), string(span.Metric), ts, rec.version) && rec.version >= versions[key] {
+						want[key], versions[key] = texts[n], rec.version
+					}
+				}
+			}
+		}
+		b.arrange()
+		requireModel(rt, b.columns, want, versions)
+	})
+}
+
+func lies(graves []grave, metric string, ts int64, version uint64) bool {
+	return slices.ContainsFunc(graves, func(g grave) bool {
+		return version <= g.ceiling && (g.all || g.metric == metric) && ts >= g.from && ts < g.to
+	})
+}
+
+func textsOf(span *pointblock.Span) []string {
+	if span.Kind == pointblock.KindString {
+		return span.AppendTexts(nil)
+	}
+	var texts []string
+	for _, v := range span.AppendValues(nil) {
+		texts = append(texts, fmt.Sprint(v))
+	}
+	return texts
+}
+
+func requireModel(t require.TestingT, c *columns, want map[moment]string, versions map[moment]uint64) {
+	got, newest := map[moment]string{}, map[uint64]int64{}
+	check := func(series []uint64, ts []int64, version []uint64, text func(int) string) {
+		for i := range series {
+			key := moment{series[i], ts[i]}
+			_, twice := got[key]
+			require.False(t, twice, "a row is there twice")
+			require.Equal(t, versions[key], version[i])
+			got[key] = text(i)
+			newest[key.series] = max(newest[key.series], key.ts)
+			if i > 0 {
+				require.True(t, series[i-1] < series[i] || series[i-1] == series[i] && ts[i-1] < ts[i], "rows are sorted")
+			}
+		}
+	}
+	check(c.points.Series, c.points.TS, c.points.Versions, func(i int) string { return fmt.Sprint(c.points.Values[i]) })
+	check(c.states.Series, c.states.TS, c.states.Versions, func(i int) string { return c.states.Values[i] })
+	require.Equal(t, want, got)
+	require.Len(t, c.latest, len(newest))
+	for _, l := range c.latest {
+		require.Equal(t, newest[l.Series], l.TS)
+		if l.Text != "" {
+			require.Equal(t, want[moment{l.Series, l.TS}], l.Text)
+		} else {
+			require.Equal(t, want[moment{l.Series, l.TS}], fmt.Sprint(l.Value))
+		}
+	}
+}
+
+// The model's sources and metrics are few, so that records and tombstones meet.
+func drawSource(rt *rapid.T) uuid.UUID {
+	return uuid.UUID{2, byte(rapid.IntRange(0, 2).Draw(rt, "source"))}
+}
+
+func drawMetric(rt *rapid.T) string { return rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "metric") }
+
+func drawTombstones(rt *rapid.T, workspace uuid.UUID) []postgres.Tombstone {
+	var stones []postgres.Tombstone
+	for range rapid.IntRange(0, 3).Draw(rt, "tombstones") {
+		s := postgres.Tombstone{Workspace: workspace, Source: drawSource(rt), Ceiling: uint64(rapid.IntRange(1, 12).Draw(rt, "ceiling"))}
+		if rapid.Bool().Draw(rt, "metric?") {
+			m := drawMetric(rt)
+			s.Metric = &m
+		}
+		from := rapid.Int64Range(0, 30).Draw(rt, "from")
+		to := from + rapid.Int64Range(0, 20).Draw(rt, "length")
+		if rapid.Bool().Draw(rt, "from?") {
+			s.FromUS = &from
+		}
+		if rapid.Bool().Draw(rt, "to?") {
+			s.ToUS = &to
+		}
+		stones = append(stones, s)
+	}
+	return stones
+}
+
+func drawRecord(rt *rapid.T, workspace uuid.UUID, version uint64) *record {
+	var e pointblock.Encoder
+	e.Reset(workspace, 1)
+	seen := map[string]bool{}
+	for range rapid.IntRange(1, 4).Draw(rt, "series") {
+		id := pointblock.Identity{Workspace: workspace, Source: drawSource(rt), Metric: drawMetric(rt), Kind: pointblock.KindNumber}
+		if rapid.Bool().Draw(rt, "text?") {
+			id.Kind = pointblock.KindString
+		}
+		if key := fmt.Sprint(id); seen[key] {
+			continue
+		} else {
+			seen[key] = true
+		}
+		ts := rapid.SliceOfNDistinct(rapid.Int64Range(0, 40), 1, 12, rapid.ID).Draw(rt, "ts")
+		f := id.Fingerprint(&[16]byte{})
+		ref := pointblock.SeriesRef{ID: f.SeriesID(), Fingerprint: f}
+		if id.Kind == pointblock.KindNumber {
+			values := make([]float64, len(ts))
+			for i := range values {
+				values[i] = float64(version) + float64(i)/100
+			}
+			require.NoError(rt, e.AppendNumbers(ref, &id, ts, values))
+			continue
+		}
+		texts := make([]string, len(ts))
+		for i := range texts {
+			texts[i] = fmt.Sprint(version, strings.Repeat("x", i))
+		}
+		require.NoError(rt, e.AppendStrings(ref, &id, ts, texts))
+	}
+	rec := &record{kafka: &kgo.Record{}, version: version}
+	require.NoError(rt, pointblock.Decode(slices.Clone(e.Bytes()), &rec.Record))
+	return rec
+}

@@ -1,0 +1,133 @@
+package points_test
+
+import (
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+// BenchmarkConsume stores 10 M points of 1,000 series that wait in the log, 100
+// points a series a request. Compare with BenchmarkInsertPoints of
+// storage/clickhouse, which is the store alone.
+func BenchmarkConsume(b *testing.B) {
+	const requests, series, each = 100, 1000, 100
+	if b.N > 1 {
+		b.Skip("one round says it all: -benchtime 1x")
+	}
+	w := newWorld(b, kfake.DataDir(b.TempDir()))
+	w.config.BatchWait = 150 * time.Millisecond
+	w.fill(requests, series, each)
+	c := newConsumer(w)
+	before := cpuTime()
+	b.ResetTimer()
+	w.run(c)
+	w.settledWithin(5 * time.Minute)
+	b.StopTimer()
+	const points = requests * series * each
+	s := c.Metrics().Snapshot()
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/points, "ns/point")
+	b.ReportMetric(float64(cpuTime()-before)/points, "cpu-ns/point")
+	b.ReportMetric(float64(s.PrepareTime)/points, "prepare-ns/point")
+	b.ReportMetric(float64(s.StoreTime)/points, "store-ns/point")
+	b.ReportMetric(points/float64(s.Batches), "points/batch")
+}
+
+// fill produces requests of so many series with so many points each.
+func (w *world) fill(requests, count, each int) {
+	w.tb.Helper()
+	all := make([]series, count)
+	for i := range all {
+		all[i] = w.number(uuid.UUID{byte(i), byte(i >> 8), 1}, "temperature")
+	}
+	parts := make([][]series, partitions)
+	for _, s := range all {
+		p := pointblock.Partition(s.source, partitions)
+		parts[p] = append(parts[p], s)
+	}
+	ts, values := make([]int64, each), make([]float64, each)
+	for r := range requests {
+		for p, members := range parts {
+			w.encoder.Reset(w.workspace, time.Now().UnixMicro())
+			for _, s := range members {
+				for i := range ts {
+					ts[i], values[i] = t0+int64(r*each+i)*second, 20+float64(i%17)/7
+				}
+				require.NoError(w.tb, w.encoder.AppendNumbers(s.ref(w), s.identity(w), ts, values))
+			}
+			_, err := w.log.ProducePoints(w.tb.Context(), "req_bench", w.encoder.AppendMessages(nil, int32(p)))
+			require.NoError(w.tb, err)
+		}
+	}
+}
+
+// cpuTime gives the CPU time of this process, which the broker is part of.
+func cpuTime() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// BenchmarkFreshness is the time from the acknowledgement of a request to its
+// points being visible, at 100,000 points a second: 100 requests of 1,000.
+func BenchmarkFreshness(b *testing.B) {
+	const rate, each, lasting = 100, 1000, 10 * time.Second
+	if b.N > 1 {
+		b.Skip("one round says it all: -benchtime 1x")
+	}
+	w := newWorld(b, kfake.DataDir(b.TempDir()))
+	w.config.BatchWait = 150 * time.Millisecond
+	s := w.number(uuid.New(), "m")
+	c := w.consume()
+	w.produce(w.write(s, at(0), []float64{0}))
+	w.settled()
+	partition := pointblock.Partition(s.source, partitions)
+	type sent struct {
+		offset int64
+		at     time.Time
+	}
+	acknowledged := make(chan sent, rate*100)
+	var waits []time.Duration
+	var measure sync.WaitGroup
+	measure.Go(func() {
+		for r := range acknowledged {
+			for {
+				marks, err := w.registry.Watermarks(b.Context(), w.log.PointsTopic().ID)
+				require.NoError(b, err)
+				if marks[partition] > r.offset {
+					break
+				}
+				time.Sleep(2 * time.Millisecond)
+			}
+			waits = append(waits, time.Since(r.at))
+		}
+	})
+	ts, values := make([]int64, each), make([]float64, each)
+	tick := time.NewTicker(time.Second / rate)
+	began := time.Now()
+	for n := int64(0); time.Since(began) < lasting; n++ {
+		for i := range ts {
+			ts[i], values[i] = t0+(n*each+int64(i))*second, float64(i)
+		}
+		p := w.produce(w.write(s, ts, values))
+		acknowledged <- sent{p[0].Offset, time.Now()}
+		<-tick.C
+	}
+	close(acknowledged)
+	measure.Wait()
+	slices.Sort(waits)
+	b.ReportMetric(float64(waits[len(waits)/2].Milliseconds()), "p50-ms")
+	b.ReportMetric(float64(waits[len(waits)*95/100].Milliseconds()), "p95-ms")
+	b.ReportMetric(float64(waits[len(waits)-1].Milliseconds()), "max-ms")
+	b.ReportMetric(float64(len(waits)*each)/time.Since(began).Seconds(), "points/s")
+	b.ReportMetric(float64(c.Metrics().Batches.Load())/time.Since(began).Seconds(), "batches/s")
+}

@@ -1,0 +1,55 @@
+package embedded_test
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/livegraph/livegraph/internal/testenv"
+)
+
+func TestKafkaDropsTheOldestBeyondRetentionAlsoAfterARestart(t *testing.T) {
+	broker := testenv.StoppableKafka(t)
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker.Brokers()...), kgo.DefaultProduceTopic("bounded"),
+		kgo.ProducerBatchMaxBytes(2<<20), kgo.ProducerBatchCompression(kgo.NoCompression()))
+	require.NoError(t, err)
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	bound, segment := "4000000", "1000000"
+	_, err = admin.CreateTopic(t.Context(), 1, -1, map[string]*string{"retention.bytes": &bound, "segment.bytes": &segment}, "bounded")
+	require.NoError(t, err)
+	const records = 100
+	produce := func() {
+		for range records {
+			require.NoError(t, client.ProduceSync(t.Context(), &kgo.Record{Value: bytes.Repeat([]byte("x"), 100_000)}).FirstErr())
+		}
+	}
+	offsets := func() (start, end int64) {
+		starts, err := admin.ListStartOffsets(t.Context(), "bounded")
+		require.NoError(t, err)
+		ends, err := admin.ListEndOffsets(t.Context(), "bounded")
+		require.NoError(t, err)
+		s, _ := starts.Lookup("bounded", 0)
+		e, _ := ends.Lookup("bounded", 0)
+		return s.Offset, e.Offset
+	}
+	trimmed := func() bool {
+		start, end := offsets()
+		return end-start <= 41 && end > start
+	}
+	produce()
+	require.Eventually(t, trimmed, 5*time.Second, 50*time.Millisecond)
+
+	require.NoError(t, broker.Stop(t.Context()))
+	require.NoError(t, broker.Start(t.Context()))
+	_, end := offsets()
+	require.EqualValues(t, records, end, "offsets go on after a restart")
+	produce()
+	require.Eventually(t, trimmed, 5*time.Second, 50*time.Millisecond)
+	_, end = offsets()
+	require.EqualValues(t, 2*records, end)
+}

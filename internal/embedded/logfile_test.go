@@ -1,0 +1,35 @@
+package embedded
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAnEnginesLogIsBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "engine.log")
+	log, err := openLog(path)
+	require.NoError(t, err)
+	line := strings.Repeat("x", 1<<20-1) + "\n"
+	for range 3 * maxLogBytes / len(line) {
+		_, err := log.Write([]byte(line))
+		require.NoError(t, err)
+	}
+	_, err = log.Write([]byte("the last line\n"))
+	require.NoError(t, err)
+	require.Contains(t, log.tail(100), "the last line")
+	require.NoError(t, log.Close())
+	_, err = log.Write([]byte("after the end\n"))
+	require.NoError(t, err, "an engine must not stop for its log")
+
+	var total int64
+	for _, name := range []string{path, path + ".1"} {
+		info, err := os.Stat(name)
+		require.NoError(t, err)
+		total += info.Size()
+	}
+	require.LessOrEqual(t, total, int64(2*maxLogBytes))
+}

@@ -1,0 +1,378 @@
+package contract_test
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/test/contract"
+)
+
+// modelSeries is a series as a naive model holds it: the last value of each time.
+type modelSeries struct {
+	seriesKey
+	points map[int64]any
+}
+
+// modelQuery is a query as the model understands it.
+type modelQuery struct {
+	sources, metrics, rooms []string
+	from, to                int64
+	functions               []string
+	interval                time.Duration
+	zone                    string
+	fill                    string
+	groupBy                 []string // nil: each series
+	descending              bool
+}
+
+func (q *modelQuery) params() string {
+	v := url.Values{"pointsLimit": {"1000000"}, "limit": {"100"}, "epoch": {"us"}}
+	v["sourceId"], v["metric"], v["tag.room"] = q.sources, q.metrics, q.rooms
+	for name, us := range map[string]int64{"from": q.from, "to": q.to} {
+		v.Set(name, time.UnixMicro(us).UTC().Format(time.RFC3339Nano))
+	}
+	for name, text := range map[string]string{"aggregation": strings.Join(q.functions, ","), "timezone": q.zone, "fill": q.fill, "groupBy": strings.Join(q.groupBy, ",")} {
+		if text != "" {
+			v.Set(name, text)
+		}
+	}
+	if q.interval > 0 {
+		v.Set("interval", fmt.Sprintf("%ds", int(q.interval.Seconds())))
+	}
+	if q.descending {
+		v.Set("order", "desc")
+	}
+	return v.Encode()
+}
+
+func (q *modelQuery) selects(s *modelSeries) bool {
+	any := func(of []string, value string) bool { return len(of) == 0 || slices.Contains(of, value) }
+	room, has := s.tags["room"]
+	return any(q.sources, s.source) && any(q.metrics, s.metric) && (len(q.rooms) == 0 || has && slices.Contains(q.rooms, room))
+}
+
+// group names the row of the answer that a series is in.
+func (q *modelQuery) group(s *modelSeries) string {
+	source, metric, tags := s.source, s.metric, fmt.Sprint(s.tags)
+	if q.groupBy != nil {
+		if !slices.Contains(q.groupBy, "sourceId") {
+			source = ""
+		}
+		if !slices.Contains(q.groupBy, "metric") {
+			metric = ""
+		}
+		tags = "map[]"
+		if room, has := s.tags["room"]; has && slices.Contains(q.groupBy, "tag.room") {
+			tags = "map[room:" + room + "]"
+		}
+	}
+	return fmt.Sprint(source, " ", metric, " ", tags, " ", s.text)
+}
+
+// placed is a point in its bucket.
+type placed struct {
+	us    int64
+	value any
+}
+
+// answer gives the rows that the query must have, by group.
+func (q *modelQuery) answer(all []*modelSeries) map[string][][]any {
+	zone, _ := time.LoadLocation(orDefault(q.zone, "UTC"))
+	grid := clickhouse.NewGrid(max(q.interval, time.Second), zone, q.from, q.to)
+	found := map[string]map[int64][]placed{} // group, bucket
+	textual := map[string]bool{}
+	for _, s := range all {
+		if !q.selects(s) {
+			continue
+		}
+		key := q.group(s)
+		if found[key] == nil {
+			found[key] = map[int64][]placed{}
+		}
+		textual[key] = s.text
+		for us, value := range s.points {
+			if us < q.from || us >= q.to {
+				continue
+			}
+			bucket := q.from
+			switch {
+			case len(q.functions) == 0:
+				bucket = us
+			case q.interval > 0:
+				bucket = grid.Start(us)
+			}
+			found[key][bucket] = append(found[key][bucket], placed{us, value})
+		}
+	}
+	out := map[string][][]any{}
+	for key, buckets := range found {
+		out[key] = q.rows(buckets, textual[key], grid)
+		if q.descending {
+			slices.Reverse(out[key])
+		}
+	}
+	return out
+}
+
+func (q *modelQuery) rows(buckets map[int64][]placed, textual bool, grid *clickhouse.Grid) [][]any {
+	starts := sortedInts(buckets)
+	if q.fill != "" && q.fill != "none" {
+		starts = nil
+		for us := q.from; us < q.to; us = grid.Next(grid.Start(us)) {
+			starts = append(starts, grid.Start(us))
+		}
+	}
+	list := [][]any{}
+	for _, start := range starts {
+		row := []any{float64(start)}
+		if len(q.functions) == 0 {
+			list = append(list, append(row, buckets[start][0].value))
+			continue
+		}
+		for _, f := range q.functions {
+			if points := buckets[start]; len(points) > 0 {
+				row = append(row, aggregate(f, points, textual))
+			} else {
+				row = append(row, missing{})
+			}
+		}
+		list = append(list, row)
+	}
+	for column := 1; column < 1+len(q.functions); column++ {
+		isText := textual && (q.functions[column-1] == "first" || q.functions[column-1] == "last")
+		q.fillColumn(list, column, isText)
+	}
+	return list
+}
+
+// missing marks a bucket without points until it is filled.
+type missing struct{}
+
+func (q *modelQuery) fillColumn(list [][]any, column int, isText bool) {
+	original := make([]any, len(list))
+	for i := range list {
+		original[i] = list[i][column]
+	}
+	for i := range list {
+		if original[i] != (missing{}) {
+			continue
+		}
+		var value any
+		switch q.fill {
+		case "previous":
+			if i > 0 {
+				value = list[i-1][column]
+			}
+		case "linear":
+			value = between(list, original, i)
+		case "7.5":
+			if !isText {
+				value = 7.5
+			}
+		}
+		list[i][column] = value
+	}
+}
+
+// between looks for the nearest numbers on both sides.
+func between(list [][]any, original []any, i int) any {
+	left, right := i-1, i+1
+	for ; left >= 0; left-- {
+		if _, ok := original[left].(float64); ok {
+			break
+		}
+	}
+	for ; right < len(list); right++ {
+		if _, ok := original[right].(float64); ok {
+			break
+		}
+	}
+	if left < 0 || right == len(list) {
+		return nil
+	}
+	x0, x1, x := list[left][0].(float64), list[right][0].(float64), list[i][0].(float64)
+	y0, y1 := original[left].(float64), original[right].(float64)
+	return y0 + (y1-y0)*(x-x0)/(x1-x0)
+}
+
+// aggregate computes one function over the points of a bucket.
+func aggregate(f string, points []placed, textual bool) any {
+	points = slices.Clone(points)
+	slices.SortFunc(points, func(a, b placed) int { return int(a.us - b.us) })
+	if f == "count" {
+		return float64(len(points))
+	}
+	if f == "first" {
+		return points[0].value
+	}
+	if f == "last" {
+		return points[len(points)-1].value
+	}
+	if textual {
+		return nil
+	}
+	values := make([]float64, len(points))
+	sum := 0.0
+	for i, p := range points {
+		values[i] = p.value.(float64)
+		sum += values[i]
+	}
+	slices.Sort(values)
+	mean := sum / float64(len(values))
+	switch f {
+	case "avg":
+		return mean
+	case "sum":
+		return sum
+	case "min":
+		return values[0]
+	case "max":
+		return values[len(values)-1]
+	case "stddev":
+		if len(values) == 1 {
+			return nil
+		}
+		squares := 0.0
+		for _, v := range values {
+			squares += (v - mean) * (v - mean)
+		}
+		return math.Sqrt(squares / float64(len(values)-1))
+	}
+	share := map[string]float64{"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}[f] * float64(len(values)-1)
+	low := int(share)
+	high := min(low+1, len(values)-1)
+	return values[low] + (values[high]-values[low])*(share-float64(low))
+}
+
+func sortedInts[V any](m map[int64]V) []int64 {
+	keys := make([]int64, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// TestQueriesAgreeWithANaiveModel draws series with overwritten points around a
+// clock change, asks random queries and compares every cell.
+func TestQueriesAgreeWithANaiveModel(t *testing.T) {
+	l := startLive(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		workspace := l.NewWorkspace(t, "live")
+		key := l.NewKey(t, []uuid.UUID{workspace}, request.Admin)
+		middle := rapid.SampledFrom([]string{"2026-03-29T01:00:00Z", "2025-11-02T06:00:00Z", "2026-04-04T15:00:00Z", "2026-06-01T12:00:00Z"}).Draw(rt, "middle")
+		around, _ := time.Parse(time.RFC3339, middle)
+		all := drawSeries(t, rt, l, workspace, key, around)
+		for n := range 6 {
+			q := drawQuery(rt, all, around, n)
+			a := l.Do(t, contract.Request{Path: "/api/live-data/query?" + q.params(), Key: key, Workspace: workspace.String()})
+			list := decode[[]rows](t, a, http.StatusOK)
+			want := q.answer(all)
+			require.Len(rt, list, len(want), q.params())
+			for _, got := range list {
+				s := &modelSeries{seriesKey: seriesKey{source: *orEmpty(got.SourceID), metric: *orEmpty(got.Metric), tags: got.Tags, text: got.Kind == "string"}}
+				group := (&modelQuery{}).group(s)
+				require.Contains(rt, want, group)
+				requireSameRows(rt, want[group], got.Points, q.params()+" "+group)
+			}
+		}
+	})
+}
+
+func requireSameRows(rt *rapid.T, want, got [][]any, what string) {
+	require.Len(rt, got, len(want), "%s\nwant %v\ngot %v", what, want, got)
+	for i := range want {
+		require.Len(rt, got[i], len(want[i]), what)
+		for j := range want[i] {
+			w, number := want[i][j].(float64)
+			g, alsoNumber := got[i][j].(float64)
+			if number && alsoNumber {
+				require.LessOrEqual(rt, math.Abs(w-g), 1e-9*(1+math.Abs(w)), "%s row %d column %d: want %v, got %v", what, i, j, want[i], got[i])
+				continue
+			}
+			require.Equal(rt, want[i][j], got[i][j], "%s row %d column %d: want %v, got %v", what, i, j, want[i], got[i])
+		}
+	}
+}
+
+func drawSeries(t *testing.T, rt *rapid.T, l *live, workspace uuid.UUID, key string, around time.Time) []*modelSeries {
+	t.Helper()
+	var all []*modelSeries
+	for i := range rapid.IntRange(1, 2).Draw(rt, "sources") {
+		a := l.Do(t, contract.Request{Method: "POST", Path: "/api/live-data/sources", Body: fmt.Sprintf(`{"name":"s%d"}`, i), Key: key, Workspace: workspace.String()})
+		made := decode[source](t, a, http.StatusCreated)
+		for n := range rapid.IntRange(1, 4).Draw(rt, "series") {
+			tags := []map[string]string{nil, {"room": "A"}, {"room": "B", "x": ""}, {"x": "1"}}[n]
+			s := &modelSeries{points: map[int64]any{}, seriesKey: seriesKey{source: made.ID, tags: tags,
+				metric: rapid.SampledFrom([]string{"m", "n"}).Draw(rt, "metric"), text: rapid.IntRange(0, 3).Draw(rt, "kind") == 0}}
+			var samples []sample
+			for version := range rapid.IntRange(0, 40).Draw(rt, "points") {
+				// Some at the second, so that times repeat; no time in two series of a
+				// group, or first and last would be anybody's.
+				us := around.Add(time.Duration(rapid.IntRange(-30*60, 30*60).Draw(rt, "minute"))*time.Minute).UnixMicro() + int64(len(all))
+				var value any = float64(rapid.IntRange(-400, 400).Draw(rt, "value")) / 4
+				if s.text {
+					value = rapid.SampledFrom([]string{"", "on", "off", "🚀", `"\`}).Draw(rt, "text")
+				}
+				s.points[us] = value
+				samples = append(samples, sample{us, value, uint64(version)})
+			}
+			l.store(t, workspace, s.seriesKey, shuffled(rt, samples)...)
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func shuffled(rt *rapid.T, samples []sample) []sample {
+	if len(samples) == 0 {
+		return nil
+	}
+	return rapid.Permutation(samples).Draw(rt, "order of arrival")
+}
+
+func drawQuery(rt *rapid.T, all []*modelSeries, around time.Time, n int) *modelQuery {
+	some := func(label string, of ...string) []string {
+		if rapid.IntRange(0, 2).Draw(rt, label+"?") > 0 {
+			return nil
+		}
+		return rapid.SliceOfNDistinct(rapid.SampledFrom(of), 1, len(of), rapid.ID).Draw(rt, label)
+	}
+	q := &modelQuery{metrics: some("metric", "m", "n"), rooms: some("room", "A", "B"), sources: some("source", all[0].source, uuid.NewString())}
+	hours := func(label string) int64 {
+		return around.Add(time.Duration(rapid.IntRange(-31*3600, 31*3600).Draw(rt, label)) * time.Second).UnixMicro()
+	}
+	q.from, q.to = hours("from"), hours("to")
+	q.from, q.to = min(q.from, q.to), max(q.from, q.to)
+	q.descending = rapid.Bool().Draw(rt, "desc")
+	if n == 0 {
+		return q // raw
+	}
+	for _, f := range rapid.SliceOfNDistinct(rapid.SampledFrom(clickhouse.Functions()), 1, 5, rapid.ID).Draw(rt, "functions") {
+		q.functions = append(q.functions, string(f))
+	}
+	if rapid.Bool().Draw(rt, "grouped") {
+		q.groupBy = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"sourceId", "metric", "tag.room"}), 1, 3, rapid.ID).Draw(rt, "groupBy")
+		if rapid.IntRange(0, 3).Draw(rt, "none") == 0 {
+			q.groupBy = []string{"none"}
+		}
+	}
+	if rapid.IntRange(0, 3).Draw(rt, "buckets") > 0 {
+		q.interval = rapid.SampledFrom([]time.Duration{15 * time.Minute, 45 * time.Minute, time.Hour, 6 * time.Hour, 7 * time.Hour, 24 * time.Hour, 72 * time.Hour}).Draw(rt, "interval")
+		q.zone = rapid.SampledFrom([]string{"", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"}).Draw(rt, "zone")
+		q.fill = rapid.SampledFrom([]string{"", "none", "null", "previous", "linear", "7.5"}).Draw(rt, "fill")
+	}
+	return q
+}
