@@ -142,7 +142,7 @@ func TestEveryImageIsPinnedToAnExactVersion(t *testing.T) {
 var asks = map[string]string{
 	"kafka": "kafka-broker-api-versions.sh", "clickhouse": "SELECT 1", "postgres": "pg_isready", "redis": "PONG",
 	"milvus": ":9091/healthz", "etcd": "endpoint health", "minio": "/minio/health/live",
-	apiService: "/readyz", pointsService: "control.json",
+	apiService: "/readyz", pointsService: "/readyz",
 }
 
 func TestEveryServiceHasAHealthCheck(t *testing.T) {
