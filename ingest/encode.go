@@ -57,10 +57,10 @@ func encodeKind[V any](b *batch, kind pointblock.Kind, c *column[V], s *sorted[V
 			ts, values = s.gather(b, f, c)
 		}
 		l := &b.labels.list[f.label]
-		id := b.identity(l, kind, &o.tags)
+		o.identity = b.identity(l, kind, &o.tags)
 		e := b.encoder(b.sources.list[l.source].partition)
 		before := e.Len()
-		if err := write(e, f.ref, &id, ts, values); err != nil {
+		if err := write(e, f.ref, &o.identity, ts, values); err != nil {
 			return 0, fault.Wrap(err, fault.Internal, "A series could not be encoded")
 		}
 		if o.bytes += e.Len() - before; o.bytes > maxEncodedBytes {

@@ -23,7 +23,7 @@ func (p *parser) fail(err *fault.Error) int {
 // wrongType refuses the value at b[i] for its JSON type; what is no value at all
 // is left to the check of the syntax.
 func (p *parser) wrongType(i int, path, want string) int {
-	have := ""
+	var have string
 	switch c := at(p.b, i); {
 	case c == '{':
 		have = "an object"
@@ -224,7 +224,7 @@ func (b *batch) reject(why reason, index, position, n int, l *label) {
 // blame gives the path of the field whose value breaks a rule.
 func (b *batch) blame(why reason, index, position int, l *label) string {
 	object := objectPath(b.list, index)
-	f := unknownField
+	var f field
 	switch why {
 	case timeForm, timeFraction, timeEarly, timeLate:
 		f = fieldTimestamp

@@ -25,7 +25,6 @@ func col(more string) string {
 
 func TestPointsAreTakenInEveryForm(t *testing.T) {
 	at := received.UnixMicro()
-	const ms = 1_795_246_808_000
 	one := fmt.Sprintf(`%s "m"{} `, boiler)
 	for _, c := range []struct {
 		name, body string

@@ -58,6 +58,9 @@ func readNumber(b []byte, i int) (value float64, end int, out outcome) {
 		if value, ok := scale(mantissa, exponent, negative); ok {
 			return value, i, readOK
 		}
+		if mantissa != 0 && exponent > 308 {
+			return 0, i, readRange // at least 1e309; strconv would make an error of it
+		}
 	}
 	value, err := strconv.ParseFloat(view(b[start:i]), 64)
 	if err != nil {
@@ -67,12 +70,16 @@ func readNumber(b []byte, i int) (value float64, end int, out outcome) {
 }
 
 // readDigits adds the decimal digits at b[i:] to a mantissa, which is only right
-// as long as it fits, and gives where they end.
+// as long as it fits, and gives where they end. It takes eight bytes at a time,
+// and at the end shifts out those that are no digits, because how many digits a
+// measurement has is nothing that a branch predictor can know.
 func readDigits(b []byte, i int, mantissa uint64) (uint64, int) {
 	for i+8 <= len(b) {
-		w := binary.LittleEndian.Uint64(b[i:])
-		if !eightDigits(w) {
-			break
+		w := binary.LittleEndian.Uint64(b[i:]) ^ 0x3030303030303030 // digits become 0 to 9
+		others := ((w & 0x7f7f7f7f7f7f7f7f) + 0x7676767676767676 | w) & 0x8080808080808080
+		if others != 0 {
+			n := uint(bits.TrailingZeros64(others)) / 8
+			return mantissa*smallPowers[n&7] + eightDigitValue(w<<(64-8*n)), i + int(n)
 		}
 		mantissa = mantissa*100_000_000 + eightDigitValue(w)
 		i += 8
@@ -87,17 +94,11 @@ func readDigits(b []byte, i int, mantissa uint64) (uint64, int) {
 	return mantissa, i
 }
 
-// eightDigits reports whether all eight bytes are decimal digits: their upper
-// halves are 3, also after adding 6 to the lower.
-func eightDigits(w uint64) bool {
-	const upper, threes, sixes = 0xf0f0f0f0f0f0f0f0, 0x3030303030303030, 0x0606060606060606
-	return w&upper == threes && (w+sixes)&upper == threes
-}
+var smallPowers = [8]uint64{1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000}
 
-// eightDigitValue gives the number that eight digits write, the first in the
-// lowest byte: pairs, then fours, then all eight are joined by multiplications.
+// eightDigitValue gives the number of eight digits, each the value of a byte, the
+// first in the lowest: pairs, then fours, then all are joined by multiplications.
 func eightDigitValue(w uint64) uint64 {
-	w -= 0x3030303030303030
 	w = w*10 + w>>8
 	const mask = 0x000000ff000000ff
 	return ((w&mask)*(100+1_000_000<<32) + (w>>16&mask)*(1+10_000<<32)) >> 32

@@ -19,6 +19,8 @@ type output struct {
 	finals []final
 	slots  []int32 // a hash table of finals, plus one
 
+	// The series that is being looked at.
+	identity  pointblock.Identity
 	canonical []byte
 	tags      []pointblock.Tag
 
@@ -34,6 +36,7 @@ type output struct {
 }
 
 func (o *output) reset() {
+	o.identity = pointblock.Identity{}
 	clear(o.slots)
 	clear(o.tags)
 	clear(o.strings.values)
@@ -64,12 +67,12 @@ func (b *batch) identify(key *[16]byte) {
 			if l.count[k] == 0 {
 				continue
 			}
-			id := b.identity(l, pointblock.Kind(k+1), &o.tags)
-			o.canonical = id.AppendCanonical(o.canonical[:0])
+			o.identity = b.identity(l, pointblock.Kind(k+1), &o.tags)
+			o.canonical = o.identity.AppendCanonical(o.canonical[:0])
 			at := o.intern(pointblock.FingerprintOf(key, o.canonical))
 			f := &o.finals[at]
 			if f.count == 0 {
-				f.kind, f.label, f.first = id.Kind, int32(i), l.first[k]
+				f.kind, f.label, f.first = o.identity.Kind, int32(i), l.first[k]
 			}
 			f.count += l.count[k]
 			f.first = min(f.first, l.first[k])

@@ -35,7 +35,7 @@ type producer interface {
 	Partitions() int32
 	// ProducePoints sends each message to its partition and waits for all to be
 	// acknowledged. The positions are those of the messages that were, even when
-	// it fails. It does not touch the messages once it has returned.
+	// it fails. It may refer to the messages after an error, not after success.
 	ProducePoints(ctx context.Context, requestID string, messages []pointblock.Message) ([]pointblock.Position, error)
 }
 
@@ -189,12 +189,11 @@ func (p *Pipeline) produce(ctx context.Context, b *batch, requestID string) ([]P
 	if err == nil {
 		return positions, nil
 	}
-	b.output.encoders = nil // whoever failed may yet read the messages
-	b.output.messages = nil
+	b.output.encoders, b.output.messages = nil, nil // the producer may yet read them
 	failure := fault.Wrap(err, fault.Unavailable, "Not all points could be written to the log; send them again").After(time.Second)
 	var cause *fault.Error
-	if errors.As(err, &cause) && cause.Kind == fault.Unavailable {
-		failure.Message = cause.Message
+	if errors.As(err, &cause) {
+		failure.Kind, failure.Message = cause.Kind, cause.Message
 		if cause.RetryAfter > 0 {
 			failure.RetryAfter = cause.RetryAfter
 		}

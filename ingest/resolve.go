@@ -3,6 +3,8 @@ package ingest
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,8 +13,11 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// maxRegistered is how many series the registry is asked for at once.
-const maxRegistered = 4096
+// How many sources and series the stores are asked for at once.
+const (
+	maxAsked      = 4096
+	maxRegistered = 4096
+)
 
 // resolveSources finds the request's sources, and rejects the points of those
 // that are not in the workspace.
@@ -57,18 +62,20 @@ func (p *Pipeline) askForSources(ctx context.Context, workspace uuid.UUID, list 
 			ids = append(ids, s.id)
 		}
 	}
-	var exist map[uuid.UUID]bool
-	var named map[string]uuid.UUID
-	var err error
-	if len(ids) > 0 {
-		if exist, err = p.deps.Sources.SourcesByID(ctx, workspace, ids); err != nil {
+	exist, named := map[uuid.UUID]bool{}, map[string]uuid.UUID{}
+	for some := range slices.Chunk(ids, maxAsked) {
+		found, err := p.deps.Sources.SourcesByID(ctx, workspace, some)
+		if err != nil {
 			return fmt.Errorf("finding sources: %w", err)
 		}
+		maps.Copy(exist, found)
 	}
-	if len(names) > 0 {
-		if named, err = p.deps.Sources.SourcesByName(ctx, workspace, names); err != nil {
+	for some := range slices.Chunk(names, maxAsked) {
+		found, err := p.deps.Sources.SourcesByName(ctx, workspace, some)
+		if err != nil {
 			return fmt.Errorf("finding sources by name: %w", err)
 		}
+		maps.Copy(named, found)
 	}
 	for i := range list {
 		switch s := &list[i]; {

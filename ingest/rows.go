@@ -146,11 +146,10 @@ func (p *parser) rowTime(i int, pt *point) int {
 func (p *parser) rowValue(i int, pt *point) int {
 	var end int
 	var why reason
-	switch c := at(p.b, i); {
-	case c == '"':
+	if at(p.b, i) == '"' {
 		pt.kind = pointblock.KindString
 		pt.text, end, why = p.readText(i)
-	default:
+	} else {
 		pt.kind = pointblock.KindNumber
 		pt.number, end, why = readScalar(p.b, i)
 	}

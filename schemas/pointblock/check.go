@@ -7,8 +7,6 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"unicode/utf8"
-
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 func (s *Span) checkIdentity(kind uint64) error {
@@ -59,11 +57,9 @@ func (s *Span) checkPoints() error {
 func (s *Span) checkTimes() error {
 	ts, count := uint64(0), 0
 	for b := s.deltas; len(b) > 0; count++ {
-		d, n := uint64(b[0]), 1
-		if d >= 0x80 {
-			if d, n = protowire.ConsumeVarint(b); n < 0 {
-				return fmt.Errorf("timestamps[%d]: %w", count, protowire.ParseError(n))
-			}
+		d, n := readVarint(b)
+		if n == 0 {
+			return fmt.Errorf("timestamps[%d] is no varint", count)
 		}
 		b = b[n:]
 		if d > MaxTimestampUS || ts+d > MaxTimestampUS {

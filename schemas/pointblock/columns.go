@@ -13,7 +13,7 @@ func (s *Span) AppendTimestamps(dst []int64) []int64 {
 	out := dst[n:]
 	b, ts := s.deltas, int64(0)
 	for i := range out {
-		d, size := binary.Uvarint(b)
+		d, size := readVarint(b)
 		ts += int64(d)
 		out[i] = ts
 		b = b[size:]

@@ -43,8 +43,23 @@ func appendField(dst []byte, tag byte, value []byte) []byte {
 
 // next takes one field off b: its tag byte (0 for a field that is not one of
 // ours, which is skipped), the payload of a length-delimited field or the bits
-// of a varint or fixed64, and what follows.
+// of a varint or fixed64, and what follows. Fields as our own encoder writes
+// most of them, with a tag and a length of one byte, take the short way.
 func next(b []byte) (tag byte, payload []byte, bits uint64, rest []byte, err error) {
+	if len(b) >= 2 && b[0] >= 1<<3 && b[0] < 0x80 && b[1] < 0x80 {
+		end := 2 + int(b[1])
+		switch {
+		case b[0]&7 == byte(protowire.BytesType) && end <= len(b):
+			return b[0], b[2:end:end], 0, b[end:], nil
+		case b[0]&7 == byte(protowire.VarintType):
+			return b[0], nil, uint64(b[1]), b[2:], nil
+		}
+	}
+	return nextOdd(b)
+}
+
+// nextOdd is next for any field.
+func nextOdd(b []byte) (tag byte, payload []byte, bits uint64, rest []byte, err error) {
 	num, typ, n := protowire.ConsumeTag(b)
 	if n < 0 {
 		return 0, nil, 0, nil, protowire.ParseError(n)

@@ -1,0 +1,160 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+// benchSeries makes a request of so many series with so many points each, as
+// columns: ten metrics and two tags, times a second apart, values of four
+// decimals.
+func benchSeries(series, points int) string {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var b strings.Builder
+	b.WriteString(`{"series":[`)
+	for s := range series {
+		if s > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{%s,"metric":"metric_%d","tags":{"host":"host-%d","rack":"r%d"},"timestamps":[`, someSource, s%10, s/10, s%7)
+		for i := range points {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprint(&b, 1_795_000_000_000+int64(i)*1000)
+		}
+		b.WriteString(`],"values":[`)
+		for i := range points {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(strconv.FormatFloat(rng.Float64()*100, 'f', 4, 64))
+		}
+		b.WriteString("]}")
+	}
+	b.WriteString("]}")
+	return b.String()
+}
+
+// benchRows makes the same as rows: all series at the first time, then all at
+// the second.
+func benchRows(series, points int, rfc3339 bool) string {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var b strings.Builder
+	b.WriteString(`{"points":[`)
+	for i := range points {
+		for s := range series {
+			if i+s > 0 {
+				b.WriteByte(',')
+			}
+			at := fmt.Sprint(1_795_000_000_000 + int64(i)*1000)
+			if rfc3339 {
+				at = fmt.Sprintf(`"2026-11-20T%02d:%02d:%02d.123456Z"`, i/3600%24, i/60%60, i%60)
+			}
+			fmt.Fprintf(&b, `{%s,"metric":"metric_%d","timestamp":%s,"value":%s,"tags":{"host":"host-%d","rack":"r%d"}}`,
+				someSource, s%10, at, strconv.FormatFloat(rng.Float64()*100, 'f', 4, 64), s/10, s%7)
+		}
+	}
+	b.WriteString("]}")
+	return b.String()
+}
+
+// benchShapes are the requests that the benchmarks send.
+var benchShapes = []struct {
+	name   string
+	body   func() string
+	points int
+}{
+	{"shape=series/points=10", func() string { return benchSeries(1000, 10) }, 10_000},
+	{"shape=series/points=100", func() string { return benchSeries(100, 100) }, 10_000},
+	{"shape=series/points=1000", func() string { return benchSeries(10, 1000) }, 10_000},
+	{"shape=rows/series=1", func() string { return benchRows(1, 10_000, false) }, 10_000},
+	{"shape=rows/series=100", func() string { return benchRows(100, 100, false) }, 10_000},
+	{"shape=rows/series=100/time=rfc3339", func() string { return benchRows(100, 100, true) }, 10_000},
+	{"shape=rows/series=10000", func() string { return benchRows(10_000, 1, false) }, 10_000},
+}
+
+// measure runs f again and again and reports the time of one point, also as
+// processor time, which a busy machine does not change.
+func measure(b *testing.B, body string, points int, f func()) {
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	start := processorTime(b)
+	for b.Loop() {
+		f()
+	}
+	all := float64(b.N) * float64(points)
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/all, "ns/point")
+	b.ReportMetric(float64(processorTime(b)-start)/all, "cpu-ns/point")
+}
+
+func processorTime(b *testing.B) int64 {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return usage.Utime.Nano() + usage.Stime.Nano()
+}
+
+// BenchmarkParseJSON is the parse alone.
+func BenchmarkParseJSON(b *testing.B) {
+	for _, shape := range benchShapes {
+		b.Run(shape.name, func(b *testing.B) {
+			body := shape.body()
+			req, batch := request(body), newBatch()
+			measure(b, body, shape.points, func() {
+				batch.begin(&req)
+				if err := batch.parseJSON(1_000_000); err != nil {
+					b.Fatal(err)
+				}
+				batch.end()
+			})
+		})
+	}
+}
+
+// BenchmarkAcceptJSON is all but the stores: from the body to the records.
+func BenchmarkAcceptJSON(b *testing.B) {
+	for _, shape := range benchShapes {
+		b.Run(shape.name, func(b *testing.B) {
+			body := shape.body()
+			p := newPlant()
+			p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return nil, nil }
+			pipeline := p.pipeline(Limits{})
+			req := request(body)
+			measure(b, body, shape.points, func() {
+				if _, err := pipeline.AcceptJSON(context.Background(), req); err != nil {
+					b.Fatal(err)
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkManySources has every row of another source.
+func BenchmarkManySources(b *testing.B) {
+	p := newPlant()
+	var rows []string
+	for i := range 10_000 {
+		id := uuid.New()
+		p.sources[id] = id.String()
+		rows = append(rows, fmt.Sprintf(`{"sourceId":"%s","metric":"m","timestamp":%d,"value":1.5}`, id, i))
+	}
+	p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return nil, nil }
+	pipeline, body := p.pipeline(Limits{}), `{"points":[`+strings.Join(rows, ",")+`]}`
+	req := request(body)
+	measure(b, body, len(rows), func() {
+		if _, err := pipeline.AcceptJSON(context.Background(), req); err != nil {
+			b.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,351 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+const oneBadOfTwo = `{` + someSource + `,"metric":"m","points":[{"value":1},{"value":1e400}]}`
+
+func TestAStrictRequestIsAllOrNothing(t *testing.T) {
+	p := newPlant()
+	req := request(oneBadOfTwo)
+	req.Strict = true
+	_, err := p.pipeline(Limits{}).AcceptJSON(t.Context(), req)
+	var fe *fault.Error
+	require.ErrorAs(t, err, &fe)
+	require.Equal(t, fault.Invalid, fe.Kind)
+	rejections := []Rejection{{Index: 1, Field: "points[1].value", Reason: reasonText[valueRange], Count: 1}}
+	require.Equal(t, map[string]any{
+		"field": "points[1].value", "reason": reasonText[valueRange], "accepted": 0, "rejected": 1, "errors": rejections,
+	}, fe.Details)
+	require.Empty(t, p.messages)
+	require.Zero(t, p.registered, "no series are registered for nothing")
+
+	req.Strict = false
+	result, err := p.pipeline(Limits{}).AcceptJSON(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, Result{Accepted: 1, Rejected: 1, Errors: rejections, Positions: result.Positions}, result)
+	require.Len(t, p.messages, 1)
+}
+
+func TestAStrictRequestWithoutFaultIsAccepted(t *testing.T) {
+	req := request(row(`"value":1`))
+	req.Strict = true
+	_, err := newPlant().pipeline(Limits{}).AcceptJSON(t.Context(), req)
+	require.NoError(t, err)
+}
+
+func TestAnEmptyBatchSaysSo(t *testing.T) {
+	_, _, err := accept(t, `{"points":[]}`)
+	var fe *fault.Error
+	require.ErrorAs(t, err, &fe)
+	require.Equal(t, map[string]any{
+		"field": "points", "reason": "must hold at least one point", "accepted": 0, "rejected": 0, "errors": []Rejection{},
+	}, fe.Details)
+}
+
+func TestWhatCannotBeStoredAtTheSeriesLimitIsRejected(t *testing.T) {
+	p := newPlant()
+	p.maxSeries = 2
+	pipeline := p.pipeline(Limits{})
+	body := `{` + someSource + `,"points":[{"metric":"a","value":1},{"metric":"b","value":1},{"metric":"c","value":1},{"metric":"c","value":"x"},{"metric":"c","value":2}]}`
+	result, err := pipeline.AcceptJSON(t.Context(), request(body))
+	require.NoError(t, err)
+	require.Equal(t, 2, result.Accepted)
+	require.Equal(t, []Rejection{{Index: 2, Field: "points[2]", Reason: reasonText[seriesLimit], Count: 3}}, result.Errors)
+	require.Len(t, p.written(t), 2)
+
+	_, err = pipeline.AcceptJSON(t.Context(), request(`{`+someSource+`,"metric":"d","series":[{"timestamps":[1,2],"values":[1,2]}]}`))
+	_, field, reason := problem(t, err)
+	require.Equal(t, "series[0]", field)
+	require.Equal(t, reasonText[seriesLimit], reason)
+}
+
+func TestASourceThatGoesWhileItsSeriesAreRegisteredIsUnknown(t *testing.T) {
+	p := newPlant()
+	pipeline := p.pipeline(Limits{})
+	_, err := pipeline.AcceptJSON(t.Context(), request(row(`"value":1`)))
+	require.NoError(t, err)
+	delete(p.sources, boiler) // the pipeline still remembers it
+	_, err = pipeline.AcceptJSON(t.Context(), request(`{`+someSource+`,"metric":"new","points":[{"value":1}]}`))
+	_, field, reason := problem(t, err)
+	require.Equal(t, "sourceId", field)
+	require.Equal(t, reasonText[sourceUnknown], reason)
+}
+
+func TestASourceOfAnotherWorkspaceIsUnknown(t *testing.T) {
+	p := newPlant()
+	pipeline := p.pipeline(Limits{})
+	_, err := pipeline.AcceptJSON(t.Context(), request(row(`"value":1`)))
+	require.NoError(t, err)
+	req := request(row(`"value":1`))
+	req.Workspace = uuid.MustParse("0198a1b2-0000-7000-8000-000000000002")
+	_, err = pipeline.AcceptJSON(t.Context(), req)
+	_, _, reason := problem(t, err)
+	require.Equal(t, reasonText[sourceUnknown], reason)
+}
+
+func TestADeletedSourceIsRefusedWithinASecond(t *testing.T) {
+	p := newPlant()
+	pipeline := p.pipeline(Limits{})
+	pipeline.sources.ttl = 20 * time.Millisecond
+	send := func() error {
+		_, err := pipeline.AcceptJSON(t.Context(), request(`{"points":[{"source":"boiler","metric":"m","value":1},{`+someSource+`,"metric":"m","value":1}]}`))
+		return err
+	}
+	require.NoError(t, send())
+	require.NoError(t, send())
+	require.Equal(t, 2, p.asked, "once by id and once by name, then remembered")
+	delete(p.sources, boiler)
+	require.Eventually(t, func() bool { return fault.Is(send(), fault.Invalid) }, time.Second, 5*time.Millisecond)
+}
+
+func TestAChangeMadeHereHoldsAtOnce(t *testing.T) {
+	p := newPlant()
+	pipeline := p.pipeline(Limits{})
+	_, err := pipeline.AcceptJSON(t.Context(), request(row(`"value":1`)))
+	require.NoError(t, err)
+	delete(p.sources, boiler)
+	pipeline.SourcesChanged(workspace)
+	_, err = pipeline.AcceptJSON(t.Context(), request(row(`"value":1`)))
+	require.Error(t, err)
+	p.sources[boiler] = "boiler"
+	_, err = pipeline.AcceptJSON(t.Context(), request(row(`"value":1`)))
+	require.NoError(t, err, "that a source is unknown is not remembered")
+}
+
+func TestSeriesAreRegisteredOnce(t *testing.T) {
+	p := newPlant()
+	pipeline := p.pipeline(Limits{})
+	for range 3 {
+		_, err := pipeline.AcceptJSON(t.Context(), request(col(`"timestamps":[1,2],"values":[1,"x"]`)))
+		require.NoError(t, err)
+	}
+	require.Equal(t, 2, p.registered)
+}
+
+func TestTheRegistrysIdIsUsedWhenTheFingerprintsIsTaken(t *testing.T) {
+	p := newPlant()
+	p.taken = 1
+	pipeline := p.pipeline(Limits{})
+	for range 2 { // registered, then remembered
+		_, err := pipeline.AcceptJSON(t.Context(), request(row(`"value":1`)))
+		require.NoError(t, err)
+	}
+	for _, m := range p.messages {
+		var r pointblock.Record
+		require.NoError(t, pointblock.Decode(m.Value, &r))
+		require.Equal(t, r.Spans[0].Fingerprint.SeriesID()+1, r.Spans[0].SeriesID)
+	}
+}
+
+func TestIdentitiesGivenToTheRegistryOutliveTheBody(t *testing.T) {
+	p := newPlant()
+	body := []byte(row(`"value":1,"tags":{"hall":"three"}`))
+	req := request("")
+	req.Body = body
+	_, err := p.pipeline(Limits{}).AcceptJSON(t.Context(), req)
+	require.NoError(t, err)
+	clear(body)
+	for _, id := range p.series {
+		require.Equal(t, "m", id.Metric)
+		require.Equal(t, []pointblock.Tag{{Key: "hall", Value: "three"}}, id.Tags)
+	}
+}
+
+func TestOverloadIsRefusedAtOnceAndLeavesNothingBehind(t *testing.T) {
+	p := newPlant()
+	body := row(`"value":1`)
+	entered, leave := make(chan struct{}), make(chan struct{})
+	p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) {
+		entered <- struct{}{}
+		<-leave
+		return []pointblock.Position{{}}, nil
+	}
+	pipeline := p.pipeline(Limits{InFlightBytes: int64(len(body)) + bytesPerPoint + 10})
+	var first sync.WaitGroup
+	first.Go(func() {
+		_, err := pipeline.AcceptJSON(context.Background(), request(body))
+		require.NoError(t, err)
+	})
+	<-entered
+	start := time.Now()
+	_, err := pipeline.AcceptJSON(t.Context(), request(body))
+	require.Less(t, time.Since(start), time.Second)
+	var fe *fault.Error
+	require.ErrorAs(t, err, &fe)
+	require.Equal(t, fault.Unavailable, fe.Kind)
+	require.Positive(t, fe.RetryAfter)
+	close(leave)
+	first.Wait()
+	require.Zero(t, pipeline.gate.used.Load())
+}
+
+func TestARequestLargerThanTheGatePassesAlone(t *testing.T) {
+	p := newPlant()
+	pipeline := p.pipeline(Limits{InFlightBytes: 10})
+	_, err := pipeline.AcceptJSON(t.Context(), request(row(`"value":1`)))
+	require.NoError(t, err)
+	require.Zero(t, pipeline.gate.used.Load())
+}
+
+func TestAPartlyFailedProduceSaysSo(t *testing.T) {
+	acked := []pointblock.Position{{Partition: 1, Offset: 5}}
+	down := fault.New(fault.Unavailable, "Kafka is not reachable").After(3 * time.Second)
+	for name, c := range map[string]struct {
+		positions []pointblock.Position
+		err       error
+		partial   any
+		after     time.Duration
+		message   string
+	}{
+		"some written":   {acked, down, true, 3 * time.Second, "Kafka is not reachable"},
+		"none written":   {nil, down, nil, 3 * time.Second, "Kafka is not reachable"},
+		"unclassified":   {acked, errors.New("boom"), true, time.Second, "Not all points could be written to the log; send them again"},
+		"wrapped":        {nil, fmt.Errorf("producing: %w", down), nil, 3 * time.Second, "Kafka is not reachable"},
+		"deadline":       {nil, context.DeadlineExceeded, nil, time.Second, "Not all points could be written to the log; send them again"},
+		"no Retry-After": {nil, fault.New(fault.Unavailable, "No"), nil, time.Second, "No"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlant()
+			p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return c.positions, c.err }
+			result, err := p.pipeline(Limits{}).AcceptJSON(t.Context(), request(row(`"value":1`)))
+			var fe *fault.Error
+			require.ErrorAs(t, err, &fe)
+			require.Equal(t, fault.Unavailable, fe.Kind)
+			require.Equal(t, c.after, fe.RetryAfter)
+			require.Equal(t, c.message, fe.Message)
+			require.Equal(t, c.partial, fe.Details["partial"])
+			require.Equal(t, c.positions, result.Positions, "so that a checkpoint can be given for what was written")
+			require.Nil(t, down.Details, "another's error is not changed")
+		})
+	}
+}
+
+func TestTheWaitForTheLogIsBounded(t *testing.T) {
+	p := newPlant()
+	p.produce = func(ctx context.Context, _ []pointblock.Message) ([]pointblock.Position, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	_, err := p.pipeline(Limits{ProduceTimeout: 10 * time.Millisecond}).AcceptJSON(t.Context(), request(row(`"value":1`)))
+	require.True(t, fault.Is(err, fault.Unavailable))
+}
+
+func TestAStoreThatIsDownFailsTheRequest(t *testing.T) {
+	down := fault.New(fault.Unavailable, "The registry is down")
+	for name, fail := range map[string]func(*plant){
+		"sources":  func(p *plant) { p.failSources = down },
+		"registry": func(p *plant) { p.failRegistry = down },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlant()
+			fail(p)
+			pipeline := p.pipeline(Limits{})
+			_, err := pipeline.AcceptJSON(t.Context(), request(row(`"value":1`)))
+			require.ErrorIs(t, err, down)
+			require.Empty(t, p.messages)
+			require.Zero(t, pipeline.gate.used.Load())
+		})
+	}
+}
+
+func TestARequestOverManySourcesIsSplitByPartition(t *testing.T) {
+	p := newPlant()
+	var series []string
+	for range 100 {
+		id := uuid.New()
+		p.sources[id] = id.String()
+		series = append(series, fmt.Sprintf(`{"sourceId":"%s","metric":"m","timestamps":[1,2],"values":[1,2]}`, id))
+	}
+	result, err := p.pipeline(Limits{}).AcceptJSON(t.Context(), request(`{"series":[`+strings.Join(series, ",")+`]}`))
+	require.NoError(t, err)
+	require.Len(t, p.messages, 8, "one record a partition")
+	require.Len(t, result.Positions, 8)
+	require.Len(t, p.written(t), 200)
+	require.Equal(t, "req_1", p.requests[0])
+}
+
+func TestDefaultsCannotBlowARequestUp(t *testing.T) {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{%s,"metric":"m","tags":{`, someSource)
+	for i := range 60 {
+		fmt.Fprintf(&b, `"t%d":"%s",`, i, strings.Repeat("x", 1000))
+	}
+	b.WriteString(`"z":""},"points":[`)
+	for i := range 5000 {
+		fmt.Fprintf(&b, `{"value":1,"tags":{"i":"%d"}},`, i)
+	}
+	_, _, err := accept(t, strings.TrimSuffix(b.String(), ",")+"]}")
+	require.True(t, fault.Is(err, fault.TooLarge))
+}
+
+func TestRequestsAtTheSameTimeDoNotMix(t *testing.T) {
+	p := newPlant()
+	pipeline := p.pipeline(Limits{})
+	var all sync.WaitGroup
+	for worker := range 8 {
+		all.Go(func() {
+			for i := range 100 {
+				body := fmt.Sprintf(`{%s,"metric":"m%d","tags":{"a":"\u0041%d"},"points":[{"timestamp":%d,"value":%d},{"timestamp":%d,"value":"w%d"},{"value":1e400}]}`,
+					someSource, worker, worker, i, worker*1000+i, i, worker)
+				result, err := pipeline.AcceptJSON(context.Background(), request(body))
+				if err != nil || result.Accepted != 2 || result.Rejected != 1 {
+					t.Errorf("%+v %v", result, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	points := p.written(t)
+	require.Len(t, points, 8*100*2)
+	for worker := range 8 {
+		for i := range 100 {
+			name := fmt.Sprintf(`%s "m%d"{"a"="A%d",} %d`, boiler, worker, worker, i*1000)
+			require.Equal(t, float64(worker*1000+i), points[name+" n"])
+			require.Equal(t, fmt.Sprintf("w%d", worker), points[name+" s"])
+		}
+	}
+}
+
+func TestTheCachesAreBounded(t *testing.T) {
+	series := newSeriesCache(1000)
+	for i := range 100_000 {
+		f := pointblock.FingerprintOf(&[16]byte{}, []byte(fmt.Sprint(i)))
+		series.put(f, uint64(i))
+		id, ok := series.get(f)
+		require.True(t, ok)
+		require.EqualValues(t, i, id)
+	}
+	require.LessOrEqual(t, series.len(), 1000)
+
+	sources := newSourceCache(time.Hour, 100)
+	for range 1000 {
+		ref := []sourceRef{{id: uuid.New(), known: true}, {name: uuid.NewString(), byName: true, known: true}}
+		sources.add(uuid.New(), ref, time.Now())
+		require.LessOrEqual(t, sources.entries, 100)
+	}
+}
+
+func TestASeriesInUseIsNotForgotten(t *testing.T) {
+	series := newSeriesCache(1000)
+	used := pointblock.FingerprintOf(&[16]byte{}, []byte("used"))
+	series.put(used, 7)
+	for i := range 10_000 {
+		series.put(pointblock.FingerprintOf(&[16]byte{}, []byte(fmt.Sprint(i))), 1)
+		_, ok := series.get(used)
+		require.True(t, ok)
+	}
+}
