@@ -31,7 +31,8 @@ run: build ## set up, build, start everything on this machine and stream its own
 .PHONY: test
 test: build lint ## set up, check and test everything
 	@$(BIN)/livegraph engines install
-	@go test -count=1 -timeout 20m ./...
+	@go test -count=1 -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/compose)
+	@go test -count=1 -timeout 20m -p 1 ./test/compose ./test/e2e
 
 .PHONY: short
 short: ## the tests that need no engine
@@ -65,6 +66,22 @@ verify: lint generate ## fail if generated code or go.mod is stale, or the proto
 	@go mod tidy -diff
 	@go vet ./...
 	@git diff --exit-code -- schemas || { echo "generated code is stale: commit what 'make generate' made"; exit 1; }
+
+.env:
+	@(umask 077; awk '/^[A-Z]+_PASSWORD=$$/ {c = "openssl rand -hex 24"; c | getline s; close(c); $$0 = $$0 s} 1' deploy/.env.example > $@)
+	@echo "made .env with fresh passwords: keep it as long as the volumes"
+
+.PHONY: up
+up: .env ## start the production stack (Docker Compose 2.23.1 or newer)
+	@docker compose up --build --detach --wait
+
+.PHONY: down
+down: ## stop the production stack (the volumes stay)
+	@docker compose down
+
+.PHONY: smoke
+smoke: ## try the production stack on a machine with Docker
+	@deploy/smoke.sh
 
 .PHONY: clean
 clean: ## remove what was built (not the data)

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"context"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/google/uuid"
@@ -9,6 +11,7 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -26,15 +29,31 @@ func (s *Server) ownRoutes() []route.Route {
 	get := func(path string, access route.Access, handle route.Handler) route.Route {
 		return route.Route{Method: http.MethodGet, Pattern: path, Access: access, Handle: handle}
 	}
-	return []route.Route{
+	probes := []route.Route{
 		get(healthPath, route.Public, s.health),
 		get(readyPath, route.Public, s.ready),
+	}
+	if s.deps.ProbesOnly {
+		return probes
+	}
+	return append(probes,
 		get(openAPIPath, route.Public, serveOpenAPI),
 		get(docsPath, route.Public, serveDocsPage),
 		get(docsPath+"/*", route.Public, serveDocsAsset),
 		get(mePath, route.Global, s.me),
-	}
+	)
 }
+
+// noKeys refuses every key: what a process without the role api has to say.
+type noKeys struct{}
+
+// Authenticate implements authenticator.
+func (noKeys) Authenticate(context.Context, string) (*postgres.Credential, error) {
+	return nil, fault.New(fault.Unauthenticated, "Unauthorized")
+}
+
+// Used implements authenticator.
+func (noKeys) Used(uuid.UUID, netip.Addr) {}
 
 // health says that the process runs and can answer.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {

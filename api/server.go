@@ -48,6 +48,9 @@ type Deps struct {
 	Account account
 	// Routes of the groups, beside the server's own.
 	Routes []route.Route
+	// ProbesOnly leaves /healthz and /readyz alone: for a process without the
+	// role api. Keys and Account are not needed then.
+	ProbesOnly bool
 	// Ready says whether this process can serve; nil: always. It is asked at
 	// each probe, so it must be quick.
 	Ready func(ctx context.Context) error
@@ -77,6 +80,9 @@ type Server struct {
 // New makes a server. It fails on a configuration that cannot work and on a
 // route that is declared twice or without what its access needs.
 func New(deps Deps) (*Server, error) {
+	if deps.ProbesOnly {
+		deps.Keys = noKeys{}
+	}
 	s := &Server{deps: deps}
 	for _, text := range deps.Config.TrustedProxies {
 		prefix, err := netip.ParsePrefix(text)

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	_ "time/tzdata" // queries take time zones by name, and not every machine has them
 
 	"github.com/alecthomas/kong"
 

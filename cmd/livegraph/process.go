@@ -41,7 +41,7 @@ type process struct {
 	clickhouse *clickhouse.DB
 	kafka      *kafka.Client
 
-	api       *api.Server              // nil without the role api
+	api       *api.Server              // without the role api it answers probes alone
 	auth      *auth.Authenticator      // with the role api
 	deletions *livedata.DeletionSender // with the role api
 	points    *points.Consumer         // nil without the role points
@@ -61,9 +61,12 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger) (_
 		return nil, err
 	}
 	if cfg.Has("api") {
-		if err := p.buildAPI(); err != nil {
-			return nil, err
-		}
+		err = p.buildAPI()
+	} else {
+		p.api, err = api.New(api.Deps{Config: cfg.API, Version: version, Ready: p.ready, ProbesOnly: true})
+	}
+	if err != nil {
+		return nil, err
 	}
 	if cfg.Has("points") {
 		p.points = points.New(points.Deps{
@@ -200,10 +203,6 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 		serving, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(groupCtx, cancel)()
-		if p.api == nil {
-			<-serving.Done()
-			return nil
-		}
 		return p.api.Serve(serving, listener)
 	})
 	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {

@@ -53,6 +53,11 @@ func TestTheExampleEnvironmentHasEveryVariableAndNoOther(t *testing.T) {
 	}
 	require.ElementsMatch(t, used, set)
 	require.ElementsMatch(t, passwords(t), required, "required variables are the passwords")
+	file, err := os.ReadFile(composeFile)
+	require.NoError(t, err)
+	for _, reference := range regexp.MustCompile(`[^$]\$\{?\w+_PASSWORD[^}]*`).FindAllString(string(file), -1) {
+		require.Regexp(t, `^.\$\{\w+:\?see deploy/\.env\.example$`, reference, "a password that may be missing")
+	}
 	for _, name := range passwords(t) {
 		require.Empty(t, example(t)[name], "%s must not have an example value: somebody would keep it", name)
 	}
@@ -133,13 +138,22 @@ func TestEveryImageIsPinnedToAnExactVersion(t *testing.T) {
 	}
 }
 
+// asks is what each health check asks for: more than that a port is open.
+var asks = map[string]string{
+	"kafka": "kafka-broker-api-versions.sh", "clickhouse": "SELECT 1", "postgres": "pg_isready", "redis": "PONG",
+	"milvus": ":9091/healthz", "etcd": "endpoint health", "minio": "/minio/health/live",
+	apiService: "/readyz", pointsService: "/readyz",
+}
+
 func TestEveryServiceHasAHealthCheck(t *testing.T) {
-	each(t, stack(t), func(t *testing.T, _ string, service types.ServiceConfig) {
+	each(t, stack(t), func(t *testing.T, name string, service types.ServiceConfig) {
 		check := service.HealthCheck
 		require.NotNil(t, check)
 		require.False(t, check.Disable)
 		require.Greater(t, len(check.Test), 1)
 		require.Contains(t, []string{"CMD", "CMD-SHELL"}, check.Test[0])
+		require.Contains(t, asks, name)
+		require.Contains(t, strings.Join(check.Test, " "), asks[name])
 		require.NotNil(t, check.Interval)
 		require.NotNil(t, check.Timeout)
 		require.NotNil(t, check.Retries)
