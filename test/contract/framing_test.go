@@ -80,10 +80,10 @@ func TestTrailersAreNoHeaders(t *testing.T) {
 		"a good request has trailers": {func(w *wire) string {
 			return w.head("POST", "/api/test/echo") + jsonType + body("X-A: b\r\n")
 		}, 201},
-		"the key in a trailer": {func(w *wire) string {
+		"the key in a trailer": {func(*wire) string {
 			return "POST /api/test/echo HTTP/1.1\r\nHost: x\r\n" + jsonType + body("Authorization: Bearer "+s.Admin+"\r\nX-Workspace-Id: "+s.Workspace.String()+"\r\n")
 		}, 401},
-		"the workspace in a trailer": {func(w *wire) string {
+		"the workspace in a trailer": {func(*wire) string {
 			return fmt.Sprintf("POST /api/test/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n", s.Admin) + jsonType + body("X-Workspace-Id: "+s.Workspace.String()+"\r\n")
 		}, 400},
 		"a trailer of 1 MiB": {func(w *wire) string {
