@@ -2,6 +2,7 @@ package livedata
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -54,11 +55,13 @@ func parseTime(text string, now time.Time) (us int64, problem string) {
 	return storable(at.UnixMicro()), ""
 }
 
-// parseRFC3339 reads a time by the letter of RFC 3339: time.Parse also takes
-// offsets up to 24:60, a comma before the fraction and hours of one digit.
+// rfc3339 is the form of a time by the letter of RFC 3339. Package time also
+// takes offsets up to 24:60, a comma before the fraction and hours of one digit.
+var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
 func parseRFC3339(text string) (at time.Time, ok bool) {
-	err := at.UnmarshalText([]byte(text))
-	return at, err == nil
+	at, err := time.Parse(time.RFC3339Nano, text)
+	return at, err == nil && rfc3339.MatchString(text)
 }
 
 func storable(us int64) int64 { return min(max(us, 0), pointblock.MaxTimestampUS+1) }

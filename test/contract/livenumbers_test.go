@@ -57,6 +57,7 @@ func TestTimesOfAQueryHaveTheirForms(t *testing.T) {
 		for _, text := range append([]string{"1.5", "1e3", "-5", "-", "-0s", "-5y", "-5ms", "--5m", "-5 m", "-5M", "+5m", "5m", "now+5m", "now-", "now 5m", "NOW", "253402300800000", "1795246808290296", "1795246808290296000",
 			"9223372036854775807", "9223372036854775808", strings.Repeat("9", 1000), "0x10", "٥"}, badTimes...) {
 			a := f.Do(t, contract.Request{Path: "/api/live-data/query?" + name + "=" + escape(text)})
+			require.Equal(t, http.StatusBadRequest, a.Status, "%s=%q", name, text)
 			a.RequireFailure(t, 400, validation, "", map[string]any{"field": name})
 		}
 		for _, text := range []string{"now", "-1s", "now-1s", "-9223372036854775807w", "-" + strings.Repeat("9", 30) + "s", "0", "1795246808", "1795246808290", "253402300799000", "1969-12-31T23:59:59Z", "0000-01-01T00:00:00Z",
@@ -170,18 +171,15 @@ func TestNumbersAreKeptExactlyOrRefused(t *testing.T) {
 		}
 	}
 	value := func(number string) *contract.Answer {
-		return l.post(t, ingestPath, `{"points":[{"sourceId":"`+made.ID+`","metric":"m","timestamp":0,"value":`+number+`}]}`)
+		return l.post(t, ingestPath, `{"points":[{"sourceId":"`+made.ID+`","metric":`+quoted(t, "m"+number)+`,"timestamp":0,"value":`+number+`}]}`)
 	}
-	for number, kept := range map[string]string{"-0": "-0", "1e-400": "0", "9007199254740993": "9.007199254740992e+15", "9223372036854775808": "9.223372036854775808e+18", "1.7976931348623157e308": "1.7976931348623157e+308", "5e-324": "5e-324", `"1"`: `"1"`, `"NaN"`: `"NaN"`} {
-		before := len(logged(t, l.brokers))
+	kept := map[string]string{"-0": "-0", "1e-400": "0", "9007199254740993": "9.007199254740992e+15", "9223372036854775808": "9.223372036854776e+18", "1.7976931348623157e308": "1.7976931348623157e+308", "5e-324": "5e-324", `"1"`: `"1"`, `"NaN"`: `"NaN"`}
+	for number := range kept {
 		require.Equal(t, http.StatusCreated, value(number).Status, number)
-		lines := logged(t, l.brokers)
-		require.Len(t, lines, before+1)
-		want := "=" + kept
-		if number == "9223372036854775808" {
-			want = "=9.223372036854776e+18"
-		}
-		require.True(t, strings.HasSuffix(lines[before], want), "%s: %s", number, lines[before])
+	}
+	lines := strings.Join(logged(t, l.brokers), "\n") + "\n"
+	for number, want := range kept {
+		require.Contains(t, lines, " m"+number+" [] 1970-01-01T00:00:00Z="+want+"\n", number)
 	}
 	for number, status := range map[string]int{"1e400": 422, "-1e400": 422, "1.8e308": 422, "NaN": 400, "Infinity": 400, "-Infinity": 400, "+1": 400, ".5": 400, "1.": 400, "0x10": 400, "1_000": 400, "01": 400, "-": 400, "1e": 400, "٥": 400} {
 		a := value(number)
