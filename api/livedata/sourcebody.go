@@ -205,7 +205,7 @@ func checkSource(c *request.Check, s *postgres.Source) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Tags)) {
 		c.Text("tags", key, 1, maxName)
-		c.Text("tags."+key, s.Tags[key], 0, maxTagValue)
+		c.Text(request.Member("tags", key), s.Tags[key], 0, maxTagValue)
 	}
 	if s.RetentionDays != nil {
 		request.Between(c, "retentionDays", *s.RetentionDays, 1, maxRetention)

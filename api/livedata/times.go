@@ -2,6 +2,7 @@ package livedata
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -43,15 +44,24 @@ func parseTime(text string, now time.Time) (us int64, problem string) {
 		}
 		return storable(ms * 1000), ""
 	}
-	at, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
+	at, ok := parseRFC3339(text)
+	if !ok {
 		problem := timeForms
-		if _, err := time.Parse(time.RFC3339Nano, strings.Replace(text, " ", "+", 1)); err == nil {
+		if _, ok := parseRFC3339(strings.Replace(text, " ", "+", 1)); ok {
 			problem += "; in a URL, + is written %2B"
 		}
 		return 0, problem
 	}
 	return storable(at.UnixMicro()), ""
+}
+
+// rfc3339 is the form of a time by the letter of RFC 3339. Package time also
+// takes offsets up to 24:60, a comma before the fraction and hours of one digit.
+var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
+func parseRFC3339(text string) (at time.Time, ok bool) {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	return at, err == nil && rfc3339.MatchString(text)
 }
 
 func storable(us int64) int64 { return min(max(us, 0), pointblock.MaxTimestampUS+1) }
@@ -100,18 +110,20 @@ func parseZone(name string) (zone *time.Location, problem string) {
 // timestampFormat writes times to the microsecond, without trailing zeros.
 const timestampFormat = "2006-01-02T15:04:05.999999Z"
 
-// epochs are the units of integer timestamps: microseconds to one of them.
-var epochs = map[string]func(us int64) int64{
-	"ms": func(us int64) int64 { return us / 1000 },
-	"us": func(us int64) int64 { return us },
-	"ns": func(us int64) int64 { return us * 1000 },
-}
-
 // appendTimestamp appends a timestamp as JSON: an RFC 3339 string, or in the
 // epoch's unit, when there is one.
 func appendTimestamp(dst []byte, us int64, epoch string) []byte {
-	if unit, ok := epochs[epoch]; ok {
-		return strconv.AppendInt(dst, unit(us), 10)
+	switch epoch {
+	case "ms":
+		return strconv.AppendInt(dst, us/1000, 10)
+	case "us":
+		return strconv.AppendInt(dst, us, 10)
+	case "ns":
+		dst = strconv.AppendInt(dst, us, 10)
+		if us == 0 {
+			return dst
+		}
+		return append(dst, "000"...) // as a product it would overflow after the year 2262
 	}
 	dst = append(dst, '"')
 	dst = time.UnixMicro(us).UTC().AppendFormat(dst, timestampFormat)

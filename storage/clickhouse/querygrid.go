@@ -41,27 +41,46 @@ const segmentMargin = 3 * 24 * time.Hour
 // NewGrid makes the grid of a step for the range from fromUS up to toUS.
 func NewGrid(step time.Duration, zone *time.Location, fromUS, toUS int64) *Grid {
 	g := &Grid{step: step.Microseconds()}
-	at := time.UnixMicro(fromUS).Add(-step - segmentMargin).In(zone)
-	for {
-		start, end := at.ZoneBounds()
-		_, offset := at.Zone()
-		s := segment{from: math.MinInt64, offset: int64(offset) * 1e6}
-		until := int64(noBoundary)
-		if !end.IsZero() {
-			until = end.UnixMicro()
-		}
-		if len(g.segments) == 0 {
+	stretches := offsets(zone, time.UnixMicro(fromUS).Add(-step-segmentMargin), toUS)
+	for i, s := range stretches {
+		if i == 0 {
 			s.first, s.before = math.MinInt64, math.MinInt64
 		} else {
-			s.from = start.UnixMicro()
+			until := int64(noBoundary)
+			if i+1 < len(stretches) {
+				until = stretches[i+1].from
+			}
 			g.place(&s, until)
 		}
 		g.segments = append(g.segments, s)
-		if until >= toUS {
-			return g
-		}
-		at = end.In(zone)
 	}
+	return g
+}
+
+// offsets gives the stretches of one offset each, without their boundaries, from
+// the one that at is in up to the one that toUS is in.
+func offsets(zone *time.Location, at time.Time, toUS int64) []segment {
+	const day = 24 * time.Hour
+	_, offset := at.In(zone).Zone()
+	list := []segment{{from: math.MinInt64, offset: int64(offset) * 1e6}}
+	for at.UnixMicro() < toUS {
+		_, end := at.In(zone).ZoneBounds()
+		if end.IsZero() {
+			break
+		}
+		// Where a zone follows a rule, from 2038 on, package time also ends a
+		// stretch with each year, and leap years a day early: on their last day
+		// the end is not ahead.
+		if !end.After(at) {
+			end = at.Add(day)
+		}
+		at = end
+		_, offset := at.In(zone).Zone()
+		if us := int64(offset) * 1e6; us != list[len(list)-1].offset && at.UnixMicro() < toUS {
+			list = append(list, segment{from: at.UnixMicro(), offset: us})
+		}
+	}
+	return list
 }
 
 // place finds the segment's first boundary and the one before it.

@@ -106,7 +106,7 @@ func TestGridAgreesWithAWalkAlongTheWallClock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		zone, _ := time.LoadLocation(rapid.SampledFrom(zones).Draw(t, "zone"))
 		step := rapid.SampledFrom(steps).Draw(t, "step")
-		base := time.Unix(rapid.Int64Range(0, 2e9).Draw(t, "at"), 0).In(zone)
+		base := time.Unix(rapid.Int64Range(0, 10e9).Draw(t, "at"), 0).In(zone)
 		if _, end := base.ZoneBounds(); !end.IsZero() && rapid.Bool().Draw(t, "near a change") {
 			base = end.Add(time.Duration(rapid.IntRange(-8*3600, 30*3600).Draw(t, "seconds")) * time.Second)
 		}
@@ -120,4 +120,27 @@ func TestGridAgreesWithAWalkAlongTheWallClock(t *testing.T) {
 		require.Equal(t, start, g.Start(next-1))
 		require.Equal(t, next, g.Start(next))
 	})
+}
+
+// Package time ends the stretches of a zone that follows a rule with each year,
+// and on the last day of a leap year it gives an end that is not ahead.
+func TestAGridOverAllOfTimeEnds(t *testing.T) {
+	from, to := int64(0), time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+	for _, name := range []string{"UTC", "Europe/Berlin", "Europe/Dublin", "America/New_York", "Australia/Lord_Howe", "Pacific/Auckland", "Africa/Casablanca", "America/Santiago", "Asia/Gaza"} {
+		zone, err := time.LoadLocation(name)
+		require.NoError(t, err)
+		g := NewGrid(30*24*time.Hour, zone, from, to)
+		require.Less(t, len(g.segments), 2*331+200, name)
+		for i, s := range g.segments[1:] {
+			require.Greater(t, s.from, g.segments[i].from, name)
+			require.NotEqual(t, s.offset, g.segments[i].offset, name)
+		}
+		days := NewGrid(24*time.Hour, zone, from, to)
+		for year := 2036; year < 2300; year += 4 {
+			for at := time.Date(year, 12, 29, 0, 0, 0, 0, zone); at.Year() < year+1 || at.YearDay() < 3; at = at.AddDate(0, 0, 1) {
+				require.Equal(t, at.UnixMicro(), days.Start(at.Add(13*time.Hour).UnixMicro()), "%s %s", name, at)
+				require.Equal(t, at.AddDate(0, 0, 1).UnixMicro(), days.Next(at.UnixMicro()), "%s %s", name, at)
+			}
+		}
+	}
 }
