@@ -122,7 +122,7 @@ func TestSourceBodiesAreReadStrictly(t *testing.T) {
 		{`{"name":"a","intervalSeconds":0}`, "intervalSeconds", 422}, {`{"name":"a","intervalSeconds":-0}`, "intervalSeconds", 422}, {`{"name":"a","intervalSeconds":1e400}`, "intervalSeconds", 422},
 		{`{"name":"a","intervalSeconds":1e-400}`, "intervalSeconds", 422}, {`{"name":"a","intervalSeconds":NaN}`, "intervalSeconds", 400}, {`{"name":"a","intervalSeconds":true}`, "intervalSeconds", 400},
 		{`{"name":""}`, "name", 422}, {`{"name":"  "}`, "name", 422}, {`{"name":"` + long + `"}`, "name", 422}, {`{"name":"a\u0000"}`, "name", 422}, {`{"name":"a\nb"}`, "name", 422}, {`{"name":"a\u2028"}`, "name", 422},
-		{`{"name":"a","unit":"` + long + `"}`, "unit", 422}, {`{"name":"a","description":"\u0007"}`, "description", 422}, {`{"name":"a","tags":{"":"x"}}`, "tags", 422},
+		{`{"name":"a","unit":"` + long + `"}`, "unit", 422}, {`{"name":"a","description":"\u0007"}`, "description", 422}, {`{"name":"a","tags":{"":"x"}}`, `tags[""]`, 422},
 		{`{"name":"a","tags":{"a":"\u0000"}}`, "tags.a", 422}, {`{"name":"a","tags":{"` + long + `":"x"}}`, "tags", 422}, {`{"name":"a","tags":{"z":"1"` + manyTags.String() + `}}`, "tags", 422},
 		{`{"name":"a","metrics":[{"name":"m"}` + manyMetrics.String() + `]}`, "metrics", 422},
 		{`{"name":"a","nodeId":"x"}`, "nodeId", 422}, {`{"name":"a","nodeId":""}`, "nodeId", 422}, {`{"name":"a","nodeId":"{` + made.ID + `}"}`, "nodeId", 422}, {`{"name":"a","nodeId":7}`, "nodeId", 400},
