@@ -53,42 +53,36 @@ func (w *writer) sorted(l *line, pieces []piece) (order []int32, apart bool) {
 // numbers writes a series of numbers.
 func (w *writer) numbers(l *line, pieces []piece) {
 	c := &w.columns.points
-	begin := c.Len()
-	order, apart := w.sorted(l, pieces)
-	for _, at := range order {
-		p := &pieces[at]
-		from := len(c.TS)
-		c.TS = p.span.AppendTimestamps(c.TS)
-		c.Values = p.span.AppendValues(c.Values)
-		if p.partial {
-			n := from + exhume(p, l.graves, c.TS[from:], c.Values[from:])
-			c.TS, c.Values = c.TS[:n], c.Values[:n]
-		}
-		c.Versions = repeat(c.Versions, p.rec.version, len(c.TS))
-	}
-	if !apart {
-		w.order = sortRows(w.order, c.TS[begin:], c.Versions[begin:])
-		n := begin + len(w.order)
-		w.values = pick(w.values, w.order, c.Values[begin:])
-		settleRows(w.order, c.TS[begin:], c.Versions[begin:])
-		c.TS, c.Values, c.Versions = c.TS[:n], c.Values[:n], c.Versions[:n]
-	}
-	c.Series = repeat(c.Series, l.id, len(c.TS))
-	if n := c.Len(); n > begin {
-		w.newest(l, c.TS[n-1], c.Versions[n-1], c.Values[n-1], "")
+	var newest bool
+	if w.values, newest = write(w, l, pieces, c, w.values, (*pointblock.Span).AppendValues); newest {
+		n := c.Len() - 1
+		w.newest(l, c.TS[n], c.Versions[n], c.Values[n], "")
 	}
 }
 
 // texts writes a series of texts.
 func (w *writer) texts(l *line, pieces []piece) {
 	c := &w.columns.states
+	var newest bool
+	if w.strings, newest = write(w, l, pieces, c, w.strings, (*pointblock.Span).AppendTexts); newest {
+		n := c.Len() - 1
+		w.newest(l, c.TS[n], c.Versions[n], 0, c.Values[n])
+	}
+}
+
+// write decodes the pieces of a series into the end of columns, in the order of
+// time and each time once, and says whether there was any row. It gives the
+// scratch back.
+func write[V float64 | string](
+	w *writer, l *line, pieces []piece, c *clickhouse.Columns[V], scratch []V, decode func(*pointblock.Span, []V) []V,
+) ([]V, bool) {
 	begin := c.Len()
 	order, apart := w.sorted(l, pieces)
 	for _, at := range order {
 		p := &pieces[at]
 		from := len(c.TS)
 		c.TS = p.span.AppendTimestamps(c.TS)
-		c.Values = p.span.AppendTexts(c.Values)
+		c.Values = decode(p.span, c.Values)
 		if p.partial {
 			n := from + exhume(p, l.graves, c.TS[from:], c.Values[from:])
 			c.TS, c.Values = c.TS[:n], c.Values[:n]
@@ -98,14 +92,12 @@ func (w *writer) texts(l *line, pieces []piece) {
 	if !apart {
 		w.order = sortRows(w.order, c.TS[begin:], c.Versions[begin:])
 		n := begin + len(w.order)
-		w.strings = pick(w.strings, w.order, c.Values[begin:])
+		scratch = pick(scratch, w.order, c.Values[begin:])
 		settleRows(w.order, c.TS[begin:], c.Versions[begin:])
 		c.TS, c.Values, c.Versions = c.TS[:n], c.Values[:n], c.Versions[:n]
 	}
 	c.Series = repeat(c.Series, l.id, len(c.TS))
-	if n := c.Len(); n > begin {
-		w.newest(l, c.TS[n-1], c.Versions[n-1], 0, c.Values[n-1])
-	}
+	return scratch, c.Len() > begin
 }
 
 // newest offers a point to table latest.

@@ -75,7 +75,7 @@ func (k *Kafka) Start(ctx context.Context) error {
 		return fmt.Errorf("starting kafka: %w", err)
 	}
 	options := []kfake.Opt{
-		kfake.NumBrokers(1), kfake.Ports(k.site.endpoint.Port), kfake.DataDir(k.site.Dir + "/log"), kfake.ClusterID("livegraph"),
+		kfake.NumBrokers(1), kfake.Ports(k.site.endpoint.Port), kfake.DataDir(k.site.Dir + "/log"), kfake.ClusterID("livegraph"), kfake.ListenFn(listenPatiently),
 		kfake.BrokerConfigs(map[string]string{
 			"message.max.bytes":   strconv.Itoa(kafkaMaxMessage),
 			"log.segment.bytes":   strconv.Itoa(kafkaSegment),

@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"net"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -61,6 +62,18 @@ func awaitPort(ctx context.Context, port int) error {
 		}
 		if ctx.Err() != nil || time.Now().After(deadline) {
 			return fmt.Errorf("port %d: %w: %w", port, errPortTaken, err)
+		}
+	}
+}
+
+// listenPatiently listens on a port that has just been found free. A child that is
+// being started by another goroutine holds a copy of the socket that looked, from
+// its fork to its exec, and for that moment the port is taken.
+func listenPatiently(network, address string) (net.Listener, error) {
+	for deadline := time.Now().Add(portPatience); ; time.Sleep(5 * time.Millisecond) {
+		l, err := net.Listen(network, address)
+		if err == nil || !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(deadline) {
+			return l, err
 		}
 	}
 }

@@ -11,37 +11,27 @@ import (
 	"github.com/google/uuid"
 )
 
-// PointColumns are rows of table points by column, all of one length. They are
-// made to be kept, reset and filled again.
-type PointColumns struct {
+// Columns are rows of table points or states by column, all of one length. They
+// are made to be kept, reset and filled again.
+type Columns[V float64 | string] struct {
 	Series   []uint64
 	TS       []int64 // microseconds since the Unix epoch
-	Values   []float64
+	Values   []V
 	Versions []uint64
 }
 
-// Len gives the number of rows.
-func (c *PointColumns) Len() int { return len(c.Series) }
+// PointColumns are rows of table points.
+type PointColumns = Columns[float64]
 
-// Reset forgets the rows and keeps the room.
-func (c *PointColumns) Reset() {
-	c.Series, c.TS, c.Values, c.Versions = c.Series[:0], c.TS[:0], c.Values[:0], c.Versions[:0]
-}
-
-// StateColumns are rows of table states by column, all of one length.
-type StateColumns struct {
-	Series   []uint64
-	TS       []int64 // microseconds since the Unix epoch
-	Values   []string
-	Versions []uint64
-}
+// StateColumns are rows of table states.
+type StateColumns = Columns[string]
 
 // Len gives the number of rows.
-func (c *StateColumns) Len() int { return len(c.Series) }
+func (c *Columns[V]) Len() int { return len(c.Series) }
 
 // Reset forgets the rows and keeps the room.
-func (c *StateColumns) Reset() {
-	clear(c.Values) // lets go of the texts
+func (c *Columns[V]) Reset() {
+	clear(c.Values) // lets go of texts
 	c.Series, c.TS, c.Values, c.Versions = c.Series[:0], c.TS[:0], c.Values[:0], c.Versions[:0]
 }
 

@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -84,12 +86,20 @@ func New(t testing.TB, binary string, args ...string) *Server {
 }
 
 // FreeAddress gives an address on the loopback interface that nobody listens on.
+// It is below the range of outgoing connections and that of the embedded engines,
+// so that nobody takes it while a server is away between two starts.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	const first, last, tries = 10000, 15000, 100
+	for range tries {
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(first+rand.IntN(last-first)))
+		if l, err := net.Listen("tcp", address); err == nil {
+			require.NoError(t, l.Close())
+			return address
+		}
+	}
+	t.Fatal("no free port was found")
+	return ""
 }
 
 // Start starts the process and waits until it is ready.

@@ -1,0 +1,145 @@
+package ingest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/livegraph/livegraph/ingest"
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// site is a pipeline on the real registry and log.
+type site struct {
+	db        *postgres.DB
+	brokers   []string
+	workspace uuid.UUID
+	pipeline  *ingest.Pipeline
+}
+
+func newSite(t *testing.T, maxSeries int64) *site {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs engines")
+	}
+	s := &site{brokers: testenv.Kafka(t)}
+	db, err := postgres.Open(t.Context(), testenv.Postgres(t), 4)
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	require.NoError(t, db.Migrate(t.Context()))
+	w, err := db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "plant", Plan: "enterprise", Mode: "live", MaxSources: 100, MaxSeries: maxSeries})
+	require.NoError(t, err)
+	s.db, s.workspace = db, w.ID
+	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: s.brokers, BufferedBytes: 64 << 20, PointsGroup: "points"})
+	require.NoError(t, err)
+	t.Cleanup(log.Close)
+	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 4, Replication: -1, RetentionBytes: 256 << 20}))
+	s.pipeline = ingest.New(ingest.Deps{Sources: db, Registry: db, Log: log, FingerprintKey: [16]byte{7}})
+	return s
+}
+
+func (s *site) source(t *testing.T, name string) uuid.UUID {
+	t.Helper()
+	made, err := s.db.CreateSource(t.Context(), s.workspace, postgres.Source{ID: uuid.New(), Name: name})
+	require.NoError(t, err)
+	return made.ID
+}
+
+func (s *site) send(t *testing.T, body string) (ingest.Result, error) {
+	t.Helper()
+	return s.pipeline.AcceptJSON(t.Context(), ingest.Request{
+		Workspace: s.workspace, RequestID: "req_7", ReceivedAt: time.Now(), Body: []byte(body),
+	})
+}
+
+// read reads n records from the start of the topic.
+func (s *site) read(t *testing.T, n int) []*kgo.Record {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.brokers...), kgo.ConsumeTopics("points"))
+	require.NoError(t, err)
+	defer client.Close()
+	var records []*kgo.Record
+	for len(records) < n {
+		fetches := client.PollFetches(t.Context())
+		require.NoError(t, fetches.Err())
+		records = append(records, fetches.Records()...)
+	}
+	return records
+}
+
+func TestPointsReachTheLogWithTheIdsOfTheRegistry(t *testing.T) {
+	s := newSite(t, 3)
+	a, b := s.source(t, "a"), s.source(t, "b")
+	body := fmt.Sprintf(`{"metric":"m","points":[{"sourceId":"%s","value":1,"tags":{"k":"\u00e9"}},{"source":"b","value":2},
+		{"source":"b","value":"on"},{"source":"c","value":3},{"source":"a","value":4}]}`, a)
+	for range 2 { // new series, then known ones
+		result, err := s.send(t, body)
+		require.NoError(t, err)
+		require.Equal(t, 3, result.Accepted)
+		require.Equal(t, 2, result.Rejected, "%+v", result.Errors)
+	}
+	partitions := map[int32]bool{pointblock.Partition(a, 4): true, pointblock.Partition(b, 4): true}
+	points := 0
+	for _, record := range s.read(t, 2*len(partitions)) {
+		require.True(t, partitions[record.Partition])
+		require.Equal(t, "req_7", string(kafka.Header(record, kafka.HeaderRequestID)))
+		var block pointblock.Record
+		require.NoError(t, pointblock.Decode(record.Value, &block))
+		require.Equal(t, s.workspace, block.Workspace)
+		for i := range block.Spans {
+			span := &block.Spans[i]
+			points += span.Count
+			id := span.Identity(&block)
+			ids, ok, err := s.db.RegisterSeries(t.Context(), s.workspace, []pointblock.Identity{id}, []pointblock.Fingerprint{span.Fingerprint})
+			require.NoError(t, err)
+			require.Equal(t, []bool{true}, ok)
+			require.Equal(t, ids[0], span.SeriesID)
+		}
+	}
+	require.Equal(t, 6, points)
+}
+
+func TestAMillionPointsOfOneSeriesFitThroughTheLog(t *testing.T) {
+	s := newSite(t, 10)
+	s.source(t, "a")
+	var times, values strings.Builder
+	for i := range 1_000_000 {
+		fmt.Fprintf(&times, ",%d", i)
+		fmt.Fprintf(&values, ",%d", i%100)
+	}
+	result, err := s.send(t, `{"source":"a","metric":"m","series":[{"timestamps":[`+times.String()[1:]+`],"values":[`+values.String()[1:]+`]}]}`)
+	require.NoError(t, err)
+	require.Equal(t, 1_000_000, result.Accepted)
+	points, next := 0, int64(0)
+	for _, record := range s.read(t, len(result.Positions)) {
+		var block pointblock.Record
+		require.NoError(t, pointblock.Decode(record.Value, &block))
+		points += block.Spans[0].Count
+		require.Equal(t, next, block.Spans[0].FirstUS)
+		next = block.Spans[0].LastUS + 1000
+	}
+	require.Equal(t, 1_000_000, points)
+}
+
+func TestADeletedSourceTakesNoNewSeries(t *testing.T) {
+	s := newSite(t, 10)
+	id := s.source(t, "a")
+	_, err := s.send(t, `{"source":"a","metric":"m","points":[{"value":1}]}`)
+	require.NoError(t, err)
+	_, err = s.db.DeleteSource(t.Context(), s.workspace, id, "req_8")
+	require.NoError(t, err)
+	_, err = s.send(t, `{"source":"a","metric":"another","points":[{"value":1}]}`)
+	var fe *fault.Error
+	require.ErrorAs(t, err, &fe)
+	require.Equal(t, fault.Invalid, fe.Kind)
+	require.Equal(t, "is not a source of this workspace", fe.Details["reason"])
+}

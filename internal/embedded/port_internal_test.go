@@ -1,0 +1,25 @@
+package embedded
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAPortThatIsTakenForAMomentIsWaitedFor(t *testing.T) {
+	holder, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	time.AfterFunc(100*time.Millisecond, func() { _ = holder.Close() })
+	l, err := listenPatiently("tcp", holder.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+}
+
+func TestAnAddressThatCannotBeListenedOnFailsAtOnce(t *testing.T) {
+	began := time.Now()
+	_, err := listenPatiently("tcp", "192.0.2.1:1")
+	require.Error(t, err)
+	require.Less(t, time.Since(began), portPatience)
+}
