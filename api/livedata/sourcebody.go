@@ -204,6 +204,9 @@ func checkSource(c *request.Check, s *postgres.Source) {
 		c.Fail("tags", fmt.Sprintf("must be at most %d", maxTags))
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Tags)) {
+		if key == "" {
+			c.Fail(`tags[""]`, "must not be an empty name")
+		}
 		c.Text("tags", key, 1, maxName)
 		c.Text(request.Member("tags", key), s.Tags[key], 0, maxTagValue)
 	}

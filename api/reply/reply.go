@@ -120,5 +120,5 @@ func write(w http.ResponseWriter, r *http.Request, status int, body any) {
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(payload) // the client is gone: nothing to do
+	_, _ = w.Write(append(payload, '\n')) // so that answers on a terminal stand apart; the client is gone: nothing to do
 }

@@ -106,3 +106,15 @@ func ExampleList() {
 	fmt.Println(w.Body)
 	// Output: {"success":true,"data":["a"],"meta":{"total":3,"limit":1,"offset":0,"hasMore":true,"nextCursor":null},"requestId":"req_1"}
 }
+
+func TestAnswersEndInANewline(t *testing.T) {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	for _, answer := range []func(http.ResponseWriter){
+		func(w http.ResponseWriter) { reply.Data(w, r, http.StatusOK, "x") },
+		func(w http.ResponseWriter) { reply.Error(w, r, fault.New(fault.NotFound, "No such source")) },
+	} {
+		w := httptest.NewRecorder()
+		answer(w)
+		require.True(t, strings.HasSuffix(w.Body.String(), "}\n"), "answers on a terminal stand apart")
+	}
+}

@@ -2,6 +2,7 @@ package request
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -148,11 +149,17 @@ func (p *Params) Int(name string, fallback, low, high int) int {
 	return n
 }
 
-// Page gives limit (50 by default, at most 100: more is clamped) and offset.
+// Page gives limit (50 by default, at most 100: more is clamped, however much
+// more) and offset.
 func (p *Params) Page() (limit, offset int) {
-	const largest = 1<<63 - 1
-	limit = min(p.Int("limit", DefaultLimit, 1, largest), MaxLimit)
-	return limit, p.Int("offset", 0, 0, largest)
+	limit = DefaultLimit
+	if text, given := p.String("limit"); given {
+		n, ok := digits(text)
+		if limit = min(n, MaxLimit); !ok && n < math.MaxInt || n < 1 {
+			p.Fail("limit", "must be a whole number, at least 1")
+		}
+	}
+	return limit, p.Int("offset", 0, 0, math.MaxInt)
 }
 
 // SortField is one field of a sort order.
@@ -236,6 +243,7 @@ func (p *Params) knows(name string) bool {
 }
 
 // digits reads a number written in digits only: no sign, space, point or base.
+// One beyond an int is not ok and given as math.MaxInt.
 func digits(text string) (int, bool) {
 	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r < '0' || r > '9' }) {
 		return 0, false

@@ -19,6 +19,7 @@ func params(query string) *request.Params {
 func TestPageLimits(t *testing.T) {
 	for query, want := range map[string][2]int{
 		"": {50, 0}, "limit=1": {1, 0}, "limit=100": {100, 0}, "limit=101": {100, 0}, "limit=2147483648": {100, 0},
+		"limit=9223372036854775807": {100, 0}, "limit=9223372036854775808": {100, 0}, "limit=100000000000000000000000": {100, 0},
 		"offset=0": {50, 0}, "offset=7&limit=3": {3, 7}, "offset=2147483648": {50, 2147483648},
 	} {
 		p := params(query)
@@ -27,7 +28,7 @@ func TestPageLimits(t *testing.T) {
 		require.Equal(t, want, [2]int{limit, offset}, query)
 	}
 	for _, name := range []string{"limit", "offset"} {
-		for _, value := range []string{"-1", "1.5", "", "%205", "+5", "%2B5", "0x10", "9223372036854775808", "1e2", "5%20", "five", "%D9%A5", "null"} {
+		for _, value := range []string{"-1", "1.5", "", "%205", "+5", "%2B5", "0x10", "1e2", "5%20", "five", "%D9%A5", "null"} {
 			p := params(name + "=" + value)
 			p.Page()
 			kind, field, _ := problem(t, p.Err())
@@ -35,7 +36,14 @@ func TestPageLimits(t *testing.T) {
 			require.Equal(t, name, field, value)
 		}
 	}
-	p := params("limit=0")
+	for _, value := range []string{"0", "-1", "five"} {
+		p := params("limit=" + value)
+		p.Page()
+		_, field, reason := problem(t, p.Err())
+		require.Equal(t, "limit", field)
+		require.Equal(t, "must be a whole number, at least 1", reason, value)
+	}
+	p := params("offset=9223372036854775808") // would not be what meta.offset says
 	p.Page()
 	require.Error(t, p.Err())
 }

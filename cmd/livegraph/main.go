@@ -9,13 +9,16 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"reflect"
 	"runtime/debug"
 	"syscall"
 	_ "time/tzdata" // queries take time zones by name, and not every machine has them
 
 	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/telemetry"
 )
@@ -57,6 +60,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
 		kong.Configuration(config.YAML),
+		kong.TypeMapper(reflect.TypeFor[uuid.UUID](), kong.MapperFunc(decodeID)),
+		kong.TypeMapper(reflect.TypeFor[*uuid.UUID](), kong.MapperFunc(decodeID)),
 		kong.Writers(stdout, stderr),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(&output{stdout}),
@@ -121,6 +126,24 @@ func logTo(cfg config.Log, w io.Writer) *slog.Logger {
 	return logger
 }
 
+// decodeID reads an id of the command line.
+func decodeID(c *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := c.Scan.PopValueInto("id", &text); err != nil {
+		return err
+	}
+	id, ok := request.ParseUUID(text)
+	if !ok {
+		return fmt.Errorf("%q is not a UUID", text)
+	}
+	if target.Kind() == reflect.Pointer { // an id that may be left out
+		target.Set(reflect.ValueOf(&id))
+	} else {
+		target.Set(reflect.ValueOf(id))
+	}
+	return nil
+}
+
 // VersionCmd prints the version.
 type VersionCmd struct {
 	JSON bool `help:"Print JSON."`
@@ -138,11 +161,3 @@ func (c *VersionCmd) Run(out *output) error {
 	_, err := fmt.Fprintf(out, "livegraph %s (%s)\n", version, goVersion)
 	return err
 }
-
-// SettingsCmd prints the configuration.
-type SettingsCmd struct {
-	config.Config `embed:""`
-}
-
-// Run prints the settings in force as JSON, secrets hidden.
-func (c *SettingsCmd) Run(out *output) error { return printJSON(out, &c.Config) }

@@ -66,10 +66,11 @@ func (c *ServeCmd) Run(ctx context.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	if err := control.Write(c.DataDir, c.control(url)); err != nil {
+	note, err := control.Write(c.DataDir, c.control(url))
+	if err != nil {
 		return err
 	}
-	defer func() { _ = control.Remove(c.DataDir) }()
+	defer func() { _ = note.Remove(c.DataDir) }()
 	c.welcome(out, terminal, url, first, made)
 
 	group, ctx := errgroup.WithContext(ctx)

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const fileName = "control.json"
@@ -32,44 +34,69 @@ type Server struct {
 	MilvusAddress string    `json:"milvusAddress"`
 }
 
+// Note is what a running server has left. It is locked until it is removed or
+// its process ends: the kernel lets go of it whatever ends the process. So the
+// note of a killed server is told from that of a running one even where its
+// process id lives on, as a zombie or, in a container, as another process.
+type Note struct{ file *os.File }
+
 // Write leaves the note, whole or not at all.
-func Write(dataDir string, s Server) error {
+func Write(dataDir string, s Server) (*Note, error) {
 	payload, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	path := filepath.Join(dataDir, fileName)
-	if err := os.WriteFile(path+".new", append(payload, '\n'), 0o600); err != nil {
-		return fmt.Errorf("writing the control file: %w", err)
+	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("writing the control file: %w", err)
 	}
-	return os.Rename(path+".new", path)
+	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil {
+		_, err = file.Write(append(payload, '\n'))
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("writing the control file: %w", err), file.Close())
+	}
+	return &Note{file}, nil
 }
 
-// Remove takes the note away.
-func Remove(dataDir string) error {
-	err := os.Remove(filepath.Join(dataDir, fileName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// Remove takes the note away, if another server has not yet replaced it.
+func (n *Note) Remove(dataDir string) error {
+	path := filepath.Join(dataDir, fileName)
+	mine, err := n.file.Stat()
+	if err == nil {
+		if now, statErr := os.Stat(path); statErr == nil && os.SameFile(mine, now) {
+			err = os.Remove(path)
+		}
 	}
-	return err
+	return errors.Join(err, n.file.Close())
 }
 
 // Read finds the server that runs on dataDir. A note whose process is gone, as a
 // kill leaves it, is ErrNotRunning.
 func Read(dataDir string) (Server, error) {
 	var s Server
-	payload, err := os.ReadFile(filepath.Join(dataDir, fileName))
+	file, err := os.Open(filepath.Join(dataDir, fileName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, ErrNotRunning
 	}
 	if err != nil {
 		return s, fmt.Errorf("reading the control file: %w", err)
 	}
-	if err := json.Unmarshal(payload, &s); err != nil {
+	defer func() { _ = file.Close() }()
+	err = unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	if err == nil {
+		return s, ErrNotRunning // nobody holds it: its server is gone
+	}
+	if !errors.Is(err, syscall.EWOULDBLOCK) {
 		return s, fmt.Errorf("reading the control file: %w", err)
 	}
-	if err := syscall.Kill(s.PID, 0); err != nil && !errors.Is(err, syscall.EPERM) {
-		return s, ErrNotRunning
+	if err := json.NewDecoder(file).Decode(&s); err != nil {
+		return s, fmt.Errorf("reading the control file: %w", err)
 	}
 	return s, nil
 }

@@ -23,9 +23,19 @@ func NewLogger(cfg config.Log, w io.Writer, fromContext func(context.Context) []
 	if cfg.Format == "text" || (cfg.Format == "auto" && isTerminal(w)) {
 		handler = slog.NewTextHandler(w, options)
 	} else {
+		options.ReplaceAttr = inMilliseconds
 		handler = slog.NewJSONHandler(w, options)
 	}
 	return slog.New(&contextHandler{Handler: handler, fromContext: fromContext})
+}
+
+// inMilliseconds gives durations a unit: JSON would have nanoseconds under a name
+// that does not say so.
+func inMilliseconds(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() != slog.KindDuration {
+		return a
+	}
+	return slog.Float64(a.Key+"Ms", float64(a.Value.Duration().Microseconds())/1000)
 }
 
 func isTerminal(w io.Writer) bool {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -29,4 +30,13 @@ func TestEveryRecordCarriesWhatTheContextKnows(t *testing.T) {
 	require.NoError(t, json.Unmarshal(out.Bytes(), &record), "one JSON line: no record can forge another")
 	require.Equal(t, "req_1", record["requestId"])
 	require.Equal(t, "test", record["part"])
+}
+
+func TestADurationSaysItsUnit(t *testing.T) {
+	for format, want := range map[string]string{"json": `"durationMs":1234.567`, "text": "duration=1.234567s"} {
+		var out bytes.Buffer
+		log := telemetry.NewLogger(config.Log{Level: "info", Format: format}, &out, func(context.Context) []slog.Attr { return nil })
+		log.Info("done", "duration", 1234567*time.Microsecond)
+		require.Contains(t, out.String(), want)
+	}
 }
