@@ -42,7 +42,7 @@ func (c *ServeCmd) tryThis(say func(string, ...any), url string, first firstrun.
 	say("\nTry:\n")
 	say(`curl -s %s/api/live-data/sources %s -H "Content-Type: application/json" -d '{"name": "boiler", "unit": "°C"}'`+"\n", url, auth)
 	say(`curl -s %s/api/live-data/ingest %s -H "Content-Type: application/json" -d '{"source": "boiler", "points": [{"metric": "temperature", "value": 71.5}]}'`+"\n", url, auth)
-	say(`curl -s "%s/api/live-data/query?source=boiler&latest=true" %s`+"\n", url, auth)
+	say(`sleep 1; curl -s "%s/api/live-data/query?source=boiler&latest=true" %s`+"\n", url, auth)
 }
 
 // demo streams this machine's metrics beside the server. That it fails is said
