@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +14,12 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
+// hugeCounts are beyond what an int64 holds: too large where that is wrong, and
+// above 100 where more is clamped.
+var hugeCounts = []string{"9223372036854775808", "18446744073709551616"}
+
 // badCounts are what is no whole number written in digits.
-var badCounts = []string{"", "-1", "-0", "%205", "5%20", "%2B5", "+5", "0x10", "0b1", "1e2", "1.5", "1.0", "1_000", "five", "NaN", "null", "true", "9223372036854775808", "18446744073709551616", "%D9%A5", "%EF%BC%95", "5%0A", "5,6"}
+var badCounts = []string{"", "-1", "-0", "%205", "5%20", "%2B5", "+5", "0x10", "0b1", "1e2", "1.5", "1.0", "1_000", "five", "NaN", "null", "true", "%D9%A5", "%EF%BC%95", "5%0A", "5,6"}
 
 func TestPagesAreCountedInWholeNumbers(t *testing.T) {
 	f := newFixture(t)
@@ -24,8 +29,11 @@ func TestPagesAreCountedInWholeNumbers(t *testing.T) {
 				f.Do(t, contract.Request{Path: path + name + "=" + text}).RequireFailure(t, 400, validation, "", map[string]any{"field": name})
 			}
 		}
+		for _, text := range hugeCounts {
+			f.Do(t, contract.Request{Path: path + "offset=" + text}).RequireFailure(t, 400, validation, "", map[string]any{"field": "offset"})
+		}
 		f.Do(t, contract.Request{Path: path + "limit=0"}).RequireFailure(t, 400, validation, "", map[string]any{"field": "limit"})
-		for text, want := range map[string]int64{"1": 1, "007": 7, "100": 100, "101": 100, "2147483648": 100, "9223372036854775807": 100} {
+		for text, want := range map[string]int64{"1": 1, "007": 7, "100": 100, "101": 100, "2147483648": 100, "9223372036854775807": 100, hugeCounts[0]: 100, hugeCounts[1]: 100} {
 			require.Equal(t, want, f.Get(t, path+"limit="+text, &[]any{}).Meta.Limit, "%s %s", path, text)
 		}
 		for _, text := range []string{"0", "1", "100", "101", "2147483647", "2147483648", "9223372036854775707", "9223372036854775807"} {
@@ -37,7 +45,7 @@ func TestPagesAreCountedInWholeNumbers(t *testing.T) {
 			require.False(t, a.Meta.HasMore)
 		}
 	}
-	for _, text := range append([]string{"0", "1000001", "2147483648"}, badCounts...) {
+	for _, text := range slices.Concat([]string{"0", "1000001", "2147483648"}, hugeCounts, badCounts) {
 		f.Do(t, contract.Request{Path: "/api/live-data/query?pointsLimit=" + text}).RequireFailure(t, 400, validation, "", map[string]any{"field": "pointsLimit"})
 	}
 	require.Equal(t, http.StatusOK, f.Do(t, contract.Request{Path: "/api/live-data/query?pointsLimit=1000000&" + within(time.Hour)}).Status)

@@ -174,6 +174,6 @@ func TestTheFieldOfATagIsNamedUnmistakably(t *testing.T) {
 			}
 		}
 	}
-	l.post(t, sourcesPath, `{"name":"a","tags":{"":"x"}}`).RequireFailure(t, 422, validation, "", map[string]any{"field": "tags"})
+	l.post(t, sourcesPath, `{"name":"a","tags":{"":"x"}}`).RequireFailure(t, 422, validation, "", map[string]any{"field": `tags[""]`})
 	l.post(t, ingestPath, `{"points":[{"sourceId":"`+made.ID+`","metric":"m","value":1,"tags":{"":"x"}}]}`).RequireFailure(t, 422, validation, "", map[string]any{"field": `points[0].tags[""]`})
 }
