@@ -35,6 +35,9 @@ const (
 	// answerGrace is what a client has to take the answer, beyond the time of
 	// reading the request and of the query.
 	answerGrace = 30 * time.Second
+	// unusedGrace is what a connection without a request has to bring one, once
+	// no further connection is accepted. net/http would wait five seconds.
+	unusedGrace = 100 * time.Millisecond
 	// drainShare of the shutdown timeout is spent failing /readyz while still
 	// accepting, so that a load balancer can look away first.
 	drainShare = 8
@@ -152,6 +155,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		// What net/http has to say: clients that break off, mostly.
 		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
 	}
+	var unused unusedConns
+	server.ConnState = unused.see
 	failed := make(chan error, 1)
 	go func() {
 		failed <- server.Serve(envelopeBareErrors(netutil.LimitListener(listener, cfg.MaxConnections), s.deps.Version))
@@ -165,9 +170,11 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	time.Sleep(cfg.ShutdownTimeout / drainShare)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.ShutdownTimeout-cfg.ShutdownTimeout/drainShare)
 	defer cancel()
+	closing := time.AfterFunc(unusedGrace, unused.close)
+	defer closing.Stop()
 	if err := server.Shutdown(grace); err != nil {
-		_ = server.Close() // what did not end in time
-		return fmt.Errorf("closing HTTP: %w", err)
+		slog.WarnContext(ctx, "requests that did not end in the grace time are cut off", "grace", cfg.ShutdownTimeout)
+		_ = server.Close()
 	}
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving HTTP: %w", err)

@@ -52,6 +52,32 @@ func TestAServerThatEndsAnswersWhatIsInFlight(t *testing.T) {
 	require.Zero(t, status("/healthz"), "the door is closed")
 }
 
+// Connections that never brought a request are closed, not waited for.
+func TestConnectionsToSpareDoNotHoldUpTheEnd(t *testing.T) {
+	cfg := contract.Config()
+	cfg.ShutdownTimeout = 8 * time.Second // more than net/http's five, so that none is cut off for lack of time
+	cfg.ReadTimeout = time.Minute // nor this ends it
+	server, err := api.New(api.Deps{Config: cfg, Version: "test", ProbesOnly: true})
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, end := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ctx, listener) }()
+	spare, err := net.Dial("tcp", listener.Addr().String())
+	require.NoError(t, err)
+	defer func() { _ = spare.Close() }()
+	response, err := http.Get("http://" + listener.Addr().String() + "/healthz") // both are accepted by now
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+
+	end()
+	time.Sleep(cfg.ShutdownTimeout / 8) // the while in which only readiness fails
+	ended := time.Now()
+	require.NoError(t, <-served)
+	require.Less(t, time.Since(ended), 4*time.Second, "net/http alone waits five seconds")
+}
+
 func TestMoreConnectionsThanAllowedWait(t *testing.T) {
 	cfg := contract.Config()
 	cfg.MaxConnections = 4
