@@ -56,7 +56,7 @@ func TestAServerThatEndsAnswersWhatIsInFlight(t *testing.T) {
 func TestConnectionsToSpareDoNotHoldUpTheEnd(t *testing.T) {
 	cfg := contract.Config()
 	cfg.ShutdownTimeout = 8 * time.Second // more than net/http's five, so that none is cut off for lack of time
-	cfg.ReadTimeout = time.Minute // nor this ends it
+	cfg.ReadTimeout = time.Minute         // nor this ends it
 	server, err := api.New(api.Deps{Config: cfg, Version: "test", ProbesOnly: true})
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
