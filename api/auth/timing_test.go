@@ -1,0 +1,67 @@
+package auth_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/auth"
+	"github.com/livegraph/livegraph/internal/apikey"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// counting is Postgres that counts look-ups of keys.
+type counting struct {
+	*postgres.DB
+	lookUps atomic.Int64
+}
+
+func (c *counting) CredentialByHash(ctx context.Context, hash [32]byte) (*postgres.Credential, int64, error) {
+	c.lookUps.Add(1)
+	return c.DB.CredentialByHash(ctx, hash)
+}
+
+// What time an answer takes is the work behind it, so the work is compared: an
+// unknown key, one that is revoked and one that is good cost one look-up and then
+// none. Only a text that can be no key costs nothing, which its sender can see
+// for himself.
+func TestTheWorkForAKeyDoesNotTellWhatIsWrongWithIt(t *testing.T) {
+	db := open(t, testenv.Postgres(t))
+	good, _ := newKey(t, db)
+	gone, key := newKey(t, db)
+	_, err := db.RevokeKey(t.Context(), key.ID)
+	require.NoError(t, err)
+	past := time.Now().Add(time.Second)
+	expired := apikey.Generate(apikey.Live)
+	_, err = db.CreateKey(t.Context(), postgres.NewKey{
+		Hash: expired.Hash(), Display: expired.Display(), Name: "key", Mode: apikey.Live, Scopes: []string{},
+		Workspaces: key.Workspaces, CreatedBy: "test", ExpiresAt: &past,
+	})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return time.Now().After(past) }, 5*time.Second, 10*time.Millisecond)
+
+	store := &counting{DB: db}
+	a := auth.New(store)
+	run(t, a)
+	for name, text := range map[string]string{
+		"good": good, "revoked": gone, "expired": expired.Reveal(), "unknown": apikey.Generate(apikey.Live).Reveal(),
+	} {
+		before := store.lookUps.Load()
+		for range 5 {
+			_, err := a.Authenticate(t.Context(), text)
+			require.Equal(t, name == "good", err == nil, name)
+		}
+		require.Equal(t, before+1, store.lookUps.Load(), name)
+	}
+	before := store.lookUps.Load()
+	_, err = a.Authenticate(t.Context(), good[:len(good)-1]+"-")
+	require.Error(t, err)
+	_, err = a.Authenticate(t.Context(), uuid.NewString())
+	require.Error(t, err)
+	require.Equal(t, before, store.lookUps.Load())
+}
