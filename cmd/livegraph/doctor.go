@@ -8,15 +8,14 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/control"
 	"github.com/livegraph/livegraph/internal/doctor"
 )
 
 // DoctorCmd checks every engine and says what to do.
 type DoctorCmd struct {
-	config.Config `embed:""`
-	JSON          bool `help:"Print JSON."`
+	target `embed:""`
+	JSON   bool `help:"Print JSON."`
 }
 
 // errUnhealthy makes the exit code say that something failed.
@@ -25,11 +24,12 @@ var errUnhealthy = errors.New("something is wrong; see above")
 // Run checks the configured engines, and those of the server that runs on the
 // data directory. It fails when one of them cannot be used.
 func (c *DoctorCmd) Run(ctx context.Context, out *output) error {
-	target, err := doctorTarget(&c.Config)
-	if err != nil {
+	// Without a server addresses stay empty: that, too, is a finding.
+	if err := c.fillFromServer(); err != nil && !errors.Is(err, control.ErrNotRunning) {
 		return err
 	}
-	results := doctor.Check(ctx, target)
+	results := doctor.Check(ctx, c.checked())
+	var err error
 	if c.JSON {
 		err = printJSON(out, results)
 	} else {
@@ -41,37 +41,14 @@ func (c *DoctorCmd) Run(ctx context.Context, out *output) error {
 	return err
 }
 
-// doctorTarget takes what is configured, and the rest from the running server.
-// Without one it leaves addresses empty: that, too, is a finding.
-func doctorTarget(cfg *config.Config) (doctor.Target, error) {
-	t := doctor.Target{
-		KafkaBrokers: cfg.Kafka.Brokers, ClickHouseURL: cfg.ClickHouse.URL.Reveal(), PostgresURL: cfg.Postgres.URL.Reveal(),
-		RedisURL: cfg.Redis.URL.Reveal(), MilvusAddress: cfg.Milvus.Address,
-		PointsTopic: cfg.Kafka.TopicPrefix + "points", PointsGroup: cfg.Points.Group,
-		LogFullThreshold: cfg.Ingest.LogFullThreshold, DataDir: cfg.DataDir,
+// checked gives what the doctor looks at.
+func (c *DoctorCmd) checked() doctor.Target {
+	return doctor.Target{
+		KafkaBrokers: c.Kafka.Brokers, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
+		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address,
+		PointsTopic: c.Kafka.TopicPrefix + "points", PointsGroup: c.Points.Group,
+		LogFullThreshold: c.Ingest.LogFullThreshold, DataDir: c.DataDir,
 	}
-	server, err := control.Read(cfg.DataDir)
-	if errors.Is(err, control.ErrNotRunning) {
-		return t, nil
-	}
-	if err != nil {
-		return t, err
-	}
-	for _, fill := range []struct {
-		address *string
-		running string
-	}{
-		{&t.ClickHouseURL, server.ClickHouseURL}, {&t.PostgresURL, server.PostgresURL},
-		{&t.RedisURL, server.RedisURL}, {&t.MilvusAddress, server.MilvusAddress},
-	} {
-		if *fill.address == "" {
-			*fill.address = fill.running
-		}
-	}
-	if len(t.KafkaBrokers) == 0 {
-		t.KafkaBrokers = server.KafkaBrokers
-	}
-	return t, nil
 }
 
 // printFindings prints a line for each finding, and below it what to do.

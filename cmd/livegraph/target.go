@@ -30,10 +30,17 @@ func (t *target) resolve() error {
 	if !missing {
 		return nil
 	}
-	server, err := control.Read(t.DataDir)
+	err := t.fillFromServer()
 	if errors.Is(err, control.ErrNotRunning) {
 		return errNoServer(t.DataDir)
 	}
+	return err
+}
+
+// fillFromServer fills the addresses that are not configured from the server that
+// runs on the data directory, control.ErrNotRunning when none does.
+func (t *target) fillFromServer() error {
+	server, err := control.Read(t.DataDir)
 	if err != nil {
 		return err
 	}
