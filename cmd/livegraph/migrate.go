@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -21,7 +22,7 @@ func (c *MigrateCmd) Run(ctx context.Context, out *output) error {
 	if err != nil {
 		return fmt.Errorf("migrating Postgres: %w", err)
 	}
-	points, err := clickhouse.Open(ctx, c.ClickHouse.URL.Reveal())
+	points, err := openClickHouse(ctx, &c.Config)
 	if err != nil {
 		return fmt.Errorf("migrating ClickHouse: %w", err)
 	}
@@ -31,4 +32,13 @@ func (c *MigrateCmd) Run(ctx context.Context, out *output) error {
 	}
 	_, err = fmt.Fprintln(out, "Postgres and ClickHouse are up to date.")
 	return err
+}
+
+// openClickHouse connects to the ClickHouse of the settings.
+func openClickHouse(ctx context.Context, cfg *config.Config) (*clickhouse.DB, error) {
+	files, err := cfg.ClickHouse.TLS.Client("clickhouse-tls")
+	if err != nil {
+		return nil, err
+	}
+	return clickhouse.Open(ctx, clickhouse.Options{URL: cfg.ClickHouse.URL.Reveal(), TLS: files})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -97,7 +98,7 @@ func (p *process) openStores(ctx context.Context) (err error) {
 		return err
 	}
 	err = p.await(ctx, "ClickHouse", func(ctx context.Context) error {
-		if p.clickhouse, err = clickhouse.Open(ctx, p.cfg.ClickHouse.URL.Reveal()); err != nil {
+		if p.clickhouse, err = openClickHouse(ctx, p.cfg); err != nil {
 			return err
 		}
 		return p.clickhouse.Migrate(ctx)
@@ -138,8 +139,8 @@ func (p *process) await(ctx context.Context, store string, open func(context.Con
 	defer cancel()
 	for said := false; ; {
 		err := open(limited)
-		if err == nil {
-			return nil
+		if err == nil || fault.Is(err, fault.Invalid) { // a setting is wrong: waiting is of no use
+			return err
 		}
 		if !said {
 			p.logger.Warn("waiting for a store", "store", store, "error", err)

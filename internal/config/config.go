@@ -46,6 +46,7 @@ type Config struct {
 	DataDir string   `help:"Folder of all state: embedded engines, first-run.json, the control file." default:"./data" type:"path" env:"LIVEGRAPH_DATA_DIR"`
 	Roles   []string `help:"What this process does: all, or any of api, points." default:"all" env:"LIVEGRAPH_ROLES"`
 
+	TLS        TLS        `embed:"" prefix:"tls-"`
 	Kafka      Kafka      `embed:"" prefix:"kafka-"`
 	ClickHouse ClickHouse `embed:"" prefix:"clickhouse-"`
 	Postgres   Postgres   `embed:"" prefix:"postgres-"`
@@ -71,23 +72,20 @@ type Kafka struct {
 
 // ClickHouse says where points are stored.
 type ClickHouse struct {
-	URL Secret `help:"clickhouse://user:password@host:9000/database or http://… Empty: embedded." env:"LIVEGRAPH_CLICKHOUSE_URL"`
+	URL Secret    `help:"clickhouse://user:password@host:9000/database, with ?secure=true for TLS, or http://…, https://… Empty: embedded." env:"LIVEGRAPH_CLICKHOUSE_URL"`
+	TLS EngineTLS `embed:"" prefix:"tls-" envprefix:"LIVEGRAPH_CLICKHOUSE_TLS_"`
 }
 
 // Postgres says where the registry, the keys and the graph are stored.
 type Postgres struct {
-	URL      Secret `help:"postgres://user:password@host:5432/database. Empty: embedded." env:"LIVEGRAPH_POSTGRES_URL"`
+	URL      Secret `help:"postgres://user:password@host:5432/database, for TLS with ?sslmode=verify-full and sslrootcert, sslcert, sslkey as in libpq. Empty: embedded." env:"LIVEGRAPH_POSTGRES_URL"`
 	MaxConns int32  `help:"Most connections of this process." default:"16" env:"LIVEGRAPH_POSTGRES_MAX_CONNS"`
 }
 
 // Redis says where counters and caches are.
 type Redis struct {
-	URL Secret `help:"redis://:password@host:6379/0 (Redis or Valkey). Empty: embedded." env:"LIVEGRAPH_REDIS_URL"`
-}
-
-// Milvus says where embeddings are.
-type Milvus struct {
-	Address string `help:"Milvus, host:port. Empty: embedded." env:"LIVEGRAPH_MILVUS_ADDRESS"`
+	URL Secret    `help:"redis://user:password@host:6379/0 (Redis or Valkey; without a user: the default one), rediss://… for TLS. Empty: embedded." env:"LIVEGRAPH_REDIS_URL"`
+	TLS EngineTLS `embed:"" prefix:"tls-" envprefix:"LIVEGRAPH_REDIS_TLS_"`
 }
 
 // API holds the limits of the HTTP listener.
@@ -163,6 +161,8 @@ func (c *Config) Validate() error {
 			bad(s.flag, "is not a URL with scheme %s (its value is not shown)", strings.Join(s.schemes, ", "))
 		}
 	}
+	c.TLS.validate(bad)
+	c.validateEngines(bad)
 	for _, cidr := range c.API.TrustedProxies {
 		if _, _, err := net.ParseCIDR(cidr); err != nil {
 			bad("api-trusted-proxies", "%q is not a network such as 10.0.0.0/8", cidr)

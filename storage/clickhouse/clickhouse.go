@@ -11,12 +11,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/livegraph/livegraph/internal/certs"
+	"github.com/livegraph/livegraph/internal/fault"
 )
 
 // Limits of the connections.
@@ -40,24 +45,32 @@ type DB struct {
 	options *ch.Options // how to connect again, for migrations
 }
 
-// Open connects to the database that the URL names and checks that it answers:
-// http://user:password@host:8123/database or clickhouse://user:password@host:9000/database.
-// The caller closes the DB.
-func Open(ctx context.Context, address string) (*DB, error) {
-	options, err := parse(address)
+// Options say how to reach ClickHouse.
+type Options struct {
+	// URL names the database: clickhouse://user:password@host:9000/database, with
+	// ?secure=true for TLS, or http:// and https://, for ClickHouse's HTTP interface.
+	URL string
+	// TLS verifies a server that is reached by TLS; nil: as the system does.
+	TLS *certs.Client
+}
+
+// Open connects to the database that the URL names and checks that it answers. The
+// caller closes the DB.
+func Open(ctx context.Context, o Options) (*DB, error) {
+	options, err := o.Driver()
 	if err != nil {
 		return nil, err
 	}
 	conn, err := ch.Open(options)
 	if err != nil {
-		return nil, errors.New("the ClickHouse URL cannot be used")
+		return nil, fault.New(fault.Invalid, "the ClickHouse URL cannot be used")
 	}
 	bulkOptions := *options
 	bulkOptions.MaxOpenConns, bulkOptions.MaxIdleConns = bulkConns, bulkConns
 	bulk, err := ch.Open(&bulkOptions)
 	if err != nil {
 		_ = conn.Close()
-		return nil, errors.New("the ClickHouse URL cannot be used")
+		return nil, fault.New(fault.Invalid, "the ClickHouse URL cannot be used")
 	}
 	db := &DB{conn: conn, bulk: bulk, options: options}
 	if err := db.Ping(ctx); err != nil {
@@ -67,14 +80,23 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	return db, nil
 }
 
-// parse reads the URL. HTTP goes uncompressed: it is how the embedded engine on
-// the same machine is reached. The native protocol compresses by LZ4.
-func parse(address string) (*ch.Options, error) {
-	options, err := ch.ParseDSN(address)
-	u, urlErr := url.Parse(address)
-	if err != nil || urlErr != nil {
+// Driver gives the options of the driver. HTTP goes uncompressed: it is how the
+// embedded engine on the same machine is reached. The native protocol compresses by
+// LZ4.
+func (o Options) Driver() (*ch.Options, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil {
 		// The parser's message can hold the URL, and with it the password.
-		return nil, errors.New("the ClickHouse URL cannot be read")
+		return nil, fault.New(fault.Invalid, "the ClickHouse URL cannot be read")
+	}
+	if u.Scheme == "https" { // the driver wants to be told twice
+		query := u.Query()
+		query.Set("secure", "true")
+		u.RawQuery = query.Encode()
+	}
+	options, err := ch.ParseDSN(u.String())
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the ClickHouse URL cannot be read")
 	}
 	options.Protocol, options.Compression = ch.Native, &ch.Compression{Method: ch.CompressionLZ4}
 	if strings.HasPrefix(u.Scheme, "http") {
@@ -90,7 +112,32 @@ func parse(address string) (*ch.Options, error) {
 	}
 	options.MaxOpenConns, options.MaxIdleConns, options.ConnMaxLifetime = maxConns, maxIdleConns, connLifetime
 	options.DialTimeout, options.ReadTimeout = dialTimeout, readTimeout
+	if options.TLS != nil {
+		o.encrypt(options)
+	}
 	return options, nil
+}
+
+// encrypt makes each connection verify the server by the files as they are by then:
+// the driver would take one configuration for ever, so connections are made here. The
+// one it has still counts through an HTTP proxy.
+func (o Options) encrypt(options *ch.Options) {
+	files := o.TLS
+	if files == nil {
+		files = certs.System()
+	}
+	dial := func(ctx context.Context, address string) (net.Conn, error) {
+		return files.Dial(ctx, address, dialTimeout)
+	}
+	options.TLS = files.Config("")
+	if options.Protocol == ch.Native {
+		options.DialContext = dial
+		return
+	}
+	options.TransportFunc = func(transport *http.Transport) (http.RoundTripper, error) {
+		transport.DialTLSContext = func(ctx context.Context, _, address string) (net.Conn, error) { return dial(ctx, address) }
+		return transport, nil
+	}
 }
 
 // Ping asks the database for a sign of life.

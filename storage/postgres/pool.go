@@ -29,13 +29,14 @@ const (
 // DB is a pool of connections to Livegraph's database.
 type DB struct{ pool *pgxpool.Pool }
 
-// Open connects to the database that url names and checks that it answers.
+// Open connects to the database that url names and checks that it answers. All of
+// libpq's parameters hold, those of TLS among them: sslmode, sslrootcert, sslcert and
+// sslkey, whose files are read again for each connection.
 // maxConns bounds the connections of this process. The caller closes the DB.
 func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
-	cfg, err := pgxpool.ParseConfig(url)
+	cfg, err := settings(url)
 	if err != nil {
-		// The parser's message can hold the URL, and with it the password.
-		return nil, errors.New("the Postgres URL cannot be read")
+		return nil, err
 	}
 	cfg.MaxConns = maxConns
 	cfg.MaxConnIdleTime = 5 * time.Minute

@@ -1,0 +1,36 @@
+package config
+
+import (
+	"net"
+	"net/url"
+	"strings"
+)
+
+// Milvus says where embeddings are.
+type Milvus struct {
+	Address string    `help:"Milvus: host:port, or https://host:port for TLS; /database may follow. Empty: embedded." env:"LIVEGRAPH_MILVUS_ADDRESS"`
+	Token   Secret    `help:"How to log in: user:password, or an API key; empty: Milvus asks for none." env:"LIVEGRAPH_MILVUS_TOKEN"`
+	TLS     EngineTLS `embed:"" prefix:"tls-" envprefix:"LIVEGRAPH_MILVUS_TLS_"`
+}
+
+// validate checks the address. It must hold no password: it is shown.
+func (m Milvus) validate(bad func(setting, format string, args ...any)) {
+	if m.Address == "" {
+		return
+	}
+	if strings.Contains(m.Address, "@") {
+		bad("milvus-address", "takes no user and password: they go into --milvus-token (its value is not shown)")
+		return
+	}
+	text := m.Address
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.RawQuery == "" && u.Fragment == "" {
+		if _, _, err = net.SplitHostPort(u.Host); err == nil {
+			return
+		}
+	}
+	bad("milvus-address", "%q is not host:port or https://host:port, with /database behind it if need be", m.Address)
+}
