@@ -3,9 +3,9 @@
 // certificate that is renewed in place is used from the next connection on, without
 // a restart.
 //
-// Files that cannot be used are an error (fault.Invalid) when they are read first. Later they are
-// logged, and what was read before stays in force: a renewal that writes one file
-// after the other, or half of one, cuts nobody off.
+// Files that cannot be used are an error (fault.Invalid) when they are read first.
+// Later they are logged, and what was read before stays in force: a renewal that
+// writes one file after the other, or half of one, cuts nobody off.
 //
 // Nothing here turns verification off. A server with a certificate of its own making
 // is trusted by naming that certificate as the CA.
@@ -76,10 +76,16 @@ func (c contents) fault(format string, args ...any) error {
 	return fault.Newf(fault.Invalid, "--%s: %s: %s", c.setting, c.path, fmt.Sprintf(format, args...))
 }
 
-// Advice says what to do about an error of TLS, or "" when err is none. prefix begins
-// the variables of the settings, such as LIVEGRAPH_REDIS_TLS, and address is the
-// variable that names the host.
-func Advice(err error, prefix, address string) string {
+// Settings are what an operator calls the TLS settings of one connection.
+type Settings struct {
+	Address    string // names the host
+	CA         string
+	Pair       string // the client's certificate and its key
+	ServerName string // may be empty: there is no such setting
+}
+
+// Advice says what to do about an error of TLS, or "" when err is none.
+func (s Settings) Advice(err error) string {
 	var (
 		unknown x509.UnknownAuthorityError
 		name    x509.HostnameError
@@ -89,20 +95,24 @@ func Advice(err error, prefix, address string) string {
 	switch {
 	case err == nil:
 	case errors.As(err, &unknown):
-		return "set " + prefix + "_CA to the CA that issued the server's certificate"
+		return "set " + s.CA + " to the CA that issued the server's certificate"
 	case errors.As(err, &name):
-		return "use a name of the server's certificate in " + address + ", or set " + prefix + "_SERVER_NAME to one"
+		advice := "use a name of the server's certificate in " + s.Address
+		if s.ServerName != "" {
+			advice += ", or set " + s.ServerName + " to one"
+		}
+		return advice
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return "renew the server's certificate (or correct this machine's clock)"
 	case errors.As(err, &invalid):
 		return "give the server a certificate that is valid for servers"
 	case errors.As(err, &plain):
-		return "that port does not speak TLS: correct the port or the scheme in " + address
+		return "that port does not speak TLS: correct the port or the scheme in " + s.Address
 	case strings.Contains(err.Error(), alertMark+"protocol version"):
 		return "upgrade the server: TLS 1.2 is the least that is spoken"
 	case strings.Contains(err.Error(), alertMark):
-		return "the server does not take our side of TLS: set " + prefix + "_CERT and " + prefix +
-			"_KEY to a client certificate that its CA issued and that is still valid"
+		return "the server does not take our side of TLS: set " + s.Pair +
+			" to a client certificate that its CA issued and that is still valid"
 	}
 	return ""
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	store "github.com/livegraph/livegraph/storage/clickhouse"
 )
 
 const (
@@ -22,9 +24,13 @@ func checkClickHouse(ctx context.Context, t Target) []Result {
 		return missing("clickhouse", "LIVEGRAPH_CLICKHOUSE_URL")
 	}
 	address := shown(t.ClickHouseURL)
-	options, err := clickhouse.ParseDSN(t.ClickHouseURL)
+	files, err := t.ClickHouseTLS.Client("clickhouse-tls")
 	if err != nil {
-		return failed("clickhouse", address, withoutSecret(err, t.ClickHouseURL), "correct LIVEGRAPH_CLICKHOUSE_URL")
+		return failed("clickhouse", address, err, filesAdvice)
+	}
+	options, err := store.Options{URL: t.ClickHouseURL, TLS: files}.Driver()
+	if err != nil {
+		return failed("clickhouse", address, err, "correct LIVEGRAPH_CLICKHOUSE_URL")
 	}
 	conn, err := clickhouse.Open(options)
 	if err != nil {
@@ -70,6 +76,9 @@ func (r *Result) readClickHouse(ctx context.Context, conn driver.Conn) (err erro
 
 // clickhouseAdvice says what to do about a failure.
 func clickhouseAdvice(err error) string {
+	if advice := tlsSettings("LIVEGRAPH_CLICKHOUSE_URL").Advice(err); advice != "" {
+		return advice
+	}
 	var exception *clickhouse.Exception
 	if errors.As(err, &exception) {
 		switch exception.Code {

@@ -9,11 +9,12 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"net"
 	"net/url"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/livegraph/livegraph/internal/config"
 )
 
 // Status says how a check went.
@@ -45,6 +46,10 @@ type Target struct {
 	PostgresURL   string
 	RedisURL      string
 	MilvusAddress string
+	MilvusToken   string
+
+	ClickHouseTLS, RedisTLS, MilvusTLS config.EngineTLS
+	Listener                           config.TLS // the API's own certificate
 
 	PointsTopic      string  // the topic whose retention is looked at
 	PointsGroup      string  // the consumer group that must not fall behind it
@@ -69,6 +74,7 @@ var checks = []check{
 	{"kafka", checkKafka},
 	{"redis", checkRedis},
 	{"milvus", checkMilvus},
+	{"certificate", checkCertificate},
 	{"disk", checkDisk},
 	{"first-run.json", checkFirstRun},
 }
@@ -129,20 +135,6 @@ func latency(call func() error) (float64, error) {
 	}
 	slices.SortFunc(took, cmp.Compare)
 	return float64(took[len(took)/2].Microseconds()) / 1000, nil
-}
-
-// dialLimit bounds the connection to one address.
-const dialLimit = 3 * time.Second
-
-// dial reports why an address cannot be reached, sooner and in fewer words than
-// the engines' clients, which try again and again.
-func dial(ctx context.Context, address string) error {
-	dialer := net.Dialer{Timeout: dialLimit}
-	conn, err := dialer.DialContext(ctx, "tcp", address)
-	if err != nil {
-		return err
-	}
-	return conn.Close()
 }
 
 // shown is a URL without its credentials and parameters.

@@ -2,30 +2,47 @@ package doctor
 
 import (
 	"context"
+	"strings"
 
-	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"github.com/livegraph/livegraph/storage/milvus"
 )
+
+const milvusVariable = "LIVEGRAPH_MILVUS_ADDRESS"
 
 func checkMilvus(ctx context.Context, t Target) []Result {
 	if t.MilvusAddress == "" {
-		return missing("milvus", "LIVEGRAPH_MILVUS_ADDRESS")
+		return missing("milvus", milvusVariable)
 	}
-	advice := reachAdvice("LIVEGRAPH_MILVUS_ADDRESS", "milvus.log")
-	if err := dial(ctx, t.MilvusAddress); err != nil {
-		return failed("milvus", t.MilvusAddress, err, advice)
-	}
-	c, err := client.NewClient(ctx, client.Config{Address: t.MilvusAddress})
+	files, err := t.MilvusTLS.Client("milvus-tls")
 	if err != nil {
-		return failed("milvus", t.MilvusAddress, err, advice)
+		return failed("milvus", t.MilvusAddress, err, filesAdvice)
 	}
-	defer c.Close()
+	db, err := milvus.Open(ctx, milvus.Options{Address: t.MilvusAddress, Token: t.MilvusToken, TLS: files})
+	if err != nil {
+		return failed("milvus", t.MilvusAddress, err, milvusAdvice(err))
+	}
+	defer func() { _ = db.Close() }()
 	r := Result{Name: "milvus", Status: OK, Address: t.MilvusAddress, Detail: "answers"}
 	r.LatencyMS, err = latency(func() (err error) {
-		r.Version, err = c.GetVersion(ctx)
+		r.Version, err = db.ServerVersion(ctx)
 		return err
 	})
 	if err != nil {
-		return failed("milvus", t.MilvusAddress, err, advice)
+		return failed("milvus", t.MilvusAddress, err, milvusAdvice(err))
 	}
 	return []Result{r}
+}
+
+// milvusAdvice says what to do about a failure.
+func milvusAdvice(err error) string {
+	if advice := tlsSettings(milvusVariable).Advice(err); advice != "" {
+		return advice
+	}
+	switch text := strings.ToLower(err.Error()); {
+	case strings.Contains(text, "unauthenticated"), strings.Contains(text, "auth check failure"), strings.Contains(text, "password"):
+		return "correct LIVEGRAPH_MILVUS_TOKEN: user:password, or an API key"
+	case strings.Contains(text, "database not found"):
+		return "create the database that " + milvusVariable + " names"
+	}
+	return reachAdvice(milvusVariable, "milvus.log")
 }

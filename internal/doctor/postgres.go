@@ -8,6 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/livegraph/livegraph/internal/certs"
+	store "github.com/livegraph/livegraph/storage/postgres"
 )
 
 const (
@@ -22,6 +25,9 @@ func checkPostgres(ctx context.Context, t Target) []Result {
 		return missing("postgres", "LIVEGRAPH_POSTGRES_URL")
 	}
 	address := shown(t.PostgresURL)
+	if err := store.CheckURL(t.PostgresURL); err != nil {
+		return failed("postgres", address, err, "correct LIVEGRAPH_POSTGRES_URL, or the file")
+	}
 	conn, err := pgx.Connect(ctx, t.PostgresURL)
 	if err != nil {
 		return failed("postgres", address, withoutSecret(err, t.PostgresURL), postgresAdvice(err))
@@ -55,8 +61,20 @@ func checkPostgres(ctx context.Context, t Target) []Result {
 	return []Result{r}
 }
 
+// postgresTLS are the names of its TLS settings, which are parameters of the URL.
+var postgresTLS = certs.Settings{
+	Address: "LIVEGRAPH_POSTGRES_URL", CA: "sslrootcert in LIVEGRAPH_POSTGRES_URL",
+	Pair: "sslcert and sslkey in LIVEGRAPH_POSTGRES_URL",
+}
+
 // postgresAdvice says what to do about a failure to connect.
 func postgresAdvice(err error) string {
+	if advice := postgresTLS.Advice(err); advice != "" {
+		return advice
+	}
+	if strings.Contains(err.Error(), "server refused TLS connection") {
+		return "turn on ssl in the server, or say sslmode=disable in LIVEGRAPH_POSTGRES_URL if the network is trusted"
+	}
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) {
 		switch pgErr.Code {

@@ -1,48 +1,49 @@
 package doctor
 
 import (
-	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/livegraph/livegraph/storage/redis"
 )
+
+const redisVariable = "LIVEGRAPH_REDIS_URL"
 
 func checkRedis(ctx context.Context, t Target) []Result {
 	if t.RedisURL == "" {
-		return missing("redis", "LIVEGRAPH_REDIS_URL")
+		return missing("redis", redisVariable)
 	}
 	address := shown(t.RedisURL)
-	options, err := redis.ParseURL(t.RedisURL)
+	files, err := t.RedisTLS.Client("redis-tls")
 	if err != nil {
-		return failed("redis", address, withoutSecret(err, t.RedisURL), "correct LIVEGRAPH_REDIS_URL")
+		return failed("redis", address, err, filesAdvice)
 	}
-	options.MaxRetries = -1
-	if err := dial(ctx, options.Addr); err != nil {
+	db, err := redis.Open(ctx, redis.Options{URL: t.RedisURL, TLS: files})
+	if err != nil {
 		return failed("redis", address, err, redisAdvice(err))
 	}
-	client := redis.NewClient(options)
-	defer client.Close()
+	defer func() { _ = db.Close() }()
 	r := Result{Name: "redis", Status: OK, Address: address}
-	r.LatencyMS, err = latency(func() error { return client.Ping(ctx).Err() })
+	r.LatencyMS, err = latency(func() error { return db.Ping(ctx) })
+	if err == nil {
+		r.Version, err = db.ServerVersion(ctx)
+	}
 	if err != nil {
 		return failed("redis", address, err, redisAdvice(err))
 	}
-	text, err := client.Info(ctx).Result()
+	info, err := db.Info(ctx)
 	if err != nil {
 		return failed("redis", address, err, redisAdvice(err))
 	}
-	r.readRedis(redisInfo(text))
+	r.readRedis(info)
 	return []Result{r}
 }
 
 func (r *Result) readRedis(info map[string]string) {
-	r.Version = "Redis " + info["redis_version"]
-	if v := info["valkey_version"]; v != "" {
-		r.Version = "Valkey " + v
-	}
 	r.Detail = fmt.Sprintf("%s in memory", info["used_memory_human"])
 	if n, err := strconv.ParseInt(info["aof_current_size"], 10, 64); err == nil {
 		r.DiskBytes = &n
@@ -58,21 +59,18 @@ func (r *Result) readRedis(info map[string]string) {
 	}
 }
 
-// redisInfo reads the lines name:value of INFO.
-func redisInfo(text string) map[string]string {
-	info := map[string]string{}
-	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
-		if name, value, ok := strings.Cut(lines.Text(), ":"); ok {
-			info[name] = value
-		}
-	}
-	return info
-}
-
 // redisAdvice says what to do about a failure.
 func redisAdvice(err error) string {
-	if text := err.Error(); strings.HasPrefix(text, "NOAUTH") || strings.HasPrefix(text, "WRONGPASS") {
-		return "correct the password in LIVEGRAPH_REDIS_URL"
+	if advice := tlsSettings(redisVariable).Advice(err); advice != "" {
+		return advice
 	}
-	return reachAdvice("LIVEGRAPH_REDIS_URL", "valkey.log")
+	switch text := err.Error(); {
+	case strings.Contains(text, "NOAUTH"), strings.Contains(text, "WRONGPASS"):
+		return "correct user and password in " + redisVariable
+	case strings.Contains(text, "NOPERM"):
+		return "allow that user the commands PING and INFO, and all on its keys"
+	case errors.Is(err, io.EOF):
+		return "use rediss:// in " + redisVariable + " if the server speaks TLS on that port"
+	}
+	return reachAdvice(redisVariable, "valkey.log")
 }

@@ -29,6 +29,12 @@ func settings(url string) (*pgxpool.Config, error) {
 	return nil, fault.New(fault.Invalid, "the Postgres URL cannot be read")
 }
 
+// CheckURL checks that a URL and the TLS files that it names can be read.
+func CheckURL(url string) error {
+	_, err := settings(url)
+	return err
+}
+
 // renewal reads the TLS files that the URL names for each new connection, so that a
 // certificate that was renewed in place is used without a restart. Files that cannot
 // be used, as between two writes, change nothing.
