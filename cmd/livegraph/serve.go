@@ -62,9 +62,12 @@ func (c *ServeCmd) Run(ctx context.Context, out *output) error {
 	}
 	defer p.close()
 	url := c.publicURL(listener.Addr())
-	first, made, err := firstrun.Ensure(ctx, p.postgres, c.DataDir, url)
-	if err != nil {
-		return err
+	var first firstrun.Record
+	made := false
+	if c.Has("api") { // the key's only copy belongs where its owner looks for it
+		if first, made, err = firstrun.Ensure(ctx, p.postgres, c.DataDir, url); err != nil {
+			return err
+		}
 	}
 	note, err := control.Write(c.DataDir, c.control(url))
 	if err != nil {

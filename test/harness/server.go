@@ -26,6 +26,8 @@ import (
 const (
 	startLimit = 90 * time.Second
 	stopLimit  = 15 * time.Second
+
+	firstRunFile = "first-run.json"
 )
 
 // Build compiles the binary into a temporary directory; remove takes it away.
@@ -110,9 +112,17 @@ func (s *Server) Start() {
 	if s.First.AdminKey != "" {
 		return
 	}
-	payload, err := os.ReadFile(filepath.Join(s.DataDir, "first-run.json"))
+	var err error
+	s.First, err = readFirstRun(s.DataDir)
 	require.NoError(s.t, err)
-	require.NoError(s.t, json.Unmarshal(payload, &s.First))
+}
+
+func readFirstRun(dataDir string) (first FirstRun, err error) {
+	payload, err := os.ReadFile(filepath.Join(dataDir, firstRunFile))
+	if err != nil {
+		return first, err
+	}
+	return first, json.Unmarshal(payload, &first)
 }
 
 // Launch starts the process without waiting for it to be ready.
