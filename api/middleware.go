@@ -60,6 +60,11 @@ func (s *Server) identify(next http.Handler) http.Handler {
 		w.Header().Set("X-Request-Id", id)
 		w.Header().Set("X-Livegraph-Version", s.deps.Version)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if s.draining.Load() {
+			// The client goes elsewhere with its next request, instead of sending it
+			// on a connection that is closed at that moment.
+			w.Header().Set("Connection", "close")
+		}
 		ctx := reply.WithRequestID(r.Context(), id)
 		ctx = context.WithValue(ctx, exchangeKey{}, &exchange{ip: s.clientIP(r)})
 		next.ServeHTTP(w, r.WithContext(ctx))
