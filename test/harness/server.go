@@ -202,6 +202,19 @@ func (s *Server) showLog() {
 	s.t.Logf("the server's last lines:\n%s", strings.Join(lines, "\n"))
 }
 
+// Logged counts the lines of the process's log, over all its starts, that hold a text.
+func (s *Server) Logged(text string) (lines int) {
+	s.t.Helper()
+	payload, err := os.ReadFile(s.log.Name())
+	require.NoError(s.t, err)
+	for line := range strings.Lines(string(payload)) {
+		if strings.Contains(line, text) {
+			lines++
+		}
+	}
+	return lines
+}
+
 // PID gives the process's id.
 func (s *Server) PID() int { return s.cmd.Process.Pid }
 

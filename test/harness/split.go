@@ -28,6 +28,8 @@ func Roles() []Role {
 // Split is Livegraph as processes by role, each with a data directory and a port
 // of its own, on one set of engines that none of them owns.
 type Split struct {
+	ClickHouseURL string // for a look behind the interface
+
 	t      testing.TB
 	byRole map[string][]*Server
 	all    []*Server
@@ -36,8 +38,14 @@ type Split struct {
 // NewSplit prepares the processes on empty engines; Start starts them.
 func NewSplit(t testing.TB, binary string, roles []Role) *Split {
 	t.Helper()
-	engines := Engines(t)
-	s := &Split{t: t, byRole: map[string][]*Server{}}
+	s := &Split{ClickHouseURL: testenv.ClickHouse(t), t: t, byRole: map[string][]*Server{}}
+	engines := []string{
+		"LIVEGRAPH_KAFKA_BROKERS=" + strings.Join(testenv.Kafka(t), ","),
+		"LIVEGRAPH_CLICKHOUSE_URL=" + s.ClickHouseURL,
+		"LIVEGRAPH_POSTGRES_URL=" + testenv.Postgres(t),
+		"LIVEGRAPH_REDIS_URL=" + testenv.Redis(t),
+		"LIVEGRAPH_MILVUS_ADDRESS=" + testenv.Milvus(t),
+	}
 	for _, role := range roles {
 		for range role.Count {
 			server := New(t, binary, "--roles", role.Name)
@@ -47,18 +55,6 @@ func NewSplit(t testing.TB, binary string, roles []Role) *Split {
 		}
 	}
 	return s
-}
-
-// Engines gives empty engines of the test's own as settings for processes.
-func Engines(t testing.TB) []string {
-	t.Helper()
-	return []string{
-		"LIVEGRAPH_KAFKA_BROKERS=" + strings.Join(testenv.Kafka(t), ","),
-		"LIVEGRAPH_CLICKHOUSE_URL=" + testenv.ClickHouse(t),
-		"LIVEGRAPH_POSTGRES_URL=" + testenv.Postgres(t),
-		"LIVEGRAPH_REDIS_URL=" + testenv.Redis(t),
-		"LIVEGRAPH_MILVUS_ADDRESS=" + testenv.Milvus(t),
-	}
 }
 
 // Of gives the processes of a role.
