@@ -43,11 +43,26 @@ func rollingRounds(t *testing.T) int {
 // the rate says which it has reached.
 func TestARollingRestartUnderLoadLosesNothing(t *testing.T) {
 	s := startSplit(t)
-	l := newRollingLoad(s)
+	newRollingLoad(t, s.Of("api")).survive(s.All(), rollingRounds(t))
+}
+
+// TestTheSingleProcessIsRestartedUnderLoad: the same for all roles and the engines
+// in one process, which starts again on its data directory. While it is away
+// connections are refused; what is answered is held to the same.
+func TestTheSingleProcessIsRestartedUnderLoad(t *testing.T) {
+	s := newServer(t)
+	s.Start()
+	all := []*harness.Server{s.Server}
+	newRollingLoad(t, all).survive(all, 1)
+}
+
+// survive restarts each process so many times and requires that nothing is lost.
+func (l *rollingLoad) survive(processes []*harness.Server, rounds int) {
+	t := l.t
 	l.begin()
 	began := time.Now()
-	for range rollingRounds(t) {
-		for _, process := range s.All() {
+	for range rounds {
+		for _, process := range processes {
 			l.restart(process)
 		}
 	}
@@ -62,7 +77,8 @@ func TestARollingRestartUnderLoadLosesNothing(t *testing.T) {
 // rollingLoad sends numbered batches to several sources in turn at a fixed rate
 // and measures how long after the answer each became visible.
 type rollingLoad struct {
-	split    *split
+	t        *testing.T
+	apis     []*server
 	balancer *harness.Balancer
 	sources  []string
 	next     int // number of the next batch; with the pacer until it has ended
@@ -83,13 +99,17 @@ type visible struct {
 	after time.Duration
 }
 
-func newRollingLoad(s *split) *rollingLoad {
+func newRollingLoad(t *testing.T, apis []*harness.Server) *rollingLoad {
+	t.Helper()
 	l := &rollingLoad{
-		split: s, balancer: harness.NewBalancer(s.t, s.Of("api")), stop: make(chan struct{}),
+		t: t, balancer: harness.NewBalancer(t, apis), stop: make(chan struct{}),
 		slots: make(chan struct{}, rollingOpen),
 	}
+	for _, api := range apis {
+		l.apis = append(l.apis, &server{Server: api, t: t})
+	}
 	for i := range rollingSources {
-		l.sources = append(l.sources, s.api(i).createSource(fmt.Sprintf("rolling-%d", i)))
+		l.sources = append(l.sources, l.apis[0].createSource(fmt.Sprintf("rolling-%d", i)))
 	}
 	return l
 }
@@ -126,7 +146,7 @@ func (l *rollingLoad) send(n int) {
 	}
 	var accepted struct{ Checkpoint string }
 	if answer.Status != http.StatusCreated || json.Unmarshal(answer.Data, &accepted) != nil {
-		l.split.t.Errorf("batch %d was answered %d: %+v", n, answer.Status, answer.Error)
+		l.t.Errorf("batch %d was answered %d: %+v", n, answer.Status, answer.Error)
 		return
 	}
 	answered := time.Now()
@@ -135,7 +155,7 @@ func (l *rollingLoad) send(n int) {
 		return
 	}
 	if answer.Status != http.StatusOK {
-		l.split.t.Errorf("the query with the checkpoint of batch %d was answered %d: %+v", n, answer.Status, answer.Error)
+		l.t.Errorf("the query with the checkpoint of batch %d was answered %d: %+v", n, answer.Status, answer.Error)
 		return
 	}
 	l.mu.Lock()
@@ -146,9 +166,9 @@ func (l *rollingLoad) send(n int) {
 // restart stops a process in order, starts it again, and notes what it cost.
 func (l *rollingLoad) restart(process *harness.Server) {
 	began := time.Now()
-	require.Zero(l.split.t, process.Stop(), "%v ends with exit code 0", process.Args)
+	require.Zero(l.t, process.Stop(), "%v ends with exit code 0", process.Args)
 	stopped := time.Since(began)
-	require.Less(l.split.t, stopped, 10*time.Second)
+	require.Less(l.t, stopped, 10*time.Second)
 	process.Launch()
 	process.WaitReady()
 	ready := time.Now()
@@ -173,13 +193,13 @@ func (l *rollingLoad) end() {
 
 func (l *rollingLoad) reportFreshness() {
 	for _, restart := range l.restarts {
-		l.split.t.Log(restart)
+		l.t.Log(restart)
 	}
 	var all []time.Duration
 	for _, v := range l.fresh {
 		all = append(all, v.after)
 	}
-	l.split.t.Logf("from an answer until its points are visible, over all: %s", percentiles(all))
+	l.t.Logf("from an answer until its points are visible, over all: %s", percentiles(all))
 }
 
 func percentiles(durations []time.Duration) string {
@@ -195,15 +215,15 @@ func percentiles(durations []time.Duration) string {
 
 // requireEverythingOnce compares count and sum of every source on every API.
 func (l *rollingLoad) requireEverythingOnce() {
-	l.split.t.Helper()
+	l.t.Helper()
 	counts, sums := make([]int, len(l.sources)), make([]float64, len(l.sources))
 	for n := range l.next {
 		counts[n%len(l.sources)] += pointsInBatch
 		sums[n%len(l.sources)] += batch{n}.sum()
 	}
 	for i, source := range l.sources {
-		for api := range l.split.Of("api") {
-			l.split.api(api).requireTotals(source, counts[i], sums[i])
+		for _, api := range l.apis {
+			api.requireTotals(source, counts[i], sums[i])
 		}
 	}
 }
