@@ -147,6 +147,9 @@ func (p *process) await(ctx context.Context, store string, open func(context.Con
 		}
 		select {
 		case <-limited.Done():
+			if ctx.Err() != nil { // told to end, not waited long enough
+				return fmt.Errorf("waiting for %s: %w", store, ctx.Err())
+			}
 			return fmt.Errorf("%s cannot be used: %w (`livegraph doctor` says more)", store, err)
 		case <-time.After(storeRetry):
 		}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -33,6 +34,14 @@ type ServeCmd struct {
 // returns when ctx is done and everything has ended in order: readiness,
 // requests in flight, consumers' buffers and offsets, engines.
 func (c *ServeCmd) Run(ctx context.Context, out *output) error {
+	err := c.serve(ctx, out)
+	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // told to end while it was starting
+	}
+	return err
+}
+
+func (c *ServeCmd) serve(ctx context.Context, out *output) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w (choose another address with --listen)", c.Listen, err)
@@ -49,6 +58,10 @@ func (c *ServeCmd) Run(ctx context.Context, out *output) error {
 	defer closeLog()
 
 	_, _ = fmt.Fprintf(out, "Livegraph %s, data in %s\n", version, c.DataDir)
+	if own := c.unshared(); len(own) > 0 {
+		logger.Warn("this process has only some of the roles and starts engines of its own, which the others do not see; "+
+			"give all processes the same addresses", "roles", c.Roles, "missing", own)
+	}
 	engines, err := c.startEngines(ctx, out, terminal, logger)
 	if err != nil {
 		return err
@@ -118,6 +131,27 @@ func (c *ServeCmd) startEngines(ctx context.Context, out *output, terminal bool,
 		Progress:        progress.show,
 		Logger:          logger,
 	})
+}
+
+// unshared names the engines' settings that are missing from a process that has
+// only some of the roles: it works with others, and they can only meet in engines
+// that all are told of.
+func (c *ServeCmd) unshared() (missing []string) {
+	if slices.Contains(c.Roles, "all") {
+		return nil
+	}
+	for _, engine := range []struct {
+		flag  string
+		unset bool
+	}{
+		{"--kafka-brokers", len(c.Kafka.Brokers) == 0}, {"--clickhouse-url", c.ClickHouse.URL == ""},
+		{"--postgres-url", c.Postgres.URL == ""}, {"--redis-url", c.Redis.URL == ""}, {"--milvus-address", c.Milvus.Address == ""},
+	} {
+		if engine.unset {
+			missing = append(missing, engine.flag)
+		}
+	}
+	return missing
 }
 
 func stopEngines(engines *embedded.Engines, logger *slog.Logger) {

@@ -191,3 +191,21 @@ func (l *load) end() (count int, sum float64) {
 	}
 	return count, sum
 }
+
+// TestAProcessThatWaitsForAStoreEndsInOrder: SIGTERM while a process is starting
+// is no failure either.
+func TestAProcessThatWaitsForAStoreEndsInOrder(t *testing.T) {
+	t.Parallel()
+	for _, role := range harness.Roles() {
+		s := harness.New(t, binary, "--roles", role.Name)
+		nobody := harness.FreeAddress(t)
+		s.Env = []string{
+			"LIVEGRAPH_KAFKA_BROKERS=" + nobody, "LIVEGRAPH_CLICKHOUSE_URL=http://u:p@" + nobody + "/db",
+			"LIVEGRAPH_POSTGRES_URL=postgres://u:p@" + nobody + "/db", "LIVEGRAPH_REDIS_URL=redis://" + nobody,
+			"LIVEGRAPH_MILVUS_ADDRESS=" + nobody,
+		}
+		s.Launch()
+		require.Eventually(t, func() bool { return s.Logged("waiting for a store") > 0 }, time.Minute, 10*time.Millisecond)
+		require.Zero(t, s.Stop())
+	}
+}
