@@ -38,6 +38,11 @@ func (c *ServeCmd) Run(ctx context.Context, out *output) error {
 		return fmt.Errorf("cannot listen on %s: %w (choose another address with --listen)", c.Listen, err)
 	}
 	defer func() { _ = listener.Close() }()
+	watch, err := openMonitor(ctx, &c.Config)
+	if err != nil {
+		return err
+	}
+	defer watch.close()
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return fmt.Errorf("making the data directory: %w", err)
 	}
@@ -47,6 +52,7 @@ func (c *ServeCmd) Run(ctx context.Context, out *output) error {
 		return err
 	}
 	defer closeLog()
+	watch.start(ctx, c.Metrics, logger)
 
 	_, _ = fmt.Fprintf(out, "Livegraph %s, data in %s\n", version, c.DataDir)
 	engines, err := c.startEngines(ctx, out, terminal, logger)
@@ -55,8 +61,9 @@ func (c *ServeCmd) Run(ctx context.Context, out *output) error {
 	}
 	defer stopEngines(engines, logger)
 	c.useEngines(engines.Addresses())
+	engines.Register(watch.registry)
 
-	p, err := newProcess(ctx, &c.Config, logger)
+	p, err := newProcess(ctx, &c.Config, logger, watch.registry)
 	if err != nil {
 		return err
 	}
@@ -66,12 +73,12 @@ func (c *ServeCmd) Run(ctx context.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	note, err := control.Write(c.DataDir, c.control(url))
+	note, err := control.Write(c.DataDir, c.control(url, watch.url))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = note.Remove(c.DataDir) }()
-	c.welcome(out, terminal, url, first, made)
+	c.welcome(out, terminal, url, watch.url, first, made)
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return p.run(ctx, listener) })
@@ -135,9 +142,9 @@ func (c *ServeCmd) useEngines(a embedded.Addresses) {
 	c.Milvus.Address = a.MilvusAddress
 }
 
-func (c *ServeCmd) control(url string) control.Server {
+func (c *ServeCmd) control(url, metricsURL string) control.Server {
 	return control.Server{
-		PID: os.Getpid(), URL: url, StartedAt: time.Now().UTC(),
+		PID: os.Getpid(), URL: url, StartedAt: time.Now().UTC(), MetricsURL: metricsURL,
 		KafkaBrokers: c.Kafka.Brokers, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
 		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address,
 	}
@@ -148,6 +155,11 @@ func (c *ServeCmd) publicURL(addr net.Addr) string {
 	if c.API.PublicURL != "" {
 		return c.API.PublicURL
 	}
+	return loopbackURL(addr)
+}
+
+// loopbackURL is the address at which this machine reaches a listener.
+func loopbackURL(addr net.Addr) string {
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
 		return "http://" + addr.String()
