@@ -47,6 +47,11 @@ func (c *ServeCmd) serve(ctx context.Context, out *output) error {
 		return fmt.Errorf("cannot listen on %s: %w (choose another address with --listen)", c.Listen, err)
 	}
 	defer func() { _ = listener.Close() }()
+	watch, err := openMonitor(ctx, &c.Config)
+	if err != nil {
+		return err
+	}
+	defer watch.close()
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return fmt.Errorf("making the data directory: %w", err)
 	}
@@ -56,6 +61,7 @@ func (c *ServeCmd) serve(ctx context.Context, out *output) error {
 		return err
 	}
 	defer closeLog()
+	watch.start(ctx, c.Metrics, logger)
 
 	_, _ = fmt.Fprintf(out, "Livegraph %s, data in %s\n", version, c.DataDir)
 	if own := c.unshared(); len(own) > 0 {
@@ -68,8 +74,9 @@ func (c *ServeCmd) serve(ctx context.Context, out *output) error {
 	}
 	defer stopEngines(engines, logger)
 	c.useEngines(engines.Addresses())
+	engines.Register(watch.registry)
 
-	p, err := newProcess(ctx, &c.Config, logger)
+	p, err := newProcess(ctx, &c.Config, logger, watch.registry)
 	if err != nil {
 		return err
 	}
@@ -82,12 +89,12 @@ func (c *ServeCmd) serve(ctx context.Context, out *output) error {
 			return err
 		}
 	}
-	note, err := control.Write(c.DataDir, c.control(url))
+	note, err := control.Write(c.DataDir, c.control(url, watch.url))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = note.Remove(c.DataDir) }()
-	c.welcome(out, terminal, url, first, made)
+	c.welcome(out, terminal, url, watch.url, first, made)
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return p.run(ctx, listener) })
@@ -172,9 +179,9 @@ func (c *ServeCmd) useEngines(a embedded.Addresses) {
 	c.Milvus.Address = a.MilvusAddress
 }
 
-func (c *ServeCmd) control(url string) control.Server {
+func (c *ServeCmd) control(url, metricsURL string) control.Server {
 	return control.Server{
-		PID: os.Getpid(), URL: url, StartedAt: time.Now().UTC(),
+		PID: os.Getpid(), URL: url, StartedAt: time.Now().UTC(), MetricsURL: metricsURL,
 		KafkaBrokers: c.Kafka.Brokers, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
 		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address,
 	}
@@ -185,6 +192,11 @@ func (c *ServeCmd) publicURL(addr net.Addr) string {
 	if c.API.PublicURL != "" {
 		return c.API.PublicURL
 	}
+	return loopbackURL(addr)
+}
+
+// loopbackURL is the address at which this machine reaches a listener.
+func loopbackURL(addr net.Addr) string {
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
 		return "http://" + addr.String()

@@ -56,6 +56,7 @@ type FirstRun struct {
 type Server struct {
 	DataDir string
 	Listen  string   // host:port, the same over restarts
+	Metrics string   // the listener's of metrics, likewise
 	Args    []string // further arguments of serve, for the next start
 	Env     []string // further environment, for the next start
 
@@ -75,7 +76,7 @@ func New(t testing.TB, binary string, args ...string) *Server {
 	log, err := os.Create(filepath.Join(dir, "stdout.log"))
 	require.NoError(t, err)
 	s := &Server{
-		t: t, binary: binary, DataDir: filepath.Join(dir, "data"), Listen: FreeAddress(t), Args: args, log: log,
+		t: t, binary: binary, DataDir: filepath.Join(dir, "data"), Listen: FreeAddress(t), Metrics: FreeAddress(t), Args: args, log: log,
 		client: &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}},
 	}
 	t.Cleanup(func() {
@@ -128,7 +129,7 @@ func readFirstRun(dataDir string) (first FirstRun, err error) {
 // Launch starts the process without waiting for it to be ready.
 func (s *Server) Launch() {
 	s.t.Helper()
-	args := append([]string{"serve", "--data-dir", s.DataDir, "--listen", s.Listen}, s.Args...)
+	args := append([]string{"serve", "--data-dir", s.DataDir, "--listen", s.Listen, "--metrics-listen", s.Metrics}, s.Args...)
 	s.cmd = exec.Command(s.binary, args...)
 	s.cmd.Env = append(os.Environ(), s.Env...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
@@ -244,7 +245,7 @@ func (s *Server) RunCLI(args ...string) (output string, code int) {
 // RunServe runs the server in the foreground: for starts that must fail.
 func (s *Server) RunServe() (output string, code int) {
 	s.t.Helper()
-	return s.RunCLI(append([]string{"serve", "--listen", s.Listen}, s.Args...)...)
+	return s.RunCLI(append([]string{"serve", "--listen", s.Listen, "--metrics-listen", s.Metrics}, s.Args...)...)
 }
 
 func (s *Server) command(args []string) *exec.Cmd {
