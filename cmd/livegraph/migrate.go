@@ -35,10 +35,10 @@ func (c *MigrateCmd) Run(ctx context.Context, out *output) error {
 }
 
 // openClickHouse connects to the ClickHouse of the settings.
-func openClickHouse(ctx context.Context, cfg *config.Config) (*clickhouse.DB, error) {
+func openClickHouse(ctx context.Context, cfg *config.Config, more ...clickhouse.Option) (*clickhouse.DB, error) {
 	files, err := cfg.ClickHouse.TLS.Client("clickhouse-tls")
 	if err != nil {
 		return nil, err
 	}
-	return clickhouse.Open(ctx, clickhouse.Options{URL: cfg.ClickHouse.URL.Reveal(), TLS: files})
+	return clickhouse.Open(ctx, cfg.ClickHouse.URL.Reveal(), append(more, clickhouse.Verified(files))...)
 }

@@ -70,7 +70,7 @@ func newWorldOn(tb testing.TB, store, registry string, opts ...kfake.Opt) *world
 	require.NoError(tb, err)
 	tb.Cleanup(w.registry.Close)
 	require.NoError(tb, w.registry.Migrate(ctx))
-	w.points, err = clickhouse.Open(ctx, clickhouse.Options{URL: store})
+	w.points, err = clickhouse.Open(ctx, store)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = w.points.Close() })
 	require.NoError(tb, w.points.Migrate(ctx))

@@ -28,7 +28,7 @@ func checkClickHouse(ctx context.Context, t Target) []Result {
 	if err != nil {
 		return failed("clickhouse", address, err, filesAdvice)
 	}
-	options, err := store.Options{URL: t.ClickHouseURL, TLS: files}.Driver()
+	options, err := store.Driver(t.ClickHouseURL, files)
 	if err != nil {
 		return failed("clickhouse", address, err, "correct LIVEGRAPH_CLICKHOUSE_URL")
 	}

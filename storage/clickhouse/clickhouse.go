@@ -11,10 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
@@ -43,101 +39,52 @@ type DB struct {
 	conn    driver.Conn
 	bulk    driver.Conn // for inserts of points, see bulkConns
 	options *ch.Options // how to connect again, for migrations
+	metrics *Metrics
+	files   *certs.Client // see Verified; may be nil
 }
 
-// Options say how to reach ClickHouse.
-type Options struct {
-	// URL names the database: clickhouse://user:password@host:9000/database, with
-	// ?secure=true for TLS, or http:// and https://, for ClickHouse's HTTP interface.
-	URL string
-	// TLS verifies a server that is reached by TLS; nil: as the system does.
-	TLS *certs.Client
-}
+// Option changes how a DB is opened.
+type Option func(*DB)
 
-// Open connects to the database that the URL names and checks that it answers. The
-// caller closes the DB.
-func Open(ctx context.Context, o Options) (*DB, error) {
-	options, err := o.Driver()
+// Measured has the DB measure into m.
+func Measured(m *Metrics) Option { return func(db *DB) { db.metrics = m } }
+
+// Verified has a server that is reached by TLS verified by these files, and not as
+// the system would.
+func Verified(files *certs.Client) Option { return func(db *DB) { db.files = files } }
+
+// Open connects to the database that the URL names and checks that it answers:
+// clickhouse://user:password@host:9000/database, with ?secure=true for TLS, or
+// http:// and https:// for ClickHouse's HTTP interface. The caller closes the DB.
+func Open(ctx context.Context, address string, changes ...Option) (*DB, error) {
+	db := &DB{}
+	for _, change := range changes {
+		change(db)
+	}
+	if db.metrics == nil {
+		db.metrics = NewMetrics(nil)
+	}
+	options, err := Driver(address, db.files)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := ch.Open(options)
-	if err != nil {
+	db.options = options
+	if db.conn, err = ch.Open(options); err != nil {
 		return nil, fault.New(fault.Invalid, "the ClickHouse URL cannot be used")
 	}
 	bulkOptions := *options
 	bulkOptions.MaxOpenConns, bulkOptions.MaxIdleConns = bulkConns, bulkConns
-	bulk, err := ch.Open(&bulkOptions)
-	if err != nil {
-		_ = conn.Close()
+	if db.bulk, err = ch.Open(&bulkOptions); err != nil {
+		_ = db.conn.Close()
 		return nil, fault.New(fault.Invalid, "the ClickHouse URL cannot be used")
 	}
-	db := &DB{conn: conn, bulk: bulk, options: options}
 	if err := db.Ping(ctx); err != nil {
 		_ = db.Close()
 		return nil, err
 	}
+	db.metrics.watch("main", db.conn)
+	db.metrics.watch("bulk", db.bulk)
 	return db, nil
-}
-
-// Driver gives the options of the driver. HTTP goes uncompressed: it is how the
-// embedded engine on the same machine is reached. The native protocol compresses by
-// LZ4.
-func (o Options) Driver() (*ch.Options, error) {
-	u, err := url.Parse(o.URL)
-	if err != nil {
-		// The parser's message can hold the URL, and with it the password.
-		return nil, fault.New(fault.Invalid, "the ClickHouse URL cannot be read")
-	}
-	if u.Scheme == "https" { // the driver wants to be told twice
-		query := u.Query()
-		query.Set("secure", "true")
-		u.RawQuery = query.Encode()
-	}
-	options, err := ch.ParseDSN(u.String())
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "the ClickHouse URL cannot be read")
-	}
-	options.Protocol, options.Compression = ch.Native, &ch.Compression{Method: ch.CompressionLZ4}
-	if strings.HasPrefix(u.Scheme, "http") {
-		options.Protocol, options.Compression = ch.HTTP, &ch.Compression{Method: ch.CompressionNone}
-	}
-	if options.Settings == nil {
-		options.Settings = ch.Settings{}
-	}
-	for name, value := range map[string]any{"max_execution_time": maxExecutionSec, "async_insert": 0} {
-		if _, chosen := options.Settings[name]; !chosen {
-			options.Settings[name] = value
-		}
-	}
-	options.MaxOpenConns, options.MaxIdleConns, options.ConnMaxLifetime = maxConns, maxIdleConns, connLifetime
-	options.DialTimeout, options.ReadTimeout = dialTimeout, readTimeout
-	if options.TLS != nil {
-		o.encrypt(options)
-	}
-	return options, nil
-}
-
-// encrypt makes each connection verify the server by the files as they are by then:
-// the driver would take one configuration for ever, so connections are made here. The
-// one it has still counts through an HTTP proxy.
-func (o Options) encrypt(options *ch.Options) {
-	files := o.TLS
-	if files == nil {
-		files = certs.System()
-	}
-	dial := func(ctx context.Context, address string) (net.Conn, error) {
-		return files.Dial(ctx, address, dialTimeout)
-	}
-	options.TLS = files.Config("")
-	if options.Protocol == ch.Native {
-		options.DialContext = dial
-		return
-	}
-	options.TransportFunc = func(transport *http.Transport) (http.RoundTripper, error) {
-		transport.DialTLSContext = func(ctx context.Context, _, address string) (net.Conn, error) { return dial(ctx, address) }
-		return transport, nil
-	}
 }
 
 // Ping asks the database for a sign of life.

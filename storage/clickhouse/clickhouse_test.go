@@ -20,7 +20,7 @@ import (
 func open(tb testing.TB) (*clickhouse.DB, string) {
 	tb.Helper()
 	address := testenv.ClickHouse(tb)
-	db, err := clickhouse.Open(context.Background(), clickhouse.Options{URL: address})
+	db, err := clickhouse.Open(context.Background(), address)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = db.Close() })
 	require.NoError(tb, db.Migrate(context.Background()))
@@ -48,7 +48,7 @@ func TestProcessesThatStartTogetherCanMigrate(t *testing.T) {
 	var group errgroup.Group
 	for range 3 {
 		group.Go(func() error {
-			db, err := clickhouse.Open(t.Context(), clickhouse.Options{URL: address})
+			db, err := clickhouse.Open(t.Context(), address)
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ func TestProcessesThatStartTogetherCanMigrate(t *testing.T) {
 		})
 	}
 	require.NoError(t, group.Wait())
-	db, err := clickhouse.Open(t.Context(), clickhouse.Options{URL: address})
+	db, err := clickhouse.Open(t.Context(), address)
 	require.NoError(t, err)
 	defer db.Close()
 	require.NoError(t, db.Migrate(t.Context()))
@@ -66,7 +66,7 @@ func TestProcessesThatStartTogetherCanMigrate(t *testing.T) {
 
 func TestTheURLIsNotShown(t *testing.T) {
 	for _, address := range []string{"http://u:secret@%zz", "clickhouse://u:secret@127.0.0.1:1/x?dial_timeout=nonsense", "http://u:secret@127.0.0.1:1/x"} {
-		_, err := clickhouse.Open(t.Context(), clickhouse.Options{URL: address})
+		_, err := clickhouse.Open(t.Context(), address)
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), "secret")
 	}

@@ -33,7 +33,7 @@ type store struct {
 func newStore(t *testing.T) *store {
 	t.Helper()
 	address := testenv.ClickHouse(t)
-	db, err := clickhouse.Open(t.Context(), clickhouse.Options{URL: address})
+	db, err := clickhouse.Open(t.Context(), address)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	require.NoError(t, db.Migrate(t.Context()))
@@ -292,7 +292,7 @@ func TestAQueryThatTakesTooLongEndsWithItsDeadline(t *testing.T) {
 
 func TestAStoppedServerIsUnavailable(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
-	db, err := clickhouse.Open(t.Context(), clickhouse.Options{URL: server.Address()})
+	db, err := clickhouse.Open(t.Context(), server.Address())
 	require.NoError(t, err)
 	defer func() { _ = db.Close() }()
 	require.NoError(t, db.Migrate(t.Context()))

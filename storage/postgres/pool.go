@@ -33,7 +33,11 @@ type DB struct{ pool *pgxpool.Pool }
 // libpq's parameters hold, those of TLS among them: sslmode, sslrootcert, sslcert and
 // sslkey, whose files are read again for each connection.
 // maxConns bounds the connections of this process. The caller closes the DB.
-func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
+func Open(ctx context.Context, url string, maxConns int32, changes ...Option) (*DB, error) {
+	var options openOptions
+	for _, change := range changes {
+		change(&options)
+	}
 	cfg, err := settings(url)
 	if err != nil {
 		return nil, err
@@ -42,6 +46,7 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 	cfg.MaxConnIdleTime = 5 * time.Minute
 	cfg.HealthCheckPeriod = 15 * time.Second
 	configure(cfg.ConnConfig)
+	options.attach(cfg)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, classify(fmt.Errorf("opening Postgres: %w", err))
@@ -51,6 +56,7 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
+	options.opened(pool)
 	return db, nil
 }
 

@@ -183,7 +183,7 @@ func (t *target) direct(b *testing.B, s shape, requests int) (pointsPerSecond fl
 	running, err := control.Read(t.DataDir)
 	require.NoError(b, err)
 	ctx := b.Context()
-	admin, err := clickhouse.Open(ctx, clickhouse.Options{URL: running.ClickHouseURL})
+	admin, err := clickhouse.Open(ctx, running.ClickHouseURL)
 	require.NoError(b, err)
 	defer func() { _ = admin.Close() }()
 	const batch = 1_000_000

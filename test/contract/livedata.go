@@ -28,7 +28,7 @@ type LiveData struct {
 func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	if l.Points == nil {
-		points, err := clickhouse.Open(t.Context(), clickhouse.Options{URL: testenv.ClickHouse(t)})
+		points, err := clickhouse.Open(t.Context(), testenv.ClickHouse(t))
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = points.Close() })
 		require.NoError(t, points.Migrate(t.Context()))

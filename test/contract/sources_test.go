@@ -348,7 +348,7 @@ func TestStatusFollowsWhenASourceWasLastHeardFrom(t *testing.T) {
 
 func TestSourcesAreListedWhileTheStoreOfPointsIsDown(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
-	points, err := clickhouse.Open(t.Context(), clickhouse.Options{URL: server.Address()})
+	points, err := clickhouse.Open(t.Context(), server.Address())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = points.Close() })
 	require.NoError(t, points.Migrate(t.Context()))
