@@ -25,7 +25,7 @@ type monitor struct {
 
 // openMonitor takes the port, so that a start that cannot have it fails at once.
 func openMonitor(ctx context.Context, cfg *config.Config) (*monitor, error) {
-	m := &monitor{registry: telemetry.NewRegistry(version, cfg.Roles)}
+	m := &monitor{registry: telemetry.NewRegistry(version, cfg.RoleNames())}
 	if !cfg.Metrics.Enabled() {
 		return m, nil
 	}

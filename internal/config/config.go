@@ -126,6 +126,11 @@ type Log struct {
 	Format string `help:"json, text, or auto: text on a terminal." enum:"auto,json,text" default:"auto" env:"LIVEGRAPH_LOG_FORMAT"`
 }
 
+// RoleNames lists the roles of this process, with what "all" stands for.
+func (c *Config) RoleNames() []string {
+	return slices.DeleteFunc(slices.Clone(roles), func(role string) bool { return role == "all" || !c.Has(role) })
+}
+
 // Has reports whether this process has the role.
 func (c *Config) Has(role string) bool {
 	return slices.Contains(c.Roles, "all") || slices.Contains(c.Roles, role)

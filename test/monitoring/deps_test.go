@@ -1,5 +1,0 @@
-package monitoring_test
-
-import (
-	_ "github.com/prometheus/common/expfmt"
-)

@@ -1,0 +1,221 @@
+package monitoring
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/harness"
+)
+
+const page = "../../docs/metrics.md"
+
+func TestMetricsOfAServerUnderLoad(t *testing.T) {
+	s := harness.New(t, binary)
+	s.Start()
+	c := newTenant(t, s)
+	c.load(t, 1)
+	require.NoError(t, syscall.Kill(s.PID(), syscall.SIGTERM))
+	t.Run("the end can be watched", func(t *testing.T) {
+		require.Eventually(t, func() bool {
+			text, err := tryScrape(s)
+			return err == nil && strings.Contains(text, "\nlivegraph_http_draining 1\n")
+		}, 10*time.Second, 5*time.Millisecond)
+		require.Zero(t, s.Stop())
+	})
+
+	s.Start() // with what it stored: sizes are looked at when it starts
+	c.load(t, 2)
+	t.Run("every metric is documented", func(t *testing.T) { documented(t, s) })
+	t.Run("labels are of closed sets and name no tenant", func(t *testing.T) { anonymous(t, c) })
+	t.Run("nothing that clients send makes series", func(t *testing.T) { bounded(t, c) })
+	t.Run("profiles are served", func(t *testing.T) {
+		response, err := http.Get("http://" + s.Metrics + "/debug/pprof/goroutine?debug=1")
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, http.StatusOK, response.StatusCode)
+	})
+	t.Run("a port that is taken is said by its setting", func(t *testing.T) {
+		other := harness.New(t, binary)
+		other.Metrics = s.Metrics
+		output, code := other.RunServe()
+		require.NotZero(t, code)
+		require.Contains(t, output, "cannot listen for metrics on "+s.Metrics)
+		require.Contains(t, output, "--metrics-listen")
+	})
+}
+
+func TestMetricsCanBeTurnedOff(t *testing.T) {
+	s := harness.New(t, binary)
+	s.Metrics = "off"
+	s.Start()
+	require.Zero(t, s.Stop())
+}
+
+// ours tells the metrics that the page lists from those of the libraries.
+func ours(name string) bool { return strings.HasPrefix(name, "livegraph_") }
+
+// documented compares the metrics with the page that explains them.
+func documented(t *testing.T, s *harness.Server) {
+	if !*update {
+		published, err := os.ReadFile(page)
+		require.NoError(t, err)
+		deadline := time.Now().Add(30 * time.Second) // some are measured once a second or so
+		for {
+			_, families := scrape(t, s)
+			made := pageOf(families)
+			if made == string(published) {
+				return
+			}
+			if time.Now().After(deadline) {
+				require.Equal(t, string(published), made, "docs/metrics.md is stale: go test ./test/monitoring -update")
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+	}
+	time.Sleep(10 * time.Second) // -update runs by hand
+	_, families := scrape(t, s)
+	require.NoError(t, os.WriteFile(filepath.FromSlash(page), []byte(pageOf(families)), 0o644))
+}
+
+const pageHead = `# Metrics
+
+What ` + "`/metrics`" + ` of every process says, in Prometheus' format, at ` + "`--metrics-listen`" + ` (127.0.0.1:9464 unless set, ` + "`off`" + `
+for none). The same listener has Go's profiles at ` + "`/debug/pprof/`" + `. Neither wants a key, so keep it to yourself.
+
+No label names a workspace, a source, a metric or a key, and all labels have few values, so the number of series does not
+grow with use. Units are seconds and bytes. A process without a role does not have the metrics of that role. Beside these
+there are those of the Go runtime (` + "`go_…`" + `), of the process (` + "`process_…`" + `) and of the scrapes themselves (` + "`promhttp_…`" + `).
+
+[deploy/prometheus](../deploy/prometheus) has a scrape configuration and alert rules, [deploy/grafana](../deploy/grafana) a
+dashboard, and [operations.md](operations.md#alerts) what to do about each alert.
+
+This page is made from a running server: ` + "`go test ./test/monitoring -update`" + `.
+
+| metric | type | labels | meaning |
+|---|---|---|---|
+`
+
+// pageOf makes the page.
+func pageOf(families map[string]*dto.MetricFamily) string {
+	var out strings.Builder
+	out.WriteString(pageHead)
+	for _, name := range slices.Sorted(maps.Keys(families)) {
+		family := families[name]
+		if !ours(name) {
+			continue
+		}
+		labels := map[string]bool{}
+		for _, m := range family.GetMetric() {
+			for _, l := range m.GetLabel() {
+				labels["`"+l.GetName()+"`"] = true
+			}
+		}
+		fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", name, strings.ToLower(family.GetType().String()),
+			strings.Join(slices.Sorted(maps.Keys(labels)), ", "), family.GetHelp())
+	}
+	return out.String()
+}
+
+// allowed are the values of each label. A label that is not here fails the test.
+var allowed = map[string]*regexp.Regexp{
+	"cache": oneOf("known", "unknown", "series", "sources"), "consumer": oneOf("points"), "role": oneOf("api", "points"),
+	"engine": oneOf("clickhouse", "kafka", "milvus", "postgres", "redis", "valkey"), "pool": oneOf("main", "keys", "bulk"),
+	"method":   oneOf("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"),
+	"route":    regexp.MustCompile(`^(none|/healthz|/readyz|/api/(me|openapi\.yaml|docs|docs/\*|live-data/(ingest|query|series|sources|sources/\{id\})))$`),
+	"status":   regexp.MustCompile(`^[2-5][0-9][0-9]$`),
+	"stage":    oneOf("parse", "resolve", "encode", "produce"),
+	"result":   oneOf("hit", "miss"),
+	"table":    oneOf("points", "states", "latest", "source_activity", "series"),
+	"outcome":  regexp.MustCompile(`^[a-z_]{4,16}$`),
+	"reason":   regexp.MustCompile(`^[a-z_]{4,20}$`),
+	"kind":     regexp.MustCompile(`^[a-z]{4,12}$`),
+	"code":     regexp.MustCompile(`^[2-5][0-9][0-9]$`),
+	"cause":    regexp.MustCompile(`^[a-z]+$`),
+	"quantile": regexp.MustCompile(`^[0-9.]+$`), "partition": regexp.MustCompile(`^[0-9]{1,4}$`),
+	"operation": regexp.MustCompile(`^(delete|(insert|query)_[a-z]+)$`), "statement": regexp.MustCompile(`^[a-z]+$`),
+	"version": regexp.MustCompile(`^\S+$`), "go_version": regexp.MustCompile(`^go\S+$`),
+}
+
+func oneOf(values ...string) *regexp.Regexp {
+	return regexp.MustCompile("^(" + strings.Join(values, "|") + ")$")
+}
+
+var (
+	uuidForm    = regexp.MustCompile(`[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}`)
+	keyForm     = regexp.MustCompile(`lg_(live|test)_`)
+	requestForm = regexp.MustCompile(`req_[0-9A-Z]{26}`)
+)
+
+// anonymous looks for what a scrape must not say.
+func anonymous(t *testing.T, c *tenant) {
+	text, families := scrape(t, c.Server)
+	require.NotContains(t, strings.ToLower(text), "canary")
+	require.NotContains(t, text, c.workspace)
+	for _, form := range []*regexp.Regexp{uuidForm, keyForm, requestForm} {
+		require.NotRegexp(t, form, text)
+	}
+	for name, family := range families {
+		for _, m := range family.GetMetric() {
+			for _, l := range m.GetLabel() {
+				require.Contains(t, allowed, l.GetName(), name)
+				require.Regexp(t, allowed[l.GetName()], l.GetValue(), "%s{%s}", name, l.GetName())
+			}
+		}
+	}
+}
+
+// bounded sends ten thousand requests that have nothing in common.
+func bounded(t *testing.T, c *tenant) {
+	const requests, workers, slack = 10_000, 4, 100
+	seriesOf := func() int {
+		text, _ := scrape(t, c.Server)
+		return strings.Count(text, "\n") - strings.Count(text, "\n#")
+	}
+	before := seriesOf()
+	client := http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: workers}}
+	defer client.CloseIdleConnections()
+	var group sync.WaitGroup
+	for worker := range workers {
+		group.Go(func() {
+			for n := worker; n < requests; n += workers {
+				path := [...]string{"/api/nothing-%d", "/api/live-data/sources/%d", "/%d", "/api/docs/%d"}[n/workers%4]
+				request, err := http.NewRequest(fmt.Sprintf("M%d", n), "http://"+c.Listen+fmt.Sprintf(path, n), nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n%8 < workers {
+					request.Method = http.MethodGet
+				}
+				request.Header.Set("User-Agent", fmt.Sprintf("agent/%d", n))
+				request.Header.Set("Authorization", fmt.Sprintf("Bearer lg_live_%d", n))
+				request.Header.Set("X-Workspace-Id", fmt.Sprint(n))
+				if n%3 == 0 {
+					request.Header.Set("Authorization", "Bearer "+c.key)
+				}
+				response, err := client.Do(request)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_ = response.Body.Close()
+			}
+		})
+	}
+	group.Wait()
+	require.Less(t, seriesOf(), before+slack)
+	anonymous(t, c)
+}
