@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"strings"
@@ -19,15 +18,15 @@ import (
 // net/http/server.go; no answer of ours has it.
 var bareHeaders = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
 
-// envelopeBareErrors wraps the listener's connections.
-func (s *Server) envelopeBareErrors(l net.Listener) net.Listener {
-	return &bareListener{Listener: l, version: s.deps.Version, refused: s.metrics.unreadable.Inc}
+// wrapBare wraps a connection of HTTP/1.
+func (s *Server) wrapBare(conn net.Conn) *bareConn {
+	return &bareConn{Conn: conn, version: s.deps.Version, refused: s.metrics.unreadable.Inc}
 }
 
+// bareListener wraps the connections of a listener without TLS.
 type bareListener struct {
 	net.Listener
-	version string
-	refused func() // is told of each
+	wrap func(net.Conn) *bareConn
 }
 
 // Accept implements net.Listener.
@@ -36,13 +35,13 @@ func (l *bareListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bareConn{Conn: conn, version: l.version, refused: l.refused}, nil
+	return l.wrap(conn), nil
 }
 
 type bareConn struct {
 	net.Conn
 	version string
-	refused func()
+	refused func() // is told of each bare answer
 }
 
 // CloseWrite keeps net/http's orderly close of the writing side.
@@ -63,27 +62,34 @@ func (c *bareConn) Write(p []byte) (int, error) {
 	if !found || bytes.Contains(statusLine, []byte("\r\n")) {
 		return c.Conn.Write(p)
 	}
-	c.refused()
-	if _, err := io.WriteString(c.Conn, bareAnswer(string(statusLine[len(start):]), c.version)); err != nil {
+	if err := c.answer(bareReason(string(statusLine[len(start):]))); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// bareAnswer makes the answer to a request that never became one. The statuses
-// net/http has for it become those of the interface: too large, or malformed.
-func bareAnswer(status, version string) string {
-	code, message := "400 Bad Request", "The request cannot be read"
+// bareReason says why a request never became one. The statuses that net/http has for
+// it become those of the interface: too large, or malformed.
+func bareReason(status string) (code, message string) {
 	switch {
 	case strings.HasPrefix(status, "431"):
-		code, message = "413 Request Entity Too Large", "The request header is too large"
+		return "413 Request Entity Too Large", "The request header is too large"
 	case strings.HasPrefix(status, "5"): // unknown transfer encodings, versions of HTTP
-		message = "The request uses what this server does not support"
+		return badRequest, "The request uses what this server does not support"
 	}
+	return badRequest, "The request cannot be read"
+}
+
+const badRequest = "400 Bad Request"
+
+// answer writes a whole answer in the envelope.
+func (c *bareConn) answer(code, message string) error {
+	c.refused()
 	id := reply.NewRequestID()
 	body := fmt.Sprintf(`{"success":false,"error":{"code":"VALIDATION_ERROR","message":%q},"requestId":%q}`, message, id)
 	slog.Info("request refused before routing", "status", code, "requestId", id)
-	return fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\n"+
+	_, err := fmt.Fprintf(c.Conn, "HTTP/1.1 %s\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\n"+
 		"X-Request-Id: %s\r\nX-Livegraph-Version: %s\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n%s",
-		code, len(body), id, version, body)
+		code, len(body), id, c.version, body)
+	return err
 }

@@ -10,6 +10,7 @@ package api
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -55,6 +56,8 @@ type Deps struct {
 	// ProbesOnly leaves /healthz and /readyz alone: for a process without the
 	// role api. Keys and Account are not needed then.
 	ProbesOnly bool
+	// TLS is what the listener speaks; nil: plain HTTP.
+	TLS *tls.Config
 	// Ready says whether this process can serve; nil: always. It is asked at
 	// each probe, so it must be quick.
 	Ready func(ctx context.Context) error
@@ -143,6 +146,15 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // Routes gives every route with what it requires.
 func (s *Server) Routes() []route.Route { return s.routes }
 
+// wrap gives the listener what net/http lacks: the envelope on its bare answers, and
+// with it TLS.
+func (s *Server) wrap(listener net.Listener) net.Listener {
+	if s.deps.TLS == nil {
+		return &bareListener{Listener: listener, wrap: s.wrapBare}
+	}
+	return encrypt(listener, s.deps.TLS, s.wrapBare)
+}
+
 // Serve answers on the listener until ctx is done, then drains: readiness fails
 // first, then no connection is accepted and requests in flight are answered,
 // then what is left is closed, all within the shutdown timeout. The listener is
@@ -157,6 +169,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               bareHeaderLimit(cfg.MaxHeaderBytes),
 		DisableGeneralOptionsHandler: true,
+		TLSConfig:                    s.deps.TLS, // the listener's; from here net/http knows of HTTP/2
+		HTTP2:                        http2Limits(),
 		// What net/http has to say: clients that break off, mostly.
 		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
 	}
@@ -166,9 +180,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		s.metrics.see(conn, state)
 	}
 	failed := make(chan error, 1)
-	go func() {
-		failed <- server.Serve(s.envelopeBareErrors(netutil.LimitListener(listener, cfg.MaxConnections)))
-	}()
+	go func() { failed <- server.Serve(s.wrap(netutil.LimitListener(listener, cfg.MaxConnections))) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serving HTTP: %w", err)

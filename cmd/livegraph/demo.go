@@ -53,19 +53,12 @@ func (c *DemoCmd) Validate() error {
 
 // Run fills the workspace until it is over or ctx ends.
 func (c *DemoCmd) Run(ctx context.Context, out *output) error {
-	url := c.API.PublicURL
-	if url == "" {
-		server, err := control.Read(c.DataDir)
-		if errors.Is(err, control.ErrNotRunning) {
-			return errNoServer(c.DataDir)
-		}
-		if err != nil {
-			return err
-		}
-		url = server.URL
+	server, err := c.server()
+	if err != nil {
+		return err
 	}
 	return c.withPostgres(ctx, func(db *postgres.DB) error {
-		deps, err := demoDeps(db, c.DataDir, c.Workspace, url, out)
+		deps, err := demoDeps(db, c.DataDir, c.Workspace, server, out)
 		if err != nil {
 			return err
 		}
@@ -75,9 +68,22 @@ func (c *DemoCmd) Run(ctx context.Context, out *output) error {
 	})
 }
 
+// server finds the server to talk to: the one at the configured address, or the one
+// that runs on the data directory.
+func (c *DemoCmd) server() (control.Server, error) {
+	running, err := control.Read(c.DataDir)
+	if url := c.API.PublicURL; url != "" && (err != nil || running.URL != url) {
+		return control.Server{URL: url}, nil
+	}
+	if errors.Is(err, control.ErrNotRunning) {
+		return control.Server{}, errNoServer(c.DataDir)
+	}
+	return running, err
+}
+
 // demoDeps gives the demo its surroundings. The zero workspace stands for that of
 // the first run.
-func demoDeps(db *postgres.DB, dataDir string, workspace uuid.UUID, url string, out *output) (demo.Deps, error) {
+func demoDeps(db *postgres.DB, dataDir string, workspace uuid.UUID, server control.Server, out *output) (demo.Deps, error) {
 	record, err := firstrun.Read(dataDir)
 	if workspace == uuid.Nil {
 		if err != nil {
@@ -85,8 +91,12 @@ func demoDeps(db *postgres.DB, dataDir string, workspace uuid.UUID, url string, 
 		}
 		workspace = record.WorkspaceID
 	}
+	client, httpErr := localClient(server)
+	if httpErr != nil {
+		return demo.Deps{}, httpErr
+	}
 	deps := demo.Deps{
-		BaseURL: url, Workspace: workspace, Out: out.Writer,
+		BaseURL: server.URL, HTTP: client, CACert: server.CACert, Workspace: workspace, Out: out.Writer,
 		NewKey: func(ctx context.Context) (string, time.Time, error) { return newDemoKey(ctx, db, workspace) },
 	}
 	if err == nil && record.WorkspaceID == workspace {
@@ -123,6 +133,10 @@ func newDemoKey(ctx context.Context, db *postgres.DB, workspace uuid.UUID) (stri
 // first-run.json, for commands that are to work when pasted without the key
 // being written where it may be kept.
 func firstRunKeyCommand(path string) string {
-	quoted := "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	return `sed -n 's/.*"adminKey" *: *"\([^"]*\)".*/\1/p' ` + quoted
+	return `sed -n 's/.*"adminKey" *: *"\([^"]*\)".*/\1/p' ` + shellQuote(path)
+}
+
+// shellQuote makes a word of a shell command.
+func shellQuote(word string) string {
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

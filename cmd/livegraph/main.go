@@ -35,6 +35,7 @@ type CLI struct {
 	Workspaces WorkspacesCmd `cmd:"" help:"Create, list, change and delete workspaces."`
 	Keys       KeysCmd       `cmd:"" help:"Create, list, roll and revoke API keys."`
 	Doctor     DoctorCmd     `cmd:"" help:"Check every engine and say what to do."`
+	Ready      ReadyCmd      `cmd:"" help:"Ask the server on this machine whether it is ready: for health checks."`
 	Migrate    MigrateCmd    `cmd:"" help:"Bring the stores' schemas up to this version."`
 	Engines    EnginesCmd    `cmd:"" help:"Set up the embedded engines."`
 	Settings   SettingsCmd   `cmd:"" name:"config" help:"Print the settings in force, secrets hidden."`

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -33,7 +32,7 @@ func openMonitor(ctx context.Context, cfg *config.Config) (*monitor, error) {
 	if m.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Metrics.Listen); err != nil {
 		return nil, fmt.Errorf("cannot listen for metrics on %s: %w (choose another address with --metrics-listen, or off)", cfg.Metrics.Listen, err)
 	}
-	m.url = loopbackURL(m.listener.Addr()) + "/metrics"
+	m.url = "http://" + loopback(m.listener.Addr()) + "/metrics"
 	return m, nil
 }
 
@@ -68,37 +67,27 @@ func (m *monitor) close() {
 	}
 }
 
-// prober makes the process's look at its engines. Of those that no part of this
-// version speaks to only a connection is asked for.
-func (p *process) prober(registerer prometheus.Registerer) *telemetry.Prober {
+// prober makes the process's look at its engines. It connects anew to those that no
+// part of this version speaks to.
+func (p *process) prober(registerer prometheus.Registerer) (*telemetry.Prober, error) {
+	redis, err := asksRedis(p.cfg.Redis)
+	if err != nil {
+		return nil, err
+	}
+	milvus, err := asksMilvus(p.cfg.Milvus)
+	if err != nil {
+		return nil, err
+	}
 	probes := []telemetry.Probe{
 		{Engine: "postgres", Check: p.postgres.Ping},
 		{Engine: "clickhouse", Check: p.clickhouse.Ping},
 		{Engine: "kafka", Check: p.kafka.Ping},
 	}
-	if u, err := url.Parse(p.cfg.Redis.URL.Reveal()); err == nil && u.Host != "" {
-		probes = append(probes, telemetry.Probe{Engine: "redis", Check: connects(withPort(u.Host, "6379"))})
+	if p.cfg.Redis.URL != "" {
+		probes = append(probes, telemetry.Probe{Engine: "redis", Check: redis})
 	}
 	if p.cfg.Milvus.Address != "" {
-		probes = append(probes, telemetry.Probe{Engine: "milvus", Check: connects(withPort(p.cfg.Milvus.Address, "19530"))})
+		probes = append(probes, telemetry.Probe{Engine: "milvus", Check: milvus})
 	}
-	return telemetry.NewProber(registerer, probes...)
-}
-
-func withPort(host, port string) string {
-	if _, _, err := net.SplitHostPort(host); err != nil {
-		return net.JoinHostPort(host, port)
-	}
-	return host
-}
-
-// connects makes a check that an address accepts a connection.
-func connects(address string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-		if err != nil {
-			return err
-		}
-		return conn.Close()
-	}
+	return telemetry.NewProber(registerer, probes...), nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/livegraph/livegraph/internal/config"
-	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -32,13 +30,4 @@ func (c *MigrateCmd) Run(ctx context.Context, out *output) error {
 	}
 	_, err = fmt.Fprintln(out, "Postgres and ClickHouse are up to date.")
 	return err
-}
-
-// openClickHouse connects to the ClickHouse of the settings.
-func openClickHouse(ctx context.Context, cfg *config.Config, more ...clickhouse.Option) (*clickhouse.DB, error) {
-	files, err := cfg.ClickHouse.TLS.Client("clickhouse-tls")
-	if err != nil {
-		return nil, err
-	}
-	return clickhouse.Open(ctx, cfg.ClickHouse.URL.Reveal(), append(more, clickhouse.Verified(files))...)
 }

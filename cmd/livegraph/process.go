@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -40,6 +41,7 @@ type process struct {
 	cfg        *config.Config
 	logger     *slog.Logger
 	metrics    prometheus.Registerer
+	tls        *tls.Config // of the listener; nil: plain HTTP
 	postgres   *postgres.DB
 	keys       *postgres.DB // connections of their own: slow work elsewhere must not hold up a key's check
 	clickhouse *clickhouse.DB
@@ -55,8 +57,8 @@ type process struct {
 
 // newProcess connects to the stores, brings their schemas up to date and builds
 // the roles. The caller closes it.
-func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, metrics prometheus.Registerer) (_ *process, err error) {
-	p := &process{cfg: cfg, logger: logger, metrics: metrics}
+func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, metrics prometheus.Registerer, tls *tls.Config) (_ *process, err error) {
+	p := &process{cfg: cfg, logger: logger, metrics: metrics, tls: tls}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -68,7 +70,7 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 	if cfg.Has("api") {
 		err = p.buildAPI()
 	} else {
-		p.api, err = api.New(api.Deps{Config: cfg.API, Version: version, Ready: p.ready, ProbesOnly: true, Metrics: metrics})
+		p.api, err = api.New(api.Deps{Config: cfg.API, Version: version, Ready: p.ready, ProbesOnly: true, Metrics: metrics, TLS: tls})
 	}
 	if err != nil {
 		return nil, err
@@ -82,8 +84,8 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 			},
 		})
 	}
-	p.probes = p.prober(metrics)
-	return p, nil
+	p.probes, err = p.prober(metrics)
+	return p, err
 }
 
 func (p *process) openStores(ctx context.Context) (err error) {
@@ -179,7 +181,7 @@ func (p *process) buildAPI() (err error) {
 		},
 	})
 	p.api, err = api.New(api.Deps{
-		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Ready: p.ready, Metrics: p.metrics,
+		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Ready: p.ready, Metrics: p.metrics, TLS: p.tls,
 		Routes: livedata.Routes(livedata.Deps{
 			Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Pipeline: pipeline,
 			Deletions: p.deletions, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },

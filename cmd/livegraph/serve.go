@@ -47,6 +47,10 @@ func (c *ServeCmd) serve(ctx context.Context, out *output) error {
 		return fmt.Errorf("cannot listen on %s: %w (choose another address with --listen)", c.Listen, err)
 	}
 	defer func() { _ = listener.Close() }()
+	at, err := listen(&c.Config, listener.Addr())
+	if err != nil {
+		return err
+	}
 	watch, err := openMonitor(ctx, &c.Config)
 	if err != nil {
 		return err
@@ -62,6 +66,7 @@ func (c *ServeCmd) serve(ctx context.Context, out *output) error {
 	}
 	defer closeLog()
 	watch.start(ctx, c.Metrics, logger)
+	at.warn(&c.Config, logger)
 
 	_, _ = fmt.Fprintf(out, "Livegraph %s, data in %s\n", version, c.DataDir)
 	if own := c.unshared(); len(own) > 0 {
@@ -76,30 +81,30 @@ func (c *ServeCmd) serve(ctx context.Context, out *output) error {
 	c.useEngines(engines.Addresses())
 	engines.Register(watch.registry)
 
-	p, err := newProcess(ctx, &c.Config, logger, watch.registry)
+	p, err := newProcess(ctx, &c.Config, logger, watch.registry, at.tls())
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	url := c.publicURL(listener.Addr())
 	var first firstrun.Record
 	made := false
 	if c.Has("api") { // the key's only copy belongs where its owner looks for it
-		if first, made, err = firstrun.Ensure(ctx, p.postgres, c.DataDir, url); err != nil {
+		if first, made, err = firstrun.Ensure(ctx, p.postgres, c.DataDir, at.url); err != nil {
 			return err
 		}
 	}
-	note, err := control.Write(c.DataDir, c.control(url, watch.url))
+	server := c.control(at, watch.url)
+	note, err := control.Write(c.DataDir, server)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = note.Remove(c.DataDir) }()
-	c.welcome(out, terminal, url, watch.url, first, made)
+	c.welcome(out, terminal, at, watch.url, first, made)
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return p.run(ctx, listener) })
 	if c.Demo {
-		group.Go(func() error { return c.demo(ctx, p.postgres, out, url) })
+		group.Go(func() error { return c.demo(ctx, p.postgres, out, server) })
 	}
 	err = group.Wait()
 	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
@@ -179,32 +184,14 @@ func (c *ServeCmd) useEngines(a embedded.Addresses) {
 	c.Milvus.Address = a.MilvusAddress
 }
 
-func (c *ServeCmd) control(url, metricsURL string) control.Server {
+func (c *ServeCmd) control(at listening, metricsURL string) control.Server {
 	return control.Server{
-		PID: os.Getpid(), URL: url, StartedAt: time.Now().UTC(), MetricsURL: metricsURL,
+		PID: os.Getpid(), URL: at.url, StartedAt: time.Now().UTC(), MetricsURL: metricsURL,
+		Listen: at.local, Certificate: c.TLS.CertPath(), CACert: at.trust,
 		KafkaBrokers: c.Kafka.Brokers, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
-		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address,
+		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, MilvusToken: c.Milvus.Token.Reveal(),
+		ClickHouseTLS: c.ClickHouse.TLS.Absolute(), RedisTLS: c.Redis.TLS.Absolute(), MilvusTLS: c.Milvus.TLS.Absolute(),
 	}
-}
-
-// publicURL is the address to tell users: configured, or the listener's.
-func (c *ServeCmd) publicURL(addr net.Addr) string {
-	if c.API.PublicURL != "" {
-		return c.API.PublicURL
-	}
-	return loopbackURL(addr)
-}
-
-// loopbackURL is the address at which this machine reaches a listener.
-func loopbackURL(addr net.Addr) string {
-	host, port, err := net.SplitHostPort(addr.String())
-	if err != nil {
-		return "http://" + addr.String()
-	}
-	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return "http://" + net.JoinHostPort(host, port)
 }
 
 func isTerminal(w io.Writer) bool {

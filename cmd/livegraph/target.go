@@ -44,19 +44,27 @@ func (t *target) fillFromServer() error {
 	if err != nil {
 		return err
 	}
-	fill := func(setting *config.Secret, address string) {
-		if *setting == "" {
+	fill := func(setting *config.Secret, address string) (filled bool) {
+		filled = *setting == ""
+		if filled {
 			*setting = config.Secret(address)
 		}
+		return filled
 	}
 	fill(&t.Postgres.URL, server.PostgresURL)
-	fill(&t.ClickHouse.URL, server.ClickHouseURL)
-	fill(&t.Redis.URL, server.RedisURL)
+	if fill(&t.ClickHouse.URL, server.ClickHouseURL) {
+		t.ClickHouse.TLS = server.ClickHouseTLS
+	}
+	if fill(&t.Redis.URL, server.RedisURL) {
+		t.Redis.TLS = server.RedisTLS
+	}
 	if len(t.Kafka.Brokers) == 0 {
 		t.Kafka.Brokers = server.KafkaBrokers
 	}
 	if t.Milvus.Address == "" {
-		t.Milvus.Address = server.MilvusAddress
+		t.Milvus = config.Milvus{
+			Address: server.MilvusAddress, Token: config.Secret(server.MilvusToken), TLS: server.MilvusTLS,
+		}
 	}
 	return nil
 }

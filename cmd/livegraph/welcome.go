@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/internal/control"
 	"github.com/livegraph/livegraph/internal/demo"
 	"github.com/livegraph/livegraph/internal/firstrun"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -14,15 +15,15 @@ import (
 
 // welcome says where the service is and what to try. The first start's key is
 // printed on a terminal alone, and once; elsewhere only where it can be read.
-func (c *ServeCmd) welcome(out *output, terminal bool, url, metricsURL string, first firstrun.Record, made bool) {
+func (c *ServeCmd) welcome(out *output, terminal bool, at listening, metricsURL string, first firstrun.Record, made bool) {
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }
-	say("\nLivegraph %s serves %s", version, url)
-	say("  interface   %s/api/docs", url)
+	say("\nLivegraph %s serves %s", version, at.url)
+	say("  interface   %s/api/docs", at.url)
 	switch {
 	case made && terminal:
 		say("  workspace   %s (default)", first.WorkspaceID)
 		say("  admin key   %s  (shown once; kept in %s)", first.AdminKey, firstrun.Path(c.DataDir))
-		c.tryThis(say, url, first)
+		c.tryThis(say, at, first)
 	case made:
 		say("  first run   workspace and admin key are in %s", firstrun.Path(c.DataDir))
 	default:
@@ -40,18 +41,22 @@ func (c *ServeCmd) welcome(out *output, terminal bool, url, metricsURL string, f
 }
 
 // tryThis prints three commands that work when pasted.
-func (c *ServeCmd) tryThis(say func(string, ...any), url string, first firstrun.Record) {
+func (c *ServeCmd) tryThis(say func(string, ...any), at listening, first firstrun.Record) {
+	curl := "curl -s"
+	if at.trust != "" {
+		curl += " --cacert " + shellQuote(at.trust)
+	}
 	auth := fmt.Sprintf(`-H "Authorization: Bearer %s" -H "x-workspace-id: %s"`, first.AdminKey, first.WorkspaceID)
 	say("\nTry:\n")
-	say(`curl -s %s/api/live-data/sources %s -H "Content-Type: application/json" -d '{"name": "boiler", "unit": "°C"}'`+"\n", url, auth)
-	say(`curl -s %s/api/live-data/ingest %s -H "Content-Type: application/json" -d '{"source": "boiler", "points": [{"metric": "temperature", "value": 71.5}]}'`+"\n", url, auth)
-	say(`sleep 1; curl -s "%s/api/live-data/query?source=boiler&latest=true" %s`+"\n", url, auth)
+	say(curl+` %s/api/live-data/sources %s -H "Content-Type: application/json" -d '{"name": "boiler", "unit": "°C"}'`+"\n", at.url, auth)
+	say(curl+` %s/api/live-data/ingest %s -H "Content-Type: application/json" -d '{"source": "boiler", "points": [{"metric": "temperature", "value": 71.5}]}'`+"\n", at.url, auth)
+	say(`sleep 1; `+curl+` "%s/api/live-data/query?source=boiler&latest=true" %s`+"\n", at.url, auth)
 }
 
 // demo streams this machine's metrics beside the server. That it fails is said
 // and does not end the server.
-func (c *ServeCmd) demo(ctx context.Context, db *postgres.DB, out *output, url string) error {
-	deps, err := demoDeps(db, c.DataDir, uuid.Nil, url, out)
+func (c *ServeCmd) demo(ctx context.Context, db *postgres.DB, out *output, server control.Server) error {
+	deps, err := demoDeps(db, c.DataDir, uuid.Nil, server, out)
 	if err == nil {
 		err = demo.Run(ctx, demo.Options{Backfill: true}, deps)
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/url"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -20,9 +21,15 @@ func (t TLS) validate(bad func(setting, format string, args ...any)) {
 	}
 }
 
+// Encrypted reports whether the listener speaks TLS.
+func (t TLS) Encrypted() bool { return t.Cert != "" }
+
+// CertPath is where the certificate is, for a process in another directory.
+func (t TLS) CertPath() string { return absolute(t.Cert) }
+
 // Server reads the listener's certificate; nil without one.
 func (t TLS) Server() (*certs.Server, error) {
-	if t.Cert == "" {
+	if !t.Encrypted() {
 		return nil, nil
 	}
 	return certs.NewServer("tls", t.Cert, t.Key)
@@ -32,10 +39,29 @@ func (t TLS) Server() (*certs.Server, error) {
 // shows who it is. That TLS is spoken says the engine's address, by its scheme. The
 // files are followed when they change.
 type EngineTLS struct {
-	CA         string `help:"CA certificates (PEM) that the engine's certificate is verified by; default: the system's." env:"CA" placeholder:"FILE"`
-	Cert       string `help:"Client certificate (PEM), if the engine wants one." env:"CERT" placeholder:"FILE"`
-	Key        string `help:"Its key (PEM, without a passphrase)." env:"KEY" placeholder:"FILE"`
-	ServerName string `help:"Name expected in the engine's certificate; default: the address's host." env:"SERVER_NAME" placeholder:"NAME"`
+	CA         string `help:"CA certificates (PEM) that the engine's certificate is verified by; default: the system's." env:"CA" placeholder:"FILE" json:"ca,omitempty"`
+	Cert       string `help:"Client certificate (PEM), if the engine wants one." env:"CERT" placeholder:"FILE" json:"cert,omitempty"`
+	Key        string `help:"Its key (PEM, without a passphrase)." env:"KEY" placeholder:"FILE" json:"key,omitempty"`
+	ServerName string `help:"Name expected in the engine's certificate; default: the address's host." env:"SERVER_NAME" placeholder:"NAME" json:"serverName,omitempty"`
+}
+
+// Absolute is the same for a process in another directory.
+func (t EngineTLS) Absolute() EngineTLS {
+	for _, path := range []*string{&t.CA, &t.Cert, &t.Key} {
+		*path = absolute(*path)
+	}
+	return t
+}
+
+// absolute makes a path absolute, if there is one.
+func absolute(path string) string {
+	if path == "" {
+		return ""
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }
 
 // Client reads the files. setting begins the settings' names, such as redis-tls.

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/livegraph/livegraph/internal/config"
 )
 
 const fileName = "control.json"
@@ -33,6 +35,15 @@ type Server struct {
 	PostgresURL   string    `json:"postgresUrl"`
 	RedisURL      string    `json:"redisUrl"`
 	MilvusAddress string    `json:"milvusAddress"`
+	MilvusToken   string    `json:"milvusToken,omitempty"`
+
+	ClickHouseTLS config.EngineTLS `json:"clickhouseTls,omitzero"`
+	RedisTLS      config.EngineTLS `json:"redisTls,omitzero"`
+	MilvusTLS     config.EngineTLS `json:"milvusTls,omitzero"`
+
+	Listen      string `json:"listen"`                // host:port at which this machine reaches the API
+	Certificate string `json:"certificate,omitempty"` // file of the one that it shows; empty: it speaks plain HTTP
+	CACert      string `json:"caCert,omitempty"`      // file for curl's --cacert; empty: not needed
 }
 
 // Note is what a running server has left. It is locked until it is removed or

@@ -13,6 +13,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -49,6 +50,8 @@ type Options struct {
 // Deps are what the demo runs on.
 type Deps struct {
 	BaseURL   string
+	HTTP      *http.Client // nil: the client's own
+	CACert    string       // file that the printed curl commands believe; empty: none
 	Workspace uuid.UUID
 	// NewKey makes a key that may read and write live data of the workspace,
 	// and says until when it lives (zero: for ever).
@@ -88,7 +91,7 @@ func Run(ctx context.Context, o Options, d Deps) error {
 	}
 	defer s.display.close()
 	c, err := client.New(client.Options{
-		BaseURL: d.BaseURL, Workspace: d.Workspace.String(), UserAgent: "livegraph-demo",
+		BaseURL: d.BaseURL, Workspace: d.Workspace.String(), UserAgent: "livegraph-demo", HTTP: d.HTTP,
 		Retry: client.Retry{Waiting: s.waiting},
 	})
 	if err != nil {
@@ -251,7 +254,7 @@ func (s *session) announce() {
 	s.announced.Do(func() {
 		l := lookAt{
 			address: strings.TrimRight(s.deps.BaseURL, "/"), workspace: s.deps.Workspace,
-			cpu: machine.HostName() + "/cpu", history: s.history,
+			cpu: machine.HostName() + "/cpu", history: s.history, caCert: s.deps.CACert,
 		}
 		_, terminal := terminalOf(s.deps.Out)
 		switch key, expires, _ := s.keys.current(time.Now()); {

@@ -10,6 +10,7 @@ import (
 
 // lookAt is what the demo needs to know to say where to look.
 type lookAt struct {
+	caCert    string // file that curl believes; empty: none
 	address   string
 	workspace uuid.UUID
 	cpu       string // name of the CPU's source
@@ -68,9 +69,12 @@ func (l *lookAt) commands() []lookCommand {
 
 // curl writes a GET as a command; parameters are name=value.
 func (l *lookAt) curl(path string, parameters ...string) string {
-	parts := []string{
-		"curl -sSG", `-H "Authorization: Bearer ` + l.key + `"`, "-H " + quote("x-workspace-id: "+l.workspace.String()),
+	parts := []string{"curl -sSG"}
+	if l.caCert != "" {
+		parts = append(parts, "--cacert "+quote(l.caCert))
 	}
+	parts = append(parts,
+		`-H "Authorization: Bearer `+l.key+`"`, "-H "+quote("x-workspace-id: "+l.workspace.String()))
 	for _, p := range parameters {
 		parts = append(parts, "--data-urlencode "+quote(p))
 	}

@@ -1,0 +1,151 @@
+package api
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	// handshakeTimeout is what a client has for its side of TLS.
+	handshakeTimeout = 10 * time.Second
+	// Bounds of one connection of HTTP/2. A client that opens and resets streams has
+	// no more handlers at work than streams: net/http counts those that still run.
+	// https://go.dev/issue/63417
+	maxStreams     = 100
+	bodyBuffer     = 1 << 20     // bytes of its bodies that wait for their handlers
+	deadPeer       = time.Minute // without a frame; then the peer is asked for a sign of life
+	pingAnswer     = 15 * time.Second
+	standingWriter = 30 * time.Second // without a byte taken
+	// A request in the clear is answered within refusalTime, and read this far.
+	refusalTime = time.Second
+	refusalRest = 64 << 10
+)
+
+// http2Limits bound what one connection can hold.
+func http2Limits() *http.HTTP2Config {
+	return &http.HTTP2Config{
+		MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerStream: bodyBuffer, MaxReceiveBufferPerConnection: bodyBuffer,
+		SendPingTimeout: deadPeer, PingTimeout: pingAnswer, WriteByteTimeout: standingWriter,
+	}
+}
+
+// tlsListener makes the handshakes before it hands connections out: those that are to
+// speak HTTP/2 as *tls.Conn, by which net/http knows them, all others in the wrapping
+// that net/http's bare answers need (bare.go). Each handshake has a goroutine of its
+// own; the listener below bounds how many connections there are.
+type tlsListener struct {
+	net.Listener
+	config *tls.Config
+	wrap   func(net.Conn) *bareConn
+
+	ready  chan net.Conn
+	failed chan error
+	ctx    context.Context // ends with Close; owns the goroutines
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+}
+
+func encrypt(below net.Listener, config *tls.Config, wrap func(net.Conn) *bareConn) net.Listener {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &tlsListener{
+		Listener: below, config: config, wrap: wrap, ctx: ctx, cancel: cancel,
+		ready: make(chan net.Conn), failed: make(chan error),
+	}
+	l.work.Go(l.accept)
+	return l
+}
+
+// Accept implements net.Listener.
+func (l *tlsListener) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.ready:
+		return conn, nil
+	case err := <-l.failed:
+		return nil, err
+	case <-l.ctx.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+// accept takes connections until the listener is closed. Errors go to net/http, which
+// knows for how long to wait after which.
+func (l *tlsListener) accept() {
+	for {
+		conn, err := l.Listener.Accept()
+		if err == nil {
+			l.work.Go(func() { l.handshake(conn) })
+			continue
+		}
+		select {
+		case l.failed <- err:
+		case <-l.ctx.Done():
+			return
+		}
+	}
+}
+
+// Close implements net.Listener. Handshakes that are not over are broken off.
+func (l *tlsListener) Close() error {
+	err := l.Listener.Close()
+	l.cancel()
+	l.work.Wait()
+	return err
+}
+
+func (l *tlsListener) handshake(raw net.Conn) {
+	ctx, cancel := context.WithTimeout(l.ctx, handshakeTimeout)
+	defer cancel()
+	conn := tls.Server(raw, l.config)
+	if err := conn.HandshakeContext(ctx); err != nil {
+		l.refuse(raw, err)
+		return
+	}
+	var ready net.Conn = conn
+	if conn.ConnectionState().NegotiatedProtocol != "h2" {
+		ready = &tlsConn{l.wrap(conn), conn}
+	}
+	select {
+	case l.ready <- ready:
+	case <-l.ctx.Done():
+		_ = raw.Close() // nobody is there any more to say goodbye to
+	}
+}
+
+// refuse ends a connection without TLS. To a request in the clear it says why.
+func (l *tlsListener) refuse(raw net.Conn, err error) {
+	defer func() { _ = raw.Close() }()
+	slog.Debug("TLS handshake failed", "ip", raw.RemoteAddr(), "error", err)
+	var header tls.RecordHeaderError
+	if !errors.As(err, &header) || header.Conn == nil || !beginsRequest(header.RecordHeader) {
+		return
+	}
+	_ = raw.SetDeadline(time.Now().Add(refusalTime))
+	_ = l.wrap(raw).answer(badRequest, "This port speaks HTTPS: use https:// in the address")
+	_, _ = io.CopyN(io.Discard, raw, refusalRest) // or the answer would be lost
+}
+
+// beginsRequest reports whether the first bytes are those of an HTTP request.
+func beginsRequest(head [5]byte) bool {
+	switch string(head[:]) {
+	case "GET /", "HEAD ", "POST ", "PUT /", "PATCH", "DELET", "OPTIO":
+		return true
+	}
+	return false
+}
+
+// tlsConn is a connection of HTTP/1 over TLS. That it tells its state makes
+// Request.TLS.
+type tlsConn struct {
+	*bareConn
+	tls *tls.Conn
+}
+
+// ConnectionState tells net/http of the handshake.
+func (c *tlsConn) ConnectionState() tls.ConnectionState { return c.tls.ConnectionState() }

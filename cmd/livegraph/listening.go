@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/livegraph/livegraph/internal/certs"
+	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/control"
+)
+
+// listening is how the API is reached.
+type listening struct {
+	url   string        // to tell users
+	local string        // host:port, from this machine
+	files *certs.Server // nil: plain HTTP
+	// trust is a file for curl's --cacert; empty: who reaches url trusts it anyway.
+	trust string
+}
+
+// listen reads the listener's certificate and finds the address under which the
+// certificate and whoever set the process up want it to be reached.
+func listen(cfg *config.Config, addr net.Addr) (listening, error) {
+	files, err := cfg.TLS.Server()
+	if err != nil {
+		return listening{}, err
+	}
+	l := listening{url: cfg.API.PublicURL, local: loopback(addr), files: files}
+	switch {
+	case l.url != "":
+	case files == nil:
+		l.url = "http://" + l.local
+	default:
+		host, port, _ := net.SplitHostPort(l.local) // loopback made it
+		l.url = "https://" + net.JoinHostPort(nameFor(files, host), port)
+	}
+	if files != nil && strings.HasPrefix(l.url, "https://") && !files.Trusted() {
+		l.trust = cfg.TLS.CertPath()
+	}
+	return l, nil
+}
+
+// nameFor chooses a host that the certificate is for: the one at hand, or the first
+// that it names.
+func nameFor(files *certs.Server, host string) string {
+	candidates := []string{host}
+	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
+		candidates = append(candidates, "localhost")
+	}
+	for _, name := range append(candidates, files.Leaf().DNSNames...) {
+		if !strings.Contains(name, "*") && files.Covers(name) {
+			return name
+		}
+	}
+	return host
+}
+
+// tls is the listener's configuration; nil: plain HTTP.
+func (l listening) tls() *tls.Config {
+	if l.files == nil {
+		return nil
+	}
+	return l.files.Config()
+}
+
+// warn says what keys are exposed to.
+func (l listening) warn(cfg *config.Config, logger *slog.Logger) {
+	if l.files != nil || !cfg.Has("api") || isLoopback(cfg.Listen) {
+		return
+	}
+	// Whoever sets the address sees to it that TLS ends before it, or that it is this
+	// machine's own.
+	if u, err := url.Parse(cfg.API.PublicURL); err == nil && (u.Scheme == "https" || isLoopback(u.Host)) {
+		return
+	}
+	logger.Warn("API keys and data travel in the clear to a port that other machines can reach: give the listener a certificate "+
+		"(--tls-cert, --tls-key), or let it listen on 127.0.0.1 behind a proxy that ends TLS and say its address with --api-public-url",
+		"listen", cfg.Listen)
+}
+
+func isLoopback(address string) bool {
+	host := address
+	if h, _, err := net.SplitHostPort(address); err == nil {
+		host = h
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// loopback is the address at which this machine reaches a listener.
+func loopback(addr net.Addr) string {
+	host, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return addr.String()
+	}
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// localClient makes a client of a server on this machine: it connects to the listener,
+// whatever the host in the URL, and believes its certificate. It is nil, for the usual
+// one, when the URL speaks another scheme than the listener: there is a proxy before it
+// that is to be spoken to.
+func localClient(server control.Server) (*http.Client, error) {
+	encrypted := server.Certificate != ""
+	if server.Listen == "" || encrypted != strings.HasPrefix(server.URL, "https://") {
+		return nil, nil
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.Proxy = nil
+	transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, server.Listen)
+	}
+	if encrypted {
+		var err error
+		if transport.TLSClientConfig, err = certs.Local("tls", server.Certificate); err != nil {
+			return nil, err
+		}
+	}
+	return &http.Client{Transport: transport}, nil
+}
