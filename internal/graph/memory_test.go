@@ -56,17 +56,14 @@ func (m *memory) TakenEdges(mark graph.Mark, limit int) (graph.EdgeSet, error) {
 func (m *memory) Orphans(mark graph.Mark, limit int) ([]uuid.UUID, error) {
 	gone := func(id uuid.UUID) bool { return id != mark.Node && m.nodes[id].Deleted }
 	ids := m.where(func(e *graph.Edge) bool {
-		return takenBy(e, mark) && (gone(e.SourceID) || gone(e.TargetID))
+		return takenBy(e, mark) && e.CreatedBy != mark.Sequence && (gone(e.SourceID) || gone(e.TargetID))
 	})
 	return ids[:min(limit, len(ids))], nil
 }
 
 func (m *memory) Strays(mark graph.Mark, limit int) ([]uuid.UUID, error) {
 	ids := m.where(func(e *graph.Edge) bool {
-		if e.Deleted {
-			return e.Taken == mark
-		}
-		return touches(e, mark.Node) && (e.Taken != mark || e.Newest() > mark.Sequence)
+		return !e.Deleted && touches(e, mark.Node) && (e.Taken != mark || e.Newest() > mark.Sequence)
 	})
 	return ids[:min(limit, len(ids))], nil
 }
@@ -187,3 +184,9 @@ func edgeID(n int) uuid.UUID { return uuid.UUID{0: 2, 15: byte(n)} }
 
 func actorID(n int) uuid.UUID   { return uuid.UUID{0: 3, 15: byte(n)} }
 func commandID(n int) uuid.UUID { return uuid.UUID{0: 4, 14: byte(n >> 8), 15: byte(n)} }
+
+// stands says whether a node or an edge with an id stands.
+func (m *memory) stands(id uuid.UUID) bool {
+	n, e := m.nodes[id], m.edges[id]
+	return n != nil && !n.Deleted || e != nil && !e.Deleted
+}

@@ -14,8 +14,8 @@ import (
 
 func TestPropertiesHaveOneCanonicalForm(t *testing.T) {
 	for in, want := range map[string]string{
-		`{}`:                                   `{}`,
-		` { "b" : 1 , "a" : [ true , null ] }`: `{"a":[true,null],"b":1}`,
+		`{}`: `{}`,
+		"{ \"b\" : 1 ,\n\"a\" : [ true , null ] }": `{"a":[true,null],"b":1}`,
 		`{"n":-0}`:                             `{"n":0}`,
 		`{"n":-0.0}`:                           `{"n":0}`,
 		`{"n":1e-400}`:                         `{"n":0}`,

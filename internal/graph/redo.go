@@ -56,7 +56,7 @@ func (d *decision) redoNode(s Sequence, step *Step, old *Node) ([]obstacle, erro
 		}
 		done.Before.Fields = over
 	case TypeDeleteNode:
-		obstacles, err := d.strays(s, old)
+		obstacles, err := d.strays(s, step, old)
 		if err != nil {
 			return nil, err
 		}
@@ -160,9 +160,9 @@ func differs(step *Step, r resource) []obstacle {
 	return obstacles
 }
 
-// strays are the edges because of which a node is not as the command with sequence
-// s found it.
-func (d *decision) strays(s Sequence, node *Node) ([]obstacle, error) {
+// strays are the edges because of which a node is not as the step of the command
+// with sequence s found it: those that were not there, and those that are no more.
+func (d *decision) strays(s Sequence, step *Step, node *Node) ([]obstacle, error) {
 	ids, err := d.state.Strays(Mark{Sequence: s, Node: node.ID}, MaxConflicts)
 	if err != nil {
 		return nil, err
@@ -175,5 +175,32 @@ func (d *decision) strays(s Sequence, node *Node) ([]obstacle, error) {
 		}
 		obstacles = append(obstacles, obstacleAt(edge, "", edge.ChangedBy))
 	}
-	return obstacles, nil
+	if len(obstacles) > 0 || step.Cascade == nil {
+		return obstacles, nil
+	}
+	return d.missingEdges(step.Cascade, node)
+}
+
+// missingEdges are the edges that a cascade took and that do not stand now. All
+// that stand at the node are of those, so that their number tells. Of an edge that
+// the cascade does not list the node stands for it.
+func (d *decision) missingEdges(c *Cascade, node *Node) ([]obstacle, error) {
+	live, err := d.state.LiveEdges(node.ID, 1)
+	if err != nil || live.Count == c.Count {
+		return nil, err
+	}
+	var missing []obstacle
+	for _, id := range c.Edges {
+		edge, err := d.state.Edge(id)
+		if err != nil {
+			return nil, err
+		}
+		if edge.Deleted {
+			missing = append(missing, obstacleAt(edge, "", edge.goneBy()))
+		}
+	}
+	if len(missing) == 0 {
+		missing = append(missing, obstacleAt(node, "", node.ChangedBy))
+	}
+	return missing, nil
 }

@@ -30,12 +30,12 @@ type Resources interface {
 	LiveEdges(node uuid.UUID, limit int) (EdgeSet, error)
 	// TakenEdges are the edges that are gone because of a mark.
 	TakenEdges(mark Mark, limit int) (EdgeSet, error)
-	// Orphans are those of the taken edges whose other end does not stand.
+	// Orphans are those of the taken edges whose other end does not stand, but for
+	// the edges that the mark's own command (a batch) made: undoing it unmakes them.
 	Orphans(mark Mark, limit int) ([]uuid.UUID, error)
-	// Strays are the edges because of which the mark's node is no longer as its
-	// deletion found it: those that stand at the node and do not carry the mark, or
-	// whose Newest is above the mark's sequence; and those that carry the mark and
-	// do not stand.
+	// Strays are the edges that stand at the mark's node and that its deletion did
+	// not find there as they are: they do not carry the mark, or their Newest is
+	// above its sequence.
 	Strays(mark Mark, limit int) ([]uuid.UUID, error)
 }
 

@@ -153,9 +153,11 @@ func (d *decision) undoEdge(s Sequence, step *Step, old *Edge) ([]obstacle, erro
 		if !old.Deleted || old.DeletedBy != s {
 			return []obstacle{obstacleAt(old, "", old.ChangedBy)}, nil
 		}
-		missing, err := d.missingEnds(old)
-		if err != nil || len(missing) > 0 {
-			return missing, err
+		if old.CreatedBy != s { // else the same undo unmakes it
+			missing, err := d.missingEnds(old)
+			if err != nil || len(missing) > 0 {
+				return missing, err
+			}
 		}
 		edge.Deleted, edge.DeletedBy = false, 0
 		edge.Touch(d.sequence, d.at)
