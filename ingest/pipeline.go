@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
@@ -53,7 +54,8 @@ type Deps struct {
 	Log            producer
 	FingerprintKey [16]byte // the installation's
 	Limits         Limits
-	CacheSize      int // series that are remembered; 2,000,000
+	CacheSize      int                   // series that are remembered; 2,000,000
+	Metrics        prometheus.Registerer // nil: what is measured is not registered
 }
 
 // Request is one call of the ingest endpoint.
@@ -83,6 +85,7 @@ type Pipeline struct {
 	sources *sourceCache
 	series  *seriesCache
 	batches sync.Pool // of *batch
+	metrics *metrics
 }
 
 // New makes a Pipeline.
@@ -91,13 +94,15 @@ func New(deps Deps) *Pipeline {
 	orDefault(&deps.Limits.InFlightBytes, 256<<20)
 	orDefault(&deps.Limits.ProduceTimeout, 5*time.Second)
 	orDefault(&deps.CacheSize, 2_000_000)
-	return &Pipeline{
+	p := &Pipeline{
 		deps:    deps,
 		gate:    gate{limit: deps.Limits.InFlightBytes},
 		sources: newSourceCache(sourceTTL, maxCachedSources),
 		series:  newSeriesCache(deps.CacheSize),
 		batches: sync.Pool{New: func() any { return newBatch() }},
 	}
+	p.metrics = newMetrics(p, deps.Metrics)
+	return p
 }
 
 func orDefault[T int | int64 | time.Duration](setting *T, value T) {
@@ -126,16 +131,29 @@ func (p *Pipeline) SourcesChanged(workspace uuid.UUID) { p.sources.forget(worksp
 func (p *Pipeline) AcceptJSON(ctx context.Context, req Request) (Result, error) {
 	size := int64(len(req.Body))
 	if !p.gate.enter(size, 0) {
+		p.metrics.requests[outcomeNoRoom].Inc()
 		return Result{}, overloaded()
 	}
 	defer p.gate.leave(size)
+	p.metrics.bytes.Add(float64(size))
 	b := p.batches.Get().(*batch)
 	b.begin(&req)
 	defer p.release(b)
-	if err := b.parseJSON(p.deps.Limits.MaxPoints); err != nil {
-		return Result{}, err
+	stages := p.metrics.timer()
+	err := b.parseJSON(p.deps.Limits.MaxPoints)
+	stages.done(stageParse)
+	var result Result
+	if err == nil {
+		size := int64(b.points) * bytesPerPoint
+		if !p.gate.enter(size, int64(len(req.Body))) {
+			p.metrics.requests[outcomeNoRoom].Inc()
+			return Result{}, overloaded()
+		}
+		defer p.gate.leave(size)
+		result, err = p.accept(ctx, b, &req, &stages)
 	}
-	return p.accept(ctx, b, &req)
+	p.metrics.count(b, &result, err)
+	return result, err
 }
 
 // release keeps the batch for the next request, unless it is very large.
@@ -152,12 +170,7 @@ func (p *Pipeline) release(b *batch) {
 const bytesPerPoint = 32
 
 // accept brings a parsed batch into the log.
-func (p *Pipeline) accept(ctx context.Context, b *batch, req *Request) (Result, error) {
-	size := int64(b.points) * bytesPerPoint
-	if !p.gate.enter(size, int64(len(req.Body))) {
-		return Result{}, overloaded()
-	}
-	defer p.gate.leave(size)
+func (p *Pipeline) accept(ctx context.Context, b *batch, req *Request, stages *timer) (Result, error) {
 	if err := b.refuse(req.Strict); err != nil {
 		return Result{}, err
 	}
@@ -170,6 +183,7 @@ func (p *Pipeline) accept(ctx context.Context, b *batch, req *Request) (Result, 
 	if err := p.resolveSeries(ctx, b); err != nil {
 		return Result{}, err
 	}
+	stages.done(stageResolve)
 	if err := b.refuse(req.Strict); err != nil {
 		return Result{}, err
 	}
@@ -177,7 +191,9 @@ func (p *Pipeline) accept(ctx context.Context, b *batch, req *Request) (Result, 
 	if err != nil {
 		return Result{}, err
 	}
+	stages.done(stageEncode)
 	positions, err := p.produce(ctx, b, req.RequestID)
+	stages.done(stageProduce)
 	return Result{Accepted: accepted, Rejected: b.rejected.rejected, Errors: b.rejected.list(), Positions: positions}, err
 }
 

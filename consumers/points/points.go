@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
@@ -38,13 +39,14 @@ const Topic = "points"
 // they are more, the copies are written again, which changes nothing.
 const knownSeries = 2_000_000
 
-// Deps are what the consumer works with. All are required but Logger.
+// Deps are what the consumer works with. All are required but Logger and Metrics.
 type Deps struct {
 	Log      *kafka.Client
 	Points   *clickhouse.DB
 	Registry *postgres.DB
 	Config   Config
-	Logger   *slog.Logger // nil: slog.Default()
+	Logger   *slog.Logger          // nil: slog.Default()
+	Metrics  prometheus.Registerer // nil: what is measured is not registered
 }
 
 // Config bounds the consumer, see consumers.Config.
@@ -89,9 +91,9 @@ func New(deps Deps) *Consumer {
 	}
 	cfg := deps.Config
 	c.loop = consumers.New(consumers.Config{
-		Group: cfg.Group, Topic: deps.Log.PointsTopic().Name, BatchRows: cfg.BatchRows, BatchBytes: cfg.BatchBytes,
+		Name: Topic, Group: cfg.Group, Topic: deps.Log.PointsTopic().Name, BatchRows: cfg.BatchRows, BatchBytes: cfg.BatchBytes,
 		BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes, Grace: cfg.Grace,
-	}, handler{c}, deps.Log, c.logger)
+	}, handler{c}, deps.Log, c.logger, deps.Metrics)
 	return c
 }
 

@@ -1,4 +1,6 @@
-// Package telemetry sets up how the process speaks of itself: its log.
+// Package telemetry sets up how the process speaks of itself: its log, and the
+// listener on which operators read its metrics and profiles. What is measured
+// belongs to the packages that measure it.
 package telemetry
 
 import (

@@ -38,12 +38,19 @@ type DB struct {
 	conn    driver.Conn
 	bulk    driver.Conn // for inserts of points, see bulkConns
 	options *ch.Options // how to connect again, for migrations
+	metrics *Metrics
 }
+
+// Option changes how a DB is opened.
+type Option func(*DB)
+
+// Measured has the DB measure into m.
+func Measured(m *Metrics) Option { return func(db *DB) { db.metrics = m } }
 
 // Open connects to the database that the URL names and checks that it answers:
 // http://user:password@host:8123/database or clickhouse://user:password@host:9000/database.
 // The caller closes the DB.
-func Open(ctx context.Context, address string) (*DB, error) {
+func Open(ctx context.Context, address string, changes ...Option) (*DB, error) {
 	options, err := parse(address)
 	if err != nil {
 		return nil, err
@@ -60,10 +67,18 @@ func Open(ctx context.Context, address string) (*DB, error) {
 		return nil, errors.New("the ClickHouse URL cannot be used")
 	}
 	db := &DB{conn: conn, bulk: bulk, options: options}
+	for _, change := range changes {
+		change(db)
+	}
+	if db.metrics == nil {
+		db.metrics = NewMetrics(nil)
+	}
 	if err := db.Ping(ctx); err != nil {
 		_ = db.Close()
 		return nil, err
 	}
+	db.metrics.watch("main", conn)
+	db.metrics.watch("bulk", bulk)
 	return db, nil
 }
 

@@ -35,7 +35,8 @@ type Deletion struct {
 // Delete removes points: numbers, texts, and what latest knows of them. It may be
 // repeated, and be cut short and begun again. Rows that are stored while it runs
 // are not its concern.
-func (db *DB) Delete(ctx context.Context, d Deletion) error {
+func (db *DB) Delete(ctx context.Context, d Deletion) (err error) {
+	defer func(began time.Time) { db.metrics.observe(opDelete, began, 0, err) }(time.Now())
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
 	series, err := db.seriesOf(ctx, d)

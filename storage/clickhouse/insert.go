@@ -51,7 +51,7 @@ var (
 // InsertPoints stores numbers. When it returns nil they are visible.
 func (db *DB) InsertPoints(ctx context.Context, c *PointColumns) error {
 	const statement = "INSERT INTO points (series, ts, value, version)"
-	return insert(ctx, db.bulk, statement, pointsColumns, c.Len(), func(batch driver.Batch) error {
+	return db.insert(ctx, db.bulk, opInsertPoints, statement, pointsColumns, c.Len(), func(batch driver.Batch) error {
 		return firstError(
 			appendWords(batch, 0, c.Series), appendWords(batch, 1, c.TS),
 			appendWords(batch, 2, c.Values), appendWords(batch, 3, c.Versions))
@@ -61,7 +61,7 @@ func (db *DB) InsertPoints(ctx context.Context, c *PointColumns) error {
 // InsertStates stores texts. When it returns nil they are visible.
 func (db *DB) InsertStates(ctx context.Context, c *StateColumns) error {
 	const statement = "INSERT INTO states (series, ts, value, version)"
-	return insert(ctx, db.bulk, statement, statesColumns, c.Len(), func(batch driver.Batch) error {
+	return db.insert(ctx, db.bulk, opInsertStates, statement, statesColumns, c.Len(), func(batch driver.Batch) error {
 		return firstError(
 			appendWords(batch, 0, c.Series), appendWords(batch, 1, c.TS),
 			batch.Column(2).Append(c.Values), appendWords(batch, 3, c.Versions))
@@ -72,7 +72,7 @@ func (db *DB) InsertStates(ctx context.Context, c *StateColumns) error {
 // the highest time, and then the highest version, stays.
 func (db *DB) InsertLatest(ctx context.Context, rows []LatestRow) error {
 	const statement = "INSERT INTO latest (workspace, source, series, ts, value, text, version)"
-	return insert(ctx, db.conn, statement, latestColumns, len(rows), func(batch driver.Batch) error {
+	return db.insert(ctx, db.conn, opInsertLatest, statement, latestColumns, len(rows), func(batch driver.Batch) error {
 		return firstError(
 			appendEach(batch, 0, rows, func(r *LatestRow) uuid.UUID { return r.Workspace }),
 			appendEach(batch, 1, rows, func(r *LatestRow) uuid.UUID { return r.Source }),
@@ -87,7 +87,7 @@ func (db *DB) InsertLatest(ctx context.Context, rows []LatestRow) error {
 // InsertActivity says when sources were heard from; the latest time of each stays.
 func (db *DB) InsertActivity(ctx context.Context, rows []ActivityRow) error {
 	const statement = "INSERT INTO source_activity (workspace, source, received_at)"
-	return insert(ctx, db.conn, statement, activityColumns, len(rows), func(batch driver.Batch) error {
+	return db.insert(ctx, db.conn, opInsertActivity, statement, activityColumns, len(rows), func(batch driver.Batch) error {
 		return firstError(
 			appendEach(batch, 0, rows, func(r *ActivityRow) uuid.UUID { return r.Workspace }),
 			appendEach(batch, 1, rows, func(r *ActivityRow) uuid.UUID { return r.Source }),
@@ -98,7 +98,7 @@ func (db *DB) InsertActivity(ctx context.Context, rows []ActivityRow) error {
 // InsertSeries copies identities of series for joins.
 func (db *DB) InsertSeries(ctx context.Context, rows []SeriesRow) error {
 	const statement = "INSERT INTO series (id, workspace, source, metric, tags, kind)"
-	return insert(ctx, db.conn, statement, seriesColumns, len(rows), func(batch driver.Batch) error {
+	return db.insert(ctx, db.conn, opInsertSeries, statement, seriesColumns, len(rows), func(batch driver.Batch) error {
 		return firstError(
 			appendEach(batch, 0, rows, func(r *SeriesRow) uint64 { return r.ID }),
 			appendEach(batch, 1, rows, func(r *SeriesRow) uuid.UUID { return r.Workspace }),
@@ -111,10 +111,13 @@ func (db *DB) InsertSeries(ctx context.Context, rows []SeriesRow) error {
 
 // insert sends one batch. A batch holds a connection until it is sent or aborted,
 // so it is always one or the other.
-func insert(ctx context.Context, conn driver.Conn, statement string, columns []ch.ColumnNameAndType, rows int, fill func(driver.Batch) error) error {
+func (db *DB) insert(
+	ctx context.Context, conn driver.Conn, operation, statement string, columns []ch.ColumnNameAndType, rows int, fill func(driver.Batch) error,
+) (err error) {
 	if rows == 0 {
 		return nil
 	}
+	defer func(began time.Time) { db.metrics.observe(operation, began, rows, err) }(time.Now())
 	ctx, cancel := context.WithTimeout(ctx, insertTimeout)
 	defer cancel()
 	ctx = ch.Context(ctx, ch.WithSettings(insertSettings), ch.WithColumnNamesAndTypes(columns))

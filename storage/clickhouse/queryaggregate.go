@@ -85,7 +85,7 @@ func (db *DB) Aggregate(ctx context.Context, q AggregateQuery) (found map[int]*P
 	}
 	row := newAggregateRow(asked, q.Texts)
 	left := q.Limit
-	err = db.query(ctx, q.statement(asked), q.Range.parameters(), func(scan func(...any) error) error {
+	err = db.query(ctx, opAggregate, q.statement(asked), q.Range.parameters(), func(scan func(...any) error) error {
 		if err := scan(row.targets...); err != nil {
 			return err
 		}

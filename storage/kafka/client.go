@@ -25,6 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -62,6 +63,8 @@ type Options struct {
 	// Dial replaces the dialer, for fault proxies. Nil: TCP.
 	Dial func(ctx context.Context, network, host string) (net.Conn, error)
 	Log  *slog.Logger // nil: slog.Default()
+	// Metrics registers what the client measures; nil: nowhere.
+	Metrics prometheus.Registerer
 
 	linger time.Duration // see BenchmarkProducePoints
 }
@@ -77,6 +80,9 @@ type Client struct {
 	health health
 	topic  atomic.Pointer[TopicInfo]
 	fill   logFill
+
+	metrics    *metrics
+	partitions partitions
 
 	members sync.Map // of *Group: those that a change of the topic concerns
 
@@ -132,6 +138,7 @@ func Open(_ context.Context, opts Options) (*Client, error) {
 	}
 	c.admin.SetTimeoutMillis(int32(adminTimeout.Milliseconds()))
 	c.health.init()
+	c.metrics = newMetrics(c, opts.Metrics)
 	c.tasks.Go(c.watchBrokers)
 	return c, nil
 }

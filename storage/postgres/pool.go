@@ -31,7 +31,11 @@ type DB struct{ pool *pgxpool.Pool }
 
 // Open connects to the database that url names and checks that it answers.
 // maxConns bounds the connections of this process. The caller closes the DB.
-func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
+func Open(ctx context.Context, url string, maxConns int32, changes ...Option) (*DB, error) {
+	var options openOptions
+	for _, change := range changes {
+		change(&options)
+	}
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		// The parser's message can hold the URL, and with it the password.
@@ -41,6 +45,7 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 	cfg.MaxConnIdleTime = 5 * time.Minute
 	cfg.HealthCheckPeriod = 15 * time.Second
 	configure(cfg.ConnConfig)
+	options.attach(cfg)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, classify(fmt.Errorf("opening Postgres: %w", err))
@@ -50,6 +55,7 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
+	options.opened(pool)
 	return db, nil
 }
 
