@@ -1,0 +1,213 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+// The scopes of graph writes; admin includes all.
+const (
+	scopeAdmin = "admin"
+	scopeNodes = "write:nodes"
+	scopeEdges = "write:edges"
+)
+
+// Outcome is what came of a command or a batch.
+type Outcome struct {
+	// Change is what to write into the journal; nil if nothing changed, and then
+	// the sequence is still free.
+	Change *Change
+	// Results has for each action the resource after it, a deleted one included.
+	// UNDO and REDO have none: theirs are the change's steps.
+	Results []Result
+}
+
+// Result is the resource after an action: one of the two.
+type Result struct {
+	Node *Node
+	Edge *Edge
+}
+
+// decision is one command or batch on its way through the rules.
+type decision struct {
+	state     State
+	commandID uuid.UUID
+	sequence  Sequence // of the change that it becomes
+	at        time.Time
+	steps     []Step
+}
+
+// Apply decides a command and carries its effect out in the state. sequence is the
+// workspace's next, at the time of the change. An error that is a *fault.Error is
+// the command's answer, any other is the state's own; either way nothing changed.
+func Apply(state State, c Command, sequence Sequence, at time.Time) (Outcome, error) {
+	if err := c.Validate(); err != nil {
+		return Outcome{}, err
+	}
+	d := newDecision(state, c.ID, sequence, at)
+	change := d.change(c.Origin, c.Payload.Type())
+	var err error
+	var results []Result
+	switch p := c.Payload.(type) {
+	case Undo:
+		change.Target, err = d.cancel(c.Origin, p.Pick)
+	case Redo:
+		change.Target, err = d.restore(c.Origin, p.Pick)
+	default:
+		results = make([]Result, 1)
+		results[0], err = d.act(c.Scopes, c.Action)
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	return d.outcome(change, results), nil
+}
+
+// ApplyBatch is Apply for an atomic batch. A fault is that of the first action that
+// fails, with its place in "index" and in front of "field".
+func ApplyBatch(state State, b Batch, sequence Sequence, at time.Time) (Outcome, error) {
+	if err := b.Validate(); err != nil {
+		return Outcome{}, err
+	}
+	d := newDecision(state, b.ID, sequence, at)
+	results := make([]Result, len(b.Actions))
+	err := state.Atomically(func() error {
+		for i, action := range b.Actions {
+			result, err := d.act(b.Scopes, action)
+			if err != nil {
+				return atIndex(err, i)
+			}
+			results[i] = result
+		}
+		return nil
+	})
+	if err != nil {
+		return Outcome{}, err
+	}
+	return d.outcome(d.change(b.Origin, TypeBatch), results), nil
+}
+
+func newDecision(state State, id uuid.UUID, sequence Sequence, at time.Time) *decision {
+	return &decision{state: state, commandID: id, sequence: sequence, at: at.UTC().Truncate(time.Microsecond)}
+}
+
+func (d *decision) change(o Origin, t Type) *Change {
+	return &Change{Sequence: d.sequence, CommandID: d.commandID, Actor: o.Actor, Type: t, At: d.at, RequestID: o.RequestID}
+}
+
+func (d *decision) outcome(change *Change, results []Result) Outcome {
+	if len(d.steps) == 0 {
+		return Outcome{Results: results}
+	}
+	change.Steps = d.steps
+	return Outcome{Change: change, Results: results}
+}
+
+// act carries out one action that is neither UNDO nor REDO.
+func (d *decision) act(scopes []string, a Action) (Result, error) {
+	if err := authorize(scopes, a.Payload.Type()); err != nil {
+		return Result{}, err
+	}
+	switch p := a.Payload.(type) {
+	case CreateNode:
+		return nodeResult(d.createNode(p))
+	case UpdateNode:
+		return nodeResult(d.updateNode(p, a.ExpectedVersion))
+	case DeleteNode:
+		return nodeResult(d.deleteNode(p, a.ExpectedVersion))
+	case CreateEdge:
+		return edgeResult(d.createEdge(p))
+	case UpdateEdge:
+		return edgeResult(d.updateEdge(p, a.ExpectedVersion))
+	case DeleteEdge:
+		return edgeResult(d.deleteEdge(p, a.ExpectedVersion))
+	}
+	return Result{}, fmt.Errorf("graph: no rule for a %T", a.Payload)
+}
+
+func nodeResult(n *Node, err error) (Result, error) { return Result{Node: n}, err }
+func edgeResult(e *Edge, err error) (Result, error) { return Result{Edge: e}, err }
+
+// do carries a step out and keeps it for the journal.
+func (d *decision) do(step Step) error {
+	if err := d.state.Do(&step, d.sequence, d.at); err != nil {
+		return err
+	}
+	d.steps = append(d.steps, step)
+	return nil
+}
+
+// begin is the lifecycle of what this change creates.
+func (d *decision) begin() Lifecycle {
+	life := Lifecycle{CreatedAt: d.at, CreatedBy: d.sequence}
+	life.Touch(d.sequence, d.at)
+	return life
+}
+
+// authorize refuses a type of command that none of the scopes covers.
+func authorize(scopes []string, t Type) error {
+	required := scopeEdges
+	switch t {
+	case TypeCreateNode, TypeUpdateNode, TypeDeleteNode:
+		required = scopeNodes
+	}
+	if slices.Contains(scopes, required) || slices.Contains(scopes, scopeAdmin) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "Forbidden").With("required", []string{required})
+}
+
+// write is a field that an update may write.
+type write struct {
+	field string
+	value []byte // nil: the field is absent from now on
+}
+
+// overwrite makes the writes that change something, under this change's sequence,
+// and gives what they wrote over; nil if nothing changed.
+func (d *decision) overwrite(r resource, writes []write) map[string]Field {
+	var over map[string]Field
+	for _, w := range writes {
+		old := get(r, w.field)
+		if (old == nil) == (w.value == nil) && string(old) == string(w.value) {
+			continue
+		}
+		if over == nil {
+			over = map[string]Field{}
+		}
+		over[w.field] = Field{Value: old, Stamp: stamp(r, w.field)}
+		put(r, w.field, Field{Value: w.value, Stamp: d.sequence})
+	}
+	if over != nil {
+		bound(r)
+		r.life().Touch(d.sequence, d.at)
+	}
+	return over
+}
+
+// propertyWrites are the writes that a merge patch makes.
+func propertyWrites(r resource, patch []byte) ([]write, error) {
+	if patch == nil {
+		return nil, nil
+	}
+	old := *r.properties()
+	merged, err := old.Merge(patch)
+	if err != nil {
+		return nil, propertiesFault(err)
+	}
+	var writes []write
+	for name := range old {
+		if _, ok := merged[name]; !ok {
+			writes = append(writes, write{field: propertyPrefix + name})
+		}
+	}
+	for name, value := range merged {
+		writes = append(writes, write{field: propertyPrefix + name, value: value})
+	}
+	return writes, nil
+}

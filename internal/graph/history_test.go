@@ -1,0 +1,340 @@
+package graph_test
+
+import (
+	"errors"
+	"maps"
+	"reflect"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/graph"
+)
+
+// history drives a State and the model with the same random commands of several
+// actors, and compares them after each.
+type history struct {
+	t        *rapid.T
+	state    *memory
+	model    *model
+	ids      map[uuid.UUID]int // of the commands that changed something, their place in the model
+	commands int
+}
+
+const actors = 3
+
+func newHistory(t *rapid.T) *history {
+	h := &history{t: t, state: newMemory(), model: &model{takers: map[uuid.UUID]cascaded{}}, ids: map[uuid.UUID]int{}}
+	for i := range 5 { // something to work on
+		h.run(i%actors, false, graph.Action{Payload: graph.CreateNode{ID: nodeID(i), Name: "n", EntityType: graph.Actor}})
+	}
+	for i := range 8 {
+		h.run(i%actors, false, graph.Action{Payload: graph.CreateEdge{
+			ID: edgeID(i), SourceID: nodeID(i % 5), TargetID: nodeID(i * i % 5), RelationType: "r"}})
+	}
+	return h
+}
+
+func (h *history) origin(actor int) graph.Origin {
+	return graph.Origin{Actor: actorID(actor), Scopes: []string{"write:nodes", "write:edges"}, RequestID: "req_1"}
+}
+
+// roll draws a number below n, all equally likely: rapid's own generators prefer
+// small ones, which here are the same few commands again and again.
+func (h *history) roll(n int, label string) int {
+	drawn := rapid.Uint64().Draw(h.t, label)
+	drawn = (drawn ^ drawn>>30) * 0xbf58476d1ce4e5b9
+	drawn = (drawn ^ drawn>>27) * 0x94d049bb133111eb
+	return int((drawn ^ drawn>>31) % uint64(n))
+}
+
+// reason is an error in the model's terms.
+func reason(err error) string {
+	var public *fault.Error
+	switch {
+	case err == nil:
+		return ""
+	case !errors.As(err, &public):
+		return err.Error()
+	case public.Details["reason"] != nil:
+		return public.Details["reason"].(string)
+	case public.Details["expectedVersion"] != nil:
+		return "version"
+	case public.Kind == fault.NotFound:
+		return "not_found"
+	}
+	return public.Message
+}
+
+// pickID draws an id that was used, or the next that was not.
+func (h *history) pickID(make func(int) uuid.UUID, used int, label string) uuid.UUID {
+	id := make(h.roll(used+1, label))
+	for range 3 { // mostly one that stands
+		if h.state.stands(id) {
+			break
+		}
+		id = make(h.roll(used+1, label))
+	}
+	return id
+}
+
+func (h *history) node() uuid.UUID { return h.pickID(nodeID, len(h.state.nodes), "node") }
+func (h *history) edge() uuid.UUID { return h.pickID(edgeID, len(h.state.edges), "edge") }
+
+var (
+	names   = []string{"x", "y", "z"}
+	patches = []string{
+		`{}`, `{"a":1}`, `{"a":2}`, `{"a":null}`, `{"a":{"b":1}}`, `{"a":{"b":null,"c":[1]}}`, `{"b":"x"}`, `{"b":null,"a":3}`,
+	}
+)
+
+// draw makes a random action; used is how many ids a batch has taken before it.
+func (h *history) draw(usedNodes, usedEdges int) graph.Action {
+	patch := []byte(patches[h.roll(len(patches), "patch")])
+	name := names[h.roll(len(names), "name")]
+	node, edge := h.node(), h.edge()
+	switch h.roll(12, "action") {
+	case 0, 1:
+		return graph.Action{Payload: graph.CreateNode{
+			ID: nodeID(len(h.state.nodes) + usedNodes), Name: name, EntityType: graph.Concept, Description: &name, Properties: patch}}
+	case 2:
+		return graph.Action{Payload: graph.CreateNode{ID: node, Name: name, EntityType: graph.Object}}
+	case 3, 4:
+		return graph.Action{Payload: graph.UpdateNode{ID: node, Name: &name, Properties: patch}}
+	case 5:
+		return graph.Action{Payload: graph.UpdateNode{ID: node, ClearDescription: true}}
+	case 6:
+		return graph.Action{Payload: graph.DeleteNode{ID: node}}
+	case 7, 8, 9:
+		return graph.Action{Payload: graph.CreateEdge{
+			ID: edgeID(len(h.state.edges) + usedEdges), SourceID: node, TargetID: h.node(), RelationType: name, Properties: patch}}
+	case 10:
+		return graph.Action{Payload: graph.UpdateEdge{ID: edge, RelationType: &name, Properties: patch}}
+	}
+	return graph.Action{Payload: graph.DeleteEdge{ID: edge}}
+}
+
+// used is the world with the ids that were created and undone: gone, but taken.
+func (h *history) used() world {
+	w := h.model.now()
+	for _, entry := range h.model.entries {
+		for _, e := range entry.effects {
+			if _, ok := w[e.id]; !ok {
+				w[e.id] = thing{fields: map[string]any{}, ends: e.ends}
+			}
+		}
+	}
+	return w
+}
+
+// command runs one new command, or an atomic batch, on both.
+func (h *history) command() {
+	actor, batch := h.roll(actors, "actor"), h.roll(4, "batch") == 0
+	if !batch {
+		h.run(actor, false, h.draw(0, 0))
+		return
+	}
+	var actions []graph.Action
+	w := h.used()
+	nodes, edges := 0, 0
+	for range 1 + h.roll(6, "size") {
+		a := h.draw(nodes, edges)
+		next, failed := naive(w, a, map[uuid.UUID]map[uuid.UUID]struct{}{})
+		if failed != "" && h.roll(8, "keep") > 0 {
+			continue // most batches succeed
+		}
+		actions = append(actions, a)
+		if failed != "" {
+			break
+		}
+		w = next
+		switch a.Payload.(type) {
+		case graph.CreateNode:
+			nodes++
+		case graph.CreateEdge:
+			edges++
+		}
+	}
+	if len(actions) > 0 {
+		h.run(actor, true, actions...)
+	}
+}
+
+// run gives a command, or a batch, to both and compares what they say.
+func (h *history) run(actor int, batch bool, actions ...graph.Action) {
+	h.commands++
+	id := commandID(h.commands)
+	took := map[uuid.UUID]map[uuid.UUID]struct{}{}
+	copies, want := []world{h.used()}, ""
+	for _, a := range actions {
+		next, failed := naive(copies[len(copies)-1], a, took)
+		if want = failed; failed != "" {
+			break
+		}
+		copies = append(copies, next)
+	}
+	var err error
+	var outcome graph.Outcome
+	if batch {
+		outcome, err = h.state.applyBatch(graph.Batch{ID: id, Origin: h.origin(actor), Actions: actions})
+	} else {
+		outcome, err = h.state.apply(graph.Command{ID: id, Origin: h.origin(actor), Action: actions[0]})
+	}
+	require.Equal(h.t, want, reason(err))
+	if err != nil {
+		return
+	}
+	entries := len(h.model.entries)
+	h.model.did(actor, copies, took)
+	require.Equal(h.t, len(h.model.entries) > entries, outcome.Change != nil, "a change of nothing is no change")
+	if outcome.Change != nil {
+		h.ids[id] = entries
+	}
+}
+
+// reverse runs an UNDO or a REDO on both.
+func (h *history) reverse(undo bool) {
+	actor := h.roll(actors, "actor")
+	h.commands++
+	var p graph.Pick
+	whose := actor
+	var entry *modelEntry
+	switch h.roll(5, "pick") {
+	case 0:
+		p.Workspace, whose = true, -1
+		fallthrough
+	case 1, 2:
+		entry = h.model.toRedo(whose)
+		if undo {
+			entry = h.model.toUndo(whose)
+		}
+	default:
+		entry = h.named(&p, undo)
+	}
+	c := graph.Command{ID: commandID(h.commands), Origin: h.origin(actor)}
+	want := "undo_blocked"
+	if c.Payload = (graph.Redo{Pick: p}); undo {
+		c.Payload = graph.Undo{Pick: p}
+	}
+	switch {
+	case entry == nil && p.CommandID != uuid.Nil && h.model.entries == nil:
+		want = "not_found"
+	case entry == nil && undo:
+		want = "nothing_to_undo"
+	case entry == nil:
+		want = "nothing_to_redo"
+	case undo && h.model.mayUndo(entry), !undo && h.model.mayRedo(entry):
+		want = ""
+	}
+	outcome, err := h.state.apply(c)
+	require.Equal(h.t, want, reason(err), "%v", err)
+	if err != nil {
+		return
+	}
+	require.Equal(h.t, entry.sequence, int(outcome.Change.Target.Sequence))
+	if undo {
+		h.model.undo(entry)
+	} else {
+		h.model.redo(entry)
+	}
+}
+
+// named picks a command by its id: any, whoever's.
+func (h *history) named(p *graph.Pick, undo bool) *modelEntry {
+	p.CommandID = uuid.UUID{0: 9}
+	if len(h.model.entries) == 0 {
+		return nil
+	}
+	entry := h.model.entries[h.roll(len(h.model.entries), "entry")]
+	for id, index := range h.ids {
+		if h.model.entries[index] == entry {
+			p.CommandID = id
+		}
+	}
+	if undo && standing(entry) {
+		return entry
+	}
+	for _, later := range h.model.stack(entry.actor) {
+		if undo || later.sequence > entry.cancelled {
+			return nil
+		}
+	}
+	return entry
+}
+
+// step runs something random and checks all that must hold after it.
+func (h *history) step() {
+	before := &memory{nodes: maps.Clone(h.state.nodes), edges: maps.Clone(h.state.edges)}
+	changes := len(h.state.journal)
+	switch h.roll(10, "what") {
+	case 0, 1:
+		h.reverse(true)
+	case 2, 3:
+		h.reverse(false)
+	default:
+		h.command()
+	}
+	if len(h.state.journal) == changes {
+		require.Equal(h.t, before.nodes, h.state.nodes, "without a change nothing changes")
+		require.Equal(h.t, before.edges, h.state.edges)
+	}
+	h.check(before)
+}
+
+func (h *history) check(before *memory) {
+	require.Equal(h.t, h.model.now().shown(), seen(h.state).shown(), "the state is what the standing commands make of nothing")
+	require.Equal(h.t, h.model.changes, len(h.state.journal))
+	folded := fold(h.state.journal)
+	require.Equal(h.t, h.state.nodes, folded.nodes, "the journal folds to the state")
+	require.Equal(h.t, h.state.edges, folded.edges)
+	for _, e := range h.state.edges {
+		require.True(h.t, e.Deleted || !h.state.nodes[e.SourceID].Deleted && !h.state.nodes[e.TargetID].Deleted,
+			"no edge without both ends")
+	}
+	for id, n := range h.state.nodes {
+		old := before.nodes[id]
+		if old == nil {
+			old = &graph.Node{}
+		}
+		h.checkVersion(old.Lifecycle, n.Lifecycle, reflect.DeepEqual(old, n))
+	}
+	for id, e := range h.state.edges {
+		old := before.edges[id]
+		if old == nil {
+			old = &graph.Edge{}
+		}
+		h.checkVersion(old.Lifecycle, e.Lifecycle, reflect.DeepEqual(old, e))
+	}
+}
+
+// checkVersion holds that a version goes up by one when its resource changes.
+func (h *history) checkVersion(old, now graph.Lifecycle, same bool) {
+	if same {
+		return
+	}
+	sequence := graph.Sequence(len(h.state.journal))
+	require.Equal(h.t, old.Version+1, now.Version)
+	require.Equal(h.t, sequence, now.ChangedBy)
+	require.Equal(h.t, h.state.journal[sequence-1].At, now.UpdatedAt)
+	if old.Version > 0 {
+		require.Equal(h.t, old.CreatedAt, now.CreatedAt)
+	}
+}
+
+func TestUndoAndRedoAreAsIfTheCommandHadNeverBeen(t *testing.T) {
+	for range 3 { // rapid's hundred are few for what needs three actors and a batch
+		rapid.Check(t, func(t *rapid.T) {
+			h := newHistory(t)
+			for range h.steps() {
+				h.step()
+			}
+		})
+	}
+}
+
+// steps is how many steps a history takes: mostly many, fewer when rapid looks for
+// the shortest that fails.
+func (h *history) steps() int { return 60 - min(59, rapid.IntRange(0, 100).Draw(h.t, "fewer")) }

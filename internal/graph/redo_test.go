@@ -1,0 +1,43 @@
+package graph_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/graph"
+)
+
+func TestRedoingIsBlockedByWhatOthersDidSinceTheUndo(t *testing.T) {
+	for name, c := range map[string]struct {
+		mine, theirs graph.Payload
+		conflict     graph.Conflict
+	}{
+		"another value": {
+			rename(1, "mine"), rename(1, "theirs"), graph.Conflict{Kind: "node", ID: nodeID(1), Field: "name"}},
+		"a deleted node changed": {
+			graph.DeleteNode{ID: nodeID(1)}, rename(1, "theirs"), graph.Conflict{Kind: "node", ID: nodeID(1), Field: "name"}},
+		"an edge added to a deleted node": {
+			graph.DeleteNode{ID: nodeID(1)}, edge(2, 1, 2), graph.Conflict{Kind: "edge", ID: edgeID(2)}},
+		"an edge of a deleted node changed": {
+			graph.DeleteNode{ID: nodeID(1)}, graph.UpdateEdge{ID: edgeID(1), Properties: []byte(`{"a":1}`)},
+			graph.Conflict{Kind: "edge", ID: edgeID(1)}},
+		"an edge of a deleted node deleted": {
+			graph.DeleteNode{ID: nodeID(1)}, graph.DeleteEdge{ID: edgeID(1)}, graph.Conflict{Kind: "edge", ID: edgeID(1)}},
+		"an edge without its end": {
+			edge(2, 1, 2), graph.DeleteNode{ID: nodeID(2)}, graph.Conflict{Kind: "node", ID: nodeID(2)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.do(3, node(1))
+			d.do(3, node(2))
+			d.do(3, edge(1, 1, 1))
+			d.do(1, c.mine)
+			d.do(1, graph.Undo{})
+			c.conflict.ByCommandID = d.do(2, c.theirs)
+			require.Equal(t, []graph.Conflict{c.conflict}, d.blocked(1, graph.Redo{}))
+			d.do(2, graph.Undo{})
+			d.do(1, graph.Redo{})
+		})
+	}
+}

@@ -1,0 +1,214 @@
+package graph_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/graph"
+)
+
+// desk applies commands of actors one after the other.
+type desk struct {
+	t *testing.T
+	*memory
+	count int
+}
+
+func newDesk(t *testing.T) *desk { return &desk{t: t, memory: newMemory()} }
+
+func (d *desk) try(actor int, p graph.Payload) (graph.Outcome, error) {
+	d.count++
+	return d.apply(graph.Command{
+		ID: commandID(d.count), Origin: graph.Origin{Actor: actorID(actor), Scopes: []string{"admin"}}, Action: graph.Action{Payload: p}})
+}
+
+// do gives the id of the command.
+func (d *desk) do(actor int, p graph.Payload) uuid.UUID {
+	_, err := d.try(actor, p)
+	require.NoError(d.t, err)
+	return commandID(d.count)
+}
+
+func (d *desk) blocked(actor int, p graph.Payload) []graph.Conflict {
+	_, err := d.try(actor, p)
+	require.Equal(d.t, "undo_blocked", reason(err))
+	return public(d.t, err).Details["conflicts"].([]graph.Conflict)
+}
+
+// public is an error's public face.
+func public(t *testing.T, err error) *fault.Error {
+	var face *fault.Error
+	require.ErrorAs(t, err, &face)
+	return face
+}
+
+func node(n int) graph.CreateNode {
+	return graph.CreateNode{ID: nodeID(n), Name: "n", EntityType: graph.Concept}
+}
+
+func edge(n, source, target int) graph.CreateEdge {
+	return graph.CreateEdge{ID: edgeID(n), SourceID: nodeID(source), TargetID: nodeID(target), RelationType: "r"}
+}
+
+func rename(n int, name string) graph.UpdateNode { return graph.UpdateNode{ID: nodeID(n), Name: &name} }
+
+func TestABlockedUndoNamesTheFieldAndTheCommandThatStandsThere(t *testing.T) {
+	d := newDesk(t)
+	d.do(1, node(1))
+	d.do(1, rename(1, "mine"))
+	theirs := d.do(2, rename(1, "theirs"))
+	require.Equal(t, []graph.Conflict{{Kind: "node", ID: nodeID(1), Field: "name", ByCommandID: theirs}}, d.blocked(1, graph.Undo{}))
+	d.do(2, graph.Undo{})
+	d.do(1, graph.Undo{})
+	require.Equal(t, "n", d.nodes[nodeID(1)].Name)
+}
+
+func TestUndoingACreationNamesTheEdgesThatOthersAdded(t *testing.T) {
+	d := newDesk(t)
+	d.do(1, node(1))
+	theirs := d.do(2, edge(1, 1, 1))
+	require.Equal(t, []graph.Conflict{{Kind: "edge", ID: edgeID(1), ByCommandID: theirs}}, d.blocked(1, graph.Undo{}))
+}
+
+func TestUndoingADeletionNamesTheEdgesWhoseOtherEndIsGone(t *testing.T) {
+	d := newDesk(t)
+	d.do(1, node(1))
+	d.do(1, node(2))
+	d.do(1, edge(1, 1, 2))
+	d.do(1, graph.DeleteNode{ID: nodeID(1)})
+	theirs := d.do(2, graph.DeleteNode{ID: nodeID(2)})
+	require.Equal(t, []graph.Conflict{{Kind: "edge", ID: edgeID(1), ByCommandID: theirs}}, d.blocked(1, graph.Undo{}))
+	d.do(1, graph.Undo{Pick: graph.Pick{CommandID: theirs}})
+	d.do(1, graph.Undo{})
+	require.False(t, d.edges[edgeID(1)].Deleted)
+	require.EqualValues(t, 3, d.edges[edgeID(1)].Version, "made, taken, returned")
+}
+
+func TestRedoingADeletionIsBlockedByAnEdgeThatAnotherDeletionTook(t *testing.T) {
+	d := newDesk(t)
+	d.do(1, node(1))
+	d.do(1, node(2))
+	d.do(1, edge(1, 1, 2))
+	d.do(1, graph.DeleteNode{ID: nodeID(1)})
+	d.do(1, graph.Undo{})
+	theirs := d.do(2, graph.DeleteNode{ID: nodeID(2)})
+	require.Equal(t, []graph.Conflict{{Kind: "edge", ID: edgeID(1), ByCommandID: theirs}}, d.blocked(1, graph.Redo{}))
+}
+
+func TestTheUndoStackIsAHundredDeep(t *testing.T) {
+	d := newDesk(t)
+	first := d.do(1, node(0))
+	for i := range 100 {
+		d.do(1, rename(0, strings.Repeat("x", i+1)))
+	}
+	_, err := d.try(1, graph.Undo{Pick: graph.Pick{CommandID: first}})
+	require.Equal(t, "nothing_to_undo", reason(err))
+	for range 100 {
+		d.do(1, graph.Undo{})
+	}
+	_, err = d.try(1, graph.Undo{})
+	require.Equal(t, "nothing_to_undo", reason(err))
+	require.Equal(t, "n", d.nodes[nodeID(0)].Name)
+	newest, _ := d.Newest(actorID(1), graph.StackDepth)
+	undo, redo := graph.Stacks(newest).Depths()
+	require.Equal(t, []int{0, 100}, []int{undo, redo})
+}
+
+func TestAVersionThatIsNotTheExpectedOneIsRefused(t *testing.T) {
+	d := newDesk(t)
+	d.do(1, node(1))
+	expected, name := int64(2), "x"
+	update := graph.Action{Payload: graph.UpdateNode{ID: nodeID(1), Name: &name}, ExpectedVersion: &expected}
+	command := graph.Command{Origin: graph.Origin{Scopes: []string{"write:nodes"}}, Action: update}
+	_, err := d.apply(command)
+	require.Equal(t, map[string]any{"expectedVersion": int64(2), "actualVersion": int64(1)}, public(t, err).Details)
+	require.Equal(t, "Version mismatch", public(t, err).Message)
+	expected = 1
+	_, err = d.apply(command)
+	require.NoError(t, err)
+}
+
+func TestTheScopesDecideWhatACommandMayTouch(t *testing.T) {
+	d := newDesk(t)
+	d.do(1, node(1))
+	for _, c := range []struct {
+		scope    string
+		payload  graph.Payload
+		required string
+	}{
+		{"write:edges", node(2), "write:nodes"},
+		{"write:nodes", edge(1, 1, 1), "write:edges"},
+		{"write:edges", graph.Undo{}, "write:nodes"},
+	} {
+		_, err := d.apply(graph.Command{Origin: graph.Origin{Actor: actorID(1), Scopes: []string{c.scope}}, Action: graph.Action{Payload: c.payload}})
+		require.True(t, fault.Is(err, fault.Forbidden), "%v", err)
+		require.Equal(t, []string{c.required}, public(t, err).Details["required"])
+	}
+}
+
+func TestABatchThatFailsChangesNothingAndSaysWhere(t *testing.T) {
+	d := newDesk(t)
+	batch := graph.Batch{Origin: graph.Origin{Scopes: []string{"admin"}}, Actions: []graph.Action{{Payload: node(1)}, {Payload: edge(1, 1, 2)}}}
+	_, err := d.applyBatch(batch)
+	require.Equal(t, map[string]any{"field": "commands[1].payload.targetId", "index": 1}, public(t, err).Details)
+	require.Empty(t, d.nodes)
+	for _, c := range []struct {
+		payload graph.Payload
+		field   string
+	}{
+		{graph.Undo{}, "commands[1].type"},
+		{graph.CreateNode{Name: "x\n", EntityType: graph.Concept}, "commands[1].payload.name"},
+	} {
+		batch.Actions[1] = graph.Action{Payload: c.payload}
+		_, err := d.applyBatch(batch)
+		require.Equal(t, c.field, public(t, err).Details["field"])
+		require.Contains(t, err.Error(), c.field)
+	}
+}
+
+func TestValuesBeyondTheirLimitsAreRefusedByName(t *testing.T) {
+	long, zero := strings.Repeat("é", 513), int64(0)
+	description := strings.Repeat("x", graph.MaxDescription+1)
+	for _, c := range []struct {
+		field  string
+		action graph.Action
+	}{
+		{"payload.name", graph.Action{Payload: graph.CreateNode{Name: "", EntityType: graph.Concept}}},
+		{"payload.name", graph.Action{Payload: graph.CreateNode{Name: long, EntityType: graph.Concept}}},
+		{"payload.entityType", graph.Action{Payload: graph.CreateNode{Name: "x", EntityType: "person"}}},
+		{"payload.description", graph.Action{Payload: graph.CreateNode{Name: "x", EntityType: graph.Concept, Description: &description}}},
+		{"payload.properties", graph.Action{Payload: graph.UpdateNode{Properties: []byte(`{"a":"\u0000"}`)}}},
+		{"payload", graph.Action{Payload: graph.UpdateNode{}}},
+		{"payload.relationType", graph.Action{Payload: graph.CreateEdge{RelationType: strings.Repeat("x", 129)}}},
+		{"payload.scope", graph.Action{Payload: graph.Undo{Pick: graph.Pick{Workspace: true, CommandID: uuid.Max}}}},
+		{"expectedVersion", graph.Action{Payload: graph.DeleteNode{}, ExpectedVersion: &zero}},
+		{"expectedVersion", graph.Action{Payload: node(1), ExpectedVersion: &zero}},
+	} {
+		err := c.action.Validate()
+		require.True(t, fault.Is(err, fault.Invalid), "%s: %v", c.field, err)
+		require.Equal(t, c.field, public(t, err).Details["field"])
+	}
+}
+
+func TestStampsOfPropertiesThatAreGoneAreBounded(t *testing.T) {
+	d := newDesk(t)
+	d.do(1, node(1))
+	key := func(i int) string { return strings.Repeat("k", i%40) + string(rune('0'+i/40)) }
+	for i := range graph.MaxStamps + 200 {
+		d.do(1, graph.UpdateNode{ID: nodeID(1), Properties: jsontext.Value(`{"` + key(i) + `":1}`)})
+		d.do(1, graph.UpdateNode{ID: nodeID(1), Properties: jsontext.Value(`{"` + key(i) + `":null}`)})
+	}
+	require.LessOrEqual(t, len(d.nodes[nodeID(1)].Stamps), graph.MaxStamps)
+	for range graph.StackDepth {
+		d.do(1, graph.Undo{})
+	}
+	for range graph.StackDepth {
+		d.do(1, graph.Redo{})
+	}
+	require.Nil(t, d.nodes[nodeID(1)].Properties)
+}
