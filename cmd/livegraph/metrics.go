@@ -19,7 +19,7 @@ type monitor struct {
 	listener net.Listener // nil: off
 	url      string
 	stop     context.CancelFunc
-	done     chan error
+	done     chan struct{}
 }
 
 // openMonitor takes the port, so that a start that cannot have it fails at once.
@@ -45,13 +45,13 @@ func (m *monitor) start(ctx context.Context, cfg config.Metrics, logger *slog.Lo
 		logger.Warn("metrics and profiles need no key and can be reached from other machines: see to it that only yours do", "address", m.listener.Addr())
 	}
 	ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
-	m.done = make(chan error, 1)
+	m.done = make(chan struct{})
 	go func() {
 		err := telemetry.ServeMetrics(ctx, m.listener, m.registry)
 		if err != nil {
 			logger.Error("metrics can no longer be read", "error", err)
 		}
-		m.done <- err
+		close(m.done)
 	}()
 }
 
@@ -63,7 +63,7 @@ func (m *monitor) close() {
 		_ = m.listener.Close()
 	default:
 		m.stop()
-		<-m.done
+		<-m.done // said in the log already
 	}
 }
 

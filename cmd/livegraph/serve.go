@@ -68,6 +68,12 @@ func (c *ServeCmd) serve(ctx context.Context, out *output) error {
 	watch.start(ctx, c.Metrics, logger)
 	at.warn(&c.Config, logger)
 
+	return c.serveOn(ctx, out, listener, at, watch, logger, terminal)
+}
+
+// serveOn serves on a listener that is open, with the process watched already.
+func (c *ServeCmd) serveOn(ctx context.Context, out *output, listener net.Listener, at listening, watch *monitor,
+	logger *slog.Logger, terminal bool) error {
 	_, _ = fmt.Fprintf(out, "Livegraph %s, data in %s\n", version, c.DataDir)
 	if own := c.unshared(); len(own) > 0 {
 		logger.Warn("this process has only some of the roles and starts engines of its own, which the others do not see; "+

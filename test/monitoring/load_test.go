@@ -19,7 +19,7 @@ const canary = "canary-xq7"
 // tenant is a workspace whose every name, tag, metric and value is a canary.
 type tenant struct {
 	*harness.Server
-	workspace, key, source string
+	workspace, key string
 }
 
 func newTenant(t *testing.T, s *harness.Server) *tenant {
