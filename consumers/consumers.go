@@ -26,7 +26,9 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/otel/trace"
 
+	"github.com/livegraph/livegraph/internal/tracing"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
@@ -92,6 +94,8 @@ type Config struct {
 	// Grace is how long a stopping loop may take to store and commit what it has;
 	// 0: 8 s.
 	Grace time.Duration
+	// Tracing records batches that hold traced records; nil: none.
+	Tracing trace.TracerProvider
 }
 
 // Defaults of what is seldom chosen.
@@ -109,6 +113,7 @@ type Loop struct {
 	log     *kafka.Client
 	logger  *slog.Logger
 	metrics Metrics
+	tracer  tracing.Tracer
 }
 
 // New makes a loop. Run runs it.
@@ -116,7 +121,10 @@ func New(cfg Config, handler Handler, client *kafka.Client, logger *slog.Logger)
 	if cfg.Grace <= 0 {
 		cfg.Grace = defaultGrace
 	}
-	return &Loop{cfg: cfg, handler: handler, log: client, logger: logger.With("group", cfg.Group)}
+	return &Loop{
+		cfg: cfg, handler: handler, log: client, logger: logger.With("group", cfg.Group),
+		tracer: tracing.New(cfg.Tracing, "consumers"),
+	}
 }
 
 // Metrics gives the loop's counters, which go on counting.

@@ -7,8 +7,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/tracing"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
@@ -54,6 +57,8 @@ type Deps struct {
 	FingerprintKey [16]byte // the installation's
 	Limits         Limits
 	CacheSize      int // series that are remembered; 2,000,000
+	// Tracing records the stages of a request; nil: none.
+	Tracing trace.TracerProvider
 }
 
 // Request is one call of the ingest endpoint.
@@ -79,6 +84,7 @@ type Result struct {
 // Pipeline accepts points. It may be used by many goroutines at once.
 type Pipeline struct {
 	deps    Deps
+	tracer  tracing.Tracer
 	gate    gate
 	sources *sourceCache
 	series  *seriesCache
@@ -93,6 +99,7 @@ func New(deps Deps) *Pipeline {
 	orDefault(&deps.CacheSize, 2_000_000)
 	return &Pipeline{
 		deps:    deps,
+		tracer:  tracing.New(deps.Tracing, "ingest"),
 		gate:    gate{limit: deps.Limits.InFlightBytes},
 		sources: newSourceCache(sourceTTL, maxCachedSources),
 		series:  newSeriesCache(deps.CacheSize),
@@ -132,7 +139,13 @@ func (p *Pipeline) AcceptJSON(ctx context.Context, req Request) (Result, error) 
 	b := p.batches.Get().(*batch)
 	b.begin(&req)
 	defer p.release(b)
-	if err := b.parseJSON(p.deps.Limits.MaxPoints); err != nil {
+	_, span := p.tracer.Start(ctx, trace.SpanKindInternal, "parse points")
+	err := b.parseJSON(p.deps.Limits.MaxPoints)
+	if span.IsRecording() {
+		span.SetAttributes(attribute.Int("livegraph.points", b.points), attribute.Int64("livegraph.body.size", size))
+	}
+	tracing.End(span, err)
+	if err != nil {
 		return Result{}, err
 	}
 	return p.accept(ctx, b, &req)
@@ -158,19 +171,10 @@ func (p *Pipeline) accept(ctx context.Context, b *batch, req *Request) (Result, 
 		return Result{}, overloaded()
 	}
 	defer p.gate.leave(size)
-	if err := b.refuse(req.Strict); err != nil {
-		return Result{}, err
-	}
-	if err := p.resolveSources(ctx, b); err != nil {
-		return Result{}, err
-	}
-	if err := b.refuse(req.Strict); err != nil { // before it registers series for nothing
-		return Result{}, err
-	}
-	if err := p.resolveSeries(ctx, b); err != nil {
-		return Result{}, err
-	}
-	if err := b.refuse(req.Strict); err != nil {
+	resolving, span := p.tracer.Start(ctx, trace.SpanKindInternal, "resolve series")
+	err := p.resolve(resolving, b, req)
+	tracing.End(span, err)
+	if err != nil {
 		return Result{}, err
 	}
 	accepted, err := b.encode()
@@ -179,6 +183,24 @@ func (p *Pipeline) accept(ctx context.Context, b *batch, req *Request) (Result, 
 	}
 	positions, err := p.produce(ctx, b, req.RequestID)
 	return Result{Accepted: accepted, Rejected: b.rejected.rejected, Errors: b.rejected.list(), Positions: positions}, err
+}
+
+// resolve finds the sources and the series of a batch's points. It fails when no
+// point is left, or too few for a strict request.
+func (p *Pipeline) resolve(ctx context.Context, b *batch, req *Request) error {
+	if err := b.refuse(req.Strict); err != nil {
+		return err
+	}
+	if err := p.resolveSources(ctx, b); err != nil {
+		return err
+	}
+	if err := b.refuse(req.Strict); err != nil { // before it registers series for nothing
+		return err
+	}
+	if err := p.resolveSeries(ctx, b); err != nil {
+		return err
+	}
+	return b.refuse(req.Strict)
 }
 
 // produce writes the batch's messages.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/api"
@@ -36,6 +37,7 @@ const (
 type process struct {
 	cfg        *config.Config
 	logger     *slog.Logger
+	tracing    trace.TracerProvider // nil: nothing is recorded
 	postgres   *postgres.DB
 	keys       *postgres.DB // connections of their own: slow work elsewhere must not hold up a key's check
 	clickhouse *clickhouse.DB
@@ -50,8 +52,8 @@ type process struct {
 
 // newProcess connects to the stores, brings their schemas up to date and builds
 // the roles. The caller closes it.
-func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger) (_ *process, err error) {
-	p := &process{cfg: cfg, logger: logger}
+func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, tracing trace.TracerProvider) (_ *process, err error) {
+	p := &process{cfg: cfg, logger: logger, tracing: tracing}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -70,7 +72,7 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger) (_
 	}
 	if cfg.Has("points") {
 		p.points = points.New(points.Deps{
-			Log: p.kafka, Points: p.clickhouse, Registry: p.postgres, Logger: logger,
+			Log: p.kafka, Points: p.clickhouse, Registry: p.postgres, Logger: logger, Tracing: tracing,
 			Config: points.Config{
 				Group: cfg.Points.Group, BatchRows: cfg.Points.BatchRows, BatchBytes: cfg.Points.BatchBytes,
 				BatchWait: cfg.Points.BatchWait, FetchBytes: cfg.Points.FetchBytes, Grace: consumerGrace,
@@ -82,7 +84,7 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger) (_
 
 func (p *process) openStores(ctx context.Context) (err error) {
 	err = p.await(ctx, "Postgres", func(ctx context.Context) error {
-		if p.postgres, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), p.cfg.Postgres.MaxConns); err != nil {
+		if p.postgres, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), p.cfg.Postgres.MaxConns, postgres.WithTracing(p.tracing)); err != nil {
 			return err
 		}
 		return p.postgres.Migrate(ctx)
@@ -90,14 +92,14 @@ func (p *process) openStores(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.keys, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), keyConns); err != nil {
+	if p.keys, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), keyConns, postgres.WithTracing(p.tracing)); err != nil {
 		return err
 	}
 	if p.install, err = p.postgres.Installation(ctx); err != nil {
 		return err
 	}
 	err = p.await(ctx, "ClickHouse", func(ctx context.Context) error {
-		if p.clickhouse, err = clickhouse.Open(ctx, p.cfg.ClickHouse.URL.Reveal()); err != nil {
+		if p.clickhouse, err = clickhouse.Open(ctx, p.cfg.ClickHouse.URL.Reveal(), clickhouse.WithTracing(p.tracing)); err != nil {
 			return err
 		}
 		return p.clickhouse.Migrate(ctx)
@@ -113,7 +115,7 @@ func (p *process) openKafka(ctx context.Context) error {
 	client, err := kafka.Open(ctx, kafka.Options{
 		Brokers: p.cfg.Kafka.Brokers, TopicPrefix: p.cfg.Kafka.TopicPrefix, Compression: p.cfg.Kafka.Compression,
 		BufferedBytes: p.cfg.Kafka.BufferedBytes, ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
-		PointsGroup: p.cfg.Points.Group, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger,
+		PointsGroup: p.cfg.Points.Group, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Tracing: p.tracing,
 		// Versions of what is produced from then on must be above those of before.
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, client, p.postgres, p.logger)
@@ -158,14 +160,14 @@ func (p *process) buildAPI() (err error) {
 	p.deletions = livedata.NewDeletionSender(p.postgres, p.kafka)
 	pipeline := ingest.New(ingest.Deps{
 		Sources: p.postgres, Registry: p.postgres, Log: p.kafka, FingerprintKey: p.install.FingerprintKey,
-		CacheSize: p.cfg.Ingest.SeriesCacheSize,
+		CacheSize: p.cfg.Ingest.SeriesCacheSize, Tracing: p.tracing,
 		Limits: ingest.Limits{
 			MaxPoints: p.cfg.Ingest.MaxPoints, InFlightBytes: p.cfg.Ingest.InFlightBytes,
 			ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
 		},
 	})
 	p.api, err = api.New(api.Deps{
-		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Ready: p.ready,
+		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Ready: p.ready, Tracing: p.tracing,
 		Routes: livedata.Routes(livedata.Deps{
 			Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Pipeline: pipeline,
 			Deletions: p.deletions, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },

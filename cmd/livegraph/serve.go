@@ -18,6 +18,7 @@ import (
 	"github.com/livegraph/livegraph/internal/control"
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/firstrun"
+	"github.com/livegraph/livegraph/internal/telemetry"
 )
 
 // engineStopLimit bounds how long the embedded engines may take to stop.
@@ -56,7 +57,12 @@ func (c *ServeCmd) Run(ctx context.Context, out *output) error {
 	defer stopEngines(engines, logger)
 	c.useEngines(engines.Addresses())
 
-	p, err := newProcess(ctx, &c.Config, logger)
+	traces, err := telemetry.NewTracing(ctx, &c.Tracing, version, c.Roles, logger)
+	if err != nil {
+		return err
+	}
+	defer traces.Close(ctx)
+	p, err := newProcess(ctx, &c.Config, logger, traces.Provider())
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/consumers"
@@ -44,7 +45,8 @@ type Deps struct {
 	Points   *clickhouse.DB
 	Registry *postgres.DB
 	Config   Config
-	Logger   *slog.Logger // nil: slog.Default()
+	Logger   *slog.Logger         // nil: slog.Default()
+	Tracing  trace.TracerProvider // nil: nothing is recorded
 }
 
 // Config bounds the consumer, see consumers.Config.
@@ -91,6 +93,7 @@ func New(deps Deps) *Consumer {
 	c.loop = consumers.New(consumers.Config{
 		Group: cfg.Group, Topic: deps.Log.PointsTopic().Name, BatchRows: cfg.BatchRows, BatchBytes: cfg.BatchBytes,
 		BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes, Grace: cfg.Grace,
+		Tracing: deps.Tracing,
 	}, handler{c}, deps.Log, c.logger)
 	return c
 }

@@ -1,4 +1,5 @@
-// Package telemetry sets up how the process speaks of itself: its log.
+// Package telemetry sets up how the process speaks of itself: its log, and the
+// traces that it sends to a collector.
 package telemetry
 
 import (

@@ -17,6 +17,9 @@ import (
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/livegraph/livegraph/internal/tracing"
 )
 
 // Limits of the connections.
@@ -38,12 +41,21 @@ type DB struct {
 	conn    driver.Conn
 	bulk    driver.Conn // for inserts of points, see bulkConns
 	options *ch.Options // how to connect again, for migrations
+	tracer  tracing.Tracer
+}
+
+// Option changes how a database is used.
+type Option func(*DB)
+
+// WithTracing records the statements that are run for traced work; nil: none.
+func WithTracing(provider trace.TracerProvider) Option {
+	return func(db *DB) { db.tracer = tracing.New(provider, "storage/clickhouse") }
 }
 
 // Open connects to the database that the URL names and checks that it answers:
 // http://user:password@host:8123/database or clickhouse://user:password@host:9000/database.
 // The caller closes the DB.
-func Open(ctx context.Context, address string) (*DB, error) {
+func Open(ctx context.Context, address string, more ...Option) (*DB, error) {
 	options, err := parse(address)
 	if err != nil {
 		return nil, err
@@ -60,6 +72,9 @@ func Open(ctx context.Context, address string) (*DB, error) {
 		return nil, errors.New("the ClickHouse URL cannot be used")
 	}
 	db := &DB{conn: conn, bulk: bulk, options: options}
+	for _, set := range more {
+		set(db)
+	}
 	if err := db.Ping(ctx); err != nil {
 		_ = db.Close()
 		return nil, err

@@ -10,6 +10,8 @@ import (
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/tracing"
 )
 
 const (
@@ -36,6 +38,13 @@ type Deletion struct {
 // repeated, and be cut short and begun again. Rows that are stored while it runs
 // are not its concern.
 func (db *DB) Delete(ctx context.Context, d Deletion) error {
+	ctx, span, _ := db.start(ctx, operation{"DELETE", tableNumbers})
+	err := db.delete(ctx, d)
+	tracing.End(span, err)
+	return err
+}
+
+func (db *DB) delete(ctx context.Context, d Deletion) error {
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
 	series, err := db.seriesOf(ctx, d)

@@ -3,11 +3,14 @@ package clickhouse
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/tracing"
 )
 
 // insertTimeout bounds one insert. It is one value for all, because the driver
@@ -50,8 +53,7 @@ var (
 
 // InsertPoints stores numbers. When it returns nil they are visible.
 func (db *DB) InsertPoints(ctx context.Context, c *PointColumns) error {
-	const statement = "INSERT INTO points (series, ts, value, version)"
-	return insert(ctx, db.bulk, statement, pointsColumns, c.Len(), func(batch driver.Batch) error {
+	return db.insert(ctx, db.bulk, "points", pointsColumns, c.Len(), func(batch driver.Batch) error {
 		return firstError(
 			appendWords(batch, 0, c.Series), appendWords(batch, 1, c.TS),
 			appendWords(batch, 2, c.Values), appendWords(batch, 3, c.Versions))
@@ -60,8 +62,7 @@ func (db *DB) InsertPoints(ctx context.Context, c *PointColumns) error {
 
 // InsertStates stores texts. When it returns nil they are visible.
 func (db *DB) InsertStates(ctx context.Context, c *StateColumns) error {
-	const statement = "INSERT INTO states (series, ts, value, version)"
-	return insert(ctx, db.bulk, statement, statesColumns, c.Len(), func(batch driver.Batch) error {
+	return db.insert(ctx, db.bulk, "states", statesColumns, c.Len(), func(batch driver.Batch) error {
 		return firstError(
 			appendWords(batch, 0, c.Series), appendWords(batch, 1, c.TS),
 			batch.Column(2).Append(c.Values), appendWords(batch, 3, c.Versions))
@@ -71,8 +72,7 @@ func (db *DB) InsertStates(ctx context.Context, c *StateColumns) error {
 // InsertLatest offers newest points; of those offered for a series the one with
 // the highest time, and then the highest version, stays.
 func (db *DB) InsertLatest(ctx context.Context, rows []LatestRow) error {
-	const statement = "INSERT INTO latest (workspace, source, series, ts, value, text, version)"
-	return insert(ctx, db.conn, statement, latestColumns, len(rows), func(batch driver.Batch) error {
+	return db.insert(ctx, db.conn, "latest", latestColumns, len(rows), func(batch driver.Batch) error {
 		return firstError(
 			appendEach(batch, 0, rows, func(r *LatestRow) uuid.UUID { return r.Workspace }),
 			appendEach(batch, 1, rows, func(r *LatestRow) uuid.UUID { return r.Source }),
@@ -86,8 +86,7 @@ func (db *DB) InsertLatest(ctx context.Context, rows []LatestRow) error {
 
 // InsertActivity says when sources were heard from; the latest time of each stays.
 func (db *DB) InsertActivity(ctx context.Context, rows []ActivityRow) error {
-	const statement = "INSERT INTO source_activity (workspace, source, received_at)"
-	return insert(ctx, db.conn, statement, activityColumns, len(rows), func(batch driver.Batch) error {
+	return db.insert(ctx, db.conn, "source_activity", activityColumns, len(rows), func(batch driver.Batch) error {
 		return firstError(
 			appendEach(batch, 0, rows, func(r *ActivityRow) uuid.UUID { return r.Workspace }),
 			appendEach(batch, 1, rows, func(r *ActivityRow) uuid.UUID { return r.Source }),
@@ -97,8 +96,7 @@ func (db *DB) InsertActivity(ctx context.Context, rows []ActivityRow) error {
 
 // InsertSeries copies identities of series for joins.
 func (db *DB) InsertSeries(ctx context.Context, rows []SeriesRow) error {
-	const statement = "INSERT INTO series (id, workspace, source, metric, tags, kind)"
-	return insert(ctx, db.conn, statement, seriesColumns, len(rows), func(batch driver.Batch) error {
+	return db.insert(ctx, db.conn, "series", seriesColumns, len(rows), func(batch driver.Batch) error {
 		return firstError(
 			appendEach(batch, 0, rows, func(r *SeriesRow) uint64 { return r.ID }),
 			appendEach(batch, 1, rows, func(r *SeriesRow) uuid.UUID { return r.Workspace }),
@@ -109,16 +107,30 @@ func (db *DB) InsertSeries(ctx context.Context, rows []SeriesRow) error {
 	})
 }
 
-// insert sends one batch. A batch holds a connection until it is sent or aborted,
-// so it is always one or the other.
-func insert(ctx context.Context, conn driver.Conn, statement string, columns []ch.ColumnNameAndType, rows int, fill func(driver.Batch) error) error {
+// insert sends one batch into a table, recorded as a statement of its own.
+func (db *DB) insert(ctx context.Context, conn driver.Conn, table string, columns []ch.ColumnNameAndType, rows int, fill func(driver.Batch) error) error {
 	if rows == 0 {
 		return nil
 	}
+	ctx, span, options := db.start(ctx, operation{"INSERT", table})
+	rowsOf(span, rowsWritten, rows)
+	options = append(options, ch.WithSettings(insertSettings), ch.WithColumnNamesAndTypes(columns))
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
+	}
+	statement := "INSERT INTO " + table + " (" + strings.Join(names, ", ") + ")"
+	err := send(ctx, conn, statement, options, rows, fill)
+	tracing.End(span, err)
+	return err
+}
+
+// send sends a batch. It holds a connection until it is sent or aborted, so it is
+// always one or the other.
+func send(ctx context.Context, conn driver.Conn, statement string, options []ch.QueryOption, rows int, fill func(driver.Batch) error) error {
 	ctx, cancel := context.WithTimeout(ctx, insertTimeout)
 	defer cancel()
-	ctx = ch.Context(ctx, ch.WithSettings(insertSettings), ch.WithColumnNamesAndTypes(columns))
-	batch, err := conn.PrepareBatch(ctx, statement)
+	batch, err := conn.PrepareBatch(ch.Context(ctx, options...), statement)
 	if err != nil {
 		return fmt.Errorf("%s: preparing: %w", statement, err)
 	}

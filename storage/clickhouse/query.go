@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/tracing"
 )
 
 // Range is a stretch of time, from FromUS inclusive to ToUS exclusive,
@@ -65,25 +66,35 @@ func settings() ch.Settings {
 	}
 }
 
-// query runs a statement and calls each for every row. Whatever comes from
+// query runs a statement on a table and calls each for every row. Whatever comes from
 // outside travels in the parameters; the statement itself is made of constants
 // and numbers.
-func (db *DB) query(ctx context.Context, statement string, parameters ch.Parameters, each func(scan func(...any) error) error) error {
-	options := []ch.QueryOption{ch.WithSettings(settings())}
+func (db *DB) query(ctx context.Context, table, statement string, parameters ch.Parameters, each func(scan func(...any) error) error) error {
+	ctx, span, options := db.start(ctx, operation{"SELECT", table})
+	options = append(options, ch.WithSettings(settings()))
 	if len(parameters) > 0 {
 		options = append(options, ch.WithParameters(parameters))
 	}
-	rows, err := db.conn.Query(ch.Context(ctx, options...), statement)
+	n, err := db.scan(ch.Context(ctx, options...), statement, each)
+	rowsOf(span, rowsRead, n)
+	err = explain(ctx, err)
+	tracing.End(span, err)
+	return err
+}
+
+// scan runs a statement and gives how many rows each was called for.
+func (db *DB) scan(ctx context.Context, statement string, each func(scan func(...any) error) error) (n int, err error) {
+	rows, err := db.conn.Query(ctx, statement)
 	if err != nil {
-		return explain(ctx, err)
+		return 0, err
 	}
 	defer func() { _ = rows.Close() }() // what it says, rows.Err has said
-	for rows.Next() {
+	for ; rows.Next(); n++ {
 		if err := each(rows.Scan); err != nil {
-			return explain(ctx, err)
+			return n, err
 		}
 	}
-	return explain(ctx, rows.Err())
+	return n, rows.Err()
 }
 
 // explain gives a query's error a kind: Timeout when it took too long, Invalid

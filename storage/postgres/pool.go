@@ -15,6 +15,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/livegraph/livegraph/internal/tracing"
 )
 
 const (
@@ -29,9 +32,21 @@ const (
 // DB is a pool of connections to Livegraph's database.
 type DB struct{ pool *pgxpool.Pool }
 
+// Option changes how a database is used.
+type Option func(*pgxpool.Config)
+
+// WithTracing records the statements that are run for traced work; nil: none.
+func WithTracing(provider trace.TracerProvider) Option {
+	return func(cfg *pgxpool.Config) {
+		if provider != nil {
+			cfg.ConnConfig.Tracer = queryTracer{tracing.New(provider, "storage/postgres")}
+		}
+	}
+}
+
 // Open connects to the database that url names and checks that it answers.
 // maxConns bounds the connections of this process. The caller closes the DB.
-func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
+func Open(ctx context.Context, url string, maxConns int32, more ...Option) (*DB, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		// The parser's message can hold the URL, and with it the password.
@@ -41,6 +56,9 @@ func Open(ctx context.Context, url string, maxConns int32) (*DB, error) {
 	cfg.MaxConnIdleTime = 5 * time.Minute
 	cfg.HealthCheckPeriod = 15 * time.Second
 	configure(cfg.ConnConfig)
+	for _, set := range more {
+		set(cfg)
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, classify(fmt.Errorf("opening Postgres: %w", err))
