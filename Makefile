@@ -59,13 +59,14 @@ lint: $(TOOLS)/golangci-lint ## golangci-lint, with the import rules of the desi
 .PHONY: generate
 generate: $(TOOLS)/buf $(TOOLS)/protoc-gen-go ## make the generated code again
 	@cd schemas && PATH="$(TOOLS):$$PATH" $(TOOLS)/buf generate --path events
+	@go run ./cmd/livegraph config --reference > docs/settings.md
 
 .PHONY: verify
 verify: lint generate ## fail if generated code or go.mod is stale, or the protobuf schema is broken
 	@cd schemas && $(TOOLS)/buf lint
 	@go mod tidy -diff
 	@go vet ./...
-	@git diff --exit-code -- schemas || { echo "generated code is stale: commit what 'make generate' made"; exit 1; }
+	@git diff --exit-code -- schemas docs/settings.md || { echo "generated code is stale: commit what 'make generate' made"; exit 1; }
 
 .env:
 	@(umask 077; awk '/^[A-Z]+_PASSWORD=$$/ {c = "openssl rand -hex 24"; c | getline s; close(c); $$0 = $$0 s} 1' deploy/.env.example > $@)

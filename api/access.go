@@ -25,8 +25,11 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		credential, err := s.credentialOf(r)
+		credential, refusal, err := s.credentialOf(r)
 		if err != nil {
+			if refusal != "" {
+				s.metrics.refused.WithLabelValues(refusal).Inc()
+			}
 			reply.Error(w, r, err)
 			return
 		}
@@ -59,23 +62,31 @@ func isPublicPath(path string) bool {
 }
 
 // credentialOf reads the Authorization header: one, of scheme Bearer (in any
-// case, RFC 9110), spaces and the key.
-func (s *Server) credentialOf(r *http.Request) (*postgres.Credential, error) {
+// case, RFC 9110), spaces and the key. refusal is why it is refused, for the
+// metrics.
+func (s *Server) credentialOf(r *http.Request) (credential *postgres.Credential, refusal string, err error) {
 	values := r.Header.Values("Authorization")
 	if len(values) == 0 || (len(values) == 1 && values[0] == "") {
-		return nil, fault.New(fault.Unauthenticated, "Missing Authorization")
+		return nil, refusedNoKey, fault.New(fault.Unauthenticated, "Missing Authorization")
 	}
 	scheme, text, _ := strings.Cut(values[0], " ")
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") {
-		return nil, fault.New(fault.Unauthenticated, "Unauthorized")
+		return nil, refusedScheme, fault.New(fault.Unauthenticated, "Unauthorized")
 	}
-	return s.deps.Keys.Authenticate(r.Context(), strings.TrimLeft(text, " "))
+	credential, err = s.deps.Keys.Authenticate(r.Context(), strings.TrimLeft(text, " "))
+	if fault.Is(err, fault.Unauthenticated) {
+		refusal = refusedKey
+	}
+	return credential, refusal, err
 }
 
 // enforce is a route's handler behind what the route requires.
 func (s *Server) enforce(rt route.Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := s.admit(rt, r); err != nil {
+		if refusal, err := s.admit(rt, r); err != nil {
+			if refusal != "" {
+				s.metrics.refused.WithLabelValues(refusal).Inc()
+			}
 			reply.Error(w, r, err)
 			return
 		}
@@ -86,33 +97,33 @@ func (s *Server) enforce(rt route.Route) http.Handler {
 }
 
 // admit checks workspace and scope, in this order, and puts the workspace into
-// the principal.
-func (s *Server) admit(rt route.Route, r *http.Request) error {
+// the principal. refusal is why it refuses, for the metrics.
+func (s *Server) admit(rt route.Route, r *http.Request) (refusal string, err error) {
 	if rt.Access == route.Public {
-		return nil
+		return "", nil
 	}
 	principal, credential := request.PrincipalOf(r.Context()), credentialFrom(r.Context())
 	if principal == nil || credential == nil { // the path was not under /api: a defect of the table
-		return fault.Wrap(errors.New("route "+rt.Pattern+" wants a key but is outside /api"), fault.Internal, "")
+		return "", fault.Wrap(errors.New("route "+rt.Pattern+" wants a key but is outside /api"), fault.Internal, "")
 	}
 	if rt.Access == route.Global {
-		return nil
+		return "", nil
 	}
 	values := r.Header.Values(workspaceHeader)
 	if len(values) == 0 {
-		return fault.Field(fault.Malformed, "x-workspace-id", "is required")
+		return refusedHeader, fault.Field(fault.Malformed, "x-workspace-id", "is required")
 	}
 	id, ok := request.ParseUUID(values[0])
 	if len(values) > 1 || !ok {
-		return fault.Field(fault.Malformed, "x-workspace-id", "must be one UUID")
+		return refusedHeader, fault.Field(fault.Malformed, "x-workspace-id", "must be one UUID")
 	}
 	// A workspace that does not exist and one that the key does not open look
 	// alike, and so does one of the other mode.
 	if credential.Workspaces[id] != credential.Mode {
-		return fault.New(fault.Forbidden, "Workspace access denied")
+		return refusedWorkspace, fault.New(fault.Forbidden, "Workspace access denied")
 	}
 	principal.Workspace = id
-	return request.Require(r.Context(), rt.Scopes...)
+	return refusedScope, request.Require(r.Context(), rt.Scopes...)
 }
 
 // notFound answers for a path without a route.

@@ -20,13 +20,14 @@ import (
 var bareHeaders = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
 
 // envelopeBareErrors wraps the listener's connections.
-func envelopeBareErrors(l net.Listener, version string) net.Listener {
-	return &bareListener{Listener: l, version: version}
+func (s *Server) envelopeBareErrors(l net.Listener) net.Listener {
+	return &bareListener{Listener: l, version: s.deps.Version, refused: s.metrics.unreadable.Inc}
 }
 
 type bareListener struct {
 	net.Listener
 	version string
+	refused func() // is told of each
 }
 
 // Accept implements net.Listener.
@@ -35,12 +36,13 @@ func (l *bareListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bareConn{Conn: conn, version: l.version}, nil
+	return &bareConn{Conn: conn, version: l.version, refused: l.refused}, nil
 }
 
 type bareConn struct {
 	net.Conn
 	version string
+	refused func()
 }
 
 // CloseWrite keeps net/http's orderly close of the writing side.
@@ -61,6 +63,7 @@ func (c *bareConn) Write(p []byte) (int, error) {
 	if !found || bytes.Contains(statusLine, []byte("\r\n")) {
 		return c.Conn.Write(p)
 	}
+	c.refused()
 	if _, err := io.WriteString(c.Conn, bareAnswer(string(statusLine[len(start):]), c.version)); err != nil {
 		return 0, err
 	}

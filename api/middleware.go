@@ -48,11 +48,11 @@ func (s *Server) use(mux *chi.Mux) error {
 	if err != nil {
 		return fmt.Errorf("setting up compression: %w", err)
 	}
-	mux.Use(s.identify)
+	mux.Use(s.measure, s.identify)
 	if s.tracer.On() {
 		mux.Use(s.trace)
 	}
-	mux.Use(s.log, func(next http.Handler) http.Handler { return compress(next) }, recoverPanics)
+	mux.Use(s.log, func(next http.Handler) http.Handler { return compress(next) }, s.recoverPanics)
 	mux.Use(s.limitHeader, s.cors(), s.authenticate, middleware.GetHead)
 	return nil
 }
@@ -64,6 +64,11 @@ func (s *Server) identify(next http.Handler) http.Handler {
 		w.Header().Set("X-Request-Id", id)
 		w.Header().Set("X-Livegraph-Version", s.deps.Version)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if s.draining.Load() {
+			// The client goes elsewhere with its next request, instead of sending it
+			// on a connection that is closed at that moment.
+			w.Header().Set("Connection", "close")
+		}
 		ctx := reply.WithRequestID(r.Context(), id)
 		ctx = context.WithValue(ctx, exchangeKey{}, &exchange{ip: s.clientIP(r)})
 		next.ServeHTTP(w, r.WithContext(ctx))
@@ -102,7 +107,7 @@ func shortMethod(method string) string { return method[:min(len(method), 16)] }
 
 // recoverPanics turns a panic into a 500, or, when the answer had begun, into a
 // cut connection: the client must not take half an answer for a whole one.
-func recoverPanics(next http.Handler) http.Handler {
+func (s *Server) recoverPanics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		recorder := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		defer func() {
@@ -111,6 +116,7 @@ func recoverPanics(next http.Handler) http.Handler {
 				return
 			}
 			if problem != http.ErrAbortHandler { //nolint:errorlint // the sentinel itself, as net/http compares it
+				s.metrics.panics.Inc()
 				slog.ErrorContext(r.Context(), "panic", "problem", problem, "stack", string(debug.Stack()))
 			}
 			if problem == http.ErrAbortHandler || recorder.Status() != 0 { //nolint:errorlint // see above

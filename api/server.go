@@ -3,8 +3,8 @@
 // and sees to it that every answer carries the envelope, the request id and the
 // version. What the routes do is in the packages beside it.
 //
-// A request passes, in this order: request id, trace, access log, compression of the
-// answer, panic recovery, header limits, CORS, key, routing, workspace, scope,
+// A request passes, in this order: metrics, request id, trace, access log,
+// compression of the answer, panic recovery, header limits, CORS, key, routing, workspace, scope,
 // and then its handler, which reads the body (size, parse, values).
 package api
 
@@ -22,6 +22,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/net/netutil"
 
@@ -59,6 +60,8 @@ type Deps struct {
 	// Ready says whether this process can serve; nil: always. It is asked at
 	// each probe, so it must be quick.
 	Ready func(ctx context.Context) error
+	// Metrics registers what the server measures; nil: nowhere.
+	Metrics prometheus.Registerer
 	// Tracing records requests; nil: none.
 	Tracing trace.TracerProvider
 }
@@ -83,6 +86,7 @@ type Server struct {
 	proxies  []netip.Prefix
 	tracer   tracing.Tracer
 	draining atomic.Bool
+	metrics  *metrics
 }
 
 // New makes a server. It fails on a configuration that cannot work and on a
@@ -103,6 +107,7 @@ func New(deps Deps) (*Server, error) {
 	if err := checkRoutes(s.routes); err != nil {
 		return nil, err
 	}
+	s.metrics = newMetrics(s, deps.Metrics)
 	mux := chi.NewMux()
 	if err := s.use(mux); err != nil {
 		return nil, err
@@ -161,10 +166,13 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
 	}
 	var unused unusedConns
-	server.ConnState = unused.see
+	server.ConnState = func(conn net.Conn, state http.ConnState) {
+		unused.see(conn, state)
+		s.metrics.see(conn, state)
+	}
 	failed := make(chan error, 1)
 	go func() {
-		failed <- server.Serve(envelopeBareErrors(netutil.LimitListener(listener, cfg.MaxConnections), s.deps.Version))
+		failed <- server.Serve(s.envelopeBareErrors(netutil.LimitListener(listener, cfg.MaxConnections)))
 	}()
 	select {
 	case err := <-failed:

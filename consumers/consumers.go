@@ -25,6 +25,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.opentelemetry.io/otel/trace"
 
@@ -85,6 +86,7 @@ func isPermanent(err error) bool {
 
 // Config bounds the loop.
 type Config struct {
+	Name       string // of the consumer, in metrics
 	Group      string
 	Topic      string        // full name
 	BatchRows  int           // rows at which a batch is full
@@ -113,18 +115,18 @@ type Loop struct {
 	log     *kafka.Client
 	logger  *slog.Logger
 	metrics Metrics
+	shown   *collectors
 	tracer  tracing.Tracer
 }
 
-// New makes a loop. Run runs it.
-func New(cfg Config, handler Handler, client *kafka.Client, logger *slog.Logger) *Loop {
+// New makes a loop. Run runs it. What it measures is registered; nil: nowhere.
+func New(cfg Config, handler Handler, client *kafka.Client, logger *slog.Logger, registerer prometheus.Registerer) *Loop {
 	if cfg.Grace <= 0 {
 		cfg.Grace = defaultGrace
 	}
-	return &Loop{
-		cfg: cfg, handler: handler, log: client, logger: logger.With("group", cfg.Group),
-		tracer: tracing.New(cfg.Tracing, "consumers"),
-	}
+	l := &Loop{cfg: cfg, handler: handler, log: client, logger: logger.With("group", cfg.Group), tracer: tracing.New(cfg.Tracing, "consumers")}
+	l.shown = newCollectors(l, registerer)
+	return l
 }
 
 // Metrics gives the loop's counters, which go on counting.

@@ -218,21 +218,25 @@ func newOwned() *owned {
 	return &owned{partitions: map[int32]bool{}, behind: map[int32]int64{}}
 }
 
-func (o *owned) add(start map[int32]int64) {
+// add takes partitions up and gives all that are ours then.
+func (o *owned) add(start map[int32]int64) map[int32]bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for p := range start {
 		o.partitions[p] = true
 	}
+	return maps.Clone(o.partitions)
 }
 
-func (o *owned) remove(partitions []int32) {
+// remove lets partitions go and gives those that stay.
+func (o *owned) remove(partitions []int32) map[int32]bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, p := range partitions {
 		delete(o.partitions, p)
 		delete(o.behind, p)
 	}
+	return maps.Clone(o.partitions)
 }
 
 // of keeps of some offsets those of our partitions.

@@ -178,7 +178,7 @@ func TestAnUnreadableRecordIsADeadLetterOfItsBatch(t *testing.T) {
 
 func TestARefusedBatchIsHalvedUntilTheBadRecordIsAlone(t *testing.T) {
 	handler := &words{broken: true}
-	l := New(Config{}, handler, nil, slog.New(slog.DiscardHandler))
+	l := New(Config{}, handler, nil, slog.New(slog.DiscardHandler), nil)
 	all := records("a", "b", "!", "c", "d", "e", "!", "f")
 	b := handler.NewBatch()
 	for _, r := range all {

@@ -74,7 +74,7 @@ func (s *session) start(ctx context.Context, committed map[int32]int64) (map[int
 		return nil, err
 	}
 	s.metrics.Rebalances.Add(1)
-	s.owned.add(from)
+	s.shown.assigned(s.owned.add(from))
 	s.gaps.begin(from)
 	s.logger.Info("partitions assigned", "from", from)
 	return from, nil
@@ -90,7 +90,7 @@ func (s *session) revoked(partitions []int32, lost bool) {
 			s.logger.Warn("partitions go before everything of theirs was stored; it will be consumed again", "partitions", partitions)
 		}
 	}
-	s.owned.remove(partitions)
+	s.shown.assigned(s.owned.remove(partitions))
 	s.logger.Info("partitions gone", "partitions", partitions, "lost", lost)
 }
 
@@ -141,7 +141,9 @@ func (s *session) prepare(ready chan<- *batch) error {
 			b.end(err)
 			return err
 		}
-		s.metrics.PrepareTime.Add(int64(time.Since(began)))
+		took := time.Since(began)
+		s.metrics.PrepareTime.Add(int64(took))
+		s.shown.prepare.Observe(took.Seconds())
 		select {
 		case ready <- b:
 		case <-s.hard.Done():
@@ -162,10 +164,13 @@ func (s *session) store(ready <-chan *batch) error {
 			b.end(err)
 			return err
 		}
-		s.metrics.StoreTime.Add(int64(time.Since(began)))
+		took := time.Since(began)
+		s.metrics.StoreTime.Add(int64(took))
 		s.metrics.Freshness.Store(int64(time.Since(b.oldest)))
 		s.metrics.Batches.Add(1)
 		s.metrics.Records.Add(int64(len(b.records) + len(b.letters)))
+		s.shown.stored(b, took)
+		s.shown.advance(s.owned.of(b.next))
 		s.commit(b)
 		b.end(nil)
 		s.intake.finish(b)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
@@ -56,9 +57,9 @@ type Deps struct {
 	Log            producer
 	FingerprintKey [16]byte // the installation's
 	Limits         Limits
-	CacheSize      int // series that are remembered; 2,000,000
-	// Tracing records the stages of a request; nil: none.
-	Tracing trace.TracerProvider
+	CacheSize      int                   // series that are remembered; 2,000,000
+	Metrics        prometheus.Registerer // nil: what is measured is not registered
+	Tracing        trace.TracerProvider  // nil: the stages of requests are not recorded
 }
 
 // Request is one call of the ingest endpoint.
@@ -89,6 +90,7 @@ type Pipeline struct {
 	sources *sourceCache
 	series  *seriesCache
 	batches sync.Pool // of *batch
+	metrics *metrics
 }
 
 // New makes a Pipeline.
@@ -97,7 +99,7 @@ func New(deps Deps) *Pipeline {
 	orDefault(&deps.Limits.InFlightBytes, 256<<20)
 	orDefault(&deps.Limits.ProduceTimeout, 5*time.Second)
 	orDefault(&deps.CacheSize, 2_000_000)
-	return &Pipeline{
+	p := &Pipeline{
 		deps:    deps,
 		tracer:  tracing.New(deps.Tracing, "ingest"),
 		gate:    gate{limit: deps.Limits.InFlightBytes},
@@ -105,6 +107,8 @@ func New(deps Deps) *Pipeline {
 		series:  newSeriesCache(deps.CacheSize),
 		batches: sync.Pool{New: func() any { return newBatch() }},
 	}
+	p.metrics = newMetrics(p, deps.Metrics)
+	return p
 }
 
 func orDefault[T int | int64 | time.Duration](setting *T, value T) {
@@ -133,22 +137,34 @@ func (p *Pipeline) SourcesChanged(workspace uuid.UUID) { p.sources.forget(worksp
 func (p *Pipeline) AcceptJSON(ctx context.Context, req Request) (Result, error) {
 	size := int64(len(req.Body))
 	if !p.gate.enter(size, 0) {
+		p.metrics.requests[outcomeNoRoom].Inc()
 		return Result{}, overloaded()
 	}
 	defer p.gate.leave(size)
+	p.metrics.bytes.Add(float64(size))
 	b := p.batches.Get().(*batch)
 	b.begin(&req)
 	defer p.release(b)
+	stages := p.metrics.timer()
 	_, span := p.tracer.Start(ctx, trace.SpanKindInternal, "parse points")
 	err := b.parseJSON(p.deps.Limits.MaxPoints)
 	if span.IsRecording() {
 		span.SetAttributes(attribute.Int("livegraph.points", b.points), attribute.Int64("livegraph.body.size", size))
 	}
 	tracing.End(span, err)
-	if err != nil {
-		return Result{}, err
+	stages.done(stageParse)
+	var result Result
+	if err == nil {
+		size := int64(b.points) * bytesPerPoint
+		if !p.gate.enter(size, int64(len(req.Body))) {
+			p.metrics.requests[outcomeNoRoom].Inc()
+			return Result{}, overloaded()
+		}
+		defer p.gate.leave(size)
+		result, err = p.accept(ctx, b, &req, &stages)
 	}
-	return p.accept(ctx, b, &req)
+	p.metrics.count(b, &result, err)
+	return result, err
 }
 
 // release keeps the batch for the next request, unless it is very large.
@@ -165,15 +181,11 @@ func (p *Pipeline) release(b *batch) {
 const bytesPerPoint = 32
 
 // accept brings a parsed batch into the log.
-func (p *Pipeline) accept(ctx context.Context, b *batch, req *Request) (Result, error) {
-	size := int64(b.points) * bytesPerPoint
-	if !p.gate.enter(size, int64(len(req.Body))) {
-		return Result{}, overloaded()
-	}
-	defer p.gate.leave(size)
+func (p *Pipeline) accept(ctx context.Context, b *batch, req *Request, stages *timer) (Result, error) {
 	resolving, span := p.tracer.Start(ctx, trace.SpanKindInternal, "resolve series")
 	err := p.resolve(resolving, b, req)
 	tracing.End(span, err)
+	stages.done(stageResolve)
 	if err != nil {
 		return Result{}, err
 	}
@@ -181,7 +193,9 @@ func (p *Pipeline) accept(ctx context.Context, b *batch, req *Request) (Result, 
 	if err != nil {
 		return Result{}, err
 	}
+	stages.done(stageEncode)
 	positions, err := p.produce(ctx, b, req.RequestID)
+	stages.done(stageProduce)
 	return Result{Accepted: accepted, Rejected: b.rejected.rejected, Errors: b.rejected.list(), Positions: positions}, err
 }
 

@@ -23,7 +23,10 @@ const (
 // that are not in the workspace.
 func (p *Pipeline) resolveSources(ctx context.Context, b *batch) error {
 	list := b.sources.list
-	if !p.sources.lookup(b.workspace, list) {
+	if p.sources.lookup(b.workspace, list) {
+		p.metrics.sourcesHits.Inc()
+	} else {
+		p.metrics.sourcesMisses.Inc()
 		asked := time.Now()
 		if err := p.askForSources(ctx, b.workspace, list); err != nil {
 			return err
@@ -103,6 +106,8 @@ func (p *Pipeline) resolveSeries(ctx context.Context, b *batch) error {
 		}
 		unknown = append(unknown, int32(i))
 	}
+	p.metrics.seriesHits.Add(float64(len(finals) - len(unknown)))
+	p.metrics.seriesMisses.Add(float64(len(unknown)))
 	refused := false
 	for len(unknown) > 0 {
 		n := min(len(unknown), maxRegistered)

@@ -105,3 +105,10 @@ func (c *sourceCache) forget(workspace uuid.UUID) {
 		delete(c.workspaces, workspace)
 	}
 }
+
+// len gives how many sources are remembered.
+func (c *sourceCache) len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.entries
+}

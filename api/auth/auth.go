@@ -60,6 +60,7 @@ type Authenticator struct {
 	uses     useLog
 	silent   atomic.Bool // for logging the change once
 	confirms sync.Mutex
+	metrics  metrics
 }
 
 // New makes an authenticator over the store.
@@ -67,6 +68,7 @@ func New(s store) *Authenticator {
 	return &Authenticator{
 		store: s, start: time.Now().Add(-time.Hour), slots: make(chan struct{}, maxLookups),
 		known: cache{limit: cacheSize}, unknown: cache{limit: cacheSize},
+		metrics: newMetrics(nil, nil),
 	}
 }
 
@@ -89,23 +91,42 @@ func (a *Authenticator) fresh() bool {
 // checksum is checked before any look-up. Unavailable: the key is not remembered
 // (or the memory may be stale) and Postgres does not answer.
 func (a *Authenticator) Authenticate(ctx context.Context, text string) (*postgres.Credential, error) {
-	key, err := apikey.Parse(text)
-	if err != nil {
-		return nil, refused()
-	}
-	hash := key.Hash()
-	credential, remembered := a.recall(hash)
-	if !remembered {
-		credential, err = a.lookUp(ctx, hash)
-		if err != nil {
-			return nil, err
-		}
-	}
-	if credential == nil || credential.RevokedAt != nil ||
-		(credential.ExpiresAt != nil && !time.Now().Before(*credential.ExpiresAt)) {
+	credential, outcome, err := a.check(ctx, text)
+	a.metrics.checks[outcome].Inc()
+	switch {
+	case err != nil:
+		return nil, err
+	case outcome != valid:
 		return nil, refused()
 	}
 	return credential, nil
+}
+
+// check finds out what a key's text is worth. An error is not the key's fault.
+func (a *Authenticator) check(ctx context.Context, text string) (credential *postgres.Credential, outcome string, err error) {
+	key, err := apikey.Parse(text)
+	if err != nil {
+		return nil, malformed, nil
+	}
+	hash := key.Hash()
+	credential, remembered := a.recall(hash)
+	if remembered {
+		a.metrics.hit.Inc()
+	} else {
+		a.metrics.miss.Inc()
+		if credential, err = a.lookUp(ctx, hash); err != nil {
+			return nil, unavailable, err
+		}
+	}
+	switch {
+	case credential == nil:
+		return nil, unknown, nil
+	case credential.RevokedAt != nil:
+		return nil, revoked, nil
+	case credential.ExpiresAt != nil && !time.Now().Before(*credential.ExpiresAt):
+		return nil, expired, nil
+	}
+	return credential, valid, nil
 }
 
 func refused() error { return fault.New(fault.Unauthenticated, "Unauthorized") }

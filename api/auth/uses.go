@@ -62,6 +62,7 @@ func (a *Authenticator) flushUses(ctx context.Context) {
 		for _, use := range uses {
 			a.uses.add(use)
 		}
+		a.metrics.unsaved.Inc()
 		slog.WarnContext(ctx, "the last use of keys is not stored yet", "keys", len(uses), "error", err)
 	}
 }

@@ -17,6 +17,7 @@ type deletionStore interface {
 	PendingDeletions(ctx context.Context, age time.Duration, limit int) ([]postgres.PendingDeletion, error)
 	RemoveSeries(ctx context.Context, d postgres.PendingDeletion) (more bool, err error)
 	FinishDeletion(ctx context.Context, id uuid.UUID) error
+	DeletionBacklog(ctx context.Context) (pending int64, oldest time.Duration, err error)
 }
 
 // deletionLog is topic points.
@@ -43,8 +44,9 @@ const (
 // source's series are out of the registry. Any number of processes may run one;
 // what is sent twice does no harm.
 type DeletionSender struct {
-	store deletionStore
-	log   deletionLog
+	store  deletionStore
+	log    deletionLog
+	outbox outbox
 }
 
 // NewDeletionSender makes a sender. Somebody has to call Run.
@@ -58,6 +60,7 @@ func (s *DeletionSender) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	failing := false
 	for {
+		s.look(ctx)
 		err := s.sendPending(ctx)
 		if ctx.Err() != nil {
 			return nil // told to end
@@ -105,10 +108,17 @@ func (s *DeletionSender) attempt(ctx context.Context, d postgres.PendingDeletion
 
 // finish tells the log, clears the registry and takes the deletion out of the
 // outbox. Done again after any interruption it comes to the same.
-func (s *DeletionSender) finish(ctx context.Context, d postgres.PendingDeletion, limit time.Duration) error {
+func (s *DeletionSender) finish(ctx context.Context, d postgres.PendingDeletion, limit time.Duration) (err error) {
+	defer func() {
+		if err != nil {
+			s.outbox.failed.Add(1)
+		} else {
+			s.outbox.sent.Add(1)
+		}
+	}()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_, err := s.log.ProducePoints(ctx, d.RequestID, []pointblock.Message{{
+	_, err = s.log.ProducePoints(ctx, d.RequestID, []pointblock.Message{{
 		Partition: pointblock.Partition(d.Source, s.log.Partitions()),
 		Key:       d.Source[:],
 		Value: pointblock.EncodeDeletions(d.Workspace, d.CreatedAt.UnixMicro(),

@@ -9,7 +9,10 @@ package livedata
 
 import (
 	"net/http"
+	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
@@ -36,6 +39,8 @@ type Deps struct {
 	QueryTimeout time.Duration
 	// CheckpointWait is how long a query waits for its checkpoint; zero: 5 s.
 	CheckpointWait time.Duration
+	// Metrics registers what queries measure; nil: nowhere.
+	Metrics prometheus.Registerer
 }
 
 const defaultCheckpointWait = 5 * time.Second
@@ -45,6 +50,8 @@ type api struct {
 	sealer sealer
 	watch  watcher
 	room   room
+
+	waiting, overdue atomic.Int64 // queries with a checkpoint, see metrics.go
 }
 
 // Paths of the group.
@@ -62,6 +69,7 @@ func Routes(deps Deps) []route.Route {
 		deps.CheckpointWait = defaultCheckpointWait
 	}
 	a := &api{Deps: deps, sealer: sealer{key: deps.TokenKey}, watch: watcher{store: deps.Marks}}
+	a.register(deps.Metrics)
 	one := func(method, pattern string, scope request.Scope, handle route.Handler) route.Route {
 		return route.Route{Method: method, Pattern: pattern, Scopes: []request.Scope{scope}, Handle: handle}
 	}

@@ -86,8 +86,11 @@ func (a *api) awaitCheckpoint(ctx context.Context, workspace uuid.UUID, token st
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.CheckpointWait)
 	defer cancel()
+	a.waiting.Add(1)
+	defer a.waiting.Add(-1)
 	err = a.watch.wait(ctx, topic, c.positions)
 	if fault.Is(err, fault.Timeout) {
+		a.overdue.Add(1)
 		return fault.New(fault.Timeout, "The points of the checkpoint are not visible yet").
 			With("checkpoint", token).After(time.Second).Because(err)
 	}

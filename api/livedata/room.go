@@ -12,13 +12,14 @@ import (
 const maxRoom = 4 * maxCells
 
 // room bounds the memory of answers that are being made.
-type room struct{ used atomic.Int64 }
+type room struct{ used, refused atomic.Int64 }
 
 // take reserves room for an answer of so many values, and refuses when there is
 // none left. The caller calls release once the answer is out.
 func (m *room) take(values int64) (release func(), err error) {
 	if m.used.Add(values) > maxRoom {
 		m.used.Add(-values)
+		m.refused.Add(1)
 		return nil, fault.New(fault.Unavailable, "Too many large queries are running").After(time.Second)
 	}
 	return func() { m.used.Add(-values) }, nil

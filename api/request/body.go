@@ -12,6 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
 	"github.com/livegraph/livegraph/internal/fault"
 )
 
@@ -39,8 +42,9 @@ func Within(budget *Budget) BodyOption {
 
 // Budget bounds the bytes of all bodies that are worked on at one time.
 type Budget struct {
-	limit int64
-	used  atomic.Int64
+	limit   int64
+	used    atomic.Int64
+	refused atomic.Int64
 }
 
 // NewBudget makes a budget of limit bytes.
@@ -49,9 +53,24 @@ func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
 // Used gives how many bytes are reserved.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
+// Register makes the budget's fill known to the registerer; nil: nothing happens.
+func (b *Budget) Register(registerer prometheus.Registerer) {
+	factory := promauto.With(registerer)
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "livegraph_http_bodies_bytes", Help: "Bytes of ingest bodies that are being worked on, decoded.",
+	}, func() float64 { return float64(b.used.Load()) })
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "livegraph_http_bodies_limit_bytes", Help: "Most bytes of ingest bodies that are worked on at a time; beyond, 503.",
+	}, func() float64 { return float64(b.limit) })
+	factory.NewCounterFunc(prometheus.CounterOpts{
+		Name: "livegraph_http_bodies_refused_total", Help: "Bodies answered 503 because no room was left for them.",
+	}, func() float64 { return float64(b.refused.Load()) })
+}
+
 func (b *Budget) reserve(n int64) bool {
 	if b.used.Add(n) > b.limit {
 		b.used.Add(-n)
+		b.refused.Add(1)
 		return false
 	}
 	return true

@@ -8,6 +8,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/telemetry"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -37,6 +39,7 @@ const (
 type process struct {
 	cfg        *config.Config
 	logger     *slog.Logger
+	metrics    prometheus.Registerer
 	tracing    trace.TracerProvider // nil: nothing is recorded
 	postgres   *postgres.DB
 	keys       *postgres.DB // connections of their own: slow work elsewhere must not hold up a key's check
@@ -48,12 +51,13 @@ type process struct {
 	deletions *livedata.DeletionSender // with the role api
 	points    *points.Consumer         // nil without the role points
 	install   postgres.Installation
+	probes    *telemetry.Prober
 }
 
 // newProcess connects to the stores, brings their schemas up to date and builds
 // the roles. The caller closes it.
-func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, tracing trace.TracerProvider) (_ *process, err error) {
-	p := &process{cfg: cfg, logger: logger, tracing: tracing}
+func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, metrics prometheus.Registerer, tracing trace.TracerProvider) (_ *process, err error) {
+	p := &process{cfg: cfg, logger: logger, metrics: metrics, tracing: tracing}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -65,26 +69,28 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, tr
 	if cfg.Has("api") {
 		err = p.buildAPI()
 	} else {
-		p.api, err = api.New(api.Deps{Config: cfg.API, Version: version, Ready: p.ready, ProbesOnly: true})
+		p.api, err = api.New(api.Deps{Config: cfg.API, Version: version, Ready: p.ready, ProbesOnly: true, Metrics: metrics})
 	}
 	if err != nil {
 		return nil, err
 	}
 	if cfg.Has("points") {
 		p.points = points.New(points.Deps{
-			Log: p.kafka, Points: p.clickhouse, Registry: p.postgres, Logger: logger, Tracing: tracing,
+			Log: p.kafka, Points: p.clickhouse, Registry: p.postgres, Logger: logger, Metrics: metrics, Tracing: tracing,
 			Config: points.Config{
 				Group: cfg.Points.Group, BatchRows: cfg.Points.BatchRows, BatchBytes: cfg.Points.BatchBytes,
 				BatchWait: cfg.Points.BatchWait, FetchBytes: cfg.Points.FetchBytes, Grace: consumerGrace,
 			},
 		})
 	}
+	p.probes = p.prober(metrics)
 	return p, nil
 }
 
 func (p *process) openStores(ctx context.Context) (err error) {
+	pools, points := postgres.NewMetrics(p.metrics), clickhouse.NewMetrics(p.metrics)
 	err = p.await(ctx, "Postgres", func(ctx context.Context) error {
-		if p.postgres, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), p.cfg.Postgres.MaxConns, postgres.WithTracing(p.tracing)); err != nil {
+		if p.postgres, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), p.cfg.Postgres.MaxConns, postgres.Measured(pools, "main"), postgres.Traced(p.tracing)); err != nil {
 			return err
 		}
 		return p.postgres.Migrate(ctx)
@@ -92,14 +98,14 @@ func (p *process) openStores(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.keys, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), keyConns, postgres.WithTracing(p.tracing)); err != nil {
+	if p.keys, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), keyConns, postgres.Measured(pools, "keys"), postgres.Traced(p.tracing)); err != nil {
 		return err
 	}
 	if p.install, err = p.postgres.Installation(ctx); err != nil {
 		return err
 	}
 	err = p.await(ctx, "ClickHouse", func(ctx context.Context) error {
-		if p.clickhouse, err = clickhouse.Open(ctx, p.cfg.ClickHouse.URL.Reveal(), clickhouse.WithTracing(p.tracing)); err != nil {
+		if p.clickhouse, err = clickhouse.Open(ctx, p.cfg.ClickHouse.URL.Reveal(), clickhouse.Measured(points), clickhouse.Traced(p.tracing)); err != nil {
 			return err
 		}
 		return p.clickhouse.Migrate(ctx)
@@ -115,7 +121,7 @@ func (p *process) openKafka(ctx context.Context) error {
 	client, err := kafka.Open(ctx, kafka.Options{
 		Brokers: p.cfg.Kafka.Brokers, TopicPrefix: p.cfg.Kafka.TopicPrefix, Compression: p.cfg.Kafka.Compression,
 		BufferedBytes: p.cfg.Kafka.BufferedBytes, ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
-		PointsGroup: p.cfg.Points.Group, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Tracing: p.tracing,
+		PointsGroup: p.cfg.Points.Group, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Metrics: p.metrics, Tracing: p.tracing,
 		// Versions of what is produced from then on must be above those of before.
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, client, p.postgres, p.logger)
@@ -149,6 +155,9 @@ func (p *process) await(ctx context.Context, store string, open func(context.Con
 		}
 		select {
 		case <-limited.Done():
+			if ctx.Err() != nil { // told to end, not waited long enough
+				return fmt.Errorf("waiting for %s: %w", store, ctx.Err())
+			}
 			return fmt.Errorf("%s cannot be used: %w (`livegraph doctor` says more)", store, err)
 		case <-time.After(storeRetry):
 		}
@@ -157,21 +166,25 @@ func (p *process) await(ctx context.Context, store string, open func(context.Con
 
 func (p *process) buildAPI() (err error) {
 	p.auth = auth.New(p.keys)
+	p.auth.Register(p.metrics)
 	p.deletions = livedata.NewDeletionSender(p.postgres, p.kafka)
+	p.deletions.Register(p.metrics)
+	bodies := request.NewBudget(p.cfg.Ingest.InFlightBytes)
+	bodies.Register(p.metrics)
 	pipeline := ingest.New(ingest.Deps{
 		Sources: p.postgres, Registry: p.postgres, Log: p.kafka, FingerprintKey: p.install.FingerprintKey,
-		CacheSize: p.cfg.Ingest.SeriesCacheSize, Tracing: p.tracing,
+		CacheSize: p.cfg.Ingest.SeriesCacheSize, Metrics: p.metrics, Tracing: p.tracing,
 		Limits: ingest.Limits{
 			MaxPoints: p.cfg.Ingest.MaxPoints, InFlightBytes: p.cfg.Ingest.InFlightBytes,
 			ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
 		},
 	})
 	p.api, err = api.New(api.Deps{
-		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Ready: p.ready, Tracing: p.tracing,
+		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Ready: p.ready, Metrics: p.metrics, Tracing: p.tracing,
 		Routes: livedata.Routes(livedata.Deps{
 			Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Pipeline: pipeline,
 			Deletions: p.deletions, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
-			TokenKey: p.install.CheckpointKey, Bodies: request.NewBudget(p.cfg.Ingest.InFlightBytes),
+			TokenKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
 			MaxBodyBytes: p.cfg.Ingest.MaxBodyBytes, QueryTimeout: p.cfg.API.QueryTimeout,
 		}),
 	})
@@ -193,7 +206,9 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
 	group, groupCtx := errgroup.WithContext(background)
+	group.Go(func() error { return p.probes.Run(groupCtx) })
 	if p.points != nil {
+		group.Go(func() error { return p.clickhouse.WatchStorage(groupCtx) })
 		group.Go(func() error { return p.points.Run(groupCtx) })
 	}
 	if p.auth != nil {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -34,11 +35,24 @@ type ServeCmd struct {
 // returns when ctx is done and everything has ended in order: readiness,
 // requests in flight, consumers' buffers and offsets, engines.
 func (c *ServeCmd) Run(ctx context.Context, out *output) error {
+	err := c.serve(ctx, out)
+	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // told to end while it was starting
+	}
+	return err
+}
+
+func (c *ServeCmd) serve(ctx context.Context, out *output) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w (choose another address with --listen)", c.Listen, err)
 	}
 	defer func() { _ = listener.Close() }()
+	watch, err := openMonitor(ctx, &c.Config)
+	if err != nil {
+		return err
+	}
+	defer watch.close()
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return fmt.Errorf("making the data directory: %w", err)
 	}
@@ -48,36 +62,46 @@ func (c *ServeCmd) Run(ctx context.Context, out *output) error {
 		return err
 	}
 	defer closeLog()
+	watch.start(ctx, c.Metrics, logger)
 
 	_, _ = fmt.Fprintf(out, "Livegraph %s, data in %s\n", version, c.DataDir)
+	if own := c.unshared(); len(own) > 0 {
+		logger.Warn("this process has only some of the roles and starts engines of its own, which the others do not see; "+
+			"give all processes the same addresses", "roles", c.Roles, "missing", own)
+	}
 	engines, err := c.startEngines(ctx, out, terminal, logger)
 	if err != nil {
 		return err
 	}
 	defer stopEngines(engines, logger)
 	c.useEngines(engines.Addresses())
+	engines.Register(watch.registry)
 
 	traces, err := telemetry.NewTracing(ctx, &c.Tracing, version, c.Roles, logger)
 	if err != nil {
 		return err
 	}
 	defer traces.Close(ctx)
-	p, err := newProcess(ctx, &c.Config, logger, traces.Provider())
+	traces.Register(watch.registry)
+	p, err := newProcess(ctx, &c.Config, logger, watch.registry, traces.Provider())
 	if err != nil {
 		return err
 	}
 	defer p.close()
 	url := c.publicURL(listener.Addr())
-	first, made, err := firstrun.Ensure(ctx, p.postgres, c.DataDir, url)
-	if err != nil {
-		return err
+	var first firstrun.Record
+	made := false
+	if c.Has("api") { // the key's only copy belongs where its owner looks for it
+		if first, made, err = firstrun.Ensure(ctx, p.postgres, c.DataDir, url); err != nil {
+			return err
+		}
 	}
-	note, err := control.Write(c.DataDir, c.control(url))
+	note, err := control.Write(c.DataDir, c.control(url, watch.url))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = note.Remove(c.DataDir) }()
-	c.welcome(out, terminal, url, first, made)
+	c.welcome(out, terminal, url, watch.url, first, made)
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return p.run(ctx, listener) })
@@ -123,6 +147,27 @@ func (c *ServeCmd) startEngines(ctx context.Context, out *output, terminal bool,
 	})
 }
 
+// unshared names the engines' settings that are missing from a process that has
+// only some of the roles: it works with others, and they can only meet in engines
+// that all are told of.
+func (c *ServeCmd) unshared() (missing []string) {
+	if slices.Contains(c.Roles, "all") {
+		return nil
+	}
+	for _, engine := range []struct {
+		flag  string
+		unset bool
+	}{
+		{"--kafka-brokers", len(c.Kafka.Brokers) == 0}, {"--clickhouse-url", c.ClickHouse.URL == ""},
+		{"--postgres-url", c.Postgres.URL == ""}, {"--redis-url", c.Redis.URL == ""}, {"--milvus-address", c.Milvus.Address == ""},
+	} {
+		if engine.unset {
+			missing = append(missing, engine.flag)
+		}
+	}
+	return missing
+}
+
 func stopEngines(engines *embedded.Engines, logger *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), engineStopLimit)
 	defer cancel()
@@ -141,9 +186,9 @@ func (c *ServeCmd) useEngines(a embedded.Addresses) {
 	c.Milvus.Address = a.MilvusAddress
 }
 
-func (c *ServeCmd) control(url string) control.Server {
+func (c *ServeCmd) control(url, metricsURL string) control.Server {
 	return control.Server{
-		PID: os.Getpid(), URL: url, StartedAt: time.Now().UTC(),
+		PID: os.Getpid(), URL: url, StartedAt: time.Now().UTC(), MetricsURL: metricsURL,
 		KafkaBrokers: c.Kafka.Brokers, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
 		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address,
 	}
@@ -154,6 +199,11 @@ func (c *ServeCmd) publicURL(addr net.Addr) string {
 	if c.API.PublicURL != "" {
 		return c.API.PublicURL
 	}
+	return loopbackURL(addr)
+}
+
+// loopbackURL is the address at which this machine reaches a listener.
+func loopbackURL(addr net.Addr) string {
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
 		return "http://" + addr.String()

@@ -3,6 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -13,17 +16,19 @@ import (
 // SettingsCmd prints the configuration.
 type SettingsCmd struct {
 	config.Config `embed:""`
-	JSON          bool `help:"Print JSON."`
+	JSON          bool `help:"Print JSON." xor:"form"`
+	Reference     bool `help:"Print every setting with its variable, default and meaning, as Markdown." xor:"form"`
 }
 
 // Run prints the settings in force under the flags' names, secrets hidden: as a
 // file that --config takes, or as JSON.
 func (c *SettingsCmd) Run(out *output, command *kong.Context) error {
+	flags := settingsOf(command)
+	if c.Reference {
+		return printReference(out, flags)
+	}
 	values := map[string]any{}
-	for _, flag := range command.Selected().Flags {
-		if flag.Name == "json" || flag.Name == "help" {
-			continue
-		}
+	for _, flag := range flags {
 		value := flag.Target.Interface()
 		if d, ok := value.(time.Duration); ok {
 			value = d.String()
@@ -48,3 +53,43 @@ func (c *SettingsCmd) Run(out *output, command *kong.Context) error {
 	}
 	return nil
 }
+
+// settingsOf gives the flags that are settings, not those of this command.
+func settingsOf(command *kong.Context) []*kong.Flag {
+	return slices.DeleteFunc(slices.Clone(command.Selected().Flags), func(flag *kong.Flag) bool {
+		return len(flag.Envs) == 0
+	})
+}
+
+// printReference prints docs/settings.md.
+func printReference(out io.Writer, flags []*kong.Flag) error {
+	var page strings.Builder
+	page.WriteString(referenceHead)
+	for _, flag := range flags {
+		fmt.Fprintf(&page, "| `--%s` | `%s` | %s | %s |\n", flag.Name, strings.Join(flag.Envs, "`, `"), defaultOf(flag), cell(flag.Help))
+	}
+	_, err := io.WriteString(out, page.String())
+	return err
+}
+
+const referenceHead = `# Settings
+
+Printed by ` + "`livegraph config --reference`" + `. A flag beats its environment variable, which beats the file that
+` + "`--config`" + ` (LIVEGRAPH_CONFIG) names: YAML with the flags' names as keys, whole (` + "`kafka-brokers: [a:9092]`" + `) or nested
+(` + "`kafka: {brokers: [a:9092]}`" + `). Lists are comma-separated in flags and variables. Durations are like ` + "`150ms`" + `, ` + "`60s`" + `,
+` + "`1h`" + `. A value that is not allowed, or a key of the file that is no setting, ends the start with a message that names it.
+` + "`livegraph config`" + ` prints the settings in force, secrets hidden.
+
+| flag | variable | default | meaning |
+|---|---|---|---|
+`
+
+func defaultOf(flag *kong.Flag) string {
+	if flag.Default == "" {
+		return ""
+	}
+	return "`" + cell(flag.Default) + "`"
+}
+
+// cell escapes what would end a Markdown table's cell.
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

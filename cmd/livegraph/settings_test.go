@@ -50,3 +50,12 @@ func TestAnIDThatIsNoneIsSaidPlainly(t *testing.T) {
 		require.Contains(t, stderr, `"zzz" is not a UUID`)
 	}
 }
+
+func TestThePublishedReferenceOfTheSettingsIsTheBinarys(t *testing.T) {
+	code, printed, stderr := call(t, "config", "--reference")
+	require.Zero(t, code, stderr)
+	require.Contains(t, printed, "| `--listen` | `LIVEGRAPH_LISTEN` | `127.0.0.1:8080` |")
+	published, err := os.ReadFile(filepath.Join("..", "..", "docs", "settings.md"))
+	require.NoError(t, err)
+	require.Equal(t, string(published), printed, "docs/settings.md is stale: run `make generate`")
+}

@@ -14,7 +14,7 @@ import (
 
 // welcome says where the service is and what to try. The first start's key is
 // printed on a terminal alone, and once; elsewhere only where it can be read.
-func (c *ServeCmd) welcome(out *output, terminal bool, url string, first firstrun.Record, made bool) {
+func (c *ServeCmd) welcome(out *output, terminal bool, url, metricsURL string, first firstrun.Record, made bool) {
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }
 	say("\nLivegraph %s serves %s", version, url)
 	say("  interface   %s/api/docs", url)
@@ -29,6 +29,9 @@ func (c *ServeCmd) welcome(out *output, terminal bool, url string, first firstru
 		if _, err := firstrun.Read(c.DataDir); err == nil {
 			say("  first run   workspace and admin key are still in %s", firstrun.Path(c.DataDir))
 		}
+	}
+	if metricsURL != "" {
+		say("  metrics     %s", metricsURL)
 	}
 	if !c.Demo {
 		say("  live data   livegraph demo --data-dir %s", c.DataDir)

@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
@@ -39,14 +40,15 @@ const Topic = "points"
 // they are more, the copies are written again, which changes nothing.
 const knownSeries = 2_000_000
 
-// Deps are what the consumer works with. All are required but Logger.
+// Deps are what the consumer works with. All are required but Logger and Metrics.
 type Deps struct {
 	Log      *kafka.Client
 	Points   *clickhouse.DB
 	Registry *postgres.DB
 	Config   Config
-	Logger   *slog.Logger         // nil: slog.Default()
-	Tracing  trace.TracerProvider // nil: nothing is recorded
+	Logger   *slog.Logger          // nil: slog.Default()
+	Metrics  prometheus.Registerer // nil: what is measured is not registered
+	Tracing  trace.TracerProvider  // nil: nothing is recorded
 }
 
 // Config bounds the consumer, see consumers.Config.
@@ -91,10 +93,10 @@ func New(deps Deps) *Consumer {
 	}
 	cfg := deps.Config
 	c.loop = consumers.New(consumers.Config{
-		Group: cfg.Group, Topic: deps.Log.PointsTopic().Name, BatchRows: cfg.BatchRows, BatchBytes: cfg.BatchBytes,
+		Name: Topic, Group: cfg.Group, Topic: deps.Log.PointsTopic().Name, BatchRows: cfg.BatchRows, BatchBytes: cfg.BatchBytes,
 		BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes, Grace: cfg.Grace,
 		Tracing: deps.Tracing,
-	}, handler{c}, deps.Log, c.logger)
+	}, handler{c}, deps.Log, c.logger, deps.Metrics)
 	return c
 }
 

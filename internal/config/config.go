@@ -56,6 +56,7 @@ type Config struct {
 	Points     Points     `embed:"" prefix:"points-"`
 	Log        Log        `embed:"" prefix:"log-"`
 	Tracing    Tracing    `embed:"" prefix:"tracing-"`
+	Metrics    Metrics    `embed:"" prefix:"metrics-"`
 }
 
 // Kafka says where the log is and how its topics are made.
@@ -185,6 +186,7 @@ func (c *Config) Validate() error {
 			bad(name, "must be above zero")
 		}
 	}
+	c.Metrics.validate(bad)
 	if t := c.Ingest.LogFullThreshold; t <= 0 || t > 1 {
 		bad("ingest-log-full-threshold", "must be above 0 and at most 1")
 	}

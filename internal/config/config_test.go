@@ -72,6 +72,7 @@ func TestWrongValuesAreRefusedByName(t *testing.T) {
 		"--api-trusted-proxies=10.0.0.1":  "is not a network",
 		"--log-level=loud":                "--log-level must be one of",
 		"--api-query-timeout=fast":        "--api-query-timeout",
+		"--metrics-listen=9464":           `--metrics-listen: "9464" is neither host:port nor off`,
 	} {
 		_, err := parse(t, "", strings.Fields(args)...)
 		require.ErrorContains(t, err, want, args)
@@ -90,5 +91,18 @@ func TestSecretsAreHiddenWhereverTheConfigurationIsPrinted(t *testing.T) {
 	slog.New(slog.NewJSONHandler(&logged, nil)).Info("configuration", "config", cfg, "url", cfg.Postgres.URL)
 	for _, text := range []string{string(asJSON), fmt.Sprintf("%v %+v %s", cfg, cfg, cfg.Postgres.URL), logged.String()} {
 		require.NotContains(t, text, "hunter2")
+	}
+}
+
+func TestMetricsAreForThisMachineUnlessConfigured(t *testing.T) {
+	for listen, want := range map[string]struct{ enabled, exposed bool }{
+		"127.0.0.1:9464": {true, false}, "localhost:0": {true, false}, "[::1]:9464": {true, false},
+		"0.0.0.0:9464": {true, true}, ":9464": {true, true}, "10.1.2.3:9464": {true, true}, "metrics.internal:9464": {true, true},
+		"off": {}, "": {},
+	} {
+		cfg, err := parse(t, "", "--metrics-listen="+listen)
+		require.NoError(t, err, listen)
+		require.Equal(t, want.enabled, cfg.Metrics.Enabled(), listen)
+		require.Equal(t, want.exposed, cfg.Metrics.Exposed(), listen)
 	}
 }

@@ -27,6 +27,7 @@ type Server struct {
 	PID           int       `json:"pid"`
 	URL           string    `json:"url"` // the API's base address
 	StartedAt     time.Time `json:"startedAt"`
+	MetricsURL    string    `json:"metricsUrl"` // of the Prometheus metrics; empty: they are off
 	KafkaBrokers  []string  `json:"kafkaBrokers"`
 	ClickHouseURL string    `json:"clickhouseUrl"`
 	PostgresURL   string    `json:"postgresUrl"`

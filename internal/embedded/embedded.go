@@ -22,6 +22,8 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -168,6 +170,17 @@ func (e *Engines) Processes() []*Process {
 		}
 	}
 	return running
+}
+
+// Register makes the engines' restarts known to the registerer; nil: nothing
+// happens.
+func (e *Engines) Register(registerer prometheus.Registerer) {
+	for _, p := range e.Processes() {
+		promauto.With(registerer).NewCounterFunc(prometheus.CounterOpts{
+			Name: "livegraph_embedded_restarts_total", Help: "Times that an embedded engine ended unexpectedly and was started again.",
+			ConstLabels: prometheus.Labels{"engine": p.Name()},
+		}, func() float64 { return float64(p.Restarts()) })
+	}
 }
 
 // Stop ends the engines, the log first and the registry last, and lets go of the

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -54,6 +55,8 @@ type Process struct {
 	done    chan struct{} // closed when the supervisor has ended
 	log     *logFile
 	claim   *portClaim
+
+	restarts atomic.Int64
 }
 
 // Name is the engine's name, as in "clickhouse".
@@ -61,6 +64,9 @@ func (p *Process) Name() string { return p.spec.name }
 
 // Address is the engine's URL, or host:port for Milvus. It holds credentials.
 func (p *Process) Address() string { return p.spec.address() }
+
+// Restarts counts the times that the engine ended unexpectedly.
+func (p *Process) Restarts() int64 { return p.restarts.Load() }
 
 // PID is the process's id, 0 while there is none.
 func (p *Process) PID() int {
@@ -261,6 +267,7 @@ func (p *Process) supervise(run *child, stop, done chan struct{}) {
 		if time.Since(began) > restartReset {
 			wait = restartFirst
 		}
+		p.restarts.Add(1)
 		p.logger.Error("engine ended unexpectedly, restarting it", "engine", p.spec.name,
 			"reason", fmt.Sprint(run.result), "after", wait, "log", p.spec.logPath)
 		if run = p.relaunch(stop, &wait); run == nil {

@@ -17,7 +17,6 @@ import (
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/livegraph/livegraph/internal/tracing"
 )
@@ -41,21 +40,20 @@ type DB struct {
 	conn    driver.Conn
 	bulk    driver.Conn // for inserts of points, see bulkConns
 	options *ch.Options // how to connect again, for migrations
+	metrics *Metrics
 	tracer  tracing.Tracer
 }
 
-// Option changes how a database is used.
+// Option changes how a DB is opened.
 type Option func(*DB)
 
-// WithTracing records the statements that are run for traced work; nil: none.
-func WithTracing(provider trace.TracerProvider) Option {
-	return func(db *DB) { db.tracer = tracing.New(provider, "storage/clickhouse") }
-}
+// Measured has the DB measure into m.
+func Measured(m *Metrics) Option { return func(db *DB) { db.metrics = m } }
 
 // Open connects to the database that the URL names and checks that it answers:
 // http://user:password@host:8123/database or clickhouse://user:password@host:9000/database.
 // The caller closes the DB.
-func Open(ctx context.Context, address string, more ...Option) (*DB, error) {
+func Open(ctx context.Context, address string, changes ...Option) (*DB, error) {
 	options, err := parse(address)
 	if err != nil {
 		return nil, err
@@ -72,13 +70,18 @@ func Open(ctx context.Context, address string, more ...Option) (*DB, error) {
 		return nil, errors.New("the ClickHouse URL cannot be used")
 	}
 	db := &DB{conn: conn, bulk: bulk, options: options}
-	for _, set := range more {
-		set(db)
+	for _, change := range changes {
+		change(db)
+	}
+	if db.metrics == nil {
+		db.metrics = NewMetrics(nil)
 	}
 	if err := db.Ping(ctx); err != nil {
 		_ = db.Close()
 		return nil, err
 	}
+	db.metrics.watch("main", conn)
+	db.metrics.watch("bulk", bulk)
 	return db, nil
 }
 

@@ -37,14 +37,10 @@ type Deletion struct {
 // Delete removes points: numbers, texts, and what latest knows of them. It may be
 // repeated, and be cut short and begun again. Rows that are stored while it runs
 // are not its concern.
-func (db *DB) Delete(ctx context.Context, d Deletion) error {
-	ctx, span, _ := db.start(ctx, operation{"DELETE", tableNumbers})
-	err := db.delete(ctx, d)
-	tracing.End(span, err)
-	return err
-}
-
-func (db *DB) delete(ctx context.Context, d Deletion) error {
+func (db *DB) Delete(ctx context.Context, d Deletion) (err error) {
+	defer func(began time.Time) { db.metrics.observe(opDelete, began, 0, err) }(time.Now())
+	ctx, span := db.start(ctx, opDelete)
+	defer func() { tracing.End(span, err) }()
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
 	series, err := db.seriesOf(ctx, d)

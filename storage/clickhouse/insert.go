@@ -3,7 +3,6 @@ package clickhouse
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
@@ -53,7 +52,8 @@ var (
 
 // InsertPoints stores numbers. When it returns nil they are visible.
 func (db *DB) InsertPoints(ctx context.Context, c *PointColumns) error {
-	return db.insert(ctx, db.bulk, "points", pointsColumns, c.Len(), func(batch driver.Batch) error {
+	const statement = "INSERT INTO points (series, ts, value, version)"
+	return db.insert(ctx, db.bulk, opInsertPoints, statement, pointsColumns, c.Len(), func(batch driver.Batch) error {
 		return firstError(
 			appendWords(batch, 0, c.Series), appendWords(batch, 1, c.TS),
 			appendWords(batch, 2, c.Values), appendWords(batch, 3, c.Versions))
@@ -62,7 +62,8 @@ func (db *DB) InsertPoints(ctx context.Context, c *PointColumns) error {
 
 // InsertStates stores texts. When it returns nil they are visible.
 func (db *DB) InsertStates(ctx context.Context, c *StateColumns) error {
-	return db.insert(ctx, db.bulk, "states", statesColumns, c.Len(), func(batch driver.Batch) error {
+	const statement = "INSERT INTO states (series, ts, value, version)"
+	return db.insert(ctx, db.bulk, opInsertStates, statement, statesColumns, c.Len(), func(batch driver.Batch) error {
 		return firstError(
 			appendWords(batch, 0, c.Series), appendWords(batch, 1, c.TS),
 			batch.Column(2).Append(c.Values), appendWords(batch, 3, c.Versions))
@@ -72,7 +73,8 @@ func (db *DB) InsertStates(ctx context.Context, c *StateColumns) error {
 // InsertLatest offers newest points; of those offered for a series the one with
 // the highest time, and then the highest version, stays.
 func (db *DB) InsertLatest(ctx context.Context, rows []LatestRow) error {
-	return db.insert(ctx, db.conn, "latest", latestColumns, len(rows), func(batch driver.Batch) error {
+	const statement = "INSERT INTO latest (workspace, source, series, ts, value, text, version)"
+	return db.insert(ctx, db.conn, opInsertLatest, statement, latestColumns, len(rows), func(batch driver.Batch) error {
 		return firstError(
 			appendEach(batch, 0, rows, func(r *LatestRow) uuid.UUID { return r.Workspace }),
 			appendEach(batch, 1, rows, func(r *LatestRow) uuid.UUID { return r.Source }),
@@ -86,7 +88,8 @@ func (db *DB) InsertLatest(ctx context.Context, rows []LatestRow) error {
 
 // InsertActivity says when sources were heard from; the latest time of each stays.
 func (db *DB) InsertActivity(ctx context.Context, rows []ActivityRow) error {
-	return db.insert(ctx, db.conn, "source_activity", activityColumns, len(rows), func(batch driver.Batch) error {
+	const statement = "INSERT INTO source_activity (workspace, source, received_at)"
+	return db.insert(ctx, db.conn, opInsertActivity, statement, activityColumns, len(rows), func(batch driver.Batch) error {
 		return firstError(
 			appendEach(batch, 0, rows, func(r *ActivityRow) uuid.UUID { return r.Workspace }),
 			appendEach(batch, 1, rows, func(r *ActivityRow) uuid.UUID { return r.Source }),
@@ -96,7 +99,8 @@ func (db *DB) InsertActivity(ctx context.Context, rows []ActivityRow) error {
 
 // InsertSeries copies identities of series for joins.
 func (db *DB) InsertSeries(ctx context.Context, rows []SeriesRow) error {
-	return db.insert(ctx, db.conn, "series", seriesColumns, len(rows), func(batch driver.Batch) error {
+	const statement = "INSERT INTO series (id, workspace, source, metric, tags, kind)"
+	return db.insert(ctx, db.conn, opInsertSeries, statement, seriesColumns, len(rows), func(batch driver.Batch) error {
 		return firstError(
 			appendEach(batch, 0, rows, func(r *SeriesRow) uint64 { return r.ID }),
 			appendEach(batch, 1, rows, func(r *SeriesRow) uuid.UUID { return r.Workspace }),
@@ -107,30 +111,21 @@ func (db *DB) InsertSeries(ctx context.Context, rows []SeriesRow) error {
 	})
 }
 
-// insert sends one batch into a table, recorded as a statement of its own.
-func (db *DB) insert(ctx context.Context, conn driver.Conn, table string, columns []ch.ColumnNameAndType, rows int, fill func(driver.Batch) error) error {
+// insert sends one batch. A batch holds a connection until it is sent or aborted,
+// so it is always one or the other.
+func (db *DB) insert(
+	ctx context.Context, conn driver.Conn, operation, statement string, columns []ch.ColumnNameAndType, rows int, fill func(driver.Batch) error,
+) (err error) {
 	if rows == 0 {
 		return nil
 	}
-	ctx, span, options := db.start(ctx, operation{"INSERT", table})
-	rowsOf(span, rowsWritten, rows)
-	options = append(options, ch.WithSettings(insertSettings), ch.WithColumnNamesAndTypes(columns))
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.Name
-	}
-	statement := "INSERT INTO " + table + " (" + strings.Join(names, ", ") + ")"
-	err := send(ctx, conn, statement, options, rows, fill)
-	tracing.End(span, err)
-	return err
-}
-
-// send sends a batch. It holds a connection until it is sent or aborted, so it is
-// always one or the other.
-func send(ctx context.Context, conn driver.Conn, statement string, options []ch.QueryOption, rows int, fill func(driver.Batch) error) error {
+	defer func(began time.Time) { db.metrics.observe(operation, began, rows, err) }(time.Now())
+	ctx, span := db.start(ctx, operation)
+	defer func() { tracing.End(span, err) }()
 	ctx, cancel := context.WithTimeout(ctx, insertTimeout)
 	defer cancel()
-	batch, err := conn.PrepareBatch(ch.Context(ctx, options...), statement)
+	ctx = ch.Context(ctx, ch.WithSettings(insertSettings), ch.WithColumnNamesAndTypes(columns))
+	batch, err := conn.PrepareBatch(ctx, statement)
 	if err != nil {
 		return fmt.Errorf("%s: preparing: %w", statement, err)
 	}

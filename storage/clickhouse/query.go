@@ -66,35 +66,28 @@ func settings() ch.Settings {
 	}
 }
 
-// query runs a statement on a table and calls each for every row. Whatever comes from
+// query runs a statement and calls each for every row. Whatever comes from
 // outside travels in the parameters; the statement itself is made of constants
 // and numbers.
-func (db *DB) query(ctx context.Context, table, statement string, parameters ch.Parameters, each func(scan func(...any) error) error) error {
-	ctx, span, options := db.start(ctx, operation{"SELECT", table})
-	options = append(options, ch.WithSettings(settings()))
+func (db *DB) query(ctx context.Context, operation, statement string, parameters ch.Parameters, each func(scan func(...any) error) error) (err error) {
+	defer func(began time.Time) { db.metrics.observe(operation, began, 0, err) }(time.Now())
+	ctx, span := db.start(ctx, operation)
+	defer func() { tracing.End(span, err) }()
+	options := []ch.QueryOption{ch.WithSettings(settings())}
 	if len(parameters) > 0 {
 		options = append(options, ch.WithParameters(parameters))
 	}
-	n, err := db.scan(ch.Context(ctx, options...), statement, each)
-	rowsOf(span, rowsRead, n)
-	err = explain(ctx, err)
-	tracing.End(span, err)
-	return err
-}
-
-// scan runs a statement and gives how many rows each was called for.
-func (db *DB) scan(ctx context.Context, statement string, each func(scan func(...any) error) error) (n int, err error) {
-	rows, err := db.conn.Query(ctx, statement)
+	rows, err := db.conn.Query(ch.Context(ctx, options...), statement)
 	if err != nil {
-		return 0, err
+		return explain(ctx, err)
 	}
 	defer func() { _ = rows.Close() }() // what it says, rows.Err has said
-	for ; rows.Next(); n++ {
+	for rows.Next() {
 		if err := each(rows.Scan); err != nil {
-			return n, err
+			return explain(ctx, err)
 		}
 	}
-	return n, rows.Err()
+	return explain(ctx, rows.Err())
 }
 
 // explain gives a query's error a kind: Timeout when it took too long, Invalid

@@ -85,7 +85,7 @@ func (db *DB) Aggregate(ctx context.Context, q AggregateQuery) (found map[int]*P
 	}
 	row := newAggregateRow(asked, q.Texts)
 	left := q.Limit
-	err = db.query(ctx, q.table(), q.statement(asked), q.Range.parameters(), func(scan func(...any) error) error {
+	err = db.query(ctx, opAggregate, q.statement(asked), q.Range.parameters(), func(scan func(...any) error) error {
 		if err := scan(row.targets...); err != nil {
 			return err
 		}
@@ -104,19 +104,15 @@ func (db *DB) Aggregate(ctx context.Context, q AggregateQuery) (found map[int]*P
 	return found, left < 0, err
 }
 
-// table gives where the points are.
-func (q *AggregateQuery) table() string {
-	if q.Texts {
-		return tableTexts
-	}
-	return tableNumbers
-}
-
 func (q *AggregateQuery) statement(asked []Function) string {
+	table := tableNumbers
+	if q.Texts {
+		table = tableTexts
+	}
 	// The version is aggregated away first: an overwritten value counts nowhere.
 	standing := fmt.Sprintf(`
 		SELECT series, ts, argMax(value, version) AS value FROM %s
-		WHERE series IN (%s) AND %s GROUP BY series, ts`, q.table(), idList(q.Series), inRange)
+		WHERE series IN (%s) AND %s GROUP BY series, ts`, table, idList(q.Series), inRange)
 	bucket, with := "{from:Int64}", ""
 	if q.Grid != nil {
 		bucket, with = q.Grid.sql("us"), q.Grid.with("us")

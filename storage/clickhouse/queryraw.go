@@ -79,7 +79,7 @@ func (db *DB) raw(ctx context.Context, table string, series []uint64, q RawQuery
 		WHERE series IN (%[2]s) AND %[3]s
 		ORDER BY series%[4]s, ts%[4]s, version DESC LIMIT 1 BY series, ts LIMIT %[5]d`,
 		table, idList(series), inRange, direction, limit+1)
-	return db.query(ctx, table, statement, q.Range.parameters(), each)
+	return db.query(ctx, opRaw, statement, q.Range.parameters(), each)
 }
 
 func pointsOf(found map[uint64]*Points, series uint64) *Points {
@@ -118,7 +118,7 @@ func (db *DB) LatestPoints(ctx context.Context, q LatestQuery) (map[uint64]*Poin
 		GROUP BY series HAVING newest >= {from:Int64}`, idList(all))
 	parameters := Range{FromUS: q.FromUS}.parameters()
 	parameters["workspace"], parameters["sources"] = q.Workspace.String(), uuidArray(q.Sources)
-	err := db.query(ctx, "latest", statement, parameters, func(scan func(...any) error) error {
+	err := db.query(ctx, opLatest, statement, parameters, func(scan func(...any) error) error {
 		var (
 			series uint64
 			ts     int64

@@ -26,7 +26,7 @@ func (db *DB) SeriesStats(ctx context.Context, numbers, texts []uint64) (map[uin
 		statement := fmt.Sprintf(`
 			SELECT series, toUnixTimestamp64Micro(min(ts)), toUnixTimestamp64Micro(max(ts)), toInt64(count())
 			FROM (SELECT series, ts FROM %s WHERE series IN (%s) GROUP BY series, ts) GROUP BY series`, table, idList(series))
-		err := db.query(ctx, table, statement, nil, func(scan func(...any) error) error {
+		err := db.query(ctx, opStats, statement, nil, func(scan func(...any) error) error {
 			var (
 				id uint64
 				s  SeriesStats
@@ -52,7 +52,7 @@ func (db *DB) SourceActivity(ctx context.Context, workspace uuid.UUID, sources [
 	if len(sources) == 0 {
 		return found, nil
 	}
-	err := db.query(ctx, "source_activity", `
+	err := db.query(ctx, opActivity, `
 		SELECT source, toUnixTimestamp64Micro(max(received_at)) FROM source_activity
 		WHERE workspace = {workspace:UUID} AND source IN {sources:Array(UUID)} GROUP BY source`,
 		ch.Parameters{"workspace": workspace.String(), "sources": uuidArray(sources)},

@@ -25,6 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.opentelemetry.io/otel/trace"
@@ -68,6 +69,8 @@ type Options struct {
 	// Tracing records what is produced, and carries the trace in the records'
 	// headers. Nil: nothing is recorded.
 	Tracing trace.TracerProvider
+	// Metrics registers what the client measures; nil: nowhere.
+	Metrics prometheus.Registerer
 
 	linger time.Duration // see BenchmarkProducePoints
 }
@@ -84,6 +87,9 @@ type Client struct {
 	health health
 	topic  atomic.Pointer[TopicInfo]
 	fill   logFill
+
+	metrics    *metrics
+	partitions partitions
 
 	members sync.Map // of *Group: those that a change of the topic concerns
 
@@ -139,6 +145,7 @@ func Open(_ context.Context, opts Options) (*Client, error) {
 	}
 	c.admin.SetTimeoutMillis(int32(adminTimeout.Milliseconds()))
 	c.health.init()
+	c.metrics = newMetrics(c, opts.Metrics)
 	c.tasks.Go(c.watchBrokers)
 	return c, nil
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -139,6 +141,9 @@ func (c *Client) measureFill(ctx context.Context) {
 		c.noteLoss(int32(p), s)
 	}
 	f.share.Store(math.Float64bits(fullest))
+	now := time.Now()
+	c.partitions.observe(state.State, maps.Clone(f.sizes), now)
+	c.metrics.measured.Set(float64(now.UnixMilli()) / 1000)
 }
 
 // fill gives the share of the retention that the group lags behind on a partition

@@ -13,10 +13,12 @@ import (
 
 // Settings of the consumer group. A member that dies silently is replaced after
 // the session timeout; one that is asked for partitions has the rebalance timeout
-// to finish what it began.
+// to finish what it began. A member learns by its heartbeats that others come or
+// go, twice until partitions have moved, and nobody consumes these meanwhile: so
+// the interval is how stale points become when a consumer is restarted.
 const (
 	sessionTimeout    = 10 * time.Second
-	heartbeatInterval = 2 * time.Second
+	heartbeatInterval = 500 * time.Millisecond
 	rebalanceTimeout  = 30 * time.Second
 	fetchMaxWait      = 500 * time.Millisecond
 	minPartitionFetch = 1 << 20

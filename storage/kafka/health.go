@@ -112,6 +112,9 @@ func (c *Client) ping() error {
 	return c.adminKgo.Ping(ctx)
 }
 
+// Ping asks any broker for an answer.
+func (c *Client) Ping(ctx context.Context) error { return c.adminKgo.Ping(ctx) }
+
 // mark notes and logs a change between there and away.
 func (c *Client) mark(down bool, why error) {
 	if c.ctx.Err() != nil || !c.health.set(down) {

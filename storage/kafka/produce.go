@@ -67,9 +67,11 @@ func (c *Client) ProducePoints(ctx context.Context, requestID string, msgs []poi
 }
 
 func (c *Client) producePoints(ctx context.Context, requestID string, msgs []pointblock.Message) ([]pointblock.Position, error) {
-	if err := c.refusal(msgs); err != nil {
+	if reason, err := c.refusal(msgs); err != nil {
+		c.metrics.failed.WithLabelValues(reason).Inc()
 		return nil, err
 	}
+	began := time.Now()
 	d := &delivery{left: len(msgs), offsets: make([]int64, len(msgs)), done: make(chan struct{})}
 	records := make([]kgo.Record, len(msgs))
 	headers := withTrace(ctx, []kgo.RecordHeader{{Key: HeaderRequestID, Value: []byte(requestID)}})
@@ -86,17 +88,40 @@ func (c *Client) producePoints(ctx context.Context, requestID string, msgs []poi
 			d.finish(i, r.Offset, err)
 		})
 	}
-	err := c.await(ctx, d)
-	return d.result(msgs, err)
+	reason, err := c.await(ctx, d)
+	positions, err := d.result(msgs, err)
+	if err == nil {
+		c.metrics.produced(msgs, began)
+		return positions, nil
+	}
+	if reason == "" { // all were answered, some with an error
+		reason = failureOf(d)
+	}
+	c.metrics.failed.WithLabelValues(reason).Inc()
+	c.metrics.duration.Observe(time.Since(began).Seconds())
+	return positions, err
+}
+
+// failureOf says for the metrics why records were given up.
+func failureOf(d *delivery) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case errors.Is(d.err, kgo.ErrMaxBuffered):
+		return failedBuffer
+	case errors.Is(d.err, kgo.ErrRecordTimeout):
+		return failedTimeout
+	}
+	return failedOther
 }
 
 // refusal says why a produce is hopeless before it begins, or nil.
-func (c *Client) refusal(msgs []pointblock.Message) error {
+func (c *Client) refusal(msgs []pointblock.Message) (reason string, err error) {
 	if !c.Healthy() {
-		return errAway()
+		return failedAway, errAway()
 	}
 	if t := c.opts.LogFullThreshold; t > 0 && c.LogFill() >= t {
-		return fault.New(fault.Unavailable, "Points are not stored fast enough; the log is full").After(retryAfterFull)
+		return failedLogFull, fault.New(fault.Unavailable, "Points are not stored fast enough; the log is full").After(retryAfterFull)
 	}
 	size := int64(0)
 	for _, m := range msgs {
@@ -104,9 +129,9 @@ func (c *Client) refusal(msgs []pointblock.Message) error {
 	}
 	if c.producer.BufferedProduceBytes()+size > int64(c.opts.BufferedBytes) ||
 		c.producer.BufferedProduceRecords()+int64(len(msgs)) > maxBufferedRecords {
-		return errFull()
+		return failedBuffer, errFull()
 	}
-	return nil
+	return "", nil
 }
 
 func errAway() *fault.Error {
@@ -132,18 +157,21 @@ func (d *delivery) finish(i int, offset int64, err error) {
 }
 
 // await waits for all acknowledgements, or for a reason not to.
-func (c *Client) await(ctx context.Context, d *delivery) error {
+func (c *Client) await(ctx context.Context, d *delivery) (reason string, err error) {
 	timeout := time.NewTimer(c.opts.ProduceTimeout)
 	defer timeout.Stop()
 	select {
 	case <-d.done:
-		return nil
+		return "", nil
 	case <-c.health.gone():
-		return errAway()
+		return failedAway, errAway()
 	case <-timeout.C:
-		return errAway().Because(errors.New("no acknowledgement in time"))
+		return failedTimeout, errAway().Because(errors.New("no acknowledgement in time"))
 	case <-ctx.Done():
-		return errAway().Because(ctx.Err())
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return failedTimeout, errAway().Because(ctx.Err())
+		}
+		return failedOther, errAway().Because(ctx.Err())
 	}
 }
 
@@ -207,6 +235,7 @@ func (c *Client) ProduceDeadLetters(ctx context.Context, letters []DeadLetter) e
 	if err := c.producer.ProduceSync(ctx, records...).FirstErr(); err != nil {
 		return fmt.Errorf("kafka: producing dead letters: %w", err)
 	}
+	c.metrics.letters.Add(float64(len(letters)))
 	return nil
 }
 

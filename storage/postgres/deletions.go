@@ -57,6 +57,15 @@ func (db *DB) PendingDeletions(ctx context.Context, age time.Duration, limit int
 	return list, classify(err)
 }
 
+// DeletionBacklog counts the deletions that are pending and gives the age of the
+// oldest, zero without any.
+func (db *DB) DeletionBacklog(ctx context.Context) (pending int64, oldest time.Duration, err error) {
+	var seconds float64
+	err = db.pool.QueryRow(ctx, `
+		SELECT count(*), COALESCE(EXTRACT(EPOCH FROM now() - min(created_at)), 0)::float8 FROM pending_deletions`).Scan(&pending, &seconds)
+	return pending, time.Duration(seconds * float64(time.Second)), classify(err)
+}
+
 // RemoveSeries takes a batch of a deleted source's series out of the registry
 // and tells whether more may be left.
 func (db *DB) RemoveSeries(ctx context.Context, d PendingDeletion) (more bool, err error) {

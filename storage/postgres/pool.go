@@ -15,9 +15,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"go.opentelemetry.io/otel/trace"
-
-	"github.com/livegraph/livegraph/internal/tracing"
 )
 
 const (
@@ -32,21 +29,13 @@ const (
 // DB is a pool of connections to Livegraph's database.
 type DB struct{ pool *pgxpool.Pool }
 
-// Option changes how a database is used.
-type Option func(*pgxpool.Config)
-
-// WithTracing records the statements that are run for traced work; nil: none.
-func WithTracing(provider trace.TracerProvider) Option {
-	return func(cfg *pgxpool.Config) {
-		if provider != nil {
-			cfg.ConnConfig.Tracer = queryTracer{tracing.New(provider, "storage/postgres")}
-		}
-	}
-}
-
 // Open connects to the database that url names and checks that it answers.
 // maxConns bounds the connections of this process. The caller closes the DB.
-func Open(ctx context.Context, url string, maxConns int32, more ...Option) (*DB, error) {
+func Open(ctx context.Context, url string, maxConns int32, changes ...Option) (*DB, error) {
+	var options openOptions
+	for _, change := range changes {
+		change(&options)
+	}
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		// The parser's message can hold the URL, and with it the password.
@@ -56,9 +45,7 @@ func Open(ctx context.Context, url string, maxConns int32, more ...Option) (*DB,
 	cfg.MaxConnIdleTime = 5 * time.Minute
 	cfg.HealthCheckPeriod = 15 * time.Second
 	configure(cfg.ConnConfig)
-	for _, set := range more {
-		set(cfg)
-	}
+	options.attach(cfg)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, classify(fmt.Errorf("opening Postgres: %w", err))
@@ -68,6 +55,7 @@ func Open(ctx context.Context, url string, maxConns int32, more ...Option) (*DB,
 		pool.Close()
 		return nil, err
 	}
+	options.opened(pool)
 	return db, nil
 }
 

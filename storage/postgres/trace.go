@@ -11,6 +11,11 @@ import (
 	"github.com/livegraph/livegraph/internal/tracing"
 )
 
+// Traced records the statements that are run for traced work; nil: none.
+func Traced(provider trace.TracerProvider) Option {
+	return func(o *openOptions) { o.tracer = tracing.New(provider, "storage/postgres") }
+}
+
 // queryTracer records statements, as pgx.QueryTracer, pgx.BatchTracer and
 // pgx.CopyFromTracer. Of a statement it tells what it does to which table, never
 // its text or its arguments.

@@ -1,14 +1,18 @@
 package contract_test
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api"
@@ -50,6 +54,53 @@ func TestAServerThatEndsAnswersWhatIsInFlight(t *testing.T) {
 	require.Equal(t, http.StatusOK, <-slow, "what is in flight is answered")
 	require.NoError(t, <-served)
 	require.Zero(t, status("/healthz"), "the door is closed")
+}
+
+// A client that goes on sending on its kept-alive connection is answered until the
+// door is closed: no request of its meets a connection that ends at that moment.
+func TestKeptConnectionsEndWithAnAnswer(t *testing.T) {
+	cfg := contract.Config()
+	cfg.ShutdownTimeout = 4 * time.Second
+	server, err := api.New(api.Deps{Config: cfg, Version: "test", ProbesOnly: true})
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, end := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ctx, listener) }()
+
+	const clients = 32
+	var sending sync.WaitGroup
+	var answers atomic.Int64
+	for range clients {
+		sending.Go(func() {
+			conn, err := net.Dial("tcp", listener.Addr().String())
+			if !assert.NoError(t, err) {
+				return
+			}
+			defer func() { _ = conn.Close() }()
+			in := bufio.NewReader(conn)
+			for {
+				if _, err := io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n"); !assert.NoError(t, err) {
+					return
+				}
+				answer, err := http.ReadResponse(in, nil)
+				if !assert.NoError(t, err, "a request was not answered") {
+					return
+				}
+				_, err = io.Copy(io.Discard, answer.Body)
+				assert.NoError(t, err)
+				answers.Add(1)
+				if answer.Close {
+					return
+				}
+			}
+		})
+	}
+	require.Eventually(t, func() bool { return answers.Load() > 10*clients }, 10*time.Second, time.Millisecond)
+	end()
+	sending.Wait()
+	require.NoError(t, <-served)
 }
 
 // Connections that never brought a request are closed, not waited for.

@@ -189,9 +189,9 @@ func TestARequestIsOnePictureFromItsCallerToTheStore(t *testing.T) {
 	c.await(t, "preparing", under(batch, "prepare"))
 	c.await(t, "committing", under(batch, "commit"))
 	stored := c.await(t, "storing", under(batch, "store"))
-	c.await(t, "the insert", under(stored, "INSERT points"))
+	c.await(t, "the insert", under(stored, "insert_points"))
 	asked := c.await(t, "a query", func(s *spans.Span) bool { return s.Name == "GET /api/live-data/query" })
-	c.await(t, "its statement", under(asked, "SELECT points"))
+	c.await(t, "its statement", under(asked, "query_raw"))
 	require.NotNil(t, c.find(func(s *spans.Span) bool { return attributeOf(s, "db.system.name") == "postgresql" }))
 
 	require.Nil(t, c.find(func(s *spans.Span) bool { return hex.EncodeToString(s.TraceId) == silentTrace }), "the caller wanted no record")

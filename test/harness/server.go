@@ -26,6 +26,8 @@ import (
 const (
 	startLimit = 90 * time.Second
 	stopLimit  = 15 * time.Second
+
+	firstRunFile = "first-run.json"
 )
 
 // Build compiles the binary into a temporary directory; remove takes it away.
@@ -54,6 +56,7 @@ type FirstRun struct {
 type Server struct {
 	DataDir string
 	Listen  string   // host:port, the same over restarts
+	Metrics string   // the listener's of metrics, likewise
 	Args    []string // further arguments of serve, for the next start
 	Env     []string // further environment, for the next start
 
@@ -73,7 +76,7 @@ func New(t testing.TB, binary string, args ...string) *Server {
 	log, err := os.Create(filepath.Join(dir, "stdout.log"))
 	require.NoError(t, err)
 	s := &Server{
-		t: t, binary: binary, DataDir: filepath.Join(dir, "data"), Listen: FreeAddress(t), Args: args, log: log,
+		t: t, binary: binary, DataDir: filepath.Join(dir, "data"), Listen: FreeAddress(t), Metrics: FreeAddress(t), Args: args, log: log,
 		client: &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}},
 	}
 	t.Cleanup(func() {
@@ -110,15 +113,23 @@ func (s *Server) Start() {
 	if s.First.AdminKey != "" {
 		return
 	}
-	payload, err := os.ReadFile(filepath.Join(s.DataDir, "first-run.json"))
+	var err error
+	s.First, err = readFirstRun(s.DataDir)
 	require.NoError(s.t, err)
-	require.NoError(s.t, json.Unmarshal(payload, &s.First))
+}
+
+func readFirstRun(dataDir string) (first FirstRun, err error) {
+	payload, err := os.ReadFile(filepath.Join(dataDir, firstRunFile))
+	if err != nil {
+		return first, err
+	}
+	return first, json.Unmarshal(payload, &first)
 }
 
 // Launch starts the process without waiting for it to be ready.
 func (s *Server) Launch() {
 	s.t.Helper()
-	args := append([]string{"serve", "--data-dir", s.DataDir, "--listen", s.Listen}, s.Args...)
+	args := append([]string{"serve", "--data-dir", s.DataDir, "--listen", s.Listen, "--metrics-listen", s.Metrics}, s.Args...)
 	s.cmd = exec.Command(s.binary, args...)
 	s.cmd.Env = append(os.Environ(), s.Env...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
@@ -192,6 +203,19 @@ func (s *Server) showLog() {
 	s.t.Logf("the server's last lines:\n%s", strings.Join(lines, "\n"))
 }
 
+// Logged counts the lines of the process's log, over all its starts, that hold a text.
+func (s *Server) Logged(text string) (lines int) {
+	s.t.Helper()
+	payload, err := os.ReadFile(s.log.Name())
+	require.NoError(s.t, err)
+	for line := range strings.Lines(string(payload)) {
+		if strings.Contains(line, text) {
+			lines++
+		}
+	}
+	return lines
+}
+
 // PID gives the process's id.
 func (s *Server) PID() int { return s.cmd.Process.Pid }
 
@@ -221,7 +245,7 @@ func (s *Server) RunCLI(args ...string) (output string, code int) {
 // RunServe runs the server in the foreground: for starts that must fail.
 func (s *Server) RunServe() (output string, code int) {
 	s.t.Helper()
-	return s.RunCLI(append([]string{"serve", "--listen", s.Listen}, s.Args...)...)
+	return s.RunCLI(append([]string{"serve", "--listen", s.Listen, "--metrics-listen", s.Metrics}, s.Args...)...)
 }
 
 func (s *Server) command(args []string) *exec.Cmd {

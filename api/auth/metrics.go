@@ -1,0 +1,69 @@
+package auth
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// Outcomes of a check.
+const (
+	valid       = "valid"
+	malformed   = "malformed" // no key of ours: form or checksum
+	unknown     = "unknown"
+	revoked     = "revoked"
+	expired     = "expired"
+	unavailable = "unavailable" // Postgres could not be asked
+)
+
+// metrics of an authenticator.
+type metrics struct {
+	checks  map[string]prometheus.Counter // by outcome
+	hit     prometheus.Counter
+	miss    prometheus.Counter
+	unsaved prometheus.Counter
+}
+
+// Register makes what the authenticator measures known to the registerer; nil:
+// nothing happens. Call it once.
+func (a *Authenticator) Register(registerer prometheus.Registerer) {
+	if registerer != nil {
+		a.metrics = newMetrics(a, registerer)
+	}
+}
+
+func newMetrics(a *Authenticator, registerer prometheus.Registerer) metrics {
+	factory := promauto.With(registerer)
+	checks := factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "livegraph_auth_checks_total", Help: "Keys that were checked, by outcome.",
+	}, []string{"outcome"})
+	lookups := factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "livegraph_auth_cache_lookups_total", Help: "Keys looked for in memory, by whether the answer was there (hit) or Postgres was asked (miss).",
+	}, []string{"result"})
+	m := metrics{
+		checks: map[string]prometheus.Counter{}, hit: lookups.WithLabelValues("hit"), miss: lookups.WithLabelValues("miss"),
+		unsaved: factory.NewCounter(prometheus.CounterOpts{
+			Name: "livegraph_auth_use_write_failures_total", Help: "Times that the last uses of keys could not be stored; they are kept and tried again.",
+		}),
+	}
+	for _, outcome := range []string{valid, malformed, unknown, revoked, expired, unavailable} {
+		m.checks[outcome] = checks.WithLabelValues(outcome)
+	}
+	if a == nil {
+		return m
+	}
+	for name, c := range map[string]*cache{"known": &a.known, "unknown": &a.unknown} {
+		factory.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "livegraph_auth_cache_entries", Help: "Keys in memory: those that exist (known), and texts that are no key (unknown).",
+			ConstLabels: prometheus.Labels{"cache": name},
+		}, func() float64 { return float64(c.len()) })
+	}
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "livegraph_auth_fresh", Help: "1 while keys may be checked from memory; 0 when Postgres has not confirmed for a second that nothing changed.",
+	}, func() float64 {
+		if a.fresh() {
+			return 1
+		}
+		return 0
+	})
+	return m
+}

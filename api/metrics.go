@@ -1,0 +1,203 @@
+package api
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// Values of labels. A label never takes what a client sent: patterns are those
+// of the routes, methods and reasons are listed here.
+const (
+	noRoute     = "none"  // of requests that no route answers
+	otherMethod = "other" // of methods that are not listed
+
+	refusedNoKey     = "no_key"           // no Authorization header
+	refusedScheme    = "bad_header"       // several, or another scheme than Bearer
+	refusedKey       = "bad_key"          // see livegraph_auth_checks_total
+	refusedHeader    = "workspace_header" // missing or no UUID
+	refusedWorkspace = "workspace"        // not one of the key's
+	refusedScope     = "scope"
+)
+
+var (
+	knownMethods = map[string]bool{
+		http.MethodGet: true, http.MethodHead: true, http.MethodPost: true, http.MethodPut: true,
+		http.MethodPatch: true, http.MethodDelete: true, http.MethodOptions: true,
+	}
+	refusals = []string{refusedNoKey, refusedScheme, refusedKey, refusedHeader, refusedWorkspace, refusedScope}
+)
+
+// durationBuckets are seconds: most answers take a millisecond or a few, a query
+// up to half a minute.
+var durationBuckets = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
+
+// metrics of the HTTP listener.
+type metrics struct {
+	requests      *prometheus.CounterVec
+	duration      *prometheus.HistogramVec
+	requestBytes  *prometheus.CounterVec
+	responseBytes *prometheus.CounterVec
+	inFlight      prometheus.Gauge
+	connections   prometheus.Gauge
+	accepted      prometheus.Counter
+	unreadable    prometheus.Counter
+	refused       *prometheus.CounterVec
+	panics        prometheus.Counter
+	routes        map[string]bool // patterns
+}
+
+func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
+	factory := promauto.With(registerer)
+	counter := func(name, help string) prometheus.Counter {
+		return factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return factory.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	vec := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return factory.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	m := &metrics{
+		requests: vec("livegraph_http_requests_total", "Requests answered, by the route's pattern (none: no route), method and status.", "route", "method", "status"),
+		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "livegraph_http_request_duration_seconds", Help: "Time from the request's header to the end of its answer, its body included.",
+			Buckets: durationBuckets,
+		}, []string{"route"}),
+		requestBytes:  vec("livegraph_http_request_bytes_total", "Bytes of request bodies as they came, before decompression.", "route"),
+		responseBytes: vec("livegraph_http_response_bytes_total", "Bytes of answers' bodies, before compression.", "route"),
+		inFlight:      gauge("livegraph_http_requests_in_flight", "Requests that are being answered."),
+		connections:   gauge("livegraph_http_connections", "Open connections."),
+		accepted:      counter("livegraph_http_connections_accepted_total", "Connections accepted."),
+		unreadable:    counter("livegraph_http_unreadable_requests_total", "Requests refused before routing because they are no HTTP that can be read."),
+		refused:       vec("livegraph_http_access_refusals_total", "Requests refused for their key, workspace or scope, by reason.", "reason"),
+		panics:        counter("livegraph_http_panics_total", "Panics while answering; each is a defect, and its stack is in the log."),
+		routes:        map[string]bool{},
+	}
+	for _, reason := range refusals {
+		m.refused.WithLabelValues(reason)
+	}
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "livegraph_http_connections_limit", Help: "Most open connections; beyond, they wait to be accepted.",
+	}, func() float64 { return float64(s.deps.Config.MaxConnections) })
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "livegraph_http_draining", Help: "1 while the process ends and /readyz says so, else 0.",
+	}, func() float64 {
+		if s.draining.Load() {
+			return 1
+		}
+		return 0
+	})
+	for _, rt := range s.routes {
+		m.routes[rt.Pattern] = true
+		m.duration.WithLabelValues(rt.Pattern)
+	}
+	return m
+}
+
+// measure counts every request that got as far as the handlers.
+func (s *Server) measure(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		s.metrics.inFlight.Inc()
+		answer := &countedAnswer{ResponseWriter: w}
+		var body *countedBody
+		if r.Body != nil && r.Body != http.NoBody {
+			body = &countedBody{ReadCloser: r.Body}
+			r.Body = body
+		}
+		defer func() {
+			s.metrics.inFlight.Dec()
+			s.metrics.count(r, answer, body, time.Since(began))
+		}()
+		next.ServeHTTP(answer, r)
+	})
+}
+
+func (m *metrics) count(r *http.Request, answer *countedAnswer, body *countedBody, took time.Duration) {
+	route, method := noRoute, otherMethod
+	if pattern := chi.RouteContext(r.Context()).RoutePattern(); m.routes[pattern] {
+		route = pattern
+	}
+	if knownMethods[r.Method] {
+		method = r.Method
+	}
+	m.requests.WithLabelValues(route, method, strconv.Itoa(answer.code())).Inc()
+	m.duration.WithLabelValues(route).Observe(took.Seconds())
+	if body != nil {
+		m.requestBytes.WithLabelValues(route).Add(float64(body.read.Load()))
+	}
+	m.responseBytes.WithLabelValues(route).Add(float64(answer.written))
+}
+
+// countedAnswer remembers status and size of an answer.
+type countedAnswer struct {
+	http.ResponseWriter
+	status  int
+	written int64
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (c *countedAnswer) WriteHeader(status int) {
+	if c.status == 0 && status >= http.StatusOK { // not what is sent ahead, such as 100
+		c.status = status
+	}
+	c.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (c *countedAnswer) Write(p []byte) (int, error) {
+	if c.status == 0 {
+		c.status = http.StatusOK
+	}
+	n, err := c.ResponseWriter.Write(p)
+	c.written += int64(n)
+	return n, err
+}
+
+// Flush implements http.Flusher.
+func (c *countedAnswer) Flush() { _ = http.NewResponseController(c.ResponseWriter).Flush() }
+
+// Unwrap serves http.ResponseController.
+func (c *countedAnswer) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// code gives the status; a handler that writes nothing has answered 200, unless
+// it was cut off, which the client sees as a broken connection.
+func (c *countedAnswer) code() int {
+	if c.status == 0 {
+		return http.StatusOK
+	}
+	return c.status
+}
+
+// countedBody counts what is read of a body: what the server did read, not what
+// a Content-Length claims. net/http may read on while the handler has returned.
+type countedBody struct {
+	io.ReadCloser
+	read atomic.Int64
+}
+
+// Read implements io.Reader.
+func (c *countedBody) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.read.Add(int64(n))
+	return n, err
+}
+
+// see is the server's ConnState, together with that of unusedConns.
+func (m *metrics) see(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		m.accepted.Inc()
+		m.connections.Inc()
+	case http.StateClosed, http.StateHijacked:
+		m.connections.Dec()
+	}
+}

@@ -1,0 +1,117 @@
+package consumers
+
+import (
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// collectors are what a loop shows to Prometheus beside its counters.
+type collectors struct {
+	rows, bytes         prometheus.Histogram // of batches
+	prepare, store      prometheus.Histogram
+	freshness           prometheus.Histogram
+	watermark           *prometheus.GaugeVec
+	owned               prometheus.Gauge
+	lastStored          prometheus.Gauge
+	mu                  sync.Mutex
+	watermarkPartitions map[int32]prometheus.Gauge
+}
+
+// newCollectors makes them and registers them, and the loop's counters, with the
+// label consumer; a nil registerer registers nothing.
+func newCollectors(l *Loop, registerer prometheus.Registerer) *collectors {
+	factory, labels := promauto.With(registerer), prometheus.Labels{"consumer": l.cfg.Name}
+	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
+		return factory.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, ConstLabels: labels, Buckets: buckets})
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return factory.NewGauge(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels})
+	}
+	seconds := prometheus.ExponentialBuckets(0.001, 2.5, 11)
+	c := &collectors{
+		rows: histogram("livegraph_consumer_batch_rows", "Rows a batch.", prometheus.ExponentialBuckets(10, 10, 6)),
+		bytes: histogram("livegraph_consumer_batch_bytes", "Bytes of the records of a batch.",
+			prometheus.ExponentialBuckets(1<<10, 8, 6)),
+		prepare: histogram("livegraph_consumer_prepare_duration_seconds", "Time to make a batch ready to be stored.", seconds),
+		store:   histogram("livegraph_consumer_store_duration_seconds", "Time to store a batch, failures that were tried again included.", seconds),
+		freshness: histogram("livegraph_consumer_freshness_seconds", "Age of each record, from its production to its visibility.",
+			[]float64{0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1, 2.5, 5, 10, 30, 60, 300, 3600}),
+		watermark: factory.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "livegraph_consumer_watermark_offset", Help: "Offset below which everything of a partition of ours is visible.", ConstLabels: labels,
+		}, []string{"partition"}),
+		owned: gauge("livegraph_consumer_partitions", "Partitions that are assigned to this process."),
+		lastStored: gauge("livegraph_consumer_last_batch_timestamp_seconds",
+			"When the last batch was stored, seconds since the Unix epoch; 0: none yet."),
+		watermarkPartitions: map[int32]prometheus.Gauge{},
+	}
+	l.metrics.register(factory, labels)
+	return c
+}
+
+// register shows the counters.
+func (m *Metrics) register(factory promauto.Factory, labels prometheus.Labels) {
+	for _, counter := range []struct {
+		name, help string
+		value      *atomic.Int64
+	}{
+		{"livegraph_consumer_records_total", "Records that are done: stored, or dead letters.", &m.Records},
+		{"livegraph_consumer_rows_total", "Rows stored.", &m.Rows},
+		{"livegraph_consumer_batches_total", "Batches stored.", &m.Batches},
+		{"livegraph_consumer_dead_letters_total", "Records that can never be processed and were put aside, into the topic's .dlq.", &m.DeadLetters},
+		{"livegraph_consumer_retries_total", "Failures that were tried again: a store or the log did not answer.", &m.Retries},
+		{"livegraph_consumer_rebalances_total", "Times that partitions came or went.", &m.Rebalances},
+		{"livegraph_consumer_lost_records_total", "Records that the log no longer had when they were due: data loss.", &m.Lost},
+	} {
+		factory.NewCounterFunc(prometheus.CounterOpts{Name: counter.name, Help: counter.help, ConstLabels: labels},
+			func() float64 { return float64(counter.value.Load()) })
+	}
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "livegraph_consumer_fetch_lag_records", Help: "Records of our partitions that are not fetched yet, as the last fetch saw it.", ConstLabels: labels,
+	}, func() float64 { return float64(m.Lag.Load()) })
+}
+
+// stored adds a batch that is visible since now.
+func (c *collectors) stored(b *batch, took time.Duration) {
+	now := time.Now()
+	c.store.Observe(took.Seconds())
+	c.rows.Observe(float64(b.Rows()))
+	c.bytes.Observe(float64(b.bytes))
+	c.lastStored.Set(float64(now.UnixMilli()) / 1000)
+	for _, r := range b.records {
+		c.freshness.Observe(now.Sub(r.Timestamp).Seconds())
+	}
+}
+
+// advance shows how far partitions of ours are.
+func (c *collectors) advance(next map[int32]kgo.EpochOffset) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for p, at := range next {
+		gauge, known := c.watermarkPartitions[p]
+		if !known {
+			gauge = c.watermark.WithLabelValues(strconv.Itoa(int(p)))
+			c.watermarkPartitions[p] = gauge
+		}
+		gauge.Set(float64(at.Offset))
+	}
+}
+
+// assigned says which partitions are ours now; the watermarks of others are
+// theirs to show.
+func (c *collectors) assigned(ours map[int32]bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.owned.Set(float64(len(ours)))
+	for p := range c.watermarkPartitions {
+		if !ours[p] {
+			c.watermark.DeleteLabelValues(strconv.Itoa(int(p)))
+			delete(c.watermarkPartitions, p)
+		}
+	}
+}

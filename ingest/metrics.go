@@ -1,0 +1,160 @@
+package ingest
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+// Outcomes of requests.
+const (
+	outcomeAccepted = "accepted" // all points
+	outcomePartly   = "partly"   // some points were rejected
+	outcomeRefused  = "refused"  // for what was in it
+	outcomeNoRoom   = "no_room"  // the gate was full
+	outcomeFailed   = "failed"   // a store or the log did not answer, or Kafka had no room
+)
+
+var outcomes = []string{outcomeAccepted, outcomePartly, outcomeRefused, outcomeNoRoom, outcomeFailed}
+
+// reasonLabel names the reasons in metrics.
+var reasonLabel = [reasons]string{
+	timeForm: "time_form", timeFraction: "time_fraction", timeEarly: "time_early", timeLate: "time_late",
+	valueRange: "value_range", valueLong: "value_long", valueNUL: "value_nul",
+	metricEmpty: "metric_empty", metricLong: "metric_long", metricNUL: "metric_nul",
+	tagsMany: "tags_many", tagEmpty: "tag_empty", tagLong: "tag_long", tagNUL: "tag_nul",
+	tagValueLong: "tag_value_long", tagValueNUL: "tag_value_nul",
+	sourceUnknown: "source_unknown", seriesLimit: "series_limit",
+}
+
+// stage is a part of a request's way that is timed.
+type stage int
+
+const (
+	stageParse stage = iota
+	stageResolve
+	stageEncode
+	stageProduce
+	stages
+)
+
+var stageLabel = [stages]string{"parse", "resolve", "encode", "produce"}
+
+// metrics of a pipeline. All are added to once a request, never once a point.
+type metrics struct {
+	requests       map[string]prometheus.Counter // by outcome
+	accepted       prometheus.Counter
+	rejected       [reasons]prometheus.Counter
+	unacknowledged prometheus.Counter
+	bytes          prometheus.Counter
+	size           prometheus.Histogram
+	stages         [stages]prometheus.Observer
+
+	seriesHits, seriesMisses   prometheus.Counter
+	sourcesHits, sourcesMisses prometheus.Counter
+}
+
+func newMetrics(p *Pipeline, registerer prometheus.Registerer) *metrics {
+	factory := promauto.With(registerer)
+	counter := func(name, help string) prometheus.Counter {
+		return factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	vec := func(name, help, label string) *prometheus.CounterVec {
+		return factory.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+	}
+	m := &metrics{
+		requests: map[string]prometheus.Counter{},
+		accepted: counter("livegraph_ingest_points_accepted_total", "Points answered as accepted: all of them are acknowledged by Kafka."),
+		unacknowledged: counter("livegraph_ingest_points_unacknowledged_total",
+			"Points of requests that were answered with an error while they were written: they may be in the log or not."),
+		bytes: counter("livegraph_ingest_body_bytes_total", "Bytes of ingest bodies, decoded."),
+		size: factory.NewHistogram(prometheus.HistogramOpts{
+			Name: "livegraph_ingest_request_points", Help: "Points a request, rejected ones included.",
+			Buckets: prometheus.ExponentialBuckets(1, 10, 7),
+		}),
+	}
+	requests := vec("livegraph_ingest_requests_total", "Ingest requests by outcome: accepted (all points), partly (some were rejected), "+
+		"refused (for what is in it), no_room (too much is under way), failed (a store or the log).", "outcome")
+	for _, outcome := range outcomes {
+		m.requests[outcome] = requests.WithLabelValues(outcome)
+	}
+	rejected := vec("livegraph_ingest_points_rejected_total", "Points rejected, by reason.", "reason")
+	for why := accepted + 1; why < reasons; why++ {
+		m.rejected[why] = rejected.WithLabelValues(reasonLabel[why])
+	}
+	took := factory.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "livegraph_ingest_stage_duration_seconds", Help: "Time of a request in a stage: parse, resolve (sources and series), encode, produce (Kafka's acknowledgement).",
+		Buckets: prometheus.ExponentialBuckets(0.00005, 3, 12),
+	}, []string{"stage"})
+	for s, label := range stageLabel {
+		m.stages[s] = took.WithLabelValues(label)
+	}
+	lookups := factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "livegraph_ingest_cache_lookups_total", Help: "Look-ups of series (one each), and of a request's sources (one for all), by whether they were in memory.",
+	}, []string{"cache", "result"})
+	m.seriesHits, m.seriesMisses = lookups.WithLabelValues("series", "hit"), lookups.WithLabelValues("series", "miss")
+	m.sourcesHits, m.sourcesMisses = lookups.WithLabelValues("sources", "hit"), lookups.WithLabelValues("sources", "miss")
+	p.registerGauges(factory)
+	return m
+}
+
+// registerGauges adds what is read when it is asked for.
+func (p *Pipeline) registerGauges(factory promauto.Factory) {
+	gauge := func(name, help string, labels prometheus.Labels, read func() float64) {
+		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, read)
+	}
+	gauge("livegraph_ingest_in_flight_bytes", "Bytes that requests under way hold, about.", nil,
+		func() float64 { return float64(p.gate.used.Load()) })
+	gauge("livegraph_ingest_in_flight_limit_bytes", "Most bytes that requests under way may hold; beyond, 503.", nil,
+		func() float64 { return float64(p.gate.limit) })
+	const entries, entriesHelp = "livegraph_ingest_cache_entries", "Series and sources in memory."
+	gauge(entries, entriesHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.series.len()) })
+	gauge(entries, entriesHelp, prometheus.Labels{"cache": "sources"}, func() float64 { return float64(p.sources.len()) })
+	const limit, limitHelp = "livegraph_ingest_cache_limit", "Most series and sources that are kept in memory."
+	gauge(limit, limitHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.deps.CacheSize) })
+	gauge(limit, limitHelp, prometheus.Labels{"cache": "sources"}, func() float64 { return float64(p.sources.limit) })
+}
+
+// timer times the stages of a request, one after the other.
+type timer struct {
+	metrics *metrics
+	began   time.Time
+}
+
+func (m *metrics) timer() timer { return timer{metrics: m, began: time.Now()} }
+
+// done ends a stage; the next begins.
+func (t *timer) done(s stage) {
+	now := time.Now()
+	t.metrics.stages[s].Observe(now.Sub(t.began).Seconds())
+	t.began = now
+}
+
+// count adds a request that is over.
+func (m *metrics) count(b *batch, result *Result, err error) {
+	m.size.Observe(float64(b.points))
+	for why := accepted + 1; why < reasons; why++ {
+		if n := b.rejected.groups[why].count; n > 0 {
+			m.rejected[why].Add(float64(n))
+		}
+	}
+	outcome := outcomeAccepted
+	switch {
+	case err == nil && result.Rejected > 0:
+		outcome = outcomePartly
+	case fault.Is(err, fault.Malformed), fault.Is(err, fault.Invalid), fault.Is(err, fault.TooLarge):
+		outcome = outcomeRefused
+	case err != nil:
+		outcome = outcomeFailed
+	}
+	m.requests[outcome].Inc()
+	switch {
+	case err == nil:
+		m.accepted.Add(float64(result.Accepted))
+	case outcome == outcomeFailed && result.Accepted > 0:
+		m.unacknowledged.Add(float64(result.Accepted))
+	}
+}

@@ -1,0 +1,241 @@
+package clickhouse
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// Operations, as metrics name them.
+const (
+	opInsertPoints   = "insert_points"
+	opInsertStates   = "insert_states"
+	opInsertLatest   = "insert_latest"
+	opInsertActivity = "insert_activity"
+	opInsertSeries   = "insert_series"
+	opDelete         = "delete"
+	opRaw            = "query_raw"
+	opLatest         = "query_latest"
+	opAggregate      = "query_aggregate"
+	opStats          = "query_stats"
+	opActivity       = "query_activity"
+)
+
+var operations = []string{opInsertPoints, opInsertStates, opInsertLatest, opInsertActivity, opInsertSeries, opDelete,
+	opRaw, opLatest, opAggregate, opStats, opActivity}
+
+// Kinds of errors, as metrics name them.
+const (
+	kindTimeout     = "timeout"
+	kindMemory      = "memory"
+	kindOverloaded  = "overloaded" // too many queries or parts
+	kindRefused     = "refused"    // for what is in the rows
+	kindException   = "exception"  // anything else that the server says
+	kindUnavailable = "unavailable"
+	kindCancelled   = "cancelled" // the caller left
+)
+
+var errorKinds = []string{kindTimeout, kindMemory, kindOverloaded, kindRefused, kindException, kindUnavailable, kindCancelled}
+
+const (
+	codeTooManyParts = 252
+	// storageInterval is how often parts and disks are looked at.
+	storageInterval = 30 * time.Second
+	storageTimeout  = 5 * time.Second
+)
+
+// tables that are looked at; names of others never become labels.
+var tables = map[string]bool{"points": true, "states": true, "latest": true, "source_activity": true, "series": true}
+
+// Metrics are what the pools of this process measure. One may serve several
+// pools, one after the other; it shows those of the last.
+type Metrics struct {
+	duration *prometheus.HistogramVec
+	errors   *prometheus.CounterVec
+	rows     *prometheus.CounterVec
+	parts    *prometheus.GaugeVec
+	bytes    *prometheus.GaugeVec
+	crowded  prometheus.Gauge
+	free     prometheus.Gauge
+	total    prometheus.Gauge
+
+	mu    sync.Mutex
+	pools map[string]driver.Conn
+}
+
+// NewMetrics makes and registers them; nil: they are not registered.
+func NewMetrics(registerer prometheus.Registerer) *Metrics {
+	factory := promauto.With(registerer)
+	gauge := func(name, help string) prometheus.Gauge {
+		return factory.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	byTable := func(name, help string) *prometheus.GaugeVec {
+		return factory.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"table"})
+	}
+	m := &Metrics{
+		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "livegraph_clickhouse_operation_duration_seconds", Help: "Time of an operation on ClickHouse, failed ones included.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12),
+		}, []string{"operation"}),
+		errors: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "livegraph_clickhouse_errors_total", Help: "Operations that failed, by kind: timeout, memory (its limit), overloaded (too many queries or parts), " +
+				"refused (for what is in the rows), exception (anything else the server says), unavailable (no answer), cancelled (the caller left).",
+		}, []string{"operation", "kind"}),
+		rows: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "livegraph_clickhouse_inserted_rows_total", Help: "Rows inserted, by operation.",
+		}, []string{"operation"}),
+		parts:   byTable("livegraph_clickhouse_parts", "Active parts of a table, looked at every half minute."),
+		bytes:   byTable("livegraph_clickhouse_table_bytes", "Bytes on disk of a table's active parts."),
+		crowded: gauge("livegraph_clickhouse_partition_parts_max", "Most active parts in one partition of a table; ClickHouse slows inserts at 1,000 and refuses them at 3,000."),
+		free:    gauge("livegraph_clickhouse_disk_free_bytes", "Free bytes of ClickHouse's fullest disk."),
+		total:   gauge("livegraph_clickhouse_disk_total_bytes", "Size of that disk."),
+		pools:   map[string]driver.Conn{},
+	}
+	for _, operation := range operations {
+		m.duration.WithLabelValues(operation)
+		for _, kind := range errorKinds {
+			m.errors.WithLabelValues(operation, kind)
+		}
+	}
+	if registerer != nil {
+		registerer.MustRegister(m)
+	}
+	return m
+}
+
+// observe adds an operation that is over.
+func (m *Metrics) observe(operation string, began time.Time, rows int, err error) {
+	m.duration.WithLabelValues(operation).Observe(time.Since(began).Seconds())
+	if err != nil {
+		m.errors.WithLabelValues(operation, errorKind(err)).Inc()
+	} else if rows > 0 {
+		m.rows.WithLabelValues(operation).Add(float64(rows))
+	}
+}
+
+func errorKind(err error) string {
+	var exception *ch.Exception
+	switch {
+	case errors.Is(err, context.Canceled):
+		return kindCancelled
+	case errors.Is(err, context.DeadlineExceeded):
+		return kindTimeout
+	case !errors.As(err, &exception):
+		return kindUnavailable
+	case Permanent(err):
+		return kindRefused
+	}
+	switch exception.Code {
+	case codeTimeout, codeTooSlow, codeCancelled:
+		return kindTimeout
+	case codeMemoryLimit:
+		return kindMemory
+	case codeTooMany, codeTooManyParts:
+		return kindOverloaded
+	}
+	return kindException
+}
+
+var (
+	poolLabel = []string{"pool"}
+	openDesc  = prometheus.NewDesc("livegraph_clickhouse_connections", "Open connections, by pool: bulk (inserts of points) and main (everything else).", poolLabel, nil)
+	inUseDesc = prometheus.NewDesc("livegraph_clickhouse_connections_in_use", "Connections that are busy.", poolLabel, nil)
+	limitDesc = prometheus.NewDesc("livegraph_clickhouse_connections_limit", "Most connections of the pool; beyond, callers wait.", poolLabel, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
+	to <- openDesc
+	to <- inUseDesc
+	to <- limitDesc
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(to chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for pool, conn := range m.pools {
+		s := conn.Stats()
+		for desc, value := range map[*prometheus.Desc]int{openDesc: s.Open, inUseDesc: max(s.Open-s.Idle, 0), limitDesc: s.MaxOpenConns} {
+			to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value), pool)
+		}
+	}
+}
+
+func (m *Metrics) watch(pool string, conn driver.Conn) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pools[pool] = conn
+}
+
+// WatchStorage looks at parts and disks now and then, until ctx is done. What
+// cannot be read, for lack of a grant for example, is left out.
+func (db *DB) WatchStorage(ctx context.Context) error {
+	tick := time.NewTicker(storageInterval)
+	defer tick.Stop()
+	for {
+		db.lookAtStorage(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (db *DB) lookAtStorage(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, storageTimeout)
+	defer cancel()
+	m, most := db.metrics, uint64(0)
+	err := db.eachRow(ctx, `
+		SELECT table, toUInt64(sum(n)), toUInt64(sum(bytes)), toUInt64(max(n)) FROM (
+			SELECT table, partition, count() AS n, sum(bytes_on_disk) AS bytes FROM system.parts
+			WHERE active AND database = currentDatabase() GROUP BY table, partition) GROUP BY table`,
+		func(rows driver.Rows) error {
+			var (
+				table                 string
+				parts, bytes, crowded uint64
+			)
+			if err := rows.Scan(&table, &parts, &bytes, &crowded); err != nil || !tables[table] {
+				return err
+			}
+			m.parts.WithLabelValues(table).Set(float64(parts))
+			m.bytes.WithLabelValues(table).Set(float64(bytes))
+			most = max(most, crowded)
+			return nil
+		})
+	if err == nil {
+		m.crowded.Set(float64(most))
+	}
+	_ = db.eachRow(ctx, `SELECT toUInt64(free_space), toUInt64(total_space) FROM system.disks WHERE total_space > 0 ORDER BY free_space LIMIT 1`,
+		func(rows driver.Rows) error {
+			var free, total uint64
+			if err := rows.Scan(&free, &total); err != nil {
+				return err
+			}
+			m.free.Set(float64(free))
+			m.total.Set(float64(total))
+			return nil
+		})
+}
+
+// eachRow reads what no user waits for.
+func (db *DB) eachRow(ctx context.Context, statement string, each func(driver.Rows) error) error {
+	rows, err := db.conn.Query(ctx, statement)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // what it says, rows.Err has said
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

@@ -1,0 +1,222 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/multitracer"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/tracing"
+)
+
+// statements, as metrics name them: by their first word. Anything else is other.
+var statements = map[string]string{
+	"SELECT": "select", "INSERT": "insert", "UPDATE": "update", "DELETE": "delete", "WITH": "with",
+	"BEGIN": "begin", "COMMIT": "commit", "ROLLBACK": "rollback",
+}
+
+// Kinds of errors, as metrics name them.
+const (
+	otherStatement  = "other"
+	kindTimeout     = "timeout"
+	kindUnavailable = "unavailable" // not reachable, overloaded, or a conflict that is tried again
+	kindCancelled   = "cancelled"   // the caller left
+	kindRejected    = "rejected"    // by the database, for what was asked: constraints, mostly
+)
+
+var errorKinds = []string{kindTimeout, kindUnavailable, kindCancelled, kindRejected}
+
+// Metrics are what the pools of this process measure, each under its name.
+type Metrics struct {
+	duration *prometheus.HistogramVec
+	errors   *prometheus.CounterVec
+	connects *prometheus.CounterVec
+
+	mu    sync.Mutex
+	pools map[string]*pgxpool.Pool
+}
+
+// NewMetrics makes and registers them; nil: they are not registered.
+func NewMetrics(registerer prometheus.Registerer) *Metrics {
+	factory := promauto.With(registerer)
+	m := &Metrics{
+		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "livegraph_postgres_statement_duration_seconds", Help: "Time of a statement on Postgres, failed ones included, by its first word.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 2.5, 12),
+		}, []string{"statement"}),
+		errors: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "livegraph_postgres_errors_total", Help: "Statements that failed, by kind: timeout, unavailable (not reachable, overloaded, or a conflict that is tried again), " +
+				"cancelled (the caller left), rejected (constraints, mostly).",
+		}, []string{"kind"}),
+		connects: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "livegraph_postgres_connect_failures_total", Help: "Connections that could not be made, by pool.",
+		}, []string{"pool"}),
+		pools: map[string]*pgxpool.Pool{},
+	}
+	for _, kind := range errorKinds {
+		m.errors.WithLabelValues(kind)
+	}
+	for _, statement := range statements {
+		m.duration.WithLabelValues(statement)
+	}
+	if registerer != nil {
+		registerer.MustRegister(m)
+	}
+	return m
+}
+
+// Option changes how a DB is opened.
+type Option func(*openOptions)
+
+type openOptions struct {
+	metrics *Metrics
+	pool    string
+	tracer  tracing.Tracer
+}
+
+// Measured has the DB measure into m, under a name of the pool: main or keys.
+func Measured(m *Metrics, pool string) Option {
+	return func(o *openOptions) { o.metrics, o.pool = m, pool }
+}
+
+// attach has the connections of a configuration measured and traced.
+func (o *openOptions) attach(cfg *pgxpool.Config) {
+	var watchers []pgx.QueryTracer
+	if o.metrics != nil {
+		o.metrics.connects.WithLabelValues(o.pool)
+		watchers = append(watchers, &measuring{metrics: o.metrics, pool: o.pool})
+	}
+	if o.tracer.On() {
+		watchers = append(watchers, queryTracer{o.tracer})
+	}
+	switch len(watchers) {
+	case 0:
+	case 1:
+		cfg.ConnConfig.Tracer = watchers[0]
+	default:
+		cfg.ConnConfig.Tracer = multitracer.New(watchers...)
+	}
+}
+
+// opened shows the pool.
+func (o *openOptions) opened(pool *pgxpool.Pool) {
+	if o.metrics == nil {
+		return
+	}
+	o.metrics.mu.Lock()
+	defer o.metrics.mu.Unlock()
+	o.metrics.pools[o.pool] = pool
+}
+
+// measuring is a pgx tracer: pgx calls it around each statement and connection.
+type measuring struct {
+	metrics *Metrics
+	pool    string
+}
+
+type statementKey struct{}
+
+type runningStatement struct {
+	name  string
+	began time.Time
+}
+
+// TraceQueryStart implements pgx.QueryTracer.
+func (t *measuring) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	return context.WithValue(ctx, statementKey{}, runningStatement{name: statementName(data.SQL), began: time.Now()})
+}
+
+// TraceQueryEnd implements pgx.QueryTracer.
+func (t *measuring) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+	s, ok := ctx.Value(statementKey{}).(runningStatement)
+	if !ok {
+		return
+	}
+	t.metrics.duration.WithLabelValues(s.name).Observe(time.Since(s.began).Seconds())
+	if data.Err != nil {
+		t.metrics.errors.WithLabelValues(errorKind(data.Err)).Inc()
+	}
+}
+
+// TraceConnectStart implements pgx.ConnectTracer.
+func (*measuring) TraceConnectStart(ctx context.Context, _ pgx.TraceConnectStartData) context.Context {
+	return ctx
+}
+
+// TraceConnectEnd implements pgx.ConnectTracer.
+func (t *measuring) TraceConnectEnd(_ context.Context, data pgx.TraceConnectEndData) {
+	if data.Err != nil {
+		t.metrics.connects.WithLabelValues(t.pool).Inc()
+	}
+}
+
+func statementName(sql string) string {
+	word := strings.TrimLeft(sql, " \t\n\r(")
+	if end := strings.IndexAny(word, " \t\n\r(;"); end >= 0 {
+		word = word[:end]
+	}
+	const longest = len("ROLLBACK")
+	if len(word) <= longest {
+		if name, known := statements[strings.ToUpper(word)]; known {
+			return name
+		}
+	}
+	return otherStatement
+}
+
+func errorKind(err error) string {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return kindCancelled
+	case errors.Is(err, context.DeadlineExceeded):
+		return kindTimeout
+	}
+	switch fault.KindOf(classify(err)) {
+	case fault.Timeout:
+		return kindTimeout
+	case fault.Unavailable:
+		return kindUnavailable
+	}
+	return kindRejected
+}
+
+var (
+	poolLabel    = []string{"pool"}
+	openDesc     = prometheus.NewDesc("livegraph_postgres_connections", "Open connections, by pool: keys (their check alone) and main.", poolLabel, nil)
+	inUseDesc    = prometheus.NewDesc("livegraph_postgres_connections_in_use", "Connections that are busy.", poolLabel, nil)
+	limitDesc    = prometheus.NewDesc("livegraph_postgres_connections_limit", "Most connections of the pool; beyond, callers wait.", poolLabel, nil)
+	waitsDesc    = prometheus.NewDesc("livegraph_postgres_connection_waits_total", "Times that a caller had to wait for a connection.", poolLabel, nil)
+	waitTimeDesc = prometheus.NewDesc("livegraph_postgres_connection_wait_seconds_total", "Time that callers waited for connections, seconds.", poolLabel, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{openDesc, inUseDesc, limitDesc, waitsDesc, waitTimeDesc} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(to chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, pool := range m.pools {
+		s := pool.Stat()
+		gauge := func(d *prometheus.Desc, value int32) {
+			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), name)
+		}
+		gauge(openDesc, s.TotalConns())
+		gauge(inUseDesc, s.AcquiredConns())
+		gauge(limitDesc, s.MaxConns())
+		to <- prometheus.MustNewConstMetric(waitsDesc, prometheus.CounterValue, float64(s.EmptyAcquireCount()), name)
+		to <- prometheus.MustNewConstMetric(waitTimeDesc, prometheus.CounterValue, s.EmptyAcquireWaitTime().Seconds(), name)
+	}
+}

@@ -1,0 +1,125 @@
+// Package docs tests the documentation: links lead somewhere, and what a page
+// tells to type exists.
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const top = "../.."
+
+// pages gives every Markdown page of the repository with its text, by its path
+// from the top.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	require.NoError(t, filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		if entry.IsDir() && path != top && (strings.HasPrefix(name, ".") || name == "bin" || name == "data" || name == "node_modules") {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(name) != ".md" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		relative, _ := filepath.Rel(top, path)
+		found[relative] = string(text)
+		return err
+	}))
+	require.Contains(t, found, "README.md")
+	return found
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	dropped = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// anchors gives the anchors of a page's headings, as its readers' tools make them.
+func anchors(text string) map[string]bool {
+	found := map[string]bool{}
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		found[strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")] = true
+	}
+	return found
+}
+
+func TestEveryLinkLeadsSomewhere(t *testing.T) {
+	all := pages(t)
+	links := 0
+	for page, text := range all {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			target, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			links++
+			path := page
+			if target != "" {
+				path = filepath.Join(filepath.Dir(page), target)
+				_, err := os.Stat(filepath.Join(top, path))
+				require.NoError(t, err, "%s links to %s", page, m[1])
+			}
+			if anchor != "" {
+				require.True(t, anchors(all[path])[anchor], "%s links to %s: no such heading", page, m[1])
+			}
+		}
+	}
+	require.Greater(t, links, 20)
+}
+
+var (
+	code       = regexp.MustCompile("(?s)```.*?```|`[^`\n]+`")
+	makeTarget = regexp.MustCompile(`\bmake ([a-z][a-z-]*)`)
+	flagName   = regexp.MustCompile(`--([a-z][a-z0-9-]+)`)
+	variable   = regexp.MustCompile(`\bLIVEGRAPH_[A-Z_]*[A-Z]\b`)
+)
+
+func TestEveryMakeTargetOfThePagesExists(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(top, "Makefile"))
+	require.NoError(t, err)
+	for page, text := range pages(t) {
+		for _, snippet := range code.FindAllString(text, -1) {
+			for _, m := range makeTarget.FindAllStringSubmatch(snippet, -1) {
+				require.Contains(t, string(makefile), "\n"+m[1]+":", "%s tells to `make %s`", page, m[1])
+			}
+		}
+	}
+}
+
+// Settings that a page names are settings of the binary: docs/settings.md is its
+// own list of them.
+func TestEverySettingOfThePagesExists(t *testing.T) {
+	settings, err := os.ReadFile(filepath.Join(top, "docs", "settings.md"))
+	require.NoError(t, err)
+	for page, text := range pages(t) {
+		if page == "CHANGELOG.md" {
+			continue // tells of the past, too
+		}
+		for _, name := range variable.FindAllString(text, -1) {
+			require.Regexp(t, `\b`+name+`\b`, string(settings), "%s names %s", page, name)
+		}
+		if page != filepath.Join("docs", "operations.md") {
+			continue // flags of other tools and commands are in the others
+		}
+		for _, m := range flagName.FindAllStringSubmatch(withoutBlocks(text), -1) {
+			require.Contains(t, string(settings), "`--"+m[1]+"`", "%s names --%s", page, m[1])
+		}
+	}
+}
+
+var block = regexp.MustCompile("(?s)```.*?```")
+
+// withoutBlocks takes away code blocks, which may be of other tools.
+func withoutBlocks(text string) string { return block.ReplaceAllString(text, "") }

@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/harness"
+)
+
+// shellBlock gives the first block of commands under a heading of the README.
+func shellBlock(t *testing.T, heading string) string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(page), "\n## "+heading+"\n")
+	require.True(t, found, "the README has no section %s", heading)
+	_, rest, found = strings.Cut(rest, "```sh\n")
+	require.True(t, found, "the section %s has no commands", heading)
+	commands, _, _ := strings.Cut(rest, "```")
+	return commands
+}
+
+// The commands are the README's own, in the shell of a new user; only the address
+// and the folder are the test's.
+func TestTheFirstStepsOfTheREADMEWorkWhenPasted(t *testing.T) {
+	server := harness.New(t, binary)
+	server.Start()
+	commands := shellBlock(t, "First steps")
+	require.Contains(t, commands, "http://127.0.0.1:8080")
+	commands = strings.ReplaceAll(commands, "http://127.0.0.1:8080", "http://"+server.Listen)
+	require.Contains(t, commands, `"data/first-run.json"`)
+
+	shell := exec.Command("bash", "-euo", "pipefail", "-c", commands)
+	shell.Dir = filepath.Dir(server.DataDir) // its data directory is called data
+	shell.Env = append(os.Environ(), "no_proxy=*")
+	printed, err := shell.Output()
+	require.NoError(t, err, "%s", printed)
+
+	var answers []map[string]any
+	for decoder := json.NewDecoder(strings.NewReader(string(printed))); decoder.More(); {
+		var answer map[string]any
+		require.NoError(t, decoder.Decode(&answer), "%s", printed)
+		require.Equal(t, true, answer["success"], "%s", printed)
+		answers = append(answers, answer)
+	}
+	require.Len(t, answers, 4, "%s", printed)
+	require.EqualValues(t, 2, answers[1]["data"].(map[string]any)["accepted"])
+	for _, shown := range answers[2:] {
+		text, err := json.Marshal(shown)
+		require.NoError(t, err)
+		require.Contains(t, string(text), "71.5", "the temperature is not in the answer")
+	}
+}

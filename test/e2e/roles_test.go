@@ -1,0 +1,211 @@
+package e2e
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/harness"
+)
+
+// split is harness.Split with what these tests ask of it.
+type split struct {
+	*harness.Split
+	t *testing.T
+}
+
+func startSplit(t *testing.T) *split {
+	t.Helper()
+	s := &split{Split: harness.NewSplit(t, binary, harness.Roles()), t: t}
+	s.Start()
+	return s
+}
+
+// api gives one of the API processes.
+func (s *split) api(n int) *server {
+	apis := s.Of("api")
+	return &server{Server: apis[n%len(apis)], t: s.t}
+}
+
+// TestSplitIntoProcessesByRole: two processes of each role that begin together
+// on empty engines are one service. What one API is told the other one knows.
+func TestSplitIntoProcessesByRole(t *testing.T) {
+	s := startSplit(t)
+	s.requireOneService("boiler")
+	s.requireKeysWorkEverywhere()
+	for _, process := range s.All() {
+		began := time.Now()
+		require.Zero(t, process.Stop(), "SIGTERM ends with exit code 0: %v", process.Args)
+		require.Less(t, time.Since(began), 10*time.Second)
+	}
+}
+
+// requireOneService creates a source on one API, ingests on another, reads with
+// the checkpoint on both, and deletes the source.
+func (s *split) requireOneService(name string) {
+	s.t.Helper()
+	one, other := s.api(0), s.api(1)
+	source := one.createSource(name)
+	var accepted struct {
+		Accepted   int
+		Checkpoint string
+	}
+	other.Do("POST", "/api/live-data/ingest", json.RawMessage(batch{0}.body(source)), http.StatusCreated, &accepted)
+	require.Equal(s.t, pointsInBatch, accepted.Accepted)
+	for _, api := range []*server{one, other} {
+		api.awaitCheckpoint(source, accepted.Checkpoint) // after a crash, until the dead consumer's session has run out
+		count, sum := api.totals(source, url.Values{"checkpoint": {accepted.Checkpoint}})
+		require.InDelta(s.t, pointsInBatch, count, 0)
+		require.InDelta(s.t, batch{0}.sum(), sum, 0)
+	}
+
+	one.Do("DELETE", "/api/live-data/sources/"+source, nil, http.StatusNoContent, nil)
+	other.Do("GET", "/api/live-data/sources/"+source, nil, http.StatusNotFound, nil)
+	count, _ := other.totals(source, nil)
+	require.Zero(s.t, count, "the points of a deleted source are in no answer")
+	require.Eventually(s.t, func() bool {
+		a, err := other.Try("POST", "/api/live-data/ingest", batch{1}.body(source))
+		return err == nil && a.Status == http.StatusUnprocessableEntity
+	}, 5*time.Second, 50*time.Millisecond, "the other API takes no points of a deleted source")
+	again := other.createSource(name)
+	require.NotEqual(s.t, source, again, "the name is free again")
+	one.Do("DELETE", "/api/live-data/sources/"+again, nil, http.StatusNoContent, nil)
+}
+
+// requireKeysWorkEverywhere makes and revokes a key by command line and sees both
+// on every API within a second.
+func (s *split) requireKeysWorkEverywhere() {
+	s.t.Helper()
+	var key struct{ ID, Key string }
+	cli := s.api(0)
+	require.NoError(s.t, json.Unmarshal([]byte(cli.CLI("keys", "create", "--workspace", cli.First.WorkspaceID,
+		"--name", "reader", "--scope", "read:livedata", "--json")), &key))
+	statuses := func() (all []int) {
+		for _, api := range s.Of("api") {
+			a, err := api.TryAs(key.Key, api.First.WorkspaceID, "GET", "/api/live-data/sources", nil)
+			require.NoError(s.t, err)
+			all = append(all, a.Status)
+		}
+		return all
+	}
+	for _, status := range statuses() {
+		require.Equal(s.t, http.StatusOK, status, "a new key works at once")
+	}
+	cli.CLI("keys", "revoke", key.ID)
+	time.Sleep(time.Second) // the promise itself
+	for _, status := range statuses() {
+		require.Equal(s.t, http.StatusUnauthorized, status, "a revoked key works nowhere a second later")
+	}
+}
+
+// TestSplitProcessesAreRestartedUnderLoad restarts one process of each role in
+// turn, in order and by a crash, while a client sends: every point is there once.
+func TestSplitProcessesAreRestartedUnderLoad(t *testing.T) {
+	t.Parallel()
+	for _, how := range []struct {
+		name    string
+		restart func(*testing.T, *harness.Server)
+	}{
+		{"by SIGTERM", func(t *testing.T, s *harness.Server) { require.Zero(t, s.Restart()) }},
+		{"by kill -9", func(_ *testing.T, s *harness.Server) { s.Crash() }},
+	} {
+		t.Run(how.name, func(t *testing.T) {
+			t.Parallel() // mostly waiting for sessions to run out
+			s := startSplit(t)
+			source := s.api(0).createSource("turbine")
+			load := s.load(source)
+			for _, role := range harness.Roles() {
+				load.waitFor(load.sent.Load() + 5)
+				how.restart(t, s.Of(role.Name)[rand.IntN(role.Count)])
+			}
+			load.waitFor(load.sent.Load() + 5)
+			count, sum := load.end()
+			for n := range s.Of("api") {
+				s.api(n).requireTotals(source, count, sum)
+			}
+			s.requireOneService("after")
+		})
+	}
+}
+
+// load sends numbered batches to whichever API answers until it is ended.
+type load struct {
+	t    *testing.T
+	sent atomic.Int64
+	stop chan struct{}
+	over chan struct{}
+}
+
+func (s *split) load(source string) *load {
+	l := &load{t: s.t, stop: make(chan struct{}), over: make(chan struct{})}
+	go func() {
+		defer close(l.over)
+		for n := 0; ; n++ {
+			body := batch{n}.body(source)
+			for try := n; ; try++ { // until it is answered 201
+				a, err := s.api(try).Try("POST", "/api/live-data/ingest", body)
+				if err == nil && a.Status == http.StatusCreated {
+					break
+				}
+				if err == nil && !slices.Contains([]int{502, 503, 504}, a.Status) {
+					s.t.Errorf("ingest answered %d %+v", a.Status, a.Error)
+					return
+				}
+				if s.t.Context().Err() != nil {
+					return
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			l.sent.Add(1)
+			select {
+			case <-l.stop:
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+	}()
+	return l
+}
+
+// waitFor waits until so many batches are acknowledged.
+func (l *load) waitFor(batches int64) {
+	l.t.Helper()
+	require.Eventually(l.t, func() bool { return l.sent.Load() >= batches }, time.Minute, time.Millisecond)
+}
+
+// end stops the load and gives how many points must be there, and their sum.
+func (l *load) end() (count int, sum float64) {
+	l.t.Helper()
+	close(l.stop)
+	<-l.over
+	for n := range int(l.sent.Load()) {
+		count += pointsInBatch
+		sum += batch{n}.sum()
+	}
+	return count, sum
+}
+
+// TestAProcessThatWaitsForAStoreEndsInOrder: SIGTERM while a process is starting
+// is no failure either.
+func TestAProcessThatWaitsForAStoreEndsInOrder(t *testing.T) {
+	t.Parallel()
+	for _, role := range harness.Roles() {
+		s := harness.New(t, binary, "--roles", role.Name)
+		nobody := harness.FreeAddress(t)
+		s.Env = []string{
+			"LIVEGRAPH_KAFKA_BROKERS=" + nobody, "LIVEGRAPH_CLICKHOUSE_URL=http://u:p@" + nobody + "/db",
+			"LIVEGRAPH_POSTGRES_URL=postgres://u:p@" + nobody + "/db", "LIVEGRAPH_REDIS_URL=redis://" + nobody,
+			"LIVEGRAPH_MILVUS_ADDRESS=" + nobody,
+		}
+		s.Launch()
+		require.Eventually(t, func() bool { return s.Logged("waiting for a store") > 0 }, time.Minute, 10*time.Millisecond)
+		require.Zero(t, s.Stop())
+	}
+}

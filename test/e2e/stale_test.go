@@ -1,0 +1,109 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// wakeLimit is what a paused consumer's partitions may take to be consumed by
+// another one, and itself to be back: its session runs out first.
+const wakeLimit = time.Minute
+
+// TestAConsumerThatWakesUpAfterItsSessionChangesNothing pauses a consumer with
+// records in its hands until another one has taken its partitions, has stored
+// newer values of the same points, and has deleted a source. What the first one
+// then stores and commits, it having noticed nothing, must not bring anything back.
+func TestAConsumerThatWakesUpAfterItsSessionChangesNothing(t *testing.T) {
+	t.Parallel()
+	const kept = 8
+	s := startSplit(t)
+	api, stale := s.api(0), s.Of("points")[0]
+	require.Eventually(t, func() bool { return stale.Logged("partitions assigned") > 0 }, wakeLimit, 10*time.Millisecond)
+	var sources []string
+	for i := range kept {
+		sources = append(sources, api.createSource(fmt.Sprintf("kept-%d", i)))
+	}
+	doomed := api.createSource("doomed")
+	for _, source := range append(sources, doomed) {
+		require.Equal(t, http.StatusCreated, s.api(1).ingestBatch(source, 0))
+	}
+	stale.Pause() // what was answered just now waits for its batch to be due
+
+	api.Do("DELETE", "/api/live-data/sources/"+doomed, nil, http.StatusNoContent, nil)
+	const newer = 7.0
+	for _, source := range sources {
+		var accepted struct{ Checkpoint string }
+		api.Do("POST", "/api/live-data/ingest", sameTimes(source, newer), http.StatusCreated, &accepted)
+		api.awaitCheckpoint(source, accepted.Checkpoint)
+	}
+	require.Equal(t, fmt.Sprint(kept*pointsInBatch), s.ask("SELECT count() FROM points FINAL"))
+
+	before := stale.Logged("partitions assigned")
+	stale.Resume()
+	require.Eventually(t, func() bool { return stale.Logged("partitions assigned") > before }, wakeLimit, 10*time.Millisecond,
+		"the consumer comes back")
+	for _, source := range sources {
+		api.requireTotals(source, pointsInBatch, newer*pointsInBatch)
+		api.waitConsumed(source)
+		api.requireTotals(source, pointsInBatch, newer*pointsInBatch)
+	}
+	require.Equal(t, fmt.Sprint(kept*pointsInBatch+kept), s.ask("SELECT count() FROM points FINAL"),
+		"with one probe a source, and nothing of the deleted one")
+	for _, process := range s.All() {
+		require.Zero(t, process.Stop())
+	}
+}
+
+func (s *server) ingestBatch(source string, n int) (status int) {
+	s.t.Helper()
+	a, err := s.Try("POST", "/api/live-data/ingest", batch{n}.body(source))
+	require.NoError(s.t, err)
+	return a.Status
+}
+
+// sameTimes gives points at the times of batch 0, all of one value.
+func sameTimes(source string, value float64) map[string]any {
+	times, values := make([]int64, pointsInSeries), make([]float64, pointsInSeries)
+	for p := range pointsInSeries {
+		times[p], values[p] = epoch.Add(time.Duration(p)*time.Second).UnixMilli(), value
+	}
+	var series []any
+	for m := range seriesPerBatch {
+		series = append(series, map[string]any{"metric": fmt.Sprintf("m%d", m), "timestamps": times, "values": values})
+	}
+	return map[string]any{"sourceId": source, "series": series}
+}
+
+// awaitCheckpoint waits until what a checkpoint stands for is visible, longer
+// than one request does.
+func (s *server) awaitCheckpoint(source, checkpoint string) {
+	s.t.Helper()
+	query := url.Values{"sourceId": {source}, "metric": {"none"}, "checkpoint": {checkpoint}}
+	require.Eventually(s.t, func() bool {
+		a, err := s.Try("GET", "/api/live-data/query?"+query.Encode(), nil)
+		return err == nil && a.Status == http.StatusOK
+	}, wakeLimit, time.Millisecond)
+}
+
+// ask asks ClickHouse itself.
+func (s *split) ask(statement string) string {
+	s.t.Helper()
+	address, err := url.Parse(s.ClickHouseURL)
+	require.NoError(s.t, err)
+	address.RawQuery = url.Values{"database": {strings.TrimPrefix(address.Path, "/")}}.Encode()
+	address.Path = "/"
+	answer, err := http.Post(address.String(), "text/plain", strings.NewReader(statement))
+	require.NoError(s.t, err)
+	defer func() { _ = answer.Body.Close() }()
+	payload, err := io.ReadAll(answer.Body)
+	require.NoError(s.t, err)
+	require.Equal(s.t, http.StatusOK, answer.StatusCode, string(payload))
+	return strings.TrimSpace(string(payload))
+}

@@ -1,0 +1,5 @@
+package monitoring_test
+
+import (
+	_ "github.com/prometheus/common/expfmt"
+)
