@@ -48,7 +48,11 @@ func (s *Server) use(mux *chi.Mux) error {
 	if err != nil {
 		return fmt.Errorf("setting up compression: %w", err)
 	}
-	mux.Use(s.measure, s.identify, s.log, func(next http.Handler) http.Handler { return compress(next) }, s.recoverPanics)
+	mux.Use(s.measure, s.identify)
+	if s.tracer.On() {
+		mux.Use(s.trace)
+	}
+	mux.Use(s.log, func(next http.Handler) http.Handler { return compress(next) }, s.recoverPanics)
 	mux.Use(s.limitHeader, s.cors(), s.authenticate, middleware.GetHead)
 	return nil
 }
@@ -158,9 +162,9 @@ func (s *Server) cors() func(http.Handler) http.Handler {
 		},
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete},
 		AllowedHeaders: []string{"Authorization", workspaceHeader, "Content-Type", "Content-Encoding", "Accept", "If-None-Match",
-			"Idempotency-Key", "Prefer", "Last-Event-ID"},
+			"Idempotency-Key", "Prefer", "Last-Event-ID", "Traceparent", "Tracestate"},
 		ExposedHeaders: []string{"X-Request-Id", "X-Livegraph-Version", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
-			"Retry-After", "ETag", "Idempotent-Replayed", "Deprecation", "Sunset"},
+			"Retry-After", "ETag", "Idempotent-Replayed", "Link", "Deprecation", "Sunset"},
 		MaxAge: 600,
 	})
 }

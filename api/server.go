@@ -3,8 +3,8 @@
 // and sees to it that every answer carries the envelope, the request id and the
 // version. What the routes do is in the packages beside it.
 //
-// A request passes, in this order: metrics, request id, access log, compression of the
-// answer, panic recovery, header limits, CORS, key, routing, workspace, scope,
+// A request passes, in this order: metrics, request id, trace, access log,
+// compression of the answer, panic recovery, header limits, CORS, key, routing, workspace, scope,
 // and then its handler, which reads the body (size, parse, values).
 package api
 
@@ -24,10 +24,12 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/net/netutil"
 
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/tracing"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -63,6 +65,8 @@ type Deps struct {
 	Ready func(ctx context.Context) error
 	// Metrics registers what the server measures; nil: nowhere.
 	Metrics prometheus.Registerer
+	// Tracing records requests; nil: none.
+	Tracing trace.TracerProvider
 }
 
 // authenticator verifies keys; see api/auth.
@@ -83,6 +87,7 @@ type Server struct {
 	routes   []route.Route
 	handler  http.Handler
 	proxies  []netip.Prefix
+	tracer   tracing.Tracer
 	draining atomic.Bool
 	metrics  *metrics
 }
@@ -93,7 +98,7 @@ func New(deps Deps) (*Server, error) {
 	if deps.ProbesOnly {
 		deps.Keys = noKeys{}
 	}
-	s := &Server{deps: deps}
+	s := &Server{deps: deps, tracer: tracing.New(deps.Tracing, "api")}
 	for _, text := range deps.Config.TrustedProxies {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {

@@ -27,7 +27,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/otel/trace"
 
+	"github.com/livegraph/livegraph/internal/tracing"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
@@ -94,6 +96,8 @@ type Config struct {
 	// Grace is how long a stopping loop may take to store and commit what it has;
 	// 0: 8 s.
 	Grace time.Duration
+	// Tracing records batches that hold traced records; nil: none.
+	Tracing trace.TracerProvider
 }
 
 // Defaults of what is seldom chosen.
@@ -112,6 +116,7 @@ type Loop struct {
 	logger  *slog.Logger
 	metrics Metrics
 	shown   *collectors
+	tracer  tracing.Tracer
 }
 
 // New makes a loop. Run runs it. What it measures is registered; nil: nowhere.
@@ -119,7 +124,7 @@ func New(cfg Config, handler Handler, client *kafka.Client, logger *slog.Logger,
 	if cfg.Grace <= 0 {
 		cfg.Grace = defaultGrace
 	}
-	l := &Loop{cfg: cfg, handler: handler, log: client, logger: logger.With("group", cfg.Group)}
+	l := &Loop{cfg: cfg, handler: handler, log: client, logger: logger.With("group", cfg.Group), tracer: tracing.New(cfg.Tracing, "consumers")}
 	l.shown = newCollectors(l, registerer)
 	return l
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/livegraph/livegraph/storage/kafka"
 )
@@ -22,6 +23,7 @@ type batch struct {
 	born    time.Time // when its first record was polled
 	oldest  time.Time // when that record was produced
 	done    chan struct{}
+	span    trace.Span // of the batch from its taking to its commit; nil: it is not traced
 }
 
 func (b *batch) empty() bool { return len(b.next) == 0 }

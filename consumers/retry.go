@@ -41,7 +41,7 @@ func (r *retry) wait(ctx context.Context, err error) bool {
 	}
 	if r.failed == 1 || now.Sub(r.said) >= repeatedLog {
 		r.said = now
-		r.logger.Warn(r.what+" failed and is tried again", "tries", r.failed, "since", r.since.UTC(), "error", err)
+		r.logger.WarnContext(ctx, r.what+" failed and is tried again", "tries", r.failed, "since", r.since.UTC(), "error", err)
 	}
 	timer := time.NewTimer(r.pace.NextBackOff())
 	defer timer.Stop()

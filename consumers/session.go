@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/livegraph/livegraph/internal/tracing"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
@@ -133,7 +134,11 @@ func (s *session) prepare(ready chan<- *batch) error {
 			return s.hard.Err()
 		}
 		began := time.Now()
-		if err := s.untilDone(s.hard, "preparing a batch", b.Prepare); err != nil {
+		ctx, span := s.stage(s.traceBatch(b), b, "prepare")
+		err := s.untilDone(ctx, "preparing a batch", b.Prepare)
+		tracing.End(span, err)
+		if err != nil {
+			b.end(err)
 			return err
 		}
 		took := time.Since(began)
@@ -142,6 +147,7 @@ func (s *session) prepare(ready chan<- *batch) error {
 		select {
 		case ready <- b:
 		case <-s.hard.Done():
+			b.end(s.hard.Err())
 			return s.hard.Err()
 		}
 	}
@@ -151,7 +157,11 @@ func (s *session) prepare(ready chan<- *batch) error {
 func (s *session) store(ready <-chan *batch) error {
 	for b := range ready {
 		began := time.Now()
-		if err := s.settle(s.hard, b); err != nil {
+		ctx, span := s.stage(s.hard, b, "store")
+		err := s.settle(ctx, b)
+		tracing.End(span, err)
+		if err != nil {
+			b.end(err)
 			return err
 		}
 		took := time.Since(began)
@@ -162,6 +172,7 @@ func (s *session) store(ready <-chan *batch) error {
 		s.shown.stored(b, took)
 		s.shown.advance(s.owned.of(b.next))
 		s.commit(b)
+		b.end(nil)
 		s.intake.finish(b)
 		b.Release()
 	}
@@ -172,10 +183,13 @@ func (s *session) store(ready <-chan *batch) error {
 // is only said: the next batch commits more, and what is not committed is consumed
 // again.
 func (s *session) commit(b *batch) {
-	ctx, cancel := context.WithTimeout(s.hard, commitTimeout)
+	ctx, span := s.stage(s.hard, b, "commit")
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	if err := s.group.Commit(ctx, s.owned.of(b.next)); err != nil {
-		s.logger.Warn("offsets could not be committed", "error", err)
+	err := s.group.Commit(ctx, s.owned.of(b.next))
+	tracing.End(span, err)
+	if err != nil {
+		s.logger.WarnContext(ctx, "offsets could not be committed", "error", err)
 	}
 }
 

@@ -8,8 +8,11 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/tracing"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
@@ -56,6 +59,7 @@ type Deps struct {
 	Limits         Limits
 	CacheSize      int                   // series that are remembered; 2,000,000
 	Metrics        prometheus.Registerer // nil: what is measured is not registered
+	Tracing        trace.TracerProvider  // nil: the stages of requests are not recorded
 }
 
 // Request is one call of the ingest endpoint.
@@ -81,6 +85,7 @@ type Result struct {
 // Pipeline accepts points. It may be used by many goroutines at once.
 type Pipeline struct {
 	deps    Deps
+	tracer  tracing.Tracer
 	gate    gate
 	sources *sourceCache
 	series  *seriesCache
@@ -96,6 +101,7 @@ func New(deps Deps) *Pipeline {
 	orDefault(&deps.CacheSize, 2_000_000)
 	p := &Pipeline{
 		deps:    deps,
+		tracer:  tracing.New(deps.Tracing, "ingest"),
 		gate:    gate{limit: deps.Limits.InFlightBytes},
 		sources: newSourceCache(sourceTTL, maxCachedSources),
 		series:  newSeriesCache(deps.CacheSize),
@@ -140,7 +146,12 @@ func (p *Pipeline) AcceptJSON(ctx context.Context, req Request) (Result, error) 
 	b.begin(&req)
 	defer p.release(b)
 	stages := p.metrics.timer()
+	_, span := p.tracer.Start(ctx, trace.SpanKindInternal, "parse points")
 	err := b.parseJSON(p.deps.Limits.MaxPoints)
+	if span.IsRecording() {
+		span.SetAttributes(attribute.Int("livegraph.points", b.points), attribute.Int64("livegraph.body.size", size))
+	}
+	tracing.End(span, err)
 	stages.done(stageParse)
 	var result Result
 	if err == nil {
@@ -171,20 +182,11 @@ const bytesPerPoint = 32
 
 // accept brings a parsed batch into the log.
 func (p *Pipeline) accept(ctx context.Context, b *batch, req *Request, stages *timer) (Result, error) {
-	if err := b.refuse(req.Strict); err != nil {
-		return Result{}, err
-	}
-	if err := p.resolveSources(ctx, b); err != nil {
-		return Result{}, err
-	}
-	if err := b.refuse(req.Strict); err != nil { // before it registers series for nothing
-		return Result{}, err
-	}
-	if err := p.resolveSeries(ctx, b); err != nil {
-		return Result{}, err
-	}
+	resolving, span := p.tracer.Start(ctx, trace.SpanKindInternal, "resolve series")
+	err := p.resolve(resolving, b, req)
+	tracing.End(span, err)
 	stages.done(stageResolve)
-	if err := b.refuse(req.Strict); err != nil {
+	if err != nil {
 		return Result{}, err
 	}
 	accepted, err := b.encode()
@@ -195,6 +197,24 @@ func (p *Pipeline) accept(ctx context.Context, b *batch, req *Request, stages *t
 	positions, err := p.produce(ctx, b, req.RequestID)
 	stages.done(stageProduce)
 	return Result{Accepted: accepted, Rejected: b.rejected.rejected, Errors: b.rejected.list(), Positions: positions}, err
+}
+
+// resolve finds the sources and the series of a batch's points. It fails when no
+// point is left, or too few for a strict request.
+func (p *Pipeline) resolve(ctx context.Context, b *batch, req *Request) error {
+	if err := b.refuse(req.Strict); err != nil {
+		return err
+	}
+	if err := p.resolveSources(ctx, b); err != nil {
+		return err
+	}
+	if err := b.refuse(req.Strict); err != nil { // before it registers series for nothing
+		return err
+	}
+	if err := p.resolveSeries(ctx, b); err != nil {
+		return err
+	}
+	return b.refuse(req.Strict)
 }
 
 // produce writes the batch's messages.

@@ -40,6 +40,10 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if q.format == "" {
+		w.Header().Add("Vary", "Accept")
+		q.format = negotiate(r.Header)
+	}
 	workspace := request.PrincipalOf(r.Context()).Workspace
 	if err := a.awaitCheckpoint(r.Context(), workspace, q.checkpoint); err != nil {
 		return err
@@ -58,6 +62,9 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err := run.readPoints(ctx); err != nil {
 		return err
+	}
+	if q.format != formatJSON {
+		return run.writeRows(w, r)
 	}
 	reply.List(w, r, run.answer(), run.meta)
 	return nil

@@ -30,6 +30,7 @@ type queryParams struct {
 	descending bool
 	latest     bool
 	epoch      string // of timestamps; "": RFC 3339
+	format     string // of the answer; "": what Accept says
 	limit      int
 	offset     int
 	points     int    // most points of the answer
@@ -48,7 +49,7 @@ func readQuery(p *request.Params, now time.Time) (*queryParams, error) {
 	q.points = p.Int("pointsLimit", defaultPoints, 1, maxPoints)
 	q.descending = p.OneOf("order", "asc", "asc", "desc") == "desc"
 	q.epoch = p.OneOf("epoch", "", "ms", "us", "ns")
-	p.OneOf("format", "json", "json")
+	q.format = p.OneOf("format", "", formatJSON, formatCSV, formatNDJSON)
 	q.cursor, _ = p.String("cursor")
 	q.checkpoint, _ = p.String("checkpoint")
 	q.readFunctions(p)

@@ -119,9 +119,9 @@ func hideSettings(app *kong.Application) {
 func logTo(cfg config.Log, w io.Writer) *slog.Logger {
 	logger := telemetry.NewLogger(cfg, w, func(ctx context.Context) []slog.Attr {
 		if id := reply.RequestID(ctx); id != "" {
-			return []slog.Attr{slog.String("requestId", id)}
+			return append(telemetry.TraceOf(ctx), slog.String("requestId", id))
 		}
-		return nil
+		return telemetry.TraceOf(ctx)
 	})
 	slog.SetDefault(logger)
 	return logger

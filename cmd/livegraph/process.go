@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/api"
@@ -41,7 +42,8 @@ type process struct {
 	cfg        *config.Config
 	logger     *slog.Logger
 	metrics    prometheus.Registerer
-	tls        *tls.Config // of the listener; nil: plain HTTP
+	tls        *tls.Config          // of the listener; nil: plain HTTP
+	tracing    trace.TracerProvider // nil: nothing is recorded
 	postgres   *postgres.DB
 	keys       *postgres.DB // connections of their own: slow work elsewhere must not hold up a key's check
 	clickhouse *clickhouse.DB
@@ -57,8 +59,9 @@ type process struct {
 
 // newProcess connects to the stores, brings their schemas up to date and builds
 // the roles. The caller closes it.
-func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, metrics prometheus.Registerer, tls *tls.Config) (_ *process, err error) {
-	p := &process{cfg: cfg, logger: logger, metrics: metrics, tls: tls}
+func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, metrics prometheus.Registerer,
+	tls *tls.Config, tracing trace.TracerProvider) (_ *process, err error) {
+	p := &process{cfg: cfg, logger: logger, metrics: metrics, tls: tls, tracing: tracing}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -77,7 +80,7 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 	}
 	if cfg.Has("points") {
 		p.points = points.New(points.Deps{
-			Log: p.kafka, Points: p.clickhouse, Registry: p.postgres, Logger: logger, Metrics: metrics,
+			Log: p.kafka, Points: p.clickhouse, Registry: p.postgres, Logger: logger, Metrics: metrics, Tracing: tracing,
 			Config: points.Config{
 				Group: cfg.Points.Group, BatchRows: cfg.Points.BatchRows, BatchBytes: cfg.Points.BatchBytes,
 				BatchWait: cfg.Points.BatchWait, FetchBytes: cfg.Points.FetchBytes, Grace: consumerGrace,
@@ -91,7 +94,7 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 func (p *process) openStores(ctx context.Context) (err error) {
 	pools, points := postgres.NewMetrics(p.metrics), clickhouse.NewMetrics(p.metrics)
 	err = p.await(ctx, "Postgres", func(ctx context.Context) error {
-		if p.postgres, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), p.cfg.Postgres.MaxConns, postgres.Measured(pools, "main")); err != nil {
+		if p.postgres, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), p.cfg.Postgres.MaxConns, postgres.Measured(pools, "main"), postgres.Traced(p.tracing)); err != nil {
 			return err
 		}
 		return p.postgres.Migrate(ctx)
@@ -99,14 +102,14 @@ func (p *process) openStores(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.keys, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), keyConns, postgres.Measured(pools, "keys")); err != nil {
+	if p.keys, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), keyConns, postgres.Measured(pools, "keys"), postgres.Traced(p.tracing)); err != nil {
 		return err
 	}
 	if p.install, err = p.postgres.Installation(ctx); err != nil {
 		return err
 	}
 	err = p.await(ctx, "ClickHouse", func(ctx context.Context) error {
-		if p.clickhouse, err = openClickHouse(ctx, p.cfg, clickhouse.Measured(points)); err != nil {
+		if p.clickhouse, err = openClickHouse(ctx, p.cfg, clickhouse.Measured(points), clickhouse.Traced(p.tracing)); err != nil {
 			return err
 		}
 		return p.clickhouse.Migrate(ctx)
@@ -122,7 +125,7 @@ func (p *process) openKafka(ctx context.Context) error {
 	client, err := kafka.Open(ctx, kafka.Options{
 		Brokers: p.cfg.Kafka.Brokers, TopicPrefix: p.cfg.Kafka.TopicPrefix, Compression: p.cfg.Kafka.Compression,
 		BufferedBytes: p.cfg.Kafka.BufferedBytes, ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
-		PointsGroup: p.cfg.Points.Group, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Metrics: p.metrics,
+		PointsGroup: p.cfg.Points.Group, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Metrics: p.metrics, Tracing: p.tracing,
 		// Versions of what is produced from then on must be above those of before.
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, client, p.postgres, p.logger)
@@ -174,14 +177,14 @@ func (p *process) buildAPI() (err error) {
 	bodies.Register(p.metrics)
 	pipeline := ingest.New(ingest.Deps{
 		Sources: p.postgres, Registry: p.postgres, Log: p.kafka, FingerprintKey: p.install.FingerprintKey,
-		CacheSize: p.cfg.Ingest.SeriesCacheSize, Metrics: p.metrics,
+		CacheSize: p.cfg.Ingest.SeriesCacheSize, Metrics: p.metrics, Tracing: p.tracing,
 		Limits: ingest.Limits{
 			MaxPoints: p.cfg.Ingest.MaxPoints, InFlightBytes: p.cfg.Ingest.InFlightBytes,
 			ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
 		},
 	})
 	p.api, err = api.New(api.Deps{
-		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Ready: p.ready, Metrics: p.metrics, TLS: p.tls,
+		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
 		Routes: livedata.Routes(livedata.Deps{
 			Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Pipeline: pipeline,
 			Deletions: p.deletions, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },

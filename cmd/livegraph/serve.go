@@ -19,6 +19,7 @@ import (
 	"github.com/livegraph/livegraph/internal/control"
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/firstrun"
+	"github.com/livegraph/livegraph/internal/telemetry"
 )
 
 // engineStopLimit bounds how long the embedded engines may take to stop.
@@ -87,7 +88,13 @@ func (c *ServeCmd) serveOn(ctx context.Context, out *output, listener net.Listen
 	c.useEngines(engines.Addresses())
 	engines.Register(watch.registry)
 
-	p, err := newProcess(ctx, &c.Config, logger, watch.registry, at.tls())
+	traces, err := telemetry.NewTracing(ctx, &c.Tracing, version, c.Roles, logger)
+	if err != nil {
+		return err
+	}
+	defer traces.Close(ctx)
+	traces.Register(watch.registry)
+	p, err := newProcess(ctx, &c.Config, logger, watch.registry, at.tls(), traces.Provider())
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/consumers"
@@ -47,6 +48,7 @@ type Deps struct {
 	Config   Config
 	Logger   *slog.Logger          // nil: slog.Default()
 	Metrics  prometheus.Registerer // nil: what is measured is not registered
+	Tracing  trace.TracerProvider  // nil: nothing is recorded
 }
 
 // Config bounds the consumer, see consumers.Config.
@@ -93,6 +95,7 @@ func New(deps Deps) *Consumer {
 	c.loop = consumers.New(consumers.Config{
 		Name: Topic, Group: cfg.Group, Topic: deps.Log.PointsTopic().Name, BatchRows: cfg.BatchRows, BatchBytes: cfg.BatchBytes,
 		BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes, Grace: cfg.Grace,
+		Tracing: deps.Tracing,
 	}, handler{c}, deps.Log, c.logger, deps.Metrics)
 	return c
 }

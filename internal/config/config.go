@@ -56,6 +56,7 @@ type Config struct {
 	Ingest     Ingest     `embed:"" prefix:"ingest-"`
 	Points     Points     `embed:"" prefix:"points-"`
 	Log        Log        `embed:"" prefix:"log-"`
+	Tracing    Tracing    `embed:"" prefix:"tracing-"`
 	Metrics    Metrics    `embed:"" prefix:"metrics-"`
 }
 
@@ -194,5 +195,6 @@ func (c *Config) Validate() error {
 	if t := c.Ingest.LogFullThreshold; t <= 0 || t > 1 {
 		bad("ingest-log-full-threshold", "must be above 0 and at most 1")
 	}
+	c.Tracing.validate(bad)
 	return errors.Join(errs...)
 }

@@ -33,6 +33,21 @@ const (
 	Timeout                      // the wait ran out; the work may still happen
 )
 
+// kindNames are the kinds as logs and traces name them.
+var kindNames = [...]string{
+	Internal: "internal", Malformed: "malformed", Invalid: "invalid", TooLarge: "too_large", UnsupportedMedia: "unsupported_media",
+	MethodNotAllowed: "method_not_allowed", Unauthenticated: "unauthenticated", Forbidden: "forbidden", NotFound: "not_found",
+	Conflict: "conflict", RateLimited: "rate_limited", BadGateway: "bad_gateway", Unavailable: "unavailable", Timeout: "timeout",
+}
+
+// String names the kind.
+func (k Kind) String() string {
+	if int(k) >= len(kindNames) {
+		return "unknown"
+	}
+	return kindNames[k]
+}
+
 // Error is an error with a public face. Details is rendered as JSON under
 // error.details and must hold nothing internal.
 type Error struct {

@@ -33,3 +33,11 @@ func TestFieldNamesWhatIsAllowed(t *testing.T) {
 		"field": "payload.entityType", "reason": "is not an entity type", "allowed": []string{"concept", "object"},
 	}, err.Details)
 }
+
+func TestEveryKindHasAName(t *testing.T) {
+	for kind := fault.Internal; kind <= fault.Timeout; kind++ {
+		require.NotEmpty(t, kind.String())
+	}
+	require.Equal(t, "not_found", fault.NotFound.String())
+	require.Equal(t, "unknown", fault.Kind(200).String())
+}

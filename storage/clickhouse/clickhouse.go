@@ -18,6 +18,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/certs"
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/tracing"
 )
 
 // Limits of the connections.
@@ -41,6 +42,7 @@ type DB struct {
 	options *ch.Options // how to connect again, for migrations
 	metrics *Metrics
 	files   *certs.Client // see Verified; may be nil
+	tracer  tracing.Tracer
 }
 
 // Option changes how a DB is opened.

@@ -10,6 +10,8 @@ import (
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/tracing"
 )
 
 const (
@@ -37,6 +39,8 @@ type Deletion struct {
 // are not its concern.
 func (db *DB) Delete(ctx context.Context, d Deletion) (err error) {
 	defer func(began time.Time) { db.metrics.observe(opDelete, began, 0, err) }(time.Now())
+	ctx, span := db.start(ctx, opDelete)
+	defer func() { tracing.End(span, err) }()
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
 	series, err := db.seriesOf(ctx, d)

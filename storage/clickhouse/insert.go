@@ -8,6 +8,8 @@ import (
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/tracing"
 )
 
 // insertTimeout bounds one insert. It is one value for all, because the driver
@@ -118,6 +120,8 @@ func (db *DB) insert(
 		return nil
 	}
 	defer func(began time.Time) { db.metrics.observe(operation, began, rows, err) }(time.Now())
+	ctx, span := db.start(ctx, operation)
+	defer func() { tracing.End(span, err) }()
 	ctx, cancel := context.WithTimeout(ctx, insertTimeout)
 	defer cancel()
 	ctx = ch.Context(ctx, ch.WithSettings(insertSettings), ch.WithColumnNamesAndTypes(columns))

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/tracing"
 )
 
 // Range is a stretch of time, from FromUS inclusive to ToUS exclusive,
@@ -70,6 +71,8 @@ func settings() ch.Settings {
 // and numbers.
 func (db *DB) query(ctx context.Context, operation, statement string, parameters ch.Parameters, each func(scan func(...any) error) error) (err error) {
 	defer func(began time.Time) { db.metrics.observe(operation, began, 0, err) }(time.Now())
+	ctx, span := db.start(ctx, operation)
+	defer func() { tracing.End(span, err) }()
 	options := []ch.QueryOption{ch.WithSettings(settings())}
 	if len(parameters) > 0 {
 		options = append(options, ch.WithParameters(parameters))

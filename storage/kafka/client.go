@@ -28,6 +28,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/livegraph/livegraph/internal/tracing"
 )
 
 // Limits of the client, named where they are used.
@@ -63,6 +66,9 @@ type Options struct {
 	// Dial replaces the dialer, for fault proxies. Nil: TCP.
 	Dial func(ctx context.Context, network, host string) (net.Conn, error)
 	Log  *slog.Logger // nil: slog.Default()
+	// Tracing records what is produced, and carries the trace in the records'
+	// headers. Nil: nothing is recorded.
+	Tracing trace.TracerProvider
 	// Metrics registers what the client measures; nil: nowhere.
 	Metrics prometheus.Registerer
 
@@ -73,6 +79,7 @@ type Options struct {
 type Client struct {
 	opts     Options
 	log      *slog.Logger
+	tracer   tracing.Tracer
 	producer *kgo.Client
 	admin    *kadm.Client // on a client of its own: pings never queue behind records
 	adminKgo *kgo.Client
@@ -133,7 +140,7 @@ func Open(_ context.Context, opts Options) (*Client, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Client{
-		opts: opts, log: opts.Log.With("component", "kafka"), producer: producer,
+		opts: opts, log: opts.Log.With("component", "kafka"), tracer: tracing.New(opts.Tracing, "storage/kafka"), producer: producer,
 		adminKgo: watcher, admin: kadm.NewClient(watcher), ctx: ctx, stop: stop,
 	}
 	c.admin.SetTimeoutMillis(int32(adminTimeout.Milliseconds()))

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/tracing"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
@@ -23,6 +24,10 @@ const (
 	HeaderTopic     = "lg-topic"      // where a dead letter comes from
 	HeaderPartition = "lg-partition"
 	HeaderOffset    = "lg-offset"
+	// HeaderTrace and HeaderTraceState say which trace a record belongs to, as in
+	// https://www.w3.org/TR/trace-context/; only where that is recorded.
+	HeaderTrace      = "traceparent"
+	HeaderTraceState = "tracestate"
 )
 
 // When a refused client may try again.
@@ -55,6 +60,13 @@ func (c *Client) ProducePoints(ctx context.Context, requestID string, msgs []poi
 	if len(msgs) == 0 {
 		return nil, nil
 	}
+	ctx, span := c.startSend(ctx, len(msgs))
+	positions, err := c.producePoints(ctx, requestID, msgs)
+	tracing.End(span, err)
+	return positions, err
+}
+
+func (c *Client) producePoints(ctx context.Context, requestID string, msgs []pointblock.Message) ([]pointblock.Position, error) {
 	if reason, err := c.refusal(msgs); err != nil {
 		c.metrics.failed.WithLabelValues(reason).Inc()
 		return nil, err
@@ -62,7 +74,7 @@ func (c *Client) ProducePoints(ctx context.Context, requestID string, msgs []poi
 	began := time.Now()
 	d := &delivery{left: len(msgs), offsets: make([]int64, len(msgs)), done: make(chan struct{})}
 	records := make([]kgo.Record, len(msgs))
-	headers := []kgo.RecordHeader{{Key: HeaderRequestID, Value: []byte(requestID)}}
+	headers := withTrace(ctx, []kgo.RecordHeader{{Key: HeaderRequestID, Value: []byte(requestID)}})
 	topic := c.pointsName()
 	for i, m := range msgs {
 		d.offsets[i] = -1
@@ -241,7 +253,7 @@ func (c *Client) deadLetterPartitions(ctx context.Context) (int32, error) {
 
 func (l *DeadLetter) headers() []kgo.RecordHeader {
 	reason := l.Reason[:min(len(l.Reason), maxReasonBytes)]
-	return []kgo.RecordHeader{
+	headers := []kgo.RecordHeader{
 		{Key: HeaderError, Value: []byte(reason)},
 		{Key: HeaderTopic, Value: []byte(l.Record.Topic)},
 		{Key: HeaderPartition, Value: strconv.AppendInt(nil, int64(l.Record.Partition), 10)},
@@ -249,6 +261,12 @@ func (l *DeadLetter) headers() []kgo.RecordHeader {
 		{Key: HeaderVersion, Value: strconv.AppendUint(nil, l.Version, 10)},
 		{Key: HeaderRequestID, Value: Header(l.Record, HeaderRequestID)},
 	}
+	for _, name := range []string{HeaderTrace, HeaderTraceState} {
+		if value := Header(l.Record, name); value != nil {
+			headers = append(headers, kgo.RecordHeader{Key: name, Value: value})
+		}
+	}
+	return headers
 }
 
 // Header gives the value of a record's header, nil when it has none of the name.

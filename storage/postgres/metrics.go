@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/multitracer"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/tracing"
 )
 
 // statements, as metrics name them: by their first word. Anything else is other.
@@ -77,6 +79,7 @@ type Option func(*openOptions)
 type openOptions struct {
 	metrics *Metrics
 	pool    string
+	tracer  tracing.Tracer
 }
 
 // Measured has the DB measure into m, under a name of the pool: main or keys.
@@ -84,13 +87,23 @@ func Measured(m *Metrics, pool string) Option {
 	return func(o *openOptions) { o.metrics, o.pool = m, pool }
 }
 
-// attach has the connections of a configuration measured.
+// attach has the connections of a configuration measured and traced.
 func (o *openOptions) attach(cfg *pgxpool.Config) {
-	if o.metrics == nil {
-		return
+	var watchers []pgx.QueryTracer
+	if o.metrics != nil {
+		o.metrics.connects.WithLabelValues(o.pool)
+		watchers = append(watchers, &measuring{metrics: o.metrics, pool: o.pool})
 	}
-	o.metrics.connects.WithLabelValues(o.pool)
-	cfg.ConnConfig.Tracer = &measuring{metrics: o.metrics, pool: o.pool}
+	if o.tracer.On() {
+		watchers = append(watchers, queryTracer{o.tracer})
+	}
+	switch len(watchers) {
+	case 0:
+	case 1:
+		cfg.ConnConfig.Tracer = watchers[0]
+	default:
+		cfg.ConnConfig.Tracer = multitracer.New(watchers...)
+	}
 }
 
 // opened shows the pool.

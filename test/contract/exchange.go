@@ -187,7 +187,7 @@ func (s *Server) checkContentType(t testing.TB, found *routers.Route, a *Answer,
 		return
 	}
 	require.Contains(t, documented, contentType)
-	if method != http.MethodHead {
+	if method != http.MethodHead && contentType != "application/x-ndjson" { // no points, no lines
 		require.NotEmpty(t, a.Body)
 	}
 }

@@ -304,7 +304,7 @@ func TestBadQueryParametersNameTheParameter(t *testing.T) {
 		"from=2026-02-30T00:00:00Z": "from", "from=2026-01-01T23:59:60Z": "from", "from=2026-01-01T00:00:00": "from", "from=2026-01-01": "from", "from=10000-01-01T00:00:00Z": "from", "from=2026-01-01T00:00:00%2B25:00": "from",
 		"from=2026-01-01T00:00:00+01:00": "from", "from=yesterday": "from", "from=": "from", "from=-": "from", "from=-5": "from", "from=-0m": "from", "from=1e3": "from", "from=1.5": "from", "from=-1.5h": "from", "from=9223372036854775807": "from",
 		"from=99999999999999999999": "from", "from=1795246800000000000": "from", "from=now": "", "from=-1h&to=-2h": "from", "from=2100-01-01T00:00:00Z": "from", "to=x": "to", "order=up": "order", "order=": "order", "latest=1": "latest", "latest=yes": "latest",
-		"latest=true&aggregation=avg": "latest", "latest=true&to=now": "to", "epoch=s": "epoch", "format=csv": "format", "pointsLimit=0": "pointsLimit", "pointsLimit=1000001": "pointsLimit", "pointsLimit=-1": "pointsLimit", "pointsLimit=1e3": "pointsLimit",
+		"latest=true&aggregation=avg": "latest", "latest=true&to=now": "to", "epoch=s": "epoch", "format=xml": "format", "pointsLimit=0": "pointsLimit", "pointsLimit=1000001": "pointsLimit", "pointsLimit=-1": "pointsLimit", "pointsLimit=1e3": "pointsLimit",
 		"sourceId=x": "sourceId", "sourceId=": "sourceId", "nodeId=x": "nodeId", "nodeId=" + f.node + "&nodeId=" + f.node: "nodeId", "source=a&source=b": "source", "limit=0": "limit", "offset=-1": "offset", "aggregate=avg": "aggregate",
 		"downsample=lttb": "downsample", "maxPoints=10": "maxPoints", "tag.=x": "tag.", "checkpoint=x": "checkpoint", "metric=%00": "metric", "from=-1h&from=-2h": "from",
 	} {

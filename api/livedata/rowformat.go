@@ -1,0 +1,291 @@
+package livedata
+
+import (
+	"maps"
+	"math"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+// Forms of a query's answer. CSV and NDJSON have a row a point, in the order of
+// time over all series, and no envelope.
+const (
+	formatJSON   = "json"
+	formatCSV    = "csv"
+	formatNDJSON = "ndjson"
+)
+
+var contentTypes = map[string]string{
+	formatJSON: "application/json", formatCSV: "text/csv", formatNDJSON: "application/x-ndjson",
+}
+
+const (
+	// maxTagColumns bounds the columns of a CSV answer.
+	maxTagColumns = 256
+	// rowsBuffer is how many bytes of rows are gathered before they are sent.
+	rowsBuffer = 32 << 10
+)
+
+// negotiate gives the format that the Accept header asks for, JSON where it asks
+// for none of ours or for anything.
+func negotiate(h http.Header) string {
+	best, quality := formatJSON, 0.0
+	for part := range strings.SplitSeq(strings.Join(h.Values("Accept"), ","), ",") {
+		name, params, err := mime.ParseMediaType(part)
+		if err != nil {
+			continue
+		}
+		q := 1.0
+		if text, given := params["q"]; given {
+			q, _ = strconv.ParseFloat(text, 64) // unreadable: 0, not wanted
+		}
+		for format, contentType := range contentTypes {
+			if name == contentType && q > quality {
+				best, quality = format, q
+			}
+		}
+	}
+	return best
+}
+
+// writeRows answers with a row a point. What the envelope would tell of further
+// pages is in the header Link.
+func (r *run) writeRows(w http.ResponseWriter, request *http.Request) error {
+	var form rowForm = ndjsonForm{}
+	if r.q.format == formatCSV {
+		tags, err := tagColumns(r.groups)
+		if err != nil {
+			return err
+		}
+		form = csvForm{tags: tags}
+	}
+	columns := r.q.columns()[1:]
+	h := w.Header()
+	h.Set("Content-Type", contentTypes[r.q.format]+"; charset=utf-8")
+	if next := r.nextPage(request.URL); next != "" {
+		h.Set("Link", "<"+next+`>; rel="next"`)
+	}
+	w.WriteHeader(http.StatusOK)
+
+	identities := make([][]byte, len(r.groups))
+	for i, g := range r.groups {
+		identities[i] = form.identity(g)
+	}
+	out := form.header(make([]byte, 0, rowsBuffer+rowsBuffer/4), columns)
+	for merged := newMerge(r.points, r.q.descending); merged.next(); {
+		points := r.points[merged.group]
+		out = form.row(out, points.TS[merged.row], r.q.epoch, identities[merged.group])
+		for i, column := range points.Columns {
+			out = form.cell(out, columns[i], column, merged.row)
+		}
+		if out = form.end(out); len(out) >= rowsBuffer {
+			if _, err := w.Write(out); err != nil {
+				return nil //nolint:nilerr // the client is gone: nothing to do
+			}
+			out = out[:0]
+		}
+	}
+	_, _ = w.Write(out) // the client is gone: nothing to do
+	return nil
+}
+
+// nextPage gives the address of what follows, empty at the end.
+func (r *run) nextPage(asked *url.URL) string {
+	values := asked.Query()
+	switch {
+	case r.meta.NextCursor != nil:
+		values.Set("cursor", *r.meta.NextCursor)
+	case r.meta.HasMore:
+		values.Set("offset", strconv.Itoa(r.q.offset+len(r.groups)))
+	default:
+		return ""
+	}
+	return asked.EscapedPath() + "?" + values.Encode()
+}
+
+// merge walks through the points of several groups in the order of time; of one
+// time in the order of the groups. There are few groups: each step looks at all.
+type merge struct {
+	points     []*clickhouse.Points
+	at         []int // by group: the next row
+	descending bool
+	group, row int // where the walk is
+}
+
+func newMerge(points []*clickhouse.Points, descending bool) *merge {
+	return &merge{points: points, at: make([]int, len(points)), descending: descending}
+}
+
+func (m *merge) next() bool {
+	found := -1
+	var best int64
+	for g, p := range m.points {
+		if p == nil || m.at[g] == len(p.TS) {
+			continue
+		}
+		ts := p.TS[m.at[g]]
+		if found < 0 || (ts < best) != m.descending && ts != best {
+			found, best = g, ts
+		}
+	}
+	if found < 0 {
+		return false
+	}
+	m.group, m.row = found, m.at[found]
+	m.at[found]++
+	return true
+}
+
+// rowForm writes rows: row, then cell for each column, then end.
+type rowForm interface {
+	header(dst []byte, columns []string) []byte
+	identity(g *group) []byte // what all rows of a group have in common
+	row(dst []byte, us int64, epoch string, identity []byte) []byte
+	cell(dst []byte, name string, column clickhouse.Column, i int) []byte
+	end(dst []byte) []byte
+}
+
+// ndjsonForm has an object a line.
+type ndjsonForm struct{}
+
+func (ndjsonForm) header(dst []byte, _ []string) []byte { return dst }
+
+func (ndjsonForm) identity(g *group) []byte {
+	var dst []byte
+	id := ""
+	if g.source != nil {
+		id = g.source.String()
+	}
+	kind := kindName(g.kind)
+	for _, f := range []struct {
+		name  string
+		value *string
+	}{{"sourceId", &id}, {"sourceName", g.sourceName}, {"metric", g.metric}, {"kind", &kind}, {"unit", g.unit}} {
+		dst = append(dst, `,"`+f.name+`":`...)
+		if f.value == nil || *f.value == "" {
+			dst = append(dst, "null"...)
+		} else {
+			dst, _ = jsontext.AppendQuote(dst, *f.value) // what is stored is valid UTF-8
+		}
+	}
+	dst = append(dst, `,"tags":{`...)
+	for i, key := range slices.Sorted(maps.Keys(g.tags)) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst, _ = jsontext.AppendQuote(dst, key)
+		dst = append(dst, ':')
+		dst, _ = jsontext.AppendQuote(dst, g.tags[key])
+	}
+	return append(dst, '}')
+}
+
+func (ndjsonForm) row(dst []byte, us int64, epoch string, identity []byte) []byte {
+	return append(appendTimestamp(append(dst, `{"timestamp":`...), us, epoch), identity...)
+}
+
+func (ndjsonForm) cell(dst []byte, name string, column clickhouse.Column, i int) []byte {
+	return appendCell(append(dst, `,"`+name+`":`...), column, i)
+}
+
+func (ndjsonForm) end(dst []byte) []byte { return append(dst, "}\n"...) }
+
+// csvForm has a column for each tag that any of the series has.
+type csvForm struct{ tags []string }
+
+// tagColumns gives the tags of all groups.
+func tagColumns(groups []*group) ([]string, error) {
+	tags := map[string]bool{}
+	for _, g := range groups {
+		for key := range g.tags {
+			tags[key] = true
+		}
+	}
+	if len(tags) > maxTagColumns {
+		return nil, fault.Newf(fault.Invalid, "The series have more than %d different tags, each a column of CSV: ask for fewer series, or for NDJSON", maxTagColumns).
+			With("field", "format").With("reason", "has too many columns").With("limit", maxTagColumns).With("narrow", narrow)
+	}
+	return slices.Sorted(maps.Keys(tags)), nil
+}
+
+func (f csvForm) header(dst []byte, columns []string) []byte {
+	dst = append(dst, "timestamp,sourceId,sourceName,metric,kind,unit"...)
+	for _, tag := range f.tags {
+		dst = appendCSVText(append(dst, ','), "tag."+tag)
+	}
+	for _, name := range columns {
+		dst = append(append(dst, ','), name...)
+	}
+	return append(dst, '\n')
+}
+
+func (f csvForm) identity(g *group) []byte {
+	dst := []byte{','}
+	if g.source != nil {
+		dst = append(dst, g.source.String()...)
+	}
+	kind := kindName(g.kind)
+	for _, text := range []*string{g.sourceName, g.metric, &kind, g.unit} {
+		dst = append(dst, ',')
+		if text != nil {
+			dst = appendCSVText(dst, *text)
+		}
+	}
+	for _, tag := range f.tags {
+		dst = append(dst, ',')
+		if value, has := g.tags[tag]; has {
+			dst = appendCSVText(dst, value)
+		}
+	}
+	return dst
+}
+
+func (csvForm) row(dst []byte, us int64, epoch string, identity []byte) []byte {
+	if epoch == "" {
+		dst = time.UnixMicro(us).UTC().AppendFormat(dst, timestampFormat)
+	} else {
+		dst = appendTimestamp(dst, us, epoch)
+	}
+	return append(dst, identity...)
+}
+
+func (csvForm) cell(dst []byte, _ string, column clickhouse.Column, i int) []byte {
+	dst = append(dst, ',')
+	if column.Texts == nil {
+		if value := column.Numbers[i]; !math.IsNaN(value) && !math.IsInf(value, 0) {
+			dst = appendNumber(dst, value)
+		}
+		return dst
+	}
+	if text := column.Texts[i]; text != nil {
+		return appendCSVText(dst, *text)
+	}
+	return dst
+}
+
+func (csvForm) end(dst []byte) []byte { return append(dst, '\n') }
+
+// appendCSVText appends a text as RFC 4180 has it. One that a spreadsheet would
+// take for a formula gets a ' before it, and so does one that begins with ', so
+// that who takes one ' away has the text.
+func appendCSVText(dst []byte, text string) []byte {
+	guard := text != "" && strings.IndexByte("=+-@'\t\r", text[0]) >= 0
+	if !guard && text != "" && !strings.ContainsAny(text, ",\"\r\n \t") {
+		return append(dst, text...)
+	}
+	dst = append(dst, '"')
+	if guard {
+		dst = append(dst, '\'')
+	}
+	return append(append(dst, strings.ReplaceAll(text, `"`, `""`)...), '"')
+}

@@ -1,0 +1,82 @@
+package config
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// Tracing says whether and where OpenTelemetry traces are sent.
+type Tracing struct {
+	Endpoint    string  `help:"OpenTelemetry collector (OTLP over HTTP, protobuf): http://host:4318, or https://… for TLS. Empty: no traces." env:"LIVEGRAPH_TRACING_ENDPOINT"`
+	SampleRatio float64 `help:"Share of the traces begun here that are recorded, 0 to 1. A caller's traceparent decides for its own." default:"1" env:"LIVEGRAPH_TRACING_SAMPLE_RATIO"`
+	Headers     Secret  `help:"Headers of each export, such as a hosted collector's key: NAME=VALUE, several by comma." env:"LIVEGRAPH_TRACING_HEADERS"`
+	Service     string  `help:"Name of the service in traces." default:"livegraph" env:"LIVEGRAPH_TRACING_SERVICE"`
+	Instance    string  `help:"Name of this process in traces; default: made from the host's name." env:"LIVEGRAPH_TRACING_INSTANCE"`
+	QueueSize   int     `help:"Most spans waiting to be sent; beyond, they are dropped." default:"4096" env:"LIVEGRAPH_TRACING_QUEUE_SIZE"`
+}
+
+// tracesPath is where a collector takes traces, by OTLP's specification.
+const tracesPath = "/v1/traces"
+
+// URL gives the address that spans are posted to: the endpoint's own path, or
+// OTLP's below it. The endpoint has been validated.
+func (t *Tracing) URL() string {
+	u, err := url.Parse(t.Endpoint)
+	if err != nil {
+		return ""
+	}
+	if !strings.HasSuffix(u.Path, tracesPath) {
+		u = u.JoinPath(tracesPath)
+	}
+	return u.String()
+}
+
+// HeaderMap gives the headers by name. They have been validated.
+func (t *Tracing) HeaderMap() map[string]string {
+	headers, _ := t.headers()
+	return headers
+}
+
+func (t *Tracing) headers() (headers map[string]string, ok bool) {
+	headers = map[string]string{}
+	if t.Headers == "" {
+		return headers, true
+	}
+	for pair := range strings.SplitSeq(t.Headers.Reveal(), ",") {
+		name, value, found := strings.Cut(strings.TrimSpace(pair), "=")
+		if !found || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+			return nil, false
+		}
+		headers[name] = value
+	}
+	return headers, true
+}
+
+// validate checks what tags cannot say.
+func (t *Tracing) validate(bad func(setting, format string, args ...any)) {
+	if t.SampleRatio < 0 || t.SampleRatio > 1 || t.SampleRatio != t.SampleRatio {
+		bad("tracing-sample-ratio", "must be from 0 to 1")
+	}
+	if t.QueueSize <= 0 {
+		bad("tracing-queue-size", "must be above zero")
+	}
+	if t.Service == "" {
+		bad("tracing-service", "must not be empty")
+	}
+	if _, ok := t.headers(); !ok {
+		bad("tracing-headers", "is not NAME=VALUE, several by comma (its value is not shown)")
+	}
+	if t.Endpoint == "" {
+		return
+	}
+	u, err := url.Parse(t.Endpoint)
+	switch {
+	case err != nil || u.Host == "" || !slices.Contains([]string{"http", "https"}, u.Scheme):
+		bad("tracing-endpoint", "is not a URL with scheme http, https (its value is not shown)")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		bad("tracing-endpoint", "must hold no user, query or fragment; a key goes into --tracing-headers")
+	}
+}

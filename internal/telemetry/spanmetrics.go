@@ -1,0 +1,20 @@
+package telemetry
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Register shows what becomes of spans; nil: nowhere, nor without tracing.
+func (t *Tracing) Register(registerer prometheus.Registerer) {
+	if t == nil || registerer == nil {
+		return
+	}
+	for outcome, count := range map[string]func(SpanStats) int64{
+		"sent":    func(s SpanStats) int64 { return s.Sent },
+		"failed":  func(s SpanStats) int64 { return s.Failed },
+		"dropped": func(s SpanStats) int64 { return s.Dropped },
+	} {
+		registerer.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "livegraph_tracing_spans_total", ConstLabels: prometheus.Labels{"outcome": outcome},
+			Help: "Recorded spans, by outcome: sent, failed (the collector did not take them), dropped (the queue was full).",
+		}, func() float64 { return float64(count(t.Stats())) }))
+	}
+}

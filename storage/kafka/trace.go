@@ -1,0 +1,81 @@
+package kafka
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+)
+
+// maxTraceState is the most bytes of a caller's tracestate that go into records:
+// what the specification asks to be passed on.
+const maxTraceState = 512
+
+// startSend begins the span of a produce of points.
+func (c *Client) startSend(ctx context.Context, records int) (context.Context, trace.Span) {
+	if !c.tracer.On() {
+		return ctx, noop.Span{}
+	}
+	topic := c.pointsName()
+	ctx, span := c.tracer.StartWithin(ctx, trace.SpanKindProducer, "send "+topic)
+	span.SetAttributes(
+		attribute.String("messaging.system", "kafka"),
+		attribute.String("messaging.destination.name", topic),
+		attribute.String("messaging.operation.name", "send"),
+		attribute.Int("messaging.batch.message_count", records),
+	)
+	return ctx, span
+}
+
+// withTrace adds the trace of the context to a record's headers, if it is
+// recorded: a reader could follow no other.
+func withTrace(ctx context.Context, headers []kgo.RecordHeader) []kgo.RecordHeader {
+	if !trace.SpanContextFromContext(ctx).IsSampled() {
+		return headers
+	}
+	carrier := traceHeaders(headers) // a variable of its own: the parameter stays off the heap
+	propagation.TraceContext{}.Inject(ctx, &carrier)
+	return carrier
+}
+
+// TraceOf gives the span that a record was produced in; not valid if its headers
+// tell of none, or cannot be read.
+func TraceOf(r *kgo.Record) trace.SpanContext {
+	if Header(r, HeaderTrace) == nil {
+		return trace.SpanContext{}
+	}
+	ctx := propagation.TraceContext{}.Extract(context.Background(), (*traceHeaders)(&r.Headers))
+	return trace.SpanContextFromContext(ctx)
+}
+
+// traceHeaders are a record's headers as a propagation.TextMapCarrier.
+type traceHeaders []kgo.RecordHeader
+
+// Get implements propagation.TextMapCarrier.
+func (h *traceHeaders) Get(name string) string {
+	for i := range *h {
+		if (*h)[i].Key == name && len((*h)[i].Value) <= maxTraceState {
+			return string((*h)[i].Value)
+		}
+	}
+	return ""
+}
+
+// Set implements propagation.TextMapCarrier.
+func (h *traceHeaders) Set(name, value string) {
+	if len(value) <= maxTraceState {
+		*h = append(*h, kgo.RecordHeader{Key: name, Value: []byte(value)})
+	}
+}
+
+// Keys implements propagation.TextMapCarrier.
+func (h *traceHeaders) Keys() []string {
+	names := make([]string, len(*h))
+	for i := range *h {
+		names[i] = (*h)[i].Key
+	}
+	return names
+}

@@ -1,0 +1,163 @@
+package contract_test
+
+import (
+	"encoding/csv"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/contract"
+)
+
+// rowsOf makes a query in a form without an envelope.
+func (l *live) rowsOf(t *testing.T, params, contentType string, header map[string]string) *contract.Answer {
+	t.Helper()
+	a := l.Do(t, contract.Request{Path: "/api/live-data/query?" + params, Header: header})
+	require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+	require.Equal(t, contentType+"; charset=utf-8", a.Header.Get("Content-Type"))
+	require.NotEmpty(t, a.Header.Get("X-Request-Id"))
+	return a
+}
+
+func TestCSVHasARowAPointInTheOrderOfTimeOverAllSeries(t *testing.T) {
+	f := newFixture(t)
+	raw := within(10*time.Minute) + "&format=csv"
+	a := f.rowsOf(t, raw, "text/csv", nil)
+	first, second := f.boiler.ID+",boiler,", f.fan.ID+",fan,"
+	lines := strings.Split(strings.TrimSpace(string(a.Body)), "\n")
+	require.Equal(t, "timestamp,sourceId,sourceName,metric,kind,unit,tag.room,value", lines[0])
+	require.ElementsMatch(t, []string{
+		stamp(0) + "," + first + "temp,number,°C,A,1", stamp(0) + "," + second + "temp,number,,B,100",
+	}, lines[1:3], "those of one time")
+	require.Equal(t, []string{
+		stamp(time.Second) + "," + first + "pressure,number,bar,,7",
+	}, lines[3:4])
+	require.ElementsMatch(t, []string{
+		stamp(time.Minute) + "," + first + "state,string,bar,,on", stamp(time.Minute) + "," + first + "temp,number,°C,A,2",
+	}, lines[4:6])
+	require.Equal(t, []string{
+		stamp(2*time.Minute+time.Microsecond) + "," + first + `state,string,bar,,"off ""now"""`,
+		stamp(3*time.Minute) + "," + first + "temp,number,°C,A,4.5",
+		stamp(5*time.Minute) + "," + second + "temp,number,,B,101",
+	}, lines[6:])
+	require.Empty(t, a.Header.Get("Link"))
+
+	backwards := f.rowsOf(t, raw+"&order=desc&metric=temp&epoch=ms", "text/csv", nil)
+	table, err := csv.NewReader(strings.NewReader(string(backwards.Body))).ReadAll()
+	require.NoError(t, err)
+	var values []string
+	for _, row := range table[1:] {
+		values = append(values, row[len(row)-1])
+	}
+	require.Equal(t, []string{"101", "4.5", "2"}, values[:3])
+	require.Equal(t, "1772323500000", table[1][0])
+}
+
+func TestNDJSONHasAnObjectAPoint(t *testing.T) {
+	f := newFixture(t)
+	a := f.rowsOf(t, within(10*time.Minute)+"&format=ndjson&aggregation=avg,count&interval=2m&fill=null&sourceId="+f.fan.ID, "application/x-ndjson", nil)
+	row := func(at time.Duration, cells string) string {
+		return `{"timestamp":"` + stamp(at) + `","sourceId":"` + f.fan.ID + `","sourceName":"fan","metric":"temp","kind":"number","unit":null,"tags":{"room":"B"},` + cells + "}\n"
+	}
+	require.Equal(t, row(0, `"avg":100,"count":1`)+row(2*time.Minute, `"avg":null,"count":null`)+row(4*time.Minute, `"avg":101,"count":1`)+
+		row(6*time.Minute, `"avg":null,"count":null`)+row(8*time.Minute, `"avg":null,"count":null`), string(a.Body))
+	grouped := f.rowsOf(t, within(10*time.Minute)+"&format=ndjson&aggregation=sum&groupBy=none&metric=temp", "application/x-ndjson", nil)
+	require.Equal(t, `{"timestamp":"`+stamp(0)+`","sourceId":null,"sourceName":null,"metric":null,"kind":"number","unit":null,"tags":{},"sum":208.5}`+"\n", string(grouped.Body))
+}
+
+func TestTheAcceptHeaderChoosesTheFormUnlessTheParameterDoes(t *testing.T) {
+	l := startLive(t)
+	for accept, want := range map[string]string{
+		"text/csv":                             "text/csv",
+		"application/x-ndjson":                 "application/x-ndjson",
+		"text/csv;q=0.5, application/x-ndjson": "application/x-ndjson",
+		"application/json, text/csv;q=0.9":     "application/json",
+		"text/html, */*;q=0.8":                 "application/json",
+		"text/csv;q=0":                         "application/json",
+		";;;, text/csv":                        "text/csv",
+		strings.Repeat("x/y,", 500) + "application/x-ndjson;q=x": "application/json",
+	} {
+		a := l.Do(t, contract.Request{Path: "/api/live-data/query?epoch=ms", Header: map[string]string{"Accept": accept}})
+		require.Equal(t, http.StatusOK, a.Status)
+		require.Equal(t, want+"; charset=utf-8", a.Header.Get("Content-Type"), accept)
+		require.Contains(t, a.Header.Values("Vary"), "Accept")
+	}
+	l.rowsOf(t, "format=csv", "text/csv", map[string]string{"Accept": "application/json"})
+	refused := l.Do(t, contract.Request{Path: "/api/live-data/query?format=csv&limit=0"})
+	refused.RequireFailure(t, http.StatusBadRequest, "VALIDATION_ERROR", "", map[string]any{"field": "limit"})
+}
+
+func TestFurtherPagesOfRowsAreInTheLinkHeader(t *testing.T) {
+	f := newFixture(t)
+	seen := map[string]bool{}
+	for next := "/api/live-data/query?" + within(10*time.Minute) + "&format=csv&limit=1"; next != ""; {
+		a := f.Do(t, contract.Request{Path: next})
+		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+		for _, line := range strings.Split(strings.TrimSpace(string(a.Body)), "\n")[1:] {
+			require.False(t, seen[line], "a row comes once")
+			seen[line] = true
+		}
+		next = nextLink(t, a)
+	}
+	require.Len(t, seen, 8)
+	// The points of one raw series are paged by cursor.
+	a := f.Do(t, contract.Request{Path: "/api/live-data/query?" + within(10*time.Minute) + "&format=ndjson&metric=state&pointsLimit=1"})
+	next := nextLink(t, a)
+	require.Contains(t, next, "cursor=")
+	require.Contains(t, string(f.Do(t, contract.Request{Path: next}).Body), `"off \"now\""`)
+}
+
+func nextLink(t *testing.T, a *contract.Answer) string {
+	t.Helper()
+	link := a.Header.Get("Link")
+	if link == "" {
+		return ""
+	}
+	target, found := strings.CutSuffix(link, `>; rel="next"`)
+	require.True(t, found, link)
+	u, err := url.Parse(strings.TrimPrefix(target, "<"))
+	require.NoError(t, err)
+	return u.String()
+}
+
+func TestNoTextOfATenantIsAFormulaInCSV(t *testing.T) {
+	l := startLive(t)
+	texts := []string{`=HYPERLINK("http://x","y")`, "+1+1", "-2+3", "@SUM(A1)", "'quoted", "\t=1", "plain", "a,b", "line\nbreak", ""}
+	s := l.createSource(t, `{"name":"=cmd|'/c calc'!A1","tags":{}}`)
+	var samples []sample
+	for i, text := range texts {
+		samples = append(samples, sample{at(time.Duration(i) * time.Second), text, 1})
+	}
+	l.store(t, l.Workspace, seriesKey{source: s.ID, metric: "-m", tags: map[string]string{"=k": "=v"}, text: true}, samples...)
+	a := l.rowsOf(t, within(time.Hour)+"&format=csv", "text/csv", nil)
+	table, err := csv.NewReader(strings.NewReader(string(a.Body))).ReadAll()
+	require.NoError(t, err)
+	require.Equal(t, []string{"timestamp", "sourceId", "sourceName", "metric", "kind", "unit", "tag.=k", "value"}, table[0])
+	for i, row := range table[1:] {
+		require.Equal(t, []string{"'=cmd|'/c calc'!A1", "'-m", "string", "", "'=v"}, row[2:7])
+		for _, cell := range row[2:] {
+			require.False(t, cell != "" && strings.ContainsAny(cell[:1], "=+-@\t\r"), cell)
+		}
+		require.Equal(t, texts[i], strings.TrimPrefix(row[7], "'"), "one ' taken away gives the text")
+	}
+	require.Len(t, table, len(texts)+1)
+}
+
+func TestCSVHasABoundedNumberOfColumns(t *testing.T) {
+	l := startLive(t)
+	s := l.createSource(t, `{"name":"many"}`)
+	for i := range 5 {
+		tags := map[string]string{}
+		for k := range 60 {
+			tags["k"+string(rune('a'+i))+strings.Repeat("x", k)] = "v"
+		}
+		l.store(t, l.Workspace, seriesKey{source: s.ID, metric: "m", tags: tags}, sample{at(0), 1.0, 1})
+	}
+	l.Do(t, contract.Request{Path: "/api/live-data/query?format=csv&" + within(time.Hour)}).
+		RequireFailure(t, http.StatusUnprocessableEntity, "VALIDATION_ERROR", "", map[string]any{"field": "format"})
+	l.rowsOf(t, "format=ndjson&"+within(time.Hour), "application/x-ndjson", nil)
+}
