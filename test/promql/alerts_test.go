@@ -1,0 +1,154 @@
+package promql_test
+
+import (
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/stretchr/testify/require"
+)
+
+func alerts(t *testing.T) []rulefmt.Rule {
+	t.Helper()
+	groups, errs := rulefmt.Parse([]byte(read(t, "deploy/prometheus/alerts.yml")), false, model.LegacyValidation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
+	require.Empty(t, errs)
+	require.Len(t, groups.Groups, 1)
+	return groups.Groups[0].Rules
+}
+
+var placeholder = regexp.MustCompile(`\$labels\.([a-z_]+)`)
+
+func TestEveryAlertReadsMetricsThatAreThereAndHasARunbook(t *testing.T) {
+	all, runbooks := metrics(t), read(t, "docs/operations.md")
+	seen := map[string]bool{}
+	for _, rule := range alerts(t) {
+		require.NotEmpty(t, rule.Alert)
+		require.False(t, seen[rule.Alert], rule.Alert)
+		seen[rule.Alert] = true
+		labels := check(t, all, rule.Expr)
+		require.Contains(t, []string{"critical", "warning"}, rule.Labels["severity"], rule.Alert)
+		for _, annotation := range []string{"summary", "description", "action"} {
+			require.NotEmpty(t, rule.Annotations[annotation], "%s: %s", rule.Alert, annotation)
+			for _, used := range placeholder.FindAllStringSubmatch(rule.Annotations[annotation], -1) {
+				require.True(t, labels[used[1]], "%s: %s uses the label %s", rule.Alert, annotation, used[1])
+			}
+		}
+		require.True(t, strings.HasSuffix(rule.Annotations["runbook_url"], "/docs/operations.md#"+strings.ToLower(rule.Alert)))
+		require.Contains(t, runbooks, "\n### "+rule.Alert+"\n")
+	}
+	require.Len(t, regexp.MustCompile(`(?m)^### Livegraph`).FindAllString(runbooks, -1), len(seen), "a runbook is of no alert")
+}
+
+// healthy is an installation at rest: an API and a consumer, a sample a minute.
+const healthy = `
+up{job="livegraph-api",instance="a"} 1x60
+up{job="livegraph-points",instance="p"} 1x60
+process_start_time_seconds{job="livegraph-api",instance="a"} 1000x60
+process_open_fds{job="livegraph-api",instance="a"} 100x60
+process_max_fds{job="livegraph-api",instance="a"} 1024x60
+livegraph_engine_up{instance="a",engine="kafka"} 1x60
+livegraph_embedded_restarts_total{instance="a",engine="milvus"} 0x60
+livegraph_kafka_up{instance="a"} 1x60
+livegraph_kafka_lost_records_total{instance="a"} 0x60
+livegraph_kafka_log_fill_ratio{instance="a"} 0.01x60
+livegraph_kafka_partition_lag_seconds{instance="a",partition="0"} 1x60
+livegraph_kafka_partition_end_offset{instance="a",partition="0"} 0+60x60
+livegraph_kafka_partition_end_offset{instance="p",partition="0"} 0+60x60
+livegraph_kafka_produce_failures_total{instance="a",reason="away"} 0x60
+livegraph_consumer_partitions{instance="p",consumer="points"} 1x60
+livegraph_consumer_lost_records_total{instance="p",consumer="points"} 0x60
+livegraph_consumer_rebalances_total{instance="p",consumer="points"} 1x60
+livegraph_consumer_retries_total{instance="p",consumer="points"} 3x60
+livegraph_consumer_dead_letters_total{instance="p",consumer="points"} 0x60
+livegraph_consumer_freshness_seconds_bucket{instance="p",consumer="points",le="0.1"} 0+600x60
+livegraph_consumer_freshness_seconds_bucket{instance="p",consumer="points",le="10"} 0+600x60
+livegraph_consumer_freshness_seconds_bucket{instance="p",consumer="points",le="+Inf"} 0+600x60
+livegraph_http_requests_total{instance="a",route="/api/live-data/ingest",method="POST",status="201"} 0+600x60
+livegraph_http_requests_total{instance="a",route="/api/live-data/ingest",method="POST",status="503"} 0x60
+livegraph_http_requests_total{instance="a",route="/api/live-data/ingest",method="POST",status="500"} 0x60
+livegraph_http_request_duration_seconds_bucket{instance="a",route="/api/live-data/ingest",le="0.1"} 0+600x60
+livegraph_http_request_duration_seconds_bucket{instance="a",route="/api/live-data/ingest",le="5"} 0+600x60
+livegraph_http_request_duration_seconds_bucket{instance="a",route="/api/live-data/ingest",le="+Inf"} 0+600x60
+livegraph_http_connections{instance="a"} 10x60
+livegraph_http_connections_limit{instance="a"} 4096x60
+livegraph_ingest_points_accepted_total{instance="a"} 0+60000x60
+livegraph_ingest_points_rejected_total{instance="a",reason="time_late"} 0+6x60
+livegraph_auth_fresh{instance="a"} 1x60
+livegraph_postgres_connections_in_use{instance="a",pool="keys"} 1x60
+livegraph_postgres_connections_limit{instance="a",pool="keys"} 4x60
+livegraph_clickhouse_errors_total{instance="a",operation="query_raw",kind="timeout"} 0x60
+livegraph_clickhouse_errors_total{instance="a",operation="query_raw",kind="cancelled"} 0+600x60
+livegraph_clickhouse_partition_parts_max{instance="p"} 20x60
+livegraph_clickhouse_disk_free_bytes{instance="p"} 800x60
+livegraph_clickhouse_disk_total_bytes{instance="p"} 1000x60
+livegraph_deletions_oldest_age_seconds{instance="a"} 2x60
+`
+
+// faults are what each alert is for: series that take the place of those of the
+// healthy installation, from minute 30 on different.
+var faults = map[string]string{
+	"LivegraphDown":                    `up{job="livegraph-points",instance="p"} 1x30 0x30`,
+	"LivegraphRestarting":              `process_start_time_seconds{job="livegraph-api",instance="a"} 1000x30 2000+60x30`,
+	"LivegraphEngineDown":              `livegraph_engine_up{instance="a",engine="kafka"} 1x30 0x30`,
+	"LivegraphEmbeddedEngineRestarted": `livegraph_embedded_restarts_total{instance="a",engine="milvus"} 0x45 1x15`,
+	"LivegraphRecordsLost":             `livegraph_kafka_lost_records_total{instance="a"} 0x30 7x30`,
+	"LivegraphLogNearlyFull":           `livegraph_kafka_log_fill_ratio{instance="a"} 0.01x30 0.6x30`,
+	"LivegraphPointsLag":               `livegraph_kafka_partition_lag_seconds{instance="a",partition="0"} 1x30 1+60x30`,
+	"LivegraphNotFresh":                `livegraph_consumer_freshness_seconds_bucket{instance="p",consumer="points",le="0.1"} 0x60`,
+	"LivegraphPartitionsUnowned":       `livegraph_consumer_partitions{instance="p",consumer="points"} 1x30 0x30`,
+	"LivegraphRebalancing":             `livegraph_consumer_rebalances_total{instance="p",consumer="points"} 1+2x60`,
+	"LivegraphConsumerRetrying":        `livegraph_consumer_retries_total{instance="p",consumer="points"} 0+60x60`,
+	"LivegraphDeadLetters":             `livegraph_consumer_dead_letters_total{instance="p",consumer="points"} 0x30 1x30`,
+	"LivegraphServerErrors":            `livegraph_http_requests_total{instance="a",route="/api/live-data/ingest",method="POST",status="500"} 0x55 1x5`,
+	"LivegraphUnavailable":             `livegraph_http_requests_total{instance="a",route="/api/live-data/ingest",method="POST",status="503"} 0+60x60`,
+	"LivegraphSlow":                    `livegraph_http_request_duration_seconds_bucket{instance="a",route="/api/live-data/ingest",le="0.1"} 0x60`,
+	"LivegraphPointsRejected":          `livegraph_ingest_points_rejected_total{instance="a",reason="time_late"} 0+60000x60`,
+	"LivegraphKeysUnverified":          `livegraph_auth_fresh{instance="a"} 1x30 0x30`,
+	"LivegraphPostgresPoolFull":        `livegraph_postgres_connections_in_use{instance="a",pool="keys"} 1x30 4x30`,
+	"LivegraphClickHouseErrors":        `livegraph_clickhouse_errors_total{instance="a",operation="query_raw",kind="timeout"} 0+60x60`,
+	"LivegraphClickHouseParts":         `livegraph_clickhouse_partition_parts_max{instance="p"} 20x30 700x30`,
+	"LivegraphClickHouseDiskLow":       `livegraph_clickhouse_disk_free_bytes{instance="p"} 800x30 50x30`,
+	"LivegraphKafkaFailures":           `livegraph_kafka_produce_failures_total{instance="a",reason="away"} 0+60x60`,
+	"LivegraphDeletionsStuck":          `livegraph_deletions_oldest_age_seconds{instance="a"} 2x30 2+60x30`,
+	"LivegraphConnectionsNearLimit":    `livegraph_http_connections{instance="a"} 10x30 4000x30`,
+	"LivegraphOpenFilesNearLimit":      `process_open_fds{job="livegraph-api",instance="a"} 100x30 1000x30`,
+}
+
+func TestNoAlertFiresWhileAllIsWell(t *testing.T) {
+	world := newWorld(t, healthy)
+	for _, rule := range alerts(t) {
+		for minute := 15; minute <= 60; minute += 15 {
+			require.Empty(t, world.query(t, rule.Expr, time.Duration(minute)*time.Minute), rule.Alert)
+		}
+	}
+}
+
+func TestEachAlertFiresForItsFaultAndEndures(t *testing.T) {
+	rules := alerts(t)
+	require.Len(t, faults, len(rules))
+	for _, rule := range rules {
+		fault, described := faults[rule.Alert]
+		require.True(t, described, "no fault is described for %s", rule.Alert)
+		world := newWorld(t, healthy)
+		world.replace(t, fault)
+		const now = 60 * time.Minute
+		for ago := time.Duration(0); ago <= time.Duration(rule.For); ago += time.Minute {
+			require.NotEmpty(t, world.query(t, rule.Expr, now-ago), "%s, %s ago", rule.Alert, ago)
+		}
+	}
+}
+
+func TestAnInstallationWithoutAnyConsumerIsNoticed(t *testing.T) {
+	world := newWorld(t, healthy)
+	world.remove("livegraph_consumer_partitions")
+	for _, rule := range alerts(t) {
+		if rule.Alert == "LivegraphPartitionsUnowned" {
+			require.NotEmpty(t, world.query(t, rule.Expr, time.Hour))
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package promql_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"github.com/prometheus/prometheus/tsdb/chunks"
+	"github.com/prometheus/prometheus/util/annotations"
+	"github.com/stretchr/testify/require"
+)
+
+// world holds series in memory for Prometheus' engine to query.
+type world struct {
+	engine *promql.Engine
+	series map[string]storage.Series
+}
+
+// newWorld makes a world of series in Prometheus' notation, a sample a minute.
+func newWorld(t *testing.T, text string) *world {
+	t.Helper()
+	w := &world{series: map[string]storage.Series{}, engine: promql.NewEngine(promql.EngineOpts{
+		Logger: slog.New(slog.DiscardHandler), MaxSamples: 1_000_000, Timeout: time.Minute, EnableAtModifier: true,
+	})}
+	w.replace(t, text)
+	return w
+}
+
+// replace sets series anew.
+func (w *world) replace(t *testing.T, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		name, values, err := parser.NewParser(parser.Options{}).ParseSeriesDesc(strings.TrimSpace(line))
+		require.NoError(t, err, line)
+		var samples []chunks.Sample
+		for minute, v := range values {
+			if !v.Omitted {
+				samples = append(samples, sample{at: int64(minute) * time.Minute.Milliseconds(), value: v.Value})
+			}
+		}
+		w.series[name.String()] = storage.NewListSeries(name, samples)
+	}
+}
+
+// remove takes all series of a metric away.
+func (w *world) remove(metric string) {
+	for name, series := range w.series {
+		if series.Labels().Get("__name__") == metric {
+			delete(w.series, name)
+		}
+	}
+}
+
+// query evaluates an expression so long after the beginning.
+func (w *world) query(t *testing.T, expression string, after time.Duration) promql.Vector {
+	t.Helper()
+	q, err := w.engine.NewInstantQuery(t.Context(), w, nil, expression, time.UnixMilli(0).Add(after))
+	require.NoError(t, err, expression)
+	defer q.Close()
+	result := q.Exec(t.Context())
+	require.NoError(t, result.Err, expression)
+	require.Empty(t, result.Warnings, expression)
+	vector, err := result.Vector()
+	require.NoError(t, err, expression)
+	return vector
+}
+
+// Querier implements storage.Queryable.
+func (w *world) Querier(_, _ int64) (storage.Querier, error) { return querier{w}, nil }
+
+type querier struct{ world *world }
+
+// Select implements storage.Querier.
+func (q querier) Select(_ context.Context, _ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+	set := &seriesSet{at: -1}
+	for _, series := range q.world.series {
+		matches := true
+		for _, m := range matchers {
+			matches = matches && m.Matches(series.Labels().Get(m.Name))
+		}
+		if matches {
+			set.list = append(set.list, series)
+		}
+	}
+	return set
+}
+
+// LabelValues implements storage.LabelQuerier.
+func (querier) LabelValues(context.Context, string, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	return nil, nil, nil
+}
+
+// LabelNames implements storage.LabelQuerier.
+func (querier) LabelNames(context.Context, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+	return nil, nil, nil
+}
+
+// Close implements storage.LabelQuerier.
+func (querier) Close() error { return nil }
+
+type seriesSet struct {
+	list []storage.Series
+	at   int
+}
+
+func (s *seriesSet) Next() bool                        { s.at++; return s.at < len(s.list) }
+func (s *seriesSet) At() storage.Series                { return s.list[s.at] }
+func (s *seriesSet) Err() error                        { return nil }
+func (s *seriesSet) Warnings() annotations.Annotations { return nil }
+
+// sample implements chunks.Sample for a plain number.
+type sample struct {
+	at    int64
+	value float64
+}
+
+func (s sample) ST() int64                     { return 0 }
+func (s sample) T() int64                      { return s.at }
+func (s sample) F() float64                    { return s.value }
+func (s sample) H() *histogram.Histogram       { return nil }
+func (s sample) FH() *histogram.FloatHistogram { return nil }
+func (s sample) Type() chunkenc.ValueType      { return chunkenc.ValFloat }
+func (s sample) Copy() chunks.Sample           { return s }
