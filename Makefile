@@ -32,6 +32,7 @@ run: build ## set up, build, start everything on this machine and stream its own
 test: build lint ## set up, check and test everything
 	@$(BIN)/livegraph engines install
 	@go test -count=1 -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/compose)
+	@cd test/promql && go test -count=1 ./...
 	@go test -count=1 -timeout 20m -p 1 ./test/compose ./test/e2e
 
 .PHONY: short
