@@ -3,9 +3,12 @@ package api
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/livegraph/livegraph/api/reply"
 )
@@ -41,7 +44,24 @@ func (l *bareListener) Accept() (net.Conn, error) {
 type bareConn struct {
 	net.Conn
 	version string
-	refused func() // is told of each bare answer
+	refused func()      // is told of each bare answer
+	linger  atomic.Bool // a bare answer was written, see Close
+}
+
+// How long, and for how many bytes, a refused connection is read on.
+const (
+	lingerTime  = 500 * time.Millisecond
+	lingerBytes = 64 << 10
+)
+
+// Close ends the connection. After a bare answer it first reads on for a moment
+// what the client is still sending: closing with unread bytes resets the
+// connection, and the client might lose the answer.
+func (c *bareConn) Close() error {
+	if c.linger.Swap(false) && c.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
+	}
+	return c.Conn.Close()
 }
 
 // CloseWrite keeps net/http's orderly close of the writing side.
@@ -85,6 +105,7 @@ const badRequest = "400 Bad Request"
 // answer writes a whole answer in the envelope.
 func (c *bareConn) answer(code, message string) error {
 	c.refused()
+	c.linger.Store(true)
 	id := reply.NewRequestID()
 	body := fmt.Sprintf(`{"success":false,"error":{"code":"VALIDATION_ERROR","message":%q},"requestId":%q}`, message, id)
 	slog.Info("request refused before routing", "status", code, "requestId", id)
