@@ -34,6 +34,7 @@ test: build lint ## set up, check and test everything
 	@go test -count=1 -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/compose)
 	@cd test/promql && go test -count=1 ./...
 	@go test -count=1 -timeout 20m -p 1 ./test/compose ./test/e2e
+	@cd test/promql && go test -count=1 ./...
 
 .PHONY: short
 short: ## the tests that need no engine
