@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,8 +54,11 @@ func TestMetricsAndProfilesAreServedUntilTheEnd(t *testing.T) {
 func TestAnEngineIsUpWhileItAnswersInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewPedanticRegistry()
-		answer := func(context.Context) error { return nil }
-		prober := telemetry.NewProber(registry, telemetry.Probe{Engine: "kafka", Check: func(ctx context.Context) error { return answer(ctx) }})
+		type check = func(context.Context) error
+		var answer atomic.Pointer[check]
+		answers := func(how check) { answer.Store(&how) }
+		answers(func(context.Context) error { return nil })
+		prober := telemetry.NewProber(registry, telemetry.Probe{Engine: "kafka", Check: func(ctx context.Context) error { return (*answer.Load())(ctx) }})
 		ctx, end := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- prober.Run(ctx) }()
@@ -70,13 +74,13 @@ func TestAnEngineIsUpWhileItAnswersInTime(t *testing.T) {
 		}
 		synctest.Wait()
 		require.EqualValues(t, 1, up())
-		answer = func(context.Context) error { return errors.New("away") }
+		answers(func(context.Context) error { return errors.New("away") })
 		time.Sleep(6 * time.Second)
 		require.EqualValues(t, 0, up())
-		answer = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() } // it hangs
+		answers(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }) // it hangs
 		time.Sleep(8 * time.Second)
 		require.EqualValues(t, 0, up())
-		answer = func(context.Context) error { return nil }
+		answers(func(context.Context) error { return nil })
 		time.Sleep(8 * time.Second)
 		require.EqualValues(t, 1, up())
 		end()
