@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/shirou/gopsutil/v4/process"
@@ -19,7 +20,7 @@ const (
 	mostProcesses = 400
 	// settled is the age from which a process counts: what is gone within seconds
 	// would only come and go.
-	settled = 5 * time.Second
+	settled = 10 * time.Second
 	// kernelThread is the kernel's flag for a process that is a part of itself.
 	kernelThread = 0x00200000
 )
@@ -188,8 +189,9 @@ func describe(ctx context.Context, proc *process.Process, g glance) Process {
 	if name, err := proc.UsernameWithContext(ctx); err == nil {
 		p.User = known(name)
 	}
-	if path, err := proc.ExeWithContext(ctx); err == nil {
-		p.Executable = known(path)
+	if path, err := proc.ExeWithContext(ctx); err == nil && path != "" {
+		// The kernel says so of a program that was replaced while it runs.
+		p.Executable = cleanText(strings.TrimSuffix(path, " (deleted)"), longestPath)
 	}
 	return p
 }

@@ -167,7 +167,7 @@ func readMounts(ctx context.Context) ([]Mount, error) {
 	paths := append([]string{rootMount()}, ownMounts(partitions)...)
 	var mounts []Mount
 	for _, path := range paths[:min(len(paths), mostMounts)] {
-		m := Mount{Path: cleanName(path)}
+		m := Mount{Path: cleanText(path, longestPath)}
 		if i := slices.IndexFunc(partitions, func(p disk.PartitionStat) bool { return p.Mountpoint == path }); i >= 0 {
 			m.Device, m.Type = known(strings.TrimPrefix(partitions[i].Device, "/dev/")), known(partitions[i].Fstype)
 		}

@@ -133,4 +133,3 @@ func BenchmarkSurvey(b *testing.B) {
 		s.Survey(b.Context())
 	}
 }
-
