@@ -97,6 +97,7 @@ func TestAPictureIsDrawnOnceAndThenOnlyItsChangesAre(t *testing.T) {
 	second := picture(nil, device("a", map[string]any{"size": 2, "tags": nil}))
 	require.Equal(t, Report{Nodes: 1, Applied: 2}, sync(t, m, second))
 	require.Equal(t, should(second), looks(p))
+	require.Zero(t, sync(t, m, second).Applied, "what is to be absent is absent")
 }
 
 func TestAnotherStartFindsWhatIsThereAndMakesNoSecondCopy(t *testing.T) {
