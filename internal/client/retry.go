@@ -34,8 +34,16 @@ const mostInternal = 5
 // RetryUntil gives a client like c, with its key of now and later, whose calls
 // give up after total.
 func (c *Client) RetryUntil(total time.Duration) *Client {
+	retry := c.retry
+	retry.Total = total
+	return c.With(retry)
+}
+
+// With gives a client like c, with its key of now and later, that is patient in
+// another way.
+func (c *Client) With(retry Retry) *Client {
 	other := *c
-	other.retry.Total = total
+	other.retry = retry.withDefaults()
 	return &other
 }
 

@@ -18,9 +18,6 @@ const (
 	// mostProcesses bounds the processes of an inventory. Those that were in one
 	// stay in the next, and older ones go before younger ones.
 	mostProcesses = 400
-	// settled is the age from which a process counts: what is gone within seconds
-	// would only come and go.
-	settled = 10 * time.Second
 	// kernelThread is the kernel's flag for a process that is a part of itself.
 	kernelThread = 0x00200000
 )
@@ -28,9 +25,10 @@ const (
 // census lists the processes. What does not change while a process runs is read
 // once.
 type census struct {
-	proc  string // where the kernel shows the processes as files; "" if it does not
-	boot  string // tells apart the times that the machine was started
-	known map[int32]*resident
+	settled time.Duration
+	proc    string // where the kernel shows the processes as files; "" if it does not
+	boot    string // tells apart the times that the machine was started
+	known   map[int32]*resident
 }
 
 // resident is a process that was seen before.
@@ -49,8 +47,8 @@ type glance struct {
 	idle    bool // not worth listing: a kernel thread, or dead and not yet buried
 }
 
-func newCensus(proc string) *census {
-	c := &census{proc: proc, known: map[int32]*resident{}}
+func newCensus(proc string, settled time.Duration) *census {
+	c := &census{settled: settled, proc: proc, known: map[int32]*resident{}}
 	if proc != "" {
 		c.boot = fileText(proc, "sys", "kernel", "random", "boot_id")
 	}
@@ -87,7 +85,7 @@ func (c *census) count(ctx context.Context, now time.Time) ([]Process, error) {
 			delete(c.known, pid)
 			continue
 		}
-		if r.listed || (!r.glance.idle && now.Sub(r.process.Started) >= settled) {
+		if r.listed || (!r.glance.idle && now.Sub(r.process.Started) >= c.settled) {
 			settledOnes = append(settledOnes, r)
 		}
 	}

@@ -105,9 +105,10 @@ type Surveyor struct {
 	processes *census
 }
 
-// NewSurveyor makes a surveyor for a host's name, see [HostName].
-func NewSurveyor(host string) *Surveyor {
-	return &Surveyor{host: Host{Name: host}, processes: newCensus(procRoot())}
+// NewSurveyor makes a surveyor for a host's name, see [HostName]. Processes count
+// from the age settled on: what is gone within seconds would only come and go.
+func NewSurveyor(host string, settled time.Duration) *Surveyor {
+	return &Surveyor{host: Host{Name: host}, processes: newCensus(procRoot(), settled)}
 }
 
 // Survey reads what there is. It takes some milliseconds; a file system that is

@@ -16,7 +16,7 @@ func TestTheInventoryHasThisMachineAndThisProcess(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("what can be read is known here only for Linux")
 	}
-	s := NewSurveyor("here")
+	s := NewSurveyor("here", 10*time.Second)
 	i := s.Survey(t.Context())
 	require.Empty(t, i.Unread)
 	require.Equal(t, "here", i.Host.Name)
@@ -54,7 +54,7 @@ func TestTheInventoryHasThisMachineAndThisProcess(t *testing.T) {
 	require.Equal(t, "sleep", filepath.Base(sleeper.Executable))
 	require.WithinDuration(t, time.Now(), sleeper.Started, time.Minute)
 
-	again, err := newCensus(procRoot()).count(t.Context(), time.Now().Add(time.Minute))
+	again, err := newCensus(procRoot(), time.Second).count(t.Context(), time.Now().Add(time.Minute))
 	require.NoError(t, err)
 	require.Equal(t, sleeper.Birth, byPID(again, child.Process.Pid).Birth, "whoever reads it, and when")
 
@@ -128,7 +128,7 @@ func TestDisksAndPartitionsAreReadFromTheKernelsFolders(t *testing.T) {
 }
 
 func BenchmarkSurvey(b *testing.B) {
-	s := NewSurveyor("here")
+	s := NewSurveyor("here", 10*time.Second)
 	for b.Loop() {
 		s.Survey(b.Context())
 	}
