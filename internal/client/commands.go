@@ -37,9 +37,9 @@ const (
 	DeleteEdge = "DELETE_EDGE"
 )
 
-// NewNode is the payload of CREATE_NODE. The zero ID has the server choose one.
+// NewNode is the payload of CREATE_NODE. The caller chooses the id.
 type NewNode struct {
-	ID          uuid.UUID  `json:"id,omitzero"`
+	ID          uuid.UUID  `json:"id"`
 	Name        string     `json:"name"`
 	EntityType  string     `json:"entityType"`
 	Description *string    `json:"description,omitempty"`
@@ -56,9 +56,9 @@ type NodePatch struct {
 	Properties  Properties `json:"properties,omitempty"`
 }
 
-// NewEdge is the payload of CREATE_EDGE. The zero ID has the server choose one.
+// NewEdge is the payload of CREATE_EDGE. The caller chooses the id.
 type NewEdge struct {
-	ID           uuid.UUID  `json:"id,omitzero"`
+	ID           uuid.UUID  `json:"id"`
 	SourceID     uuid.UUID  `json:"sourceId"`
 	TargetID     uuid.UUID  `json:"targetId"`
 	RelationType string     `json:"relationType"`
