@@ -68,19 +68,6 @@ func (c *DemoCmd) Run(ctx context.Context, out *output) error {
 	})
 }
 
-// server finds the server to talk to: the one at the configured address, or the one
-// that runs on the data directory.
-func (c *DemoCmd) server() (control.Server, error) {
-	running, err := control.Read(c.DataDir)
-	if url := c.API.PublicURL; url != "" && (err != nil || running.URL != url) {
-		return control.Server{URL: url}, nil
-	}
-	if errors.Is(err, control.ErrNotRunning) {
-		return control.Server{}, errNoServer(c.DataDir)
-	}
-	return running, err
-}
-
 // demoDeps gives the demo its surroundings. The zero workspace stands for that of
 // the first run.
 func demoDeps(db *postgres.DB, dataDir string, workspace uuid.UUID, server control.Server, out *output) (demo.Deps, error) {

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/control"
+	"github.com/livegraph/livegraph/internal/firstrun"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -67,6 +70,31 @@ func (t *target) fillFromServer() error {
 		}
 	}
 	return nil
+}
+
+// server finds the server to talk to: the one at the configured address, or the one
+// that runs on the data directory.
+func (t *target) server() (control.Server, error) {
+	running, err := control.Read(t.DataDir)
+	if url := t.API.PublicURL; url != "" && (err != nil || running.URL != url) {
+		return control.Server{URL: url}, nil
+	}
+	if errors.Is(err, control.ErrNotRunning) {
+		return control.Server{}, errNoServer(t.DataDir)
+	}
+	return running, err
+}
+
+// workspace gives the workspace that was named, or that of the first run.
+func (t *target) workspace(named *uuid.UUID) (uuid.UUID, error) {
+	if named != nil {
+		return *named, nil
+	}
+	record, err := firstrun.Read(t.DataDir)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("name the workspace with --workspace: %s is gone", firstrun.Path(t.DataDir))
+	}
+	return record.WorkspaceID, nil
 }
 
 // withPostgres runs work on the target's Postgres. That store alone is enough

@@ -85,8 +85,8 @@ type edgeLine struct {
 
 // BadLine is a line that is no good, or that the server refused, and why.
 type BadLine struct {
-	Line   int // from 1
-	Reason string
+	Line   int    `json:"line"` // from 1
+	Reason string `json:"reason"`
 }
 
 func (b BadLine) String() string { return fmt.Sprintf("line %d: %s", b.Line, b.Reason) }
