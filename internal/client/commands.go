@@ -128,7 +128,7 @@ func (c *Client) Batch(ctx context.Context, commands []Command, atomic bool) (Ba
 type batchData struct {
 	BatchID uuid.UUID `json:"batchId"`
 	Results []struct {
-		Status int     `json:"status"`
+		Status string  `json:"status"` // applied or failed
 		Data   Applied `json:"data"`
 		Error  refusal `json:"error"`
 	} `json:"results"`
@@ -138,12 +138,16 @@ func (d *batchData) answer(requestID string) BatchAnswer {
 	a := BatchAnswer{BatchID: d.BatchID, Results: make([]BatchResult, len(d.Results))}
 	for i, r := range d.Results {
 		a.Results[i].Applied = r.Data
-		if r.Status/100 != 2 {
-			a.Results[i].Err = r.Error.fault(r.Status).Because(because(http.MethodPost, batchPath, r.Status, r.Error.Code, requestID))
+		if r.Status != applied {
+			status := statusOf(r.Error.Code)
+			a.Results[i].Err = r.Error.fault(status).Because(because(http.MethodPost, batchPath, status, r.Error.Code, requestID))
 		}
 	}
 	return a
 }
+
+// applied is the status of a command that was done.
+const applied = "applied"
 
 // CommandState is what is known of a command.
 type CommandState struct {

@@ -75,8 +75,8 @@ func TestACommandThatIsStillBeingWorkedOnIsAskedForAgain(t *testing.T) {
 }
 
 func TestABatchHasAResultForEachCommand(t *testing.T) {
-	results := `{"index":0,"status":201,"data":{"type":"CREATE_NODE","sequence":3}},
-		{"index":1,"status":409,"error":{"code":"CONFLICT","message":"taken","details":{"reason":"already_exists"}}}`
+	results := `{"index":0,"status":"applied","data":{"type":"CREATE_NODE","sequence":3}},
+		{"index":1,"status":"failed","error":{"code":"CONFLICT","message":"taken","details":{"reason":"already_exists"}}}`
 	c := newTestClient(t, quick, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		require.JSONEq(t, `{"atomic":false,"commands":[{"type":"DELETE_EDGE","payload":{"id":"00000000-0000-7000-8000-00000000000a"}},
@@ -92,8 +92,13 @@ func TestABatchHasAResultForEachCommand(t *testing.T) {
 	var fe *fault.Error
 	require.ErrorAs(t, answer.Results[1].Err, &fe)
 	require.Equal(t, "already_exists", fe.Details["reason"])
+	for code, kind := range map[string]fault.Kind{
+		"VALIDATION_ERROR": fault.Invalid, "AUTHORIZATION_ERROR": fault.Forbidden, "NOT_FOUND": fault.NotFound, "INTERNAL_ERROR": fault.Internal,
+	} {
+		require.Equal(t, kind, fault.KindOf(refusal{Code: code}.fault(statusOf(code))))
+	}
 
-	results = `{"index":0,"status":200}`
+	results = `{"index":0,"status":"applied"}`
 	_, err = c.Batch(t.Context(), commands, false)
 	require.Equal(t, fault.BadGateway, fault.KindOf(err), "an answer that leaves a command out is none")
 }

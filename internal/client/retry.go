@@ -125,6 +125,21 @@ var kinds = map[int]fault.Kind{
 	http.StatusGatewayTimeout:        fault.Timeout,
 }
 
+// statusOf gives the status that a code has where there is none, in a batch.
+func statusOf(code string) int {
+	switch code {
+	case "VALIDATION_ERROR":
+		return http.StatusUnprocessableEntity
+	case "AUTHORIZATION_ERROR":
+		return http.StatusForbidden
+	case "NOT_FOUND":
+		return http.StatusNotFound
+	case "CONFLICT":
+		return http.StatusConflict
+	}
+	return http.StatusInternalServerError
+}
+
 // failure makes the error of an answer that is not a success, whoever gave it:
 // a proxy on the way may answer without the envelope.
 func failure(r *http.Request, response *http.Response, payload []byte) error {

@@ -93,7 +93,7 @@ func (g *peerGraph) batch(p *peer, w http.ResponseWriter, body io.Reader) {
 		case "DELETE_EDGE":
 			delete(g.edges, edge.ID)
 		}
-		results[i] = map[string]any{"index": i, "status": 200, "data": map[string]any{"type": c.Type}}
+		results[i] = map[string]any{"index": i, "status": "applied", "data": map[string]any{"type": c.Type}}
 	}
 	p.answer(w, 200, map[string]any{"results": results})
 }
