@@ -132,7 +132,7 @@ func (r *reader) next() (record, *BadLine, error) {
 			}
 			return record{}, bad, nil
 		}
-		if err != nil && !(errors.Is(err, io.EOF) && len(text) > 0) {
+		if err != nil && (!errors.Is(err, io.EOF) || len(text) == 0) {
 			return record{}, nil, err
 		}
 		r.at++

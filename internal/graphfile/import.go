@@ -190,7 +190,7 @@ func (i *importer) missing(ctx context.Context) ([]record, error) {
 	}
 	var missing []record
 	for _, r := range i.batch {
-		stands, same := false, false
+		var stands, same bool
 		if r.node != nil {
 			var n client.Node
 			n, stands = nodes[r.node.ID]

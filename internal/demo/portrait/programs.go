@@ -33,7 +33,7 @@ var wellKnown = map[string]string{
 	"Xorg": "graphical display server", "gnome-shell": "desktop", "plasmashell": "desktop", "pipewire": "audio and video server", "pulseaudio": "audio server",
 	"firefox": "web browser", "chrome": "web browser", "chromium": "web browser", "safari": "web browser", "thunderbird": "mail client",
 	"cupsd": "print server", "smbd": "file server", "nfsd": "file server", "qemu-system-x86_64": "virtual machine", "git": "version control",
-	"rabbitmq": "message broker", "kafka": "Apache Kafka, a distributed log", "mosquitto": "MQTT message broker", "ollama": "language model server",
+	"rabbitmq": "message broker", "kafka": "Apache Kafka, a distributed log", "emqx": "MQTT message broker", "ollama": "language model server",
 }
 
 // whatItIs says what a program is; "" if that is not known. Versions at the end
