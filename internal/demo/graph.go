@@ -108,11 +108,17 @@ func (c *cartographer) survey(ctx context.Context) (machine.Inventory, bool) {
 	bounded, cancel := context.WithTimeout(ctx, surveyPatience)
 	defer cancel()
 	go func() { made <- c.surveyor.Survey(bounded) }()
-	select {
-	case inventory := <-made:
-		return inventory, true
-	case <-ctx.Done():
-		return machine.Inventory{}, false
+	late := time.NewTimer(2 * surveyPatience)
+	defer late.Stop()
+	for {
+		select {
+		case inventory := <-made:
+			return inventory, true
+		case <-late.C:
+			c.note("graph: the machine does not answer what it is made of; a file system may be away")
+		case <-ctx.Done():
+			return machine.Inventory{}, false
+		}
 	}
 }
 

@@ -259,6 +259,21 @@ func TestALargePictureIsSentInSeveralBatches(t *testing.T) {
 	require.Len(t, p.nodes, client.LargestBatch+1)
 }
 
+func TestWhatIsRefusedForEverIsNotReadAgainAllTheTime(t *testing.T) {
+	p := newPeer()
+	m := newMirror(p, owner)
+	pic := picture(nil, device("a", nil), device("b", nil))
+	p.never = "Device b"
+	for range 20 {
+		require.Equal(t, 1, sync(t, m, pic).Refused)
+	}
+	require.Equal(t, 1+patience, p.reads)
+	p.never = ""
+	m.read = m.read.Add(-readLater)
+	sync(t, m, pic)
+	require.Equal(t, should(pic), looks(p))
+}
+
 func TestAfterAnUnknownOutcomeTheGraphIsReadAgain(t *testing.T) {
 	p := newPeer()
 	m := newMirror(p, owner)

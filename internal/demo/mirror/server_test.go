@@ -21,7 +21,8 @@ type peer struct {
 	order   []uuid.UUID        // of making
 	batches int
 	reads   int
-	fail    error // what the next batch fails with
+	fail    error  // what the next batch fails with
+	never   string // name of a node that is not taken
 }
 
 func newPeer() *peer {
@@ -119,6 +120,9 @@ func (p *peer) take(id uuid.UUID) error {
 }
 
 func (p *peer) createNode(n client.NewNode) error {
+	if n.Name == p.never && n.Name != "" {
+		return fault.New(fault.Invalid, "never")
+	}
 	if err := p.take(n.ID); err != nil {
 		return err
 	}

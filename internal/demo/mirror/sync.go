@@ -15,6 +15,10 @@ import (
 const (
 	// readAgain is how long what is known is believed: others may have changed it.
 	readAgain = 5 * time.Minute
+	// patience is how many times in a row a refusal has the graph read at once. What
+	// is refused for longer is not cured by reading, and then that waits a minute.
+	patience  = 5
+	readLater = time.Minute
 	// burst and refill are the budget of commands: a large picture is drawn at once,
 	// but one that never rests does not fill the journal.
 	burst  = 4000
@@ -34,6 +38,7 @@ type Mirror struct {
 	server server
 	known  *Known
 	read   time.Time // zero: what is known may be wrong
+	failed int       // times in a row that something was refused
 	budget budget
 }
 
@@ -82,10 +87,21 @@ func (m *Mirror) Sync(ctx context.Context, p Picture) (r Report, err error) {
 		}
 		steps = steps[n:]
 	}
-	if r.Refused > 0 {
-		m.read = time.Time{}
-	}
+	m.learnFailure(r.Refused > 0, now)
 	return r, nil
+}
+
+// learnFailure has the graph read again after a refusal: it is not as it was known.
+func (m *Mirror) learnFailure(refused bool, now time.Time) {
+	if !refused {
+		m.failed = 0
+		return
+	}
+	if m.failed++; m.failed <= patience {
+		m.read = time.Time{}
+	} else if soon := now.Add(readLater - readAgain); soon.Before(m.read) {
+		m.read = soon
+	}
 }
 
 // load reads what there is of the owner's.

@@ -1,0 +1,141 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+type node struct {
+	ID, Name, EntityType string
+	Properties           map[string]any
+	Version              int
+}
+
+// nodesOf reads all nodes of a kind that the demo draws.
+func (s *server) nodesOf(kind string) (list []node) {
+	s.t.Helper()
+	s.Do("GET", "/api/queries/nodes?limit=100&property.kind="+kind, nil, http.StatusOK, &list)
+	return list
+}
+
+// TestTheDemoKeepsItsMachineInTheGraph runs the demo twice: the second run finds
+// what the first one made.
+func TestTheDemoKeepsItsMachineInTheGraph(t *testing.T) {
+	s := newServer(t)
+	s.Start()
+	output := s.CLI("demo", "--duration", "8s", "--plain", "--no-backfill")
+	require.Contains(t, output, "/neighbors")
+	require.NotContains(t, output, "\ngraph: ", "no trouble")
+	hosts := s.nodesOf("machine")
+	require.Len(t, hosts, 1)
+	require.NotEmpty(t, s.nodesOf("process"))
+	require.NotEmpty(t, s.nodesOf("core"))
+
+	var near []struct {
+		Node  node
+		Edges []struct{ RelationType string }
+	}
+	s.Do("GET", "/api/queries/nodes/"+hosts[0].ID+"/neighbors?limit=100", nil, http.StatusOK, &near)
+	relations := map[string]bool{}
+	for _, n := range near {
+		for _, e := range n.Edges {
+			relations[e.RelationType] = true
+		}
+	}
+	require.True(t, relations["part_of"] && relations["runs_on"], "%v", relations)
+
+	var sources []struct{ Name, NodeID string }
+	s.Do("GET", "/api/live-data/sources?limit=100", nil, http.StatusOK, &sources)
+	processor := s.nodesOf("processor")[0].ID
+	linked := 0
+	for _, source := range sources {
+		require.NotEmpty(t, source.NodeID, source.Name)
+		if strings.HasSuffix(source.Name, "/cpu") {
+			require.Equal(t, processor, source.NodeID)
+			linked++
+		}
+	}
+	require.Equal(t, 1, linked)
+	var series []struct{ Metric string }
+	s.Do("GET", "/api/live-data/query?latest=true&nodeId="+processor, nil, http.StatusOK, &series)
+	require.NotEmpty(t, series, "live data is found by its node")
+
+	s.CLI("demo", "--duration", "2s", "--plain", "--no-backfill")
+	again := s.nodesOf("machine")
+	require.Equal(t, hosts, again, "not made again, and not changed")
+}
+
+// TestAGraphMovesToAnotherWorkspace by export and import, as an operator does it.
+func TestAGraphMovesToAnotherWorkspace(t *testing.T) {
+	s := newServer(t)
+	s.Start()
+	var commands []map[string]any
+	var ids []string
+	for i := range 300 {
+		id := uuid.NewString()
+		ids = append(ids, id)
+		commands = append(commands, map[string]any{"type": "CREATE_NODE", "payload": map[string]any{
+			"id": id, "name": fmt.Sprintf("pump %d 🚀 <&>", i), "entityType": "object", "description": "line one\nline two",
+			"properties": map[string]any{"i": i, "deep": map[string]any{"a": []any{1.5, "x"}}, "a.b": true},
+		}})
+	}
+	for i := range 300 {
+		commands = append(commands, map[string]any{"type": "CREATE_EDGE", "payload": map[string]any{
+			"sourceId": ids[i], "targetId": ids[(i+1)%300], "relationType": "feeds", "properties": map[string]any{"n": i},
+		}})
+	}
+	s.Do("POST", "/api/commands/batch", map[string]any{"commands": commands}, http.StatusOK, nil)
+	s.Do("POST", "/api/commands/execute", map[string]any{"type": "DELETE_NODE", "payload": map[string]any{"id": ids[0]}}, http.StatusOK, nil)
+
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	require.Contains(t, s.CLI("export", "--output", file("a")), "exported 299 nodes and 298 edges")
+	var target struct{ ID string }
+	require.NoError(t, json.Unmarshal([]byte(s.CLI("workspaces", "create", "--name", "copy", "--json")), &target))
+	require.Contains(t, s.CLI("import", file("a"), "--workspace", target.ID), "597 nodes and edges created, 0 there already")
+	s.CLI("export", "--workspace", target.ID, "--output", file("b"))
+	require.Equal(t, contents(t, file("a")), contents(t, file("b")))
+
+	require.Contains(t, s.CLI("import", file("a"), "--workspace", target.ID), "0 nodes and edges created, 597 there already")
+	output, code := s.RunCLI("import", file("a"))
+	require.Zero(t, code, output)
+
+	text, err := os.ReadFile(file("a"))
+	require.NoError(t, err)
+	removed := `{"node":{"id":"` + ids[0] + `","name":"back","entityType":"object"}}`
+	require.NoError(t, os.WriteFile(file("c"), append(text[strings.Index(string(text), "\n")+1:], removed+"\n"...), 0o600))
+	output, code = s.RunCLI("import", file("c"))
+	require.Equal(t, 1, code)
+	require.Contains(t, output, "line 598: its id is used already")
+	require.NotContains(t, s.CLI("keys", "list"), "import     active")
+}
+
+// contents gives an export without what may differ between two workspaces.
+func contents(t *testing.T, path string) (lines []map[string]any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		var l map[string]map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &l))
+		for member, resource := range l {
+			if member == "graph" {
+				continue
+			}
+			for _, stamp := range []string{"createdAt", "updatedAt", "version"} {
+				require.Contains(t, resource, stamp)
+				delete(resource, stamp)
+			}
+			lines = append(lines, resource)
+		}
+	}
+	return lines
+}
