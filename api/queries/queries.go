@@ -33,6 +33,8 @@ const (
 	nodePath  = nodesPath + "/{id}"
 	edgesPath = "/api/queries/edges"
 	edgePath  = edgesPath + "/{id}"
+
+	neighborsPath = nodePath + "/neighbors"
 )
 
 // Routes gives the group's routes.
@@ -46,5 +48,6 @@ func Routes(deps Deps) []route.Route {
 		get(nodePath, a.getNode, request.ReadNodes),
 		get(edgesPath, a.listEdges, request.ReadEdges),
 		get(edgePath, a.getEdge, request.ReadEdges),
+		get(neighborsPath, a.listNeighbors, request.ReadNodes, request.ReadEdges), // both: see wantBoth
 	}
 }
