@@ -168,3 +168,36 @@ func largeGraph(b *testing.B, db *postgres.DB, nodes, edges int) uuid.UUID {
 	b.Skip("no graph: " + fmt.Sprint(nodes))
 	return benchWorkspace
 }
+
+// BenchmarkNeighbors walks from ordinary nodes and from a hub of 100,000 edges.
+func BenchmarkNeighbors(b *testing.B) {
+	db, ws := openBench(b)
+	hub := hubNode(b, db, ws)
+	l, err := db.Nodes(b.Context(), ws, postgres.NodeFilter{}, postgres.GraphPage{Limit: 100, Offset: 4242})
+	require.NoError(b, err)
+	for depth := 1; depth <= 3; depth++ {
+		for _, start := range []string{"ordinary", "hub"} {
+			b.Run(fmt.Sprintf("%s/depth=%d", start, depth), func(b *testing.B) {
+				var times []time.Duration
+				total, n := int64(0), 0
+				for b.Loop() {
+					id := hub
+					if start == "ordinary" {
+						id = l.Items[n%len(l.Items)].ID
+						n++
+					}
+					start := time.Now()
+					found, err := db.Neighbors(b.Context(), ws, postgres.NeighborQuery{Node: id, Depth: depth, Out: true, In: true, Limit: 50})
+					require.NoError(b, err)
+					times = append(times, time.Since(start))
+					total += found.Total
+				}
+				slices.Sort(times)
+				b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "p50-ms")
+				b.ReportMetric(float64(times[int(0.95*float64(len(times)-1))].Microseconds())/1000, "p95-ms")
+				b.ReportMetric(float64(total)/float64(len(times)), "rows")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}

@@ -37,7 +37,7 @@ type listBounds struct {
 
 const (
 	fewRows      = 10_000
-	windowRows   = 100_000
+	windowRows   = 20_000
 	coarseValues = 64
 
 	// beginReading makes all statements of a list see the same moment. Each is
@@ -192,7 +192,7 @@ func (l *lister) list(ctx context.Context, s stretch) (ids []uuid.UUID, total in
 		ids, err = l.indexed(ctx, s, int(total))
 		return ids, total, err
 	}
-	ids, _, err = l.sorted(ctx, s)
+	ids, err = l.sorted(ctx, s)
 	return ids, total, err
 }
 

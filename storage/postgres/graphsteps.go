@@ -45,41 +45,59 @@ func (l *lister) indexed(ctx context.Context, s stretch, total int) ([]uuid.UUID
 }
 
 // sorted reads a page of a stretch, from one value of a coarse field to the next.
-// skipped is how many rows it passed over for skip.
-func (l *lister) sorted(ctx context.Context, s stretch) (ids []uuid.UUID, skipped int, err error) {
+func (l *lister) sorted(ctx context.Context, s stretch) (ids []uuid.UUID, err error) {
 	lead := s.order[0]
 	if len(s.order) <= 2 || !sortFields[lead.Field].coarse {
 		return l.leaf(ctx, s)
 	}
 	value, err := l.nextValue(ctx, lead, s.after, nil)
-	for range l.bounds.values {
-		if err != nil || value == nil {
-			return ids, skipped, err
+	skip := s.skip
+	for tried := 0; err == nil && value != nil && len(ids) < s.need; tried++ {
+		if tried == l.bounds.values {
+			return l.leaf(ctx, s) // too many values
 		}
 		part := stretch{
 			equal: append(slices.Clone(s.equal), equality{lead.Field, value}), order: s.order[1:],
-			skip: s.skip - skipped, need: s.need - len(ids),
+			skip: skip, need: s.need - len(ids),
 		}
 		if s.after != nil && value == sortFields[lead.Field].of(s.after) {
 			part.after = s.after
 		}
-		found, passed, err := l.sorted(ctx, part)
+		found, passed, err := l.part(ctx, part)
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		ids, skipped = append(ids, found...), skipped+passed
-		if len(ids) == s.need {
-			return ids, skipped, nil
-		}
+		ids, skip = append(ids, found...), skip-passed
 		value, err = l.nextValue(ctx, lead, nil, value)
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 	}
-	if value == nil {
-		return ids, skipped, nil
+	return ids, err
+}
+
+// part reads a page of the stretch of one value, and gives how many of its rows were
+// passed over for skip. A stretch that is passed over whole is counted only, and one
+// whose second half is meant is read from its end.
+func (l *lister) part(ctx context.Context, s stretch) (ids []uuid.UUID, passed int, err error) {
+	if s.skip == 0 {
+		ids, err = l.sorted(ctx, s)
+		return ids, 0, err
 	}
-	return l.leaf(ctx, s) // too many values
+	count, err := l.rows(ctx, s)
+	if err != nil || count <= s.skip {
+		return nil, count, err
+	}
+	passed = s.skip
+	back := max(count-s.skip-s.need, 0)
+	if back >= s.skip {
+		ids, err = l.sorted(ctx, s)
+		return ids, passed, err
+	}
+	s.order, s.need, s.skip = s.order.reversed(), min(s.need, count-s.skip), back
+	ids, err = l.sorted(ctx, s)
+	slices.Reverse(ids)
+	return ids, passed, err
 }
 
 // nextValue gives the first value of a coarse field, from the one of a position on
@@ -104,36 +122,19 @@ func (l *lister) nextValue(ctx context.Context, lead GraphOrder, from *GraphPosi
 	return value, err
 }
 
-// leaf reads a page of a stretch whose order is the order's own.
-func (l *lister) leaf(ctx context.Context, s stretch) (ids []uuid.UUID, skipped int, err error) {
-	for _, step := range []func(context.Context, stretch) ([]uuid.UUID, error){l.few, l.window, l.all} {
-		if ids, err = step(ctx, s); err != nil || len(ids) == s.need {
-			return ids, s.skip, err
+// leaf reads a page of a stretch by the first step that has it.
+func (l *lister) leaf(ctx context.Context, s stretch) ([]uuid.UUID, error) {
+	ids, err := l.window(ctx, s)
+	if ids != nil || err != nil {
+		return ids, err
+	}
+	if len(s.equal) > 0 { // else it was tried before
+		count, ids, err := l.whole(ctx, s)
+		if err != nil || count <= int64(l.bounds.few) {
+			return ids, err
 		}
-		if ids != nil {
-			break
-		}
 	}
-	if len(ids) > 0 || s.skip == 0 {
-		return ids, s.skip, nil
-	}
-	skipped, err = l.rows(ctx, s)
-	return ids, skipped, err
-}
-
-// few is whole for one value of a coarse field; nil: there are more rows.
-func (l *lister) few(ctx context.Context, s stretch) ([]uuid.UUID, error) {
-	if len(s.equal) == 0 { // tried before
-		return nil, nil
-	}
-	count, ids, err := l.whole(ctx, s)
-	if count > int64(l.bounds.few) {
-		return nil, err
-	}
-	if ids == nil {
-		ids = []uuid.UUID{}
-	}
-	return ids, err
+	return l.all(ctx, s)
 }
 
 // window looks at some rows in the order of the stretch; nil: the page is not among
@@ -159,12 +160,8 @@ func (l *lister) all(ctx context.Context, s stretch) ([]uuid.UUID, error) {
 	w := l.where()
 	l.apply(w, &s)
 	s.order.after(w, s.after)
-	ids, err := l.ids(ctx, fmt.Sprintf(`SELECT id FROM %s WHERE %s ORDER BY %s OFFSET %s LIMIT %s`,
+	return l.ids(ctx, fmt.Sprintf(`SELECT id FROM %s WHERE %s ORDER BY %s OFFSET %s LIMIT %s`,
 		l.table, w.text(), s.order.by(true), w.arg(s.skip), w.arg(s.need)), w)
-	if ids == nil {
-		ids = []uuid.UUID{}
-	}
-	return ids, err
 }
 
 // rows counts a stretch.
