@@ -10,8 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/doctor"
 	"github.com/livegraph/livegraph/internal/testenv"
 )
@@ -95,6 +97,25 @@ func TestWrongPasswordsAreToldFromOutages(t *testing.T) {
 		require.Contains(t, found[name].Advice, "password", name)
 	}
 	require.NotEqual(t, doctor.Failed, found["milvus"].Status)
+}
+
+func TestAPasswordThatGoesToKafkaInClearTextIsWarnedOf(t *testing.T) {
+	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.EnableSASL(), kfake.Superuser("PLAIN", "u", "s3cret"))
+	require.NoError(t, err)
+	t.Cleanup(broker.Close)
+	target := doctor.Target{
+		KafkaBrokers:  broker.ListenAddrs(),
+		KafkaSecurity: config.KafkaSecurity{SASLMechanism: "PLAIN", SASLUsername: "u", SASLPassword: "s3cret"},
+	}
+	found := byName(t, doctor.Check(t.Context(), target))["kafka"]
+	require.Equal(t, doctor.Warning, found.Status, found.Detail)
+	require.Contains(t, found.Advice, "clear text")
+
+	target.KafkaSecurity.SASLPassword = "another"
+	found = byName(t, doctor.Check(t.Context(), target))["kafka"]
+	require.Equal(t, doctor.Failed, found.Status)
+	require.Contains(t, found.Advice, "LIVEGRAPH_KAFKA_SASL_MECHANISM")
+	require.NotContains(t, found.Detail+found.Advice, "another")
 }
 
 func TestEnginesWithoutAnAddressAndLeftoversOfTheFirstRunAreReported(t *testing.T) {
