@@ -127,3 +127,57 @@ func TestMetricsAreForThisMachineUnlessConfigured(t *testing.T) {
 		require.Equal(t, want.exposed, cfg.Metrics.Exposed(), listen)
 	}
 }
+
+func TestTLSSettingsThatContradictTheAddressAreRefused(t *testing.T) {
+	for args, want := range map[string]string{
+		"--tls-cert=a.pem":                                               "--tls-cert: goes together with --tls-key",
+		"--tls-key=a.key":                                                "--tls-cert: goes together with --tls-key",
+		"--redis-tls-ca=a.pem":                                           "--redis-url as rediss://",
+		"--redis-url=redis://h --redis-tls-ca=a.pem":                     "--redis-url as rediss://",
+		"--redis-url=rediss://h --redis-tls-cert=a.pem":                  "--redis-tls-cert: goes together with --redis-tls-key",
+		"--clickhouse-url=clickhouse://h --clickhouse-tls-ca=a.pem":      "clickhouse://…?secure=true or https://",
+		"--clickhouse-url=clickhouse://h?secure=0 --clickhouse-tls-ca=a": "clickhouse://…?secure=true or https://",
+		"--clickhouse-url=https://h?skip_verify=true":                    "--clickhouse-url: skip_verify is not taken: name the server's CA, or its own certificate, in --clickhouse-tls-ca",
+		"--clickhouse-url=https://h?tls_server_name=x":                   "use --clickhouse-tls-server-name",
+		"--redis-url=rediss://h?skip_verify=true":                        "--redis-tls-ca",
+		"--milvus-address=h:1 --milvus-tls-server-name=x":                "--milvus-address as https://host:port",
+		"--milvus-address=root:s3cret@h:1":                               "--milvus-address: takes no user and password: they go into --milvus-token",
+		"--milvus-address=https://h":                                     "is not host:port or https://host:port",
+		"--milvus-address=tcp://h:1":                                     "is not host:port or https://host:port",
+	} {
+		_, err := parse(t, "", strings.Fields(args)...)
+		require.ErrorContains(t, err, want, args)
+		require.NotContains(t, err.Error(), "s3cret")
+	}
+	for _, args := range []string{
+		"--redis-url=rediss://h --redis-tls-ca=a.pem --redis-tls-cert=b --redis-tls-key=c --redis-tls-server-name=d",
+		"--clickhouse-url=clickhouse://h?secure=true --clickhouse-tls-ca=a.pem",
+		"--clickhouse-url=clickhouse://h?secure --clickhouse-tls-ca=a.pem",
+		"--clickhouse-url=https://h --clickhouse-tls-ca=a.pem",
+		"--milvus-address=https://h:1/database --milvus-tls-ca=a.pem --milvus-token=root:x",
+		"--milvus-address=h:1/database",
+	} {
+		_, err := parse(t, "", strings.Fields(args)...)
+		require.NoError(t, err, args)
+	}
+}
+
+func TestEachEngineHasItsOwnTLSVariables(t *testing.T) {
+	t.Setenv("LIVEGRAPH_REDIS_URL", "rediss://h")
+	t.Setenv("LIVEGRAPH_REDIS_TLS_CA", "redis.pem")
+	t.Setenv("LIVEGRAPH_MILVUS_ADDRESS", "https://h:1")
+	t.Setenv("LIVEGRAPH_MILVUS_TLS_SERVER_NAME", "vectors")
+	t.Setenv("LIVEGRAPH_MILVUS_TOKEN", "root:s3cret")
+	t.Setenv("LIVEGRAPH_CLICKHOUSE_URL", "https://h")
+	t.Setenv("LIVEGRAPH_CLICKHOUSE_TLS_CERT", "c.pem")
+	t.Setenv("LIVEGRAPH_CLICKHOUSE_TLS_KEY", "c.key")
+	t.Setenv("LIVEGRAPH_TLS_CERT", "own.pem")
+	t.Setenv("LIVEGRAPH_TLS_KEY", "own.key")
+	cfg, err := parse(t, "")
+	require.NoError(t, err)
+	require.Equal(t, config.EngineTLS{CA: "redis.pem"}, cfg.Redis.TLS)
+	require.Equal(t, config.EngineTLS{ServerName: "vectors"}, cfg.Milvus.TLS)
+	require.Equal(t, config.EngineTLS{Cert: "c.pem", Key: "c.key"}, cfg.ClickHouse.TLS)
+	require.Equal(t, config.TLS{Cert: "own.pem", Key: "own.key"}, cfg.TLS)
+	require.NotContains(t, fmt.Sprintf("%v %+v", cfg, cfg), "s3cret")
+}

@@ -1,12 +1,14 @@
 package doctor_test
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -139,4 +141,80 @@ func requireNoSecrets(t *testing.T, target doctor.Target, results []doctor.Resul
 		require.NotEmpty(t, password)
 		require.NotContains(t, string(raw), password)
 	}
+}
+
+func TestWhatIsWrongWithTLSIsSaidWithWhatToDo(t *testing.T) {
+	plain := healthyTarget(t)
+	authority, stranger := testenv.NewAuthority(t), testenv.NewAuthority(t)
+	secured := func(t *testing.T, server *tls.Config, ca string) doctor.Target {
+		target := plain
+		files := config.EngineTLS{CA: ca}
+		front := testenv.NewTLSFront(t, testenv.Host(t, plain.ClickHouseURL), server)
+		target.ClickHouseURL, target.ClickHouseTLS = front.Behind(plain.ClickHouseURL, "https", ""), files
+		front = testenv.NewTLSFront(t, testenv.Host(t, plain.RedisURL), server)
+		target.RedisURL, target.RedisTLS = front.Behind(plain.RedisURL, "rediss", ""), files
+		front = testenv.NewTLSFront(t, plain.MilvusAddress, server)
+		target.MilvusAddress, target.MilvusTLS = "https://"+front.Address, files
+		front = testenv.NewPostgresFront(t, testenv.Host(t, plain.PostgresURL), server)
+		target.PostgresURL = front.Behind(plain.PostgresURL, "postgres", url.Values{"sslmode": {"verify-full"}, "sslrootcert": {ca}}.Encode())
+		return target
+	}
+	asking := authority.ServerConfig("localhost")
+	asking.ClientAuth = tls.RequireAnyClientCert
+	for name, c := range map[string]struct {
+		server *tls.Config
+		ca     string
+		advice map[string]string // by engine, "" for all others; none: all is well
+	}{
+		"all right":  {authority.ServerConfig("localhost"), authority.File, nil},
+		"unknown CA": {stranger.ServerConfig("localhost"), authority.File, map[string]string{"postgres": "sslrootcert", "": "_TLS_CA"}},
+		"other name": {authority.ServerConfig("elsewhere"), authority.File, map[string]string{"postgres": "LIVEGRAPH_POSTGRES_URL", "": "_TLS_SERVER_NAME"}},
+		"expired":    {&tls.Config{NextProtos: []string{"h2"}, Certificates: []tls.Certificate{authority.Sign("localhost", -time.Hour).Pair}}, authority.File, map[string]string{"": "renew"}},
+		"no own":     {asking, authority.File, map[string]string{"postgres": "sslcert and sslkey", "": "_TLS_CERT"}},
+		"no CA file": {authority.ServerConfig("localhost"), "/no/such.pem", map[string]string{"": "or the file"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := secured(t, c.server, c.ca)
+			results := doctor.Check(t.Context(), target)
+			requireNoSecrets(t, target, results)
+			found := byName(t, results)
+			for _, engine := range []string{"postgres", "clickhouse", "redis", "milvus"} {
+				if c.advice == nil {
+					require.NotEqual(t, doctor.Failed, found[engine].Status, "%s: %s", engine, found[engine].Detail)
+					continue
+				}
+				want, special := c.advice[engine]
+				if !special {
+					want = c.advice[""]
+				}
+				require.Equal(t, doctor.Failed, found[engine].Status, engine)
+				require.Contains(t, found[engine].Advice, want, "%s: %s", engine, found[engine].Detail)
+			}
+		})
+	}
+}
+
+func TestTheListenersCertificateIsLookedAt(t *testing.T) {
+	authority := testenv.NewAuthority(t)
+	for name, c := range map[string]struct {
+		lasting time.Duration
+		status  doctor.Status
+		detail  string
+	}{
+		"long":  {60*24*time.Hour + time.Minute, doctor.OK, "for localhost, 127.0.0.1, ::1, valid for 60 days"},
+		"short": {48*time.Hour + time.Minute, doctor.Warning, "valid for 2 days"},
+		"over":  {-time.Hour, doctor.Failed, "ended on"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pair := authority.Sign("localhost", c.lasting)
+			found := byName(t, doctor.Check(t.Context(), doctor.Target{Listener: config.TLS{Cert: pair.Cert, Key: pair.Key}}))
+			require.Equal(t, c.status, found["certificate"].Status)
+			require.Contains(t, found["certificate"].Detail, c.detail)
+			require.Equal(t, c.status != doctor.OK, found["certificate"].Advice != "")
+		})
+	}
+	found := byName(t, doctor.Check(t.Context(), doctor.Target{Listener: config.TLS{Cert: "/no/such.pem", Key: "/no/such.key"}}))
+	require.Equal(t, doctor.Failed, found["certificate"].Status)
+	require.Contains(t, found["certificate"].Detail, "--tls-cert: stat /no/such.pem")
+	require.NotContains(t, byName(t, doctor.Check(t.Context(), doctor.Target{})), "certificate")
 }
