@@ -39,6 +39,7 @@ test: build lint ## set up, check and test everything
 	@go test -count=1 -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/compose)
 	@cd test/promql && go test -count=1 ./...
 	@go test -count=1 -timeout 20m -p 1 ./test/compose ./test/e2e
+	@cd test/grafana && go test -count=1 -timeout 10m ./...
 	@if [ -s $(NOT_RUN) ]; then echo; sort -u $(NOT_RUN); echo "Install Java 17 and Maven to run them too."; fi >&2
 
 .PHONY: short
