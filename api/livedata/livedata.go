@@ -16,6 +16,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/api/token"
 )
 
 // Deps is what the routes are made of.
@@ -68,7 +69,7 @@ func Routes(deps Deps) []route.Route {
 	if deps.CheckpointWait == 0 {
 		deps.CheckpointWait = defaultCheckpointWait
 	}
-	a := &api{Deps: deps, sealer: sealer{key: deps.TokenKey}, watch: watcher{store: deps.Marks}}
+	a := &api{Deps: deps, sealer: sealer{token.Sealer{Key: deps.TokenKey}}, watch: watcher{store: deps.Marks}}
 	a.register(deps.Metrics)
 	one := func(method, pattern string, scope request.Scope, handle route.Handler) route.Route {
 		return route.Route{Method: method, Pattern: pattern, Scopes: []request.Scope{scope}, Handle: handle}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -90,15 +91,16 @@ func (a *api) listSources(w http.ResponseWriter, r *http.Request) error {
 	for _, field := range p.Sort(postgres.SourceSortFields()...) {
 		page.Order = append(page.Order, postgres.SourceOrder{Field: field.Name, Descending: field.Descending})
 	}
-	cursor := readPage(p, &page.Limit, &page.Offset)
+	var cursor string
+	page.Limit, page.Offset, cursor = p.Paging()
 	if err := p.Err(); err != nil {
 		return err
 	}
 	workspace := request.PrincipalOf(r.Context()).Workspace
-	of := scopeOf("sources", workspace, []any{filter, page.Order})
+	of := token.ScopeOf("sources", workspace, []any{filter, page.Order})
 	if cursor != "" {
 		page.After = &postgres.SourcePosition{}
-		if err := a.sealer.readCursor(cursor, of, page.After); err != nil {
+		if err := a.sealer.ReadCursor(cursor, of, page.After); err != nil {
 			return err
 		}
 	}
@@ -108,7 +110,7 @@ func (a *api) listSources(w http.ResponseWriter, r *http.Request) error {
 	}
 	meta := reply.Meta{Total: total, Limit: page.Limit, Offset: page.Offset, HasMore: more}
 	if more {
-		next, err := a.sealer.cursor(of, list[len(list)-1].Position())
+		next, err := a.sealer.Cursor(of, list[len(list)-1].Position())
 		if err != nil {
 			return err
 		}
@@ -116,19 +118,6 @@ func (a *api) listSources(w http.ResponseWriter, r *http.Request) error {
 	}
 	reply.List(w, r, a.describe(r.Context(), workspace, list...), meta)
 	return nil
-}
-
-// readPage reads limit and either offset or cursor.
-func readPage(p *request.Params, limit, offset *int) (cursor string) {
-	*limit, *offset = p.Page()
-	cursor, given := p.String("cursor")
-	if _, both := p.String("offset"); given && both {
-		p.Fail("cursor", "cannot be combined with offset")
-	}
-	if given && cursor == "" {
-		p.Fail("cursor", "is not a cursor")
-	}
-	return cursor
 }
 
 func (a *api) getSource(w http.ResponseWriter, r *http.Request) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,6 +17,7 @@ import (
 	"github.com/livegraph/livegraph/api"
 	"github.com/livegraph/livegraph/api/auth"
 	"github.com/livegraph/livegraph/api/livedata"
+	"github.com/livegraph/livegraph/api/queries"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/ingest"
@@ -193,12 +195,14 @@ func (p *process) buildAPI() (err error) {
 	})
 	p.api, err = api.New(api.Deps{
 		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
-		Routes: livedata.Routes(livedata.Deps{
-			Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Pipeline: pipeline,
-			Deletions: p.deletions, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
-			TokenKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
-			MaxBodyBytes: p.cfg.Ingest.MaxBodyBytes, QueryTimeout: p.cfg.API.QueryTimeout,
-		}),
+		Routes: slices.Concat(
+			queries.Routes(queries.Deps{Graph: p.postgres, TokenKey: p.install.CheckpointKey, QueryTimeout: p.cfg.API.QueryTimeout}),
+			livedata.Routes(livedata.Deps{
+				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Pipeline: pipeline,
+				Deletions: p.deletions, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
+				TokenKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
+				MaxBodyBytes: p.cfg.Ingest.MaxBodyBytes, QueryTimeout: p.cfg.API.QueryTimeout,
+			})),
 	})
 	return err
 }
