@@ -60,6 +60,6 @@ func OpenLog(t testing.TB, brokers []string) *kafka.Client {
 	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: brokers, BufferedBytes: 64 << 20})
 	require.NoError(t, err)
 	t.Cleanup(log.Close)
-	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 4, Replication: -1, RetentionBytes: 256 << 20}))
+	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 4, CommandsPartitions: 4, Replication: -1, RetentionBytes: 256 << 20}))
 	return log
 }

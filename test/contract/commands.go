@@ -1,0 +1,63 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/commands"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/redis"
+)
+
+// Commands is the group of the graph's write routes with the stores behind it. What
+// is nil is made.
+type Commands struct {
+	Log   *kafka.Client
+	Redis *redis.DB
+	// Change, when set, changes what the routes are made of.
+	Change func(*commands.Deps)
+}
+
+// Group makes the routes.
+func (c *Commands) Group(t testing.TB, s *Server) []route.Route {
+	t.Helper()
+	if c.Log == nil {
+		c.Log = OpenLog(t, testenv.Kafka(t))
+	}
+	if c.Redis == nil {
+		db, err := redis.Open(t.Context(), redis.Options{URL: testenv.Redis(t)})
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = db.Close() })
+		c.Redis = db
+	}
+	installation, err := s.DB.Installation(t.Context())
+	require.NoError(t, err)
+	replies := c.Redis.NewReplies(slog.Default())
+	waiter := commands.NewWaiter(replies, s.DB, slog.Default())
+	background(t, untilStopped(replies.Run))
+	background(t, untilStopped(waiter.Run))
+	deps := commands.Deps{
+		Log: c.Log, Outcomes: s.DB, Waiter: waiter, IDKey: installation.CheckpointKey, Bodies: request.NewBudget(256 << 20),
+	}
+	if c.Change != nil {
+		c.Change(&deps)
+	}
+	return commands.Routes(deps)
+}
+
+// untilStopped makes being told to end no error.
+func untilStopped(run func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := run(ctx); !errors.Is(err, context.Canceled) {
+			return err
+		}
+		return nil
+	}
+}
