@@ -88,7 +88,8 @@ type call struct {
 	query  url.Values
 	body   []byte // JSON, nil for none
 	zipped bool
-	// once is the Idempotency-Key, the same for each attempt; "" for none.
+	// once is the Idempotency-Key of a command, the same for each attempt; "" for
+	// what is none.
 	once string
 	// patience bounds an attempt; 0: attemptTimeout.
 	patience time.Duration
@@ -182,6 +183,7 @@ func (c *Client) request(ctx context.Context, request call) (*http.Request, erro
 	}
 	if request.once != "" {
 		r.Header.Set("Idempotency-Key", request.once)
+		r.Header.Set("Prefer", "wait="+commandWait)
 	}
 	return r, nil
 }

@@ -173,5 +173,10 @@ func post[T any](ctx context.Context, c *Client, path string, content any) (enve
 	})
 }
 
-// commandTimeout bounds one attempt at a command: longer than the server waits.
-const commandTimeout = 45 * time.Second
+const (
+	// commandWait is for how many seconds the server is asked to wait for a command's
+	// outcome, the most that it does, and commandTimeout, which is longer, bounds an
+	// attempt.
+	commandWait    = "30"
+	commandTimeout = 45 * time.Second
+)

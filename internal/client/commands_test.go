@@ -22,6 +22,7 @@ func TestACommandIsOneIdempotentRequestHoweverOftenItIsTried(t *testing.T) {
 	var calls atomic.Int32
 	c := newTestClient(t, quick, func(w http.ResponseWriter, r *http.Request) {
 		keys[r.Header.Get("Idempotency-Key")]++
+		require.Equal(t, "wait=30", r.Header.Get("Prefer"))
 		body, _ := io.ReadAll(r.Body)
 		switch calls.Add(1) {
 		case 1: // the command is on its way, its answer is not
