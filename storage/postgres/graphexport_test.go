@@ -55,7 +55,8 @@ func TestAnExportIsTheGraphOfOneMoment(t *testing.T) {
 	}
 	var v visited
 	v.node = func() error { // others go on writing
-		return db.Exec(t.Context(), `UPDATE nodes SET deleted = true WHERE workspace_id = $1`, ws)
+		return db.Exec(t.Context(), `WITH n AS (UPDATE nodes SET deleted = true WHERE workspace_id = $1)
+			UPDATE edges SET deleted = true WHERE workspace_id = $1`, ws)
 	}
 	require.NoError(t, db.ExportGraph(t.Context(), ws, &v))
 	require.Equal(t, postgres.GraphExtent{Sequence: 42, Nodes: int64(len(standing)), Edges: 1}, v.extent)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -74,6 +75,24 @@ func TestAProcessLineIsReadWhateverTheCommandIsCalled(t *testing.T) {
 		_, ok := parseStat([]byte(line))
 		require.False(t, ok, line)
 	}
+}
+
+func TestAPidThatIsUsedAgainIsAnotherProcess(t *testing.T) {
+	proc := t.TempDir()
+	c := newCensus(proc, 0)
+	const pid = 1 << 30 // no machine has it
+	runs := func(command, started string) Process {
+		require.NoError(t, os.MkdirAll(filepath.Join(proc, strconv.Itoa(pid)), 0o700))
+		line := strconv.Itoa(pid) + " (" + command + ") S 7 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 " + started + " 3133440"
+		require.NoError(t, os.WriteFile(filepath.Join(proc, strconv.Itoa(pid), "stat"), []byte(line), 0o600))
+		c.visit(t.Context(), pid)
+		return c.known[pid].process
+	}
+	first := runs("cat", "100")
+	require.Equal(t, "cat", first.Name)
+	require.Equal(t, first, runs("cat", "100"))
+	require.NotEqual(t, first.Birth, runs("cat", "200").Birth)
+	require.Equal(t, "dog", runs("dog", "200").Name, "it runs another program now")
 }
 
 func TestTheNumberOfProcessesIsBoundedAndTheListSteady(t *testing.T) {
