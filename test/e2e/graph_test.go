@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -132,4 +133,52 @@ func contents(t *testing.T, path string) (lines []map[string]any) {
 		}
 	}
 	return lines
+}
+
+// TestAnImportRidesOutACrash: the server is killed in the middle of it, and it goes
+// on when there is one again, with everything there once.
+func TestAnImportRidesOutACrash(t *testing.T) {
+	s := newServer(t)
+	s.Start()
+	const nodes = 30_000
+	var text strings.Builder
+	for i := range nodes {
+		fmt.Fprintf(&text, `{"node":{"id":%q,"name":"pump %d","entityType":"object","properties":{"i":%d}}}`+"\n", uuid.NewString(), i, i)
+	}
+	file := filepath.Join(t.TempDir(), "pumps")
+	require.NoError(t, os.WriteFile(file, []byte(text.String()), 0o600))
+
+	type end struct {
+		output string
+		code   int
+	}
+	ended := make(chan end, 1)
+	go func() {
+		output, code := s.RunCLI("import", file, "--json")
+		ended <- end{output, code}
+	}()
+	require.Eventually(t, func() bool { return s.total("/api/queries/nodes") > nodes/10 }, time.Minute, 20*time.Millisecond)
+	s.Kill()
+	require.Empty(t, ended, "it is still under way")
+	s.Start()
+	select {
+	case e := <-ended:
+		require.Zero(t, e.code, e.output)
+		var done struct{ Created, There, Different, Refused int }
+		require.NoError(t, json.Unmarshal([]byte(e.output), &done), e.output)
+		require.Equal(t, nodes, done.Created+done.There)
+		require.Zero(t, done.Different+done.Refused)
+	case <-time.After(3 * time.Minute):
+		t.Fatal("the import did not end")
+	}
+	require.EqualValues(t, nodes, s.total("/api/queries/nodes"))
+}
+
+// total gives how many items a list has; 0 while the server does not answer.
+func (s *server) total(path string) int64 {
+	answer, err := s.Try("GET", path+"?limit=1", nil)
+	if err != nil {
+		return 0
+	}
+	return answer.Meta.Total
 }
