@@ -35,7 +35,8 @@ func (p *process) graphRoutes(bodies *request.Budget) []route.Route {
 	return append(
 		queries.Routes(queries.Deps{Graph: p.postgres, TokenKey: p.install.CheckpointKey, QueryTimeout: p.cfg.API.QueryTimeout}),
 		commands.Routes(commands.Deps{
-			Log: p.kafka, Outcomes: p.postgres, Waiter: p.waiter, IDKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
+			Log: p.kafka, Outcomes: p.postgres, Waiter: p.waiter, Keys: p.repeats,
+			IDKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
 		})...)
 }
 
@@ -44,5 +45,6 @@ func (p *process) runGraph(ctx context.Context, group *errgroup.Group) {
 	if p.replies != nil {
 		group.Go(func() error { return p.replies.Run(ctx) })
 		group.Go(func() error { return p.waiter.Run(ctx) })
+		group.Go(func() error { return p.repeats.Run(ctx) })
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/livegraph/livegraph/api"
 	"github.com/livegraph/livegraph/api/auth"
 	"github.com/livegraph/livegraph/api/commands"
+	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/livedata"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/consumers/points"
@@ -57,6 +58,7 @@ type process struct {
 	deletions *livedata.DeletionSender // with the role api
 	replies   *redis.Replies           // with the role api
 	waiter    *commands.Waiter         // with the role api
+	repeats   *idempotency.Keeper      // with the role api
 	points    *points.Consumer         // nil without the role points
 	install   postgres.Installation
 	probes    *telemetry.Prober
@@ -199,13 +201,14 @@ func (p *process) buildAPI() (err error) {
 			ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
 		},
 	})
+	p.repeats = idempotency.New(p.postgres, p.logger, p.metrics)
 	p.api, err = api.New(api.Deps{
 		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
 		Routes: append(
 			p.graphRoutes(bodies),
 			livedata.Routes(livedata.Deps{
 				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Pipeline: pipeline,
-				Deletions: p.deletions, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
+				Deletions: p.deletions, Keys: p.repeats, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
 				TokenKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
 				MaxBodyBytes: p.cfg.Ingest.MaxBodyBytes, QueryTimeout: p.cfg.API.QueryTimeout,
 			})...),
