@@ -125,7 +125,7 @@ func (p *process) openKafka(ctx context.Context) error {
 	client, err := kafka.Open(ctx, kafka.Options{
 		Brokers: p.cfg.Kafka.Brokers, TopicPrefix: p.cfg.Kafka.TopicPrefix, Compression: p.cfg.Kafka.Compression,
 		BufferedBytes: p.cfg.Kafka.BufferedBytes, ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
-		PointsGroup: p.cfg.Points.Group, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Metrics: p.metrics, Tracing: p.tracing,
+		PointsGroup: p.cfg.Points.Group, CommandsGroup: p.cfg.Commands.Group, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Metrics: p.metrics, Tracing: p.tracing,
 		// Versions of what is produced from then on must be above those of before.
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, client, p.postgres, p.logger)
@@ -137,8 +137,8 @@ func (p *process) openKafka(ctx context.Context) error {
 	p.kafka = client
 	return p.await(ctx, "Kafka", func(ctx context.Context) error {
 		return client.EnsureTopics(ctx, kafka.TopicSettings{
-			Partitions: p.cfg.Kafka.PointsPartitions, Replication: p.cfg.Kafka.Replication,
-			RetentionBytes: p.cfg.Kafka.RetentionBytes,
+			Partitions: p.cfg.Kafka.PointsPartitions, CommandsPartitions: p.cfg.Kafka.CommandsPartitions,
+			Replication: p.cfg.Kafka.Replication, RetentionBytes: p.cfg.Kafka.RetentionBytes,
 		})
 	})
 }
