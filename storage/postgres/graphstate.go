@@ -25,7 +25,9 @@ type GraphState struct {
 
 	nodes map[uuid.UUID]nodeRow
 	edges map[uuid.UUID]edgeRow
-	at    map[uuid.UUID]map[uuid.UUID]struct{} // by node: its edges, as far as they are in memory
+	// at has by node its edges, as far as they are in memory, and perhaps others: an id
+	// that a batch used which failed may come again between other nodes.
+	at map[uuid.UUID]map[uuid.UUID]struct{}
 	// whole says of a node whether all of its edges are in memory (true) or are too
 	// many for that (false). Missing: it was not looked at.
 	whole map[uuid.UUID]bool
@@ -159,13 +161,15 @@ func takenBy(mark graph.Mark) func(*graph.Edge) bool {
 func (s *GraphState) where(node uuid.UUID, match func(*graph.Edge) bool) []uuid.UUID {
 	var ids []uuid.UUID
 	for id := range s.at[node] {
-		if e := s.edges[id].now; e != nil && match(e) {
+		if e := s.edges[id].now; e != nil && isAt(e, node) && match(e) {
 			ids = append(ids, id)
 		}
 	}
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	return ids
 }
+
+func isAt(e *graph.Edge, node uuid.UUID) bool { return e.SourceID == node || e.TargetID == node }
 
 // edgeSet answers from memory if it can, else by a statement.
 func (s *GraphState) edgeSet(node uuid.UUID, limit int, match func(*graph.Edge) bool, set edgeStatement, args ...any) (graph.EdgeSet, error) {
@@ -214,7 +218,7 @@ func (s *GraphState) cascade(c *graph.Cascade, sequence graph.Sequence, at time.
 	taken := takenBy(c.Mark)
 	for id := range s.at[c.Mark.Node] {
 		row := s.edges[id]
-		if row.now == nil {
+		if row.now == nil || !isAt(row.now, c.Mark.Node) {
 			continue
 		}
 		e := *row.now
