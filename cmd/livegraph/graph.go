@@ -9,6 +9,7 @@ import (
 	"github.com/livegraph/livegraph/api/queries"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
+	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
@@ -40,8 +41,21 @@ func (p *process) graphRoutes(bodies *request.Budget) []route.Route {
 		})...)
 }
 
+// newDecisions makes the consumer that decides commands.
+func (p *process) newDecisions() *decisions.Consumer {
+	return decisions.New(decisions.Deps{
+		Log: p.kafka, Graph: p.postgres, Redis: p.redis, Logger: p.logger, Metrics: p.metrics, Tracing: p.tracing,
+		Config: decisions.Config{
+			Group: p.cfg.Commands.Group, GroupRecords: p.cfg.Commands.GroupRecords, FetchBytes: p.cfg.Commands.FetchBytes, Grace: consumerGrace,
+		},
+	})
+}
+
 // runGraph runs what the graph's routes and consumers need in the background.
 func (p *process) runGraph(ctx context.Context, group *errgroup.Group) {
+	if p.decisions != nil {
+		group.Go(func() error { return p.decisions.Run(ctx) })
+	}
 	if p.replies != nil {
 		group.Go(func() error { return p.replies.Run(ctx) })
 		group.Go(func() error { return p.waiter.Run(ctx) })

@@ -19,6 +19,7 @@ import (
 	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/livedata"
 	"github.com/livegraph/livegraph/api/request"
+	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/config"
@@ -60,6 +61,7 @@ type process struct {
 	waiter    *commands.Waiter         // with the role api
 	repeats   *idempotency.Keeper      // with the role api
 	points    *points.Consumer         // nil without the role points
+	decisions *decisions.Consumer      // nil without the role commands
 	install   postgres.Installation
 	probes    *telemetry.Prober
 }
@@ -93,6 +95,9 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 				BatchWait: cfg.Points.BatchWait, FetchBytes: cfg.Points.FetchBytes, Grace: consumerGrace,
 			},
 		})
+	}
+	if cfg.Has("commands") {
+		p.decisions = p.newDecisions()
 	}
 	p.probes, err = p.prober(metrics)
 	return p, err
@@ -144,6 +149,10 @@ func (p *process) openKafka(ctx context.Context) error {
 		// Versions of what is produced from then on must be above those of before.
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, client, p.postgres, p.logger)
+		},
+		// What is produced from then on must not be taken for decided.
+		OnCommandsChange: func(ctx context.Context, _ kafka.TopicInfo) error {
+			return decisions.ResolveOffsets(ctx, client, p.postgres, p.logger)
 		},
 	})
 	if err != nil {
