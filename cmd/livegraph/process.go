@@ -16,8 +16,10 @@ import (
 	"github.com/livegraph/livegraph/api"
 	"github.com/livegraph/livegraph/api/auth"
 	"github.com/livegraph/livegraph/api/commands"
+	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/livedata"
 	"github.com/livegraph/livegraph/api/request"
+	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/config"
@@ -57,7 +59,9 @@ type process struct {
 	deletions *livedata.DeletionSender // with the role api
 	replies   *redis.Replies           // with the role api
 	waiter    *commands.Waiter         // with the role api
+	repeats   *idempotency.Keeper      // with the role api
 	points    *points.Consumer         // nil without the role points
+	decisions *decisions.Consumer      // nil without the role commands
 	install   postgres.Installation
 	probes    *telemetry.Prober
 }
@@ -91,6 +95,9 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 				BatchWait: cfg.Points.BatchWait, FetchBytes: cfg.Points.FetchBytes, Grace: consumerGrace,
 			},
 		})
+	}
+	if cfg.Has("commands") {
+		p.decisions = p.newDecisions()
 	}
 	p.probes, err = p.prober(metrics)
 	return p, err
@@ -142,6 +149,10 @@ func (p *process) openKafka(ctx context.Context) error {
 		// Versions of what is produced from then on must be above those of before.
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, client, p.postgres, p.logger)
+		},
+		// What is produced from then on must not be taken for decided.
+		OnCommandsChange: func(ctx context.Context, _ kafka.TopicInfo) error {
+			return decisions.ResolveOffsets(ctx, client, p.postgres, p.logger)
 		},
 	})
 	if err != nil {
@@ -199,13 +210,14 @@ func (p *process) buildAPI() (err error) {
 			ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
 		},
 	})
+	p.repeats = idempotency.New(p.postgres, p.logger, p.metrics)
 	p.api, err = api.New(api.Deps{
 		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
 		Routes: append(
 			p.graphRoutes(bodies),
 			livedata.Routes(livedata.Deps{
 				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Pipeline: pipeline,
-				Deletions: p.deletions, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
+				Deletions: p.deletions, Keys: p.repeats, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
 				TokenKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
 				MaxBodyBytes: p.cfg.Ingest.MaxBodyBytes, QueryTimeout: p.cfg.API.QueryTimeout,
 			})...),

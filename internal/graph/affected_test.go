@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/graphtest"
 )
 
 func TestWhatAChangeAffectedIsListedOnceAndCounted(t *testing.T) {
@@ -36,16 +37,16 @@ func TestAtMostAThousandAffectedAreListed(t *testing.T) {
 // A command is decided against a State: what it did is a Change, to be written into
 // the journal by whoever owns the state.
 func ExampleApply() {
-	state := newMemory()
+	state := graphtest.NewMemory()
 	apply := func(sequence graph.Sequence, p graph.Payload) {
 		command := graph.Command{ID: uuid.UUID{1}, Action: graph.Action{Payload: p}}
 		command.Scopes = []string{"write:nodes"}
-		outcome, err := graph.Apply(state, command, sequence, state.moment())
+		outcome, err := graph.Apply(state, command, sequence, state.Moment())
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		state.record(outcome.Change)
+		state.Record(outcome.Change)
 		node := outcome.Change.Steps[0].Node
 		fmt.Println(outcome.Change.Type, node.Name, node.Version, node.Deleted)
 	}

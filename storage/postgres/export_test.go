@@ -18,3 +18,9 @@ func (db *DB) Explain(ctx context.Context, statement string, args ...any) (plan 
 func (db *DB) BoundLists(few, window, values int) {
 	db.bounds = listBounds{few: few, window: window, values: values}
 }
+
+// BeginGraphWith is BeginGraph with another bound on the edges that are decided about
+// in memory.
+func (db *DB) BeginGraphWith(ctx context.Context, g GraphGroup, edges int) (*GraphTx, error) {
+	return db.beginGraph(ctx, g, edges)
+}

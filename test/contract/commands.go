@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api/commands"
+	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/testenv"
@@ -44,7 +45,7 @@ func (c *Commands) Group(t testing.TB, s *Server) []route.Route {
 	background(t, untilStopped(replies.Run))
 	background(t, untilStopped(waiter.Run))
 	deps := commands.Deps{
-		Log: c.Log, Outcomes: s.DB, Waiter: waiter, IDKey: installation.CheckpointKey, Bodies: request.NewBudget(256 << 20),
+		Log: c.Log, Outcomes: s.DB, Waiter: waiter, Keys: idempotency.New(s.DB, slog.Default(), nil), IDKey: installation.CheckpointKey, Bodies: request.NewBudget(256 << 20),
 	}
 	if c.Change != nil {
 		c.Change(&deps)
