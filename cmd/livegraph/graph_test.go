@@ -15,7 +15,7 @@ import (
 )
 
 func TestAGraphIsExportedAsAFileThatIsGoodForAnImport(t *testing.T) {
-	_, ok, bad := commands(t)
+	_, ok, bad := commandLine(t)
 	db, err := pgx.Connect(t.Context(), os.Getenv("LIVEGRAPH_POSTGRES_URL"))
 	require.NoError(t, err)
 	defer func() { _ = db.Close(t.Context()) }()
@@ -64,7 +64,7 @@ func TestAGraphIsExportedAsAFileThatIsGoodForAnImport(t *testing.T) {
 }
 
 func TestWrongExportsAndImportsSayWhy(t *testing.T) {
-	_, _, bad := commands(t)
+	_, _, bad := commandLine(t)
 	dir := t.TempDir()
 	for want, args := range map[string][]string{
 		"No workspace":       {"export", "--workspace", uuid.NewString(), "-o", filepath.Join(dir, "x")},

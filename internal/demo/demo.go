@@ -89,11 +89,12 @@ type session struct {
 	found     findings
 }
 
-// findings are what the first look of a person needs.
+// findings are what one part of the demo found out and others need.
 type findings struct {
 	mu      sync.Mutex
-	visible bool      // points were read back
-	host    uuid.UUID // the machine's node; zero: it is not drawn yet
+	visible bool              // points were read back
+	host    uuid.UUID         // the machine's node; zero: it is not drawn yet
+	nodes   map[string]string // by the source's name: the node that it belongs to
 }
 
 // Run runs the demo until ctx or the duration ends; both are a good end. It fails
@@ -246,7 +247,7 @@ func (s *session) publisher(answered chan acknowledged) *publisher {
 	}
 	return &publisher{
 		client: s.client, keys: s.keys, buffer: s.buffer, stats: s.stats, note: s.say, interval: s.options.Interval,
-		described: described, ids: map[string]string{}, answered: answered,
+		described: described, nodeOf: s.nodeOf, ids: map[string]string{}, answered: answered,
 	}
 }
 
@@ -273,6 +274,23 @@ func (s *session) visible() { s.find(func(f *findings) { f.visible = true }) }
 
 // drawn is told that the machine is in the graph, and as which node.
 func (s *session) drawn(host uuid.UUID) { s.find(func(f *findings) { f.host = host }) }
+
+// belongs is told which node a source belongs to, and nodeOf says it again, "" if
+// it is not known.
+func (s *session) belongs(source string, node uuid.UUID) {
+	s.find(func(f *findings) {
+		if f.nodes == nil {
+			f.nodes = map[string]string{}
+		}
+		f.nodes[source] = node.String()
+	})
+}
+
+func (s *session) nodeOf(source string) string {
+	s.found.mu.Lock()
+	defer s.found.mu.Unlock()
+	return s.found.nodes[source]
+}
 
 func (s *session) find(what func(*findings)) {
 	s.found.mu.Lock()

@@ -50,6 +50,7 @@ type cartographer struct {
 	linked           map[string]link // by the source's name
 	said             string          // the last trouble that was said
 	drawn            func(host uuid.UUID)
+	belongs          func(source string, node uuid.UUID)
 }
 
 // link is the node that a source was linked to, and until when that is believed.
@@ -64,7 +65,7 @@ func newCartographer(s *session, host string, sources []machine.Source) *cartogr
 	return &cartographer{
 		client: c, keys: s.keys, stats: s.stats, note: s.say, surveyor: machine.NewSurveyor(host, cmp.Or(s.options.settled, settled)), sources: sources,
 		stations: s.stations, machine: mirror.New(c, portrait.Owner(host)), weather: mirror.New(c, portrait.WeatherOwner),
-		every: cmp.Or(s.options.surveyEvery, surveyEvery), began: time.Now(), linked: map[string]link{}, drawn: s.drawn,
+		every: cmp.Or(s.options.surveyEvery, surveyEvery), began: time.Now(), linked: map[string]link{}, drawn: s.drawn, belongs: s.belongs,
 	}
 }
 
@@ -140,8 +141,8 @@ func (c *cartographer) draw(ctx context.Context, inventory *machine.Inventory) e
 	return c.link(ctx)
 }
 
-// link says of each source which node it belongs to. A source that is not made yet
-// is looked for again the next time; one that was linked, after a minute.
+// link says of each source which node it belongs to. A source that is not there yet
+// will be made with it; one that was linked is looked at again after a minute.
 func (c *cartographer) link(ctx context.Context) error {
 	for _, s := range c.sources {
 		if err := c.linkSource(ctx, s.Name, c.machine.Known(), portrait.KeyOfSource(s.Kind)); err != nil {
@@ -161,6 +162,7 @@ func (c *cartographer) linkSource(ctx context.Context, name string, known *mirro
 	if last := c.linked[name]; !ok || (last.node == node && time.Now().Before(last.until)) {
 		return nil
 	}
+	c.belongs(name, node)
 	source, err := c.client.SourceByName(ctx, name)
 	if err == nil && source.NodeID != node.String() {
 		err = c.client.LinkSource(ctx, source.ID, node.String())

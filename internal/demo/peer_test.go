@@ -121,7 +121,7 @@ func (p *peer) createSource(w http.ResponseWriter, body io.Reader) {
 	}
 	p.made++
 	s.ID = fmt.Sprintf("id-%d", p.made)
-	p.sources[s.Name] = s.ID
+	p.sources[s.Name], p.links[s.ID] = s.ID, s.NodeID
 	p.answer(w, 201, s)
 }
 

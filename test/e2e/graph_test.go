@@ -28,14 +28,24 @@ func (s *server) nodesOf(kind string) (list []node) {
 	return list
 }
 
-// TestTheDemoKeepsItsMachineInTheGraph runs the demo twice: the second run finds
-// what the first one made.
-func TestTheDemoKeepsItsMachineInTheGraph(t *testing.T) {
-	s := newServer(t)
-	s.Start()
-	output := s.CLI("demo", "--duration", "8s", "--plain", "--no-backfill")
-	require.Contains(t, output, "/neighbors")
-	require.NotContains(t, output, "\ngraph: ", "no trouble")
+type source struct{ Name, NodeID string }
+
+func (s *server) sources() (list []source) {
+	s.t.Helper()
+	s.Do("GET", "/api/live-data/sources?limit=100", nil, http.StatusOK, &list)
+	return list
+}
+
+// checkMachineGraph looks at what a demo that ran drew, and runs another.
+func (s *server) checkMachineGraph() {
+	t := s.t
+	t.Helper()
+	for range 5 { // on a busy machine one run may not get that far
+		if !slices.ContainsFunc(s.sources(), func(s source) bool { return s.NodeID == "" }) {
+			break
+		}
+		s.CLI("demo", "--duration", "5s", "--plain")
+	}
 	hosts := s.nodesOf("machine")
 	require.Len(t, hosts, 1)
 	require.NotEmpty(t, s.nodesOf("process"))
@@ -47,18 +57,13 @@ func TestTheDemoKeepsItsMachineInTheGraph(t *testing.T) {
 		require.True(t, slices.ContainsFunc(near, func(n struct{ Node node }) bool { return n.Node.Properties["kind"] == kind }), "%s: %v", relation, near)
 	}
 
-	var sources []struct{ Name, NodeID string }
-	s.Do("GET", "/api/live-data/sources?limit=100", nil, http.StatusOK, &sources)
 	processor := s.nodesOf("processor")[0].ID
-	linked := 0
-	for _, source := range sources {
-		require.NotEmpty(t, source.NodeID, source.Name)
+	for _, source := range s.sources() {
+		require.NotEmpty(t, source.NodeID, source.Name) // of the weather, too
 		if strings.HasSuffix(source.Name, "/cpu") {
 			require.Equal(t, processor, source.NodeID)
-			linked++
 		}
 	}
-	require.Equal(t, 1, linked)
 	var series []struct{ Metric string }
 	s.Do("GET", "/api/live-data/query?latest=true&nodeId="+processor, nil, http.StatusOK, &series)
 	require.NotEmpty(t, series, "live data is found by its node")
