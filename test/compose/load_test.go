@@ -77,13 +77,15 @@ func canary(name string) string {
 	return "canary0" + strings.ToLower(strings.ReplaceAll(name, "_", "0"))
 }
 
-// filled gives the example environment with its passwords filled in, and changes
+// filled gives the example environment with its secrets filled in, and changes
 // to it.
 func filled(t *testing.T, changes map[string]string) map[string]string {
 	t.Helper()
 	variables := example(t)
-	for _, name := range passwords(t) {
-		variables[name] = canary(name)
+	for name := range variables {
+		if strings.HasSuffix(name, "_PASSWORD") || strings.HasSuffix(name, "_KEY") {
+			variables[name] = canary(name)
+		}
 	}
 	maps.Copy(variables, changes)
 	return variables
