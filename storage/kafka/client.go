@@ -115,7 +115,9 @@ func Open(_ context.Context, opts Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	own := &unstored{}
 	producer, err := kgo.NewClient(append(opts.common("livegraph-producer", dialTimeout),
+		kgo.WithHooks(own),
 		kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerBatchCompression(codec),
@@ -145,6 +147,7 @@ func Open(_ context.Context, opts Options) (*Client, error) {
 		opts: opts, log: opts.Log.With("component", "kafka"), tracer: tracing.New(opts.Tracing, "storage/kafka"), producer: producer,
 		adminKgo: watcher, admin: kadm.NewClient(watcher), ctx: ctx, stop: stop,
 	}
+	c.fill.own = own
 	c.admin.SetTimeoutMillis(int32(adminTimeout.Milliseconds()))
 	c.health.init()
 	c.metrics = newMetrics(c, opts.Metrics)

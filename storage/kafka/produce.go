@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -76,14 +77,17 @@ func (c *Client) producePoints(ctx context.Context, requestID string, msgs []poi
 	records := make([]kgo.Record, len(msgs))
 	headers := withTrace(ctx, []kgo.RecordHeader{{Key: HeaderRequestID, Value: []byte(requestID)}})
 	topic := c.pointsName()
+	c.fill.own.handed(msgs)
 	for i, m := range msgs {
 		d.offsets[i] = -1
+		bytes := bytesOf(m)
 		records[i] = kgo.Record{Topic: topic, Partition: m.Partition, Key: m.Key, Value: m.Value, Headers: headers}
 		// Not the request's context: franz-go would cancel a whole batch, other
 		// requests' records included, when one client hangs up.
 		c.producer.TryProduce(c.ctx, &records[i], func(r *kgo.Record, err error) {
 			if err == nil {
 				c.health.alive()
+				c.fill.own.acknowledged(r.Partition, r.Offset, bytes)
 			}
 			d.finish(i, r.Offset, err)
 		})
@@ -120,12 +124,13 @@ func (c *Client) refusal(msgs []pointblock.Message) (reason string, err error) {
 	if !c.Healthy() {
 		return failedAway, errAway()
 	}
-	if t := c.opts.LogFullThreshold; t > 0 && c.LogFill() >= t {
+	if t := c.opts.LogFullThreshold; t > 0 && (c.LogFill() >= t ||
+		slices.ContainsFunc(msgs, func(m pointblock.Message) bool { return c.fill.full(m.Partition, t) })) {
 		return failedLogFull, fault.New(fault.Unavailable, "Points are not stored fast enough; the log is full").After(retryAfterFull)
 	}
 	size := int64(0)
 	for _, m := range msgs {
-		size += int64(len(m.Key) + len(m.Value))
+		size += bytesOf(m)
 	}
 	if c.producer.BufferedProduceBytes()+size > int64(c.opts.BufferedBytes) ||
 		c.producer.BufferedProduceRecords()+int64(len(msgs)) > maxBufferedRecords {
