@@ -53,7 +53,7 @@ func (c *DemoCmd) Validate() error {
 
 // Run fills the workspace until it is over or ctx ends.
 func (c *DemoCmd) Run(ctx context.Context, out *output) error {
-	server, err := c.server()
+	server, err := c.server("")
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ func openImport(path string) (file *os.File, remove func(), err error) {
 
 // withClient runs work with a client of the server, whose key ends with it.
 func (c *ImportCmd) withClient(ctx context.Context, db *postgres.DB, workspace uuid.UUID, out *output, work func(*client.Client) error) error {
-	server, err := c.server()
+	server, err := c.server("")
 	if err != nil {
 		return err
 	}

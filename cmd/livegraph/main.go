@@ -36,6 +36,7 @@ type CLI struct {
 	Keys       KeysCmd       `cmd:"" help:"Create, list, roll and revoke API keys."`
 	Export     ExportCmd     `cmd:"" help:"Write a workspace's graph to a file, one node or edge a line."`
 	Import     ImportCmd     `cmd:"" help:"Make the nodes and edges of an exported file in a workspace."`
+	Bench      BenchCmd      `cmd:"" help:"Send points to a running server and measure it."`
 	Doctor     DoctorCmd     `cmd:"" help:"Check every engine and say what to do."`
 	Ready      ReadyCmd      `cmd:"" help:"Ask the server on this machine whether it is ready: for health checks."`
 	Migrate    MigrateCmd    `cmd:"" help:"Bring the stores' schemas up to this version."`

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,11 +74,11 @@ func (t *target) fillFromServer() error {
 	return nil
 }
 
-// server finds the server to talk to: the one at the configured address, or the one
-// that runs on the data directory.
-func (t *target) server() (control.Server, error) {
+// server finds the server to talk to: the one at url, else at the configured public
+// address, else the one that runs on the data directory.
+func (t *target) server(url string) (control.Server, error) {
 	running, err := control.Read(t.DataDir)
-	if url := t.API.PublicURL; url != "" && (err != nil || running.URL != url) {
+	if url = cmp.Or(url, t.API.PublicURL); url != "" && (err != nil || running.URL != url) {
 		return control.Server{URL: url}, nil
 	}
 	if errors.Is(err, control.ErrNotRunning) {

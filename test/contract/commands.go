@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -12,16 +13,19 @@ import (
 	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
+	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
-// Commands is the group of the graph's write routes with the stores behind it. What
-// is nil is made.
+// Commands is the group of the graph's write routes with the stores and the consumer
+// behind it. What is nil is made.
 type Commands struct {
 	Log   *kafka.Client
 	Redis *redis.DB
+	// Undecided leaves the consumer out: commands stay in the log until Decide.
+	Undecided bool
 	// Change, when set, changes what the routes are made of.
 	Change func(*commands.Deps)
 }
@@ -50,7 +54,20 @@ func (c *Commands) Group(t testing.TB, s *Server) []route.Route {
 	if c.Change != nil {
 		c.Change(&deps)
 	}
+	if !c.Undecided {
+		c.Decide(t, s)
+	}
 	return commands.Routes(deps)
+}
+
+// Decide runs a consumer of the commands until the test ends.
+func (c *Commands) Decide(t testing.TB, s *Server) {
+	t.Helper()
+	consumer := decisions.New(decisions.Deps{
+		Log: c.Log, Graph: s.DB, Redis: c.Redis, Logger: slog.Default(),
+		Config: decisions.Config{Group: "commands", FetchBytes: 8 << 20, Grace: time.Second},
+	})
+	background(t, consumer.Run)
 }
 
 // untilStopped makes being told to end no error.
