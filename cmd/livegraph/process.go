@@ -54,6 +54,7 @@ type process struct {
 	api       *api.Server              // without the role api it answers probes alone
 	auth      *auth.Authenticator      // with the role api
 	deletions *livedata.DeletionSender // with the role api
+	feed      *queries.Feed            // with the role api
 	points    *points.Consumer         // nil without the role points
 	install   postgres.Installation
 	probes    *telemetry.Prober
@@ -175,6 +176,7 @@ func (p *process) buildAPI() (err error) {
 	p.auth.Register(p.metrics)
 	p.deletions = livedata.NewDeletionSender(p.postgres, p.kafka)
 	p.deletions.Register(p.metrics)
+	p.feed = queries.NewFeed(p.postgres)
 	bodies := request.NewBudget(p.cfg.Ingest.InFlightBytes)
 	bodies.Register(p.metrics)
 	pipeline := ingest.New(ingest.Deps{
@@ -188,7 +190,7 @@ func (p *process) buildAPI() (err error) {
 	p.api, err = api.New(api.Deps{
 		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
 		Routes: slices.Concat(
-			queries.Routes(queries.Deps{Graph: p.postgres, TokenKey: p.install.CheckpointKey, QueryTimeout: p.cfg.API.QueryTimeout}),
+			queries.Routes(queries.Deps{Graph: p.postgres, Journal: p.postgres, Feed: p.feed, TokenKey: p.install.CheckpointKey, QueryTimeout: p.cfg.API.QueryTimeout}),
 			livedata.Routes(livedata.Deps{
 				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Pipeline: pipeline,
 				Deletions: p.deletions, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
@@ -222,6 +224,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 	if p.auth != nil {
 		group.Go(func() error { return p.auth.Run(groupCtx) })
 		group.Go(func() error { return p.deletions.Run(groupCtx) })
+		group.Go(func() error { return p.feed.Run(groupCtx) })
 	}
 	group.Go(func() error {
 		defer stopBackground()
