@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/api/token"
@@ -27,6 +28,8 @@ type Deps struct {
 	Marks     watermarkStore
 	Pipeline  pipeline
 	Deletions *DeletionSender
+	// Keys are those of requests that clients may repeat.
+	Keys *idempotency.Keeper
 	// TopicID gives the id of topic points, as it is now.
 	TopicID func() [16]byte
 	// TokenKey signs checkpoints and cursors: the installation's, the same in
@@ -45,6 +48,9 @@ type Deps struct {
 }
 
 const defaultCheckpointWait = 5 * time.Second
+
+// keyHold is how long a request may take until a repetition goes on in its place.
+const keyHold = 30 * time.Second
 
 type api struct {
 	Deps

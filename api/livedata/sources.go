@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/token"
@@ -17,6 +18,8 @@ import (
 // sourceStore is where sources are.
 type sourceStore interface {
 	CreateSource(ctx context.Context, workspace uuid.UUID, s postgres.Source) (postgres.Source, error)
+	CreateSourceOnce(ctx context.Context, workspace uuid.UUID, s postgres.Source, key postgres.IdempotencyClaim,
+		answer func(postgres.Source) ([]byte, error)) (postgres.Source, error)
 	Source(ctx context.Context, workspace, id uuid.UUID) (postgres.Source, error)
 	Sources(ctx context.Context, workspace uuid.UUID, filter postgres.SourceFilter, page postgres.SourcePage) (list []postgres.Source, total int64, more bool, err error)
 	UpdateSource(ctx context.Context, workspace, id uuid.UUID, expected *int64, change func(*postgres.Source) error) (postgres.Source, error)
@@ -137,25 +140,69 @@ func (a *api) createSource(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
 	}
-	var body newSource
-	if err := request.JSON(r, &body); err != nil {
+	raw, release, err := request.Body(w, r, request.MaxBody)
+	if err != nil {
 		return err
 	}
+	defer release()
+	var body newSource
+	if err := request.DecodeJSON(raw, &body); err != nil {
+		return err
+	}
+	claim, err := a.Keys.Begin(r, idempotency.Use{Route: sourcesPath, Asked: [][]byte{raw}, NewID: newID, Hold: keyHold})
+	if err != nil {
+		return err
+	}
+	if claim != nil && !claim.Held() {
+		return replay(w, r, claim)
+	}
+	answer, err := a.makeSource(r.Context(), &body, claim)
+	if err != nil {
+		claim.Fail(r.Context(), err)
+		return err
+	}
+	return answer.Send(w, r)
+}
+
+// makeSource creates the source that the body describes; with a claim once.
+func (a *api) makeSource(ctx context.Context, body *newSource, claim *idempotency.Claim) (answer idempotency.Answer, err error) {
 	s, err := body.source()
 	if err != nil {
-		return err
+		return answer, err
 	}
-	workspace := request.PrincipalOf(r.Context()).Workspace
-	made, err := a.Sources.CreateSource(r.Context(), workspace, s)
+	workspace := request.PrincipalOf(ctx).Workspace
+	if claim == nil {
+		s, err = a.Sources.CreateSource(ctx, workspace, s)
+	} else {
+		s, err = a.Sources.CreateSourceOnce(ctx, workspace, s, claim.Stored(), func(made postgres.Source) ([]byte, error) {
+			answer := createdSource(made)
+			return answer.Encode()
+		})
+	}
+	if err != nil {
+		return answer, err
+	}
+	a.Pipeline.SourcesChanged(workspace)
+	return createdSource(s), nil
+}
+
+// replay answers as the first request with the key was.
+func replay(w http.ResponseWriter, r *http.Request, claim *idempotency.Claim) error {
+	answer, err := claim.Replay(w)
 	if err != nil {
 		return err
 	}
-	a.Pipeline.SourcesChanged(workspace)
-	status := statusNever
-	w.Header().Set("Location", sourcesPath+"/"+made.ID.String())
-	reply.Data(w, r, http.StatusCreated, sourceAnswer{Source: made, Status: &status})
-	return nil
+	return answer.Send(w, r)
 }
+
+func createdSource(s postgres.Source) idempotency.Answer {
+	status := statusNever
+	return idempotency.Answer{
+		Status: http.StatusCreated, Location: sourcesPath + "/" + s.ID.String(), Data: sourceAnswer{Source: s, Status: &status},
+	}
+}
+
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 func (a *api) patchSource(w http.ResponseWriter, r *http.Request) error {
 	workspace, id, err := sourceOf(r)

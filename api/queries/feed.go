@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // pollInterval is how often workspaces with open streams are asked for their newest
@@ -33,6 +35,13 @@ type head struct {
 	streams  int
 	sequence int64
 	changed  chan struct{} // closed when sequence goes up, and then a new one
+}
+
+// Register makes the open streams known to the registerer; nil: nothing happens.
+func (f *Feed) Register(registerer prometheus.Registerer) {
+	promauto.With(registerer).NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "livegraph_graph_streams", Help: "Open streams of changes of graphs.",
+	}, func() float64 { return float64(f.streams()) })
 }
 
 // NewFeed makes a feed; Run keeps it going.

@@ -73,3 +73,9 @@ func (r *Recorder) Plans(ctx context.Context, on *DB) (plans []string, err error
 func (db *DB) BoundLists(few, window, values int) {
 	db.bounds = listBounds{few: few, window: window, values: values}
 }
+
+// BeginGraphWith is BeginGraph with another bound on the edges that are decided about
+// in memory.
+func (db *DB) BeginGraphWith(ctx context.Context, g GraphGroup, edges int) (*GraphTx, error) {
+	return db.beginGraph(ctx, g, edges)
+}

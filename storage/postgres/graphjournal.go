@@ -1,119 +1,145 @@
 package postgres
 
 import (
-	"context"
-	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"google.golang.org/protobuf/proto"
 
-	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/schemas/graphrecord"
 )
 
-// ChangeSize is how large an entry of the journal is, so that a reader can take no
-// more at a time than it has room for: a batch may have made one of many megabytes.
-type ChangeSize struct {
-	Sequence int64
-	Bytes    int64
-}
+const (
+	insertJournal = `INSERT INTO journal (workspace_id, sequence, command_id, at, change)
+		SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::timestamptz[], $5::bytea[])`
+	insertJournalNodes = `INSERT INTO journal_nodes (workspace_id, node_id, sequence)
+		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bigint[])`
+	insertEntries = `INSERT INTO undo_entries (workspace_id, sequence, command_id, actor_id, type, cancelled_by)
+		SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::uuid[], $5::text[], $6::bigint[])`
+	cancelEntries = `UPDATE undo_entries u SET cancelled_by = t.cancelled_by
+		FROM unnest($1::uuid[], $2::bigint[], $3::bigint[]) AS t (workspace_id, sequence, cancelled_by)
+		WHERE u.workspace_id = t.workspace_id AND u.sequence = t.sequence`
+	insertOutcomes = `INSERT INTO command_outcomes (workspace_id, command_id, actor_id, outcome)
+		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bytea[])`
+	moveHeads = `UPDATE graph_heads h SET sequence = t.sequence FROM unnest($1::uuid[], $2::bigint[]) AS t (workspace_id, sequence)
+		WHERE h.workspace_id = t.workspace_id`
+)
 
-// GraphSequences gives the sequence of the newest change of each of the workspaces;
-// of one without changes 0.
-func (db *DB) GraphSequences(ctx context.Context, workspaces []uuid.UUID) (map[uuid.UUID]int64, error) {
-	rows, err := db.pool.Query(ctx, `SELECT workspace_id, sequence FROM graph_heads WHERE workspace_id = ANY($1)`, workspaces)
-	if err != nil {
-		return nil, classify(fmt.Errorf("reading the heads of graphs: %w", err))
-	}
-	heads := make(map[uuid.UUID]int64, len(workspaces))
+// queueJournal queues what was recorded: the changes, which nodes they touched, and
+// what they are to the stacks.
+func (tx *GraphTx) queueJournal(b *pgx.Batch) error {
 	var (
-		workspace uuid.UUID
-		sequence  int64
+		workspaces, commands []uuid.UUID
+		sequences            []int64
+		times                []time.Time
+		changes              [][]byte
+		touched              idList
+		touchedBy            []int64
 	)
-	_, err = pgx.ForEachRow(rows, []any{&workspace, &sequence}, func() error { heads[workspace] = sequence; return nil })
-	return heads, classify(err)
-}
-
-// ChangesAfter lists at most limit of the changes that follow a sequence, in order.
-func (db *DB) ChangesAfter(ctx context.Context, workspace uuid.UUID, after int64, limit int) ([]ChangeSize, error) {
-	rows, err := db.pool.Query(ctx, `SELECT sequence, octet_length(change)::bigint FROM journal
-		WHERE workspace_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3`, workspace, after, limit)
-	if err != nil {
-		return nil, classify(fmt.Errorf("listing changes: %w", err))
-	}
-	sizes, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ChangeSize])
-	return sizes, classify(err)
-}
-
-// HistoryPage says which part of a history, newest first: Limit after Offset, or
-// those below the sequence Before.
-type HistoryPage struct {
-	Limit  int
-	Offset int
-	Before int64 // 0: from the newest on
-}
-
-// NodeHistory lists the changes that touched a node or its edges, and how many there
-// are in all.
-func (db *DB) NodeHistory(ctx context.Context, workspace, node uuid.UUID, page HistoryPage) (sizes []ChangeSize, total int64, err error) {
-	return db.history(ctx, page,
-		`SELECT count(*) FROM journal_nodes WHERE workspace_id = $1 AND node_id = $2`,
-		`SELECT sequence, octet_length(change)::bigint FROM journal_nodes JOIN journal USING (workspace_id, sequence)
-			WHERE workspace_id = $1 AND node_id = $2 AND sequence < $3 ORDER BY sequence DESC OFFSET $4 LIMIT $5`, workspace, node)
-}
-
-// History lists the changes of the workspace, and how many there are in all.
-func (db *DB) History(ctx context.Context, workspace uuid.UUID, page HistoryPage) (sizes []ChangeSize, total int64, err error) {
-	return db.history(ctx, page,
-		`SELECT COALESCE((SELECT sequence FROM graph_heads WHERE workspace_id = $1), 0)`, // without gaps from 1
-		`SELECT sequence, octet_length(change)::bigint FROM journal
-			WHERE workspace_id = $1 AND sequence < $2 ORDER BY sequence DESC OFFSET $3 LIMIT $4`, workspace)
-}
-
-func (db *DB) history(ctx context.Context, page HistoryPage, counting, listing string, args ...any) (sizes []ChangeSize, total int64, err error) {
-	before := page.Before
-	if before == 0 {
-		before = 1<<63 - 1
-	}
-	batch := &pgx.Batch{}
-	batch.Queue(counting, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
-	batch.Queue(listing, append(args, before, page.Offset, page.Limit)...).Query(func(rows pgx.Rows) (err error) {
-		sizes, err = pgx.CollectRows(rows, pgx.RowToStructByPos[ChangeSize])
-		return err
-	})
-	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
-		return nil, 0, classify(fmt.Errorf("listing a history: %w", err))
-	}
-	return sizes, total, nil
-}
-
-// Changes reads entries of the journal, in the order of the sizes.
-func (db *DB) Changes(ctx context.Context, workspace uuid.UUID, sizes []ChangeSize) ([]*eventsv1.Change, error) {
-	sequences, place := make([]int64, len(sizes)), make(map[int64]int, len(sizes))
-	for i, s := range sizes {
-		sequences[i], place[s.Sequence] = s.Sequence, i
-	}
-	rows, err := db.pool.Query(ctx, `SELECT sequence, change FROM journal WHERE workspace_id = $1 AND sequence = ANY($2)`, workspace, sequences)
-	if err != nil {
-		return nil, classify(fmt.Errorf("reading changes: %w", err))
-	}
-	changes := make([]*eventsv1.Change, len(sizes))
-	var (
-		sequence int64
-		raw      []byte
-	)
-	read := 0
-	_, err = pgx.ForEachRow(rows, []any{&sequence, &raw}, func() error {
-		change := &eventsv1.Change{}
-		if err := proto.Unmarshal(raw, change); err != nil {
-			return fmt.Errorf("change %d of workspace %s: %w", sequence, workspace, err)
+	for _, s := range tx.order {
+		for _, c := range s.journal {
+			encoded, err := graphrecord.EncodeChange(c)
+			if err != nil {
+				return err
+			}
+			workspaces, commands = append(workspaces, s.workspace), append(commands, c.CommandID)
+			sequences, times = append(sequences, int64(c.Sequence)), append(times, micros(c.At))
+			changes = append(changes, encoded)
+			before := len(touched.ids)
+			touched.add(s.workspace, nodesOf(c), nil)
+			for range len(touched.ids) - before {
+				touchedBy = append(touchedBy, int64(c.Sequence))
+			}
 		}
-		changes[place[sequence]] = change
-		read++
-		return nil
-	})
-	if err == nil && read != len(sizes) {
-		err = fmt.Errorf("of %d changes of workspace %s %d are in the journal", len(sizes), workspace, read)
 	}
-	return changes, classify(err)
+	if len(changes) == 0 {
+		return nil
+	}
+	b.Queue(insertJournal, workspaces, sequences, commands, times, changes)
+	if len(touched.ids) > 0 {
+		b.Queue(insertJournalNodes, touched.workspaces, touched.ids, touchedBy)
+	}
+	tx.queueEntries(b)
+	return nil
+}
+
+// nodesOf gives the nodes in whose history a change is: those that it touched, and
+// the ends of the edges that it touched. The edges of a cascade are in the history of
+// the node that was deleted, and not in those of their other ends, which may be a
+// hundred thousand.
+func nodesOf(c *graph.Change) []uuid.UUID {
+	seen := make(map[uuid.UUID]struct{}, len(c.Steps))
+	ids := make([]uuid.UUID, 0, len(c.Steps))
+	add := func(id uuid.UUID) {
+		if _, ok := seen[id]; !ok {
+			seen[id] = struct{}{}
+			ids = append(ids, id)
+		}
+	}
+	for i := range c.Steps {
+		if n := c.Steps[i].Node; n != nil {
+			add(n.ID)
+		}
+		if e := c.Steps[i].Edge; e != nil {
+			add(e.SourceID)
+			add(e.TargetID)
+		}
+	}
+	return ids
+}
+
+func (tx *GraphTx) queueEntries(b *pgx.Batch) {
+	var (
+		workspaces, commands, actors []uuid.UUID
+		sequences, cancelledBy       []int64
+		types                        []string
+		others                       []uuid.UUID
+		cancelled, by                []int64
+	)
+	for _, s := range tx.order {
+		for _, entry := range s.undo.fresh {
+			workspaces, commands, actors = append(workspaces, s.workspace), append(commands, entry.CommandID), append(actors, entry.Actor)
+			sequences, types = append(sequences, int64(entry.Sequence)), append(types, string(entry.Type))
+			cancelledBy = append(cancelledBy, int64(s.undo.cancelled[entry.Sequence]))
+		}
+		for sequence, undo := range s.undo.cancelled {
+			if len(s.undo.fresh) > 0 && sequence >= s.undo.fresh[0].Sequence {
+				continue // it is inserted so
+			}
+			others, cancelled, by = append(others, s.workspace), append(cancelled, int64(sequence)), append(by, int64(undo))
+		}
+	}
+	if len(commands) > 0 {
+		b.Queue(insertEntries, workspaces, sequences, commands, actors, types, cancelledBy)
+	}
+	if len(others) > 0 {
+		b.Queue(cancelEntries, others, cancelled, by)
+	}
+}
+
+func (tx *GraphTx) queueOutcomes(b *pgx.Batch) {
+	if len(tx.outcomes) == 0 {
+		return
+	}
+	var l idList
+	actors, encoded := make([]uuid.UUID, len(tx.outcomes)), make([][]byte, len(tx.outcomes))
+	for i, o := range tx.outcomes {
+		l.workspaces, l.ids = append(l.workspaces, o.workspace), append(l.ids, o.id)
+		actors[i], encoded[i] = o.actor, o.encoded
+	}
+	b.Queue(insertOutcomes, l.workspaces, l.ids, actors, encoded)
+}
+
+func (tx *GraphTx) queueHeads(b *pgx.Batch) {
+	var workspaces []uuid.UUID
+	var heads []int64
+	for _, s := range tx.order {
+		if len(s.journal) > 0 {
+			workspaces, heads = append(workspaces, s.workspace), append(heads, int64(s.head))
+		}
+	}
+	if len(workspaces) > 0 {
+		b.Queue(moveHeads, workspaces, heads)
+	}
 }
