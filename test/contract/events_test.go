@@ -58,8 +58,19 @@ func (g *graphRows) change(t *testing.T, workspace uuid.UUID, names ...string) (
 type change struct {
 	Sequence int64
 	Type     string
-	Node     *resource
-	Steps    []struct{ Node resource }
+	Target   *struct{ Type string }
+	Node     *struct {
+		resource
+		Deleted bool
+	}
+	Cascade *cascade
+	Steps   []struct{ Node resource }
+}
+
+type cascade struct {
+	Restored bool
+	Count    int
+	Edges    []string
 }
 
 func TestAHistoryHasWhatWasDoneNewestFirst(t *testing.T) {
