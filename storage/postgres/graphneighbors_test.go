@@ -81,6 +81,7 @@ func TestNeighborsAreThoseOfAPlainWalk(t *testing.T) {
 			require.EqualValues(t, len(want), got.Total)
 			require.False(t, got.Truncated)
 			walked = append(walked, got.Items...)
+			require.LessOrEqual(t, len(walked), len(want), "a walk ends")
 			if q.After = got.Next; got.Next == nil {
 				break
 			}
