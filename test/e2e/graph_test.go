@@ -145,7 +145,7 @@ func contents(t *testing.T, path string) (lines []map[string]any) {
 func TestAnImportRidesOutACrash(t *testing.T) {
 	s := newServer(t)
 	s.Start()
-	const nodes = 30_000
+	const nodes = 20_000
 	var text strings.Builder
 	for i := range nodes {
 		fmt.Fprintf(&text, `{"node":{"id":%q,"name":"pump %d","entityType":"object","properties":{"i":%d}}}`+"\n", uuid.NewString(), i, i)
