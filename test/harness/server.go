@@ -265,6 +265,10 @@ type Answer struct {
 		Message string
 		Details map[string]any
 	} `json:"error"`
+	Meta struct {
+		Total      int64
+		NextCursor string
+	} `json:"meta"`
 	RequestID string `json:"requestId"`
 }
 
