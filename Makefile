@@ -28,13 +28,19 @@ build: prerequisites ## build bin/livegraph
 run: build ## set up, build, start everything on this machine and stream its own metrics
 	@$(BIN)/livegraph serve --demo --data-dir $(DATA) --listen $(LISTEN)
 
+# What tests could not be run for lack of something on this machine.
+NOT_RUN := $(CURDIR)/$(BIN)/not-run
+
 .PHONY: test
+test: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)
 test: build lint ## set up, check and test everything
+	@rm -f $(NOT_RUN)
 	@$(BIN)/livegraph engines install
 	@go test -count=1 -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/compose)
 	@cd test/promql && go test -count=1 ./...
 	@go test -count=1 -timeout 20m -p 1 ./test/compose ./test/e2e
-	@cd test/promql && go test -count=1 ./...
+	@cd test/grafana && go test -count=1 -timeout 10m ./...
+	@if [ -s $(NOT_RUN) ]; then echo; sort -u $(NOT_RUN); echo "Install Java 17 and Maven to run them too."; fi >&2
 
 .PHONY: short
 short: ## the tests that need no engine
@@ -45,10 +51,9 @@ fuzz: ## run each fuzz target for FUZZTIME (30s)
 	@./test/fuzz.sh $(or $(FUZZTIME),30s)
 
 .PHONY: bench
-bench: build ## benchmarks, each beside its baseline
+bench: build ## benchmarks, each beside its baseline, and docs/benchmarks.md; BENCH=pipeline is one section
 	@$(BIN)/livegraph engines install
-	@go test -run '^$$' -bench . -benchmem ./schemas/pointblock ./ingest
-	@go test -run '^$$' -bench . -benchtime 1x ./test/bench
+	@go run ./test/bench/report -only '$(BENCH)'
 
 $(TOOLS)/%: internal/tools/go.mod internal/tools/go.sum
 	@echo "building the tool $*"
@@ -75,12 +80,12 @@ verify: lint generate ## fail if generated code or go.mod is stale, or the proto
 	@echo "made .env with fresh passwords: keep it as long as the volumes"
 
 .PHONY: up
-up: .env ## start the production stack (Docker Compose 2.23.1 or newer)
-	@docker compose up --build --detach --wait
+up: .env ## start the production stack (Docker Compose 2.23.1 or newer; PROFILE=monitoring: Prometheus and Grafana, too)
+	@docker compose $(if $(PROFILE),--profile $(PROFILE)) up --build --detach --wait
 
 .PHONY: down
 down: ## stop the production stack (the volumes stay)
-	@docker compose down
+	@docker compose --profile monitoring down
 
 .PHONY: smoke
 smoke: ## try the production stack on a machine with Docker

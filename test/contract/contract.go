@@ -37,11 +37,13 @@ type Group func(t testing.TB, s *Server) []route.Route
 // Server is a server under test, with a workspace and an admin key for it.
 type Server struct {
 	URL       string
+	Postgres  string // the database's URL, for fixtures
 	DB        *postgres.DB
 	Auth      *auth.Authenticator
 	API       *api.Server
 	Workspace uuid.UUID // of mode live, enterprise
 	Admin     string    // the text of a key with scope admin for Workspace
+	Stop      func()    // tells it to end, as SIGTERM does, before the test does
 
 	doc    *openapi3.T
 	router routers.Router
@@ -66,11 +68,12 @@ func Start(t testing.TB, groups ...Group) *Server {
 // StartWith is Start with another configuration.
 func StartWith(t testing.TB, cfg config.API, groups ...Group) *Server {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), testenv.Postgres(t), 8)
+	url := testenv.Postgres(t)
+	db, err := postgres.Open(t.Context(), url, 8)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))
-	s := &Server{DB: db, Auth: auth.New(db), http: newClient()}
+	s := &Server{Postgres: url, DB: db, Auth: auth.New(db), http: newClient()}
 	s.doc, s.router = loadContract(t)
 	background(t, s.Auth.Run)
 	s.Workspace = s.NewWorkspace(t, apikey.Live)
@@ -82,7 +85,7 @@ func StartWith(t testing.TB, cfg config.API, groups ...Group) *Server {
 	}
 	s.API, err = api.New(deps)
 	require.NoError(t, err)
-	s.URL = serve(t, s.API)
+	s.URL, s.Stop = serve(t, s.API)
 	return s
 }
 
@@ -145,10 +148,17 @@ func newClient() *http.Client {
 }
 
 // serve runs the server's own Serve, so that timeouts and limits are the real ones.
-func serve(t testing.TB, s *api.Server) string {
+func serve(t testing.TB, s *api.Server) (url string, stop func()) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	background(t, func(ctx context.Context) error { return s.Serve(ctx, listener) })
-	return "http://" + listener.Addr().String()
+	stopped, stop := context.WithCancel(context.Background())
+	t.Cleanup(stop)
+	background(t, func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(stopped, cancel)()
+		return s.Serve(ctx, listener)
+	})
+	return "http://" + listener.Addr().String(), stop
 }

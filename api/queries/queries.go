@@ -1,0 +1,63 @@
+// Package queries serves the reads of the graph: nodes and edges, one or many, what
+// is around a node, what happened to it, and the stream of changes. It reads
+// requests, asks Postgres, and shapes answers by package api/graphjson. It changes
+// nothing.
+package queries
+
+import (
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/api/token"
+)
+
+// Deps is what the routes are made of.
+type Deps struct {
+	Graph   graphStore
+	Journal journal
+	Feed    *Feed
+	// TokenKey signs cursors: the installation's, the same in every process.
+	TokenKey [32]byte
+	// QueryTimeout is the longest time of a query; beyond, 504.
+	QueryTimeout time.Duration
+}
+
+type api struct {
+	Deps
+	sealer token.Sealer
+	room   *semaphore.Weighted // for changes that are being shown
+}
+
+// Paths of the group.
+const (
+	nodesPath = "/api/queries/nodes"
+	nodePath  = nodesPath + "/{id}"
+	edgesPath = "/api/queries/edges"
+	edgePath  = edgesPath + "/{id}"
+
+	neighborsPath = nodePath + "/neighbors"
+	historyPath   = "/api/queries/history"
+	eventsPath    = "/api/queries/events"
+)
+
+// Routes gives the group's routes.
+func Routes(deps Deps) []route.Route {
+	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}, room: semaphore.NewWeighted(changeRoom)}
+	get := func(pattern string, handle route.Handler, scopes ...request.Scope) route.Route {
+		return route.Route{Method: http.MethodGet, Pattern: pattern, Scopes: scopes, Handle: handle}
+	}
+	return []route.Route{
+		get(nodesPath, a.listNodes, request.ReadNodes),
+		get(nodePath, a.getNode, request.ReadNodes),
+		get(edgesPath, a.listEdges, request.ReadEdges),
+		get(edgePath, a.getEdge, request.ReadEdges),
+		// Both scopes: see wantBoth.
+		get(neighborsPath, a.listNeighbors, request.ReadNodes, request.ReadEdges),
+		get(historyPath, a.listHistory, request.ReadNodes, request.ReadEdges),
+		{Method: http.MethodGet, Pattern: eventsPath, Scopes: []request.Scope{request.ReadNodes, request.ReadEdges}, Lasts: true, Handle: a.streamEvents},
+	}
+}
