@@ -283,7 +283,6 @@ type Answer struct {
 	Header  http.Header     `json:"-"`
 	Success bool            `json:"success"`
 	Data    json.RawMessage `json:"data"`
-	Meta    struct{ Total int64 }
 	Error   struct {
 		Code    string
 		Message string
