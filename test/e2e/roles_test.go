@@ -118,7 +118,7 @@ func TestSplitProcessesAreRestartedUnderLoadOnApacheKafka(t *testing.T) {
 	t.Parallel()
 	settings := environment(secureKafka(t), nil)
 	requireRestartsLoseNothing(t, func(prefix string) []string {
-		return append(slices.Clone(settings), "LIVEGRAPH_KAFKA_TOPIC_PREFIX="+prefix, "LIVEGRAPH_POINTS_GROUP="+prefix+"points")
+		return append(slices.Clone(settings), "LIVEGRAPH_KAFKA_TOPIC_PREFIX="+prefix, "LIVEGRAPH_POINTS_GROUP="+prefix+"points", "LIVEGRAPH_COMMANDS_GROUP="+prefix+"commands")
 	})
 }
 
