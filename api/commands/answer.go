@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/graphjson"
+	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/internal/fault"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
@@ -35,41 +36,33 @@ const (
 	statusFailed  = "failed"
 )
 
-// answer is what an outcome is for the interface: data with a status, or an error.
-type answer struct {
-	status   int
-	location string // of what was created; may be empty
-	data     any
-	err      error
-}
-
 // answerOf reads an outcome. batch says whether it is one of a batch.
-func answerOf(o *eventsv1.Outcome, batch bool) answer {
+func answerOf(o *eventsv1.Outcome, batch bool) idempotency.Answer {
 	if failure := o.GetFailure(); failure != nil {
-		return answer{err: failureOf(o, failure)}
+		return idempotency.Answer{Err: failureOf(o, failure)}
 	}
 	if batch {
-		return answer{status: http.StatusOK, data: batchOf(o)}
+		return idempotency.Answer{Status: http.StatusOK, Data: batchOf(o)}
 	}
 	if len(o.GetResults()) != 1 {
-		return answer{err: fault.New(fault.Internal, "")}
+		return idempotency.Answer{Err: fault.New(fault.Internal, "")}
 	}
 	if failure := o.GetResults()[0].GetFailure(); failure != nil {
-		return answer{err: failureOf(o, failure)}
+		return idempotency.Answer{Err: failureOf(o, failure)}
 	}
 	return created(graphjson.OfResult(o, 0))
 }
 
 // created answers a command that was applied: 201 and where it is if it made something.
-func created(data graphjson.Answer) answer {
-	a := answer{status: http.StatusOK, data: data}
+func created(data graphjson.Answer) idempotency.Answer {
+	a := idempotency.Answer{Status: http.StatusOK, Data: data}
 	if strings.HasPrefix(data.Type, "CREATE_") {
-		a.status = http.StatusCreated
+		a.Status = http.StatusCreated
 		switch {
 		case data.Node != nil:
-			a.location = "/api/queries/nodes/" + data.Node.ID.String()
+			a.Location = "/api/queries/nodes/" + data.Node.ID.String()
 		case data.Edge != nil:
-			a.location = "/api/queries/edges/" + data.Edge.ID.String()
+			a.Location = "/api/queries/edges/" + data.Edge.ID.String()
 		}
 	}
 	return a
@@ -108,16 +101,4 @@ func batchOf(o *eventsv1.Outcome) batchAnswer {
 		b.Results[i].Data = &data
 	}
 	return b
-}
-
-// send answers.
-func (a answer) send(w http.ResponseWriter, r *http.Request) error {
-	if a.err != nil {
-		return a.err
-	}
-	if a.location != "" {
-		w.Header().Set("Location", a.location)
-	}
-	reply.Data(w, r, a.status, a.data)
-	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
@@ -40,6 +41,8 @@ type Deps struct {
 	Outcomes outcomeStore
 	// Waiter runs as long as the routes are served.
 	Waiter *Waiter
+	// Keys are those of requests that clients may repeat.
+	Keys *idempotency.Keeper
 	// IDKey signs the ids of commands: the installation's, the same in every process.
 	IDKey [32]byte
 	// Bodies bounds the bytes of all bodies that are worked on.
@@ -102,46 +105,103 @@ func (a *api) accept(w http.ResponseWriter, r *http.Request, limit int64, read f
 			return err
 		}
 	}
-	if asked.invalid != nil {
+	claim, known, err := a.claim(w, r, body, patience)
+	switch {
+	case err != nil:
+		return err
+	case known != nil:
+		return known.Send(w, r)
+	case asked.invalid != nil:
+		claim.Fail(r.Context(), asked.invalid)
 		return asked.invalid
 	}
-	decided, err := a.decide(r.Context(), asked, patience)
+	decided, err := a.decide(r.Context(), asked, claim, patience)
 	if err != nil {
+		claim.Release(r.Context())
 		return err
 	}
-	return decided.send(w, r)
+	if decided.Err != nil && !idempotency.Kept(decided.Err) {
+		claim.Forget(r.Context())
+	}
+	return decided.Send(w, r)
+}
+
+// holdMore is how long the holder of a key may take beside its wait for the outcome.
+const holdMore = 15 * time.Second
+
+// claim claims the request's Idempotency-Key. known is the answer, if the command is
+// decided or was refused; claim is nil if the request has no key.
+func (a *api) claim(w http.ResponseWriter, r *http.Request, body []byte, patience time.Duration) (claim *idempotency.Claim, known *idempotency.Answer, err error) {
+	workspace := request.PrincipalOf(r.Context()).Workspace
+	use := idempotency.Use{
+		Route: r.URL.Path, Asked: [][]byte{body}, NewID: func() uuid.UUID { return a.ids.issue(workspace) }, Hold: patience + holdMore,
+	}
+	for {
+		claim, err = a.Keys.Begin(r, use)
+		if err != nil || claim == nil || (claim.Held() && !claim.Resumed()) {
+			return claim, nil, err
+		}
+		outcome, err := a.lookUp(r.Context(), workspace, claim.ID())
+		if err != nil {
+			claim.Release(r.Context())
+			return nil, nil, err
+		}
+		if outcome == nil {
+			if claim.Held() { // the command may be in the log, or not: put there again it is still done once
+				return claim, nil, nil
+			}
+			known, err = claim.Replay(w)
+			return nil, known, err
+		}
+		answer := answerOf(outcome, isBatch(outcome))
+		switch {
+		case answer.Err == nil || idempotency.Kept(answer.Err):
+			claim.MarkReplayed(w)
+			return claim, &answer, nil
+		case !claim.Held(): // who holds it is about to forget it
+			known, err = claim.Replay(w)
+			return nil, known, err
+		}
+		claim.Forget(r.Context())
+	}
 }
 
 // decide puts the request into the log and waits for what comes of it. An error that
 // does not say what came of it has the id by which to ask.
-func (a *api) decide(ctx context.Context, asked *asked, patience time.Duration) (answer, error) {
-	principal := request.PrincipalOf(ctx)
-	accepted := a.request(ctx, asked, a.ids.issue(principal.Workspace))
+func (a *api) decide(ctx context.Context, asked *asked, claim *idempotency.Claim, patience time.Duration) (answer idempotency.Answer, err error) {
+	workspace := request.PrincipalOf(ctx).Workspace
+	var id uuid.UUID
+	if claim != nil {
+		id = claim.ID()
+	} else {
+		id = a.ids.issue(workspace)
+	}
+	accepted := a.request(ctx, asked, id)
 	encoded, err := graphrecord.EncodeRequest(accepted)
 	if err != nil {
-		return answer{}, err
+		return answer, err
 	}
-	waiting, err := a.Waiter.begin(postgres.CommandRef{Workspace: accepted.Workspace, ID: accepted.ID})
+	waiting, err := a.Waiter.begin(postgres.CommandRef{Workspace: workspace, ID: id})
 	if err != nil {
-		return answer{}, err
+		return answer, err
 	}
 	defer waiting.end()
 	err = a.Log.ProduceCommand(ctx, kafka.Record{
-		Workspace: accepted.Workspace, Value: encoded, RequestID: accepted.RequestID, ReplyTo: a.Waiter.replies.Address(),
+		Workspace: workspace, Value: encoded, RequestID: accepted.RequestID, ReplyTo: a.Waiter.replies.Address(),
 	})
 	if err != nil {
-		return answer{}, undecided(err, accepted.ID)
+		return answer, undecided(err, id)
 	}
 	outcome, err := waiting.outcome(ctx, patience)
 	switch {
 	case err != nil:
-		return answer{}, undecided(err, accepted.ID)
+		return answer, undecided(err, id)
 	case outcome == nil:
-		return answer{}, undecided(fault.New(fault.Timeout, "The command is not decided yet").After(time.Second), accepted.ID)
+		return answer, undecided(fault.New(fault.Timeout, "The command is not decided yet").After(time.Second), id)
 	}
 	decoded, err := graphrecord.DecodeOutcome(outcome)
 	if err != nil {
-		return answer{}, undecided(err, accepted.ID)
+		return answer, undecided(err, id)
 	}
 	return answerOf(decoded, asked.mode != graphrecord.Single), nil
 }
@@ -221,9 +281,9 @@ func (a *api) lookUp(ctx context.Context, workspace, id uuid.UUID) (*eventsv1.Ou
 // stateOf shows an outcome.
 func stateOf(id uuid.UUID, o *eventsv1.Outcome) state {
 	decided := answerOf(o, isBatch(o))
-	if decided.err != nil {
-		problem := reply.ProblemOf(decided.err)
+	if decided.Err != nil {
+		problem := reply.ProblemOf(decided.Err)
 		return state{CommandID: id, Status: statusFailed, Error: &problem}
 	}
-	return state{CommandID: id, Status: statusApplied, Result: decided.data}
+	return state{CommandID: id, Status: statusApplied, Result: decided.Data}
 }

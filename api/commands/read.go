@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/graph"
@@ -109,30 +110,35 @@ func (a *asked) readCommands(array jsontext.Value) (count int, err error) {
 		if count >= graph.MaxBatch {
 			continue
 		}
-		if err := a.readOne(raw, fmt.Sprintf("commands[%d]", count)); err != nil {
+		if err := a.readOne(raw, count); err != nil {
 			return count, err
 		}
 	}
 	return count, nil
 }
 
-func (a *asked) readOne(raw jsontext.Value, path string) error {
+func (a *asked) readOne(raw jsontext.Value, index int) error {
 	if raw.Kind() != '{' {
-		return fault.Field(fault.Malformed, path, "must be an object")
+		return at(index, fault.Field(fault.Malformed, "body", "must be an object"))
 	}
 	var c commandBody
-	if err := request.DecodePart(raw, path, &c); err != nil {
-		return err
+	if err := request.DecodePart(raw, "", &c); err != nil {
+		return at(index, err)
 	}
 	action, invalid, err := c.action()
 	if err != nil {
-		return request.Under(path, err)
+		return at(index, err)
 	}
 	if invalid != nil && a.invalid == nil {
-		a.invalid = request.Under(path, invalid)
+		a.invalid = at(index, invalid)
 	}
 	a.actions = append(a.actions, action)
 	return nil
+}
+
+// at says which command of a batch an error is about.
+func at(index int, err error) error {
+	return reply.Public(request.Under(fmt.Sprintf("commands[%d]", index), err)).With("index", index)
 }
 
 // validate says what is wrong with a batch whose commands could all be read. Of one
@@ -145,7 +151,7 @@ func (a *asked) validate() error {
 	for i, action := range a.actions {
 		switch action.Payload.(type) {
 		case graph.Undo, graph.Redo:
-			return fault.Field(fault.Invalid, fmt.Sprintf("commands[%d].type", i), "is not allowed inside a batch")
+			return at(i, fault.Field(fault.Invalid, "type", "is not allowed inside a batch"))
 		}
 	}
 	return nil

@@ -146,6 +146,7 @@ func checkNUL(body []byte) error {
 
 // DecodePart reads a JSON object that is part of a body which DecodeJSON has read, as
 // strictly. path is where the part is, such as payload; fields are named from there.
+// With "" they are named as if the part were the body.
 func DecodePart(part jsontext.Value, path string, v any) error {
 	err := json.Unmarshal(part, v, json.RejectUnknownMembers(true), json.WithUnmarshalers(refuseNull))
 	if err == nil {
@@ -166,6 +167,8 @@ func Under(path string, err error) error {
 	}
 	reason, _ := inner.Details["reason"].(string)
 	switch {
+	case path == "":
+		return err
 	case field == "body":
 		field = path
 	case strings.HasPrefix(field, "["):

@@ -65,9 +65,12 @@ func (in installation) hash() string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// dir is the installation's folder: one of its own below the cache, never a
-// folder that a person named, because an incomplete one is removed.
-func (in installation) dir() (string, error) {
+// dir is the installation's folder.
+func (in installation) dir() (string, error) { return cacheDir("engines-" + in.hash()) }
+
+// cacheDir is the folder of an installation: one of its own below the cache, never
+// a folder that a person named, because an incomplete one is removed.
+func cacheDir(name string) (string, error) {
 	base := os.Getenv(enginesDirVariable)
 	if base == "" {
 		cache, err := os.UserCacheDir()
@@ -76,7 +79,7 @@ func (in installation) dir() (string, error) {
 		}
 		base = filepath.Join(cache, "livegraph")
 	}
-	return filepath.Abs(filepath.Join(base, "engines-"+in.hash()))
+	return filepath.Abs(filepath.Join(base, name))
 }
 
 // Install makes the engines' packages ready: at once when they are there, else

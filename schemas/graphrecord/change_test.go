@@ -143,11 +143,11 @@ func TestARecordThatLacksSomethingIsRefused(t *testing.T) {
 }
 
 func TestARefusalKeepsItsPublicFaceAlone(t *testing.T) {
-	refused := fault.Wrap(assert.AnError, fault.Conflict, "Version mismatch").With("expectedVersion", int64(1)).With("actualVersion", int64(2))
+	refused := fault.Wrap(assert.AnError, fault.Conflict, "Version mismatch").With("expectedVersion", int64(1)).With("actualVersion", int64(1<<62+1))
 	again := graphrecord.ToFault(graphrecord.FromFault(refused))
 	require.Equal(t, fault.Conflict, again.Kind)
 	require.Equal(t, "Version mismatch", again.Message)
-	require.InDelta(t, 2, again.Details["actualVersion"], 0)
+	require.Equal(t, jsontext.Value("4611686018427387905"), again.Details["actualVersion"])
 	require.NotContains(t, again.Error(), assert.AnError.Error())
 
 	unclassified := graphrecord.FromFault(assert.AnError)

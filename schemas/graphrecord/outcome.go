@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/livegraph/livegraph/internal/fault"
@@ -53,10 +54,15 @@ func FromFault(err error) *eventsv1.Failure {
 func ToFault(failure *eventsv1.Failure) *fault.Error {
 	kind, _ := fault.KindNamed(failure.GetKind())
 	e := fault.New(kind, failure.GetMessage())
-	if len(failure.GetDetails()) > 0 {
-		if err := json.Unmarshal(failure.GetDetails(), &e.Details); err != nil {
-			return fault.Wrap(err, fault.Internal, "Internal server error")
-		}
+	if len(failure.GetDetails()) == 0 {
+		return e
+	}
+	var details map[string]jsontext.Value // as they are written: a version may be beyond a float64
+	if err := json.Unmarshal(failure.GetDetails(), &details); err != nil {
+		return fault.Wrap(err, fault.Internal, "Internal server error")
+	}
+	for name, detail := range details {
+		_ = e.With(name, detail)
 	}
 	return e
 }

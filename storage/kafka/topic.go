@@ -90,10 +90,9 @@ func (t *topic) deadLetters() string { return t.name + deadLetterSuffix }
 
 // configs gives the settings of the topic and of that of its dead letters.
 func (t *topic) configs(s TopicSettings) map[string]map[string]string {
-	letters := t.batchBytes + storyBytes
 	return map[string]map[string]string{
 		t.name:          topicConfig(s, int(t.maxBytes())),
-		t.deadLetters(): topicConfig(s, int(letters+batchOverhead)),
+		t.deadLetters(): topicConfig(s, int(t.batchBytes+storyBytes)),
 	}
 }
 

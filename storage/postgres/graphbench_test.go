@@ -1,158 +1,170 @@
 package postgres_test
 
 import (
-	"context"
 	"fmt"
+	"os"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/schemas/graphrecord"
+	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// newNodes makes actions that each create a node.
-func newNodes(n int) []graph.Action {
-	actions := make([]graph.Action, n)
-	for i := range actions {
-		actions[i].Payload = graph.CreateNode{
-			ID: uuid.Must(uuid.NewV7()), Name: fmt.Sprint("pump ", i), EntityType: graph.Object, Properties: []byte(`{"serial":12,"site":"north"}`),
-		}
-	}
-	return actions
-}
-
-// BenchmarkGraphGroups commits groups of commands that create nodes, and, as what to
-// hold them against, writes the same rows by one transaction of the driver's bulk
-// statements, without deciding anything, and by one transaction for each command.
-func BenchmarkGraphGroups(b *testing.B) {
-	for _, c := range []struct {
-		name  string
-		size  int
-		batch bool
-	}{{"single/256", 256, false}, {"single/1000", 1000, false}, {"batch/1000", 1000, true}} {
-		b.Run("decided/"+c.name, func(b *testing.B) {
-			w := newGraphWorld(b)
-			workspace := w.workspace(b)
-			benchGroups(b, c.size, func(actions []graph.Action) { w.group(b, workspace, actions, c.batch) })
-		})
-		b.Run("direct/"+c.name, func(b *testing.B) {
-			w := newGraphWorld(b)
-			workspace := w.workspace(b)
-			benchGroups(b, c.size, func(actions []graph.Action) { w.direct(b, workspace, actions, c.batch) })
-		})
-	}
-	b.Run("direct/one", func(b *testing.B) {
-		w := newGraphWorld(b)
-		workspace := w.workspace(b)
-		benchGroups(b, 1, func(actions []graph.Action) { w.direct(b, workspace, actions, false) })
-	})
-}
-
-func benchGroups(b *testing.B, size int, group func([]graph.Action)) {
+// openBench gives a database with the large graph, and its workspace. With
+// LIVEGRAPH_BENCH_GRAPH_URL it is one that stays: the graph is made once.
+func openBench(b *testing.B) (*postgres.DB, uuid.UUID) {
 	b.Helper()
-	for range 3 { // plans are made
-		group(newNodes(size))
+	url := os.Getenv("LIVEGRAPH_BENCH_GRAPH_URL")
+	if url == "" {
+		url = testenv.Postgres(b)
 	}
-	b.ResetTimer()
-	began := time.Now()
-	for done := 0; done < b.N; done += size {
-		b.StopTimer()
-		actions := newNodes(size)
-		b.StartTimer()
-		group(actions)
-	}
-	b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "commands/s")
-}
-
-// group decides and commits actions of one group.
-func (w *graphWorld) group(b testing.TB, workspace uuid.UUID, actions []graph.Action, batch bool) {
-	origin := graph.Origin{Actor: graphID(3, 1), Scopes: []string{"admin"}, RequestID: "req_1"}
-	needs := postgres.GraphNeeds{Workspace: workspace, Actors: []uuid.UUID{origin.Actor}}
-	ids := make([]uuid.UUID, len(actions))
-	for i := range actions {
-		ids[i] = uuid.Must(uuid.NewV7())
-		needs.Nodes = append(needs.Nodes, actions[i].Payload.(graph.CreateNode).ID)
-	}
-	if needs.Records = ids; batch {
-		needs.Records = ids[:1]
-	}
-	tx := w.begin(b, 64, needs)
-	state := tx.State(workspace)
-	answer := make([]byte, 200)
-	if batch {
-		done, err := graph.ApplyBatch(state, graph.Batch{ID: ids[0], Origin: origin, Actions: actions}, state.Next(), time.Now())
-		require.NoError(b, err)
-		require.NoError(b, state.Record(done.Change))
-		tx.AddOutcome(workspace, ids[0], origin.Actor, make([]byte, 100*len(actions)))
-	} else {
-		for i := range actions {
-			done, err := graph.Apply(state, graph.Command{ID: ids[i], Origin: origin, Action: actions[i]}, state.Next(), time.Now())
-			require.NoError(b, err)
-			require.NoError(b, state.Record(done.Change))
-			tx.AddOutcome(workspace, ids[i], origin.Actor, answer)
-		}
-	}
-	w.commit(b, tx)
-}
-
-// direct writes the rows that such a group makes.
-func (w *graphWorld) direct(b testing.TB, workspace uuid.UUID, actions []graph.Action, batch bool) {
-	ctx := context.Background()
-	tx, err := w.look.Begin(ctx)
+	db, err := postgres.Open(b.Context(), url, 4)
 	require.NoError(b, err)
-	now := time.Now()
-	first := w.next + 1
-	sequence := func(i int) int64 {
-		if batch {
-			return first
-		}
-		return first + int64(i)
+	b.Cleanup(db.Close)
+	if os.Getenv("LIVEGRAPH_BENCH_GRAPH_URL") == "" {
+		require.NoError(b, db.Migrate(b.Context()))
 	}
-	var nodes, journal, touched, entries, outcomes [][]any
-	actor := graphID(3, 1)
-	var steps []graph.Step
-	entry := func(i int, steps []graph.Step) {
-		id := uuid.Must(uuid.NewV7())
-		change := &graph.Change{Sequence: graph.Sequence(sequence(i)), CommandID: id, Actor: actor, Type: graph.TypeBatch, At: now, Steps: steps}
-		encoded, err := graphrecord.EncodeChange(change)
-		require.NoError(b, err)
-		journal = append(journal, []any{workspace, sequence(i), id, now, encoded})
-		entries = append(entries, []any{workspace, sequence(i), id, actor, "BATCH", int64(0)})
-		outcomes = append(outcomes, []any{workspace, id, actor, make([]byte, 200*len(steps))})
-	}
-	for i, a := range actions {
-		n := a.Payload.(graph.CreateNode)
-		nodes = append(nodes, []any{workspace, n.ID, n.Name, string(n.EntityType), string(n.Properties), now, now, int64(1), sequence(i), sequence(i)})
-		touched = append(touched, []any{workspace, n.ID, sequence(i)})
-		p, err := graph.ParseProperties(n.Properties)
-		require.NoError(b, err)
-		steps = append(steps, graph.Step{Type: graph.TypeCreateNode, Node: &graph.Node{ID: n.ID, Name: n.Name, EntityType: n.EntityType, Properties: p}})
-		if !batch {
-			entry(i, steps[i:])
+	return db, largeGraph(b, db, 1_000_000, 5_000_000)
+}
+
+var benchWorkspace = uuid.MustParse("00000000-0000-7000-8000-000000000001")
+
+func order(fields ...string) (by []postgres.GraphOrder) {
+	for _, field := range fields {
+		if field[0] == '-' {
+			by = append(by, postgres.GraphOrder{Field: field[1:], Descending: true})
+		} else {
+			by = append(by, postgres.GraphOrder{Field: field})
 		}
 	}
-	if batch {
-		entry(0, steps)
+	return by
+}
+
+// BenchmarkGraphLists reads pages of the large graph in many ways and reports the
+// 95th percentile of each. "first" is the very first read of a filter, before its
+// total is remembered.
+func BenchmarkGraphLists(b *testing.B) {
+	db, ws := openBench(b)
+	at := func(hours int) *time.Time {
+		t := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(hours) * time.Hour)
+		return &t
 	}
-	for _, t := range []struct {
-		name    string
-		columns []string
-		rows    [][]any
-	}{
-		{"nodes", []string{"workspace_id", "id", "name", "entity_type", "properties", "created_at", "updated_at", "version", "changed_by", "created_by"}, nodes},
-		{"journal", []string{"workspace_id", "sequence", "command_id", "at", "change"}, journal},
-		{"journal_nodes", []string{"workspace_id", "node_id", "sequence"}, touched},
-		{"undo_entries", []string{"workspace_id", "sequence", "command_id", "actor_id", "type", "cancelled_by"}, entries},
-		{"command_outcomes", []string{"workspace_id", "command_id", "actor_id", "outcome"}, outcomes},
-	} {
-		_, err := tx.CopyFrom(ctx, pgx.Identifier{t.name}, t.columns, pgx.CopyFromRows(t.rows))
-		require.NoError(b, err)
+	minute := func(m int) *time.Time { return ptr(at(0).Add(time.Duration(m) * time.Minute)) }
+	props := func(name string, values ...string) postgres.GraphFilter {
+		return postgres.GraphFilter{Properties: map[string][]string{name: values}}
 	}
-	require.NoError(b, tx.Commit(ctx))
-	w.next = sequence(len(actions) - 1)
+	type nodeFilter = postgres.NodeFilter
+	type edgeFilter = postgres.EdgeFilter
+	list := func(name string, node *nodeFilter, edge *edgeFilter, by []postgres.GraphOrder, offset int) {
+		b.Run(name, func(b *testing.B) {
+			var after *postgres.GraphPosition
+			read := func() int64 {
+				page := postgres.GraphPage{Order: by, Limit: 50, Offset: offset, After: after}
+				var total int64
+				if node != nil {
+					l, err := db.Nodes(b.Context(), ws, *node, page)
+					require.NoError(b, err)
+					total, after = l.Total, l.Next
+				} else {
+					l, err := db.Edges(b.Context(), ws, *edge, page)
+					require.NoError(b, err)
+					total, after = l.Total, l.Next
+				}
+				if offset > 0 {
+					after = nil
+				}
+				return total
+			}
+			start := time.Now()
+			total := read()
+			first := time.Since(start)
+			var times []time.Duration
+			for b.Loop() {
+				start := time.Now()
+				read()
+				times = append(times, time.Since(start))
+			}
+			slices.Sort(times)
+			p := func(q float64) float64 { return float64(times[int(q*float64(len(times)-1))].Microseconds()) / 1000 }
+			b.ReportMetric(p(0.5), "p50-ms")
+			b.ReportMetric(p(0.95), "p95-ms")
+			b.ReportMetric(float64(first.Microseconds())/1000, "first-ms")
+			b.ReportMetric(float64(total), "rows")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+	for _, field := range postgres.NodeSortFields() {
+		list("fast/nodes/sort="+field, &nodeFilter{}, nil, order(field), 0)
+		list("fast/nodes/sort=-"+field, &nodeFilter{}, nil, order("-"+field), 0)
+	}
+	for _, field := range postgres.EdgeSortFields() {
+		list("fast/edges/sort="+field, nil, &edgeFilter{}, order(field), 0)
+		list("fast/edges/sort=-"+field, nil, &edgeFilter{}, order("-"+field), 0)
+	}
+	list("fast/nodes/name=4000", &nodeFilter{Name: "HALL 17"}, nil, order("name"), 0)
+	list("fast/nodes/name=rare", &nodeFilter{Name: "c4ca42"}, nil, nil, 0)
+	list("fast/nodes/name+type", &nodeFilter{Name: "hall 171", EntityTypes: []string{"concept", "actor"}}, nil, order("-updatedAt"), 0)
+	list("fast/nodes/property=10000", &nodeFilter{GraphFilter: props("line", "7")}, nil, order("-updatedAt"), 0)
+	list("fast/nodes/property=one", &nodeFilter{GraphFilter: props("serial", "SN-4711")}, nil, nil, 0)
+	list("fast/nodes/created=10000", &nodeFilter{GraphFilter: postgres.GraphFilter{CreatedAfter: minute(60), CreatedBefore: ptr(minute(61).Add(39 * time.Second))}}, nil, order("name"), 0)
+	list("fast/nodes/updated=few", &nodeFilter{GraphFilter: postgres.GraphFilter{UpdatedAfter: at(24 * 5), UpdatedBefore: ptr(at(24 * 5).Add(time.Hour))}}, nil, order("name", "-version"), 0)
+	list("fast/edges/source", nil, &edgeFilter{SourceIDs: []uuid.UUID{someNode(b, db, ws)}}, order("-createdAt"), 0)
+	list("fast/edges/node+type", nil, &edgeFilter{NodeIDs: []uuid.UUID{someNode(b, db, ws)}, RelationTypes: []string{"feeds"}}, nil, 0)
+	list("fast/edges/property=5000", nil, &edgeFilter{GraphFilter: props("weight", "77")}, order("-updatedAt"), 0)
+	list("fast/edges/created=10000", nil, &edgeFilter{GraphFilter: postgres.GraphFilter{CreatedAfter: minute(60), CreatedBefore: ptr(minute(60).Add(20 * time.Second))}}, order("relationType"), 0)
+
+	hub := hubNode(b, db, ws)
+	list("broad/edges/hub", nil, &edgeFilter{NodeIDs: []uuid.UUID{hub}}, order("-createdAt"), 0)
+	list("broad/edges/hub+type", nil, &edgeFilter{SourceIDs: []uuid.UUID{hub}, RelationTypes: []string{"owns", "near"}}, order("version", "-updatedAt"), 0)
+	list("broad/nodes/name=e", &nodeFilter{Name: "e"}, nil, order("name"), 0)
+	list("broad/nodes/name=zq", &nodeFilter{Name: "zq"}, nil, order("name"), 0)
+	list("broad/nodes/name=pump", &nodeFilter{Name: "pump"}, nil, order("-updatedAt"), 0)
+	list("broad/nodes/type+sort", &nodeFilter{EntityTypes: []string{"actor"}}, nil, order("-updatedAt"), 0)
+	list("broad/nodes/property", &nodeFilter{GraphFilter: props("status", "warn", "fail")}, nil, order("-createdAt"), 0)
+	list("broad/nodes/property+name", &nodeFilter{GraphFilter: props("active", "true"), Name: "boiler"}, nil, order("entityType", "name"), 0)
+	list("broad/nodes/updated-half", &nodeFilter{GraphFilter: postgres.GraphFilter{UpdatedAfter: at(2)}}, nil, order("createdAt"), 0)
+	list("broad/nodes/sort=entityType,name", &nodeFilter{}, nil, order("entityType", "name"), 0)
+	list("broad/nodes/sort=version,entityType,-name", &nodeFilter{}, nil, order("version", "entityType", "-name"), 0)
+	list("broad/nodes/sort=createdAt,-name", &nodeFilter{}, nil, order("createdAt", "-name"), 0)
+	list("broad/nodes/offset=500000", &nodeFilter{}, nil, order("name"), 500_000)
+	list("broad/nodes/offset=900000", &nodeFilter{}, nil, order("name"), 900_000)
+	list("broad/edges/sort=relationType,-updatedAt", nil, &edgeFilter{}, order("relationType", "-updatedAt"), 0)
+	list("broad/edges/sort=version,createdAt", nil, &edgeFilter{}, order("version", "createdAt"), 0)
+	list("broad/edges/sort=-version,relationType,updatedAt", nil, &edgeFilter{}, order("-version", "relationType", "updatedAt"), 0)
+	list("broad/edges/type", nil, &edgeFilter{RelationTypes: []string{"owns"}}, order("-createdAt"), 0)
+	list("broad/edges/property", nil, &edgeFilter{GraphFilter: props("kind", "b")}, order("-createdAt"), 0)
+	list("broad/edges/property+type", nil, &edgeFilter{GraphFilter: props("kind", "b"), RelationTypes: []string{"part_of"}}, order("version"), 0)
+	list("broad/edges/created-half", nil, &edgeFilter{GraphFilter: postgres.GraphFilter{CreatedAfter: minute(80)}}, order("updatedAt"), 0)
+	list("broad/edges/updated-late+created-order", nil, &edgeFilter{GraphFilter: postgres.GraphFilter{UpdatedAfter: at(24 * 2), CreatedAfter: minute(150)}}, order("createdAt"), 0)
+	list("broad/edges/offset=2500000", nil, &edgeFilter{}, order("-createdAt"), 2_500_000)
+	list("broad/edges/offset=2500000/two", nil, &edgeFilter{}, order("relationType", "-createdAt"), 2_500_000)
+}
+
+func someNode(b *testing.B, db *postgres.DB, ws uuid.UUID) uuid.UUID {
+	b.Helper()
+	l, err := db.Nodes(b.Context(), ws, postgres.NodeFilter{}, postgres.GraphPage{Limit: 1, Offset: 4242})
+	require.NoError(b, err)
+	return l.Items[0].ID
+}
+
+func hubNode(b *testing.B, db *postgres.DB, ws uuid.UUID) uuid.UUID {
+	b.Helper()
+	l, err := db.Nodes(b.Context(), ws, postgres.NodeFilter{GraphFilter: postgres.GraphFilter{Properties: map[string][]string{"serial": {"SN-1"}}}}, postgres.GraphPage{Limit: 1})
+	require.NoError(b, err)
+	return l.Items[0].ID
+}
+
+func largeGraph(b *testing.B, db *postgres.DB, nodes, edges int) uuid.UUID {
+	b.Helper()
+	start := time.Now()
+	defer func() { b.Logf("%d nodes and %d edges in %s", nodes, edges, time.Since(start).Round(time.Second)) }()
+	if l, err := db.Edges(b.Context(), benchWorkspace, postgres.EdgeFilter{}, postgres.GraphPage{Limit: 1}); err == nil && l.Total == int64(edges) {
+		return benchWorkspace
+	}
+	b.Skip("no graph: " + fmt.Sprint(nodes))
+	return benchWorkspace
 }

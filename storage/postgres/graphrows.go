@@ -12,21 +12,21 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
-const nodeColumns = `n.workspace_id, n.id, n.name, n.entity_type, n.description, n.properties::text, n.created_at, n.updated_at,
+const wholeNode = `n.workspace_id, n.id, n.name, n.entity_type, n.description, n.properties::text, n.created_at, n.updated_at,
 	n.version, n.changed_by, n.created_by, n.deleted, n.deleted_by, n.stamps::text, n.stamps_floor`
 
-const edgeColumns = `e.workspace_id, e.id, e.source_id, e.target_id, e.relation_type, e.properties::text, e.created_at, e.updated_at,
+const wholeEdge = `e.workspace_id, e.id, e.source_id, e.target_id, e.relation_type, e.properties::text, e.created_at, e.updated_at,
 	e.version, e.changed_by, e.created_by, e.deleted, e.deleted_by, e.stamps::text, e.stamps_floor, e.taken_sequence, e.taken_node`
 
-const selectNodes = `SELECT ` + nodeColumns + ` FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id)
+const selectNodes = `SELECT ` + wholeNode + ` FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id)
 	JOIN nodes n ON n.workspace_id = t.workspace_id AND n.id = t.id`
 
-const selectEdges = `SELECT ` + edgeColumns + ` FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id)
+const selectEdges = `SELECT ` + wholeEdge + ` FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id)
 	JOIN edges e ON e.workspace_id = t.workspace_id AND e.id = t.id`
 
 // selectEdgesAt gives of each node one edge more than is wanted in memory, from
 // either end, so that it is seen when there are more.
-const selectEdgesAt = `SELECT t.id, ` + edgeColumns + ` FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id)
+const selectEdgesAt = `SELECT t.id, ` + wholeEdge + ` FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id)
 	CROSS JOIN LATERAL (
 		(SELECT * FROM edges s WHERE s.workspace_id = t.workspace_id AND s.source_id = t.id LIMIT $3 + 1)
 		UNION ALL
