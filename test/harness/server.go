@@ -282,6 +282,7 @@ type Answer struct {
 	Header  http.Header     `json:"-"`
 	Success bool            `json:"success"`
 	Data    json.RawMessage `json:"data"`
+	Meta    json.RawMessage `json:"meta"` // of a list
 	Error   struct {
 		Code    string
 		Message string
