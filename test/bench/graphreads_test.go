@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -98,10 +97,8 @@ func (t *target) pages(path string) (first float64, times []float64) {
 		} else {
 			times = append(times, took)
 		}
-		var meta struct{ NextCursor *string }
-		require.NoError(t.b, json.Unmarshal(a.Meta, &meta))
-		if next = path; meta.NextCursor != nil && !strings.Contains(path, "offset=") {
-			next = path + "&cursor=" + *meta.NextCursor
+		if next = path; a.Meta.NextCursor != "" && !strings.Contains(path, "offset=") {
+			next = path + "&cursor=" + a.Meta.NextCursor
 		}
 	}
 	return first, times
