@@ -51,10 +51,9 @@ fuzz: ## run each fuzz target for FUZZTIME (30s)
 	@./test/fuzz.sh $(or $(FUZZTIME),30s)
 
 .PHONY: bench
-bench: build ## benchmarks, each beside its baseline
+bench: build ## benchmarks, each beside its baseline, and docs/benchmarks.md; BENCH=pipeline is one section
 	@$(BIN)/livegraph engines install
-	@go test -run '^$$' -bench . -benchmem ./schemas/pointblock ./ingest
-	@go test -run '^$$' -bench . -benchtime 1x ./test/bench
+	@go run ./test/bench/report -only '$(BENCH)'
 
 $(TOOLS)/%: internal/tools/go.mod internal/tools/go.sum
 	@echo "building the tool $*"

@@ -7,11 +7,9 @@ import (
 	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// unstored knows how many bytes of this process's own records the points consumer
+// unstored knows how many bytes of this process's own records a topic's consumer
 // has not committed. The brokers tell offsets, and the bytes of a whole partition:
 // where records differ in size, as when large ones follow a million small ones,
 // that says little about the bytes of the last hundred.
@@ -61,11 +59,11 @@ func (u *unstored) of(partition int32) *sent {
 }
 
 // handed notes records that are on their way.
-func (u *unstored) handed(msgs []pointblock.Message) {
+func (u *unstored) handed(records []kgo.Record) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for _, m := range msgs {
-		u.of(m.Partition).unseen += bytesOf(m)
+	for i := range records {
+		u.of(records[i].Partition).unseen += bytesOf(&records[i])
 	}
 }
 
@@ -143,6 +141,3 @@ func (u *unstored) behind(partition int32, next int64) (bytes, records int64) {
 	s.marks = slices.Delete(s.marks, 0, first)
 	return s.bytes - s.marks[0].bytes, s.records - s.marks[0].records
 }
-
-// bytesOf is what a message takes in the log, near enough.
-func bytesOf(m pointblock.Message) int64 { return int64(len(m.Key) + len(m.Value)) }
