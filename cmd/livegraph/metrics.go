@@ -42,7 +42,7 @@ func (m *monitor) start(ctx context.Context, cfg config.Metrics, logger *slog.Lo
 		return
 	}
 	if cfg.Exposed() {
-		logger.Warn("metrics and profiles need no key and can be reached from other machines: see to it that only yours do", "address", m.listener.Addr())
+		logger.Warn("metrics and profiles need no key and can be reached from other machines: see to it that only yours do", "address", m.listener.Addr().String())
 	}
 	ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
 	m.done = make(chan struct{})

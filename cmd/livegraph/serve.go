@@ -43,6 +43,12 @@ func (c *ServeCmd) Run(ctx context.Context, out *output) error {
 }
 
 func (c *ServeCmd) serve(ctx context.Context, out *output) error {
+	// The ports of a second server on a data directory mostly are taken, too: say
+	// what is behind it.
+	if other, err := control.Read(c.DataDir); err == nil {
+		return fmt.Errorf("the data directory %s is in use by a livegraph server, process %d at %s: stop that one, or choose another with --data-dir",
+			c.DataDir, other.PID, other.URL)
+	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w (choose another address with --listen)", c.Listen, err)

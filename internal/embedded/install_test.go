@@ -24,6 +24,9 @@ func smallInstallation(t *testing.T) installation {
 func quiet(string, int, string) {}
 
 func TestAnInstallationIsMadeOnceThoughTwoWantItAndRepairedWhenDamaged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes Python environments")
+	}
 	in := smallInstallation(t)
 	dir := filepath.Join(t.TempDir(), "engines")
 	var wg sync.WaitGroup
@@ -83,6 +86,9 @@ func TestAnInterruptedInstallationIsNotTakenForAWholeOne(t *testing.T) {
 }
 
 func TestAFailedInstallationNamesItsLog(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes Python environments")
+	}
 	in := smallInstallation(t)
 	at := strings.Index(in.requirements, "sha256:") + len("sha256:")
 	in.requirements = in.requirements[:at] + strings.Repeat("0", 64) + "\n"

@@ -53,6 +53,7 @@ func kafkaIn(t testing.TB, dir string) *embedded.Kafka {
 
 func stoppable(t testing.TB, name string, start func(context.Context, embedded.EngineOptions) (*embedded.Process, error)) *embedded.Process {
 	t.Helper()
+	NeedsEngines(t)
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	o, err := options(name, t.TempDir())

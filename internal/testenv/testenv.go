@@ -181,8 +181,18 @@ func Milvus(t testing.TB) string {
 	return started(t, milvus).Address()
 }
 
+// NeedsEngines skips a test that is run with -short, which leaves the engines out.
+// The broker inside the process is none.
+func NeedsEngines(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs an engine")
+	}
+}
+
 func started(t testing.TB, start func() (*embedded.Process, error)) *embedded.Process {
 	t.Helper()
+	NeedsEngines(t)
 	server, err := start()
 	if err != nil {
 		t.Fatalf("testenv: %v", err)
