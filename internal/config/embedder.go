@@ -21,7 +21,7 @@ var embedderRoles = []string{}
 // there is no falling back from one to another.
 type Embedder struct {
 	// At is empty, EmbedderStatic or a base URL.
-	At                    string        `name:"embedder" help:"Who turns text into vectors: static (a model inside the binary, 256 dimensions), or the base URL of an OpenAI-compatible API, such as https://api.openai.com/v1. Empty: embedded (all-MiniLM-L6-v2, 384 dimensions)." env:"LIVEGRAPH_EMBEDDER"`
+	At                    string        `name:"embedder" help:"Who turns text into vectors: static (a model inside the binary, 256 dimensions), or the base URL of an OpenAI-compatible API, such as https://api.openai.com/v1. Empty: all-MiniLM-L6-v2, 384 dimensions, embedded, started by a process with a role that needs it." env:"LIVEGRAPH_EMBEDDER"`
 	Key                   Secret        `name:"embedder-key" help:"API key of the URL; empty: it asks for none." env:"LIVEGRAPH_EMBEDDER_KEY"`
 	Model                 string        `name:"embedder-model" help:"Model that is asked of the URL; needed with one." env:"LIVEGRAPH_EMBEDDER_MODEL"`
 	Dimensions            int           `name:"embedder-dimensions" help:"Length of that model's vectors; needed with a URL." env:"LIVEGRAPH_EMBEDDER_DIMENSIONS"`

@@ -132,7 +132,7 @@ func pageOf(families map[string]*dto.MetricFamily) string {
 // allowed are the values of each label. A label that is not here fails the test.
 var allowed = map[string]*regexp.Regexp{
 	"cache": oneOf("known", "unknown", "series", "sources"), "consumer": oneOf("points"), "role": oneOf("api", "points"),
-	"engine": oneOf("clickhouse", "kafka", "milvus", "postgres", "redis", "valkey"), "pool": oneOf("main", "keys", "bulk"),
+	"engine": oneOf("clickhouse", "embedder", "kafka", "milvus", "postgres", "redis", "valkey"), "pool": oneOf("main", "keys", "bulk"),
 	"method":   oneOf("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"),
 	"route":    regexp.MustCompile(`^(none|/healthz|/readyz|/api/(me|openapi\.yaml|docs|docs/\*|live-data/(ingest|query|series|sources|sources/\{id\})))$`),
 	"status":   regexp.MustCompile(`^[2-5][0-9][0-9]$`),

@@ -36,6 +36,8 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([]Vector, error)
 	// Ping asks for a sign of life and computes nothing.
 	Ping(ctx context.Context) error
+	// Close lets go of idle connections.
+	Close()
 }
 
 // normalise brings a vector to length 1. It gives nil for the zero vector, and false

@@ -46,6 +46,9 @@ func NewStatic() *Static {
 // Model is minilm-static-256.
 func (*Static) Model() Model { return Model{Name: staticName, Dimensions: staticDimensions} }
 
+// Close has nothing to let go of.
+func (*Static) Close() {}
+
 // Ping has nobody to ask.
 func (*Static) Ping(context.Context) error { return nil }
 
