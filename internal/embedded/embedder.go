@@ -64,7 +64,7 @@ func StartEmbedder(ctx context.Context, o EmbedderOptions) (*Process, error) {
 			return u.String()
 		},
 		command: func() (*exec.Cmd, error) {
-			cmd := exec.Command(s.Packages.python(), program, "--port", strconv.Itoa(s.endpoint.Port),
+			cmd := exec.Command(s.Packages.Python(), program, "--port", strconv.Itoa(s.endpoint.Port),
 				"--threads", strconv.Itoa(o.Threads), "--batch", strconv.Itoa(o.Batch))
 			cmd.Dir = s.Dir
 			cmd.Env = append(pythonEnv(), embedderKeyEnv+"="+s.endpoint.Password)

@@ -277,8 +277,8 @@ func (in installation) complete(dir string) error {
 	return writeFileAtomically(filepath.Join(dir, markerName), raw, 0o644)
 }
 
-// python is the venv's interpreter.
-func (p *Packages) python() string { return filepath.Join(p.dir, "bin", "python") }
+// Python is the interpreter that finds the packages.
+func (p *Packages) Python() string { return filepath.Join(p.dir, "bin", "python") }
 
 // pipProgress turns pip's output into events, and keeps it in the log.
 type pipProgress struct {

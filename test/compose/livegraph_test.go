@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/embedded"
 )
 
 // consumerGrace is what the points consumer takes at most to store what it holds,
@@ -53,7 +54,7 @@ func TestEverySettingOfLivegraphExists(t *testing.T) {
 			require.Contains(t, known, variable, "in the example environment")
 		}
 	}
-	for variable := range imageEnvironment(t) {
+	for variable := range imageEnvironment(t, dockerfile) {
 		require.Contains(t, known, variable, "in the Dockerfile")
 	}
 }
@@ -91,6 +92,11 @@ func TestLivegraphTakesItsSettings(t *testing.T) {
 			require.EqualValues(t, 8, cfg.Kafka.PointsPartitions)
 			require.EqualValues(t, 2<<30, cfg.Kafka.RetentionBytes)
 			require.Equal(t, "milvus:19530", cfg.Milvus.Address)
+			require.Equal(t, "http://embedder:8080/v1", cfg.Embedder.At)
+			require.Equal(t, canary("EMBEDDER_PASSWORD"), cfg.Embedder.Key.Reveal())
+			require.Equal(t, embedded.EmbedderModel, cfg.Embedder.Model)
+			require.Equal(t, embedded.EmbedderDimensions, cfg.Embedder.Dimensions)
+			require.True(t, cfg.Embedder.AllowPrivateAddresses)
 			require.Empty(t, cfg.API.CORSOrigins)
 			require.Empty(t, cfg.API.TrustedProxies)
 			for _, store := range []struct {
@@ -170,7 +176,7 @@ func TestTheRolesAreTheSameImageWithTheSameRights(t *testing.T) {
 		require.Empty(t, service.Command)
 		require.Empty(t, service.Entrypoint)
 	}
-	owner := "uid=" + strings.ReplaceAll(imageUser(t), ":", ",gid=")
+	owner := "uid=" + strings.ReplaceAll(imageUser(t, dockerfile), ":", ",gid=")
 	require.True(t, slices.ContainsFunc(points.Tmpfs, func(mount string) bool {
 		return strings.HasPrefix(mount, a["LIVEGRAPH_DATA_DIR"]+":") && strings.HasSuffix(mount, owner)
 	}), "the data directory of the points role must be the image user's (%s): %v", owner, points.Tmpfs)
