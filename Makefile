@@ -28,13 +28,19 @@ build: prerequisites ## build bin/livegraph
 run: build ## set up, build, start everything on this machine and stream its own metrics
 	@$(BIN)/livegraph serve --demo --data-dir $(DATA) --listen $(LISTEN)
 
+# What tests could not be run for lack of something on this machine.
+NOT_RUN := $(CURDIR)/$(BIN)/not-run
+
 .PHONY: test
+test: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)
 test: build lint ## set up, check and test everything
+	@rm -f $(NOT_RUN)
 	@$(BIN)/livegraph engines install
 	@go test -count=1 -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/compose)
 	@cd test/promql && go test -count=1 ./...
 	@go test -count=1 -timeout 20m -p 1 ./test/compose ./test/e2e
-	@cd test/promql && go test -count=1 ./...
+	@cd test/grafana && go test -count=1 -timeout 10m ./...
+	@if [ -s $(NOT_RUN) ]; then echo; sort -u $(NOT_RUN); echo "Install Java 17 and Maven to run them too."; fi >&2
 
 .PHONY: short
 short: ## the tests that need no engine

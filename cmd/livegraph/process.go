@@ -126,9 +126,14 @@ func (p *process) openStores(ctx context.Context) (err error) {
 }
 
 func (p *process) openKafka(ctx context.Context) error {
+	security, err := kafkaSecurity(&p.cfg.Kafka)
+	if err != nil {
+		return err
+	}
 	var client *kafka.Client
-	client, err := kafka.Open(ctx, kafka.Options{
-		Brokers: p.cfg.Kafka.Brokers, TopicPrefix: p.cfg.Kafka.TopicPrefix, Compression: p.cfg.Kafka.Compression,
+	client, err = kafka.Open(ctx, kafka.Options{
+		Security: security,
+		Brokers:  p.cfg.Kafka.Brokers, TopicPrefix: p.cfg.Kafka.TopicPrefix, Compression: p.cfg.Kafka.Compression,
 		BufferedBytes: p.cfg.Kafka.BufferedBytes, ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
 		PointsGroup: p.cfg.Points.Group, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Metrics: p.metrics, Tracing: p.tracing,
 		// Versions of what is produced from then on must be above those of before.
@@ -149,7 +154,7 @@ func (p *process) openKafka(ctx context.Context) error {
 }
 
 // await tries to open a store until it works: stores and service may start in
-// any order.
+// any order. What trying again does not cure ends it at once.
 func (p *process) await(ctx context.Context, store string, open func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
@@ -161,6 +166,9 @@ func (p *process) await(ctx context.Context, store string, open func(context.Con
 		if !said {
 			p.logger.Warn("waiting for a store", "store", store, "error", err)
 			said = true
+		}
+		if refused := (*kafka.Refused)(nil); errors.As(err, &refused) {
+			return fmt.Errorf("%s cannot be used: %w", store, err)
 		}
 		select {
 		case <-limited.Done():

@@ -66,6 +66,12 @@ func (c *ServeCmd) serve(ctx context.Context, out *output) error {
 		return err
 	}
 	defer closeLog()
+	if _, err := kafkaSecurity(&c.Kafka); err != nil {
+		return err // before the engines are started, which may take long
+	}
+	for _, warning := range c.Kafka.Warnings() {
+		logger.Warn(warning)
+	}
 	watch.start(ctx, c.Metrics, logger)
 	at.warn(&c.Config, logger)
 
@@ -213,6 +219,7 @@ func (c *ServeCmd) control(at listening, metricsURL string) control.Server {
 		Listen: at.local, Certificate: c.TLS.CertPath(), CACert: at.trust,
 		KafkaBrokers: c.Kafka.Brokers, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
 		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, MilvusToken: c.Milvus.Token.Reveal(),
+		KafkaSecurity: c.Kafka.Absolute(), KafkaPassword: c.Kafka.SASLPassword.Reveal(),
 		ClickHouseTLS: c.ClickHouse.TLS.Absolute(), RedisTLS: c.Redis.TLS.Absolute(), MilvusTLS: c.Milvus.TLS.Absolute(),
 		Embedder: control.Embedder{
 			At: c.Embedder.At, Key: c.Embedder.Key.Reveal(), Model: c.Embedder.Model, Dimensions: c.Embedder.Dimensions,

@@ -59,7 +59,8 @@ func (t *target) fillFromServer() error {
 		t.Redis.TLS = server.RedisTLS
 	}
 	if len(t.Kafka.Brokers) == 0 {
-		t.Kafka.Brokers = server.KafkaBrokers
+		t.Kafka.Brokers, t.Kafka.KafkaSecurity = server.KafkaBrokers, server.KafkaSecurity
+		t.Kafka.SASLPassword = config.Secret(server.KafkaPassword)
 	}
 	if t.Milvus.Address == "" {
 		t.Milvus = config.Milvus{

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kfake"
 
+	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
@@ -22,7 +22,7 @@ func BenchmarkConsume(b *testing.B) {
 	if b.N > 1 {
 		b.Skip("one round says it all: -benchtime 1x")
 	}
-	w := newWorld(b, kfake.DataDir(b.TempDir()))
+	w := newWorld(b, testenv.NewKFake(b))
 	w.config.BatchWait = 150 * time.Millisecond
 	w.fill(requests, series, each)
 	c := newConsumer(w)
@@ -84,7 +84,7 @@ func BenchmarkFreshness(b *testing.B) {
 	if b.N > 1 {
 		b.Skip("one round says it all: -benchtime 1x")
 	}
-	w := newWorld(b, kfake.DataDir(b.TempDir()))
+	w := newWorld(b, testenv.NewKFake(b))
 	w.config.BatchWait = 150 * time.Millisecond
 	s := w.number(uuid.New(), "m")
 	c := w.consume()

@@ -16,42 +16,47 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
 func TestPointsTextsAndWhatIsKnownOfThemBecomeVisible(t *testing.T) {
-	w := newWorld(t)
-	source := uuid.New()
-	temperature := w.number(source, "temperature")
-	door := series{source: source, metric: "door", kind: pointblock.KindString}
-	w.consume()
-	w.produce(w.write(temperature, at(0, 1, 2), []float64{20, 21, 22}), w.writeTexts(door, at(0, 1), []string{"open", "shut\t€"}))
-	w.settled()
-	require.Equal(t, "0=20 1=21 2=22", w.values(temperature))
-	require.Equal(t, "2\t22", w.latest(temperature))
-	require.Equal(t, "1\t0\tshut\\t€", w.latest(door))
-	require.Equal(t, source.String()+"\t2026-11-21 07:40:10.000000", w.ask("SELECT source, received_at FROM source_activity FINAL"))
-	require.Equal(t, "door\t{}\t2\ntemperature\t{'room':'a'}\t1", w.ask("SELECT metric, tags, kind FROM series FINAL ORDER BY metric"))
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		source := uuid.New()
+		temperature := w.number(source, "temperature")
+		door := series{source: source, metric: "door", kind: pointblock.KindString}
+		w.consume()
+		w.produce(w.write(temperature, at(0, 1, 2), []float64{20, 21, 22}), w.writeTexts(door, at(0, 1), []string{"open", "shut\t€"}))
+		w.settled()
+		require.Equal(t, "0=20 1=21 2=22", w.values(temperature))
+		require.Equal(t, "2\t22", w.latest(temperature))
+		require.Equal(t, "1\t0\tshut\\t€", w.latest(door))
+		require.Equal(t, source.String()+"\t2026-11-21 07:40:10.000000", w.ask("SELECT source, received_at FROM source_activity FINAL"))
+		require.Equal(t, "door\t{}\t2\ntemperature\t{'room':'a'}\t1", w.ask("SELECT metric, tags, kind FROM series FINAL ORDER BY metric"))
+	})
 }
 
 func TestTheValueAcceptedLastStandsWhateverTheOrderOfTimes(t *testing.T) {
-	w := newWorld(t)
-	s := w.number(uuid.New(), "m")
-	w.produce(
-		w.write(s, at(5, 6, 7), []float64{5, 6, 7}),
-		w.write(s, at(1, 2, 6), []float64{1, 2, 66}), // out of order, overlaps, overwrites
-		w.write(s, at(9), []float64{9}),
-		w.write(s, at(0, 9), []float64{0, 99}),
-	)
-	w.consume()
-	w.settled()
-	require.Equal(t, "0=0 1=1 2=2 5=5 6=66 7=7 9=99", w.values(s))
-	require.Equal(t, "9\t99", w.latest(s))
-	w.produce(w.write(s, at(7, 9), []float64{77, 999})) // in another batch
-	w.settled()
-	require.Equal(t, "0=0 1=1 2=2 5=5 6=66 7=77 9=999", w.values(s))
-	require.Equal(t, "9\t999", w.latest(s))
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		s := w.number(uuid.New(), "m")
+		w.produce(
+			w.write(s, at(5, 6, 7), []float64{5, 6, 7}),
+			w.write(s, at(1, 2, 6), []float64{1, 2, 66}), // out of order, overlaps, overwrites
+			w.write(s, at(9), []float64{9}),
+			w.write(s, at(0, 9), []float64{0, 99}),
+		)
+		w.consume()
+		w.settled()
+		require.Equal(t, "0=0 1=1 2=2 5=5 6=66 7=7 9=99", w.values(s))
+		require.Equal(t, "9\t99", w.latest(s))
+		w.produce(w.write(s, at(7, 9), []float64{77, 999})) // in another batch
+		w.settled()
+		require.Equal(t, "0=0 1=1 2=2 5=5 6=66 7=77 9=999", w.values(s))
+		require.Equal(t, "9\t999", w.latest(s))
+	})
 }
 
 // load produces random points of some series, with overwriting and out of order,
@@ -76,34 +81,39 @@ func (w *world) load(seed uint64, records int) []series {
 }
 
 func TestReadingTheLogAgainFromTheStartChangesNothing(t *testing.T) {
-	w := newWorld(t)
-	w.config.RepeatAfter = 200 * time.Millisecond
-	all := w.load(1, 150)
-	source := all[0].source
-	from := t0 + 50*second
-	to := t0 + 80*second
-	w.produce(w.deletion(pointblock.Deletion{Source: source, FromUS: from, HasFrom: true, ToUS: to, HasTo: true}))
-	w.load(1, 50)
-	w.produce(w.deletion(pointblock.Deletion{Source: all[1].source, WholeSource: true}))
-	w.load(1, 20)
-	c := w.consume()
-	w.settled()
-	require.Eventually(t, func() bool { return !strings.Contains(w.dump(), all[1].source.String()) }, 10*time.Second, 50*time.Millisecond, "a deleted source")
-	before := w.dump()
-	for range 2 {
-		c.stop(t)
-		w.rewind()
-		c = w.consume()
-		require.Eventually(t, func() bool { return c.Metrics().Snapshot().Records >= 222 }, 20*time.Second, 5*time.Millisecond)
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		w.config.RepeatAfter = 200 * time.Millisecond
+		all := w.load(1, 150)
+		source := all[0].source
+		from := t0 + 50*second
+		to := t0 + 80*second
+		w.produce(w.deletion(pointblock.Deletion{Source: source, FromUS: from, HasFrom: true, ToUS: to, HasTo: true}))
+		w.load(1, 50)
+		w.produce(w.deletion(pointblock.Deletion{Source: all[1].source, WholeSource: true}))
+		w.load(1, 20)
+		c := w.consume()
 		w.settled()
-		require.Equal(t, before, w.dump())
-	}
+		require.Eventually(t, func() bool { return !strings.Contains(w.dump(), all[1].source.String()) }, 10*time.Second, 50*time.Millisecond, "a deleted source")
+		before := w.dump()
+		for range 2 {
+			c.stop(t)
+			w.rewind()
+			c = w.consume()
+			require.Eventually(t, func() bool { return c.Metrics().Snapshot().Records >= 222 }, 20*time.Second, 5*time.Millisecond)
+			w.settled()
+			require.Equal(t, before, w.dump())
+		}
+	})
 }
 
 func TestACrashBetweenInsertAndCommitShowsNoPointTwice(t *testing.T) {
-	w := newWorld(t)
+	broker, err := kfake.NewCluster(kfake.NumBrokers(1))
+	require.NoError(t, err)
+	t.Cleanup(broker.Close)
+	w := newWorld(t, testenv.BrokerAt(broker.ListenAddrs()))
 	w.load(2, 100)
-	fault := w.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: kerr.UnknownServerError, Count: -1})
+	fault := broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: kerr.UnknownServerError, Count: -1})
 	c := w.consume()
 	w.settled()
 	first := w.dump()
@@ -116,35 +126,37 @@ func TestACrashBetweenInsertAndCommitShowsNoPointTwice(t *testing.T) {
 }
 
 func TestConsumersThatJoinAndLeaveLoseNothing(t *testing.T) {
-	w := newWorld(t)
-	s := make([]series, 16)
-	for i := range s {
-		s[i] = w.number(uuid.New(), "m")
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var producer sync.WaitGroup
-	sent := int64(0)
-	producer.Go(func() {
-		for i := int64(0); ctx.Err() == nil; i++ {
-			w.produce(w.write(s[i%16], at(i), []float64{float64(i)}))
-			sent++
-			time.Sleep(time.Millisecond)
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		s := make([]series, 16)
+		for i := range s {
+			s[i] = w.number(uuid.New(), "m")
 		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var producer sync.WaitGroup
+		sent := int64(0)
+		producer.Go(func() {
+			for i := int64(0); ctx.Err() == nil; i++ {
+				w.produce(w.write(s[i%16], at(i), []float64{float64(i)}))
+				sent++
+				time.Sleep(time.Millisecond)
+			}
+		})
+		a := w.consume()
+		time.Sleep(700 * time.Millisecond)
+		b := w.consume()
+		time.Sleep(1500 * time.Millisecond)
+		a.stop(t)
+		time.Sleep(700 * time.Millisecond)
+		c := w.consume()
+		time.Sleep(1500 * time.Millisecond)
+		b.stop(t)
+		cancel()
+		producer.Wait()
+		w.settled()
+		require.Positive(t, c.Metrics().Snapshot().Rows)
+		require.Equal(t, sum(sent), w.ask("SELECT concat(toString(count()), ' ', toString(sum(value))) FROM points FINAL"))
 	})
-	a := w.consume()
-	time.Sleep(700 * time.Millisecond)
-	b := w.consume()
-	time.Sleep(1500 * time.Millisecond)
-	a.stop(t)
-	time.Sleep(700 * time.Millisecond)
-	c := w.consume()
-	time.Sleep(1500 * time.Millisecond)
-	b.stop(t)
-	cancel()
-	producer.Wait()
-	w.settled()
-	require.Positive(t, c.Metrics().Snapshot().Rows)
-	require.Equal(t, sum(sent), w.ask("SELECT concat(toString(count()), ' ', toString(sum(value))) FROM points FINAL"))
 }
 
 // sum gives "count sum" of 0, 1 … n-1.
@@ -153,56 +165,60 @@ func sum(n int64) string {
 }
 
 func TestStoppingStoresAndCommitsWhatIsInFlight(t *testing.T) {
-	w := newWorld(t)
-	w.config.BatchWait = time.Minute
-	s := w.number(uuid.New(), "m")
-	c := w.consume()
-	w.produce(w.write(s, at(0), []float64{1}))
-	w.settled() // at once: the log is drained and nothing was taken before
-	w.produce(w.write(s, at(1), []float64{2}))
-	require.Eventually(t, func() bool { return c.Metrics().Lag.Load() == 0 }, 5*time.Second, time.Millisecond)
-	time.Sleep(100 * time.Millisecond)
-	require.Equal(t, "0=1", w.values(s), "the second waits for company")
-	c.stop(t)
-	require.Equal(t, "0=1 1=2", w.values(s))
-	offsets, err := w.admin().FetchOffsets(t.Context(), group)
-	require.NoError(t, err)
-	committed, _ := offsets.Lookup("points", pointblock.Partition(s.source, partitions))
-	require.EqualValues(t, 2, committed.At)
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		w.config.BatchWait = time.Minute
+		s := w.number(uuid.New(), "m")
+		c := w.consume()
+		w.produce(w.write(s, at(0), []float64{1}))
+		w.settled() // at once: the log is drained and nothing was taken before
+		w.produce(w.write(s, at(1), []float64{2}))
+		require.Eventually(t, func() bool { return c.Metrics().Lag.Load() == 0 }, 5*time.Second, time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
+		require.Equal(t, "0=1", w.values(s), "the second waits for company")
+		c.stop(t)
+		require.Equal(t, "0=1 1=2", w.values(s))
+		offsets, err := broker.Admin(t).FetchOffsets(t.Context(), w.group)
+		require.NoError(t, err)
+		committed, _ := offsets.Lookup(w.topic, pointblock.Partition(s.source, partitions))
+		require.EqualValues(t, 2, committed.At)
+	})
 }
 
 func TestABadRecordGoesToTheDeadLettersAloneAndTheWatermarkPasses(t *testing.T) {
-	w := newWorld(t)
-	w.ask("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
-	s := w.number(uuid.New(), "m")
-	partition := pointblock.Partition(s.source, partitions)
-	foreign := []pointblock.Message{{Partition: partition, Key: []byte("k"), Value: []byte("not a point block")}}
-	for i := range int64(20) {
-		w.produce(w.write(s, at(i), []float64{float64(i)}))
-		switch i {
-		case 7:
-			w.produce(foreign)
-		case 11:
-			w.produce(w.write(s, at(100, 101), []float64{1, 666}))
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		w.ask("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
+		s := w.number(uuid.New(), "m")
+		partition := pointblock.Partition(s.source, partitions)
+		foreign := []pointblock.Message{{Partition: partition, Key: []byte("k"), Value: []byte("not a point block")}}
+		for i := range int64(20) {
+			w.produce(w.write(s, at(i), []float64{float64(i)}))
+			switch i {
+			case 7:
+				w.produce(foreign)
+			case 11:
+				w.produce(w.write(s, at(100, 101), []float64{1, 666}))
+			}
 		}
-	}
-	c := w.consume()
-	w.settled()
-	require.Equal(t, "20 190", w.ask("SELECT concat(toString(uniqExact(ts)), ' ', toString(sum(value))) FROM points FINAL"))
-	require.EqualValues(t, 2, c.Metrics().DeadLetters.Load())
-	letters := w.deadLetters(2)
-	require.Equal(t, foreign[0].Value, letters[0].Value)
-	require.Contains(t, string(kafka.Header(letters[0], kafka.HeaderError)), "unreadable")
-	require.Equal(t, "8", string(kafka.Header(letters[0], kafka.HeaderOffset)))
-	require.Equal(t, "req_test", string(kafka.Header(letters[0], kafka.HeaderRequestID)))
-	require.Contains(t, string(kafka.Header(letters[1], kafka.HeaderError)), "refused by the store")
-	require.Equal(t, decimal(1<<48|13), string(kafka.Header(letters[1], kafka.HeaderVersion)))
+		c := w.consume()
+		w.settled()
+		require.Equal(t, "20 190", w.ask("SELECT concat(toString(uniqExact(ts)), ' ', toString(sum(value))) FROM points FINAL"))
+		require.EqualValues(t, 2, c.Metrics().DeadLetters.Load())
+		letters := w.deadLetters(2)
+		require.Equal(t, foreign[0].Value, letters[0].Value)
+		require.Contains(t, string(kafka.Header(letters[0], kafka.HeaderError)), "unreadable")
+		require.Equal(t, "8", string(kafka.Header(letters[0], kafka.HeaderOffset)))
+		require.Equal(t, "req_test", string(kafka.Header(letters[0], kafka.HeaderRequestID)))
+		require.Contains(t, string(kafka.Header(letters[1], kafka.HeaderError)), "refused by the store")
+		require.Equal(t, decimal(1<<48|13), string(kafka.Header(letters[1], kafka.HeaderVersion)))
+	})
 }
 
 // deadLetters reads points.dlq.
 func (w *world) deadLetters(n int) []*kgo.Record {
 	w.tb.Helper()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...), kgo.ConsumeTopics("points.dlq"))
+	cl, err := kgo.NewClient(kgo.SeedBrokers(w.broker.Brokers()...), kgo.ConsumeTopics(w.topic+".dlq"))
 	require.NoError(w.tb, err)
 	defer cl.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -217,22 +233,24 @@ func (w *world) deadLetters(n int) []*kgo.Record {
 }
 
 func TestARedrivenRecordKeepsItsVersion(t *testing.T) {
-	w := newWorld(t)
-	s := w.number(uuid.New(), "m")
-	first := w.write(s, at(0, 1), []float64{1, 1})
-	w.produce(first, w.write(s, at(1), []float64{2}))
-	w.consume()
-	w.settled()
-	before := w.dump()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	require.NoError(t, err)
-	defer cl.Close()
-	require.NoError(t, cl.ProduceSync(t.Context(), &kgo.Record{
-		Topic: "points", Partition: first[0].Partition, Value: first[0].Value,
-		Headers: []kgo.RecordHeader{{Key: kafka.HeaderVersion, Value: []byte(decimal(1 << 48))}},
-	}).FirstErr())
-	w.settled()
-	require.Equal(t, before, w.dump())
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		s := w.number(uuid.New(), "m")
+		first := w.write(s, at(0, 1), []float64{1, 1})
+		w.produce(first, w.write(s, at(1), []float64{2}))
+		w.consume()
+		w.settled()
+		before := w.dump()
+		cl, err := kgo.NewClient(kgo.SeedBrokers(w.broker.Brokers()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+		require.NoError(t, err)
+		defer cl.Close()
+		require.NoError(t, cl.ProduceSync(t.Context(), &kgo.Record{
+			Topic: w.topic, Partition: first[0].Partition, Value: first[0].Value,
+			Headers: []kgo.RecordHeader{{Key: kafka.HeaderVersion, Value: []byte(decimal(1 << 48))}},
+		}).FirstErr())
+		w.settled()
+		require.Equal(t, before, w.dump())
+	})
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -15,8 +15,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kfake"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/internal/testenv"
@@ -27,7 +25,6 @@ import (
 )
 
 const (
-	group      = "points-test"
 	partitions = 4
 	t0         = int64(1_795_246_810_000_000) // 2026-11-21T07:40:10Z in microseconds
 	second     = int64(1_000_000)
@@ -36,7 +33,9 @@ const (
 // world is a log, a registry and a store of a test's own, and one workspace.
 type world struct {
 	tb        testing.TB
-	broker    *kfake.Cluster
+	broker    *testenv.Broker
+	topic     string // the full name of topic points
+	group     string
 	log       *kafka.Client
 	registry  *postgres.DB
 	points    *clickhouse.DB
@@ -47,25 +46,21 @@ type world struct {
 	logger    *slog.Logger
 }
 
-func newWorld(tb testing.TB, opts ...kfake.Opt) *world {
+// newWorld makes one on a broker, with a store and a registry of its own.
+func newWorld(tb testing.TB, broker *testenv.Broker) *world {
 	tb.Helper()
-	return newWorldAt(tb, testenv.ClickHouse(tb), opts...)
+	return newWorldOn(tb, broker, testenv.ClickHouse(tb), testenv.Postgres(tb))
 }
 
-func newWorldAt(tb testing.TB, store string, opts ...kfake.Opt) *world {
-	tb.Helper()
-	return newWorldOn(tb, store, testenv.Postgres(tb), opts...)
-}
-
-func newWorldOn(tb testing.TB, store, registry string, opts ...kfake.Opt) *world {
+func newWorldOn(tb testing.TB, broker *testenv.Broker, store, registry string) *world {
 	tb.Helper()
 	ctx := context.Background()
-	w := &world{tb: tb, store: store, workspace: uuid.New(), logger: slog.New(slog.NewTextHandler(logTo(), nil))}
-	w.config = points.Config{Group: group, BatchRows: 1_000_000, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20}
+	w := &world{
+		tb: tb, broker: broker, topic: broker.Prefix + "points", group: broker.Prefix + "points-test",
+		store: store, workspace: uuid.New(), logger: slog.New(slog.NewTextHandler(logTo(), nil)),
+	}
+	w.config = points.Config{Group: w.group, BatchRows: 1_000_000, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20}
 	var err error
-	w.broker, err = kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(1)}, opts...)...)
-	require.NoError(tb, err)
-	tb.Cleanup(func() { w.broker.Close() })
 	w.registry, err = postgres.Open(ctx, registry, 8)
 	require.NoError(tb, err)
 	tb.Cleanup(w.registry.Close)
@@ -91,7 +86,7 @@ func (w *world) client() *kafka.Client {
 	w.tb.Helper()
 	var c *kafka.Client
 	c, err := kafka.Open(context.Background(), kafka.Options{
-		Brokers: w.broker.ListenAddrs(), BufferedBytes: 128 << 20, PointsGroup: group, Log: w.logger,
+		Brokers: w.broker.Brokers(), TopicPrefix: w.broker.Prefix, BufferedBytes: 128 << 20, PointsGroup: w.group, Log: w.logger,
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, c, w.registry, w.logger)
 		},
@@ -212,7 +207,7 @@ func (w *world) produce(messages ...[]pointblock.Message) []pointblock.Position 
 // settled waits until the watermarks have passed the end of every partition.
 func (w *world) settled() {
 	w.tb.Helper()
-	w.settledWithin(20 * time.Second)
+	w.settledWithin(time.Minute)
 }
 
 func (w *world) settledWithin(limit time.Duration) {
@@ -295,15 +290,6 @@ func at(seconds ...int64) []int64 {
 	return ts
 }
 
-// admin gives a client for what tests do to the log.
-func (w *world) admin() *kadm.Client {
-	w.tb.Helper()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...))
-	require.NoError(w.tb, err)
-	w.tb.Cleanup(cl.Close)
-	return kadm.NewClient(cl)
-}
-
 // rewind lets the group, which must have no members, begin at the log's start.
 func (w *world) rewind() {
 	w.tb.Helper()
@@ -316,10 +302,10 @@ func (w *world) rewind() {
 func (w *world) commit(partition int32, at int64) {
 	w.tb.Helper()
 	var offsets kadm.Offsets
-	offsets.AddOffset("points", partition, at, -1)
-	admin := w.admin()
+	offsets.AddOffset(w.topic, partition, at, -1)
+	admin := w.broker.Admin(w.tb)
 	require.Eventually(w.tb, func() bool {
-		answer, err := admin.CommitOffsets(context.Background(), group, offsets)
+		answer, err := admin.CommitOffsets(context.Background(), w.group, offsets)
 		return err == nil && answer.Ok()
 	}, 10*time.Second, 50*time.Millisecond)
 }

@@ -61,18 +61,6 @@ type Config struct {
 	Metrics    Metrics    `embed:"" prefix:"metrics-"`
 }
 
-// Kafka says where the log is and how its topics are made.
-type Kafka struct {
-	Brokers          []string `help:"Kafka brokers, host:port. Empty: embedded." env:"LIVEGRAPH_KAFKA_BROKERS"`
-	TopicPrefix      string   `help:"Put before each topic's name." env:"LIVEGRAPH_KAFKA_TOPIC_PREFIX"`
-	PointsPartitions int32    `help:"Partitions of topic points when it is created." default:"8" env:"LIVEGRAPH_KAFKA_POINTS_PARTITIONS"`
-	Replication      int16    `help:"Replication factor of topics when they are created; -1: the broker's default." default:"-1" env:"LIVEGRAPH_KAFKA_REPLICATION"`
-	RetentionBytes   int64    `help:"Bytes kept of each partition of points; the oldest go first." default:"268435456" env:"LIVEGRAPH_KAFKA_RETENTION_BYTES"`
-	SyncWrites       bool     `help:"Embedded Kafka only: fsync every record (slower; survives a power cut, not only a crash)." default:"false" env:"LIVEGRAPH_KAFKA_SYNC_WRITES"`
-	Compression      string   `help:"Compression of records." enum:"none,lz4,zstd,snappy" default:"none" env:"LIVEGRAPH_KAFKA_COMPRESSION"`
-	BufferedBytes    int      `help:"Most bytes of records waiting for Kafka's answer; beyond, ingest answers 503." default:"134217728" env:"LIVEGRAPH_KAFKA_BUFFERED_BYTES"`
-}
-
 // ClickHouse says where points are stored.
 type ClickHouse struct {
 	URL Secret    `help:"clickhouse://user:password@host:9000/database, with ?secure=true for TLS, or http://…, https://… Empty: embedded." env:"LIVEGRAPH_CLICKHOUSE_URL"`
@@ -192,6 +180,7 @@ func (c *Config) Validate() error {
 			bad(name, "must be above zero")
 		}
 	}
+	c.Kafka.validate(bad)
 	c.Metrics.validate(bad)
 	if t := c.Ingest.LogFullThreshold; t <= 0 || t > 1 {
 		bad("ingest-log-full-threshold", "must be above 0 and at most 1")

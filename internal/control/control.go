@@ -31,15 +31,17 @@ type Server struct {
 	StartedAt     time.Time `json:"startedAt"`
 	MetricsURL    string    `json:"metricsUrl"` // of the Prometheus metrics; empty: they are off
 	KafkaBrokers  []string  `json:"kafkaBrokers"`
+	KafkaPassword string    `json:"kafkaPassword,omitempty"`
 	ClickHouseURL string    `json:"clickhouseUrl"`
 	PostgresURL   string    `json:"postgresUrl"`
 	RedisURL      string    `json:"redisUrl"`
 	MilvusAddress string    `json:"milvusAddress"`
 	MilvusToken   string    `json:"milvusToken,omitempty"`
 
-	ClickHouseTLS config.EngineTLS `json:"clickhouseTls,omitzero"`
-	RedisTLS      config.EngineTLS `json:"redisTls,omitzero"`
-	MilvusTLS     config.EngineTLS `json:"milvusTls,omitzero"`
+	KafkaSecurity config.KafkaSecurity `json:"kafkaSecurity,omitzero"` // without its password
+	ClickHouseTLS config.EngineTLS     `json:"clickhouseTls,omitzero"`
+	RedisTLS      config.EngineTLS     `json:"redisTls,omitzero"`
+	MilvusTLS     config.EngineTLS     `json:"milvusTls,omitzero"`
 
 	Embedder Embedder `json:"embedder,omitzero"`
 

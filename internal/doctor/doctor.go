@@ -42,6 +42,7 @@ type Result struct {
 // Target is what to look at. An engine without an address is reported as failed.
 type Target struct {
 	KafkaBrokers  []string
+	KafkaSecurity config.KafkaSecurity
 	ClickHouseURL string
 	PostgresURL   string
 	RedisURL      string

@@ -1,17 +1,21 @@
 package doctor_test
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/doctor"
 	"github.com/livegraph/livegraph/internal/testenv"
 )
@@ -97,6 +101,25 @@ func TestWrongPasswordsAreToldFromOutages(t *testing.T) {
 	require.NotEqual(t, doctor.Failed, found["milvus"].Status)
 }
 
+func TestAPasswordThatGoesToKafkaInClearTextIsWarnedOf(t *testing.T) {
+	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.EnableSASL(), kfake.Superuser("PLAIN", "u", "s3cret"))
+	require.NoError(t, err)
+	t.Cleanup(broker.Close)
+	target := doctor.Target{
+		KafkaBrokers:  broker.ListenAddrs(),
+		KafkaSecurity: config.KafkaSecurity{SASLMechanism: "PLAIN", SASLUsername: "u", SASLPassword: "s3cret"},
+	}
+	found := byName(t, doctor.Check(t.Context(), target))["kafka"]
+	require.Equal(t, doctor.Warning, found.Status, found.Detail)
+	require.Contains(t, found.Advice, "clear text")
+
+	target.KafkaSecurity.SASLPassword = "another"
+	found = byName(t, doctor.Check(t.Context(), target))["kafka"]
+	require.Equal(t, doctor.Failed, found.Status)
+	require.Contains(t, found.Advice, "LIVEGRAPH_KAFKA_SASL_MECHANISM")
+	require.NotContains(t, found.Detail+found.Advice, "another")
+}
+
 func TestEnginesWithoutAnAddressAndLeftoversOfTheFirstRunAreReported(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "first-run.json"), []byte("{}"), 0o600))
@@ -118,4 +141,80 @@ func requireNoSecrets(t *testing.T, target doctor.Target, results []doctor.Resul
 		require.NotEmpty(t, password)
 		require.NotContains(t, string(raw), password)
 	}
+}
+
+func TestWhatIsWrongWithTLSIsSaidWithWhatToDo(t *testing.T) {
+	plain := healthyTarget(t)
+	authority, stranger := testenv.NewAuthority(t), testenv.NewAuthority(t)
+	secured := func(t *testing.T, server *tls.Config, ca string) doctor.Target {
+		target := plain
+		files := config.EngineTLS{CA: ca}
+		front := testenv.NewTLSFront(t, testenv.Host(t, plain.ClickHouseURL), server)
+		target.ClickHouseURL, target.ClickHouseTLS = front.Behind(plain.ClickHouseURL, "https", ""), files
+		front = testenv.NewTLSFront(t, testenv.Host(t, plain.RedisURL), server)
+		target.RedisURL, target.RedisTLS = front.Behind(plain.RedisURL, "rediss", ""), files
+		front = testenv.NewTLSFront(t, plain.MilvusAddress, server)
+		target.MilvusAddress, target.MilvusTLS = "https://"+front.Address, files
+		front = testenv.NewPostgresFront(t, testenv.Host(t, plain.PostgresURL), server)
+		target.PostgresURL = front.Behind(plain.PostgresURL, "postgres", url.Values{"sslmode": {"verify-full"}, "sslrootcert": {ca}}.Encode())
+		return target
+	}
+	asking := authority.ServerConfig("localhost")
+	asking.ClientAuth = tls.RequireAnyClientCert
+	for name, c := range map[string]struct {
+		server *tls.Config
+		ca     string
+		advice map[string]string // by engine, "" for all others; none: all is well
+	}{
+		"all right":  {authority.ServerConfig("localhost"), authority.File, nil},
+		"unknown CA": {stranger.ServerConfig("localhost"), authority.File, map[string]string{"postgres": "sslrootcert", "": "_TLS_CA"}},
+		"other name": {authority.ServerConfig("elsewhere"), authority.File, map[string]string{"postgres": "LIVEGRAPH_POSTGRES_URL", "": "_TLS_SERVER_NAME"}},
+		"expired":    {&tls.Config{NextProtos: []string{"h2"}, Certificates: []tls.Certificate{authority.Sign("localhost", -time.Hour).Pair}}, authority.File, map[string]string{"": "renew"}},
+		"no own":     {asking, authority.File, map[string]string{"postgres": "sslcert and sslkey", "": "_TLS_CERT"}},
+		"no CA file": {authority.ServerConfig("localhost"), "/no/such.pem", map[string]string{"": "or the file"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := secured(t, c.server, c.ca)
+			results := doctor.Check(t.Context(), target)
+			requireNoSecrets(t, target, results)
+			found := byName(t, results)
+			for _, engine := range []string{"postgres", "clickhouse", "redis", "milvus"} {
+				if c.advice == nil {
+					require.NotEqual(t, doctor.Failed, found[engine].Status, "%s: %s", engine, found[engine].Detail)
+					continue
+				}
+				want, special := c.advice[engine]
+				if !special {
+					want = c.advice[""]
+				}
+				require.Equal(t, doctor.Failed, found[engine].Status, engine)
+				require.Contains(t, found[engine].Advice, want, "%s: %s", engine, found[engine].Detail)
+			}
+		})
+	}
+}
+
+func TestTheListenersCertificateIsLookedAt(t *testing.T) {
+	authority := testenv.NewAuthority(t)
+	for name, c := range map[string]struct {
+		lasting time.Duration
+		status  doctor.Status
+		detail  string
+	}{
+		"long":  {60*24*time.Hour + time.Minute, doctor.OK, "for localhost, 127.0.0.1, ::1, valid for 60 days"},
+		"short": {48*time.Hour + time.Minute, doctor.Warning, "valid for 2 days"},
+		"over":  {-time.Hour, doctor.Failed, "ended on"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pair := authority.Sign("localhost", c.lasting)
+			found := byName(t, doctor.Check(t.Context(), doctor.Target{Listener: config.TLS{Cert: pair.Cert, Key: pair.Key}}))
+			require.Equal(t, c.status, found["certificate"].Status)
+			require.Contains(t, found["certificate"].Detail, c.detail)
+			require.Equal(t, c.status != doctor.OK, found["certificate"].Advice != "")
+		})
+	}
+	found := byName(t, doctor.Check(t.Context(), doctor.Target{Listener: config.TLS{Cert: "/no/such.pem", Key: "/no/such.key"}}))
+	require.Equal(t, doctor.Failed, found["certificate"].Status)
+	require.Contains(t, found["certificate"].Detail, "--tls-cert: stat /no/such.pem")
+	require.NotContains(t, byName(t, doctor.Check(t.Context(), doctor.Target{})), "certificate")
 }

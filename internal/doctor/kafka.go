@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/livegraph/livegraph/storage/kafka"
 )
 
 const (
@@ -27,7 +30,17 @@ func checkKafka(ctx context.Context, t Target) []Result {
 		return missing("kafka", "LIVEGRAPH_KAFKA_BROKERS")
 	}
 	address := strings.Join(t.KafkaBrokers, ",")
-	client, err := kgo.NewClient(kgo.SeedBrokers(t.KafkaBrokers...), kgo.RetryTimeout(checkLimit/3), kgo.RequestRetries(1))
+	files, err := t.KafkaSecurity.Client()
+	if err != nil {
+		return failed("kafka", address, err, filesAdvice)
+	}
+	login := t.KafkaSecurity
+	security, err := kafka.Secure(files, login.Mechanism(), login.SASLUsername, login.SASLPassword.Reveal())
+	if err != nil {
+		return failed("kafka", address, err, "correct LIVEGRAPH_KAFKA_SASL_MECHANISM")
+	}
+	client, err := kgo.NewClient(append(security.Opts(checkLimit/3),
+		kgo.SeedBrokers(t.KafkaBrokers...), kgo.RetryTimeout(checkLimit/3), kgo.RequestRetries(1))...)
 	if err != nil {
 		return failed("kafka", address, err, "correct LIVEGRAPH_KAFKA_BROKERS")
 	}
@@ -36,7 +49,11 @@ func checkKafka(ctx context.Context, t Target) []Result {
 	r := Result{Name: "kafka", Status: OK, Address: address}
 	topics, err := r.readKafka(ctx, admin)
 	if err != nil {
-		return failed("kafka", address, err, reachAdvice("LIVEGRAPH_KAFKA_BROKERS", "the server's own log (Kafka runs inside it)"))
+		return failed("kafka", address, err, cmp.Or(kafka.Advice(err),
+			reachAdvice("LIVEGRAPH_KAFKA_BROKERS", "the server's own log (Kafka runs inside it)")))
+	}
+	for _, warning := range t.KafkaSecurity.Warnings() {
+		r.warn("its settings are unsafe", warning)
 	}
 	results := []Result{r}
 	if topic, ok := topics[t.PointsTopic]; ok && topic.Err == nil {

@@ -50,7 +50,7 @@ func newSite(ctx context.Context, engine string, o EngineOptions) (*site, error)
 			return nil, fmt.Errorf("starting %s: %w", engine, err)
 		}
 	}
-	if o.Packages == nil && engine != kafkaName {
+	if o.Packages == nil && engine != kafkaName && engine != apacheName {
 		install := Install
 		if engine == embedderName {
 			install = InstallEmbedder

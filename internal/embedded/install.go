@@ -78,9 +78,12 @@ func (in installation) hash() string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// dir is the installation's folder: one of its own below the cache, never a
-// folder that a person named, because an incomplete one is removed.
-func (in installation) dir() (string, error) {
+// dir is the installation's folder.
+func (in installation) dir() (string, error) { return cacheDir(in.name + "-" + in.hash()) }
+
+// cacheDir is the folder of an installation: one of its own below the cache, never
+// a folder that a person named, because an incomplete one is removed.
+func cacheDir(name string) (string, error) {
 	base := os.Getenv(enginesDirVariable)
 	if base == "" {
 		cache, err := os.UserCacheDir()
@@ -89,7 +92,7 @@ func (in installation) dir() (string, error) {
 		}
 		base = filepath.Join(cache, "livegraph")
 	}
-	return filepath.Abs(filepath.Join(base, in.name+"-"+in.hash()))
+	return filepath.Abs(filepath.Join(base, name))
 }
 
 // Install makes the stores' packages ready: at once when they are there, else

@@ -63,7 +63,7 @@ func TestAnInstallationIsMadeOnceThoughTwoWantItAndRepairedWhenDamaged(t *testin
 	require.NoError(t, err)
 	require.Greater(t, info.Size(), int64(100))
 
-	require.NoError(t, os.Remove(p.python()), "as when the system's Python goes away")
+	require.NoError(t, os.Remove(p.Python()), "as when the system's Python goes away")
 	_, ok := openPackages(dir)
 	require.False(t, ok)
 }

@@ -42,9 +42,14 @@ func StoppableEmbedder(t testing.TB) *embedded.Process {
 // address, records and offsets stay.
 func StoppableKafka(t testing.TB) *embedded.Kafka {
 	t.Helper()
+	return kafkaIn(t, t.TempDir())
+}
+
+func kafkaIn(t testing.TB, dir string) *embedded.Kafka {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	broker, err := embedded.StartKafka(ctx, embedded.KafkaOptions{EngineOptions: embedded.EngineOptions{Dir: t.TempDir()}})
+	broker, err := embedded.StartKafka(ctx, embedded.KafkaOptions{EngineOptions: embedded.EngineOptions{Dir: dir}})
 	if err != nil {
 		t.Fatalf("testenv: %v", err)
 	}

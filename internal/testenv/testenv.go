@@ -87,17 +87,20 @@ func sweep(base string) {
 var packages = sync.OnceValues(func() (*embedded.Packages, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	return embedded.Install(ctx, func(e embedded.Event) {
-		fmt.Fprintf(os.Stderr, "testenv: %s %s %s\n", e.Engine, e.Phase, e.Detail)
-	})
+	return embedded.Install(ctx, tell)
 })
 
 // embedderPackages is the same for the embedder's, which few tests need.
 var embedderPackages = sync.OnceValues(func() (*embedded.Packages, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	return embedded.InstallEmbedder(ctx, nil)
+	return embedded.InstallEmbedder(ctx, tell)
 })
+
+// tell prints how far an installation is.
+func tell(e embedded.Event) {
+	fmt.Fprintf(os.Stderr, "testenv: %s %s %s\n", e.Engine, e.Phase, e.Detail)
+}
 
 // options makes an engine's options; dir "" means the shared folder.
 func options(name, dir string) (embedded.EngineOptions, error) {

@@ -63,7 +63,9 @@ type Options struct {
 	// more partitions, recreated) takes effect for ProducePoints. Until it
 	// returns nil it is called again and again, and the old state stays.
 	OnTopicChange func(context.Context, TopicInfo) error
-	// Dial replaces the dialer, for fault proxies. Nil: TCP.
+	// Security is TLS and the login, of every connection.
+	Security Security
+	// Dial replaces the dialer below TLS, for fault proxies. Nil: TCP.
 	Dial func(ctx context.Context, network, host string) (net.Conn, error)
 	Log  *slog.Logger // nil: slog.Default()
 	// Tracing records what is produced, and carries the trace in the records'
@@ -156,7 +158,6 @@ func (o *Options) common(id string, dial time.Duration) []kgo.Opt {
 		kgo.ClientID(id),
 		kgo.SeedBrokers(o.Brokers...),
 		kgo.RetryBackoffFn(backoff),
-		kgo.DialTimeout(dial),
 		kgo.RequestTimeoutOverhead(requestOverhead),
 		kgo.RetryTimeout(adminTimeout),
 		kgo.MetadataMinAge(100 * time.Millisecond),
@@ -166,9 +167,9 @@ func (o *Options) common(id string, dial time.Duration) []kgo.Opt {
 		kgo.WithLogger(franzLog{o.Log.With("component", id)}),
 	}
 	if o.Dial != nil {
-		opts = append(opts, kgo.Dialer(o.Dial))
+		return append(opts, o.Security.over(o.Dial, dial)...)
 	}
-	return opts
+	return append(opts, o.Security.Opts(dial)...)
 }
 
 // backoff is franz-go's wait before a retry: doubled each time, with jitter, so

@@ -121,7 +121,7 @@ func (c *Client) mark(down bool, why error) {
 		return
 	}
 	if down {
-		c.log.Error("Kafka is away; produces are refused until it is back", "error", why)
+		c.log.Error("Kafka is away; produces are refused until it is back", "error", why, "advice", Advice(why))
 	} else {
 		c.log.Info("Kafka is back")
 	}

@@ -5,39 +5,31 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
 const retention = 16 << 20
 
-// broker starts an embedded broker; opts may give it a directory or a port.
-func broker(tb testing.TB, opts ...kfake.Opt) *kfake.Cluster {
-	tb.Helper()
-	b, err := kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(1)}, opts...)...)
-	require.NoError(tb, err)
-	tb.Cleanup(b.Close)
-	return b
-}
-
 func settings(partitions int32) kafka.TopicSettings {
 	return kafka.TopicSettings{Partitions: partitions, Replication: -1, RetentionBytes: retention}
 }
 
 // open gives a client with its topics made.
-func open(tb testing.TB, b *kfake.Cluster, change func(*kafka.Options)) *kafka.Client {
+func open(tb testing.TB, b *testenv.Broker, change func(*kafka.Options)) *kafka.Client {
 	tb.Helper()
-	opts := kafka.Options{Brokers: b.ListenAddrs(), BufferedBytes: 64 << 20, PointsGroup: "points"}
+	opts := kafka.Options{Brokers: b.Brokers(), TopicPrefix: b.Prefix, BufferedBytes: 64 << 20, PointsGroup: b.Prefix + "points"}
 	if change != nil {
 		change(&opts)
 	}
@@ -65,9 +57,9 @@ func requireUnavailable(t *testing.T, err error) {
 }
 
 // consume reads n records from the start of the topic.
-func consume(t *testing.T, b *kfake.Cluster, topic string, n int) []*kgo.Record {
+func consume(t *testing.T, b *testenv.Broker, topic string, n int) []*kgo.Record {
 	t.Helper()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(b.ListenAddrs()...), kgo.ConsumeTopics(topic))
+	cl, err := kgo.NewClient(kgo.SeedBrokers(b.Brokers()...), kgo.ConsumeTopics(b.Prefix+topic))
 	require.NoError(t, err)
 	defer cl.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -82,72 +74,80 @@ func consume(t *testing.T, b *kfake.Cluster, topic string, n int) []*kgo.Record 
 }
 
 func TestRecordsLandInTheirPartitionWithTheRequestID(t *testing.T) {
-	b := broker(t)
-	c := open(t, b, nil)
-	require.EqualValues(t, 4, c.PointsTopic().Partitions)
-	require.NotZero(t, c.PointsTopic().ID)
+	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+		c := open(t, b, nil)
+		require.EqualValues(t, 4, c.PointsTopic().Partitions)
+		require.NotZero(t, c.PointsTopic().ID)
 
-	positions, err := c.ProducePoints(context.Background(), "req_1", []pointblock.Message{message(3, "a"), message(0, "b"), message(3, "c")})
-	require.NoError(t, err)
-	require.Equal(t, []pointblock.Position{{Partition: 3, Offset: 0}, {Partition: 0, Offset: 0}, {Partition: 3, Offset: 1}}, positions)
+		positions, err := c.ProducePoints(context.Background(), "req_1", []pointblock.Message{message(3, "a"), message(0, "b"), message(3, "c")})
+		require.NoError(t, err)
+		require.Equal(t, []pointblock.Position{{Partition: 3, Offset: 0}, {Partition: 0, Offset: 0}, {Partition: 3, Offset: 1}}, positions)
 
-	for _, r := range consume(t, b, "points", 3) {
-		require.Equal(t, "req_1", string(kafka.Header(r, kafka.HeaderRequestID)))
-		require.Equal(t, map[string]int32{"a": 3, "b": 0, "c": 3}[string(r.Value)], r.Partition)
-	}
+		for _, r := range consume(t, b, "points", 3) {
+			require.Equal(t, "req_1", string(kafka.Header(r, kafka.HeaderRequestID)))
+			require.Equal(t, map[string]int32{"a": 3, "b": 0, "c": 3}[string(r.Value)], r.Partition)
+		}
+	})
 }
 
 func TestTopicsAreMadeWithTheirSettingsAndKeptWhenTheyExist(t *testing.T) {
-	b := broker(t)
-	c := open(t, b, func(o *kafka.Options) { o.TopicPrefix = "eu-" })
-	info := b.TopicInfo("eu-points")
-	require.Equal(t, strconv.Itoa(retention), *info.Configs["retention.bytes"])
-	require.Equal(t, "-1", *info.Configs["retention.ms"])
-	require.NotNil(t, b.TopicInfo("eu-points.dlq"))
+	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+		c := open(t, b, func(o *kafka.Options) { o.TopicPrefix += "eu-" })
+		for topic, largest := range map[string]string{"eu-points": "1048588", "eu-points.dlq": "2097152"} {
+			configs, err := b.Admin(t).DescribeTopicConfigs(t.Context(), b.Prefix+topic)
+			require.NoError(t, err)
+			config, err := configs.On(b.Prefix+topic, nil)
+			require.NoError(t, err)
+			has := map[string]string{}
+			for _, c := range config.Configs {
+				has[c.Key] = c.MaybeValue()
+			}
+			require.Equal(t, strconv.Itoa(retention), has["retention.bytes"])
+			require.Equal(t, "-1", has["retention.ms"])
+			require.Equal(t, largest, has["max.message.bytes"])
+		}
 
-	require.NoError(t, c.EnsureTopics(context.Background(), kafka.TopicSettings{Partitions: 9, Replication: -1, RetentionBytes: 1}))
-	require.EqualValues(t, 4, c.Partitions())
+		require.NoError(t, c.EnsureTopics(context.Background(), kafka.TopicSettings{Partitions: 9, Replication: -1, RetentionBytes: 1}))
+		require.EqualValues(t, 4, c.Partitions())
+	})
 }
 
 func TestWithTheBrokerGoneAProduceIsRefusedAtOnceAndRecovers(t *testing.T) {
-	dir := t.TempDir()
-	b := broker(t, kfake.DataDir(dir))
-	c := open(t, b, nil)
-	_, port, err := net.SplitHostPort(b.ListenAddrs()[0])
-	require.NoError(t, err)
-	number, _ := strconv.Atoi(port)
+	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+		c := open(t, b, nil)
+		b.Stop(t)
+		require.Eventually(t, func() bool { return !c.Healthy() }, 2*time.Second, 10*time.Millisecond)
+		began := time.Now()
+		_, err := c.ProducePoints(context.Background(), "req_1", []pointblock.Message{message(0, "a")})
+		requireUnavailable(t, err)
+		require.Less(t, time.Since(began), 50*time.Millisecond)
 
-	b.Close()
-	require.Eventually(t, func() bool { return !c.Healthy() }, 2*time.Second, 10*time.Millisecond)
-	began := time.Now()
-	_, err = c.ProducePoints(context.Background(), "req_1", []pointblock.Message{message(0, "a")})
-	requireUnavailable(t, err)
-	require.Less(t, time.Since(began), 50*time.Millisecond)
-
-	broker(t, kfake.DataDir(dir), kfake.Ports(number))
-	require.Eventually(t, c.Healthy, 3*time.Second, 10*time.Millisecond)
-	_, err = c.ProducePoints(context.Background(), "req_1", []pointblock.Message{message(0, "b")})
-	require.NoError(t, err)
+		b.Start(t)
+		require.Eventually(t, c.Healthy, 3*time.Second, 10*time.Millisecond)
+		_, err = c.ProducePoints(context.Background(), "req_1", []pointblock.Message{message(0, "b")})
+		require.NoError(t, err)
+	})
 }
 
 func TestABrokerThatHangsIsNoticedInASecondAndCallersAreLetGo(t *testing.T) {
-	b := broker(t)
-	var frozen atomic.Bool
-	c := open(t, b, func(o *kafka.Options) { o.Dial = freezable(&frozen) })
-	_, err := c.ProducePoints(context.Background(), "req_1", []pointblock.Message{message(0, "a")})
-	require.NoError(t, err)
+	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+		var frozen atomic.Bool
+		c := open(t, b, func(o *kafka.Options) { o.Dial = freezable(&frozen) })
+		_, err := c.ProducePoints(context.Background(), "req_1", []pointblock.Message{message(0, "a")})
+		require.NoError(t, err)
 
-	frozen.Store(true)
-	began := time.Now()
-	_, err = c.ProducePoints(context.Background(), "req_1", []pointblock.Message{message(0, "b")})
-	requireUnavailable(t, err)
-	require.Less(t, time.Since(began), 2500*time.Millisecond)
-	require.False(t, c.Healthy())
-	frozen.Store(false)
-	require.Eventually(t, func() bool {
-		_, err = c.ProducePoints(context.Background(), "req_1", []pointblock.Message{message(0, "c")})
-		return err == nil
-	}, 15*time.Second, 100*time.Millisecond)
+		frozen.Store(true)
+		began := time.Now()
+		_, err = c.ProducePoints(context.Background(), "req_1", []pointblock.Message{message(0, "b")})
+		requireUnavailable(t, err)
+		require.Less(t, time.Since(began), 2500*time.Millisecond)
+		require.False(t, c.Healthy())
+		frozen.Store(false)
+		require.Eventually(t, func() bool {
+			_, err = c.ProducePoints(context.Background(), "req_1", []pointblock.Message{message(0, "c")})
+			return err == nil
+		}, 15*time.Second, 100*time.Millisecond)
+	})
 }
 
 // freezable dials connections that neither send nor receive while frozen.
@@ -172,35 +172,34 @@ func (c *frozenConn) Read(p []byte) (int, error) {
 }
 
 func TestAFullBufferIsRefusedAtOnce(t *testing.T) {
-	b := broker(t)
-	var frozen atomic.Bool
-	c := open(t, b, func(o *kafka.Options) { o.Dial = freezable(&frozen); o.BufferedBytes = 1 << 20 })
-	big := pointblock.Message{Partition: 0, Value: make([]byte, 700<<10)}
-	_, err := c.ProducePoints(context.Background(), "req_1", []pointblock.Message{big})
-	require.NoError(t, err)
-	frozen.Store(true)
-	waiting := make(chan error, 1)
-	go func() {
+	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+		var frozen atomic.Bool
+		c := open(t, b, func(o *kafka.Options) { o.Dial = freezable(&frozen); o.BufferedBytes = 1 << 20 })
+		big := pointblock.Message{Partition: 0, Value: make([]byte, 700<<10)}
 		_, err := c.ProducePoints(context.Background(), "req_1", []pointblock.Message{big})
-		waiting <- err
-	}()
-	time.Sleep(50 * time.Millisecond)
-	began := time.Now()
-	_, err = c.ProducePoints(context.Background(), "req_2", []pointblock.Message{big})
-	requireUnavailable(t, err)
-	require.Contains(t, err.Error(), "buffers are full")
-	require.Less(t, time.Since(began), 50*time.Millisecond)
-	frozen.Store(false)
-	t.Log("the one that waited:", <-waiting)
+		require.NoError(t, err)
+		frozen.Store(true)
+		waiting := make(chan error, 1)
+		go func() {
+			_, err := c.ProducePoints(context.Background(), "req_1", []pointblock.Message{big})
+			waiting <- err
+		}()
+		time.Sleep(50 * time.Millisecond)
+		began := time.Now()
+		_, err = c.ProducePoints(context.Background(), "req_2", []pointblock.Message{big})
+		requireUnavailable(t, err)
+		require.Contains(t, err.Error(), "buffers are full")
+		require.Less(t, time.Since(began), 50*time.Millisecond)
+		frozen.Store(false)
+		t.Log("the one that waited:", <-waiting)
+	})
 }
 
+// TestSequenceNumbersForgottenInARestartDoNotStopTheProducer is about what kfake
+// alone forgets.
 func TestSequenceNumbersForgottenInARestartDoNotStopTheProducer(t *testing.T) {
-	dir := t.TempDir()
-	b := broker(t, kfake.DataDir(dir))
-	addr := b.ListenAddrs()[0]
+	b := testenv.NewKFake(t)
 	c := open(t, b, nil)
-	_, port, _ := net.SplitHostPort(addr)
-	number, _ := strconv.Atoi(port)
 	for round := range 3 {
 		for i := range 20 {
 			require.Eventually(t, func() bool {
@@ -208,9 +207,9 @@ func TestSequenceNumbersForgottenInARestartDoNotStopTheProducer(t *testing.T) {
 				return err == nil
 			}, 5*time.Second, 10*time.Millisecond)
 		}
-		b.Close()
-		forgetProducers(t, dir)
-		b = broker(t, kfake.DataDir(dir), kfake.Ports(number))
+		b.Stop(t)
+		forgetProducers(t, filepath.Join(b.Dir, "log"))
+		b.Start(t)
 		require.Eventually(t, c.Healthy, 3*time.Second, 10*time.Millisecond)
 	}
 	require.GreaterOrEqual(t, len(consume(t, b, "points", 60)), 60)
@@ -230,69 +229,70 @@ func forgetProducers(t *testing.T, dir string) {
 }
 
 func TestARecreatedTopicIsAdoptedAfterItsChangeWasAnnounced(t *testing.T) {
-	b := broker(t)
-	var announced atomic.Int32
-	var ready atomic.Bool
-	ready.Store(true)
-	c := open(t, b, func(o *kafka.Options) {
-		o.OnTopicChange = func(context.Context, kafka.TopicInfo) error {
-			announced.Add(1)
-			if !ready.Load() {
-				return fmt.Errorf("not yet")
+	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+		var announced atomic.Int32
+		var ready atomic.Bool
+		ready.Store(true)
+		c := open(t, b, func(o *kafka.Options) {
+			o.OnTopicChange = func(context.Context, kafka.TopicInfo) error {
+				announced.Add(1)
+				if !ready.Load() {
+					return fmt.Errorf("not yet")
+				}
+				return nil
 			}
-			return nil
-		}
-	})
-	old := c.PointsTopic()
-	_, err := c.ProducePoints(context.Background(), "req", []pointblock.Message{message(0, "old")})
-	require.NoError(t, err)
+		})
+		old := c.PointsTopic()
+		_, err := c.ProducePoints(context.Background(), "req", []pointblock.Message{message(0, "old")})
+		require.NoError(t, err)
 
-	ready.Store(false)
-	require.NoError(t, b.DeleteTopic("points"))
-	require.NoError(t, b.CreateTopic("points", 6, nil))
-	require.Eventually(t, func() bool { return announced.Load() > 2 }, 5*time.Second, 10*time.Millisecond)
-	require.Equal(t, old, c.PointsTopic(), "no change takes effect before it is prepared")
-	ready.Store(true)
-	require.Eventually(t, func() bool { return c.PointsTopic().ID != old.ID }, 5*time.Second, 10*time.Millisecond)
-	require.EqualValues(t, 6, c.Partitions())
-	require.Eventually(t, func() bool {
-		positions, err := c.ProducePoints(context.Background(), "req", []pointblock.Message{message(5, "new")})
-		return err == nil && positions[0].Offset == 0
-	}, 10*time.Second, 50*time.Millisecond)
+		ready.Store(false)
+		b.Recreate(t, b.Prefix+"points", 6)
+		require.Eventually(t, func() bool { return announced.Load() > 2 }, 5*time.Second, 10*time.Millisecond)
+		require.Equal(t, old, c.PointsTopic(), "no change takes effect before it is prepared")
+		ready.Store(true)
+		require.Eventually(t, func() bool { return c.PointsTopic().ID != old.ID }, 5*time.Second, 10*time.Millisecond)
+		require.EqualValues(t, 6, c.Partitions())
+		require.Eventually(t, func() bool {
+			positions, err := c.ProducePoints(context.Background(), "req", []pointblock.Message{message(5, "new")})
+			return err == nil && positions[0].Offset == 0
+		}, 10*time.Second, 50*time.Millisecond)
+	})
 }
 
 func TestLogFillSaysHowFarTheGroupLagsBehindAndNoticesLoss(t *testing.T) {
-	b := broker(t)
-	c := open(t, b, func(o *kafka.Options) { o.LogFullThreshold = 0.8 })
-	value := make([]byte, 512<<10)
-	produce := func(n int) (err error) {
-		for range n {
-			if _, err = c.ProducePoints(context.Background(), "req", []pointblock.Message{{Partition: 1, Value: value}}); err != nil {
-				return err
+	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+		c := open(t, b, func(o *kafka.Options) { o.LogFullThreshold = 0.8 })
+		value := make([]byte, 512<<10)
+		produce := func(n int) (err error) {
+			for range n {
+				if _, err = c.ProducePoints(context.Background(), "req", []pointblock.Message{{Partition: 1, Value: value}}); err != nil {
+					return err
+				}
 			}
+			return nil
 		}
-		return nil
-	}
-	require.NoError(t, produce(16)) // 8 of 16 MiB
-	require.Eventually(t, func() bool { return c.LogFill() > 0.45 && c.LogFill() < 0.55 }, 10*time.Second, 50*time.Millisecond, "half full")
+		require.NoError(t, produce(16)) // 8 of 16 MiB
+		require.Eventually(t, func() bool { return c.LogFill() > 0.45 && c.LogFill() < 0.55 }, 10*time.Second, 50*time.Millisecond, "half full")
 
-	group := commitAt(t, c, b, 8)
-	require.Eventually(t, func() bool { return c.LogFill() < 0.3 }, 10*time.Second, 50*time.Millisecond, "caught up by half")
-	group.Leave()
+		group := commitAt(t, c, b, 8)
+		require.Eventually(t, func() bool { return c.LogFill() < 0.3 }, 10*time.Second, 50*time.Millisecond, "caught up by half")
+		group.Leave()
 
-	require.NoError(t, produce(20))
-	require.Eventually(t, func() bool { return c.LogFill() > 0.8 }, 10*time.Second, 50*time.Millisecond)
-	requireUnavailable(t, produce(1))
+		require.NoError(t, produce(20))
+		require.Eventually(t, func() bool { return c.LogFill() > 0.8 }, 10*time.Second, 50*time.Millisecond)
+		requireUnavailable(t, produce(1))
 
-	require.NoError(t, b.DeleteRecords("points", 1, 20))
-	require.Eventually(t, func() bool { return c.LostRecords() == 12 }, 10*time.Second, 50*time.Millisecond)
+		b.Trim(t, b.Prefix+"points", 1, 20)
+		require.Eventually(t, func() bool { return c.LostRecords() == 12 }, 10*time.Second, 50*time.Millisecond)
+	})
 }
 
 // commitAt joins the group and commits an offset of partition 1.
-func commitAt(t *testing.T, c *kafka.Client, _ *kfake.Cluster, at int64) *kafka.Group {
+func commitAt(t *testing.T, c *kafka.Client, b *testenv.Broker, at int64) *kafka.Group {
 	t.Helper()
 	g, err := c.Join(kafka.GroupOptions{
-		Topic: "points", Group: "points", FetchBytes: 1 << 20,
+		Topic: b.Prefix + "points", Group: b.Prefix + "points", FetchBytes: 1 << 20,
 		Start:   func(context.Context, map[int32]int64) (map[int32]int64, error) { return nil, nil },
 		Revoked: func([]int32, bool) {},
 	})
@@ -307,21 +307,22 @@ func commitAt(t *testing.T, c *kafka.Client, _ *kfake.Cluster, at int64) *kafka.
 }
 
 func TestADeadLetterKeepsTheRecordAndTellsItsStory(t *testing.T) {
-	b := broker(t)
-	c := open(t, b, nil)
-	largest := make([]byte, pointblock.MaxRecordBytes)
-	_, err := c.ProducePoints(context.Background(), "req_9", []pointblock.Message{{Partition: 2, Key: []byte("k"), Value: largest}})
-	require.NoError(t, err)
-	record := consume(t, b, "points", 1)[0]
+	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
+		c := open(t, b, nil)
+		largest := make([]byte, pointblock.MaxRecordBytes)
+		_, err := c.ProducePoints(context.Background(), "req_9", []pointblock.Message{{Partition: 2, Key: []byte("k"), Value: largest}})
+		require.NoError(t, err)
+		record := consume(t, b, "points", 1)[0]
 
-	require.NoError(t, c.ProduceDeadLetters(context.Background(), []kafka.DeadLetter{{Record: record, Version: 1 << 48, Reason: "unreadable"}}))
-	letter := consume(t, b, "points.dlq", 1)[0]
-	require.Equal(t, record.Value, letter.Value)
-	require.Equal(t, record.Key, letter.Key)
-	for name, want := range map[string]string{
-		kafka.HeaderError: "unreadable", kafka.HeaderTopic: "points", kafka.HeaderPartition: "2", kafka.HeaderOffset: "0",
-		kafka.HeaderVersion: "281474976710656", kafka.HeaderRequestID: "req_9",
-	} {
-		require.Equal(t, want, string(kafka.Header(letter, name)), name)
-	}
+		require.NoError(t, c.ProduceDeadLetters(context.Background(), []kafka.DeadLetter{{Record: record, Version: 1 << 48, Reason: "unreadable"}}))
+		letter := consume(t, b, "points.dlq", 1)[0]
+		require.Equal(t, record.Value, letter.Value)
+		require.Equal(t, record.Key, letter.Key)
+		for name, want := range map[string]string{
+			kafka.HeaderError: "unreadable", kafka.HeaderTopic: b.Prefix + "points", kafka.HeaderPartition: "2", kafka.HeaderOffset: "0",
+			kafka.HeaderVersion: "281474976710656", kafka.HeaderRequestID: "req_9",
+		} {
+			require.Equal(t, want, string(kafka.Header(letter, name)), name)
+		}
+	})
 }

@@ -109,24 +109,35 @@ func topicConfig(s TopicSettings, maxBytes int) map[string]string {
 	}
 }
 
-// untilDone tries until it works or ctx ends, and then gives the last failure.
+// untilDone tries until it works or ctx ends, and then gives the last failure that
+// is not that end itself. What trying again does not cure it gives at once.
 func (c *Client) untilDone(ctx context.Context, what string, try func(context.Context) error) error {
+	var last error
 	for tries := 0; ; tries++ {
 		once, cancel := context.WithTimeout(ctx, adminTimeout)
-		err := try(once)
+		err := Explain(try(once))
 		cancel()
 		if err == nil {
 			return nil
 		}
+		if last == nil || ctx.Err() == nil {
+			last = err
+		}
+		if refused := (*Refused)(nil); errors.As(err, &refused) {
+			return fmt.Errorf("kafka: %s: %w", what, err)
+		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("kafka: %s: %w", what, err)
+			if advice := Advice(last); advice != "" {
+				return fmt.Errorf("kafka: %s: %w: %s", what, last, advice)
+			}
+			return fmt.Errorf("kafka: %s: %w", what, last)
 		case <-c.ctx.Done():
 			return fmt.Errorf("kafka: %s: %w", what, c.ctx.Err())
 		case <-time.After(backoff(tries)):
 		}
 		if tries == 0 && !errors.Is(err, kerr.UnknownTopicOrPartition) { // that one was made just now
-			c.log.Info("Kafka does not answer yet", "error", err)
+			c.log.Warn("Kafka does not answer yet", "error", err, "advice", Advice(err))
 		}
 	}
 }

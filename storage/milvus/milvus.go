@@ -21,7 +21,8 @@ import (
 const (
 	dialTimeout = 3 * time.Second
 	openTimeout = 10 * time.Second // of the client's first connection
-	frameWait   = time.Second      // for HTTP/2's first frame, which comes at once
+	pingTimeout = 3 * time.Second
+	frameWait   = time.Second // for HTTP/2's first frame, which comes at once
 )
 
 // Options say how to reach Milvus.
@@ -124,8 +125,10 @@ func (p place) dialOptions() []grpc.DialOption {
 	return options
 }
 
-// Ping asks the server for a sign of life.
+// Ping asks the server for a sign of life. The client would try for 20 s.
 func (db *DB) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
 	_, err := db.ServerVersion(ctx)
 	return err
 }

@@ -148,6 +148,27 @@ func TestNothingIsLostOrCountedTwice(t *testing.T) {
 	s.Start()
 	source := s.createSource("turbine")
 
+	s.sendThroughKills(source, batches, kills, random)
+
+	var want float64
+	for n := range batches {
+		want += batch{n}.sum()
+	}
+	s.requireTotals(source, batches*pointsInBatch, want)
+
+	// A new consumer group reads the topic from its start.
+	require.Zero(t, s.Stop())
+	s.Args = append(s.Args, "--points-group", "second-reading")
+	s.Start()
+	s.requireTotals(source, batches*pointsInBatch, want)
+	s.waitConsumed(source)
+	s.requireTotals(source, batches*pointsInBatch, want)
+}
+
+// sendThroughKills sends batches one after the other, each until it is answered
+// 201, while the server is killed and started again at random moments.
+func (s *server) sendThroughKills(source string, batches, kills int, random *rand.Rand) {
+	s.t.Helper()
 	var sent atomic.Int64
 	done := make(chan struct{})
 	go func() {
@@ -159,7 +180,7 @@ func TestNothingIsLostOrCountedTwice(t *testing.T) {
 				if err == nil && a.Status == http.StatusCreated {
 					break
 				}
-				if t.Context().Err() != nil {
+				if s.t.Context().Err() != nil {
 					return
 				}
 				time.Sleep(20 * time.Millisecond)
@@ -179,21 +200,7 @@ func TestNothingIsLostOrCountedTwice(t *testing.T) {
 		s.Start()
 	}
 	<-done
-	require.EqualValues(t, batches, sent.Load())
-
-	var want float64
-	for n := range batches {
-		want += batch{n}.sum()
-	}
-	s.requireTotals(source, batches*pointsInBatch, want)
-
-	// A new consumer group reads the topic from its start.
-	require.Zero(t, s.Stop())
-	s.Args = append(s.Args, "--points-group", "second-reading")
-	s.Start()
-	s.requireTotals(source, batches*pointsInBatch, want)
-	s.waitConsumed(source)
-	s.requireTotals(source, batches*pointsInBatch, want)
+	require.EqualValues(s.t, batches, sent.Load())
 }
 
 // requireTotals waits until count and sum are what they must be, and never more.

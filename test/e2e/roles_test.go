@@ -21,9 +21,9 @@ type split struct {
 	t *testing.T
 }
 
-func startSplit(t *testing.T) *split {
+func startSplit(t *testing.T, kafka ...string) *split {
 	t.Helper()
-	s := &split{Split: harness.NewSplit(t, binary, harness.Roles()), t: t}
+	s := &split{Split: harness.NewSplit(t, binary, harness.Roles(), kafka...), t: t}
 	s.Start()
 	return s
 }
@@ -109,16 +109,33 @@ func (s *split) requireKeysWorkEverywhere() {
 // turn, in order and by a crash, while a client sends: every point is there once.
 func TestSplitProcessesAreRestartedUnderLoad(t *testing.T) {
 	t.Parallel()
+	requireRestartsLoseNothing(t, func(string) []string { return nil })
+}
+
+// TestSplitProcessesAreRestartedUnderLoadOnApacheKafka is the same on the log that
+// production has, over TLS and with a login.
+func TestSplitProcessesAreRestartedUnderLoadOnApacheKafka(t *testing.T) {
+	t.Parallel()
+	settings := environment(secureKafka(t), nil)
+	requireRestartsLoseNothing(t, func(prefix string) []string {
+		return append(slices.Clone(settings), "LIVEGRAPH_KAFKA_TOPIC_PREFIX="+prefix, "LIVEGRAPH_POINTS_GROUP="+prefix+"points")
+	})
+}
+
+// requireRestartsLoseNothing does so, each way of restarting with the settings of
+// Kafka that are made for it.
+func requireRestartsLoseNothing(t *testing.T, kafka func(prefix string) []string) {
+	t.Helper()
 	for _, how := range []struct {
-		name    string
-		restart func(*testing.T, *harness.Server)
+		name, prefix string
+		restart      func(*testing.T, *harness.Server)
 	}{
-		{"by SIGTERM", func(t *testing.T, s *harness.Server) { require.Zero(t, s.Restart()) }},
-		{"by kill -9", func(_ *testing.T, s *harness.Server) { s.Crash() }},
+		{"by SIGTERM", "ended-", func(t *testing.T, s *harness.Server) { require.Zero(t, s.Restart()) }},
+		{"by kill -9", "killed-", func(_ *testing.T, s *harness.Server) { s.Crash() }},
 	} {
 		t.Run(how.name, func(t *testing.T) {
 			t.Parallel() // mostly waiting for sessions to run out
-			s := startSplit(t)
+			s := startSplit(t, kafka(how.prefix)...)
 			source := s.api(0).createSource("turbine")
 			load := s.load(source)
 			for _, role := range harness.Roles() {

@@ -4,6 +4,8 @@ package harness
 
 import (
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,6 +64,7 @@ type Server struct {
 
 	t      testing.TB
 	binary string
+	scheme string
 	cmd    *exec.Cmd
 	exited chan error
 	log    *os.File
@@ -76,7 +79,7 @@ func New(t testing.TB, binary string, args ...string) *Server {
 	log, err := os.Create(filepath.Join(dir, "stdout.log"))
 	require.NoError(t, err)
 	s := &Server{
-		t: t, binary: binary, DataDir: filepath.Join(dir, "data"), Listen: FreeAddress(t), Metrics: FreeAddress(t), Args: args, log: log,
+		t: t, binary: binary, DataDir: filepath.Join(dir, "data"), Listen: FreeAddress(t), Metrics: FreeAddress(t), Args: args, log: log, scheme: "http",
 		client: &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}},
 	}
 	t.Cleanup(func() {
@@ -87,6 +90,25 @@ func New(t testing.TB, binary string, args ...string) *Server {
 	})
 	return s
 }
+
+// Secure gives the listener a certificate, from the next start on, and has the test's
+// requests believe these roots.
+func (s *Server) Secure(cert, key string, roots *x509.CertPool) {
+	s.scheme = "https"
+	s.Env = append(s.Env, "LIVEGRAPH_TLS_CERT="+cert, "LIVEGRAPH_TLS_KEY="+key)
+	s.Believe(roots)
+}
+
+// Believe has the test's requests believe other roots, on new connections.
+func (s *Server) Believe(roots *x509.CertPool) {
+	s.client.CloseIdleConnections()
+	s.client.Transport = &http.Transport{
+		MaxIdleConnsPerHost: 16, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: roots},
+	}
+}
+
+// URL is the address at which the test reaches the server.
+func (s *Server) URL() string { return s.scheme + "://" + s.Listen }
 
 // FreeAddress gives an address on the loopback interface that nobody listens on.
 // It is below the range of outgoing connections and that of the embedded engines,
@@ -152,7 +174,7 @@ func (s *Server) WaitReady() {
 			s.t.Fatalf("the server ended while starting: %v", err)
 		default:
 		}
-		response, err := s.client.Get("http://" + s.Listen + "/readyz")
+		response, err := s.client.Get(s.URL() + "/readyz")
 		if err == nil {
 			_ = response.Body.Close()
 			if response.StatusCode == http.StatusOK {
@@ -276,7 +298,7 @@ func (s *Server) Try(method, path string, body []byte) (Answer, error) {
 // TryAs is Try with another key and workspace.
 func (s *Server) TryAs(key, workspace, method, path string, body []byte) (Answer, error) {
 	var a Answer
-	request, err := http.NewRequest(method, "http://"+s.Listen+path, bytes.NewReader(body))
+	request, err := http.NewRequest(method, s.URL()+path, bytes.NewReader(body))
 	if err != nil {
 		return a, err
 	}

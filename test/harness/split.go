@@ -3,6 +3,7 @@ package harness
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,17 +36,20 @@ type Split struct {
 	all    []*Server
 }
 
-// NewSplit prepares the processes on empty engines; Start starts them.
-func NewSplit(t testing.TB, binary string, roles []Role) *Split {
+// NewSplit prepares the processes on empty engines; Start starts them. The settings
+// of Kafka, NAME=value, lead to one that has nothing of theirs; none: it is kfake.
+func NewSplit(t testing.TB, binary string, roles []Role, kafka ...string) *Split {
 	t.Helper()
 	s := &Split{ClickHouseURL: testenv.ClickHouse(t), t: t, byRole: map[string][]*Server{}}
-	engines := []string{
-		"LIVEGRAPH_KAFKA_BROKERS=" + strings.Join(testenv.Kafka(t), ","),
-		"LIVEGRAPH_CLICKHOUSE_URL=" + s.ClickHouseURL,
-		"LIVEGRAPH_POSTGRES_URL=" + testenv.Postgres(t),
-		"LIVEGRAPH_REDIS_URL=" + testenv.Redis(t),
-		"LIVEGRAPH_MILVUS_ADDRESS=" + testenv.Milvus(t),
+	if len(kafka) == 0 {
+		kafka = []string{"LIVEGRAPH_KAFKA_BROKERS=" + strings.Join(testenv.Kafka(t), ",")}
 	}
+	engines := append(slices.Clone(kafka),
+		"LIVEGRAPH_CLICKHOUSE_URL="+s.ClickHouseURL,
+		"LIVEGRAPH_POSTGRES_URL="+testenv.Postgres(t),
+		"LIVEGRAPH_REDIS_URL="+testenv.Redis(t),
+		"LIVEGRAPH_MILVUS_ADDRESS="+testenv.Milvus(t),
+	)
 	for _, role := range roles {
 		for range role.Count {
 			server := New(t, binary, "--roles", role.Name)

@@ -2,10 +2,12 @@ package machine
 
 import (
 	"context"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,12 +17,30 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sampleTwice primes the rates and gives the second round.
-func sampleTwice(t *testing.T, s *Sampler) []Sample {
+// sampleUntil samples until it has the metrics, by kind of source, and gives each
+// source's newest values. Rates come from the second round on; where the machine is
+// busy, a collector's rounds come late and are further apart.
+func sampleUntil(t *testing.T, s *Sampler, metrics map[string]string) []Sample {
 	t.Helper()
-	s.Sample(time.Now())
-	time.Sleep(400 * time.Millisecond)
-	return s.Sample(time.Now())
+	newest := map[string][]Sample{}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(400 * time.Millisecond) {
+		round := map[string][]Sample{}
+		for _, sample := range s.Sample(time.Now()) {
+			round[sample.Source] = append(round[sample.Source], sample)
+		}
+		maps.Copy(newest, round)
+		samples := slices.Concat(slices.Collect(maps.Values(newest))...)
+		missing := ""
+		for kind, metric := range metrics {
+			if len(valuesOf(samples, kind, metric)) == 0 {
+				missing = kind + " " + metric
+			}
+		}
+		if missing == "" {
+			return samples
+		}
+		require.True(t, time.Now().Before(deadline), "%s is not measured", missing)
+	}
 }
 
 func valuesOf(samples []Sample, kind, metric string) []Sample {
@@ -41,7 +61,9 @@ func TestThisMachineIsMeasuredPlausibly(t *testing.T) {
 	defer stop()
 	s := New("here", nil)
 	defer s.Close()
-	samples := sampleTwice(t, s)
+	samples := sampleUntil(t, s, map[string]string{
+		"cpu": CPUUsage, "memory": "total_bytes", "load": "load1", "disk": "used_percent",
+	})
 
 	usage := valuesOf(samples, "cpu", CPUUsage)
 	require.Len(t, usage, 1)
@@ -80,7 +102,7 @@ func TestTheBusyProcessIsAmongTheBusiest(t *testing.T) {
 	defer stop()
 	s := New("here", nil)
 	defer s.Close()
-	samples := sampleTwice(t, s)
+	samples := sampleUntil(t, s, map[string]string{"processes": ProcessCPU})
 	shares := valuesOf(samples, "processes", ProcessCPU)
 	require.NotEmpty(t, shares)
 	require.LessOrEqual(t, len(shares), busiest)

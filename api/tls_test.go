@@ -1,0 +1,262 @@
+package api_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/livegraph/livegraph/api"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/certs"
+	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/testenv"
+)
+
+// secure is a server that speaks TLS.
+type secure struct {
+	address string
+	trust   *tls.Config // of clients
+	end     context.CancelFunc
+	ended   chan error
+}
+
+func startSecure(t *testing.T, routes ...route.Route) *secure {
+	t.Helper()
+	authority := testenv.NewAuthority(t)
+	pair := authority.Sign("localhost", time.Hour)
+	files, err := certs.NewServer("tls", pair.Cert, pair.Key)
+	require.NoError(t, err)
+	server, err := api.New(api.Deps{
+		Version: "test", ProbesOnly: true, Routes: routes, TLS: files.Config(),
+		Config: config.API{
+			ReadTimeout: 5 * time.Second, QueryTimeout: 10 * time.Second, ShutdownTimeout: 4 * time.Second,
+			MaxHeaderBytes: 64 << 10, MaxConnections: 64,
+		},
+	})
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, end := context.WithCancel(t.Context())
+	s := &secure{
+		address: listener.Addr().String(), trust: &tls.Config{RootCAs: authority.Pool(), ServerName: "localhost"},
+		end: end, ended: make(chan error, 1),
+	}
+	go func() { s.ended <- server.Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		end()
+		require.NoError(t, <-s.ended)
+		s.ended <- nil
+	})
+	return s
+}
+
+// client speaks HTTP/2, or HTTP/1.1 alone.
+func (s *secure) client(t *testing.T, http2 bool) *http.Client {
+	transport := &http.Transport{TLSClientConfig: s.trust.Clone(), ForceAttemptHTTP2: http2}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: 20 * time.Second}
+}
+
+func (s *secure) get(t *testing.T, client *http.Client, path string) (*http.Response, string) {
+	t.Helper()
+	answer, err := client.Get("https://" + s.address + path)
+	require.NoError(t, err)
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return answer, string(body)
+}
+
+// raw sends bytes and gives all that comes back.
+func raw(t *testing.T, conn net.Conn, text string) string {
+	t.Helper()
+	defer func() { _ = conn.Close() }()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	_, err := io.WriteString(conn, text)
+	require.NoError(t, err)
+	answer, _ := io.ReadAll(conn)
+	return string(answer)
+}
+
+func TestTheListenerSpeaksHTTP2AndHTTP1OverTLS(t *testing.T) {
+	s := startSecure(t, route.Route{Method: "GET", Pattern: "/seen", Access: route.Public, Handle: func(w http.ResponseWriter, r *http.Request) error {
+		_, err := fmt.Fprint(w, r.Proto, " ", r.TLS != nil)
+		return err
+	}})
+	for two, proto := range map[bool]string{true: "HTTP/2.0", false: "HTTP/1.1"} {
+		client := s.client(t, two)
+		for range 2 {
+			answer, body := s.get(t, client, "/seen")
+			require.Equal(t, proto+" true", body)
+			require.NotEmpty(t, answer.Header.Get("X-Request-Id"))
+			require.Empty(t, answer.Header.Get("Strict-Transport-Security"), "the host's other ports are not ours to speak for")
+		}
+		answer, body := s.get(t, client, "/nowhere")
+		require.Equal(t, http.StatusNotFound, answer.StatusCode)
+		require.Contains(t, body, `"code":"NOT_FOUND"`)
+	}
+}
+
+func TestWhatNeverBecameARequestIsAnsweredInTheEnvelope(t *testing.T) {
+	s := startSecure(t)
+	inTLS := func() net.Conn {
+		conn, err := tls.Dial("tcp", s.address, s.trust)
+		require.NoError(t, err)
+		return conn
+	}
+	inTheClear := func() net.Conn {
+		conn, err := net.Dial("tcp", s.address)
+		require.NoError(t, err)
+		return conn
+	}
+	for name, c := range map[string]struct {
+		dial          func() net.Conn
+		text, message string
+	}{
+		"no request":          {inTLS, "nonsense\r\n\r\n", "The request cannot be read"},
+		"an unknown encoding": {inTLS, "GET /readyz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: foo\r\n\r\n", "does not support"},
+		"a request in clear":  {inTheClear, "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n", "speaks HTTPS"},
+		"a body in clear":     {inTheClear, "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", "speaks HTTPS"},
+		"a deletion in clear": {inTheClear, "DELETE /x HTTP/1.1\r\nHost: x\r\n\r\n", "speaks HTTPS"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := raw(t, c.dial(), c.text)
+			answer, err := http.ReadResponse(bufio.NewReader(strings.NewReader(text)), nil)
+			require.NoError(t, err, text)
+			defer func() { _ = answer.Body.Close() }()
+			require.Equal(t, http.StatusBadRequest, answer.StatusCode)
+			var body struct {
+				Error     struct{ Code, Message string }
+				RequestID string
+			}
+			require.NoError(t, json.NewDecoder(answer.Body).Decode(&body))
+			require.Equal(t, "VALIDATION_ERROR", body.Error.Code)
+			require.Contains(t, body.Error.Message, c.message)
+			require.Equal(t, answer.Header.Get("X-Request-Id"), body.RequestID)
+		})
+	}
+	require.Empty(t, raw(t, inTheClear(), "SSH-2.0-OpenSSH_9.9\r\n"+strings.Repeat("x", 100)), "what speaks neither is told nothing")
+	answer, _ := s.get(t, s.client(t, true), "/readyz")
+	require.Equal(t, http.StatusOK, answer.StatusCode, "the next good request is served")
+}
+
+func TestHandshakesThatNeverComeHoldNobodyUp(t *testing.T) {
+	s := startSecure(t)
+	for range 20 {
+		conn, err := net.Dial("tcp", s.address)
+		require.NoError(t, err)
+		defer func() { _ = conn.Close() }()
+	}
+	answer, _ := s.get(t, s.client(t, true), "/readyz")
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	s.end()
+	select {
+	case err := <-s.ended:
+		require.NoError(t, err)
+		s.ended <- nil
+	case <-time.After(30 * time.Second):
+		t.Fatal("the server does not end")
+	}
+}
+
+func TestRequestsInFlightAreAnsweredAtTheEnd(t *testing.T) {
+	for _, two := range []bool{true, false} {
+		t.Run(fmt.Sprint("HTTP/2: ", two), func(t *testing.T) {
+			began := make(chan struct{})
+			s := startSecure(t, route.Route{Method: "GET", Pattern: "/slow", Access: route.Public, Handle: func(w http.ResponseWriter, _ *http.Request) error {
+				close(began)
+				time.Sleep(time.Second) // longer than the door stays open
+				_, err := io.WriteString(w, "done")
+				return err
+			}})
+			answered := make(chan string, 1)
+			go func() {
+				_, body := s.get(t, s.client(t, two), "/slow")
+				answered <- body
+			}()
+			<-began
+			s.end()
+			require.Equal(t, "done", <-answered)
+		})
+	}
+}
+
+// Streams that are opened and reset at once (CVE-2023-44487) must not have more
+// handlers at work than one connection may have streams.
+func TestStreamsThatAreResetDoNotPileUp(t *testing.T) {
+	var running, most atomic.Int64
+	release := make(chan struct{})
+	s := startSecure(t, route.Route{Method: "GET", Pattern: "/slow", Access: route.Public, Handle: func(http.ResponseWriter, *http.Request) error {
+		now := running.Add(1)
+		defer running.Add(-1)
+		for seen := most.Load(); now > seen && !most.CompareAndSwap(seen, now); seen = most.Load() {
+		}
+		<-release // it does not notice that nobody waits any more
+		return nil
+	}})
+	offer := s.trust.Clone()
+	offer.NextProtos = []string{"h2"}
+	conn, err := tls.Dial("tcp", s.address, offer)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close() }()
+	_, err = io.WriteString(conn, http2.ClientPreface)
+	require.NoError(t, err)
+	framer := http2.NewFramer(conn, conn)
+	require.NoError(t, framer.WriteSettings())
+	cut := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, conn)
+		close(cut)
+	}()
+
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	for _, f := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", "/slow"}} {
+		require.NoError(t, encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}))
+	}
+	first := bytes.Clone(block.Bytes())
+	block.Reset()
+	for _, f := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", "/slow"}} {
+		require.NoError(t, encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}))
+	}
+	const attempts = 20_000
+	for i := range attempts {
+		fragment := block.Bytes()
+		if i == 0 {
+			fragment = first
+		}
+		id := uint32(2*i + 1)
+		err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: fragment, EndStream: true, EndHeaders: true})
+		if err == nil {
+			err = framer.WriteRSTStream(id, http2.ErrCodeCancel)
+		}
+		if err != nil {
+			break // the server has had enough
+		}
+	}
+	answer, _ := s.get(t, s.client(t, true), "/readyz")
+	require.Equal(t, http.StatusOK, answer.StatusCode, "others are served meanwhile")
+	require.Positive(t, most.Load())
+	require.LessOrEqual(t, most.Load(), int64(100))
+	select {
+	case <-cut:
+	case <-time.After(30 * time.Second):
+		t.Error("a client that does so is not cut off")
+	}
+	close(release)
+	require.Eventually(t, func() bool { return running.Load() == 0 }, 20*time.Second, 10*time.Millisecond)
+}

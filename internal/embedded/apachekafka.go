@@ -1,0 +1,214 @@
+package embedded
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+const (
+	apacheName      = "apache-kafka"
+	apacheStopLimit = 10 * time.Second
+	apacheHeap      = "256m"
+	// apachePlain is the listener that is always there.
+	apachePlain = "PLAINTEXT"
+)
+
+// ApacheKafkaOptions adds to EngineOptions, of which Packages is not used, what
+// only Apache Kafka has.
+type ApacheKafkaOptions struct {
+	EngineOptions
+	Jars       *ApachePackages   // default: InstallApacheKafka
+	Properties map[string]string // of server.properties, beside or instead of ours
+	Listeners  []KafkaListener   // beside the one in plain text
+	// Scram are the arguments of kafka-storage's --add-scram, such as
+	// SCRAM-SHA-256=[name=u,password=p]. They count at the first start.
+	Scram []string
+}
+
+// KafkaListener is a further listener of a broker, on a port of its own.
+type KafkaListener struct {
+	Name       string            // in capitals
+	Protocol   string            // SSL, SASL_SSL or SASL_PLAINTEXT
+	Properties map[string]string // without the prefix listener.name.….
+}
+
+// ApacheKafka is a single broker of Apache Kafka, its own controller, on the
+// loopback. It is what production runs, in one process of Java; Livegraph's tests
+// are tried on it beside the broker that is inside this process (see [StartKafka]).
+type ApacheKafka struct {
+	*Process
+	ports  map[string]int // of listeners, by name
+	claims []*portClaim   // of those ports, for as long as we live: a broker that was stopped comes back to them
+}
+
+// StartApacheKafka starts the broker. The first start formats its directory.
+func StartApacheKafka(ctx context.Context, o ApacheKafkaOptions) (*ApacheKafka, error) {
+	if o.Jars == nil {
+		var err error
+		if o.Jars, err = InstallApacheKafka(ctx, o.Progress); err != nil {
+			return nil, err
+		}
+	}
+	s, err := newSite(ctx, apacheName, o.EngineOptions)
+	if err != nil {
+		return nil, err
+	}
+	k := &ApacheKafka{ports: map[string]int{}}
+	for _, name := range append([]string{"CONTROLLER"}, names(o.Listeners)...) {
+		if err := k.holdPort(ctx, name); err != nil {
+			return nil, fmt.Errorf("starting %s: %w", apacheName, err)
+		}
+	}
+	address := func() string { return s.endpoint.address() }
+	k.Process, err = s.run(ctx, spec{
+		name:    apacheName,
+		address: address,
+		command: func() (*exec.Cmd, error) {
+			if err := k.prepare(s, o); err != nil {
+				return nil, err
+			}
+			return o.Jars.command(s.Dir, "kafka.Kafka", "server.properties"), nil
+		},
+		ready:       func(ctx context.Context) error { return probeKafka(ctx, address()) },
+		stopSignal:  syscall.SIGTERM,
+		stopLimit:   apacheStopLimit,
+		deathSignal: syscall.SIGKILL, // what was acknowledged is with the kernel
+	})
+	return k, err
+}
+
+// Brokers are the addresses to begin with, host:port, of the listener in plain text.
+func (k *ApacheKafka) Brokers() []string { return []string{k.Address()} }
+
+// Listener is the address, host:port, of a further listener.
+func (k *ApacheKafka) Listener(name string) string {
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(k.ports[name]))
+}
+
+func names(listeners []KafkaListener) []string {
+	var all []string
+	for _, l := range listeners {
+		all = append(all, l.Name)
+	}
+	return all
+}
+
+// holdPort claims a free port for a listener.
+func (k *ApacheKafka) holdPort(ctx context.Context, name string) error {
+	for choice := 1; ; choice++ {
+		port, err := somePort()
+		if err != nil {
+			return err
+		}
+		claim, err := claimPort(ctx, port)
+		if err == nil {
+			k.ports[name], k.claims = port, append(k.claims, claim)
+			return nil
+		}
+		if !errors.Is(err, errPortTaken) || choice == portChoices {
+			return err
+		}
+	}
+}
+
+// prepare writes the broker's settings, and formats its directory if that has not
+// been done.
+func (k *ApacheKafka) prepare(s *site, o ApacheKafkaOptions) error {
+	settings := k.settings(s, o)
+	var text strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		fmt.Fprintf(&text, "%s=%s\n", key, strings.ReplaceAll(settings[key], `\`, `\\`))
+	}
+	if err := writeFileAtomically(filepath.Join(s.Dir, "server.properties"), []byte(text.String()), 0o600); err != nil {
+		return err
+	}
+	_, err := os.Stat(filepath.Join(settings["log.dirs"], "meta.properties"))
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	format := o.Jars.command(s.Dir, "kafka.tools.StorageTool", formatArguments(uuid.New(), o.Scram)...)
+	if out, err := format.CombinedOutput(); err != nil {
+		return fmt.Errorf("formatting its directory: %w: %s", err, out)
+	}
+	return nil
+}
+
+// formatArguments are those of kafka-storage for a new cluster. One id in 64 begins
+// with a dash, which after a space would be taken for a flag.
+func formatArguments(id uuid.UUID, scram []string) []string {
+	args := []string{"format", "--cluster-id=" + base64.RawURLEncoding.EncodeToString(id[:]), "-c", "server.properties"}
+	for _, user := range scram {
+		args = append(args, "--add-scram", user)
+	}
+	return args
+}
+
+// settings are those of a single broker that also is the controller.
+func (k *ApacheKafka) settings(s *site, o ApacheKafkaOptions) map[string]string {
+	controller := k.Listener("CONTROLLER")
+	listeners := []string{apachePlain + "://" + s.endpoint.address(), "CONTROLLER://" + controller}
+	protocols := []string{"PLAINTEXT:PLAINTEXT", "CONTROLLER:PLAINTEXT"}
+	settings := map[string]string{
+		"process.roles": "broker,controller", "node.id": "1", "controller.quorum.voters": "1@" + controller,
+		"controller.listener.names": "CONTROLLER", "inter.broker.listener.name": apachePlain,
+		"log.dirs":                         filepath.Join(s.Dir, "log"),
+		"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "4",
+		"transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1",
+		"share.coordinator.state.topic.replication.factor": "1", "share.coordinator.state.topic.min.isr": "1",
+		"group.initial.rebalance.delay.ms": "0", "auto.create.topics.enable": "false",
+		// After a crash the broker waits for its own old session to end.
+		"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500",
+	}
+	for _, l := range o.Listeners {
+		listeners = append(listeners, l.Name+"://"+k.Listener(l.Name))
+		protocols = append(protocols, l.Name+":"+l.Protocol)
+		for key, value := range l.Properties {
+			settings["listener.name."+strings.ToLower(l.Name)+"."+key] = value
+		}
+	}
+	settings["listeners"] = strings.Join(listeners, ",")
+	settings["listener.security.protocol.map"] = strings.Join(protocols, ",")
+	maps.Copy(settings, o.Properties)
+	return settings
+}
+
+// command makes a command of Java, quick to start and small.
+func (p *ApachePackages) command(dir, class string, args ...string) *exec.Cmd {
+	cmd := exec.Command(p.java, append([]string{"-Xms64m", "-Xmx" + apacheHeap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-XX:+ExitOnOutOfMemoryError", "-cp", filepath.Join(p.dir, "*"), class}, args...)...)
+	cmd.Dir, cmd.Env = dir, javaEnv()
+	return cmd
+}
+
+// probeKafka asks a broker whether it takes part in its cluster.
+func probeKafka(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	_ = conn.Close()
+	client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.DisableClientMetrics())
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return client.Ping(ctx)
+}

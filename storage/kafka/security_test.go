@@ -1,0 +1,154 @@
+package kafka_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/livegraph/livegraph/internal/certs"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/kafka"
+)
+
+// connect opens a client at a listener and makes its topics.
+func connect(t *testing.T, at string, s kafka.Security, limit time.Duration) (*kafka.Client, error) {
+	t.Helper()
+	c, err := kafka.Open(context.Background(), kafka.Options{
+		Brokers: []string{at}, BufferedBytes: 1 << 20, PointsGroup: "points", Security: s, Log: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return c, c.EnsureTopics(ctx, settings(4))
+}
+
+// requireWorks produces and consumes, each over connections of its own.
+func requireWorks(t *testing.T, at string, s kafka.Security) {
+	t.Helper()
+	c, err := connect(t, at, s, 20*time.Second)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	_, err = c.ProducePoints(ctx, "req", []pointblock.Message{message(1, "a")})
+	require.NoError(t, err)
+	g, err := c.Join(kafka.GroupOptions{
+		Topic: "points", Group: "points", FetchBytes: 1 << 20,
+		Start:   func(context.Context, map[int32]int64) (map[int32]int64, error) { return nil, nil },
+		Revoked: func([]int32, bool) {},
+	})
+	require.NoError(t, err)
+	defer g.Leave()
+	fetches, err := g.Poll(ctx, 1)
+	require.NoError(t, err)
+	require.Len(t, fetches.Records(), 1)
+	require.NoError(t, g.Commit(ctx, map[int32]kgo.EpochOffset{1: {Epoch: -1, Offset: fetches.Records()[0].Offset + 1}}))
+	g.AllowRebalance()
+	_, err = c.Observe(ctx)
+	require.NoError(t, err)
+}
+
+// requireRights does what needs the rights that requireWorks does not.
+func requireRights(t *testing.T, at string, s kafka.Security) {
+	t.Helper()
+	c, err := connect(t, at, s, 20*time.Second)
+	require.NoError(t, err)
+	_, err = c.ProducePoints(t.Context(), "req", []pointblock.Message{message(1, "a")})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return c.LogFill() > 0 }, 20*time.Second, 50*time.Millisecond, "partitions' sizes are known")
+	letter := kafka.DeadLetter{Record: &kgo.Record{Topic: "points", Value: []byte("a")}, Version: 1, Reason: "r"}
+	require.NoError(t, c.ProduceDeadLetters(t.Context(), []kafka.DeadLetter{letter}))
+}
+
+func TestClientsSpeakTLSAndLogIn(t *testing.T) {
+	eachGuarded(t, func(t *testing.T, g *guarded) {
+		ca := certs.Files{CA: g.ca.File}
+		g.grant(t)
+		requireWorks(t, g.tls, over(t, ca))
+		requireWorks(t, g.tls, over(t, certs.Files{CA: g.ca.File, ServerName: "localhost"}))
+		requireWorks(t, g.mutual, over(t, certs.Files{CA: g.ca.File, Cert: g.client.Cert, Key: g.client.Key}))
+		for _, mechanism := range []string{kafka.MechanismPlain, kafka.MechanismScram256, kafka.MechanismScram512, "SCRAM-SHA-512"} {
+			requireWorks(t, g.login, as(t, ca, mechanism, password))
+		}
+		requireRights(t, g.login, as(t, ca, kafka.MechanismScram512, password))
+		requireWorks(t, g.bare, as(t, certs.Files{}, kafka.MechanismScram512, password))
+		g.requireRefusals(t)
+	})
+}
+
+// requireRefusals checks that what does not fit together is refused soon, with
+// what to do and without a secret.
+func (g *guarded) requireRefusals(t *testing.T) {
+	other := testenv.NewAuthority(t)
+	foreign, late := other.Sign("foreign", time.Hour), g.ca.Sign("late-client", -time.Hour)
+	ca := certs.Files{CA: g.ca.File}
+	for _, c := range []struct {
+		what     string
+		at       string
+		security kafka.Security
+		advice   string // or closed, where the edition closes the connection without a word
+	}{
+		{"unknown authority", g.tls, over(t, certs.Files{CA: other.File}), "LIVEGRAPH_KAFKA_TLS_CA"},
+		{"the system's authorities", g.tls, over(t, certs.Files{ServerName: "localhost"}), "LIVEGRAPH_KAFKA_TLS_CA"},
+		{"another name", g.tls, over(t, certs.Files{CA: g.ca.File, ServerName: "elsewhere.example"}), "LIVEGRAPH_KAFKA_TLS_SERVER_NAME"},
+		{"expired", g.expired, over(t, ca), "renew the server's certificate"},
+		{"no certificate of ours", g.mutual, over(t, ca), "LIVEGRAPH_KAFKA_TLS_CERT"},
+		{"a foreign one", g.mutual, over(t, certs.Files{CA: g.ca.File, Cert: foreign.Cert, Key: foreign.Key}), "LIVEGRAPH_KAFKA_TLS_CERT"},
+		{"an expired one", g.mutual, over(t, certs.Files{CA: g.ca.File, Cert: late.Cert, Key: late.Key}), "LIVEGRAPH_KAFKA_TLS_CERT"},
+		{"wrong password, plain", g.login, as(t, ca, kafka.MechanismPlain, "wr0ng-one"), "LIVEGRAPH_KAFKA_SASL_PASSWORD"},
+		{"wrong password, scram", g.login, as(t, ca, kafka.MechanismScram256, "wr0ng-one"), "LIVEGRAPH_KAFKA_SASL_PASSWORD"},
+		{"no login", g.bare, kafka.Security{}, "LIVEGRAPH_KAFKA_SASL_MECHANISM"},
+		{"a login where nobody does", g.open, as(t, certs.Files{}, kafka.MechanismPlain, password), "unset LIVEGRAPH_KAFKA_SASL_MECHANISM"},
+		{"plain text to TLS", g.tls, kafka.Security{}, "set LIVEGRAPH_KAFKA_TLS"},
+		{"TLS to plain text", g.open, over(t, ca), "LIVEGRAPH_KAFKA_TLS"},
+	} {
+		began := time.Now()
+		var err error
+		for _, limit := range []time.Duration{300 * time.Millisecond, 20 * time.Second} { // some take their whole time
+			if _, err = connect(t, c.at, c.security, limit); kafka.Advice(err) != "" {
+				break
+			}
+		}
+		require.Error(t, err, c.what)
+		if !strings.Contains(err.Error(), "closes the connection: check") { // kfake does so without a word
+			require.ErrorContains(t, err, c.advice, c.what)
+		}
+		require.NotContains(t, err.Error(), "wr0ng-one", c.what)
+		require.NotContains(t, err.Error(), password, c.what)
+		t.Logf("%s, after %s: %v", c.what, time.Since(began).Round(time.Millisecond), err)
+	}
+}
+
+// grant gives the user the rights that docs/operations.md lists, after it has been
+// refused for the lack of them.
+func (g *guarded) grant(t *testing.T) {
+	t.Helper()
+	login := as(t, certs.Files{CA: g.ca.File}, kafka.MechanismScram256, password)
+	client, err := kgo.NewClient(kgo.SeedBrokers(g.open))
+	require.NoError(t, err)
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	if meta, err := admin.BrokerMetadata(t.Context()); err == nil && strings.HasPrefix(meta.Cluster, "kfake") {
+		return // its users may do everything
+	}
+	_, err = connect(t, g.login, login, 20*time.Second)
+	require.ErrorContains(t, err, "rights that docs/operations.md lists")
+	for _, rights := range []*kadm.ACLBuilder{
+		kadm.NewACLs().Topics("points", "points.dlq").Operations(kadm.OpCreate, kadm.OpDescribe, kadm.OpDescribeConfigs, kadm.OpRead, kadm.OpWrite),
+		kadm.NewACLs().Groups("points").Operations(kadm.OpRead),
+		kadm.NewACLs().Clusters().Operations(kadm.OpDescribe),
+	} {
+		results, err := admin.CreateACLs(t.Context(), rights.Allow("User:"+user).AllowHosts().ResourcePatternType(kadm.ACLPatternLiteral))
+		require.NoError(t, err)
+		for _, r := range results {
+			require.NoError(t, r.Err)
+		}
+	}
+}

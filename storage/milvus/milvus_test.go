@@ -1,0 +1,86 @@
+package milvus_test
+
+import (
+	"net"
+	"testing"
+
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/livegraph/livegraph/internal/certs"
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/milvus"
+)
+
+func TestTheServerTellsItsVersion(t *testing.T) {
+	for _, scheme := range []string{"", "http://"} {
+		db, err := milvus.Open(t.Context(), milvus.Options{Address: scheme + testenv.Milvus(t)})
+		require.NoError(t, err)
+		require.NoError(t, db.Ping(t.Context()))
+		version, err := db.ServerVersion(t.Context())
+		require.NoError(t, err)
+		require.NotEmpty(t, version)
+		require.NoError(t, db.Close())
+	}
+}
+
+func TestTheAddressNamesTheDatabase(t *testing.T) {
+	address := testenv.Milvus(t)
+	admin, err := client.NewClient(t.Context(), client.Config{Address: address})
+	require.NoError(t, err)
+	defer func() { _ = admin.Close() }()
+	require.NoError(t, admin.CreateDatabase(t.Context(), "vectors"))
+	t.Cleanup(func() { _ = admin.DropDatabase(t.Context(), "vectors") })
+	db, err := milvus.Open(t.Context(), milvus.Options{Address: address + "/vectors"})
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+}
+
+func TestConnectionsByTLSAreVerified(t *testing.T) {
+	engine := testenv.Milvus(t)
+	testenv.RequireSecure(t, testenv.Secure{
+		Engine: engine, Secrets: []string{"s3cret"},
+		Open: func(t *testing.T, front *testenv.TLSFront, f certs.Files) (func() error, error) {
+			files, err := certs.NewClient(f)
+			require.NoError(t, err)
+			db, err := milvus.Open(t.Context(), milvus.Options{Address: "https://" + front.Address, Token: "root:s3cret", TLS: files})
+			if err != nil {
+				return nil, err
+			}
+			t.Cleanup(func() { _ = db.Close() })
+			return func() error { return db.Ping(t.Context()) }, nil
+		},
+	})
+}
+
+// The embedded edition asks for no token, so what is sent is looked at here, at a
+// server that refuses every call as Milvus does.
+func TestTheTokenIsSentAndNotShown(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	sent := make(chan []string, 100)
+	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		head, _ := metadata.FromIncomingContext(stream.Context())
+		sent <- head.Get("authorization")
+		return status.Error(codes.Unauthenticated, "auth check failure, please check api key is correct")
+	}))
+	defer server.Stop()
+	go func() { _ = server.Serve(listener) }()
+
+	_, err = milvus.Open(t.Context(), milvus.Options{Address: listener.Addr().String(), Token: "root:s3cret"})
+	require.ErrorContains(t, err, "auth check failure")
+	require.NotContains(t, err.Error(), "s3cret")
+	require.Equal(t, []string{"cm9vdDpzM2NyZXQ="}, <-sent, "base64 of user:password")
+}
+
+func TestAnAddressThatCannotBeReadIsAWrongSetting(t *testing.T) {
+	for _, address := range []string{"", "tcp://h:1", "https://", "%zz"} {
+		_, err := milvus.Open(t.Context(), milvus.Options{Address: address})
+		require.True(t, fault.Is(err, fault.Invalid), "%q: %v", address, err)
+	}
+}

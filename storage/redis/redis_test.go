@@ -1,0 +1,94 @@
+package redis_test
+
+import (
+	"net"
+	"net/url"
+	"testing"
+
+	driver "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/certs"
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/redis"
+)
+
+func TestTheServerTellsWhatItIs(t *testing.T) {
+	db, err := redis.Open(t.Context(), redis.Options{URL: testenv.Redis(t)})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	require.NoError(t, db.Ping(t.Context()))
+	version, err := db.ServerVersion(t.Context())
+	require.NoError(t, err)
+	require.Regexp(t, `^Valkey 9\.`, version)
+}
+
+func TestConnectionsByTLSAreVerified(t *testing.T) {
+	engine := testenv.Redis(t)
+	testenv.RequireSecure(t, testenv.Secure{
+		Engine: testenv.Host(t, engine), Secrets: []string{password(t, engine)},
+		Open: func(t *testing.T, front *testenv.TLSFront, f certs.Files) (func() error, error) {
+			files, err := certs.NewClient(f)
+			require.NoError(t, err)
+			db, err := redis.Open(t.Context(), redis.Options{URL: front.Behind(engine, "rediss", ""), TLS: files})
+			if err != nil {
+				return nil, err
+			}
+			t.Cleanup(func() { _ = db.Close() })
+			return func() error { return db.Ping(t.Context()) }, nil
+		},
+	})
+}
+
+// A user of Redis' access lists needs no more than what is used.
+func TestAUserWithFewRightsIsEnough(t *testing.T) {
+	engine := testenv.Redis(t)
+	options, err := driver.ParseURL(engine)
+	require.NoError(t, err)
+	admin := driver.NewClient(options)
+	defer func() { _ = admin.Close() }()
+	require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "little", "on", ">s3cret", "-@all", "+ping", "+info", "+select").Err())
+	t.Cleanup(func() { _ = admin.Do(t.Context(), "ACL", "DELUSER", "little").Err() })
+
+	u, err := url.Parse(engine)
+	require.NoError(t, err)
+	u.User = url.UserPassword("little", "s3cret")
+	db, err := redis.Open(t.Context(), redis.Options{URL: u.String()})
+	require.NoError(t, err)
+	_, err = db.ServerVersion(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+
+	u.User = url.UserPassword("little", "wr0ng")
+	_, err = redis.Open(t.Context(), redis.Options{URL: u.String()})
+	require.ErrorContains(t, err, "WRONGPASS")
+	require.NotContains(t, err.Error(), "wr0ng")
+}
+
+func TestAURLThatCannotBeReadIsNotShown(t *testing.T) {
+	for _, address := range []string{"redis://u:s3cret@%zz", "redis://u:s3cret@h:6379/no-number", "http://u:s3cret@h"} {
+		_, err := redis.Open(t.Context(), redis.Options{URL: address})
+		require.True(t, fault.Is(err, fault.Invalid), "%v", err)
+		require.NotContains(t, err.Error(), "s3cret")
+	}
+}
+
+func TestAServerThatIsNotThereIsSaid(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	_, err = redis.Open(t.Context(), redis.Options{URL: "redis://:s3cret@" + address})
+	require.ErrorContains(t, err, "refused")
+	require.NotContains(t, err.Error(), "s3cret")
+}
+
+func password(t *testing.T, address string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	word, _ := u.User.Password()
+	require.NotEmpty(t, word)
+	return word
+}
