@@ -1,6 +1,7 @@
 package embedded_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/base64"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -209,6 +211,55 @@ func TestTheEmbedderRefusesWhatIsWrongInOpenAIsForm(t *testing.T) {
 	embed(t, address, "it goes on")
 }
 
+// TestTheEmbedderAnswersWhatIsNotHTTPAndGoesOn sends requests as no client does.
+func TestTheEmbedderAnswersWhatIsNotHTTPAndGoesOn(t *testing.T) {
+	address := testenv.Embedder(t)
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	key, _ := u.User.Password()
+	post := func(headers, body string) string {
+		return "POST /v1/embeddings HTTP/1.1\r\nHost: e\r\nAuthorization: Bearer " + key + "\r\n" + headers + "\r\n" + body
+	}
+	for name, c := range map[string]struct {
+		request string
+		status  int
+	}{
+		"garbage":             {"\x16\x03\x01 hello\r\n\r\n", 400},
+		"an unknown method":   {"BREW /v1/models HTTP/1.1\r\nHost: e\r\n\r\n", 501},
+		"a long line":         {"GET /" + strings.Repeat("a", 70000) + " HTTP/1.1\r\n\r\n", 414},
+		"many headers":        {"GET /health HTTP/1.1\r\n" + strings.Repeat("A: b\r\n", 200) + "\r\n", 431},
+		"chunked":             {post("Transfer-Encoding: chunked\r\n", "0\r\n\r\n"), 411},
+		"compressed":          {post("Content-Encoding: gzip\r\nContent-Length: 2\r\n", "{}"), 415},
+		"two lengths":         {post("Content-Length: 2\r\nContent-Length: 3\r\n", "{}"), 400},
+		"a negative length":   {post("Content-Length: -1\r\n", ""), 400},
+		"a length of letters": {post("Content-Length: 0x2\r\n", "{}"), 400},
+		"no body":             {post("", ""), 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", u.Host)
+			require.NoError(t, err)
+			defer conn.Close()
+			require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+			_, err = io.WriteString(conn, c.request)
+			require.NoError(t, err)
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			require.NoError(t, err)
+			defer resp.Body.Close()
+			require.Equal(t, c.status, resp.StatusCode)
+			var answer embeddings
+			require.NoError(t, json.NewDecoder(resp.Body).Decode(&answer))
+			require.NotEmpty(t, answer.Error.Type)
+			require.NotEmpty(t, answer.Error.Message)
+		})
+	}
+	conn, err := net.Dial("tcp", u.Host)
+	require.NoError(t, err)
+	_, err = io.WriteString(conn, post("Content-Length: 1000\r\n", "{"))
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(), "a body that ends early is nobody's")
+	embed(t, address, "it goes on")
+}
+
 func TestTheEmbedderWantsItsKeyForAllButItsHealth(t *testing.T) {
 	address := testenv.Embedder(t)
 	for _, header := range []string{"", "Bearer", "Bearer wrong", "Basic Og=="} {
@@ -258,7 +309,7 @@ func TestTheEmbedderRefusesMoreThanItsQueueHoldsAndForgetsWhoLeaves(t *testing.T
 	statuses := make(chan int, 6)
 	for range cap(statuses) { // more than wait at a time
 		go func() {
-			req, _ := http.NewRequestWithContext(ctx, "POST", "http://"+u.Host+"/v1/embeddings", bytes.NewReader(body))
+			req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+u.Host+"/v1/embeddings", bytes.NewReader(body))
 			req.Header.Set("Authorization", "Bearer "+key)
 			resp, err := http.DefaultClient.Do(req)
 			if err != nil {

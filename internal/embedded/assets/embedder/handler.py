@@ -66,9 +66,16 @@ class Handler(BaseHTTPRequestHandler):
     rbufsize = wbufsize = 1 << 16
     timeout = IDLE_TIMEOUT
     disable_nagle_algorithm = True
+    unread = False  # of the request's body
 
     def log_message(self, *args):
         pass
+
+    def send_error(self, code, message=None, explain=None):
+        """What the library itself refuses: a request that is no HTTP."""
+        self.close_connection = True
+        self.command, self.request_version = self.command or "GET", "HTTP/1.1"
+        self.fail(Refused(code, "The request is not HTTP as it is spoken here.", headers={"Connection": "close"}))
 
     def serve(self):
         self.connection.settimeout(TRANSFER_TIMEOUT)

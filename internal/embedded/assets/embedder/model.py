@@ -19,7 +19,7 @@ MAX_TOKENS = 256  # of a text, [CLS] and [SEP] included; what is beyond is not r
 VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 
-TOKENISED_AT_ONCE = 64  # texts, so that their intermediate forms stay small
+TOKENISED_AT_ONCE = 1 << 18  # characters, so that their intermediate forms stay small
 
 
 def checked(path, sha256):
@@ -55,10 +55,13 @@ class Model:
 
     def token_ids(self, texts):
         """The token ids of each text, as arrays."""
-        ids = []
-        for at in range(0, len(texts), TOKENISED_AT_ONCE):
-            piece = self.tokeniser.encode_batch(texts[at : at + TOKENISED_AT_ONCE])
-            ids.extend(np.array(encoding.ids, np.int64) for encoding in piece)
+        ids, piece, size = [], [], 0
+        for i, text in enumerate(texts):
+            piece.append(text)
+            size += len(text)
+            if size >= TOKENISED_AT_ONCE or i == len(texts) - 1:
+                ids.extend(np.array(encoding.ids, np.int64) for encoding in self.tokeniser.encode_batch(piece))
+                piece, size = [], 0
         return ids
 
     def vectors(self, ids):
