@@ -88,3 +88,30 @@ func TestEmbeddingGoesOnWhenTheEmbedderIsKilled(t *testing.T) {
 	require.NoError(t, err, "it is asked again until it is back")
 	require.Equal(t, before, after)
 }
+
+// BenchmarkMiniLM measures the embedded model on one core, through HTTP.
+func BenchmarkMiniLM(b *testing.B) {
+	passage := strings.Repeat("The boiler in the cellar feeds the pump that supplies the hall with warm water; it was replaced. ", 6)
+	for name, c := range map[string]struct {
+		text  string
+		texts int
+	}{
+		"query":    {"which pump supplies the hall?", 1},
+		"short":    {"temperature of pump %d in the hall", 64},
+		"passages": {"%d " + passage[:560], 16}, // 120 tokens
+	} {
+		b.Run(name, func(b *testing.B) {
+			r := minilm(b, testenv.Embedder(b))
+			texts := make([]string, c.texts)
+			for i := range texts {
+				texts[i] = strings.Replace(c.text, "%d", fmt.Sprint(i), 1)
+			}
+			for b.Loop() {
+				if _, err := r.Embed(b.Context(), texts); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)*float64(c.texts)/b.Elapsed().Seconds(), "texts/s")
+		})
+	}
+}

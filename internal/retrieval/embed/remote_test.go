@@ -129,12 +129,28 @@ func TestFailuresThatPassAreTriedAgainWithinBounds(t *testing.T) {
 		t.Parallel()
 		var calls atomic.Int32
 		at := serving(t, func(w http.ResponseWriter, _ *http.Request) {
-			calls.Add(1)
+			if calls.Add(1) == 3 {
+				w.Header().Set("Retry-After", "7")
+			}
 			w.WriteHeader(http.StatusServiceUnavailable)
 		})
 		_, err := remote(t, options(at)).Embed(t.Context(), []string{"a"})
-		require.True(t, fault.Is(err, fault.Unavailable))
+		var failure *fault.Error
+		require.ErrorAs(t, err, &failure)
+		require.Equal(t, fault.Unavailable, failure.Kind)
+		require.Equal(t, 7*time.Second, failure.RetryAfter)
 		require.EqualValues(t, 3, calls.Load())
+	})
+	t.Run("until the caller's time is up", func(t *testing.T) {
+		t.Parallel()
+		at := serving(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "29")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		_, err := remote(t, options(at)).Embed(ctx, []string{"a"})
+		require.True(t, fault.Is(err, fault.Unavailable), "what was wrong says more than that time is up: %v", err)
 	})
 	t.Run("a connection that breaks", func(t *testing.T) {
 		t.Parallel()
@@ -156,7 +172,10 @@ func TestFailuresThatPassAreTriedAgainWithinBounds(t *testing.T) {
 			w.Header().Set("Retry-After", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
 			w.WriteHeader(http.StatusTooManyRequests)
 		})
-		_, err := remote(t, options(at)).Embed(t.Context(), []string{"a"})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err := remote(t, options(at)).Embed(ctx, []string{"a"})
+		require.NoError(t, ctx.Err(), "it waits for what it must not wait for")
 		var failure *fault.Error
 		require.ErrorAs(t, err, &failure)
 		require.Equal(t, fault.Unavailable, failure.Kind)
@@ -176,6 +195,7 @@ func TestAnswersThatCannotBeUsedAreFaultsAndNotTriedAgain(t *testing.T) {
 		"no JSON":            {200, `<html>`, fault.BadGateway, "not what OpenAI's API answers"},
 		"nothing":            {200, ``, fault.BadGateway, "not what OpenAI's API answers"},
 		"too few":            {200, `{"data": []}`, fault.BadGateway, "0 vectors for 1 texts"},
+		"twice":              {200, `{"data": [{"index": 0, "embedding": [1, 2]}, {"index": 0, "embedding": [1, 2]}]}`, fault.BadGateway, "out of range or twice"},
 		"wrong index":        {200, `{"data": [{"index": 1, "embedding": [1, 2]}]}`, fault.BadGateway, "out of range"},
 		"wrong dimensions":   {200, one(`[1, 2, 3]`), fault.BadGateway, "3 dimensions, not 2"},
 		"no vector":          {200, one(`null`), fault.BadGateway, "0 dimensions"},
@@ -200,7 +220,11 @@ func TestAnswersThatCannotBeUsedAreFaultsAndNotTriedAgain(t *testing.T) {
 				_, _ = io.WriteString(w, c.body)
 			})
 			r := remote(t, options(at))
-			_, err := r.Embed(t.Context(), []string{"TENANT"})
+			texts := []string{"TENANT"}
+			if name == "twice" {
+				texts = append(texts, "TENANT")
+			}
+			_, err := r.Embed(t.Context(), texts)
 			require.True(t, fault.Is(err, c.kind), "%v", err)
 			require.ErrorContains(t, err, c.says)
 			require.EqualValues(t, 1, calls.Load())

@@ -91,6 +91,30 @@ func TestATextWithoutAWordHasNoVector(t *testing.T) {
 	}
 }
 
+func TestWordsEndAtWhiteSpaceAndAt100Letters(t *testing.T) {
+	s := NewStatic()
+	var w wording
+	tokens := func(text string) []int32 { return append([]int32(nil), s.tokens(&w, text)...) }
+	want := tokens("café pump")
+	require.Len(t, want, 2)
+	for _, space := range []string{"\t", "\n", "\r\n", "\u00a0", "\u3000", "\u2028"} {
+		require.Equal(t, want, tokens("café"+space+"pump"), "%q", space)
+	}
+	require.Equal(t, tokens("a b"), tokens("a\nb"))
+	require.NotEmpty(t, tokens(strings.Repeat("и", 100)), "letters are counted, not bytes")
+	require.Empty(t, tokens(strings.Repeat("и", 101)))
+}
+
+func TestAVectorOfNoNumbersIsNone(t *testing.T) {
+	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		_, ok := normalise(Vector{1, float32(x)})
+		require.False(t, ok)
+	}
+	v, ok := normalise(Vector{math.MaxFloat32, 0})
+	require.True(t, ok)
+	require.Equal(t, Vector{1, 0}, v)
+}
+
 func TestTheStaticModelReads2048Pieces(t *testing.T) {
 	s := NewStatic()
 	var w wording

@@ -19,7 +19,7 @@ MAX_TOKENS = 256  # of a text, [CLS] and [SEP] included; what is beyond is not r
 VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 
-TOKENISED_AT_ONCE = 1 << 18  # characters, so that their intermediate forms stay small
+TOKENISED_AT_ONCE = 1 << 16  # characters, so that their intermediate forms stay small
 
 
 def checked(path, sha256):

@@ -26,7 +26,7 @@ from model import Model
 
 GRACE = 5.0  # seconds that requests in flight get after SIGTERM
 MAX_CONNECTIONS = 128
-BODIES = 64 << 20  # bytes of bodies that are worked on at a time
+BODIES = 32 << 20  # bytes of bodies that are worked on at a time
 
 
 class Server(ThreadingHTTPServer):
