@@ -53,7 +53,7 @@ func (c *DemoCmd) Validate() error {
 
 // Run fills the workspace until it is over or ctx ends.
 func (c *DemoCmd) Run(ctx context.Context, out *output) error {
-	server, err := c.server()
+	server, err := c.server("")
 	if err != nil {
 		return err
 	}
@@ -66,19 +66,6 @@ func (c *DemoCmd) Run(ctx context.Context, out *output) error {
 			Interval: c.Interval, Duration: c.Duration, Backfill: !c.NoBackfill, Plain: c.Plain,
 		}, deps)
 	})
-}
-
-// server finds the server to talk to: the one at the configured address, or the one
-// that runs on the data directory.
-func (c *DemoCmd) server() (control.Server, error) {
-	running, err := control.Read(c.DataDir)
-	if url := c.API.PublicURL; url != "" && (err != nil || running.URL != url) {
-		return control.Server{URL: url}, nil
-	}
-	if errors.Is(err, control.ErrNotRunning) {
-		return control.Server{}, errNoServer(c.DataDir)
-	}
-	return running, err
 }
 
 // demoDeps gives the demo its surroundings. The zero workspace stands for that of

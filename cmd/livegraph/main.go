@@ -34,6 +34,7 @@ type CLI struct {
 	Demo       DemoCmd       `cmd:"" help:"Stream this machine's own metrics into a running server and show them."`
 	Workspaces WorkspacesCmd `cmd:"" help:"Create, list, change and delete workspaces."`
 	Keys       KeysCmd       `cmd:"" help:"Create, list, roll and revoke API keys."`
+	Bench      BenchCmd      `cmd:"" help:"Send points to a running server and measure it."`
 	Doctor     DoctorCmd     `cmd:"" help:"Check every engine and say what to do."`
 	Ready      ReadyCmd      `cmd:"" help:"Ask the server on this machine whether it is ready: for health checks."`
 	Migrate    MigrateCmd    `cmd:"" help:"Bring the stores' schemas up to this version."`

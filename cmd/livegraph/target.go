@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,6 +73,19 @@ func (t *target) fillFromServer() error {
 		t.Embedder.Dimensions, t.Embedder.AllowPrivateAddresses, t.Embedder.TLS = e.Dimensions, e.AllowPrivateAddresses, e.TLS
 	}
 	return nil
+}
+
+// server finds the server to talk to: the one at url, else at the configured public
+// address, else the one that runs on the data directory.
+func (t *target) server(url string) (control.Server, error) {
+	running, err := control.Read(t.DataDir)
+	if url = cmp.Or(url, t.API.PublicURL); url != "" && (err != nil || running.URL != url) {
+		return control.Server{URL: url}, nil
+	}
+	if errors.Is(err, control.ErrNotRunning) {
+		return control.Server{}, errNoServer(t.DataDir)
+	}
+	return running, err
 }
 
 // withPostgres runs work on the target's Postgres. That store alone is enough

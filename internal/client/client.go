@@ -14,6 +14,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -85,7 +86,9 @@ type call struct {
 	method string
 	path   string
 	query  url.Values
-	body   []byte // JSON, nil for none
+	body   []byte // nil for none
+	media  string // of the body; default: JSON
+	asIs   bool   // the body is not worth compressing, or must not be
 	zipped bool
 }
 
@@ -109,7 +112,7 @@ type envelope[T any] struct {
 
 // do makes a call, again where that makes sense, and decodes the answer's data.
 func do[T any](ctx context.Context, c *Client, request call) (envelope[T], error) {
-	if len(request.body) >= gzipFrom {
+	if len(request.body) >= gzipFrom && !request.asIs {
 		request.body, request.zipped = compress(request.body), true
 	}
 	return attempts(ctx, c.retry, func() (envelope[T], error) { return once[T](ctx, c, request) })
@@ -140,6 +143,9 @@ func once[T any](ctx context.Context, c *Client, request call) (envelope[T], err
 	if response.StatusCode/100 != 2 {
 		return answer, failure(r, response, payload)
 	}
+	if response.StatusCode == http.StatusNoContent {
+		return answer, nil
+	}
 	if err := json.Unmarshal(payload, &answer); err != nil {
 		return answer, fault.Wrap(err, fault.BadGateway, "The server's answer cannot be read")
 	}
@@ -166,7 +172,7 @@ func (c *Client) request(ctx context.Context, request call) (*http.Request, erro
 		r.Header.Set("User-Agent", c.userAgent)
 	}
 	if request.body != nil {
-		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Content-Type", cmp.Or(request.media, "application/json"))
 	}
 	if request.zipped {
 		r.Header.Set("Content-Encoding", "gzip")

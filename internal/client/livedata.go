@@ -20,6 +20,9 @@ const (
 	queryPath   = "/api/live-data/query"
 	// largestPage is the most items of a list that the server gives at once.
 	largestPage = 100
+	// leastWait is how long a server that is asked to wait for a checkpoint waits
+	// at least before it gives up.
+	leastWait = 200 * time.Millisecond
 )
 
 // Metric describes a metric of a source.
@@ -78,6 +81,13 @@ func (c *Client) EnsureSource(ctx context.Context, s Source) (source Source, cre
 	}
 	source, err = c.SourceByName(ctx, s.Name)
 	return source, false, err
+}
+
+// DeleteSource deletes a source and its points. One that is gone already is
+// fault.NotFound; the key needs the scope admin.
+func (c *Client) DeleteSource(ctx context.Context, id string) error {
+	_, err := do[any](ctx, c, call{method: http.MethodDelete, path: sourcesPath + "/" + url.PathEscape(id)})
+	return err
 }
 
 // Point is one value of one series. Timestamp is in ms since the epoch.
@@ -154,7 +164,18 @@ func (c *Client) ingest(ctx context.Context, content any) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, fault.Wrap(err, fault.Malformed, "The points cannot be written as JSON")
 	}
-	answer, err := do[Receipt](ctx, c, call{method: http.MethodPost, path: ingestPath, body: body})
+	return c.ingestCall(ctx, call{body: body})
+}
+
+// IngestBody sends a body that the caller has written in one of the formats of
+// the interface, as it is: uncompressed, unchecked.
+func (c *Client) IngestBody(ctx context.Context, media string, body []byte) (Receipt, error) {
+	return c.ingestCall(ctx, call{body: body, media: media, asIs: true})
+}
+
+func (c *Client) ingestCall(ctx context.Context, request call) (Receipt, error) {
+	request.method, request.path = http.MethodPost, ingestPath
+	answer, err := do[Receipt](ctx, c, request)
 	answer.Data.Took = answer.took
 	return answer.Data, err
 }
@@ -187,6 +208,29 @@ type Result struct {
 func (c *Client) Query(ctx context.Context, q Query) ([]Result, error) {
 	answer, err := do[[]Result](ctx, c, call{method: http.MethodGet, path: queryPath, query: q.values()})
 	return answer.Data, err
+}
+
+// nobody is a source that does not exist: a query of it finds nothing, at once.
+const nobody = "00000000-0000-0000-0000-000000000000"
+
+// WaitVisible returns when the points of an ingest are visible to queries. It
+// waits until ctx ends; a server that is away is tried as any call.
+func (c *Client) WaitVisible(ctx context.Context, checkpoint string) error {
+	request := call{method: http.MethodGet, path: queryPath, query: url.Values{
+		"checkpoint": {checkpoint}, "sourceId": {nobody}, "limit": {"1"},
+	}}
+	_, err := attempts(ctx, c.retry, func() (envelope[[]Result], error) {
+		for {
+			asked := time.Now()
+			answer, err := once[[]Result](ctx, c, request)
+			// The server waits for a while and then has us ask again. To do so at
+			// once is what it is for, unless the answer came at once, too.
+			if !fault.Is(err, fault.Timeout) || time.Since(asked) < leastWait || ctx.Err() != nil {
+				return answer, err
+			}
+		}
+	})
+	return err
 }
 
 func (q Query) values() url.Values {
