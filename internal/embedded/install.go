@@ -34,8 +34,7 @@ const (
 	markerName         = "livegraph-complete.json"
 	installLockPoll    = 200 * time.Millisecond
 
-	packagesName         = "packages" // as an engine's name in events
-	embedderPackagesName = "embedder packages"
+	packagesName = "packages" // as an engine's name in events
 )
 
 // Packages is an installation of engines' packages: a Python venv that is made once
@@ -105,7 +104,7 @@ func Install(ctx context.Context, progress func(Event)) (*Packages, error) {
 
 // InstallEmbedder is the same for the embedder: about 60 MB, and 200 MB on disk.
 func InstallEmbedder(ctx context.Context, progress func(Event)) (*Packages, error) {
-	return embedderPackages().ready(ctx, reporter(embedderPackagesName, progress))
+	return embedderPackages().ready(ctx, reporter(embedderName, progress))
 }
 
 func (in installation) ready(ctx context.Context, report func(string, int, string)) (*Packages, error) {

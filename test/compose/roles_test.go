@@ -2,6 +2,7 @@ package compose
 
 import (
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -133,6 +134,15 @@ func TestTheRolesWorkTogetherWithTheirSettings(t *testing.T) {
 	require.GreaterOrEqual(t, at, 0)
 	require.Equal(t, doctor.OK, findings[at].Status, findings[at].Detail)
 	require.Equal(t, "all-MiniLM-L6-v2 (384 dimensions)", findings[at].Detail)
+	require.Eventually(t, func() bool {
+		answer, err := http.Get("http://" + api.Metrics + "/metrics")
+		if err != nil {
+			return false
+		}
+		defer func() { _ = answer.Body.Close() }()
+		metrics, err := io.ReadAll(answer.Body)
+		return err == nil && strings.Contains(string(metrics), `livegraph_engine_up{engine="embedder"} 1`)
+	}, healthyLimit, 50*time.Millisecond, "it is not watched")
 
 	for name, r := range map[string]*role{apiService: api, pointsService: points} {
 		before := time.Now()
