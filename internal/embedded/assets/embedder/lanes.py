@@ -6,6 +6,7 @@ turns a batch at a time. What waits in a lane is bounded; beyond, a request is
 refused at once."""
 
 import collections
+import os
 import sys
 import threading
 import time
@@ -55,12 +56,16 @@ class Lane:
             self.changed.notify()
 
     def run(self):
-        while True:
-            with self.changed:
-                self.changed.wait_for(lambda: self.jobs)
-                batch = self.next_batch()
-            if batch:
-                self.compute(batch)
+        try:
+            while True:
+                with self.changed:
+                    self.changed.wait_for(lambda: self.jobs)
+                    batch = self.next_batch()
+                if batch:
+                    self.compute(batch)
+        except BaseException as e:  # without the lane nothing works: be started again
+            log(f"the lane {self.thread.name} broke: {type(e).__name__}: {e}")
+            os._exit(1)
 
     def next_batch(self):
         """Takes texts off the queue: of the first request as many as a batch holds,

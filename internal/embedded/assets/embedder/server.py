@@ -46,9 +46,6 @@ class Server(ThreadingHTTPServer):
         self.idle = threading.Condition()
         self.draining = False
 
-    def alive(self):
-        return self.quick.thread.is_alive() and self.bulk.thread.is_alive()
-
     @contextlib.contextmanager
     def working(self):
         with self.idle:
