@@ -104,6 +104,7 @@ func TestListsOfNodesAreThoseOfAPlainModel(t *testing.T) {
 		for walk := page; ; {
 			got := read(walk)
 			walked = append(walked, got.Items...)
+			require.LessOrEqual(t, len(walked), len(want), "a walk ends")
 			require.Equal(t, len(walked) < len(want), got.Next != nil)
 			if walk.After = got.Next; got.Next == nil {
 				break
@@ -254,6 +255,7 @@ func TestListsOfEdgesAreThoseOfAPlainModel(t *testing.T) {
 			require.NoError(t, err)
 			require.EqualValues(t, len(want), got.Total, "%+v %+v", f, b)
 			walked = append(walked, got.Items...)
+			require.LessOrEqual(t, len(walked), len(want), "a walk ends")
 			if page.After = got.Next; got.Next == nil {
 				break
 			}

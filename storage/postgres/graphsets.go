@@ -20,7 +20,8 @@ const (
 	liveEdges   = edgeStatement(`NOT e.deleted`)
 	takenEdges  = edgeStatement(isTaken)
 	orphanEdges = edgeStatement(isTaken + ` AND e.created_by <> $3 AND EXISTS (SELECT 1 FROM nodes n
-		WHERE n.workspace_id = e.workspace_id AND n.id IN (e.source_id, e.target_id) AND n.id <> $2 AND n.deleted)`)
+		WHERE n.workspace_id = e.workspace_id AND n.id = CASE e.source_id WHEN $2 THEN e.target_id ELSE e.source_id END
+		AND n.id <> $2 AND n.deleted)`)
 	strayEdges = edgeStatement(`NOT e.deleted AND (e.taken_sequence <> $3 OR e.taken_node IS DISTINCT FROM $2 OR e.newest > $3)`)
 )
 

@@ -15,5 +15,7 @@ func GraphReads(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	installation, err := s.DB.Installation(t.Context())
 	require.NoError(t, err)
-	return queries.Routes(queries.Deps{Graph: s.DB, TokenKey: installation.CheckpointKey, QueryTimeout: 10 * time.Second})
+	feed := queries.NewFeed(s.DB)
+	background(t, feed.Run)
+	return queries.Routes(queries.Deps{Graph: s.DB, Journal: s.DB, Feed: feed, TokenKey: installation.CheckpointKey, QueryTimeout: 10 * time.Second})
 }
