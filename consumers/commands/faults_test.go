@@ -59,7 +59,7 @@ func TestReadingTheLogAgainFromTheStartChangesNothing(t *testing.T) {
 
 	_, err := w.look.Exec(context.Background(), `UPDATE command_offsets SET next_offset = 0`)
 	require.NoError(t, err)
-	consumer = w.consume()
+	w.consume()
 	w.eventually("all are read again", func() bool { return w.number(`SELECT sum(next_offset) FROM command_offsets`) == 5 })
 	require.Equal(t, before, w.dump())
 	require.Equal(t, int64(6), w.do(node("c")).GetSequence()+1, "the journal goes on")

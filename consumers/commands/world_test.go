@@ -73,7 +73,10 @@ func newWorld(tb testing.TB) *world {
 	listening, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- w.replies.Run(listening) }()
-	tb.Cleanup(func() { stop(); <-done })
+	tb.Cleanup(func() {
+		stop()
+		_ = <-done
+	})
 	w.eventually("replies are heard", w.replies.Connected)
 	return w
 }

@@ -35,8 +35,9 @@ const (
 
 // Livegraph's services, and the one beside them that is of its own making.
 const (
-	apiService    = "livegraph-api"
-	pointsService = "livegraph-points"
+	apiService      = "livegraph-api"
+	pointsService   = "livegraph-points"
+	commandsService = "livegraph-commands"
 
 	embedderService = "embedder"
 )
@@ -45,6 +46,12 @@ const (
 const monitoring = "monitoring"
 
 var monitors = []string{"prometheus", "grafana"}
+
+// livegraph lists them.
+var livegraph = []string{apiService, pointsService, commandsService}
+
+// consumerServices are those that keep nothing.
+var consumerServices = livegraph[1:]
 
 // assignment is a line of an environment file.
 var assignment = regexp.MustCompile(`(?m)^([A-Z_]+)=(.*)$`)
