@@ -51,10 +51,9 @@ fuzz: ## run each fuzz target for FUZZTIME (30s)
 	@./test/fuzz.sh $(or $(FUZZTIME),30s)
 
 .PHONY: bench
-bench: build ## benchmarks, each beside its baseline
+bench: build ## benchmarks, each beside its baseline, and docs/benchmarks.md; BENCH=pipeline is one section
 	@$(BIN)/livegraph engines install
-	@go test -run '^$$' -bench . -benchmem ./schemas/pointblock ./ingest
-	@go test -run '^$$' -bench . -benchtime 1x ./test/bench
+	@go run ./test/bench/report -only '$(BENCH)'
 
 $(TOOLS)/%: internal/tools/go.mod internal/tools/go.sum
 	@echo "building the tool $*"
@@ -81,12 +80,12 @@ verify: lint generate ## fail if generated code or go.mod is stale, or the proto
 	@echo "made .env with fresh passwords: keep it as long as the volumes"
 
 .PHONY: up
-up: .env ## start the production stack (Docker Compose 2.23.1 or newer)
-	@docker compose up --build --detach --wait
+up: .env ## start the production stack (Docker Compose 2.23.1 or newer; PROFILE=monitoring: Prometheus and Grafana, too)
+	@docker compose $(if $(PROFILE),--profile $(PROFILE)) up --build --detach --wait
 
 .PHONY: down
 down: ## stop the production stack (the volumes stay)
-	@docker compose down
+	@docker compose --profile monitoring down
 
 .PHONY: smoke
 smoke: ## try the production stack on a machine with Docker

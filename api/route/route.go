@@ -34,6 +34,9 @@ type Route struct {
 	// Scopes of which a key needs any one. Where the scope depends on the body,
 	// all possible ones; the handler then calls request.Require.
 	Scopes []request.Scope
+	// Lasts says that the answer goes on until somebody ends it; its handler finds
+	// a request.Session in the context.
+	Lasts  bool
 	Handle Handler
 }
 

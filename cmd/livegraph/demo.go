@@ -53,7 +53,7 @@ func (c *DemoCmd) Validate() error {
 
 // Run fills the workspace until it is over or ctx ends.
 func (c *DemoCmd) Run(ctx context.Context, out *output) error {
-	server, err := c.server()
+	server, err := c.server("")
 	if err != nil {
 		return err
 	}
@@ -66,19 +66,6 @@ func (c *DemoCmd) Run(ctx context.Context, out *output) error {
 			Interval: c.Interval, Duration: c.Duration, Backfill: !c.NoBackfill, Plain: c.Plain,
 		}, deps)
 	})
-}
-
-// server finds the server to talk to: the one at the configured address, or the one
-// that runs on the data directory.
-func (c *DemoCmd) server() (control.Server, error) {
-	running, err := control.Read(c.DataDir)
-	if url := c.API.PublicURL; url != "" && (err != nil || running.URL != url) {
-		return control.Server{URL: url}, nil
-	}
-	if errors.Is(err, control.ErrNotRunning) {
-		return control.Server{}, errNoServer(c.DataDir)
-	}
-	return running, err
 }
 
 // demoDeps gives the demo its surroundings. The zero workspace stands for that of
@@ -109,8 +96,8 @@ func demoDeps(db *postgres.DB, dataDir string, workspace uuid.UUID, server contr
 	return deps, nil
 }
 
-// newDemoKey makes the demo a key of its own, which reads and writes live data
-// and expires.
+// newDemoKey makes the demo a key of its own, which reads and writes live data and
+// the graph, and expires.
 func newDemoKey(ctx context.Context, db *postgres.DB, workspace uuid.UUID) (string, time.Time, error) {
 	found, err := db.WorkspacesByID(ctx, []uuid.UUID{workspace})
 	if err != nil {
@@ -123,7 +110,9 @@ func newDemoKey(ctx context.Context, db *postgres.DB, workspace uuid.UUID) (stri
 	expires := time.Now().Add(demoKeyLife)
 	_, err = db.CreateKey(ctx, postgres.NewKey{
 		Hash: key.Hash(), Display: key.Display(), Name: "demo", Mode: found[0].Mode,
-		Scopes: []string{"read:livedata", "write:livedata"}, Workspaces: []uuid.UUID{workspace},
+		Scopes: []string{
+			"read:livedata", "write:livedata", "read:nodes", "write:nodes", "read:edges", "write:edges",
+		}, Workspaces: []uuid.UUID{workspace},
 		CreatedBy: "demo", ExpiresAt: &expires,
 	})
 	return key.Reveal(), expires, err

@@ -104,11 +104,20 @@ func loopback(addr net.Addr) string {
 	return net.JoinHostPort(host, port)
 }
 
-// localClient makes a client of a server on this machine: it connects to the listener,
-// whatever the host in the URL, and believes its certificate. It is nil, for the usual
-// one, when the URL speaks another scheme than the listener: there is a proxy before it
-// that is to be spoken to.
+// localClient makes a client of a server on this machine, nil for the usual one.
 func localClient(server control.Server) (*http.Client, error) {
+	transport, err := localTransport(server)
+	if transport == nil {
+		return nil, err
+	}
+	return &http.Client{Transport: transport}, nil
+}
+
+// localTransport makes the way to a server on this machine: it connects to the
+// listener, whatever the host in the URL, and believes its certificate. It is nil, for
+// the usual one, when the URL speaks another scheme than the listener: there is a proxy
+// before it that is to be spoken to.
+func localTransport(server control.Server) (*http.Transport, error) {
 	encrypted := server.Certificate != ""
 	if server.Listen == "" || encrypted != strings.HasPrefix(server.URL, "https://") {
 		return nil, nil
@@ -124,5 +133,5 @@ func localClient(server control.Server) (*http.Client, error) {
 			return nil, err
 		}
 	}
-	return &http.Client{Transport: transport}, nil
+	return transport, nil
 }

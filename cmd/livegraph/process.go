@@ -18,6 +18,7 @@ import (
 	"github.com/livegraph/livegraph/api/commands"
 	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/livedata"
+	"github.com/livegraph/livegraph/api/queries"
 	"github.com/livegraph/livegraph/api/request"
 	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/points"
@@ -57,6 +58,7 @@ type process struct {
 	api       *api.Server              // without the role api it answers probes alone
 	auth      *auth.Authenticator      // with the role api
 	deletions *livedata.DeletionSender // with the role api
+	feed      *queries.Feed            // with the role api
 	replies   *redis.Replies           // with the role api
 	waiter    *commands.Waiter         // with the role api
 	repeats   *idempotency.Keeper      // with the role api

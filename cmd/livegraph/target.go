@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/control"
+	"github.com/livegraph/livegraph/internal/firstrun"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -68,6 +72,31 @@ func (t *target) fillFromServer() error {
 		}
 	}
 	return nil
+}
+
+// server finds the server to talk to: the one at url, else at the configured public
+// address, else the one that runs on the data directory.
+func (t *target) server(url string) (control.Server, error) {
+	running, err := control.Read(t.DataDir)
+	if url = cmp.Or(url, t.API.PublicURL); url != "" && (err != nil || running.URL != url) {
+		return control.Server{URL: url}, nil
+	}
+	if errors.Is(err, control.ErrNotRunning) {
+		return control.Server{}, errNoServer(t.DataDir)
+	}
+	return running, err
+}
+
+// workspace gives the workspace that was named, or that of the first run.
+func (t *target) workspace(named *uuid.UUID) (uuid.UUID, error) {
+	if named != nil {
+		return *named, nil
+	}
+	record, err := firstrun.Read(t.DataDir)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("name the workspace with --workspace: %s is gone", firstrun.Path(t.DataDir))
+	}
+	return record.WorkspaceID, nil
 }
 
 // withPostgres runs work on the target's Postgres. That store alone is enough

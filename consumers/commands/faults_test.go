@@ -269,7 +269,7 @@ func TestLosingTheStacksChangesNoAnswer(t *testing.T) {
 			request.Actor = actors[i*i%3%2]
 			result := w.ask(request).GetResults()[0]
 			depths = append(depths, [2]int32{result.GetUndoDepth(), result.GetRedoDepth()})
-			if i%9 == 8 {
+			if i%20 == 19 {
 				consumer.stop()
 				lose(i)
 				consumer = w.consume()

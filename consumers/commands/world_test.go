@@ -27,7 +27,7 @@ import (
 
 const (
 	partitions = 4
-	patience   = 30 * time.Second
+	patience   = time.Minute
 )
 
 // world is a log, a Postgres and a Redis of a test's own, with a workspace.
@@ -75,7 +75,7 @@ func newWorld(tb testing.TB) *world {
 	go func() { done <- w.replies.Run(listening) }()
 	tb.Cleanup(func() {
 		stop()
-		_ = <-done
+		require.ErrorIs(tb, <-done, context.Canceled)
 	})
 	w.eventually("replies are heard", w.replies.Connected)
 	return w

@@ -3,7 +3,6 @@ package points_test
 import (
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/test/bench/record"
 )
 
 // BenchmarkConsume stores 10 M points of 1,000 series that wait in the log, 100
@@ -26,7 +26,7 @@ func BenchmarkConsume(b *testing.B) {
 	w.config.BatchWait = 150 * time.Millisecond
 	w.fill(requests, series, each)
 	c := newConsumer(w)
-	before := cpuTime()
+	before := record.CPU(b)
 	b.ResetTimer()
 	w.run(c)
 	w.settledWithin(5 * time.Minute)
@@ -34,7 +34,7 @@ func BenchmarkConsume(b *testing.B) {
 	const points = requests * series * each
 	s := c.Metrics().Snapshot()
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/points, "ns/point")
-	b.ReportMetric(float64(cpuTime()-before)/points, "cpu-ns/point")
+	b.ReportMetric(float64(record.CPU(b)-before)/points, "cpu-ns/point")
 	b.ReportMetric(float64(s.PrepareTime)/points, "prepare-ns/point")
 	b.ReportMetric(float64(s.StoreTime)/points, "store-ns/point")
 	b.ReportMetric(points/float64(s.Batches), "points/batch")
@@ -66,15 +66,6 @@ func (w *world) fill(requests, count, each int) {
 			require.NoError(w.tb, err)
 		}
 	}
-}
-
-// cpuTime gives the CPU time of this process, which the broker is part of.
-func cpuTime() time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // BenchmarkFreshness is the time from the acknowledgement of a request to its

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -47,12 +48,10 @@ func (c *Consumer) repeatDeletions(ctx context.Context) {
 }
 
 func (c *Consumer) repeat(ctx context.Context, tombstones []postgres.Tombstone) error {
-	for _, t := range tombstones {
-		d := deletionOf(t)
-		d.Forget = d.WholeSource
-		if err := c.deps.Points.Delete(ctx, d); err != nil {
-			return err
-		}
+	deletions := make([]clickhouse.Deletion, len(tombstones))
+	for i, t := range tombstones {
+		deletions[i] = deletionOf(t)
+		deletions[i].Forget = deletions[i].WholeSource
 	}
-	return nil
+	return c.deps.Points.Delete(ctx, deletions...)
 }

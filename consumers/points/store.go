@@ -12,8 +12,7 @@ import (
 // stage says what of a batch is stored, so that a second try does not store it
 // again. To store twice would change nothing but cost as much.
 type stage struct {
-	series, points, states, latest, activity bool
-	deletions                                int // so many are done
+	series, points, states, latest, activity, deletions bool
 }
 
 // Store makes the batch visible: series before the points that refer to them, then
@@ -32,10 +31,8 @@ func (b *batch) Store(ctx context.Context) error {
 		return classify(err)
 	}
 	b.remember()
-	for ; s.deletions < len(b.deletions); s.deletions++ {
-		if err := db.Delete(ctx, b.deletions[s.deletions]); err != nil {
-			return err
-		}
+	if err := once(&s.deletions, func() error { return db.Delete(ctx, b.deletions...) }); err != nil {
+		return err
 	}
 	return b.buryLate(ctx)
 }
@@ -80,15 +77,13 @@ func (b *batch) buryLate(ctx context.Context) error {
 	if b.c.graves.known() == b.graves {
 		return nil
 	}
+	var late []clickhouse.Deletion
 	for source := range b.columns.sources {
 		for _, g := range b.c.graves.of(source) {
-			if g.number <= b.graves {
-				continue
-			}
-			if err := b.c.deps.Points.Delete(ctx, g.deletion(source)); err != nil {
-				return err
+			if g.number > b.graves {
+				late = append(late, g.deletion(source))
 			}
 		}
 	}
-	return nil
+	return b.c.deps.Points.Delete(ctx, late...)
 }

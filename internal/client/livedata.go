@@ -20,6 +20,9 @@ const (
 	queryPath   = "/api/live-data/query"
 	// largestPage is the most items of a list that the server gives at once.
 	largestPage = 100
+	// leastWait is how long a server that is asked to wait for a checkpoint waits
+	// at least before it gives up.
+	leastWait = 200 * time.Millisecond
 )
 
 // Metric describes a metric of a source.
@@ -34,6 +37,7 @@ type Source struct {
 	ID              string            `json:"id,omitempty"`
 	Name            string            `json:"name"`
 	Description     string            `json:"description,omitempty"`
+	NodeID          string            `json:"nodeId,omitempty"` // of the graph; "" for none
 	Metrics         []Metric          `json:"metrics,omitempty"`
 	Tags            map[string]string `json:"tags,omitempty"`
 	IntervalSeconds float64           `json:"intervalSeconds,omitzero"`
@@ -67,6 +71,19 @@ func (c *Client) SourceByName(ctx context.Context, name string) (Source, error) 
 	}
 }
 
+// LinkSource says which node of the graph a source belongs to. A source that is
+// not there is fault.NotFound.
+func (c *Client) LinkSource(ctx context.Context, id, node string) error {
+	body, err := json.Marshal(struct {
+		NodeID string `json:"nodeId"`
+	}{node})
+	if err != nil {
+		return fault.Wrap(err, fault.Malformed, "The node's id cannot be written as JSON")
+	}
+	_, err = do[Source](ctx, c, call{method: http.MethodPatch, path: sourcesPath + "/" + url.PathEscape(id), body: body})
+	return err
+}
+
 // EnsureSource gives the source of this name, made now or there before.
 func (c *Client) EnsureSource(ctx context.Context, s Source) (source Source, created bool, err error) {
 	source, err = c.CreateSource(ctx, s)
@@ -78,6 +95,13 @@ func (c *Client) EnsureSource(ctx context.Context, s Source) (source Source, cre
 	}
 	source, err = c.SourceByName(ctx, s.Name)
 	return source, false, err
+}
+
+// DeleteSource deletes a source and its points. One that is gone already is
+// fault.NotFound; the key needs the scope admin.
+func (c *Client) DeleteSource(ctx context.Context, id string) error {
+	_, err := do[any](ctx, c, call{method: http.MethodDelete, path: sourcesPath + "/" + url.PathEscape(id)})
+	return err
 }
 
 // Point is one value of one series. Timestamp is in ms since the epoch.
@@ -154,7 +178,18 @@ func (c *Client) ingest(ctx context.Context, content any) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, fault.Wrap(err, fault.Malformed, "The points cannot be written as JSON")
 	}
-	answer, err := do[Receipt](ctx, c, call{method: http.MethodPost, path: ingestPath, body: body})
+	return c.ingestCall(ctx, call{body: body})
+}
+
+// IngestBody sends a body that the caller has written in one of the formats of
+// the interface, as it is: uncompressed, unchecked.
+func (c *Client) IngestBody(ctx context.Context, media string, body []byte) (Receipt, error) {
+	return c.ingestCall(ctx, call{body: body, media: media, asIs: true})
+}
+
+func (c *Client) ingestCall(ctx context.Context, request call) (Receipt, error) {
+	request.method, request.path = http.MethodPost, ingestPath
+	answer, err := do[Receipt](ctx, c, request)
 	answer.Data.Took = answer.took
 	return answer.Data, err
 }
@@ -187,6 +222,29 @@ type Result struct {
 func (c *Client) Query(ctx context.Context, q Query) ([]Result, error) {
 	answer, err := do[[]Result](ctx, c, call{method: http.MethodGet, path: queryPath, query: q.values()})
 	return answer.Data, err
+}
+
+// nobody is a source that does not exist: a query of it finds nothing, at once.
+const nobody = "00000000-0000-0000-0000-000000000000"
+
+// WaitVisible returns when the points of an ingest are visible to queries. It
+// waits until ctx ends; a server that is away is tried as any call.
+func (c *Client) WaitVisible(ctx context.Context, checkpoint string) error {
+	request := call{method: http.MethodGet, path: queryPath, query: url.Values{
+		"checkpoint": {checkpoint}, "sourceId": {nobody}, "limit": {"1"},
+	}}
+	_, err := attempts(ctx, c.retry, func() (envelope[[]Result], error) {
+		for {
+			asked := time.Now()
+			answer, err := once[[]Result](ctx, c, request)
+			// The server waits for a while and then has us ask again. To do so at
+			// once is what it is for, unless the answer came at once, too.
+			if !fault.Is(err, fault.Timeout) || time.Since(asked) < leastWait || ctx.Err() != nil {
+				return answer, err
+			}
+		}
+	})
+	return err
 }
 
 func (q Query) values() url.Values {

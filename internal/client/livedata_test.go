@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -105,4 +106,51 @@ func TestResultsAreReadByColumn(t *testing.T) {
 	require.Empty(t, values)
 	_, values = results[0].Numbers("timestamp")
 	require.Empty(t, values)
+}
+
+func TestABodyIsSentAsItIs(t *testing.T) {
+	body := strings.Repeat("cpu value=1\n", 1000)
+	c := newTestClient(t, quick, func(w http.ResponseWriter, r *http.Request) {
+		payload, err := io.ReadAll(r.Body)
+		if err != nil || string(payload) != body || r.Header.Get("Content-Type") != "text/plain" || r.Header.Get("Content-Encoding") != "" {
+			answerError(w, 400, "VALIDATION_ERROR")
+			return
+		}
+		answerOK(w, 201, `{"accepted":1000,"rejected":0,"errors":[],"checkpoint":"cp"}`)
+	})
+	receipt, err := c.IngestBody(t.Context(), "text/plain", []byte(body))
+	require.NoError(t, err)
+	require.Equal(t, 1000, receipt.Accepted)
+}
+
+func TestASourceIsDeleted(t *testing.T) {
+	c := newTestClient(t, quick, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodDelete || r.URL.Path != "/api/live-data/sources/1" {
+			answerError(w, 404, "NOT_FOUND")
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	require.NoError(t, c.DeleteSource(t.Context(), "1"))
+	require.True(t, fault.Is(c.DeleteSource(t.Context(), "2"), fault.NotFound))
+}
+
+func TestAWaitForPointsOutlivesThatOfTheServer(t *testing.T) {
+	asked := 0
+	c := newTestClient(t, Retry{First: time.Hour}, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("checkpoint") != "cp" {
+			answerError(w, 400, "VALIDATION_ERROR")
+			return
+		}
+		if asked++; asked < 3 {
+			time.Sleep(leastWait)
+			w.Header().Set("Retry-After", "1")
+			answerError(w, 504, "INTERNAL_ERROR")
+			return
+		}
+		answerOK(w, 200, `[]`)
+	})
+	require.NoError(t, c.WaitVisible(t.Context(), "cp"))
+	require.Equal(t, 3, asked)
+	require.True(t, fault.Is(c.WaitVisible(t.Context(), "another"), fault.Malformed))
 }

@@ -8,16 +8,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/test/bench/record"
 )
 
 // benchmark runs f on 10,000 points in series of so many, and reports the time
-// of one point.
+// of one point, also as CPU time.
 func benchmark(b *testing.B, f func(b *testing.B, perSeries int)) {
 	for _, n := range []int{1, 10, 100, 1000} {
 		b.Run(fmt.Sprintf("points=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
+			began := record.CPU(b)
 			f(b, n)
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchPoints, "ns/point")
+			b.ReportMetric(float64((record.CPU(b)-began).Nanoseconds())/float64(b.N)/benchPoints, "cpu-ns/point")
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -183,6 +184,36 @@ func TestAWholeSourceGoesWithItsSeriesAndItsActivity(t *testing.T) {
 	d.Forget = true
 	require.NoError(t, db.Delete(t.Context(), d))
 	require.Equal(t, "3", ask(t, address, "SELECT id FROM series FINAL"))
+}
+
+func TestManySourcesGoTogether(t *testing.T) {
+	db, address := open(t)
+	const sources = 1500
+	w := uuid.New()
+	deletions := make([]clickhouse.Deletion, sources)
+	var c clickhouse.PointColumns
+	var series []clickhouse.SeriesRow
+	var latest []clickhouse.LatestRow
+	for i := range deletions {
+		id := uint64(i) + 1
+		deletions[i] = clickhouse.Deletion{Workspace: w, Source: uuid.New(), WholeSource: true}
+		c.Series, c.TS = append(c.Series, id), append(c.TS, 1)
+		c.Values, c.Versions = append(c.Values, 1), append(c.Versions, 5)
+		series = append(series, clickhouse.SeriesRow{ID: id, Workspace: w, Source: deletions[i].Source, Metric: "m", Kind: 1})
+		latest = append(latest, clickhouse.LatestRow{Workspace: w, Source: deletions[i].Source, Series: id, TS: 1, Version: 5})
+	}
+	require.NoError(t, db.InsertPoints(t.Context(), &c))
+	require.NoError(t, db.InsertSeries(t.Context(), series))
+	require.NoError(t, db.InsertLatest(t.Context(), latest))
+	deletions = deletions[:sources-1] // the last one stays
+	deletions[7].Forget = true
+	require.NoError(t, db.Delete(t.Context(), deletions...))
+	require.Equal(t, strconv.Itoa(sources), ask(t, address, "SELECT series FROM points"))
+	require.Equal(t, strconv.Itoa(sources), ask(t, address, "SELECT series FROM latest FINAL"))
+	require.Equal(t, strconv.Itoa(sources-1), ask(t, address, "SELECT count() FROM series FINAL"))
+	mutations, err := strconv.Atoi(ask(t, address, "SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table IN ('points', 'latest')"))
+	require.NoError(t, err)
+	require.LessOrEqual(t, mutations, 4, "a statement each thousand sources, not each source")
 }
 
 func TestOnlyErrorsOfTheDataArePermanent(t *testing.T) {

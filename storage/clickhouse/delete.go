@@ -16,6 +16,8 @@ import (
 
 const (
 	deleteTimeout = 5 * time.Minute
+	// deleteSources is how many sources one statement names.
+	deleteSources = 1000
 	// deleteChunk is how many series one statement names.
 	deleteChunk = 10_000
 )
@@ -36,14 +38,36 @@ type Deletion struct {
 
 // Delete removes points: numbers, texts, and what latest knows of them. It may be
 // repeated, and be cut short and begun again. Rows that are stored while it runs
-// are not its concern.
-func (db *DB) Delete(ctx context.Context, d Deletion) (err error) {
+// are not its concern. Whole sources go together, however many they are: a
+// statement costs as much for a thousand of them as for one.
+func (db *DB) Delete(ctx context.Context, deletions ...Deletion) (err error) {
+	if len(deletions) == 0 {
+		return nil
+	}
 	defer func(began time.Time) { db.metrics.observe(opDelete, began, 0, err) }(time.Now())
 	ctx, span := db.start(ctx, opDelete)
 	defer func() { tracing.End(span, err) }()
+	var whole []Deletion
+	for _, d := range deletions {
+		if d.WholeSource {
+			whole = append(whole, d)
+		} else if err := db.deletePart(ctx, d); err != nil {
+			return err
+		}
+	}
+	for chunk := range slices.Chunk(whole, deleteSources) {
+		if err := db.deleteWhole(ctx, chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deletePart removes some points of a source that stays.
+func (db *DB) deletePart(ctx context.Context, d Deletion) error {
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
-	series, err := db.seriesOf(ctx, d)
+	series, err := db.seriesOf(ctx, d.Metric, d)
 	if err != nil {
 		return err
 	}
@@ -54,26 +78,48 @@ func (db *DB) Delete(ctx context.Context, d Deletion) (err error) {
 				return err
 			}
 		}
-		if d.WholeSource {
-			continue
-		}
 		if err := db.recomputeLatest(ctx, d, ids); err != nil {
 			return err
 		}
 	}
-	if !d.WholeSource {
-		return nil
+	return nil
+}
+
+// deleteWhole removes sources with all that is theirs.
+func (db *DB) deleteWhole(ctx context.Context, sources []Deletion) error {
+	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
+	defer cancel()
+	series, err := db.seriesOf(ctx, nil, sources...)
+	if err != nil {
+		return err
 	}
-	tables := []string{"latest", "source_activity"}
-	if d.Forget {
-		tables = append(tables, "series")
+	for chunk := range slices.Chunk(series, deleteChunk) {
+		for _, table := range []string{"points", "states"} {
+			if err := db.deleteWhere(ctx, table, "series IN ("+joinIDs(chunk)+")"); err != nil {
+				return err
+			}
+		}
 	}
-	for _, table := range tables {
-		if err := db.deleteWhere(ctx, table, fmt.Sprintf("workspace = '%s' AND source = '%s'", d.Workspace, d.Source)); err != nil {
+	for _, table := range []string{"latest", "source_activity"} {
+		if err := db.deleteWhere(ctx, table, ofSources(sources)); err != nil {
 			return err
 		}
 	}
-	return nil
+	forgotten := slices.DeleteFunc(slices.Clone(sources), func(d Deletion) bool { return !d.Forget })
+	if len(forgotten) == 0 {
+		return nil
+	}
+	return db.deleteWhere(ctx, "series", ofSources(forgotten))
+}
+
+// ofSources is the condition that a row is of one of the sources. All of it is
+// numbers of ours.
+func ofSources(of []Deletion) string {
+	names := make([]string, len(of))
+	for i, d := range of {
+		names[i] = fmt.Sprintf("('%s','%s')", d.Workspace, d.Source)
+	}
+	return "(workspace, source) IN (" + strings.Join(names, ",") + ")"
 }
 
 // condition gives the bounds of time and version. All of it is numbers of ours.
@@ -85,35 +131,34 @@ func (d *Deletion) condition() string {
 	if d.ToUS != nil {
 		fmt.Fprintf(&c, " AND ts < fromUnixTimestamp64Micro(%d, 'UTC')", *d.ToUS)
 	}
-	if !d.WholeSource {
-		fmt.Fprintf(&c, " AND version <= %d", d.Ceiling)
-	}
+	fmt.Fprintf(&c, " AND version <= %d", d.Ceiling)
 	return c.String()
 }
 
-// seriesOf gives the ids of the series that a deletion is about.
-func (db *DB) seriesOf(ctx context.Context, d Deletion) ([]uint64, error) {
-	query := "SELECT DISTINCT id FROM series WHERE workspace = {workspace:UUID} AND source = {source:UUID}"
-	parameters := ch.Parameters{"workspace": d.Workspace.String(), "source": d.Source.String()}
-	if d.Metric != nil {
+// seriesOf gives the ids of the series that deletions are about: those of one
+// metric, or, when it is nil, all of their sources.
+func (db *DB) seriesOf(ctx context.Context, metric *string, of ...Deletion) ([]uint64, error) {
+	query := "SELECT DISTINCT id FROM series WHERE " + ofSources(of)
+	parameters := ch.Parameters{}
+	if metric != nil {
 		query += " AND metric = {metric:String}"
-		parameters["metric"] = *d.Metric
+		parameters["metric"] = *metric
 	}
 	rows, err := db.conn.Query(ch.Context(ctx, ch.WithParameters(parameters)), query)
 	if err != nil {
-		return nil, fmt.Errorf("finding the series of source %s: %w", d.Source, err)
+		return nil, fmt.Errorf("finding the series to delete: %w", err)
 	}
 	defer func() { _ = rows.Close() }() // what it says, rows.Err has said
 	var ids []uint64
 	for rows.Next() {
 		var id uint64
 		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("finding the series of source %s: %w", d.Source, err)
+			return nil, fmt.Errorf("finding the series to delete: %w", err)
 		}
 		ids = append(ids, id)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("finding the series of source %s: %w", d.Source, err)
+		return nil, fmt.Errorf("finding the series to delete: %w", err)
 	}
 	return ids, nil
 }

@@ -145,6 +145,7 @@ func Open(_ context.Context, opts Options) (*Client, error) {
 // producerOptions gives those of a topic's producer.
 func (c *Client) producerOptions(t *topic, codec kgo.CompressionCodec) []kgo.Opt {
 	opts := append(c.opts.common("livegraph-producer-"+t.label, dialTimeout),
+		kgo.WithHooks(&t.fill.own),
 		kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerBatchCompression(codec),

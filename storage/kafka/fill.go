@@ -16,8 +16,11 @@ import (
 )
 
 // sizesEvery is how many looks at the offsets share one look at the sizes, which
-// change slowly and cost the broker more.
-const sizesEvery = 5
+// change slowly and cost the broker more, while little of the log is unstored.
+const (
+	sizesEvery = 5
+	littleFill = 0.1
+)
 
 // logFill is what is known of the distance between a topic's consumer and the end
 // that retention cuts off.
@@ -30,6 +33,9 @@ type logFill struct {
 	looks     int
 	sizes     map[int32]int64 // bytes of each partition, at the last look
 	lostUntil map[int32]int64 // log start up to which a loss has been reported
+
+	shares atomic.Pointer[[]float64] // the fill by partition
+	own    unstored
 }
 
 func (f *logFill) setRetention(value string) {
@@ -41,8 +47,8 @@ func (f *logFill) setRetention(value string) {
 // LogFill gives how much of the log's retention the points consumer lags behind,
 // on its slowest partition: 0 is caught up, at 1 the oldest record that it has
 // not consumed is the next to be trimmed, above 1 records were lost. It is
-// measured about once a second from offsets and partition sizes, on the
-// assumption that records are of one size on average.
+// measured about once a second: of this process's own records it knows the bytes,
+// of others' it assumes that they are of the partition's average size.
 func (c *Client) LogFill() float64 { return c.points.fill.read() }
 
 func (f *logFill) read() float64 { return math.Float64frombits(f.share.Load()) }
@@ -133,6 +139,7 @@ func (c *Client) committed(ctx context.Context, group string) (kadm.OffsetRespon
 // measureFill brings a topic's fill and the count of its lost records up to date.
 func (c *Client) measureFill(ctx context.Context, t *topic) {
 	f := &t.fill
+	looked := f.own.look()
 	state, err := c.observe(ctx, t)
 	if err != nil {
 		c.log.Debug("the log's fill cannot be measured", "topic", t.name, "error", err)
@@ -140,29 +147,66 @@ func (c *Client) measureFill(ctx context.Context, t *topic) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.looks%sizesEvery == 0 || len(f.sizes) == 0 {
-		if sizes, err := c.partitionSizes(ctx, t); err == nil {
-			f.sizes = sizes
-		} else {
-			c.log.Debug("the partitions' sizes cannot be read", "error", err)
-		}
+	if f.looks%sizesEvery == 0 || len(f.sizes) == 0 || f.read() > littleFill {
+		c.measureSizes(ctx, t)
 	}
 	f.looks++
 	fullest := 0.0
+	shares := make([]float64, len(state.State))
 	for p, s := range state.State {
-		fullest = max(fullest, s.fill(f.sizes[int32(p)], f.retention.Load()))
+		shares[p] = f.shareOf(int32(p), s)
+		fullest = max(fullest, shares[p])
 		c.noteLoss(t, int32(p), s)
 	}
+	f.shares.Store(&shares)
+	f.own.seen(looked)
 	f.share.Store(math.Float64bits(fullest))
 	now := time.Now()
 	t.partitions.observe(state.State, maps.Clone(f.sizes), now)
 	c.metrics.measured.WithLabelValues(t.label).Set(float64(now.UnixMilli()) / 1000)
 }
 
-// fill gives the share of the retention that the group lags behind on a partition
-// of so many bytes.
-func (s PartitionState) fill(size, retention int64) float64 {
-	records := s.End - s.Start
+// measureSizes looks at what changes slowly: the partitions' sizes, and the
+// retention, which an operator may raise to win time.
+func (c *Client) measureSizes(ctx context.Context, t *topic) {
+	sizes, err := c.partitionSizes(ctx, t)
+	if err != nil {
+		c.log.Debug("the partitions' sizes cannot be read", "topic", t.name, "error", err)
+		return
+	}
+	t.fill.sizes = sizes
+	topics, err := c.admin.DescribeTopicConfigs(ctx, t.name)
+	if err != nil {
+		c.log.Debug("the log's retention cannot be read", "topic", t.name, "error", err)
+		return
+	}
+	for _, topic := range topics {
+		for _, have := range topic.Configs {
+			if have.Key == "retention.bytes" {
+				t.fill.setRetention(have.MaybeValue())
+			}
+		}
+	}
+}
+
+// full reports whether a partition's log is filled up to a share of its retention,
+// with what this process has sent to it since the last look.
+func (f *logFill) full(partition int32, threshold float64) bool {
+	retention := f.retention.Load()
+	if retention <= 0 {
+		return false
+	}
+	share := 0.0
+	if shares := f.shares.Load(); shares != nil && int(partition) < len(*shares) {
+		share = (*shares)[partition]
+	}
+	return share+f.own.inLog(f.own.unseen(partition))/float64(retention) >= threshold
+}
+
+// shareOf gives the share of the retention that the group lags behind on a
+// partition.
+func (f *logFill) shareOf(partition int32, s PartitionState) float64 {
+	retention, records := f.retention.Load(), s.End-s.Start
 	if retention <= 0 || records <= 0 {
 		return 0
 	}
@@ -170,8 +214,10 @@ func (s PartitionState) fill(size, retention int64) float64 {
 	if next < 0 || next > s.End { // never committed, or another topic's offset
 		next = s.Start
 	}
-	lag := float64(s.End-next) / float64(records)
-	return lag * float64(size) / float64(retention)
+	lag, each := s.End-next, float64(f.sizes[partition])/float64(records)
+	bytes, own := f.own.behind(partition, next)
+	unstored := max(float64(lag)*each, f.own.inLog(bytes)+float64(max(lag-own, 0))*each)
+	return unstored / float64(retention)
 }
 
 // noteLoss reports records that were trimmed before they were consumed, once.

@@ -145,7 +145,7 @@ func (c *Client) producePiece(ctx context.Context, t *topic, records []kgo.Recor
 		return fmt.Errorf("kafka: producing to %s: %w", t.name, err)
 	}
 	size := sizeOf(records)
-	if reason, err := c.refusal(t, len(records), size); err != nil {
+	if reason, err := c.refusal(t, records, size); err != nil {
 		c.metrics.failed.WithLabelValues(t.label, reason).Inc()
 		return err
 	}

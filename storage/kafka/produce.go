@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -76,7 +77,7 @@ func (c *Client) ProducePoints(ctx context.Context, requestID string, msgs []poi
 // ProducePoints does.
 func (c *Client) produce(ctx context.Context, t *topic, records []kgo.Record) ([]pointblock.Position, error) {
 	size := sizeOf(records)
-	if reason, err := c.refusal(t, len(records), size); err != nil {
+	if reason, err := c.refusal(t, records, size); err != nil {
 		c.metrics.failed.WithLabelValues(t.label, reason).Inc()
 		return nil, err
 	}
@@ -94,13 +95,21 @@ func (c *Client) produce(ctx context.Context, t *topic, records []kgo.Record) ([
 // send begins to send the records.
 func (c *Client) send(t *topic, records []kgo.Record) *delivery {
 	d := &delivery{records: records, left: len(records), offsets: make([]int64, len(records)), done: make(chan struct{})}
+	watched := t.group != "" // else nobody looks at the fill, and it would only grow
+	if watched {
+		t.fill.own.handed(records)
+	}
 	for i := range records {
 		d.offsets[i] = -1
+		bytes := bytesOf(&records[i])
 		// Not the request's context: franz-go would cancel a whole batch, other
 		// requests' records included, when one client hangs up.
 		t.producer.TryProduce(c.ctx, &records[i], func(r *kgo.Record, err error) {
 			if err == nil {
 				c.health.alive()
+				if watched {
+					t.fill.own.acknowledged(r.Partition, r.Offset, bytes)
+				}
 			}
 			d.finish(i, r.Offset, err)
 		})
@@ -111,10 +120,13 @@ func (c *Client) send(t *topic, records []kgo.Record) *delivery {
 // sizeOf gives the bytes of keys and values.
 func sizeOf(records []kgo.Record) (size int64) {
 	for i := range records {
-		size += int64(len(records[i].Key) + len(records[i].Value))
+		size += bytesOf(&records[i])
 	}
 	return size
 }
+
+// bytesOf gives the bytes of a record's key and value.
+func bytesOf(r *kgo.Record) int64 { return int64(len(r.Key) + len(r.Value)) }
 
 // failureOf says for the metrics why records were given up.
 func failureOf(d *delivery) string {
@@ -129,17 +141,18 @@ func failureOf(d *delivery) string {
 	return failedOther
 }
 
-// refusal says why a produce of so many records and bytes is hopeless before it
+// refusal says why a produce of records of so many bytes is hopeless before it
 // begins, or nil.
-func (c *Client) refusal(t *topic, records int, size int64) (reason string, err error) {
+func (c *Client) refusal(t *topic, records []kgo.Record, size int64) (reason string, err error) {
 	if !c.Healthy() {
 		return failedAway, errAway()
 	}
-	if threshold := c.opts.LogFullThreshold; threshold > 0 && t.fill.read() >= threshold {
+	if threshold := c.opts.LogFullThreshold; threshold > 0 && (t.fill.read() >= threshold ||
+		slices.ContainsFunc(records, func(r kgo.Record) bool { return t.fill.full(r.Partition, threshold) })) {
 		return failedLogFull, fault.New(fault.Unavailable, t.full).After(retryAfterFull)
 	}
 	if t.producer.BufferedProduceBytes()+size > t.buffered ||
-		t.producer.BufferedProduceRecords()+int64(records) > maxBufferedRecords {
+		t.producer.BufferedProduceRecords()+int64(len(records)) > maxBufferedRecords {
 		return failedBuffer, errFull()
 	}
 	return "", nil

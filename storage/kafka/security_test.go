@@ -111,15 +111,16 @@ func (g *guarded) requireRefusals(t *testing.T) {
 	} {
 		began := time.Now()
 		var err error
-		for _, limit := range []time.Duration{300 * time.Millisecond, 20 * time.Second} { // some take their whole time
-			if _, err = connect(t, c.at, c.security, limit); kafka.Advice(err) != "" {
+		told := func() bool { // kfake closes the connection without a word
+			return err != nil && (strings.Contains(err.Error(), c.advice) || strings.Contains(err.Error(), "closes the connection: check"))
+		}
+		// Some take their whole time; on a busy machine a short one ends before the broker has answered.
+		for _, limit := range []time.Duration{300 * time.Millisecond, time.Second, 3 * time.Second, 20 * time.Second} {
+			if _, err = connect(t, c.at, c.security, limit); told() {
 				break
 			}
 		}
-		require.Error(t, err, c.what)
-		if !strings.Contains(err.Error(), "closes the connection: check") { // kfake does so without a word
-			require.ErrorContains(t, err, c.advice, c.what)
-		}
+		require.True(t, told(), "%s: %v", c.what, err)
 		require.NotContains(t, err.Error(), "wr0ng-one", c.what)
 		require.NotContains(t, err.Error(), password, c.what)
 		t.Logf("%s, after %s: %v", c.what, time.Since(began).Round(time.Millisecond), err)

@@ -1,96 +1,90 @@
 package bench
 
 import (
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/load"
+	"github.com/livegraph/livegraph/test/bench/record"
 )
 
 // BenchmarkPipeline sends JSON series as fast as they are taken and stops the
 // clock when every point is visible to a query; the load generator runs beside
-// the service. Its baseline, measured right after on the same engine, is the
-// driver inserting as many sorted points with no service in between.
+// the service. Its baseline, in turn with it, is the driver inserting the same
+// sorted points with no service in between.
 func BenchmarkPipeline(b *testing.B) {
-	const workers, requests = 4, 100
-	s := shape{series: 1000, points: 100}
-	t := start(b, 100)
-	bodies := make([][]byte, requests)
-	for n := range bodies {
-		bodies[n] = s.body(t.sources, n)
-	}
-	t.waitVisible(b, t.ingest(b, s.body(t.sources, requests))) // registers the series
-	for b.Loop() {
-		service, engines := t.cpu(b)
-		began := time.Now()
-		checkpoints := make([]string, requests)
-		var next atomic.Int64
-		var group sync.WaitGroup
-		for range workers {
-			group.Go(func() {
-				for n := next.Add(1) - 1; n < requests; n = next.Add(1) - 1 {
-					checkpoints[n] = t.ingest(b, bodies[n])
-				}
-			})
+	const pairs = 5
+	r := record.New(b)
+	t := start(b)
+	r.Engines(t.engines())
+	fleet := t.fleet(load.Size{Sources: 100, Series: 1000})
+	direct := t.newDirect(fleet)
+	plan := load.Plan{Batch: 100_000, Callers: 4, Values: load.ValuesGauge, Interval: time.Second, Prepared: true}
+	for pair := range pairs + 1 { // the first warms up: it is not counted
+		plan.Points, plan.Start = 10_000_000, month(pair)
+		if pair == 0 {
+			plan.Points = 2_000_000
 		}
-		group.Wait()
-		acknowledged := time.Since(began)
-		for _, checkpoint := range checkpoints {
-			t.waitVisible(b, checkpoint)
+		service := t.load(fleet, plan)
+		baseline := direct.load(plan)
+		direct.holds(plan)
+		if pair == 0 {
+			continue
 		}
-		visible := time.Since(began)
-		points := float64(requests * s.size())
-		serviceAfter, enginesAfter := t.cpu(b)
-		direct := t.direct(b, s, requests)
-		b.ReportMetric(points/visible.Seconds(), "points/s")
-		b.ReportMetric(direct, "direct-points/s")
-		b.ReportMetric(points/visible.Seconds()/direct, "of-direct")
-		b.ReportMetric(points/acknowledged.Seconds(), "acked-points/s")
-		b.ReportMetric((serviceAfter-service)*1e9/points, "service-cpu-ns/point")
-		b.ReportMetric((enginesAfter-engines)*1e9/points, "engines-cpu-ns/point")
+		r.Say("turn %d of %d: %.2f M points/s visible, inserted directly %.2f M points/s",
+			pair, pairs, service.perSecond()/1e6, baseline.perSecond()/1e6)
+		inserting := baseline.used.client + baseline.used.clickhouse
+		r.Add("visible", "points/s", service.perSecond())
+		r.Add("answered", "points/s", service.answeredPerSecond)
+		r.Add("direct", "points/s", baseline.perSecond())
+		r.Add("of-direct", "ratio", service.perSecond()/baseline.perSecond())
+		r.Add("cpu/all", "cpu-ns/point", service.perPoint(service.used.total()))
+		r.Add("cpu/service", "cpu-ns/point", service.perPoint(service.used.service))
+		r.Add("cpu/clickhouse", "cpu-ns/point", service.perPoint(service.used.clickhouse))
+		r.Add("cpu/other-engines", "cpu-ns/point", service.perPoint(service.used.others))
+		r.Add("cpu/merges-after", "cpu-ns/point", service.perPoint(service.merges))
+		r.Add("cpu/generator", "cpu-ns/point", service.perPoint(service.used.client))
+		r.Add("cpu-direct/all", "cpu-ns/point", baseline.perPoint(inserting))
+		r.Add("cpu-direct/driver", "cpu-ns/point", baseline.perPoint(baseline.used.client))
+		r.Add("cpu-direct/clickhouse", "cpu-ns/point", baseline.perPoint(baseline.used.clickhouse))
+		r.Add("cpu-direct/merges-after", "cpu-ns/point", baseline.perPoint(baseline.merges))
+		r.Add("cpu-of-direct", "ratio", float64(service.used.total())/float64(inserting))
 	}
+	r.Save()
 }
 
-// BenchmarkFreshness sends 100,000 points a second and measures the time from
-// each answer until a query sees its points.
-func BenchmarkFreshness(b *testing.B) {
-	const perSecond, seconds = 10, 20
-	s := shape{series: 100, points: 100}
-	t := start(b, 10)
-	t.waitVisible(b, t.ingest(b, s.body(t.sources, perSecond*seconds)))
-	bodies := make([][]byte, perSecond*seconds)
-	for n := range bodies {
-		bodies[n] = s.body(t.sources, n)
-	}
-	for b.Loop() {
-		var mu sync.Mutex
-		var fresh, answered []time.Duration
-		var group sync.WaitGroup
-		tick := time.NewTicker(time.Second / perSecond)
-		began := time.Now()
-		for _, body := range bodies {
-			<-tick.C
-			group.Go(func() {
-				sent := time.Now()
-				checkpoint := t.ingest(b, body)
-				acknowledged := time.Now()
-				t.waitVisible(b, checkpoint)
-				mu.Lock()
-				defer mu.Unlock()
-				answered = append(answered, acknowledged.Sub(sent))
-				fresh = append(fresh, time.Since(acknowledged))
-			})
-		}
-		group.Wait()
-		tick.Stop()
-		require.Len(b, fresh, len(bodies))
-		b.ReportMetric(float64(len(bodies)*s.size())/time.Since(began).Seconds(), "points/s")
-		b.ReportMetric(float64(percentile(answered, 0.5).Microseconds())/1000, "answer-p50-ms")
-		b.ReportMetric(float64(percentile(answered, 0.95).Microseconds())/1000, "answer-p95-ms")
-		b.ReportMetric(float64(percentile(fresh, 0.5).Microseconds())/1000, "fresh-p50-ms")
-		b.ReportMetric(float64(percentile(fresh, 0.95).Microseconds())/1000, "fresh-p95-ms")
-		b.ReportMetric(float64(percentile(fresh, 0.99).Microseconds())/1000, "fresh-p99-ms")
+// outcome is what it took to have points where queries find them.
+type outcome struct {
+	points            int64
+	seconds           float64       // until all were there
+	answeredPerSecond float64       // points; 0 where nothing is answered before it is there
+	used              usage         // until then
+	merges            time.Duration // CPU time that ClickHouse took afterwards to merge what it had got
+}
+
+func (o outcome) perSecond() float64 { return float64(o.points) / o.seconds }
+
+// perPoint gives ns a point.
+func (o outcome) perPoint(d time.Duration) float64 {
+	return float64(d.Nanoseconds()) / float64(o.points)
+}
+
+// load makes one run and waits until what it left to do in the background is done.
+func (t *target) load(f *load.Fleet, p load.Plan) outcome {
+	t.b.Helper()
+	// The bodies are made before the clock starts, which the CPU time must leave
+	// out as well.
+	var before usage
+	p.Started = func() { before = t.usage() }
+	result, err := f.Run(t.b.Context(), p)
+	require.NoError(t.b, err)
+	require.EqualValues(t.b, p.Points, result.Visible)
+	after := t.usage()
+	t.settle()
+	return outcome{
+		points: result.Visible, seconds: result.VisibleSeconds, answeredPerSecond: result.AcceptedPerSecond,
+		used: after.since(before), merges: t.usage().since(after).clickhouse,
 	}
 }

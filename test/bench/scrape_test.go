@@ -1,59 +1,51 @@
 package bench
 
 import (
+	"context"
 	"io"
 	"net/http"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/load"
+	"github.com/livegraph/livegraph/test/bench/record"
 )
 
 // BenchmarkScrape measures scrapes of /metrics while 100,000 points a second come
-// in and a query a second is answered, each with the connection that Prometheus
-// keeps.
+// in and queries wait for them, on one connection as Prometheus keeps it.
 func BenchmarkScrape(b *testing.B) {
-	const perSecond, scrapes = 10, 20
-	s := shape{series: 100, points: 100}
-	t := start(b, 10)
-	t.waitVisible(b, t.ingest(b, s.body(t.sources, scrapes*perSecond)))
-	client := http.Client{Timeout: 30 * time.Second}
-	for b.Loop() {
-		stop := make(chan struct{})
-		var load sync.WaitGroup
-		load.Go(func() {
-			tick := time.NewTicker(time.Second / perSecond)
-			defer tick.Stop()
-			for n := 0; ; n++ {
-				select {
-				case <-stop:
-					return
-				case <-tick.C:
-				}
-				checkpoint := t.ingest(b, s.body(t.sources, n))
-				if n%perSecond == 0 {
-					t.waitVisible(b, checkpoint)
-				}
-			}
+	const rate, scrapes = 100_000, 20
+	r := record.New(b)
+	t := start(b)
+	r.Engines(t.engines())
+	fleet := t.fleet(load.Size{Sources: 10, Series: 100})
+	loading, stop := context.WithCancel(b.Context())
+	started, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		_, err := fleet.Run(loading, load.Plan{
+			Points: 600 * rate, Batch: rate / 10, Callers: 8, Rate: rate, Started: func() { close(started) },
 		})
-		var took []time.Duration
-		var size int64
-		for range scrapes {
-			time.Sleep(500 * time.Millisecond)
-			began := time.Now()
-			response, err := client.Get("http://" + t.Metrics + "/metrics")
-			require.NoError(b, err)
-			size, err = io.Copy(io.Discard, response.Body)
-			require.NoError(b, err)
-			require.NoError(b, response.Body.Close())
-			require.Equal(b, http.StatusOK, response.StatusCode)
-			took = append(took, time.Since(began))
-		}
-		close(stop)
-		load.Wait()
-		b.ReportMetric(float64(percentile(took, 0.5).Microseconds())/1000, "scrape-p50-ms")
-		b.ReportMetric(float64(percentile(took, 1).Microseconds())/1000, "scrape-max-ms")
-		b.ReportMetric(float64(size), "scrape-bytes")
+		ended <- err
+	}()
+	<-started
+	r.Say("%d scrapes", scrapes)
+	client := http.Client{Timeout: 30 * time.Second}
+	var size int64
+	for range scrapes {
+		time.Sleep(500 * time.Millisecond)
+		began := time.Now()
+		response, err := client.Get("http://" + t.Metrics + "/metrics")
+		require.NoError(b, err)
+		size, err = io.Copy(io.Discard, response.Body)
+		require.NoError(b, err)
+		require.NoError(b, response.Body.Close())
+		require.Equal(b, http.StatusOK, response.StatusCode)
+		r.Add("took", "ms", time.Since(began).Seconds()*1000)
 	}
+	stop()
+	require.NoError(b, <-ended)
+	r.Add("size", "kB", float64(size)/1000)
+	r.Save()
 }

@@ -84,6 +84,8 @@ var (
 	makeTarget = regexp.MustCompile(`\bmake ([a-z][a-z-]*)`)
 	flagName   = regexp.MustCompile(`--([a-z][a-z0-9-]+)`)
 	variable   = regexp.MustCompile(`\bLIVEGRAPH_[A-Z_]*[A-Z]\b`)
+	// variableTag is how a command's flag names its variable.
+	variableTag = regexp.MustCompile(`env:"LIVEGRAPH_[A-Z_]*[A-Z]"`)
 )
 
 func TestEveryMakeTargetOfThePagesExists(t *testing.T) {
@@ -99,16 +101,27 @@ func TestEveryMakeTargetOfThePagesExists(t *testing.T) {
 }
 
 // Settings that a page names are settings of the binary: docs/settings.md is its
-// own list of them.
+// own list of them, and single commands have variables of their own.
 func TestEverySettingOfThePagesExists(t *testing.T) {
 	settings, err := os.ReadFile(filepath.Join(top, "docs", "settings.md"))
 	require.NoError(t, err)
+	commands, err := filepath.Glob(filepath.Join(top, "cmd", "livegraph", "*.go"))
+	require.NoError(t, err)
+	var variables strings.Builder
+	variables.Write(settings)
+	for _, path := range commands {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, m := range variableTag.FindAllString(string(text), -1) {
+			variables.WriteString("\n" + m)
+		}
+	}
 	for page, text := range pages(t) {
 		if page == "CHANGELOG.md" {
 			continue // tells of the past, too
 		}
 		for _, name := range variable.FindAllString(text, -1) {
-			require.Regexp(t, `\b`+name+`\b`, string(settings), "%s names %s", page, name)
+			require.Regexp(t, `\b`+name+`\b`, variables.String(), "%s names %s", page, name)
 		}
 		if page != filepath.Join("docs", "operations.md") {
 			continue // flags of other tools and commands are in the others

@@ -63,19 +63,20 @@ func TestDoctorFindsEveryEngine(t *testing.T) {
 	for _, f := range findings {
 		status[f.Name] = f.Status
 	}
-	for _, engine := range []string{"postgres", "clickhouse", "kafka", "redis", "milvus"} {
+	for _, engine := range []string{"postgres", "clickhouse", "kafka", "redis", "milvus", "metrics"} {
 		require.Equal(t, "ok", status[engine], output)
 	}
 	require.Equal(t, "warning", status["first-run.json"], "the file with the first key is still there")
 }
 
 // TestTheDemoFillsTheWorkspace runs the demo for a few seconds and finds this
-// machine's metrics through the public interface.
+// machine's metrics and its graph through the public interface.
 func TestTheDemoFillsTheWorkspace(t *testing.T) {
 	s := newServer(t)
 	s.Start()
 	output := s.CLI("demo", "--duration", "6s", "--plain")
 	require.Contains(t, output, "curl")
+	require.NotContains(t, output, "\ngraph: ", "no trouble")
 	var sources []struct {
 		Name   string
 		Status string
@@ -90,4 +91,5 @@ func TestTheDemoFillsTheWorkspace(t *testing.T) {
 		nil, http.StatusOK, &yearly)
 	require.NotEmpty(t, yearly)
 	require.GreaterOrEqual(t, yearly[0].Points[0][1], 5000.0, "the back-fill's measurements")
+	s.checkMachineGraph()
 }

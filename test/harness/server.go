@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -287,6 +288,10 @@ type Answer struct {
 		Message string
 		Details map[string]any
 	} `json:"error"`
+	Meta struct {
+		Total      int64
+		NextCursor string
+	} `json:"meta"`
 	RequestID string `json:"requestId"`
 }
 
@@ -297,16 +302,22 @@ func (s *Server) Try(method, path string, body []byte) (Answer, error) {
 
 // TryAs is Try with another key and workspace.
 func (s *Server) TryAs(key, workspace, method, path string, body []byte) (Answer, error) {
+	return s.TryWith(http.Header{"Authorization": {"Bearer " + key}, "X-Workspace-Id": {workspace}}, method, path, body)
+}
+
+// TryWith is Try with further headers, or others.
+func (s *Server) TryWith(headers http.Header, method, path string, body []byte) (Answer, error) {
 	var a Answer
 	request, err := http.NewRequest(method, s.URL()+path, bytes.NewReader(body))
 	if err != nil {
 		return a, err
 	}
-	request.Header.Set("Authorization", "Bearer "+key)
-	request.Header.Set("X-Workspace-Id", workspace)
+	request.Header.Set("Authorization", "Bearer "+s.First.AdminKey)
+	request.Header.Set("X-Workspace-Id", s.First.WorkspaceID)
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
+	maps.Copy(request.Header, headers)
 	response, err := s.client.Do(request)
 	if err != nil {
 		return a, err

@@ -1,0 +1,169 @@
+package load
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/livegraph/livegraph/internal/client"
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+const (
+	// setUpAtOnce is how many sources are made or removed at a time.
+	setUpAtOnce = 8
+	// registerBatch is how many series one request of the set-up makes known.
+	registerBatch = 10_000
+)
+
+// Target is the server, and where on it the load may write.
+type Target struct {
+	BaseURL   string          // https://host:port, without /api
+	Workspace string          // UUID
+	Key       string          // may read and write live data; to remove the sources again it needs the scope admin
+	Transport *http.Transport // how the server is reached; nil: as any
+}
+
+// Size is how large a fleet is.
+type Size struct {
+	Sources int
+	Series  int // of all sources together
+}
+
+// Check refuses a size that is out of bounds, as Plan.Check does.
+func (s Size) Check() error {
+	return errors.Join(
+		between("series", s.Series, 1, mostSeries),
+		between("sources", s.Sources, 1, max(min(mostSources, s.Series), 1)),
+	)
+}
+
+// Fleet is sources and series that exist on a server for a load to write to. Its
+// methods are called one after the other.
+type Fleet struct {
+	client  *client.Client
+	series  int
+	name    string
+	sources []string // ids
+
+	mu       sync.Mutex
+	refusals map[string]int64 // of the run under way
+}
+
+// NewFleet makes the sources, named after name, and makes their series known to
+// the server by one point each, so that a run measures points alone. When it
+// fails it removes what it made.
+func NewFleet(ctx context.Context, to Target, name string, size Size) (_ *Fleet, err error) {
+	if err := size.Check(); err != nil {
+		return nil, err
+	}
+	f := &Fleet{series: size.Series, name: name, sources: make([]string, size.Sources), refusals: map[string]int64{}}
+	transport := cmp.Or(to.Transport, http.DefaultTransport.(*http.Transport)).Clone()
+	transport.MaxIdleConnsPerHost, transport.MaxIdleConns = mostCallers+watchers, mostCallers+watchers
+	f.client, err = client.New(client.Options{
+		BaseURL: to.BaseURL, Workspace: to.Workspace, UserAgent: "livegraph-bench",
+		HTTP: &http.Client{Transport: transport}, Retry: client.Retry{First: 100 * time.Millisecond, Total: requestPatience, Waiting: f.refused},
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.client.SetKey(to.Key)
+	if err = f.makeSources(ctx); err == nil {
+		err = f.register(ctx)
+	}
+	if err != nil {
+		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestPatience)
+		defer cancel()
+		_ = f.Remove(undo) // what went wrong first is what counts
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *Fleet) makeSources(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(setUpAtOnce)
+	for i := range f.sources {
+		group.Go(func() error {
+			source, err := f.client.CreateSource(ctx, client.Source{
+				Name: fmt.Sprintf("%s-%05d", f.name, i), Description: "made by a load test; may be deleted",
+			})
+			if err != nil {
+				return fmt.Errorf("making the sources: %w", err)
+			}
+			f.sources[i] = source.ID
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// register sends a point of each series and waits until they are visible.
+func (f *Fleet) register(ctx context.Context) error {
+	w := &writing{sources: f.sources, values: ValuesGauge, start: time.Now().UnixMilli(), interval: 1}
+	for first := 0; first < f.series; first += registerBatch {
+		body := appendSeries(nil, w, slice{first: first, end: min(first+registerBatch, f.series), points: 1})
+		receipt, err := f.client.IngestBody(ctx, encodings[FormatSeries].media, body)
+		if err == nil && receipt.Rejected > 0 {
+			err = rejection(receipt)
+		}
+		if err == nil {
+			err = f.client.WaitVisible(ctx, receipt.Checkpoint)
+		}
+		if err != nil {
+			return fmt.Errorf("making the series known: %w", err)
+		}
+	}
+	return nil
+}
+
+// rejection makes an error of points that were not taken.
+func rejection(r client.Receipt) error {
+	err := fault.Newf(fault.Invalid, "%d of %d points were rejected", r.Rejected, r.Accepted+r.Rejected)
+	if len(r.Errors) > 0 {
+		err.Message += ": " + r.Errors[0].Field + ": " + r.Errors[0].Reason
+	}
+	return err
+}
+
+// refused counts answers that ask for another try.
+func (f *Fleet) refused(err error, _ time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refusals[reasonOf(err)]++
+}
+
+// Name gives what the names of the sources begin with.
+func (f *Fleet) Name() string { return f.name }
+
+// Sources gives the ids of the sources. Series i is of source i modulo their
+// number, and its metric is named m and i divided by it.
+func (f *Fleet) Sources() []string { return f.sources }
+
+// Remove deletes the sources, and with them their points.
+func (f *Fleet) Remove(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(setUpAtOnce)
+	for _, id := range f.sources {
+		if id == "" {
+			continue
+		}
+		group.Go(func() error {
+			if err := f.client.DeleteSource(ctx, id); err != nil && !fault.Is(err, fault.NotFound) {
+				return fmt.Errorf("removing the sources: %w", err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// Close closes the connections. The sources stay unless they are removed.
+func (f *Fleet) Close() { f.client.Close() }

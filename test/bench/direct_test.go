@@ -1,0 +1,138 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/livegraph/livegraph/internal/load"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+// direct is the baseline: clickhouse-go inserts the same points, sorted, into a
+// table of the same definition in the same engine, with nothing before it.
+type direct struct {
+	t      *target
+	db     *clickhouse.DB
+	series []known // sorted by id, as the table is
+}
+
+// known is a series of the fleet: its number there and its id in the table.
+type known struct {
+	number int
+	id     uint64
+}
+
+// directAtOnce is how many inserts are under way at a time: the best that was found
+// on two cores.
+const directAtOnce = 2
+
+// newDirect makes a database of the server's tables beside the server's own.
+func (t *target) newDirect(f *load.Fleet) *direct {
+	t.b.Helper()
+	const database = "direct"
+	t.AskClickHouse("CREATE DATABASE IF NOT EXISTS " + database)
+	address, err := url.Parse(t.Control().ClickHouseURL)
+	require.NoError(t.b, err)
+	address.Path = "/" + database
+	db, err := clickhouse.Open(t.b.Context(), address.String())
+	require.NoError(t.b, err)
+	t.b.Cleanup(func() { _ = db.Close() })
+	require.NoError(t.b, db.Migrate(t.b.Context()))
+	return &direct{t: t, db: db, series: t.knownSeries(f)}
+}
+
+// knownSeries asks the server's own ClickHouse for the ids of a fleet's series.
+func (t *target) knownSeries(f *load.Fleet) []known {
+	t.b.Helper()
+	numbers := map[string]int{} // of sources
+	for i, id := range f.Sources() {
+		numbers[id] = i
+	}
+	var series []known
+	for line := range strings.Lines(t.AskClickHouse("SELECT DISTINCT source, metric, id FROM series")) {
+		fields := strings.Fields(line)
+		source, ok := numbers[fields[0]]
+		if !ok {
+			continue
+		}
+		metric, err := strconv.Atoi(strings.TrimPrefix(fields[1], "m"))
+		require.NoError(t.b, err)
+		id, err := strconv.ParseUint(fields[2], 10, 64)
+		require.NoError(t.b, err)
+		series = append(series, known{number: metric*len(f.Sources()) + source, id: id})
+	}
+	slices.SortFunc(series, func(a, b known) int { return cmp.Compare(a.id, b.id) })
+	return series
+}
+
+// directRows is how many rows an insert has: the most that one of the server's has.
+const directRows = 1_000_000
+
+// batches makes the columns of all inserts for the points of a plan: each has some
+// requests' points of all series, sorted by series and time. The version is that of
+// the request, as it is that of the record in the server's.
+func (d *direct) batches(p load.Plan) []*clickhouse.PointColumns {
+	each := p.Batch / len(d.series) // points of a series in a request
+	steps := int(p.Points) / len(d.series)
+	perInsert := directRows / len(d.series)
+	var all []*clickhouse.PointColumns
+	for first := 0; first < steps; first += perInsert {
+		rows := len(d.series) * (min(first+perInsert, steps) - first)
+		c := &clickhouse.PointColumns{
+			Series: make([]uint64, 0, rows), TS: make([]int64, 0, rows),
+			Values: make([]float64, 0, rows), Versions: make([]uint64, 0, rows),
+		}
+		for _, s := range d.series {
+			for step := first; step < min(first+perInsert, steps); step++ {
+				c.Series = append(c.Series, s.id)
+				c.TS = append(c.TS, p.Start.Add(time.Duration(step)*time.Second).UnixMicro())
+				c.Values = append(c.Values, p.Values.At(s.number, int64(step)))
+				c.Versions = append(c.Versions, 1<<48|uint64(step/each))
+			}
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// load inserts the points of a plan, as target.load sends them. The columns are
+// there before the clock starts.
+func (d *direct) load(p load.Plan) outcome {
+	d.t.b.Helper()
+	batches := d.batches(p)
+	runtime.GC() // what making them left behind is not the driver's
+	before, began := d.t.usage(), time.Now()
+	group, ctx := errgroup.WithContext(d.t.b.Context())
+	group.SetLimit(directAtOnce)
+	for _, batch := range batches {
+		group.Go(func() error { return d.db.InsertPoints(ctx, batch) })
+	}
+	require.NoError(d.t.b, group.Wait())
+	o := outcome{points: p.Points, seconds: time.Since(began).Seconds()}
+	after := d.t.usage()
+	d.t.settle()
+	o.used, o.merges = after.since(before), d.t.usage().since(after).clickhouse
+	return o
+}
+
+// holds requires that two databases have the same points from a moment on: the
+// baseline has to have done the same work.
+func (d *direct) holds(p load.Plan) {
+	d.t.b.Helper()
+	sum := func(database string) string {
+		return d.t.AskClickHouse(fmt.Sprintf(
+			"SELECT count(), groupBitXor(cityHash64(series, ts, value)) FROM %s.points WHERE ts >= fromUnixTimestamp64Micro(%d, 'UTC') AND ts < fromUnixTimestamp64Micro(%d, 'UTC')",
+			database, p.Start.UnixMicro(), p.Start.AddDate(0, 1, 0).UnixMicro()))
+	}
+	own := d.t.AskClickHouse("SELECT currentDatabase()")
+	require.Equal(d.t.b, sum(own), sum("direct"))
+}

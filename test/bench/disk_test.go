@@ -1,0 +1,77 @@
+package bench
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/livegraph/livegraph/internal/load"
+	"github.com/livegraph/livegraph/test/bench/record"
+)
+
+// BenchmarkDisk measures what a point takes on disk: in the log, in ClickHouse as
+// it is inserted, and there once everything is merged, for values of several kinds.
+func BenchmarkDisk(b *testing.B) {
+	const points = 3_000_000
+	r := record.New(b)
+	t := start(b)
+	r.Engines(t.engines())
+	fleet := t.fleet(load.Size{Sources: 100, Series: 1000})
+	measure := func(name string, values load.Values, batch, n int) {
+		r.Say("%s", name)
+		plan := load.Plan{Points: points, Batch: batch, Callers: 4, Values: values, Start: month(n)}
+		t.settle()
+		t.AskClickHouse("SYSTEM STOP MERGES points")
+		log := t.logBytes()
+		result, err := fleet.Run(b.Context(), plan)
+		require.NoError(b, err)
+		require.EqualValues(b, points, result.Visible)
+		r.Add(name+"/log", "B/point", float64(t.logBytes()-log)/points)
+		r.Add(name+"/inserted", "B/point", float64(t.partitionBytes(plan.Start, points))/points)
+		t.AskClickHouse("SYSTEM START MERGES points")
+		t.AskClickHouse("OPTIMIZE TABLE points PARTITION ID '" + plan.Start.Format("200601") + "' FINAL")
+		r.Add(name+"/merged", "B/point", float64(t.partitionBytes(plan.Start, points))/points)
+	}
+	for n, values := range load.AllValues {
+		measure(string(values), values, 100_000, n)
+	}
+	// How requests are cut concerns identities and times, not values.
+	measure("small", load.ValuesGauge, 1_000, len(load.AllValues))
+	r.Save()
+}
+
+// partitionBytes gives what the points of a month take in ClickHouse, which must be
+// so many.
+func (t *target) partitionBytes(month time.Time, points int) int64 {
+	t.b.Helper()
+	fields := strings.Fields(t.AskClickHouse(fmt.Sprintf(
+		"SELECT sum(bytes_on_disk), sum(rows) FROM system.parts WHERE active AND database = currentDatabase() AND table = 'points' AND partition = '%s'",
+		month.Format("200601"))))
+	require.Equal(t.b, strconv.Itoa(points), fields[1], "rows of a month")
+	size, err := strconv.ParseInt(fields[0], 10, 64)
+	require.NoError(t.b, err)
+	return size
+}
+
+// logBytes gives what topic points takes, as the broker says.
+func (t *target) logBytes() int64 {
+	t.b.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(t.Control().KafkaBrokers...))
+	require.NoError(t.b, err)
+	defer client.Close()
+	dirs, err := kadm.NewClient(client).DescribeAllLogDirs(t.b.Context(), nil)
+	require.NoError(t.b, err)
+	var size int64
+	dirs.Each(func(d kadm.DescribedLogDir) {
+		for _, p := range d.Topics["points"] {
+			size += p.Size
+		}
+	})
+	return size
+}

@@ -1,0 +1,115 @@
+// Command report runs the benchmarks, prints what they measured and writes
+// docs/benchmarks.md, a section each with the machine and the versions.
+//
+//	go run ./test/bench/report                 all sections
+//	go run ./test/bench/report -only 'fresh'   those whose id matches
+//	go run ./test/bench/report -render         no benchmark, only the page again
+//
+// What was measured last is kept in docs/benchmarks.txt, in the format of go test,
+// so that a run of some sections leaves the others as they are, the page can be
+// made again, and benchstat can compare two states of the file. A section whose
+// benchmark fails stays as it was.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"syscall"
+	"time"
+)
+
+// Where the results and the page are, from the repository's root.
+const (
+	resultsPath = "docs/benchmarks.txt"
+	pagePath    = "docs/benchmarks.md"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("report", flag.ContinueOnError)
+	only := flags.String("only", "", "regular expression: run the sections whose id matches")
+	render := flags.Bool("render", false, "run nothing, make the page again")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	pattern, err := regexp.Compile("(?i)" + *only)
+	if err != nil {
+		return fmt.Errorf("-only: %w", err)
+	}
+	all, err := load(resultsPath)
+	if err != nil {
+		return err
+	}
+	var failed error
+	if !*render {
+		failed = measure(ctx, out, pattern, all)
+	}
+	page, err := renderPage(all)
+	if err != nil {
+		return errors.Join(failed, err)
+	}
+	if err := errors.Join(save(resultsPath, all), os.WriteFile(pagePath, page, 0o644)); err != nil { //nolint:gosec // a page for everybody
+		return errors.Join(failed, err)
+	}
+	_, _ = fmt.Fprintf(out, "wrote %s and %s\n", pagePath, resultsPath)
+	return failed
+}
+
+// measure runs the sections that match, puts their results in the place of those of
+// before, and prints each when it is there.
+func measure(ctx context.Context, out io.Writer, pattern *regexp.Regexp, all map[string]*results) error {
+	where, err := surroundings(ctx)
+	if err != nil {
+		return err
+	}
+	var failed error
+	matched := false
+	for _, s := range sections {
+		if !pattern.MatchString(s.id) || ctx.Err() != nil {
+			continue
+		}
+		matched = true
+		before := "not measured before"
+		if last := all[s.id]; last != nil {
+			before = "took " + last.notes[noteTook] + " last time"
+		}
+		_, _ = fmt.Fprintf(out, "== %s (%s)\n", s.id, before)
+		began := time.Now()
+		measured, err := s.run(ctx, out)
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("section %s: %w", s.id, err))
+			continue
+		}
+		for key, value := range where {
+			measured.notes[key] = value
+		}
+		measured.notes[noteMeasured] = began.UTC().Format(time.DateOnly)
+		measured.notes[noteTook] = time.Since(began).Round(time.Second).String()
+		text, err := renderSection(s.id, measured)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		all[s.id] = measured
+		_, _ = fmt.Fprintf(out, "\n%s\n", text)
+	}
+	if !matched {
+		return errors.Join(ctx.Err(), fmt.Errorf("no section matches %q", pattern))
+	}
+	return errors.Join(failed, ctx.Err())
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+)
+
+//go:embed page.md.tmpl sections/*.md.tmpl
+var templates embed.FS
+
+// units are those that the page knows, each with the way it is written for people.
+var units = map[string]func(float64) string{
+	"points/s":     func(v float64) string { return thousands(v) + " points/s" },
+	"cpu-ns/point": func(v float64) string { return digits(v) + " ns" },
+	"B/point":      digits,
+	"ratio":        digits,
+	"ms":           func(v float64) string { return digits(v) + " ms" },
+	"s":            func(v float64) string { return digits(v) + " s" },
+	"kB":           func(v float64) string { return digits(v) + " kB" },
+}
+
+// renderPage makes docs/benchmarks.md.
+func renderPage(all map[string]*results) ([]byte, error) {
+	page, err := templates.ReadFile("page.md.tmpl")
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sections {
+		text := fmt.Sprintf("## %s\n\nNot measured yet: `make bench BENCH=%s`.\n", s.id, s.id)
+		if r := all[s.id]; r != nil {
+			if text, err = renderSection(s.id, r); err != nil {
+				return nil, err
+			}
+		}
+		page = append(append(page, '\n'), text...)
+	}
+	return page, nil
+}
+
+// renderSection makes one section of the page.
+func renderSection(id string, r *results) (string, error) {
+	name := id + ".md.tmpl"
+	functions := template.FuncMap{
+		"made": func() string { return made(id, r) }, "list": func(items ...string) []string { return items },
+		"row": r.row, "median": r.medianText, "spread": r.spread, "cells": r.cells, "runs": r.runs,
+	}
+	t, err := template.New(name).Funcs(functions).ParseFS(templates, "sections/"+name)
+	if err != nil {
+		return "", err
+	}
+	var text bytes.Buffer
+	err = t.Execute(&text, nil)
+	return text.String(), err
+}
+
+// made says what makes the section again, and of what and where it was made.
+func made(id string, r *results) string {
+	text := fmt.Sprintf("`make bench BENCH=%s` (%s), measured on %s at commit %s\non %s, %s",
+		id, r.notes[noteTook], r.notes[noteMeasured], r.notes[noteCommit], r.notes[noteMachine], r.notes[noteGo])
+	if engines := r.notes[noteEngines]; engines != "" {
+		text += ";\n" + engines
+	}
+	return text + "."
+}
+
+// row gives a row of a table: what it is, its median, its spread.
+func (r *results) row(label, name string) (string, error) {
+	median, err := r.medianText(name)
+	if err != nil {
+		return "", err
+	}
+	spread, err := r.spread(name)
+	return fmt.Sprintf("| %s | %s | %s |", label, median, spread), err
+}
+
+// medianText gives the median with its unit.
+func (r *results) medianText(name string) (string, error) {
+	s, err := r.of(name)
+	if err != nil {
+		return "", err
+	}
+	return units[s.unit](s.median()), nil
+}
+
+// cells gives the medians of several things for the cells of a row. Their names
+// begin with a prefix.
+func (r *results) cells(prefix string, names ...string) (string, error) {
+	cells := make([]string, len(names))
+	for i, name := range names {
+		var err error
+		if cells[i], err = r.medianText(prefix + name); err != nil {
+			return "", err
+		}
+	}
+	return strings.Join(cells, " | "), nil
+}
+
+// spread gives the least and the greatest value.
+func (r *results) spread(name string) (string, error) {
+	s, err := r.of(name)
+	if err != nil || len(s.values) < 2 {
+		return "", err
+	}
+	return units[s.unit](slices.Min(s.values)) + " to " + units[s.unit](slices.Max(s.values)), nil
+}
+
+// runs gives how often something was measured.
+func (r *results) runs(name string) (int, error) {
+	s, err := r.of(name)
+	if err != nil {
+		return 0, err
+	}
+	return len(s.values), nil
+}
+
+// thousands writes a number with the letter of its thousands.
+func thousands(value float64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
+		if value >= 0.9995*unit.size { // what rounds to 1000 of a unit is 1 of the next
+			return digits(value/unit.size) + unit.name
+		}
+	}
+	return digits(value)
+}
+
+// digits writes three of them, and all before the point.
+func digits(value float64) string {
+	if value == 0 {
+		return "0"
+	}
+	scientific := strconv.FormatFloat(value, 'e', 2, 64) // rounds: 9.996 is 1.00e+01
+	exponent, _ := strconv.Atoi(scientific[strings.IndexByte(scientific, 'e')+1:])
+	return strconv.FormatFloat(value, 'f', min(max(2-exponent, 0), 4), 64)
+}

@@ -1,0 +1,32 @@
+package main
+
+// section is one part of the page. To add one: a benchmark that says what it
+// measured in the units of page.go, a line here, and a template sections/<id>.md.tmpl
+// whose first line is its heading.
+type section struct {
+	id       string
+	packages []string // where its benchmarks are
+	bench    string   // which they are
+	args     []string // further arguments of go test
+}
+
+// once makes a benchmark run one round; it repeats itself what has to be repeated.
+var once = []string{"-benchtime", "1x"}
+
+// whole is where the benchmarks of the whole service are.
+var whole = []string{"./test/bench"}
+
+// sections in the order of the page.
+var sections = []section{
+	{id: "pipeline", packages: whole, bench: "^BenchmarkPipeline$", args: once},
+	{id: "freshness", packages: whole, bench: "^BenchmarkFreshness$", args: once},
+	{id: "scrape", packages: whole, bench: "^BenchmarkScrape$", args: once},
+	{id: "graph-reads", packages: whole, bench: "^BenchmarkGraphReads$", args: once},
+	{id: "disk", packages: whole, bench: "^BenchmarkDisk$", args: once},
+	{id: "starts", packages: whole, bench: "^BenchmarkStarts$", args: once},
+	{
+		id: "parts", packages: []string{"./schemas/pointblock", "./ingest"},
+		bench: "^Benchmark(ParseJSON|AcceptJSON|Encode|Decode|Columns)$",
+		args:  []string{"-cpu", "1", "-benchtime", "300ms", "-count", "3"},
+	},
+}
