@@ -14,21 +14,20 @@ import (
 // ContentType is that of a stream.
 const ContentType = "text/event-stream"
 
-// WriteTimeout is how long a reader may take for what is written at once. Beyond, the
-// connection is cut: nothing is kept for who does not read.
-const WriteTimeout = 10 * time.Second
-
 // Writer writes a stream. It is not for several goroutines.
 type Writer struct {
 	w          http.ResponseWriter
 	controller *http.ResponseController
+	patience   time.Duration
 	buffer     []byte
 }
 
 // Open begins a stream. From here on the answer is 200, and the server's limits of
-// time for a request and its answer do not hold.
-func Open(w http.ResponseWriter) (*Writer, error) {
-	s := &Writer{w: w, controller: http.NewResponseController(w)}
+// time for a request and its answer do not hold. patience is how long a reader may
+// take for what is sent at once; beyond, the connection is cut: nothing is kept for
+// who does not read.
+func Open(w http.ResponseWriter, patience time.Duration) (*Writer, error) {
+	s := &Writer{w: w, controller: http.NewResponseController(w), patience: patience}
 	// Not only the request's body is read under this limit, but also whether the
 	// client is still there.
 	if err := s.controller.SetReadDeadline(time.Time{}); err != nil {
@@ -61,7 +60,7 @@ func (s *Writer) Buffered() int { return len(s.buffer) }
 
 // Flush sends what was added. An error means that the reader is gone or too slow.
 func (s *Writer) Flush() error {
-	if err := s.controller.SetWriteDeadline(time.Now().Add(WriteTimeout)); err != nil {
+	if err := s.controller.SetWriteDeadline(time.Now().Add(s.patience)); err != nil {
 		return err
 	}
 	_, err := s.w.Write(s.buffer)

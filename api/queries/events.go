@@ -55,7 +55,7 @@ func (a *api) streamEvents(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	leave, ok := a.Feed.join(principal.Workspace, mostOfWorkspace)
-	if !ok || a.Feed.streams() > mostStreams {
+	if !ok || a.Feed.Streams() > mostStreams {
 		if ok {
 			leave()
 		}
@@ -78,7 +78,7 @@ func (a *api) streamEvents(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	s := &stream{api: a, workspace: principal.Workspace, session: request.SessionOf(r.Context()), sent: after, rechecked: time.Now()}
-	if s.out, err = eventstream.Open(w); err != nil {
+	if s.out, err = eventstream.Open(w, a.Patience); err != nil {
 		return err
 	}
 	s.out.Comment("changes after " + strconv.FormatInt(after, 10)) // the reader knows that it is heard

@@ -41,7 +41,7 @@ type head struct {
 func (f *Feed) Register(registerer prometheus.Registerer) {
 	promauto.With(registerer).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "livegraph_graph_streams", Help: "Open streams of changes of graphs.",
-	}, func() float64 { return float64(f.streams()) })
+	}, func() float64 { return float64(f.Streams()) })
 }
 
 // NewFeed makes a feed; Run keeps it going.
@@ -141,8 +141,8 @@ func (f *Feed) newest(workspace uuid.UUID) (sequence int64, changed <-chan struc
 	return h.sequence, h.changed
 }
 
-// streams is how many are open.
-func (f *Feed) streams() (n int) {
+// Streams is how many are open.
+func (f *Feed) Streams() (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, h := range f.watched {

@@ -24,7 +24,12 @@ type Deps struct {
 	TokenKey [32]byte
 	// QueryTimeout is the longest time of a query; beyond, 504.
 	QueryTimeout time.Duration
+	// Patience is how long a reader of a stream may take for what is sent at once;
+	// zero: 10 s.
+	Patience time.Duration
 }
+
+const defaultPatience = 10 * time.Second
 
 type api struct {
 	Deps
@@ -46,6 +51,9 @@ const (
 
 // Routes gives the group's routes.
 func Routes(deps Deps) []route.Route {
+	if deps.Patience == 0 {
+		deps.Patience = defaultPatience
+	}
 	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}, room: semaphore.NewWeighted(changeRoom)}
 	get := func(pattern string, handle route.Handler, scopes ...request.Scope) route.Route {
 		return route.Route{Method: http.MethodGet, Pattern: pattern, Scopes: scopes, Handle: handle}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/test/graphdata"
 )
 
 // openBench gives a database with the large graph, and its workspace. With
@@ -19,29 +20,25 @@ import (
 // stays; else it is made in four minutes.
 func openBench(b *testing.B) (*postgres.DB, uuid.UUID) {
 	b.Helper()
-	const nodes, edges = 1_000_000, 5_000_000
 	url := os.Getenv("LIVEGRAPH_BENCH_GRAPH_URL")
 	if url == "" {
 		url = testenv.Postgres(b)
 	}
 	db := openAt(b, url)
-	if l, err := db.Edges(b.Context(), graphWorkspace, postgres.EdgeFilter{}, postgres.GraphPage{Limit: 1}); err != nil || l.Total != edges {
-		fillGraph(b, db, nodes, edges)
+	if l, err := db.Edges(b.Context(), graphWorkspace, postgres.EdgeFilter{}, postgres.GraphPage{Limit: 1}); err != nil || l.Total != graphdata.LargeEdges {
+		fillGraph(b, db, url, graphdata.LargeNodes, graphdata.LargeEdges)
 	}
 	return db, graphWorkspace
 }
 
-// openAt opens with one connection: a fixture uses functions and settings of it.
 func openAt(t testing.TB, url string) *postgres.DB {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), url, 1)
+	db, err := postgres.Open(t.Context(), url, 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))
 	return db
 }
-
-func openOne(t testing.TB) *postgres.DB { return openAt(t, testenv.Postgres(t)) }
 
 func order(fields ...string) (by []postgres.GraphOrder) {
 	for _, field := range fields {

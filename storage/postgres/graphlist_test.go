@@ -287,6 +287,29 @@ func TestATotalIsRememberedOnlyWhileTheGraphIsTheSame(t *testing.T) {
 	require.EqualValues(t, 8, total(), "it is remembered")
 }
 
+func TestTotalsOfDifferentFiltersAreNotMixedUp(t *testing.T) {
+	db := open(t)
+	ws := limited(t, db, 1, 1)
+	db.BoundLists(0, 100, 64)
+	var list []graph.Edge
+	for _, relation := range []string{"a", "a", "b", "a b"} {
+		list = append(list, graph.Edge{ID: uuid.New(), RelationType: relation, Lifecycle: graph.Lifecycle{CreatedAt: epoch, UpdatedAt: epoch, Version: 1}})
+	}
+	insertEdges(t, db, ws, list)
+	require.NoError(t, db.Exec(t.Context(), `INSERT INTO graph_heads (workspace_id, sequence) VALUES ($1, 4)`, ws))
+	total := func(relations ...string) int64 {
+		f := postgres.EdgeFilter{RelationTypes: relations, GraphFilter: postgres.GraphFilter{CreatedBefore: ptr(epoch.Add(1))}}
+		l, err := db.Edges(t.Context(), ws, f, postgres.GraphPage{Limit: 1})
+		require.NoError(t, err)
+		return l.Total
+	}
+	for range 2 {
+		require.EqualValues(t, 3, total("a", "b"))
+		require.EqualValues(t, 1, total("a b"))
+		require.EqualValues(t, 1, total("b"))
+	}
+}
+
 func TestOneResourceIsReadWhileItStands(t *testing.T) {
 	db := open(t)
 	ws, other := limited(t, db, 1, 1), limited(t, db, 1, 1)

@@ -169,6 +169,7 @@ func (h *graphHistory) needs(remembered *postgres.GraphStacks) postgres.GraphNee
 		needs.Nodes, needs.Edges = append(needs.Nodes, h.node()), append(needs.Edges, h.edge())
 		needs.Centres = append(needs.Centres, h.node())
 		needs.Actors = append(needs.Actors, graphID(3, h.roll(graphActors, "actor")), uuid.Nil)
+		needs.Reversals = map[uuid.UUID]int{needs.Actors[0]: 1 + h.roll(4, "reversals"), uuid.Nil: 1}
 	}
 	unique := func(ids []uuid.UUID) []uuid.UUID {
 		seen := map[uuid.UUID]struct{}{}

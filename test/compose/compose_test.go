@@ -19,7 +19,7 @@ import (
 const missing = "is missing a value: see deploy/.env.example"
 
 func TestTheStackHasTheEnginesAndLivegraphByRoles(t *testing.T) {
-	always := []string{apiService, pointsService, "kafka", "clickhouse", "postgres", "redis", "milvus", "etcd", "minio"}
+	always := []string{apiService, pointsService, commandsService, "kafka", "clickhouse", "postgres", "redis", "milvus", "etcd", "minio"}
 	plain, err := loadProfiles(t, filled(t, nil))
 	require.NoError(t, err)
 	require.ElementsMatch(t, always, plain.ServiceNames(), "without a profile")
@@ -131,7 +131,7 @@ func TestEveryImageIsPinnedToAnExactVersion(t *testing.T) {
 	each(t, project, func(t *testing.T, name string, service types.ServiceConfig) {
 		require.Regexp(t, exactVersion, tagOf(service.Image), "image %s", service.Image)
 		if service.Build != nil {
-			require.Contains(t, []string{apiService, pointsService}, name, "only Livegraph is built here")
+			require.Contains(t, livegraph, name, "only Livegraph is built here")
 			require.Equal(t, "1.2.3", tagOf(service.Image))
 		}
 	})
@@ -144,7 +144,8 @@ func TestEveryImageIsPinnedToAnExactVersion(t *testing.T) {
 var asks = map[string]string{
 	"kafka": "kafka-broker-api-versions.sh", "clickhouse": "SELECT 1", "postgres": "pg_isready", "redis": "PONG",
 	"milvus": ":9091/healthz", "etcd": "endpoint health", "minio": "/minio/health/live",
-	apiService: "/readyz", pointsService: "/readyz", "prometheus": "promtool check ready", "grafana": ":3000/api/health",
+	apiService: "/readyz", pointsService: "/readyz", commandsService: "/readyz",
+	"prometheus": "promtool check ready", "grafana": ":3000/api/health",
 }
 
 func TestEveryServiceHasAHealthCheck(t *testing.T) {
@@ -187,13 +188,14 @@ func TestServicesWaitUntilWhatTheyTalkToIsHealthy(t *testing.T) {
 		}
 	})
 	engines := []string{"kafka", "clickhouse", "postgres", "redis", "milvus"}
-	for _, name := range []string{apiService, pointsService} {
+	for _, name := range livegraph {
 		for _, engine := range engines {
 			require.Contains(t, project.Services[name].DependsOn, engine)
 		}
 	}
-	require.Contains(t, project.Services[pointsService].DependsOn, apiService,
-		"the API goes first: first-run.json is in its volume")
+	for _, name := range consumerServices {
+		require.Contains(t, project.Services[name].DependsOn, apiService, "the API goes first: first-run.json is in its volume")
+	}
 }
 
 func shareNetwork(a, b types.ServiceConfig) bool {
@@ -216,7 +218,7 @@ func TestEveryStoreKeepsItsDataInANamedVolume(t *testing.T) {
 	project := stack(t)
 	usedBy := map[string]string{}
 	each(t, project, func(t *testing.T, name string, service types.ServiceConfig) {
-		if name == pointsService {
+		if slices.Contains(consumerServices, name) {
 			require.Empty(t, service.Volumes, "this role keeps nothing")
 			return
 		}
@@ -256,12 +258,13 @@ func TestEveryServiceIsBounded(t *testing.T) {
 	})
 	// What a process allows itself leaves room below its container's limit.
 	for name, own := range map[string]int64{
-		apiService:    size(t, environment(project.Services[apiService])["GOMEMLIMIT"]),
-		pointsService: size(t, environment(project.Services[pointsService])["GOMEMLIMIT"]),
-		"grafana":     size(t, environment(project.Services["grafana"])["GOMEMLIMIT"]),
-		"kafka":       size(t, after(t, environment(project.Services["kafka"])["KAFKA_HEAP_OPTS"], "-Xmx")),
-		"redis":       size(t, after(t, project.Configs["valkey"].Content, "maxmemory ")),
-		"postgres":    size(t, after(t, strings.Join(project.Services["postgres"].Command, " "), "shared_buffers=")),
+		apiService:      size(t, environment(project.Services[apiService])["GOMEMLIMIT"]),
+		pointsService:   size(t, environment(project.Services[pointsService])["GOMEMLIMIT"]),
+		commandsService: size(t, environment(project.Services[commandsService])["GOMEMLIMIT"]),
+		"grafana":       size(t, environment(project.Services["grafana"])["GOMEMLIMIT"]),
+		"kafka":         size(t, after(t, environment(project.Services["kafka"])["KAFKA_HEAP_OPTS"], "-Xmx")),
+		"redis":         size(t, after(t, project.Configs["valkey"].Content, "maxmemory ")),
+		"postgres":      size(t, after(t, strings.Join(project.Services["postgres"].Command, " "), "shared_buffers=")),
 	} {
 		limit := int64(project.Services[name].Deploy.Resources.Limits.MemoryBytes)
 		require.Less(t, own, limit*9/10+1, "%s", name)

@@ -78,7 +78,7 @@ func imageEnvironment(t *testing.T) map[string]string {
 
 func TestLivegraphIsBuiltFromADockerfileThatExists(t *testing.T) {
 	project := stack(t)
-	for _, name := range []string{apiService, pointsService} {
+	for _, name := range livegraph {
 		build := project.Services[name].Build
 		require.NotNil(t, build)
 		repository, err := filepath.Abs(root)

@@ -33,14 +33,21 @@ const (
 
 // Livegraph's services.
 const (
-	apiService    = "livegraph-api"
-	pointsService = "livegraph-points"
+	apiService      = "livegraph-api"
+	pointsService   = "livegraph-points"
+	commandsService = "livegraph-commands"
 )
 
 // monitoring is the profile of Prometheus and Grafana; monitors are its services.
 const monitoring = "monitoring"
 
 var monitors = []string{"prometheus", "grafana"}
+
+// livegraph lists them.
+var livegraph = []string{apiService, pointsService, commandsService}
+
+// consumerServices are those that keep nothing.
+var consumerServices = livegraph[1:]
 
 // assignment is a line of an environment file.
 var assignment = regexp.MustCompile(`(?m)^([A-Z_]+)=(.*)$`)

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"encoding/json"
 	"net"
 	"net/http"
 	"net/url"
@@ -99,6 +100,7 @@ func TestTheRolesWorkTogetherWithTheirSettings(t *testing.T) {
 	project := stack(t)
 	api := process(t, binary, project.Services[apiService], stores)
 	points := process(t, binary, project.Services[pointsService], stores)
+	commands := process(t, binary, project.Services[commandsService], stores)
 
 	require.False(t, api.healthy(t))
 	api.Start()
@@ -122,7 +124,27 @@ func TestTheRolesWorkTogetherWithTheirSettings(t *testing.T) {
 	require.Len(t, groups[0].Points, 1)
 	require.InDelta(t, 71.5, groups[0].Points[0][1], 0)
 
-	for name, r := range map[string]*role{apiService: api, pointsService: points} {
+	// A command that was accepted before there was a consumer is decided by it.
+	node := map[string]any{"type": "CREATE_NODE", "payload": map[string]any{"name": "smoke", "entityType": "object"}}
+	answered := make(chan int, 1)
+	go func() {
+		body, _ := json.Marshal(node)
+		a, err := api.Try("POST", "/api/commands/execute", body)
+		if err != nil {
+			a.Status = 0
+		}
+		answered <- a.Status
+	}()
+	commands.Launch()
+	commands.waitHealthy(t)
+	require.Contains(t, []int{http.StatusCreated, http.StatusGatewayTimeout}, <-answered)
+	var nodes []struct{ Name string }
+	require.Eventually(t, func() bool {
+		api.Do("GET", "/api/queries/nodes", nil, http.StatusOK, &nodes)
+		return len(nodes) == 1 && nodes[0].Name == "smoke"
+	}, time.Minute, 50*time.Millisecond)
+
+	for name, r := range map[string]*role{apiService: api, pointsService: points, commandsService: commands} {
 		before := time.Now()
 		require.Zero(t, r.Stop(), "%s", name)
 		require.Less(t, time.Since(before), time.Duration(*r.service.StopGracePeriod), "%s", name)

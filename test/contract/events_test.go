@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/livegraph/livegraph/api/queries"
 	"github.com/livegraph/livegraph/api/request"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -246,6 +248,23 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 	_, ok := stream.next()
 	require.False(t, ok)
 	t.Logf("the server has ended after %s", time.Since(began))
+}
+
+// Who does not read is let go, and what waits for him with him.
+func TestAStreamThatIsNotReadEnds(t *testing.T) {
+	group := &contract.Graph{Change: func(d *queries.Deps) { d.Patience = 200 * time.Millisecond }}
+	g := startGraphWith(t, group)
+	for range 30 { // more than the buffers on the way take
+		g.change(t, g.Workspace, slices.Repeat([]string{strings.Repeat("x", 512)}, 1000)...)
+	}
+	conn, err := net.Dial("tcp", g.Address())
+	require.NoError(t, err)
+	defer func() { _ = conn.Close() }()
+	_, err = fmt.Fprintf(conn, "GET /api/queries/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nx-workspace-id: %s\r\n\r\n", g.Admin, g.Workspace)
+	require.NoError(t, err)
+	_, err = conn.Read(make([]byte, 1))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return group.Feed.Streams() == 0 }, 20*time.Second, 10*time.Millisecond)
 }
 
 func TestABadPlaceInAStreamIsRefused(t *testing.T) {
