@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/embedded"
 )
 
 // consumerGrace is what the points consumer takes at most to store what it holds,
@@ -53,7 +54,7 @@ func TestEverySettingOfLivegraphExists(t *testing.T) {
 			require.Contains(t, known, variable, "in the example environment")
 		}
 	}
-	for variable := range imageEnvironment(t) {
+	for variable := range imageEnvironment(t, dockerfile) {
 		require.Contains(t, known, variable, "in the Dockerfile")
 	}
 }
@@ -92,6 +93,11 @@ func TestLivegraphTakesItsSettings(t *testing.T) {
 			require.EqualValues(t, 8, cfg.Kafka.CommandsPartitions)
 			require.EqualValues(t, 2<<30, cfg.Kafka.RetentionBytes)
 			require.Equal(t, "milvus:19530", cfg.Milvus.Address)
+			require.Equal(t, "http://embedder:8080/v1", cfg.Embedder.At)
+			require.Equal(t, canary("EMBEDDER_PASSWORD"), cfg.Embedder.Key.Reveal())
+			require.Equal(t, embedded.EmbedderModel, cfg.Embedder.Model)
+			require.Equal(t, embedded.EmbedderDimensions, cfg.Embedder.Dimensions)
+			require.True(t, cfg.Embedder.AllowPrivateAddresses)
 			require.Empty(t, cfg.API.CORSOrigins)
 			require.Empty(t, cfg.API.TrustedProxies)
 			for _, store := range []struct {
@@ -159,7 +165,7 @@ func TestTheRolesAreTheSameImageWithTheSameRights(t *testing.T) {
 		}
 		return all
 	}
-	owner := "uid=" + strings.ReplaceAll(imageUser(t), ":", ",gid=")
+	owner := "uid=" + strings.ReplaceAll(imageUser(t, dockerfile), ":", ",gid=")
 	for _, name := range livegraph {
 		service := project.Services[name]
 		require.Equal(t, api.Image, service.Image)

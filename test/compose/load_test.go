@@ -29,13 +29,17 @@ const (
 	composeFile = root + "/docker-compose.yml"
 	exampleEnv  = root + "/deploy/.env.example"
 	dockerfile  = "deploy/Dockerfile" // from the root
+
+	embedderDockerfile = "deploy/embedder/Dockerfile" // from the root
 )
 
-// Livegraph's services.
+// Livegraph's services, and the one beside them that is of its own making.
 const (
 	apiService      = "livegraph-api"
 	pointsService   = "livegraph-points"
 	commandsService = "livegraph-commands"
+
+	embedderService = "embedder"
 )
 
 // monitoring is the profile of Prometheus and Grafana; monitors are its services.
