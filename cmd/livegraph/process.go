@@ -25,6 +25,7 @@ import (
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/internal/telemetry"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
@@ -53,7 +54,8 @@ type process struct {
 	keys       *postgres.DB // connections of their own: slow work elsewhere must not hold up a key's check
 	clickhouse *clickhouse.DB
 	kafka      *kafka.Client
-	redis      *redis.DB // nil without a role that needs it
+	embedder   embed.Embedder // nil: no role needs one, and none is configured
+	redis      *redis.DB      // nil without a role that needs it
 
 	api       *api.Server              // without the role api it answers probes alone
 	auth      *auth.Authenticator      // with the role api
@@ -78,6 +80,9 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 			p.close()
 		}
 	}()
+	if p.embedder, err = openEmbedder(cfg.Embedder); err != nil {
+		return nil, err
+	}
 	if err := p.openStores(ctx); err != nil {
 		return nil, err
 	}
@@ -267,6 +272,9 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 
 // close lets go of the stores.
 func (p *process) close() {
+	if p.embedder != nil {
+		p.embedder.Close()
+	}
 	if p.kafka != nil {
 		p.kafka.Close()
 	}

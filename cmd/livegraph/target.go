@@ -71,6 +71,10 @@ func (t *target) fillFromServer() error {
 			Address: server.MilvusAddress, Token: config.Secret(server.MilvusToken), TLS: server.MilvusTLS,
 		}
 	}
+	if e := server.Embedder; t.Embedder.At == "" {
+		t.Embedder.At, t.Embedder.Key, t.Embedder.Model = e.At, config.Secret(e.Key), e.Model
+		t.Embedder.Dimensions, t.Embedder.AllowPrivateAddresses, t.Embedder.TLS = e.Dimensions, e.AllowPrivateAddresses, e.TLS
+	}
 	return nil
 }
 

@@ -27,7 +27,7 @@ import (
 
 const (
 	partitions = 4
-	patience   = 30 * time.Second
+	patience   = time.Minute
 )
 
 // world is a log, a Postgres and a Redis of a test's own, with a workspace.
@@ -73,7 +73,10 @@ func newWorld(tb testing.TB) *world {
 	listening, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- w.replies.Run(listening) }()
-	tb.Cleanup(func() { stop(); <-done })
+	tb.Cleanup(func() {
+		stop()
+		require.ErrorIs(tb, <-done, context.Canceled)
+	})
 	w.eventually("replies are heard", w.replies.Connected)
 	return w
 }

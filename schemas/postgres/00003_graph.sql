@@ -1,12 +1,17 @@
 -- +goose Up
 
--- How far a workspace's graph is: the sequence of its newest change, and the one
--- up to which changes are on topic graph.events. Its row is what the commands of
--- a workspace are decided under.
+-- How far a workspace's graph is: the sequence of its newest change. Its row is what
+-- the commands of a workspace are decided under.
 CREATE TABLE graph_heads (
     workspace_id uuid PRIMARY KEY REFERENCES workspaces (id) ON DELETE CASCADE,
-    sequence     bigint NOT NULL DEFAULT 0,
-    published    bigint NOT NULL DEFAULT 0 CHECK (published <= sequence)
+    sequence     bigint NOT NULL DEFAULT 0
+);
+
+-- Up to which sequence the changes of a workspace are on topic graph.events. Not in
+-- graph_heads, whose row is held for as long as a group of commands takes.
+CREATE TABLE graph_published (
+    workspace_id uuid PRIMARY KEY REFERENCES workspaces (id) ON DELETE CASCADE,
+    sequence     bigint NOT NULL
 );
 
 -- How many nodes (by entity type) and edges (by relation type) stand, maintained
@@ -131,4 +136,5 @@ DROP TABLE journal;
 DROP TABLE edges;
 DROP TABLE nodes;
 DROP TABLE graph_totals;
+DROP TABLE graph_published;
 DROP TABLE graph_heads;

@@ -24,6 +24,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/testenv"
 )
 
 const (
@@ -73,9 +75,11 @@ type Server struct {
 	client *http.Client
 }
 
-// New prepares a server on a directory of its own; Start starts it.
+// New prepares a server on a directory of its own; Start starts it. With -short the
+// test is skipped.
 func New(t testing.TB, binary string, args ...string) *Server {
 	t.Helper()
+	testenv.NeedsEngines(t)
 	dir := t.TempDir()
 	log, err := os.Create(filepath.Join(dir, "stdout.log"))
 	require.NoError(t, err)

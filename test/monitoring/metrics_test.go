@@ -133,7 +133,7 @@ func pageOf(families map[string]*dto.MetricFamily) string {
 var allowed = map[string]*regexp.Regexp{
 	"cache": oneOf("known", "unknown", "series", "sources"), "consumer": oneOf("points", "commands"), "role": oneOf("api", "points", "commands"),
 	"topic": oneOf("points", `graph\.commands`, `graph\.events`), "use": regexp.MustCompile(`^[a-z_]{5,12}$`),
-	"engine": oneOf("clickhouse", "kafka", "milvus", "postgres", "redis", "valkey"), "pool": oneOf("main", "keys", "bulk"),
+	"engine": oneOf("clickhouse", "embedder", "kafka", "milvus", "postgres", "redis", "valkey"), "pool": oneOf("main", "keys", "bulk"),
 	"method": oneOf("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"),
 	"route":  regexp.MustCompile(`^(none|/healthz|/readyz|/api/(me|openapi\.yaml|docs|docs/\*|live-data/(ingest|query|series|sources|sources/\{id\})|commands/(execute|batch|\{id\})|queries/(history|events|(nodes|edges)(/\{id\})?|nodes/\{id\}/neighbors)))$`),
 	"status": regexp.MustCompile(`^[2-5][0-9][0-9]$`),
