@@ -8,7 +8,6 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/token"
-	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -24,9 +23,6 @@ type neighbor struct {
 
 func (a *api) listNeighbors(w http.ResponseWriter, r *http.Request) error {
 	principal := request.PrincipalOf(r.Context())
-	if err := wantBoth(principal); err != nil {
-		return err
-	}
 	p := request.Query(r)
 	direction := p.OneOf("direction", "both", "out", "in", "both")
 	q := postgres.NeighborQuery{
@@ -70,13 +66,4 @@ func (a *api) listNeighbors(w http.ResponseWriter, r *http.Request) error {
 	}
 	reply.List(w, r, items, meta)
 	return nil
-}
-
-// wantBoth refuses who may not read nodes and edges both: what these routes show is
-// of either kind.
-func wantBoth(p *request.Principal) error {
-	if p.May(request.ReadNodes) && p.May(request.ReadEdges) {
-		return nil
-	}
-	return fault.New(fault.Forbidden, "Forbidden").With("required", []request.Scope{request.ReadNodes, request.ReadEdges})
 }

@@ -58,14 +58,15 @@ func Routes(deps Deps) []route.Route {
 	get := func(pattern string, handle route.Handler, scopes ...request.Scope) route.Route {
 		return route.Route{Method: http.MethodGet, Pattern: pattern, Scopes: scopes, Handle: handle}
 	}
+	both := []request.Scope{request.ReadNodes, request.ReadEdges}
 	return []route.Route{
 		get(nodesPath, a.listNodes, request.ReadNodes),
 		get(nodePath, a.getNode, request.ReadNodes),
 		get(edgesPath, a.listEdges, request.ReadEdges),
 		get(edgePath, a.getEdge, request.ReadEdges),
-		// Both scopes: see wantBoth.
-		get(neighborsPath, a.listNeighbors, request.ReadNodes, request.ReadEdges),
-		get(historyPath, a.listHistory, request.ReadNodes, request.ReadEdges),
-		{Method: http.MethodGet, Pattern: eventsPath, Scopes: []request.Scope{request.ReadNodes, request.ReadEdges}, Lasts: true, Handle: a.streamEvents},
+		// What these show is of either kind.
+		{Method: http.MethodGet, Pattern: neighborsPath, Scopes: both, All: true, Handle: a.listNeighbors},
+		{Method: http.MethodGet, Pattern: historyPath, Scopes: both, All: true, Handle: a.listHistory},
+		{Method: http.MethodGet, Pattern: eventsPath, Scopes: both, All: true, Lasts: true, Handle: a.streamEvents},
 	}
 }

@@ -4,9 +4,9 @@ import "context"
 
 // Session is what an answer that lasts needs to know when to end.
 type Session struct {
-	// Recheck asks again who may read: the principal as it is now. An error ends
-	// the answer: the key was revoked, or the workspace is closed to it.
-	Recheck func(ctx context.Context) (*Principal, error)
+	// Recheck asks again whether the key may have this answer. An error ends it: the
+	// key was revoked, lacks the scopes by now, or the workspace is closed to it.
+	Recheck func(ctx context.Context) error
 	// Draining is closed when the server goes away.
 	Draining <-chan struct{}
 }
