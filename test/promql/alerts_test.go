@@ -68,6 +68,11 @@ livegraph_consumer_lost_records_total{instance="p",consumer="points"} 0x60
 livegraph_consumer_rebalances_total{instance="p",consumer="points"} 1x60
 livegraph_consumer_retries_total{instance="p",consumer="points"} 3x60
 livegraph_consumer_dead_letters_total{instance="p",consumer="points"} 0x60
+livegraph_consumer_dead_letters_total{instance="p",consumer="commands"} 0x60
+livegraph_commands_stale_total{instance="p"} 0x20 1x40
+livegraph_graph_events_published_total{instance="p"} 0+600x60
+livegraph_graph_events_publish_failures_total{instance="p"} 0x20 2x40
+livegraph_graph_events_unpublished_workspaces{instance="p"} 3x60
 livegraph_consumer_freshness_seconds_bucket{instance="p",consumer="points",le="0.1"} 0+600x60
 livegraph_consumer_freshness_seconds_bucket{instance="p",consumer="points",le="10"} 0+600x60
 livegraph_consumer_freshness_seconds_bucket{instance="p",consumer="points",le="+Inf"} 0+600x60
@@ -108,6 +113,9 @@ var faults = map[string]string{
 	"LivegraphRebalancing":             `livegraph_consumer_rebalances_total{instance="p",consumer="points"} 1+2x60`,
 	"LivegraphConsumerRetrying":        `livegraph_consumer_retries_total{instance="p",consumer="points"} 0+60x60`,
 	"LivegraphDeadLetters":             `livegraph_consumer_dead_letters_total{instance="p",consumer="points"} 0x30 1x30`,
+	"LivegraphCommandDeadLetters":      `livegraph_consumer_dead_letters_total{instance="p",consumer="commands"} 0x30 1x30`,
+	"LivegraphCommandsStale":           `livegraph_commands_stale_total{instance="p"} 0+1x60`,
+	"LivegraphEventsUnpublished":       `livegraph_graph_events_publish_failures_total{instance="p"} 0x30 0+2x30`,
 	"LivegraphServerErrors":            `livegraph_http_requests_total{instance="a",route="/api/live-data/ingest",method="POST",status="500"} 0x55 1x5`,
 	"LivegraphUnavailable":             `livegraph_http_requests_total{instance="a",route="/api/live-data/ingest",method="POST",status="503"} 0+60x60`,
 	"LivegraphSlow":                    `livegraph_http_request_duration_seconds_bucket{instance="a",route="/api/live-data/ingest",le="0.1"} 0x60`,
@@ -147,15 +155,45 @@ func TestEachAlertFiresForItsFaultAndEndures(t *testing.T) {
 	}
 }
 
+// firing tells whether an alert's expression holds at the end of the hour.
+func firing(t *testing.T, w *world, alert string) bool {
+	t.Helper()
+	for _, rule := range alerts(t) {
+		if rule.Alert == alert {
+			return len(w.query(t, rule.Expr, time.Hour)) > 0
+		}
+	}
+	require.Fail(t, "there is no such alert", alert)
+	return false
+}
+
+func TestAPublisherThatStandsStillWithoutAFailureIsNoticed(t *testing.T) {
+	const alert = "LivegraphEventsUnpublished"
+	world := newWorld(t, healthy)
+	world.replace(t, `livegraph_graph_events_published_total{instance="p"} 600x60`)
+	require.True(t, firing(t, world, alert))
+	world.replace(t, `livegraph_graph_events_unpublished_workspaces{instance="p"} 0x60`)
+	require.False(t, firing(t, world, alert), "there is nothing to publish")
+
+	another := newWorld(t, healthy)
+	another.replace(t, `livegraph_graph_events_published_total{instance="q"} 7x60`)
+	another.replace(t, `livegraph_graph_events_unpublished_workspaces{instance="q"} 1x60`)
+	require.True(t, firing(t, another, alert), "that another process publishes is no help")
+}
+
+func TestDeadLettersAreToldApartByTheirConsumer(t *testing.T) {
+	for consumer, alert := range map[string]string{"points": "LivegraphCommandDeadLetters", "commands": "LivegraphDeadLetters"} {
+		world := newWorld(t, healthy)
+		world.replace(t, `livegraph_consumer_dead_letters_total{instance="p",consumer="`+consumer+`"} 0x30 1x30`)
+		require.False(t, firing(t, world, alert), consumer)
+	}
+}
+
 func TestAnInstallationWithoutAnyConsumerIsNoticed(t *testing.T) {
 	world := newWorld(t, healthy)
 	world.remove("livegraph_consumer_partitions")
 	onlyPoints := newWorld(t, healthy)
 	onlyPoints.replace(t, `livegraph_consumer_partitions{instance="p",consumer="commands"} 0x60`)
-	for _, rule := range alerts(t) {
-		if rule.Alert == "LivegraphPartitionsUnowned" {
-			require.NotEmpty(t, world.query(t, rule.Expr, time.Hour))
-			require.NotEmpty(t, onlyPoints.query(t, rule.Expr, time.Hour))
-		}
-	}
+	require.True(t, firing(t, world, "LivegraphPartitionsUnowned"))
+	require.True(t, firing(t, onlyPoints, "LivegraphPartitionsUnowned"))
 }
