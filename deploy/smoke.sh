@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Starts the production stack of docker-compose.yml, with Prometheus and Grafana,
-# under a project name, ports, passwords and volumes of its own, sends points
-# through it, restarts Livegraph, and takes everything away again.
+# under a project name, ports, passwords and volumes of its own, sends points and
+# commands through it, restarts Livegraph, and takes everything away again.
 #
 # This is not run by the test suite, which has no Docker engine; test/compose
 # checks docker-compose.yml without one. Run it on a machine with Docker, Docker
@@ -85,6 +85,18 @@ expect() {
 	done
 }
 
+# execute EXPECTED_STATUS COMMAND has a command decided and prints the answer.
+execute() {
+	call "$1" --header 'Content-Type: application/json' --data "$2" "$api/api/commands/execute"
+}
+
+# stands ID: the node can be read and is as it was made.
+stands() {
+	local answer
+	answer=$(call 200 "$api/api/queries/nodes/$1")
+	[ "$(text name <<<"$answer")" = "Pump 7" ] || fail "not the node that was made: $answer"
+}
+
 # within SECONDS WHAT COMMAND... tries the command each second until it works.
 within() {
 	local tries=$1 what=$2
@@ -144,8 +156,13 @@ say "ingest, and a query that waits for the checkpoint"
 checkpoint=$(ingest 71.5)
 expect "$checkpoint" 71.5
 
+say "a command, and a read of what it made"
+node=$(execute 201 '{"type": "CREATE_NODE", "payload": {"name": "Pump 7", "entityType": "object"}}' | text id)
+[ -n "$node" ] || fail "the answer has no node"
+stands "$node"
+
 say "Prometheus and Grafana"
-for job in livegraph-api livegraph-points; do
+for job in livegraph-api livegraph-points livegraph-commands; do
 	within 60 "Prometheus does not scrape $job" scraped "$job"
 done
 curl --silent --fail --max-time 5 "$prometheus/api/v1/rules" | grep -q LivegraphDown || fail "Prometheus has no alert rules"
@@ -169,5 +186,10 @@ compose down --timeout 60
 compose up --detach --wait --wait-timeout 600
 checkpoint=$(ingest 73.75)
 expect "$checkpoint" 71.5 72.25 73.75
+
+say "UNDO of the command"
+stands "$node"
+execute 200 '{"type": "UNDO"}' >/dev/null
+call 404 "$api/api/queries/nodes/$node" >/dev/null
 
 say "passed"
