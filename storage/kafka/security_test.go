@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -21,13 +22,14 @@ import (
 func connect(t *testing.T, at string, s kafka.Security, limit time.Duration) (*kafka.Client, error) {
 	t.Helper()
 	c, err := kafka.Open(context.Background(), kafka.Options{
-		Brokers: []string{at}, BufferedBytes: 1 << 20, PointsGroup: "points", Security: s, Log: slog.New(slog.DiscardHandler),
+		Brokers: []string{at}, BufferedBytes: 1 << 20, PointsGroup: "points", CommandsGroup: "commands", Security: s,
+		Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	return c, c.EnsureTopics(ctx, settings(4))
+	return c, c.EnsureTopics(ctx, graphSettings(4))
 }
 
 // requireWorks produces and consumes, each over connections of its own.
@@ -63,8 +65,26 @@ func requireRights(t *testing.T, at string, s kafka.Security) {
 	_, err = c.ProducePoints(t.Context(), "req", []pointblock.Message{message(1, "a")})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return c.LogFill() > 0 }, 20*time.Second, 50*time.Millisecond, "partitions' sizes are known")
-	letter := kafka.DeadLetter{Record: &kgo.Record{Topic: "points", Value: []byte("a")}, Version: 1, Reason: "r"}
-	require.NoError(t, c.ProduceDeadLetters(t.Context(), []kafka.DeadLetter{letter}))
+	change := kafka.Record{Workspace: uuid.New(), Value: []byte("a"), RequestID: "req"}
+	require.NoError(t, c.ProduceCommand(t.Context(), change))
+	require.NoError(t, c.ProduceEvents(t.Context(), []kafka.Record{change}))
+	for _, topic := range []string{kafka.TopicPoints, kafka.TopicCommands} {
+		letter := kafka.DeadLetter{Record: &kgo.Record{Topic: topic, Value: []byte("a")}, Version: 1, Reason: "r"}
+		require.NoError(t, c.ProduceDeadLetters(t.Context(), []kafka.DeadLetter{letter}), topic)
+	}
+	g, err := c.Join(kafka.GroupOptions{
+		Topic: kafka.TopicCommands, Group: "commands", FetchBytes: 1 << 20,
+		Start:   func(context.Context, map[int32]int64) (map[int32]int64, error) { return nil, nil },
+		Revoked: func([]int32, bool) {},
+	})
+	require.NoError(t, err)
+	defer g.Leave()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	fetches, err := g.Poll(ctx, 1)
+	require.NoError(t, err)
+	require.Len(t, fetches.Records(), 1)
+	g.AllowRebalance()
 }
 
 func TestClientsSpeakTLSAndLogIn(t *testing.T) {
@@ -142,8 +162,9 @@ func (g *guarded) grant(t *testing.T) {
 	_, err = connect(t, g.login, login, 20*time.Second)
 	require.ErrorContains(t, err, "rights that docs/operations.md lists")
 	for _, rights := range []*kadm.ACLBuilder{
-		kadm.NewACLs().Topics("points", "points.dlq").Operations(kadm.OpCreate, kadm.OpDescribe, kadm.OpDescribeConfigs, kadm.OpRead, kadm.OpWrite),
-		kadm.NewACLs().Groups("points").Operations(kadm.OpRead),
+		kadm.NewACLs().Topics("points", "points.dlq", "graph.commands", "graph.commands.dlq", "graph.events", "graph.events.dlq").
+			Operations(kadm.OpCreate, kadm.OpDescribe, kadm.OpDescribeConfigs, kadm.OpRead, kadm.OpWrite),
+		kadm.NewACLs().Groups("points", "commands").Operations(kadm.OpRead),
 		kadm.NewACLs().Clusters().Operations(kadm.OpDescribe),
 	} {
 		results, err := admin.CreateACLs(t.Context(), rights.Allow("User:"+user).AllowHosts().ResourcePatternType(kadm.ACLPatternLiteral))
