@@ -22,6 +22,7 @@ var sections = []section{
 	{id: "freshness", packages: whole, bench: "^BenchmarkFreshness$", args: once},
 	{id: "scrape", packages: whole, bench: "^BenchmarkScrape$", args: once},
 	{id: "disk", packages: whole, bench: "^BenchmarkDisk$", args: once},
+	{id: "commands", packages: whole, bench: "^BenchmarkCommands$", args: append([]string{"-timeout", "20m"}, once...)},
 	{id: "starts", packages: whole, bench: "^BenchmarkStarts$", args: once},
 	{
 		id: "parts", packages: []string{"./schemas/pointblock", "./ingest"},
