@@ -80,12 +80,12 @@ verify: lint generate ## fail if generated code or go.mod is stale, or the proto
 	@echo "made .env with fresh passwords: keep it as long as the volumes"
 
 .PHONY: up
-up: .env ## start the production stack (Docker Compose 2.23.1 or newer)
-	@docker compose up --build --detach --wait
+up: .env ## start the production stack (Docker Compose 2.23.1 or newer; PROFILE=monitoring: Prometheus and Grafana, too)
+	@docker compose $(if $(PROFILE),--profile $(PROFILE)) up --build --detach --wait
 
 .PHONY: down
 down: ## stop the production stack (the volumes stay)
-	@docker compose down
+	@docker compose --profile monitoring down
 
 .PHONY: smoke
 smoke: ## try the production stack on a machine with Docker

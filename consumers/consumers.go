@@ -84,6 +84,27 @@ func isPermanent(err error) bool {
 	return errors.As(err, &p)
 }
 
+// rejoinError marks an error after which the membership cannot go on.
+type rejoinError struct{ cause error }
+
+func (e *rejoinError) Error() string { return e.cause.Error() }
+func (e *rejoinError) Unwrap() error { return e.cause }
+
+// Rejoin marks an error of Batch.Store that says that what this member knows of its
+// partitions is not true any more: what is in flight is thrown away, and the loop
+// joins anew.
+func Rejoin(err error) error { return &rejoinError{cause: err} }
+
+func isRejoin(err error) bool {
+	var r *rejoinError
+	return errors.As(err, &r)
+}
+
+// leaver is a Handler that wants to know when partitions have gone.
+type leaver interface {
+	Gone(partitions []int32)
+}
+
 // Config bounds the loop.
 type Config struct {
 	Name       string // of the consumer, in metrics
@@ -93,6 +114,9 @@ type Config struct {
 	BatchBytes int           // bytes of records at which it is full
 	BatchWait  time.Duration // age at which it is due, and the least time between two small ones
 	FetchBytes int32         // most bytes of one fetch
+	// CommitEvery is how often offsets are committed at most; 0: after each batch.
+	// For a handler that knows by itself how far it is.
+	CommitEvery time.Duration
 	// Grace is how long a stopping loop may take to store and commit what it has;
 	// 0: 8 s.
 	Grace time.Duration

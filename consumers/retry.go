@@ -70,7 +70,7 @@ func (l *Loop) untilDone(ctx context.Context, what string, do func(context.Conte
 			r.worked()
 			return nil
 		}
-		if isPermanent(err) {
+		if isPermanent(err) || isRejoin(err) {
 			return err
 		}
 		l.metrics.Retries.Add(1)

@@ -3,8 +3,10 @@ package consumers
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/internal/tracing"
@@ -20,6 +22,10 @@ type session struct {
 	gaps   continuity
 	hard   context.Context         // ends when what is in flight may take no longer
 	end    context.CancelCauseFunc // ends the polling
+	give   context.CancelFunc      // ends hard
+
+	uncommitted map[int32]kgo.EpochOffset // of the storing goroutine
+	committed   time.Time
 }
 
 // session joins the group and consumes until ctx is done or the topic is not what
@@ -34,7 +40,7 @@ func (l *Loop) session(ctx context.Context) error {
 
 	polling, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	s := &session{Loop: l, intake: newIntake(l.cfg, l.handler), owned: newOwned(), hard: hard, end: end}
+	s := &session{Loop: l, intake: newIntake(l.cfg, l.handler), owned: newOwned(), hard: hard, end: end, give: give}
 	l.handler.Reset()
 	group, err := l.log.Join(kafka.GroupOptions{
 		Topic: l.cfg.Topic, Group: l.cfg.Group, FetchBytes: l.cfg.FetchBytes, Start: s.start, Revoked: s.revoked,
@@ -50,7 +56,9 @@ func (l *Loop) session(ctx context.Context) error {
 	work.Go(func() error { return s.store(ready) })
 	failure := s.poll(polling)
 	s.intake.close()
-	if err := work.Wait(); err != nil {
+	err = work.Wait()
+	s.commitRest()
+	if err != nil {
 		l.logger.Warn("stopped before everything in flight was stored; it will be consumed again", "error", err)
 	}
 	group.Leave()
@@ -91,6 +99,9 @@ func (s *session) revoked(partitions []int32, lost bool) {
 		}
 	}
 	s.shown.assigned(s.owned.remove(partitions))
+	if l, ok := s.handler.(leaver); ok {
+		l.Gone(partitions)
+	}
 	s.logger.Info("partitions gone", "partitions", partitions, "lost", lost)
 }
 
@@ -162,6 +173,10 @@ func (s *session) store(ready <-chan *batch) error {
 		tracing.End(span, err)
 		if err != nil {
 			b.end(err)
+			if isRejoin(err) {
+				s.end(err)
+				s.give()
+			}
 			return err
 		}
 		took := time.Since(began)
@@ -179,18 +194,37 @@ func (s *session) store(ready <-chan *batch) error {
 	return nil
 }
 
-// commit commits the ends of a batch, of partitions that are still ours. A failure
-// is only said: the next batch commits more, and what is not committed is consumed
-// again.
+// commit commits the ends of a batch, and of those before that were not yet, of
+// partitions that are still ours. A failure is only said: the next batch commits
+// more, and what is not committed is consumed again.
 func (s *session) commit(b *batch) {
+	if s.uncommitted == nil {
+		s.uncommitted = map[int32]kgo.EpochOffset{}
+	}
+	maps.Copy(s.uncommitted, b.next)
+	if time.Since(s.committed) < s.cfg.CommitEvery {
+		return
+	}
 	ctx, span := s.stage(s.hard, b, "commit")
+	tracing.End(span, s.commitNow(ctx))
+}
+
+// commitRest commits what CommitEvery has left, when nothing is in flight any more.
+func (s *session) commitRest() {
+	if len(s.uncommitted) > 0 {
+		_ = s.commitNow(context.WithoutCancel(s.hard)) // it has said so itself
+	}
+}
+
+func (s *session) commitNow(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	err := s.group.Commit(ctx, s.owned.of(b.next))
-	tracing.End(span, err)
+	err := s.group.Commit(ctx, s.owned.of(s.uncommitted))
 	if err != nil {
 		s.logger.WarnContext(ctx, "offsets could not be committed", "error", err)
 	}
+	s.uncommitted, s.committed = nil, time.Now()
+	return err
 }
 
 func sleep(ctx context.Context, d time.Duration) {

@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
-# Starts the production stack of docker-compose.yml under a project name, a port,
-# passwords and volumes of its own, sends points through it, restarts Livegraph,
-# and takes everything away again.
+# Starts the production stack of docker-compose.yml, with Prometheus and Grafana,
+# under a project name, ports, passwords and volumes of its own, sends points
+# through it, restarts Livegraph, and takes everything away again.
 #
 # This is not run by the test suite, which has no Docker engine; test/compose
 # checks docker-compose.yml without one. Run it on a machine with Docker, Docker
 # Compose 2.23.1 or newer, curl and openssl:
 #
-#   deploy/smoke.sh          PORT=18080 unless set; KEEP=1 leaves the stack running
+#   deploy/smoke.sh          PORT=18080 unless set, and the two ports behind it;
+#                            KEEP=1 leaves the stack running
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly port=${PORT:-18080}
 readonly api=http://127.0.0.1:$port
+readonly prometheus=http://127.0.0.1:$((port + 1))
+readonly grafana=http://127.0.0.1:$((port + 2))
 scratch=$(mktemp -d)
 readonly scratch
 
@@ -24,8 +27,9 @@ fail() {
 }
 
 compose() {
-	API_BIND=127.0.0.1 API_PORT=$port IMAGE_VERSION=smoke \
-		docker compose --project-name livegraph-smoke --file docker-compose.yml --env-file "$scratch/env" "$@"
+	API_BIND=127.0.0.1 API_PORT=$port PROMETHEUS_PORT=$((port + 1)) GRAFANA_PORT=$((port + 2)) IMAGE_VERSION=smoke \
+		docker compose --project-name livegraph-smoke --profile monitoring \
+		--file docker-compose.yml --env-file "$scratch/env" "$@"
 }
 
 finish() {
@@ -81,6 +85,30 @@ expect() {
 	done
 }
 
+# within SECONDS WHAT COMMAND... tries the command each second until it works.
+within() {
+	local tries=$1 what=$2
+	shift 2
+	until "$@" >/dev/null 2>&1; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || fail "$what"
+		sleep 1
+	done
+}
+
+# scraped JOB: Prometheus has read the metrics of a service.
+scraped() {
+	curl --silent --fail --max-time 5 --get --data-urlencode "query=up{job=\"$1\"} == 1" "$prometheus/api/v1/query" |
+		grep -q '"value"'
+}
+
+# provisioned UID: Grafana has a dashboard.
+provisioned() {
+	curl --silent --fail --max-time 5 --output /dev/null --config - "$grafana/api/dashboards/uid/$1" <<-END
+		user = "admin:$(sed -n 's/^GRAFANA_PASSWORD=//p' "$scratch/env")"
+	END
+}
+
 trap finish EXIT
 for tool in docker curl openssl awk; do
 	command -v "$tool" >/dev/null || fail "$tool is needed"
@@ -111,6 +139,17 @@ call 201 --header 'Content-Type: application/json' --data '{"name": "smoke"}' "$
 say "ingest, and a query that waits for the checkpoint"
 checkpoint=$(ingest 71.5)
 expect "$checkpoint" 71.5
+
+say "Prometheus and Grafana"
+for job in livegraph-api livegraph-points; do
+	within 60 "Prometheus does not scrape $job" scraped "$job"
+done
+curl --silent --fail --max-time 5 "$prometheus/api/v1/rules" | grep -q LivegraphDown || fail "Prometheus has no alert rules"
+for file in deploy/grafana/dashboards/*.json; do
+	uid=$(sed -n 's/^  "uid": *"\([^"]*\)".*/\1/p' "$file")
+	[ -n "$uid" ] || fail "$file has no uid"
+	within 30 "Grafana does not have $file" provisioned "$uid"
+done
 
 say "ingest while the consumer is down"
 compose stop livegraph-points

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
@@ -20,6 +21,9 @@ type checkpoint struct {
 }
 
 const checkpointVersion = 1
+
+// sealer makes and opens the tokens of this group.
+type sealer struct{ token.Sealer }
 
 // encodeCheckpoint gives the checkpoint's token: a version, workspace, topic id,
 // then for each partition its number and the highest offset, as varints.
@@ -35,7 +39,7 @@ func (s *sealer) encodeCheckpoint(c checkpoint) string {
 		payload = binary.AppendUvarint(payload, uint64(p.Partition))
 		payload = binary.AppendUvarint(payload, uint64(p.Offset))
 	}
-	return s.seal(forCheckpoint, payload)
+	return s.Seal(token.ForCheckpoint, payload)
 }
 
 func sortedPositions(offsets map[int32]int64) []pointblock.Position {
@@ -49,9 +53,9 @@ func sortedPositions(offsets map[int32]int64) []pointblock.Position {
 
 // decodeCheckpoint reads a token. One that is not ours, or of another workspace,
 // is Malformed; the two look alike.
-func (s *sealer) decodeCheckpoint(token string, workspace uuid.UUID) (checkpoint, error) {
+func (s *sealer) decodeCheckpoint(text string, workspace uuid.UUID) (checkpoint, error) {
 	bad := fault.Field(fault.Malformed, "checkpoint", "is not a checkpoint of this workspace")
-	payload, ok := s.open(forCheckpoint, token)
+	payload, ok := s.Open(token.ForCheckpoint, text)
 	const head = 1 + 16 + 16
 	if !ok || len(payload) < head || payload[0] != checkpointVersion {
 		return checkpoint{}, bad

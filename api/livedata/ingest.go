@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/ingest"
@@ -42,19 +44,40 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer release()
-	workspace := request.PrincipalOf(r.Context()).Workspace
+	claim, err := a.Keys.Begin(r, idempotency.Use{
+		Route: ingestPath, Asked: [][]byte{body, strconv.AppendBool(nil, strict)}, NewID: newID, Hold: keyHold,
+	})
+	switch {
+	case err != nil:
+		return err
+	case claim != nil && !claim.Held():
+		return replay(w, r, claim)
+	case claim != nil: // points without a time get the same one again, and so overwrite those of the first try
+		received = claim.ReceivedAt()
+	}
+	answer, err := a.acceptPoints(r.Context(), body, received, strict)
+	if err != nil {
+		claim.Fail(r.Context(), err)
+		return err
+	}
+	claim.Keep(r.Context(), answer)
+	return answer.Send(w, r)
+}
+
+// acceptPoints brings the points into the log.
+func (a *api) acceptPoints(ctx context.Context, body []byte, received time.Time, strict bool) (idempotency.Answer, error) {
+	workspace := request.PrincipalOf(ctx).Workspace
 	// Before the produce: positions of a topic that is made anew meanwhile are
 	// then refused with the checkpoint, instead of being taken for others.
 	topic := a.TopicID()
-	result, err := a.Pipeline.AcceptJSON(r.Context(), ingest.Request{
-		Workspace: workspace, RequestID: reply.RequestID(r.Context()), ReceivedAt: received, Body: body, Strict: strict})
+	result, err := a.Pipeline.AcceptJSON(ctx, ingest.Request{
+		Workspace: workspace, RequestID: reply.RequestID(ctx), ReceivedAt: received, Body: body, Strict: strict})
 	made := a.sealer.encodeCheckpoint(checkpoint{workspace: workspace, topic: topic, positions: result.Positions})
 	if err != nil {
-		return withCheckpoint(err, made, len(result.Positions) > 0)
+		return idempotency.Answer{}, withCheckpoint(err, made, len(result.Positions) > 0)
 	}
-	reply.Data(w, r, http.StatusCreated, ingestAnswer{
-		Accepted: result.Accepted, Rejected: result.Rejected, Errors: result.Errors, Checkpoint: made})
-	return nil
+	return idempotency.Answer{Status: http.StatusCreated, Data: ingestAnswer{
+		Accepted: result.Accepted, Rejected: result.Rejected, Errors: result.Errors, Checkpoint: made}}, nil
 }
 
 // withCheckpoint adds to an error the checkpoint of what is in the log in spite

@@ -14,8 +14,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/api/token"
 )
 
 // Deps is what the routes are made of.
@@ -26,6 +28,8 @@ type Deps struct {
 	Marks     watermarkStore
 	Pipeline  pipeline
 	Deletions *DeletionSender
+	// Keys are those of requests that clients may repeat.
+	Keys *idempotency.Keeper
 	// TopicID gives the id of topic points, as it is now.
 	TopicID func() [16]byte
 	// TokenKey signs checkpoints and cursors: the installation's, the same in
@@ -44,6 +48,9 @@ type Deps struct {
 }
 
 const defaultCheckpointWait = 5 * time.Second
+
+// keyHold is how long a request may take until a repetition goes on in its place.
+const keyHold = 30 * time.Second
 
 type api struct {
 	Deps
@@ -68,7 +75,7 @@ func Routes(deps Deps) []route.Route {
 	if deps.CheckpointWait == 0 {
 		deps.CheckpointWait = defaultCheckpointWait
 	}
-	a := &api{Deps: deps, sealer: sealer{key: deps.TokenKey}, watch: watcher{store: deps.Marks}}
+	a := &api{Deps: deps, sealer: sealer{token.Sealer{Key: deps.TokenKey}}, watch: watcher{store: deps.Marks}}
 	a.register(deps.Metrics)
 	one := func(method, pattern string, scope request.Scope, handle route.Handler) route.Route {
 		return route.Route{Method: method, Pattern: pattern, Scopes: []request.Scope{scope}, Handle: handle}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
@@ -166,13 +167,13 @@ func (r *run) takeSeries(found map[uint64]*clickhouse.Points) {
 // to fit.
 func (r *run) readRaw(ctx context.Context) error {
 	q, span := r.q, r.q.span
-	of := scopeOf("points", r.workspace, q.asked)
+	of := token.ScopeOf("points", r.workspace, q.asked)
 	if q.cursor != "" {
 		if len(r.groups) != 1 {
 			return fault.Field(fault.Malformed, "cursor", "continues the points of one series; the query selects another number of them")
 		}
 		var at pointPosition
-		if err := r.sealer.readCursor(q.cursor, of, &at); err != nil {
+		if err := r.sealer.ReadCursor(q.cursor, of, &at); err != nil {
 			return err
 		}
 		if at.Series != r.groups[0].series[0] {
@@ -205,7 +206,7 @@ type pointPosition struct {
 	ToUS   int64  `json:"t"`
 }
 
-func (r *run) continueFrom(of scope, span clickhouse.Range) error {
+func (r *run) continueFrom(of token.Scope, span clickhouse.Range) error {
 	ts := r.points[0].TS
 	at := pointPosition{Series: r.groups[0].series[0], FromUS: span.FromUS, ToUS: span.ToUS}
 	if last := ts[len(ts)-1]; r.q.descending {
@@ -213,7 +214,7 @@ func (r *run) continueFrom(of scope, span clickhouse.Range) error {
 	} else {
 		at.FromUS = last + 1
 	}
-	cursor, err := r.sealer.cursor(of, at)
+	cursor, err := r.sealer.Cursor(of, at)
 	r.meta.NextCursor = &cursor
 	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -34,15 +35,16 @@ func (a *api) listSeries(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	filter := seriesFilter(p)
 	var page postgres.SeriesPage
-	cursor := readPage(p, &page.Limit, &page.Offset)
+	var cursor string
+	page.Limit, page.Offset, cursor = p.Paging()
 	if err := p.Err(); err != nil {
 		return err
 	}
 	workspace := request.PrincipalOf(r.Context()).Workspace
-	of := scopeOf("series", workspace, filter)
+	of := token.ScopeOf("series", workspace, filter)
 	if cursor != "" {
 		page.After = &postgres.SeriesPosition{}
-		if err := a.sealer.readCursor(cursor, of, page.After); err != nil {
+		if err := a.sealer.ReadCursor(cursor, of, page.After); err != nil {
 			return err
 		}
 	}
@@ -58,7 +60,7 @@ func (a *api) listSeries(w http.ResponseWriter, r *http.Request) error {
 	}
 	meta := reply.Meta{Total: total, Limit: page.Limit, Offset: page.Offset, HasMore: more}
 	if more {
-		next, err := a.sealer.cursor(of, list[len(list)-1].Position())
+		next, err := a.sealer.Cursor(of, list[len(list)-1].Position())
 		if err != nil {
 			return err
 		}

@@ -8,14 +8,18 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
 // sourceStore is where sources are.
 type sourceStore interface {
 	CreateSource(ctx context.Context, workspace uuid.UUID, s postgres.Source) (postgres.Source, error)
+	CreateSourceOnce(ctx context.Context, workspace uuid.UUID, s postgres.Source, key postgres.IdempotencyClaim,
+		answer func(postgres.Source) ([]byte, error)) (postgres.Source, error)
 	Source(ctx context.Context, workspace, id uuid.UUID) (postgres.Source, error)
 	Sources(ctx context.Context, workspace uuid.UUID, filter postgres.SourceFilter, page postgres.SourcePage) (list []postgres.Source, total int64, more bool, err error)
 	UpdateSource(ctx context.Context, workspace, id uuid.UUID, expected *int64, change func(*postgres.Source) error) (postgres.Source, error)
@@ -90,15 +94,16 @@ func (a *api) listSources(w http.ResponseWriter, r *http.Request) error {
 	for _, field := range p.Sort(postgres.SourceSortFields()...) {
 		page.Order = append(page.Order, postgres.SourceOrder{Field: field.Name, Descending: field.Descending})
 	}
-	cursor := readPage(p, &page.Limit, &page.Offset)
+	var cursor string
+	page.Limit, page.Offset, cursor = p.Paging()
 	if err := p.Err(); err != nil {
 		return err
 	}
 	workspace := request.PrincipalOf(r.Context()).Workspace
-	of := scopeOf("sources", workspace, []any{filter, page.Order})
+	of := token.ScopeOf("sources", workspace, []any{filter, page.Order})
 	if cursor != "" {
 		page.After = &postgres.SourcePosition{}
-		if err := a.sealer.readCursor(cursor, of, page.After); err != nil {
+		if err := a.sealer.ReadCursor(cursor, of, page.After); err != nil {
 			return err
 		}
 	}
@@ -108,7 +113,7 @@ func (a *api) listSources(w http.ResponseWriter, r *http.Request) error {
 	}
 	meta := reply.Meta{Total: total, Limit: page.Limit, Offset: page.Offset, HasMore: more}
 	if more {
-		next, err := a.sealer.cursor(of, list[len(list)-1].Position())
+		next, err := a.sealer.Cursor(of, list[len(list)-1].Position())
 		if err != nil {
 			return err
 		}
@@ -116,19 +121,6 @@ func (a *api) listSources(w http.ResponseWriter, r *http.Request) error {
 	}
 	reply.List(w, r, a.describe(r.Context(), workspace, list...), meta)
 	return nil
-}
-
-// readPage reads limit and either offset or cursor.
-func readPage(p *request.Params, limit, offset *int) (cursor string) {
-	*limit, *offset = p.Page()
-	cursor, given := p.String("cursor")
-	if _, both := p.String("offset"); given && both {
-		p.Fail("cursor", "cannot be combined with offset")
-	}
-	if given && cursor == "" {
-		p.Fail("cursor", "is not a cursor")
-	}
-	return cursor
 }
 
 func (a *api) getSource(w http.ResponseWriter, r *http.Request) error {
@@ -148,25 +140,69 @@ func (a *api) createSource(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
 	}
-	var body newSource
-	if err := request.JSON(r, &body); err != nil {
+	raw, release, err := request.Body(w, r, request.MaxBody)
+	if err != nil {
 		return err
 	}
+	defer release()
+	var body newSource
+	if err := request.DecodeJSON(raw, &body); err != nil {
+		return err
+	}
+	claim, err := a.Keys.Begin(r, idempotency.Use{Route: sourcesPath, Asked: [][]byte{raw}, NewID: newID, Hold: keyHold})
+	if err != nil {
+		return err
+	}
+	if claim != nil && !claim.Held() {
+		return replay(w, r, claim)
+	}
+	answer, err := a.makeSource(r.Context(), &body, claim)
+	if err != nil {
+		claim.Fail(r.Context(), err)
+		return err
+	}
+	return answer.Send(w, r)
+}
+
+// makeSource creates the source that the body describes; with a claim once.
+func (a *api) makeSource(ctx context.Context, body *newSource, claim *idempotency.Claim) (answer idempotency.Answer, err error) {
 	s, err := body.source()
 	if err != nil {
-		return err
+		return answer, err
 	}
-	workspace := request.PrincipalOf(r.Context()).Workspace
-	made, err := a.Sources.CreateSource(r.Context(), workspace, s)
+	workspace := request.PrincipalOf(ctx).Workspace
+	if claim == nil {
+		s, err = a.Sources.CreateSource(ctx, workspace, s)
+	} else {
+		s, err = a.Sources.CreateSourceOnce(ctx, workspace, s, claim.Stored(), func(made postgres.Source) ([]byte, error) {
+			answer := createdSource(made)
+			return answer.Encode()
+		})
+	}
+	if err != nil {
+		return answer, err
+	}
+	a.Pipeline.SourcesChanged(workspace)
+	return createdSource(s), nil
+}
+
+// replay answers as the first request with the key was.
+func replay(w http.ResponseWriter, r *http.Request, claim *idempotency.Claim) error {
+	answer, err := claim.Replay(w)
 	if err != nil {
 		return err
 	}
-	a.Pipeline.SourcesChanged(workspace)
-	status := statusNever
-	w.Header().Set("Location", sourcesPath+"/"+made.ID.String())
-	reply.Data(w, r, http.StatusCreated, sourceAnswer{Source: made, Status: &status})
-	return nil
+	return answer.Send(w, r)
 }
+
+func createdSource(s postgres.Source) idempotency.Answer {
+	status := statusNever
+	return idempotency.Answer{
+		Status: http.StatusCreated, Location: sourcesPath + "/" + s.ID.String(), Data: sourceAnswer{Source: s, Status: &status},
+	}
+}
+
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 func (a *api) patchSource(w http.ResponseWriter, r *http.Request) error {
 	workspace, id, err := sourceOf(r)

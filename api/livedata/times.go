@@ -2,7 +2,6 @@ package livedata
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	// Time zones must not depend on what the machine has installed.
 	_ "time/tzdata"
 
+	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
@@ -44,24 +44,15 @@ func parseTime(text string, now time.Time) (us int64, problem string) {
 		}
 		return storable(ms * 1000), ""
 	}
-	at, ok := parseRFC3339(text)
+	at, ok := request.ParseTime(text)
 	if !ok {
 		problem := timeForms
-		if _, ok := parseRFC3339(strings.Replace(text, " ", "+", 1)); ok {
+		if _, ok := request.ParseTime(strings.Replace(text, " ", "+", 1)); ok {
 			problem += "; in a URL, + is written %2B"
 		}
 		return 0, problem
 	}
 	return storable(at.UnixMicro()), ""
-}
-
-// rfc3339 is the form of a time by the letter of RFC 3339. Package time also
-// takes offsets up to 24:60, a comma before the fraction and hours of one digit.
-var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
-
-func parseRFC3339(text string) (at time.Time, ok bool) {
-	at, err := time.Parse(time.RFC3339Nano, text)
-	return at, err == nil && rfc3339.MatchString(text)
 }
 
 func storable(us int64) int64 { return min(max(us, 0), pointblock.MaxTimestampUS+1) }

@@ -8,20 +8,21 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
 func TestACheckpointComesBackAsItWasMade(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := &sealer{key: [32]byte{1}}
+		s := &sealer{token.Sealer{Key: [32]byte{1}}}
 		c := checkpoint{workspace: uuid.New(), topic: [16]byte(uuid.New())}
 		offsets := rapid.MapOf(rapid.Int32Range(0, math.MaxInt32), rapid.Int64Range(0, math.MaxInt64)).Draw(t, "offsets")
 		for partition, offset := range offsets {
 			c.positions = append(c.positions, pointblock.Position{Partition: partition, Offset: offset / 2}, pointblock.Position{Partition: partition, Offset: offset})
 		}
-		token := s.encodeCheckpoint(c)
-		got, err := s.decodeCheckpoint(token, c.workspace)
+		text := s.encodeCheckpoint(c)
+		got, err := s.decodeCheckpoint(text, c.workspace)
 		require.NoError(t, err)
 		require.Equal(t, c.topic, got.topic)
 		found := map[int32]int64{}
@@ -29,26 +30,26 @@ func TestACheckpointComesBackAsItWasMade(t *testing.T) {
 			found[p.Partition] = p.Offset
 		}
 		require.Equal(t, offsets, found, "the highest of each partition")
-		_, err = s.decodeCheckpoint(token, uuid.New())
+		_, err = s.decodeCheckpoint(text, uuid.New())
 		require.Equal(t, fault.Malformed, fault.KindOf(err))
-		_, err = (&sealer{key: [32]byte{2}}).decodeCheckpoint(token, c.workspace)
+		_, err = (&sealer{token.Sealer{Key: [32]byte{2}}}).decodeCheckpoint(text, c.workspace)
 		require.Equal(t, fault.Malformed, fault.KindOf(err))
 	})
 }
 
 // FuzzTokens: whatever a client sends as a token is refused, unless it is one.
 func FuzzTokens(f *testing.F) {
-	s := &sealer{key: [32]byte{1}}
+	s := &sealer{token.Sealer{Key: [32]byte{1}}}
 	workspace := uuid.MustParse("0194a5b0-0000-7000-8000-00000000000a")
 	f.Add(s.encodeCheckpoint(checkpoint{workspace: workspace, positions: []pointblock.Position{{Partition: 1, Offset: 2}}}))
 	f.Add("")
 	f.Add("AQ")
-	f.Fuzz(func(t *testing.T, token string) {
-		if c, err := s.decodeCheckpoint(token, workspace); err == nil {
-			require.Equal(t, token, s.encodeCheckpoint(c))
+	f.Fuzz(func(t *testing.T, text string) {
+		if c, err := s.decodeCheckpoint(text, workspace); err == nil {
+			require.Equal(t, text, s.encodeCheckpoint(c))
 		}
 		var position map[string]any
-		if err := s.readCursor(token, scope{}, &position); err == nil {
+		if err := s.ReadCursor(text, token.Scope{}, &position); err == nil {
 			t.Fatal("nobody made a cursor")
 		}
 	})

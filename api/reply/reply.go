@@ -39,12 +39,13 @@ type success struct {
 }
 
 type failure struct {
-	Success   bool      `json:"success"`
-	Error     errorBody `json:"error"`
-	RequestID string    `json:"requestId"`
+	Success   bool    `json:"success"`
+	Error     Problem `json:"error"`
+	RequestID string  `json:"requestId"`
 }
 
-type errorBody struct {
+// Problem is an error as callers see it.
+type Problem struct {
 	Code    string         `json:"code"`
 	Message string         `json:"message"`
 	Details map[string]any `json:"details,omitempty"`
@@ -69,22 +70,8 @@ func NoContent(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }
 // Error answers with err's public face. What is internal is logged here, once,
 // and not sent.
 func Error(w http.ResponseWriter, r *http.Request, err error) {
-	var fe *fault.Error
-	if !errors.As(err, &fe) {
-		switch {
-		case errors.Is(err, context.DeadlineExceeded):
-			fe = fault.Wrap(err, fault.Timeout, "The request took too long").After(time.Second)
-		case errors.Is(err, context.Canceled):
-			fe = fault.Wrap(err, fault.Unavailable, "The request was cancelled").After(time.Second)
-		default:
-			fe = fault.Wrap(err, fault.Internal, "")
-		}
-	}
+	fe := Public(err)
 	entry := table[fe.Kind]
-	body := errorBody{Code: entry.code, Message: fe.Message, Details: fe.Details}
-	if entry.hide {
-		body.Message, body.Details = "Internal server error", nil
-	}
 	if entry.status >= http.StatusInternalServerError {
 		level := slog.LevelWarn // a store's trouble, which its own log tells of
 		if fe.Kind == fault.Internal {
@@ -93,8 +80,43 @@ func Error(w http.ResponseWriter, r *http.Request, err error) {
 		slog.Log(r.Context(), level, "request failed", "status", entry.status, "error", err)
 	}
 	setErrorHeaders(w.Header(), fe, entry.status)
-	write(w, r, entry.status, failure{Error: body, RequestID: RequestID(r.Context())})
+	write(w, r, entry.status, failure{Error: problem(fe), RequestID: RequestID(r.Context())})
 }
+
+// ProblemOf gives err's public face, for an answer that tells of several.
+func ProblemOf(err error) Problem { return problem(Public(err)) }
+
+// Status gives the status that err is answered with.
+func Status(err error) int { return table[Public(err).Kind].status }
+
+// Public gives the error's public face, as a fault.
+func Public(err error) *fault.Error {
+	var fe *fault.Error
+	switch {
+	case errors.As(err, &fe):
+		return fe
+	case errors.Is(err, context.DeadlineExceeded):
+		return fault.Wrap(err, fault.Timeout, "The request took too long").After(time.Second)
+	case errors.Is(err, context.Canceled):
+		return fault.Wrap(err, fault.Unavailable, "The request was cancelled").After(time.Second)
+	}
+	return fault.Wrap(err, fault.Internal, "")
+}
+
+func problem(fe *fault.Error) Problem {
+	entry := table[fe.Kind]
+	p := Problem{Code: entry.code, Message: fe.Message, Details: fe.Details}
+	if entry.hide {
+		p.Message, p.Details = "Internal server error", nil
+		if id, ok := fe.Details[CommandID]; ok { // by which its outcome can be asked for
+			p.Details = map[string]any{CommandID: id}
+		}
+	}
+	return p
+}
+
+// CommandID is the detail that says whose outcome is not known, or went wrong.
+const CommandID = "commandId"
 
 func setErrorHeaders(h http.Header, fe *fault.Error, status int) {
 	after := fe.RetryAfter

@@ -143,3 +143,42 @@ func checkNUL(body []byte) error {
 		}
 	}
 }
+
+// DecodePart reads a JSON object that is part of a body which DecodeJSON has read, as
+// strictly. path is where the part is, such as payload; fields are named from there.
+// With "" they are named as if the part were the body.
+func DecodePart(part jsontext.Value, path string, v any) error {
+	err := json.Unmarshal(part, v, json.RejectUnknownMembers(true), json.WithUnmarshalers(refuseNull))
+	if err == nil {
+		return nil
+	}
+	return Under(path, describe(part, err))
+}
+
+// Under puts a path in front of the field that an error names, if it names one.
+func Under(path string, err error) error {
+	var inner *fault.Error
+	if !errors.As(err, &inner) {
+		return err
+	}
+	field, named := inner.Details["field"].(string)
+	if !named {
+		return err
+	}
+	reason, _ := inner.Details["reason"].(string)
+	switch {
+	case path == "":
+		return err
+	case field == "body":
+		field = path
+	case strings.HasPrefix(field, "["):
+		field = path + field
+	default:
+		field = path + "." + field
+	}
+	outer := fault.New(inner.Kind, field+": "+reason).Because(inner)
+	for name, detail := range inner.Details {
+		_ = outer.With(name, detail)
+	}
+	return outer.With("field", field)
+}

@@ -162,6 +162,19 @@ func (p *Params) Page() (limit, offset int) {
 	return limit, p.Int("offset", 0, 0, math.MaxInt)
 }
 
+// Paging gives limit and either offset or cursor; no cursor is "".
+func (p *Params) Paging() (limit, offset int, cursor string) {
+	limit, offset = p.Page()
+	cursor, given := p.String("cursor")
+	if len(p.values["offset"]) > 0 && given {
+		p.Fail("cursor", "cannot be combined with offset")
+	}
+	if given && cursor == "" {
+		p.Fail("cursor", "is not a cursor")
+	}
+	return limit, offset, cursor
+}
+
 // SortField is one field of a sort order.
 type SortField struct {
 	Name       string

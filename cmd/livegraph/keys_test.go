@@ -15,9 +15,9 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// commands runs the binary's commands on a database of the test's own, found as
+// commandLine runs the binary's commands on a database of the test's own, found as
 // in production: by the environment.
-func commands(t *testing.T) (db *postgres.DB, ok func(args ...string) string, bad func(args ...string) string) {
+func commandLine(t *testing.T) (db *postgres.DB, ok func(args ...string) string, bad func(args ...string) string) {
 	t.Helper()
 	url := testenv.Postgres(t)
 	t.Setenv("LIVEGRAPH_POSTGRES_URL", url)
@@ -48,7 +48,7 @@ func decode[T any](t *testing.T, text string) T {
 }
 
 func TestAKeyIsMadeListedRolledAndRevoked(t *testing.T) {
-	db, ok, bad := commands(t)
+	db, ok, bad := commandLine(t)
 	workspace := decode[postgres.Workspace](t, ok("workspaces", "create", "--name", "plant 7", "--json")).ID.String()
 
 	type created struct {
@@ -86,7 +86,7 @@ func TestAKeyIsMadeListedRolledAndRevoked(t *testing.T) {
 }
 
 func TestWrongKeyCommandsSayWhy(t *testing.T) {
-	_, ok, bad := commands(t)
+	_, ok, bad := commandLine(t)
 	live := decode[postgres.Workspace](t, ok("workspaces", "create", "--name", "live", "--json")).ID.String()
 	sandbox := decode[postgres.Workspace](t, ok("workspaces", "create", "--name", "sandbox", "--mode", "test", "--json")).ID.String()
 	create := func(flags ...string) []string { return append([]string{"keys", "create", "--name", "x"}, flags...) }

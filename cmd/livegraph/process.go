@@ -15,8 +15,11 @@ import (
 
 	"github.com/livegraph/livegraph/api"
 	"github.com/livegraph/livegraph/api/auth"
+	"github.com/livegraph/livegraph/api/commands"
+	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/livedata"
 	"github.com/livegraph/livegraph/api/request"
+	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/config"
@@ -25,6 +28,7 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/redis"
 )
 
 const (
@@ -48,11 +52,16 @@ type process struct {
 	keys       *postgres.DB // connections of their own: slow work elsewhere must not hold up a key's check
 	clickhouse *clickhouse.DB
 	kafka      *kafka.Client
+	redis      *redis.DB // nil without a role that needs it
 
 	api       *api.Server              // without the role api it answers probes alone
 	auth      *auth.Authenticator      // with the role api
 	deletions *livedata.DeletionSender // with the role api
+	replies   *redis.Replies           // with the role api
+	waiter    *commands.Waiter         // with the role api
+	repeats   *idempotency.Keeper      // with the role api
 	points    *points.Consumer         // nil without the role points
+	decisions *decisions.Consumer      // nil without the role commands
 	install   postgres.Installation
 	probes    *telemetry.Prober
 }
@@ -87,6 +96,9 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 			},
 		})
 	}
+	if cfg.Has("commands") {
+		p.decisions = p.newDecisions()
+	}
 	p.probes, err = p.prober(metrics)
 	return p, err
 }
@@ -117,6 +129,9 @@ func (p *process) openStores(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := p.openRedis(ctx); err != nil {
+		return err
+	}
 	return p.openKafka(ctx)
 }
 
@@ -130,10 +145,14 @@ func (p *process) openKafka(ctx context.Context) error {
 		Security: security,
 		Brokers:  p.cfg.Kafka.Brokers, TopicPrefix: p.cfg.Kafka.TopicPrefix, Compression: p.cfg.Kafka.Compression,
 		BufferedBytes: p.cfg.Kafka.BufferedBytes, ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
-		PointsGroup: p.cfg.Points.Group, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Metrics: p.metrics, Tracing: p.tracing,
+		PointsGroup: p.cfg.Points.Group, CommandsGroup: p.cfg.Commands.Group, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Metrics: p.metrics, Tracing: p.tracing,
 		// Versions of what is produced from then on must be above those of before.
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, client, p.postgres, p.logger)
+		},
+		// What is produced from then on must not be taken for decided.
+		OnCommandsChange: func(ctx context.Context, _ kafka.TopicInfo) error {
+			return decisions.ResolveOffsets(ctx, client, p.postgres, p.logger)
 		},
 	})
 	if err != nil {
@@ -142,8 +161,8 @@ func (p *process) openKafka(ctx context.Context) error {
 	p.kafka = client
 	return p.await(ctx, "Kafka", func(ctx context.Context) error {
 		return client.EnsureTopics(ctx, kafka.TopicSettings{
-			Partitions: p.cfg.Kafka.PointsPartitions, Replication: p.cfg.Kafka.Replication,
-			RetentionBytes: p.cfg.Kafka.RetentionBytes,
+			Partitions: p.cfg.Kafka.PointsPartitions, CommandsPartitions: p.cfg.Kafka.CommandsPartitions,
+			Replication: p.cfg.Kafka.Replication, RetentionBytes: p.cfg.Kafka.RetentionBytes,
 		})
 	})
 }
@@ -191,14 +210,17 @@ func (p *process) buildAPI() (err error) {
 			ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
 		},
 	})
+	p.repeats = idempotency.New(p.postgres, p.logger, p.metrics)
 	p.api, err = api.New(api.Deps{
 		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
-		Routes: livedata.Routes(livedata.Deps{
-			Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Pipeline: pipeline,
-			Deletions: p.deletions, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
-			TokenKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
-			MaxBodyBytes: p.cfg.Ingest.MaxBodyBytes, QueryTimeout: p.cfg.API.QueryTimeout,
-		}),
+		Routes: append(
+			p.graphRoutes(bodies),
+			livedata.Routes(livedata.Deps{
+				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Pipeline: pipeline,
+				Deletions: p.deletions, Keys: p.repeats, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
+				TokenKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
+				MaxBodyBytes: p.cfg.Ingest.MaxBodyBytes, QueryTimeout: p.cfg.API.QueryTimeout,
+			})...),
 	})
 	return err
 }
@@ -227,6 +249,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { return p.auth.Run(groupCtx) })
 		group.Go(func() error { return p.deletions.Run(groupCtx) })
 	}
+	p.runGraph(groupCtx, group)
 	group.Go(func() error {
 		defer stopBackground()
 		serving, cancel := context.WithCancel(ctx)
@@ -247,6 +270,9 @@ func (p *process) close() {
 	}
 	if p.clickhouse != nil {
 		_ = p.clickhouse.Close()
+	}
+	if p.redis != nil {
+		_ = p.redis.Close()
 	}
 	for _, db := range []*postgres.DB{p.keys, p.postgres} {
 		if db != nil {

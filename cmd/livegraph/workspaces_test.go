@@ -10,7 +10,7 @@ import (
 )
 
 func TestAWorkspaceIsMadeListedChangedAndDeleted(t *testing.T) {
-	_, ok, bad := commands(t)
+	_, ok, bad := commandLine(t)
 	require.Equal(t, "[]\n", ok("workspaces", "list", "--json"))
 	made := decode[postgres.Workspace](t, ok("workspaces", "create", "--name", "plant", "--plan", "enterprise", "--per-minute", "5", "--per-day", "9", "--json"))
 	require.EqualValues(t, 5, *made.PerMinute)
@@ -33,7 +33,7 @@ func TestAWorkspaceIsMadeListedChangedAndDeleted(t *testing.T) {
 }
 
 func TestWrongWorkspaceCommandsSayWhy(t *testing.T) {
-	_, _, bad := commands(t)
+	_, _, bad := commandLine(t)
 	for want, args := range map[string][]string{
 		"--name":     {"workspaces", "create"},
 		"not be emp": {"workspaces", "create", "--name", "  "},
@@ -49,7 +49,7 @@ func TestWrongWorkspaceCommandsSayWhy(t *testing.T) {
 }
 
 func TestNamesCannotDriveTheTerminal(t *testing.T) {
-	db, ok, _ := commands(t)
+	db, ok, _ := commandLine(t)
 	_, err := db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "\x1b[2Jx\u202e\tz", Plan: "pro", Mode: "live"})
 	require.NoError(t, err)
 	list := ok("workspaces", "list")

@@ -37,14 +37,14 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Roles that a process can have.
-var roles = []string{"all", "api", "points"}
+var roles = []string{"all", "api", "points", "commands"}
 
 // Config is every setting of `livegraph serve`. An empty engine address starts
 // that engine's embedded edition under DataDir.
 type Config struct {
 	Listen  string   `help:"Address of the API, host:port." default:"127.0.0.1:8080" env:"LIVEGRAPH_LISTEN"`
 	DataDir string   `help:"Folder of all state: embedded engines, first-run.json, the control file." default:"./data" type:"path" env:"LIVEGRAPH_DATA_DIR"`
-	Roles   []string `help:"What this process does: all, or any of api, points." default:"all" env:"LIVEGRAPH_ROLES"`
+	Roles   []string `help:"What this process does: all, or any of api, points, commands." default:"all" env:"LIVEGRAPH_ROLES"`
 
 	TLS        TLS        `embed:"" prefix:"tls-"`
 	Kafka      Kafka      `embed:"" prefix:"kafka-"`
@@ -55,6 +55,7 @@ type Config struct {
 	API        API        `embed:"" prefix:"api-"`
 	Ingest     Ingest     `embed:"" prefix:"ingest-"`
 	Points     Points     `embed:"" prefix:"points-"`
+	Commands   Commands   `embed:"" prefix:"commands-"`
 	Log        Log        `embed:"" prefix:"log-"`
 	Tracing    Tracing    `embed:"" prefix:"tracing-"`
 	Metrics    Metrics    `embed:"" prefix:"metrics-"`
@@ -107,6 +108,13 @@ type Points struct {
 	BatchBytes int           `help:"Bytes of records after which a batch is inserted." default:"33554432" env:"LIVEGRAPH_POINTS_BATCH_BYTES"`
 	BatchWait  time.Duration `help:"Age at which a batch is inserted however small it is." default:"150ms" env:"LIVEGRAPH_POINTS_BATCH_WAIT"`
 	FetchBytes int32         `help:"Most bytes of one fetch." default:"8388608" env:"LIVEGRAPH_POINTS_FETCH_BYTES"`
+}
+
+// Commands holds the settings of the commands consumer.
+type Commands struct {
+	Group        string `help:"Consumer group." default:"livegraph-commands" env:"LIVEGRAPH_COMMANDS_GROUP"`
+	GroupRecords int    `help:"Most records of graph.commands that are decided in one transaction." default:"1000" env:"LIVEGRAPH_COMMANDS_GROUP_RECORDS"`
+	FetchBytes   int32  `help:"Most bytes of one fetch." default:"8388608" env:"LIVEGRAPH_COMMANDS_FETCH_BYTES"`
 }
 
 // Log says how to log.
@@ -164,7 +172,7 @@ func (c *Config) Validate() error {
 		}
 	}
 	positive := map[string]int64{
-		"kafka-points-partitions": int64(c.Kafka.PointsPartitions), "kafka-retention-bytes": c.Kafka.RetentionBytes,
+		"kafka-points-partitions": int64(c.Kafka.PointsPartitions), "kafka-commands-partitions": int64(c.Kafka.CommandsPartitions), "kafka-retention-bytes": c.Kafka.RetentionBytes,
 		"kafka-buffered-bytes": int64(c.Kafka.BufferedBytes), "postgres-max-conns": int64(c.Postgres.MaxConns),
 		"ingest-max-body-bytes": c.Ingest.MaxBodyBytes, "ingest-max-points": int64(c.Ingest.MaxPoints),
 		"ingest-in-flight-bytes": c.Ingest.InFlightBytes, "points-batch-rows": int64(c.Points.BatchRows),

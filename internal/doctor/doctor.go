@@ -56,6 +56,10 @@ type Target struct {
 	PointsGroup      string  // the consumer group that must not fall behind it
 	LogFullThreshold float64 // share of the retention at which ingest refuses
 
+	MetricsListen string // where a server is to listen for scrapes, or off; empty: not looked at
+	MetricsURL    string // where the server on the data directory answers them; empty: it does not, or none runs
+	ServerRuns    bool   // one does, on the data directory
+
 	DataDir string // looked at for disk space; empty: not looked at
 }
 
@@ -76,6 +80,7 @@ var checks = []check{
 	{"redis", checkRedis},
 	{"milvus", checkMilvus},
 	{"certificate", checkCertificate},
+	{"metrics", checkMetrics},
 	{"disk", checkDisk},
 	{"first-run.json", checkFirstRun},
 }

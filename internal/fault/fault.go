@@ -48,6 +48,16 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
+// KindNamed gives the kind that String names so; false if there is none.
+func KindNamed(name string) (Kind, bool) {
+	for kind, known := range kindNames {
+		if known == name {
+			return Kind(kind), true
+		}
+	}
+	return Internal, false
+}
+
 // Error is an error with a public face. Details is rendered as JSON under
 // error.details and must hold nothing internal.
 type Error struct {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/graphtest"
 )
 
 // history drives a State and the model with the same random commands of several
@@ -27,7 +28,7 @@ type history struct {
 const actors = 3
 
 func newHistory(t *rapid.T) *history {
-	h := &history{t: t, state: newMemory(), model: &model{takers: map[uuid.UUID]cascaded{}}, ids: map[uuid.UUID]int{}}
+	h := &history{t: t, state: graphtest.NewMemory(), model: &model{takers: map[uuid.UUID]cascaded{}}, ids: map[uuid.UUID]int{}}
 	for i := range 5 { // something to work on
 		h.run(i%actors, false, graph.Action{Payload: graph.CreateNode{ID: nodeID(i), Name: "n", EntityType: graph.Actor}})
 	}
@@ -73,7 +74,7 @@ func reason(err error) string {
 func (h *history) pickID(make func(int) uuid.UUID, used int, label string) uuid.UUID {
 	id := make(h.roll(used+1, label))
 	for range 3 { // mostly one that stands
-		if h.state.stands(id) {
+		if h.state.Stands(id) {
 			break
 		}
 		id = make(h.roll(used+1, label))
@@ -81,8 +82,8 @@ func (h *history) pickID(make func(int) uuid.UUID, used int, label string) uuid.
 	return id
 }
 
-func (h *history) node() uuid.UUID { return h.pickID(nodeID, len(h.state.nodes), "node") }
-func (h *history) edge() uuid.UUID { return h.pickID(edgeID, len(h.state.edges), "edge") }
+func (h *history) node() uuid.UUID { return h.pickID(nodeID, len(h.state.Nodes), "node") }
+func (h *history) edge() uuid.UUID { return h.pickID(edgeID, len(h.state.Edges), "edge") }
 
 var (
 	names   = []string{"x", "y", "z"}
@@ -99,7 +100,7 @@ func (h *history) draw(usedNodes, usedEdges int) graph.Action {
 	switch h.roll(12, "action") {
 	case 0, 1:
 		return graph.Action{Payload: graph.CreateNode{
-			ID: nodeID(len(h.state.nodes) + usedNodes), Name: name, EntityType: graph.Concept, Description: &name, Properties: patch}}
+			ID: nodeID(len(h.state.Nodes) + usedNodes), Name: name, EntityType: graph.Concept, Description: &name, Properties: patch}}
 	case 2:
 		return graph.Action{Payload: graph.CreateNode{ID: node, Name: name, EntityType: graph.Object}}
 	case 3, 4:
@@ -110,7 +111,7 @@ func (h *history) draw(usedNodes, usedEdges int) graph.Action {
 		return graph.Action{Payload: graph.DeleteNode{ID: node}}
 	case 7, 8, 9:
 		return graph.Action{Payload: graph.CreateEdge{
-			ID: edgeID(len(h.state.edges) + usedEdges), SourceID: node, TargetID: h.node(), RelationType: name, Properties: patch}}
+			ID: edgeID(len(h.state.Edges) + usedEdges), SourceID: node, TargetID: h.node(), RelationType: name, Properties: patch}}
 	case 10:
 		return graph.Action{Payload: graph.UpdateEdge{ID: edge, RelationType: &name, Properties: patch}}
 	}
@@ -179,9 +180,9 @@ func (h *history) run(actor int, batch bool, actions ...graph.Action) {
 	var err error
 	var outcome graph.Outcome
 	if batch {
-		outcome, err = h.state.applyBatch(graph.Batch{ID: id, Origin: h.origin(actor), Actions: actions})
+		outcome, err = h.state.ApplyBatch(graph.Batch{ID: id, Origin: h.origin(actor), Actions: actions})
 	} else {
-		outcome, err = h.state.apply(graph.Command{ID: id, Origin: h.origin(actor), Action: actions[0]})
+		outcome, err = h.state.Apply(graph.Command{ID: id, Origin: h.origin(actor), Action: actions[0]})
 	}
 	require.Equal(h.t, want, reason(err))
 	if err != nil {
@@ -229,7 +230,7 @@ func (h *history) reverse(undo bool) {
 	case undo && h.model.mayUndo(entry), !undo && h.model.mayRedo(entry):
 		want = ""
 	}
-	outcome, err := h.state.apply(c)
+	outcome, err := h.state.Apply(c)
 	require.Equal(h.t, want, reason(err), "%v", err)
 	if err != nil {
 		return
@@ -267,8 +268,8 @@ func (h *history) named(p *graph.Pick, undo bool) *modelEntry {
 
 // step runs something random and checks all that must hold after it.
 func (h *history) step() {
-	before := &memory{nodes: maps.Clone(h.state.nodes), edges: maps.Clone(h.state.edges)}
-	changes := len(h.state.journal)
+	before := &memory{Nodes: maps.Clone(h.state.Nodes), Edges: maps.Clone(h.state.Edges)}
+	changes := len(h.state.Journal)
 	switch h.roll(10, "what") {
 	case 0, 1:
 		h.reverse(true)
@@ -277,32 +278,32 @@ func (h *history) step() {
 	default:
 		h.command()
 	}
-	if len(h.state.journal) == changes {
-		require.Equal(h.t, before.nodes, h.state.nodes, "without a change nothing changes")
-		require.Equal(h.t, before.edges, h.state.edges)
+	if len(h.state.Journal) == changes {
+		require.Equal(h.t, before.Nodes, h.state.Nodes, "without a change nothing changes")
+		require.Equal(h.t, before.Edges, h.state.Edges)
 	}
 	h.check(before)
 }
 
 func (h *history) check(before *memory) {
 	require.Equal(h.t, h.model.now().shown(), seen(h.state).shown(), "the state is what the standing commands make of nothing")
-	require.Equal(h.t, h.model.changes, len(h.state.journal))
-	folded := fold(h.state.journal)
-	require.Equal(h.t, h.state.nodes, folded.nodes, "the journal folds to the state")
-	require.Equal(h.t, h.state.edges, folded.edges)
-	for _, e := range h.state.edges {
-		require.True(h.t, e.Deleted || !h.state.nodes[e.SourceID].Deleted && !h.state.nodes[e.TargetID].Deleted,
+	require.Equal(h.t, h.model.changes, len(h.state.Journal))
+	folded := graphtest.Fold(h.state.Journal)
+	require.Equal(h.t, h.state.Nodes, folded.Nodes, "the journal folds to the state")
+	require.Equal(h.t, h.state.Edges, folded.Edges)
+	for _, e := range h.state.Edges {
+		require.True(h.t, e.Deleted || !h.state.Nodes[e.SourceID].Deleted && !h.state.Nodes[e.TargetID].Deleted,
 			"no edge without both ends")
 	}
-	for id, n := range h.state.nodes {
-		old := before.nodes[id]
+	for id, n := range h.state.Nodes {
+		old := before.Nodes[id]
 		if old == nil {
 			old = &graph.Node{}
 		}
 		h.checkVersion(old.Lifecycle, n.Lifecycle, reflect.DeepEqual(old, n))
 	}
-	for id, e := range h.state.edges {
-		old := before.edges[id]
+	for id, e := range h.state.Edges {
+		old := before.Edges[id]
 		if old == nil {
 			old = &graph.Edge{}
 		}
@@ -315,10 +316,10 @@ func (h *history) checkVersion(old, now graph.Lifecycle, same bool) {
 	if same {
 		return
 	}
-	sequence := graph.Sequence(len(h.state.journal))
+	sequence := graph.Sequence(len(h.state.Journal))
 	require.Equal(h.t, old.Version+1, now.Version)
 	require.Equal(h.t, sequence, now.ChangedBy)
-	require.Equal(h.t, h.state.journal[sequence-1].At, now.UpdatedAt)
+	require.Equal(h.t, h.state.Journal[sequence-1].At, now.UpdatedAt)
 	if old.Version > 0 {
 		require.Equal(h.t, old.CreatedAt, now.CreatedAt)
 	}

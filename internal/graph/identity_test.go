@@ -15,12 +15,12 @@ import (
 func timeless(s *memory) (map[uuid.UUID]graph.Node, map[uuid.UUID]graph.Edge) {
 	nodes, edges := map[uuid.UUID]graph.Node{}, map[uuid.UUID]graph.Edge{}
 	clear := func(l *graph.Lifecycle) { l.Version, l.ChangedBy, l.UpdatedAt = 0, 0, time.Time{} }
-	for id, n := range s.nodes {
+	for id, n := range s.Nodes {
 		copied := *n
 		clear(&copied.Lifecycle)
 		nodes[id] = copied
 	}
-	for id, e := range s.edges {
+	for id, e := range s.Edges {
 		copied := *e
 		clear(&copied.Lifecycle)
 		edges[id] = copied
@@ -34,13 +34,13 @@ func TestManyUndosAndAsManyRedosAreTheIdentity(t *testing.T) {
 		for range h.steps() {
 			h.step()
 		}
-		_, depth := graph.Stacks(h.state.entries).Depths()
+		_, depth := graph.Stacks(h.state.Entries).Depths()
 		for range depth { // what is left to redo would be redone among the undone
-			if _, err := h.state.apply(graph.Command{Origin: h.origin(0), Action: graph.Action{Payload: graph.Redo{Pick: graph.Pick{Workspace: true}}}}); err != nil {
+			if _, err := h.state.Apply(graph.Command{Origin: h.origin(0), Action: graph.Action{Payload: graph.Redo{Pick: graph.Pick{Workspace: true}}}}); err != nil {
 				return
 			}
 		}
-		count, _ := graph.Stacks(h.state.entries).Depths()
+		count, _ := graph.Stacks(h.state.Entries).Depths()
 		count = rapid.IntRange(0, count).Draw(t, "undos")
 		type moment struct {
 			nodes map[uuid.UUID]graph.Node
@@ -48,7 +48,7 @@ func TestManyUndosAndAsManyRedosAreTheIdentity(t *testing.T) {
 		}
 		var path []moment
 		run := func(p graph.Payload) error {
-			_, err := h.state.apply(graph.Command{Origin: h.origin(0), Action: graph.Action{Payload: p}})
+			_, err := h.state.Apply(graph.Command{Origin: h.origin(0), Action: graph.Action{Payload: p}})
 			return err
 		}
 		for range count {

@@ -1,10 +1,6 @@
 package graph
 
-import (
-	"errors"
-
-	"github.com/go-json-experiment/json/jsontext"
-)
+import "github.com/go-json-experiment/json/jsontext"
 
 // Merge gives the properties with a JSON Merge Patch (RFC 7396) applied: null
 // removes, an object is merged into an object, anything else replaces. The patch
@@ -47,7 +43,7 @@ func parsePatch(patch jsontext.Value) (object, error) {
 	}
 	members, ok := value.(object)
 	if !ok {
-		return nil, errors.New("must be an object")
+		return nil, errObject
 	}
 	asProperties := make(Properties, len(members))
 	for name, member := range members {

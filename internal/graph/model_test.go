@@ -298,14 +298,14 @@ func (m *model) redo(entry *modelEntry) {
 // seen is the world that a State shows, in the model's terms.
 func seen(s *memory) world {
 	w := world{}
-	for id, n := range s.nodes {
+	for id, n := range s.Nodes {
 		fields := map[string]any{"name": n.Name, "entityType": string(n.EntityType)}
 		if n.Description != nil {
 			fields["description"] = *n.Description
 		}
 		w[id] = asThing(fields, n.Properties, n.Deleted)
 	}
-	for id, e := range s.edges {
+	for id, e := range s.Edges {
 		t := asThing(map[string]any{"relationType": e.RelationType}, e.Properties, e.Deleted)
 		t.ends = []uuid.UUID{e.SourceID, e.TargetID}
 		w[id] = t

@@ -21,6 +21,28 @@ func ParseProperties(raw jsontext.Value) (Properties, error) {
 	return Properties(nil).Merge(raw)
 }
 
+// ReadProperties reads properties that were stored, in any form: a database orders
+// and spaces JSON in its own way. They were held against the limits when they came
+// in, and are not again. Empty is none.
+func ReadProperties(raw jsontext.Value) (Properties, error) {
+	if len(raw) == 0 || string(raw) == "{}" {
+		return nil, nil
+	}
+	value, err := parse(raw, MaxDepth)
+	if err != nil {
+		return nil, err
+	}
+	members, ok := value.(object)
+	if !ok {
+		return nil, errObject
+	}
+	p := make(Properties, len(members))
+	for name, member := range members {
+		p[name] = encode(nil, member)
+	}
+	return p, nil
+}
+
 // Encode writes the properties as one canonical JSON object.
 func (p Properties) Encode() jsontext.Value {
 	dst := []byte{'{'}

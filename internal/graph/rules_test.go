@@ -10,6 +10,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/graphtest"
 )
 
 // desk applies commands of actors one after the other.
@@ -19,11 +20,11 @@ type desk struct {
 	count int
 }
 
-func newDesk(t *testing.T) *desk { return &desk{t: t, memory: newMemory()} }
+func newDesk(t *testing.T) *desk { return &desk{t: t, memory: graphtest.NewMemory()} }
 
 func (d *desk) try(actor int, p graph.Payload) (graph.Outcome, error) {
 	d.count++
-	return d.apply(graph.Command{
+	return d.Apply(graph.Command{
 		ID: commandID(d.count), Origin: graph.Origin{Actor: actorID(actor), Scopes: []string{"admin"}}, Action: graph.Action{Payload: p}})
 }
 
@@ -65,7 +66,7 @@ func TestABlockedUndoNamesTheFieldAndTheCommandThatStandsThere(t *testing.T) {
 	require.Equal(t, []graph.Conflict{{Kind: "node", ID: nodeID(1), Field: "name", ByCommandID: theirs}}, d.blocked(1, graph.Undo{}))
 	d.do(2, graph.Undo{})
 	d.do(1, graph.Undo{})
-	require.Equal(t, "n", d.nodes[nodeID(1)].Name)
+	require.Equal(t, "n", d.Nodes[nodeID(1)].Name)
 }
 
 func TestUndoingACreationNamesTheEdgesThatOthersAdded(t *testing.T) {
@@ -85,8 +86,8 @@ func TestUndoingADeletionNamesTheEdgesWhoseOtherEndIsGone(t *testing.T) {
 	require.Equal(t, []graph.Conflict{{Kind: "edge", ID: edgeID(1), ByCommandID: theirs}}, d.blocked(1, graph.Undo{}))
 	d.do(1, graph.Undo{Pick: graph.Pick{CommandID: theirs}})
 	d.do(1, graph.Undo{})
-	require.False(t, d.edges[edgeID(1)].Deleted)
-	require.EqualValues(t, 3, d.edges[edgeID(1)].Version, "made, taken, returned")
+	require.False(t, d.Edges[edgeID(1)].Deleted)
+	require.EqualValues(t, 3, d.Edges[edgeID(1)].Version, "made, taken, returned")
 }
 
 func TestRedoingADeletionIsBlockedByAnEdgeThatAnotherDeletionTook(t *testing.T) {
@@ -113,7 +114,7 @@ func TestTheUndoStackIsAHundredDeep(t *testing.T) {
 	}
 	_, err = d.try(1, graph.Undo{})
 	require.Equal(t, "nothing_to_undo", reason(err))
-	require.Equal(t, "n", d.nodes[nodeID(0)].Name)
+	require.Equal(t, "n", d.Nodes[nodeID(0)].Name)
 	newest, _ := d.Newest(actorID(1), graph.StackDepth)
 	undo, redo := graph.Stacks(newest).Depths()
 	require.Equal(t, []int{0, 100}, []int{undo, redo})
@@ -125,11 +126,11 @@ func TestAVersionThatIsNotTheExpectedOneIsRefused(t *testing.T) {
 	expected, name := int64(2), "x"
 	update := graph.Action{Payload: graph.UpdateNode{ID: nodeID(1), Name: &name}, ExpectedVersion: &expected}
 	command := graph.Command{Origin: graph.Origin{Scopes: []string{"write:nodes"}}, Action: update}
-	_, err := d.apply(command)
+	_, err := d.Apply(command)
 	require.Equal(t, map[string]any{"expectedVersion": int64(2), "actualVersion": int64(1)}, public(t, err).Details)
 	require.Equal(t, "Version mismatch", public(t, err).Message)
 	expected = 1
-	_, err = d.apply(command)
+	_, err = d.Apply(command)
 	require.NoError(t, err)
 }
 
@@ -145,7 +146,7 @@ func TestTheScopesDecideWhatACommandMayTouch(t *testing.T) {
 		{"write:nodes", edge(1, 1, 1), "write:edges"},
 		{"write:edges", graph.Undo{}, "write:nodes"},
 	} {
-		_, err := d.apply(graph.Command{Origin: graph.Origin{Actor: actorID(1), Scopes: []string{c.scope}}, Action: graph.Action{Payload: c.payload}})
+		_, err := d.Apply(graph.Command{Origin: graph.Origin{Actor: actorID(1), Scopes: []string{c.scope}}, Action: graph.Action{Payload: c.payload}})
 		require.True(t, fault.Is(err, fault.Forbidden), "%v", err)
 		require.Equal(t, []string{c.required}, public(t, err).Details["required"])
 	}
@@ -154,9 +155,9 @@ func TestTheScopesDecideWhatACommandMayTouch(t *testing.T) {
 func TestABatchThatFailsChangesNothingAndSaysWhere(t *testing.T) {
 	d := newDesk(t)
 	batch := graph.Batch{Origin: graph.Origin{Scopes: []string{"admin"}}, Actions: []graph.Action{{Payload: node(1)}, {Payload: edge(1, 1, 2)}}}
-	_, err := d.applyBatch(batch)
+	_, err := d.ApplyBatch(batch)
 	require.Equal(t, map[string]any{"field": "commands[1].payload.targetId", "index": 1}, public(t, err).Details)
-	require.Empty(t, d.nodes)
+	require.Empty(t, d.Nodes)
 	for _, c := range []struct {
 		payload graph.Payload
 		field   string
@@ -165,7 +166,7 @@ func TestABatchThatFailsChangesNothingAndSaysWhere(t *testing.T) {
 		{graph.CreateNode{Name: "x\n", EntityType: graph.Concept}, "commands[1].payload.name"},
 	} {
 		batch.Actions[1] = graph.Action{Payload: c.payload}
-		_, err := d.applyBatch(batch)
+		_, err := d.ApplyBatch(batch)
 		require.Equal(t, c.field, public(t, err).Details["field"])
 		require.Contains(t, err.Error(), c.field)
 	}
@@ -203,12 +204,12 @@ func TestStampsOfPropertiesThatAreGoneAreBounded(t *testing.T) {
 		d.do(1, graph.UpdateNode{ID: nodeID(1), Properties: jsontext.Value(`{"` + key(i) + `":1}`)})
 		d.do(1, graph.UpdateNode{ID: nodeID(1), Properties: jsontext.Value(`{"` + key(i) + `":null}`)})
 	}
-	require.LessOrEqual(t, len(d.nodes[nodeID(1)].Stamps), graph.MaxStamps)
+	require.LessOrEqual(t, len(d.Nodes[nodeID(1)].Stamps), graph.MaxStamps)
 	for range graph.StackDepth {
 		d.do(1, graph.Undo{})
 	}
 	for range graph.StackDepth {
 		d.do(1, graph.Redo{})
 	}
-	require.Nil(t, d.nodes[nodeID(1)].Properties)
+	require.Nil(t, d.Nodes[nodeID(1)].Properties)
 }

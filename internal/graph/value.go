@@ -26,6 +26,7 @@ var (
 	errNumber = errors.New("holds a number beyond the range of a 64-bit float")
 	errDepth  = fmt.Errorf("is nested deeper than %d levels", MaxDepth)
 	errJSON   = errors.New("must be valid JSON")
+	errObject = errors.New("must be an object")
 )
 
 // parse takes one JSON value apart. depth is how many arrays and objects may be

@@ -24,7 +24,7 @@ CREATE TABLE nodes (
     workspace_id uuid        NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
     id           uuid        NOT NULL,
     name         text        NOT NULL,
-    entity_type  text        NOT NULL,
+    entity_type  text COLLATE "C" NOT NULL,
     description  text,
     properties   jsonb       NOT NULL DEFAULT '{}',
     created_at   timestamptz NOT NULL,
@@ -44,7 +44,7 @@ CREATE TABLE edges (
     id             uuid        NOT NULL,
     source_id      uuid        NOT NULL,
     target_id      uuid        NOT NULL,
-    relation_type  text        NOT NULL,
+    relation_type  text COLLATE "C" NOT NULL,
     properties     jsonb       NOT NULL DEFAULT '{}',
     created_at     timestamptz NOT NULL,
     updated_at     timestamptz NOT NULL,
@@ -60,8 +60,8 @@ CREATE TABLE edges (
     taken_node     uuid,
     PRIMARY KEY (workspace_id, id)
 );
-CREATE INDEX edges_source ON edges (workspace_id, source_id);
-CREATE INDEX edges_target ON edges (workspace_id, target_id);
+CREATE INDEX edges_source ON edges (workspace_id, source_id, relation_type);
+CREATE INDEX edges_target ON edges (workspace_id, target_id, relation_type);
 
 -- The journal: every change, for ever. The truth of undo, history and events.
 CREATE TABLE journal (

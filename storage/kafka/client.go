@@ -1,11 +1,10 @@
 // Package kafka is Livegraph's log, on franz-go.
 //
-// A [Client] makes the topics, produces points and dead letters, joins the
-// consumer group of the points, and keeps watch: over the brokers (so that a
-// produce fails at once while they are away, see [Client.Healthy]), over the
-// topic (so that a new partition or a recreated topic is noticed), and over the
-// distance between the slowest built-in consumer and the end that retention cuts
-// off (see [Client.LogFill]).
+// A [Client] makes the topics, produces points, commands, events and dead letters,
+// joins consumer groups, and keeps watch: over the brokers (so that a produce fails
+// at once while they are away, see [Client.Healthy]), over the topics (so that a new
+// partition or a recreated topic is noticed), and over the distance between a
+// built-in consumer and the end that retention cuts off (see [Client.LogFill]).
 //
 // Nothing here rests on idempotent producers or transactions: the embedded broker
 // forgets sequence numbers in a crash. A record may therefore be in the log
@@ -55,14 +54,18 @@ type Options struct {
 	BufferedBytes int
 	// ProduceTimeout is the longest ProducePoints waits; 0: 5 s.
 	ProduceTimeout time.Duration
-	// PointsGroup is the consumer group whose lag LogFill reports.
-	PointsGroup string
-	// LogFullThreshold is the LogFill from which on ProducePoints refuses; 0: never.
+	// PointsGroup and CommandsGroup are the consumer groups of points and of
+	// graph.commands, whose lag is watched; empty: it is not.
+	PointsGroup, CommandsGroup string
+	// LogFullThreshold is the share of a topic's retention that its group may lag
+	// behind; from there on produces are refused; 0: never.
 	LogFullThreshold float64
 	// OnTopicChange is called before a new state of topic points (first sight,
 	// more partitions, recreated) takes effect for ProducePoints. Until it
 	// returns nil it is called again and again, and the old state stays.
 	OnTopicChange func(context.Context, TopicInfo) error
+	// OnCommandsChange is the same for topic graph.commands and ProduceCommand.
+	OnCommandsChange func(context.Context, TopicInfo) error
 	// Security is TLS and the login, of every connection.
 	Security Security
 	// Dial replaces the dialer below TLS, for fault proxies. Nil: TCP.
@@ -82,16 +85,17 @@ type Client struct {
 	opts     Options
 	log      *slog.Logger
 	tracer   tracing.Tracer
-	producer *kgo.Client
 	admin    *kadm.Client // on a client of its own: pings never queue behind records
 	adminKgo *kgo.Client
 
-	health health
-	topic  atomic.Pointer[TopicInfo]
-	fill   logFill
+	health   health
+	topics   []*topic // of all, each with a producer of its own: no command queues behind points
+	points   *topic
+	commands *topic
+	events   *topic
+	inOrder  sync.Mutex // of ProduceEvents
 
-	metrics    *metrics
-	partitions partitions
+	metrics *metrics
 
 	members sync.Map // of *Group: those that a change of the topic concerns
 
@@ -115,41 +119,53 @@ func Open(_ context.Context, opts Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	producer, err := kgo.NewClient(append(opts.common("livegraph-producer", dialTimeout),
-		kgo.RequiredAcks(kgo.AllISRAcks()),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.ProducerBatchCompression(codec),
-		kgo.ProducerBatchMaxBytesFn(opts.batchMaxBytes),
-		kgo.MaxBufferedBytes(opts.BufferedBytes),
-		kgo.MaxBufferedRecords(maxBufferedRecords),
-		// No linger: at low load a record leaves at once, at high load records
-		// gather behind the requests in flight.
-		kgo.ProducerLinger(opts.linger),
-		kgo.ProduceRequestTimeout(produceRequestWait),
-		kgo.RecordDeliveryTimeout(opts.ProduceTimeout),
-		// A record whose request went unanswered may be given up: it may then be
-		// in the log after all, which the consumer does not mind.
-		kgo.AllowIdempotentProduceCancellation(),
-		kgo.UnknownTopicRetries(-1), // ended by the delivery timeout instead
-	)...)
-	if err != nil {
-		return nil, fmt.Errorf("opening the producer: %w", err)
-	}
 	watcher, err := kgo.NewClient(opts.common("livegraph-watch", pingDialTimeout)...)
 	if err != nil {
-		producer.Close()
 		return nil, fmt.Errorf("opening the watcher: %w", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Client{
-		opts: opts, log: opts.Log.With("component", "kafka"), tracer: tracing.New(opts.Tracing, "storage/kafka"), producer: producer,
-		adminKgo: watcher, admin: kadm.NewClient(watcher), ctx: ctx, stop: stop,
+		opts: opts, log: opts.Log.With("component", "kafka"), tracer: tracing.New(opts.Tracing, "storage/kafka"),
+		adminKgo: watcher, admin: kadm.NewClient(watcher), topics: opts.newTopics(), ctx: ctx, stop: stop,
+	}
+	c.points, c.commands, c.events = c.topics[0], c.topics[1], c.topics[2]
+	for _, t := range c.topics {
+		if t.producer, err = kgo.NewClient(c.producerOptions(t, codec)...); err != nil {
+			c.Close()
+			return nil, fmt.Errorf("opening the producer of %s: %w", t.name, err)
+		}
 	}
 	c.admin.SetTimeoutMillis(int32(adminTimeout.Milliseconds()))
 	c.health.init()
 	c.metrics = newMetrics(c, opts.Metrics)
 	c.tasks.Go(c.watchBrokers)
 	return c, nil
+}
+
+// producerOptions gives those of a topic's producer.
+func (c *Client) producerOptions(t *topic, codec kgo.CompressionCodec) []kgo.Opt {
+	opts := append(c.opts.common("livegraph-producer-"+t.label, dialTimeout),
+		kgo.WithHooks(&t.fill.own),
+		kgo.RequiredAcks(kgo.AllISRAcks()),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ProducerBatchCompression(codec),
+		kgo.ProducerBatchMaxBytesFn(c.batchMaxBytes),
+		kgo.MaxBufferedBytes(int(t.buffered)),
+		kgo.MaxBufferedRecords(maxBufferedRecords),
+		// No linger: at low load a record leaves at once, at high load records
+		// gather behind the requests in flight.
+		kgo.ProducerLinger(c.opts.linger),
+		kgo.ProduceRequestTimeout(produceRequestWait),
+		kgo.RecordDeliveryTimeout(c.opts.ProduceTimeout),
+		// A record whose request went unanswered may be given up: it may then be
+		// in the log after all, which the consumer does not mind.
+		kgo.AllowIdempotentProduceCancellation(),
+		kgo.UnknownTopicRetries(-1), // ended by the delivery timeout instead
+	)
+	if t == c.events { // see ProduceEvents
+		opts = append(opts, kgo.ManualFlushing())
+	}
+	return opts
 }
 
 // common gives the options that every franz-go client of ours has.
@@ -200,7 +216,11 @@ func (c *Client) Close() {
 		return
 	}
 	c.stop()
-	c.producer.Close()
+	for _, t := range c.topics {
+		if t.producer != nil {
+			t.producer.Close()
+		}
+	}
 	c.tasks.Wait()
 	c.adminKgo.Close()
 }

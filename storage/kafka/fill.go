@@ -16,11 +16,14 @@ import (
 )
 
 // sizesEvery is how many looks at the offsets share one look at the sizes, which
-// change slowly and cost the broker more.
-const sizesEvery = 5
+// change slowly and cost the broker more, while little of the log is unstored.
+const (
+	sizesEvery = 5
+	littleFill = 0.1
+)
 
-// logFill is what is known of the distance between the points consumer and the
-// end that retention cuts off.
+// logFill is what is known of the distance between a topic's consumer and the end
+// that retention cuts off.
 type logFill struct {
 	share     atomic.Uint64 // float64 bits, see LogFill
 	lost      atomic.Int64  // see LostRecords
@@ -30,6 +33,9 @@ type logFill struct {
 	looks     int
 	sizes     map[int32]int64 // bytes of each partition, at the last look
 	lostUntil map[int32]int64 // log start up to which a loss has been reported
+
+	shares atomic.Pointer[[]float64] // the fill by partition
+	own    unstored
 }
 
 func (f *logFill) setRetention(value string) {
@@ -41,31 +47,44 @@ func (f *logFill) setRetention(value string) {
 // LogFill gives how much of the log's retention the points consumer lags behind,
 // on its slowest partition: 0 is caught up, at 1 the oldest record that it has
 // not consumed is the next to be trimmed, above 1 records were lost. It is
-// measured about once a second from offsets and partition sizes, on the
-// assumption that records are of one size on average.
-func (c *Client) LogFill() float64 { return math.Float64frombits(c.fill.share.Load()) }
+// measured about once a second: of this process's own records it knows the bytes,
+// of others' it assumes that they are of the partition's average size.
+func (c *Client) LogFill() float64 { return c.points.fill.read() }
+
+func (f *logFill) read() float64 { return math.Float64frombits(f.share.Load()) }
 
 // LostRecords counts the records that retention removed before the points
 // consumer had committed them, as far as this process has seen.
-func (c *Client) LostRecords() int64 { return c.fill.lost.Load() }
+func (c *Client) LostRecords() int64 { return c.points.fill.lost.Load() }
 
-// PartitionState is where a partition begins and ends, and how far the points
+// PartitionState is where a partition begins and ends, and how far the topic's
 // group has committed (-1: never).
 type PartitionState struct {
 	Start, End, Committed int64
 }
 
-// TopicState is the state of topic points with its offsets, by partition.
+// TopicState is the state of a topic with its offsets, by partition.
 type TopicState struct {
 	TopicInfo
 	State []PartitionState
 }
 
 // Observe asks the brokers for the state of topic points.
-func (c *Client) Observe(ctx context.Context) (TopicState, error) {
+func (c *Client) Observe(ctx context.Context) (TopicState, error) { return c.observe(ctx, c.points) }
+
+// ObserveTopic asks for that of one of our topics, named without the prefix.
+func (c *Client) ObserveTopic(ctx context.Context, name string) (TopicState, error) {
+	t := c.topicOf(name)
+	if t == nil {
+		return TopicState{}, errUnknownTopic(name)
+	}
+	return c.observe(ctx, t)
+}
+
+func (c *Client) observe(ctx context.Context, t *topic) (TopicState, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	info, err := c.describePoints(ctx)
+	info, err := c.describe(ctx, t)
 	if err != nil {
 		return TopicState{}, fmt.Errorf("kafka: %w", err)
 	}
@@ -84,7 +103,7 @@ func (c *Client) Observe(ctx context.Context) (TopicState, error) {
 	if err != nil {
 		return TopicState{}, fmt.Errorf("kafka: reading where partitions end: %w", err)
 	}
-	committed, err := c.committed(ctx)
+	committed, err := c.committed(ctx, t.group)
 	if err != nil {
 		return TopicState{}, err
 	}
@@ -102,54 +121,92 @@ func (c *Client) Observe(ctx context.Context) (TopicState, error) {
 	return state, nil
 }
 
-// committed reads the points group's offsets; a group that does not exist has none.
-func (c *Client) committed(ctx context.Context) (kadm.OffsetResponses, error) {
-	if c.opts.PointsGroup == "" {
+// committed reads a group's offsets; a group that does not exist has none.
+func (c *Client) committed(ctx context.Context, group string) (kadm.OffsetResponses, error) {
+	if group == "" {
 		return nil, nil
 	}
-	offsets, err := c.admin.FetchOffsets(ctx, c.opts.PointsGroup)
+	offsets, err := c.admin.FetchOffsets(ctx, group)
 	switch {
 	case errors.Is(err, kerr.GroupIDNotFound):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("kafka: reading the offsets of group %s: %w", c.opts.PointsGroup, err)
+		return nil, fmt.Errorf("kafka: reading the offsets of group %s: %w", group, err)
 	}
 	return offsets, nil
 }
 
-// measureFill brings LogFill and LostRecords up to date.
-func (c *Client) measureFill(ctx context.Context) {
-	f := &c.fill
-	state, err := c.Observe(ctx)
+// measureFill brings a topic's fill and the count of its lost records up to date.
+func (c *Client) measureFill(ctx context.Context, t *topic) {
+	f := &t.fill
+	looked := f.own.look()
+	state, err := c.observe(ctx, t)
 	if err != nil {
-		c.log.Debug("the log's fill cannot be measured", "error", err)
+		c.log.Debug("the log's fill cannot be measured", "topic", t.name, "error", err)
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.looks%sizesEvery == 0 || len(f.sizes) == 0 {
-		if sizes, err := c.partitionSizes(ctx); err == nil {
-			f.sizes = sizes
-		} else {
-			c.log.Debug("the partitions' sizes cannot be read", "error", err)
-		}
+	if f.looks%sizesEvery == 0 || len(f.sizes) == 0 || f.read() > littleFill {
+		c.measureSizes(ctx, t)
 	}
 	f.looks++
 	fullest := 0.0
+	shares := make([]float64, len(state.State))
 	for p, s := range state.State {
-		fullest = max(fullest, s.fill(f.sizes[int32(p)], f.retention.Load()))
-		c.noteLoss(int32(p), s)
+		shares[p] = f.shareOf(int32(p), s)
+		fullest = max(fullest, shares[p])
+		c.noteLoss(t, int32(p), s)
 	}
+	f.shares.Store(&shares)
+	f.own.seen(looked)
 	f.share.Store(math.Float64bits(fullest))
 	now := time.Now()
-	c.partitions.observe(state.State, maps.Clone(f.sizes), now)
-	c.metrics.measured.Set(float64(now.UnixMilli()) / 1000)
+	t.partitions.observe(state.State, maps.Clone(f.sizes), now)
+	c.metrics.measured.WithLabelValues(t.label).Set(float64(now.UnixMilli()) / 1000)
 }
 
-// fill gives the share of the retention that the group lags behind on a partition
-// of so many bytes.
-func (s PartitionState) fill(size, retention int64) float64 {
-	records := s.End - s.Start
+// measureSizes looks at what changes slowly: the partitions' sizes, and the
+// retention, which an operator may raise to win time.
+func (c *Client) measureSizes(ctx context.Context, t *topic) {
+	sizes, err := c.partitionSizes(ctx, t)
+	if err != nil {
+		c.log.Debug("the partitions' sizes cannot be read", "topic", t.name, "error", err)
+		return
+	}
+	t.fill.sizes = sizes
+	topics, err := c.admin.DescribeTopicConfigs(ctx, t.name)
+	if err != nil {
+		c.log.Debug("the log's retention cannot be read", "topic", t.name, "error", err)
+		return
+	}
+	for _, topic := range topics {
+		for _, have := range topic.Configs {
+			if have.Key == "retention.bytes" {
+				t.fill.setRetention(have.MaybeValue())
+			}
+		}
+	}
+}
+
+// full reports whether a partition's log is filled up to a share of its retention,
+// with what this process has sent to it since the last look.
+func (f *logFill) full(partition int32, threshold float64) bool {
+	retention := f.retention.Load()
+	if retention <= 0 {
+		return false
+	}
+	share := 0.0
+	if shares := f.shares.Load(); shares != nil && int(partition) < len(*shares) {
+		share = (*shares)[partition]
+	}
+	return share+f.own.inLog(f.own.unseen(partition))/float64(retention) >= threshold
+}
+
+// shareOf gives the share of the retention that the group lags behind on a
+// partition.
+func (f *logFill) shareOf(partition int32, s PartitionState) float64 {
+	retention, records := f.retention.Load(), s.End-s.Start
 	if retention <= 0 || records <= 0 {
 		return 0
 	}
@@ -157,32 +214,33 @@ func (s PartitionState) fill(size, retention int64) float64 {
 	if next < 0 || next > s.End { // never committed, or another topic's offset
 		next = s.Start
 	}
-	lag := float64(s.End-next) / float64(records)
-	return lag * float64(size) / float64(retention)
+	lag, each := s.End-next, float64(f.sizes[partition])/float64(records)
+	bytes, own := f.own.behind(partition, next)
+	unstored := max(float64(lag)*each, f.own.inLog(bytes)+float64(max(lag-own, 0))*each)
+	return unstored / float64(retention)
 }
 
 // noteLoss reports records that were trimmed before they were consumed, once.
-func (c *Client) noteLoss(partition int32, s PartitionState) {
-	if s.Committed < 0 || s.Committed >= s.Start || s.Start <= c.fill.lostUntil[partition] {
+func (c *Client) noteLoss(t *topic, partition int32, s PartitionState) {
+	if s.Committed < 0 || s.Committed >= s.Start || s.Start <= t.fill.lostUntil[partition] {
 		return
 	}
-	from := max(s.Committed, c.fill.lostUntil[partition])
-	if c.fill.lostUntil == nil {
-		c.fill.lostUntil = map[int32]int64{}
+	from := max(s.Committed, t.fill.lostUntil[partition])
+	if t.fill.lostUntil == nil {
+		t.fill.lostUntil = map[int32]int64{}
 	}
-	c.fill.lostUntil[partition] = s.Start
-	c.fill.lost.Add(s.Start - from)
-	c.log.Error("DATA LOSS: retention removed records before the points consumer had them",
-		"partition", partition, "committed", s.Committed, "logStart", s.Start, "records", s.Start-from)
+	t.fill.lostUntil[partition] = s.Start
+	t.fill.lost.Add(s.Start - from)
+	c.log.Error("DATA LOSS: retention removed records before the consumer had them",
+		"topic", t.name, "partition", partition, "committed", s.Committed, "logStart", s.Start, "records", s.Start-from)
 }
 
-// partitionSizes reads the bytes of each partition of points: of its largest
+// partitionSizes reads the bytes of each partition of a topic: of its largest
 // replica.
-func (c *Client) partitionSizes(ctx context.Context) (map[int32]int64, error) {
-	name := c.pointsName()
+func (c *Client) partitionSizes(ctx context.Context, t *topic) (map[int32]int64, error) {
 	var all kadm.TopicsSet
-	for p := range c.Partitions() {
-		all.Add(name, p)
+	for p := range t.state().Partitions {
+		all.Add(t.name, p)
 	}
 	dirs, err := c.admin.DescribeAllLogDirs(ctx, all)
 	if err != nil {
@@ -190,7 +248,7 @@ func (c *Client) partitionSizes(ctx context.Context) (map[int32]int64, error) {
 	}
 	sizes := map[int32]int64{}
 	dirs.Each(func(d kadm.DescribedLogDir) {
-		for p, replica := range d.Topics[name] {
+		for p, replica := range d.Topics[t.name] {
 			sizes[p] = max(sizes[p], replica.Size)
 		}
 	})

@@ -3,8 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 // Names of record headers.
 const (
 	HeaderRequestID = "lg-request-id" // the request that caused the record
+	HeaderReplyTo   = "lg-reply-to"   // on commands: the API process that waits for the outcome
 	HeaderVersion   = "lg-version"    // decimal; on points only where a record was redriven: its original version
 	HeaderError     = "lg-error"      // why a dead letter is one
 	HeaderTopic     = "lg-topic"      // where a dead letter comes from
@@ -38,9 +38,11 @@ const (
 
 // delivery collects the acknowledgements of one call.
 type delivery struct {
+	records []kgo.Record
+
 	mu      sync.Mutex
 	left    int
-	offsets []int64 // by message; -1: not acknowledged
+	offsets []int64 // by record; -1: not acknowledged
 	err     error   // the first failure
 	done    chan struct{}
 }
@@ -60,47 +62,71 @@ func (c *Client) ProducePoints(ctx context.Context, requestID string, msgs []poi
 	if len(msgs) == 0 {
 		return nil, nil
 	}
-	ctx, span := c.startSend(ctx, len(msgs))
-	positions, err := c.producePoints(ctx, requestID, msgs)
+	ctx, span := c.startSend(ctx, c.points, len(msgs))
+	records := make([]kgo.Record, len(msgs))
+	headers := withTrace(ctx, []kgo.RecordHeader{{Key: HeaderRequestID, Value: []byte(requestID)}})
+	for i, m := range msgs {
+		records[i] = kgo.Record{Topic: c.points.name, Partition: m.Partition, Key: m.Key, Value: m.Value, Headers: headers}
+	}
+	positions, err := c.produce(ctx, c.points, records)
 	tracing.End(span, err)
 	return positions, err
 }
 
-func (c *Client) producePoints(ctx context.Context, requestID string, msgs []pointblock.Message) ([]pointblock.Position, error) {
-	if reason, err := c.refusal(msgs); err != nil {
-		c.metrics.failed.WithLabelValues(reason).Inc()
+// produce sends records to their partitions of a topic, and waits and answers as
+// ProducePoints does.
+func (c *Client) produce(ctx context.Context, t *topic, records []kgo.Record) ([]pointblock.Position, error) {
+	size := sizeOf(records)
+	if reason, err := c.refusal(t, records, size); err != nil {
+		c.metrics.failed.WithLabelValues(t.label, reason).Inc()
 		return nil, err
 	}
 	began := time.Now()
-	d := &delivery{left: len(msgs), offsets: make([]int64, len(msgs)), done: make(chan struct{})}
-	records := make([]kgo.Record, len(msgs))
-	headers := withTrace(ctx, []kgo.RecordHeader{{Key: HeaderRequestID, Value: []byte(requestID)}})
-	topic := c.pointsName()
-	for i, m := range msgs {
+	d := c.send(t, records)
+	reason, err := c.await(ctx, d)
+	positions, err := d.result(err)
+	if err != nil && reason == "" { // all were answered, some with an error
+		reason = failureOf(d)
+	}
+	c.metrics.produced(t, len(records), size, began, reason)
+	return positions, err
+}
+
+// send begins to send the records.
+func (c *Client) send(t *topic, records []kgo.Record) *delivery {
+	d := &delivery{records: records, left: len(records), offsets: make([]int64, len(records)), done: make(chan struct{})}
+	watched := t.group != "" // else nobody looks at the fill, and it would only grow
+	if watched {
+		t.fill.own.handed(records)
+	}
+	for i := range records {
 		d.offsets[i] = -1
-		records[i] = kgo.Record{Topic: topic, Partition: m.Partition, Key: m.Key, Value: m.Value, Headers: headers}
+		bytes := bytesOf(&records[i])
 		// Not the request's context: franz-go would cancel a whole batch, other
 		// requests' records included, when one client hangs up.
-		c.producer.TryProduce(c.ctx, &records[i], func(r *kgo.Record, err error) {
+		t.producer.TryProduce(c.ctx, &records[i], func(r *kgo.Record, err error) {
 			if err == nil {
 				c.health.alive()
+				if watched {
+					t.fill.own.acknowledged(r.Partition, r.Offset, bytes)
+				}
 			}
 			d.finish(i, r.Offset, err)
 		})
 	}
-	reason, err := c.await(ctx, d)
-	positions, err := d.result(msgs, err)
-	if err == nil {
-		c.metrics.produced(msgs, began)
-		return positions, nil
-	}
-	if reason == "" { // all were answered, some with an error
-		reason = failureOf(d)
-	}
-	c.metrics.failed.WithLabelValues(reason).Inc()
-	c.metrics.duration.Observe(time.Since(began).Seconds())
-	return positions, err
+	return d
 }
+
+// sizeOf gives the bytes of keys and values.
+func sizeOf(records []kgo.Record) (size int64) {
+	for i := range records {
+		size += bytesOf(&records[i])
+	}
+	return size
+}
+
+// bytesOf gives the bytes of a record's key and value.
+func bytesOf(r *kgo.Record) int64 { return int64(len(r.Key) + len(r.Value)) }
 
 // failureOf says for the metrics why records were given up.
 func failureOf(d *delivery) string {
@@ -115,20 +141,18 @@ func failureOf(d *delivery) string {
 	return failedOther
 }
 
-// refusal says why a produce is hopeless before it begins, or nil.
-func (c *Client) refusal(msgs []pointblock.Message) (reason string, err error) {
+// refusal says why a produce of records of so many bytes is hopeless before it
+// begins, or nil.
+func (c *Client) refusal(t *topic, records []kgo.Record, size int64) (reason string, err error) {
 	if !c.Healthy() {
 		return failedAway, errAway()
 	}
-	if t := c.opts.LogFullThreshold; t > 0 && c.LogFill() >= t {
-		return failedLogFull, fault.New(fault.Unavailable, "Points are not stored fast enough; the log is full").After(retryAfterFull)
+	if threshold := c.opts.LogFullThreshold; threshold > 0 && (t.fill.read() >= threshold ||
+		slices.ContainsFunc(records, func(r kgo.Record) bool { return t.fill.full(r.Partition, threshold) })) {
+		return failedLogFull, fault.New(fault.Unavailable, t.full).After(retryAfterFull)
 	}
-	size := int64(0)
-	for _, m := range msgs {
-		size += int64(len(m.Key) + len(m.Value))
-	}
-	if c.producer.BufferedProduceBytes()+size > int64(c.opts.BufferedBytes) ||
-		c.producer.BufferedProduceRecords()+int64(len(msgs)) > maxBufferedRecords {
+	if t.producer.BufferedProduceBytes()+size > t.buffered ||
+		t.producer.BufferedProduceRecords()+int64(len(records)) > maxBufferedRecords {
 		return failedBuffer, errFull()
 	}
 	return "", nil
@@ -142,7 +166,7 @@ func errFull() *fault.Error {
 	return fault.New(fault.Unavailable, "The pipeline's buffers are full").After(retryAfterBusy)
 }
 
-// finish notes the fate of message i.
+// finish notes the fate of record i.
 func (d *delivery) finish(i int, offset int64, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -176,16 +200,16 @@ func (c *Client) await(ctx context.Context, d *delivery) (reason string, err err
 }
 
 // result gives the positions of what is acknowledged by now, and the error.
-func (d *delivery) result(msgs []pointblock.Message, err error) ([]pointblock.Position, error) {
+func (d *delivery) result(err error) ([]pointblock.Position, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	positions := make([]pointblock.Position, 0, len(msgs))
+	positions := make([]pointblock.Position, 0, len(d.records))
 	for i, offset := range d.offsets {
 		if offset >= 0 {
-			positions = append(positions, pointblock.Position{Partition: msgs[i].Partition, Offset: offset})
+			positions = append(positions, pointblock.Position{Partition: d.records[i].Partition, Offset: offset})
 		}
 	}
-	if len(positions) == len(msgs) {
+	if len(positions) == len(d.records) {
 		return positions, nil
 	}
 	var failure *fault.Error
@@ -203,70 +227,6 @@ func (d *delivery) result(msgs []pointblock.Message, err error) ([]pointblock.Po
 		failure = failure.With("partial", true)
 	}
 	return positions, failure
-}
-
-// DeadLetter is a record that cannot be processed, and why.
-type DeadLetter struct {
-	Record  *kgo.Record // as it was consumed
-	Version uint64      // the version that its points would have had
-	Reason  string
-}
-
-// maxReasonBytes bounds the text of a dead letter's reason.
-const maxReasonBytes = 2048
-
-// ProduceDeadLetters puts the records into points.dlq, key and value as they were,
-// and waits for the acknowledgement of all. An error means that some may not be
-// there; to repeat the call is safe but for duplicates.
-func (c *Client) ProduceDeadLetters(ctx context.Context, letters []DeadLetter) error {
-	ctx, cancel := context.WithTimeout(ctx, c.opts.ProduceTimeout+requestOverhead)
-	defer cancel()
-	partitions, err := c.deadLetterPartitions(ctx)
-	if err != nil {
-		return err
-	}
-	records := make([]*kgo.Record, 0, len(letters))
-	for _, l := range letters {
-		records = append(records, &kgo.Record{
-			Topic: c.deadLettersName(), Partition: l.Record.Partition % partitions,
-			Key: l.Record.Key, Value: l.Record.Value, Headers: l.headers(),
-		})
-	}
-	if err := c.producer.ProduceSync(ctx, records...).FirstErr(); err != nil {
-		return fmt.Errorf("kafka: producing dead letters: %w", err)
-	}
-	c.metrics.letters.Add(float64(len(letters)))
-	return nil
-}
-
-func (c *Client) deadLetterPartitions(ctx context.Context) (int32, error) {
-	topics, err := c.admin.ListTopics(ctx, c.deadLettersName())
-	if err != nil {
-		return 0, fmt.Errorf("kafka: describing %s: %w", c.deadLettersName(), err)
-	}
-	n := int32(len(topics[c.deadLettersName()].Partitions))
-	if n == 0 {
-		return 0, fmt.Errorf("kafka: topic %s does not exist", c.deadLettersName())
-	}
-	return n, nil
-}
-
-func (l *DeadLetter) headers() []kgo.RecordHeader {
-	reason := l.Reason[:min(len(l.Reason), maxReasonBytes)]
-	headers := []kgo.RecordHeader{
-		{Key: HeaderError, Value: []byte(reason)},
-		{Key: HeaderTopic, Value: []byte(l.Record.Topic)},
-		{Key: HeaderPartition, Value: strconv.AppendInt(nil, int64(l.Record.Partition), 10)},
-		{Key: HeaderOffset, Value: strconv.AppendInt(nil, l.Record.Offset, 10)},
-		{Key: HeaderVersion, Value: strconv.AppendUint(nil, l.Version, 10)},
-		{Key: HeaderRequestID, Value: Header(l.Record, HeaderRequestID)},
-	}
-	for _, name := range []string{HeaderTrace, HeaderTraceState} {
-		if value := Header(l.Record, name); value != nil {
-			headers = append(headers, kgo.RecordHeader{Key: name, Value: value})
-		}
-	}
-	return headers
 }
 
 // Header gives the value of a record's header, nil when it has none of the name.

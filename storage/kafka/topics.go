@@ -11,25 +11,18 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/livegraph/livegraph/internal/fault"
 )
 
-// Names of the topics, without the configured prefix.
+// Sizes of the topics.
 const (
-	pointsTopic      = "points"
-	deadLetterSuffix = ".dlq"
+	minSegmentBytes = 4 << 20
+	maxSegmentBytes = 64 << 20
+	segmentsKept    = 8 // segments in retention.bytes: what one trim may take at once
 )
 
-// Sizes of the topics. A dead letter is a whole record and the story of its
-// failure, so its topic takes larger ones.
-const (
-	pointsMaxBytes      = 1<<20 + 12 // Kafka's own default, said aloud
-	deadLettersMaxBytes = 2 << 20
-	minSegmentBytes     = 4 << 20
-	maxSegmentBytes     = 64 << 20
-	segmentsKept        = 8 // segments in retention.bytes: what one trim may take at once
-)
-
-// topicWatchInterval is how often the topic is looked at.
+// topicWatchInterval is how often the topics are looked at.
 const topicWatchInterval = time.Second
 
 // TopicInfo is the state of a topic.
@@ -41,65 +34,66 @@ type TopicInfo struct {
 
 // TopicSettings say how topics are made that do not exist yet.
 type TopicSettings struct {
-	Partitions     int32
+	Partitions int32 // of points
+	// CommandsPartitions is the number of partitions of graph.commands, which must
+	// not be another one later, and that with which graph.events is made. 0: the
+	// graph's topics are left alone.
+	CommandsPartitions int32
+
 	Replication    int16 // -1: the broker's default
 	RetentionBytes int64 // kept of each partition; records go by size, never by age
 }
 
-// PointsTopic gives the state of topic points: what ProducePoints goes by. It is
-// the zero value before EnsureTopics.
-func (c *Client) PointsTopic() TopicInfo {
-	if info := c.topic.Load(); info != nil {
-		return *info
+// partitions gives with how many partitions a topic is made; 0: not at all.
+func (s *TopicSettings) partitions(t *topic) int32 {
+	if t.label == TopicPoints {
+		return s.Partitions
 	}
-	return TopicInfo{}
+	return s.CommandsPartitions
 }
 
-// Partitions gives the partition count of topic points.
-func (c *Client) Partitions() int32 { return c.PointsTopic().Partitions }
-
-// pointsName and deadLettersName give the topics' full names.
-func (c *Client) pointsName() string      { return c.opts.TopicPrefix + pointsTopic }
-func (c *Client) deadLettersName() string { return c.pointsName() + deadLetterSuffix }
-
-// batchMaxBytes is the largest record batch of a topic.
-func (o *Options) batchMaxBytes(topic string) int32 {
-	if topic == o.TopicPrefix+pointsTopic+deadLetterSuffix {
-		return deadLettersMaxBytes
-	}
-	return 1 << 20
-}
-
-// EnsureTopics creates the topics points and points.dlq where they are missing,
-// waiting for the brokers as long as ctx allows, and begins to watch points. A
-// topic that exists stays as it is; a setting that differs is logged.
+// EnsureTopics creates our topics and those of their dead letters where they are
+// missing, waiting for the brokers as long as ctx allows, and begins to watch them.
+// A topic that exists stays as it is; a setting that differs is logged. Only the
+// partition count of graph.commands must be as configured: fault.Invalid else.
 func (c *Client) EnsureTopics(ctx context.Context, s TopicSettings) error {
-	configs := map[string]map[string]string{
-		c.pointsName():      topicConfig(s, pointsMaxBytes),
-		c.deadLettersName(): topicConfig(s, deadLettersMaxBytes),
+	var made []*topic
+	for _, t := range c.topics {
+		if s.partitions(t) > 0 {
+			made = append(made, t)
+		}
 	}
+	c.commands.fixed.Store(s.CommandsPartitions)
 	err := c.untilDone(ctx, "making the topics", func(ctx context.Context) error {
-		if err := c.createMissing(ctx, s, configs); err != nil {
-			return err
+		for _, t := range made {
+			if err := c.createMissing(ctx, s, t); err != nil {
+				return err
+			}
+			info, err := c.describe(ctx, t)
+			if err != nil {
+				return err
+			}
+			if err := c.adopt(ctx, t, info); err != nil {
+				return err
+			}
 		}
-		info, err := c.describePoints(ctx)
-		if err != nil {
-			return err
-		}
-		return c.adopt(ctx, info)
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	c.compareConfigs(ctx, configs)
-	c.watch.Do(func() { c.tasks.Go(c.watchTopic) })
+	for _, t := range made {
+		c.compareConfigs(ctx, t, t.configs(s))
+	}
+	c.watch.Do(func() { c.tasks.Go(c.watchTopics) })
 	return nil
 }
 
 // topicConfig gives the settings of a topic that we make. Age never removes a
 // record: the embedded broker begins again at offset 0 once a partition is empty.
+// A segment holds at least one batch of the largest.
 func topicConfig(s TopicSettings, maxBytes int) map[string]string {
-	segment := min(max(s.RetentionBytes/segmentsKept, minSegmentBytes), maxSegmentBytes)
+	segment := min(max(s.RetentionBytes/segmentsKept, minSegmentBytes, int64(maxBytes)), maxSegmentBytes)
 	return map[string]string{
 		"cleanup.policy":    "delete",
 		"retention.ms":      "-1",
@@ -123,6 +117,9 @@ func (c *Client) untilDone(ctx context.Context, what string, try func(context.Co
 		if last == nil || ctx.Err() == nil {
 			last = err
 		}
+		if fault.Is(err, fault.Invalid) { // trying again does not cure it
+			return err
+		}
 		if refused := (*Refused)(nil); errors.As(err, &refused) {
 			return fmt.Errorf("kafka: %s: %w", what, err)
 		}
@@ -142,12 +139,13 @@ func (c *Client) untilDone(ctx context.Context, what string, try func(context.Co
 	}
 }
 
-func (c *Client) createMissing(ctx context.Context, s TopicSettings, configs map[string]map[string]string) error {
-	have, err := c.admin.ListTopics(ctx, c.pointsName(), c.deadLettersName())
+func (c *Client) createMissing(ctx context.Context, s TopicSettings, t *topic) error {
+	have, err := c.admin.ListTopics(ctx, t.name, t.deadLetters())
 	if err != nil {
 		return fmt.Errorf("listing topics: %w", err)
 	}
-	for _, name := range []string{c.pointsName(), c.deadLettersName()} {
+	configs := t.configs(s)
+	for _, name := range []string{t.name, t.deadLetters()} {
 		if have.Has(name) {
 			continue
 		}
@@ -155,10 +153,10 @@ func (c *Client) createMissing(ctx context.Context, s TopicSettings, configs map
 		for key, value := range configs[name] {
 			settings[key] = &value
 		}
-		_, err := c.admin.CreateTopic(ctx, s.Partitions, s.Replication, settings, name)
+		_, err := c.admin.CreateTopic(ctx, s.partitions(t), s.Replication, settings, name)
 		switch {
 		case err == nil:
-			c.log.Info("topic created", "topic", name, "partitions", s.Partitions, "retentionBytes", s.RetentionBytes)
+			c.log.Info("topic created", "topic", name, "partitions", s.partitions(t), "retentionBytes", s.RetentionBytes)
 		case !errors.Is(err, kerr.TopicAlreadyExists): // by another process, just now
 			return fmt.Errorf("creating topic %s: %w", name, err)
 		}
@@ -166,38 +164,41 @@ func (c *Client) createMissing(ctx context.Context, s TopicSettings, configs map
 	return nil
 }
 
-// describePoints asks the brokers for the state of topic points.
-func (c *Client) describePoints(ctx context.Context) (TopicInfo, error) {
-	meta, err := c.admin.Metadata(ctx, c.pointsName())
+// describe asks the brokers for the state of a topic.
+func (c *Client) describe(ctx context.Context, t *topic) (TopicInfo, error) {
+	meta, err := c.admin.Metadata(ctx, t.name)
 	if err != nil {
 		return TopicInfo{}, fmt.Errorf("reading metadata: %w", err)
 	}
-	detail, ok := meta.Topics[c.pointsName()]
+	detail, ok := meta.Topics[t.name]
 	switch {
 	case !ok:
 		return TopicInfo{}, kerr.UnknownTopicOrPartition
 	case detail.Err != nil:
-		return TopicInfo{}, fmt.Errorf("topic %s: %w", c.pointsName(), detail.Err)
+		return TopicInfo{}, fmt.Errorf("topic %s: %w", t.name, detail.Err)
 	case len(detail.Partitions) == 0 || detail.ID == kadm.TopicID{}:
-		return TopicInfo{}, fmt.Errorf("topic %s has no partitions or no id yet", c.pointsName())
+		return TopicInfo{}, fmt.Errorf("topic %s has no partitions or no id yet", t.name)
 	}
 	for _, p := range detail.Partitions {
 		if p.Leader < 0 {
-			return TopicInfo{}, fmt.Errorf("partition %d of %s has no leader", p.Partition, c.pointsName())
+			return TopicInfo{}, fmt.Errorf("partition %d of %s has no leader", p.Partition, t.name)
 		}
 	}
-	return TopicInfo{Name: c.pointsName(), ID: detail.ID, Partitions: int32(len(detail.Partitions))}, nil
+	return TopicInfo{Name: t.name, ID: detail.ID, Partitions: int32(len(detail.Partitions))}, nil
 }
 
-// adopt makes a state of the topic the one that ProducePoints goes by, after
-// OnTopicChange has heard of it.
-func (c *Client) adopt(ctx context.Context, info TopicInfo) error {
-	old := c.PointsTopic()
+// adopt makes a state of the topic the one that produces go by, after onChange has
+// heard of it.
+func (c *Client) adopt(ctx context.Context, t *topic, info TopicInfo) error {
+	old := t.state()
 	if old == info {
 		return nil
 	}
-	if c.opts.OnTopicChange != nil {
-		if err := c.opts.OnTopicChange(ctx, info); err != nil {
+	if err := t.check(info); err != nil {
+		return err
+	}
+	if t.onChange != nil {
+		if err := t.onChange(ctx, info); err != nil {
 			return fmt.Errorf("preparing for topic %s: %w", info.Name, err)
 		}
 	}
@@ -206,12 +207,12 @@ func (c *Client) adopt(ctx context.Context, info TopicInfo) error {
 	case old.ID != info.ID:
 		c.log.Error("topic was deleted and created again: what was in it and not yet consumed is lost",
 			"topic", info.Name, "oldId", kadm.TopicID(old.ID).String(), "newId", kadm.TopicID(info.ID).String())
-		c.producer.PurgeTopicsFromProducing(info.Name) // franz-go never adopts a new id by itself
+		t.producer.PurgeTopicsFromProducing(info.Name) // franz-go never adopts a new id by itself
 	default:
 		c.log.Info("topic has another number of partitions", "topic", info.Name, "old", old.Partitions, "new", info.Partitions)
-		c.producer.ForceMetadataRefresh()
+		t.producer.ForceMetadataRefresh()
 	}
-	c.topic.Store(&info)
+	t.info.Store(&info)
 	c.members.Range(func(g, _ any) bool {
 		g.(*Group).client.ForceMetadataRefresh() // it would look by itself only now and then
 		return true
@@ -219,57 +220,70 @@ func (c *Client) adopt(ctx context.Context, info TopicInfo) error {
 	return nil
 }
 
-// watchTopic looks at topic points until the client is closed.
-func (c *Client) watchTopic() {
+// watchTopics looks at the topics that are made until the client is closed.
+func (c *Client) watchTopics() {
 	tick := time.NewTicker(topicWatchInterval)
 	defer tick.Stop()
-	missing := false
+	missing := map[*topic]bool{}
 	for {
 		select {
 		case <-c.ctx.Done():
 			return
 		case <-tick.C:
 		}
-		if !c.Healthy() {
-			continue
-		}
-		ctx, cancel := context.WithTimeout(c.ctx, adminTimeout)
-		info, err := c.describePoints(ctx)
-		if err == nil {
-			if err = c.adopt(ctx, info); err != nil {
-				c.log.Error("a change of the topic cannot take effect", "error", err)
+		for _, t := range c.topics {
+			if !c.Healthy() {
+				break
 			}
-			c.measureFill(ctx)
-		}
-		cancel()
-		if gone := errors.Is(err, kerr.UnknownTopicOrPartition); gone != missing {
-			missing = gone
-			if gone {
-				c.log.Error("topic is gone; it is not made again while the process runs", "topic", c.pointsName())
+			if t.state().Partitions == 0 {
+				continue
 			}
+			gone := c.lookAt(t)
+			if gone && !missing[t] {
+				c.log.Error("topic is gone; it is not made again while the process runs", "topic", t.name)
+			}
+			missing[t] = gone
 		}
 	}
 }
 
+// lookAt brings what is known of a topic up to date, and reports whether the
+// brokers do not have it.
+func (c *Client) lookAt(t *topic) (gone bool) {
+	ctx, cancel := context.WithTimeout(c.ctx, adminTimeout)
+	defer cancel()
+	info, err := c.describe(ctx, t)
+	if err != nil {
+		return errors.Is(err, kerr.UnknownTopicOrPartition)
+	}
+	if err := c.adopt(ctx, t, info); err != nil {
+		c.log.Error("a change of the topic cannot take effect", "error", err)
+	}
+	if t.group != "" {
+		c.measureFill(ctx, t)
+	}
+	return false
+}
+
 // compareConfigs logs where an existing topic is not as we would make it.
-func (c *Client) compareConfigs(ctx context.Context, want map[string]map[string]string) {
+func (c *Client) compareConfigs(ctx context.Context, t *topic, want map[string]map[string]string) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	described, err := c.admin.DescribeTopicConfigs(ctx, c.pointsName(), c.deadLettersName())
+	described, err := c.admin.DescribeTopicConfigs(ctx, t.name, t.deadLetters())
 	if err != nil {
 		c.log.Warn("the topics' settings cannot be read", "error", err)
 		return
 	}
-	for _, topic := range described {
-		slices.SortFunc(topic.Configs, func(a, b kadm.Config) int { return cmp.Compare(a.Key, b.Key) })
-		for _, have := range topic.Configs {
-			expected, ours := want[topic.Name][have.Key]
+	for _, d := range described {
+		slices.SortFunc(d.Configs, func(a, b kadm.Config) int { return cmp.Compare(a.Key, b.Key) })
+		for _, have := range d.Configs {
+			expected, ours := want[d.Name][have.Key]
 			if ours && have.MaybeValue() != expected {
 				c.log.Warn("an existing topic has another setting than configured; it stays",
-					"topic", topic.Name, "setting", have.Key, "has", have.MaybeValue(), "configured", expected)
+					"topic", d.Name, "setting", have.Key, "has", have.MaybeValue(), "configured", expected)
 			}
-			if have.Key == "retention.bytes" && topic.Name == c.pointsName() {
-				c.fill.setRetention(have.MaybeValue())
+			if have.Key == "retention.bytes" && d.Name == t.name {
+				t.fill.setRetention(have.MaybeValue())
 			}
 		}
 	}

@@ -14,16 +14,15 @@ import (
 // what the specification asks to be passed on.
 const maxTraceState = 512
 
-// startSend begins the span of a produce of points.
-func (c *Client) startSend(ctx context.Context, records int) (context.Context, trace.Span) {
+// startSend begins the span of a produce.
+func (c *Client) startSend(ctx context.Context, t *topic, records int) (context.Context, trace.Span) {
 	if !c.tracer.On() {
 		return ctx, noop.Span{}
 	}
-	topic := c.pointsName()
-	ctx, span := c.tracer.StartWithin(ctx, trace.SpanKindProducer, "send "+topic)
+	ctx, span := c.tracer.StartWithin(ctx, trace.SpanKindProducer, "send "+t.name)
 	span.SetAttributes(
 		attribute.String("messaging.system", "kafka"),
-		attribute.String("messaging.destination.name", topic),
+		attribute.String("messaging.destination.name", t.name),
 		attribute.String("messaging.operation.name", "send"),
 		attribute.Int("messaging.batch.message_count", records),
 	)

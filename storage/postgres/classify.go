@@ -67,6 +67,25 @@ func classifyCode(err error, code string) error {
 	return err
 }
 
+// Classify gives an error of a GraphState its kind: they are handed out without, so
+// that none is taken for the answer to a command.
+func Classify(err error) error { return classify(err) }
+
+// IsRefusal reports whether an error is about what was to be read or written and
+// would come again: data that a table does not take, or that cannot be read. A
+// database that is away, busy, or not of this version is none.
+func IsRefusal(err error) bool {
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) {
+		switch pgErr.Code[:2] {
+		case "22", "23", "54": // data exceptions, constraints, limits of the server
+			return true
+		}
+		return false
+	}
+	return fault.KindOf(classify(err)) == fault.Internal && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}
+
 func unavailable(err error) error {
 	return fault.Wrap(err, fault.Unavailable, "The database is not available").After(retryAfter)
 }

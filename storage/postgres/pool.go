@@ -27,7 +27,11 @@ const (
 )
 
 // DB is a pool of connections to Livegraph's database.
-type DB struct{ pool *pgxpool.Pool }
+type DB struct {
+	pool   *pgxpool.Pool
+	totals totals // of filtered lists of the graph
+	bounds listBounds
+}
 
 // Open connects to the database that url names and checks that it answers. All of
 // libpq's parameters hold, those of TLS among them: sslmode, sslrootcert, sslcert and
@@ -51,7 +55,7 @@ func Open(ctx context.Context, url string, maxConns int32, changes ...Option) (*
 	if err != nil {
 		return nil, classify(fmt.Errorf("opening Postgres: %w", err))
 	}
-	db := &DB{pool: pool}
+	db := &DB{pool: pool, bounds: listBounds{few: fewRows, window: windowRows, values: coarseValues}}
 	if err := db.Ping(ctx); err != nil {
 		pool.Close()
 		return nil, err

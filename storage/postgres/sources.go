@@ -46,13 +46,37 @@ const sourceColumns = `id, name, description, node_id, unit, metrics, tags, rete
 // workspace has it or, deleted, had it; likewise a name that is taken. Beyond the
 // workspace's limit of sources it is Invalid.
 func (db *DB) CreateSource(ctx context.Context, workspace uuid.UUID, s Source) (Source, error) {
+	return db.createSource(ctx, workspace, s, func(pgx.Tx, Source) error { return nil })
+}
+
+// CreateSourceOnce is CreateSource for the holder of an idempotency key: with the
+// source, the answer for it is kept, both or none. It is Unavailable if another
+// holds the key by now.
+func (db *DB) CreateSourceOnce(ctx context.Context, workspace uuid.UUID, s Source, key IdempotencyClaim,
+	answer func(Source) ([]byte, error)) (Source, error) {
+	return db.createSource(ctx, workspace, s, func(tx pgx.Tx, made Source) error {
+		encoded, err := answer(made)
+		if err != nil {
+			return err
+		}
+		held, err := answerIdempotencyKey(ctx, tx, key, encoded)
+		if err == nil && !held {
+			return fault.New(fault.Unavailable, "The request took too long").After(retryAfter)
+		}
+		return err
+	})
+}
+
+func (db *DB) createSource(ctx context.Context, workspace uuid.UUID, s Source, also func(pgx.Tx, Source) error) (Source, error) {
 	var made Source
 	err := db.inTx(ctx, func(tx pgx.Tx) (err error) {
 		if err := countSource(ctx, tx, workspace); err != nil {
 			return err
 		}
-		made, err = insertSource(ctx, tx, workspace, s)
-		return err
+		if made, err = insertSource(ctx, tx, workspace, s); err != nil {
+			return err
+		}
+		return also(tx, made)
 	})
 	switch {
 	case violates(err, "sources_pkey"):

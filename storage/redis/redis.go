@@ -1,6 +1,7 @@
-// Package redis is the store of counters and caches: its connection, so far. It
-// speaks to Redis and to Valkey. What is in it may be lost: every number and every
-// cache here can be made again, or is only a bound.
+// Package redis is the store of counters and caches, and carries the replies to
+// commands to the processes that wait for them (see [Replies]). It speaks to Redis
+// and to Valkey. What is in it may be lost: every number and every cache here can be
+// made again, or is only a bound, and a reply is only quicker than to look.
 package redis
 
 import (

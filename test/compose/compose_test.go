@@ -19,9 +19,11 @@ import (
 const missing = "is missing a value: see deploy/.env.example"
 
 func TestTheStackHasTheEnginesAndLivegraphByRoles(t *testing.T) {
-	require.ElementsMatch(t, []string{
-		apiService, pointsService, "kafka", "clickhouse", "postgres", "redis", "milvus", "etcd", "minio",
-	}, stack(t).ServiceNames())
+	always := []string{apiService, pointsService, "kafka", "clickhouse", "postgres", "redis", "milvus", "etcd", "minio"}
+	plain, err := loadProfiles(t, filled(t, nil))
+	require.NoError(t, err)
+	require.ElementsMatch(t, always, plain.ServiceNames(), "without a profile")
+	require.ElementsMatch(t, append(always, monitors...), stack(t).ServiceNames())
 }
 
 func TestNothingLoadsWithoutThePasswords(t *testing.T) {
@@ -112,7 +114,7 @@ func TestEveryPasswordReachesTheStoreAndLivegraphAlike(t *testing.T) {
 	require.Equal(t, minio["MINIO_ROOT_PASSWORD"], milvus["MINIO_SECRET_ACCESS_KEY"])
 }
 
-// exactVersion is a tag that names one release: 4.3.1, 18.6-trixie, v2.6.25,
+// exactVersion is a tag that names one release: 4.3.1, 18.6-trixie, v2.4.24,
 // RELEASE.2024-12-18T13-15-44Z.
 var exactVersion = regexp.MustCompile(`^(v?\d+\.\d+(\.\d+)*(-[a-z]+[\d.]*)?|RELEASE\.\d{4}(-\d{2}){2}T\d{2}(-\d{2}){2}Z)$`)
 
@@ -142,7 +144,7 @@ func TestEveryImageIsPinnedToAnExactVersion(t *testing.T) {
 var asks = map[string]string{
 	"kafka": "kafka-broker-api-versions.sh", "clickhouse": "SELECT 1", "postgres": "pg_isready", "redis": "PONG",
 	"milvus": ":9091/healthz", "etcd": "endpoint health", "minio": "/minio/health/live",
-	apiService: "/readyz", pointsService: "/readyz",
+	apiService: "/readyz", pointsService: "/readyz", "prometheus": "promtool check ready", "grafana": ":3000/api/health",
 }
 
 func TestEveryServiceHasAHealthCheck(t *testing.T) {
@@ -176,7 +178,7 @@ func TestServicesWaitUntilWhatTheyTalkToIsHealthy(t *testing.T) {
 		for variable, value := range environment(service) {
 			for _, match := range address.FindAllStringSubmatch(value, -1) {
 				other, known := project.Services[match[1]]
-				if !known || match[1] == name {
+				if !known || match[1] == name || variable == "LG_URL" { // Grafana starts to watch a stack that does not
 					continue
 				}
 				require.Contains(t, service.DependsOn, match[1], "%s=%s", variable, value)
@@ -207,7 +209,7 @@ func shareNetwork(a, b types.ServiceConfig) bool {
 var stores = map[string]string{
 	"kafka": "/var/lib/kafka/data", "clickhouse": "/var/lib/clickhouse", "postgres": "/var/lib/postgresql",
 	"redis": "/data", "milvus": "/var/lib/milvus", "etcd": "/etcd", "minio": "/minio_data",
-	apiService: "/var/lib/livegraph",
+	apiService: "/var/lib/livegraph", "prometheus": "/prometheus", "grafana": "/var/lib/grafana",
 }
 
 func TestEveryStoreKeepsItsDataInANamedVolume(t *testing.T) {
@@ -219,8 +221,9 @@ func TestEveryStoreKeepsItsDataInANamedVolume(t *testing.T) {
 			return
 		}
 		require.Contains(t, stores, name, "say where the new service keeps its data")
-		require.Len(t, service.Volumes, 1)
-		volume := service.Volumes[0]
+		kept := slices.DeleteFunc(slices.Clone(service.Volumes), func(v types.ServiceVolumeConfig) bool { return v.Type == types.VolumeTypeBind })
+		require.Len(t, kept, 1)
+		volume := kept[0]
 		require.Equal(t, types.VolumeTypeVolume, volume.Type)
 		require.Equal(t, stores[name], volume.Target)
 		require.False(t, volume.ReadOnly)
@@ -234,6 +237,7 @@ func TestEveryStoreKeepsItsDataInANamedVolume(t *testing.T) {
 	require.Equal(t, stores["kafka"], environment(project.Services["kafka"])["KAFKA_LOG_DIRS"])
 	require.Contains(t, project.Services["etcd"].Command, "--data-dir="+stores["etcd"])
 	require.Contains(t, project.Services["minio"].Command, stores["minio"])
+	require.Contains(t, project.Services["prometheus"].Command, "--storage.tsdb.path="+stores["prometheus"])
 	require.Contains(t, project.Configs["valkey"].Content, "dir "+stores["redis"]+"\n")
 	require.Equal(t, stores[apiService], environment(project.Services[apiService])["LIVEGRAPH_DATA_DIR"])
 }
@@ -254,6 +258,7 @@ func TestEveryServiceIsBounded(t *testing.T) {
 	for name, own := range map[string]int64{
 		apiService:    size(t, environment(project.Services[apiService])["GOMEMLIMIT"]),
 		pointsService: size(t, environment(project.Services[pointsService])["GOMEMLIMIT"]),
+		"grafana":     size(t, environment(project.Services["grafana"])["GOMEMLIMIT"]),
 		"kafka":       size(t, after(t, environment(project.Services["kafka"])["KAFKA_HEAP_OPTS"], "-Xmx")),
 		"redis":       size(t, after(t, project.Configs["valkey"].Content, "maxmemory ")),
 		"postgres":    size(t, after(t, strings.Join(project.Services["postgres"].Command, " "), "shared_buffers=")),
@@ -285,24 +290,28 @@ func size(t *testing.T, text string) int64 {
 	return n << 20
 }
 
-func TestOnlyTheAPIIsPublishedAndOnTheLoopbackInterface(t *testing.T) {
+// published says which services have a port on this machine, and which it is.
+var published = map[string]string{apiService: "8080", "prometheus": "9090", "grafana": "3000"}
+
+func TestOnlyPagesForPeopleArePublishedAndOnTheLoopbackInterface(t *testing.T) {
 	project := stack(t)
 	each(t, project, func(t *testing.T, name string, service types.ServiceConfig) {
 		require.Empty(t, service.NetworkMode)
 		require.False(t, service.Privileged)
 		require.Empty(t, service.Pid)
-		if name != apiService {
+		if published[name] == "" {
 			require.Empty(t, service.Ports)
 			return
 		}
 		require.Len(t, service.Ports, 1)
 		port := service.Ports[0]
 		require.True(t, net.ParseIP(port.HostIP).IsLoopback(), "published on %q", port.HostIP)
-		require.Equal(t, "8080", port.Published)
-		_, listens, err := net.SplitHostPort(environment(service)["LIVEGRAPH_LISTEN"])
-		require.NoError(t, err)
-		require.Equal(t, listens, strconv.FormatUint(uint64(port.Target), 10), "the port that the API listens on")
+		require.Equal(t, published[name], port.Published)
+		require.Equal(t, published[name], strconv.FormatUint(uint64(port.Target), 10))
 	})
+	_, listens, err := net.SplitHostPort(environment(project.Services[apiService])["LIVEGRAPH_LISTEN"])
+	require.NoError(t, err)
+	require.Equal(t, published[apiService], listens, "the port that the API listens on")
 
 	elsewhere, err := load(t, filled(t, map[string]string{"API_BIND": "10.1.2.3", "API_PORT": "9090"}))
 	require.NoError(t, err)
@@ -322,9 +331,10 @@ func TestEnginesAreOnNetworksWithoutAWayOut(t *testing.T) {
 		require.NotEmpty(t, service.Networks)
 		for network := range service.Networks {
 			require.Contains(t, project.Networks, network)
-			require.True(t, project.Networks[network].Internal || name == apiService, "on %s", network)
+			require.True(t, project.Networks[network].Internal || published[name] != "", "on %s", network)
 		}
 	})
+	require.NotContains(t, project.Services[pointsService].Networks, "dashboards")
 	// etcd has no password: only Milvus may reach it.
 	for _, name := range []string{"etcd", "minio"} {
 		for other, service := range project.Services {

@@ -37,6 +37,11 @@ const (
 	pointsService = "livegraph-points"
 )
 
+// monitoring is the profile of Prometheus and Grafana; monitors are its services.
+const monitoring = "monitoring"
+
+var monitors = []string{"prometheus", "grafana"}
+
 // assignment is a line of an environment file.
 var assignment = regexp.MustCompile(`(?m)^([A-Z_]+)=(.*)$`)
 
@@ -72,21 +77,28 @@ func canary(name string) string {
 	return "canary0" + strings.ToLower(strings.ReplaceAll(name, "_", "0"))
 }
 
-// filled gives the example environment with its passwords filled in, and changes
+// filled gives the example environment with its secrets filled in, and changes
 // to it.
 func filled(t *testing.T, changes map[string]string) map[string]string {
 	t.Helper()
 	variables := example(t)
-	for _, name := range passwords(t) {
-		variables[name] = canary(name)
+	for name := range variables {
+		if strings.HasSuffix(name, "_PASSWORD") || strings.HasSuffix(name, "_KEY") {
+			variables[name] = canary(name)
+		}
 	}
 	maps.Copy(variables, changes)
 	return variables
 }
 
-// load loads docker-compose.yml with these variables in an environment file, and
-// with nothing from this process's environment.
+// load loads docker-compose.yml, every profile of it, with these variables in an
+// environment file, and with nothing from this process's environment.
 func load(t *testing.T, variables map[string]string) (*types.Project, error) {
+	t.Helper()
+	return loadProfiles(t, variables, monitoring)
+}
+
+func loadProfiles(t *testing.T, variables map[string]string, profiles ...string) (*types.Project, error) {
 	t.Helper()
 	var file strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
@@ -95,7 +107,7 @@ func load(t *testing.T, variables map[string]string) (*types.Project, error) {
 	path := filepath.Join(t.TempDir(), ".env")
 	require.NoError(t, os.WriteFile(path, []byte(file.String()), 0o600))
 	options, err := cli.NewProjectOptions([]string{composeFile},
-		cli.WithWorkingDirectory(root), cli.WithEnvFiles(path), cli.WithDotEnv)
+		cli.WithWorkingDirectory(root), cli.WithEnvFiles(path), cli.WithDotEnv, cli.WithProfiles(profiles))
 	require.NoError(t, err)
 	return options.LoadProject(context.Background())
 }

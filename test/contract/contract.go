@@ -37,6 +37,7 @@ type Group func(t testing.TB, s *Server) []route.Route
 // Server is a server under test, with a workspace and an admin key for it.
 type Server struct {
 	URL       string
+	Postgres  string // the database's URL, for fixtures
 	DB        *postgres.DB
 	Auth      *auth.Authenticator
 	API       *api.Server
@@ -66,11 +67,12 @@ func Start(t testing.TB, groups ...Group) *Server {
 // StartWith is Start with another configuration.
 func StartWith(t testing.TB, cfg config.API, groups ...Group) *Server {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), testenv.Postgres(t), 8)
+	url := testenv.Postgres(t)
+	db, err := postgres.Open(t.Context(), url, 8)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))
-	s := &Server{DB: db, Auth: auth.New(db), http: newClient()}
+	s := &Server{Postgres: url, DB: db, Auth: auth.New(db), http: newClient()}
 	s.doc, s.router = loadContract(t)
 	background(t, s.Auth.Run)
 	s.Workspace = s.NewWorkspace(t, apikey.Live)

@@ -9,7 +9,9 @@ import (
 )
 
 // groups are all groups of endpoints, on engines of the test's own.
-func groups() []contract.Group { return []contract.Group{(&contract.LiveData{}).Group} }
+func groups() []contract.Group {
+	return []contract.Group{(&contract.LiveData{}).Group, (&contract.Commands{}).Group, contract.GraphReads}
+}
 
 func isWorkspaceHeader(t *testing.T) func(*openapi3.ParameterRef) bool {
 	t.Helper()

@@ -1,11 +1,13 @@
 package contract
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/livedata"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
@@ -42,7 +44,7 @@ func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	deletions := livedata.NewDeletionSender(s.DB, l.Log)
 	background(t, deletions.Run)
 	deps := livedata.Deps{
-		Sources: s.DB, Series: s.DB, Points: l.Points, Marks: s.DB, Deletions: deletions,
+		Sources: s.DB, Series: s.DB, Points: l.Points, Marks: s.DB, Deletions: deletions, Keys: idempotency.New(s.DB, slog.Default(), nil),
 		Pipeline: ingest.New(ingest.Deps{Sources: s.DB, Registry: s.DB, Log: l.Log, FingerprintKey: installation.FingerprintKey}),
 		TopicID:  func() [16]byte { return l.Log.PointsTopic().ID },
 		TokenKey: installation.CheckpointKey, Bodies: request.NewBudget(256 << 20), MaxBodyBytes: 32 << 20,
@@ -60,6 +62,6 @@ func OpenLog(t testing.TB, brokers []string) *kafka.Client {
 	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: brokers, BufferedBytes: 64 << 20})
 	require.NoError(t, err)
 	t.Cleanup(log.Close)
-	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 4, Replication: -1, RetentionBytes: 256 << 20}))
+	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 4, CommandsPartitions: 4, Replication: -1, RetentionBytes: 256 << 20}))
 	return log
 }

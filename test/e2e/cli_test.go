@@ -63,7 +63,7 @@ func TestDoctorFindsEveryEngine(t *testing.T) {
 	for _, f := range findings {
 		status[f.Name] = f.Status
 	}
-	for _, engine := range []string{"postgres", "clickhouse", "kafka", "redis", "milvus"} {
+	for _, engine := range []string{"postgres", "clickhouse", "kafka", "redis", "milvus", "metrics"} {
 		require.Equal(t, "ok", status[engine], output)
 	}
 	require.Equal(t, "warning", status["first-run.json"], "the file with the first key is still there")

@@ -1,0 +1,291 @@
+package commands
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/graph"
+)
+
+// maxRawProperties is the most bytes, without white space, of properties that are
+// read at all: those of [graph.MaxProperties] with each character escaped, and room.
+const maxRawProperties = 8 * graph.MaxProperties
+
+// types are the commands, as an error names them.
+var types = []string{
+	string(graph.TypeCreateNode), string(graph.TypeUpdateNode), string(graph.TypeDeleteNode), string(graph.TypeCreateEdge),
+	string(graph.TypeUpdateEdge), string(graph.TypeDeleteEdge), string(graph.TypeUndo), string(graph.TypeRedo),
+}
+
+// createNode and the like are payloads as they are written in JSON. What is a pointer
+// may be absent.
+type createNode struct {
+	ID          *string                  `json:"id"`
+	Name        *string                  `json:"name"`
+	EntityType  *string                  `json:"entityType"`
+	Description request.Nullable[string] `json:"description"`
+	Properties  jsontext.Value           `json:"properties"`
+}
+
+type updateNode struct {
+	ID          *string                  `json:"id"`
+	Name        *string                  `json:"name"`
+	EntityType  *string                  `json:"entityType"`
+	Description request.Nullable[string] `json:"description"`
+	Properties  jsontext.Value           `json:"properties"`
+}
+
+type createEdge struct {
+	ID           *string        `json:"id"`
+	SourceID     *string        `json:"sourceId"`
+	TargetID     *string        `json:"targetId"`
+	RelationType *string        `json:"relationType"`
+	Properties   jsontext.Value `json:"properties"`
+}
+
+type updateEdge struct {
+	ID           *string        `json:"id"`
+	RelationType *string        `json:"relationType"`
+	Properties   jsontext.Value `json:"properties"`
+}
+
+type target struct {
+	ID *string `json:"id"`
+}
+
+type pick struct {
+	Scope     *string `json:"scope"`
+	CommandID *string `json:"commandId"`
+}
+
+// payloadReader reads the payload of one command. What cannot be read is an error at
+// once; a value that breaks a rule is noted, because what cannot be read elsewhere in
+// the body is said first.
+type payloadReader struct {
+	raw     jsontext.Value // nil: there is none
+	check   request.Check
+	invalid error // the first value that breaks a rule
+}
+
+const payloadPath = "payload"
+
+// decode reads the payload into v, which a command that needs one must have.
+func (p *payloadReader) decode(v any) error {
+	if p.raw == nil {
+		return fault.Field(fault.Malformed, payloadPath, "is required")
+	}
+	if p.raw.Kind() != '{' {
+		return fault.Field(fault.Malformed, payloadPath, "must be an object")
+	}
+	return request.DecodePart(p.raw, payloadPath, v)
+}
+
+// read gives the payload of a command of a type, nil where the type is none.
+func (p *payloadReader) read(kind graph.Type) (graph.Payload, error) {
+	switch kind {
+	case graph.TypeCreateNode:
+		return p.createNode()
+	case graph.TypeUpdateNode:
+		return p.updateNode()
+	case graph.TypeCreateEdge:
+		return p.createEdge()
+	case graph.TypeUpdateEdge:
+		return p.updateEdge()
+	case graph.TypeDeleteNode:
+		id, err := p.deleted()
+		return graph.DeleteNode{ID: id}, err
+	case graph.TypeDeleteEdge:
+		id, err := p.deleted()
+		return graph.DeleteEdge{ID: id}, err
+	case graph.TypeUndo:
+		picked, err := p.pick()
+		return graph.Undo{Pick: picked}, err
+	case graph.TypeRedo:
+		picked, err := p.pick()
+		return graph.Redo{Pick: picked}, err
+	}
+	p.fail("type", "is not a type of command", types...)
+	return nil, nil
+}
+
+func (p *payloadReader) createNode() (graph.Payload, error) {
+	var body createNode
+	if err := p.decode(&body); err != nil {
+		return nil, err
+	}
+	p.check.Required("payload.name", body.Name != nil)
+	p.check.Required("payload.entityType", body.EntityType != nil)
+	if err := p.check.Err(); err != nil {
+		return nil, err
+	}
+	properties, err := p.properties(body.Properties)
+	if err != nil {
+		return nil, err
+	}
+	made := graph.CreateNode{ID: p.chosen(body.ID), Name: *body.Name, EntityType: graph.EntityType(*body.EntityType), Properties: properties}
+	if body.Description.Set && !body.Description.Null {
+		made.Description = &body.Description.Value
+	}
+	return made, nil
+}
+
+func (p *payloadReader) updateNode() (graph.Payload, error) {
+	var body updateNode
+	if err := p.decode(&body); err != nil {
+		return nil, err
+	}
+	p.check.Required("payload.id", body.ID != nil)
+	if err := p.check.Err(); err != nil {
+		return nil, err
+	}
+	properties, err := p.properties(body.Properties)
+	if err != nil {
+		return nil, err
+	}
+	update := graph.UpdateNode{
+		ID: named(*body.ID), Name: body.Name, EntityType: (*graph.EntityType)(body.EntityType),
+		ClearDescription: body.Description.Null, Properties: properties,
+	}
+	if body.Description.Set && !body.Description.Null {
+		update.Description = &body.Description.Value
+	}
+	return update, nil
+}
+
+func (p *payloadReader) createEdge() (graph.Payload, error) {
+	var body createEdge
+	if err := p.decode(&body); err != nil {
+		return nil, err
+	}
+	p.check.Required("payload.sourceId", body.SourceID != nil)
+	p.check.Required("payload.targetId", body.TargetID != nil)
+	p.check.Required("payload.relationType", body.RelationType != nil)
+	if err := p.check.Err(); err != nil {
+		return nil, err
+	}
+	properties, err := p.properties(body.Properties)
+	if err != nil {
+		return nil, err
+	}
+	return graph.CreateEdge{
+		ID: p.chosen(body.ID), SourceID: named(*body.SourceID), TargetID: named(*body.TargetID),
+		RelationType: *body.RelationType, Properties: properties,
+	}, nil
+}
+
+func (p *payloadReader) updateEdge() (graph.Payload, error) {
+	var body updateEdge
+	if err := p.decode(&body); err != nil {
+		return nil, err
+	}
+	p.check.Required("payload.id", body.ID != nil)
+	if err := p.check.Err(); err != nil {
+		return nil, err
+	}
+	properties, err := p.properties(body.Properties)
+	if err != nil {
+		return nil, err
+	}
+	return graph.UpdateEdge{ID: named(*body.ID), RelationType: body.RelationType, Properties: properties}, nil
+}
+
+// deleted reads the payload of a deletion.
+func (p *payloadReader) deleted() (uuid.UUID, error) {
+	var body target
+	if err := p.decode(&body); err != nil {
+		return uuid.Nil, err
+	}
+	p.check.Required("payload.id", body.ID != nil)
+	if err := p.check.Err(); err != nil {
+		return uuid.Nil, err
+	}
+	return named(*body.ID), nil
+}
+
+// Scopes of UNDO and REDO.
+const (
+	scopeMine      = "mine"
+	scopeWorkspace = "workspace"
+)
+
+// pick reads the payload of UNDO and REDO, which may be absent.
+func (p *payloadReader) pick() (picked graph.Pick, err error) {
+	if p.raw == nil {
+		return picked, nil
+	}
+	var body pick
+	if err := p.decode(&body); err != nil {
+		return picked, err
+	}
+	if body.Scope != nil {
+		if !slices.Contains([]string{scopeMine, scopeWorkspace}, *body.Scope) {
+			p.fail("payload.scope", "is not one of the allowed values", scopeMine, scopeWorkspace)
+		}
+		picked.Workspace = *body.Scope == scopeWorkspace
+	}
+	if body.CommandID != nil {
+		if picked.CommandID = named(*body.CommandID); picked.CommandID == uuid.Nil { // which would mean the last
+			picked.CommandID = newID()
+		}
+		if body.Scope != nil {
+			p.fail("payload.scope", "goes without a commandId")
+		}
+	}
+	return picked, nil
+}
+
+// fail notes a value that breaks a rule.
+func (p *payloadReader) fail(field, reason string, allowed ...string) {
+	if p.invalid == nil {
+		p.invalid = fault.Field(fault.Invalid, field, reason, allowed...)
+	}
+}
+
+// properties reads an object of which the rules are those of internal/graph; here it
+// is only not let grow large in memory.
+func (p *payloadReader) properties(raw jsontext.Value) (jsontext.Value, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	if raw.Kind() != '{' {
+		return nil, fault.Field(fault.Malformed, "payload.properties", "must be an object")
+	}
+	if err := raw.Compact(); err != nil {
+		return nil, fmt.Errorf("reading properties: %w", err)
+	}
+	if len(raw) > maxRawProperties {
+		p.fail("payload.properties", fmt.Sprintf("is %d bytes, at most %d are allowed", len(raw), graph.MaxProperties))
+		return nil, nil
+	}
+	return raw, nil
+}
+
+// chosen gives the id that a client chose, or a new one.
+func (p *payloadReader) chosen(text *string) uuid.UUID {
+	if text == nil {
+		return newID()
+	}
+	id, ok := request.ParseUUID(*text)
+	if !ok {
+		p.fail("payload.id", "must be a UUID")
+	}
+	return id
+}
+
+// named gives the id of something that must be there already. What is no UUID is the
+// id of nothing: one that was never given out stands in for it, so that it is not
+// found where, and when, the command is decided.
+func named(text string) uuid.UUID {
+	if id, ok := request.ParseUUID(text); ok {
+		return id
+	}
+	return newID()
+}
+
+// newID makes an id, of version 7: those of one process are in the order of time.
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

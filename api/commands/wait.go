@@ -1,0 +1,213 @@
+package commands
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// How outcomes are looked up for those who wait.
+const (
+	// lookEvery is how often it is found out who is due.
+	lookEvery = 25 * time.Millisecond
+	// lookAgain is when somebody is due to whom no reply came: it may be lost.
+	lookAgain = time.Second
+	// lookAtOnce is how many are looked up by one query.
+	lookAtOnce  = 1000
+	lookTimeout = 5 * time.Second
+	// maxWaiting bounds those who wait in one process.
+	maxWaiting = 20_000
+)
+
+// replies are where outcomes come from at once, if nothing is lost.
+type replies interface {
+	// Address is where this process is reached.
+	Address() string
+	Connected() bool
+	// Await gives the reply to an id; an empty one means to look where outcomes are
+	// kept.
+	Await(id uuid.UUID) (heard <-chan []byte, stop func())
+}
+
+// outcomeStore keeps outcomes, by their commands.
+type outcomeStore interface {
+	CommandOutcomes(ctx context.Context, refs []postgres.CommandRef) (map[postgres.CommandRef][]byte, error)
+}
+
+// Waiter waits for the outcomes of commands: by the replies, and, because a reply may
+// be lost, by looking into the store, for all who wait at once: for each after a
+// second, while no replies come at short intervals.
+type Waiter struct {
+	replies  replies
+	outcomes outcomeStore
+	log      *slog.Logger
+
+	mu      sync.Mutex
+	waiting map[*wait]struct{}
+	wake    chan struct{} // somebody began to wait, or is due
+
+	heard, looked, overdue atomic.Int64
+}
+
+// NewWaiter makes a Waiter. Run must run while something is waited for.
+func NewWaiter(r replies, outcomes outcomeStore, log *slog.Logger) *Waiter {
+	return &Waiter{replies: r, outcomes: outcomes, log: log, waiting: map[*wait]struct{}{}, wake: make(chan struct{}, 1)}
+}
+
+// wait is one who waits for an outcome.
+type wait struct {
+	waiter *Waiter
+	ref    postgres.CommandRef
+	heard  <-chan []byte
+	stop   func()
+	found  chan []byte // at most one
+
+	due  time.Time // under the Waiter's lock: when to look
+	told bool      // an empty reply came: look now
+}
+
+// begin begins to wait; it comes before the command is on its way, so that no reply
+// is missed. The caller ends it.
+func (w *Waiter) begin(ref postgres.CommandRef) (*wait, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.waiting) >= maxWaiting {
+		return nil, fault.New(fault.Unavailable, "Too many commands are waited for").After(time.Second)
+	}
+	one := &wait{waiter: w, ref: ref, found: make(chan []byte, 1), due: time.Now().Add(lookAgain)}
+	one.heard, one.stop = w.replies.Await(ref.ID)
+	w.waiting[one] = struct{}{}
+	w.poke()
+	return one, nil
+}
+
+func (o *wait) end() {
+	o.stop()
+	o.waiter.mu.Lock()
+	defer o.waiter.mu.Unlock()
+	delete(o.waiter.waiting, o)
+}
+
+// poke has Run look who is due. It never blocks.
+func (w *Waiter) poke() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// outcome gives the outcome as it was encoded, nil if none came in time.
+func (o *wait) outcome(ctx context.Context, patience time.Duration) ([]byte, error) {
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	for {
+		select {
+		case encoded := <-o.heard:
+			if len(encoded) > 0 {
+				o.waiter.heard.Add(1)
+				return encoded, nil
+			}
+			o.lookNow()
+		case encoded := <-o.found:
+			o.waiter.looked.Add(1)
+			return encoded, nil
+		case <-limit.C:
+			o.waiter.overdue.Add(1)
+			return nil, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (o *wait) lookNow() {
+	o.waiter.mu.Lock()
+	o.told = true
+	o.waiter.mu.Unlock()
+	o.waiter.poke()
+}
+
+// Run looks outcomes up for those who are due, until ctx is done. While nobody waits
+// it does nothing.
+func (w *Waiter) Run(ctx context.Context) error {
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-w.wake:
+		}
+		for w.count() > 0 {
+			if err := w.look(ctx); (err != nil) != failing {
+				if failing = err != nil; failing && ctx.Err() == nil {
+					w.log.Warn("outcomes of commands cannot be looked up", "error", err)
+				}
+			}
+			if !w.rest(ctx) {
+				return ctx.Err()
+			}
+		}
+	}
+}
+
+// rest waits until it is time to look again.
+func (w *Waiter) rest(ctx context.Context) bool {
+	timer := time.NewTimer(lookEvery)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+	case <-w.wake:
+	}
+	return true
+}
+
+// look looks outcomes up for those who are due and hands out what is there.
+func (w *Waiter) look(ctx context.Context) error {
+	due := w.dueNow()
+	for len(due) > 0 {
+		part := due[:min(len(due), lookAtOnce)]
+		due = due[len(part):]
+		refs := make([]postgres.CommandRef, len(part))
+		for i, o := range part {
+			refs[i] = o.ref
+		}
+		limited, cancel := context.WithTimeout(ctx, lookTimeout)
+		outcomes, err := w.outcomes.CommandOutcomes(limited, refs)
+		cancel()
+		if err != nil {
+			return err
+		}
+		for _, o := range part {
+			if encoded, ok := outcomes[o.ref]; ok {
+				select {
+				case o.found <- encoded:
+				default:
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// dueNow gives those to look for, and notes when they are due again.
+func (w *Waiter) dueNow() (due []*wait) {
+	now, connected := time.Now(), w.replies.Connected()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for o := range w.waiting {
+		if o.told || !connected || !now.Before(o.due) {
+			o.told, o.due = false, now.Add(lookAgain)
+			due = append(due, o)
+		}
+	}
+	return due
+}

@@ -1,0 +1,187 @@
+package commands
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/redis"
+)
+
+// world is a waiter on engines of its own.
+type world struct {
+	waiter    *Waiter
+	replies   *redis.Replies
+	redis     *redis.DB
+	raw       *pgx.Conn
+	workspace uuid.UUID
+}
+
+func newWorld(t *testing.T, redisURL string) *world {
+	t.Helper()
+	url := testenv.Postgres(t)
+	db, err := postgres.Open(t.Context(), url, 2)
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	require.NoError(t, db.Migrate(t.Context()))
+	workspace, err := db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "w", Plan: "enterprise", Mode: "live"})
+	require.NoError(t, err)
+	w := &world{workspace: workspace.ID}
+	w.raw, err = pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = w.raw.Close(context.Background()) })
+	w.redis, err = redis.Open(t.Context(), redis.Options{URL: redisURL})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = w.redis.Close() })
+	log := slog.New(slog.DiscardHandler)
+	w.replies = w.redis.NewReplies(log)
+	w.waiter = NewWaiter(w.replies, db, log)
+	for _, run := range []func(context.Context) error{w.replies.Run, w.waiter.Run} {
+		ctx, stop := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- run(ctx) }()
+		t.Cleanup(func() {
+			stop()
+			require.ErrorIs(t, <-ended, context.Canceled)
+		})
+	}
+	require.Eventually(t, w.replies.Connected, 10*time.Second, time.Millisecond)
+	return w
+}
+
+// decided notes an outcome where it is kept.
+func (w *world) decided(t *testing.T, id uuid.UUID, outcome string) {
+	t.Helper()
+	_, err := w.raw.Exec(t.Context(), `INSERT INTO command_outcomes (workspace_id, command_id, actor_id, outcome) VALUES ($1, $2, $2, $3)`,
+		w.workspace, id, []byte(outcome))
+	require.NoError(t, err)
+}
+
+func (w *world) begin(t *testing.T) *wait {
+	t.Helper()
+	one, err := w.waiter.begin(postgres.CommandRef{Workspace: w.workspace, ID: uuid.New()})
+	require.NoError(t, err)
+	t.Cleanup(one.end)
+	return one
+}
+
+func (o *wait) require(t *testing.T, want string) {
+	t.Helper()
+	got, err := o.outcome(t.Context(), 30*time.Second)
+	require.NoError(t, err)
+	require.Equal(t, want, string(got))
+}
+
+func (w *world) reply(t *testing.T, id uuid.UUID, payload string) {
+	t.Helper()
+	require.NoError(t, w.redis.SendReplies(t.Context(), []redis.Reply{{To: w.replies.Address(), ID: id, Payload: []byte(payload)}}))
+}
+
+func TestAnOutcomeComesByItsReply(t *testing.T) {
+	w := newWorld(t, testenv.Redis(t))
+	one := w.begin(t)
+	w.reply(t, one.ref.ID, "done")
+	one.require(t, "done")
+	require.EqualValues(t, 1, w.waiter.heard.Load())
+}
+
+func TestAnOutcomeThatIsOnlyAnnouncedIsLookedUp(t *testing.T) {
+	w := newWorld(t, testenv.Redis(t))
+	one := w.begin(t)
+	w.reply(t, one.ref.ID, "") // too early: nothing is there, and the wait goes on
+	w.decided(t, one.ref.ID, "large")
+	w.reply(t, one.ref.ID, "")
+	one.require(t, "large")
+	require.EqualValues(t, 1, w.waiter.looked.Load())
+}
+
+func TestAnOutcomeWhoseReplyIsLostIsLookedUp(t *testing.T) {
+	w := newWorld(t, testenv.Redis(t))
+	one, other := w.begin(t), w.begin(t)
+	w.decided(t, one.ref.ID, "lost")
+	one.require(t, "lost")
+	got, err := other.outcome(t.Context(), time.Millisecond)
+	require.NoError(t, err)
+	require.Nil(t, got, "of another nothing is known")
+}
+
+func TestWithoutRedisOutcomesAreLookedUp(t *testing.T) {
+	engine := testenv.StoppableRedis(t)
+	w := newWorld(t, engine.Address())
+	require.NoError(t, engine.Stop(t.Context()))
+	require.Eventually(t, func() bool { return !w.replies.Connected() }, 20*time.Second, time.Millisecond)
+	for range 3 {
+		one := w.begin(t)
+		w.decided(t, one.ref.ID, "kept")
+		one.require(t, "kept")
+	}
+	require.NoError(t, engine.Start(t.Context()))
+	require.Eventually(t, w.replies.Connected, 20*time.Second, time.Millisecond)
+	one := w.begin(t)
+	w.reply(t, one.ref.ID, "heard")
+	one.require(t, "heard")
+}
+
+func TestWhoGivesUpIsForgotten(t *testing.T) {
+	w := newWorld(t, testenv.Redis(t))
+	one := w.begin(t)
+	require.Equal(t, 1, w.waiter.count())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := one.outcome(ctx, time.Minute)
+	require.ErrorIs(t, err, context.Canceled)
+	one.end()
+	require.Zero(t, w.waiter.count())
+	require.Zero(t, w.replies.Waiting())
+}
+
+func TestAnIDTellsWhetherAndWhenItWasGivenOut(t *testing.T) {
+	s, workspace := issuer{key: [32]byte{1}}, uuid.New()
+	id := s.issue(workspace)
+	require.EqualValues(t, 7, id.Version())
+	require.Equal(t, uuid.RFC4122, id.Variant())
+	at, ok := s.issued(workspace, id)
+	require.True(t, ok)
+	require.WithinDuration(t, time.Now(), at, time.Minute)
+
+	other := issuer{key: [32]byte{2}}
+	_, ok = other.issued(workspace, id)
+	require.False(t, ok, "of another installation")
+	_, ok = s.issued(uuid.New(), id)
+	require.False(t, ok, "of another workspace")
+	for i := range id {
+		changed := id
+		changed[i] ^= 1
+		_, ok = s.issued(workspace, changed)
+		require.False(t, ok, "made up")
+	}
+}
+
+func TestThePatienceOfACaller(t *testing.T) {
+	for header, want := range map[string]time.Duration{
+		"": 10 * time.Second, "wait=3": 3 * time.Second, "respond-async, wait=3": 3 * time.Second, "Wait = 5; x=1": 5 * time.Second,
+		`wait="7"`: 7 * time.Second, "wait=31": 30 * time.Second, "wait=0": 0, "wait=4, wait=9": 4 * time.Second, "handling=lenient": 10 * time.Second,
+	} {
+		r, w := httptest.NewRequest(http.MethodPost, "/", nil), httptest.NewRecorder()
+		r.Header.Set("Prefer", header)
+		got, err := patience(w, r)
+		require.NoError(t, err, header)
+		require.Equal(t, want, got, header)
+	}
+	for _, header := range []string{"wait", "wait=", "wait=-1", "wait=1.5", "wait=x", "wait=99999999999"} {
+		r, w := httptest.NewRequest(http.MethodPost, "/", nil), httptest.NewRecorder()
+		r.Header.Set("Prefer", header)
+		_, err := patience(w, r)
+		require.Equal(t, fault.Malformed, fault.KindOf(err), header)
+	}
+}

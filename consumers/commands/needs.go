@@ -1,0 +1,89 @@
+package commands
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// needsOf says what the commands of some records look at, by workspace.
+func needsOf(records []*record) []postgres.GraphNeeds {
+	var all []*needs
+	of := map[uuid.UUID]*needs{}
+	for _, r := range records {
+		if r.request == nil {
+			continue
+		}
+		n := of[r.request.Workspace]
+		if n == nil {
+			n = &needs{GraphNeeds: postgres.GraphNeeds{Workspace: r.request.Workspace}, seen: map[need]struct{}{}}
+			of[r.request.Workspace] = n
+			all = append(all, n)
+		}
+		n.add(&n.Records, 'r', r.request.ID)
+		n.add(&n.Actors, 'a', r.request.Actor)
+		if r.poison == "" {
+			for _, action := range r.request.Actions {
+				n.action(action)
+			}
+		}
+	}
+	collected := make([]postgres.GraphNeeds, len(all))
+	for i, n := range all {
+		collected[i] = n.GraphNeeds
+	}
+	return collected
+}
+
+// needs collects ids, each once.
+type needs struct {
+	postgres.GraphNeeds
+	seen map[need]struct{}
+}
+
+type need struct {
+	kind byte
+	id   uuid.UUID
+}
+
+func (n *needs) add(to *[]uuid.UUID, kind byte, id uuid.UUID) {
+	if _, ok := n.seen[need{kind, id}]; ok {
+		return
+	}
+	n.seen[need{kind, id}] = struct{}{}
+	*to = append(*to, id)
+}
+
+func (n *needs) node(id uuid.UUID) { n.add(&n.Nodes, 'n', id) }
+func (n *needs) edge(id uuid.UUID) { n.add(&n.Edges, 'e', id) }
+
+func (n *needs) action(a graph.Action) {
+	switch p := a.Payload.(type) {
+	case graph.CreateNode:
+		n.node(p.ID)
+	case graph.UpdateNode:
+		n.node(p.ID)
+	case graph.DeleteNode:
+		n.node(p.ID)
+		n.add(&n.Centres, 'c', p.ID)
+	case graph.CreateEdge:
+		n.edge(p.ID)
+		n.node(p.SourceID)
+		n.node(p.TargetID)
+	case graph.UpdateEdge:
+		n.edge(p.ID)
+	case graph.DeleteEdge:
+		n.edge(p.ID)
+	case graph.Undo:
+		n.pick(p.Pick)
+	case graph.Redo:
+		n.pick(p.Pick)
+	}
+}
+
+func (n *needs) pick(p graph.Pick) {
+	if p.Workspace {
+		n.add(&n.Actors, 'a', uuid.Nil)
+	}
+}

@@ -1,0 +1,64 @@
+package commands
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// How outcomes that are old are removed: a few at a time, so that no transaction is
+// long.
+const (
+	outcomesKept = 24 * time.Hour
+	pruneEvery   = time.Minute
+	pruneAtOnce  = 2000
+	prunePause   = 50 * time.Millisecond
+)
+
+// pruner removes outcomes that nobody can ask for any more.
+type pruner struct {
+	db      *postgres.DB
+	kept    time.Duration
+	logger  *slog.Logger
+	metrics *metrics
+}
+
+func (p *pruner) run(ctx context.Context) {
+	failing := false
+	for rest(ctx, pruneEvery) {
+		err := p.prune(ctx)
+		if ctx.Err() == nil && (err != nil) != failing {
+			if failing = err != nil; failing {
+				p.logger.Warn("old outcomes of commands cannot be removed", "error", err)
+			}
+		}
+	}
+}
+
+// prune removes all that are old now.
+func (p *pruner) prune(ctx context.Context) error {
+	for {
+		removed, err := p.db.PruneOutcomes(ctx, p.kept, pruneAtOnce)
+		if err != nil {
+			return err
+		}
+		p.metrics.pruned.Add(float64(removed))
+		if removed < pruneAtOnce || !rest(ctx, prunePause) {
+			return ctx.Err()
+		}
+	}
+}
+
+// rest waits; false: ctx is done.
+func rest(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,65 @@
+package commands
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/livegraph/livegraph/storage/redis"
+)
+
+// Bounds of the replies on their way.
+const (
+	repliesQueued = 16 // groups
+	replyTimeout  = 2 * time.Second
+)
+
+// replier tells the processes that wait what came of their commands. It may fail to:
+// they look by themselves then, so nothing is kept and nothing is repeated.
+type replier struct {
+	redis   *redis.DB
+	logger  *slog.Logger
+	metrics *metrics
+	queue   chan []redis.Reply
+	once    sync.Once
+}
+
+func newReplier(db *redis.DB, logger *slog.Logger, m *metrics) *replier {
+	return &replier{redis: db, logger: logger, metrics: m, queue: make(chan []redis.Reply, repliesQueued)}
+}
+
+// send queues replies; without room they are dropped.
+func (r *replier) send(replies []redis.Reply) {
+	if len(replies) == 0 {
+		return
+	}
+	select {
+	case r.queue <- replies:
+	default:
+		r.metrics.repliesLost.Add(float64(len(replies)))
+	}
+}
+
+// run sends what is queued until close.
+func (r *replier) run(ctx context.Context) {
+	failing := false
+	for replies := range r.queue {
+		limited, cancel := context.WithTimeout(ctx, replyTimeout)
+		err := r.redis.SendReplies(limited, replies)
+		cancel()
+		if err != nil {
+			r.metrics.repliesLost.Add(float64(len(replies)))
+		} else {
+			r.metrics.replies.Add(float64(len(replies)))
+		}
+		if (err != nil) != failing {
+			if failing = err != nil; failing {
+				r.logger.Warn("replies cannot be sent; who waits looks into Postgres", "error", err)
+			}
+		}
+	}
+}
+
+// close ends run when the queue is empty.
+func (r *replier) close() { r.once.Do(func() { close(r.queue) }) }

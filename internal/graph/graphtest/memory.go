@@ -1,0 +1,203 @@
+// Package graphtest has what tests of the graph share: the plainest State there is,
+// against which others are held.
+package graphtest
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/graph"
+)
+
+// Memory is a workspace's graph and journal in maps: the plainest State.
+type Memory struct {
+	Nodes   map[uuid.UUID]*graph.Node // deleted ones too
+	Edges   map[uuid.UUID]*graph.Edge
+	Journal []*graph.Change // the change with sequence n at n-1
+	Entries []graph.Entry
+}
+
+// NewMemory makes an empty one.
+func NewMemory() *Memory {
+	return &Memory{Nodes: map[uuid.UUID]*graph.Node{}, Edges: map[uuid.UUID]*graph.Edge{}}
+}
+
+// Node implements graph.Resources.
+func (m *Memory) Node(id uuid.UUID) (*graph.Node, error) { return m.Nodes[id], nil }
+
+// Edge implements graph.Resources.
+func (m *Memory) Edge(id uuid.UUID) (*graph.Edge, error) { return m.Edges[id], nil }
+
+func touches(e *graph.Edge, node uuid.UUID) bool { return e.SourceID == node || e.TargetID == node }
+
+func (m *Memory) where(match func(*graph.Edge) bool) []uuid.UUID {
+	var ids []uuid.UUID
+	for id, e := range m.Edges {
+		if match(e) {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	return ids
+}
+
+func set(ids []uuid.UUID, limit int) graph.EdgeSet {
+	return graph.EdgeSet{Count: int64(len(ids)), First: ids[:min(limit, len(ids))]}
+}
+
+// LiveEdges implements graph.Resources.
+func (m *Memory) LiveEdges(node uuid.UUID, limit int) (graph.EdgeSet, error) {
+	return set(m.where(func(e *graph.Edge) bool { return !e.Deleted && touches(e, node) }), limit), nil
+}
+
+func takenBy(e *graph.Edge, mark graph.Mark) bool { return e.IsTaken() && e.Taken == mark }
+
+// TakenEdges implements graph.Resources.
+func (m *Memory) TakenEdges(mark graph.Mark, limit int) (graph.EdgeSet, error) {
+	return set(m.where(func(e *graph.Edge) bool { return takenBy(e, mark) }), limit), nil
+}
+
+// Orphans implements graph.Resources.
+func (m *Memory) Orphans(mark graph.Mark, limit int) ([]uuid.UUID, error) {
+	gone := func(id uuid.UUID) bool { return id != mark.Node && m.Nodes[id].Deleted }
+	ids := m.where(func(e *graph.Edge) bool {
+		return takenBy(e, mark) && e.CreatedBy != mark.Sequence && (gone(e.SourceID) || gone(e.TargetID))
+	})
+	return ids[:min(limit, len(ids))], nil
+}
+
+// Strays implements graph.Resources.
+func (m *Memory) Strays(mark graph.Mark, limit int) ([]uuid.UUID, error) {
+	ids := m.where(func(e *graph.Edge) bool {
+		return !e.Deleted && touches(e, mark.Node) && (e.Taken != mark || e.Newest() > mark.Sequence)
+	})
+	return ids[:min(limit, len(ids))], nil
+}
+
+// Change implements graph.Journal.
+func (m *Memory) Change(sequence graph.Sequence) (*graph.Change, error) {
+	return m.Journal[sequence-1], nil
+}
+
+// Entry implements graph.Journal.
+func (m *Memory) Entry(id uuid.UUID) (*graph.Entry, error) {
+	for _, entry := range m.Entries {
+		if entry.CommandID == id {
+			return &entry, nil
+		}
+	}
+	return nil, nil
+}
+
+// Newest implements graph.Journal.
+func (m *Memory) Newest(actor uuid.UUID, limit int) ([]graph.Entry, error) {
+	var entries []graph.Entry
+	for _, entry := range m.Entries {
+		if actor == uuid.Nil || entry.Actor == actor {
+			entries = append(entries, entry)
+		}
+	}
+	return entries[max(0, len(entries)-limit):], nil
+}
+
+// Do implements graph.State.
+func (m *Memory) Do(step *graph.Step, sequence graph.Sequence, at time.Time) error {
+	if step.Node != nil {
+		m.Nodes[step.Node.ID] = step.Node
+	}
+	if step.Edge != nil {
+		m.Edges[step.Edge.ID] = step.Edge
+	}
+	if step.Cascade == nil {
+		return nil
+	}
+	mark := step.Cascade.Mark
+	for id, old := range m.Edges {
+		e := *old
+		switch {
+		case step.Cascade.Restored && takenBy(old, mark):
+			e.Deleted, e.DeletedBy = false, 0
+		case !step.Cascade.Restored && !old.Deleted && touches(old, mark.Node):
+			e.Deleted, e.DeletedBy, e.Taken = true, mark.Sequence, mark
+		default:
+			continue
+		}
+		e.Touch(sequence, at)
+		m.Edges[id] = &e
+	}
+	return nil
+}
+
+// Atomically implements graph.State.
+func (m *Memory) Atomically(f func() error) error {
+	nodes, edges := maps.Clone(m.Nodes), maps.Clone(m.Edges)
+	err := f()
+	if err != nil {
+		m.Nodes, m.Edges = nodes, edges
+	}
+	return err
+}
+
+// Record writes a change into the journal and the stacks.
+func (m *Memory) Record(c *graph.Change) {
+	m.Journal = append(m.Journal, c)
+	if entry, ok := c.Entry(); ok {
+		m.Entries = append(m.Entries, entry)
+		return
+	}
+	for i := range m.Entries {
+		if m.Entries[i].Sequence == c.Target.Sequence {
+			m.Entries[i].CancelledBy = 0
+			if c.Type == graph.TypeUndo {
+				m.Entries[i].CancelledBy = c.Sequence
+			}
+		}
+	}
+}
+
+// Next gives the sequence of the next change.
+func (m *Memory) Next() graph.Sequence { return graph.Sequence(len(m.Journal) + 1) }
+
+// Moment is the time of a change: one second after the one before.
+func (m *Memory) Moment() time.Time {
+	return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).Add(time.Duration(m.Next()) * time.Second)
+}
+
+// Apply decides a command and records what it did.
+func (m *Memory) Apply(c graph.Command) (graph.Outcome, error) {
+	outcome, err := graph.Apply(m, c, m.Next(), m.Moment())
+	if err == nil && outcome.Change != nil {
+		m.Record(outcome.Change)
+	}
+	return outcome, err
+}
+
+// ApplyBatch decides an atomic batch and records what it did.
+func (m *Memory) ApplyBatch(b graph.Batch) (graph.Outcome, error) {
+	outcome, err := graph.ApplyBatch(m, b, m.Next(), m.Moment())
+	if err == nil && outcome.Change != nil {
+		m.Record(outcome.Change)
+	}
+	return outcome, err
+}
+
+// Fold makes the graph again out of the journal alone.
+func Fold(journal []*graph.Change) *Memory {
+	m := NewMemory()
+	for _, c := range journal {
+		for i := range c.Steps {
+			_ = m.Do(&c.Steps[i], c.Sequence, c.At)
+		}
+	}
+	return m
+}
+
+// Stands says whether a node or an edge with an id stands.
+func (m *Memory) Stands(id uuid.UUID) bool {
+	n, e := m.Nodes[id], m.Edges[id]
+	return n != nil && !n.Deleted || e != nil && !e.Deleted
+}

@@ -1,0 +1,92 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// DeadLetter is a record that cannot be processed, and why.
+type DeadLetter struct {
+	Record  *kgo.Record // as it was consumed
+	Version uint64      // points: the version that they would have had
+	Reason  string
+}
+
+// maxReasonBytes bounds the text of a dead letter's reason.
+const maxReasonBytes = 2048
+
+// ProduceDeadLetters puts the records, all of one topic of ours, into that of its
+// dead letters, key and value as they were, and waits for the acknowledgement of all. An error means that some may not be
+// there; to repeat the call is safe but for duplicates.
+func (c *Client) ProduceDeadLetters(ctx context.Context, letters []DeadLetter) error {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.ProduceTimeout+requestOverhead)
+	defer cancel()
+	if len(letters) == 0 {
+		return nil
+	}
+	t := c.topicOf(letters[0].Record.Topic)
+	if t == nil {
+		return errUnknownTopic(letters[0].Record.Topic)
+	}
+	partitions, err := c.deadLetterPartitions(ctx, t)
+	if err != nil {
+		return err
+	}
+	records := make([]*kgo.Record, 0, len(letters))
+	for _, l := range letters {
+		records = append(records, &kgo.Record{
+			Topic: t.deadLetters(), Partition: l.Record.Partition % partitions,
+			Key: l.Record.Key, Value: l.Record.Value, Headers: l.headers(t == c.points),
+		})
+	}
+	if err := c.lettersProducer(t).ProduceSync(ctx, records...).FirstErr(); err != nil {
+		return fmt.Errorf("kafka: producing dead letters: %w", err)
+	}
+	c.metrics.letters.WithLabelValues(t.label).Add(float64(len(letters)))
+	return nil
+}
+
+// lettersProducer gives the producer of a topic's dead letters: its own, but for
+// events, whose producer sends only when it is told to.
+func (c *Client) lettersProducer(t *topic) *kgo.Client {
+	if t == c.events {
+		return c.commands.producer
+	}
+	return t.producer
+}
+
+func (c *Client) deadLetterPartitions(ctx context.Context, t *topic) (int32, error) {
+	name := t.deadLetters()
+	topics, err := c.admin.ListTopics(ctx, name)
+	if err != nil {
+		return 0, fmt.Errorf("kafka: describing %s: %w", name, err)
+	}
+	n := int32(len(topics[name].Partitions))
+	if n == 0 {
+		return 0, fmt.Errorf("kafka: topic %s does not exist", name)
+	}
+	return n, nil
+}
+
+func (l *DeadLetter) headers(versioned bool) []kgo.RecordHeader {
+	reason := l.Reason[:min(len(l.Reason), maxReasonBytes)]
+	headers := []kgo.RecordHeader{
+		{Key: HeaderError, Value: []byte(reason)},
+		{Key: HeaderTopic, Value: []byte(l.Record.Topic)},
+		{Key: HeaderPartition, Value: strconv.AppendInt(nil, int64(l.Record.Partition), 10)},
+		{Key: HeaderOffset, Value: strconv.AppendInt(nil, l.Record.Offset, 10)},
+		{Key: HeaderRequestID, Value: Header(l.Record, HeaderRequestID)},
+	}
+	if versioned {
+		headers = append(headers, kgo.RecordHeader{Key: HeaderVersion, Value: strconv.AppendUint(nil, l.Version, 10)})
+	}
+	for _, name := range []string{HeaderTrace, HeaderTraceState} {
+		if value := Header(l.Record, name); value != nil {
+			headers = append(headers, kgo.RecordHeader{Key: name, Value: value})
+		}
+	}
+	return headers
+}

@@ -1,0 +1,170 @@
+package postgres_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// openBench gives a database with the large graph, and its workspace. With
+// LIVEGRAPH_BENCH_GRAPH_URL it is one that stays: the graph is made once.
+func openBench(b *testing.B) (*postgres.DB, uuid.UUID) {
+	b.Helper()
+	url := os.Getenv("LIVEGRAPH_BENCH_GRAPH_URL")
+	if url == "" {
+		url = testenv.Postgres(b)
+	}
+	db, err := postgres.Open(b.Context(), url, 4)
+	require.NoError(b, err)
+	b.Cleanup(db.Close)
+	if os.Getenv("LIVEGRAPH_BENCH_GRAPH_URL") == "" {
+		require.NoError(b, db.Migrate(b.Context()))
+	}
+	return db, largeGraph(b, db, 1_000_000, 5_000_000)
+}
+
+var benchWorkspace = uuid.MustParse("00000000-0000-7000-8000-000000000001")
+
+func order(fields ...string) (by []postgres.GraphOrder) {
+	for _, field := range fields {
+		if field[0] == '-' {
+			by = append(by, postgres.GraphOrder{Field: field[1:], Descending: true})
+		} else {
+			by = append(by, postgres.GraphOrder{Field: field})
+		}
+	}
+	return by
+}
+
+// BenchmarkGraphLists reads pages of the large graph in many ways and reports the
+// 95th percentile of each. "first" is the very first read of a filter, before its
+// total is remembered.
+func BenchmarkGraphLists(b *testing.B) {
+	db, ws := openBench(b)
+	at := func(hours int) *time.Time {
+		t := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(hours) * time.Hour)
+		return &t
+	}
+	minute := func(m int) *time.Time { return ptr(at(0).Add(time.Duration(m) * time.Minute)) }
+	props := func(name string, values ...string) postgres.GraphFilter {
+		return postgres.GraphFilter{Properties: map[string][]string{name: values}}
+	}
+	type nodeFilter = postgres.NodeFilter
+	type edgeFilter = postgres.EdgeFilter
+	list := func(name string, node *nodeFilter, edge *edgeFilter, by []postgres.GraphOrder, offset int) {
+		b.Run(name, func(b *testing.B) {
+			var after *postgres.GraphPosition
+			read := func() int64 {
+				page := postgres.GraphPage{Order: by, Limit: 50, Offset: offset, After: after}
+				var total int64
+				if node != nil {
+					l, err := db.Nodes(b.Context(), ws, *node, page)
+					require.NoError(b, err)
+					total, after = l.Total, l.Next
+				} else {
+					l, err := db.Edges(b.Context(), ws, *edge, page)
+					require.NoError(b, err)
+					total, after = l.Total, l.Next
+				}
+				if offset > 0 {
+					after = nil
+				}
+				return total
+			}
+			start := time.Now()
+			total := read()
+			first := time.Since(start)
+			var times []time.Duration
+			for b.Loop() {
+				start := time.Now()
+				read()
+				times = append(times, time.Since(start))
+			}
+			slices.Sort(times)
+			p := func(q float64) float64 { return float64(times[int(q*float64(len(times)-1))].Microseconds()) / 1000 }
+			b.ReportMetric(p(0.5), "p50-ms")
+			b.ReportMetric(p(0.95), "p95-ms")
+			b.ReportMetric(float64(first.Microseconds())/1000, "first-ms")
+			b.ReportMetric(float64(total), "rows")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+	for _, field := range postgres.NodeSortFields() {
+		list("fast/nodes/sort="+field, &nodeFilter{}, nil, order(field), 0)
+		list("fast/nodes/sort=-"+field, &nodeFilter{}, nil, order("-"+field), 0)
+	}
+	for _, field := range postgres.EdgeSortFields() {
+		list("fast/edges/sort="+field, nil, &edgeFilter{}, order(field), 0)
+		list("fast/edges/sort=-"+field, nil, &edgeFilter{}, order("-"+field), 0)
+	}
+	list("fast/nodes/name=4000", &nodeFilter{Name: "HALL 17"}, nil, order("name"), 0)
+	list("fast/nodes/name=rare", &nodeFilter{Name: "c4ca42"}, nil, nil, 0)
+	list("fast/nodes/name+type", &nodeFilter{Name: "hall 171", EntityTypes: []string{"concept", "actor"}}, nil, order("-updatedAt"), 0)
+	list("fast/nodes/property=10000", &nodeFilter{GraphFilter: props("line", "7")}, nil, order("-updatedAt"), 0)
+	list("fast/nodes/property=one", &nodeFilter{GraphFilter: props("serial", "SN-4711")}, nil, nil, 0)
+	list("fast/nodes/created=10000", &nodeFilter{GraphFilter: postgres.GraphFilter{CreatedAfter: minute(60), CreatedBefore: ptr(minute(61).Add(39 * time.Second))}}, nil, order("name"), 0)
+	list("fast/nodes/updated=few", &nodeFilter{GraphFilter: postgres.GraphFilter{UpdatedAfter: at(24 * 5), UpdatedBefore: ptr(at(24 * 5).Add(time.Hour))}}, nil, order("name", "-version"), 0)
+	list("fast/edges/source", nil, &edgeFilter{SourceIDs: []uuid.UUID{someNode(b, db, ws)}}, order("-createdAt"), 0)
+	list("fast/edges/node+type", nil, &edgeFilter{NodeIDs: []uuid.UUID{someNode(b, db, ws)}, RelationTypes: []string{"feeds"}}, nil, 0)
+	list("fast/edges/property=5000", nil, &edgeFilter{GraphFilter: props("weight", "77")}, order("-updatedAt"), 0)
+	list("fast/edges/created=10000", nil, &edgeFilter{GraphFilter: postgres.GraphFilter{CreatedAfter: minute(60), CreatedBefore: ptr(minute(60).Add(20 * time.Second))}}, order("relationType"), 0)
+
+	hub := hubNode(b, db, ws)
+	list("broad/edges/hub", nil, &edgeFilter{NodeIDs: []uuid.UUID{hub}}, order("-createdAt"), 0)
+	list("broad/edges/hub+type", nil, &edgeFilter{SourceIDs: []uuid.UUID{hub}, RelationTypes: []string{"owns", "near"}}, order("version", "-updatedAt"), 0)
+	list("broad/nodes/name=e", &nodeFilter{Name: "e"}, nil, order("name"), 0)
+	list("broad/nodes/name=zq", &nodeFilter{Name: "zq"}, nil, order("name"), 0)
+	list("broad/nodes/name=pump", &nodeFilter{Name: "pump"}, nil, order("-updatedAt"), 0)
+	list("broad/nodes/type+sort", &nodeFilter{EntityTypes: []string{"actor"}}, nil, order("-updatedAt"), 0)
+	list("broad/nodes/property", &nodeFilter{GraphFilter: props("status", "warn", "fail")}, nil, order("-createdAt"), 0)
+	list("broad/nodes/property+name", &nodeFilter{GraphFilter: props("active", "true"), Name: "boiler"}, nil, order("entityType", "name"), 0)
+	list("broad/nodes/updated-half", &nodeFilter{GraphFilter: postgres.GraphFilter{UpdatedAfter: at(2)}}, nil, order("createdAt"), 0)
+	list("broad/nodes/sort=entityType,name", &nodeFilter{}, nil, order("entityType", "name"), 0)
+	list("broad/nodes/sort=version,entityType,-name", &nodeFilter{}, nil, order("version", "entityType", "-name"), 0)
+	list("broad/nodes/sort=createdAt,-name", &nodeFilter{}, nil, order("createdAt", "-name"), 0)
+	list("broad/nodes/offset=500000", &nodeFilter{}, nil, order("name"), 500_000)
+	list("broad/nodes/offset=900000", &nodeFilter{}, nil, order("name"), 900_000)
+	list("broad/edges/sort=relationType,-updatedAt", nil, &edgeFilter{}, order("relationType", "-updatedAt"), 0)
+	list("broad/edges/sort=version,createdAt", nil, &edgeFilter{}, order("version", "createdAt"), 0)
+	list("broad/edges/sort=-version,relationType,updatedAt", nil, &edgeFilter{}, order("-version", "relationType", "updatedAt"), 0)
+	list("broad/edges/type", nil, &edgeFilter{RelationTypes: []string{"owns"}}, order("-createdAt"), 0)
+	list("broad/edges/property", nil, &edgeFilter{GraphFilter: props("kind", "b")}, order("-createdAt"), 0)
+	list("broad/edges/property+type", nil, &edgeFilter{GraphFilter: props("kind", "b"), RelationTypes: []string{"part_of"}}, order("version"), 0)
+	list("broad/edges/created-half", nil, &edgeFilter{GraphFilter: postgres.GraphFilter{CreatedAfter: minute(80)}}, order("updatedAt"), 0)
+	list("broad/edges/updated-late+created-order", nil, &edgeFilter{GraphFilter: postgres.GraphFilter{UpdatedAfter: at(24 * 2), CreatedAfter: minute(150)}}, order("createdAt"), 0)
+	list("broad/edges/offset=2500000", nil, &edgeFilter{}, order("-createdAt"), 2_500_000)
+	list("broad/edges/offset=2500000/two", nil, &edgeFilter{}, order("relationType", "-createdAt"), 2_500_000)
+}
+
+func someNode(b *testing.B, db *postgres.DB, ws uuid.UUID) uuid.UUID {
+	b.Helper()
+	l, err := db.Nodes(b.Context(), ws, postgres.NodeFilter{}, postgres.GraphPage{Limit: 1, Offset: 4242})
+	require.NoError(b, err)
+	return l.Items[0].ID
+}
+
+func hubNode(b *testing.B, db *postgres.DB, ws uuid.UUID) uuid.UUID {
+	b.Helper()
+	l, err := db.Nodes(b.Context(), ws, postgres.NodeFilter{GraphFilter: postgres.GraphFilter{Properties: map[string][]string{"serial": {"SN-1"}}}}, postgres.GraphPage{Limit: 1})
+	require.NoError(b, err)
+	return l.Items[0].ID
+}
+
+func largeGraph(b *testing.B, db *postgres.DB, nodes, edges int) uuid.UUID {
+	b.Helper()
+	start := time.Now()
+	defer func() { b.Logf("%d nodes and %d edges in %s", nodes, edges, time.Since(start).Round(time.Second)) }()
+	if l, err := db.Edges(b.Context(), benchWorkspace, postgres.EdgeFilter{}, postgres.GraphPage{Limit: 1}); err == nil && l.Total == int64(edges) {
+		return benchWorkspace
+	}
+	b.Skip("no graph: " + fmt.Sprint(nodes))
+	return benchWorkspace
+}

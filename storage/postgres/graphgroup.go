@@ -1,0 +1,330 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/livegraph/livegraph/internal/graph"
+)
+
+// GraphGroup is what one transaction of the commands consumer is about: records
+// that follow each other in their partitions, and what is known before of what
+// their commands look at, so that it is read at once. What is missing is read when
+// it is asked for.
+type GraphGroup struct {
+	TopicID    [16]byte
+	Offsets    []GraphOffset
+	Workspaces []GraphNeeds // each workspace once
+}
+
+// GraphOffset says from which offset of a partition of the commands on the group's
+// records are, and where they end: the fence. From is what command_offsets holds as
+// long as nobody else decides the partition.
+type GraphOffset struct {
+	Partition int32
+	From, To  int64
+}
+
+// GraphNeeds is what the commands of a group look at in one workspace.
+type GraphNeeds struct {
+	Workspace uuid.UUID
+	Records   []uuid.UUID  // commands and batches whose outcome may be there already
+	Nodes     []uuid.UUID  // that are named
+	Edges     []uuid.UUID  // that are named
+	Centres   []uuid.UUID  // nodes whose edges matter, because they are deleted or brought back
+	Actors    []uuid.UUID  // whose stacks are asked for
+	Stacks    *GraphStacks // as they were remembered; nil: not at all
+}
+
+// GraphStacks are undo and redo stacks of a workspace, by actor, as of a sequence;
+// uuid.Nil is the workspace's own. They are not changed once they are handed on.
+type GraphStacks struct {
+	Head   graph.Sequence
+	Actors map[uuid.UUID]graph.Stacks
+}
+
+// StaleOffsets says that a partition is not where the group begins: somebody else
+// decides it, or a transaction was committed whose answer was lost. Nothing was
+// changed.
+type StaleOffsets struct {
+	Next map[int32]int64 // where the group's partitions are; a missing one is not known at all
+}
+
+// Error names where the partitions are.
+func (e *StaleOffsets) Error() string {
+	return fmt.Sprintf("the partitions of the commands are at other offsets: %v", e.Next)
+}
+
+// Limits of a group's transaction.
+const (
+	// graphStatementTimeout is that of each statement: the deletion of a node with a
+	// million edges is one.
+	graphStatementTimeout = 2 * time.Minute
+	// centreEdges is up to how many edges of a node are taken into memory to decide
+	// about them. Beyond, they stay in the database, which then does what is to be
+	// done to them.
+	centreEdges = 64
+)
+
+// GraphTx is the transaction in which a group is decided. It holds the rows of the
+// fence and of the workspaces' heads, so that nobody else decides there. It belongs
+// to one goroutine, and ends with Commit or Rollback.
+type GraphTx struct {
+	ctx      context.Context
+	conn     *pgxpool.Conn
+	edges    int // see centreEdges
+	states   map[uuid.UUID]*GraphState
+	order    []*GraphState
+	outcomes []graphOutcome
+	known    map[graphID][]byte
+}
+
+// graphID is the id of something of a workspace.
+type graphID struct{ workspace, id uuid.UUID }
+
+type graphOutcome struct {
+	graphID
+	actor   uuid.UUID
+	encoded []byte
+}
+
+// BeginGraph begins to decide a group: it moves the fence, locks the workspaces'
+// heads and reads what the group is said to need. The error is a *StaleOffsets if
+// the fence is not where the group begins.
+func (db *DB) BeginGraph(ctx context.Context, g GraphGroup) (*GraphTx, error) {
+	return db.beginGraph(ctx, g, centreEdges)
+}
+
+func (db *DB) beginGraph(ctx context.Context, g GraphGroup, edges int) (*GraphTx, error) {
+	conn, err := db.pool.Acquire(ctx)
+	if err != nil {
+		return nil, classify(fmt.Errorf("beginning a group: %w", err))
+	}
+	tx := &GraphTx{
+		ctx: ctx, conn: conn, edges: edges, states: make(map[uuid.UUID]*GraphState, len(g.Workspaces)), known: map[graphID][]byte{},
+	}
+	if err := tx.begin(g); err != nil {
+		tx.Rollback()
+		return nil, classify(err)
+	}
+	return tx, nil
+}
+
+// Plans are made for what the tables will be, not for the few rows that they have
+// when a connection first plans: everything is found by an index.
+const beginSettings = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+	set_config('enable_mergejoin', 'off', true), set_config('statement_timeout', $1, true)`
+
+const moveFence = `UPDATE command_offsets o SET next_offset = t.next, updated_at = now()
+	FROM unnest($2::int[], $3::bigint[], $4::bigint[]) AS t (partition, was, next)
+	WHERE o.topic_id = $1 AND o.partition = t.partition AND o.next_offset = t.was`
+
+const lockHeads = `SELECT h.workspace_id, h.sequence FROM graph_heads h JOIN workspaces w ON w.id = h.workspace_id
+	WHERE h.workspace_id = ANY($1) AND w.deleted_at IS NULL ORDER BY h.workspace_id FOR UPDATE OF h`
+
+const selectOutcomes = `SELECT c.workspace_id, c.command_id, c.outcome
+	FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, command_id)
+	JOIN command_outcomes c ON c.workspace_id = t.workspace_id AND c.command_id = t.command_id`
+
+// begin does everything in one round trip, unless a workspace is new.
+func (tx *GraphTx) begin(g GraphGroup) error {
+	for i := range g.Workspaces {
+		tx.states[g.Workspaces[i].Workspace] = newGraphState(tx, &g.Workspaces[i])
+	}
+	wanted := collectNeeds(g.Workspaces)
+	b := &pgx.Batch{}
+	b.Queue("begin")
+	b.Queue(beginSettings, fmt.Sprint(graphStatementTimeout.Milliseconds()))
+	moved := int64(0)
+	b.Queue(moveFence, fenceArgs(g)...).Exec(func(tag commandTag) error {
+		moved = tag.RowsAffected()
+		return nil
+	})
+	heads := map[uuid.UUID]graph.Sequence{}
+	b.Queue(lockHeads, wanted.workspaces).Query(readHeads(heads))
+	if len(wanted.records.ids) > 0 {
+		b.Queue(selectOutcomes, wanted.records.workspaces, wanted.records.ids).Query(tx.readOutcomes)
+	}
+	if len(wanted.nodes.ids) > 0 {
+		b.Queue(selectNodes, wanted.nodes.workspaces, wanted.nodes.ids).Query(tx.readNodes)
+	}
+	if len(wanted.edges.ids) > 0 {
+		b.Queue(selectEdges, wanted.edges.workspaces, wanted.edges.ids).Query(tx.readEdges)
+	}
+	if len(wanted.centres.ids) > 0 {
+		b.Queue(selectEdgesAt, wanted.centres.workspaces, wanted.centres.ids, tx.edges).Query(tx.readEdgesAt(wanted.centres))
+	}
+	if len(wanted.actors.ids) > 0 {
+		b.Queue(selectStacks, wanted.actors.workspaces, wanted.actors.ids, graph.StackDepth).Query(tx.readStacks(wanted.actors))
+	}
+	if err := tx.conn.SendBatch(tx.ctx, b).Close(); err != nil {
+		return fmt.Errorf("beginning a group: %w", err)
+	}
+	if moved != int64(len(g.Offsets)) {
+		return tx.stale(g)
+	}
+	wanted.fill(tx)
+	return tx.settleHeads(g, heads)
+}
+
+func fenceArgs(g GraphGroup) []any {
+	partitions, from, to := make([]int32, len(g.Offsets)), make([]int64, len(g.Offsets)), make([]int64, len(g.Offsets))
+	for i, o := range g.Offsets {
+		partitions[i], from[i], to[i] = o.Partition, o.From, o.To
+	}
+	return []any{g.TopicID[:], partitions, from, to}
+}
+
+func readHeads(heads map[uuid.UUID]graph.Sequence) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		var id uuid.UUID
+		var head graph.Sequence
+		_, err := pgx.ForEachRow(rows, []any{&id, &head}, func() error {
+			heads[id] = head
+			return nil
+		})
+		return err
+	}
+}
+
+func (tx *GraphTx) readOutcomes(rows pgx.Rows) error {
+	var key graphID
+	var encoded []byte
+	_, err := pgx.ForEachRow(rows, []any{&key.workspace, &key.id, &encoded}, func() error {
+		tx.known[key] = encoded
+		return nil
+	})
+	return err
+}
+
+// stale rolls the group back and says where its partitions are.
+func (tx *GraphTx) stale(g GraphGroup) error {
+	next := map[int32]int64{}
+	partitions := make([]int32, len(g.Offsets))
+	for i, o := range g.Offsets {
+		partitions[i] = o.Partition
+	}
+	if _, err := tx.conn.Exec(tx.ctx, "rollback"); err != nil {
+		return fmt.Errorf("rolling a group back: %w", err)
+	}
+	rows, err := tx.conn.Query(tx.ctx, `SELECT partition, next_offset FROM command_offsets
+		WHERE topic_id = $1 AND partition = ANY($2)`, g.TopicID[:], partitions)
+	if err != nil {
+		return fmt.Errorf("reading the fence: %w", err)
+	}
+	var partition int32
+	var at int64
+	_, err = pgx.ForEachRow(rows, []any{&partition, &at}, func() error {
+		next[partition] = at
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("reading the fence: %w", err)
+	}
+	return &StaleOffsets{Next: next}
+}
+
+// settleHeads gives each state its head. A workspace without one gets it; one that
+// does not stand gets none, and nothing is decided there.
+func (tx *GraphTx) settleHeads(g GraphGroup, heads map[uuid.UUID]graph.Sequence) error {
+	var missing []uuid.UUID
+	for i := range g.Workspaces {
+		if _, ok := heads[g.Workspaces[i].Workspace]; !ok {
+			missing = append(missing, g.Workspaces[i].Workspace)
+		}
+	}
+	if len(missing) > 0 {
+		_, err := tx.conn.Exec(tx.ctx, `INSERT INTO graph_heads (workspace_id)
+			SELECT id FROM workspaces WHERE id = ANY($1) AND deleted_at IS NULL ORDER BY id ON CONFLICT DO NOTHING`, missing)
+		if err != nil {
+			return fmt.Errorf("beginning the journals of workspaces: %w", err)
+		}
+		rows, err := tx.conn.Query(tx.ctx, lockHeads, missing)
+		if err != nil {
+			return fmt.Errorf("locking the heads of workspaces: %w", err)
+		}
+		if err := readHeads(heads)(rows); err != nil {
+			return fmt.Errorf("locking the heads of workspaces: %w", err)
+		}
+	}
+	for i := range g.Workspaces {
+		id := g.Workspaces[i].Workspace
+		head, ok := heads[id]
+		if !ok {
+			delete(tx.states, id)
+			continue
+		}
+		state := tx.states[id]
+		state.begin(head, g.Workspaces[i].Stacks)
+		tx.order = append(tx.order, state)
+	}
+	return nil
+}
+
+// State gives the graph and journal of a workspace of the group; nil: there is no
+// such workspace.
+func (tx *GraphTx) State(workspace uuid.UUID) *GraphState { return tx.states[workspace] }
+
+// Outcome gives what came of a command or a batch of GraphGroup.Needs.Records, or of
+// one that AddOutcome was given; nil: it is new.
+func (tx *GraphTx) Outcome(workspace, id uuid.UUID) []byte {
+	return tx.known[graphID{workspace, id}]
+}
+
+// AddOutcome keeps what came of a command or a batch. Its workspace stands.
+func (tx *GraphTx) AddOutcome(workspace, id, actor uuid.UUID, encoded []byte) {
+	key := graphID{workspace, id}
+	tx.known[key] = encoded
+	tx.outcomes = append(tx.outcomes, graphOutcome{key, actor, encoded})
+}
+
+// Commit writes everything that was decided, and commits. If the answer to the
+// commit is lost, the group may be committed in spite of the error: a further try
+// then finds StaleOffsets.
+func (tx *GraphTx) Commit() error {
+	defer tx.release()
+	b := &pgx.Batch{}
+	var lost error
+	tx.queueRows(b, &lost)
+	if err := tx.queueJournal(b); err != nil {
+		return err
+	}
+	tx.queueOutcomes(b)
+	tx.queueHeads(b)
+	committed := false
+	b.Queue("commit").Exec(func(tag commandTag) error {
+		committed = tag.String() == "COMMIT"
+		return lost
+	})
+	if err := tx.conn.SendBatch(tx.ctx, b).Close(); err != nil {
+		return classify(fmt.Errorf("committing a group: %w", err))
+	}
+	if !committed {
+		return fmt.Errorf("committing a group: the server rolled it back")
+	}
+	return nil
+}
+
+// Rollback gives everything up. After Commit it does nothing.
+func (tx *GraphTx) Rollback() { tx.release() }
+
+// rollbackTimeout bounds the farewell to a transaction.
+const rollbackTimeout = 3 * time.Second
+
+func (tx *GraphTx) release() {
+	if tx.conn == nil {
+		return
+	}
+	if tx.conn.Conn().PgConn().TxStatus() != 'I' && !tx.conn.Conn().IsClosed() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tx.ctx), rollbackTimeout)
+		defer cancel()
+		_, _ = tx.conn.Exec(ctx, "rollback") // a connection on which that fails is not used again
+	}
+	tx.conn.Release()
+	tx.conn = nil
+}

@@ -1,0 +1,145 @@
+package postgres
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/schemas/graphrecord"
+)
+
+const (
+	insertJournal = `INSERT INTO journal (workspace_id, sequence, command_id, at, change)
+		SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::timestamptz[], $5::bytea[])`
+	insertJournalNodes = `INSERT INTO journal_nodes (workspace_id, node_id, sequence)
+		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bigint[])`
+	insertEntries = `INSERT INTO undo_entries (workspace_id, sequence, command_id, actor_id, type, cancelled_by)
+		SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::uuid[], $5::text[], $6::bigint[])`
+	cancelEntries = `UPDATE undo_entries u SET cancelled_by = t.cancelled_by
+		FROM unnest($1::uuid[], $2::bigint[], $3::bigint[]) AS t (workspace_id, sequence, cancelled_by)
+		WHERE u.workspace_id = t.workspace_id AND u.sequence = t.sequence`
+	insertOutcomes = `INSERT INTO command_outcomes (workspace_id, command_id, actor_id, outcome)
+		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bytea[])`
+	moveHeads = `UPDATE graph_heads h SET sequence = t.sequence FROM unnest($1::uuid[], $2::bigint[]) AS t (workspace_id, sequence)
+		WHERE h.workspace_id = t.workspace_id`
+)
+
+// queueJournal queues what was recorded: the changes, which nodes they touched, and
+// what they are to the stacks.
+func (tx *GraphTx) queueJournal(b *pgx.Batch) error {
+	var (
+		workspaces, commands []uuid.UUID
+		sequences            []int64
+		times                []time.Time
+		changes              [][]byte
+		touched              idList
+		touchedBy            []int64
+	)
+	for _, s := range tx.order {
+		for _, c := range s.journal {
+			encoded, err := graphrecord.EncodeChange(c)
+			if err != nil {
+				return err
+			}
+			workspaces, commands = append(workspaces, s.workspace), append(commands, c.CommandID)
+			sequences, times = append(sequences, int64(c.Sequence)), append(times, micros(c.At))
+			changes = append(changes, encoded)
+			before := len(touched.ids)
+			touched.add(s.workspace, nodesOf(c), nil)
+			for range len(touched.ids) - before {
+				touchedBy = append(touchedBy, int64(c.Sequence))
+			}
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	b.Queue(insertJournal, workspaces, sequences, commands, times, changes)
+	if len(touched.ids) > 0 {
+		b.Queue(insertJournalNodes, touched.workspaces, touched.ids, touchedBy)
+	}
+	tx.queueEntries(b)
+	return nil
+}
+
+// nodesOf gives the nodes in whose history a change is: those that it touched, and
+// the ends of the edges that it touched. The edges of a cascade are in the history of
+// the node that was deleted, and not in those of their other ends, which may be a
+// hundred thousand.
+func nodesOf(c *graph.Change) []uuid.UUID {
+	seen := make(map[uuid.UUID]struct{}, len(c.Steps))
+	ids := make([]uuid.UUID, 0, len(c.Steps))
+	add := func(id uuid.UUID) {
+		if _, ok := seen[id]; !ok {
+			seen[id] = struct{}{}
+			ids = append(ids, id)
+		}
+	}
+	for i := range c.Steps {
+		if n := c.Steps[i].Node; n != nil {
+			add(n.ID)
+		}
+		if e := c.Steps[i].Edge; e != nil {
+			add(e.SourceID)
+			add(e.TargetID)
+		}
+	}
+	return ids
+}
+
+func (tx *GraphTx) queueEntries(b *pgx.Batch) {
+	var (
+		workspaces, commands, actors []uuid.UUID
+		sequences, cancelledBy       []int64
+		types                        []string
+		others                       []uuid.UUID
+		cancelled, by                []int64
+	)
+	for _, s := range tx.order {
+		for _, entry := range s.undo.fresh {
+			workspaces, commands, actors = append(workspaces, s.workspace), append(commands, entry.CommandID), append(actors, entry.Actor)
+			sequences, types = append(sequences, int64(entry.Sequence)), append(types, string(entry.Type))
+			cancelledBy = append(cancelledBy, int64(s.undo.cancelled[entry.Sequence]))
+		}
+		for sequence, undo := range s.undo.cancelled {
+			if len(s.undo.fresh) > 0 && sequence >= s.undo.fresh[0].Sequence {
+				continue // it is inserted so
+			}
+			others, cancelled, by = append(others, s.workspace), append(cancelled, int64(sequence)), append(by, int64(undo))
+		}
+	}
+	if len(commands) > 0 {
+		b.Queue(insertEntries, workspaces, sequences, commands, actors, types, cancelledBy)
+	}
+	if len(others) > 0 {
+		b.Queue(cancelEntries, others, cancelled, by)
+	}
+}
+
+func (tx *GraphTx) queueOutcomes(b *pgx.Batch) {
+	if len(tx.outcomes) == 0 {
+		return
+	}
+	var l idList
+	actors, encoded := make([]uuid.UUID, len(tx.outcomes)), make([][]byte, len(tx.outcomes))
+	for i, o := range tx.outcomes {
+		l.workspaces, l.ids = append(l.workspaces, o.workspace), append(l.ids, o.id)
+		actors[i], encoded[i] = o.actor, o.encoded
+	}
+	b.Queue(insertOutcomes, l.workspaces, l.ids, actors, encoded)
+}
+
+func (tx *GraphTx) queueHeads(b *pgx.Batch) {
+	var workspaces []uuid.UUID
+	var heads []int64
+	for _, s := range tx.order {
+		if len(s.journal) > 0 {
+			workspaces, heads = append(workspaces, s.workspace), append(heads, int64(s.head))
+		}
+	}
+	if len(workspaces) > 0 {
+		b.Queue(moveHeads, workspaces, heads)
+	}
+}

@@ -1,0 +1,73 @@
+package postgres
+
+import (
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/livegraph/livegraph/internal/graph"
+)
+
+type commandTag = pgconn.CommandTag
+
+// idList are ids with their workspaces, as two columns.
+type idList struct{ workspaces, ids []uuid.UUID }
+
+func (l *idList) add(workspace uuid.UUID, ids []uuid.UUID, skip func(uuid.UUID) bool) {
+	for _, id := range ids {
+		if skip == nil || !skip(id) {
+			l.workspaces, l.ids = append(l.workspaces, workspace), append(l.ids, id)
+		}
+	}
+}
+
+// needs are those of all workspaces of a group.
+type needs struct {
+	workspaces                             []uuid.UUID
+	records, nodes, edges, centres, actors idList
+}
+
+func collectNeeds(all []GraphNeeds) *needs {
+	n := &needs{}
+	for i := range all {
+		one := &all[i]
+		n.workspaces = append(n.workspaces, one.Workspace)
+		n.records.add(one.Workspace, one.Records, nil)
+		n.nodes.add(one.Workspace, one.Nodes, nil)
+		n.edges.add(one.Workspace, one.Edges, nil)
+		n.centres.add(one.Workspace, one.Centres, nil)
+		n.actors.add(one.Workspace, one.Actors, func(actor uuid.UUID) bool {
+			if one.Stacks == nil {
+				return false
+			}
+			_, known := one.Stacks.Actors[actor]
+			return known
+		})
+	}
+	return n
+}
+
+// fill notes what was looked for and is not there.
+func (n *needs) fill(tx *GraphTx) {
+	for i, id := range n.nodes.ids {
+		s := tx.states[n.nodes.workspaces[i]]
+		if _, ok := s.nodes[id]; !ok {
+			s.nodes[id] = nodeRow{}
+		}
+	}
+	for i, id := range n.edges.ids {
+		s := tx.states[n.edges.workspaces[i]]
+		if _, ok := s.edges[id]; !ok {
+			s.edges[id] = edgeRow{}
+		}
+	}
+}
+
+// nodeRow and edgeRow are a resource as the database has it and as it is now. They
+// are the same until something changes it, and after it is written. Nil: no row.
+type (
+	nodeRow struct{ stored, now *graph.Node }
+	edgeRow struct{ stored, now *graph.Edge }
+)
+
+func (r nodeRow) dirty() bool { return r.stored != r.now }
+func (r edgeRow) dirty() bool { return r.stored != r.now }

@@ -1,0 +1,141 @@
+package postgres
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/livegraph/livegraph/internal/graph"
+)
+
+// edgeStatement is a condition on the edges e of the workspace $1 that have an end at
+// the node $2. $3 is the sequence of a mark.
+type edgeStatement string
+
+const (
+	edgesOf     = `FROM edges e WHERE e.workspace_id = $1 AND (e.source_id = $2 OR e.target_id = $2) AND `
+	isTaken     = `e.deleted AND e.deleted_by = $3 AND e.taken_sequence = $3 AND e.taken_node = $2`
+	liveEdges   = edgeStatement(`NOT e.deleted`)
+	takenEdges  = edgeStatement(isTaken)
+	orphanEdges = edgeStatement(isTaken + ` AND e.created_by <> $3 AND EXISTS (SELECT 1 FROM nodes n
+		WHERE n.workspace_id = e.workspace_id AND n.id IN (e.source_id, e.target_id) AND n.id <> $2 AND n.deleted)`)
+	strayEdges = edgeStatement(`NOT e.deleted AND (e.taken_sequence <> $3 OR e.taken_node IS DISTINCT FROM $2 OR e.newest > $3)`)
+)
+
+// manyEdges gives a set of edges out of the database.
+func (s *GraphState) manyEdges(limit int, set edgeStatement, args ...any) (graph.EdgeSet, error) {
+	if err := s.write(); err != nil {
+		return graph.EdgeSet{}, err
+	}
+	args = append([]any{s.workspace}, args...)
+	var found graph.EdgeSet
+	b := &pgx.Batch{}
+	b.Queue(`SELECT count(*) `+edgesOf+string(set), args...).QueryRow(func(row pgx.Row) error { return row.Scan(&found.Count) })
+	b.Queue(firstEdges(set, limit), args...).Query(func(rows pgx.Rows) (err error) {
+		found.First, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		return err
+	})
+	if err := s.tx.conn.SendBatch(s.tx.ctx, b).Close(); err != nil {
+		return graph.EdgeSet{}, fmt.Errorf("counting the edges of a node: %w", err)
+	}
+	return found, nil
+}
+
+// someEdges gives the first of a set of edges, and takes them into memory: they are
+// looked at next.
+func (s *GraphState) someEdges(limit int, set edgeStatement, args ...any) ([]uuid.UUID, error) {
+	if err := s.write(); err != nil {
+		return nil, err
+	}
+	rows, err := s.tx.conn.Query(s.tx.ctx, firstEdges(set, limit), append([]any{s.workspace}, args...)...)
+	if err != nil {
+		return nil, fmt.Errorf("reading edges of a node: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return nil, fmt.Errorf("reading edges of a node: %w", err)
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return ids, s.loadEdges(ids)
+}
+
+func firstEdges(set edgeStatement, limit int) string {
+	return fmt.Sprintf(`SELECT e.id %s%s ORDER BY e.id LIMIT %d`, edgesOf, set, limit)
+}
+
+// A cascade is one statement, with the totals of what it changed.
+const (
+	countCascade = `INSERT INTO graph_totals AS t (workspace_id, kind, label, standing)
+		SELECT $1, 2, c.relation_type, %s FROM changed c GROUP BY c.relation_type
+		ON CONFLICT (workspace_id, kind, label) DO UPDATE SET standing = t.standing + excluded.standing`
+	touchEdges = `version = e.version + CASE WHEN e.changed_by = $4 THEN 0 ELSE 1 END, changed_by = $4, updated_at = $5`
+)
+
+var (
+	takeEdges = `WITH changed AS (
+		UPDATE edges e SET deleted = true, deleted_by = $3, taken_sequence = $3, taken_node = $2, ` + touchEdges + `
+		WHERE e.workspace_id = $1 AND (e.source_id = $2 OR e.target_id = $2) AND NOT e.deleted
+		RETURNING e.relation_type)
+		` + fmt.Sprintf(countCascade, `-count(*)`)
+	returnEdges = `WITH changed AS (
+		UPDATE edges e SET deleted = false, deleted_by = 0, ` + touchEdges + `
+		WHERE e.workspace_id = $1 AND (e.source_id = $2 OR e.target_id = $2) AND ` + isTaken + `
+		RETURNING e.relation_type)
+		` + fmt.Sprintf(countCascade, `count(*)`)
+)
+
+// cascadeInDatabase has the database take or return the edges of a node, and does the
+// same to those in memory.
+func (s *GraphState) cascadeInDatabase(c *graph.Cascade, sequence graph.Sequence, at time.Time) error {
+	if err := s.beforeWriting(); err != nil {
+		return err
+	}
+	if err := s.write(); err != nil {
+		return err
+	}
+	statement := takeEdges
+	if c.Restored {
+		statement = returnEdges
+	}
+	_, err := s.tx.conn.Exec(s.tx.ctx, statement, s.workspace, c.Mark.Node, int64(c.Mark.Sequence), int64(sequence), micros(at))
+	if err != nil {
+		return fmt.Errorf("changing the edges of a node: %w", err)
+	}
+	s.cascade(c, sequence, at, func(_ edgeRow, e *graph.Edge) edgeRow { return edgeRow{stored: e, now: e} })
+	return nil
+}
+
+// write writes what was changed so far, so that a statement sees it.
+func (s *GraphState) write() error {
+	if !s.isDirty() {
+		return nil
+	}
+	if err := s.beforeWriting(); err != nil {
+		return err
+	}
+	b := &pgx.Batch{}
+	var lost error
+	queueRowsOf(b, []*GraphState{s}, &lost)
+	if err := s.tx.conn.SendBatch(s.tx.ctx, b).Close(); err != nil {
+		return fmt.Errorf("writing what was changed so far: %w", err)
+	}
+	return lost
+}
+
+func (s *GraphState) isDirty() bool {
+	for _, row := range s.nodes {
+		if row.dirty() {
+			return true
+		}
+	}
+	for _, row := range s.edges {
+		if row.dirty() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,91 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+)
+
+// rememberedTotals is how many totals a process remembers, at most twice as many.
+const rememberedTotals = 4096
+
+// totals remembers how many rows pass a filter, for as long as the workspace's graph
+// is what it was: pages of one list are counted once. Its zero value is ready.
+type totals struct {
+	mu         sync.Mutex
+	young, old map[string]counted
+}
+
+type counted struct{ sequence, total int64 }
+
+func (t *totals) get(key string, sequence int64) (total int64, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c, ok := t.young[key]
+	if !ok {
+		c, ok = t.old[key]
+	}
+	return c.total, ok && c.sequence == sequence
+}
+
+func (t *totals) put(key string, c counted) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.young == nil || len(t.young) >= rememberedTotals {
+		t.old, t.young = t.young, make(map[string]counted)
+	}
+	t.young[key] = c
+}
+
+// knownTotal gives the total if it need not be counted: that of types is maintained,
+// that of other filters may be remembered.
+func (l *lister) knownTotal(ctx context.Context) (total int64, known bool, err error) {
+	if l.filter.others() {
+		sequence, err := l.sequence(ctx)
+		if err != nil || sequence == 0 {
+			return 0, false, err
+		}
+		total, known = l.totals.get(l.key(), sequence)
+		return total, known, nil
+	}
+	w := &where{}
+	w.add("workspace_id = ?", l.workspace)
+	w.add("kind = ?", int16(l.kind))
+	if labels := l.filter.labels(); labels != nil {
+		w.add("label = ANY(?)", labels)
+	}
+	total, err = l.number(ctx, `SELECT COALESCE(sum(standing), 0)::bigint FROM graph_totals WHERE `+w.text(), w)
+	return total, true, err
+}
+
+// count counts what passes the filter, and remembers it.
+func (l *lister) count(ctx context.Context) (int64, error) {
+	total, err := l.rows(ctx, stretch{})
+	if err != nil {
+		return 0, err
+	}
+	sequence, err := l.sequence(ctx)
+	if err == nil && sequence > 0 {
+		l.totals.put(l.key(), counted{sequence: sequence, total: int64(total)})
+	}
+	return int64(total), err
+}
+
+// sequence is that of the workspace's newest change, 0 before the first.
+func (l *lister) sequence(ctx context.Context) (int64, error) {
+	w := &where{}
+	w.add("workspace_id = ?", l.workspace)
+	return l.number(ctx, `SELECT COALESCE((SELECT sequence FROM graph_heads WHERE `+w.text()+`), 0)`, w)
+}
+
+// key names the filter and the workspace.
+func (l *lister) key() string {
+	w := l.where()
+	l.filter.apply(w)
+	key := l.table + " " + w.text()
+	for _, arg := range w.args {
+		key += " " + strconv.Quote(fmt.Sprint(arg))
+	}
+	return key
+}

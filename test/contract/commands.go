@@ -1,0 +1,81 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/commands"
+	"github.com/livegraph/livegraph/api/idempotency"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
+	decisions "github.com/livegraph/livegraph/consumers/commands"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/redis"
+)
+
+// Commands is the group of the graph's write routes with the stores and the consumer
+// behind it. What is nil is made.
+type Commands struct {
+	Log   *kafka.Client
+	Redis *redis.DB
+	// Undecided leaves the consumer out: commands stay in the log until Decide.
+	Undecided bool
+	// Change, when set, changes what the routes are made of.
+	Change func(*commands.Deps)
+}
+
+// Group makes the routes.
+func (c *Commands) Group(t testing.TB, s *Server) []route.Route {
+	t.Helper()
+	if c.Log == nil {
+		c.Log = OpenLog(t, testenv.Kafka(t))
+	}
+	if c.Redis == nil {
+		db, err := redis.Open(t.Context(), redis.Options{URL: testenv.Redis(t)})
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = db.Close() })
+		c.Redis = db
+	}
+	installation, err := s.DB.Installation(t.Context())
+	require.NoError(t, err)
+	replies := c.Redis.NewReplies(slog.Default())
+	waiter := commands.NewWaiter(replies, s.DB, slog.Default())
+	background(t, untilStopped(replies.Run))
+	background(t, untilStopped(waiter.Run))
+	deps := commands.Deps{
+		Log: c.Log, Outcomes: s.DB, Waiter: waiter, Keys: idempotency.New(s.DB, slog.Default(), nil), IDKey: installation.CheckpointKey, Bodies: request.NewBudget(256 << 20),
+	}
+	if c.Change != nil {
+		c.Change(&deps)
+	}
+	if !c.Undecided {
+		c.Decide(t, s)
+	}
+	return commands.Routes(deps)
+}
+
+// Decide runs a consumer of the commands until the test ends.
+func (c *Commands) Decide(t testing.TB, s *Server) {
+	t.Helper()
+	consumer := decisions.New(decisions.Deps{
+		Log: c.Log, Graph: s.DB, Redis: c.Redis, Logger: slog.Default(),
+		Config: decisions.Config{Group: "commands", FetchBytes: 8 << 20, Grace: time.Second},
+	})
+	background(t, consumer.Run)
+}
+
+// untilStopped makes being told to end no error.
+func untilStopped(run func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := run(ctx); !errors.Is(err, context.Canceled) {
+			return err
+		}
+		return nil
+	}
+}
