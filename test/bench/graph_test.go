@@ -31,7 +31,7 @@ const (
 func BenchmarkCommands(b *testing.B) {
 	const turns = 3
 	r := record.New(b)
-	t := start(b)
+	t := start(b, "--log-level", "warn")
 	r.Engines(t.engines())
 	g := &graphLoad{t: t, http: &http.Client{
 		Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: manyCallers, DisableCompression: true},

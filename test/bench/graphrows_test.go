@@ -21,19 +21,24 @@ import (
 type directGraph struct {
 	t        *target
 	from, to *pgxpool.Pool // the server's database, and the one beside it
+	columns  []string      // by table: those that are written, not computed
 }
 
 // span is the sequences of one transaction.
 type span struct{ first, last int64 }
 
-// graphTables are the tables of a change, with the sequence in each.
-var graphTables = []struct{ name, rows string }{
-	{"nodes", "SELECT * FROM nodes WHERE created_by BETWEEN $1 AND $2"},
-	{"journal", "SELECT * FROM journal WHERE sequence BETWEEN $1 AND $2"},
-	{"journal_nodes", "SELECT * FROM journal_nodes WHERE sequence BETWEEN $1 AND $2"},
-	{"undo_entries", "SELECT * FROM undo_entries WHERE sequence BETWEEN $1 AND $2"},
-	{"command_outcomes", "SELECT o.* FROM command_outcomes o JOIN journal j USING (workspace_id, command_id) WHERE j.sequence BETWEEN $1 AND $2"},
+// graphTables are the tables of a change, with the condition for the sequences.
+var graphTables = []struct{ name, where string }{
+	{"nodes", "created_by BETWEEN $1 AND $2"},
+	{"journal", "sequence BETWEEN $1 AND $2"},
+	{"journal_nodes", "sequence BETWEEN $1 AND $2"},
+	{"undo_entries", "sequence BETWEEN $1 AND $2"},
+	{"command_outcomes", "(workspace_id, command_id) IN (SELECT workspace_id, command_id FROM journal WHERE sequence BETWEEN $1 AND $2)"},
 }
+
+// columnsOf lists the columns of a table that are written.
+const columnsOf = `SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
+	WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`
 
 // newDirectRows makes a database of the server's tables beside the server's own.
 func (t *target) newDirectRows() *directGraph {
@@ -47,7 +52,12 @@ func (t *target) newDirectRows() *directGraph {
 	require.NoError(t.b, err)
 	defer db.Close()
 	require.NoError(t.b, db.Migrate(ctx))
-	d.copy(ctx, d.to, "workspaces", "SELECT * FROM workspaces")
+	for _, table := range graphTables {
+		var columns string
+		require.NoError(t.b, d.from.QueryRow(ctx, columnsOf, table.name).Scan(&columns))
+		d.columns = append(d.columns, columns)
+	}
+	d.copyWorkspaces(ctx)
 	return d
 }
 
@@ -108,8 +118,8 @@ func (d *directGraph) write(after int64) float64 {
 	spans := d.spans(after)
 	held := make([][][]byte, len(spans)) // by transaction and table
 	for i, s := range spans {
-		for _, table := range graphTables {
-			held[i] = append(held[i], d.read(ctx, table.rows, s))
+		for j, table := range graphTables {
+			held[i] = append(held[i], d.read(ctx, between("SELECT "+d.columns[j]+" FROM "+table.name+" WHERE "+table.where, s)))
 		}
 	}
 	d.empty(ctx)
@@ -120,7 +130,7 @@ func (d *directGraph) write(after int64) float64 {
 	for _, rows := range held {
 		require.NoError(d.t.b, pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			for i, table := range graphTables {
-				if _, err := tx.Conn().PgConn().CopyFrom(ctx, bytes.NewReader(rows[i]), "COPY "+table.name+" FROM STDIN (FORMAT binary)"); err != nil {
+				if _, err := tx.Conn().PgConn().CopyFrom(ctx, bytes.NewReader(rows[i]), "COPY "+table.name+" ("+d.columns[i]+") FROM STDIN (FORMAT binary)"); err != nil {
 					return err
 				}
 			}
@@ -144,7 +154,7 @@ func (d *directGraph) writeAlone(after int64) float64 {
 	for sequence := after + 1; sequence <= last; sequence++ {
 		rows := make([]string, len(graphTables))
 		for i, table := range graphTables {
-			require.NoError(d.t.b, d.from.QueryRow(ctx, "SELECT to_jsonb(t)::text FROM ("+table.rows+") t", sequence, sequence).Scan(&rows[i]))
+			require.NoError(d.t.b, d.from.QueryRow(ctx, "SELECT to_jsonb(t)::text FROM "+table.name+" t WHERE "+table.where, sequence, sequence).Scan(&rows[i]))
 		}
 		held = append(held, rows)
 	}
@@ -156,7 +166,7 @@ func (d *directGraph) writeAlone(after int64) float64 {
 		work.Go(func() error {
 			var batch pgx.Batch // one transaction
 			for i, table := range graphTables {
-				batch.Queue("INSERT INTO "+table.name+" SELECT * FROM jsonb_populate_record(NULL::"+table.name+", $1)", rows[i])
+				batch.Queue("INSERT INTO "+table.name+" ("+d.columns[i]+") SELECT "+d.columns[i]+" FROM jsonb_populate_record(NULL::"+table.name+", $1)", rows[i])
 			}
 			return d.to.SendBatch(ctx, &batch).Close()
 		})
@@ -179,24 +189,25 @@ func between(rows string, s span) string {
 	return strings.NewReplacer("$1", strconv.FormatInt(s.first, 10), "$2", strconv.FormatInt(s.last, 10)).Replace(rows)
 }
 
-// read gives rows of the server's in the binary format of COPY.
-func (d *directGraph) read(ctx context.Context, rows string, s span) []byte {
+// read gives the rows of a query on the server's database in the binary format of COPY.
+func (d *directGraph) read(ctx context.Context, query string) []byte {
 	d.t.b.Helper()
 	conn, err := d.from.Acquire(ctx)
 	require.NoError(d.t.b, err)
 	defer conn.Release()
 	var out bytes.Buffer
-	_, err = conn.Conn().PgConn().CopyTo(ctx, &out, "COPY ("+between(rows, s)+") TO STDOUT (FORMAT binary)")
+	_, err = conn.Conn().PgConn().CopyTo(ctx, &out, "COPY ("+query+") TO STDOUT (FORMAT binary)")
 	require.NoError(d.t.b, err)
 	return out.Bytes()
 }
 
-// copy copies rows of the server's into a table beside it.
-func (d *directGraph) copy(ctx context.Context, to *pgxpool.Pool, table, rows string) {
+// copyWorkspaces copies what the rows refer to.
+func (d *directGraph) copyWorkspaces(ctx context.Context) {
 	d.t.b.Helper()
-	conn, err := to.Acquire(ctx)
+	conn, err := d.to.Acquire(ctx)
 	require.NoError(d.t.b, err)
 	defer conn.Release()
-	_, err = conn.Conn().PgConn().CopyFrom(ctx, bytes.NewReader(d.read(ctx, rows, span{})), "COPY "+table+" FROM STDIN (FORMAT binary)")
+	rows := bytes.NewReader(d.read(ctx, "SELECT * FROM workspaces"))
+	_, err = conn.Conn().PgConn().CopyFrom(ctx, rows, "COPY workspaces FROM STDIN (FORMAT binary)")
 	require.NoError(d.t.b, err)
 }
