@@ -1,12 +1,14 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
@@ -36,11 +38,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 		x := exchangeOf(r.Context())
 		x.key = credential.ID
 		s.deps.Keys.Used(credential.ID, x.ip)
-		principal := &request.Principal{KeyID: credential.ID, ActorID: credential.ActorID}
-		for _, scope := range credential.Scopes {
-			principal.Scopes = append(principal.Scopes, request.Scope(scope))
-		}
-		ctx := request.WithPrincipal(r.Context(), principal)
+		ctx := request.WithPrincipal(r.Context(), principalOf(credential))
 		next.ServeHTTP(w, r.WithContext(withCredential(ctx, credential)))
 	})
 }
@@ -90,6 +88,9 @@ func (s *Server) enforce(rt route.Route) http.Handler {
 			reply.Error(w, r, err)
 			return
 		}
+		if rt.Lasts {
+			r = r.WithContext(request.WithSession(r.Context(), s.session(rt, r)))
+		}
 		if err := rt.Handle(w, r); err != nil {
 			reply.Error(w, r, err)
 		}
@@ -117,13 +118,53 @@ func (s *Server) admit(rt route.Route, r *http.Request) (refusal string, err err
 	if len(values) > 1 || !ok {
 		return refusedHeader, fault.Field(fault.Malformed, "x-workspace-id", "must be one UUID")
 	}
-	// A workspace that does not exist and one that the key does not open look
-	// alike, and so does one of the other mode.
-	if credential.Workspaces[id] != credential.Mode {
-		return refusedWorkspace, fault.New(fault.Forbidden, "Workspace access denied")
+	if err := opens(credential, id); err != nil {
+		return refusedWorkspace, err
 	}
 	principal.Workspace = id
-	return refusedScope, request.Require(r.Context(), rt.Scopes...)
+	return refusedScope, permits(rt, principal)
+}
+
+// opens refuses a workspace. One that does not exist and one that the key does not
+// open look alike, and so does one of the other mode.
+func opens(credential *postgres.Credential, workspace uuid.UUID) error {
+	if credential.Workspaces[workspace] != credential.Mode {
+		return fault.New(fault.Forbidden, "Workspace access denied")
+	}
+	return nil
+}
+
+// permits refuses who lacks the route's scopes.
+func permits(rt route.Route, p *request.Principal) error {
+	if rt.All && !slices.ContainsFunc(rt.Scopes, func(scope request.Scope) bool { return !p.May(scope) }) ||
+		!rt.All && slices.ContainsFunc(rt.Scopes, p.May) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "Forbidden").With("required", rt.Scopes)
+}
+
+// session is what a route that lasts needs of the request that was admitted.
+func (s *Server) session(rt route.Route, admitted *http.Request) request.Session {
+	workspace := request.PrincipalOf(admitted.Context()).Workspace
+	recheck := func(ctx context.Context) error {
+		credential, _, err := s.credentialOf(admitted.WithContext(ctx))
+		if err != nil {
+			return err
+		}
+		if err := opens(credential, workspace); err != nil {
+			return err
+		}
+		return permits(rt, principalOf(credential))
+	}
+	return request.Session{Recheck: recheck, Draining: s.stopping}
+}
+
+func principalOf(credential *postgres.Credential) *request.Principal {
+	principal := &request.Principal{KeyID: credential.ID, ActorID: credential.ActorID}
+	for _, scope := range credential.Scopes {
+		principal.Scopes = append(principal.Scopes, request.Scope(scope))
+	}
+	return principal
 }
 
 // notFound answers for a path without a route.

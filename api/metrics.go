@@ -52,6 +52,7 @@ type metrics struct {
 	refused       *prometheus.CounterVec
 	panics        prometheus.Counter
 	routes        map[string]bool // patterns
+	lasting       map[string]bool // patterns whose answers go on until somebody ends them
 }
 
 func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
@@ -68,7 +69,7 @@ func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
 	m := &metrics{
 		requests: vec("livegraph_http_requests_total", "Requests answered, by the route's pattern (none: no route), method and status.", "route", "method", "status"),
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "livegraph_http_request_duration_seconds", Help: "Time from the request's header to the end of its answer, its body included.",
+			Name: "livegraph_http_request_duration_seconds", Help: "Time from the request's header to the end of its answer, its body included; not of streams.",
 			Buckets: durationBuckets,
 		}, []string{"route"}),
 		requestBytes:  vec("livegraph_http_request_bytes_total", "Bytes of request bodies as they came, before decompression.", "route"),
@@ -80,6 +81,7 @@ func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
 		refused:       vec("livegraph_http_access_refusals_total", "Requests refused for their key, workspace or scope, by reason.", "reason"),
 		panics:        counter("livegraph_http_panics_total", "Panics while answering; each is a defect, and its stack is in the log."),
 		routes:        map[string]bool{},
+		lasting:       map[string]bool{},
 	}
 	for _, reason := range refusals {
 		m.refused.WithLabelValues(reason)
@@ -97,6 +99,10 @@ func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
 	})
 	for _, rt := range s.routes {
 		m.routes[rt.Pattern] = true
+		if rt.Lasts {
+			m.lasting[rt.Pattern] = true
+			continue
+		}
 		m.duration.WithLabelValues(rt.Pattern)
 	}
 	return m
@@ -130,7 +136,9 @@ func (m *metrics) count(r *http.Request, answer *countedAnswer, body *countedBod
 		method = r.Method
 	}
 	m.requests.WithLabelValues(route, method, strconv.Itoa(answer.code())).Inc()
-	m.duration.WithLabelValues(route).Observe(took.Seconds())
+	if !m.lasting[route] { // how long a reader stays says nothing
+		m.duration.WithLabelValues(route).Observe(took.Seconds())
+	}
 	if body != nil {
 		m.requestBytes.WithLabelValues(route).Add(float64(body.read.Load()))
 	}

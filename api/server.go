@@ -89,6 +89,7 @@ type Server struct {
 	proxies  []netip.Prefix
 	tracer   tracing.Tracer
 	draining atomic.Bool
+	stopping chan struct{} // closed when answers that last must end
 	metrics  *metrics
 }
 
@@ -98,7 +99,7 @@ func New(deps Deps) (*Server, error) {
 	if deps.ProbesOnly {
 		deps.Keys = noKeys{}
 	}
-	s := &Server{deps: deps, tracer: tracing.New(deps.Tracing, "api")}
+	s := &Server{deps: deps, tracer: tracing.New(deps.Tracing, "api"), stopping: make(chan struct{})}
 	for _, text := range deps.Config.TrustedProxies {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
@@ -193,6 +194,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	s.draining.Store(true)
 	time.Sleep(cfg.ShutdownTimeout / drainShare)
+	close(s.stopping)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.ShutdownTimeout-cfg.ShutdownTimeout/drainShare)
 	defer cancel()
 	closing := time.AfterFunc(unusedGrace, unused.close)

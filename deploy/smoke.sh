@@ -133,6 +133,10 @@ if [ -z "$key" ] || [ -z "$workspace" ]; then
 	fail "first-run.json has no key or no workspace"
 fi
 
+say "every engine, the embedder too, by the settings that Livegraph has"
+compose exec -T livegraph-api livegraph doctor >"$scratch/doctor" || fail "doctor: $(cat "$scratch/doctor")"
+grep -q '^ok  *embedder' "$scratch/doctor" || fail "no embedder: $(cat "$scratch/doctor")"
+
 say "source"
 call 201 --header 'Content-Type: application/json' --data '{"name": "smoke"}' "$api/api/live-data/sources" >/dev/null
 

@@ -21,15 +21,13 @@ type graphStore interface {
 	Edge(ctx context.Context, workspace, id uuid.UUID) (graph.Edge, error)
 	Nodes(ctx context.Context, workspace uuid.UUID, filter postgres.NodeFilter, page postgres.GraphPage) (postgres.GraphList[graph.Node], error)
 	Edges(ctx context.Context, workspace uuid.UUID, filter postgres.EdgeFilter, page postgres.GraphPage) (postgres.GraphList[graph.Edge], error)
+	Neighbors(ctx context.Context, workspace uuid.UUID, q postgres.NeighborQuery) (postgres.NeighborList, error)
 }
 
 func (a *api) listNodes(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	name, _ := p.String("name")
-	filter := postgres.NodeFilter{GraphFilter: graphFilter(p), EntityTypes: p.List("entityType"), Name: name}
-	if slices.ContainsFunc(filter.EntityTypes, func(t string) bool { return !slices.Contains(graph.EntityTypes(), t) }) {
-		p.Fail("entityType", "is not an entity type", graph.EntityTypes()...)
-	}
+	filter := postgres.NodeFilter{GraphFilter: graphFilter(p), EntityTypes: entityTypes(p), Name: name}
 	page, cursor := graphPage(p, postgres.NodeSortFields())
 	if err := p.Err(); err != nil {
 		return err
@@ -58,6 +56,14 @@ func (a *api) listEdges(w http.ResponseWriter, r *http.Request) error {
 			return a.Graph.Edges(ctx, workspace, filter, page)
 		},
 	})
+}
+
+func entityTypes(p *request.Params) []string {
+	list := p.List("entityType")
+	if slices.ContainsFunc(list, func(t string) bool { return !slices.Contains(graph.EntityTypes(), t) }) {
+		p.Fail("entityType", "is not an entity type", graph.EntityTypes()...)
+	}
+	return list
 }
 
 // graphFilter reads what nodes and edges can be filtered by.

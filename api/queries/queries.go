@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/api/token"
@@ -15,16 +17,24 @@ import (
 
 // Deps is what the routes are made of.
 type Deps struct {
-	Graph graphStore
+	Graph   graphStore
+	Journal journal
+	Feed    *Feed
 	// TokenKey signs cursors: the installation's, the same in every process.
 	TokenKey [32]byte
 	// QueryTimeout is the longest time of a query; beyond, 504.
 	QueryTimeout time.Duration
+	// Patience is how long a reader of a stream may take for what is sent at once;
+	// zero: 10 s.
+	Patience time.Duration
 }
+
+const defaultPatience = 10 * time.Second
 
 type api struct {
 	Deps
 	sealer token.Sealer
+	room   *semaphore.Weighted // for changes that are being shown
 }
 
 // Paths of the group.
@@ -33,18 +43,30 @@ const (
 	nodePath  = nodesPath + "/{id}"
 	edgesPath = "/api/queries/edges"
 	edgePath  = edgesPath + "/{id}"
+
+	neighborsPath = nodePath + "/neighbors"
+	historyPath   = "/api/queries/history"
+	eventsPath    = "/api/queries/events"
 )
 
 // Routes gives the group's routes.
 func Routes(deps Deps) []route.Route {
-	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}}
+	if deps.Patience == 0 {
+		deps.Patience = defaultPatience
+	}
+	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}, room: semaphore.NewWeighted(changeRoom)}
 	get := func(pattern string, handle route.Handler, scopes ...request.Scope) route.Route {
 		return route.Route{Method: http.MethodGet, Pattern: pattern, Scopes: scopes, Handle: handle}
 	}
+	both := []request.Scope{request.ReadNodes, request.ReadEdges}
 	return []route.Route{
 		get(nodesPath, a.listNodes, request.ReadNodes),
 		get(nodePath, a.getNode, request.ReadNodes),
 		get(edgesPath, a.listEdges, request.ReadEdges),
 		get(edgePath, a.getEdge, request.ReadEdges),
+		// What these show is of either kind.
+		{Method: http.MethodGet, Pattern: neighborsPath, Scopes: both, All: true, Handle: a.listNeighbors},
+		{Method: http.MethodGet, Pattern: historyPath, Scopes: both, All: true, Handle: a.listHistory},
+		{Method: http.MethodGet, Pattern: eventsPath, Scopes: both, All: true, Lasts: true, Handle: a.streamEvents},
 	}
 }

@@ -24,6 +24,8 @@ type Meta struct {
 	Offset     int     `json:"offset"`
 	HasMore    bool    `json:"hasMore"`
 	NextCursor *string `json:"nextCursor"` // where the next page begins, nil at the end
+	// Truncated, of a list that is bounded, says that there is more than was looked at.
+	Truncated *bool `json:"truncated,omitzero"`
 }
 
 // PageMeta makes the Meta of a page by offset.

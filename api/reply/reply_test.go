@@ -118,3 +118,12 @@ func TestAnswersEndInANewline(t *testing.T) {
 		require.True(t, strings.HasSuffix(w.Body.String(), "}\n"), "answers on a terminal stand apart")
 	}
 }
+
+func TestAnInternalErrorTellsOnlyWhoseOutcomeItIs(t *testing.T) {
+	hidden := fault.New(fault.Internal, "secret").With("field", "secret").With(reply.CommandID, "01a1ff00-d79f-7649-8b01-ece35a26ff15")
+	require.Equal(t, reply.Problem{
+		Code: "INTERNAL_ERROR", Message: "Internal server error", Details: map[string]any{"commandId": "01a1ff00-d79f-7649-8b01-ece35a26ff15"},
+	}, reply.ProblemOf(hidden))
+	require.Nil(t, reply.ProblemOf(errors.New("secret")).Details)
+	require.Equal(t, http.StatusInternalServerError, reply.Status(hidden))
+}

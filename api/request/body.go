@@ -57,10 +57,10 @@ func (b *Budget) Used() int64 { return b.used.Load() }
 func (b *Budget) Register(registerer prometheus.Registerer) {
 	factory := promauto.With(registerer)
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "livegraph_http_bodies_bytes", Help: "Bytes of ingest bodies that are being worked on, decoded.",
+		Name: "livegraph_http_bodies_bytes", Help: "Bytes of bodies of ingest and commands that are being worked on, decoded.",
 	}, func() float64 { return float64(b.used.Load()) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "livegraph_http_bodies_limit_bytes", Help: "Most bytes of ingest bodies that are worked on at a time; beyond, 503.",
+		Name: "livegraph_http_bodies_limit_bytes", Help: "Most bytes of such bodies that are worked on at a time; beyond, 503.",
 	}, func() float64 { return float64(b.limit) })
 	factory.NewCounterFunc(prometheus.CounterOpts{
 		Name: "livegraph_http_bodies_refused_total", Help: "Bodies answered 503 because no room was left for them.",

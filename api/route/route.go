@@ -34,6 +34,11 @@ type Route struct {
 	// Scopes of which a key needs any one. Where the scope depends on the body,
 	// all possible ones; the handler then calls request.Require.
 	Scopes []request.Scope
+	// All says that a key needs all of them, not any one.
+	All bool
+	// Lasts says that the answer goes on until somebody ends it; its handler finds
+	// a request.Session in the context.
+	Lasts  bool
 	Handle Handler
 }
 

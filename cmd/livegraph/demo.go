@@ -96,8 +96,8 @@ func demoDeps(db *postgres.DB, dataDir string, workspace uuid.UUID, server contr
 	return deps, nil
 }
 
-// newDemoKey makes the demo a key of its own, which reads and writes live data
-// and expires.
+// newDemoKey makes the demo a key of its own, which reads and writes live data and
+// the graph, and expires.
 func newDemoKey(ctx context.Context, db *postgres.DB, workspace uuid.UUID) (string, time.Time, error) {
 	found, err := db.WorkspacesByID(ctx, []uuid.UUID{workspace})
 	if err != nil {
@@ -110,7 +110,9 @@ func newDemoKey(ctx context.Context, db *postgres.DB, workspace uuid.UUID) (stri
 	expires := time.Now().Add(demoKeyLife)
 	_, err = db.CreateKey(ctx, postgres.NewKey{
 		Hash: key.Hash(), Display: key.Display(), Name: "demo", Mode: found[0].Mode,
-		Scopes: []string{"read:livedata", "write:livedata"}, Workspaces: []uuid.UUID{workspace},
+		Scopes: []string{
+			"read:livedata", "write:livedata", "read:nodes", "write:nodes", "read:edges", "write:edges",
+		}, Workspaces: []uuid.UUID{workspace},
 		CreatedBy: "demo", ExpiresAt: &expires,
 	})
 	return key.Reveal(), expires, err

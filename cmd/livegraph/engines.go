@@ -18,8 +18,12 @@ type EnginesInstallCmd struct{}
 // Run installs what is missing and shows progress.
 func (c *EnginesInstallCmd) Run(ctx context.Context, out *output) error {
 	progress := newStartProgress(out, isTerminal(out.Writer))
-	if _, err := embedded.Install(ctx, progress.show); err != nil {
-		return fmt.Errorf("setting up the engines: %w", err)
+	for _, install := range []func(context.Context, func(embedded.Event)) (*embedded.Packages, error){
+		embedded.Install, embedded.InstallEmbedder,
+	} {
+		if _, err := install(ctx, progress.show); err != nil {
+			return fmt.Errorf("setting up the engines: %w", err)
+		}
 	}
 	return nil
 }

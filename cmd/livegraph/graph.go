@@ -33,8 +33,10 @@ func (p *process) openRedis(ctx context.Context) error {
 func (p *process) graphRoutes(bodies *request.Budget) []route.Route {
 	p.replies = p.redis.NewReplies(p.logger)
 	p.waiter = commands.NewWaiter(p.replies, p.postgres, p.logger)
+	p.feed = queries.NewFeed(p.postgres)
+	p.feed.Register(p.metrics)
 	return append(
-		queries.Routes(queries.Deps{Graph: p.postgres, TokenKey: p.install.CheckpointKey, QueryTimeout: p.cfg.API.QueryTimeout}),
+		queries.Routes(queries.Deps{Graph: p.postgres, Journal: p.postgres, Feed: p.feed, TokenKey: p.install.CheckpointKey, QueryTimeout: p.cfg.API.QueryTimeout}),
 		commands.Routes(commands.Deps{
 			Log: p.kafka, Outcomes: p.postgres, Waiter: p.waiter, Keys: p.repeats,
 			IDKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
@@ -60,5 +62,6 @@ func (p *process) runGraph(ctx context.Context, group *errgroup.Group) {
 		group.Go(func() error { return p.replies.Run(ctx) })
 		group.Go(func() error { return p.waiter.Run(ctx) })
 		group.Go(func() error { return p.repeats.Run(ctx) })
+		group.Go(func() error { return p.feed.Run(ctx) })
 	}
 }

@@ -31,9 +31,11 @@ type CLI struct {
 	Config kong.ConfigFlag `help:"YAML file with settings; keys are the flags' names." env:"LIVEGRAPH_CONFIG" placeholder:"FILE"`
 
 	Serve      ServeCmd      `cmd:"" help:"Run the service. Engines without an address are started embedded."`
-	Demo       DemoCmd       `cmd:"" help:"Stream this machine's own metrics into a running server and show them."`
+	Demo       DemoCmd       `cmd:"" help:"Fill a workspace of a running server with this machine's own metrics and graph, and show them."`
 	Workspaces WorkspacesCmd `cmd:"" help:"Create, list, change and delete workspaces."`
 	Keys       KeysCmd       `cmd:"" help:"Create, list, roll and revoke API keys."`
+	Export     ExportCmd     `cmd:"" help:"Write a workspace's graph to a file, one node or edge a line."`
+	Import     ImportCmd     `cmd:"" help:"Make the nodes and edges of an exported file in a workspace."`
 	Bench      BenchCmd      `cmd:"" help:"Send points to a running server and measure it."`
 	Doctor     DoctorCmd     `cmd:"" help:"Check every engine and say what to do."`
 	Ready      ReadyCmd      `cmd:"" help:"Ask the server on this machine whether it is ready: for health checks."`

@@ -42,7 +42,7 @@ func (m *monitor) start(ctx context.Context, cfg config.Metrics, logger *slog.Lo
 		return
 	}
 	if cfg.Exposed() {
-		logger.Warn("metrics and profiles need no key and can be reached from other machines: see to it that only yours do", "address", m.listener.Addr())
+		logger.Warn("metrics and profiles need no key and can be reached from other machines: see to it that only yours do", "address", m.listener.Addr().String())
 	}
 	ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
 	m.done = make(chan struct{})
@@ -88,6 +88,9 @@ func (p *process) prober(registerer prometheus.Registerer) (*telemetry.Prober, e
 	}
 	if p.cfg.Milvus.Address != "" {
 		probes = append(probes, telemetry.Probe{Engine: "milvus", Check: milvus})
+	}
+	if p.embedder != nil && p.cfg.Embedder.Remote() {
+		probes = append(probes, telemetry.Probe{Engine: "embedder", Check: p.embedder.Ping})
 	}
 	return telemetry.NewProber(registerer, probes...), nil
 }

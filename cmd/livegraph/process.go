@@ -18,12 +18,14 @@ import (
 	"github.com/livegraph/livegraph/api/commands"
 	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/livedata"
+	"github.com/livegraph/livegraph/api/queries"
 	"github.com/livegraph/livegraph/api/request"
 	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/internal/telemetry"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
@@ -52,11 +54,13 @@ type process struct {
 	keys       *postgres.DB // connections of their own: slow work elsewhere must not hold up a key's check
 	clickhouse *clickhouse.DB
 	kafka      *kafka.Client
-	redis      *redis.DB // nil without a role that needs it
+	embedder   embed.Embedder // nil: no role needs one, and none is configured
+	redis      *redis.DB      // nil without a role that needs it
 
 	api       *api.Server              // without the role api it answers probes alone
 	auth      *auth.Authenticator      // with the role api
 	deletions *livedata.DeletionSender // with the role api
+	feed      *queries.Feed            // with the role api
 	replies   *redis.Replies           // with the role api
 	waiter    *commands.Waiter         // with the role api
 	repeats   *idempotency.Keeper      // with the role api
@@ -76,6 +80,9 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 			p.close()
 		}
 	}()
+	if p.embedder, err = openEmbedder(cfg.Embedder); err != nil {
+		return nil, err
+	}
 	if err := p.openStores(ctx); err != nil {
 		return nil, err
 	}
@@ -265,6 +272,9 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 
 // close lets go of the stores.
 func (p *process) close() {
+	if p.embedder != nil {
+		p.embedder.Close()
+	}
 	if p.kafka != nil {
 		p.kafka.Close()
 	}

@@ -43,6 +43,12 @@ func (c *ServeCmd) Run(ctx context.Context, out *output) error {
 }
 
 func (c *ServeCmd) serve(ctx context.Context, out *output) error {
+	// The ports of a second server on a data directory mostly are taken, too: say
+	// what is behind it.
+	if other, err := control.Read(c.DataDir); err == nil {
+		return fmt.Errorf("the data directory %s is in use by a livegraph server, process %d at %s: stop that one, or choose another with --data-dir",
+			c.DataDir, other.PID, other.URL)
+	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w (choose another address with --listen)", c.Listen, err)
@@ -158,10 +164,19 @@ func (c *ServeCmd) startEngines(ctx context.Context, out *output, terminal bool,
 			KafkaBrokers: c.Kafka.Brokers, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
 			RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address,
 		},
+		Embedder:        c.embedder(),
 		KafkaSyncWrites: c.Kafka.SyncWrites,
 		Progress:        progress.show,
 		Logger:          logger,
 	})
+}
+
+// embedder says how the embedded embedder is to be started; nil: it is not.
+func (c *ServeCmd) embedder() *embedded.EmbedderSettings {
+	if !c.WantsEmbedder() {
+		return nil
+	}
+	return &embedded.EmbedderSettings{Threads: c.Embedder.Threads}
 }
 
 // unshared names the engines' settings that are missing from a process that has
@@ -201,6 +216,7 @@ func (c *ServeCmd) useEngines(a embedded.Addresses) {
 	c.Postgres.URL = config.Secret(a.PostgresURL)
 	c.Redis.URL = config.Secret(a.RedisURL)
 	c.Milvus.Address = a.MilvusAddress
+	c.Embedder.UseEmbedded(a.EmbedderURL, embedded.EmbedderModel, embedded.EmbedderDimensions)
 }
 
 func (c *ServeCmd) control(at listening, metricsURL string) control.Server {
@@ -211,6 +227,10 @@ func (c *ServeCmd) control(at listening, metricsURL string) control.Server {
 		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, MilvusToken: c.Milvus.Token.Reveal(),
 		KafkaSecurity: c.Kafka.Absolute(), KafkaPassword: c.Kafka.SASLPassword.Reveal(),
 		ClickHouseTLS: c.ClickHouse.TLS.Absolute(), RedisTLS: c.Redis.TLS.Absolute(), MilvusTLS: c.Milvus.TLS.Absolute(),
+		Embedder: control.Embedder{
+			At: c.Embedder.At, Key: c.Embedder.Key.Reveal(), Model: c.Embedder.Model, Dimensions: c.Embedder.Dimensions,
+			AllowPrivateAddresses: c.Embedder.AllowPrivateAddresses, TLS: c.Embedder.TLS.Absolute(),
+		},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/milvus"
 	"github.com/livegraph/livegraph/storage/redis"
@@ -16,6 +17,25 @@ func openClickHouse(ctx context.Context, cfg *config.Config, more ...clickhouse.
 		return nil, err
 	}
 	return clickhouse.Open(ctx, cfg.ClickHouse.URL.Reveal(), append(more, clickhouse.Verified(files))...)
+}
+
+// openEmbedder makes what turns texts into vectors by the settings; nil when none is
+// configured and none was started.
+func openEmbedder(cfg config.Embedder) (embed.Embedder, error) {
+	switch {
+	case cfg.Static():
+		return embed.NewStatic(), nil
+	case !cfg.Remote():
+		return nil, nil
+	}
+	files, err := cfg.TLS.Client("embedder-tls")
+	if err != nil {
+		return nil, err
+	}
+	return embed.NewRemote(embed.Options{
+		URL: cfg.At, Key: cfg.Key.Reveal(), Model: embed.Model{Name: cfg.Model, Dimensions: cfg.Dimensions},
+		AllowPrivateAddresses: cfg.AllowPrivateAddresses, Batch: cfg.Batch, Timeout: cfg.Timeout, Retries: cfg.Retries, TLS: files,
+	})
 }
 
 // asksRedis makes a check that logs in to Redis and asks for a sign of life. TLS files

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/control"
+	"github.com/livegraph/livegraph/internal/firstrun"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -68,6 +71,10 @@ func (t *target) fillFromServer() error {
 			Address: server.MilvusAddress, Token: config.Secret(server.MilvusToken), TLS: server.MilvusTLS,
 		}
 	}
+	if e := server.Embedder; t.Embedder.At == "" {
+		t.Embedder.At, t.Embedder.Key, t.Embedder.Model = e.At, config.Secret(e.Key), e.Model
+		t.Embedder.Dimensions, t.Embedder.AllowPrivateAddresses, t.Embedder.TLS = e.Dimensions, e.AllowPrivateAddresses, e.TLS
+	}
 	return nil
 }
 
@@ -82,6 +89,18 @@ func (t *target) server(url string) (control.Server, error) {
 		return control.Server{}, errNoServer(t.DataDir)
 	}
 	return running, err
+}
+
+// workspace gives the workspace that was named, or that of the first run.
+func (t *target) workspace(named *uuid.UUID) (uuid.UUID, error) {
+	if named != nil {
+		return *named, nil
+	}
+	record, err := firstrun.Read(t.DataDir)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("name the workspace with --workspace: %s is gone", firstrun.Path(t.DataDir))
+	}
+	return record.WorkspaceID, nil
 }
 
 // withPostgres runs work on the target's Postgres. That store alone is enough

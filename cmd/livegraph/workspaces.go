@@ -182,14 +182,14 @@ func (c *WorkspacesDeleteCmd) Run(ctx context.Context, out *output) error {
 		err := db.DeleteWorkspace(ctx, c.ID, reply.NewRequestID(), func(p postgres.DeletionProgress) {
 			done = p
 			if !c.JSON {
-				_, _ = fmt.Fprintf(out, "removed %d sources, %d series\n", p.Sources, p.Series)
+				_, _ = fmt.Fprintf(out, "removed %d sources, %d series, %d rows of the graph\n", p.Sources, p.Series, p.Graph)
 			}
 		})
 		if err != nil {
 			return err
 		}
 		if c.JSON {
-			return printJSON(out, map[string]any{"id": c.ID, "deleted": true, "sources": done.Sources, "series": done.Series})
+			return printJSON(out, map[string]any{"id": c.ID, "deleted": true, "sources": done.Sources, "series": done.Series, "graph": done.Graph})
 		}
 		_, err = fmt.Fprintf(out, "workspace %s is deleted\n", c.ID)
 		return err

@@ -48,7 +48,7 @@ func TestACommandIsDecidedAnsweredAndPublished(t *testing.T) {
 		require.Zero(t, e.GetChange().GetSteps()[0].GetNode().GetLife().GetStamps())
 	}
 	w.eventually("it is noted what is published", func() bool {
-		return w.number(`SELECT published FROM graph_heads WHERE workspace_id = $1`, w.workspace) == 4
+		return w.number(`SELECT COALESCE(max(sequence), 0) FROM graph_published WHERE workspace_id = $1`, w.workspace) == 4
 	})
 }
 

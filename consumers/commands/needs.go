@@ -25,7 +25,7 @@ func needsOf(records []*record) []postgres.GraphNeeds {
 		n.add(&n.Actors, 'a', r.request.Actor)
 		if r.poison == "" {
 			for _, action := range r.request.Actions {
-				n.action(action)
+				n.action(action, r.request.Actor)
 			}
 		}
 	}
@@ -58,7 +58,7 @@ func (n *needs) add(to *[]uuid.UUID, kind byte, id uuid.UUID) {
 func (n *needs) node(id uuid.UUID) { n.add(&n.Nodes, 'n', id) }
 func (n *needs) edge(id uuid.UUID) { n.add(&n.Edges, 'e', id) }
 
-func (n *needs) action(a graph.Action) {
+func (n *needs) action(a graph.Action, actor uuid.UUID) {
 	switch p := a.Payload.(type) {
 	case graph.CreateNode:
 		n.node(p.ID)
@@ -76,14 +76,22 @@ func (n *needs) action(a graph.Action) {
 	case graph.DeleteEdge:
 		n.edge(p.ID)
 	case graph.Undo:
-		n.pick(p.Pick)
+		n.pick(p.Pick, actor)
 	case graph.Redo:
-		n.pick(p.Pick)
+		n.pick(p.Pick, actor)
 	}
 }
 
-func (n *needs) pick(p graph.Pick) {
-	if p.Workspace {
-		n.add(&n.Actors, 'a', uuid.Nil)
+func (n *needs) pick(p graph.Pick, whose uuid.UUID) {
+	if p.CommandID != uuid.Nil {
+		return // what it is about is looked up
 	}
+	if p.Workspace {
+		whose = uuid.Nil
+		n.add(&n.Actors, 'a', whose)
+	}
+	if n.Reversals == nil {
+		n.Reversals = map[uuid.UUID]int{}
+	}
+	n.Reversals[whose]++
 }

@@ -25,8 +25,8 @@ const (
 )
 
 // Publisher puts the journals of workspaces on topic graph.events, in the order of
-// their sequences: those after the one that graph_heads says is published, and moves
-// that on when Kafka has acknowledged. A change may be there twice, after a crash or
+// their sequences: those after the one that graph_published says is, and moves that
+// on when Kafka has acknowledged. A change may be there twice, after a crash or
 // while a partition moves to another process; none is missing, and none comes before
 // one that precedes it.
 type Publisher struct {

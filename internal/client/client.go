@@ -1,12 +1,12 @@
 // Package client talks to a Livegraph server over its public HTTP interface:
-// sources, ingest and queries. It knows nothing that a foreign client could not
-// know: the interface document and HTTP.
+// sources, ingest and queries, the graph and its commands. It knows nothing that a
+// foreign client could not know: the interface document and HTTP.
 //
 // A call that a server refuses for a passing reason (429, 500, 502, 503, 504, no
 // connection) is made again, with exponential back-off from one second to
 // thirty, jitter, or after exactly what Retry-After asks for. That is safe for
-// every call here: reads change nothing, a source's name is unique, and a point
-// with a timestamp overwrites itself.
+// every call here: reads change nothing, a source's name is unique, a point with a
+// timestamp overwrites itself, and commands carry an Idempotency-Key.
 //
 // Errors are *fault.Error of the kind that the answer's status stands for; a
 // server that cannot be reached is fault.Unavailable.
@@ -90,6 +90,11 @@ type call struct {
 	media  string // of the body; default: JSON
 	asIs   bool   // the body is not worth compressing, or must not be
 	zipped bool
+	// once is the Idempotency-Key of a command, the same for each attempt; "" for
+	// what is none.
+	once string
+	// patience bounds an attempt; 0: attemptTimeout.
+	patience time.Duration
 }
 
 // envelope is the frame of every answer.
@@ -97,17 +102,21 @@ type envelope[T any] struct {
 	Success bool `json:"success"`
 	Data    T    `json:"data"`
 	Meta    struct {
-		Total   int64 `json:"total"`
-		HasMore bool  `json:"hasMore"`
+		Total      int64  `json:"total"`
+		HasMore    bool   `json:"hasMore"`
+		NextCursor string `json:"nextCursor"`
 	} `json:"meta"`
-	Error struct {
-		Code    string         `json:"code"`
-		Message string         `json:"message"`
-		Details map[string]any `json:"details"`
-	} `json:"error"`
-	RequestID string `json:"requestId"`
+	Error     refusal `json:"error"`
+	RequestID string  `json:"requestId"`
 
 	took time.Duration // of the attempt that was answered
+}
+
+// refusal is why something was refused, in the interface's words.
+type refusal struct {
+	Code    string         `json:"code"`
+	Message string         `json:"message"`
+	Details map[string]any `json:"details"`
 }
 
 // do makes a call, again where that makes sense, and decodes the answer's data.
@@ -121,7 +130,7 @@ func do[T any](ctx context.Context, c *Client, request call) (envelope[T], error
 // once makes a call once.
 func once[T any](ctx context.Context, c *Client, request call) (envelope[T], error) {
 	var answer envelope[T]
-	bounded, cancel := context.WithTimeout(ctx, attemptTimeout)
+	bounded, cancel := context.WithTimeout(ctx, cmp.Or(request.patience, attemptTimeout))
 	defer cancel()
 	r, err := c.request(bounded, request)
 	if err != nil {
@@ -176,6 +185,10 @@ func (c *Client) request(ctx context.Context, request call) (*http.Request, erro
 	}
 	if request.zipped {
 		r.Header.Set("Content-Encoding", "gzip")
+	}
+	if request.once != "" {
+		r.Header.Set("Idempotency-Key", request.once)
+		r.Header.Set("Prefer", "wait="+commandWait)
 	}
 	return r, nil
 }

@@ -37,6 +37,7 @@ type Source struct {
 	ID              string            `json:"id,omitempty"`
 	Name            string            `json:"name"`
 	Description     string            `json:"description,omitempty"`
+	NodeID          string            `json:"nodeId,omitempty"` // of the graph; "" for none
 	Metrics         []Metric          `json:"metrics,omitempty"`
 	Tags            map[string]string `json:"tags,omitempty"`
 	IntervalSeconds float64           `json:"intervalSeconds,omitzero"`
@@ -68,6 +69,19 @@ func (c *Client) SourceByName(ctx context.Context, name string) (Source, error) 
 			return Source{}, fault.Newf(fault.NotFound, "No source is named %q", name)
 		}
 	}
+}
+
+// LinkSource says which node of the graph a source belongs to. A source that is
+// not there is fault.NotFound.
+func (c *Client) LinkSource(ctx context.Context, id, node string) error {
+	body, err := json.Marshal(struct {
+		NodeID string `json:"nodeId"`
+	}{node})
+	if err != nil {
+		return fault.Wrap(err, fault.Malformed, "The node's id cannot be written as JSON")
+	}
+	_, err = do[Source](ctx, c, call{method: http.MethodPatch, path: sourcesPath + "/" + url.PathEscape(id), body: body})
+	return err
 }
 
 // EnsureSource gives the source of this name, made now or there before.

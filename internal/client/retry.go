@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,8 +34,16 @@ const mostInternal = 5
 // RetryUntil gives a client like c, with its key of now and later, whose calls
 // give up after total.
 func (c *Client) RetryUntil(total time.Duration) *Client {
+	retry := c.retry
+	retry.Total = total
+	return c.With(retry)
+}
+
+// With gives a client like c, with its key of now and later, that is patient in
+// another way.
+func (c *Client) With(retry Retry) *Client {
 	other := *c
-	other.retry.Total = total
+	other.retry = retry.withDefaults()
 	return &other
 }
 
@@ -72,9 +81,14 @@ func attempts[T any](ctx context.Context, r Retry, once func() (T, error)) (T, e
 				return result, &backoff.RetryAfterError{Duration: fe.RetryAfter}
 			}
 			return result, err
-		default:
-			return result, backoff.Permanent(err)
+		case fault.Conflict:
+			// With a time to come again: the first attempt at this very call is still
+			// being worked on.
+			if fe.RetryAfter > 0 {
+				return result, &backoff.RetryAfterError{Duration: fe.RetryAfter}
+			}
 		}
+		return result, backoff.Permanent(err)
 	}
 	notify := func(_ error, wait time.Duration) {
 		if r.Waiting != nil {
@@ -111,24 +125,49 @@ var kinds = map[int]fault.Kind{
 	http.StatusGatewayTimeout:        fault.Timeout,
 }
 
+// statusOf gives the status that a code has where there is none, in a batch.
+func statusOf(code string) int {
+	switch code {
+	case "VALIDATION_ERROR":
+		return http.StatusUnprocessableEntity
+	case "AUTHORIZATION_ERROR":
+		return http.StatusForbidden
+	case "NOT_FOUND":
+		return http.StatusNotFound
+	case "CONFLICT":
+		return http.StatusConflict
+	}
+	return http.StatusInternalServerError
+}
+
 // failure makes the error of an answer that is not a success, whoever gave it:
 // a proxy on the way may answer without the envelope.
 func failure(r *http.Request, response *http.Response, payload []byte) error {
-	kind, known := kinds[response.StatusCode]
+	var answer envelope[any]
+	if json.Unmarshal(payload, &answer) != nil {
+		answer.Error = refusal{}
+	}
+	return answer.Error.fault(response.StatusCode).After(retryAfter(response.Header)).
+		Because(because(r.Method, r.URL.Path, response.StatusCode, answer.Error.Code, answer.RequestID))
+}
+
+// fault makes the error that a refusal with a status stands for.
+func (r refusal) fault(status int) *fault.Error {
+	kind, known := kinds[status]
 	if !known {
 		kind = fault.Internal
-		if response.StatusCode < 500 {
+		if status < 500 {
 			kind = fault.Malformed // a redirect or an odd refusal: asking again changes nothing
 		}
 	}
-	var answer envelope[any]
-	if json.Unmarshal(payload, &answer) != nil || answer.Error.Message == "" {
-		answer.Error.Message = http.StatusText(response.StatusCode)
-	}
-	err := fault.New(kind, answer.Error.Message)
-	err.Details = answer.Error.Details
-	return err.After(retryAfter(response.Header)).Because(fmt.Errorf("%s %s answered %d %s, request %s",
-		r.Method, r.URL.Path, response.StatusCode, answer.Error.Code, answer.RequestID))
+	err := fault.New(kind, cmp.Or(r.Message, http.StatusText(status)))
+	err.Details = r.Details
+	return err
+}
+
+// because says where an error came from, for whoever looks into it.
+func because(method, path string, status int, code, requestID string) error {
+	return fmt.Errorf("%s %s answered %d %s, request %s", method, path, status, code, requestID)
 }
 
 // retryAfter reads the header: seconds, or a date.

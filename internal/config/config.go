@@ -52,6 +52,7 @@ type Config struct {
 	Postgres   Postgres   `embed:"" prefix:"postgres-"`
 	Redis      Redis      `embed:"" prefix:"redis-"`
 	Milvus     Milvus     `embed:"" prefix:"milvus-"`
+	Embedder   Embedder   `embed:""`
 	API        API        `embed:"" prefix:"api-"`
 	Ingest     Ingest     `embed:"" prefix:"ingest-"`
 	Points     Points     `embed:"" prefix:"points-"`

@@ -90,6 +90,7 @@ func (c *Config) validateEngines(bad func(setting, format string, args ...any)) 
 	refuseParameters("clickhouse", clickhouse, bad)
 	refuseParameters("redis", redis, bad)
 	c.Milvus.validate(bad)
+	c.Embedder.validate(bad)
 }
 
 // refuseParameters refuses what the drivers would take and the settings say better.

@@ -43,9 +43,21 @@ type Server struct {
 	RedisTLS      config.EngineTLS     `json:"redisTls,omitzero"`
 	MilvusTLS     config.EngineTLS     `json:"milvusTls,omitzero"`
 
+	Embedder Embedder `json:"embedder,omitzero"`
+
 	Listen      string `json:"listen"`                // host:port at which this machine reaches the API
 	Certificate string `json:"certificate,omitempty"` // file of the one that it shows; empty: it speaks plain HTTP
 	CACert      string `json:"caCert,omitempty"`      // file for curl's --cacert; empty: not needed
+}
+
+// Embedder is what turns texts into vectors for a server, if something does.
+type Embedder struct {
+	At                    string           `json:"at"` // static, or a URL without its key
+	Key                   string           `json:"key,omitempty"`
+	Model                 string           `json:"model,omitempty"`
+	Dimensions            int              `json:"dimensions,omitempty"`
+	AllowPrivateAddresses bool             `json:"allowPrivateAddresses,omitempty"`
+	TLS                   config.EngineTLS `json:"tls,omitzero"`
 }
 
 // Note is what a running server has left. It is locked until it is removed or

@@ -20,17 +20,17 @@ const (
 // each station one source. Doing it again changes nothing: a station whose
 // measurements are all there is left alone, and sending them again would write
 // the same values under the same timestamps.
-func (s *session) backfill(ctx context.Context, c *client.Client) error {
+func (s *session) backfill(ctx context.Context, c *client.Client) ([]weather.Station, error) {
 	stations, err := weather.Stations()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i := range stations {
 		if err := s.backfillStation(ctx, c, &stations[i]); err != nil {
-			return fmt.Errorf("back-filling %s: %w", stationSource(&stations[i]).Name, err)
+			return nil, fmt.Errorf("back-filling %s: %w", stationSource(&stations[i]).Name, err)
 		}
 	}
-	return nil
+	return stations, nil
 }
 
 func (s *session) backfillStation(ctx context.Context, c *client.Client, station *weather.Station) error {

@@ -1,12 +1,17 @@
 // Package demo fills a workspace with something real and keeps it alive: this
-// machine's own metrics, measured every second, and four years of weather as
-// history. It is a client like any other: all it does goes through the public
-// HTTP interface, with a key of its own that expires.
+// machine's own metrics, measured every second, four years of weather as history,
+// and the machine itself as a graph, its parts and what runs on it. It is a client
+// like any other: all it does goes through the public HTTP interface, with a key of
+// its own that expires.
 //
-// The flow: [machine.Sampler] measures, a bounded buffer holds what could not be
+// The flow of points: [machine.Sampler] measures, a bounded buffer holds what could not be
 // sent yet, the publisher sends, and the watcher waits for what was sent to be
 // visible, takes the newest values with it and hands them to the display, which
 // is a view redrawn in place on a terminal and a line now and then elsewhere.
+//
+// Beside it the cartographer looks at the machine every few seconds and has a
+// mirror (package mirror) make the graph as the machine is. Whatever becomes of it, the
+// points go on.
 package demo
 
 import (
@@ -23,6 +28,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/client"
 	"github.com/livegraph/livegraph/internal/demo/machine"
+	"github.com/livegraph/livegraph/internal/demo/weather"
 )
 
 const (
@@ -45,6 +51,8 @@ type Options struct {
 	Duration time.Duration // 0: until the context ends
 	Backfill bool
 	Plain    bool // lines, even on a terminal
+
+	surveyEvery, settled time.Duration // of the graph; 0: as the constants say
 }
 
 // Deps are what the demo runs on.
@@ -53,8 +61,8 @@ type Deps struct {
 	HTTP      *http.Client // nil: the client's own
 	CACert    string       // file that the printed curl commands believe; empty: none
 	Workspace uuid.UUID
-	// NewKey makes a key that may read and write live data of the workspace,
-	// and says until when it lives (zero: for ever).
+	// NewKey makes a key that may read and write live data, nodes and edges of the
+	// workspace, and says until when it lives (zero: for ever).
 	NewKey func(ctx context.Context) (key string, expires time.Time, err error)
 	// KeyCommand is a shell command that prints a key of the workspace. The
 	// printed curl commands use it where the demo's own key must not be shown:
@@ -73,10 +81,20 @@ type session struct {
 	stats   *stats
 	buffer  *buffer
 	sampler *machine.Sampler
-	history bool // the back-fill is there
+	// stations are those of the back-fill, once it is there.
+	stations []weather.Station
 
 	announced sync.Once
 	waitSaid  sync.Once
+	found     findings
+}
+
+// findings are what one part of the demo found out and others need.
+type findings struct {
+	mu      sync.Mutex
+	visible bool              // points were read back
+	host    uuid.UUID         // the machine's node; zero: it is not drawn yet
+	nodes   map[string]string // by the source's name: the node that it belongs to
 }
 
 // Run runs the demo until ctx or the duration ends; both are a good end. It fails
@@ -141,10 +159,11 @@ func (s *session) begin(ctx context.Context) error {
 	if !s.options.Backfill {
 		return nil
 	}
-	err := s.backfill(ctx, patient)
-	if s.history = err == nil; !s.history {
+	stations, err := s.backfill(ctx, patient)
+	if err != nil {
 		s.say(explainBackfill(err)) // the live part goes on without
 	}
+	s.stations = stations
 	return nil
 }
 
@@ -159,6 +178,7 @@ func (s *session) live(ctx context.Context) error {
 	group, running := errgroup.WithContext(ctx)
 	answered := make(chan acknowledged, 1)
 	publisher, watcher := s.publisher(answered), s.watcher(host, answered)
+	cartographer := newCartographer(s, host, s.sampler.Sources())
 	// The publisher may go on after ctx for the farewell: it ends by itself when
 	// the buffer is closed and all is sent.
 	sending, stopSending := context.WithCancel(context.WithoutCancel(ctx))
@@ -168,6 +188,7 @@ func (s *session) live(ctx context.Context) error {
 	group.Go(func() error { s.measure(running); return nil })
 	group.Go(func() error { defer close(sent); return publisher.run(sending) })
 	group.Go(func() error { watcher.run(running); return nil })
+	group.Go(func() error { cartographer.run(running); return nil })
 	group.Go(func() error { s.show(running); return nil })
 	group.Go(func() error {
 		<-running.Done()
@@ -226,14 +247,14 @@ func (s *session) publisher(answered chan acknowledged) *publisher {
 	}
 	return &publisher{
 		client: s.client, keys: s.keys, buffer: s.buffer, stats: s.stats, note: s.say, interval: s.options.Interval,
-		described: described, ids: map[string]string{}, answered: answered,
+		described: described, nodeOf: s.nodeOf, ids: map[string]string{}, answered: answered,
 	}
 }
 
 func (s *session) watcher(host string, answered <-chan acknowledged) *watcher {
 	w := &watcher{
 		client: s.client.RetryUntil(readPatience), stats: s.stats, interval: s.options.Interval, host: host,
-		every: watchLines, answered: answered, visible: s.announce,
+		every: watchLines, answered: answered, visible: s.visible,
 		kinds: map[string]string{}, units: map[string]string{},
 	}
 	if _, inPlace := s.display.(*screen); inPlace {
@@ -248,14 +269,50 @@ func (s *session) watcher(host string, answered <-chan acknowledged) *watcher {
 	return w
 }
 
-// announce says where to look, once: when the first points were found visible,
-// so that the commands show something, or after a while all the same.
+// visible is told that points were read back.
+func (s *session) visible() { s.find(func(f *findings) { f.visible = true }) }
+
+// drawn is told that the machine is in the graph, and as which node.
+func (s *session) drawn(host uuid.UUID) { s.find(func(f *findings) { f.host = host }) }
+
+// belongs is told which node a source belongs to, and nodeOf says it again, "" if
+// it is not known.
+func (s *session) belongs(source string, node uuid.UUID) {
+	s.find(func(f *findings) {
+		if f.nodes == nil {
+			f.nodes = map[string]string{}
+		}
+		f.nodes[source] = node.String()
+	})
+}
+
+func (s *session) nodeOf(source string) string {
+	s.found.mu.Lock()
+	defer s.found.mu.Unlock()
+	return s.found.nodes[source]
+}
+
+func (s *session) find(what func(*findings)) {
+	s.found.mu.Lock()
+	what(&s.found)
+	all := s.found.visible && s.found.host != uuid.Nil
+	s.found.mu.Unlock()
+	if all {
+		s.announce()
+	}
+}
+
+// announce says where to look, once: when the first points and the graph were
+// found there, so that the commands show something, or after a while all the same.
 func (s *session) announce() {
 	s.announced.Do(func() {
 		l := lookAt{
 			address: strings.TrimRight(s.deps.BaseURL, "/"), workspace: s.deps.Workspace,
-			cpu: machine.HostName() + "/cpu", history: s.history, caCert: s.deps.CACert,
+			cpu: machine.HostName() + "/cpu", history: s.stations != nil, caCert: s.deps.CACert,
 		}
+		s.found.mu.Lock()
+		l.host = s.found.host
+		s.found.mu.Unlock()
 		_, terminal := terminalOf(s.deps.Out)
 		switch key, expires, _ := s.keys.current(time.Now()); {
 		case terminal:

@@ -13,8 +13,9 @@ type lookAt struct {
 	caCert    string // file that curl believes; empty: none
 	address   string
 	workspace uuid.UUID
-	cpu       string // name of the CPU's source
-	history   bool   // the back-fill is there
+	cpu       string    // name of the CPU's source
+	host      uuid.UUID // the machine's node; zero: it is not in the graph
+	history   bool      // the back-fill is there
 	// key is what stands for the key in a command: the key itself where a
 	// person sees it once, else a shell expression that finds one.
 	key     string
@@ -57,7 +58,7 @@ func (l *lookAt) commands() []lookCommand {
 				"from=2012-01-01T00:00:00Z", "to=2016-01-01T00:00:00Z", "interval=30d", "aggregation=min,avg,max"),
 		}
 	}
-	return []lookCommand{
+	commands := []lookCommand{
 		{"the sources: what is measured, in which units, and which of them are live", l.curl("/api/live-data/sources", "limit=100")},
 		{
 			"this machine's CPU over the last five minutes: mean and peak of every ten seconds",
@@ -65,6 +66,18 @@ func (l *lookAt) commands() []lookCommand {
 		},
 		third,
 	}
+	if l.host == uuid.Nil {
+		return commands
+	}
+	return append(commands,
+		lookCommand{
+			"this machine in the graph: its parts, what runs on it, and how they hang together",
+			l.curl("/api/queries/nodes/"+l.host.String()+"/neighbors", "depth=1", "limit=100"),
+		},
+		lookCommand{
+			"the processes of this machine, newest first; they come and go with the real ones",
+			l.curl("/api/queries/nodes", "property.kind=process", "sort=-createdAt"),
+		})
 }
 
 // curl writes a GET as a command; parameters are name=value.

@@ -26,19 +26,22 @@ type peer struct {
 	mu       sync.Mutex
 	keys     map[string]bool              // accepted keys
 	sources  map[string]string            // id by name
+	links    map[string]string            // node by source's id
 	points   map[string]map[int64]float64 // by series, then ms
 	words    map[string]int               // count by series
 	refuse   func(r *http.Request) int    // a status to refuse with, 0 to serve
 	ingests  int
 	made     int
 	lastBody int
+	graph    peerGraph
 }
 
 func newPeer(t *testing.T) *peer {
 	t.Helper()
 	p := &peer{
 		keys: map[string]bool{}, sources: map[string]string{},
-		points: map[string]map[int64]float64{}, words: map[string]int{},
+		points: map[string]map[int64]float64{}, words: map[string]int{}, links: map[string]string{},
+		graph: peerGraph{nodes: map[string]peerNode{}, edges: map[string]peerEdge{}},
 	}
 	p.Server = httptest.NewServer(p)
 	t.Cleanup(p.Close)
@@ -75,9 +78,25 @@ func (p *peer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.ingest(w, body)
 	case route == "GET /api/live-data/query":
 		p.query(w, r)
+	case strings.HasPrefix(route, "PATCH /api/live-data/sources/"):
+		p.linkSource(w, r.URL.Path[len("/api/live-data/sources/"):], body)
 	default:
-		p.fail(w, 404, "NOT_FOUND", "no such route")
+		if !p.graph.serve(p, w, r, body) {
+			p.fail(w, 404, "NOT_FOUND", "no such route")
+		}
 	}
+}
+
+func (p *peer) linkSource(w http.ResponseWriter, id string, body io.Reader) {
+	var patch struct {
+		NodeID string `json:"nodeId"`
+	}
+	if err := json.UnmarshalRead(body, &patch); err != nil {
+		p.fail(w, 400, "VALIDATION_ERROR", err.Error())
+		return
+	}
+	p.links[id] = patch.NodeID
+	p.answer(w, 200, client.Source{ID: id, NodeID: patch.NodeID})
 }
 
 func (*peer) fail(w http.ResponseWriter, status int, code, message string) {
@@ -102,7 +121,7 @@ func (p *peer) createSource(w http.ResponseWriter, body io.Reader) {
 	}
 	p.made++
 	s.ID = fmt.Sprintf("id-%d", p.made)
-	p.sources[s.Name] = s.ID
+	p.sources[s.Name], p.links[s.ID] = s.ID, s.NodeID
 	p.answer(w, 201, s)
 }
 
@@ -110,7 +129,7 @@ func (p *peer) listSources(w http.ResponseWriter, name string) {
 	list := []client.Source{}
 	for _, known := range slices.Sorted(maps.Keys(p.sources)) {
 		if strings.Contains(strings.ToLower(known), strings.ToLower(name)) {
-			list = append(list, client.Source{ID: p.sources[known], Name: known})
+			list = append(list, client.Source{ID: p.sources[known], Name: known, NodeID: p.links[p.sources[known]]})
 		}
 	}
 	p.answer(w, 200, list)

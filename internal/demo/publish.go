@@ -36,7 +36,8 @@ type publisher struct {
 	note      func(string)
 	interval  time.Duration
 	described map[string]machine.Source // by name
-	ids       map[string]string         // id by name, of the sources known to exist
+	nodeOf    func(source string) string
+	ids       map[string]string // id by name, of the sources known to exist
 	remade    time.Time
 	// answered is given each acknowledged ingest, if somebody waits for it.
 	answered chan acknowledged
@@ -158,7 +159,7 @@ func (p *publisher) sourceID(ctx context.Context, name string) (string, error) {
 	}
 	d := p.described[name]
 	wanted := client.Source{
-		Name: name, Description: d.Description, Tags: d.Tags,
+		Name: name, Description: d.Description, Tags: d.Tags, NodeID: p.nodeOf(name),
 		IntervalSeconds: p.interval.Seconds(),
 	}
 	for _, m := range d.Metrics {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/livegraph/livegraph/internal/demo/mirror"
 	"github.com/livegraph/livegraph/internal/fault"
 )
 
@@ -66,6 +67,13 @@ type stats struct {
 	waitUntil time.Time
 	unread    string // why nothing could be read back, "" when it could
 	shown     shown
+	graph     drawing
+}
+
+// drawing is what is known of the machine's part of the graph.
+type drawing struct {
+	nodes, edges int
+	changes      int64 // that this demo made
 }
 
 type arrival struct {
@@ -133,6 +141,14 @@ func (s *stats) visible(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fresh.add(d)
+}
+
+// drew counts what was done to the graph.
+func (s *stats) drew(r mirror.Report) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.graph.nodes, s.graph.edges = r.Nodes, r.Edges
+	s.graph.changes += int64(r.Applied)
 }
 
 // unreadable notes why the latest values could not be read back.

@@ -35,6 +35,7 @@ type view struct {
 	trouble  string // "" when all is well
 	retryIn  time.Duration
 	shown    shown
+	graph    drawing
 }
 
 // snapshot takes the moment now.
@@ -44,7 +45,7 @@ func (s *stats) snapshot(now time.Time, address string, pending int, dropped int
 	v := view{
 		address: address, up: now.Sub(s.began), sent: s.sent, rate: s.rate(now), pending: pending,
 		rejected: s.rejected, dropped: dropped + s.unsent, retries: s.retries,
-		ingest: s.ingest.latency(), fresh: s.fresh.latency(), shown: s.shown,
+		ingest: s.ingest.latency(), fresh: s.fresh.latency(), shown: s.shown, graph: s.graph,
 		lagKnown: !s.shown.newest.IsZero(), lag: max(0, now.Sub(s.shown.newest)),
 	}
 	switch {
@@ -113,6 +114,12 @@ func (v *view) table(width int, p palette) []string {
 		lag = duration(v.lag) + " behind now"
 	}
 	lines = append(lines, flow("lag", []string{lag}, width)...)
+	if v.graph.nodes > 0 {
+		lines = append(lines, flow("graph", []string{
+			thousands(int64(v.graph.nodes)) + " nodes", thousands(int64(v.graph.edges)) + " edges",
+			thousands(v.graph.changes) + " changes made",
+		}, width)...)
+	}
 	if history := v.shown.cpu; len(history) > 0 {
 		room := min(width-labelWidth-len("  100.0 %"), widestSpark)
 		lines = append(lines, flow("cpu", []string{
@@ -163,6 +170,9 @@ func (v *view) progress(p palette) string {
 	if v.lagKnown {
 		parts = append(parts, "lag "+duration(v.lag))
 	}
+	if v.graph.nodes > 0 {
+		parts = append(parts, fmt.Sprintf("graph of %s nodes and %s edges", thousands(int64(v.graph.nodes)), thousands(int64(v.graph.edges))))
+	}
 	if n := len(v.shown.cpu); n > 0 {
 		parts = append(parts, "cpu "+quantity(v.shown.cpu[n-1], "percent", p))
 	}
@@ -190,6 +200,10 @@ func (v *view) summary() string {
 			text += fmt.Sprintf(", and its points were visible %s (p95) after the answer", duration(v.fresh.p95))
 		}
 		text += "."
+	}
+	if v.graph.nodes > 0 {
+		text += fmt.Sprintf(" The machine's graph has %s nodes and %s edges, of %s changes.",
+			thousands(int64(v.graph.nodes)), thousands(int64(v.graph.edges)), thousands(v.graph.changes))
 	}
 	if v.trouble != "" {
 		text += " Last trouble: " + v.trouble + "."

@@ -26,6 +26,7 @@ func sampleView() view {
 		lag:    912 * time.Millisecond, lagKnown: true,
 		trouble: "The store of points is not available", retryIn: 4 * time.Second,
 	}
+	v.graph = drawing{nodes: 312, edges: 1188, changes: 1540}
 	for i := range 100 {
 		v.shown.cpu = append(v.shown.cpu, float64(i%23)*4)
 	}
@@ -89,7 +90,7 @@ func TestTheViewFitsAnyTerminal(t *testing.T) {
 
 func TestProgressIsOneLine(t *testing.T) {
 	v := sampleView()
-	require.Equal(t, "24,310 points sent (118/s), ingest p95 5.0 ms, visible p95 183 ms after the answer, lag 912 ms, cpu 28.0 %, "+
+	require.Equal(t, "24,310 points sent (118/s), ingest p95 5.0 ms, visible p95 183 ms after the answer, lag 912 ms, graph of 312 nodes and 1,188 edges, cpu 28.0 %, "+
 		"236 waiting, 3 rejected, The store of points is not available", v.progress(asciiPalette))
 	empty := view{}
 	require.Equal(t, "0 points sent (0/s)", empty.progress(asciiPalette))

@@ -92,5 +92,5 @@ func clickhouseAdvice(err error) string {
 			return "give ClickHouse more memory"
 		}
 	}
-	return reachAdvice("LIVEGRAPH_CLICKHOUSE_URL", "clickhouse.log")
+	return reachAdvice("LIVEGRAPH_CLICKHOUSE_URL", logOf("clickhouse"))
 }

@@ -29,7 +29,7 @@ const (
 
 // Result is one finding.
 type Result struct {
-	Name      string  `json:"name"` // "postgres", "clickhouse", "kafka", "redis", "milvus", "retention", "disk", …
+	Name      string  `json:"name"` // "postgres", "clickhouse", "kafka", "redis", "milvus", "embedder", "retention", "disk", …
 	Status    Status  `json:"status"`
 	Address   string  `json:"address,omitempty"` // without credentials
 	Version   string  `json:"version,omitempty"`
@@ -48,6 +48,7 @@ type Target struct {
 	RedisURL      string
 	MilvusAddress string
 	MilvusToken   string
+	Embedder      config.Embedder // not looked at while it is empty: nothing needs it
 
 	ClickHouseTLS, RedisTLS, MilvusTLS config.EngineTLS
 	Listener                           config.TLS // the API's own certificate
@@ -79,6 +80,7 @@ var checks = []check{
 	{"kafka", checkKafka},
 	{"redis", checkRedis},
 	{"milvus", checkMilvus},
+	{"embedder", checkEmbedder},
 	{"certificate", checkCertificate},
 	{"metrics", checkMetrics},
 	{"disk", checkDisk},

@@ -68,6 +68,25 @@ func TestEnginesThatAnswerAreReportedWithVersionLatencyAndDisk(t *testing.T) {
 	requireNoSecrets(t, target, results)
 }
 
+// TestTheOutageThatTheLogRidesOutIsThatOfItsBusiestPartition: the first partition to
+// be full stops ingest.
+func TestTheOutageThatTheLogRidesOutIsThatOfItsBusiestPartition(t *testing.T) {
+	target := healthyTarget(t)
+	client, err := kgo.NewClient(kgo.SeedBrokers(target.KafkaBrokers...), kgo.DefaultProduceTopic("points"),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchCompression(kgo.NoCompression()))
+	require.NoError(t, err)
+	defer client.Close()
+	bound := "10000000"
+	_, err = kadm.NewClient(client).CreateTopic(t.Context(), 8, -1, map[string]*string{"retention.bytes": &bound}, "points")
+	require.NoError(t, err)
+	hourAgo := time.Now().Add(-time.Hour)
+	record := &kgo.Record{Partition: 3, Value: make([]byte, 800_000), Timestamp: hourAgo}
+	require.NoError(t, client.ProduceSync(t.Context(), record).FirstErr())
+
+	found := byName(t, doctor.Check(t.Context(), target))["retention"]
+	require.Regexp(t, `an outage of (9h5\dm|10h0m)\d+s is ridden out`, found.Detail, "0.8 of 10 MB at 0.8 MB an hour, in one of 8 partitions")
+}
+
 func TestEnginesThatDoNotAnswerAreReportedWithWhatToDo(t *testing.T) {
 	const nobody = "127.0.0.1:1"
 	target := doctor.Target{
@@ -80,6 +99,7 @@ func TestEnginesThatDoNotAnswerAreReportedWithWhatToDo(t *testing.T) {
 		require.Equal(t, doctor.Failed, r.Status, r.Name)
 		require.NotEmpty(t, r.Advice, r.Name)
 		require.NotEmpty(t, r.Detail, r.Name)
+		require.NotContains(t, r.Advice, "logs/the", r.Name)
 	}
 	require.False(t, doctor.Healthy(results))
 	requireNoSecrets(t, target, results)

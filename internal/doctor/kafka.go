@@ -50,7 +50,7 @@ func checkKafka(ctx context.Context, t Target) []Result {
 	topics, err := r.readKafka(ctx, admin)
 	if err != nil {
 		return failed("kafka", address, err, cmp.Or(kafka.Advice(err),
-			reachAdvice("LIVEGRAPH_KAFKA_BROKERS", "the server's own log (Kafka runs inside it)")))
+			reachAdvice("LIVEGRAPH_KAFKA_BROKERS", "the log of the server, inside which Kafka runs")))
 	}
 	for _, warning := range t.KafkaSecurity.Warnings() {
 		r.warn("its settings are unsafe", warning)
@@ -117,7 +117,7 @@ func checkRetention(ctx context.Context, admin *kadm.Client, t Target, topic kad
 	if err != nil {
 		return fail(err)
 	}
-	bytes, age, err := logSize(ctx, admin, t.PointsTopic)
+	bytes, busiest, age, err := logSize(ctx, admin, t.PointsTopic)
 	if err != nil {
 		return fail(err)
 	}
@@ -131,12 +131,12 @@ func checkRetention(ctx context.Context, admin *kadm.Client, t Target, topic kad
 	case bound < 0:
 		r.warn("its size is not bounded", "set retention.bytes of the topic, or the disk fills up")
 	case age >= ageLeast && bytes > 0:
-		rate := float64(bytes) / age.Seconds()
-		outage := time.Duration(t.LogFullThreshold * float64(bound*partitions) / rate * float64(time.Second))
+		rate := float64(busiest) / age.Seconds() // the first partition to be full stops ingest
+		outage := time.Duration(t.LogFullThreshold * float64(bound) / rate * float64(time.Second))
 		r.Detail += fmt.Sprintf("; at the rate of the last %s an outage of %s is ridden out before ingest answers 503",
 			age.Round(time.Second), outage.Round(time.Second))
 		if outage < outageLeast {
-			r.warn("that is little", "raise LIVEGRAPH_KAFKA_RETENTION_BYTES")
+			r.warn("that is little", "raise retention.bytes of the topic (docs/operations.md, Retention and outages)")
 		}
 	}
 	return r
@@ -163,12 +163,12 @@ func retentionBytes(ctx context.Context, admin *kadm.Client, topic string) (int6
 	return -1, nil
 }
 
-// logSize is how many bytes a topic holds, replicas counted once, and the age of
-// its oldest record.
-func logSize(ctx context.Context, admin *kadm.Client, topic string) (int64, time.Duration, error) {
+// logSize is how many bytes a topic and its largest partition hold, replicas counted
+// once, and the age of its oldest record.
+func logSize(ctx context.Context, admin *kadm.Client, topic string) (bytes, busiest int64, age time.Duration, err error) {
 	dirs, err := admin.DescribeAllLogDirs(ctx, nil)
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
 	largest := map[int32]int64{} // of a partition's replicas
 	dirs.Each(func(d kadm.DescribedLogDir) {
@@ -176,14 +176,14 @@ func logSize(ctx context.Context, admin *kadm.Client, topic string) (int64, time
 			largest[partition] = max(largest[partition], p.Size)
 		}
 	})
-	var bytes int64
 	for _, n := range largest {
 		bytes += n
+		busiest = max(busiest, n)
 	}
 	oldest := time.Now()
 	offsets, err := admin.ListOffsetsAfterMilli(ctx, 0, topic)
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
 	offsets.Each(func(o kadm.ListedOffset) {
 		if o.Err == nil && o.Timestamp > 0 {
@@ -192,7 +192,7 @@ func logSize(ctx context.Context, admin *kadm.Client, topic string) (int64, time
 			}
 		}
 	})
-	return bytes, time.Since(oldest), nil
+	return bytes, busiest, time.Since(oldest), nil
 }
 
 // groupLag is how many records a group has not committed.

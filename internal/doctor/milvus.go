@@ -44,5 +44,5 @@ func milvusAdvice(err error) string {
 	case strings.Contains(text, "database not found"):
 		return "create the database that " + milvusVariable + " names"
 	}
-	return reachAdvice(milvusVariable, "milvus.log")
+	return reachAdvice(milvusVariable, logOf("milvus"))
 }

@@ -88,13 +88,16 @@ func postgresAdvice(err error) string {
 			return "wait: the server starts, stops or recovers"
 		}
 	}
-	return reachAdvice("LIVEGRAPH_POSTGRES_URL", "postgres.log")
+	return reachAdvice("LIVEGRAPH_POSTGRES_URL", logOf("postgres"))
 }
 
 // reachAdvice says what to do about an engine that does not answer.
 func reachAdvice(variable, log string) string {
-	return fmt.Sprintf("check that it runs and that %s is right; if it is embedded, look into logs/%s in the data directory", variable, log)
+	return fmt.Sprintf("check that it runs and that %s is right; if it is embedded, look into %s", variable, log)
 }
+
+// logOf says where the log of an engine's embedded edition is.
+func logOf(engine string) string { return "logs/" + engine + ".log in the data directory" }
 
 // withoutSecret makes sure that an error's text does not hold the address it
 // was made from, which may have a password.

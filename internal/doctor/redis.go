@@ -72,5 +72,5 @@ func redisAdvice(err error) string {
 	case errors.Is(err, io.EOF):
 		return "use rediss:// in " + redisVariable + " if the server speaks TLS on that port"
 	}
-	return reachAdvice(redisVariable, "valkey.log")
+	return reachAdvice(redisVariable, logOf("valkey"))
 }

@@ -38,7 +38,7 @@ func StartClickHouse(ctx context.Context, o EngineOptions) (*Process, error) {
 			return u.String()
 		},
 		command: func() (*exec.Cmd, error) {
-			cmd := exec.Command(s.Packages.python(), program, "--data", s.Dir,
+			cmd := exec.Command(s.Packages.Python(), program, "--data", s.Dir,
 				"--port", strconv.Itoa(s.endpoint.Port), "--memory", strconv.FormatInt(clickhouseMemory(), 10))
 			cmd.Dir = s.Dir
 			cmd.Env = append(pythonEnv(), passwordEnv+"="+s.endpoint.Password)

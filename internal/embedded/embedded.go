@@ -1,7 +1,8 @@
 // Package embedded runs the embedded editions of the engines, so that a person
 // needs nothing installed but Go and Python: ClickHouse (the chdb library behind
 // an HTTP front), Postgres, Valkey and milvus-lite out of one hash-pinned file of
-// Python packages, and Kafka's protocol by a broker inside this process.
+// Python packages, an embedding model out of another, and Kafka's protocol by a broker
+// inside this process.
 //
 // An engine whose address is configured is not started; of the others, [Start]
 // gives the addresses, and nothing below can tell them from servers elsewhere.
@@ -34,6 +35,7 @@ type Addresses struct {
 	PostgresURL   string   // postgres://…
 	RedisURL      string   // redis://…
 	MilvusAddress string   // host:port
+	EmbedderURL   string   // http://:key@host:port/v1, of an OpenAI-compatible API
 }
 
 // Options says which engines to start, and where.
@@ -41,8 +43,9 @@ type Options struct {
 	DataDir    string    // made if missing; one server at a time may use it
 	Configured Addresses // engines that have an address here are not started
 
-	KafkaSyncWrites bool        // fsync each batch of the embedded Kafka before it is acknowledged
-	Progress        func(Event) // called from several goroutines, one at a time; may be nil
+	Embedder        *EmbedderSettings // of the embedder; nil: it is not started
+	KafkaSyncWrites bool              // fsync each batch of the embedded Kafka before it is acknowledged
+	Progress        func(Event)       // called from several goroutines, one at a time; may be nil
 	Logger          *slog.Logger
 }
 
@@ -56,10 +59,11 @@ type Engines struct {
 	postgres   *Process
 	valkey     *Process
 	milvus     *Process
+	embedder   *Process
 }
 
 // Start takes the data directory and starts, at the same time, each engine that
-// has no configured address. It returns when all answer. When one does not, it
+// has no configured address; the embedder only if it is wanted. It returns when all answer. When one does not, it
 // stops the others and says why.
 func Start(ctx context.Context, o Options) (*Engines, error) {
 	dir, err := filepath.Abs(o.DataDir)
@@ -92,6 +96,12 @@ func (e *Engines) start(ctx context.Context, dir string, o Options) error {
 	if len(o.Configured.KafkaBrokers) == 0 {
 		group.Go(func() (err error) {
 			e.kafka, err = StartKafka(ctx, KafkaOptions{EngineOptions: site(kafkaName, nil), SyncWrites: o.KafkaSyncWrites})
+			return err
+		})
+	}
+	if o.Embedder != nil && o.Configured.EmbedderURL == "" {
+		group.Go(func() (err error) {
+			e.embedder, err = StartEmbedder(ctx, EmbedderOptions{EngineOptions: site(embedderName, nil), EmbedderSettings: *o.Embedder})
 			return err
 		})
 	}
@@ -148,6 +158,7 @@ func (e *Engines) fillAddresses() {
 		{e.postgres, &e.addresses.PostgresURL},
 		{e.valkey, &e.addresses.RedisURL},
 		{e.milvus, &e.addresses.MilvusAddress},
+		{e.embedder, &e.addresses.EmbedderURL},
 	} {
 		if filled.process != nil {
 			*filled.address = filled.process.Address()
@@ -164,7 +175,7 @@ func (e *Engines) Kafka() *Kafka { return e.kafka }
 // Processes are the engines that run as child processes.
 func (e *Engines) Processes() []*Process {
 	var running []*Process
-	for _, p := range []*Process{e.clickhouse, e.milvus, e.valkey, e.postgres} {
+	for _, p := range []*Process{e.embedder, e.clickhouse, e.milvus, e.valkey, e.postgres} {
 		if p != nil {
 			running = append(running, p)
 		}

@@ -43,6 +43,7 @@ func (b *lockedBuffer) String() string {
 }
 
 func TestEnginesKeepTheirDataAndAddressesAndComeBackWhenKilled(t *testing.T) {
+	testenv.NeedsEngines(t)
 	dir := filepath.Join(t.TempDir(), "a folder's name, with ü & 100 %?")
 	log := &lockedBuffer{}
 	options := embedded.Options{DataDir: dir, Logger: slog.New(slog.NewTextHandler(log, nil))}
@@ -97,6 +98,7 @@ func requireModes(t *testing.T, dir string) {
 }
 
 func TestNoEngineOutlivesItsServerAndNoneLosesWhatItAcknowledged(t *testing.T) {
+	testenv.NeedsEngines(t)
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)
 	for _, store := range stores {
@@ -129,6 +131,7 @@ func (s *server) kill2(t *testing.T, dir string) {
 }
 
 func TestConfiguredEnginesAreNotStarted(t *testing.T) {
+	testenv.NeedsEngines(t)
 	dir := t.TempDir()
 	configured := embedded.Addresses{KafkaBrokers: []string{"kafka:9092"}, ClickHouseURL: "clickhouse://c:9000/d",
 		PostgresURL: "postgres://p/d", MilvusAddress: "milvus:19530"}
@@ -156,6 +159,7 @@ func TestConfiguredEnginesAreNotStarted(t *testing.T) {
 }
 
 func TestAnEngineWhosePortIsTakenMovesToAnother(t *testing.T) {
+	testenv.NeedsEngines(t)
 	dir := t.TempDir()
 	o := embedded.EngineOptions{Dir: dir}
 	p, err := embedded.StartValkey(t.Context(), o)
@@ -186,6 +190,7 @@ func TestAnEngineThatHangsIsStoppedAllTheSame(t *testing.T) {
 }
 
 func TestAnEngineThatCannotStartSaysWhyAndStopsTheOthers(t *testing.T) {
+	testenv.NeedsEngines(t)
 	dir := t.TempDir()
 	data := filepath.Join(dir, "postgres", "data")
 	require.NoError(t, os.MkdirAll(data, 0o700))
@@ -197,6 +202,7 @@ func TestAnEngineThatCannotStartSaysWhyAndStopsTheOthers(t *testing.T) {
 }
 
 func TestEnginesRunAsAnOrdinaryUser(t *testing.T) {
+	testenv.NeedsEngines(t)
 	if os.Getuid() != 0 {
 		t.Skip("NOT TESTED AS ANOTHER USER: we are not root; all other tests ran as an ordinary user")
 	}
@@ -255,6 +261,7 @@ func openPath(t *testing.T, dir string) {
 }
 
 func TestPostgresStartsForRootWithAndWithoutUserNamespaces(t *testing.T) {
+	testenv.NeedsEngines(t)
 	if os.Getuid() != 0 {
 		t.Skip("NOT TESTED: only root needs another identity for Postgres")
 	}

@@ -14,7 +14,7 @@ import (
 type EngineOptions struct {
 	Dir      string       // its data, port and password; made if missing
 	LogDir   string       // its log; default Dir
-	Packages *Packages    // default: Install
+	Packages *Packages    // default: Install, InstallEmbedder
 	Logger   *slog.Logger // default: slog.Default
 	Progress func(Event)  // default: none
 }
@@ -51,7 +51,11 @@ func newSite(ctx context.Context, engine string, o EngineOptions) (*site, error)
 		}
 	}
 	if o.Packages == nil && engine != kafkaName && engine != apacheName {
-		if o.Packages, err = Install(ctx, o.Progress); err != nil {
+		install := Install
+		if engine == embedderName {
+			install = InstallEmbedder
+		}
+		if o.Packages, err = install(ctx, o.Progress); err != nil {
 			return nil, err
 		}
 	}

@@ -20,20 +20,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// requirements pins every package of the engines by version and hash.
-//
-//go:embed requirements.txt
-var requirements string
+// Every package is pinned by version and hash. The embedder's are apart: its image
+// is made from the same file, and who has another embedder does not download it.
+var (
+	//go:embed requirements.txt
+	requirements string
+	//go:embed requirements-embedder.txt
+	embedderRequirements string
+)
 
 const (
 	enginesDirVariable = "LIVEGRAPH_ENGINES_DIR"
 	markerName         = "livegraph-complete.json"
 	installLockPoll    = 200 * time.Millisecond
-	packagesName       = "packages" // as an engine's name in events
+
+	packagesName = "packages" // as an engine's name in events
 )
 
-// Packages is an installation of the engines' packages: a Python venv that is
-// made once a machine and user, and shared by every process that needs it.
+// Packages is an installation of engines' packages: a Python venv that is made once
+// a machine and user, and shared by every process that needs it. The stores have one,
+// the embedder another.
 type Packages struct {
 	dir  string // the venv
 	site string // its site-packages
@@ -49,13 +55,19 @@ type marker struct {
 
 // installation is what belongs into a venv.
 type installation struct {
+	name         string   // begins the folder's name
 	requirements string   // for pip, every package pinned by hash
 	files        []string // what of site-packages the engines cannot do without
 }
 
-// enginePackages are what the engines need.
+// enginePackages are what the stores need.
 func enginePackages() installation {
-	return installation{requirements, []string{chdbLibrary, postgresBinary, valkeyBinary, milvusModule, pymilvusModule}}
+	return installation{"engines", requirements, []string{chdbLibrary, postgresBinary, valkeyBinary, milvusModule, pymilvusModule}}
+}
+
+// embedderPackages are what the embedder needs.
+func embedderPackages() installation {
+	return installation{"embedder", embedderRequirements, []string{embedderWeights, onnxModule, tokenizersModule}}
 }
 
 // hash names this version's installation: another requirements file makes another
@@ -66,7 +78,7 @@ func (in installation) hash() string {
 }
 
 // dir is the installation's folder.
-func (in installation) dir() (string, error) { return cacheDir("engines-" + in.hash()) }
+func (in installation) dir() (string, error) { return cacheDir(in.name + "-" + in.hash()) }
 
 // cacheDir is the folder of an installation: one of its own below the cache, never
 // a folder that a person named, because an incomplete one is removed.
@@ -82,17 +94,25 @@ func cacheDir(name string) (string, error) {
 	return filepath.Abs(filepath.Join(base, name))
 }
 
-// Install makes the engines' packages ready: at once when they are there, else
+// Install makes the stores' packages ready: at once when they are there, else
 // by making a venv and installing into it, which downloads about 300 MB and
 // takes half a minute or more. Processes that need it at the same time wait for
 // the one that makes it.
 func Install(ctx context.Context, progress func(Event)) (*Packages, error) {
-	in := enginePackages()
+	return enginePackages().ready(ctx, reporter(packagesName, progress))
+}
+
+// InstallEmbedder is the same for the embedder: about 60 MB, and 200 MB on disk.
+func InstallEmbedder(ctx context.Context, progress func(Event)) (*Packages, error) {
+	return embedderPackages().ready(ctx, reporter(embedderName, progress))
+}
+
+func (in installation) ready(ctx context.Context, report func(string, int, string)) (*Packages, error) {
 	dir, err := in.dir()
 	if err != nil {
 		return nil, err
 	}
-	return in.ensure(ctx, dir, reporter(packagesName, progress))
+	return in.ensure(ctx, dir, report)
 }
 
 // ensure gives the venv in dir, and makes it if it is not whole.
@@ -259,8 +279,8 @@ func (in installation) complete(dir string) error {
 	return writeFileAtomically(filepath.Join(dir, markerName), raw, 0o644)
 }
 
-// python is the venv's interpreter.
-func (p *Packages) python() string { return filepath.Join(p.dir, "bin", "python") }
+// Python is the interpreter that finds the packages.
+func (p *Packages) Python() string { return filepath.Join(p.dir, "bin", "python") }
 
 // pipProgress turns pip's output into events, and keeps it in the log.
 type pipProgress struct {

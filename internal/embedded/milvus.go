@@ -35,7 +35,7 @@ func StartMilvus(ctx context.Context, o EngineOptions) (*Process, error) {
 		name:    milvusName,
 		address: address,
 		command: func() (*exec.Cmd, error) {
-			cmd := exec.Command(s.Packages.python(), program,
+			cmd := exec.Command(s.Packages.Python(), program,
 				"--data", filepath.Join(s.Dir, "data"), "--port", strconv.Itoa(s.endpoint.Port))
 			cmd.Dir, cmd.Env = s.Dir, pythonEnv()
 			return cmd, nil

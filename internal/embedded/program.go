@@ -7,14 +7,19 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // programs are our servers in Python: ClickHouse's HTTP interface over the chdb
-// library, and milvus-lite on the loopback.
+// library, milvus-lite on the loopback, and an embedding model behind OpenAI's
+// interface.
 //
 //go:embed assets
 var programs embed.FS
+
+// programFiles are the endings of what a server needs beside it.
+var programFiles = []string{".py", ".txt"}
 
 // program writes a server's files into the engine's folder and gives the path of
 // its main file.
@@ -25,7 +30,7 @@ func (s *site) program(name, main string) (string, error) {
 	}
 	for _, folder := range []string{"shared", name} {
 		err := fs.WalkDir(programs, path.Join("assets", folder), func(file string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || path.Ext(file) != ".py" {
+			if err != nil || entry.IsDir() || !slices.Contains(programFiles, path.Ext(file)) {
 				return err
 			}
 			raw, err := programs.ReadFile(file)

@@ -4,7 +4,7 @@ import "time"
 
 // Event says how far an engine's start is.
 type Event struct {
-	Engine  string        // "clickhouse", "postgres", "valkey", "milvus", "kafka", "apache-kafka"; "packages" for their installation
+	Engine  string        // "clickhouse", "postgres", …; "packages" for the installation of the stores'
 	Phase   string        // "waiting", "installing", "starting", "ready", "failed"
 	Percent int           // 0 to 100; -1: not known
 	Elapsed time.Duration // since this engine's first event

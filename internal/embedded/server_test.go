@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/testenv"
 )
 
 // serveVariable makes the test binary be a server over the engines of a data
@@ -62,6 +63,7 @@ type server struct {
 // startServer starts one and waits until its engines answer.
 func startServer(t *testing.T, dir string, attributes *syscall.SysProcAttr, env ...string) *server {
 	t.Helper()
+	testenv.NeedsEngines(t)
 	// Through a shell, because rights given to another user hold only after an exec.
 	s := &server{cmd: exec.Command("/bin/sh", "-c", `exec "$0"`, os.Args[0]), stderr: &strings.Builder{}}
 	s.cmd.Env = append(append(os.Environ(), serveVariable+"="+dir), env...)

@@ -32,6 +32,12 @@ func StoppableMilvus(t testing.TB) *embedded.Process {
 	return stoppable(t, "milvus", embedded.StartMilvus)
 }
 
+// StoppableEmbedder is the same for the embedder.
+func StoppableEmbedder(t testing.TB) *embedded.Process {
+	t.Helper()
+	return stoppable(t, embedderName, startEmbedder)
+}
+
 // StoppableKafka gives a broker of the test's own, which it may Stop and Start:
 // address, records and offsets stay.
 func StoppableKafka(t testing.TB) *embedded.Kafka {
@@ -53,6 +59,7 @@ func kafkaIn(t testing.TB, dir string) *embedded.Kafka {
 
 func stoppable(t testing.TB, name string, start func(context.Context, embedded.EngineOptions) (*embedded.Process, error)) *embedded.Process {
 	t.Helper()
+	NeedsEngines(t)
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	o, err := options(name, t.TempDir())

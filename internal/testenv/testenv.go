@@ -90,6 +90,13 @@ var packages = sync.OnceValues(func() (*embedded.Packages, error) {
 	return embedded.Install(ctx, tell)
 })
 
+// embedderPackages is the same for the embedder's, which few tests need.
+var embedderPackages = sync.OnceValues(func() (*embedded.Packages, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	return embedded.InstallEmbedder(ctx, tell)
+})
+
 // tell prints how far an installation is.
 func tell(e embedded.Event) {
 	fmt.Fprintf(os.Stderr, "testenv: %s %s %s\n", e.Engine, e.Phase, e.Detail)
@@ -97,7 +104,11 @@ func tell(e embedded.Event) {
 
 // options makes an engine's options; dir "" means the shared folder.
 func options(name, dir string) (embedded.EngineOptions, error) {
-	pkgs, err := packages()
+	install := packages
+	if name == embedderName {
+		install = embedderPackages
+	}
+	pkgs, err := install()
 	if err != nil {
 		return embedded.EngineOptions{}, err
 	}
@@ -131,11 +142,19 @@ func startPostgres(ctx context.Context, o embedded.EngineOptions) (*embedded.Pro
 	}})
 }
 
+// startEmbedder takes one core: tests run beside each other.
+func startEmbedder(ctx context.Context, o embedded.EngineOptions) (*embedded.Process, error) {
+	return embedded.StartEmbedder(ctx, embedded.EmbedderOptions{EngineOptions: o, EmbedderSettings: embedded.EmbedderSettings{Threads: 1}})
+}
+
+const embedderName = "embedder"
+
 var (
 	postgres   = starter("postgres", startPostgres)
 	clickhouse = starter("clickhouse", embedded.StartClickHouse)
 	valkey     = starter("valkey", embedded.StartValkey)
 	milvus     = starter("milvus", embedded.StartMilvus)
+	embedder   = starter(embedderName, startEmbedder)
 )
 
 // Postgres gives the URL of an empty database.
@@ -181,8 +200,25 @@ func Milvus(t testing.TB) string {
 	return started(t, milvus).Address()
 }
 
+// NeedsEngines skips a test that is run with -short, which leaves the engines out.
+// The broker inside the process is none.
+func NeedsEngines(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs an engine")
+	}
+}
+
+// Embedder gives the address of the model all-MiniLM-L6-v2 behind an OpenAI-compatible
+// interface, http://:key@host:port/v1. It keeps nothing, so the binary's tests share it.
+func Embedder(t testing.TB) string {
+	t.Helper()
+	return started(t, embedder).Address()
+}
+
 func started(t testing.TB, start func() (*embedded.Process, error)) *embedded.Process {
 	t.Helper()
+	NeedsEngines(t)
 	server, err := start()
 	if err != nil {
 		t.Fatalf("testenv: %v", err)

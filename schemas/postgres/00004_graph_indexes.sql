@@ -21,9 +21,12 @@ CREATE INDEX edges_version ON edges (workspace_id, version, id) WHERE NOT delete
 -- Parts of names, and properties that equal something. Without the workspace: with
 -- it, each search would go through all rows of the workspace in the index. Where a
 -- text is rare here and frequent elsewhere, the planner sees that by its statistics
--- and takes another way.
-CREATE INDEX nodes_words ON nodes USING gin (name_folded gin_trgm_ops, properties jsonb_path_ops) WHERE NOT deleted;
-CREATE INDEX edges_words ON edges USING gin (properties jsonb_path_ops) WHERE NOT deleted;
+-- and takes another way. What waits to be indexed is searched row by row: 1 MiB of it
+-- at most, so that searches stay quick while much is written.
+CREATE INDEX nodes_words ON nodes USING gin (name_folded gin_trgm_ops, properties jsonb_path_ops)
+    WITH (gin_pending_list_limit = 1024) WHERE NOT deleted;
+CREATE INDEX edges_words ON edges USING gin (properties jsonb_path_ops)
+    WITH (gin_pending_list_limit = 1024) WHERE NOT deleted;
 
 -- +goose Down
 DROP INDEX edges_words, nodes_words, edges_version, edges_type, edges_updated, edges_created,

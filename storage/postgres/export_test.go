@@ -1,6 +1,12 @@
 package postgres
 
-import "context"
+import (
+	"context"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
 
 // Exec runs a statement of a test: fixtures of what only other parts write.
 func (db *DB) Exec(ctx context.Context, statement string, args ...any) error {
@@ -8,10 +14,59 @@ func (db *DB) Exec(ctx context.Context, statement string, args ...any) error {
 	return err
 }
 
-// Explain gives the plan of a statement.
-func (db *DB) Explain(ctx context.Context, statement string, args ...any) (plan string, err error) {
-	err = db.pool.QueryRow(ctx, "EXPLAIN (FORMAT JSON) "+statement, args...).Scan(&plan)
-	return plan, err
+// Strings reads one column of texts.
+func (db *DB) Strings(ctx context.Context, query string, args ...any) ([]string, error) {
+	rows, err := db.pool.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+// Recorder gives another DB on the same database, whose statements it keeps.
+func (db *DB) Recorder(ctx context.Context) (*Recorder, error) {
+	r := &Recorder{}
+	cfg := db.pool.Config()
+	cfg.ConnConfig.Tracer = r
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	r.DB = &DB{pool: pool, bounds: db.bounds}
+	return r, err
+}
+
+// Recorder is a DB that keeps the statements it runs.
+type Recorder struct {
+	*DB
+	Statements []pgx.TraceQueryStartData
+}
+
+// TraceQueryStart implements pgx.QueryTracer.
+func (r *Recorder) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	if strings.Contains(q.SQL, "workspace_id") {
+		r.Statements = append(r.Statements, q)
+	}
+	return ctx
+}
+
+// TraceQueryEnd implements pgx.QueryTracer.
+func (r *Recorder) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// Plans gives the plans of the statements, and forgets them.
+func (r *Recorder) Plans(ctx context.Context, on *DB) (plans []string, err error) {
+	for _, q := range r.Statements {
+		args := q.Args
+		if len(args) > 0 {
+			if _, ok := args[0].(pgx.QueryExecMode); ok {
+				args = args[1:]
+			}
+		}
+		lines, err := on.Strings(ctx, "EXPLAIN "+q.SQL, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, q.SQL+"\n"+strings.Join(lines, "\n"))
+	}
+	r.Statements = nil
+	return plans, nil
 }
 
 // BoundLists makes lists take their steps on few rows.

@@ -12,26 +12,33 @@ import (
 
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/test/graphdata"
 )
 
 // openBench gives a database with the large graph, and its workspace. With
-// LIVEGRAPH_BENCH_GRAPH_URL it is one that stays: the graph is made once.
+// LIVEGRAPH_BENCH_GRAPH_URL, the URL of a database, the graph is made there once and
+// stays; else it is made in four minutes.
 func openBench(b *testing.B) (*postgres.DB, uuid.UUID) {
 	b.Helper()
 	url := os.Getenv("LIVEGRAPH_BENCH_GRAPH_URL")
 	if url == "" {
 		url = testenv.Postgres(b)
 	}
-	db, err := postgres.Open(b.Context(), url, 4)
-	require.NoError(b, err)
-	b.Cleanup(db.Close)
-	if os.Getenv("LIVEGRAPH_BENCH_GRAPH_URL") == "" {
-		require.NoError(b, db.Migrate(b.Context()))
+	db := openAt(b, url)
+	if l, err := db.Edges(b.Context(), graphWorkspace, postgres.EdgeFilter{}, postgres.GraphPage{Limit: 1}); err != nil || l.Total != graphdata.LargeEdges {
+		fillGraph(b, db, url, graphdata.LargeNodes, graphdata.LargeEdges)
 	}
-	return db, largeGraph(b, db, 1_000_000, 5_000_000)
+	return db, graphWorkspace
 }
 
-var benchWorkspace = uuid.MustParse("00000000-0000-7000-8000-000000000001")
+func openAt(t testing.TB, url string) *postgres.DB {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), url, 4)
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	require.NoError(t, db.Migrate(t.Context()))
+	return db
+}
 
 func order(fields ...string) (by []postgres.GraphOrder) {
 	for _, field := range fields {
@@ -144,27 +151,49 @@ func BenchmarkGraphLists(b *testing.B) {
 	list("broad/edges/offset=2500000/two", nil, &edgeFilter{}, order("relationType", "-createdAt"), 2_500_000)
 }
 
-func someNode(b *testing.B, db *postgres.DB, ws uuid.UUID) uuid.UUID {
+func someNode(b testing.TB, db *postgres.DB, ws uuid.UUID) uuid.UUID {
 	b.Helper()
 	l, err := db.Nodes(b.Context(), ws, postgres.NodeFilter{}, postgres.GraphPage{Limit: 1, Offset: 4242})
 	require.NoError(b, err)
 	return l.Items[0].ID
 }
 
-func hubNode(b *testing.B, db *postgres.DB, ws uuid.UUID) uuid.UUID {
+func hubNode(b testing.TB, db *postgres.DB, ws uuid.UUID) uuid.UUID {
 	b.Helper()
 	l, err := db.Nodes(b.Context(), ws, postgres.NodeFilter{GraphFilter: postgres.GraphFilter{Properties: map[string][]string{"serial": {"SN-1"}}}}, postgres.GraphPage{Limit: 1})
 	require.NoError(b, err)
 	return l.Items[0].ID
 }
 
-func largeGraph(b *testing.B, db *postgres.DB, nodes, edges int) uuid.UUID {
-	b.Helper()
-	start := time.Now()
-	defer func() { b.Logf("%d nodes and %d edges in %s", nodes, edges, time.Since(start).Round(time.Second)) }()
-	if l, err := db.Edges(b.Context(), benchWorkspace, postgres.EdgeFilter{}, postgres.GraphPage{Limit: 1}); err == nil && l.Total == int64(edges) {
-		return benchWorkspace
+// BenchmarkNeighbors walks from ordinary nodes and from a hub of 100,000 edges.
+func BenchmarkNeighbors(b *testing.B) {
+	db, ws := openBench(b)
+	hub := hubNode(b, db, ws)
+	l, err := db.Nodes(b.Context(), ws, postgres.NodeFilter{}, postgres.GraphPage{Limit: 100, Offset: 4242})
+	require.NoError(b, err)
+	for depth := 1; depth <= 3; depth++ {
+		for _, start := range []string{"ordinary", "hub"} {
+			b.Run(fmt.Sprintf("%s/depth=%d", start, depth), func(b *testing.B) {
+				var times []time.Duration
+				total, n := int64(0), 0
+				for b.Loop() {
+					id := hub
+					if start == "ordinary" {
+						id = l.Items[n%len(l.Items)].ID
+						n++
+					}
+					start := time.Now()
+					found, err := db.Neighbors(b.Context(), ws, postgres.NeighborQuery{Node: id, Depth: depth, Out: true, In: true, Limit: 50})
+					require.NoError(b, err)
+					times = append(times, time.Since(start))
+					total += found.Total
+				}
+				slices.Sort(times)
+				b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "p50-ms")
+				b.ReportMetric(float64(times[int(0.95*float64(len(times)-1))].Microseconds())/1000, "p95-ms")
+				b.ReportMetric(float64(total)/float64(len(times)), "rows")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
 	}
-	b.Skip("no graph: " + fmt.Sprint(nodes))
-	return benchWorkspace
 }

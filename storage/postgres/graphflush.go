@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/livegraph/livegraph/internal/graph"
 )
@@ -14,8 +15,8 @@ import (
 // columns are rows of nodes or edges, by column, as unnest takes them. Edges have the
 // columns that nodes have not, and the other way about.
 type columns struct {
-	workspaces, ids            []uuid.UUID
-	sources, targets           []uuid.UUID
+	workspaces, ids            uuids
+	sources, targets           uuids
 	names, labels              []string // label: entity type or relation type
 	descriptions               []*string
 	properties                 []string
@@ -25,11 +26,11 @@ type columns struct {
 	deletedBy                  []int64
 	stamps                     []*string
 	floors, newest, takenFirst []int64
-	takenNodes                 []*uuid.UUID
+	takenNodes                 uuids // null without a mark
 }
 
 func (c *columns) add(workspace, id uuid.UUID, label string, p graph.Properties, l *graph.Lifecycle) error {
-	c.workspaces, c.ids, c.labels = append(c.workspaces, workspace), append(c.ids, id), append(c.labels, label)
+	c.workspaces, c.ids, c.labels = append(c.workspaces, column(workspace)), append(c.ids, column(id)), append(c.labels, label)
 	c.properties = append(c.properties, string(p.Encode()))
 	c.created, c.updated = append(c.created, micros(l.CreatedAt)), append(c.updated, micros(l.UpdatedAt))
 	c.versions, c.changed = append(c.versions, l.Version), append(c.changed, int64(l.ChangedBy))
@@ -55,15 +56,10 @@ func (c *columns) addNode(workspace uuid.UUID, n *graph.Node) error {
 }
 
 func (c *columns) addEdge(workspace uuid.UUID, e *graph.Edge) error {
-	c.sources, c.targets = append(c.sources, e.SourceID), append(c.targets, e.TargetID)
+	c.sources, c.targets = append(c.sources, column(e.SourceID)), append(c.targets, column(e.TargetID))
 	c.newest = append(c.newest, int64(e.Newest()))
 	c.takenFirst = append(c.takenFirst, int64(e.Taken.Sequence))
-	var node *uuid.UUID
-	if e.Taken.Sequence != 0 {
-		taken := e.Taken.Node
-		node = &taken
-	}
-	c.takenNodes = append(c.takenNodes, node)
+	c.takenNodes = append(c.takenNodes, pgtype.UUID{Bytes: e.Taken.Node, Valid: e.Taken.Sequence != 0})
 	return c.add(workspace, e.ID, e.RelationType, e.Properties, &e.Lifecycle)
 }
 
@@ -200,14 +196,14 @@ func countEdge(totals map[total]int64, workspace uuid.UUID, row edgeRow) {
 
 func queueTotals(b *pgx.Batch, totals map[total]int64) {
 	var (
-		workspaces []uuid.UUID
+		workspaces uuids
 		kinds      []int16
 		labels     []string
 		counts     []int64
 	)
 	for t, n := range totals {
 		if n != 0 {
-			workspaces, kinds = append(workspaces, t.workspace), append(kinds, int16(t.kind))
+			workspaces, kinds = append(workspaces, column(t.workspace)), append(kinds, int16(t.kind))
 			labels, counts = append(labels, t.label), append(counts, n)
 		}
 	}

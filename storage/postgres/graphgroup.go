@@ -39,6 +39,9 @@ type GraphNeeds struct {
 	Centres   []uuid.UUID  // nodes whose edges matter, because they are deleted or brought back
 	Actors    []uuid.UUID  // whose stacks are asked for
 	Stacks    *GraphStacks // as they were remembered; nil: not at all
+	// Reversals is how many UNDO and REDO there are about the newest of a stack, by
+	// whose it is: what they are about is read before they are decided.
+	Reversals map[uuid.UUID]int
 }
 
 // GraphStacks are undo and redo stacks of a workspace, by actor, as of a sequence;
@@ -263,7 +266,7 @@ func (tx *GraphTx) settleHeads(g GraphGroup, heads map[uuid.UUID]graph.Sequence)
 		state.begin(head, g.Workspaces[i].Stacks)
 		tx.order = append(tx.order, state)
 	}
-	return nil
+	return tx.foresee(g.Workspaces)
 }
 
 // State gives the graph and journal of a workspace of the group; nil: there is no

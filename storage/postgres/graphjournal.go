@@ -30,7 +30,7 @@ const (
 // what they are to the stacks.
 func (tx *GraphTx) queueJournal(b *pgx.Batch) error {
 	var (
-		workspaces, commands []uuid.UUID
+		workspaces, commands uuids
 		sequences            []int64
 		times                []time.Time
 		changes              [][]byte
@@ -43,7 +43,7 @@ func (tx *GraphTx) queueJournal(b *pgx.Batch) error {
 			if err != nil {
 				return err
 			}
-			workspaces, commands = append(workspaces, s.workspace), append(commands, c.CommandID)
+			workspaces, commands = append(workspaces, column(s.workspace)), append(commands, column(c.CommandID))
 			sequences, times = append(sequences, int64(c.Sequence)), append(times, micros(c.At))
 			changes = append(changes, encoded)
 			before := len(touched.ids)
@@ -91,15 +91,15 @@ func nodesOf(c *graph.Change) []uuid.UUID {
 
 func (tx *GraphTx) queueEntries(b *pgx.Batch) {
 	var (
-		workspaces, commands, actors []uuid.UUID
+		workspaces, commands, actors uuids
 		sequences, cancelledBy       []int64
 		types                        []string
-		others                       []uuid.UUID
+		others                       uuids
 		cancelled, by                []int64
 	)
 	for _, s := range tx.order {
 		for _, entry := range s.undo.fresh {
-			workspaces, commands, actors = append(workspaces, s.workspace), append(commands, entry.CommandID), append(actors, entry.Actor)
+			workspaces, commands, actors = append(workspaces, column(s.workspace)), append(commands, column(entry.CommandID)), append(actors, column(entry.Actor))
 			sequences, types = append(sequences, int64(entry.Sequence)), append(types, string(entry.Type))
 			cancelledBy = append(cancelledBy, int64(s.undo.cancelled[entry.Sequence]))
 		}
@@ -107,7 +107,7 @@ func (tx *GraphTx) queueEntries(b *pgx.Batch) {
 			if len(s.undo.fresh) > 0 && sequence >= s.undo.fresh[0].Sequence {
 				continue // it is inserted so
 			}
-			others, cancelled, by = append(others, s.workspace), append(cancelled, int64(sequence)), append(by, int64(undo))
+			others, cancelled, by = append(others, column(s.workspace)), append(cancelled, int64(sequence)), append(by, int64(undo))
 		}
 	}
 	if len(commands) > 0 {
@@ -123,20 +123,20 @@ func (tx *GraphTx) queueOutcomes(b *pgx.Batch) {
 		return
 	}
 	var l idList
-	actors, encoded := make([]uuid.UUID, len(tx.outcomes)), make([][]byte, len(tx.outcomes))
+	actors, encoded := make(uuids, len(tx.outcomes)), make([][]byte, len(tx.outcomes))
 	for i, o := range tx.outcomes {
-		l.workspaces, l.ids = append(l.workspaces, o.workspace), append(l.ids, o.id)
-		actors[i], encoded[i] = o.actor, o.encoded
+		l.workspaces, l.ids = append(l.workspaces, column(o.workspace)), append(l.ids, column(o.id))
+		actors[i], encoded[i] = column(o.actor), o.encoded
 	}
 	b.Queue(insertOutcomes, l.workspaces, l.ids, actors, encoded)
 }
 
 func (tx *GraphTx) queueHeads(b *pgx.Batch) {
-	var workspaces []uuid.UUID
+	var workspaces uuids
 	var heads []int64
 	for _, s := range tx.order {
 		if len(s.journal) > 0 {
-			workspaces, heads = append(workspaces, s.workspace), append(heads, int64(s.head))
+			workspaces, heads = append(workspaces, column(s.workspace)), append(heads, int64(s.head))
 		}
 	}
 	if len(workspaces) > 0 {

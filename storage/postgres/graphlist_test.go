@@ -104,6 +104,7 @@ func TestListsOfNodesAreThoseOfAPlainModel(t *testing.T) {
 		for walk := page; ; {
 			got := read(walk)
 			walked = append(walked, got.Items...)
+			require.LessOrEqual(t, len(walked), len(want), "a walk ends")
 			require.Equal(t, len(walked) < len(want), got.Next != nil)
 			if walk.After = got.Next; got.Next == nil {
 				break
@@ -254,6 +255,7 @@ func TestListsOfEdgesAreThoseOfAPlainModel(t *testing.T) {
 			require.NoError(t, err)
 			require.EqualValues(t, len(want), got.Total, "%+v %+v", f, b)
 			walked = append(walked, got.Items...)
+			require.LessOrEqual(t, len(walked), len(want), "a walk ends")
 			if page.After = got.Next; got.Next == nil {
 				break
 			}
@@ -283,6 +285,29 @@ func TestATotalIsRememberedOnlyWhileTheGraphIsTheSame(t *testing.T) {
 	}
 	add(8) // a change that nobody could have made
 	require.EqualValues(t, 8, total(), "it is remembered")
+}
+
+func TestTotalsOfDifferentFiltersAreNotMixedUp(t *testing.T) {
+	db := open(t)
+	ws := limited(t, db, 1, 1)
+	db.BoundLists(0, 100, 64)
+	var list []graph.Edge
+	for _, relation := range []string{"a", "a", "b", "a b"} {
+		list = append(list, graph.Edge{ID: uuid.New(), RelationType: relation, Lifecycle: graph.Lifecycle{CreatedAt: epoch, UpdatedAt: epoch, Version: 1}})
+	}
+	insertEdges(t, db, ws, list)
+	require.NoError(t, db.Exec(t.Context(), `INSERT INTO graph_heads (workspace_id, sequence) VALUES ($1, 4)`, ws))
+	total := func(relations ...string) int64 {
+		f := postgres.EdgeFilter{RelationTypes: relations, GraphFilter: postgres.GraphFilter{CreatedBefore: ptr(epoch.Add(1))}}
+		l, err := db.Edges(t.Context(), ws, f, postgres.GraphPage{Limit: 1})
+		require.NoError(t, err)
+		return l.Total
+	}
+	for range 2 {
+		require.EqualValues(t, 3, total("a", "b"))
+		require.EqualValues(t, 1, total("a b"))
+		require.EqualValues(t, 1, total("b"))
+	}
 }
 
 func TestOneResourceIsReadWhileItStands(t *testing.T) {

@@ -3,26 +3,33 @@ package postgres
 import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
 type commandTag = pgconn.CommandTag
 
+// uuids are a column of ids. The driver takes them as they are, while it has to find
+// out for each uuid.UUID anew what to do with it.
+type uuids = pgtype.FlatArray[pgtype.UUID]
+
+func column(id uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: id, Valid: true} }
+
 // idList are ids with their workspaces, as two columns.
-type idList struct{ workspaces, ids []uuid.UUID }
+type idList struct{ workspaces, ids uuids }
 
 func (l *idList) add(workspace uuid.UUID, ids []uuid.UUID, skip func(uuid.UUID) bool) {
 	for _, id := range ids {
 		if skip == nil || !skip(id) {
-			l.workspaces, l.ids = append(l.workspaces, workspace), append(l.ids, id)
+			l.workspaces, l.ids = append(l.workspaces, column(workspace)), append(l.ids, column(id))
 		}
 	}
 }
 
 // needs are those of all workspaces of a group.
 type needs struct {
-	workspaces                             []uuid.UUID
+	workspaces                             uuids
 	records, nodes, edges, centres, actors idList
 }
 
@@ -30,7 +37,7 @@ func collectNeeds(all []GraphNeeds) *needs {
 	n := &needs{}
 	for i := range all {
 		one := &all[i]
-		n.workspaces = append(n.workspaces, one.Workspace)
+		n.workspaces = append(n.workspaces, column(one.Workspace))
 		n.records.add(one.Workspace, one.Records, nil)
 		n.nodes.add(one.Workspace, one.Nodes, nil)
 		n.edges.add(one.Workspace, one.Edges, nil)
@@ -49,15 +56,15 @@ func collectNeeds(all []GraphNeeds) *needs {
 // fill notes what was looked for and is not there.
 func (n *needs) fill(tx *GraphTx) {
 	for i, id := range n.nodes.ids {
-		s := tx.states[n.nodes.workspaces[i]]
-		if _, ok := s.nodes[id]; !ok {
-			s.nodes[id] = nodeRow{}
+		s := tx.states[n.nodes.workspaces[i].Bytes]
+		if _, ok := s.nodes[id.Bytes]; !ok {
+			s.nodes[id.Bytes] = nodeRow{}
 		}
 	}
 	for i, id := range n.edges.ids {
-		s := tx.states[n.edges.workspaces[i]]
-		if _, ok := s.edges[id]; !ok {
-			s.edges[id] = edgeRow{}
+		s := tx.states[n.edges.workspaces[i].Bytes]
+		if _, ok := s.edges[id.Bytes]; !ok {
+			s.edges[id.Bytes] = edgeRow{}
 		}
 	}
 }

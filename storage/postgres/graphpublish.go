@@ -17,7 +17,8 @@ type GraphChange struct {
 
 // UnpublishedWorkspaces gives workspaces with changes that are not published.
 func (db *DB) UnpublishedWorkspaces(ctx context.Context, limit int) ([]uuid.UUID, error) {
-	rows, err := db.pool.Query(ctx, `SELECT workspace_id FROM graph_heads WHERE published < sequence LIMIT $1`, limit)
+	rows, err := db.pool.Query(ctx, `SELECT h.workspace_id FROM graph_heads h LEFT JOIN graph_published p USING (workspace_id)
+		WHERE h.sequence > COALESCE(p.sequence, 0) LIMIT $1`, limit)
 	if err != nil {
 		return nil, classify(fmt.Errorf("looking for changes to publish: %w", err))
 	}
@@ -32,9 +33,8 @@ func (db *DB) UnpublishedWorkspaces(ctx context.Context, limit int) ([]uuid.UUID
 // in order and without a gap: at most so many, and no more after the one that brings
 // them over so many bytes.
 func (db *DB) UnpublishedChanges(ctx context.Context, workspace uuid.UUID, limit, bytes int) ([]GraphChange, error) {
-	rows, err := db.pool.Query(ctx, `SELECT j.sequence, j.change FROM graph_heads h
-		JOIN journal j ON j.workspace_id = h.workspace_id AND j.sequence > h.published
-		WHERE h.workspace_id = $1 ORDER BY j.sequence LIMIT $2`, workspace, limit)
+	rows, err := db.pool.Query(ctx, `SELECT sequence, change FROM journal WHERE workspace_id = $1
+		AND sequence > COALESCE((SELECT p.sequence FROM graph_published p WHERE p.workspace_id = $1), 0) ORDER BY sequence LIMIT $2`, workspace, limit)
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading changes to publish: %w", err))
 	}
@@ -58,7 +58,8 @@ func (db *DB) UnpublishedChanges(ctx context.Context, workspace uuid.UUID, limit
 // Published notes that the changes of a workspace up to a sequence are published. It
 // never goes back.
 func (db *DB) Published(ctx context.Context, workspace uuid.UUID, sequence int64) error {
-	_, err := db.pool.Exec(ctx, `UPDATE graph_heads SET published = $2 WHERE workspace_id = $1 AND published < $2`, workspace, sequence)
+	_, err := db.pool.Exec(ctx, `INSERT INTO graph_published AS p (workspace_id, sequence) VALUES ($1, $2)
+		ON CONFLICT (workspace_id) DO UPDATE SET sequence = excluded.sequence WHERE p.sequence < excluded.sequence`, workspace, sequence)
 	if err != nil {
 		return classify(fmt.Errorf("noting what is published: %w", err))
 	}

@@ -119,8 +119,8 @@ func (tx *GraphTx) readEdgesAt(nodes idList) func(pgx.Rows) error {
 			tx.states[workspace].readEdge(e.ID, edgeRow{e, e})
 		}, &node)
 		for i, id := range nodes.ids {
-			workspace := nodes.workspaces[i]
-			tx.states[workspace].lookedAt(id, count[graphID{workspace, id}] <= tx.edges)
+			workspace := uuid.UUID(nodes.workspaces[i].Bytes)
+			tx.states[workspace].lookedAt(id.Bytes, count[graphID{workspace, id.Bytes}] <= tx.edges)
 		}
 		return err
 	}

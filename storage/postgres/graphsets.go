@@ -19,8 +19,8 @@ const (
 	isTaken     = `e.deleted AND e.deleted_by = $3 AND e.taken_sequence = $3 AND e.taken_node = $2`
 	liveEdges   = edgeStatement(`NOT e.deleted`)
 	takenEdges  = edgeStatement(isTaken)
-	orphanEdges = edgeStatement(isTaken + ` AND e.created_by <> $3 AND EXISTS (SELECT 1 FROM nodes n
-		WHERE n.workspace_id = e.workspace_id AND n.id IN (e.source_id, e.target_id) AND n.id <> $2 AND n.deleted)`)
+	orphanEdges = edgeStatement(isTaken + ` AND e.created_by <> $3 AND (SELECT n.deleted FROM nodes n
+		WHERE n.workspace_id = e.workspace_id AND n.id = CASE e.source_id WHEN $2 THEN e.target_id ELSE e.source_id END AND n.id <> $2)`)
 	strayEdges = edgeStatement(`NOT e.deleted AND (e.taken_sequence <> $3 OR e.taken_node IS DISTINCT FROM $2 OR e.newest > $3)`)
 )
 

@@ -2,9 +2,10 @@ package postgres
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // rememberedTotals is how many totals a process remembers, at most twice as many.
@@ -83,9 +84,9 @@ func (l *lister) sequence(ctx context.Context) (int64, error) {
 func (l *lister) key() string {
 	w := l.where()
 	l.filter.apply(w)
-	key := l.table + " " + w.text()
-	for _, arg := range w.args {
-		key += " " + strconv.Quote(fmt.Sprint(arg))
+	key, err := json.Marshal([]any{l.table, w.text(), w.args}, jsontext.AllowInvalidUTF8(true))
+	if err != nil { // texts, ids and times can be written
+		panic(err)
 	}
-	return key
+	return string(key)
 }

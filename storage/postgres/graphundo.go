@@ -123,9 +123,10 @@ func (tx *GraphTx) readStacks(asked idList) func(pgx.Rows) error {
 		if err != nil {
 			return fmt.Errorf("reading undo stacks: %w", err)
 		}
-		for i, whose := range asked.ids {
-			undo := &tx.states[asked.workspaces[i]].undo
-			undo.stacks[whose] = undo.newer(whose, found[graphID{asked.workspaces[i], whose}])
+		for i := range asked.ids {
+			workspace, whose := uuid.UUID(asked.workspaces[i].Bytes), uuid.UUID(asked.ids[i].Bytes)
+			undo := &tx.states[workspace].undo
+			undo.stacks[whose] = undo.newer(whose, found[graphID{workspace, whose}])
 			undo.own[whose] = true
 		}
 		return nil

@@ -1,8 +1,8 @@
 // Package postgres holds the queries on Postgres: the installation, workspaces,
-// API keys, sources, the series registry, and how far the points consumer is.
-// It owns the connection pool and the schema's migrations, and turns the
-// driver's errors into the kinds of internal/fault. It decides nothing about
-// the interface.
+// API keys, sources, the series registry, the graph and its journal, and how far
+// the points consumer is. It owns the connection pool and the schema's migrations,
+// and turns the driver's errors into the kinds of internal/fault. It decides
+// nothing about the interface.
 package postgres
 
 import (

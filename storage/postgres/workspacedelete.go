@@ -13,17 +13,25 @@ import (
 const (
 	deleteSourcesBatch = 500
 	deleteSeriesBatch  = 10_000
+	deleteGraphBatch   = 5_000
 )
+
+// graphTables are what a workspace's graph is in. Its head comes last: it is what an
+// interrupted deletion finds that there is something left by.
+var graphTables = []string{
+	"nodes", "edges", "journal", "journal_nodes", "undo_entries", "command_outcomes", "graph_totals", "graph_published", "graph_heads",
+}
 
 // DeletionProgress is how far the deletion of a workspace is: what was removed
 // so far in this run.
 type DeletionProgress struct {
 	Sources int64 `json:"sources"`
 	Series  int64 `json:"series"`
+	Graph   int64 `json:"graph"` // rows of its nodes, edges and journal
 }
 
 // DeleteWorkspace closes a workspace to every key at once, then removes its
-// sources and series in batches and tells progress (may be nil) after each. The points go by
+// sources, series and graph in batches and tells progress (may be nil) after each. The points go by
 // records in the log: each source leaves a pending deletion. A deletion that
 // was interrupted goes on when it is called again.
 func (db *DB) DeleteWorkspace(ctx context.Context, id uuid.UUID, requestID string, progress func(DeletionProgress)) error {
@@ -56,11 +64,44 @@ func (db *DB) DeleteWorkspace(ctx context.Context, id uuid.UUID, requestID strin
 			return err
 		}
 		if n == 0 {
-			return nil
+			break
 		}
 		done.Series += n
 		progress(done)
 	}
+	for _, table := range graphTables {
+		for {
+			n, err := db.deleteGraphOf(ctx, id, table)
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				break
+			}
+			done.Graph += n
+			progress(done)
+		}
+	}
+	return nil
+}
+
+// deleteGraphOf removes some rows of a workspace's graph. It waits for a group of
+// commands that is being decided; none comes after, because the workspace is closed.
+func (db *DB) deleteGraphOf(ctx context.Context, workspace uuid.UUID, table string) (int64, error) {
+	var deleted int64
+	err := db.inTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT sequence FROM graph_heads WHERE workspace_id = $1 FOR UPDATE`, workspace); err != nil {
+			return fmt.Errorf("waiting for the workspace's commands: %w", err)
+		}
+		tag, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE ctid = ANY (ARRAY(
+			SELECT ctid FROM `+table+` WHERE workspace_id = $1 LIMIT $2))`, workspace, deleteGraphBatch)
+		if err != nil {
+			return fmt.Errorf("deleting the workspace's graph: %w", err)
+		}
+		deleted = tag.RowsAffected()
+		return nil
+	})
+	return deleted, err
 }
 
 func (db *DB) deleteSourcesOf(ctx context.Context, workspace uuid.UUID, requestID string) (int64, error) {

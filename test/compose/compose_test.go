@@ -19,7 +19,7 @@ import (
 const missing = "is missing a value: see deploy/.env.example"
 
 func TestTheStackHasTheEnginesAndLivegraphByRoles(t *testing.T) {
-	always := []string{apiService, pointsService, "kafka", "clickhouse", "postgres", "redis", "milvus", "etcd", "minio"}
+	always := []string{apiService, pointsService, commandsService, "kafka", "clickhouse", "postgres", "redis", "milvus", "etcd", "minio", embedderService}
 	plain, err := loadProfiles(t, filled(t, nil))
 	require.NoError(t, err)
 	require.ElementsMatch(t, always, plain.ServiceNames(), "without a profile")
@@ -106,6 +106,7 @@ func TestEveryPasswordReachesTheStoreAndLivegraphAlike(t *testing.T) {
 		"POSTGRES_PASSWORD":   {"postgres", "POSTGRES_PASSWORD"},
 		"REDIS_PASSWORD":      {"redis", "REDISCLI_AUTH"},
 		"MINIO_PASSWORD":      {"minio", "MINIO_ROOT_PASSWORD"},
+		"EMBEDDER_PASSWORD":   {embedderService, "EMBEDDER_KEY"},
 	} {
 		require.Equal(t, canary(variable), environment(project.Services[at[0]])[at[1]])
 	}
@@ -114,9 +115,9 @@ func TestEveryPasswordReachesTheStoreAndLivegraphAlike(t *testing.T) {
 	require.Equal(t, minio["MINIO_ROOT_PASSWORD"], milvus["MINIO_SECRET_ACCESS_KEY"])
 }
 
-// exactVersion is a tag that names one release: 4.3.1, 18.6-trixie, v2.4.24,
+// exactVersion is a tag that names one release: 4.3.1, 18.6-trixie, 3.13.18-slim-trixie, v2.4.24,
 // RELEASE.2024-12-18T13-15-44Z.
-var exactVersion = regexp.MustCompile(`^(v?\d+\.\d+(\.\d+)*(-[a-z]+[\d.]*)?|RELEASE\.\d{4}(-\d{2}){2}T\d{2}(-\d{2}){2}Z)$`)
+var exactVersion = regexp.MustCompile(`^(v?\d+\.\d+(\.\d+)*(-[a-z]+[\d.]*)*|RELEASE\.\d{4}(-\d{2}){2}T\d{2}(-\d{2}){2}Z)$`)
 
 // tagOf gives an image's tag: what follows the last colon behind the last slash.
 func tagOf(image string) string {
@@ -131,7 +132,7 @@ func TestEveryImageIsPinnedToAnExactVersion(t *testing.T) {
 	each(t, project, func(t *testing.T, name string, service types.ServiceConfig) {
 		require.Regexp(t, exactVersion, tagOf(service.Image), "image %s", service.Image)
 		if service.Build != nil {
-			require.Contains(t, []string{apiService, pointsService}, name, "only Livegraph is built here")
+			require.Contains(t, append(slices.Clone(livegraph), embedderService), name, "others are built here")
 			require.Equal(t, "1.2.3", tagOf(service.Image))
 		}
 	})
@@ -144,7 +145,8 @@ func TestEveryImageIsPinnedToAnExactVersion(t *testing.T) {
 var asks = map[string]string{
 	"kafka": "kafka-broker-api-versions.sh", "clickhouse": "SELECT 1", "postgres": "pg_isready", "redis": "PONG",
 	"milvus": ":9091/healthz", "etcd": "endpoint health", "minio": "/minio/health/live",
-	apiService: "/readyz", pointsService: "/readyz", "prometheus": "promtool check ready", "grafana": ":3000/api/health",
+	apiService: "/readyz", pointsService: "/readyz", commandsService: "/readyz", embedderService: "/health",
+	"prometheus": "promtool check ready", "grafana": ":3000/api/health",
 }
 
 func TestEveryServiceHasAHealthCheck(t *testing.T) {
@@ -186,14 +188,15 @@ func TestServicesWaitUntilWhatTheyTalkToIsHealthy(t *testing.T) {
 			}
 		}
 	})
-	engines := []string{"kafka", "clickhouse", "postgres", "redis", "milvus"}
-	for _, name := range []string{apiService, pointsService} {
+	engines := []string{"kafka", "clickhouse", "postgres", "redis", "milvus", embedderService}
+	for _, name := range livegraph {
 		for _, engine := range engines {
 			require.Contains(t, project.Services[name].DependsOn, engine)
 		}
 	}
-	require.Contains(t, project.Services[pointsService].DependsOn, apiService,
-		"the API goes first: first-run.json is in its volume")
+	for _, name := range consumerServices {
+		require.Contains(t, project.Services[name].DependsOn, apiService, "the API goes first: first-run.json is in its volume")
+	}
 }
 
 func shareNetwork(a, b types.ServiceConfig) bool {
@@ -216,8 +219,8 @@ func TestEveryStoreKeepsItsDataInANamedVolume(t *testing.T) {
 	project := stack(t)
 	usedBy := map[string]string{}
 	each(t, project, func(t *testing.T, name string, service types.ServiceConfig) {
-		if name == pointsService {
-			require.Empty(t, service.Volumes, "this role keeps nothing")
+		if slices.Contains(consumerServices, name) || name == embedderService {
+			require.Empty(t, service.Volumes, "it keeps nothing")
 			return
 		}
 		require.Contains(t, stores, name, "say where the new service keeps its data")
@@ -256,12 +259,13 @@ func TestEveryServiceIsBounded(t *testing.T) {
 	})
 	// What a process allows itself leaves room below its container's limit.
 	for name, own := range map[string]int64{
-		apiService:    size(t, environment(project.Services[apiService])["GOMEMLIMIT"]),
-		pointsService: size(t, environment(project.Services[pointsService])["GOMEMLIMIT"]),
-		"grafana":     size(t, environment(project.Services["grafana"])["GOMEMLIMIT"]),
-		"kafka":       size(t, after(t, environment(project.Services["kafka"])["KAFKA_HEAP_OPTS"], "-Xmx")),
-		"redis":       size(t, after(t, project.Configs["valkey"].Content, "maxmemory ")),
-		"postgres":    size(t, after(t, strings.Join(project.Services["postgres"].Command, " "), "shared_buffers=")),
+		apiService:      size(t, environment(project.Services[apiService])["GOMEMLIMIT"]),
+		pointsService:   size(t, environment(project.Services[pointsService])["GOMEMLIMIT"]),
+		commandsService: size(t, environment(project.Services[commandsService])["GOMEMLIMIT"]),
+		"grafana":       size(t, environment(project.Services["grafana"])["GOMEMLIMIT"]),
+		"kafka":         size(t, after(t, environment(project.Services["kafka"])["KAFKA_HEAP_OPTS"], "-Xmx")),
+		"redis":         size(t, after(t, project.Configs["valkey"].Content, "maxmemory ")),
+		"postgres":      size(t, after(t, strings.Join(project.Services["postgres"].Command, " "), "shared_buffers=")),
 	} {
 		limit := int64(project.Services[name].Deploy.Resources.Limits.MemoryBytes)
 		require.Less(t, own, limit*9/10+1, "%s", name)

@@ -12,12 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// instruction is one of the Dockerfile, its continuation lines joined.
+// instruction is one of a Dockerfile, its continuation lines joined.
 type instruction struct{ name, text string }
 
-func instructions(t *testing.T) []instruction {
+func instructions(t *testing.T, file string) []instruction {
 	t.Helper()
-	payload, err := os.ReadFile(filepath.Join(root, dockerfile))
+	payload, err := os.ReadFile(filepath.Join(root, file))
 	require.NoError(t, err)
 	var list []instruction
 	var open bool
@@ -40,10 +40,10 @@ func instructions(t *testing.T) []instruction {
 }
 
 // of gives the texts of the instructions with a name; final: of the last stage.
-func of(t *testing.T, name string, final bool) []string {
+func of(t *testing.T, file, name string, final bool) []string {
 	t.Helper()
 	var texts []string
-	for _, i := range instructions(t) {
+	for _, i := range instructions(t, file) {
 		if final && i.name == "FROM" {
 			texts = nil
 		}
@@ -55,18 +55,18 @@ func of(t *testing.T, name string, final bool) []string {
 }
 
 // imageUser gives the user that the image runs as, uid:gid.
-func imageUser(t *testing.T) string {
+func imageUser(t *testing.T, file string) string {
 	t.Helper()
-	users := of(t, "USER", true)
+	users := of(t, file, "USER", true)
 	require.Len(t, users, 1)
 	return users[0]
 }
 
 // imageEnvironment gives the variables of the final stage.
-func imageEnvironment(t *testing.T) map[string]string {
+func imageEnvironment(t *testing.T, file string) map[string]string {
 	t.Helper()
 	values := map[string]string{}
-	for _, text := range of(t, "ENV", true) {
+	for _, text := range of(t, file, "ENV", true) {
 		for _, pair := range strings.Fields(text) {
 			name, value, _ := strings.Cut(pair, "=")
 			values[name] = value
@@ -78,7 +78,7 @@ func imageEnvironment(t *testing.T) map[string]string {
 
 func TestLivegraphIsBuiltFromADockerfileThatExists(t *testing.T) {
 	project := stack(t)
-	for _, name := range []string{apiService, pointsService} {
+	for _, name := range livegraph {
 		build := project.Services[name].Build
 		require.NotNil(t, build)
 		repository, err := filepath.Abs(root)
@@ -87,30 +87,30 @@ func TestLivegraphIsBuiltFromADockerfileThatExists(t *testing.T) {
 		require.Equal(t, dockerfile, build.Dockerfile)
 		require.FileExists(t, filepath.Join(build.Context, build.Dockerfile))
 		for argument := range build.Args {
-			require.Contains(t, strings.Join(of(t, "ARG", false), "\n"), argument, "the Dockerfile does not take it")
+			require.Contains(t, strings.Join(of(t, dockerfile, "ARG", false), "\n"), argument, "the Dockerfile does not take it")
 		}
 	}
 }
 
 func TestTheImageIsTheBinaryAloneAndNotRoot(t *testing.T) {
-	stages := of(t, "FROM", false)
+	stages := of(t, dockerfile, "FROM", false)
 	require.Len(t, stages, 2, "one to build, one to run")
 	for _, stage := range stages {
 		image := regexp.MustCompile(`^(?:--platform=\S+ )?(\S+)(?: AS \w+)?$`).FindStringSubmatch(stage)
 		require.NotNil(t, image, stage)
 		require.Regexp(t, exactVersion, tagOf(image[1]), "FROM %s", stage)
 	}
-	require.Regexp(t, `^[1-9]\d+:[1-9]\d+$`, imageUser(t), "by number, so that Kubernetes can tell that it is not root")
-	require.Equal(t, []string{`["livegraph"]`}, of(t, "ENTRYPOINT", true))
-	require.Equal(t, []string{`["serve"]`}, of(t, "CMD", true))
-	require.Empty(t, of(t, "ADD", false))
+	require.Regexp(t, `^[1-9]\d+:[1-9]\d+$`, imageUser(t, dockerfile), "by number, so that Kubernetes can tell that it is not root")
+	require.Equal(t, []string{`["livegraph"]`}, of(t, dockerfile, "ENTRYPOINT", true))
+	require.Equal(t, []string{`["serve"]`}, of(t, dockerfile, "CMD", true))
+	require.Empty(t, of(t, dockerfile, "ADD", false))
 
-	copied := of(t, "COPY", true)
+	copied := of(t, dockerfile, "COPY", true)
 	require.Contains(t, copied, "--from=build /out/livegraph /usr/local/bin/livegraph")
 	for _, text := range copied {
 		require.NotRegexp(t, `^\.|\.py\b|requirements`, text, "only the binary and its licence")
 	}
-	everything := strings.Join(of(t, "RUN", false), "\n")
+	everything := strings.Join(of(t, dockerfile, "RUN", false), "\n")
 	require.NotRegexp(t, `(?i)python|pip |apk add`, everything)
 	require.Contains(t, everything, "CGO_ENABLED=0")
 	require.Contains(t, everything, "-trimpath")
@@ -118,9 +118,9 @@ func TestTheImageIsTheBinaryAloneAndNotRoot(t *testing.T) {
 }
 
 func TestTheImageChecksItsReadiness(t *testing.T) {
-	checks := of(t, "HEALTHCHECK", true)
+	checks := of(t, dockerfile, "HEALTHCHECK", true)
 	require.Len(t, checks, 1)
-	_, listens, _ := strings.Cut(imageEnvironment(t)["LIVEGRAPH_LISTEN"], ":")
+	_, listens, _ := strings.Cut(imageEnvironment(t, dockerfile)["LIVEGRAPH_LISTEN"], ":")
 	require.Contains(t, checks[0], "http://127.0.0.1:"+listens+"/readyz")
 
 	check := stack(t).Services[apiService].HealthCheck.Test
@@ -132,22 +132,14 @@ func TestTheImageIsBuiltByAGoThatIsNewEnough(t *testing.T) {
 	require.NoError(t, err)
 	needed := regexp.MustCompile(`(?m)^go (\S+)$`).FindStringSubmatch(string(payload))
 	require.NotNil(t, needed)
-	builder := regexp.MustCompile(`golang:([\d.]+)`).FindStringSubmatch(of(t, "FROM", false)[0])
+	builder := regexp.MustCompile(`golang:([\d.]+)`).FindStringSubmatch(of(t, dockerfile, "FROM", false)[0])
 	require.NotNil(t, builder)
 	require.GreaterOrEqual(t, version.Compare("go"+builder[1], "go"+needed[1]), 0,
 		"the image has Go %s, go.mod wants %s", builder[1], needed[1])
 }
 
 func TestTheBuildContextHasTheSourcesAndNothingPrivate(t *testing.T) {
-	payload, err := os.ReadFile(filepath.Join(root, ".dockerignore"))
-	require.NoError(t, err)
-	ignored := map[string]bool{}
-	for line := range strings.Lines(string(payload)) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			require.False(t, strings.HasPrefix(line, "!"), "this test does not understand exceptions")
-			ignored[line] = true
-		}
-	}
+	ignored := ignoredByTheBuilder(t)
 	for _, private := range []string{".git", ".env", "data", "bin", "**/first-run.json"} {
 		require.True(t, ignored[private], "%s would be sent to the builder", private)
 	}
@@ -166,8 +158,29 @@ func TestTheBuildContextHasTheSourcesAndNothingPrivate(t *testing.T) {
 		}
 	}
 	require.Contains(t, files, "cmd/livegraph/main.go")
-	for _, file := range files {
-		for pattern := range ignored {
+	requireInContext(t, files...)
+}
+
+// ignoredByTheBuilder gives the patterns of .dockerignore.
+func ignoredByTheBuilder(t *testing.T) map[string]bool {
+	t.Helper()
+	payload, err := os.ReadFile(filepath.Join(root, ".dockerignore"))
+	require.NoError(t, err)
+	ignored := map[string]bool{}
+	for line := range strings.Lines(string(payload)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			require.False(t, strings.HasPrefix(line, "!"), "this test does not understand exceptions")
+			ignored[line] = true
+		}
+	}
+	return ignored
+}
+
+// requireInContext checks that the builder is sent these files.
+func requireInContext(t *testing.T, files ...string) {
+	t.Helper()
+	for pattern := range ignoredByTheBuilder(t) {
+		for _, file := range files {
 			require.False(t, matches(t, pattern, file), "the build needs %s, which %s leaves out", file, pattern)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/embedded"
 )
 
 // consumerGrace is what the points consumer takes at most to store what it holds,
@@ -44,7 +45,7 @@ func TestEverySettingOfLivegraphExists(t *testing.T) {
 		for variable := range service.Environment {
 			if strings.HasPrefix(variable, "LIVEGRAPH_") {
 				require.Contains(t, known, variable)
-				require.Contains(t, []string{apiService, pointsService}, name)
+				require.Contains(t, livegraph, name)
 			}
 		}
 	})
@@ -53,7 +54,7 @@ func TestEverySettingOfLivegraphExists(t *testing.T) {
 			require.Contains(t, known, variable, "in the example environment")
 		}
 	}
-	for variable := range imageEnvironment(t) {
+	for variable := range imageEnvironment(t, dockerfile) {
 		require.Contains(t, known, variable, "in the Dockerfile")
 	}
 }
@@ -81,7 +82,7 @@ func parsed(t *testing.T, service types.ServiceConfig) *config.Config {
 
 func TestLivegraphTakesItsSettings(t *testing.T) {
 	project := stack(t)
-	for name, role := range map[string]string{apiService: "api", pointsService: "points"} {
+	for name, role := range map[string]string{apiService: "api", pointsService: "points", commandsService: "commands"} {
 		t.Run(name, func(t *testing.T) {
 			service := project.Services[name]
 			cfg := parsed(t, service)
@@ -89,8 +90,14 @@ func TestLivegraphTakesItsSettings(t *testing.T) {
 			require.Equal(t, []string{"kafka:9092"}, cfg.Kafka.Brokers)
 			require.EqualValues(t, 1, cfg.Kafka.Replication)
 			require.EqualValues(t, 8, cfg.Kafka.PointsPartitions)
+			require.EqualValues(t, 8, cfg.Kafka.CommandsPartitions)
 			require.EqualValues(t, 2<<30, cfg.Kafka.RetentionBytes)
 			require.Equal(t, "milvus:19530", cfg.Milvus.Address)
+			require.Equal(t, "http://embedder:8080/v1", cfg.Embedder.At)
+			require.Equal(t, canary("EMBEDDER_PASSWORD"), cfg.Embedder.Key.Reveal())
+			require.Equal(t, embedded.EmbedderModel, cfg.Embedder.Model)
+			require.Equal(t, embedded.EmbedderDimensions, cfg.Embedder.Dimensions)
+			require.True(t, cfg.Embedder.AllowPrivateAddresses)
 			require.Empty(t, cfg.API.CORSOrigins)
 			require.Empty(t, cfg.API.TrustedProxies)
 			for _, store := range []struct {
@@ -150,18 +157,21 @@ func TestWhatTheOperatorSetsReachesLivegraph(t *testing.T) {
 
 func TestTheRolesAreTheSameImageWithTheSameRights(t *testing.T) {
 	project := stack(t)
-	api, points := project.Services[apiService], project.Services[pointsService]
-	require.Equal(t, api.Image, points.Image)
-	require.Equal(t, api.Build, points.Build)
-	require.Equal(t, api.StopGracePeriod, points.StopGracePeriod)
-	differ := []string{"LIVEGRAPH_ROLES", "LIVEGRAPH_API_PUBLIC_URL", "LIVEGRAPH_API_CORS_ORIGINS", "LIVEGRAPH_API_TRUSTED_PROXIES"}
-	a, p := environment(api), environment(points)
-	for _, name := range differ {
-		delete(a, name)
-		delete(p, name)
+	api := project.Services[apiService]
+	settings := func(service types.ServiceConfig) map[string]string {
+		all := environment(service)
+		for _, differs := range []string{"LIVEGRAPH_ROLES", "LIVEGRAPH_API_PUBLIC_URL", "LIVEGRAPH_API_CORS_ORIGINS", "LIVEGRAPH_API_TRUSTED_PROXIES"} {
+			delete(all, differs)
+		}
+		return all
 	}
-	require.Equal(t, a, p)
-	for _, service := range []types.ServiceConfig{api, points} {
+	owner := "uid=" + strings.ReplaceAll(imageUser(t, dockerfile), ":", ",gid=")
+	for _, name := range livegraph {
+		service := project.Services[name]
+		require.Equal(t, api.Image, service.Image)
+		require.Equal(t, api.Build, service.Build)
+		require.Equal(t, api.StopGracePeriod, service.StopGracePeriod)
+		require.Equal(t, settings(api), settings(service))
 		require.True(t, service.ReadOnly)
 		require.Equal(t, []string{"ALL"}, service.CapDrop)
 		require.Empty(t, service.CapAdd)
@@ -169,13 +179,15 @@ func TestTheRolesAreTheSameImageWithTheSameRights(t *testing.T) {
 		require.Empty(t, service.User, "the image's own user, which is not root")
 		require.Empty(t, service.Command)
 		require.Empty(t, service.Entrypoint)
+		if name == apiService {
+			continue
+		}
+		require.True(t, slices.ContainsFunc(service.Tmpfs, func(mount string) bool {
+			return strings.HasPrefix(mount, settings(api)["LIVEGRAPH_DATA_DIR"]+":") && strings.HasSuffix(mount, owner)
+		}), "the data directory of a consumer must be the image user's (%s): %v", owner, service.Tmpfs)
 	}
-	owner := "uid=" + strings.ReplaceAll(imageUser(t), ":", ",gid=")
-	require.True(t, slices.ContainsFunc(points.Tmpfs, func(mount string) bool {
-		return strings.HasPrefix(mount, a["LIVEGRAPH_DATA_DIR"]+":") && strings.HasSuffix(mount, owner)
-	}), "the data directory of the points role must be the image user's (%s): %v", owner, points.Tmpfs)
 
 	payload, err := os.ReadFile(composeFile)
 	require.NoError(t, err)
-	require.Equal(t, 2, strings.Count(string(payload), "<<: *livegraph\n"), "both services are made from one anchor")
+	require.Equal(t, len(livegraph), strings.Count(string(payload), "<<: *livegraph\n"), "all are made from one anchor")
 }

@@ -29,18 +29,29 @@ const (
 	composeFile = root + "/docker-compose.yml"
 	exampleEnv  = root + "/deploy/.env.example"
 	dockerfile  = "deploy/Dockerfile" // from the root
+
+	embedderDockerfile = "deploy/embedder/Dockerfile" // from the root
 )
 
-// Livegraph's services.
+// Livegraph's services, and the one beside them that is of its own making.
 const (
-	apiService    = "livegraph-api"
-	pointsService = "livegraph-points"
+	apiService      = "livegraph-api"
+	pointsService   = "livegraph-points"
+	commandsService = "livegraph-commands"
+
+	embedderService = "embedder"
 )
 
 // monitoring is the profile of Prometheus and Grafana; monitors are its services.
 const monitoring = "monitoring"
 
 var monitors = []string{"prometheus", "grafana"}
+
+// livegraph lists them.
+var livegraph = []string{apiService, pointsService, commandsService}
+
+// consumerServices are those that keep nothing.
+var consumerServices = livegraph[1:]
 
 // assignment is a line of an environment file.
 var assignment = regexp.MustCompile(`(?m)^([A-Z_]+)=(.*)$`)

@@ -1,11 +1,14 @@
 package compose
 
 import (
+	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/internal/doctor"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/test/harness"
 )
@@ -97,8 +101,10 @@ func TestTheRolesWorkTogetherWithTheirSettings(t *testing.T) {
 		"LIVEGRAPH_MILVUS_ADDRESS": testenv.Milvus(t),
 	}
 	project := stack(t)
+	stores["LIVEGRAPH_EMBEDDER"] = startEmbedder(t, project.Services[embedderService])
 	api := process(t, binary, project.Services[apiService], stores)
 	points := process(t, binary, project.Services[pointsService], stores)
+	commands := process(t, binary, project.Services[commandsService], stores)
 
 	require.False(t, api.healthy(t))
 	api.Start()
@@ -122,7 +128,44 @@ func TestTheRolesWorkTogetherWithTheirSettings(t *testing.T) {
 	require.Len(t, groups[0].Points, 1)
 	require.InDelta(t, 71.5, groups[0].Points[0][1], 0)
 
-	for name, r := range map[string]*role{apiService: api, pointsService: points} {
+	// The embedder takes the key that Livegraph has.
+	var findings []doctor.Result
+	require.NoError(t, json.Unmarshal([]byte(api.CLI("doctor", "--json")), &findings))
+	at := slices.IndexFunc(findings, func(r doctor.Result) bool { return r.Name == "embedder" })
+	require.GreaterOrEqual(t, at, 0)
+	require.Equal(t, doctor.OK, findings[at].Status, findings[at].Detail)
+	require.Equal(t, "all-MiniLM-L6-v2 (384 dimensions)", findings[at].Detail)
+	require.Eventually(t, func() bool {
+		answer, err := http.Get("http://" + api.Metrics + "/metrics")
+		if err != nil {
+			return false
+		}
+		defer func() { _ = answer.Body.Close() }()
+		metrics, err := io.ReadAll(answer.Body)
+		return err == nil && strings.Contains(string(metrics), `livegraph_engine_up{engine="embedder"} 1`)
+	}, healthyLimit, 50*time.Millisecond, "it is not watched")
+
+	// A command that was accepted before there was a consumer is decided by it.
+	node := map[string]any{"type": "CREATE_NODE", "payload": map[string]any{"name": "smoke", "entityType": "object"}}
+	answered := make(chan int, 1)
+	go func() {
+		body, _ := json.Marshal(node)
+		a, err := api.Try("POST", "/api/commands/execute", body)
+		if err != nil {
+			a.Status = 0
+		}
+		answered <- a.Status
+	}()
+	commands.Launch()
+	commands.waitHealthy(t)
+	require.Contains(t, []int{http.StatusCreated, http.StatusGatewayTimeout}, <-answered)
+	var nodes []struct{ Name string }
+	require.Eventually(t, func() bool {
+		api.Do("GET", "/api/queries/nodes", nil, http.StatusOK, &nodes)
+		return len(nodes) == 1 && nodes[0].Name == "smoke"
+	}, time.Minute, 50*time.Millisecond)
+
+	for name, r := range map[string]*role{apiService: api, pointsService: points, commandsService: commands} {
 		before := time.Now()
 		require.Zero(t, r.Stop(), "%s", name)
 		require.Less(t, time.Since(before), time.Duration(*r.service.StopGracePeriod), "%s", name)

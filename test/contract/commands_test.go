@@ -249,8 +249,8 @@ func TestAnotherWorkspacesResourcesAreUnknown(t *testing.T) {
 	w := startCommands(t)
 	other := w.NewWorkspace(t, "live")
 	key := w.NewKey(t, []uuid.UUID{other}, request.Admin)
-	a, edge := w.node(t, "a"), ""
-	edge = w.edge(t, a, a)
+	a := w.node(t, "a")
+	edge := w.edge(t, a, a)
 	theirs := decode[done](t, w.Do(t, contract.Request{Method: http.MethodPost, Path: executePath, Key: key, Workspace: other.String(), Body: createNode("x")}), http.StatusCreated)
 	require.Equal(t, 1, *theirs.Sequence, "each workspace has a sequence of its own")
 	for _, body := range []string{

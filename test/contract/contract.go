@@ -43,6 +43,7 @@ type Server struct {
 	API       *api.Server
 	Workspace uuid.UUID // of mode live, enterprise
 	Admin     string    // the text of a key with scope admin for Workspace
+	Stop      func()    // tells it to end, as SIGTERM does, before the test does
 
 	doc    *openapi3.T
 	router routers.Router
@@ -84,7 +85,7 @@ func StartWith(t testing.TB, cfg config.API, groups ...Group) *Server {
 	}
 	s.API, err = api.New(deps)
 	require.NoError(t, err)
-	s.URL = serve(t, s.API)
+	s.URL, s.Stop = serve(t, s.API)
 	return s
 }
 
@@ -147,10 +148,17 @@ func newClient() *http.Client {
 }
 
 // serve runs the server's own Serve, so that timeouts and limits are the real ones.
-func serve(t testing.TB, s *api.Server) string {
+func serve(t testing.TB, s *api.Server) (url string, stop func()) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	background(t, func(ctx context.Context) error { return s.Serve(ctx, listener) })
-	return "http://" + listener.Addr().String()
+	stopped, stop := context.WithCancel(context.Background())
+	t.Cleanup(stop)
+	background(t, func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(stopped, cancel)()
+		return s.Serve(ctx, listener)
+	})
+	return "http://" + listener.Addr().String(), stop
 }

@@ -47,6 +47,19 @@ func TestTheContractsExamplesWork(t *testing.T) {
 	}
 }
 
+// TestTheContractsCommandsWork does the same for commands, whose examples go on from
+// one another.
+func TestTheContractsCommandsWork(t *testing.T) {
+	w := startCommands(t)
+	batch := examples(t, w.PathsOfContract()["POST "+batchPath])
+	require.Equal(t, http.StatusOK, w.batch(t, batch["example"]).Status)
+	single := examples(t, w.PathsOfContract()["POST "+executePath])
+	require.Len(t, single, 3)
+	w.applied(t, single["create"])
+	w.applied(t, single["update"])
+	w.applied(t, single["undo"])
+}
+
 func examples(t *testing.T, operation *openapi3.Operation) map[string]string {
 	t.Helper()
 	media := operation.RequestBody.Value.Content["application/json"]

@@ -10,10 +10,29 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 )
 
-// GraphReads is the group of the graph's reads.
+// Graph is the group of the graph's reads.
+type Graph struct {
+	Feed *queries.Feed // made with the routes
+	// Change, when set, changes what the routes are made of.
+	Change func(*queries.Deps)
+}
+
+// GraphReads is the group as it is.
 func GraphReads(t testing.TB, s *Server) []route.Route {
+	t.Helper()
+	return (&Graph{}).Group(t, s)
+}
+
+// Group makes the routes.
+func (g *Graph) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	installation, err := s.DB.Installation(t.Context())
 	require.NoError(t, err)
-	return queries.Routes(queries.Deps{Graph: s.DB, TokenKey: installation.CheckpointKey, QueryTimeout: 10 * time.Second})
+	g.Feed = queries.NewFeed(s.DB)
+	background(t, g.Feed.Run)
+	deps := queries.Deps{Graph: s.DB, Journal: s.DB, Feed: g.Feed, TokenKey: installation.CheckpointKey, QueryTimeout: 10 * time.Second}
+	if g.Change != nil {
+		g.Change(&deps)
+	}
+	return queries.Routes(deps)
 }

@@ -26,7 +26,12 @@ type graphRows struct {
 
 func startGraph(t *testing.T) *graphRows {
 	t.Helper()
-	s := contract.Start(t, contract.GraphReads)
+	return startGraphWith(t, &contract.Graph{})
+}
+
+func startGraphWith(t *testing.T, group *contract.Graph) *graphRows {
+	t.Helper()
+	s := contract.Start(t, group.Group)
 	conn, err := pgx.Connect(t.Context(), s.Postgres)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close(t.Context()) })

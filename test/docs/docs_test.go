@@ -136,3 +136,46 @@ var block = regexp.MustCompile("(?s)```.*?```")
 
 // withoutBlocks takes away code blocks, which may be of other tools.
 func withoutBlocks(text string) string { return block.ReplaceAllString(text, "") }
+
+// TestTheDefaultsThatPagesNameAreThoseOfTheSettings holds the figures that a reader
+// reckons with. A phrase is a page's, its value the one of docs/settings.md.
+func TestTheDefaultsThatPagesNameAreThoseOfTheSettings(t *testing.T) {
+	all := pages(t)
+	for flag, told := range map[string]struct{ page, phrase, value string }{
+		"metrics-listen":            {"docs/operations.md", "by default 127.0.0.1:9464", "127.0.0.1:9464"},
+		"api-shutdown-timeout":      {"docs/operations.md", "`--api-shutdown-timeout`, 8 s", "8s"},
+		"ingest-log-full-threshold": {"docs/operations.md", "`--ingest-log-full-threshold` (0.8)", "0.8"},
+		"postgres-max-conns":        {"docs/operations.md", "`--postgres-max-conns` connections (16)", "16"},
+		"kafka-retention-bytes":     {"docs/operations.md", "defaults (256 MiB, 8 partitions)", "268435456"},
+		"kafka-points-partitions":   {"docs/operations.md", "defaults (256 MiB, 8 partitions)", "8"},
+		"listen":                    {"README.md", "export LG=http://127.0.0.1:8080", "127.0.0.1:8080"},
+		"data-dir":                  {"README.md", "under `./data`", "./data"},
+	} {
+		require.Contains(t, strings.Join(strings.Fields(all[told.page]), " "), told.phrase, told.page)
+		require.Contains(t, all["docs/settings.md"], "| `--"+flag+"` |", flag)
+		row := regexp.MustCompile("(?m)^\\| `--" + flag + "` \\| [^|]* \\| `([^`]*)` \\|").FindStringSubmatch(all["docs/settings.md"])
+		require.NotNil(t, row, flag)
+		require.Equal(t, told.value, row[1], "%s says %q", told.page, told.phrase)
+	}
+}
+
+// TestTheHeadersOfTheTopicsPageAreThoseOfTheRecords holds the names to the code's.
+func TestTheHeadersOfTheTopicsPageAreThoseOfTheRecords(t *testing.T) {
+	source, err := filepath.Glob(filepath.Join(top, "storage/kafka/*.go"))
+	require.NoError(t, err)
+	used, told := map[string]bool{}, map[string]bool{}
+	for _, path := range source {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, m := range regexp.MustCompile(`Header\w+\s+= "(lg-[a-z-]+)"`).FindAllStringSubmatch(string(text), -1) {
+			used[m[1]] = true
+		}
+	}
+	for _, m := range regexp.MustCompile("`(lg-[a-z-]+)`").FindAllStringSubmatch(pages(t)["schemas/topics.md"], -1) {
+		told[m[1]] = true
+	}
+	require.Greater(t, len(told), 5)
+	for header := range told {
+		require.Contains(t, used, header)
+	}
+}

@@ -70,12 +70,13 @@ func TestDoctorFindsEveryEngine(t *testing.T) {
 }
 
 // TestTheDemoFillsTheWorkspace runs the demo for a few seconds and finds this
-// machine's metrics through the public interface.
+// machine's metrics and its graph through the public interface.
 func TestTheDemoFillsTheWorkspace(t *testing.T) {
 	s := newServer(t)
 	s.Start()
 	output := s.CLI("demo", "--duration", "6s", "--plain")
 	require.Contains(t, output, "curl")
+	require.NotContains(t, output, "\ngraph: ", "no trouble")
 	var sources []struct {
 		Name   string
 		Status string
@@ -90,4 +91,5 @@ func TestTheDemoFillsTheWorkspace(t *testing.T) {
 		nil, http.StatusOK, &yearly)
 	require.NotEmpty(t, yearly)
 	require.GreaterOrEqual(t, yearly[0].Points[0][1], 5000.0, "the back-fill's measurements")
+	s.checkMachineGraph()
 }

@@ -177,6 +177,7 @@ func TestASecondServerOnTheSameDirectoryIsRefused(t *testing.T) {
 	s.Start()
 	second := newServer(t)
 	second.DataDir = s.DataDir
+	second.Listen, second.Metrics = s.Listen, s.Metrics // as without flags
 	output, code := second.RunServe()
 	require.NotZero(t, code)
 	require.Contains(t, output, strconv.Itoa(s.PID()), "the message names the process that runs")

@@ -26,34 +26,58 @@ func shellBlock(t *testing.T, heading string) string {
 	return commands
 }
 
+// TestTheGraphOfTheREADMEWorksWhenPasted after the first steps, whose variables it
+// goes by.
+func TestTheGraphOfTheREADMEWorksWhenPasted(t *testing.T) {
+	server := harness.New(t, binary)
+	server.Start()
+	first, _, found := strings.Cut(shellBlock(t, "First steps"), "\n\n") // the variables
+	require.True(t, found)
+	answers := paste(t, server, first+"\n"+shellBlock(t, "The graph"))
+	require.Len(t, answers, 5)
+	text := func(n int) string {
+		payload, err := json.Marshal(answers[n]["data"])
+		require.NoError(t, err)
+		return string(payload)
+	}
+	require.Contains(t, text(0), `"CREATE_EDGE"`)
+	require.Contains(t, text(1), `"kW":15`)
+	require.Contains(t, text(2), "Pump 7", "it is a neighbor of the hall")
+	require.Contains(t, text(3), "Pump 7")
+	require.Contains(t, text(4), `"kW":11`, "the undo brings back what was")
+}
+
 // The commands are the README's own, in the shell of a new user; only the address
 // and the folder are the test's.
 func TestTheFirstStepsOfTheREADMEWorkWhenPasted(t *testing.T) {
 	server := harness.New(t, binary)
 	server.Start()
-	commands := shellBlock(t, "First steps")
-	require.Contains(t, commands, "http://127.0.0.1:8080")
-	commands = strings.ReplaceAll(commands, "http://127.0.0.1:8080", "http://"+server.Listen)
-	require.Contains(t, commands, `"data/first-run.json"`)
-
-	shell := exec.Command("bash", "-euo", "pipefail", "-c", commands)
-	shell.Dir = filepath.Dir(server.DataDir) // its data directory is called data
-	shell.Env = append(os.Environ(), "no_proxy=*")
-	printed, err := shell.Output()
-	require.NoError(t, err, "%s", printed)
-
-	var answers []map[string]any
-	for decoder := json.NewDecoder(strings.NewReader(string(printed))); decoder.More(); {
-		var answer map[string]any
-		require.NoError(t, decoder.Decode(&answer), "%s", printed)
-		require.Equal(t, true, answer["success"], "%s", printed)
-		answers = append(answers, answer)
-	}
-	require.Len(t, answers, 4, "%s", printed)
+	answers := paste(t, server, shellBlock(t, "First steps"))
+	require.Len(t, answers, 4)
 	require.EqualValues(t, 2, answers[1]["data"].(map[string]any)["accepted"])
 	for _, shown := range answers[2:] {
 		text, err := json.Marshal(shown)
 		require.NoError(t, err)
 		require.Contains(t, string(text), "71.5", "the temperature is not in the answer")
 	}
+}
+
+// paste runs commands as a new user would and gives the answers that they print.
+func paste(t *testing.T, server *harness.Server, commands string) (answers []map[string]any) {
+	t.Helper()
+	require.Contains(t, commands, "http://127.0.0.1:8080")
+	commands = strings.ReplaceAll(commands, "http://127.0.0.1:8080", "http://"+server.Listen)
+	require.Contains(t, commands, `"data/first-run.json"`)
+	shell := exec.Command("bash", "-euo", "pipefail", "-c", commands)
+	shell.Dir = filepath.Dir(server.DataDir) // its data directory is called data
+	shell.Env = append(os.Environ(), "no_proxy=*")
+	printed, err := shell.Output()
+	require.NoError(t, err, "%s", printed)
+	for decoder := json.NewDecoder(strings.NewReader(string(printed))); decoder.More(); {
+		var answer map[string]any
+		require.NoError(t, decoder.Decode(&answer), "%s", printed)
+		require.Equal(t, true, answer["success"], "%s", printed)
+		answers = append(answers, answer)
+	}
+	return answers
 }

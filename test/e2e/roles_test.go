@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/test/harness"
@@ -77,6 +78,48 @@ func (s *split) requireOneService(name string) {
 	again := other.createSource(name)
 	require.NotEqual(s.t, source, again, "the name is free again")
 	one.Do("DELETE", "/api/live-data/sources/"+again, nil, http.StatusNoContent, nil)
+	s.requireOneGraph()
+}
+
+// requireOneGraph writes the graph on one API, reads it on the other, and undoes it
+// there.
+func (s *split) requireOneGraph() {
+	s.t.Helper()
+	one, other := s.api(0), s.api(1)
+	var made struct{ Node struct{ ID string } }
+	one.command(createNode(uuid.New(), "a pump"), http.StatusCreated, &made)
+	path := "/api/queries/nodes/" + made.Node.ID
+	other.Do("GET", path, nil, http.StatusOK, nil)
+	other.command(map[string]any{"type": "UNDO"}, http.StatusOK, nil)
+	one.Do("GET", path, nil, http.StatusNotFound, nil)
+}
+
+// command runs a command until it is carried out: after a crash, a while passes
+// until the dead consumer's session has run out.
+func (s *server) command(body map[string]any, status int, data any) {
+	s.t.Helper()
+	payload, err := json.Marshal(body)
+	require.NoError(s.t, err)
+	a := s.insist("/api/commands/execute", uuid.NewString(), payload)
+	require.Equal(s.t, status, a.Status, "%+v", a.Error)
+	if data != nil {
+		require.NoError(s.t, json.Unmarshal(a.Data, data))
+	}
+}
+
+// insist makes a request with an Idempotency-Key again until its outcome is known.
+func (s *server) insist(path, key string, body []byte) harness.Answer {
+	s.t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		a, err := s.TryWith(http.Header{"Idempotency-Key": {key}}, http.MethodPost, path, body)
+		unknown := err != nil || a.Status >= 500 || a.Status == http.StatusConflict && a.Header.Get("Retry-After") != ""
+		if !unknown {
+			return a
+		}
+		require.True(s.t, time.Now().Before(deadline), "no outcome: %d %+v %v", a.Status, a.Error, err)
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 // requireKeysWorkEverywhere makes and revokes a key by command line and sees both
@@ -118,7 +161,8 @@ func TestSplitProcessesAreRestartedUnderLoadOnApacheKafka(t *testing.T) {
 	t.Parallel()
 	settings := environment(secureKafka(t), nil)
 	requireRestartsLoseNothing(t, func(prefix string) []string {
-		return append(slices.Clone(settings), "LIVEGRAPH_KAFKA_TOPIC_PREFIX="+prefix, "LIVEGRAPH_POINTS_GROUP="+prefix+"points")
+		return append(slices.Clone(settings), "LIVEGRAPH_KAFKA_TOPIC_PREFIX="+prefix, "LIVEGRAPH_POINTS_GROUP="+prefix+"points",
+			"LIVEGRAPH_COMMANDS_GROUP="+prefix+"commands")
 	})
 }
 
@@ -137,7 +181,7 @@ func requireRestartsLoseNothing(t *testing.T, kafka func(prefix string) []string
 			t.Parallel() // mostly waiting for sessions to run out
 			s := startSplit(t, kafka(how.prefix)...)
 			source := s.api(0).createSource("turbine")
-			load := s.load(source)
+			load, written := s.load(source), s.write()
 			for _, role := range harness.Roles() {
 				load.waitFor(load.sent.Load() + 5)
 				how.restart(t, s.Of(role.Name)[rand.IntN(role.Count)])
@@ -147,6 +191,7 @@ func requireRestartsLoseNothing(t *testing.T, kafka func(prefix string) []string
 			for n := range s.Of("api") {
 				s.api(n).requireTotals(source, count, sum)
 			}
+			written.end()
 			s.requireOneService("after")
 		})
 	}
@@ -224,5 +269,58 @@ func TestAProcessThatWaitsForAStoreEndsInOrder(t *testing.T) {
 		s.Launch()
 		require.Eventually(t, func() bool { return s.Logged("waiting for a store") > 0 }, time.Minute, 10*time.Millisecond)
 		require.Zero(t, s.Stop())
+	}
+}
+
+// writer makes nodes, one after the other, on whichever API answers until it is
+// ended. Each is asked for under a key of its own, again until it is known to be
+// made: then all are there, none twice.
+type writer struct {
+	s    *split
+	made int
+	stop chan struct{}
+	over chan struct{}
+}
+
+func (s *split) write() *writer {
+	w := &writer{s: s, stop: make(chan struct{}), over: make(chan struct{})}
+	go func() {
+		defer close(w.over)
+		for {
+			select {
+			case <-w.stop:
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+			key, body := uuid.NewString(), []byte(`{"type":"CREATE_NODE","payload":{"name":"n","entityType":"object"}}`)
+			for try := w.made; ; try++ {
+				a, err := s.api(try).TryWith(http.Header{"Idempotency-Key": {key}}, http.MethodPost, "/api/commands/execute", body)
+				if err == nil && a.Status == http.StatusCreated {
+					break
+				}
+				if err == nil && !slices.Contains([]int{409, 502, 503, 504}, a.Status) {
+					s.t.Errorf("a command was answered %d %+v", a.Status, a.Error)
+					return
+				}
+				if s.t.Context().Err() != nil {
+					return
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			w.made++
+		}
+	}()
+	return w
+}
+
+// end stops the writer and requires every API to have what it made.
+func (w *writer) end() {
+	w.s.t.Helper()
+	close(w.stop)
+	<-w.over
+	require.Positive(w.s.t, w.made)
+	for n := range w.s.Of("api") {
+		a := w.s.api(n).Do("GET", "/api/queries/nodes?limit=1", nil, http.StatusOK, nil)
+		require.EqualValues(w.s.t, w.made, a.Meta.Total)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -23,6 +24,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/testenv"
 )
 
 const (
@@ -72,9 +75,11 @@ type Server struct {
 	client *http.Client
 }
 
-// New prepares a server on a directory of its own; Start starts it.
+// New prepares a server on a directory of its own; Start starts it. With -short the
+// test is skipped.
 func New(t testing.TB, binary string, args ...string) *Server {
 	t.Helper()
+	testenv.NeedsEngines(t)
 	dir := t.TempDir()
 	log, err := os.Create(filepath.Join(dir, "stdout.log"))
 	require.NoError(t, err)
@@ -287,6 +292,10 @@ type Answer struct {
 		Message string
 		Details map[string]any
 	} `json:"error"`
+	Meta struct {
+		Total      int64
+		NextCursor string
+	} `json:"meta"`
 	RequestID string `json:"requestId"`
 }
 
@@ -297,16 +306,22 @@ func (s *Server) Try(method, path string, body []byte) (Answer, error) {
 
 // TryAs is Try with another key and workspace.
 func (s *Server) TryAs(key, workspace, method, path string, body []byte) (Answer, error) {
+	return s.TryWith(http.Header{"Authorization": {"Bearer " + key}, "X-Workspace-Id": {workspace}}, method, path, body)
+}
+
+// TryWith is Try with further headers, or others.
+func (s *Server) TryWith(headers http.Header, method, path string, body []byte) (Answer, error) {
 	var a Answer
 	request, err := http.NewRequest(method, s.URL()+path, bytes.NewReader(body))
 	if err != nil {
 		return a, err
 	}
-	request.Header.Set("Authorization", "Bearer "+key)
-	request.Header.Set("X-Workspace-Id", workspace)
+	request.Header.Set("Authorization", "Bearer "+s.First.AdminKey)
+	request.Header.Set("X-Workspace-Id", s.First.WorkspaceID)
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
+	maps.Copy(request.Header, headers)
 	response, err := s.client.Do(request)
 	if err != nil {
 		return a, err

@@ -74,6 +74,7 @@ func (c *tenant) load(t *testing.T, round int) {
 	c.call(t, "GET", "/api/live-data/sources/"+source.ID, "", http.StatusOK)
 	c.call(t, "DELETE", "/api/live-data/sources/"+source.ID, "", http.StatusNoContent)
 	c.call(t, "GET", "/api/live-data/sources/"+source.ID, "", http.StatusNotFound)
+	c.write(t)
 	c.call(t, "GET", "/api/"+canary, "", http.StatusNotFound)
 	c.call(t, "GET", "/api/me", "", http.StatusOK)
 	for _, stranger := range []struct{ key, workspace string }{
@@ -84,4 +85,24 @@ func (c *tenant) load(t *testing.T, round int) {
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, a.Status, 400)
 	}
+}
+
+// write uses the routes of the graph.
+func (c *tenant) write(t *testing.T) {
+	t.Helper()
+	var made struct {
+		CommandID string
+		Node      struct{ ID string }
+	}
+	decode(t, string(c.call(t, "POST", "/api/commands/execute", fmt.Sprintf(
+		`{"type":"CREATE_NODE","payload":{"name":"%s-node","entityType":"object","description":"%s","properties":{"%s":"%s"}}}`, canary, canary, canary, canary), http.StatusCreated)), &made)
+	node := made.Node.ID
+	c.call(t, "POST", "/api/commands/execute", `{"type":"UPDATE_NODE","expectedVersion":7,"payload":{"id":"`+node+`","name":"`+canary+`"}}`, http.StatusConflict)
+	c.call(t, "POST", "/api/commands/execute", `{"type":"`+canary+`"}`, http.StatusUnprocessableEntity)
+	c.call(t, "POST", "/api/commands/batch", `{"commands":[{"type":"CREATE_EDGE","payload":{"sourceId":"`+node+`","targetId":"`+node+`","relationType":"`+canary+`"}}]}`, http.StatusOK)
+	c.call(t, "GET", "/api/commands/"+made.CommandID, "", http.StatusOK)
+	c.call(t, "GET", "/api/queries/nodes?name="+canary, "", http.StatusOK)
+	c.call(t, "GET", "/api/queries/edges?relationType="+canary, "", http.StatusOK)
+	c.call(t, "POST", "/api/commands/execute", `{"type":"UNDO"}`, http.StatusOK)
+	c.call(t, "GET", "/api/queries/nodes/"+node, "", http.StatusOK)
 }

@@ -54,13 +54,16 @@ process_max_fds{job="livegraph-api",instance="a"} 1024x60
 livegraph_engine_up{instance="a",engine="kafka"} 1x60
 livegraph_embedded_restarts_total{instance="a",engine="milvus"} 0x60
 livegraph_kafka_up{instance="a"} 1x60
-livegraph_kafka_lost_records_total{instance="a"} 0x60
-livegraph_kafka_log_fill_ratio{instance="a"} 0.01x60
-livegraph_kafka_partition_lag_seconds{instance="a",partition="0"} 1x60
-livegraph_kafka_partition_end_offset{instance="a",partition="0"} 0+60x60
-livegraph_kafka_partition_end_offset{instance="p",partition="0"} 0+60x60
-livegraph_kafka_produce_failures_total{instance="a",reason="away"} 0x60
+livegraph_kafka_lost_records_total{instance="a",topic="points"} 0x60
+livegraph_kafka_log_fill_ratio{instance="a",topic="points"} 0.01x60
+livegraph_kafka_partition_lag_seconds{instance="a",topic="points",partition="0"} 1x60
+livegraph_kafka_partition_end_offset{instance="a",topic="points",partition="0"} 0+60x60
+livegraph_kafka_partition_end_offset{instance="p",topic="points",partition="0"} 0+60x60
+livegraph_kafka_produce_failures_total{instance="a",topic="points",reason="away"} 0x60
+livegraph_kafka_partition_lag_seconds{instance="a",topic="graph.commands",partition="0"} 0x60
+livegraph_kafka_partition_end_offset{instance="a",topic="graph.commands",partition="0"} 0+60x60
 livegraph_consumer_partitions{instance="p",consumer="points"} 1x60
+livegraph_consumer_partitions{instance="p",consumer="commands"} 1x60
 livegraph_consumer_lost_records_total{instance="p",consumer="points"} 0x60
 livegraph_consumer_rebalances_total{instance="p",consumer="points"} 1x60
 livegraph_consumer_retries_total{instance="p",consumer="points"} 3x60
@@ -96,9 +99,10 @@ var faults = map[string]string{
 	"LivegraphRestarting":              `process_start_time_seconds{job="livegraph-api",instance="a"} 1000x30 2000+60x30`,
 	"LivegraphEngineDown":              `livegraph_engine_up{instance="a",engine="kafka"} 1x30 0x30`,
 	"LivegraphEmbeddedEngineRestarted": `livegraph_embedded_restarts_total{instance="a",engine="milvus"} 0x45 1x15`,
-	"LivegraphRecordsLost":             `livegraph_kafka_lost_records_total{instance="a"} 0x30 7x30`,
-	"LivegraphLogNearlyFull":           `livegraph_kafka_log_fill_ratio{instance="a"} 0.01x30 0.6x30`,
-	"LivegraphPointsLag":               `livegraph_kafka_partition_lag_seconds{instance="a",partition="0"} 1x30 1+60x30`,
+	"LivegraphRecordsLost":             `livegraph_kafka_lost_records_total{instance="a",topic="points"} 0x30 7x30`,
+	"LivegraphLogNearlyFull":           `livegraph_kafka_log_fill_ratio{instance="a",topic="points"} 0.01x30 0.6x30`,
+	"LivegraphPointsLag":               `livegraph_kafka_partition_lag_seconds{instance="a",topic="points",partition="0"} 1x30 1+60x30`,
+	"LivegraphCommandsLag":             `livegraph_kafka_partition_lag_seconds{instance="a",topic="graph.commands",partition="0"} 0x30 1+60x30`,
 	"LivegraphNotFresh":                `livegraph_consumer_freshness_seconds_bucket{instance="p",consumer="points",le="0.1"} 0x60`,
 	"LivegraphPartitionsUnowned":       `livegraph_consumer_partitions{instance="p",consumer="points"} 1x30 0x30`,
 	"LivegraphRebalancing":             `livegraph_consumer_rebalances_total{instance="p",consumer="points"} 1+2x60`,
@@ -113,7 +117,7 @@ var faults = map[string]string{
 	"LivegraphClickHouseErrors":        `livegraph_clickhouse_errors_total{instance="a",operation="query_raw",kind="timeout"} 0+60x60`,
 	"LivegraphClickHouseParts":         `livegraph_clickhouse_partition_parts_max{instance="p"} 20x30 700x30`,
 	"LivegraphClickHouseDiskLow":       `livegraph_clickhouse_disk_free_bytes{instance="p"} 800x30 50x30`,
-	"LivegraphKafkaFailures":           `livegraph_kafka_produce_failures_total{instance="a",reason="away"} 0+60x60`,
+	"LivegraphKafkaFailures":           `livegraph_kafka_produce_failures_total{instance="a",topic="points",reason="away"} 0+60x60`,
 	"LivegraphDeletionsStuck":          `livegraph_deletions_oldest_age_seconds{instance="a"} 2x30 2+60x30`,
 	"LivegraphConnectionsNearLimit":    `livegraph_http_connections{instance="a"} 10x30 4000x30`,
 	"LivegraphOpenFilesNearLimit":      `process_open_fds{job="livegraph-api",instance="a"} 100x30 1000x30`,
@@ -146,9 +150,12 @@ func TestEachAlertFiresForItsFaultAndEndures(t *testing.T) {
 func TestAnInstallationWithoutAnyConsumerIsNoticed(t *testing.T) {
 	world := newWorld(t, healthy)
 	world.remove("livegraph_consumer_partitions")
+	onlyPoints := newWorld(t, healthy)
+	onlyPoints.replace(t, `livegraph_consumer_partitions{instance="p",consumer="commands"} 0x60`)
 	for _, rule := range alerts(t) {
 		if rule.Alert == "LivegraphPartitionsUnowned" {
 			require.NotEmpty(t, world.query(t, rule.Expr, time.Hour))
+			require.NotEmpty(t, onlyPoints.query(t, rule.Expr, time.Hour))
 		}
 	}
 }

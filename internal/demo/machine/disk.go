@@ -138,18 +138,26 @@ func (d *disks) collectIO(ctx context.Context, into *readings) {
 // wholeDevice says whether a device is a disk of its own: not a partition of
 // one (its traffic would count twice), not a RAM disk, not a file in disguise.
 func wholeDevice(name string) bool {
-	for _, prefix := range []string{"loop", "ram", "zram", "sr", "fd"} {
-		if strings.HasPrefix(name, prefix) {
-			return false
-		}
+	if !diskLike(name) {
+		return false
 	}
-	const blockDevices = "/sys/block"
 	if !isDirectory(blockDevices) {
 		return true // not Linux, or it is hidden: take what there is
 	}
 	// A device of a folder (cciss/c0d0) has the slash as an exclamation mark.
 	_, err := os.Stat(filepath.Join(blockDevices, strings.ReplaceAll(name, "/", "!")))
 	return err == nil
+}
+
+// diskLike says whether a name is not that of a RAM disk, a file in disguise, or
+// a drive for something exchangeable.
+func diskLike(name string) bool {
+	for _, prefix := range []string{"loop", "ram", "zram", "sr", "fd"} {
+		if strings.HasPrefix(name, prefix) {
+			return false
+		}
+	}
+	return true
 }
 
 func rootMount() string {

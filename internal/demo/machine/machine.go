@@ -11,6 +11,9 @@
 // machine makes up as it goes (processes, virtual interfaces) are folded into
 // few stable ones, see [roster].
 //
+// A [Surveyor] says what the machine is made of and what runs on it: an
+// [Inventory].
+//
 // The package measures; sending is not its concern.
 package machine
 

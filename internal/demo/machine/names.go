@@ -36,14 +36,20 @@ func (r *roster) admit(name string) string {
 	return name
 }
 
+// longestPath is the most characters of a path in an inventory.
+const longestPath = 400
+
 // cleanName makes a name that any process or device may have chosen fit to be a
 // tag: valid UTF-8, printable, trimmed, at most longestName characters, never
 // empty.
-func cleanName(name string) string {
+func cleanName(name string) string { return cleanText(name, longestName) }
+
+// cleanText is cleanName for texts of another length.
+func cleanText(name string, longest int) string {
 	var b strings.Builder
 	count := 0
 	for _, r := range strings.TrimSpace(name) {
-		if count == longestName {
+		if count == longest {
 			break
 		}
 		if r == utf8.RuneError || !unicode.IsPrint(r) {

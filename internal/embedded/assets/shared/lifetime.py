@@ -6,9 +6,11 @@ import signal
 
 
 class Lifetime:
-    """Make one before any thread is started: it takes over the signals."""
+    """Make one before any thread is started: it takes over the signals. child says
+    that standard input is a pipe which the parent holds open."""
 
-    def __init__(self):
+    def __init__(self, child=True):
+        self.child = child
         self.wake, wake_end = os.pipe()
         os.set_blocking(wake_end, False)
         signal.set_wakeup_fd(wake_end)
@@ -16,11 +18,12 @@ class Lifetime:
             signal.signal(number, lambda *_: None)
 
     def wait(self):
-        """Returns at SIGTERM or SIGINT. When standard input is closed, which is
-        the parent's death, it ends the process at once."""
+        """Returns at SIGTERM or SIGINT. When a child's standard input is closed,
+        which is the parent's death, it ends the process at once."""
         poll = select.poll()
         poll.register(self.wake, select.POLLIN)
-        poll.register(0, select.POLLIN)
+        if self.child:
+            poll.register(0, select.POLLIN)
         while True:
             for fd, _ in poll.poll():
                 if fd == self.wake:

@@ -1,0 +1,78 @@
+// Package eventstream writes Server-Sent Events
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html). It knows how an
+// answer that lasts is kept open and how one whose reader does not read is given up;
+// what the events are is its caller's.
+package eventstream
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// ContentType is that of a stream.
+const ContentType = "text/event-stream"
+
+// Writer writes a stream. It is not for several goroutines.
+type Writer struct {
+	w          http.ResponseWriter
+	controller *http.ResponseController
+	patience   time.Duration
+	buffer     []byte
+}
+
+// Open begins a stream. From here on the answer is 200, and the server's limits of
+// time for a request and its answer do not hold. patience is how long a reader may
+// take for what is sent at once; beyond, the connection is cut: nothing is kept for
+// who does not read.
+func Open(w http.ResponseWriter, patience time.Duration) (*Writer, error) {
+	s := &Writer{w: w, controller: http.NewResponseController(w), patience: patience}
+	// Not only the request's body is read under this limit, but also whether the
+	// client is still there.
+	if err := s.controller.SetReadDeadline(time.Time{}); err != nil {
+		return nil, fmt.Errorf("opening a stream: %w", err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", ContentType)
+	h.Set("Cache-Control", "no-store, no-transform")
+	h.Set("X-Accel-Buffering", "no") // nginx would wait for more
+	w.WriteHeader(http.StatusOK)
+	return s, nil
+}
+
+// Event adds an event. data is one line. With id 0 it has no id.
+func (s *Writer) Event(name string, id int64, data []byte) {
+	if id != 0 {
+		s.buffer = append(strconv.AppendInt(append(s.buffer, "id: "...), id, 10), '\n')
+	}
+	s.buffer = append(append(append(s.buffer, "event: "...), name...), "\ndata: "...)
+	s.buffer = append(append(s.buffer, data...), "\n\n"...)
+}
+
+// Comment adds a line that readers ignore: a sign of life.
+func (s *Writer) Comment(text string) {
+	s.buffer = append(append(append(s.buffer, ": "...), text...), "\n\n"...)
+}
+
+// Buffered is how many bytes wait for Flush.
+func (s *Writer) Buffered() int { return len(s.buffer) }
+
+// Flush sends what was added. An error means that the reader is gone or too slow.
+func (s *Writer) Flush() error {
+	if err := s.controller.SetWriteDeadline(time.Now().Add(s.patience)); err != nil {
+		return err
+	}
+	_, err := s.w.Write(s.buffer)
+	if cap(s.buffer) > keptBuffer {
+		s.buffer = nil
+	}
+	s.buffer = s.buffer[:0]
+	if err != nil {
+		return err
+	}
+	return s.controller.Flush()
+}
+
+// keptBuffer is how large a buffer is kept for the next events.
+const keptBuffer = 64 << 10

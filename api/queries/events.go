@@ -1,0 +1,202 @@
+package queries
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/eventstream"
+	"github.com/livegraph/livegraph/api/graphjson"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+const (
+	// mostStreams bounds the open streams of a process, and mostOfWorkspace those of
+	// one workspace.
+	mostStreams     = 1000
+	mostOfWorkspace = 100
+
+	// recheckInterval is how often a stream asks whether its key still opens it.
+	recheckInterval = 250 * time.Millisecond
+	heartbeat       = 15 * time.Second
+
+	// changesAtOnce and bytesAtOnce bound what a stream reads of the journal at a
+	// time, as stored.
+	changesAtOnce = 256
+	bytesAtOnce   = freeBytes
+)
+
+const lastEventID = "Last-Event-ID"
+
+// stream is one reader of a workspace's changes.
+type stream struct {
+	*api
+	workspace uuid.UUID
+	session   request.Session
+	out       *eventstream.Writer
+	sent      int64 // the sequence up to which everything was sent
+	rechecked time.Time
+}
+
+func (a *api) streamEvents(w http.ResponseWriter, r *http.Request) error {
+	principal := request.PrincipalOf(r.Context())
+	after, field, err := startAfter(r)
+	if err != nil {
+		return err
+	}
+	leave, ok := a.Feed.join(principal.Workspace, mostOfWorkspace)
+	if !ok || a.Feed.Streams() > mostStreams {
+		if ok {
+			leave()
+		}
+		return fault.New(fault.Unavailable, "Too many streams are open").After(time.Second)
+	}
+	defer leave()
+	heads, err := a.Journal.GraphSequences(r.Context(), []uuid.UUID{principal.Workspace})
+	if err != nil {
+		return err
+	}
+	newest := heads[principal.Workspace]
+	switch {
+	case field == "":
+		after = newest
+	case after > newest:
+		return fault.Field(fault.Malformed, field, fmt.Sprintf("is beyond the newest change, which is %d", newest))
+	}
+	if r.Method == http.MethodHead {
+		w.Header().Set("Content-Type", eventstream.ContentType)
+		return nil
+	}
+	s := &stream{api: a, workspace: principal.Workspace, session: request.SessionOf(r.Context()), sent: after, rechecked: time.Now()}
+	if s.out, err = eventstream.Open(w, a.Patience); err != nil {
+		return err
+	}
+	s.out.Comment("changes after " + strconv.FormatInt(after, 10)) // the reader knows that it is heard
+	if err := s.run(r.Context()); err != nil && r.Context().Err() == nil {
+		slog.InfoContext(r.Context(), "a stream of changes is ended", "reason", err)
+	}
+	return nil
+}
+
+// startAfter reads where a stream begins; field "" is now. A browser that reconnects
+// sends the header with the address of before, so the header counts.
+func startAfter(r *http.Request) (after int64, field string, err error) {
+	p := request.Query(r)
+	text, given := p.String("after")
+	if err := p.Err(); err != nil {
+		return 0, "", err
+	}
+	field = "after"
+	if values := r.Header.Values(lastEventID); len(values) > 0 {
+		if len(values) > 1 {
+			return 0, "", fault.Field(fault.Malformed, lastEventID, "must not be repeated")
+		}
+		field, text, given = lastEventID, values[0], true
+	}
+	if !given {
+		return 0, "", nil
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || text[0] == '+' {
+		return 0, "", fault.Field(fault.Malformed, field, "must be the id of an event, or 0 for all")
+	}
+	return int64(n), field, nil
+}
+
+// run sends changes until the reader goes, the key no longer opens the stream, the
+// server ends, or the journal cannot be read. Whatever it is, the reader comes back
+// with the id of the last event and goes on there.
+func (s *stream) run(ctx context.Context) error {
+	check := time.NewTicker(recheckInterval)
+	defer check.Stop()
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		newest, changed := s.Feed.newest(s.workspace)
+		if newest > s.sent {
+			if err := s.catchUp(ctx, newest); err != nil {
+				return err
+			}
+		} else if s.out.Buffered() > 0 {
+			if err := s.out.Flush(); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-changed:
+		case <-check.C:
+			if err := s.recheck(ctx); err != nil {
+				return err
+			}
+		case <-beat.C:
+			s.out.Comment("heartbeat")
+		case <-s.session.Draining:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// catchUp sends what is in the journal up to a sequence.
+func (s *stream) catchUp(ctx context.Context, newest int64) error {
+	for s.sent < newest {
+		select {
+		case <-s.session.Draining:
+			return nil
+		default:
+		}
+		if time.Since(s.rechecked) > recheckInterval {
+			if err := s.recheck(ctx); err != nil {
+				return err
+			}
+		}
+		if err := s.send(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends the next changes.
+func (s *stream) send(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.QueryTimeout)
+	defer cancel()
+	sizes, err := s.Journal.ChangesAfter(ctx, s.workspace, s.sent, changesAtOnce)
+	if err != nil {
+		return err
+	}
+	if len(sizes) == 0 || sizes[0].Sequence != s.sent+1 {
+		return fmt.Errorf("change %d of workspace %s is not in the journal", s.sent+1, s.workspace)
+	}
+	changes, release, err := s.take(ctx, s.workspace, fitting(sizes, bytesAtOnce))
+	if err != nil {
+		return err
+	}
+	defer release()
+	for _, change := range changes {
+		data, err := json.Marshal(graphjson.OfChange(change))
+		if err != nil {
+			return fmt.Errorf("encoding change %d: %w", change.GetSequence(), err)
+		}
+		s.out.Event("change", change.GetSequence(), data)
+	}
+	if err := s.out.Flush(); err != nil {
+		return err
+	}
+	s.sent = changes[len(changes)-1].GetSequence()
+	return nil
+}
+
+// recheck ends the stream of a key that may not read it any more.
+func (s *stream) recheck(ctx context.Context) error {
+	s.rechecked = time.Now()
+	return s.session.Recheck(ctx)
+}

@@ -1,0 +1,69 @@
+package queries
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/livegraph/livegraph/api/graphjson"
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/token"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// maxDepth is how far neighbors are looked for.
+const maxDepth = 3
+
+// neighbor is a node around a node, with the edges by which it is reached.
+type neighbor struct {
+	Node  graphjson.Node   `json:"node"`
+	Depth int              `json:"depth"`
+	Edges []graphjson.Edge `json:"edges"`
+}
+
+func (a *api) listNeighbors(w http.ResponseWriter, r *http.Request) error {
+	principal := request.PrincipalOf(r.Context())
+	p := request.Query(r)
+	direction := p.OneOf("direction", "both", "out", "in", "both")
+	q := postgres.NeighborQuery{
+		Depth: p.Int("depth", 1, 1, maxDepth), Out: direction != "in", In: direction != "out",
+		RelationTypes: p.Strings("relationType"), EntityTypes: entityTypes(p),
+	}
+	var cursor string
+	q.Limit, q.Offset, cursor = p.Paging()
+	if err := p.Err(); err != nil {
+		return err
+	}
+	id, err := request.PathID(r, "id", "node")
+	if err != nil {
+		return err
+	}
+	q.Node = id
+	of := token.ScopeOf("neighbors", principal.Workspace, []any{id, direction, q.Depth, q.RelationTypes, q.EntityTypes})
+	if cursor != "" {
+		q.After = &postgres.NeighborPosition{}
+		if err := a.sealer.ReadCursor(cursor, of, q.After); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
+	defer cancel()
+	found, err := a.Graph.Neighbors(ctx, principal.Workspace, q)
+	if err != nil {
+		return err
+	}
+	meta := reply.Meta{Total: found.Total, Limit: q.Limit, Offset: q.Offset, HasMore: found.Next != nil, Truncated: &found.Truncated}
+	if found.Next != nil {
+		next, err := a.sealer.Cursor(of, found.Next)
+		if err != nil {
+			return err
+		}
+		meta.NextCursor = &next
+	}
+	items := make([]neighbor, len(found.Items))
+	for i, n := range found.Items {
+		items[i] = neighbor{Node: graphjson.OfNode(&n.Node), Depth: n.Depth, Edges: graphjson.OfEdges(n.Edges)}
+	}
+	reply.List(w, r, items, meta)
+	return nil
+}

@@ -1,0 +1,148 @@
+package commands
+
+import (
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/graph"
+	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
+	"github.com/livegraph/livegraph/schemas/graphrecord"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// outcome decides a request.
+func (g *group) outcome(r *record, state *postgres.GraphState) (*eventsv1.Outcome, error) {
+	request := r.request
+	id := request.ID
+	o := &eventsv1.Outcome{Id: id[:]}
+	switch {
+	case r.poison != "":
+		o.Failure = graphrecord.FromFault(nil)
+		g.counts.add(failed, fault.Internal.String(), len(request.Actions))
+		return o, nil
+	case state == nil:
+		o.Failure = graphrecord.FromFault(fault.New(fault.Forbidden, "Workspace access denied"))
+		g.counts.add(failed, fault.Forbidden.String(), len(request.Actions))
+		return o, nil
+	case request.Mode == graphrecord.Atomic:
+		return o, g.atomic(o, request, state)
+	}
+	for _, command := range request.Commands() {
+		result, err := g.single(command, state)
+		if err != nil {
+			return nil, err
+		}
+		o.Results = append(o.Results, result)
+	}
+	if request.Mode == graphrecord.Single {
+		result := o.Results[0]
+		o.Sequence, o.UndoDepth, o.RedoDepth = result.Sequence, result.UndoDepth, result.RedoDepth
+	}
+	return o, nil
+}
+
+// single decides a command by itself.
+func (g *group) single(command graph.Command, state *postgres.GraphState) (*eventsv1.Result, error) {
+	id := command.ID
+	result := &eventsv1.Result{CommandId: id[:], Type: typeOf(command.Action)}
+	done, err := graph.Apply(state, command, state.Next(), time.Now())
+	if refused := asFault(err); refused != nil {
+		result.Failure = graphrecord.FromFault(refused)
+		g.counts.add(failed, refused.Kind.String(), 1)
+		return result, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	g.counts.add(applied, result.Type, 1)
+	var steps []graph.Step
+	if done.Change != nil {
+		if err := state.Record(done.Change); err != nil {
+			return nil, err
+		}
+		steps = done.Change.Steps
+		result.Sequence, result.Target = int64(done.Change.Sequence), graphrecord.FromTarget(done.Change.Target)
+	}
+	result.Affected = graphrecord.FromAffected(graph.AffectedBy(steps))
+	switch {
+	case len(done.Results) == 1:
+		setResource(result, done.Results[0])
+	case len(steps) == 1: // UNDO or REDO of one command
+		setResource(result, graph.Result{Node: steps[0].Node, Edge: steps[0].Edge})
+	}
+	result.UndoDepth, result.RedoDepth, err = depths(state, command.Actor)
+	return result, err
+}
+
+// atomic decides a batch that is one change.
+func (g *group) atomic(o *eventsv1.Outcome, request *graphrecord.Request, state *postgres.GraphState) error {
+	done, err := graph.ApplyBatch(state, request.Batch(), state.Next(), time.Now())
+	if refused := asFault(err); refused != nil {
+		o.Failure = graphrecord.FromFault(refused)
+		g.counts.add(failed, refused.Kind.String(), len(request.Actions))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var steps []graph.Step
+	if done.Change != nil {
+		if err := state.Record(done.Change); err != nil {
+			return err
+		}
+		steps, o.Sequence = done.Change.Steps, int64(done.Change.Sequence)
+	}
+	o.Results = make([]*eventsv1.Result, len(request.Actions))
+	for i, action := range request.Actions {
+		result := &eventsv1.Result{Type: typeOf(action)}
+		g.counts.add(applied, result.Type, 1)
+		setResource(result, done.Results[i])
+		own := 0 // an action that changed nothing has no step
+		if len(steps) > 0 && isOf(&steps[0], done.Results[i]) {
+			own = 1
+		}
+		result.Affected = graphrecord.FromAffected(graph.AffectedBy(steps[:own]))
+		steps = steps[own:]
+		o.Results[i] = result
+	}
+	o.UndoDepth, o.RedoDepth, err = depths(state, request.Actor)
+	return err
+}
+
+// isOf says whether a step left the very resource that an action gave.
+func isOf(step *graph.Step, result graph.Result) bool {
+	return step.Node == result.Node && step.Edge == result.Edge
+}
+
+func setResource(to *eventsv1.Result, r graph.Result) {
+	switch {
+	case r.Node != nil:
+		to.Resource = &eventsv1.Result_Node{Node: graphrecord.FromNode(r.Node)}
+	case r.Edge != nil:
+		to.Resource = &eventsv1.Result_Edge{Edge: graphrecord.FromEdge(r.Edge)}
+	}
+}
+
+func depths(state *postgres.GraphState, actor uuid.UUID) (undo, redo int32, err error) {
+	u, r, err := state.Depths(actor)
+	return int32(u), int32(r), err
+}
+
+func typeOf(a graph.Action) string {
+	if a.Payload == nil {
+		return ""
+	}
+	return string(a.Payload.Type())
+}
+
+// asFault gives an error that is a command's answer.
+func asFault(err error) *fault.Error {
+	var public *fault.Error
+	if errors.As(err, &public) {
+		return public
+	}
+	return nil
+}

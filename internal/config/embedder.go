@@ -1,0 +1,116 @@
+package config
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// EmbedderStatic is the setting that names the model inside the binary.
+const EmbedderStatic = "static"
+
+// mostDimensions is the longest vector that Milvus takes.
+const mostDimensions = 32768
+
+// embedderRoles are the roles that turn text into vectors. So far no role does, and
+// the embedded embedder is not started.
+var embedderRoles = []string{}
+
+// Embedder says who turns text into vectors. Vectors of two models do not mix, so
+// there is no falling back from one to another.
+type Embedder struct {
+	// At is empty, EmbedderStatic or a base URL.
+	At                    string        `name:"embedder" help:"Who turns text into vectors: static (a model inside the binary, 256 dimensions), or the base URL of an OpenAI-compatible API, such as https://api.openai.com/v1. Empty: all-MiniLM-L6-v2, 384 dimensions, embedded, started by a process with a role that needs it." env:"LIVEGRAPH_EMBEDDER"`
+	Key                   Secret        `name:"embedder-key" help:"API key of the URL; empty: it asks for none." env:"LIVEGRAPH_EMBEDDER_KEY"`
+	Model                 string        `name:"embedder-model" help:"Model that is asked of the URL; needed with one." env:"LIVEGRAPH_EMBEDDER_MODEL"`
+	Dimensions            int           `name:"embedder-dimensions" help:"Length of that model's vectors; needed with a URL." env:"LIVEGRAPH_EMBEDDER_DIMENSIONS"`
+	AllowPrivateAddresses bool          `name:"embedder-allow-private-addresses" help:"Let the URL lead to this machine or into a private network, and be http://." default:"false" env:"LIVEGRAPH_EMBEDDER_ALLOW_PRIVATE_ADDRESSES"`
+	Batch                 int           `name:"embedder-batch" help:"Most texts in a request." default:"64" env:"LIVEGRAPH_EMBEDDER_BATCH"`
+	Timeout               time.Duration `name:"embedder-timeout" help:"Longest wait for the answer to a request." default:"30s" env:"LIVEGRAPH_EMBEDDER_TIMEOUT"`
+	Retries               int           `name:"embedder-retries" help:"How often a request is made again that failed for a passing reason; the waits between grow from half a second to half a minute." default:"4" env:"LIVEGRAPH_EMBEDDER_RETRIES"`
+	Threads               int           `name:"embedder-threads" help:"Embedded embedder only: cores that a batch is computed on, two batches at a time. 0: half of the machine's." default:"0" env:"LIVEGRAPH_EMBEDDER_THREADS"`
+	TLS                   EngineTLS     `embed:"" prefix:"embedder-tls-" envprefix:"LIVEGRAPH_EMBEDDER_TLS_"`
+}
+
+// Static reports whether the model inside the binary is to be used.
+func (e Embedder) Static() bool { return e.At == EmbedderStatic }
+
+// Remote reports whether there is a URL to ask, configured or filled in.
+func (e Embedder) Remote() bool { return e.At != "" && !e.Static() }
+
+// WantsEmbedder reports whether the embedded embedder is to be started: no other is
+// configured, and this process has a role that needs one.
+func (c *Config) WantsEmbedder() bool {
+	return c.Embedder.At == "" && slices.ContainsFunc(embedderRoles, c.Has)
+}
+
+// UseEmbedded fills in an embedder that runs on this machine. Its address holds the key:
+// http://:key@host:port/v1.
+func (e *Embedder) UseEmbedded(address, model string, dimensions int) {
+	u, err := url.Parse(address)
+	if err != nil || address == "" {
+		return
+	}
+	key, _ := u.User.Password()
+	u.User = nil
+	e.At, e.Key, e.Model, e.Dimensions, e.AllowPrivateAddresses = u.String(), Secret(key), model, dimensions, true
+}
+
+func (e Embedder) validate(bad func(setting, format string, args ...any)) {
+	if e.Batch < 1 || e.Batch > 2048 {
+		bad("embedder-batch", "must be from 1 to 2048")
+	}
+	if e.Timeout <= 0 {
+		bad("embedder-timeout", "must be above zero")
+	}
+	if e.Retries < 0 || e.Retries > 20 {
+		bad("embedder-retries", "must be from 0 to 20")
+	}
+	if e.Threads < 0 || e.Threads > 1024 {
+		bad("embedder-threads", "must be from 0 to 1024")
+	}
+	if e.Remote() {
+		e.validateURL(bad)
+		return
+	}
+	e.TLS.validate("embedder-tls", false, "--embedder as https://…", bad)
+	for _, s := range []struct {
+		flag string
+		set  bool
+	}{
+		{"embedder-key", e.Key != ""}, {"embedder-model", e.Model != ""}, {"embedder-dimensions", e.Dimensions != 0},
+		{"embedder-allow-private-addresses", e.AllowPrivateAddresses},
+	} {
+		if s.set {
+			bad(s.flag, "is for a URL in --embedder; that is empty or static")
+		}
+	}
+}
+
+// validateURL checks the settings of an embedder elsewhere. Its URL is shown and must
+// hold no secret.
+func (e Embedder) validateURL(bad func(setting, format string, args ...any)) {
+	u, err := url.Parse(e.At)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		bad("embedder", "is neither empty nor static nor a URL with scheme https, http (its value is not shown)")
+		return
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		bad("embedder", "must hold no user, query or fragment; a key goes into --embedder-key")
+	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/embeddings"):
+		bad("embedder", "is the base URL, without /embeddings at its end")
+	case u.Scheme == "http" && !e.AllowPrivateAddresses:
+		bad("embedder", "must be https://: http:// is for private networks, see --embedder-allow-private-addresses")
+	}
+	if e.Model == "" {
+		bad("embedder-model", "is needed with a URL")
+	}
+	if e.Dimensions < 1 || e.Dimensions > mostDimensions {
+		bad("embedder-dimensions", "is needed with a URL, from 1 to %d", mostDimensions)
+	}
+	if strings.ContainsFunc(e.Key.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }) {
+		bad("embedder-key", "has characters that no key has (its value is not shown)")
+	}
+	e.TLS.validate("embedder-tls", u.Scheme == "https", "--embedder as https://…", bad)
+}

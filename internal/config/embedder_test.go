@@ -1,0 +1,67 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheEmbedderIsEmbeddedStaticOrElsewhere(t *testing.T) {
+	for args, want := range map[string]struct{ static, remote bool }{
+		"":                  {},
+		"--embedder=static": {static: true},
+		"--embedder=https://api.openai.com/v1 --embedder-model=m --embedder-dimensions=1536 --embedder-key=sk-1": {remote: true},
+		"--embedder=http://embedder:8080/v1 --embedder-model=m --embedder-dimensions=384 " +
+			"--embedder-allow-private-addresses --embedder-batch=16 --embedder-timeout=5s": {remote: true},
+	} {
+		cfg, err := parse(t, "", strings.Fields(args)...)
+		require.NoError(t, err, args)
+		require.Equal(t, want.static, cfg.Embedder.Static(), args)
+		require.Equal(t, want.remote, cfg.Embedder.Remote(), args)
+		require.False(t, cfg.WantsEmbedder(), "no role needs it yet")
+	}
+}
+
+func TestWrongSettingsOfTheEmbedderAreRefusedByName(t *testing.T) {
+	const elsewhere = "--embedder=https://e/v1 --embedder-model=m --embedder-dimensions=384 "
+	for args, want := range map[string]string{
+		"--embedder=statik":                      "--embedder: is neither empty nor static nor a URL",
+		"--embedder=ftp://e/v1":                  "--embedder: is neither empty nor static nor a URL",
+		"--embedder=https://u:hunter2@e/v1":      "--embedder: must hold no user",
+		"--embedder=https://e/v1?key=hunter2":    "--embedder: must hold no user, query",
+		"--embedder=https://e/v1/embeddings":     "--embedder: is the base URL",
+		"--embedder=http://e/v1":                 "--embedder: must be https://",
+		"--embedder=https://e/v1":                "--embedder-model: is needed with a URL",
+		"--embedder-dimensions=384":              "--embedder-dimensions: is for a URL in --embedder",
+		"--embedder-model=m":                     "--embedder-model: is for a URL",
+		"--embedder=static --embedder-key=k":     "--embedder-key: is for a URL",
+		"--embedder-allow-private-addresses":     "--embedder-allow-private-addresses: is for a URL",
+		"--embedder-tls-ca=ca.pem":               "--embedder-tls-ca: and the others",
+		elsewhere + "--embedder-dimensions=0":    "--embedder-dimensions: is needed with a URL, from 1 to 32768",
+		elsewhere + "--embedder-key=hunter2\x01": "--embedder-key: has characters",
+		"--embedder-batch=0":                     "--embedder-batch: must be from 1 to 2048",
+		"--embedder-timeout=0s":                  "--embedder-timeout: must be above zero",
+		"--embedder-retries=-1":                  "--embedder-retries: must be from 0 to 20",
+		"--embedder-threads=-1":                  "--embedder-threads: must be from 0",
+	} {
+		_, err := parse(t, "", strings.Fields(args)...)
+		require.ErrorContains(t, err, want, args)
+		require.NotContains(t, err.Error(), "hunter2", "a secret is never in an error")
+	}
+}
+
+func TestAnEmbeddedEmbedderIsFilledInWithItsKeyApart(t *testing.T) {
+	cfg, err := parse(t, "")
+	require.NoError(t, err)
+	cfg.Embedder.UseEmbedded("http://:s3cret@127.0.0.1:15000/v1", "all-MiniLM-L6-v2", 384)
+	require.Equal(t, "http://127.0.0.1:15000/v1", cfg.Embedder.At)
+	require.Equal(t, "s3cret", cfg.Embedder.Key.Reveal())
+	require.Equal(t, 384, cfg.Embedder.Dimensions)
+	require.True(t, cfg.Embedder.Remote())
+	require.NoError(t, cfg.Validate())
+
+	before := cfg.Embedder
+	cfg.Embedder.UseEmbedded("", "", 0)
+	require.Equal(t, before, cfg.Embedder, "nothing was started")
+}

@@ -1,0 +1,110 @@
+package bench
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/bench/record"
+	"github.com/livegraph/livegraph/test/graphdata"
+)
+
+// readRounds is how often each list is read after the first time; pages follow each
+// other by cursor.
+const readRounds = 40
+
+// graphReads are lists of the large graph, by what they stand for. first says that
+// the first read, which counts the total, is told as well.
+var graphReads = []struct {
+	name, path string
+	first      bool
+}{
+	{"fast/nodes-sorted", "nodes?sort=-updatedAt", false},
+	{"fast/nodes-by-name", "nodes?sort=name", false},
+	{"fast/edges-sorted", "edges?sort=version", false},
+	{"fast/name", "nodes?name=c4ca42&sort=name", false},
+	{"fast/property", "nodes?property.line=7&sort=-updatedAt", false},
+	{"fast/edge-property", "edges?property.weight=77&sort=-createdAt", false},
+	{"fast/times", "edges?createdAfter=2026-01-01T01:00:00Z&createdBefore=2026-01-01T01:00:20Z&sort=relationType", false},
+	{"broad/name", "nodes?name=pump&sort=-updatedAt", true},
+	{"broad/short-name", "nodes?name=zq", true},
+	{"broad/property", "nodes?property.status=warn&property.status=fail&sort=-createdAt", true},
+	{"broad/edge-property", "edges?property.kind=b&relationType=part_of&sort=version", true},
+	{"broad/times", "edges?createdAfter=2026-01-01T01:20:00Z&sort=updatedAt", true},
+	{"broad/two-fields", "edges?sort=relationType,-updatedAt", false},
+	{"broad/three-fields", "edges?sort=-version,relationType,updatedAt", false},
+	{"broad/offset", "edges?sort=-createdAt&offset=2500000", false},
+}
+
+// BenchmarkGraphReads measures reads of a graph of a million nodes and five million
+// edges, through the API and on the embedded Postgres as it is shipped.
+func BenchmarkGraphReads(b *testing.B) {
+	r := record.New(b)
+	t := start(b)
+	r.Engines(t.engines())
+	r.Say("making %d nodes and %d edges", graphdata.LargeNodes, graphdata.LargeEdges)
+	conn, err := pgx.Connect(b.Context(), t.Control().PostgresURL)
+	require.NoError(b, err)
+	require.NoError(b, graphdata.Fill(b.Context(), conn, uuid.MustParse(t.First.WorkspaceID), graphdata.LargeNodes, graphdata.LargeEdges))
+	require.NoError(b, conn.Close(b.Context()))
+
+	for _, read := range graphReads {
+		r.Say("%s", read.path)
+		first, times := t.pages("/api/queries/" + read.path)
+		if read.first {
+			r.Add(read.name+"/first", "ms", first)
+		}
+		r.Add(read.name+"/p95", "ms", p95(times))
+	}
+	var hub, ordinary []struct{ ID string }
+	t.Do(http.MethodGet, "/api/queries/nodes?name="+url.QueryEscape(graphdata.Hub), nil, http.StatusOK, &hub)
+	t.Do(http.MethodGet, "/api/queries/nodes?limit=100&offset=4242", nil, http.StatusOK, &ordinary)
+	for depth := 1; depth <= 3; depth++ {
+		r.Say("neighbors, depth %d", depth)
+		for name, nodes := range map[string][]struct{ ID string }{"hub": hub, "ordinary": ordinary} {
+			var times []float64
+			for n := range readRounds {
+				began := time.Now()
+				t.Do(http.MethodGet, fmt.Sprintf("/api/queries/nodes/%s/neighbors?depth=%d", nodes[n%len(nodes)].ID, depth), nil, http.StatusOK, nil)
+				times = append(times, time.Since(began).Seconds()*1000)
+			}
+			r.Add(fmt.Sprintf("neighbors=%s/depth=%d/p95", name, depth), "ms", p95(times))
+		}
+	}
+	r.Save()
+}
+
+// pages reads pages of a list one after the other, from its first again at its end,
+// and gives how long each took, in milliseconds.
+func (t *target) pages(path string) (first float64, times []float64) {
+	next := path
+	for n := range readRounds + 1 {
+		began := time.Now()
+		a, err := t.Try(http.MethodGet, next, nil)
+		took := time.Since(began).Seconds() * 1000
+		require.NoError(t.b, err)
+		require.Equal(t.b, http.StatusOK, a.Status, next)
+		if n == 0 {
+			first = took
+		} else {
+			times = append(times, took)
+		}
+		if next = path; a.Meta.NextCursor != "" && !strings.Contains(path, "offset=") {
+			next = path + "&cursor=" + a.Meta.NextCursor
+		}
+	}
+	return first, times
+}
+
+func p95(times []float64) float64 {
+	slices.Sort(times)
+	return times[len(times)*95/100]
+}

@@ -1,0 +1,130 @@
+package contract_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/contract"
+)
+
+// commandState is what a command is said to be.
+type commandState struct {
+	CommandID, Status string
+	Result            *struct {
+		done
+		BatchID string
+		Results []struct{ Status string }
+	}
+	Error *contract.Problem
+}
+
+func (w *writer) state(t testing.TB, id string) commandState {
+	t.Helper()
+	return decode[commandState](t, w.Do(t, contract.Request{Path: "/api/commands/" + id}), http.StatusOK)
+}
+
+func TestWhatCameOfACommandCanBeAsked(t *testing.T) {
+	w := startCommands(t)
+	made := w.applied(t, createNode("a"))
+	got := w.state(t, made.CommandID)
+	require.Equal(t, []any{made.CommandID, "applied"}, []any{got.CommandID, got.Status})
+	require.Equal(t, made, got.Result.done)
+	require.Nil(t, got.Error)
+	require.Equal(t, got, w.state(t, strings.ToUpper(made.CommandID)))
+
+	batch := decode[batchDone](t, w.batch(t, batchOf(false, createNode("b"), deleteNode(uuid.NewString()))), http.StatusOK)
+	got = w.state(t, batch.BatchID)
+	require.Equal(t, []any{"applied", batch.BatchID, "applied", "failed"}, []any{got.Status, got.Result.BatchID, got.Result.Results[0].Status, got.Result.Results[1].Status})
+
+	for _, id := range []string{uuid.NewString(), uuid.Must(uuid.NewV7()).String(), "no-uuid", strings.Repeat("a", 1000), made.Node.ID, batch.Results[0].Data.CommandID} {
+		w.Do(t, contract.Request{Path: "/api/commands/" + id}).RequireFailure(t, http.StatusNotFound, "NOT_FOUND", "No such command", nil)
+	}
+	w.Do(t, contract.Request{Path: "/api/commands/" + made.CommandID + "?x=1"}).RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "x"})
+}
+
+func TestACommandThatTakesTooLongMayStillApply(t *testing.T) {
+	w := startCommandsWith(t, &contract.Commands{Undecided: true})
+	send := func(path, prefer, body string) *contract.Answer {
+		return w.Do(t, contract.Request{Method: http.MethodPost, Path: path, Body: body, Header: map[string]string{"Prefer": prefer}})
+	}
+	began := time.Now()
+	late := send(executePath, "wait=1", createNode("a"))
+	require.Less(t, time.Since(began), 9*time.Second)
+	late.RequireFailure(t, http.StatusGatewayTimeout, "INTERNAL_ERROR", "", nil)
+	require.Equal(t, "wait=1", late.Header.Get("Preference-Applied"))
+	refused := send(executePath, "respond-async, wait=0", deleteNode(uuid.NewString()))
+	batch := send(batchPath, "wait=0", batchOf(true, createNode("b"), createNode("c")))
+	var ids []string
+	for _, a := range []*contract.Answer{late, refused, batch} {
+		a.RequireFailure(t, http.StatusGatewayTimeout, "INTERNAL_ERROR", "", nil)
+		id := a.Error.Details["commandId"].(string)
+		require.Equal(t, "pending", w.state(t, id).Status)
+		ids = append(ids, id)
+	}
+	w.Decide(t, w.Server)
+	require.Eventually(t, func() bool { return w.state(t, ids[2]).Status == "applied" }, 20*time.Second, 10*time.Millisecond)
+	require.Equal(t, "a", w.state(t, ids[0]).Result.Node.Name)
+	require.Len(t, w.state(t, ids[2]).Result.Results, 2)
+	failed := w.state(t, ids[1])
+	require.Equal(t, "failed", failed.Status)
+	require.Nil(t, failed.Result)
+	require.Equal(t, contract.Problem{Code: "NOT_FOUND", Message: "Node not found", Details: map[string]any{"field": "payload.id"}}, *failed.Error)
+
+	long := send(executePath, "wait=3600", createNode("d"))
+	require.Equal(t, http.StatusCreated, long.Status)
+	require.Equal(t, "wait=30", long.Header.Get("Preference-Applied"))
+	require.Empty(t, w.execute(t, createNode("e")).Header.Get("Preference-Applied"))
+	require.Empty(t, send(executePath, "handling=strict", createNode("f")).Header.Get("Preference-Applied"))
+	for _, prefer := range []string{"wait", "wait=x", "wait=-1", "wait=1.5"} {
+		send(executePath, prefer, createNode("g")).RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "Prefer"})
+	}
+}
+
+func TestWithoutTheLogACommandIsRefusedAtOnce(t *testing.T) {
+	broker := testenv.StoppableKafka(t)
+	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: broker.Brokers(), BufferedBytes: 64 << 20})
+	require.NoError(t, err)
+	t.Cleanup(log.Close)
+	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 1, CommandsPartitions: 4, Replication: -1, RetentionBytes: 64 << 20}))
+	w := startCommandsWith(t, &contract.Commands{Log: log})
+	q := keyed(executePath, "k", createNode("a"))
+	require.NoError(t, broker.Stop(t.Context()))
+	require.Eventually(t, func() bool { return !log.Healthy() }, 20*time.Second, time.Millisecond)
+	began := time.Now()
+	refused := w.Do(t, q)
+	refused.RequireFailure(t, http.StatusServiceUnavailable, "INTERNAL_ERROR", "", nil)
+	require.Less(t, time.Since(began), 3*time.Second)
+	id := refused.Error.Details["commandId"].(string)
+	require.Equal(t, "pending", w.state(t, id).Status, "nobody knows better")
+
+	require.NoError(t, broker.Start(t.Context()))
+	var a *contract.Answer
+	require.Eventually(t, func() bool { a = w.Do(t, q); return a.Status == http.StatusCreated }, 30*time.Second, 50*time.Millisecond)
+	require.Equal(t, id, decode[done](t, a, http.StatusCreated).CommandID, "the retry goes on with the same command")
+	require.Equal(t, "applied", w.state(t, id).Status)
+}
+
+func TestWithoutRedisCommandsAreAnsweredAllTheSame(t *testing.T) {
+	engine := testenv.StoppableRedis(t)
+	db, err := redis.Open(t.Context(), redis.Options{URL: engine.Address()})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	w := startCommandsWith(t, &contract.Commands{Redis: db})
+	id := w.node(t, "a")
+	w.applied(t, updateNode(id, `"name":"b"`))
+	require.NoError(t, engine.Stop(t.Context()))
+	require.Equal(t, 2, w.applied(t, createNode("c")).UndoDepth-1, "undo stacks are rebuilt from the journal")
+	w.applied(t, undo)
+	w.applied(t, undo)
+	require.Equal(t, "a", w.readNode(t, id).Name)
+	require.NoError(t, engine.Start(t.Context()))
+	require.Equal(t, "b", w.applied(t, redo).Node.Name)
+}

@@ -1,0 +1,76 @@
+package contract_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What commands do is seen at once by every way of reading: by itself, in lists with
+// their totals, around a node, in histories, and on a stream.
+func TestWhatIsCommandedIsReadInEveryWay(t *testing.T) {
+	w := startCommands(t)
+	stream := (&graphRows{Server: w.Server}).open(t, w.Admin, "", nil)
+	a, b := w.node(t, "ÄPFEL a"), w.node(t, "b")
+	edge := w.edge(t, a, b)
+	names := func(query string) (got []string) {
+		var list []resource
+		total := w.Get(t, "/api/queries/nodes?sort=name&"+query, &list).Meta.Total
+		require.Len(t, list, int(total))
+		for _, n := range list {
+			got = append(got, n.Name)
+		}
+		return got
+	}
+	edges := func(query string) int64 {
+		var list []resource
+		total := w.Get(t, "/api/queries/edges?"+query, &list).Meta.Total
+		require.Len(t, list, int(total))
+		return total
+	}
+	require.Equal(t, []string{"b", "ÄPFEL a"}, names(""))
+	require.Equal(t, []string{"ÄPFEL a"}, names("name=%C3%A4pfel"))
+	require.EqualValues(t, 1, edges("relationType=feeds&nodeId="+b))
+
+	w.applied(t, deleteNode(a))
+	require.Equal(t, []string{"b"}, names(""))
+	require.Zero(t, edges("relationType=feeds"), "totals of types go down with a cascade")
+	var around []near
+	require.Zero(t, w.Get(t, "/api/queries/nodes/"+b+"/neighbors", &around).Meta.Total)
+	w.applied(t, `{"type":"UNDO"}`)
+	require.EqualValues(t, 1, edges("relationType=feeds"))
+	w.Get(t, "/api/queries/nodes/"+b+"/neighbors?direction=in", &around)
+	require.Equal(t, a, around[0].Node.ID)
+	require.Equal(t, edge, around[0].Edges[0].ID)
+	w.batch(t, `{"commands":[`+updateNode(a, `"properties":{"k":5}`)+`,`+updateNode(b, `"name":"c"`)+`]}`)
+	require.Equal(t, []string{"ÄPFEL a"}, names("property.k=5"))
+
+	want := []string{"CREATE_NODE", "CREATE_NODE", "CREATE_EDGE", "DELETE_NODE", "UNDO", "BATCH"}
+	var seen []string
+	for range want {
+		ev, ok := stream.next()
+		require.True(t, ok)
+		seen = append(seen, ev.change.Type)
+		switch ev.change.Type {
+		case "DELETE_NODE":
+			require.True(t, ev.change.Node.Deleted)
+			require.Equal(t, cascade{Count: 1, Edges: []string{edge}}, *ev.change.Cascade)
+		case "UNDO":
+			require.Equal(t, cascade{Restored: true, Count: 1, Edges: []string{edge}}, *ev.change.Cascade)
+			require.Equal(t, "DELETE_NODE", ev.change.Target.Type)
+		case "BATCH":
+			require.Equal(t, "c", ev.change.Steps[1].Node.Name)
+		}
+	}
+	require.Equal(t, want, seen)
+
+	var history []change
+	require.EqualValues(t, 6, w.Get(t, "/api/queries/history", &history).Meta.Total)
+	w.Get(t, "/api/queries/history?nodeId="+a, &history)
+	seen = nil
+	for _, c := range history {
+		seen = append(seen, c.Type)
+	}
+	require.Equal(t, []string{"BATCH", "UNDO", "DELETE_NODE", "CREATE_EDGE", "CREATE_NODE"}, seen)
+	require.Equal(t, "ÄPFEL a", history[0].Node.Name, "of the batch, what touched the node")
+}

@@ -1,0 +1,256 @@
+package contract_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/test/contract"
+)
+
+// keyed makes a request with an Idempotency-Key.
+func keyed(path, key, body string) contract.Request {
+	return contract.Request{Method: http.MethodPost, Path: path, Body: body, Header: map[string]string{"Idempotency-Key": key}}
+}
+
+// requireReplayed checks that the second answer is the first again.
+func requireReplayed(t *testing.T, first, second *contract.Answer) {
+	t.Helper()
+	require.Empty(t, first.Header.Get("Idempotent-Replayed"))
+	require.Equal(t, "true", second.Header.Get("Idempotent-Replayed"), "%s", second.Body)
+	require.Equal(t, first.Status, second.Status)
+	require.Equal(t, first.Header.Get("Location"), second.Header.Get("Location"))
+	if first.Success {
+		require.JSONEq(t, string(first.Data), string(second.Data))
+	} else {
+		require.Equal(t, first.Error, second.Error)
+	}
+	require.NotEqual(t, first.RequestID, second.RequestID)
+}
+
+func TestACommandWithAKeyIsDoneOnce(t *testing.T) {
+	w := startCommands(t)
+	id := w.node(t, "a")
+	first := w.Do(t, keyed(executePath, "k1", createNode("b")))
+	require.Equal(t, http.StatusCreated, first.Status)
+	requireReplayed(t, first, w.Do(t, keyed(executePath, "k1", createNode("b"))))
+	w.Do(t, keyed(executePath, "k1", createNode("c"))).RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "Idempotency-Key"})
+
+	// The version is another by now, and that of the first time does not matter again.
+	update := `{"type":"UPDATE_NODE","expectedVersion":1,"payload":{"id":"` + id + `","name":"b"}}`
+	first = w.Do(t, keyed(executePath, "k2", update))
+	require.Equal(t, http.StatusOK, first.Status)
+	requireReplayed(t, first, w.Do(t, keyed(executePath, "k2", update)))
+	w.execute(t, update).RequireFailure(t, http.StatusConflict, "CONFLICT", "Version mismatch", nil)
+	require.Equal(t, 2, w.readNode(t, id).Version)
+
+	for i, body := range []string{update, deleteNode(uuid.NewString()), `{"type":"CREATE_NODE","payload":{"name":"","entityType":"object"}}`} {
+		key := fmt.Sprintf("refused %d", i)
+		key = strings.ReplaceAll(key, " ", "-")
+		first := w.Do(t, keyed(executePath, key, body))
+		require.Equal(t, []int{409, 404, 422}[i], first.Status)
+		requireReplayed(t, first, w.Do(t, keyed(executePath, key, body)))
+		w.Do(t, keyed(executePath, key, createNode("x"))).RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "Idempotency-Key"})
+	}
+	body := batchOf(false, createNode("c"), deleteNode(uuid.NewString()))
+	first = w.Do(t, keyed(batchPath, "k1", body)) // the same key on another route is another one
+	require.Equal(t, http.StatusOK, first.Status)
+	requireReplayed(t, first, w.Do(t, keyed(batchPath, "k1", body)))
+	refused := w.Do(t, keyed(batchPath, "k2", batchOf(true, createNode("c"), deleteNode(uuid.NewString()))))
+	require.Equal(t, http.StatusNotFound, refused.Status)
+
+	var list []graphItem
+	require.EqualValues(t, 3, w.Get(t, "/api/queries/nodes", &list).Meta.Total)
+	var undone []string
+	for range 3 {
+		undone = append(undone, w.applied(t, undo).Target.Type)
+	}
+	require.Equal(t, []string{"CREATE_NODE", "UPDATE_NODE", "CREATE_NODE"}, undone)
+}
+
+func TestAKeyIsTheActorsAndTheWorkspaces(t *testing.T) {
+	w := startCommands(t)
+	other := w.NewWorkspace(t, "live")
+	both := w.NewKey(t, []uuid.UUID{w.Workspace, other}, request.Admin)
+	made := map[string]bool{}
+	for _, who := range []contract.Request{{}, {Key: w.actor(t)}, {Key: both}, {Key: both, Workspace: other.String()}} {
+		q := keyed(executePath, "k", createNode("a"))
+		q.Key, q.Workspace = who.Key, who.Workspace
+		made[decode[done](t, w.Do(t, q), http.StatusCreated).Node.ID] = true
+		require.Equal(t, "true", w.Do(t, q).Header.Get("Idempotent-Replayed"))
+	}
+	require.Len(t, made, 4)
+}
+
+func TestAnswersThatAreNotKeptLeaveTheKeyFree(t *testing.T) {
+	w := startCommands(t)
+	nodes := w.actor(t, request.WriteNodes)
+	edge := w.applied(t, createEdge(w.node(t, "a"), w.node(t, "b")))
+	for i, body := range []string{`{"type":"CREATE_NODE"}`, `{"type":"DELETE_EDGE","payload":{"id":"` + edge.Edge.ID + `"}}`, undoOf(edge.CommandID)} {
+		q := keyed(executePath, fmt.Sprint("k", i), body)
+		q.Key = nodes
+		refused := w.Do(t, q)
+		require.Equal(t, []int{400, 403, 403}[i], refused.Status)
+		require.Equal(t, refused.Error.Code, w.Do(t, q).Error.Code)
+		require.Empty(t, w.Do(t, q).Header.Get("Idempotent-Replayed"))
+		q.Body = createNode("a")
+		require.Equal(t, http.StatusCreated, w.Do(t, q).Status)
+	}
+}
+
+func TestAKeyHasTheRightForm(t *testing.T) {
+	l := startLive(t)
+	longest := strings.Repeat("~", 255)
+	for key, status := range map[string]int{"!": 201, longest: 201, longest + "x": 400, "a b": 400, "é": 400, "\u00a0": 400, "a\tb": 400} {
+		q := keyed("/api/live-data/sources", key, `{"name":"`+uuid.NewString()+`"}`)
+		a := l.Do(t, q)
+		require.Equal(t, status, a.Status, key)
+		if status == 400 {
+			a.RequireFailure(t, 400, validation, "", map[string]any{"field": "Idempotency-Key"})
+		}
+	}
+	for _, header := range []string{"Idempotency-Key: \r\n", "Idempotency-Key: a\r\nIdempotency-Key: b\r\n"} {
+		conn := dial(t, l.Server)
+		conn.send(conn.head("POST", "/api/live-data/sources") + "Content-Type: application/json\r\nContent-Length: 12\r\n" + header + "\r\n{\"name\":\"a\"}")
+		status, code, _ := conn.receive()
+		require.Equal(t, []any{400, validation}, []any{status, code}, header)
+	}
+}
+
+func TestWhileTheFirstRunsARepetitionIsAConflictAndThenItsOutcome(t *testing.T) {
+	group := &contract.Commands{Undecided: true}
+	w := startCommandsWith(t, group)
+	q := keyed(executePath, "k", createNode("a"))
+	q.Header["Prefer"] = "wait=0"
+	first := w.Do(t, q)
+	first.RequireFailure(t, http.StatusGatewayTimeout, "INTERNAL_ERROR", "", nil)
+	id := first.Error.Details["commandId"]
+	require.NotEmpty(t, id)
+
+	patient := keyed(executePath, "k", createNode("a"))
+	patient.Header["Prefer"] = "wait=30"
+	answers := make(chan *contract.Answer, 1)
+	go func() { // goes on where the first gave up
+		for {
+			if a := w.Do(t, patient); a.Status != http.StatusConflict { // as long as q below has the key
+				answers <- a
+				return
+			}
+		}
+	}()
+	require.Eventually(t, func() bool {
+		a := w.Do(t, q)
+		if a.Status == http.StatusConflict {
+			require.Equal(t, "1", a.Header.Get("Retry-After"))
+			require.Equal(t, "still_running", a.Error.Details["reason"])
+			return true
+		}
+		require.Equal(t, id, a.Error.Details["commandId"], "it is the same command")
+		return false
+	}, 20*time.Second, time.Millisecond)
+	w.Decide(t, w.Server)
+	made := decode[done](t, <-answers, http.StatusCreated)
+	require.Equal(t, id, made.CommandID)
+	replayed := w.Do(t, q)
+	require.Equal(t, "true", replayed.Header.Get("Idempotent-Replayed"))
+	require.Equal(t, made, decode[done](t, replayed, http.StatusCreated))
+	var list []graphItem
+	require.EqualValues(t, 1, w.Get(t, "/api/queries/nodes", &list).Meta.Total, "the record is in the log several times and is done once")
+}
+
+func TestManyAtOnceWithOneKeyAreOne(t *testing.T) {
+	w := startCommands(t)
+	made := make([]string, 16)
+	var all sync.WaitGroup
+	for i := range made {
+		all.Go(func() {
+			for made[i] == "" {
+				if a := w.Do(t, keyed(executePath, "k", createNode("a"))); a.Status == http.StatusCreated {
+					made[i] = decode[done](t, a, http.StatusCreated).Node.ID
+				}
+			}
+		})
+	}
+	all.Wait()
+	for _, id := range made {
+		require.Equal(t, made[0], id)
+	}
+	require.Equal(t, 2, *w.applied(t, createNode("b")).Sequence)
+}
+
+func TestASourceWithAKeyIsCreatedOnce(t *testing.T) {
+	l := startLive(t)
+	const path = "/api/live-data/sources"
+	first := l.Do(t, keyed(path, "k", `{"name":"boiler"}`))
+	require.Equal(t, http.StatusCreated, first.Status)
+	requireReplayed(t, first, l.Do(t, keyed(path, "k", `{"name":"boiler"}`)))
+	l.Do(t, keyed(path, "k", `{"name":"kettle"}`)).RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "Idempotency-Key"})
+	taken := l.Do(t, keyed(path, "k2", `{"name":"boiler"}`))
+	require.Equal(t, http.StatusConflict, taken.Status)
+	made := decode[source](t, first, http.StatusCreated)
+	require.Equal(t, http.StatusNoContent, l.Do(t, contract.Request{Method: http.MethodDelete, Path: path + "/" + made.ID}).Status)
+	requireReplayed(t, taken, l.Do(t, keyed(path, "k2", `{"name":"boiler"}`)))
+	requireReplayed(t, first, l.Do(t, keyed(path, "k", `{"name":"boiler"}`)))
+
+	l.Do(t, keyed(path, "k3", `{"name":1}`)).RequireFailure(t, http.StatusBadRequest, validation, "", nil)
+	require.Equal(t, http.StatusCreated, l.Do(t, keyed(path, "k3", `{"name":"boiler"}`)).Status)
+}
+
+func TestPointsWithAKeyKeepTheirTimeOfReceipt(t *testing.T) {
+	l := startLiveWithLog(t)
+	l.createSource(t, `{"name":"boiler"}`)
+	body := `{"source":"boiler","points":[{"metric":"temp","value":1}]}`
+	first := l.Do(t, keyed(ingestPath, "k", body))
+	require.Equal(t, http.StatusCreated, first.Status)
+	requireReplayed(t, first, l.Do(t, keyed(ingestPath, "k", body)))
+	l.Do(t, keyed(ingestPath+"?strict=true", "k", body)).RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "Idempotency-Key"})
+	require.Len(t, logged(t, l.brokers), 1)
+
+	// As after a crash between the produce and the answer: nothing is kept of it.
+	conn, err := pgx.Connect(t.Context(), l.Postgres)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(t.Context()) }()
+	_, err = conn.Exec(t.Context(), `UPDATE idempotency_keys SET answer = NULL, running_until = now()`)
+	require.NoError(t, err)
+	again := l.Do(t, keyed(ingestPath, "k", body))
+	require.Equal(t, http.StatusCreated, again.Status)
+	require.Empty(t, again.Header.Get("Idempotent-Replayed"), "it was done again")
+	lines := logged(t, l.brokers)
+	require.Len(t, lines, 2)
+	require.Equal(t, lines[0], lines[1], "at the same time")
+
+	none := l.Do(t, keyed(ingestPath, "k2", `{"source":"nobody","points":[{"metric":"temp","value":1}]}`))
+	require.Equal(t, http.StatusUnprocessableEntity, none.Status)
+	l.createSource(t, `{"name":"nobody"}`)
+	requireReplayed(t, none, l.Do(t, keyed(ingestPath, "k2", `{"source":"nobody","points":[{"metric":"temp","value":1}]}`)))
+	l.Do(t, keyed(ingestPath, "k3", `{"points":1}`)).RequireFailure(t, http.StatusBadRequest, validation, "", nil)
+	require.Equal(t, http.StatusCreated, l.Do(t, keyed(ingestPath, "k3", body)).Status)
+}
+
+func TestAKeyMeansNothingAfterADay(t *testing.T) {
+	l := startLive(t)
+	conn, err := pgx.Connect(t.Context(), l.Postgres)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(t.Context()) }()
+	first := decode[source](t, l.Do(t, keyed("/api/live-data/sources", "k", `{"name":"a"}`)), http.StatusCreated)
+	_, err = conn.Exec(t.Context(), `UPDATE idempotency_keys SET created_at = created_at - interval '1 day'`)
+	require.NoError(t, err)
+	second := l.Do(t, keyed("/api/live-data/sources", "k", `{"name":"b"}`))
+	require.NotEqual(t, first.ID, decode[source](t, second, http.StatusCreated).ID)
+	_, err = conn.Exec(t.Context(), `UPDATE idempotency_keys SET created_at = created_at - interval '1 day'`)
+	require.NoError(t, err)
+	pruned, err := l.DB.PruneIdempotencyKeys(t.Context(), 10)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, pruned)
+	var kept json.RawMessage
+	require.ErrorIs(t, conn.QueryRow(t.Context(), `SELECT to_json(k) FROM idempotency_keys k`).Scan(&kept), pgx.ErrNoRows)
+}

@@ -1,0 +1,154 @@
+package contract_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/contract"
+)
+
+const undo, redo = `{"type":"UNDO"}`, `{"type":"REDO"}`
+
+func undoOf(commandID string) string {
+	return `{"type":"UNDO","payload":{"commandId":"` + commandID + `"}}`
+}
+
+func redoOf(commandID string) string {
+	return `{"type":"REDO","payload":{"commandId":"` + commandID + `"}}`
+}
+
+// requireConflict checks for a conflict of a reason.
+func requireConflict(t *testing.T, a *contract.Answer, reason string) {
+	t.Helper()
+	a.RequireFailure(t, http.StatusConflict, "CONFLICT", "", map[string]any{"reason": reason})
+}
+
+func TestCommandsAreUndoneAndRedone(t *testing.T) {
+	w := startCommands(t)
+	requireConflict(t, w.execute(t, undo), "nothing_to_undo")
+	requireConflict(t, w.execute(t, redo), "nothing_to_redo")
+	made := w.applied(t, createNode("a"))
+	id := made.Node.ID
+	changed := w.applied(t, updateNode(id, `"name":"b","properties":{"x":1}`))
+	gone := w.applied(t, deleteNode(id))
+
+	for _, step := range []struct {
+		body, target string
+		want         done
+		version      int
+		name         string // "": it does not stand
+	}{
+		{undo, gone.CommandID, done{Type: "UNDO", UndoDepth: 2, RedoDepth: 1}, 4, "b"}, {undo, changed.CommandID, done{Type: "UNDO", UndoDepth: 1, RedoDepth: 2}, 5, "a"},
+		{undo, made.CommandID, done{Type: "UNDO", UndoDepth: 0, RedoDepth: 3}, 6, ""}, {redo, made.CommandID, done{Type: "REDO", UndoDepth: 1, RedoDepth: 2}, 7, "a"},
+		{redo, changed.CommandID, done{Type: "REDO", UndoDepth: 2, RedoDepth: 1}, 8, "b"}, {redo, gone.CommandID, done{Type: "REDO", UndoDepth: 3, RedoDepth: 0}, 9, ""},
+	} {
+		d := w.applied(t, step.body)
+		require.Equal(t, []any{step.want.Type, step.want.UndoDepth, step.want.RedoDepth, step.target}, []any{d.Type, d.UndoDepth, d.RedoDepth, d.Target.CommandID})
+		require.Equal(t, step.version, d.Node.Version, "a version only goes up")
+		require.Equal(t, made.Node.CreatedAt, d.Node.CreatedAt)
+		require.Equal(t, step.name == "", d.Node.Deleted)
+		if now := w.readNode(t, id); step.name == "" {
+			require.Nil(t, now)
+		} else {
+			require.Equal(t, []any{step.name, step.version, id}, []any{now.Name, now.Version, now.ID})
+		}
+	}
+	requireConflict(t, w.execute(t, redo), "nothing_to_redo")
+}
+
+func TestANewCommandClearsWhatTheActorCouldRedo(t *testing.T) {
+	w := startCommands(t)
+	id := w.node(t, "a")
+	w.applied(t, updateNode(id, `"name":"b"`))
+	require.Equal(t, 1, w.applied(t, undo).RedoDepth)
+	require.Equal(t, 1, w.applied(t, updateNode(id, `"name":"a"`)).RedoDepth, "a change of nothing clears nothing")
+	require.Zero(t, w.applied(t, updateNode(id, `"name":"c"`)).RedoDepth)
+	requireConflict(t, w.execute(t, redo), "nothing_to_redo")
+}
+
+func TestEachActorUndoesItsOwnCommandsUnlessTheWorkspacesAreMeant(t *testing.T) {
+	w := startCommands(t)
+	ann, bob := w.actor(t), w.actor(t)
+	first := w.appliedAs(t, ann, createNode("ann's"))
+	second := w.appliedAs(t, bob, createNode("bob's"))
+	require.Equal(t, first.CommandID, w.appliedAs(t, ann, undo).Target.CommandID)
+	requireConflict(t, w.executeAs(t, ann, undo), "nothing_to_undo")
+	require.Equal(t, first.CommandID, w.appliedAs(t, ann, `{"type":"REDO","payload":{"scope":"mine"}}`).Target.CommandID)
+
+	// Of the whole workspace the last is Bob's; undone by Ann it leaves his stack.
+	require.Equal(t, second.CommandID, w.appliedAs(t, ann, `{"type":"UNDO","payload":{"scope":"workspace"}}`).Target.CommandID)
+	requireConflict(t, w.executeAs(t, bob, undo), "nothing_to_undo")
+	require.Equal(t, second.CommandID, w.appliedAs(t, bob, redo).Target.CommandID, "he can redo what is his")
+	require.Equal(t, second.CommandID, w.appliedAs(t, ann, undoOf(second.CommandID)).Target.CommandID)
+	w.appliedAs(t, bob, redoOf(second.CommandID))
+	w.executeAs(t, ann, undoOf(uuid.NewString())).RequireFailure(t, http.StatusNotFound, "NOT_FOUND", "", map[string]any{"field": "payload.commandId"})
+	w.executeAs(t, ann, undoOf("no-uuid")).RequireFailure(t, http.StatusNotFound, "NOT_FOUND", "", nil)
+}
+
+func TestWhatOthersHaveChangedSinceBlocksAnUndo(t *testing.T) {
+	w := startCommands(t)
+	ann, bob := w.actor(t), w.actor(t)
+	id := w.appliedAs(t, ann, createNode("a")).Node.ID
+	mine := w.appliedAs(t, ann, updateNode(id, `"name":"b","properties":{"x":1,"y":1}`))
+	other := w.appliedAs(t, ann, createNode("other"))
+	theirs := w.appliedAs(t, bob, updateNode(id, `"properties":{"x":2,"z":2}`))
+
+	w.appliedAs(t, ann, undo) // the other node
+	before := w.readNode(t, id)
+	blocked := w.executeAs(t, ann, undo)
+	requireConflict(t, blocked, "undo_blocked")
+	require.Equal(t, []any{map[string]any{"kind": "node", "id": id, "field": "properties.x", "byCommandId": theirs.CommandID}}, blocked.Error.Details["conflicts"])
+	require.Equal(t, before, w.readNode(t, id), "nothing changed")
+	redone := w.appliedAs(t, ann, redo)
+	require.Equal(t, other.CommandID, redone.Target.CommandID, "the stacks are as they were")
+	w.appliedAs(t, ann, undoOf(other.CommandID)) // one that is blocked does not block others
+	w.appliedAs(t, bob, undo)
+	require.Equal(t, mine.CommandID, w.appliedAs(t, ann, undo).Target.CommandID)
+	require.Equal(t, "a", w.readNode(t, id).Name)
+	require.Empty(t, w.readNode(t, id).Properties)
+
+	edge := w.appliedAs(t, bob, createEdge(id, id))
+	blocked = w.executeAs(t, ann, undo) // of the creation: Bob has since added an edge
+	requireConflict(t, blocked, "undo_blocked")
+	require.Equal(t, edge.CommandID, blocked.Error.Details["conflicts"].([]any)[0].(map[string]any)["byCommandId"])
+}
+
+func TestUndoingADeletionBringsBackTheNodeAndItsEdges(t *testing.T) {
+	w := startCommands(t)
+	ann, bob := w.actor(t), w.actor(t)
+	a, b, c := w.appliedAs(t, ann, createNode("a")).Node.ID, w.appliedAs(t, bob, createNode("b")).Node.ID, w.appliedAs(t, bob, createNode("c")).Node.ID
+	first, second := w.appliedAs(t, bob, createEdge(a, b)).Edge.ID, w.appliedAs(t, bob, createEdge(c, a)).Edge.ID
+	w.appliedAs(t, ann, deleteNode(a))
+	back := w.appliedAs(t, ann, undo)
+	require.ElementsMatch(t, []string{first, second}, back.Affected.Edges)
+	require.Equal(t, []any{3, 3}, []any{w.readEdge(t, first).Version, w.readEdge(t, second).Version})
+	w.appliedAs(t, ann, redo)
+	require.Nil(t, w.readEdge(t, first))
+
+	gone := w.appliedAs(t, bob, deleteNode(c))
+	blocked := w.executeAs(t, ann, undo)
+	requireConflict(t, blocked, "undo_blocked")
+	require.Equal(t, []any{map[string]any{"kind": "edge", "id": second, "byCommandId": gone.CommandID}}, blocked.Error.Details["conflicts"])
+	require.Nil(t, w.readNode(t, a))
+	w.appliedAs(t, bob, undo)
+	w.appliedAs(t, ann, undo)
+	require.NotNil(t, w.readEdge(t, second))
+}
+
+func TestAHundredCommandsCanBeUndone(t *testing.T) {
+	w := startCommands(t)
+	id := w.node(t, "a")
+	for i := range 105 {
+		d := w.applied(t, updateNode(id, `"properties":{"n":`+string(rune('0'+i%10))+`}`))
+		require.Equal(t, min(i+2, 100), d.UndoDepth)
+	}
+	for i := range 100 {
+		d := w.applied(t, undo)
+		require.Equal(t, []any{99 - i, i + 1}, []any{d.UndoDepth, d.RedoDepth})
+	}
+	requireConflict(t, w.execute(t, undo), "nothing_to_undo")
+	require.Equal(t, 206, w.readNode(t, id).Version)
+}

@@ -1,0 +1,264 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// graphStep is what an event says of one resource.
+type graphStep struct {
+	Node    *graphResource
+	Edge    *graphResource
+	Cascade *struct {
+		Restored bool
+		Count    int64
+		Edges    []uuid.UUID
+	}
+}
+
+// graphEvent is the data of an event: a change.
+type graphEvent struct {
+	Sequence  int64
+	CommandID uuid.UUID
+	Type      string
+	graphStep
+	Steps []graphStep
+}
+
+// graphResource is a node or an edge, so far as it is compared.
+type graphResource struct {
+	ID           uuid.UUID
+	Name         string
+	EntityType   string
+	SourceID     uuid.UUID
+	TargetID     uuid.UUID
+	RelationType string
+	Properties   json.RawMessage
+	Version      int64
+	Deleted      bool
+}
+
+// eventReader reads a workspace's events from the first on, and resumes where it
+// was whenever the server goes away.
+type eventReader struct {
+	s      *server
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu     sync.Mutex
+	events []graphEvent
+	wrong  []string
+}
+
+func newEventReader(s *server) *eventReader {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &eventReader{s: s, ctx: ctx, cancel: cancel, done: make(chan struct{})}
+}
+
+func (r *eventReader) run() {
+	defer close(r.done)
+	for r.ctx.Err() == nil {
+		_ = r.connect() // the server was killed
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (r *eventReader) stop() {
+	r.cancel()
+	<-r.done
+}
+
+// connect reads events until the connection ends.
+func (r *eventReader) connect() error {
+	request, err := http.NewRequestWithContext(r.ctx, http.MethodGet, "http://"+r.s.Listen+"/api/queries/events?after=0", nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+r.s.First.AdminKey)
+	request.Header.Set("X-Workspace-Id", r.s.First.WorkspaceID)
+	if last := r.last(); last > 0 {
+		request.URL.RawQuery = ""
+		request.Header.Set("Last-Event-ID", strconv.FormatInt(last, 10))
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("status %d", response.StatusCode)
+	}
+	return r.read(bufio.NewScanner(response.Body))
+}
+
+// read takes the stream apart: fields of an event a line each, a blank line after it.
+func (r *eventReader) read(lines *bufio.Scanner) error {
+	lines.Buffer(nil, 64<<20)
+	var id, kind, data string
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		value = strings.TrimPrefix(value, " ")
+		switch name {
+		case "id":
+			id = value
+		case "event":
+			kind = value
+		case "data":
+			data += value
+		case "":
+			if kind == "change" {
+				r.take(id, data)
+			}
+			id, kind, data = "", "", ""
+		}
+	}
+	return lines.Err()
+}
+
+func (r *eventReader) take(id, data string) {
+	var event graphEvent
+	err := json.Unmarshal([]byte(data), &event)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case err != nil:
+		r.wrong = append(r.wrong, fmt.Sprintf("event %s cannot be read: %v", id, err))
+	case strconv.FormatInt(event.Sequence, 10) != id:
+		r.wrong = append(r.wrong, fmt.Sprintf("event %s says it is change %d", id, event.Sequence))
+	case event.Sequence != int64(len(r.events))+1:
+		r.wrong = append(r.wrong, fmt.Sprintf("event %d came after %d", event.Sequence, len(r.events)))
+	}
+	r.events = append(r.events, event)
+}
+
+func (r *eventReader) last() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return int64(len(r.events))
+}
+
+func (r *eventReader) violations() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.wrong[:min(len(r.wrong), 10)]
+}
+
+func (r *eventReader) waitFor(t *testing.T, sequence int64) {
+	t.Helper()
+	require.Eventually(t, func() bool { return r.last() >= sequence || len(r.violations()) > 0 }, 60*time.Second, 20*time.Millisecond,
+		"the reader sees change %d", sequence)
+}
+
+// compareAnswers finds each answered command in the events, under its sequence, and
+// no command twice.
+func (r *eventReader) compareAnswers(t *testing.T, answers []applied) {
+	t.Helper()
+	seen := map[uuid.UUID]int64{}
+	for _, event := range r.events {
+		require.Zero(t, seen[event.CommandID], "command %s made changes %d and %d", event.CommandID, seen[event.CommandID], event.Sequence)
+		seen[event.CommandID] = event.Sequence
+	}
+	for _, a := range answers {
+		require.Equal(t, a.Sequence, seen[a.CommandID], "%s %s was answered with its sequence", a.Type, a.CommandID)
+	}
+}
+
+// graphState is the nodes and edges that stand.
+type graphState struct{ nodes, edges map[uuid.UUID]graphResource }
+
+// fold makes the graph out of the events alone.
+func (r *eventReader) fold() graphState {
+	nodes, edges := map[uuid.UUID]graphResource{}, map[uuid.UUID]graphResource{}
+	for _, event := range r.events {
+		steps := event.Steps
+		if len(steps) == 0 {
+			steps = []graphStep{event.graphStep}
+		}
+		touched := map[uuid.UUID]bool{} // a change raises a version once
+		for _, step := range steps {
+			if step.Node != nil {
+				nodes[step.Node.ID] = *step.Node
+			}
+			if step.Edge != nil {
+				edges[step.Edge.ID] = *step.Edge
+				touched[step.Edge.ID] = true
+			}
+			if step.Cascade == nil {
+				continue
+			}
+			for _, id := range step.Cascade.Edges {
+				edge := edges[id]
+				if edge.Deleted = !step.Cascade.Restored; !touched[id] {
+					edge.Version++
+				}
+				edges[id], touched[id] = edge, true
+			}
+		}
+	}
+	return graphState{nodes: standing(nodes), edges: standing(edges)}
+}
+
+func standing(all map[uuid.UUID]graphResource) map[uuid.UUID]graphResource {
+	kept := map[uuid.UUID]graphResource{}
+	for id, r := range all {
+		if !r.Deleted {
+			kept[id] = r
+		}
+	}
+	return kept
+}
+
+// listGraph reads all nodes and edges, page by page.
+func listGraph(s *server) graphState {
+	return graphState{nodes: listResources(s, "/api/queries/nodes"), edges: listResources(s, "/api/queries/edges")}
+}
+
+func listResources(s *server, path string) map[uuid.UUID]graphResource {
+	s.t.Helper()
+	all := map[uuid.UUID]graphResource{}
+	query := url.Values{"limit": {"100"}}
+	for {
+		a, err := s.Try(http.MethodGet, path+"?"+query.Encode(), nil)
+		require.NoError(s.t, err)
+		require.Equal(s.t, http.StatusOK, a.Status, "%+v", a.Error)
+		var page []graphResource
+		require.NoError(s.t, json.Unmarshal(a.Data, &page))
+		for _, r := range page {
+			require.NotContains(s.t, all, r.ID, "pages do not overlap")
+			all[r.ID] = r
+		}
+		if a.Meta.NextCursor == "" {
+			require.EqualValues(s.t, a.Meta.Total, len(all), "the total is what the pages hold")
+			return all
+		}
+		query.Set("cursor", a.Meta.NextCursor)
+	}
+}
+
+// compareGraphs holds the graph that the events add up to against the one that is read.
+func compareGraphs(t *testing.T, folded, read graphState) {
+	t.Helper()
+	require.Equal(t, len(folded.nodes), len(read.nodes), "nodes")
+	require.Equal(t, len(folded.edges), len(read.edges), "edges")
+	for id, want := range folded.nodes {
+		require.Equal(t, want, read.nodes[id], "node %s", id)
+	}
+	for id, want := range folded.edges {
+		require.Equal(t, want, read.edges[id], "edge %s", id)
+		require.Contains(t, read.nodes, want.SourceID, "edge %s has its ends", id)
+		require.Contains(t, read.nodes, want.TargetID, "edge %s has its ends", id)
+	}
+}
