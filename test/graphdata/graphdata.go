@@ -50,7 +50,8 @@ func Fill(ctx context.Context, conn *pgx.Conn, workspace uuid.UUID, nodes, edges
 	}
 	f.exec(`INSERT INTO graph_totals SELECT workspace_id, 1, entity_type, count(*) FROM nodes WHERE workspace_id = $1 GROUP BY 1, 3`, workspace)
 	f.exec(`INSERT INTO graph_totals SELECT workspace_id, 2, relation_type, count(*) FROM edges WHERE workspace_id = $1 GROUP BY 1, 3`, workspace)
-	f.exec(`INSERT INTO graph_heads (workspace_id, sequence, published) VALUES ($1, $2, $2)`, workspace, edges)
+	f.exec(`INSERT INTO graph_heads (workspace_id, sequence) VALUES ($1, $2)`, workspace, edges)
+	f.exec(`INSERT INTO graph_published (workspace_id, sequence) VALUES ($1, $2)`, workspace, edges)
 	f.exec(`VACUUM ANALYZE nodes`)
 	f.exec(`VACUUM ANALYZE edges`)
 	return f.err

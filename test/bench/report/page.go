@@ -16,6 +16,8 @@ var templates embed.FS
 // units are those that the page knows, each with the way it is written for people.
 var units = map[string]func(float64) string{
 	"points/s":     func(v float64) string { return thousands(v) + " points/s" },
+	"commands/s":   func(v float64) string { return thousands(v) + " commands/s" },
+	"commands":     digits,
 	"cpu-ns/point": func(v float64) string { return digits(v) + " ns" },
 	"B/point":      digits,
 	"ratio":        digits,

@@ -21,6 +21,7 @@ var sections = []section{
 	{id: "pipeline", packages: whole, bench: "^BenchmarkPipeline$", args: once},
 	{id: "freshness", packages: whole, bench: "^BenchmarkFreshness$", args: once},
 	{id: "scrape", packages: whole, bench: "^BenchmarkScrape$", args: once},
+	{id: "commands", packages: whole, bench: "^BenchmarkCommands$", args: append([]string{"-timeout", "20m"}, once...)},
 	{id: "graph-reads", packages: whole, bench: "^BenchmarkGraphReads$", args: once},
 	{id: "disk", packages: whole, bench: "^BenchmarkDisk$", args: once},
 	{id: "starts", packages: whole, bench: "^BenchmarkStarts$", args: once},
