@@ -12,6 +12,8 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/schemas/graphrecord"
+
+	"github.com/livegraph/livegraph/internal/testenv"
 )
 
 // callers asks as many requests as b.N has of commands, from so many goroutines, each
@@ -36,14 +38,14 @@ func callers(b *testing.B, w *world, count, commands int, request func() *graphr
 }
 
 func BenchmarkSingleCommands(b *testing.B) {
-	w := newWorld(b)
+	w := newWorld(b, testenv.NewKFake(b))
 	w.consume()
 	w.do(node("first"))
 	callers(b, w, 256, 1, func() *graphrecord.Request { return w.request(graphrecord.Single, node("pump")) })
 }
 
 func BenchmarkUpdates(b *testing.B) {
-	w := newWorld(b)
+	w := newWorld(b, testenv.NewKFake(b))
 	w.consume()
 	nodes := make([]uuid.UUID, 256)
 	for i := range nodes {
@@ -59,7 +61,7 @@ func BenchmarkUpdates(b *testing.B) {
 }
 
 func BenchmarkUndo(b *testing.B) {
-	w := newWorld(b)
+	w := newWorld(b, testenv.NewKFake(b))
 	w.consume()
 	w.do(node("pump"))
 	var next atomic.Int64
@@ -74,7 +76,7 @@ func BenchmarkUndo(b *testing.B) {
 func BenchmarkBatches(b *testing.B) {
 	for name, mode := range map[string]graphrecord.Mode{"atomic": graphrecord.Atomic, "separate": graphrecord.Separate} {
 		b.Run(name, func(b *testing.B) {
-			w := newWorld(b)
+			w := newWorld(b, testenv.NewKFake(b))
 			w.consume()
 			w.do(node("first"))
 			callers(b, w, 8, 1000, func() *graphrecord.Request {

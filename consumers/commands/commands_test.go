@@ -8,125 +8,138 @@ import (
 
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/testenv"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/schemas/graphrecord"
 )
 
 func TestACommandIsDecidedAnsweredAndPublished(t *testing.T) {
-	w := newWorld(t)
-	w.consume()
-	pump := node("pump")
-	made := w.do(pump)
-	require.Nil(t, made.GetFailure())
-	require.Equal(t, "CREATE_NODE", made.GetType())
-	require.Equal(t, "pump", made.GetNode().GetName())
-	require.Equal(t, int64(1), made.GetNode().GetLife().GetVersion())
-	require.Equal(t, int64(1), made.GetSequence())
-	require.Equal(t, int32(1), made.GetUndoDepth())
-	require.Equal(t, [][]byte{pump.ID[:]}, made.GetAffected().GetNodeIds())
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		w.consume()
+		pump := node("pump")
+		made := w.do(pump)
+		require.Nil(t, made.GetFailure())
+		require.Equal(t, "CREATE_NODE", made.GetType())
+		require.Equal(t, "pump", made.GetNode().GetName())
+		require.Equal(t, int64(1), made.GetNode().GetLife().GetVersion())
+		require.Equal(t, int64(1), made.GetSequence())
+		require.Equal(t, int32(1), made.GetUndoDepth())
+		require.Equal(t, [][]byte{pump.ID[:]}, made.GetAffected().GetNodeIds())
 
-	again := w.do(pump)
-	require.Equal(t, fault.Conflict.String(), again.GetFailure().GetKind())
-	require.Contains(t, string(again.GetFailure().GetDetails()), "already_exists")
+		again := w.do(pump)
+		require.Equal(t, fault.Conflict.String(), again.GetFailure().GetKind())
+		require.Contains(t, string(again.GetFailure().GetDetails()), "already_exists")
 
-	name := "reactor"
-	renamed := w.do(graph.UpdateNode{ID: pump.ID, Name: &name})
-	require.Equal(t, int64(2), renamed.GetSequence())
-	undone := w.do(graph.Undo{})
-	require.Equal(t, "UPDATE_NODE", undone.GetTarget().GetType())
-	require.Equal(t, "pump", undone.GetNode().GetName())
-	require.Equal(t, int64(3), undone.GetNode().GetLife().GetVersion())
-	require.Equal(t, []int32{1, 1}, []int32{undone.GetUndoDepth(), undone.GetRedoDepth()})
-	redone := w.do(graph.Redo{})
-	require.Equal(t, "reactor", redone.GetNode().GetName())
+		name := "reactor"
+		renamed := w.do(graph.UpdateNode{ID: pump.ID, Name: &name})
+		require.Equal(t, int64(2), renamed.GetSequence())
+		undone := w.do(graph.Undo{})
+		require.Equal(t, "UPDATE_NODE", undone.GetTarget().GetType())
+		require.Equal(t, "pump", undone.GetNode().GetName())
+		require.Equal(t, int64(3), undone.GetNode().GetLife().GetVersion())
+		require.Equal(t, []int32{1, 1}, []int32{undone.GetUndoDepth(), undone.GetRedoDepth()})
+		redone := w.do(graph.Redo{})
+		require.Equal(t, "reactor", redone.GetNode().GetName())
 
-	for i, e := range w.events(4) {
-		require.Equal(t, int64(i+1), e.GetChange().GetSequence())
-		require.Equal(t, w.workspace[:], e.GetWorkspaceId())
-		require.Equal(t, uint32(1), e.GetParts())
-		require.Nil(t, e.GetChange().GetSteps()[0].GetBefore())
-		require.Zero(t, e.GetChange().GetSteps()[0].GetNode().GetLife().GetStamps())
-	}
-	w.eventually("it is noted what is published", func() bool {
-		return w.number(`SELECT COALESCE(max(sequence), 0) FROM graph_published WHERE workspace_id = $1`, w.workspace) == 4
+		for i, e := range w.events(4) {
+			require.Equal(t, int64(i+1), e.GetChange().GetSequence())
+			require.Equal(t, w.workspace[:], e.GetWorkspaceId())
+			require.Equal(t, uint32(1), e.GetParts())
+			require.Nil(t, e.GetChange().GetSteps()[0].GetBefore())
+			require.Zero(t, e.GetChange().GetSteps()[0].GetNode().GetLife().GetStamps())
+		}
+		w.eventually("it is noted what is published", func() bool {
+			return w.number(`SELECT COALESCE(max(sequence), 0) FROM graph_published WHERE workspace_id = $1`, w.workspace) == 4
+		})
 	})
 }
 
 func TestAnAtomicBatchIsOneChangeOrNone(t *testing.T) {
-	w := newWorld(t)
-	w.consume()
-	a, b := node("a"), node("b")
-	link := edge(a.ID, b.ID)
-	same := "a"
-	outcome := w.ask(w.request(graphrecord.Atomic, a, b, link, graph.UpdateNode{ID: a.ID, Name: &same}, graph.DeleteNode{ID: b.ID}))
-	require.Nil(t, outcome.GetFailure())
-	require.Equal(t, int64(1), outcome.GetSequence())
-	require.Equal(t, int32(1), outcome.GetUndoDepth())
-	results := outcome.GetResults()
-	require.Len(t, results, 5)
-	require.Equal(t, "feeds", results[2].GetEdge().GetRelationType())
-	require.Zero(t, results[3].GetAffected().GetNodes(), "an update of nothing touches nothing")
-	require.Equal(t, "a", results[3].GetNode().GetName())
-	require.True(t, results[4].GetNode().GetLife().GetDeleted())
-	require.Equal(t, [][]byte{link.ID[:]}, results[4].GetAffected().GetEdgeIds())
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		w.consume()
+		a, b := node("a"), node("b")
+		link := edge(a.ID, b.ID)
+		same := "a"
+		outcome := w.ask(w.request(graphrecord.Atomic, a, b, link, graph.UpdateNode{ID: a.ID, Name: &same}, graph.DeleteNode{ID: b.ID}))
+		require.Nil(t, outcome.GetFailure())
+		require.Equal(t, int64(1), outcome.GetSequence())
+		require.Equal(t, int32(1), outcome.GetUndoDepth())
+		results := outcome.GetResults()
+		require.Len(t, results, 5)
+		require.Equal(t, "feeds", results[2].GetEdge().GetRelationType())
+		require.Zero(t, results[3].GetAffected().GetNodes(), "an update of nothing touches nothing")
+		require.Equal(t, "a", results[3].GetNode().GetName())
+		require.True(t, results[4].GetNode().GetLife().GetDeleted())
+		require.Equal(t, [][]byte{link.ID[:]}, results[4].GetAffected().GetEdgeIds())
 
-	refused := w.ask(w.request(graphrecord.Atomic, node("c"), edge(a.ID, b.ID)))
-	require.Equal(t, fault.NotFound.String(), refused.GetFailure().GetKind())
-	require.Contains(t, string(refused.GetFailure().GetDetails()), "commands[1].payload.targetId")
-	require.Equal(t, 2, w.number(`SELECT count(*) FROM nodes`))
-	require.Equal(t, 1, w.number(`SELECT count(*) FROM journal`))
+		refused := w.ask(w.request(graphrecord.Atomic, node("c"), edge(a.ID, b.ID)))
+		require.Equal(t, fault.NotFound.String(), refused.GetFailure().GetKind())
+		require.Contains(t, string(refused.GetFailure().GetDetails()), "commands[1].payload.targetId")
+		require.Equal(t, 2, w.number(`SELECT count(*) FROM nodes`))
+		require.Equal(t, 1, w.number(`SELECT count(*) FROM journal`))
+	})
 }
 
 func TestCommandsOfASeparateBatchStandByThemselves(t *testing.T) {
-	w := newWorld(t)
-	w.consume()
-	a := node("a")
-	request := w.request(graphrecord.Separate, a, a, edge(a.ID, a.ID))
-	outcome := w.ask(request)
-	require.Nil(t, outcome.GetFailure())
-	results := outcome.GetResults()
-	require.Equal(t, []int64{1, 0, 2}, []int64{results[0].GetSequence(), results[1].GetSequence(), results[2].GetSequence()})
-	require.Equal(t, fault.Conflict.String(), results[1].GetFailure().GetKind())
-	require.Equal(t, []int32{1, 2}, []int32{results[0].GetUndoDepth(), results[2].GetUndoDepth()})
-	require.Equal(t, request.CommandIDs[2][:], results[2].GetCommandId())
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		w.consume()
+		a := node("a")
+		request := w.request(graphrecord.Separate, a, a, edge(a.ID, a.ID))
+		outcome := w.ask(request)
+		require.Nil(t, outcome.GetFailure())
+		results := outcome.GetResults()
+		require.Equal(t, []int64{1, 0, 2}, []int64{results[0].GetSequence(), results[1].GetSequence(), results[2].GetSequence()})
+		require.Equal(t, fault.Conflict.String(), results[1].GetFailure().GetKind())
+		require.Equal(t, []int32{1, 2}, []int32{results[0].GetUndoDepth(), results[2].GetUndoDepth()})
+		require.Equal(t, request.CommandIDs[2][:], results[2].GetCommandId())
 
-	undone := w.do(graph.Undo{Pick: graph.Pick{CommandID: request.CommandIDs[2]}})
-	require.True(t, undone.GetEdge().GetLife().GetDeleted())
+		undone := w.do(graph.Undo{Pick: graph.Pick{CommandID: request.CommandIDs[2]}})
+		require.True(t, undone.GetEdge().GetLife().GetDeleted())
+	})
 }
 
 func TestACommandIsHeldAgainstTheScopesOfItsAcceptance(t *testing.T) {
-	w := newWorld(t)
-	w.consume()
-	request := w.request(graphrecord.Single, node("a"))
-	request.Scopes = []string{"write:edges"}
-	outcome := w.ask(request)
-	require.Equal(t, fault.Forbidden.String(), outcome.GetResults()[0].GetFailure().GetKind())
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		w.consume()
+		request := w.request(graphrecord.Single, node("a"))
+		request.Scopes = []string{"write:edges"}
+		outcome := w.ask(request)
+		require.Equal(t, fault.Forbidden.String(), outcome.GetResults()[0].GetFailure().GetKind())
+	})
 }
 
 func TestAWorkspaceThatDoesNotStandIsRefused(t *testing.T) {
-	w := newWorld(t)
-	w.consume()
-	request := w.request(graphrecord.Single, node("a"))
-	request.Workspace = uuid.New()
-	require.Equal(t, fault.Forbidden.String(), w.ask(request).GetFailure().GetKind())
-	require.Nil(t, w.do(node("b")).GetFailure())
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		w.consume()
+		request := w.request(graphrecord.Single, node("a"))
+		request.Workspace = uuid.New()
+		require.Equal(t, fault.Forbidden.String(), w.ask(request).GetFailure().GetKind())
+		require.Nil(t, w.do(node("b")).GetFailure())
+	})
 }
 
 func TestActorsHaveTheirOwnStacks(t *testing.T) {
-	w := newWorld(t)
-	w.consume()
-	ask := func(actor uuid.UUID, p graph.Payload) *eventsv1.Result {
-		request := w.request(graphrecord.Single, p)
-		request.Actor = actor
-		return w.ask(request).GetResults()[0]
-	}
-	ann, bob := uuid.New(), uuid.New()
-	mine, his := node("mine"), node("his")
-	require.Equal(t, int32(1), ask(ann, mine).GetUndoDepth())
-	require.Equal(t, int32(1), ask(bob, his).GetUndoDepth())
-	require.Equal(t, mine.ID[:], ask(ann, graph.Undo{}).GetNode().GetId())
-	require.Contains(t, string(ask(ann, graph.Undo{}).GetFailure().GetDetails()), "nothing_to_undo")
-	require.Equal(t, his.ID[:], ask(ann, graph.Undo{Pick: graph.Pick{Workspace: true}}).GetNode().GetId())
-	require.Contains(t, string(ask(bob, graph.Undo{}).GetFailure().GetDetails()), "nothing_to_undo")
-	require.Equal(t, his.ID[:], ask(bob, graph.Redo{}).GetNode().GetId())
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		w.consume()
+		ask := func(actor uuid.UUID, p graph.Payload) *eventsv1.Result {
+			request := w.request(graphrecord.Single, p)
+			request.Actor = actor
+			return w.ask(request).GetResults()[0]
+		}
+		ann, bob := uuid.New(), uuid.New()
+		mine, his := node("mine"), node("his")
+		require.Equal(t, int32(1), ask(ann, mine).GetUndoDepth())
+		require.Equal(t, int32(1), ask(bob, his).GetUndoDepth())
+		require.Equal(t, mine.ID[:], ask(ann, graph.Undo{}).GetNode().GetId())
+		require.Contains(t, string(ask(ann, graph.Undo{}).GetFailure().GetDetails()), "nothing_to_undo")
+		require.Equal(t, his.ID[:], ask(ann, graph.Undo{Pick: graph.Pick{Workspace: true}}).GetNode().GetId())
+		require.Contains(t, string(ask(bob, graph.Undo{}).GetFailure().GetDetails()), "nothing_to_undo")
+		require.Equal(t, his.ID[:], ask(bob, graph.Redo{}).GetNode().GetId())
+	})
 }

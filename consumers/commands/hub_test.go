@@ -9,6 +9,8 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/schemas/graphrecord"
+
+	"github.com/livegraph/livegraph/internal/testenv"
 )
 
 // hub makes a node with so many edges to a hundred others. The edges are written by
@@ -36,7 +38,7 @@ func (w *world) hub(edges int) graph.CreateNode {
 func TestANodeWith100000EdgesIsDeletedAndBroughtBackByOneCommandEach(t *testing.T) {
 	const edges = 100_000
 	const memory = 48 << 20 // far less than the edges would take
-	w := newWorld(t)
+	w := newWorld(t, testenv.NewKFake(t))
 	w.consume()
 	hub := w.hub(edges)
 	standing := func() int { return w.number(`SELECT count(*) FROM edges WHERE NOT deleted`) }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/testenv"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/schemas/graphrecord"
 )
@@ -29,61 +30,67 @@ func inOrder(t *testing.T, events []*eventsv1.GraphEvent) map[uuid.UUID]int64 {
 }
 
 func TestChangesArePublishedInOrderAcrossRestarts(t *testing.T) {
-	w := newWorld(t)
-	workspaces := []uuid.UUID{w.workspace, w.newWorkspace(), w.newWorkspace()}
-	made := 0
-	for range 3 {
-		consumer := w.consume()
-		for i := range 30 {
-			w.workspace = workspaces[i%3]
-			w.produce(w.request(graphrecord.Single, node("n")))
-			made++
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		workspaces := []uuid.UUID{w.workspace, w.newWorkspace(), w.newWorkspace()}
+		made := 0
+		for range 3 {
+			consumer := w.consume()
+			for i := range 30 {
+				w.workspace = workspaces[i%3]
+				w.produce(w.request(graphrecord.Single, node("n")))
+				made++
+			}
+			w.eventually("all are decided", func() bool { return w.number(`SELECT count(*) FROM journal`) == made })
+			consumer.stop() // perhaps before all are published
 		}
-		w.eventually("all are decided", func() bool { return w.number(`SELECT count(*) FROM journal`) == made })
-		consumer.stop() // perhaps before all are published
-	}
-	w.consume()
-	w.eventually("all are published", func() bool {
-		return w.number(`SELECT count(*) FROM graph_published WHERE sequence = 30`) == 3
+		w.consume()
+		w.eventually("all are published", func() bool {
+			return w.number(`SELECT count(*) FROM graph_published WHERE sequence = 30`) == 3
+		})
+		for _, sequence := range inOrder(t, w.events(made)) {
+			require.Equal(t, int64(30), sequence)
+		}
 	})
-	for _, sequence := range inOrder(t, w.events(made)) {
-		require.Equal(t, int64(30), sequence)
-	}
 }
 
 func TestChangesThatAnotherProcessDecidedArePublished(t *testing.T) {
-	w := newWorld(t)
-	consumer := w.consume()
-	w.do(node("a"))
-	w.eventually("it is published", func() bool { return w.number(`SELECT COALESCE(max(sequence), 0) FROM graph_published`) == 1 })
-	consumer.stop()
-	_, err := w.look.Exec(context.Background(), `UPDATE graph_published SET sequence = 0`)
-	require.NoError(t, err)
-	w.consume()
-	w.eventually("it is published again", func() bool { return w.number(`SELECT COALESCE(max(sequence), 0) FROM graph_published`) == 1 })
-	require.Len(t, w.events(2), 2)
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		consumer := w.consume()
+		w.do(node("a"))
+		w.eventually("it is published", func() bool { return w.number(`SELECT COALESCE(max(sequence), 0) FROM graph_published`) == 1 })
+		consumer.stop()
+		_, err := w.look.Exec(context.Background(), `UPDATE graph_published SET sequence = 0`)
+		require.NoError(t, err)
+		w.consume()
+		w.eventually("it is published again", func() bool { return w.number(`SELECT COALESCE(max(sequence), 0) FROM graph_published`) == 1 })
+		require.Len(t, w.events(2), 2)
+	})
 }
 
 func TestALargeChangeIsPublishedInParts(t *testing.T) {
-	w := newWorld(t)
-	w.consume()
-	description := strings.Repeat("x", 4<<10)
-	payloads := make([]graph.Payload, 400)
-	for i := range payloads {
-		made := node("n")
-		made.Description = &description
-		payloads[i] = made
-	}
-	w.produce(w.request(graphrecord.Atomic, payloads...))
-	first := w.events(1)[0]
-	parts := int(first.GetParts())
-	require.Greater(t, parts, 3)
-	steps := 0
-	for i, e := range w.events(parts) {
-		require.LessOrEqual(t, proto.Size(e), graphrecord.EventBytes+64<<10)
-		require.Equal(t, uint32(i), e.GetPart())
-		require.Equal(t, int64(1), e.GetChange().GetSequence())
-		steps += len(e.GetChange().GetSteps())
-	}
-	require.Equal(t, 400, steps)
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		w.consume()
+		description := strings.Repeat("x", 4<<10)
+		payloads := make([]graph.Payload, 400)
+		for i := range payloads {
+			made := node("n")
+			made.Description = &description
+			payloads[i] = made
+		}
+		w.produce(w.request(graphrecord.Atomic, payloads...))
+		first := w.events(1)[0]
+		parts := int(first.GetParts())
+		require.Greater(t, parts, 3)
+		steps := 0
+		for i, e := range w.events(parts) {
+			require.LessOrEqual(t, proto.Size(e), graphrecord.EventBytes+64<<10)
+			require.Equal(t, uint32(i), e.GetPart())
+			require.Equal(t, int64(1), e.GetChange().GetSequence())
+			steps += len(e.GetChange().GetSteps())
+		}
+		require.Equal(t, 400, steps)
+	})
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"google.golang.org/protobuf/proto"
 
@@ -30,10 +29,11 @@ const (
 	patience   = time.Minute
 )
 
-// world is a log, a Postgres and a Redis of a test's own, with a workspace.
+// world is a log, or what has a prefix of the test's own on one, and a Postgres and a
+// Redis of its own, with a workspace.
 type world struct {
 	tb        testing.TB
-	broker    *kfake.Cluster
+	broker    *testenv.Broker
 	log       *kafka.Client
 	graph     *postgres.DB
 	redis     *redis.DB
@@ -47,15 +47,12 @@ type world struct {
 	actor     uuid.UUID
 }
 
-func newWorld(tb testing.TB) *world {
+func newWorld(tb testing.TB, broker *testenv.Broker) *world {
 	tb.Helper()
 	ctx := context.Background()
-	w := &world{tb: tb, logger: slog.New(slog.NewTextHandler(logTo(), nil)), actor: uuid.New()}
-	w.config = commands.Config{Group: "commands-test", FetchBytes: 8 << 20}
+	w := &world{tb: tb, broker: broker, logger: slog.New(slog.NewTextHandler(logTo(), nil)), actor: uuid.New()}
+	w.config = commands.Config{Group: broker.Prefix + "commands-test", FetchBytes: 8 << 20}
 	var err error
-	w.broker, err = kfake.NewCluster(kfake.NumBrokers(1), kfake.BrokerConfigs(map[string]string{"message.max.bytes": "33554432"}))
-	require.NoError(tb, err)
-	tb.Cleanup(func() { w.broker.Close() })
 	w.url, w.redisURL = testenv.Postgres(tb), testenv.Redis(tb)
 	w.graph, err = postgres.Open(ctx, w.url, 8)
 	require.NoError(tb, err)
@@ -94,7 +91,7 @@ func (w *world) client() *kafka.Client {
 	w.tb.Helper()
 	var c *kafka.Client
 	c, err := kafka.Open(context.Background(), kafka.Options{
-		Brokers: w.broker.ListenAddrs(), BufferedBytes: 64 << 20, CommandsGroup: w.config.Group, Log: w.logger,
+		Brokers: w.broker.Brokers(), TopicPrefix: w.broker.Prefix, BufferedBytes: 64 << 20, CommandsGroup: w.config.Group, Log: w.logger,
 		OnCommandsChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return commands.ResolveOffsets(ctx, c, w.graph, w.logger)
 		},
@@ -269,7 +266,7 @@ func decodeEvents(tb testing.TB, records []*kgo.Record) []*eventsv1.GraphEvent {
 // topic reads a topic from its start until it has so many records.
 func (w *world) topic(name string, count int) []*kgo.Record {
 	w.tb.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...), kgo.ConsumeTopics(name),
+	client, err := kgo.NewClient(kgo.SeedBrokers(w.broker.Brokers()...), kgo.ConsumeTopics(name),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	require.NoError(w.tb, err)
 	defer client.Close()

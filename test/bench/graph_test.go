@@ -41,6 +41,7 @@ func BenchmarkCommands(b *testing.B) {
 
 	r.Say("round trips, %d callers", fewCallers)
 	g.times(r, "round-trip/", g.singles(fewCallers, 10_000))
+	t.settlePostgres()
 	r.Say("undo and redo with a few thousand nodes")
 	g.times(r, "undo/small/", g.undoRedo(2000))
 	for turn := range turns {
@@ -70,6 +71,7 @@ func BenchmarkCommands(b *testing.B) {
 		r.Say("%d nodes of %d", have, large)
 		g.batches(4, min(100, int(large-have+inBatch-1)/inBatch))
 	}
+	t.settlePostgres()
 	r.Say("undo and redo with a million nodes")
 	g.times(r, "undo/large/", g.undoRedo(2000))
 	r.Save()

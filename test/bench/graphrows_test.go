@@ -85,6 +85,24 @@ func (t *target) askPostgres(query string, args ...any) (n int64) {
 	return n
 }
 
+// settlePostgres waits until Postgres is done with what loading leaves behind, so
+// that what is measured next has the machine to itself: vacuum and a checkpoint.
+func (t *target) settlePostgres() {
+	t.b.Helper()
+	deadline := time.Now().Add(settleLimit)
+	for quiet := 0; quiet < 3; {
+		require.True(t.b, time.Now().Before(deadline), "Postgres does not stop vacuuming")
+		if t.askPostgres("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'") == 0 {
+			quiet++
+		} else {
+			quiet = 0
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	_, err := t.pool("").Exec(t.b.Context(), "CHECKPOINT")
+	require.NoError(t.b, err)
+}
+
 func (d *directGraph) count(table string) int64 {
 	return d.t.askPostgres("SELECT count(*) FROM " + table)
 }
