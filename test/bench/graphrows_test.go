@@ -85,14 +85,15 @@ func (t *target) askPostgres(query string, args ...any) (n int64) {
 	return n
 }
 
-// settlePostgres waits until Postgres is done with what loading leaves behind, so
-// that what is measured next has the machine to itself: vacuum and a checkpoint.
+// settlePostgres waits until what loading leaves behind is done, so that what is
+// measured next has the machine to itself: changes to publish, vacuum, a checkpoint.
 func (t *target) settlePostgres() {
 	t.b.Helper()
 	deadline := time.Now().Add(settleLimit)
 	for quiet := 0; quiet < 3; {
-		require.True(t.b, time.Now().Before(deadline), "Postgres does not stop vacuuming")
-		if t.askPostgres("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'") == 0 {
+		require.True(t.b, time.Now().Before(deadline), "Postgres does not come to rest")
+		if t.askPostgres(`SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker') +
+			(SELECT count(*) FROM graph_heads h JOIN graph_published p USING (workspace_id) WHERE p.sequence < h.sequence)`) == 0 {
 			quiet++
 		} else {
 			quiet = 0
