@@ -12,6 +12,9 @@ def log(message):
     print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), message, file=sys.stderr, flush=True)
 
 
+LOOK = 0.1  # seconds between two looks whether to end
+
+
 class BoundedServer(ThreadingHTTPServer):
     """Beyond max_connections, connections wait to be accepted. A handler works inside
     working(), which drain waits for."""
@@ -22,6 +25,7 @@ class BoundedServer(ThreadingHTTPServer):
 
     def __init__(self, address, handler, max_connections):
         super().__init__(address, handler)
+        self.ending = False
         self.slots = threading.BoundedSemaphore(max_connections)
         self.active = 0
         self.idle = threading.Condition()
@@ -38,8 +42,15 @@ class BoundedServer(ThreadingHTTPServer):
                 self.idle.notify_all()
 
     def process_request(self, request, address):
-        self.slots.acquire()
-        super().process_request(request, address)
+        while not self.slots.acquire(timeout=LOOK):
+            if self.ending:  # shutdown waits for this thread
+                self.shutdown_request(request)
+                return
+        try:
+            super().process_request(request, address)
+        except BaseException:  # no thread for it, so nobody else gives its place back
+            self.slots.release()
+            raise
 
     def process_request_thread(self, request, address):
         try:
@@ -54,10 +65,11 @@ class BoundedServer(ThreadingHTTPServer):
 
     def start(self):
         """Serves in a thread of its own."""
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.1}, name="accept", daemon=True).start()
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": LOOK}, name="accept", daemon=True).start()
 
     def drain(self, grace):
         """Takes no further connection, and gives what is under way grace seconds."""
+        self.ending = True
         self.shutdown()
         self.server_close()
         with self.idle:
