@@ -20,6 +20,7 @@ type batch struct {
 	latestUS   int64 // the last time that is accepted
 
 	list     field // points or series: the shape in which the points came
+	lined    bool  // as lines: an index is that of a line, and fields are the line's
 	points   int   // sent, accepted or not
 	rejected tally
 
@@ -74,7 +75,7 @@ func (b *batch) begin(req *Request) {
 
 // end forgets the request.
 func (b *batch) end() {
-	b.body, b.list, b.points, b.rejected = nil, unknownField, 0, tally{}
+	b.body, b.list, b.lined, b.points, b.rejected = nil, unknownField, false, 0, tally{}
 	b.labels.reset()
 	b.sources.reset()
 	b.numbers.reset()

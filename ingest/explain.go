@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -223,7 +224,10 @@ func (b *batch) reject(why reason, index, position, n int, l *label) {
 
 // blame gives the path of the field whose value breaks a rule.
 func (b *batch) blame(why reason, index, position int, l *label) string {
-	object := objectPath(b.list, index)
+	object := ""
+	if !b.lined {
+		object = objectPath(b.list, index)
+	}
 	var f field
 	switch why {
 	case timeForm, timeFraction, timeEarly, timeLate:
@@ -239,7 +243,7 @@ func (b *batch) blame(why reason, index, position int, l *label) string {
 	case sourceUnknown:
 		return b.sourcePath(object, l)
 	default:
-		return object
+		return cmp.Or(object, "body")
 	}
 	if position == whole {
 		return memberPath(object, fieldNames[f])

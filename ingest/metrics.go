@@ -24,8 +24,9 @@ var outcomes = []string{outcomeAccepted, outcomePartly, outcomeRefused, outcomeN
 var reasonLabel = [reasons]string{
 	timeForm: "time_form", timeFraction: "time_fraction", timeEarly: "time_early", timeLate: "time_late",
 	valueRange: "value_range", valueLong: "value_long", valueNUL: "value_nul",
-	metricEmpty: "metric_empty", metricLong: "metric_long", metricNUL: "metric_nul",
-	tagsMany: "tags_many", tagEmpty: "tag_empty", tagLong: "tag_long", tagNUL: "tag_nul",
+	valueNotFinite: "value_not_finite", valueHistogram: "value_histogram",
+	metricEmpty: "metric_empty", metricLong: "metric_long", metricNUL: "metric_nul", metricUTF8: "metric_utf8",
+	tagsMany: "tags_many", tagEmpty: "tag_empty", tagLong: "tag_long", tagNUL: "tag_nul", tagUTF8: "tag_utf8", tagTwice: "tag_twice",
 	tagValueLong: "tag_value_long", tagValueNUL: "tag_value_nul",
 	sourceUnknown: "source_unknown", seriesLimit: "series_limit",
 }

@@ -18,13 +18,18 @@ const (
 	valueRange
 	valueLong
 	valueNUL
+	valueNotFinite
+	valueHistogram
 	metricEmpty
 	metricLong
 	metricNUL
+	metricUTF8
 	tagsMany
 	tagEmpty
 	tagLong
 	tagNUL
+	tagUTF8
+	tagTwice
 	tagValueLong
 	tagValueNUL
 	sourceUnknown
@@ -34,24 +39,29 @@ const (
 
 // reasonText is what the caller reads, after the name of the field.
 var reasonText = [reasons]string{
-	timeForm:      "must be an RFC 3339 time such as 2026-11-21T07:40:08Z",
-	timeFraction:  "must be an integer, without fraction or exponent",
-	timeEarly:     "is before 1970",
-	timeLate:      "is more than a day ahead of the server's clock (see precision)",
-	valueRange:    "is beyond the range of numbers",
-	valueLong:     "must have at most 1024 bytes",
-	valueNUL:      "must not contain U+0000",
-	metricEmpty:   "must not be empty",
-	metricLong:    "must have at most 256 characters",
-	metricNUL:     "must not contain U+0000",
-	tagsMany:      "must be at most 64, those from the request's defaults included",
-	tagEmpty:      "must not be an empty name",
-	tagLong:       "must have a name of at most 256 characters",
-	tagNUL:        "must not contain U+0000 in the name",
-	tagValueLong:  "must have at most 1024 bytes",
-	tagValueNUL:   "must not contain U+0000",
-	sourceUnknown: "is not a source of this workspace",
-	seriesLimit:   "is of a new series, and the workspace has no room for another",
+	timeForm:       "must be an RFC 3339 time such as 2026-11-21T07:40:08Z",
+	timeFraction:   "must be an integer, without fraction or exponent",
+	timeEarly:      "is before 1970",
+	timeLate:       "is more than a day ahead of the server's clock (see precision)",
+	valueRange:     "is beyond the range of numbers",
+	valueLong:      "must have at most 1024 bytes",
+	valueNUL:       "must not contain U+0000",
+	valueNotFinite: "must be a finite number",
+	valueHistogram: "is a native histogram; only samples are stored (Prometheus: send_native_histograms: false, classic histograms are taken)",
+	metricEmpty:    "must not be empty",
+	metricLong:     "must have at most 256 characters",
+	metricNUL:      "must not contain U+0000",
+	metricUTF8:     "is not valid UTF-8",
+	tagUTF8:        "is not valid UTF-8",
+	tagTwice:       "is given more than once",
+	tagsMany:       "must be at most 64, those from the request's defaults included",
+	tagEmpty:       "must not be an empty name",
+	tagLong:        "must have a name of at most 256 characters",
+	tagNUL:         "must not contain U+0000 in the name",
+	tagValueLong:   "must have at most 1024 bytes",
+	tagValueNUL:    "must not contain U+0000",
+	sourceUnknown:  "is not a source of this workspace",
+	seriesLimit:    "is of a new series, and the workspace has no room for another",
 }
 
 // Rejection says why points were rejected: the first of them, and how many there
