@@ -236,7 +236,7 @@ func (b *batch) blame(why reason, index, position int, l *label) string {
 		f = fieldTags
 	case tagEmpty, tagLong, tagNUL, tagValueLong, tagValueNUL:
 		return memberPath(memberPath(object, fieldNames[fieldTags]), l.culprit)
-	case sourceUnknown:
+	case sourceUnknown, sourceName, sourceLimit:
 		return b.sourcePath(object, l)
 	default:
 		return object

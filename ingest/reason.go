@@ -28,6 +28,8 @@ const (
 	tagValueLong
 	tagValueNUL
 	sourceUnknown
+	sourceName
+	sourceLimit
 	seriesLimit
 	reasons
 )
@@ -51,6 +53,8 @@ var reasonText = [reasons]string{
 	tagValueLong:  "must have at most 1024 bytes",
 	tagValueNUL:   "must not contain U+0000",
 	sourceUnknown: "is not a source of this workspace",
+	sourceName:    "cannot name a source: it must have 1 to 256 characters, none of them a control character, and not only spaces",
+	sourceLimit:   "is of a new source, and the workspace has no room for another",
 	seriesLimit:   "is of a new series, and the workspace has no room for another",
 }
 
