@@ -14,13 +14,14 @@ import (
 //
 // Strings in it are views into the request's body or into texts below; see view.
 type batch struct {
+	format     Format
 	body       []byte
+	precision  string
 	workspace  uuid.UUID
 	receivedUS int64 // microseconds since the Unix epoch
 	latestUS   int64 // the last time that is accepted
 
 	list     field // points or series: the shape in which the points came
-	lined    bool  // as lines: an index is that of a line, and fields are the line's
 	points   int   // sent, accepted or not
 	rejected tally
 
@@ -67,15 +68,15 @@ func newBatch() *batch {
 }
 
 // begin readies the batch for a request.
-func (b *batch) begin(req *Request) {
-	b.body, b.workspace = req.Body, req.Workspace
+func (b *batch) begin(format Format, req *Request) {
+	b.format, b.body, b.precision, b.workspace = format, req.Body, req.Precision, req.Workspace
 	b.receivedUS = req.ReceivedAt.UnixMicro()
 	b.latestUS = b.receivedUS + dayUS
 }
 
 // end forgets the request.
 func (b *batch) end() {
-	b.body, b.list, b.lined, b.points, b.rejected = nil, unknownField, false, 0, tally{}
+	b.body, b.list, b.points, b.rejected = nil, unknownField, 0, tally{}
 	b.labels.reset()
 	b.sources.reset()
 	b.numbers.reset()

@@ -105,7 +105,7 @@ func BenchmarkParseJSON(b *testing.B) {
 			body := shape.body()
 			req, batch := request(body), newBatch()
 			measure(b, body, shape.points, func() {
-				batch.begin(&req)
+				batch.begin(JSON, &req)
 				if err := batch.parseJSON(1_000_000); err != nil {
 					b.Fatal(err)
 				}
@@ -125,7 +125,7 @@ func BenchmarkAcceptJSON(b *testing.B) {
 			pipeline := p.pipeline(Limits{})
 			req := request(body)
 			measure(b, body, shape.points, func() {
-				if _, err := pipeline.AcceptJSON(context.Background(), req); err != nil {
+				if _, err := pipeline.Accept(context.Background(), JSON, req); err != nil {
 					b.Fatal(err)
 				}
 			})
@@ -146,7 +146,7 @@ func BenchmarkManySources(b *testing.B) {
 	pipeline, body := p.pipeline(Limits{}), `{"points":[`+strings.Join(rows, ",")+`]}`
 	req := request(body)
 	measure(b, body, len(rows), func() {
-		if _, err := pipeline.AcceptJSON(context.Background(), req); err != nil {
+		if _, err := pipeline.Accept(context.Background(), JSON, req); err != nil {
 			b.Fatal(err)
 		}
 	})

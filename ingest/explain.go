@@ -224,8 +224,11 @@ func (b *batch) reject(why reason, index, position, n int, l *label) {
 
 // blame gives the path of the field whose value breaks a rule.
 func (b *batch) blame(why reason, index, position int, l *label) string {
+	if b.format == RemoteWrite {
+		return b.blameProm(why, index, position, l)
+	}
 	object := ""
-	if !b.lined {
+	if b.format == JSON {
 		object = objectPath(b.list, index)
 	}
 	var f field
@@ -240,7 +243,7 @@ func (b *batch) blame(why reason, index, position int, l *label) string {
 		f = fieldTags
 	case tagEmpty, tagLong, tagNUL, tagValueLong, tagValueNUL:
 		return memberPath(memberPath(object, fieldNames[fieldTags]), l.culprit)
-	case sourceUnknown:
+	case sourceUnknown, sourceName, sourceLimit:
 		return b.sourcePath(object, l)
 	default:
 		return cmp.Or(object, "body")

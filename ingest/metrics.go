@@ -28,7 +28,7 @@ var reasonLabel = [reasons]string{
 	metricEmpty: "metric_empty", metricLong: "metric_long", metricNUL: "metric_nul", metricUTF8: "metric_utf8",
 	tagsMany: "tags_many", tagEmpty: "tag_empty", tagLong: "tag_long", tagNUL: "tag_nul", tagUTF8: "tag_utf8", tagTwice: "tag_twice",
 	tagValueLong: "tag_value_long", tagValueNUL: "tag_value_nul",
-	sourceUnknown: "source_unknown", seriesLimit: "series_limit",
+	sourceUnknown: "source_unknown", sourceName: "source_name", sourceLimit: "source_limit", seriesLimit: "series_limit",
 }
 
 // stage is a part of a request's way that is timed.
@@ -50,6 +50,7 @@ type metrics struct {
 	accepted       prometheus.Counter
 	rejected       [reasons]prometheus.Counter
 	unacknowledged prometheus.Counter
+	created        prometheus.Counter // sources
 	bytes          prometheus.Counter
 	size           prometheus.Histogram
 	stages         [stages]prometheus.Observer
@@ -71,7 +72,8 @@ func newMetrics(p *Pipeline, registerer prometheus.Registerer) *metrics {
 		accepted: counter("livegraph_ingest_points_accepted_total", "Points answered as accepted: all of them are acknowledged by Kafka."),
 		unacknowledged: counter("livegraph_ingest_points_unacknowledged_total",
 			"Points of requests that were answered with an error while they were written: they may be in the log or not."),
-		bytes: counter("livegraph_ingest_body_bytes_total", "Bytes of ingest bodies, decoded."),
+		created: counter("livegraph_ingest_sources_created_total", "Sources made because points came for them, in formats that name their sources."),
+		bytes:   counter("livegraph_ingest_body_bytes_total", "Bytes of ingest bodies, decoded."),
 		size: factory.NewHistogram(prometheus.HistogramOpts{
 			Name: "livegraph_ingest_request_points", Help: "Points a request, rejected ones included.",
 			Buckets: prometheus.ExponentialBuckets(1, 10, 7),

@@ -15,7 +15,6 @@ import (
 func (b *batch) parseNDJSON(maxPoints int) error {
 	p := &b.json
 	p.batch, p.maxPoints, p.unit = b, maxPoints, milliseconds
-	b.lined = true
 	for rest := b.body; len(rest) > 0; p.index++ {
 		p.b = rest
 		if end := bytes.IndexByte(rest, '\n'); end >= 0 {

@@ -180,6 +180,29 @@ func (p *parser) promSource(job, instance string) int32 {
 	return last.source
 }
 
+// blameProm gives the path in a WriteRequest of what breaks a rule.
+func (b *batch) blameProm(why reason, index, position int, l *label) string {
+	series := indexPath("timeseries", index)
+	const labels = ".labels"
+	switch why {
+	case timeEarly, timeLate:
+		return indexPath(series+".samples", position) + ".timestamp"
+	case valueNotFinite:
+		return indexPath(series+".samples", position) + ".value"
+	case valueHistogram:
+		return indexPath(series+".histograms", position)
+	case tagsMany:
+		return series + labels
+	case metricEmpty, metricLong, metricNUL, metricUTF8:
+		return memberPath(series+labels, promMetric)
+	case tagEmpty, tagLong, tagNUL, tagUTF8, tagTwice, tagValueLong, tagValueNUL:
+		return memberPath(series+labels, l.culprit)
+	case sourceUnknown, sourceName, sourceLimit:
+		return memberPath(series+labels, promJob)
+	}
+	return series
+}
+
 // isPlain reports whether all bytes are ASCII and none is zero: then so are all
 // texts among them. It looks at eight bytes at a time; a borrow can only mark a
 // byte above a right one.

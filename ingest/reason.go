@@ -33,6 +33,8 @@ const (
 	tagValueLong
 	tagValueNUL
 	sourceUnknown
+	sourceName
+	sourceLimit
 	seriesLimit
 	reasons
 )
@@ -61,6 +63,8 @@ var reasonText = [reasons]string{
 	tagValueLong:   "must have at most 1024 bytes",
 	tagValueNUL:    "must not contain U+0000",
 	sourceUnknown:  "is not a source of this workspace",
+	sourceName:     "cannot name a source: it must have 1 to 256 characters, none of them a control character, and not only spaces",
+	sourceLimit:    "is of a new source, and the workspace has no room for another",
 	seriesLimit:    "is of a new series, and the workspace has no room for another",
 }
 
@@ -121,6 +125,18 @@ func (t *tally) list() []Rejection {
 	slices.SortStableFunc(list, func(a, b Rejection) int {
 		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(deref(a.Position), deref(b.Position)))
 	})
+	return list
+}
+
+// rejections gives why points of the request were rejected. It is never nil.
+func (b *batch) rejections() []Rejection {
+	list := b.rejected.list()
+	if b.format == NDJSON {
+		for i := range list {
+			line := list[i].Index + 1
+			list[i].Line = &line
+		}
+	}
 	return list
 }
 
