@@ -54,7 +54,7 @@ func (p *parser) wrongTypeUnlessSyntax(i int, path, want string) int {
 }
 
 func (p *parser) tooMany() int {
-	field := fieldNames[p.batch.list]
+	field := p.batch.listName()
 	reason := fmt.Sprintf("must hold at most %d points in one request", p.maxPoints)
 	return p.fail(fault.Field(fault.Invalid, field, reason).With("limit", p.maxPoints))
 }
