@@ -10,6 +10,9 @@ const (
 	wireFixed32 = 5
 )
 
+// maxTag is that of the highest field number.
+const maxTag = 1<<32 - 1
+
 // uvarint reads the varint at b[i] and gives where it ends, or failed.
 func uvarint(b []byte, i int) (value uint64, end int) {
 	if i < len(b) && b[i] < 0x80 {
@@ -45,8 +48,9 @@ func bytesField(b []byte, i int) (from, end int) {
 // ends, or failed. Groups, which nobody sends, are not read, nor are tags that
 // take more bytes than they need: a known field could hide behind one.
 func skipField(b []byte, i int) int {
+	start := i
 	tag, i := uvarint(b, i)
-	if i == failed || tag < 1<<3 || tag < 0x80 && b[i-1] == 0 {
+	if i == failed || tag < 1<<3 || tag > maxTag || i-start > 1 && b[i-1] == 0 {
 		return failed
 	}
 	switch tag & 7 {

@@ -40,20 +40,21 @@ func (b *batch) parseRemoteWrite(maxPoints int) error {
 	p.batch, p.b, p.maxPoints = b, b.body, maxPoints
 	b.list = fieldSeries
 	for i := 0; i < len(p.b); {
-		switch p.b[i] {
-		case requestTimeSeries:
+		tag := p.b[i]
+		if tag == requestTimeSeries {
 			from, end := bytesField(p.b, i+1)
 			if end == failed || !p.timeSeries(from, end) {
 				return p.explainRemoteWrite()
 			}
 			p.index++
 			i = end
-		case requestSymbols, requestTimeSeriesV2:
+			continue
+		}
+		if i = skipField(p.b, i); i == failed {
+			return p.explainRemoteWrite()
+		}
+		if tag == requestSymbols || tag == requestTimeSeriesV2 {
 			return unsupportedVersion()
-		default:
-			if i = skipField(p.b, i); i == failed {
-				return p.explainRemoteWrite()
-			}
 		}
 	}
 	return nil
