@@ -223,6 +223,9 @@ func (b *batch) reject(why reason, index, position, n int, l *label) {
 
 // blame gives the path of the field whose value breaks a rule.
 func (b *batch) blame(why reason, index, position int, l *label) string {
+	if b.format == Lines {
+		return blameLine(why, l)
+	}
 	object := objectPath(b.list, index)
 	var f field
 	switch why {

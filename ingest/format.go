@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -38,6 +39,8 @@ func (b *batch) parse(maxPoints int) error {
 	switch b.format {
 	case JSON:
 		return b.parseJSON(maxPoints)
+	case Lines:
+		return b.parseLines(maxPoints)
 	default:
 		return fault.Wrap(fmt.Errorf("points in the format %s", b.format), fault.Internal, "")
 	}
@@ -49,6 +52,21 @@ func (b *batch) listName() string {
 		return fieldNames[b.list]
 	}
 	return "body"
+}
+
+// rejections tells of the points that were rejected. In formats that have lines
+// the tally's indexes are where these begin in the body, and lines are counted
+// only here.
+func (b *batch) rejections() []Rejection {
+	list := b.rejected.list()
+	if b.format != Lines {
+		return list
+	}
+	for i := range list {
+		line := 1 + bytes.Count(b.body[:list[i].Index], []byte{'\n'})
+		list[i].Index, list[i].Line = line-1, &line
+	}
+	return list
 }
 
 // linePrecisions are the units in which timestamps of Lines may be.

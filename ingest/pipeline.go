@@ -201,7 +201,7 @@ func (p *Pipeline) accept(ctx context.Context, b *batch, req *Request, stages *t
 	stages.done(stageEncode)
 	positions, err := p.produce(ctx, b, req.RequestID)
 	stages.done(stageProduce)
-	return Result{Accepted: accepted, Rejected: b.rejected.rejected, Errors: b.rejected.list(), Positions: positions}, err
+	return Result{Accepted: accepted, Rejected: b.rejected.rejected, Errors: b.rejections(), Positions: positions}, err
 }
 
 // resolve finds the sources and the series of a batch's points. It fails when no
@@ -263,7 +263,7 @@ func (b *batch) refuse(strict bool) error {
 	default:
 		return nil
 	}
-	errors := b.rejected.list()
+	errors := b.rejections()
 	if len(errors) > 0 {
 		refusal = refusal.With("field", errors[0].Field).With("reason", errors[0].Reason)
 	}
