@@ -34,6 +34,7 @@ type batch struct {
 
 	unescaped []byte // texts that are not in the body as they are
 	json      parser
+	lines     lineParser
 	output    output
 }
 
@@ -85,6 +86,7 @@ func (b *batch) end() {
 	b.blocks = b.blocks[:0]
 	b.unescaped = b.unescaped[:0]
 	b.json.reset()
+	b.lines.reset()
 	b.output.reset()
 }
 

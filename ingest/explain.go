@@ -224,7 +224,10 @@ func (b *batch) reject(why reason, index, position, n int, l *label) {
 
 // blame gives the path of the field whose value breaks a rule.
 func (b *batch) blame(why reason, index, position int, l *label) string {
-	if b.format == RemoteWrite {
+	switch b.format {
+	case Lines:
+		return blameLine(why, l)
+	case RemoteWrite:
 		return b.blameProm(why, index, position, l)
 	}
 	object := ""

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -42,6 +43,8 @@ func (b *batch) parse(maxPoints int) error {
 		return b.parseNDJSON(maxPoints)
 	case RemoteWrite:
 		return b.parseRemoteWrite(maxPoints)
+	case Lines:
+		return b.parseLines(maxPoints)
 	default:
 		return fault.Wrap(fmt.Errorf("points in the format %s", b.format), fault.Internal, "")
 	}
@@ -53,6 +56,24 @@ func (b *batch) listName() string {
 		return fieldNames[b.list]
 	}
 	return "body"
+}
+
+// rejections tells of the points that were rejected, in formats that have lines
+// by these. The tally's indexes are then where a line begins in the body, and
+// counted only here, or the number of those before it.
+func (b *batch) rejections() []Rejection {
+	list := b.rejected.list()
+	if b.format != Lines && b.format != NDJSON {
+		return list
+	}
+	for i := range list {
+		line := 1 + list[i].Index
+		if b.format == Lines {
+			line = 1 + bytes.Count(b.body[:list[i].Index], []byte{'\n'})
+		}
+		list[i].Index, list[i].Line = line-1, &line
+	}
+	return list
 }
 
 // linePrecisions are the units in which timestamps of Lines may be.

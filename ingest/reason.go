@@ -36,36 +36,56 @@ const (
 	sourceName
 	sourceLimit
 	seriesLimit
+	lineMeasurement
+	lineTag
+	lineNoField
+	lineField
+	lineValue
+	lineQuote
+	lineTail
+	lineUTF8
 	reasons
 )
 
 // reasonText is what the caller reads, after the name of the field.
 var reasonText = [reasons]string{
-	timeForm:       "must be an RFC 3339 time such as 2026-11-21T07:40:08Z",
-	timeFraction:   "must be an integer, without fraction or exponent",
-	timeEarly:      "is before 1970",
-	timeLate:       "is more than a day ahead of the server's clock (see precision)",
-	valueRange:     "is beyond the range of numbers",
-	valueLong:      "must have at most 1024 bytes",
-	valueNUL:       "must not contain U+0000",
+	timeForm:      "must be an RFC 3339 time such as 2026-11-21T07:40:08Z",
+	timeFraction:  "must be an integer, without fraction or exponent",
+	timeEarly:     "is before 1970",
+	timeLate:      "is more than a day ahead of the server's clock (see precision)",
+	valueRange:    "is beyond the range of numbers",
+	valueLong:     "must have at most 1024 bytes",
+	valueNUL:      "must not contain U+0000",
+	metricEmpty:   "must not be empty",
+	metricLong:    "must have at most 256 characters",
+	metricNUL:     "must not contain U+0000",
+	tagsMany:      "must be at most 64, those from the request's defaults included",
+	tagEmpty:      "must not be an empty name",
+	tagLong:       "must have a name of at most 256 characters",
+	tagNUL:        "must not contain U+0000 in the name",
+	tagValueLong:  "must have at most 1024 bytes",
+	tagValueNUL:   "must not contain U+0000",
+	sourceUnknown: "is not a source of this workspace",
+	sourceName:    "cannot name a source: it must have 1 to 256 characters, none of them a control character, and not only spaces",
+	sourceLimit:   "is of a new source, and the workspace has no room for another",
+	seriesLimit:   "is of a new series, and the workspace has no room for another",
+
+	// Of the line protocol.
+	tagTwice:        "is given more than once",
+	lineMeasurement: "must come first in a line",
+	lineTag:         "must be key=value after the measurement, none of them empty, with a backslash before commas, equals signs and spaces",
+	lineNoField:     "are missing: after measurement and tags come a space and key=value",
+	lineField:       "must be key=value, with commas between and no spaces",
+	lineValue:       "must be a number, an integer with i or u after it, a boolean, or a string in double quotes",
+	lineQuote:       "must be a string that ends with a double quote, with a backslash before those in it",
+	lineTail:        "must be the last of the line",
+	lineUTF8:        "is not valid UTF-8",
+
+	// Of Prometheus.
 	valueNotFinite: "must be a finite number",
 	valueHistogram: "is a native histogram; only samples are stored (Prometheus: send_native_histograms: false, classic histograms are taken)",
-	metricEmpty:    "must not be empty",
-	metricLong:     "must have at most 256 characters",
-	metricNUL:      "must not contain U+0000",
 	metricUTF8:     "is not valid UTF-8",
 	tagUTF8:        "is not valid UTF-8",
-	tagTwice:       "is given more than once",
-	tagsMany:       "must be at most 64, those from the request's defaults included",
-	tagEmpty:       "must not be an empty name",
-	tagLong:        "must have a name of at most 256 characters",
-	tagNUL:         "must not contain U+0000 in the name",
-	tagValueLong:   "must have at most 1024 bytes",
-	tagValueNUL:    "must not contain U+0000",
-	sourceUnknown:  "is not a source of this workspace",
-	sourceName:     "cannot name a source: it must have 1 to 256 characters, none of them a control character, and not only spaces",
-	sourceLimit:    "is of a new source, and the workspace has no room for another",
-	seriesLimit:    "is of a new series, and the workspace has no room for another",
 }
 
 // Rejection says why points were rejected: the first of them, and how many there
@@ -125,18 +145,6 @@ func (t *tally) list() []Rejection {
 	slices.SortStableFunc(list, func(a, b Rejection) int {
 		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(deref(a.Position), deref(b.Position)))
 	})
-	return list
-}
-
-// rejections gives why points of the request were rejected. It is never nil.
-func (b *batch) rejections() []Rejection {
-	list := b.rejected.list()
-	if b.format == NDJSON {
-		for i := range list {
-			line := list[i].Index + 1
-			list[i].Line = &line
-		}
-	}
 	return list
 }
 
