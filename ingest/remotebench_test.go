@@ -6,26 +6,25 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/test/promwrite"
 )
 
 // benchRemoteWrite makes a request as Prometheus sends it: ten series a
 // target, each with nine labels besides its name, sorted.
 func benchRemoteWrite(series, samples int) string {
 	rng := rand.New(rand.NewPCG(1, 2))
-	var request message
+	var all []message
 	for s := range series {
-		m := promLabels("__name__", fmt.Sprintf("node_cpu_seconds_total_%d", s%10), "cluster", "eu-west-1-production", "cpu", fmt.Sprint(s%10),
+		m := promwrite.Labels("__name__", fmt.Sprintf("node_cpu_seconds_total_%d", s%10), "cluster", "eu-west-1-production", "cpu", fmt.Sprint(s%10),
 			"environment", "production", "instance", fmt.Sprintf("10.1.%d.%d:9100", s/10/250, s/10%250), "job", "node-exporter",
 			"mode", "idle", "namespace", "monitoring", "pod", fmt.Sprintf("node-exporter-%05d", s/10))
 		for i := range samples {
-			m = m.sample(1_795_000_000_000+int64(i)*1000, rng.Float64()*100)
+			m = m.Sample(1_795_000_000_000+int64(i)*1000, rng.Float64()*100)
 		}
-		request = protowire.AppendBytes(protowire.AppendTag(request, 1, protowire.BytesType), m)
+		all = append(all, m)
 	}
-	return string(request)
+	return promWrite(all...)
 }
 
 // benchWrites are the requests that the benchmarks send.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/test/promwrite"
 )
 
 // promReference reads a remote write the slow way, with the protobuf library and
@@ -184,9 +185,9 @@ func (w *promWriter) label() message {
 		value = rapid.SampledFrom([]string{"\xff", "\x00", strings.Repeat("x", 1025), strings.Repeat("x", 200), "a\nb"}).Draw(w.t, "odd value")
 	}
 	if w.one(20) {
-		return message{}.text(2, value).varint(3, 7).text(1, key)
+		return message{}.Text(2, value).Varint(3, 7).Text(1, key)
 	}
-	return message{}.text(1, key).text(2, value)
+	return message{}.Text(1, key).Text(2, value)
 }
 
 func (w *promWriter) sample() message {
@@ -200,31 +201,31 @@ func (w *promWriter) sample() message {
 	}
 	switch {
 	case w.one(10):
-		return message{}.varint(2, uint64(ms)).double(1, value)
+		return message{}.Varint(2, uint64(ms)).Double(1, value)
 	case w.one(20):
-		return message{}.double(1, value).text(3, "x").varint(2, uint64(ms))
+		return message{}.Double(1, value).Text(3, "x").Varint(2, uint64(ms))
 	}
-	return message{}.double(1, value).varint(2, uint64(ms))
+	return message{}.Double(1, value).Varint(2, uint64(ms))
 }
 
 func (w *promWriter) series() (s message) {
 	target := rapid.IntRange(0, 2).Draw(w.t, "target")
-	s = promLabels("__name__", rapid.SampledFrom([]string{"up", "temperature"}).Draw(w.t, "metric"))
+	s = promwrite.Labels("__name__", rapid.SampledFrom([]string{"up", "temperature"}).Draw(w.t, "metric"))
 	if !w.one(10) {
-		s = append(s, promLabels("instance", []string{"a:1", "b:1", "c"}[target], "job", []string{"node", "node", "b"}[target])...)
+		s = append(s, promwrite.Labels("instance", []string{"a:1", "b:1", "c"}[target], "job", []string{"node", "node", "b"}[target])...)
 	}
 	for range rapid.IntRange(0, 3).Draw(w.t, "labels") {
-		s = s.bytes(1, w.label())
+		s = s.Bytes(1, w.label())
 	}
 	for range rapid.IntRange(0, 4).Draw(w.t, "samples") {
-		s = s.bytes(2, w.sample())
+		s = s.Bytes(2, w.sample())
 		switch {
 		case w.one(30):
-			s = s.bytes(1, w.label())
+			s = s.Bytes(1, w.label())
 		case w.one(30):
-			s = s.bytes(4, nil)
+			s = s.Bytes(4, nil)
 		case w.one(30):
-			s = s.bytes(3, []byte("exemplar"))
+			s = s.Bytes(3, []byte("exemplar"))
 		}
 	}
 	return s
@@ -233,12 +234,12 @@ func (w *promWriter) series() (s message) {
 func (w *promWriter) request() string {
 	var request message
 	for range rapid.IntRange(0, 8).Draw(w.t, "series") {
-		request = request.bytes(1, w.series())
+		request = request.Bytes(1, w.series())
 		switch {
 		case w.one(20):
-			request = request.bytes(3, []byte("metadata"))
+			request = request.Bytes(3, []byte("metadata"))
 		case w.one(20):
-			request = request.varint(2, 1).varint(1000, 1)
+			request = request.Varint(2, 1).Varint(1000, 1)
 		}
 	}
 	return string(request)
@@ -275,11 +276,11 @@ func TestBrokenRemoteWritesAgreeWithTheReference(t *testing.T) {
 // what the reference does, writes the same points, and does not panic.
 func FuzzParseRemoteWrite(f *testing.F) {
 	for _, body := range []string{
-		"", promWrite(plain().sample(1, 1)), promWrite(plain("a", "1", "b", "").sample(1, 1).sample(2, stale).sample(1, math.NaN())),
-		promWrite(append(message{}.sample(1, 1), plain("mode", "idle").bytes(4, nil).sample(2, 2)...)),
-		promWrite(promLabels("zone", "z", "job", "node", "__name__", "up", "zone", "m").sample(-1, 1), message{}.bytes(2, nil)),
-		string(message{}.text(4, "").bytes(5, nil)), string(message{}.bytes(3, message{}.varint(1, 1).text(2, "up")).varint(2, 1)),
-		promWrite(plain("é", "\xff").bytes(2, message{}.varint(2, 7).text(9, "x").double(1, 5))),
+		"", promWrite(plain().Sample(1, 1)), promWrite(plain("a", "1", "b", "").Sample(1, 1).Sample(2, stale).Sample(1, math.NaN())),
+		promWrite(append(message{}.Sample(1, 1), plain("mode", "idle").Bytes(4, nil).Sample(2, 2)...)),
+		promWrite(promwrite.Labels("zone", "z", "job", "node", "__name__", "up", "zone", "m").Sample(-1, 1), message{}.Bytes(2, nil)),
+		string(message{}.Text(4, "").Bytes(5, nil)), string(message{}.Bytes(3, message{}.Varint(1, 1).Text(2, "up")).Varint(2, 1)),
+		promWrite(plain("é", "\xff").Bytes(2, message{}.Varint(2, 7).Text(9, "x").Double(1, 5))),
 	} {
 		f.Add([]byte(body))
 	}

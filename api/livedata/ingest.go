@@ -37,7 +37,7 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body, release, err := request.Body(w, r, a.MaxBodyBytes, request.Types(mediaTypes()...), request.Within(a.Bodies))
+	body, release, err := request.Body(w, r, a.MaxBodyBytes, a.bodyOptions(asked.format)...)
 	if err != nil {
 		return err
 	}
@@ -62,8 +62,23 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 	return answer.Send(w, r)
 }
 
-// acceptPoints brings the points into the log.
+// acceptPoints brings the points into the log and gives the answer: 204 to a
+// remote write of which nothing was rejected, as its clients expect.
 func (a *api) acceptPoints(ctx context.Context, asked ingestParams, body []byte, received time.Time) (idempotency.Answer, error) {
+	result, made, err := a.acceptResult(ctx, asked, body, received)
+	switch {
+	case err != nil:
+		return idempotency.Answer{}, err
+	case asked.format == ingest.RemoteWrite && result.Rejected == 0:
+		return idempotency.Answer{Status: http.StatusNoContent}, nil
+	}
+	return idempotency.Answer{Status: http.StatusCreated, Data: ingestAnswer{
+		Accepted: result.Accepted, Rejected: result.Rejected, Errors: result.Errors, Checkpoint: made}}, nil
+}
+
+// acceptResult brings the points into the log, and makes the checkpoint of where
+// they are.
+func (a *api) acceptResult(ctx context.Context, asked ingestParams, body []byte, received time.Time) (ingest.Result, string, error) {
 	workspace := request.PrincipalOf(ctx).Workspace
 	// Before the produce: positions of a topic that is made anew meanwhile are
 	// then refused with the checkpoint, instead of being taken for others.
@@ -72,11 +87,7 @@ func (a *api) acceptPoints(ctx context.Context, asked ingestParams, body []byte,
 		Workspace: workspace, RequestID: reply.RequestID(ctx), ReceivedAt: received, Body: body,
 		Strict: asked.strict, Precision: asked.precision})
 	made := a.sealer.encodeCheckpoint(checkpoint{workspace: workspace, topic: topic, positions: result.Positions})
-	if err != nil {
-		return idempotency.Answer{}, withCheckpoint(err, made, len(result.Positions) > 0)
-	}
-	return idempotency.Answer{Status: http.StatusCreated, Data: ingestAnswer{
-		Accepted: result.Accepted, Rejected: result.Rejected, Errors: result.Errors, Checkpoint: made}}, nil
+	return result, made, withCheckpoint(err, made, len(result.Positions) > 0)
 }
 
 // withCheckpoint adds to an error the checkpoint of what is in the log in spite
