@@ -74,7 +74,8 @@ func (b *batch) parseLines(maxPoints int) error {
 	for i < len(p.b) {
 		i = p.line(i)
 		if b.points > maxPoints {
-			return fault.Field(fault.Invalid, "body", fmt.Sprintf("must hold at most %d points in one request", maxPoints)).With("limit", maxPoints)
+			// TooLarge, which tells clients of this protocol to send less at a time.
+			return fault.Field(fault.TooLarge, "body", fmt.Sprintf("must hold at most %d points in one request", maxPoints)).With("limit", maxPoints)
 		}
 	}
 	return nil

@@ -53,17 +53,20 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 	case claim != nil: // points without a time get the same one again, and so overwrite those of the first try
 		received = claim.ReceivedAt()
 	}
-	answer, err := a.acceptPoints(r.Context(), asked, body, received)
+	result, made, err := a.acceptPoints(r.Context(), asked, body, received)
 	if err != nil {
 		claim.Fail(r.Context(), err)
 		return err
 	}
+	answer := idempotency.Answer{Status: http.StatusCreated, Data: ingestAnswer{
+		Accepted: result.Accepted, Rejected: result.Rejected, Errors: result.Errors, Checkpoint: made}}
 	claim.Keep(r.Context(), answer)
 	return answer.Send(w, r)
 }
 
-// acceptPoints brings the points into the log.
-func (a *api) acceptPoints(ctx context.Context, asked ingestParams, body []byte, received time.Time) (idempotency.Answer, error) {
+// acceptPoints brings the points into the log: what became of them, and their
+// checkpoint.
+func (a *api) acceptPoints(ctx context.Context, asked ingestParams, body []byte, received time.Time) (ingest.Result, string, error) {
 	workspace := request.PrincipalOf(ctx).Workspace
 	// Before the produce: positions of a topic that is made anew meanwhile are
 	// then refused with the checkpoint, instead of being taken for others.
@@ -73,10 +76,9 @@ func (a *api) acceptPoints(ctx context.Context, asked ingestParams, body []byte,
 		Strict: asked.strict, Precision: asked.precision})
 	made := a.sealer.encodeCheckpoint(checkpoint{workspace: workspace, topic: topic, positions: result.Positions})
 	if err != nil {
-		return idempotency.Answer{}, withCheckpoint(err, made, len(result.Positions) > 0)
+		return result, made, withCheckpoint(err, made, len(result.Positions) > 0)
 	}
-	return idempotency.Answer{Status: http.StatusCreated, Data: ingestAnswer{
-		Accepted: result.Accepted, Rejected: result.Rejected, Errors: result.Errors, Checkpoint: made}}, nil
+	return result, made, nil
 }
 
 // withCheckpoint adds to an error the checkpoint of what is in the log in spite
