@@ -13,7 +13,7 @@ import (
 func (p *lineParser) newLabel(t tokens, hash uint64) int32 {
 	b := p.batch
 	if !utf8.Valid(t.metric) {
-		return int32(p.fail(lineUTF8, p.start))
+		return int32(p.fail(lineUTF8))
 	}
 	if string(p.head.raw) != string(t.tags) && !p.readHead(t.tags) {
 		return failed
@@ -33,17 +33,17 @@ func (p *lineParser) newLabel(t tokens, hash uint64) int32 {
 func (p *lineParser) readHead(raw []byte) (ok bool) {
 	p.head = head{}
 	if !utf8.Valid(raw) {
-		p.fail(lineUTF8, p.start)
+		p.fail(lineUTF8)
 		return false
 	}
 	end := scanEscaped(raw, 0, inMeasurement)
 	if end == 0 {
-		p.fail(lineMeasurement, p.start)
+		p.fail(lineMeasurement)
 		return false
 	}
 	h := head{raw: raw}
 	if h.refused, ok = p.readTags(raw, end); !ok {
-		p.fail(lineTag, p.start)
+		p.fail(lineTag)
 		return false
 	}
 	if h.refused == accepted {

@@ -28,7 +28,6 @@ type lineParser struct {
 	start   int    // where the line begins
 	why     reason // it cannot be read
 	culprit string // the field or tag that is to blame
-	resume  int    // from where to look for the next line
 
 	head    head
 	mishaps []lineMishap     // fields of the line that break a rule
@@ -75,7 +74,8 @@ func (b *batch) parseLines(maxPoints int) error {
 	for i < len(p.b) {
 		i = p.line(i)
 		if b.points > maxPoints {
-			return fault.Field(fault.Invalid, "body", fmt.Sprintf("must hold at most %d points in one request", maxPoints)).With("limit", maxPoints)
+			// TooLarge, which tells clients of this protocol to send less at a time.
+			return fault.Field(fault.TooLarge, "body", fmt.Sprintf("must hold at most %d points in one request", maxPoints)).With("limit", maxPoints)
 		}
 	}
 	return nil
@@ -127,7 +127,7 @@ func (p *lineParser) fields(raw []byte, i int) int {
 	for n := 0; ; n++ {
 		if n > p.maxPoints { // of one line: it need not be read to its end
 			p.batch.points += n
-			return p.fail(lineField, len(p.b))
+			return p.fail(lineField)
 		}
 		label, value := p.field(raw, i)
 		if value == failed {
@@ -161,9 +161,9 @@ func (p *lineParser) field(raw []byte, i int) (label int32, value int) {
 		if atLineEnd(p.b, i) && i == blanks(p.b, p.start+len(raw)) {
 			why = lineNoField
 		}
-		return 0, p.fail(why, i)
+		return 0, p.fail(why)
 	case end == i:
-		return 0, p.fail(lineField, i)
+		return 0, p.fail(lineField)
 	}
 	t := tokens{tags: raw, metric: p.b[i:end]}
 	label, hash := labels.find(&t)
@@ -211,9 +211,9 @@ func commit[V any](p *lineParser, c *column[V], kind pointblock.Kind, us int64, 
 	}
 }
 
-// fail notes why the line cannot be read, and from where on there may be another.
-func (p *lineParser) fail(why reason, resume int) int {
-	p.why, p.resume = why, resume
+// fail notes why the line cannot be read.
+func (p *lineParser) fail(why reason) int {
+	p.why = why
 	return failed
 }
 
@@ -231,7 +231,7 @@ func (p *lineParser) reject() (next int) {
 		*field = p.blame()
 	}
 	p.culprit = ""
-	return skipLine(p.b, p.resume)
+	return skipLine(p.b, p.start)
 }
 
 // blame names the part of a line that cannot be read.

@@ -43,17 +43,22 @@ func afterLine(b []byte, i int) int {
 	return len(b)
 }
 
-// skipLine does the same from the middle of a line that cannot be read: line ends
-// in its strings do not count. A string is what looks like the value of a field,
-// its end included; so a quote that nobody closed does not take the lines after
-// it along, and what somebody wrote into a string is not taken for a line.
+// skipLine gives where the line begins that follows the one at b[i], which cannot
+// be read. Where that one has the form of a line, its strings may have line ends
+// in them, which do not count: what somebody wrote into a string is not taken for
+// a line. Else a string is what looks like the value of a field, its end included,
+// so that a quote which nobody closed does not take the lines after it along.
 func skipLine(b []byte, i int) int {
-	for ; i < len(b); i++ {
+	fields := scanHead(b, i)
+	if end := scanFields(b, blanks(b, fields)); end != failed {
+		return afterLine(b, end)
+	}
+	for i = fields; i < len(b); i++ {
 		switch b[i] {
 		case '\n':
 			return i + 1
 		case '"':
-			if i == 0 || b[i-1] != '=' {
+			if b[i-1] != '=' {
 				continue
 			}
 			if end, _ := scanQuoted(b, i); end > 0 && valueEnds(b, end) {
@@ -62,6 +67,30 @@ func skipLine(b []byte, i int) int {
 		}
 	}
 	return len(b)
+}
+
+// scanFields gives where the fields end that begin at b[i], by their form alone:
+// keys and values with commas between, whatever they are; or failed.
+func scanFields(b []byte, i int) int {
+	for {
+		value := scanEscaped(b, i, inKey)
+		if value == i || value == len(b) || b[value] != '=' {
+			return failed
+		}
+		if i = value + 1; i < len(b) && b[i] == '"' {
+			if i, _ = scanQuoted(b, i); i < 0 || !valueEnds(b, i) {
+				return failed
+			}
+		} else {
+			for !valueEnds(b, i) {
+				i++
+			}
+		}
+		if i == len(b) || b[i] != ',' {
+			return i
+		}
+		i++
+	}
 }
 
 // scanQuoted gives where the string ends that begins with the quote at b[i], after

@@ -17,7 +17,7 @@ func (p *lineParser) value(label int32, i int) int {
 	if out != readOK || !valueEnds(p.b, end) {
 		if number, end, out = readOddValue(p.b, i, number, end, out); out == readSyntax {
 			p.culprit = p.batch.labels.list[label].metric
-			return p.fail(lineValue, i)
+			return p.fail(lineValue)
 		}
 	}
 	b := p.batch
@@ -80,14 +80,8 @@ func readOddNumber(token string) (float64, outcome) {
 	var number float64
 	var err error
 	switch last := len(token) - 1; token[last] {
-	case 'i':
-		var n int64
-		n, err = strconv.ParseInt(token[:last], 10, 64)
-		number = float64(n)
-	case 'u':
-		var n uint64
-		n, err = strconv.ParseUint(token[:last], 10, 64)
-		number = float64(n)
+	case 'i', 'u':
+		number, err = parseInteger(token[:last], token[last] == 'u')
 	default:
 		number, err = strconv.ParseFloat(token, 64)
 	}
@@ -100,19 +94,32 @@ func readOddNumber(token string) (float64, outcome) {
 	return number, readOK
 }
 
+// parseInteger reads an integer of 64 bits, as the nearest number.
+func parseInteger(digits string, unsigned bool) (float64, error) {
+	if strings.ContainsFunc(digits[min(1, len(digits)):], func(c rune) bool { return c < '0' || c > '9' }) {
+		return 0, strconv.ErrSyntax // strconv says that it is too large before it comes to that
+	}
+	if unsigned {
+		n, err := strconv.ParseUint(digits, 10, 64)
+		return float64(n), err
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	return float64(n), err
+}
+
 // text reads the string at b[i] like value.
 func (p *lineParser) text(label int32, i int) int {
 	b := p.batch
 	end, escaped := scanQuoted(p.b, i)
 	if end < 0 || !valueEnds(p.b, end) {
 		p.culprit = b.labels.list[label].metric
-		return p.fail(lineQuote, i+1)
+		return p.fail(lineQuote)
 	}
 	text := view(p.b[i+1 : end-1])
 	why := b.labels.list[label].refused
 	switch {
 	case !utf8.ValidString(text):
-		return p.fail(lineUTF8, end)
+		return p.fail(lineUTF8)
 	case escaped:
 		from := len(b.unescaped)
 		b.unescaped = appendUnquoted(b.unescaped, text)
@@ -165,9 +172,9 @@ func (p *lineParser) time(i int) (us int64, next int, why reason) {
 		after := blanks(p.b, end)
 		if next, ends = lineEnds(p.b, after); !ends {
 			if after > end && end > digits {
-				return 0, p.fail(lineTail, after), accepted
+				return 0, p.fail(lineTail), accepted
 			}
-			return 0, skipLine(p.b, end), timeFraction
+			return 0, afterLine(p.b, end), timeFraction
 		}
 	}
 	switch {

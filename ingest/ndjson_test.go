@@ -162,9 +162,9 @@ func TestLinesOfJSONAreBounded(t *testing.T) {
 	}
 }
 
-// interpretLines is the reference for lines of JSON, and gives which line makes
+// interpretNDJSON is the reference for lines of JSON, and gives which line makes
 // the request malformed or invalid.
-func interpretLines(body []byte) (verdict, int) {
+func interpretNDJSON(body []byte) (verdict, int) {
 	r := reference{verdict: verdict{points: map[string]any{}}}
 	r.unit, r.defaults = big.NewRat(1000, 1), map[string]any{}
 	for n, line := range bytes.Split(body, []byte("\n")) {
@@ -202,35 +202,10 @@ func (r *reference) line(line []byte) {
 	}
 }
 
-// requireVerdict holds the pipeline against what a reference says.
-func requireVerdict(t require.TestingT, format Format, body []byte, want verdict) error {
-	p := newPlant()
-	result, err := p.pipeline(Limits{}).Accept(context.Background(), format, request(string(body)))
-	switch {
-	case want.malformed && want.invalid:
-		require.True(t, fault.Is(err, fault.Malformed) || fault.Is(err, fault.Invalid), "%v for %q", err, body)
-	case want.malformed:
-		require.True(t, fault.Is(err, fault.Malformed), "%v for %q", err, body)
-	case want.invalid:
-		require.True(t, fault.Is(err, fault.Invalid), "%v for %q", err, body)
-	default:
-		require.NoError(t, err, "%q", body)
-		require.Equal(t, want.accepted, result.Accepted, "%q", body)
-		require.Equal(t, want.rejected, result.Rejected, "%q", body)
-		require.Equal(t, want.points, p.written(t), "%q", body)
-		sum := 0
-		for _, r := range result.Errors {
-			sum += r.Count
-		}
-		require.Equal(t, want.rejected, sum)
-		return nil
-	}
-	require.Empty(t, p.messages)
-	return err
-}
-
-func requireAgreementOnLines(t require.TestingT, body []byte) {
-	want, line := interpretLines(body)
+// requireAgreementOnNDJSON holds the pipeline against the reference, and against
+// the line that it names.
+func requireAgreementOnNDJSON(t require.TestingT, body []byte) {
+	want, line := interpretNDJSON(body)
 	err := requireVerdict(t, NDJSON, body, want)
 	if line == 0 {
 		return
@@ -267,7 +242,7 @@ func (w *writer) lines() string {
 func TestLinesOfJSONAgreeWithTheReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := writer{t: t}
-		requireAgreementOnLines(t, []byte(w.lines()))
+		requireAgreementOnNDJSON(t, []byte(w.lines()))
 	})
 }
 
@@ -284,7 +259,7 @@ func TestBrokenLinesOfJSONAgreeWithTheReference(t *testing.T) {
 		default:
 			body = append(body[:i+1], body[i:]...)
 		}
-		requireAgreementOnLines(t, body)
+		requireAgreementOnNDJSON(t, body)
 	})
 }
 
@@ -298,5 +273,5 @@ func FuzzParseNDJSON(f *testing.F) {
 	} {
 		f.Add([]byte(body))
 	}
-	f.Fuzz(func(t *testing.T, body []byte) { requireAgreementOnLines(t, body) })
+	f.Fuzz(func(t *testing.T, body []byte) { requireAgreementOnNDJSON(t, body) })
 }

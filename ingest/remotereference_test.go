@@ -167,7 +167,7 @@ func requireAgreementOnRemoteWrite(t require.TestingT, body []byte) {
 		require.True(t, fault.Is(err, fault.UnsupportedMedia), "%v for %q", err, body)
 		return
 	}
-	requireVerdict(t, RemoteWrite, body, want.verdict)
+	_ = requireVerdict(t, RemoteWrite, body, want.verdict)
 }
 
 // promWriter writes remote writes, as oddly as protobuf allows.

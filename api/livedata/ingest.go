@@ -53,32 +53,29 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 	case claim != nil: // points without a time get the same one again, and so overwrite those of the first try
 		received = claim.ReceivedAt()
 	}
-	answer, err := a.acceptPoints(r.Context(), asked, body, received)
+	result, made, err := a.acceptPoints(r.Context(), asked, body, received)
 	if err != nil {
 		claim.Fail(r.Context(), err)
 		return err
 	}
+	answer := asked.answer(&result, made)
 	claim.Keep(r.Context(), answer)
 	return answer.Send(w, r)
 }
 
-// acceptPoints brings the points into the log and gives the answer: 204 to a
-// remote write of which nothing was rejected, as its clients expect.
-func (a *api) acceptPoints(ctx context.Context, asked ingestParams, body []byte, received time.Time) (idempotency.Answer, error) {
-	result, made, err := a.acceptResult(ctx, asked, body, received)
-	switch {
-	case err != nil:
-		return idempotency.Answer{}, err
-	case asked.format == ingest.RemoteWrite && result.Rejected == 0:
-		return idempotency.Answer{Status: http.StatusNoContent}, nil
+// answer gives the answer: 204 to a remote write of which nothing was rejected, as
+// its clients expect.
+func (a *ingestParams) answer(result *ingest.Result, made string) idempotency.Answer {
+	if a.format == ingest.RemoteWrite && result.Rejected == 0 {
+		return idempotency.Answer{Status: http.StatusNoContent}
 	}
 	return idempotency.Answer{Status: http.StatusCreated, Data: ingestAnswer{
-		Accepted: result.Accepted, Rejected: result.Rejected, Errors: result.Errors, Checkpoint: made}}, nil
+		Accepted: result.Accepted, Rejected: result.Rejected, Errors: result.Errors, Checkpoint: made}}
 }
 
-// acceptResult brings the points into the log, and makes the checkpoint of where
-// they are.
-func (a *api) acceptResult(ctx context.Context, asked ingestParams, body []byte, received time.Time) (ingest.Result, string, error) {
+// acceptPoints brings the points into the log: what became of them, and their
+// checkpoint.
+func (a *api) acceptPoints(ctx context.Context, asked ingestParams, body []byte, received time.Time) (ingest.Result, string, error) {
 	workspace := request.PrincipalOf(ctx).Workspace
 	// Before the produce: positions of a topic that is made anew meanwhile are
 	// then refused with the checkpoint, instead of being taken for others.

@@ -37,15 +37,12 @@ func (a *api) remoteWrite(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer release()
-	result, made, err := a.acceptResult(r.Context(), ingestParams{format: ingest.RemoteWrite}, body, received)
-	if err != nil {
+	result, made, err := a.acceptPoints(r.Context(), ingestParams{format: ingest.RemoteWrite}, body, received)
+	switch {
+	case err != nil:
 		return asBadRequest(err)
-	}
-	if result.Rejected > 0 {
-		first := result.Errors[0]
-		return fault.New(fault.Malformed, "Some samples were rejected; the others were accepted, and none need be sent again").
-			With("field", first.Field).With("reason", first.Reason).With("accepted", result.Accepted).
-			With("rejected", result.Rejected).With("errors", result.Errors).With("checkpoint", made)
+	case result.Rejected > 0:
+		return partialWrite(&result).With("checkpoint", made)
 	}
 	reply.NoContent(w)
 	return nil
