@@ -71,11 +71,13 @@ func (f *Fleet) Run(ctx context.Context, plan Plan) (Result, error) {
 	clear(f.refusals)
 	f.mu.Unlock()
 	r := &run{
-		fleet: f, plan: plan, layout: newLayout(f.series, plan.Batch), writing: newWriting(f.sources, &plan),
+		fleet: f, plan: plan, layout: newLayout(f.series, plan.Batch), writing: f.writing(&plan),
 		encode: encodings[plan.Format], watch: make(chan sighting), marks: marks{of: map[int][]mark{}},
 	}
 	r.total = r.layout.requests(plan.Points)
-	r.prepare()
+	if plan.Prepared {
+		r.bodies = f.bodies(&plan)
+	}
 	if plan.Started != nil {
 		plan.Started()
 	}
@@ -112,18 +114,6 @@ func (r *run) reason(ctx context.Context, sending, seeing error) error {
 		return fmt.Errorf("the points are not all visible after %s", visiblePatience)
 	default:
 		return seeing
-	}
-}
-
-// prepare makes all bodies if that is asked for.
-func (r *run) prepare() {
-	if !r.plan.Prepared {
-		return
-	}
-	r.bodies = make([][]byte, r.total)
-	for n := range r.total {
-		_, s := r.layout.request(n)
-		r.bodies[n] = r.encode.append(nil, r.writing, s)
 	}
 }
 
