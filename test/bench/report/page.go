@@ -24,6 +24,7 @@ var units = map[string]func(float64) string{
 	"ms":           func(v float64) string { return digits(v) + " ms" },
 	"s":            func(v float64) string { return digits(v) + " s" },
 	"kB":           func(v float64) string { return digits(v) + " kB" },
+	"MiB":          func(v float64) string { return digits(v) + " MiB" },
 }
 
 // renderPage makes docs/benchmarks.md.
