@@ -33,15 +33,18 @@ func (f Format) check() error {
 type encoding struct {
 	media  string
 	append func(b []byte, w *writing, s slice) []byte
+	// silent is a format whose requests are answered by nothing but 204: all points
+	// are accepted, and there is no checkpoint to see them by.
+	silent bool
 }
 
 var encodings = map[Format]encoding{
-	FormatSeries:    {"application/json", appendSeries},
-	FormatRows:      {"application/json", appendRows},
-	FormatNDJSON:    {"application/x-ndjson", appendNDJSON},
-	FormatLines:     {"text/plain", appendLines},
-	FormatWideLines: {"text/plain", appendWideLines},
-	FormatRemote:    {"application/x-protobuf", appendRemote},
+	FormatSeries:    {media: "application/json", append: appendSeries},
+	FormatRows:      {media: "application/json", append: appendRows},
+	FormatNDJSON:    {media: "application/x-ndjson", append: appendNDJSON},
+	FormatLines:     {media: "text/plain", append: appendLines},
+	FormatWideLines: {media: "text/plain", append: appendWideLines},
+	FormatRemote:    {media: "application/x-protobuf", append: appendRemote, silent: true},
 }
 
 // sensorTag is the tag that tells the sensors of a source apart, where it has some.

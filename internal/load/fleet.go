@@ -159,6 +159,9 @@ func (f *Fleet) Name() string { return f.name }
 // number, and its metric is named m and i divided by it, unless there are sensors.
 func (f *Fleet) Sources() []string { return f.sources }
 
+// Measurement gives the name of a source, which lines have as their measurement.
+func (f *Fleet) Measurement(source int) string { return f.names[source] }
+
 // Bodies gives the bodies that a run of the plan sends, for another server to be
 // sent the same.
 func (f *Fleet) Bodies(p Plan) ([][]byte, error) {

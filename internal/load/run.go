@@ -28,7 +28,7 @@ type Result struct {
 	VisiblePerSecond  float64 `json:"visiblePerSecond"`
 
 	Latency   Distribution `json:"latency"`   // until the answer
-	Freshness Distribution `json:"freshness"` // from the answer until visible
+	Freshness Distribution `json:"freshness"` // from the answer until visible; none of a format without checkpoints
 
 	Refusals    map[string]int64 `json:"refusals"` // answers that asked for another try, by reason
 	Interrupted bool             `json:"interrupted"`
@@ -167,6 +167,9 @@ func (r *run) request(ctx context.Context, group int, s slice, due time.Time, bo
 	begun := time.Now()
 	receipt, err := r.fleet.client.IngestBody(ctx, r.encode.media, body)
 	answered := time.Now()
+	if r.encode.silent {
+		receipt.Accepted = int(s.size())
+	}
 	if err == nil && int64(receipt.Accepted+receipt.Rejected) != s.size() {
 		err = fault.Newf(fault.BadGateway, "%d points were sent and %d answered for", s.size(), receipt.Accepted+receipt.Rejected)
 	}
@@ -177,6 +180,9 @@ func (r *run) request(ctx context.Context, group int, s slice, due time.Time, bo
 	r.accepted.Add(int64(receipt.Accepted))
 	r.rejected.Add(int64(receipt.Rejected))
 	r.latency.add(answered.Sub(due))
+	if r.encode.silent {
+		return nil
+	}
 	r.marks.add(group, mark{receipt.Checkpoint, begun, answered})
 	select {
 	case r.watch <- sighting{receipt.Checkpoint, answered}:
