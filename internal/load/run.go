@@ -111,7 +111,7 @@ func (r *run) reason(ctx context.Context, sending, seeing error) error {
 	case sending != nil:
 		return sending
 	case errors.Is(seeing, context.DeadlineExceeded):
-		return fmt.Errorf("the points are not all visible after %s", visiblePatience)
+		return fmt.Errorf("the points are not all visible after %s", r.plan.Patience)
 	default:
 		return seeing
 	}
