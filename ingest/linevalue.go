@@ -14,7 +14,7 @@ func (p *lineParser) value(label int32, i int) int {
 		return p.text(label, i)
 	}
 	number, end, out := readNumber(p.b, i)
-	if out != readOK || !valueEnds(p.b, end) {
+	if out == readSyntax || !valueEnds(p.b, end) {
 		if number, end, out = readOddValue(p.b, i, number, end, out); out == readSyntax {
 			p.culprit = p.batch.labels.list[label].metric
 			return p.fail(lineValue)
