@@ -130,6 +130,14 @@ func TestABadLineIsRejectedAndTheRestKept(t *testing.T) {
 	}
 }
 
+func TestATimeThatBeginsLikeTheLastOneIsAnother(t *testing.T) {
+	p, result, err := acceptLines(t, "boiler f=1 1\nboiler f=2 12\nboiler f=3 1\nboiler f=4 1.5\nboiler f=5 123\r\nboiler f=6 12 \nboiler f=7 12", "us")
+	require.NoError(t, err)
+	require.Equal(t, 1, result.Rejected)
+	one := fmt.Sprintf(`%s "f"{} `, boiler)
+	require.Equal(t, map[string]any{one + "1 n": 3.0, one + "12 n": 7.0, one + "123 n": 5.0}, p.written(t))
+}
+
 func TestTheOtherFieldsOfALineAreKept(t *testing.T) {
 	p, result, err := acceptLines(t, "boiler f=1,g=1e400,h=\"x\" 1000", "")
 	require.NoError(t, err)
