@@ -150,7 +150,7 @@ func (p *parser) checkPromLabels(l *label, sorted bool) {
 	if len(p.tags) > maxTags {
 		l.refuse(tagsMany, "")
 	}
-	if !isPlain(l.tokens.tags) {
+	if !isASCII(l.tokens.tags) {
 		l.refuseNotUTF8(p.tags)
 	}
 	if why := checkMetric(l.metric); why != accepted {
@@ -220,19 +220,16 @@ func (b *batch) blameProm(why reason, index, position int, l *label) string {
 	return series
 }
 
-// isPlain reports whether all bytes are ASCII and none is zero: then so are all
-// texts among them. It looks at eight bytes at a time; a borrow can only mark a
-// byte above a right one.
-func isPlain(b []byte) bool {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
+// isASCII reports whether all bytes are, and with them all texts among them.
+func isASCII(b []byte) bool {
+	const tops = 0x8080808080808080
 	for ; len(b) >= 8; b = b[8:] {
-		w := binary.LittleEndian.Uint64(b)
-		if (w-ones|w)&tops != 0 {
+		if binary.LittleEndian.Uint64(b)&tops != 0 {
 			return false
 		}
 	}
 	for _, c := range b {
-		if c-1 >= utf8.RuneSelf-1 {
+		if c >= utf8.RuneSelf {
 			return false
 		}
 	}
