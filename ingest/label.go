@@ -99,7 +99,8 @@ func (s *labelSet) find(t *tokens) (int32, uint64) {
 	return s.findHashed(t, h), h
 }
 
-// findHashed is find for tokens of which the hash is known.
+// findHashed does the same for a hash of the caller's own, which may be any
+// function of the tokens that stays the same for the whole request.
 func (s *labelSet) findHashed(t *tokens, h uint64) int32 {
 	if len(s.slots) == 0 {
 		return -1

@@ -26,7 +26,7 @@ func runPython(t *testing.T, s *server, address, script string) map[string]any {
 }
 
 func TestThePythonClientWrites(t *testing.T) {
-	s := start(t)
+	s := running
 	got := runPython(t, s, s.url, "version2.py")
 	require.Equal(t, true, got["ping"])
 	require.Equal(t, "pass", got["health"])
@@ -39,7 +39,7 @@ func TestThePythonClientWrites(t *testing.T) {
 }
 
 func TestThePythonClientSendsAgainWhatWasNotTaken(t *testing.T) {
-	s := start(t)
+	s := running
 	front := s.busy(t, 2, 503)
 	got := runPython(t, s, front.url, "retry.py")
 	require.Empty(t, got["failed"])
@@ -48,7 +48,7 @@ func TestThePythonClientSendsAgainWhatWasNotTaken(t *testing.T) {
 }
 
 func TestThePythonClientOfVersion1Writes(t *testing.T) {
-	s := start(t)
+	s := running
 	got := runPython(t, s, s.url, "version1.py")
 	require.NotEmpty(t, got["version"])
 	require.Equal(t, true, got["written"])

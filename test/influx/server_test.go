@@ -3,6 +3,7 @@ package influx
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -30,45 +31,81 @@ type server struct {
 	admin, writer  string // keys; the second is the one that docs/formats.md has clients use
 }
 
-// start runs the built binary.
-func start(t *testing.T) *server {
-	t.Helper()
+// running is the server of all tests, which write to sources of their own.
+var running *server
+
+func TestMain(m *testing.M) { os.Exit(runWith(m)) }
+
+func runWith(m *testing.M) (code int) {
+	dir, err := os.MkdirTemp("", "livegraph-influx-")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	s, stop, err := serve(dir)
+	defer stop()
+	if err != nil {
+		text, _ := os.ReadFile(filepath.Join(dir, "log"))
+		fmt.Fprintf(os.Stderr, "%v (make build first)\n%s\n", err, text)
+		return 1
+	}
+	running = s
+	return m.Run()
+}
+
+// serve runs the built binary on a directory, and makes the key.
+func serve(dir string) (s *server, stop func(), err error) {
+	stop = func() {}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
-	dir := t.TempDir()
-	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	require.NoError(t, err)
-	process := exec.Command(binary, "serve", "--listen", address, "--data-dir", dir, "--metrics-listen", "off")
+	if err != nil {
+		return nil, stop, err
+	}
+	address, data := listener.Addr().String(), filepath.Join(dir, "data")
+	_ = listener.Close()
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		return nil, stop, err
+	}
+	process := exec.Command(binary, "serve", "--listen", address, "--data-dir", data, "--metrics-listen", "off")
 	process.Stdout, process.Stderr = log, log
-	require.NoError(t, process.Start(), "make build first")
-	t.Cleanup(func() {
+	if err := process.Start(); err != nil {
+		return nil, stop, err
+	}
+	stop = func() {
 		_ = process.Process.Signal(syscall.SIGTERM)
-		require.NoError(t, process.Wait())
-		if t.Failed() {
-			text, _ := os.ReadFile(log.Name())
-			t.Logf("the server's log:\n%s", text)
-		}
-	})
-	require.Eventually(t, func() bool {
-		response, err := http.Get("http://" + address + "/readyz")
+		_ = process.Wait()
+	}
+	if err := awaitReady("http://" + address); err != nil {
+		return nil, stop, err
+	}
+	var first struct{ WorkspaceID, AdminKey string }
+	var writer struct{ Key string }
+	text, err := os.ReadFile(filepath.Join(data, "first-run.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &first)
+	}
+	if err == nil {
+		text, err = exec.Command(binary, "keys", "create", "--data-dir", data, "--workspace", first.WorkspaceID,
+			"--name", "telegraf", "--scope", "write:livedata", "--json").Output()
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &writer)
+	}
+	return &server{url: "http://" + address, workspace: first.WorkspaceID, admin: first.AdminKey, writer: writer.Key}, stop, err
+}
+
+func awaitReady(url string) error {
+	for deadline := time.Now().Add(90 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		response, err := http.Get(url + "/readyz")
 		if err != nil {
-			return false
+			continue
 		}
 		_ = response.Body.Close()
-		return response.StatusCode == http.StatusOK
-	}, 90*time.Second, 50*time.Millisecond)
-	var first struct{ WorkspaceID, AdminKey string }
-	text, err := os.ReadFile(filepath.Join(dir, "first-run.json"))
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(text, &first))
-	made, err := exec.Command(binary, "keys", "create", "--data-dir", dir, "--workspace", first.WorkspaceID,
-		"--name", "telegraf", "--scope", "write:livedata", "--json").Output()
-	require.NoError(t, err)
-	var writer struct{ Key string }
-	require.NoError(t, json.Unmarshal(made, &writer))
-	return &server{url: "http://" + address, workspace: first.WorkspaceID, admin: first.AdminKey, writer: writer.Key}
+		if response.StatusCode == http.StatusOK {
+			return nil
+		}
+	}
+	return errors.New("the server did not become ready")
 }
 
 // latest is the last value of a series.

@@ -38,7 +38,7 @@ func add(out *models.RunningOutput, source string, from, n int) {
 }
 
 func TestTelegrafWrites(t *testing.T) {
-	s := start(t)
+	s := running
 	out := output(t, s.url, s.writer, s.workspace)
 	add(out, "cpu", 0, 900)
 	require.NoError(t, out.Write())
@@ -50,7 +50,7 @@ func TestTelegrafWrites(t *testing.T) {
 }
 
 func TestTelegrafKeepsWhatWasNotTakenAndDropsWhatIsBad(t *testing.T) {
-	s := start(t)
+	s := running
 	front := s.busy(t, 2, http.StatusServiceUnavailable)
 	out := output(t, front.url, s.writer, s.workspace)
 	add(out, "kept", 0, 100)
