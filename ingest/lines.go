@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"fmt"
+	"hash/maphash"
 
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
@@ -29,6 +30,10 @@ type lineParser struct {
 	why     reason // it cannot be read
 	culprit string // the field or tag that is to blame
 
+	hashed  []byte // the head whose hash is known
+	hash    uint64
+	stamp   []byte // the last timestamp, and what it came to
+	stampUS int64
 	head    head
 	mishaps []lineMishap     // fields of the line that break a rule
 	tags    []pointblock.Tag // of the head that is being read
@@ -166,14 +171,23 @@ func (p *lineParser) field(raw []byte, i int) (label int32, value int) {
 		return 0, p.fail(lineField)
 	}
 	t := tokens{tags: raw, metric: p.b[i:end]}
-	label, hash := labels.find(&t)
-	if label < 0 {
+	hash := p.hashOf(&t)
+	if label = labels.findHashed(&t, hash); label < 0 {
 		if label = p.newLabel(t, hash); label < 0 {
 			return 0, failed
 		}
 	}
 	labels.follow(label)
 	return label, end + 1
+}
+
+// hashOf hashes the tokens of a field. All fields of a line have the head in common.
+func (p *lineParser) hashOf(t *tokens) uint64 {
+	seed := p.batch.labels.seed
+	if len(p.hashed) != len(t.tags) || &p.hashed[0] != &t.tags[0] {
+		p.hashed, p.hash = t.tags, maphash.Bytes(seed, t.tags)
+	}
+	return p.hash*0x9e3779b97f4a7c15 ^ maphash.Bytes(seed, t.metric)
 }
 
 // commit gives the line's points their time, or counts them as rejected.

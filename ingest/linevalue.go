@@ -14,7 +14,7 @@ func (p *lineParser) value(label int32, i int) int {
 		return p.text(label, i)
 	}
 	number, end, out := readNumber(p.b, i)
-	if out != readOK || !valueEnds(p.b, end) {
+	if out == readSyntax || !valueEnds(p.b, end) {
 		if number, end, out = readOddValue(p.b, i, number, end, out); out == readSyntax {
 			p.culprit = p.batch.labels.list[label].metric
 			return p.fail(lineValue)
@@ -161,6 +161,10 @@ func (p *lineParser) time(i int) (us int64, next int, why reason) {
 			return p.batch.receivedUS, next, accepted
 		}
 	}
+	// Lines that are sent together are mostly of one time.
+	if end := i + len(p.stamp); end > i && end < len(p.b) && p.b[end] == '\n' && string(p.b[i:end]) == string(p.stamp) {
+		return p.stampUS, end + 1, accepted
+	}
 	digits := i
 	negative := p.b[i] == '-'
 	if negative {
@@ -186,5 +190,8 @@ func (p *lineParser) time(i int) (us int64, next int, why reason) {
 		return 0, next, timeLate
 	}
 	us = p.unit.micros(epoch)
-	return us, next, p.batch.checkTime(us)
+	if why = p.batch.checkTime(us); why == accepted {
+		p.stamp, p.stampUS = p.b[i:end], us
+	}
+	return us, next, why
 }

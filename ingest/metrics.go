@@ -58,6 +58,7 @@ type metrics struct {
 	stages         [stages]prometheus.Observer
 
 	seriesHits, seriesMisses   prometheus.Counter
+	labelsHits, labelsMisses   prometheus.Counter
 	sourcesHits, sourcesMisses prometheus.Counter
 }
 
@@ -98,10 +99,11 @@ func newMetrics(p *Pipeline, registerer prometheus.Registerer) *metrics {
 		m.stages[s] = took.WithLabelValues(label)
 	}
 	lookups := factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "livegraph_ingest_cache_lookups_total", Help: "Look-ups of series (one each), and of a request's sources (one for all), by whether they were in memory.",
+		Name: "livegraph_ingest_cache_lookups_total", Help: "Look-ups of series (one each), of a request's sources (one for all), and of Prometheus' label sets (one each), by whether they were in memory.",
 	}, []string{"cache", "result"})
 	m.seriesHits, m.seriesMisses = lookups.WithLabelValues("series", "hit"), lookups.WithLabelValues("series", "miss")
 	m.sourcesHits, m.sourcesMisses = lookups.WithLabelValues("sources", "hit"), lookups.WithLabelValues("sources", "miss")
+	m.labelsHits, m.labelsMisses = lookups.WithLabelValues("labels", "hit"), lookups.WithLabelValues("labels", "miss")
 	p.registerGauges(factory)
 	return m
 }
@@ -115,9 +117,10 @@ func (p *Pipeline) registerGauges(factory promauto.Factory) {
 		func() float64 { return float64(p.gate.used.Load()) })
 	gauge("livegraph_ingest_in_flight_limit_bytes", "Most bytes that requests under way may hold; beyond, 503.", nil,
 		func() float64 { return float64(p.gate.limit) })
-	const entries, entriesHelp = "livegraph_ingest_cache_entries", "Series and sources in memory."
+	const entries, entriesHelp = "livegraph_ingest_cache_entries", "Series, sources and Prometheus' label sets in memory."
 	gauge(entries, entriesHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.series.len()) })
 	gauge(entries, entriesHelp, prometheus.Labels{"cache": "sources"}, func() float64 { return float64(p.sources.len()) })
+	gauge(entries, entriesHelp, prometheus.Labels{"cache": "labels"}, func() float64 { return float64(p.prom.len()) })
 	const limit, limitHelp = "livegraph_ingest_cache_limit", "Most series and sources that are kept in memory."
 	gauge(limit, limitHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.deps.CacheSize) })
 	gauge(limit, limitHelp, prometheus.Labels{"cache": "sources"}, func() float64 { return float64(p.sources.limit) })
@@ -141,6 +144,8 @@ func (t *timer) done(s stage) {
 // count adds a request that is over.
 func (m *metrics) count(b *batch, result *Result, err error) {
 	m.size.Observe(float64(b.points))
+	m.labelsHits.Add(float64(b.promHits))
+	m.labelsMisses.Add(float64(b.promMisses))
 	for why := accepted + 1; why < reasons; why++ {
 		if n := b.rejected.groups[why].count; n > 0 {
 			m.rejected[why].Add(float64(n))

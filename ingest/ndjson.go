@@ -46,11 +46,12 @@ func (p *parser) line() int {
 }
 
 // lineObject reads the object at b[i]: as what the line before was, and if that
-// fails as what its own fields make it.
+// fails as what its own fields make it. After the first of those, lines are looked
+// at before they are read.
 func (p *parser) lineObject(i int) int {
 	b := p.batch
 	guess := p.shape
-	if guess == unknownField {
+	if guess == unknownField || p.mixed {
 		guess = shapeOf(p.b, i)
 	}
 	numbers := len(b.numbers.ts)
@@ -61,7 +62,7 @@ func (p *parser) lineObject(i int) int {
 			return failed
 		}
 		b.numbers.ts, b.numbers.values = b.numbers.ts[:numbers], b.numbers.values[:numbers]
-		p.err, guess = nil, own
+		p.err, p.mixed, guess = nil, true, own
 		if end = p.objectOf(own, i); end == failed {
 			return failed
 		}

@@ -22,6 +22,7 @@ type parser struct {
 	inside bool  // a row or series, not the request around them
 	index  int   // of that row or series, or of the line that holds it
 	shape  field // of the last line: points or series
+	mixed  bool  // there are lines of both
 	err    *fault.Error
 
 	tags   []pointblock.Tag // of the object that is being read

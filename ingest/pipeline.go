@@ -94,6 +94,7 @@ type Pipeline struct {
 	gate    gate
 	sources *sourceCache
 	series  *seriesCache
+	prom    *promCache
 	batches sync.Pool // of *batch
 	metrics *metrics
 }
@@ -110,8 +111,9 @@ func New(deps Deps) *Pipeline {
 		gate:    gate{limit: deps.Limits.InFlightBytes},
 		sources: newSourceCache(sourceTTL, maxCachedSources),
 		series:  newSeriesCache(deps.CacheSize),
-		batches: sync.Pool{New: func() any { return newBatch() }},
+		prom:    newPromCache(promCacheBytes),
 	}
+	p.batches.New = func() any { return newBatch(p.prom) }
 	p.metrics = newMetrics(p, deps.Metrics)
 	return p
 }

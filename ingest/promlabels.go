@@ -22,25 +22,42 @@ const promSource = "prometheus"
 // promNames is what the last labels say of their source: series of one target
 // come one after the other.
 type promNames struct {
+	name   string // of the source
+	source int32
+	known  bool
+
 	job, instance string
-	source        int32
-	known         bool
+	read          bool // job and instance are given
 }
 
 // promLabel gives the index of the label with these labels of Prometheus: Label
 // messages, each with the tag and the length that it has in its TimeSeries. Not
 // ok are bytes that are no such messages.
 func (p *parser) promLabel(raw []byte) (at int32, ok bool) {
-	t := tokens{tags: raw}
-	at, hash := p.batch.labels.find(&t)
-	if at >= 0 {
+	b := p.batch
+	l := label{tokens: tokens{tags: raw}, hash: b.prom.hash(raw)}
+	if at = b.labels.findHashed(&l.tokens, l.hash); at >= 0 {
 		return at, true
 	}
-	l := label{tokens: t, hash: hash}
-	if !p.readPromLabels(&l) {
-		return 0, false
+	if l.known = b.prom.get(l.hash, b.workspace, raw); l.known != nil {
+		b.promHits++
+		l.source = p.namedSource(l.known.name)
+	} else {
+		b.promMisses++
+		if !p.readPromLabels(&l) {
+			return 0, false
+		}
 	}
-	return p.batch.labels.insert(l), true
+	return b.labels.insert(l), true
+}
+
+// namedSource gives the index of the source with the name.
+func (p *parser) namedSource(name string) int32 {
+	if last := &p.prom; !last.known || last.name != name {
+		source := p.batch.sources.internName(name, func() string { return name })
+		*last = promNames{name: name, source: source, known: true}
+	}
+	return p.prom.source
 }
 
 // readPromLabels reads a label's bytes into what they mean, and says in it whether
@@ -133,7 +150,7 @@ func (p *parser) checkPromLabels(l *label, sorted bool) {
 	if len(p.tags) > maxTags {
 		l.refuse(tagsMany, "")
 	}
-	if !isPlain(l.tokens.tags) {
+	if !isASCII(l.tokens.tags) {
 		l.refuseNotUTF8(p.tags)
 	}
 	if why := checkMetric(l.metric); why != accepted {
@@ -160,7 +177,7 @@ func (l *label) refuseNotUTF8(tags []pointblock.Tag) {
 // the other is missing.
 func (p *parser) promSource(job, instance string) int32 {
 	last := &p.prom
-	if last.known && last.job == job && last.instance == instance {
+	if last.read && last.job == job && last.instance == instance {
 		return last.source
 	}
 	b := p.batch
@@ -175,9 +192,9 @@ func (p *parser) promSource(job, instance string) int32 {
 	case instance != "":
 		name = instance
 	}
-	*last = promNames{job: job, instance: instance, known: true,
-		source: b.sources.internName(name, func() string { return name })}
-	return last.source
+	source := p.namedSource(name)
+	last.job, last.instance, last.read = job, instance, true
+	return source
 }
 
 // blameProm gives the path in a WriteRequest of what breaks a rule.
@@ -203,19 +220,16 @@ func (b *batch) blameProm(why reason, index, position int, l *label) string {
 	return series
 }
 
-// isPlain reports whether all bytes are ASCII and none is zero: then so are all
-// texts among them. It looks at eight bytes at a time; a borrow can only mark a
-// byte above a right one.
-func isPlain(b []byte) bool {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
+// isASCII reports whether all bytes are, and with them all texts among them.
+func isASCII(b []byte) bool {
+	const tops = 0x8080808080808080
 	for ; len(b) >= 8; b = b[8:] {
-		w := binary.LittleEndian.Uint64(b)
-		if (w-ones|w)&tops != 0 {
+		if binary.LittleEndian.Uint64(b)&tops != 0 {
 			return false
 		}
 	}
 	for _, c := range b {
-		if c-1 >= utf8.RuneSelf-1 {
+		if c >= utf8.RuneSelf {
 			return false
 		}
 	}

@@ -30,20 +30,27 @@ func benchRemoteWrite(series, samples int) string {
 // benchWrites are the requests that the benchmarks send.
 var benchWrites = []struct{ series, samples int }{{2000, 1}, {100, 100}, {10, 1000}}
 
-// BenchmarkParseRemoteWrite is the parse alone.
+// BenchmarkParseRemoteWrite is the parse alone, of label sets that came before and
+// of such as never came.
 func BenchmarkParseRemoteWrite(b *testing.B) {
 	for _, shape := range benchWrites {
-		b.Run(fmt.Sprintf("series=%d/samples=%d", shape.series, shape.samples), func(b *testing.B) {
-			body := benchRemoteWrite(shape.series, shape.samples)
-			req, batch := request(body), newBatch()
-			measure(b, body, shape.series*shape.samples, func() {
-				batch.begin(RemoteWrite, &req)
-				if err := batch.parse(1_000_000); err != nil {
-					b.Fatal(err)
-				}
-				batch.end()
+		body := benchRemoteWrite(shape.series, shape.samples)
+		known := newPlant().pipeline(Limits{})
+		if _, err := known.Accept(b.Context(), RemoteWrite, request(body)); err != nil {
+			b.Fatal(err)
+		}
+		for name, cache := range map[string]*promCache{"known": known.prom, "new": newPromCache(0)} {
+			b.Run(fmt.Sprintf("series=%d/samples=%d/labels=%s", shape.series, shape.samples, name), func(b *testing.B) {
+				req, batch := request(body), newBatch(cache)
+				measure(b, body, shape.series*shape.samples, func() {
+					batch.begin(RemoteWrite, &req)
+					if err := batch.parse(1_000_000); err != nil {
+						b.Fatal(err)
+					}
+					batch.end()
+				})
 			})
-		})
+		}
 	}
 }
 

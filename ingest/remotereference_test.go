@@ -219,12 +219,12 @@ func (w *promWriter) series() (s message) {
 	}
 	for range rapid.IntRange(0, 4).Draw(w.t, "samples") {
 		s = s.Bytes(2, w.sample())
-		switch {
-		case w.one(30):
+		switch rapid.IntRange(0, 90).Draw(w.t, "between") {
+		case 0:
 			s = s.Bytes(1, w.label())
-		case w.one(30):
+		case 1:
 			s = s.Bytes(4, nil)
-		case w.one(30):
+		case 2:
 			s = s.Bytes(3, []byte("exemplar"))
 		}
 	}
@@ -235,10 +235,10 @@ func (w *promWriter) request() string {
 	var request message
 	for range rapid.IntRange(0, 8).Draw(w.t, "series") {
 		request = request.Bytes(1, w.series())
-		switch {
-		case w.one(20):
+		switch rapid.IntRange(0, 40).Draw(w.t, "after") {
+		case 0:
 			request = request.Bytes(3, []byte("metadata"))
-		case w.one(20):
+		case 1:
 			request = request.Varint(2, 1).Varint(1000, 1)
 		}
 	}

@@ -20,7 +20,10 @@ import (
 
 const binary = "../../bin/livegraph" // as make build leaves it
 
-const startLimit = 90 * time.Second
+const (
+	startLimit = 90 * time.Second
+	shownLog   = 20 << 10 // bytes of a log, after a failure
+)
 
 // freeAddress gives an address on the loopback interface that nobody listens on.
 func freeAddress(t *testing.T) string {
@@ -43,7 +46,7 @@ func run(t *testing.T, name, program string, args ...string) *exec.Cmd {
 		end(process)
 		if t.Failed() {
 			text, _ := os.ReadFile(log.Name())
-			t.Logf("the log of %s:\n%s", name, text)
+			t.Logf("the end of the log of %s:\n%s", name, text[max(0, len(text)-shownLog):])
 		}
 	})
 	return process
@@ -98,7 +101,7 @@ func startLivegraph(t *testing.T) *livegraph {
 // start starts it, again on the same addresses.
 func (l *livegraph) start(t *testing.T) {
 	t.Helper()
-	l.process = run(t, "livegraph", binary, "serve", "--listen", l.address, "--data-dir", l.dir, "--metrics-listen", l.metrics)
+	l.process = run(t, "livegraph", binary, "serve", "--listen", l.address, "--data-dir", l.dir, "--metrics-listen", l.metrics, "--log-level", "warn")
 	waitReady(t, l.address+"/readyz")
 }
 
