@@ -157,7 +157,7 @@ func (set *JarSet) check(dir string) error {
 		}
 	}
 	if len(have) != len(wanted) {
-		return set.failed(fmt.Errorf("Maven brought %d jars, and %d are known", len(have), len(wanted)))
+		return set.failed(fmt.Errorf("it came with %d jars, and %d are known", len(have), len(wanted)))
 	}
 	return nil
 }

@@ -65,15 +65,15 @@ func (r *Rival) run(tb testing.TB, cmd *exec.Cmd, path string) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("starting %s: %w", r.Name, err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	var result error // once ended is closed
+	ended := make(chan struct{})
+	go func() { result = cmd.Wait(); close(ended) }()
 	tb.Cleanup(func() { r.stop(ended); _ = log.Close() })
 	for deadline := time.Now().Add(startLimit); time.Now().Before(deadline); {
 		select {
-		case err := <-ended:
-			ended <- err
+		case <-ended:
 			text, _ := os.ReadFile(log.Name())
-			return fmt.Errorf("%s ended while starting: %w\n%s", r.Name, err, text)
+			return fmt.Errorf("%s ended while starting: %w\n%s", r.Name, result, text)
 		case <-time.After(startPoll):
 		}
 		if _, err := r.get(tb.Context(), path, nil); err == nil {
@@ -83,7 +83,7 @@ func (r *Rival) run(tb testing.TB, cmd *exec.Cmd, path string) error {
 	return fmt.Errorf("%s does not answer", r.Name)
 }
 
-func (r *Rival) stop(ended <-chan error) {
+func (r *Rival) stop(ended <-chan struct{}) {
 	r.client.CloseIdleConnections()
 	_ = r.cmd.Process.Signal(syscall.SIGCONT)
 	_ = r.cmd.Process.Signal(syscall.SIGTERM)
