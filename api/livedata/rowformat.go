@@ -75,6 +75,9 @@ func (r *run) writeRows(w http.ResponseWriter, request *http.Request) error {
 	if next := r.nextPage(request.URL); next != "" {
 		h.Set("Link", "<"+next+`>; rel="next"`)
 	}
+	if r.meta.Interval != "" {
+		h.Set("X-Livegraph-Interval", r.meta.Interval)
+	}
 	w.WriteHeader(http.StatusOK)
 
 	identities := make([][]byte, len(r.groups))

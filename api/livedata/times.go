@@ -16,7 +16,8 @@ import (
 // Bounds of a query's interval.
 const (
 	minInterval = time.Second
-	maxInterval = 30 * 24 * time.Hour
+	maxInterval = 30 * day
+	day         = 24 * time.Hour
 )
 
 const timeForms = "must be an RFC 3339 time, epoch milliseconds, now, or relative such as -15m (s, m, h, d, w)"
@@ -62,7 +63,7 @@ func isDigits(text string) bool {
 }
 
 var unitLength = map[byte]time.Duration{
-	's': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour,
+	's': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': day, 'w': 7 * day,
 }
 
 // parseDuration reads a whole number above zero and one of the units. What is
@@ -83,7 +84,7 @@ func parseDuration(text, units string) (time.Duration, bool) {
 func parseInterval(text string) (interval time.Duration, problem string) {
 	d, ok := parseDuration(text, "smhd")
 	if !ok || d < minInterval || d > maxInterval {
-		return 0, "must be a whole number and a unit (s, m, h, d), from 1s to 30d"
+		return 0, "must be a whole number and a unit (s, m, h, d), from 1s to 30d, or auto"
 	}
 	return d, ""
 }

@@ -26,6 +26,8 @@ type Meta struct {
 	NextCursor *string `json:"nextCursor"` // where the next page begins, nil at the end
 	// Truncated, of a list that is bounded, says that there is more than was looked at.
 	Truncated *bool `json:"truncated,omitzero"`
+	// Interval, of a list of points by bucket, is the buckets' length.
+	Interval string `json:"interval,omitzero"`
 }
 
 // PageMeta makes the Meta of a page by offset.
