@@ -71,8 +71,7 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 	if q.format != formatJSON {
 		return run.writeRows(w, r)
 	}
-	reply.List(w, r, run.answer(), run.meta)
-	return nil
+	return run.writeAnswer(w, r)
 }
 
 // awaitCheckpoint returns when the points of the checkpoint, if there is one, are

@@ -161,5 +161,5 @@ const inRange = `ts >= fromUnixTimestamp64Micro({from:Int64}, 'UTC') AND ts < fr
 // is two to four times as fast as aggregating versions away, however the parts lie
 // (docs/adr/0014-final.md). where has to be about the order of the table alone.
 func standing(table string, series []uint64, where string) string {
-	return fmt.Sprintf(`SELECT series, ts, value FROM %s FINAL WHERE series IN (%s) AND %s`, table, idList(series), where)
+	return fmt.Sprintf(`SELECT series, ts, value FROM %s FINAL PREWHERE series IN (%s) AND %s`, table, idList(series), where)
 }

@@ -33,13 +33,14 @@ func (db *DB) Downsample(ctx context.Context, q DownsampleQuery) (found map[uint
 			SELECT series, arrayJoin(lttb(%[2]d)(toUnixTimestamp64Micro(ts) - %[1]d, value)) AS point FROM (%[3]s) GROUP BY series)
 		ORDER BY series, us LIMIT %[4]d`, middle, q.Most, standing(tableNumbers, q.Series, inRange), q.Limit+1)
 	left := q.Limit
+	var (
+		series uint64
+		ts     int64
+		value  float64
+	)
+	targets := []any{&series, &ts, &value}
 	err = db.query(ctx, opDownsample, statement, q.Range.parameters(), func(scan func(...any) error) error {
-		var (
-			series uint64
-			ts     int64
-			value  float64
-		)
-		if err := scan(&series, &ts, &value); err != nil {
+		if err := scan(targets...); err != nil {
 			return err
 		}
 		if left--; left < 0 {
