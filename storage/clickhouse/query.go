@@ -56,9 +56,10 @@ const (
 	defaultExecutionTime = 120
 )
 
-// settings hold for every query. In-order aggregation takes series and ts as they
-// are stored, so that removing duplicates needs next to no memory. (The driver
-// lowers max_execution_time to a little above the context's deadline.)
+// settings hold for every query. In-order aggregation is done with one series before
+// it begins with the next, so that of what is gathered by series (counters,
+// downsampling) only a few are in memory. (The driver lowers max_execution_time to a
+// little above the context's deadline.)
 func settings() ch.Settings {
 	return ch.Settings{
 		"max_execution_time":            defaultExecutionTime,
