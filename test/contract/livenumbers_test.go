@@ -49,6 +49,14 @@ func TestPagesAreCountedInWholeNumbers(t *testing.T) {
 		f.Do(t, contract.Request{Path: "/api/live-data/query?pointsLimit=" + text}).RequireFailure(t, 400, validation, "", map[string]any{"field": "pointsLimit"})
 	}
 	require.Equal(t, http.StatusOK, f.Do(t, contract.Request{Path: "/api/live-data/query?pointsLimit=1000000&" + within(time.Hour)}).Status)
+	for _, with := range []string{"downsample=lttb", "aggregation=rate&interval=auto"} {
+		for _, text := range slices.Concat([]string{"0", "1", "1000001", "2147483648"}, hugeCounts, badCounts) {
+			f.Do(t, contract.Request{Path: "/api/live-data/query?" + with + "&maxPoints=" + text}).RequireFailure(t, 400, validation, "", map[string]any{"field": "maxPoints"})
+		}
+		for _, text := range []string{"2", "002", "1000000"} {
+			require.Equal(t, http.StatusOK, f.Do(t, contract.Request{Path: "/api/live-data/query?" + with + "&maxPoints=" + text}).Status, text)
+		}
+	}
 }
 
 // badTimes are no times, for a query and for a point alike; those of integers
@@ -141,7 +149,8 @@ func TestTheWholeOfTimeIsCountedWithoutOverflow(t *testing.T) {
 	f := newFixture(t)
 	const all = "/api/live-data/query?metric=pressure&from=0000-01-01T00:00:00Z&to=9999-12-31T23:59:59Z"
 	for _, more := range []string{"", "&order=desc", "&aggregation=avg,count", "&aggregation=count&interval=1s", "&aggregation=count&interval=30d&timezone=Europe/Berlin", "&aggregation=count&interval=1d&timezone=Asia/Kathmandu", "&aggregation=count&interval=1h&timezone=America/St_Johns",
-		"&aggregation=count&interval=1d&timezone=Australia/Lord_Howe", "&aggregation=count&interval=30d&fill=0&timezone=Pacific/Kiritimati", "&aggregation=avg&interval=30d&fill=linear&order=desc", "&aggregation=sum,count&groupBy=none&interval=13d&timezone=America/Sao_Paulo"} {
+		"&aggregation=count&interval=1d&timezone=Australia/Lord_Howe", "&aggregation=count&interval=30d&fill=0&timezone=Pacific/Kiritimati", "&aggregation=avg&interval=30d&fill=linear&order=desc", "&aggregation=sum,count&groupBy=none&interval=13d&timezone=America/Sao_Paulo",
+		"&downsample=lttb&maxPoints=2", "&downsample=lttb&order=desc", "&aggregation=rate,delta", "&aggregation=rate,delta&interval=1s", "&aggregation=delta&interval=30d&fill=0&timezone=Asia/Kathmandu", "&aggregation=rate,count&interval=auto&maxPoints=5000&timezone=Australia/Lord_Howe"} {
 		for _, epoch := range []string{"", "&epoch=ms", "&epoch=us", "&epoch=ns"} {
 			a := f.Do(t, contract.Request{Path: all + more + epoch})
 			list := decode[[]rows](t, a, http.StatusOK)
