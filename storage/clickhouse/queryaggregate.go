@@ -117,7 +117,7 @@ func (db *DB) Aggregate(ctx context.Context, q AggregateQuery) (found map[int]*P
 	if len(counters) == 0 {
 		return db.aggregate(ctx, &q, plain, q.statement(plain), q.Range.parameters())
 	}
-	increases, more, err := db.aggregate(ctx, &q, counters, q.counterStatement(counters), q.counterParameters())
+	increases, more, err := db.aggregate(ctx, &q, counters, q.counterStatement(counters), q.counterRange().parameters())
 	if len(plain) == 0 || more || err != nil {
 		return increases, more, err
 	}

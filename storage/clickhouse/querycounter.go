@@ -3,11 +3,8 @@ package clickhouse
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"time"
-
-	ch "github.com/ClickHouse/clickhouse-go/v2"
 )
 
 // Delta and Rate are of counters, values that go up and begin anew now and then.
@@ -46,27 +43,27 @@ func (q *AggregateQuery) lookBack() int64 {
 	return max(length, leastLookBack.Microseconds())
 }
 
-func (q *AggregateQuery) counterParameters() ch.Parameters {
-	parameters := q.Range.parameters()
-	parameters["back"] = strconv.FormatInt(max(q.Range.FromUS-q.lookBack(), 0), 10)
-	return parameters
+// counterRange is what is read: the range with the look-back before it.
+func (q *AggregateQuery) counterRange() Range {
+	r := q.Range
+	r.FromUS = max(r.FromUS-q.lookBack(), 0)
+	return r
 }
 
 // beforeRange is the bucket of the points before the range: it has to be the first.
 const beforeRange = math.MinInt64 / 2
 
-// counterStatement sorts the points of each series and bucket, adds up their steps,
+// counterStatement is of the range counterRange. It sorts the points of each series and bucket, adds up their steps,
 // and then looks at the last point of the bucket before: sorting all points of a
 // series at once would take half as long again.
 func (q *AggregateQuery) counterStatement(asked []Function) string {
-	bucket, with := "{from:Int64}", ""
+	bucket, with := fmt.Sprintf("%d::Int64", q.Range.FromUS), ""
 	if q.Grid != nil {
 		bucket, with = q.Grid.sql("us"), q.Grid.with("us")
 	}
-	const backInRange = `ts >= fromUnixTimestamp64Micro({back:Int64}, 'UTC') AND ts < fromUnixTimestamp64Micro({to:Int64}, 'UTC')`
 	placed := fmt.Sprintf(`
-		SELECT series, toUnixTimestamp64Micro(ts) AS us, value, %sif(us < {from:Int64}, %d, %s) AS bucket FROM (%s)`,
-		with, int64(beforeRange), bucket, standing(q.table(), q.Series, backInRange))
+		SELECT series, toUnixTimestamp64Micro(ts) AS us, value, %sif(us < %d, %d, %s) AS bucket FROM (%s)`,
+		with, q.Range.FromUS, int64(beforeRange), bucket, standing(q.table(), q.Series, inRange))
 	inside := fmt.Sprintf(`
 		SELECT series, bucket, arraySort(groupArray((us, value))) AS points, points.2 AS list,
 			points[1].1 AS begins, points[-1].1 AS ends, list[1] AS opening, list[-1] AS closing,
