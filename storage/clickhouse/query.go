@@ -160,7 +160,7 @@ const inRange = `ts >= fromUnixTimestamp64Micro({from:Int64}, 'UTC') AND ts < fr
 // standing gives the points of series that stand, as series, ts and value: of one
 // time only the newest version, so that an overwritten value counts nowhere. FINAL
 // with PREWHERE takes half the time of aggregating versions away
-// (docs/adr/0014-reading-points.md). where is about ts alone: a condition that not
+// (docs/adr/0021-reading-points.md). where is about ts alone: a condition that not
 // all versions of a point pass together would be wrong there.
 func standing(table string, series []uint64, where string) string {
 	return fmt.Sprintf(`SELECT series, ts, value FROM %s FINAL PREWHERE series IN (%s) AND %s`, table, idList(series), where)
