@@ -30,7 +30,7 @@ var reasonLabel = [reasons]string{
 	tagValueLong: "tag_value_long", tagValueNUL: "tag_value_nul",
 	sourceUnknown: "source_unknown", sourceName: "source_name", sourceLimit: "source_limit", seriesLimit: "series_limit",
 	tagTwice: "tag_twice", lineMeasurement: "line_measurement", lineTag: "line_tag", lineNoField: "line_no_field", lineField: "line_field",
-	lineValue: "line_value", lineQuote: "line_quote", lineTail: "line_tail", lineUTF8: "line_utf8",
+	lineValue: "line_value", lineQuote: "line_quote", lineTail: "line_tail", lineUTF8: "line_encoding",
 }
 
 // stage is a part of a request's way that is timed.
