@@ -14,18 +14,18 @@ import (
 	"github.com/livegraph/livegraph/test/bench/stages"
 )
 
-// shape is one way to send points.
-type shape struct {
+// way is one way to send points.
+type way struct {
 	name   string
 	format load.Format
 	batch  int   // points a request
 	points int64 // of a turn
 }
 
-// Shapes of 1,000 series, and of live sensors: 100,000 series of which each request
+// Ways of 1,000 series, and of live sensors: 100,000 series of which each request
 // has a point each.
 var (
-	shapes = []shape{
+	ways = []way{
 		{"series-many", load.FormatSeries, 100_000, 10_000_000},
 		{"series", load.FormatSeries, 10_000, 10_000_000},
 		{"lines", load.FormatLines, 10_000, 5_000_000},
@@ -34,7 +34,7 @@ var (
 		{"rows", load.FormatRows, 10_000, 3_000_000},
 		{"ndjson", load.FormatNDJSON, 10_000, 3_000_000},
 	}
-	sensorShapes = []shape{
+	sensorWays = []way{
 		{"sensors-series", load.FormatSeries, 100_000, 5_000_000},
 		{"sensors-lines", load.FormatLines, 100_000, 5_000_000},
 	}
@@ -52,22 +52,22 @@ func BenchmarkIngest(b *testing.B) {
 	for _, kind := range []struct {
 		size   load.Size
 		name   string
-		shapes []shape
+		ways []way
 	}{
-		{load.Size{Sources: 100, Series: 1000}, "bench", shapes},
-		{load.Size{Sources: 1000, Series: 100_000}, "sensors", sensorShapes},
+		{load.Size{Sources: 100, Series: 1000}, "bench", ways},
+		{load.Size{Sources: 1000, Series: 100_000}, "sensors", sensorWays},
 	} {
 		fleet := t.fleet(kind.name, kind.size)
 		direct := t.newDirect(fleet)
-		for _, s := range kind.shapes {
+		for _, s := range kind.ways {
 			t.ingest(r, s, fleet, direct, &months)
 		}
 	}
 	r.Save()
 }
 
-// ingest measures one shape. Its first turn warms up.
-func (t *target) ingest(r *record.Recorder, s shape, fleet *load.Fleet, direct *direct, months *int) {
+// ingest measures one way. Its first turn warms up.
+func (t *target) ingest(r *record.Recorder, s way, fleet *load.Fleet, direct *direct, months *int) {
 	const turns = 3
 	plan := load.Plan{Batch: s.batch, Callers: 4, Format: s.format, Interval: time.Second, Prepared: true}
 	plan.Values = load.ValuesGauge

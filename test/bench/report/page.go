@@ -17,6 +17,7 @@ var templates embed.FS
 var units = map[string]func(float64) string{
 	"points/s":     func(v float64) string { return thousands(v) + " points/s" },
 	"commands/s":   func(v float64) string { return thousands(v) + " commands/s" },
+	"points":       func(v float64) string { return thousands(v) + " points" },
 	"commands":     digits,
 	"requests":     digits,
 	"cpu-ns/point": func(v float64) string { return digits(v) + " ns" },
@@ -24,6 +25,7 @@ var units = map[string]func(float64) string{
 	"ratio":        digits,
 	"ms":           func(v float64) string { return digits(v) + " ms" },
 	"s":            func(v float64) string { return digits(v) + " s" },
+	"h":            func(v float64) string { return digits(v) + " hours" },
 	"kB":           func(v float64) string { return digits(v) + " kB" },
 	"MiB":          func(v float64) string { return digits(v) + " MiB" },
 }

@@ -23,6 +23,7 @@ var sections = []section{
 	{id: "ingest", packages: whole, bench: "^BenchmarkIngest$", args: once},
 	{id: "rivals", packages: whole, bench: "^BenchmarkRivals$", args: once},
 	{id: "freshness", packages: whole, bench: "^BenchmarkFreshness$", args: once},
+	{id: "dashboards", packages: whole, bench: "^BenchmarkDashboards$", args: once},
 	{id: "scrape", packages: whole, bench: "^BenchmarkScrape$", args: once},
 	{id: "outage", packages: whole, bench: "^BenchmarkOutage$", args: append([]string{"-timeout", "40m"}, once...), asked: true},
 	{id: "commands", packages: whole, bench: "^BenchmarkCommands$", args: append([]string{"-timeout", "20m"}, once...)},
