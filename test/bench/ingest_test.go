@@ -50,8 +50,8 @@ func BenchmarkIngest(b *testing.B) {
 	r.Engines(t.engines())
 	months := 0 // so that each turn has a partition of its own
 	for _, kind := range []struct {
-		size   load.Size
-		name   string
+		size load.Size
+		name string
 		ways []way
 	}{
 		{load.Size{Sources: 100, Series: 1000}, "bench", ways},
