@@ -74,13 +74,13 @@ func (c *WorkspacesListCmd) Run(ctx context.Context, out *output) error {
 			}
 			return printJSON(out, list)
 		}
-		rows := [][]string{{"ID", "NAME", "PLAN", "MODE", "PER MINUTE", "PER DAY", "SOURCES", "SERIES", "CREATED"}}
+		rows := [][]string{{"ID", "NAME", "PLAN", "MODE", "PER MINUTE", "PER DAY", "SOURCES", "SERIES", "KEPT", "CREATED"}}
 		for i := range list {
 			w := &list[i]
 			perMinute, perDay := w.RequestLimits()
 			rows = append(rows, []string{
 				w.ID.String(), w.Name, w.Plan, w.Mode, limitText(perMinute), limitText(perDay),
-				fmt.Sprintf("%d/%d", w.Sources, w.MaxSources), fmt.Sprintf("%d/%d", w.Series, w.MaxSeries),
+				fmt.Sprintf("%d/%d", w.Sources, w.MaxSources), fmt.Sprintf("%d/%d", w.Series, w.MaxSeries), retentionText(w.RetentionDays),
 				w.CreatedAt.Format(time.DateTime),
 			})
 		}
@@ -90,15 +90,16 @@ func (c *WorkspacesListCmd) Run(ctx context.Context, out *output) error {
 
 // WorkspacesUpdateCmd changes a workspace.
 type WorkspacesUpdateCmd struct {
-	target     `embed:""`
-	ID         uuid.UUID `arg:"" help:"The workspace's id."`
-	Name       *string   `help:"A new name." placeholder:"NAME"`
-	Plan       *string   `help:"Another plan: starter, pro or enterprise." placeholder:"PLAN"`
-	PerMinute  *int64    `help:"Requests a minute, plan enterprise; 0: unlimited." placeholder:"N"`
-	PerDay     *int64    `help:"Requests a day, plan enterprise; 0: unlimited." placeholder:"N"`
-	MaxSources *int64    `help:"Most sources." placeholder:"N"`
-	MaxSeries  *int64    `help:"Most series." placeholder:"N"`
-	JSON       bool      `help:"Print JSON."`
+	target        `embed:""`
+	ID            uuid.UUID  `arg:"" help:"The workspace's id."`
+	Name          *string    `help:"A new name." placeholder:"NAME"`
+	Plan          *string    `help:"Another plan: starter, pro or enterprise." placeholder:"PLAN"`
+	PerMinute     *int64     `help:"Requests a minute, plan enterprise; 0: unlimited." placeholder:"N"`
+	PerDay        *int64     `help:"Requests a day, plan enterprise; 0: unlimited." placeholder:"N"`
+	MaxSources    *int64     `help:"Most sources." placeholder:"N"`
+	MaxSeries     *int64     `help:"Most series." placeholder:"N"`
+	RetentionDays *retention `help:"Days for which points are kept, unless their source keeps them for less; none: for good. What a shorter one took away no longer one brings back." placeholder:"N|none"`
+	JSON          bool       `help:"Print JSON."`
 }
 
 // Run changes what the flags name and prints the workspace.
@@ -110,6 +111,9 @@ func (c *WorkspacesUpdateCmd) Run(ctx context.Context, out *output) error {
 		change := postgres.WorkspaceChange{
 			Name: c.Name, Plan: c.Plan, PerMinute: zeroIsNone(c.PerMinute), PerDay: zeroIsNone(c.PerDay),
 			MaxSources: c.MaxSources, MaxSeries: c.MaxSeries,
+		}
+		if c.RetentionDays != nil {
+			change.RetentionDays = &c.RetentionDays.days
 		}
 		if c.Plan != nil && *c.Plan != planEnterprise { // the other plans' limits are their own
 			change.PerMinute, change.PerDay = new(*int64), new(*int64)
@@ -126,8 +130,8 @@ func (c *WorkspacesUpdateCmd) Run(ctx context.Context, out *output) error {
 			return printJSON(out, w)
 		}
 		perMinute, perDay := w.RequestLimits()
-		_, err = fmt.Fprintf(out, "workspace %s (%s, %s, %s): %s requests a minute, %s a day\n",
-			w.ID, w.Name, w.Plan, w.Mode, limitText(perMinute), limitText(perDay))
+		_, err = fmt.Fprintf(out, "workspace %s (%s, %s, %s): %s requests a minute, %s a day; at most %d sources and %d series; points are kept %s\n",
+			w.ID, printableText(w.Name), w.Plan, w.Mode, limitText(perMinute), limitText(perDay), w.MaxSources, w.MaxSeries, retentionText(w.RetentionDays))
 		return err
 	})
 }

@@ -15,8 +15,11 @@ import (
 )
 
 // Range is a stretch of time, from FromUS inclusive to ToUS exclusive,
-// microseconds since the Unix epoch.
-type Range struct{ FromUS, ToUS int64 }
+// microseconds since the Unix epoch, of which each series has what is kept of it.
+type Range struct {
+	FromUS, ToUS int64
+	Kept         Kept
+}
 
 // Points are the points of one series, or the rows of one group, by column.
 type Points struct {
@@ -151,6 +154,3 @@ func (r Range) parameters() ch.Parameters {
 		"to":   strconv.FormatInt(r.ToUS, 10),
 	}
 }
-
-// inRange is the condition for a range; it uses the tables' partitions and order.
-const inRange = `ts >= fromUnixTimestamp64Micro({from:Int64}, 'UTC') AND ts < fromUnixTimestamp64Micro({to:Int64}, 'UTC')`

@@ -112,7 +112,7 @@ func (q *AggregateQuery) statement(asked []Function) string {
 	// The version is aggregated away first: an overwritten value counts nowhere.
 	standing := fmt.Sprintf(`
 		SELECT series, ts, argMax(value, version) AS value FROM %s
-		WHERE series IN (%s) AND %s GROUP BY series, ts`, table, idList(q.Series), inRange)
+		WHERE series IN (%s) AND %s GROUP BY series, ts`, table, idList(q.Series), q.Range.where(q.Series))
 	bucket, with := "{from:Int64}", ""
 	if q.Grid != nil {
 		bucket, with = q.Grid.sql("us"), q.Grid.with("us")
