@@ -226,7 +226,7 @@ func (b *batch) blame(why reason, index, position int, l *label) string {
 	object := objectPath(b.list, index)
 	var f field
 	switch why {
-	case timeForm, timeFraction, timeEarly, timeLate:
+	case timeForm, timeFraction, timeEarly, timeLate, timeExpired:
 		f = fieldTimestamp
 	case valueRange, valueLong, valueNUL:
 		f = fieldValue
@@ -242,6 +242,9 @@ func (b *batch) blame(why reason, index, position int, l *label) string {
 		return object
 	}
 	if position == whole {
+		if why == timeExpired && b.list == fieldSeries {
+			return memberPath(object, fieldNames[f]+"s")
+		}
 		return memberPath(object, fieldNames[f])
 	}
 	// In a series the arrays are named in the plural.

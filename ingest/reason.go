@@ -15,6 +15,7 @@ const (
 	timeFraction
 	timeEarly
 	timeLate
+	timeExpired
 	valueRange
 	valueLong
 	valueNUL
@@ -38,6 +39,7 @@ var reasonText = [reasons]string{
 	timeFraction:  "must be an integer, without fraction or exponent",
 	timeEarly:     "is before 1970",
 	timeLate:      "is more than a day ahead of the server's clock (see precision)",
+	timeExpired:   "is older than its source or the workspace keeps points (retentionDays)",
 	valueRange:    "is beyond the range of numbers",
 	valueLong:     "must have at most 1024 bytes",
 	valueNUL:      "must not contain U+0000",
@@ -51,7 +53,7 @@ var reasonText = [reasons]string{
 	tagValueLong:  "must have at most 1024 bytes",
 	tagValueNUL:   "must not contain U+0000",
 	sourceUnknown: "is not a source of this workspace",
-	seriesLimit:   "is of a new series, and the workspace has no room for another",
+	seriesLimit:   "is of a new series, and the workspace has as many series as its limit (maxSeries) allows",
 }
 
 // Rejection says why points were rejected: the first of them, and how many there

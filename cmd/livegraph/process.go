@@ -210,7 +210,7 @@ func (p *process) buildAPI() (err error) {
 	bodies := request.NewBudget(p.cfg.Ingest.InFlightBytes)
 	bodies.Register(p.metrics)
 	pipeline := ingest.New(ingest.Deps{
-		Sources: p.postgres, Registry: p.postgres, Log: p.kafka, FingerprintKey: p.install.FingerprintKey,
+		Sources: p.postgres, Registry: p.postgres, Retention: p.postgres, Log: p.kafka, FingerprintKey: p.install.FingerprintKey,
 		CacheSize: p.cfg.Ingest.SeriesCacheSize, Metrics: p.metrics, Tracing: p.tracing,
 		Limits: ingest.Limits{
 			MaxPoints: p.cfg.Ingest.MaxPoints, InFlightBytes: p.cfg.Ingest.InFlightBytes,

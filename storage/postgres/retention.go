@@ -21,44 +21,26 @@ func KeptFrom(now time.Time, days int32) int64 {
 	return now.Add(-time.Duration(min(max(days, 0), MaxRetentionDays)) * day).UnixMicro()
 }
 
-// Retention says for how many days the points of a workspace are kept: the shorter
-// of what the workspace says and what their source does.
-type Retention struct {
-	Workspace *int32              // nil: for good
-	Sources   map[uuid.UUID]int32 // of sources that say something themselves
-}
-
-// Days gives for how many days a source's points are kept; false: for good.
-func (r *Retention) Days(source uuid.UUID) (days int32, limited bool) {
-	own, limited := r.Sources[source]
-	switch {
-	case r.Workspace == nil:
-		return own, limited
-	case !limited:
-		return *r.Workspace, true
-	}
-	return min(own, *r.Workspace), true
-}
-
-// Retention reads what a workspace and its sources say.
-func (db *DB) Retention(ctx context.Context, workspace uuid.UUID) (Retention, error) {
-	r := Retention{Sources: map[uuid.UUID]int32{}}
+// Retention gives for how many days the points of a workspace are kept (nil: for
+// good), and of its sources those that say something themselves. The shorter holds.
+func (db *DB) Retention(ctx context.Context, workspace uuid.UUID) (days *int32, sources map[uuid.UUID]int32, err error) {
+	sources = map[uuid.UUID]int32{}
 	batch := &pgx.Batch{}
 	batch.Queue(`SELECT retention_days FROM workspaces WHERE id = $1`, workspace).Query(func(rows pgx.Rows) error {
-		_, err := pgx.ForEachRow(rows, []any{&r.Workspace}, func() error { return nil })
+		_, err := pgx.ForEachRow(rows, []any{&days}, func() error { return nil })
 		return err
 	})
 	batch.Queue(`SELECT id, retention_days FROM sources
 		WHERE workspace_id = $1 AND deleted_at IS NULL AND retention_days IS NOT NULL`, workspace).Query(func(rows pgx.Rows) error {
 		var id uuid.UUID
-		var days int32
-		_, err := pgx.ForEachRow(rows, []any{&id, &days}, func() error { r.Sources[id] = days; return nil })
+		var own int32
+		_, err := pgx.ForEachRow(rows, []any{&id, &own}, func() error { sources[id] = own; return nil })
 		return err
 	})
 	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
-		return Retention{}, classify(fmt.Errorf("reading the workspace's retention: %w", err))
+		return nil, nil, classify(fmt.Errorf("reading the workspace's retention: %w", err))
 	}
-	return r, nil
+	return days, sources, nil
 }
 
 // Retained is a source with the number of days for which its points are kept.
