@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -168,36 +167,6 @@ func requireEnterprise(ctx context.Context, db *postgres.DB, id uuid.UUID) error
 		return errPlanLimits
 	}
 	return nil // unknown ones are the update's to refuse
-}
-
-// WorkspacesDeleteCmd deletes a workspace.
-type WorkspacesDeleteCmd struct {
-	target `embed:""`
-	ID     uuid.UUID `arg:"" help:"The workspace's id."`
-	JSON   bool      `help:"Print JSON."`
-}
-
-// Run closes the workspace to every key, then removes what is in it. The points
-// go once the server has put their deletions into the log. An interrupted
-// deletion goes on when it is asked for again.
-func (c *WorkspacesDeleteCmd) Run(ctx context.Context, out *output) error {
-	return c.withPostgres(ctx, func(db *postgres.DB) error {
-		var done postgres.DeletionProgress
-		err := db.DeleteWorkspace(ctx, c.ID, reply.NewRequestID(), func(p postgres.DeletionProgress) {
-			done = p
-			if !c.JSON {
-				_, _ = fmt.Fprintf(out, "removed %d sources, %d series, %d rows of the graph\n", p.Sources, p.Series, p.Graph)
-			}
-		})
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			return printJSON(out, map[string]any{"id": c.ID, "deleted": true, "sources": done.Sources, "series": done.Series, "graph": done.Graph})
-		}
-		_, err = fmt.Fprintf(out, "workspace %s is deleted\n", c.ID)
-		return err
-	})
 }
 
 var errPlanLimits = errors.New("--per-minute and --per-day are for the plan enterprise; the others have their own limits")

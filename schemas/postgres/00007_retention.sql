@@ -36,7 +36,19 @@ CREATE INDEX workspaces_deleted ON workspaces (deleted_at) WHERE deleted_at IS N
 INSERT INTO workspace_deletions (workspace_id, request_id)
     SELECT id, '' FROM workspaces WHERE deleted_at IS NOT NULL;
 
+-- How far topic points was at a time: when all below is trimmed, the tombstones of
+-- before are forgotten.
+CREATE TABLE log_marks (
+    marked_at timestamptz PRIMARY KEY DEFAULT clock_timestamp(),
+    topic_id  bytea    NOT NULL CHECK (octet_length(topic_id) = 16),
+    ends      bigint[] NOT NULL -- by partition
+);
+-- Tombstones written before may have been forgotten. Null: none was.
+ALTER TABLE installation ADD COLUMN tombstones_from timestamptz;
+
 -- +goose Down
+ALTER TABLE installation DROP COLUMN tombstones_from;
+DROP TABLE log_marks;
 DROP TABLE workspace_deletions, leases;
 DROP INDEX workspaces_deleted, sources_retention;
 ALTER TABLE sources DROP CONSTRAINT sources_retention_reach;
