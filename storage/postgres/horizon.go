@@ -45,11 +45,14 @@ func (db *DB) LogMarks(ctx context.Context) ([]LogMark, error) {
 func (db *DB) PruneTombstones(ctx context.Context, before time.Time) (pruned int64, err error) {
 	err = db.inTx(ctx, func(tx pgx.Tx) error {
 		// First the horizon, in one transaction: who sees the tombstones gone sees it.
-		_, err := tx.Exec(ctx, `UPDATE installation SET tombstones_from = GREATEST(tombstones_from, $1)`, before)
+		tag, err := tx.Exec(ctx, `UPDATE installation SET tombstones_from = GREATEST(tombstones_from, $1)`, before)
+		if err == nil && tag.RowsAffected() != 1 {
+			err = pgx.ErrNoRows
+		}
 		if err != nil {
 			return fmt.Errorf("raising the horizon of tombstones: %w", err)
 		}
-		tag, err := tx.Exec(ctx, `DELETE FROM tombstones WHERE created_at < $1`, before)
+		tag, err = tx.Exec(ctx, `DELETE FROM tombstones WHERE created_at < $1`, before)
 		if err != nil {
 			return fmt.Errorf("pruning tombstones: %w", err)
 		}
