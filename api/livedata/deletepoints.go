@@ -60,7 +60,7 @@ func (a *api) deletePoints(w http.ResponseWriter, r *http.Request) error {
 // metric all are meant, without from or to there is no bound on that side.
 func readDeletion(p *request.Params, now time.Time) (pointblock.Deletion, error) {
 	var d pointblock.Deletion
-	if source := optionalUUID(p, "sourceId"); source != nil {
+	if source := p.UUID("sourceId"); source != nil {
 		d.Source = *source
 	} else if _, given := p.String("sourceId"); !given {
 		p.Fail("sourceId", "is required")
