@@ -84,7 +84,7 @@ type ConsumerState struct {
 	// Horizon is the time before which tombstones may have been forgotten, so that
 	// what was received before must not be stored any more; zero: none was.
 	Horizon time.Time
-	AsOf        time.Time   // the database's time, for the next call
+	AsOf    time.Time // the database's time, for the next call
 }
 
 // ConsumerState reads in one go the generations of a topic, and the tombstones that

@@ -28,7 +28,9 @@ func TestDeletedPointsNeverComeBack(t *testing.T) {
 		send(n, source)
 		send(n, other)
 	}
-	at := func(n int) string { return epoch.Add(time.Duration(n*pointsInSeries) * time.Second).Format(time.RFC3339) }
+	at := func(n int) string {
+		return epoch.Add(time.Duration(n*pointsInSeries) * time.Second).Format(time.RFC3339)
+	}
 	remove := func(params string) (checkpoint string) {
 		var answer struct{ Checkpoint string }
 		s.Do("DELETE", "/api/live-data/points?sourceId="+source+params, nil, http.StatusAccepted, &answer)
