@@ -10,7 +10,7 @@ CREATE INDEX sources_retention ON sources (workspace_id, id) INCLUDE (retention_
 
 -- Who does a piece of background work that one process at a time does for the whole
 -- installation. Whoever holds a row renews it; when it has run out another takes it.
-CREATE TABLE leases (
+CREATE TABLE IF NOT EXISTS leases (
     name   text PRIMARY KEY,
     holder uuid        NOT NULL,
     until  timestamptz NOT NULL
@@ -49,7 +49,7 @@ ALTER TABLE installation ADD COLUMN tombstones_from timestamptz;
 -- +goose Down
 ALTER TABLE installation DROP COLUMN tombstones_from;
 DROP TABLE log_marks;
-DROP TABLE workspace_deletions, leases;
+DROP TABLE workspace_deletions;
 DROP INDEX workspaces_deleted, sources_retention;
 ALTER TABLE sources DROP CONSTRAINT sources_retention_reach;
 ALTER TABLE workspaces DROP COLUMN retention_days;
