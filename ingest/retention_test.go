@@ -35,7 +35,7 @@ func keeping(k *kept) (*plant, *Pipeline) {
 func TestPointsOlderThanTheirRetentionAreRejectedOneByOne(t *testing.T) {
 	day := func(n int, also time.Duration) int64 { return received.AddDate(0, 0, -n).Add(also).UnixMicro() }
 	p, pipeline := keeping(&kept{days: new(int32(30)), sources: map[uuid.UUID]int32{boiler: 7, pump: 365}})
-	result, err := pipeline.AcceptJSON(t.Context(), request(fmt.Sprintf(`{"precision":"us","metric":"m","points":[
+	result, err := pipeline.Accept(t.Context(), JSON, request(fmt.Sprintf(`{"precision":"us","metric":"m","points":[
 		{"source":"boiler","timestamp":-1,"value":1},
 		{"source":"boiler","timestamp":%d,"value":1},
 		{"source":"boiler","timestamp":%d,"value":2},
@@ -58,7 +58,7 @@ func TestPointsOlderThanTheirRetentionAreRejectedOneByOne(t *testing.T) {
 func TestInColumnsAnOldPointIsNamedByItsPosition(t *testing.T) {
 	p, pipeline := keeping(&kept{sources: map[uuid.UUID]int32{boiler: 1}})
 	now, old := received.UnixMicro(), received.AddDate(0, 0, -2).UnixMicro()
-	result, err := pipeline.AcceptJSON(t.Context(), request(fmt.Sprintf(`{"precision":"us","metric":"m","series":[
+	result, err := pipeline.Accept(t.Context(), JSON, request(fmt.Sprintf(`{"precision":"us","metric":"m","series":[
 		{"source":"pump","timestamps":[%[2]d],"values":[1]},
 		{"source":"boiler","timestamps":[%[1]d,%[2]d,%[1]d],"values":[1,2,3],"tags":{"a":"b"}},
 		{"source":"boiler","timestamps":[%[2]d,%[1]d,1],"values":["x",7,1e999]}]}`, now, old)))
@@ -71,10 +71,10 @@ func TestInColumnsAnOldPointIsNamedByItsPosition(t *testing.T) {
 
 func TestWhenAllIsTooOldNothingIsAcceptedAndNoSeriesRegistered(t *testing.T) {
 	p, pipeline := keeping(&kept{days: new(int32(36_500))})
-	_, err := pipeline.AcceptJSON(t.Context(), request(row(`"value":1,"timestamp":0`)))
+	_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1,"timestamp":0`)))
 	require.NoError(t, err, "a century reaches beyond 1970")
 	_, pipeline = keeping(&kept{days: new(int32(1))})
-	_, err = pipeline.AcceptJSON(t.Context(), request(row(`"value":1,"timestamp":0`)))
+	_, err = pipeline.Accept(t.Context(), JSON, request(row(`"value":1,"timestamp":0`)))
 	_, field, reason := problem(t, err)
 	require.Equal(t, "points[0].timestamp", field)
 	require.Equal(t, reasonText[timeExpired], reason)
@@ -86,13 +86,25 @@ func TestTheRetentionIsAskedForOnceAMomentAndAfterEachChange(t *testing.T) {
 	_, pipeline := keeping(k)
 	body := row(`"value":1`)
 	for range 3 {
-		_, err := pipeline.AcceptJSON(t.Context(), request(body))
+		_, err := pipeline.Accept(t.Context(), JSON, request(body))
 		require.NoError(t, err)
 	}
 	require.Equal(t, 1, k.asked)
 	pipeline.SourcesChanged(workspace)
 	k.fail = errors.New("down")
-	_, err := pipeline.AcceptJSON(t.Context(), request(body))
+	_, err := pipeline.Accept(t.Context(), JSON, request(body))
 	require.ErrorIs(t, err, k.fail)
 	require.Equal(t, 2, k.asked)
+}
+
+func TestInLinesAnOldPointIsNamedByItsLine(t *testing.T) {
+	p, pipeline := keeping(&kept{sources: map[uuid.UUID]int32{boiler: 1}})
+	now, old := received.UnixNano(), received.AddDate(0, 0, -2).UnixNano()
+	result, err := pipeline.Accept(t.Context(), Lines, request(fmt.Sprintf(
+		"boiler m=1 %[1]d\npump m=1 %[2]d\n# a comment\nboiler m=2,n=\"old\" %[2]d\nboiler m=3 %[1]d\n", now, old)))
+	require.NoError(t, err)
+	require.Equal(t, 3, result.Accepted)
+	require.Len(t, result.Errors, 1)
+	require.Equal(t, Rejection{Index: 3, Line: new(4), Field: "timestamp", Reason: reasonText[timeExpired], Count: 2}, result.Errors[0])
+	require.Len(t, p.written(t), 2, "the two of the boiler have one time")
 }
