@@ -55,7 +55,7 @@ func BenchmarkRivals(b *testing.B) {
 				plan.Points /= 5
 			}
 			ours := t.load(fleet, plan)
-			record := func(name string, o outcome) {
+			note := func(name string, o outcome) {
 				if turn == 0 {
 					return
 				}
@@ -65,10 +65,10 @@ func BenchmarkRivals(b *testing.B) {
 				r.Add(name+"/"+c.name+"/cpu", "cpu-ns/point", o.perPoint(o.used.total()))
 				r.Add(name+"/"+c.name+"/ours", "ratio", ours.perSecond()/o.perSecond())
 			}
-			record("livegraph", ours)
+			note("livegraph", ours)
 			for _, other := range rivals {
 				if to, bodies := t.bodiesFor(other, c, fleet, plan); to != "" {
-					record(other.Name, t.sendTo(other, c, fleet, plan, to, bodies))
+					note(other.Name, t.sendTo(other, c, fleet, plan, to, bodies))
 				}
 			}
 		}
