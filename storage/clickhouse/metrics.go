@@ -25,10 +25,14 @@ const (
 	opAggregate      = "query_aggregate"
 	opStats          = "query_stats"
 	opActivity       = "query_activity"
+	opInsertMarks    = "insert_rollup_marks"
+	opRollupMarks    = "query_rollup_marks"
+	opRollupState    = "rollup_state"
+	opRollup         = "rollup"
 )
 
 var operations = []string{opInsertPoints, opInsertStates, opInsertLatest, opInsertActivity, opInsertSeries, opDelete,
-	opRaw, opLatest, opAggregate, opStats, opActivity}
+	opRaw, opLatest, opAggregate, opStats, opActivity, opInsertMarks, opRollupMarks, opRollupState, opRollup}
 
 // Kinds of errors, as metrics name them.
 const (
@@ -51,7 +55,8 @@ const (
 )
 
 // tables that are looked at; names of others never become labels.
-var tables = map[string]bool{"points": true, "states": true, "latest": true, "source_activity": true, "series": true}
+var tables = map[string]bool{"points": true, "states": true, "latest": true, "source_activity": true, "series": true,
+	tableMinutes: true, tableHours: true, "rollup_marks": true, "rollup_state": true}
 
 // Metrics are what the pools of this process measure. One may serve several
 // pools, one after the other; it shows those of the last.
@@ -59,11 +64,13 @@ type Metrics struct {
 	duration *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
 	rows     *prometheus.CounterVec
-	parts    *prometheus.GaugeVec
-	bytes    *prometheus.GaugeVec
-	crowded  prometheus.Gauge
-	free     prometheus.Gauge
-	total    prometheus.Gauge
+	// aggregates counts queries by where they read from.
+	aggregates *prometheus.CounterVec
+	parts      *prometheus.GaugeVec
+	bytes      *prometheus.GaugeVec
+	crowded    prometheus.Gauge
+	free       prometheus.Gauge
+	total      prometheus.Gauge
 
 	mu    sync.Mutex
 	pools map[string]driver.Conn
@@ -90,6 +97,9 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		rows: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_clickhouse_inserted_rows_total", Help: "Rows inserted, by operation.",
 		}, []string{"operation"}),
+		aggregates: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "livegraph_query_rollup_total", Help: "Aggregating queries by what they read: rollup_1h, rollup_1m (with points for what these do not hold for), or raw: points alone.",
+		}, []string{"source"}),
 		parts:   byTable("livegraph_clickhouse_parts", "Active parts of a table, looked at every half minute."),
 		bytes:   byTable("livegraph_clickhouse_table_bytes", "Bytes on disk of a table's active parts."),
 		crowded: gauge("livegraph_clickhouse_partition_parts_max", "Most active parts in one partition of a table; ClickHouse slows inserts at 1,000 and refuses them at 3,000."),
@@ -102,6 +112,9 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		for _, kind := range errorKinds {
 			m.errors.WithLabelValues(operation, kind)
 		}
+	}
+	for _, source := range aggregateSources {
+		m.aggregates.WithLabelValues(source)
 	}
 	if registerer != nil {
 		registerer.MustRegister(m)

@@ -68,6 +68,8 @@ type AggregateQuery struct {
 	Grid      *Grid // nil: one row a group, stamped with the range's start
 	Functions []Function
 	Limit     int // most rows in all
+	// Raw has points read alone, where rollups would give the same answer.
+	Raw bool
 }
 
 // Aggregate gives the rows of each group that has points, a column a function, in
@@ -83,9 +85,13 @@ func (db *DB) Aggregate(ctx context.Context, q AggregateQuery) (found map[int]*P
 	if q.Texts {
 		asked = slices.DeleteFunc(slices.Clone(asked), func(f Function) bool { return !f.OfTexts() })
 	}
+	statement, err := db.statementFor(ctx, &q, asked)
+	if err != nil {
+		return nil, false, err
+	}
 	row := newAggregateRow(asked, q.Texts)
 	left := q.Limit
-	err = db.query(ctx, opAggregate, q.statement(asked), q.Range.parameters(), func(scan func(...any) error) error {
+	err = db.query(ctx, opAggregate, statement, q.Range.parameters(), func(scan func(...any) error) error {
 		if err := scan(row.targets...); err != nil {
 			return err
 		}
