@@ -8,12 +8,7 @@ func (db *DB) InsertPointsUnmarked(ctx context.Context, c *PointColumns) error {
 	return db.insertPoints(ctx, c)
 }
 
-// MarkBefore is what InsertPoints does first.
-func (db *DB) MarkBefore(ctx context.Context, c *PointColumns) error {
-	return db.markLate(ctx, c.Series, c.TS, true)
-}
-
-// MarkAfter is what InsertPoints does last.
-func (db *DB) MarkAfter(ctx context.Context, c *PointColumns) error {
-	return db.markLate(ctx, c.Series, c.TS, false)
+// MarkLate is what InsertPoints does before and after.
+func (db *DB) MarkLate(ctx context.Context, c *PointColumns) error {
+	return db.markLate(ctx, c.Series, c.TS)
 }

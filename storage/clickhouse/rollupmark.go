@@ -5,17 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
 const (
-	// stateFresh is how old the state may be that marks before an insert go by. What
-	// such a mark is for is a process that dies between the insert and the marks
-	// after it, for as long as nobody has read its records again.
-	stateFresh = time.Second
 	// markRounds bounds how often one write marks again because an epoch was closed
 	// under it. They are closed a minute apart.
 	markRounds = 10
@@ -33,9 +28,7 @@ type stretch struct {
 // marker remembers what this process has marked, so that a steady stream of late
 // points writes few marks.
 type marker struct {
-	mu     sync.Mutex
-	state  rollupState
-	readAt time.Time
+	mu sync.Mutex
 	// marked holds the last stretch of each series that was marked in an epoch.
 	marked map[uint64]stretch
 	epoch  uint64
@@ -78,18 +71,13 @@ func lateStretches(series []uint64, ts []int64, horizon int64) []stretch {
 }
 
 // markLate marks the hours of rows that are below the horizon, and returns when the
-// marks are in an epoch that was open after the call began. Before an insert, when
-// nothing has to hold yet, the state may be a little old.
-func (db *DB) markLate(ctx context.Context, series []uint64, ts []int64, before bool) error {
+// marks are in an epoch that was open after the call began.
+func (db *DB) markLate(ctx context.Context, series []uint64, ts []int64) error {
 	if len(ts) == 0 {
 		return nil
 	}
-	age := time.Duration(0)
-	if before {
-		age = stateFresh
-	}
 	horizon, late := int64(0), []stretch(nil)
-	return db.mark(ctx, age, false, func(s rollupState) []stretch {
+	return db.mark(ctx, false, func(s rollupState) []stretch {
 		if s.horizon != horizon {
 			horizon, late = s.horizon, lateStretches(series, ts, s.horizon)
 		}
@@ -99,10 +87,10 @@ func (db *DB) markLate(ctx context.Context, series []uint64, ts []int64, before 
 
 // mark writes marks for the stretches that are due in a state, until it has seen
 // the epoch that they are in to be open.
-func (db *DB) mark(ctx context.Context, age time.Duration, removal bool, due func(rollupState) []stretch) error {
+func (db *DB) mark(ctx context.Context, removal bool, due func(rollupState) []stretch) error {
 	var written *rollupState
 	for range markRounds {
-		s, err := db.marker.current(ctx, db, age)
+		s, err := db.rollupState(ctx)
 		if err != nil {
 			return err
 		}
@@ -122,7 +110,7 @@ func (db *DB) mark(ctx context.Context, age time.Duration, removal bool, due fun
 		if !removal {
 			db.marker.remember(s.epoch, missing)
 		}
-		written, age = &s, 0
+		written = &s
 	}
 	return errors.New("marking rollups: the epoch was closed each time")
 }
@@ -141,25 +129,6 @@ func (db *DB) insertMarks(ctx context.Context, epoch uint64, marks []stretch, re
 			appendEach(batch, 3, marks, func(m *stretch) uint32 { return m.to }),
 			appendEach(batch, 4, marks, func(*stretch) uint8 { return flag }))
 	})
-}
-
-// current gives the state, read not longer ago than age.
-func (m *marker) current(ctx context.Context, db *DB, age time.Duration) (rollupState, error) {
-	m.mu.Lock()
-	s, fresh := m.state, !m.readAt.IsZero() && time.Since(m.readAt) < age
-	m.mu.Unlock()
-	if fresh {
-		return s, nil
-	}
-	began := time.Now()
-	s, err := db.rollupState(ctx)
-	if err != nil {
-		return rollupState{}, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.state, m.readAt = s, began
-	return s, nil
 }
 
 // missing gives the stretches that are not known to be marked in the epoch.
@@ -241,7 +210,7 @@ func (db *DB) beginRemoval(ctx context.Context, series []uint64, d *Deletion) (r
 
 // done marks in an epoch that is open now.
 func (r removal) done(ctx context.Context) error {
-	return r.db.mark(ctx, 0, true, func(rollupState) []stretch { return r.marks })
+	return r.db.mark(ctx, true, func(rollupState) []stretch { return r.marks })
 }
 
 // maxHour is later than any hour of a point that is taken: the year 2200.
