@@ -4,6 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,20 +26,52 @@ func (r *rolled) all(series int) clickhouse.AggregateQuery {
 	return q
 }
 
+// errDied says that the process ended in the middle of a write.
+var errDied = errors.New("the process died")
+
+// staged gives a store through a proxy that calls before and after at each insert of
+// points. What they say ends the connection, as the end of the process would.
+func (r *rolled) staged(before, after func() error) *clickhouse.DB {
+	r.t.Helper()
+	target := &url.URL{Scheme: r.url.Scheme, Host: r.url.Host}
+	forward := httputil.NewSingleHostReverseProxy(target)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		insert := strings.HasPrefix(request.URL.Query().Get("query"), "INSERT INTO points ")
+		if insert && before() != nil {
+			panic(http.ErrAbortHandler)
+		}
+		answer := httptest.NewRecorder()
+		forward.ServeHTTP(answer, request)
+		if insert && after() != nil {
+			panic(http.ErrAbortHandler)
+		}
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes())
+	}))
+	r.t.Cleanup(proxy.Close)
+	address := *r.url
+	address.Host = strings.TrimPrefix(proxy.URL, "http://")
+	db, err := clickhouse.Open(r.t.Context(), address.String())
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
 // TestPassesBetweenTheStagesOfAWriteMissNothing has passes come in between marks,
-// points and marks, and processes that die there.
+// points and marks, and processes die there.
 func TestPassesBetweenTheStagesOfAWriteMissNothing(t *testing.T) {
 	r := newRolled(t, 1)
 	clock := int64(t0 + 2*hour)
 	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(5*minute, t0, t0+hour, id(0))...)))
 	r.settle(clock)
-	for passes := range 16 {
+	for i, stages := range [][3]int{{0, 0, 0}, {1, 0, 0}, {3, 0, 0}, {0, 0, 1}, {0, 1, 0}, {0, 2, 1}, {3, 1, 0}, {0, 3, 1}, {3, 0, 1}, {2, 2, 0}} {
 		for _, below := range []bool{true, false} { // the horizon, when the write begins
-			at, before, after := int64(t0+10*minute), passes%4, passes/4
+			at, before, after, dies := int64(t0+10*minute), stages[0], stages[1], stages[2] == 1
 			if !below {
 				at = clock + hour
 			}
-			why := fmt.Sprintf("%d and %d passes, below the horizon: %v", before, after, below)
+			why := fmt.Sprintf("%d and %d passes, below the horizon: %v, dies: %v", before, after, below, dies)
 			run := func(n int) {
 				for range n {
 					if !below {
@@ -42,19 +80,23 @@ func TestPassesBetweenTheStagesOfAWriteMissNothing(t *testing.T) {
 					r.pass(clock)
 				}
 			}
-			c := r.columns(r.next(), point{series: id(0), ts: at, value: float64(passes) + 0.5})
-			require.NoError(t, r.MarkLate(t.Context(), c))
-			run(before)
-			require.NoError(t, r.InsertPointsUnmarked(t.Context(), c))
-			if before == 0 { // nothing was computed since the mark
-				r.same(r.all(1), "as soon as the points are there: "+why)
-			}
-			run(after)
-			if passes%2 == 0 {
-				require.NoError(t, r.MarkLate(t.Context(), c))
-			} else { // the process dies, and another reads the record again
-				r.reopen()
+			writer := r.staged(func() error { run(before); return nil }, func() error {
+				if before == 0 { // nothing was computed since the mark
+					r.same(r.all(1), "as soon as the points are there: "+why)
+				}
+				run(after)
+				if dies {
+					return errDied
+				}
+				return nil
+			})
+			c := r.columns(r.next(), point{series: id(0), ts: at, value: float64(i) + 0.5})
+			if err := writer.InsertPoints(t.Context(), c); dies {
+				require.Error(t, err)
+				r.reopen() // another process reads the record again
 				require.NoError(t, r.InsertPoints(t.Context(), c))
+			} else {
+				require.NoError(t, err)
 			}
 			r.same(r.all(1), "when the write is over: "+why)
 			r.pass(clock)
