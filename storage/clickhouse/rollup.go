@@ -73,6 +73,21 @@ func (db *DB) raiseRollupState(ctx context.Context, s rollupState) error {
 	})
 }
 
+// RollupStatus is how far the rollups are.
+type RollupStatus struct {
+	Clean time.Time     // before, queries read rollups, but for what is marked; zero: no pass yet
+	Age   time.Duration // of Clean, by ClickHouse's clock
+}
+
+// RollupStatus tells how far the rollups are.
+func (db *DB) RollupStatus(ctx context.Context) (RollupStatus, error) {
+	s, err := db.rollupState(ctx)
+	if err != nil || s.epoch == 0 {
+		return RollupStatus{}, err
+	}
+	return RollupStatus{Clean: timeOf(s.clean), Age: time.Duration(s.now-s.clean) * time.Microsecond}, nil
+}
+
 // hourOf gives the hour of a time, counted from the Unix epoch.
 func hourOf(us int64) int64 {
 	if us < 0 {

@@ -49,13 +49,11 @@ type RollupPass struct {
 
 // RollupReport is what a pass found and did.
 type RollupReport struct {
-	Due     bool          // false: the open epoch is too young, and nothing was done
-	Marks   int           // series and days that were marked
-	Minutes uint64        // rows of minutes that were written
-	Points  uint64        // points that these stand for
-	Clean   time.Time     // up to which rollups hold now, but for marks
-	Horizon time.Time     // what is below it and not clean yet is computed next
-	Oldest  time.Duration // since the oldest work that is left was due
+	Due     bool      // false: the open epoch is too young, and nothing was done
+	Marks   int       // series that were marked, each counted once a day
+	Minutes uint64    // rows of minutes that were written
+	Points  uint64    // points that these stand for
+	Clean   time.Time // up to which rollups hold now, but for marks
 }
 
 // rollup is a pass that runs.
@@ -78,7 +76,7 @@ func (db *DB) RollUp(ctx context.Context, pass RollupPass) (RollupReport, error)
 		return RollupReport{}, err
 	}
 	r := &rollup{db: db, pass: pass, width: 1 << 60, late: firstLateSeries}
-	r.report.Clean, r.report.Horizon = timeOf(s.clean), timeOf(s.horizon)
+	r.report.Clean = timeOf(s.clean)
 	if s.now-s.opened < pass.Quiet.Microseconds() {
 		return r.report, nil
 	}
@@ -97,7 +95,6 @@ func (db *DB) RollUp(ctx context.Context, pass RollupPass) (RollupReport, error)
 		return r.report, err
 	}
 	r.version = next.version
-	r.report.Horizon = timeOf(next.horizon)
 	if s.epoch > 0 {
 		if err := r.marked(ctx, s.epoch-1, s.horizon); err != nil {
 			return r.report, err
@@ -105,9 +102,6 @@ func (db *DB) RollUp(ctx context.Context, pass RollupPass) (RollupReport, error)
 	}
 	clean, err := r.hours(ctx, s)
 	r.report.Clean = timeOf(clean)
-	if clean < s.horizon {
-		r.report.Oldest = time.Duration(s.now-s.opened) * time.Microsecond
-	}
 	return r.report, err
 }
 
@@ -224,7 +218,7 @@ func (r *rollup) compute(ctx context.Context, w window) (took time.Duration, err
 	err = r.write(ctx, tableMinutes, `
 		SELECT series, `+startOf("Minute")+` AS bucket, toUInt32(count()), sum(value), min(value), max(value), argMin(value, ts), argMax(value, ts),
 			toUInt32(toUnixTimestamp64Micro(min(ts)) - toUnixTimestamp64Micro(bucket)), toUInt32(toUnixTimestamp64Micro(max(ts)) - toUnixTimestamp64Micro(bucket)), %d
-		FROM points FINAL WHERE `+where+` GROUP BY series, bucket`)
+		FROM points FINAL PREWHERE `+where+` GROUP BY series, bucket`)
 	if err != nil {
 		return 0, err
 	}
@@ -232,7 +226,7 @@ func (r *rollup) compute(ctx context.Context, w window) (took time.Duration, err
 		return 0, err
 	}
 	if w.removal {
-		if err := r.write(ctx, tableHours, none(tableHours, where, "SELECT series, "+startOf("Hour")+" FROM rollup_1m FINAL WHERE "+where+" AND points > 0")); err != nil {
+		if err := r.write(ctx, tableHours, none(tableHours, where, "SELECT series, "+startOf("Hour")+" FROM rollup_1m FINAL PREWHERE "+where+" WHERE points > 0")); err != nil {
 			return 0, err
 		}
 	}
@@ -240,7 +234,7 @@ func (r *rollup) compute(ctx context.Context, w window) (took time.Duration, err
 		SELECT series, `+startOf("Hour")+` AS bucket, toUInt32(sum(points)), sum(total), min(lowest), max(highest), argMin(first, ts), argMax(last, ts),
 			toUInt32(min(toUnixTimestamp64Micro(ts) + first_us) - toUnixTimestamp64Micro(bucket)),
 			toUInt32(max(toUnixTimestamp64Micro(ts) + last_us) - toUnixTimestamp64Micro(bucket)), %d
-		FROM rollup_1m FINAL WHERE `+where+` AND points > 0 GROUP BY series, bucket`)
+		FROM rollup_1m FINAL PREWHERE `+where+` WHERE points > 0 GROUP BY series, bucket`)
 	return time.Since(began), err
 }
 
@@ -251,8 +245,8 @@ func startOf(unit string) string { return "toDateTime64(toStartOf" + unit + "(ts
 // none gives the rows that say of a table's rows that nothing is there any more,
 // unless they are among those that are.
 func none(table, where, there string) string {
-	return `SELECT series, ts, 0, 0, 0, 0, 0, 0, 0, 0, %d FROM ` + table + ` FINAL WHERE ` + where +
-		` AND points > 0 AND (series, ts) NOT IN (` + there + `)`
+	return `SELECT series, ts, 0, 0, 0, 0, 0, 0, 0, 0, %d FROM ` + table + ` FINAL PREWHERE ` + where +
+		` WHERE points > 0 AND (series, ts) NOT IN (` + there + `)`
 }
 
 // write runs a statement that computes rows of a table; it has the place of their

@@ -226,11 +226,11 @@ func (p *rollupPlan) pieces(q *AggregateQuery, columns []rollupColumn) []string 
 		row += ", " + c.rollup + " AS " + c.name
 	}
 	points := func(series []uint64, where string) string {
-		return fmt.Sprintf("SELECT %s FROM points FINAL WHERE series IN (%s) AND %s", point, idList(series), where)
+		return fmt.Sprintf("SELECT %s FROM points FINAL PREWHERE series IN (%s) AND %s", point, idList(series), where)
 	}
 	between := func(from, to int64) string { return "ts >= " + moment(from) + " AND ts < " + moment(to) }
 	inner := between(p.from, p.to)
-	rolled := fmt.Sprintf("SELECT %s FROM %s FINAL WHERE series IN (%s) AND %s AND points > 0", row, p.table, idList(p.rolled), inner)
+	rolled := fmt.Sprintf("SELECT %s FROM %s FINAL PREWHERE series IN (%s) AND %s WHERE points > 0", row, p.table, idList(p.rolled), inner)
 	if len(p.hours) > 0 {
 		rolled += " AND " + hourExpression + " NOT IN (" + hourList(p.hours) + ")"
 	}
