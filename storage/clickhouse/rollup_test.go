@@ -209,6 +209,29 @@ func TestRollupsAnswerWhereTheyHoldAndPointsTheRest(t *testing.T) {
 	require.Equal(t, before+2, r.reads("raw"))
 }
 
+func TestManySeriesAndManyMarksAreRead(t *testing.T) {
+	r := newRolled(t, 1)
+	clock := int64(t0 + 60*hour)
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(20*minute, t0, clock, id(0), 5, 6)...)))
+	r.settle(clock)
+	q := clickhouse.AggregateQuery{Range: clickhouse.Range{FromUS: t0 + minute, ToUS: clock}, Functions: rollable}
+	for i := range 20_000 {
+		q.Series, q.Groups = append(q.Series, id(i)), append(q.Groups, i%5)
+	}
+	// One series has few marked hours, one has all, and 10,000 have one.
+	late := every(hour, t0, clock, 6)
+	for i := range 10_000 {
+		late = append(late, point{series: id(i), ts: t0 + 5*hour, value: 3.5})
+	}
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), late...)))
+	q.Series, q.Groups = append(q.Series[:19_998], 5, 6), append(q.Groups[:19_998], 0, 1)
+	r.same(q, "20,000 series")
+	require.EqualValues(t, 1, r.reads("rollup_1h"))
+	q.Series, q.Groups = append(q.Series, 7), append(q.Groups, 0)
+	r.same(q, "one more")
+	require.EqualValues(t, 1, r.reads("rollup_1h"))
+}
+
 // TestAnOldZoneIsReadFromPoints has an offset of seconds: Amsterdam was at +00:19:32.
 func TestAnOldZoneIsReadFromPoints(t *testing.T) {
 	amsterdam := time.FixedZone("Amsterdam", 19*60+32)

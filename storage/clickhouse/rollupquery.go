@@ -25,6 +25,9 @@ const (
 	// its statement; beyond, it reads points alone.
 	markedMost  = 100_000
 	markedHours = 20_000
+	// rolledSeries is how many series a statement over rollups names at most: it does
+	// so for each of its pieces, and is bounded itself.
+	rolledSeries = 20_000
 	// seriesMarkedHours is from how many marked hours on a series is read from points
 	// for the whole range.
 	seriesMarkedHours = 48
@@ -72,7 +75,7 @@ func (db *DB) plan(ctx context.Context, q *AggregateQuery, asked []Function) (*r
 // rollup gives the table whose rows each lie in one bucket of the query, and how
 // long they are; zero: none can answer it.
 func (q *AggregateQuery) rollup(asked []Function) (table string, unit int64) {
-	if q.Raw || q.Texts {
+	if q.Raw || q.Texts || len(q.Series) > rolledSeries {
 		return "", 0
 	}
 	for _, f := range asked {
