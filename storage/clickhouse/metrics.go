@@ -25,10 +25,10 @@ const (
 	opAggregate      = "query_aggregate"
 	opStats          = "query_stats"
 	opActivity       = "query_activity"
-	opInsertMarks    = "insert_rollup_marks"
-	opRollupMarks    = "query_rollup_marks"
-	opRollupState    = "rollup_state"
-	opRollup         = "rollup"
+	opInsertMarks    = "insert_marks"
+	opRollupMarks    = "query_marks"
+	opRollupState    = "insert_state"
+	opRollup         = "insert_rollups"
 )
 
 var operations = []string{opInsertPoints, opInsertStates, opInsertLatest, opInsertActivity, opInsertSeries, opDelete,
