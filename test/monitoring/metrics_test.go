@@ -142,7 +142,7 @@ var allowed = map[string]*regexp.Regexp{
 	"result": oneOf("hit", "miss", "applied", "failed", "repeated", "done"), "what": regexp.MustCompile(`^([A-Z_]{4,11}|[a-z_]{5,20})$`),
 	"table":    oneOf("points", "states", "latest", "source_activity", "series"),
 	"outcome":  regexp.MustCompile(`^[a-z_]{4,16}$`),
-	"reason":   regexp.MustCompile(`^[a-z_]{4,20}$`),
+	"reason":   regexp.MustCompile(`^[a-z0-9_]{4,20}$`),
 	"kind":     regexp.MustCompile(`^[a-z]{4,12}$`),
 	"code":     regexp.MustCompile(`^[2-5][0-9][0-9]$`),
 	"cause":    regexp.MustCompile(`^[a-z]+$`),
