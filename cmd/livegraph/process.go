@@ -22,6 +22,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/points"
+	"github.com/livegraph/livegraph/consumers/rollups"
 	"github.com/livegraph/livegraph/consumers/upkeep"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/config"
@@ -67,6 +68,7 @@ type process struct {
 	repeats   *idempotency.Keeper      // with the role api
 	points    *points.Consumer         // nil without the role points
 	upkeep    *upkeep.Upkeep           // likewise
+	rollups   *rollups.Worker          // nil without the role points
 	decisions *decisions.Consumer      // nil without the role commands
 	install   postgres.Installation
 	probes    *telemetry.Prober
@@ -105,6 +107,12 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 			},
 		})
 		p.upkeep = p.newUpkeep()
+	}
+	if cfg.Has("points") && cfg.Rollups.Enabled {
+		p.rollups = rollups.New(rollups.Deps{
+			Points: p.clickhouse, Leases: p.postgres, Logger: logger, Metrics: metrics,
+			Config: rollups.Config{Quiet: cfg.Rollups.Quiet, Late: cfg.Rollups.Late},
+		})
 	}
 	if cfg.Has("commands") {
 		p.decisions = p.newDecisions()
@@ -255,6 +263,9 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { return p.clickhouse.WatchStorage(groupCtx) })
 		group.Go(func() error { return p.points.Run(groupCtx) })
 		group.Go(func() error { return p.upkeep.Run(groupCtx) })
+	}
+	if p.rollups != nil {
+		group.Go(func() error { return p.rollups.Run(groupCtx) })
 	}
 	if p.auth != nil {
 		group.Go(func() error { return p.auth.Run(groupCtx) })
