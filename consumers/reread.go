@@ -54,9 +54,10 @@ func (s *session) read(ctx context.Context, source Source) error {
 	for s.intake.waitForSpace(ctx) {
 		records, err := source.Poll(ctx, pollRecords)
 		switch {
-		case err == nil:
+		case err == nil && retry.failed > 0:
 			retry.worked()
 			retry = newRetry(s.logger, "reading")
+		case err == nil:
 		case ctx.Err() != nil: // said below
 		case errors.Is(err, io.EOF), errors.Is(err, kafka.ErrDiscontinued):
 			return err

@@ -35,14 +35,14 @@ type Assignment struct {
 	topic  string
 	left   map[int32]Span // partitions that are not at their end, From is the next offset
 
-	mu      sync.Mutex
-	trimmed map[int32]int64
+	mu   sync.Mutex
+	gaps map[int32][]Span // what the log had no more, in order
 }
 
 // Assign begins to read. Ranges must be within the log as it is now, or was: what
 // retention took meanwhile is counted as trimmed.
 func (c *Client) Assign(o AssignOptions) (*Assignment, error) {
-	a := &Assignment{parent: c, topic: o.Topic, left: map[int32]Span{}, trimmed: map[int32]int64{}}
+	a := &Assignment{parent: c, topic: o.Topic, left: map[int32]Span{}, gaps: map[int32][]Span{}}
 	offsets := map[int32]kgo.Offset{}
 	for p, span := range o.Spans {
 		if span.From < span.To {
@@ -111,11 +111,11 @@ func (a *Assignment) see(r *kgo.Record) (keep bool, err error) {
 	case r.Offset < span.From:
 		return false, NewDiscontinuity(r.Partition, r.Offset, fmt.Errorf("offset %d was next and %d came", span.From, r.Offset))
 	case r.Offset >= span.To:
-		a.miss(r.Partition, span.To-span.From)
+		a.miss(r.Partition, span)
 		a.leave(r.Partition)
 		return false, nil
 	}
-	a.miss(r.Partition, r.Offset-span.From)
+	a.miss(r.Partition, Span{span.From, r.Offset})
 	span.From = r.Offset + 1
 	a.left[r.Partition] = span
 	if span.From == span.To {
@@ -149,10 +149,10 @@ func (a *Assignment) lookWhetherGone(ctx context.Context) error {
 		case log.To < span.To:
 			return NewDiscontinuity(p, log.To, fmt.Errorf("the log ends at %d, and %d was there before", log.To, span.To-1))
 		case log.From >= span.To:
-			a.miss(p, span.To-span.From)
+			a.miss(p, span)
 			a.leave(p)
 		case log.From > span.From:
-			a.miss(p, log.From-span.From)
+			a.miss(p, Span{span.From, log.From})
 			span.From = log.From
 			a.left[p] = span
 		}
@@ -160,17 +160,24 @@ func (a *Assignment) lookWhetherGone(ctx context.Context) error {
 	return nil
 }
 
-func (a *Assignment) miss(partition int32, n int64) {
+func (a *Assignment) miss(partition int32, gap Span) {
+	if gap.From >= gap.To {
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.trimmed[partition] += n
+	a.gaps[partition] = append(a.gaps[partition], gap)
 }
 
-// Trimmed gives how many records of the ranges the log had no more, by partition.
-func (a *Assignment) Trimmed() map[int32]int64 {
+// Trimmed gives how many records of a partition below an offset the log had no more.
+// It may be called by any goroutine.
+func (a *Assignment) Trimmed(partition int32, below int64) (n int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return maps.Clone(a.trimmed)
+	for _, gap := range a.gaps[partition] {
+		n += max(0, min(gap.To, below)-gap.From)
+	}
+	return n
 }
 
 // Close ends the reading.
