@@ -22,9 +22,11 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/points"
+	"github.com/livegraph/livegraph/consumers/replay"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/operate"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/internal/telemetry"
 	"github.com/livegraph/livegraph/storage/clickhouse"
@@ -65,7 +67,9 @@ type process struct {
 	waiter    *commands.Waiter         // with the role api
 	repeats   *idempotency.Keeper      // with the role api
 	points    *points.Consumer         // nil without the role points
+	replays   *replay.Runner           // with the role points
 	decisions *decisions.Consumer      // nil without the role commands
+	letters   *operate.Watch           // with a role that has dead letters
 	install   postgres.Installation
 	probes    *telemetry.Prober
 }
@@ -103,8 +107,14 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 			},
 		})
 	}
+	if p.points != nil {
+		p.replays = p.newReplays()
+	}
 	if cfg.Has("commands") {
 		p.decisions = p.newDecisions()
+	}
+	if p.points != nil || p.decisions != nil {
+		p.letters = p.newLetterWatch()
 	}
 	p.probes, err = p.prober(metrics)
 	return p, err
@@ -257,6 +267,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { return p.deletions.Run(groupCtx) })
 	}
 	p.runGraph(groupCtx, group)
+	p.runOperations(groupCtx, group)
 	group.Go(func() error {
 		defer stopBackground()
 		serving, cancel := context.WithCancel(ctx)

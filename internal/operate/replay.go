@@ -51,8 +51,80 @@ func ReplayableTopics() []string {
 	return names
 }
 
+// Replay is a replay as it stands, with its sums.
+type Replay struct {
+	postgres.Replay
+	Records     int64    `json:"records"`     // of its range
+	RecordsDone int64    `json:"recordsDone"` // trimmed ones included
+	Trimmed     int64    `json:"trimmed"`     // that the log had no more
+	Percent     float64  `json:"percent"`
+	ETASeconds  *float64 `json:"etaSeconds"` // nil: not known
+	Notes       []string `json:"notes"`      // what there is to know of how it went
+}
+
+func replayOf(job postgres.Replay) Replay {
+	r := Replay{Replay: job, Notes: []string{}}
+	r.Records, r.RecordsDone, r.Trimmed = job.Progress()
+	r.Percent = 100
+	if r.Records > 0 {
+		r.Percent = 100 * float64(r.RecordsDone) / float64(r.Records)
+	}
+	if left := r.Records - r.RecordsDone; job.State == postgres.ReplayRunning && job.RecordsRate > 0 {
+		eta := float64(left) / job.RecordsRate
+		r.ETASeconds = &eta
+	}
+	if r.Trimmed > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d records of the range were gone: the topic's retention removed them before they were read", r.Trimmed))
+	}
+	if job.Refused > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d records cannot be read or stored, and were left out; `livegraph dlq list` has them from when they were first consumed", job.Refused))
+	}
+	if job.State == postgres.ReplayQueued {
+		r.Notes = append(r.Notes, "it waits for a process with the role "+job.Consumer)
+	}
+	return r
+}
+
 // PlanReplay says what a replay would read, without asking for it.
-func (d *Desk) PlanReplay(ctx context.Context, r ReplayRequest) (postgres.Replay, error) {
+func (d *Desk) PlanReplay(ctx context.Context, r ReplayRequest) (Replay, error) {
+	job, err := d.plan(ctx, r)
+	return replayOf(job), err
+}
+
+// StartReplay queues a replay. A process that has the consumer takes it up within
+// seconds.
+func (d *Desk) StartReplay(ctx context.Context, r ReplayRequest) (Replay, error) {
+	job, err := d.plan(ctx, r)
+	if err == nil {
+		job, err = d.registry.CreateReplay(ctx, job)
+	}
+	return replayOf(job), err
+}
+
+// Replay gives one job; fault.NotFound if there is none of the id.
+func (d *Desk) Replay(ctx context.Context, id uuid.UUID) (Replay, error) {
+	job, err := d.registry.Replay(ctx, id)
+	return replayOf(job), err
+}
+
+// Replays lists the newest jobs, newest first.
+func (d *Desk) Replays(ctx context.Context, limit int) ([]Replay, error) {
+	jobs, err := d.registry.Replays(ctx, limit)
+	list := make([]Replay, len(jobs))
+	for i, job := range jobs {
+		list[i] = replayOf(job)
+	}
+	return list, err
+}
+
+// CancelReplay asks a job to end: what it has stored stays. One that nobody works at
+// is cancelled at once, another within seconds. One that is over is fault.Conflict.
+func (d *Desk) CancelReplay(ctx context.Context, id uuid.UUID) (Replay, error) {
+	job, err := d.registry.CancelReplay(ctx, id)
+	return replayOf(job), err
+}
+
+func (d *Desk) plan(ctx context.Context, r ReplayRequest) (postgres.Replay, error) {
 	if err := r.check(time.Now()); err != nil {
 		return postgres.Replay{}, err
 	}
@@ -75,32 +147,6 @@ func (d *Desk) PlanReplay(ctx context.Context, r ReplayRequest) (postgres.Replay
 		ID: id, Consumer: replayable[r.Topic].consumer, Topic: r.Topic, TopicID: topic.ID, Workspace: r.Workspace,
 		State: postgres.ReplayQueued, RequestedBy: r.By, MaxRows: r.MaxRows, Partitions: ranges,
 	}, nil
-}
-
-// StartReplay queues a replay. A process that has the consumer takes it up within
-// seconds.
-func (d *Desk) StartReplay(ctx context.Context, r ReplayRequest) (postgres.Replay, error) {
-	job, err := d.PlanReplay(ctx, r)
-	if err != nil {
-		return postgres.Replay{}, err
-	}
-	return d.registry.CreateReplay(ctx, job)
-}
-
-// Replay gives one job, Replays the newest, CancelReplay ends one.
-func (d *Desk) Replay(ctx context.Context, id uuid.UUID) (postgres.Replay, error) {
-	return d.registry.Replay(ctx, id)
-}
-
-// Replays lists the newest jobs, newest first.
-func (d *Desk) Replays(ctx context.Context, limit int) ([]postgres.Replay, error) {
-	return d.registry.Replays(ctx, limit)
-}
-
-// CancelReplay asks a job to end: what it has stored stays. One that nobody works at
-// is cancelled at once, another within seconds. One that is over is fault.Conflict.
-func (d *Desk) CancelReplay(ctx context.Context, id uuid.UUID) (postgres.Replay, error) {
-	return d.registry.CancelReplay(ctx, id)
 }
 
 // check refuses what needs no look at the log.
