@@ -60,12 +60,13 @@ type source struct {
 	log     *kafka.Client
 	topic   string
 	id      [16]byte
+	most    int // records at a time
 	checked bool
 }
 
 // Poll gives records.
 func (s *source) Poll(ctx context.Context, most int) ([]*kgo.Record, error) {
-	records, err := s.Assignment.Poll(ctx, most)
+	records, err := s.Assignment.Poll(ctx, min(most, s.most))
 	if s.checked || len(records) == 0 {
 		return records, err
 	}

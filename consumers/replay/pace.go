@@ -20,14 +20,15 @@ const (
 
 // pace holds a replay back. It belongs to the goroutine that stores.
 type pace struct {
+	run     context.Context // when it is done, nothing is held back any more
 	busy    func() bool
 	maxRows float64   // a second; 0: unbounded
 	free    time.Time // when what was stored so far is within maxRows
 	took    time.Duration
 }
 
-func newPace(job postgres.Replay, busy func() bool) *pace {
-	p := &pace{busy: busy}
+func newPace(run context.Context, job postgres.Replay, busy func() bool) *pace {
+	p := &pace{run: run, busy: busy}
 	if job.MaxRows != nil {
 		p.maxRows = float64(*job.MaxRows)
 	}
@@ -35,37 +36,27 @@ func newPace(job postgres.Replay, busy func() bool) *pace {
 }
 
 // wait waits until so many rows may be stored.
-func (p *pace) wait(ctx context.Context, rows int) error {
+func (p *pace) wait(rows int) {
 	until := time.Now().Add(min(yields*p.took, yieldLimit))
-	for p.busy() && time.Now().Before(until) {
-		if err := sleep(ctx, busyLook); err != nil {
-			return err
-		}
+	for p.busy() && time.Now().Before(until) && p.run.Err() == nil {
+		p.sleep(busyLook)
 	}
 	if p.maxRows == 0 {
-		return nil
+		return
 	}
-	if err := sleep(ctx, time.Until(p.free)); err != nil {
-		return err
-	}
+	p.sleep(time.Until(p.free))
 	if now := time.Now(); p.free.Before(now) {
 		p.free = now
 	}
 	p.free = p.free.Add(time.Duration(float64(rows) / p.maxRows * float64(time.Second)))
-	return nil
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
+func (p *pace) sleep(d time.Duration) {
+	timer := time.NewTimer(max(d, 0))
 	defer timer.Stop()
 	select {
-	case <-ctx.Done():
-		return ctx.Err()
+	case <-p.run.Done():
 	case <-timer.C:
-		return nil
 	}
 }
 
@@ -79,9 +70,7 @@ type paced struct {
 // Store waits and stores.
 func (b *paced) Store(ctx context.Context) error {
 	if !b.waited {
-		if err := b.pace.wait(ctx, b.Rows()); err != nil {
-			return err
-		}
+		b.pace.wait(b.Rows())
 		b.waited = true
 	}
 	began := time.Now()

@@ -69,6 +69,9 @@ const (
 	// noteLimit bounds the last note of a run that ends because its process does.
 	noteLimit = 3 * time.Second
 	retryWait = time.Second
+	// recordsShare is how much of a batch's rows may be records that come at once, so
+	// that a batch of a few rows is one.
+	recordsShare = 64
 )
 
 // Runner carries out replays, one at a time.
@@ -208,13 +211,18 @@ func (r *Runner) read(ctx context.Context, job postgres.Replay, p *progress, log
 	}
 	defer assigned.Close()
 	p.trimmed = assigned.Trimmed
-	h := &handler{progress: p, newBatch: newBatch, pace: newPace(job, r.deps.Busy)}
+	if job.MaxRows != nil { // so that it is kept to within a second
+		cfg.BatchRows = max(min(cfg.BatchRows, int(*job.MaxRows/2)), 1)
+	}
+	h := &handler{progress: p, newBatch: newBatch, pace: newPace(ctx, job, r.deps.Busy)}
 	loop := consumers.New(consumers.Config{
 		Name: "replay", Group: "replay-" + job.Consumer, Topic: topic, BatchRows: cfg.BatchRows, BatchBytes: cfg.BatchBytes,
 		BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes, Grace: cfg.Grace,
 	}, h, r.deps.Log, log, nil)
 	p.stored = func() int64 { return loop.Metrics().Rows.Load() }
-	return loop.Reread(ctx, &source{Assignment: assigned, log: r.deps.Log, topic: job.Topic, id: job.TopicID})
+	return loop.Reread(ctx, &source{
+		Assignment: assigned, log: r.deps.Log, topic: job.Topic, id: job.TopicID, most: max(cfg.BatchRows/recordsShare, 1),
+	})
 }
 
 // begin has the consumer make ready, until it can.
