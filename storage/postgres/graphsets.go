@@ -37,7 +37,7 @@ func (s *GraphState) manyEdges(limit int, set edgeStatement, args ...any) (graph
 		found.First, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 		return err
 	})
-	if err := s.tx.conn.SendBatch(s.tx.ctx, b).Close(); err != nil {
+	if err := s.tx.conn.send(s.tx.ctx, b); err != nil {
 		return graph.EdgeSet{}, fmt.Errorf("counting the edges of a node: %w", err)
 	}
 	return found, nil
@@ -120,7 +120,7 @@ func (s *GraphState) write() error {
 	b := &pgx.Batch{}
 	var lost error
 	queueRowsOf(b, []*GraphState{s}, &lost)
-	if err := s.tx.conn.SendBatch(s.tx.ctx, b).Close(); err != nil {
+	if err := s.tx.conn.send(s.tx.ctx, b); err != nil {
 		return fmt.Errorf("writing what was changed so far: %w", err)
 	}
 	return lost
