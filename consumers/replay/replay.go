@@ -69,9 +69,8 @@ const (
 	// noteLimit bounds the last note of a run that ends because its process does.
 	noteLimit = 3 * time.Second
 	retryWait = time.Second
-	// recordsShare is how much of a batch's rows may be records that come at once, so
-	// that a batch of a few rows is one.
-	recordsShare = 64
+	// recordsAtOnce is how many records are taken from a fetch at a time.
+	recordsAtOnce = 256
 )
 
 // Runner carries out replays, one at a time.
@@ -211,8 +210,9 @@ func (r *Runner) read(ctx context.Context, job postgres.Replay, p *progress, log
 	}
 	defer assigned.Close()
 	p.trimmed = assigned.Trimmed
-	if job.MaxRows != nil { // so that it is kept to within a second
-		cfg.BatchRows = max(min(cfg.BatchRows, int(*job.MaxRows/2)), 1)
+	most := recordsAtOnce
+	if job.MaxRows != nil { // so that it is kept to within a second, or a record
+		cfg.BatchRows, most = max(min(cfg.BatchRows, int(*job.MaxRows/2)), 1), 1
 	}
 	h := &handler{progress: p, newBatch: newBatch, pace: newPace(ctx, job, r.deps.Busy)}
 	loop := consumers.New(consumers.Config{
@@ -221,7 +221,7 @@ func (r *Runner) read(ctx context.Context, job postgres.Replay, p *progress, log
 	}, h, r.deps.Log, log, nil)
 	p.stored = func() int64 { return loop.Metrics().Rows.Load() }
 	return loop.Reread(ctx, &source{
-		Assignment: assigned, log: r.deps.Log, topic: job.Topic, id: job.TopicID, most: max(cfg.BatchRows/recordsShare, 1),
+		Assignment: assigned, log: r.deps.Log, topic: job.Topic, id: job.TopicID, most: most,
 	})
 }
 
