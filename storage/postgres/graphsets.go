@@ -72,7 +72,7 @@ const (
 	countCascade = `INSERT INTO graph_totals AS t (workspace_id, kind, label, standing)
 		SELECT $1, 2, c.relation_type, %s FROM changed c GROUP BY c.relation_type
 		ON CONFLICT (workspace_id, kind, label) DO UPDATE SET standing = t.standing + excluded.standing`
-	touchEdges = `version = e.version + CASE WHEN e.changed_by = $4 THEN 0 ELSE 1 END, changed_by = $4, updated_at = $5`
+	touchEdges = `version = e.version + CASE WHEN e.changed_by = $4 THEN 0 ELSE 1 END, changed_by = $4, updated_at = GREATEST($5, e.created_at)`
 )
 
 var (
