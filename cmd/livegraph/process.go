@@ -233,7 +233,7 @@ func (p *process) buildAPI() (err error) {
 		Routes: append(
 			p.graphRoutes(bodies),
 			livedata.Routes(livedata.Deps{
-				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Pipeline: pipeline,
+				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Dead: p.postgres, Pipeline: pipeline,
 				Deletions: p.deletions, Keys: p.repeats, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
 				TokenKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
 				MaxBodyBytes: p.cfg.Ingest.MaxBodyBytes, QueryTimeout: p.cfg.API.QueryTimeout,

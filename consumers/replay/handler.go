@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/consumers"
+	"github.com/livegraph/livegraph/internal/pause"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -81,9 +81,6 @@ func (s *source) Poll(ctx context.Context, most int) ([]*kgo.Record, error) {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("checking the topic: %w", err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(retryWait):
-		}
+		pause.For(ctx, retryWait)
 	}
 }

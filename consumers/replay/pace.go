@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/livegraph/livegraph/consumers"
+	"github.com/livegraph/livegraph/internal/pause"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -39,25 +40,16 @@ func newPace(run context.Context, job postgres.Replay, busy func() bool) *pace {
 func (p *pace) wait(rows int) {
 	until := time.Now().Add(min(yields*p.took, yieldLimit))
 	for p.busy() && time.Now().Before(until) && p.run.Err() == nil {
-		p.sleep(busyLook)
+		pause.For(p.run, busyLook)
 	}
 	if p.maxRows == 0 {
 		return
 	}
-	p.sleep(time.Until(p.free))
+	pause.For(p.run, max(time.Until(p.free), 0))
 	if now := time.Now(); p.free.Before(now) {
 		p.free = now
 	}
 	p.free = p.free.Add(time.Duration(float64(rows) / p.maxRows * float64(time.Second)))
-}
-
-func (p *pace) sleep(d time.Duration) {
-	timer := time.NewTimer(max(d, 0))
-	defer timer.Stop()
-	select {
-	case <-p.run.Done():
-	case <-timer.C:
-	}
 }
 
 // paced is a batch that is stored when the pace allows.

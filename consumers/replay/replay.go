@@ -23,6 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/livegraph/livegraph/consumers"
+	"github.com/livegraph/livegraph/internal/pause"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -236,10 +237,8 @@ func (r *Runner) begin(ctx context.Context, job postgres.Replay, log *slog.Logge
 		if !said {
 			log.Warn("the replay cannot begin yet; it is tried again", "error", err)
 		}
-		select {
-		case <-ctx.Done():
+		if !pause.For(ctx, retryWait) {
 			return id, nil, fmt.Errorf("beginning: %w", err)
-		case <-time.After(retryWait):
 		}
 	}
 }
@@ -257,10 +256,8 @@ func (r *Runner) finish(ctx context.Context, p *progress, state postgres.ReplayS
 			return
 		}
 		log.Warn("the end of the replay could not be noted; it is tried again", "state", state, "error", err)
-		select {
-		case <-ctx.Done():
+		if !pause.For(ctx, retryWait) {
 			return
-		case <-time.After(retryWait):
 		}
 	}
 	p.metrics.ended(state)

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/pause"
 	"github.com/livegraph/livegraph/schemas/graphrecord"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -322,14 +323,13 @@ func (d *Desk) awaitRoom(ctx context.Context, origin string) error {
 		if lag := topicOf(topic).Lag; err == nil && (lag == nil || *lag < lagLimit) {
 			return nil
 		}
-		select {
-		case <-waiting.Done():
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return fault.Newf(fault.Unavailable, "the consumer of %s is more than %d records behind: nothing more is put back until it has caught up", origin, lagLimit)
-		case <-time.After(lagLook):
+		if pause.For(waiting, lagLook) {
+			continue
 		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fault.Newf(fault.Unavailable, "the consumer of %s is more than %d records behind: nothing more is put back until it has caught up", origin, lagLimit)
 	}
 }
 
