@@ -71,7 +71,7 @@ func (c *DLQListCmd) Run(ctx context.Context, out *output) error {
 		rows := [][]string{{"LETTER", "PUT ASIDE", "STATE", "WORKSPACE", "HOLDS", "REASON"}}
 		for _, l := range list.Letters {
 			rows = append(rows, []string{
-				l.Place.String(), l.At.Format(time.RFC3339), string(l.State), workspaceText(l.Workspace), l.Holds, shortened(l.Reason, 100),
+				l.String(), l.At.Format(time.RFC3339), string(l.State), workspaceText(l.Workspace), l.Holds, shortened(l.Reason, 100),
 			})
 		}
 		if err := printTable(out, rows); err != nil {
@@ -168,7 +168,7 @@ func printLetter(out *output, l operate.ShownLetter) error {
 		origin = l.Origin.String()
 	}
 	rows := [][]string{
-		{"letter", l.Place.String()}, {"state", state}, {"reason", l.Reason}, {"put aside", l.At.Format(time.RFC3339Nano)},
+		{"letter", l.String()}, {"state", state}, {"reason", l.Reason}, {"put aside", l.At.Format(time.RFC3339Nano)},
 		{"stood at", origin}, {"request", cmp.Or(l.RequestID, "unknown")}, {"workspace", workspaceText(l.Workspace)},
 		{"holds", l.Holds}, {"bytes", strconv.Itoa(l.Bytes)},
 	}
@@ -241,7 +241,7 @@ func printOutcomes(out *output, result operate.LetterResult, would string) error
 		if o.Fate == operate.FateWould {
 			what = would
 		}
-		rows = append(rows, []string{o.Place.String(), what, o.Holds, shortened(o.Why, 200)})
+		rows = append(rows, []string{o.String(), what, o.Holds, shortened(o.Why, 200)})
 	}
 	if len(result.Outcomes) > 0 {
 		if err := printTable(out, rows); err != nil {

@@ -88,7 +88,8 @@ func TestReplayingTwiceLeavesEverythingAsItWas(t *testing.T) {
 
 	var job replayed
 	require.NoError(t, json.Unmarshal([]byte(s.CLI("replay", "--topic", "points", "--from-start", "--detach", "--json")), &job))
-	n, last := 60, ""
+	var last string
+	n := 60
 	for {
 		last = s.ingest(source, n, n+1)
 		n++
