@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -32,7 +33,7 @@ func NewWatch(desk *Desk, logger *slog.Logger, metrics prometheus.Registerer) *W
 	w := &Watch{desk: desk, logger: logger.With("component", "deadletters")}
 	w.counts = promauto.With(metrics).NewGaugeVec(prometheus.GaugeOpts{
 		Name: "livegraph_dead_letters",
-		Help: "Dead letters that their topics have, by state: open, redriven, discarded. Every process that counts sees all of them.",
+		Help: "Dead letters of a topic, by state: open, redriven, discarded. Every process that counts sees all of them.",
 	}, []string{"topic", "state"})
 	return w
 }
@@ -58,7 +59,8 @@ func (w *Watch) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for topic, states := range counts {
+	for letters, states := range counts {
+		topic, _ := kafka.IsDeadLetters(letters)
 		for _, state := range []postgres.LetterState{postgres.LetterOpen, postgres.LetterRedriven, postgres.LetterDiscarded} {
 			w.counts.WithLabelValues(topic, string(state)).Set(float64(states[state]))
 		}
