@@ -246,6 +246,21 @@ func TestAQueuedReplayIsCancelledAtOnce(t *testing.T) {
 	require.False(t, ok, "nobody takes it up")
 }
 
+func TestAReplayWhoseRunDiedIsCancelledByTheNext(t *testing.T) {
+	w := newWorld(t, testenv.NewKFake(t))
+	w.produce(w.write(w.number(uuid.New(), "m"), at(0), []float64{0}))
+	job := w.again(operate.ReplayRequest{FromStart: true})
+	_, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, uuid.New(), 2*time.Second)
+	require.NoError(t, err)
+	require.True(t, ok)
+	job, err = w.desk().CancelReplay(t.Context(), job.ID)
+	require.NoError(t, err)
+	require.Equal(t, postgres.ReplayRunning, job.State, "somebody has it, as far as one can know")
+	w.replays()
+	require.Equal(t, postgres.ReplayCancelled, w.over(job.ID).State)
+	require.Empty(t, w.ask("SELECT series FROM points"))
+}
+
 func TestARunThatHasLostItsClaimNotesNothing(t *testing.T) {
 	w := newWorld(t, testenv.NewKFake(t))
 	w.produce(w.write(w.number(uuid.New(), "m"), at(0), []float64{0}))

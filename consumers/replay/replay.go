@@ -70,6 +70,9 @@ const (
 	// noteLimit bounds the last note of a run that ends because its process does.
 	noteLimit = 3 * time.Second
 	retryWait = time.Second
+	// maxRuns is how often a job is taken up: one that kills its process must not do so
+	// for ever.
+	maxRuns = 100
 	// recordsAtOnce is how many records are taken from a fetch at a time.
 	recordsAtOnce = 256
 )
@@ -125,6 +128,7 @@ func (r *Runner) Run(ctx context.Context) error {
 // Why a run ends before its job is done.
 var (
 	errCancelled = errors.New("somebody cancelled it")
+	errTooOften  = fmt.Errorf("it was taken up %d times and never came to an end: the processes that carry it out die, or are ended", maxRuns)
 	errOtherLog  = errors.New("the topic was created again, and the records that were meant are gone with the old one")
 )
 
@@ -139,7 +143,16 @@ func (r *Runner) carryOut(ctx context.Context, job postgres.Replay, claim uuid.U
 		r.keep(working, end, job.ID, claim)
 	}()
 	p := newProgress(job, claim, r.deps.Jobs, r.metrics.of(job.Consumer))
-	err := r.read(working, job, p, log)
+	var err error
+	switch {
+	case job.CancelRequested: // of a run that has died since
+		end(errCancelled)
+		err = errCancelled
+	case job.Runs > maxRuns:
+		err = errTooOften
+	default:
+		err = r.read(working, job, p, log)
+	}
 	cause := context.Cause(working)
 	end(nil)
 	<-kept

@@ -189,14 +189,14 @@ func (db *DB) CancelReplay(ctx context.Context, id uuid.UUID) (Replay, error) {
 var ErrReplayTaken = errors.New("the replay is another run's, or over")
 
 // ClaimReplay takes up the oldest job of the consumers that nobody works at, for so
-// long unless the claim is renewed; false: there is none. The claim's id is needed
-// for all that follows.
+// long unless the claim is renewed; false: there is none. It may be one that is to be
+// cancelled and whose run has died. The claim's id is needed for all that follows.
 func (db *DB) ClaimReplay(ctx context.Context, consumers []string, claim uuid.UUID, lease time.Duration) (job Replay, ok bool, err error) {
 	var id uuid.UUID
 	err = db.pool.QueryRow(ctx, `UPDATE replay_jobs SET state = 'running', claim = $2, lease_until = now() + make_interval(secs => $3),
 			runs = runs + 1, started_at = COALESCE(started_at, now()), updated_at = now()
 		WHERE id = (SELECT id FROM replay_jobs
-			WHERE finished_at IS NULL AND NOT cancel_requested AND consumer = ANY($1) AND (lease_until IS NULL OR lease_until <= now())
+			WHERE finished_at IS NULL AND consumer = ANY($1) AND (lease_until IS NULL OR lease_until <= now())
 			ORDER BY created_at, id LIMIT 1 FOR UPDATE SKIP LOCKED)
 		RETURNING id`, consumers, claim, lease.Seconds()).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {
