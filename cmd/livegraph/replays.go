@@ -2,22 +2,29 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/consumers/replay"
 	"github.com/livegraph/livegraph/internal/operate"
 )
 
-// replayShare divides what the consumer may hold, for a replay beside it.
-const replayShare = 2
+const (
+	// replayShare divides what the consumer may hold, for a replay beside it: live
+	// points wait behind a batch of the replay's in the store.
+	replayShare = 4
+	// liveFor is how long after its last batch the consumer counts as busy.
+	liveFor = 2 * time.Second
+)
 
 // newReplays makes what carries replays out beside the points consumer.
 func (p *process) newReplays() *replay.Runner {
 	cfg := p.cfg.Points
 	return replay.New(replay.Deps{
-		Log: p.kafka, Jobs: p.postgres, Busy: p.behind, Logger: p.logger, Metrics: p.metrics,
+		Log: p.kafka, Jobs: p.postgres, Busy: busyConsumer(p.points.Metrics()), Logger: p.logger, Metrics: p.metrics,
 		Consumers: map[string]replay.Consumer{
 			points.Topic: points.NewReplayer(points.Deps{Log: p.kafka, Points: p.clickhouse, Registry: p.postgres, Logger: p.logger}),
 		},
@@ -28,9 +35,17 @@ func (p *process) newReplays() *replay.Runner {
 	})
 }
 
-// behind says that the points consumer of this process has more to do than it does:
-// the last fetch left records in the log.
-func (p *process) behind() bool { return p.points.Metrics().Lag.Load() > 0 }
+// busyConsumer gives what says that a consumer has work: that it has stored something
+// of late, or has something to fetch.
+func busyConsumer(m *consumers.Metrics) func() bool {
+	records, last := m.Records.Load(), time.Time{}
+	return func() bool {
+		if now := m.Records.Load(); now != records {
+			records, last = now, time.Now()
+		}
+		return m.Lag.Load() > 0 || time.Since(last) < liveFor
+	}
+}
 
 // runOperations runs what operators' work needs beside the roles.
 func (p *process) runOperations(ctx context.Context, group *errgroup.Group) {

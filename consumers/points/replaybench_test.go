@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkReplay replays the 10 M points of BenchmarkConsume with the bounds that a
-// replay has beside a consumer: half of the consumer's. Compare with it, which stores
+// replay has beside a consumer: a quarter of the consumer's. Compare with it, which stores
 // them for the first time.
 func BenchmarkReplay(b *testing.B) {
 	const requests, series, each = 100, 1000, 100
@@ -24,11 +24,10 @@ func BenchmarkReplay(b *testing.B) {
 	w := newWorld(b, testenv.NewKFake(b))
 	w.config.BatchWait = 150 * time.Millisecond
 	w.fill(requests, series, each)
-	live := w.consume()
+	w.consume()
 	w.settledWithin(5 * time.Minute)
 	w.replays(func(d *replay.Deps) {
-		d.Config = replay.Config{BatchRows: 500_000, BatchBytes: 16 << 20, BatchWait: 150 * time.Millisecond, FetchBytes: 4 << 20}
-		d.Busy = func() bool { return live.Metrics().Lag.Load() > 0 }
+		d.Config = replay.Config{BatchRows: 250_000, BatchBytes: 8 << 20, BatchWait: 150 * time.Millisecond, FetchBytes: 2 << 20}
 	})
 	before := record.CPU(b)
 	b.ResetTimer()

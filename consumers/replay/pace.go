@@ -10,13 +10,11 @@ import (
 )
 
 const (
-	// yields is how many times as long as it stored a replay stands back while others
-	// are behind: it has a third of the time then.
-	yields = 2
-	// busyLook is how often it is looked meanwhile whether they still are.
-	busyLook = 10 * time.Millisecond
+	// yields is how many times as long as it stored a replay stands back while there is
+	// live work: it has a quarter of the time then.
+	yields = 3
 	// yieldLimit bounds one wait.
-	yieldLimit = 5 * time.Second
+	yieldLimit = 10 * time.Second
 )
 
 // pace holds a replay back. It belongs to the goroutine that stores.
@@ -38,9 +36,8 @@ func newPace(run context.Context, job postgres.Replay, busy func() bool) *pace {
 
 // wait waits until so many rows may be stored.
 func (p *pace) wait(rows int) {
-	until := time.Now().Add(min(yields*p.took, yieldLimit))
-	for p.busy() && time.Now().Before(until) && p.run.Err() == nil {
-		pause.For(p.run, busyLook)
+	if p.busy() {
+		pause.For(p.run, min(yields*p.took, yieldLimit))
 	}
 	if p.maxRows == 0 {
 		return

@@ -42,8 +42,8 @@ type Deps struct {
 	Jobs *postgres.DB
 	// Consumers are those that this process can replay, by name.
 	Consumers map[string]Consumer
-	// Busy says that what the process does beside is behind: the replay then takes a
-	// third of the time at most. Nil: it never is.
+	// Busy says that there is live work beside: the replay then takes a quarter of the
+	// time at most. It is asked by one goroutine. Nil: there never is.
 	Busy    func() bool
 	Config  Config
 	Logger  *slog.Logger          // nil: slog.Default()
