@@ -105,6 +105,11 @@ type leaver interface {
 	Gone(partitions []int32)
 }
 
+// sizer is a Handler that wants smaller batches at times than Config allows.
+type sizer interface {
+	Full(rows, bytes int) bool
+}
+
 // refuser is a Handler that takes what can never be processed itself: it is not put
 // among the dead letters.
 type refuser interface {

@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	// replayShare divides what the consumer may hold, for a replay beside it: live
-	// points wait behind a batch of the replay's in the store.
-	replayShare = 4
+	// replayShare divides what the consumer may hold, for a replay beside it.
+	replayShare = 2
 	// liveFor is how long after its last batch the consumer counts as busy.
 	liveFor = 2 * time.Second
 )

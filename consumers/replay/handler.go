@@ -18,10 +18,17 @@ type handler struct {
 	progress *progress
 	newBatch func() consumers.Batch
 	pace     *pace
+
+	fewRows, fewBytes int // of a batch while there is live work
 }
 
 // NewBatch gives an empty batch of the consumer's.
 func (h *handler) NewBatch() consumers.Batch { return &paced{Batch: h.newBatch(), pace: h.pace} }
+
+// Full has batches small while there is live work, which waits behind them.
+func (h *handler) Full(rows, bytes int) bool {
+	return h.pace.live.Load() && (rows >= h.fewRows || bytes >= h.fewBytes)
+}
 
 // Advance notes how far the job is. Without its claim the run ends.
 func (h *handler) Advance(ctx context.Context, next map[int32]int64) error {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/livegraph/livegraph/consumers"
@@ -24,10 +25,12 @@ type pace struct {
 	maxRows float64   // a second; 0: unbounded
 	free    time.Time // when what was stored so far is within maxRows
 	took    time.Duration
+	live    atomic.Bool // busy, when it was asked last
 }
 
 func newPace(run context.Context, job postgres.Replay, busy func() bool) *pace {
 	p := &pace{run: run, busy: busy}
+	p.live.Store(busy())
 	if job.MaxRows != nil {
 		p.maxRows = float64(*job.MaxRows)
 	}
@@ -36,7 +39,8 @@ func newPace(run context.Context, job postgres.Replay, busy func() bool) *pace {
 
 // wait waits until so many rows may be stored.
 func (p *pace) wait(rows int) {
-	if p.busy() {
+	p.live.Store(p.busy())
+	if p.live.Load() {
 		pause.For(p.run, min(yields*p.took, yieldLimit))
 	}
 	if p.maxRows == 0 {

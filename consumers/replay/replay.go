@@ -73,6 +73,8 @@ const (
 	// maxRuns is how often a job is taken up: one that kills its process must not do so
 	// for ever.
 	maxRuns = 100
+	// fewer divides a batch while there is live work.
+	fewer = 4
 	// recordsAtOnce is how many records are taken from a fetch at a time.
 	recordsAtOnce = 256
 )
@@ -228,7 +230,10 @@ func (r *Runner) read(ctx context.Context, job postgres.Replay, p *progress, log
 	if job.MaxRows != nil { // so that it is kept to within a second, or a record
 		cfg.BatchRows, most = max(min(cfg.BatchRows, int(*job.MaxRows/2)), 1), 1
 	}
-	h := &handler{progress: p, newBatch: newBatch, pace: newPace(ctx, job, r.deps.Busy)}
+	h := &handler{
+		progress: p, newBatch: newBatch, pace: newPace(ctx, job, r.deps.Busy),
+		fewRows: max(cfg.BatchRows/fewer, 1), fewBytes: max(cfg.BatchBytes/fewer, 1),
+	}
 	loop := consumers.New(consumers.Config{
 		Name: "replay", Group: "replay-" + job.Consumer, Topic: topic, BatchRows: cfg.BatchRows, BatchBytes: cfg.BatchBytes,
 		BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes, Grace: cfg.Grace,
