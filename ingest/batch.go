@@ -14,7 +14,9 @@ import (
 //
 // Strings in it are views into the request's body or into texts below; see view.
 type batch struct {
+	format     Format
 	body       []byte
+	precision  string
 	workspace  uuid.UUID
 	receivedUS int64 // microseconds since the Unix epoch
 	latestUS   int64 // the last time that is accepted
@@ -30,8 +32,13 @@ type batch struct {
 	strings column[string]
 	blocks  []block // the columns' parts when they came as columns
 
+	prom       *promCache
+	promHits   int // labels of Prometheus that were in it
+	promMisses int
+
 	unescaped []byte // texts that are not in the body as they are
 	json      parser
+	lines     lineParser
 	output    output
 }
 
@@ -59,15 +66,15 @@ type block struct {
 // keptBytes is how large a batch may be to be kept for the next request.
 const keptBytes = 64 << 20
 
-func newBatch() *batch {
-	b := &batch{}
+func newBatch(prom *promCache) *batch {
+	b := &batch{prom: prom}
 	b.labels.seed = maphash.MakeSeed()
 	return b
 }
 
 // begin readies the batch for a request.
-func (b *batch) begin(req *Request) {
-	b.body, b.workspace = req.Body, req.Workspace
+func (b *batch) begin(format Format, req *Request) {
+	b.format, b.body, b.precision, b.workspace = format, req.Body, req.Precision, req.Workspace
 	b.receivedUS = req.ReceivedAt.UnixMicro()
 	b.latestUS = b.receivedUS + dayUS
 }
@@ -81,8 +88,10 @@ func (b *batch) end() {
 	clear(b.strings.values) // they are views into the body
 	b.strings.reset()
 	b.blocks = b.blocks[:0]
+	b.promHits, b.promMisses = 0, 0
 	b.unescaped = b.unescaped[:0]
 	b.json.reset()
+	b.lines.reset()
 	b.output.reset()
 }
 

@@ -18,19 +18,22 @@ import (
 // TestARequestAllocatesByRequestNotByPoint holds for known series: what is left
 // is the answer and the timer of the produce.
 func TestARequestAllocatesByRequestNotByPoint(t *testing.T) {
+	formats := map[string]Format{"remote write": RemoteWrite, "remote write, many samples": RemoteWrite, "NDJSON": NDJSON}
 	for name, body := range map[string]string{
 		"series":           benchSeries(100, 100),
 		"rows":             benchRows(100, 100, true),
 		"rows, one series": benchRows(1, 10_000, false),
 		"strings":          `{` + someSource + `,"metric":"m","series":[` + strings.TrimSuffix(strings.Repeat(`{"timestamps":[1,2,3],"values":["a","b\n",3]},`, 1000), ",") + `]}`,
-		"rejections":       `{` + someSource + `,"metric":"m","points":[{"value":1}` + strings.Repeat(`,{"value":1e400},{"value":1,"timestamp":-1}`, 1000) + `]}`,
+		"remote write":     benchRemoteWrite(2000, 1), "remote write, many samples": benchRemoteWrite(20, 100),
+		"NDJSON":     strings.Repeat(lineRow+"\n"+lineSeries+"\r\n", 1000),
+		"rejections": `{` + someSource + `,"metric":"m","points":[{"value":1}` + strings.Repeat(`,{"value":1e400},{"value":1,"timestamp":-1}`, 1000) + `]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlant()
 			p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return nil, nil }
 			pipeline, req := p.pipeline(Limits{}), request(body)
 			send := func() {
-				if _, err := pipeline.AcceptJSON(context.Background(), req); err != nil {
+				if _, err := pipeline.Accept(context.Background(), formats[name], req); err != nil {
 					t.Error(err)
 				}
 			}
@@ -87,7 +90,7 @@ func TestManyNewSeriesAndUnknownSourcesAreAskedForInPortions(t *testing.T) {
 	for i := range n {
 		fmt.Fprintf(&b, `,{%s,"metric":"m%d","value":1},{"sourceId":"%s","metric":"m","value":1},{"source":"s%d","metric":"m","value":1}`, someSource, i, uuid.New(), i)
 	}
-	result, err := p.pipeline(Limits{}).AcceptJSON(t.Context(), request(`{"points":[`+b.String()[1:]+`]}`))
+	result, err := p.pipeline(Limits{}).Accept(t.Context(), JSON, request(`{"points":[`+b.String()[1:]+`]}`))
 	require.NoError(t, err)
 	require.Equal(t, 5000, result.Accepted)
 	require.Equal(t, []Rejection{
@@ -105,7 +108,7 @@ func TestMemoryStaysBounded(t *testing.T) {
 	p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return nil, nil }
 	pipeline, body := p.pipeline(Limits{}), benchSeries(100, 10_000)
 	for range 10 {
-		_, err := pipeline.AcceptJSON(t.Context(), request(body))
+		_, err := pipeline.Accept(t.Context(), JSON, request(body))
 		require.NoError(t, err)
 	}
 	runtime.GC()

@@ -13,6 +13,11 @@
 //	encode     points in the order of their series into one record a partition
 //	produce    all records at once, acknowledged by all replicas
 //
+// The formats are JSON, which the table below is about, and the line protocol of
+// InfluxDB (see lines.go). All become the same columns and labels, and go the same
+// way from there. In formats whose clients know nothing of sources, a name that no
+// source has makes one, as far as the workspace has room.
+//
 // The package owns the wire formats and their rules. It imports no store: what it
 // needs of them are the small interfaces of [Deps]. HTTP, keys, decompression
 // and the checkpoint belong to the API.
@@ -41,6 +46,11 @@
 //	source: unknown, of another workspace, deleted, no UUID              rejected
 //	new series, the workspace has no room                                rejected
 //
+// In lines nothing is Malformed but the precision: a line that cannot be read is
+// rejected as one point, a line's time that breaks a rule takes all its points
+// along, a value its own; too many points are TooLarge; a name that no source can
+// have is rejected, and so is a new source where the workspace has no room.
+//
 // Where several apply, Malformed goes before Invalid only as far as syntax does:
 // a body that is no JSON is always Malformed. Otherwise the first in the order
 // of the text stands.
@@ -52,4 +62,20 @@
 // own tags are merged over the request's, key by key. An empty tag value is a
 // value. Of several points with one identity and time the last stands, and all
 // count as accepted.
+//
+// # Other formats
+//
+// In lines of JSON (NDJSON) each line is judged like an entry of points or series:
+// the first that has not the form refuses the request, whatever is in the lines
+// after it. Errors name the line, and fields begin in the line's object.
+//
+// A remote write of Prometheus that is no WriteRequest is Malformed, one of version
+// 2 UnsupportedMedia. All else is rejected by sample:
+//
+//	value: NaN, infinite                        time: before 1970, over a day ahead
+//	a native histogram                          labels: twice, more than 64, not UTF-8
+//	metric, label and value as tags above       source: no name for one; no room
+//
+// A request without samples is taken: Prometheus sends metadata and stale markers
+// alone.
 package ingest
