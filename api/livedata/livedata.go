@@ -69,6 +69,7 @@ const (
 	ingestPath  = "/api/live-data/ingest"
 	queryPath   = "/api/live-data/query"
 	seriesPath  = "/api/live-data/series"
+	pointsPath  = "/api/live-data/points"
 )
 
 // Routes gives the group's routes.
@@ -91,5 +92,6 @@ func Routes(deps Deps) []route.Route {
 		one(http.MethodPost, remoteWritePath, request.WriteLiveData, a.remoteWrite),
 		one(http.MethodGet, queryPath, request.ReadLiveData, a.query),
 		one(http.MethodGet, seriesPath, request.ReadLiveData, a.listSeries),
+		one(http.MethodDelete, pointsPath, request.Admin, a.deletePoints),
 	)
 }

@@ -23,6 +23,7 @@ import (
 	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/consumers/replay"
+	"github.com/livegraph/livegraph/consumers/upkeep"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/fault"
@@ -68,6 +69,7 @@ type process struct {
 	repeats   *idempotency.Keeper      // with the role api
 	points    *points.Consumer         // nil without the role points
 	replays   *replay.Runner           // with the role points
+	upkeep    *upkeep.Upkeep           // likewise
 	decisions *decisions.Consumer      // nil without the role commands
 	letters   *operate.Watch           // with a role that has dead letters
 	install   postgres.Installation
@@ -106,6 +108,7 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 				BatchWait: cfg.Points.BatchWait, FetchBytes: cfg.Points.FetchBytes, Grace: consumerGrace,
 			},
 		})
+		p.upkeep = p.newUpkeep()
 	}
 	if p.points != nil {
 		p.replays = p.newReplays()
@@ -220,7 +223,7 @@ func (p *process) buildAPI() (err error) {
 	bodies := request.NewBudget(p.cfg.Ingest.InFlightBytes)
 	bodies.Register(p.metrics)
 	pipeline := ingest.New(ingest.Deps{
-		Sources: p.postgres, Registry: p.postgres, Log: p.kafka, FingerprintKey: p.install.FingerprintKey,
+		Sources: p.postgres, Registry: p.postgres, Retention: p.postgres, Log: p.kafka, FingerprintKey: p.install.FingerprintKey,
 		CacheSize: p.cfg.Ingest.SeriesCacheSize, Metrics: p.metrics, Tracing: p.tracing,
 		Limits: ingest.Limits{
 			MaxPoints: p.cfg.Ingest.MaxPoints, InFlightBytes: p.cfg.Ingest.InFlightBytes,
@@ -261,6 +264,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 	if p.points != nil {
 		group.Go(func() error { return p.clickhouse.WatchStorage(groupCtx) })
 		group.Go(func() error { return p.points.Run(groupCtx) })
+		group.Go(func() error { return p.upkeep.Run(groupCtx) })
 	}
 	if p.auth != nil {
 		group.Go(func() error { return p.auth.Run(groupCtx) })

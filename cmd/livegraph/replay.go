@@ -129,7 +129,7 @@ func (c *ReplayStartCmd) follow(ctx context.Context, out *output, desk *operate.
 				shown = job.UpdatedAt
 			}
 		default:
-			line.show(progressText(job), job.State.Final())
+			line.show(replayText(job), job.State.Final())
 		}
 		if job.State.Final() {
 			return c.conclude(line, job)
@@ -168,7 +168,7 @@ func (c *ReplayStartCmd) conclude(line *progressLine, job operate.Replay) error 
 	return nil
 }
 
-func progressText(job operate.Replay) string {
+func replayText(job operate.Replay) string {
 	text := fmt.Sprintf("%-9s %5.1f %%  %d of %d records, %d rows", job.State, job.Percent, job.RecordsDone, job.Records, job.Rows)
 	if job.State == postgres.ReplayRunning && job.RowsRate > 0 {
 		text += fmt.Sprintf(", %.0f rows/s", job.RowsRate)
@@ -256,7 +256,7 @@ func printReplay(out *output, job operate.Replay, asJSON bool) error {
 	}
 	lines := []string{
 		fmt.Sprintf("replay %s of topic %s: %s", job.ID, job.Topic, state),
-		progressText(job),
+		replayText(job),
 		fmt.Sprintf("asked for by %s at %s, taken up %d times", job.RequestedBy, job.CreatedAt.UTC().Format(time.RFC3339), job.Runs),
 	}
 	if job.Workspace != nil {

@@ -189,6 +189,18 @@ func TestARedrivenLetterDoesNotBringDeletedPointsBack(t *testing.T) {
 	require.Empty(t, w.values(s))
 }
 
+func TestALetterFromBeforeTheOldestTombstoneIsNotRedriven(t *testing.T) {
+	w, _ := ailing(t, testenv.NewKFake(t))
+	_, err := w.registry.Installation(t.Context())
+	require.NoError(t, err)
+	_, err = w.registry.PruneTombstones(t.Context(), time.UnixMicro(t0).Add(time.Hour))
+	require.NoError(t, err)
+	result, err := w.desk().Redrive(t.Context(), operate.LetterRequest{Filter: operate.LetterFilter{ReasonContains: "refused"}}, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, result.Counts[operate.FateSkipped])
+	require.Contains(t, result.Outcomes[0].Why, "not known any more")
+}
+
 func TestADiscardedLetterStaysAndIsSaidToBe(t *testing.T) {
 	w, _ := ailing(t, testenv.NewKFake(t))
 	ctx := t.Context()

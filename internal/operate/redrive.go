@@ -271,6 +271,10 @@ func (d *Desk) noteRedriven(ctx context.Context, origin string, letters []found)
 // refusals says of each letter why it must not be put back; "": it may be.
 func (d *Desk) refusals(ctx context.Context, t kafka.Overview, letters []found) ([]string, error) {
 	why := make([]string, len(letters))
+	horizon, err := d.registry.TombstoneHorizon(ctx)
+	if err != nil {
+		return nil, err
+	}
 	contents := make([]content, len(letters))
 	var commands []postgres.CommandRef
 	for i, one := range letters {
@@ -281,6 +285,8 @@ func (d *Desk) refusals(ctx context.Context, t kafka.Overview, letters []found) 
 			why[i] = "it cannot be read, and would come back: " + c.err.Error()
 		case c.points != nil && one.Version == 0:
 			why[i] = "it does not say which version its points have"
+		case c.points != nil && len(c.points.Spans) > 0 && timeOf(c.points.ReceivedAtUS).Before(horizon):
+			why[i] = "it came before " + horizon.UTC().Format(time.RFC3339) + ", and what was deleted since is not known any more: its points would not be stored"
 		case c.request != nil:
 			commands = append(commands, postgres.CommandRef{Workspace: c.request.Workspace, ID: c.request.ID})
 		}
