@@ -23,6 +23,7 @@ import (
 	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/consumers/replay"
+	"github.com/livegraph/livegraph/consumers/rollups"
 	"github.com/livegraph/livegraph/consumers/upkeep"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/config"
@@ -70,6 +71,7 @@ type process struct {
 	points    *points.Consumer         // nil without the role points
 	replays   *replay.Runner           // with the role points
 	upkeep    *upkeep.Upkeep           // likewise
+	rollups   *rollups.Worker          // nil without the role points
 	decisions *decisions.Consumer      // nil without the role commands
 	letters   *operate.Watch           // with a role that has dead letters
 	install   postgres.Installation
@@ -112,6 +114,12 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 	}
 	if p.points != nil {
 		p.replays = p.newReplays()
+	}
+	if cfg.Has("points") && cfg.Rollups.Enabled {
+		p.rollups = rollups.New(rollups.Deps{
+			Points: p.clickhouse, Leases: p.postgres, Logger: logger, Metrics: metrics,
+			Config: rollups.Config{Quiet: cfg.Rollups.Quiet, Late: cfg.Rollups.Late},
+		})
 	}
 	if cfg.Has("commands") {
 		p.decisions = p.newDecisions()
@@ -265,6 +273,9 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { return p.clickhouse.WatchStorage(groupCtx) })
 		group.Go(func() error { return p.points.Run(groupCtx) })
 		group.Go(func() error { return p.upkeep.Run(groupCtx) })
+	}
+	if p.rollups != nil {
+		group.Go(func() error { return p.rollups.Run(groupCtx) })
 	}
 	if p.auth != nil {
 		group.Go(func() error { return p.auth.Run(groupCtx) })
