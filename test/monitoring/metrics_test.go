@@ -143,6 +143,7 @@ var allowed = map[string]*regexp.Regexp{
 	"table":    oneOf("points", "states", "latest", "source_activity", "series", "rollup_1m", "rollup_1h", "rollup_marks", "rollup_state"),
 	"outcome":  regexp.MustCompile(`^[a-z_]{4,16}$`),
 	"reason":   regexp.MustCompile(`^[a-z0-9_]{4,20}$`),
+	"state":    oneOf("open", "redriven", "discarded", "done", "failed", "cancelled"),
 	"kind":     regexp.MustCompile(`^[a-z]{4,12}$`),
 	"code":     regexp.MustCompile(`^[2-5][0-9][0-9]$`),
 	"cause":    regexp.MustCompile(`^[a-z]+$`),
