@@ -26,6 +26,7 @@ type Deps struct {
 	Series    seriesStore
 	Points    pointStore
 	Marks     watermarkStore
+	Dead      deadRecordStore
 	Pipeline  pipeline
 	Deletions *DeletionSender
 	// Keys are those of requests that clients may repeat.

@@ -22,11 +22,13 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/points"
+	"github.com/livegraph/livegraph/consumers/replay"
 	"github.com/livegraph/livegraph/consumers/rollups"
 	"github.com/livegraph/livegraph/consumers/upkeep"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/operate"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/internal/telemetry"
 	"github.com/livegraph/livegraph/storage/clickhouse"
@@ -67,9 +69,11 @@ type process struct {
 	waiter    *commands.Waiter         // with the role api
 	repeats   *idempotency.Keeper      // with the role api
 	points    *points.Consumer         // nil without the role points
+	replays   *replay.Runner           // with the role points
 	upkeep    *upkeep.Upkeep           // likewise
 	rollups   *rollups.Worker          // nil without the role points
 	decisions *decisions.Consumer      // nil without the role commands
+	letters   *operate.Watch           // with a role that has dead letters
 	install   postgres.Installation
 	probes    *telemetry.Prober
 }
@@ -108,6 +112,9 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 		})
 		p.upkeep = p.newUpkeep()
 	}
+	if p.points != nil {
+		p.replays = p.newReplays()
+	}
 	if cfg.Has("points") && cfg.Rollups.Enabled {
 		p.rollups = rollups.New(rollups.Deps{
 			Points: p.clickhouse, Leases: p.postgres, Logger: logger, Metrics: metrics,
@@ -116,6 +123,9 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 	}
 	if cfg.Has("commands") {
 		p.decisions = p.newDecisions()
+	}
+	if p.points != nil || p.decisions != nil {
+		p.letters = p.newLetterWatch()
 	}
 	p.probes, err = p.prober(metrics)
 	return p, err
@@ -234,7 +244,7 @@ func (p *process) buildAPI() (err error) {
 		Routes: append(
 			p.graphRoutes(bodies),
 			livedata.Routes(livedata.Deps{
-				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Pipeline: pipeline,
+				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Dead: p.postgres, Pipeline: pipeline,
 				Deletions: p.deletions, Keys: p.repeats, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
 				TokenKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
 				MaxBodyBytes: p.cfg.Ingest.MaxBodyBytes, QueryTimeout: p.cfg.API.QueryTimeout,
@@ -272,6 +282,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { return p.deletions.Run(groupCtx) })
 	}
 	p.runGraph(groupCtx, group)
+	p.runOperations(groupCtx, group)
 	group.Go(func() error {
 		defer stopBackground()
 		serving, cancel := context.WithCancel(ctx)

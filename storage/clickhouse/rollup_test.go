@@ -244,7 +244,7 @@ func TestAnOldZoneIsReadFromPoints(t *testing.T) {
 	require.Zero(t, r.reads("rollup_1m")+r.reads("rollup_1h"))
 }
 
-// TestRollupsAndPointsAgreeWhateverHappens writes, overwrites, deletes and replays at
+// TestRollupsAndPointsAgreeWhateverHappens writes, overwrites, deletes, expires and replays at
 // random, with passes in between, some of which are cut short, and compares.
 func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
@@ -305,6 +305,9 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 			}
 		case what == 7:
 			r.reopen()
+		case what == 8: // what is before a time goes, with the rollups of its hours
+			_, err = r.Expire(t.Context(), []clickhouse.Owner{{Workspace: r.workspace, Source: r.source}},
+				t0+random.Int64N(span/4), func(context.Context, time.Duration) error { return nil })
 		default:
 			clock += random.Int64N(5 * hour)
 			r.pass(clock)
@@ -327,6 +330,14 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 func (r *rolled) randomQuery(random *rand.Rand, series int, span int64) clickhouse.AggregateQuery {
 	from := t0 - hour + random.Int64N(span)
 	whole := clickhouse.Range{FromUS: from, ToUS: from + random.Int64N(span)}
+	if random.IntN(3) == 0 { // some series have a retention
+		whole.Kept = clickhouse.Kept{}
+		for i := range series {
+			if random.IntN(2) == 0 {
+				whole.Kept[id(i)] = t0 + random.Int64N(span)
+			}
+		}
+	}
 	q := clickhouse.AggregateQuery{Range: whole, Functions: rollable}
 	for i := range series {
 		if random.IntN(4) > 0 {

@@ -124,7 +124,7 @@ func TestTwoIdentitiesNeverShareAnId(t *testing.T) {
 	foreign, err := db.CreateSource(t.Context(), other, postgres.Source{ID: src.ID, Name: "pump"})
 	require.NoError(t, err)
 	idents, prints := identities(ws, src.ID, 0, 4)
-	const ofSource = ^uint64(0) << 40
+	const ofSource uint64 = 0xffffff << 40
 	for i := range prints { // all want one id, at the end of the source's range
 		binary.LittleEndian.PutUint64(prints[i][:8], ^uint64(0)-1)
 	}
