@@ -106,6 +106,7 @@ func (c *ServeCmd) serveOn(ctx context.Context, out *output, listener net.Listen
 	}
 	defer traces.Close(ctx)
 	traces.Register(watch.registry)
+	limitMemory()
 	p, err := newProcess(ctx, &c.Config, logger, watch.registry, at.tls(), traces.Provider())
 	if err != nil {
 		return err

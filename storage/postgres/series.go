@@ -95,10 +95,14 @@ func (r *registration) findKnown(ctx context.Context, q queryer) error {
 	for i := range r.fps {
 		prints[i] = r.fps[i][:]
 	}
+	// Each fingerprint is looked up by itself. OFFSET 0 keeps the workspace out of it:
+	// before there are statistics Postgres takes a workspace for a handful of series,
+	// and reads all of them for each batch.
 	rows, err := q.Query(ctx, `
-		SELECT s.fingerprint, s.id FROM series s
+		SELECT s.fingerprint, s.id FROM unnest($1::bytea[]) AS t (fingerprint)
+		CROSS JOIN LATERAL (SELECT * FROM series x WHERE x.fingerprint = t.fingerprint OFFSET 0) s
 		JOIN sources src ON src.workspace_id = s.workspace_id AND src.id = s.source_id
-		WHERE s.fingerprint = ANY($1) AND s.workspace_id = $2 AND src.deleted_at IS NULL`, prints, r.workspace)
+		WHERE s.workspace_id = $2 AND src.deleted_at IS NULL`, prints, r.workspace)
 	if err != nil {
 		return fmt.Errorf("looking up series: %w", err)
 	}

@@ -46,6 +46,31 @@ func TestSeriesAreFoundWithoutStatistics(t *testing.T) {
 	require.Less(t, seriesRead(t, address)-before, int64(sources*each), "rows of table series that were looked at")
 }
 
+// TestSeriesAreRegisteredWithoutStatistics: each batch of new series must not read
+// all that are there.
+func TestSeriesAreRegisteredWithoutStatistics(t *testing.T) {
+	const batches, each = 20, 100
+	address := testenv.Postgres(t)
+	db, err := postgres.Open(t.Context(), address, 1)
+	require.NoError(t, err)
+	require.NoError(t, db.Migrate(t.Context()))
+	ws := limited(t, db, 1, batches*each)
+	src := source(t, db, ws, "pump")
+	db.Close()
+	before := seriesRead(t, address)
+
+	db, err = postgres.Open(t.Context(), address, 1)
+	require.NoError(t, err)
+	for i := range batches {
+		idents, prints := identities(ws, src.ID, i*each, (i+1)*each)
+		_, ok, err := db.RegisterSeries(t.Context(), ws, idents, prints)
+		require.NoError(t, err)
+		require.NotContains(t, ok, false)
+	}
+	db.Close()
+	require.Less(t, seriesRead(t, address)-before, int64(5*batches*each), "rows of table series that were looked at")
+}
+
 // seriesRead gives how many rows of table series have been read by all sessions
 // that have ended.
 func seriesRead(t *testing.T, address string) int64 {
