@@ -55,6 +55,7 @@ type Config struct {
 	Embedder   Embedder   `embed:""`
 	API        API        `embed:"" prefix:"api-"`
 	Ingest     Ingest     `embed:"" prefix:"ingest-"`
+	Streams    Streams    `embed:"" prefix:"streams-"`
 	Points     Points     `embed:"" prefix:"points-"`
 	Commands   Commands   `embed:"" prefix:"commands-"`
 	Log        Log        `embed:"" prefix:"log-"`
@@ -189,6 +190,7 @@ func (c *Config) Validate() error {
 		}
 	}
 	c.Kafka.validate(bad)
+	c.Streams.validate(bad)
 	c.Metrics.validate(bad)
 	if t := c.Ingest.LogFullThreshold; t <= 0 || t > 1 {
 		bad("ingest-log-full-threshold", "must be above 0 and at most 1")

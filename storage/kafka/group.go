@@ -141,7 +141,11 @@ func (g *Group) gone(o GroupOptions, lost bool) func(context.Context, *kgo.Clien
 // franz-go retries are not errors here; ErrDiscontinued ends the membership.
 func (g *Group) Poll(ctx context.Context, most int) (kgo.Fetches, error) {
 	fetches := g.client.PollRecords(ctx, most)
-	var failure error
+	return fetches, pollFailure(fetches)
+}
+
+// pollFailure gives what is wrong with the fetches, if anything is.
+func pollFailure(fetches kgo.Fetches) (failure error) {
 	fetches.EachError(func(_ string, partition int32, err error) {
 		var loss *kgo.ErrDataLoss
 		switch {
@@ -154,7 +158,7 @@ func (g *Group) Poll(ctx context.Context, most int) (kgo.Fetches, error) {
 			failure = fmt.Errorf("kafka: consuming partition %d: %w", partition, err)
 		}
 	})
-	return fetches, failure
+	return failure
 }
 
 // AllowRebalance lets partitions come and go until the next Poll.

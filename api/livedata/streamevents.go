@@ -1,0 +1,158 @@
+package livedata
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/tail"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+// send sends what was taken: events of points, small deliveries together and large
+// ones in parts, and of deletions, in their order. Only an event that ends with a
+// delivery has an id, so a reader that comes back gets a delivery as a whole.
+func (s *stream) send(ctx context.Context, list []tail.Delivery) error {
+	var event []pointRows
+	points := 0
+	emit := func(id string) error {
+		if len(event) == 0 {
+			return nil
+		}
+		err := s.event("points", id, event)
+		s.Streams.Sent(points)
+		event, points = event[:0], 0
+		if err != nil || s.out.Buffered() < flushBytes {
+			return err
+		}
+		return s.flush(ctx)
+	}
+	for i := range list {
+		d := &list[i]
+		for _, block := range d.Blocks {
+			for from := 0; from < len(block.TS); {
+				if points >= eventPoints {
+					if err := emit(""); err != nil {
+						return err
+					}
+				}
+				to := min(len(block.TS), from+eventPoints-points)
+				event = append(event, s.rows(block, from, to))
+				points += to - from
+				from = to
+			}
+		}
+		s.from.Passed(d)
+		if len(d.Deletions) == 0 && points < eventPoints && i+1 < len(list) && len(list[i+1].Deletions) == 0 {
+			continue // the next goes into the same event
+		}
+		if err := emit(s.id()); err != nil {
+			return err
+		}
+		if err := s.deletions(d); err != nil {
+			return err
+		}
+	}
+	return s.flush(ctx)
+}
+
+// flush sends what is written, unless the stream must end.
+func (s *stream) flush(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if s.out.Buffered() == 0 {
+		return nil
+	}
+	return s.out.Flush()
+}
+
+func (s *stream) event(name, id string, data any) error {
+	line, err := json.Marshal(data, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	s.out.Named(name, id, line)
+	return nil
+}
+
+// rows gives a block's points as a query gives them.
+func (s *stream) rows(block *tail.Block, from, to int) pointRows {
+	series := block.Series
+	column, kind := clickhouse.Column{}, pointblock.KindNumber
+	if series.Text {
+		column.Texts, kind = block.Texts[from:to], pointblock.KindString
+	} else {
+		column.Numbers = block.Numbers[from:to]
+	}
+	return pointRows{
+		SourceID: &series.Source, SourceName: &series.SourceName, Metric: &series.Metric, Kind: kindName(kind), Unit: series.Unit,
+		Tags: series.Tags, Columns: rawColumns,
+		Points: cells{points: &clickhouse.Points{TS: block.TS[from:to], Columns: []clickhouse.Column{column}}, epoch: s.epoch},
+	}
+}
+
+// rawColumns are those of points as they stand.
+var rawColumns = []string{"timestamp", "value"}
+
+// deletion is what a reader is told of points that are gone.
+type deletion struct {
+	SourceID    uuid.UUID      `json:"sourceId"`
+	SourceName  *string        `json:"sourceName"`
+	Metric      *string        `json:"metric"`
+	From        jsontext.Value `json:"from"`
+	To          jsontext.Value `json:"to"`
+	WholeSource bool           `json:"wholeSource"`
+}
+
+// deletions sends those of a delivery; the last has the id.
+func (s *stream) deletions(d *tail.Delivery) error {
+	for i := range d.Deletions {
+		gone, id := &d.Deletions[i], ""
+		if i == len(d.Deletions)-1 {
+			id = s.id()
+		}
+		out := deletion{SourceID: gone.Source, Metric: gone.Metric, WholeSource: gone.Whole, From: s.stamp(gone.FromUS), To: s.stamp(gone.ToUS)}
+		if gone.SourceName != "" {
+			out.SourceName = &gone.SourceName
+		}
+		if err := s.event("deleted", id, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stamp writes a time as those of the points; nil is null.
+func (s *stream) stamp(us *int64) jsontext.Value {
+	if us == nil {
+		return jsontext.Value("null")
+	}
+	return appendTimestamp(nil, *us, s.epoch)
+}
+
+// notice tells a reader that points are or will be missing.
+type notice struct {
+	Reason  string    `json:"reason"`
+	Message string    `json:"message"`
+	Since   time.Time `json:"since"` // what was received before is not missing
+}
+
+// reasons say what happened, and how to go on.
+var reasons = map[string]string{
+	tail.SlowReader:   "Points arrive faster than this reader takes them. Come back with Last-Event-ID to go on where it was, or query with from.",
+	tail.LogChanged:   "The log was made anew or has more partitions: what was missed is to be queried with from.",
+	tail.Trimmed:      "The log does not have any more what was missed: query it with from. What is new follows.",
+	tail.TooFarBehind: "Too much was missed to be sent again: query it with from. What is new follows.",
+}
+
+// say adds a notice.
+func (s *stream) say(event, reason string) {
+	since := time.UnixMicro(s.from.Position().SinceUS).UTC()
+	data, _ := json.Marshal(notice{Reason: reason, Message: reasons[reason], Since: since}) // of texts and a time: it cannot fail
+	s.out.Named(event, s.id(), data)
+}
