@@ -257,3 +257,50 @@ func TestThePythonExampleKnowsTheSchema(t *testing.T) {
 	}
 	require.True(t, proto.Equal(is, &knows), "docs/consumers/python/points_pb2.py is stale: its README says how it is made")
 }
+
+// TestTheGuideOfTheConsumersWorksWhenPasted but for the installation, which other tests
+// do, and the places that are the test's own.
+func TestTheGuideOfTheConsumersWorksWhenPasted(t *testing.T) {
+	t.Parallel()
+	python, err := pythonOfConsumers()
+	require.NoError(t, err)
+	page, err := os.ReadFile(filepath.Join(examples, "README.md"))
+	require.NoError(t, err)
+	s := newServer(t)
+	s.Start()
+	source := s.createSource("pump")
+	s.Do("POST", "/api/live-data/ingest", json.RawMessage(batch{0}.body(source)), http.StatusCreated, nil)
+	var commands strings.Builder
+	for i, part := range strings.Split(string(page), "```sh\n") {
+		if i == 0 {
+			continue
+		}
+		block, _, _ := strings.Cut(part, "```")
+		for text := range strings.Lines(block) {
+			if !strings.Contains(text, " -m venv ") && !strings.Contains(text, "pip install") {
+				commands.WriteString(text)
+			}
+		}
+	}
+	replaced := commands.String()
+	for what, by := range map[string]string{
+		`"data/control.json"`: `"` + filepath.Join(s.DataDir, "control.json") + `"`, "/tmp/livegraph-consumer/bin/python": python,
+		"/tmp/livegraph-points.sqlite": filepath.Join(t.TempDir(), "points.sqlite"),
+	} {
+		require.Contains(t, replaced, what)
+		replaced = strings.ReplaceAll(replaced, what, by)
+	}
+	shell := exec.Command("bash", "-euo", "pipefail", "-c", replaced)
+	shell.Dir = "../.."
+	var failures bytes.Buffer
+	shell.Stderr = &failures
+	printed, err := shell.Output()
+	require.NoError(t, err, "%s", &failures)
+	lines := strings.Split(strings.TrimSpace(string(printed)), "\n")
+	require.Len(t, lines, 3+1+1+1+3+3+3, "%s", printed)
+	require.Contains(t, lines[0], `"value":`)
+	require.Equal(t, []string{"0", fmt.Sprint(pointsInBatch), fmt.Sprint(pointsInBatch)}, lines[3:6])
+	require.Contains(t, lines[6], fmt.Sprintf(`"count":%d`, pointsInSeries))
+	require.Contains(t, lines[9], `"value": `)
+	require.Contains(t, lines[12], fmt.Sprintf(`"count": %d`, pointsInSeries))
+}
