@@ -203,7 +203,7 @@ func (h *Hub) Run(ctx context.Context) error {
 		}
 		r.read(ctx)
 	}
-	r.endAll(LogChanged)
+	r.endAll()
 	return nil
 }
 

@@ -70,7 +70,7 @@ func (r *reader) observe(ctx context.Context) (kafka.TopicState, error) {
 		return state, err
 	}
 	if r.tail != nil && state.TopicInfo != r.topic {
-		r.endAll(LogChanged)
+		r.endAll()
 	}
 	r.topic = state.TopicInfo
 	return state, nil
@@ -125,7 +125,7 @@ func (r *reader) shrink() {
 // read takes what has come and puts it into the queues.
 func (r *reader) read(ctx context.Context) {
 	if now := r.hub.deps.Log.PointsTopic(); now.Partitions != 0 && now != r.topic {
-		r.endAll(LogChanged)
+		r.endAll()
 		return
 	}
 	pollCtx, cancel := context.WithTimeout(ctx, pollLimit)
@@ -136,7 +136,7 @@ func (r *reader) read(ctx context.Context) {
 	records, err := r.tail.Poll(pollCtx, pollRecords)
 	if errors.Is(err, kafka.ErrDiscontinued) {
 		r.hub.log.WarnContext(ctx, "streams of points end: the log is not what it was", "error", err)
-		r.endAll(LogChanged)
+		r.endAll()
 		return
 	}
 	r.complain(ctx, err)
@@ -147,7 +147,7 @@ func (r *reader) read(ctx context.Context) {
 	r.router.scan(r.expected(records))
 	for r.router.find(ctx) != nil {
 		if !r.wait(ctx) {
-			r.endAll(LogChanged) // what was read is not delivered, and nobody is there for it
+			r.endAll() // what was read is not delivered, and nobody is there for it
 			return
 		}
 	}
@@ -189,12 +189,13 @@ func (r *reader) complain(ctx context.Context, err error) {
 	}
 }
 
-// endAll drops every stream and ends the tail.
-func (r *reader) endAll(reason string) {
+// endAll drops every stream, since the log is not what it was for them, and ends the
+// tail.
+func (r *reader) endAll() {
 	for _, s := range r.router.subscribers() {
 		r.router.remove(s)
-		s.queue.end(reason)
-		r.hub.metrics.dropped(reason)
+		s.queue.end(LogChanged)
+		r.hub.metrics.dropped(LogChanged)
 	}
 	r.close()
 }

@@ -34,20 +34,27 @@ type options struct {
 	summary               bool      // print what stands at the end, not each point
 }
 
-func main() {
+func main() { os.Exit(consume(os.Args[1:])) }
+
+// consume is main but for the exit code, which it gives.
+func consume(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	o, err := parse(os.Args[1:])
+	o, err := parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
 	if err == nil {
 		out := bufio.NewWriter(os.Stdout)
 		if err = run(ctx, o, out); err == nil {
 			err = out.Flush()
 		}
 	}
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
+	if err != nil {
 		slog.Error("the consumer ends", "error", err)
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 func parse(args []string) (o options, err error) {
