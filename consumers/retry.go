@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"github.com/livegraph/livegraph/internal/pause"
 )
 
 // How failures that may pass are tried again: for ever, doubling, with jitter.
@@ -43,14 +45,7 @@ func (r *retry) wait(ctx context.Context, err error) bool {
 		r.said = now
 		r.logger.WarnContext(ctx, r.what+" failed and is tried again", "tries", r.failed, "since", r.since.UTC(), "error", err)
 	}
-	timer := time.NewTimer(r.pace.NextBackOff())
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return pause.For(ctx, r.pace.NextBackOff())
 }
 
 // worked says the end of a failure, if there was one.

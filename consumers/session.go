@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/livegraph/livegraph/internal/pause"
 	"github.com/livegraph/livegraph/internal/tracing"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
@@ -130,7 +131,7 @@ func (s *session) poll(ctx context.Context) error {
 		case err != nil && ctx.Err() == nil:
 			s.metrics.Retries.Add(1)
 			s.logger.Warn("a partition cannot be consumed and is tried again", "error", err)
-			sleep(ctx, firstRetry)
+			pause.For(ctx, firstRetry)
 		}
 	}
 	return context.Cause(ctx)
@@ -225,13 +226,4 @@ func (s *session) commitNow(ctx context.Context) error {
 	}
 	s.uncommitted, s.committed = nil, time.Now()
 	return err
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

@@ -1,8 +1,6 @@
 package livedata
 
 import (
-	"github.com/google/uuid"
-
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -12,7 +10,7 @@ import (
 func seriesFilter(p *request.Params) postgres.SeriesFilter {
 	filter := postgres.SeriesFilter{
 		Sources: p.UUIDs("sourceId"),
-		NodeID:  optionalUUID(p, "nodeId"),
+		NodeID:  p.UUID("nodeId"),
 		Metrics: p.Strings("metric"),
 		Tags:    p.Family("tag."),
 	}
@@ -20,16 +18,4 @@ func seriesFilter(p *request.Params) postgres.SeriesFilter {
 		filter.SourceName = &name
 	}
 	return filter
-}
-
-func optionalUUID(p *request.Params, name string) *uuid.UUID {
-	text, given := p.String(name)
-	if !given {
-		return nil
-	}
-	id, ok := request.ParseUUID(text)
-	if !ok {
-		p.Fail(name, "must be a UUID")
-	}
-	return &id
 }

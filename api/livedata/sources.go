@@ -89,7 +89,7 @@ func statusAt(s *postgres.Source, seen, now time.Time) string {
 func (a *api) listSources(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	name, _ := p.String("name")
-	filter := postgres.SourceFilter{Name: name, NodeID: optionalUUID(p, "nodeId"), Tags: p.Family("tag.")}
+	filter := postgres.SourceFilter{Name: name, NodeID: p.UUID("nodeId"), Tags: p.Family("tag.")}
 	page := postgres.SourcePage{}
 	for _, field := range p.Sort(postgres.SourceSortFields()...) {
 		page.Order = append(page.Order, postgres.SourceOrder{Field: field.Name, Descending: field.Descending})

@@ -46,7 +46,7 @@ func (a *api) listHistory(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	var page postgres.HistoryPage
 	var cursor string
-	node := optionalUUID(p, "nodeId")
+	node := p.UUID("nodeId")
 	page.Limit, page.Offset, cursor = p.Paging()
 	if err := p.Err(); err != nil {
 		return err
@@ -87,18 +87,6 @@ func (a *api) listHistory(w http.ResponseWriter, r *http.Request) error {
 	}
 	reply.List(w, r, items, meta)
 	return nil
-}
-
-func optionalUUID(p *request.Params, name string) *uuid.UUID {
-	text, given := p.String(name)
-	if !given {
-		return nil
-	}
-	id, ok := request.ParseUUID(text)
-	if !ok {
-		p.Fail(name, "must be a UUID")
-	}
-	return &id
 }
 
 func (a *api) history(ctx context.Context, workspace uuid.UUID, node *uuid.UUID, page postgres.HistoryPage) ([]postgres.ChangeSize, int64, error) {

@@ -122,6 +122,19 @@ func (p *Params) Bool(name string) bool {
 	return p.OneOf(name, "false", "true", "false") == "true"
 }
 
+// UUID gives a parameter that is one id; nil when it is absent.
+func (p *Params) UUID(name string) *uuid.UUID {
+	text, given := p.String(name)
+	if !given {
+		return nil
+	}
+	id, ok := ParseUUID(text)
+	if !ok {
+		p.Fail(name, "must be a UUID")
+	}
+	return &id
+}
+
 // UUIDs gives the ids of a parameter that may be repeated or a comma list.
 func (p *Params) UUIDs(name string) []uuid.UUID {
 	var ids []uuid.UUID

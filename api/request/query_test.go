@@ -82,9 +82,18 @@ func TestParametersOfManyValues(t *testing.T) {
 	require.Equal(t, "00000000-0000-0000-0000-00000000abcd", p.UUIDs("id")[0].String())
 	require.NoError(t, p.Err())
 
+	require.Equal(t, "00000000-0000-0000-0000-00000000abcd", p.UUID("id").String())
+	require.Nil(t, p.UUID("nodeId"))
+	require.NoError(t, p.Err())
+
 	p = params("id=nope")
 	p.UUIDs("id")
 	require.Error(t, p.Err())
+	for _, query := range []string{"id=", "id=nope", "id=00000000-0000-0000-0000-00000000abcd,00000000-0000-0000-0000-00000000abcd"} {
+		p = params(query)
+		p.UUID("id")
+		require.Error(t, p.Err(), query)
+	}
 	p = params("tag.=1")
 	p.Family("tag.")
 	require.Error(t, p.Err())

@@ -79,11 +79,11 @@ type Consumer struct {
 	publisher *Publisher
 	pruner    *pruner
 	metrics   *metrics
+	replaced  consumers.Replaced
 
-	mu       sync.Mutex
-	topicID  [16]byte
-	fence    map[int32]int64 // how far each of our partitions is decided, as Postgres has it
-	replaced map[int32]int64 // partitions whose records are known to have been replaced, from an offset on
+	mu      sync.Mutex
+	topicID [16]byte
+	fence   map[int32]int64 // how far each of our partitions is decided, as Postgres has it
 }
 
 // New makes a consumer.
@@ -99,7 +99,7 @@ func New(deps Deps) *Consumer {
 	}
 	c := &Consumer{
 		deps: deps, logger: deps.Logger.With("component", "commands"),
-		fence: map[int32]int64{}, replaced: map[int32]int64{}, metrics: newMetrics(deps.Metrics),
+		fence: map[int32]int64{}, metrics: newMetrics(deps.Metrics),
 	}
 	c.stacks = newStacks(deps.Redis, c.logger, c.metrics)
 	c.replier = newReplier(deps.Redis, c.logger, c.metrics)
@@ -152,14 +152,7 @@ func resolve(ctx context.Context, log *kafka.Client, db *postgres.DB, logger *sl
 		if seen, err = log.ObserveTopic(ctx, kafka.TopicCommands); err != nil {
 			return postgres.LogState{}, err
 		}
-		state := postgres.LogState{TopicID: seen.ID, Partitions: make([]postgres.LogPartition, len(seen.State))}
-		for p, s := range seen.State {
-			state.Partitions[p] = postgres.LogPartition{Start: s.Start, End: s.End, ReplacedFrom: -1}
-			if from, ok := replaced[int32(p)]; ok {
-				state.Partitions[p].ReplacedFrom = from
-			}
-		}
-		return state, nil
+		return consumers.LogState(seen, replaced), nil
 	})
 	if err != nil {
 		return nil, kafka.TopicState{}, fmt.Errorf("resolving the offsets of the commands: %w", err)
@@ -187,20 +180,12 @@ func (h handler) Reset() {
 }
 
 // Discontinued remembers where records were replaced, for the next resolve.
-func (h handler) Discontinued(partition int32, from int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if from >= 0 {
-		h.replaced[partition] = from
-	}
-}
+func (h handler) Discontinued(partition int32, from int64) { h.replaced.Note(partition, from) }
 
 // Start begins where Postgres says that everything before is decided. What the group
 // has committed counts for nothing.
 func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
-	h.mu.Lock()
-	replaced := maps.Clone(h.replaced)
-	h.mu.Unlock()
+	replaced := h.replaced.Known()
 	next, seen, err := resolve(ctx, h.deps.Log, h.deps.Graph, h.logger, replaced)
 	if err != nil {
 		return nil, err
@@ -211,7 +196,7 @@ func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int3
 		return nil, kafka.NewDiscontinuity(0, -1, errors.New("the topic was created again"))
 	}
 	h.topicID = seen.ID
-	maps.DeleteFunc(h.replaced, func(p int32, from int64) bool { return replaced[p] == from })
+	h.replaced.Recorded(replaced)
 	from := make(map[int32]int64, len(committed))
 	for p := range committed {
 		at, ok := next[p]

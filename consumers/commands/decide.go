@@ -136,10 +136,8 @@ func (c *Consumer) tryGroup(ctx context.Context, records []*record) error {
 	}
 	defer g.tx.Rollback()
 	begun := time.Now()
-	for _, r := range g.fresh {
-		if err := g.decide(r); err != nil {
-			return &culprit{r, err}
-		}
+	if err := g.decideAll(); err != nil {
+		return err
 	}
 	decided := time.Now()
 	if err := g.tx.Commit(); err != nil {
@@ -147,6 +145,32 @@ func (c *Consumer) tryGroup(ctx context.Context, records []*record) error {
 	}
 	c.metrics.group(len(g.fresh), g.counts, begun.Sub(began), decided.Sub(begun), time.Since(decided))
 	g.committed()
+	return nil
+}
+
+// writeAhead is after how many commands what they do is written while the next ones
+// are decided.
+const writeAhead = 500
+
+func (g *group) decideAll() error {
+	commands := 0
+	for i, r := range g.fresh {
+		err := g.decide(r)
+		if r.request != nil {
+			commands += len(r.request.Actions)
+		}
+		if err == nil && commands >= writeAhead && i < len(g.fresh)-1 {
+			commands = 0
+			err = g.tx.WriteAhead()
+		}
+		if err == nil {
+			continue
+		}
+		if failed := g.tx.Failed(); failed != nil { // not this record's doing, perhaps
+			return failed
+		}
+		return &culprit{r, err}
+	}
 	return nil
 }
 

@@ -226,6 +226,41 @@ func TestACommandThatTheDatabaseRefusesFailsAlone(t *testing.T) {
 	})
 }
 
+// A large batch is written while the next is decided.
+func TestABatchThatTheDatabaseRefusesFailsAloneWhateverIsDecidedMeanwhile(t *testing.T) {
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		_, err := w.look.Exec(context.Background(), `ALTER TABLE nodes ADD CHECK (name <> 'poison')`)
+		require.NoError(t, err)
+		const batches, poison, inBatch = 4, 1, 600
+		var all []*graphrecord.Request
+		for i := range batches {
+			actions := make([]graph.Payload, inBatch)
+			for j := range actions {
+				payload := node("pump")
+				if i == poison && j == inBatch/2 {
+					payload.Name = "poison"
+				}
+				actions[j] = payload
+			}
+			all = append(all, w.request(graphrecord.Atomic, actions...))
+			w.produce(all[i])
+		}
+		w.consume()
+		for i, r := range all {
+			w.eventually("every batch has an outcome", func() bool { return w.stored(r) != nil })
+			failed := w.stored(r).GetFailure() != nil
+			require.Equal(t, i == poison, failed, i)
+		}
+		require.Equal(t, (batches-1)*inBatch, w.number(`SELECT count(*) FROM nodes`))
+		require.Equal(t, batches-1, w.number(`SELECT count(*) FROM journal`))
+		letters := w.topic(w.log.Topic(kafka.TopicCommands).Name+".dlq", 1)
+		decoded, err := graphrecord.DecodeRequest(letters[0].Value)
+		require.NoError(t, err)
+		require.Equal(t, all[poison].ID, decoded.ID)
+	})
+}
+
 func TestACommandThatCannotBeDecidedFailsAlone(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		w := newWorld(t, broker)

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/livegraph/livegraph/internal/pause"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -27,7 +28,7 @@ type pruner struct {
 
 func (p *pruner) run(ctx context.Context) {
 	failing := false
-	for rest(ctx, pruneEvery) {
+	for pause.For(ctx, pruneEvery) {
 		err := p.prune(ctx)
 		if ctx.Err() == nil && (err != nil) != failing {
 			if failing = err != nil; failing {
@@ -45,20 +46,8 @@ func (p *pruner) prune(ctx context.Context) error {
 			return err
 		}
 		p.metrics.pruned.Add(float64(removed))
-		if removed < pruneAtOnce || !rest(ctx, prunePause) {
+		if removed < pruneAtOnce || !pause.For(ctx, prunePause) {
 			return ctx.Err()
 		}
-	}
-}
-
-// rest waits; false: ctx is done.
-func rest(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }

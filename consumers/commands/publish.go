@@ -9,6 +9,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/internal/pause"
 	"github.com/livegraph/livegraph/schemas/graphrecord"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -113,7 +114,7 @@ func (p *Publisher) Run(ctx context.Context) {
 			continue
 		}
 		p.metrics.publishFails.Inc()
-		if !rest(ctx, pace.NextBackOff()) {
+		if !pause.For(ctx, pace.NextBackOff()) {
 			return
 		}
 		p.poke()

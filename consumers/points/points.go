@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"sync"
 	"time"
 
@@ -67,18 +66,18 @@ type Config struct {
 // Consumer consumes topic points. Run runs it; several, in one process or many,
 // share the partitions.
 type Consumer struct {
-	deps   Deps
-	logger *slog.Logger
-	loop   *consumers.Loop
-	graves *graves
-	copied *copied
+	deps     Deps
+	logger   *slog.Logger
+	loop     *consumers.Loop
+	graves   *graves
+	copied   *copied
+	replaced consumers.Replaced
 
 	mu          sync.Mutex
 	topicID     [16]byte
 	generations postgres.Generations
-	asOf        time.Time       // the registry's time up to which tombstones are known
-	replaced    map[int32]int64 // partitions whose records are known to have been replaced, from an offset on
-	columns     chan *columns   // buffers that are free
+	asOf        time.Time     // the registry's time up to which tombstones are known
+	columns     chan *columns // buffers that are free
 }
 
 // New makes a consumer.
@@ -88,7 +87,7 @@ func New(deps Deps) *Consumer {
 	}
 	c := &Consumer{
 		deps: deps, logger: deps.Logger.With("component", "points"),
-		graves: newGraves(), copied: newCopied(knownSeries), replaced: map[int32]int64{},
+		graves: newGraves(), copied: newCopied(knownSeries),
 		columns: make(chan *columns, spareColumns),
 	}
 	cfg := deps.Config
@@ -134,14 +133,7 @@ func resolve(ctx context.Context, log *kafka.Client, registry *postgres.DB, logg
 		if seen, err = log.Observe(ctx); err != nil {
 			return postgres.LogState{}, err
 		}
-		state := postgres.LogState{TopicID: seen.ID, Partitions: make([]postgres.LogPartition, len(seen.State))}
-		for p, s := range seen.State {
-			state.Partitions[p] = postgres.LogPartition{Start: s.Start, End: s.End, ReplacedFrom: -1}
-			if from, ok := replaced[int32(p)]; ok {
-				state.Partitions[p].ReplacedFrom = from
-			}
-		}
-		return state, nil
+		return consumers.LogState(seen, replaced), nil
 	})
 	if err != nil {
 		return nil, kafka.TopicState{}, fmt.Errorf("resolving generations: %w", err)
@@ -168,21 +160,13 @@ func (h handler) Reset() {
 }
 
 // Discontinued remembers where records were replaced, for the next resolve.
-func (h handler) Discontinued(partition int32, from int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if from >= 0 {
-		h.replaced[partition] = from
-	}
-}
+func (h handler) Discontinued(partition int32, from int64) { h.replaced.Note(partition, from) }
 
 // Start resolves the generations, loads the tombstones, and begins where both the
 // group and the watermarks say that all before is stored. A commit above the
 // watermark is not believed: it belongs to an earlier topic of the name.
 func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
-	h.mu.Lock()
-	replaced := maps.Clone(h.replaced)
-	h.mu.Unlock()
+	replaced := h.replaced.Known()
 	generations, seen, err := resolve(ctx, h.deps.Log, h.deps.Registry, h.logger, replaced)
 	if err != nil {
 		return nil, err
@@ -197,8 +181,8 @@ func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int3
 		return nil, kafka.NewDiscontinuity(0, -1, errors.New("the topic was created again"))
 	}
 	h.topicID, h.generations = seen.ID, generations
-	maps.DeleteFunc(h.replaced, func(p int32, from int64) bool { return replaced[p] == from })
 	h.mu.Unlock()
+	h.replaced.Recorded(replaced)
 	if err := h.refresh(ctx); err != nil {
 		return nil, err
 	}

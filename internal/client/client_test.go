@@ -159,17 +159,6 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	require.Equal(t, []time.Duration{time.Second}, waits)
 }
 
-func TestRetryAfterMayBeADate(t *testing.T) {
-	h := http.Header{}
-	require.Zero(t, retryAfter(h))
-	h.Set("Retry-After", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
-	require.InDelta(t, time.Hour, retryAfter(h), float64(2*time.Second))
-	h.Set("Retry-After", "-5")
-	require.Zero(t, retryAfter(h))
-	h.Set("Retry-After", "99999999999999999999")
-	require.Zero(t, retryAfter(h))
-}
-
 func TestAWaitBeyondTheTotalEndsTheAttempts(t *testing.T) {
 	c := newTestClient(t, Retry{}, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "3600")

@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/go-json-experiment/json"
 
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/retryafter"
 )
 
 // Retry says how patiently calls are made again.
@@ -147,7 +146,7 @@ func failure(r *http.Request, response *http.Response, payload []byte) error {
 	if json.Unmarshal(payload, &answer) != nil {
 		answer.Error = refusal{}
 	}
-	return answer.Error.fault(response.StatusCode).After(retryAfter(response.Header)).
+	return answer.Error.fault(response.StatusCode).After(retryafter.Of(response.Header)).
 		Because(because(r.Method, r.URL.Path, response.StatusCode, answer.Error.Code, answer.RequestID))
 }
 
@@ -168,16 +167,4 @@ func (r refusal) fault(status int) *fault.Error {
 // because says where an error came from, for whoever looks into it.
 func because(method, path string, status int, code, requestID string) error {
 	return fmt.Errorf("%s %s answered %d %s, request %s", method, path, status, code, requestID)
-}
-
-// retryAfter reads the header: seconds, or a date.
-func retryAfter(h http.Header) time.Duration {
-	value := strings.TrimSpace(h.Get("Retry-After"))
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if date, err := http.ParseTime(value); err == nil {
-		return max(0, time.Until(date))
-	}
-	return 0
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/livegraph/livegraph/internal/client"
 	"github.com/livegraph/livegraph/internal/demo/machine"
 	"github.com/livegraph/livegraph/internal/demo/weather"
+	"github.com/livegraph/livegraph/internal/pause"
 )
 
 const (
@@ -210,7 +211,7 @@ func (s *session) measure(ctx context.Context) {
 	defer s.buffer.close()
 	for {
 		next := time.Now().Truncate(s.options.Interval).Add(s.options.Interval)
-		if !sleep(ctx, time.Until(next)) {
+		if !pause.For(ctx, time.Until(next)) {
 			return
 		}
 		s.buffer.push(s.sampler.Sample(next))

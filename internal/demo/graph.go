@@ -14,6 +14,7 @@ import (
 	"github.com/livegraph/livegraph/internal/demo/portrait"
 	"github.com/livegraph/livegraph/internal/demo/weather"
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/pause"
 )
 
 const (
@@ -78,7 +79,7 @@ func (c *cartographer) run(ctx context.Context) {
 		if !ok {
 			return
 		}
-		pause := c.every - time.Since(began)
+		wait := c.every - time.Since(began)
 		key, _, _ := c.keys.current(began)
 		err := c.draw(ctx, &inventory)
 		switch {
@@ -91,13 +92,13 @@ func (c *cartographer) run(ctx context.Context) {
 			return
 		case fault.Is(err, fault.Unauthenticated):
 			if c.keys.renew(ctx, key) != nil {
-				pause = mintAgain
+				wait = mintAgain
 			}
 		default:
 			c.trouble(err)
-			pause = graphAgain
+			wait = graphAgain
 		}
-		if !sleep(ctx, max(pause, c.every/5)) {
+		if !pause.For(ctx, max(wait, c.every/5)) {
 			return
 		}
 	}

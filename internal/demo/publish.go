@@ -11,6 +11,7 @@ import (
 	"github.com/livegraph/livegraph/internal/client"
 	"github.com/livegraph/livegraph/internal/demo/machine"
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/pause"
 )
 
 const (
@@ -81,7 +82,7 @@ func (p *publisher) send(ctx context.Context, batch []machine.Sample) error {
 			return nil
 		case fault.Is(err, fault.Unauthenticated):
 			refusedKeys++
-			if renewed := p.renew(ctx, key); (!renewed || refusedKeys > 1) && !sleep(ctx, mintAgain) {
+			if renewed := p.renew(ctx, key); (!renewed || refusedKeys > 1) && !pause.For(ctx, mintAgain) {
 				p.stats.refused(0, len(batch), "")
 				return nil
 			}
@@ -203,16 +204,4 @@ func refusalOf(err error) string {
 		return text
 	}
 	return text + " (" + strings.Join(parts, ": ") + ")"
-}
-
-// sleep waits; it is false when ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/livegraph/livegraph/internal/client"
 	"github.com/livegraph/livegraph/internal/demo/machine"
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/pause"
 )
 
 const (
@@ -45,11 +46,11 @@ func (w *watcher) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case ack := <-w.answered:
-			pause := w.every - time.Since(ack.at)
+			wait := w.every - time.Since(ack.at)
 			if err := w.read(ctx, ack); err != nil && ctx.Err() == nil {
-				pause = max(pause, w.afterError(err))
+				wait = max(wait, w.afterError(err))
 			}
-			if !sleep(ctx, pause) {
+			if !pause.For(ctx, wait) {
 				return
 			}
 			// What was answered during the pause was not awaited from the
@@ -64,14 +65,14 @@ func (w *watcher) run(ctx context.Context) {
 
 // afterError notes why nothing could be read and gives how long to let it be.
 func (w *watcher) afterError(err error) time.Duration {
-	pause := time.Second
+	wait := time.Second
 	var fe *fault.Error
 	if errors.As(err, &fe) {
-		pause = max(pause, fe.RetryAfter)
+		wait = max(wait, fe.RetryAfter)
 	}
 	w.stats.unreadable(publicText(err))
 	w.begun = false // what was missed belongs into the history
-	return pause
+	return wait
 }
 
 // read waits for the acknowledged points and shows the latest values.

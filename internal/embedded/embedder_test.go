@@ -339,6 +339,28 @@ func TestAnEmbedderThatIsKilledComesBack(t *testing.T) {
 	require.EqualValues(t, 1, p.Restarts())
 }
 
+func TestAServerWhoseConnectionsAreAllTakenEndsInOrder(t *testing.T) {
+	p := testenv.StoppableEmbedder(t)
+	at, err := url.Parse(p.Address())
+	require.NoError(t, err)
+	answered := func() bool {
+		conn, err := net.Dial("tcp", at.Host)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = conn.Close() })
+		_, err = io.WriteString(conn, "GET /health HTTP/1.1\r\nHost: here\r\n\r\n")
+		require.NoError(t, err)
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(500*time.Millisecond)))
+		_, err = conn.Read(make([]byte, 1))
+		return err == nil
+	}
+	kept := 0
+	for answered() { // and the connection stays open
+		kept++
+		require.LessOrEqual(t, kept, 128)
+	}
+	require.NoError(t, p.Stop(t.Context()))
+}
+
 func TestTheEmbedderIsStartedWhereItIsWanted(t *testing.T) {
 	others := embedded.Addresses{KafkaBrokers: []string{"kafka:9092"}, ClickHouseURL: "clickhouse://c:9000/d",
 		PostgresURL: "postgres://p/d", MilvusAddress: "milvus:19530", RedisURL: "redis://r"}

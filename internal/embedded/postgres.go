@@ -39,7 +39,7 @@ var postgresSettings = map[string]string{
 	"shared_buffers":               "128MB",
 	"work_mem":                     "16MB",
 	"maintenance_work_mem":         "64MB",
-	"max_wal_size":                 "512MB",
+	"max_wal_size":                 "1GB",
 	"min_wal_size":                 "80MB",
 	"checkpoint_completion_target": "0.9",
 	"effective_cache_size":         "1GB",

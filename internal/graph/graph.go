@@ -144,6 +144,9 @@ func (l *Lifecycle) Touch(sequence Sequence, at time.Time) {
 		l.ChangedBy = sequence
 	}
 	l.UpdatedAt = at
+	if at.Before(l.CreatedAt) { // a clock was set back; lists go by this
+		l.UpdatedAt = l.CreatedAt
+	}
 }
 
 // goneBy is the sequence of the change to name for a resource that does not stand.

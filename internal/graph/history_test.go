@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -339,3 +340,13 @@ func TestUndoAndRedoAreAsIfTheCommandHadNeverBeen(t *testing.T) {
 // steps is how many steps a history takes: mostly many, fewer when rapid looks for
 // the shortest that fails.
 func (h *history) steps() int { return 60 - min(59, rapid.IntRange(0, 100).Draw(h.t, "fewer")) }
+
+func TestNothingIsUpdatedBeforeItWasCreated(t *testing.T) {
+	created := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	life := graph.Lifecycle{Version: 1, ChangedBy: 1, CreatedAt: created, UpdatedAt: created}
+	life.Touch(2, created.Add(-time.Hour)) // the clock was set back
+	require.Equal(t, created, life.UpdatedAt)
+	require.EqualValues(t, 2, life.Version)
+	life.Touch(3, created.Add(time.Second))
+	require.Equal(t, created.Add(time.Second), life.UpdatedAt)
+}

@@ -78,7 +78,7 @@ func checkProperties(raw jsontext.Value) error {
 	if raw == nil {
 		return nil
 	}
-	_, err := parsePatch(raw)
+	_, _, err := parsePatch(raw)
 	return propertiesFault(err)
 }
 

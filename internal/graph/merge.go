@@ -7,11 +7,17 @@ import "github.com/go-json-experiment/json/jsontext"
 // and the result must keep the limits; errors are the reasons, as those of
 // [ParseProperties].
 func (p Properties) Merge(patch jsontext.Value) (Properties, error) {
-	members, err := parsePatch(patch)
-	if err != nil {
+	members, encoded, err := parsePatch(patch)
+	switch {
+	case err != nil:
 		return nil, err
+	case len(members) == 0:
+		return p, nil
+	case len(p) == 0:
+		return withoutNulls(members, encoded), nil
 	}
 	merged := make(Properties, len(p)+len(members))
+	keys := 0
 	for name, value := range p {
 		merged[name] = value
 	}
@@ -26,30 +32,71 @@ func (p Properties) Merge(patch jsontext.Value) (Properties, error) {
 				return nil, err
 			}
 		}
-		merged[name] = encode(nil, mergeTree(old, change))
+		value := mergeTree(old, change)
+		merged[name] = encode(nil, value)
+		keys += 1 + countKeys(value)
+	}
+	for name, raw := range p {
+		if _, changed := members[name]; changed {
+			continue
+		}
+		value, err := parse(raw, MaxDepth-1)
+		if err != nil {
+			return nil, err
+		}
+		keys += 1 + countKeys(value)
 	}
 	if len(merged) == 0 {
 		return nil, nil
 	}
-	return merged, merged.check()
+	return merged, merged.check(keys)
+}
+
+// withoutNulls gives what a patch makes of nothing. It is no larger than the patch.
+func withoutNulls(members object, encoded Properties) Properties {
+	made := make(Properties, len(members))
+	for name, member := range members {
+		switch {
+		case member == nil:
+		case removes(member):
+			made[name] = encode(nil, mergeTree(nil, member))
+		default:
+			made[name] = encoded[name]
+		}
+	}
+	if len(made) == 0 {
+		return nil
+	}
+	return made
+}
+
+// removes says whether a patch has a null that removes something.
+func removes(patch tree) bool {
+	members, ok := patch.(object)
+	if !ok {
+		return false
+	}
+	for _, member := range members {
+		if member == nil || removes(member) {
+			return true
+		}
+	}
+	return false
 }
 
 // parsePatch reads a patch and holds it against the limits of properties, its
-// nulls counted as keys.
-func parsePatch(patch jsontext.Value) (object, error) {
+// nulls counted as keys. It gives its members, and these in canonical form.
+func parsePatch(patch jsontext.Value) (object, Properties, error) {
 	value, err := parse(patch, MaxDepth)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	members, ok := value.(object)
 	if !ok {
-		return nil, errObject
+		return nil, nil, errObject
 	}
-	asProperties := make(Properties, len(members))
-	for name, member := range members {
-		asProperties[name] = encode(nil, member)
-	}
-	return members, asProperties.check()
+	encoded := encodeMembers(members)
+	return members, encoded, encoded.check(countKeys(members))
 }
 
 // mergeTree is MergePatch of RFC 7396, section 2. It changes neither argument.

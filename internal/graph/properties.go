@@ -36,11 +36,7 @@ func ReadProperties(raw jsontext.Value) (Properties, error) {
 	if !ok {
 		return nil, errObject
 	}
-	p := make(Properties, len(members))
-	for name, member := range members {
-		p[name] = encode(nil, member)
-	}
-	return p, nil
+	return encodeMembers(members), nil
 }
 
 // Encode writes the properties as one canonical JSON object.
@@ -73,21 +69,32 @@ func (p Properties) with(name string, value jsontext.Value) Properties {
 	return next
 }
 
-// check holds whole properties, or a patch, against the limits.
-func (p Properties) check() error {
-	if size := len(p.Encode()); size > MaxProperties {
-		return fmt.Errorf("is %d bytes, at most %d are allowed", size, MaxProperties)
+// encodeMembers gives the members of an object in canonical form.
+func encodeMembers(members object) Properties {
+	p := make(Properties, len(members))
+	for name, member := range members {
+		p[name] = encode(nil, member)
 	}
-	keys := len(p)
-	for _, raw := range p {
-		value, err := parse(raw, MaxDepth-1)
-		if err != nil {
-			return err
-		}
-		keys += countKeys(value)
+	return p
+}
+
+// check holds whole properties, or a patch, against the limits. keys are those of
+// all levels.
+func (p Properties) check(keys int) error {
+	size := len("{}") + max(len(p)-1, 0)
+	for name, value := range p {
+		size += quotedSize(name) + len(":") + len(value)
+	}
+	if size > MaxProperties {
+		return fmt.Errorf("is %d bytes, at most %d are allowed", size, MaxProperties)
 	}
 	if keys > MaxKeys {
 		return fmt.Errorf("has %d keys, at most %d are allowed, those of nested objects included", keys, MaxKeys)
 	}
 	return nil
+}
+
+func quotedSize(name string) int {
+	var room [64]byte
+	return len(appendQuoted(room[:0], name))
 }

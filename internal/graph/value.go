@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -29,10 +30,18 @@ var (
 	errObject = errors.New("must be an object")
 )
 
+// A decoder is more work to make than most values are to read.
+var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(new(bytes.Buffer)) }}
+
 // parse takes one JSON value apart. depth is how many arrays and objects may be
 // open inside each other.
 func parse(raw []byte, depth int) (tree, error) {
-	dec := jsontext.NewDecoder(bytes.NewReader(raw))
+	dec := decoders.Get().(*jsontext.Decoder)
+	dec.Reset(bytes.NewBuffer(raw)) // which the decoder reads in place
+	defer func() {
+		dec.Reset(new(bytes.Buffer)) // lets go of raw
+		decoders.Put(dec)
+	}()
 	value, err := parseNext(dec, depth)
 	if err != nil {
 		return nil, err

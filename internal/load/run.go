@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/pause"
 )
 
 // Result is what a run measured. Rates are of all points from the first request
@@ -169,17 +170,7 @@ func (r *run) due(ctx context.Context, n int64) (time.Time, bool) {
 	size := float64(r.layout.width * r.layout.points)
 	due := r.began.Add(time.Duration(float64(n) * size / r.plan.Rate * float64(time.Second)))
 	wait := time.Until(due)
-	if wait <= 0 {
-		return due, true
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return due, true
-	case <-ctx.Done():
-		return due, false
-	}
+	return due, wait <= 0 || pause.For(ctx, wait)
 }
 
 func (r *run) request(ctx context.Context, group int, s slice, due time.Time, body []byte) error {

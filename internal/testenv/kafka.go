@@ -108,18 +108,7 @@ func StoppableApacheKafka(t testing.TB, configure ...func(*embedded.ApacheKafkaO
 	for _, c := range configure {
 		c(&o)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
-	defer cancel()
-	server, err := embedded.StartApacheKafka(ctx, o)
-	if err != nil {
-		t.Fatalf("testenv: %v", err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
-		defer cancel()
-		_ = server.Stop(ctx)
-	})
-	return server
+	return forTheTest(t, o, embedded.StartApacheKafka)
 }
 
 // apachePackages are the jars, or why they cannot be had or run.

@@ -47,25 +47,24 @@ func StoppableKafka(t testing.TB) *embedded.Kafka {
 
 func kafkaIn(t testing.TB, dir string) *embedded.Kafka {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
-	defer cancel()
-	broker, err := embedded.StartKafka(ctx, embedded.KafkaOptions{EngineOptions: embedded.EngineOptions{Dir: dir}})
-	if err != nil {
-		t.Fatalf("testenv: %v", err)
-	}
-	t.Cleanup(func() { _ = broker.Stop(context.Background()) })
-	return broker
+	return forTheTest(t, embedded.KafkaOptions{EngineOptions: embedded.EngineOptions{Dir: dir}}, embedded.StartKafka)
 }
 
 func stoppable(t testing.TB, name string, start func(context.Context, embedded.EngineOptions) (*embedded.Process, error)) *embedded.Process {
 	t.Helper()
 	NeedsEngines(t)
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
-	defer cancel()
 	o, err := options(name, t.TempDir())
 	if err != nil {
 		t.Fatalf("testenv: %v", err)
 	}
+	return forTheTest(t, o, start)
+}
+
+// forTheTest starts a server that ends with the test, if the test has not stopped it.
+func forTheTest[O any, S interface{ Stop(context.Context) error }](t testing.TB, o O, start func(context.Context, O) (S, error)) S {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
 	server, err := start(ctx, o)
 	if err != nil {
 		t.Fatalf("testenv: %v", err)

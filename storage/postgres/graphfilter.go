@@ -48,6 +48,8 @@ type conditions interface {
 	// others says that it wants more than labels.
 	others() bool
 	apply(w *where)
+	// bound adds where in an order the rows can be that pass.
+	bound(w *where, by GraphOrder)
 }
 
 func (f *NodeFilter) labels() []string { return f.EntityTypes }
@@ -117,6 +119,26 @@ func (f *GraphFilter) apply(w *where) {
 			}
 		}
 		w.conditions = append(w.conditions, "("+strings.Join(any, " OR ")+")")
+	}
+}
+
+// bound adds bounds of the field that a list is sorted by: those of the filter, and
+// those that follow from it, because nothing was updated before it was created.
+func (f *GraphFilter) bound(w *where, by GraphOrder) {
+	add := func(sign string, at *time.Time) {
+		if at != nil {
+			w.add(sortFields[by.Field].column+sign+"?", stored(*at, sign == " < "))
+		}
+	}
+	switch by.Field {
+	case "createdAt":
+		add(" > ", f.CreatedAfter)
+		add(" < ", f.CreatedBefore)
+		add(" < ", f.UpdatedBefore)
+	case "updatedAt":
+		add(" > ", f.UpdatedAfter)
+		add(" < ", f.UpdatedBefore)
+		add(" > ", f.CreatedAfter)
 	}
 }
 

@@ -104,7 +104,7 @@ func (tx *GraphTx) foreseeResources() error {
 	if b.Len() == 0 {
 		return nil
 	}
-	if err := tx.conn.SendBatch(tx.ctx, b).Close(); err != nil {
+	if err := tx.conn.send(tx.ctx, b); err != nil {
 		return fmt.Errorf("reading what may be undone: %w", err)
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/livegraph/livegraph/internal/graph"
 )
@@ -79,7 +78,7 @@ const (
 // to one goroutine, and ends with Commit or Rollback.
 type GraphTx struct {
 	ctx      context.Context
-	conn     *pgxpool.Conn
+	conn     *graphConn
 	edges    int // see centreEdges
 	states   map[uuid.UUID]*GraphState
 	order    []*GraphState
@@ -109,7 +108,7 @@ func (db *DB) beginGraph(ctx context.Context, g GraphGroup, edges int) (*GraphTx
 		return nil, classify(fmt.Errorf("beginning a group: %w", err))
 	}
 	tx := &GraphTx{
-		ctx: ctx, conn: conn, edges: edges, states: make(map[uuid.UUID]*GraphState, len(g.Workspaces)), known: map[graphID][]byte{},
+		ctx: ctx, conn: &graphConn{Conn: conn}, edges: edges, states: make(map[uuid.UUID]*GraphState, len(g.Workspaces)), known: map[graphID][]byte{},
 	}
 	if err := tx.begin(g); err != nil {
 		tx.Rollback()
@@ -165,7 +164,7 @@ func (tx *GraphTx) begin(g GraphGroup) error {
 	if len(wanted.actors.ids) > 0 {
 		b.Queue(selectStacks, wanted.actors.workspaces, wanted.actors.ids, graph.StackDepth).Query(tx.readStacks(wanted.actors))
 	}
-	if err := tx.conn.SendBatch(tx.ctx, b).Close(); err != nil {
+	if err := tx.conn.send(tx.ctx, b); err != nil {
 		return fmt.Errorf("beginning a group: %w", err)
 	}
 	if moved != int64(len(g.Offsets)) {
@@ -286,6 +285,24 @@ func (tx *GraphTx) AddOutcome(workspace, id, actor uuid.UUID, encoded []byte) {
 	tx.outcomes = append(tx.outcomes, graphOutcome{key, actor, encoded})
 }
 
+// WriteAhead begins to write what was decided so far, while more is decided. It is
+// for between two records.
+func (tx *GraphTx) WriteAhead() error {
+	b := &pgx.Batch{}
+	var lost error
+	tx.queueRows(b, &lost)
+	if err := tx.queueChanges(b); err != nil {
+		return err
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	return tx.conn.sendLater(tx.ctx, b, func() error { return lost })
+}
+
+// Failed gives why something that was written ahead could not be. It waits for it.
+func (tx *GraphTx) Failed() error { return classify(tx.conn.settle()) }
+
 // Commit writes everything that was decided, and commits. If the answer to the
 // commit is lost, the group may be committed in spite of the error: a further try
 // then finds StaleOffsets.
@@ -294,9 +311,10 @@ func (tx *GraphTx) Commit() error {
 	b := &pgx.Batch{}
 	var lost error
 	tx.queueRows(b, &lost)
-	if err := tx.queueJournal(b); err != nil {
+	if err := tx.queueChanges(b); err != nil {
 		return err
 	}
+	tx.queueEntries(b)
 	tx.queueOutcomes(b)
 	tx.queueHeads(b)
 	committed := false
@@ -304,7 +322,7 @@ func (tx *GraphTx) Commit() error {
 		committed = tag.String() == "COMMIT"
 		return lost
 	})
-	if err := tx.conn.SendBatch(tx.ctx, b).Close(); err != nil {
+	if err := tx.conn.send(tx.ctx, b); err != nil {
 		return classify(fmt.Errorf("committing a group: %w", err))
 	}
 	if !committed {
@@ -323,7 +341,8 @@ func (tx *GraphTx) release() {
 	if tx.conn == nil {
 		return
 	}
-	if tx.conn.Conn().PgConn().TxStatus() != 'I' && !tx.conn.Conn().IsClosed() {
+	_ = tx.conn.settle() // a failure of it ends the transaction like any other
+	if tx.conn.Conn.Conn().PgConn().TxStatus() != 'I' && !tx.conn.Conn.Conn().IsClosed() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(tx.ctx), rollbackTimeout)
 		defer cancel()
 		_, _ = tx.conn.Exec(ctx, "rollback") // a connection on which that fails is not used again

@@ -26,9 +26,9 @@ const (
 		WHERE h.workspace_id = t.workspace_id`
 )
 
-// queueJournal queues what was recorded: the changes, which nodes they touched, and
-// what they are to the stacks.
-func (tx *GraphTx) queueJournal(b *pgx.Batch) error {
+// queueChanges queues the changes that were recorded since it was called last, and
+// which nodes they touched.
+func (tx *GraphTx) queueChanges(b *pgx.Batch) error {
 	var (
 		workspaces, commands uuids
 		sequences            []int64
@@ -38,7 +38,7 @@ func (tx *GraphTx) queueJournal(b *pgx.Batch) error {
 		touchedBy            []int64
 	)
 	for _, s := range tx.order {
-		for _, c := range s.journal {
+		for _, c := range s.journal[s.written:] {
 			encoded, err := graphrecord.EncodeChange(c)
 			if err != nil {
 				return err
@@ -52,6 +52,7 @@ func (tx *GraphTx) queueJournal(b *pgx.Batch) error {
 				touchedBy = append(touchedBy, int64(c.Sequence))
 			}
 		}
+		s.written = len(s.journal)
 	}
 	if len(changes) == 0 {
 		return nil
@@ -60,7 +61,6 @@ func (tx *GraphTx) queueJournal(b *pgx.Batch) error {
 	if len(touched.ids) > 0 {
 		b.Queue(insertJournalNodes, touched.workspaces, touched.ids, touchedBy)
 	}
-	tx.queueEntries(b)
 	return nil
 }
 
@@ -89,6 +89,7 @@ func nodesOf(c *graph.Change) []uuid.UUID {
 	return ids
 }
 
+// queueEntries queues what the changes are to the stacks.
 func (tx *GraphTx) queueEntries(b *pgx.Batch) {
 	var (
 		workspaces, commands, actors uuids

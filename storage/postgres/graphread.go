@@ -49,37 +49,22 @@ func readOne[T any](ctx context.Context, db *DB, of resource[T], query string, a
 
 func scanNode(row pgx.CollectableRow) (graph.Node, error) {
 	var (
-		n          graph.Node
-		properties []byte
+		n    graph.Node
+		text storedText
 	)
-	if err := row.Scan(&n.ID, &n.Name, &n.EntityType, &n.Description, &properties, &n.CreatedAt, &n.UpdatedAt, &n.Version); err != nil {
+	if err := row.Scan(&n.ID, &n.Name, &n.EntityType, &n.Description, &text.properties, &n.CreatedAt, &n.UpdatedAt, &n.Version); err != nil {
 		return n, err
 	}
-	return n, finish(&n.Lifecycle, &n.Properties, properties)
+	return n, text.into(&n.Properties, &n.Lifecycle)
 }
 
 func scanEdge(row pgx.CollectableRow) (graph.Edge, error) {
 	var (
-		e          graph.Edge
-		properties []byte
+		e    graph.Edge
+		text storedText
 	)
-	if err := row.Scan(&e.ID, &e.SourceID, &e.TargetID, &e.RelationType, &properties, &e.CreatedAt, &e.UpdatedAt, &e.Version); err != nil {
+	if err := row.Scan(&e.ID, &e.SourceID, &e.TargetID, &e.RelationType, &text.properties, &e.CreatedAt, &e.UpdatedAt, &e.Version); err != nil {
 		return e, err
 	}
-	return e, finish(&e.Lifecycle, &e.Properties, properties)
-}
-
-// finish brings what Postgres gives into the form that package graph wants.
-// Properties of nothing are nil.
-func finish(life *graph.Lifecycle, properties *graph.Properties, stored []byte) error {
-	life.CreatedAt, life.UpdatedAt = life.CreatedAt.UTC(), life.UpdatedAt.UTC()
-	if string(stored) == "{}" {
-		return nil
-	}
-	p, err := graph.ParseProperties(stored)
-	if err != nil {
-		return fmt.Errorf("reading stored properties: %w", err)
-	}
-	*properties = p
-	return nil
+	return e, text.into(&e.Properties, &e.Lifecycle)
 }

@@ -33,12 +33,14 @@ const selectEdgesAt = `SELECT t.id, ` + wholeEdge + ` FROM unnest($1::uuid[], $2
 		(SELECT * FROM edges g WHERE g.workspace_id = t.workspace_id AND g.target_id = t.id AND g.source_id <> t.id LIMIT $3 + 1)
 	) e`
 
-// storedText is JSON as a column gives it.
+// storedText is JSON as columns give it; nil where a column was not read.
 type storedText struct {
 	properties []byte
 	stamps     []byte
 }
 
+// into brings what Postgres gives into the form that package graph wants: properties
+// of nothing are nil, times are in UTC.
 func (t *storedText) into(p *graph.Properties, l *graph.Lifecycle) (err error) {
 	if *p, err = graph.ReadProperties(jsontext.Value(t.properties)); err != nil {
 		return fmt.Errorf("reading properties: %w", err)

@@ -37,7 +37,7 @@ func (s *GraphState) manyEdges(limit int, set edgeStatement, args ...any) (graph
 		found.First, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 		return err
 	})
-	if err := s.tx.conn.SendBatch(s.tx.ctx, b).Close(); err != nil {
+	if err := s.tx.conn.send(s.tx.ctx, b); err != nil {
 		return graph.EdgeSet{}, fmt.Errorf("counting the edges of a node: %w", err)
 	}
 	return found, nil
@@ -72,7 +72,7 @@ const (
 	countCascade = `INSERT INTO graph_totals AS t (workspace_id, kind, label, standing)
 		SELECT $1, 2, c.relation_type, %s FROM changed c GROUP BY c.relation_type
 		ON CONFLICT (workspace_id, kind, label) DO UPDATE SET standing = t.standing + excluded.standing`
-	touchEdges = `version = e.version + CASE WHEN e.changed_by = $4 THEN 0 ELSE 1 END, changed_by = $4, updated_at = $5`
+	touchEdges = `version = e.version + CASE WHEN e.changed_by = $4 THEN 0 ELSE 1 END, changed_by = $4, updated_at = GREATEST($5, e.created_at)`
 )
 
 var (
@@ -120,7 +120,7 @@ func (s *GraphState) write() error {
 	b := &pgx.Batch{}
 	var lost error
 	queueRowsOf(b, []*GraphState{s}, &lost)
-	if err := s.tx.conn.SendBatch(s.tx.ctx, b).Close(); err != nil {
+	if err := s.tx.conn.send(s.tx.ctx, b); err != nil {
 		return fmt.Errorf("writing what was changed so far: %w", err)
 	}
 	return lost

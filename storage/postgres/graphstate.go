@@ -34,6 +34,7 @@ type GraphState struct {
 	frame *frame
 
 	journal []*graph.Change // of this transaction
+	written int             // how many of them are written
 	changes map[graph.Sequence]*graph.Change
 	undo    undoState
 }

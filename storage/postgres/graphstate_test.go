@@ -193,6 +193,9 @@ func TestCommandsAreDecidedOnTheDatabaseAsInMemory(t *testing.T) {
 			t.Cleanup(tx.Rollback)
 			for range 1 + h.roll(10, "commands") {
 				h.step(tx.State(h.workspace))
+				if h.roll(4, "ahead") == 0 {
+					require.NoError(t, tx.WriteAhead())
+				}
 			}
 			w.commit(t, tx)
 			if remembered = nil; h.roll(2, "remember") == 0 {

@@ -145,6 +145,7 @@ func (l *lister) window(ctx context.Context, s stretch) ([]uuid.UUID, error) {
 	}
 	inner := l.where()
 	s.order.after(inner, s.after)
+	l.filter.bound(inner, s.order[0])
 	outer := &where{args: inner.args, conditions: []string{"true"}}
 	l.apply(outer, &s)
 	ids, err := l.ids(ctx, fmt.Sprintf(`SELECT id FROM (SELECT * FROM %s WHERE %s ORDER BY %s LIMIT %d) w WHERE %s ORDER BY %s OFFSET %s LIMIT %s`,

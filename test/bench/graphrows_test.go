@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -86,7 +87,9 @@ func (t *target) askPostgres(query string, args ...any) (n int64) {
 }
 
 // settlePostgres waits until what loading leaves behind is done, so that what is
-// measured next has the machine to itself: changes to publish, vacuum, a checkpoint.
+// measured next has the machine to itself: changes to publish, vacuum, a checkpoint,
+// and the pages that the operating system has yet to write. Until they are on the
+// disk, every commit waits for it three times as long.
 func (t *target) settlePostgres() {
 	t.b.Helper()
 	deadline := time.Now().Add(settleLimit)
@@ -102,6 +105,7 @@ func (t *target) settlePostgres() {
 	}
 	_, err := t.pool("").Exec(t.b.Context(), "CHECKPOINT")
 	require.NoError(t.b, err)
+	unix.Sync()
 }
 
 func (d *directGraph) count(table string) int64 {

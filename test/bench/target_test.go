@@ -11,8 +11,6 @@ package bench
 import (
 	"debug/buildinfo"
 	"encoding/json"
-	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -26,17 +24,7 @@ import (
 // binary is the service, built for all benchmarks.
 var binary string
 
-func TestMain(m *testing.M) {
-	path, remove, err := harness.Build()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	binary = path
-	code := m.Run()
-	remove()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { harness.Main(m, &binary) }
 
 // target is a started server.
 type target struct {

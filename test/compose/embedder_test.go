@@ -81,7 +81,7 @@ func TestTheEmbeddersImageIsMadeOfTheEmbeddedEdition(t *testing.T) {
 	require.NotRegexp(t, `(?i)apt-get|curl|wget|https?:`, strings.Join(of(t, embedderDockerfile, "RUN", false), "\n"))
 
 	files := copiedToTheEmbedder(t)
-	for _, needed := range []string{"server.py", "handler.py", "lanes.py", "model.py", "lifetime.py", "vocab.txt", "NOTICE"} {
+	for _, needed := range []string{"server.py", "handler.py", "lanes.py", "model.py", "lifetime.py", "serving.py", "vocab.txt", "NOTICE"} {
 		require.Contains(t, files, needed)
 	}
 	requireInContext(t, pinned, "LICENSE")

@@ -2,8 +2,6 @@
 package e2e
 
 import (
-	"fmt"
-	"os"
 	"testing"
 
 	"github.com/livegraph/livegraph/test/harness"
@@ -11,17 +9,7 @@ import (
 
 var binary string
 
-func TestMain(m *testing.M) {
-	path, remove, err := harness.Build()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	binary = path
-	code := m.Run()
-	remove()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { harness.Main(m, &binary) }
 
 // server is a harness server with what these tests ask of it.
 type server struct {

@@ -52,6 +52,18 @@ func Build() (binary string, remove func(), err error) {
 	return binary, remove, nil
 }
 
+// Main is the TestMain of tests of the binary: it builds it, says where, and runs them.
+func Main(m *testing.M, binary *string) {
+	path, remove, err := Build()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	defer remove()
+	*binary = path
+	m.Run() // with its result the process ends
+}
+
 // FirstRun is first-run.json.
 type FirstRun struct {
 	WorkspaceID, AdminKey, URL, AdminUser, AdminPassword string

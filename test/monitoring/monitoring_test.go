@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -24,18 +23,7 @@ var binary string
 
 var update = flag.Bool("update", false, "write docs/metrics.md anew")
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	path, remove, err := harness.Build()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	binary = path
-	code := m.Run()
-	remove()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { harness.Main(m, &binary) }
 
 // scrape reads the metrics as Prometheus would.
 func scrape(t testing.TB, s *harness.Server) (text string, families map[string]*dto.MetricFamily) {

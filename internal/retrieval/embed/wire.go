@@ -10,11 +10,11 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/retryafter"
 )
 
 // Sizes of answers.
@@ -118,11 +118,11 @@ func refusal(response *http.Response) error {
 	cause := errors.New(strings.Join(said, " "))
 	switch status := response.StatusCode; {
 	case status == http.StatusTooManyRequests && body.Error.Code != "insufficient_quota":
-		return fault.Wrap(cause, fault.Unavailable, "the embedder is asked too often").After(retryAfter(response.Header))
+		return fault.Wrap(cause, fault.Unavailable, "the embedder is asked too often").After(retryafter.Of(response.Header))
 	case status == http.StatusTooManyRequests:
 		return fault.Wrap(cause, fault.BadGateway, "the embedder's account is used up")
 	case status == http.StatusRequestTimeout, status >= 500 && status != http.StatusNotImplemented:
-		return fault.Wrap(cause, fault.Unavailable, "the embedder cannot answer at present").After(retryAfter(response.Header))
+		return fault.Wrap(cause, fault.Unavailable, "the embedder cannot answer at present").After(retryafter.Of(response.Header))
 	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge, status == http.StatusUnprocessableEntity:
 		return fault.Wrap(cause, fault.Invalid, "the embedder refuses the text")
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
@@ -132,18 +132,6 @@ func refusal(response *http.Response) error {
 	default:
 		return fault.Wrap(cause, fault.BadGateway, "the embedder's answer cannot be used")
 	}
-}
-
-// retryAfter reads the header: seconds, or a date.
-func retryAfter(h http.Header) time.Duration {
-	value := strings.TrimSpace(h.Get("Retry-After"))
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if date, err := http.ParseTime(value); err == nil {
-		return max(0, time.Until(date))
-	}
-	return 0
 }
 
 // errTooLong says that an answer has more bytes than it can need.

@@ -4,11 +4,11 @@ import collections
 import contextlib
 import itertools
 import select
-import sys
 import threading
-import time
 
 from chdb import _chdb
+
+from serving import log
 
 # Statements of a class that run at once, and how long one waits for its turn.
 CLASSES = {"health": 2, "describe": 4, "query": 8, "insert": 4, "change": 2}
@@ -24,10 +24,6 @@ class Refused(Exception):
     def __init__(self, message, code, name, status=500):
         super().__init__(f"Code: {code}. DB::Exception: {message} ({name})")
         self.status = status
-
-
-def log(message):
-    print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), message, file=sys.stderr, flush=True)
 
 
 def quoted(value):

@@ -17,63 +17,29 @@ when its standard input is closed: that is the parent's death.
 """
 
 import argparse
-import contextlib
 import fcntl
 import os
 import sys
-import threading
-from http.server import ThreadingHTTPServer
 
 from chdb import _chdb
 
-from engine import Engine, Watch, log
+from engine import Engine, Watch
 from handler import Handler
 from lifetime import Lifetime
+from serving import BoundedServer
 from spool import Spool
 
 GRACE = 5.0  # seconds that statements in flight get after SIGTERM
 MAX_CONNECTIONS = 512
 
 
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
+class Server(BoundedServer):
     request_queue_size = 256
-    allow_reuse_address = True
 
     def __init__(self, address, engine, password, max_insert):
-        super().__init__(address, Handler)
+        super().__init__(address, Handler, MAX_CONNECTIONS)
         self.engine, self.password, self.max_insert = engine, password, max_insert
         self.watch = Watch(engine)
-        self.slots = threading.BoundedSemaphore(MAX_CONNECTIONS)
-        self.active = 0
-        self.idle = threading.Condition()
-
-    @contextlib.contextmanager
-    def working(self):
-        with self.idle:
-            self.active += 1
-        try:
-            yield
-        finally:
-            with self.idle:
-                self.active -= 1
-                self.idle.notify_all()
-
-    def process_request(self, request, address):
-        self.slots.acquire()
-        super().process_request(request, address)
-
-    def process_request_thread(self, request, address):
-        try:
-            super().process_request_thread(request, address)
-        finally:
-            self.slots.release()
-
-    def handle_error(self, request, address):
-        error = sys.exc_info()[1]
-        if not isinstance(error, OSError):
-            log(f"{type(error).__name__}: {error}")
 
 
 def main():
@@ -103,13 +69,10 @@ def main():
     _chdb.set_signal_handlers_enabled(0)
     engine = Engine("store", options.memory)
     server = Server(("127.0.0.1", options.port), engine, password, options.max_insert)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="accept", daemon=True).start()
+    server.start()
 
     lifetime.wait()
-    server.shutdown()
-    server.server_close()
-    with server.idle:
-        server.idle.wait_for(lambda: server.active == 0, GRACE)
+    server.drain(GRACE)
     engine.keeper.close()
     os._exit(0)  # threads of idle connections need no farewell
 

@@ -10,7 +10,8 @@ import secrets
 import urllib.parse
 from http.server import BaseHTTPRequestHandler
 
-from engine import Refused, log, quoted
+from engine import Refused, quoted
+from serving import log
 from spool import Spool
 
 MAX_STATEMENT = 16 << 20  # bytes of SQL

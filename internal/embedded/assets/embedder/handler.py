@@ -13,8 +13,9 @@ from http.server import BaseHTTPRequestHandler
 
 import numpy as np
 
-from lanes import Job, Overloaded, log
+from lanes import Job, Overloaded
 from model import DIMENSIONS, NAME
+from serving import log
 
 MAX_BODY = 8 << 20  # bytes of a request
 MAX_TEXTS = 2048  # of a request, as at OpenAI

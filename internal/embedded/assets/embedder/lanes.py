@@ -7,19 +7,13 @@ refused at once."""
 
 import collections
 import os
-import sys
 import threading
-import time
 
 MAX_PADDED_TOKENS = 1024  # of a batch: bounds its memory, and how long it takes
 
 
 class Overloaded(Exception):
     """The lane is full."""
-
-
-def log(message):
-    print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), message, file=sys.stderr, flush=True)
 
 
 class Job:

@@ -11,73 +11,36 @@ once when its standard input is closed: that is the parent's death.
 """
 
 import argparse
-import contextlib
 import os
 import sys
-import threading
-from http.server import ThreadingHTTPServer
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # before the import: threads are counted out below
 
 from handler import MAX_TEXTS, Budget, Handler
-from lanes import Lane, log
+from lanes import Lane
 from lifetime import Lifetime
 from model import Model
+from serving import BoundedServer
 
 GRACE = 5.0  # seconds that requests in flight get after SIGTERM
 MAX_CONNECTIONS = 128
 BODIES = 32 << 20  # bytes of bodies that are worked on at a time
 
 
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
+class Server(BoundedServer):
     request_queue_size = 128
-    allow_reuse_address = True
 
     def __init__(self, address, model, key, batch, queue):
-        super().__init__(address, Handler)
+        super().__init__(address, Handler, MAX_CONNECTIONS)
         self.model, self.key = model, key
         self.bodies = Budget(BODIES)
         self.quick = Lane("quick", model, batch, queue)
         self.bulk = Lane("bulk", model, batch, queue)
-        self.slots = threading.BoundedSemaphore(MAX_CONNECTIONS)
-        self.active = 0
-        self.idle = threading.Condition()
         self.draining = False
 
-    @contextlib.contextmanager
-    def working(self):
-        with self.idle:
-            self.active += 1
-        try:
-            yield
-        finally:
-            with self.idle:
-                self.active -= 1
-                self.idle.notify_all()
-
-    def process_request(self, request, address):
-        self.slots.acquire()
-        super().process_request(request, address)
-
-    def process_request_thread(self, request, address):
-        try:
-            super().process_request_thread(request, address)
-        finally:
-            self.slots.release()
-
-    def handle_error(self, request, address):
-        error = sys.exc_info()[1]
-        if not isinstance(error, OSError):
-            log(f"{type(error).__name__}: {error}")
-
-    def drain(self):
+    def drain(self, grace):
         self.draining = True
-        self.shutdown()
-        self.server_close()
-        with self.idle:
-            self.idle.wait_for(lambda: self.active == 0, GRACE)
+        super().drain(grace)
 
 
 def positive(text):
@@ -104,9 +67,9 @@ def main():
 
     lifetime = Lifetime(child=not options.standalone)
     server = Server((options.host, options.port), Model(options.threads), key, options.batch, options.queue)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="accept", daemon=True).start()
+    server.start()
     lifetime.wait()
-    server.drain()
+    server.drain(GRACE)
     sys.stderr.flush()
     os._exit(0)  # threads of idle connections need no farewell
 
