@@ -19,9 +19,8 @@ const (
 	defaultPatience = 10 * time.Second
 	heartbeat       = 15 * time.Second
 
-	// What an event, and what is sent at once, has at most; a point more or less.
-	eventPoints = 5_000
-	flushBytes  = 256 << 10
+	// eventBytes is about how large an event becomes, and what is sent at once.
+	eventBytes = 64 << 10
 
 	lastEventID = "Last-Event-ID"
 )

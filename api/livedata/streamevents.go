@@ -17,40 +17,19 @@ import (
 // ones in parts, and of deletions, in their order. Only an event that ends with a
 // delivery has an id, so a reader that comes back gets a delivery as a whole.
 func (s *stream) send(ctx context.Context, list []tail.Delivery) error {
-	var event []pointRows
-	points := 0
-	emit := func(id string) error {
-		if len(event) == 0 {
-			return nil
-		}
-		err := s.event("points", id, event)
-		s.Streams.Sent(points)
-		event, points = event[:0], 0
-		if err != nil || s.out.Buffered() < flushBytes {
-			return err
-		}
-		return s.flush(ctx)
-	}
+	e := pointsEvent{stream: s}
 	for i := range list {
 		d := &list[i]
 		for _, block := range d.Blocks {
-			for from := 0; from < len(block.TS); {
-				if points >= eventPoints {
-					if err := emit(""); err != nil {
-						return err
-					}
-				}
-				to := min(len(block.TS), from+eventPoints-points)
-				event = append(event, s.rows(block, from, to))
-				points += to - from
-				from = to
+			if err := e.add(ctx, block); err != nil {
+				return err
 			}
 		}
 		s.from.Passed(d)
-		if len(d.Deletions) == 0 && points < eventPoints && i+1 < len(list) && len(list[i+1].Deletions) == 0 {
-			continue // the next goes into the same event
+		if len(d.Deletions) == 0 && i+1 < len(list) && len(list[i+1].Deletions) == 0 {
+			continue // the next may go into the same event
 		}
-		if err := emit(s.id()); err != nil {
+		if err := e.emit(ctx, s.id()); err != nil {
 			return err
 		}
 		if err := s.deletions(d); err != nil {
@@ -58,6 +37,67 @@ func (s *stream) send(ctx context.Context, list []tail.Delivery) error {
 		}
 	}
 	return s.flush(ctx)
+}
+
+// pointsEvent is an event of points that is being made.
+type pointsEvent struct {
+	*stream
+	rows   []pointRows
+	points int
+	bytes  int // about
+}
+
+// What a series and a point take in an event beside their texts, about, bytes.
+const (
+	seriesBytes = 256
+	tagBytes    = 8
+	pointBytes  = 44
+)
+
+// add adds a block's points, and emits events that are full.
+func (e *pointsEvent) add(ctx context.Context, block *tail.Block) error {
+	head := seriesBytes + len(block.Series.SourceName) + len(block.Series.Metric)
+	for key, value := range block.Series.Tags {
+		head += tagBytes + len(key) + len(value)
+	}
+	for from := 0; from < len(block.TS); {
+		e.bytes += head
+		to := from
+		for ; to < len(block.TS) && (to == from || e.bytes < eventBytes); to++ {
+			e.bytes += pointBytes
+			if block.Series.Text {
+				e.bytes += len(*block.Texts[to])
+			}
+		}
+		e.rows = append(e.rows, e.part(block, from, to))
+		e.points += to - from
+		from = to
+		if e.bytes >= eventBytes {
+			if err := e.emit(ctx, ""); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// emit ends the event.
+func (e *pointsEvent) emit(ctx context.Context, id string) error {
+	switch {
+	case len(e.rows) > 0:
+		if err := e.event("points", id, e.rows); err != nil {
+			return err
+		}
+		e.Streams.Sent(e.points)
+	case id != "":
+		e.out.ID(id) // what ended with a full event
+	}
+	clear(e.rows)
+	e.rows, e.points, e.bytes = e.rows[:0], 0, 0
+	if e.out.Buffered() < eventBytes {
+		return nil
+	}
+	return e.flush(ctx)
 }
 
 // flush sends what is written, unless the stream must end.
@@ -80,8 +120,8 @@ func (s *stream) event(name, id string, data any) error {
 	return nil
 }
 
-// rows gives a block's points as a query gives them.
-func (s *stream) rows(block *tail.Block, from, to int) pointRows {
+// part gives points of a block as a query gives them.
+func (s *stream) part(block *tail.Block, from, to int) pointRows {
 	series := block.Series
 	column, kind := clickhouse.Column{}, pointblock.KindNumber
 	if series.Text {

@@ -119,7 +119,7 @@ func (s *Stream) turn(ctx context.Context, ends map[int32]int64, emit Emit) erro
 	}
 	defer tail.Close()
 	own := &subscriber{workspace: s.sub.workspace, selector: s.sub.selector, queue: newQueue(nil)}
-	router := newRouter(s.hub.deps.Sources, s.hub.metrics, s.hub.log)
+	router := newRouter(s.hub.deps.Sources, s.hub.metrics, s.hub.log, mostRememberedBy)
 	router.add(own)
 	for began := time.Now(); time.Since(began) < turnTime && len(s.behind(ends)) > 0; {
 		limited, cancel := context.WithTimeout(ctx, turnTime)

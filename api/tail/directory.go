@@ -18,9 +18,6 @@ type directory struct {
 	read      time.Time // when all were last compared with the store
 }
 
-// mostLabels bounds a directory. Beyond, it begins anew.
-const mostLabels = 20_000
-
 // find sees to it that the sources are known. One that the store does not know
 // counts as deleted: points are accepted of sources that are there.
 func (d *directory) find(ctx context.Context, ids map[uuid.UUID]struct{}) error {
@@ -47,10 +44,6 @@ func (d *directory) find(ctx context.Context, ids map[uuid.UUID]struct{}) error 
 // refresh brings up to date what is known, and reports whether anything changed.
 func (d *directory) refresh(ctx context.Context) (changed bool, err error) {
 	d.read = time.Now()
-	if len(d.labels) > mostLabels {
-		clear(d.labels)
-		return true, nil
-	}
 	known := make(map[uuid.UUID]int64, len(d.labels))
 	for id, label := range d.labels {
 		if !label.Deleted { // that is for good

@@ -189,7 +189,7 @@ func (h *Hub) settled(p map[int32]int64) map[int32]int64 {
 
 // Run reads the log while streams are open, until ctx is done.
 func (h *Hub) Run(ctx context.Context) error {
-	r := &reader{hub: h, router: newRouter(h.deps.Sources, h.metrics, h.log), next: map[int32]int64{}}
+	r := &reader{hub: h, router: newRouter(h.deps.Sources, h.metrics, h.log, mostRemembered), next: map[int32]int64{}}
 	defer h.stop()
 	defer r.close()
 	for ctx.Err() == nil {

@@ -33,6 +33,7 @@ type router struct {
 	log       *slog.Logger
 	audiences map[uuid.UUID]*audience
 	matches   int // that audiences remember, together
+	most      int // of them, and of sources
 
 	scanned []scanned // of the poll under way, kept for the next
 }
@@ -55,8 +56,12 @@ type match struct {
 // nobody wants the series.
 var nobody = &match{}
 
-// mostMatches bounds what is remembered. Beyond, it begins anew.
-const mostMatches = 200_000
+// mostRemembered bounds the series that the shared tail remembers, and the sources.
+// Beyond, it begins anew. A tail of one stream has less.
+const (
+	mostRemembered   = 50_000
+	mostRememberedBy = 5_000
+)
 
 // scanned is a record with something for somebody.
 type scanned struct {
@@ -65,8 +70,8 @@ type scanned struct {
 	record   pointblock.Record
 }
 
-func newRouter(store sourceStore, m *metrics, log *slog.Logger) *router {
-	return &router{store: store, metrics: m, log: log, audiences: map[uuid.UUID]*audience{}}
+func newRouter(store sourceStore, m *metrics, log *slog.Logger, most int) *router {
+	return &router{store: store, metrics: m, log: log, most: most, audiences: map[uuid.UUID]*audience{}}
 }
 
 func (r *router) add(s *subscriber) {
@@ -192,11 +197,6 @@ func (r *router) find(ctx context.Context) error {
 // deliver puts what was scanned into the queues. Streams that do not keep up are
 // removed.
 func (r *router) deliver() {
-	if r.matches > mostMatches {
-		for _, a := range r.audiences {
-			r.forget(a)
-		}
-	}
 	for i := range r.scanned {
 		s := &r.scanned[i]
 		for _, d := range r.sort(s) {
@@ -206,6 +206,23 @@ func (r *router) deliver() {
 			}
 		}
 		s.from, s.audience = nil, nil
+		clear(s.record.Spans) // or what is kept for the next poll would keep the records' bytes
+	}
+	r.bound()
+}
+
+// bound forgets everything when it is too much.
+func (r *router) bound() {
+	sources := 0
+	for _, a := range r.audiences {
+		sources += len(a.labels)
+	}
+	if r.matches <= r.most && sources <= r.most {
+		return
+	}
+	for _, a := range r.audiences {
+		r.forget(a)
+		clear(a.labels)
 	}
 }
 

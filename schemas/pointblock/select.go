@@ -72,6 +72,7 @@ func (r *Record) selectSpan(b []byte, wants func(*Span) bool) error {
 		return err
 	}
 	if !wants(span) {
+		*span = Span{} // it must not keep the record's bytes
 		r.Spans = r.Spans[:len(r.Spans)-1]
 		return nil
 	}
