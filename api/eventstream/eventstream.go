@@ -23,8 +23,9 @@ type Writer struct {
 	patience   time.Duration
 	buffer     []byte
 
-	mu  sync.Mutex // of the deadline
-	cut bool
+	mu       sync.Mutex // of the deadline
+	flushing bool
+	cut      bool
 }
 
 // Open begins a stream. From here on the answer is 200, and the server's limits of
@@ -87,10 +88,13 @@ func (s *Writer) Flush() error {
 		s.buffer = nil
 	}
 	s.buffer = s.buffer[:0]
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.controller.Flush()
 	}
-	return s.controller.Flush()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flushing = false
+	return err
 }
 
 // allow begins the time that the reader has.
@@ -100,18 +104,21 @@ func (s *Writer) allow() error {
 	if s.cut {
 		return errCut
 	}
+	s.flushing = true
 	return s.controller.SetWriteDeadline(time.Now().Add(s.patience))
 }
 
 var errCut = errors.New("the stream was cut")
 
-// Cut ends a Flush that waits for the reader, and makes each further one fail. It may
-// be called by another goroutine.
+// Cut makes each further Flush fail. One under way, which waits for the reader, is
+// broken off and the connection with it. It may be called by another goroutine.
 func (s *Writer) Cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cut = true
-	_ = s.controller.SetWriteDeadline(time.Now()) // the connection is gone: so much the better
+	if s.flushing {
+		_ = s.controller.SetWriteDeadline(time.Now()) // the connection is gone: so much the better
+	}
 }
 
 // keptBuffer is how large a buffer is kept for the next events.

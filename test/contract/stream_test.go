@@ -66,7 +66,7 @@ type notice struct {
 
 func (l *live) follow(t *testing.T, query string, change ...func(*http.Request)) *pointStream {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, l.URL+streamPath+"?"+query, nil)
 	require.NoError(t, err)
@@ -389,9 +389,14 @@ func TestDeletionsAreStreamedAndWhatTheyMakeVoidIsNot(t *testing.T) {
 	require.Equal(t, []float64{2}, others.values(1))
 	start.close()
 	again := l.follow(t, "", after(start.id))
-	e, _ := again.next()
-	require.Equal(t, "deleted", e.name, "points of a source that is gone are void")
-	require.Equal(t, []float64{2}, again.values(1))
+	events := map[string]string{}
+	for range 2 { // of two partitions, in any order
+		e, _ := again.next()
+		events[e.name] = e.data
+	}
+	require.Contains(t, events["deleted"], s.ID)
+	require.Contains(t, events["points"], other.ID)
+	require.NotContains(t, events["points"], s.ID, "points of a source that is gone are void")
 }
 
 func TestAStreamOfPointsEndsWithItsKeyWithinASecond(t *testing.T) {
@@ -435,6 +440,7 @@ func (l *live) dial(t *testing.T, key, query string) net.Conn {
 	conn, err := net.Dial("tcp", l.Address())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(256<<10))
 	_, err = fmt.Fprintf(conn, "GET %s?%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nx-workspace-id: %s\r\n\r\n", streamPath, query, key, l.Workspace)
 	require.NoError(t, err)
 	_, err = conn.Read(make([]byte, 1))
@@ -467,8 +473,8 @@ func (l *live) fill(t *testing.T, source string, requests int) {
 // Who does not read loses the stream and nothing else: nobody waits for him, and he
 // can go on where he was.
 func TestASlowReaderIsDroppedWhileTheOthersGoOn(t *testing.T) {
-	const requests = 24
-	group := &contract.LiveData{Limits: tail.Limits{BufferedBytes: 8 << 20}, Change: func(d *livedata.Deps) { d.Patience = 30 * time.Second }}
+	const requests = 14
+	group := &contract.LiveData{Limits: tail.Limits{BufferedBytes: 4 << 20}, Change: func(d *livedata.Deps) { d.Patience = 2 * time.Minute }}
 	l := startLiveOn(t, testenv.NewKFake(t), group)
 	s := l.createSource(t, `{"name": "s"}`)
 	stuck := l.dial(t, l.Admin, "")
@@ -495,11 +501,11 @@ func TestASlowReaderIsDroppedWhileTheOthersGoOn(t *testing.T) {
 		select {
 		case got := <-read:
 			require.Equal(t, n+1, got)
-		case <-time.After(30 * time.Second):
+		case <-time.After(2 * time.Minute):
 			require.FailNow(t, "the other reader does not go on")
 		}
 	}
-	_ = stuck.SetReadDeadline(time.Now().Add(time.Minute))
+	_ = stuck.SetReadDeadline(time.Now().Add(2 * time.Minute))
 	response, err := http.ReadResponse(bufio.NewReader(io.MultiReader(strings.NewReader("H"), stuck)), nil)
 	require.NoError(t, err)
 	defer func() { _ = response.Body.Close() }()
