@@ -31,15 +31,25 @@ run: build ## set up, build, start everything on this machine and stream its own
 # What tests could not be run for lack of something on this machine.
 NOT_RUN := $(CURDIR)/$(BIN)/not-run
 
+# The Python clients of InfluxDB, with which test/influx writes.
+INFLUX_PYTHON := $(BIN)/influx-python/.installed
+
+$(INFLUX_PYTHON): test/influx/requirements.txt
+	@echo "installing the Python clients of InfluxDB"
+	@rm -rf $(@D) && python3 -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r $<
+	@touch $@
+
 .PHONY: test
 test: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)
-test: build lint ## set up, check and test everything
+test: build lint $(INFLUX_PYTHON) ## set up, check and test everything
 	@rm -f $(NOT_RUN)
 	@$(BIN)/livegraph engines install
 	@go test -count=1 -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/compose)
 	@cd test/promql && go test -count=1 ./...
 	@go test -count=1 -timeout 20m -p 1 ./test/compose ./test/e2e
 	@cd test/grafana && go test -count=1 -timeout 10m ./...
+	@cd test/influx && go test -count=1 -timeout 10m ./...
 	@if [ -s $(NOT_RUN) ]; then echo; sort -u $(NOT_RUN); echo "Install Java 17 and Maven to run them too."; fi >&2
 
 .PHONY: short

@@ -20,10 +20,11 @@ import (
 const workspaceHeader = "X-Workspace-Id"
 
 // authenticate wants a valid key on every path under /api but the public ones,
-// whether a route is there or not: who has no key learns nothing about paths.
+// whether a route is there or not: who has no key learns nothing about paths; and
+// on the few paths elsewhere that other products have.
 func (s *Server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !underAPI(r) || isPublicPath(r.URL.Path) {
+		if !underAPI(r) && s.dialects[r.URL.Path] == nil || isPublicPath(r.URL.Path) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -60,22 +61,32 @@ func isPublicPath(path string) bool {
 }
 
 // credentialOf reads the Authorization header: one, of scheme Bearer (in any
-// case, RFC 9110), spaces and the key. refusal is why it is refused, for the
-// metrics.
+// case, RFC 9110), spaces and the key; where the path has a dialect, in one of its
+// schemes. refusal is why it is refused, for the metrics.
 func (s *Server) credentialOf(r *http.Request) (credential *postgres.Credential, refusal string, err error) {
 	values := r.Header.Values("Authorization")
 	if len(values) == 0 || (len(values) == 1 && values[0] == "") {
 		return nil, refusedNoKey, fault.New(fault.Unauthenticated, "Missing Authorization")
 	}
-	scheme, text, _ := strings.Cut(values[0], " ")
-	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") {
+	keyOf := bearerKey
+	if rt := s.dialects[r.URL.Path]; rt != nil {
+		keyOf = rt.Dialect.Key
+	}
+	text, ok := keyOf(values[0])
+	if len(values) > 1 || !ok {
 		return nil, refusedScheme, fault.New(fault.Unauthenticated, "Unauthorized")
 	}
-	credential, err = s.deps.Keys.Authenticate(r.Context(), strings.TrimLeft(text, " "))
+	credential, err = s.deps.Keys.Authenticate(r.Context(), text)
 	if fault.Is(err, fault.Unauthenticated) {
 		refusal = refusedKey
 	}
 	return credential, refusal, err
+}
+
+// bearerKey gives the key of an Authorization header of scheme Bearer.
+func bearerKey(authorization string) (text string, ok bool) {
+	scheme, text, _ := strings.Cut(authorization, " ")
+	return strings.TrimLeft(text, " "), strings.EqualFold(scheme, "Bearer")
 }
 
 // enforce is a route's handler behind what the route requires.
@@ -110,19 +121,42 @@ func (s *Server) admit(rt route.Route, r *http.Request) (refusal string, err err
 	if rt.Access == route.Global {
 		return "", nil
 	}
-	values := r.Header.Values(workspaceHeader)
-	if len(values) == 0 {
-		return refusedHeader, fault.Field(fault.Malformed, "x-workspace-id", "is required")
-	}
-	id, ok := request.ParseUUID(values[0])
-	if len(values) > 1 || !ok {
-		return refusedHeader, fault.Field(fault.Malformed, "x-workspace-id", "must be one UUID")
+	id, err := workspaceOf(rt, r)
+	if err != nil {
+		return refusedHeader, err
 	}
 	if err := opens(credential, id); err != nil {
 		return refusedWorkspace, err
 	}
 	principal.Workspace = id
 	return refusedScope, permits(rt, principal)
+}
+
+// workspaceOf reads which workspace a request is for: by the header or, where the
+// route has a dialect, by its parameter. Both may be there if they say the same.
+func workspaceOf(rt route.Route, r *http.Request) (id uuid.UUID, err error) {
+	values := r.Header.Values(workspaceHeader)
+	var named uuid.UUID
+	var parameter string
+	if rt.Dialect != nil {
+		parameter, named = rt.Dialect.Workspace(r)
+	}
+	switch {
+	case len(values) == 0 && parameter == "":
+		return id, fault.Field(fault.Malformed, "x-workspace-id", "is required")
+	case len(values) == 0 && named == uuid.Nil:
+		return id, fault.Field(fault.Malformed, parameter, "must be the id of a workspace, or x-workspace-id be given")
+	case len(values) == 0:
+		return named, nil
+	}
+	id, ok := request.ParseUUID(values[0])
+	switch {
+	case len(values) > 1 || !ok:
+		return id, fault.Field(fault.Malformed, "x-workspace-id", "must be one UUID")
+	case named != uuid.Nil && named != id:
+		return id, fault.Field(fault.Malformed, parameter, "is another workspace than x-workspace-id")
+	}
+	return id, nil
 }
 
 // opens refuses a workspace. One that does not exist and one that the key does not

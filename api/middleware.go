@@ -52,6 +52,7 @@ func (s *Server) use(mux *chi.Mux) error {
 	if s.tracer.On() {
 		mux.Use(s.trace)
 	}
+	mux.Use(s.speak)
 	mux.Use(s.log, func(next http.Handler) http.Handler { return compress(next) }, s.recoverPanics)
 	mux.Use(s.limitHeader, s.cors(), s.authenticate, middleware.GetHead)
 	return nil
@@ -72,6 +73,17 @@ func (s *Server) identify(next http.Handler) http.Handler {
 		ctx := reply.WithRequestID(r.Context(), id)
 		ctx = context.WithValue(ctx, exchangeKey{}, &exchange{ip: s.clientIP(r)})
 		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// speak makes the errors of a route for the clients of another product theirs,
+// whichever of the following gives them.
+func (s *Server) speak(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if rt := s.dialects[r.URL.Path]; rt != nil && rt.Method == r.Method {
+			r = r.WithContext(reply.WithDialect(r.Context(), rt.Dialect.Errors))
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 

@@ -36,6 +36,7 @@ func (s *Server) ownRoutes() []route.Route {
 	if s.deps.ProbesOnly {
 		return probes
 	}
+	probes = append(probes, s.influxProbes()...)
 	return append(probes,
 		get(openAPIPath, route.Public, serveOpenAPI),
 		get(docsPath, route.Public, serveDocsPage),
@@ -57,25 +58,37 @@ func (noKeys) Used(uuid.UUID, netip.Addr) {}
 
 // health says that the process runs and can answer.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
-	probe(w, http.StatusOK, "ok")
+	probe(w, http.StatusOK, probeStatus("ok"))
 	return nil
 }
 
 // ready says whether the process should get requests. Why not is in the log, and
 // for operators: a probe is public.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
-	switch {
-	case s.draining.Load():
-		probe(w, http.StatusServiceUnavailable, "draining")
-	case s.deps.Ready != nil && s.deps.Ready(r.Context()) != nil:
-		probe(w, http.StatusServiceUnavailable, "unavailable")
-	default:
-		probe(w, http.StatusOK, "ready")
+	state, status := s.state(r), http.StatusOK
+	if state != stateReady {
+		status = http.StatusServiceUnavailable
 	}
+	probe(w, status, probeStatus(state))
 	return nil
 }
 
-func probe(w http.ResponseWriter, status int, text string) {
+const stateReady = "ready"
+
+// state says whether the process should get requests.
+func (s *Server) state(r *http.Request) string {
+	switch {
+	case s.draining.Load():
+		return "draining"
+	case s.deps.Ready != nil && s.deps.Ready(r.Context()) != nil:
+		return "unavailable"
+	}
+	return stateReady
+}
+
+func probeStatus(text string) string { return `{"status":"` + text + `"}` }
+
+func probe(w http.ResponseWriter, status int, body string) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
@@ -83,7 +96,7 @@ func probe(w http.ResponseWriter, status int, text string) {
 		h.Set("Retry-After", "1")
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(`{"status":"` + text + `"}`)) // the client is gone: nothing to do
+	_, _ = w.Write([]byte(body)) // the client is gone: nothing to do
 }
 
 // accountAnswer is the answer of /api/me.

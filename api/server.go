@@ -85,6 +85,7 @@ type account interface {
 type Server struct {
 	deps     Deps
 	routes   []route.Route
+	dialects map[string]*route.Route // by path; outside /api only these want a key
 	handler  http.Handler
 	proxies  []netip.Prefix
 	tracer   tracing.Tracer
@@ -111,6 +112,12 @@ func New(deps Deps) (*Server, error) {
 	if err := checkRoutes(s.routes); err != nil {
 		return nil, err
 	}
+	s.dialects = map[string]*route.Route{}
+	for i := range s.routes {
+		if rt := &s.routes[i]; rt.Dialect != nil {
+			s.dialects[rt.Pattern] = rt
+		}
+	}
 	s.metrics = newMetrics(s, deps.Metrics)
 	mux := chi.NewMux()
 	if err := s.use(mux); err != nil {
@@ -136,8 +143,10 @@ func checkRoutes(routes []route.Route) error {
 			return fmt.Errorf("route %s declares no scope", name)
 		case rt.Access != route.Workspace && len(rt.Scopes) > 0:
 			return fmt.Errorf("route %s declares scopes without a workspace", name)
-		case rt.Access != route.Public && !strings.HasPrefix(rt.Pattern, "/api/"):
+		case rt.Access != route.Public && !strings.HasPrefix(rt.Pattern, "/api/") && rt.Dialect == nil:
 			return fmt.Errorf("route %s wants a key, which is looked at under /api only", name)
+		case rt.Dialect != nil && (rt.Access != route.Workspace || strings.ContainsAny(rt.Pattern, "{*")):
+			return fmt.Errorf("route %s has a dialect, which is for one path with a workspace", name)
 		case rt.Access == route.Public && strings.HasPrefix(rt.Pattern, "/api/") && !isPublicPath(rt.Pattern):
 			return fmt.Errorf("route %s is public, but not among the public paths", name)
 		}

@@ -14,7 +14,9 @@ import (
 //
 // Strings in it are views into the request's body or into texts below; see view.
 type batch struct {
+	format     Format
 	body       []byte
+	precision  string
 	workspace  uuid.UUID
 	receivedUS int64 // microseconds since the Unix epoch
 	latestUS   int64 // the last time that is accepted
@@ -32,6 +34,7 @@ type batch struct {
 
 	unescaped []byte // texts that are not in the body as they are
 	json      parser
+	lines     lineParser
 	output    output
 }
 
@@ -66,8 +69,8 @@ func newBatch() *batch {
 }
 
 // begin readies the batch for a request.
-func (b *batch) begin(req *Request) {
-	b.body, b.workspace = req.Body, req.Workspace
+func (b *batch) begin(format Format, req *Request) {
+	b.format, b.body, b.precision, b.workspace = format, req.Body, req.Precision, req.Workspace
 	b.receivedUS = req.ReceivedAt.UnixMicro()
 	b.latestUS = b.receivedUS + dayUS
 }
@@ -83,6 +86,7 @@ func (b *batch) end() {
 	b.blocks = b.blocks[:0]
 	b.unescaped = b.unescaped[:0]
 	b.json.reset()
+	b.lines.reset()
 	b.output.reset()
 }
 

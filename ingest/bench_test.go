@@ -68,12 +68,8 @@ func benchRows(series, points int, rfc3339 bool) string {
 	return b.String()
 }
 
-// benchShapes are the requests that the benchmarks send.
-var benchShapes = []struct {
-	name   string
-	body   func() string
-	points int
-}{
+// jsonShapes are the requests of JSON that the benchmarks send.
+var jsonShapes = []benchShape{
 	{"shape=series/points=10", func() string { return benchSeries(1000, 10) }, 10_000},
 	{"shape=series/points=100", func() string { return benchSeries(100, 100) }, 10_000},
 	{"shape=series/points=1000", func() string { return benchSeries(10, 1000) }, 10_000},
@@ -98,15 +94,22 @@ func measure(b *testing.B, body string, points int, f func()) {
 	b.ReportMetric(float64((record.CPU(b)-start).Nanoseconds())/all, "cpu-ns/point")
 }
 
-// BenchmarkParseJSON is the parse alone.
-func BenchmarkParseJSON(b *testing.B) {
-	for _, shape := range benchShapes {
+// benchShape is a request that a benchmark sends.
+type benchShape struct {
+	name   string
+	body   func() string
+	points int
+}
+
+// parseShapes measures the parse alone.
+func parseShapes(b *testing.B, format Format, shapes []benchShape) {
+	for _, shape := range shapes {
 		b.Run(shape.name, func(b *testing.B) {
 			body := shape.body()
 			req, batch := request(body), newBatch()
 			measure(b, body, shape.points, func() {
-				batch.begin(&req)
-				if err := batch.parseJSON(1_000_000); err != nil {
+				batch.begin(format, &req)
+				if err := batch.parse(1_000_000); err != nil {
 					b.Fatal(err)
 				}
 				batch.end()
@@ -115,9 +118,9 @@ func BenchmarkParseJSON(b *testing.B) {
 	}
 }
 
-// BenchmarkAcceptJSON is all but the stores: from the body to the records.
-func BenchmarkAcceptJSON(b *testing.B) {
-	for _, shape := range benchShapes {
+// acceptShapes measures all but the stores: from the body to the records.
+func acceptShapes(b *testing.B, format Format, shapes []benchShape) {
+	for _, shape := range shapes {
 		b.Run(shape.name, func(b *testing.B) {
 			body := shape.body()
 			p := newPlant()
@@ -125,13 +128,16 @@ func BenchmarkAcceptJSON(b *testing.B) {
 			pipeline := p.pipeline(Limits{})
 			req := request(body)
 			measure(b, body, shape.points, func() {
-				if _, err := pipeline.AcceptJSON(context.Background(), req); err != nil {
+				if _, err := pipeline.Accept(context.Background(), format, req); err != nil {
 					b.Fatal(err)
 				}
 			})
 		})
 	}
 }
+
+func BenchmarkParseJSON(b *testing.B)  { parseShapes(b, JSON, jsonShapes) }
+func BenchmarkAcceptJSON(b *testing.B) { acceptShapes(b, JSON, jsonShapes) }
 
 // BenchmarkManySources has every row of another source.
 func BenchmarkManySources(b *testing.B) {
@@ -146,7 +152,7 @@ func BenchmarkManySources(b *testing.B) {
 	pipeline, body := p.pipeline(Limits{}), `{"points":[`+strings.Join(rows, ",")+`]}`
 	req := request(body)
 	measure(b, body, len(rows), func() {
-		if _, err := pipeline.AcceptJSON(context.Background(), req); err != nil {
+		if _, err := pipeline.Accept(context.Background(), JSON, req); err != nil {
 			b.Fatal(err)
 		}
 	})

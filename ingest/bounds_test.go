@@ -30,7 +30,7 @@ func TestARequestAllocatesByRequestNotByPoint(t *testing.T) {
 			p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return nil, nil }
 			pipeline, req := p.pipeline(Limits{}), request(body)
 			send := func() {
-				if _, err := pipeline.AcceptJSON(context.Background(), req); err != nil {
+				if _, err := pipeline.Accept(context.Background(), JSON, req); err != nil {
 					t.Error(err)
 				}
 			}
@@ -87,7 +87,7 @@ func TestManyNewSeriesAndUnknownSourcesAreAskedForInPortions(t *testing.T) {
 	for i := range n {
 		fmt.Fprintf(&b, `,{%s,"metric":"m%d","value":1},{"sourceId":"%s","metric":"m","value":1},{"source":"s%d","metric":"m","value":1}`, someSource, i, uuid.New(), i)
 	}
-	result, err := p.pipeline(Limits{}).AcceptJSON(t.Context(), request(`{"points":[`+b.String()[1:]+`]}`))
+	result, err := p.pipeline(Limits{}).Accept(t.Context(), JSON, request(`{"points":[`+b.String()[1:]+`]}`))
 	require.NoError(t, err)
 	require.Equal(t, 5000, result.Accepted)
 	require.Equal(t, []Rejection{
@@ -105,7 +105,7 @@ func TestMemoryStaysBounded(t *testing.T) {
 	p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return nil, nil }
 	pipeline, body := p.pipeline(Limits{}), benchSeries(100, 10_000)
 	for range 10 {
-		_, err := pipeline.AcceptJSON(t.Context(), request(body))
+		_, err := pipeline.Accept(t.Context(), JSON, request(body))
 		require.NoError(t, err)
 	}
 	runtime.GC()

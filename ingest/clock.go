@@ -22,10 +22,27 @@ var (
 	milliseconds = unit{times: 1000, by: 1, most: math.MaxInt64 / 1000}
 	microseconds = unit{times: 1, by: 1, most: math.MaxInt64}
 	nanoseconds  = unit{times: 1, by: 1000, most: math.MaxUint64}
+	minutes      = unit{times: 60 * secondUS, by: 1, most: math.MaxInt64 / (60 * secondUS)}
+	hours        = unit{times: 3600 * secondUS, by: 1, most: math.MaxInt64 / (3600 * secondUS)}
 )
 
 // precisions are the names of the units, for a caller who misspelt one.
 var precisions = []string{"s", "ms", "us", "ns"}
+
+// lineUnitOf gives the unit of a precision as clients of InfluxDB name it.
+func lineUnitOf(precision string) (unit, bool) {
+	switch precision {
+	case "", "n":
+		return nanoseconds, true
+	case "u", "µs", "μs": // the micro sign, and the Greek letter
+		return microseconds, true
+	case "m":
+		return minutes, true
+	case "h":
+		return hours, true
+	}
+	return unitOf(precision)
+}
 
 // unitOf gives the unit of a precision.
 func unitOf(precision string) (unit, bool) {
@@ -49,7 +66,7 @@ func (u *unit) micros(epoch uint64) int64 {
 		return math.MaxInt64
 	}
 	if u.by != 1 {
-		return int64(epoch / u.by)
+		return int64(epoch / 1000) // nanoseconds; dividing by a constant is a multiplication
 	}
 	return int64(epoch * u.times)
 }

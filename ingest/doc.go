@@ -13,6 +13,11 @@
 //	encode     points in the order of their series into one record a partition
 //	produce    all records at once, acknowledged by all replicas
 //
+// The formats are JSON, which the table below is about, and the line protocol of
+// InfluxDB (see lines.go). All become the same columns and labels, and go the same
+// way from there. In formats whose clients know nothing of sources, a name that no
+// source has makes one, as far as the workspace has room.
+//
 // The package owns the wire formats and their rules. It imports no store: what it
 // needs of them are the small interfaces of [Deps]. HTTP, keys, decompression
 // and the checkpoint belong to the API.
@@ -40,6 +45,11 @@
 //	over 64 tags, defaults included                                      rejected
 //	source: unknown, of another workspace, deleted, no UUID              rejected
 //	new series, the workspace has no room                                rejected
+//
+// In lines nothing is Malformed but the precision: a line that cannot be read is
+// rejected as one point, a line's time that breaks a rule takes all its points
+// along, a value its own; too many points are TooLarge; a name that no source can
+// have is rejected, and so is a new source where the workspace has no room.
 //
 // Where several apply, Malformed goes before Invalid only as far as syntax does:
 // a body that is no JSON is always Malformed. Otherwise the first in the order

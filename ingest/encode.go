@@ -64,7 +64,7 @@ func encodeKind[V any](b *batch, kind pointblock.Kind, c *column[V], s *sorted[V
 			return 0, fault.Wrap(err, fault.Internal, "A series could not be encoded")
 		}
 		if o.bytes += e.Len() - before; o.bytes > maxEncodedBytes {
-			return 0, fault.Field(fault.TooLarge, fieldNames[b.list], "must not amount to more than 64 MiB with their series' names and tags").
+			return 0, fault.Field(fault.TooLarge, b.listName(), "must not amount to more than 64 MiB with their series' names and tags").
 				With("limit", maxEncodedBytes)
 		}
 		points += f.count

@@ -56,7 +56,7 @@ func (s *site) source(t *testing.T, name string) uuid.UUID {
 
 func (s *site) send(t *testing.T, body string) (ingest.Result, error) {
 	t.Helper()
-	return s.pipeline.AcceptJSON(t.Context(), ingest.Request{
+	return s.pipeline.Accept(t.Context(), ingest.JSON, ingest.Request{
 		Workspace: s.workspace, RequestID: "req_7", ReceivedAt: time.Now(), Body: []byte(body),
 	})
 }

@@ -23,6 +23,10 @@ func (s shed) SourcesByName(context.Context, uuid.UUID, []string) (map[string]uu
 	return map[string]uuid.UUID{"boiler": s.source}, nil
 }
 
+func (s shed) CreateSources(context.Context, uuid.UUID, []string) (map[string]uuid.UUID, error) {
+	return nil, nil
+}
+
 func (s shed) RegisterSeries(_ context.Context, _ uuid.UUID, ids []pointblock.Identity, fps []pointblock.Fingerprint) ([]uint64, []bool, error) {
 	series, ok := make([]uint64, len(ids)), make([]bool, len(ids))
 	for i := range ids {
@@ -50,7 +54,7 @@ func (s shed) ProducePoints(_ context.Context, requestID string, messages []poin
 func Example() {
 	stores := shed{source: uuid.MustParse("0198a1b2-0000-7000-8000-00000000000a")}
 	pipeline := ingest.New(ingest.Deps{Sources: stores, Registry: stores, Log: stores})
-	result, err := pipeline.AcceptJSON(context.Background(), ingest.Request{
+	result, err := pipeline.Accept(context.Background(), ingest.JSON, ingest.Request{
 		Workspace:  uuid.MustParse("0198a1b2-0000-7000-8000-000000000001"),
 		RequestID:  "req_01",
 		ReceivedAt: time.Date(2026, 11, 21, 7, 40, 8, 0, time.UTC),

@@ -223,6 +223,9 @@ func (b *batch) reject(why reason, index, position, n int, l *label) {
 
 // blame gives the path of the field whose value breaks a rule.
 func (b *batch) blame(why reason, index, position int, l *label) string {
+	if b.format == Lines {
+		return blameLine(why, l)
+	}
 	object := objectPath(b.list, index)
 	var f field
 	switch why {
@@ -236,7 +239,7 @@ func (b *batch) blame(why reason, index, position int, l *label) string {
 		f = fieldTags
 	case tagEmpty, tagLong, tagNUL, tagValueLong, tagValueNUL:
 		return memberPath(memberPath(object, fieldNames[fieldTags]), l.culprit)
-	case sourceUnknown:
+	case sourceUnknown, sourceName, sourceLimit:
 		return b.sourcePath(object, l)
 	default:
 		return object

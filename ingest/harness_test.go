@@ -34,6 +34,9 @@ type plant struct {
 	messages   []pointblock.Message
 	requests   []string
 
+	maxSources        int
+	created           []string
+	failCreate        error
 	asked, registered int
 	failSources       error
 	failRegistry      error
@@ -44,6 +47,7 @@ func newPlant() *plant {
 	return &plant{
 		sources:    map[uuid.UUID]string{boiler: "boiler", pump: "pump"},
 		maxSeries:  1 << 40,
+		maxSources: 10_000,
 		series:     map[pointblock.Fingerprint]pointblock.Identity{},
 		partitions: 8,
 	}
@@ -79,6 +83,20 @@ func (p *plant) SourcesByName(_ context.Context, ws uuid.UUID, names []string) (
 		}
 	}
 	return found, p.failSources
+}
+
+func (p *plant) CreateSources(_ context.Context, ws uuid.UUID, names []string) (map[string]uuid.UUID, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.created = append(p.created, names...)
+	made := map[string]uuid.UUID{}
+	for _, name := range names {
+		if ws == workspace && len(p.sources) < p.maxSources {
+			made[name] = uuid.NewSHA1(workspace, []byte(name))
+			p.sources[made[name]] = name
+		}
+	}
+	return made, p.failCreate
 }
 
 func (p *plant) RegisterSeries(_ context.Context, _ uuid.UUID, ids []pointblock.Identity, fps []pointblock.Fingerprint) ([]uint64, []bool, error) {
@@ -163,7 +181,7 @@ func request(body string) Request {
 func accept(t testing.TB, body string) (*plant, Result, error) {
 	t.Helper()
 	p := newPlant()
-	result, err := p.pipeline(Limits{}).AcceptJSON(context.Background(), request(body))
+	result, err := p.pipeline(Limits{}).Accept(context.Background(), JSON, request(body))
 	return p, result, err
 }
 

@@ -95,16 +95,22 @@ func (s *labelSet) find(t *tokens) (int32, uint64) {
 	h := maphash.Bytes(s.seed, t.metric)
 	h = h*0x9e3779b97f4a7c15 ^ maphash.Bytes(s.seed, t.tags)
 	h = h*0x9e3779b97f4a7c15 ^ maphash.Bytes(s.seed, t.source)
+	return s.findHashed(t, h), h
+}
+
+// findHashed does the same for a hash of the caller's own, which may be any
+// function of the tokens that stays the same for the whole request.
+func (s *labelSet) findHashed(t *tokens, h uint64) int32 {
 	if len(s.slots) == 0 {
-		return -1, h
+		return -1
 	}
 	mask := uint64(len(s.slots) - 1)
 	for slot := h & mask; s.slots[slot] != 0; slot = (slot + 1) & mask {
 		if l := &s.list[s.slots[slot]-1]; l.hash == h && l.equal(t) {
-			return s.slots[slot] - 1, h
+			return s.slots[slot] - 1
 		}
 	}
-	return -1, h
+	return -1
 }
 
 // insert adds a label and gives its index.

@@ -27,7 +27,9 @@ var reasonLabel = [reasons]string{
 	metricEmpty: "metric_empty", metricLong: "metric_long", metricNUL: "metric_nul",
 	tagsMany: "tags_many", tagEmpty: "tag_empty", tagLong: "tag_long", tagNUL: "tag_nul",
 	tagValueLong: "tag_value_long", tagValueNUL: "tag_value_nul",
-	sourceUnknown: "source_unknown", seriesLimit: "series_limit",
+	sourceUnknown: "source_unknown", sourceName: "source_name", sourceLimit: "source_limit", seriesLimit: "series_limit",
+	tagTwice: "tag_twice", lineMeasurement: "line_measurement", lineTag: "line_tag", lineNoField: "line_no_field", lineField: "line_field",
+	lineValue: "line_value", lineQuote: "line_quote", lineTail: "line_tail", lineUTF8: "line_utf8",
 }
 
 // stage is a part of a request's way that is timed.
@@ -49,6 +51,7 @@ type metrics struct {
 	accepted       prometheus.Counter
 	rejected       [reasons]prometheus.Counter
 	unacknowledged prometheus.Counter
+	created        prometheus.Counter // sources
 	bytes          prometheus.Counter
 	size           prometheus.Histogram
 	stages         [stages]prometheus.Observer
@@ -70,7 +73,8 @@ func newMetrics(p *Pipeline, registerer prometheus.Registerer) *metrics {
 		accepted: counter("livegraph_ingest_points_accepted_total", "Points answered as accepted: all of them are acknowledged by Kafka."),
 		unacknowledged: counter("livegraph_ingest_points_unacknowledged_total",
 			"Points of requests that were answered with an error while they were written: they may be in the log or not."),
-		bytes: counter("livegraph_ingest_body_bytes_total", "Bytes of ingest bodies, decoded."),
+		created: counter("livegraph_ingest_sources_created_total", "Sources made because points came for them, in formats that name their sources."),
+		bytes:   counter("livegraph_ingest_body_bytes_total", "Bytes of ingest bodies, decoded."),
 		size: factory.NewHistogram(prometheus.HistogramOpts{
 			Name: "livegraph_ingest_request_points", Help: "Points a request, rejected ones included.",
 			Buckets: prometheus.ExponentialBuckets(1, 10, 7),

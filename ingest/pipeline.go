@@ -23,6 +23,10 @@ type sourceDirectory interface {
 	SourcesByID(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error)
 	// SourcesByName does the same by name.
 	SourcesByName(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error)
+	// CreateSources makes sources with these names, in their order, as far as the
+	// workspace's limit goes, and gives the ids of all that stand with them then,
+	// whoever made them. Those that the limit refuses are left out.
+	CreateSources(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error)
 }
 
 // seriesRegistry gives series their ids.
@@ -69,6 +73,7 @@ type Request struct {
 	ReceivedAt time.Time // the time of points that have none
 	Body       []byte    // decoded; not kept after the call
 	Strict     bool      // one rejected point refuses all
+	Precision  string    // of Lines: one of LinePrecisions, "" is ns
 }
 
 // Position is where a record of the request is in the topic.
@@ -122,11 +127,11 @@ func orDefault[T int | int64 | time.Duration](setting *T, value T) {
 // others hold within a second.
 func (p *Pipeline) SourcesChanged(workspace uuid.UUID) { p.sources.forget(workspace) }
 
-// AcceptJSON takes points as JSON rows or series (see the package comment) and
-// returns when all accepted ones are acknowledged by Kafka. Errors are those of
-// the whole request, as *fault.Error:
+// Accept takes points in the format (see the package comment) and returns when
+// all accepted ones are acknowledged by Kafka. Errors are those of the whole
+// request, as *fault.Error:
 //
-//   - Malformed: no JSON of the right form
+//   - Malformed: the body has not the format's form
 //   - Invalid: a value that belongs to the whole request breaks a rule, or no
 //     point was accepted, or some were not and Strict is set; the details then
 //     have accepted, rejected and errors
@@ -134,7 +139,7 @@ func (p *Pipeline) SourcesChanged(workspace uuid.UUID) { p.sources.forget(worksp
 //   - Unavailable: there is no room at the moment, or a store is down. With
 //     details.partial some records were written, whose positions are in the
 //     result; sending all again is safe where points have timestamps.
-func (p *Pipeline) AcceptJSON(ctx context.Context, req Request) (Result, error) {
+func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Result, error) {
 	size := int64(len(req.Body))
 	if !p.gate.enter(size, 0) {
 		p.metrics.requests[outcomeNoRoom].Inc()
@@ -143,11 +148,11 @@ func (p *Pipeline) AcceptJSON(ctx context.Context, req Request) (Result, error) 
 	defer p.gate.leave(size)
 	p.metrics.bytes.Add(float64(size))
 	b := p.batches.Get().(*batch)
-	b.begin(&req)
+	b.begin(format, &req)
 	defer p.release(b)
 	stages := p.metrics.timer()
 	_, span := p.tracer.Start(ctx, trace.SpanKindInternal, "parse points")
-	err := b.parseJSON(p.deps.Limits.MaxPoints)
+	err := b.parse(p.deps.Limits.MaxPoints)
 	if span.IsRecording() {
 		span.SetAttributes(attribute.Int("livegraph.points", b.points), attribute.Int64("livegraph.body.size", size))
 	}
@@ -196,7 +201,7 @@ func (p *Pipeline) accept(ctx context.Context, b *batch, req *Request, stages *t
 	stages.done(stageEncode)
 	positions, err := p.produce(ctx, b, req.RequestID)
 	stages.done(stageProduce)
-	return Result{Accepted: accepted, Rejected: b.rejected.rejected, Errors: b.rejected.list(), Positions: positions}, err
+	return Result{Accepted: accepted, Rejected: b.rejected.rejected, Errors: b.rejections(), Positions: positions}, err
 }
 
 // resolve finds the sources and the series of a batch's points. It fails when no
@@ -246,7 +251,7 @@ func (p *Pipeline) produce(ctx context.Context, b *batch, requestID string) ([]P
 // refuse gives the error of a request that has no points left, or that wants all
 // or none and has lost some.
 func (b *batch) refuse(strict bool) error {
-	list, rejected := fieldNames[b.list], b.rejected.rejected
+	list, rejected := b.listName(), b.rejected.rejected
 	var refusal *fault.Error
 	switch {
 	case b.points == 0:
@@ -258,7 +263,7 @@ func (b *batch) refuse(strict bool) error {
 	default:
 		return nil
 	}
-	errors := b.rejected.list()
+	errors := b.rejections()
 	if len(errors) > 0 {
 		refusal = refusal.With("field", errors[0].Field).With("reason", errors[0].Reason)
 	}

@@ -22,7 +22,7 @@ func TestAStrictRequestIsAllOrNothing(t *testing.T) {
 	p := newPlant()
 	req := request(oneBadOfTwo)
 	req.Strict = true
-	_, err := p.pipeline(Limits{}).AcceptJSON(t.Context(), req)
+	_, err := p.pipeline(Limits{}).Accept(t.Context(), JSON, req)
 	var fe *fault.Error
 	require.ErrorAs(t, err, &fe)
 	require.Equal(t, fault.Invalid, fe.Kind)
@@ -34,7 +34,7 @@ func TestAStrictRequestIsAllOrNothing(t *testing.T) {
 	require.Zero(t, p.registered, "no series are registered for nothing")
 
 	req.Strict = false
-	result, err := p.pipeline(Limits{}).AcceptJSON(t.Context(), req)
+	result, err := p.pipeline(Limits{}).Accept(t.Context(), JSON, req)
 	require.NoError(t, err)
 	require.Equal(t, Result{Accepted: 1, Rejected: 1, Errors: rejections, Positions: result.Positions}, result)
 	require.Len(t, p.messages, 1)
@@ -43,7 +43,7 @@ func TestAStrictRequestIsAllOrNothing(t *testing.T) {
 func TestAStrictRequestWithoutFaultIsAccepted(t *testing.T) {
 	req := request(row(`"value":1`))
 	req.Strict = true
-	_, err := newPlant().pipeline(Limits{}).AcceptJSON(t.Context(), req)
+	_, err := newPlant().pipeline(Limits{}).Accept(t.Context(), JSON, req)
 	require.NoError(t, err)
 }
 
@@ -61,13 +61,13 @@ func TestWhatCannotBeStoredAtTheSeriesLimitIsRejected(t *testing.T) {
 	p.maxSeries = 2
 	pipeline := p.pipeline(Limits{})
 	body := `{` + someSource + `,"points":[{"metric":"a","value":1},{"metric":"b","value":1},{"metric":"c","value":1},{"metric":"c","value":"x"},{"metric":"c","value":2}]}`
-	result, err := pipeline.AcceptJSON(t.Context(), request(body))
+	result, err := pipeline.Accept(t.Context(), JSON, request(body))
 	require.NoError(t, err)
 	require.Equal(t, 2, result.Accepted)
 	require.Equal(t, []Rejection{{Index: 2, Field: "points[2]", Reason: reasonText[seriesLimit], Count: 3}}, result.Errors)
 	require.Len(t, p.written(t), 2)
 
-	_, err = pipeline.AcceptJSON(t.Context(), request(`{`+someSource+`,"metric":"d","series":[{"timestamps":[1,2],"values":[1,2]}]}`))
+	_, err = pipeline.Accept(t.Context(), JSON, request(`{`+someSource+`,"metric":"d","series":[{"timestamps":[1,2],"values":[1,2]}]}`))
 	_, field, reason := problem(t, err)
 	require.Equal(t, "series[0]", field)
 	require.Equal(t, reasonText[seriesLimit], reason)
@@ -76,10 +76,10 @@ func TestWhatCannotBeStoredAtTheSeriesLimitIsRejected(t *testing.T) {
 func TestASourceThatGoesWhileItsSeriesAreRegisteredIsUnknown(t *testing.T) {
 	p := newPlant()
 	pipeline := p.pipeline(Limits{})
-	_, err := pipeline.AcceptJSON(t.Context(), request(row(`"value":1`)))
+	_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
 	require.NoError(t, err)
 	delete(p.sources, boiler) // the pipeline still remembers it
-	_, err = pipeline.AcceptJSON(t.Context(), request(`{`+someSource+`,"metric":"new","points":[{"value":1}]}`))
+	_, err = pipeline.Accept(t.Context(), JSON, request(`{`+someSource+`,"metric":"new","points":[{"value":1}]}`))
 	_, field, reason := problem(t, err)
 	require.Equal(t, "sourceId", field)
 	require.Equal(t, reasonText[sourceUnknown], reason)
@@ -88,11 +88,11 @@ func TestASourceThatGoesWhileItsSeriesAreRegisteredIsUnknown(t *testing.T) {
 func TestASourceOfAnotherWorkspaceIsUnknown(t *testing.T) {
 	p := newPlant()
 	pipeline := p.pipeline(Limits{})
-	_, err := pipeline.AcceptJSON(t.Context(), request(row(`"value":1`)))
+	_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
 	require.NoError(t, err)
 	req := request(row(`"value":1`))
 	req.Workspace = uuid.MustParse("0198a1b2-0000-7000-8000-000000000002")
-	_, err = pipeline.AcceptJSON(t.Context(), req)
+	_, err = pipeline.Accept(t.Context(), JSON, req)
 	_, _, reason := problem(t, err)
 	require.Equal(t, reasonText[sourceUnknown], reason)
 }
@@ -102,7 +102,7 @@ func TestADeletedSourceIsRefusedWithinASecond(t *testing.T) {
 	pipeline := p.pipeline(Limits{})
 	pipeline.sources.ttl = 20 * time.Millisecond
 	send := func() error {
-		_, err := pipeline.AcceptJSON(t.Context(), request(`{"points":[{"source":"boiler","metric":"m","value":1},{`+someSource+`,"metric":"m","value":1}]}`))
+		_, err := pipeline.Accept(t.Context(), JSON, request(`{"points":[{"source":"boiler","metric":"m","value":1},{`+someSource+`,"metric":"m","value":1}]}`))
 		return err
 	}
 	require.NoError(t, send())
@@ -115,14 +115,14 @@ func TestADeletedSourceIsRefusedWithinASecond(t *testing.T) {
 func TestAChangeMadeHereHoldsAtOnce(t *testing.T) {
 	p := newPlant()
 	pipeline := p.pipeline(Limits{})
-	_, err := pipeline.AcceptJSON(t.Context(), request(row(`"value":1`)))
+	_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
 	require.NoError(t, err)
 	delete(p.sources, boiler)
 	pipeline.SourcesChanged(workspace)
-	_, err = pipeline.AcceptJSON(t.Context(), request(row(`"value":1`)))
+	_, err = pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
 	require.Error(t, err)
 	p.sources[boiler] = "boiler"
-	_, err = pipeline.AcceptJSON(t.Context(), request(row(`"value":1`)))
+	_, err = pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
 	require.NoError(t, err, "that a source is unknown is not remembered")
 }
 
@@ -130,7 +130,7 @@ func TestSeriesAreRegisteredOnce(t *testing.T) {
 	p := newPlant()
 	pipeline := p.pipeline(Limits{})
 	for range 3 {
-		_, err := pipeline.AcceptJSON(t.Context(), request(col(`"timestamps":[1,2],"values":[1,"x"]`)))
+		_, err := pipeline.Accept(t.Context(), JSON, request(col(`"timestamps":[1,2],"values":[1,"x"]`)))
 		require.NoError(t, err)
 	}
 	require.Equal(t, 2, p.registered)
@@ -141,7 +141,7 @@ func TestTheRegistrysIdIsUsedWhenTheFingerprintsIsTaken(t *testing.T) {
 	p.taken = 1
 	pipeline := p.pipeline(Limits{})
 	for range 2 { // registered, then remembered
-		_, err := pipeline.AcceptJSON(t.Context(), request(row(`"value":1`)))
+		_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
 		require.NoError(t, err)
 	}
 	for _, m := range p.messages {
@@ -156,7 +156,7 @@ func TestIdentitiesGivenToTheRegistryOutliveTheBody(t *testing.T) {
 	body := []byte(row(`"value":1,"tags":{"hall":"three"}`))
 	req := request("")
 	req.Body = body
-	_, err := p.pipeline(Limits{}).AcceptJSON(t.Context(), req)
+	_, err := p.pipeline(Limits{}).Accept(t.Context(), JSON, req)
 	require.NoError(t, err)
 	clear(body)
 	for _, id := range p.series {
@@ -177,12 +177,12 @@ func TestOverloadIsRefusedAtOnceAndLeavesNothingBehind(t *testing.T) {
 	pipeline := p.pipeline(Limits{InFlightBytes: int64(len(body)) + bytesPerPoint + 10})
 	var first sync.WaitGroup
 	first.Go(func() {
-		_, err := pipeline.AcceptJSON(context.Background(), request(body))
+		_, err := pipeline.Accept(context.Background(), JSON, request(body))
 		require.NoError(t, err)
 	})
 	<-entered
 	start := time.Now()
-	_, err := pipeline.AcceptJSON(t.Context(), request(body))
+	_, err := pipeline.Accept(t.Context(), JSON, request(body))
 	require.Less(t, time.Since(start), time.Second)
 	var fe *fault.Error
 	require.ErrorAs(t, err, &fe)
@@ -196,7 +196,7 @@ func TestOverloadIsRefusedAtOnceAndLeavesNothingBehind(t *testing.T) {
 func TestARequestLargerThanTheGatePassesAlone(t *testing.T) {
 	p := newPlant()
 	pipeline := p.pipeline(Limits{InFlightBytes: 10})
-	_, err := pipeline.AcceptJSON(t.Context(), request(row(`"value":1`)))
+	_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
 	require.NoError(t, err)
 	require.Zero(t, pipeline.gate.used.Load())
 }
@@ -221,7 +221,7 @@ func TestAPartlyFailedProduceSaysSo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPlant()
 			p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return c.positions, c.err }
-			result, err := p.pipeline(Limits{}).AcceptJSON(t.Context(), request(row(`"value":1`)))
+			result, err := p.pipeline(Limits{}).Accept(t.Context(), JSON, request(row(`"value":1`)))
 			var fe *fault.Error
 			require.ErrorAs(t, err, &fe)
 			require.Equal(t, fault.Unavailable, fe.Kind)
@@ -240,7 +240,7 @@ func TestTheWaitForTheLogIsBounded(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	_, err := p.pipeline(Limits{ProduceTimeout: 10 * time.Millisecond}).AcceptJSON(t.Context(), request(row(`"value":1`)))
+	_, err := p.pipeline(Limits{ProduceTimeout: 10 * time.Millisecond}).Accept(t.Context(), JSON, request(row(`"value":1`)))
 	require.True(t, fault.Is(err, fault.Unavailable))
 }
 
@@ -254,7 +254,7 @@ func TestAStoreThatIsDownFailsTheRequest(t *testing.T) {
 			p := newPlant()
 			fail(p)
 			pipeline := p.pipeline(Limits{})
-			_, err := pipeline.AcceptJSON(t.Context(), request(row(`"value":1`)))
+			_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
 			require.ErrorIs(t, err, down)
 			require.Empty(t, p.messages)
 			require.Zero(t, pipeline.gate.used.Load())
@@ -270,7 +270,7 @@ func TestARequestOverManySourcesIsSplitByPartition(t *testing.T) {
 		p.sources[id] = id.String()
 		series = append(series, fmt.Sprintf(`{"sourceId":"%s","metric":"m","timestamps":[1,2],"values":[1,2]}`, id))
 	}
-	result, err := p.pipeline(Limits{}).AcceptJSON(t.Context(), request(`{"series":[`+strings.Join(series, ",")+`]}`))
+	result, err := p.pipeline(Limits{}).Accept(t.Context(), JSON, request(`{"series":[`+strings.Join(series, ",")+`]}`))
 	require.NoError(t, err)
 	require.Len(t, p.messages, 8, "one record a partition")
 	require.Len(t, result.Positions, 8)
@@ -301,7 +301,7 @@ func TestRequestsAtTheSameTimeDoNotMix(t *testing.T) {
 			for i := range 100 {
 				body := fmt.Sprintf(`{%s,"metric":"m%d","tags":{"a":"\u0041%d"},"points":[{"timestamp":%d,"value":%d},{"timestamp":%d,"value":"w%d"},{"value":1e400}]}`,
 					someSource, worker, worker, i, worker*1000+i, i, worker)
-				result, err := pipeline.AcceptJSON(context.Background(), request(body))
+				result, err := pipeline.Accept(context.Background(), JSON, request(body))
 				if err != nil || result.Accepted != 2 || result.Rejected != 1 {
 					t.Errorf("%+v %v", result, err)
 				}

@@ -18,7 +18,7 @@ import (
 func requireAgreement(t require.TestingT, body []byte) {
 	want := interpret(body)
 	p := newPlant()
-	result, err := p.pipeline(Limits{}).AcceptJSON(context.Background(), request(string(body)))
+	result, err := p.pipeline(Limits{}).Accept(context.Background(), JSON, request(string(body)))
 	switch {
 	case want.malformed && want.invalid:
 		require.True(t, fault.Is(err, fault.Malformed) || fault.Is(err, fault.Invalid), "%v for %q", err, body)

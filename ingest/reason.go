@@ -28,7 +28,18 @@ const (
 	tagValueLong
 	tagValueNUL
 	sourceUnknown
+	sourceName
+	sourceLimit
 	seriesLimit
+	tagTwice
+	lineMeasurement
+	lineTag
+	lineNoField
+	lineField
+	lineValue
+	lineQuote
+	lineTail
+	lineUTF8
 	reasons
 )
 
@@ -51,7 +62,20 @@ var reasonText = [reasons]string{
 	tagValueLong:  "must have at most 1024 bytes",
 	tagValueNUL:   "must not contain U+0000",
 	sourceUnknown: "is not a source of this workspace",
+	sourceName:    "cannot name a source: it must have 1 to 256 characters, none of them a control character, and not only spaces",
+	sourceLimit:   "is of a new source, and the workspace has no room for another",
 	seriesLimit:   "is of a new series, and the workspace has no room for another",
+
+	// Of the line protocol.
+	tagTwice:        "is given more than once",
+	lineMeasurement: "must come first in a line",
+	lineTag:         "must be key=value after the measurement, none of them empty, with a backslash before commas, equals signs and spaces",
+	lineNoField:     "are missing: after measurement and tags come a space and key=value",
+	lineField:       "must be key=value, with commas between and no spaces",
+	lineValue:       "must be a number, an integer with i or u after it, a boolean, or a string in double quotes",
+	lineQuote:       "must be a string that ends with a double quote, with a backslash before those in it",
+	lineTail:        "must be the last of the line",
+	lineUTF8:        "is not valid UTF-8",
 }
 
 // Rejection says why points were rejected: the first of them, and how many there

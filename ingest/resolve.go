@@ -23,6 +23,9 @@ const (
 // that are not in the workspace.
 func (p *Pipeline) resolveSources(ctx context.Context, b *batch) error {
 	list := b.sources.list
+	if b.format.createsSources() {
+		b.markUsed()
+	}
 	if p.sources.lookup(b.workspace, list) {
 		p.metrics.sourcesHits.Inc()
 	} else {
@@ -30,6 +33,11 @@ func (p *Pipeline) resolveSources(ctx context.Context, b *batch) error {
 		asked := time.Now()
 		if err := p.askForSources(ctx, b.workspace, list); err != nil {
 			return err
+		}
+		if b.format.createsSources() {
+			if err := p.createSources(ctx, b); err != nil {
+				return err
+			}
 		}
 		p.sources.add(b.workspace, list, asked)
 	}
@@ -44,8 +52,12 @@ func (p *Pipeline) resolveSources(ctx context.Context, b *batch) error {
 		if list[l.source].known {
 			continue
 		}
+		why := sourceUnknown
+		if refused := list[l.source].refused; refused != accepted {
+			why = refused
+		}
 		for kind, n := range l.count {
-			b.reject(sourceUnknown, l.first[kind], whole, n, l)
+			b.reject(why, l.first[kind], whole, n, l)
 		}
 		l.count = [2]int{}
 	}
@@ -87,6 +99,47 @@ func (p *Pipeline) askForSources(ctx context.Context, workspace uuid.UUID, list 
 			s.id, s.known = named[s.name]
 		default:
 			s.known = exist[s.id]
+		}
+	}
+	return nil
+}
+
+// markUsed notes which sources have points that are not rejected: no source is
+// made for others.
+func (b *batch) markUsed() {
+	for i := range b.labels.list {
+		if l := &b.labels.list[i]; l.count[0]+l.count[1] > 0 {
+			b.sources.list[l.source].used = true
+		}
+	}
+}
+
+// createSources makes the sources that the request names and that are not there,
+// as far as the workspace has room.
+func (p *Pipeline) createSources(ctx context.Context, b *batch) error {
+	list := b.sources.list
+	var names []string
+	for i := range list {
+		if s := &list[i]; !s.known && !s.void && s.used {
+			names = append(names, strings.Clone(s.name))
+		}
+	}
+	made := map[string]uuid.UUID{}
+	for some := range slices.Chunk(names, maxAsked) {
+		standing, err := p.deps.Sources.CreateSources(ctx, b.workspace, some)
+		if err != nil {
+			return fmt.Errorf("creating sources: %w", err)
+		}
+		maps.Copy(made, standing)
+	}
+	p.metrics.created.Add(float64(len(made)))
+	for i := range list {
+		s := &list[i]
+		if s.known || s.void || !s.used {
+			continue
+		}
+		if s.id, s.known = made[s.name]; !s.known {
+			s.refused = sourceLimit
 		}
 	}
 	return nil

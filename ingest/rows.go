@@ -178,13 +178,13 @@ func (p *parser) readTime(i int) (us int64, end int, why reason) {
 		if !ok {
 			return 0, end, timeForm
 		}
-		return us, end, p.checkTime(us)
+		return us, end, p.batch.checkTime(us)
 	}
 	epoch, end, out := readInteger(p.b, i)
 	switch out {
 	case readOK:
 		us = p.unit.micros(epoch)
-		return us, end, p.checkTime(us)
+		return us, end, p.batch.checkTime(us)
 	case readNotInteger:
 		return 0, end, timeFraction
 	case readRange:
@@ -196,11 +196,11 @@ func (p *parser) readTime(i int) (us int64, end int, why reason) {
 	return 0, failed, accepted
 }
 
-func (p *parser) checkTime(us int64) reason {
+func (b *batch) checkTime(us int64) reason {
 	switch {
 	case us < 0:
 		return timeEarly
-	case us > p.batch.latestUS:
+	case us > b.latestUS:
 		return timeLate
 	}
 	return accepted

@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 )
@@ -13,6 +15,8 @@ type sourceRef struct {
 	byName    bool
 	void      bool // nothing that a source could be called
 	known     bool // it exists in the workspace
+	used      bool // there are points for it, where new names make sources
+	refused   reason
 	partition int32
 }
 
@@ -53,6 +57,41 @@ func (s *sourceSet) intern(b *batch, t *tokens) int32 {
 	s.last, s.at = key, i
 	return i
 }
+
+// internName gives the index of the source with the name, in a format that
+// creates sources; raw is the name as it stands in the body.
+func (s *sourceSet) internName(raw string, name func() string) int32 {
+	key := sourceToken{token: raw, byName: true}
+	if key == s.last {
+		return s.at
+	}
+	i, ok := s.index[key]
+	if !ok {
+		if s.index == nil {
+			s.index = map[sourceToken]int32{}
+		}
+		i = int32(len(s.list))
+		ref := sourceRef{name: name(), byName: true}
+		if !canNameSource(ref.name) {
+			ref.void, ref.refused = true, sourceName
+		}
+		s.list = append(s.list, ref)
+		s.index[key] = i
+	}
+	s.last, s.at = key, i
+	return i
+}
+
+// canNameSource reports whether a source may have the name: by the rules that a
+// source created by hand has.
+func canNameSource(name string) bool {
+	return name != "" && (len(name) <= maxNameRunes || utf8.RuneCountInString(name) <= maxNameRunes) &&
+		utf8.ValidString(name) && strings.TrimSpace(name) != "" && !strings.ContainsFunc(name, endsLines)
+}
+
+// endsLines reports control characters, and the separators that end lines for
+// many a reader.
+func endsLines(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
 func newSourceRef(text string, byName bool) sourceRef {
 	if byName {

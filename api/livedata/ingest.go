@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,7 +17,7 @@ import (
 
 // pipeline brings points into the log.
 type pipeline interface {
-	AcceptJSON(ctx context.Context, req ingest.Request) (ingest.Result, error)
+	Accept(ctx context.Context, format ingest.Format, req ingest.Request) (ingest.Result, error)
 	// SourcesChanged makes a change of the workspace's sources hold at once.
 	SourcesChanged(workspace uuid.UUID)
 }
@@ -34,18 +33,17 @@ type ingestAnswer struct {
 // ingest takes points and answers when the log has all that were accepted.
 func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 	received := time.Now()
-	p := request.Query(r)
-	strict := p.Bool("strict")
-	if err := p.Err(); err != nil {
+	asked, err := readIngest(r)
+	if err != nil {
 		return err
 	}
-	body, release, err := request.Body(w, r, a.MaxBodyBytes, request.Within(a.Bodies))
+	body, release, err := request.Body(w, r, a.MaxBodyBytes, request.Types(mediaTypes()...), request.Within(a.Bodies))
 	if err != nil {
 		return err
 	}
 	defer release()
 	claim, err := a.Keys.Begin(r, idempotency.Use{
-		Route: ingestPath, Asked: [][]byte{body, strconv.AppendBool(nil, strict)}, NewID: newID, Hold: keyHold,
+		Route: ingestPath, Asked: asked.all(body), NewID: newID, Hold: keyHold,
 	})
 	switch {
 	case err != nil:
@@ -55,29 +53,32 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 	case claim != nil: // points without a time get the same one again, and so overwrite those of the first try
 		received = claim.ReceivedAt()
 	}
-	answer, err := a.acceptPoints(r.Context(), body, received, strict)
+	result, made, err := a.acceptPoints(r.Context(), asked, body, received)
 	if err != nil {
 		claim.Fail(r.Context(), err)
 		return err
 	}
+	answer := idempotency.Answer{Status: http.StatusCreated, Data: ingestAnswer{
+		Accepted: result.Accepted, Rejected: result.Rejected, Errors: result.Errors, Checkpoint: made}}
 	claim.Keep(r.Context(), answer)
 	return answer.Send(w, r)
 }
 
-// acceptPoints brings the points into the log.
-func (a *api) acceptPoints(ctx context.Context, body []byte, received time.Time, strict bool) (idempotency.Answer, error) {
+// acceptPoints brings the points into the log: what became of them, and their
+// checkpoint.
+func (a *api) acceptPoints(ctx context.Context, asked ingestParams, body []byte, received time.Time) (ingest.Result, string, error) {
 	workspace := request.PrincipalOf(ctx).Workspace
 	// Before the produce: positions of a topic that is made anew meanwhile are
 	// then refused with the checkpoint, instead of being taken for others.
 	topic := a.TopicID()
-	result, err := a.Pipeline.AcceptJSON(ctx, ingest.Request{
-		Workspace: workspace, RequestID: reply.RequestID(ctx), ReceivedAt: received, Body: body, Strict: strict})
+	result, err := a.Pipeline.Accept(ctx, asked.format, ingest.Request{
+		Workspace: workspace, RequestID: reply.RequestID(ctx), ReceivedAt: received, Body: body,
+		Strict: asked.strict, Precision: asked.precision})
 	made := a.sealer.encodeCheckpoint(checkpoint{workspace: workspace, topic: topic, positions: result.Positions})
 	if err != nil {
-		return idempotency.Answer{}, withCheckpoint(err, made, len(result.Positions) > 0)
+		return result, made, withCheckpoint(err, made, len(result.Positions) > 0)
 	}
-	return idempotency.Answer{Status: http.StatusCreated, Data: ingestAnswer{
-		Accepted: result.Accepted, Rejected: result.Rejected, Errors: result.Errors, Checkpoint: made}}, nil
+	return result, made, nil
 }
 
 // withCheckpoint adds to an error the checkpoint of what is in the log in spite

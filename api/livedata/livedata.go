@@ -90,7 +90,7 @@ func Routes(deps Deps) []route.Route {
 	one := func(method, pattern string, scope request.Scope, handle route.Handler) route.Route {
 		return route.Route{Method: method, Pattern: pattern, Scopes: []request.Scope{scope}, Handle: handle}
 	}
-	return []route.Route{
+	return append(a.influxRoutes(),
 		one(http.MethodGet, sourcesPath, request.ReadLiveData, a.listSources),
 		one(http.MethodPost, sourcesPath, request.WriteLiveData, a.createSource),
 		one(http.MethodGet, sourcePath, request.ReadLiveData, a.getSource),
@@ -99,6 +99,6 @@ func Routes(deps Deps) []route.Route {
 		one(http.MethodPost, ingestPath, request.WriteLiveData, a.ingest),
 		one(http.MethodGet, queryPath, request.ReadLiveData, a.query),
 		one(http.MethodGet, seriesPath, request.ReadLiveData, a.listSeries),
-		{Method: http.MethodGet, Pattern: streamPath, Scopes: []request.Scope{request.ReadLiveData}, Lasts: true, Handle: a.streamPoints},
-	}
+		route.Route{Method: http.MethodGet, Pattern: streamPath, Scopes: []request.Scope{request.ReadLiveData}, Lasts: true, Handle: a.streamPoints},
+	)
 }

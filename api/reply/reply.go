@@ -44,6 +44,8 @@ type failure struct {
 	Success   bool    `json:"success"`
 	Error     Problem `json:"error"`
 	RequestID string  `json:"requestId"`
+	Code      string  `json:"code,omitempty"` // these two in a Dialect only
+	Message   string  `json:"message,omitempty"`
 }
 
 // Problem is an error as callers see it.
@@ -82,7 +84,9 @@ func Error(w http.ResponseWriter, r *http.Request, err error) {
 		slog.Log(r.Context(), level, "request failed", "status", entry.status, "error", err)
 	}
 	setErrorHeaders(w.Header(), fe, entry.status)
-	write(w, r, entry.status, failure{Error: problem(fe), RequestID: RequestID(r.Context())})
+	answer := failure{Error: problem(fe), RequestID: RequestID(r.Context())}
+	status := answer.speak(r.Context(), entry.status)
+	write(w, r, status, answer)
 }
 
 // ProblemOf gives err's public face, for an answer that tells of several.

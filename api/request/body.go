@@ -34,6 +34,12 @@ func Types(mediaTypes ...string) BodyOption {
 	return func(b *bodyReader) { b.types = mediaTypes }
 }
 
+// AnyType takes whatever Content-Type there is, or none: for the clients of other
+// products, which send what they like.
+func AnyType() BodyOption {
+	return func(b *bodyReader) { b.anyType = true }
+}
+
 // Within reserves the body's bytes in a budget shared with other requests; when
 // it is used up the answer is Unavailable, at once.
 func Within(budget *Budget) BodyOption {
@@ -78,6 +84,7 @@ func (b *Budget) reserve(n int64) bool {
 
 type bodyReader struct {
 	types    []string
+	anyType  bool
 	budget   *Budget
 	reserved int64
 }
@@ -99,8 +106,10 @@ func Body(_ http.ResponseWriter, r *http.Request, limit int64, options ...BodyOp
 	if r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody {
 		return nil, nil, fault.Field(fault.Malformed, "body", "is empty")
 	}
-	if err := checkContentType(r.Header, reader.types); err != nil {
-		return nil, nil, err
+	if !reader.anyType {
+		if err := checkContentType(r.Header, reader.types); err != nil {
+			return nil, nil, err
+		}
 	}
 	encoding, err := contentEncoding(r.Header)
 	if err != nil {
@@ -189,6 +198,16 @@ func (b *bodyReader) explain(err error, limit int64) error {
 func tooLarge(limit int64) error {
 	return fault.Newf(fault.TooLarge, "The body is larger than %d bytes", limit).
 		With("field", "body").With("reason", "is too large").With("limit", limit)
+}
+
+// MediaType gives the media type of a request's body as its Content-Type has it,
+// "" where that cannot be read. Body decides whether it is taken.
+func MediaType(r *http.Request) string {
+	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return mediaType
 }
 
 // checkContentType wants exactly one Content-Type, one of allowed, in UTF-8.

@@ -7,6 +7,9 @@ package route
 import (
 	"net/http"
 
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 )
 
@@ -40,6 +43,21 @@ type Route struct {
 	// a request.Session in the context.
 	Lasts  bool
 	Handle Handler
+	// Dialect is set on a route for the clients of another product.
+	Dialect *Dialect
+}
+
+// Dialect is how the clients of another product ask where they are used to other
+// interfaces than ours.
+type Dialect struct {
+	// Key gives the text of the key in an Authorization header; false: it is of no
+	// scheme that they use.
+	Key func(authorization string) (text string, ok bool)
+	// Workspace gives the parameter by which they name a workspace, and the one that
+	// is named there, zero if it is none's id.
+	Workspace func(r *http.Request) (parameter string, id uuid.UUID)
+	// Errors is how they read errors.
+	Errors reply.Dialect
 }
 
 // PathPattern gives the path as the contract writes it, wildcards included:

@@ -248,17 +248,7 @@ func (db *DB) SourcesByID(ctx context.Context, workspace uuid.UUID, ids []uuid.U
 // SourcesByName gives the ids of the sources that have the names, exactly as
 // written; names that no source has are left out.
 func (db *DB) SourcesByName(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error) {
-	rows, err := db.pool.Query(ctx, `
-		SELECT name, id FROM sources WHERE workspace_id = $1 AND name = ANY($2) AND deleted_at IS NULL`, workspace, names)
-	if err != nil {
-		return nil, classify(fmt.Errorf("looking up sources by name: %w", err))
-	}
-	found := make(map[string]uuid.UUID, len(names))
-	var (
-		name string
-		id   uuid.UUID
-	)
-	_, err = pgx.ForEachRow(rows, []any{&name, &id}, func() error { found[name] = id; return nil })
+	found, err := sourcesNamed(ctx, db.pool, workspace, names)
 	return found, classify(err)
 }
 

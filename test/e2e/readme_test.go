@@ -62,6 +62,18 @@ func TestTheFirstStepsOfTheREADMEWorkWhenPasted(t *testing.T) {
 	}
 }
 
+// TestTheLinesOfTheREADMEWorkWhenPasted after the first steps, whose variables they
+// go by.
+func TestTheLinesOfTheREADMEWorkWhenPasted(t *testing.T) {
+	server := harness.New(t, binary)
+	server.Start()
+	first, _, found := strings.Cut(shellBlock(t, "First steps"), "\n\n") // the variables
+	require.True(t, found)
+	answers := paste(t, server, first+"\n"+shellBlock(t, "Lines"))
+	require.Len(t, answers, 1)
+	require.EqualValues(t, 2, answers[0]["data"].(map[string]any)["accepted"])
+}
+
 // paste runs commands as a new user would and gives the answers that they print.
 func paste(t *testing.T, server *harness.Server, commands string) (answers []map[string]any) {
 	t.Helper()

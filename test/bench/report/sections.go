@@ -27,7 +27,7 @@ var sections = []section{
 	{id: "starts", packages: whole, bench: "^BenchmarkStarts$", args: once},
 	{
 		id: "parts", packages: []string{"./schemas/pointblock", "./ingest"},
-		bench: "^Benchmark(ParseJSON|AcceptJSON|Encode|Decode|Columns)$",
+		bench: "^Benchmark(ParseJSON|AcceptJSON|ParseLines|AcceptLines|Encode|Decode|Columns)$",
 		args:  []string{"-cpu", "1", "-benchtime", "300ms", "-count", "3"},
 	},
 }
