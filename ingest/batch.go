@@ -32,6 +32,10 @@ type batch struct {
 	strings column[string]
 	blocks  []block // the columns' parts when they came as columns
 
+	prom       *promCache
+	promHits   int // labels of Prometheus that were in it
+	promMisses int
+
 	unescaped []byte // texts that are not in the body as they are
 	json      parser
 	lines     lineParser
@@ -62,8 +66,8 @@ type block struct {
 // keptBytes is how large a batch may be to be kept for the next request.
 const keptBytes = 64 << 20
 
-func newBatch() *batch {
-	b := &batch{}
+func newBatch(prom *promCache) *batch {
+	b := &batch{prom: prom}
 	b.labels.seed = maphash.MakeSeed()
 	return b
 }
@@ -84,6 +88,7 @@ func (b *batch) end() {
 	clear(b.strings.values) // they are views into the body
 	b.strings.reset()
 	b.blocks = b.blocks[:0]
+	b.promHits, b.promMisses = 0, 0
 	b.unescaped = b.unescaped[:0]
 	b.json.reset()
 	b.lines.reset()

@@ -106,7 +106,7 @@ func parseShapes(b *testing.B, format Format, shapes []benchShape) {
 	for _, shape := range shapes {
 		b.Run(shape.name, func(b *testing.B) {
 			body := shape.body()
-			req, batch := request(body), newBatch()
+			req, batch := request(body), newBatch(newPromCache(0))
 			measure(b, body, shape.points, func() {
 				batch.begin(format, &req)
 				if err := batch.parse(1_000_000); err != nil {

@@ -18,19 +18,22 @@ import (
 // TestARequestAllocatesByRequestNotByPoint holds for known series: what is left
 // is the answer and the timer of the produce.
 func TestARequestAllocatesByRequestNotByPoint(t *testing.T) {
+	formats := map[string]Format{"remote write": RemoteWrite, "remote write, many samples": RemoteWrite, "NDJSON": NDJSON}
 	for name, body := range map[string]string{
 		"series":           benchSeries(100, 100),
 		"rows":             benchRows(100, 100, true),
 		"rows, one series": benchRows(1, 10_000, false),
 		"strings":          `{` + someSource + `,"metric":"m","series":[` + strings.TrimSuffix(strings.Repeat(`{"timestamps":[1,2,3],"values":["a","b\n",3]},`, 1000), ",") + `]}`,
-		"rejections":       `{` + someSource + `,"metric":"m","points":[{"value":1}` + strings.Repeat(`,{"value":1e400},{"value":1,"timestamp":-1}`, 1000) + `]}`,
+		"remote write":     benchRemoteWrite(2000, 1), "remote write, many samples": benchRemoteWrite(20, 100),
+		"NDJSON":     strings.Repeat(lineRow+"\n"+lineSeries+"\r\n", 1000),
+		"rejections": `{` + someSource + `,"metric":"m","points":[{"value":1}` + strings.Repeat(`,{"value":1e400},{"value":1,"timestamp":-1}`, 1000) + `]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlant()
 			p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return nil, nil }
 			pipeline, req := p.pipeline(Limits{}), request(body)
 			send := func() {
-				if _, err := pipeline.Accept(context.Background(), JSON, req); err != nil {
+				if _, err := pipeline.Accept(context.Background(), formats[name], req); err != nil {
 					t.Error(err)
 				}
 			}

@@ -95,17 +95,21 @@ func (b *batch) addBlock(label int32, kind pointblock.Kind, from, to, index int)
 func (p *parser) sift(from int, l *label) {
 	b := p.batch
 	slices.SortStableFunc(p.faults, func(a, b mishap) int { return cmp.Compare(a.position, b.position) })
-	faults, texts := p.faults, p.texts
+	faults, texts, stale := p.faults, p.texts, p.stale
 	ts, values := b.numbers.ts[from:], b.numbers.values[from:]
-	kept := 0
+	kept, passed := 0, 0
 	for i := range ts {
+		for len(stale) > 0 && int(stale[0]) <= i+passed { // it is not in the columns
+			stale = stale[1:]
+			passed++
+		}
 		isText := len(texts) > 0 && texts[0].position == int32(i)
 		if isText {
 			texts = texts[1:]
 		}
 		switch {
 		case len(faults) > 0 && faults[0].position == int32(i):
-			b.reject(faults[0].why, p.index, i, 1, l)
+			b.reject(faults[0].why, p.index, i+passed, 1, l)
 			for len(faults) > 0 && faults[0].position == int32(i) {
 				faults = faults[1:]
 			}

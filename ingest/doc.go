@@ -62,4 +62,20 @@
 // own tags are merged over the request's, key by key. An empty tag value is a
 // value. Of several points with one identity and time the last stands, and all
 // count as accepted.
+//
+// # Other formats
+//
+// In lines of JSON (NDJSON) each line is judged like an entry of points or series:
+// the first that has not the form refuses the request, whatever is in the lines
+// after it. Errors name the line, and fields begin in the line's object.
+//
+// A remote write of Prometheus that is no WriteRequest is Malformed, one of version
+// 2 UnsupportedMedia. All else is rejected by sample:
+//
+//	value: NaN, infinite                        time: before 1970, over a day ahead
+//	a native histogram                          labels: twice, more than 64, not UTF-8
+//	metric, label and value as tags above       source: no name for one; no room
+//
+// A request without samples is taken: Prometheus sends metadata and stale markers
+// alone.
 package ingest

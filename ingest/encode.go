@@ -16,11 +16,11 @@ const maxEncodedBytes = 64 << 20
 // points these are.
 func (b *batch) encode() (points int, err error) {
 	o := &b.output
-	numbers, err := encodeKind(b, pointblock.KindNumber, &b.numbers, &o.numbers, (*pointblock.Encoder).AppendNumbers)
+	numbers, err := encodeKind(b, pointblock.KindNumber, &b.numbers, &o.numbers, b.appendNumbers)
 	if err != nil {
 		return 0, err
 	}
-	texts, err := encodeKind(b, pointblock.KindString, &b.strings, &o.strings, (*pointblock.Encoder).AppendStrings)
+	texts, err := encodeKind(b, pointblock.KindString, &b.strings, &o.strings, b.appendStrings)
 	if err != nil {
 		return 0, err
 	}
@@ -30,7 +30,26 @@ func (b *batch) encode() (points int, err error) {
 	return numbers + texts, nil
 }
 
-type appendPoints[V any] func(e *pointblock.Encoder, ref pointblock.SeriesRef, id *pointblock.Identity, ts []int64, values []V) error
+// appendPoints encodes the points of a series.
+type appendPoints[V any] func(e *pointblock.Encoder, f *final, ts []int64, values []V) error
+
+func (b *batch) appendNumbers(e *pointblock.Encoder, f *final, ts []int64, values []float64) error {
+	l, o := &b.labels.list[f.label], &b.output
+	if l.known != nil {
+		return e.AppendNumbersOf(l.known.encoded, l.known.source, ts, values)
+	}
+	o.identity = b.identity(l, f.kind, &o.tags)
+	if b.format == RemoteWrite {
+		b.remember(l, f.ref)
+	}
+	return e.AppendNumbers(f.ref, &o.identity, ts, values)
+}
+
+func (b *batch) appendStrings(e *pointblock.Encoder, f *final, ts []int64, values []string) error {
+	o := &b.output
+	o.identity = b.identity(&b.labels.list[f.label], f.kind, &o.tags)
+	return e.AppendStrings(f.ref, &o.identity, ts, values)
+}
 
 // encodeKind encodes the series of one kind.
 func encodeKind[V any](b *batch, kind pointblock.Kind, c *column[V], s *sorted[V], write appendPoints[V]) (points int, err error) {
@@ -56,11 +75,9 @@ func encodeKind[V any](b *batch, kind pointblock.Kind, c *column[V], s *sorted[V
 		} else {
 			ts, values = s.gather(b, f, c)
 		}
-		l := &b.labels.list[f.label]
-		o.identity = b.identity(l, kind, &o.tags)
-		e := b.encoder(b.sources.list[l.source].partition)
+		e := b.encoder(b.sources.list[b.labels.list[f.label].source].partition)
 		before := e.Len()
-		if err := write(e, f.ref, &o.identity, ts, values); err != nil {
+		if err := write(e, f, ts, values); err != nil {
 			return 0, fault.Wrap(err, fault.Internal, "A series could not be encoded")
 		}
 		if o.bytes += e.Len() - before; o.bytes > maxEncodedBytes {

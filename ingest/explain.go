@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +54,7 @@ func (p *parser) wrongTypeUnlessSyntax(i int, path, want string) int {
 }
 
 func (p *parser) tooMany() int {
-	field := fieldNames[p.batch.list]
+	field := p.batch.listName()
 	reason := fmt.Sprintf("must hold at most %d points in one request", p.maxPoints)
 	return p.fail(fault.Field(fault.Invalid, field, reason).With("limit", p.maxPoints))
 }
@@ -223,10 +224,16 @@ func (b *batch) reject(why reason, index, position, n int, l *label) {
 
 // blame gives the path of the field whose value breaks a rule.
 func (b *batch) blame(why reason, index, position int, l *label) string {
-	if b.format == Lines {
+	switch b.format {
+	case Lines:
 		return blameLine(why, l)
+	case RemoteWrite:
+		return b.blameProm(why, index, position, l)
 	}
-	object := objectPath(b.list, index)
+	object := ""
+	if b.format == JSON {
+		object = objectPath(b.list, index)
+	}
 	var f field
 	switch why {
 	case timeForm, timeFraction, timeEarly, timeLate:
@@ -242,7 +249,7 @@ func (b *batch) blame(why reason, index, position int, l *label) string {
 	case sourceUnknown, sourceName, sourceLimit:
 		return b.sourcePath(object, l)
 	default:
-		return object
+		return cmp.Or(object, "body")
 	}
 	if position == whole {
 		return memberPath(object, fieldNames[f])

@@ -39,6 +39,10 @@ func (b *batch) parse(maxPoints int) error {
 	switch b.format {
 	case JSON:
 		return b.parseJSON(maxPoints)
+	case NDJSON:
+		return b.parseNDJSON(maxPoints)
+	case RemoteWrite:
+		return b.parseRemoteWrite(maxPoints)
 	case Lines:
 		return b.parseLines(maxPoints)
 	default:
@@ -54,16 +58,19 @@ func (b *batch) listName() string {
 	return "body"
 }
 
-// rejections tells of the points that were rejected. In formats that have lines
-// the tally's indexes are where these begin in the body, and lines are counted
-// only here.
+// rejections tells of the points that were rejected, in formats that have lines
+// by these. The tally's indexes are then where a line begins in the body, and
+// counted only here, or the number of those before it.
 func (b *batch) rejections() []Rejection {
 	list := b.rejected.list()
-	if b.format != Lines {
+	if b.format != Lines && b.format != NDJSON {
 		return list
 	}
 	for i := range list {
-		line := 1 + bytes.Count(b.body[:list[i].Index], []byte{'\n'})
+		line := 1 + list[i].Index
+		if b.format == Lines {
+			line = 1 + bytes.Count(b.body[:list[i].Index], []byte{'\n'})
+		}
 		list[i].Index, list[i].Line = line-1, &line
 	}
 	return list

@@ -43,8 +43,9 @@ type label struct {
 	source int32
 	next   int32 // the label that came after this one the last time
 
-	refused reason // why none of its points can be accepted
-	culprit string // the tag that is to blame
+	known   *promSeries // what it came to in a request before; then metric and tags are not read
+	refused reason      // why none of its points can be accepted
+	culprit string      // the tag that is to blame
 
 	// By kind, less one.
 	count [2]int // points

@@ -24,8 +24,9 @@ var outcomes = []string{outcomeAccepted, outcomePartly, outcomeRefused, outcomeN
 var reasonLabel = [reasons]string{
 	timeForm: "time_form", timeFraction: "time_fraction", timeEarly: "time_early", timeLate: "time_late",
 	valueRange: "value_range", valueLong: "value_long", valueNUL: "value_nul",
-	metricEmpty: "metric_empty", metricLong: "metric_long", metricNUL: "metric_nul",
-	tagsMany: "tags_many", tagEmpty: "tag_empty", tagLong: "tag_long", tagNUL: "tag_nul",
+	valueNotFinite: "value_not_finite", valueHistogram: "value_histogram",
+	metricEmpty: "metric_empty", metricLong: "metric_long", metricNUL: "metric_nul", metricUTF8: "metric_utf8",
+	tagsMany: "tags_many", tagEmpty: "tag_empty", tagLong: "tag_long", tagNUL: "tag_nul", tagUTF8: "tag_utf8",
 	tagValueLong: "tag_value_long", tagValueNUL: "tag_value_nul",
 	sourceUnknown: "source_unknown", sourceName: "source_name", sourceLimit: "source_limit", seriesLimit: "series_limit",
 	tagTwice: "tag_twice", lineMeasurement: "line_measurement", lineTag: "line_tag", lineNoField: "line_no_field", lineField: "line_field",
@@ -57,6 +58,7 @@ type metrics struct {
 	stages         [stages]prometheus.Observer
 
 	seriesHits, seriesMisses   prometheus.Counter
+	labelsHits, labelsMisses   prometheus.Counter
 	sourcesHits, sourcesMisses prometheus.Counter
 }
 
@@ -97,10 +99,11 @@ func newMetrics(p *Pipeline, registerer prometheus.Registerer) *metrics {
 		m.stages[s] = took.WithLabelValues(label)
 	}
 	lookups := factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "livegraph_ingest_cache_lookups_total", Help: "Look-ups of series (one each), and of a request's sources (one for all), by whether they were in memory.",
+		Name: "livegraph_ingest_cache_lookups_total", Help: "Look-ups of series (one each), of a request's sources (one for all), and of Prometheus' label sets (one each), by whether they were in memory.",
 	}, []string{"cache", "result"})
 	m.seriesHits, m.seriesMisses = lookups.WithLabelValues("series", "hit"), lookups.WithLabelValues("series", "miss")
 	m.sourcesHits, m.sourcesMisses = lookups.WithLabelValues("sources", "hit"), lookups.WithLabelValues("sources", "miss")
+	m.labelsHits, m.labelsMisses = lookups.WithLabelValues("labels", "hit"), lookups.WithLabelValues("labels", "miss")
 	p.registerGauges(factory)
 	return m
 }
@@ -114,9 +117,10 @@ func (p *Pipeline) registerGauges(factory promauto.Factory) {
 		func() float64 { return float64(p.gate.used.Load()) })
 	gauge("livegraph_ingest_in_flight_limit_bytes", "Most bytes that requests under way may hold; beyond, 503.", nil,
 		func() float64 { return float64(p.gate.limit) })
-	const entries, entriesHelp = "livegraph_ingest_cache_entries", "Series and sources in memory."
+	const entries, entriesHelp = "livegraph_ingest_cache_entries", "Series, sources and Prometheus' label sets in memory."
 	gauge(entries, entriesHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.series.len()) })
 	gauge(entries, entriesHelp, prometheus.Labels{"cache": "sources"}, func() float64 { return float64(p.sources.len()) })
+	gauge(entries, entriesHelp, prometheus.Labels{"cache": "labels"}, func() float64 { return float64(p.prom.len()) })
 	const limit, limitHelp = "livegraph_ingest_cache_limit", "Most series and sources that are kept in memory."
 	gauge(limit, limitHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.deps.CacheSize) })
 	gauge(limit, limitHelp, prometheus.Labels{"cache": "sources"}, func() float64 { return float64(p.sources.limit) })
@@ -140,6 +144,8 @@ func (t *timer) done(s stage) {
 // count adds a request that is over.
 func (m *metrics) count(b *batch, result *Result, err error) {
 	m.size.Observe(float64(b.points))
+	m.labelsHits.Add(float64(b.promHits))
+	m.labelsMisses.Add(float64(b.promMisses))
 	for why := accepted + 1; why < reasons; why++ {
 		if n := b.rejected.groups[why].count; n > 0 {
 			m.rejected[why].Add(float64(n))

@@ -67,12 +67,19 @@ func (b *batch) identify(key *[16]byte) {
 			if l.count[k] == 0 {
 				continue
 			}
-			o.identity = b.identity(l, pointblock.Kind(k+1), &o.tags)
-			o.canonical = o.identity.AppendCanonical(o.canonical[:0])
-			at := o.intern(pointblock.FingerprintOf(key, o.canonical))
+			kind := pointblock.Kind(k + 1)
+			var at int32
+			if b.stillKnown(l) {
+				at = o.intern(l.known.ref.Fingerprint)
+				o.finals[at].ref.ID, o.finals[at].registered = l.known.ref.ID, true
+			} else {
+				o.identity = b.identity(l, kind, &o.tags)
+				o.canonical = o.identity.AppendCanonical(o.canonical[:0])
+				at = o.intern(pointblock.FingerprintOf(key, o.canonical))
+			}
 			f := &o.finals[at]
 			if f.count == 0 {
-				f.kind, f.label, f.first = o.identity.Kind, int32(i), l.first[k]
+				f.kind, f.label, f.first = kind, int32(i), l.first[k]
 			}
 			f.count += l.count[k]
 			f.first = min(f.first, l.first[k])

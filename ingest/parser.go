@@ -19,19 +19,23 @@ type parser struct {
 	unit      unit
 	calendar  calendar
 
-	inside bool // a row or series, not the request around them
-	index  int  // of that row or series
+	inside bool  // a row or series, not the request around them
+	index  int   // of that row or series, or of the line that holds it
+	shape  field // of the last line: points or series
+	mixed  bool  // there are lines of both
 	err    *fault.Error
 
 	tags   []pointblock.Tag // of the object that is being read
 	faults []mishap         // in the series that is being read
 	texts  []textAt
+	stale  []int32   // positions of the series' stale markers, ascending
+	prom   promNames // of the last labels of Prometheus
 }
 
 func (p *parser) reset() {
 	clear(p.tags)
 	clear(p.texts)
-	*p = parser{calendar: p.calendar, tags: p.tags[:0], faults: p.faults[:0], texts: p.texts[:0]}
+	*p = parser{calendar: p.calendar, tags: p.tags[:0], faults: p.faults[:0], texts: p.texts[:0], stale: p.stale[:0]}
 }
 
 // parseJSON reads the batch's body. The error is one of the whole request; what

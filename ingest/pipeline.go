@@ -94,6 +94,7 @@ type Pipeline struct {
 	gate    gate
 	sources *sourceCache
 	series  *seriesCache
+	prom    *promCache
 	batches sync.Pool // of *batch
 	metrics *metrics
 }
@@ -110,8 +111,9 @@ func New(deps Deps) *Pipeline {
 		gate:    gate{limit: deps.Limits.InFlightBytes},
 		sources: newSourceCache(sourceTTL, maxCachedSources),
 		series:  newSeriesCache(deps.CacheSize),
-		batches: sync.Pool{New: func() any { return newBatch() }},
+		prom:    newPromCache(promCacheBytes),
 	}
+	p.batches.New = func() any { return newBatch(p.prom) }
 	p.metrics = newMetrics(p, deps.Metrics)
 	return p
 }
@@ -187,6 +189,9 @@ const bytesPerPoint = 32
 
 // accept brings a parsed batch into the log.
 func (p *Pipeline) accept(ctx context.Context, b *batch, req *Request, stages *timer) (Result, error) {
+	if b.format == RemoteWrite && b.points == 0 {
+		return Result{Errors: []Rejection{}}, nil // metadata or stale markers: Prometheus sends such requests, too
+	}
 	resolving, span := p.tracer.Start(ctx, trace.SpanKindInternal, "resolve series")
 	err := p.resolve(resolving, b, req)
 	tracing.End(span, err)
@@ -266,6 +271,9 @@ func (b *batch) refuse(strict bool) error {
 	errors := b.rejections()
 	if len(errors) > 0 {
 		refusal = refusal.With("field", errors[0].Field).With("reason", errors[0].Reason)
+		if line := errors[0].Line; line != nil {
+			refusal = refusal.With("line", *line)
+		}
 	}
 	return refusal.With("accepted", 0).With("rejected", rejected).With("errors", errors)
 }

@@ -16,9 +16,14 @@ import (
 
 // requireAgreement holds the pipeline against the reference.
 func requireAgreement(t require.TestingT, body []byte) {
-	want := interpret(body)
+	_ = requireVerdict(t, JSON, body, interpret(body))
+}
+
+// requireVerdict holds the pipeline against what a reference says, and gives the
+// error of a request that is refused.
+func requireVerdict(t require.TestingT, format Format, body []byte, want verdict) error {
 	p := newPlant()
-	result, err := p.pipeline(Limits{}).Accept(context.Background(), JSON, request(string(body)))
+	result, err := p.pipeline(Limits{}).Accept(context.Background(), format, request(string(body)))
 	switch {
 	case want.malformed && want.invalid:
 		require.True(t, fault.Is(err, fault.Malformed) || fault.Is(err, fault.Invalid), "%v for %q", err, body)
@@ -36,9 +41,10 @@ func requireAgreement(t require.TestingT, body []byte) {
 			sum += r.Count
 		}
 		require.Equal(t, want.rejected, sum)
-		return
+		return nil
 	}
 	require.Empty(t, p.messages)
+	return err
 }
 
 // writer writes a request as JSON, as oddly as JSON allows.

@@ -18,20 +18,24 @@ const (
 	valueRange
 	valueLong
 	valueNUL
+	valueNotFinite
+	valueHistogram
 	metricEmpty
 	metricLong
 	metricNUL
+	metricUTF8
 	tagsMany
 	tagEmpty
 	tagLong
 	tagNUL
+	tagUTF8
+	tagTwice
 	tagValueLong
 	tagValueNUL
 	sourceUnknown
 	sourceName
 	sourceLimit
 	seriesLimit
-	tagTwice
 	lineMeasurement
 	lineTag
 	lineNoField
@@ -76,6 +80,12 @@ var reasonText = [reasons]string{
 	lineQuote:       "must be a string that ends with a double quote, with a backslash before those in it",
 	lineTail:        "must be the last of the line",
 	lineUTF8:        "is not valid UTF-8",
+
+	// Of Prometheus.
+	valueNotFinite: "must be a finite number",
+	valueHistogram: "is a native histogram; only samples are stored (Prometheus: send_native_histograms: false, classic histograms are taken)",
+	metricUTF8:     "is not valid UTF-8",
+	tagUTF8:        "is not valid UTF-8",
 }
 
 // Rejection says why points were rejected: the first of them, and how many there

@@ -153,6 +153,9 @@ func (p *Pipeline) resolveSeries(ctx context.Context, b *batch) error {
 	finals := b.output.finals
 	var unknown []int32
 	for i := range finals {
+		if finals[i].registered {
+			continue
+		}
 		if id, ok := p.series.get(finals[i].ref.Fingerprint); ok {
 			finals[i].ref.ID, finals[i].registered = id, true
 			continue

@@ -18,7 +18,7 @@ type point struct {
 
 // row reads the point object at b[i].
 func (p *parser) row(i int) int {
-	if p.index == p.maxPoints {
+	if p.batch.points == p.maxPoints {
 		return p.tooMany()
 	}
 	var (

@@ -27,6 +27,10 @@ func (a *Answer) Send(w http.ResponseWriter, r *http.Request) error {
 	if a.Location != "" {
 		w.Header().Set("Location", a.Location)
 	}
+	if a.Status == http.StatusNoContent {
+		reply.NoContent(w)
+		return nil
+	}
 	reply.Data(w, r, a.Status, a.Data)
 	return nil
 }

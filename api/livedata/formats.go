@@ -14,7 +14,9 @@ var formats = []struct {
 	format    ingest.Format
 }{
 	{"application/json", ingest.JSON},
+	{"application/x-ndjson", ingest.NDJSON},
 	{"text/plain", ingest.Lines},
+	{remoteWriteType, ingest.RemoteWrite},
 }
 
 func mediaTypes() (types []string) {
@@ -51,7 +53,19 @@ func readIngest(r *http.Request) (ingestParams, error) {
 	if asked.format == ingest.Lines {
 		asked.precision = p.OneOf("precision", "", ingest.LinePrecisions()...)
 	}
-	return asked, p.Err()
+	if err := p.Err(); err != nil || asked.format != ingest.RemoteWrite {
+		return asked, err
+	}
+	return asked, checkRemoteWrite(r.Header)
+}
+
+// bodyOptions says how the body of the format is read.
+func (a *api) bodyOptions(format ingest.Format) []request.BodyOption {
+	options := []request.BodyOption{request.Types(mediaTypes()...), request.Within(a.Bodies)}
+	if format == ingest.RemoteWrite {
+		options = append(options, request.EncodedBy("snappy")) // as the specification has it, whatever the header
+	}
+	return options
 }
 
 // all gives all that has a meaning, to tell one request from another.

@@ -37,7 +37,7 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body, release, err := request.Body(w, r, a.MaxBodyBytes, request.Types(mediaTypes()...), request.Within(a.Bodies))
+	body, release, err := request.Body(w, r, a.MaxBodyBytes, a.bodyOptions(asked.format)...)
 	if err != nil {
 		return err
 	}
@@ -58,10 +58,19 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 		claim.Fail(r.Context(), err)
 		return err
 	}
-	answer := idempotency.Answer{Status: http.StatusCreated, Data: ingestAnswer{
-		Accepted: result.Accepted, Rejected: result.Rejected, Errors: result.Errors, Checkpoint: made}}
+	answer := asked.answer(&result, made)
 	claim.Keep(r.Context(), answer)
 	return answer.Send(w, r)
+}
+
+// answer gives the answer: 204 to a remote write of which nothing was rejected, as
+// its clients expect.
+func (a *ingestParams) answer(result *ingest.Result, made string) idempotency.Answer {
+	if a.format == ingest.RemoteWrite && result.Rejected == 0 {
+		return idempotency.Answer{Status: http.StatusNoContent}
+	}
+	return idempotency.Answer{Status: http.StatusCreated, Data: ingestAnswer{
+		Accepted: result.Accepted, Rejected: result.Rejected, Errors: result.Errors, Checkpoint: made}}
 }
 
 // acceptPoints brings the points into the log: what became of them, and their
@@ -75,10 +84,7 @@ func (a *api) acceptPoints(ctx context.Context, asked ingestParams, body []byte,
 		Workspace: workspace, RequestID: reply.RequestID(ctx), ReceivedAt: received, Body: body,
 		Strict: asked.strict, Precision: asked.precision})
 	made := a.sealer.encodeCheckpoint(checkpoint{workspace: workspace, topic: topic, positions: result.Positions})
-	if err != nil {
-		return result, made, withCheckpoint(err, made, len(result.Positions) > 0)
-	}
-	return result, made, nil
+	return result, made, withCheckpoint(err, made, len(result.Positions) > 0)
 }
 
 // withCheckpoint adds to an error the checkpoint of what is in the log in spite

@@ -97,6 +97,7 @@ func Routes(deps Deps) []route.Route {
 		one(http.MethodPatch, sourcePath, request.WriteLiveData, a.patchSource),
 		one(http.MethodDelete, sourcePath, request.Admin, a.deleteSource),
 		one(http.MethodPost, ingestPath, request.WriteLiveData, a.ingest),
+		one(http.MethodPost, remoteWritePath, request.WriteLiveData, a.remoteWrite),
 		one(http.MethodGet, queryPath, request.ReadLiveData, a.query),
 		one(http.MethodGet, seriesPath, request.ReadLiveData, a.listSeries),
 		route.Route{Method: http.MethodGet, Pattern: streamPath, Scopes: []request.Scope{request.ReadLiveData}, Lasts: true, Handle: a.streamPoints},

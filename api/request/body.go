@@ -40,6 +40,12 @@ func AnyType() BodyOption {
 	return func(b *bodyReader) { b.anyType = true }
 }
 
+// EncodedBy says how a body is encoded whose request does not say: gzip, zstd or
+// snappy.
+func EncodedBy(encoding string) BodyOption {
+	return func(b *bodyReader) { b.encoding = encoding }
+}
+
 // Within reserves the body's bytes in a budget shared with other requests; when
 // it is used up the answer is Unavailable, at once.
 func Within(budget *Budget) BodyOption {
@@ -85,6 +91,7 @@ func (b *Budget) reserve(n int64) bool {
 type bodyReader struct {
 	types    []string
 	anyType  bool
+	encoding string // of bodies without a Content-Encoding
 	budget   *Budget
 	reserved int64
 }
@@ -111,7 +118,7 @@ func Body(_ http.ResponseWriter, r *http.Request, limit int64, options ...BodyOp
 			return nil, nil, err
 		}
 	}
-	encoding, err := contentEncoding(r.Header)
+	encoding, err := contentEncoding(r.Header, reader.encoding)
 	if err != nil {
 		return nil, nil, err
 	}

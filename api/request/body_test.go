@@ -70,6 +70,25 @@ func TestBodiesAreDecoded(t *testing.T) {
 	}
 }
 
+func TestABodyMayBeEncodedWithoutSayingSo(t *testing.T) {
+	plain := bytes.Repeat([]byte("protobuf"), 1000)
+	for _, c := range []struct {
+		encoding string
+		header   []string
+	}{{"snappy", nil}, {"snappy", []string{"Content-Encoding", "snappy"}}, {"gzip", []string{"Content-Encoding", "gzip"}}, {"", []string{"Content-Encoding", "identity"}}} {
+		sent := plain
+		if c.encoding != "" {
+			sent = encode(t, c.encoding, plain)
+		}
+		body, release, err := request.Body(nil, post(sent, c.header...), limit, request.EncodedBy("snappy"))
+		require.NoError(t, err, "%+v", c)
+		require.True(t, bytes.Equal(plain, body), "%+v", c)
+		release()
+	}
+	_, _, err := request.Body(nil, post(plain), limit, request.EncodedBy("snappy"))
+	require.Equal(t, fault.Malformed, fault.KindOf(err))
+}
+
 func TestBodiesThatDoNotDecodeAreMalformed(t *testing.T) {
 	plain := []byte(`{"a":"` + strings.Repeat("abcdefgh", 10_000) + `"}`)
 	for _, encoding := range []string{"gzip", "zstd", "snappy", "snappy framed"} {

@@ -27,11 +27,12 @@ const maxZstdWindow = 8 << 20
 // errCorrupt marks a body that its encoding cannot have produced.
 var errCorrupt = errors.New("corrupt encoding")
 
-// contentEncoding gives the one encoding of the body, "" for none.
-func contentEncoding(h http.Header) (string, error) {
+// contentEncoding gives the one encoding of the body, "" for none; unsaid where
+// there is no header.
+func contentEncoding(h http.Header, unsaid string) (string, error) {
 	values := h.Values("Content-Encoding")
 	if len(values) == 0 {
-		return "", nil
+		return unsaid, nil
 	}
 	switch encoding := strings.ToLower(strings.TrimSpace(strings.Join(values, ","))); encoding {
 	case "", "identity":

@@ -92,11 +92,29 @@ func (e *Encoder) AppendMessages(dst []Message, partition int32) []Message {
 // with the same time the last stands.
 func (e *Encoder) AppendNumbers(ref SeriesRef, id *Identity, ts []int64, values []float64) error {
 	e.series = appendIdentity(e.series[:0], ref, id)
+	return e.appendNumbers(id.Source, ts, values)
+}
+
+// appendNumbers appends points of the series in e.series.
+func (e *Encoder) appendNumbers(source uuid.UUID, ts []int64, values []float64) error {
 	if !increasing(ts) {
 		n := sortColumns(&e.order, &e.numbers, ts, values)
 		ts, values = ts[:n], values[:n]
 	}
-	return appendPoints(e, id.Source, ts, values, numbersSize, appendNumbers)
+	return appendPoints(e, source, ts, values, numbersSize, appendNumbers)
+}
+
+// AppendSeries appends what a record says of a series before its points, for
+// AppendNumbersOf: who keeps it saves the writing.
+func AppendSeries(dst []byte, ref SeriesRef, id *Identity) []byte {
+	return appendIdentity(dst, ref, id)
+}
+
+// AppendNumbersOf is AppendNumbers for a series of the source that AppendSeries has
+// written.
+func (e *Encoder) AppendNumbersOf(series []byte, source uuid.UUID, ts []int64, values []float64) error {
+	e.series = append(e.series[:0], series...)
+	return e.appendNumbers(source, ts, values)
 }
 
 // AppendStrings is AppendNumbers for a series of KindString.

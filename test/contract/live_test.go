@@ -149,4 +149,8 @@ func escape(text string) string { return url.QueryEscape(text) }
 
 func ptr[T any](v T) *T { return &v }
 
+func limitOfSources(n int64) postgres.WorkspaceChange {
+	return postgres.WorkspaceChange{MaxSources: &n}
+}
+
 func limitOfSeries(n int64) postgres.WorkspaceChange { return postgres.WorkspaceChange{MaxSeries: &n} }

@@ -43,7 +43,7 @@ func TestLiveDataHasItsPathsAndNoOthers(t *testing.T) {
 		"/api/live-data/sources/" + made.ID + "/", "/api/live-data/sources/" + made.ID + "/x", "/api/live-data%2fsources", "/api/live-data/sources%2f" + made.ID, "/api/live-data/sources%5c" + made.ID,
 		"/api/live-data/../live-data/sources", "/api/live-data/./sources", "/api/live-data/%2e/sources", "/api/live-data/sources/../sources", "/api/live-data/sources;x=1", "/api/live-data/sources%00",
 		"/api/live-data/sources%ff", "/api/live-data/sources%20", "/api/live-data/%73ources", "/api/live-data/sources.json", "/api/live-data/query/", "/api/live-data/ingest/x", "/api/live-data/series/1",
-		"/api/v2/write", "/api/v1/write",
+		"/api/v1", "/api/v1/write/", "/api/v2",
 	} {
 		for _, method := range []string{"GET", "DELETE"} {
 			l.Do(t, contract.Request{Method: method, Path: path}).RequireFailure(t, 404, "NOT_FOUND", "No such path", nil)

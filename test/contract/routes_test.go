@@ -33,9 +33,9 @@ func TestTheRoutesAndTheContractAreTheSame(t *testing.T) {
 			require.True(t, slices.ContainsFunc(operation.Parameters, isWorkspaceHeader(t)), "%s: x-workspace-id", name)
 		}
 		if operation.RequestBody != nil && rt.Dialect == nil {
-			for _, status := range []string{"415", "422"} {
-				require.Contains(t, statuses, status, name)
-			}
+			require.Contains(t, statuses, "415", name)
+			// Remote write has no 422: its specification wants 400.
+			require.Equal(t, name != "POST /api/v1/write", statuses["422"] != nil, name)
 		}
 	}
 	for name := range documented {

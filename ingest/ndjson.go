@@ -1,0 +1,159 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+// parseNDJSON reads the batch's body as lines that each hold a row or a series
+// as a JSON object; lines may end in CR LF, and blank ones are passed over. The
+// index of a row or series is that of its line. Errors are as those of
+// parseJSON; they name the line, and the field in the line's object.
+func (b *batch) parseNDJSON(maxPoints int) error {
+	p := &b.json
+	p.batch, p.maxPoints, p.unit = b, maxPoints, milliseconds
+	for rest := b.body; len(rest) > 0; p.index++ {
+		p.b = rest
+		if end := bytes.IndexByte(rest, '\n'); end >= 0 {
+			p.b, rest = rest[:end], rest[end+1:]
+		} else {
+			rest = nil
+		}
+		if p.line() == failed {
+			return p.explainLine()
+		}
+	}
+	return nil
+}
+
+// line reads the line in p.b.
+func (p *parser) line() int {
+	i := space(p.b, 0)
+	if i == len(p.b) {
+		return i
+	}
+	if p.b[i] != '{' {
+		return p.wrongType(i, "body", "an object")
+	}
+	end := p.lineObject(i)
+	if end == failed || space(p.b, end) != len(p.b) {
+		return failed
+	}
+	return end
+}
+
+// lineObject reads the object at b[i]: as what the line before was, and if that
+// fails as what its own fields make it. After the first of those, lines are looked
+// at before they are read.
+func (p *parser) lineObject(i int) int {
+	b := p.batch
+	guess := p.shape
+	if guess == unknownField || p.mixed {
+		guess = shapeOf(p.b, i)
+	}
+	numbers := len(b.numbers.ts)
+	end := p.objectOf(guess, i)
+	if end == failed {
+		own := shapeOf(p.b, i)
+		if own == guess {
+			return failed
+		}
+		b.numbers.ts, b.numbers.values = b.numbers.ts[:numbers], b.numbers.values[:numbers]
+		p.err, p.mixed, guess = nil, true, own
+		if end = p.objectOf(own, i); end == failed {
+			return failed
+		}
+	}
+	p.shape = guess
+	return end
+}
+
+// objectOf reads the object at b[i] as a row or as a series. Once there was a
+// row, all points are kept as rows.
+func (p *parser) objectOf(shape field, i int) int {
+	b := p.batch
+	if shape == fieldPoints {
+		if b.list == fieldSeries {
+			b.labelBlocks()
+		}
+		b.list = fieldPoints
+		return p.row(i)
+	}
+	if b.list == unknownField {
+		b.list = fieldSeries
+	}
+	end := p.series(i)
+	if end != failed && b.list == fieldPoints {
+		b.labelBlocks()
+	}
+	return end
+}
+
+// shapeOf gives what the object at b[i] is by the names of its members: a series
+// if it has one of a series' columns, else a row. It judges by brackets and
+// quotes alone, and so does not depend on what else is right or wrong.
+func shapeOf(b []byte, i int) field {
+	depth := 0
+	for ; i < len(b); i++ {
+		switch b[i] {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		case '"':
+			end := skipString(b, i)
+			if depth != 1 || end >= len(b) {
+				i = end
+				continue
+			}
+			if f := nameOf(b[i : end+1]); (f == fieldTimestamps || f == fieldValues) && at(b, space(b, end+1)) == ':' {
+				return fieldSeries
+			}
+			i = end
+		}
+	}
+	return fieldPoints
+}
+
+// nameOf gives the field of a name's token.
+func nameOf(token []byte) field {
+	if end, escaped := scanString(token, 0); end != len(token) {
+		return unknownField
+	} else if escaped {
+		return lookup(string(appendUnescaped(nil, token[1:end-1])))
+	}
+	return lookup(view(token[1 : len(token)-1]))
+}
+
+// labelBlocks says of each point what so far only the blocks say: its label.
+func (b *batch) labelBlocks() {
+	for i := range b.blocks {
+		if part := &b.blocks[i]; part.kind == pointblock.KindNumber {
+			b.numbers.fill(part)
+		} else {
+			b.strings.fill(part)
+		}
+	}
+	b.blocks = b.blocks[:0]
+}
+
+// fill gives the points of a block, which are the column's next without a label,
+// the block's.
+func (c *column[V]) fill(part *block) {
+	for len(c.label) < part.to {
+		c.label = append(c.label, part.label)
+	}
+}
+
+// explainLine gives the error of a request that is refused for the line in p.b.
+func (p *parser) explainLine() error {
+	err := p.explain()
+	var failure *fault.Error
+	if errors.As(err, &failure) {
+		return failure.With("line", p.index+1)
+	}
+	return err
+}

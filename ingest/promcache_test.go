@@ -1,0 +1,131 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/test/promwrite"
+)
+
+// repeated is a pipeline that has seen a request, and what it does with more.
+type repeated struct {
+	*plant
+	pipeline *Pipeline
+}
+
+func newRepeated() *repeated {
+	p := newPlant()
+	return &repeated{plant: p, pipeline: p.pipeline(Limits{})}
+}
+
+func (r *repeated) send(t *testing.T, series ...message) Result {
+	t.Helper()
+	result, err := r.pipeline.Accept(t.Context(), RemoteWrite, request(promWrite(series...)))
+	require.NoError(t, err)
+	return result
+}
+
+func TestLabelsThatCameBeforeAreTheSameSeries(t *testing.T) {
+	p, fresh := newRepeated(), newPlant()
+	names := func(at int64) []message {
+		return []message{
+			plain("mode", "idle").Sample(at, float64(at)).Sample(at-1, 1), plain("zone", "é").Sample(at, 2),
+			promwrite.Labels("job", "node", "b", "2", "a", "1", "__name__", "up").Sample(at, 3), promwrite.Labels("__name__", "up", "a", "1", "b", "2", "job", "node").Sample(at+1, 4),
+			plain("bad", "\xff").Sample(at, 1), plain("mode", "idle").Sample(at+2, promwrite.Stale()).Sample(at+3, math.NaN()),
+		}
+	}
+	for at := range int64(4) {
+		again, err := fresh.pipeline(Limits{}).Accept(t.Context(), RemoteWrite, request(promWrite(names(10*at+1)...)))
+		require.NoError(t, err)
+		result := p.send(t, names(10*at+1)...)
+		again.Positions, result.Positions = nil, nil
+		require.Equal(t, again, result)
+	}
+	require.Equal(t, fresh.written(t), p.written(t))
+	require.Equal(t, 3, p.registered, "known series are not asked for")
+	require.Equal(t, 3, p.pipeline.prom.len(), "the one that is refused is not remembered")
+}
+
+func TestASourceThatIsMadeAnewHasItsOwnSeries(t *testing.T) {
+	p := newRepeated()
+	p.pipeline.sources.ttl = 0
+	p.send(t, plain().Sample(1, 1))
+	other := uuid.New()
+	delete(p.sources, nodeSource)
+	p.sources[other] = "node/a:1"
+	for at := int64(2); at < 4; at++ {
+		p.send(t, plain().Sample(at, 2))
+	}
+	require.Equal(t, map[string]any{
+		nodeSource.String() + ` "up"{} 1000 n`: 1.0, other.String() + ` "up"{} 2000 n`: 2.0, other.String() + ` "up"{} 3000 n`: 2.0,
+	}, p.written(t))
+}
+
+func TestLabelsAreRememberedByWorkspace(t *testing.T) {
+	c, other := newPromCache(1<<20), uuid.New()
+	raw := []byte(plain())
+	hash := c.hash(raw)
+	known := &promSeries{workspace: workspace, raw: string(raw), name: "node/a:1"}
+	c.put(hash, known)
+	require.Same(t, known, c.get(hash, workspace, raw))
+	require.Nil(t, c.get(hash, other, raw))
+	require.Nil(t, c.get(hash, workspace, []byte("other bytes of the same hash")))
+	c.put(hash, &promSeries{workspace: other, raw: string(raw)})
+	require.Nil(t, c.get(hash, workspace, raw), "of one hash the last is remembered")
+}
+
+func TestRememberedLabelsAreBounded(t *testing.T) {
+	const limit = 1 << 20
+	c := newPromCache(limit)
+	raw := strings.Repeat("x", 1000)
+	size := len(raw) + promSeriesBytes
+	for i := range uint64(10_000) {
+		c.put(i, &promSeries{workspace: workspace, raw: raw})
+	}
+	require.LessOrEqual(t, c.len()*size, limit+2*promShards*size)
+	kept := c.len()
+	for i := range uint64(10_000) {
+		c.put(1<<32+i, &promSeries{workspace: workspace, raw: raw})
+	}
+	require.Equal(t, kept, c.len(), "what is full stays for a while")
+	require.NotNil(t, c.get(1, workspace, []byte(raw)))
+
+	p := newRepeated()
+	long := plain()
+	for range 3000 {
+		long = append(long, promwrite.Labels("a", "")...)
+	}
+	p.send(t, long.Sample(1, 1))
+	require.Zero(t, p.pipeline.prom.len(), "labels that are all empty and many are not worth it")
+}
+
+func TestManyRequestsShareTheLabels(t *testing.T) {
+	p := newPlant()
+	p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return nil, nil }
+	pipeline := p.pipeline(Limits{})
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for i := range 50 {
+				var series []message
+				for s := range 40 {
+					series = append(series, plain("s", fmt.Sprint((s+i)%60)).Sample(int64(i), 1))
+				}
+				result, err := pipeline.Accept(t.Context(), RemoteWrite, request(promWrite(series...)))
+				if err != nil || result.Accepted != 40 {
+					t.Errorf("%+v %v", result, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	require.Equal(t, 60, pipeline.prom.len())
+}

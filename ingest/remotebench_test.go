@@ -1,0 +1,73 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/test/promwrite"
+)
+
+// benchRemoteWrite makes a request as Prometheus sends it: ten series a
+// target, each with nine labels besides its name, sorted.
+func benchRemoteWrite(series, samples int) string {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var all []message
+	for s := range series {
+		m := promwrite.Labels("__name__", fmt.Sprintf("node_cpu_seconds_total_%d", s%10), "cluster", "eu-west-1-production", "cpu", fmt.Sprint(s%10),
+			"environment", "production", "instance", fmt.Sprintf("10.1.%d.%d:9100", s/10/250, s/10%250), "job", "node-exporter",
+			"mode", "idle", "namespace", "monitoring", "pod", fmt.Sprintf("node-exporter-%05d", s/10))
+		for i := range samples {
+			m = m.Sample(1_795_000_000_000+int64(i)*1000, rng.Float64()*100)
+		}
+		all = append(all, m)
+	}
+	return promWrite(all...)
+}
+
+// benchWrites are the requests that the benchmarks send.
+var benchWrites = []struct{ series, samples int }{{2000, 1}, {100, 100}, {10, 1000}}
+
+// BenchmarkParseRemoteWrite is the parse alone, of label sets that came before and
+// of such as never came.
+func BenchmarkParseRemoteWrite(b *testing.B) {
+	for _, shape := range benchWrites {
+		body := benchRemoteWrite(shape.series, shape.samples)
+		known := newPlant().pipeline(Limits{})
+		if _, err := known.Accept(b.Context(), RemoteWrite, request(body)); err != nil {
+			b.Fatal(err)
+		}
+		for name, cache := range map[string]*promCache{"known": known.prom, "new": newPromCache(0)} {
+			b.Run(fmt.Sprintf("series=%d/samples=%d/labels=%s", shape.series, shape.samples, name), func(b *testing.B) {
+				req, batch := request(body), newBatch(cache)
+				measure(b, body, shape.series*shape.samples, func() {
+					batch.begin(RemoteWrite, &req)
+					if err := batch.parse(1_000_000); err != nil {
+						b.Fatal(err)
+					}
+					batch.end()
+				})
+			})
+		}
+	}
+}
+
+// BenchmarkAcceptRemoteWrite is all but the stores: from the body to the records.
+func BenchmarkAcceptRemoteWrite(b *testing.B) {
+	for _, shape := range benchWrites {
+		b.Run(fmt.Sprintf("series=%d/samples=%d", shape.series, shape.samples), func(b *testing.B) {
+			body := benchRemoteWrite(shape.series, shape.samples)
+			p := newPlant()
+			p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return nil, nil }
+			pipeline := p.pipeline(Limits{})
+			req := request(body)
+			measure(b, body, shape.series*shape.samples, func() {
+				if _, err := pipeline.Accept(context.Background(), RemoteWrite, req); err != nil {
+					b.Fatal(err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,288 @@
+package ingest
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protowire"
+	"pgregory.net/rapid"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/test/promwrite"
+)
+
+// promReference reads a remote write the slow way, with the protobuf library and
+// one rule after the other.
+type promReference struct {
+	verdict
+	version2 bool
+}
+
+// eachField calls f with each field of a message, its value as bytes or as a
+// number, and reports whether it is a message.
+func eachField(b []byte, f func(field protowire.Number, wire protowire.Type, value []byte, number uint64) bool) bool {
+	for len(b) > 0 {
+		field, wire, n := protowire.ConsumeTag(b)
+		if n < 0 || n != protowire.SizeTag(field) || field > protowire.MaxValidNumber || wire == protowire.StartGroupType || wire == protowire.EndGroupType {
+			return false
+		}
+		value := b[n:]
+		size := protowire.ConsumeFieldValue(field, wire, value)
+		if size < 0 {
+			return false
+		}
+		b = value[size:]
+		var number uint64
+		switch wire {
+		case protowire.VarintType:
+			number, _ = protowire.ConsumeVarint(value)
+		case protowire.Fixed64Type:
+			number, _ = protowire.ConsumeFixed64(value)
+		case protowire.BytesType:
+			value, _ = protowire.ConsumeBytes(value)
+		}
+		if !f(field, wire, value, number) {
+			return false
+		}
+	}
+	return true
+}
+
+func interpretRemoteWrite(body []byte) *promReference {
+	r := &promReference{verdict: verdict{points: map[string]any{}}}
+	good := eachField(body, func(field protowire.Number, wire protowire.Type, value []byte, _ uint64) bool {
+		if wire == protowire.BytesType && (field == 4 || field == 5) {
+			r.version2 = true
+			return false
+		}
+		return field != 1 || wire != protowire.BytesType || r.series(value)
+	})
+	r.malformed = !good && !r.version2
+	r.invalid = r.accepted == 0 && r.rejected > 0
+	return r
+}
+
+type promSample struct {
+	ms    int64
+	value float64
+}
+
+// series reads a TimeSeries.
+func (r *promReference) series(b []byte) bool {
+	var labels [][2]string
+	var samples []promSample
+	histograms := 0
+	isLabels := true
+	good := eachField(b, func(field protowire.Number, wire protowire.Type, value []byte, _ uint64) bool {
+		if wire != protowire.BytesType {
+			return true
+		}
+		switch field {
+		case 1:
+			var label [2]string
+			isLabels = eachField(value, func(field protowire.Number, wire protowire.Type, value []byte, _ uint64) bool {
+				if wire == protowire.BytesType && (field == 1 || field == 2) {
+					label[field-1] = string(value)
+				}
+				return true
+			}) && isLabels
+			labels = append(labels, label)
+		case 2:
+			var bits, ms uint64
+			if !eachField(value, func(field protowire.Number, wire protowire.Type, _ []byte, number uint64) bool {
+				switch {
+				case field == 1 && wire == protowire.Fixed64Type:
+					bits = number
+				case field == 2 && wire == protowire.VarintType:
+					ms = number
+				}
+				return true
+			}) {
+				return false
+			}
+			if bits != staleMarker {
+				samples = append(samples, promSample{ms: int64(ms), value: math.Float64frombits(bits)})
+			}
+		case 4:
+			histograms++
+		}
+		return true
+	})
+	if !good || !isLabels && len(samples)+histograms > 0 {
+		return false
+	}
+	r.rejected += histograms
+	source, name, ok := promIdentity(labels)
+	latest := received.UnixMicro() + dayUS
+	for _, s := range samples {
+		if !ok || s.ms < 0 || s.ms > latest/1000 || math.IsNaN(s.value) || math.IsInf(s.value, 0) {
+			r.rejected++
+			continue
+		}
+		r.accepted++
+		r.points[pointName(source, name.Metric, name.Tags, s.ms*1000)+" n"] = s.value
+	}
+	return true
+}
+
+// promIdentity gives the source and the series that labels name.
+func promIdentity(labels [][2]string) (source uuid.UUID, name pointblock.Identity, ok bool) {
+	seen, tags := map[string]string{}, map[string]any{}
+	for _, label := range labels {
+		key, value := label[0], label[1]
+		if value == "" {
+			continue
+		}
+		if _, twice := seen[key]; twice || !utf8.ValidString(key+"\x01"+value) || !utf8.ValidString(key) {
+			return source, name, false
+		}
+		seen[key] = value
+		if key != "__name__" && key != "job" && key != "instance" {
+			tags[key] = value
+			name.Tags = append(name.Tags, pointblock.Tag{Key: key, Value: value})
+		}
+	}
+	parts := slices.DeleteFunc([]string{seen["job"], seen["instance"]}, func(s string) bool { return s == "" })
+	title := strings.Join(parts, "/")
+	if title == "" {
+		title = "prometheus"
+	}
+	name.Metric = seen["__name__"]
+	slices.SortFunc(name.Tags, func(a, b pointblock.Tag) int { return strings.Compare(a.Key, b.Key) })
+	return uuid.NewSHA1(workspace, []byte(title)), name, !badName(name.Metric) && !badTags(tags) && canNameSource(title)
+}
+
+func requireAgreementOnRemoteWrite(t require.TestingT, body []byte) {
+	want := interpretRemoteWrite(body)
+	if want.version2 {
+		p := newPlant()
+		_, err := p.pipeline(Limits{}).Accept(context.Background(), RemoteWrite, request(string(body)))
+		require.True(t, fault.Is(err, fault.UnsupportedMedia), "%v for %q", err, body)
+		return
+	}
+	_ = requireVerdict(t, RemoteWrite, body, want.verdict)
+}
+
+// promWriter writes remote writes, as oddly as protobuf allows.
+type promWriter struct{ t *rapid.T }
+
+func (w *promWriter) one(in int) bool { return rapid.IntRange(1, in).Draw(w.t, "one") == 1 }
+
+func (w *promWriter) label() message {
+	key := rapid.SampledFrom([]string{"a", "b", "c", "le", "é", "job", "instance", "__name__"}).Draw(w.t, "key")
+	value := rapid.SampledFrom([]string{"1", "2", "", "+Inf", "日本"}).Draw(w.t, "value")
+	if w.one(40) {
+		key = rapid.SampledFrom([]string{"", "\xff", "\x00", strings.Repeat("x", 257)}).Draw(w.t, "odd key")
+	}
+	if w.one(40) {
+		value = rapid.SampledFrom([]string{"\xff", "\x00", strings.Repeat("x", 1025), strings.Repeat("x", 200), "a\nb"}).Draw(w.t, "odd value")
+	}
+	if w.one(20) {
+		return message{}.Text(2, value).Varint(3, 7).Text(1, key)
+	}
+	return message{}.Text(1, key).Text(2, value)
+}
+
+func (w *promWriter) sample() message {
+	ms := rapid.Int64Range(0, 20).Draw(w.t, "ms")
+	value := float64(rapid.IntRange(-1000, 1000).Draw(w.t, "value")) / 8
+	if w.one(8) {
+		ms = rapid.SampledFrom([]int64{-1, 0, math.MaxInt64, math.MinInt64, received.UnixMilli() + 86_400_000, received.UnixMilli() + 86_400_001}).Draw(w.t, "odd time")
+	}
+	if w.one(8) {
+		value = rapid.SampledFrom([]float64{stale, math.NaN(), math.Inf(1), math.Copysign(0, -1), math.MaxFloat64}).Draw(w.t, "odd value")
+	}
+	switch {
+	case w.one(10):
+		return message{}.Varint(2, uint64(ms)).Double(1, value)
+	case w.one(20):
+		return message{}.Double(1, value).Text(3, "x").Varint(2, uint64(ms))
+	}
+	return message{}.Double(1, value).Varint(2, uint64(ms))
+}
+
+func (w *promWriter) series() (s message) {
+	target := rapid.IntRange(0, 2).Draw(w.t, "target")
+	s = promwrite.Labels("__name__", rapid.SampledFrom([]string{"up", "temperature"}).Draw(w.t, "metric"))
+	if !w.one(10) {
+		s = append(s, promwrite.Labels("instance", []string{"a:1", "b:1", "c"}[target], "job", []string{"node", "node", "b"}[target])...)
+	}
+	for range rapid.IntRange(0, 3).Draw(w.t, "labels") {
+		s = s.Bytes(1, w.label())
+	}
+	for range rapid.IntRange(0, 4).Draw(w.t, "samples") {
+		s = s.Bytes(2, w.sample())
+		switch rapid.IntRange(0, 90).Draw(w.t, "between") {
+		case 0:
+			s = s.Bytes(1, w.label())
+		case 1:
+			s = s.Bytes(4, nil)
+		case 2:
+			s = s.Bytes(3, []byte("exemplar"))
+		}
+	}
+	return s
+}
+
+func (w *promWriter) request() string {
+	var request message
+	for range rapid.IntRange(0, 8).Draw(w.t, "series") {
+		request = request.Bytes(1, w.series())
+		switch rapid.IntRange(0, 40).Draw(w.t, "after") {
+		case 0:
+			request = request.Bytes(3, []byte("metadata"))
+		case 1:
+			request = request.Varint(2, 1).Varint(1000, 1)
+		}
+	}
+	return string(request)
+}
+
+func TestRemoteWritesAgreeWithTheReference(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := promWriter{t: t}
+		requireAgreementOnRemoteWrite(t, []byte(w.request()))
+	})
+}
+
+func TestBrokenRemoteWritesAgreeWithTheReference(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := promWriter{t: t}
+		body := []byte(w.request())
+		if len(body) == 0 {
+			return
+		}
+		i := rapid.IntRange(0, len(body)-1).Draw(t, "at")
+		switch rapid.IntRange(0, 2).Draw(t, "how") {
+		case 0:
+			body[i] = rapid.Byte().Draw(t, "byte")
+		case 1:
+			body = append(body[:i], body[i+1:]...)
+		default:
+			body = append(body[:i+1], body[i:]...)
+		}
+		requireAgreementOnRemoteWrite(t, body)
+	})
+}
+
+// FuzzParseRemoteWrite: whatever the bytes are, the pipeline accepts and refuses
+// what the reference does, writes the same points, and does not panic.
+func FuzzParseRemoteWrite(f *testing.F) {
+	for _, body := range []string{
+		"", promWrite(plain().Sample(1, 1)), promWrite(plain("a", "1", "b", "").Sample(1, 1).Sample(2, stale).Sample(1, math.NaN())),
+		promWrite(append(message{}.Sample(1, 1), plain("mode", "idle").Bytes(4, nil).Sample(2, 2)...)),
+		promWrite(promwrite.Labels("zone", "z", "job", "node", "__name__", "up", "zone", "m").Sample(-1, 1), message{}.Bytes(2, nil)),
+		string(message{}.Text(4, "").Bytes(5, nil)), string(message{}.Bytes(3, message{}.Varint(1, 1).Text(2, "up")).Varint(2, 1)),
+		promWrite(plain("é", "\xff").Bytes(2, message{}.Varint(2, 7).Text(9, "x").Double(1, 5))),
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) { requireAgreementOnRemoteWrite(t, body) })
+}

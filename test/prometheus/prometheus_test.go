@@ -1,0 +1,60 @@
+package prometheus
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// arrives waits until Livegraph has exactly what Prometheus has of a series up to
+// now, and gives how many samples that is.
+func arrives(t *testing.T, p *prometheus, l *livegraph, source, metric, selector string, from time.Time) int {
+	t.Helper()
+	to := time.Now()
+	want := p.samples(t, selector, from, to)
+	require.NotEmpty(t, want, selector)
+	last := slices.Max(slices.Collect(maps.Keys(want)))
+	var got map[int64]float64
+	deadline := time.Now().Add(time.Minute)
+	for {
+		got = l.points(t, source, metric, from)
+		maps.DeleteFunc(got, func(ms int64, _ float64) bool { return ms > last })
+		if len(got) >= len(want) || time.Now().After(deadline) {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	require.Equal(t, want, got, selector)
+	return len(want)
+}
+
+// TestWhatAPrometheusScrapesIsRead runs a Prometheus as documented, stops Livegraph
+// for a moment, and compares what both have.
+func TestWhatAPrometheusScrapesIsRead(t *testing.T) {
+	l := startLivegraph(t)
+	begin := time.Now()
+	p := startPrometheus(t, l)
+	scraped, self := "livegraph/"+l.metrics, "prometheus/"+p.address
+	require.Eventually(t, func() bool { return len(l.points(t, scraped, "up", begin)) > 5 }, time.Minute, 100*time.Millisecond)
+
+	require.Positive(t, arrives(t, p, l, scraped, "livegraph_ingest_points_accepted_total", `livegraph_ingest_points_accepted_total{job="livegraph"}`, begin))
+	require.Positive(t, arrives(t, p, l, self, "prometheus_build_info", `prometheus_build_info`, begin))
+
+	// What is scraped while Livegraph is away is sent when it is back, and the
+	// stale markers that end its own series are no points.
+	end(l.process)
+	away := time.Now()
+	require.Eventually(t, func() bool { return p.own(t, "prometheus_remote_storage_samples_retried_total") > 0 }, time.Minute, 100*time.Millisecond)
+	l.start(t)
+	require.Eventually(t, func() bool {
+		up := slices.Collect(maps.Values(p.samples(t, `up{job="livegraph"}`, away, time.Now())))
+		return slices.Contains(up, 0) && slices.Contains(up, 1)
+	}, time.Minute, 100*time.Millisecond)
+	require.Greater(t, arrives(t, p, l, self, "up", `up{job="prometheus"}`, begin), 10)
+	require.Positive(t, arrives(t, p, l, scraped, "up", `up{job="livegraph"}`, begin))
+	require.Positive(t, arrives(t, p, l, scraped, "livegraph_ingest_points_accepted_total", `livegraph_ingest_points_accepted_total{job="livegraph"}`, begin))
+	require.Zero(t, p.own(t, "prometheus_remote_storage_samples_failed_total"), "nothing was refused for good")
+}
