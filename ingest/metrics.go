@@ -25,12 +25,12 @@ var reasonLabel = [reasons]string{
 	timeForm: "time_form", timeFraction: "time_fraction", timeEarly: "time_early", timeLate: "time_late",
 	valueRange: "value_range", valueLong: "value_long", valueNUL: "value_nul",
 	valueNotFinite: "value_not_finite", valueHistogram: "value_histogram",
-	metricEmpty: "metric_empty", metricLong: "metric_long", metricNUL: "metric_nul", metricUTF8: "metric_utf8",
-	tagsMany: "tags_many", tagEmpty: "tag_empty", tagLong: "tag_long", tagNUL: "tag_nul", tagUTF8: "tag_utf8",
+	metricEmpty: "metric_empty", metricLong: "metric_long", metricNUL: "metric_nul", metricUTF8: "metric_encoding",
+	tagsMany: "tags_many", tagEmpty: "tag_empty", tagLong: "tag_long", tagNUL: "tag_nul", tagUTF8: "tag_encoding",
 	tagValueLong: "tag_value_long", tagValueNUL: "tag_value_nul",
 	sourceUnknown: "source_unknown", sourceName: "source_name", sourceLimit: "source_limit", seriesLimit: "series_limit",
 	tagTwice: "tag_twice", lineMeasurement: "line_measurement", lineTag: "line_tag", lineNoField: "line_no_field", lineField: "line_field",
-	lineValue: "line_value", lineQuote: "line_quote", lineTail: "line_tail", lineUTF8: "line_utf8",
+	lineValue: "line_value", lineQuote: "line_quote", lineTail: "line_tail", lineUTF8: "line_encoding",
 }
 
 // stage is a part of a request's way that is timed.

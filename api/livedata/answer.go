@@ -1,18 +1,22 @@
 package livedata
 
 import (
+	"bufio"
 	"math"
+	"net/http"
 	"strconv"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// pointRows is a series, or a group of them, with its points in a query's answer.
-type pointRows struct {
+// groupHead is a series, or a group of them, without its points in a query's answer.
+type groupHead struct {
 	SourceID   *uuid.UUID        `json:"sourceId"`
 	SourceName *string           `json:"sourceName"`
 	Metric     *string           `json:"metric"`
@@ -20,7 +24,6 @@ type pointRows struct {
 	Unit       *string           `json:"unit"`
 	Tags       map[string]string `json:"tags"`
 	Columns    []string          `json:"columns"`
-	Points     cells             `json:"points"`
 }
 
 func kindName(kind pointblock.Kind) string {
@@ -30,45 +33,54 @@ func kindName(kind pointblock.Kind) string {
 	return "number"
 }
 
-func (r *run) answer() []pointRows {
-	rows := make([]pointRows, len(r.groups))
+// writeAnswer answers with the groups and their points. There can be a million of
+// them, so they are written as they go and never stand in memory as JSON.
+func (r *run) writeAnswer(w http.ResponseWriter, request *http.Request) error {
 	columns := r.q.columns()
+	heads := make([][]byte, len(r.groups))
 	for i, g := range r.groups {
-		rows[i] = pointRows{
+		head, err := json.Marshal(groupHead{
 			SourceID: g.source, SourceName: g.sourceName, Metric: g.metric, Kind: kindName(g.kind), Unit: g.unit,
-			Tags: g.tags, Columns: columns, Points: cells{points: r.points[i], epoch: r.q.epoch},
+			Tags: g.tags, Columns: columns,
+		}, json.Deterministic(true))
+		if err != nil {
+			return err
 		}
+		heads[i] = head
 	}
-	return rows
+	reply.StreamList(w, request, r.meta, func(out *bufio.Writer) {
+		for i, head := range heads {
+			if i > 0 {
+				_ = out.WriteByte(',') // an error stays with the writer
+			}
+			_, _ = out.Write(head[:len(head)-1]) // without its brace
+			_, _ = out.WriteString(`,"points":[`)
+			r.writePoints(out, r.points[i])
+			_, _ = out.WriteString("]}")
+		}
+	})
+	return nil
 }
 
-// cells writes points as [[timestamp, value, …], …].
-type cells struct {
-	points *clickhouse.Points
-	epoch  string
-}
-
-// MarshalJSONTo writes the points in one go: there can be a million of them.
-func (c cells) MarshalJSONTo(enc *jsontext.Encoder) error {
-	const typicalRow = 40 // bytes
-	if c.points == nil {
-		return enc.WriteValue(jsontext.Value("[]"))
+// writePoints writes points as [timestamp, value, …], with commas between them.
+func (r *run) writePoints(out *bufio.Writer, points *clickhouse.Points) {
+	if points == nil {
+		return
 	}
-	out := make([]byte, 0, 2+typicalRow*len(c.points.TS))
-	out = append(out, '[')
-	for i, us := range c.points.TS {
+	var clock clock
+	for i, us := range points.TS {
+		row := out.AvailableBuffer()
 		if i > 0 {
-			out = append(out, ',')
+			row = append(row, ',')
 		}
-		out = append(out, '[')
-		out = appendTimestamp(out, us, c.epoch)
-		for _, column := range c.points.Columns {
-			out = append(out, ',')
-			out = appendCell(out, column, i)
+		row = clock.appendTimestamp(append(row, '['), us, r.q.epoch)
+		for _, column := range points.Columns {
+			row = appendCell(append(row, ','), column, i)
 		}
-		out = append(out, ']')
+		if _, err := out.Write(append(row, ']')); err != nil {
+			return // the client is gone
+		}
 	}
-	return enc.WriteValue(append(out, ']'))
 }
 
 func appendCell(dst []byte, column clickhouse.Column, i int) []byte {

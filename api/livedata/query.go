@@ -29,6 +29,7 @@ type seriesStore interface {
 // pointStore is where points are.
 type pointStore interface {
 	RawPoints(ctx context.Context, q clickhouse.RawQuery) (found map[uint64]*clickhouse.Points, more bool, err error)
+	Downsample(ctx context.Context, q clickhouse.DownsampleQuery) (found map[uint64]*clickhouse.Points, more bool, err error)
 	LatestPoints(ctx context.Context, q clickhouse.LatestQuery) (map[uint64]*clickhouse.Points, error)
 	Aggregate(ctx context.Context, q clickhouse.AggregateQuery) (found map[int]*clickhouse.Points, more bool, err error)
 	SeriesStats(ctx context.Context, numbers, texts []uint64) (map[uint64]clickhouse.SeriesStats, error)
@@ -64,11 +65,13 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 	if err := run.readPoints(ctx); err != nil {
 		return err
 	}
+	if q.interval != 0 {
+		run.meta.Interval = intervalText(q.interval)
+	}
 	if q.format != formatJSON {
 		return run.writeRows(w, r)
 	}
-	reply.List(w, r, run.answer(), run.meta)
-	return nil
+	return run.writeAnswer(w, r)
 }
 
 // awaitCheckpoint returns when the points of the checkpoint, if there is one, are
@@ -140,6 +143,8 @@ func (r *run) readPoints(ctx context.Context) error {
 		return r.readLatest(ctx)
 	case len(r.q.functions) > 0:
 		return r.readAggregates(ctx)
+	case r.q.resolution.downsample:
+		return r.readDownsampled(ctx)
 	}
 	return r.readRaw(ctx)
 }
@@ -159,7 +164,9 @@ func (r *run) readLatest(ctx context.Context) error {
 // takeSeries puts points that were found by series to their groups.
 func (r *run) takeSeries(found map[uint64]*clickhouse.Points) {
 	for i, g := range r.groups {
-		r.points[i] = found[g.series[0]]
+		if points := found[g.series[0]]; points != nil {
+			r.points[i] = points
+		}
 	}
 }
 
@@ -217,6 +224,38 @@ func (r *run) continueFrom(of token.Scope, span clickhouse.Range) error {
 	cursor, err := r.sealer.Cursor(of, at)
 	r.meta.NextCursor = &cursor
 	return err
+}
+
+// readDownsampled reads the points that keep the shape of each series. Texts have
+// none: their points are read as they stand.
+func (r *run) readDownsampled(ctx context.Context) error {
+	q := r.q
+	numbers, _ := byKind(r.groups, pointblock.KindNumber)
+	found, more, err := r.Points.Downsample(ctx, clickhouse.DownsampleQuery{Series: numbers, Range: q.span, Most: q.perSeries(), Limit: q.rows()})
+	if err != nil {
+		return explainLimits(err, r.QueryTimeout)
+	}
+	r.takeSeries(found)
+	left := q.rows()
+	for _, points := range found {
+		left -= len(points.TS)
+	}
+	if texts, _ := byKind(r.groups, pointblock.KindString); len(texts) > 0 && !more {
+		found, more, err = r.Points.RawPoints(ctx, clickhouse.RawQuery{Texts: texts, Range: q.span, Limit: left})
+		if err != nil {
+			return explainLimits(err, r.QueryTimeout)
+		}
+		r.takeSeries(found)
+	}
+	if more {
+		return q.tooManyPoints()
+	}
+	for _, points := range r.points {
+		if q.descending && points != nil {
+			reverse(points)
+		}
+	}
+	return nil
 }
 
 // readAggregates reads a row a group and bucket, and fills buckets without points.

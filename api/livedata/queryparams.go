@@ -24,6 +24,7 @@ type queryParams struct {
 	hasFrom    bool
 	functions  []clickhouse.Function // none: raw points
 	interval   time.Duration         // zero: the whole range is one bucket
+	resolution resolution
 	zone       *time.Location
 	fill       fill
 	grouping   *grouping
@@ -54,17 +55,18 @@ func readQuery(p *request.Params, now time.Time) (*queryParams, error) {
 	q.checkpoint, _ = p.String("checkpoint")
 	q.readFunctions(p)
 	from, to := q.readRange(p, now)
-	intervalText := q.readBuckets(p)
-	q.asked = []any{q.filter, from, to, intervalText, q.descending}
+	q.readBuckets(p)
+	q.readResolution(p)
+	q.asked = []any{q.filter, from, to, q.descending}
 	q.checkCombination(p)
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	return q, nil
+	return q, q.chooseInterval()
 }
 
 func (q *queryParams) readFunctions(p *request.Params) {
-	allowed := make([]string, 0, 12)
+	var allowed []string
 	for _, f := range clickhouse.Functions() {
 		allowed = append(allowed, string(f))
 	}
@@ -110,12 +112,13 @@ func (q *queryParams) readTime(p *request.Params, name, text string, now time.Ti
 	return us
 }
 
-// readBuckets reads what says how points are put together in time, and gives the
-// interval as it was written.
-func (q *queryParams) readBuckets(p *request.Params) (interval string) {
+// readBuckets reads what says how points are put together in time.
+func (q *queryParams) readBuckets(p *request.Params) {
 	var problem string
-	interval, given := p.String("interval")
-	if given {
+	switch interval, given := p.String("interval"); {
+	case interval == autoInterval:
+		q.resolution.auto = true
+	case given:
 		if q.interval, problem = parseInterval(interval); problem != "" {
 			p.Fail("interval", problem)
 		}
@@ -132,25 +135,30 @@ func (q *queryParams) readBuckets(p *request.Params) (interval string) {
 			p.Fail("fill", "must be one of the allowed values, or a number", "none", "null", "previous", "linear")
 		}
 	}
-	return interval
 }
 
-// checkCombination refuses parameters that say nothing together.
+// checkCombination refuses parameters that say nothing together. What is wrong
+// first in the table is told.
 func (q *queryParams) checkCombination(p *request.Params) {
-	aggregated := len(q.functions) > 0
-	switch {
-	case q.latest && aggregated:
-		p.Fail("latest", "cannot be combined with aggregation")
-	case q.latest && q.cursor != "":
-		p.Fail("cursor", "cannot be combined with latest")
-	case !aggregated && q.interval != 0:
-		p.Fail("interval", "needs aggregation")
-	case !aggregated && q.grouping != nil:
-		p.Fail("groupBy", "needs aggregation")
-	case q.interval == 0 && q.fill.mode != fillNone:
-		p.Fail("fill", "needs interval")
-	case aggregated && q.cursor != "":
-		p.Fail("cursor", "continues raw points only")
+	aggregated, bucketed := len(q.functions) > 0, q.interval != 0 || q.resolution.auto
+	for _, c := range []struct {
+		bad           bool
+		field, reason string
+	}{
+		{q.latest && aggregated, "latest", "cannot be combined with aggregation"},
+		{q.latest && q.cursor != "", "cursor", "cannot be combined with latest"},
+		{!aggregated && bucketed, "interval", "needs aggregation"},
+		{!aggregated && q.grouping != nil, "groupBy", "needs aggregation"},
+		{!bucketed && q.fill.mode != fillNone, "fill", "needs interval"},
+		{aggregated && q.cursor != "", "cursor", "continues raw points only"},
+		{q.resolution.downsample && aggregated, "downsample", "is of raw points: it cannot be combined with aggregation"},
+		{q.resolution.downsample && q.latest, "downsample", "cannot be combined with latest"},
+		{q.resolution.downsample && q.cursor != "", "cursor", "cannot be combined with downsample"},
+		{q.resolution.most > 0 && !q.resolution.downsample && !q.resolution.auto, "maxPoints", "needs downsample=lttb or interval=auto"},
+	} {
+		if c.bad {
+			p.Fail(c.field, c.reason)
+		}
 	}
 }
 
@@ -173,12 +181,14 @@ const maxCells = 2 * maxPoints
 func (q *queryParams) rows() int { return min(q.points, maxCells/max(len(q.functions), 1)) }
 
 // narrow lists the parameters that make a query smaller.
-var narrow = []string{"from", "to", "sourceId", "nodeId", "metric", "tag.<key>", "interval", "limit"}
+var narrow = []string{"from", "to", "sourceId", "nodeId", "metric", "tag.<key>", "interval", "maxPoints", "limit"}
 
 // tooManyPoints refuses a query whose answer is beyond its limit.
 func (q *queryParams) tooManyPoints() error {
 	hint := "ask for a shorter range, fewer series (limit, sourceId, metric, tag.<key>) or more points (pointsLimit)"
 	switch {
+	case q.resolution.downsample || q.resolution.auto:
+		hint = "ask for fewer points a series (maxPoints), fewer series (limit, sourceId, metric, tag.<key>) or more points (pointsLimit)"
 	case q.interval != 0:
 		hint = "ask for a longer interval, a shorter range, fewer series or more points (pointsLimit)"
 	case len(q.functions) == 0:

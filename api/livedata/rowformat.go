@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -61,19 +60,22 @@ func negotiate(h http.Header) string {
 // writeRows answers with a row a point. What the envelope would tell of further
 // pages is in the header Link.
 func (r *run) writeRows(w http.ResponseWriter, request *http.Request) error {
-	var form rowForm = ndjsonForm{}
+	var form rowForm = ndjsonForm{clock: &clock{}}
 	if r.q.format == formatCSV {
 		tags, err := tagColumns(r.groups)
 		if err != nil {
 			return err
 		}
-		form = csvForm{tags: tags}
+		form = csvForm{tags: tags, clock: &clock{}}
 	}
 	columns := r.q.columns()[1:]
 	h := w.Header()
 	h.Set("Content-Type", contentTypes[r.q.format]+"; charset=utf-8")
 	if next := r.nextPage(request.URL); next != "" {
 		h.Set("Link", "<"+next+`>; rel="next"`)
+	}
+	if r.meta.Interval != "" {
+		h.Set("X-Livegraph-Interval", r.meta.Interval)
 	}
 	w.WriteHeader(http.StatusOK)
 
@@ -156,7 +158,7 @@ type rowForm interface {
 }
 
 // ndjsonForm has an object a line.
-type ndjsonForm struct{}
+type ndjsonForm struct{ clock *clock }
 
 func (ndjsonForm) header(dst []byte, _ []string) []byte { return dst }
 
@@ -190,8 +192,8 @@ func (ndjsonForm) identity(g *group) []byte {
 	return append(dst, '}')
 }
 
-func (ndjsonForm) row(dst []byte, us int64, epoch string, identity []byte) []byte {
-	return append(appendTimestamp(append(dst, `{"timestamp":`...), us, epoch), identity...)
+func (f ndjsonForm) row(dst []byte, us int64, epoch string, identity []byte) []byte {
+	return append(f.clock.appendTimestamp(append(dst, `{"timestamp":`...), us, epoch), identity...)
 }
 
 func (ndjsonForm) cell(dst []byte, name string, column clickhouse.Column, i int) []byte {
@@ -201,7 +203,10 @@ func (ndjsonForm) cell(dst []byte, name string, column clickhouse.Column, i int)
 func (ndjsonForm) end(dst []byte) []byte { return append(dst, "}\n"...) }
 
 // csvForm has a column for each tag that any of the series has.
-type csvForm struct{ tags []string }
+type csvForm struct {
+	tags  []string
+	clock *clock
+}
 
 // tagColumns gives the tags of all groups.
 func tagColumns(groups []*group) ([]string, error) {
@@ -250,11 +255,11 @@ func (f csvForm) identity(g *group) []byte {
 	return dst
 }
 
-func (csvForm) row(dst []byte, us int64, epoch string, identity []byte) []byte {
+func (f csvForm) row(dst []byte, us int64, epoch string, identity []byte) []byte {
 	if epoch == "" {
-		dst = time.UnixMicro(us).UTC().AppendFormat(dst, timestampFormat)
+		dst = f.clock.append(dst, us)
 	} else {
-		dst = appendTimestamp(dst, us, epoch)
+		dst = f.clock.appendTimestamp(dst, us, epoch)
 	}
 	return append(dst, identity...)
 }

@@ -1,6 +1,7 @@
 package livedata
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"strings"
@@ -16,7 +17,8 @@ import (
 // Bounds of a query's interval.
 const (
 	minInterval = time.Second
-	maxInterval = 30 * 24 * time.Hour
+	maxInterval = 30 * day
+	day         = 24 * time.Hour
 )
 
 const timeForms = "must be an RFC 3339 time, epoch milliseconds, now, or relative such as -15m (s, m, h, d, w)"
@@ -62,7 +64,7 @@ func isDigits(text string) bool {
 }
 
 var unitLength = map[byte]time.Duration{
-	's': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour,
+	's': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': day, 'w': 7 * day,
 }
 
 // parseDuration reads a whole number above zero and one of the units. What is
@@ -83,7 +85,7 @@ func parseDuration(text, units string) (time.Duration, bool) {
 func parseInterval(text string) (interval time.Duration, problem string) {
 	d, ok := parseDuration(text, "smhd")
 	if !ok || d < minInterval || d > maxInterval {
-		return 0, "must be a whole number and a unit (s, m, h, d), from 1s to 30d"
+		return 0, "must be a whole number and a unit (s, m, h, d), from 1s to 30d, or auto"
 	}
 	return d, ""
 }
@@ -98,12 +100,21 @@ func parseZone(name string) (zone *time.Location, problem string) {
 	return zone, ""
 }
 
-// timestampFormat writes times to the microsecond, without trailing zeros.
-const timestampFormat = "2006-01-02T15:04:05.999999Z"
+// clock writes timestamps. It remembers the last day it wrote, because those of an
+// answer are mostly of one: a third of the time of package time's own layouts.
+type clock struct {
+	day  int64 // days since the Unix epoch
+	date []byte
+}
+
+const (
+	secondUS = int64(1_000_000)
+	dayUS    = 24 * 60 * 60 * secondUS
+)
 
 // appendTimestamp appends a timestamp as JSON: an RFC 3339 string, or in the
 // epoch's unit, when there is one.
-func appendTimestamp(dst []byte, us int64, epoch string) []byte {
+func (c *clock) appendTimestamp(dst []byte, us int64, epoch string) []byte {
 	switch epoch {
 	case "ms":
 		return strconv.AppendInt(dst, us/1000, 10)
@@ -116,7 +127,34 @@ func appendTimestamp(dst []byte, us int64, epoch string) []byte {
 		}
 		return append(dst, "000"...) // as a product it would overflow after the year 2262
 	}
-	dst = append(dst, '"')
-	dst = time.UnixMicro(us).UTC().AppendFormat(dst, timestampFormat)
-	return append(dst, '"')
+	return append(c.append(append(dst, '"'), us), '"')
 }
+
+// append appends a time as RFC 3339 has it in UTC, to the microsecond, without
+// trailing zeros.
+func (c *clock) append(dst []byte, us int64) []byte {
+	days, rest := us/dayUS, us%dayUS
+	if rest < 0 {
+		days, rest = days-1, rest+dayUS
+	}
+	if c.date == nil || days != c.day {
+		c.day = days
+		c.date = time.UnixMicro(days*dayUS).UTC().AppendFormat(c.date[:0], "2006-01-02T")
+	}
+	seconds, micros := rest/secondUS, rest%secondUS
+	dst = append(dst, c.date...)
+	dst = append(appendTwo(dst, seconds/3600), ':')
+	dst = append(appendTwo(dst, seconds/60%60), ':')
+	dst = appendTwo(dst, seconds%60)
+	if micros != 0 {
+		var digits [7]byte
+		for i := 6; i > 0; i-- {
+			digits[i], micros = byte('0'+micros%10), micros/10
+		}
+		digits[0] = '.'
+		dst = append(dst, bytes.TrimRight(digits[:], "0")...)
+	}
+	return append(dst, 'Z')
+}
+
+func appendTwo(dst []byte, n int64) []byte { return append(dst, byte('0'+n/10), byte('0'+n%10)) }

@@ -1,6 +1,8 @@
 package livedata
 
 import (
+	"bufio"
+	"bytes"
 	"math"
 	"strconv"
 	"testing"
@@ -50,18 +52,29 @@ func TestCellsAreJSONThatReadsBack(t *testing.T) {
 		number := rapid.Float64().Draw(t, "number")
 		text := rapid.String().Draw(t, "text")
 		us := rapid.Int64Range(0, 4e15).Draw(t, "us")
-		written, err := json.Marshal(cells{points: &clickhouse.Points{TS: []int64{us, us}, Columns: []clickhouse.Column{
-			{Numbers: []float64{number, math.NaN()}}, {Texts: []*string{&text, nil}}}}})
-		require.NoError(t, err)
+		var written bytes.Buffer
+		out := bufio.NewWriterSize(&written, 16)
+		(&run{q: &queryParams{}}).writePoints(out, &clickhouse.Points{TS: []int64{us, us}, Columns: []clickhouse.Column{
+			{Numbers: []float64{number, math.NaN()}}, {Texts: []*string{&text, nil}}}})
+		require.NoError(t, out.Flush())
 		var read [][]any
-		require.NoError(t, json.Unmarshal(written, &read), "%s", written)
+		require.NoError(t, json.Unmarshal([]byte("["+written.String()+"]"), &read), "%s", written.String())
 		require.Equal(t, time.UnixMicro(us).UTC().Format(time.RFC3339Nano), read[0][0])
 		require.Equal(t, math.Float64bits(number), math.Float64bits(read[0][1].(float64)))
 		require.Equal(t, text, read[0][2])
 		require.Nil(t, read[1][1])
 		require.Nil(t, read[1][2])
 		for epoch, divisor := range map[string]int64{"ms": 1000, "us": 1} {
-			require.Equal(t, strconv.FormatInt(us/divisor, 10), string(appendTimestamp(nil, us, epoch)))
+			require.Equal(t, strconv.FormatInt(us/divisor, 10), string(new(clock).appendTimestamp(nil, us, epoch)))
+		}
+	})
+}
+
+func TestTimestampsAreThoseOfPackageTime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var c clock // one for all: it remembers
+		for _, us := range rapid.SliceOfN(rapid.OneOf(rapid.Int64Range(-3e14, 11e15), rapid.Map(rapid.Int64Range(0, 3*24*3600), func(s int64) int64 { return s * 1e6 })), 1, 20).Draw(t, "us") {
+			require.Equal(t, time.UnixMicro(us).UTC().Format(time.RFC3339Nano), string(c.append(nil, us)))
 		}
 	})
 }

@@ -4,8 +4,10 @@
 package reply
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"net/http"
@@ -26,6 +28,8 @@ type Meta struct {
 	NextCursor *string `json:"nextCursor"` // where the next page begins, nil at the end
 	// Truncated, of a list that is bounded, says that there is more than was looked at.
 	Truncated *bool `json:"truncated,omitzero"`
+	// Interval, of a list of points by bucket, is the buckets' length.
+	Interval string `json:"interval,omitzero"`
 }
 
 // PageMeta makes the Meta of a page by offset.
@@ -66,6 +70,26 @@ func List[T any](w http.ResponseWriter, r *http.Request, items []T, meta Meta) {
 		items = []T{}
 	}
 	write(w, r, http.StatusOK, success{Success: true, Data: items, Meta: &meta, RequestID: RequestID(r.Context())})
+}
+
+// streamBuffer is how many bytes of a streamed list are gathered before they are
+// sent.
+const streamBuffer = 64 << 10
+
+// StreamList answers with a page of items that may be many megabytes of JSON: items
+// writes the elements of the array, with commas between them, and must not fail.
+func StreamList(w http.ResponseWriter, r *http.Request, meta Meta, items func(out *bufio.Writer)) {
+	tail, err := json.Marshal(meta)
+	if err != nil {
+		Error(w, r, err)
+		return
+	}
+	writeHead(w, http.StatusOK)
+	out := bufio.NewWriterSize(w, streamBuffer)
+	_, _ = out.WriteString(`{"success":true,"data":[`) // an error stays with the writer: the client is gone
+	items(out)
+	_, _ = fmt.Fprintf(out, `],"meta":%s,"requestId":"%s"}`+"\n", tail, RequestID(r.Context()))
+	_ = out.Flush()
 }
 
 // NoContent answers 204.
@@ -144,9 +168,13 @@ func write(w http.ResponseWriter, r *http.Request, status int, body any) {
 		status = http.StatusInternalServerError
 		payload = []byte(`{"success":false,"error":{"code":"INTERNAL_ERROR","message":"Internal server error"},"requestId":"` + RequestID(r.Context()) + `"}`)
 	}
+	writeHead(w, status)
+	_, _ = w.Write(append(payload, '\n')) // so that answers on a terminal stand apart; the client is gone: nothing to do
+}
+
+func writeHead(w http.ResponseWriter, status int) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(payload, '\n')) // so that answers on a terminal stand apart; the client is gone: nothing to do
 }

@@ -1,6 +1,7 @@
 package reply_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -126,4 +127,14 @@ func TestAnInternalErrorTellsOnlyWhoseOutcomeItIs(t *testing.T) {
 	}, reply.ProblemOf(hidden))
 	require.Nil(t, reply.ProblemOf(errors.New("secret")).Details)
 	require.Equal(t, http.StatusInternalServerError, reply.Status(hidden))
+}
+
+func TestAStreamedListHasTheEnvelopeOfAnyOther(t *testing.T) {
+	meta := reply.PageMeta(2, 50, 0, 2)
+	_, listed := answer(func(w http.ResponseWriter, r *http.Request) { reply.List(w, r, []int{1, 2}, meta) })
+	recorded, streamed := answer(func(w http.ResponseWriter, r *http.Request) {
+		reply.StreamList(w, r, meta, func(out *bufio.Writer) { _, _ = out.WriteString("1,2") })
+	})
+	require.Equal(t, http.StatusOK, recorded.Code)
+	require.Equal(t, listed, streamed)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/internal/testenv"
 )
@@ -183,6 +184,35 @@ func TestClickHouseStopsAQueryWhoseClientLeft(t *testing.T) {
 		row := conn.QueryRow(t.Context(), `SELECT count() FROM system.processes WHERE query LIKE '%sipHash64(number)%' AND query NOT LIKE '%processes%'`)
 		return row.Scan(&running) == nil && running == 0
 	}, 5*time.Second, 50*time.Millisecond)
+}
+
+// A connection that has just ended leaves its number to the next one, whose query
+// nobody must take for the one that was left.
+func TestClickHouseStopsNoQueryForAnotherClientThatLeft(t *testing.T) {
+	u, err := url.Parse(testenv.ClickHouse(t))
+	require.NoError(t, err)
+	u.Path = "/"
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	group, ctx := errgroup.WithContext(t.Context())
+	group.SetLimit(4)
+	for range 400 {
+		group.Go(func() error {
+			request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), strings.NewReader(`SELECT sum(sipHash64(number)) FROM numbers(300000)`))
+			if err != nil {
+				return err
+			}
+			response, err := client.Do(request)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = response.Body.Close() }()
+			if body, _ := io.ReadAll(response.Body); response.StatusCode != http.StatusOK {
+				return fmt.Errorf("status %d: %s", response.StatusCode, body)
+			}
+			return nil
+		})
+	}
+	require.NoError(t, group.Wait())
 }
 
 func TestClickHouseQueriesDoNotHoldUpInsertsOrHealth(t *testing.T) {

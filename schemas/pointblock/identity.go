@@ -26,8 +26,9 @@ type Identity struct {
 // installation's own, so that nobody outside can make two series collide.
 type Fingerprint [16]byte
 
-// SeriesID is the id that a series gets unless it is taken: the fingerprint's
-// first eight bytes, little-endian.
+// SeriesID is an id made of the fingerprint alone, its first eight bytes,
+// little-endian. Which id a series has is for the registry to decide, which goes by
+// the lower bits of it.
 func (f Fingerprint) SeriesID() uint64 { return binary.LittleEndian.Uint64(f[:8]) }
 
 // String gives the fingerprint in hexadecimal.

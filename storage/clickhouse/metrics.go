@@ -23,12 +23,13 @@ const (
 	opRaw            = "query_raw"
 	opLatest         = "query_latest"
 	opAggregate      = "query_aggregate"
+	opDownsample     = "query_downsample"
 	opStats          = "query_stats"
 	opActivity       = "query_activity"
 )
 
 var operations = []string{opInsertPoints, opInsertStates, opInsertLatest, opInsertActivity, opInsertSeries, opDelete,
-	opRaw, opLatest, opAggregate, opStats, opActivity}
+	opRaw, opLatest, opAggregate, opDownsample, opStats, opActivity}
 
 // Kinds of errors, as metrics name them.
 const (

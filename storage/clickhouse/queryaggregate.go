@@ -6,13 +6,16 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
 )
 
 // Function is an aggregation of values.
 type Function string
 
 // The functions. Percentiles are exact and interpolate linearly between the
-// closest values. StdDev is the sample's: none for a single value.
+// closest values. StdDev is the sample's: none for a single value. Rate and Delta
+// are those of counters, see querycounter.go.
 const (
 	Avg    Function = "avg"
 	Min    Function = "min"
@@ -26,24 +29,49 @@ const (
 	P90    Function = "p90"
 	P95    Function = "p95"
 	P99    Function = "p99"
+	Rate   Function = "rate"
+	Delta  Function = "delta"
 )
 
 // Functions lists the functions.
 func Functions() []Function {
-	return []Function{Avg, Min, Max, Sum, Count, First, Last, StdDev, P50, P90, P95, P99}
+	return []Function{Avg, Min, Max, Sum, Count, First, Last, StdDev, P50, P90, P95, P99, Rate, Delta}
 }
 
 // OfTexts reports whether the function has a meaning for texts.
 func (f Function) OfTexts() bool { return f == Count || f == First || f == Last }
 
-// expression gives the function's SQL over value, us (the timestamp) and series.
-// In a group of several series, points of one time are put in the order of the
-// series, so that first and last are the same each time.
-func (f Function) expression(several bool) string {
+// expressions gives the functions' SQL over value, us (the timestamp) and series,
+// each with a comma before it. In a group of several series, points of one time are
+// put in the order of the series, so that first and last are the same each time.
+func expressions(functions []Function, several bool) string {
 	order := "us"
 	if several {
 		order = "(us, series)" // three times as slow
 	}
+	var shares []string // of the percentiles
+	for _, f := range functions {
+		if share, ok := shareOf[f]; ok {
+			shares = append(shares, share)
+		}
+	}
+	var list strings.Builder
+	for _, f := range functions {
+		list.WriteString(", ")
+		if share, ok := shareOf[f]; ok {
+			// Written the same each time, all percentiles are computed at once.
+			fmt.Fprintf(&list, "quantilesExactInclusive(%s)(value)[%d]", strings.Join(shares, ", "), slices.Index(shares, share)+1)
+			continue
+		}
+		list.WriteString(f.expression(order))
+	}
+	return list.String()
+}
+
+// shareOf says which share of the values is below a percentile.
+var shareOf = map[Function]string{P50: "0.50", P90: "0.90", P95: "0.95", P99: "0.99"}
+
+func (f Function) expression(order string) string {
 	switch f {
 	case Count:
 		return "toFloat64(count())"
@@ -53,8 +81,6 @@ func (f Function) expression(several bool) string {
 		return "argMax(value, " + order + ")"
 	case StdDev:
 		return "stddevSampStable(value)"
-	case P50, P90, P95, P99:
-		return "quantileExactInclusive(0." + string(f[1:]) + ")(value)"
 	}
 	return string(f) + "(value)"
 }
@@ -75,17 +101,40 @@ type AggregateQuery struct {
 // rest is missing). What is not a finite number, such as a sum beyond float64, is
 // no value; so is a function that texts do not have.
 func (db *DB) Aggregate(ctx context.Context, q AggregateQuery) (found map[int]*Points, more bool, err error) {
-	found = map[int]*Points{}
 	if len(q.Series) == 0 {
-		return found, false, nil
+		return map[int]*Points{}, false, nil
 	}
-	asked := q.Functions
-	if q.Texts {
-		asked = slices.DeleteFunc(slices.Clone(asked), func(f Function) bool { return !f.OfTexts() })
+	var plain, counters []Function
+	for _, f := range q.Functions {
+		switch {
+		case q.Texts && !f.OfTexts():
+		case f.ofCounters():
+			counters = append(counters, f)
+		default:
+			plain = append(plain, f)
+		}
 	}
+	if len(counters) == 0 {
+		return db.aggregate(ctx, &q, plain, q.statement(plain), q.Range.parameters())
+	}
+	increases, more, err := db.aggregate(ctx, &q, counters, q.counterStatement(counters), q.counterRange().parameters())
+	if len(plain) == 0 || more || err != nil {
+		return increases, more, err
+	}
+	found, more, err = db.aggregate(ctx, &q, plain, q.statement(plain), q.Range.parameters())
+	q.takeCounters(found, increases)
+	return found, more, err
+}
+
+// aggregate runs a statement that gives a row a group and bucket with a column for
+// each of the functions asked for; the other functions have no value.
+func (db *DB) aggregate(
+	ctx context.Context, q *AggregateQuery, asked []Function, statement string, parameters ch.Parameters,
+) (found map[int]*Points, more bool, err error) {
+	found = map[int]*Points{}
 	row := newAggregateRow(asked, q.Texts)
 	left := q.Limit
-	err = db.query(ctx, opAggregate, q.statement(asked), q.Range.parameters(), func(scan func(...any) error) error {
+	err = db.query(ctx, opAggregate, statement, parameters, func(scan func(...any) error) error {
 		if err := scan(row.targets...); err != nil {
 			return err
 		}
@@ -105,27 +154,22 @@ func (db *DB) Aggregate(ctx context.Context, q AggregateQuery) (found map[int]*P
 }
 
 func (q *AggregateQuery) statement(asked []Function) string {
-	table := tableNumbers
-	if q.Texts {
-		table = tableTexts
-	}
-	// The version is aggregated away first: an overwritten value counts nowhere.
-	standing := fmt.Sprintf(`
-		SELECT series, ts, argMax(value, version) AS value FROM %s
-		WHERE series IN (%s) AND %s GROUP BY series, ts`, table, idList(q.Series), inRange)
 	bucket, with := "{from:Int64}", ""
 	if q.Grid != nil {
 		bucket, with = q.Grid.sql("us"), q.Grid.with("us")
 	}
 	placed := fmt.Sprintf(`
 		SELECT series, %s AS grp, toUnixTimestamp64Micro(ts) AS us, %s%s AS bucket, value FROM (%s)`,
-		q.groupSQL(), with, bucket, standing)
-	expressions := make([]string, len(asked))
-	for i, f := range asked {
-		expressions[i] = ", " + f.expression(q.groupsSeveral())
-	}
+		q.groupSQL(), with, bucket, standing(q.table(), q.Series, inRange))
 	return fmt.Sprintf(`SELECT grp, bucket%s FROM (%s) GROUP BY grp, bucket ORDER BY grp, bucket LIMIT %d`,
-		strings.Join(expressions, ""), placed, q.Limit+1)
+		expressions(asked, q.groupsSeveral()), placed, q.Limit+1)
+}
+
+func (q *AggregateQuery) table() string {
+	if q.Texts {
+		return tableTexts
+	}
+	return tableNumbers
 }
 
 // groupsSeveral reports whether a group has more than one series.

@@ -138,6 +138,9 @@ func (g *Grid) Next(start int64) int64 {
 	return next
 }
 
+// Step gives the length of a bucket, clock changes apart.
+func (g *Grid) Step() time.Duration { return time.Duration(g.step) * time.Microsecond }
+
 // Count gives how many buckets the range has, or one more than most if there
 // are more than that.
 func (g *Grid) Count(fromUS, toUS int64, most int) int {

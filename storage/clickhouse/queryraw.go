@@ -22,14 +22,16 @@ type RawQuery struct {
 func (db *DB) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*Points, more bool, err error) {
 	found = map[uint64]*Points{}
 	left := q.Limit
+	var ( // where a row is scanned into: not anew for each
+		series uint64
+		ts     int64
+		number float64
+		text   string
+	)
 	if len(q.Numbers) > 0 {
+		targets := []any{&series, &ts, &number}
 		err := db.raw(ctx, tableNumbers, q.Numbers, q, left, func(scan func(...any) error) error {
-			var (
-				series uint64
-				ts     int64
-				value  float64
-			)
-			if err := scan(&series, &ts, &value); err != nil {
+			if err := scan(targets...); err != nil {
 				return err
 			}
 			if left--; left < 0 {
@@ -37,7 +39,7 @@ func (db *DB) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*Poin
 			}
 			p := pointsOf(found, series)
 			p.TS = append(p.TS, ts)
-			p.Columns[0].Numbers = append(p.Columns[0].Numbers, value)
+			p.Columns[0].Numbers = append(p.Columns[0].Numbers, number)
 			return nil
 		})
 		if err != nil || left < 0 {
@@ -45,19 +47,15 @@ func (db *DB) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*Poin
 		}
 	}
 	if len(q.Texts) > 0 {
+		targets := []any{&series, &ts, &text}
 		err = db.raw(ctx, tableTexts, q.Texts, q, left, func(scan func(...any) error) error {
-			var (
-				series uint64
-				ts     int64
-				value  string
-			)
-			if err := scan(&series, &ts, &value); err != nil {
+			if err := scan(targets...); err != nil {
 				return err
 			}
 			if left--; left < 0 {
 				return nil
 			}
-			p := pointsOf(found, series)
+			p, value := pointsOf(found, series), text
 			p.TS = append(p.TS, ts)
 			p.Columns[0].Texts = append(p.Columns[0].Texts, &value)
 			return nil

@@ -25,7 +25,7 @@ func (db *DB) SeriesStats(ctx context.Context, numbers, texts []uint64) (map[uin
 		}
 		statement := fmt.Sprintf(`
 			SELECT series, toUnixTimestamp64Micro(min(ts)), toUnixTimestamp64Micro(max(ts)), toInt64(count())
-			FROM (SELECT series, ts FROM %s WHERE series IN (%s) GROUP BY series, ts) GROUP BY series`, table, idList(series))
+			FROM %s FINAL PREWHERE series IN (%s) GROUP BY series`, table, idList(series))
 		err := db.query(ctx, opStats, statement, nil, func(scan func(...any) error) error {
 			var (
 				id uint64

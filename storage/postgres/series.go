@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -166,14 +167,29 @@ func (r *registration) fresh(ctx context.Context, tx pgx.Tx, room int64) ([]int,
 	return fresh, nil
 }
 
-// insert adds the fresh series, each under its fingerprint's id or, where that is
+// sourceBits is how many of an id's upper bits are of its source.
+const sourceBits = 24
+
+// preferred gives the id that a series gets unless it is taken. The upper bits are
+// of the source, the others of the fingerprint: ClickHouse sorts points by id, and
+// so those of a source's series, which are mostly read together, lie together
+// (docs/adr/0021-reading-points.md).
+func (r *registration) preferred(i int) uint64 {
+	const ofSeries = 1<<(64-sourceBits) - 1
+	source := xxhash.New()
+	_, _ = source.Write(r.workspace[:]) // a source's id is its workspace's alone
+	_, _ = source.Write(r.idents[i].Source[:])
+	return source.Sum64()&^ofSeries | r.fps[i].SeriesID()&ofSeries
+}
+
+// insert adds the fresh series, each under the id it prefers or, where that is
 // taken, the next one that is free.
 func (r *registration) insert(ctx context.Context, tx pgx.Tx, fresh []int) error {
 	left := slices.Clone(fresh)
 	for attempt := range uint64(idAttempts) {
 		// In one order in every transaction: ids are unique beyond the workspace.
 		slices.SortFunc(left, func(a, b int) int {
-			return cmp.Compare(int64(r.fps[a].SeriesID()+attempt), int64(r.fps[b].SeriesID()+attempt))
+			return cmp.Compare(int64(r.preferred(a)+attempt), int64(r.preferred(b)+attempt))
 		})
 		columns, err := r.columns(left, attempt)
 		if err != nil {
@@ -226,7 +242,7 @@ func (r *registration) columns(rows []int, attempt uint64) ([]any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encoding tags: %w", err)
 		}
-		ids[row], prints[row], sources[row] = int64(r.fps[i].SeriesID()+attempt), r.fps[i][:], ident.Source
+		ids[row], prints[row], sources[row] = int64(r.preferred(i)+attempt), r.fps[i][:], ident.Source
 		metrics[row], tags[row], kinds[row] = ident.Metric, string(text), int16(ident.Kind)
 	}
 	return []any{ids, prints, sources, metrics, tags, kinds}, nil

@@ -41,13 +41,32 @@ func TestSeriesAreRegisteredOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, ok, false)
 	for i := range ids {
-		require.Equal(t, prints[i].SeriesID(), ids[i])
+		require.Equal(t, ids[0]>>40, ids[i]>>40, "the series of a source lie together")
+		require.Equal(t, prints[i].SeriesID()<<24, ids[i]<<24)
 	}
+	other, otherPrints := identities(ws, source(t, db, ws, "fan").ID, 0, 1)
+	otherIDs, _, err := db.RegisterSeries(t.Context(), ws, other, otherPrints)
+	require.NoError(t, err)
+	require.NotEqual(t, ids[0]>>40, otherIDs[0]>>40)
 	again, ok, err := db.RegisterSeries(t.Context(), ws, idents, prints)
 	require.NoError(t, err)
 	require.NotContains(t, ok, false)
 	require.Equal(t, ids, again)
-	require.EqualValues(t, 12_345, seriesCount(t, db, ws))
+	require.EqualValues(t, 12_346, seriesCount(t, db, ws))
+}
+
+func TestAnIDThatIsTakenGoesToNobodyElse(t *testing.T) {
+	db := open(t)
+	ws := limited(t, db, 10, 100)
+	idents, prints := identities(ws, source(t, db, ws, "pump").ID, 0, 3)
+	for i := range prints {
+		prints[i] = pointblock.Fingerprint{15: byte(i)} // they differ in what no id is made of
+	}
+	ids, ok, err := db.RegisterSeries(t.Context(), ws, idents, prints)
+	require.NoError(t, err)
+	require.NotContains(t, ok, false)
+	slices.Sort(ids)
+	require.Equal(t, []uint64{ids[0], ids[0] + 1, ids[0] + 2}, ids)
 }
 
 func seriesCount(t *testing.T, db *postgres.DB, ws uuid.UUID) int64 {

@@ -49,6 +49,14 @@ func TestPagesAreCountedInWholeNumbers(t *testing.T) {
 		f.Do(t, contract.Request{Path: "/api/live-data/query?pointsLimit=" + text}).RequireFailure(t, 400, validation, "", map[string]any{"field": "pointsLimit"})
 	}
 	require.Equal(t, http.StatusOK, f.Do(t, contract.Request{Path: "/api/live-data/query?pointsLimit=1000000&" + within(time.Hour)}).Status)
+	for _, with := range []string{"downsample=lttb", "aggregation=rate&interval=auto"} {
+		for _, text := range slices.Concat([]string{"0", "1", "1000001", "2147483648"}, hugeCounts, badCounts) {
+			f.Do(t, contract.Request{Path: "/api/live-data/query?" + with + "&maxPoints=" + text}).RequireFailure(t, 400, validation, "", map[string]any{"field": "maxPoints"})
+		}
+		for _, text := range []string{"2", "002", "1000000"} {
+			require.Equal(t, http.StatusOK, f.Do(t, contract.Request{Path: "/api/live-data/query?" + with + "&maxPoints=" + text}).Status, text)
+		}
+	}
 }
 
 // badTimes are no times, for a query and for a point alike; those of integers
@@ -123,7 +131,7 @@ func TestIntervalsHaveTheirForms(t *testing.T) {
 	f := newFixture(t)
 	path := "/api/live-data/query?aggregation=count&metric=temp&" + within(time.Hour) + "&interval="
 	for _, text := range []string{"", "0", "0s", "-1s", "-0s", "+1s", "1", "s", "1ns", "999ms", "1us", "1.5h", "1e2s", "0x1s", "1 h", " 1h", "1h ", "1H", "1M", "1w", "1h1m", "1y", "2592001s", "43201m", "721h", "31d", "8760h1ns", "366d",
-		"9223372036854775807s", "9223372036854775808s", "18446744073709551617s", "99999999999999999999d", "106751991167301d", "PT1H", "auto", "٥s", strings.Repeat("0", 1000) + "s"} {
+		"9223372036854775807s", "9223372036854775808s", "18446744073709551617s", "99999999999999999999d", "106751991167301d", "PT1H", "AUTO", "auto ", "٥s", strings.Repeat("0", 1000) + "s"} {
 		f.Do(t, contract.Request{Path: path + escape(text)}).RequireFailure(t, 400, validation, "", map[string]any{"field": "interval"})
 	}
 	for text, first := range map[string]string{"1s": stamp(0), "60m": stamp(0), "1d": stamp(0), "07s": "", "2592000s": "", "30d": ""} { // larger than the range: one bucket
@@ -141,7 +149,8 @@ func TestTheWholeOfTimeIsCountedWithoutOverflow(t *testing.T) {
 	f := newFixture(t)
 	const all = "/api/live-data/query?metric=pressure&from=0000-01-01T00:00:00Z&to=9999-12-31T23:59:59Z"
 	for _, more := range []string{"", "&order=desc", "&aggregation=avg,count", "&aggregation=count&interval=1s", "&aggregation=count&interval=30d&timezone=Europe/Berlin", "&aggregation=count&interval=1d&timezone=Asia/Kathmandu", "&aggregation=count&interval=1h&timezone=America/St_Johns",
-		"&aggregation=count&interval=1d&timezone=Australia/Lord_Howe", "&aggregation=count&interval=30d&fill=0&timezone=Pacific/Kiritimati", "&aggregation=avg&interval=30d&fill=linear&order=desc", "&aggregation=sum,count&groupBy=none&interval=13d&timezone=America/Sao_Paulo"} {
+		"&aggregation=count&interval=1d&timezone=Australia/Lord_Howe", "&aggregation=count&interval=30d&fill=0&timezone=Pacific/Kiritimati", "&aggregation=avg&interval=30d&fill=linear&order=desc", "&aggregation=sum,count&groupBy=none&interval=13d&timezone=America/Sao_Paulo",
+		"&downsample=lttb&maxPoints=2", "&downsample=lttb&order=desc", "&aggregation=rate,delta", "&aggregation=rate,delta&interval=1s", "&aggregation=delta&interval=30d&fill=0&timezone=Asia/Kathmandu", "&aggregation=rate,count&interval=auto&maxPoints=5000&timezone=Australia/Lord_Howe"} {
 		for _, epoch := range []string{"", "&epoch=ms", "&epoch=us", "&epoch=ns"} {
 			a := f.Do(t, contract.Request{Path: all + more + epoch})
 			list := decode[[]rows](t, a, http.StatusOK)

@@ -117,8 +117,9 @@ func (q *modelQuery) answer(all []*modelSeries) map[string][][]any {
 		}
 	}
 	out := map[string][][]any{}
+	counters := q.counters(all, grid)
 	for key, buckets := range found {
-		out[key] = q.rows(buckets, textual[key], grid)
+		out[key] = q.rows(buckets, textual[key], grid, counters[key])
 		if q.descending {
 			slices.Reverse(out[key])
 		}
@@ -126,7 +127,53 @@ func (q *modelQuery) answer(all []*modelSeries) map[string][][]any {
 	return out
 }
 
-func (q *modelQuery) rows(buckets map[int64][]placed, textual bool, grid *clickhouse.Grid) [][]any {
+// counters gives the rate and delta of each group and bucket that has a step.
+func (q *modelQuery) counters(all []*modelSeries, grid *clickhouse.Grid) map[string]map[int64]map[string]float64 {
+	back := max(q.interval, time.Hour)
+	if q.interval == 0 {
+		back = min(max(time.Duration(q.to-q.from)*time.Microsecond, time.Hour), 24*time.Hour)
+	}
+	out := map[string]map[int64]map[string]float64{}
+	for _, s := range all {
+		if s.text || !q.selects(s) {
+			continue
+		}
+		deltas, seconds := map[int64]float64{}, map[int64]float64{}
+		prior := int64(math.MinInt64)
+		for _, us := range sortedInts(s.points) {
+			if us < q.from-back.Microseconds() || us >= q.to {
+				continue
+			}
+			if us >= q.from && prior != math.MinInt64 {
+				now, before := s.points[us].(float64), s.points[prior].(float64)
+				if now >= before {
+					now -= before
+				}
+				bucket := q.from
+				if q.interval > 0 {
+					bucket = grid.Start(us)
+				}
+				deltas[bucket] += now
+				seconds[bucket] += float64(us-prior) / 1e6
+			}
+			prior = us
+		}
+		key := q.group(s)
+		for bucket, delta := range deltas {
+			if out[key] == nil {
+				out[key] = map[int64]map[string]float64{}
+			}
+			if out[key][bucket] == nil {
+				out[key][bucket] = map[string]float64{}
+			}
+			out[key][bucket]["delta"] += delta
+			out[key][bucket]["rate"] += delta / seconds[bucket]
+		}
+	}
+	return out
+}
+
+func (q *modelQuery) rows(buckets map[int64][]placed, textual bool, grid *clickhouse.Grid, counters map[int64]map[string]float64) [][]any {
 	starts := sortedInts(buckets)
 	if q.fill != "" && q.fill != "none" {
 		starts = nil
@@ -142,10 +189,16 @@ func (q *modelQuery) rows(buckets map[int64][]placed, textual bool, grid *clickh
 			continue
 		}
 		for _, f := range q.functions {
-			if points := buckets[start]; len(points) > 0 {
-				row = append(row, aggregate(f, points, textual))
-			} else {
+			points := buckets[start]
+			switch value, counted := counters[start][f]; {
+			case len(points) == 0:
 				row = append(row, missing{})
+			case counted:
+				row = append(row, value)
+			case f == "rate" || f == "delta":
+				row = append(row, nil)
+			default:
+				row = append(row, aggregate(f, points, textual))
 			}
 		}
 		list = append(list, row)

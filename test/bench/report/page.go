@@ -17,12 +17,14 @@ var templates embed.FS
 var units = map[string]func(float64) string{
 	"points/s":     func(v float64) string { return thousands(v) + " points/s" },
 	"commands/s":   func(v float64) string { return thousands(v) + " commands/s" },
+	"points":       func(v float64) string { return thousands(v) + " points" },
 	"commands":     digits,
 	"cpu-ns/point": func(v float64) string { return digits(v) + " ns" },
 	"B/point":      digits,
 	"ratio":        digits,
 	"ms":           func(v float64) string { return digits(v) + " ms" },
 	"s":            func(v float64) string { return digits(v) + " s" },
+	"h":            func(v float64) string { return digits(v) + " hours" },
 	"kB":           func(v float64) string { return digits(v) + " kB" },
 }
 

@@ -20,6 +20,7 @@ var whole = []string{"./test/bench"}
 var sections = []section{
 	{id: "pipeline", packages: whole, bench: "^BenchmarkPipeline$", args: once},
 	{id: "freshness", packages: whole, bench: "^BenchmarkFreshness$", args: once},
+	{id: "dashboards", packages: whole, bench: "^BenchmarkDashboards$", args: once},
 	{id: "scrape", packages: whole, bench: "^BenchmarkScrape$", args: once},
 	{id: "commands", packages: whole, bench: "^BenchmarkCommands$", args: append([]string{"-timeout", "20m"}, once...)},
 	{id: "graph-reads", packages: whole, bench: "^BenchmarkGraphReads$", args: once},

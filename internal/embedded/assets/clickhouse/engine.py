@@ -187,8 +187,17 @@ class Watch:
                 self.changed.wait_for(lambda: self.watched)
             for fd, _ in self.poll.poll(WATCH_MILLISECONDS):
                 with self.changed:
-                    tag = self.watched.pop(fd, None)
+                    # What hung up may have been another socket of that number, whose
+                    # query had just ended: it is looked at again.
+                    tag = self.watched.pop(fd, None) if hung_up(fd) else None
                     if tag:
                         self.poll.unregister(fd)
                 if tag:
                     self.engine.kill(tag)
+
+
+def hung_up(fd):
+    """Whether the client behind a socket has closed its side."""
+    poll = select.poll()
+    poll.register(fd, select.POLLRDHUP)
+    return bool(poll.poll(0))

@@ -1,0 +1,55 @@
+package clickhouse
+
+import (
+	"context"
+	"fmt"
+)
+
+// DownsampleQuery asks for the shape of series of numbers in few points.
+type DownsampleQuery struct {
+	Series []uint64
+	Range  Range
+	Most   int // points a series, at least 2
+	Limit  int // most points in all
+}
+
+// Downsample gives at most so many of each series' own points, in one column and in
+// the order of time, chosen by "largest triangle three buckets" (Sveinn Steinarsson,
+// "Downsampling Time Series for Visual Representation", 2013): the first and the
+// last, and between them, out of each of Most-2 buckets of equally many points, the
+// one that makes the largest triangle with the point chosen before it and the mean
+// of the next bucket. It reports whether there are more points than the limit; then
+// some are missing. A series with no more points than Most has them all.
+func (db *DB) Downsample(ctx context.Context, q DownsampleQuery) (found map[uint64]*Points, more bool, err error) {
+	found = map[uint64]*Points{}
+	if len(q.Series) == 0 {
+		return found, false, nil
+	}
+	// lttb computes in float64. Counted from the middle of the range, every
+	// microsecond that can be stored is one exactly.
+	middle := q.Range.FromUS + (q.Range.ToUS-q.Range.FromUS)/2
+	statement := fmt.Sprintf(`
+		SELECT series, toInt64(point.1) + %[1]d AS us, point.2 FROM (
+			SELECT series, arrayJoin(lttb(%[2]d)(toUnixTimestamp64Micro(ts) - %[1]d, value)) AS point FROM (%[3]s) GROUP BY series)
+		ORDER BY series, us LIMIT %[4]d`, middle, q.Most, standing(tableNumbers, q.Series, inRange), q.Limit+1)
+	left := q.Limit
+	var (
+		series uint64
+		ts     int64
+		value  float64
+	)
+	targets := []any{&series, &ts, &value}
+	err = db.query(ctx, opDownsample, statement, q.Range.parameters(), func(scan func(...any) error) error {
+		if err := scan(targets...); err != nil {
+			return err
+		}
+		if left--; left < 0 {
+			return nil
+		}
+		p := pointsOf(found, series)
+		p.TS = append(p.TS, ts)
+		p.Columns[0].Numbers = append(p.Columns[0].Numbers, value)
+		return nil
+	})
+	return found, left < 0, err
+}
