@@ -42,37 +42,33 @@ func (s *stream) send(ctx context.Context, list []tail.Delivery) error {
 // pointsEvent is an event of points that is being made.
 type pointsEvent struct {
 	*stream
-	rows   []pointRows
+	data   []byte // JSON, without the brackets around all of it
 	points int
-	bytes  int // about
 }
-
-// What a series and a point take in an event beside their texts, about, bytes.
-const (
-	seriesBytes = 256
-	tagBytes    = 8
-	pointBytes  = 44
-)
 
 // add adds a block's points, and emits events that are full.
 func (e *pointsEvent) add(ctx context.Context, block *tail.Block) error {
-	head := seriesBytes + len(block.Series.SourceName) + len(block.Series.Metric)
-	for key, value := range block.Series.Tags {
-		head += tagBytes + len(key) + len(value)
+	head, err := headOf(block.Series)
+	if err != nil {
+		return err
 	}
-	for from := 0; from < len(block.TS); {
-		e.bytes += head
-		to := from
-		for ; to < len(block.TS) && (to == from || e.bytes < eventBytes); to++ {
-			e.bytes += pointBytes
-			if block.Series.Text {
-				e.bytes += len(*block.Texts[to])
-			}
+	column := clickhouse.Column{Numbers: block.Numbers, Texts: block.Texts}
+	var clock clock
+	for i := 0; i < len(block.TS); {
+		if len(e.data) > 0 {
+			e.data = append(e.data, ',')
 		}
-		e.rows = append(e.rows, e.part(block, from, to))
-		e.points += to - from
-		from = to
-		if e.bytes >= eventBytes {
+		e.data = append(append(e.data, head[:len(head)-1]...), `,"points":[`...) // without its brace
+		for first := i; i < len(block.TS) && (i == first || len(e.data) < eventBytes); i++ {
+			if i > first {
+				e.data = append(e.data, ',')
+			}
+			e.data = clock.appendTimestamp(append(e.data, '['), block.TS[i], e.epoch)
+			e.data = append(appendCell(append(e.data, ','), column, i), ']')
+			e.points++
+		}
+		e.data = append(e.data, "]}"...)
+		if len(e.data) >= eventBytes {
 			if err := e.emit(ctx, ""); err != nil {
 				return err
 			}
@@ -81,19 +77,31 @@ func (e *pointsEvent) add(ctx context.Context, block *tail.Block) error {
 	return nil
 }
 
+// headOf gives what a query's answer says of a series, without its points.
+func headOf(series *tail.Series) ([]byte, error) {
+	kind := pointblock.KindNumber
+	if series.Text {
+		kind = pointblock.KindString
+	}
+	return json.Marshal(groupHead{
+		SourceID: &series.Source, SourceName: &series.SourceName, Metric: &series.Metric, Kind: kindName(kind), Unit: series.Unit,
+		Tags: series.Tags, Columns: rawColumns,
+	}, json.Deterministic(true))
+}
+
+// rawColumns are those of points as they stand.
+var rawColumns = []string{"timestamp", "value"}
+
 // emit ends the event.
 func (e *pointsEvent) emit(ctx context.Context, id string) error {
 	switch {
-	case len(e.rows) > 0:
-		if err := e.event("points", id, e.rows); err != nil {
-			return err
-		}
+	case len(e.data) > 0:
+		e.out.Named("points", id, append(append([]byte{'['}, e.data...), ']'))
 		e.Streams.Sent(e.points)
 	case id != "":
 		e.out.ID(id) // what ended with a full event
 	}
-	clear(e.rows)
-	e.rows, e.points, e.bytes = e.rows[:0], 0, 0
+	e.data, e.points = e.data[:0], 0
 	if e.out.Buffered() < eventBytes {
 		return nil
 	}
@@ -119,25 +127,6 @@ func (s *stream) event(name, id string, data any) error {
 	s.out.Named(name, id, line)
 	return nil
 }
-
-// part gives points of a block as a query gives them.
-func (s *stream) part(block *tail.Block, from, to int) pointRows {
-	series := block.Series
-	column, kind := clickhouse.Column{}, pointblock.KindNumber
-	if series.Text {
-		column.Texts, kind = block.Texts[from:to], pointblock.KindString
-	} else {
-		column.Numbers = block.Numbers[from:to]
-	}
-	return pointRows{
-		SourceID: &series.Source, SourceName: &series.SourceName, Metric: &series.Metric, Kind: kindName(kind), Unit: series.Unit,
-		Tags: series.Tags, Columns: rawColumns,
-		Points: cells{points: &clickhouse.Points{TS: block.TS[from:to], Columns: []clickhouse.Column{column}}, epoch: s.epoch},
-	}
-}
-
-// rawColumns are those of points as they stand.
-var rawColumns = []string{"timestamp", "value"}
 
 // deletion is what a reader is told of points that are gone.
 type deletion struct {
@@ -172,7 +161,8 @@ func (s *stream) stamp(us *int64) jsontext.Value {
 	if us == nil {
 		return jsontext.Value("null")
 	}
-	return appendTimestamp(nil, *us, s.epoch)
+	var clock clock
+	return clock.appendTimestamp(nil, *us, s.epoch)
 }
 
 // notice tells a reader that points are or will be missing.
