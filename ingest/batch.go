@@ -31,6 +31,7 @@ type batch struct {
 	numbers column[float64]
 	strings column[string]
 	blocks  []block // the columns' parts when they came as columns
+	oldest  []int64 // by source, the first time at which its points are kept
 
 	prom       *promCache
 	promHits   int // labels of Prometheus that were in it
@@ -49,10 +50,11 @@ type column[V any] struct {
 	label  []int32
 	ts     []int64 // microseconds since the Unix epoch
 	values []V
+	index  []int32 // of rows, where each is in the request
 }
 
 func (c *column[V]) reset() {
-	c.label, c.ts, c.values = c.label[:0], c.ts[:0], c.values[:0]
+	c.label, c.ts, c.values, c.index = c.label[:0], c.ts[:0], c.values[:0], c.index[:0]
 }
 
 // block is a part of a column that belongs to one label.
@@ -61,6 +63,8 @@ type block struct {
 	kind     pointblock.Kind
 	from, to int
 	next     int32 // the next block of the same series, plus one
+	index    int   // of its object in the request
+	sifted   bool  // not all of the object's points are in it
 }
 
 // keptBytes is how large a batch may be to be kept for the next request.
@@ -97,7 +101,7 @@ func (b *batch) end() {
 
 // size estimates the bytes that the batch holds on to.
 func (b *batch) size() int {
-	return cap(b.numbers.ts)*20 + cap(b.strings.ts)*28 + cap(b.blocks)*40 + cap(b.unescaped) + b.labels.size() + b.output.size()
+	return cap(b.numbers.ts)*24 + cap(b.strings.ts)*32 + cap(b.blocks)*48 + cap(b.unescaped) + b.labels.size() + b.output.size()
 }
 
 // unescape gives the text of a string token, its quotes included.

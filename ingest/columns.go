@@ -87,7 +87,10 @@ func (b *batch) addBlock(label int32, kind pointblock.Kind, from, to, index int)
 		l.first[kind-1] = index
 	}
 	l.count[kind-1] += to - from
-	b.blocks = append(b.blocks, block{label: label, kind: kind, from: from, to: to})
+	b.blocks = append(b.blocks, block{
+		label: label, kind: kind, from: from, to: to, index: index,
+		sifted: b.format == RemoteWrite || len(b.json.faults)+len(b.json.texts) > 0,
+	})
 }
 
 // sift takes what is rejected out of the columns of numbers, and moves strings

@@ -236,7 +236,7 @@ func (b *batch) blame(why reason, index, position int, l *label) string {
 	}
 	var f field
 	switch why {
-	case timeForm, timeFraction, timeEarly, timeLate:
+	case timeForm, timeFraction, timeEarly, timeLate, timeExpired:
 		f = fieldTimestamp
 	case valueRange, valueLong, valueNUL:
 		f = fieldValue
@@ -252,6 +252,9 @@ func (b *batch) blame(why reason, index, position int, l *label) string {
 		return cmp.Or(object, "body")
 	}
 	if position == whole {
+		if why == timeExpired && b.list == fieldSeries {
+			return memberPath(object, fieldNames[f]+"s")
+		}
 		return memberPath(object, fieldNames[f])
 	}
 	// In a series the arrays are named in the plural.

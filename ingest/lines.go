@@ -219,6 +219,7 @@ func commit[V any](p *lineParser, c *column[V], kind pointblock.Kind, us int64, 
 		}
 		l.count[kind-1]++
 		c.ts = append(c.ts, us)
+		c.index = append(c.index, int32(p.start))
 	}
 	if why != accepted {
 		c.label, c.values = c.label[:from], c.values[:from]
@@ -268,7 +269,7 @@ func (p *lineParser) blame() string {
 // blameLine names the part of a line whose value breaks a rule.
 func blameLine(why reason, l *label) string {
 	switch why {
-	case timeForm, timeFraction, timeEarly, timeLate:
+	case timeForm, timeFraction, timeEarly, timeLate, timeExpired:
 		return fieldNames[fieldTimestamp]
 	case valueRange, valueLong, valueNUL, metricEmpty, metricLong, metricNUL:
 		return memberPath("fields", l.metric)

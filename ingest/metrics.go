@@ -22,7 +22,7 @@ var outcomes = []string{outcomeAccepted, outcomePartly, outcomeRefused, outcomeN
 
 // reasonLabel names the reasons in metrics.
 var reasonLabel = [reasons]string{
-	timeForm: "time_form", timeFraction: "time_fraction", timeEarly: "time_early", timeLate: "time_late",
+	timeForm: "time_form", timeFraction: "time_fraction", timeEarly: "time_early", timeLate: "time_late", timeExpired: "time_expired",
 	valueRange: "value_range", valueLong: "value_long", valueNUL: "value_nul",
 	valueNotFinite: "value_not_finite", valueHistogram: "value_histogram",
 	metricEmpty: "metric_empty", metricLong: "metric_long", metricNUL: "metric_nul", metricUTF8: "metric_encoding",

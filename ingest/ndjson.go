@@ -145,6 +145,7 @@ func (b *batch) labelBlocks() {
 func (c *column[V]) fill(part *block) {
 	for len(c.label) < part.to {
 		c.label = append(c.label, part.label)
+		c.index = append(c.index, int32(part.index))
 	}
 }
 

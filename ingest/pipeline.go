@@ -59,7 +59,8 @@ type Deps struct {
 	Sources        sourceDirectory
 	Registry       seriesRegistry
 	Log            producer
-	FingerprintKey [16]byte // the installation's
+	Retention      retentionDirectory // nil: points of any age are taken
+	FingerprintKey [16]byte           // the installation's
 	Limits         Limits
 	CacheSize      int                   // series that are remembered; 2,000,000
 	Metrics        prometheus.Registerer // nil: what is measured is not registered
@@ -89,14 +90,15 @@ type Result struct {
 
 // Pipeline accepts points. It may be used by many goroutines at once.
 type Pipeline struct {
-	deps    Deps
-	tracer  tracing.Tracer
-	gate    gate
-	sources *sourceCache
-	series  *seriesCache
-	prom    *promCache
-	batches sync.Pool // of *batch
-	metrics *metrics
+	deps      Deps
+	tracer    tracing.Tracer
+	gate      gate
+	sources   *sourceCache
+	series    *seriesCache
+	retention *retentionCache
+	prom      *promCache
+	batches   sync.Pool // of *batch
+	metrics   *metrics
 }
 
 // New makes a Pipeline.
@@ -106,12 +108,13 @@ func New(deps Deps) *Pipeline {
 	orDefault(&deps.Limits.ProduceTimeout, 5*time.Second)
 	orDefault(&deps.CacheSize, 2_000_000)
 	p := &Pipeline{
-		deps:    deps,
-		tracer:  tracing.New(deps.Tracing, "ingest"),
-		gate:    gate{limit: deps.Limits.InFlightBytes},
-		sources: newSourceCache(sourceTTL, maxCachedSources),
-		series:  newSeriesCache(deps.CacheSize),
-		prom:    newPromCache(promCacheBytes),
+		deps:      deps,
+		tracer:    tracing.New(deps.Tracing, "ingest"),
+		gate:      gate{limit: deps.Limits.InFlightBytes},
+		sources:   newSourceCache(sourceTTL, maxCachedSources),
+		series:    newSeriesCache(deps.CacheSize),
+		retention: newRetentionCache(deps.Retention, retentionTTL),
+		prom:      newPromCache(promCacheBytes),
 	}
 	p.batches.New = func() any { return newBatch(p.prom) }
 	p.metrics = newMetrics(p, deps.Metrics)
@@ -125,9 +128,12 @@ func orDefault[T int | int64 | time.Duration](setting *T, value T) {
 }
 
 // SourcesChanged tells the pipeline that sources of a workspace were created,
-// renamed or deleted by this process, which then holds at once. Changes by
+// changed or deleted by this process, which then holds at once. Changes by
 // others hold within a second.
-func (p *Pipeline) SourcesChanged(workspace uuid.UUID) { p.sources.forget(workspace) }
+func (p *Pipeline) SourcesChanged(workspace uuid.UUID) {
+	p.sources.forget(workspace)
+	p.retention.forget(workspace)
+}
 
 // Accept takes points in the format (see the package comment) and returns when
 // all accepted ones are acknowledged by Kafka. Errors are those of the whole
@@ -216,6 +222,9 @@ func (p *Pipeline) resolve(ctx context.Context, b *batch, req *Request) error {
 		return err
 	}
 	if err := p.resolveSources(ctx, b); err != nil {
+		return err
+	}
+	if err := p.rejectExpired(ctx, b); err != nil {
 		return err
 	}
 	if err := b.refuse(req.Strict); err != nil { // before it registers series for nothing

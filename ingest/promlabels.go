@@ -204,6 +204,8 @@ func (b *batch) blameProm(why reason, index, position int, l *label) string {
 	switch why {
 	case timeEarly, timeLate:
 		return indexPath(series+".samples", position) + ".timestamp"
+	case timeExpired: // which of them is not known any more: stale markers were among them
+		return series + ".samples"
 	case valueNotFinite:
 		return indexPath(series+".samples", position) + ".value"
 	case valueHistogram:

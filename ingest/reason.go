@@ -15,6 +15,7 @@ const (
 	timeFraction
 	timeEarly
 	timeLate
+	timeExpired
 	valueRange
 	valueLong
 	valueNUL
@@ -53,6 +54,7 @@ var reasonText = [reasons]string{
 	timeFraction:  "must be an integer, without fraction or exponent",
 	timeEarly:     "is before 1970",
 	timeLate:      "is more than a day ahead of the server's clock (see precision)",
+	timeExpired:   "is older than its source or the workspace keeps points (retentionDays)",
 	valueRange:    "is beyond the range of numbers",
 	valueLong:     "must have at most 1024 bytes",
 	valueNUL:      "must not contain U+0000",
@@ -67,8 +69,8 @@ var reasonText = [reasons]string{
 	tagValueNUL:   "must not contain U+0000",
 	sourceUnknown: "is not a source of this workspace",
 	sourceName:    "cannot name a source: it must have 1 to 256 characters, none of them a control character, and not only spaces",
-	sourceLimit:   "is of a new source, and the workspace has no room for another",
-	seriesLimit:   "is of a new series, and the workspace has no room for another",
+	sourceLimit:   "is of a new source, and the workspace has as many sources as its limit (maxSources) allows",
+	seriesLimit:   "is of a new series, and the workspace has as many series as its limit (maxSeries) allows",
 
 	// Of the line protocol.
 	tagTwice:        "is given more than once",

@@ -72,8 +72,10 @@ func (p *parser) addPoint(pt *point, at int32) {
 	l.count[pt.kind-1]++
 	if pt.kind == pointblock.KindNumber {
 		b.numbers.add(at, pt.ts, pt.number)
+		b.numbers.index = append(b.numbers.index, int32(p.index))
 	} else {
 		b.strings.add(at, pt.ts, pt.text)
+		b.strings.index = append(b.strings.index, int32(p.index))
 	}
 }
 

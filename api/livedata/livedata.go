@@ -75,6 +75,7 @@ const (
 	queryPath   = "/api/live-data/query"
 	seriesPath  = "/api/live-data/series"
 	streamPath  = "/api/live-data/stream"
+	pointsPath  = "/api/live-data/points"
 )
 
 // Routes gives the group's routes.
@@ -101,5 +102,6 @@ func Routes(deps Deps) []route.Route {
 		one(http.MethodGet, queryPath, request.ReadLiveData, a.query),
 		one(http.MethodGet, seriesPath, request.ReadLiveData, a.listSeries),
 		route.Route{Method: http.MethodGet, Pattern: streamPath, Scopes: []request.Scope{request.ReadLiveData}, Lasts: true, Handle: a.streamPoints},
+		one(http.MethodDelete, pointsPath, request.Admin, a.deletePoints),
 	)
 }

@@ -32,13 +32,14 @@ type pointStore interface {
 	Downsample(ctx context.Context, q clickhouse.DownsampleQuery) (found map[uint64]*clickhouse.Points, more bool, err error)
 	LatestPoints(ctx context.Context, q clickhouse.LatestQuery) (map[uint64]*clickhouse.Points, error)
 	Aggregate(ctx context.Context, q clickhouse.AggregateQuery) (found map[int]*clickhouse.Points, more bool, err error)
-	SeriesStats(ctx context.Context, numbers, texts []uint64) (map[uint64]clickhouse.SeriesStats, error)
+	SeriesStats(ctx context.Context, numbers, texts []uint64, kept clickhouse.Kept) (map[uint64]clickhouse.SeriesStats, error)
 	SourceActivity(ctx context.Context, workspace uuid.UUID, sources []uuid.UUID) (map[uuid.UUID]time.Time, error)
 }
 
 // query answers with points: raw, latest or aggregated.
 func (a *api) query(w http.ResponseWriter, r *http.Request) error {
-	q, err := readQuery(request.Query(r), time.Now())
+	now := time.Now()
+	q, err := readQuery(request.Query(r), now)
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
 	defer cancel()
 
-	run := &run{api: a, q: q, workspace: workspace}
+	run := &run{api: a, q: q, workspace: workspace, asked: now}
 	release, err := a.room.take(int64(q.rows()) * int64(max(len(q.functions), 1)))
 	if err != nil {
 		return err
@@ -106,6 +107,7 @@ type run struct {
 	*api
 	q         *queryParams
 	workspace uuid.UUID
+	asked     time.Time            // when the query came: what is past its retention then is in no answer
 	groups    []*group             // of the page
 	points    []*clickhouse.Points // index for index; nil: the group has none
 	meta      reply.Meta
@@ -119,7 +121,7 @@ func (r *run) selectGroups(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.groups = singly(list)
+		r.groups, r.q.span.Kept = singly(list), keptOf(list, r.asked)
 		r.meta = reply.PageMeta(total, q.limit, q.offset, len(list))
 		return nil
 	}
@@ -130,6 +132,7 @@ func (r *run) selectGroups(ctx context.Context) error {
 	if len(list) > maxGroupedSeries {
 		return tooManySeries()
 	}
+	r.q.span.Kept = keptOf(list, r.asked)
 	all := q.grouping.groups(list)
 	r.groups = slicePage(all, q.limit, q.offset)
 	r.meta = reply.PageMeta(int64(len(all)), q.limit, q.offset, len(r.groups))
@@ -152,7 +155,7 @@ func (r *run) readPoints(ctx context.Context) error {
 func (r *run) readLatest(ctx context.Context) error {
 	numbers, _ := byKind(r.groups, pointblock.KindNumber)
 	texts, _ := byKind(r.groups, pointblock.KindString)
-	ask := clickhouse.LatestQuery{Workspace: r.workspace, Sources: sourcesOf(r.groups), Numbers: numbers, Texts: texts}
+	ask := clickhouse.LatestQuery{Workspace: r.workspace, Sources: sourcesOf(r.groups), Numbers: numbers, Texts: texts, Kept: r.q.span.Kept}
 	if r.q.hasFrom {
 		ask.FromUS = r.q.span.FromUS
 	}
@@ -186,7 +189,7 @@ func (r *run) readRaw(ctx context.Context) error {
 		if at.Series != r.groups[0].series[0] {
 			return fault.Field(fault.Malformed, "cursor", "was made for another series")
 		}
-		span = clickhouse.Range{FromUS: at.FromUS, ToUS: at.ToUS}
+		span = clickhouse.Range{FromUS: at.FromUS, ToUS: at.ToUS, Kept: span.Kept}
 	}
 	numbers, _ := byKind(r.groups, pointblock.KindNumber)
 	texts, _ := byKind(r.groups, pointblock.KindString)

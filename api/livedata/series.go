@@ -74,7 +74,7 @@ func (a *api) describeSeries(ctx context.Context, list []postgres.Series) ([]ser
 	groups := singly(list)
 	numbers, _ := byKind(groups, pointblock.KindNumber)
 	texts, _ := byKind(groups, pointblock.KindString)
-	stats, err := a.Points.SeriesStats(ctx, numbers, texts)
+	stats, err := a.Points.SeriesStats(ctx, numbers, texts, keptOf(list, time.Now()))
 	if err != nil {
 		return nil, explainLimits(err, a.QueryTimeout)
 	}

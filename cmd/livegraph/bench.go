@@ -148,7 +148,7 @@ func benchWorkspace(ctx context.Context, db *postgres.DB, to *load.Target) (func
 	if err != nil {
 		return nil, err
 	}
-	remove := func(ctx context.Context) error { return db.DeleteWorkspace(ctx, w.ID, reply.NewRequestID(), nil) }
+	remove := func(ctx context.Context) error { return db.DeleteWorkspace(ctx, w.ID, reply.NewRequestID()) }
 	text := apikey.Generate(w.Mode)
 	expires := time.Now().Add(benchKeyLife)
 	key, err := db.CreateKey(ctx, postgres.NewKey{

@@ -10,7 +10,6 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	decisions "github.com/livegraph/livegraph/consumers/commands"
-	"github.com/livegraph/livegraph/storage/redis"
 )
 
 // openRedis connects to Redis where a role needs it.
@@ -18,12 +17,8 @@ func (p *process) openRedis(ctx context.Context) error {
 	if !p.cfg.Has("api") && !p.cfg.Has("commands") {
 		return nil
 	}
-	files, err := p.cfg.Redis.TLS.Client("redis-tls")
-	if err != nil {
-		return err
-	}
 	return p.await(ctx, "Redis", func(ctx context.Context) (err error) {
-		p.redis, err = redis.Open(ctx, redis.Options{URL: p.cfg.Redis.URL.Reveal(), TLS: files})
+		p.redis, err = dialRedis(ctx, p.cfg)
 		return err
 	})
 }

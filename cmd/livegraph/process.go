@@ -23,6 +23,7 @@ import (
 	"github.com/livegraph/livegraph/api/tail"
 	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/points"
+	"github.com/livegraph/livegraph/consumers/upkeep"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/fault"
@@ -67,6 +68,7 @@ type process struct {
 	waiter    *commands.Waiter         // with the role api
 	repeats   *idempotency.Keeper      // with the role api
 	points    *points.Consumer         // nil without the role points
+	upkeep    *upkeep.Upkeep           // likewise
 	decisions *decisions.Consumer      // nil without the role commands
 	install   postgres.Installation
 	probes    *telemetry.Prober
@@ -104,6 +106,7 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 				BatchWait: cfg.Points.BatchWait, FetchBytes: cfg.Points.FetchBytes, Grace: consumerGrace,
 			},
 		})
+		p.upkeep = p.newUpkeep()
 	}
 	if cfg.Has("commands") {
 		p.decisions = p.newDecisions()
@@ -212,7 +215,7 @@ func (p *process) buildAPI() (err error) {
 	bodies := request.NewBudget(p.cfg.Ingest.InFlightBytes)
 	bodies.Register(p.metrics)
 	pipeline := ingest.New(ingest.Deps{
-		Sources: p.postgres, Registry: p.postgres, Log: p.kafka, FingerprintKey: p.install.FingerprintKey,
+		Sources: p.postgres, Registry: p.postgres, Retention: p.postgres, Log: p.kafka, FingerprintKey: p.install.FingerprintKey,
 		CacheSize: p.cfg.Ingest.SeriesCacheSize, Metrics: p.metrics, Tracing: p.tracing,
 		Limits: ingest.Limits{
 			MaxPoints: p.cfg.Ingest.MaxPoints, InFlightBytes: p.cfg.Ingest.InFlightBytes,
@@ -260,6 +263,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 	if p.points != nil {
 		group.Go(func() error { return p.clickhouse.WatchStorage(groupCtx) })
 		group.Go(func() error { return p.points.Run(groupCtx) })
+		group.Go(func() error { return p.upkeep.Run(groupCtx) })
 	}
 	if p.auth != nil {
 		group.Go(func() error { return p.auth.Run(groupCtx) })

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -74,13 +73,13 @@ func (c *WorkspacesListCmd) Run(ctx context.Context, out *output) error {
 			}
 			return printJSON(out, list)
 		}
-		rows := [][]string{{"ID", "NAME", "PLAN", "MODE", "PER MINUTE", "PER DAY", "SOURCES", "SERIES", "CREATED"}}
+		rows := [][]string{{"ID", "NAME", "PLAN", "MODE", "PER MINUTE", "PER DAY", "SOURCES", "SERIES", "KEPT", "CREATED"}}
 		for i := range list {
 			w := &list[i]
 			perMinute, perDay := w.RequestLimits()
 			rows = append(rows, []string{
 				w.ID.String(), w.Name, w.Plan, w.Mode, limitText(perMinute), limitText(perDay),
-				fmt.Sprintf("%d/%d", w.Sources, w.MaxSources), fmt.Sprintf("%d/%d", w.Series, w.MaxSeries),
+				fmt.Sprintf("%d/%d", w.Sources, w.MaxSources), fmt.Sprintf("%d/%d", w.Series, w.MaxSeries), retentionText(w.RetentionDays),
 				w.CreatedAt.Format(time.DateTime),
 			})
 		}
@@ -90,15 +89,16 @@ func (c *WorkspacesListCmd) Run(ctx context.Context, out *output) error {
 
 // WorkspacesUpdateCmd changes a workspace.
 type WorkspacesUpdateCmd struct {
-	target     `embed:""`
-	ID         uuid.UUID `arg:"" help:"The workspace's id."`
-	Name       *string   `help:"A new name." placeholder:"NAME"`
-	Plan       *string   `help:"Another plan: starter, pro or enterprise." placeholder:"PLAN"`
-	PerMinute  *int64    `help:"Requests a minute, plan enterprise; 0: unlimited." placeholder:"N"`
-	PerDay     *int64    `help:"Requests a day, plan enterprise; 0: unlimited." placeholder:"N"`
-	MaxSources *int64    `help:"Most sources." placeholder:"N"`
-	MaxSeries  *int64    `help:"Most series." placeholder:"N"`
-	JSON       bool      `help:"Print JSON."`
+	target        `embed:""`
+	ID            uuid.UUID  `arg:"" help:"The workspace's id."`
+	Name          *string    `help:"A new name." placeholder:"NAME"`
+	Plan          *string    `help:"Another plan: starter, pro or enterprise." placeholder:"PLAN"`
+	PerMinute     *int64     `help:"Requests a minute, plan enterprise; 0: unlimited." placeholder:"N"`
+	PerDay        *int64     `help:"Requests a day, plan enterprise; 0: unlimited." placeholder:"N"`
+	MaxSources    *int64     `help:"Most sources." placeholder:"N"`
+	MaxSeries     *int64     `help:"Most series." placeholder:"N"`
+	RetentionDays *retention `help:"Days for which points are kept, unless their source keeps them for less; none: for good. What a shorter one took away no longer one brings back." placeholder:"N|none"`
+	JSON          bool       `help:"Print JSON."`
 }
 
 // Run changes what the flags name and prints the workspace.
@@ -110,6 +110,9 @@ func (c *WorkspacesUpdateCmd) Run(ctx context.Context, out *output) error {
 		change := postgres.WorkspaceChange{
 			Name: c.Name, Plan: c.Plan, PerMinute: zeroIsNone(c.PerMinute), PerDay: zeroIsNone(c.PerDay),
 			MaxSources: c.MaxSources, MaxSeries: c.MaxSeries,
+		}
+		if c.RetentionDays != nil {
+			change.RetentionDays = &c.RetentionDays.days
 		}
 		if c.Plan != nil && *c.Plan != planEnterprise { // the other plans' limits are their own
 			change.PerMinute, change.PerDay = new(*int64), new(*int64)
@@ -126,8 +129,8 @@ func (c *WorkspacesUpdateCmd) Run(ctx context.Context, out *output) error {
 			return printJSON(out, w)
 		}
 		perMinute, perDay := w.RequestLimits()
-		_, err = fmt.Fprintf(out, "workspace %s (%s, %s, %s): %s requests a minute, %s a day\n",
-			w.ID, w.Name, w.Plan, w.Mode, limitText(perMinute), limitText(perDay))
+		_, err = fmt.Fprintf(out, "workspace %s (%s, %s, %s): %s requests a minute, %s a day; at most %d sources and %d series; points are kept %s\n",
+			w.ID, printableText(w.Name), w.Plan, w.Mode, limitText(perMinute), limitText(perDay), w.MaxSources, w.MaxSeries, retentionText(w.RetentionDays))
 		return err
 	})
 }
@@ -164,36 +167,6 @@ func requireEnterprise(ctx context.Context, db *postgres.DB, id uuid.UUID) error
 		return errPlanLimits
 	}
 	return nil // unknown ones are the update's to refuse
-}
-
-// WorkspacesDeleteCmd deletes a workspace.
-type WorkspacesDeleteCmd struct {
-	target `embed:""`
-	ID     uuid.UUID `arg:"" help:"The workspace's id."`
-	JSON   bool      `help:"Print JSON."`
-}
-
-// Run closes the workspace to every key, then removes what is in it. The points
-// go once the server has put their deletions into the log. An interrupted
-// deletion goes on when it is asked for again.
-func (c *WorkspacesDeleteCmd) Run(ctx context.Context, out *output) error {
-	return c.withPostgres(ctx, func(db *postgres.DB) error {
-		var done postgres.DeletionProgress
-		err := db.DeleteWorkspace(ctx, c.ID, reply.NewRequestID(), func(p postgres.DeletionProgress) {
-			done = p
-			if !c.JSON {
-				_, _ = fmt.Fprintf(out, "removed %d sources, %d series, %d rows of the graph\n", p.Sources, p.Series, p.Graph)
-			}
-		})
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			return printJSON(out, map[string]any{"id": c.ID, "deleted": true, "sources": done.Sources, "series": done.Series, "graph": done.Graph})
-		}
-		_, err = fmt.Fprintf(out, "workspace %s is deleted\n", c.ID)
-		return err
-	})
 }
 
 var errPlanLimits = errors.New("--per-minute and --per-day are for the plan enterprise; the others have their own limits")

@@ -26,10 +26,20 @@ func TestAWorkspaceIsMadeListedChangedAndDeleted(t *testing.T) {
 	require.Nil(t, changed.PerDay, "another plan's limits are its own")
 	require.Contains(t, bad("workspaces", "update", id, "--per-day", "5"), "enterprise")
 
-	ok("workspaces", "delete", id)
+	require.Contains(t, ok("workspaces", "update", id, "--retention-days", "30"), "kept 30 days")
+	require.Contains(t, ok("workspaces", "list"), "30 days")
+	changed = decode[postgres.Workspace](t, ok("workspaces", "update", id, "--name", "plant 9", "--json"))
+	require.EqualValues(t, 30, *changed.RetentionDays, "what is not named stays")
+	changed = decode[postgres.Workspace](t, ok("workspaces", "update", id, "--retention-days", "none", "--json"))
+	require.Nil(t, changed.RetentionDays)
+
+	require.Contains(t, bad("workspaces", "delete", id), "--yes", "nobody can be asked")
+	require.Contains(t, ok("workspaces", "list"), id)
+	require.Contains(t, ok("workspaces", "delete", id, "--yes", "--no-wait"), "closed")
+	require.Contains(t, ok("workspaces", "delete", id, "--no-wait", "--json"), `"deleted": false`, "asked again it goes on")
 	require.NotContains(t, ok("workspaces", "list"), id)
 	require.Contains(t, bad("workspaces", "update", id, "--name", "x"), "No workspace")
-	require.Contains(t, bad("workspaces", "delete", uuid.NewString()), "No workspace")
+	require.Contains(t, bad("workspaces", "delete", uuid.NewString(), "--yes"), "No workspace")
 }
 
 func TestWrongWorkspaceCommandsSayWhy(t *testing.T) {
@@ -43,6 +53,9 @@ func TestWrongWorkspaceCommandsSayWhy(t *testing.T) {
 		"above zero": {"workspaces", "create", "--name", "x", "--plan", "enterprise", "--per-minute", "0"},
 		"negative":   {"workspaces", "update", uuid.NewString(), "--per-minute=-1"},
 		"allowed":    {"workspaces", "update", uuid.NewString(), "--plan", "gold"},
+		"36500":      {"workspaces", "update", uuid.NewString(), "--retention-days", "36501"},
+		"or none":    {"workspaces", "update", uuid.NewString(), "--retention-days", "9223372036854775808"},
+		"of days":    {"workspaces", "update", uuid.NewString(), "--retention-days", "0"},
 	} {
 		require.Contains(t, bad(args...), want)
 	}

@@ -2,6 +2,8 @@ package points
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -61,11 +63,23 @@ func (b *batch) Add(r *kgo.Record) error {
 	if _, err := originalVersion(r); err != nil {
 		return err
 	}
+	if b.c.forgotten(&rec.Record) {
+		return fmt.Errorf("it was received at %s, and what was deleted since then is not known any more",
+			time.UnixMicro(rec.ReceivedAtUS).UTC().Format(time.RFC3339))
+	}
 	for i := range rec.Spans {
 		b.rows += rec.Spans[i].Count
 	}
 	b.records = append(b.records, rec)
 	return nil
+}
+
+// forgotten reports whether a record is so old that its tombstones may have been
+// forgotten. The log has none that old: it is a dead letter that was put back.
+func (c *Consumer) forgotten(rec *pointblock.Record) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.horizon.IsZero() && rec.ReceivedAtUS < c.horizon.UnixMicro() && len(rec.Spans) > 0
 }
 
 // Rows gives the points of the batch.
@@ -104,6 +118,9 @@ func (b *batch) bury(ctx context.Context) error {
 	for _, rec := range b.records {
 		for i := range rec.Deletions {
 			d := &rec.Deletions[i]
+			if d.WholeWorkspace { // its own row in Postgres is its tombstone: see graves.close
+				continue
+			}
 			stone := tombstoneOf(rec, int32(i), d)
 			stones = append(stones, stone)
 			b.deletions = append(b.deletions, deletionOf(stone))

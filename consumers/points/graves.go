@@ -18,7 +18,8 @@ type owner struct{ workspace, source uuid.UUID }
 type graves struct {
 	mu      sync.RWMutex
 	sources map[owner][]grave
-	count   uint64 // of all that were ever taken up
+	gone    map[uuid.UUID]uint64 // workspaces that are deleted, each with its number as a grave
+	count   uint64               // of all that were ever taken up
 }
 
 // grave is a tombstone as it is compared with points.
@@ -36,7 +37,7 @@ const (
 	forever = 1<<63 - 1
 )
 
-func newGraves() *graves { return &graves{sources: map[owner][]grave{}} }
+func newGraves() *graves { return &graves{sources: map[owner][]grave{}, gone: map[uuid.UUID]uint64{}} }
 
 // add takes up tombstones.
 func (g *graves) add(tombstones []postgres.Tombstone) {
@@ -63,6 +64,18 @@ func (g *graves) add(tombstones []postgres.Tombstone) {
 	}
 }
 
+// close takes up workspaces that are deleted: all of their points are void.
+func (g *graves) close(workspaces []uuid.UUID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, id := range workspaces {
+		if _, known := g.gone[id]; !known {
+			g.count++
+			g.gone[id] = g.count
+		}
+	}
+}
+
 // known gives the number of the last grave that is known.
 func (g *graves) known() uint64 {
 	g.mu.RLock()
@@ -74,6 +87,9 @@ func (g *graves) known() uint64 {
 func (g *graves) of(source owner) []grave {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
+	if number, gone := g.gone[source.workspace]; gone {
+		return []grave{{all: true, from: always, to: forever, ceiling: postgres.CeilingUnlimited, number: number}}
+	}
 	return g.sources[source]
 }
 

@@ -76,6 +76,7 @@ type Consumer struct {
 	mu          sync.Mutex
 	topicID     [16]byte
 	generations postgres.Generations
+	horizon     time.Time     // tombstones of before are not known any more; zero: all are
 	asOf        time.Time     // the registry's time up to which tombstones are known
 	columns     chan *columns // buffers that are free
 }
@@ -250,8 +251,9 @@ func (c *Consumer) refresh(ctx context.Context) error {
 		return err
 	}
 	c.graves.add(state.Tombstones)
+	c.graves.close(state.Gone)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.generations, c.asOf = state.Generations, state.AsOf
+	c.generations, c.asOf, c.horizon = state.Generations, state.AsOf, state.Horizon
 	return nil
 }

@@ -105,11 +105,12 @@ type Ingest struct {
 
 // Points holds the settings of the points consumer.
 type Points struct {
-	Group      string        `help:"Consumer group." default:"livegraph-points" env:"LIVEGRAPH_POINTS_GROUP"`
-	BatchRows  int           `help:"Rows after which a batch is inserted." default:"1000000" env:"LIVEGRAPH_POINTS_BATCH_ROWS"`
-	BatchBytes int           `help:"Bytes of records after which a batch is inserted." default:"33554432" env:"LIVEGRAPH_POINTS_BATCH_BYTES"`
-	BatchWait  time.Duration `help:"Age at which a batch is inserted however small it is." default:"150ms" env:"LIVEGRAPH_POINTS_BATCH_WAIT"`
-	FetchBytes int32         `help:"Most bytes of one fetch." default:"8388608" env:"LIVEGRAPH_POINTS_FETCH_BYTES"`
+	Group          string        `help:"Consumer group." default:"livegraph-points" env:"LIVEGRAPH_POINTS_GROUP"`
+	BatchRows      int           `help:"Rows after which a batch is inserted." default:"1000000" env:"LIVEGRAPH_POINTS_BATCH_ROWS"`
+	BatchBytes     int           `help:"Bytes of records after which a batch is inserted." default:"33554432" env:"LIVEGRAPH_POINTS_BATCH_BYTES"`
+	BatchWait      time.Duration `help:"Age at which a batch is inserted however small it is." default:"150ms" env:"LIVEGRAPH_POINTS_BATCH_WAIT"`
+	FetchBytes     int32         `help:"Most bytes of one fetch." default:"8388608" env:"LIVEGRAPH_POINTS_FETCH_BYTES"`
+	RetentionEvery time.Duration `help:"How often points that are past their retention are removed from the disk; they are in no answer long before." default:"1h" env:"LIVEGRAPH_POINTS_RETENTION_EVERY"`
 }
 
 // Commands holds the settings of the commands consumer.
@@ -182,7 +183,7 @@ func (c *Config) Validate() error {
 		"ingest-series-cache-size": int64(c.Ingest.SeriesCacheSize), "api-max-connections": int64(c.API.MaxConnections),
 		"api-max-header-bytes": int64(c.API.MaxHeaderBytes), "api-read-timeout": int64(c.API.ReadTimeout),
 		"api-query-timeout": int64(c.API.QueryTimeout), "api-shutdown-timeout": int64(c.API.ShutdownTimeout),
-		"ingest-produce-timeout": int64(c.Ingest.ProduceTimeout), "points-batch-wait": int64(c.Points.BatchWait),
+		"ingest-produce-timeout": int64(c.Ingest.ProduceTimeout), "points-batch-wait": int64(c.Points.BatchWait), "points-retention-every": int64(c.Points.RetentionEvery),
 	}
 	for _, name := range slices.Sorted(maps.Keys(positive)) {
 		if positive[name] <= 0 {

@@ -148,6 +148,23 @@ func TestDecodeReadsUnpackedShuffledAndUnknownFields(t *testing.T) {
 	})
 }
 
+func TestTheDeletionOfAWorkspaceIsTheSameForTheGeneratedCode(t *testing.T) {
+	workspace := uuid.New()
+	value := pointblock.EncodeDeletions(workspace, 5, []pointblock.Deletion{{WholeWorkspace: true}})
+	want := &eventsv1.PointsRecord{WorkspaceId: workspace[:], ReceivedAtUs: 5, Deletions: []*eventsv1.Deletion{{WholeWorkspace: true}}}
+	theirs, err := proto.Marshal(want)
+	require.NoError(t, err)
+	require.Equal(t, theirs, value)
+	var record pointblock.Record
+	require.NoError(t, pointblock.Decode(value, &record))
+	require.Equal(t, []pointblock.Deletion{{WholeWorkspace: true}}, record.Deletions)
+
+	want.Deletions[0].SourceId = workspace[:]
+	bounded, err := proto.Marshal(want)
+	require.NoError(t, err)
+	require.ErrorContains(t, pointblock.Decode(bounded, &record), "whole workspace")
+}
+
 func TestDeletionsAreTheSameForTheGeneratedCode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		workspace, received := drawUUID(t, "workspace"), rapid.Int64().Draw(t, "received")

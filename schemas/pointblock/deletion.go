@@ -10,12 +10,17 @@ import (
 
 // EncodeDeletions gives the value of a record of deletions. It belongs to the
 // partition of their source (see Partition), with the source as key; so they are
-// deletions of one source, and few enough for a record.
+// deletions of one source, and few enough for a record. That of a whole workspace
+// belongs to every partition, with the workspace as key.
 func EncodeDeletions(workspace uuid.UUID, receivedAtUS int64, deletions []Deletion) []byte {
 	dst := appendHead(nil, workspace, receivedAtUS)
 	var inner []byte
 	for i := range deletions {
 		d := &deletions[i]
+		if d.WholeWorkspace {
+			dst = appendField(dst, recordDeletion, []byte{deletionTenant, 1})
+			continue
+		}
 		inner = appendField(inner[:0], deletionSource, d.Source[:])
 		if d.HasMetric {
 			inner = appendText(append(inner, deletionMetric), d.Metric)
@@ -57,9 +62,16 @@ func decodeDeletion(b []byte) (Deletion, error) {
 			d.ToUS, d.HasTo = int64(bits), true
 		case deletionWhole:
 			d.WholeSource = bits != 0
+		case deletionTenant:
+			d.WholeWorkspace = bits != 0
 		}
 	}
 	switch {
+	case d.WholeWorkspace:
+		if len(source) > 0 || d.WholeSource || d.HasMetric || d.HasFrom || d.HasTo {
+			return d, errors.New("a whole workspace is deleted, and yet there are bounds")
+		}
+		return d, nil
 	case len(source) != uuidBytes:
 		return d, errIDLength("source id", source)
 	case d.WholeSource && (d.HasMetric || d.HasFrom || d.HasTo):

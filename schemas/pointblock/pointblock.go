@@ -57,15 +57,17 @@ type SeriesRef struct {
 // Deletion removes points accepted before it: those of a source, narrowed to a
 // metric and to [FromUS, ToUS) where these are set. WholeSource, which excludes
 // the others, says that the source itself is gone: points that follow are void
-// too, because its id is never used again.
+// too, because its id is never used again. WholeWorkspace, which stands alone, says
+// the same of the record's workspace.
 type Deletion struct {
-	Source       uuid.UUID
-	Metric       string
-	HasMetric    bool
-	FromUS, ToUS int64 // microseconds since the Unix epoch
-	HasFrom      bool
-	HasTo        bool
-	WholeSource  bool
+	Source         uuid.UUID
+	Metric         string
+	HasMetric      bool
+	FromUS, ToUS   int64 // microseconds since the Unix epoch
+	HasFrom        bool
+	HasTo          bool
+	WholeSource    bool
+	WholeWorkspace bool
 }
 
 // offsetBits is how much of a version is the offset; the rest is the generation.

@@ -30,6 +30,7 @@ const (
 	deletionFrom   = 3<<3 | byte(protowire.VarintType)
 	deletionTo     = 4<<3 | byte(protowire.VarintType)
 	deletionWhole  = 5<<3 | byte(protowire.VarintType)
+	deletionTenant = 6<<3 | byte(protowire.VarintType)
 )
 
 // uuidBytes is the length of ids and fingerprints on the wire.

@@ -94,8 +94,8 @@ func (db *DB) deleteWhole(ctx context.Context, sources []Deletion) error {
 		return err
 	}
 	for chunk := range slices.Chunk(series, deleteChunk) {
-		for _, table := range []string{"points", "states"} {
-			if err := db.deleteWhere(ctx, table, "series IN ("+joinIDs(chunk)+")"); err != nil {
+		for _, table := range timedTables() {
+			if err := db.deleteWhere(ctx, table.name, "series IN ("+joinIDs(chunk)+")"); err != nil {
 				return err
 			}
 		}
@@ -138,7 +138,11 @@ func (d *Deletion) condition() string {
 // seriesOf gives the ids of the series that deletions are about: those of one
 // metric, or, when it is nil, all of their sources.
 func (db *DB) seriesOf(ctx context.Context, metric *string, of ...Deletion) ([]uint64, error) {
-	query := "SELECT DISTINCT id FROM series WHERE " + ofSources(of)
+	return db.seriesWhere(ctx, metric, ofSources(of))
+}
+
+func (db *DB) seriesWhere(ctx context.Context, metric *string, condition string) ([]uint64, error) {
+	query := "SELECT DISTINCT id FROM series WHERE " + condition
 	parameters := ch.Parameters{}
 	if metric != nil {
 		query += " AND metric = {metric:String}"

@@ -25,3 +25,8 @@ func Permanent(err error) bool {
 	var exception *ch.Exception
 	return errors.As(err, &exception) && dataErrors[exception.Code]
 }
+
+func isException(err error, code int32) bool {
+	var exception *ch.Exception
+	return errors.As(err, &exception) && exception.Code == code
+}

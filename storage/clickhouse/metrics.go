@@ -20,6 +20,8 @@ const (
 	opInsertActivity = "insert_activity"
 	opInsertSeries   = "insert_series"
 	opDelete         = "delete"
+	opExpire         = "expire"
+	opErase          = "erase"
 	opRaw            = "query_raw"
 	opLatest         = "query_latest"
 	opAggregate      = "query_aggregate"
@@ -28,7 +30,7 @@ const (
 	opActivity       = "query_activity"
 )
 
-var operations = []string{opInsertPoints, opInsertStates, opInsertLatest, opInsertActivity, opInsertSeries, opDelete,
+var operations = []string{opInsertPoints, opInsertStates, opInsertLatest, opInsertActivity, opInsertSeries, opDelete, opExpire, opErase,
 	opRaw, opLatest, opAggregate, opDownsample, opStats, opActivity}
 
 // Kinds of errors, as metrics name them.

@@ -16,8 +16,11 @@ import (
 )
 
 // Range is a stretch of time, from FromUS inclusive to ToUS exclusive,
-// microseconds since the Unix epoch.
-type Range struct{ FromUS, ToUS int64 }
+// microseconds since the Unix epoch, of which each series has what is kept of it.
+type Range struct {
+	FromUS, ToUS int64
+	Kept         Kept
+}
 
 // Points are the points of one series, or the rows of one group, by column.
 type Points struct {
@@ -154,14 +157,11 @@ func (r Range) parameters() ch.Parameters {
 	}
 }
 
-// inRange is the condition for a range; it uses the tables' partitions and order.
-const inRange = `ts >= fromUnixTimestamp64Micro({from:Int64}, 'UTC') AND ts < fromUnixTimestamp64Micro({to:Int64}, 'UTC')`
-
-// standing gives the points of series that stand, as series, ts and value: of one
-// time only the newest version, so that an overwritten value counts nowhere. FINAL
-// with PREWHERE takes half the time of aggregating versions away
-// (docs/adr/0021-reading-points.md). where is about ts alone: a condition that not
-// all versions of a point pass together would be wrong there.
-func standing(table string, series []uint64, where string) string {
-	return fmt.Sprintf(`SELECT series, ts, value FROM %s FINAL PREWHERE series IN (%s) AND %s`, table, idList(series), where)
+// standing gives the points of series that stand in a range, as series, ts and value:
+// of one time only the newest version, so that an overwritten value counts nowhere.
+// FINAL with PREWHERE takes half the time of aggregating versions away
+// (docs/adr/0021-reading-points.md). A condition that not all versions of a point pass
+// together would be wrong there; those of a range are about series and ts alone.
+func standing(table string, series []uint64, r *Range) string {
+	return fmt.Sprintf(`SELECT series, ts, value FROM %s FINAL PREWHERE series IN (%s) AND %s`, table, idList(series), r.where(series))
 }

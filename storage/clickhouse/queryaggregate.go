@@ -160,7 +160,7 @@ func (q *AggregateQuery) statement(asked []Function) string {
 	}
 	placed := fmt.Sprintf(`
 		SELECT series, %s AS grp, toUnixTimestamp64Micro(ts) AS us, %s%s AS bucket, value FROM (%s)`,
-		q.groupSQL(), with, bucket, standing(q.table(), q.Series, inRange))
+		q.groupSQL(), with, bucket, standing(q.table(), q.Series, &q.Range))
 	return fmt.Sprintf(`SELECT grp, bucket%s FROM (%s) GROUP BY grp, bucket ORDER BY grp, bucket LIMIT %d`,
 		expressions(asked, q.groupsSeveral()), placed, q.Limit+1)
 }

@@ -57,13 +57,14 @@ const beforeRange = math.MinInt64 / 2
 // and then looks at the last point of the bucket before: sorting all points of a
 // series at once would take half as long again.
 func (q *AggregateQuery) counterStatement(asked []Function) string {
+	read := q.counterRange()
 	bucket, with := fmt.Sprintf("%d::Int64", q.Range.FromUS), ""
 	if q.Grid != nil {
 		bucket, with = q.Grid.sql("us"), q.Grid.with("us")
 	}
 	placed := fmt.Sprintf(`
 		SELECT series, toUnixTimestamp64Micro(ts) AS us, value, %sif(us < %d, %d, %s) AS bucket FROM (%s)`,
-		with, q.Range.FromUS, int64(beforeRange), bucket, standing(q.table(), q.Series, inRange))
+		with, q.Range.FromUS, int64(beforeRange), bucket, standing(q.table(), q.Series, &read))
 	inside := fmt.Sprintf(`
 		SELECT series, bucket, arraySort(groupArray((us, value))) AS points, points.2 AS list,
 			points[1].1 AS begins, points[-1].1 AS ends, list[1] AS opening, list[-1] AS closing,

@@ -31,7 +31,7 @@ func (db *DB) Downsample(ctx context.Context, q DownsampleQuery) (found map[uint
 	statement := fmt.Sprintf(`
 		SELECT series, toInt64(point.1) + %[1]d AS us, point.2 FROM (
 			SELECT series, arrayJoin(lttb(%[2]d)(toUnixTimestamp64Micro(ts) - %[1]d, value)) AS point FROM (%[3]s) GROUP BY series)
-		ORDER BY series, us LIMIT %[4]d`, middle, q.Most, standing(tableNumbers, q.Series, inRange), q.Limit+1)
+		ORDER BY series, us LIMIT %[4]d`, middle, q.Most, standing(tableNumbers, q.Series, &q.Range), q.Limit+1)
 	left := q.Limit
 	var (
 		series uint64

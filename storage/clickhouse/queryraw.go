@@ -76,7 +76,7 @@ func (db *DB) raw(ctx context.Context, table string, series []uint64, q RawQuery
 		SELECT series, toUnixTimestamp64Micro(ts), value FROM %[1]s
 		WHERE series IN (%[2]s) AND %[3]s
 		ORDER BY series%[4]s, ts%[4]s, version DESC LIMIT 1 BY series, ts LIMIT %[5]d`,
-		table, idList(series), inRange, direction, limit+1)
+		table, idList(series), q.Range.where(series), direction, limit+1)
 	return db.query(ctx, opRaw, statement, q.Range.parameters(), each)
 }
 
@@ -96,6 +96,7 @@ type LatestQuery struct {
 	Numbers   []uint64
 	Texts     []uint64
 	FromUS    int64 // only points from here on
+	Kept      Kept
 }
 
 // LatestPoints gives the newest point of each series, in one column; series
@@ -135,5 +136,6 @@ func (db *DB) LatestPoints(ctx context.Context, q LatestQuery) (map[uint64]*Poin
 		}
 		return nil
 	})
+	q.Kept.drop(found)
 	return found, err
 }

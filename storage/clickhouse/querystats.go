@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
@@ -15,9 +16,9 @@ type SeriesStats struct {
 	Count           int64 // points that stand
 }
 
-// SeriesStats counts the points of series, of all time; series without points
+// SeriesStats counts the points of series, all that are kept; series without points
 // are left out.
-func (db *DB) SeriesStats(ctx context.Context, numbers, texts []uint64) (map[uint64]SeriesStats, error) {
+func (db *DB) SeriesStats(ctx context.Context, numbers, texts []uint64, kept Kept) (map[uint64]SeriesStats, error) {
 	found := map[uint64]SeriesStats{}
 	for table, series := range map[string][]uint64{tableNumbers: numbers, tableTexts: texts} {
 		if len(series) == 0 {
@@ -25,7 +26,7 @@ func (db *DB) SeriesStats(ctx context.Context, numbers, texts []uint64) (map[uin
 		}
 		statement := fmt.Sprintf(`
 			SELECT series, toUnixTimestamp64Micro(min(ts)), toUnixTimestamp64Micro(max(ts)), toInt64(count())
-			FROM %s FINAL PREWHERE series IN (%s) GROUP BY series`, table, idList(series))
+			FROM %s FINAL PREWHERE series IN (%s)%s GROUP BY series`, table, idList(series), kept.condition(series, math.MinInt64))
 		err := db.query(ctx, opStats, statement, nil, func(scan func(...any) error) error {
 			var (
 				id uint64

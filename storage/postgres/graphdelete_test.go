@@ -16,9 +16,15 @@ func TestAWorkspaceTakesItsGraphWithIt(t *testing.T) {
 	w.group(t, stays, newGroupNodes(20), true)
 	require.NoError(t, w.db.Published(t.Context(), gone, 20))
 
-	var progress postgres.DeletionProgress
-	require.NoError(t, w.db.DeleteWorkspace(t.Context(), gone, "test", func(p postgres.DeletionProgress) { progress = p }))
-	require.Positive(t, progress.Graph)
+	count := func(rows *int64) func(int64) error { return func(n int64) error { *rows += n; return nil } }
+	var removed, spared int64
+	require.NoError(t, w.db.EraseWorkspace(t.Context(), stays, count(&spared)))
+	require.Zero(t, spared, "of a workspace that stands nothing is removed")
+	require.NoError(t, w.db.DeleteWorkspace(t.Context(), gone, "test"))
+	found, err := w.db.WorkspaceRows(t.Context(), gone)
+	require.NoError(t, err)
+	require.NoError(t, w.db.EraseWorkspace(t.Context(), gone, count(&removed)))
+	require.Equal(t, found, removed)
 	for _, table := range []string{
 		"nodes", "edges", "journal", "journal_nodes", "undo_entries", "command_outcomes", "graph_totals", "graph_published", "graph_heads",
 	} {

@@ -112,13 +112,13 @@ func TestAWorkspaceIsCreatedListedChangedAndDeleted(t *testing.T) {
 	require.Equal(t, int64(7), *changed.PerMinute)
 	require.Equal(t, w.Name, changed.Name)
 
-	require.NoError(t, db.DeleteWorkspace(t.Context(), w.ID, "test", func(postgres.DeletionProgress) {}))
-	require.NoError(t, db.DeleteWorkspace(t.Context(), w.ID, "test", func(postgres.DeletionProgress) {}), "deleting goes on where it stopped")
+	require.NoError(t, db.DeleteWorkspace(t.Context(), w.ID, "test"))
+	require.NoError(t, db.DeleteWorkspace(t.Context(), w.ID, "test"), "deleting goes on where it stopped")
 	list, err = db.Workspaces(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, list)
 
-	require.Equal(t, fault.NotFound, fault.KindOf(db.DeleteWorkspace(t.Context(), uuid.New(), "test", nil)))
+	require.Equal(t, fault.NotFound, fault.KindOf(db.DeleteWorkspace(t.Context(), uuid.New(), "test")))
 	_, err = db.UpdateWorkspace(t.Context(), w.ID, postgres.WorkspaceChange{})
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
 }
@@ -144,7 +144,7 @@ func TestEveryChangeToKeysAndWorkspacesRaisesTheRevision(t *testing.T) {
 	_, err = db.RevokeKey(t.Context(), key.ID)
 	require.NoError(t, err)
 	raised("key revoked")
-	require.NoError(t, db.DeleteWorkspace(t.Context(), w.ID, "test", nil))
+	require.NoError(t, db.DeleteWorkspace(t.Context(), w.ID, "test"))
 	raised("workspace deleted")
 
 	require.NoError(t, db.RecordKeyUses(t.Context(), []postgres.KeyUse{{ID: key.ID, At: time.Now(), IP: netip.MustParseAddr("10.1.2.3")}}))
@@ -177,7 +177,7 @@ func TestACredentialIsFoundByTheHashOfItsText(t *testing.T) {
 	require.Equal(t, revision, at)
 	require.Nil(t, unknown)
 
-	require.NoError(t, db.DeleteWorkspace(t.Context(), w.ID, "test", nil))
+	require.NoError(t, db.DeleteWorkspace(t.Context(), w.ID, "test"))
 	found, _, err = db.CredentialByHash(t.Context(), sha256.Sum256([]byte("one")))
 	require.NoError(t, err)
 	require.Empty(t, found.Workspaces, "a deleted workspace opens to nobody")

@@ -24,6 +24,9 @@ type Series struct {
 	Kind       pointblock.Kind
 	Unit       *string // of the source's metric, else of the source
 	CreatedAt  time.Time
+	// RetentionDays is how long its points are kept: the shorter of the source's and
+	// the workspace's retention; nil: for good.
+	RetentionDays *int32
 }
 
 // SeriesFilter says which series; all that is set must hold.
@@ -58,7 +61,7 @@ func (s *Series) Position() SeriesPosition {
 const (
 	seriesColumns = `s.id, s.source_id, src.name, s.metric, s.tags, s.kind,
 		COALESCE((SELECT m ->> 'unit' FROM jsonb_array_elements(src.metrics) m WHERE m ->> 'name' = s.metric LIMIT 1), src.unit),
-		s.created_at`
+		s.created_at, LEAST(src.retention_days, (SELECT w.retention_days FROM workspaces w WHERE w.id = s.workspace_id))`
 	seriesTables = `series s JOIN sources src ON src.workspace_id = s.workspace_id AND src.id = s.source_id`
 )
 
@@ -140,7 +143,7 @@ func scanSeries(row pgx.CollectableRow) (Series, error) {
 		id   int64
 		kind int16
 	)
-	err := row.Scan(&id, &s.SourceID, &s.SourceName, &s.Metric, &s.Tags, &kind, &s.Unit, &s.CreatedAt)
+	err := row.Scan(&id, &s.SourceID, &s.SourceName, &s.Metric, &s.Tags, &kind, &s.Unit, &s.CreatedAt, &s.RetentionDays)
 	s.ID, s.Kind, s.CreatedAt = uint64(id), pointblock.Kind(kind), s.CreatedAt.UTC()
 	return s, err
 }

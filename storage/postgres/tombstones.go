@@ -80,21 +80,37 @@ func (db *DB) AgedTombstones(ctx context.Context, after time.Time, age time.Dura
 type ConsumerState struct {
 	Generations Generations
 	Tombstones  []Tombstone // those written since, and some that are known already
-	AsOf        time.Time   // the database's time, for the next call
+	Gone        []uuid.UUID // workspaces that were deleted since, likewise
+	// Horizon is the time before which tombstones may have been forgotten, so that
+	// what was received before must not be stored any more; zero: none was.
+	Horizon time.Time
+	AsOf    time.Time // the database's time, for the next call
 }
 
-// ConsumerState reads in one go the generations of a topic and the tombstones
-// written since a time of the database; the zero time gives all of them.
+// ConsumerState reads in one go the generations of a topic, and the tombstones that
+// were written and the workspaces that were deleted since a time of the database; the
+// zero time gives all of them.
 func (db *DB) ConsumerState(ctx context.Context, topic string, since time.Time) (ConsumerState, error) {
 	var state ConsumerState
 	batch := &pgx.Batch{}
-	batch.Queue(`SELECT now()`).QueryRow(func(row pgx.Row) error { return row.Scan(&state.AsOf) })
+	batch.Queue(`SELECT now(), (SELECT tombstones_from FROM installation)`).QueryRow(func(row pgx.Row) error {
+		var horizon *time.Time
+		err := row.Scan(&state.AsOf, &horizon)
+		if horizon != nil {
+			state.Horizon = *horizon
+		}
+		return err
+	})
 	batch.Queue(selectGenerations, topic).Query(func(rows pgx.Rows) (err error) {
 		state.Generations, err = collectGenerations(rows)
 		return err
 	})
 	batch.Queue(selectTombstones+` WHERE created_at >= $1`, since.Add(-tombstoneOverlap)).Query(func(rows pgx.Rows) (err error) {
 		state.Tombstones, err = pgx.CollectRows(rows, scanTombstone)
+		return err
+	})
+	batch.Queue(`SELECT id FROM workspaces WHERE deleted_at >= $1`, since.Add(-tombstoneOverlap)).Query(func(rows pgx.Rows) (err error) {
+		state.Gone, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 		return err
 	})
 	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {

@@ -22,23 +22,27 @@ type Workspace struct {
 	PerDay     *int64    `json:"perDay"`
 	MaxSources int64     `json:"maxSources"`
 	MaxSeries  int64     `json:"maxSeries"`
-	Sources    int64     `json:"sources"` // how many stand now
-	Series     int64     `json:"series"`
-	CreatedAt  time.Time `json:"createdAt"`
-	UpdatedAt  time.Time `json:"updatedAt"`
+	// RetentionDays is how long points are kept, unless their source says less; nil:
+	// for good.
+	RetentionDays *int32    `json:"retentionDays"`
+	Sources       int64     `json:"sources"` // how many stand now
+	Series        int64     `json:"series"`
+	CreatedAt     time.Time `json:"createdAt"`
+	UpdatedAt     time.Time `json:"updatedAt"`
 }
 
 // WorkspaceChange names what UpdateWorkspace changes; nil fields stay.
 type WorkspaceChange struct {
-	Name       *string
-	Plan       *string
-	PerMinute  **int64 // to nil: the plan's
-	PerDay     **int64
-	MaxSources *int64
-	MaxSeries  *int64
+	Name          *string
+	Plan          *string
+	PerMinute     **int64 // to nil: the plan's
+	PerDay        **int64
+	MaxSources    *int64
+	MaxSeries     *int64
+	RetentionDays **int32 // to nil: for good
 }
 
-const workspaceColumns = `id, name, plan, mode, per_minute, per_day, max_sources, max_series, sources, series, created_at, updated_at`
+const workspaceColumns = `id, name, plan, mode, per_minute, per_day, max_sources, max_series, retention_days, sources, series, created_at, updated_at`
 
 // CreateWorkspace adds a workspace of the name, plan, mode and limits of w (zero
 // id and limits: the defaults) and gives back what is stored. Names may repeat.
@@ -59,9 +63,9 @@ func createWorkspace(ctx context.Context, tx pgx.Tx, w Workspace) (Workspace, er
 		}
 	}
 	rows, err := tx.Query(ctx, `
-		INSERT INTO workspaces (id, name, plan, mode, per_minute, per_day, max_sources, max_series)
-		VALUES ($1, $2, $3, $4, $5, $6, COALESCE(NULLIF($7::bigint, 0), 10000), COALESCE(NULLIF($8::bigint, 0), 1000000))
-		RETURNING `+workspaceColumns, w.ID, w.Name, w.Plan, w.Mode, w.PerMinute, w.PerDay, w.MaxSources, w.MaxSeries)
+		INSERT INTO workspaces (id, name, plan, mode, per_minute, per_day, max_sources, max_series, retention_days)
+		VALUES ($1, $2, $3, $4, $5, $6, COALESCE(NULLIF($7::bigint, 0), 10000), COALESCE(NULLIF($8::bigint, 0), 1000000), $9)
+		RETURNING `+workspaceColumns, w.ID, w.Name, w.Plan, w.Mode, w.PerMinute, w.PerDay, w.MaxSources, w.MaxSeries, w.RetentionDays)
 	if err != nil {
 		return Workspace{}, fmt.Errorf("adding workspace: %w", err)
 	}
@@ -106,9 +110,9 @@ func (db *DB) UpdateWorkspace(ctx context.Context, id uuid.UUID, change Workspac
 		change.apply(&w)
 		rows, err = tx.Query(ctx, `
 			UPDATE workspaces SET name = $2, plan = $3, per_minute = $4, per_day = $5,
-				max_sources = $6, max_series = $7, updated_at = now()
+				max_sources = $6, max_series = $7, retention_days = $8, updated_at = now()
 			WHERE id = $1 RETURNING `+workspaceColumns,
-			id, w.Name, w.Plan, w.PerMinute, w.PerDay, w.MaxSources, w.MaxSeries)
+			id, w.Name, w.Plan, w.PerMinute, w.PerDay, w.MaxSources, w.MaxSeries, w.RetentionDays)
 		if err != nil {
 			return fmt.Errorf("changing workspace: %w", err)
 		}
@@ -125,6 +129,7 @@ func (c *WorkspaceChange) apply(w *Workspace) {
 	setIf(&w.PerDay, c.PerDay)
 	setIf(&w.MaxSources, c.MaxSources)
 	setIf(&w.MaxSeries, c.MaxSeries)
+	setIf(&w.RetentionDays, c.RetentionDays)
 }
 
 func setIf[T any](field, value *T) {
@@ -136,7 +141,7 @@ func setIf[T any](field, value *T) {
 func scanWorkspace(row pgx.CollectableRow) (Workspace, error) {
 	var w Workspace
 	err := row.Scan(&w.ID, &w.Name, &w.Plan, &w.Mode, &w.PerMinute, &w.PerDay,
-		&w.MaxSources, &w.MaxSeries, &w.Sources, &w.Series, &w.CreatedAt, &w.UpdatedAt)
+		&w.MaxSources, &w.MaxSeries, &w.RetentionDays, &w.Sources, &w.Series, &w.CreatedAt, &w.UpdatedAt)
 	w.CreatedAt, w.UpdatedAt = w.CreatedAt.UTC(), w.UpdatedAt.UTC()
 	return w, err
 }

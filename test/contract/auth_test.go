@@ -119,7 +119,7 @@ func TestWorkspacesAreCheckedAfterTheKeyAndBeforeTheScope(t *testing.T) {
 	deleted := s.NewWorkspace(t, apikey.Live)
 	reader := s.NewKey(t, []uuid.UUID{s.Workspace, deleted}, request.ReadNodes)
 	testKey, _ := s.AddKey(t, postgres.NewKey{Mode: apikey.Test, Workspaces: []uuid.UUID{sandbox}}, request.Admin)
-	require.NoError(t, s.DB.DeleteWorkspace(t.Context(), deleted, "test", nil))
+	require.NoError(t, s.DB.DeleteWorkspace(t.Context(), deleted, "test"))
 	time.Sleep(500 * time.Millisecond)
 
 	items := func(key, workspace string) *contract.Answer {

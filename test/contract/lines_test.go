@@ -106,7 +106,7 @@ func TestSourcesOfLinesStopAtTheWorkspacesLimit(t *testing.T) {
 	got := decode[acceptedLines](t, send("a f=1\nb f=1\nc f=1,g=2\na f=2\n\x01 f=3"), http.StatusCreated)
 	require.Equal(t, 3, got.Accepted)
 	require.Equal(t, []lineRejection{
-		{Index: 2, Line: 3, Count: 2, Field: "measurement", Reason: "is of a new source, and the workspace has no room for another"},
+		{Index: 2, Line: 3, Count: 2, Field: "measurement", Reason: "is of a new source, and the workspace has as many sources as its limit (maxSources) allows"},
 		{Index: 4, Line: 5, Count: 1, Field: "measurement", Reason: "cannot name a source: it must have 1 to 256 characters, none of them a control character, and not only spaces"},
 	}, got.Errors)
 	require.Equal(t, 422, send("d f=1").Status)

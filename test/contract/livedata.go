@@ -51,7 +51,7 @@ func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	background(t, l.Streams.Run)
 	deps := livedata.Deps{
 		Sources: s.DB, Series: s.DB, Points: l.Points, Marks: s.DB, Deletions: deletions, Streams: l.Streams, Keys: idempotency.New(s.DB, slog.Default(), nil),
-		Pipeline: ingest.New(ingest.Deps{Sources: s.DB, Registry: s.DB, Log: l.Log, FingerprintKey: installation.FingerprintKey}),
+		Pipeline: ingest.New(ingest.Deps{Sources: s.DB, Registry: s.DB, Retention: s.DB, Log: l.Log, FingerprintKey: installation.FingerprintKey}),
 		TopicID:  func() [16]byte { return l.Log.PointsTopic().ID },
 		TokenKey: installation.CheckpointKey, Bodies: request.NewBudget(256 << 20), MaxBodyBytes: 32 << 20,
 		QueryTimeout: 10 * time.Second, CheckpointWait: time.Second,

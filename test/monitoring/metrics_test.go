@@ -131,11 +131,11 @@ func pageOf(families map[string]*dto.MetricFamily) string {
 
 // allowed are the values of each label. A label that is not here fails the test.
 var allowed = map[string]*regexp.Regexp{
-	"cache": oneOf("known", "unknown", "series", "sources", "labels"), "consumer": oneOf("points", "commands"), "role": oneOf("api", "points", "commands"),
+	"cache": oneOf("known", "unknown", "series", "sources", "labels"), "work": oneOf("retention", "tombstones", "workspaces"), "consumer": oneOf("points", "commands"), "role": oneOf("api", "points", "commands"),
 	"topic": oneOf("points", `graph\.commands`, `graph\.events`), "use": regexp.MustCompile(`^[a-z_]{5,12}$`),
 	"engine": oneOf("clickhouse", "embedder", "kafka", "milvus", "postgres", "redis", "valkey"), "pool": oneOf("main", "keys", "bulk"),
 	"method": oneOf("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"),
-	"route":  regexp.MustCompile(`^(none|/healthz|/readyz|/ping|/health|/write|/api/v[12]/write|/api/(me|openapi\.yaml|docs|docs/\*|live-data/(ingest|query|series|sources|sources/\{id\})|commands/(execute|batch|\{id\})|queries/(history|events|(nodes|edges)(/\{id\})?|nodes/\{id\}/neighbors)))$`),
+	"route":  regexp.MustCompile(`^(none|/healthz|/readyz|/ping|/health|/write|/api/v[12]/write|/api/(me|openapi\.yaml|docs|docs/\*|live-data/(ingest|query|series|points|sources|sources/\{id\})|commands/(execute|batch|\{id\})|queries/(history|events|(nodes|edges)(/\{id\})?|nodes/\{id\}/neighbors)))$`),
 	"status": regexp.MustCompile(`^[2-5][0-9][0-9]$`),
 	"stage":  oneOf("parse", "resolve", "encode", "produce", "begin", "decide", "commit"),
 	"result": oneOf("hit", "miss", "applied", "failed", "repeated"), "what": regexp.MustCompile(`^([A-Z_]{4,11}|[a-z_]{5,20})$`),
@@ -146,7 +146,7 @@ var allowed = map[string]*regexp.Regexp{
 	"code":     regexp.MustCompile(`^[2-5][0-9][0-9]$`),
 	"cause":    regexp.MustCompile(`^[a-z]+$`),
 	"quantile": regexp.MustCompile(`^[0-9.]+$`), "partition": regexp.MustCompile(`^[0-9]{1,4}$`),
-	"operation": regexp.MustCompile(`^(delete|(insert|query)_[a-z]+)$`), "statement": regexp.MustCompile(`^[a-z]+$`),
+	"operation": regexp.MustCompile(`^(delete|expire|erase|(insert|query)_[a-z]+)$`), "statement": regexp.MustCompile(`^[a-z]+$`),
 	"version": regexp.MustCompile(`^\S+$`), "go_version": regexp.MustCompile(`^go\S+$`),
 }
 

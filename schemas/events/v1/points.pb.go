@@ -321,10 +321,11 @@ func (x *Tag) GetValue() string {
 
 // Deletion removes points accepted before it. A deletion of a whole source
 // (metric and bounds absent, whole_source set) also removes points that follow:
-// the id of a deleted source is never used again.
+// the id of a deleted source is never used again. So does that of the workspace
+// (whole_workspace set, all else absent), which is in every partition.
 type Deletion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The source's UUID, 16 bytes.
+	// The source's UUID, 16 bytes; absent with whole_workspace.
 	SourceId []byte `protobuf:"bytes,1,opt,name=source_id,json=sourceId,proto3" json:"source_id,omitempty"`
 	// Only this metric, when set.
 	Metric *string `protobuf:"bytes,2,opt,name=metric,proto3,oneof" json:"metric,omitempty"`
@@ -333,9 +334,11 @@ type Deletion struct {
 	// Up to this time (exclusive), microseconds since the Unix epoch.
 	ToUs *int64 `protobuf:"varint,4,opt,name=to_us,json=toUs,proto3,oneof" json:"to_us,omitempty"`
 	// The source itself was deleted.
-	WholeSource   bool `protobuf:"varint,5,opt,name=whole_source,json=wholeSource,proto3" json:"whole_source,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	WholeSource bool `protobuf:"varint,5,opt,name=whole_source,json=wholeSource,proto3" json:"whole_source,omitempty"`
+	// The workspace of the record was deleted, with all of its sources.
+	WholeWorkspace bool `protobuf:"varint,6,opt,name=whole_workspace,json=wholeWorkspace,proto3" json:"whole_workspace,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Deletion) Reset() {
@@ -403,6 +406,13 @@ func (x *Deletion) GetWholeSource() bool {
 	return false
 }
 
+func (x *Deletion) GetWholeWorkspace() bool {
+	if x != nil {
+		return x.WholeWorkspace
+	}
+	return false
+}
+
 var File_events_v1_points_proto protoreflect.FileDescriptor
 
 const file_events_v1_points_proto_rawDesc = "" +
@@ -425,13 +435,14 @@ const file_events_v1_points_proto_rawDesc = "" +
 	"\x05texts\x18\t \x03(\tR\x05texts\"-\n" +
 	"\x03Tag\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xc0\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xe9\x01\n" +
 	"\bDeletion\x12\x1b\n" +
 	"\tsource_id\x18\x01 \x01(\fR\bsourceId\x12\x1b\n" +
 	"\x06metric\x18\x02 \x01(\tH\x00R\x06metric\x88\x01\x01\x12\x1c\n" +
 	"\afrom_us\x18\x03 \x01(\x03H\x01R\x06fromUs\x88\x01\x01\x12\x18\n" +
 	"\x05to_us\x18\x04 \x01(\x03H\x02R\x04toUs\x88\x01\x01\x12!\n" +
-	"\fwhole_source\x18\x05 \x01(\bR\vwholeSourceB\t\n" +
+	"\fwhole_source\x18\x05 \x01(\bR\vwholeSource\x12'\n" +
+	"\x0fwhole_workspace\x18\x06 \x01(\bR\x0ewholeWorkspaceB\t\n" +
 	"\a_metricB\n" +
 	"\n" +
 	"\b_from_usB\b\n" +

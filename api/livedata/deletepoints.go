@@ -1,0 +1,108 @@
+package livedata
+
+import (
+	"context"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+// pointsDeletion is what was asked to be deleted, and how to wait for it. What is
+// null does not bound it.
+type pointsDeletion struct {
+	SourceID   uuid.UUID  `json:"sourceId"`
+	Metric     *string    `json:"metric"`
+	From       *time.Time `json:"from"`
+	To         *time.Time `json:"to"`
+	Checkpoint string     `json:"checkpoint"`
+}
+
+// deletePoints deletes points of one source that were accepted before. It answers
+// when the log has the deletion: from then on no replay brings the points back, and
+// a query with the checkpoint sees none of them.
+func (a *api) deletePoints(w http.ResponseWriter, r *http.Request) error {
+	d, err := readDeletion(request.Query(r), time.Now())
+	if err != nil {
+		return err
+	}
+	workspace := request.PrincipalOf(r.Context()).Workspace
+	if _, err := a.Sources.Source(r.Context(), workspace, d.Source); err != nil {
+		return err
+	}
+	topic := a.TopicID() // before the produce, see acceptPoints
+	positions, err := a.Deletions.deletePoints(r.Context(), workspace, d)
+	made := a.sealer.encodeCheckpoint(checkpoint{workspace: workspace, topic: topic, positions: positions})
+	if err != nil {
+		return withCheckpoint(err, made, len(positions) > 0)
+	}
+	answer := pointsDeletion{SourceID: d.Source, Checkpoint: made}
+	if d.HasMetric {
+		answer.Metric = &d.Metric
+	}
+	if d.HasFrom {
+		answer.From = timeAt(d.FromUS)
+	}
+	if d.HasTo {
+		answer.To = timeAt(d.ToUS)
+	}
+	reply.Data(w, r, http.StatusAccepted, answer)
+	return nil
+}
+
+// readDeletion reads which points are meant. The source has to be named; without a
+// metric all are meant, without from or to there is no bound on that side.
+func readDeletion(p *request.Params, now time.Time) (pointblock.Deletion, error) {
+	var d pointblock.Deletion
+	if source := p.UUID("sourceId"); source != nil {
+		d.Source = *source
+	} else if _, given := p.String("sourceId"); !given {
+		p.Fail("sourceId", "is required")
+	}
+	if d.Metric, d.HasMetric = p.String("metric"); d.HasMetric && (d.Metric == "" || utf8.RuneCountInString(d.Metric) > maxName) {
+		p.Fail("metric", "must have 1 to 256 characters")
+	}
+	d.FromUS, d.HasFrom = bound(p, "from", now)
+	d.ToUS, d.HasTo = bound(p, "to", now)
+	if d.HasFrom && d.HasTo && d.FromUS >= d.ToUS {
+		p.Fail("from", "must be before to")
+	}
+	return d, p.Err()
+}
+
+func bound(p *request.Params, name string, now time.Time) (us int64, given bool) {
+	text, given := p.String(name)
+	if !given {
+		return 0, false
+	}
+	us, problem := parseTime(text, now)
+	if problem != "" {
+		p.Fail(name, problem)
+	}
+	return us, true
+}
+
+func timeAt(us int64) *time.Time {
+	at := time.UnixMicro(us).UTC()
+	return &at
+}
+
+// deletePoints tells the log of a deletion. It is told at once or not at all: the
+// caller may ask again, because what is deleted twice is deleted.
+func (s *DeletionSender) deletePoints(ctx context.Context, workspace uuid.UUID, d pointblock.Deletion) ([]pointblock.Position, error) {
+	positions, err := s.log.ProducePoints(ctx, reply.RequestID(ctx), []pointblock.Message{{
+		Partition: pointblock.Partition(d.Source, s.log.Partitions()),
+		Key:       d.Source[:],
+		Value:     pointblock.EncodeDeletions(workspace, time.Now().UnixMicro(), []pointblock.Deletion{d}),
+	}})
+	if err != nil && fault.KindOf(err) == fault.Internal {
+		return positions, fault.Wrap(err, fault.Unavailable, "The deletion could not be written to the log; ask for it again").After(time.Second)
+	}
+	return positions, err
+}

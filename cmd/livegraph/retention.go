@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// retention is for how many days points are kept, as a flag: a number, or none for
+// good.
+type retention struct{ days *int32 }
+
+// UnmarshalText reads the flag.
+func (r *retention) UnmarshalText(text []byte) error {
+	if string(text) == "none" {
+		r.days = nil
+		return nil
+	}
+	days, err := strconv.ParseInt(string(text), 10, 32)
+	if err != nil || days < 1 || days > postgres.MaxRetentionDays {
+		return fmt.Errorf("must be a number of days from 1 to %d, or none, and is %q", postgres.MaxRetentionDays, text)
+	}
+	r.days = new(int32(days))
+	return nil
+}
+
+func retentionText(days *int32) string {
+	switch {
+	case days == nil:
+		return "for good"
+	case *days == 1:
+		return "1 day"
+	}
+	return fmt.Sprintf("%d days", *days)
+}

@@ -1,0 +1,42 @@
+package upkeep
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// metrics are what the work of this process measures.
+type metrics struct {
+	failures   *prometheus.CounterVec
+	expired    prometheus.Counter
+	erased     prometheus.Counter
+	pruned     prometheus.Counter
+	deletions  prometheus.Gauge
+	lastExpiry prometheus.Gauge
+}
+
+func newMetrics(registerer prometheus.Registerer) *metrics {
+	factory := promauto.With(registerer)
+	counter := func(name, help string) prometheus.Counter {
+		return factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	m := &metrics{
+		failures: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "livegraph_upkeep_failures_total",
+			Help: "Background work of this process that failed and is tried again, by work: retention, tombstones, workspaces (that were deleted).",
+		}, []string{"work"}),
+		expired: counter("livegraph_retention_removed_rows_total", "Rows that this process removed because they were past their retention."),
+		erased:  counter("livegraph_workspace_deletion_rows_total", "Rows of deleted workspaces that this process removed, of all stores."),
+		pruned:  counter("livegraph_tombstones_pruned_total", "Tombstones that this process removed because the log had outlived them."),
+		deletions: factory.NewGauge(prometheus.GaugeOpts{
+			Name: "livegraph_workspace_deletions_pending", Help: "Deleted workspaces that are not removed from all stores yet, as this process last saw it.",
+		}),
+		lastExpiry: factory.NewGauge(prometheus.GaugeOpts{
+			Name: "livegraph_retention_last_pass_timestamp_seconds", Help: "When this process last finished removing old points; 0: not yet.",
+		}),
+	}
+	for _, work := range []string{"retention", "tombstones", "workspaces"} {
+		m.failures.WithLabelValues(work)
+	}
+	return m
+}

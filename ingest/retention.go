@@ -1,0 +1,175 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+const (
+	// retentionTTL is how long what a workspace says of retention is believed. A
+	// point that is accepted meanwhile and is too old is in no answer all the same.
+	retentionTTL = time.Second
+	// maxRetentions bounds the workspaces that are remembered; when it is full it
+	// starts anew.
+	maxRetentions = 10_000
+)
+
+// retentionDirectory knows for how long points are kept.
+type retentionDirectory interface {
+	// Retention gives for how many days of 24 hours a workspace keeps points (nil:
+	// for good), and those of its sources that say something themselves.
+	Retention(ctx context.Context, workspace uuid.UUID) (days *int32, sources map[uuid.UUID]int32, err error)
+}
+
+// retentionCache remembers what workspaces say, for a moment.
+type retentionCache struct {
+	directory retentionDirectory // nil: points of any age are taken
+	ttl       time.Duration
+
+	mu         sync.Mutex
+	workspaces map[uuid.UUID]*retention
+}
+
+// retention is what a workspace says. Who finds it outdated reads it again, and the
+// others wait for that.
+type retention struct {
+	mu      sync.Mutex
+	until   time.Time
+	days    *int32
+	sources map[uuid.UUID]int32
+}
+
+func newRetentionCache(directory retentionDirectory, ttl time.Duration) *retentionCache {
+	return &retentionCache{directory: directory, ttl: ttl, workspaces: map[uuid.UUID]*retention{}}
+}
+
+// forget drops what is remembered of a workspace.
+func (c *retentionCache) forget(workspace uuid.UUID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.workspaces, workspace)
+}
+
+func (c *retentionCache) of(workspace uuid.UUID) *retention {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.workspaces[workspace]
+	if r == nil {
+		if len(c.workspaces) >= maxRetentions {
+			clear(c.workspaces)
+		}
+		r = &retention{}
+		c.workspaces[workspace] = r
+	}
+	return r
+}
+
+// read gives what the workspace says; the map is not to be changed.
+func (c *retentionCache) read(ctx context.Context, workspace uuid.UUID) (days *int32, sources map[uuid.UUID]int32, err error) {
+	if c.directory == nil {
+		return nil, nil, nil
+	}
+	r := c.of(workspace)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if asked := time.Now(); !asked.Before(r.until) {
+		if r.days, r.sources, err = c.directory.Retention(ctx, workspace); err != nil {
+			return nil, nil, fmt.Errorf("reading the retention: %w", err)
+		}
+		r.until = asked.Add(c.ttl)
+	}
+	return r.days, r.sources, nil
+}
+
+// rejectExpired rejects the points that are older than their source or their
+// workspace keeps any.
+func (p *Pipeline) rejectExpired(ctx context.Context, b *batch) error {
+	days, own, err := p.retention.read(ctx, b.workspace)
+	if err != nil || days == nil && len(own) == 0 {
+		return err
+	}
+	limited := false
+	b.oldest = b.oldest[:0]
+	for i := range b.sources.list {
+		from := int64(math.MinInt64)
+		if b.sources.list[i].known {
+			from = keptFrom(b.receivedUS, days, own, b.sources.list[i].id)
+		}
+		limited = limited || from != math.MinInt64
+		b.oldest = append(b.oldest, from)
+	}
+	if limited {
+		expire(b, pointblock.KindNumber, &b.numbers)
+		expire(b, pointblock.KindString, &b.strings)
+	}
+	return nil
+}
+
+// keptFrom gives the first time at which points of the source are kept.
+func keptFrom(nowUS int64, days *int32, own map[uuid.UUID]int32, source uuid.UUID) int64 {
+	from := int64(math.MinInt64)
+	if days != nil {
+		from = nowUS - int64(*days)*dayUS
+	}
+	if n, ok := own[source]; ok {
+		from = max(from, nowUS-int64(n)*dayUS) // the shorter one holds
+	}
+	return from
+}
+
+// expire takes what is too old out of a column.
+func expire[V any](b *batch, kind pointblock.Kind, c *column[V]) {
+	if len(c.label) > 0 {
+		c.expireRows(b, kind)
+		return
+	}
+	for i := range b.blocks {
+		block := &b.blocks[i]
+		l := &b.labels.list[block.label]
+		oldest := b.oldest[l.source]
+		if block.kind != kind || oldest == math.MinInt64 {
+			continue
+		}
+		kept := block.from
+		for at := block.from; at < block.to; at++ {
+			if c.ts[at] < oldest {
+				position := whole
+				if !block.sifted {
+					position = at - block.from
+				}
+				b.reject(timeExpired, block.index, position, 1, l)
+				continue
+			}
+			c.ts[kept], c.values[kept] = c.ts[at], c.values[at]
+			kept++
+		}
+		l.count[kind-1] -= block.to - kept
+		block.to = kept
+	}
+}
+
+func (c *column[V]) expireRows(b *batch, kind pointblock.Kind) {
+	kept := 0
+	for at, ts := range c.ts {
+		l := &b.labels.list[c.label[at]]
+		if ts < b.oldest[l.source] {
+			index := l.first[kind-1]
+			if len(c.index) == len(c.ts) {
+				index = int(c.index[at])
+			}
+			b.reject(timeExpired, index, whole, 1, l)
+			l.count[kind-1]--
+			continue
+		}
+		c.label[kept], c.ts[kept], c.values[kept] = c.label[at], ts, c.values[at]
+		kept++
+	}
+	c.label, c.ts, c.values, c.index = c.label[:kept], c.ts[:kept], c.values[:kept], c.index[:0]
+}

@@ -1,0 +1,110 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// kept says for how many days points are kept, and counts how often it is asked.
+type kept struct {
+	days    *int32
+	sources map[uuid.UUID]int32
+	fail    error
+	asked   int
+}
+
+func (k *kept) Retention(context.Context, uuid.UUID) (*int32, map[uuid.UUID]int32, error) {
+	k.asked++
+	return k.days, k.sources, k.fail
+}
+
+// keeping is a pipeline with what is kept, and the plant behind it.
+func keeping(k *kept) (*plant, *Pipeline) {
+	p := newPlant()
+	pipeline := p.pipeline(Limits{})
+	pipeline.retention = newRetentionCache(k, time.Minute)
+	return p, pipeline
+}
+
+func TestPointsOlderThanTheirRetentionAreRejectedOneByOne(t *testing.T) {
+	day := func(n int, also time.Duration) int64 { return received.AddDate(0, 0, -n).Add(also).UnixMicro() }
+	p, pipeline := keeping(&kept{days: new(int32(30)), sources: map[uuid.UUID]int32{boiler: 7, pump: 365}})
+	result, err := pipeline.Accept(t.Context(), JSON, request(fmt.Sprintf(`{"precision":"us","metric":"m","points":[
+		{"source":"boiler","timestamp":-1,"value":1},
+		{"source":"boiler","timestamp":%d,"value":1},
+		{"source":"boiler","timestamp":%d,"value":2},
+		{"source":"boiler","timestamp":%d,"value":"three"},
+		{"source":"pump","timestamp":%d,"value":4},
+		{"source":"pump","timestamp":%d,"value":5},
+		{"source":"boiler","timestamp":0,"value":6}]}`,
+		day(7, 0), day(7, -time.Microsecond), day(8, 0), day(30, 0), day(31, 0))))
+	require.NoError(t, err)
+	require.Equal(t, 2, result.Accepted, "the first moment that is kept, of the source and of the workspace")
+	require.Equal(t, []Rejection{
+		{Index: 0, Field: "points[0].timestamp", Reason: reasonText[timeEarly], Count: 1},
+		{Index: 2, Field: "points[2].timestamp", Reason: reasonText[timeExpired], Count: 4},
+	}, result.Errors)
+	require.Equal(t, map[string]any{
+		pointName(boiler, "m", nil, day(7, 0)) + " n": 1.0, pointName(pump, "m", nil, day(30, 0)) + " n": 4.0,
+	}, p.written(t))
+}
+
+func TestInColumnsAnOldPointIsNamedByItsPosition(t *testing.T) {
+	p, pipeline := keeping(&kept{sources: map[uuid.UUID]int32{boiler: 1}})
+	now, old := received.UnixMicro(), received.AddDate(0, 0, -2).UnixMicro()
+	result, err := pipeline.Accept(t.Context(), JSON, request(fmt.Sprintf(`{"precision":"us","metric":"m","series":[
+		{"source":"pump","timestamps":[%[2]d],"values":[1]},
+		{"source":"boiler","timestamps":[%[1]d,%[2]d,%[1]d],"values":[1,2,3],"tags":{"a":"b"}},
+		{"source":"boiler","timestamps":[%[2]d,%[1]d,1],"values":["x",7,1e999]}]}`, now, old)))
+	require.NoError(t, err)
+	require.Equal(t, 4, result.Accepted)
+	require.Equal(t, Rejection{Index: 1, Position: new(1), Field: "series[1].timestamps[1]", Reason: reasonText[timeExpired], Count: 2},
+		result.Errors[0])
+	require.Len(t, p.written(t), 3)
+}
+
+func TestWhenAllIsTooOldNothingIsAcceptedAndNoSeriesRegistered(t *testing.T) {
+	p, pipeline := keeping(&kept{days: new(int32(36_500))})
+	_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1,"timestamp":0`)))
+	require.NoError(t, err, "a century reaches beyond 1970")
+	_, pipeline = keeping(&kept{days: new(int32(1))})
+	_, err = pipeline.Accept(t.Context(), JSON, request(row(`"value":1,"timestamp":0`)))
+	_, field, reason := problem(t, err)
+	require.Equal(t, "points[0].timestamp", field)
+	require.Equal(t, reasonText[timeExpired], reason)
+	require.Len(t, p.messages, 1)
+}
+
+func TestTheRetentionIsAskedForOnceAMomentAndAfterEachChange(t *testing.T) {
+	k := &kept{days: new(int32(1))}
+	_, pipeline := keeping(k)
+	body := row(`"value":1`)
+	for range 3 {
+		_, err := pipeline.Accept(t.Context(), JSON, request(body))
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, k.asked)
+	pipeline.SourcesChanged(workspace)
+	k.fail = errors.New("down")
+	_, err := pipeline.Accept(t.Context(), JSON, request(body))
+	require.ErrorIs(t, err, k.fail)
+	require.Equal(t, 2, k.asked)
+}
+
+func TestInLinesAnOldPointIsNamedByItsLine(t *testing.T) {
+	p, pipeline := keeping(&kept{sources: map[uuid.UUID]int32{boiler: 1}})
+	now, old := received.UnixNano(), received.AddDate(0, 0, -2).UnixNano()
+	result, err := pipeline.Accept(t.Context(), Lines, request(fmt.Sprintf(
+		"boiler m=1 %[1]d\npump m=1 %[2]d\n# a comment\nboiler m=2,n=\"old\" %[2]d\nboiler m=3 %[1]d\n", now, old)))
+	require.NoError(t, err)
+	require.Equal(t, 3, result.Accepted)
+	require.Len(t, result.Errors, 1)
+	require.Equal(t, Rejection{Index: 3, Line: new(4), Field: "timestamp", Reason: reasonText[timeExpired], Count: 2}, result.Errors[0])
+	require.Len(t, p.written(t), 2, "the two of the boiler have one time")
+}

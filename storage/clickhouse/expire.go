@@ -1,0 +1,200 @@
+package clickhouse
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/tracing"
+)
+
+// Owner is a source of a workspace.
+type Owner struct{ Workspace, Source uuid.UUID }
+
+// Expire removes from the store what sources have from before a time, microseconds
+// since the Unix epoch, and gives how many rows these are. It takes the sources'
+// series in chunks and calls pause after each that had anything to remove: nobody
+// waits for it, and what it removes is in no answer any more. It may be repeated,
+// and be cut short and begun again.
+func (db *DB) Expire(ctx context.Context, sources []Owner, fromUS int64, pause func(context.Context, time.Duration) error) (removed int64, err error) {
+	if len(sources) == 0 {
+		return 0, nil
+	}
+	defer func(began time.Time) { db.metrics.observe(opExpire, began, 0, err) }(time.Now())
+	ctx, span := db.start(ctx, opExpire)
+	defer func() { tracing.End(span, err) }()
+	of := make([]Deletion, len(sources))
+	for i, s := range sources {
+		of[i] = Deletion{Workspace: s.Workspace, Source: s.Source}
+	}
+	for some := range slices.Chunk(of, deleteSources) {
+		series, err := db.seriesOf(ctx, nil, some...)
+		if err != nil {
+			return removed, err
+		}
+		for chunk := range slices.Chunk(series, deleteChunk) {
+			began := time.Now()
+			n, err := db.expireSeries(ctx, chunk, fromUS)
+			removed += n
+			if err == nil && n > 0 {
+				err = pause(ctx, time.Since(began))
+			}
+			if err != nil {
+				return removed, err
+			}
+		}
+		if _, err := db.removeWhere(ctx, "latest", ofSources(some)+" AND ts < "+moment(fromUS)); err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+func (db *DB) expireSeries(ctx context.Context, series []uint64, fromUS int64) (removed int64, err error) {
+	ids := "series IN (" + joinIDs(series) + ") AND "
+	for _, table := range timedTables() {
+		n, err := db.removeWhere(ctx, table.name, ids+table.before(fromUS))
+		removed += n
+		if err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+// removeWhere deletes rows, if there are any, and gives how many they were.
+func (db *DB) removeWhere(ctx context.Context, table, condition string) (rows int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
+	defer cancel()
+	if rows, err = db.countWhere(ctx, table, condition); err != nil || rows == 0 {
+		return 0, err
+	}
+	if err := db.deleteWhere(ctx, table, condition); err != nil {
+		return 0, err
+	}
+	return rows, nil
+}
+
+func (db *DB) countWhere(ctx context.Context, table, condition string) (rows int64, err error) {
+	err = db.conn.QueryRow(ch.Context(ctx, ch.WithSettings(settings())), "SELECT toInt64(count()) FROM "+table+" WHERE "+condition).Scan(&rows)
+	if err != nil {
+		return 0, fmt.Errorf("counting rows to delete in %s: %w", table, err)
+	}
+	return rows, nil
+}
+
+// Part is a part of a table of points as it is stored, all of whose rows are of one
+// partition.
+type Part struct {
+	Table, Name string
+	EndUS       int64 // all its rows are of before; microseconds since the Unix epoch
+	Rows        int64
+}
+
+// Parts lists the parts of the tables of points whose partitions end by a time.
+func (db *DB) Parts(ctx context.Context, byUS int64) ([]Part, error) {
+	names := make([]string, 0, 4)
+	for _, t := range timedTables() {
+		names = append(names, "'"+t.name+"'")
+	}
+	rows, err := db.conn.Query(ctx, `
+		SELECT table, name, toUnixTimestamp64Micro(toDateTime64(addMonths(toDate(concat(partition_id, '01')), 1), 6, 'UTC')) AS ends, toInt64(rows)
+		FROM system.parts
+		WHERE database = currentDatabase() AND active AND table IN (`+strings.Join(names, ",")+`)
+			AND match(partition_id, '^[0-9]{6}$') AND ends <= `+fmt.Sprint(byUS)+` ORDER BY table, name`)
+	if err != nil {
+		return nil, fmt.Errorf("listing the parts of tables: %w", err)
+	}
+	defer func() { _ = rows.Close() }() // what it says, rows.Err has said
+	var parts []Part
+	for rows.Next() {
+		var p Part
+		if err := rows.Scan(&p.Table, &p.Name, &p.EndUS, &p.Rows); err != nil {
+			return nil, fmt.Errorf("listing the parts of tables: %w", err)
+		}
+		parts = append(parts, p)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("listing the parts of tables: %w", err)
+	}
+	return parts, nil
+}
+
+// codeNoSuchPart is ClickHouse's error for a part that is no longer there: it was
+// merged into another.
+const codeNoSuchPart = 232
+
+// DropPart removes a part that was listed, with all its rows. One that has been
+// merged into another meanwhile is left alone, and dropped is false.
+func (db *DB) DropPart(ctx context.Context, p Part) (dropped bool, err error) {
+	defer func(began time.Time) { db.metrics.observe(opExpire, began, 0, err) }(time.Now())
+	err = db.conn.Exec(ctx, "ALTER TABLE "+p.Table+" DROP PART '"+p.Name+"'")
+	if isException(err, codeNoSuchPart) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("dropping a part of %s: %w", p.Table, err)
+	}
+	return true, nil
+}
+
+// Reclaim gives back the disk space of rows that were deleted, of partitions that
+// consist of such rows by more than half, and gives how many partitions it rewrote.
+// ClickHouse only marks what is deleted, and merges take it out; old partitions are
+// not merged any more. So each deleted row costs the rewriting of less than one
+// other.
+func (db *DB) Reclaim(ctx context.Context, pause func(context.Context, time.Duration) error) (rewritten int, err error) {
+	for _, table := range timedTables() {
+		ids, err := db.markedPartitions(ctx, table.name)
+		if err != nil {
+			return rewritten, err
+		}
+		for id, stored := range ids {
+			began := time.Now()
+			live, err := db.countWhere(ctx, table.name, "_partition_id = '"+id+"'")
+			if err != nil {
+				return rewritten, err
+			}
+			if live*2 > stored {
+				continue
+			}
+			sync := ch.Context(ctx, ch.WithSettings(ch.Settings{"mutations_sync": 2}))
+			if err := db.conn.Exec(sync, "ALTER TABLE "+table.name+" APPLY DELETED MASK IN PARTITION ID '"+id+"'"); err != nil {
+				return rewritten, fmt.Errorf("taking deleted rows out of %s: %w", table.name, err)
+			}
+			rewritten++
+			if err := pause(ctx, time.Since(began)); err != nil {
+				return rewritten, err
+			}
+		}
+	}
+	return rewritten, nil
+}
+
+// markedPartitions gives the partitions of a table in which rows are marked as
+// deleted, with how many rows are stored there, marked or not.
+func (db *DB) markedPartitions(ctx context.Context, table string) (map[string]int64, error) {
+	rows, err := db.conn.Query(ctx, `
+		SELECT partition_id, toInt64(sum(rows)) FROM system.parts
+		WHERE database = currentDatabase() AND active AND table = '`+table+`' AND match(partition_id, '^[0-9a-z]+$')
+		GROUP BY partition_id HAVING max(has_lightweight_delete) = 1`)
+	if err != nil {
+		return nil, fmt.Errorf("listing the partitions of %s: %w", table, err)
+	}
+	defer func() { _ = rows.Close() }() // what it says, rows.Err has said
+	found := map[string]int64{}
+	for rows.Next() {
+		var id string
+		var n int64
+		if err := rows.Scan(&id, &n); err != nil {
+			return nil, fmt.Errorf("listing the partitions of %s: %w", table, err)
+		}
+		found[id] = n
+	}
+	return found, rows.Err()
+}

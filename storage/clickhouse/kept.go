@@ -1,0 +1,74 @@
+package clickhouse
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Kept says from which time on the points of series are kept, microseconds since
+// the Unix epoch: those before are past their retention and in no answer, whether
+// they are still stored or not. Series that are not in it keep all. It is part of a
+// query, so that a point is gone at the moment at which its time has come and not
+// when somebody has removed it.
+type Kept map[uint64]int64
+
+// from gives when the points of a series begin to be kept.
+func (k Kept) from(series uint64) int64 {
+	if us, ok := k[series]; ok {
+		return us
+	}
+	return math.MinInt64
+}
+
+// condition gives what a statement over these series has to ask of column ts beyond
+// its range, which begins at fromUS: with its AND, and nothing where the range does
+// it. Series that all have the same bound are read from there on by the table's
+// order; else each row is compared with its own.
+func (k Kept) condition(series []uint64, fromUS int64) string {
+	var ids []uint64
+	lowest, highest := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, id := range series {
+		us := k.from(id)
+		lowest, highest = min(lowest, us), max(highest, us)
+		if us > fromUS {
+			ids = append(ids, id)
+		}
+	}
+	switch {
+	case len(ids) == 0:
+		return ""
+	case lowest == highest:
+		return " AND ts >= " + moment(lowest)
+	}
+	var bounds strings.Builder
+	for i, id := range ids {
+		if i > 0 {
+			bounds.WriteByte(',')
+		}
+		bounds.WriteString(strconv.FormatInt(k[id], 10))
+	}
+	return fmt.Sprintf(" AND ts >= %s AND toUnixTimestamp64Micro(ts) >= transform(series, [%s]::Array(UInt64), [%s]::Array(Int64), %d::Int64)",
+		moment(max(lowest, fromUS)), idList(ids), bounds.String(), max(lowest, fromUS))
+}
+
+// where gives the condition that rows of these series lie in the range and are kept.
+// It uses the tables' partitions and order; the parameters are those of the range.
+func (r *Range) where(series []uint64) string {
+	return "ts >= fromUnixTimestamp64Micro({from:Int64}, 'UTC') AND ts < fromUnixTimestamp64Micro({to:Int64}, 'UTC')" +
+		r.Kept.condition(series, r.FromUS)
+}
+
+// moment writes a time for a statement.
+func moment(us int64) string { return fmt.Sprintf("fromUnixTimestamp64Micro(%d, 'UTC')", us) }
+
+// drop takes out of what was found by series that which is not kept.
+func (k Kept) drop(found map[uint64]*Points) {
+	for id, p := range found {
+		if n, _ := slices.BinarySearch(p.TS, k.from(id)); n == len(p.TS) {
+			delete(found, id)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// LogMark says how far topic points was at a time of the database.
+type LogMark struct {
+	TopicID [16]byte
+	At      time.Time
+	Ends    []int64 // by partition
+}
+
+// AddLogMark notes how far the topic is now.
+func (db *DB) AddLogMark(ctx context.Context, topicID [16]byte, ends []int64) error {
+	if _, err := db.pool.Exec(ctx, `INSERT INTO log_marks (topic_id, ends) VALUES ($1, $2)`, topicID[:], ends); err != nil {
+		return classify(fmt.Errorf("marking the log: %w", err))
+	}
+	return nil
+}
+
+// LogMarks lists the marks, newest first.
+func (db *DB) LogMarks(ctx context.Context) ([]LogMark, error) {
+	rows, err := db.pool.Query(ctx, `SELECT topic_id, marked_at, ends FROM log_marks ORDER BY marked_at DESC`)
+	if err != nil {
+		return nil, classify(fmt.Errorf("reading the marks of the log: %w", err))
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (LogMark, error) {
+		var m LogMark
+		var id []byte
+		err := row.Scan(&id, &m.At, &m.Ends)
+		copy(m.TopicID[:], id)
+		return m, err
+	})
+	return list, classify(err)
+}
+
+// PruneTombstones forgets the tombstones that were written before a time, and notes
+// that no record of before may be stored any more: its tombstones may be gone. It
+// forgets the marks of before, too.
+func (db *DB) PruneTombstones(ctx context.Context, before time.Time) (pruned int64, err error) {
+	err = db.inTx(ctx, func(tx pgx.Tx) error {
+		// First the horizon, in one transaction: who sees the tombstones gone sees it.
+		tag, err := tx.Exec(ctx, `UPDATE installation SET tombstones_from = GREATEST(tombstones_from, $1)`, before)
+		if err == nil && tag.RowsAffected() != 1 {
+			err = pgx.ErrNoRows
+		}
+		if err != nil {
+			return fmt.Errorf("raising the horizon of tombstones: %w", err)
+		}
+		tag, err = tx.Exec(ctx, `DELETE FROM tombstones WHERE created_at < $1`, before)
+		if err != nil {
+			return fmt.Errorf("pruning tombstones: %w", err)
+		}
+		pruned = tag.RowsAffected()
+		_, err = tx.Exec(ctx, `DELETE FROM log_marks WHERE marked_at < $1`, before)
+		return err
+	})
+	return pruned, err
+}
