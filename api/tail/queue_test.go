@@ -45,3 +45,16 @@ func TestADeliveryBeyondTheRoomIsNotTaken(t *testing.T) {
 	list, _ := unbounded.take()
 	require.Len(t, list, 1)
 }
+
+func TestWhatWasCaughtUpWithDoesNotComeAgain(t *testing.T) {
+	s := &Stream{sub: &subscriber{queue: newQueue(&budget{limit: 1000})}, at: Position{Next: map[int32]int64{0: 10, 1: 5}}}
+	for _, d := range []Delivery{{partition: 0, next: 9}, {partition: 1, next: 6}, {partition: 0, next: 10}, {partition: 0, next: 11}, {partition: 1, next: 8}} {
+		s.sub.queue.put(d)
+	}
+	list, _ := s.Take()
+	require.Len(t, list, 3)
+	for i := range list {
+		s.Passed(&list[i])
+	}
+	require.Equal(t, map[int32]int64{0: 11, 1: 8}, s.Position().Next)
+}

@@ -3,6 +3,7 @@ package tail
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -120,7 +121,12 @@ func (s *Stream) Ready() <-chan struct{} { return s.sub.queue.ready }
 
 // Take gives what has come since, and why the stream is dropped, if it is: then
 // nothing follows. What was taken before is no longer held.
-func (s *Stream) Take() (list []Delivery, dropped string) { return s.sub.queue.take() }
+func (s *Stream) Take() (list []Delivery, dropped string) {
+	list, dropped = s.sub.queue.take()
+	// The shared tail may come by what CatchUp, which reads up to the end, has sent.
+	list = slices.DeleteFunc(list, func(d Delivery) bool { return d.next <= s.at.Next[d.partition] })
+	return list, dropped
+}
 
 // Passed notes that a delivery was sent.
 func (s *Stream) Passed(d *Delivery) {
