@@ -62,7 +62,7 @@ fuzz: ## run each fuzz target for FUZZTIME (30s)
 	@./test/fuzz.sh $(or $(FUZZTIME),30s)
 
 .PHONY: bench
-bench: build ## benchmarks, each beside its baseline, and docs/benchmarks.md; BENCH=pipeline is one section
+bench: build ## benchmarks, each beside its baseline, and docs/benchmarks.md; BENCH=ingest is one section, BENCH=outage one that takes long
 	@$(BIN)/livegraph engines install
 	@go run ./test/bench/report -only '$(BENCH)'
 

@@ -105,6 +105,23 @@ type leaver interface {
 	Gone(partitions []int32)
 }
 
+// sizer is a Handler that wants smaller batches at times than Config allows.
+type sizer interface {
+	Full(rows, bytes int) bool
+}
+
+// refuser is a Handler that takes what can never be processed itself: it is not put
+// among the dead letters.
+type refuser interface {
+	Refused(ctx context.Context, letters []kafka.DeadLetter) error
+}
+
+// mourner is a Handler that wants to know what was put among the dead letters, before
+// Advance passes it.
+type mourner interface {
+	Buried(ctx context.Context, letters []kafka.DeadLetter) error
+}
+
 // Config bounds the loop.
 type Config struct {
 	Name       string // of the consumer, in metrics

@@ -96,6 +96,9 @@ func (in *intake) add(records []*kgo.Record, drained bool) {
 }
 
 func (in *intake) full() bool {
+	if s, ok := in.handler.(sizer); ok && s.Full(in.current.Rows(), in.current.bytes) {
+		return true
+	}
 	return in.current.Rows() >= in.cfg.BatchRows || in.current.bytes >= in.cfg.BatchBytes
 }
 

@@ -199,6 +199,9 @@ func (s *session) store(ready <-chan *batch) error {
 // partitions that are still ours. A failure is only said: the next batch commits
 // more, and what is not committed is consumed again.
 func (s *session) commit(b *batch) {
+	if s.group == nil {
+		return // of Reread
+	}
 	if s.uncommitted == nil {
 		s.uncommitted = map[int32]kgo.EpochOffset{}
 	}

@@ -77,6 +77,9 @@ func (l *Loop) bury(ctx context.Context, letters []kafka.DeadLetter) error {
 	if len(letters) == 0 {
 		return nil
 	}
+	if h, ok := l.handler.(refuser); ok {
+		return l.untilDone(ctx, "noting refused records", func(ctx context.Context) error { return h.Refused(ctx, letters) })
+	}
 	for i := range letters {
 		r := letters[i].Record
 		letters[i].Version = l.handler.Version(r)
@@ -86,8 +89,12 @@ func (l *Loop) bury(ctx context.Context, letters []kafka.DeadLetter) error {
 	err := l.untilDone(ctx, "writing dead letters", func(ctx context.Context) error {
 		return l.log.ProduceDeadLetters(ctx, letters)
 	})
-	if err == nil {
-		l.metrics.DeadLetters.Add(int64(len(letters)))
+	if err != nil {
+		return err
 	}
-	return err
+	l.metrics.DeadLetters.Add(int64(len(letters)))
+	if h, ok := l.handler.(mourner); ok {
+		return l.untilDone(ctx, "noting dead letters", func(ctx context.Context) error { return h.Buried(ctx, letters) })
+	}
+	return nil
 }

@@ -247,7 +247,7 @@ func TestAbuseByLinesIsAnsweredQuickly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
 			_, _, err := acceptLines(t, body, "")
-			require.Less(t, time.Since(began), 20*time.Second)
+			require.Less(t, time.Since(began), time.Minute) // far from what a square of the length would take
 			require.Error(t, err)
 			require.Less(t, len(err.Error()), 1000)
 		})

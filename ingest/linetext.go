@@ -129,8 +129,10 @@ func scanHead(b []byte, i int) int {
 		if i >= len(b) || b[i] != '\\' {
 			return i
 		}
-		if i++; i < len(b) && b[i] == ' ' {
-			i++
+		for i < len(b) && b[i] == '\\' {
+			if i++; i < len(b) && b[i] == ' ' {
+				i++
+			}
 		}
 	}
 }

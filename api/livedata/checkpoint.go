@@ -20,35 +20,46 @@ type checkpoint struct {
 	positions []pointblock.Position
 }
 
-const checkpointVersion = 1
+// Versions of the token. The first has the highest offset of each partition alone.
+const (
+	checkpointVersion1 = 1
+	checkpointVersion  = 2
+)
 
 // sealer makes and opens the tokens of this group.
 type sealer struct{ token.Sealer }
 
 // encodeCheckpoint gives the checkpoint's token: a version, workspace, topic id,
-// then for each partition its number and the highest offset, as varints.
+// then for each partition its number, how many records are there, and their offsets,
+// each as what it is more than the one before, all as varints.
 func (s *sealer) encodeCheckpoint(c checkpoint) string {
-	highest := map[int32]int64{}
-	for _, p := range c.positions {
-		highest[p.Partition] = max(highest[p.Partition], p.Offset)
-	}
 	payload := []byte{checkpointVersion}
 	payload = append(payload, c.workspace[:]...)
 	payload = append(payload, c.topic[:]...)
-	for _, p := range sortedPositions(highest) {
-		payload = binary.AppendUvarint(payload, uint64(p.Partition))
-		payload = binary.AppendUvarint(payload, uint64(p.Offset))
+	for rest := sortedPositions(c.positions); len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].Partition == rest[0].Partition {
+			n++
+		}
+		payload = binary.AppendUvarint(payload, uint64(rest[0].Partition))
+		payload = binary.AppendUvarint(payload, uint64(n))
+		before := int64(0)
+		for _, p := range rest[:n] {
+			payload = binary.AppendUvarint(payload, uint64(p.Offset-before))
+			before = p.Offset
+		}
+		rest = rest[n:]
 	}
 	return s.Seal(token.ForCheckpoint, payload)
 }
 
-func sortedPositions(offsets map[int32]int64) []pointblock.Position {
-	list := make([]pointblock.Position, 0, len(offsets))
-	for partition, offset := range offsets {
-		list = append(list, pointblock.Position{Partition: partition, Offset: offset})
-	}
-	slices.SortFunc(list, func(a, b pointblock.Position) int { return cmp.Compare(a.Partition, b.Partition) })
-	return list
+// sortedPositions gives each position once, by partition and offset.
+func sortedPositions(positions []pointblock.Position) []pointblock.Position {
+	list := slices.Clone(positions)
+	slices.SortFunc(list, func(a, b pointblock.Position) int {
+		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset))
+	})
+	return slices.Compact(list)
 }
 
 // decodeCheckpoint reads a token. One that is not ours, or of another workspace,
@@ -57,24 +68,43 @@ func (s *sealer) decodeCheckpoint(text string, workspace uuid.UUID) (checkpoint,
 	bad := fault.Field(fault.Malformed, "checkpoint", "is not a checkpoint of this workspace")
 	payload, ok := s.Open(token.ForCheckpoint, text)
 	const head = 1 + 16 + 16
-	if !ok || len(payload) < head || payload[0] != checkpointVersion {
+	if !ok || len(payload) < head || payload[0] != checkpointVersion && payload[0] != checkpointVersion1 {
 		return checkpoint{}, bad
 	}
 	c := checkpoint{workspace: uuid.UUID(payload[1:17]), topic: [16]byte(payload[17:33])}
 	if c.workspace != workspace {
 		return checkpoint{}, bad
 	}
-	for rest := payload[head:]; len(rest) > 0; {
-		partition, n := binary.Uvarint(rest)
-		if n <= 0 {
-			return checkpoint{}, bad
+	r := varints{rest: payload[head:]}
+	for len(r.rest) > 0 && !r.failed {
+		partition, n := r.next(), uint64(1)
+		if payload[0] != checkpointVersion1 {
+			n = r.next()
 		}
-		offset, m := binary.Uvarint(rest[n:])
-		if m <= 0 {
-			return checkpoint{}, bad
+		offset := int64(0)
+		for ; n > 0 && !r.failed; n-- {
+			offset += int64(r.next())
+			c.positions = append(c.positions, pointblock.Position{Partition: int32(partition), Offset: offset})
 		}
-		c.positions = append(c.positions, pointblock.Position{Partition: int32(partition), Offset: int64(offset)})
-		rest = rest[n+m:]
+	}
+	if r.failed {
+		return checkpoint{}, bad
 	}
 	return c, nil
+}
+
+// varints reads one after the other.
+type varints struct {
+	rest   []byte
+	failed bool
+}
+
+func (r *varints) next() uint64 {
+	value, n := binary.Uvarint(r.rest)
+	if n <= 0 {
+		r.failed = true
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return value
 }

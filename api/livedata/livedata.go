@@ -27,6 +27,7 @@ type Deps struct {
 	Series    seriesStore
 	Points    pointStore
 	Marks     watermarkStore
+	Dead      deadRecordStore
 	Pipeline  pipeline
 	Deletions *DeletionSender
 	// Streams gives points as they arrive.

@@ -2,11 +2,11 @@ package livedata
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 
 	"github.com/livegraph/livegraph/api/tail"
 	"github.com/livegraph/livegraph/api/token"
-	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
 const positionVersion = 1
@@ -23,9 +23,9 @@ func (s *sealer) encodePosition(of token.Scope, p tail.Position) string {
 	payload = append(payload, p.Topic[:]...)
 	payload = binary.AppendUvarint(payload, uint64(p.Partitions))
 	payload = binary.AppendUvarint(payload, uint64(p.SinceUS))
-	for _, at := range sortedPositions(p.Next) {
-		payload = binary.AppendUvarint(payload, uint64(at.Partition))
-		payload = binary.AppendUvarint(payload, uint64(at.Offset))
+	for _, partition := range slices.Sorted(maps.Keys(p.Next)) {
+		payload = binary.AppendUvarint(payload, uint64(partition))
+		payload = binary.AppendUvarint(payload, uint64(p.Next[partition]))
 	}
 	return s.Seal(token.ForStream, payload)
 }
@@ -54,8 +54,7 @@ func (s *sealer) decodePosition(text string, of token.Scope) (p tail.Position, p
 	}
 	p.Partitions, p.SinceUS, p.Next = int32(numbers[0]), int64(numbers[1]), map[int32]int64{}
 	for pair := range slices.Chunk(numbers[2:], 2) {
-		at := pointblock.Position{Partition: int32(pair[0]), Offset: int64(pair[1])}
-		p.Next[at.Partition] = at.Offset
+		p.Next[int32(pair[0])] = int64(pair[1])
 	}
 	return p, ""
 }

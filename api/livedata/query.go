@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -48,7 +49,8 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 		q.format = negotiate(r.Header)
 	}
 	workspace := request.PrincipalOf(r.Context()).Workspace
-	if err := a.awaitCheckpoint(r.Context(), workspace, q.checkpoint); err != nil {
+	dead, err := a.awaitCheckpoint(r.Context(), workspace, q.checkpoint)
+	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
@@ -66,6 +68,10 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 	if err := run.readPoints(ctx); err != nil {
 		return err
 	}
+	if dead > 0 {
+		w.Header().Set(deadLetteredHeader, strconv.FormatInt(dead, 10))
+		run.meta.DeadLettered = &dead
+	}
 	if q.interval != 0 {
 		run.meta.Interval = intervalText(q.interval)
 	}
@@ -75,19 +81,29 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 	return run.writeAnswer(w, r)
 }
 
+// deadLetteredHeader says how many records of the checkpoint were put aside, where an
+// answer has no envelope, too.
+const deadLetteredHeader = "X-Livegraph-Dead-Lettered"
+
+// deadRecordStore knows which records of the log were put aside.
+type deadRecordStore interface {
+	DeadRecords(ctx context.Context, topicID [16]byte, records []postgres.LogPosition) (int64, error)
+}
+
 // awaitCheckpoint returns when the points of the checkpoint, if there is one, are
-// visible.
-func (a *api) awaitCheckpoint(ctx context.Context, workspace uuid.UUID, token string) error {
+// visible, and tells how many of its records never will be, because they were put
+// among the dead letters.
+func (a *api) awaitCheckpoint(ctx context.Context, workspace uuid.UUID, token string) (dead int64, err error) {
 	if token == "" {
-		return nil
+		return 0, nil
 	}
 	c, err := a.sealer.decodeCheckpoint(token, workspace)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	topic := a.TopicID()
 	if c.topic != topic {
-		return fault.Field(fault.Malformed, "checkpoint", "is of a log that is no longer there: its points cannot be waited for")
+		return 0, fault.Field(fault.Malformed, "checkpoint", "is of a log that is no longer there: its points cannot be waited for")
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.CheckpointWait)
 	defer cancel()
@@ -96,10 +112,17 @@ func (a *api) awaitCheckpoint(ctx context.Context, workspace uuid.UUID, token st
 	err = a.watch.wait(ctx, topic, c.positions)
 	if fault.Is(err, fault.Timeout) {
 		a.overdue.Add(1)
-		return fault.New(fault.Timeout, "The points of the checkpoint are not visible yet").
+		return 0, fault.New(fault.Timeout, "The points of the checkpoint are not visible yet").
 			With("checkpoint", token).After(time.Second).Because(err)
 	}
-	return err
+	if err != nil {
+		return 0, err
+	}
+	places := make([]postgres.LogPosition, len(c.positions))
+	for i, p := range c.positions {
+		places[i] = postgres.LogPosition{Partition: p.Partition, Offset: p.Offset}
+	}
+	return a.Dead.DeadRecords(ctx, topic, places)
 }
 
 // run is one query being answered.

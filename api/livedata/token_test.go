@@ -2,6 +2,7 @@ package livedata
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/uuid"
@@ -25,16 +26,25 @@ func TestACheckpointComesBackAsItWasMade(t *testing.T) {
 		got, err := s.decodeCheckpoint(text, c.workspace)
 		require.NoError(t, err)
 		require.Equal(t, c.topic, got.topic)
-		found := map[int32]int64{}
-		for _, p := range got.positions {
-			found[p.Partition] = p.Offset
-		}
-		require.Equal(t, offsets, found, "the highest of each partition")
+		require.Equal(t, sortedPositions(c.positions), slices.Concat(got.positions, []pointblock.Position{}), "every record once")
 		_, err = s.decodeCheckpoint(text, uuid.New())
 		require.Equal(t, fault.Malformed, fault.KindOf(err))
 		_, err = (&sealer{token.Sealer{Key: [32]byte{2}}}).decodeCheckpoint(text, c.workspace)
 		require.Equal(t, fault.Malformed, fault.KindOf(err))
 	})
+}
+
+// TestACheckpointOfTheFirstVersionIsStillRead, which had the highest offset of each
+// partition.
+func TestACheckpointOfTheFirstVersionIsStillRead(t *testing.T) {
+	s := &sealer{token.Sealer{Key: [32]byte{1}}}
+	workspace, topic := uuid.New(), uuid.New()
+	payload := slices.Concat([]byte{checkpointVersion1}, workspace[:], topic[:], []byte{3, 200, 1, 5, 7})
+	got, err := s.decodeCheckpoint(s.Seal(token.ForCheckpoint, payload), workspace)
+	require.NoError(t, err)
+	require.Equal(t, []pointblock.Position{{Partition: 3, Offset: 200}, {Partition: 5, Offset: 7}}, got.positions)
+	_, err = s.decodeCheckpoint(s.Seal(token.ForCheckpoint, payload[:len(payload)-1]), workspace)
+	require.Equal(t, fault.Malformed, fault.KindOf(err))
 }
 
 // FuzzTokens: whatever a client sends as a token is refused, unless it is one.

@@ -36,7 +36,7 @@ type BenchCmd struct {
 	Batch   int     `help:"Points a request, 1 to 1000000." default:"100000"`
 	Series  int     `help:"Series, 1 to 1000000. A request has equally many points of each, or of as many as it has points." default:"1000"`
 	Sources int     `help:"Sources that the series are of, 1 to 10000." default:"100"`
-	Format  string  `help:"Bodies: series (JSON, arrays a series) or rows (JSON, an object a point)." enum:"series,rows" default:"series"`
+	Format  string  `help:"Bodies: series (JSON, arrays a series), rows (JSON, an object a point), ndjson, lines (of InfluxDB), wide-lines (all metrics of a source in a line) or remote (write, of Prometheus)." enum:"series,rows,ndjson,lines,wide-lines,remote" default:"series"`
 	Values  string  `help:"Values: gauge, counter, constant or random." enum:"gauge,counter,constant,random" default:"gauge"`
 	JSON    bool    `help:"Print JSON."`
 }

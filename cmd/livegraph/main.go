@@ -36,6 +36,9 @@ type CLI struct {
 	Keys       KeysCmd       `cmd:"" help:"Create, list, roll and revoke API keys."`
 	Export     ExportCmd     `cmd:"" help:"Write a workspace's graph to a file, one node or edge a line."`
 	Import     ImportCmd     `cmd:"" help:"Make the nodes and edges of an exported file in a workspace."`
+	Topics     TopicsCmd     `cmd:"" help:"List the topics with their partitions, offsets and lag, and the brokers' addresses."`
+	Replay     ReplayCmd     `cmd:"" help:"Have a built-in consumer read a part of its topic once more; list, show and cancel that."`
+	DLQ        DLQCmd        `cmd:"" name:"dlq" help:"List, show, redrive and discard dead letters."`
 	Bench      BenchCmd      `cmd:"" help:"Send points to a running server and measure it."`
 	Doctor     DoctorCmd     `cmd:"" help:"Check every engine and say what to do."`
 	Ready      ReadyCmd      `cmd:"" help:"Ask the server on this machine whether it is ready: for health checks."`

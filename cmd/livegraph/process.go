@@ -23,10 +23,13 @@ import (
 	"github.com/livegraph/livegraph/api/tail"
 	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/points"
+	"github.com/livegraph/livegraph/consumers/replay"
+	"github.com/livegraph/livegraph/consumers/rollups"
 	"github.com/livegraph/livegraph/consumers/upkeep"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/operate"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/internal/telemetry"
 	"github.com/livegraph/livegraph/storage/clickhouse"
@@ -68,8 +71,11 @@ type process struct {
 	waiter    *commands.Waiter         // with the role api
 	repeats   *idempotency.Keeper      // with the role api
 	points    *points.Consumer         // nil without the role points
+	replays   *replay.Runner           // with the role points
 	upkeep    *upkeep.Upkeep           // likewise
+	rollups   *rollups.Worker          // nil without the role points
 	decisions *decisions.Consumer      // nil without the role commands
+	letters   *operate.Watch           // with a role that has dead letters
 	install   postgres.Installation
 	probes    *telemetry.Prober
 }
@@ -108,8 +114,20 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 		})
 		p.upkeep = p.newUpkeep()
 	}
+	if p.points != nil {
+		p.replays = p.newReplays()
+	}
+	if cfg.Has("points") && cfg.Rollups.Enabled {
+		p.rollups = rollups.New(rollups.Deps{
+			Points: p.clickhouse, Leases: p.postgres, Logger: logger, Metrics: metrics,
+			Config: rollups.Config{Quiet: cfg.Rollups.Quiet, Late: cfg.Rollups.Late},
+		})
+	}
 	if cfg.Has("commands") {
 		p.decisions = p.newDecisions()
+	}
+	if p.points != nil || p.decisions != nil {
+		p.letters = p.newLetterWatch()
 	}
 	p.probes, err = p.prober(metrics)
 	return p, err
@@ -235,7 +253,7 @@ func (p *process) buildAPI() (err error) {
 		Routes: append(
 			p.graphRoutes(bodies),
 			livedata.Routes(livedata.Deps{
-				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Pipeline: pipeline,
+				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Dead: p.postgres, Pipeline: pipeline,
 				Deletions: p.deletions, Streams: p.streams, Keys: p.repeats, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
 				TokenKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
 				MaxBodyBytes: p.cfg.Ingest.MaxBodyBytes, QueryTimeout: p.cfg.API.QueryTimeout,
@@ -265,12 +283,16 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { return p.points.Run(groupCtx) })
 		group.Go(func() error { return p.upkeep.Run(groupCtx) })
 	}
+	if p.rollups != nil {
+		group.Go(func() error { return p.rollups.Run(groupCtx) })
+	}
 	if p.auth != nil {
 		group.Go(func() error { return p.auth.Run(groupCtx) })
 		group.Go(func() error { return p.deletions.Run(groupCtx) })
 		group.Go(func() error { return p.streams.Run(groupCtx) })
 	}
 	p.runGraph(groupCtx, group)
+	p.runOperations(groupCtx, group)
 	group.Go(func() error {
 		defer stopBackground()
 		serving, cancel := context.WithCancel(ctx)

@@ -86,11 +86,7 @@ func New(deps Deps) *Consumer {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
 	}
-	c := &Consumer{
-		deps: deps, logger: deps.Logger.With("component", "points"),
-		graves: newGraves(), copied: newCopied(knownSeries),
-		columns: make(chan *columns, spareColumns),
-	}
+	c := newCore(deps)
 	cfg := deps.Config
 	c.loop = consumers.New(consumers.Config{
 		Name: Topic, Group: cfg.Group, Topic: deps.Log.PointsTopic().Name, BatchRows: cfg.BatchRows, BatchBytes: cfg.BatchBytes,
@@ -98,6 +94,15 @@ func New(deps Deps) *Consumer {
 		Tracing: deps.Tracing,
 	}, handler{c}, deps.Log, c.logger, deps.Metrics)
 	return c
+}
+
+// newCore makes what batches work with: a consumer without its loop.
+func newCore(deps Deps) *Consumer {
+	return &Consumer{
+		deps: deps, logger: deps.Logger.With("component", "points"),
+		graves: newGraves(), copied: newCopied(knownSeries),
+		columns: make(chan *columns, spareColumns),
+	}
 }
 
 // Run consumes until ctx is done, then stores and commits what is in flight, for

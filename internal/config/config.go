@@ -57,6 +57,7 @@ type Config struct {
 	Ingest     Ingest     `embed:"" prefix:"ingest-"`
 	Streams    Streams    `embed:"" prefix:"streams-"`
 	Points     Points     `embed:"" prefix:"points-"`
+	Rollups    Rollups    `embed:"" prefix:"rollups-"`
 	Commands   Commands   `embed:"" prefix:"commands-"`
 	Log        Log        `embed:"" prefix:"log-"`
 	Tracing    Tracing    `embed:"" prefix:"tracing-"`
@@ -111,6 +112,13 @@ type Points struct {
 	BatchWait      time.Duration `help:"Age at which a batch is inserted however small it is." default:"150ms" env:"LIVEGRAPH_POINTS_BATCH_WAIT"`
 	FetchBytes     int32         `help:"Most bytes of one fetch." default:"8388608" env:"LIVEGRAPH_POINTS_FETCH_BYTES"`
 	RetentionEvery time.Duration `help:"How often points that are past their retention are removed from the disk; they are in no answer long before." default:"1h" env:"LIVEGRAPH_POINTS_RETENTION_EVERY"`
+}
+
+// Rollups holds the settings of the rollups, which role points computes.
+type Rollups struct {
+	Enabled bool          `help:"Compute them. Without, queries of what is newer than the last ones read points." default:"true" negatable:"" env:"LIVEGRAPH_ROLLUPS_ENABLED"`
+	Quiet   time.Duration `help:"How long after points came late, were overwritten or deleted their minutes and hours are computed again, at least; twice that at most." default:"1m" env:"LIVEGRAPH_ROLLUPS_QUIET"`
+	Late    time.Duration `help:"How long after the end of an hour its points may come without being late." default:"5m" env:"LIVEGRAPH_ROLLUPS_LATE"`
 }
 
 // Commands holds the settings of the commands consumer.
@@ -184,11 +192,15 @@ func (c *Config) Validate() error {
 		"api-max-header-bytes": int64(c.API.MaxHeaderBytes), "api-read-timeout": int64(c.API.ReadTimeout),
 		"api-query-timeout": int64(c.API.QueryTimeout), "api-shutdown-timeout": int64(c.API.ShutdownTimeout),
 		"ingest-produce-timeout": int64(c.Ingest.ProduceTimeout), "points-batch-wait": int64(c.Points.BatchWait), "points-retention-every": int64(c.Points.RetentionEvery),
+		"rollups-quiet": int64(c.Rollups.Quiet),
 	}
 	for _, name := range slices.Sorted(maps.Keys(positive)) {
 		if positive[name] <= 0 {
 			bad(name, "must be above zero")
 		}
+	}
+	if c.Rollups.Late < 0 {
+		bad("rollups-late", "must not be below zero")
 	}
 	c.Kafka.validate(bad)
 	c.Streams.validate(bad)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -17,6 +18,8 @@ const (
 	partsNearly = 600
 	// diskNearly is the free share of a disk below which to act.
 	diskNearly = 0.1
+	// rollupsNearly is how far rollups may be behind; up to 70 minutes is usual.
+	rollupsNearly = 3 * time.Hour
 )
 
 func checkClickHouse(ctx context.Context, t Target) []Result {
@@ -70,6 +73,27 @@ func (r *Result) readClickHouse(ctx context.Context, conn driver.Conn) (err erro
 	}
 	if total > 0 && float64(free) < diskNearly*float64(total) {
 		r.warn(fmt.Sprintf("%s of %s free on its disk", Size(int64(free)), Size(int64(total))), "free disk space, or shorten the retention of points")
+	}
+	return r.readRollups(ctx, conn)
+}
+
+// readRollups says up to when there are rollups. A database that has not been
+// migrated has none, which is no finding.
+func (r *Result) readRollups(ctx context.Context, conn driver.Conn) error {
+	var tables, passes uint64
+	var cleanUS, nowUS int64
+	if err := conn.QueryRow(ctx, `SELECT toUInt64(count()) FROM system.tables WHERE database = currentDatabase() AND name = 'rollup_state'`).Scan(&tables); err != nil || tables == 0 {
+		return err
+	}
+	err := conn.QueryRow(ctx, `SELECT max(epoch), max(clean), toUnixTimestamp64Micro(now64(6)) FROM rollup_state`).Scan(&passes, &cleanUS, &nowUS)
+	if err != nil || passes == 0 || cleanUS == 0 {
+		return err
+	}
+	clean := time.UnixMicro(cleanUS).UTC()
+	r.Detail += ", rollups up to " + clean.Format(time.RFC3339)
+	if behind := time.UnixMicro(nowUS).Sub(clean); behind > rollupsNearly {
+		r.warn(fmt.Sprintf("rollups are %s behind, so queries of long ranges are slow", behind.Round(time.Minute)),
+			"see that a process with role points runs, and its log; rollups that are catching up need no help")
 	}
 	return nil
 }

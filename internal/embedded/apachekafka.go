@@ -33,7 +33,7 @@ const (
 // only Apache Kafka has.
 type ApacheKafkaOptions struct {
 	EngineOptions
-	Jars       *ApachePackages   // default: InstallApacheKafka
+	Jars       *Jars             // default: InstallApacheKafka
 	Properties map[string]string // of server.properties, beside or instead of ours
 	Listeners  []KafkaListener   // beside the one in plain text
 	// Scram are the arguments of kafka-storage's --add-scram, such as
@@ -83,7 +83,7 @@ func StartApacheKafka(ctx context.Context, o ApacheKafkaOptions) (*ApacheKafka, 
 			if err := k.prepare(s, o); err != nil {
 				return nil, err
 			}
-			return o.Jars.command(s.Dir, "kafka.Kafka", "server.properties"), nil
+			return o.Jars.Command(s.Dir, apacheJava, "kafka.Kafka", "server.properties"), nil
 		},
 		ready:       func(ctx context.Context) error { return probeKafka(ctx, address()) },
 		stopSignal:  syscall.SIGTERM,
@@ -142,7 +142,7 @@ func (k *ApacheKafka) prepare(s *site, o ApacheKafkaOptions) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	format := o.Jars.command(s.Dir, "kafka.tools.StorageTool", formatArguments(uuid.New(), o.Scram)...)
+	format := o.Jars.Command(s.Dir, apacheJava, "kafka.tools.StorageTool", formatArguments(uuid.New(), o.Scram)...)
 	if out, err := format.CombinedOutput(); err != nil {
 		return fmt.Errorf("formatting its directory: %w: %s", err, out)
 	}
@@ -188,13 +188,8 @@ func (k *ApacheKafka) settings(s *site, o ApacheKafkaOptions) map[string]string 
 	return settings
 }
 
-// command makes a command of Java, quick to start and small.
-func (p *ApachePackages) command(dir, class string, args ...string) *exec.Cmd {
-	cmd := exec.Command(p.java, append([]string{"-Xms64m", "-Xmx" + apacheHeap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-XX:+ExitOnOutOfMemoryError", "-cp", filepath.Join(p.dir, "*"), class}, args...)...)
-	cmd.Dir, cmd.Env = dir, javaEnv()
-	return cmd
-}
+// apacheJava are Java's options for a broker that is small and starts soon.
+var apacheJava = []string{"-Xms64m", "-Xmx" + apacheHeap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError"}
 
 // probeKafka asks a broker whether it takes part in its cluster.
 func probeKafka(ctx context.Context, address string) error {

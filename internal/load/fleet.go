@@ -34,6 +34,9 @@ type Target struct {
 type Size struct {
 	Sources int
 	Series  int // of all sources together
+	// Sensors is how many sensors each source has, told apart by a tag: 0 for none.
+	// Series of one sensor differ by their metric.
+	Sensors int
 }
 
 // Check refuses a size that is out of bounds, as Plan.Check does.
@@ -41,6 +44,7 @@ func (s Size) Check() error {
 	return errors.Join(
 		between("series", s.Series, 1, mostSeries),
 		between("sources", s.Sources, 1, max(min(mostSources, s.Series), 1)),
+		between("sensors", s.Sensors, 0, max(s.Series/max(s.Sources, 1), 1)),
 	)
 }
 
@@ -49,8 +53,10 @@ func (s Size) Check() error {
 type Fleet struct {
 	client  *client.Client
 	series  int
+	sensors int // of each source
 	name    string
 	sources []string // ids
+	names   []string // of the sources
 
 	mu       sync.Mutex
 	refusals map[string]int64 // of the run under way
@@ -63,7 +69,13 @@ func NewFleet(ctx context.Context, to Target, name string, size Size) (_ *Fleet,
 	if err := size.Check(); err != nil {
 		return nil, err
 	}
-	f := &Fleet{series: size.Series, name: name, sources: make([]string, size.Sources), refusals: map[string]int64{}}
+	f := &Fleet{
+		series: size.Series, sensors: size.Sensors, name: name,
+		sources: make([]string, size.Sources), names: make([]string, size.Sources), refusals: map[string]int64{},
+	}
+	for i := range f.names {
+		f.names[i] = fmt.Sprintf("%s-%05d", name, i)
+	}
 	transport := cmp.Or(to.Transport, http.DefaultTransport.(*http.Transport)).Clone()
 	transport.MaxIdleConnsPerHost, transport.MaxIdleConns = mostCallers+watchers, mostCallers+watchers
 	f.client, err = client.New(client.Options{
@@ -93,7 +105,7 @@ func (f *Fleet) makeSources(ctx context.Context) error {
 	for i := range f.sources {
 		group.Go(func() error {
 			source, err := f.client.CreateSource(ctx, client.Source{
-				Name: fmt.Sprintf("%s-%05d", f.name, i), Description: "made by a load test; may be deleted",
+				Name: f.names[i], Description: "made by a load test; may be deleted",
 			})
 			if err != nil {
 				return fmt.Errorf("making the sources: %w", err)
@@ -107,7 +119,7 @@ func (f *Fleet) makeSources(ctx context.Context) error {
 
 // register sends a point of each series and waits until they are visible.
 func (f *Fleet) register(ctx context.Context) error {
-	w := &writing{sources: f.sources, values: ValuesGauge, start: time.Now().UnixMilli(), interval: 1}
+	w := f.writing(&Plan{Values: ValuesGauge, Start: time.Now(), Interval: time.Millisecond})
 	for first := 0; first < f.series; first += registerBatch {
 		body := appendSeries(nil, w, slice{first: first, end: min(first+registerBatch, f.series), points: 1})
 		receipt, err := f.client.IngestBody(ctx, encodings[FormatSeries].media, body)
@@ -144,8 +156,31 @@ func (f *Fleet) refused(err error, _ time.Duration) {
 func (f *Fleet) Name() string { return f.name }
 
 // Sources gives the ids of the sources. Series i is of source i modulo their
-// number, and its metric is named m and i divided by it.
+// number, and its metric is named m and i divided by it, unless there are sensors.
 func (f *Fleet) Sources() []string { return f.sources }
+
+// Measurement gives the name of a source, which lines have as their measurement.
+func (f *Fleet) Measurement(source int) string { return f.names[source] }
+
+// Bodies gives the bodies that a run of the plan sends, for another server to be
+// sent the same.
+func (f *Fleet) Bodies(p Plan) ([][]byte, error) {
+	p, err := p.complete(f.series)
+	if err != nil {
+		return nil, err
+	}
+	return f.bodies(&p), nil
+}
+
+func (f *Fleet) bodies(p *Plan) [][]byte {
+	l, w := newLayout(f.series, p.Batch), f.writing(p)
+	bodies := make([][]byte, l.requests(p.Points))
+	for n := range bodies {
+		_, s := l.request(int64(n))
+		bodies[n] = encodings[p.Format].append(nil, w, s)
+	}
+	return bodies
+}
 
 // Remove deletes the sources, and with them their points.
 func (f *Fleet) Remove(ctx context.Context) error {

@@ -47,8 +47,8 @@ const (
 	// requestPatience is how long a request is tried that the server refuses for a
 	// passing reason.
 	requestPatience = time.Minute
-	// visiblePatience bounds the wait for the last points to be visible.
-	visiblePatience = 2 * time.Minute
+	// defaultPatience bounds the wait for the last points to be visible.
+	defaultPatience = 2 * time.Minute
 	// grace is what requests in flight may take when the load is interrupted, and
 	// then again what the wait for their points may take.
 	grace = 10 * time.Second
@@ -64,6 +64,9 @@ type Plan struct {
 	Values   Values    // default: gauge
 	Start    time.Time // of the first point; zero: so that the last is a moment old
 	Interval time.Duration
+	// Patience is how long the wait for the last points to be visible may take, once
+	// all are answered; default: two minutes.
+	Patience time.Duration
 	// Prepared makes all bodies before the clock starts, so that making them takes
 	// nothing from the server beside it. They are all in memory then.
 	Prepared bool
@@ -89,7 +92,7 @@ func (p Plan) Check(series int) error {
 
 // complete gives the plan with its defaults, checked.
 func (p Plan) complete(series int) (Plan, error) {
-	p.Interval = cmp.Or(p.Interval, defaultInterval)
+	p.Interval, p.Patience = cmp.Or(p.Interval, defaultInterval), cmp.Or(p.Patience, defaultPatience)
 	p.Format, p.Values = cmp.Or(p.Format, FormatSeries), cmp.Or(p.Values, ValuesGauge)
 	err := errors.Join(
 		between("points", p.Points, 1, mostPoints),

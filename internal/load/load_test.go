@@ -74,7 +74,7 @@ func TestBodiesHoldTheValuesThatAreTold(t *testing.T) {
 	sources := []string{"a", "b", "c"}
 	for _, values := range AllValues {
 		t.Run(string(values), func(t *testing.T) {
-			w := newWriting(sources, &Plan{Values: values, Start: start, Interval: time.Second})
+			w := (&Fleet{sources: sources}).writing(&Plan{Values: values, Start: start, Interval: time.Second})
 			s := slice{first: 2, end: 7, step: 9000, points: 40}
 			type point struct {
 				source, metric string

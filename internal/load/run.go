@@ -28,7 +28,7 @@ type Result struct {
 	VisiblePerSecond  float64 `json:"visiblePerSecond"`
 
 	Latency   Distribution `json:"latency"`   // until the answer
-	Freshness Distribution `json:"freshness"` // from the answer until visible
+	Freshness Distribution `json:"freshness"` // from the answer until visible; none of a format without checkpoints
 
 	Refusals    map[string]int64 `json:"refusals"` // answers that asked for another try, by reason
 	Interrupted bool             `json:"interrupted"`
@@ -71,11 +71,13 @@ func (f *Fleet) Run(ctx context.Context, plan Plan) (Result, error) {
 	clear(f.refusals)
 	f.mu.Unlock()
 	r := &run{
-		fleet: f, plan: plan, layout: newLayout(f.series, plan.Batch), writing: newWriting(f.sources, &plan),
+		fleet: f, plan: plan, layout: newLayout(f.series, plan.Batch), writing: f.writing(&plan),
 		encode: encodings[plan.Format], watch: make(chan sighting), marks: marks{of: map[int][]mark{}},
 	}
 	r.total = r.layout.requests(plan.Points)
-	r.prepare()
+	if plan.Prepared {
+		r.bodies = f.bodies(&plan)
+	}
 	if plan.Started != nil {
 		plan.Started()
 	}
@@ -109,21 +111,9 @@ func (r *run) reason(ctx context.Context, sending, seeing error) error {
 	case sending != nil:
 		return sending
 	case errors.Is(seeing, context.DeadlineExceeded):
-		return fmt.Errorf("the points are not all visible after %s", visiblePatience)
+		return fmt.Errorf("the points are not all visible after %s", r.plan.Patience)
 	default:
 		return seeing
-	}
-}
-
-// prepare makes all bodies if that is asked for.
-func (r *run) prepare() {
-	if !r.plan.Prepared {
-		return
-	}
-	r.bodies = make([][]byte, r.total)
-	for n := range r.total {
-		_, s := r.layout.request(n)
-		r.bodies[n] = r.encode.append(nil, r.writing, s)
 	}
 }
 
@@ -177,6 +167,9 @@ func (r *run) request(ctx context.Context, group int, s slice, due time.Time, bo
 	begun := time.Now()
 	receipt, err := r.fleet.client.IngestBody(ctx, r.encode.media, body)
 	answered := time.Now()
+	if r.encode.silent {
+		receipt.Accepted = int(s.size())
+	}
 	if err == nil && int64(receipt.Accepted+receipt.Rejected) != s.size() {
 		err = fault.Newf(fault.BadGateway, "%d points were sent and %d answered for", s.size(), receipt.Accepted+receipt.Rejected)
 	}
@@ -187,6 +180,9 @@ func (r *run) request(ctx context.Context, group int, s slice, due time.Time, bo
 	r.accepted.Add(int64(receipt.Accepted))
 	r.rejected.Add(int64(receipt.Rejected))
 	r.latency.add(answered.Sub(due))
+	if r.encode.silent {
+		return nil
+	}
 	r.marks.add(group, mark{receipt.Checkpoint, begun, answered})
 	select {
 	case r.watch <- sighting{receipt.Checkpoint, answered}:

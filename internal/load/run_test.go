@@ -122,6 +122,26 @@ func TestALoadIsMadeMeasuredAndRemoved(t *testing.T) {
 	require.Empty(t, p.sources)
 }
 
+// TestAFormatThatIsAnsweredByNothingIsSeenByPointsBehindIt: there is no checkpoint to
+// wait for but that of a point of each series that is sent last.
+func TestAFormatThatIsAnsweredByNothingIsSeenByPointsBehindIt(t *testing.T) {
+	p, to := newPeer(t)
+	f := newTestFleet(t, to, Size{Sources: 2, Series: 4})
+	p.ingest = func(w http.ResponseWriter, number int) bool {
+		if number == 1 || number == 2 { // 0 made the series known
+			w.WriteHeader(http.StatusNoContent)
+			return true
+		}
+		return false
+	}
+	result, err := f.Run(t.Context(), Plan{Points: 8, Batch: 4, Callers: 1, Format: FormatRemote})
+	require.NoError(t, err)
+	require.EqualValues(t, 8, result.Accepted)
+	require.EqualValues(t, 8, result.Visible)
+	require.Equal(t, []string{"c0", "c3"}, p.waits)
+	require.Zero(t, result.Freshness.Count)
+}
+
 func TestARateIsKept(t *testing.T) {
 	p, to := newPeer(t)
 	f := newTestFleet(t, to, Size{Sources: 1, Series: 10})

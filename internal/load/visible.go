@@ -45,9 +45,13 @@ func (r *run) watchSome(ctx context.Context) {
 // settle waits until every accepted point is visible: with patience, or for the
 // grace time once ctx has ended.
 func (r *run) settle(ctx context.Context) error {
-	settling, cancel := context.WithTimeout(context.WithoutCancel(ctx), visiblePatience)
+	settling, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.plan.Patience)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })()
+	if r.encode.silent {
+		// What has been answered is in the log, and a point of every series is behind it.
+		return r.fleet.register(settling)
+	}
 	group, settling := errgroup.WithContext(settling)
 	group.SetLimit(watchers)
 	for _, checkpoint := range r.marks.all() {

@@ -112,7 +112,7 @@ func StoppableApacheKafka(t testing.TB, configure ...func(*embedded.ApacheKafkaO
 }
 
 // apachePackages are the jars, or why they cannot be had or run.
-var apachePackages = sync.OnceValues(func() (*embedded.ApachePackages, error) {
+var apachePackages = sync.OnceValues(func() (*embedded.Jars, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	return embedded.InstallApacheKafka(ctx, tell)

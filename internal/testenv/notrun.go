@@ -18,7 +18,7 @@ const notRunFile = "LIVEGRAPH_TEST_NOT_RUN"
 
 // requireApache gives the jars of Apache Kafka. Where they cannot be had the test
 // is skipped, which is said aloud; with CI=true it fails.
-func requireApache(t testing.TB) *embedded.ApachePackages {
+func requireApache(t testing.TB) *embedded.Jars {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs Apache Kafka")

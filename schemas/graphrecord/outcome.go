@@ -73,3 +73,11 @@ func FromAffected(a graph.Affected) *eventsv1.Affected {
 		NodeIds: BytesOfAll(a.Nodes), EdgeIds: BytesOfAll(a.Edges), Nodes: a.NodeCount, Edges: a.EdgeCount,
 	}
 }
+
+// FailedInternally reports whether an encoded outcome says that the record as a whole
+// failed for a reason of ours: nothing of it was carried out, and it was put among the
+// dead letters.
+func FailedInternally(encoded []byte) bool {
+	o, err := DecodeOutcome(encoded)
+	return err == nil && o.GetFailure().GetKind() == fault.Internal.String()
+}

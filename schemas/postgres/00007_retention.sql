@@ -8,14 +8,6 @@ ALTER TABLE sources ADD CONSTRAINT sources_retention_reach CHECK (retention_days
 CREATE INDEX sources_retention ON sources (workspace_id, id) INCLUDE (retention_days)
     WHERE deleted_at IS NULL AND retention_days IS NOT NULL;
 
--- Who does a piece of background work that one process at a time does for the whole
--- installation. Whoever holds a row renews it; when it has run out another takes it.
-CREATE TABLE IF NOT EXISTS leases (
-    name   text PRIMARY KEY,
-    holder uuid        NOT NULL,
-    until  timestamptz NOT NULL
-);
-
 -- How far the deletion of a workspace is. The workspace's own row stays for ever,
 -- with deleted_at: it is its tombstone, and keeps its id from being used again.
 CREATE TABLE workspace_deletions (

@@ -1,6 +1,6 @@
 // Package clickhouse is the store of points: its connection and schema, the bulk
-// inserts and deletions of the points consumer (insert.go, delete.go), and the
-// queries of the API (query*.go).
+// inserts and deletions of the points consumer (insert.go, delete.go), the queries of
+// the API (query*.go), and the rollups that they read (rollup*.go).
 //
 // It speaks ClickHouse's HTTP interface or its native protocol, as the URL says,
 // through one driver. Inserts are bulk only: whoever calls gathers rows first.
@@ -43,6 +43,7 @@ type DB struct {
 	metrics *Metrics
 	files   *certs.Client // see Verified; may be nil
 	tracer  tracing.Tracer
+	marker  marker // of hours whose rollups do not hold
 }
 
 // Option changes how a DB is opened.

@@ -73,10 +73,17 @@ func (db *DB) deletePart(ctx context.Context, d Deletion) error {
 	}
 	for chunk := range slices.Chunk(series, deleteChunk) {
 		ids := "(" + joinIDs(chunk) + ")"
+		marks, err := db.beginRemoval(ctx, chunk, &d)
+		if err != nil {
+			return err
+		}
 		for _, table := range []string{"points", "states", "latest"} {
 			if err := db.deleteWhere(ctx, table, "series IN "+ids+d.condition()); err != nil {
 				return err
 			}
+		}
+		if err := marks.done(ctx); err != nil {
+			return err
 		}
 		if err := db.recomputeLatest(ctx, d, ids); err != nil {
 			return err
@@ -94,6 +101,7 @@ func (db *DB) deleteWhole(ctx context.Context, sources []Deletion) error {
 		return err
 	}
 	for chunk := range slices.Chunk(series, deleteChunk) {
+		// Their rollups need no marks: nobody can ask for the series any more.
 		for _, table := range timedTables() {
 			if err := db.deleteWhere(ctx, table.name, "series IN ("+joinIDs(chunk)+")"); err != nil {
 				return err

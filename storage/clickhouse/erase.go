@@ -50,8 +50,12 @@ func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func
 		return gone(n)
 	}
 	for chunk := range slices.Chunk(series, deleteChunk) {
+		ids := "series IN (" + joinIDs(chunk) + ")"
+		if _, err := db.removeWhere(ctx, "rollup_marks", ids); err != nil {
+			return err
+		}
 		for _, table := range timedTables() {
-			if err := remove(table.name, "series IN ("+joinIDs(chunk)+")"); err != nil {
+			if err := remove(table.name, ids); err != nil {
 				return err
 			}
 		}

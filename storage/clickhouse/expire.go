@@ -32,6 +32,9 @@ func (db *DB) Expire(ctx context.Context, sources []Owner, fromUS int64, pause f
 	for i, s := range sources {
 		of[i] = Deletion{Workspace: s.Workspace, Source: s.Source}
 	}
+	// Only whole hours are removed, with their rollups: these always hold for what is
+	// stored. Nothing that is past its retention is in an answer, removed or not.
+	wholeUS := fromUS - mod(fromUS, hourUS)
 	for some := range slices.Chunk(of, deleteSources) {
 		series, err := db.seriesOf(ctx, nil, some...)
 		if err != nil {
@@ -39,7 +42,7 @@ func (db *DB) Expire(ctx context.Context, sources []Owner, fromUS int64, pause f
 		}
 		for chunk := range slices.Chunk(series, deleteChunk) {
 			began := time.Now()
-			n, err := db.expireSeries(ctx, chunk, fromUS)
+			n, err := db.expireSeries(ctx, chunk, wholeUS)
 			removed += n
 			if err == nil && n > 0 {
 				err = pause(ctx, time.Since(began))

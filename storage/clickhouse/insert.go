@@ -50,8 +50,19 @@ var (
 	}
 )
 
-// InsertPoints stores numbers. When it returns nil they are visible.
+// InsertPoints stores numbers. When it returns nil they are visible, and rollups that
+// do not hold any more for them are marked: before as well as after, see rollup.go.
 func (db *DB) InsertPoints(ctx context.Context, c *PointColumns) error {
+	if err := db.markLate(ctx, c.Series, c.TS); err != nil {
+		return err
+	}
+	if err := db.insertPoints(ctx, c); err != nil {
+		return err
+	}
+	return db.markLate(ctx, c.Series, c.TS)
+}
+
+func (db *DB) insertPoints(ctx context.Context, c *PointColumns) error {
 	const statement = "INSERT INTO points (series, ts, value, version)"
 	return db.insert(ctx, db.bulk, opInsertPoints, statement, pointsColumns, c.Len(), func(batch driver.Batch) error {
 		return firstError(

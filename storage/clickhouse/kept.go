@@ -23,6 +23,15 @@ func (k Kept) from(series uint64) int64 {
 	return math.MinInt64
 }
 
+// latest gives from when the points of all of the series are kept.
+func (k Kept) latest(series []uint64) int64 {
+	latest := int64(math.MinInt64)
+	for _, id := range series {
+		latest = max(latest, k.from(id))
+	}
+	return latest
+}
+
 // condition gives what a statement over these series has to ask of column ts beyond
 // its range, which begins at fromUS: with its AND, and nothing where the range does
 // it. Series that all have the same bound are read from there on by the table's

@@ -28,10 +28,15 @@ const (
 	opDownsample     = "query_downsample"
 	opStats          = "query_stats"
 	opActivity       = "query_activity"
+	opInsertMarks    = "insert_marks"
+	opRollupMarks    = "query_marks"
+	opRollupState    = "insert_state"
+	opRollup         = "insert_rollups"
 )
 
 var operations = []string{opInsertPoints, opInsertStates, opInsertLatest, opInsertActivity, opInsertSeries, opDelete, opExpire, opErase,
-	opRaw, opLatest, opAggregate, opDownsample, opStats, opActivity}
+	opRaw, opLatest, opAggregate, opDownsample, opStats, opActivity,
+	opInsertMarks, opRollupMarks, opRollupState, opRollup}
 
 // Kinds of errors, as metrics name them.
 const (
@@ -54,7 +59,8 @@ const (
 )
 
 // tables that are looked at; names of others never become labels.
-var tables = map[string]bool{"points": true, "states": true, "latest": true, "source_activity": true, "series": true}
+var tables = map[string]bool{"points": true, "states": true, "latest": true, "source_activity": true, "series": true,
+	tableMinutes: true, tableHours: true, "rollup_marks": true, "rollup_state": true}
 
 // Metrics are what the pools of this process measure. One may serve several
 // pools, one after the other; it shows those of the last.
@@ -62,11 +68,13 @@ type Metrics struct {
 	duration *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
 	rows     *prometheus.CounterVec
-	parts    *prometheus.GaugeVec
-	bytes    *prometheus.GaugeVec
-	crowded  prometheus.Gauge
-	free     prometheus.Gauge
-	total    prometheus.Gauge
+	// aggregates counts queries by where they read from.
+	aggregates *prometheus.CounterVec
+	parts      *prometheus.GaugeVec
+	bytes      *prometheus.GaugeVec
+	crowded    prometheus.Gauge
+	free       prometheus.Gauge
+	total      prometheus.Gauge
 
 	mu    sync.Mutex
 	pools map[string]driver.Conn
@@ -93,6 +101,9 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		rows: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_clickhouse_inserted_rows_total", Help: "Rows inserted, by operation.",
 		}, []string{"operation"}),
+		aggregates: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "livegraph_query_rollup_total", Help: "Aggregating queries by what they read: rollup_1h, rollup_1m (with points for what these do not hold for), or raw: points alone.",
+		}, []string{"source"}),
 		parts:   byTable("livegraph_clickhouse_parts", "Active parts of a table, looked at every half minute."),
 		bytes:   byTable("livegraph_clickhouse_table_bytes", "Bytes on disk of a table's active parts."),
 		crowded: gauge("livegraph_clickhouse_partition_parts_max", "Most active parts in one partition of a table; ClickHouse slows inserts at 1,000 and refuses them at 3,000."),
@@ -105,6 +116,9 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		for _, kind := range errorKinds {
 			m.errors.WithLabelValues(operation, kind)
 		}
+	}
+	for _, source := range aggregateSources {
+		m.aggregates.WithLabelValues(source)
 	}
 	if registerer != nil {
 		registerer.MustRegister(m)

@@ -160,7 +160,7 @@ func (r Range) parameters() ch.Parameters {
 // standing gives the points of series that stand in a range, as series, ts and value:
 // of one time only the newest version, so that an overwritten value counts nowhere.
 // FINAL with PREWHERE takes half the time of aggregating versions away
-// (docs/adr/0021-reading-points.md). A condition that not all versions of a point pass
+// (docs/adr/0019-reading-points.md). A condition that not all versions of a point pass
 // together would be wrong there; those of a range are about series and ts alone.
 func standing(table string, series []uint64, r *Range) string {
 	return fmt.Sprintf(`SELECT series, ts, value FROM %s FINAL PREWHERE series IN (%s) AND %s`, table, idList(series), r.where(series))

@@ -94,6 +94,8 @@ type AggregateQuery struct {
 	Grid      *Grid // nil: one row a group, stamped with the range's start
 	Functions []Function
 	Limit     int // most rows in all
+	// Raw has points read alone, where rollups would give the same answer.
+	Raw bool
 }
 
 // Aggregate gives the rows of each group that has points, a column a function, in
@@ -115,15 +117,24 @@ func (db *DB) Aggregate(ctx context.Context, q AggregateQuery) (found map[int]*P
 		}
 	}
 	if len(counters) == 0 {
-		return db.aggregate(ctx, &q, plain, q.statement(plain), q.Range.parameters())
+		return db.aggregatePlain(ctx, &q, plain)
 	}
 	increases, more, err := db.aggregate(ctx, &q, counters, q.counterStatement(counters), q.counterRange().parameters())
 	if len(plain) == 0 || more || err != nil {
 		return increases, more, err
 	}
-	found, more, err = db.aggregate(ctx, &q, plain, q.statement(plain), q.Range.parameters())
+	found, more, err = db.aggregatePlain(ctx, &q, plain)
 	q.takeCounters(found, increases)
 	return found, more, err
+}
+
+// aggregatePlain gives functions that are not of counters.
+func (db *DB) aggregatePlain(ctx context.Context, q *AggregateQuery, asked []Function) (found map[int]*Points, more bool, err error) {
+	statement, err := db.statementFor(ctx, q, asked)
+	if err != nil {
+		return nil, false, err
+	}
+	return db.aggregate(ctx, q, asked, statement, q.Range.parameters())
 }
 
 // aggregate runs a statement that gives a row a group and bucket with a column for

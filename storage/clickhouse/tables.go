@@ -15,7 +15,10 @@ type timed struct {
 }
 
 func timedTables() []timed {
-	return []timed{{name: "points", ts: "ts"}, {name: "states", ts: "ts"}}
+	return []timed{
+		{name: tableNumbers, ts: "ts"}, {name: tableTexts, ts: "ts"},
+		{name: tableMinutes, ts: "ts", reach: time.Minute}, {name: tableHours, ts: "ts", reach: time.Hour},
+	}
 }
 
 // before is the condition that all that a row is about lies before a time.

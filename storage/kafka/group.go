@@ -141,11 +141,11 @@ func (g *Group) gone(o GroupOptions, lost bool) func(context.Context, *kgo.Clien
 // franz-go retries are not errors here; ErrDiscontinued ends the membership.
 func (g *Group) Poll(ctx context.Context, most int) (kgo.Fetches, error) {
 	fetches := g.client.PollRecords(ctx, most)
-	return fetches, pollFailure(fetches)
+	return fetches, fetchFailure(fetches)
 }
 
-// pollFailure gives what is wrong with the fetches, if anything is.
-func pollFailure(fetches kgo.Fetches) (failure error) {
+// fetchFailure gives what is wrong with a poll, an ErrDiscontinued before others.
+func fetchFailure(fetches kgo.Fetches) (failure error) {
 	fetches.EachError(func(_ string, partition int32, err error) {
 		var loss *kgo.ErrDataLoss
 		switch {

@@ -63,7 +63,7 @@ func (t *Tail) Remove(partitions []int32) {
 // Other errors pass by themselves.
 func (t *Tail) Poll(ctx context.Context, most int) ([]*kgo.Record, error) {
 	fetches := t.client.PollRecords(ctx, most)
-	err := pollFailure(fetches)
+	err := fetchFailure(fetches)
 	if errors.Is(err, kerr.OffsetOutOfRange) {
 		err = NewDiscontinuity(-1, -1, err)
 	}

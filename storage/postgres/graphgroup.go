@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -83,6 +84,7 @@ type GraphTx struct {
 	states   map[uuid.UUID]*GraphState
 	order    []*GraphState
 	outcomes []graphOutcome
+	replaced idList // outcomes that are there and are not to stay
 	known    map[graphID][]byte
 }
 
@@ -278,9 +280,14 @@ func (tx *GraphTx) Outcome(workspace, id uuid.UUID) []byte {
 	return tx.known[graphID{workspace, id}]
 }
 
-// AddOutcome keeps what came of a command or a batch. Its workspace stands.
+// AddOutcome keeps what came of a command or a batch, in place of what was known
+// before. Its workspace stands.
 func (tx *GraphTx) AddOutcome(workspace, id, actor uuid.UUID, encoded []byte) {
 	key := graphID{workspace, id}
+	if tx.known[key] != nil {
+		tx.replaced.workspaces, tx.replaced.ids = append(tx.replaced.workspaces, column(workspace)), append(tx.replaced.ids, column(id))
+		tx.outcomes = slices.DeleteFunc(tx.outcomes, func(o graphOutcome) bool { return o.graphID == key })
+	}
 	tx.known[key] = encoded
 	tx.outcomes = append(tx.outcomes, graphOutcome{key, actor, encoded})
 }

@@ -22,6 +22,8 @@ const (
 		WHERE u.workspace_id = t.workspace_id AND u.sequence = t.sequence`
 	insertOutcomes = `INSERT INTO command_outcomes (workspace_id, command_id, actor_id, outcome)
 		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bytea[])`
+	deleteOutcomes = `DELETE FROM command_outcomes c USING unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, command_id)
+		WHERE c.workspace_id = t.workspace_id AND c.command_id = t.command_id`
 	moveHeads = `UPDATE graph_heads h SET sequence = t.sequence FROM unnest($1::uuid[], $2::bigint[]) AS t (workspace_id, sequence)
 		WHERE h.workspace_id = t.workspace_id`
 )
@@ -128,6 +130,9 @@ func (tx *GraphTx) queueOutcomes(b *pgx.Batch) {
 	for i, o := range tx.outcomes {
 		l.workspaces, l.ids = append(l.workspaces, column(o.workspace)), append(l.ids, column(o.id))
 		actors[i], encoded[i] = column(o.actor), o.encoded
+	}
+	if len(tx.replaced.ids) > 0 {
+		b.Queue(deleteOutcomes, tx.replaced.workspaces, tx.replaced.ids)
 	}
 	b.Queue(insertOutcomes, l.workspaces, l.ids, actors, encoded)
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -61,4 +62,18 @@ func (db *DB) PruneTombstones(ctx context.Context, before time.Time) (pruned int
 		return err
 	})
 	return pruned, err
+}
+
+// TombstoneHorizon gives the time before which tombstones may have been forgotten, so
+// that no record of before is stored any more; zero: none was forgotten.
+func (db *DB) TombstoneHorizon(ctx context.Context) (time.Time, error) {
+	var horizon *time.Time
+	err := db.pool.QueryRow(ctx, `SELECT tombstones_from FROM installation`).Scan(&horizon)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return time.Time{}, classify(fmt.Errorf("reading the horizon of tombstones: %w", err))
+	}
+	if horizon == nil {
+		return time.Time{}, nil
+	}
+	return *horizon, nil
 }

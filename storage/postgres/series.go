@@ -173,7 +173,7 @@ const sourceBits = 24
 // preferred gives the id that a series gets unless it is taken. The upper bits are
 // of the source, the others of the fingerprint: ClickHouse sorts points by id, and
 // so those of a source's series, which are mostly read together, lie together
-// (docs/adr/0021-reading-points.md).
+// (docs/adr/0019-reading-points.md).
 func (r *registration) preferred(i int) uint64 {
 	const ofSeries = 1<<(64-sourceBits) - 1
 	source := xxhash.New()

@@ -124,20 +124,28 @@ func TestTwoIdentitiesNeverShareAnId(t *testing.T) {
 	foreign, err := db.CreateSource(t.Context(), other, postgres.Source{ID: src.ID, Name: "pump"})
 	require.NoError(t, err)
 	idents, prints := identities(ws, src.ID, 0, 4)
-	for i := range prints { // all collide in the 64 bits, at the end of the range
+	const ofSource uint64 = 0xffffff << 40
+	for i := range prints { // all want one id, at the end of the source's range
 		binary.LittleEndian.PutUint64(prints[i][:8], ^uint64(0)-1)
 	}
 	ids, ok, err := db.RegisterSeries(t.Context(), ws, idents, prints)
 	require.NoError(t, err)
 	require.NotContains(t, ok, false)
 	slices.Sort(ids)
-	require.Equal(t, []uint64{0, 1, ^uint64(0) - 1, ^uint64(0)}, ids)
+	first := ids[0]
+	require.Equal(t, ^ofSource-1, first&^ofSource)
+	require.Equal(t, []uint64{first, first + 1, first + 2, first + 3}, ids)
 
+	// Another workspace's series finds its own taken, too.
 	idents, prints = identities(other, foreign.ID, 9, 10)
-	binary.LittleEndian.PutUint64(prints[0][:8], ^uint64(0))
+	wanted, _, err := db.RegisterSeries(t.Context(), other, idents, prints)
+	require.NoError(t, err)
+	require.NotEqual(t, first&ofSource, wanted[0]&ofSource)
+	require.NoError(t, db.Exec(t.Context(), `DELETE FROM series WHERE id = $1`, int64(wanted[0])))
+	require.NoError(t, db.Exec(t.Context(), `UPDATE series SET id = $1 WHERE id = $2`, int64(wanted[0]), int64(first)))
 	ids, _, err = db.RegisterSeries(t.Context(), other, idents, prints)
 	require.NoError(t, err)
-	require.Equal(t, []uint64{2}, ids)
+	require.Equal(t, []uint64{wanted[0] + 1}, ids)
 }
 
 func TestADeletedSourceRegistersNothingAndGivesItsSeriesBack(t *testing.T) {

@@ -125,14 +125,17 @@ func (d *direct) load(p load.Plan) outcome {
 }
 
 // holds requires that two databases have the same points from a moment on: the
-// baseline has to have done the same work.
+// baseline has to have done the same work. A request that was made twice has left its
+// points there twice, until they are merged: then what a query finds is compared.
 func (d *direct) holds(p load.Plan) {
 	d.t.b.Helper()
-	sum := func(database string) string {
+	sum := func(database, settled string) string {
 		return d.t.AskClickHouse(fmt.Sprintf(
-			"SELECT count(), groupBitXor(cityHash64(series, ts, value)) FROM %s.points WHERE ts >= fromUnixTimestamp64Micro(%d, 'UTC') AND ts < fromUnixTimestamp64Micro(%d, 'UTC')",
-			database, p.Start.UnixMicro(), p.Start.AddDate(0, 1, 0).UnixMicro()))
+			"SELECT count(), groupBitXor(cityHash64(series, ts, value)) FROM %s.points%s WHERE ts >= fromUnixTimestamp64Micro(%d, 'UTC') AND ts < fromUnixTimestamp64Micro(%d, 'UTC')",
+			database, settled, p.Start.UnixMicro(), p.Start.AddDate(0, 1, 0).UnixMicro()))
 	}
 	own := d.t.AskClickHouse("SELECT currentDatabase()")
-	require.Equal(d.t.b, sum(own), sum("direct"))
+	if sum(own, "") != sum("direct", "") {
+		require.Equal(d.t.b, sum(own, " FINAL"), sum("direct", " FINAL"))
+	}
 }

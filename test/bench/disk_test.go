@@ -22,7 +22,7 @@ func BenchmarkDisk(b *testing.B) {
 	r := record.New(b)
 	t := start(b)
 	r.Engines(t.engines())
-	fleet := t.fleet(load.Size{Sources: 100, Series: 1000})
+	fleet := t.fleet("bench", load.Size{Sources: 100, Series: 1000})
 	measure := func(name string, values load.Values, batch, n int) {
 		r.Say("%s", name)
 		plan := load.Plan{Points: points, Batch: batch, Callers: 4, Values: values, Start: month(n)}

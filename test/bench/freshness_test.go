@@ -17,7 +17,7 @@ func BenchmarkFreshness(b *testing.B) {
 	r := record.New(b)
 	t := start(b)
 	r.Engines(t.engines())
-	fleet := t.fleet(load.Size{Sources: 100, Series: 1000})
+	fleet := t.fleet("bench", load.Size{Sources: 100, Series: 1000})
 	for n, at := range []struct {
 		name  string
 		rate  int64

@@ -19,7 +19,7 @@ func BenchmarkPipeline(b *testing.B) {
 	r := record.New(b)
 	t := start(b)
 	r.Engines(t.engines())
-	fleet := t.fleet(load.Size{Sources: 100, Series: 1000})
+	fleet := t.fleet("bench", load.Size{Sources: 100, Series: 1000})
 	direct := t.newDirect(fleet)
 	plan := load.Plan{Batch: 100_000, Callers: 4, Values: load.ValuesGauge, Interval: time.Second, Prepared: true}
 	for pair := range pairs + 1 { // the first warms up: it is not counted
@@ -62,6 +62,7 @@ type outcome struct {
 	answeredPerSecond float64       // points; 0 where nothing is answered before it is there
 	used              usage         // until then
 	merges            time.Duration // CPU time that ClickHouse took afterwards to merge what it had got
+	peak              float64       // MiB that the service's process had at most; 0 for what is not the service
 }
 
 func (o outcome) perSecond() float64 { return float64(o.points) / o.seconds }
@@ -77,7 +78,14 @@ func (t *target) load(f *load.Fleet, p load.Plan) outcome {
 	// The bodies are made before the clock starts, which the CPU time must leave
 	// out as well.
 	var before usage
-	p.Started = func() { before = t.usage() }
+	started := p.Started
+	p.Started = func() {
+		t.resetPeak()
+		if started != nil {
+			started()
+		}
+		before = t.usage()
+	}
 	result, err := f.Run(t.b.Context(), p)
 	require.NoError(t.b, err)
 	require.EqualValues(t.b, p.Points, result.Visible)
@@ -85,6 +93,6 @@ func (t *target) load(f *load.Fleet, p load.Plan) outcome {
 	t.settle()
 	return outcome{
 		points: result.Visible, seconds: result.VisibleSeconds, answeredPerSecond: result.AcceptedPerSecond,
-		used: after.since(before), merges: t.usage().since(after).clickhouse,
+		used: after.since(before), merges: t.usage().since(after).clickhouse, peak: t.peak(),
 	}
 }

@@ -20,7 +20,7 @@ func BenchmarkScrape(b *testing.B) {
 	r := record.New(b)
 	t := start(b)
 	r.Engines(t.engines())
-	fleet := t.fleet(load.Size{Sources: 10, Series: 100})
+	fleet := t.fleet("bench", load.Size{Sources: 10, Series: 100})
 	loading, stop := context.WithCancel(b.Context())
 	started, ended := make(chan struct{}), make(chan error, 1)
 	go func() {

@@ -72,12 +72,12 @@ func moduleVersion(b *testing.B, module string) string {
 	return ""
 }
 
-// fleet makes sources with series to write to.
-func (t *target) fleet(size load.Size) *load.Fleet {
+// fleet makes sources with series to write to, named after name.
+func (t *target) fleet(name string, size load.Size) *load.Fleet {
 	t.b.Helper()
 	f, err := load.NewFleet(t.b.Context(), load.Target{
 		BaseURL: "http://" + t.Listen, Workspace: t.First.WorkspaceID, Key: t.First.AdminKey,
-	}, "bench", size)
+	}, name, size)
 	require.NoError(t.b, err)
 	t.b.Cleanup(f.Close)
 	return f

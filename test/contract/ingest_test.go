@@ -23,6 +23,7 @@ import (
 	"github.com/livegraph/livegraph/internal/apikey"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/test/contract"
 )
 
@@ -323,6 +324,32 @@ func TestAQueryWaitsForItsCheckpoint(t *testing.T) {
 	began = time.Now()
 	require.Equal(t, http.StatusOK, l.Do(t, contract.Request{Path: path}).Status)
 	require.Less(t, time.Since(began), 500*time.Millisecond)
+}
+
+func TestAQueryWithACheckpointSaysWhatWasPutAside(t *testing.T) {
+	l := startLiveWithLog(t)
+	made := l.createSource(t, `{"name":"boiler"}`)
+	token := decode[accepted](t, l.post(t, ingestPath, `{"points":[{"sourceId":"`+made.ID+`","metric":"m","value":1}]}`), http.StatusCreated).Checkpoint
+	topic := l.Log.PointsTopic()
+	partition := pointblock.Partition(uuid.MustParse(made.ID), topic.Partitions)
+	require.NoError(t, l.DB.AdvanceWatermarks(t.Context(), topic.ID, map[int32]int64{partition: 1}))
+	ask := func(more string) *contract.Answer {
+		return l.Do(t, contract.Request{Path: "/api/live-data/query?checkpoint=" + token + more})
+	}
+	const header = "X-Livegraph-Dead-Lettered"
+	a := ask("")
+	require.NotContains(t, string(a.Body), "deadLettered")
+	require.Empty(t, a.Header.Get(header))
+
+	place := []postgres.LogPosition{{Partition: partition, Offset: 0}}
+	require.NoError(t, l.DB.AddDeadRecords(t.Context(), topic.ID, place))
+	a = ask("")
+	require.Contains(t, string(a.Body), `"deadLettered":1`)
+	require.Equal(t, "1", a.Header.Get(header))
+	require.Equal(t, "1", ask("&format=csv").Header.Get(header))
+
+	require.NoError(t, l.DB.RedriveDeadRecords(t.Context(), topic.ID, place))
+	require.NotContains(t, string(ask("").Body), "deadLettered")
 }
 
 func TestACheckpointIsOnlyGoodForItsWorkspaceAndLog(t *testing.T) {

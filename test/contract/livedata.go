@@ -50,7 +50,7 @@ func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	l.Streams = tail.NewHub(tail.Deps{Log: l.Log, Sources: s.DB, Limits: l.Limits})
 	background(t, l.Streams.Run)
 	deps := livedata.Deps{
-		Sources: s.DB, Series: s.DB, Points: l.Points, Marks: s.DB, Deletions: deletions, Streams: l.Streams, Keys: idempotency.New(s.DB, slog.Default(), nil),
+		Sources: s.DB, Series: s.DB, Points: l.Points, Marks: s.DB, Dead: s.DB, Deletions: deletions, Streams: l.Streams, Keys: idempotency.New(s.DB, slog.Default(), nil),
 		Pipeline: ingest.New(ingest.Deps{Sources: s.DB, Registry: s.DB, Retention: s.DB, Log: l.Log, FingerprintKey: installation.FingerprintKey}),
 		TopicID:  func() [16]byte { return l.Log.PointsTopic().ID },
 		TokenKey: installation.CheckpointKey, Bodies: request.NewBudget(256 << 20), MaxBodyBytes: 32 << 20,

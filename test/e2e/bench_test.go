@@ -71,6 +71,22 @@ func TestBenchMeasuresAndCleansUp(t *testing.T) {
 	require.Equal(t, 1, countWorkspaces(t, s), "an interrupted load cleans up, too")
 }
 
+// TestBenchSendsEveryFormat: each of them is taken whole, and is of the sources that
+// the load has made.
+func TestBenchSendsEveryFormat(t *testing.T) {
+	s := newServer(t)
+	s.Start()
+	s.Env = []string{"LIVEGRAPH_BENCH_KEY=" + s.First.AdminKey}
+	for _, format := range []string{"series", "rows", "ndjson", "lines", "wide-lines", "remote"} {
+		report := readBench(t, s.CLI("bench", "--json", "--workspace", s.First.WorkspaceID, "--format", format,
+			"--points", "4000", "--batch", "500", "--series", "100", "--sources", "20"))
+		require.EqualValues(t, 4000, report.Accepted, format)
+		require.EqualValues(t, 4000, report.Visible, format)
+		require.Zero(t, report.Rejected, format)
+		require.Zero(t, countSources(t, s), "none is made beside them: %s", format)
+	}
+}
+
 // interruptedBench interrupts a load that would take days, once it runs.
 func interruptedBench(t *testing.T, s *server) benchReport {
 	t.Helper()

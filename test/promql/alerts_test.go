@@ -124,6 +124,7 @@ var faults = map[string]string{
 	"LivegraphPostgresPoolFull":        `livegraph_postgres_connections_in_use{instance="a",pool="keys"} 1x30 4x30`,
 	"LivegraphClickHouseErrors":        `livegraph_clickhouse_errors_total{instance="a",operation="query_raw",kind="timeout"} 0+60x60`,
 	"LivegraphClickHouseParts":         `livegraph_clickhouse_partition_parts_max{instance="p"} 20x30 700x30`,
+	"LivegraphRollupsBehind":           `livegraph_rollups_age_seconds{instance="p"} 600x30 11000+60x30`,
 	"LivegraphClickHouseDiskLow":       `livegraph_clickhouse_disk_free_bytes{instance="p"} 800x30 50x30`,
 	"LivegraphKafkaFailures":           `livegraph_kafka_produce_failures_total{instance="a",topic="points",reason="away"} 0+60x60`,
 	"LivegraphDeletionsStuck":          `livegraph_deletions_oldest_age_seconds{instance="a"} 2x30 2+60x30`,

@@ -74,7 +74,7 @@ func parse(args []string) (o options, err error) {
 		return o, err
 	}
 	if o.brokers == "" {
-		return o, errors.New("--brokers is missing: `livegraph doctor` shows the address of Kafka")
+		return o, errors.New("--brokers is missing: `livegraph topics` shows the address of Kafka")
 	}
 	return o, nil
 }

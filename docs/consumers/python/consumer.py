@@ -184,7 +184,7 @@ def parse():
     p.add_argument("--db", default=":memory:", metavar="FILE", help="where the table is kept; with a group of its own it goes on where it was")
     options = p.parse_args()
     if not options.brokers:
-        p.error("--brokers is missing: `livegraph doctor` shows the address of Kafka")
+        p.error("--brokers is missing: `livegraph topics` shows the address of Kafka")
     return options
 
 

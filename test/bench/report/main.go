@@ -1,7 +1,7 @@
 // Command report runs the benchmarks, prints what they measured and writes
 // docs/benchmarks.md, a section each with the machine and the versions.
 //
-//	go run ./test/bench/report                 all sections
+//	go run ./test/bench/report                 all sections but those that take long
 //	go run ./test/bench/report -only 'fresh'   those whose id matches
 //	go run ./test/bench/report -render         no benchmark, only the page again
 //
@@ -42,12 +42,12 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("report", flag.ContinueOnError)
-	only := flags.String("only", "", "regular expression: run the sections whose id matches")
+	only := flags.String("only", "", "regular expression: run the sections whose id matches; those that take long run only so")
 	render := flags.Bool("render", false, "run nothing, make the page again")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	pattern, err := regexp.Compile("(?i)" + *only)
+	pattern, err := compile(*only)
 	if err != nil {
 		return fmt.Errorf("-only: %w", err)
 	}
@@ -70,7 +70,23 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return failed
 }
 
-// measure runs the sections that match, puts their results in the place of those of
+// compile reads which sections are to be run; nil where none is named.
+func compile(only string) (*regexp.Regexp, error) {
+	if only == "" {
+		return nil, nil
+	}
+	return regexp.Compile("(?i)" + only)
+}
+
+// chosen reports whether the section is to be run.
+func (s section) chosen(pattern *regexp.Regexp) bool {
+	if pattern == nil {
+		return !s.asked
+	}
+	return pattern.MatchString(s.id)
+}
+
+// measure runs the sections that are chosen, puts their results in the place of those of
 // before, and prints each when it is there.
 func measure(ctx context.Context, out io.Writer, pattern *regexp.Regexp, all map[string]*results) error {
 	where, err := surroundings(ctx)
@@ -80,7 +96,7 @@ func measure(ctx context.Context, out io.Writer, pattern *regexp.Regexp, all map
 	var failed error
 	matched := false
 	for _, s := range sections {
-		if !pattern.MatchString(s.id) || ctx.Err() != nil {
+		if !s.chosen(pattern) || ctx.Err() != nil {
 			continue
 		}
 		matched = true

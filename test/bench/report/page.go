@@ -19,6 +19,7 @@ var units = map[string]func(float64) string{
 	"commands/s":   func(v float64) string { return thousands(v) + " commands/s" },
 	"points":       func(v float64) string { return thousands(v) + " points" },
 	"commands":     digits,
+	"requests":     digits,
 	"cpu-ns/point": func(v float64) string { return digits(v) + " ns" },
 	"B/point":      digits,
 	"ratio":        digits,
@@ -26,6 +27,7 @@ var units = map[string]func(float64) string{
 	"s":            func(v float64) string { return digits(v) + " s" },
 	"h":            func(v float64) string { return digits(v) + " hours" },
 	"kB":           func(v float64) string { return digits(v) + " kB" },
+	"MiB":          func(v float64) string { return digits(v) + " MiB" },
 }
 
 // renderPage makes docs/benchmarks.md.
@@ -50,8 +52,8 @@ func renderPage(all map[string]*results) ([]byte, error) {
 func renderSection(id string, r *results) (string, error) {
 	name := id + ".md.tmpl"
 	functions := template.FuncMap{
-		"made": func() string { return made(id, r) }, "list": func(items ...string) []string { return items },
-		"row": r.row, "median": r.medianText, "spread": r.spread, "cells": r.cells, "runs": r.runs,
+		"made": func() string { return made(id, r) }, "list": func(items ...string) []string { return items }, "names": names,
+		"measured": r.measured, "row": r.row, "median": r.medianText, "spread": r.spread, "cells": r.cells, "runs": r.runs,
 	}
 	t, err := template.New(name).Funcs(functions).ParseFS(templates, "sections/"+name)
 	if err != nil {
@@ -60,6 +62,15 @@ func renderSection(id string, r *results) (string, error) {
 	var text bytes.Buffer
 	err = t.Execute(&text, nil)
 	return text.String(), err
+}
+
+// names makes a table of pairs: a thing, and its name for people.
+func names(pairs ...string) map[string]string {
+	table := map[string]string{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		table[pairs[i]] = pairs[i+1]
+	}
+	return table
 }
 
 // made says what makes the section again, and of what and where it was made.
@@ -81,6 +92,10 @@ func (r *results) row(label, name string) (string, error) {
 	spread, err := r.spread(name)
 	return fmt.Sprintf("| %s | %s | %s |", label, median, spread), err
 }
+
+// measured tells whether something was, which may be left out on a machine that lacks
+// what it needs.
+func (r *results) measured(name string) bool { return r.samples[name] != nil }
 
 // medianText gives the median with its unit.
 func (r *results) medianText(name string) (string, error) {

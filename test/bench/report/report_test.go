@@ -84,3 +84,22 @@ func TestASectionThatIsNotMeasuredSaysHow(t *testing.T) {
 		require.Contains(t, string(page), "`make bench BENCH="+s.id+"`")
 	}
 }
+
+func TestASectionThatTakesLongRunsOnlyByName(t *testing.T) {
+	long, short := section{id: "outage", asked: true}, section{id: "pipeline"}
+	for only, want := range map[string][2]bool{"": {false, true}, "outage": {true, false}, "OUT": {true, false}, "pipe|out": {true, true}} {
+		pattern, err := compile(only)
+		require.NoError(t, err)
+		require.Equal(t, want, [2]bool{long.chosen(pattern), short.chosen(pattern)}, only)
+	}
+	_, err := compile("(")
+	require.Error(t, err)
+}
+
+func TestEverySectionHasATemplate(t *testing.T) {
+	for _, s := range sections {
+		text, err := templates.ReadFile("sections/" + s.id + ".md.tmpl")
+		require.NoError(t, err)
+		require.True(t, strings.HasPrefix(string(text), "## "), s.id)
+	}
+}

@@ -8,6 +8,7 @@ type section struct {
 	packages []string // where its benchmarks are
 	bench    string   // which they are
 	args     []string // further arguments of go test
+	asked    bool     // it takes long: it is left out where no section is named
 }
 
 // once makes a benchmark run one round; it repeats itself what has to be repeated.
@@ -19,9 +20,12 @@ var whole = []string{"./test/bench"}
 // sections in the order of the page.
 var sections = []section{
 	{id: "pipeline", packages: whole, bench: "^BenchmarkPipeline$", args: once},
+	{id: "ingest", packages: whole, bench: "^BenchmarkIngest$", args: once},
+	{id: "rivals", packages: whole, bench: "^BenchmarkRivals$", args: once},
 	{id: "freshness", packages: whole, bench: "^BenchmarkFreshness$", args: once},
 	{id: "dashboards", packages: whole, bench: "^BenchmarkDashboards$", args: once},
 	{id: "scrape", packages: whole, bench: "^BenchmarkScrape$", args: once},
+	{id: "outage", packages: whole, bench: "^BenchmarkOutage$", args: append([]string{"-timeout", "40m"}, once...), asked: true},
 	{id: "commands", packages: whole, bench: "^BenchmarkCommands$", args: append([]string{"-timeout", "20m"}, once...)},
 	{id: "graph-reads", packages: whole, bench: "^BenchmarkGraphReads$", args: once},
 	{id: "disk", packages: whole, bench: "^BenchmarkDisk$", args: once},

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/operate"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// withDesk runs work on the target's log and Postgres.
+func (t *target) withDesk(ctx context.Context, work func(*operate.Desk) error) error {
+	if t.Postgres.URL == "" || len(t.Kafka.Brokers) == 0 {
+		if err := t.resolve(); err != nil {
+			return err
+		}
+	}
+	security, err := kafkaSecurity(&t.Kafka)
+	if err != nil {
+		return err
+	}
+	return t.withPostgres(ctx, func(db *postgres.DB) error {
+		log, err := kafka.Open(ctx, kafka.Options{
+			Security: security, Brokers: t.Kafka.Brokers, TopicPrefix: t.Kafka.TopicPrefix, Compression: t.Kafka.Compression,
+			BufferedBytes: t.Kafka.BufferedBytes, PointsGroup: t.Points.Group, CommandsGroup: t.Commands.Group,
+			Log: slog.New(slog.DiscardHandler), // what goes wrong is in the errors
+		})
+		if err != nil {
+			return err
+		}
+		defer log.Close()
+		return flagError(work(operate.New(log, db)))
+	})
+}
+
+// operator says who asks, for what is noted of it.
+func operator() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return createdByCLI + " (" + u.Username + ")"
+	}
+	return createdByCLI
+}
+
+// flagNames are the flags of the fields that requests of package operate name.
+var flagNames = map[string]string{
+	"topic": "--topic", "fromStart": "--from-start", "fromTime": "--from-time", "fromOffsets": "--from-offset", "toTime": "--to-time",
+	"toOffsets": "--to-offset", "partitions": "--partitions", "workspaceId": "--workspace", "maxRowsPerSecond": "--max-rows",
+	"limit": "--limit", "states": "--state", "from": "--from", "to": "--to", "reason": "--reason",
+}
+
+// flagError has an error name the flag where it names a field.
+func flagError(err error) error {
+	var public *fault.Error
+	if !errors.As(err, &public) {
+		return err
+	}
+	field, _ := public.Details["field"].(string)
+	flag, ok := flagNames[field]
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("%s: %s", flag, strings.TrimPrefix(public.Message, field+": "))
+}
+
+// moment is a time on the command line: RFC 3339, or an age.
+type moment struct{ time.Time }
+
+// Decode reads the flag.
+func (m *moment) Decode(ctx *kong.DecodeContext) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("time", &text); err != nil {
+		return err
+	}
+	if at, ok := request.ParseTime(text); ok {
+		m.Time = at
+		return nil
+	}
+	age, err := parseLifetime(strings.TrimPrefix(text, "-"))
+	if err != nil {
+		return fmt.Errorf("%q is neither a time such as 2026-11-21T07:40:08Z nor an age such as 2h or 7d", text)
+	}
+	m.Time = time.Now().Add(-age)
+	return nil
+}
+
+// point gives the time; nil: the flag was not given.
+func (m *moment) point() *time.Time {
+	if m == nil {
+		return nil
+	}
+	return &m.Time
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/livegraph/livegraph/consumers"
+	"github.com/livegraph/livegraph/consumers/points"
+	"github.com/livegraph/livegraph/consumers/replay"
+	"github.com/livegraph/livegraph/internal/operate"
+)
+
+const (
+	// replayShare divides what the consumer may hold, for a replay beside it.
+	replayShare = 2
+	// liveFor is how long after its last batch the consumer counts as busy.
+	liveFor = 2 * time.Second
+)
+
+// newReplays makes what carries replays out beside the points consumer.
+func (p *process) newReplays() *replay.Runner {
+	cfg := p.cfg.Points
+	return replay.New(replay.Deps{
+		Log: p.kafka, Jobs: p.postgres, Busy: busyConsumer(p.points.Metrics()), Logger: p.logger, Metrics: p.metrics,
+		Consumers: map[string]replay.Consumer{
+			points.Topic: points.NewReplayer(points.Deps{Log: p.kafka, Points: p.clickhouse, Registry: p.postgres, Logger: p.logger}),
+		},
+		Config: replay.Config{
+			BatchRows: max(cfg.BatchRows/replayShare, 1), BatchBytes: max(cfg.BatchBytes/replayShare, 1), BatchWait: cfg.BatchWait,
+			FetchBytes: max(cfg.FetchBytes/replayShare, 1), Grace: consumerGrace,
+		},
+	})
+}
+
+// busyConsumer gives what says that a consumer has work: that it has stored something
+// of late, or has something to fetch.
+func busyConsumer(m *consumers.Metrics) func() bool {
+	records, last := m.Records.Load(), time.Time{}
+	return func() bool {
+		if now := m.Records.Load(); now != records {
+			records, last = now, time.Now()
+		}
+		return m.Lag.Load() > 0 || time.Since(last) < liveFor
+	}
+}
+
+// runOperations runs what operators' work needs beside the roles.
+func (p *process) runOperations(ctx context.Context, group *errgroup.Group) {
+	if p.replays != nil {
+		group.Go(func() error { return p.replays.Run(ctx) })
+	}
+	if p.letters != nil {
+		group.Go(func() error { return p.letters.Run(ctx) })
+	}
+}
+
+func (p *process) newLetterWatch() *operate.Watch {
+	return operate.NewWatch(operate.New(p.kafka, p.postgres), p.logger, p.metrics)
+}

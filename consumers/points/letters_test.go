@@ -1,0 +1,326 @@
+package points_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/operate"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// ailing makes a world whose store refuses the value 666, with some points, and two
+// dead letters: one that the store refuses and one that cannot be read.
+func ailing(t *testing.T, broker *testenv.Broker) (*world, series) {
+	w := newWorld(t, broker)
+	made, err := w.registry.CreateWorkspace(t.Context(), postgres.Workspace{Name: "ailing", Plan: "enterprise", Mode: "live"})
+	require.NoError(t, err)
+	w.workspace = made.ID
+	w.ask("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
+	s := w.number(uuid.New(), "m")
+	w.consume()
+	w.produce(w.write(s, at(0, 1), []float64{0, 1}), w.write(s, at(1, 2), []float64{666, 666}), w.write(s, at(2), []float64{2}),
+		[]pointblock.Message{{Partition: pointblock.Partition(s.source, partitions), Key: []byte("k"), Value: []byte("not a point block")}},
+		w.write(s, at(3), []float64{3}))
+	w.settled()
+	require.Equal(t, "0=0 1=1 2=2 3=3", w.values(s))
+	return w, s
+}
+
+func (w *world) letters(f operate.LetterFilter) []operate.Letter {
+	w.tb.Helper()
+	list, err := w.desk().Letters(w.tb.Context(), f, operate.DefaultLetters, nil)
+	require.NoError(w.tb, err)
+	require.EqualValues(w.tb, len(list.Letters), list.Matched)
+	return list.Letters
+}
+
+func TestDeadLettersAreListedAndShown(t *testing.T) {
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		begin := time.Now().Add(-time.Second)
+		w, s := ailing(t, broker)
+		partition := pointblock.Partition(s.source, partitions)
+		all := w.letters(operate.LetterFilter{})
+		require.Len(t, all, 2)
+		refused := w.letters(operate.LetterFilter{ReasonContains: "REFUSED by"})
+		require.Len(t, refused, 1)
+		require.Equal(t, operate.Place{Topic: kafka.TopicPoints, Partition: partition, Offset: 1}, *refused[0].Origin)
+		require.Equal(t, "2 points of 1 series", refused[0].Holds)
+		require.Equal(t, "req_test", refused[0].RequestID)
+		require.Equal(t, w.workspace, *refused[0].Workspace)
+		require.Equal(t, postgres.LetterOpen, refused[0].State)
+		require.EqualValues(t, 1<<48|1, refused[0].Version)
+
+		middle, end := all[0].At, time.Now().Add(time.Minute)
+		for name, c := range map[string]struct {
+			f operate.LetterFilter
+			n int
+		}{
+			"the topic's own name":    {operate.LetterFilter{Topics: []string{"points.dlq"}}, 2},
+			"where they come from":    {operate.LetterFilter{Topics: []string{"points"}}, 2},
+			"another topic":           {operate.LetterFilter{Topics: []string{"graph.commands"}}, 0},
+			"the workspace":           {operate.LetterFilter{Workspace: &w.workspace}, 1},
+			"since the beginning":     {operate.LetterFilter{From: &begin, To: &end}, 2},
+			"before the beginning":    {operate.LetterFilter{To: &begin}, 0},
+			"since the newest":        {operate.LetterFilter{From: &middle}, len(at2(all, middle))},
+			"those that are redriven": {operate.LetterFilter{States: []postgres.LetterState{postgres.LetterRedriven}}, 0},
+		} {
+			if len(c.f.Topics) > 0 && c.n == 0 {
+				w.tolerates(c.f)
+				continue
+			}
+			require.Len(t, w.letters(c.f), c.n, name)
+		}
+
+		shown, err := w.desk().ShowLetter(t.Context(), refused[0].Place)
+		require.NoError(t, err)
+		require.Len(t, shown.Decoded.Series, 1)
+		require.Equal(t, "m", shown.Decoded.Series[0].Metric)
+		require.Equal(t, map[string]string{"room": "a"}, shown.Decoded.Series[0].Tags)
+		require.Len(t, shown.Decoded.Series[0].Points, 2)
+		require.Equal(t, 666.0, shown.Decoded.Series[0].Points[0][1])
+		require.Contains(t, shown.Headers[kafka.HeaderError], "refused by the store")
+
+		other := w.letters(operate.LetterFilter{ReasonContains: "unreadable"})[0]
+		shown, err = w.desk().ShowLetter(t.Context(), other.Place)
+		require.NoError(t, err)
+		require.Equal(t, "not a point block", string(shown.Value))
+		require.NotEmpty(t, shown.Decoded.Problem)
+		require.Nil(t, shown.Workspace)
+
+		for _, at := range []operate.Place{
+			{Topic: "points.dlq", Partition: 99, Offset: 0}, {Topic: "points.dlq", Partition: 0, Offset: 1 << 40}, {Topic: "nothing", Partition: 0, Offset: 0},
+		} {
+			_, err := w.desk().ShowLetter(t.Context(), at)
+			require.Error(t, err)
+			require.NotEqual(t, fault.Internal, fault.KindOf(err), "%v", err)
+		}
+	})
+}
+
+// at2 gives the letters of a time or later.
+func at2(letters []operate.Letter, at time.Time) (later []operate.Letter) {
+	for _, l := range letters {
+		if !l.At.Before(at) {
+			later = append(later, l)
+		}
+	}
+	return later
+}
+
+// tolerates lists letters of a topic that this world did not make.
+func (w *world) tolerates(f operate.LetterFilter) {
+	w.tb.Helper()
+	list, err := w.desk().Letters(w.tb.Context(), f, 10, nil)
+	require.NoError(w.tb, err)
+	require.Empty(w.tb, list.Letters)
+}
+
+func TestALetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testing.T) {
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w, s := ailing(t, broker)
+		ctx := t.Context()
+		everything := operate.LetterRequest{By: "somebody"}
+
+		dry := everything
+		dry.DryRun = true
+		result, err := w.desk().Redrive(ctx, dry, nil)
+		require.NoError(t, err)
+		require.Equal(t, map[operate.Fate]int64{operate.FateWould: 1, operate.FateSkipped: 1}, result.Counts)
+		for _, o := range result.Outcomes {
+			if o.Fate == operate.FateSkipped {
+				require.Contains(t, o.Why, "cannot be read")
+			}
+		}
+		require.Len(t, w.letters(operate.LetterFilter{States: []postgres.LetterState{postgres.LetterOpen}}), 2, "a dry run changes nothing")
+
+		// Before the cause is gone it comes back.
+		result, err = w.desk().Redrive(ctx, everything, nil)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, result.Counts[operate.FateRedriven])
+		w.settled()
+		require.Eventually(t, func() bool { return len(w.letters(operate.LetterFilter{})) == 3 }, 20*time.Second, 20*time.Millisecond)
+		back := w.letters(operate.LetterFilter{ReasonContains: "refused", States: []postgres.LetterState{postgres.LetterOpen}})
+		require.Len(t, back, 1)
+		require.EqualValues(t, 1<<48|1, back[0].Version, "it has the version of the first time")
+
+		w.ask("ALTER TABLE points DROP CONSTRAINT good")
+		result, err = w.desk().Redrive(ctx, operate.LetterRequest{By: "somebody", Places: []operate.Place{back[0].Place}, Reason: "the constraint is gone"}, nil)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, result.Counts[operate.FateRedriven])
+		w.settled()
+		require.Equal(t, "0=0 1=666 2=2 3=3", w.values(s), "at 2 s a newer point stands")
+
+		before := w.dump()
+		result, err = w.desk().Redrive(ctx, operate.LetterRequest{By: "other", Places: []operate.Place{back[0].Place}}, nil)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, result.Counts[operate.FateSkipped])
+		require.Contains(t, result.Outcomes[0].Why, "redriven already, by somebody")
+		result, err = w.desk().Redrive(ctx, operate.LetterRequest{By: "other", Places: []operate.Place{back[0].Place}, Again: true}, nil)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, result.Counts[operate.FateRedriven])
+		w.settled()
+		require.Equal(t, before, w.dump(), "twice changes nothing")
+
+		redriven := w.letters(operate.LetterFilter{States: []postgres.LetterState{postgres.LetterRedriven}})
+		require.Len(t, redriven, 2)
+		require.Len(t, w.letters(operate.LetterFilter{States: []postgres.LetterState{postgres.LetterOpen}}), 1, "the one that cannot be read")
+	})
+}
+
+func TestARedrivenLetterDoesNotBringDeletedPointsBack(t *testing.T) {
+	w, s := ailing(t, testenv.NewKFake(t))
+	w.produce(w.deletion(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
+	w.settled()
+	require.Empty(t, w.values(s))
+	w.ask("ALTER TABLE points DROP CONSTRAINT good")
+	result, err := w.desk().Redrive(t.Context(), operate.LetterRequest{Filter: operate.LetterFilter{ReasonContains: "refused"}}, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, result.Counts[operate.FateRedriven])
+	w.settled()
+	require.Empty(t, w.values(s))
+}
+
+func TestALetterFromBeforeTheOldestTombstoneIsNotRedriven(t *testing.T) {
+	w, _ := ailing(t, testenv.NewKFake(t))
+	_, err := w.registry.Installation(t.Context())
+	require.NoError(t, err)
+	_, err = w.registry.PruneTombstones(t.Context(), time.UnixMicro(t0).Add(time.Hour))
+	require.NoError(t, err)
+	result, err := w.desk().Redrive(t.Context(), operate.LetterRequest{Filter: operate.LetterFilter{ReasonContains: "refused"}}, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, result.Counts[operate.FateSkipped])
+	require.Contains(t, result.Outcomes[0].Why, "not known any more")
+}
+
+func TestADiscardedLetterStaysAndIsSaidToBe(t *testing.T) {
+	w, _ := ailing(t, testenv.NewKFake(t))
+	ctx := t.Context()
+	_, err := w.desk().Discard(ctx, operate.LetterRequest{}, nil)
+	require.Equal(t, "reason", fieldOf(err))
+	_, err = w.desk().Discard(ctx, operate.LetterRequest{Reason: strings.Repeat("x", operate.MaxReason+1)}, nil)
+	require.Equal(t, "reason", fieldOf(err))
+	result, err := w.desk().Discard(ctx, operate.LetterRequest{Reason: "nonsense of a test", By: "somebody", Filter: operate.LetterFilter{ReasonContains: "unreadable"}}, nil)
+	require.NoError(t, err)
+	require.Equal(t, map[operate.Fate]int64{operate.FateDiscarded: 1}, result.Counts)
+	discarded := w.letters(operate.LetterFilter{States: []postgres.LetterState{postgres.LetterDiscarded}})
+	require.Len(t, discarded, 1)
+	require.Equal(t, "somebody", discarded[0].Mark.By)
+	require.Equal(t, "nonsense of a test", discarded[0].Mark.Reason)
+	require.WithinDuration(t, time.Now(), discarded[0].Mark.At, time.Minute)
+	shown, err := w.desk().ShowLetter(ctx, discarded[0].Place)
+	require.NoError(t, err)
+	require.Equal(t, postgres.LetterDiscarded, shown.State)
+
+	result, err = w.desk().Redrive(ctx, operate.LetterRequest{Places: []operate.Place{discarded[0].Place}}, nil)
+	require.NoError(t, err)
+	require.Contains(t, result.Outcomes[0].Why, "discarded already")
+	counts, err := w.desk().LetterCounts(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, counts["points.dlq"][postgres.LetterOpen])
+	require.EqualValues(t, 1, counts["points.dlq"][postgres.LetterDiscarded])
+}
+
+func fieldOf(err error) string {
+	var public *fault.Error
+	if !errors.As(err, &public) {
+		return ""
+	}
+	field, _ := public.Details["field"].(string)
+	return field
+}
+
+func TestARecordThatWasPutAsideIsKnownUntilItIsPutBack(t *testing.T) {
+	w, s := ailing(t, testenv.NewKFake(t))
+	partition := pointblock.Partition(s.source, partitions)
+	id := w.log.PointsTopic().ID
+	places := []postgres.LogPosition{{Partition: partition, Offset: 0}, {Partition: partition, Offset: 1}, {Partition: partition, Offset: 3}, {Partition: partition + 1, Offset: 1}}
+	n, err := w.registry.DeadRecords(t.Context(), id, places)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, n)
+	w.ask("ALTER TABLE points DROP CONSTRAINT good")
+	_, err = w.desk().Redrive(t.Context(), operate.LetterRequest{Filter: operate.LetterFilter{ReasonContains: "refused"}}, nil)
+	require.NoError(t, err)
+	n, err = w.registry.DeadRecords(t.Context(), id, places)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+	pruned, err := w.registry.PruneDeadRecords(t.Context(), 0, 10)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, pruned)
+}
+
+func TestAReplayThatCannotBeIsRefusedByName(t *testing.T) {
+	w := newWorld(t, testenv.NewKFake(t))
+	s := w.number(uuid.New(), "m")
+	for i := range int64(3) {
+		w.produce(w.write(s, at(i), []float64{float64(i)}))
+	}
+	partition := pointblock.Partition(s.source, partitions)
+	past, future, unknown, zero := time.Now().Add(-time.Hour), time.Now().Add(time.Hour), uuid.New(), int64(0)
+	for name, c := range map[string]struct {
+		r     operate.ReplayRequest
+		field string
+		says  string
+	}{
+		"commands":          {operate.ReplayRequest{Topic: "graph.commands", FromStart: true}, "topic", "was decided once"},
+		"events":            {operate.ReplayRequest{Topic: "graph.events", FromStart: true}, "topic", "no built-in consumer"},
+		"no topic":          {operate.ReplayRequest{Topic: "nothing", FromStart: true}, "topic", "there is points"},
+		"from nowhere":      {operate.ReplayRequest{Topic: "points"}, "fromStart", "one of the start, a time, or offsets"},
+		"from twice":        {operate.ReplayRequest{Topic: "points", FromStart: true, FromTime: &past}, "fromStart", "one of"},
+		"the future":        {operate.ReplayRequest{Topic: "points", FromTime: &future}, "fromTime", "future"},
+		"backwards":         {operate.ReplayRequest{Topic: "points", FromTime: &past, ToTime: &past}, "toTime", "after"},
+		"to twice":          {operate.ReplayRequest{Topic: "points", FromStart: true, ToTime: &past, ToOffsets: map[int32]int64{0: 1}}, "toTime", "not by both"},
+		"no partition":      {operate.ReplayRequest{Topic: "points", FromStart: true, Partitions: []int32{77}}, "partitions", "there is no partition 77"},
+		"no offset":         {operate.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 4}}, "fromOffsets", "has the offsets 0 to 3"},
+		"another partition": {operate.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 0}, ToOffsets: map[int32]int64{(partition + 1) % partitions: 0}}, "toOffsets", "not among those"},
+		"both":              {operate.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 0}, Partitions: []int32{partition}}, "partitions", "already"},
+		"no workspace":      {operate.ReplayRequest{Topic: "points", FromStart: true, Workspace: &unknown}, "workspaceId", "no workspace"},
+		"no rows":           {operate.ReplayRequest{Topic: "points", FromStart: true, MaxRows: &zero}, "maxRowsPerSecond", "above zero"},
+		"nothing":           {operate.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 3}}, "", "no record in this range"},
+	} {
+		_, err := w.desk().StartReplay(t.Context(), c.r)
+		require.Error(t, err, name)
+		require.Equal(t, c.field, fieldOf(err), name)
+		require.Contains(t, err.Error(), c.says, name)
+	}
+	jobs, err := w.desk().Replays(t.Context(), 10)
+	require.NoError(t, err)
+	require.Empty(t, jobs)
+	_, err = w.desk().Replay(t.Context(), unknown)
+	require.True(t, fault.Is(err, fault.NotFound))
+	_, err = w.desk().CancelReplay(t.Context(), unknown)
+	require.True(t, fault.Is(err, fault.NotFound))
+}
+
+func TestTopicsAreListedWithTheirOffsets(t *testing.T) {
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w, s := ailing(t, broker)
+		var topics []operate.Topic
+		require.Eventually(t, func() bool {
+			var err error
+			topics, err = w.desk().Topics(t.Context())
+			require.NoError(t, err)
+			return topics[0].Lag != nil && *topics[0].Lag == 0
+		}, 20*time.Second, 20*time.Millisecond)
+		require.Len(t, topics, 2, "those of the graph are not made here")
+		require.Equal(t, "points", topics[0].Topic)
+		require.Equal(t, w.topic, topics[0].Name)
+		require.EqualValues(t, 5, topics[0].Records)
+		require.EqualValues(t, 1<<30, topics[0].RetentionBytes)
+		require.Equal(t, w.group, topics[0].Group)
+		require.Len(t, topics[0].Partitions, partitions)
+		p := topics[0].Partitions[pointblock.Partition(s.source, partitions)]
+		require.EqualValues(t, 5, p.End)
+		require.EqualValues(t, 5, *p.Committed)
+		require.EqualValues(t, 2, topics[1].Records)
+		require.Nil(t, topics[1].Lag)
+	})
+}

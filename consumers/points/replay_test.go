@@ -1,0 +1,379 @@
+package points_test
+
+import (
+	"context"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/consumers/points"
+	"github.com/livegraph/livegraph/consumers/replay"
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/operate"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// replays runs a runner until stop or the end of the test.
+func (w *world) replays(change ...func(*replay.Deps)) (stop func()) {
+	w.tb.Helper()
+	deps := replay.Deps{
+		Log: w.log, Jobs: w.registry, Logger: w.logger,
+		Consumers: map[string]replay.Consumer{
+			points.Topic: points.NewReplayer(points.Deps{Log: w.log, Points: w.points, Registry: w.registry, Logger: w.logger}),
+		},
+		Config: replay.Config{BatchRows: 1000, BatchBytes: 1 << 20, BatchWait: 10 * time.Millisecond, FetchBytes: 1 << 20, Grace: 5 * time.Second, Lease: 2 * time.Second},
+	}
+	for _, c := range change {
+		c(&deps)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- replay.New(deps).Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		select {
+		case err := <-done:
+			require.NoError(w.tb, err)
+		case <-time.After(30 * time.Second):
+			w.tb.Error("the runner does not stop")
+		}
+	})
+	w.tb.Cleanup(stop)
+	return stop
+}
+
+func (w *world) desk() *operate.Desk { return operate.New(w.log, w.registry) }
+
+// again asks for a replay of topic points.
+func (w *world) again(r operate.ReplayRequest) operate.Replay {
+	w.tb.Helper()
+	r.Topic, r.By = kafka.TopicPoints, "test"
+	job, err := w.desk().StartReplay(context.Background(), r)
+	require.NoError(w.tb, err)
+	return job
+}
+
+// over waits until a replay is over.
+func (w *world) over(id uuid.UUID) operate.Replay {
+	w.tb.Helper()
+	return w.replayUntil(id, func(job operate.Replay) bool { return job.State.Final() })
+}
+
+func (w *world) replayUntil(id uuid.UUID, reached func(operate.Replay) bool) operate.Replay {
+	w.tb.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		job, err := w.desk().Replay(context.Background(), id)
+		require.NoError(w.tb, err)
+		if reached(job) {
+			return job
+		}
+		if time.Now().After(deadline) {
+			w.tb.Fatalf("the replay does not get there: %+v", job)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// mixed produces numbers, texts, overwrites and deletions of a few series.
+func (w *world) mixed(n int64) []series {
+	w.tb.Helper()
+	var all []series
+	for i := range int64(6) {
+		s := w.number(uuid.New(), "m")
+		state := series{source: s.source, metric: "state", kind: pointblock.KindString}
+		for j := range n {
+			w.produce(w.write(s, at(j, j+1), []float64{float64(j), float64(100*i + j)}), w.writeTexts(state, at(j), []string{string(rune('a' + j%26))}))
+		}
+		from, to := t0+2*second, t0+4*second
+		w.produce(w.deletion(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true, FromUS: from, HasFrom: true, ToUS: to, HasTo: true}))
+		w.produce(w.write(s, at(3), []float64{333}))
+		all = append(all, s)
+	}
+	w.produce(w.deletion(pointblock.Deletion{Source: all[0].source, WholeSource: true}))
+	w.produce(w.write(all[0], at(50), []float64{50}))
+	return all
+}
+
+func TestReplayingTheWholeTopicTwiceChangesNothing(t *testing.T) {
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		w.consume()
+		w.mixed(20)
+		w.settled()
+		before := w.dump()
+		state, err := w.log.Observe(t.Context())
+		require.NoError(t, err)
+		marks, err := w.registry.Watermarks(t.Context(), state.ID)
+		require.NoError(t, err)
+
+		w.replays()
+		for range 2 {
+			job := w.over(w.again(operate.ReplayRequest{FromStart: true}).ID)
+			require.Equal(t, postgres.ReplayDone, job.State, "%v", job.Error)
+			require.EqualValues(t, 100, job.Percent)
+			require.Equal(t, job.Records, job.RecordsDone)
+			require.Positive(t, job.Rows)
+			require.Empty(t, job.Notes)
+			require.Equal(t, before, w.dump())
+		}
+		after, err := w.log.Observe(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, state, after, "the group's offsets stand")
+		marksAfter, err := w.registry.Watermarks(t.Context(), state.ID)
+		require.NoError(t, err)
+		require.Equal(t, marks, marksAfter)
+	})
+}
+
+func TestAReplayWritesAgainWhatTheStoreHasLost(t *testing.T) {
+	w := newWorld(t, testenv.NewKFake(t))
+	w.consume()
+	s := w.mixed(10)
+	w.settled()
+	// The identity of a deleted source's series goes later than its points.
+	before := regexp.MustCompile(`(?m)^.*`+s[0].source.String()+`.*\n`).ReplaceAllString(w.dump(), "")
+	for _, table := range []string{"points", "states", "latest", "series", "source_activity"} {
+		w.ask("TRUNCATE TABLE " + table)
+	}
+	w.replays()
+	job := w.over(w.again(operate.ReplayRequest{FromStart: true}).ID)
+	require.Equal(t, postgres.ReplayDone, job.State, "%v", job.Error)
+	require.Equal(t, before, w.dump())
+}
+
+func TestAReplayOfAPartStoresThatPartAlone(t *testing.T) {
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		made, err := w.registry.CreateWorkspace(t.Context(), postgres.Workspace{Name: "replayed", Plan: "enterprise", Mode: "live"})
+		require.NoError(t, err)
+		w.workspace = made.ID
+		w.consume()
+		s := w.number(uuid.New(), "m")
+		other := s
+		partition := pointblock.Partition(s.source, partitions)
+		for i := range int64(3) {
+			w.produce(w.write(s, at(i), []float64{float64(i)}))
+		}
+		time.Sleep(20 * time.Millisecond)
+		middle := time.Now()
+		time.Sleep(20 * time.Millisecond)
+		mine := w.workspace
+		w.workspace = uuid.New()
+		w.produce(w.write(other, at(7), []float64{7})) // the same source of another workspace
+		w.workspace = mine
+		for i := range int64(3) {
+			w.produce(w.write(s, at(i+3), []float64{float64(i + 3)}))
+		}
+		w.settled()
+		w.replays()
+		replayed := func(r operate.ReplayRequest) string {
+			w.ask("TRUNCATE TABLE points")
+			job := w.over(w.again(r).ID)
+			require.Equal(t, postgres.ReplayDone, job.State, "%v", job.Error)
+			return w.ask("SELECT arrayStringConcat(groupArray(toString(value)), ' ') FROM (SELECT value FROM points FINAL ORDER BY ts)")
+		}
+		require.Equal(t, "3 4 5 7", replayed(operate.ReplayRequest{FromTime: &middle}))
+		require.Equal(t, "0 1 2", replayed(operate.ReplayRequest{FromStart: true, ToTime: &middle}))
+		require.Equal(t, "1 2 7", replayed(operate.ReplayRequest{FromOffsets: map[int32]int64{partition: 1}, ToOffsets: map[int32]int64{partition: 4}}))
+		require.Equal(t, "0 1 2 3 4 5 7", replayed(operate.ReplayRequest{FromStart: true, Partitions: []int32{partition}}))
+
+		require.Equal(t, "0 1 2 3 4 5", replayed(operate.ReplayRequest{FromStart: true, Workspace: &w.workspace}))
+	})
+}
+
+func TestAReplayGoesOnWhereADeadRunLeftIt(t *testing.T) {
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		w.consume()
+		s := w.number(uuid.New(), "m")
+		for i := range int64(200) {
+			w.produce(w.write(s, at(i), []float64{float64(i)}))
+		}
+		w.settled()
+		before := w.dump()
+		slow := int64(50)
+		job := w.again(operate.ReplayRequest{FromStart: true, MaxRows: &slow})
+		stop := w.replays()
+		w.replayUntil(job.ID, func(job operate.Replay) bool { return job.Rows > 0 })
+		stop()
+		left := w.replayUntil(job.ID, func(operate.Replay) bool { return true })
+		require.Equal(t, postgres.ReplayQueued, left.State)
+		require.Less(t, left.RecordsDone, left.Records, "the test is about a run that was interrupted")
+		w.replays(func(d *replay.Deps) {
+			d.Config.BatchRows = 10
+		})
+		again := w.again(operate.ReplayRequest{FromStart: true}) // behind the other
+		w.cancelAfterRows(t, job.ID, left.Rows)
+		done := w.over(again.ID)
+		require.Equal(t, postgres.ReplayDone, done.State)
+		require.Equal(t, before, w.dump())
+		_, err := w.desk().CancelReplay(t.Context(), done.ID)
+		require.True(t, fault.Is(err, fault.Conflict), "%v", err)
+	})
+}
+
+// cancelAfterRows cancels a replay once it has stored more than so many rows.
+func (w *world) cancelAfterRows(t *testing.T, id uuid.UUID, rows int64) {
+	t.Helper()
+	w.replayUntil(id, func(job operate.Replay) bool { return job.Rows > rows })
+	_, err := w.desk().CancelReplay(t.Context(), id)
+	require.NoError(t, err)
+	job := w.over(id)
+	require.Equal(t, postgres.ReplayCancelled, job.State)
+	require.Less(t, job.RecordsDone, job.Records)
+	require.Equal(t, 2, job.Runs)
+	_, err = w.desk().CancelReplay(t.Context(), id)
+	require.NoError(t, err, "it is what was asked for")
+}
+
+func TestAQueuedReplayIsCancelledAtOnce(t *testing.T) {
+	w := newWorld(t, testenv.NewKFake(t))
+	w.produce(w.write(w.number(uuid.New(), "m"), at(0), []float64{0}))
+	job := w.again(operate.ReplayRequest{FromStart: true})
+	job, err := w.desk().CancelReplay(t.Context(), job.ID)
+	require.NoError(t, err)
+	require.Equal(t, postgres.ReplayCancelled, job.State)
+	_, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, uuid.New(), time.Minute)
+	require.NoError(t, err)
+	require.False(t, ok, "nobody takes it up")
+}
+
+func TestAReplayWhoseRunDiedIsCancelledByTheNext(t *testing.T) {
+	w := newWorld(t, testenv.NewKFake(t))
+	w.produce(w.write(w.number(uuid.New(), "m"), at(0), []float64{0}))
+	job := w.again(operate.ReplayRequest{FromStart: true})
+	_, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, uuid.New(), 2*time.Second)
+	require.NoError(t, err)
+	require.True(t, ok)
+	job, err = w.desk().CancelReplay(t.Context(), job.ID)
+	require.NoError(t, err)
+	require.Equal(t, postgres.ReplayRunning, job.State, "somebody has it, as far as one can know")
+	w.replays()
+	require.Equal(t, postgres.ReplayCancelled, w.over(job.ID).State)
+	require.Empty(t, w.ask("SELECT series FROM points"))
+}
+
+func TestARunThatHasLostItsClaimNotesNothing(t *testing.T) {
+	w := newWorld(t, testenv.NewKFake(t))
+	w.produce(w.write(w.number(uuid.New(), "m"), at(0), []float64{0}))
+	w.again(operate.ReplayRequest{FromStart: true})
+	first, second := uuid.New(), uuid.New()
+	job, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, first, time.Millisecond)
+	require.NoError(t, err)
+	require.True(t, ok)
+	var other postgres.Replay
+	require.Eventually(t, func() bool {
+		other, ok, err = w.registry.ClaimReplay(t.Context(), []string{"points"}, second, time.Minute)
+		return err == nil && ok
+	}, 10*time.Second, 5*time.Millisecond)
+	require.Equal(t, job.ID, other.ID)
+	require.ErrorIs(t, w.registry.AdvanceReplay(t.Context(), job.ID, first, postgres.ReplayProgress{Rows: 5}), postgres.ErrReplayTaken)
+	require.ErrorIs(t, w.registry.FinishReplay(t.Context(), job.ID, first, postgres.ReplayProgress{}, postgres.ReplayDone, ""), postgres.ErrReplayTaken)
+	_, err = w.registry.RenewReplay(t.Context(), job.ID, first, time.Minute)
+	require.ErrorIs(t, err, postgres.ErrReplayTaken)
+	now, err := w.registry.Replay(t.Context(), job.ID)
+	require.NoError(t, err)
+	require.Zero(t, now.Rows)
+	require.Equal(t, 2, now.Runs)
+}
+
+func TestAReplaySaysWhatTheLogHadNoMore(t *testing.T) {
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		w.consume()
+		s := w.number(uuid.New(), "m")
+		for i := range int64(10) {
+			w.produce(w.write(s, at(i), []float64{float64(i)}))
+		}
+		w.settled()
+		partition := pointblock.Partition(s.source, partitions)
+		part := w.again(operate.ReplayRequest{FromStart: true})
+		all := w.again(operate.ReplayRequest{FromStart: true, ToOffsets: map[int32]int64{partition: 3}})
+		broker.Trim(t, w.topic, partition, 4)
+		w.ask("TRUNCATE TABLE points")
+		w.replays()
+		job := w.over(part.ID)
+		require.Equal(t, postgres.ReplayDone, job.State, "%v", job.Error)
+		require.EqualValues(t, 4, job.Trimmed)
+		require.EqualValues(t, 6, job.Rows)
+		require.Contains(t, job.Notes[0], "4 records of the range were gone")
+		require.Equal(t, "4=4 5=5 6=6 7=7 8=8 9=9", w.values(s))
+		job = w.over(all.ID)
+		require.Equal(t, postgres.ReplayDone, job.State, "%v", job.Error)
+		require.EqualValues(t, 3, job.Trimmed, "nothing of it is left")
+		require.Equal(t, job.Records, job.RecordsDone)
+	})
+}
+
+func TestAReplayOfATopicThatWasCreatedAgainFails(t *testing.T) {
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		s := w.number(uuid.New(), "m")
+		w.produce(w.write(s, at(0), []float64{0}))
+		job := w.again(operate.ReplayRequest{FromStart: true})
+		old := w.log.PointsTopic().ID
+		broker.Recreate(t, w.topic, partitions)
+		require.Eventually(t, func() bool { return w.log.PointsTopic().ID != old }, 10*time.Second, 10*time.Millisecond)
+		w.produceAtLast(w.write(s, at(0, 1), []float64{9, 9}))
+		w.replays()
+		job = w.over(job.ID)
+		require.Equal(t, postgres.ReplayFailed, job.State)
+		require.Contains(t, *job.Error, "created again")
+		require.Zero(t, job.Rows)
+	})
+}
+
+func TestAReplayLeavesOutWhatCannotBeStored(t *testing.T) {
+	w := newWorld(t, testenv.NewKFake(t))
+	w.ask("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
+	s := w.number(uuid.New(), "m")
+	partition := pointblock.Partition(s.source, partitions)
+	w.produce(w.write(s, at(0), []float64{0}), w.write(s, at(1), []float64{666}), w.write(s, at(2), []float64{2}),
+		[]pointblock.Message{{Partition: partition, Key: []byte("k"), Value: []byte("not a point block")}}, w.write(s, at(3), []float64{3}))
+	w.consume()
+	w.settled()
+	w.replays()
+	job := w.over(w.again(operate.ReplayRequest{FromStart: true}).ID)
+	require.Equal(t, postgres.ReplayDone, job.State)
+	require.EqualValues(t, 2, job.Refused)
+	require.EqualValues(t, 3, job.Rows)
+	require.Contains(t, job.Notes[0], "2 records cannot be read or stored")
+	require.Equal(t, "0=0 2=2 3=3", w.values(s))
+	require.Len(t, w.deadLetters(2), 2, "they are not put aside again")
+	list, err := w.desk().Letters(t.Context(), operate.LetterFilter{}, 10, nil)
+	require.NoError(t, err)
+	require.Len(t, list.Letters, 2)
+}
+
+func TestAReplayBesideLiveIngestChangesNothing(t *testing.T) {
+	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
+		w := newWorld(t, broker)
+		w.consume()
+		s := make([]series, 8)
+		for i := range s {
+			s[i] = w.number(uuid.New(), "m")
+		}
+		for i := range int64(400) {
+			w.produce(w.write(s[i%8], at(i), []float64{float64(i)}))
+		}
+		w.settled()
+		w.replays(func(d *replay.Deps) { d.Config.BatchRows = 20 })
+		job := w.again(operate.ReplayRequest{FromStart: true})
+		n := int64(400)
+		for !w.replayUntil(job.ID, func(operate.Replay) bool { return true }).State.Final() {
+			w.produce(w.write(s[n%8], at(n, n-400), []float64{float64(n), float64(n - 400)}))
+			n++
+		}
+		w.settled()
+		require.Equal(t, postgres.ReplayDone, w.over(job.ID).State)
+		require.Equal(t, sum(n), w.ask("SELECT concat(toString(count()), ' ', toString(sum(value))) FROM points FINAL"))
+	})
+}

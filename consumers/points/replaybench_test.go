@@ -1,0 +1,49 @@
+package points_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/consumers/replay"
+	"github.com/livegraph/livegraph/internal/operate"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/test/bench/record"
+)
+
+// BenchmarkReplay replays the 10 M points of BenchmarkConsume with the bounds that a
+// replay has beside a consumer: half of the consumer's. Compare with it, which stores
+// them for the first time.
+func BenchmarkReplay(b *testing.B) {
+	const requests, series, each = 100, 1000, 100
+	if b.N > 1 {
+		b.Skip("one round says it all: -benchtime 1x")
+	}
+	w := newWorld(b, testenv.NewKFake(b))
+	w.config.BatchWait = 150 * time.Millisecond
+	w.fill(requests, series, each)
+	w.consume()
+	w.settledWithin(5 * time.Minute)
+	w.replays(func(d *replay.Deps) {
+		d.Config = replay.Config{BatchRows: 500_000, BatchBytes: 16 << 20, BatchWait: 150 * time.Millisecond, FetchBytes: 4 << 20}
+	})
+	before := record.CPU(b)
+	b.ResetTimer()
+	id := w.again(operate.ReplayRequest{FromStart: true}).ID
+	deadline := time.Now().Add(5 * time.Minute)
+	job := operate.Replay{}
+	for !job.State.Final() && time.Now().Before(deadline) {
+		time.Sleep(20 * time.Millisecond)
+		var err error
+		job, err = w.desk().Replay(b.Context(), id)
+		require.NoError(b, err)
+	}
+	b.StopTimer()
+	require.Equal(b, postgres.ReplayDone, job.State)
+	const points = requests * series * each
+	took := job.FinishedAt.Sub(*job.StartedAt) // without the second in which it waits for its runner
+	b.ReportMetric(float64(took.Nanoseconds())/points, "ns/point")
+	b.ReportMetric(float64(record.CPU(b)-before)/points, "cpu-ns/point")
+}

@@ -1,0 +1,69 @@
+package replay
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// metrics are what a runner shows, by consumer.
+type metrics struct{ consumers map[string]*counters }
+
+// counters are those of one consumer.
+type counters struct {
+	running, ratio         prometheus.Gauge
+	records, rows, refused prometheus.Counter
+	jobs                   *prometheus.CounterVec
+}
+
+// finalStates are those that a run ends a job in.
+var finalStates = []postgres.ReplayState{postgres.ReplayDone, postgres.ReplayFailed, postgres.ReplayCancelled}
+
+func newMetrics(registerer prometheus.Registerer, names []string) *metrics {
+	factory, label := promauto.With(registerer), []string{"consumer"}
+	running := factory.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "livegraph_replay_running", Help: "1 while this process carries out a replay.",
+	}, label)
+	ratio := factory.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "livegraph_replay_progress_ratio", Help: "How much of the records of the last replay in this process are done, 0 to 1.",
+	}, label)
+	records := factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "livegraph_replay_records_total", Help: "Records that replays have done with: stored, left out, or gone from the log.",
+	}, label)
+	rows := factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "livegraph_replay_rows_total", Help: "Rows that replays have stored.",
+	}, label)
+	refused := factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "livegraph_replay_refused_total", Help: "Records that replays could not read or store.",
+	}, label)
+	jobs := factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "livegraph_replay_jobs_total", Help: "Replays that this process has ended, by state: done, failed, cancelled.",
+	}, []string{"consumer", "state"})
+	m := &metrics{consumers: map[string]*counters{}}
+	for _, name := range names {
+		c := &counters{
+			running: running.WithLabelValues(name), ratio: ratio.WithLabelValues(name), records: records.WithLabelValues(name),
+			rows: rows.WithLabelValues(name), refused: refused.WithLabelValues(name),
+			jobs: jobs.MustCurryWith(prometheus.Labels{"consumer": name}),
+		}
+		for _, state := range finalStates {
+			c.jobs.WithLabelValues(string(state))
+		}
+		m.consumers[name] = c
+	}
+	return m
+}
+
+func (m *metrics) of(consumer string) *counters { return m.consumers[consumer] }
+
+// advance shows what came to be done.
+func (c *counters) advance(records, rows, total, done int64) {
+	c.records.Add(float64(records))
+	c.rows.Add(float64(rows))
+	if total > 0 {
+		c.ratio.Set(float64(done) / float64(total))
+	}
+}
+
+func (c *counters) ended(state postgres.ReplayState) { c.jobs.WithLabelValues(string(state)).Inc() }

@@ -1,0 +1,58 @@
+package replay
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// waited says how long a pace holds a batch back.
+func waited(p *pace, rows int) time.Duration {
+	began := time.Now()
+	p.wait(rows)
+	return time.Since(began)
+}
+
+func TestAReplayStandsBackWhileThereIsLiveWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := false
+		p := newPace(t.Context(), postgres.Replay{}, func() bool { return busy })
+		p.took = time.Second
+		require.Zero(t, waited(p, 1000))
+		busy = true
+		require.Equal(t, 3*time.Second, waited(p, 1000), "a quarter of the time")
+		p.took = time.Hour
+		require.Equal(t, yieldLimit, waited(p, 1000), "but it goes on")
+	})
+}
+
+func TestAReplayKeepsToItsRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rate := int64(1000)
+		p := newPace(t.Context(), postgres.Replay{MaxRows: &rate}, func() bool { return false })
+		require.Zero(t, waited(p, 500))
+		require.Equal(t, 500*time.Millisecond, waited(p, 2000))
+		require.Equal(t, 2*time.Second, waited(p, 1))
+		time.Sleep(time.Minute)
+		require.Zero(t, waited(p, 1000), "what was not used is not made up for")
+		require.Equal(t, time.Second, waited(p, 1))
+	})
+}
+
+func TestARunThatEndsIsNotHeldBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rate := int64(1)
+		run, end := context.WithCancel(t.Context())
+		p := newPace(run, postgres.Replay{MaxRows: &rate}, func() bool { return true })
+		p.took = time.Minute
+		p.wait(1000)
+		time.AfterFunc(time.Second, end)
+		require.Equal(t, time.Second, waited(p, 1000))
+		require.Zero(t, waited(p, 1000))
+	})
+}

@@ -1,0 +1,294 @@
+// Package replay carries out replays: jobs, recorded in Postgres, that have a
+// built-in consumer read a part of its topic's log once more.
+//
+// A [Runner] takes a job up under a lease, reads the job's ranges by assignment and
+// has the consumer store them by the code that it always uses. How far it is goes
+// into the job's own record, so a run that dies is continued by another; the
+// consumer's group, its offsets and the watermarks are never touched. Storing again
+// what is stored changes nothing, because consumers are idempotent.
+//
+// The package knows nothing of points. A [Consumer] does: consumers/points has one.
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/livegraph/livegraph/consumers"
+	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// Consumer can read its log again.
+type Consumer interface {
+	// Begin makes ready for one run over the topic as it is now: it gives the topic's
+	// id, and what makes empty batches. A workspace narrows them to what is its; nil:
+	// to nothing.
+	Begin(ctx context.Context, workspace *uuid.UUID) (topicID [16]byte, newBatch func() consumers.Batch, err error)
+}
+
+// Deps are what a Runner works with. All are required but Busy, Logger and Metrics.
+type Deps struct {
+	Log  *kafka.Client
+	Jobs *postgres.DB
+	// Consumers are those that this process can replay, by name.
+	Consumers map[string]Consumer
+	// Busy says that there is live work beside: the replay then takes a quarter of the
+	// time at most. It is asked by one goroutine. Nil: there never is.
+	Busy    func() bool
+	Config  Config
+	Logger  *slog.Logger          // nil: slog.Default()
+	Metrics prometheus.Registerer // nil: what is measured is not registered
+}
+
+// Config bounds a replay, see consumers.Config.
+type Config struct {
+	BatchRows  int
+	BatchBytes int
+	BatchWait  time.Duration
+	FetchBytes int32
+	Grace      time.Duration
+	// Lease is how long a job waits for another run after its own has died; 0: 10 s.
+	Lease time.Duration
+}
+
+const (
+	defaultLease = 10 * time.Second
+	// lookEvery is how often it is looked whether there is a job.
+	lookEvery = time.Second
+	// renewals a lease, so that one that fails does no harm.
+	renewals = 4
+	// noteLimit bounds the last note of a run that ends because its process does.
+	noteLimit = 3 * time.Second
+	retryWait = time.Second
+	// maxRuns is how often a job is taken up: one that kills its process must not do so
+	// for ever.
+	maxRuns = 100
+	// fewer divides a batch while there is live work.
+	fewer = 4
+	// recordsAtOnce is how many records are taken from a fetch at a time.
+	recordsAtOnce = 256
+)
+
+// Runner carries out replays, one at a time.
+type Runner struct {
+	deps    Deps
+	names   []string
+	logger  *slog.Logger
+	metrics *metrics
+}
+
+// New makes a runner. Run runs it.
+func New(deps Deps) *Runner {
+	if deps.Logger == nil {
+		deps.Logger = slog.Default()
+	}
+	if deps.Config.Lease <= 0 {
+		deps.Config.Lease = defaultLease
+	}
+	if deps.Busy == nil {
+		deps.Busy = func() bool { return false }
+	}
+	names := slices.Sorted(maps.Keys(deps.Consumers))
+	return &Runner{deps: deps, names: names, logger: deps.Logger.With("component", "replay"), metrics: newMetrics(deps.Metrics, names)}
+}
+
+// Run takes up jobs until ctx is done, and then leaves its own to the next run. It
+// returns nil.
+func (r *Runner) Run(ctx context.Context) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	said := false
+	for {
+		claim := uuid.New()
+		job, ok, err := r.deps.Jobs.ClaimReplay(ctx, r.names, claim, r.deps.Config.Lease)
+		if err != nil && ctx.Err() == nil && !said {
+			r.logger.Warn("it cannot be looked whether there are replays to do; it is tried again", "error", err)
+		}
+		said = err != nil
+		if ok {
+			r.carryOut(ctx, job, claim)
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// Why a run ends before its job is done.
+var (
+	errCancelled = errors.New("somebody cancelled it")
+	errTooOften  = fmt.Errorf("it was taken up %d times and never came to an end: the processes that carry it out die, or are ended", maxRuns)
+	errOtherLog  = errors.New("the topic was created again, and the records that were meant are gone with the old one")
+)
+
+// carryOut works at a job until it is done, or this run must leave it.
+func (r *Runner) carryOut(ctx context.Context, job postgres.Replay, claim uuid.UUID) {
+	log := r.logger.With("replay", job.ID, "consumer", job.Consumer)
+	log.Info("replay begins", "run", job.Runs, "workspace", job.Workspace)
+	working, end := context.WithCancelCause(ctx)
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		r.keep(working, end, job.ID, claim)
+	}()
+	p := newProgress(job, claim, r.deps.Jobs, r.metrics.of(job.Consumer))
+	var err error
+	switch {
+	case job.CancelRequested: // of a run that has died since
+		end(errCancelled)
+		err = errCancelled
+	case job.Runs > maxRuns:
+		err = errTooOften
+	default:
+		err = r.read(working, job, p, log)
+	}
+	cause := context.Cause(working)
+	end(nil)
+	<-kept
+	p.over()
+	switch {
+	case err == nil:
+		p.complete()
+		r.finish(ctx, p, postgres.ReplayDone, "", log)
+	case errors.Is(err, postgres.ErrReplayTaken), errors.Is(cause, postgres.ErrReplayTaken):
+		log.Warn("another run has taken the replay over; this one leaves it")
+	case errors.Is(cause, errCancelled):
+		r.finish(ctx, p, postgres.ReplayCancelled, "", log)
+	case ctx.Err() != nil:
+		r.release(ctx, job.ID, claim, log)
+	default:
+		r.finish(ctx, p, postgres.ReplayFailed, reasonOf(err), log)
+	}
+}
+
+// reasonOf is what an operator is told of a failure.
+func reasonOf(err error) string {
+	var broken *kafka.Discontinuity
+	if errors.As(err, &broken) && broken.From < 0 {
+		return errOtherLog.Error()
+	}
+	return err.Error()
+}
+
+// keep renews the claim until ctx is done, and ends the work when it is lost or
+// somebody cancels the job.
+func (r *Runner) keep(ctx context.Context, end context.CancelCauseFunc, id, claim uuid.UUID) {
+	tick := time.NewTicker(r.deps.Config.Lease / renewals)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		cancel, err := r.deps.Jobs.RenewReplay(ctx, id, claim, r.deps.Config.Lease)
+		switch {
+		case errors.Is(err, postgres.ErrReplayTaken):
+			end(err)
+		case err != nil && ctx.Err() == nil:
+			r.logger.Warn("the claim on the replay could not be renewed; it is tried again", "replay", id, "error", err)
+		case cancel:
+			end(errCancelled)
+		}
+	}
+}
+
+// read reads and stores what is left of a job. What fails for a passing reason is
+// tried again until it works or ctx is done.
+func (r *Runner) read(ctx context.Context, job postgres.Replay, p *progress, log *slog.Logger) error {
+	topicID, newBatch, err := r.begin(ctx, job, log)
+	if err != nil {
+		return err
+	}
+	if topicID != job.TopicID {
+		return errOtherLog
+	}
+	cfg := r.deps.Config
+	topic := r.deps.Log.Topic(job.Topic).Name
+	assigned, err := r.deps.Log.Assign(kafka.AssignOptions{
+		Topic: topic, Name: "replay-" + job.Consumer, Spans: p.left(), FetchBytes: cfg.FetchBytes,
+	})
+	if err != nil {
+		return err
+	}
+	defer assigned.Close()
+	p.trimmed = assigned.Trimmed
+	most := recordsAtOnce
+	if job.MaxRows != nil { // so that it is kept to within a second, or a record
+		cfg.BatchRows, most = max(min(cfg.BatchRows, int(*job.MaxRows/2)), 1), 1
+	}
+	h := &handler{
+		progress: p, newBatch: newBatch, pace: newPace(ctx, job, r.deps.Busy),
+		fewRows: max(cfg.BatchRows/fewer, 1), fewBytes: max(cfg.BatchBytes/fewer, 1),
+	}
+	loop := consumers.New(consumers.Config{
+		Name: "replay", Group: "replay-" + job.Consumer, Topic: topic, BatchRows: cfg.BatchRows, BatchBytes: cfg.BatchBytes,
+		BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes, Grace: cfg.Grace,
+	}, h, r.deps.Log, log, nil)
+	p.stored = func() int64 { return loop.Metrics().Rows.Load() }
+	return loop.Reread(ctx, &source{
+		Assignment: assigned, log: r.deps.Log, topic: job.Topic, id: job.TopicID, most: most,
+	})
+}
+
+// begin has the consumer make ready, until it can.
+func (r *Runner) begin(ctx context.Context, job postgres.Replay, log *slog.Logger) ([16]byte, func() consumers.Batch, error) {
+	consumer := r.deps.Consumers[job.Consumer]
+	for said := false; ; said = true {
+		id, newBatch, err := consumer.Begin(ctx, job.Workspace)
+		if err == nil || errors.Is(err, kafka.ErrDiscontinued) {
+			return id, newBatch, err
+		}
+		if !said {
+			log.Warn("the replay cannot begin yet; it is tried again", "error", err)
+		}
+		if !pause.For(ctx, retryWait) {
+			return id, nil, fmt.Errorf("beginning: %w", err)
+		}
+	}
+}
+
+// finish notes the end of a job, until it can or ctx is done. Where it cannot, the
+// next run finds nothing left to do and notes it.
+func (r *Runner) finish(ctx context.Context, p *progress, state postgres.ReplayState, problem string, log *slog.Logger) {
+	for {
+		err := p.finish(context.WithoutCancel(ctx), state, problem)
+		if err == nil {
+			break
+		}
+		if errors.Is(err, postgres.ErrReplayTaken) {
+			log.Warn("the replay is over, but it is another run's to say so", "state", state)
+			return
+		}
+		log.Warn("the end of the replay could not be noted; it is tried again", "state", state, "error", err)
+		if !pause.For(ctx, retryWait) {
+			return
+		}
+	}
+	p.metrics.ended(state)
+	log.Info("replay ends", "state", state, "rows", p.rows(), "error", problem)
+}
+
+// release lets another run go on.
+func (r *Runner) release(ctx context.Context, id, claim uuid.UUID, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteLimit)
+	defer cancel()
+	if err := r.deps.Jobs.ReleaseReplay(ctx, id, claim); err != nil {
+		log.Warn("the replay could not be given back; the next run waits until its lease is over", "error", err)
+		return
+	}
+	log.Info("replay is left to the next run")
+}

@@ -1,0 +1,196 @@
+// Package rollups has what the points come to in each minute and each hour computed,
+// in the background of role points: new hours when they are over, and older ones
+// again when points of theirs came late, were overwritten or were deleted.
+//
+// The package owns when that is done, and that one process at a time does it for the
+// whole installation: the work is ClickHouse's, so more of them would not be faster.
+// What is done, and why it is right whoever does it, is in storage/clickhouse; see
+// docs/adr/0016-rollups.md.
+package rollups
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+// leaseName is what the work is called among those that one process does.
+const leaseName = "rollups"
+
+const (
+	// ticksPerQuiet is how often it is looked whether there is work.
+	ticksPerQuiet = 4
+	longestTick   = 15 * time.Second
+	// renewEvery is how often the lease is renewed at most; before each statement it
+	// is at most so old.
+	renewEvery = 20 * time.Second
+	// leaseFor is longer than a statement may take on top of that, so that none of a
+	// process that lost the lease runs beside those of the next.
+	leaseFor = clickhouse.RollUpLimit + 90*time.Second
+	// doubtFor is how long nothing is begun after a failure: a statement that got no
+	// answer may run as long.
+	doubtFor    = clickhouse.RollUpLimit + 15*time.Second
+	releaseTime = time.Second
+)
+
+// errLost ends a pass.
+var errLost = errors.New("another process computes the rollups")
+
+// leases is who says which process does the work.
+type leases interface {
+	TakeLease(ctx context.Context, name string, holder uuid.UUID, hold time.Duration) (bool, error)
+	GiveLease(ctx context.Context, name string, holder uuid.UUID) error
+}
+
+// Deps are what the worker works with. All are required but Logger and Metrics.
+type Deps struct {
+	Points  *clickhouse.DB
+	Leases  leases
+	Config  Config
+	Logger  *slog.Logger          // nil: slog.Default()
+	Metrics prometheus.Registerer // nil: what is measured is not registered
+}
+
+// Config says when rollups are computed.
+type Config struct {
+	// Quiet is how long after a change rollups are computed again, at least.
+	Quiet time.Duration
+	// Late is how long after the end of an hour it is computed.
+	Late time.Duration
+	// LeaseFor is how long the work of a process that died waits for another, and
+	// DoubtFor how long nothing is begun after a failure; zero: longer than a
+	// statement may take, which is what they are for.
+	LeaseFor, DoubtFor time.Duration
+}
+
+// Worker has the rollups computed while Run runs.
+type Worker struct {
+	deps    Deps
+	logger  *slog.Logger
+	metrics *metrics
+	holder  uuid.UUID
+
+	renewed time.Time // when the lease was taken
+	doubt   time.Time // nothing is begun before
+	failing bool
+}
+
+// New makes a worker. Somebody has to call Run.
+func New(deps Deps) *Worker {
+	if deps.Logger == nil {
+		deps.Logger = slog.Default()
+	}
+	if deps.Config.LeaseFor == 0 {
+		deps.Config.LeaseFor = leaseFor
+	}
+	if deps.Config.DoubtFor == 0 {
+		deps.Config.DoubtFor = doubtFor
+	}
+	return &Worker{
+		deps: deps, logger: deps.Logger.With("component", "rollups"), metrics: newMetrics(deps.Metrics), holder: uuid.New(),
+	}
+}
+
+// Run works until ctx is done, which is no error.
+func (w *Worker) Run(ctx context.Context) error {
+	defer w.release(ctx)
+	every := min(w.deps.Config.Quiet/ticksPerQuiet, longestTick)
+	for {
+		w.say(ctx, w.turn(ctx))
+		// With jitter, so that processes do not ask all at once.
+		wait := time.NewTimer(every/2 + rand.N(every) + 1)
+		select {
+		case <-ctx.Done():
+			wait.Stop()
+			return nil
+		case <-wait.C:
+		}
+	}
+}
+
+// turn does a pass, if it is due and no other process has the work.
+func (w *Worker) turn(ctx context.Context) error {
+	status, err := w.deps.Points.RollupStatus(ctx)
+	if err != nil {
+		return err
+	}
+	if !status.Clean.IsZero() {
+		w.metrics.age.Set(status.Age.Seconds())
+	}
+	if time.Now().Before(w.doubt) {
+		return nil
+	}
+	held, err := w.lease(ctx)
+	if err != nil || !held {
+		return err
+	}
+	began := time.Now()
+	report, err := w.deps.Points.RollUp(ctx, clickhouse.RollupPass{
+		Quiet: w.deps.Config.Quiet, Late: w.deps.Config.Late, Proceed: w.proceed,
+	})
+	w.metrics.observe(&report, time.Since(began), err)
+	if err != nil {
+		w.doubt = time.Now().Add(w.deps.Config.DoubtFor)
+		return err
+	}
+	if report.Minutes > 0 {
+		w.logger.Debug("rolled up", "marks", report.Marks, "minutes", report.Minutes, "points", report.Points,
+			"clean", report.Clean, "took", time.Since(began).Round(time.Millisecond))
+	}
+	return nil
+}
+
+// lease takes the lease or renews it, and reports whether it is ours.
+func (w *Worker) lease(ctx context.Context) (bool, error) {
+	now := time.Now()
+	if w.renewed.IsZero() || now.Sub(w.renewed) >= min(renewEvery, w.deps.Config.LeaseFor/3) {
+		held, err := w.deps.Leases.TakeLease(ctx, leaseName, w.holder, w.deps.Config.LeaseFor)
+		if err != nil || !held {
+			w.renewed = time.Time{}
+			return false, err
+		}
+		w.renewed = now
+	}
+	return true, nil
+}
+
+// proceed is asked before each statement of a pass.
+func (w *Worker) proceed(ctx context.Context) error {
+	held, err := w.lease(ctx)
+	if err == nil && !held {
+		err = errLost
+	}
+	return err
+}
+
+// release lets another process go on at once, unless a statement of ours may be
+// running: then the lease has to run out.
+func (w *Worker) release(ctx context.Context) {
+	if w.renewed.IsZero() || time.Now().Before(w.doubt) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer cancel()
+	if err := w.deps.Leases.GiveLease(ctx, leaseName, w.holder); err != nil {
+		w.logger.Info("the lease runs out by itself", "error", err)
+	}
+}
+
+// say logs the first of several failures, and their end.
+func (w *Worker) say(ctx context.Context, err error) {
+	if ctx.Err() != nil || (err != nil) == w.failing {
+		return
+	}
+	if w.failing = err != nil; w.failing {
+		w.logger.Warn("rollups cannot be computed; queries read points instead, and it is tried again", "error", err)
+	} else {
+		w.logger.Info("rollups are computed again")
+	}
+}

@@ -1,0 +1,230 @@
+package operate
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
+	"github.com/livegraph/livegraph/schemas/graphrecord"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/kafka"
+)
+
+// shownPoints is how many points of each series, and shownSeries how many series, are
+// shown of a record.
+const (
+	shownPoints = 5
+	shownSeries = 100
+)
+
+// content is what a record holds.
+type content struct {
+	points  *pointblock.Record   // of topic points
+	request *graphrecord.Request // of topic graph.commands
+	event   *eventsv1.GraphEvent // of topic graph.events
+	err     error                // it cannot be read
+}
+
+// contentOf reads the value of a record of a topic, or of its dead letters.
+func contentOf(label string, value []byte) (c content) {
+	origin, _ := kafka.IsDeadLetters(label)
+	switch origin {
+	case kafka.TopicPoints:
+		c.points = &pointblock.Record{}
+		c.err = pointblock.Decode(value, c.points)
+	case kafka.TopicCommands:
+		c.request, c.err = graphrecord.DecodeRequest(value)
+	case kafka.TopicEvents:
+		c.event = &eventsv1.GraphEvent{}
+		c.err = proto.Unmarshal(value, c.event)
+	default:
+		c.err = fmt.Errorf("records of %s are not known", label)
+	}
+	return c
+}
+
+// workspace gives whose the record is; nil: it cannot be read.
+func (c *content) workspace() *uuid.UUID {
+	switch {
+	case c.err != nil:
+		return nil
+	case c.points != nil:
+		return &c.points.Workspace
+	case c.request != nil:
+		return &c.request.Workspace
+	}
+	id, err := uuid.FromBytes(c.event.GetWorkspaceId())
+	if err != nil {
+		return nil
+	}
+	return &id
+}
+
+// summary says in words what is in the record.
+func (c *content) summary() string {
+	switch {
+	case c.err != nil:
+		return "unreadable"
+	case c.points != nil && len(c.points.Deletions) > 0:
+		return fmt.Sprintf("%d deletions", len(c.points.Deletions))
+	case c.points != nil:
+		points := 0
+		for i := range c.points.Spans {
+			points += c.points.Spans[i].Count
+		}
+		return fmt.Sprintf("%d points of %d series", points, len(c.points.Spans))
+	case c.request != nil && c.request.Mode == graphrecord.Single:
+		return typeOf(c.request, 0)
+	case c.request != nil:
+		return fmt.Sprintf("batch of %d commands", len(c.request.Actions))
+	}
+	return fmt.Sprintf("%s, sequence %d", c.event.GetChange().GetType(), c.event.GetChange().GetSequence())
+}
+
+func typeOf(r *graphrecord.Request, i int) string {
+	if r.Actions[i].Payload == nil {
+		return "unknown command"
+	}
+	return string(r.Actions[i].Payload.Type())
+}
+
+// Decoded is what a record holds, for a reader.
+type Decoded struct {
+	ReceivedAt *time.Time        `json:"receivedAt,omitempty"`
+	Series     []DecodedSeries   `json:"series,omitempty"`
+	MoreSeries int               `json:"moreSeries,omitempty"` // that are not shown
+	Deletions  []DecodedDeletion `json:"deletions,omitempty"`
+	Command    *DecodedCommand   `json:"command,omitempty"`
+	Event      protojsonText     `json:"event,omitempty"`
+	Problem    string            `json:"problem,omitempty"` // why it cannot be read
+}
+
+// DecodedSeries is one series of a record of points, with its first points.
+type DecodedSeries struct {
+	SourceID uuid.UUID         `json:"sourceId"`
+	Metric   string            `json:"metric"`
+	Tags     map[string]string `json:"tags"`
+	Kind     string            `json:"kind"`
+	Count    int               `json:"count"`
+	From     time.Time         `json:"from"`
+	To       time.Time         `json:"to"`
+	Points   [][2]any          `json:"points"` // time and value of the first
+}
+
+// DecodedDeletion is one deletion of points.
+type DecodedDeletion struct {
+	SourceID    uuid.UUID  `json:"sourceId"`
+	Metric      *string    `json:"metric,omitempty"`
+	From        *time.Time `json:"from,omitempty"`
+	To          *time.Time `json:"to,omitempty"`
+	WholeSource bool       `json:"wholeSource,omitempty"`
+}
+
+// DecodedCommand is a record of topic graph.commands.
+type DecodedCommand struct {
+	ID         uuid.UUID       `json:"id"` // of the command or the batch
+	Mode       string          `json:"mode"`
+	ActorID    uuid.UUID       `json:"actorId"`
+	Scopes     []string        `json:"scopes"`
+	AcceptedAt time.Time       `json:"acceptedAt"`
+	Commands   []DecodedAction `json:"commands"`
+}
+
+// DecodedAction is one command of it.
+type DecodedAction struct {
+	Type            string `json:"type"`
+	ExpectedVersion *int64 `json:"expectedVersion,omitempty"`
+	Payload         any    `json:"payload"`
+}
+
+// protojsonText is JSON that protobuf has made.
+type protojsonText []byte
+
+// MarshalJSON gives it as it is.
+func (t protojsonText) MarshalJSON() ([]byte, error) { return t, nil }
+
+// decode shows what is in the record.
+func (c *content) decode() Decoded {
+	var d Decoded
+	switch {
+	case c.err != nil:
+		d.Problem = c.err.Error()
+	case c.points != nil:
+		at := timeOf(c.points.ReceivedAtUS)
+		d.ReceivedAt = &at
+		d.MoreSeries = max(len(c.points.Spans)-shownSeries, 0)
+		for i := range c.points.Spans[:len(c.points.Spans)-d.MoreSeries] {
+			d.Series = append(d.Series, decodeSpan(&c.points.Spans[i]))
+		}
+		for i := range c.points.Deletions {
+			d.Deletions = append(d.Deletions, decodeDeletion(&c.points.Deletions[i]))
+		}
+	case c.request != nil:
+		d.Command = decodeRequest(c.request)
+	default:
+		text, err := protojson.Marshal(c.event)
+		if err != nil {
+			d.Problem = err.Error()
+			break
+		}
+		d.Event = text
+	}
+	return d
+}
+
+func timeOf(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+func decodeSpan(s *pointblock.Span) DecodedSeries {
+	d := DecodedSeries{
+		SourceID: s.Source, Metric: string(s.Metric), Tags: map[string]string{}, Kind: "number", Count: s.Count,
+		From: timeOf(s.FirstUS), To: timeOf(s.LastUS),
+	}
+	for _, tag := range s.Tags() {
+		d.Tags[tag.Key] = tag.Value
+	}
+	times := s.AppendTimestamps(nil)
+	values := make([]any, 0, len(times))
+	if s.Kind == pointblock.KindString {
+		d.Kind = "string"
+		for _, v := range s.AppendTexts(nil) {
+			values = append(values, v)
+		}
+	} else {
+		for _, v := range s.AppendValues(nil) {
+			values = append(values, v)
+		}
+	}
+	for i, us := range times[:min(len(times), shownPoints)] {
+		d.Points = append(d.Points, [2]any{timeOf(us), values[i]})
+	}
+	return d
+}
+
+func decodeDeletion(d *pointblock.Deletion) DecodedDeletion {
+	shown := DecodedDeletion{SourceID: d.Source, WholeSource: d.WholeSource}
+	if d.HasMetric {
+		shown.Metric = &d.Metric
+	}
+	if d.HasFrom {
+		at := timeOf(d.FromUS)
+		shown.From = &at
+	}
+	if d.HasTo {
+		at := timeOf(d.ToUS)
+		shown.To = &at
+	}
+	return shown
+}
+
+func decodeRequest(r *graphrecord.Request) *DecodedCommand {
+	modes := map[graphrecord.Mode]string{graphrecord.Single: "single", graphrecord.Atomic: "atomic", graphrecord.Separate: "separate"}
+	d := &DecodedCommand{ID: r.ID, Mode: modes[r.Mode], ActorID: r.Actor, Scopes: r.Scopes, AcceptedAt: r.AcceptedAt.UTC()}
+	for i, action := range r.Actions {
+		d.Commands = append(d.Commands, DecodedAction{Type: typeOf(r, i), ExpectedVersion: action.ExpectedVersion, Payload: action.Payload})
+	}
+	return d
+}

@@ -1,0 +1,414 @@
+package clickhouse_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+const (
+	minute = 60 * second
+	hour   = 60 * minute
+	day    = 24 * hour
+)
+
+// rolled is a store with rollups, and the source whose series its tests write to.
+type rolled struct {
+	*store
+	t                 *testing.T
+	registry          *prometheus.Registry
+	workspace, source uuid.UUID
+	version           uint64
+}
+
+// newRolled makes one with so many series: their ids are far apart.
+func newRolled(t *testing.T, series int) *rolled {
+	t.Helper()
+	s := newStore(t)
+	r := &rolled{store: s, t: t, workspace: uuid.New(), source: uuid.New()}
+	r.reopen()
+	for i := range series {
+		require.NoError(t, r.InsertSeries(t.Context(), []clickhouse.SeriesRow{{
+			ID: id(i), Workspace: r.workspace, Source: r.source, Metric: fmt.Sprintf("m%d", i), Tags: map[string]string{}}}))
+	}
+	return r
+}
+
+func id(i int) uint64 { return uint64(i+1) * 0x9e3779b97f4a7c15 }
+
+func ids(n int) (all []uint64) {
+	for i := range n {
+		all = append(all, id(i))
+	}
+	return all
+}
+
+// reopen goes on as another process would, which remembers nothing.
+func (r *rolled) reopen() {
+	r.t.Helper()
+	r.registry = prometheus.NewRegistry()
+	db, err := clickhouse.Open(r.t.Context(), r.url.String(), clickhouse.Measured(clickhouse.NewMetrics(r.registry)))
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { _ = db.Close() })
+	r.DB = db
+}
+
+// pass rolls up by a clock.
+func (r *rolled) pass(now int64) clickhouse.RollupReport {
+	r.t.Helper()
+	report, err := r.RollUp(r.t.Context(), clickhouse.RollupPass{NowUS: now})
+	require.NoError(r.t, err)
+	return report
+}
+
+// settle has as many passes as it takes until nothing is left to do.
+func (r *rolled) settle(now int64) {
+	r.t.Helper()
+	r.pass(now)
+	r.pass(now)
+	r.pass(now)
+	require.Equal(r.t, "0", ask(r.t, r.url.String(), "SELECT count() FROM rollup_marks"))
+}
+
+// columns makes rows of one version.
+func (r *rolled) columns(version uint64, points ...point) *clickhouse.PointColumns {
+	c := &clickhouse.PointColumns{}
+	for _, p := range points {
+		c.Series, c.TS = append(c.Series, p.series), append(c.TS, p.ts)
+		c.Values, c.Versions = append(c.Values, p.value.(float64)), append(c.Versions, version)
+	}
+	return c
+}
+
+func (r *rolled) next() uint64 {
+	r.version++
+	return r.version
+}
+
+// every gives points of series at a step, from t0 on.
+func every(step int64, from, to int64, series ...uint64) (points []point) {
+	for _, s := range series {
+		for ts := from; ts < to; ts += step {
+			points = append(points, point{series: s, ts: ts, value: float64((ts/second)%977) / 7})
+		}
+	}
+	return points
+}
+
+// reads counts the queries that read from a source.
+func (r *rolled) reads(source string) float64 {
+	r.t.Helper()
+	families, err := r.registry.Gather()
+	require.NoError(r.t, err)
+	for _, f := range families {
+		if f.GetName() != "livegraph_query_rollup_total" {
+			continue
+		}
+		for _, m := range f.Metric {
+			if m.Label[0].GetValue() == source {
+				return m.Counter.GetValue()
+			}
+		}
+	}
+	return 0
+}
+
+// same asks both ways and compares: equal but for the order in which numbers were
+// added up.
+func (r *rolled) same(q clickhouse.AggregateQuery, why string) map[int]*clickhouse.Points {
+	r.t.Helper()
+	if q.Limit == 0 {
+		q.Limit = 1_000_000
+	}
+	q.Raw = true
+	want, wantMore, err := r.Aggregate(r.t.Context(), q)
+	require.NoError(r.t, err)
+	q.Raw = false
+	got, gotMore, err := r.Aggregate(r.t.Context(), q)
+	require.NoError(r.t, err)
+	require.Equal(r.t, wantMore, gotMore)
+	if problem := differ(want, got); problem != "" {
+		require.Fail(r.t, "rollups and points differ", "%s: %s\nasked %+v", why, problem, q)
+	}
+	return got
+}
+
+func differ(want, got map[int]*clickhouse.Points) string {
+	if len(want) != len(got) {
+		return fmt.Sprintf("%d groups, not %d", len(got), len(want))
+	}
+	for group, w := range want {
+		g := got[group]
+		if g == nil || len(g.TS) != len(w.TS) {
+			return fmt.Sprintf("group %d has other buckets: %v, not %v", group, g, w)
+		}
+		for i, ts := range w.TS {
+			if g.TS[i] != ts {
+				return fmt.Sprintf("group %d has bucket %d, not %d", group, g.TS[i], ts)
+			}
+			for c := range w.Columns {
+				a, b := w.Columns[c].Numbers[i], g.Columns[c].Numbers[i]
+				if math.IsNaN(a) != math.IsNaN(b) || math.Abs(a-b) > 1e-9*max(1, math.Abs(a)) {
+					return fmt.Sprintf("group %d at %d: column %d is %v, not %v", group, ts, c, b, a)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+var rollable = []clickhouse.Function{clickhouse.Avg, clickhouse.Min, clickhouse.Max, clickhouse.Sum, clickhouse.Count, clickhouse.First, clickhouse.Last}
+
+func TestRollupsAnswerWhereTheyHoldAndPointsTheRest(t *testing.T) {
+	r := newRolled(t, 3)
+	points := every(7*second, t0, t0+day, ids(3)...)
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), points...)))
+	whole := clickhouse.Range{FromUS: t0 + 11*minute + 3, ToUS: t0 + day + hour}
+	query := func(step time.Duration, zone string) clickhouse.AggregateQuery {
+		q := clickhouse.AggregateQuery{Series: ids(3), Groups: []int{0, 1, 1}, Range: whole, Functions: rollable}
+		if step > 0 {
+			place, err := time.LoadLocation(zone)
+			require.NoError(t, err)
+			q.Grid = clickhouse.NewGrid(step, place, whole.FromUS, whole.ToUS)
+		}
+		return q
+	}
+	r.same(query(time.Hour, "UTC"), "before the first pass")
+	require.Zero(t, r.reads("rollup_1h"))
+
+	r.settle(t0 + 20*hour + minute)
+	for _, c := range []struct {
+		step         time.Duration
+		zone, source string
+	}{
+		{time.Hour, "UTC", "rollup_1h"}, {0, "UTC", "rollup_1h"}, {24 * time.Hour, "Europe/Berlin", "rollup_1h"},
+		{time.Minute, "UTC", "rollup_1m"}, {time.Hour, "Asia/Kolkata", "rollup_1m"}, {90 * time.Minute, "America/St_Johns", "rollup_1m"},
+		{90 * time.Second, "UTC", "raw"}, {time.Second, "UTC", "raw"},
+	} {
+		before := r.reads(c.source)
+		r.same(query(c.step, c.zone), fmt.Sprint(c.step, c.zone))
+		// A query that is told to read points counts as one that does.
+		want := map[bool]float64{true: 2, false: 1}[c.source == "raw"]
+		require.Equal(t, before+want, r.reads(c.source), "%s in %s", c.step, c.zone)
+	}
+	q := query(time.Hour, "UTC")
+	q.Functions = append(q.Functions, clickhouse.P95)
+	before := r.reads("raw")
+	r.same(q, "a percentile")
+	require.Equal(t, before+2, r.reads("raw"))
+}
+
+func TestManySeriesAndManyMarksAreRead(t *testing.T) {
+	r := newRolled(t, 1)
+	clock := int64(t0 + 60*hour)
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(20*minute, t0, clock, id(0), 5, 6)...)))
+	r.settle(clock)
+	q := clickhouse.AggregateQuery{Range: clickhouse.Range{FromUS: t0 + minute, ToUS: clock}, Functions: rollable}
+	for i := range 20_000 {
+		q.Series, q.Groups = append(q.Series, id(i)), append(q.Groups, i%5)
+	}
+	// One series has few marked hours, one has all, and 10,000 have one.
+	late := every(hour, t0, clock, 6)
+	for i := range 10_000 {
+		late = append(late, point{series: id(i), ts: t0 + 5*hour, value: 3.5})
+	}
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), late...)))
+	q.Series, q.Groups = append(q.Series[:19_998], 5, 6), append(q.Groups[:19_998], 0, 1)
+	r.same(q, "20,000 series")
+	require.EqualValues(t, 1, r.reads("rollup_1h"))
+	q.Series, q.Groups = append(q.Series, 7), append(q.Groups, 0)
+	r.same(q, "one more")
+	require.EqualValues(t, 1, r.reads("rollup_1h"))
+}
+
+// TestAnOldZoneIsReadFromPoints has an offset of seconds: Amsterdam was at +00:19:32.
+func TestAnOldZoneIsReadFromPoints(t *testing.T) {
+	amsterdam := time.FixedZone("Amsterdam", 19*60+32)
+	r := newRolled(t, 1)
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(7*second, t0, t0+5*hour, id(0))...)))
+	r.settle(t0 + 6*hour)
+	whole := clickhouse.Range{FromUS: t0, ToUS: t0 + 5*hour}
+	r.same(clickhouse.AggregateQuery{Series: ids(1), Groups: []int{0}, Range: whole, Functions: rollable,
+		Grid: clickhouse.NewGrid(time.Hour, amsterdam, whole.FromUS, whole.ToUS)}, "an odd offset")
+	require.Zero(t, r.reads("rollup_1m")+r.reads("rollup_1h"))
+}
+
+// TestRollupsAndPointsAgreeWhateverHappens writes, overwrites, deletes, expires and replays at
+// random, with passes in between, some of which are cut short, and compares.
+func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	const series, span = 4, int64(3 * day)
+	r := newRolled(t, series)
+	var log []func(context.Context) error // what was done, for replays
+	clock := int64(t0 + 12*hour)
+	cut := errors.New("cut short")
+	for step := range 120 {
+		what := random.IntN(10)
+		var err error
+		switch {
+		case what < 4: // points: live, late, overwriting
+			version := r.next()
+			var points []point
+			for range 1 + random.IntN(3) {
+				from := t0 + random.Int64N(span)
+				if random.IntN(2) == 0 {
+					from = clock - random.Int64N(2*hour)
+				}
+				points = append(points, every(1+random.Int64N(20*minute), from, from+random.Int64N(3*hour), id(random.IntN(series)))...)
+			}
+			c := r.columns(version, points...)
+			for i := range c.Values {
+				c.Values[i] = math.Round(random.NormFloat64()*1e4) / 100
+			}
+			do := func(ctx context.Context) error { return r.InsertPoints(ctx, c) }
+			log, err = append(log, do), do(t.Context())
+		case what == 4: // a deletion, up to a version
+			d := clickhouse.Deletion{Workspace: r.workspace, Source: r.source, Ceiling: uint64(random.Int64N(int64(r.version)+1)) + 1}
+			if random.IntN(2) == 0 {
+				metric := fmt.Sprintf("m%d", random.IntN(series))
+				d.Metric = &metric
+			}
+			if random.IntN(4) > 0 {
+				from := t0 + random.Int64N(span)
+				d.FromUS = &from
+			}
+			if random.IntN(4) > 0 {
+				to := t0 + random.Int64N(span)
+				d.ToUS = &to
+			}
+			err = r.Delete(t.Context(), d)
+		case what == 5 && len(log) > 0: // a piece of the log, once more
+			err = log[random.IntN(len(log))](t.Context())
+		case what == 6: // a pass that ends somewhere in between
+			left := random.IntN(6)
+			_, passed := r.RollUp(t.Context(), clickhouse.RollupPass{NowUS: clock, Proceed: func(context.Context) error {
+				if left--; left < 0 {
+					return cut
+				}
+				return nil
+			}})
+			if passed != nil {
+				require.ErrorIs(t, passed, cut)
+			}
+		case what == 7:
+			r.reopen()
+		case what == 8: // what is before a time goes, with the rollups of its hours
+			_, err = r.Expire(t.Context(), []clickhouse.Owner{{Workspace: r.workspace, Source: r.source}},
+				t0+random.Int64N(span/4), func(context.Context, time.Duration) error { return nil })
+		default:
+			clock += random.Int64N(5 * hour)
+			r.pass(clock)
+		}
+		require.NoError(t, err)
+		if step%3 == 2 {
+			r.same(r.randomQuery(random, series, span), fmt.Sprintf("step %d of seed %d", step, seed))
+		}
+	}
+	r.settle(clock + 4*day)
+	for range 10 {
+		r.same(r.randomQuery(random, series, span), fmt.Sprintf("at the end of seed %d", seed))
+	}
+	require.Positive(t, r.reads("rollup_1m")+r.reads("rollup_1h"))
+	require.Equal(t, "0", ask(t, r.url.String(), "SELECT count() FROM rollup_1h AS h FINAL FULL JOIN (SELECT series, toStartOfHour(ts) AS ts, sum(points) AS points FROM rollup_1m FINAL GROUP BY series, ts) AS m "+
+		"ON h.series = m.series AND toDateTime(h.ts) = m.ts WHERE h.points != m.points"))
+}
+
+// randomQuery asks for any of what a query may ask.
+func (r *rolled) randomQuery(random *rand.Rand, series int, span int64) clickhouse.AggregateQuery {
+	from := t0 - hour + random.Int64N(span)
+	whole := clickhouse.Range{FromUS: from, ToUS: from + random.Int64N(span)}
+	if random.IntN(3) == 0 { // some series have a retention
+		whole.Kept = clickhouse.Kept{}
+		for i := range series {
+			if random.IntN(2) == 0 {
+				whole.Kept[id(i)] = t0 + random.Int64N(span)
+			}
+		}
+	}
+	q := clickhouse.AggregateQuery{Range: whole, Functions: rollable}
+	for i := range series {
+		if random.IntN(4) > 0 {
+			q.Series, q.Groups = append(q.Series, id(i)), append(q.Groups, random.IntN(3))
+		}
+	}
+	zones := []string{"UTC", "UTC", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe"}
+	steps := []time.Duration{time.Minute, 5 * time.Minute, time.Hour, time.Hour, 6 * time.Hour, 24 * time.Hour, 40 * time.Second}
+	if random.IntN(6) > 0 {
+		zone, err := time.LoadLocation(zones[random.IntN(len(zones))])
+		require.NoError(r.t, err)
+		q.Grid = clickhouse.NewGrid(steps[random.IntN(len(steps))], zone, whole.FromUS, whole.ToUS)
+	}
+	return q
+}
+
+// TestWhatIsStoredIsInEveryAnswerWhilePassesRun has writers that each ask for their
+// own points as soon as these are stored, above and below a horizon that rises.
+func TestWhatIsStoredIsInEveryAnswerWhilePassesRun(t *testing.T) {
+	const writers, rounds = 3, 40
+	r := newRolled(t, writers)
+	ctx, stop := context.WithCancel(t.Context())
+	var passes, work sync.WaitGroup
+	passed := 0
+	passes.Go(func() {
+		for clock := int64(t0); ctx.Err() == nil; clock += 20 * minute {
+			if _, err := r.RollUp(ctx, clickhouse.RollupPass{NowUS: clock}); err == nil {
+				passed++
+			} else if ctx.Err() == nil {
+				t.Errorf("pass: %v", err)
+				return
+			}
+		}
+	})
+	for w := range writers {
+		work.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(w), 7))
+			stored := map[int64]float64{}
+			for round := range rounds {
+				c := &clickhouse.PointColumns{}
+				from := t0 + random.Int64N(12)*hour
+				for ts := from; ts < from+hour; ts += 9 * minute {
+					at, value := ts+random.Int64N(3)*second, float64(round*1000+w)
+					c.Series, c.TS = append(c.Series, id(w)), append(c.TS, at)
+					c.Values, c.Versions = append(c.Values, value), append(c.Versions, uint64(round+1))
+					stored[at] = value
+				}
+				if err := r.InsertPoints(ctx, c); err != nil {
+					t.Errorf("writer: %v", err)
+					return
+				}
+				found, _, err := r.Aggregate(ctx, clickhouse.AggregateQuery{Series: []uint64{id(w)}, Groups: []int{0}, Limit: 10,
+					Range: clickhouse.Range{FromUS: t0, ToUS: t0 + 2*day}, Functions: []clickhouse.Function{clickhouse.Count, clickhouse.Sum}})
+				if err != nil {
+					t.Errorf("reader: %v", err)
+					return
+				}
+				sum := 0.0
+				for _, v := range stored {
+					sum += v
+				}
+				if got := found[0].Columns; got[0].Numbers[0] != float64(len(stored)) || math.Abs(got[1].Numbers[0]-sum) > 1e-6*sum {
+					t.Errorf("writer %d, round %d: %v points and sum %v, not %d and %v", w, round, got[0].Numbers[0], got[1].Numbers[0], len(stored), sum)
+					return
+				}
+			}
+		})
+	}
+	work.Wait()
+	stop()
+	passes.Wait()
+	require.Positive(t, r.reads("rollup_1h"))
+	require.Greater(t, passed, 3)
+}

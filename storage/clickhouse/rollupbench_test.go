@@ -1,0 +1,124 @@
+package clickhouse_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+// fillDays stores a point of each series every so often for so many days, a day an
+// insert: a reading that wanders, with two decimals.
+func fillDays(b *testing.B, address string, series, days int, every time.Duration) {
+	b.Helper()
+	each := int(24 * time.Hour / every)
+	for d := range days {
+		ask(b, address, fmt.Sprintf(`INSERT INTO points SELECT bitXor(intDiv(number, %[1]d) + 1, 0) * 11400714819323198485,
+			fromUnixTimestamp64Micro(toInt64(%[2]d) + (%[3]d * %[1]d + number %% %[1]d) * %[4]d),
+			round(20 + 5 * sin(number / 977) + (rand() %% 1000) / 1000, 2), 1 FROM numbers(%[5]d)
+			ORDER BY 1, 2 SETTINGS optimize_on_insert = 0, max_partitions_per_insert_block = 0`,
+			each, int64(t0), d, every.Microseconds(), series*each))
+	}
+}
+
+// rollUpAll has passes until all that is stored up to a time is computed.
+func rollUpAll(b *testing.B, db *clickhouse.DB, nowUS int64) (points uint64, took time.Duration) {
+	b.Helper()
+	for {
+		began := time.Now()
+		report, err := db.RollUp(b.Context(), clickhouse.RollupPass{NowUS: nowUS})
+		require.NoError(b, err)
+		took += time.Since(began)
+		points += report.Points
+		if report.Clean.UnixMicro() >= nowUS {
+			return points, took
+		}
+	}
+}
+
+// BenchmarkRollUp is what an hour of 1,000 series at 1 Hz costs, new and again when
+// one point of each came late.
+func BenchmarkRollUp(b *testing.B) {
+	if b.N > 1 {
+		b.Skip("one round says it all: -benchtime 1x")
+	}
+	const series, hours = 1000, 2
+	db, address := open(b)
+	for h := range hours * 6 { // ten minutes an insert
+		ask(b, address, fmt.Sprintf(`INSERT INTO points SELECT (intDiv(number, 600) + 1) * 11400714819323198485,
+			fromUnixTimestamp64Micro(toInt64(%d) + (%d + number %% 600) * 1000000),
+			round(20 + 5 * sin(number / 977) + (rand() %% 1000) / 1000, 2), 1 FROM numbers(%d) ORDER BY 1, 2 SETTINGS optimize_on_insert = 0`,
+			int64(t0), h*600, 600*series))
+	}
+	points, took := rollUpAll(b, db, t0+hours*3600*second)
+	b.ReportMetric(float64(took.Nanoseconds())/float64(points), "new-ns/point")
+	late := &clickhouse.PointColumns{}
+	for s := range uint64(series) {
+		late.Series, late.TS = append(late.Series, (s+1)*11400714819323198485), append(late.TS, t0+1800*second)
+		late.Values, late.Versions = append(late.Values, 1), append(late.Versions, 2)
+	}
+	slices.Sort(late.Series)
+	require.NoError(b, db.InsertPoints(b.Context(), late))
+	var again time.Duration
+	var computed uint64
+	for range 3 {
+		began := time.Now()
+		report, err := db.RollUp(b.Context(), clickhouse.RollupPass{NowUS: t0})
+		require.NoError(b, err)
+		again += time.Since(began)
+		computed += report.Points
+	}
+	require.EqualValues(b, series*3600, computed)
+	b.ReportMetric(float64(again.Nanoseconds())/float64(computed), "again-ns/point")
+	ask(b, address, "OPTIMIZE TABLE rollup_1m FINAL")
+	for _, table := range []string{"rollup_1m", "rollup_1h"} {
+		var rows, bytes float64
+		_, err := fmt.Sscan(ask(b, address, "SELECT sum(rows), sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+table+"'"), &rows, &bytes)
+		require.NoError(b, err)
+		b.ReportMetric(bytes/rows, table+"-B/row")
+	}
+}
+
+// BenchmarkRolledDashboards asks for a day by the minute and a month by the hour of
+// 100 series of a point every ten seconds, from points and from rollups.
+func BenchmarkRolledDashboards(b *testing.B) {
+	if b.N > 1 {
+		b.Skip("one round says it all: -benchtime 1x")
+	}
+	const series, days, rounds = 100, 30, 20
+	db, address := open(b)
+	fillDays(b, address, series, days, 10*time.Second)
+	end := int64(t0) + days*24*3600*second
+	points, took := rollUpAll(b, db, end)
+	b.ReportMetric(float64(took.Nanoseconds())/float64(points), "rollup-ns/point")
+	for _, q := range []struct {
+		name string
+		from int64
+		step time.Duration
+	}{{"day-by-1m", end - 24*3600*second, time.Minute}, {"month-by-1h", t0, time.Hour}} {
+		ask := clickhouse.AggregateQuery{Range: clickhouse.Range{FromUS: q.from, ToUS: end}, Limit: 1_000_000,
+			Grid: clickhouse.NewGrid(q.step, time.UTC, q.from, end), Functions: []clickhouse.Function{clickhouse.Avg, clickhouse.Min, clickhouse.Max}}
+		for s := range series {
+			ask.Series, ask.Groups = append(ask.Series, uint64(s+1)*11400714819323198485), append(ask.Groups, s)
+		}
+		for _, raw := range []bool{true, false} {
+			ask.Raw = raw
+			var times []time.Duration
+			for range rounds {
+				began := time.Now()
+				found, _, err := db.Aggregate(b.Context(), ask)
+				require.NoError(b, err)
+				require.Len(b, found, series)
+				times = append(times, time.Since(began))
+			}
+			slices.Sort(times)
+			from := map[bool]string{true: "raw", false: "rollup"}[raw]
+			b.ReportMetric(float64(times[rounds/2].Milliseconds()), q.name+"-"+from+"-p50-ms")
+			b.ReportMetric(float64(times[rounds*95/100].Milliseconds()), q.name+"-"+from+"-p95-ms")
+		}
+	}
+}

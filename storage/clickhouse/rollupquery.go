@@ -1,0 +1,300 @@
+package clickhouse
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Where an aggregate is read from, as metrics name it.
+const (
+	sourceRaw     = "raw"
+	sourceMinutes = "rollup_1m"
+	sourceHours   = "rollup_1h"
+)
+
+var aggregateSources = []string{sourceRaw, sourceMinutes, sourceHours}
+
+const (
+	// rollupLeast is the shortest time for which rollups are asked: for less, to find
+	// out whether they hold costs as much as they save.
+	rollupLeast = hourUS
+	// markedMost bounds the marks that a query reads, and markedHours the hours in
+	// its statement; beyond, it reads points alone.
+	markedMost  = 100_000
+	markedHours = 20_000
+	// rolledSeries is how many series a statement over rollups names at most: it does
+	// so for each of its pieces, and is bounded itself.
+	rolledSeries = 20_000
+	// seriesMarkedHours is from how many marked hours on a series is read from points
+	// for the whole range.
+	seriesMarkedHours = 48
+)
+
+// rollupPlan says what of a query rollups answer. Points answer the rest: what lies
+// before and after, the hours that are marked, and the series that are too much so.
+type rollupPlan struct {
+	table    string
+	from, to int64    // what rollups answer, microseconds
+	rolled   []uint64 // series that they answer for
+	points   []uint64 // series that they do not
+	hours    []seriesHour
+}
+
+// seriesHour is one marked hour of a series, counted from the Unix epoch.
+type seriesHour struct {
+	series uint64
+	hour   uint32
+}
+
+// plan gives what rollups answer of a query, or nil.
+func (db *DB) plan(ctx context.Context, q *AggregateQuery, asked []Function) (*rollupPlan, error) {
+	table, unit := q.rollup(asked)
+	if unit == 0 {
+		return nil, nil
+	}
+	// Of what is past its retention some may be in a rollup.
+	p := &rollupPlan{table: table, from: max(q.Range.FromUS, 0, q.Range.Kept.latest(q.Series))}
+	p.from += mod(-p.from, unit)
+	p.to = q.Range.ToUS - mod(q.Range.ToUS, unit)
+	if p.to-p.from < rollupLeast {
+		return nil, nil
+	}
+	clean, marks, err := db.marksOf(ctx, q.Series, p)
+	if err != nil {
+		return nil, err
+	}
+	p.to = min(p.to, clean)
+	if p.to-p.from < rollupLeast || len(marks) > markedMost || !p.leaveOut(q.Series, marks) {
+		return nil, nil
+	}
+	return p, nil
+}
+
+// rollup gives the table whose rows each lie in one bucket of the query, and how
+// long they are; zero: none can answer it.
+func (q *AggregateQuery) rollup(asked []Function) (table string, unit int64) {
+	if q.Raw || q.Texts || len(q.Series) > rolledSeries {
+		return "", 0
+	}
+	for _, f := range asked {
+		if _, ok := rollupExpressions[f]; !ok {
+			return "", 0
+		}
+	}
+	switch {
+	case q.Grid == nil || q.Grid.alignedTo(hourUS):
+		return tableHours, hourUS
+	case q.Grid.alignedTo(minuteUS):
+		return tableMinutes, minuteUS
+	}
+	return "", 0
+}
+
+// marksOf reads up to where rollups are clean, and the marks of series in the plan's
+// time. It comes before rollups are read: what it finds clean was written before.
+func (db *DB) marksOf(ctx context.Context, series []uint64, p *rollupPlan) (clean int64, marks []stretch, err error) {
+	statement := fmt.Sprintf(`
+		SELECT toUInt64(0), toUInt32(0), toUInt32(0), max(clean) FROM rollup_state
+		UNION ALL
+		SELECT DISTINCT series, from_hour, to_hour, toInt64(-1) FROM rollup_marks
+		WHERE series IN (%s) AND from_hour < %d AND to_hour > %d LIMIT %d`,
+		idList(series), hourOf(p.to-1)+1, hourOf(p.from), markedMost+1)
+	err = db.query(ctx, opRollupMarks, statement, nil, func(scan func(...any) error) error {
+		var (
+			m     stretch
+			value int64
+		)
+		if err := scan(&m.series, &m.from, &m.to, &value); err != nil {
+			return err
+		}
+		if value >= 0 {
+			clean = value
+		} else {
+			marks = append(marks, m)
+		}
+		return nil
+	})
+	return clean, marks, err
+}
+
+// leaveOut takes marked hours and series out of the plan, and reports whether it is
+// one still.
+func (p *rollupPlan) leaveOut(series []uint64, marks []stretch) bool {
+	first, end := uint32(hourOf(p.from)), uint32(hourOf(p.to-1)+1)
+	marked := map[uint64]map[uint32]bool{}
+	for _, m := range marks {
+		hours := marked[m.series]
+		if hours == nil {
+			hours = map[uint32]bool{}
+			marked[m.series] = hours
+		}
+		for h := max(m.from, first); h < min(m.to, end) && len(hours) <= seriesMarkedHours; h++ {
+			hours[h] = true
+		}
+	}
+	for _, id := range series {
+		hours := marked[id]
+		if len(hours) > seriesMarkedHours {
+			p.points = append(p.points, id)
+			continue
+		}
+		p.rolled = append(p.rolled, id)
+		for h := range hours {
+			p.hours = append(p.hours, seriesHour{id, h})
+		}
+		delete(marked, id) // a series may be asked for twice
+	}
+	return len(p.rolled) > 0 && len(p.hours) <= markedHours
+}
+
+// rollupColumns of a query: what a point gives, and what a rollup does.
+type rollupColumn struct{ name, point, rollup string }
+
+var (
+	countColumn   = rollupColumn{"n", "toUInt64(1)", "toUInt64(points)"}
+	totalColumn   = rollupColumn{"total", "value", "total"}
+	lowestColumn  = rollupColumn{"lowest", "value", "lowest"}
+	highestColumn = rollupColumn{"highest", "value", "highest"}
+	firstColumn   = rollupColumn{"head", "value", "first"}
+	firstAtColumn = rollupColumn{"head_at", "toUnixTimestamp64Micro(ts)", "toUnixTimestamp64Micro(ts) + first_us"}
+	lastColumn    = rollupColumn{"tail", "value", "last"}
+	lastAtColumn  = rollupColumn{"tail_at", "toUnixTimestamp64Micro(ts)", "toUnixTimestamp64Micro(ts) + last_us"}
+)
+
+// rollupExpressions are the functions that rollups can answer, with the columns that
+// they are made of. Others need the values themselves. ORDER stands for what orders
+// the points of a group of several series.
+var rollupExpressions = map[Function]struct {
+	sql     string
+	columns []rollupColumn
+}{
+	Avg:   {"sum(total) / sum(n)", []rollupColumn{totalColumn, countColumn}},
+	Sum:   {"sum(total)", []rollupColumn{totalColumn}},
+	Count: {"toFloat64(sum(n))", []rollupColumn{countColumn}},
+	Min:   {"min(lowest)", []rollupColumn{lowestColumn}},
+	Max:   {"max(highest)", []rollupColumn{highestColumn}},
+	First: {"argMin(head, FIRST)", []rollupColumn{firstColumn, firstAtColumn}},
+	Last:  {"argMax(tail, LAST)", []rollupColumn{lastColumn, lastAtColumn}},
+}
+
+// statementFor gives the statement for functions: over rollups where they give the
+// same answer, and over points for the rest.
+func (db *DB) statementFor(ctx context.Context, q *AggregateQuery, asked []Function) (string, error) {
+	p, err := db.plan(ctx, q, asked)
+	if err != nil {
+		return "", err
+	}
+	if p == nil {
+		db.metrics.aggregates.WithLabelValues(sourceRaw).Inc()
+		return q.statement(asked), nil
+	}
+	db.metrics.aggregates.WithLabelValues(p.table).Inc()
+	return p.statement(q, asked), nil
+}
+
+func (p *rollupPlan) statement(q *AggregateQuery, asked []Function) string {
+	var columns []rollupColumn
+	var expressions strings.Builder
+	at := [2]string{"head_at", "tail_at"}
+	if q.groupsSeveral() {
+		at = [2]string{"(head_at, series)", "(tail_at, series)"}
+	}
+	for _, f := range asked {
+		e := rollupExpressions[f]
+		expressions.WriteString(", " + strings.NewReplacer("FIRST", at[0], "LAST", at[1]).Replace(e.sql))
+		for _, c := range e.columns {
+			if !slices.Contains(columns, c) {
+				columns = append(columns, c)
+			}
+		}
+	}
+	bucket, with := "{from:Int64}", ""
+	if q.Grid != nil {
+		bucket, with = q.Grid.sql("us"), q.Grid.with("us")
+	}
+	return fmt.Sprintf(`
+		SELECT grp, bucket%s FROM (SELECT *, %s AS grp, %s%s AS bucket FROM (%s))
+		GROUP BY grp, bucket ORDER BY grp, bucket LIMIT %d`,
+		expressions.String(), q.groupSQL(), with, bucket, strings.Join(p.pieces(q, columns), " UNION ALL "), q.Limit+1)
+}
+
+// pieces gives the statements that each read a part of the answer's rows. No point
+// is in two of them.
+func (p *rollupPlan) pieces(q *AggregateQuery, columns []rollupColumn) []string {
+	point, row := "series, toUnixTimestamp64Micro(ts) AS us", "series, toUnixTimestamp64Micro(ts) AS us"
+	for _, c := range columns {
+		point += ", " + c.point + " AS " + c.name
+		row += ", " + c.rollup + " AS " + c.name
+	}
+	points := func(series []uint64, where string) string {
+		return fmt.Sprintf("SELECT %s FROM points FINAL PREWHERE series IN (%s) AND %s", point, idList(series), where)
+	}
+	between := func(from, to int64) string { return "ts >= " + moment(from) + " AND ts < " + moment(to) }
+	inner := between(p.from, p.to)
+	rolled := fmt.Sprintf("SELECT %s FROM %s FINAL PREWHERE series IN (%s) AND %s WHERE points > 0", row, p.table, idList(p.rolled), inner)
+	if len(p.hours) > 0 {
+		rolled += " AND " + hourExpression + " NOT IN (" + hourList(p.hours) + ")"
+	}
+	pieces := []string{rolled}
+	if q.Range.FromUS < p.from {
+		pieces = append(pieces, points(q.Series, between(q.Range.FromUS, p.from)+q.Range.Kept.condition(q.Series, q.Range.FromUS)))
+	}
+	if p.to < q.Range.ToUS {
+		pieces = append(pieces, points(q.Series, between(p.to, q.Range.ToUS)))
+	}
+	if len(p.points) > 0 {
+		pieces = append(pieces, points(p.points, inner))
+	}
+	if len(p.hours) > 0 {
+		series, from, to := p.markedSpan()
+		pieces = append(pieces, points(series, between(max(from, p.from), min(to, p.to))+" AND "+hourExpression+" IN ("+hourList(p.hours)+")"))
+	}
+	return pieces
+}
+
+// markedSpan gives the series of the marked hours, and the time from the first to
+// the end of the last.
+func (p *rollupPlan) markedSpan() (series []uint64, from, to int64) {
+	first, last := p.hours[0].hour, p.hours[0].hour
+	for _, h := range p.hours {
+		first, last = min(first, h.hour), max(last, h.hour)
+		if n := len(series); n == 0 || series[n-1] != h.series {
+			series = append(series, h.series)
+		}
+	}
+	return series, int64(first) * hourUS, int64(last+1) * hourUS
+}
+
+// hourExpression gives a row's series and hour, as hourList writes them.
+var hourExpression = fmt.Sprintf("(series, toUInt32(intDiv(toUnixTimestamp64Micro(ts), %d)))", hourUS)
+
+func hourList(hours []seriesHour) string {
+	var list strings.Builder
+	for i, h := range hours {
+		if i > 0 {
+			list.WriteByte(',')
+		}
+		list.WriteString("(" + strconv.FormatUint(h.series, 10) + "," + strconv.FormatUint(uint64(h.hour), 10) + ")")
+	}
+	return list.String()
+}
+
+// alignedTo reports whether all boundaries of the grid are multiples of a unit, so
+// that what lies between two of those is in one bucket.
+func (g *Grid) alignedTo(unit int64) bool {
+	if g.step%unit != 0 {
+		return false
+	}
+	for i, s := range g.segments {
+		if s.offset%unit != 0 {
+			return false
+		}
+		if i > 0 && (s.from%unit != 0 || s.first != noBoundary && s.first%unit != 0 || s.before%unit != 0) {
+			return false
+		}
+	}
+	return true
+}

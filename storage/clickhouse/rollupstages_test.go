@@ -1,0 +1,184 @@
+package clickhouse_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+// all asks for a day by the hour.
+func (r *rolled) all(series int) clickhouse.AggregateQuery {
+	q := clickhouse.AggregateQuery{Range: clickhouse.Range{FromUS: t0, ToUS: t0 + day}, Functions: rollable}
+	for i := range series {
+		q.Series, q.Groups = append(q.Series, id(i)), append(q.Groups, i)
+	}
+	return q
+}
+
+// errDied says that the process ended in the middle of a write.
+var errDied = errors.New("the process died")
+
+// staged gives a store through a proxy that calls before and after at each insert of
+// points. What they say ends the connection, as the end of the process would.
+func (r *rolled) staged(before, after func() error) *clickhouse.DB {
+	r.t.Helper()
+	target := &url.URL{Scheme: r.url.Scheme, Host: r.url.Host}
+	forward := httputil.NewSingleHostReverseProxy(target)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		insert := strings.HasPrefix(request.URL.Query().Get("query"), "INSERT INTO points ")
+		if insert && before() != nil {
+			panic(http.ErrAbortHandler)
+		}
+		answer := httptest.NewRecorder()
+		forward.ServeHTTP(answer, request)
+		if insert && after() != nil {
+			panic(http.ErrAbortHandler)
+		}
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes())
+	}))
+	r.t.Cleanup(proxy.Close)
+	address := *r.url
+	address.Host = strings.TrimPrefix(proxy.URL, "http://")
+	db, err := clickhouse.Open(r.t.Context(), address.String())
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// TestPassesBetweenTheStagesOfAWriteMissNothing has passes come in between marks,
+// points and marks, and processes die there.
+func TestPassesBetweenTheStagesOfAWriteMissNothing(t *testing.T) {
+	r := newRolled(t, 1)
+	clock := int64(t0 + 2*hour)
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(5*minute, t0, t0+hour, id(0))...)))
+	r.settle(clock)
+	for i, stages := range [][3]int{{0, 0, 0}, {1, 0, 0}, {3, 0, 0}, {0, 0, 1}, {0, 1, 0}, {0, 2, 1}, {3, 1, 0}, {0, 3, 1}, {3, 0, 1}, {2, 2, 0}} {
+		for _, below := range []bool{true, false} { // the horizon, when the write begins
+			at, before, after, dies := int64(t0+10*minute), stages[0], stages[1], stages[2] == 1
+			if !below {
+				at = clock + hour
+			}
+			why := fmt.Sprintf("%d and %d passes, below the horizon: %v, dies: %v", before, after, below, dies)
+			run := func(n int) {
+				for range n {
+					if !below {
+						clock += hour
+					}
+					r.pass(clock)
+				}
+			}
+			writer := r.staged(func() error { run(before); return nil }, func() error {
+				if before == 0 { // nothing was computed since the mark
+					r.same(r.all(1), "as soon as the points are there: "+why)
+				}
+				run(after)
+				if dies {
+					return errDied
+				}
+				return nil
+			})
+			c := r.columns(r.next(), point{series: id(0), ts: at, value: float64(i) + 0.5})
+			if err := writer.InsertPoints(t.Context(), c); dies {
+				require.Error(t, err)
+				r.reopen() // another process reads the record again
+				require.NoError(t, r.InsertPoints(t.Context(), c))
+			} else {
+				require.NoError(t, err)
+			}
+			r.same(r.all(1), "when the write is over: "+why)
+			r.pass(clock)
+			r.same(r.all(1), "a pass later: "+why)
+			r.settle(clock)
+			r.same(r.all(1), "when all is computed: "+why)
+		}
+	}
+}
+
+// TestAPassMayEndAnywhere cuts passes at each of their statements.
+func TestAPassMayEndAnywhere(t *testing.T) {
+	r := newRolled(t, 2)
+	cut := errors.New("cut short")
+	clock := int64(t0 + 3*hour)
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(5*minute, t0, t0+3*hour, ids(2)...)...)))
+	r.settle(clock)
+	for done := false; !done; {
+		for at := 0; ; at++ {
+			metric := "m1"
+			from, to := t0+int64(at)*minute, t0+int64(at+7)*minute
+			require.NoError(t, r.Delete(t.Context(), clickhouse.Deletion{Workspace: r.workspace, Source: r.source, Metric: &metric, FromUS: &from, ToUS: &to, Ceiling: r.version}))
+			require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(11*minute, t0, t0+hour, id(0))...)))
+			r.pass(clock)
+			statements := 0
+			_, err := r.RollUp(t.Context(), clickhouse.RollupPass{NowUS: clock, Proceed: func(context.Context) error {
+				if statements++; statements > at {
+					return cut
+				}
+				return nil
+			}})
+			r.same(r.all(2), fmt.Sprintf("after %d statements", at))
+			if err == nil {
+				done = at > 0
+				break
+			}
+			require.ErrorIs(t, err, cut)
+			clock += hour
+			r.pass(clock)
+			r.same(r.all(2), fmt.Sprintf("after %d statements and another pass", at))
+		}
+	}
+}
+
+// TestReadingTheLogTwiceLeavesRollupsAsTheyWere compares their rows, all but versions.
+func TestReadingTheLogTwiceLeavesRollupsAsTheyWere(t *testing.T) {
+	r := newRolled(t, 3)
+	batches := []*clickhouse.PointColumns{
+		r.columns(1, every(7*second, t0, t0+3*hour, ids(3)...)...),
+		r.columns(2, every(13*second, t0+hour, t0+2*hour, id(1))...),
+		r.columns(3, every(7*second, t0+3*hour, t0+4*hour, ids(3)...)...),
+	}
+	dump := func() string {
+		return ask(t, r.url.String(), "SELECT * EXCEPT version FROM rollup_1m FINAL ORDER BY series, ts") +
+			ask(t, r.url.String(), "SELECT * EXCEPT version FROM rollup_1h FINAL ORDER BY series, ts")
+	}
+	replay := func() {
+		for _, c := range batches {
+			require.NoError(t, r.InsertPoints(t.Context(), c))
+		}
+		r.settle(t0 + 6*hour)
+	}
+	replay()
+	once := dump()
+	require.Greater(t, len(once), 10_000)
+	for range 2 {
+		r.reopen()
+		replay()
+		require.Equal(t, once, dump())
+	}
+}
+
+// TestSteadyLatePointsAreMarkedOnceAnEpoch counts marks.
+func TestSteadyLatePointsAreMarkedOnceAnEpoch(t *testing.T) {
+	r := newRolled(t, 2)
+	r.settle(t0 + 10*hour)
+	marks := func() string { return ask(t, r.url.String(), "SELECT count(), uniqExact(series) FROM rollup_marks") }
+	for i := range int64(20) {
+		at := t0 + hour + i*second
+		require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), point{series: id(0), ts: at, value: 1.0}, point{series: id(1), ts: at, value: 2.0})))
+	}
+	require.Equal(t, "2\t2", marks())
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), point{series: id(0), ts: t0 + 10*hour, value: 1.0})))
+	require.Equal(t, "2\t2", marks(), "what is above the horizon needs none")
+}

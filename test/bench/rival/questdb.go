@@ -1,0 +1,90 @@
+package rival
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/test/harness"
+)
+
+// questPOM names QuestDB's jar to Maven.
+//
+//go:embed assets/pom.xml
+var questPOM string
+
+// questSums pins it by hash.
+//
+//go:embed assets/jars.sha256
+var questSums string
+
+// questOptions are Java's, as QuestDB's own script starts it.
+var questOptions = []string{"-XX:+UseParallelGC", "-Dnoebug"}
+
+// questSettings leave the listeners out that nobody uses here, and what it would tell
+// its makers.
+const questSettings = `http.bind.to=%s
+http.min.enabled=false
+line.tcp.enabled=false
+pg.enabled=false
+telemetry.enabled=false
+`
+
+// questPoll is how often QuestDB is asked how much it has: a count is cheap there.
+const questPoll = 20 * time.Millisecond
+
+// QuestDB starts QuestDB on a directory of its own. It needs Java 17 and, the first
+// time, Maven.
+func QuestDB(tb testing.TB) (*Rival, error) {
+	tb.Helper()
+	jars, err := embedded.InstallJars(tb.Context(), embedded.JarSet{
+		Name: "questdb", Title: "QuestDB", POM: questPOM, Sums: questSums, Size: "28 MB",
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	dir, address := tb.TempDir(), harness.FreeAddress(tb)
+	if err := os.Mkdir(filepath.Join(dir, "conf"), 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "conf", "server.conf"), fmt.Appendf(nil, questSettings, address), 0o600); err != nil {
+		return nil, err
+	}
+	base := "http://" + address
+	r := &Rival{Name: "questdb", Version: questVersion(), Lines: base + "/write", base: base, seen: questRows, poll: questPoll}
+	return r, r.run(tb, jars.Command(dir, questOptions, "io.questdb.ServerMain", "-d", dir), "/ping")
+}
+
+// questVersion reads it off the jar's name.
+func questVersion() string {
+	_, name, _ := strings.Cut(strings.TrimSpace(questSums), "  questdb-")
+	return strings.TrimSuffix(name, ".jar")
+}
+
+// questRows counts the rows of the table that a measurement is, which is there from
+// its first commit on.
+func questRows(ctx context.Context, r *Rival, of Load) (found, all int64, err error) {
+	all = of.Points / of.PerLine
+	query := fmt.Sprintf(`SELECT count() FROM '%s' WHERE timestamp >= '%s' AND timestamp < '%s'`,
+		of.Measurement, of.From.UTC().Format(time.RFC3339), of.To.UTC().Format(time.RFC3339))
+	answer, err := r.get(ctx, "/exec", url.Values{"query": {query}})
+	if err != nil && strings.Contains(err.Error(), "table does not exist") {
+		return 0, all, nil
+	}
+	if err != nil {
+		return 0, all, err
+	}
+	var counted struct{ Dataset [][]int64 }
+	if err := json.Unmarshal(answer, &counted); err != nil || len(counted.Dataset) != 1 || len(counted.Dataset[0]) != 1 {
+		return 0, all, fmt.Errorf("questdb answers %.300s (%w)", answer, err)
+	}
+	return counted.Dataset[0][0], all, nil
+}

@@ -1,0 +1,153 @@
+package bench
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/load"
+	"github.com/livegraph/livegraph/test/bench/record"
+	"github.com/livegraph/livegraph/test/bench/rival"
+)
+
+const (
+	rivalSeries  = 1000
+	rivalBatch   = 10_000
+	rivalCallers = 4
+)
+
+// contest is one way of sending the same points to several servers.
+type contest struct {
+	name    string
+	format  load.Format
+	sensors int   // 1,000 series are of so many sensors of one source
+	perLine int64 // points
+	points  int64 // of a turn
+}
+
+// contests of lines: a value a line, and all ten values of a sensor in a line; and of
+// JSON series, for which others have formats of their own.
+var contests = []contest{
+	{"lines", load.FormatLines, rivalSeries, 1, 5_000_000},
+	{"wide-lines", load.FormatWideLines, rivalSeries / 10, 10, 5_000_000},
+	{"series", load.FormatSeries, rivalSeries, 1, 10_000_000},
+}
+
+// BenchmarkRivals sends the same points to Livegraph and to other stores, which take
+// turns, and stops each clock when a query finds all points. Which of the others
+// cannot run on this machine is left out, and says so.
+func BenchmarkRivals(b *testing.B) {
+	const turns = 3
+	r := record.New(b)
+	t := start(b)
+	r.Engines(t.engines())
+	rivals := t.rivals(r)
+	for _, c := range contests {
+		size := load.Size{Sources: 1, Series: rivalSeries, Sensors: c.sensors}
+		fleet := t.fleet("rivals-"+c.name, size)
+		for turn := range turns + 1 { // the first warms up: it is not counted
+			plan := load.Plan{
+				Points: c.points, Batch: rivalBatch, Callers: rivalCallers, Format: c.format, Prepared: true,
+				Values: load.ValuesGauge, Interval: time.Second, Start: month(turn),
+			}
+			if turn == 0 {
+				plan.Points /= 5
+			}
+			ours := t.load(fleet, plan)
+			note := func(name string, o outcome) {
+				if turn == 0 {
+					return
+				}
+				r.Say("%s, turn %d of %d: %s %.2f M points/s visible", c.name, turn, turns, name, o.perSecond()/1e6)
+				r.Add(name+"/"+c.name+"/answered", "points/s", o.answeredPerSecond)
+				r.Add(name+"/"+c.name+"/visible", "points/s", o.perSecond())
+				r.Add(name+"/"+c.name+"/cpu", "cpu-ns/point", o.perPoint(o.used.total()))
+				r.Add(name+"/"+c.name+"/ours", "ratio", ours.perSecond()/o.perSecond())
+			}
+			note("livegraph", ours)
+			for _, other := range rivals {
+				if to, bodies := t.bodiesFor(other, c, fleet, plan); to != "" {
+					note(other.Name, t.sendTo(other, c, fleet, plan, to, bodies))
+				}
+			}
+		}
+	}
+	for _, other := range rivals {
+		r.Add(other.Name+"/memory", "MiB", peakOf(t, other.PID()))
+	}
+	r.Add("livegraph/memory", "MiB", t.peak())
+	r.Save()
+}
+
+// rivals starts the others. They rest until it is their turn.
+func (t *target) rivals(r *record.Recorder) (started []*rival.Rival) {
+	t.b.Helper()
+	for _, open := range []func() (*rival.Rival, error){
+		func() (*rival.Rival, error) { return rival.QuestDB(t.b) },
+		func() (*rival.Rival, error) { return rival.VictoriaMetrics(t.b, "rival/victoriametrics") },
+	} {
+		other, err := open()
+		if err != nil {
+			r.Say("DID NOT RUN: %v", err)
+			continue
+		}
+		require.NoError(t.b, other.Rest())
+		r.Engines(map[string]string{other.Name: other.Version})
+		started = append(started, other)
+	}
+	return started
+}
+
+// bodiesFor gives where a rival takes a contest's points, and the bodies for it; "" if
+// it does not take part.
+func (t *target) bodiesFor(other *rival.Rival, c contest, fleet *load.Fleet, plan load.Plan) (to string, bodies [][]byte) {
+	t.b.Helper()
+	if c.format != load.FormatSeries {
+		bodies, err := fleet.Bodies(plan)
+		require.NoError(t.b, err)
+		return other.Lines, bodies
+	}
+	if other.Series == "" {
+		return "", nil
+	}
+	each := plan.Batch / rivalSeries
+	times, values := make([]int64, each), make([]float64, each)
+	for first := int64(0); first*rivalSeries < plan.Points; first += int64(each) {
+		var body []byte
+		for series := range rivalSeries {
+			for i := range each {
+				step := first + int64(i)
+				times[i] = plan.Start.Add(time.Duration(step) * plan.Interval).UnixMilli()
+				values[i] = plan.Values.At(series, step)
+			}
+			body = rival.SeriesBody(body, fleet.Measurement(0), series, times, values)
+		}
+		bodies = append(bodies, body)
+	}
+	return other.Series, bodies
+}
+
+// sendTo makes one run on a rival.
+func (t *target) sendTo(other *rival.Rival, c contest, fleet *load.Fleet, plan load.Plan, to string, bodies [][]byte) outcome {
+	t.b.Helper()
+	require.NoError(t.b, other.Wake())
+	self := func() time.Duration {
+		p, ok := readProcess(other.PID())
+		require.True(t.b, ok, "%s has ended", other.Name)
+		return p.self
+	}
+	before, began := self(), time.Now()
+	require.NoError(t.b, other.Send(t.b.Context(), to, bodies, plan.Callers))
+	answered := time.Since(began)
+	require.NoError(t.b, other.AwaitVisible(t.b.Context(), rival.Load{
+		Measurement: fleet.Measurement(0), Points: plan.Points, PerLine: c.perLine,
+		From: plan.Start, To: plan.Start.AddDate(0, 1, 0),
+	}))
+	o := outcome{
+		points: plan.Points, seconds: time.Since(began).Seconds(),
+		answeredPerSecond: float64(plan.Points) / answered.Seconds(), used: usage{others: self() - before},
+	}
+	require.NoError(t.b, other.Rest())
+	return o
+}
