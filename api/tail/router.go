@@ -174,6 +174,9 @@ func (a *audience) want(record *pointblock.Record) {
 	for i := range record.Spans {
 		a.wanted[record.Spans[i].Source] = struct{}{}
 	}
+	// The deletion of the workspace is for nobody: no key opens it any more, so its
+	// streams end.
+	record.Deletions = slices.DeleteFunc(record.Deletions, func(d pointblock.Deletion) bool { return d.WholeWorkspace })
 	for i := range record.Deletions {
 		a.wanted[record.Deletions[i].Source] = struct{}{}
 	}

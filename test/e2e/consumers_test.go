@@ -74,7 +74,7 @@ type exampleLine struct {
 	Value, Last                              any
 	Version                                  int64
 	From, To                                 *string
-	WholeSource                              bool
+	WholeSource, WholeWorkspace              bool
 	Count                                    int
 	Sum                                      float64
 }
@@ -210,6 +210,15 @@ func tryExamples(t *testing.T, s *server) {
 		lines = e.run("--group", name+"-other", "--from-time", later.UTC().Format(time.RFC3339Nano))
 		require.Len(t, mine(lines), 1)
 		require.InDelta(t, 7, lines[0].Value, 0)
+
+		workspace := s.CLI("workspaces", "create", "--name", name, "--json")
+		var other struct{ ID string }
+		require.NoError(t, json.Unmarshal([]byte(workspace), &other))
+		id := uuid.MustParse(other.ID)
+		e.produce(id, pointblock.EncodeDeletions(id, us, []pointblock.Deletion{{WholeWorkspace: true}}))
+		lines = e.run("--group", name+"-other", "--workspace", other.ID)
+		require.Len(t, lines, 1)
+		require.True(t, lines[0].WholeWorkspace)
 
 		if name == "python" { // its table outlives it
 			db := filepath.Join(t.TempDir(), "points.sqlite")

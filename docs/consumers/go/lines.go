@@ -37,19 +37,24 @@ type line struct {
 }
 
 // deletedLine is that of a deletion: of a source, or of one of its metrics, from a time
-// on (inclusive) and up to another (exclusive) where these are given.
+// on (inclusive) and up to another (exclusive) where these are given; or of the
+// workspace with all of its sources.
 type deletedLine struct {
-	Workspace   uuid.UUID `json:"workspace"`
-	Deleted     uuid.UUID `json:"deleted"` // the source
-	Metric      *string   `json:"metric"`
-	From        *string   `json:"from"`
-	To          *string   `json:"to"`
-	WholeSource bool      `json:"wholeSource"`
-	Version     int64     `json:"version"`
+	Workspace      uuid.UUID  `json:"workspace"`
+	Deleted        *uuid.UUID `json:"deleted"` // the source
+	Metric         *string    `json:"metric"`
+	From           *string    `json:"from"`
+	To             *string    `json:"to"`
+	WholeSource    bool       `json:"wholeSource"`
+	WholeWorkspace bool       `json:"wholeWorkspace"`
+	Version        int64      `json:"version"`
 }
 
 func deleted(workspace uuid.UUID, d pointblock.Deletion, version int64) deletedLine {
-	l := deletedLine{Workspace: workspace, Deleted: d.Source, WholeSource: d.WholeSource, Version: version}
+	l := deletedLine{Workspace: workspace, WholeSource: d.WholeSource, WholeWorkspace: d.WholeWorkspace, Version: version}
+	if !d.WholeWorkspace {
+		l.Deleted = &d.Source
+	}
 	if d.HasMetric {
 		l.Metric = &d.Metric
 	}

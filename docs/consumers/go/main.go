@@ -182,7 +182,7 @@ func (c *consumer) take(r *kgo.Record) error {
 	}
 	for _, d := range c.record.Deletions {
 		if c.summary {
-			c.table.remove(d, version)
+			c.table.remove(c.record.Workspace, d, version)
 		} else if err := printTo(c.out, deleted(c.record.Workspace, d, version)); err != nil {
 			return err
 		}

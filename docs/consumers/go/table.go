@@ -16,6 +16,7 @@ import (
 type table struct {
 	series map[uuid.UUID]map[uint64]*series // by source, then by the series' id
 	graves map[uuid.UUID][]grave
+	gone   map[uuid.UUID]bool // workspaces that were deleted
 }
 
 // series is one with its points, by time in microseconds since the Unix epoch.
@@ -36,12 +37,15 @@ type grave struct {
 }
 
 func newTable() *table {
-	return &table{series: map[uuid.UUID]map[uint64]*series{}, graves: map[uuid.UUID][]grave{}}
+	return &table{series: map[uuid.UUID]map[uint64]*series{}, graves: map[uuid.UUID][]grave{}, gone: map[uuid.UUID]bool{}}
 }
 
 // put stores points of a series that were accepted at a version: those that no
 // deletion covers, and that are not older than what is there.
 func (t *table) put(id uint64, identity pointblock.Identity, ts []int64, value func(int) any, version int64) {
+	if t.gone[identity.Workspace] {
+		return
+	}
 	of := t.series[identity.Source]
 	if of == nil {
 		of = map[uint64]*series{}
@@ -75,7 +79,14 @@ func (g *grave) covers(metric string, at, version int64) bool {
 }
 
 // remove takes away what a deletion covers, and keeps the deletion.
-func (t *table) remove(d pointblock.Deletion, version int64) {
+func (t *table) remove(workspace uuid.UUID, d pointblock.Deletion, version int64) {
+	if d.WholeWorkspace { // its id is never used again, like that of a source
+		t.gone[workspace] = true
+		for _, of := range t.series {
+			maps.DeleteFunc(of, func(_ uint64, s *series) bool { return s.identity.Workspace == workspace })
+		}
+		return
+	}
 	g := grave{Deletion: d, version: version}
 	if !slices.Contains(t.graves[d.Source], g) {
 		t.graves[d.Source] = append(t.graves[d.Source], g)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ func points(source uuid.UUID, metric string, value float64, ts ...int64) entry {
 }
 
 func deletion(d pointblock.Deletion) entry {
-	return func(t *table, version int64) { t.remove(d, version) }
+	return func(t *table, version int64) { t.remove(uuid.Nil, d, version) }
 }
 
 // read reads part of a log into the table.
@@ -58,6 +59,12 @@ func TestTheLaterPointStandsAndADeletionTakesWhatWasBefore(t *testing.T) {
 	m, n := fmt.Sprint(a, "m"), fmt.Sprint(a, "n")
 	want := map[string]any{m + "10": 1.0, m + "30": 1.0, n + "20": 3.0, m + "21": 5.0}
 	require.Equal(t, want, table.dump())
+
+	all := append(slices.Clone(log), deletion(pointblock.Deletion{WholeWorkspace: true}), points(a, "m", 7, 40))
+	table.read(all, len(log), len(all))
+	require.Empty(t, table.dump())
+	table.read(all, 0, len(log))
+	require.Empty(t, table.dump(), "also when it is read again")
 }
 
 // Whatever part of the log is read again, as often as you like, what stands at its end

@@ -102,7 +102,8 @@ def read(record, version):
         yield series, [(at, value, version) for at, value in zip(times, s.values or s.texts)]
     for d in record.deletions:
         yield None, {
-            "workspace": workspace, "source": str(uuid.UUID(bytes=d.source_id)), "whole": d.whole_source, "version": version,
+            "workspace": workspace, "whole_workspace": d.whole_workspace, "whole": d.whole_source, "version": version,
+            "source": None if d.whole_workspace else str(uuid.UUID(bytes=d.source_id)),
             "metric": d.metric if d.HasField("metric") else None,
             "from_us": d.from_us if d.HasField("from_us") else None, "to_us": d.to_us if d.HasField("to_us") else None,
         }
@@ -122,7 +123,8 @@ def print_points(series, points):
 
 def print_deletion(d):
     """Prints a line that says what is gone."""
-    print_line(workspace=d["workspace"], deleted=d["source"], metric=d["metric"], wholeSource=d["whole"], version=d["version"],
+    print_line(workspace=d["workspace"], deleted=d["source"], metric=d["metric"], wholeSource=d["whole"],
+               wholeWorkspace=d["whole_workspace"], version=d["version"],
                **{name: None if d[us] is None else stamp(d[us]) for name, us in (("from", "from_us"), ("to", "to_us"))})
 
 

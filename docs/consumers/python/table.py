@@ -14,6 +14,7 @@ CREATE TABLE IF NOT EXISTS points (
 CREATE TABLE IF NOT EXISTS deletions (
     workspace TEXT, source TEXT, metric TEXT, from_us INTEGER, to_us INTEGER, whole INTEGER, version INTEGER,
     UNIQUE (workspace, source, version, metric, from_us, to_us));
+CREATE TABLE IF NOT EXISTS gone (workspace TEXT PRIMARY KEY);
 """
 
 # A deletion removes what was accepted before it; that of a whole source also what
@@ -35,6 +36,8 @@ class Table:
     def put(self, series, points):
         """Stores points, (time in microseconds, value, version), unless they are older
         than what is there or deleted."""
+        if self.db.execute("SELECT 1 FROM gone WHERE workspace = ?", (series["workspace"],)).fetchone():
+            return
         self.db.execute(
             "INSERT OR IGNORE INTO series VALUES (:workspace, :id, :source, :metric, :tags)", series)
         self.db.executemany(
@@ -45,6 +48,11 @@ class Table:
 
     def remove(self, deletion):
         """Takes away what a deletion covers, and keeps the deletion."""
+        if deletion["whole_workspace"]:  # its id is never used again, like that of a source
+            self.db.execute("INSERT OR IGNORE INTO gone VALUES (?)", (deletion["workspace"],))
+            for table in ("series", "points", "deletions"):
+                self.db.execute(f"DELETE FROM {table} WHERE workspace = ?", (deletion["workspace"],))
+            return
         known = self.db.execute(
             """SELECT 1 FROM deletions WHERE workspace = :workspace AND source = :source AND version = :version
                AND metric IS :metric AND from_us IS :from_us AND to_us IS :to_us""", deletion).fetchone()
