@@ -1,10 +1,10 @@
-// Package livedata serves the live-data routes: sources, ingest, queries and the
-// list of series. It reads requests, asks the stores and the ingest pipeline, and
-// shapes answers; what it knows of the stores is in the interfaces beside each
-// handler.
+// Package livedata serves the live-data routes: sources, ingest, queries, the
+// list of series and the stream of points. It reads requests, asks the stores, the
+// ingest pipeline and the tail of the log, and shapes answers; what it knows of the
+// stores is in the interfaces beside each handler.
 //
-// It owns the tokens that clients carry (checkpoints, cursors), the waiting for a
-// checkpoint, and the sender that tells the log of deleted sources.
+// It owns the tokens that clients carry (checkpoints, cursors, ids of events), the
+// waiting for a checkpoint, and the sender that tells the log of deleted sources.
 package livedata
 
 import (
@@ -17,6 +17,7 @@ import (
 	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/api/tail"
 	"github.com/livegraph/livegraph/api/token"
 )
 
@@ -29,6 +30,8 @@ type Deps struct {
 	Dead      deadRecordStore
 	Pipeline  pipeline
 	Deletions *DeletionSender
+	// Streams gives points as they arrive.
+	Streams *tail.Hub
 	// Keys are those of requests that clients may repeat.
 	Keys *idempotency.Keeper
 	// TopicID gives the id of topic points, as it is now.
@@ -44,6 +47,9 @@ type Deps struct {
 	QueryTimeout time.Duration
 	// CheckpointWait is how long a query waits for its checkpoint; zero: 5 s.
 	CheckpointWait time.Duration
+	// Patience is how long a reader of a stream may take for what is sent at once;
+	// zero: 10 s.
+	Patience time.Duration
 	// Metrics registers what queries measure; nil: nowhere.
 	Metrics prometheus.Registerer
 }
@@ -69,6 +75,7 @@ const (
 	ingestPath  = "/api/live-data/ingest"
 	queryPath   = "/api/live-data/query"
 	seriesPath  = "/api/live-data/series"
+	streamPath  = "/api/live-data/stream"
 	pointsPath  = "/api/live-data/points"
 )
 
@@ -76,6 +83,9 @@ const (
 func Routes(deps Deps) []route.Route {
 	if deps.CheckpointWait == 0 {
 		deps.CheckpointWait = defaultCheckpointWait
+	}
+	if deps.Patience == 0 {
+		deps.Patience = defaultPatience
 	}
 	a := &api{Deps: deps, sealer: sealer{token.Sealer{Key: deps.TokenKey}}, watch: watcher{store: deps.Marks}}
 	a.register(deps.Metrics)
@@ -92,6 +102,7 @@ func Routes(deps Deps) []route.Route {
 		one(http.MethodPost, remoteWritePath, request.WriteLiveData, a.remoteWrite),
 		one(http.MethodGet, queryPath, request.ReadLiveData, a.query),
 		one(http.MethodGet, seriesPath, request.ReadLiveData, a.listSeries),
+		route.Route{Method: http.MethodGet, Pattern: streamPath, Scopes: []request.Scope{request.ReadLiveData}, Lasts: true, Handle: a.streamPoints},
 		one(http.MethodDelete, pointsPath, request.Admin, a.deletePoints),
 	)
 }

@@ -22,6 +22,7 @@ type Purpose byte
 const (
 	ForCheckpoint Purpose = 1
 	ForCursor     Purpose = 2
+	ForStream     Purpose = 3
 )
 
 // tagBytes of the HMAC-SHA256 are kept: 128 bits.

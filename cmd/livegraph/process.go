@@ -20,6 +20,7 @@ import (
 	"github.com/livegraph/livegraph/api/livedata"
 	"github.com/livegraph/livegraph/api/queries"
 	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/tail"
 	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/consumers/replay"
@@ -65,6 +66,7 @@ type process struct {
 	auth      *auth.Authenticator      // with the role api
 	deletions *livedata.DeletionSender // with the role api
 	feed      *queries.Feed            // with the role api
+	streams   *tail.Hub                // with the role api
 	replies   *redis.Replies           // with the role api
 	waiter    *commands.Waiter         // with the role api
 	repeats   *idempotency.Keeper      // with the role api
@@ -238,6 +240,13 @@ func (p *process) buildAPI() (err error) {
 			ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
 		},
 	})
+	p.streams = tail.NewHub(tail.Deps{
+		Log: p.kafka, Sources: p.postgres, Logger: p.logger, Metrics: p.metrics,
+		Limits: tail.Limits{
+			Streams: p.cfg.Streams.Max, OfWorkspace: p.cfg.Streams.MaxPerWorkspace, OfKey: p.cfg.Streams.MaxPerKey,
+			BufferedBytes: p.cfg.Streams.BufferedBytes, ReplayRecords: p.cfg.Streams.ReplayRecords,
+		},
+	})
 	p.repeats = idempotency.New(p.postgres, p.logger, p.metrics)
 	p.api, err = api.New(api.Deps{
 		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
@@ -245,7 +254,7 @@ func (p *process) buildAPI() (err error) {
 			p.graphRoutes(bodies),
 			livedata.Routes(livedata.Deps{
 				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Dead: p.postgres, Pipeline: pipeline,
-				Deletions: p.deletions, Keys: p.repeats, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
+				Deletions: p.deletions, Streams: p.streams, Keys: p.repeats, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
 				TokenKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
 				MaxBodyBytes: p.cfg.Ingest.MaxBodyBytes, QueryTimeout: p.cfg.API.QueryTimeout,
 			})...),
@@ -280,6 +289,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 	if p.auth != nil {
 		group.Go(func() error { return p.auth.Run(groupCtx) })
 		group.Go(func() error { return p.deletions.Run(groupCtx) })
+		group.Go(func() error { return p.streams.Run(groupCtx) })
 	}
 	p.runGraph(groupCtx, group)
 	p.runOperations(groupCtx, group)

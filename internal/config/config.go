@@ -55,6 +55,7 @@ type Config struct {
 	Embedder   Embedder   `embed:""`
 	API        API        `embed:"" prefix:"api-"`
 	Ingest     Ingest     `embed:"" prefix:"ingest-"`
+	Streams    Streams    `embed:"" prefix:"streams-"`
 	Points     Points     `embed:"" prefix:"points-"`
 	Rollups    Rollups    `embed:"" prefix:"rollups-"`
 	Commands   Commands   `embed:"" prefix:"commands-"`
@@ -202,6 +203,7 @@ func (c *Config) Validate() error {
 		bad("rollups-late", "must not be below zero")
 	}
 	c.Kafka.validate(bad)
+	c.Streams.validate(bad)
 	c.Metrics.validate(bad)
 	if t := c.Ingest.LogFullThreshold; t <= 0 || t > 1 {
 		bad("ingest-log-full-threshold", "must be above 0 and at most 1")

@@ -40,6 +40,9 @@ func (l *lookAt) text() string {
 	for _, c := range l.commands() {
 		fmt.Fprintf(&b, "\n# %s\n%s\n", c.shows, c.command)
 	}
+	// Not among the commands: it does not end by itself.
+	follow := strings.Replace(l.curl("/api/live-data/stream", "source="+l.cpu), "curl ", "curl -N ", 1)
+	fmt.Fprintf(&b, "\n# the CPU's points as they arrive, until Ctrl-C\n  %s\n", follow)
 	fmt.Fprintf(&b, "\nAll of the interface, to read in a browser: %s/api/docs\n", l.address)
 	return b.String()
 }

@@ -159,6 +159,7 @@ func TestCommandsSurviveOddNames(t *testing.T) {
 	text := l.text()
 	require.Contains(t, text, `'source=it'\''s a host/cpu'`)
 	require.Contains(t, text, "until 1970-01-01 00:00 UTC")
+	require.Regexp(t, `(?m)^  curl -N .*/api/live-data/stream$`, text)
 	require.Contains(t, text, "latest=true", "without a history the third command shows the newest values")
 	for word, quoted := range map[string]string{"": "''", "a b": "'a b'", "$HOME": "'$HOME'", "from=-5m": "from=-5m", "é": "'é'"} {
 		require.Equal(t, quoted, quote(word))

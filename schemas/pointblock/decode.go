@@ -85,6 +85,15 @@ func Decode(value []byte, into *Record) error {
 
 // decodeSpan reads and checks one series.
 func decodeSpan(b []byte, s *Span) error {
+	if err := readSpan(b, s); err != nil {
+		return err
+	}
+	return s.checkPoints()
+}
+
+// readSpan reads one series and checks its identity. Its points are not looked at,
+// nor their number and bounds known.
+func readSpan(b []byte, s *Span) error {
 	var fingerprint, source []byte
 	var tags, texts region
 	kind, message := uint64(0), b
@@ -130,10 +139,7 @@ func decodeSpan(b []byte, s *Span) error {
 	}
 	s.Fingerprint, s.Source = Fingerprint(fingerprint), uuid.UUID(source)
 	s.TagsRaw, s.texts = tags.bytes, texts.bytes
-	if err := s.checkIdentity(kind); err != nil {
-		return err
-	}
-	return s.checkPoints()
+	return s.checkIdentity(kind)
 }
 
 // extend appends what a further packed field holds. The first is kept as it is

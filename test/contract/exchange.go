@@ -240,3 +240,14 @@ func loadContract(t testing.TB) (*openapi3.T, routers.Router) {
 	require.NoError(t, err)
 	return doc, router
 }
+
+// CheckSchema holds a list's JSON against the contract: each item must be as the
+// named schema says.
+func (s *Server) CheckSchema(t testing.TB, name, list string) {
+	t.Helper()
+	var items []any
+	require.NoError(t, json.Unmarshal([]byte(list), &items))
+	for _, item := range items {
+		require.NoError(t, s.doc.Components.Schemas[name].Value.VisitJSON(item), "%s", list)
+	}
+}

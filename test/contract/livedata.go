@@ -11,6 +11,7 @@ import (
 	"github.com/livegraph/livegraph/api/livedata"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/api/tail"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/clickhouse"
@@ -22,6 +23,9 @@ import (
 type LiveData struct {
 	Points *clickhouse.DB
 	Log    *kafka.Client
+	Limits tail.Limits // of streams
+	// Streams is the hub of the streams, made by Group.
+	Streams *tail.Hub
 	// Change, when set, changes what the routes are made of.
 	Change func(*livedata.Deps)
 }
@@ -43,8 +47,10 @@ func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	require.NoError(t, err)
 	deletions := livedata.NewDeletionSender(s.DB, l.Log)
 	background(t, deletions.Run)
+	l.Streams = tail.NewHub(tail.Deps{Log: l.Log, Sources: s.DB, Limits: l.Limits})
+	background(t, l.Streams.Run)
 	deps := livedata.Deps{
-		Sources: s.DB, Series: s.DB, Points: l.Points, Marks: s.DB, Dead: s.DB, Deletions: deletions, Keys: idempotency.New(s.DB, slog.Default(), nil),
+		Sources: s.DB, Series: s.DB, Points: l.Points, Marks: s.DB, Dead: s.DB, Deletions: deletions, Streams: l.Streams, Keys: idempotency.New(s.DB, slog.Default(), nil),
 		Pipeline: ingest.New(ingest.Deps{Sources: s.DB, Registry: s.DB, Retention: s.DB, Log: l.Log, FingerprintKey: installation.FingerprintKey}),
 		TopicID:  func() [16]byte { return l.Log.PointsTopic().ID },
 		TokenKey: installation.CheckpointKey, Bodies: request.NewBudget(256 << 20), MaxBodyBytes: 32 << 20,

@@ -1,0 +1,24 @@
+package config
+
+// Streams holds the limits of the streams of points.
+type Streams struct {
+	Max             int   `help:"Most open streams of points of this process; beyond, 503." default:"1000" env:"LIVEGRAPH_STREAMS_MAX"`
+	MaxPerWorkspace int   `help:"Most of them of one workspace." default:"100" env:"LIVEGRAPH_STREAMS_MAX_PER_WORKSPACE"`
+	MaxPerKey       int   `help:"Most of them of one key." default:"50" env:"LIVEGRAPH_STREAMS_MAX_PER_KEY"`
+	BufferedBytes   int64 `help:"Most bytes of points that wait for the readers of streams; the slowest are dropped before." default:"67108864" env:"LIVEGRAPH_STREAMS_BUFFERED_BYTES"`
+	ReplayRecords   int64 `help:"Most records of the log that are read again for a stream that comes back." default:"1000000" env:"LIVEGRAPH_STREAMS_REPLAY_RECORDS"`
+}
+
+func (s *Streams) validate(bad func(setting, format string, args ...any)) {
+	for _, limit := range []struct {
+		setting string
+		value   int64
+	}{
+		{"streams-max", int64(s.Max)}, {"streams-max-per-workspace", int64(s.MaxPerWorkspace)}, {"streams-max-per-key", int64(s.MaxPerKey)},
+		{"streams-buffered-bytes", s.BufferedBytes}, {"streams-replay-records", s.ReplayRecords},
+	} {
+		if limit.value <= 0 {
+			bad(limit.setting, "must be above zero")
+		}
+	}
+}
