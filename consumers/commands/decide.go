@@ -12,6 +12,7 @@ import (
 
 	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/internal/fault"
+	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/schemas/graphrecord"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -292,8 +293,28 @@ func (g *group) decide(r *record) (err error) {
 	}
 	if state != nil {
 		g.tx.AddOutcome(request.Workspace, request.ID, request.Actor, encoded)
+		if request.Mode == graphrecord.Separate {
+			err = g.addEach(request, outcome)
+		}
 	}
 	g.reply(r, encoded)
+	return err
+}
+
+// addEach keeps what came of each command of a batch that is not atomic: each has an
+// id of its own, and can be asked for by it.
+func (g *group) addEach(request *graphrecord.Request, batch *eventsv1.Outcome) error {
+	for _, result := range batch.GetResults() {
+		id, err := uuid.FromBytes(result.GetCommandId())
+		if err != nil {
+			return fmt.Errorf("a command's id: %w", err)
+		}
+		encoded, err := graphrecord.EncodeOutcome(graphrecord.OutcomeOf(result))
+		if err != nil {
+			return err
+		}
+		g.tx.AddOutcome(request.Workspace, id, request.Actor, encoded)
+	}
 	return nil
 }
 

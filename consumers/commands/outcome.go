@@ -38,8 +38,7 @@ func (g *group) outcome(r *record, state *postgres.GraphState) (*eventsv1.Outcom
 		o.Results = append(o.Results, result)
 	}
 	if request.Mode == graphrecord.Single {
-		result := o.Results[0]
-		o.Sequence, o.UndoDepth, o.RedoDepth = result.Sequence, result.UndoDepth, result.RedoDepth
+		return graphrecord.OutcomeOf(o.Results[0]), nil
 	}
 	return o, nil
 }

@@ -22,6 +22,14 @@ func EncodeOutcome(o *eventsv1.Outcome) ([]byte, error) {
 	return encoded, nil
 }
 
+// OutcomeOf gives the outcome of a command by itself.
+func OutcomeOf(result *eventsv1.Result) *eventsv1.Outcome {
+	return &eventsv1.Outcome{
+		Id: result.GetCommandId(), Results: []*eventsv1.Result{result},
+		Sequence: result.GetSequence(), UndoDepth: result.GetUndoDepth(), RedoDepth: result.GetRedoDepth(),
+	}
+}
+
 // DecodeOutcome reads what came of a record.
 func DecodeOutcome(encoded []byte) (*eventsv1.Outcome, error) {
 	o := &eventsv1.Outcome{}

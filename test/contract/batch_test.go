@@ -91,6 +91,10 @@ func TestTheCommandsOfASeparateBatchAreDoneEachByItself(t *testing.T) {
 		if want == "" {
 			require.Equal(t, "applied", r.Status)
 			require.NotEqual(t, got.BatchID, r.Data.CommandID)
+			one := w.state(t, r.Data.CommandID)
+			require.Equal(t, "applied", one.Status, "each has a state of its own")
+			require.Equal(t, r.Data.CommandID, one.Result.CommandID)
+			require.Equal(t, r.Data.Sequence, one.Result.Sequence)
 			continue
 		}
 		require.Equal(t, "failed", r.Status)
