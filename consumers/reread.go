@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/storage/kafka"
 )
@@ -26,21 +24,9 @@ type Source interface {
 // stored first, for Grace at most), and else what went wrong. Of the handler's methods
 // it calls neither Start nor Discontinued.
 func (l *Loop) Reread(ctx context.Context, source Source) error {
-	hard, give := context.WithCancel(context.WithoutCancel(ctx))
-	defer give()
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(l.cfg.Grace, give) })
-	defer stop()
-
-	polling, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	s := &session{Loop: l, intake: newIntake(l.cfg, l.handler), owned: newOwned(), hard: hard, end: end, give: give}
-	ready := make(chan *batch)
-	var work errgroup.Group
-	work.Go(func() error { return s.prepare(ready) })
-	work.Go(func() error { return s.store(ready) })
-	failure := s.read(polling, source)
-	s.intake.close()
-	err := work.Wait()
+	s, polling, over := l.newSession(ctx)
+	defer over()
+	failure, err := s.through(func() error { return s.read(polling, source) })
 	if errors.Is(failure, io.EOF) {
 		return err
 	}

@@ -34,14 +34,8 @@ type session struct {
 // done, else however long it takes, because records that the log has no more are
 // nowhere else.
 func (l *Loop) session(ctx context.Context) error {
-	hard, give := context.WithCancel(context.WithoutCancel(ctx))
-	defer give()
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(l.cfg.Grace, give) })
-	defer stop()
-
-	polling, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	s := &session{Loop: l, intake: newIntake(l.cfg, l.handler), owned: newOwned(), hard: hard, end: end, give: give}
+	s, polling, over := l.newSession(ctx)
+	defer over()
 	l.handler.Reset()
 	group, err := l.log.Join(kafka.GroupOptions{
 		Topic: l.cfg.Topic, Group: l.cfg.Group, FetchBytes: l.cfg.FetchBytes, Start: s.start, Revoked: s.revoked,
@@ -50,20 +44,38 @@ func (l *Loop) session(ctx context.Context) error {
 		return err
 	}
 	s.group = group
-
-	ready := make(chan *batch)
-	var work errgroup.Group
-	work.Go(func() error { return s.prepare(ready) })
-	work.Go(func() error { return s.store(ready) })
-	failure := s.poll(polling)
-	s.intake.close()
-	err = work.Wait()
+	failure, err := s.through(func() error { return s.poll(polling) })
 	s.commitRest()
 	if err != nil {
 		l.logger.Warn("stopped before everything in flight was stored; it will be consumed again", "error", err)
 	}
 	group.Leave()
 	return failure
+}
+
+// newSession gives a session, and what its polling goes by. Whoever made it ends it.
+func (l *Loop) newSession(ctx context.Context) (s *session, polling context.Context, over func()) {
+	hard, give := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(l.cfg.Grace, give) })
+	polling, end := context.WithCancelCause(ctx)
+	s = &session{Loop: l, intake: newIntake(l.cfg, l.handler), owned: newOwned(), hard: hard, end: end, give: give}
+	return s, polling, func() {
+		end(nil)
+		stop()
+		give()
+	}
+}
+
+// through has what poll takes up prepared and stored. failure is how the polling
+// ended, and err that of storing what was polled before.
+func (s *session) through(poll func() error) (failure, err error) {
+	ready := make(chan *batch)
+	var work errgroup.Group
+	work.Go(func() error { return s.prepare(ready) })
+	work.Go(func() error { return s.store(ready) })
+	failure = poll()
+	s.intake.close()
+	return failure, work.Wait()
 }
 
 // start lets the handler decide where partitions begin, until it can.

@@ -42,18 +42,32 @@ func (s *sourceSet) reset() {
 // intern gives the index of the source that a token names.
 func (s *sourceSet) intern(b *batch, t *tokens) int32 {
 	key := sourceToken{token: view(t.source), byName: t.byName}
-	if key == s.last {
-		return s.at
-	}
-	i, ok := s.index[key]
+	i, ok := s.find(key)
 	if !ok {
-		if s.index == nil {
-			s.index = map[sourceToken]int32{}
-		}
-		i = int32(len(s.list))
-		s.list = append(s.list, newSourceRef(b.unescape(t.source, hasEscape(t.source)), t.byName))
-		s.index[key] = i
+		i = s.add(key, newSourceRef(b.unescape(t.source, hasEscape(t.source)), t.byName))
 	}
+	return i
+}
+
+// find gives the index of a source that was named before.
+func (s *sourceSet) find(key sourceToken) (i int32, ok bool) {
+	if key == s.last {
+		return s.at, true
+	}
+	if i, ok = s.index[key]; ok {
+		s.last, s.at = key, i
+	}
+	return i, ok
+}
+
+// add takes up a source that was not.
+func (s *sourceSet) add(key sourceToken, ref sourceRef) int32 {
+	if s.index == nil {
+		s.index = map[sourceToken]int32{}
+	}
+	i := int32(len(s.list))
+	s.list = append(s.list, ref)
+	s.index[key] = i
 	s.last, s.at = key, i
 	return i
 }
@@ -62,23 +76,14 @@ func (s *sourceSet) intern(b *batch, t *tokens) int32 {
 // creates sources; raw is the name as it stands in the body.
 func (s *sourceSet) internName(raw string, name func() string) int32 {
 	key := sourceToken{token: raw, byName: true}
-	if key == s.last {
-		return s.at
-	}
-	i, ok := s.index[key]
+	i, ok := s.find(key)
 	if !ok {
-		if s.index == nil {
-			s.index = map[sourceToken]int32{}
-		}
-		i = int32(len(s.list))
 		ref := sourceRef{name: name(), byName: true}
 		if !canNameSource(ref.name) {
 			ref.void, ref.refused = true, sourceName
 		}
-		s.list = append(s.list, ref)
-		s.index[key] = i
+		i = s.add(key, ref)
 	}
-	s.last, s.at = key, i
 	return i
 }
 

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -239,17 +237,7 @@ func (w *world) settledWithin(limit time.Duration) {
 // ask runs a statement past the store's package.
 func (w *world) ask(statement string) string {
 	w.tb.Helper()
-	u, err := url.Parse(w.store)
-	require.NoError(w.tb, err)
-	u.RawQuery = url.Values{"database": {strings.TrimPrefix(u.Path, "/")}}.Encode()
-	u.Path = "/"
-	response, err := http.Post(u.String(), "text/plain", strings.NewReader(statement))
-	require.NoError(w.tb, err)
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(w.tb, err)
-	require.Equal(w.tb, http.StatusOK, response.StatusCode, string(body))
-	return strings.TrimSpace(string(body))
+	return testenv.AskClickHouse(w.tb, w.store, statement)
 }
 
 // dump gives the live rows of every table in one order.

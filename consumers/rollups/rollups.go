@@ -18,6 +18,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/livegraph/livegraph/internal/pause"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
@@ -105,12 +106,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	for {
 		w.say(ctx, w.turn(ctx))
 		// With jitter, so that processes do not ask all at once.
-		wait := time.NewTimer(every/2 + rand.N(every) + 1)
-		select {
-		case <-ctx.Done():
-			wait.Stop()
+		if !pause.For(ctx, every/2+rand.N(every)+1) {
 			return nil
-		case <-wait.C:
 		}
 	}
 }

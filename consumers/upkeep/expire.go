@@ -26,7 +26,7 @@ func (u *Upkeep) expire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := u.Points.Reclaim(ctx, pause); err != nil {
+	if _, err := u.Points.Reclaim(ctx, rest); err != nil {
 		return err
 	}
 	u.metrics.lastExpiry.Set(float64(u.Config.Now().Unix()))
@@ -60,7 +60,7 @@ func (u *Upkeep) dropParts(ctx context.Context) error {
 			u.metrics.expired.Add(float64(part.Rows))
 			u.Logger.Info("a part with nothing but old points is dropped", "table", part.Table, "part", part.Name, "rows", part.Rows)
 		}
-		if err := pause(ctx, time.Since(began)); err != nil {
+		if err := rest(ctx, time.Since(began)); err != nil {
 			return err
 		}
 	}
@@ -81,7 +81,7 @@ func (u *Upkeep) expireSources(ctx context.Context) (removed int64, err error) {
 			byDays[s.Days] = append(byDays[s.Days], clickhouse.Owner{Workspace: s.Workspace, Source: s.Source})
 		}
 		for days, sources := range byDays {
-			n, err := u.Points.Expire(ctx, sources, postgres.KeptFrom(u.Config.Now(), days), pause)
+			n, err := u.Points.Expire(ctx, sources, postgres.KeptFrom(u.Config.Now(), days), rest)
 			removed += n
 			if err != nil {
 				return removed, fmt.Errorf("removing old points: %w", err)

@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/livegraph/livegraph/internal/pause"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -198,15 +199,11 @@ func (u *Upkeep) giveBack(ctx context.Context, j job) {
 	}
 }
 
-// pause waits as long as the step before took, so that half of the store's time is
+// rest waits as long as the step before took, so that half of the store's time is
 // always for others.
-func pause(ctx context.Context, took time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(min(max(took, minPause), maxPause)):
-		return nil
-	}
+func rest(ctx context.Context, took time.Duration) error {
+	pause.For(ctx, min(max(took, minPause), maxPause))
+	return ctx.Err()
 }
 
 const (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -32,7 +33,25 @@ func execClickHouse(t testing.TB, address, statement string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, withPath(t, address, ""), strings.NewReader(statement))
+	postClickHouse(ctx, t, withPath(t, address, ""), statement)
+}
+
+// AskClickHouse runs a statement in a database, http://user:password@host:port/database,
+// past every package of ours, and gives the answer, tab-separated.
+func AskClickHouse(t testing.TB, address, statement string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatalf("testenv: clickhouse: %v", err)
+	}
+	u.RawQuery = url.Values{"database": {strings.TrimPrefix(u.Path, "/")}}.Encode()
+	u.Path = "/"
+	return strings.TrimSpace(postClickHouse(context.Background(), t, u.String(), statement))
+}
+
+func postClickHouse(ctx context.Context, t testing.TB, target, statement string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, strings.NewReader(statement))
 	if err != nil {
 		t.Fatalf("testenv: clickhouse: %v", err)
 	}
@@ -41,9 +60,11 @@ func execClickHouse(t testing.TB, address, statement string) {
 		t.Fatalf("testenv: clickhouse: %s: %v", statement, err)
 	}
 	defer resp.Body.Close()
-	if body, _ := io.ReadAll(io.LimitReader(resp.Body, 4096)); resp.StatusCode != http.StatusOK {
-		t.Fatalf("testenv: clickhouse: %s: %s", statement, body)
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("testenv: clickhouse: %s: %v %s", statement, err, body)
 	}
+	return string(body)
 }
 
 func flushRedis(t testing.TB, address string) {

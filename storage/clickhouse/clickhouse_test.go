@@ -3,11 +3,7 @@ package clickhouse_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -28,22 +24,6 @@ func open(tb testing.TB) (*clickhouse.DB, string) {
 	return db, address
 }
 
-// ask runs a statement past the package and gives the answer, tab-separated.
-func ask(tb testing.TB, address, statement string) string {
-	tb.Helper()
-	u, err := url.Parse(address)
-	require.NoError(tb, err)
-	u.RawQuery = url.Values{"database": {strings.TrimPrefix(u.Path, "/")}}.Encode()
-	u.Path = "/"
-	response, err := http.Post(u.String(), "text/plain", strings.NewReader(statement))
-	require.NoError(tb, err)
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(tb, err)
-	require.Equal(tb, http.StatusOK, response.StatusCode, string(body))
-	return strings.TrimSpace(string(body))
-}
-
 func TestProcessesThatStartTogetherCanMigrate(t *testing.T) {
 	address := testenv.ClickHouse(t)
 	var group errgroup.Group
@@ -62,7 +42,7 @@ func TestProcessesThatStartTogetherCanMigrate(t *testing.T) {
 	require.NoError(t, err)
 	defer db.Close()
 	require.NoError(t, db.Migrate(t.Context()))
-	require.Equal(t, "0", ask(t, address, "SELECT count() FROM points"))
+	require.Equal(t, "0", testenv.AskClickHouse(t, address, "SELECT count() FROM points"))
 }
 
 func TestTheURLIsNotShown(t *testing.T) {
@@ -83,9 +63,9 @@ func TestRowsAreStoredToTheMicrosecondAndTheHighestVersionStands(t *testing.T) {
 		Series: []uint64{8, 8}, TS: []int64{us, us + 1}, Values: []string{"offen", "zu\t€"}, Versions: []uint64{1, 1},
 	}))
 	require.Equal(t, "7\t1970-01-01 00:00:00.000000\t-1.5e300\n7\t2026-11-21 07:40:10.123457\t3\n9223372036854775808\t2026-11-21 07:40:10.123457\t0.1",
-		ask(t, address, "SELECT series, ts, value FROM points FINAL ORDER BY series, ts"))
+		testenv.AskClickHouse(t, address, "SELECT series, ts, value FROM points FINAL ORDER BY series, ts"))
 	require.Equal(t, "8\t1795246810123457\toffen\n8\t1795246810123458\tzu\\t€",
-		ask(t, address, "SELECT series, toUnixTimestamp64Micro(ts), value FROM states FINAL ORDER BY series, ts"))
+		testenv.AskClickHouse(t, address, "SELECT series, toUnixTimestamp64Micro(ts), value FROM states FINAL ORDER BY series, ts"))
 }
 
 func TestABatchMayHoldPointsOfEveryMonth(t *testing.T) {
@@ -96,7 +76,7 @@ func TestABatchMayHoldPointsOfEveryMonth(t *testing.T) {
 		c.Values, c.Versions = append(c.Values, 1), append(c.Versions, 1)
 	}
 	require.NoError(t, db.InsertPoints(t.Context(), &c))
-	require.Equal(t, "240", ask(t, address, "SELECT count() FROM points"))
+	require.Equal(t, "240", testenv.AskClickHouse(t, address, "SELECT count() FROM points"))
 }
 
 func TestOfLatestAndActivityTheNewestStays(t *testing.T) {
@@ -108,14 +88,14 @@ func TestOfLatestAndActivityTheNewestStays(t *testing.T) {
 	require.NoError(t, db.InsertLatest(t.Context(), []clickhouse.LatestRow{row(20, 3, 1)}))
 	require.NoError(t, db.InsertLatest(t.Context(), []clickhouse.LatestRow{row(10, 9, 2)}))
 	require.NoError(t, db.InsertLatest(t.Context(), []clickhouse.LatestRow{row(20, 4, 3)}))
-	require.Equal(t, fmt.Sprintf("%s\t%s\t5\t20\t3", w, s), ask(t, address, "SELECT workspace, source, series, toUnixTimestamp64Micro(ts), value FROM latest FINAL"))
+	require.Equal(t, fmt.Sprintf("%s\t%s\t5\t20\t3", w, s), testenv.AskClickHouse(t, address, "SELECT workspace, source, series, toUnixTimestamp64Micro(ts), value FROM latest FINAL"))
 
 	require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{{Workspace: w, Source: s, ReceivedAtUS: 7}}))
 	require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{{Workspace: w, Source: s, ReceivedAtUS: 6}}))
-	require.Equal(t, "7", ask(t, address, "SELECT toUnixTimestamp64Micro(received_at) FROM source_activity FINAL"))
+	require.Equal(t, "7", testenv.AskClickHouse(t, address, "SELECT toUnixTimestamp64Micro(received_at) FROM source_activity FINAL"))
 
 	require.NoError(t, db.InsertSeries(t.Context(), []clickhouse.SeriesRow{{ID: 5, Workspace: w, Source: s, Metric: "temperature", Tags: map[string]string{"room": "a"}, Kind: 1}}))
-	require.Equal(t, "5\ttemperature\t{'room':'a'}\t1", ask(t, address, "SELECT id, metric, tags, kind FROM series FINAL"))
+	require.Equal(t, "5\ttemperature\t{'room':'a'}\t1", testenv.AskClickHouse(t, address, "SELECT id, metric, tags, kind FROM series FINAL"))
 }
 
 // deletable fills a source with two metrics of ten points each, all of version 5,
@@ -153,9 +133,9 @@ func TestADeletionRemovesWhatItNamesAndLatestFollows(t *testing.T) {
 	d.Metric, d.FromUS, d.ToUS = &metric, &from, &to
 	for range 2 { // again changes nothing
 		require.NoError(t, db.Delete(t.Context(), d))
-		require.Equal(t, "1\t5\n2\t10\n3\t10", ask(t, address, "SELECT series, uniq(ts) FROM points GROUP BY series ORDER BY series"))
+		require.Equal(t, "1\t5\n2\t10\n3\t10", testenv.AskClickHouse(t, address, "SELECT series, uniq(ts) FROM points GROUP BY series ORDER BY series"))
 		require.Equal(t, "1\t4\t4\t\n2\t9\t9\t\n3\t9\t9\t\n4\t9\t0\ton",
-			ask(t, address, "SELECT series, toUnixTimestamp64Micro(ts), value, text FROM latest FINAL ORDER BY series"))
+			testenv.AskClickHouse(t, address, "SELECT series, toUnixTimestamp64Micro(ts), value, text FROM latest FINAL ORDER BY series"))
 	}
 }
 
@@ -165,9 +145,9 @@ func TestADeletionSparesNewerVersions(t *testing.T) {
 	require.NoError(t, db.InsertPoints(t.Context(), &clickhouse.PointColumns{
 		Series: []uint64{1}, TS: []int64{2}, Values: []float64{42}, Versions: []uint64{7}}))
 	require.NoError(t, db.Delete(t.Context(), d))
-	require.Equal(t, "1\t2\t42\n3\t9\t9", ask(t, address, "SELECT series, toUnixTimestamp64Micro(max(ts)), argMax(value, ts) FROM points GROUP BY series ORDER BY series"))
-	require.Equal(t, "1\t2\t42\n3\t9\t9", ask(t, address, "SELECT series, toUnixTimestamp64Micro(ts), value FROM latest FINAL ORDER BY series"))
-	require.Equal(t, "0", ask(t, address, "SELECT count() FROM states"))
+	require.Equal(t, "1\t2\t42\n3\t9\t9", testenv.AskClickHouse(t, address, "SELECT series, toUnixTimestamp64Micro(max(ts)), argMax(value, ts) FROM points GROUP BY series ORDER BY series"))
+	require.Equal(t, "1\t2\t42\n3\t9\t9", testenv.AskClickHouse(t, address, "SELECT series, toUnixTimestamp64Micro(ts), value FROM latest FINAL ORDER BY series"))
+	require.Equal(t, "0", testenv.AskClickHouse(t, address, "SELECT count() FROM states"))
 }
 
 func TestAWholeSourceGoesWithItsSeriesAndItsActivity(t *testing.T) {
@@ -176,14 +156,14 @@ func TestAWholeSourceGoesWithItsSeriesAndItsActivity(t *testing.T) {
 	d.WholeSource = true
 	for range 2 {
 		require.NoError(t, db.Delete(t.Context(), d))
-		require.Equal(t, "3", ask(t, address, "SELECT DISTINCT series FROM points"))
-		require.Equal(t, "3", ask(t, address, "SELECT series FROM latest FINAL"))
-		require.Equal(t, "1\n2\n3\n4", ask(t, address, "SELECT id FROM series FINAL ORDER BY id"), "by them a repetition finds what comes late")
-		require.Equal(t, "0", ask(t, address, "SELECT count() FROM source_activity"))
+		require.Equal(t, "3", testenv.AskClickHouse(t, address, "SELECT DISTINCT series FROM points"))
+		require.Equal(t, "3", testenv.AskClickHouse(t, address, "SELECT series FROM latest FINAL"))
+		require.Equal(t, "1\n2\n3\n4", testenv.AskClickHouse(t, address, "SELECT id FROM series FINAL ORDER BY id"), "by them a repetition finds what comes late")
+		require.Equal(t, "0", testenv.AskClickHouse(t, address, "SELECT count() FROM source_activity"))
 	}
 	d.Forget = true
 	require.NoError(t, db.Delete(t.Context(), d))
-	require.Equal(t, "3", ask(t, address, "SELECT id FROM series FINAL"))
+	require.Equal(t, "3", testenv.AskClickHouse(t, address, "SELECT id FROM series FINAL"))
 }
 
 func TestManySourcesGoTogether(t *testing.T) {
@@ -208,10 +188,10 @@ func TestManySourcesGoTogether(t *testing.T) {
 	deletions = deletions[:sources-1] // the last one stays
 	deletions[7].Forget = true
 	require.NoError(t, db.Delete(t.Context(), deletions...))
-	require.Equal(t, strconv.Itoa(sources), ask(t, address, "SELECT series FROM points"))
-	require.Equal(t, strconv.Itoa(sources), ask(t, address, "SELECT series FROM latest FINAL"))
-	require.Equal(t, strconv.Itoa(sources-1), ask(t, address, "SELECT count() FROM series FINAL"))
-	mutations, err := strconv.Atoi(ask(t, address, "SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table IN ('points', 'latest')"))
+	require.Equal(t, strconv.Itoa(sources), testenv.AskClickHouse(t, address, "SELECT series FROM points"))
+	require.Equal(t, strconv.Itoa(sources), testenv.AskClickHouse(t, address, "SELECT series FROM latest FINAL"))
+	require.Equal(t, strconv.Itoa(sources-1), testenv.AskClickHouse(t, address, "SELECT count() FROM series FINAL"))
+	mutations, err := strconv.Atoi(testenv.AskClickHouse(t, address, "SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table IN ('points', 'latest')"))
 	require.NoError(t, err)
 	require.LessOrEqual(t, mutations, 4, "a statement each thousand sources, not each source")
 }
@@ -219,12 +199,12 @@ func TestManySourcesGoTogether(t *testing.T) {
 func TestOnlyErrorsOfTheDataArePermanent(t *testing.T) {
 	db, address := open(t)
 	one := &clickhouse.PointColumns{Series: []uint64{1}, TS: []int64{1}, Values: []float64{666}, Versions: []uint64{1}}
-	ask(t, address, "ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
+	testenv.AskClickHouse(t, address, "ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
 	err := db.InsertPoints(t.Context(), one)
 	require.Error(t, err)
 	require.True(t, clickhouse.Permanent(err), err)
 
-	ask(t, address, "DROP TABLE points")
+	testenv.AskClickHouse(t, address, "DROP TABLE points")
 	err = db.InsertPoints(t.Context(), one)
 	require.Error(t, err)
 	require.False(t, clickhouse.Permanent(err), err)

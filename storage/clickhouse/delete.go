@@ -134,10 +134,10 @@ func ofSources(of []Deletion) string {
 func (d *Deletion) condition() string {
 	var c strings.Builder
 	if d.FromUS != nil {
-		fmt.Fprintf(&c, " AND ts >= fromUnixTimestamp64Micro(%d, 'UTC')", *d.FromUS)
+		c.WriteString(" AND ts >= " + moment(*d.FromUS))
 	}
 	if d.ToUS != nil {
-		fmt.Fprintf(&c, " AND ts < fromUnixTimestamp64Micro(%d, 'UTC')", *d.ToUS)
+		c.WriteString(" AND ts < " + moment(*d.ToUS))
 	}
 	fmt.Fprintf(&c, " AND version <= %d", d.Ceiling)
 	return c.String()

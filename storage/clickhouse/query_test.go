@@ -3,9 +3,7 @@ package clickhouse_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -45,13 +43,7 @@ func newStore(t *testing.T) *store {
 // exec runs a statement in the database.
 func (s *store) exec(t *testing.T, statement string) {
 	t.Helper()
-	target := *s.url
-	target.Path, target.RawQuery = "/", "database="+strings.TrimPrefix(s.url.Path, "/")
-	resp, err := http.Post(target.String(), "text/plain", strings.NewReader(statement))
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	answer, _ := io.ReadAll(resp.Body)
-	require.Equal(t, http.StatusOK, resp.StatusCode, string(answer))
+	testenv.AskClickHouse(t, s.url.String(), statement)
 }
 
 // point is a row of either table.

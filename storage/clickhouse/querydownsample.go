@@ -33,23 +33,6 @@ func (db *DB) Downsample(ctx context.Context, q DownsampleQuery) (found map[uint
 			SELECT series, arrayJoin(lttb(%[2]d)(toUnixTimestamp64Micro(ts) - %[1]d, value)) AS point FROM (%[3]s) GROUP BY series)
 		ORDER BY series, us LIMIT %[4]d`, middle, q.Most, standing(tableNumbers, q.Series, &q.Range), q.Limit+1)
 	left := q.Limit
-	var (
-		series uint64
-		ts     int64
-		value  float64
-	)
-	targets := []any{&series, &ts, &value}
-	err = db.query(ctx, opDownsample, statement, q.Range.parameters(), func(scan func(...any) error) error {
-		if err := scan(targets...); err != nil {
-			return err
-		}
-		if left--; left < 0 {
-			return nil
-		}
-		p := pointsOf(found, series)
-		p.TS = append(p.TS, ts)
-		p.Columns[0].Numbers = append(p.Columns[0].Numbers, value)
-		return nil
-	})
+	err = db.query(ctx, opDownsample, statement, q.Range.parameters(), takeNumbers(found, &left))
 	return found, left < 0, err
 }

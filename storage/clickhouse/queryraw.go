@@ -22,31 +22,18 @@ type RawQuery struct {
 func (db *DB) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*Points, more bool, err error) {
 	found = map[uint64]*Points{}
 	left := q.Limit
-	var ( // where a row is scanned into: not anew for each
-		series uint64
-		ts     int64
-		number float64
-		text   string
-	)
 	if len(q.Numbers) > 0 {
-		targets := []any{&series, &ts, &number}
-		err := db.raw(ctx, tableNumbers, q.Numbers, q, left, func(scan func(...any) error) error {
-			if err := scan(targets...); err != nil {
-				return err
-			}
-			if left--; left < 0 {
-				return nil
-			}
-			p := pointsOf(found, series)
-			p.TS = append(p.TS, ts)
-			p.Columns[0].Numbers = append(p.Columns[0].Numbers, number)
-			return nil
-		})
+		err := db.raw(ctx, tableNumbers, q.Numbers, q, left, takeNumbers(found, &left))
 		if err != nil || left < 0 {
 			return found, left < 0, err
 		}
 	}
 	if len(q.Texts) > 0 {
+		var ( // where a row is scanned into: not anew for each
+			series uint64
+			ts     int64
+			text   string
+		)
 		targets := []any{&series, &ts, &text}
 		err = db.raw(ctx, tableTexts, q.Texts, q, left, func(scan func(...any) error) error {
 			if err := scan(targets...); err != nil {
@@ -62,6 +49,28 @@ func (db *DB) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*Poin
 		})
 	}
 	return found, left < 0, err
+}
+
+// takeNumbers takes up rows of a series, a time and a number, as many as are left.
+func takeNumbers(found map[uint64]*Points, left *int) func(scan func(...any) error) error {
+	var ( // where a row is scanned into: not anew for each
+		series uint64
+		ts     int64
+		number float64
+	)
+	targets := []any{&series, &ts, &number}
+	return func(scan func(...any) error) error {
+		if err := scan(targets...); err != nil {
+			return err
+		}
+		if *left--; *left < 0 {
+			return nil
+		}
+		p := pointsOf(found, series)
+		p.TS = append(p.TS, ts)
+		p.Columns[0].Numbers = append(p.Columns[0].Numbers, number)
+		return nil
+	}
 }
 
 // raw reads in the table's own order, so that it stops at the limit instead of

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
@@ -78,7 +79,7 @@ func (r *rolled) settle(now int64) {
 	r.pass(now)
 	r.pass(now)
 	r.pass(now)
-	require.Equal(r.t, "0", ask(r.t, r.url.String(), "SELECT count() FROM rollup_marks"))
+	require.Equal(r.t, "0", testenv.AskClickHouse(r.t, r.url.String(), "SELECT count() FROM rollup_marks"))
 }
 
 // columns makes rows of one version.
@@ -322,7 +323,7 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 		r.same(r.randomQuery(random, series, span), fmt.Sprintf("at the end of seed %d", seed))
 	}
 	require.Positive(t, r.reads("rollup_1m")+r.reads("rollup_1h"))
-	require.Equal(t, "0", ask(t, r.url.String(), "SELECT count() FROM rollup_1h AS h FINAL FULL JOIN (SELECT series, toStartOfHour(ts) AS ts, sum(points) AS points FROM rollup_1m FINAL GROUP BY series, ts) AS m "+
+	require.Equal(t, "0", testenv.AskClickHouse(t, r.url.String(), "SELECT count() FROM rollup_1h AS h FINAL FULL JOIN (SELECT series, toStartOfHour(ts) AS ts, sum(points) AS points FROM rollup_1m FINAL GROUP BY series, ts) AS m "+
 		"ON h.series = m.series AND toDateTime(h.ts) = m.ts WHERE h.points != m.points"))
 }
 

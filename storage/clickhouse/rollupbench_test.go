@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
@@ -17,7 +18,7 @@ func fillDays(b *testing.B, address string, series, days int, every time.Duratio
 	b.Helper()
 	each := int(24 * time.Hour / every)
 	for d := range days {
-		ask(b, address, fmt.Sprintf(`INSERT INTO points SELECT bitXor(intDiv(number, %[1]d) + 1, 0) * 11400714819323198485,
+		testenv.AskClickHouse(b, address, fmt.Sprintf(`INSERT INTO points SELECT bitXor(intDiv(number, %[1]d) + 1, 0) * 11400714819323198485,
 			fromUnixTimestamp64Micro(toInt64(%[2]d) + (%[3]d * %[1]d + number %% %[1]d) * %[4]d),
 			round(20 + 5 * sin(number / 977) + (rand() %% 1000) / 1000, 2), 1 FROM numbers(%[5]d)
 			ORDER BY 1, 2 SETTINGS optimize_on_insert = 0, max_partitions_per_insert_block = 0`,
@@ -49,7 +50,7 @@ func BenchmarkRollUp(b *testing.B) {
 	const series, hours = 1000, 2
 	db, address := open(b)
 	for h := range hours * 6 { // ten minutes an insert
-		ask(b, address, fmt.Sprintf(`INSERT INTO points SELECT (intDiv(number, 600) + 1) * 11400714819323198485,
+		testenv.AskClickHouse(b, address, fmt.Sprintf(`INSERT INTO points SELECT (intDiv(number, 600) + 1) * 11400714819323198485,
 			fromUnixTimestamp64Micro(toInt64(%d) + (%d + number %% 600) * 1000000),
 			round(20 + 5 * sin(number / 977) + (rand() %% 1000) / 1000, 2), 1 FROM numbers(%d) ORDER BY 1, 2 SETTINGS optimize_on_insert = 0`,
 			int64(t0), h*600, 600*series))
@@ -74,10 +75,10 @@ func BenchmarkRollUp(b *testing.B) {
 	}
 	require.EqualValues(b, series*3600, computed)
 	b.ReportMetric(float64(again.Nanoseconds())/float64(computed), "again-ns/point")
-	ask(b, address, "OPTIMIZE TABLE rollup_1m FINAL")
+	testenv.AskClickHouse(b, address, "OPTIMIZE TABLE rollup_1m FINAL")
 	for _, table := range []string{"rollup_1m", "rollup_1h"} {
 		var rows, bytes float64
-		_, err := fmt.Sscan(ask(b, address, "SELECT sum(rows), sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+table+"'"), &rows, &bytes)
+		_, err := fmt.Sscan(testenv.AskClickHouse(b, address, "SELECT sum(rows), sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+table+"'"), &rows, &bytes)
 		require.NoError(b, err)
 		b.ReportMetric(bytes/rows, table+"-B/row")
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
@@ -150,8 +151,8 @@ func TestReadingTheLogTwiceLeavesRollupsAsTheyWere(t *testing.T) {
 		r.columns(3, every(7*second, t0+3*hour, t0+4*hour, ids(3)...)...),
 	}
 	dump := func() string {
-		return ask(t, r.url.String(), "SELECT * EXCEPT version FROM rollup_1m FINAL ORDER BY series, ts") +
-			ask(t, r.url.String(), "SELECT * EXCEPT version FROM rollup_1h FINAL ORDER BY series, ts")
+		return testenv.AskClickHouse(t, r.url.String(), "SELECT * EXCEPT version FROM rollup_1m FINAL ORDER BY series, ts") +
+			testenv.AskClickHouse(t, r.url.String(), "SELECT * EXCEPT version FROM rollup_1h FINAL ORDER BY series, ts")
 	}
 	replay := func() {
 		for _, c := range batches {
@@ -173,7 +174,9 @@ func TestReadingTheLogTwiceLeavesRollupsAsTheyWere(t *testing.T) {
 func TestSteadyLatePointsAreMarkedOnceAnEpoch(t *testing.T) {
 	r := newRolled(t, 2)
 	r.settle(t0 + 10*hour)
-	marks := func() string { return ask(t, r.url.String(), "SELECT count(), uniqExact(series) FROM rollup_marks") }
+	marks := func() string {
+		return testenv.AskClickHouse(t, r.url.String(), "SELECT count(), uniqExact(series) FROM rollup_marks")
+	}
 	for i := range int64(20) {
 		at := t0 + hour + i*second
 		require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), point{series: id(0), ts: at, value: 1.0}, point{series: id(1), ts: at, value: 2.0})))

@@ -89,31 +89,20 @@ func (c *Client) observe(ctx context.Context, t *topic) (TopicState, error) {
 		return TopicState{}, fmt.Errorf("kafka: %w", err)
 	}
 	state := TopicState{TopicInfo: info, State: make([]PartitionState, info.Partitions)}
-	starts, err := c.admin.ListStartOffsets(ctx, info.Name)
-	if err == nil {
-		err = starts.Error()
-	}
+	bounds, err := c.bounds(ctx, info.Name)
 	if err != nil {
-		return TopicState{}, fmt.Errorf("kafka: reading where partitions start: %w", err)
-	}
-	ends, err := c.admin.ListEndOffsets(ctx, info.Name)
-	if err == nil {
-		err = ends.Error()
-	}
-	if err != nil {
-		return TopicState{}, fmt.Errorf("kafka: reading where partitions end: %w", err)
+		return TopicState{}, err
 	}
 	committed, err := c.committed(ctx, t.group)
 	if err != nil {
 		return TopicState{}, err
 	}
 	for p := range state.State {
-		start, ok1 := starts.Lookup(info.Name, int32(p))
-		end, ok2 := ends.Lookup(info.Name, int32(p))
-		if !ok1 || !ok2 {
+		log, ok := bounds[int32(p)]
+		if !ok {
 			return TopicState{}, fmt.Errorf("kafka: partition %d of %s gave no offsets", p, info.Name)
 		}
-		state.State[p] = PartitionState{Start: start.Offset, End: end.Offset, Committed: -1}
+		state.State[p] = PartitionState{Start: log.From, End: log.To, Committed: -1}
 		if o, ok := committed.Lookup(info.Name, int32(p)); ok && o.Err == nil {
 			state.State[p].Committed = o.At
 		}

@@ -1,11 +1,9 @@
 package contract_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -134,9 +132,8 @@ func TestAPageOfLargeChangesIsCutShortAndGoesOn(t *testing.T) {
 
 // events is a stream that is being read.
 type events struct {
-	t        *testing.T
+	*sseReader
 	response *http.Response
-	lines    *bufio.Reader
 }
 
 type event struct {
@@ -161,34 +158,23 @@ func (g *graphRows) open(t *testing.T, key, query string, header map[string]stri
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	require.Equal(t, "text/event-stream", response.Header.Get("Content-Type"))
 	require.NotEmpty(t, response.Header.Get("X-Request-Id"))
-	return &events{t: t, response: response, lines: bufio.NewReader(response.Body)}
+	return &events{sseReader: newSSEReader(t, response.Body), response: response}
 }
 
 // next reads the next event; false: the stream has ended.
 func (e *events) next() (ev event, ok bool) {
 	e.t.Helper()
-	for {
-		line, err := e.lines.ReadString('\n')
-		if err != nil {
-			require.ErrorIs(e.t, err, io.EOF, "a stream ends orderly")
-			return ev, false
-		}
-		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
-		switch name {
-		case "id":
-			ev.id, err = strconv.ParseInt(value, 10, 64)
-			require.NoError(e.t, err)
-		case "event":
-			require.Equal(e.t, "change", value)
-		case "data":
-			require.NoError(e.t, json.Unmarshal([]byte(value), &ev.change))
-			require.Equal(e.t, ev.id, ev.change.Sequence)
-		case "":
-			if ev.id != 0 {
-				return ev, true
-			}
-		}
+	name, data, ok := e.event()
+	if !ok {
+		return ev, false
 	}
+	require.Equal(e.t, "change", name)
+	id, err := strconv.ParseInt(e.id, 10, 64)
+	require.NoError(e.t, err)
+	ev.id = id
+	require.NoError(e.t, json.Unmarshal([]byte(data), &ev.change))
+	require.Equal(e.t, ev.id, ev.change.Sequence)
+	return ev, true
 }
 
 func (e *events) want(ids ...int64) {

@@ -2,14 +2,14 @@ package e2e
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/testenv"
 )
 
 // wakeLimit is what a paused consumer's partitions may take to be consumed by
@@ -95,15 +95,5 @@ func (s *server) awaitCheckpoint(source, checkpoint string) {
 // ask asks ClickHouse itself.
 func (s *split) ask(statement string) string {
 	s.t.Helper()
-	address, err := url.Parse(s.ClickHouseURL)
-	require.NoError(s.t, err)
-	address.RawQuery = url.Values{"database": {strings.TrimPrefix(address.Path, "/")}}.Encode()
-	address.Path = "/"
-	answer, err := http.Post(address.String(), "text/plain", strings.NewReader(statement))
-	require.NoError(s.t, err)
-	defer func() { _ = answer.Body.Close() }()
-	payload, err := io.ReadAll(answer.Body)
-	require.NoError(s.t, err)
-	require.Equal(s.t, http.StatusOK, answer.StatusCode, string(payload))
-	return strings.TrimSpace(string(payload))
+	return testenv.AskClickHouse(s.t, s.ClickHouseURL, statement)
 }

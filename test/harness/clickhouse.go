@@ -1,14 +1,10 @@
 package harness
 
 import (
-	"io"
-	"net/http"
-	"net/url"
-	"strings"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/control"
+	"github.com/livegraph/livegraph/internal/testenv"
 )
 
 // Control is the note of the running server: where its engines are.
@@ -23,15 +19,5 @@ func (s *Server) Control() control.Server {
 // the server, and gives the answer, tab-separated.
 func (s *Server) AskClickHouse(statement string) string {
 	s.t.Helper()
-	u, err := url.Parse(s.Control().ClickHouseURL)
-	require.NoError(s.t, err)
-	u.RawQuery = url.Values{"database": {strings.TrimPrefix(u.Path, "/")}}.Encode()
-	u.Path = "/"
-	response, err := s.client.Post(u.String(), "text/plain", strings.NewReader(statement))
-	require.NoError(s.t, err)
-	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(s.t, err)
-	require.Equal(s.t, http.StatusOK, response.StatusCode, "%s: %s", statement, body)
-	return strings.TrimSpace(string(body))
+	return testenv.AskClickHouse(s.t, s.Control().ClickHouseURL, statement)
 }

@@ -1,0 +1,229 @@
+package contract_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/livedata"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/tail"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/test/contract"
+)
+
+func TestAStreamOfPointsEndsWithItsKeyWithinASecond(t *testing.T) {
+	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
+	s := l.createSource(t, `{"name": "s"}`)
+	text, key := l.AddKey(t, postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{l.Workspace}}, request.ReadLiveData)
+	stream := l.follow(t, "metric=other", withKey(text)).begun()
+	stuck := l.dial(t, text, "")
+	stays := l.follow(t, "").begun()
+	l.fill(t, s.ID, 8) // more than the buffers on the way take
+	require.Eventually(t, func() bool { return l.Streams.Streams() == 3 }, 10*time.Second, 10*time.Millisecond)
+	_, err := l.DB.RevokeKey(t.Context(), key.ID)
+	require.NoError(t, err)
+	revoked := time.Now()
+	require.Eventually(t, func() bool { return l.Streams.Streams() == 1 }, 20*time.Second, time.Millisecond, "also that of a reader who does not read")
+	t.Logf("streams ended %s after their key", time.Since(revoked).Round(time.Millisecond))
+	_, more := stream.next()
+	require.False(t, more)
+	_ = stuck.Close()
+	l.ingest(t, s.ID, "last", 1)
+	for e := (sse{}); !strings.Contains(e.data, `"last"`); {
+		var ok bool
+		e, ok = stays.next()
+		require.True(t, ok)
+	}
+}
+
+func TestStreamsOfPointsEndWithTheServer(t *testing.T) {
+	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
+	stream := l.follow(t, "").begun()
+	began := time.Now()
+	l.Stop()
+	_, ok := stream.next()
+	require.False(t, ok)
+	t.Logf("the server has ended after %s", time.Since(began))
+}
+
+// dial opens a stream that nobody reads.
+func (l *live) dial(t *testing.T, key, query string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", l.Address())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(256<<10))
+	_, err = fmt.Fprintf(conn, "GET %s?%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nx-workspace-id: %s\r\n\r\n", streamPath, query, key, l.Workspace)
+	require.NoError(t, err)
+	_, err = conn.Read(make([]byte, 1))
+	require.NoError(t, err)
+	return conn
+}
+
+const filled = 50_000 // points of one request of fill
+
+// fill ingests so many requests of many points: those of the n-th are n.
+func (l *live) fill(t *testing.T, source string, requests int) {
+	t.Helper()
+	for n := range requests {
+		var times, values strings.Builder
+		for p := range filled {
+			if p > 0 {
+				times.WriteByte(',')
+				values.WriteByte(',')
+			}
+			fmt.Fprint(&times, t0.UnixMilli()+int64(p))
+			fmt.Fprint(&values, n)
+		}
+		body := fmt.Sprintf(`{"series": [{"sourceId": %q, "metric": "m", "timestamps": [%s], "values": [%s]}]}`, source, &times, &values)
+		began := time.Now()
+		require.Equal(t, http.StatusCreated, l.post(t, "/api/live-data/ingest", body).Status)
+		t.Logf("request %d took %s", n, time.Since(began).Round(time.Millisecond))
+	}
+}
+
+// Who does not read loses the stream and nothing else: nobody waits for him, and he
+// can go on where he was.
+func TestASlowReaderIsDroppedWhileTheOthersGoOn(t *testing.T) {
+	const requests = 14
+	group := &contract.LiveData{Limits: tail.Limits{BufferedBytes: 4 << 20}, Change: func(d *livedata.Deps) { d.Patience = 2 * time.Minute }}
+	l := startLiveOn(t, testenv.NewKFake(t), group)
+	s := l.createSource(t, `{"name": "s"}`)
+	stuck := l.dial(t, l.Admin, "")
+	fast := l.follow(t, "").begun()
+	read := make(chan int)
+	go func() {
+		n := 0
+		for range requests {
+			for points := 0; points < filled; {
+				e, ok := fast.next()
+				if !ok || e.name != "points" {
+					break
+				}
+				for _, r := range e.rows {
+					points += len(r.Points)
+				}
+			}
+			n++
+			read <- n
+		}
+	}()
+	for n := range requests { // at the pace of who reads
+		l.fill(t, s.ID, 1)
+		select {
+		case got := <-read:
+			require.Equal(t, n+1, got)
+		case <-time.After(2 * time.Minute):
+			require.FailNow(t, "the other reader does not go on")
+		}
+	}
+	_ = stuck.SetReadDeadline(time.Now().Add(2 * time.Minute))
+	response, err := http.ReadResponse(bufio.NewReader(io.MultiReader(strings.NewReader("H"), stuck)), nil)
+	require.NoError(t, err)
+	defer func() { _ = response.Body.Close() }()
+	slow := newPointStream(t, response.Body, nil)
+	points, end := slow.count()
+	require.Less(t, points, requests*filled)
+	require.Equal(t, "dropped", end.name)
+	require.Contains(t, end.data, tail.SlowReader)
+	require.Contains(t, end.data, `"since":"20`)
+	_, more := slow.next()
+	require.False(t, more)
+
+	back := l.follow(t, "", after(slow.id))
+	l.ingest(t, s.ID, "last", 1)
+	rest := 0
+	for e := (sse{}); !strings.Contains(e.data, `"last"`); {
+		e, _ = back.next()
+		require.Equal(t, "points", e.name, e.data)
+		for _, r := range e.rows {
+			rest += len(r.Points)
+		}
+	}
+	require.Equal(t, requests*filled+1, points+rest, "it goes on where it was")
+}
+
+// count reads points up to another event.
+func (s *pointStream) count() (points int, end sse) {
+	for {
+		e, ok := s.next()
+		if !ok || e.name != "points" {
+			return points, e
+		}
+		for _, r := range e.rows {
+			points += len(r.Points)
+		}
+	}
+}
+
+func TestSoManyStreamsOfPointsAndNotMore(t *testing.T) {
+	group := &contract.LiveData{Limits: tail.Limits{Streams: 4, OfWorkspace: 3, OfKey: 2}}
+	l := startLiveOn(t, testenv.NewKFake(t), group)
+	other := l.NewWorkspace(t, "live")
+	key := l.NewKey(t, []uuid.UUID{l.Workspace, other}, request.ReadLiveData)
+	refused := func(key, workspace string) {
+		a := l.Do(t, contract.Request{Path: streamPath, Key: key, Workspace: workspace})
+		require.Equal(t, http.StatusServiceUnavailable, a.Status)
+		require.Contains(t, a.Error.Message, "Too many streams are open")
+		require.NotEmpty(t, a.Header.Get("Retry-After"))
+	}
+	one := l.follow(t, "")
+	l.follow(t, "")
+	refused(l.Admin, "")
+	l.follow(t, "", withKey(key))
+	third := l.NewKey(t, []uuid.UUID{l.Workspace, other}, request.ReadLiveData)
+	refused(third, "")
+	l.follow(t, "", withKey(third), func(r *http.Request) { r.Header.Set("x-workspace-id", other.String()) })
+	refused(third, other.String())
+	one.close()
+	require.Eventually(t, func() bool { return l.Streams.Streams() == 3 }, 10*time.Second, 10*time.Millisecond)
+	l.follow(t, "")
+}
+
+func TestBadParametersOfAStreamNameTheParameter(t *testing.T) {
+	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
+	s := l.follow(t, "metric=m&metric=n").begun()
+	for query, field := range map[string]string{
+		"epoch=s": "epoch", "from=now": "from", "sourceId=x": "sourceId", "nodeId=x": "nodeId", "source=a&source=b": "source", "limit=1": "limit", "epoch=ms&epoch=ms": "epoch",
+		"after=": "after", "after=x": "after", "after=" + s.id: "after", "metric=n&after=" + s.id: "after", "metric=m&metric=n&after=" + s.id[:len(s.id)-1]: "after", "after=a&after=b": "after",
+	} {
+		l.Do(t, contract.Request{Path: streamPath + "?" + query}).RequireFailure(t, 400, validation, "", map[string]any{"field": field})
+	}
+	l.Do(t, contract.Request{Path: streamPath, Header: map[string]string{"Last-Event-ID": "x"}}).RequireFailure(t, 400, validation, "", map[string]any{"field": "Last-Event-ID"})
+	other := l.NewWorkspace(t, "live")
+	key := l.NewKey(t, []uuid.UUID{other}, request.ReadLiveData)
+	l.Do(t, contract.Request{Path: streamPath + "?metric=m&metric=n&after=" + s.id, Key: key, Workspace: other.String()}).
+		RequireFailure(t, 400, validation, "", map[string]any{"field": "after"})
+	for _, scope := range []request.Scope{request.ReadNodes, request.WriteLiveData} {
+		l.Do(t, contract.Request{Path: streamPath, Key: l.NewKey(t, []uuid.UUID{l.Workspace}, scope)}).
+			RequireFailure(t, http.StatusForbidden, authorization, "Forbidden", map[string]any{"required": []any{"read:livedata"}})
+	}
+	a := l.Do(t, contract.Request{Method: http.MethodHead, Path: streamPath})
+	require.Equal(t, "text/event-stream", a.Header.Get("Content-Type"))
+}
+
+func TestAStreamOutlivesAnOutageOfTheLog(t *testing.T) {
+	k := testenv.NewKFake(t)
+	l := startLiveOn(t, k, &contract.LiveData{})
+	s := l.createSource(t, `{"name": "s"}`)
+	stream := l.follow(t, "").begun()
+	l.ingest(t, s.ID, "m", 1)
+	stream.values(1)
+	k.Stop(t)
+	require.Eventually(t, func() bool { return !l.Log.Healthy() }, 20*time.Second, 10*time.Millisecond)
+	require.Equal(t, http.StatusServiceUnavailable, l.Do(t, contract.Request{Path: streamPath + "?after=" + stream.id}).Status)
+	k.Start(t)
+	require.Eventually(t, l.Log.Healthy, 20*time.Second, 10*time.Millisecond)
+	l.ingest(t, s.ID, "m", 2)
+	require.Equal(t, []float64{2}, stream.values(1))
+}
