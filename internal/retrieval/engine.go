@@ -1,0 +1,135 @@
+package retrieval
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/retrieval/embed"
+)
+
+// TextLane finds nodes by their words. What it gives passes the filter.
+type TextLane interface {
+	// SearchText gives the best nodes by BM25, best first.
+	SearchText(ctx context.Context, workspace uuid.UUID, text string, f Filter, limit int) ([]TextHit, error)
+	// NamedNodes gives nodes whose whole name stands in the text.
+	NamedNodes(ctx context.Context, workspace uuid.UUID, text string, f Filter, limit int) ([]uuid.UUID, error)
+}
+
+// Index is where the vector lane looks.
+type Index struct {
+	Collection string
+	Model      embed.Model // that made its vectors
+}
+
+// Near narrows what the vector lane looks at.
+type Near struct {
+	EntityTypes []string    // any of; nil: all
+	Nodes       []uuid.UUID // only these, at most [MostNodes]; nil: all
+}
+
+// MostNodes is how many nodes Near names at most.
+const MostNodes = 5_000
+
+// VectorLane finds chunks by meaning.
+type VectorLane interface {
+	// LiveIndex says which index answers; fault Unavailable: none does yet.
+	LiveIndex(ctx context.Context) (Index, error)
+	// Nearest gives the nearest chunks in it, nearest first.
+	Nearest(ctx context.Context, index Index, workspace uuid.UUID, vector embed.Vector, near Near, limit int) ([]VectorHit, error)
+}
+
+// Graph reads the truth: nodes and edges as they stand now.
+type Graph interface {
+	// FoundNodes reads those of the nodes that stand and pass the filter.
+	FoundNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f Filter) (map[uuid.UUID]graph.Node, error)
+	// PassingNodes gives the ids of the same, in no order, without reading them whole.
+	PassingNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f Filter) ([]uuid.UUID, error)
+	// MatchingNodes gives up to limit nodes that pass the filter, and whether there
+	// are more.
+	MatchingNodes(ctx context.Context, workspace uuid.UUID, f Filter, limit int) (ids []uuid.UUID, more bool, err error)
+	// WalkEdges gives edges at the frontier; see [Step].
+	WalkEdges(ctx context.Context, workspace uuid.UUID, step Step) (Walked, error)
+	// FoundEdges reads those of the edges that stand.
+	FoundEdges(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]graph.Edge, error)
+}
+
+// Step asks for the edges of some nodes.
+type Step struct {
+	Frontier      []uuid.UUID // the more important first
+	Direction     Direction
+	RelationTypes []string // any of; empty: all
+	Filter        Filter   // of the node at the other end
+	OfNode        int      // most edges of a node, each way
+	Limit         int      // most in all
+}
+
+// Walked are edges, each once, in a fixed order.
+type Walked struct {
+	Edges     []Link
+	Truncated bool // there are more
+}
+
+// Link is an edge as a walk needs it.
+type Link struct {
+	Edge, Source, Target uuid.UUID
+}
+
+// Deps are what an engine works with.
+type Deps struct {
+	Text    TextLane
+	Vectors VectorLane
+	Graph   Graph
+	// Embedder turns a query into a vector; its model is held against the index's.
+	Embedder interface {
+		Model() embed.Model
+		Embed(ctx context.Context, texts []string) ([]embed.Vector, error)
+	}
+	// Chunks cuts a node's text as it was cut for the index; nil: hits name no chunk.
+	Chunks func(n *graph.Node) []Chunk
+	Logger *slog.Logger // nil: silent
+	// Observe is told of each lane that was asked, and of the whole walk as LaneGraph;
+	// nil: nobody is. It is called from several goroutines.
+	Observe func(lane string, took time.Duration, err error)
+	// LaneTimeout is how long a lane may take; 0: DefaultLaneTimeout.
+	LaneTimeout time.Duration
+}
+
+// DefaultLaneTimeout is how long a lane may take before it counts as away.
+const DefaultLaneTimeout = 3 * time.Second
+
+// DefaultWeights are those of a query that names none.
+func DefaultWeights() Weights { return Weights{Text: 1, Vector: 1, Graph: 1} }
+
+// Engine answers queries. It is safe for concurrent use and holds nothing between
+// them.
+type Engine struct{ deps Deps }
+
+// New makes an engine.
+func New(deps Deps) *Engine {
+	if deps.Logger == nil {
+		deps.Logger = slog.New(slog.DiscardHandler)
+	}
+	if deps.Observe == nil {
+		deps.Observe = func(string, time.Duration, error) {}
+	}
+	if deps.LaneTimeout <= 0 {
+		deps.LaneTimeout = DefaultLaneTimeout
+	}
+	return &Engine{deps}
+}
+
+// Search ranks nodes by words and meaning together. It fails when a lane is away:
+// Unavailable, with a time after which to ask again.
+func (e *Engine) Search(ctx context.Context, q Query) (Result, error) {
+	panic("not yet")
+}
+
+// Hybrid ranks nodes by words, meaning and the graph. Without the vector lane it goes
+// on, and says so in Result.Degraded.
+func (e *Engine) Hybrid(ctx context.Context, q HybridQuery) (Result, error) {
+	panic("not yet")
+}

@@ -1,0 +1,130 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/retrieval"
+)
+
+// What a search found is read again here, as it stands now: an index of texts or of
+// vectors may be behind, the tables are not.
+
+// FoundNodes reads those of the nodes that stand and pass the filter.
+func (db *DB) FoundNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter) (map[uuid.UUID]graph.Node, error) {
+	found := make(map[uuid.UUID]graph.Node, len(ids))
+	if len(ids) == 0 {
+		return found, nil
+	}
+	list, err := foundAll(ctx, db, `SELECT `+nodeColumns+` FROM nodes n WHERE `, passing(workspace, ids, f), scanNode)
+	if err != nil {
+		return nil, fmt.Errorf("reading the nodes that were found: %w", err)
+	}
+	for _, n := range list {
+		found[n.ID] = n
+	}
+	return found, nil
+}
+
+// PassingNodes gives the ids of the nodes that FoundNodes would read.
+func (db *DB) PassingNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter) ([]uuid.UUID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	list, err := foundAll(ctx, db, `SELECT n.id FROM nodes n WHERE `, passing(workspace, ids, f), pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return nil, fmt.Errorf("looking at the nodes that were found: %w", err)
+	}
+	return list, nil
+}
+
+// FoundEdges reads those of the edges that stand.
+func (db *DB) FoundEdges(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]graph.Edge, error) {
+	found := make(map[uuid.UUID]graph.Edge, len(ids))
+	if len(ids) == 0 {
+		return found, nil
+	}
+	w := &where{}
+	w.add("workspace_id = ?", workspace)
+	w.add("id = ANY(?)", ids)
+	w.add("NOT deleted")
+	list, err := foundAll(ctx, db, `SELECT `+edgeColumns+` FROM edges WHERE `, w, scanEdge)
+	if err != nil {
+		return nil, fmt.Errorf("reading the edges of paths: %w", err)
+	}
+	for _, e := range list {
+		found[e.ID] = e
+	}
+	return found, nil
+}
+
+// MatchingNodes gives up to limit nodes that stand and pass the filter, in no order,
+// and whether there are more.
+func (db *DB) MatchingNodes(ctx context.Context, workspace uuid.UUID, f retrieval.Filter, limit int) (ids []uuid.UUID, more bool, err error) {
+	w := passing(workspace, nil, f)
+	err = db.reading(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT n.id FROM nodes n WHERE %s LIMIT %d`, w.text(), limit+1), w.values()...)
+		if err == nil {
+			ids, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		}
+		return err
+	})
+	if err != nil {
+		return nil, false, classify(fmt.Errorf("looking for what passes a filter: %w", err))
+	}
+	more = len(ids) > limit
+	return ids[:min(len(ids), limit)], more, nil
+}
+
+// foundAll reads what a condition wants, in a statement that is planned for its
+// values.
+func foundAll[T any](ctx context.Context, db *DB, query string, w *where, scan pgx.RowToFunc[T]) ([]T, error) {
+	rows, err := db.pool.Query(ctx, query+w.text(), w.values()...)
+	if err != nil {
+		return nil, classify(err)
+	}
+	list, err := pgx.CollectRows(rows, scan)
+	return list, classify(err)
+}
+
+// values are the arguments of a statement that is planned anew each time.
+func (w *where) values() []any { return append([]any{pgx.QueryExecModeCacheDescribe}, w.args...) }
+
+// passing is the condition of nodes n that stand and pass a filter; ids nil: any.
+func passing(workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter) *where {
+	w := &where{}
+	w.add("n.workspace_id = ?", workspace)
+	if ids != nil {
+		w.add("n.id = ANY(?)", ids)
+	}
+	w.add("NOT n.deleted")
+	addFilter(w, f)
+	return w
+}
+
+// addFilter adds what a filter wants of nodes n. A property is one of the values, the
+// whole of it: @> finds by the index what contains a value, and an object contains
+// others than itself.
+func addFilter(w *where, f retrieval.Filter) {
+	if len(f.EntityTypes) > 0 {
+		w.add("n.entity_type = ANY(?)", f.EntityTypes)
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Properties)) {
+		any := []string{"false"} // of no values
+		for _, value := range f.Properties[name] {
+			condition := "n.properties @> " + w.arg(string(property(name, value))) + "::jsonb"
+			if kind := value.Kind(); kind == '{' || kind == '[' {
+				condition = "(" + condition + " AND n.properties -> " + w.arg(name) + "::text = " + w.arg(string(value)) + "::jsonb)"
+			}
+			any = append(any, condition)
+		}
+		w.conditions = append(w.conditions, "("+strings.Join(any, " OR ")+")")
+	}
+}
