@@ -33,6 +33,8 @@ type Meta struct {
 	DeadLettered *int64 `json:"deadLettered,omitzero"`
 	// Interval, of a list of points by bucket, is the buckets' length.
 	Interval string `json:"interval,omitzero"`
+	// Degraded, of a search, names what is missing in the answer; none: nothing is.
+	Degraded []string `json:"degraded,omitempty"`
 }
 
 // PageMeta makes the Meta of a page by offset.

@@ -1,0 +1,239 @@
+package rag
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/retrieval"
+)
+
+// Limits of a search.
+const (
+	maxQuery     = 8192 // characters
+	defaultLimit = 10
+	maxTotal     = 1000 // candidates that are ranked; what is beyond no offset reaches
+	maxHops      = 3
+	defaultHops  = 2
+	maxStarts    = 100
+	maxRelations = 100
+	maxRelation  = 128 // characters, as of an edge's type
+	maxKeys      = 32  // properties that are filtered by
+	maxValues    = 100 // of one of them
+)
+
+// searchBody is the body of a search.
+type searchBody struct {
+	Query          *string                   `json:"query"`
+	Limit          *int64                    `json:"limit"`
+	Offset         *int64                    `json:"offset"`
+	EntityTypes    []string                  `json:"entityTypes"`
+	MinScore       *float64                  `json:"minScore"`
+	Properties     map[string]jsontext.Value `json:"properties"`
+	IncludeContent bool                      `json:"includeContent"`
+}
+
+// hybridBody is the body of a hybrid search.
+type hybridBody struct {
+	searchBody
+	Hops            *int64       `json:"hops"`
+	RelationTypes   []string     `json:"relationTypes"`
+	Direction       *string      `json:"direction"`
+	NodeIDs         []string     `json:"nodeIds"`
+	Weights         *weightsBody `json:"weights"`
+	Explain         bool         `json:"explain"`
+	IncludeEdges    bool         `json:"includeEdges"`
+	IncludeLiveData bool         `json:"includeLiveData"`
+}
+
+type weightsBody struct {
+	Text   *float64 `json:"text"`
+	Vector *float64 `json:"vector"`
+	Graph  *float64 `json:"graph"`
+}
+
+// page is which part of what was found is asked for.
+type page struct {
+	limit  int
+	offset int
+}
+
+// read checks the body and gives the query that it asks for.
+func (b *searchBody) read(c *request.Check, workspace uuid.UUID) (retrieval.Query, page) {
+	q := retrieval.Query{Workspace: workspace, Filter: retrieval.Filter{EntityTypes: entityTypes(c, b.EntityTypes), Properties: properties(c, b.Properties)}}
+	c.Required("query", b.Query != nil)
+	if b.Query != nil {
+		q.Text = *b.Query
+		checkQuery(c, q.Text)
+	}
+	if b.MinScore != nil {
+		q.MinScore = *b.MinScore
+		request.Between(c, "minScore", q.MinScore, 0, 1)
+	}
+	p := page{limit: defaultLimit}
+	if b.Limit != nil {
+		if *b.Limit < 1 {
+			c.Fail("limit", "must be at least 1")
+		}
+		p.limit = int(min(*b.Limit, request.MaxLimit))
+	}
+	if b.Offset != nil {
+		if *b.Offset < 0 {
+			c.Fail("offset", "must not be negative")
+		}
+		p.offset = int(*b.Offset)
+	}
+	q.Limit, q.Offset = p.limit, min(p.offset, maxTotal)
+	return q, p
+}
+
+func checkQuery(c *request.Check, query string) {
+	switch n := utf8.RuneCountInString(query); {
+	case strings.TrimSpace(query) == "":
+		c.Fail("query", "must not be empty")
+	case n > maxQuery:
+		c.Fail("query", fmt.Sprintf("must have at most %d characters", maxQuery))
+	}
+}
+
+// entityTypes checks which types may be found. A list that is there names at least
+// one: an empty one could mean all as well as none.
+func entityTypes(c *request.Check, types []string) []string {
+	if types != nil && len(types) == 0 {
+		c.Fail("entityTypes", "must not be empty; leave it out for any type", graph.EntityTypes()...)
+	}
+	for i, t := range types {
+		if !slices.Contains(graph.EntityTypes(), t) {
+			c.Fail(fmt.Sprintf("entityTypes[%d]", i), "is not an entity type", graph.EntityTypes()...)
+		}
+	}
+	slices.Sort(types)
+	return slices.Compact(types)
+}
+
+// properties reads which values properties must have: one each, or any of a list.
+func properties(c *request.Check, filter map[string]jsontext.Value) map[string][]jsontext.Value {
+	if len(filter) > maxKeys {
+		c.Fail("properties", fmt.Sprintf("must have at most %d keys", maxKeys))
+		return nil
+	}
+	values := make(map[string][]jsontext.Value, len(filter))
+	for _, key := range slices.Sorted(maps.Keys(filter)) {
+		field := request.Member("properties", key)
+		if filter[key].Kind() != '[' {
+			values[key] = []jsontext.Value{scalar(c, field, filter[key])}
+			continue
+		}
+		elements := elementsOf(filter[key])
+		if len(elements) == 0 || len(elements) > maxValues {
+			c.Fail(field, fmt.Sprintf("must have 1 to %d values", maxValues))
+			continue
+		}
+		for i, element := range elements {
+			values[key] = append(values[key], scalar(c, fmt.Sprintf("%s[%d]", field, i), element))
+		}
+	}
+	return values
+}
+
+// elementsOf gives the elements of an array that has been read as JSON before.
+func elementsOf(array jsontext.Value) (elements []jsontext.Value) {
+	dec := jsontext.NewDecoder(strings.NewReader(string(array)))
+	_, _ = dec.ReadToken()
+	for dec.PeekKind() != ']' {
+		element, err := dec.ReadValue()
+		if err != nil {
+			return nil
+		}
+		elements = append(elements, element.Clone())
+	}
+	return elements
+}
+
+// scalar gives a value as a node's properties have it.
+func scalar(c *request.Check, field string, value jsontext.Value) jsontext.Value {
+	switch value.Kind() {
+	case '"', '0', 't', 'f':
+	default:
+		c.Fail(field, "must be a string, a number, true or false, or a list of these")
+		return nil
+	}
+	read, err := graph.ParseProperties(jsontext.Value(`{"value":` + string(value) + `}`))
+	if err != nil {
+		c.Fail(field, err.Error())
+	}
+	return read["value"]
+}
+
+// read checks the body and gives the query that it asks for.
+func (b *hybridBody) read(c *request.Check, workspace uuid.UUID) (retrieval.HybridQuery, page) {
+	query, p := b.searchBody.read(c, workspace)
+	q := retrieval.HybridQuery{
+		Query: query, Hops: defaultHops, RelationTypes: relationTypes(c, b.RelationTypes), Direction: retrieval.AnyDirection,
+		Starts: starts(c, b.NodeIDs), Weights: b.Weights.read(c), Explain: b.Explain,
+	}
+	if b.Hops != nil {
+		request.Between(c, "hops", *b.Hops, 0, maxHops)
+		q.Hops = int(*b.Hops)
+	}
+	if b.Direction != nil {
+		c.OneOf("direction", *b.Direction, string(retrieval.Outgoing), string(retrieval.Incoming), string(retrieval.AnyDirection))
+		q.Direction = retrieval.Direction(*b.Direction)
+	}
+	return q, p
+}
+
+func relationTypes(c *request.Check, types []string) []string {
+	if types != nil && (len(types) == 0 || len(types) > maxRelations) {
+		c.Fail("relationTypes", fmt.Sprintf("must have 1 to %d types; leave it out for any", maxRelations))
+		return nil
+	}
+	for i, t := range types {
+		c.Text(fmt.Sprintf("relationTypes[%d]", i), t, 1, maxRelation)
+	}
+	return types
+}
+
+// starts reads ids. One that no node has gives nothing, as among the ids of a read.
+func starts(c *request.Check, texts []string) (ids []uuid.UUID) {
+	if len(texts) > maxStarts {
+		c.Fail("nodeIds", fmt.Sprintf("must be at most %d", maxStarts))
+		return nil
+	}
+	for i, text := range texts {
+		id := c.UUID(fmt.Sprintf("nodeIds[%d]", i), text)
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// read gives the weights. What is left out is as without any.
+func (b *weightsBody) read(c *request.Check) retrieval.Weights {
+	w := retrieval.DefaultWeights()
+	if b == nil {
+		return w
+	}
+	for _, lane := range []struct {
+		name   string
+		given  *float64
+		weight *float64
+	}{{"text", b.Text, &w.Text}, {"vector", b.Vector, &w.Vector}, {"graph", b.Graph, &w.Graph}} {
+		if lane.given != nil {
+			request.Between(c, "weights."+lane.name, *lane.given, 0, 1)
+			*lane.weight = *lane.given
+		}
+	}
+	if w == (retrieval.Weights{}) {
+		c.Fail("weights", "must not all be 0")
+	}
+	return w
+}

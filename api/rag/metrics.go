@@ -1,0 +1,111 @@
+package rag
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/retrieval"
+)
+
+// The searches, as metrics name them.
+const (
+	kindSearch = "search"
+	kindHybrid = "hybrid"
+)
+
+// Metrics count searches and what they are made of. Labels say nothing of whom.
+type Metrics struct {
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	degraded *prometheus.CounterVec
+	lanes    *prometheus.HistogramVec
+	away     *prometheus.CounterVec
+}
+
+// NewMetrics registers the metrics; with nil they are counted for nobody.
+func NewMetrics(registerer prometheus.Registerer) *Metrics {
+	factory := promauto.With(registerer)
+	m := &Metrics{
+		lanes: factory.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "livegraph_search_lane_duration_seconds", Help: "Time that a lane took for a search, by lane: text, vector (with the embedder) and graph (the walk).",
+			Buckets: searchBuckets(),
+		}, []string{"lane"}),
+		away: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "livegraph_search_lane_failures_total", Help: "Times that a lane could not answer a search, by lane.",
+		}, []string{"lane"}),
+		requests: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "livegraph_search_requests_total", Help: "Searches, by kind (search, hybrid) and outcome: ok, degraded (answered without a lane), refused (bad input), unavailable, timeout, failed.",
+		}, []string{"kind", "outcome"}),
+		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "livegraph_search_duration_seconds", Help: "Time of a search that was answered, by kind.",
+			Buckets: searchBuckets(),
+		}, []string{"kind"}),
+		degraded: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "livegraph_search_degraded_total", Help: "Searches that were answered without something, by what was missing: text, vector, graph (lanes), liveData.",
+		}, []string{"missing"}),
+	}
+	for _, kind := range []string{kindSearch, kindHybrid} {
+		m.duration.WithLabelValues(kind)
+		for _, outcome := range []string{"ok", "degraded", "refused", "unavailable", "timeout", "failed"} {
+			m.requests.WithLabelValues(kind, outcome)
+		}
+	}
+	lanes := []string{retrieval.LaneText, retrieval.LaneVector, retrieval.LaneGraph}
+	for _, lane := range lanes {
+		m.lanes.WithLabelValues(lane)
+		m.away.WithLabelValues(lane)
+	}
+	for _, missing := range append(lanes, degradedLiveData) {
+		m.degraded.WithLabelValues(missing)
+	}
+	return m
+}
+
+// searchBuckets are fine where searches are to end: p50 and p95 of either kind.
+func searchBuckets() []float64 {
+	return []float64{.002, .005, .01, .02, .03, .045, .065, .1, .2, .5, 1, 2, 5, 10}
+}
+
+// Lane is told by the engine of each lane that was asked.
+func (m *Metrics) Lane(lane string, took time.Duration, err error) {
+	m.lanes.WithLabelValues(lane).Observe(took.Seconds())
+	if err != nil {
+		m.away.WithLabelValues(lane).Inc()
+	}
+}
+
+// began starts the measurement of a search; done ends it.
+func (m *Metrics) began(kind string) (done func(degraded []string, err error)) {
+	start := time.Now()
+	return func(degraded []string, err error) {
+		m.requests.WithLabelValues(kind, outcome(degraded, err)).Inc()
+		if err != nil {
+			return
+		}
+		m.duration.WithLabelValues(kind).Observe(time.Since(start).Seconds())
+		for _, missing := range degraded {
+			m.degraded.WithLabelValues(missing).Inc()
+		}
+	}
+}
+
+func outcome(degraded []string, err error) string {
+	if err == nil && len(degraded) == 0 {
+		return "ok"
+	} else if err == nil {
+		return "degraded"
+	}
+	switch reply.Public(err).Kind {
+	case fault.Unavailable, fault.BadGateway:
+		return "unavailable"
+	case fault.Timeout:
+		return "timeout"
+	case fault.Internal:
+		return "failed"
+	}
+	return "refused"
+}

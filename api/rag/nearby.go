@@ -1,0 +1,151 @@
+package rag
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/graphjson"
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// What is shown with a node that was found, at most.
+const (
+	maxEdgesOfHit  = 100
+	maxSeriesOfHit = 100
+)
+
+const (
+	// degradedLiveData says in meta.degraded that the store of points is away.
+	degradedLiveData = "liveData"
+	liveDataTimeout  = 2 * time.Second
+)
+
+// edgeStore is where the edges are.
+type edgeStore interface {
+	EdgesAmong(ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID, relationTypes []string) ([]graph.Edge, error)
+}
+
+// seriesStore is the registry of series.
+type seriesStore interface {
+	SeriesOfNodes(ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID, most int) (map[uuid.UUID][]postgres.Series, error)
+}
+
+// pointStore is where points are.
+type pointStore interface {
+	LatestPoints(ctx context.Context, q clickhouse.LatestQuery) (map[uint64]*clickhouse.Points, error)
+}
+
+func idsOf(hits []hybridHit) []uuid.UUID {
+	ids := make([]uuid.UUID, len(hits))
+	for i := range hits {
+		ids[i] = hits[i].Node.ID
+	}
+	return ids
+}
+
+// addEdges shows with each node its edges with other nodes of the page.
+func (a *api) addEdges(ctx context.Context, workspace uuid.UUID, relationTypes []string, hits []hybridHit) error {
+	among, err := a.Edges.EdgesAmong(ctx, workspace, idsOf(hits), relationTypes)
+	if err != nil {
+		return err
+	}
+	of := map[uuid.UUID][]graphjson.Edge{}
+	show := func(node uuid.UUID, e *graph.Edge) {
+		if len(of[node]) < maxEdgesOfHit {
+			of[node] = append(of[node], graphjson.OfEdge(e))
+		}
+	}
+	for i := range among {
+		show(among[i].SourceID, &among[i])
+		if among[i].TargetID != among[i].SourceID {
+			show(among[i].TargetID, &among[i])
+		}
+	}
+	for i := range hits {
+		edges := append([]graphjson.Edge{}, of[hits[i].Node.ID]...)
+		hits[i].Edges = &edges
+	}
+	return nil
+}
+
+// liveValue is the newest value of a series of a source that is linked to a node.
+type liveValue struct {
+	SourceID   uuid.UUID         `json:"sourceId"`
+	SourceName string            `json:"sourceName"`
+	Metric     string            `json:"metric"`
+	Unit       *string           `json:"unit"`
+	Tags       map[string]string `json:"tags"`
+	Timestamp  time.Time         `json:"timestamp"`
+	Value      any               `json:"value"` // a number or a string
+}
+
+// addLiveData shows with each node the newest values of its sources. When they cannot
+// be read every node has none, and the caller says so: what was found stands.
+func (a *api) addLiveData(ctx context.Context, workspace uuid.UUID, hits []hybridHit) error {
+	ctx, cancel := context.WithTimeout(ctx, liveDataTimeout)
+	defer cancel()
+	for i := range hits {
+		hits[i].LiveData = &[]liveValue{}
+	}
+	series, err := a.Series.SeriesOfNodes(ctx, workspace, idsOf(hits), maxSeriesOfHit)
+	if err == nil {
+		err = a.readLatest(ctx, workspace, series, hits)
+	}
+	if err != nil {
+		slog.WarnContext(ctx, "nodes are shown without their live data", "error", err)
+	}
+	return err
+}
+
+func (a *api) readLatest(ctx context.Context, workspace uuid.UUID, series map[uuid.UUID][]postgres.Series, hits []hybridHit) error {
+	ask := clickhouse.LatestQuery{Workspace: workspace, Kept: clickhouse.Kept{}}
+	now := time.Now()
+	for _, list := range series {
+		for i := range list {
+			s := &list[i]
+			if s.Kind == pointblock.KindString {
+				ask.Texts = append(ask.Texts, s.ID)
+			} else {
+				ask.Numbers = append(ask.Numbers, s.ID)
+			}
+			ask.Sources = append(ask.Sources, s.SourceID)
+			if s.RetentionDays != nil {
+				ask.Kept[s.ID] = postgres.KeptFrom(now, *s.RetentionDays)
+			}
+		}
+	}
+	slices.SortFunc(ask.Sources, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	ask.Sources = slices.Compact(ask.Sources)
+	found, err := a.Points.LatestPoints(ctx, ask)
+	if err != nil {
+		return err
+	}
+	for i := range hits {
+		for _, s := range series[hits[i].Node.ID] {
+			if points := found[s.ID]; points != nil && len(points.TS) > 0 {
+				*hits[i].LiveData = append(*hits[i].LiveData, liveValueOf(&s, points))
+			}
+		}
+	}
+	return nil
+}
+
+func liveValueOf(s *postgres.Series, points *clickhouse.Points) liveValue {
+	v := liveValue{
+		SourceID: s.SourceID, SourceName: s.SourceName, Metric: s.Metric, Unit: s.Unit, Tags: s.Tags,
+		Timestamp: time.UnixMicro(points.TS[0]).UTC(),
+	}
+	if column := points.Columns[0]; column.Texts != nil {
+		v.Value = *column.Texts[0]
+	} else {
+		v.Value = column.Numbers[0]
+	}
+	return v
+}
