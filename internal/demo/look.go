@@ -80,21 +80,36 @@ func (l *lookAt) commands() []lookCommand {
 		lookCommand{
 			"the processes of this machine, newest first; they come and go with the real ones",
 			l.curl("/api/queries/nodes", "property.kind=process", "sort=-createdAt"),
+		},
+		lookCommand{
+			"a search by words, meaning and the graph; ask in words of your own",
+			l.post("/api/rag/hybrid-search", `{"query":"`+question+`","entityTypes":["process","object"],"limit":5}`),
 		})
 }
 
+// question is what the demo's graph has an answer to that stands in no single node.
+const question = "which process talks over the network and is near the disk that fills up?"
+
 // curl writes a GET as a command; parameters are name=value.
 func (l *lookAt) curl(path string, parameters ...string) string {
-	parts := []string{"curl -sSG"}
-	if l.caCert != "" {
-		parts = append(parts, "--cacert "+quote(l.caCert))
-	}
-	parts = append(parts,
-		`-H "Authorization: Bearer `+l.key+`"`, "-H "+quote("x-workspace-id: "+l.workspace.String()))
+	parts := append([]string{"curl -sSG"}, l.headers()...)
 	for _, p := range parameters {
 		parts = append(parts, "--data-urlencode "+quote(p))
 	}
 	return strings.Join(append(parts, quote(l.address+path)), " ")
+}
+
+// post writes a POST of JSON as a command.
+func (l *lookAt) post(path, body string) string {
+	parts := append([]string{"curl -sS"}, l.headers()...)
+	return strings.Join(append(parts, "-H 'Content-Type: application/json'", "-d "+quote(body), quote(l.address+path)), " ")
+}
+
+func (l *lookAt) headers() (parts []string) {
+	if l.caCert != "" {
+		parts = append(parts, "--cacert "+quote(l.caCert))
+	}
+	return append(parts, `-H "Authorization: Bearer `+l.key+`"`, "-H "+quote("x-workspace-id: "+l.workspace.String()))
 }
 
 // quote makes a word that the shell takes as it is.

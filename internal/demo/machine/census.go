@@ -33,10 +33,11 @@ type census struct {
 
 // resident is a process that was seen before.
 type resident struct {
-	glance  glance
-	process Process
-	listed  bool // in the last inventory
-	seen    bool // in this round
+	glance   glance
+	process  Process
+	listed   bool // in the last inventory
+	seen     bool // in this round
+	contacts contacts
 }
 
 // glance is what is read of each process in each round.

@@ -175,7 +175,7 @@ func readMounts(ctx context.Context) ([]Mount, error) {
 		if err != nil || usage.Total == 0 {
 			continue
 		}
-		m.Bytes = usage.Total
+		m.Bytes, m.Used = usage.Total, int(usage.UsedPercent)
 		mounts = append(mounts, m)
 	}
 	return mounts, nil

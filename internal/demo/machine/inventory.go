@@ -72,6 +72,9 @@ type Mount struct {
 	Device string // a disk's or partition's name, or whatever else it is mounted from
 	Type   string // ext4
 	Bytes  uint64 // its size; 0: unknown
+	// Used is how much of it is used, in percent. It is told anew when it has changed
+	// by some percent.
+	Used int
 }
 
 // Interface is a network interface.
@@ -96,6 +99,10 @@ type Process struct {
 	User       string // "" if unknown
 	Executable string // path; "" if it may not be read
 	Started    time.Time
+	// What it is connected to, as far as the system shows it; it only grows.
+	Network bool     // it is connected to other machines, or they can reach it
+	Ports   []int    // at which it waits for connections
+	Mounts  []string // paths of the file systems on which it has files open
 }
 
 // Surveyor makes inventories. It is used by one goroutine.
@@ -103,6 +110,7 @@ type Surveyor struct {
 	host      Host
 	models    map[int]string // of cores, read once
 	processes *census
+	used      map[string]int // percent of file systems, as they were told last
 }
 
 // NewSurveyor makes a surveyor for a host's name, see [HostName]. Processes count
@@ -132,9 +140,27 @@ func (s *Surveyor) Survey(ctx context.Context) Inventory {
 	read(PartDisks, err)
 	i.Mounts, err = readMounts(ctx)
 	read(PartMounts, err)
+	s.steady(i.Mounts)
 	i.Interfaces, err = readInterfaces(ctx)
 	read(PartInterfaces, err)
 	i.Processes, err = s.processes.count(ctx, time.Now())
 	read(PartProcesses, err)
+	s.processes.look(i.Processes, i.Mounts, time.Now())
 	return i
+}
+
+// usedStep is by how many percent the use of a file system has to change before it is
+// told anew.
+const usedStep = 3
+
+// steady keeps what was told of how full file systems are while it is near the truth.
+func (s *Surveyor) steady(mounts []Mount) {
+	used := make(map[string]int, len(mounts))
+	for i := range mounts {
+		if told, known := s.used[mounts[i].Path]; known && max(told-mounts[i].Used, mounts[i].Used-told) < usedStep {
+			mounts[i].Used = told
+		}
+		used[mounts[i].Path] = mounts[i].Used
+	}
+	s.used = used
 }

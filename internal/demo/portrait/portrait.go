@@ -45,6 +45,8 @@ const (
 	runsAs       = "runs_as"
 	installedOn  = "installed_on"
 	hasAccountOn = "has_account_on"
+	hasFilesOn   = "has_files_on"
+	talksOver    = "talks_over"
 )
 
 // Keys of the nodes that there is one of.
@@ -223,9 +225,9 @@ func (d *drawing) storage(i *machine.Inventory) {
 		key := "file-system/" + m.Path
 		d.add(mirror.Node{
 			Key: key, Kind: kindFileSystem, Name: "File system " + m.Path + " of " + d.host, EntityType: object,
-			Description: sentence("File system mounted at "+m.Path+" of "+d.host, m.Type, size(m.Bytes)),
+			Description: sentence("File system mounted at "+m.Path+" of "+d.host, m.Type, size(m.Bytes)) + " " + fullness(m.Used),
 			Properties: map[string]any{
-				"path": m.Path, "type": orAbsent(m.Type), "device": orAbsent(m.Device), "bytes": orUnknown(m.Bytes),
+				"path": m.Path, "type": orAbsent(m.Type), "device": orAbsent(m.Device), "bytes": orUnknown(m.Bytes), "usedPercent": m.Used,
 			},
 		})
 		d.relate(key, partOf, storageKey)
@@ -260,6 +262,24 @@ func (d *drawing) network(i *machine.Inventory) {
 		})
 		d.relate(key, partOf, networkKey)
 	}
+}
+
+// From these percentages on a file system is said to fill up, and to be almost full.
+const (
+	fillsUp    = 75
+	almostFull = 92
+)
+
+// fullness says in words how full a disk is.
+func fullness(percent int) string {
+	used := strconv.Itoa(percent) + " % of its disk space is used"
+	switch {
+	case percent >= almostFull:
+		return used + ": it is almost full and runs out of free space."
+	case percent >= fillsUp:
+		return used + ": it fills up, and little free space is left."
+	}
+	return used + "; there is free space."
 }
 
 // orAbsent is a property that is not there when the text is empty.

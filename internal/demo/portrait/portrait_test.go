@@ -24,11 +24,12 @@ func lathe() *machine.Inventory {
 		Memory:     25276510208,
 		Disks:      []machine.Disk{{Name: "vda", Bytes: 256 << 30}},
 		Partitions: []machine.Partition{{Name: "vda1", Disk: "vda", Bytes: 255 << 30}},
-		Mounts:     []machine.Mount{{Path: "/", Device: "vda1", Type: "ext4", Bytes: 250 << 30}, {Path: "/mnt", Device: "server:/x", Type: "nfs", Bytes: 1}},
+		Mounts:     []machine.Mount{{Path: "/", Device: "vda1", Type: "ext4", Bytes: 250 << 30, Used: 81}, {Path: "/mnt", Device: "server:/x", Type: "nfs", Bytes: 1}},
 		Interfaces: []machine.Interface{{Name: "lo", Addresses: []string{"127.0.0.1/8"}, MTU: 65536, Loopback: true, Up: true}},
 		Processes: []machine.Process{
 			{PID: 1, Birth: "b:1", Name: "systemd", Program: "systemd", User: "root", Executable: "/sbin/init", Started: started},
-			{PID: 20, Birth: "b:9", Parent: 1, Name: "postgres", Program: "postgres", User: "postgres", Executable: "/usr/bin/postgres", Started: started},
+			{PID: 20, Birth: "b:9", Parent: 1, Name: "postgres", Program: "postgres", User: "postgres", Executable: "/usr/bin/postgres", Started: started,
+				Network: true, Ports: []int{5432}, Mounts: []string{"/", "/gone"}},
 			{PID: 21, Birth: "b:9", Parent: 20, Name: "postgres", Program: "postgres", User: "postgres", Started: started},
 			{PID: 30, Birth: "b:11", Parent: 999, Name: "orphan", Program: "orphan"},
 		},
@@ -72,6 +73,8 @@ process/1/b:1 runs_as user/root
 process/20/b:9 runs_on machine
 process/20/b:9 instance_of program/postgres
 process/20/b:9 runs_as user/postgres
+process/20/b:9 talks_over network
+process/20/b:9 has_files_on file-system//
 process/20/b:9 started_by process/1/b:1
 process/21/b:9 runs_on machine
 process/21/b:9 instance_of program/postgres
@@ -84,7 +87,9 @@ process/30/b:11 instance_of program/orphan`, "\n"), edges)
 		"It is a guest of kvm. It measures itself: load, processor, memory, disks, network and processes are live data of this workspace.",
 		find(t, p, MachineKey).Description)
 	require.Equal(t, "Running process 20 on lathe-7, an instance of postgres (PostgreSQL, a relational database server), "+
-		"started by user postgres from /usr/bin/postgres.", find(t, p, "process/20/b:9").Description)
+		"started by user postgres from /usr/bin/postgres. It talks over the network: other machines can connect to it at port 5432. It has files open on /, /gone.", find(t, p, "process/20/b:9").Description)
+	require.Equal(t, "File system mounted at / of lathe-7: ext4; 250 GiB. 81 % of its disk space is used: it fills up, and little free space is left.",
+		find(t, p, "file-system//").Description)
 	require.Equal(t, "Partition vda1 of disk vda of lathe-7: 255 GiB.", find(t, p, "partition/vda1").Description)
 	require.Equal(t, "Program orphan. It was seen running on lathe-7.", find(t, p, "program/orphan").Description)
 	types := map[string]bool{}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/livegraph/livegraph/internal/demo/machine"
@@ -34,6 +35,12 @@ func (d *drawing) processes(running []machine.Process, standing []string) {
 		d.relate(key, runsOn, MachineKey)
 		d.relate(key, instanceOf, programKey(p.Program))
 		d.relate(key, runsAs, userKey(p.User))
+		if p.Network {
+			d.relate(key, talksOver, networkKey)
+		}
+		for _, path := range p.Mounts {
+			d.relate(key, hasFilesOn, "file-system/"+path)
+		}
 		if parent, ok := byPID[p.Parent]; ok && p.Parent != p.PID {
 			d.relate(key, startedBy, parent)
 		}
@@ -105,11 +112,39 @@ func (d *drawing) process(p *machine.Process) {
 	}
 	d.add(mirror.Node{
 		Key: processKey(p), Kind: kindProcess, Name: p.Name + " " + strconv.Itoa(int(p.PID)), EntityType: process,
-		Description: text + ".",
+		Description: text + "." + contacts(p),
 		Properties: map[string]any{
 			"pid": p.PID, "program": p.Program, "user": orAbsent(p.User), "executable": orAbsent(p.Executable), "startedAt": started,
+			"ports": slices.Clip(p.Ports),
 		},
 		// It is computed from the clock, and differs by a second now and then.
 		Fixed: []string{"startedAt"},
 	})
+}
+
+// contacts says what a process is connected to.
+func contacts(p *machine.Process) (text string) {
+	switch {
+	case p.Network && len(p.Ports) > 0:
+		text += " It talks over the network: other machines can connect to it at " + ports(p.Ports) + "."
+	case p.Network:
+		text += " It talks over the network with other machines."
+	case len(p.Ports) > 0:
+		text += " Other processes of this machine connect to it at " + ports(p.Ports) + "."
+	}
+	if len(p.Mounts) > 0 {
+		text += " It has files open on " + strings.Join(p.Mounts, ", ") + "."
+	}
+	return text
+}
+
+func ports(numbers []int) string {
+	texts := make([]string, len(numbers))
+	for i, n := range numbers {
+		texts[i] = strconv.Itoa(n)
+	}
+	if len(texts) == 1 {
+		return "port " + texts[0]
+	}
+	return "ports " + strings.Join(texts, ", ")
 }
