@@ -50,12 +50,12 @@ func (db *DB) StandingTexts(ctx context.Context, refs []NodeRef) (map[NodeRef]No
 	return standingTexts(ctx, db.pool, refs)
 }
 
-type querier interface {
+type reader interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-func standingTexts(ctx context.Context, q querier, refs []NodeRef) (map[NodeRef]NodeTexts, error) {
-	workspaces, ids := columnsOf(refs)
+func standingTexts(ctx context.Context, q reader, refs []NodeRef) (map[NodeRef]NodeTexts, error) {
+	workspaces, ids := refColumns(refs)
 	rows, err := q.Query(ctx, `SELECT n.workspace_id, n.id, n.entity_type, n.name, COALESCE(n.description, ''), n.properties
 		FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace, node)
 		JOIN workspaces w ON w.id = t.workspace AND w.deleted_at IS NULL
@@ -79,8 +79,8 @@ func (db *DB) IndexedNodes(ctx context.Context, index uuid.UUID, refs []NodeRef)
 	return indexedNodes(ctx, db.pool, index, refs)
 }
 
-func indexedNodes(ctx context.Context, q querier, index uuid.UUID, refs []NodeRef) (map[NodeRef]IndexedNode, error) {
-	workspaces, ids := columnsOf(refs)
+func indexedNodes(ctx context.Context, q reader, index uuid.UUID, refs []NodeRef) (map[NodeRef]IndexedNode, error) {
+	workspaces, ids := refColumns(refs)
 	rows, err := q.Query(ctx, `SELECT e.workspace_id, e.node_id, e.entity_type, e.text_hash, e.chunks, e.vectors, e.intent
 		FROM unnest($2::uuid[], $3::uuid[]) AS t (workspace, node)
 		JOIN embedding_nodes e ON e.index_id = $1 AND e.workspace_id = t.workspace AND e.node_id = t.node`, index, workspaces, ids)
@@ -93,7 +93,7 @@ func indexedNodes(ctx context.Context, q querier, index uuid.UUID, refs []NodeRe
 	return byRef(list, func(n IndexedNode) NodeRef { return n.NodeRef }), classify(err)
 }
 
-func columnsOf(refs []NodeRef) (workspaces, ids []uuid.UUID) {
+func refColumns(refs []NodeRef) (workspaces, ids []uuid.UUID) {
 	for _, r := range refs {
 		workspaces, ids = append(workspaces, r.Workspace), append(ids, r.Node)
 	}
@@ -207,7 +207,7 @@ func (w *IndexWriter) Complete(ctx context.Context, done IndexedBatch) error {
 		if err != nil {
 			return err
 		}
-		workspaces, ids := columnsOf(done.Gone)
+		workspaces, ids := refColumns(done.Gone)
 		_, err = tx.Exec(ctx, `DELETE FROM embedding_nodes e USING unnest($2::uuid[], $3::uuid[]) AS t (workspace, node)
 			WHERE e.index_id = $1 AND e.workspace_id = t.workspace AND e.node_id = t.node`, w.index, workspaces, ids)
 		if err != nil {
@@ -285,6 +285,6 @@ func indexedColumns(list []IndexedNode) (t indexedTable) {
 		t.types, t.hashes = append(t.types, n.EntityType), append(t.hashes, n.TextHash)
 		t.chunks, t.vectors = append(t.chunks, int32(n.Chunks)), append(t.vectors, int32(n.Vectors))
 	}
-	t.workspaces, t.nodes = columnsOf(t.refs)
+	t.workspaces, t.nodes = refColumns(t.refs)
 	return t
 }
