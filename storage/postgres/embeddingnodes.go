@@ -50,11 +50,7 @@ func (db *DB) StandingTexts(ctx context.Context, refs []NodeRef) (map[NodeRef]No
 	return standingTexts(ctx, db.pool, refs)
 }
 
-type reader interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
-func standingTexts(ctx context.Context, q reader, refs []NodeRef) (map[NodeRef]NodeTexts, error) {
+func standingTexts(ctx context.Context, q querier, refs []NodeRef) (map[NodeRef]NodeTexts, error) {
 	workspaces, ids := refColumns(refs)
 	rows, err := q.Query(ctx, `SELECT n.workspace_id, n.id, n.entity_type, n.name, COALESCE(n.description, ''), n.properties
 		FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace, node)
@@ -79,7 +75,7 @@ func (db *DB) IndexedNodes(ctx context.Context, index uuid.UUID, refs []NodeRef)
 	return indexedNodes(ctx, db.pool, index, refs)
 }
 
-func indexedNodes(ctx context.Context, q reader, index uuid.UUID, refs []NodeRef) (map[NodeRef]IndexedNode, error) {
+func indexedNodes(ctx context.Context, q querier, index uuid.UUID, refs []NodeRef) (map[NodeRef]IndexedNode, error) {
 	workspaces, ids := refColumns(refs)
 	rows, err := q.Query(ctx, `SELECT e.workspace_id, e.node_id, e.entity_type, e.text_hash, e.chunks, e.vectors, e.intent
 		FROM unnest($2::uuid[], $3::uuid[]) AS t (workspace, node)
