@@ -34,9 +34,10 @@ type Near struct {
 // MostNodes is how many nodes Near names at most.
 const MostNodes = 5_000
 
-// VectorLane finds chunks by meaning.
+// VectorLane finds chunks by meaning. Its errors are faults: Unavailable when the
+// store is away, when no index is live yet, and when its collection is gone.
 type VectorLane interface {
-	// LiveIndex says which index answers; fault Unavailable: none does yet.
+	// LiveIndex says which index answers.
 	LiveIndex(ctx context.Context) (Index, error)
 	// Nearest gives the nearest chunks in it, nearest first.
 	Nearest(ctx context.Context, index Index, workspace uuid.UUID, vector embed.Vector, near Near, limit int) ([]VectorHit, error)
@@ -120,16 +121,4 @@ func New(deps Deps) *Engine {
 		deps.LaneTimeout = DefaultLaneTimeout
 	}
 	return &Engine{deps}
-}
-
-// Search ranks nodes by words and meaning together. It fails when a lane is away:
-// Unavailable, with a time after which to ask again.
-func (e *Engine) Search(ctx context.Context, q Query) (Result, error) {
-	panic("not yet")
-}
-
-// Hybrid ranks nodes by words, meaning and the graph. Without the vector lane it goes
-// on, and says so in Result.Degraded.
-func (e *Engine) Hybrid(ctx context.Context, q HybridQuery) (Result, error) {
-	panic("not yet")
 }

@@ -113,6 +113,10 @@ type Result struct {
 type TextHit struct {
 	Node  uuid.UUID
 	Score float64 // BM25, above 0
+	// Share is how much of the query's weight the node has, 0 to 1: Score by the sum
+	// of the inverse document frequencies of all the query's terms, those that no
+	// node has included. It tells the best of a bad lot from a match.
+	Share float64
 }
 
 // VectorHit is a chunk that the vector lane found.

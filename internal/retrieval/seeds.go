@@ -1,0 +1,106 @@
+package retrieval
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+const (
+	// laneSeeds is how many of a lane's best nodes are seeds.
+	laneSeeds = 10
+	// fullSeed is the weight of a node that the query names, or starts at.
+	fullSeed = 1.0
+)
+
+// seed is a node that score spreads from, and what makes it one.
+type seed struct {
+	id                         uuid.UUID
+	named, start, text, vector float64
+}
+
+func (s *seed) weight() float64 { return s.named + s.start + s.text + s.vector }
+
+// seeds are the nodes that score spreads from, sorted by id. A lane's weight of a node
+// is the square of where it stands between the lane's best and the first that is no
+// seed, so that few stand out, times how good the best is: the best of a bad lot says
+// little. Without weights for words and meaning both, all are sought as with full ones:
+// there must be somewhere to begin.
+func (f *findings) seeds(q *HybridQuery) []seed {
+	words, meaning := q.Weights.Text, q.Weights.Vector
+	if words == 0 && meaning == 0 {
+		words, meaning = 1, 1
+	}
+	at := map[uuid.UUID]*seed{}
+	of := func(id uuid.UUID) *seed {
+		if at[id] == nil {
+			at[id] = &seed{id: id}
+		}
+		return at[id]
+	}
+	standing := map[uuid.UUID]struct{}{}
+	for i := range f.nodes {
+		n := &f.nodes[i]
+		standing[n.id] = struct{}{}
+		if n.named && words > 0 {
+			of(n.id).named = words * fullSeed
+		}
+	}
+	for _, id := range q.Starts {
+		if _, ok := standing[id]; ok {
+			of(id).start = fullSeed
+		}
+	}
+	best := f.best(func(n *found) float64 { return n.bm25 })
+	confidence := 0.0
+	for _, n := range best {
+		confidence = max(confidence, n.text)
+	}
+	spread(best, func(n *found) float64 { return n.bm25 }, words*confidence, func(id uuid.UUID, w float64) { of(id).text = w })
+	best = f.best((*found).cosine)
+	if len(best) > 0 {
+		spread(best, (*found).cosine, meaning*best[0].cosine(), func(id uuid.UUID, w float64) { of(id).vector = w })
+	}
+	list := make([]seed, 0, len(at))
+	for _, s := range at {
+		if s.weight() > 0 {
+			list = append(list, *s)
+		}
+	}
+	slices.SortFunc(list, func(a, b seed) int { return compareIDs(a.id, b.id) })
+	return list
+}
+
+// best lists what a lane found, best first, and one more than can be seeds.
+func (f *findings) best(score func(*found) float64) []*found {
+	var list []*found
+	for i := range f.nodes {
+		if score(&f.nodes[i]) > 0 {
+			list = append(list, &f.nodes[i])
+		}
+	}
+	slices.SortFunc(list, func(a, b *found) int {
+		return cmp.Or(cmp.Compare(score(b), score(a)), compareIDs(a.id, b.id))
+	})
+	return list[:min(len(list), laneSeeds+1)]
+}
+
+// spread gives the seeds of a lane their weights.
+func spread(best []*found, score func(*found) float64, weight float64, give func(uuid.UUID, float64)) {
+	if len(best) == 0 {
+		return
+	}
+	low := 0.0
+	if len(best) > laneSeeds {
+		low = score(best[laneSeeds])
+	}
+	high := score(best[0])
+	for _, n := range best[:min(len(best), laneSeeds)] {
+		place := 1.0 // all alike
+		if high > low {
+			place = (score(n) - low) / (high - low)
+		}
+		give(n.id, weight*place*place)
+	}
+}

@@ -1,0 +1,149 @@
+package retrieval
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+// Bounds of a walk, so that it costs the same in any graph. ADR 22 has the reasons.
+const (
+	// mostEdges is how many edges a walk looks at.
+	mostEdges = 20_000
+	// mostExpanded is how many nodes at one distance are gone on from: those with most
+	// of the score.
+	mostExpanded = 400
+	// edgesOfSeed and edgesOfNode are how many edges of a node are followed, each way.
+	// A hub's others are met from their other ends.
+	edgesOfSeed = 1_000
+	edgesOfNode = 100
+	// walkTimeout is when a walk ends where it is.
+	walkTimeout = time.Second
+)
+
+// walk goes from the seeds over the edges, hop by hop, and spreads the seeds' weights
+// over what it meets. whole is false when it ended early for lack of time.
+func (e *Engine) walk(ctx context.Context, q *HybridQuery, seeds []seed) (t *terrain, whole bool, err error) {
+	t = newTerrain(q.Direction)
+	for _, s := range seeds {
+		t.meet(s.id, 0)
+	}
+	if q.Weights.Graph == 0 || q.Hops == 0 || len(seeds) == 0 {
+		return t, true, nil
+	}
+	began := time.Now()
+	limited, cancel := context.WithTimeout(ctx, walkTimeout)
+	defer cancel()
+	left := mostEdges
+	for hop := 0; hop < q.Hops && left > 0 && err == nil; hop++ {
+		left, err = e.expand(limited, q, t, seeds, hop, left)
+	}
+	late := err != nil && ctx.Err() == nil && (fault.Is(err, fault.Timeout) || errors.Is(err, context.DeadlineExceeded))
+	e.deps.Observe(LaneGraph, time.Since(began), err)
+	if late {
+		e.deps.Logger.WarnContext(ctx, "a walk through the graph ended early", "error", err)
+		err = nil
+	}
+	return t, !late, err
+}
+
+// expand follows the edges of the nodes at a distance from the seeds.
+func (e *Engine) expand(ctx context.Context, q *HybridQuery, t *terrain, seeds []seed, hop, left int) (int, error) {
+	step := Step{Frontier: t.frontier(seeds, hop), Direction: q.Direction, RelationTypes: q.RelationTypes, Filter: q.Filter, OfNode: edgesOfNode, Limit: left}
+	if hop == 0 {
+		step.OfNode = edgesOfSeed
+	}
+	if len(step.Frontier) == 0 {
+		return 0, nil
+	}
+	walked, err := e.deps.Graph.WalkEdges(ctx, q.Workspace, step)
+	if err != nil {
+		return left, err
+	}
+	for _, l := range walked.Edges {
+		t.meet(l.Source, hop+1)
+		t.meet(l.Target, hop+1)
+		t.add(l)
+	}
+	return left - len(walked.Edges), nil
+}
+
+// frontier are the nodes at a distance that have most of the score so far.
+func (t *terrain) frontier(seeds []seed, depth int) []uuid.UUID {
+	ranks := rank(t.ways(), t.weights(seeds))
+	var at []int
+	for n, d := range t.depth {
+		if d == depth {
+			at = append(at, n)
+		}
+	}
+	slices.SortFunc(at, func(a, b int) int { return cmp.Or(cmp.Compare(ranks[b], ranks[a]), compareIDs(t.ids[a], t.ids[b])) })
+	ids := make([]uuid.UUID, 0, min(len(at), mostExpanded))
+	for _, n := range at[:cap(ids)] {
+		ids = append(ids, t.ids[n])
+	}
+	return ids
+}
+
+// weights are the seeds' as rank wants them.
+func (t *terrain) weights(seeds []seed) []float64 {
+	w := make([]float64, len(t.ids))
+	sum := 0.0
+	for _, s := range seeds {
+		sum += s.weight()
+	}
+	for _, s := range seeds {
+		w[t.number[s.id]] = s.weight() / sum
+	}
+	return w
+}
+
+// trail says for each node which edge leads to it on the way from the nearest seed,
+// and from which node: of several, from where most of the score comes.
+type trail struct {
+	edge []uuid.UUID
+	from []int // -1: a seed
+}
+
+func (t *terrain) trail(ways [][]int32, ranks []float64) *trail {
+	p := &trail{edge: make([]uuid.UUID, len(t.ids)), from: make([]int, len(t.ids))}
+	gives := make([]float64, len(t.ids))
+	for n := range p.from {
+		p.from[n] = -1
+	}
+	consider := func(from, to int, edge uuid.UUID) {
+		if t.depth[to] != t.depth[from]+1 {
+			return
+		}
+		share := ranks[from] / float64(len(ways[from]))
+		better := p.from[to] < 0 || cmp.Or(cmp.Compare(gives[to], share), compareIDs(t.ids[from], t.ids[max(p.from[to], 0)]), compareIDs(edge, p.edge[to])) < 0
+		if better {
+			p.from[to], p.edge[to], gives[to] = from, edge, share
+		}
+	}
+	for _, l := range t.links {
+		from, to := t.number[l.Source], t.number[l.Target]
+		if t.forward {
+			consider(from, to, l.Edge)
+		}
+		if t.back {
+			consider(to, from, l.Edge)
+		}
+	}
+	return p
+}
+
+// path lists the edges from a seed to a node.
+func (p *trail) path(node int) (edges []uuid.UUID) {
+	for ; p.from[node] >= 0; node = p.from[node] {
+		edges = append(edges, p.edge[node])
+	}
+	slices.Reverse(edges)
+	return edges
+}
