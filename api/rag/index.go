@@ -9,59 +9,30 @@ import (
 
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// indexStore knows how far the index is, and is told to make it anew.
+// indexStore knows how far the index is, and takes wishes for a new one.
 type indexStore interface {
-	// IndexStatus tells of the index as far as the workspace is concerned.
-	IndexStatus(ctx context.Context, workspace uuid.UUID) (IndexStatus, error)
-	// Reindex has the workspace's nodes embedded anew. It is Conflict while that runs.
-	Reindex(ctx context.Context, workspace uuid.UUID) (Reindex, error)
+	IndexStatus(ctx context.Context, workspace uuid.UUID) (postgres.IndexStatus, error)
+	ReindexWanted(ctx context.Context) (bool, error)
+	RequestReindex(ctx context.Context, by string) (postgres.Reindex, error)
 }
 
-// What the index can be.
-const (
-	IndexReady    = "ready"    // it has all that is in the graph
-	IndexIndexing = "indexing" // it is being brought up to date, or made anew
-	IndexDegraded = "degraded" // it cannot be asked, or not be written
-)
-
-// IndexStatus is how a workspace's index is.
-type IndexStatus struct {
-	Status        string     `json:"status"`
-	Model         IndexModel `json:"model"` // whose vectors are in the index that answers
-	Nodes         IndexNodes `json:"nodes"`
-	Lag           IndexLag   `json:"lag"`
-	LastIndexedAt *time.Time `json:"lastIndexedAt"` // nil: nothing was yet
-	Reindex       Reindex    `json:"reindex"`
+// startedReindex is what was started. There is one index of all workspaces, and it is
+// made anew as a whole; told of is what is of the caller's.
+type startedReindex struct {
+	ID          uuid.UUID `json:"id"`
+	RequestedAt time.Time `json:"requestedAt"`
+	Running     bool      `json:"running"`
+	Done        int64     `json:"done"` // nodes of the workspace
+	Total       int64     `json:"total"`
+	ETASeconds  *float64  `json:"etaSeconds"`
 }
 
-// IndexModel is an embedding model.
-type IndexModel struct {
-	Name       string `json:"name"`
-	Dimensions int    `json:"dimensions"`
-}
-
-// IndexNodes counts the workspace's nodes.
-type IndexNodes struct {
-	Total   int64 `json:"total"`
-	Indexed int64 `json:"indexed"`
-	Pending int64 `json:"pending"`
-}
-
-// IndexLag is what the index has not seen yet.
-type IndexLag struct {
-	Events  int64   `json:"events"`  // changes of the graph
-	Seconds float64 `json:"seconds"` // since the oldest of them
-}
-
-// Reindex is how far a re-index is.
-type Reindex struct {
-	Running    bool     `json:"running"`
-	Done       int64    `json:"done"`       // nodes
-	Total      int64    `json:"total"`      // nodes
-	ETASeconds *float64 `json:"etaSeconds"` // nil: not known, or nothing runs
-}
+// reindexAgain is when it makes sense to ask again for what runs.
+const reindexAgain = 10 * time.Second
 
 func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
@@ -85,10 +56,25 @@ func (a *api) reindex(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	started, err := a.Index.Reindex(r.Context(), request.PrincipalOf(r.Context()).Workspace)
+	principal := request.PrincipalOf(r.Context())
+	status, err := a.Index.IndexStatus(r.Context(), principal.Workspace)
 	if err != nil {
 		return err
 	}
-	reply.Data(w, r, http.StatusAccepted, started)
+	waiting, err := a.Index.ReindexWanted(r.Context())
+	if err != nil {
+		return err
+	}
+	if waiting || status.Reindex.Running {
+		return fault.New(fault.Conflict, "The index is being made anew already").With("reason", "reindex_running").After(reindexAgain)
+	}
+	// Two that come at once are one: the second joins the first.
+	started, err := a.Index.RequestReindex(r.Context(), "key "+principal.KeyID.String())
+	if err != nil {
+		return err
+	}
+	reply.Data(w, r, http.StatusAccepted, startedReindex{
+		ID: started.ID, RequestedAt: started.RequestedAt, Running: true, Total: status.Nodes.Total,
+	})
 	return nil
 }
