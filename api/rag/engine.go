@@ -1,0 +1,82 @@
+package rag
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/retrieval"
+	"github.com/livegraph/livegraph/internal/retrieval/chunk"
+	"github.com/livegraph/livegraph/internal/retrieval/embed"
+	"github.com/livegraph/livegraph/internal/retrieval/lexical"
+	"github.com/livegraph/livegraph/storage/milvus"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// Stores are where the engine looks.
+type Stores struct {
+	Postgres *postgres.DB
+	Milvus   *milvus.DB
+	Embedder embed.Embedder
+}
+
+// NewEngine makes the engine that searches in the stores.
+func NewEngine(stores Stores, logger *slog.Logger, metrics *Metrics) *retrieval.Engine {
+	return retrieval.New(retrieval.Deps{
+		Text: textLane{stores.Postgres}, Vectors: vectorLane{stores.Postgres, stores.Milvus}, Graph: stores.Postgres, Embedder: stores.Embedder,
+		Chunks: chunksOf, Logger: logger, Observe: metrics.Lane,
+	})
+}
+
+// textLane is the words' part of Postgres.
+type textLane struct{ db *postgres.DB }
+
+// SearchText finds nodes by their words.
+func (l textLane) SearchText(ctx context.Context, workspace uuid.UUID, text string, f retrieval.Filter, limit int) ([]retrieval.TextHit, error) {
+	return l.db.SearchText(ctx, workspace, lexical.Parse(text), f, limit)
+}
+
+// NamedNodes finds nodes that are called by their names.
+func (l textLane) NamedNodes(ctx context.Context, workspace uuid.UUID, text string, f retrieval.Filter, limit int) ([]uuid.UUID, error) {
+	return l.db.NamedNodes(ctx, workspace, lexical.Parse(text), f, limit)
+}
+
+// vectorLane is Milvus; which of its collections answers Postgres knows.
+type vectorLane struct {
+	db      *postgres.DB
+	vectors *milvus.DB
+}
+
+// LiveIndex says which index answers.
+func (l vectorLane) LiveIndex(ctx context.Context) (retrieval.Index, error) {
+	index, err := l.db.LiveIndex(ctx)
+	return retrieval.Index{Collection: index.Collection, Model: index.Model}, err
+}
+
+// Nearest gives the nearest chunks. A collection that is gone is made again by the
+// consumer; until then the lane is away.
+func (l vectorLane) Nearest(ctx context.Context, index retrieval.Index, workspace uuid.UUID, vector embed.Vector, near retrieval.Near, limit int) ([]retrieval.VectorHit, error) {
+	hits, err := l.vectors.Search(ctx, index.Collection, workspace, vector, milvus.Near{EntityTypes: near.EntityTypes, Nodes: near.Nodes}, limit)
+	if errors.Is(err, milvus.ErrNoCollection) {
+		return nil, fault.Wrap(err, fault.Unavailable, "The index of vectors is being made again")
+	}
+	return hits, err
+}
+
+// chunksOf cuts a node's text as the index has it.
+func chunksOf(n *graph.Node) []retrieval.Chunk {
+	description := ""
+	if n.Description != nil {
+		description = *n.Description
+	}
+	chunks := chunk.Split(n.Name, description, n.Properties)
+	shown := make([]retrieval.Chunk, len(chunks))
+	for i, c := range chunks {
+		shown[i] = retrieval.Chunk{Index: c.Index, Text: c.Text}
+	}
+	return shown
+}
