@@ -25,11 +25,11 @@ type hit struct {
 	Snippet string         `json:"snippet"`
 	// MatchedChunk is what of the description means what was asked; nil when the vector
 	// lane did not find the node.
-	MatchedChunk *chunk `json:"matchedChunk"`
+	MatchedChunk *matchedChunk `json:"matchedChunk"`
 }
 
-// chunk is a part of a description. Its text is shown where it is asked for.
-type chunk struct {
+// matchedChunk is a part of a description. Its text is shown where it is asked for.
+type matchedChunk struct {
 	Index int     `json:"index"`
 	Text  *string `json:"text,omitzero"`
 }
@@ -161,7 +161,7 @@ func (a *api) answerHybrid(w http.ResponseWriter, r *http.Request) (result retri
 func hitOf(found *retrieval.Hit, content bool) hit {
 	h := hit{Node: graphjson.OfNode(&found.Node), Score: found.Score, Snippet: found.Snippet}
 	if found.Chunk != nil {
-		h.MatchedChunk = &chunk{Index: found.Chunk.Index}
+		h.MatchedChunk = &matchedChunk{Index: found.Chunk.Index}
 		if content {
 			h.MatchedChunk.Text = &found.Chunk.Text
 		}

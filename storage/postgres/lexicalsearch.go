@@ -202,7 +202,7 @@ func (s *textSearch) split(terms []searchTerm) (first, rest []searchTerm) {
 // best gives the best that stand and pass the filter.
 func (s *textSearch) best(ctx context.Context) (hits []retrieval.TextHit, err error) {
 	for portion := range slices.Chunk(s.order, max(2*s.limit, searchCandidates/4)) {
-		pass, err := passing(ctx, s.tx, s.workspace, portion, s.filter)
+		pass, err := passingNodes(ctx, s.tx, s.workspace, portion, s.filter)
 		if err != nil {
 			return nil, err
 		}
