@@ -1,0 +1,69 @@
+package contract
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/rag"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/retrieval/embed"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/milvus"
+)
+
+// Search is the group of the search routes with the stores and the consumers behind
+// it. What is nil is made.
+type Search struct {
+	// Unindexed leaves out Milvus, ClickHouse and the consumers: requests are refused or
+	// find nobody at home.
+	Unindexed bool
+	Log       *kafka.Client // the one of the commands, whose changes are indexed
+	Points    *clickhouse.DB
+	Milvus    string         // address; empty: that of testenv
+	Embedder  embed.Embedder // nil: the static model
+}
+
+// nobody is an address at which nothing listens.
+const nobody = "127.0.0.1:1"
+
+// Group makes the routes.
+func (g *Search) Group(t testing.TB, s *Server) []route.Route {
+	t.Helper()
+	if g.Embedder == nil {
+		g.Embedder = embed.NewStatic()
+	}
+	switch {
+	case g.Unindexed:
+		g.Milvus = nobody
+	case g.Milvus == "":
+		g.Milvus = testenv.Milvus(t)
+	}
+	vectors, err := milvus.New(milvus.Options{Address: g.Milvus})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = vectors.Close() })
+	metrics := rag.NewMetrics(nil)
+	deps := rag.Deps{
+		Engine: rag.NewEngine(rag.Stores{Postgres: s.DB, Milvus: vectors, Embedder: g.Embedder}, slog.Default(), metrics),
+		Index:  s.DB, Edges: s.DB, Series: s.DB, QueryTimeout: 10 * time.Second, Metrics: metrics,
+	}
+	if !g.Unindexed {
+		if g.Points == nil {
+			g.Points, err = clickhouse.Open(t.Context(), testenv.ClickHouse(t))
+			require.NoError(t, err)
+			t.Cleanup(func() { _ = g.Points.Close() })
+			require.NoError(t, g.Points.Migrate(t.Context()))
+		}
+		deps.Points = g.Points
+		g.index(t, s, vectors)
+	}
+	return rag.Routes(deps)
+}
+
+func (g *Search) index(t testing.TB, s *Server, vectors *milvus.DB) {
+	t.Helper()
+}

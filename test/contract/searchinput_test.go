@@ -1,0 +1,196 @@
+package contract_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/test/contract"
+)
+
+const (
+	searchPath  = "/api/rag/search"
+	hybridPath  = "/api/rag/hybrid-search"
+	statusPath  = "/api/rag/index/status"
+	reindexPath = "/api/admin/reindex"
+)
+
+// refusal is a body, and what is said of it.
+type refusal struct {
+	body   string
+	status int
+	field  string
+}
+
+// searchRefusals are wrong for either search.
+func searchRefusals() []refusal {
+	long := strings.Repeat("a", 8193)
+	return []refusal{
+		{`{}`, 400, "query"},
+		{`{"query":null}`, 400, "query"},
+		{`{"query":7}`, 400, "query"},
+		{`{"query":["a"]}`, 400, "query"},
+		{`[]`, 400, "body"},
+		{`null`, 400, "body"},
+		{`"pump"`, 400, "body"},
+		{`{"query":"a"} x`, 400, "body"},
+		{`{"query":"a"`, 400, "body"},
+		{`{"query":"a",}`, 400, ""},
+		{`{"query":"a","query":"b"}`, 400, "query"},
+		{`{"Query":"a"}`, 400, "Query"},
+		{`{"query":"a","limits":5}`, 400, "limits"},
+		{`{"query":"\ud800"}`, 400, "query"},
+		{`{"query":"a","limit":"5"}`, 400, "limit"},
+		{`{"query":"a","limit":1.5}`, 400, "limit"},
+		{`{"query":"a","limit":null}`, 400, "limit"},
+		{`{"query":"a","entityTypes":"object"}`, 400, "entityTypes"},
+		{`{"query":"a","entityTypes":[1]}`, 400, "entityTypes[0]"},
+		{`{"query":"a","entityTypes":[null]}`, 400, "entityTypes[0]"},
+		{`{"query":"a","minScore":"1"}`, 400, "minScore"},
+		{`{"query":"a","minScore":NaN}`, 400, ""},
+		{`{"query":"a","properties":[]}`, 400, "properties"},
+		{`{"query":"a","properties":null}`, 400, "properties"},
+		{`{"query":"a","properties":{"a":1,"a":2}}`, 400, "properties.a"},
+		{`{"query":"a","includeContent":1}`, 400, "includeContent"},
+
+		{`{"query":""}`, 422, "query"},
+		{`{"query":" \n\t\u3000"}`, 422, "query"},
+		{`{"query":"` + long + `"}`, 422, "query"},
+		{`{"query":"` + strings.Repeat("ab cd ", 17_000) + `"}`, 422, "query"},
+		{`{"query":"a\u0000b"}`, 422, "query"},
+		{`{"query":"a","limit":0}`, 422, "limit"},
+		{`{"query":"a","limit":-1}`, 422, "limit"},
+		{`{"query":"a","limit":9223372036854775808}`, 422, "limit"},
+		{`{"query":"a","offset":-1}`, 422, "offset"},
+		{`{"query":"a","entityTypes":[]}`, 422, "entityTypes"},
+		{`{"query":"a","entityTypes":["object","Object"]}`, 422, "entityTypes[1]"},
+		{`{"query":"a","entityTypes":["' OR 1=1 --"]}`, 422, "entityTypes[0]"},
+		{`{"query":"a","minScore":-0.1}`, 422, "minScore"},
+		{`{"query":"a","minScore":1.01}`, 422, "minScore"},
+		{`{"query":"a","minScore":1e400}`, 422, "minScore"},
+		{`{"query":"a","properties":{"site":null}}`, 422, "properties.site"},
+		{`{"query":"a","properties":{"site":{"a":1}}}`, 422, "properties.site"},
+		{`{"query":"a","properties":{"site":[]}}`, 422, "properties.site"},
+		{`{"query":"a","properties":{"site":["a",[1]]}}`, 422, "properties.site[1]"},
+		{`{"query":"a","properties":{"site":1e400}}`, 422, "properties.site"},
+		{`{"query":"a","properties":{"a.b":[null]}}`, 422, `properties["a.b"][0]`},
+		{`{"query":"a","properties":{"site":[` + strings.Repeat("1,", 100) + `1]}}`, 422, "properties.site"},
+		{`{"query":"a","properties":{` + keys(33) + `}}`, 422, "properties"},
+	}
+}
+
+func keys(n int) string {
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = fmt.Sprintf(`"k%d":1`, i)
+	}
+	return strings.Join(parts, ",")
+}
+
+func hybridRefusals() []refusal {
+	return []refusal{
+		{`{"query":"a","hops":"2"}`, 400, "hops"},
+		{`{"query":"a","hops":1.5}`, 400, "hops"},
+		{`{"query":"a","relationTypes":"feeds"}`, 400, "relationTypes"},
+		{`{"query":"a","nodeIds":[7]}`, 400, "nodeIds[0]"},
+		{`{"query":"a","weights":[1,1,1]}`, 400, "weights"},
+		{`{"query":"a","weights":{"words":1}}`, 400, "weights.words"},
+		{`{"query":"a","explain":"yes"}`, 400, "explain"},
+
+		{`{"query":"a","hops":4}`, 422, "hops"},
+		{`{"query":"a","hops":-1}`, 422, "hops"},
+		{`{"query":"a","relationTypes":[]}`, 422, "relationTypes"},
+		{`{"query":"a","relationTypes":["feeds",""]}`, 422, "relationTypes[1]"},
+		{`{"query":"a","relationTypes":["` + strings.Repeat("r", 129) + `"]}`, 422, "relationTypes[0]"},
+		{`{"query":"a","direction":"OUT"}`, 422, "direction"},
+		{`{"query":"a","nodeIds":["pump"]}`, 422, "nodeIds[0]"},
+		{`{"query":"a","nodeIds":["{0194a5b0-0000-7000-8000-00000000000a}"]}`, 422, "nodeIds[0]"},
+		{`{"query":"a","nodeIds":["` + strings.Repeat(`0194a5b0-0000-7000-8000-00000000000a","`, 100) + `0194a5b0-0000-7000-8000-00000000000b"]}`, 422, "nodeIds"},
+		{`{"query":"a","weights":{"text":-0.5}}`, 422, "weights.text"},
+		{`{"query":"a","weights":{"vector":1.5}}`, 422, "weights.vector"},
+		{`{"query":"a","weights":{"text":0,"vector":0,"graph":0}}`, 422, "weights"},
+	}
+}
+
+func TestSearchesThatBreakARuleAreRefusedAndNameTheField(t *testing.T) {
+	s := contract.Start(t, (&contract.Search{Unindexed: true}).Group)
+	try := func(path string, list []refusal) {
+		for _, r := range list {
+			a := s.Do(t, contract.Request{Method: http.MethodPost, Path: path, Body: r.body})
+			require.Equal(t, r.status, a.Status, "%s %.100s: %s", path, r.body, a.Body)
+			require.Equal(t, "VALIDATION_ERROR", a.Error.Code)
+			if r.field != "" {
+				require.Equal(t, r.field, a.Error.Details["field"], "%s %.100s", path, r.body)
+			}
+		}
+	}
+	try(searchPath, searchRefusals())
+	try(hybridPath, searchRefusals())
+	try(hybridPath, hybridRefusals())
+	for _, r := range []refusal{
+		{`{"query":"a","hops":1}`, 400, "hops"},
+		{`{"query":"a","entityTypes":["thing"]}`, 422, "entityTypes[0]"},
+	} {
+		try(searchPath, []refusal{r})
+	}
+
+	a := s.Do(t, contract.Request{Method: http.MethodPost, Path: searchPath, Body: `{"query":"a","entityTypes":["thing"]}`})
+	require.Equal(t, []any{"concept", "object", "process", "actor"}, a.Error.Details["allowed"])
+	a = s.Do(t, contract.Request{Method: http.MethodPost, Path: hybridPath, Body: `{"query":"a","direction":"up"}`})
+	require.Equal(t, []any{"out", "in", "both"}, a.Error.Details["allowed"])
+}
+
+func TestSearchesAreReadLikeOtherBodies(t *testing.T) {
+	s := contract.Start(t, (&contract.Search{Unindexed: true}).Group)
+	for _, path := range []string{searchPath, hybridPath} {
+		post := func(change func(*contract.Request)) *contract.Answer {
+			q := contract.Request{Method: http.MethodPost, Path: path, Body: `{"query":"a"}`}
+			change(&q)
+			return s.Do(t, q)
+		}
+		require.Equal(t, 415, post(func(q *contract.Request) { q.Header = map[string]string{"Content-Type": "text/plain"} }).Status)
+		require.Equal(t, 415, post(func(q *contract.Request) { q.Header = map[string]string{"Content-Encoding": "br"} }).Status)
+		require.Equal(t, 400, post(func(q *contract.Request) { q.Body = "" }).Status)
+		require.Equal(t, 400, post(func(q *contract.Request) { q.Path += "?limit=5" }).Status, "parameters belong into the body")
+		require.Equal(t, 413, post(func(q *contract.Request) { q.Body = `{"query":"` + strings.Repeat("a", 1<<20) + `"}` }).Status)
+		require.Equal(t, 405, post(func(q *contract.Request) { q.Method, q.Body = http.MethodGet, "" }).Status)
+	}
+	require.Equal(t, 400, s.Do(t, contract.Request{Path: statusPath + "?x=1"}).Status)
+	require.Equal(t, 400, s.Do(t, contract.Request{Method: http.MethodPost, Path: reindexPath, Body: `{"model":"x"}`}).Status)
+	require.Equal(t, 400, s.Do(t, contract.Request{Method: http.MethodPost, Path: reindexPath, Body: `[]`}).Status)
+}
+
+func TestEachSearchRouteWantsItsScopes(t *testing.T) {
+	s := contract.Start(t, (&contract.Search{Unindexed: true}).Group)
+	key := func(scopes ...request.Scope) string { return s.NewKey(t, []uuid.UUID{s.Workspace}, scopes...) }
+	const plain, live = `{"query":"a","hops":9}`, `{"query":"a","hops":9,"includeLiveData":true}` // refused for its values once the key has passed
+	for _, c := range []struct {
+		method, path, body string
+		scopes             []request.Scope
+		status             int
+		required           []any
+	}{
+		{"POST", searchPath, plain, []request.Scope{request.ReadEdges, request.ReadLiveData, request.WriteNodes}, 403, []any{"read:nodes"}},
+		{"POST", searchPath, plain, []request.Scope{request.ReadNodes}, 400, nil},
+		{"POST", hybridPath, plain, []request.Scope{request.ReadNodes}, 403, []any{"read:nodes", "read:edges"}},
+		{"POST", hybridPath, plain, []request.Scope{request.ReadEdges}, 403, []any{"read:nodes", "read:edges"}},
+		{"POST", hybridPath, plain, []request.Scope{request.ReadNodes, request.ReadEdges}, 422, nil},
+		{"POST", hybridPath, live, []request.Scope{request.ReadNodes, request.ReadEdges}, 403, []any{"read:livedata"}},
+		{"POST", hybridPath, live, []request.Scope{request.ReadNodes, request.ReadEdges, request.ReadLiveData}, 422, nil},
+		{"POST", hybridPath, live, []request.Scope{request.Admin}, 422, nil},
+		{"GET", statusPath, "", []request.Scope{request.ReadEdges}, 403, []any{"read:nodes"}},
+		{"GET", statusPath, "", []request.Scope{request.ReadNodes}, 200, nil},
+		{"POST", reindexPath, "", []request.Scope{request.ReadNodes, request.ReadEdges, request.WriteNodes, request.WriteEdges}, 403, []any{"admin"}},
+	} {
+		a := s.Do(t, contract.Request{Method: c.method, Path: c.path, Body: c.body, Key: key(c.scopes...)})
+		require.Equal(t, c.status, a.Status, "%s %v: %s", c.path, c.scopes, a.Body)
+		if c.required != nil {
+			require.Equal(t, c.required, a.Error.Details["required"])
+		}
+	}
+}
