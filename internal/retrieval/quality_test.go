@@ -210,7 +210,7 @@ func (w *wiki) whole() []string {
 func (l *wikiLanes) SearchText(_ context.Context, _ uuid.UUID, text string, _ Filter, limit int) (hits []TextHit, err error) {
 	weight := l.text.weight(text)
 	for _, s := range l.text.search(text, limit) {
-		hits = append(hits, TextHit{Node: wikiID(s.at), Score: s.score, Share: min(1, s.score/weight)})
+		hits = append(hits, TextHit{Node: wikiID(s.at), Score: s.score, Share: s.score / weight})
 	}
 	return hits, nil
 }
