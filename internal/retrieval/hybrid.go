@@ -46,7 +46,7 @@ type ranking struct {
 	found   *findings
 	seeds   []seed
 	terrain *terrain
-	ways    [][]int32
+	flows   []flow
 	weights []float64 // of the seeds, of the sum 1
 	ranks   []float64
 	trail   *trail
@@ -54,12 +54,12 @@ type ranking struct {
 }
 
 func newRanking(q *HybridQuery, f *findings, seeds []seed, t *terrain) *ranking {
-	r := &ranking{query: q, found: f, seeds: seeds, terrain: t, ways: t.ways()}
+	r := &ranking{query: q, found: f, seeds: seeds, terrain: t, flows: t.flows()}
 	if len(seeds) > 0 {
 		r.weights = t.weights(seeds)
-		r.ranks = rank(r.ways, r.weights)
+		r.ranks = rank(r.flows, r.weights)
 	}
-	r.trail = t.trail(r.ways, r.ranks)
+	r.trail = t.trail(r.flows, r.ranks)
 	for n := range r.ranks {
 		r.top = max(r.top, r.score(n))
 	}

@@ -31,8 +31,7 @@ const (
 type found struct {
 	id     uuid.UUID
 	named  bool
-	text   float64 // share of the query's weight; 0: the lane did not find it
-	bm25   float64
+	share  float64 // of the query's weight, see TextHit; 0: the text lane did not find it
 	vector float64 // cosine of the nearest chunk, if chunk is one
 	chunk  int     // -1: the lane did not find it
 }
@@ -221,8 +220,7 @@ func (f *findings) gather(text []TextHit, named []uuid.UUID, near []VectorHit) {
 		return &f.nodes[n]
 	}
 	for _, h := range text {
-		n := of(h.Node)
-		n.text, n.bm25 = min(max(h.Share, 0), 1), h.Score
+		of(h.Node).share = h.Share
 	}
 	for _, id := range named {
 		of(id).named = true

@@ -2,6 +2,7 @@ package retrieval
 
 import (
 	"bytes"
+	"math"
 	"slices"
 
 	"github.com/google/uuid"
@@ -12,7 +13,7 @@ const (
 	// damping is the share of a node's score that goes on over its edges.
 	damping = 0.5
 	// rankRounds are the rounds of the power iteration: what is left to spread halves
-	// with each, and after 24 is below a 64-bit hash of noise: 6e-8 of the whole.
+	// with each, and after 24 is 6e-8 of the whole.
 	rankRounds = 24
 )
 
@@ -56,35 +57,63 @@ func (t *terrain) add(l Link) bool {
 	return true
 }
 
-// ways are for each node those that its score goes on to, sorted, each once however
-// many edges lead there: that two nodes are related in three ways does not make them
-// three times as near. An edge from a node to itself leads nowhere.
-func (t *terrain) ways() [][]int32 {
-	ways := make([][]int32, len(t.ids))
+// flow is where a node's score goes on to, and which share of it.
+type flow struct {
+	to    []int32
+	share []float64 // of the sum 1
+}
+
+// flows are for each node where its score goes, sorted, each once however many edges
+// lead there: that two nodes are related in three ways does not make them three times
+// as near. An edge from a node to itself leads nowhere.
+//
+// What much leads to gets less of each, by the logarithm (Adamic and Adar, "Friends and
+// neighbors on the Web", 2003): that something is linked to what everything is linked
+// to says as little about it as a frequent word.
+func (t *terrain) flows() []flow {
+	flows := make([]flow, len(t.ids))
 	for _, l := range t.links {
 		from, to := t.number[l.Source], t.number[l.Target]
 		if from == to {
 			continue
 		}
 		if t.forward {
-			ways[from] = append(ways[from], int32(to))
+			flows[from].to = append(flows[from].to, int32(to))
 		}
 		if t.back {
-			ways[to] = append(ways[to], int32(from))
+			flows[to].to = append(flows[to].to, int32(from))
 		}
 	}
-	for n := range ways {
-		slices.Sort(ways[n])
-		ways[n] = slices.Compact(ways[n])
+	into := make([]int, len(flows))
+	for n := range flows {
+		slices.Sort(flows[n].to)
+		flows[n].to = slices.Compact(flows[n].to)
+		for _, to := range flows[n].to {
+			into[to]++
+		}
 	}
-	return ways
+	for n := range flows {
+		flows[n].divide(into)
+	}
+	return flows
+}
+
+func (f *flow) divide(into []int) {
+	f.share = make([]float64, len(f.to))
+	sum := 0.0
+	for i, to := range f.to {
+		f.share[i] = 1 / math.Log(math.E-1+float64(into[to])) // 1 where one thing leads
+		sum += f.share[i]
+	}
+	for i := range f.share {
+		f.share[i] /= sum
+	}
 }
 
 // rank spreads the seeds' weights (one a node, of the sum 1) over the terrain:
-// r = (1-d)·s + d·P'r, P evenly over a node's ways. What a node without any would pass
-// on is lost, which changes no order: it would begin anew at the seeds, and scale all
-// alike.
-func rank(ways [][]int32, seeds []float64) []float64 {
+// r = (1-d)·s + d·P'r. What a node without a way on would pass on is lost, which
+// changes no order: it would begin anew at the seeds, and scale all alike.
+func rank(flows []flow, seeds []float64) []float64 {
 	ranks, next := slices.Clone(seeds), make([]float64, len(seeds))
 	for n := range ranks {
 		ranks[n] *= 1 - damping
@@ -94,12 +123,11 @@ func rank(ways [][]int32, seeds []float64) []float64 {
 			next[n] = (1 - damping) * s
 		}
 		for n, r := range ranks {
-			if r == 0 || len(ways[n]) == 0 {
+			if r == 0 {
 				continue
 			}
-			share := damping * r / float64(len(ways[n]))
-			for _, to := range ways[n] {
-				next[to] += share
+			for i, to := range flows[n].to {
+				next[to] += damping * r * flows[n].share[i]
 			}
 		}
 		ranks, next = next, ranks

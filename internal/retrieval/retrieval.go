@@ -112,10 +112,11 @@ type Result struct {
 // TextHit is a node that the text lane found.
 type TextHit struct {
 	Node  uuid.UUID
-	Score float64 // BM25, above 0
-	// Share is how much of the query's weight the node has, 0 to 1: Score by the sum
-	// of the inverse document frequencies of all the query's terms, those that no
-	// node has included. It tells the best of a bad lot from a match.
+	Score float64 // BM25, above 0, and what the lane adds for names
+	// Share is how much of the query's weight the node has: BM25 by the sum of the
+	// inverse document frequencies of all the query's terms, those that no node has
+	// included. About 1 for a node that has them all once, more for one that has them
+	// oftener than others; the best of a bad lot has little.
 	Share float64
 }
 

@@ -52,7 +52,7 @@ func (n *found) words() float64 {
 	if n.named {
 		return 1
 	}
-	return n.text
+	return min(max(n.share, 0), 1)
 }
 
 // cosine is the vector lane's score, 0 to 1.

@@ -12,6 +12,9 @@ const (
 	laneSeeds = 10
 	// fullSeed is the weight of a node that the query names, or starts at.
 	fullSeed = 1.0
+	// mostCalled is how many nodes with full weight all that are named weigh at most
+	// together: a name that many have calls none of them in particular.
+	mostCalled = 10
 )
 
 // seed is a node that score spreads from, and what makes it one.
@@ -40,11 +43,16 @@ func (f *findings) seeds(q *HybridQuery) []seed {
 		return at[id]
 	}
 	standing := map[uuid.UUID]struct{}{}
-	for i := range f.nodes {
-		n := &f.nodes[i]
+	called := 0
+	for _, n := range f.nodes {
 		standing[n.id] = struct{}{}
+		if n.named {
+			called++
+		}
+	}
+	for _, n := range f.nodes {
 		if n.named && words > 0 {
-			of(n.id).named = words * fullSeed
+			of(n.id).named = words * fullSeed * min(1, mostCalled/float64(called))
 		}
 	}
 	for _, id := range q.Starts {
@@ -52,12 +60,10 @@ func (f *findings) seeds(q *HybridQuery) []seed {
 			of(id).start = fullSeed
 		}
 	}
-	best := f.best(func(n *found) float64 { return n.bm25 })
-	confidence := 0.0
-	for _, n := range best {
-		confidence = max(confidence, n.text)
+	best := f.best(func(n *found) float64 { return n.share })
+	if len(best) > 0 {
+		spread(best, func(n *found) float64 { return n.share }, words*min(best[0].share, 1), func(id uuid.UUID, w float64) { of(id).text = w })
 	}
-	spread(best, func(n *found) float64 { return n.bm25 }, words*confidence, func(id uuid.UUID, w float64) { of(id).text = w })
 	best = f.best((*found).cosine)
 	if len(best) > 0 {
 		spread(best, (*found).cosine, meaning*best[0].cosine(), func(id uuid.UUID, w float64) { of(id).vector = w })

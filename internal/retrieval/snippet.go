@@ -105,10 +105,7 @@ func (w *words) snippet(text string) string {
 	}
 	to := min(from+room, len(runes))
 	if to == len(runes) { // the end is in it: fill it from the front
-		from = max(0, to-(snippetRunes-1))
-		for from < to && !border(runes, from) {
-			from++
-		}
+		from = firstBorder(runes, to-(snippetRunes-1), to)
 	} else {
 		to = lastBorder(runes, from, to)
 	}
@@ -120,6 +117,20 @@ func (w *words) snippet(text string) string {
 		cut += "…"
 	}
 	return cut
+}
+
+// firstBorder is the first border of words from from on; in a word that is longer than
+// all of it, the first place that takes no mark from its letter.
+func firstBorder(runes []rune, from, to int) int {
+	for at := from; at < to; at++ {
+		if border(runes, at) {
+			return at
+		}
+	}
+	for joins(runes, from) && from < to-1 {
+		from++
+	}
+	return from
 }
 
 // lastBorder is the last border of words up to to; in a word that is longer than all of

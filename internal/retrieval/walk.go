@@ -76,7 +76,7 @@ func (e *Engine) expand(ctx context.Context, q *HybridQuery, t *terrain, seeds [
 
 // frontier are the nodes at a distance that have most of the score so far.
 func (t *terrain) frontier(seeds []seed, depth int) []uuid.UUID {
-	ranks := rank(t.ways(), t.weights(seeds))
+	ranks := rank(t.flows(), t.weights(seeds))
 	var at []int
 	for n, d := range t.depth {
 		if d == depth {
@@ -111,7 +111,7 @@ type trail struct {
 	from []int // -1: a seed
 }
 
-func (t *terrain) trail(ways [][]int32, ranks []float64) *trail {
+func (t *terrain) trail(flows []flow, ranks []float64) *trail {
 	p := &trail{edge: make([]uuid.UUID, len(t.ids)), from: make([]int, len(t.ids))}
 	gives := make([]float64, len(t.ids))
 	for n := range p.from {
@@ -121,10 +121,9 @@ func (t *terrain) trail(ways [][]int32, ranks []float64) *trail {
 		if t.depth[to] != t.depth[from]+1 {
 			return
 		}
-		share := ranks[from] / float64(len(ways[from]))
-		better := p.from[to] < 0 || cmp.Or(cmp.Compare(gives[to], share), compareIDs(t.ids[from], t.ids[max(p.from[to], 0)]), compareIDs(edge, p.edge[to])) < 0
-		if better {
-			p.from[to], p.edge[to], gives[to] = from, edge, share
+		given := ranks[from] * flows[from].shareOf(to)
+		if p.from[to] < 0 || cmp.Or(cmp.Compare(gives[to], given), compareIDs(t.ids[from], t.ids[max(p.from[to], 0)]), compareIDs(edge, p.edge[to])) < 0 {
+			p.from[to], p.edge[to], gives[to] = from, edge, given
 		}
 	}
 	for _, l := range t.links {
@@ -137,6 +136,13 @@ func (t *terrain) trail(ways [][]int32, ranks []float64) *trail {
 		}
 	}
 	return p
+}
+
+func (f *flow) shareOf(to int) float64 {
+	if i, ok := slices.BinarySearch(f.to, int32(to)); ok {
+		return f.share[i]
+	}
+	return 0
 }
 
 // path lists the edges from a seed to a node.

@@ -12,7 +12,7 @@ CREATE TABLE lexical_nodes (
     digest       bytea   NOT NULL,   -- of the text and of how it was analysed
     length       integer NOT NULL,   -- sum of the counts of its terms
     name_key     text COLLATE "C",   -- null: it has no name to be called by
-    terms        text[] COLLATE "C" NOT NULL,
+    terms        text    NOT NULL,   -- with a space between
     PRIMARY KEY (workspace_id, node_id)
 );
 CREATE INDEX lexical_names ON lexical_nodes (workspace_id, name_key, node_id) WHERE name_key IS NOT NULL;

@@ -125,6 +125,7 @@ func (s *textSearch) raiseNamed(ctx context.Context, q lexical.Query) error {
 		}
 		for _, id := range c.nodes {
 			s.scores[id] += share * max(top, 1)
+			s.raised[id] += share * max(top, 1)
 		}
 	}
 	s.sort()

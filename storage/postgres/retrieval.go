@@ -23,7 +23,7 @@ func (db *DB) FoundNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UU
 	if len(ids) == 0 {
 		return found, nil
 	}
-	list, err := foundAll(ctx, db, `SELECT `+nodeColumns+` FROM nodes n WHERE `, passing(workspace, ids, f), scanNode)
+	list, err := foundAll(ctx, db, `SELECT `+nodeColumns+` FROM nodes n WHERE `, foundWhere(workspace, ids, f), scanNode)
 	if err != nil {
 		return nil, fmt.Errorf("reading the nodes that were found: %w", err)
 	}
@@ -38,7 +38,7 @@ func (db *DB) PassingNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	list, err := foundAll(ctx, db, `SELECT n.id FROM nodes n WHERE `, passing(workspace, ids, f), pgx.RowTo[uuid.UUID])
+	list, err := foundAll(ctx, db, `SELECT n.id FROM nodes n WHERE `, foundWhere(workspace, ids, f), pgx.RowTo[uuid.UUID])
 	if err != nil {
 		return nil, fmt.Errorf("looking at the nodes that were found: %w", err)
 	}
@@ -68,7 +68,7 @@ func (db *DB) FoundEdges(ctx context.Context, workspace uuid.UUID, ids []uuid.UU
 // MatchingNodes gives up to limit nodes that stand and pass the filter, in no order,
 // and whether there are more.
 func (db *DB) MatchingNodes(ctx context.Context, workspace uuid.UUID, f retrieval.Filter, limit int) (ids []uuid.UUID, more bool, err error) {
-	w := passing(workspace, nil, f)
+	w := foundWhere(workspace, nil, f)
 	err = db.reading(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT n.id FROM nodes n WHERE %s LIMIT %d`, w.text(), limit+1), w.values()...)
 		if err == nil {
@@ -97,8 +97,8 @@ func foundAll[T any](ctx context.Context, db *DB, query string, w *where, scan p
 // values are the arguments of a statement that is planned anew each time.
 func (w *where) values() []any { return append([]any{pgx.QueryExecModeCacheDescribe}, w.args...) }
 
-// passing is the condition of nodes n that stand and pass a filter; ids nil: any.
-func passing(workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter) *where {
+// foundWhere is the condition of nodes n that stand and pass a filter; ids nil: any.
+func foundWhere(workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter) *where {
 	w := &where{}
 	w.add("n.workspace_id = ?", workspace)
 	if ids != nil {

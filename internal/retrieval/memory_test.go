@@ -1,0 +1,168 @@
+package retrieval
+
+import (
+	"context"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/retrieval/embed"
+)
+
+// memory is a graph of one workspace, by the book.
+type memory struct {
+	nodes map[uuid.UUID]graph.Node
+	edges map[uuid.UUID]graph.Edge
+	at    map[uuid.UUID][]uuid.UUID // node -> its edges
+	steps []Step
+	err   error // of the walk
+}
+
+func newMemory() *memory {
+	return &memory{nodes: map[uuid.UUID]graph.Node{}, edges: map[uuid.UUID]graph.Edge{}, at: map[uuid.UUID][]uuid.UUID{}}
+}
+
+func (m *memory) node(n graph.Node) { m.nodes[n.ID] = n }
+
+func (m *memory) edge(e graph.Edge) {
+	m.edges[e.ID] = e
+	m.at[e.SourceID] = append(m.at[e.SourceID], e.ID)
+	if e.TargetID != e.SourceID {
+		m.at[e.TargetID] = append(m.at[e.TargetID], e.ID)
+	}
+}
+
+func passes(n graph.Node, f Filter) bool {
+	if n.Deleted || len(f.EntityTypes) > 0 && !slices.Contains(f.EntityTypes, string(n.EntityType)) {
+		return false
+	}
+	for name, values := range f.Properties {
+		if !slices.ContainsFunc(values, func(v jsontext.Value) bool { return string(v) == string(n.Properties[name]) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *memory) FoundNodes(_ context.Context, _ uuid.UUID, ids []uuid.UUID, f Filter) (map[uuid.UUID]graph.Node, error) {
+	found := map[uuid.UUID]graph.Node{}
+	for _, id := range ids {
+		if n, there := m.nodes[id]; there && passes(n, f) {
+			found[id] = n
+		}
+	}
+	return found, nil
+}
+
+func (m *memory) PassingNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f Filter) (list []uuid.UUID, err error) {
+	found, err := m.FoundNodes(ctx, workspace, ids, f)
+	for id := range found {
+		list = append(list, id)
+	}
+	return list, err
+}
+
+func (m *memory) MatchingNodes(_ context.Context, _ uuid.UUID, f Filter, limit int) (ids []uuid.UUID, more bool, err error) {
+	for id, n := range m.nodes {
+		if passes(n, f) {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, compareIDs)
+	return ids[:min(len(ids), limit)], len(ids) > limit, nil
+}
+
+func (m *memory) FoundEdges(_ context.Context, _ uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]graph.Edge, error) {
+	found := map[uuid.UUID]graph.Edge{}
+	for _, id := range ids {
+		if e, there := m.edges[id]; there && !e.Deleted {
+			found[id] = e
+		}
+	}
+	return found, nil
+}
+
+func (m *memory) WalkEdges(_ context.Context, _ uuid.UUID, step Step) (w Walked, err error) {
+	m.steps = append(m.steps, step)
+	if m.err != nil {
+		return w, m.err
+	}
+	seen := map[uuid.UUID]bool{}
+	for _, id := range step.Frontier {
+		out, in := 0, 0
+		for _, at := range m.at[id] {
+			e := m.edges[at]
+			if e.Deleted || len(step.RelationTypes) > 0 && !slices.Contains(step.RelationTypes, e.RelationType) {
+				continue
+			}
+			other, count := e.TargetID, &out
+			if e.SourceID != id {
+				other, count = e.SourceID, &in
+			}
+			if step.Direction == Outgoing && e.SourceID != id || step.Direction == Incoming && e.TargetID != id {
+				continue
+			}
+			if *count++; *count > step.OfNode || len(w.Edges) == step.Limit {
+				w.Truncated = true
+				continue
+			}
+			if !seen[at] && passes(m.nodes[other], step.Filter) {
+				seen[at] = true
+				w.Edges = append(w.Edges, Link{at, e.SourceID, e.TargetID})
+			}
+		}
+	}
+	slices.SortFunc(w.Edges, func(a, b Link) int { return compareIDs(a.Edge, b.Edge) })
+	return w, nil
+}
+
+// said are lanes that say what they were told to.
+type said struct {
+	text      []TextHit
+	names     []uuid.UUID
+	near      []VectorHit
+	model     embed.Model
+	errText   error
+	errVector error
+	errEmbed  error
+	asked     []int // limits of the vector lane
+	nears     []Near
+}
+
+func (s *said) SearchText(_ context.Context, _ uuid.UUID, _ string, _ Filter, limit int) ([]TextHit, error) {
+	return s.text[:min(limit, len(s.text))], s.errText
+}
+
+func (s *said) NamedNodes(_ context.Context, _ uuid.UUID, _ string, _ Filter, limit int) ([]uuid.UUID, error) {
+	return s.names[:min(limit, len(s.names))], s.errText
+}
+
+func (s *said) LiveIndex(context.Context) (Index, error) { return Index{"live", s.model}, nil }
+
+func (s *said) Nearest(_ context.Context, _ Index, _ uuid.UUID, _ embed.Vector, near Near, limit int) ([]VectorHit, error) {
+	s.asked, s.nears = append(s.asked, limit), append(s.nears, near)
+	var hits []VectorHit
+	for _, h := range s.near {
+		if (near.Nodes == nil || slices.Contains(near.Nodes, h.Node)) && len(hits) < limit {
+			hits = append(hits, h)
+		}
+	}
+	return hits, s.errVector
+}
+
+func (s *said) Model() embed.Model { return embed.Model{Name: "said", Dimensions: 2} }
+
+func (s *said) Embed(context.Context, []string) ([]embed.Vector, error) {
+	return []embed.Vector{{1, 0}}, s.errEmbed
+}
+
+func newSaid() *said { return &said{model: embed.Model{Name: "said", Dimensions: 2}} }
+
+func (s *said) engine(m *memory) *Engine {
+	return New(Deps{Text: s, Vectors: s, Graph: m, Embedder: s})
+}
+
+var errAway = fault.New(fault.Unavailable, "away")
