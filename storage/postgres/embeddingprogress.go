@@ -164,3 +164,10 @@ func (w *IndexWriter) Forget(ctx context.Context, workspace uuid.UUID) error {
 	}
 	return nil
 }
+
+// Vectors tells how many vectors of a workspace the index holds.
+func (w *IndexWriter) Vectors(ctx context.Context, workspace uuid.UUID) (vectors int64, err error) {
+	err = w.conn.QueryRow(ctx, `SELECT COALESCE(sum(vectors), 0)::bigint FROM embedding_progress WHERE index_id = $1 AND workspace_id = $2`,
+		w.index, workspace).Scan(&vectors)
+	return vectors, classify(err)
+}
