@@ -116,10 +116,8 @@ func (db *DB) describe(ctx context.Context, name string) (collection, error) {
 		}
 		return collection{}, err
 	}
-	c := collection{name: found.GetCollectionName(), dimensions: dimensionsOf(found.GetSchema())}
-	if c.name == "" {
-		c.name = found.GetSchema().GetName()
-	}
+	// Milvus 2.3 repeats an alias in the other field that has the name.
+	c := collection{name: found.GetSchema().GetName(), dimensions: dimensionsOf(found.GetSchema())}
 	if c.dimensions == 0 {
 		return c, fault.Newf(fault.Conflict, "the collection %s in Milvus is none of Livegraph's", c.name)
 	}
@@ -204,7 +202,7 @@ func (db *DB) DropCollection(ctx context.Context, name string) error {
 		defer release()
 		found, err := answer(db.service.DescribeCollection(ctx, &milvuspb.DescribeCollectionRequest{CollectionName: name}))
 		if err == nil {
-			if real := found.GetCollectionName(); real != "" && real != name {
+			if found.GetSchema().GetName() != name {
 				return fault.Newf(fault.Conflict, "%s is an alias in Milvus", name)
 			}
 			err = db.dropWithAliases(ctx, name, found.GetAliases())
