@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,7 +37,6 @@ type keeper struct {
 	holder  uuid.UUID
 	nudge   chan struct{}
 	began   time.Time // of this process, by the database's clock
-	renewed time.Time // when the lease was taken
 	checked time.Time // when Milvus was last compared
 	suspect uuid.UUID // the index that held too little then
 	loaded  uuid.UUID // the index whose collection was loaded and has the alias
@@ -56,9 +56,12 @@ func (k *keeper) look() {
 func (k *keeper) run(ctx context.Context) {
 	defer k.release(ctx)
 	for {
-		err := k.turn(ctx)
+		err := k.holding(ctx, k.turn)
 		if ctx.Err() != nil {
 			return
+		}
+		if err != nil {
+			k.resumed = uuid.Nil // another may build meanwhile
 		}
 		if err != nil && !errors.Is(err, errNotOurs) {
 			k.metrics.failures.Inc()
@@ -94,7 +97,7 @@ func (k *keeper) say(err error) {
 	}
 }
 
-// turn does what is to be done, if no other process does.
+// turn does what is to be done.
 func (k *keeper) turn(ctx context.Context) error {
 	if k.began.IsZero() {
 		now, err := k.deps.Graph.Now(ctx)
@@ -102,9 +105,6 @@ func (k *keeper) turn(ctx context.Context) error {
 			return err
 		}
 		k.began = now
-	}
-	if err := k.proceed(ctx); err != nil {
-		return err
 	}
 	if err := k.tidy(ctx); err != nil {
 		return err
@@ -141,28 +141,48 @@ func (k *keeper) turn(ctx context.Context) error {
 	return k.catchUpWith(ctx, *live, k.cfg.BehindAfter)
 }
 
-// proceed is asked before each piece of work: it renews the lease.
-func (k *keeper) proceed(ctx context.Context) error {
-	if !k.renewed.IsZero() && time.Since(k.renewed) < k.cfg.LeaseFor/3 {
-		return ctx.Err()
+// proceed is asked before each piece of work: it fails when another process has it.
+func (*keeper) proceed(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
+	return nil
+}
+
+// holding does work for as long as the lease can be had and renewed.
+func (k *keeper) holding(ctx context.Context, work func(context.Context) error) error {
+	if err := k.renew(ctx); err != nil {
+		return err
+	}
+	ctx, lose := context.WithCancelCause(ctx)
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		for pause.For(ctx, k.cfg.LeaseFor/3) {
+			if err := k.renew(ctx); err != nil {
+				lose(err)
+			}
+		}
+	})
+	err := work(ctx)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	lose(nil)
+	renewing.Wait()
+	return err
+}
+
+// renew takes the lease, or keeps it.
+func (k *keeper) renew(ctx context.Context) error {
 	held, err := k.deps.Graph.TakeLease(ctx, leaseName, k.holder, k.cfg.LeaseFor)
 	if err == nil && !held {
 		err = errNotOurs
 	}
-	if err != nil {
-		k.renewed, k.resumed = time.Time{}, uuid.Nil
-		return err
-	}
-	k.renewed = time.Now()
-	return nil
+	return err
 }
 
 // release lets another process go on at once.
 func (k *keeper) release(ctx context.Context) {
-	if k.renewed.IsZero() {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 	defer cancel()
 	if err := k.deps.Graph.GiveLease(ctx, leaseName, k.holder); err != nil {
