@@ -56,14 +56,19 @@ func (s *textSearch) gather(ctx context.Context, terms []searchTerm) error {
 	return s.score(ctx, scoreEach, each, s.few, fewMatches)
 }
 
-// lookUp adds what terms add to the scores of the best candidates. Others are no
+// lookUp adds what terms add to the scores of the candidates that can still be among
+// the best; of these so many as the bound of looks allows, the best. Others are no
 // candidates any more.
 func (s *textSearch) lookUp(ctx context.Context, terms []searchTerm) error {
 	if len(terms) == 0 {
 		return nil
 	}
-	s.sort()
+	least := s.threshold() - atMost(terms)
 	most := min(len(s.order), max(2*s.limit, searchLookups/len(terms)))
+	for most > 0 && s.scores[s.order[most-1]] < least {
+		most--
+	}
+	fmt.Printf("LOOK terms %d of %d cands %d\n", len(terms), len(s.order), most)
 	for _, id := range s.order[most:] {
 		delete(s.scores, id)
 	}
