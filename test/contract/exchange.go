@@ -47,6 +47,7 @@ type Answer struct {
 type Meta struct {
 	Total, Limit, Offset int64
 	HasMore              bool
+	Degraded             []string
 }
 
 // Problem is the error of a failure.

@@ -1,7 +1,10 @@
 package contract
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -9,6 +12,8 @@ import (
 
 	"github.com/livegraph/livegraph/api/rag"
 	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/consumers/embeddings"
+	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/clickhouse"
@@ -25,7 +30,21 @@ type Search struct {
 	Log       *kafka.Client // the one of the commands, whose changes are indexed
 	Points    *clickhouse.DB
 	Milvus    string         // address; empty: that of testenv
-	Embedder  embed.Embedder // nil: the static model
+	Embedder  embed.Embedder // nil: a Switch of the static model
+}
+
+// Switch is an embedder that can be away.
+type Switch struct {
+	embed.Embedder
+	Off atomic.Bool
+}
+
+// Embed embeds, unless it is away.
+func (s *Switch) Embed(ctx context.Context, texts []string) ([]embed.Vector, error) {
+	if s.Off.Load() {
+		return nil, fault.New(fault.Unavailable, "The embedder is away")
+	}
+	return s.Embedder.Embed(ctx, texts)
 }
 
 // nobody is an address at which nothing listens.
@@ -35,7 +54,7 @@ const nobody = "127.0.0.1:1"
 func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	if g.Embedder == nil {
-		g.Embedder = embed.NewStatic()
+		g.Embedder = &Switch{Embedder: embed.NewStatic()}
 	}
 	switch {
 	case g.Unindexed:
@@ -64,6 +83,13 @@ func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 	return rag.Routes(deps)
 }
 
+// index runs the consumers until the test ends, with collections of the test's own.
 func (g *Search) index(t testing.TB, s *Server, vectors *milvus.DB) {
 	t.Helper()
+	prefix := fmt.Sprintf("contract_%x", time.Now().UnixNano())
+	consumer := embeddings.New(embeddings.Deps{
+		Log: g.Log, Graph: s.DB, Vectors: vectors, Embedder: g.Embedder, Logger: slog.Default(),
+		Config: embeddings.Config{Group: "embeddings", Collections: prefix, BatchWait: 20 * time.Millisecond, CheckEvery: time.Second, Grace: time.Second},
+	})
+	background(t, consumer.Run)
 }

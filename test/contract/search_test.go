@@ -1,0 +1,350 @@
+package contract_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/apikey"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/test/contract"
+)
+
+// indexPatience is how long what was written may take to be found on a busy machine.
+const indexPatience = 60 * time.Second
+
+// searcher is a server with the graph, and with search over it.
+type searcher struct {
+	*writer
+	*contract.Search
+}
+
+func startSearch(t *testing.T) *searcher {
+	t.Helper()
+	return startSearchWith(t, &contract.Search{})
+}
+
+func startSearchWith(t *testing.T, group *contract.Search) *searcher {
+	t.Helper()
+	group.Log = contract.OpenLog(t, testenv.Kafka(t))
+	commands := &contract.Commands{Log: group.Log}
+	return &searcher{
+		writer: &writer{Server: contract.Start(t, commands.Group, contract.GraphReads, group.Group), Commands: commands},
+		Search: group,
+	}
+}
+
+// searchHit is what either search shows.
+type searchHit struct {
+	Node         graphItem
+	Score        float64
+	Snippet      string
+	MatchedChunk *struct {
+		Index int
+		Text  *string
+	}
+	Scores struct{ Text, Vector, Graph *float64 }
+	Path   []graphItem
+	// What is asked for by a flag.
+	Explanation []struct {
+		Kind, Detail string
+		NodeID       *string
+		Share        float64
+	}
+	Edges    *[]graphItem
+	LiveData *[]struct {
+		SourceID, SourceName, Metric string
+		Unit                         *string
+		Timestamp                    time.Time
+		Value                        any
+	}
+}
+
+// found makes a search that must be answered.
+func (s *searcher) found(t testing.TB, path, body string) []searchHit {
+	t.Helper()
+	return s.foundAs(t, contract.Request{Path: path, Body: body})
+}
+
+func (s *searcher) foundAs(t testing.TB, q contract.Request) []searchHit {
+	t.Helper()
+	q.Method = http.MethodPost
+	return decode[[]searchHit](t, s.Do(t, q), http.StatusOK)
+}
+
+// until makes a search again and again until the names of what is found are right.
+func (s *searcher) until(t testing.TB, q contract.Request, right func(names []string) bool) {
+	t.Helper()
+	q.Method = http.MethodPost
+	deadline := time.Now().Add(indexPatience)
+	for {
+		a := s.Do(t, q)
+		if a.Status == http.StatusOK && right(names(decode[[]searchHit](t, a, http.StatusOK))) {
+			return
+		}
+		require.True(t, time.Now().Before(deadline), "%s %s: %s", q.Path, q.Body, a.Body)
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func names(hits []searchHit) []string {
+	list := make([]string, len(hits))
+	for i := range hits {
+		list[i] = hits[i].Node.Name
+	}
+	return list
+}
+
+func has(name string) func([]string) bool {
+	return func(names []string) bool { return slices.Contains(names, name) }
+}
+
+func hasNot(name string) func([]string) bool {
+	return func(names []string) bool { return !slices.Contains(names, name) }
+}
+
+// describe makes a node with a text and gives its id.
+func (s *searcher) describe(t testing.TB, key, workspace, entityType, name, description, properties string) string {
+	t.Helper()
+	payload, err := json.Marshal(map[string]any{"type": "CREATE_NODE", "payload": map[string]any{
+		"name": name, "entityType": entityType, "description": description, "properties": json.RawMessage(properties),
+	}})
+	require.NoError(t, err)
+	a := s.Do(t, contract.Request{Method: http.MethodPost, Path: executePath, Body: string(payload), Key: key, Workspace: workspace})
+	return decode[done](t, a, http.StatusCreated).Node.ID
+}
+
+func (s *searcher) relate(t testing.TB, source, relation, target string) string {
+	t.Helper()
+	return s.applied(t, `{"type":"CREATE_EDGE","payload":{"sourceId":"`+source+`","targetId":"`+target+`","relationType":"`+relation+`"}}`).Edge.ID
+}
+
+// plant makes a small plant, and waits until all of it is indexed.
+func (s *searcher) plant(t testing.TB) map[string]string {
+	t.Helper()
+	ids := map[string]string{}
+	for _, n := range []struct{ entityType, name, description, properties string }{
+		{"object", "Pump 7", "Moves cooling water through the northern loop. Its bearing squeals.", `{"site":"north","line":7,"running":true}`},
+		{"object", "Pump 8", "Moves cooling water through the southern loop.", `{"site":"south","line":"7","running":false}`},
+		{"process", "Cooling", "Keeps the reactor below its limit of temperature.", `{"site":"north"}`},
+		{"concept", "Northern hall", "A building with thick walls.", `{}`},
+		{"actor", "Grüße 東京タワー", "Sends postcards from a red tower.", `{"a.b":"'; DROP TABLE nodes; --"}`},
+		{"object", "Visitor counter", "Counts who walks in.", `{}`},
+	} {
+		ids[n.name] = s.describe(t, "", "", n.entityType, n.name, n.description, n.properties)
+	}
+	ids["feeds"] = s.relate(t, ids["Pump 7"], "feeds", ids["Cooling"])
+	ids["stands_in"] = s.relate(t, ids["Cooling"], "stands_in", ids["Northern hall"])
+	for name := range ids {
+		if !strings.Contains(name, "_") && name != "feeds" {
+			s.until(t, contract.Request{Path: searchPath, Body: `{"query":"` + name + `","limit":1}`}, has(name))
+		}
+	}
+	s.untilReady(t)
+	return ids
+}
+
+// indexStatus is what GET index/status says.
+type indexStatus struct {
+	Status string
+	Model  *struct {
+		Name       string
+		Dimensions int
+	}
+	Nodes         struct{ Total, Indexed, Pending int }
+	Lag           struct{ Events, Seconds float64 }
+	LastIndexedAt *time.Time
+	Reindex       struct {
+		Running     bool
+		Done, Total int
+		ETASeconds  *float64
+	}
+}
+
+func (s *searcher) status(t testing.TB) (status indexStatus) {
+	t.Helper()
+	s.Get(t, statusPath, &status)
+	return status
+}
+
+// untilReady waits until all is indexed and no index is being made.
+func (s *searcher) untilReady(t testing.TB) indexStatus {
+	t.Helper()
+	deadline := time.Now().Add(indexPatience)
+	for {
+		status := s.status(t)
+		if status.Status == "ready" && status.Lag.Events == 0 && status.Nodes.Pending == 0 && !status.Reindex.Running {
+			return status
+		}
+		require.True(t, time.Now().Before(deadline), "%+v", status)
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func TestSearchFindsByWordsAndMeaningAndPages(t *testing.T) {
+	s := startSearch(t)
+	ids := s.plant(t)
+
+	hits := s.found(t, searchPath, `{"query":"squeals"}`)
+	require.NotEmpty(t, hits)
+	first := hits[0]
+	require.Equal(t, ids["Pump 7"], first.Node.ID)
+	require.Equal(t, "north", first.Node.Properties["site"], "the node is shown whole")
+	require.NotNil(t, first.Scores.Text)
+	require.NotNil(t, first.Scores.Vector)
+	require.Contains(t, first.Snippet, "squeals")
+	require.Nil(t, first.MatchedChunk.Text)
+	require.True(t, slices.IsSortedFunc(hits, func(a, b searchHit) int {
+		switch {
+		case a.Score > b.Score:
+			return -1
+		case a.Score < b.Score:
+			return 1
+		}
+		return 0
+	}))
+	hits = s.found(t, searchPath, `{"query":"squeals","includeContent":true,"limit":1}`)
+	require.Len(t, hits, 1)
+	require.Contains(t, *hits[0].MatchedChunk.Text, "Its bearing squeals.")
+
+	all := s.Do(t, contract.Request{Method: http.MethodPost, Path: searchPath, Body: `{"query":"cooling water loop","limit":1000}`})
+	require.EqualValues(t, 100, all.Meta.Limit, "clamped, and said so")
+	whole := decode[[]searchHit](t, all, http.StatusOK)
+	require.EqualValues(t, len(whole), all.Meta.Total)
+	require.False(t, all.Meta.HasMore)
+	require.GreaterOrEqual(t, len(whole), 3)
+	one := s.Do(t, contract.Request{Method: http.MethodPost, Path: searchPath, Body: `{"query":"cooling water loop","limit":1,"offset":1}`})
+	require.Equal(t, whole[1].Node.ID, decode[[]searchHit](t, one, http.StatusOK)[0].Node.ID)
+	require.True(t, one.Meta.HasMore)
+	require.EqualValues(t, 10, s.Do(t, contract.Request{Method: http.MethodPost, Path: searchPath, Body: `{"query":"a"}`}).Meta.Limit)
+	for _, offset := range []string{"1000", "1001", "9223372036854775807"} {
+		far := s.Do(t, contract.Request{Method: http.MethodPost, Path: searchPath, Body: `{"query":"cooling","offset":` + offset + `}`})
+		require.Equal(t, "[]", string(far.Data))
+		require.False(t, far.Meta.HasMore)
+	}
+
+	least := whole[1].Score
+	for _, hit := range s.found(t, searchPath, `{"query":"cooling water loop","minScore":`+jsonOf(t, least)+`}`) {
+		require.GreaterOrEqual(t, hit.Score, least)
+	}
+	require.Empty(t, s.found(t, searchPath, `{"query":"visitor","minScore":1,"entityTypes":["process"]}`))
+
+	status := s.untilReady(t)
+	require.Equal(t, 6, status.Nodes.Total)
+	require.Equal(t, 6, status.Nodes.Indexed)
+	require.Equal(t, s.Embedder.Model().Dimensions, status.Model.Dimensions)
+	require.NotNil(t, status.LastIndexedAt)
+}
+
+func jsonOf(t testing.TB, value any) string {
+	t.Helper()
+	payload, err := json.Marshal(value)
+	require.NoError(t, err)
+	return string(payload)
+}
+
+func TestSearchesShowOnlyWhatPassesTheFilters(t *testing.T) {
+	s := startSearch(t)
+	s.plant(t)
+	const query = `"query":"Pump 7 cooling water northern loop hall tower","limit":100`
+	for filter, want := range map[string][]string{
+		`"entityTypes":["process"]`:                                      {"Cooling"},
+		`"entityTypes":["concept","process"]`:                            {"Cooling", "Northern hall"},
+		`"properties":{"site":"south"}`:                                  {"Pump 8"},
+		`"properties":{"site":["south","north"],"running":[true,false]}`: {"Pump 7", "Pump 8"},
+		`"properties":{"line":7}`:                                        {"Pump 7"},
+		`"properties":{"line":7.0}`:                                      {"Pump 7"},
+		`"properties":{"line":"7"}`:                                      {"Pump 8"},
+		`"properties":{"running":false}`:                                 {"Pump 8"},
+		`"properties":{"site":"north"},"entityTypes":["object"]`:         {"Pump 7"},
+		`"properties":{"a.b":"'; DROP TABLE nodes; --"}`:                 {"Grüße 東京タワー"},
+		`"properties":{"site":"nowhere"}`:                                {},
+		`"properties":{"":"","__proto__":1}`:                             {},
+		`"properties":{"a\"b]":"x\" or node_id != \""}`:                  {},
+		`"properties":{"line":8},"entityTypes":["actor"]`:                {},
+	} {
+		for _, path := range []string{searchPath, hybridPath} {
+			for _, name := range names(s.found(t, path, `{`+query+`,`+filter+`}`)) {
+				require.Contains(t, want, name, "%s %s", path, filter)
+			}
+			if len(want) > 0 {
+				require.Contains(t, names(s.found(t, path, `{"query":"`+want[0]+`",`+filter+`}`)), want[0], "%s %s", path, filter)
+			}
+		}
+	}
+}
+
+func TestAnyTextIsAQuery(t *testing.T) {
+	s := startSearch(t)
+	s.plant(t)
+	for _, query := range []string{
+		"?", "!!! ... ---", "😀", "👩‍👩‍👧", "the of and a", "\u200b", "\u202e\u202d", "e\u0301", "%", "_", `\`, `"`, `'`, "\x1b[31m", "a\nb\tc",
+		"' OR 1=1 --", `" || workspace_id != "`, `id in ["x"]`, "{{7*7}}", "<script>alert(1)</script>", "=HYPERLINK(1)", "redis.call('FLUSHALL')", "../../etc/passwd",
+		"東京", "สวัสดี", "مرحبا", "Ελλάδα", "-1", "NaN", "null", strings.Repeat("😀", 8192), strings.Repeat("a", 8192), strings.Repeat("ab ", 2730), strings.Repeat("東京", 4096),
+	} {
+		for _, path := range []string{searchPath, hybridPath} {
+			a := s.Do(t, contract.Request{Method: http.MethodPost, Path: path, Body: jsonOf(t, map[string]any{"query": query})})
+			require.Equal(t, http.StatusOK, a.Status, "%s %.40q: %s", path, query, a.Body)
+			require.NotEqual(t, "null", string(a.Data))
+		}
+	}
+	for _, query := range []string{"?", "!!! ... ---", "😀", "\u200b"} {
+		require.Empty(t, s.found(t, searchPath, jsonOf(t, map[string]any{"query": query})), "%q says nothing", query)
+	}
+	require.Equal(t, "Grüße 東京タワー", s.found(t, searchPath, `{"query":"東京"}`)[0].Node.Name)
+	require.Equal(t, "Grüße 東京タワー", s.found(t, searchPath, `{"query":"grusse"}`)[0].Node.Name, "whatever is folded")
+}
+
+func TestTwoWorkspacesWithTheSameTextsNeverSeeEachOther(t *testing.T) {
+	s := startSearch(t)
+	mine := s.plant(t)
+	other := s.NewWorkspace(t, apikey.Live)
+	key := s.NewKey(t, []uuid.UUID{other}, request.Admin)
+	theirs := s.describe(t, key, other.String(), "object", "Pump 7", "Moves cooling water through the northern loop. Its bearing squeals.", `{"site":"north"}`)
+	as := contract.Request{Path: searchPath, Body: `{"query":"Pump 7 squeals","limit":100}`, Key: key, Workspace: other.String()}
+	s.until(t, as, has("Pump 7"))
+	for _, path := range []string{searchPath, hybridPath} {
+		as.Path = path
+		hits := s.foundAs(t, as)
+		require.Len(t, hits, 1)
+		require.Equal(t, theirs, hits[0].Node.ID)
+		for _, hit := range s.found(t, path, `{"query":"Pump 7 squeals","limit":100}`) {
+			require.NotEqual(t, theirs, hit.Node.ID)
+		}
+	}
+	as.Path, as.Body = hybridPath, `{"query":"?","nodeIds":["`+mine["Pump 7"]+`"],"hops":3,"includeEdges":true}`
+	require.Empty(t, s.foundAs(t, as), "another workspace's node is none to begin at")
+
+	var status indexStatus
+	a := s.Do(t, contract.Request{Path: statusPath, Key: key, Workspace: other.String()})
+	require.NoError(t, json.Unmarshal(a.Data, &status))
+	require.Equal(t, 1, status.Nodes.Total)
+}
+
+func TestADeletedNodeIsNotFoundAndFoundAgainWhenItIsBack(t *testing.T) {
+	s := startSearch(t)
+	ids := s.plant(t)
+	// Deleted is deleted at once, whatever the indexes have.
+	s.applied(t, deleteNode(ids["Pump 7"]))
+	for _, path := range []string{searchPath, hybridPath} {
+		require.NotContains(t, names(s.found(t, path, `{"query":"Pump 7 bearing squeals","limit":100}`)), "Pump 7")
+	}
+	s.untilReady(t)
+	require.Equal(t, 5, s.status(t).Nodes.Indexed)
+	s.applied(t, `{"type":"UNDO"}`)
+	for _, path := range []string{searchPath, hybridPath} {
+		s.until(t, contract.Request{Path: path, Body: `{"query":"bearing squeals"}`}, has("Pump 7"))
+	}
+	s.until(t, contract.Request{Path: hybridPath, Body: `{"query":"Pump 7"}`}, has("Northern hall"))
+
+	s.applied(t, updateNode(ids["Pump 7"], `"name":"Extruder","description":"Presses plastic through a die."`))
+	s.until(t, contract.Request{Path: searchPath, Body: `{"query":"plastic die"}`}, has("Extruder"))
+	s.until(t, contract.Request{Path: searchPath, Body: `{"query":"squeals","minScore":0.3}`}, hasNot("Extruder"))
+}
