@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
-"time"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
