@@ -34,6 +34,7 @@ import (
 	"github.com/livegraph/livegraph/internal/telemetry"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/milvus"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/redis"
 )
@@ -61,6 +62,7 @@ type process struct {
 	kafka      *kafka.Client
 	embedder   embed.Embedder // nil: no role needs one, and none is configured
 	redis      *redis.DB      // nil without a role that needs it
+	milvus     *milvus.DB     // nil: no address is configured
 
 	api       *api.Server              // without the role api it answers probes alone
 	auth      *auth.Authenticator      // with the role api
@@ -160,6 +162,9 @@ func (p *process) openStores(ctx context.Context) (err error) {
 		return err
 	}
 	if err := p.openRedis(ctx); err != nil {
+		return err
+	}
+	if p.milvus, err = openMilvus(p.cfg.Milvus, milvus.Measured(milvus.NewMetrics(p.metrics)), milvus.Traced(p.tracing)); err != nil {
 		return err
 	}
 	return p.openKafka(ctx)
@@ -319,6 +324,9 @@ func (p *process) close() {
 	}
 	if p.redis != nil {
 		_ = p.redis.Close()
+	}
+	if p.milvus != nil {
+		_ = p.milvus.Close()
 	}
 	for _, db := range []*postgres.DB{p.keys, p.postgres} {
 		if db != nil {

@@ -116,10 +116,8 @@ func (db *DB) describe(ctx context.Context, name string) (collection, error) {
 		}
 		return collection{}, err
 	}
-	c := collection{name: found.GetCollectionName(), dimensions: dimensionsOf(found.GetSchema())}
-	if c.name == "" {
-		c.name = found.GetSchema().GetName()
-	}
+	// Milvus 2.3 repeats an alias in the other field that has the name.
+	c := collection{name: found.GetSchema().GetName(), dimensions: dimensionsOf(found.GetSchema())}
 	if c.dimensions == 0 {
 		return c, fault.Newf(fault.Conflict, "the collection %s in Milvus is none of Livegraph's", c.name)
 	}
@@ -164,7 +162,13 @@ func (db *DB) LoadCollection(ctx context.Context, name string) error {
 	return db.do(ctx, opLoad, loadLimit, func(ctx context.Context) error { return db.load(ctx, name) })
 }
 
+// load is done by one at a time: after a restart every search finds that it is needed.
 func (db *DB) load(ctx context.Context, name string) error {
+	release, err := db.turn(ctx, "load "+name)
+	if err != nil {
+		return err
+	}
+	defer release()
 	if err := done(db.service.LoadCollection(ctx, &milvuspb.LoadCollectionRequest{CollectionName: name, ReplicaNumber: 1})); err != nil {
 		return err
 	}
@@ -204,7 +208,7 @@ func (db *DB) DropCollection(ctx context.Context, name string) error {
 		defer release()
 		found, err := answer(db.service.DescribeCollection(ctx, &milvuspb.DescribeCollectionRequest{CollectionName: name}))
 		if err == nil {
-			if real := found.GetCollectionName(); real != "" && real != name {
+			if found.GetSchema().GetName() != name {
 				return fault.Newf(fault.Conflict, "%s is an alias in Milvus", name)
 			}
 			err = db.dropWithAliases(ctx, name, found.GetAliases())
@@ -308,6 +312,12 @@ func (db *DB) Flush(ctx context.Context, name string) error {
 		return err
 	}
 	return db.do(ctx, opFlush, flushLimit, func(ctx context.Context) error {
+		// milvus-lite says nothing about a collection that is not there.
+		c, err := db.describe(ctx, name)
+		if err != nil {
+			return err
+		}
+		name := c.name // by which the answer has it
 		started, err := db.startFlush(ctx, name)
 		if isRefusal(err, (*refusal).tooOften) {
 			return nil
@@ -326,10 +336,6 @@ func (db *DB) Flush(ctx context.Context, name string) error {
 }
 
 func (db *DB) startFlush(ctx context.Context, name string) (*milvuspb.FlushResponse, error) {
-	// milvus-lite says nothing about a collection that is not there.
-	if _, err := db.describe(ctx, name); err != nil {
-		return nil, err
-	}
 	release, err := db.turn(ctx, name)
 	if err != nil {
 		return nil, err
