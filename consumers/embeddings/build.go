@@ -148,7 +148,7 @@ func (k *keeper) makeLive(ctx context.Context, index postgres.SearchIndex) error
 	if err := k.deps.Vectors.SetAlias(ctx, k.cfg.Collections, index.Collection); err != nil {
 		return fmt.Errorf("naming the new search index: %w", err)
 	}
-	k.loaded = index.ID
+	k.named = index.ID
 	return nil
 }
 

@@ -39,7 +39,7 @@ type keeper struct {
 	began   time.Time // of this process, by the database's clock
 	checked time.Time // when Milvus was last compared
 	suspect uuid.UUID // the index that held too little then
-	loaded  uuid.UUID // the index whose collection was loaded and has the alias
+	named   uuid.UUID // the index that has the alias
 	resumed uuid.UUID // the index that this process builds
 	failing bool
 }
@@ -230,21 +230,21 @@ func (k *keeper) cause(ctx context.Context, live *postgres.SearchIndex) (string,
 // lost reports whether Milvus does not hold the live index any more, and has it ready
 // to be searched otherwise.
 func (k *keeper) lost(ctx context.Context, live *postgres.SearchIndex) (bool, error) {
-	if time.Since(k.checked) < k.cfg.CheckEvery && k.loaded == live.ID {
+	if time.Since(k.checked) < k.cfg.CheckEvery && k.named == live.ID {
 		return false, nil
 	}
 	there, err := k.deps.Vectors.HasCollection(ctx, live.Collection)
 	if err != nil || !there {
 		return !there && err == nil, err
 	}
-	if k.loaded != live.ID {
-		if err := k.deps.Vectors.LoadCollection(ctx, live.Collection); err != nil {
-			return false, err
-		}
+	if err := k.deps.Vectors.LoadCollection(ctx, live.Collection); err != nil { // it is not, after a restart of Milvus
+		return false, err
+	}
+	if k.named != live.ID {
 		if err := k.deps.Vectors.SetAlias(ctx, k.cfg.Collections, live.Collection); err != nil {
 			return false, err
 		}
-		k.loaded = live.ID
+		k.named = live.ID
 		k.indexer.flusher.wrote(live.Collection, 1) // nobody knows what was flushed before
 	}
 	few, err := k.holdsTooFew(ctx, *live)

@@ -246,7 +246,6 @@ func (w *world) held(collection string) []string {
 	found, err := w.look.Query(ctx, collection, nil, `chunk >= 0`, []string{"workspace_id", "node_id", "chunk", "entity_type", "vector"},
 		client.WithLimit(16_000), client.WithSearchQueryConsistencyLevel(entity.ClStrong))
 	if err != nil {
-		w.tb.Log(err)
 		return nil
 	}
 	lines := []string{}

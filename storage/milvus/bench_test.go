@@ -80,3 +80,18 @@ func benchSearch(b *testing.B, db *milvus.DB, name string, workspace uuid.UUID, 
 		})
 	}
 }
+
+// BenchmarkVisible takes the time from a write until a search finds it.
+func BenchmarkVisible(b *testing.B) {
+	db := open(b, testenv.Milvus(b))
+	name, workspace := made(b, db, 4), uuid.New()
+	for b.Loop() {
+		e := entry(workspace, 1, 0, 0, 0)
+		require.NoError(b, db.Upsert(b.Context(), name, []milvus.Entry{e}))
+		for hits := 0; hits == 0; {
+			found, err := db.Search(b.Context(), name, workspace, e.Vector, milvus.Near{Nodes: []uuid.UUID{e.Node}}, 1)
+			require.NoError(b, err)
+			hits = len(found)
+		}
+	}
+}

@@ -162,7 +162,13 @@ func (db *DB) LoadCollection(ctx context.Context, name string) error {
 	return db.do(ctx, opLoad, loadLimit, func(ctx context.Context) error { return db.load(ctx, name) })
 }
 
+// load is done by one at a time: after a restart every search finds that it is needed.
 func (db *DB) load(ctx context.Context, name string) error {
+	release, err := db.turn(ctx, "load "+name)
+	if err != nil {
+		return err
+	}
+	defer release()
 	if err := done(db.service.LoadCollection(ctx, &milvuspb.LoadCollectionRequest{CollectionName: name, ReplicaNumber: 1})); err != nil {
 		return err
 	}
@@ -306,6 +312,12 @@ func (db *DB) Flush(ctx context.Context, name string) error {
 		return err
 	}
 	return db.do(ctx, opFlush, flushLimit, func(ctx context.Context) error {
+		// milvus-lite says nothing about a collection that is not there.
+		c, err := db.describe(ctx, name)
+		if err != nil {
+			return err
+		}
+		name := c.name // by which the answer has it
 		started, err := db.startFlush(ctx, name)
 		if isRefusal(err, (*refusal).tooOften) {
 			return nil
@@ -324,10 +336,6 @@ func (db *DB) Flush(ctx context.Context, name string) error {
 }
 
 func (db *DB) startFlush(ctx context.Context, name string) (*milvuspb.FlushResponse, error) {
-	// milvus-lite says nothing about a collection that is not there.
-	if _, err := db.describe(ctx, name); err != nil {
-		return nil, err
-	}
 	release, err := db.turn(ctx, name)
 	if err != nil {
 		return nil, err

@@ -204,6 +204,20 @@ func TestABatchOfAnySizeIsWrittenAndDeleted(t *testing.T) {
 	require.NoError(t, db.Delete(t.Context(), name, nil))
 }
 
+func TestAWorkspaceOfAnySizeIsDeleted(t *testing.T) {
+	db := open(t, testenv.Milvus(t))
+	const n = 20_000 // above the rows that Milvus gives in one answer
+	name, workspace, other := made(t, db, 2), uuid.New(), uuid.New()
+	entries := make([]milvus.Entry, n)
+	for i := range entries {
+		entries[i] = entry(workspace, 1, float32(i))
+	}
+	require.NoError(t, db.Upsert(t.Context(), name, append(entries, entry(other, 1, 0))))
+	requireCount(t, db, name, n+1)
+	require.NoError(t, db.DeleteWorkspace(t.Context(), name, workspace))
+	requireCount(t, db, name, 1)
+}
+
 func TestManyWritersAtOnceLoseNothing(t *testing.T) {
 	address := testenv.Milvus(t)
 	db := open(t, address)

@@ -9,6 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/livegraph/livegraph/internal/fault"
 )
 
 // Operations, as metrics and spans name them.
@@ -89,10 +91,15 @@ func (m *Metrics) count(operation string, entries int) {
 }
 
 func errorKind(err error) string {
-	var r *refusal
+	var (
+		r  *refusal
+		fe *fault.Error
+	)
 	switch {
 	case errors.Is(err, ErrNoCollection):
 		return kindNoCollection
+	case errors.As(err, &fe): // what is there is of another make
+		return kindRefused
 	case errors.As(err, &r):
 		if r.tooOften() {
 			return kindOverloaded

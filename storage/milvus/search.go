@@ -39,7 +39,8 @@ type Near struct {
 
 // Search gives the chunks of a workspace whose vectors are nearest, the nearest first,
 // at most limit (1 to 16,384). What was written within the last second or so may be
-// missing, what was deleted may still be there.
+// missing, what was deleted may still be there. An alias costs a look at where it leads;
+// after a restart of Milvus the first search loads the collection.
 func (db *DB) Search(ctx context.Context, name string, workspace uuid.UUID, vector []float32, near Near, limit int) ([]retrieval.VectorHit, error) {
 	if limit < 1 || limit > maxHits {
 		return nil, fmt.Errorf("a search in Milvus gives 1 to %d hits, not %d", maxHits, limit)
