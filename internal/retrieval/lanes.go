@@ -16,9 +16,9 @@ import (
 )
 
 // How much the lanes are asked for: always the same, so that pages of one search fit
-// together, and within the 1,000 candidates that are ranked.
+// together, and little enough that asking for it is not what a search waits for.
 const (
-	textHits   = 500
+	textHits   = 250
 	vectorHits = 200 // chunks
 	namedHits  = 50
 	// mostVectorHits is where asking for more ends when a filter that more than
@@ -30,6 +30,7 @@ const (
 // found is what the lanes say of a node.
 type found struct {
 	id     uuid.UUID
+	passes bool // the text lane, which reads the truth, says so
 	named  bool
 	share  float64 // of the query's weight, see TextHit; 0: the text lane did not find it
 	vector float64 // cosine of the nearest chunk, if chunk is one
@@ -220,10 +221,12 @@ func (f *findings) gather(text []TextHit, named []uuid.UUID, near []VectorHit) {
 		return &f.nodes[n]
 	}
 	for _, h := range text {
-		of(h.Node).share = h.Share
+		n := of(h.Node)
+		n.passes, n.share = true, h.Share
 	}
 	for _, id := range named {
-		of(id).named = true
+		n := of(id)
+		n.passes, n.named = true, true
 	}
 	for _, h := range near {
 		if n := of(h.Node); n.chunk < 0 || h.Cosine > n.vector {
@@ -236,10 +239,12 @@ func (f *findings) gather(text []TextHit, named []uuid.UUID, near []VectorHit) {
 func (e *Engine) keepPassing(ctx context.Context, q *Query, f *findings) error {
 	var ids []uuid.UUID
 	for _, n := range f.nodes {
-		ids = append(ids, n.id)
+		if !n.passes {
+			ids = append(ids, n.id)
+		}
 	}
 	passing, err := e.passing(ctx, q, ids)
-	f.nodes = slices.DeleteFunc(f.nodes, func(n found) bool { _, ok := passing[n.id]; return !ok })
+	f.nodes = slices.DeleteFunc(f.nodes, func(n found) bool { _, ok := passing[n.id]; return !ok && !n.passes })
 	slices.SortStableFunc(f.nodes, func(a, b found) int { return compareIDs(a.id, b.id) })
 	f.nodes = slices.CompactFunc(f.nodes, func(a, b found) bool { return a.id == b.id }) // the first is what a lane said
 	return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/retrieval"
@@ -38,7 +39,7 @@ func (db *DB) PassingNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	list, err := foundAll(ctx, db, `SELECT n.id FROM nodes n WHERE `, foundWhere(workspace, ids, f), pgx.RowTo[uuid.UUID])
+	list, err := foundAll(ctx, db, `SELECT n.id FROM nodes n WHERE `, foundWhere(workspace, ids, f), scanID)
 	if err != nil {
 		return nil, fmt.Errorf("looking at the nodes that were found: %w", err)
 	}
@@ -53,7 +54,7 @@ func (db *DB) FoundEdges(ctx context.Context, workspace uuid.UUID, ids []uuid.UU
 	}
 	w := &where{}
 	w.add("workspace_id = ?", workspace)
-	w.add("id = ANY(?)", ids)
+	w.add("id = ANY(?)", idArray(ids))
 	w.add("NOT deleted")
 	list, err := foundAll(ctx, db, `SELECT `+edgeColumns+` FROM edges WHERE `, w, scanEdge)
 	if err != nil {
@@ -72,7 +73,7 @@ func (db *DB) MatchingNodes(ctx context.Context, workspace uuid.UUID, f retrieva
 	err = db.reading(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT n.id FROM nodes n WHERE %s LIMIT %d`, w.text(), limit+1), w.values()...)
 		if err == nil {
-			ids, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+			ids, err = pgx.CollectRows(rows, scanID)
 		}
 		return err
 	})
@@ -94,6 +95,23 @@ func foundAll[T any](ctx context.Context, db *DB, query string, w *where, scan p
 	return list, classify(err)
 }
 
+// idArray is a list of ids as pgx writes it without making texts of them first, which
+// takes longer than many a query.
+func idArray(ids []uuid.UUID) []pgtype.UUID {
+	list := make([]pgtype.UUID, len(ids))
+	for i, id := range ids {
+		list[i] = pgtype.UUID{Bytes: id, Valid: true}
+	}
+	return list
+}
+
+// scanID reads an id, likewise.
+func scanID(row pgx.CollectableRow) (uuid.UUID, error) {
+	var id pgtype.UUID
+	err := row.Scan(&id)
+	return id.Bytes, err
+}
+
 // values are the arguments of a statement that is planned anew each time.
 func (w *where) values() []any { return append([]any{pgx.QueryExecModeCacheDescribe}, w.args...) }
 
@@ -102,7 +120,7 @@ func foundWhere(workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter) *where
 	w := &where{}
 	w.add("n.workspace_id = ?", workspace)
 	if ids != nil {
-		w.add("n.id = ANY(?)", ids)
+		w.add("n.id = ANY(?)", idArray(ids))
 	}
 	w.add("NOT n.deleted")
 	addFilter(w, f)

@@ -1,12 +1,15 @@
 package postgres_test
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
@@ -211,6 +214,7 @@ type lanes struct {
 	*postgres.DB
 	embed.Static
 	vectors map[uuid.UUID]embed.Vector
+	observe func(lane string, took time.Duration, err error)
 }
 
 func (l *lanes) SearchText(ctx context.Context, ws uuid.UUID, text string, f retrieval.Filter, limit int) ([]retrieval.TextHit, error) {
@@ -227,22 +231,17 @@ func (l *lanes) LiveIndex(context.Context) (retrieval.Index, error) {
 }
 
 // Nearest knows nothing of workspaces and filters, as an index that is behind.
-func (l *lanes) Nearest(_ context.Context, _ retrieval.Index, _ uuid.UUID, v embed.Vector, _ retrieval.Near, limit int) (hits []retrieval.VectorHit, err error) {
+func (l *lanes) Nearest(_ context.Context, _ retrieval.Index, _ uuid.UUID, v embed.Vector, _ retrieval.Near, limit int) ([]retrieval.VectorHit, error) {
+	hits := make([]retrieval.VectorHit, 0, len(l.vectors))
 	for id, other := range l.vectors {
-		if other == nil {
-			continue
-		}
 		sum := float32(0)
-		for i, x := range v {
-			sum += x * other[i]
+		for i, x := range other {
+			sum += x * v[i]
 		}
 		hits = append(hits, retrieval.VectorHit{Node: id, Cosine: float64(sum)})
 	}
 	slices.SortFunc(hits, func(a, b retrieval.VectorHit) int {
-		if a.Cosine != b.Cosine {
-			return map[bool]int{true: -1, false: 1}[a.Cosine > b.Cosine]
-		}
-		return strings.Compare(a.Node.String(), b.Node.String())
+		return cmp.Or(cmp.Compare(b.Cosine, a.Cosine), bytes.Compare(a.Node[:], b.Node[:]))
 	})
 	return hits[:min(len(hits), limit)], nil
 }
@@ -253,7 +252,7 @@ func newLanes(t testing.TB, db *postgres.DB) *lanes {
 }
 
 func (l *lanes) engine() *retrieval.Engine {
-	return retrieval.New(retrieval.Deps{Text: l, Vectors: l, Graph: l.DB, Embedder: &l.Static})
+	return retrieval.New(retrieval.Deps{Text: l, Vectors: l, Graph: l.DB, Embedder: &l.Static, Observe: l.observe})
 }
 
 // index puts nodes into both lanes, whether they stand or not.
@@ -349,4 +348,38 @@ func requirePath(t *testing.T, q retrieval.HybridQuery, h retrieval.Hit, nodes m
 		}
 		require.True(t, passesFilter(nodes[at], q.Filter))
 	}
+}
+
+// drawn are lanes that find nodes by lot, as many as they are asked for.
+type drawn struct {
+	*lanes
+	seed uint64
+	ids  []string
+}
+
+// SearchText implements retrieval.TextLane.
+func (d *drawn) SearchText(_ context.Context, _ uuid.UUID, _ string, _ retrieval.Filter, limit int) (hits []retrieval.TextHit, err error) {
+	for i := range limit {
+		score := 1 / float64(1+i)
+		hits = append(hits, retrieval.TextHit{Node: d.draw(uint64(i)), Score: score, Share: score})
+	}
+	return hits, nil
+}
+
+// NamedNodes implements retrieval.TextLane.
+func (d *drawn) NamedNodes(context.Context, uuid.UUID, string, retrieval.Filter, int) ([]uuid.UUID, error) {
+	return nil, nil
+}
+
+// Nearest implements retrieval.VectorLane.
+func (d *drawn) Nearest(_ context.Context, _ retrieval.Index, _ uuid.UUID, _ embed.Vector, _ retrieval.Near, limit int) (hits []retrieval.VectorHit, err error) {
+	for i := range limit {
+		hits = append(hits, retrieval.VectorHit{Node: d.draw(uint64(i) + 1<<32), Cosine: 1 / float64(1+i)})
+	}
+	return hits, nil
+}
+
+// draw gives the same node for the same place, whichever lane asks first.
+func (d *drawn) draw(place uint64) uuid.UUID {
+	return uuid.MustParse(d.ids[rand.New(rand.NewPCG(d.seed, place)).IntN(len(d.ids))])
 }

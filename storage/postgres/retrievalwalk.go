@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/livegraph/livegraph/internal/retrieval"
 )
@@ -39,7 +40,7 @@ func (db *DB) WalkEdges(ctx context.Context, workspace uuid.UUID, step retrieval
 // walkQuery writes the statement, and says how many edges each way may have.
 func walkQuery(workspace uuid.UUID, step retrieval.Step) (query string, w *where, limit int) {
 	w = &where{}
-	ws, frontier := w.arg(workspace), w.arg(step.Frontier)
+	ws, frontier := w.arg(workspace), w.arg(idArray(step.Frontier))
 	relation := ""
 	if len(step.RelationTypes) > 0 {
 		relation = " AND e.relation_type = ANY(" + w.arg(step.RelationTypes) + ")"
@@ -84,11 +85,11 @@ const (
 // collectWalk keeps what passes and is within the bounds.
 func collectWalk(rows pgx.Rows, ofNode, limit int) (walked retrieval.Walked, err error) {
 	type end struct {
-		node uuid.UUID
+		node [16]byte
 		way  int
 	}
 	var (
-		edge, node, other uuid.UUID
+		edge, node, other pgtype.UUID
 		way               int
 		passes            bool
 		looked            [wayIn + 1]int
@@ -96,19 +97,19 @@ func collectWalk(rows pgx.Rows, ofNode, limit int) (walked retrieval.Walked, err
 	seen := map[uuid.UUID]struct{}{}
 	of := map[end]int{}
 	_, err = pgx.ForEachRow(rows, []any{&edge, &node, &other, &way, &passes}, func() error {
-		at := end{node, way}
+		at := end{node.Bytes, way}
 		of[at]++
 		if looked[way]++; of[at] > ofNode || looked[way] > limit {
 			walked.Truncated = true
 			return nil
 		}
-		if _, again := seen[edge]; again || !passes {
+		if _, again := seen[edge.Bytes]; again || !passes {
 			return nil
 		}
-		seen[edge] = struct{}{}
-		link := retrieval.Link{Edge: edge, Source: node, Target: other}
+		seen[edge.Bytes] = struct{}{}
+		link := retrieval.Link{Edge: edge.Bytes, Source: node.Bytes, Target: other.Bytes}
 		if way == wayIn {
-			link.Source, link.Target = other, node
+			link.Source, link.Target = link.Target, link.Source
 		}
 		walked.Edges = append(walked.Edges, link)
 		return nil
