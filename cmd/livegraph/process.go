@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -260,14 +261,15 @@ func (p *process) buildAPI() (err error) {
 	p.repeats = idempotency.New(p.postgres, p.logger, p.metrics)
 	p.api, err = api.New(api.Deps{
 		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
-		Routes: append(
+		Routes: slices.Concat(
 			p.graphRoutes(bodies),
+			p.searchRoutes(),
 			livedata.Routes(livedata.Deps{
 				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Dead: p.postgres, Pipeline: pipeline,
 				Deletions: p.deletions, Streams: p.streams, Keys: p.repeats, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
 				TokenKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
 				MaxBodyBytes: p.cfg.Ingest.MaxBodyBytes, QueryTimeout: p.cfg.API.QueryTimeout,
-			})...),
+			})),
 	})
 	return err
 }

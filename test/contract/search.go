@@ -13,6 +13,7 @@ import (
 	"github.com/livegraph/livegraph/api/rag"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/consumers/embeddings"
+	"github.com/livegraph/livegraph/consumers/lexical"
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/internal/testenv"
@@ -92,4 +93,9 @@ func (g *Search) index(t testing.TB, s *Server, vectors *milvus.DB) {
 		Config: embeddings.Config{Group: "embeddings", Collections: prefix, BatchWait: 20 * time.Millisecond, CheckEvery: time.Second, Grace: time.Second},
 	})
 	background(t, consumer.Run)
+	words := lexical.New(lexical.Deps{
+		Log: g.Log, Graph: s.DB, Logger: slog.Default(),
+		Config: lexical.Config{Group: "lexical", BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20, FillEvery: time.Second, Grace: time.Second},
+	})
+	background(t, words.Run)
 }
