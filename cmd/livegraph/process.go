@@ -22,6 +22,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/tail"
 	decisions "github.com/livegraph/livegraph/consumers/commands"
+	"github.com/livegraph/livegraph/consumers/embeddings"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/consumers/replay"
 	"github.com/livegraph/livegraph/consumers/rollups"
@@ -77,6 +78,7 @@ type process struct {
 	upkeep    *upkeep.Upkeep           // likewise
 	rollups   *rollups.Worker          // nil without the role points
 	decisions *decisions.Consumer      // nil without the role commands
+	index     *embeddings.Consumer     // nil without the role embeddings
 	letters   *operate.Watch           // with a role that has dead letters
 	install   postgres.Installation
 	probes    *telemetry.Prober
@@ -128,7 +130,10 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 	if cfg.Has("commands") {
 		p.decisions = p.newDecisions()
 	}
-	if p.points != nil || p.decisions != nil {
+	if cfg.Has("embeddings") {
+		p.index = p.newIndex()
+	}
+	if p.points != nil || p.decisions != nil || p.index != nil {
 		p.letters = p.newLetterWatch()
 	}
 	p.probes, err = p.prober(metrics)
@@ -297,6 +302,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { return p.streams.Run(groupCtx) })
 	}
 	p.runGraph(groupCtx, group)
+	p.runIndex(groupCtx, group)
 	p.runOperations(groupCtx, group)
 	group.Go(func() error {
 		defer stopBackground()
