@@ -23,6 +23,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/tail"
 	decisions "github.com/livegraph/livegraph/consumers/commands"
+	"github.com/livegraph/livegraph/consumers/embeddings"
 	"github.com/livegraph/livegraph/consumers/lexical"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/consumers/replay"
@@ -80,6 +81,7 @@ type process struct {
 	rollups   *rollups.Worker          // nil without the role points
 	decisions *decisions.Consumer      // nil without the role commands
 	lexical   *lexical.Consumer        // nil without the role embeddings
+	index     *embeddings.Consumer     // nil without the role embeddings
 	letters   *operate.Watch           // with a role that has dead letters
 	install   postgres.Installation
 	probes    *telemetry.Prober
@@ -132,9 +134,9 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 		p.decisions = p.newDecisions()
 	}
 	if cfg.Has("embeddings") {
-		p.lexical = p.newLexical()
+		p.lexical, p.index = p.newLexical(), p.newIndex()
 	}
-	if p.points != nil || p.decisions != nil {
+	if p.points != nil || p.decisions != nil || p.index != nil {
 		p.letters = p.newLetterWatch()
 	}
 	p.probes, err = p.prober(metrics)
@@ -304,6 +306,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { return p.streams.Run(groupCtx) })
 	}
 	p.runGraph(groupCtx, group)
+	p.runIndex(groupCtx, group)
 	p.runOperations(groupCtx, group)
 	group.Go(func() error {
 		defer stopBackground()

@@ -60,6 +60,7 @@ type Config struct {
 	Rollups    Rollups    `embed:"" prefix:"rollups-"`
 	Commands   Commands   `embed:"" prefix:"commands-"`
 	Lexical    Lexical    `embed:"" prefix:"lexical-"`
+	Embeddings Embeddings `embed:"" prefix:"embeddings-"`
 	Log        Log        `embed:"" prefix:"log-"`
 	Tracing    Tracing    `embed:"" prefix:"tracing-"`
 	Metrics    Metrics    `embed:"" prefix:"metrics-"`
@@ -204,6 +205,7 @@ func (c *Config) Validate() error {
 		bad("rollups-late", "must not be below zero")
 	}
 	c.Lexical.validate(bad)
+	c.Embeddings.validate(bad)
 	c.Kafka.validate(bad)
 	c.Streams.validate(bad)
 	c.Metrics.validate(bad)
