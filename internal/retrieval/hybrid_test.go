@@ -178,7 +178,7 @@ func TestRankIsWhatTheEquationsSay(t *testing.T) {
 		seeds := make([]float64, count)
 		seeds[node.Draw(t, "seed")] += 0.75
 		seeds[node.Draw(t, "seed")] += 0.25
-		ranks := rank(flows, seeds)
+		ranks := rank(flows, seeds, rankRounds)
 		sum := 0.0
 		for n := range ranks {
 			want := (1 - damping) * seeds[n]
