@@ -68,7 +68,6 @@ func (s *textSearch) lookUp(ctx context.Context, terms []searchTerm) error {
 	for most > 0 && s.scores[s.order[most-1]] < least {
 		most--
 	}
-	fmt.Printf("LOOK terms %d of %d cands %d\n", len(terms), len(s.order), most)
 	for _, id := range s.order[most:] {
 		delete(s.scores, id)
 	}

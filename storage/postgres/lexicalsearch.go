@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -114,13 +113,9 @@ func (s *textSearch) run(ctx context.Context, q lexical.Query) ([]retrieval.Text
 			return nil, err
 		}
 	}
-	t0 := time.Now()
 	if err := s.rank(ctx, terms); err != nil {
 		return nil, err
 	}
-	fmt.Println("PHASE rank", time.Since(t0))
-	t0 = time.Now()
-	defer func() { fmt.Println("PHASE rest", time.Since(t0)) }()
 	if err := s.raiseNamed(ctx, q); err != nil {
 		return nil, err
 	}
@@ -215,7 +210,6 @@ func (s *textSearch) rank(ctx context.Context, terms []searchTerm) error {
 		if len(rest) == 0 || atMost(rest) <= s.threshold() {
 			return s.lookUp(ctx, rest)
 		}
-		fmt.Printf("UNPROVEN rest %d bound %.1f thr %.1f n %d\n", len(rest), atMost(rest), s.threshold(), len(s.order))
 		clear(s.scores)
 	}
 	first, rest := s.split(terms, s.most.postings)
