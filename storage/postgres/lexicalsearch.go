@@ -25,9 +25,15 @@ const (
 const (
 	// searchTerms is how many terms of a query count: the rarest.
 	searchTerms = 32
-	// searchPostings is how many postings are read to find candidates. Terms beyond,
-	// the frequent ones, are only looked up for the best candidates.
+	// searchFirst is how many postings are read to find candidates, the rarest terms'
+	// first. Terms beyond, the frequent ones, are only looked up for candidates: mostly
+	// they cannot bring another node among the best. Where they could, searchPostings
+	// are read.
+	searchFirst    = 4_000
 	searchPostings = 20_000
+	// searchShare is how much of what all terms can add those beyond can add, so that
+	// this is likely.
+	searchShare = 0.12
 	// searchLookups is how many such looks there are.
 	searchLookups = 8_000
 	// searchCandidates is how many of the best are looked at.
@@ -44,6 +50,16 @@ const (
 	namesakes = 20
 )
 
+// searchBounds are those of the bounds that tests lower.
+type searchBounds struct {
+	first, postings, lookups int64
+	few                      int
+}
+
+func boundsOfSearches() searchBounds {
+	return searchBounds{first: searchFirst, postings: searchPostings, lookups: searchLookups, few: fewMatches}
+}
+
 // SearchText finds the nodes whose texts suit a query best, by BM25 (k1 1.2, b 0.75),
 // best first, at most limit. Nodes that the query calls by name go up. They stand and
 // pass the filter; which would come before them without it does not matter, but where
@@ -54,7 +70,10 @@ func (db *DB) SearchText(ctx context.Context, workspace uuid.UUID, q lexical.Que
 		return nil, nil
 	}
 	err = db.reading(ctx, func(tx pgx.Tx) error {
-		s := &textSearch{tx: tx, workspace: workspace, filter: f, limit: limit, scores: map[uuid.UUID]float64{}, raised: map[uuid.UUID]float64{}}
+		s := &textSearch{
+			tx: tx, workspace: workspace, filter: f, limit: limit, most: db.search,
+			scores: map[uuid.UUID]float64{}, raised: map[uuid.UUID]float64{},
+		}
 		hits, err = s.run(ctx, q)
 		return err
 	})
@@ -70,6 +89,7 @@ type textSearch struct {
 	workspace uuid.UUID
 	filter    retrieval.Filter
 	limit     int
+	most      searchBounds
 
 	nodes   float64 // of the workspace
 	average float64 // length of their texts
@@ -94,15 +114,11 @@ func (s *textSearch) run(ctx context.Context, q lexical.Query) ([]retrieval.Text
 		return nil, err
 	}
 	if !unfiltered(s.filter) {
-		if s.few, s.bounded, err = fewPassing(ctx, s.tx, s.workspace, s.filter); err != nil || len(s.few) == 0 {
+		if s.few, s.bounded, err = fewPassing(ctx, s.tx, s.workspace, s.filter, s.most.few); err != nil || len(s.few) == 0 {
 			return nil, err
 		}
 	}
-	first, rest := s.split(terms)
-	if err := s.gather(ctx, first); err != nil {
-		return nil, err
-	}
-	if err := s.lookUp(ctx, rest); err != nil {
+	if err := s.rank(ctx, terms); err != nil {
 		return nil, err
 	}
 	if err := s.raiseNamed(ctx, q); err != nil {
@@ -212,17 +228,58 @@ func (s *textSearch) cost(t searchTerm) int64 {
 	return t.nodes
 }
 
+// rank scores the nodes that the terms find.
+func (s *textSearch) rank(ctx context.Context, terms []searchTerm) error {
+	slices.SortStableFunc(terms, func(a, b searchTerm) int { return cmp.Compare(a.nodes, b.nodes) })
+	if s.selective() {
+		first, rest := s.split(terms, s.most.first)
+		if err := s.gather(ctx, first); err != nil {
+			return err
+		}
+		if len(rest) == 0 || atMost(rest) <= s.threshold() {
+			return s.lookUp(ctx, rest)
+		}
+		clear(s.scores)
+	}
+	first, rest := s.split(terms, s.most.postings)
+	if err := s.gather(ctx, first); err != nil {
+		return err
+	}
+	return s.lookUp(ctx, rest)
+}
+
+// selective says that whatever is read of postings passes the filter, but for what
+// was deleted just now.
+func (s *textSearch) selective() bool { return s.bounded || unfiltered(s.filter) }
+
 // split gives the terms whose nodes are candidates, and those that are only looked up
 // for candidates: the rarest come first, the first always.
-func (s *textSearch) split(terms []searchTerm) (first, rest []searchTerm) {
-	slices.SortStableFunc(terms, func(a, b searchTerm) int { return cmp.Compare(a.nodes, b.nodes) })
-	left := int64(searchPostings)
+func (s *textSearch) split(terms []searchTerm, few int64) (first, rest []searchTerm) {
+	read, enough := int64(0), searchShare*atMost(terms)
 	for i, t := range terms {
-		if left -= s.cost(t); left < 0 && i > 0 {
+		read += s.cost(t)
+		if i > 0 && (read > s.most.postings || read > few && atMost(terms[i:]) <= enough) {
 			return terms[:i], terms[i:]
 		}
 	}
 	return terms, nil
+}
+
+// atMost is what terms can add to a score.
+func atMost(terms []searchTerm) (sum float64) {
+	for _, t := range terms {
+		sum += t.weight * (bm25K1 + 1)
+	}
+	return sum
+}
+
+// threshold is a score that enough candidates have, whatever is added to it: twice as
+// many as are wanted, because some may have been deleted just now.
+func (s *textSearch) threshold() float64 {
+	if at := 2*s.limit - 1; s.selective() && at < len(s.order) {
+		return s.scores[s.order[at]]
+	}
+	return 0
 }
 
 // best gives the best that stand and pass the filter.
