@@ -51,7 +51,7 @@ func (r *ranking) explain(page []candidate) *explanation {
 		from := r.terrain.number[s.id]
 		alone := make([]float64, len(r.weights))
 		alone[from] = r.weights[from]
-		ranks := rank(r.flows, alone)
+		ranks := rank(r.flows, alone, rankRounds)
 		parts := make([]float64, len(page))
 		for i, c := range page {
 			if n, met := r.terrain.number[c.id]; met {

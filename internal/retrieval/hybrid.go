@@ -57,7 +57,7 @@ func newRanking(q *HybridQuery, f *findings, seeds []seed, t *terrain) *ranking 
 	r := &ranking{query: q, found: f, seeds: seeds, terrain: t, flows: t.flows()}
 	if len(seeds) > 0 {
 		r.weights = t.weights(seeds)
-		r.ranks = rank(r.flows, r.weights)
+		r.ranks = rank(r.flows, r.weights, rankRounds)
 	}
 	r.trail = t.trail(r.flows, r.ranks)
 	for n := range r.ranks {

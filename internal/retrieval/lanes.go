@@ -136,7 +136,10 @@ func (e *Engine) askText(ctx context.Context, q *Query) (hits []TextHit, named [
 	group.Go(func() { named, errNamed = e.deps.Text.NamedNodes(ctx, q.Workspace, q.Text, q.Filter, namedHits) })
 	hits, err = e.deps.Text.SearchText(ctx, q.Workspace, q.Text, q.Filter, textHits)
 	group.Wait()
-	return hits, named, cmp.Or(err, errNamed)
+	if err = cmp.Or(err, errNamed); err != nil {
+		return nil, nil, err
+	}
+	return hits, named, nil
 }
 
 // modelMismatch says that the vectors of an index and of the query do not mix.
@@ -175,11 +178,15 @@ func (e *Engine) askVectors(ctx context.Context, q *Query) (hits []VectorHit, er
 		if hits, err = e.deps.Vectors.Nearest(ctx, index, q.Workspace, vectors[0], near, limit); err != nil {
 			return nil, err
 		}
-		if !open || len(hits) < limit || limit >= mostVectorHits {
+		if !open {
 			return hits, nil
 		}
-		if hits, err = e.passingHits(ctx, q, hits); err != nil || len(hits) >= vectorHits {
-			return hits[:min(len(hits), vectorHits)], err
+		last := len(hits) < limit || limit >= mostVectorHits
+		if hits, err = e.passingHits(ctx, q, hits); err != nil {
+			return nil, err
+		}
+		if last || len(hits) >= vectorHits {
+			return hits[:min(len(hits), vectorHits)], nil
 		}
 	}
 }

@@ -36,25 +36,22 @@ func newTerrain(direction Direction) *terrain {
 	}
 }
 
-// meet gives a node's number, a new one if it is met for the first time.
-func (t *terrain) meet(id uuid.UUID, depth int) int {
-	n, known := t.number[id]
-	if !known {
-		n = len(t.ids)
-		t.number[id] = n
-		t.ids, t.depth = append(t.ids, id), append(t.depth, depth)
+// meet numbers a node that is met for the first time.
+func (t *terrain) meet(id uuid.UUID, depth int) {
+	if _, known := t.number[id]; known {
+		return
 	}
-	return n
+	t.number[id] = len(t.ids)
+	t.ids, t.depth = append(t.ids, id), append(t.depth, depth)
 }
 
-// add adds an edge; false: it is there already.
-func (t *terrain) add(l Link) bool {
+// add adds an edge, once.
+func (t *terrain) add(l Link) {
 	if _, known := t.linked[l.Edge]; known {
-		return false
+		return
 	}
 	t.linked[l.Edge] = struct{}{}
 	t.links = append(t.links, l)
-	return true
 }
 
 // flow is where a node's score goes on to, and which share of it.
@@ -111,14 +108,14 @@ func (f *flow) divide(into []int) {
 }
 
 // rank spreads the seeds' weights (one a node, of the sum 1) over the terrain:
-// r = (1-d)·s + d·P'r. What a node without a way on would pass on is lost, which
+// r = (1-d)·s + d·P'r, by so many rounds of the power iteration. What a node without a way on would pass on is lost, which
 // changes no order: it would begin anew at the seeds, and scale all alike.
-func rank(flows []flow, seeds []float64) []float64 {
+func rank(flows []flow, seeds []float64, rounds int) []float64 {
 	ranks, next := slices.Clone(seeds), make([]float64, len(seeds))
 	for n := range ranks {
 		ranks[n] *= 1 - damping
 	}
-	for range rankRounds {
+	for range rounds {
 		for n, s := range seeds {
 			next[n] = (1 - damping) * s
 		}

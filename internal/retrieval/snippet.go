@@ -149,33 +149,43 @@ func lastBorder(runes []rune, from, to int) int {
 	return to
 }
 
-// start is where the best passage begins.
+// match is a word of a text that stands for one of the query.
+type match struct {
+	from, to int
+	word     string
+}
+
+// start is where the best passage begins: the shortest that has most of the words,
+// each once, of what a passage has room for. A word that the text has all over counts
+// little.
 func (w *words) start(runes []rune) int {
-	type hit struct {
-		at, end int
-		word    string
-	}
-	var hits []hit
+	var matches []match
+	often := map[string]int{}
 	for _, token := range tokens(runes) {
 		if word, found := w.match(token.text); found {
-			hits = append(hits, hit{token.from, token.to, word})
+			matches = append(matches, match{token.from, token.to, word})
+			often[word]++
 		}
 	}
-	best, bestAt := 0.0, 0
-	counts := map[string]int{}
-	score, first := 0.0, 0
-	for _, h := range hits {
-		if counts[h.word]++; counts[h.word] == 1 {
-			score += w.weights[h.word]
+	weight := func(word string) float64 { return w.weights[word] / float64(often[word]) }
+	best, bestAt, score, first := 0.0, 0, 0.0, 0
+	within := map[string]int{}
+	for _, m := range matches {
+		if within[m.word]++; within[m.word] == 1 {
+			score += weight(m.word)
 		}
-		for first < len(hits) && h.end-hits[first].at > snippetRunes-leadRunes-2 {
-			if counts[hits[first].word]--; counts[hits[first].word] == 0 {
-				score -= w.weights[hits[first].word]
+		for first < len(matches) {
+			f := matches[first]
+			if within[f.word] == 1 && m.to-f.from <= snippetRunes-leadRunes-2 || f == m {
+				break
+			}
+			if within[f.word]--; within[f.word] == 0 {
+				score -= weight(f.word)
 			}
 			first++
 		}
-		if first < len(hits) && score > best {
-			best, bestAt = score, hits[first].at
+		if score > best+1e-9 {
+			best, bestAt = score, matches[first].from
 		}
 	}
 	return lead(runes, bestAt)

@@ -15,10 +15,10 @@ import (
 // Bounds of a walk, so that it costs the same in any graph. ADR 22 has the reasons.
 const (
 	// mostEdges is how many edges a walk looks at.
-	mostEdges = 20_000
+	mostEdges = 10_000
 	// mostExpanded is how many nodes at one distance are gone on from: those with most
 	// of the score.
-	mostExpanded = 400
+	mostExpanded = 200
 	// edgesOfSeed and edgesOfNode are how many edges of a node are followed, each way.
 	// A hub's others are met from their other ends.
 	edgesOfSeed = 1_000
@@ -76,7 +76,7 @@ func (e *Engine) expand(ctx context.Context, q *HybridQuery, t *terrain, seeds [
 
 // frontier are the nodes at a distance that have most of the score so far.
 func (t *terrain) frontier(seeds []seed, depth int) []uuid.UUID {
-	ranks := rank(t.flows(), t.weights(seeds))
+	ranks := rank(t.flows(), t.weights(seeds), depth+1)
 	var at []int
 	for n, d := range t.depth {
 		if d == depth {

@@ -54,16 +54,16 @@ func passingNodes(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, ids []uui
 	return pass, nil
 }
 
-// fewPassing gives the nodes that pass a filter, if they are few.
-func fewPassing(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, f retrieval.Filter) (ids []uuid.UUID, few bool, err error) {
+// fewPassing gives the nodes that pass a filter, if they are at most so many.
+func fewPassing(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, f retrieval.Filter, most int) (ids []uuid.UUID, few bool, err error) {
 	w := &where{}
 	w.add("workspace_id = ?", workspace)
 	letsPass(w, f)
-	ids, err = collectIDs(ctx, tx, `SELECT id FROM nodes WHERE `+w.text()+` LIMIT `+w.arg(fewMatches+1), w.args)
+	ids, err = collectIDs(ctx, tx, `SELECT id FROM nodes WHERE `+w.text()+` LIMIT `+w.arg(most+1), w.args)
 	if err != nil {
 		return nil, false, fmt.Errorf("reading which nodes match: %w", err)
 	}
-	return ids, len(ids) <= fewMatches, nil
+	return ids, len(ids) <= most, nil
 }
 
 // collectIDs reads ids. The plan is made for the values: how many rows pass decides

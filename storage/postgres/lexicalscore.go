@@ -38,9 +38,9 @@ func (s *textSearch) gather(ctx context.Context, terms []searchTerm) error {
 	if !s.bounded {
 		most := searchCandidates
 		if !unfiltered(s.filter) {
-			most = searchPostings // any of them may be all that pass
+			most = int(s.most.postings) // any of them may be all that pass
 		}
-		return s.score(ctx, scoreAll, terms, searchPostings, most)
+		return s.score(ctx, scoreAll, terms, s.most.postings, most)
 	}
 	var whole, each []searchTerm
 	for _, t := range terms {
@@ -50,10 +50,10 @@ func (s *textSearch) gather(ctx context.Context, terms []searchTerm) error {
 			each = append(each, t)
 		}
 	}
-	if err := s.score(ctx, scoreListed, whole, s.few, fewMatches); err != nil {
+	if err := s.score(ctx, scoreListed, whole, s.few, len(s.few)); err != nil {
 		return err
 	}
-	return s.score(ctx, scoreEach, each, s.few, fewMatches)
+	return s.score(ctx, scoreEach, each, s.few, len(s.few))
 }
 
 // lookUp adds what terms add to the scores of the candidates that can still be among
@@ -64,11 +64,10 @@ func (s *textSearch) lookUp(ctx context.Context, terms []searchTerm) error {
 		return nil
 	}
 	least := s.threshold() - atMost(terms)
-	most := min(len(s.order), max(2*s.limit, searchLookups/len(terms)))
+	most := min(len(s.order), max(2*s.limit, int(s.most.lookups)/len(terms)))
 	for most > 0 && s.scores[s.order[most-1]] < least {
 		most--
 	}
-	fmt.Printf("LOOK terms %d of %d cands %d\n", len(terms), len(s.order), most)
 	for _, id := range s.order[most:] {
 		delete(s.scores, id)
 	}

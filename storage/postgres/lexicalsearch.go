@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -51,6 +50,16 @@ const (
 	namesakes = 20
 )
 
+// searchBounds are those of the bounds that tests lower.
+type searchBounds struct {
+	first, postings, lookups int64
+	few                      int
+}
+
+func boundsOfSearches() searchBounds {
+	return searchBounds{first: searchFirst, postings: searchPostings, lookups: searchLookups, few: fewMatches}
+}
+
 // SearchText finds the nodes whose texts suit a query best, by BM25 (k1 1.2, b 0.75),
 // best first, at most limit. Nodes that the query calls by name go up. They stand and
 // pass the filter; which would come before them without it does not matter, but where
@@ -61,7 +70,10 @@ func (db *DB) SearchText(ctx context.Context, workspace uuid.UUID, q lexical.Que
 		return nil, nil
 	}
 	err = db.reading(ctx, func(tx pgx.Tx) error {
-		s := &textSearch{tx: tx, workspace: workspace, filter: f, limit: limit, scores: map[uuid.UUID]float64{}, raised: map[uuid.UUID]float64{}}
+		s := &textSearch{
+			tx: tx, workspace: workspace, filter: f, limit: limit, most: db.search,
+			scores: map[uuid.UUID]float64{}, raised: map[uuid.UUID]float64{},
+		}
 		hits, err = s.run(ctx, q)
 		return err
 	})
@@ -77,6 +89,7 @@ type textSearch struct {
 	workspace uuid.UUID
 	filter    retrieval.Filter
 	limit     int
+	most      searchBounds
 
 	nodes   float64 // of the workspace
 	average float64 // length of their texts
@@ -101,17 +114,13 @@ func (s *textSearch) run(ctx context.Context, q lexical.Query) ([]retrieval.Text
 		return nil, err
 	}
 	if !unfiltered(s.filter) {
-		if s.few, s.bounded, err = fewPassing(ctx, s.tx, s.workspace, s.filter); err != nil || len(s.few) == 0 {
+		if s.few, s.bounded, err = fewPassing(ctx, s.tx, s.workspace, s.filter, s.most.few); err != nil || len(s.few) == 0 {
 			return nil, err
 		}
 	}
-	t0 := time.Now()
 	if err := s.rank(ctx, terms); err != nil {
 		return nil, err
 	}
-	fmt.Println("PHASE rank", time.Since(t0))
-	t0 = time.Now()
-	defer func() { fmt.Println("PHASE rest", time.Since(t0)) }()
 	if err := s.raiseNamed(ctx, q); err != nil {
 		return nil, err
 	}
@@ -223,17 +232,16 @@ func (s *textSearch) cost(t searchTerm) int64 {
 func (s *textSearch) rank(ctx context.Context, terms []searchTerm) error {
 	slices.SortStableFunc(terms, func(a, b searchTerm) int { return cmp.Compare(a.nodes, b.nodes) })
 	if s.selective() {
-		first, rest := s.split(terms, searchFirst)
+		first, rest := s.split(terms, s.most.first)
 		if err := s.gather(ctx, first); err != nil {
 			return err
 		}
 		if len(rest) == 0 || atMost(rest) <= s.threshold() {
 			return s.lookUp(ctx, rest)
 		}
-		fmt.Printf("UNPROVEN rest %d bound %.1f thr %.1f n %d\n", len(rest), atMost(rest), s.threshold(), len(s.order))
 		clear(s.scores)
 	}
-	first, rest := s.split(terms, searchPostings)
+	first, rest := s.split(terms, s.most.postings)
 	if err := s.gather(ctx, first); err != nil {
 		return err
 	}
@@ -250,7 +258,7 @@ func (s *textSearch) split(terms []searchTerm, few int64) (first, rest []searchT
 	read, enough := int64(0), searchShare*atMost(terms)
 	for i, t := range terms {
 		read += s.cost(t)
-		if i > 0 && (read > searchPostings || read > few && atMost(terms[i:]) <= enough) {
+		if i > 0 && (read > s.most.postings || read > few && atMost(terms[i:]) <= enough) {
 			return terms[:i], terms[i:]
 		}
 	}

@@ -1,0 +1,231 @@
+package retrieval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/graph"
+)
+
+// nodesOf makes a graph of nodes without edges, numbered from 0.
+func nodesOf(count int) *memory {
+	m := newMemory()
+	for i := range count {
+		text := fmt.Sprintf("This is the description of number %d.", i)
+		m.node(graph.Node{ID: wikiID(i), Name: fmt.Sprintf("node %d", i), EntityType: graph.Object, Description: &text})
+	}
+	return m
+}
+
+func names(hits []Hit) (list []string) {
+	for _, h := range hits {
+		list = append(list, h.Node.Name)
+	}
+	return list
+}
+
+func TestWhatBothLanesFindComesBeforeWhatOneDoes(t *testing.T) {
+	s := newSaid()
+	s.text = []TextHit{{wikiID(1), 9, 0.6}, {wikiID(2), 7, 0.5}}
+	s.near = []VectorHit{{wikiID(3), 0, 0.7}, {wikiID(2), 1, 0.4}, {wikiID(2), 0, 0.3}, {wikiID(4), 0, -0.2}}
+	r, err := s.engine(nodesOf(6)).Search(t.Context(), Query{Text: "description number", Limit: 10})
+	require.NoError(t, err)
+	require.Equal(t, []string{"node 2", "node 3", "node 1"}, names(r.Hits), "what is near nothing is no hit")
+	require.Equal(t, 3, r.Total)
+	require.InDelta(t, 0.45, r.Hits[0].Score, 1e-9)
+	require.InDelta(t, 0.5, *r.Hits[0].Scores.Text, 1e-9)
+	require.InDelta(t, 0.4, *r.Hits[0].Scores.Vector, 1e-9, "the nearest chunk")
+	require.Nil(t, r.Hits[1].Scores.Text)
+	require.Nil(t, r.Hits[2].Scores.Vector)
+	require.Equal(t, "This is the description of number 2.", r.Hits[0].Snippet)
+}
+
+func TestAWeakMatchOfFrequentWordsDoesNotHideAParaphrase(t *testing.T) {
+	s := newSaid()
+	s.text = []TextHit{{wikiID(1), 2.2, 0.12}} // the best of a bad lot: it has "the"
+	s.near = []VectorHit{{wikiID(2), 0, 0.55}, {wikiID(1), 0, 0.05}}
+	e := s.engine(nodesOf(4))
+	q := Query{Text: "the machine stopped responding", Limit: 10}
+	r, err := e.Search(t.Context(), q)
+	require.NoError(t, err)
+	require.Equal(t, "node 2", r.Hits[0].Node.Name)
+	r, err = e.Hybrid(t.Context(), HybridQuery{Query: q, Hops: 2, Weights: DefaultWeights()})
+	require.NoError(t, err)
+	require.Equal(t, "node 2", r.Hits[0].Node.Name)
+}
+
+func TestANodeThatTheQueryNamesHasAllItsWords(t *testing.T) {
+	s := newSaid()
+	s.text = []TextHit{{wikiID(1), 9, 0.8}}
+	s.names = []uuid.UUID{wikiID(2)}
+	r, err := s.engine(nodesOf(4)).Search(t.Context(), Query{Text: "node 2", Limit: 10})
+	require.NoError(t, err)
+	require.Equal(t, []string{"node 2", "node 1"}, names(r.Hits))
+	require.Equal(t, 1.0, *r.Hits[0].Scores.Text)
+}
+
+func TestPagesFitTogetherAndMinScoreHoldsBeforeTheyAreCut(t *testing.T) {
+	s := newSaid()
+	m := nodesOf(120)
+	for i := range 100 {
+		s.text = append(s.text, TextHit{wikiID(i), 1, float64(100-i/2) / 100})
+	}
+	e := s.engine(m)
+	whole, err := e.Search(t.Context(), Query{Text: "x", Limit: 100})
+	require.NoError(t, err)
+	require.Equal(t, 100, whole.Total)
+	var paged []string
+	for offset := 0; offset < 130; offset += 7 {
+		r, err := e.Search(t.Context(), Query{Text: "x", Limit: 7, Offset: offset})
+		require.NoError(t, err)
+		require.Equal(t, whole.Total, r.Total)
+		paged = append(paged, names(r.Hits)...)
+	}
+	require.Equal(t, names(whole.Hits), paged)
+	r, err := e.Search(t.Context(), Query{Text: "x", Limit: 5, MinScore: 0.4})
+	require.NoError(t, err)
+	require.Equal(t, 42, r.Total)
+	require.Len(t, r.Hits, 5)
+}
+
+func TestASearchWithoutALaneFailsAndAHybridOneGoesOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(*said)
+		lane  string
+		says  string
+	}{
+		"Milvus is away":     {func(s *said) { s.errVector = errAway }, LaneVector, "The vector search is not available"},
+		"the embedder is":    {func(s *said) { s.errEmbed = fault.New(fault.BadGateway, "nonsense") }, LaneVector, "The vector search is not available"},
+		"another model":      {func(s *said) { s.model.Name = "old" }, LaneVector, "The vector search is not available: the index was made by old (2 dimensions) and the embedder is said (2 dimensions); a re-index makes it anew"},
+		"the text lane is":   {func(s *said) { s.errText = errAway }, LaneText, "The text search is not available"},
+		"the embedder waits": {func(s *said) { s.errEmbed = fault.New(fault.Unavailable, "busy").After(7 * time.Second) }, LaneVector, "The vector search is not available"},
+	} {
+		s := newSaid()
+		s.text, s.near = []TextHit{{wikiID(1), 9, 0.6}}, []VectorHit{{wikiID(2), 0, 0.7}}
+		c.spoil(s)
+		e := s.engine(nodesOf(4))
+		_, err := e.Search(t.Context(), Query{Text: "x", Limit: 10})
+		var f *fault.Error
+		require.ErrorAs(t, err, &f, name)
+		require.Equal(t, fault.Unavailable, f.Kind, name)
+		require.Equal(t, c.says, f.Message, name)
+		require.Positive(t, f.RetryAfter, name)
+		r, err := e.Hybrid(t.Context(), HybridQuery{Query: Query{Text: "x", Limit: 10}, Hops: 1, Weights: DefaultWeights()})
+		require.NoError(t, err, name)
+		require.Equal(t, []string{c.lane}, r.Degraded, name)
+		require.Len(t, r.Hits, 1, name)
+	}
+	s := newSaid()
+	s.errText, s.errVector = errAway, errAway
+	_, err := s.engine(nodesOf(1)).Hybrid(t.Context(), HybridQuery{Query: Query{Text: "x", Limit: 10}, Weights: DefaultWeights()})
+	require.Equal(t, fault.Unavailable, fault.KindOf(err))
+	s.errVector = errors.New("a defect")
+	_, err = s.engine(nodesOf(1)).Hybrid(t.Context(), HybridQuery{Query: Query{Text: "x", Limit: 10}, Weights: DefaultWeights()})
+	require.ErrorIs(t, err, s.errVector, "a defect is not taken for a store that is away")
+}
+
+// slow is a text lane that answers when it is given up.
+type slow struct{ *said }
+
+func (s slow) SearchText(ctx context.Context, _ uuid.UUID, _ string, _ Filter, _ int) ([]TextHit, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestALaneThatDoesNotAnswerIsGivenUpAndTheCallersEndIsTheCallers(t *testing.T) {
+	s := newSaid()
+	s.near = []VectorHit{{wikiID(2), 0, 0.7}}
+	e := New(Deps{Text: slow{s}, Vectors: s, Graph: nodesOf(4), Embedder: s, LaneTimeout: 10 * time.Millisecond})
+	q := HybridQuery{Query: Query{Text: "x", Limit: 10}, Weights: DefaultWeights()}
+	r, err := e.Hybrid(t.Context(), q)
+	require.NoError(t, err)
+	require.Equal(t, []string{LaneText}, r.Degraded)
+	require.Equal(t, []string{"node 2"}, names(r.Hits))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = e.Hybrid(ctx, q)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestAFilterThatFewPassIsAskedForByNodeAndOneThatManyPassByMoreHits(t *testing.T) {
+	m := newMemory()
+	for i := range MostNodes + 500 {
+		value := `"many"`
+		if i < 3 {
+			value = `"few"`
+		}
+		m.node(graph.Node{ID: wikiID(i), Name: fmt.Sprint(i), EntityType: graph.Object, Properties: graph.Properties{"p": jsontext.Value(value)}})
+	}
+	s := newSaid()
+	for i := range 1_000 { // nearest are those that do not pass
+		s.near = append(s.near, VectorHit{wikiID(MostNodes + 1_000 + i), 0, 0.9})
+	}
+	for i := range 300 {
+		s.near = append(s.near, VectorHit{wikiID(i), 0, 0.5})
+	}
+	filtered := func(value string) Query {
+		return Query{Text: "x", Limit: 100, Filter: Filter{Properties: map[string][]jsontext.Value{"p": {jsontext.Value(value)}}}}
+	}
+	e := s.engine(m)
+	r, err := e.Search(t.Context(), filtered(`"few"`))
+	require.NoError(t, err)
+	require.Equal(t, 3, r.Total)
+	require.Len(t, s.nears[0].Nodes, 3)
+	s.asked = nil
+	r, err = e.Search(t.Context(), filtered(`"many"`))
+	require.NoError(t, err)
+	require.Equal(t, vectorHits, r.Total)
+	require.Equal(t, []int{200, 800, 3_200}, s.asked)
+	s.asked = nil
+	r, err = e.Search(t.Context(), filtered(`"none"`))
+	require.NoError(t, err)
+	require.Zero(t, r.Total)
+	require.Empty(t, s.asked, "where nothing passes, nothing is near")
+}
+
+func TestTheScoreOfAChunkIsShownWithItsText(t *testing.T) {
+	s := newSaid()
+	s.near = []VectorHit{{wikiID(1), 2, 0.5}, {wikiID(2), 9, 0.4}}
+	e := New(Deps{Text: s, Vectors: s, Graph: nodesOf(4), Embedder: s, Chunks: func(*graph.Node) []Chunk {
+		return []Chunk{{0, "zero"}, {2, "two words"}}
+	}})
+	r, err := e.Search(t.Context(), Query{Text: "x", Limit: 10})
+	require.NoError(t, err)
+	require.Equal(t, &Chunk{2, "two words"}, r.Hits[0].Chunk)
+	require.Equal(t, "two words", r.Hits[0].Snippet)
+	require.Nil(t, r.Hits[1].Chunk, "the text has no such chunk any more")
+	require.Equal(t, "This is the description of number 2.", r.Hits[1].Snippet)
+}
+
+func TestScoresOrderAndStayWithinTheirBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := newSaid()
+		hit := rapid.IntRange(0, 30)
+		for _, i := range rapid.SliceOfDistinct(rapid.IntRange(0, 24), func(i int) int { return i }).Draw(t, "text") {
+			s.text = append(s.text, TextHit{wikiID(i), 1, rapid.Float64Range(0.001, 3).Draw(t, "share")})
+		}
+		for range rapid.IntRange(0, 30).Draw(t, "near") {
+			s.near = append(s.near, VectorHit{wikiID(hit.Draw(t, "node")), hit.Draw(t, "chunk"), rapid.Float64Range(-1, 1.000001).Draw(t, "cosine")})
+		}
+		r, err := s.engine(nodesOf(25)).Search(context.Background(), Query{Text: "x", Limit: 100})
+		require.NoError(t, err)
+		require.Len(t, r.Hits, r.Total)
+		for i, h := range r.Hits {
+			require.Greater(t, h.Score, 0.0)
+			require.LessOrEqual(t, h.Score, 1.0)
+			if i > 0 {
+				before := r.Hits[i-1]
+				require.True(t, before.Score > h.Score || before.Score == h.Score && compareIDs(before.Node.ID, h.Node.ID) < 0)
+			}
+		}
+	})
+}
