@@ -19,7 +19,7 @@ func TestTheEmbedderIsEmbeddedStaticOrElsewhere(t *testing.T) {
 		require.NoError(t, err, args)
 		require.Equal(t, want.static, cfg.Embedder.Static(), args)
 		require.Equal(t, want.remote, cfg.Embedder.Remote(), args)
-		require.False(t, cfg.WantsEmbedder(), "no role needs it yet")
+		require.Equal(t, !want.static && !want.remote, cfg.WantsEmbedder(), args)
 	}
 }
 
