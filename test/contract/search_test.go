@@ -131,8 +131,8 @@ func (s *searcher) plant(t testing.TB) map[string]string {
 	t.Helper()
 	ids := map[string]string{}
 	for _, n := range []struct{ entityType, name, description, properties string }{
-		{"object", "Pump 7", "Moves cooling water through the northern loop. Its bearing squeals.", `{"site":"north","line":7,"running":true}`},
-		{"object", "Pump 8", "Moves cooling water through the southern loop.", `{"site":"south","line":"7","running":false}`},
+		{"object", "Pump 7", "Moves cooling water through the northern loop. Its bearing squeals.", `{"site":"north","bay":41,"running":true}`},
+		{"object", "Pump 8", "Moves cooling water through the southern loop.", `{"site":"south","bay":"41","running":false}`},
 		{"process", "Cooling", "Keeps the reactor below its limit of temperature.", `{"site":"north"}`},
 		{"concept", "Northern hall", "A building with thick walls.", `{}`},
 		{"actor", "Grüße 東京タワー", "Sends postcards from a red tower.", `{"a.b":"'; DROP TABLE nodes; --"}`},
@@ -144,7 +144,7 @@ func (s *searcher) plant(t testing.TB) map[string]string {
 	ids["stands_in"] = s.relate(t, ids["Cooling"], "stands_in", ids["Northern hall"])
 	for name := range ids {
 		if !strings.Contains(name, "_") && name != "feeds" {
-			s.until(t, contract.Request{Path: searchPath, Body: `{"query":"` + name + `","limit":1}`}, has(name))
+			s.until(t, contract.Request{Path: searchPath, Body: `{"query":"` + name + `"}`}, has(name))
 		}
 	}
 	s.untilReady(t)
@@ -259,16 +259,16 @@ func TestSearchesShowOnlyWhatPassesTheFilters(t *testing.T) {
 		`"entityTypes":["concept","process"]`:                            {"Cooling", "Northern hall"},
 		`"properties":{"site":"south"}`:                                  {"Pump 8"},
 		`"properties":{"site":["south","north"],"running":[true,false]}`: {"Pump 7", "Pump 8"},
-		`"properties":{"line":7}`:                                        {"Pump 7"},
-		`"properties":{"line":7.0}`:                                      {"Pump 7"},
-		`"properties":{"line":"7"}`:                                      {"Pump 8"},
+		`"properties":{"bay":41}`:                                        {"Pump 7"},
+		`"properties":{"bay":41.0}`:                                      {"Pump 7"},
+		`"properties":{"bay":"41"}`:                                      {"Pump 8"},
 		`"properties":{"running":false}`:                                 {"Pump 8"},
 		`"properties":{"site":"north"},"entityTypes":["object"]`:         {"Pump 7"},
 		`"properties":{"a.b":"'; DROP TABLE nodes; --"}`:                 {"Grüße 東京タワー"},
 		`"properties":{"site":"nowhere"}`:                                {},
 		`"properties":{"":"","__proto__":1}`:                             {},
 		`"properties":{"a\"b]":"x\" or node_id != \""}`:                  {},
-		`"properties":{"line":8},"entityTypes":["actor"]`:                {},
+		`"properties":{"bay":42},"entityTypes":["actor"]`:                {},
 	} {
 		for _, path := range []string{searchPath, hybridPath} {
 			for _, name := range names(s.found(t, path, `{`+query+`,`+filter+`}`)) {

@@ -91,8 +91,8 @@ func TestAHubDoesNotHoldASearchUp(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
 	for _, statement := range []string{
-		`INSERT INTO nodes (workspace_id, id, name, name_folded, entity_type, properties, created_at, updated_at, version, changed_by, created_by)
-			SELECT n.workspace_id, gen_random_uuid(), 'Spoke ' || i, 'spoke ' || i, 'object', '{}', n.created_at, n.updated_at, 1, n.changed_by, n.created_by
+		`INSERT INTO nodes (workspace_id, id, name, entity_type, properties, created_at, updated_at, version, changed_by, created_by)
+			SELECT n.workspace_id, gen_random_uuid(), 'Spoke ' || i, 'object', '{}', n.created_at, n.updated_at, 1, n.changed_by, n.created_by
 			FROM nodes n, generate_series(1, 100000) i WHERE n.id = $1`,
 		`INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, properties, created_at, updated_at, version, changed_by, created_by, newest)
 			SELECT s.workspace_id, gen_random_uuid(), $1, s.id, 'has', '{}', s.created_at, s.updated_at, 1, s.changed_by, s.created_by, s.changed_by

@@ -47,6 +47,21 @@ func TestTheGraphOfTheREADMEWorksWhenPasted(t *testing.T) {
 	require.Contains(t, text(4), `"kW":11`, "the undo brings back what was")
 }
 
+// TestTheSearchOfTheREADMEWorksWhenPasted after the graph, whose nodes it finds.
+func TestTheSearchOfTheREADMEWorksWhenPasted(t *testing.T) {
+	server := harness.New(t, binary)
+	server.Start()
+	first, _, found := strings.Cut(shellBlock(t, "First steps"), "\n\n") // the variables
+	require.True(t, found)
+	answers := paste(t, server, first+"\n"+shellBlock(t, "The graph")+"\n"+strings.Replace(shellBlock(t, "Search"), "sleep 3", "sleep 10", 1))
+	require.Len(t, answers, 7)
+	for n, name := range map[int]string{5: "Pump 7", 6: "Hall 3"} {
+		payload, err := json.Marshal(answers[n]["data"])
+		require.NoError(t, err)
+		require.Contains(t, string(payload), `"name":"`+name+`"`)
+	}
+}
+
 // The commands are the README's own, in the shell of a new user; only the address
 // and the folder are the test's.
 func TestTheFirstStepsOfTheREADMEWorkWhenPasted(t *testing.T) {

@@ -24,6 +24,7 @@ var units = map[string]func(float64) string{
 	"B/point":      digits,
 	"ratio":        digits,
 	"ms":           func(v float64) string { return digits(v) + " ms" },
+	"%":            func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) + " %" },
 	"s":            func(v float64) string { return digits(v) + " s" },
 	"h":            func(v float64) string { return digits(v) + " hours" },
 	"kB":           func(v float64) string { return digits(v) + " kB" },

@@ -28,6 +28,7 @@ var sections = []section{
 	{id: "outage", packages: whole, bench: "^BenchmarkOutage$", args: append([]string{"-timeout", "40m"}, once...), asked: true},
 	{id: "commands", packages: whole, bench: "^BenchmarkCommands$", args: append([]string{"-timeout", "20m"}, once...)},
 	{id: "graph-reads", packages: whole, bench: "^BenchmarkGraphReads$", args: once},
+	{id: "retrieval", packages: whole, bench: "^BenchmarkRetrieval$", args: append([]string{"-timeout", "90m"}, once...)},
 	{id: "disk", packages: whole, bench: "^BenchmarkDisk$", args: once},
 	{id: "starts", packages: whole, bench: "^BenchmarkStarts$", args: once},
 	{

@@ -1,0 +1,294 @@
+package bench
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/bench/record"
+	"github.com/livegraph/livegraph/test/harness"
+	"github.com/livegraph/livegraph/test/paraphrases"
+)
+
+const (
+	// indexPatience is how long the 6,119 passages may take to be embedded on a machine
+	// that does other things, too.
+	indexPatience  = 40 * time.Minute
+	retrievalRound = 3  // times that each question is asked
+	probes         = 30 // nodes whose way into the search is measured
+	writesASecond  = 200
+)
+
+// wiki is 2WikiMultihopQA's case: passages that mention each other, and questions
+// that need several of them. See test/bench/retrieval/testdata/README.md.
+type wiki struct {
+	passages  []passage
+	mentions  [][2]int
+	questions []struct {
+		Question string
+		Gold     []string // titles
+	}
+}
+
+type passage struct{ Title, Text string }
+
+// BenchmarkRetrieval loads the case through the interface, asks its questions of each
+// lane and of the whole, and measures how soon a node that is written is found.
+func BenchmarkRetrieval(b *testing.B) {
+	r := record.New(b)
+	w := readWiki(b)
+	for _, model := range []string{"minilm", "static"} {
+		t := &target{Server: harness.New(b, binary, "--log-level", "warn"), b: b}
+		if model == "minilm" {
+			t.Env = append(t.Env, "LIVEGRAPH_EMBEDDER=")
+		}
+		t.Start()
+		r.Engines(t.engines())
+		r.Say("%s: loading %d passages", model, len(w.passages))
+		began := time.Now()
+		t.loadWiki(w)
+		t.indexed(r)
+		r.Add(model+"/load", "s", time.Since(began).Seconds())
+		for _, lane := range []struct{ name, path, more string }{
+			{"text", hybridPath, `,"hops":0,"weights":{"text":1,"vector":0,"graph":0}`},
+			{"vector", hybridPath, `,"hops":0,"weights":{"text":0,"vector":1,"graph":0}`},
+			{"search", searchPath, ``},
+			{"hybrid", hybridPath, ``},
+		} {
+			r.Say("%s: %s", model, lane.name)
+			t.askWiki(r, w, model+"/"+lane.name, lane.path, lane.more)
+		}
+		r.Say("%s: paraphrases", model)
+		r.Add(model+"/paraphrases", "%", t.paraphrases(b))
+		r.Say("%s: freshness at %d commands/s", model, writesASecond)
+		addTimes(r, model+"/fresh", t.freshness())
+		t.Stop()
+	}
+	r.Save()
+}
+
+const (
+	searchPath = "/api/rag/search"
+	hybridPath = "/api/rag/hybrid-search"
+)
+
+func readWiki(b *testing.B) *wiki {
+	b.Helper()
+	w := &wiki{}
+	eachLine(b, "corpus.jsonl.gz", func(line []byte) error {
+		w.passages = append(w.passages, passage{})
+		return json.Unmarshal(line, &w.passages[len(w.passages)-1])
+	})
+	eachLine(b, "mentions.tsv.gz", func(line []byte) error {
+		var m [2]int
+		_, err := fmt.Sscan(string(line), &m[0], &m[1])
+		w.mentions = append(w.mentions, m)
+		return err
+	})
+	eachLine(b, "questions.jsonl.gz", func(line []byte) error {
+		w.questions = slices.Grow(w.questions, 1)[:len(w.questions)+1]
+		return json.Unmarshal(line, &w.questions[len(w.questions)-1])
+	})
+	return w
+}
+
+func eachLine(b *testing.B, name string, each func([]byte) error) {
+	b.Helper()
+	file, err := os.Open("retrieval/testdata/" + name)
+	require.NoError(b, err)
+	defer func() { _ = file.Close() }()
+	plain, err := gzip.NewReader(file)
+	require.NoError(b, err)
+	lines := bufio.NewScanner(plain)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		require.NoError(b, each(lines.Bytes()))
+	}
+	require.NoError(b, lines.Err())
+}
+
+// command is a command of a batch.
+type command struct {
+	Type    string         `json:"type"`
+	Payload map[string]any `json:"payload"`
+}
+
+func createNode(id uuid.UUID, name, description string) command {
+	return command{"CREATE_NODE", map[string]any{"id": id, "name": name, "description": description, "entityType": "concept"}}
+}
+
+// loadWiki makes a node of each passage and an edge of each mention.
+func (t *target) loadWiki(w *wiki) {
+	t.b.Helper()
+	ids := make([]uuid.UUID, len(w.passages))
+	var commands []command
+	for i, p := range w.passages {
+		ids[i] = uuid.New()
+		commands = append(commands, createNode(ids[i], p.Title, p.Text))
+	}
+	for _, m := range w.mentions {
+		commands = append(commands, command{"CREATE_EDGE", map[string]any{"sourceId": ids[m[0]], "targetId": ids[m[1]], "relationType": "mentions"}})
+	}
+	for part := range slices.Chunk(commands, 500) {
+		t.Do(http.MethodPost, "/api/commands/batch", map[string]any{"commands": part}, http.StatusOK, nil)
+	}
+}
+
+// indexed waits until search finds all that was written.
+func (t *target) indexed(r *record.Recorder) {
+	t.b.Helper()
+	deadline := time.Now().Add(indexPatience)
+	for said := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+		var status struct {
+			Status string
+			Nodes  struct{ Total, Indexed, Pending int }
+			Lag    struct{ Events int }
+		}
+		t.Do(http.MethodGet, "/api/rag/index/status", nil, http.StatusOK, &status)
+		if status.Status == "ready" && status.Nodes.Pending == 0 && status.Lag.Events == 0 {
+			return
+		}
+		require.True(t.b, time.Now().Before(deadline), "%+v", status)
+		if time.Since(said) > 15*time.Second {
+			said = time.Now()
+			r.Say("%d of %d nodes are indexed", status.Nodes.Indexed, status.Nodes.Total)
+		}
+	}
+}
+
+// search makes a search and gives the names of what it finds, and how long it took.
+func (t *target) search(path, query, more string) (names []string, took time.Duration) {
+	t.b.Helper()
+	text, err := json.Marshal(query)
+	require.NoError(t.b, err)
+	body := `{"limit":5,"query":` + string(text) + more + `}`
+	began := time.Now()
+	a, err := t.Try(http.MethodPost, path, []byte(body))
+	took = time.Since(began)
+	require.NoError(t.b, err)
+	require.Equal(t.b, http.StatusOK, a.Status, "%s: %+v", query, a.Error)
+	var hits []struct{ Node struct{ Name string } }
+	require.NoError(t.b, json.Unmarshal(a.Data, &hits))
+	for _, hit := range hits {
+		names = append(names, hit.Node.Name)
+	}
+	return names, took
+}
+
+// askWiki asks all questions, once before they count.
+func (t *target) askWiki(r *record.Recorder, w *wiki, name, path, more string) {
+	t.b.Helper()
+	var times []float64
+	var two, five float64
+	for round := range retrievalRound + 1 {
+		for i := range w.questions {
+			q := &w.questions[i]
+			found, took := t.search(path, q.Question, more)
+			if round == 0 {
+				two, five = two+recall(found, q.Gold, 2), five+recall(found, q.Gold, 5)
+				continue
+			}
+			times = append(times, took.Seconds()*1000)
+		}
+	}
+	r.Add(name+"/R@2", "%", 100*two/float64(len(w.questions)))
+	r.Add(name+"/R@5", "%", 100*five/float64(len(w.questions)))
+	addTimes(r, name, times)
+}
+
+// recall is the share of the gold titles that are among the first.
+func recall(found, gold []string, first int) float64 {
+	hit := 0.0
+	for _, title := range gold {
+		if slices.Contains(found[:min(first, len(found))], title) {
+			hit++
+		}
+	}
+	return hit / float64(len(gold))
+}
+
+func addTimes(r *record.Recorder, prefix string, times []float64) {
+	slices.Sort(times)
+	r.Add(prefix+"/p50", "ms", times[len(times)/2])
+	r.Add(prefix+"/p95", "ms", times[len(times)*95/100])
+}
+
+// paraphrases gives how many percent of the pairs are found among the first three, in a
+// workspace of their own.
+func (t *target) paraphrases(b *testing.B) float64 {
+	b.Helper()
+	own := *t
+	server := *t.Server
+	own.Server = &server
+	var made struct{ ID, Key string }
+	require.NoError(b, json.Unmarshal([]byte(t.CLI("workspaces", "create", "--name", "paraphrases", "--plan", "enterprise", "--json")), &made))
+	own.First.WorkspaceID = made.ID
+	require.NoError(b, json.Unmarshal([]byte(t.CLI("keys", "create", "--workspace", made.ID, "--name", "paraphrases", "--scope", "admin", "--json")), &made))
+	own.First.AdminKey = made.Key
+	pairs, err := paraphrases.Pairs()
+	require.NoError(b, err)
+	var commands []command
+	for _, p := range pairs {
+		commands = append(commands, createNode(uuid.New(), p.Name, p.Description))
+	}
+	own.Do(http.MethodPost, "/api/commands/batch", map[string]any{"commands": commands}, http.StatusOK, nil)
+	own.indexed(record.New(b))
+	found := 0.0
+	for _, p := range pairs {
+		if names, _ := own.search(searchPath, p.Query, ""); slices.Contains(names[:min(3, len(names))], p.Name) {
+			found++
+		}
+	}
+	return 100 * found / float64(len(pairs))
+}
+
+// freshness writes nodes at a fixed rate, and measures from the answer until search
+// finds a node by a word that only it has.
+func (t *target) freshness() (times []float64) {
+	t.b.Helper()
+	stop := make(chan struct{})
+	var load sync.WaitGroup
+	due := time.NewTicker(time.Second / writesASecond)
+	defer due.Stop()
+	for range 16 {
+		load.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				case <-due.C:
+					payload, _ := json.Marshal(createNode(uuid.New(), "Meter", "Reads "+uuid.NewString()+" in the yard."))
+					_, _ = t.Try(http.MethodPost, "/api/commands/execute", payload)
+				}
+			}
+		})
+	}
+	for range probes {
+		word := strings.ReplaceAll(uuid.NewString(), "-", "")
+		t.Do(http.MethodPost, "/api/commands/execute", createNode(uuid.New(), "Probe "+word, "Is looked for."), http.StatusCreated, nil)
+		began := time.Now()
+		for {
+			if names, _ := t.search(searchPath, word, ""); slices.Contains(names, "Probe "+word) {
+				break
+			}
+			require.Less(t.b, time.Since(began), time.Minute, "it is not found")
+			time.Sleep(10 * time.Millisecond)
+		}
+		times = append(times, time.Since(began).Seconds()*1000)
+		time.Sleep(300 * time.Millisecond)
+	}
+	close(stop)
+	load.Wait()
+	return times
+}
