@@ -27,9 +27,21 @@ type Stores struct {
 // NewEngine makes the engine that searches in the stores.
 func NewEngine(stores Stores, logger *slog.Logger, metrics *Metrics) *retrieval.Engine {
 	return retrieval.New(retrieval.Deps{
-		Text: textLane{stores.Postgres}, Vectors: vectorLane{stores.Postgres, stores.Milvus}, Graph: stores.Postgres, Embedder: stores.Embedder,
+		Text: textLane{stores.Postgres}, Vectors: vectorLane{stores.Postgres, stores.Milvus}, Graph: stores.Postgres, Embedder: speaking{stores.Embedder},
 		Chunks: chunksOf, Logger: logger, Observe: metrics.Lane,
 	})
+}
+
+// speaking embeds queries that have words. A model gives a vector to anything, also to
+// a question mark, and everything is near it by chance.
+type speaking struct{ embed.Embedder }
+
+// Embed gives no vector for what has neither letters nor digits.
+func (s speaking) Embed(ctx context.Context, texts []string) ([]embed.Vector, error) {
+	if len(texts) == 1 && len(lexical.Parse(texts[0]).Terms) == 0 {
+		return make([]embed.Vector, 1), nil
+	}
+	return s.Embedder.Embed(ctx, texts)
 }
 
 // textLane is the words' part of Postgres.
