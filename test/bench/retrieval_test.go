@@ -48,7 +48,7 @@ type passage struct{ Title, Text string }
 func BenchmarkRetrieval(b *testing.B) {
 	r := record.New(b)
 	w := readWiki(b)
-	for _, model := range []string{"minilm", "static"} {
+	for _, model := range []string{"static", "minilm"} {
 		t := &target{Server: harness.New(b, binary, "--log-level", "warn"), b: b}
 		if model == "minilm" {
 			t.Env = append(t.Env, "LIVEGRAPH_EMBEDDER=")
