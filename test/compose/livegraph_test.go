@@ -82,7 +82,7 @@ func parsed(t *testing.T, service types.ServiceConfig) *config.Config {
 
 func TestLivegraphTakesItsSettings(t *testing.T) {
 	project := stack(t)
-	for name, role := range map[string]string{apiService: "api", pointsService: "points", commandsService: "commands"} {
+	for name, role := range map[string]string{apiService: "api", pointsService: "points", commandsService: "commands", indexService: "embeddings"} {
 		t.Run(name, func(t *testing.T) {
 			service := project.Services[name]
 			cfg := parsed(t, service)

@@ -131,7 +131,7 @@ func pageOf(families map[string]*dto.MetricFamily) string {
 
 // allowed are the values of each label. A label that is not here fails the test.
 var allowed = map[string]*regexp.Regexp{
-	"cache": oneOf("known", "unknown", "series", "sources", "labels"), "work": oneOf("retention", "tombstones", "workspaces"), "consumer": oneOf("points", "commands"), "role": oneOf("api", "points", "commands"),
+	"cache": oneOf("known", "unknown", "series", "sources", "labels"), "work": oneOf("retention", "tombstones", "workspaces"), "consumer": oneOf("points", "commands", "embeddings"), "role": oneOf("api", "points", "commands", "embeddings"), "change": oneOf("written", "removed"),
 	"topic": oneOf("points", `graph\.commands`, `graph\.events`), "use": regexp.MustCompile(`^[a-z_]{5,12}$`),
 	"engine": oneOf("clickhouse", "embedder", "kafka", "milvus", "postgres", "redis", "valkey"), "pool": oneOf("main", "keys", "bulk"),
 	"method": oneOf("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"),
