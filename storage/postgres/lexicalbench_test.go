@@ -52,8 +52,8 @@ func report(b *testing.B, took []time.Duration) {
 
 // BenchmarkTextsAreWritten writes what new nodes with short texts are found by.
 func BenchmarkTextsAreWritten(b *testing.B) {
-	db := open(b)
-	ws := limited(b, db, 1, 1)
+	w := newGraphWorld(b)
+	db, ws := w.db, w.workspace(b)
 	const nodes = 2000
 	r := rand.New(rand.NewPCG(1, 1))
 	for b.Loop() {
@@ -68,8 +68,8 @@ func BenchmarkTextsAreWritten(b *testing.B) {
 
 // BenchmarkSearchOf100000 searches among short texts.
 func BenchmarkSearchOf100000(b *testing.B) {
-	db := open(b)
-	ws := limited(b, db, 1, 1)
+	w := newGraphWorld(b)
+	db, ws := w.db, w.workspace(b)
 	r := rand.New(rand.NewPCG(1, 1))
 	names, texts := shortTexts(r, 100_000)
 	for from := 0; from < len(names); from += 10_000 {
@@ -104,8 +104,8 @@ func BenchmarkSearchOfPassages(b *testing.B) {
 	eachLine(b, filepath.Join(folder, "corpus.jsonl"), func(p struct{ Title, Text string }) {
 		names, texts = append(names, p.Title), append(texts, p.Text)
 	})
-	db := open(b)
-	ws := limited(b, db, 1, 1)
+	w := newGraphWorld(b)
+	db, ws := w.db, w.workspace(b)
 	ids := insertTexts(b, db, ws, names, texts)
 	index(b, db, ws, ids...)
 	require.NoError(b, db.Exec(b.Context(), `VACUUM ANALYZE`))
