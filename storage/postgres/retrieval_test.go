@@ -383,3 +383,32 @@ func (d *drawn) Nearest(_ context.Context, _ retrieval.Index, _ uuid.UUID, _ emb
 func (d *drawn) draw(place uint64) uuid.UUID {
 	return uuid.MustParse(d.ids[rand.New(rand.NewPCG(d.seed, place)).IntN(len(d.ids))])
 }
+
+func TestANodesShareOfAQueryGrowsWithWhatOfItItHas(t *testing.T) {
+	db := open(t)
+	ws := limited(t, db, 1, 1)
+	nodes := map[uuid.UUID]graph.Node{}
+	named := map[string]uuid.UUID{}
+	for _, name := range []string{"boiler pump", "the boiler", "the pump", "the hall", "the valve", "the motor"} {
+		n := graph.Node{ID: uuid.New(), Name: name, EntityType: graph.Object, Lifecycle: graph.Lifecycle{CreatedAt: epoch, UpdatedAt: epoch, Version: 1}}
+		nodes[n.ID], named[name] = n, n.ID
+	}
+	insertNodes(t, db, ws, slices.Collect(maps.Values(nodes)))
+	newLanes(t, db).index(t, ws, nodes)
+	share := func(query, name string) float64 {
+		hits, err := db.SearchText(t.Context(), ws, lexical.Parse(query), retrieval.Filter{}, 10)
+		require.NoError(t, err)
+		for _, h := range hits {
+			if h.Node == named[name] {
+				return h.Share
+			}
+		}
+		return 0
+	}
+	require.Greater(t, share("boiler pump leaks badly", "boiler pump"), share("boiler pump leaks badly", "the boiler"))
+	require.Greater(t, share("boiler pump", "boiler pump"), 0.9)
+	require.Less(t, share("boiler zebra", "the boiler"), share("boiler", "the boiler"), "what no node has was asked for as well")
+	require.Less(t, share("the zebra eats", "the hall"), 0.2, "the best of a bad lot")
+	require.InDelta(t, share("boiler", "boiler pump"), share("boiler", "the boiler"), 0.2, "names add nothing to it")
+	require.Positive(t, share("where is the boi", "the boiler"), "an unfinished word")
+}
