@@ -117,7 +117,12 @@ func (s *searcher) describe(t testing.TB, key, workspace, entityType, name, desc
 		"name": name, "entityType": entityType, "description": description, "properties": json.RawMessage(properties),
 	}})
 	require.NoError(t, err)
-	a := s.Do(t, contract.Request{Method: http.MethodPost, Path: executePath, Body: string(payload), Key: key, Workspace: workspace})
+	q := contract.Request{Method: http.MethodPost, Path: executePath, Body: string(payload), Key: key, Workspace: workspace}
+	a := s.Do(t, q)
+	for deadline := time.Now().Add(indexPatience); a.Status == http.StatusServiceUnavailable && time.Now().Before(deadline); { // the log is slow to come up
+		time.Sleep(100 * time.Millisecond)
+		a = s.Do(t, q)
+	}
 	return decode[done](t, a, http.StatusCreated).Node.ID
 }
 
