@@ -38,7 +38,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 			Name: "livegraph_search_lane_failures_total", Help: "Times that a lane could not answer a search, by lane.",
 		}, []string{"lane"}),
 		requests: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_search_requests_total", Help: "Searches, by kind (search, hybrid) and outcome: ok, degraded (answered without a lane), refused (bad input), unavailable, timeout, failed.",
+			Name: "livegraph_search_requests_total", Help: "Searches, by kind (search, hybrid) and outcome: answered, degraded (answered without a lane), refused (bad input), unavailable, timeout, failed.",
 		}, []string{"kind", "outcome"}),
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "livegraph_search_duration_seconds", Help: "Time of a search that was answered, by kind.",
@@ -50,7 +50,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	}
 	for _, kind := range []string{kindSearch, kindHybrid} {
 		m.duration.WithLabelValues(kind)
-		for _, outcome := range []string{"ok", "degraded", "refused", "unavailable", "timeout", "failed"} {
+		for _, outcome := range []string{"answered", "degraded", "refused", "unavailable", "timeout", "failed"} {
 			m.requests.WithLabelValues(kind, outcome)
 		}
 	}
@@ -95,7 +95,7 @@ func (m *Metrics) began(kind string) (done func(degraded []string, err error)) {
 
 func outcome(degraded []string, err error) string {
 	if err == nil && len(degraded) == 0 {
-		return "ok"
+		return "answered"
 	} else if err == nil {
 		return "degraded"
 	}
