@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/test/contract"
 )
@@ -34,7 +35,7 @@ func TestHybridSearchWalksFromWhatItFinds(t *testing.T) {
 	require.InDelta(t, 1, hits[0].Score, 1e-9, "scaled to the first")
 	require.Empty(t, hits[0].Path)
 	require.NotEmpty(t, hits[0].Explanation)
-	hall := hitNamed(t, hits, "Northern hall")
+	hall := hitNamed(t, s.found(t, hybridPath, `{"query":"?","nodeIds":["`+ids["Pump 7"]+`"]}`), "Northern hall")
 	require.Len(t, hall.Path, 2)
 	require.Equal(t, ids["feeds"], hall.Path[0].ID, "from where the walk began")
 	require.Equal(t, ids["stands_in"], hall.Path[1].ID)
@@ -178,4 +179,36 @@ func TestTheIndexIsMadeAnewBesideTheOneThatAnswers(t *testing.T) {
 	status := s.untilReady(t)
 	require.Equal(t, 6, status.Nodes.Indexed)
 	hitNamed(t, s.found(t, searchPath, `{"query":"Pump 7"}`), "Pump 7")
+}
+
+func TestHybridSearchShowsTheLatestValuesOfLinkedSources(t *testing.T) {
+	group := &contract.Search{Log: contract.OpenLog(t, testenv.Kafka(t))}
+	data, commands := &contract.LiveData{Log: group.Log}, &contract.Commands{Log: group.Log}
+	s := contract.Start(t, data.Group, commands.Group, contract.GraphReads, func(t testing.TB, s *contract.Server) []route.Route {
+		group.Points = data.Points
+		return group.Group(t, s)
+	})
+	search := &searcher{writer: &writer{Server: s, Commands: commands}, Search: group}
+	l := &live{Server: s, LiveData: data}
+	pump := search.describe(t, "", "", "object", "Pump 7", "Moves water.", `{}`)
+	other := search.describe(t, "", "", "object", "Hall 3", "Has a pump.", `{}`)
+	linked := l.createSource(t, `{"name":"pump","unit":"°C","nodeId":"`+pump+`"}`)
+	elsewhere := l.createSource(t, `{"name":"elsewhere"}`)
+	now := time.Now().UnixMicro()
+	l.store(t, s.Workspace, seriesKey{source: linked.ID, metric: "temperature"}, sample{us: now - 1e6, value: 70.0, version: 1}, sample{us: now, value: 71.5, version: 2})
+	l.store(t, s.Workspace, seriesKey{source: linked.ID, metric: "state", text: true}, sample{us: now, value: "on", version: 1})
+	l.store(t, s.Workspace, seriesKey{source: elsewhere.ID, metric: "temperature"}, sample{us: now, value: 1.0, version: 1})
+
+	search.until(t, contract.Request{Path: hybridPath, Body: `{"query":"Pump 7 Hall 3"}`}, has("Hall 3"))
+	hits := search.found(t, hybridPath, `{"query":"Pump 7 Hall 3","nodeIds":["`+other+`"],"includeLiveData":true}`)
+	values := map[string]any{}
+	for _, v := range *hitNamed(t, hits, "Pump 7").LiveData {
+		require.Equal(t, "pump", v.SourceName)
+		require.Equal(t, "°C", *v.Unit)
+		require.Equal(t, now, v.Timestamp.UnixMicro())
+		values[v.Metric] = v.Value
+	}
+	require.Equal(t, map[string]any{"temperature": 71.5, "state": "on"}, values)
+	require.Empty(t, *hitNamed(t, hits, "Hall 3").LiveData)
+	require.NotNil(t, hitNamed(t, hits, "Hall 3").LiveData)
 }
