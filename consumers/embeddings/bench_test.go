@@ -43,7 +43,9 @@ func TestTheEmbeddedModelsVectorsAreIndexed(t *testing.T) {
 	w.index()
 	a := w.tenant()
 	w.do(a, node("Pump 7", "Feeds the boiler."), node("Log", strings.Repeat("It hummed all night long. ", 100)))
-	w.status(a, func(s postgres.IndexStatus) bool { return ready(s) && s.Model.Dimensions == embedded.EmbedderDimensions })
+	w.status(a, func(s postgres.IndexStatus) bool {
+		return ready(s) && s.Model.Dimensions == embedded.EmbedderDimensions
+	})
 	index, _ := w.live()
 	require.Len(t, w.held(index.Collection), len(w.wanted(a)))
 }
@@ -65,7 +67,9 @@ func BenchmarkFreshness(b *testing.B) {
 			if load.miniLM {
 				w.embedder = miniLM(b)
 			}
-			w.index(func(d *embeddings.Deps) { d.Config = embeddings.Config{Group: w.config.Group, Collections: w.config.Collections} })
+			w.index(func(d *embeddings.Deps) {
+				d.Config = embeddings.Config{Group: w.config.Group, Collections: w.config.Collections}
+			})
 			a := w.tenant()
 			w.do(a, node("First", "It is."))
 			w.status(a, ready)

@@ -27,7 +27,7 @@ const (
 
 var (
 	errNotOurs = errors.New("another process keeps the search index")
-	errLost    = errors.New("Milvus does not hold what it was given")
+	errLost    = errors.New("what was given to Milvus is not there")
 )
 
 // keeper sees to it that there is an index, of the right model, that holds what it

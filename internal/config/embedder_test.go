@@ -20,6 +20,8 @@ func TestTheEmbedderIsEmbeddedStaticOrElsewhere(t *testing.T) {
 		require.Equal(t, want.static, cfg.Embedder.Static(), args)
 		require.Equal(t, want.remote, cfg.Embedder.Remote(), args)
 		require.Equal(t, !want.static && !want.remote, cfg.WantsEmbedder(), args)
+		cfg.Roles = []string{"points", "commands"}
+		require.False(t, cfg.WantsEmbedder(), "no role of these turns text into vectors")
 	}
 }
 

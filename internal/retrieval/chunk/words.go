@@ -42,7 +42,7 @@ func wordsOf(text string) []word {
 		case len(words) > 0 && words[len(words)-1].to == at && !words[len(words)-1].ends && fullStop(r):
 			words[len(words)-1].to, words[len(words)-1].ends = at+size, true
 			open = false
-		case open && runes < maxWord && !(dense(r) || dense(before)):
+		case open && runes < maxWord && !dense(r) && !dense(before):
 			words[len(words)-1].to = at + size
 			runes++
 		default:
