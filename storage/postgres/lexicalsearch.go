@@ -90,10 +90,10 @@ type textSearch struct {
 
 	nodes   float64 // of the workspace
 	average float64 // length of their texts
-	few     []uuid.UUID
+	few     uuids
 	bounded bool // only the nodes in few pass the filter
 	scores  map[uuid.UUID]float64
-	order   []uuid.UUID // of scores, best first
+	order   []scoredNode // of scores, best first
 }
 
 // searchTerm is a term of a query in a workspace.
@@ -109,8 +109,12 @@ func (s *textSearch) run(ctx context.Context, q lexical.Query) ([]retrieval.Text
 		return nil, err
 	}
 	if !unfiltered(s.filter) {
-		if s.few, s.bounded, err = fewPassing(ctx, s.tx, s.workspace, s.filter, s.most.few); err != nil || len(s.few) == 0 {
+		var few []uuid.UUID
+		if few, s.bounded, err = fewPassing(ctx, s.tx, s.workspace, s.filter, s.most.few); err != nil || len(few) == 0 {
 			return nil, err
+		}
+		for _, id := range few {
+			s.few = append(s.few, column(id))
 		}
 	}
 	if err := s.rank(ctx, terms); err != nil {
@@ -248,7 +252,7 @@ func atMost(terms []searchTerm) (sum float64) {
 // many as are wanted, because some may have been deleted just now.
 func (s *textSearch) threshold() float64 {
 	if at := 2*s.limit - 1; s.selective() && at < len(s.order) {
-		return s.scores[s.order[at]]
+		return s.order[at].score
 	}
 	return 0
 }
@@ -256,15 +260,19 @@ func (s *textSearch) threshold() float64 {
 // best gives the best that stand and pass the filter.
 func (s *textSearch) best(ctx context.Context) (hits []retrieval.TextHit, err error) {
 	for portion := range slices.Chunk(s.order, max(2*s.limit, searchCandidates/4)) {
-		pass, err := passing(ctx, s.tx, s.workspace, portion, s.filter)
+		ids := make(uuids, len(portion))
+		for i, n := range portion {
+			ids[i] = column(n.id)
+		}
+		pass, err := passing(ctx, s.tx, s.workspace, ids, s.filter)
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range portion {
-			if !pass[id] {
+		for _, n := range portion {
+			if !pass[n.id] {
 				continue
 			}
-			if hits = append(hits, retrieval.TextHit{Node: id, Score: s.scores[id]}); len(hits) == s.limit {
+			if hits = append(hits, retrieval.TextHit{Node: n.id, Score: n.score}); len(hits) == s.limit {
 				return hits, nil
 			}
 		}
