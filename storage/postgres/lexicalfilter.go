@@ -37,8 +37,8 @@ func letsPass(w *where, f retrieval.Filter) {
 
 func unfiltered(f retrieval.Filter) bool { return len(f.EntityTypes) == 0 && len(f.Properties) == 0 }
 
-// passingNodes gives those of the nodes that stand and pass the filter.
-func passingNodes(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter) (map[uuid.UUID]bool, error) {
+// passing gives those of the nodes that stand and pass the filter.
+func passing(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, ids uuids, f retrieval.Filter) (map[uuid.UUID]bool, error) {
 	w := &where{}
 	w.add("workspace_id = ?", workspace)
 	w.add("id = ANY(?)", ids)

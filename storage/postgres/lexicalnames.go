@@ -113,7 +113,7 @@ func (s *textSearch) raiseNamed(ctx context.Context, q lexical.Query) error {
 	}
 	top := 0.0
 	if len(s.order) > 0 {
-		top = s.scores[s.order[0]]
+		top = s.order[0].score
 	}
 	for _, c := range called {
 		if len(c.nodes) > namesakes {
@@ -128,6 +128,8 @@ func (s *textSearch) raiseNamed(ctx context.Context, q lexical.Query) error {
 			s.raised[id] += share * max(top, 1)
 		}
 	}
-	s.sort()
+	if len(called) > 0 {
+		s.sort()
+	}
 	return nil
 }

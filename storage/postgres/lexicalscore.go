@@ -65,13 +65,18 @@ func (s *textSearch) lookUp(ctx context.Context, terms []searchTerm) error {
 	}
 	least := s.threshold() - atMost(terms)
 	most := min(len(s.order), max(2*s.limit, int(s.most.lookups)/len(terms)))
-	for most > 0 && s.scores[s.order[most-1]] < least {
+	for most > 0 && s.order[most-1].score < least {
 		most--
 	}
-	for _, id := range s.order[most:] {
-		delete(s.scores, id)
+	kept := make(uuids, most)
+	for i, n := range s.order {
+		if i < most {
+			kept[i] = column(n.id)
+		} else {
+			delete(s.scores, n.id)
+		}
 	}
-	return s.score(ctx, scoreEach, terms, s.order[:most], most)
+	return s.score(ctx, scoreEach, terms, kept, most)
 }
 
 // score runs a query that scores by terms, and adds what it gives to the scores.
@@ -100,13 +105,19 @@ func (s *textSearch) score(ctx context.Context, query string, terms []searchTerm
 	return nil
 }
 
+// scoredNode is a node with its score.
+type scoredNode struct {
+	id    uuid.UUID
+	score float64
+}
+
 // sort puts the candidates in the order of their scores.
 func (s *textSearch) sort() {
 	s.order = s.order[:0]
-	for id := range s.scores {
-		s.order = append(s.order, id)
+	for id, score := range s.scores {
+		s.order = append(s.order, scoredNode{id, score})
 	}
-	slices.SortFunc(s.order, func(a, b uuid.UUID) int {
-		return cmp.Or(cmp.Compare(s.scores[b], s.scores[a]), bytes.Compare(a[:], b[:]))
+	slices.SortFunc(s.order, func(a, b scoredNode) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), bytes.Compare(a.id[:], b.id[:]))
 	})
 }

@@ -70,10 +70,7 @@ func (db *DB) SearchText(ctx context.Context, workspace uuid.UUID, q lexical.Que
 		return nil, nil
 	}
 	err = db.reading(ctx, func(tx pgx.Tx) error {
-		s := &textSearch{
-			tx: tx, workspace: workspace, filter: f, limit: limit, most: db.search,
-			scores: map[uuid.UUID]float64{}, raised: map[uuid.UUID]float64{},
-		}
+		s := &textSearch{tx: tx, workspace: workspace, filter: f, limit: limit, most: db.search, scores: map[uuid.UUID]float64{}}
 		hits, err = s.run(ctx, q)
 		return err
 	})
@@ -93,12 +90,10 @@ type textSearch struct {
 
 	nodes   float64 // of the workspace
 	average float64 // length of their texts
-	few     []uuid.UUID
+	few     uuids
 	bounded bool // only the nodes in few pass the filter
 	scores  map[uuid.UUID]float64
-	raised  map[uuid.UUID]float64 // what of a score is for a name
-	asked   float64               // what the terms of the query weigh together
-	order   []uuid.UUID           // of scores, best first
+	order   []scoredNode // of scores, best first
 }
 
 // searchTerm is a term of a query in a workspace.
@@ -114,8 +109,12 @@ func (s *textSearch) run(ctx context.Context, q lexical.Query) ([]retrieval.Text
 		return nil, err
 	}
 	if !unfiltered(s.filter) {
-		if s.few, s.bounded, err = fewPassing(ctx, s.tx, s.workspace, s.filter, s.most.few); err != nil || len(s.few) == 0 {
+		var few []uuid.UUID
+		if few, s.bounded, err = fewPassing(ctx, s.tx, s.workspace, s.filter, s.most.few); err != nil || len(few) == 0 {
 			return nil, err
+		}
+		for _, id := range few {
+			s.few = append(s.few, column(id))
 		}
 	}
 	if err := s.rank(ctx, terms); err != nil {
@@ -168,31 +167,7 @@ func (s *textSearch) weigh(ctx context.Context, q lexical.Query) ([]searchTerm, 
 	for i := range terms {
 		terms[i].weight = s.idf(terms[i].nodes)
 	}
-	begun = s.weighBegun(begun, q, terms)
-	s.asked = s.weightOf(q, terms, begun)
-	return append(terms, begun...), nil
-}
-
-// weightOf is what the terms of a query weigh together, those that no node has
-// included; the last word as that what begins so, if it is none itself.
-func (s *textSearch) weightOf(q lexical.Query, terms, begun []searchTerm) (sum float64) {
-	for _, t := range terms {
-		sum += t.weight
-	}
-	if len(terms) == searchTerms {
-		return sum // others may be there: only the rarest were asked for
-	}
-	last := q.Terms[len(q.Terms)-1].Text
-	for _, t := range q.Terms {
-		switch {
-		case slices.ContainsFunc(terms, func(known searchTerm) bool { return known.text == t.Text }):
-		case t.Text == last && len(begun) > 0:
-			sum += begun[0].weight
-		default:
-			sum += s.idf(0)
-		}
-	}
-	return sum
+	return append(terms, s.weighBegun(begun, q, terms)...), nil
 }
 
 // weighBegun gives terms that begin as the last word of the query the weight that a
@@ -277,7 +252,7 @@ func atMost(terms []searchTerm) (sum float64) {
 // many as are wanted, because some may have been deleted just now.
 func (s *textSearch) threshold() float64 {
 	if at := 2*s.limit - 1; s.selective() && at < len(s.order) {
-		return s.scores[s.order[at]]
+		return s.order[at].score
 	}
 	return 0
 }
@@ -285,15 +260,19 @@ func (s *textSearch) threshold() float64 {
 // best gives the best that stand and pass the filter.
 func (s *textSearch) best(ctx context.Context) (hits []retrieval.TextHit, err error) {
 	for portion := range slices.Chunk(s.order, max(2*s.limit, searchCandidates/4)) {
-		pass, err := passingNodes(ctx, s.tx, s.workspace, portion, s.filter)
+		ids := make(uuids, len(portion))
+		for i, n := range portion {
+			ids[i] = column(n.id)
+		}
+		pass, err := passing(ctx, s.tx, s.workspace, ids, s.filter)
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range portion {
-			if !pass[id] {
+		for _, n := range portion {
+			if !pass[n.id] {
 				continue
 			}
-			if hits = append(hits, retrieval.TextHit{Node: id, Score: s.scores[id], Share: (s.scores[id] - s.raised[id]) / s.asked}); len(hits) == s.limit {
+			if hits = append(hits, retrieval.TextHit{Node: n.id, Score: n.score}); len(hits) == s.limit {
 				return hits, nil
 			}
 		}
