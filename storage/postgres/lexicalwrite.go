@@ -46,8 +46,13 @@ func (d *LexicalDone) add(other LexicalDone) {
 // changes nothing.
 func (db *DB) ApplyLexical(ctx context.Context, work []LexicalWork) (LexicalDone, error) {
 	var all idList
+	seen := map[graphID]bool{}
 	for _, w := range work {
-		all.add(w.Workspace, w.Nodes, nil)
+		all.add(w.Workspace, w.Nodes, func(id uuid.UUID) bool {
+			again := seen[graphID{w.Workspace, id}]
+			seen[graphID{w.Workspace, id}] = true
+			return again
+		})
 	}
 	var done LexicalDone
 	for first := true; first || len(all.ids) > 0; first = false {
