@@ -36,7 +36,9 @@ func insertTexts(b testing.TB, db *postgres.DB, ws uuid.UUID, names, texts []str
 // shortTexts are names and sentences of about ten words: some words are in most of
 // them, most in few.
 func shortTexts(r *rand.Rand, n int) (names, texts []string) {
-	word := func() string { return fmt.Sprintf("word%c%d", 'a'+rune(r.IntN(5)), int(20_000*r.Float64()*r.Float64()*r.Float64())) }
+	word := func() string {
+		return fmt.Sprintf("word%c%d", 'a'+rune(r.IntN(5)), int(20_000*r.Float64()*r.Float64()*r.Float64()))
+	}
 	for i := range n {
 		names = append(names, fmt.Sprintf("Sensor %d of line %d", i, i%1000))
 		texts = append(texts, fmt.Sprintf("The sensor of %s and %s at %s is %s.", word(), word(), word(), word()))
