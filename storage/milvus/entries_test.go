@@ -308,6 +308,37 @@ func TestSearchFindsWhatIsNearest(t *testing.T) {
 	require.Greater(t, float64(right)/(20*top), 0.95)
 }
 
+// TestAFilterHidesNothingThatItLetsThrough looks for the nearest hundred of a tenth of
+// the entries, which a walk over the graph of all of them easily misses.
+func TestAFilterHidesNothingThatItLetsThrough(t *testing.T) {
+	db := open(t, testenv.Milvus(t))
+	const dimensions, n, top = 64, 4_000, 100
+	name, workspace := made(t, db, dimensions), uuid.New()
+	vectors := random(6, n+10, dimensions)
+	entries := make([]milvus.Entry, n)
+	var nodes []uuid.UUID
+	for i := range entries {
+		entries[i] = entry(workspace, vectors[i]...)
+		if i%10 == 0 {
+			entries[i].EntityType = "actor"
+			nodes = append(nodes, entries[i].Node)
+		}
+	}
+	require.NoError(t, db.Upsert(t.Context(), name, entries))
+	require.NoError(t, db.Flush(t.Context(), name))
+	requireCount(t, db, name, n)
+	for _, near := range []milvus.Near{{EntityTypes: []string{"actor"}}, {Nodes: nodes}} {
+		for _, query := range vectors[n:] {
+			hits, err := db.Search(t.Context(), name, workspace, query, near, top)
+			require.NoError(t, err)
+			require.Len(t, hits, top)
+			for _, hit := range hits {
+				require.Contains(t, nodes, hit.Node)
+			}
+		}
+	}
+}
+
 func cosine(a, b []float32) float64 {
 	var ab, aa, bb float64
 	for i := range a {
