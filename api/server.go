@@ -121,7 +121,11 @@ func New(deps Deps) (*Server, error) {
 	if s.deps.Limits == nil {
 		s.deps.Limits = ratelimit.New(ratelimit.Deps{})
 	}
-	s.attempts = ratelimit.NewAttempts(deps.Config.AuthFailuresPerMinute, deps.Metrics)
+	registerer := deps.Metrics
+	if deps.ProbesOnly {
+		registerer = nil // nobody authenticates
+	}
+	s.attempts = ratelimit.NewAttempts(deps.Config.AuthFailuresPerMinute, registerer)
 	s.routes = append(s.ownRoutes(), deps.Routes...)
 	if err := checkRoutes(s.routes); err != nil {
 		return nil, err

@@ -46,15 +46,18 @@ func BenchmarkIngestLimited(b *testing.B) {
 	live := contract.LiveData{}
 	s := contract.Start(b, contract.Counted(testenv.Redis(b)), live.Group)
 	many := int64(1 << 30)
-	for name, limit := range map[string]*int64{"unlimited": nil, "limited": &many} {
-		w, err := s.DB.CreateWorkspace(b.Context(), postgres.Workspace{Name: name, Plan: "enterprise", Mode: apikey.Live, PerMinute: limit})
+	for _, c := range []struct {
+		name  string
+		limit *int64
+	}{{"unlimited", nil}, {"limited", &many}} {
+		w, err := s.DB.CreateWorkspace(b.Context(), postgres.Workspace{Name: c.name, Plan: "enterprise", Mode: apikey.Live, PerMinute: c.limit})
 		require.NoError(b, err)
 		key := s.NewKey(b, []uuid.UUID{w.ID}, request.WriteLiveData)
 		var body strings.Builder
 		for n := range 1000 {
 			_, _ = fmt.Fprintf(&body, "cpu,core=%d usage=%d %d\n", n%10, n, 1_790_000_000_000_000_000+int64(n)*1_000_000)
 		}
-		b.Run(name, func(b *testing.B) {
+		b.Run(c.name, func(b *testing.B) {
 			measure(b, s.API.Handler(), http.StatusNoContent, func() *http.Request {
 				r := httptest.NewRequest(http.MethodPost, "/api/v2/write?bucket="+w.ID.String(), strings.NewReader(body.String()))
 				r.Header.Set("Authorization", "Token "+key)
