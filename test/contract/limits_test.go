@@ -268,3 +268,26 @@ func TestFailedAuthenticationsAreRefusedByAddressButNeverAValidKey(t *testing.T)
 	}
 	from("2001:db8::ffff:1", bad()).RequireFailure(t, 429, "RATE_LIMITED", "", nil)
 }
+
+// Redis goes away and comes back: no answer is another for it, but that the process
+// counts alone meanwhile.
+func TestWithoutRedisThePlanHoldsInEachProcess(t *testing.T) {
+	engine := testenv.StoppableRedis(t)
+	s := contract.Start(t, contract.Counted(engine.Address()), contract.GraphReads)
+	workspace, key := limited(t, s, 1_000_000, 8, request.ReadNodes)
+	ask := func() *contract.Answer {
+		return s.Do(t, contract.Request{Path: "/api/queries/nodes?limit=1", Key: key, Workspace: workspace.String()})
+	}
+	for left := int64(7); left >= 0; left-- {
+		switch left {
+		case 5:
+			require.NoError(t, engine.Stop(t.Context()))
+		case 2:
+			require.NoError(t, engine.Start(t.Context()))
+		}
+		a := ask()
+		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+		require.Equal(t, left, ratesOf(t, a).remaining)
+	}
+	ask().RequireFailure(t, 429, "RATE_LIMITED", "", map[string]any{"window": "day"})
+}
