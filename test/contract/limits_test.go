@@ -24,17 +24,23 @@ import (
 // limited adds a workspace with so many requests, and a key for it.
 func limited(t *testing.T, s *contract.Server, perMinute, perDay int64, scopes ...request.Scope) (workspace uuid.UUID, key string) {
 	t.Helper()
+	endsSoon(t, 24*time.Hour, 20*time.Second) // a test that spans midnight would see two days
 	w, err := s.DB.CreateWorkspace(t.Context(), postgres.Workspace{Name: t.Name(), Plan: "enterprise", Mode: apikey.Live, PerMinute: &perMinute, PerDay: &perDay})
 	require.NoError(t, err)
 	return w.ID, s.NewKey(t, []uuid.UUID{w.ID}, scopes...)
 }
 
-// startOfAMinute waits, if so much of this minute or less is left, for the next.
-func startOfAMinute(t *testing.T, needed time.Duration) {
+// endsSoon waits, if so much of this window of UTC or less is left, for the next.
+func endsSoon(t *testing.T, window, needed time.Duration) {
 	t.Helper()
-	if left := time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)); left <= needed {
+	if left := time.Until(time.Now().Truncate(window).Add(window)); left <= needed {
 		time.Sleep(left)
 	}
+}
+
+func startOfAMinute(t *testing.T, needed time.Duration) {
+	t.Helper()
+	endsSoon(t, time.Minute, needed)
 }
 
 type rates struct{ limit, remaining, reset int64 }
