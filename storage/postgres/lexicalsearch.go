@@ -70,7 +70,10 @@ func (db *DB) SearchText(ctx context.Context, workspace uuid.UUID, q lexical.Que
 		return nil, nil
 	}
 	err = db.reading(ctx, func(tx pgx.Tx) error {
-		s := &textSearch{tx: tx, workspace: workspace, filter: f, limit: limit, most: db.search, scores: map[uuid.UUID]float64{}}
+		s := &textSearch{
+			tx: tx, workspace: workspace, filter: f, limit: limit, most: db.search,
+			scores: map[uuid.UUID]float64{}, raised: map[uuid.UUID]float64{},
+		}
 		hits, err = s.run(ctx, q)
 		return err
 	})
@@ -93,7 +96,9 @@ type textSearch struct {
 	few     uuids
 	bounded bool // only the nodes in few pass the filter
 	scores  map[uuid.UUID]float64
-	order   []scoredNode // of scores, best first
+	raised  map[uuid.UUID]float64 // what of a score is for a name
+	asked   float64               // what the terms of the query weigh together
+	order   []scoredNode          // of scores, best first
 }
 
 // searchTerm is a term of a query in a workspace.
@@ -167,7 +172,31 @@ func (s *textSearch) weigh(ctx context.Context, q lexical.Query) ([]searchTerm, 
 	for i := range terms {
 		terms[i].weight = s.idf(terms[i].nodes)
 	}
-	return append(terms, s.weighBegun(begun, q, terms)...), nil
+	begun = s.weighBegun(begun, q, terms)
+	s.asked = s.weightOf(q, terms, begun)
+	return append(terms, begun...), nil
+}
+
+// weightOf is what the terms of a query weigh together, those that no node has
+// included; the last word as that what begins so, if it is none itself.
+func (s *textSearch) weightOf(q lexical.Query, terms, begun []searchTerm) (sum float64) {
+	for _, t := range terms {
+		sum += t.weight
+	}
+	if len(terms) == searchTerms {
+		return sum // others may be there: only the rarest were asked for
+	}
+	last := q.Terms[len(q.Terms)-1].Text
+	for _, t := range q.Terms {
+		switch {
+		case slices.ContainsFunc(terms, func(known searchTerm) bool { return known.text == t.Text }):
+		case t.Text == last && len(begun) > 0:
+			sum += begun[0].weight
+		default:
+			sum += s.idf(0)
+		}
+	}
+	return sum
 }
 
 // weighBegun gives terms that begin as the last word of the query the weight that a
@@ -272,7 +301,7 @@ func (s *textSearch) best(ctx context.Context) (hits []retrieval.TextHit, err er
 			if !pass[n.id] {
 				continue
 			}
-			if hits = append(hits, retrieval.TextHit{Node: n.id, Score: n.score}); len(hits) == s.limit {
+			if hits = append(hits, retrieval.TextHit{Node: n.id, Score: n.score, Share: (n.score - s.raised[n.id]) / s.asked}); len(hits) == s.limit {
 				return hits, nil
 			}
 		}
