@@ -56,6 +56,15 @@ func (g *peerGraph) serve(p *peer, w http.ResponseWriter, r *http.Request, body 
 		p.answer(w, 200, slices.Collect(maps.Values(g.edges)))
 	case strings.HasSuffix(route, "/neighbors"):
 		p.answer(w, 200, []map[string]any{{"depth": 1, "node": map[string]string{"id": "id-neighbor"}}})
+	case route == "POST /api/rag/hybrid-search":
+		var q struct {
+			Query string `json:"query"`
+		}
+		if err := json.UnmarshalRead(body, &q); err != nil || q.Query == "" {
+			p.fail(w, 400, "VALIDATION_ERROR", "no query")
+			return true
+		}
+		p.answer(w, 200, []map[string]any{{"score": 1, "node": map[string]string{"id": "id-found"}}})
 	default:
 		return false
 	}
