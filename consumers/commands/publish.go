@@ -121,6 +121,18 @@ func (p *Publisher) Run(ctx context.Context) {
 	}
 }
 
+// Watch measures how old the oldest change is that is not published, until ctx is
+// done: beside Run, which may be waiting for Kafka. Whoever owns its partition, each
+// process tells: perhaps nobody does.
+func (p *Publisher) Watch(ctx context.Context) {
+	for pause.For(ctx, lookEvery) {
+		age, err := p.db.OldestUnpublished(ctx)
+		if err == nil { // without Postgres nothing new waits either
+			p.metrics.oldest.Set(age.Seconds())
+		}
+	}
+}
+
 // round publishes everything that is there, a portion of each workspace in turn.
 func (p *Publisher) round(ctx context.Context) error {
 	if err := p.find(ctx); err != nil {
