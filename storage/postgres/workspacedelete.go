@@ -21,7 +21,7 @@ const eraseBatch = 5_000
 func workspaceTables() []string {
 	return []string{
 		"idempotency_keys", "pending_deletions", "tombstones", "series", "sources",
-		"nodes", "edges", "journal", "journal_nodes", "undo_entries", "command_outcomes", "graph_totals", "graph_published", "graph_heads",
+		"nodes", "edges", "journal", "journal_nodes", "cascade_edges", "undo_entries", "command_outcomes", "graph_totals", "graph_published", "graph_heads",
 	}
 }
 
