@@ -100,7 +100,7 @@ func TestThePrintedCommandsWorkWhenPasted(t *testing.T) {
 			require.Contains(t, string(answer), `"id-`, line)
 		}
 	}
-	require.Equal(t, 5, pasted)
+	require.Equal(t, 6, pasted)
 }
 
 func TestASecondDemoChangesNothingOfTheHistory(t *testing.T) {

@@ -288,7 +288,10 @@ func (s *textSearch) threshold() float64 {
 
 // best gives the best that stand and pass the filter.
 func (s *textSearch) best(ctx context.Context) (hits []retrieval.TextHit, err error) {
-	for portion := range slices.Chunk(s.order, max(2*s.limit, searchCandidates/4)) {
+	rest := s.order
+	for most := 2 * s.limit; len(rest) > 0; most *= 8 { // mostly the first look is enough
+		portion := rest[:min(most, len(rest))]
+		rest = rest[len(portion):]
 		ids := make(uuids, len(portion))
 		for i, n := range portion {
 			ids[i] = column(n.id)
