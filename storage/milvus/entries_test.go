@@ -2,6 +2,7 @@ package milvus_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -306,6 +307,47 @@ func TestSearchFindsWhatIsNearest(t *testing.T) {
 		}
 	}
 	require.Greater(t, float64(right)/(20*top), 0.95)
+}
+
+// TestAFilterHidesNothingThatItLetsThrough looks for a tenth of the entries, which lies
+// far from the query: all that is near the way there is left out.
+func TestAFilterHidesNothingThatItLetsThrough(t *testing.T) {
+	db := open(t, testenv.Milvus(t))
+	const dimensions, n, top = 32, 4_000, 100
+	name, workspace := made(t, db, dimensions), uuid.New()
+	r := rand.New(rand.NewPCG(6, 1))
+	around := func(axis int) []float32 {
+		vector := make([]float32, dimensions)
+		for i := range vector {
+			vector[i] = 0.1 * float32(r.NormFloat64())
+		}
+		vector[axis]++
+		return vector
+	}
+	entries := make([]milvus.Entry, n)
+	var nodes []uuid.UUID
+	for i := range entries {
+		if i%10 != 0 {
+			entries[i] = entry(workspace, around(0)...)
+			continue
+		}
+		entries[i] = entry(workspace, around(1)...)
+		entries[i].EntityType = "actor"
+		nodes = append(nodes, entries[i].Node)
+	}
+	require.NoError(t, db.Upsert(t.Context(), name, entries))
+	require.NoError(t, db.Flush(t.Context(), name))
+	requireCount(t, db, name, n)
+	for what, near := range map[string]milvus.Near{"type": {EntityTypes: []string{"actor"}}, "nodes": {Nodes: nodes}} {
+		for range 10 {
+			hits, err := db.Search(t.Context(), name, workspace, around(0), near, top)
+			require.NoError(t, err)
+			require.Len(t, hits, top, what)
+			for _, hit := range hits {
+				require.Contains(t, nodes, hit.Node)
+			}
+		}
+	}
 }
 
 func cosine(a, b []float32) float64 {

@@ -33,7 +33,7 @@ var operations = []string{opCreate, opDescribe, opLoad, opDrop, opAlias, opUpser
 // Kinds of errors, as metrics name them.
 const (
 	kindTimeout      = "timeout"
-	kindNoCollection = "no_collection"
+	kindNoCollection = "missing"    // the collection
 	kindOverloaded   = "overloaded" // asked too often
 	kindRefused      = "refused"    // anything else that the server says
 	kindUnavailable  = "unavailable"
@@ -58,7 +58,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12),
 		}, []string{"operation"}),
 		errors: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_milvus_errors_total", Help: "Operations that failed, by kind: timeout, no_collection, overloaded (asked too often), " +
+			Name: "livegraph_milvus_errors_total", Help: "Operations that failed, by kind: timeout, missing (the collection), overloaded (asked too often), " +
 				"refused (anything else the server says), unavailable (no answer), cancelled (the caller left).",
 		}, []string{"operation", "kind"}),
 		entries: factory.NewCounterVec(prometheus.CounterOpts{

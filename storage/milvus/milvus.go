@@ -22,8 +22,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
 	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/livegraph/livegraph/internal/certs"
 	"github.com/livegraph/livegraph/internal/fault"
@@ -84,11 +87,21 @@ func Open(ctx context.Context, o Options, changes ...Option) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := db.Ping(ctx); err != nil {
+	if err := db.greet(ctx); err != nil {
 		_ = db.Close()
-		return nil, err
+		return nil, fmt.Errorf("connecting to Milvus: %w", withoutToken(err, o.Token))
 	}
 	return db, nil
+}
+
+// greet says who we are, which servers that know databases answer by whether ours is
+// there. Older ones do not know the call.
+func (db *DB) greet(ctx context.Context) error {
+	_, err := answer(db.service.Connect(ctx, &milvuspb.ConnectRequest{ClientInfo: &commonpb.ClientInfo{SdkType: "Livegraph"}}))
+	if status.Code(err) == codes.Unimplemented {
+		return db.Ping(ctx)
+	}
+	return err
 }
 
 // New makes a DB that connects when it is first used: for who can do without Milvus

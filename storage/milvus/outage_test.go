@@ -179,6 +179,6 @@ func TestOperationsAreMeasuredAndTraced(t *testing.T) {
 	}
 	require.EqualValues(t, 1, value("livegraph_milvus_operation_duration_seconds", map[string]string{"operation": "upsert"}))
 	require.EqualValues(t, 1, value("livegraph_milvus_entries_total", map[string]string{"operation": "upsert"}))
-	require.EqualValues(t, 1, value("livegraph_milvus_errors_total", map[string]string{"operation": "count", "kind": "no_collection"}))
+	require.EqualValues(t, 1, value("livegraph_milvus_errors_total", map[string]string{"operation": "count", "kind": "missing"}))
 	require.EqualValues(t, 0, value("livegraph_milvus_errors_total", map[string]string{"operation": "search", "kind": "unavailable"}))
 }

@@ -22,7 +22,10 @@ const (
 	// Candidates that a search keeps: twice the hits, and enough for a recall above
 	// 95 % of few (see TestSearchFindsWhatIsNearest). More is slower in proportion.
 	leastWidth = 128
-	mostWidth  = 32_768
+	// mostWidth is all that Milvus keeps: a graph of that size is searched whole, and of
+	// a larger one Milvus leaves out the graph where a filter lets little through. In
+	// between the way to what a filter lets through may be missed by fewer candidates.
+	mostWidth = 32_768
 	// bounded tells Milvus to answer from what it has, if that is not older than its
 	// own bound of some seconds, and not to wait for the newest entries: on a server
 	// they are there about 0.2 s later, and waiting would cost every search as much.
@@ -59,22 +62,36 @@ func (db *DB) Search(ctx context.Context, name string, workspace uuid.UUID, vect
 	if near.Nodes != nil && len(near.Nodes) == 0 {
 		return nil, nil
 	}
-	request, err := newSearch(c.name, expression, vector, limit)
+	var hits []retrieval.VectorHit
+	err = db.do(ctx, opSearch, readLimit, func(ctx context.Context) (err error) {
+		width := min(max(leastWidth, 2*limit), mostWidth)
+		if near.Nodes != nil {
+			width = mostWidth
+		}
+		hits, err = db.search(ctx, c.name, workspace, expression, vector, limit, width)
+		if err == nil && len(hits) < limit && width < mostWidth { // there are no more, or the filter hid them
+			hits, err = db.search(ctx, c.name, workspace, expression, vector, limit, mostWidth)
+		}
+		if isRefusal(err, (*refusal).noCollection) {
+			db.forget(name)
+		}
+		return err
+	})
+	return hits, err
+}
+
+// search is one call.
+func (db *DB) search(ctx context.Context, name string, workspace uuid.UUID, expression string, vector []float32, limit, width int) (hits []retrieval.VectorHit, err error) {
+	request, err := newSearch(name, expression, vector, limit, width)
 	if err != nil {
 		return nil, err
 	}
-	var hits []retrieval.VectorHit
-	err = db.do(ctx, opSearch, readLimit, func(ctx context.Context) error {
-		return db.loaded(ctx, c.name, func() error {
-			found, err := answer(db.service.Search(ctx, request))
-			if err == nil {
-				hits, err = readHits(found, workspace)
-			}
-			if isRefusal(err, (*refusal).noCollection) {
-				db.forget(name)
-			}
-			return err
-		})
+	err = db.loaded(ctx, name, func() error {
+		found, err := answer(db.service.Search(ctx, request))
+		if err == nil {
+			hits, err = readHits(found, workspace)
+		}
+		return err
 	})
 	return hits, err
 }
@@ -105,7 +122,7 @@ func (n Near) expression(workspace uuid.UUID) (string, error) {
 
 // newSearch asks for no field but the key, which comes by itself: Milvus 2.3 fails on
 // others when nothing is found.
-func newSearch(name, expression string, vector []float32, limit int) (*milvuspb.SearchRequest, error) {
+func newSearch(name, expression string, vector []float32, limit, width int) (*milvuspb.SearchRequest, error) {
 	raw := make([]byte, 0, 4*len(vector))
 	for _, x := range vector {
 		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
@@ -116,7 +133,6 @@ func newSearch(name, expression string, vector []float32, limit int) (*milvuspb.
 	if err != nil {
 		return nil, err
 	}
-	width := min(max(leastWidth, 2*limit), mostWidth)
 	return &milvuspb.SearchRequest{
 		CollectionName: name, Dsl: expression, DslType: commonpb.DslType_BoolExprV1, PlaceholderGroup: query, Nq: 1,
 		OutputFields: []string{fieldID},
