@@ -41,7 +41,7 @@ type Recorder struct {
 
 // TraceQueryStart implements pgx.QueryTracer.
 func (r *Recorder) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
-	if strings.Contains(q.SQL, "workspace_id") {
+	if strings.Contains(q.SQL, "workspace_id") && !strings.HasPrefix(q.SQL, "EXPLAIN") {
 		r.Statements = append(r.Statements, q)
 	}
 	return ctx
