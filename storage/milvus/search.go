@@ -24,8 +24,6 @@ const (
 	// 95 % of few (see TestSearchFindsWhatIsNearest). More is slower in proportion.
 	leastWidth = 128
 	mostWidth  = 32_768
-	// searchParts is into how many searches one is cut that missed nodes.
-	searchParts = 8
 	// bounded tells Milvus to answer from what it has, if that is not older than its
 	// own bound of some seconds, and not to wait for the newest entries: on a server
 	// they are there about 0.2 s later, and waiting would cost every search as much.
@@ -42,7 +40,7 @@ type Near struct {
 
 // Search gives the chunks of a workspace whose vectors are nearest, the nearest first,
 // at most limit (1 to 16,384). What was written within the last second or so may be
-// missing, what was deleted may still be there. An alias costs a look at where it leads;
+// missing, of thousands within some seconds; what was deleted may still be there. An alias costs a look at where it leads;
 // after a restart of Milvus the first search loads the collection.
 func (db *DB) Search(ctx context.Context, name string, workspace uuid.UUID, vector []float32, near Near, limit int) ([]retrieval.VectorHit, error) {
 	if limit < 1 || limit > maxHits {
@@ -65,35 +63,12 @@ func (db *DB) Search(ctx context.Context, name string, workspace uuid.UUID, vect
 	var hits []retrieval.VectorHit
 	err = db.do(ctx, opSearch, readLimit, func(ctx context.Context) (err error) {
 		hits, err = db.search(ctx, c.name, workspace, expression, vector, limit)
-		if err == nil && len(hits) < limit && len(near.Nodes) >= limit {
-			hits, err = db.searchInParts(ctx, c.name, workspace, vector, near, limit)
-		}
 		if isRefusal(err, (*refusal).noCollection) {
 			db.forget(name)
 		}
 		return err
 	})
 	return hits, err
-}
-
-// searchInParts searches the nodes a part at a time. Where a filter lets about a tenth
-// through, Milvus standalone walks a graph whose ways led over the rest, and finds too
-// few; where it lets less through, it compares with all of it.
-func (db *DB) searchInParts(ctx context.Context, name string, workspace uuid.UUID, vector []float32, near Near, limit int) ([]retrieval.VectorHit, error) {
-	var all []retrieval.VectorHit
-	for part := range slices.Chunk(near.Nodes, (len(near.Nodes)+searchParts-1)/searchParts) {
-		expression, err := Near{EntityTypes: near.EntityTypes, Nodes: part}.expression(workspace)
-		if err != nil {
-			return nil, err
-		}
-		hits, err := db.search(ctx, name, workspace, expression, vector, limit)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, hits...)
-	}
-	nearestFirst(all)
-	return all[:min(limit, len(all))], nil
 }
 
 // search is one call.
