@@ -47,10 +47,7 @@ func BenchmarkSearch(b *testing.B) {
 				entries[i] = entry(workspace, vectors[i]...)
 			}
 			require.NoError(b, db.Upsert(b.Context(), name, entries))
-			require.Eventually(b, func() bool { // a bulk load is not seen at once
-				hits, err := db.Search(b.Context(), name, workspace, vectors[n], milvus.Near{}, n)
-				return err == nil && len(hits) == n
-			}, visible, 100*time.Millisecond)
+			awaitAll(b, db, name, workspace, vectors[n], n)
 			queries, nodes := vectors[n:], make([]uuid.UUID, 1_000)
 			for i := range nodes {
 				nodes[i] = entries[i*n/1_000].Node
