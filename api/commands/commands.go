@@ -33,12 +33,16 @@ const maxBatchBody = 8 << 20
 // commandLog is where commands go.
 type commandLog interface {
 	ProduceCommand(ctx context.Context, record kafka.Record) error
+	ObserveTopic(ctx context.Context, name string) (kafka.TopicState, error)
 }
 
 // Deps is what the routes are made of.
 type Deps struct {
 	Log      commandLog
 	Outcomes outcomeStore
+	Fate     abandoner
+	// AbandonAfter is how long a command may be on its way into the log; 0: 2 minutes.
+	AbandonAfter time.Duration
 	// Waiter runs as long as the routes are served.
 	Waiter *Waiter
 	// Keys are those of requests that clients may repeat.
@@ -65,6 +69,9 @@ const (
 
 // Routes gives the group's routes.
 func Routes(deps Deps) []route.Route {
+	if deps.AbandonAfter <= 0 {
+		deps.AbandonAfter = abandonAfter
+	}
 	a := &api{Deps: deps, ids: issuer{key: deps.IDKey}}
 	a.register(deps.Metrics)
 	return []route.Route{
@@ -253,10 +260,15 @@ func (a *api) get(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	switch at, issued := a.ids.issued(workspace, id); {
+	at, issued := a.ids.issued(workspace, id)
+	pending := issued && time.Since(at) < outcomeKept
+	if outcome == nil && pending {
+		outcome = a.abandon(r.Context(), workspace, id, at)
+	}
+	switch {
 	case outcome != nil:
 		reply.Data(w, r, http.StatusOK, stateOf(id, outcome))
-	case issued && time.Since(at) < outcomeKept:
+	case pending:
 		reply.Data(w, r, http.StatusOK, state{CommandID: id, Status: statusPending})
 	default:
 		return fault.New(fault.NotFound, "No such command")

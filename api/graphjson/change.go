@@ -41,6 +41,20 @@ type Cascade struct {
 	Edges    []uuid.UUID `json:"edges"` // the first 1,000
 }
 
+// CascadeEdges is a portion of the edges that went with a deleted node, or came back
+// with it.
+type CascadeEdges struct {
+	NodeID   uuid.UUID   `json:"nodeId"`
+	Restored bool        `json:"restored"`
+	First    int64       `json:"first"` // the place of the first among all of the node, from 0
+	Edges    []uuid.UUID `json:"edges"` // at most 1,000
+}
+
+// OfCascade shows a cascade of the journal.
+func OfCascade(c *eventsv1.Cascade) Cascade {
+	return Cascade{Restored: c.GetRestored(), Count: c.GetCount(), Edges: ids(c.GetEdgeIds())}
+}
+
 // OfChange shows a change of the journal.
 func OfChange(c *eventsv1.Change) Change {
 	change := Change{
@@ -61,7 +75,8 @@ func OfChange(c *eventsv1.Change) Change {
 func ofStep(s *eventsv1.Step) Step {
 	step := Step{Type: s.GetType(), Node: RecordedNode(s.GetNode()), Edge: RecordedEdge(s.GetEdge())}
 	if c := s.GetCascade(); c != nil {
-		step.Cascade = &Cascade{Restored: c.GetRestored(), Count: c.GetCount(), Edges: ids(c.GetEdgeIds())}
+		cascade := OfCascade(c)
+		step.Cascade = &cascade
 	}
 	return step
 }

@@ -21,6 +21,7 @@ type journal interface {
 	NodeHistory(ctx context.Context, workspace, node uuid.UUID, page postgres.HistoryPage) ([]postgres.ChangeSize, int64, error)
 	History(ctx context.Context, workspace uuid.UUID, page postgres.HistoryPage) ([]postgres.ChangeSize, int64, error)
 	Changes(ctx context.Context, workspace uuid.UUID, sizes []postgres.ChangeSize) ([]*eventsv1.Change, error)
+	CascadeEdges(ctx context.Context, workspace uuid.UUID, sequence int64, node uuid.UUID, from, to int64) ([]uuid.UUID, error)
 }
 
 const (

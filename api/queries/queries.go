@@ -46,6 +46,7 @@ const (
 
 	neighborsPath = nodePath + "/neighbors"
 	historyPath   = "/api/queries/history"
+	cascadesPath  = historyPath + "/{sequence}/edges"
 	eventsPath    = "/api/queries/events"
 )
 
@@ -67,6 +68,7 @@ func Routes(deps Deps) []route.Route {
 		// What these show is of either kind.
 		{Method: http.MethodGet, Pattern: neighborsPath, Scopes: both, All: true, Handle: a.listNeighbors},
 		{Method: http.MethodGet, Pattern: historyPath, Scopes: both, All: true, Handle: a.listHistory},
+		{Method: http.MethodGet, Pattern: cascadesPath, Scopes: both, All: true, Handle: a.listCascadeEdges},
 		{Method: http.MethodGet, Pattern: eventsPath, Scopes: both, All: true, Lasts: true, Handle: a.streamEvents},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	decisions "github.com/livegraph/livegraph/consumers/commands"
+	"github.com/livegraph/livegraph/consumers/lexical"
 )
 
 // openRedis connects to Redis where a role needs it.
@@ -33,7 +34,7 @@ func (p *process) graphRoutes(bodies *request.Budget) []route.Route {
 	return append(
 		queries.Routes(queries.Deps{Graph: p.postgres, Journal: p.postgres, Feed: p.feed, TokenKey: p.install.CheckpointKey, QueryTimeout: p.cfg.API.QueryTimeout}),
 		commands.Routes(commands.Deps{
-			Log: p.kafka, Outcomes: p.postgres, Waiter: p.waiter, Keys: p.repeats,
+			Log: p.kafka, Outcomes: p.postgres, Fate: p.postgres, Waiter: p.waiter, Keys: p.repeats,
 			IDKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
 		})...)
 }
@@ -48,10 +49,24 @@ func (p *process) newDecisions() *decisions.Consumer {
 	})
 }
 
+// newLexical makes the consumer that keeps the text lane of search.
+func (p *process) newLexical() *lexical.Consumer {
+	return lexical.New(lexical.Deps{
+		Log: p.kafka, Graph: p.postgres, Logger: p.logger, Metrics: p.metrics, Tracing: p.tracing,
+		Config: lexical.Config{
+			Group: p.cfg.Lexical.Group, BatchNodes: p.cfg.Lexical.BatchNodes, BatchWait: p.cfg.Lexical.BatchWait,
+			FetchBytes: p.cfg.Lexical.FetchBytes, FillEvery: p.cfg.Lexical.FillEvery, Grace: consumerGrace,
+		},
+	})
+}
+
 // runGraph runs what the graph's routes and consumers need in the background.
 func (p *process) runGraph(ctx context.Context, group *errgroup.Group) {
 	if p.decisions != nil {
 		group.Go(func() error { return p.decisions.Run(ctx) })
+	}
+	if p.lexical != nil {
+		group.Go(func() error { return p.lexical.Run(ctx) })
 	}
 	if p.replies != nil {
 		group.Go(func() error { return p.replies.Run(ctx) })

@@ -23,6 +23,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/tail"
 	decisions "github.com/livegraph/livegraph/consumers/commands"
+	"github.com/livegraph/livegraph/consumers/lexical"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/consumers/replay"
 	"github.com/livegraph/livegraph/consumers/rollups"
@@ -78,6 +79,7 @@ type process struct {
 	upkeep    *upkeep.Upkeep           // likewise
 	rollups   *rollups.Worker          // nil without the role points
 	decisions *decisions.Consumer      // nil without the role commands
+	lexical   *lexical.Consumer        // nil without the role embeddings
 	letters   *operate.Watch           // with a role that has dead letters
 	install   postgres.Installation
 	probes    *telemetry.Prober
@@ -128,6 +130,9 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 	}
 	if cfg.Has("commands") {
 		p.decisions = p.newDecisions()
+	}
+	if cfg.Has("embeddings") {
+		p.lexical = p.newLexical()
 	}
 	if p.points != nil || p.decisions != nil {
 		p.letters = p.newLetterWatch()

@@ -5,12 +5,16 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/schemas/graphrecord"
-
 	"github.com/livegraph/livegraph/internal/testenv"
+	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
+	"github.com/livegraph/livegraph/schemas/graphrecord"
+	"github.com/livegraph/livegraph/storage/postgres"
 )
 
 // hub makes a node with so many edges to a hundred others. The edges are written by
@@ -60,9 +64,50 @@ func TestANodeWith100000EdgesIsDeletedAndBroughtBackByOneCommandEach(t *testing.
 	require.Equal(t, edges, w.number(`SELECT count(*) FROM edges WHERE version = 3 AND changed_by = 4`))
 	require.Less(t, w.number(`SELECT max(length(change)) FROM journal WHERE sequence > 2`), 64<<10)
 
-	events := w.events(4)
-	last := events[len(events)-1].GetChange()
-	require.Len(t, last.GetSteps(), 1)
-	require.Equal(t, int64(edges), last.GetSteps()[0].GetCascade().GetCount())
-	require.True(t, last.GetSteps()[0].GetCascade().GetRestored())
+	parts := 1 + (edges-graph.MaxListed+graphrecord.EventEdges-1)/graphrecord.EventEdges
+	events := w.events(2 + 2*parts)[2:]
+	db, err := postgres.Open(t.Context(), w.url, 1)
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	for i, restored := range []bool{false, true} {
+		all := w.ids(`SELECT id FROM edges ORDER BY id`)
+		require.Equal(t, all, edgesNamed(t, events[i*parts:(i+1)*parts], restored))
+		node := uuid.UUID(events[0].GetChange().GetSteps()[0].GetNode().GetId())
+		some, err := db.CascadeEdges(t.Context(), w.workspace, int64(3+i), node, 9_500, 20_500)
+		require.NoError(t, err)
+		require.Equal(t, all[9_500:20_500], some, "across three rows")
+		some, err = db.CascadeEdges(t.Context(), w.workspace, int64(3+i), node, edges-1, edges+1)
+		require.NoError(t, err)
+		require.Equal(t, all[edges-1:], some)
+	}
+}
+
+// edgesNamed gives the edges that the parts of one event name.
+func edgesNamed(t *testing.T, parts []*eventsv1.GraphEvent, restored bool) (ids []uuid.UUID) {
+	t.Helper()
+	for i, e := range parts {
+		require.Equal(t, uint32(i), e.GetPart())
+		require.Equal(t, uint32(len(parts)), e.GetParts())
+		require.Less(t, proto.Size(e), graphrecord.EventBytes)
+		require.Len(t, e.GetChange().GetSteps(), 1)
+		step := e.GetChange().GetSteps()[0]
+		require.NotNil(t, step.GetNode())
+		require.Equal(t, restored, step.GetCascade().GetRestored())
+		require.EqualValues(t, len(ids), step.GetCascade().GetFirst())
+		require.EqualValues(t, 100_000, step.GetCascade().GetCount())
+		for _, id := range step.GetCascade().GetEdgeIds() {
+			ids = append(ids, uuid.UUID(id))
+		}
+	}
+	return ids
+}
+
+// ids reads a column of ids.
+func (w *world) ids(query string) []uuid.UUID {
+	w.tb.Helper()
+	rows, err := w.look.Query(context.Background(), query)
+	require.NoError(w.tb, err)
+	found, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	require.NoError(w.tb, err)
+	return found
 }

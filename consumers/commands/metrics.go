@@ -29,6 +29,7 @@ type metrics struct {
 	published    prometheus.Counter
 	publishTime  prometheus.Histogram
 	unpublished  prometheus.Gauge
+	oldest       prometheus.Gauge
 	publishFails prometheus.Counter
 }
 
@@ -63,6 +64,10 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		}),
 		unpublished: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_graph_events_unpublished_workspaces", Help: "Workspaces of our partitions with changes that are not on topic graph.events yet.",
+		}),
+		oldest: factory.NewGauge(prometheus.GaugeOpts{
+			Name: "livegraph_graph_events_unpublished_age_seconds",
+			Help: "How old the oldest change of any graph is that is not on topic graph.events yet, as this process last saw it; 0: all are.",
 		}),
 		publishFails: counter("livegraph_graph_events_publish_failures_total", "Tries to put changes on topic graph.events that failed; they are repeated."),
 	}

@@ -121,6 +121,18 @@ func (p *Publisher) Run(ctx context.Context) {
 	}
 }
 
+// Watch measures how old the oldest change is that is not published, until ctx is
+// done: beside Run, which may be waiting for Kafka. Whoever owns its partition, each
+// process tells: perhaps nobody does.
+func (p *Publisher) Watch(ctx context.Context) {
+	for pause.For(ctx, lookEvery) {
+		age, err := p.db.OldestUnpublished(ctx)
+		if err == nil { // without Postgres nothing new waits either
+			p.metrics.oldest.Set(age.Seconds())
+		}
+	}
+}
+
 // round publishes everything that is there, a portion of each workspace in turn.
 func (p *Publisher) round(ctx context.Context) error {
 	if err := p.find(ctx); err != nil {
@@ -189,17 +201,7 @@ func (p *Publisher) publish(ctx context.Context, workspace uuid.UUID) (more bool
 	if err != nil || len(changes) == 0 {
 		return false, err
 	}
-	var records []kafka.Record
-	for _, c := range changes {
-		parts, requestID, err := graphrecord.EncodeEvents(workspace, c.Encoded)
-		if err != nil {
-			return false, err
-		}
-		for _, part := range parts {
-			records = append(records, kafka.Record{Workspace: workspace, Value: part, RequestID: requestID})
-		}
-	}
-	if err := p.log.ProduceEvents(ctx, records); err != nil {
+	if err := p.put(ctx, workspace, changes); err != nil {
 		return false, err
 	}
 	if err := p.db.Published(ctx, workspace, changes[len(changes)-1].Sequence); err != nil {
@@ -208,4 +210,32 @@ func (p *Publisher) publish(ctx context.Context, workspace uuid.UUID) (more bool
 	p.metrics.published.Add(float64(len(changes)))
 	p.metrics.publishTime.Observe(time.Since(began).Seconds())
 	return true, nil
+}
+
+// put puts changes on the topic, in records that are together publishBytes at a time:
+// the ids of a cascade may be many more than the change in the journal is large.
+func (p *Publisher) put(ctx context.Context, workspace uuid.UUID, changes []postgres.GraphChange) error {
+	var records []kafka.Record
+	size := 0
+	flush := func() error {
+		err := p.log.ProduceEvents(ctx, records)
+		records, size = nil, 0
+		return err
+	}
+	further := func(sequence int64, node uuid.UUID, from, to int64) ([]uuid.UUID, error) {
+		return p.db.CascadeEdges(ctx, workspace, sequence, node, from, to)
+	}
+	for _, c := range changes {
+		err := graphrecord.EncodeEvents(workspace, c.Encoded, further, func(part []byte, requestID string) error {
+			records = append(records, kafka.Record{Workspace: workspace, Value: part, RequestID: requestID})
+			if size += len(part); size < publishBytes {
+				return nil
+			}
+			return flush()
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return flush()
 }

@@ -6,37 +6,113 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/livegraph/livegraph/internal/graph"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 )
 
-// EventBytes is about how much of a change goes into one record of topic
-// graph.events: a part ends with the step that brings it over.
-const EventBytes = 512 << 10
+const (
+	// EventBytes is about how much of a change goes into one record of topic
+	// graph.events: a part ends with the step that brings it over.
+	EventBytes = 512 << 10
+	// EventEdges is how many further ids of a cascade go into one record.
+	EventEdges = 10_000
+)
+
+// FurtherEdges gives the ids of a cascade, in the change with a sequence and of a node,
+// from one place to before another: those that the journal does not list.
+type FurtherEdges func(sequence int64, node uuid.UUID, from, to int64) ([]uuid.UUID, error)
 
 // EncodeEvents makes the records of topic graph.events of an entry of the journal,
-// without what only undo needs, and gives the request that caused it. A change beyond
-// EventBytes has its steps in several records.
-func EncodeEvents(workspace uuid.UUID, journal []byte) (parts [][]byte, requestID string, err error) {
+// without what only undo needs, gives each to put, and then the request that caused
+// it. A change beyond EventBytes has its steps in several records. Behind them come
+// those with the ids of cascades that the journal does not list: each has the step
+// once more, with other ids.
+func EncodeEvents(workspace uuid.UUID, journal []byte, further FurtherEdges, put func(part []byte, requestID string) error) error {
 	var change eventsv1.Change
 	if err := proto.Unmarshal(journal, &change); err != nil {
-		return nil, "", fmt.Errorf("decoding a change: %w", err)
+		return fmt.Errorf("decoding a change: %w", err)
 	}
 	steps := change.GetSteps()
 	for _, step := range steps {
 		strip(step)
 	}
 	portions := portionsOf(steps)
-	for i, portion := range portions {
-		change.Steps = portion
-		part, err := proto.Marshal(&eventsv1.GraphEvent{
-			WorkspaceId: workspace[:], Change: &change, Part: uint32(i), Parts: uint32(len(portions)),
-		})
-		if err != nil {
-			return nil, "", fmt.Errorf("encoding an event: %w", err)
+	e := &eventEncoder{workspace: workspace, change: &change, put: put, parts: len(portions) + furtherParts(steps)}
+	for _, portion := range portions {
+		if err := e.encode(portion...); err != nil {
+			return err
 		}
-		parts = append(parts, part)
 	}
-	return parts, change.GetRequestId(), nil
+	for _, step := range steps {
+		if err := e.encodeFurther(step, further); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eventEncoder makes the parts of a change.
+type eventEncoder struct {
+	workspace   uuid.UUID
+	change      *eventsv1.Change
+	put         func(part []byte, requestID string) error
+	part, parts int
+}
+
+func (e *eventEncoder) encode(steps ...*eventsv1.Step) error {
+	e.change.Steps = steps
+	part, err := proto.Marshal(&eventsv1.GraphEvent{
+		WorkspaceId: e.workspace[:], Change: e.change, Part: uint32(e.part), Parts: uint32(e.parts),
+	})
+	if err != nil {
+		return fmt.Errorf("encoding an event: %w", err)
+	}
+	e.part++
+	return e.put(part, e.change.GetRequestId())
+}
+
+// encodeFurther makes the parts with the ids of a step's cascade that it does not
+// list.
+func (e *eventEncoder) encodeFurther(step *eventsv1.Step, further FurtherEdges) error {
+	c := step.GetCascade()
+	node, err := uuid.FromBytes(step.GetNode().GetId())
+	if c == nil || unlisted(c) == 0 {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("a cascade of change %d: %w", e.change.GetSequence(), errID)
+	}
+	for from := int64(len(c.GetEdgeIds())); from < c.GetCount(); from += EventEdges {
+		ids, err := further(e.change.GetSequence(), node, from, min(from+EventEdges, c.GetCount()))
+		if err != nil {
+			return err
+		}
+		err = e.encode(&eventsv1.Step{Type: step.GetType(), After: step.GetAfter(), Cascade: &eventsv1.Cascade{
+			Mark: c.GetMark(), Restored: c.GetRestored(), Count: c.GetCount(), EdgeIds: BytesOfAll(ids), First: from,
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// furtherParts is how many parts encodeFurther makes of all steps.
+func furtherParts(steps []*eventsv1.Step) int {
+	n := int64(0)
+	for _, step := range steps {
+		n += (unlisted(step.GetCascade()) + EventEdges - 1) / EventEdges
+	}
+	return int(n)
+}
+
+// unlisted is how many edges of a cascade the journal does not list. One whose edges
+// are fewer than a change lists has none, whatever it says.
+func unlisted(c *eventsv1.Cascade) int64 {
+	if c.GetCount() <= graph.MaxListed {
+		return 0
+	}
+	return max(c.GetCount()-int64(len(c.GetEdgeIds())), 0)
 }
 
 // portionsOf cuts steps so that each portion is about EventBytes at most. There is

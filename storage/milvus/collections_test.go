@@ -68,7 +68,8 @@ func awaitHits(t testing.TB, db *milvus.DB, name string, workspace uuid.UUID, ve
 	return hits
 }
 
-// awaitAll waits until searches see all of a load.
+// awaitAll waits until searches see all of a load that was flushed: until Milvus
+// standalone has its index, it looks at an eighth of what is not.
 func awaitAll(t testing.TB, db *milvus.DB, name string, workspace uuid.UUID, vector []float32, n int) {
 	t.Helper()
 	require.Eventually(t, func() bool {

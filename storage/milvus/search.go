@@ -40,7 +40,9 @@ type Near struct {
 
 // Search gives the chunks of a workspace whose vectors are nearest, the nearest first,
 // at most limit (1 to 16,384). What was written within the last second or so may be
-// missing, of thousands within some seconds; what was deleted may still be there. An alias costs a look at where it leads;
+// missing, what was deleted may still be there. Of many entries that are not flushed
+// Milvus standalone looks at those of the nearest clusters only, so that fewer may be
+// found than there are. An alias costs a look at where it leads;
 // after a restart of Milvus the first search loads the collection.
 func (db *DB) Search(ctx context.Context, name string, workspace uuid.UUID, vector []float32, near Near, limit int) ([]retrieval.VectorHit, error) {
 	if limit < 1 || limit > maxHits {

@@ -29,7 +29,7 @@ func (db *DB) Recorder(ctx context.Context) (*Recorder, error) {
 	cfg := db.pool.Config()
 	cfg.ConnConfig.Tracer = r
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	r.DB = &DB{pool: pool, bounds: db.bounds}
+	r.DB = &DB{pool: pool, bounds: db.bounds, search: db.search}
 	return r, err
 }
 
@@ -41,7 +41,7 @@ type Recorder struct {
 
 // TraceQueryStart implements pgx.QueryTracer.
 func (r *Recorder) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
-	if strings.Contains(q.SQL, "workspace_id") {
+	if strings.Contains(q.SQL, "workspace_id") && !strings.HasPrefix(q.SQL, "EXPLAIN") {
 		r.Statements = append(r.Statements, q)
 	}
 	return ctx
@@ -72,6 +72,12 @@ func (r *Recorder) Plans(ctx context.Context, on *DB) (plans []string, err error
 // BoundLists makes lists take their steps on few rows.
 func (db *DB) BoundLists(few, window, values int) {
 	db.bounds = listBounds{few: few, window: window, values: values}
+}
+
+// BoundSearches makes searches reach their bounds with few postings, and with few
+// nodes that pass a filter.
+func (db *DB) BoundSearches(first, postings, lookups int64, few int) {
+	db.search = searchBounds{first: first, postings: postings, lookups: lookups, few: few}
 }
 
 // BeginGraphWith is BeginGraph with another bound on the edges that are decided about

@@ -117,3 +117,24 @@ func (db *DB) Changes(ctx context.Context, workspace uuid.UUID, sizes []ChangeSi
 	}
 	return changes, classify(err)
 }
+
+// cascadeRow is how many ids a row of cascade_edges has at most.
+const cascadeRow = 10_000
+
+// CascadeEdges gives the ids of the edges that a change took with a node, or brought
+// back with it, from one place to before another in the order of their ids: fewer
+// where there are no more, and none of a cascade that the journal lists whole.
+func (db *DB) CascadeEdges(ctx context.Context, workspace uuid.UUID, sequence int64, node uuid.UUID, from, to int64) ([]uuid.UUID, error) {
+	rows, err := db.pool.Query(ctx, `SELECT edge_ids[GREATEST($4 - place, 0) + 1 : $5 - place] FROM cascade_edges
+		WHERE workspace_id = $1 AND sequence = $2 AND node_id = $3 AND place < $5 AND place + cardinality(edge_ids) > $4
+		ORDER BY place`, workspace, sequence, node, from, to)
+	if err != nil {
+		return nil, classify(fmt.Errorf("reading the edges of a cascade: %w", err))
+	}
+	var all, ids []uuid.UUID
+	_, err = pgx.ForEachRow(rows, []any{&ids}, func() error { all = append(all, ids...); return nil })
+	if err != nil {
+		return nil, classify(fmt.Errorf("reading the edges of a cascade: %w", err))
+	}
+	return all, nil
+}

@@ -131,6 +131,9 @@ const moveFence = `UPDATE command_offsets o SET next_offset = t.next, updated_at
 const lockHeads = `SELECT h.workspace_id, h.sequence FROM graph_heads h JOIN workspaces w ON w.id = h.workspace_id
 	WHERE h.workspace_id = ANY($1) AND w.deleted_at IS NULL ORDER BY h.workspace_id FOR UPDATE OF h`
 
+const beginHeads = `INSERT INTO graph_heads (workspace_id)
+	SELECT id FROM workspaces WHERE id = ANY($1) AND deleted_at IS NULL ORDER BY id ON CONFLICT DO NOTHING`
+
 const selectOutcomes = `SELECT c.workspace_id, c.command_id, c.outcome
 	FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, command_id)
 	JOIN command_outcomes c ON c.workspace_id = t.workspace_id AND c.command_id = t.command_id`
@@ -243,8 +246,7 @@ func (tx *GraphTx) settleHeads(g GraphGroup, heads map[uuid.UUID]graph.Sequence)
 		}
 	}
 	if len(missing) > 0 {
-		_, err := tx.conn.Exec(tx.ctx, `INSERT INTO graph_heads (workspace_id)
-			SELECT id FROM workspaces WHERE id = ANY($1) AND deleted_at IS NULL ORDER BY id ON CONFLICT DO NOTHING`, missing)
+		_, err := tx.conn.Exec(tx.ctx, beginHeads, missing)
 		if err != nil {
 			return fmt.Errorf("beginning the journals of workspaces: %w", err)
 		}

@@ -22,7 +22,9 @@ import (
 //
 //   - Without a filter the order's index has the page, and graph_totals the total.
 //   - A filter that few rows pass is carried out whole: its index finds the rows,
-//     which are counted and sorted.
+//     which are counted and sorted. To find out that more than a few pass can take
+//     as long as counting them, so where an estimate is far above that they are
+//     counted at once; if it is wrong, only that count was for nothing.
 //   - What many rows pass is met soon in the order of the list: some rows are looked
 //     at in the order's index.
 //   - What is not met there is sorted whole.
@@ -173,6 +175,11 @@ func (l *lister) list(ctx context.Context, s stretch) (ids []uuid.UUID, total in
 	total, known, err := l.knownTotal(ctx)
 	if err != nil {
 		return nil, 0, err
+	}
+	if filtered && !known {
+		if total, known, err = l.countBroad(ctx); err != nil {
+			return nil, 0, err
+		}
 	}
 	if filtered && (!known || total <= int64(l.bounds.few)) {
 		count, ids, err := l.whole(ctx, s)

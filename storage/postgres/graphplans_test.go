@@ -92,3 +92,35 @@ func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
 	require.Contains(t, strings.Join(plans, "\n"), "edges_target")
 	require.NotContains(t, strings.Join(plans, "\n"), "Seq Scan on edges")
 }
+
+// That more than a few rows pass a filter can take as long to find out as to count
+// them: where many are expected they are counted at once.
+func TestAFilterThatManyPassIsCountedWithoutBeingTriedFirst(t *testing.T) {
+	url := testenv.Postgres(t)
+	db := openAt(t, url)
+	fillGraph(t, db, url, 5_000, 20_000)
+	db.BoundLists(100, 1000, 64)
+	r, err := db.Recorder(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(r.Close)
+	for name, of := range map[string]struct {
+		filter postgres.EdgeFilter
+		total  int64
+		tried  int
+	}{
+		"many":  {postgres.EdgeFilter{GraphFilter: postgres.GraphFilter{Properties: map[string][]string{"kind": {"b"}}}, RelationTypes: []string{"feeds"}}, 2001, 0},
+		"a few": {postgres.EdgeFilter{GraphFilter: postgres.GraphFilter{Properties: map[string][]string{"weight": {"7"}}}}, 20, 1},
+		"none":  {postgres.EdgeFilter{GraphFilter: postgres.GraphFilter{Properties: map[string][]string{"kind": {"z"}}}}, 0, 1},
+	} {
+		r.Statements = nil
+		list, err := r.Edges(t.Context(), graphWorkspace, of.filter, postgres.GraphPage{Limit: 50})
+		require.NoError(t, err)
+		require.Equal(t, of.total, list.Total, name)
+		require.Len(t, list.Items, int(min(of.total, 50)), name)
+		tried := 0
+		for _, statement := range r.Statements {
+			tried += strings.Count(statement.SQL, "WITH hits")
+		}
+		require.Equal(t, of.tried, tried, name)
+	}
+}

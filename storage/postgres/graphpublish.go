@@ -29,6 +29,20 @@ func (db *DB) UnpublishedWorkspaces(ctx context.Context, limit int) ([]uuid.UUID
 	return found, nil
 }
 
+// OldestUnpublished gives the age of the oldest change that is not published, of any
+// workspace; 0 if all are.
+func (db *DB) OldestUnpublished(ctx context.Context) (time.Duration, error) {
+	var seconds float64
+	err := db.pool.QueryRow(ctx, `SELECT COALESCE(GREATEST(extract(epoch FROM clock_timestamp() - min(j.at)), 0), 0)::float8
+		FROM graph_heads h LEFT JOIN graph_published p USING (workspace_id)
+		JOIN journal j ON j.workspace_id = h.workspace_id AND j.sequence = COALESCE(p.sequence, 0) + 1
+		WHERE h.sequence > COALESCE(p.sequence, 0)`).Scan(&seconds)
+	if err != nil {
+		return 0, classify(fmt.Errorf("looking for the oldest change to publish: %w", err))
+	}
+	return time.Duration(seconds * float64(time.Second)), nil
+}
+
 // UnpublishedChanges gives the first changes of a workspace that are not published,
 // in order and without a gap: at most so many, and no more after the one that brings
 // them over so many bytes.

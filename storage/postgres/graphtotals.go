@@ -2,10 +2,12 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/jackc/pgx/v5"
 )
 
 // rememberedTotals is how many totals a process remembers, at most twice as many.
@@ -71,6 +73,34 @@ func (l *lister) count(ctx context.Context) (int64, error) {
 		l.totals.put(l.key(), counted{sequence: sequence, total: int64(total)})
 	}
 	return int64(total), err
+}
+
+// broadly is how many times as many rows as a filter may find to be carried out whole
+// are expected where it is not tried: estimates of properties are rough.
+const broadly = 5
+
+// countBroad counts what passes the filter if many rows are expected to.
+func (l *lister) countBroad(ctx context.Context) (total int64, counted bool, err error) {
+	w := l.where()
+	l.filter.apply(w)
+	var plans []struct {
+		Plan struct {
+			Rows float64 `json:"Plan Rows"`
+		}
+	}
+	var text []byte
+	query := `EXPLAIN (FORMAT JSON) SELECT id FROM ` + l.table + ` WHERE ` + w.text()
+	if err := l.tx.QueryRow(ctx, query, append([]any{pgx.QueryExecModeCacheDescribe}, w.args...)...).Scan(&text); err != nil {
+		return 0, false, err
+	}
+	if err := json.Unmarshal(text, &plans); err != nil {
+		return 0, false, fmt.Errorf("reading a plan: %w", err)
+	}
+	if len(plans) == 0 || plans[0].Plan.Rows <= float64(broadly*l.bounds.few) {
+		return 0, false, nil
+	}
+	total, err = l.count(ctx)
+	return total, true, err
 }
 
 // sequence is that of the workspace's newest change, 0 before the first.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -35,4 +36,46 @@ func (db *DB) CommandOutcomes(ctx context.Context, refs []CommandRef) (map[Comma
 		return nil, classify(fmt.Errorf("reading outcomes: %w", err))
 	}
 	return outcomes, nil
+}
+
+// CommandLogEnd is where a partition of graph.commands ends.
+type CommandLogEnd struct {
+	TopicID   [16]byte
+	Partition int32
+	Offset    int64
+}
+
+// AbandonCommand settles that a command is not in the log: if everything below the end
+// of its partition is decided and it has no outcome, it gets this one, and a record of
+// it that comes later is known to be decided. It gives the outcome that stands; nil if
+// not everything is decided, or the workspace is gone.
+//
+// It takes its turn among those who decide the workspace's commands, who read the
+// outcomes when they have the workspace's head.
+func (db *DB) AbandonCommand(ctx context.Context, ref CommandRef, actor uuid.UUID, log CommandLogEnd, outcome []byte) (stands []byte, err error) {
+	err = db.inTx(ctx, func(tx pgx.Tx) error {
+		stands = nil
+		if _, err := tx.Exec(ctx, beginHeads, []uuid.UUID{ref.Workspace}); err != nil {
+			return fmt.Errorf("beginning a journal: %w", err)
+		}
+		tag, err := tx.Exec(ctx, lockHeads, []uuid.UUID{ref.Workspace})
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		err = tx.QueryRow(ctx, `SELECT outcome FROM command_outcomes WHERE workspace_id = $1 AND command_id = $2`, ref.Workspace, ref.ID).Scan(&stands)
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		tag, err = tx.Exec(ctx, `INSERT INTO command_outcomes (workspace_id, command_id, actor_id, outcome)
+			SELECT $1, $2, $3, $4 FROM command_offsets WHERE topic_id = $5 AND partition = $6 AND next_offset >= $7`,
+			ref.Workspace, ref.ID, actor, outcome, log.TopicID[:], log.Partition, log.Offset)
+		if err == nil && tag.RowsAffected() == 1 {
+			stands = outcome
+		}
+		return err
+	})
+	if err != nil {
+		return nil, classify(fmt.Errorf("abandoning a command: %w", err))
+	}
+	return stands, nil
 }

@@ -31,6 +31,7 @@ type DB struct {
 	pool   *pgxpool.Pool
 	totals totals // of filtered lists of the graph
 	bounds listBounds
+	search searchBounds
 }
 
 // Open connects to the database that url names and checks that it answers. All of
@@ -55,7 +56,7 @@ func Open(ctx context.Context, url string, maxConns int32, changes ...Option) (*
 	if err != nil {
 		return nil, classify(fmt.Errorf("opening Postgres: %w", err))
 	}
-	db := &DB{pool: pool, bounds: listBounds{few: fewRows, window: windowRows, values: coarseValues}}
+	db := &DB{pool: pool, bounds: listBounds{few: fewRows, window: windowRows, values: coarseValues}, search: boundsOfSearches()}
 	if err := db.Ping(ctx); err != nil {
 		pool.Close()
 		return nil, err

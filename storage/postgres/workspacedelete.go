@@ -21,7 +21,8 @@ const eraseBatch = 5_000
 func workspaceTables() []string {
 	return []string{
 		"idempotency_keys", "pending_deletions", "tombstones", "series", "sources",
-		"nodes", "edges", "journal", "journal_nodes", "undo_entries", "command_outcomes", "graph_totals", "graph_published", "graph_heads",
+		"nodes", "edges", "journal", "journal_nodes", "cascade_edges", "undo_entries", "command_outcomes", "graph_totals", "graph_published", "graph_heads",
+		"lexical_postings", "lexical_terms", "lexical_nodes", "lexical_workspaces",
 	}
 }
 
@@ -144,8 +145,8 @@ func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func
 }
 
 // eraseFrom removes some rows. It waits for a group of commands that is being
-// decided, and for series that are being registered; none comes after, because the
-// workspace is closed. A workspace that stands loses nothing.
+// decided, for series that are being registered and for texts that are being written;
+// none comes after, because the workspace is closed. A workspace that stands loses nothing.
 func (db *DB) eraseFrom(ctx context.Context, table string, workspace uuid.UUID) (int64, error) {
 	var deleted int64
 	err := db.inTx(ctx, func(tx pgx.Tx) error {
@@ -154,6 +155,9 @@ func (db *DB) eraseFrom(ctx context.Context, table string, workspace uuid.UUID) 
 		}
 		if _, err := tx.Exec(ctx, `SELECT FROM graph_heads WHERE workspace_id = $1 FOR UPDATE`, workspace); err != nil {
 			return fmt.Errorf("waiting for the workspace's commands: %w", err)
+		}
+		if _, err := tx.Exec(ctx, lockLexical, []uuid.UUID{workspace}); err != nil {
+			return fmt.Errorf("waiting for the workspace's texts: %w", err)
 		}
 		tag, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE ctid = ANY (ARRAY(
 			SELECT t.ctid FROM `+table+` t JOIN workspaces w ON w.id = t.workspace_id

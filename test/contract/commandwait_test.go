@@ -1,6 +1,7 @@
 package contract_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,6 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/api/commands"
+	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/redis"
@@ -110,6 +113,62 @@ func TestWithoutTheLogACommandIsRefusedAtOnce(t *testing.T) {
 	require.Eventually(t, func() bool { a = w.Do(t, q); return a.Status == http.StatusCreated }, 30*time.Second, 50*time.Millisecond)
 	require.Equal(t, id, decode[done](t, a, http.StatusCreated).CommandID, "the retry goes on with the same command")
 	require.Equal(t, "applied", w.state(t, id).Status)
+}
+
+// silentLog takes commands and loses them, as when a process dies before its produce.
+type silentLog struct {
+	*kafka.Client
+	lost  []kafka.Record
+	awake bool
+}
+
+func (l *silentLog) ProduceCommand(ctx context.Context, r kafka.Record) error {
+	if l.awake {
+		return l.Client.ProduceCommand(ctx, r)
+	}
+	l.lost = append(l.lost, r)
+	return fault.New(fault.Unavailable, "Kafka is away").After(time.Second)
+}
+
+func TestACommandThatDidNotReachTheLogIsSettled(t *testing.T) {
+	log := contract.OpenLog(t, testenv.Kafka(t))
+	lossy := &silentLog{Client: log}
+	group := &contract.Commands{Log: log, Undecided: true, Change: func(d *commands.Deps) { d.Log, d.AbandonAfter = lossy, time.Millisecond }}
+	w := startCommandsWith(t, group)
+	send := func(body string) string {
+		a := w.execute(t, body)
+		a.RequireFailure(t, http.StatusServiceUnavailable, "INTERNAL_ERROR", "", nil)
+		return a.Error.Details["commandId"].(string)
+	}
+	first := send(createNode("a"))
+	// Another command waits in the log, and nobody decides.
+	waiting := lossy.lost[0]
+	require.NoError(t, log.ProduceCommand(t.Context(), waiting))
+	require.Equal(t, "pending", w.state(t, first).Status, "what is in the log may be this one")
+	w.Decide(t, w.Server)
+	require.Eventually(t, func() bool { return w.state(t, first).Status == "applied" }, 20*time.Second, 10*time.Millisecond)
+
+	second := send(createNode("b"))
+	var settled commandState
+	require.Eventually(t, func() bool { settled = w.state(t, second); return settled.Status != "pending" }, 20*time.Second, 10*time.Millisecond)
+	require.Equal(t, "failed", settled.Status)
+	require.Equal(t, contract.Problem{Code: "INTERNAL_ERROR", Message: "The command did not reach the log: send it again"}, *settled.Error)
+	// Its record comes after all: what was said holds.
+	require.NoError(t, log.ProduceCommand(t.Context(), lossy.lost[1]))
+	third := send(createNode("c"))
+	require.NoError(t, log.ProduceCommand(t.Context(), lossy.lost[2]))
+	require.Eventually(t, func() bool { return w.state(t, third).Status == "applied" }, 20*time.Second, 10*time.Millisecond)
+	require.Equal(t, settled, w.state(t, second))
+	// Under its key the request is done anew, as another command.
+	repeatable := keyed(executePath, "k", createNode("d"))
+	fourth := w.Do(t, repeatable).Error.Details["commandId"].(string)
+	require.Eventually(t, func() bool { return w.state(t, fourth).Status == "failed" }, 20*time.Second, 10*time.Millisecond)
+	lossy.awake = true
+	again := decode[done](t, w.Do(t, repeatable), http.StatusCreated)
+	require.NotEqual(t, fourth, again.CommandID)
+	require.Equal(t, "failed", w.state(t, fourth).Status)
+	var nodes []resource
+	require.EqualValues(t, 3, w.Get(t, "/api/queries/nodes", &nodes).Meta.Total)
 }
 
 func TestWithoutRedisCommandsAreAnsweredAllTheSame(t *testing.T) {

@@ -1,9 +1,15 @@
 package contract_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/contract"
 )
 
 // What commands do is seen at once by every way of reading: by itself, in lists with
@@ -73,4 +79,65 @@ func TestWhatIsCommandedIsReadInEveryWay(t *testing.T) {
 	}
 	require.Equal(t, []string{"BATCH", "UNDO", "DELETE_NODE", "CREATE_EDGE", "CREATE_NODE"}, seen)
 	require.Equal(t, "ÄPFEL a", history[0].Node.Name, "of the batch, what touched the node")
+}
+
+// A change names the first thousand edges that went with a node; all can be asked for.
+func TestAllEdgesThatWentWithANodeAreListed(t *testing.T) {
+	w := startCommands(t)
+	hub, other := w.node(t, "hub"), w.node(t, "other")
+	var all []string
+	for range 3 {
+		var commands []string
+		for range 1000 {
+			id := uuid.NewString()
+			all = append(all, id)
+			commands = append(commands, fmt.Sprintf(`{"type":"CREATE_EDGE","payload":{"id":%q,"sourceId":%q,"targetId":%q,"relationType":"feeds"}}`, id, hub, other))
+		}
+		w.batch(t, `{"commands":[`+strings.Join(commands, ",")+`]}`)
+	}
+	gone := all[2999]
+	w.applied(t, `{"type":"DELETE_EDGE","payload":{"id":"`+gone+`"}}`)
+	all = all[:2999]
+	slices.Sort(all)
+	w.applied(t, deleteNode(hub))
+	w.applied(t, `{"type":"UNDO"}`)
+	w.applied(t, deleteNode(hub))
+
+	type portion struct {
+		NodeID   string
+		Restored bool
+		First    int
+		Edges    []string
+	}
+	path := func(sequence any) string { return fmt.Sprintf("/api/queries/history/%v/edges", sequence) }
+	for sequence, restored := range map[int]bool{7: false, 8: true, 9: false} {
+		var portions []portion
+		require.EqualValues(t, 3, w.Get(t, path(sequence), &portions).Meta.Total)
+		var named []string
+		for _, p := range portions {
+			require.Equal(t, len(named), p.First)
+			require.Equal(t, hub, p.NodeID)
+			require.Equal(t, restored, p.Restored)
+			named = append(named, p.Edges...)
+		}
+		require.Equal(t, all, named)
+	}
+	var portions []portion
+	a := w.Get(t, path(7)+"?limit=2", &portions)
+	require.True(t, a.Meta.HasMore)
+	require.Len(t, portions, 2)
+	cursor := *nextCursor(t, a)
+	w.Get(t, path(7)+"?limit=2&cursor="+cursor, &portions)
+	require.Len(t, portions, 1)
+	require.Equal(t, all[2000:], portions[0].Edges)
+	require.Nil(t, nextCursor(t, w.Get(t, path(7)+"?offset=2", &portions)))
+	require.Equal(t, all[2000:], portions[0].Edges)
+	require.Zero(t, w.Get(t, path(1), &portions).Meta.Total)
+	for _, unknown := range []any{10, 0, -1, "x", "99999999999999999999"} {
+		w.Do(t, contract.Request{Path: path(unknown)}).RequireFailure(t, 404, "NOT_FOUND", "No such change", nil)
+	}
+	for query, field := range map[string]string{"cursor=x": "cursor", "limit=0": "limit", "nodeId=" + hub: "nodeId"} {
+		w.Do(t, contract.Request{Path: path(7) + "?" + query}).RequireFailure(t, 400, validation, "", map[string]any{"field": field})
+	}
+	w.Do(t, contract.Request{Path: path(8) + "?cursor=" + cursor}).RequireFailure(t, 400, validation, "", map[string]any{"field": "cursor"})
 }

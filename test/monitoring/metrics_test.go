@@ -136,7 +136,7 @@ var allowed = map[string]*regexp.Regexp{
 	"engine": oneOf("clickhouse", "embedder", "kafka", "milvus", "postgres", "redis", "valkey"), "pool": oneOf("main", "keys", "bulk"),
 	"by": oneOf("redis", "memory", "process", "none"), "window": oneOf("minute", "day"),
 	"method": oneOf("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"),
-	"route":  regexp.MustCompile(`^(none|/healthz|/readyz|/ping|/health|/write|/api/v[12]/write|/api/(me|openapi\.yaml|docs|docs/\*|live-data/(ingest|query|series|points|sources|sources/\{id\})|commands/(execute|batch|\{id\})|queries/(history|events|(nodes|edges)(/\{id\})?|nodes/\{id\}/neighbors)))$`),
+	"route":  regexp.MustCompile(`^(none|/healthz|/readyz|/ping|/health|/write|/api/v[12]/write|/api/(me|openapi\.yaml|docs|docs/\*|live-data/(ingest|query|series|points|sources|sources/\{id\})|commands/(execute|batch|\{id\})|queries/(history(/\{sequence\}/edges)?|events|(nodes|edges)(/\{id\})?|nodes/\{id\}/neighbors)))$`),
 	"status": regexp.MustCompile(`^[2-5][0-9][0-9]$`),
 	"stage":  oneOf("parse", "resolve", "encode", "produce", "begin", "decide", "commit"),
 	"source": oneOf("raw", "rollup_1h", "rollup_1m"),

@@ -98,6 +98,15 @@ livegraph_clickhouse_partition_parts_max{instance="p"} 20x60
 livegraph_clickhouse_disk_free_bytes{instance="p"} 800x60
 livegraph_clickhouse_disk_total_bytes{instance="p"} 1000x60
 livegraph_deletions_oldest_age_seconds{instance="a"} 2x60
+livegraph_graph_events_unpublished_age_seconds{instance="p"} 1x60
+livegraph_rollups_passes_total{instance="p",result="done"} 0+1x60
+livegraph_rollups_passes_total{instance="p",result="failed"} 0x20 1x40
+livegraph_upkeep_failures_total{instance="p",work="retention"} 0x20 1x40
+livegraph_upkeep_failures_total{instance="p",work="workspaces"} 0x20 20x40
+livegraph_replay_jobs_total{instance="p",consumer="points",state="failed"} 0x60
+livegraph_replay_jobs_total{instance="p",consumer="points",state="done"} 0+1x60
+livegraph_point_streams_dropped_total{instance="a",reason="slow_reader"} 0x20 5x40
+livegraph_point_streams_dropped_total{instance="a",reason="log_changed"} 0x20 50x40
 `
 
 // faults are what each alert is for: series that take the place of those of the
@@ -119,6 +128,11 @@ var faults = map[string]string{
 	"LivegraphCommandDeadLetters":      `livegraph_consumer_dead_letters_total{instance="p",consumer="commands"} 0x30 1x30`,
 	"LivegraphCommandsStale":           `livegraph_commands_stale_total{instance="p"} 0+1x60`,
 	"LivegraphEventsUnpublished":       `livegraph_graph_events_publish_failures_total{instance="p"} 0x30 0+2x30`,
+	"LivegraphEventsLate":              `livegraph_graph_events_unpublished_age_seconds{instance="p"} 1x30 1+60x30`,
+	"LivegraphRollupsFailing":          `livegraph_rollups_passes_total{instance="p",result="failed"} 0x20 0+1x40`,
+	"LivegraphUpkeepFailing":           `livegraph_upkeep_failures_total{instance="p",work="retention"} 0x20 1x20 3x20`,
+	"LivegraphReplayFailed":            `livegraph_replay_jobs_total{instance="p",consumer="points",state="failed"} 0x30 1x30`,
+	"LivegraphStreamReadersDropped":    `livegraph_point_streams_dropped_total{instance="a",reason="slow_reader"} 0x30 0+5x30`,
 	"LivegraphServerErrors":            `livegraph_http_requests_total{instance="a",route="/api/live-data/ingest",method="POST",status="500"} 0x55 1x5`,
 	"LivegraphUnavailable":             `livegraph_http_requests_total{instance="a",route="/api/live-data/ingest",method="POST",status="503"} 0+60x60`,
 	"LivegraphSlow":                    `livegraph_http_request_duration_seconds_bucket{instance="a",route="/api/live-data/ingest",le="0.1"} 0x60`,
@@ -201,4 +215,10 @@ func TestAnInstallationWithoutAnyConsumerIsNoticed(t *testing.T) {
 	onlyPoints.replace(t, `livegraph_consumer_partitions{instance="p",consumer="commands"} 0x60`)
 	require.True(t, firing(t, world, "LivegraphPartitionsUnowned"))
 	require.True(t, firing(t, onlyPoints, "LivegraphPartitionsUnowned"))
+}
+
+func TestDeletedWorkspacesThatAreNotRemovedAreNoticed(t *testing.T) {
+	world := newWorld(t, healthy)
+	world.replace(t, `livegraph_upkeep_failures_total{instance="p",work="workspaces"} 0x20 0+60x40`)
+	require.True(t, firing(t, world, "LivegraphUpkeepFailing"))
 }

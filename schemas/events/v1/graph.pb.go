@@ -35,7 +35,9 @@ type GraphEvent struct {
 	// The change. Its steps have no "before", its lifecycles no stamps.
 	Change *Change `protobuf:"bytes,2,opt,name=change,proto3" json:"change,omitempty"`
 	// Which part this is, from 0, and of how many: a change beyond 512 KiB has its
-	// steps in several records, one after the other, each with the same sequence.
+	// steps in several records, one after the other, each with the same sequence. Behind
+	// them come the parts of cascades of more than 1,000 edges: each has the step once
+	// more, with the next ids.
 	Part          uint32 `protobuf:"varint,3,opt,name=part,proto3" json:"part,omitempty"`
 	Parts         uint32 `protobuf:"varint,4,opt,name=parts,proto3" json:"parts,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -739,8 +741,11 @@ type Cascade struct {
 	Restored bool `protobuf:"varint,2,opt,name=restored,proto3" json:"restored,omitempty"`
 	// How many.
 	Count int64 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
-	// The first 1,000 of their ids, 16 bytes each.
-	EdgeIds       [][]byte `protobuf:"bytes,4,rep,name=edge_ids,json=edgeIds,proto3" json:"edge_ids,omitempty"`
+	// Their ids, 16 bytes each, in order: the first 1,000. The others are in further
+	// parts of the event (GraphEvent.part), at most 10,000 in each.
+	EdgeIds [][]byte `protobuf:"bytes,4,rep,name=edge_ids,json=edgeIds,proto3" json:"edge_ids,omitempty"`
+	// The place of the first of edge_ids among all, from 0.
+	First         int64 `protobuf:"varint,5,opt,name=first,proto3" json:"first,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -801,6 +806,13 @@ func (x *Cascade) GetEdgeIds() [][]byte {
 		return x.EdgeIds
 	}
 	return nil
+}
+
+func (x *Cascade) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
 }
 
 // Before is what a step wrote over.
@@ -991,12 +1003,13 @@ const file_events_v1_graph_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\";\n" +
 	"\x04Mark\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x03R\bsequence\x12\x17\n" +
-	"\anode_id\x18\x02 \x01(\fR\x06nodeId\"\x85\x01\n" +
+	"\anode_id\x18\x02 \x01(\fR\x06nodeId\"\x9b\x01\n" +
 	"\aCascade\x12-\n" +
 	"\x04mark\x18\x01 \x01(\v2\x19.livegraph.events.v1.MarkR\x04mark\x12\x1a\n" +
 	"\brestored\x18\x02 \x01(\bR\brestored\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x03R\x05count\x12\x19\n" +
-	"\bedge_ids\x18\x04 \x03(\fR\aedgeIds\"\xb2\x02\n" +
+	"\bedge_ids\x18\x04 \x03(\fR\aedgeIds\x12\x14\n" +
+	"\x05first\x18\x05 \x01(\x03R\x05first\"\xb2\x02\n" +
 	"\x06Before\x12?\n" +
 	"\x06fields\x18\x01 \x03(\v2'.livegraph.events.v1.Before.FieldsEntryR\x06fields\x12?\n" +
 	"\x06stamps\x18\x02 \x03(\v2'.livegraph.events.v1.Before.StampsEntryR\x06stamps\x12\x14\n" +

@@ -1,0 +1,149 @@
+package lexical
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+const (
+	// leaseName is what filling is called among the work that one process does.
+	leaseName = "lexical-fill"
+	// A process that died is followed by another after leaseFor; no transaction of a
+	// fill takes as long.
+	leaseFor    = 90 * time.Second
+	renewEvery  = 20 * time.Second
+	releaseTime = time.Second
+	// fillWorkspaces is how many workspaces are found by one look.
+	fillWorkspaces = 1_000
+)
+
+var errLost = errors.New("another process fills")
+
+// filler makes the text lane of workspaces from their nodes where it lacks something.
+// One process does so at a time: that another one did, too, would be no harm, but no
+// use either.
+type filler struct {
+	c       *Consumer
+	db      *postgres.DB
+	logger  *slog.Logger
+	holder  uuid.UUID
+	renewed time.Time
+	wake    chan struct{}
+}
+
+func newFiller(c *Consumer) *filler {
+	return &filler{c: c, db: c.deps.Graph, logger: c.logger, holder: uuid.New(), wake: make(chan struct{}, 1)}
+}
+
+// poke says that a workspace lacks something.
+func (f *filler) poke() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run fills until ctx is done.
+func (f *filler) run(ctx context.Context) {
+	defer f.release(ctx)
+	failing := false
+	for every := f.c.deps.Config.FillEvery; ; {
+		err := f.round(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if failed := err != nil && !errors.Is(err, errLost); failed != failing {
+			if failing = failed; failing {
+				f.logger.Warn("the text lane cannot be filled yet", "error", err)
+			} else {
+				f.logger.Info("the text lane can be filled again")
+			}
+		}
+		timer := time.NewTimer(every/2 + rand.N(every)) // so that processes do not ask all at once
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-f.wake:
+		}
+		timer.Stop()
+	}
+}
+
+// round fills every workspace that lacks something.
+func (f *filler) round(ctx context.Context) error {
+	if held, err := f.lease(ctx); err != nil || !held {
+		return err
+	}
+	for {
+		found, err := f.db.UnfilledLexical(ctx, f.c.deps.Config.Behind, fillWorkspaces)
+		f.c.metrics.unfilled.Set(float64(len(found)))
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		for i, workspace := range found {
+			if err := f.fill(ctx, workspace); err != nil {
+				return err
+			}
+			f.c.metrics.unfilled.Set(float64(len(found) - i - 1))
+		}
+		if len(found) < fillWorkspaces {
+			return nil
+		}
+	}
+}
+
+// fill fills a workspace.
+func (f *filler) fill(ctx context.Context, workspace uuid.UUID) error {
+	began, nodes := time.Now(), 0
+	for over := false; !over; {
+		held, err := f.lease(ctx)
+		if err != nil {
+			return err
+		}
+		if !held {
+			return errLost
+		}
+		var done postgres.LexicalDone
+		if done, over, err = f.db.FillLexical(ctx, workspace); err != nil {
+			return err
+		}
+		nodes += done.Written + done.Removed
+		f.c.metrics.done(done)
+	}
+	f.c.metrics.filled.Inc()
+	if nodes > 0 {
+		f.logger.Info("the text lane of a workspace was filled", "workspace", workspace, "nodes", nodes, "took", time.Since(began).Round(time.Millisecond))
+	}
+	return nil
+}
+
+// lease takes the lease or renews it, and reports whether it is ours.
+func (f *filler) lease(ctx context.Context) (bool, error) {
+	if time.Since(f.renewed) < renewEvery {
+		return true, nil
+	}
+	held, err := f.db.TakeLease(ctx, leaseName, f.holder, leaseFor)
+	if f.renewed = (time.Time{}); err == nil && held {
+		f.renewed = time.Now()
+	}
+	return held, err
+}
+
+// release lets another process fill at once.
+func (f *filler) release(ctx context.Context) {
+	if f.renewed.IsZero() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer cancel()
+	if err := f.db.GiveLease(ctx, leaseName, f.holder); err != nil {
+		f.logger.Debug("the lease was not given back", "error", err)
+	}
+}

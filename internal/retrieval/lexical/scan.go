@@ -1,0 +1,219 @@
+package lexical
+
+import (
+	"iter"
+	"unicode"
+	"unicode/utf8"
+)
+
+// kind says what a unit is.
+type kind uint8
+
+const (
+	wordKind      kind = iota // letters and digits
+	characterKind             // one character of a script without spaces
+	wholeKind                 // several words with what joins them, as 10.0.0.1
+)
+
+// unit is a part of a text in its one form.
+type unit struct {
+	kind     kind
+	text     string // folded, not empty
+	parts    []string
+	from, to int  // bytes of the text as it was
+	joined   bool // a character that follows another directly
+}
+
+// spaceless are the scripts that are written without spaces between words. Hangul has
+// spaces, but endings are written to the word: pairs find the word without them.
+var spaceless = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Thai, unicode.Lao, unicode.Khmer,
+	unicode.Myanmar, unicode.Tibetan, unicode.Javanese, unicode.Yi, unicode.Tai_Le, unicode.New_Tai_Lue, unicode.Tai_Tham,
+}
+
+// class is what a rune is for the scanner.
+type class uint8
+
+const (
+	separator class = iota
+	letter
+	character
+	mark      // goes with what is before it
+	ignorable // is as if it were not there
+	connector // joins words
+)
+
+func classOf(r rune) class {
+	if r < utf8.RuneSelf {
+		return asciiClass(r)
+	}
+	switch {
+	case r == utf8.RuneError, r == '\u200b': // the latter says where words end in scripts without spaces
+		return separator
+	case r == 'ー', r == '々', r == '〇':
+		return character
+	case unicode.IsMark(r):
+		return mark
+	case unicode.IsLetter(r) || unicode.IsNumber(r):
+		if r >= 0x0e00 && unicode.IsOneOf(spaceless, r) {
+			return character
+		}
+		return letter
+	case unicode.Is(unicode.Cf, r):
+		return ignorable
+	case r == '‐' || r == '‑' || r == '–':
+		return connector
+	}
+	return separator
+}
+
+func asciiClass(r rune) class {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+		return letter
+	case r == '.', r == '_', r == '-', r == '/', r == ':', r == '@', r == '+', r == '#', r == '&', r == '\\':
+		return connector
+	}
+	return separator
+}
+
+// scanner cuts a text into units.
+type scanner struct {
+	text  string
+	yield func(unit) bool
+	group []unit // words that only connectors are between
+	ended bool
+}
+
+// scan gives the words and characters of a text in their order, and after words that
+// are joined the whole of them.
+func scan(text string) iter.Seq[unit] {
+	return func(yield func(unit) bool) {
+		s := scanner{text: text, yield: yield}
+		s.run()
+	}
+}
+
+func (s *scanner) run() {
+	for at := 0; at < len(s.text) && !s.ended; {
+		r, size := utf8.DecodeRuneInString(s.text[at:])
+		switch c := classOf(r); {
+		case c == letter:
+			to := s.wordEnd(at)
+			s.word(at, to)
+			at = to
+		case c == character:
+			s.flush()
+			at = s.characters(at)
+		case c == connector && s.joins(at, size):
+			at += size
+		default:
+			s.flush()
+			at += size
+		}
+	}
+	s.flush()
+}
+
+// wordEnd gives where the word that begins at a place ends.
+func (s *scanner) wordEnd(at int) int {
+	for at < len(s.text) {
+		r, size := utf8.DecodeRuneInString(s.text[at:])
+		if c := classOf(r); c != letter && c != mark && c != ignorable {
+			break
+		}
+		at += size
+	}
+	return at
+}
+
+// joins says whether the connector at a place has a word on both sides.
+func (s *scanner) joins(at, size int) bool {
+	if n := len(s.group); n == 0 || s.group[n-1].to != at {
+		return false
+	}
+	next, _ := utf8.DecodeRuneInString(s.text[at+size:])
+	return classOf(next) == letter
+}
+
+func (s *scanner) word(from, to int) {
+	raw := s.text[from:to]
+	folded := fold(raw)
+	if folded == "" || s.possessive(from, folded) {
+		return
+	}
+	u := unit{kind: wordKind, text: folded, parts: parts(raw), from: from, to: to}
+	s.group = append(s.group, u)
+	s.give(u)
+}
+
+// possessive says whether a word is the s of "Kellogg's".
+func (s *scanner) possessive(from int, folded string) bool {
+	if folded != "s" || from == 0 {
+		return false
+	}
+	before, size := utf8.DecodeLastRuneInString(s.text[:from])
+	if before != '\'' && before != '’' {
+		return false
+	}
+	owner, _ := utf8.DecodeLastRuneInString(s.text[:from-size])
+	return classOf(owner) == letter
+}
+
+// characters gives the characters of a run one by one, each with its marks.
+func (s *scanner) characters(at int) int {
+	for joined := false; at < len(s.text) && !s.ended; joined = true {
+		r, size := utf8.DecodeRuneInString(s.text[at:])
+		if classOf(r) != character {
+			break
+		}
+		from := at
+		for at += size; at < len(s.text); at += size {
+			r, size = utf8.DecodeRuneInString(s.text[at:])
+			if c := classOf(r); c != mark && c != ignorable {
+				break
+			}
+		}
+		if folded := fold(s.text[from:at]); folded != "" {
+			s.give(unit{kind: characterKind, text: folded, from: from, to: at, joined: joined})
+		}
+	}
+	return at
+}
+
+// flush gives the whole of the words before, if they are more than one word.
+func (s *scanner) flush() {
+	group := s.group
+	s.group = s.group[:0]
+	if len(group) == 0 || s.ended {
+		return
+	}
+	from, to := group[0].from, group[len(group)-1].to
+	for len(group) == 1 && to < len(s.text) && to-group[0].to < 2 && (s.text[to] == '+' || s.text[to] == '#') {
+		to++ // C++, C#
+	}
+	if len(group) == 1 && to == group[0].to || to-from > 4*MaxTermBytes {
+		return
+	}
+	whole := make([]byte, 0, MaxTermBytes)
+	for i, u := range group {
+		if i > 0 {
+			r, _ := utf8.DecodeRuneInString(s.text[group[i-1].to:])
+			if r >= utf8.RuneSelf {
+				r = '-'
+			}
+			whole = append(whole, byte(r))
+		}
+		whole = append(whole, u.text...)
+	}
+	whole = append(whole, s.text[group[len(group)-1].to:to]...)
+	if len(whole) <= MaxTermBytes {
+		s.give(unit{kind: wholeKind, text: string(whole), from: from, to: to})
+	}
+}
+
+func (s *scanner) give(u unit) {
+	if !s.ended && !s.yield(u) {
+		s.ended = true
+	}
+}

@@ -1,0 +1,123 @@
+package postgres
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// scored is what the postings of a term add to the score of their node. $2 and $3
+// are the terms and their weights, $4 and $5 what of the length counts: k1 (1-b), and
+// k1 b by the average length.
+const scored = `sum(t.weight * p.count / (p.count + $4::float8 + $5::float8 * p.length)) AS score`
+
+// What is read of postings is read from the index alone, one term after the other:
+// the subqueries are such that the planner has no other way.
+const (
+	scoreAll = `SELECT p.node_id, ` + scored + ` FROM unnest($2::text[], $3::float8[]) AS t (term, weight)
+		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = t.term LIMIT $6) p
+		GROUP BY p.node_id ORDER BY score DESC, p.node_id LIMIT $7`
+	// scoreListed reads whole terms and takes the listed nodes of them.
+	scoreListed = `SELECT p.node_id, ` + scored + ` FROM unnest($2::text[], $3::float8[]) AS t (term, weight)
+		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = t.term OFFSET 0) p
+		WHERE p.node_id = ANY($6) GROUP BY p.node_id ORDER BY score DESC, p.node_id LIMIT $7`
+	// scoreEach looks each listed node up in each term.
+	scoreEach = `SELECT p.node_id, ` + scored + ` FROM unnest($2::text[], $3::float8[]) AS t (term, weight)
+		CROSS JOIN unnest($6::uuid[]) AS n (id)
+		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = t.term AND node_id = n.id OFFSET 0) p
+		GROUP BY p.node_id ORDER BY score DESC, p.node_id LIMIT $7`
+)
+
+// gather scores the nodes that have some of the terms.
+func (s *textSearch) gather(ctx context.Context, terms []searchTerm) error {
+	if !s.bounded {
+		most := searchCandidates
+		if !unfiltered(s.filter) {
+			most = int(s.most.postings) // any of them may be all that pass
+		}
+		return s.score(ctx, scoreAll, terms, s.most.postings, most)
+	}
+	var whole, each []searchTerm
+	for _, t := range terms {
+		if t.nodes <= 4*int64(len(s.few)) { // a look costs about as much as four postings in a row
+			whole = append(whole, t)
+		} else {
+			each = append(each, t)
+		}
+	}
+	if err := s.score(ctx, scoreListed, whole, s.few, len(s.few)); err != nil {
+		return err
+	}
+	return s.score(ctx, scoreEach, each, s.few, len(s.few))
+}
+
+// lookUp adds what terms add to the scores of the candidates that can still be among
+// the best; of these so many as the bound of looks allows, the best. Others are no
+// candidates any more.
+func (s *textSearch) lookUp(ctx context.Context, terms []searchTerm) error {
+	if len(terms) == 0 {
+		return nil
+	}
+	least := s.threshold() - atMost(terms)
+	most := min(len(s.order), max(2*s.limit, int(s.most.lookups)/len(terms)))
+	for most > 0 && s.order[most-1].score < least {
+		most--
+	}
+	kept := make(uuids, most)
+	for i, n := range s.order {
+		if i < most {
+			kept[i] = column(n.id)
+		} else {
+			delete(s.scores, n.id)
+		}
+	}
+	return s.score(ctx, scoreEach, terms, kept, most)
+}
+
+// score runs a query that scores by terms, and adds what it gives to the scores.
+func (s *textSearch) score(ctx context.Context, query string, terms []searchTerm, of any, most int) error {
+	if len(terms) == 0 {
+		return nil
+	}
+	texts, weights := make([]string, len(terms)), make([]float64, len(terms))
+	for i, t := range terms {
+		texts[i], weights[i] = t.text, t.weight*(bm25K1+1)
+	}
+	rows, err := s.tx.Query(ctx, query, s.workspace, texts, weights, bm25K1*(1-bm25B), bm25K1*bm25B/s.average, of, most)
+	if err != nil {
+		return fmt.Errorf("reading postings: %w", err)
+	}
+	var id uuid.UUID
+	var score float64
+	_, err = pgx.ForEachRow(rows, []any{&id, &score}, func() error {
+		s.scores[id] += score
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("reading postings: %w", err)
+	}
+	s.sort()
+	return nil
+}
+
+// scoredNode is a node with its score.
+type scoredNode struct {
+	id    uuid.UUID
+	score float64
+}
+
+// sort puts the candidates in the order of their scores.
+func (s *textSearch) sort() {
+	s.order = s.order[:0]
+	for id, score := range s.scores {
+		s.order = append(s.order, scoredNode{id, score})
+	}
+	slices.SortFunc(s.order, func(a, b scoredNode) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), bytes.Compare(a.id[:], b.id[:]))
+	})
+}

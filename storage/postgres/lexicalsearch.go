@@ -1,0 +1,284 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/livegraph/livegraph/internal/retrieval"
+	"github.com/livegraph/livegraph/internal/retrieval/lexical"
+)
+
+// The parameters of BM25, as Robertson and Zaragoza give them ("The Probabilistic
+// Relevance Framework: BM25 and Beyond", 2009) and Lucene has them.
+const (
+	bm25K1 = 1.2
+	bm25B  = 0.75
+)
+
+// What a search in words does at most, whatever the workspace holds.
+const (
+	// searchTerms is how many terms of a query count: the rarest.
+	searchTerms = 32
+	// searchFirst is how many postings are read to find candidates, the rarest terms'
+	// first. Terms beyond, the frequent ones, are only looked up for candidates: mostly
+	// they cannot bring another node among the best. Where they could, searchPostings
+	// are read.
+	searchFirst    = 4_000
+	searchPostings = 20_000
+	// searchShare is how much of what all terms can add those beyond can add, so that
+	// this is likely.
+	searchShare = 0.12
+	// searchLookups is how many such looks there are.
+	searchLookups = 8_000
+	// searchCandidates is how many of the best are looked at.
+	searchCandidates = 1_000
+	// The last word of a query may be the beginning of prefixTerms terms: the most
+	// frequent of the first prefixSeen.
+	prefixTerms = 32
+	prefixSeen  = 1_000
+	// A finished word counts for more than one that begins so.
+	prefixWeight = 0.5
+	// Nodes that the query calls by name go up by this share of the best score; a
+	// name that more than namesakes have calls none of them.
+	nameBoost = 0.5
+	namesakes = 20
+)
+
+// searchBounds are those of the bounds that tests lower.
+type searchBounds struct {
+	first, postings, lookups int64
+	few                      int
+}
+
+func boundsOfSearches() searchBounds {
+	return searchBounds{first: searchFirst, postings: searchPostings, lookups: searchLookups, few: fewMatches}
+}
+
+// SearchText finds the nodes whose texts suit a query best, by BM25 (k1 1.2, b 0.75),
+// best first, at most limit. Nodes that the query calls by name go up. They stand and
+// pass the filter; which would come before them without it does not matter, but where
+// the query has nothing but words of more than 20,000 nodes and the filter lets more
+// than 5,000 nodes pass: then what was read of them is what is ranked.
+func (db *DB) SearchText(ctx context.Context, workspace uuid.UUID, q lexical.Query, f retrieval.Filter, limit int) (hits []retrieval.TextHit, err error) {
+	if len(q.Terms) == 0 || limit <= 0 {
+		return nil, nil
+	}
+	err = db.reading(ctx, func(tx pgx.Tx) error {
+		s := &textSearch{tx: tx, workspace: workspace, filter: f, limit: limit, most: db.search, scores: map[uuid.UUID]float64{}}
+		hits, err = s.run(ctx, q)
+		return err
+	})
+	if err != nil {
+		return nil, classify(fmt.Errorf("searching texts: %w", err))
+	}
+	return hits, nil
+}
+
+// textSearch is a search under way.
+type textSearch struct {
+	tx        pgx.Tx
+	workspace uuid.UUID
+	filter    retrieval.Filter
+	limit     int
+	most      searchBounds
+
+	nodes   float64 // of the workspace
+	average float64 // length of their texts
+	few     uuids
+	bounded bool // only the nodes in few pass the filter
+	scores  map[uuid.UUID]float64
+	order   []scoredNode // of scores, best first
+}
+
+// searchTerm is a term of a query in a workspace.
+type searchTerm struct {
+	text   string
+	nodes  int64   // that have it
+	weight float64 // what it adds to a score at most, by 1/(k1+1)
+}
+
+func (s *textSearch) run(ctx context.Context, q lexical.Query) ([]retrieval.TextHit, error) {
+	terms, err := s.weigh(ctx, q)
+	if err != nil || len(terms) == 0 {
+		return nil, err
+	}
+	if !unfiltered(s.filter) {
+		var few []uuid.UUID
+		if few, s.bounded, err = fewPassing(ctx, s.tx, s.workspace, s.filter, s.most.few); err != nil || len(few) == 0 {
+			return nil, err
+		}
+		for _, id := range few {
+			s.few = append(s.few, column(id))
+		}
+	}
+	if err := s.rank(ctx, terms); err != nil {
+		return nil, err
+	}
+	if err := s.raiseNamed(ctx, q); err != nil {
+		return nil, err
+	}
+	return s.best(ctx)
+}
+
+// weigh reads how frequent the terms are and gives those that are there, rarest
+// first.
+func (s *textSearch) weigh(ctx context.Context, q lexical.Query) ([]searchTerm, error) {
+	texts := make([]string, len(q.Terms))
+	for i, t := range q.Terms {
+		texts[i] = t.Text
+	}
+	var length float64
+	var terms, begun []searchTerm
+	batch := &pgx.Batch{}
+	batch.Queue(`SELECT nodes, length FROM lexical_workspaces WHERE workspace_id = $1`, s.workspace).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&s.nodes, &length}, func() error { return nil })
+		return err
+	})
+	read := func(to *[]searchTerm) func(pgx.Rows) error {
+		return func(rows pgx.Rows) error {
+			var t searchTerm
+			_, err := pgx.ForEachRow(rows, []any{&t.text, &t.nodes}, func() error {
+				*to = append(*to, t)
+				return nil
+			})
+			return err
+		}
+	}
+	batch.Queue(`SELECT term, nodes FROM lexical_terms WHERE workspace_id = $1 AND term = ANY($2) ORDER BY nodes, term LIMIT $3`,
+		s.workspace, texts, searchTerms).Query(read(&terms))
+	if q.Prefix != "" {
+		batch.Queue(`SELECT term, nodes FROM (SELECT term, nodes FROM lexical_terms WHERE workspace_id = $1 AND term >= $2 AND term < $3
+			ORDER BY term LIMIT $4) t WHERE term <> ALL($5) ORDER BY nodes DESC, term LIMIT $6`,
+			s.workspace, q.Prefix, q.Prefix+"\U0010ffff", prefixSeen, texts, prefixTerms).Query(read(&begun))
+	}
+	if err := s.tx.SendBatch(ctx, batch).Close(); err != nil {
+		return nil, fmt.Errorf("reading how frequent the terms are: %w", err)
+	}
+	if s.nodes <= 0 {
+		return nil, nil
+	}
+	s.average = max(length/s.nodes, 1)
+	for i := range terms {
+		terms[i].weight = s.idf(terms[i].nodes)
+	}
+	return append(terms, s.weighBegun(begun, q, terms)...), nil
+}
+
+// weighBegun gives terms that begin as the last word of the query the weight that a
+// word of all their nodes would have; half of it if the last word is one itself.
+func (s *textSearch) weighBegun(begun []searchTerm, q lexical.Query, terms []searchTerm) []searchTerm {
+	var together int64
+	for _, t := range begun {
+		together += t.nodes
+	}
+	weight := s.idf(min(together, int64(s.nodes)))
+	last := q.Terms[len(q.Terms)-1].Text
+	if slices.ContainsFunc(terms, func(t searchTerm) bool { return t.text == q.Prefix || t.text == last }) {
+		weight *= prefixWeight
+	}
+	for i := range begun {
+		begun[i].weight = weight
+	}
+	slices.SortFunc(begun, func(a, b searchTerm) int { return cmp.Compare(a.nodes, b.nodes) })
+	return begun
+}
+
+// idf says how much a term tells that so many nodes have.
+func (s *textSearch) idf(nodes int64) float64 {
+	n := float64(nodes)
+	return math.Log1p(max(s.nodes-n, 0)/(n+0.5) + 0.5/(n+0.5))
+}
+
+// cost is how many postings are read to find the nodes of a term.
+func (s *textSearch) cost(t searchTerm) int64 {
+	if s.bounded {
+		return min(t.nodes, int64(len(s.few)))
+	}
+	return t.nodes
+}
+
+// rank scores the nodes that the terms find.
+func (s *textSearch) rank(ctx context.Context, terms []searchTerm) error {
+	slices.SortStableFunc(terms, func(a, b searchTerm) int { return cmp.Compare(a.nodes, b.nodes) })
+	if s.selective() {
+		first, rest := s.split(terms, s.most.first)
+		if err := s.gather(ctx, first); err != nil {
+			return err
+		}
+		if len(rest) == 0 || atMost(rest) <= s.threshold() {
+			return s.lookUp(ctx, rest)
+		}
+		clear(s.scores)
+	}
+	first, rest := s.split(terms, s.most.postings)
+	if err := s.gather(ctx, first); err != nil {
+		return err
+	}
+	return s.lookUp(ctx, rest)
+}
+
+// selective says that whatever is read of postings passes the filter, but for what
+// was deleted just now.
+func (s *textSearch) selective() bool { return s.bounded || unfiltered(s.filter) }
+
+// split gives the terms whose nodes are candidates, and those that are only looked up
+// for candidates: the rarest come first, the first always.
+func (s *textSearch) split(terms []searchTerm, few int64) (first, rest []searchTerm) {
+	read, enough := int64(0), searchShare*atMost(terms)
+	for i, t := range terms {
+		read += s.cost(t)
+		if i > 0 && (read > s.most.postings || read > few && atMost(terms[i:]) <= enough) {
+			return terms[:i], terms[i:]
+		}
+	}
+	return terms, nil
+}
+
+// atMost is what terms can add to a score.
+func atMost(terms []searchTerm) (sum float64) {
+	for _, t := range terms {
+		sum += t.weight * (bm25K1 + 1)
+	}
+	return sum
+}
+
+// threshold is a score that enough candidates have, whatever is added to it: twice as
+// many as are wanted, because some may have been deleted just now.
+func (s *textSearch) threshold() float64 {
+	if at := 2*s.limit - 1; s.selective() && at < len(s.order) {
+		return s.order[at].score
+	}
+	return 0
+}
+
+// best gives the best that stand and pass the filter.
+func (s *textSearch) best(ctx context.Context) (hits []retrieval.TextHit, err error) {
+	rest := s.order
+	for most := 2 * s.limit; len(rest) > 0; most *= 8 { // mostly the first look is enough
+		portion := rest[:min(most, len(rest))]
+		rest = rest[len(portion):]
+		ids := make(uuids, len(portion))
+		for i, n := range portion {
+			ids[i] = column(n.id)
+		}
+		pass, err := passing(ctx, s.tx, s.workspace, ids, s.filter)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range portion {
+			if !pass[n.id] {
+				continue
+			}
+			if hits = append(hits, retrieval.TextHit{Node: n.id, Score: n.score}); len(hits) == s.limit {
+				return hits, nil
+			}
+		}
+	}
+	return hits, nil
+}
