@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/api"
+	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/auth"
 	"github.com/livegraph/livegraph/api/commands"
 	"github.com/livegraph/livegraph/api/idempotency"
@@ -21,6 +23,7 @@ import (
 	"github.com/livegraph/livegraph/api/queries"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/tail"
+	uses "github.com/livegraph/livegraph/consumers/audit"
 	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/consumers/replay"
@@ -75,6 +78,8 @@ type process struct {
 	upkeep    *upkeep.Upkeep           // likewise
 	rollups   *rollups.Worker          // nil without the role points
 	decisions *decisions.Consumer      // nil without the role commands
+	trail     *audit.Trail             // with the role api
+	uses      *uses.Consumer           // nil without the role audit
 	letters   *operate.Watch           // with a role that has dead letters
 	install   postgres.Installation
 	probes    *telemetry.Prober
@@ -126,7 +131,10 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 	if cfg.Has("commands") {
 		p.decisions = p.newDecisions()
 	}
-	if p.points != nil || p.decisions != nil {
+	if cfg.Has("audit") {
+		p.uses = p.newUses()
+	}
+	if p.points != nil || p.decisions != nil || p.uses != nil {
 		p.letters = p.newLetterWatch()
 	}
 	p.probes, err = p.prober(metrics)
@@ -175,7 +183,7 @@ func (p *process) openKafka(ctx context.Context) error {
 		Security: security,
 		Brokers:  p.cfg.Kafka.Brokers, TopicPrefix: p.cfg.Kafka.TopicPrefix, Compression: p.cfg.Kafka.Compression,
 		BufferedBytes: p.cfg.Kafka.BufferedBytes, ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
-		PointsGroup: p.cfg.Points.Group, CommandsGroup: p.cfg.Commands.Group, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Metrics: p.metrics, Tracing: p.tracing,
+		PointsGroup: p.cfg.Points.Group, CommandsGroup: p.cfg.Commands.Group, AuditGroup: p.cfg.Audit.Group, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Metrics: p.metrics, Tracing: p.tracing,
 		// Versions of what is produced from then on must be above those of before.
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, client, p.postgres, p.logger)
@@ -247,17 +255,20 @@ func (p *process) buildAPI() (err error) {
 			BufferedBytes: p.cfg.Streams.BufferedBytes, ReplayRecords: p.cfg.Streams.ReplayRecords,
 		},
 	})
+	if p.trail, err = p.newTrail(); err != nil {
+		return err
+	}
 	p.repeats = idempotency.New(p.postgres, p.logger, p.metrics)
 	p.api, err = api.New(api.Deps{
-		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
-		Routes: append(
-			p.graphRoutes(bodies),
+		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Audit: p.trail, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
+		Routes: slices.Concat(
+			p.graphRoutes(bodies), p.auditRoutes(),
 			livedata.Routes(livedata.Deps{
 				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Dead: p.postgres, Pipeline: pipeline,
 				Deletions: p.deletions, Streams: p.streams, Keys: p.repeats, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
 				TokenKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
 				MaxBodyBytes: p.cfg.Ingest.MaxBodyBytes, QueryTimeout: p.cfg.API.QueryTimeout,
-			})...),
+			})),
 	})
 	return err
 }
@@ -292,6 +303,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { return p.streams.Run(groupCtx) })
 	}
 	p.runGraph(groupCtx, group)
+	p.runAudit(groupCtx, group)
 	p.runOperations(groupCtx, group)
 	group.Go(func() error {
 		defer stopBackground()
@@ -308,6 +320,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 
 // close lets go of the stores.
 func (p *process) close() {
+	p.closeAudit()
 	if p.embedder != nil {
 		p.embedder.Close()
 	}

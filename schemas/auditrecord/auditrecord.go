@@ -25,6 +25,9 @@ const (
 	MaxMethod    = 16
 )
 
+// maxUS is the latest time of a record, the year 2200: ClickHouse stores no later ones.
+const maxUS = 7_258_118_400_000_000
+
 // NoRoute is the route of requests that no route answered.
 const NoRoute = "none"
 
@@ -97,6 +100,9 @@ func Decode(bytes []byte) (Record, error) {
 	}
 	if in.GetRequestId() == "" {
 		return Record{}, errors.New("decoding an audit record: it has no request id")
+	}
+	if us := in.GetAtUs(); us < 0 || us > maxUS {
+		return Record{}, errors.New("decoding an audit record: its time cannot be")
 	}
 	key, err := idOf(in.GetKeyId())
 	if err != nil {

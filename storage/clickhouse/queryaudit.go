@@ -41,10 +41,10 @@ func (f *AuditFilter) where(parameters ch.Parameters) string {
 		add(ofWorkspace(*f.Workspace))
 	}
 	if !f.From.IsZero() {
-		add("ts >= " + moment(f.From.UnixMicro()))
+		add("ts >= " + auditMoment(f.From))
 	}
 	if !f.To.IsZero() {
-		add("ts < " + moment(f.To.UnixMicro()))
+		add("ts < " + auditMoment(f.To))
 	}
 	if len(f.Keys) > 0 {
 		parameters["keys"] = uuidArray(f.Keys)
@@ -75,6 +75,12 @@ func (f *AuditFilter) where(parameters ch.Parameters) string {
 		add("request_id = {request:String}")
 	}
 	return strings.Join(conditions, " AND ")
+}
+
+// auditMoment writes a bound of time within what the table can have.
+func auditMoment(at time.Time) string {
+	const year2200 = 7_258_118_400_000_000
+	return moment(min(max(at.UnixMicro(), 0), year2200))
 }
 
 // Audit gives uses of keys, each once, from the newest to the oldest, at most so many,
