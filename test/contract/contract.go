@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api"
+	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/auth"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
@@ -41,6 +42,7 @@ type Server struct {
 	DB        *postgres.DB
 	Auth      *auth.Authenticator
 	API       *api.Server
+	Trail     *audit.Trail // set by the group Audit, if it is there
 	Workspace uuid.UUID // of mode live, enterprise
 	Admin     string    // the text of a key with scope admin for Workspace
 	Stop      func()    // tells it to end, as SIGTERM does, before the test does
@@ -82,6 +84,9 @@ func StartWith(t testing.TB, cfg config.API, groups ...Group) *Server {
 	deps := api.Deps{Config: cfg, Version: Version, Keys: s.Auth, Account: db}
 	for _, group := range groups {
 		deps.Routes = append(deps.Routes, group(t, s)...)
+	}
+	if s.Trail != nil {
+		deps.Audit = s.Trail
 	}
 	s.API, err = api.New(deps)
 	require.NoError(t, err)
