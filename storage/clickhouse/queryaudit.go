@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"context"
+	"encoding/hex"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -59,11 +60,12 @@ func (f *AuditFilter) where(parameters ch.Parameters) string {
 	}
 	if f.Route != "" {
 		prefix, open := strings.CutSuffix(f.Route, "*")
-		parameters["route"] = prefix
+		// In hexadecimal: the text of a parameter is unescaped, and this may be any text.
+		text := "unhex('" + hex.EncodeToString([]byte(prefix)) + "')"
 		if open {
-			add("startsWith(route, {route:String})")
+			add("startsWith(route, " + text + ")")
 		} else {
-			add("route = {route:String}")
+			add("route = " + text)
 		}
 	}
 	if f.IP.IsValid() {

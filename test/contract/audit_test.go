@@ -25,15 +25,24 @@ import (
 // auditWait is how long a use may take to be shown.
 const auditWait = 30 * time.Second
 
+// eventually asks again and again, in the test's own goroutine, so that what fails in
+// between ends the test.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(auditWait); !holds(); time.Sleep(20 * time.Millisecond) {
+		require.True(t, time.Now().Before(deadline), what)
+	}
+}
+
 // useOf waits until the use of a request is shown to the workspace's admin.
 func useOf(t *testing.T, s *contract.Server, requestID string, ready func(u *audit.Use) bool) audit.Use {
 	t.Helper()
 	var found []audit.Use
-	require.Eventually(t, func() bool {
+	eventually(t, "the use "+requestID, func() bool {
 		s.Get(t, "/api/admin/audit?requestId="+requestID, &found)
 		require.LessOrEqual(t, len(found), 1, "a request is shown once")
 		return len(found) == 1 && (ready == nil || ready(&found[0]))
-	}, auditWait, 20*time.Millisecond, "the use %s", requestID)
+	})
 	return found[0]
 }
 
@@ -97,7 +106,7 @@ func TestRequestsWithoutAKnownKeyAreCountedByAddress(t *testing.T) {
 		require.Equal(t, 401, s.Do(t, contract.Request{Path: "/api/me", Key: apikey.Generate(apikey.Live).Reveal()}).Status)
 	}
 	s.Do(t, contract.Request{Path: "/healthz", Key: contract.None})
-	require.Eventually(t, func() bool {
+	eventually(t, "what was done is shown", func() bool {
 		found, err := group.Records.Audit(t.Context(), clickhouse.AuditFilter{Statuses: []clickhouse.Span{{From: 401, To: 401}}}, nil, 0, 100)
 		require.NoError(t, err)
 		counted := 0
@@ -107,7 +116,7 @@ func TestRequestsWithoutAKnownKeyAreCountedByAddress(t *testing.T) {
 			counted += int(r.Requests)
 		}
 		return counted == asked && len(found) < asked
-	}, auditWait, 50*time.Millisecond)
+	})
 	var mine []audit.Use
 	s.Get(t, "/api/admin/audit?status=401", &mine)
 	require.Empty(t, mine, "they are nobody's")
@@ -128,10 +137,10 @@ func TestAnAuditLogIsReadByItsWorkspaceAlone(t *testing.T) {
 	foreign := ask(theirs, s.Workspace, "/api/admin/usage") // 403, of their key
 	useOf(t, s, mine.RequestID, nil)
 	seen := func(key string, workspace uuid.UUID) string { return string(ask(key, workspace, "/api/admin/audit").Body) }
-	require.Eventually(t, func() bool {
+	eventually(t, "what was done is shown", func() bool {
 		body := seen(theirs, other)
 		return strings.Contains(body, own.RequestID) && strings.Contains(body, shared.RequestID) && strings.Contains(body, foreign.RequestID)
-	}, auditWait, 50*time.Millisecond)
+	})
 	require.NotContains(t, seen(theirs, other), mine.RequestID)
 	require.NotContains(t, seen(s.Admin, s.Workspace), foreign.RequestID)
 	require.NotContains(t, seen(s.Admin, s.Workspace), other.String())
@@ -163,10 +172,10 @@ func TestAnAuditLogIsFilteredAndPaged(t *testing.T) {
 		}
 		return found, next, a.Meta.Total
 	}
-	require.Eventually(t, func() bool {
+	eventually(t, "what was done is shown", func() bool {
 		found, _, total := page(byKey)
 		return len(found) == 24 && total == 24
-	}, auditWait, 50*time.Millisecond)
+	})
 
 	seen := map[string]bool{}
 	for cursor := ""; ; {
@@ -266,10 +275,10 @@ func TestAFullSpoolRefusesRequestsWithAKeyAlone(t *testing.T) {
 	group := &contract.Audit{Alone: true, Limit: 500}
 	s := contract.Start(t, group.Group)
 	var a *contract.Answer
-	require.Eventually(t, func() bool {
+	eventually(t, "what was done is shown", func() bool {
 		a = s.Do(t, contract.Request{Path: "/api/me"})
 		return a.Status != 200
-	}, auditWait, time.Millisecond)
+	})
 	require.Equal(t, 503, a.Status)
 	require.Equal(t, "5", a.Header.Get("Retry-After"))
 	require.Equal(t, 401, s.Do(t, contract.Request{Path: "/api/me", Key: contract.None}).Status)
