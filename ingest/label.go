@@ -17,7 +17,7 @@ const (
 	maxTextBytes     = 1024 // a string value, a tag's value
 	maxRepeatedTags  = 1024 // beyond, the request as a whole is refused
 	firstLabelSlots  = 64
-	labelBytes       = 192 // about, for the estimate of a batch's size
+	labelBytes       = 256 // about, for the estimate of a batch's size
 	tagBytes         = 32
 	sourceNameLength = 1024 // bytes; a longer name is of no source
 )

@@ -3,7 +3,7 @@ package ingest
 import (
 	"context"
 	"errors"
-	"sync"
+	"runtime"
 	"time"
 
 	"github.com/google/uuid"
@@ -54,6 +54,9 @@ type Limits struct {
 	ProduceTimeout time.Duration // for Kafka's acknowledgement; 5 s
 }
 
+// largeBytes is the size of a large request's body.
+const largeBytes = 1 << 20
+
 // Deps is what a Pipeline works with.
 type Deps struct {
 	Sources        sourceDirectory
@@ -97,7 +100,8 @@ type Pipeline struct {
 	series    *seriesCache
 	retention *retentionCache
 	prom      *promCache
-	batches   sync.Pool // of *batch
+	batches   spares
+	large     chan struct{} // holds one for each large request that is being worked on
 	metrics   *metrics
 }
 
@@ -116,7 +120,7 @@ func New(deps Deps) *Pipeline {
 		retention: newRetentionCache(deps.Retention, retentionTTL),
 		prom:      newPromCache(promCacheBytes),
 	}
-	p.batches.New = func() any { return newBatch(p.prom) }
+	p.large = make(chan struct{}, runtime.GOMAXPROCS(0)+1) // one more: one may wait for Kafka
 	p.metrics = newMetrics(p, deps.Metrics)
 	return p
 }
@@ -154,8 +158,16 @@ func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Resu
 		return Result{}, overloaded()
 	}
 	defer p.gate.leave(size)
+	if err := p.queue(ctx, size); err != nil {
+		p.metrics.requests[outcomeNoRoom].Inc()
+		return Result{}, err
+	}
+	defer p.unqueue(size)
 	p.metrics.bytes.Add(float64(size))
-	b := p.batches.Get().(*batch)
+	b := p.batches.take()
+	if b == nil {
+		b = newBatch(p.prom)
+	}
 	b.begin(format, &req)
 	defer p.release(b)
 	stages := p.metrics.timer()
@@ -180,12 +192,43 @@ func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Resu
 	return result, err
 }
 
+// queue lets a large request wait until few others are being worked on: what a body
+// is parsed into takes several times its memory, and more of them at a time than
+// there are cores are no faster. It waits no longer than Kafka may take.
+func (p *Pipeline) queue(ctx context.Context, bytes int64) error {
+	if bytes < largeBytes {
+		return nil
+	}
+	select {
+	case p.large <- struct{}{}:
+		return nil
+	default:
+	}
+	patience := time.NewTimer(p.deps.Limits.ProduceTimeout)
+	defer patience.Stop()
+	select {
+	case p.large <- struct{}{}:
+		return nil
+	case <-patience.C:
+		return overloaded()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// unqueue makes room for the next.
+func (p *Pipeline) unqueue(bytes int64) {
+	if bytes >= largeBytes {
+		<-p.large
+	}
+}
+
 // release keeps the batch for the next request, unless it is very large.
 func (p *Pipeline) release(b *batch) {
-	small := b.size() <= keptBytes
+	size := b.size()
 	b.end()
-	if small {
-		p.batches.Put(b)
+	if size <= keptBytes {
+		p.batches.give(b, size)
 	}
 }
 

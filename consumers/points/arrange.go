@@ -35,10 +35,10 @@ type line struct {
 // arrange fills the columns.
 func (b *batch) arrange() {
 	pieces, lines := b.gather()
-	order := make([]int32, len(lines))
+	order := b.columns.order[:0]
 	numbers, texts := 0, 0
 	for i := range lines {
-		order[i] = int32(i)
+		order = append(order, int32(i))
 		if pieces[lines[i].first].span.Kind == pointblock.KindString {
 			texts += lines[i].rows
 		} else {
@@ -46,6 +46,7 @@ func (b *batch) arrange() {
 		}
 	}
 	slices.SortFunc(order, func(x, y int32) int { return cmp.Compare(lines[x].id, lines[y].id) })
+	b.columns.order = order
 	b.columns.grow(numbers, texts, len(lines))
 	w := writer{columns: b.columns}
 	for _, i := range order {
@@ -57,6 +58,8 @@ func (b *batch) arrange() {
 			w.numbers(l, pieces)
 		}
 	}
+	clear(b.columns.pieces) // they refer to records
+	clear(b.columns.lines)
 	for source, at := range b.columns.sources {
 		if at == 0 {
 			continue
@@ -73,9 +76,8 @@ func (b *batch) gather() ([]piece, []line) {
 	for _, rec := range b.records {
 		spans += len(rec.Spans)
 	}
-	pieces := make([]piece, 0, spans)
-	var lines []line
-	known := make(map[uint64]int32, spans/4+1)
+	pieces, lines, known := slices.Grow(b.columns.pieces[:0], spans), b.columns.lines[:0], b.columns.known
+	clear(known)
 	for _, rec := range b.records {
 		for i := range rec.Spans {
 			span := &rec.Spans[i]
@@ -110,6 +112,7 @@ func (b *batch) gather() ([]piece, []line) {
 		l := &lines[i]
 		b.columns.sources[l.owner] = max(b.columns.sources[l.owner], l.receivedAt)
 	}
+	b.columns.pieces, b.columns.lines = pieces, lines
 	return pieces, slices.DeleteFunc(lines, func(l line) bool { return l.first < 0 })
 }
 

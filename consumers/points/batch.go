@@ -3,6 +3,7 @@ package points
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -43,6 +44,16 @@ type columns struct {
 	activity []clickhouse.ActivityRow
 	series   []clickhouse.SeriesRow
 	sources  map[owner]int64 // whose rows these are, and when each was last heard from, microseconds
+
+	// Scratch of arrange.
+	pieces []piece
+	lines  []line
+	known  map[uint64]int32
+	order  []int32
+}
+
+func newColumns() *columns {
+	return &columns{sources: map[owner]int64{}, known: map[uint64]int32{}}
 }
 
 func (c *columns) reset() {
@@ -56,7 +67,8 @@ func (c *columns) reset() {
 
 // Add lists the spans of a record.
 func (b *batch) Add(r *kgo.Record) error {
-	rec := &record{kafka: r}
+	rec := b.c.takeRecord()
+	rec.kafka = r
 	if err := pointblock.Decode(r.Value, &rec.Record); err != nil {
 		return err
 	}
@@ -106,7 +118,10 @@ func (b *batch) Prepare(ctx context.Context) error {
 	b.graves = b.c.graves.known()
 	b.columns = b.c.takeColumns()
 	b.arrange()
-	b.records = nil // the spans have served
+	for _, rec := range b.records {
+		b.c.giveRecord(rec) // the spans have served
+	}
+	b.records = nil
 	return nil
 }
 
@@ -180,7 +195,7 @@ func (c *Consumer) takeColumns() *columns {
 	case free := <-c.columns:
 		return free
 	default:
-		return &columns{sources: map[owner]int64{}}
+		return newColumns()
 	}
 }
 
@@ -189,5 +204,43 @@ func (c *Consumer) giveColumns(used *columns) {
 	select {
 	case c.columns <- used:
 	default:
+	}
+}
+
+// spareSpans is how many spans the records that wait for their next use may have
+// room for, together: 40 MB.
+const spareSpans = 200_000
+
+// spareRecords are records whose spans have served. Spans are large: where points
+// come one a series, making room for them anew costs as much as decoding them.
+type spareRecords struct {
+	mu    sync.Mutex
+	list  []*record
+	spans int
+}
+
+func (c *Consumer) takeRecord() *record {
+	s := &c.spare
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.list) - 1
+	if last < 0 {
+		return &record{}
+	}
+	rec := s.list[last]
+	s.list = s.list[:last]
+	s.spans -= cap(rec.Spans)
+	return rec
+}
+
+func (c *Consumer) giveRecord(rec *record) {
+	clear(rec.Spans) // lets go of the record's bytes
+	rec.kafka, rec.Spans, rec.Deletions = nil, rec.Spans[:0], nil
+	s := &c.spare
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if room := cap(rec.Spans); room > 0 && s.spans+room <= spareSpans {
+		s.list = append(s.list, rec)
+		s.spans += room
 	}
 }

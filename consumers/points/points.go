@@ -79,6 +79,7 @@ type Consumer struct {
 	horizon     time.Time     // tombstones of before are not known any more; zero: all are
 	asOf        time.Time     // the registry's time up to which tombstones are known
 	columns     chan *columns // buffers that are free
+	spare       spareRecords
 }
 
 // New makes a consumer.

@@ -37,6 +37,7 @@ const (
 // before and after, the hours that are marked, and the series that are too much so.
 type rollupPlan struct {
 	table    string
+	unit     int64    // the length of its rows, microseconds
 	from, to int64    // what rollups answer, microseconds
 	rolled   []uint64 // series that they answer for
 	points   []uint64 // series that they do not
@@ -56,7 +57,7 @@ func (db *DB) plan(ctx context.Context, q *AggregateQuery, asked []Function) (*r
 		return nil, nil
 	}
 	// Of what is past its retention some may be in a rollup.
-	p := &rollupPlan{table: table, from: max(q.Range.FromUS, 0, q.Range.Kept.latest(q.Series))}
+	p := &rollupPlan{table: table, unit: unit, from: max(q.Range.FromUS, 0, q.Range.Kept.latest(q.Series))}
 	p.from += mod(-p.from, unit)
 	p.to = q.Range.ToUS - mod(q.Range.ToUS, unit)
 	if p.to-p.from < rollupLeast {
@@ -167,17 +168,20 @@ var (
 // rollupExpressions are the functions that rollups can answer, with the columns that
 // they are made of. Others need the values themselves. ORDER stands for what orders
 // the points of a group of several series.
-var rollupExpressions = map[Function]struct {
-	sql     string
-	columns []rollupColumn
-}{
-	Avg:   {"sum(total) / sum(n)", []rollupColumn{totalColumn, countColumn}},
-	Sum:   {"sum(total)", []rollupColumn{totalColumn}},
-	Count: {"toFloat64(sum(n))", []rollupColumn{countColumn}},
-	Min:   {"min(lowest)", []rollupColumn{lowestColumn}},
-	Max:   {"max(highest)", []rollupColumn{highestColumn}},
-	First: {"argMin(head, FIRST)", []rollupColumn{firstColumn, firstAtColumn}},
-	Last:  {"argMax(tail, LAST)", []rollupColumn{lastColumn, lastAtColumn}},
+var rollupExpressions = map[Function]rollupExpression{
+	Avg:   {"sum(total) / sum(n)", "total / n", []rollupColumn{totalColumn, countColumn}},
+	Sum:   {"sum(total)", "total", []rollupColumn{totalColumn}},
+	Count: {"toFloat64(sum(n))", "toFloat64(n)", []rollupColumn{countColumn}},
+	Min:   {"min(lowest)", "lowest", []rollupColumn{lowestColumn}},
+	Max:   {"max(highest)", "highest", []rollupColumn{highestColumn}},
+	First: {"argMin(head, FIRST)", "head", []rollupColumn{firstColumn, firstAtColumn}},
+	Last:  {"argMax(tail, LAST)", "tail", []rollupColumn{lastColumn, lastAtColumn}},
+}
+
+// rollupExpression is a function of several rows, and of one that is a whole bucket.
+type rollupExpression struct {
+	sql, alone string
+	columns    []rollupColumn
 }
 
 // statementFor gives the statement for functions: over rollups where they give the
@@ -197,32 +201,51 @@ func (db *DB) statementFor(ctx context.Context, q *AggregateQuery, asked []Funct
 
 func (p *rollupPlan) statement(q *AggregateQuery, asked []Function) string {
 	var columns []rollupColumn
-	var expressions strings.Builder
+	var several, alone strings.Builder
 	at := [2]string{"head_at", "tail_at"}
 	if q.groupsSeveral() {
 		at = [2]string{"(head_at, series)", "(tail_at, series)"}
 	}
-	for _, f := range asked {
+	for i, f := range asked {
 		e := rollupExpressions[f]
-		expressions.WriteString(", " + strings.NewReplacer("FIRST", at[0], "LAST", at[1]).Replace(e.sql))
+		fmt.Fprintf(&several, ", %s AS answer%d", strings.NewReplacer("FIRST", at[0], "LAST", at[1]).Replace(e.sql), i)
+		fmt.Fprintf(&alone, ", %s AS answer%d", e.alone, i)
 		for _, c := range e.columns {
 			if !slices.Contains(columns, c) {
 				columns = append(columns, c)
 			}
 		}
 	}
+	pieces := p.pieces(q, columns)
+	from := "(" + q.grouped(pieces, several.String()) + ")"
+	if p.wholeBuckets(q) {
+		from = fmt.Sprintf("(SELECT %s AS grp, us AS bucket%s FROM (%s)", q.groupSQL(), alone.String(), pieces[0])
+		if len(pieces) > 1 {
+			from += " UNION ALL " + q.grouped(pieces[1:], several.String())
+		}
+		from += ")"
+	}
+	return fmt.Sprintf("SELECT * FROM %s ORDER BY grp, bucket LIMIT %d", from, q.Limit+1)
+}
+
+// grouped gives the statement that makes the answer's rows of pieces.
+func (q *AggregateQuery) grouped(pieces []string, expressions string) string {
 	bucket, with := "{from:Int64}", ""
 	if q.Grid != nil {
 		bucket, with = q.Grid.sql("us"), q.Grid.with("us")
 	}
-	return fmt.Sprintf(`
-		SELECT grp, bucket%s FROM (SELECT *, %s AS grp, %s%s AS bucket FROM (%s))
-		GROUP BY grp, bucket ORDER BY grp, bucket LIMIT %d`,
-		expressions.String(), q.groupSQL(), with, bucket, strings.Join(p.pieces(q, columns), " UNION ALL "), q.Limit+1)
+	return fmt.Sprintf("SELECT grp, bucket%s FROM (SELECT *, %s AS grp, %s%s AS bucket FROM (%s)) GROUP BY grp, bucket",
+		expressions, q.groupSQL(), with, bucket, strings.Join(pieces, " UNION ALL "))
 }
 
-// pieces gives the statements that each read a part of the answer's rows. No point
-// is in two of them.
+// wholeBuckets reports whether each row of the rollup is a bucket of the answer, which
+// then need not be grouped: that takes twice as long as reading it.
+func (p *rollupPlan) wholeBuckets(q *AggregateQuery) bool {
+	return q.Grid != nil && q.Grid.step == p.unit && !q.groupsSeveral()
+}
+
+// pieces gives the statements that each read a part of the answer's rows, first that of
+// the rollup. No point is in two of them.
 func (p *rollupPlan) pieces(q *AggregateQuery, columns []rollupColumn) []string {
 	point, row := "series, toUnixTimestamp64Micro(ts) AS us", "series, toUnixTimestamp64Micro(ts) AS us"
 	for _, c := range columns {

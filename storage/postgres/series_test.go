@@ -232,4 +232,8 @@ func TestSeriesAreSelectedAndPaged(t *testing.T) {
 	some, err := db.AllSeries(t.Context(), ws, postgres.SeriesFilter{}, 12)
 	require.NoError(t, err)
 	require.Len(t, some, 13, "one more than most says that there are more")
+
+	_, err = db.DeleteSource(t.Context(), ws, pump.ID, "req_1")
+	require.NoError(t, err)
+	require.EqualValues(t, 20, count(postgres.SeriesFilter{}), "the series of a source that is gone are not counted while they are there")
 }

@@ -68,12 +68,16 @@ const (
 // Series lists a page of the workspace's series that pass the filter, how many
 // pass in all, and whether more follow the page.
 func (db *DB) Series(ctx context.Context, workspace uuid.UUID, filter SeriesFilter, page SeriesPage) (list []Series, total int64, more bool, err error) {
+	counting, countArgs := filter.counting(workspace)
 	w := filter.where(workspace)
-	counting, countArgs := "SELECT count(*) FROM "+seriesTables+" WHERE "+w.text(), slices.Clone(w.args)
 	if page.After != nil {
 		w.add("(s.source_id, s.metric, s.id) > (?::uuid, ?::text, ?::bigint)", page.After.Source, page.After.Metric, page.After.ID)
 	}
-	listing := fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY s.source_id, s.metric, s.id LIMIT %s OFFSET %s`,
+	// The page is cut before its columns are made: OFFSET alone makes them of all that it
+	// skips.
+	listing := fmt.Sprintf(`SELECT %s FROM (
+			SELECT s.* FROM %s WHERE %s ORDER BY s.source_id, s.metric, s.id LIMIT %s OFFSET %s
+		) s JOIN sources src ON src.workspace_id = s.workspace_id AND src.id = s.source_id ORDER BY s.source_id, s.metric, s.id`,
 		seriesColumns, seriesTables, w.text(), w.arg(page.Limit+1), w.arg(page.Offset))
 
 	err = db.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
@@ -94,6 +98,17 @@ func (db *DB) Series(ctx context.Context, workspace uuid.UUID, filter SeriesFilt
 		return list[:page.Limit], total, true, nil
 	}
 	return list, total, false, nil
+}
+
+// counting gives the statement that counts what passes. All series of a workspace are
+// counted already, those of sources that are being deleted with them.
+func (f *SeriesFilter) counting(workspace uuid.UUID) (statement string, args []any) {
+	if f.Sources == nil && f.SourceName == nil && f.NodeID == nil && f.Metrics == nil && len(f.Tags) == 0 {
+		return `SELECT COALESCE((SELECT w.series - (SELECT count(*) FROM sources src JOIN series s ON s.workspace_id = src.workspace_id AND s.source_id = src.id
+			WHERE src.workspace_id = w.id AND src.deleted_at IS NOT NULL) FROM workspaces w WHERE w.id = $1), 0)`, []any{workspace}
+	}
+	w := f.where(workspace)
+	return "SELECT count(*) FROM " + seriesTables + " WHERE " + w.text(), w.args
 }
 
 // AllSeries gives every series that passes the filter, sorted as in a page, and
