@@ -12,7 +12,7 @@ const MaxAuditDays = 36500
 // Audit holds the settings of the audit log: its spool, which processes with the role
 // api have, its consumer, and for how long it is kept.
 type Audit struct {
-	SpoolDir      string        `help:"Folder in which audit records wait for Kafka; one for each process with the role api, on a volume that outlives it. Default: audit in the data directory." type:"path" env:"LIVEGRAPH_AUDIT_SPOOL_DIR"`
+	SpoolDir      string        `help:"Folder in which audit records wait for Kafka; one for each process with the role api, on a volume that outlives it. Default: audit in the data directory." env:"LIVEGRAPH_AUDIT_SPOOL_DIR"`
 	SpoolBytes    int64         `help:"Most bytes of audit records that wait there; beyond, requests with a key are answered 503." default:"1073741824" env:"LIVEGRAPH_AUDIT_SPOOL_BYTES"`
 	SyncInterval  time.Duration `help:"How often the spool is synced to the disk: what a crash of the machine (not of the process, which loses nothing) may lose. 0: before each answer." default:"1s" env:"LIVEGRAPH_AUDIT_SYNC_INTERVAL"`
 	Group         string        `help:"Consumer group." default:"livegraph-audit" env:"LIVEGRAPH_AUDIT_GROUP"`
