@@ -278,13 +278,13 @@ func (s *Spool) room() error {
 // begin ends the active segment, if there is one, and begins the next. The caller
 // holds write, or is alone.
 func (s *Spool) begin() error {
-	number := uint64(0)
+	number := s.reader.at.segment + 1
 	if s.active != nil {
 		number = s.active.number + 1
 		if err := s.active.file.Sync(); err != nil {
 			s.log.Error("a segment of the spool cannot be synced", "segment", s.active.number, "error", err)
 		}
-	} else if number = s.reader.at.segment + 1; len(s.segments) > 0 {
+	} else if len(s.segments) > 0 {
 		number = max(number, s.segments[len(s.segments)-1].number+1)
 	}
 	next, err := create(s.dir, number)

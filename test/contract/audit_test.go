@@ -136,7 +136,9 @@ func TestAnAuditLogIsReadByItsWorkspaceAlone(t *testing.T) {
 	mine := ask(s.Admin, s.Workspace, "/api/admin/usage")
 	foreign := ask(theirs, s.Workspace, "/api/admin/usage") // 403, of their key
 	useOf(t, s, mine.RequestID, nil)
-	seen := func(key string, workspace uuid.UUID) string { return string(ask(key, workspace, "/api/admin/audit").Body) }
+	seen := func(key string, workspace uuid.UUID) string {
+		return string(ask(key, workspace, "/api/admin/audit").Body)
+	}
 	eventually(t, "what was done is shown", func() bool {
 		body := seen(theirs, other)
 		return strings.Contains(body, own.RequestID) && strings.Contains(body, shared.RequestID) && strings.Contains(body, foreign.RequestID)

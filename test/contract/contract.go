@@ -43,9 +43,9 @@ type Server struct {
 	Auth      *auth.Authenticator
 	API       *api.Server
 	Trail     *audit.Trail // set by the group Audit, if it is there
-	Workspace uuid.UUID // of mode live, enterprise
-	Admin     string    // the text of a key with scope admin for Workspace
-	Stop      func()    // tells it to end, as SIGTERM does, before the test does
+	Workspace uuid.UUID    // of mode live, enterprise
+	Admin     string       // the text of a key with scope admin for Workspace
+	Stop      func()       // tells it to end, as SIGTERM does, before the test does
 
 	doc    *openapi3.T
 	router routers.Router
