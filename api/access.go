@@ -10,6 +10,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
@@ -35,6 +36,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			return
 		}
 		if err != nil {
+			refusal, err = s.attempt(r, refusal, err)
 			if refusal != "" {
 				s.metrics.refused.WithLabelValues(refusal).Inc()
 			}
@@ -97,7 +99,7 @@ func bearerKey(authorization string) (text string, ok bool) {
 // enforce is a route's handler behind what the route requires.
 func (s *Server) enforce(rt route.Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if refusal, err := s.admit(rt, r); err != nil {
+		if refusal, err := s.admit(rt, w, r); err != nil {
 			if refusal != "" {
 				s.metrics.refused.WithLabelValues(refusal).Inc()
 			}
@@ -114,9 +116,9 @@ func (s *Server) enforce(rt route.Route) http.Handler {
 	})
 }
 
-// admit checks workspace and scope, in this order, and puts the workspace into
-// the principal. refusal is why it refuses, for the metrics.
-func (s *Server) admit(rt route.Route, r *http.Request) (refusal string, err error) {
+// admit checks workspace, scope and the plan's requests, in this order, and puts the
+// workspace into the principal. refusal is why it refuses, for the metrics.
+func (s *Server) admit(rt route.Route, w http.ResponseWriter, r *http.Request) (refusal string, err error) {
 	if rt.Access == route.Public {
 		return "", nil
 	}
@@ -135,7 +137,14 @@ func (s *Server) admit(rt route.Route, r *http.Request) (refusal string, err err
 		return refusedWorkspace, err
 	}
 	principal.Workspace = id
-	return refusedScope, permits(rt, principal)
+	plan := planOf(credential, id)
+	if err := permits(rt, principal); err != nil {
+		tellLimits(w.Header(), &s.deps.Limits.Look(r.Context(), []ratelimit.Of{{Workspace: id, Plan: plan}})[0])
+		return refusedScope, err
+	}
+	standing := s.deps.Limits.Take(r.Context(), id, plan)
+	tellLimits(w.Header(), &standing)
+	return refusedRate, exceeds(&standing)
 }
 
 // workspaceOf reads which workspace a request is for: by the header or, where the
@@ -168,7 +177,7 @@ func workspaceOf(rt route.Route, r *http.Request) (id uuid.UUID, err error) {
 // opens refuses a workspace. One that does not exist and one that the key does not
 // open look alike, and so does one of the other mode.
 func opens(credential *postgres.Credential, workspace uuid.UUID) error {
-	if credential.Workspaces[workspace] != credential.Mode {
+	if credential.Workspaces[workspace].Mode != credential.Mode {
 		return fault.New(fault.Forbidden, "Workspace access denied")
 	}
 	return nil

@@ -205,8 +205,8 @@ func (x *exchange) workspace() uuid.UUID {
 		return x.principal.Workspace
 	}
 	only := uuid.Nil
-	for id, mode := range x.used.Workspaces {
-		if mode != x.used.Mode {
+	for id, access := range x.used.Workspaces {
+		if access.Mode != x.used.Mode {
 			continue
 		}
 		if only != uuid.Nil {

@@ -25,6 +25,8 @@ const (
 	refusedHeader    = "workspace_header" // missing or no UUID
 	refusedWorkspace = "workspace"        // not one of the key's
 	refusedScope     = "scope"
+	refusedRate      = "rate_limit" // the workspace's plan has no request left
+	refusedAttempts  = "attempts"   // no key or a bad one, once too often
 )
 
 var (
@@ -32,7 +34,7 @@ var (
 		http.MethodGet: true, http.MethodHead: true, http.MethodPost: true, http.MethodPut: true,
 		http.MethodPatch: true, http.MethodDelete: true, http.MethodOptions: true,
 	}
-	refusals = []string{refusedNoKey, refusedScheme, refusedKey, refusedHeader, refusedWorkspace, refusedScope}
+	refusals = []string{refusedNoKey, refusedScheme, refusedKey, refusedHeader, refusedWorkspace, refusedScope, refusedRate, refusedAttempts}
 )
 
 // durationBuckets are seconds: most answers take a millisecond or a few, a query
@@ -78,7 +80,7 @@ func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
 		connections:   gauge("livegraph_http_connections", "Open connections."),
 		accepted:      counter("livegraph_http_connections_accepted_total", "Connections accepted."),
 		unreadable:    counter("livegraph_http_unreadable_requests_total", "Requests refused before routing because they are no HTTP that can be read."),
-		refused:       vec("livegraph_http_access_refusals_total", "Requests refused for their key, workspace or scope, by reason.", "reason"),
+		refused:       vec("livegraph_http_access_refusals_total", "Requests refused for their key, workspace, scope or plan, by reason.", "reason"),
 		panics:        counter("livegraph_http_panics_total", "Panics while answering; each is a defect, and its stack is in the log."),
 		routes:        map[string]bool{},
 		lasting:       map[string]bool{},

@@ -188,7 +188,7 @@ func (s *Server) cors() func(http.Handler) http.Handler {
 		AllowedHeaders: []string{"Authorization", workspaceHeader, "Content-Type", "Content-Encoding", "Accept", "If-None-Match",
 			"Idempotency-Key", "Prefer", "Last-Event-ID", "Traceparent", "Tracestate"},
 		ExposedHeaders: []string{"X-Request-Id", "X-Livegraph-Version", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
-			"Retry-After", "ETag", "Idempotent-Replayed", "Link", "Deprecation", "Sunset"},
+			"RateLimit", "RateLimit-Policy", "Retry-After", "ETag", "Idempotent-Replayed", "Link", "Deprecation", "Sunset"},
 		MaxAge: 600,
 	})
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
@@ -116,7 +118,7 @@ type workspaceAccount struct {
 	Name   string    `json:"name"`
 	Plan   string    `json:"plan"`
 	Limits limits    `json:"limits"`
-	Left   left      `json:"left"`
+	Left   remaining `json:"left"`
 }
 
 // limits of a workspace; null is unlimited.
@@ -127,9 +129,12 @@ type limits struct {
 	Series            int64  `json:"series"`
 }
 
-type left struct {
-	Sources int64 `json:"sources"`
-	Series  int64 `json:"series"`
+// remaining is what is left of the limits now; null is unlimited.
+type remaining struct {
+	RequestsThisMinute *int64 `json:"requestsThisMinute"`
+	RequestsToday      *int64 `json:"requestsToday"`
+	Sources            int64  `json:"sources"`
+	Series             int64  `json:"series"`
 }
 
 // me tells a key about itself.
@@ -150,20 +155,34 @@ func (s *Server) me(w http.ResponseWriter, r *http.Request) error {
 		KeyID: key.ID, Name: key.Name, Display: key.Display, Mode: key.Mode, Scopes: key.Scopes,
 		ActorID: key.ActorID, ExpiresAt: key.ExpiresAt, Workspaces: make([]workspaceAccount, 0, len(workspaces)),
 	}
-	for _, ws := range workspaces {
-		if ws.Mode == key.Mode {
-			answer.Workspaces = append(answer.Workspaces, describeWorkspace(&ws))
-		}
+	workspaces = slices.DeleteFunc(workspaces, func(ws postgres.Workspace) bool { return ws.Mode != key.Mode })
+	asked := make([]ratelimit.Of, len(workspaces))
+	for i := range workspaces {
+		asked[i] = ratelimit.Of{Workspace: workspaces[i].ID, Plan: plan(workspaces[i].RequestLimits())}
+	}
+	standings := s.deps.Limits.Look(r.Context(), asked)
+	for i := range workspaces {
+		answer.Workspaces = append(answer.Workspaces, describeWorkspace(&workspaces[i], &standings[i]))
 	}
 	reply.Data(w, r, http.StatusOK, answer)
 	return nil
 }
 
-func describeWorkspace(ws *postgres.Workspace) workspaceAccount {
+func describeWorkspace(ws *postgres.Workspace, standing *ratelimit.Standing) workspaceAccount {
 	perMinute, perDay := ws.RequestLimits()
 	return workspaceAccount{
 		ID: ws.ID, Name: ws.Name, Plan: ws.Plan,
 		Limits: limits{RequestsPerMinute: perMinute, RequestsPerDay: perDay, Sources: ws.MaxSources, Series: ws.MaxSeries},
-		Left:   left{Sources: max(ws.MaxSources-ws.Sources, 0), Series: max(ws.MaxSeries-ws.Series, 0)},
+		Left: remaining{
+			RequestsThisMinute: requestsLeft(&standing.Minute), RequestsToday: requestsLeft(&standing.Day),
+			Sources: max(ws.MaxSources-ws.Sources, 0), Series: max(ws.MaxSeries-ws.Series, 0),
+		},
 	}
+}
+
+func requestsLeft(w *ratelimit.Window) *int64 {
+	if w.Limit >= ratelimit.Unlimited {
+		return nil
+	}
+	return &w.Remaining
 }

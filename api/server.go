@@ -5,7 +5,7 @@
 //
 // A request passes, in this order: metrics, request id, trace, access log, audit log,
 // compression of the answer, panic recovery, header limits, CORS, key, routing, workspace, scope,
-// and then its handler, which reads the body (size, parse, values).
+// the plan's requests, and then its handler, which reads the body (size, parse, values).
 package api
 
 import (
@@ -27,6 +27,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/net/netutil"
 
+	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/tracing"
@@ -55,6 +56,8 @@ type Deps struct {
 	Account account
 	// Audit records the uses of keys; nil: they are not recorded.
 	Audit auditor
+	// Limits counts the requests of workspaces; nil: in this process alone.
+	Limits limiter
 	// Routes of the groups, beside the server's own.
 	Routes []route.Route
 	// ProbesOnly leaves /healthz and /readyz alone: for a process without the
@@ -77,6 +80,12 @@ type authenticator interface {
 	Used(key uuid.UUID, ip netip.Addr)
 }
 
+// limiter holds requests against the plans of workspaces; see api/ratelimit.
+type limiter interface {
+	Take(ctx context.Context, workspace uuid.UUID, plan ratelimit.Plan) ratelimit.Standing
+	Look(ctx context.Context, asked []ratelimit.Of) []ratelimit.Standing
+}
+
 // account is what /api/me tells of a key.
 type account interface {
 	KeyByID(ctx context.Context, id uuid.UUID) (postgres.Key, error)
@@ -91,6 +100,7 @@ type Server struct {
 	handler  http.Handler
 	proxies  []netip.Prefix
 	tracer   tracing.Tracer
+	attempts *ratelimit.Attempts
 	draining atomic.Bool
 	stopping chan struct{} // closed when answers that last must end
 	metrics  *metrics
@@ -110,6 +120,14 @@ func New(deps Deps) (*Server, error) {
 		}
 		s.proxies = append(s.proxies, prefix)
 	}
+	if s.deps.Limits == nil {
+		s.deps.Limits = ratelimit.New(ratelimit.Deps{})
+	}
+	registerer := deps.Metrics
+	if deps.ProbesOnly {
+		registerer = nil // nobody authenticates
+	}
+	s.attempts = ratelimit.NewAttempts(deps.Config.AuthFailuresPerMinute, registerer)
 	s.routes = append(s.ownRoutes(), deps.Routes...)
 	if err := checkRoutes(s.routes); err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ import (
 	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/livedata"
 	"github.com/livegraph/livegraph/api/queries"
+	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/tail"
 	uses "github.com/livegraph/livegraph/consumers/audit"
@@ -259,8 +260,9 @@ func (p *process) buildAPI() (err error) {
 		return err
 	}
 	p.repeats = idempotency.New(p.postgres, p.logger, p.metrics)
+	limits := ratelimit.New(ratelimit.Deps{Counter: p.redis, Timeout: p.cfg.API.LimitsTimeout, Logger: p.logger, Metrics: p.metrics})
 	p.api, err = api.New(api.Deps{
-		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Audit: p.trail, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
+		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Audit: p.trail, Limits: limits, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
 		Routes: slices.Concat(
 			p.graphRoutes(bodies), p.auditRoutes(),
 			livedata.Routes(livedata.Deps{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -155,6 +156,12 @@ func (c *WorkspacesUpdateCmd) check() error {
 			problems = append(problems, fmt.Errorf("%s must not be negative", flag))
 		}
 	}
+	for _, limit := range []*int64{c.PerMinute, c.PerDay} {
+		if limit != nil && *limit >= ratelimit.Unlimited {
+			problems = append(problems, errLimitTooLarge)
+			break
+		}
+	}
 	return errors.Join(problems...)
 }
 
@@ -171,6 +178,9 @@ func requireEnterprise(ctx context.Context, db *postgres.DB, id uuid.UUID) error
 
 var errPlanLimits = errors.New("--per-minute and --per-day are for the plan enterprise; the others have their own limits")
 
+// A larger one could not be told from none in the answers' headers.
+var errLimitTooLarge = fmt.Errorf("--per-minute and --per-day must be below %d; a workspace of plan enterprise without them is unlimited", ratelimit.Unlimited)
+
 func checkName(name string) error {
 	var check request.Check
 	check.Text("--name", name, 1, 256)
@@ -185,6 +195,8 @@ func checkLimits(plan string, limits ...*int64) error {
 			return errPlanLimits
 		case *limit <= 0:
 			return errors.New("--per-minute and --per-day must be above zero")
+		case *limit >= ratelimit.Unlimited:
+			return errLimitTooLarge
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ func TestAWorkspaceIsMadeListedChangedAndDeleted(t *testing.T) {
 	made := decode[postgres.Workspace](t, ok("workspaces", "create", "--name", "plant", "--plan", "enterprise", "--per-minute", "5", "--per-day", "9", "--json"))
 	require.EqualValues(t, 5, *made.PerMinute)
 	id := made.ID.String()
-	require.Contains(t, ok("workspaces", "list"), id)
+	require.Regexp(t, id+` +plant +enterprise +live +5 +9 `, ok("workspaces", "list"))
 
 	changed := decode[postgres.Workspace](t, ok("workspaces", "update", id, "--name", "plant 8", "--per-minute", "0", "--max-series", "7", "--json"))
 	require.Equal(t, "plant 8", changed.Name)
@@ -51,6 +51,8 @@ func TestWrongWorkspaceCommandsSayWhy(t *testing.T) {
 		"--mode":     {"workspaces", "create", "--name", "x", "--mode", "prod"},
 		"enterprise": {"workspaces", "create", "--name", "x", "--plan", "pro", "--per-minute", "5"},
 		"above zero": {"workspaces", "create", "--name", "x", "--plan", "enterprise", "--per-minute", "0"},
+		"2147483647": {"workspaces", "create", "--name", "x", "--plan", "enterprise", "--per-minute", "2147483647"},
+		"below 2147": {"workspaces", "update", uuid.NewString(), "--per-day", "3000000000"},
 		"negative":   {"workspaces", "update", uuid.NewString(), "--per-minute=-1"},
 		"allowed":    {"workspaces", "update", uuid.NewString(), "--plan", "gold"},
 		"36500":      {"workspaces", "update", uuid.NewString(), "--retention-days", "36501"},

@@ -93,6 +93,9 @@ type API struct {
 	ShutdownTimeout time.Duration `help:"Longest time for requests in flight after SIGTERM." default:"8s" env:"LIVEGRAPH_API_SHUTDOWN_TIMEOUT"`
 	MaxHeaderBytes  int           `help:"Largest request header." default:"65536" env:"LIVEGRAPH_API_MAX_HEADER_BYTES"`
 	MaxConnections  int           `help:"Most open connections." default:"4096" env:"LIVEGRAPH_API_MAX_CONNECTIONS"`
+
+	LimitsTimeout         time.Duration `help:"How long Redis is waited for when it counts a request against a workspace's plan; beyond, this process counts alone." default:"250ms" env:"LIVEGRAPH_API_LIMITS_TIMEOUT"`
+	AuthFailuresPerMinute int           `help:"Failed authentications a minute from one address (of IPv6: one network of 64 bits); further ones are 429. A valid key is never refused. 0: any number." default:"1200" env:"LIVEGRAPH_API_AUTH_FAILURES_PER_MINUTE"`
 }
 
 // Ingest holds the limits of the ingest path.
@@ -193,12 +196,15 @@ func (c *Config) Validate() error {
 		"api-max-header-bytes": int64(c.API.MaxHeaderBytes), "api-read-timeout": int64(c.API.ReadTimeout),
 		"api-query-timeout": int64(c.API.QueryTimeout), "api-shutdown-timeout": int64(c.API.ShutdownTimeout),
 		"ingest-produce-timeout": int64(c.Ingest.ProduceTimeout), "points-batch-wait": int64(c.Points.BatchWait), "points-retention-every": int64(c.Points.RetentionEvery),
-		"rollups-quiet": int64(c.Rollups.Quiet),
+		"rollups-quiet": int64(c.Rollups.Quiet), "api-limits-timeout": int64(c.API.LimitsTimeout),
 	}
 	for _, name := range slices.Sorted(maps.Keys(positive)) {
 		if positive[name] <= 0 {
 			bad(name, "must be above zero")
 		}
+	}
+	if c.API.AuthFailuresPerMinute < 0 {
+		bad("api-auth-failures-per-minute", "must not be below zero")
 	}
 	if c.Rollups.Late < 0 {
 		bad("rollups-late", "must not be below zero")

@@ -45,7 +45,7 @@ func TestTheFirstStartSetsUpAndTheNextDoesNot(t *testing.T) {
 	credential, _, err := db.CredentialByHash(t.Context(), key.Hash())
 	require.NoError(t, err)
 	require.Equal(t, []string{"admin"}, credential.Scopes)
-	require.Equal(t, "live", credential.Workspaces[record.WorkspaceID])
+	require.Equal(t, "live", credential.Workspaces[record.WorkspaceID].Mode)
 	workspaces, err := db.Workspaces(t.Context())
 	require.NoError(t, err)
 	require.Len(t, workspaces, 1)

@@ -278,14 +278,17 @@ func (s *Spool) room() error {
 // begin ends the active segment, if there is one, and begins the next. The caller
 // holds write, or is alone.
 func (s *Spool) begin() error {
-	number := s.reader.at.segment + 1
-	if s.active != nil {
+	var number uint64
+	switch {
+	case s.active != nil:
 		number = s.active.number + 1
 		if err := s.active.file.Sync(); err != nil {
 			s.log.Error("a segment of the spool cannot be synced", "segment", s.active.number, "error", err)
 		}
-	} else if len(s.segments) > 0 {
-		number = max(number, s.segments[len(s.segments)-1].number+1)
+	case len(s.segments) > 0: // alone, as below
+		number = max(s.reader.at.segment, s.segments[len(s.segments)-1].number) + 1
+	default:
+		number = s.reader.at.segment + 1
 	}
 	next, err := create(s.dir, number)
 	if err != nil {

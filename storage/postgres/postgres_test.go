@@ -169,7 +169,8 @@ func TestACredentialIsFoundByTheHashOfItsText(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, revision, at)
 	require.Equal(t, key.ID, found.ID)
-	require.Equal(t, map[uuid.UUID]string{w.ID: "live"}, found.Workspaces)
+	require.Len(t, found.Workspaces, 1)
+	require.Equal(t, "live", found.Workspaces[w.ID].Mode)
 	require.Equal(t, []string{"read:livedata"}, found.Scopes)
 
 	unknown, at, err := db.CredentialByHash(t.Context(), sha256.Sum256([]byte("other")))

@@ -21,7 +21,13 @@ type Credential struct {
 	Scopes     []string
 	ExpiresAt  *time.Time
 	RevokedAt  *time.Time
-	Workspaces map[uuid.UUID]string // those that stand, with their modes
+	Workspaces map[uuid.UUID]Access // those that stand
+}
+
+// Access is what a key needs to know of a workspace that it opens.
+type Access struct {
+	Mode              string
+	PerMinute, PerDay *int64 // the requests that it has; nil: unlimited
 }
 
 // AuthRevision is the number that every change to keys or workspaces raises.
@@ -45,30 +51,38 @@ func (db *DB) CredentialByHash(ctx context.Context, hash [32]byte) (*Credential,
 		mode     *string
 		ids      []uuid.UUID
 		modes    []string
+		plans    []string
+		minutes  []*int64
+		days     []*int64
 		revision int64
 	)
 	err := db.pool.QueryRow(ctx, `
-		SELECT r.revision, k.id, k.actor_id, k.mode, k.scopes, k.expires_at, k.revoked_at, ws.ids, ws.modes
+		SELECT r.revision, k.id, k.actor_id, k.mode, k.scopes, k.expires_at, k.revoked_at,
+			ws.ids, ws.modes, ws.plans, ws.minutes, ws.days
 		FROM auth_revision r
 		LEFT JOIN api_keys k ON k.hash = $1
 		LEFT JOIN LATERAL (
-			SELECT array_agg(w.id) AS ids, array_agg(w.mode) AS modes
+			SELECT array_agg(w.id) AS ids, array_agg(w.mode) AS modes, array_agg(w.plan) AS plans,
+				array_agg(w.per_minute) AS minutes, array_agg(w.per_day) AS days
 			FROM api_key_workspaces kw JOIN workspaces w ON w.id = kw.workspace_id
 			WHERE kw.key_id = k.id AND w.deleted_at IS NULL) ws ON true`, hash[:]).
-		Scan(&revision, &id, &actor, &mode, &c.Scopes, &c.ExpiresAt, &c.RevokedAt, &ids, &modes)
+		Scan(&revision, &id, &actor, &mode, &c.Scopes, &c.ExpiresAt, &c.RevokedAt, &ids, &modes, &plans, &minutes, &days)
 	if err != nil {
 		return nil, 0, classify(fmt.Errorf("looking up a key: %w", err))
 	}
 	if id == nil {
 		return nil, revision, nil
 	}
-	if len(ids) != len(modes) || actor == nil || mode == nil {
+	if len(ids) != len(modes) || len(ids) != len(plans) || len(ids) != len(minutes) || len(ids) != len(days) || actor == nil || mode == nil {
 		return nil, 0, errors.New("looking up a key: the row is incomplete")
 	}
 	c.ID, c.ActorID, c.Mode = *id, *actor, *mode
-	c.Workspaces = make(map[uuid.UUID]string, len(ids))
+	c.Workspaces = make(map[uuid.UUID]Access, len(ids))
 	for i, workspace := range ids {
-		c.Workspaces[workspace] = modes[i]
+		w := Workspace{Plan: plans[i], PerMinute: minutes[i], PerDay: days[i]}
+		access := Access{Mode: modes[i]}
+		access.PerMinute, access.PerDay = w.RequestLimits()
+		c.Workspaces[workspace] = access
 	}
 	return &c, revision, nil
 }

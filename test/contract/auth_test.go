@@ -34,7 +34,10 @@ func TestAKeyTellsWhatItIs(t *testing.T) {
 			ID     uuid.UUID
 			Plan   string
 			Limits struct{ RequestsPerMinute, RequestsPerDay, Sources, Series *int64 }
-			Left   struct{ Sources, Series int64 }
+			Left   struct {
+				RequestsThisMinute, RequestsToday *int64
+				Sources, Series                   int64
+			}
 		}
 	}
 	require.NoError(t, json.Unmarshal(a.Data, &me))
@@ -45,6 +48,8 @@ func TestAKeyTellsWhatItIs(t *testing.T) {
 	require.EqualValues(t, 60, *me.Workspaces[0].Limits.RequestsPerMinute)
 	require.EqualValues(t, 10_000, *me.Workspaces[0].Limits.RequestsPerDay)
 	require.EqualValues(t, 5, me.Workspaces[0].Left.Sources)
+	require.EqualValues(t, 60, *me.Workspaces[0].Left.RequestsThisMinute, "to ask this is not counted")
+	require.EqualValues(t, 10_000, *me.Workspaces[0].Left.RequestsToday)
 
 	bare := s.NewKey(t, []uuid.UUID{s.Workspace})
 	require.Equal(t, http.StatusOK, s.Do(t, contract.Request{Path: "/api/me", Key: bare, Workspace: contract.None}).Status, "no scope is needed")

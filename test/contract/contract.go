@@ -21,12 +21,14 @@ import (
 	"github.com/livegraph/livegraph/api"
 	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/auth"
+	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/apikey"
 	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/redis"
 )
 
 // Version is what the server under test calls itself.
@@ -42,10 +44,11 @@ type Server struct {
 	DB        *postgres.DB
 	Auth      *auth.Authenticator
 	API       *api.Server
-	Trail     *audit.Trail // set by the group Audit, if it is there
-	Workspace uuid.UUID    // of mode live, enterprise
-	Admin     string       // the text of a key with scope admin for Workspace
-	Stop      func()       // tells it to end, as SIGTERM does, before the test does
+	Trail     *audit.Trail       // set by the group Audit, if it is there
+	Limits    *ratelimit.Limiter // nil, unless a group sets it: the process counts alone
+	Workspace uuid.UUID          // of mode live, enterprise
+	Admin     string             // the text of a key with scope admin for Workspace
+	Stop      func()             // tells it to end, as SIGTERM does, before the test does
 
 	doc    *openapi3.T
 	router routers.Router
@@ -75,23 +78,54 @@ func StartWith(t testing.TB, cfg config.API, groups ...Group) *Server {
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))
-	s := &Server{Postgres: url, DB: db, Auth: auth.New(db), http: newClient()}
+	s := &Server{Postgres: url, DB: db, http: newClient()}
 	s.doc, s.router = loadContract(t)
-	background(t, s.Auth.Run)
 	s.Workspace = s.NewWorkspace(t, apikey.Live)
 	s.Admin = s.NewKey(t, []uuid.UUID{s.Workspace}, request.Admin)
+	s.start(t, cfg, groups)
+	return s
+}
 
-	deps := api.Deps{Config: cfg, Version: Version, Keys: s.Auth, Account: db}
+// Another starts one more process of the interface on the same database.
+func (s *Server) Another(t testing.TB, groups ...Group) *Server {
+	t.Helper()
+	other := *s
+	other.http, other.Limits = newClient(), nil
+	other.start(t, Config(), groups)
+	return &other
+}
+
+func (s *Server) start(t testing.TB, cfg config.API, groups []Group) {
+	t.Helper()
+	s.Auth = auth.New(s.DB)
+	background(t, s.Auth.Run)
+	deps := api.Deps{Config: cfg, Version: Version, Keys: s.Auth, Account: s.DB}
 	for _, group := range groups {
 		deps.Routes = append(deps.Routes, group(t, s)...)
 	}
 	if s.Trail != nil {
 		deps.Audit = s.Trail
 	}
+	if s.Limits != nil {
+		deps.Limits = s.Limits
+	}
+	var err error
 	s.API, err = api.New(deps)
 	require.NoError(t, err)
 	s.URL, s.Stop = serve(t, s.API)
-	return s
+}
+
+// Counted is a group without routes: requests are counted in the Redis of the URL.
+func Counted(url string) Group {
+	return func(t testing.TB, s *Server) []route.Route {
+		t.Helper()
+		db, err := redis.Open(t.Context(), redis.Options{URL: url})
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = db.Close() })
+		// No machine is too busy for this time-out, beyond which counts are not exact.
+		s.Limits = ratelimit.New(ratelimit.Deps{Counter: db, Timeout: 10 * time.Second})
+		return nil
+	}
 }
 
 // NewWorkspace adds a workspace of the mode and gives its id.

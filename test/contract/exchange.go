@@ -157,7 +157,7 @@ func (s *Server) check(t testing.TB, r *http.Request, a *Answer) *Answer {
 	}
 	found, params, err := s.router.FindRoute(lookup)
 	if err != nil {
-		require.Contains(t, []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge}, a.Status,
+		require.Contains(t, []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests}, a.Status,
 			"%s %s is not in the contract: %s", r.Method, r.URL.Path, a.Body)
 		s.checkFailure(t, a)
 		return a

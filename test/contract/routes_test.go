@@ -24,12 +24,18 @@ func TestTheRoutesAndTheContractAreTheSame(t *testing.T) {
 		require.Equal(t, rt.Access == route.Public, public, "%s: does it need a key?", name)
 		statuses := operation.Responses.Map()
 		if rt.Access != route.Public {
-			for _, status := range []string{"400", "401", "413", "500", "503"} {
+			for _, status := range []string{"400", "401", "413", "429", "500", "503"} {
 				require.Contains(t, statuses, status, name)
 			}
 		}
 		if rt.Access == route.Workspace {
 			require.Contains(t, statuses, "403", name)
+			for status, response := range statuses {
+				if status[0] == '2' {
+					require.Contains(t, response.Value.Headers, "X-RateLimit-Limit", "%s %s", name, status)
+					require.Contains(t, response.Value.Headers, "RateLimit-Policy", "%s %s", name, status)
+				}
+			}
 			require.True(t, slices.ContainsFunc(operation.Parameters, isWorkspaceHeader(t)), "%s: x-workspace-id", name)
 		}
 		if operation.RequestBody != nil && rt.Dialect == nil {

@@ -134,6 +134,7 @@ var allowed = map[string]*regexp.Regexp{
 	"cache": oneOf("known", "unknown", "series", "sources", "labels"), "work": oneOf("retention", "tombstones", "workspaces"), "consumer": oneOf("points", "commands", "audit"), "role": oneOf("api", "points", "commands", "audit"),
 	"topic": oneOf("points", `graph\.commands`, `graph\.events`, "audit"), "use": regexp.MustCompile(`^[a-z_]{5,12}$`),
 	"engine": oneOf("clickhouse", "embedder", "kafka", "milvus", "postgres", "redis", "valkey"), "pool": oneOf("main", "keys", "bulk"),
+	"by": oneOf("redis", "memory", "process", "none"), "window": oneOf("minute", "day"),
 	"method": oneOf("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"),
 	"route":  regexp.MustCompile(`^(none|/healthz|/readyz|/ping|/health|/write|/api/v[12]/write|/api/(me|admin/(audit|usage)|openapi\.yaml|docs|docs/\*|live-data/(ingest|query|series|points|sources|sources/\{id\})|commands/(execute|batch|\{id\})|queries/(history|events|(nodes|edges)(/\{id\})?|nodes/\{id\}/neighbors)))$`),
 	"status": regexp.MustCompile(`^[2-5][0-9][0-9]$`),

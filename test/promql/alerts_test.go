@@ -94,6 +94,9 @@ livegraph_http_connections_limit{instance="a"} 4096x60
 livegraph_ingest_points_accepted_total{instance="a"} 0+60000x60
 livegraph_ingest_points_rejected_total{instance="a",reason="time_late"} 0+6x60
 livegraph_auth_fresh{instance="a"} 1x60
+livegraph_ratelimit_requests_total{instance="a",by="redis"} 0+600x60
+livegraph_ratelimit_requests_total{instance="a",by="process"} 3x60
+livegraph_ratelimit_redis_behind_total{instance="a"} 1x60
 livegraph_postgres_connections_in_use{instance="a",pool="keys"} 1x60
 livegraph_postgres_connections_limit{instance="a",pool="keys"} 4x60
 livegraph_clickhouse_errors_total{instance="a",operation="query_raw",kind="timeout"} 0x60
@@ -130,6 +133,7 @@ var faults = map[string]string{
 	"LivegraphUnavailable":             `livegraph_http_requests_total{instance="a",route="/api/live-data/ingest",method="POST",status="503"} 0+60x60`,
 	"LivegraphSlow":                    `livegraph_http_request_duration_seconds_bucket{instance="a",route="/api/live-data/ingest",le="0.1"} 0x60`,
 	"LivegraphPointsRejected":          `livegraph_ingest_points_rejected_total{instance="a",reason="time_late"} 0+60000x60`,
+	"LivegraphRateLimitsAlone":         `livegraph_ratelimit_requests_total{instance="a",by="process"} 3x56 4+60x4`,
 	"LivegraphKeysUnverified":          `livegraph_auth_fresh{instance="a"} 1x30 0x30`,
 	"LivegraphPostgresPoolFull":        `livegraph_postgres_connections_in_use{instance="a",pool="keys"} 1x30 4x30`,
 	"LivegraphClickHouseErrors":        `livegraph_clickhouse_errors_total{instance="a",operation="query_raw",kind="timeout"} 0+60x60`,

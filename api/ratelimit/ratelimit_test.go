@@ -1,0 +1,297 @@
+package ratelimit_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	driver "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/ratelimit"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/redis"
+)
+
+// patient is a time-out that no busy machine reaches.
+const patient = 20 * time.Second
+
+func open(t testing.TB, url string) *redis.DB {
+	t.Helper()
+	db, err := redis.Open(t.Context(), redis.Options{URL: url})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// process makes the limiter of a process of its own.
+func process(t testing.TB, url string, change ...func(*ratelimit.Deps)) *ratelimit.Limiter {
+	t.Helper()
+	deps := ratelimit.Deps{Counter: open(t, url), Timeout: patient, Logger: slog.New(slog.DiscardHandler), Minute: 20 * time.Hour, Day: 400 * time.Hour}
+	for _, apply := range change {
+		apply(&deps)
+	}
+	return ratelimit.New(deps)
+}
+
+// passed takes n requests and says how many passed.
+func passed(t testing.TB, l *ratelimit.Limiter, workspace uuid.UUID, plan ratelimit.Plan, n int) (count int) {
+	t.Helper()
+	for range n {
+		if s := l.Take(t.Context(), workspace, plan); s.Refusing() == nil {
+			count++
+		}
+	}
+	return count
+}
+
+// Four processes, fifty callers each, windows of a second that change under them:
+// in no window one more than the plan's requests passes, and in each in which
+// anybody was refused, not one less.
+func TestExactlyThePlansRequestsPassOverAllProcesses(t *testing.T) {
+	const processes, callers, perMinute, changes = 4, 50, 40, 3
+	url, workspace := testenv.Redis(t), uuid.New()
+	plan := ratelimit.Plan{PerMinute: perMinute, PerDay: ratelimit.Unlimited}
+	var mu sync.Mutex
+	taken, refused := map[time.Time]int{}, map[time.Time]int{}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	var group sync.WaitGroup
+	for range processes {
+		limiter := process(t, url, func(d *ratelimit.Deps) { d.Minute = time.Second })
+		for range callers {
+			group.Go(func() {
+				for ctx.Err() == nil {
+					s := limiter.Take(ctx, workspace, plan)
+					mu.Lock()
+					if s.Refusing() == nil {
+						taken[s.Minute.Reset]++
+					} else {
+						refused[s.Minute.Reset]++
+					}
+					if len(refused) > changes {
+						stop()
+					}
+					mu.Unlock()
+					time.Sleep(time.Millisecond) // a caller's own work; else this machine does nothing but refuse
+				}
+			})
+		}
+	}
+	group.Wait()
+	require.Greater(t, len(refused), changes)
+	for window, count := range taken {
+		require.LessOrEqual(t, count, perMinute, window)
+		if refused[window] > 0 {
+			require.Equal(t, perMinute, count, window)
+		}
+	}
+	for window := range refused {
+		require.Equal(t, perMinute, taken[window], "in %s somebody was refused", window)
+	}
+}
+
+func TestTheWindowThatRefusesIsTold(t *testing.T) {
+	url := testenv.Redis(t)
+	limiter, workspace := process(t, url), uuid.New()
+	plan := ratelimit.Plan{PerMinute: 3, PerDay: 5}
+	for left := range 3 {
+		s := limiter.Take(t.Context(), workspace, plan)
+		require.Nil(t, s.Refusing())
+		require.Equal(t, ratelimit.Minute, s.Nearest().Name)
+		require.EqualValues(t, 2-left, s.Minute.Remaining)
+		require.EqualValues(t, 4-left, s.Day.Remaining)
+	}
+	for range 3 {
+		s := limiter.Take(t.Context(), workspace, plan)
+		require.Equal(t, ratelimit.Minute, s.Refusing().Name)
+		require.EqualValues(t, 2, s.Day.Remaining, "what is refused does not count")
+	}
+	plan.PerMinute = 100 // a larger plan holds at once
+	require.Equal(t, ratelimit.Day, func() string { s := limiter.Take(t.Context(), workspace, plan); return s.Nearest().Name }())
+	require.Equal(t, 1, passed(t, limiter, workspace, plan, 10))
+	s := limiter.Take(t.Context(), workspace, plan)
+	require.Equal(t, ratelimit.Day, s.Refusing().Name)
+	require.Equal(t, ratelimit.Day, s.Nearest().Name)
+	require.Positive(t, s.Day.Wait)
+	require.Zero(t, s.Day.Reset.UnixNano()%int64(400*time.Hour))
+
+	plan.PerMinute, plan.PerDay = 5, 5 // both are used up
+	s = limiter.Take(t.Context(), workspace, plan)
+	require.Equal(t, ratelimit.Day, s.Refusing().Name, "the end of the minute would not help")
+	plan.PerMinute, plan.PerDay = 2, ratelimit.Unlimited+1 // a smaller one holds at once, too
+	s = limiter.Take(t.Context(), workspace, plan)
+	require.Equal(t, ratelimit.Minute, s.Refusing().Name)
+	require.Zero(t, s.Minute.Remaining)
+	require.Equal(t, ratelimit.Unlimited, s.Day.Remaining)
+}
+
+func TestLookingCountsNothing(t *testing.T) {
+	url := testenv.Redis(t)
+	limiter, one, two, free := process(t, url), uuid.New(), uuid.New(), uuid.New()
+	plan, none := ratelimit.Plan{PerMinute: 3, PerDay: 5}, ratelimit.Plan{PerMinute: ratelimit.Unlimited, PerDay: ratelimit.Unlimited}
+	require.Equal(t, 2, passed(t, limiter, one, plan, 2))
+	for range 5 {
+		s := limiter.Look(t.Context(), []ratelimit.Of{{free, none}, {one, plan}, {two, plan}})
+		require.Equal(t, ratelimit.Unlimited, s[0].Minute.Remaining)
+		require.EqualValues(t, 1, s[1].Minute.Remaining)
+		require.EqualValues(t, 3, s[1].Day.Remaining)
+		require.EqualValues(t, 3, s[2].Minute.Remaining)
+	}
+	require.Equal(t, 1, passed(t, process(t, url), one, plan, 10))
+}
+
+// counted is Redis, with how often it was asked.
+type counted struct {
+	*redis.DB
+	asked, answered atomic.Int64
+}
+
+func (c *counted) CountRequest(ctx context.Context, ask *redis.RequestAsk) (redis.RequestAnswer, error) {
+	c.asked.Add(1)
+	answer, err := c.DB.CountRequest(ctx, ask)
+	if err == nil && !answer.Late {
+		c.answered.Add(1)
+	}
+	return answer, err
+}
+
+func TestRedisIsNotAskedWithoutNeed(t *testing.T) {
+	counter := &counted{DB: open(t, testenv.Redis(t))}
+	limiter := process(t, testenv.Redis(t), func(d *ratelimit.Deps) { d.Counter = counter })
+	none := ratelimit.Plan{PerMinute: ratelimit.Unlimited, PerDay: ratelimit.Unlimited}
+	require.Equal(t, 100, passed(t, limiter, uuid.New(), none, 100))
+	require.Zero(t, counter.asked.Load(), "a workspace without limits is not counted")
+	workspace := uuid.New()
+	require.Equal(t, 5, passed(t, limiter, workspace, ratelimit.Plan{PerMinute: 5, PerDay: 50}, 1000))
+	require.Less(t, counter.asked.Load(), int64(500), "what has just been used up is remembered")
+	require.Equal(t, 1, passed(t, limiter, workspace, ratelimit.Plan{PerMinute: 6, PerDay: 50}, 10), "but not beyond a larger plan")
+}
+
+func TestWhatRedisLostIsGivenBack(t *testing.T) {
+	url, workspace := testenv.Redis(t), uuid.New()
+	plan := ratelimit.Plan{PerMinute: 20, PerDay: 100}
+	first, second := process(t, url), process(t, url)
+	require.Equal(t, 5, passed(t, first, workspace, plan, 5))
+	require.Equal(t, 3, passed(t, second, workspace, plan, 3)) // and so knows of 8
+	options, err := driver.ParseURL(url)
+	require.NoError(t, err)
+	client := driver.NewClient(options)
+	defer func() { _ = client.Close() }()
+	require.NoError(t, client.FlushDB(t.Context()).Err())
+	require.NoError(t, client.ScriptFlush(t.Context()).Err())
+	s := first.Take(t.Context(), workspace, plan)
+	require.EqualValues(t, 14, s.Minute.Remaining, "it goes on from what the first knows")
+	s = second.Take(t.Context(), workspace, plan)
+	require.EqualValues(t, 11, s.Minute.Remaining, "and then from what the second knows")
+	require.Equal(t, 11, passed(t, first, workspace, plan, 50))
+}
+
+func TestAProcessGoesOnAloneWhileRedisIsAwayAndThenBack(t *testing.T) {
+	engine := testenv.StoppableRedis(t)
+	workspace, plan := uuid.New(), ratelimit.Plan{PerMinute: 30, PerDay: 100}
+	first, second := process(t, engine.Address()), process(t, engine.Address())
+	require.Equal(t, 10, passed(t, first, workspace, plan, 10))
+	require.Equal(t, 2, passed(t, second, workspace, plan, 2))
+	require.NoError(t, engine.Stop(t.Context()))
+	require.Equal(t, 20, passed(t, first, workspace, plan, 50), "the plan, with what was known before")
+	require.Equal(t, 10, passed(t, second, workspace, plan, 10))
+	look := func(l *ratelimit.Limiter) int64 {
+		return l.Look(t.Context(), []ratelimit.Of{{Workspace: workspace, Plan: plan}})[0].Minute.Remaining
+	}
+	require.EqualValues(t, 8, look(second))
+
+	require.NoError(t, engine.Start(t.Context()))
+	require.Eventually(t, func() bool {
+		passed(t, first, workspace, plan, 1)
+		return look(second) == 0
+	}, 30*time.Second, 20*time.Millisecond, "Redis is told what passed meanwhile")
+	require.Zero(t, passed(t, second, workspace, plan, 5))
+}
+
+// A stopped Redis keeps its connections. Nobody waits for it longer than the time-out,
+// and most do not wait at all.
+func TestARedisThatHangsHoldsNobodyUp(t *testing.T) {
+	const timeout = 100 * time.Millisecond
+	engine := testenv.StoppableRedis(t)
+	workspace, plan := uuid.New(), ratelimit.Plan{PerMinute: 1000, PerDay: 2000}
+	counter := &counted{DB: open(t, engine.Address())}
+	limiter := process(t, engine.Address(), func(d *ratelimit.Deps) { d.Counter, d.Timeout = counter, timeout })
+	all := 0
+	answered := func() bool { // it asks, and Redis answers: else nothing would be known of its clock
+		began := counter.answered.Load()
+		all += passed(t, limiter, workspace, plan, 1)
+		return counter.answered.Load() > began
+	}
+	require.Eventually(t, answered, 20*time.Second, time.Millisecond)
+	require.NoError(t, engine.Signal(syscall.SIGSTOP))
+	began, before := time.Now(), counter.asked.Load()
+	all += passed(t, limiter, workspace, plan, 200)
+	require.Less(t, counter.asked.Load()-before, int64(3+time.Since(began)/(500*time.Millisecond)+1), "the others do not wait")
+	require.NoError(t, engine.Signal(syscall.SIGCONT))
+	require.Eventually(t, answered, 20*time.Second, 10*time.Millisecond, "it goes back by itself")
+	s := process(t, engine.Address()).Look(t.Context(), []ratelimit.Of{{Workspace: workspace, Plan: plan}})
+	require.EqualValues(t, 1000-all, s[0].Minute.Remaining)
+}
+
+func TestWhatRedisFindsOnItsConnectionsLaterIsNotCounted(t *testing.T) {
+	const length = 2 * time.Second
+	engine := testenv.StoppableRedis(t)
+	limited := []ratelimit.Of{{Workspace: uuid.New(), Plan: ratelimit.Plan{PerMinute: 1000, PerDay: ratelimit.Unlimited}}}
+	counter := &counted{DB: open(t, engine.Address())}
+	limiter := process(t, engine.Address(), func(d *ratelimit.Deps) { d.Counter, d.Timeout, d.Minute = counter, 100*time.Millisecond, length })
+	other := process(t, engine.Address(), func(d *ratelimit.Deps) { d.Minute = length })
+	require.Eventually(t, func() bool {
+		passed(t, limiter, limited[0].Workspace, limited[0].Plan, 1)
+		return counter.answered.Load() > 0
+	}, 20*time.Second, time.Millisecond)
+	require.NoError(t, engine.Signal(syscall.SIGSTOP))
+	before := counter.asked.Load()
+	last := limiter.Take(t.Context(), limited[0].Workspace, limited[0].Plan)
+	require.Greater(t, counter.asked.Load(), before)
+	require.Eventually(t, func() bool { return time.Now().After(last.Minute.Reset) }, 20*time.Second, time.Millisecond)
+	require.NoError(t, engine.Signal(syscall.SIGCONT))
+	require.EqualValues(t, 1000, other.Look(t.Context(), limited)[0].Minute.Remaining, "the next window begins with none")
+}
+
+func TestAProcessWithoutRedisEnforcesThePlan(t *testing.T) {
+	limiter := ratelimit.New(ratelimit.Deps{Minute: time.Second, Day: 1000 * time.Hour})
+	workspace, plan := uuid.New(), ratelimit.Plan{PerMinute: 7, PerDay: 10}
+	windows := map[time.Time]int{}
+	total := 0
+	require.Eventually(t, func() bool {
+		s := limiter.Take(t.Context(), workspace, plan)
+		if s.Refusing() == nil {
+			windows[s.Minute.Reset]++
+			total++
+		}
+		return s.Refusing() != nil && s.Refusing().Name == ratelimit.Day
+	}, 30*time.Second, time.Millisecond)
+	require.Equal(t, 10, total)
+	for window, count := range windows {
+		require.LessOrEqual(t, count, 7, fmt.Sprint(window))
+	}
+}
+
+// BenchmarkTake is what a request of a workspace with limits costs by this package.
+func BenchmarkTake(b *testing.B) {
+	limiter := process(b, testenv.Redis(b))
+	for name, plan := range map[string]ratelimit.Plan{
+		"limited":   {PerMinute: ratelimit.Unlimited - 1, PerDay: ratelimit.Unlimited},
+		"spent":     {PerMinute: 1, PerDay: 1},
+		"unlimited": {PerMinute: ratelimit.Unlimited, PerDay: ratelimit.Unlimited},
+	} {
+		b.Run(name, func(b *testing.B) {
+			workspace := uuid.New()
+			for b.Loop() {
+				limiter.Take(b.Context(), workspace, plan)
+			}
+		})
+	}
+}
