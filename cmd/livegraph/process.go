@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/api"
+	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/auth"
 	"github.com/livegraph/livegraph/api/commands"
 	"github.com/livegraph/livegraph/api/idempotency"
@@ -22,6 +24,7 @@ import (
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/tail"
+	uses "github.com/livegraph/livegraph/consumers/audit"
 	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/lexical"
 	"github.com/livegraph/livegraph/consumers/points"
@@ -78,6 +81,8 @@ type process struct {
 	rollups   *rollups.Worker          // nil without the role points
 	decisions *decisions.Consumer      // nil without the role commands
 	lexical   *lexical.Consumer        // nil without the role embeddings
+	trail     *audit.Trail             // with the role api
+	uses      *uses.Consumer           // nil without the role audit
 	letters   *operate.Watch           // with a role that has dead letters
 	install   postgres.Installation
 	probes    *telemetry.Prober
@@ -132,7 +137,10 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 	if cfg.Has("embeddings") {
 		p.lexical = p.newLexical()
 	}
-	if p.points != nil || p.decisions != nil {
+	if cfg.Has("audit") {
+		p.uses = p.newUses()
+	}
+	if p.points != nil || p.decisions != nil || p.uses != nil {
 		p.letters = p.newLetterWatch()
 	}
 	p.probes, err = p.prober(metrics)
@@ -181,7 +189,7 @@ func (p *process) openKafka(ctx context.Context) error {
 		Security: security,
 		Brokers:  p.cfg.Kafka.Brokers, TopicPrefix: p.cfg.Kafka.TopicPrefix, Compression: p.cfg.Kafka.Compression,
 		BufferedBytes: p.cfg.Kafka.BufferedBytes, ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
-		PointsGroup: p.cfg.Points.Group, CommandsGroup: p.cfg.Commands.Group, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Metrics: p.metrics, Tracing: p.tracing,
+		PointsGroup: p.cfg.Points.Group, CommandsGroup: p.cfg.Commands.Group, AuditGroup: p.cfg.Audit.Group, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Metrics: p.metrics, Tracing: p.tracing,
 		// Versions of what is produced from then on must be above those of before.
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, client, p.postgres, p.logger)
@@ -253,18 +261,21 @@ func (p *process) buildAPI() (err error) {
 			BufferedBytes: p.cfg.Streams.BufferedBytes, ReplayRecords: p.cfg.Streams.ReplayRecords,
 		},
 	})
+	if p.trail, err = p.newTrail(); err != nil {
+		return err
+	}
 	p.repeats = idempotency.New(p.postgres, p.logger, p.metrics)
 	limits := ratelimit.New(ratelimit.Deps{Counter: p.redis, Timeout: p.cfg.API.LimitsTimeout, Logger: p.logger, Metrics: p.metrics})
 	p.api, err = api.New(api.Deps{
-		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Limits: limits, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
-		Routes: append(
-			p.graphRoutes(bodies),
+		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Audit: p.trail, Limits: limits, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
+		Routes: slices.Concat(
+			p.graphRoutes(bodies), p.auditRoutes(),
 			livedata.Routes(livedata.Deps{
 				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Dead: p.postgres, Pipeline: pipeline,
 				Deletions: p.deletions, Streams: p.streams, Keys: p.repeats, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
 				TokenKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
 				MaxBodyBytes: p.cfg.Ingest.MaxBodyBytes, QueryTimeout: p.cfg.API.QueryTimeout,
-			})...),
+			})),
 	})
 	return err
 }
@@ -299,6 +310,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { return p.streams.Run(groupCtx) })
 	}
 	p.runGraph(groupCtx, group)
+	p.runAudit(groupCtx, group)
 	p.runOperations(groupCtx, group)
 	group.Go(func() error {
 		defer stopBackground()
@@ -315,6 +327,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 
 // close lets go of the stores.
 func (p *process) close() {
+	p.closeAudit()
 	if p.embedder != nil {
 		p.embedder.Close()
 	}
