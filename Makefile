@@ -53,6 +53,10 @@ test: build lint $(INFLUX_PYTHON) ## set up, check and test everything
 	@cd test/influx && go test -count=1 -timeout 10m ./...
 	@if [ -s $(NOT_RUN) ]; then echo; sort -u $(NOT_RUN); echo "Install Java 17 and Maven to run them too."; fi >&2
 
+.PHONY: milvus
+milvus: ## the tests of the store of vectors on Milvus standalone (make test runs them on milvus-lite)
+	@LIVEGRAPH_TEST_MILVUS=standalone go test -count=1 -timeout 20m ./storage/milvus
+
 .PHONY: short
 short: ## the tests that need no engine
 	@go test -short ./...

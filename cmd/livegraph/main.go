@@ -40,6 +40,7 @@ type CLI struct {
 	Topics     TopicsCmd     `cmd:"" help:"List the topics with their partitions, offsets and lag, and the brokers' addresses."`
 	Replay     ReplayCmd     `cmd:"" help:"Have a built-in consumer read a part of its topic once more; list, show and cancel that."`
 	DLQ        DLQCmd        `cmd:"" name:"dlq" help:"List, show, redrive and discard dead letters."`
+	Reindex    ReindexCmd    `cmd:"" help:"Build the search index anew, beside the one that is searched."`
 	Bench      BenchCmd      `cmd:"" help:"Send points to a running server and measure it."`
 	Doctor     DoctorCmd     `cmd:"" help:"Check every engine and say what to do."`
 	Ready      ReadyCmd      `cmd:"" help:"Ask the server on this machine whether it is ready: for health checks."`

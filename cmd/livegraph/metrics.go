@@ -67,14 +67,10 @@ func (m *monitor) close() {
 	}
 }
 
-// prober makes the process's look at its engines. It connects anew to those that no
-// part of this version speaks to.
+// prober makes the process's look at its engines. To Redis it connects anew, because not
+// every role has a connection of its own.
 func (p *process) prober(registerer prometheus.Registerer) (*telemetry.Prober, error) {
 	redis, err := asksRedis(p.cfg.Redis)
-	if err != nil {
-		return nil, err
-	}
-	milvus, err := asksMilvus(p.cfg.Milvus)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +82,8 @@ func (p *process) prober(registerer prometheus.Registerer) (*telemetry.Prober, e
 	if p.cfg.Redis.URL != "" {
 		probes = append(probes, telemetry.Probe{Engine: "redis", Check: redis})
 	}
-	if p.cfg.Milvus.Address != "" {
-		probes = append(probes, telemetry.Probe{Engine: "milvus", Check: milvus})
+	if p.milvus != nil {
+		probes = append(probes, telemetry.Probe{Engine: "milvus", Check: p.milvus.Ping})
 	}
 	if p.embedder != nil && p.cfg.Embedder.Remote() {
 		probes = append(probes, telemetry.Probe{Engine: "embedder", Check: p.embedder.Ping})

@@ -26,6 +26,7 @@ import (
 	"github.com/livegraph/livegraph/api/tail"
 	uses "github.com/livegraph/livegraph/consumers/audit"
 	decisions "github.com/livegraph/livegraph/consumers/commands"
+	"github.com/livegraph/livegraph/consumers/embeddings"
 	"github.com/livegraph/livegraph/consumers/lexical"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/consumers/replay"
@@ -39,6 +40,7 @@ import (
 	"github.com/livegraph/livegraph/internal/telemetry"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/milvus"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/redis"
 )
@@ -66,6 +68,7 @@ type process struct {
 	kafka      *kafka.Client
 	embedder   embed.Embedder // nil: no role needs one, and none is configured
 	redis      *redis.DB      // nil without a role that needs it
+	milvus     *milvus.DB     // nil: no address is configured
 
 	api       *api.Server              // without the role api it answers probes alone
 	auth      *auth.Authenticator      // with the role api
@@ -83,6 +86,7 @@ type process struct {
 	lexical   *lexical.Consumer        // nil without the role embeddings
 	trail     *audit.Trail             // with the role api
 	uses      *uses.Consumer           // nil without the role audit
+	index     *embeddings.Consumer     // nil without the role embeddings
 	letters   *operate.Watch           // with a role that has dead letters
 	install   postgres.Installation
 	probes    *telemetry.Prober
@@ -135,12 +139,12 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 		p.decisions = p.newDecisions()
 	}
 	if cfg.Has("embeddings") {
-		p.lexical = p.newLexical()
+		p.lexical, p.index = p.newLexical(), p.newIndex()
 	}
 	if cfg.Has("audit") {
 		p.uses = p.newUses()
 	}
-	if p.points != nil || p.decisions != nil || p.uses != nil {
+	if p.points != nil || p.decisions != nil || p.index != nil || p.uses != nil {
 		p.letters = p.newLetterWatch()
 	}
 	p.probes, err = p.prober(metrics)
@@ -174,6 +178,9 @@ func (p *process) openStores(ctx context.Context) (err error) {
 		return err
 	}
 	if err := p.openRedis(ctx); err != nil {
+		return err
+	}
+	if p.milvus, err = openMilvus(p.cfg.Milvus, milvus.Measured(milvus.NewMetrics(p.metrics)), milvus.Traced(p.tracing)); err != nil {
 		return err
 	}
 	return p.openKafka(ctx)
@@ -311,6 +318,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 	}
 	p.runGraph(groupCtx, group)
 	p.runAudit(groupCtx, group)
+	p.runIndex(groupCtx, group)
 	p.runOperations(groupCtx, group)
 	group.Go(func() error {
 		defer stopBackground()
@@ -339,6 +347,9 @@ func (p *process) close() {
 	}
 	if p.redis != nil {
 		_ = p.redis.Close()
+	}
+	if p.milvus != nil {
+		_ = p.milvus.Close()
 	}
 	for _, db := range []*postgres.DB{p.keys, p.postgres} {
 		if db != nil {

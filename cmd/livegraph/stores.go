@@ -54,17 +54,15 @@ func asksRedis(cfg config.Redis) (func(context.Context) error, error) {
 	}, nil
 }
 
-// asksMilvus is the same for Milvus.
-func asksMilvus(cfg config.Milvus) (func(context.Context) error, error) {
+// openMilvus makes the connection to Milvus of the settings, which is made when it is
+// first used: nothing but search needs it. It is nil without an address.
+func openMilvus(cfg config.Milvus, options ...milvus.Option) (*milvus.DB, error) {
+	if cfg.Address == "" {
+		return nil, nil
+	}
 	files, err := cfg.TLS.Client("milvus-tls")
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) error {
-		db, err := milvus.Open(ctx, milvus.Options{Address: cfg.Address, Token: cfg.Token.Reveal(), TLS: files})
-		if err != nil {
-			return err
-		}
-		return db.Close()
-	}, nil
+	return milvus.New(milvus.Options{Address: cfg.Address, Token: cfg.Token.Reveal(), TLS: files}, options...)
 }

@@ -19,6 +19,7 @@ func (p *process) newUpkeep() *upkeep.Upkeep {
 		Stores: []upkeep.Store{
 			{Name: "clickhouse", Of: p.clickhouse},
 			{Name: "redis", Of: cache{p}},
+			{Name: "milvus", Of: p.newEraser()},
 			{Name: "postgres", Of: p.postgres}, // last: by its rows one can see what is not done
 		},
 		Config: upkeep.Config{RetentionEvery: p.cfg.Points.RetentionEvery},

@@ -61,6 +61,7 @@ type Config struct {
 	Commands   Commands   `embed:"" prefix:"commands-"`
 	Lexical    Lexical    `embed:"" prefix:"lexical-"`
 	Audit      Audit      `embed:"" prefix:"audit-"`
+	Embeddings Embeddings `embed:"" prefix:"embeddings-"`
 	Log        Log        `embed:"" prefix:"log-"`
 	Tracing    Tracing    `embed:"" prefix:"tracing-"`
 	Metrics    Metrics    `embed:"" prefix:"metrics-"`
@@ -211,6 +212,7 @@ func (c *Config) Validate() error {
 		bad("rollups-late", "must not be below zero")
 	}
 	c.Lexical.validate(bad)
+	c.Embeddings.validate(bad)
 	c.Kafka.validate(bad)
 	c.Streams.validate(bad)
 	c.Audit.validate(bad)

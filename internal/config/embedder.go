@@ -13,9 +13,8 @@ const EmbedderStatic = "static"
 // mostDimensions is the longest vector that Milvus takes.
 const mostDimensions = 32768
 
-// embedderRoles are the roles that turn text into vectors. So far no role does, and
-// the embedded embedder is not started.
-var embedderRoles = []string{}
+// embedderRoles are the roles that turn text into vectors.
+var embedderRoles = []string{"embeddings"}
 
 // Embedder says who turns text into vectors. Vectors of two models do not mix, so
 // there is no falling back from one to another.

@@ -19,7 +19,9 @@ func TestTheEmbedderIsEmbeddedStaticOrElsewhere(t *testing.T) {
 		require.NoError(t, err, args)
 		require.Equal(t, want.static, cfg.Embedder.Static(), args)
 		require.Equal(t, want.remote, cfg.Embedder.Remote(), args)
-		require.False(t, cfg.WantsEmbedder(), "no role needs it yet")
+		require.Equal(t, !want.static && !want.remote, cfg.WantsEmbedder(), args)
+		cfg.Roles = []string{"points", "commands"}
+		require.False(t, cfg.WantsEmbedder(), "no role of these turns text into vectors")
 	}
 }
 

@@ -36,7 +36,7 @@ func NewProber(registerer prometheus.Registerer, probes ...Probe) *Prober {
 	p := &Prober{
 		probes: probes,
 		up: factory.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "livegraph_engine_up", Help: "1 if the engine answered the last probe in time, else 0. Each probe of Redis and Milvus logs in anew, an embedder is asked for its list of models.",
+			Name: "livegraph_engine_up", Help: "1 if the engine answered the last probe in time, else 0. Each probe of Redis logs in anew, an embedder is asked for its list of models.",
 		}, engine),
 		took: factory.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "livegraph_engine_probe_duration_seconds", Help: "How long the last probe of the engine took, successful or not.",

@@ -26,12 +26,6 @@ func StoppableRedis(t testing.TB) *embedded.Process {
 	return stoppable(t, "valkey", embedded.StartValkey)
 }
 
-// StoppableMilvus is the same for milvus-lite.
-func StoppableMilvus(t testing.TB) *embedded.Process {
-	t.Helper()
-	return stoppable(t, "milvus", embedded.StartMilvus)
-}
-
 // StoppableEmbedder is the same for the embedder.
 func StoppableEmbedder(t testing.TB) *embedded.Process {
 	t.Helper()

@@ -97,6 +97,13 @@ var embedderPackages = sync.OnceValues(func() (*embedded.Packages, error) {
 	return embedded.InstallEmbedder(ctx, tell)
 })
 
+// standalonePackages is the same for Milvus standalone, which is for tests alone.
+var standalonePackages = sync.OnceValues(func() (*embedded.Packages, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	return embedded.InstallMilvusStandalone(ctx, tell)
+})
+
 // tell prints how far an installation is.
 func tell(e embedded.Event) {
 	fmt.Fprintf(os.Stderr, "testenv: %s %s %s\n", e.Engine, e.Phase, e.Detail)
@@ -105,8 +112,11 @@ func tell(e embedded.Event) {
 // options makes an engine's options; dir "" means the shared folder.
 func options(name, dir string) (embedded.EngineOptions, error) {
 	install := packages
-	if name == embedderName {
+	switch name {
+	case embedderName:
 		install = embedderPackages
+	case milvusStandaloneName:
+		install = standalonePackages
 	}
 	pkgs, err := install()
 	if err != nil {
@@ -153,7 +163,6 @@ var (
 	postgres   = starter("postgres", startPostgres)
 	clickhouse = starter("clickhouse", embedded.StartClickHouse)
 	valkey     = starter("valkey", embedded.StartValkey)
-	milvus     = starter("milvus", embedded.StartMilvus)
 	embedder   = starter(embedderName, startEmbedder)
 )
 
@@ -191,13 +200,6 @@ func Redis(t testing.TB) string {
 func Kafka(t testing.TB) []string {
 	t.Helper()
 	return StoppableKafka(t).Brokers()
-}
-
-// Milvus gives the address, host:port, of a server that the binary's tests share:
-// choose collection names of your own.
-func Milvus(t testing.TB) string {
-	t.Helper()
-	return started(t, milvus).Address()
 }
 
 // NeedsEngines skips a test that is run with -short, which leaves the engines out.

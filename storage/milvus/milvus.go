@@ -1,5 +1,15 @@
-// Package milvus is the store of embeddings: its connection, so far. It keeps the
-// client of Milvus to itself, so that another one is this package's work alone.
+// Package milvus is the store of embeddings: collections of vectors, one for each
+// index, that the consumer of embeddings writes and searches read.
+//
+// An [Entry] is the vector of one chunk of a node's text. Its primary key is made of
+// its workspace, node and chunk, so that a search needs no field of the answer but
+// the key, a repeated write replaces what it wrote, and no workspace can write over
+// another's. Everything is safe to repeat, and is repeated here a few times when the
+// server is away for a moment; every call ends within a bound of its own.
+//
+// The package speaks Milvus's protocol (milvus-proto) over one gRPC connection, on
+// milvus-lite as on Milvus standalone, and keeps to what both understand alike. What
+// differs between them is told where it is dealt with.
 package milvus
 
 import (
@@ -9,18 +19,23 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
-	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
+	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/livegraph/livegraph/internal/certs"
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/tracing"
 )
 
 const (
 	dialTimeout = 3 * time.Second
-	openTimeout = 10 * time.Second // of the client's first connection
+	openTimeout = 10 * time.Second // of the first connection
 	pingTimeout = 3 * time.Second
 	frameWait   = time.Second // for HTTP/2's first frame, which comes at once
 )
@@ -36,33 +51,79 @@ type Options struct {
 	TLS *certs.Client
 }
 
-// DB is a connection to one database of Milvus.
-type DB struct{ client client.Client }
+// DB is a connection to one database of Milvus. It connects again by itself.
+type DB struct {
+	conn    *grpc.ClientConn
+	service milvuspb.MilvusServiceClient
+	token   string
+	metrics *Metrics
+	tracer  tracing.Tracer
+
+	mu      sync.Mutex
+	known   map[string]collection    // by name; no aliases
+	writers map[string]chan struct{} // one writer a collection, see turn
+}
+
+// Option changes how a DB is opened.
+type Option func(*DB)
+
+// Measured has the DB measure into m.
+func Measured(m *Metrics) Option { return func(db *DB) { db.metrics = m } }
 
 // Open connects to Milvus and checks that it answers and takes the token. The caller
 // closes the DB.
-func Open(ctx context.Context, o Options) (*DB, error) {
+func Open(ctx context.Context, o Options, changes ...Option) (*DB, error) {
 	at, err := o.parse()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	// The client tries a server it cannot reach or believe until the time is over, and
-	// then tells nothing but that.
+	// gRPC tries a server that it cannot believe until the time is over.
 	if err := at.reach(ctx); err != nil {
 		return nil, fmt.Errorf("connecting to Milvus: %w", err)
 	}
-	c, err := client.NewClient(ctx, client.Config{
-		Address: at.host, DBName: at.database, APIKey: o.Token, DialOptions: at.dialOptions(),
-	})
+	db, err := New(o, changes...)
 	if err != nil {
+		return nil, err
+	}
+	if err := db.greet(ctx); err != nil {
+		_ = db.Close()
 		return nil, fmt.Errorf("connecting to Milvus: %w", withoutToken(err, o.Token))
 	}
-	db := &DB{c}
-	if err := db.Ping(ctx); err != nil {
-		_ = db.Close()
-		return nil, withoutToken(err, o.Token)
+	return db, nil
+}
+
+// greet says who we are, which servers that know databases answer by whether ours is
+// there. Older ones do not know the call.
+func (db *DB) greet(ctx context.Context) error {
+	_, err := answer(db.service.Connect(ctx, &milvuspb.ConnectRequest{ClientInfo: &commonpb.ClientInfo{SdkType: "Livegraph"}}))
+	if status.Code(err) == codes.Unimplemented {
+		return db.Ping(ctx)
+	}
+	return err
+}
+
+// New makes a DB that connects when it is first used: for who can do without Milvus
+// for a while. The caller closes it.
+func New(o Options, changes ...Option) (*DB, error) {
+	at, err := o.parse()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := at.connection(o.Token)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the Milvus address cannot be used")
+	}
+	db := &DB{
+		conn: conn, service: milvuspb.NewMilvusServiceClient(conn), token: o.Token,
+		known: map[string]collection{}, writers: map[string]chan struct{}{},
+	}
+	for _, change := range changes {
+		change(db)
+	}
+	if db.metrics == nil {
+		db.metrics = NewMetrics(nil)
 	}
 	return db, nil
 }
@@ -116,16 +177,7 @@ func (p place) reach(ctx context.Context) error {
 	return nil
 }
 
-func (p place) dialOptions() []grpc.DialOption {
-	//nolint:staticcheck // the SDK dials by DialContext, which alone can say why a connection failed
-	options := append([]grpc.DialOption{grpc.WithReturnConnectionError()}, client.DefaultGrpcOpts...)
-	if p.files != nil {
-		options = append(options, grpc.WithTransportCredentials(&credential{p.files}))
-	}
-	return options
-}
-
-// Ping asks the server for a sign of life. The client would try for 20 s.
+// Ping asks the server for a sign of life.
 func (db *DB) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
@@ -133,17 +185,20 @@ func (db *DB) Ping(ctx context.Context) error {
 	return err
 }
 
-// ServerVersion gives the server's version, such as "v2.6.4".
+// ServerVersion gives the server's version, such as "v2.6.4". It asks once.
 func (db *DB) ServerVersion(ctx context.Context) (string, error) {
-	version, err := db.client.GetVersion(ctx)
-	if err != nil {
-		return "", fmt.Errorf("asking Milvus for its version: %w", err)
+	answer, err := db.service.GetVersion(ctx, &milvuspb.GetVersionRequest{})
+	if err == nil {
+		err = refused(answer.GetStatus())
 	}
-	return version, nil
+	if err != nil {
+		return "", fmt.Errorf("asking Milvus for its version: %w", withoutToken(err, db.token))
+	}
+	return answer.GetVersion(), nil
 }
 
 // Close closes the connection.
-func (db *DB) Close() error { return db.client.Close() }
+func (db *DB) Close() error { return db.conn.Close() }
 
 // withoutToken makes sure that an error's text does not hold the token.
 func withoutToken(err error, token string) error {

@@ -1,6 +1,7 @@
 package milvus_test
 
 import (
+	"context"
 	"net"
 	"testing"
 
@@ -33,12 +34,18 @@ func TestTheAddressNamesTheDatabase(t *testing.T) {
 	address := testenv.Milvus(t)
 	admin, err := client.NewClient(t.Context(), client.Config{Address: address})
 	require.NoError(t, err)
-	defer func() { _ = admin.Close() }()
+	t.Cleanup(func() { _ = admin.Close() })
 	require.NoError(t, admin.CreateDatabase(t.Context(), "vectors"))
-	t.Cleanup(func() { _ = admin.DropDatabase(t.Context(), "vectors") })
-	db, err := milvus.Open(t.Context(), milvus.Options{Address: address + "/vectors"})
+	t.Cleanup(func() { require.NoError(t, admin.DropDatabase(context.Background(), "vectors")) })
+	db := open(t, address+"/vectors")
+	name := made(t, db, 2)
+	has, err := open(t, address).HasCollection(t.Context(), name)
 	require.NoError(t, err)
-	require.NoError(t, db.Close())
+	require.False(t, has, "it is another database's")
+	if testenv.MilvusStandalone() { // milvus-lite says nothing
+		_, err = milvus.Open(t.Context(), milvus.Options{Address: address + "/no_such_database"})
+		require.ErrorContains(t, err, "database not found")
+	}
 }
 
 func TestConnectionsByTLSAreVerified(t *testing.T) {

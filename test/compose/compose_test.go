@@ -19,7 +19,7 @@ import (
 const missing = "is missing a value: see deploy/.env.example"
 
 func TestTheStackHasTheEnginesAndLivegraphByRoles(t *testing.T) {
-	always := []string{apiService, pointsService, commandsService, "kafka", "clickhouse", "postgres", "redis", "milvus", "etcd", "minio", embedderService}
+	always := []string{apiService, pointsService, commandsService, indexService, "kafka", "clickhouse", "postgres", "redis", "milvus", "etcd", "minio", embedderService}
 	plain, err := loadProfiles(t, filled(t, nil))
 	require.NoError(t, err)
 	require.ElementsMatch(t, always, plain.ServiceNames(), "without a profile")
@@ -145,7 +145,7 @@ func TestEveryImageIsPinnedToAnExactVersion(t *testing.T) {
 var asks = map[string]string{
 	"kafka": "kafka-broker-api-versions.sh", "clickhouse": "SELECT 1", "postgres": "pg_isready", "redis": "PONG",
 	"milvus": ":9091/healthz", "etcd": "endpoint health", "minio": "/minio/health/live",
-	apiService: "/readyz", pointsService: "/readyz", commandsService: "/readyz", embedderService: "/health",
+	apiService: "/readyz", pointsService: "/readyz", commandsService: "/readyz", indexService: "/readyz", embedderService: "/health",
 	"prometheus": "promtool check ready", "grafana": ":3000/api/health",
 }
 
@@ -262,6 +262,7 @@ func TestEveryServiceIsBounded(t *testing.T) {
 		apiService:      size(t, environment(project.Services[apiService])["GOMEMLIMIT"]),
 		pointsService:   size(t, environment(project.Services[pointsService])["GOMEMLIMIT"]),
 		commandsService: size(t, environment(project.Services[commandsService])["GOMEMLIMIT"]),
+		indexService:    size(t, environment(project.Services[indexService])["GOMEMLIMIT"]),
 		"grafana":       size(t, environment(project.Services["grafana"])["GOMEMLIMIT"]),
 		"kafka":         size(t, after(t, environment(project.Services["kafka"])["KAFKA_HEAP_OPTS"], "-Xmx")),
 		"redis":         size(t, after(t, project.Configs["valkey"].Content, "maxmemory ")),

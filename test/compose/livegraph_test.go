@@ -82,7 +82,9 @@ func parsed(t *testing.T, service types.ServiceConfig) *config.Config {
 
 func TestLivegraphTakesItsSettings(t *testing.T) {
 	project := stack(t)
-	for name, roles := range map[string][]string{apiService: {"api"}, pointsService: {"points"}, commandsService: {"commands", "audit"}} {
+	for name, roles := range map[string][]string{
+		apiService: {"api"}, pointsService: {"points"}, commandsService: {"commands", "audit"}, indexService: {"embeddings"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			service := project.Services[name]
 			cfg := parsed(t, service)

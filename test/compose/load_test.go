@@ -38,6 +38,7 @@ const (
 	apiService      = "livegraph-api"
 	pointsService   = "livegraph-points"
 	commandsService = "livegraph-commands"
+	indexService    = "livegraph-embeddings"
 
 	embedderService = "embedder"
 )
@@ -48,7 +49,7 @@ const monitoring = "monitoring"
 var monitors = []string{"prometheus", "grafana"}
 
 // livegraph lists them.
-var livegraph = []string{apiService, pointsService, commandsService}
+var livegraph = []string{apiService, pointsService, commandsService, indexService}
 
 // consumerServices are those that keep nothing.
 var consumerServices = livegraph[1:]

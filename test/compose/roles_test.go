@@ -105,6 +105,7 @@ func TestTheRolesWorkTogetherWithTheirSettings(t *testing.T) {
 	api := process(t, binary, project.Services[apiService], stores)
 	points := process(t, binary, project.Services[pointsService], stores)
 	commands := process(t, binary, project.Services[commandsService], stores)
+	index := process(t, binary, project.Services[indexService], stores)
 
 	require.False(t, api.healthy(t))
 	api.Start()
@@ -165,7 +166,14 @@ func TestTheRolesWorkTogetherWithTheirSettings(t *testing.T) {
 		return len(nodes) == 1 && nodes[0].Name == "smoke"
 	}, time.Minute, 50*time.Millisecond)
 
-	for name, r := range map[string]*role{apiService: api, pointsService: points, commandsService: commands} {
+	// Its text is indexed, with the embedder of the stack.
+	index.Launch()
+	index.waitHealthy(t)
+	built := index.CLI("reindex", "--wait", "--json")
+	require.Contains(t, built, `"done":1,"total":1`)
+	require.Contains(t, built, "all-MiniLM-L6-v2")
+
+	for name, r := range map[string]*role{apiService: api, pointsService: points, commandsService: commands, indexService: index} {
 		before := time.Now()
 		require.Zero(t, r.Stop(), "%s", name)
 		require.Less(t, time.Since(before), time.Duration(*r.service.StopGracePeriod), "%s", name)

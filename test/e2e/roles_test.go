@@ -162,7 +162,7 @@ func TestSplitProcessesAreRestartedUnderLoadOnApacheKafka(t *testing.T) {
 	settings := environment(secureKafka(t), nil)
 	requireRestartsLoseNothing(t, func(prefix string) []string {
 		return append(slices.Clone(settings), "LIVEGRAPH_KAFKA_TOPIC_PREFIX="+prefix, "LIVEGRAPH_POINTS_GROUP="+prefix+"points",
-			"LIVEGRAPH_COMMANDS_GROUP="+prefix+"commands")
+			"LIVEGRAPH_COMMANDS_GROUP="+prefix+"commands", "LIVEGRAPH_EMBEDDINGS_GROUP="+prefix+"embeddings")
 	})
 }
 

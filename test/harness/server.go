@@ -170,7 +170,8 @@ func (s *Server) Launch() {
 	s.t.Helper()
 	args := append([]string{"serve", "--data-dir", s.DataDir, "--listen", s.Listen, "--metrics-listen", s.Metrics}, s.Args...)
 	s.cmd = exec.Command(s.binary, args...)
-	s.cmd.Env = append(os.Environ(), s.Env...)
+	// The model inside the binary, unless a test wants another: it costs no start.
+	s.cmd.Env = append(append(os.Environ(), "LIVEGRAPH_EMBEDDER=static"), s.Env...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	require.NoError(s.t, s.cmd.Start())
 	exited := make(chan error, 1)

@@ -131,7 +131,7 @@ func pageOf(families map[string]*dto.MetricFamily) string {
 
 // allowed are the values of each label. A label that is not here fails the test.
 var allowed = map[string]*regexp.Regexp{
-	"cache": oneOf("known", "unknown", "series", "sources", "labels"), "work": oneOf("retention", "tombstones", "workspaces"), "consumer": oneOf("points", "commands", "audit"), "role": oneOf("api", "points", "commands", "audit"),
+	"cache": oneOf("known", "unknown", "series", "sources", "labels"), "work": oneOf("retention", "tombstones", "workspaces"), "consumer": oneOf("points", "commands", "embeddings", "audit"), "role": oneOf("api", "points", "commands", "embeddings", "audit"), "change": oneOf("written", "removed"),
 	"topic": oneOf("points", `graph\.commands`, `graph\.events`, "audit"), "use": regexp.MustCompile(`^[a-z_]{5,12}$`),
 	"engine": oneOf("clickhouse", "embedder", "kafka", "milvus", "postgres", "redis", "valkey"), "pool": oneOf("main", "keys", "bulk"),
 	"by": oneOf("redis", "memory", "process", "none"), "window": oneOf("minute", "day"),
@@ -149,7 +149,7 @@ var allowed = map[string]*regexp.Regexp{
 	"code":     regexp.MustCompile(`^[2-5][0-9][0-9]$`),
 	"cause":    regexp.MustCompile(`^[a-z]+$`),
 	"quantile": regexp.MustCompile(`^[0-9.]+$`), "partition": regexp.MustCompile(`^[0-9]{1,4}$`),
-	"operation": regexp.MustCompile(`^(delete|expire|erase|(insert|query)_[a-z]+)$`), "statement": regexp.MustCompile(`^[a-z]+$`),
+	"operation": regexp.MustCompile(`^(delete|expire|erase|(insert|query)_[a-z]+|alias|count|flush|search|upsert|delete_workspace|(create|describe|drop|load)_collection)$`), "statement": regexp.MustCompile(`^[a-z]+$`),
 	"version": regexp.MustCompile(`^\S+$`), "go_version": regexp.MustCompile(`^go\S+$`),
 }
 

@@ -1,0 +1,159 @@
+package embeddings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/storage/milvus"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// catchUpRounds is how often what changed meanwhile is looked up before a new index is
+// live: after that it is as far behind as any.
+const catchUpRounds = 3
+
+// build builds an index and makes it the live one, going on where it was left. One
+// that this process cannot build is given up, unless a process that was started later
+// builds it.
+func (k *keeper) build(ctx context.Context, index postgres.SearchIndex) error {
+	if index.Model != k.deps.Embedder.Model() {
+		if index.CreatedAt.Before(k.began) {
+			return k.giveUp(ctx, index, "another model is configured")
+		}
+		return errors.New("a search index of another model is being built, by a process that was started later")
+	}
+	if err := k.prepare(ctx, &index); err != nil {
+		return err
+	}
+	if k.resumed != index.ID {
+		if err := k.deps.Graph.ResumeIndex(ctx, index.ID); err != nil {
+			return err
+		}
+		k.resumed = index.ID
+	}
+	err := k.fill(ctx, index)
+	if err == nil {
+		err = k.verify(ctx, index)
+	}
+	if errors.Is(err, milvus.ErrNoCollection) || errors.Is(err, errLost) {
+		return errors.Join(err, k.giveUp(ctx, index, "Milvus lost it while it was built"))
+	}
+	if err != nil {
+		return err
+	}
+	return k.makeLive(ctx, index)
+}
+
+// prepare makes the index's collection.
+func (k *keeper) prepare(ctx context.Context, index *postgres.SearchIndex) error {
+	if index.Prepared {
+		return nil
+	}
+	if err := k.deps.Vectors.CreateCollection(ctx, index.Collection, index.Model.Dimensions); err != nil {
+		return err
+	}
+	index.Prepared = true
+	return k.deps.Graph.PreparedIndex(ctx, index.ID)
+}
+
+// fill writes every workspace to the index, and then what changed meanwhile.
+func (k *keeper) fill(ctx context.Context, index postgres.SearchIndex) error {
+	for {
+		if err := k.proceed(ctx); err != nil {
+			return err
+		}
+		next, found, err := k.deps.Graph.NextToBuild(ctx, index.ID)
+		if err != nil {
+			return err
+		}
+		if !found {
+			break
+		}
+		if err := k.fillWorkspace(ctx, index, next); err != nil {
+			return err
+		}
+	}
+	for range catchUpRounds {
+		if err := k.catchUpWith(ctx, index, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillWorkspace writes a workspace to the index. That the building has begun is noted
+// before a node is read: what changes from then on is known to be missing or written.
+func (k *keeper) fillWorkspace(ctx context.Context, index postgres.SearchIndex, w postgres.WorkspaceBuild) error {
+	if !w.Begun {
+		if err := k.deps.Graph.BeginBuild(ctx, index.ID, w.Workspace); err != nil {
+			return err
+		}
+	}
+	for after := w.After; ; {
+		if err := k.proceed(ctx); err != nil {
+			return err
+		}
+		ids, err := k.deps.Graph.StandingNodes(ctx, w.Workspace, after, nodesAtOnce)
+		if err != nil {
+			return err
+		}
+		t := task{index: index, refs: refsOf(w.Workspace, ids), unsure: map[indexedRef]bool{}}
+		if err := k.indexer.write(ctx, t); err != nil {
+			return err
+		}
+		if len(ids) < nodesAtOnce {
+			return k.deps.Graph.EndBuild(ctx, index.ID, w.Workspace)
+		}
+		after = &ids[len(ids)-1]
+		if err := k.deps.Graph.ContinueBuild(ctx, index.ID, w.Workspace, *after); err != nil {
+			return err
+		}
+	}
+}
+
+// verify has what was written flushed, and makes sure that it is there.
+func (k *keeper) verify(ctx context.Context, index postgres.SearchIndex) error {
+	there, err := k.deps.Vectors.HasCollection(ctx, index.Collection)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return errLost
+	}
+	if err := k.deps.Vectors.Flush(ctx, index.Collection); err != nil {
+		return err
+	}
+	few, err := k.holdsTooFew(ctx, index)
+	if err == nil && few {
+		err = errLost
+	}
+	return err
+}
+
+// makeLive has the index searched from now on. Postgres decides that; the alias is for
+// who looks into Milvus, and is set again after a crash in between (see lost). The old
+// collection is dropped when both are done.
+func (k *keeper) makeLive(ctx context.Context, index postgres.SearchIndex) error {
+	if err := k.proceed(ctx); err != nil {
+		return err
+	}
+	if err := k.deps.Graph.SwitchIndex(ctx, index.ID); err != nil {
+		return err
+	}
+	k.logger.Info("a new search index is live", "model", index.Model.String(), "collection", index.Collection)
+	k.resumed, k.suspect = uuid.Nil, uuid.Nil
+	if err := k.deps.Vectors.SetAlias(ctx, k.cfg.Collections, index.Collection); err != nil {
+		return fmt.Errorf("naming the new search index: %w", err)
+	}
+	k.named = index.ID
+	return nil
+}
+
+func (k *keeper) giveUp(ctx context.Context, index postgres.SearchIndex, reason string) error {
+	k.logger.Warn("a search index that was being built is given up", "collection", index.Collection, "reason", reason)
+	k.resumed = uuid.Nil
+	return k.deps.Graph.FailIndex(ctx, index.ID, reason)
+}

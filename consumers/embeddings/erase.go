@@ -1,0 +1,61 @@
+package embeddings
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/storage/milvus"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// Eraser removes a deleted workspace from the search indexes. Where there is no index
+// it does not ask Milvus.
+type Eraser struct {
+	Graph   *postgres.DB
+	Vectors *milvus.DB
+}
+
+// WorkspaceRows counts the vectors of a workspace, in all indexes.
+func (e Eraser) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (int64, error) {
+	return e.Graph.IndexedVectors(ctx, workspace)
+}
+
+// EraseWorkspace removes the vectors of a workspace that is closed, and tells of each
+// index. Whoever writes to an index reads the workspace under the same lock, and finds
+// it closed.
+func (e Eraser) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func(rows int64) error) error {
+	indexes, err := e.Graph.UndroppedIndexes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, index := range indexes {
+		if !index.Prepared {
+			continue
+		}
+		rows, err := e.erase(ctx, index, workspace)
+		if err != nil {
+			return err
+		}
+		if err := gone(rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e Eraser) erase(ctx context.Context, index postgres.SearchIndex, workspace uuid.UUID) (rows int64, err error) {
+	w, err := e.Graph.WriteIndex(ctx, index.ID, []uuid.UUID{workspace})
+	if err != nil {
+		return 0, err
+	}
+	defer w.Release(ctx)
+	if rows, err = w.Vectors(ctx, workspace); err != nil {
+		return 0, err
+	}
+	if err := e.Vectors.DeleteWorkspace(ctx, index.Collection, workspace); err != nil && !errors.Is(err, milvus.ErrNoCollection) {
+		return 0, err
+	}
+	return rows, w.Forget(ctx, workspace)
+}

@@ -1,0 +1,349 @@
+package embeddings
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// leaseName is what the keeping is called among the work that one process does.
+const leaseName = "search-index"
+
+const (
+	behindMost  = 1000 // workspaces that are caught up with in one look
+	releaseTime = time.Second
+	// An index that holds less of what it should than this, at two looks one after the
+	// other, is lost. Below so many vectors nobody can tell.
+	lostShare = 0.9
+	lostLeast = 20
+)
+
+var (
+	errNotOurs = errors.New("another process keeps the search index")
+	errLost    = errors.New("what was given to Milvus is not there")
+)
+
+// keeper sees to it that there is an index, of the right model, that holds what it
+// should. One process at a time does.
+type keeper struct {
+	*Consumer
+	holder  uuid.UUID
+	nudge   chan struct{}
+	began   time.Time // of this process, by the database's clock
+	checked time.Time // when Milvus was last compared
+	suspect uuid.UUID // the index that held too little then
+	named   uuid.UUID // the index that has the alias
+	resumed uuid.UUID // the index that this process builds
+	failing bool
+}
+
+// look has it looked at once whether something is to be done.
+func (k *keeper) look() {
+	select {
+	case k.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// run keeps the index until ctx is done.
+func (k *keeper) run(ctx context.Context) {
+	defer k.release(ctx)
+	for {
+		err := k.holding(ctx, k.turn)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			k.resumed = uuid.Nil // another may build meanwhile
+		}
+		if err != nil && !errors.Is(err, errNotOurs) {
+			k.metrics.failures.Inc()
+		}
+		k.say(err)
+		wait := keepEvery/2 + rand.N(keepEvery) // with jitter, so that processes do not ask all at once
+		if err != nil {
+			if !pause.For(ctx, wait) { // whatever nudges
+				return
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.nudge:
+			k.checked = time.Time{}
+		case <-time.After(wait):
+		}
+	}
+}
+
+// say logs the first of several failures, and their end.
+func (k *keeper) say(err error) {
+	failing := err != nil && !errors.Is(err, errNotOurs)
+	if failing == k.failing {
+		return
+	}
+	if k.failing = failing; failing {
+		k.logger.Warn("the search index cannot be kept; it is tried again", "error", err)
+	} else {
+		k.logger.Info("the search index is kept again")
+	}
+}
+
+// turn does what is to be done.
+func (k *keeper) turn(ctx context.Context) error {
+	if k.began.IsZero() {
+		now, err := k.deps.Graph.Now(ctx)
+		if err != nil {
+			return err
+		}
+		k.began = now
+	}
+	if err := k.tidy(ctx); err != nil {
+		return err
+	}
+	live, building, err := k.indexes(ctx)
+	if err != nil {
+		return err
+	}
+	if building == nil {
+		cause, err := k.cause(ctx, live)
+		if err != nil {
+			return err
+		}
+		if cause != "" {
+			begun, err := k.deps.Graph.BeginIndex(ctx, k.deps.Embedder.Model(), k.cfg.Collections, cause)
+			if err != nil {
+				return err
+			}
+			k.logger.Info("a search index is built", "cause", cause, "model", begun.Model.String(), "collection", begun.Collection)
+			building = &begun
+		}
+	}
+	if building != nil {
+		if err := k.build(ctx, *building); err != nil {
+			return err
+		}
+		if live, _, err = k.indexes(ctx); err != nil {
+			return err
+		}
+	}
+	if live == nil {
+		return nil
+	}
+	return k.catchUpWith(ctx, *live, k.cfg.BehindAfter)
+}
+
+// proceed is asked before each piece of work: it fails when another process has it.
+func (*keeper) proceed(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// holding does work for as long as the lease can be had and renewed.
+func (k *keeper) holding(ctx context.Context, work func(context.Context) error) error {
+	if err := k.renew(ctx); err != nil {
+		return err
+	}
+	ctx, lose := context.WithCancelCause(ctx)
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		for pause.For(ctx, k.cfg.LeaseFor/3) {
+			if err := k.renew(ctx); err != nil {
+				lose(err)
+			}
+		}
+	})
+	err := work(ctx)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	lose(nil)
+	renewing.Wait()
+	return err
+}
+
+// renew takes the lease, or keeps it.
+func (k *keeper) renew(ctx context.Context) error {
+	held, err := k.deps.Graph.TakeLease(ctx, leaseName, k.holder, k.cfg.LeaseFor)
+	if err == nil && !held {
+		err = errNotOurs
+	}
+	return err
+}
+
+// release lets another process go on at once.
+func (k *keeper) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer cancel()
+	if err := k.deps.Graph.GiveLease(ctx, leaseName, k.holder); err != nil {
+		k.logger.Info("the lease runs out by itself", "error", err)
+	}
+}
+
+// indexes gives the live index and the one that is being built; nil: there is none.
+func (k *keeper) indexes(ctx context.Context) (live, building *postgres.SearchIndex, err error) {
+	open, err := k.deps.Graph.OpenIndexes(ctx)
+	for i := range open {
+		if open[i].State == postgres.IndexLive {
+			live = &open[i]
+		} else {
+			building = &open[i]
+		}
+	}
+	return live, building, err
+}
+
+// cause gives why an index has to be built; empty: it has not.
+func (k *keeper) cause(ctx context.Context, live *postgres.SearchIndex) (string, error) {
+	if live == nil {
+		return postgres.CauseFirst, nil
+	}
+	if live.Model != k.deps.Embedder.Model() {
+		if live.CreatedAt.Before(k.began) {
+			return postgres.CauseModel, nil
+		}
+		// Whoever was started after us and chose another model has the say: else the two
+		// would build in turns for ever.
+		return "", errors.New("the search index is of the model " + live.Model.String() + ", chosen by a process that was started later; this one is to be restarted with that model")
+	}
+	wanted, err := k.deps.Graph.ReindexWanted(ctx)
+	if err != nil || wanted {
+		return postgres.CauseAsked, err
+	}
+	lost, err := k.lost(ctx, live)
+	if err != nil || !lost {
+		return "", err
+	}
+	return postgres.CauseLost, nil
+}
+
+// lost reports whether Milvus does not hold the live index any more, and has it ready
+// to be searched otherwise.
+func (k *keeper) lost(ctx context.Context, live *postgres.SearchIndex) (bool, error) {
+	if time.Since(k.checked) < k.cfg.CheckEvery && k.named == live.ID {
+		return false, nil
+	}
+	there, err := k.deps.Vectors.HasCollection(ctx, live.Collection)
+	if err != nil || !there {
+		return !there && err == nil, err
+	}
+	if err := k.deps.Vectors.LoadCollection(ctx, live.Collection); err != nil { // it is not, after a restart of Milvus
+		return false, err
+	}
+	if k.named != live.ID {
+		if err := k.deps.Vectors.SetAlias(ctx, k.cfg.Collections, live.Collection); err != nil {
+			return false, err
+		}
+		k.named = live.ID
+		k.indexer.flusher.wrote(live.Collection, 1) // nobody knows what was flushed before
+	}
+	few, err := k.holdsTooFew(ctx, *live)
+	if err != nil {
+		return false, err
+	}
+	k.checked = time.Now()
+	again := few && k.suspect == live.ID
+	k.suspect = uuid.Nil
+	if few {
+		k.suspect = live.ID
+	}
+	return again, nil
+}
+
+// holdsTooFew compares what Milvus has with what it was given.
+func (k *keeper) holdsTooFew(ctx context.Context, index postgres.SearchIndex) (bool, error) {
+	totals, err := k.deps.Graph.IndexTotals(ctx, index.ID)
+	if err != nil {
+		return false, err
+	}
+	count, err := k.deps.Vectors.Count(ctx, index.Collection)
+	if err != nil {
+		return false, err
+	}
+	few := totals.Vectors >= lostLeast && float64(count) < lostShare*float64(totals.Vectors)
+	if few {
+		k.logger.Warn("Milvus holds less of the search index than it was given", "collection", index.Collection, "vectors", count, "given", totals.Vectors)
+	}
+	return few, nil
+}
+
+// tidy drops what was replaced or given up, once nobody searches it any more.
+func (k *keeper) tidy(ctx context.Context) error {
+	ended, err := k.deps.Graph.EndedIndexes(ctx, k.cfg.KeepOld)
+	if err != nil {
+		return err
+	}
+	for _, index := range ended {
+		if err := k.proceed(ctx); err != nil {
+			return err
+		}
+		if err := k.deps.Vectors.DropCollection(ctx, index.Collection); err != nil {
+			return err
+		}
+		if err := k.deps.Graph.ForgetIndex(ctx, index.ID); err != nil {
+			return err
+		}
+		k.logger.Info("an old search index is removed", "collection", index.Collection, "was", index.State)
+	}
+	return nil
+}
+
+// catchUpWith looks up what an index misses whose events do not come.
+func (k *keeper) catchUpWith(ctx context.Context, index postgres.SearchIndex, age time.Duration) error {
+	if index.Model != k.deps.Embedder.Model() {
+		return nil
+	}
+	behind, err := k.deps.Graph.WorkspacesBehind(ctx, index.ID, age, behindMost)
+	if err != nil {
+		return err
+	}
+	for _, b := range behind {
+		if err := k.proceed(ctx); err != nil {
+			return err
+		}
+		if err := k.indexer.catchUp(ctx, index, b.Workspace, b.Sequence); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watch has the metrics say how far the index is, in each process, until ctx is done.
+func (k *keeper) watch(ctx context.Context) {
+	for {
+		k.measure(ctx)
+		if !pause.For(ctx, totalsEvery) {
+			return
+		}
+	}
+}
+
+func (k *keeper) measure(ctx context.Context) {
+	live, building, err := k.indexes(ctx)
+	if err != nil {
+		return // what it was; the store's own metrics tell that it is away
+	}
+	var totals postgres.IndexTotals
+	if live != nil {
+		if totals, err = k.deps.Graph.IndexTotals(ctx, live.ID); err != nil {
+			return
+		}
+	}
+	var progress postgres.BuildProgress
+	if building != nil {
+		if progress, err = k.deps.Graph.BuildProgress(ctx, building.ID); err != nil {
+			return
+		}
+	}
+	k.metrics.state(totals, building != nil, progress)
+}

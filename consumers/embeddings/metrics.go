@@ -1,0 +1,96 @@
+package embeddings
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// metrics are what the consumer measures. What they say of the index is the same in
+// every process: it is of the whole installation.
+type metrics struct {
+	nodes         *prometheus.CounterVec
+	vectors       prometheus.Counter
+	writeTime     prometheus.Histogram
+	texts         prometheus.Counter
+	embedTime     prometheus.Histogram
+	embedFailures prometheus.Counter
+	refused       prometheus.Counter
+	failures      prometheus.Counter
+
+	indexed, pending          prometheus.Gauge
+	lagEvents, lagSeconds     prometheus.Gauge
+	rebuilding, rebuilt, left prometheus.Gauge
+}
+
+// What became of nodes, as metrics name it.
+const (
+	nodeWritten = "written"
+	nodeRemoved = "removed"
+)
+
+func newMetrics(registerer prometheus.Registerer) *metrics {
+	factory := promauto.With(registerer)
+	counter := func(name, help string) prometheus.Counter {
+		return factory.NewCounter(prometheus.CounterOpts{Name: "livegraph_embeddings_" + name, Help: help})
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return factory.NewGauge(prometheus.GaugeOpts{Name: "livegraph_search_index_" + name, Help: help})
+	}
+	histogram := func(name, help string) prometheus.Histogram {
+		return factory.NewHistogram(prometheus.HistogramOpts{
+			Name: "livegraph_embeddings_" + name, Help: help, Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		})
+	}
+	m := &metrics{
+		nodes: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "livegraph_embeddings_nodes_total", Help: "Nodes whose vectors changed, by what became of them: written, removed.",
+		}, []string{"change"}),
+		vectors:       counter("vectors_total", "Vectors that were written to Milvus."),
+		writeTime:     histogram("write_seconds", "Time to write some nodes' vectors to Milvus and to note it in Postgres."),
+		texts:         counter("texts_total", "Texts that were embedded for the index."),
+		embedTime:     histogram("embed_seconds", "Time of a call of the embedder for the index."),
+		embedFailures: counter("embed_failures_total", "Calls of the embedder that failed and are repeated."),
+		refused:       counter("refused_total", "Texts that the embedder refuses for what is in them; they have no vector."),
+		failures:      counter("failures_total", "Attempts to write to the index or to keep it that failed and are repeated."),
+		indexed:       gauge("nodes", "Nodes that the live search index holds."),
+		pending:       gauge("pending_nodes", "Nodes that it does not hold yet."),
+		lagEvents:     gauge("lag_events", "Changes of graphs that are not in the live search index yet."),
+		lagSeconds:    gauge("lag_seconds", "Age of the oldest of them; 0: there is none."),
+		rebuilding:    gauge("rebuilding", "1 while a new search index is being built."),
+		rebuilt:       gauge("rebuild_nodes", "Nodes that the index that is being built holds."),
+		left:          gauge("rebuild_pending_nodes", "Nodes that it does not hold yet."),
+	}
+	m.nodes.WithLabelValues(nodeWritten)
+	m.nodes.WithLabelValues(nodeRemoved)
+	return m
+}
+
+func (m *metrics) wrote(done postgres.IndexedBatch, vectors int, took time.Duration) {
+	m.nodes.WithLabelValues(nodeWritten).Add(float64(len(done.Nodes)))
+	m.nodes.WithLabelValues(nodeRemoved).Add(float64(len(done.Gone)))
+	m.vectors.Add(float64(vectors))
+	m.writeTime.Observe(took.Seconds())
+}
+
+func (m *metrics) embedded(texts int, took time.Duration) {
+	m.texts.Add(float64(texts))
+	m.embedTime.Observe(took.Seconds())
+}
+
+// state says how far the index is.
+func (m *metrics) state(live postgres.IndexTotals, building bool, build postgres.BuildProgress) {
+	m.indexed.Set(float64(live.Nodes))
+	m.pending.Set(float64(live.Pending))
+	m.lagEvents.Set(float64(live.Events))
+	m.lagSeconds.Set(live.Seconds)
+	if !building {
+		build = postgres.BuildProgress{}
+	}
+	m.rebuilding.Set(map[bool]float64{true: 1}[building])
+	m.rebuilt.Set(float64(build.Done))
+	m.left.Set(float64(build.Total - build.Done))
+}

@@ -1,0 +1,201 @@
+package milvus_test
+
+import (
+	"context"
+
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/retrieval"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/milvus"
+)
+
+// visible bounds the wait for what was written to be found: Milvus standalone answers
+// from what it has.
+const visible = 30 * time.Second
+
+func open(t testing.TB, address string, changes ...milvus.Option) *milvus.DB {
+	t.Helper()
+	db, err := milvus.Open(t.Context(), milvus.Options{Address: address}, changes...)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// newName gives a name that no other test has, and drops what has it in the end.
+func newName(t testing.TB, db *milvus.DB) string {
+	t.Helper()
+	name := "test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		require.NoError(t, db.DropCollection(ctx, name))
+	})
+	return name
+}
+
+// made gives a collection of the test's own.
+func made(t testing.TB, db *milvus.DB, dimensions int) string {
+	t.Helper()
+	name := newName(t, db)
+	require.NoError(t, db.CreateCollection(t.Context(), name, dimensions))
+	return name
+}
+
+// entry is of a new node.
+func entry(workspace uuid.UUID, vector ...float32) milvus.Entry {
+	return milvus.Entry{Workspace: workspace, Node: uuid.New(), EntityType: "object", Vector: vector}
+}
+
+// awaitHits searches until it finds so many.
+func awaitHits(t testing.TB, db *milvus.DB, name string, workspace uuid.UUID, vector []float32, near milvus.Near, n int) []retrieval.VectorHit {
+	t.Helper()
+	var hits []retrieval.VectorHit
+	require.Eventually(t, func() bool {
+		var err error
+		hits, err = db.Search(t.Context(), name, workspace, vector, near, 100)
+		require.NoError(t, err)
+		return len(hits) == n
+	}, visible, 20*time.Millisecond, "%d hits are awaited", n)
+	return hits
+}
+
+func requireCount(t testing.TB, db *milvus.DB, name string, n int) {
+	t.Helper()
+	count, err := db.Count(t.Context(), name)
+	require.NoError(t, err)
+	require.EqualValues(t, n, count)
+}
+
+func TestACollectionIsMadeOnceByHoweverMany(t *testing.T) {
+	address := testenv.Milvus(t)
+	name := newName(t, open(t, address))
+	var group errgroup.Group
+	for range 4 {
+		db := open(t, address) // each as a process of its own
+		for range 2 {
+			group.Go(func() error { return db.CreateCollection(t.Context(), name, 4) })
+		}
+	}
+	require.NoError(t, group.Wait())
+	db := open(t, address)
+	require.NoError(t, db.CreateCollection(t.Context(), name, 4))
+	has, err := db.HasCollection(t.Context(), name)
+	require.NoError(t, err)
+	require.True(t, has)
+
+	workspace := uuid.New()
+	e := entry(workspace, 1, 0, 0, 0)
+	require.NoError(t, db.Upsert(t.Context(), name, []milvus.Entry{e}))
+	require.NoError(t, db.CreateCollection(t.Context(), name, 4))
+	requireCount(t, db, name, 1)
+}
+
+func TestACollectionOfOtherDimensionsIsAConflict(t *testing.T) {
+	db := open(t, testenv.Milvus(t))
+	name := made(t, db, 4)
+	err := db.CreateCollection(t.Context(), name, 8)
+	require.True(t, fault.Is(err, fault.Conflict), "%v", err)
+	for _, dimensions := range []int{0, -1, 32_769} {
+		require.True(t, fault.Is(db.CreateCollection(t.Context(), "other", dimensions), fault.Invalid))
+	}
+	require.Error(t, db.CreateCollection(t.Context(), "not a name", 4))
+}
+
+func TestACollectionIsDroppedOnce(t *testing.T) {
+	db := open(t, testenv.Milvus(t))
+	name := made(t, db, 4)
+	for range 2 {
+		require.NoError(t, db.DropCollection(t.Context(), name))
+	}
+	has, err := db.HasCollection(t.Context(), name)
+	require.NoError(t, err)
+	require.False(t, has)
+}
+
+func TestAMissingCollectionIsSaidSo(t *testing.T) {
+	db := open(t, testenv.Milvus(t))
+	gone := made(t, db, 2)
+	require.NoError(t, open(t, testenv.Milvus(t)).DropCollection(t.Context(), gone)) // behind its back
+	w, v := uuid.New(), []float32{1, 0}
+	for _, name := range []string{"never_made", gone} {
+		for what, call := range map[string]func() error{
+			"upsert": func() error { return db.Upsert(t.Context(), name, []milvus.Entry{entry(w, v...)}) },
+			"delete": func() error { return db.Delete(t.Context(), name, []milvus.EntryID{{Workspace: w}}) },
+			"delete workspace": func() error {
+				return db.DeleteWorkspace(t.Context(), name, w)
+			},
+			"search": func() error { _, err := db.Search(t.Context(), name, w, v, milvus.Near{}, 1); return err },
+			"count":  func() error { _, err := db.Count(t.Context(), name); return err },
+			"load":   func() error { return db.LoadCollection(t.Context(), name) },
+			"flush":  func() error { return db.Flush(t.Context(), name) },
+			"alias":  func() error { return db.SetAlias(t.Context(), "alias_of_nothing", name) },
+		} {
+			err := call()
+			require.ErrorIs(t, err, milvus.ErrNoCollection, "%s of %s", what, name)
+			require.True(t, fault.Is(err, fault.Unavailable), "%s: %v", what, err)
+			var public *fault.Error
+			require.ErrorAs(t, err, &public)
+			require.NotContains(t, public.Message, name)
+			require.Positive(t, public.RetryAfter)
+		}
+	}
+}
+
+func TestAnAliasLeadsToTheLatestCollection(t *testing.T) {
+	db := open(t, testenv.Milvus(t))
+	alias := "alias_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	t.Cleanup(func() { _ = db.DropAlias(context.Background(), alias) })
+	first, second, workspace := made(t, db, 2), made(t, db, 3), uuid.New()
+	one, two := entry(workspace, 1, 0), entry(workspace, 0, 1, 0)
+	require.NoError(t, db.Upsert(t.Context(), first, []milvus.Entry{one}))
+	require.NoError(t, db.Upsert(t.Context(), second, []milvus.Entry{two}))
+
+	for range 2 {
+		require.NoError(t, db.SetAlias(t.Context(), alias, first))
+	}
+	require.Equal(t, one.Node, awaitHits(t, db, alias, workspace, []float32{1, 0}, milvus.Near{}, 1)[0].Node)
+	require.NoError(t, db.SetAlias(t.Context(), alias, second))
+	require.Equal(t, two.Node, awaitHits(t, db, alias, workspace, []float32{0, 1, 0}, milvus.Near{}, 1)[0].Node)
+	has, err := db.HasCollection(t.Context(), alias)
+	require.NoError(t, err)
+	require.True(t, has)
+	require.True(t, fault.Is(db.CreateCollection(t.Context(), alias, 3), fault.Conflict))
+	require.True(t, fault.Is(db.DropCollection(t.Context(), alias), fault.Conflict))
+
+	require.NoError(t, db.DropCollection(t.Context(), second)) // its alias goes with it
+	for range 2 {
+		require.NoError(t, db.DropAlias(t.Context(), alias))
+	}
+	_, err = db.Search(t.Context(), alias, workspace, []float32{0, 1, 0}, milvus.Near{}, 1)
+	require.ErrorIs(t, err, milvus.ErrNoCollection)
+}
+
+// random gives vectors in clusters, as those of texts are.
+func random(seed uint64, n, dimensions int) [][]float32 {
+	r := rand.New(rand.NewPCG(seed, 1))
+	centres := make([][]float32, 50)
+	for i := range centres {
+		centres[i] = make([]float32, dimensions)
+		for j := range centres[i] {
+			centres[i][j] = float32(r.NormFloat64())
+		}
+	}
+	all := make([][]float32, n)
+	for i := range all {
+		centre := centres[r.IntN(len(centres))]
+		all[i] = make([]float32, dimensions)
+		for j := range all[i] {
+			all[i][j] = centre[j] + 0.7*float32(r.NormFloat64())
+		}
+	}
+	return all
+}

@@ -1,0 +1,170 @@
+package milvus
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
+	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/retrieval"
+)
+
+const (
+	maxHits = 16_384 // Milvus's own bound of a search
+	// Candidates that a search keeps: twice the hits, and enough for a recall above
+	// 95 % of few (see TestSearchFindsWhatIsNearest). More is slower in proportion.
+	leastWidth = 128
+	// mostWidth is all that Milvus keeps: a graph of that size is searched whole, and of
+	// a larger one Milvus leaves out the graph where a filter lets little through. In
+	// between the way to what a filter lets through may be missed by fewer candidates.
+	mostWidth = 32_768
+	// bounded tells Milvus to answer from what it has, if that is not older than its
+	// own bound of some seconds, and not to wait for the newest entries: on a server
+	// they are there about 0.2 s later, and waiting would cost every search as much.
+	// Whoever searches reads what is found from the truth anyway. milvus-lite always
+	// has the newest.
+	bounded = 2
+)
+
+// Near restricts a search.
+type Near struct {
+	EntityTypes []string    // any of; empty: any
+	Nodes       []uuid.UUID // any of; nil: any; at most 5,000
+}
+
+// Search gives the chunks of a workspace whose vectors are nearest, the nearest first,
+// at most limit (1 to 16,384). What was written within the last second or so may be
+// missing, what was deleted may still be there. An alias costs a look at where it leads;
+// after a restart of Milvus the first search loads the collection.
+func (db *DB) Search(ctx context.Context, name string, workspace uuid.UUID, vector []float32, near Near, limit int) ([]retrieval.VectorHit, error) {
+	if limit < 1 || limit > maxHits {
+		return nil, fmt.Errorf("a search in Milvus gives 1 to %d hits, not %d", maxHits, limit)
+	}
+	expression, err := near.expression(workspace)
+	if err != nil {
+		return nil, err
+	}
+	c, err := db.collection(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkVector(vector, c.dimensions); err != nil {
+		return nil, err
+	}
+	if near.Nodes != nil && len(near.Nodes) == 0 {
+		return nil, nil
+	}
+	var hits []retrieval.VectorHit
+	err = db.do(ctx, opSearch, readLimit, func(ctx context.Context) (err error) {
+		width := min(max(leastWidth, 2*limit), mostWidth)
+		if near.Nodes != nil {
+			width = mostWidth
+		}
+		hits, err = db.search(ctx, c.name, workspace, expression, vector, limit, width)
+		if err == nil && len(hits) < limit && width < mostWidth { // there are no more, or the filter hid them
+			hits, err = db.search(ctx, c.name, workspace, expression, vector, limit, mostWidth)
+		}
+		if isRefusal(err, (*refusal).noCollection) {
+			db.forget(name)
+		}
+		return err
+	})
+	return hits, err
+}
+
+// search is one call.
+func (db *DB) search(ctx context.Context, name string, workspace uuid.UUID, expression string, vector []float32, limit, width int) (hits []retrieval.VectorHit, err error) {
+	request, err := newSearch(name, expression, vector, limit, width)
+	if err != nil {
+		return nil, err
+	}
+	err = db.loaded(ctx, name, func() error {
+		found, err := answer(db.service.Search(ctx, request))
+		if err == nil {
+			hits, err = readHits(found, workspace)
+		}
+		return err
+	})
+	return hits, err
+}
+
+// expression is the filter: the workspace first, which Milvus finds the partition by.
+func (n Near) expression(workspace uuid.UUID) (string, error) {
+	parts := []string{ofWorkspace(workspace)}
+	if len(n.EntityTypes) > 0 {
+		for _, t := range n.EntityTypes {
+			if !entityTypes.MatchString(t) {
+				return "", fault.New(fault.Invalid, "an entity type is not a plain word")
+			}
+		}
+		parts = append(parts, anyOf(fieldEntityType, n.EntityTypes))
+	}
+	if len(n.Nodes) > callKeys {
+		return "", fmt.Errorf("a search in Milvus is held to %d nodes at most, not %d", callKeys, len(n.Nodes))
+	}
+	if len(n.Nodes) > 0 {
+		ids := make([]string, len(n.Nodes))
+		for i, id := range n.Nodes {
+			ids[i] = id.String()
+		}
+		parts = append(parts, anyOf(fieldNode, ids))
+	}
+	return strings.Join(parts, " && "), nil
+}
+
+// newSearch asks for no field but the key, which comes by itself: Milvus 2.3 fails on
+// others when nothing is found.
+func newSearch(name, expression string, vector []float32, limit, width int) (*milvuspb.SearchRequest, error) {
+	raw := make([]byte, 0, 4*len(vector))
+	for _, x := range vector {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
+	}
+	query, err := marshal(&commonpb.PlaceholderGroup{Placeholders: []*commonpb.PlaceholderValue{
+		{Tag: "$0", Type: commonpb.PlaceholderType_FloatVector, Values: [][]byte{raw}},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return &milvuspb.SearchRequest{
+		CollectionName: name, Dsl: expression, DslType: commonpb.DslType_BoolExprV1, PlaceholderGroup: query, Nq: 1,
+		OutputFields: []string{fieldID},
+		SearchParams: pairs("anns_field", fieldVector, "topk", strconv.Itoa(limit), "metric_type", metricType,
+			"params", `{"ef":`+strconv.Itoa(width)+`}`, "round_decimal", "-1", "offset", "0"),
+		GuaranteeTimestamp: bounded, ConsistencyLevel: commonpb.ConsistencyLevel_Bounded,
+	}, nil
+}
+
+// readHits reads an answer. A key of another workspace is never handed out, whatever
+// the filter let through.
+func readHits(found *milvuspb.SearchResults, workspace uuid.UUID) ([]retrieval.VectorHit, error) {
+	keys, scores := found.GetResults().GetIds().GetStrId().GetData(), found.GetResults().GetScores()
+	if len(keys) != len(scores) {
+		return nil, &refusal{reason: "a search with other keys than scores"}
+	}
+	hits := make([]retrieval.VectorHit, 0, len(keys))
+	for i, key := range keys {
+		id, err := parseKey(key)
+		if err != nil || id.Workspace != workspace {
+			return nil, &refusal{reason: "a search that answers with what was not asked for"}
+		}
+		hits = append(hits, retrieval.VectorHit{Node: id.Node, Chunk: id.Chunk, Cosine: min(max(float64(scores[i]), -1), 1)})
+	}
+	slices.SortStableFunc(hits, func(a, b retrieval.VectorHit) int {
+		switch {
+		case a.Cosine > b.Cosine:
+			return -1
+		case a.Cosine < b.Cosine:
+			return 1
+		}
+		return 0
+	})
+	return hits, nil
+}

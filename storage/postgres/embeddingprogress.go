@@ -1,0 +1,173 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// IndexProgress reads how far an index is with workspaces. One that it has nothing of
+// yet is not in the answer.
+func (db *DB) IndexProgress(ctx context.Context, index uuid.UUID, workspaces []uuid.UUID) (map[uuid.UUID]IndexProgress, error) {
+	rows, err := db.pool.Query(ctx, `SELECT workspace_id, sequence, built FROM embedding_progress
+		WHERE index_id = $1 AND workspace_id = ANY ($2)`, index, workspaces)
+	if err != nil {
+		return nil, classify(fmt.Errorf("reading how far an index is: %w", err))
+	}
+	found := map[uuid.UUID]IndexProgress{}
+	var id uuid.UUID
+	var p IndexProgress
+	_, err = pgx.ForEachRow(rows, []any{&id, &p.Sequence, &p.Built}, func() error {
+		found[id] = p
+		return nil
+	})
+	return found, classify(err)
+}
+
+// WorkspaceLag is a workspace that an index is behind with.
+type WorkspaceLag struct {
+	Workspace uuid.UUID
+	Sequence  int64 // that it is at
+}
+
+// WorkspacesBehind gives workspaces with changes older than some time that an index
+// does not have, and that it has not moved with for that time.
+func (db *DB) WorkspacesBehind(ctx context.Context, index uuid.UUID, age time.Duration, limit int) ([]WorkspaceLag, error) {
+	rows, err := db.pool.Query(ctx, `SELECT h.workspace_id, COALESCE(p.sequence, 0)
+		FROM graph_heads h JOIN workspaces w ON w.id = h.workspace_id AND w.deleted_at IS NULL
+		LEFT JOIN embedding_progress p ON p.index_id = $1 AND p.workspace_id = h.workspace_id
+		WHERE h.sequence > COALESCE(p.sequence, 0) AND COALESCE(p.built, true)
+			AND COALESCE(p.indexed_at <= now() - make_interval(secs => $2), true)
+			AND EXISTS (SELECT FROM journal j WHERE j.workspace_id = h.workspace_id AND j.sequence = COALESCE(p.sequence, 0) + 1
+				AND j.at <= now() - make_interval(secs => $2))
+		ORDER BY h.workspace_id LIMIT $3`, index, age.Seconds(), limit)
+	if err != nil {
+		return nil, classify(fmt.Errorf("looking for what is not indexed: %w", err))
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (l WorkspaceLag, err error) {
+		return l, row.Scan(&l.Workspace, &l.Sequence)
+	})
+	return list, classify(err)
+}
+
+// GraphSequence gives the sequence of a workspace's newest change; 0: there is none.
+func (db *DB) GraphSequence(ctx context.Context, workspace uuid.UUID) (sequence int64, err error) {
+	err = db.pool.QueryRow(ctx, `SELECT COALESCE((SELECT sequence FROM graph_heads WHERE workspace_id = $1), 0)`, workspace).Scan(&sequence)
+	return sequence, classify(err)
+}
+
+// ChangedNodes gives ids of nodes, standing or not, that changes after a sequence
+// touched: at most so many, after the one given (nil: from the first on), by id.
+func (db *DB) ChangedNodes(ctx context.Context, workspace uuid.UUID, sequence int64, after *uuid.UUID, limit int) ([]uuid.UUID, error) {
+	return db.nodeIDs(ctx, `changed_by > $2`, workspace, sequence, after, limit)
+}
+
+// StandingNodes is ChangedNodes for all that stand.
+func (db *DB) StandingNodes(ctx context.Context, workspace uuid.UUID, after *uuid.UUID, limit int) ([]uuid.UUID, error) {
+	return db.nodeIDs(ctx, `NOT deleted AND changed_by >= $2`, workspace, 0, after, limit)
+}
+
+func (db *DB) nodeIDs(ctx context.Context, condition string, workspace uuid.UUID, sequence int64, after *uuid.UUID, limit int) ([]uuid.UUID, error) {
+	position, from := uuid.Nil, ">=" // the lowest id there is may be chosen by a client
+	if after != nil {
+		position, from = *after, ">"
+	}
+	rows, err := db.pool.Query(ctx, `SELECT id FROM nodes WHERE workspace_id = $1 AND `+condition+` AND id `+from+` $3 ORDER BY id LIMIT $4`,
+		workspace, sequence, position, limit)
+	if err != nil {
+		return nil, classify(fmt.Errorf("looking for nodes to index: %w", err))
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	return ids, classify(err)
+}
+
+// WorkspaceBuild is a workspace that an index is to be built of.
+type WorkspaceBuild struct {
+	Workspace uuid.UUID
+	Begun     bool
+	After     *uuid.UUID // all nodes up to it were looked at
+}
+
+// NextToBuild gives the first workspace that an index is not built of, false if there
+// is none.
+func (db *DB) NextToBuild(ctx context.Context, index uuid.UUID) (b WorkspaceBuild, found bool, err error) {
+	err = db.pool.QueryRow(ctx, `SELECT h.workspace_id, p.index_id IS NOT NULL, p.after_node
+		FROM graph_heads h JOIN workspaces w ON w.id = h.workspace_id AND w.deleted_at IS NULL
+		LEFT JOIN embedding_progress p ON p.index_id = $1 AND p.workspace_id = h.workspace_id
+		WHERE h.sequence > 0 AND NOT COALESCE(p.built, false) ORDER BY p.index_id IS NULL, h.workspace_id LIMIT 1`, index).Scan(
+		&b.Workspace, &b.Begun, &b.After)
+	if isNoRows(err) {
+		return b, false, nil
+	}
+	return b, err == nil, classify(err)
+}
+
+// BeginBuild notes that an index is being built of a workspace, as it is from now on.
+func (db *DB) BeginBuild(ctx context.Context, index, workspace uuid.UUID) error {
+	return db.changeIndex(ctx, `INSERT INTO embedding_progress (index_id, workspace_id, sequence, built)
+		SELECT $1, workspace_id, sequence, false FROM graph_heads WHERE workspace_id = $2 ON CONFLICT DO NOTHING`, index, workspace)
+}
+
+// ContinueBuild notes up to which node an index is built of a workspace.
+func (db *DB) ContinueBuild(ctx context.Context, index, workspace, after uuid.UUID) error {
+	return db.changeIndex(ctx, `UPDATE embedding_progress SET after_node = $3 WHERE index_id = $1 AND workspace_id = $2 AND NOT built`, index, workspace, after)
+}
+
+// EndBuild notes that an index is built of a workspace.
+func (db *DB) EndBuild(ctx context.Context, index, workspace uuid.UUID) error {
+	return db.changeIndex(ctx, `UPDATE embedding_progress SET built = true, after_node = NULL WHERE index_id = $1 AND workspace_id = $2`, index, workspace)
+}
+
+// IndexTotals are sums over all workspaces.
+type IndexTotals struct {
+	Nodes   int64 // that the index holds
+	Vectors int64
+	Pending int64   // nodes that stand and that it does not hold
+	Events  int64   // changes that it does not have
+	Seconds float64 // age of the oldest of them
+}
+
+// IndexTotals tells how much an index holds and how far behind it is, over all
+// workspaces.
+func (db *DB) IndexTotals(ctx context.Context, index uuid.UUID) (t IndexTotals, err error) {
+	err = db.pool.QueryRow(ctx, `WITH standing AS (
+			SELECT w.id, COALESCE(h.sequence, 0) AS head, p.sequence AS at, COALESCE(p.nodes, 0) AS nodes, COALESCE(p.vectors, 0) AS vectors,
+				COALESCE((SELECT sum(g.standing) FROM graph_totals g WHERE g.workspace_id = w.id AND g.kind = 1), 0) AS total
+			FROM workspaces w LEFT JOIN graph_heads h ON h.workspace_id = w.id
+			LEFT JOIN embedding_progress p ON p.index_id = $1 AND p.workspace_id = w.id WHERE w.deleted_at IS NULL)
+		SELECT COALESCE(sum(nodes), 0)::bigint, COALESCE(sum(vectors), 0)::bigint, COALESCE(sum(GREATEST(total - nodes, 0)), 0)::bigint,
+			COALESCE(sum(GREATEST(head - COALESCE(at, 0), 0)), 0)::bigint,
+			COALESCE(max((SELECT GREATEST(EXTRACT(EPOCH FROM now() - j.at), 0) FROM journal j
+				WHERE j.workspace_id = s.id AND j.sequence = COALESCE(s.at, 0) + 1 AND s.head > COALESCE(s.at, 0))), 0)::float8
+		FROM standing s`, index).Scan(&t.Nodes, &t.Vectors, &t.Pending, &t.Events, &t.Seconds)
+	if err != nil {
+		return t, classify(fmt.Errorf("summing an index up: %w", err))
+	}
+	return t, nil
+}
+
+// IndexedVectors tells how many vectors of a workspace the indexes hold.
+func (db *DB) IndexedVectors(ctx context.Context, workspace uuid.UUID) (vectors int64, err error) {
+	err = db.pool.QueryRow(ctx, `SELECT COALESCE(sum(vectors), 0)::bigint FROM embedding_progress WHERE workspace_id = $1`, workspace).Scan(&vectors)
+	return vectors, classify(err)
+}
+
+// Forget notes that an index holds nothing of a workspace any more.
+func (w *IndexWriter) Forget(ctx context.Context, workspace uuid.UUID) error {
+	for _, table := range []string{"embedding_nodes", "embedding_progress"} {
+		if _, err := w.conn.Exec(ctx, `DELETE FROM `+table+` WHERE index_id = $1 AND workspace_id = $2`, w.index, workspace); err != nil {
+			return classify(fmt.Errorf("forgetting what is indexed of a workspace: %w", err))
+		}
+	}
+	return nil
+}
+
+// Vectors tells how many vectors of a workspace the index holds.
+func (w *IndexWriter) Vectors(ctx context.Context, workspace uuid.UUID) (vectors int64, err error) {
+	err = w.conn.QueryRow(ctx, `SELECT COALESCE(sum(vectors), 0)::bigint FROM embedding_progress WHERE index_id = $1 AND workspace_id = $2`,
+		w.index, workspace).Scan(&vectors)
+	return vectors, classify(err)
+}
