@@ -68,6 +68,16 @@ func awaitHits(t testing.TB, db *milvus.DB, name string, workspace uuid.UUID, ve
 	return hits
 }
 
+// awaitAll waits until searches see all of a load that was flushed: until Milvus
+// standalone has its index, it looks at an eighth of what is not.
+func awaitAll(t testing.TB, db *milvus.DB, name string, workspace uuid.UUID, vector []float32, n int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		hits, err := db.Search(t.Context(), name, workspace, vector, milvus.Near{}, n)
+		return err == nil && len(hits) == n
+	}, visible, 100*time.Millisecond)
+}
+
 func requireCount(t testing.TB, db *milvus.DB, name string, n int) {
 	t.Helper()
 	count, err := db.Count(t.Context(), name)

@@ -287,7 +287,7 @@ func TestSearchFindsWhatIsNearest(t *testing.T) {
 	}
 	require.NoError(t, db.Upsert(t.Context(), name, entries))
 	require.NoError(t, db.Flush(t.Context(), name))
-	requireCount(t, db, name, n)
+	awaitAll(t, db, name, workspace, vectors[0], n)
 
 	right := 0
 	for _, query := range vectors[n:] {
@@ -337,7 +337,7 @@ func TestAFilterHidesNothingThatItLetsThrough(t *testing.T) {
 	}
 	require.NoError(t, db.Upsert(t.Context(), name, entries))
 	require.NoError(t, db.Flush(t.Context(), name))
-	requireCount(t, db, name, n)
+	awaitAll(t, db, name, workspace, around(0), n)
 	for what, near := range map[string]milvus.Near{"type": {EntityTypes: []string{"actor"}}, "nodes": {Nodes: nodes}} {
 		for range 10 {
 			hits, err := db.Search(t.Context(), name, workspace, around(0), near, top)

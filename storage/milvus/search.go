@@ -1,6 +1,7 @@
 package milvus
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -22,10 +23,7 @@ const (
 	// Candidates that a search keeps: twice the hits, and enough for a recall above
 	// 95 % of few (see TestSearchFindsWhatIsNearest). More is slower in proportion.
 	leastWidth = 128
-	// mostWidth is all that Milvus keeps: a graph of that size is searched whole, and of
-	// a larger one Milvus leaves out the graph where a filter lets little through. In
-	// between the way to what a filter lets through may be missed by fewer candidates.
-	mostWidth = 32_768
+	mostWidth  = 32_768
 	// bounded tells Milvus to answer from what it has, if that is not older than its
 	// own bound of some seconds, and not to wait for the newest entries: on a server
 	// they are there about 0.2 s later, and waiting would cost every search as much.
@@ -42,7 +40,9 @@ type Near struct {
 
 // Search gives the chunks of a workspace whose vectors are nearest, the nearest first,
 // at most limit (1 to 16,384). What was written within the last second or so may be
-// missing, what was deleted may still be there. An alias costs a look at where it leads;
+// missing, what was deleted may still be there. Of many entries that are not flushed
+// Milvus standalone looks at those of the nearest clusters only, so that fewer may be
+// found than there are. An alias costs a look at where it leads;
 // after a restart of Milvus the first search loads the collection.
 func (db *DB) Search(ctx context.Context, name string, workspace uuid.UUID, vector []float32, near Near, limit int) ([]retrieval.VectorHit, error) {
 	if limit < 1 || limit > maxHits {
@@ -64,14 +64,7 @@ func (db *DB) Search(ctx context.Context, name string, workspace uuid.UUID, vect
 	}
 	var hits []retrieval.VectorHit
 	err = db.do(ctx, opSearch, readLimit, func(ctx context.Context) (err error) {
-		width := min(max(leastWidth, 2*limit), mostWidth)
-		if near.Nodes != nil {
-			width = mostWidth
-		}
-		hits, err = db.search(ctx, c.name, workspace, expression, vector, limit, width)
-		if err == nil && len(hits) < limit && width < mostWidth { // there are no more, or the filter hid them
-			hits, err = db.search(ctx, c.name, workspace, expression, vector, limit, mostWidth)
-		}
+		hits, err = db.search(ctx, c.name, workspace, expression, vector, limit)
 		if isRefusal(err, (*refusal).noCollection) {
 			db.forget(name)
 		}
@@ -81,8 +74,8 @@ func (db *DB) Search(ctx context.Context, name string, workspace uuid.UUID, vect
 }
 
 // search is one call.
-func (db *DB) search(ctx context.Context, name string, workspace uuid.UUID, expression string, vector []float32, limit, width int) (hits []retrieval.VectorHit, err error) {
-	request, err := newSearch(name, expression, vector, limit, width)
+func (db *DB) search(ctx context.Context, name string, workspace uuid.UUID, expression string, vector []float32, limit int) (hits []retrieval.VectorHit, err error) {
+	request, err := newSearch(name, expression, vector, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +115,7 @@ func (n Near) expression(workspace uuid.UUID) (string, error) {
 
 // newSearch asks for no field but the key, which comes by itself: Milvus 2.3 fails on
 // others when nothing is found.
-func newSearch(name, expression string, vector []float32, limit, width int) (*milvuspb.SearchRequest, error) {
+func newSearch(name, expression string, vector []float32, limit int) (*milvuspb.SearchRequest, error) {
 	raw := make([]byte, 0, 4*len(vector))
 	for _, x := range vector {
 		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
@@ -133,6 +126,7 @@ func newSearch(name, expression string, vector []float32, limit, width int) (*mi
 	if err != nil {
 		return nil, err
 	}
+	width := min(max(leastWidth, 2*limit), mostWidth)
 	return &milvuspb.SearchRequest{
 		CollectionName: name, Dsl: expression, DslType: commonpb.DslType_BoolExprV1, PlaceholderGroup: query, Nq: 1,
 		OutputFields: []string{fieldID},
@@ -157,14 +151,10 @@ func readHits(found *milvuspb.SearchResults, workspace uuid.UUID) ([]retrieval.V
 		}
 		hits = append(hits, retrieval.VectorHit{Node: id.Node, Chunk: id.Chunk, Cosine: min(max(float64(scores[i]), -1), 1)})
 	}
-	slices.SortStableFunc(hits, func(a, b retrieval.VectorHit) int {
-		switch {
-		case a.Cosine > b.Cosine:
-			return -1
-		case a.Cosine < b.Cosine:
-			return 1
-		}
-		return 0
-	})
+	nearestFirst(hits)
 	return hits, nil
+}
+
+func nearestFirst(hits []retrieval.VectorHit) {
+	slices.SortStableFunc(hits, func(a, b retrieval.VectorHit) int { return cmp.Compare(b.Cosine, a.Cosine) })
 }
