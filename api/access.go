@@ -30,6 +30,11 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			return
 		}
 		credential, refusal, err := s.credentialOf(r)
+		x := exchangeOf(r.Context())
+		if full := s.notice(x, credential); full != nil {
+			reply.Error(w, r, full)
+			return
+		}
 		if err != nil {
 			refusal, err = s.attempt(r, refusal, err)
 			if refusal != "" {
@@ -38,10 +43,9 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			reply.Error(w, r, err)
 			return
 		}
-		x := exchangeOf(r.Context())
-		x.key = credential.ID
+		x.key, x.principal = credential.ID, principalOf(credential)
 		s.deps.Keys.Used(credential.ID, x.ip)
-		ctx := request.WithPrincipal(r.Context(), principalOf(credential))
+		ctx := request.WithPrincipal(r.Context(), x.principal)
 		next.ServeHTTP(w, r.WithContext(withCredential(ctx, credential)))
 	})
 }
@@ -64,7 +68,8 @@ func isPublicPath(path string) bool {
 
 // credentialOf reads the Authorization header: one, of scheme Bearer (in any
 // case, RFC 9110), spaces and the key; where the path has a dialect, in one of its
-// schemes. refusal is why it is refused, for the metrics.
+// schemes. refusal is why it is refused, for the metrics; with a key that is known and
+// does not hold any more there is a credential all the same.
 func (s *Server) credentialOf(r *http.Request) (credential *postgres.Credential, refusal string, err error) {
 	values := r.Header.Values("Authorization")
 	if len(values) == 0 || (len(values) == 1 && values[0] == "") {
@@ -102,6 +107,7 @@ func (s *Server) enforce(rt route.Route) http.Handler {
 			return
 		}
 		if rt.Lasts {
+			exchangeOf(r.Context()).lasts = true
 			r = r.WithContext(request.WithSession(r.Context(), s.session(rt, r)))
 		}
 		if err := rt.Handle(w, r); err != nil {

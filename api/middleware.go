@@ -18,7 +18,9 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 
 	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/storage/postgres"
 )
 
 // compressFrom is the least size of an answer worth compressing.
@@ -29,6 +31,12 @@ const compressFrom = 1024
 type exchange struct {
 	key uuid.UUID // zero without a valid key
 	ip  netip.Addr
+
+	// For the audit log.
+	used      *postgres.Credential // of a known key, valid or not
+	principal *request.Principal   // of a valid one
+	unknown   bool                 // a key was wanted, and none came that is known
+	lasts     bool                 // the answer goes on until somebody ends it
 }
 
 type exchangeKey struct{}
@@ -53,7 +61,11 @@ func (s *Server) use(mux *chi.Mux) error {
 		mux.Use(s.trace)
 	}
 	mux.Use(s.speak)
-	mux.Use(s.log, func(next http.Handler) http.Handler { return compress(next) }, s.recoverPanics)
+	mux.Use(s.log)
+	if s.deps.Audit != nil {
+		mux.Use(s.audit)
+	}
+	mux.Use(func(next http.Handler) http.Handler { return compress(next) }, s.recoverPanics)
 	mux.Use(s.limitHeader, s.cors(), s.authenticate, middleware.GetHead)
 	return nil
 }

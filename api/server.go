@@ -3,7 +3,7 @@
 // and sees to it that every answer carries the envelope, the request id and the
 // version. What the routes do is in the packages beside it.
 //
-// A request passes, in this order: metrics, request id, trace, access log,
+// A request passes, in this order: metrics, request id, trace, access log, audit log,
 // compression of the answer, panic recovery, header limits, CORS, key, routing, workspace, scope,
 // the plan's requests, and then its handler, which reads the body (size, parse, values).
 package api
@@ -54,6 +54,8 @@ type Deps struct {
 	Version string // of the build, for X-Livegraph-Version
 	Keys    authenticator
 	Account account
+	// Audit records the uses of keys; nil: they are not recorded.
+	Audit auditor
 	// Limits counts the requests of workspaces; nil: in this process alone.
 	Limits limiter
 	// Routes of the groups, beside the server's own.

@@ -88,8 +88,9 @@ func (a *Authenticator) fresh() bool {
 
 // Authenticate gives the credential of a key's text. A text that is no key, an
 // unknown, revoked or expired key are Unauthenticated, and look alike; the
-// checksum is checked before any look-up. Unavailable: the key is not remembered
-// (or the memory may be stale) and Postgres does not answer.
+// checksum is checked before any look-up. With a revoked and an expired key the
+// credential is given beside the error: not to be believed, but to be named. Unavailable:
+// the key is not remembered (or the memory may be stale) and Postgres does not answer.
 func (a *Authenticator) Authenticate(ctx context.Context, text string) (*postgres.Credential, error) {
 	credential, outcome, err := a.check(ctx, text)
 	a.metrics.checks[outcome].Inc()
@@ -97,7 +98,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, text string) (*postgre
 	case err != nil:
 		return nil, err
 	case outcome != valid:
-		return nil, refused()
+		return credential, refused()
 	}
 	return credential, nil
 }
@@ -122,9 +123,9 @@ func (a *Authenticator) check(ctx context.Context, text string) (credential *pos
 	case credential == nil:
 		return nil, unknown, nil
 	case credential.RevokedAt != nil:
-		return nil, revoked, nil
+		return credential, revoked, nil
 	case credential.ExpiresAt != nil && !time.Now().Before(*credential.ExpiresAt):
-		return nil, expired, nil
+		return credential, expired, nil
 	}
 	return credential, valid, nil
 }

@@ -46,7 +46,7 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 	}
 	if q.format == "" {
 		w.Header().Add("Vary", "Accept")
-		q.format = negotiate(r.Header)
+		q.format = reply.Negotiate(r.Header, formatJSON, contentTypes)
 	}
 	workspace := request.PrincipalOf(r.Context()).Workspace
 	dead, err := a.awaitCheckpoint(r.Context(), workspace, q.checkpoint)

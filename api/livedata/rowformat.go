@@ -3,15 +3,14 @@ package livedata
 import (
 	"maps"
 	"math"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
@@ -34,28 +33,6 @@ const (
 	// rowsBuffer is how many bytes of rows are gathered before they are sent.
 	rowsBuffer = 32 << 10
 )
-
-// negotiate gives the format that the Accept header asks for, JSON where it asks
-// for none of ours or for anything.
-func negotiate(h http.Header) string {
-	best, quality := formatJSON, 0.0
-	for part := range strings.SplitSeq(strings.Join(h.Values("Accept"), ","), ",") {
-		name, params, err := mime.ParseMediaType(part)
-		if err != nil {
-			continue
-		}
-		q := 1.0
-		if text, given := params["q"]; given {
-			q, _ = strconv.ParseFloat(text, 64) // unreadable: 0, not wanted
-		}
-		for format, contentType := range contentTypes {
-			if name == contentType && q > quality {
-				best, quality = format, q
-			}
-		}
-	}
-	return best
-}
 
 // writeRows answers with a row a point. What the envelope would tell of further
 // pages is in the header Link.
@@ -226,7 +203,7 @@ func tagColumns(groups []*group) ([]string, error) {
 func (f csvForm) header(dst []byte, columns []string) []byte {
 	dst = append(dst, "timestamp,sourceId,sourceName,metric,kind,unit"...)
 	for _, tag := range f.tags {
-		dst = appendCSVText(append(dst, ','), "tag."+tag)
+		dst = reply.AppendCSVText(append(dst, ','), "tag."+tag)
 	}
 	for _, name := range columns {
 		dst = append(append(dst, ','), name...)
@@ -243,13 +220,13 @@ func (f csvForm) identity(g *group) []byte {
 	for _, text := range []*string{g.sourceName, g.metric, &kind, g.unit} {
 		dst = append(dst, ',')
 		if text != nil {
-			dst = appendCSVText(dst, *text)
+			dst = reply.AppendCSVText(dst, *text)
 		}
 	}
 	for _, tag := range f.tags {
 		dst = append(dst, ',')
 		if value, has := g.tags[tag]; has {
-			dst = appendCSVText(dst, value)
+			dst = reply.AppendCSVText(dst, value)
 		}
 	}
 	return dst
@@ -273,24 +250,9 @@ func (csvForm) cell(dst []byte, _ string, column clickhouse.Column, i int) []byt
 		return dst
 	}
 	if text := column.Texts[i]; text != nil {
-		return appendCSVText(dst, *text)
+		return reply.AppendCSVText(dst, *text)
 	}
 	return dst
 }
 
 func (csvForm) end(dst []byte) []byte { return append(dst, '\n') }
-
-// appendCSVText appends a text as RFC 4180 has it. One that a spreadsheet would
-// take for a formula gets a ' before it, and so does one that begins with ', so
-// that who takes one ' away has the text.
-func appendCSVText(dst []byte, text string) []byte {
-	guard := text != "" && strings.IndexByte("=+-@'\t\r", text[0]) >= 0
-	if !guard && text != "" && !strings.ContainsAny(text, ",\"\r\n \t") {
-		return append(dst, text...)
-	}
-	dst = append(dst, '"')
-	if guard {
-		dst = append(dst, '\'')
-	}
-	return append(append(dst, strings.ReplaceAll(text, `"`, `""`)...), '"')
-}

@@ -32,7 +32,7 @@ func (t *target) withDesk(ctx context.Context, work func(*operate.Desk) error) e
 	return t.withPostgres(ctx, func(db *postgres.DB) error {
 		log, err := kafka.Open(ctx, kafka.Options{
 			Security: security, Brokers: t.Kafka.Brokers, TopicPrefix: t.Kafka.TopicPrefix, Compression: t.Kafka.Compression,
-			BufferedBytes: t.Kafka.BufferedBytes, PointsGroup: t.Points.Group, CommandsGroup: t.Commands.Group,
+			BufferedBytes: t.Kafka.BufferedBytes, PointsGroup: t.Points.Group, CommandsGroup: t.Commands.Group, AuditGroup: t.Audit.Group,
 			Log: slog.New(slog.DiscardHandler), // what goes wrong is in the errors
 		})
 		if err != nil {

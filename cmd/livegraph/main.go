@@ -36,6 +36,7 @@ type CLI struct {
 	Keys       KeysCmd       `cmd:"" help:"Create, list, roll and revoke API keys."`
 	Export     ExportCmd     `cmd:"" help:"Write a workspace's graph to a file, one node or edge a line."`
 	Import     ImportCmd     `cmd:"" help:"Make the nodes and edges of an exported file in a workspace."`
+	Audit      AuditCmd      `cmd:"" help:"Show who used which key for what: all workspaces, by filter, as a table, CSV or JSON."`
 	Topics     TopicsCmd     `cmd:"" help:"List the topics with their partitions, offsets and lag, and the brokers' addresses."`
 	Replay     ReplayCmd     `cmd:"" help:"Have a built-in consumer read a part of its topic once more; list, show and cancel that."`
 	DLQ        DLQCmd        `cmd:"" name:"dlq" help:"List, show, redrive and discard dead letters."`

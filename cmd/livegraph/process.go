@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/api"
+	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/auth"
 	"github.com/livegraph/livegraph/api/commands"
 	"github.com/livegraph/livegraph/api/idempotency"
@@ -23,6 +24,7 @@ import (
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/tail"
+	uses "github.com/livegraph/livegraph/consumers/audit"
 	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/embeddings"
 	"github.com/livegraph/livegraph/consumers/lexical"
@@ -82,6 +84,8 @@ type process struct {
 	rollups   *rollups.Worker          // nil without the role points
 	decisions *decisions.Consumer      // nil without the role commands
 	lexical   *lexical.Consumer        // nil without the role embeddings
+	trail     *audit.Trail             // with the role api
+	uses      *uses.Consumer           // nil without the role audit
 	index     *embeddings.Consumer     // nil without the role embeddings
 	letters   *operate.Watch           // with a role that has dead letters
 	install   postgres.Installation
@@ -137,7 +141,10 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 	if cfg.Has("embeddings") {
 		p.lexical, p.index = p.newLexical(), p.newIndex()
 	}
-	if p.points != nil || p.decisions != nil || p.index != nil {
+	if cfg.Has("audit") {
+		p.uses = p.newUses()
+	}
+	if p.points != nil || p.decisions != nil || p.index != nil || p.uses != nil {
 		p.letters = p.newLetterWatch()
 	}
 	p.probes, err = p.prober(metrics)
@@ -189,7 +196,7 @@ func (p *process) openKafka(ctx context.Context) error {
 		Security: security,
 		Brokers:  p.cfg.Kafka.Brokers, TopicPrefix: p.cfg.Kafka.TopicPrefix, Compression: p.cfg.Kafka.Compression,
 		BufferedBytes: p.cfg.Kafka.BufferedBytes, ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
-		PointsGroup: p.cfg.Points.Group, CommandsGroup: p.cfg.Commands.Group, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Metrics: p.metrics, Tracing: p.tracing,
+		PointsGroup: p.cfg.Points.Group, CommandsGroup: p.cfg.Commands.Group, AuditGroup: p.cfg.Audit.Group, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Metrics: p.metrics, Tracing: p.tracing,
 		// Versions of what is produced from then on must be above those of before.
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, client, p.postgres, p.logger)
@@ -261,13 +268,15 @@ func (p *process) buildAPI() (err error) {
 			BufferedBytes: p.cfg.Streams.BufferedBytes, ReplayRecords: p.cfg.Streams.ReplayRecords,
 		},
 	})
+	if p.trail, err = p.newTrail(); err != nil {
+		return err
+	}
 	p.repeats = idempotency.New(p.postgres, p.logger, p.metrics)
 	limits := ratelimit.New(ratelimit.Deps{Counter: p.redis, Timeout: p.cfg.API.LimitsTimeout, Logger: p.logger, Metrics: p.metrics})
 	p.api, err = api.New(api.Deps{
-		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Limits: limits, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
+		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Audit: p.trail, Limits: limits, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
 		Routes: slices.Concat(
-			p.graphRoutes(bodies),
-			p.searchRoutes(),
+			p.graphRoutes(bodies), p.searchRoutes(), p.auditRoutes(),
 			livedata.Routes(livedata.Deps{
 				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Dead: p.postgres, Pipeline: pipeline,
 				Deletions: p.deletions, Streams: p.streams, Keys: p.repeats, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
@@ -308,6 +317,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { return p.streams.Run(groupCtx) })
 	}
 	p.runGraph(groupCtx, group)
+	p.runAudit(groupCtx, group)
 	p.runIndex(groupCtx, group)
 	p.runOperations(groupCtx, group)
 	group.Go(func() error {
@@ -325,6 +335,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 
 // close lets go of the stores.
 func (p *process) close() {
+	p.closeAudit()
 	if p.embedder != nil {
 		p.embedder.Close()
 	}

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"log/slog"
+	"regexp"
 	"strings"
 )
 
@@ -102,6 +103,20 @@ func (k Key) GoString() string { return k.Display() }
 
 // LogValue is Display.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.Display()) }
+
+// within finds keys, and what looks like one, in other text.
+var within = regexp.MustCompile(`lg_(?:live|test)_[0-9A-Za-z]{5,}`)
+
+// Within reports whether a text may hold a key's.
+func Within(text string) bool {
+	return strings.Contains(text, "lg_live_") || strings.Contains(text, "lg_test_")
+}
+
+// Redact leaves of every key in a text, and of what looks like one, no more than
+// Display does.
+func Redact(text string) string {
+	return within.ReplaceAllStringFunc(text, func(key string) string { return key[:prefixLength+displayLength] + "…" })
+}
 
 // MarshalText is Display.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.Display()), nil }

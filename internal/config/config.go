@@ -37,14 +37,14 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Roles that a process can have.
-var roles = []string{"all", "api", "points", "commands", "embeddings"}
+var roles = []string{"all", "api", "points", "commands", "embeddings", "audit"}
 
 // Config is every setting of `livegraph serve`. An empty engine address starts
 // that engine's embedded edition under DataDir.
 type Config struct {
 	Listen  string   `help:"Address of the API, host:port." default:"127.0.0.1:8080" env:"LIVEGRAPH_LISTEN"`
 	DataDir string   `help:"Folder of all state: embedded engines, first-run.json, the control file." default:"./data" type:"path" env:"LIVEGRAPH_DATA_DIR"`
-	Roles   []string `help:"What this process does: all, or any of api, points, commands, embeddings." default:"all" env:"LIVEGRAPH_ROLES"`
+	Roles   []string `help:"What this process does: all, or any of api, points, commands, embeddings, audit." default:"all" env:"LIVEGRAPH_ROLES"`
 
 	TLS        TLS        `embed:"" prefix:"tls-"`
 	Kafka      Kafka      `embed:"" prefix:"kafka-"`
@@ -60,6 +60,7 @@ type Config struct {
 	Rollups    Rollups    `embed:"" prefix:"rollups-"`
 	Commands   Commands   `embed:"" prefix:"commands-"`
 	Lexical    Lexical    `embed:"" prefix:"lexical-"`
+	Audit      Audit      `embed:"" prefix:"audit-"`
 	Embeddings Embeddings `embed:"" prefix:"embeddings-"`
 	Log        Log        `embed:"" prefix:"log-"`
 	Tracing    Tracing    `embed:"" prefix:"tracing-"`
@@ -214,6 +215,7 @@ func (c *Config) Validate() error {
 	c.Embeddings.validate(bad)
 	c.Kafka.validate(bad)
 	c.Streams.validate(bad)
+	c.Audit.validate(bad)
 	c.Metrics.validate(bad)
 	if t := c.Ingest.LogFullThreshold; t <= 0 || t > 1 {
 		bad("ingest-log-full-threshold", "must be above 0 and at most 1")

@@ -12,7 +12,7 @@ type Kafka struct {
 	Brokers            []string `help:"Kafka brokers, host:port. Empty: embedded." env:"LIVEGRAPH_KAFKA_BROKERS"`
 	TopicPrefix        string   `help:"Put before each topic's name." env:"LIVEGRAPH_KAFKA_TOPIC_PREFIX"`
 	PointsPartitions   int32    `help:"Partitions of topic points when it is created." default:"8" env:"LIVEGRAPH_KAFKA_POINTS_PARTITIONS"`
-	CommandsPartitions int32    `help:"Partitions of topics graph.commands and graph.events when they are created. Never another number afterwards." default:"8" env:"LIVEGRAPH_KAFKA_COMMANDS_PARTITIONS"`
+	CommandsPartitions int32    `help:"Partitions of topics graph.commands, graph.events and audit when they are created. Never another number afterwards." default:"8" env:"LIVEGRAPH_KAFKA_COMMANDS_PARTITIONS"`
 	Replication        int16    `help:"Replication factor of topics when they are created; -1: the broker's default." default:"-1" env:"LIVEGRAPH_KAFKA_REPLICATION"`
 	RetentionBytes     int64    `help:"Bytes kept of each partition of a topic; the oldest go first." default:"268435456" env:"LIVEGRAPH_KAFKA_RETENTION_BYTES"`
 	SyncWrites         bool     `help:"Embedded Kafka only: fsync every record (slower; survives a power cut, not only a crash)." default:"false" env:"LIVEGRAPH_KAFKA_SYNC_WRITES"`

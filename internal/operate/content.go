@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/livegraph/livegraph/schemas/auditrecord"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/schemas/graphrecord"
 	"github.com/livegraph/livegraph/schemas/pointblock"
@@ -26,6 +27,7 @@ type content struct {
 	points  *pointblock.Record   // of topic points
 	request *graphrecord.Request // of topic graph.commands
 	event   *eventsv1.GraphEvent // of topic graph.events
+	use     *auditrecord.Record  // of topic audit
 	err     error                // it cannot be read
 }
 
@@ -41,6 +43,9 @@ func contentOf(label string, value []byte) (c content) {
 	case kafka.TopicEvents:
 		c.event = &eventsv1.GraphEvent{}
 		c.err = proto.Unmarshal(value, c.event)
+	case kafka.TopicAudit:
+		use, err := auditrecord.Decode(value)
+		c.use, c.err = &use, err
 	default:
 		c.err = fmt.Errorf("records of %s are not known", label)
 	}
@@ -56,6 +61,8 @@ func (c *content) workspace() *uuid.UUID {
 		return &c.points.Workspace
 	case c.request != nil:
 		return &c.request.Workspace
+	case c.use != nil:
+		return &c.use.Workspace
 	}
 	id, err := uuid.FromBytes(c.event.GetWorkspaceId())
 	if err != nil {
@@ -81,6 +88,8 @@ func (c *content) summary() string {
 		return typeOf(c.request, 0)
 	case c.request != nil:
 		return fmt.Sprintf("batch of %d commands", len(c.request.Actions))
+	case c.use != nil:
+		return fmt.Sprintf("%s %s, %d", c.use.Method, c.use.Route, c.use.Status)
 	}
 	return fmt.Sprintf("%s, sequence %d", c.event.GetChange().GetType(), c.event.GetChange().GetSequence())
 }
@@ -100,6 +109,7 @@ type Decoded struct {
 	Deletions  []DecodedDeletion `json:"deletions,omitempty"`
 	Command    *DecodedCommand   `json:"command,omitempty"`
 	Event      protojsonText     `json:"event,omitempty"`
+	Use        *DecodedUse       `json:"use,omitempty"`
 	Problem    string            `json:"problem,omitempty"` // why it cannot be read
 }
 
@@ -141,6 +151,24 @@ type DecodedAction struct {
 	Payload         any    `json:"payload"`
 }
 
+// DecodedUse is a record of topic audit.
+type DecodedUse struct {
+	RequestID string     `json:"requestId"`
+	At        time.Time  `json:"at"`
+	KeyID     *uuid.UUID `json:"keyId"`
+	Method    string     `json:"method"`
+	Route     string     `json:"route"`
+	Status    int        `json:"status"`
+}
+
+func decodeUse(r *auditrecord.Record) *DecodedUse {
+	use := &DecodedUse{RequestID: r.RequestID, At: r.At, Method: r.Method, Route: r.Route, Status: r.Status}
+	if r.Key != uuid.Nil {
+		use.KeyID = &r.Key
+	}
+	return use
+}
+
 // protojsonText is JSON that protobuf has made.
 type protojsonText []byte
 
@@ -165,6 +193,8 @@ func (c *content) decode() Decoded {
 		}
 	case c.request != nil:
 		d.Command = decodeRequest(c.request)
+	case c.use != nil:
+		d.Use = decodeUse(c.use)
 	default:
 		text, err := protojson.Marshal(c.event)
 		if err != nil {

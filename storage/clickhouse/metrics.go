@@ -32,11 +32,13 @@ const (
 	opRollupMarks    = "query_marks"
 	opRollupState    = "insert_state"
 	opRollup         = "insert_rollups"
+	opInsertAudit    = "insert_audit"
+	opAudit          = "query_audit"
 )
 
 var operations = []string{opInsertPoints, opInsertStates, opInsertLatest, opInsertActivity, opInsertSeries, opDelete, opExpire, opErase,
 	opRaw, opLatest, opAggregate, opDownsample, opStats, opActivity,
-	opInsertMarks, opRollupMarks, opRollupState, opRollup}
+	opInsertMarks, opRollupMarks, opRollupState, opRollup, opInsertAudit, opAudit}
 
 // Kinds of errors, as metrics name them.
 const (
@@ -60,7 +62,7 @@ const (
 
 // tables that are looked at; names of others never become labels.
 var tables = map[string]bool{"points": true, "states": true, "latest": true, "source_activity": true, "series": true,
-	tableMinutes: true, tableHours: true, "rollup_marks": true, "rollup_state": true}
+	tableMinutes: true, tableHours: true, "rollup_marks": true, "rollup_state": true, "audit": true}
 
 // Metrics are what the pools of this process measure. One may serve several
 // pools, one after the other; it shows those of the last.

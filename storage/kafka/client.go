@@ -54,9 +54,9 @@ type Options struct {
 	BufferedBytes int
 	// ProduceTimeout is the longest ProducePoints waits; 0: 5 s.
 	ProduceTimeout time.Duration
-	// PointsGroup and CommandsGroup are the consumer groups of points and of
-	// graph.commands, whose lag is watched; empty: it is not.
-	PointsGroup, CommandsGroup string
+	// PointsGroup, CommandsGroup and AuditGroup are the consumer groups of points, of
+	// graph.commands and of audit, whose lag is watched; empty: it is not.
+	PointsGroup, CommandsGroup, AuditGroup string
 	// LogFullThreshold is the share of a topic's retention that its group may lag
 	// behind; from there on produces are refused; 0: never.
 	LogFullThreshold float64
@@ -93,6 +93,7 @@ type Client struct {
 	points   *topic
 	commands *topic
 	events   *topic
+	audit    *topic
 	inOrder  sync.Mutex // of ProduceEvents
 
 	metrics *metrics
@@ -128,7 +129,7 @@ func Open(_ context.Context, opts Options) (*Client, error) {
 		opts: opts, log: opts.Log.With("component", "kafka"), tracer: tracing.New(opts.Tracing, "storage/kafka"),
 		adminKgo: watcher, admin: kadm.NewClient(watcher), topics: opts.newTopics(), ctx: ctx, stop: stop,
 	}
-	c.points, c.commands, c.events = c.topics[0], c.topics[1], c.topics[2]
+	c.points, c.commands, c.events, c.audit = c.topics[0], c.topics[1], c.topics[2], c.topics[3]
 	for _, t := range c.topics {
 		if t.producer, err = kgo.NewClient(c.producerOptions(t, codec)...); err != nil {
 			c.Close()

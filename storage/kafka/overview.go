@@ -38,7 +38,7 @@ func (p PartitionOverview) Lag() int64 { return p.lag() }
 // prefix.
 func Labels() []string {
 	var all []string
-	for _, label := range []string{TopicPoints, TopicCommands, TopicEvents} {
+	for _, label := range []string{TopicPoints, TopicCommands, TopicEvents, TopicAudit} {
 		all = append(all, label, label+deadLetterSuffix)
 	}
 	return all

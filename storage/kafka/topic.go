@@ -16,6 +16,7 @@ const (
 	TopicPoints      = "points"
 	TopicCommands    = "graph.commands"
 	TopicEvents      = "graph.events"
+	TopicAudit       = "audit"
 	deadLetterSuffix = ".dlq"
 )
 
@@ -26,6 +27,7 @@ const (
 	pointsBatchBytes   = 1 << 20
 	commandsBatchBytes = 10 << 20
 	eventsBatchBytes   = 1 << 20
+	auditBatchBytes    = 1 << 20
 	storyBytes         = 1 << 20
 	batchOverhead      = 12 // Kafka's own default of a topic is 1 MiB and this
 
@@ -33,11 +35,15 @@ const (
 	// headers of a record of these topics may have.
 	MaxCommandBytes = 9 << 20
 	MaxEventBytes   = 900 << 10
+	MaxAuditBytes   = 64 << 10
 )
 
 // graphBufferedBytes is the most bytes of records of one of the graph's topics that
 // wait for their acknowledgement.
 const graphBufferedBytes = 64 << 20
+
+// auditBufferedBytes is the same of topic audit, whose records wait in the spool.
+const auditBufferedBytes = 16 << 20
 
 // topic is one of our topics, with what is known of it.
 type topic struct {
@@ -70,6 +76,10 @@ func (o *Options) newTopics() []*topic {
 			onChange: o.OnCommandsChange, full: "Commands are not carried out fast enough; the log is full",
 		},
 		{label: TopicEvents, batchBytes: eventsBatchBytes, buffered: graphBufferedBytes},
+		{
+			label: TopicAudit, batchBytes: auditBatchBytes, buffered: auditBufferedBytes, group: o.AuditGroup,
+			full: "Audit records are not stored fast enough; the log is full",
+		},
 	}
 	for _, t := range topics {
 		t.name = o.TopicPrefix + t.label

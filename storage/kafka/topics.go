@@ -36,8 +36,8 @@ type TopicInfo struct {
 type TopicSettings struct {
 	Partitions int32 // of points
 	// CommandsPartitions is the number of partitions of graph.commands, which must
-	// not be another one later, and that with which graph.events is made. 0: the
-	// graph's topics are left alone.
+	// not be another one later, and that with which graph.events and audit are made.
+	// 0: these topics are left alone.
 	CommandsPartitions int32
 
 	Replication    int16 // -1: the broker's default

@@ -82,11 +82,13 @@ func parsed(t *testing.T, service types.ServiceConfig) *config.Config {
 
 func TestLivegraphTakesItsSettings(t *testing.T) {
 	project := stack(t)
-	for name, role := range map[string]string{apiService: "api", pointsService: "points", commandsService: "commands", indexService: "embeddings"} {
+	for name, roles := range map[string][]string{
+		apiService: {"api"}, pointsService: {"points"}, commandsService: {"commands", "audit"}, indexService: {"embeddings"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			service := project.Services[name]
 			cfg := parsed(t, service)
-			require.Equal(t, []string{role}, cfg.Roles)
+			require.Equal(t, roles, cfg.Roles)
 			require.Equal(t, []string{"kafka:9092"}, cfg.Kafka.Brokers)
 			require.EqualValues(t, 1, cfg.Kafka.Replication)
 			require.EqualValues(t, 8, cfg.Kafka.PointsPartitions)

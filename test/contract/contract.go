@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api"
+	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/auth"
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/request"
@@ -43,6 +44,7 @@ type Server struct {
 	DB        *postgres.DB
 	Auth      *auth.Authenticator
 	API       *api.Server
+	Trail     *audit.Trail       // set by the group Audit, if it is there
 	Limits    *ratelimit.Limiter // nil, unless a group sets it: the process counts alone
 	Workspace uuid.UUID          // of mode live, enterprise
 	Admin     string             // the text of a key with scope admin for Workspace
@@ -100,6 +102,9 @@ func (s *Server) start(t testing.TB, cfg config.API, groups []Group) {
 	deps := api.Deps{Config: cfg, Version: Version, Keys: s.Auth, Account: s.DB}
 	for _, group := range groups {
 		deps.Routes = append(deps.Routes, group(t, s)...)
+	}
+	if s.Trail != nil {
+		deps.Audit = s.Trail
 	}
 	if s.Limits != nil {
 		deps.Limits = s.Limits

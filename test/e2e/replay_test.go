@@ -210,7 +210,7 @@ func TestReplaysOfAPartAndTheirEnd(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(s.CLI("topics", "--json")), &topics))
 	require.NotEmpty(t, topics.Brokers)
-	require.Len(t, topics.Topics, 6)
+	require.Len(t, topics.Topics, 8)
 	require.Equal(t, "points", topics.Topics[0].Topic)
 	require.EqualValues(t, 30, topics.Topics[0].Records)
 	require.Len(t, topics.Topics[0].Partitions, 8)

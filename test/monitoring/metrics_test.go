@@ -131,18 +131,18 @@ func pageOf(families map[string]*dto.MetricFamily) string {
 
 // allowed are the values of each label. A label that is not here fails the test.
 var allowed = map[string]*regexp.Regexp{
-	"cache": oneOf("known", "unknown", "series", "sources", "labels"), "work": oneOf("retention", "tombstones", "workspaces"), "consumer": oneOf("points", "commands", "embeddings", "lexical"), "role": oneOf("api", "points", "commands", "embeddings"), "change": oneOf("written", "removed"),
-	"topic": oneOf("points", `graph\.commands`, `graph\.events`), "use": regexp.MustCompile(`^[a-z_]{5,12}$`),
+	"cache": oneOf("known", "unknown", "series", "sources", "labels"), "work": oneOf("retention", "tombstones", "workspaces"), "consumer": oneOf("points", "commands", "embeddings", "lexical", "audit"), "role": oneOf("api", "points", "commands", "embeddings", "audit"), "change": oneOf("written", "removed"),
+	"topic": oneOf("points", `graph\.commands`, `graph\.events`, "audit"), "use": regexp.MustCompile(`^[a-z_]{5,12}$`),
 	"engine": oneOf("clickhouse", "embedder", "kafka", "milvus", "postgres", "redis", "valkey"), "pool": oneOf("main", "keys", "bulk"),
 	"by": oneOf("redis", "memory", "process", "none"), "window": oneOf("minute", "day"),
 	"method": oneOf("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"),
-	"route":  regexp.MustCompile(`^(none|/healthz|/readyz|/ping|/health|/write|/api/v[12]/write|/api/(me|openapi\.yaml|docs|docs/\*|live-data/(ingest|query|series|points|sources|sources/\{id\})|rag/(search|hybrid-search|index/status)|admin/reindex|commands/(execute|batch|\{id\})|queries/(history(/\{sequence\}/edges)?|events|(nodes|edges)(/\{id\})?|nodes/\{id\}/neighbors)))$`),
+	"route":  regexp.MustCompile(`^(none|/healthz|/readyz|/ping|/health|/write|/api/v[12]/write|/api/(me|admin/(audit|usage|reindex)|rag/(search|hybrid-search|index/status)|openapi\.yaml|docs|docs/\*|live-data/(ingest|query|series|points|sources|sources/\{id\})|commands/(execute|batch|\{id\})|queries/(history(/\{sequence\}/edges)?|events|(nodes|edges)(/\{id\})?|nodes/\{id\}/neighbors)))$`),
 	"lane":   oneOf("text", "vector", "graph"), "missing": oneOf("text", "vector", "graph", "liveData"),
 	"status": regexp.MustCompile(`^[2-5][0-9][0-9]$`),
 	"stage":  oneOf("parse", "resolve", "encode", "produce", "begin", "decide", "commit"),
 	"source": oneOf("raw", "rollup_1h", "rollup_1m"),
 	"result": oneOf("hit", "miss", "applied", "failed", "repeated", "done", "written", "removed", "same"), "what": regexp.MustCompile(`^([A-Z_]{4,11}|[a-z_]{5,20})$`),
-	"table":    oneOf("points", "states", "latest", "source_activity", "series", "rollup_1m", "rollup_1h", "rollup_marks", "rollup_state"),
+	"table":    oneOf("points", "states", "latest", "source_activity", "series", "rollup_1m", "rollup_1h", "rollup_marks", "rollup_state", "audit"),
 	"outcome":  regexp.MustCompile(`^[a-z_]{4,16}$`),
 	"reason":   regexp.MustCompile(`^[a-z0-9_]{4,20}$`),
 	"state":    oneOf("open", "redriven", "discarded", "done", "failed", "cancelled"),

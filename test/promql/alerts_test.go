@@ -64,6 +64,13 @@ livegraph_kafka_partition_lag_seconds{instance="a",topic="graph.commands",partit
 livegraph_kafka_partition_end_offset{instance="a",topic="graph.commands",partition="0"} 0+60x60
 livegraph_consumer_partitions{instance="p",consumer="points"} 1x60
 livegraph_consumer_partitions{instance="p",consumer="commands"} 1x60
+livegraph_consumer_partitions{instance="p",consumer="audit"} 1x60
+livegraph_kafka_partition_lag_seconds{instance="a",topic="audit",partition="0"} 0x60
+livegraph_kafka_partition_end_offset{instance="a",topic="audit",partition="0"} 0+60x60
+livegraph_audit_spool_pending_bytes{instance="a"} 10x60
+livegraph_audit_spool_limit_bytes{instance="a"} 1000x60
+livegraph_audit_refused_requests_total{instance="a",reason="full"} 0x60
+livegraph_audit_append_failures_total{instance="a"} 0x60
 livegraph_consumer_lost_records_total{instance="p",consumer="points"} 0x60
 livegraph_consumer_rebalances_total{instance="p",consumer="points"} 1x60
 livegraph_consumer_retries_total{instance="p",consumer="points"} 3x60
@@ -121,6 +128,9 @@ var faults = map[string]string{
 	"LivegraphLogNearlyFull":           `livegraph_kafka_log_fill_ratio{instance="a",topic="points"} 0.01x30 0.6x30`,
 	"LivegraphPointsLag":               `livegraph_kafka_partition_lag_seconds{instance="a",topic="points",partition="0"} 1x30 1+60x30`,
 	"LivegraphCommandsLag":             `livegraph_kafka_partition_lag_seconds{instance="a",topic="graph.commands",partition="0"} 0x30 1+60x30`,
+	"LivegraphAuditLag":                `livegraph_kafka_partition_lag_seconds{instance="a",topic="audit",partition="0"} 0x30 1+60x30`,
+	"LivegraphAuditSpoolFilling":       `livegraph_audit_spool_pending_bytes{instance="a"} 10x30 600x30`,
+	"LivegraphAuditRefusing":           `livegraph_audit_refused_requests_total{instance="a",reason="full"} 0x55 1x5`,
 	"LivegraphNotFresh":                `livegraph_consumer_freshness_seconds_bucket{instance="p",consumer="points",le="0.1"} 0x60`,
 	"LivegraphPartitionsUnowned":       `livegraph_consumer_partitions{instance="p",consumer="points"} 1x30 0x30`,
 	"LivegraphRebalancing":             `livegraph_consumer_rebalances_total{instance="p",consumer="points"} 1+2x60`,

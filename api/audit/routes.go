@@ -1,0 +1,103 @@
+package audit
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/api/token"
+	"github.com/livegraph/livegraph/schemas/auditrecord"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+// Deps is what the routes are made of.
+type Deps struct {
+	Records records
+	// Retention is for how long uses are shown; 0: for good.
+	Retention time.Duration
+	// TokenKey signs cursors: the installation's, the same in every process.
+	TokenKey [32]byte
+	// QueryTimeout is the longest time of a query; beyond, 504.
+	QueryTimeout time.Duration
+}
+
+// records is where the uses of keys are.
+type records interface {
+	Audit(ctx context.Context, f clickhouse.AuditFilter, after *clickhouse.AuditPosition, offset, limit int) ([]auditrecord.Record, error)
+	CountAudit(ctx context.Context, f clickhouse.AuditFilter, most int) (int64, error)
+	AuditUsage(ctx context.Context, f clickhouse.AuditFilter, byDay bool, offset, limit int) ([]clickhouse.Usage, int64, error)
+}
+
+type api struct {
+	Deps
+	sealer token.Sealer
+}
+
+// Paths of the group.
+const (
+	auditPath = "/api/admin/audit"
+	usagePath = "/api/admin/usage"
+)
+
+// Routes gives the group's routes: those by which a workspace's own uses are read.
+func Routes(deps Deps) []route.Route {
+	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}}
+	admin := []request.Scope{request.Admin}
+	return []route.Route{
+		{Method: http.MethodGet, Pattern: auditPath, Scopes: admin, Handle: a.list},
+		{Method: http.MethodGet, Pattern: usagePath, Scopes: admin, Handle: a.usage},
+	}
+}
+
+// kept brings a filter within what is kept: what is past its retention is in no
+// answer, whether it is still stored or not.
+func kept(f clickhouse.AuditFilter, retention time.Duration) clickhouse.AuditFilter {
+	if retention <= 0 {
+		return f
+	}
+	if oldest := time.Now().Add(-retention); f.From.Before(oldest) {
+		f.From = oldest
+	}
+	return f
+}
+
+// filter reads what uses of a workspace are asked for by.
+func filter(p *request.Params, workspace uuid.UUID) clickhouse.AuditFilter {
+	f := clickhouse.AuditFilter{Workspace: &workspace, Keys: p.UUIDs("keyId")}
+	for _, text := range p.List("status") {
+		span, ok := ParseStatus(text)
+		if !ok {
+			p.Fail("status", statusForms)
+		}
+		f.Statuses = append(f.Statuses, span)
+	}
+	f.Route, _ = p.String("route")
+	if len(f.Route) > maxRoute {
+		p.Fail("route", "is longer than any route")
+	}
+	if text, given := p.String("ip"); given {
+		var ok bool
+		if f.IP, ok = ParseAddress(text); !ok {
+			p.Fail("ip", "must be an IP address")
+		}
+	}
+	if text, given := p.String("requestId"); given {
+		if f.RequestID = text; !requestID.MatchString(text) {
+			p.Fail("requestId", "must be a request id: req_ and 26 characters")
+		}
+	}
+	if at := p.Time("from"); at != nil {
+		f.From = *at
+	}
+	if at := p.Time("to"); at != nil {
+		f.To = *at
+	}
+	if !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To) {
+		p.Fail("to", "must be after from")
+	}
+	return f
+}

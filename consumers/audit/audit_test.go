@@ -1,0 +1,137 @@
+package audit_test
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/consumers/audit"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/schemas/auditrecord"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/kafka"
+)
+
+const limit = 60 * time.Second
+
+type world struct {
+	t     *testing.T
+	log   *kafka.Client
+	store *clickhouse.DB
+	deps  audit.Deps
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	logger := slog.New(slog.DiscardHandler)
+	group := "audit-" + uuid.NewString()
+	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: testenv.Kafka(t), BufferedBytes: 1 << 20, AuditGroup: group, Log: logger})
+	require.NoError(t, err)
+	t.Cleanup(log.Close)
+	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 1, CommandsPartitions: 2, Replication: -1, RetentionBytes: 64 << 20}))
+	store, err := clickhouse.Open(t.Context(), testenv.ClickHouse(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = store.Close() })
+	require.NoError(t, store.Migrate(t.Context()))
+	return &world{t: t, log: log, store: store, deps: audit.Deps{
+		Log: log, Records: store, Logger: logger, Config: audit.Config{Group: group, BatchWait: 10 * time.Millisecond, Retention: 30 * 24 * time.Hour},
+	}}
+}
+
+// run runs a consumer; stop ends it.
+func (w *world) run() (c *audit.Consumer, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	c = audit.New(w.deps)
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx) }()
+	return c, func() {
+		cancel()
+		require.NoError(w.t, <-done)
+	}
+}
+
+func (w *world) produce(records ...[]byte) {
+	w.t.Helper()
+	var out []kafka.Record
+	for _, r := range records {
+		out = append(out, kafka.Record{Value: r, RequestID: "req_1"})
+	}
+	require.NoError(w.t, w.log.ProduceAudit(w.t.Context(), out))
+}
+
+func encoded(t *testing.T, r auditrecord.Record) []byte {
+	t.Helper()
+	out, err := auditrecord.Encode(&r)
+	require.NoError(t, err)
+	return out
+}
+
+// shown waits until so many uses are shown, and gives them.
+func (w *world) shown(n int) []auditrecord.Record {
+	w.t.Helper()
+	for deadline := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
+		found, err := w.store.Audit(w.t.Context(), clickhouse.AuditFilter{}, nil, 0, 1000)
+		require.NoError(w.t, err)
+		if len(found) == n {
+			return found
+		}
+		require.True(w.t, time.Now().Before(deadline), "%d are shown, not %d", len(found), n)
+	}
+}
+
+func TestAUseIsShownOnceHoweverOftenItComes(t *testing.T) {
+	w := newWorld(t)
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	use := auditrecord.Record{
+		RequestID: "req_1", At: now, Key: uuid.New(), Workspace: uuid.New(), Method: "GET", Route: "/api/me", Status: 200,
+		IP: netip.MustParseAddr("2001:db8::1"), UserAgent: "curl", Duration: 1500 * time.Microsecond, BytesIn: 1, BytesOut: 2, Requests: 1,
+	}
+	final, other := use, use
+	final.Final, final.Duration, final.BytesOut = true, time.Second, 99
+	other.RequestID, other.Key, other.Workspace, other.IP = "req_2", uuid.Nil, uuid.Nil, netip.Addr{}
+	_, stop := w.run()
+	w.produce(encoded(t, use), encoded(t, use), encoded(t, other))
+	require.ElementsMatch(t, []auditrecord.Record{use, other}, w.shown(2))
+	stop()
+
+	c, stop := w.run()
+	defer stop()
+	w.produce(encoded(t, final), []byte("no record"), encoded(t, use), encoded(t, final))
+	for deadline := time.Now().Add(limit); c.Metrics().Snapshot().Records < 4; time.Sleep(20 * time.Millisecond) {
+		require.True(t, time.Now().Before(deadline))
+	}
+	require.EqualValues(t, 1, c.Metrics().Snapshot().DeadLetters)
+	require.ElementsMatch(t, []auditrecord.Record{final, other}, w.shown(2))
+	total, err := w.store.CountAudit(t.Context(), clickhouse.AuditFilter{Workspace: &use.Workspace}, 100)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, total)
+	usage, rows, err := w.store.AuditUsage(t.Context(), clickhouse.AuditFilter{Workspace: &use.Workspace}, true, 0, 10)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, rows)
+	require.EqualValues(t, 1, usage[0].Requests)
+	require.EqualValues(t, 99, usage[0].BytesOut)
+	require.Equal(t, "me", usage[0].Group)
+}
+
+func TestMonthsPastTheRetentionAreDropped(t *testing.T) {
+	w := newWorld(t)
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	var all []auditrecord.Record
+	for _, age := range []time.Duration{0, 20, 70, 400} {
+		all = append(all, auditrecord.Record{RequestID: uuid.NewString(), At: now.Add(-age * 24 * time.Hour), Requests: 1})
+	}
+	require.NoError(t, w.store.InsertAudit(t.Context(), all))
+	w.shown(4)
+	_, stop := w.run() // it looks at once
+	defer stop()
+	require.ElementsMatch(t, all[:2], w.shown(2))
+	months, err := w.store.ExpireAudit(t.Context(), now.Add(-100*365*24*time.Hour))
+	require.NoError(t, err)
+	require.Zero(t, months, "a long retention drops nothing")
+	w.shown(2)
+}

@@ -1,0 +1,48 @@
+package config
+
+import (
+	"path/filepath"
+	"time"
+)
+
+// MaxAuditDays is the longest that audit records are kept for a number of days:
+// hundred years.
+const MaxAuditDays = 36500
+
+// Audit holds the settings of the audit log: its spool, which processes with the role
+// api have, its consumer, and for how long it is kept.
+type Audit struct {
+	SpoolDir      string        `help:"Folder in which audit records wait for Kafka; one for each process with the role api, on a volume that outlives it. Default: audit in the data directory." env:"LIVEGRAPH_AUDIT_SPOOL_DIR"`
+	SpoolBytes    int64         `help:"Most bytes of audit records that wait there; beyond, requests with a key are answered 503." default:"1073741824" env:"LIVEGRAPH_AUDIT_SPOOL_BYTES"`
+	SyncInterval  time.Duration `help:"How often the spool is synced to the disk: what a crash of the machine (not of the process, which loses nothing) may lose. 0: before each answer." default:"1s" env:"LIVEGRAPH_AUDIT_SYNC_INTERVAL"`
+	Group         string        `help:"Consumer group." default:"livegraph-audit" env:"LIVEGRAPH_AUDIT_GROUP"`
+	BatchWait     time.Duration `help:"Age at which audit records are inserted however few they are." default:"1s" env:"LIVEGRAPH_AUDIT_BATCH_WAIT"`
+	RetentionDays int           `help:"For how many days audit records are kept; 0: for good. Of all processes with the roles api or audit the same." default:"365" env:"LIVEGRAPH_AUDIT_RETENTION_DAYS"`
+}
+
+// Retention is for how long audit records are kept; 0: for good.
+func (a *Audit) Retention() time.Duration { return time.Duration(a.RetentionDays) * 24 * time.Hour }
+
+// Spool gives the folder of the spool.
+func (a *Audit) Spool(dataDir string) string {
+	if a.SpoolDir != "" {
+		return a.SpoolDir
+	}
+	return filepath.Join(dataDir, "audit")
+}
+
+func (a *Audit) validate(bad func(setting, format string, args ...any)) {
+	const leastSpool = 1 << 20
+	if a.SpoolBytes < leastSpool {
+		bad("audit-spool-bytes", "must be at least %d", leastSpool)
+	}
+	if a.SyncInterval < 0 {
+		bad("audit-sync-interval", "must not be below zero")
+	}
+	if a.BatchWait <= 0 {
+		bad("audit-batch-wait", "must be above zero")
+	}
+	if a.RetentionDays < 0 || a.RetentionDays > MaxAuditDays {
+		bad("audit-retention-days", "must be from 0 to %d", MaxAuditDays)
+	}
+}

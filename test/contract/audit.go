@@ -1,0 +1,58 @@
+package contract
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/audit"
+	"github.com/livegraph/livegraph/api/route"
+	uses "github.com/livegraph/livegraph/consumers/audit"
+	"github.com/livegraph/livegraph/internal/spool"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+// Audit is the group of the routes by which uses of keys are read, with all that
+// brings uses there.
+type Audit struct {
+	Records *clickhouse.DB // made by Group
+	Store   string         // its URL
+	Dir     string         // of the spool
+	Spool   *spool.Spool
+	// Limit is the most bytes of the spool; 0: plenty.
+	Limit int64
+	// Alone leaves out what takes records out of the spool.
+	Alone bool
+}
+
+// Group makes the routes, and has the server record.
+func (a *Audit) Group(t testing.TB, s *Server) []route.Route {
+	t.Helper()
+	var err error
+	a.Store = testenv.ClickHouse(t)
+	a.Records, err = clickhouse.Open(t.Context(), a.Store)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = a.Records.Close() })
+	require.NoError(t, a.Records.Migrate(t.Context()))
+	if a.Limit == 0 {
+		a.Limit = 1 << 30
+	}
+	a.Dir = t.TempDir()
+	a.Spool, err = spool.Open(a.Dir, spool.Options{MaxBytes: a.Limit, Sync: time.Second})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = a.Spool.Close() })
+	log := OpenLog(t, testenv.Kafka(t))
+	s.Trail = audit.NewTrail(audit.TrailDeps{Spool: a.Spool, Log: log, CountEvery: 100 * time.Millisecond})
+	if !a.Alone {
+		background(t, uses.New(uses.Deps{
+			Log: log, Records: a.Records, Config: uses.Config{Group: "audit-" + uuid.NewString(), BatchWait: 20 * time.Millisecond, Retention: 365 * 24 * time.Hour},
+		}).Run)
+		background(t, s.Trail.Run)
+	}
+	installation, err := s.DB.Installation(t.Context())
+	require.NoError(t, err)
+	return audit.Routes(audit.Deps{Records: a.Records, Retention: 365 * 24 * time.Hour, TokenKey: installation.CheckpointKey, QueryTimeout: 10 * time.Second})
+}
