@@ -323,8 +323,9 @@ func TestTheEmbedderRefusesMoreThanItsQueueHoldsAndForgetsWhoLeaves(t *testing.T
 	require.Equal(t, http.StatusServiceUnavailable, <-statuses, "the first answer is that of one too many")
 	leave()
 	began := time.Now()
-	again := `{"model": "` + embedded.EmbedderModel + `", "input": ["one", "two", "three", "four", "five", "six"]}` // in the lane that was full
-	require.Eventually(t, func() bool { // it takes a moment to see that they have left
+	again := `{"model": "` + embedded.EmbedderModel + `", "input": ["one", "two", "three", "four", "five", "six"]}`
+	// In the lane that was full; it takes a moment to see that they have left.
+	require.Eventually(t, func() bool {
 		return call(t, address, "POST", "/v1/embeddings", strings.NewReader(again)).status == http.StatusOK
 	}, patience, 20*time.Millisecond)
 	t.Logf("the lane was free after %s", time.Since(began))
