@@ -45,7 +45,7 @@ type calledNodes struct {
 const selectNamed = `SELECT k.key, p.id FROM unnest($1::text[]) AS k (key)
 	CROSS JOIN LATERAL (
 		SELECT n.id FROM (SELECT node_id FROM lexical_nodes WHERE workspace_id = $2 AND name_key = k.key ORDER BY node_id LIMIT $3) l
-		CROSS JOIN LATERAL (SELECT id FROM nodes WHERE workspace_id = $2 AND id = l.node_id AND `
+		CROSS JOIN LATERAL (SELECT n.id FROM nodes n WHERE n.workspace_id = $2 AND n.id = l.node_id AND `
 
 // named gives by name the nodes that the query calls, at most so many of each name;
 // the longest names first.
@@ -59,7 +59,7 @@ func named(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, q lexical.Query,
 		places[n.Key] = append(places[n.Key], n)
 	}
 	w := &where{args: []any{keys, workspace, nameLooks}}
-	letsPass(w, f)
+	addPassing(w, f)
 	query := selectNamed + w.text() + ` OFFSET 0) n LIMIT ` + w.arg(most) + `) p ORDER BY p.id`
 	rows, err := tx.Query(ctx, query, w.args...)
 	if err != nil {

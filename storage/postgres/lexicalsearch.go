@@ -23,6 +23,9 @@ const (
 
 // What a search in words does at most, whatever the workspace holds.
 const (
+	// fewMatches is how many nodes a filter lets through at most for the terms to be
+	// looked up node by node.
+	fewMatches = 5_000
 	// searchTerms is how many terms of a query count: the rarest.
 	searchTerms = 32
 	// searchFirst is how many postings are read to find candidates, the rarest terms'
@@ -83,6 +86,8 @@ func (db *DB) SearchText(ctx context.Context, workspace uuid.UUID, q lexical.Que
 	return hits, nil
 }
 
+func unfiltered(f retrieval.Filter) bool { return len(f.EntityTypes) == 0 && len(f.Properties) == 0 }
+
 // textSearch is a search under way.
 type textSearch struct {
 	tx        pgx.Tx
@@ -114,13 +119,11 @@ func (s *textSearch) run(ctx context.Context, q lexical.Query) ([]retrieval.Text
 		return nil, err
 	}
 	if !unfiltered(s.filter) {
-		var few []uuid.UUID
-		if few, s.bounded, err = fewPassing(ctx, s.tx, s.workspace, s.filter, s.most.few); err != nil || len(few) == 0 {
+		few, more, err := matching(ctx, s.tx, s.workspace, s.filter, s.most.few)
+		if err != nil || len(few) == 0 && !more {
 			return nil, err
 		}
-		for _, id := range few {
-			s.few = append(s.few, column(id))
-		}
+		s.few, s.bounded = idArray(few), !more
 	}
 	if err := s.rank(ctx, terms); err != nil {
 		return nil, err
@@ -292,13 +295,17 @@ func (s *textSearch) best(ctx context.Context) (hits []retrieval.TextHit, err er
 	for most := 2 * s.limit; len(rest) > 0; most *= 8 { // mostly the first look is enough
 		portion := rest[:min(most, len(rest))]
 		rest = rest[len(portion):]
-		ids := make(uuids, len(portion))
+		ids := make([]uuid.UUID, len(portion))
 		for i, n := range portion {
-			ids[i] = column(n.id)
+			ids[i] = n.id
 		}
-		pass, err := passing(ctx, s.tx, s.workspace, ids, s.filter)
+		passed, err := passing(ctx, s.tx, s.workspace, ids, s.filter)
 		if err != nil {
 			return nil, err
+		}
+		pass := make(map[uuid.UUID]bool, len(passed))
+		for _, id := range passed {
+			pass[id] = true
 		}
 		for _, n := range portion {
 			if !pass[n.id] {

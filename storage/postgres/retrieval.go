@@ -24,9 +24,9 @@ func (db *DB) FoundNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UU
 	if len(ids) == 0 {
 		return found, nil
 	}
-	list, err := foundAll(ctx, db, `SELECT `+nodeColumns+` FROM nodes n WHERE `, foundWhere(workspace, ids, f), scanNode)
+	list, err := foundAll(ctx, db.pool, `SELECT `+nodeColumns+` FROM nodes n WHERE `, foundWhere(workspace, ids, f), scanNode)
 	if err != nil {
-		return nil, fmt.Errorf("reading the nodes that were found: %w", err)
+		return nil, classify(fmt.Errorf("reading the nodes that were found: %w", err))
 	}
 	for _, n := range list {
 		found[n.ID] = n
@@ -39,7 +39,13 @@ func (db *DB) PassingNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	list, err := foundAll(ctx, db, `SELECT n.id FROM nodes n WHERE `, foundWhere(workspace, ids, f), scanID)
+	list, err := passing(ctx, db.pool, workspace, ids, f)
+	return list, classify(err)
+}
+
+// passing is PassingNodes on a connection.
+func passing(ctx context.Context, q queryer, workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter) ([]uuid.UUID, error) {
+	list, err := foundAll(ctx, q, `SELECT n.id FROM nodes n WHERE `, foundWhere(workspace, ids, f), scanID)
 	if err != nil {
 		return nil, fmt.Errorf("looking at the nodes that were found: %w", err)
 	}
@@ -56,9 +62,9 @@ func (db *DB) FoundEdges(ctx context.Context, workspace uuid.UUID, ids []uuid.UU
 	w.add("workspace_id = ?", workspace)
 	w.add("id = ANY(?)", idArray(ids))
 	w.add("NOT deleted")
-	list, err := foundAll(ctx, db, `SELECT `+edgeColumns+` FROM edges WHERE `, w, scanEdge)
+	list, err := foundAll(ctx, db.pool, `SELECT `+edgeColumns+` FROM edges WHERE `, w, scanEdge)
 	if err != nil {
-		return nil, fmt.Errorf("reading the edges of paths: %w", err)
+		return nil, classify(fmt.Errorf("reading the edges of paths: %w", err))
 	}
 	for _, e := range list {
 		found[e.ID] = e
@@ -69,16 +75,22 @@ func (db *DB) FoundEdges(ctx context.Context, workspace uuid.UUID, ids []uuid.UU
 // MatchingNodes gives up to limit nodes that stand and pass the filter, in no order,
 // and whether there are more.
 func (db *DB) MatchingNodes(ctx context.Context, workspace uuid.UUID, f retrieval.Filter, limit int) (ids []uuid.UUID, more bool, err error) {
-	w := foundWhere(workspace, nil, f)
 	err = db.reading(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT n.id FROM nodes n WHERE %s LIMIT %d`, w.text(), limit+1), w.values()...)
-		if err == nil {
-			ids, err = pgx.CollectRows(rows, scanID)
-		}
+		ids, more, err = matching(ctx, tx, workspace, f, limit)
 		return err
 	})
+	return ids, more, classify(err)
+}
+
+// matching is MatchingNodes on a connection.
+func matching(ctx context.Context, q queryer, workspace uuid.UUID, f retrieval.Filter, limit int) (ids []uuid.UUID, more bool, err error) {
+	w := foundWhere(workspace, nil, f)
+	rows, err := q.Query(ctx, fmt.Sprintf(`SELECT n.id FROM nodes n WHERE %s LIMIT %d`, w.text(), limit+1), planned(w.args)...)
+	if err == nil {
+		ids, err = pgx.CollectRows(rows, scanID)
+	}
 	if err != nil {
-		return nil, false, classify(fmt.Errorf("looking for what passes a filter: %w", err))
+		return nil, false, fmt.Errorf("looking for what passes a filter: %w", err)
 	}
 	more = len(ids) > limit
 	return ids[:min(len(ids), limit)], more, nil
@@ -86,21 +98,20 @@ func (db *DB) MatchingNodes(ctx context.Context, workspace uuid.UUID, f retrieva
 
 // foundAll reads what a condition wants, in a statement that is planned for its
 // values.
-func foundAll[T any](ctx context.Context, db *DB, query string, w *where, scan pgx.RowToFunc[T]) ([]T, error) {
-	rows, err := db.pool.Query(ctx, query+w.text(), w.values()...)
+func foundAll[T any](ctx context.Context, q queryer, query string, w *where, scan pgx.RowToFunc[T]) ([]T, error) {
+	rows, err := q.Query(ctx, query+w.text(), planned(w.args)...)
 	if err != nil {
-		return nil, classify(err)
+		return nil, err
 	}
-	list, err := pgx.CollectRows(rows, scan)
-	return list, classify(err)
+	return pgx.CollectRows(rows, scan)
 }
 
 // idArray is a list of ids as pgx writes it without making texts of them first, which
 // takes longer than many a query.
-func idArray(ids []uuid.UUID) []pgtype.UUID {
-	list := make([]pgtype.UUID, len(ids))
+func idArray(ids []uuid.UUID) uuids {
+	list := make(uuids, len(ids))
 	for i, id := range ids {
-		list[i] = pgtype.UUID{Bytes: id, Valid: true}
+		list[i] = column(id)
 	}
 	return list
 }
@@ -112,9 +123,6 @@ func scanID(row pgx.CollectableRow) (uuid.UUID, error) {
 	return id.Bytes, err
 }
 
-// values are the arguments of a statement that is planned anew each time.
-func (w *where) values() []any { return append([]any{pgx.QueryExecModeCacheDescribe}, w.args...) }
-
 // foundWhere is the condition of nodes n that stand and pass a filter; ids nil: any.
 func foundWhere(workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter) *where {
 	w := &where{}
@@ -122,9 +130,14 @@ func foundWhere(workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter) *where
 	if ids != nil {
 		w.add("n.id = ANY(?)", idArray(ids))
 	}
+	addPassing(w, f)
+	return w
+}
+
+// addPassing adds that a node n stands and passes a filter.
+func addPassing(w *where, f retrieval.Filter) {
 	w.add("NOT n.deleted")
 	addFilter(w, f)
-	return w
 }
 
 // addFilter adds what a filter wants of nodes n. A property is one of the values, the

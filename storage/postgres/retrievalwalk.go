@@ -24,7 +24,7 @@ func (db *DB) WalkEdges(ctx context.Context, workspace uuid.UUID, step retrieval
 	}
 	query, w, limit := walkQuery(workspace, step)
 	err = db.reading(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query, w.values()...)
+		rows, err := tx.Query(ctx, query, planned(w.args)...)
 		if err != nil {
 			return err
 		}
