@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -192,8 +193,19 @@ const (
 	pruneMost  = 10_000
 )
 
-// Run removes, now and then, what of the trail is past its time, until ctx is done.
+// Run watches what the overview shows and removes, now and then, what of the trail is past
+// its time, until ctx is done.
 func (a *Admin) Run(ctx context.Context) error {
+	var work sync.WaitGroup
+	if a.deps.Overview != nil {
+		work.Go(func() { a.deps.Overview.watch(ctx) })
+	}
+	work.Go(func() { a.prune(ctx) })
+	work.Wait()
+	return nil
+}
+
+func (a *Admin) prune(ctx context.Context) {
 	for pause.For(ctx, pruneEvery) {
 		if a.deps.TrailKept <= 0 {
 			continue
@@ -208,5 +220,4 @@ func (a *Admin) Run(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -42,7 +43,7 @@ type keyAnswer struct {
 	Name       string      `json:"name"`
 	Mode       string      `json:"mode"`
 	Scopes     []string    `json:"scopes"`
-	Workspaces []uuid.UUID `json:"workspaces"`
+	Workspaces []opened    `json:"workspaces"`
 	ActorID    uuid.UUID   `json:"actorId"`
 	RolledFrom *uuid.UUID  `json:"rolledFrom"`
 	CreatedBy  string      `json:"createdBy"`
@@ -50,9 +51,15 @@ type keyAnswer struct {
 	ExpiresAt  *time.Time  `json:"expiresAt"`
 	RevokedAt  *time.Time  `json:"revokedAt"`
 	LastUsedAt *time.Time  `json:"lastUsedAt"`
-	LastUsedIP *netip.Addr `json:"lastUsedIp"`
+	LastUsedIP *netip.Addr `json:"lastUsedFrom"`
 	State      string      `json:"state"`
 	RollDue    bool        `json:"rollDue"` // active, and older than 90 days
+}
+
+// opened is a workspace that a key opens.
+type opened struct {
+	ID   uuid.UUID `json:"id"`
+	Name *string   `json:"name"` // null: it is deleted
 }
 
 // keyWithText is a key with its text, which is shown this once.
@@ -63,7 +70,7 @@ type keyWithText struct {
 
 func keyOf(k *postgres.Key, now time.Time) keyAnswer {
 	shown := keyAnswer{
-		ID: k.ID, Display: k.Display, Name: k.Name, Mode: k.Mode, Scopes: k.Scopes, Workspaces: k.Workspaces, ActorID: k.ActorID,
+		ID: k.ID, Display: k.Display, Name: k.Name, Mode: k.Mode, Scopes: k.Scopes, Workspaces: make([]opened, len(k.Workspaces)), ActorID: k.ActorID,
 		RolledFrom: k.RolledFrom, CreatedBy: k.CreatedBy, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
 		LastUsedAt: k.LastUsedAt, LastUsedIP: k.LastUsedIP, State: stateActive,
 	}
@@ -78,10 +85,44 @@ func keyOf(k *postgres.Key, now time.Time) keyAnswer {
 	if shown.Scopes == nil {
 		shown.Scopes = []string{}
 	}
-	if shown.Workspaces == nil {
-		shown.Workspaces = []uuid.UUID{}
+	for i, id := range k.Workspaces {
+		shown.Workspaces[i].ID = id
 	}
 	return shown
+}
+
+// nameWorkspaces fills in the names of the workspaces that the keys open.
+func (a *Admin) nameWorkspaces(ctx context.Context, list []keyAnswer) error {
+	var ids []uuid.UUID
+	for i := range list {
+		for _, w := range list[i].Workspaces {
+			ids = append(ids, w.ID)
+		}
+	}
+	found, err := a.deps.Workspaces.WorkspacesByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	names := make(map[uuid.UUID]*string, len(found))
+	for i := range found {
+		names[found[i].ID] = &found[i].Name
+	}
+	for i := range list {
+		for j := range list[i].Workspaces {
+			list[i].Workspaces[j].Name = names[list[i].Workspaces[j].ID]
+		}
+	}
+	return nil
+}
+
+// answerMade answers with a key that was made: the only answer with its text.
+func (a *Admin) answerMade(w http.ResponseWriter, r *http.Request, made *postgres.Key, text apikey.Key) error {
+	shown := []keyAnswer{keyOf(made, time.Now())}
+	if err := a.nameWorkspaces(r.Context(), shown); err != nil {
+		return err
+	}
+	reply.Data(w, r, http.StatusCreated, keyWithText{keyAnswer: shown[0], Text: text.Reveal()})
+	return nil
 }
 
 // keys lists keys, oldest first.
@@ -105,6 +146,9 @@ func (a *Admin) keys(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	list, meta := cut(list, limit, offset)
+	if err := a.nameWorkspaces(r.Context(), list); err != nil {
+		return err
+	}
 	reply.List(w, r, list, meta)
 	return nil
 }
@@ -138,8 +182,7 @@ func (a *Admin) createKey(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reply.Data(w, r, http.StatusCreated, keyWithText{keyAnswer: keyOf(&made, time.Now()), Text: text.Reveal()})
-	return nil
+	return a.answerMade(w, r, &made, text)
 }
 
 // read checks what the body says of a key.
@@ -250,8 +293,7 @@ func (a *Admin) rollKey(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reply.Data(w, r, http.StatusCreated, keyWithText{keyAnswer: keyOf(&made, time.Now()), Text: text.Reveal()})
-	return nil
+	return a.answerMade(w, r, &made, text)
 }
 
 // revokeKey ends a key's life: it works nowhere a second later.

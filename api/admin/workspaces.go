@@ -37,19 +37,19 @@ type workspaceAnswer struct {
 	PerMinute *int64 `json:"perMinute"`
 	PerDay    *int64 `json:"perDay"`
 	// Limits are those that hold; null: none.
-	Limits        requestLimits `json:"limits"`
-	MaxSources    int64         `json:"maxSources"`
-	MaxSeries     int64         `json:"maxSeries"`
-	RetentionDays *int32        `json:"retentionDays"` // null: points are kept for good
-	Sources       int64         `json:"sources"`
-	Series        int64         `json:"series"`
-	CreatedAt     time.Time     `json:"createdAt"`
-	UpdatedAt     time.Time     `json:"updatedAt"`
+	Limits        limits    `json:"limits"`
+	RetentionDays *int32    `json:"retentionDays"` // null: points are kept for good
+	Sources       int64     `json:"sources"`
+	Series        int64     `json:"series"`
+	CreatedAt     time.Time `json:"createdAt"`
+	UpdatedAt     time.Time `json:"updatedAt"`
 }
 
-type requestLimits struct {
+type limits struct {
 	RequestsPerMinute *int64 `json:"requestsPerMinute"`
 	RequestsPerDay    *int64 `json:"requestsPerDay"`
+	Sources           int64  `json:"sources"`
+	Series            int64  `json:"series"`
 }
 
 // workspaceDetail is a workspace with how it stands.
@@ -86,9 +86,8 @@ func workspaceOf(w *postgres.Workspace) workspaceAnswer {
 	perMinute, perDay := w.RequestLimits()
 	return workspaceAnswer{
 		ID: w.ID, Name: w.Name, Plan: w.Plan, Mode: w.Mode, PerMinute: w.PerMinute, PerDay: w.PerDay,
-		Limits:     requestLimits{RequestsPerMinute: perMinute, RequestsPerDay: perDay},
-		MaxSources: w.MaxSources, MaxSeries: w.MaxSeries, RetentionDays: w.RetentionDays, Sources: w.Sources, Series: w.Series,
-		CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt,
+		Limits:        limits{RequestsPerMinute: perMinute, RequestsPerDay: perDay, Sources: w.MaxSources, Series: w.MaxSeries},
+		RetentionDays: w.RetentionDays, Sources: w.Sources, Series: w.Series, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt,
 	}
 }
 
@@ -205,11 +204,11 @@ func (a *Admin) createWorkspace(w http.ResponseWriter, r *http.Request) error {
 		spec.Plan = *body.Plan
 	}
 	check.OneOf("mode", spec.Mode, apikey.Live, apikey.Test)
-	limits := workspaceLimits{
+	asked := workspaceLimits{
 		name: body.Name, plan: &spec.Plan, perMinute: body.PerMinute, perDay: body.PerDay,
 		maxSources: body.MaxSources, maxSeries: body.MaxSeries, retentionDays: body.RetentionDays,
 	}
-	limits.check(&check, spec.Plan)
+	asked.check(&check, spec.Plan)
 	// Zero would be the default there.
 	for field, most := range map[string]*int64{"maxSources": body.MaxSources, "maxSeries": body.MaxSeries} {
 		if most != nil && *most == 0 {
@@ -262,12 +261,12 @@ func (a *Admin) updateWorkspace(w http.ResponseWriter, r *http.Request) error {
 	if body.Plan != nil {
 		plan = *body.Plan
 	}
-	limits := workspaceLimits{
+	asked := workspaceLimits{
 		name: body.Name, plan: body.Plan, perMinute: body.PerMinute, perDay: body.PerDay,
 		maxSources: body.MaxSources, maxSeries: body.MaxSeries, retentionDays: body.RetentionDays,
 	}
 	var check request.Check
-	limits.check(&check, plan)
+	asked.check(&check, plan)
 	if err := check.Err(); err != nil {
 		return err
 	}
