@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -104,7 +105,7 @@ func (a *Admin) trail(w http.ResponseWriter, r *http.Request) error {
 	if at := p.Time("to"); at != nil {
 		f.To = *at
 	}
-	limit, _ := p.Page()
+	limit := min(p.Int("limit", request.DefaultLimit, 1, math.MaxInt32), request.MaxLimit)
 	if text, given := p.String("cursor"); given {
 		var err error
 		if f.Before, err = strconv.ParseInt(text, 10, 64); err != nil || f.Before <= 0 {
