@@ -24,6 +24,8 @@ const (
 	Global
 	// Public wants nothing.
 	Public
+	// Operator wants the session of an operator. It is for routes under /admin/api.
+	Operator
 )
 
 // Handler answers a request, or gives the error to answer with, but not both.
