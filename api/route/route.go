@@ -24,7 +24,9 @@ const (
 	Global
 	// Public wants nothing.
 	Public
-	// Operator wants the session of an operator. It is for routes under /admin/api.
+	// Operator wants a session of the administration page, and on requests that change
+	// something its token against forgeries. The operator is in the context. Such routes
+	// are below /admin/api.
 	Operator
 )
 
