@@ -157,7 +157,7 @@ func (a *api) act(w http.ResponseWriter, r *http.Request, reasonNeeded bool,
 			return err
 		}
 	}
-	asked.By, asked.Within = operatorOf(r.Context()), a.BulkTime
+	asked.By, asked.Within = request.AskerOf(r.Context()), a.BulkTime
 	result, err := do(r.Context(), asked)
 	if err != nil && body.Filter != nil {
 		return request.Under("filter", err)

@@ -111,7 +111,7 @@ func (a *api) reindex(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	started, err := a.Index.RequestReindex(r.Context(), operatorOf(r.Context()))
+	started, err := a.Index.RequestReindex(r.Context(), request.AskerOf(r.Context()))
 	if err != nil {
 		return err
 	}

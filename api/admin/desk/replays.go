@@ -72,7 +72,7 @@ func (a *api) startReplay(w http.ResponseWriter, r *http.Request) error {
 	if err := c.Err(); err != nil {
 		return err
 	}
-	asked.By = operatorOf(r.Context())
+	asked.By = request.AskerOf(r.Context())
 	if valueOf(body.DryRun) {
 		job, err := a.Pipeline.PlanReplay(r.Context(), asked)
 		if err != nil {
