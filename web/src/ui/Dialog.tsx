@@ -30,6 +30,11 @@ export interface DialogProps {
  */
 export function Dialog({ open, onClose, title, lead, size = 'm', side, sticky, footer, onSubmit, children }: DialogProps) {
   const keep = sticky ? (e: Event) => e.preventDefault() : undefined
+  // A message is closed without closing the dialog that it is about.
+  const outside = (e: Event & { detail: { originalEvent: Event } }) => {
+    const { target } = e.detail.originalEvent
+    if (sticky || (target instanceof Element && target.closest('.toasts'))) e.preventDefault()
+  }
   const inside = (
     <>
       <div className="dialog-body">{children}</div>
@@ -48,8 +53,8 @@ export function Dialog({ open, onClose, title, lead, size = 'm', side, sticky, f
           <Radix.Content
             className={cx('dialog', `dialog-${size}`, side && 'dialog-side')}
             onEscapeKeyDown={keep}
-            onPointerDownOutside={keep}
-            onInteractOutside={keep}
+            onPointerDownOutside={outside}
+            onInteractOutside={outside}
             {...(lead ? {} : { 'aria-describedby': undefined })}
           >
             <header className="dialog-head">
