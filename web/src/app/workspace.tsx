@@ -37,7 +37,8 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
   // One beyond the first thousand, by a link.
   const single = useQuery({
     queryKey: [...WORKSPACES, wanted],
-    queryFn: ({ signal }) => api.get<Workspace>(`/workspaces/${encodeURIComponent(wanted ?? '')}`, { signal }),
+    queryFn: ({ signal }) =>
+      api.get<Workspace>(`/workspaces/${encodeURIComponent(wanted ?? '')}`, { signal }),
     enabled: Boolean(wanted && known && !inList),
   })
   const workspace = inList ?? (wanted ? single.data : undefined) ?? known?.[0] ?? null

@@ -28,7 +28,18 @@ export interface DialogProps {
  * A dialog: it holds the focus, closes by Escape and gives the focus back. The scrim is ours rather than Radix's
  * Overlay, which locks scrolling by a style element that the page's policy forbids.
  */
-export function Dialog({ open, onClose, title, lead, size = 'm', side, sticky, footer, onSubmit, children }: DialogProps) {
+export function Dialog({
+  open,
+  onClose,
+  title,
+  lead,
+  size = 'm',
+  side,
+  sticky,
+  footer,
+  onSubmit,
+  children,
+}: DialogProps) {
   const keep = sticky ? (e: Event) => e.preventDefault() : undefined
   // A message is closed without closing the dialog that it is about.
   const outside = (e: Event & { detail: { originalEvent: Event } }) => {
@@ -106,7 +117,18 @@ export function Confirm(props: ConfirmProps) {
   return props.open ? <OpenConfirm {...props} /> : null
 }
 
-function OpenConfirm({ open, onClose, title, children, action, danger, phrase, onConfirm, busy, error }: ConfirmProps) {
+function OpenConfirm({
+  open,
+  onClose,
+  title,
+  children,
+  action,
+  danger,
+  phrase,
+  onConfirm,
+  busy,
+  error,
+}: ConfirmProps) {
   const [typed, setTyped] = useState('')
   const ready = !phrase || typed === phrase
   return (

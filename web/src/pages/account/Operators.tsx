@@ -32,7 +32,10 @@ export function Operators() {
   const { data: session } = useSession()
   const [adding, setAdding] = useState(false)
   const [removing, setRemoving] = useState<Operator | null>(null)
-  const list = useQuery({ queryKey: OPERATORS, queryFn: ({ signal }) => api.list<Operator>('/operators', { signal }) })
+  const list = useQuery({
+    queryKey: OPERATORS,
+    queryFn: ({ signal }) => api.list<Operator>('/operators', { signal }),
+  })
   const me = session?.operator.id
   const columns: Column<Operator>[] = [
     {
@@ -77,7 +80,14 @@ export function Operators() {
       {list.error && !list.data ? (
         <ErrorNotice error={list.error} onRetry={() => void list.refetch()} compact />
       ) : (
-        <Table label="Operators" columns={columns} rows={list.data?.data} rowKey={(o) => o.id} loading={list.isPending} skeletonRows={2} />
+        <Table
+          label="Operators"
+          columns={columns}
+          rows={list.data?.data}
+          rowKey={(o) => o.id}
+          loading={list.isPending}
+          skeletonRows={2}
+        />
       )}
       {adding && <AddOperator onClose={() => setAdding(false)} />}
       {removing && <RemoveOperator operator={removing} onClose={() => setRemoving(null)} />}
@@ -99,7 +109,14 @@ function AddOperator({ onClose }: { onClose: () => void }) {
   })
   if (made) {
     return (
-      <Dialog open sticky onClose={onClose} size="s" title="The new operator" footer={<Button onClick={onClose}>I have kept it</Button>}>
+      <Dialog
+        open
+        sticky
+        onClose={onClose}
+        size="s"
+        title="The new operator"
+        footer={<Button onClick={onClose}>I have kept it</Button>}
+      >
         <div className="stack">
           <Notice tone="warn" title="The password is shown once">
             <p>
@@ -133,7 +150,13 @@ function AddOperator({ onClose }: { onClose: () => void }) {
     >
       <div className="stack">
         <Field label="Name" hint="Letters, digits, and . _ @ + -" error={fieldError(add.error, 'name')}>
-          <Input value={name} maxLength={64} autoCapitalize="none" spellCheck={false} onChange={(e) => setName(e.target.value)} />
+          <Input
+            value={name}
+            maxLength={64}
+            autoCapitalize="none"
+            spellCheck={false}
+            onChange={(e) => setName(e.target.value)}
+          />
         </Field>
         {add.error && !fieldError(add.error, 'name') && <ErrorNotice error={add.error} compact />}
       </div>
@@ -153,10 +176,19 @@ function RemoveOperator({ operator, onClose }: { operator: Operator; onClose: ()
     },
   })
   return (
-    <Confirm open onClose={onClose} title="Delete this operator?" action="Delete" danger onConfirm={() => remove.mutate()} busy={remove.isPending} error={remove.error}>
+    <Confirm
+      open
+      onClose={onClose}
+      title="Delete this operator?"
+      action="Delete"
+      danger
+      onConfirm={() => remove.mutate()}
+      busy={remove.isPending}
+      error={remove.error}
+    >
       <p>
-        <Name text={operator.name} strong /> is logged out everywhere at once and cannot log in again. What was done under the name stays in
-        the audit log.
+        <Name text={operator.name} strong /> is logged out everywhere at once and cannot log in again. What
+        was done under the name stays in the audit log.
       </p>
     </Confirm>
   )

@@ -34,17 +34,49 @@ export function Password() {
     <Panel title="Password">
       <form className="stack" onSubmit={submit} noValidate>
         {/* So that a password manager knows whose it is. */}
-        <input className="sr-only" name="username" autoComplete="username" value={session?.operator.name ?? ''} readOnly tabIndex={-1} aria-hidden="true" />
-        <Field label="Current password" error={shown(current ? undefined : 'It is needed') ?? fieldError(change.error, 'current')}>
-          <Input type="password" autoComplete="current-password" value={current} onChange={(e) => setCurrent(e.target.value)} />
+        <input
+          className="sr-only"
+          name="username"
+          autoComplete="username"
+          value={session?.operator.name ?? ''}
+          readOnly
+          tabIndex={-1}
+          aria-hidden="true"
+        />
+        <Field
+          label="Current password"
+          error={shown(current ? undefined : 'It is needed') ?? fieldError(change.error, 'current')}
+        >
+          <Input
+            type="password"
+            autoComplete="current-password"
+            value={current}
+            onChange={(e) => setCurrent(e.target.value)}
+          />
         </Field>
-        <Field label="New password" hint={`At least ${SHORTEST} characters; a few words are best`} error={shown(short) ?? fieldError(change.error, 'new')}>
-          <Input type="password" autoComplete="new-password" value={fresh} onChange={(e) => setFresh(e.target.value)} />
+        <Field
+          label="New password"
+          hint={`At least ${SHORTEST} characters; a few words are best`}
+          error={shown(short) ?? fieldError(change.error, 'new')}
+        >
+          <Input
+            type="password"
+            autoComplete="new-password"
+            value={fresh}
+            onChange={(e) => setFresh(e.target.value)}
+          />
         </Field>
         <Field label="New password again" error={shown(other)}>
-          <Input type="password" autoComplete="new-password" value={again} onChange={(e) => setAgain(e.target.value)} />
+          <Input
+            type="password"
+            autoComplete="new-password"
+            value={again}
+            onChange={(e) => setAgain(e.target.value)}
+          />
         </Field>
-        {change.error && !fieldError(change.error, 'current', 'new') && <ErrorNotice error={change.error} compact />}
+        {change.error && !fieldError(change.error, 'current', 'new') && (
+          <ErrorNotice error={change.error} compact />
+        )}
         <div className="row spread">
           <span className="field-hint">All your sessions end, this one too.</span>
           <Button type="submit" busy={change.isPending}>

@@ -4,13 +4,30 @@ import { useState } from 'react'
 
 import { api, type Act } from '@/api'
 import { useWorkspaces } from '@/app/workspace'
-import { Badge, Copyable, Dialog, Empty, ErrorNotice, Facts, MoreButton, Name, Panel, Table, Time, type Column } from '@/ui'
+import {
+  Badge,
+  Copyable,
+  Dialog,
+  Empty,
+  ErrorNotice,
+  Facts,
+  MoreButton,
+  Name,
+  Panel,
+  Table,
+  Time,
+  type Column,
+} from '@/ui'
 
 import { toneOf } from './filter'
 
 const COLUMNS: readonly Column<Act>[] = [
   { id: 'time', head: 'Time', narrow: true, primary: true, cell: (a) => <Time at={a.timestamp} absolute /> },
-  { id: 'operator', head: 'Operator', cell: (a) => <Name text={a.operator?.name ?? 'nobody known'} max={80} /> },
+  {
+    id: 'operator',
+    head: 'Operator',
+    cell: (a) => <Name text={a.operator?.name ?? 'nobody known'} max={80} />,
+  },
   {
     id: 'route',
     head: 'What',
@@ -22,7 +39,12 @@ const COLUMNS: readonly Column<Act>[] = [
   },
   { id: 'subject', head: 'Of', wide: true, cell: (a) => <Name text={a.subject} max={80} /> },
   { id: 'ip', head: 'From', wide: true, cell: (a) => <code>{a.ip ?? '–'}</code> },
-  { id: 'status', head: 'Status', narrow: true, cell: (a) => <Badge tone={toneOf(a.status)}>{a.status ?? 'not known'}</Badge> },
+  {
+    id: 'status',
+    head: 'Status',
+    narrow: true,
+    cell: (a) => <Badge tone={toneOf(a.status)}>{a.status ?? 'not known'}</Badge>,
+  },
 ]
 
 /** What operators changed, here and by the command line's hand. */
@@ -31,7 +53,8 @@ export function Trail() {
   const [open, setOpen] = useState<Act | null>(null)
   const list = useInfiniteQuery({
     queryKey: ['trail'],
-    queryFn: ({ pageParam, signal }) => api.list<Act>('/trail', { query: { limit: 50, cursor: pageParam }, signal }),
+    queryFn: ({ pageParam, signal }) =>
+      api.list<Act>('/trail', { query: { limit: 50, cursor: pageParam }, signal }),
     initialPageParam: '',
     getNextPageParam: (last) => last.meta.nextCursor ?? undefined,
   })
@@ -54,17 +77,34 @@ export function Trail() {
         }
       />
       {rows && rows.length > 0 && (
-        <MoreButton shown={rows.length} hasMore={list.hasNextPage} busy={list.isFetchingNextPage} onMore={() => void list.fetchNextPage()} />
+        <MoreButton
+          shown={rows.length}
+          hasMore={list.hasNextPage}
+          busy={list.isFetchingNextPage}
+          onMore={() => void list.fetchNextPage()}
+        />
       )}
       {open && (
-        <Dialog open side onClose={() => setOpen(null)} title={`${open.method} ${open.route.replace('/admin/api', '')}`}>
+        <Dialog
+          open
+          side
+          onClose={() => setOpen(null)}
+          title={`${open.method} ${open.route.replace('/admin/api', '')}`}
+        >
           <Facts
             items={[
-              ['Status', <Badge key="s" tone={toneOf(open.status)}>{open.status ?? 'not known'}</Badge>],
+              [
+                'Status',
+                <Badge key="s" tone={toneOf(open.status)}>
+                  {open.status ?? 'not known'}
+                </Badge>,
+              ],
               ['Time', <Time key="t" at={open.timestamp} absolute />],
               ['Operator', <Name key="o" text={open.operator?.name ?? 'nobody known'} />],
               open.subject ? ['Of', <Name key="of" text={open.subject} />] : null,
-              open.workspaceId ? ['Workspace', <Name key="w" text={workspace?.name ?? open.workspaceId} />] : null,
+              open.workspaceId
+                ? ['Workspace', <Name key="w" text={workspace?.name ?? open.workspaceId} />]
+                : null,
               ['Request', <Copyable key="r" text={open.requestId} label="Copy the request's id" />],
               ['Address', <code key="ip">{open.ip ?? '–'}</code>],
               ['Client', <Name key="ua" text={open.userAgent} />],

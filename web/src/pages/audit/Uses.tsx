@@ -34,7 +34,11 @@ import { FIELDS, queryOf, RANGES, STATUSES, toneOf } from './filter'
 const PAGE = 50
 
 /** Names of keys and workspaces by id. */
-function useNames(): { key: (id: string) => string | undefined; workspace: (id: string) => string | undefined; keys: readonly Key[] } {
+function useNames(): {
+  key: (id: string) => string | undefined
+  workspace: (id: string) => string | undefined
+  keys: readonly Key[]
+} {
   const { workspaces } = useWorkspaces()
   const keys = useQuery({
     queryKey: ['keys', '', 'all'],
@@ -57,7 +61,8 @@ export function Uses() {
   const query = useMemo(() => queryOf(params, asked), [params, asked])
   const list = useInfiniteQuery({
     queryKey: ['audit', query],
-    queryFn: ({ pageParam, signal }) => api.list<Use>('/audit', { query: { ...query, limit: PAGE, cursor: pageParam }, signal }),
+    queryFn: ({ pageParam, signal }) =>
+      api.list<Use>('/audit', { query: { ...query, limit: PAGE, cursor: pageParam }, signal }),
     initialPageParam: '',
     getNextPageParam: (last) => last.meta.nextCursor ?? undefined,
   })
@@ -91,11 +96,20 @@ export function Uses() {
                   Clear filters
                 </Button>
               )}
-              <a className="btn btn-default btn-s" href={url('/audit', { ...query, format: 'csv' })} download="livegraph-audit.csv">
+              <a
+                className="btn btn-default btn-s"
+                href={url('/audit', { ...query, format: 'csv' })}
+                download="livegraph-audit.csv"
+              >
                 <Download size={14} aria-hidden="true" />
                 CSV
               </a>
-              <IconButton label="Look again" size="s" busy={list.isFetching} onClick={() => setAsked(Date.now())}>
+              <IconButton
+                label="Look again"
+                size="s"
+                busy={list.isFetching}
+                onClick={() => setAsked(Date.now())}
+              >
                 <RotateCw size={14} />
               </IconButton>
             </>
@@ -110,13 +124,21 @@ export function Uses() {
             skeletonRows={10}
             onOpen={setOpen}
             empty={
-              <Empty icon={<FileClock size={20} />} title={filtered ? 'No use is like that' : 'No key was used in this time'}>
+              <Empty
+                icon={<FileClock size={20} />}
+                title={filtered ? 'No use is like that' : 'No key was used in this time'}
+              >
                 <p>
                   {filtered
                     ? 'Take a filter away, or look further back.'
                     : 'A use is here a few seconds after its answer. Send a request with a key, and look again:'}
                 </p>
-                {!filtered && <CodeBlock code={`curl -s ${window.location.origin}/api/me -H "Authorization: Bearer $KEY"`} label="A request" />}
+                {!filtered && (
+                  <CodeBlock
+                    code={`curl -s ${window.location.origin}/api/me -H "Authorization: Bearer $KEY"`}
+                    label="A request"
+                  />
+                )}
               </Empty>
             }
           />
@@ -141,8 +163,19 @@ type Names = ReturnType<typeof useNames>
 
 function columns(names: Names): Column<Use>[] {
   return [
-    { id: 'time', head: 'Time', narrow: true, primary: true, cell: (u) => <Time at={u.timestamp} absolute /> },
-    { id: 'status', head: 'Status', narrow: true, cell: (u) => <Badge tone={toneOf(u.status)}>{u.status === 0 ? 'cut off' : u.status}</Badge> },
+    {
+      id: 'time',
+      head: 'Time',
+      narrow: true,
+      primary: true,
+      cell: (u) => <Time at={u.timestamp} absolute />,
+    },
+    {
+      id: 'status',
+      head: 'Status',
+      narrow: true,
+      cell: (u) => <Badge tone={toneOf(u.status)}>{u.status === 0 ? 'cut off' : u.status}</Badge>,
+    },
     {
       id: 'route',
       head: 'Route',
@@ -157,10 +190,20 @@ function columns(names: Names): Column<Use>[] {
       id: 'workspace',
       head: 'Workspace',
       wide: true,
-      cell: (u) => (u.workspaceId ? <Name text={names.workspace(u.workspaceId) ?? u.workspaceId} max={80} /> : <span className="muted">–</span>),
+      cell: (u) =>
+        u.workspaceId ? (
+          <Name text={names.workspace(u.workspaceId) ?? u.workspaceId} max={80} />
+        ) : (
+          <span className="muted">–</span>
+        ),
     },
     { id: 'ip', head: 'From', wide: true, cell: (u) => <code>{u.ip || '–'}</code> },
-    { id: 'took', head: 'Took', numeric: true, cell: (u) => <span className="nowrap">{duration(u.durationMs)}</span> },
+    {
+      id: 'took',
+      head: 'Took',
+      numeric: true,
+      cell: (u) => <span className="nowrap">{duration(u.durationMs)}</span>,
+    },
   ]
 }
 
@@ -170,7 +213,17 @@ function KeyName({ id, names }: { id: string | null; names: Names }) {
 }
 
 /** The filters: what is typed is sent on Enter, what is chosen at once. */
-function Filters({ params, set, names, error }: { params: URLSearchParams; set: (name: string, value: string) => void; names: Names; error: unknown }) {
+function Filters({
+  params,
+  set,
+  names,
+  error,
+}: {
+  params: URLSearchParams
+  set: (name: string, value: string) => void
+  names: Names
+  error: unknown
+}) {
   const { workspaces } = useWorkspaces()
   const value = (name: string) => params.get(name) ?? ''
   const typed = (name: string, label: string, placeholder: string) => (
@@ -180,7 +233,9 @@ function Filters({ params, set, names, error }: { params: URLSearchParams; set: 
         placeholder={placeholder}
         spellCheck={false}
         onKeyDown={(e) => e.key === 'Enter' && set(name, e.currentTarget.value.trim())}
-        onBlur={(e) => e.currentTarget.value.trim() !== value(name) && set(name, e.currentTarget.value.trim())}
+        onBlur={(e) =>
+          e.currentTarget.value.trim() !== value(name) && set(name, e.currentTarget.value.trim())
+        }
       />
     </Field>
   )
@@ -188,7 +243,11 @@ function Filters({ params, set, names, error }: { params: URLSearchParams; set: 
   return (
     <div className="audit-filters">
       <Field label="Time">
-        <Select value={params.get('range') ?? '86400'} onChange={(e) => set('range', e.target.value)} options={RANGES} />
+        <Select
+          value={params.get('range') ?? '86400'}
+          onChange={(e) => set('range', e.target.value)}
+          options={RANGES}
+        />
       </Field>
       <Field label="Status">
         <Select value={value('status')} onChange={(e) => set('status', e.target.value)} options={STATUSES} />
@@ -226,15 +285,25 @@ function UseDetails({ use: u, names, onClose }: { use: Use; names: Names; onClos
     <Dialog open side onClose={onClose} title={`${u.method} ${u.route || '(no such route)'}`}>
       <Facts
         items={[
-          ['Status', <Badge key="s" tone={toneOf(u.status)}>{u.status === 0 ? 'cut off before an answer' : u.status}</Badge>],
+          [
+            'Status',
+            <Badge key="s" tone={toneOf(u.status)}>
+              {u.status === 0 ? 'cut off before an answer' : u.status}
+            </Badge>,
+          ],
           ['Time', <Time key="t" at={u.timestamp} absolute />],
           ['Request', <Copyable key="r" text={u.requestId} label="Copy the request's id" />],
           ['Key', <KeyName key="k" id={u.keyId} names={names} />],
           u.keyId ? ['Key id', <Copyable key="ki" text={u.keyId} label="Copy the key's id" />] : null,
-          u.workspaceId ? ['Workspace', <Name key="w" text={names.workspace(u.workspaceId) ?? u.workspaceId} />] : null,
+          u.workspaceId
+            ? ['Workspace', <Name key="w" text={names.workspace(u.workspaceId) ?? u.workspaceId} />]
+            : null,
           ['Address', <code key="ip">{u.ip || '–'}</code>],
           ['Client', <Name key="ua" text={u.userAgent} />],
-          ['Took', `${duration(u.durationMs)} ${u.until === 'end' ? 'until its end' : 'until the first byte'}`],
+          [
+            'Took',
+            `${duration(u.durationMs)} ${u.until === 'end' ? 'until its end' : 'until the first byte'}`,
+          ],
           ['Sent to us', <Bytes key="in" n={u.bytesIn} />],
           ['Answered', <Bytes key="out" n={u.bytesOut} />],
           u.requests > 1 ? ['Stands for', `${u.requests} requests`] : null,

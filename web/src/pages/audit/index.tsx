@@ -12,7 +12,10 @@ export default function AuditPage() {
   const [params, setParams] = useSearchParams()
   const [tab, setTab] = useState<'uses' | 'trail'>(params.get('show') === 'operators' ? 'trail' : 'uses')
   return (
-    <Page title="Audit log" lead="Every use of a key, refused ones included, and everything that operators changed.">
+    <Page
+      title="Audit log"
+      lead="Every use of a key, refused ones included, and everything that operators changed."
+    >
       <Tabs
         label="What is listed"
         value={tab}

@@ -56,7 +56,10 @@ export function KeyDetails({ k, onClose }: { k: Key; onClose: () => void }) {
       <div className="stack">
         {k.rollDue && (
           <Notice tone="warn" title="Older than 90 days">
-            <p>Rolling makes a successor with the same rights and the same undo stack; this one goes on for a while.</p>
+            <p>
+              Rolling makes a successor with the same rights and the same undo stack; this one goes on for a
+              while.
+            </p>
           </Notice>
         )}
         <Facts
@@ -66,7 +69,9 @@ export function KeyDetails({ k, onClose }: { k: Key; onClose: () => void }) {
             [
               'Scopes',
               <span key="scopes" className="row">
-                {k.scopes.length === 0 ? 'none: it can only ask about itself' : k.scopes.map((scope) => <Badge key={scope}>{scope}</Badge>)}
+                {k.scopes.length === 0
+                  ? 'none: it can only ask about itself'
+                  : k.scopes.map((scope) => <Badge key={scope}>{scope}</Badge>)}
               </span>,
             ],
             [
@@ -116,7 +121,8 @@ function RollKey({ k, onClose }: { k: Key; onClose: () => void }) {
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: KEYS }),
   })
-  if (text !== null) return <KeyShown title="The successor" text={text} workspaceId={k.workspaces[0]} onClose={onClose} />
+  if (text !== null)
+    return <KeyShown title="The successor" text={text} workspaceId={k.workspaces[0]} onClose={onClose} />
   return (
     <Dialog
       open
@@ -144,7 +150,17 @@ function RollKey({ k, onClose }: { k: Key; onClose: () => void }) {
   )
 }
 
-function RevokeKey({ k, open, onClose, onRevoked }: { k: Key; open: boolean; onClose: () => void; onRevoked: () => void }) {
+function RevokeKey({
+  k,
+  open,
+  onClose,
+  onRevoked,
+}: {
+  k: Key
+  open: boolean
+  onClose: () => void
+  onRevoked: () => void
+}) {
   const queries = useQueryClient()
   const toast = useToast()
   const revoke = useMutation({
@@ -167,8 +183,11 @@ function RevokeKey({ k, open, onClose, onRevoked }: { k: Key; open: boolean; onC
       error={revoke.error}
     >
       <p>
-        Everything that uses <b><Name text={k.name} max={80} /></b> (<code>{k.display}…</code>) is answered 401 within a second, and its open
-        streams end.
+        Everything that uses{' '}
+        <b>
+          <Name text={k.name} max={80} />
+        </b>{' '}
+        (<code>{k.display}…</code>) is answered 401 within a second, and its open streams end.
       </p>
       <p>
         {k.lastUsedAt ? (

@@ -3,7 +3,20 @@ import { useState } from 'react'
 
 import { api, SCOPES, type NewKey, type Scope, type Workspace } from '@/api'
 import { useWorkspaces } from '@/app/workspace'
-import { Badge, Button, Checkbox, Dialog, ErrorNotice, Field, fieldError, Input, Name, SearchInput, Segmented, Select } from '@/ui'
+import {
+  Badge,
+  Button,
+  Checkbox,
+  Dialog,
+  ErrorNotice,
+  Field,
+  fieldError,
+  Input,
+  Name,
+  SearchInput,
+  Segmented,
+  Select,
+} from '@/ui'
 
 import { KEYS } from './parts'
 import { KeyShown } from './Shown'
@@ -26,7 +39,8 @@ const PRESETS: readonly { value: string; label: string; scopes: readonly Scope[]
   { value: 'own', label: 'Other', scopes: [] },
 ]
 
-const same = (a: readonly Scope[], b: readonly Scope[]) => a.length === b.length && a.every((s) => b.includes(s))
+const same = (a: readonly Scope[], b: readonly Scope[]) =>
+  a.length === b.length && a.every((s) => b.includes(s))
 
 const LIVES = [
   { value: '', label: 'Never' },
@@ -40,7 +54,9 @@ export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; on
   const { workspace, workspaces } = useWorkspaces()
   const queries = useQueryClient()
   const [name, setName] = useState('')
-  const [opens, setOpens] = useState<readonly string[]>(workspaceId ? [workspaceId] : workspace ? [workspace.id] : [])
+  const [opens, setOpens] = useState<readonly string[]>(
+    workspaceId ? [workspaceId] : workspace ? [workspace.id] : [],
+  )
   const [scopes, setScopes] = useState<readonly Scope[]>(['write:livedata'])
   const [own, setOwn] = useState(false)
   const [days, setDays] = useState('90')
@@ -55,9 +71,11 @@ export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; on
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: KEYS }),
   })
-  if (text !== null) return <KeyShown title="The new key" text={text} workspaceId={opens[0]} onClose={onClose} />
+  if (text !== null)
+    return <KeyShown title="The new key" text={text} workspaceId={opens[0]} onClose={onClose} />
 
-  const nameError = tried && name.trim() === '' ? 'A name says later what the key is for' : fieldError(make.error, 'name')
+  const nameError =
+    tried && name.trim() === '' ? 'A name says later what the key is for' : fieldError(make.error, 'name')
   const opensError = tried && opens.length === 0 ? 'Choose at least one' : undefined
   const preset = own ? 'own' : (PRESETS.find((p) => same(p.scopes, scopes))?.value ?? 'own')
   const submit = () => {
@@ -102,23 +120,43 @@ export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; on
                 label={<code>{scope}</code>}
                 hint={MEANS[scope]}
                 checked={scopes.includes(scope)}
-                onChange={(e) => setScopes(SCOPES.filter((s) => (s === scope ? e.target.checked : scopes.includes(s))))}
+                onChange={(e) =>
+                  setScopes(SCOPES.filter((s) => (s === scope ? e.target.checked : scopes.includes(s))))
+                }
               />
             ))}
           </div>
-          {scopes.length === 0 && <span className="field-hint">Without a scope it can only ask about itself (GET /api/me).</span>}
+          {scopes.length === 0 && (
+            <span className="field-hint">Without a scope it can only ask about itself (GET /api/me).</span>
+          )}
         </fieldset>
-        <Field label="Expires" hint={days ? undefined : 'You will be reminded to roll it after 90 days.'} error={fieldError(make.error, 'expiresAt')}>
+        <Field
+          label="Expires"
+          hint={days ? undefined : 'You will be reminded to roll it after 90 days.'}
+          error={fieldError(make.error, 'expiresAt')}
+        >
           <Select value={days} onChange={(e) => setDays(e.target.value)} options={LIVES} />
         </Field>
-        {make.error && !fieldError(make.error, 'name', 'expiresAt') && <ErrorNotice error={make.error} compact />}
+        {make.error && !fieldError(make.error, 'name', 'expiresAt') && (
+          <ErrorNotice error={make.error} compact />
+        )}
       </div>
     </Dialog>
   )
 }
 
 /** Which workspaces the key opens: of one mode. */
-function WorkspaceChoice({ workspaces, chosen, onChange, error }: { workspaces: readonly Workspace[]; chosen: readonly string[]; onChange: (ids: readonly string[]) => void; error: string | undefined }) {
+function WorkspaceChoice({
+  workspaces,
+  chosen,
+  onChange,
+  error,
+}: {
+  workspaces: readonly Workspace[]
+  chosen: readonly string[]
+  onChange: (ids: readonly string[]) => void
+  error: string | undefined
+}) {
   const [text, setText] = useState('')
   const mode = workspaces.find((w) => w.id === chosen[0])?.mode
   const wanted = text.trim().toLowerCase()
@@ -140,12 +178,20 @@ function WorkspaceChoice({ workspaces, chosen, onChange, error }: { workspaces: 
             }
             checked={chosen.includes(w.id)}
             disabled={mode !== undefined && w.mode !== mode}
-            onChange={(e) => onChange(e.target.checked ? [...chosen, w.id] : chosen.filter((id) => id !== w.id))}
+            onChange={(e) =>
+              onChange(e.target.checked ? [...chosen, w.id] : chosen.filter((id) => id !== w.id))
+            }
           />
         ))}
-        {shown.length === 0 && <span className="muted">{workspaces.length === 0 ? 'There is no workspace yet: make one first.' : 'None is called that.'}</span>}
+        {shown.length === 0 && (
+          <span className="muted">
+            {workspaces.length === 0 ? 'There is no workspace yet: make one first.' : 'None is called that.'}
+          </span>
+        )}
       </div>
-      {mode && workspaces.some((w) => w.mode !== mode) && <span className="field-hint">A key opens workspaces of one mode: {mode}.</span>}
+      {mode && workspaces.some((w) => w.mode !== mode) && (
+        <span className="field-hint">A key opens workspaces of one mode: {mode}.</span>
+      )}
       {error && (
         <span className="field-error" role="alert">
           {error}

@@ -5,7 +5,19 @@ import { useState } from 'react'
  * The text of a key, this once. It is handed here by whoever got it and is nowhere else: not in a cache of queries,
  * not in the address, not in storage; with the dialog it is gone.
  */
-export function KeyShown({ title, text, workspaceId, children, onClose }: { title: string; text: string; workspaceId: string | undefined; children?: React.ReactNode; onClose: () => void }) {
+export function KeyShown({
+  title,
+  text,
+  workspaceId,
+  children,
+  onClose,
+}: {
+  title: string
+  text: string
+  workspaceId: string | undefined
+  children?: React.ReactNode
+  onClose: () => void
+}) {
   const [copied, setCopied] = useState(false)
   const origin = window.location.origin
   const example = [

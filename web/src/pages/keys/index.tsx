@@ -32,7 +32,12 @@ const COLUMNS: readonly Column<Key>[] = [
   { id: 'name', head: 'Name', primary: true, cell: (k) => <Name text={k.name} strong /> },
   { id: 'display', head: 'Key', cell: (k) => <code className="nowrap">{k.display}…</code> },
   { id: 'opens', head: 'Opens', cell: (k) => <Opens ids={k.workspaces} /> },
-  { id: 'scopes', head: 'Scopes', wide: true, cell: (k) => <span title={k.scopes.join(', ')}>{scopesInWords(k.scopes)}</span> },
+  {
+    id: 'scopes',
+    head: 'Scopes',
+    wide: true,
+    cell: (k) => <span title={k.scopes.join(', ')}>{scopesInWords(k.scopes)}</span>,
+  },
   { id: 'used', head: 'Last used', cell: (k) => <Time at={k.lastUsedAt} none="never" /> },
   { id: 'expires', head: 'Expires', cell: (k) => <Time at={k.expiresAt} none="never" /> },
   { id: 'state', head: 'State', narrow: true, cell: (k) => <StateBadge k={k} /> },
@@ -46,7 +51,8 @@ export default function KeysPage() {
   const state = params.get('state') ?? 'active'
   const list = useQuery({
     queryKey: [...KEYS, workspaceId, state],
-    queryFn: ({ signal }) => api.list<Key>('/keys', { query: { workspaceId, state: state === 'all' ? null : state }, signal }),
+    queryFn: ({ signal }) =>
+      api.list<Key>('/keys', { query: { workspaceId, state: state === 'all' ? null : state }, signal }),
     refetchInterval: 15_000,
   })
   const set = (change: Record<string, string | null>) =>
@@ -60,7 +66,8 @@ export default function KeysPage() {
     })
   const rows = useMemo(() => list.data && found(list.data.data, text), [list.data, text])
   const due = list.data?.data.filter((k) => k.rollDue).length ?? 0
-  const open = rows?.find((k) => k.id === params.get('id')) ?? list.data?.data.find((k) => k.id === params.get('id'))
+  const open =
+    rows?.find((k) => k.id === params.get('id')) ?? list.data?.data.find((k) => k.id === params.get('id'))
   const filtered = Boolean(text || workspaceId || state !== 'active')
   return (
     <Page
@@ -73,8 +80,14 @@ export default function KeysPage() {
       }
     >
       {due > 0 && (
-        <Notice tone="warn" title={`${plural(due, 'key is', 'keys are')} older than 90 days and never ${due === 1 ? 'expires' : 'expire'}`}>
-          <p>Roll {due === 1 ? 'it' : 'them'}: the successor has the same rights, and the old one goes on working for a while.</p>
+        <Notice
+          tone="warn"
+          title={`${plural(due, 'key is', 'keys are')} older than 90 days and never ${due === 1 ? 'expires' : 'expire'}`}
+        >
+          <p>
+            Roll {due === 1 ? 'it' : 'them'}: the successor has the same rights, and the old one goes on
+            working for a while.
+          </p>
         </Notice>
       )}
       {list.error && !list.data ? (
@@ -85,7 +98,12 @@ export default function KeysPage() {
           title={list.data ? plural(rows?.length ?? 0, 'key') : 'Keys'}
           actions={
             <>
-              <Select aria-label="Workspace" value={workspaceId} onChange={(e) => set({ workspaceId: e.target.value })} className="keys-select">
+              <Select
+                aria-label="Workspace"
+                value={workspaceId}
+                onChange={(e) => set({ workspaceId: e.target.value })}
+                className="keys-select"
+              >
                 <option value="">All workspaces</option>
                 {workspaces.map((w) => (
                   <option key={w.id} value={w.id}>
@@ -118,7 +136,19 @@ export default function KeysPage() {
             onOpen={(k) => set({ id: k.id })}
             empty={
               filtered ? (
-                <Empty title="No key is like that" actions={<Button onClick={() => { setText(''); setParams({}) }}>Show all active keys</Button>} />
+                <Empty
+                  title="No key is like that"
+                  actions={
+                    <Button
+                      onClick={() => {
+                        setText('')
+                        setParams({})
+                      }}
+                    >
+                      Show all active keys
+                    </Button>
+                  }
+                />
               ) : (
                 <Empty
                   icon={<KeyRound size={20} />}
@@ -129,14 +159,18 @@ export default function KeysPage() {
                     </Button>
                   }
                 >
-                  <p>A program needs a key with the scopes of what it does, in the workspaces where it does it.</p>
+                  <p>
+                    A program needs a key with the scopes of what it does, in the workspaces where it does it.
+                  </p>
                 </Empty>
               )
             }
           />
         </Panel>
       )}
-      {params.get('new') === '1' && <NewKeyDialog workspaceId={workspaceId} onClose={() => set({ new: null })} />}
+      {params.get('new') === '1' && (
+        <NewKeyDialog workspaceId={workspaceId} onClose={() => set({ new: null })} />
+      )}
       {open && <KeyDetails key={open.id} k={open} onClose={() => set({ id: null })} />}
     </Page>
   )

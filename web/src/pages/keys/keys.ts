@@ -13,6 +13,12 @@ export function scopesInWords(scopes: readonly string[]): string {
 export function found(keys: readonly Key[], text: string): Key[] {
   const wanted = text.trim().toLowerCase()
   return keys
-    .filter((k) => k.name.toLowerCase().includes(wanted) || wanted.startsWith(k.display.toLowerCase()) || k.display.toLowerCase().includes(wanted) || k.id === wanted)
+    .filter(
+      (k) =>
+        k.name.toLowerCase().includes(wanted) ||
+        wanted.startsWith(k.display.toLowerCase()) ||
+        k.display.toLowerCase().includes(wanted) ||
+        k.id === wanted,
+    )
     .sort((a, b) => b.createdAt.localeCompare(a.createdAt))
 }

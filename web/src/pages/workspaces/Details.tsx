@@ -131,7 +131,17 @@ function Standing({ w }: { w: WorkspaceDetail }) {
   )
 }
 
-function DeleteWorkspace({ workspace, open, onClose, onDeleted }: { workspace: WorkspaceDetail; open: boolean; onClose: () => void; onDeleted: () => void }) {
+function DeleteWorkspace({
+  workspace,
+  open,
+  onClose,
+  onDeleted,
+}: {
+  workspace: WorkspaceDetail
+  open: boolean
+  onClose: () => void
+  onDeleted: () => void
+}) {
   const queries = useQueryClient()
   const toast = useToast()
   const remove = useMutation({
@@ -157,9 +167,9 @@ function DeleteWorkspace({ workspace, open, onClose, onDeleted }: { workspace: W
       error={remove.error}
     >
       <p>
-        {plural(workspace.sources, 'source')} with all points, {plural(workspace.nodes, 'node')}, {plural(workspace.edges, 'edge')} and all
-        vectors are removed from every store. {plural(workspace.keys, 'key')} {workspace.keys === 1 ? 'stops' : 'stop'} opening it within a
-        second.
+        {plural(workspace.sources, 'source')} with all points, {plural(workspace.nodes, 'node')},{' '}
+        {plural(workspace.edges, 'edge')} and all vectors are removed from every store.{' '}
+        {plural(workspace.keys, 'key')} {workspace.keys === 1 ? 'stops' : 'stop'} opening it within a second.
       </p>
       <p>
         <b>It cannot be taken back.</b>
@@ -172,7 +182,8 @@ function DeleteWorkspace({ workspace, open, onClose, onDeleted }: { workspace: W
 function Deletion({ id }: { id: string }) {
   const deletion = useQuery({
     queryKey: ['workspace-deletion', id],
-    queryFn: ({ signal }) => api.get<WorkspaceDeletion>(`/workspaces/${encodeURIComponent(id)}/deletion`, { signal }),
+    queryFn: ({ signal }) =>
+      api.get<WorkspaceDeletion>(`/workspaces/${encodeURIComponent(id)}/deletion`, { signal }),
     refetchInterval: (query) => (query.state.data?.deleted ? false : 1_000),
   })
   const d = deletion.data
@@ -200,9 +211,15 @@ function Deletion({ id }: { id: string }) {
         <div key={one.store} className="stack workspaces-store">
           <div className="row spread">
             <b>{one.store}</b>
-            <span className="muted">{one.done ? 'empty' : `${num(one.left)} of ${num(one.found)} rows left`}</span>
+            <span className="muted">
+              {one.done ? 'empty' : `${num(one.left)} of ${num(one.found)} rows left`}
+            </span>
           </div>
-          <Progress label={`Removed from ${one.store}`} value={one.done ? 1 : one.found - one.left} max={one.done ? 1 : Math.max(one.found, 1)} />
+          <Progress
+            label={`Removed from ${one.store}`}
+            value={one.done ? 1 : one.found - one.left}
+            max={one.done ? 1 : Math.max(one.found, 1)}
+          />
         </div>
       ))}
     </div>

@@ -8,16 +8,38 @@ import { Button, Dialog, ErrorNotice, Field, fieldError, Input, num, Segmented, 
 import { bodyOfChange, bodyOfNew, draftOf, NEW, PLANS, problemsOf, type Draft, type Problems } from './limits'
 
 /** The fields; `isNew` has the mode, which is fixed afterwards. */
-function Fields({ draft, set, problems, error, isNew }: { draft: Draft; set: (change: Partial<Draft>) => void; problems: Problems; error: unknown; isNew: boolean }) {
+function Fields({
+  draft,
+  set,
+  problems,
+  error,
+  isNew,
+}: {
+  draft: Draft
+  set: (change: Partial<Draft>) => void
+  problems: Problems
+  error: unknown
+  isNew: boolean
+}) {
   const plan = PLANS.find((p) => p.value === draft.plan)
   const of = (field: keyof Draft) => problems[field] ?? fieldError(error, field)
   const input = (field: keyof Draft, placeholder: string) => (
-    <Input inputMode="numeric" placeholder={placeholder} value={draft[field]} onChange={(e) => set({ [field]: e.target.value })} />
+    <Input
+      inputMode="numeric"
+      placeholder={placeholder}
+      value={draft[field]}
+      onChange={(e) => set({ [field]: e.target.value })}
+    />
   )
   return (
     <div className="stack">
       <Field label="Name" error={of('name')}>
-        <Input value={draft.name} maxLength={256} spellCheck={false} onChange={(e) => set({ name: e.target.value })} />
+        <Input
+          value={draft.name}
+          maxLength={256}
+          spellCheck={false}
+          onChange={(e) => set({ name: e.target.value })}
+        />
       </Field>
       {isNew && (
         <div className="field">
@@ -31,12 +53,19 @@ function Fields({ draft, set, problems, error, isNew }: { draft: Draft; set: (ch
               { value: 'test', label: 'Test' },
             ]}
           />
-          <span className="field-hint">Its keys begin with lg_{draft.mode}_. It cannot be changed later.</span>
+          <span className="field-hint">
+            Its keys begin with lg_{draft.mode}_. It cannot be changed later.
+          </span>
         </div>
       )}
       <div className="field">
         <span className="field-label">Plan</span>
-        <Segmented label="Plan" value={draft.plan} onChange={(value) => set({ plan: value })} options={PLANS} />
+        <Segmented
+          label="Plan"
+          value={draft.plan}
+          onChange={(value) => set({ plan: value })}
+          options={PLANS}
+        />
         <span className="field-hint">
           {plan?.perMinute == null || plan.perDay === null
             ? 'Limits of its own, or none.'
@@ -61,7 +90,11 @@ function Fields({ draft, set, problems, error, isNew }: { draft: Draft; set: (ch
           {input('maxSeries', '1,000,000')}
         </Field>
       </div>
-      <Field label="Days that points are kept" hint="Older ones are removed for good. Empty: all are kept." error={of('retentionDays')}>
+      <Field
+        label="Days that points are kept"
+        hint="Older ones are removed for good. Empty: all are kept."
+        error={of('retentionDays')}
+      >
         {input('retentionDays', 'for good')}
       </Field>
     </div>
@@ -86,7 +119,15 @@ function useDraft(start: Draft) {
   }
 }
 
-export function NewWorkspace({ open, onClose, onMade }: { open: boolean; onClose: () => void; onMade: (id: string) => void }) {
+export function NewWorkspace({
+  open,
+  onClose,
+  onMade,
+}: {
+  open: boolean
+  onClose: () => void
+  onMade: (id: string) => void
+}) {
   return open ? <NewForm onClose={onClose} onMade={onMade} /> : null
 }
 
@@ -130,7 +171,8 @@ export function EditWorkspace({ workspace, onClose }: { workspace: Workspace; on
   const toast = useToast()
   const form = useDraft(draftOf(workspace))
   const change = useMutation({
-    mutationFn: (body: Record<string, unknown>) => api.patch<Workspace>(`/workspaces/${workspace.id}`, { body }),
+    mutationFn: (body: Record<string, unknown>) =>
+      api.patch<Workspace>(`/workspaces/${workspace.id}`, { body }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: WORKSPACES })
       toast.ok('Workspace changed', 'New limits hold within a second.')
@@ -160,7 +202,9 @@ export function EditWorkspace({ workspace, onClose }: { workspace: Workspace; on
     >
       <div className="stack">
         <Fields {...form} error={change.error} isNew={false} />
-        {change.error && !fieldError(change.error, ...knownFields) && <ErrorNotice error={change.error} compact />}
+        {change.error && !fieldError(change.error, ...knownFields) && (
+          <ErrorNotice error={change.error} compact />
+        )}
       </div>
     </Dialog>
   )

@@ -26,32 +26,35 @@ import {
 
 import { Details } from './Details'
 import { NewWorkspace } from './Form'
+import { arranged } from './list'
 
 const COLUMNS: readonly Column<Workspace>[] = [
   { id: 'name', head: 'Name', primary: true, sortable: true, cell: (w) => <Name text={w.name} strong /> },
-  { id: 'plan', head: 'Plan', sortable: true, cell: (w) => <Badge tone={w.plan === 'enterprise' ? 'accent' : 'neutral'}>{w.plan}</Badge> },
-  { id: 'mode', head: 'Mode', cell: (w) => <Badge tone={w.mode === 'test' ? 'warn' : 'neutral'}>{w.mode}</Badge> },
+  {
+    id: 'plan',
+    head: 'Plan',
+    sortable: true,
+    cell: (w) => <Badge tone={w.plan === 'enterprise' ? 'accent' : 'neutral'}>{w.plan}</Badge>,
+  },
+  {
+    id: 'mode',
+    head: 'Mode',
+    cell: (w) => <Badge tone={w.mode === 'test' ? 'warn' : 'neutral'}>{w.mode}</Badge>,
+  },
   { id: 'minute', head: 'Requests a minute', numeric: true, cell: (w) => limit(w.limits.requestsPerMinute) },
-  { id: 'day', head: 'Requests a day', numeric: true, wide: true, cell: (w) => limit(w.limits.requestsPerDay) },
+  {
+    id: 'day',
+    head: 'Requests a day',
+    numeric: true,
+    wide: true,
+    cell: (w) => limit(w.limits.requestsPerDay),
+  },
   { id: 'sources', head: 'Sources', numeric: true, sortable: true, cell: (w) => num(w.sources) },
   { id: 'series', head: 'Series', numeric: true, sortable: true, cell: (w) => compact(w.series) },
   { id: 'createdAt', head: 'Made', sortable: true, wide: true, cell: (w) => <Time at={w.createdAt} /> },
 ]
 
 const limit = (n: number | null) => (n === null ? <span className="muted">any number</span> : num(n))
-
-/** Those whose name or id has the text, sorted. Pure. */
-export function arranged(all: readonly Workspace[], text: string, sort: string): Workspace[] {
-  const wanted = text.trim().toLowerCase()
-  const found = all.filter((w) => w.name.toLowerCase().includes(wanted) || w.id === wanted)
-  const field = sort.replace(/^-/, '') as 'name' | 'plan' | 'sources' | 'series' | 'createdAt'
-  const way = sort.startsWith('-') ? -1 : 1
-  return found.sort((a, b) => {
-    const [x, y] = [a[field], b[field]]
-    const order = typeof x === 'number' ? x - Number(y) : x.localeCompare(String(y))
-    return way * order || a.id.localeCompare(b.id)
-  })
-}
 
 export default function WorkspacesPage() {
   const [params, setParams] = useSearchParams()

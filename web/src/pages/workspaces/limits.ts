@@ -3,7 +3,12 @@
 import type { Mode, Plan, Workspace } from '@/api'
 
 /** The plans with their limits; null: set for each workspace. */
-export const PLANS: readonly { value: Plan; label: string; perMinute: number | null; perDay: number | null }[] = [
+export const PLANS: readonly {
+  value: Plan
+  label: string
+  perMinute: number | null
+  perDay: number | null
+}[] = [
   { value: 'starter', label: 'Starter', perMinute: 60, perDay: 10_000 },
   { value: 'pro', label: 'Pro', perMinute: 300, perDay: 100_000 },
   { value: 'enterprise', label: 'Enterprise', perMinute: null, perDay: null },
