@@ -23,24 +23,51 @@ const TOPICS = [
 ]
 
 /** Which dead letters are listed. */
-export function LetterFilters({ query, onChange }: { query: LetterQuery; onChange: (change: Partial<LetterQuery>) => void }) {
+export function LetterFilters({
+  query,
+  onChange,
+}: {
+  query: LetterQuery
+  onChange: (change: Partial<LetterQuery>) => void
+}) {
   const { workspaces } = useWorkspaces()
-  const owners = [{ value: '', label: 'All workspaces' }, ...workspaces.map((one) => ({ value: one.id, label: visible(one.name, 60) }))]
-  if (query.workspaceId && !workspaces.some((one) => one.id === query.workspaceId)) owners.push({ value: query.workspaceId, label: query.workspaceId })
+  const owners = [
+    { value: '', label: 'All workspaces' },
+    ...workspaces.map((one) => ({ value: one.id, label: visible(one.name, 60) })),
+  ]
+  if (query.workspaceId && !workspaces.some((one) => one.id === query.workspaceId))
+    owners.push({ value: query.workspaceId, label: query.workspaceId })
   return (
     <div className="pipeline-filters">
-      <Segmented label="State" value={query.state || 'all'} onChange={(state) => onChange({ state: state === 'all' ? '' : state })} options={STATES} />
+      <Segmented
+        label="State"
+        value={query.state || 'all'}
+        onChange={(state) => onChange({ state: state === 'all' ? '' : state })}
+        options={STATES}
+      />
       <Field label="Topic" hideLabel>
-        <Select value={query.topic} onChange={(e) => onChange({ topic: e.target.value })} options={TOPICS.some((one) => one.value === query.topic) ? TOPICS : [...TOPICS, query.topic]} />
+        <Select
+          value={query.topic}
+          onChange={(e) => onChange({ topic: e.target.value })}
+          options={TOPICS.some((one) => one.value === query.topic) ? TOPICS : [...TOPICS, query.topic]}
+        />
       </Field>
       <Field label="Workspace" hideLabel>
-        <Select value={query.workspaceId} onChange={(e) => onChange({ workspaceId: e.target.value })} options={owners} />
+        <Select
+          value={query.workspaceId}
+          onChange={(e) => onChange({ workspaceId: e.target.value })}
+          options={owners}
+        />
       </Field>
       <Reason value={query.reason} onChange={(reason) => onChange({ reason })} />
       <Moment label="From" value={query.from} onChange={(from) => onChange({ from })} />
       <Moment label="To" value={query.to} onChange={(to) => onChange({ to })} />
       {narrowed({ ...query, state: 'open' }) && (
-        <Button size="s" variant="ghost" onClick={() => onChange({ topic: '', workspaceId: '', from: '', to: '', reason: '' })}>
+        <Button
+          size="s"
+          variant="ghost"
+          onClick={() => onChange({ topic: '', workspaceId: '', from: '', to: '', reason: '' })}
+        >
           Clear
         </Button>
       )}
@@ -64,7 +91,15 @@ function Reason({ value, onChange }: { value: string; onChange: (reason: string)
 }
 
 /** A time of this browser's zone. It holds when it is left. */
-function Moment({ label, value, onChange }: { label: string; value: string; onChange: (at: string) => void }) {
+function Moment({
+  label,
+  value,
+  onChange,
+}: {
+  label: string
+  value: string
+  onChange: (at: string) => void
+}) {
   const zone = browserZone()
   const shown = value ? wallOf(Date.parse(value), zone) : ''
   const [typed, setTyped] = useState(shown)
@@ -80,7 +115,15 @@ function Moment({ label, value, onChange }: { label: string; value: string; onCh
   }
   return (
     <Field label={label} className="pipeline-moment">
-      <Input type="datetime-local" step={1} value={typed} onChange={(e) => setTyped(e.target.value)} onBlur={() => typed !== shown && take()} onKeyDown={(e) => e.key === 'Enter' && take()} title={`Time of ${zone}`} />
+      <Input
+        type="datetime-local"
+        step={1}
+        value={typed}
+        onChange={(e) => setTyped(e.target.value)}
+        onBlur={() => typed !== shown && take()}
+        onKeyDown={(e) => e.key === 'Enter' && take()}
+        title={`Time of ${zone}`}
+      />
     </Field>
   )
 }

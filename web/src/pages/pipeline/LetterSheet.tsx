@@ -2,7 +2,21 @@ import { RotateCcw, Trash2 } from 'lucide-react'
 import type { ReactNode } from 'react'
 
 import { useWorkspaces } from '@/app/workspace'
-import { Button, CodeBlock, Copyable, Dialog, ErrorNotice, Facts, Name, num, Skeleton, Table, Time, visible, type Column } from '@/ui'
+import {
+  Button,
+  CodeBlock,
+  Copyable,
+  Dialog,
+  ErrorNotice,
+  Facts,
+  Name,
+  num,
+  Skeleton,
+  Table,
+  Time,
+  visible,
+  type Column,
+} from '@/ui'
 
 import { StateBadge } from './DeadLetters'
 import { useLetter } from './data'
@@ -10,7 +24,15 @@ import { hexDump, placeKey } from './letters'
 import type { Action, Decoded, DecodedSeries, Place, ShownLetter } from './shapes'
 
 /** A dead letter with all that is in it. */
-export function LetterSheet({ place, onClose, onAct }: { place: Place; onClose: () => void; onAct: (action: Action) => void }) {
+export function LetterSheet({
+  place,
+  onClose,
+  onAct,
+}: {
+  place: Place
+  onClose: () => void
+  onAct: (action: Action) => void
+}) {
   const letter = useLetter(place)
   return (
     <Dialog
@@ -60,7 +82,14 @@ function Shown({ letter: l }: { letter: ShownLetter }) {
           ['Stood at', l.origin ? <code key="origin">{placeKey(l.origin)}</code> : 'it does not say'],
           ['Workspace', owner ? <Name key="workspace" text={owner} /> : 'it cannot be read'],
           ['Holds', <Name key="holds" text={l.holds} max={160} />],
-          ['Request', l.requestId ? <Copyable key="request" text={l.requestId} label="Copy the request’s id" /> : 'unknown'],
+          [
+            'Request',
+            l.requestId ? (
+              <Copyable key="request" text={l.requestId} label="Copy the request’s id" />
+            ) : (
+              'unknown'
+            ),
+          ],
           ['Bytes', num(l.bytes)],
         ]}
       />
@@ -97,7 +126,12 @@ function Content({ decoded: d }: { decoded: Decoded }) {
       )}
       {d.series && (
         <div className="pipeline-inset">
-          <Table label="Series of the record" columns={SERIES} rows={d.series} rowKey={(s) => JSON.stringify([s.sourceId, s.metric, s.kind, s.tags])} />
+          <Table
+            label="Series of the record"
+            columns={SERIES}
+            rows={d.series}
+            rowKey={(s) => JSON.stringify([s.sourceId, s.metric, s.kind, s.tags])}
+          />
         </div>
       )}
       {Boolean(d.moreSeries) && <p className="muted">And {num(d.moreSeries)} more series.</p>}
@@ -125,7 +159,11 @@ const SERIES: Column<DecodedSeries>[] = [
   },
   { id: 'count', head: 'Points', numeric: true, narrow: true, cell: (s) => num(s.count) },
   { id: 'from', head: 'From', narrow: true, wide: true, cell: (s) => <Time at={s.from} absolute /> },
-  { id: 'first', head: 'First values', cell: (s) => <Name text={s.points.map(([, value]) => String(value)).join(', ')} max={80} /> },
+  {
+    id: 'first',
+    head: 'First values',
+    cell: (s) => <Name text={s.points.map(([, value]) => String(value)).join(', ')} max={80} />,
+  },
 ]
 
 function Headers({ headers }: { headers: Record<string, string> }) {

@@ -1,7 +1,26 @@
 import { useState } from 'react'
 
 import { useWorkspaces } from '@/app/workspace'
-import { Button, compact, Confirm, Copyable, Dialog, duration, ErrorNotice, Facts, Name, Notice, num, plural, Progress, Skeleton, Table, Time, visible, type Column } from '@/ui'
+import {
+  Button,
+  compact,
+  Confirm,
+  Copyable,
+  Dialog,
+  duration,
+  ErrorNotice,
+  Facts,
+  Name,
+  Notice,
+  num,
+  plural,
+  Progress,
+  Skeleton,
+  Table,
+  Time,
+  visible,
+  type Column,
+} from '@/ui'
 
 import { useReplay, useReplayWrites } from './data'
 import { ReplayBadge } from './Replays'
@@ -54,7 +73,17 @@ export function ReplaySheet({ id, onClose }: { id: string; onClose: () => void }
 
 const PARTITIONS: Column<ReplayPartition>[] = [
   { id: 'partition', head: 'Partition', primary: true, narrow: true, cell: (p) => <b>{p.partition}</b> },
-  { id: 'progress', head: 'Progress', cell: (p) => <Progress label={`Progress of partition ${p.partition}`} value={p.next - p.from} max={Math.max(p.to - p.from, 1)} /> },
+  {
+    id: 'progress',
+    head: 'Progress',
+    cell: (p) => (
+      <Progress
+        label={`Progress of partition ${p.partition}`}
+        value={p.next - p.from}
+        max={Math.max(p.to - p.from, 1)}
+      />
+    ),
+  },
   { id: 'next', head: 'Next', numeric: true, narrow: true, cell: (p) => num(p.next) },
   { id: 'from', head: 'From', numeric: true, narrow: true, wide: true, cell: (p) => num(p.from) },
   { id: 'to', head: 'To', numeric: true, narrow: true, cell: (p) => num(p.to) },
@@ -90,7 +119,10 @@ function Shown({ replay: r }: { replay: Replay }) {
       <Facts
         items={[
           ['Rows stored', num(r.rows)],
-          r.state === 'running' && ['Pace', `${compact(r.recordsPerSecond)} records/s, ${compact(r.rowsPerSecond)} rows/s`],
+          r.state === 'running' && [
+            'Pace',
+            `${compact(r.recordsPerSecond)} records/s, ${compact(r.rowsPerSecond)} rows/s`,
+          ],
           ['Bound', r.maxRowsPerSecond === null ? 'none' : `${num(r.maxRowsPerSecond)} rows/s`],
           ['Left out', r.refused > 0 ? plural(r.refused, 'record') : 'none'],
           ['Workspace', owner ? <Name key="workspace" text={owner} /> : 'all'],
@@ -102,7 +134,12 @@ function Shown({ replay: r }: { replay: Replay }) {
         ]}
       />
       <div className="pipeline-inset">
-        <Table label="Partitions of the replay" columns={PARTITIONS} rows={r.partitions} rowKey={(p) => String(p.partition)} />
+        <Table
+          label="Partitions of the replay"
+          columns={PARTITIONS}
+          rows={r.partitions}
+          rowKey={(p) => String(p.partition)}
+        />
       </div>
     </div>
   )

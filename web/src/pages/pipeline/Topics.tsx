@@ -1,7 +1,25 @@
 import { useState } from 'react'
 import { Link } from 'react-router'
 
-import { Badge, Bytes, bytes, compact, Dialog, duration, ErrorNotice, Facts, Notice, Num, num, Panel, Skeleton, Sparkline, Stat, Table, type Column } from '@/ui'
+import {
+  Badge,
+  Bytes,
+  bytes,
+  compact,
+  Dialog,
+  duration,
+  ErrorNotice,
+  Facts,
+  Notice,
+  Num,
+  num,
+  Panel,
+  Skeleton,
+  Sparkline,
+  Stat,
+  Table,
+  type Column,
+} from '@/ui'
 
 import { type TopicsLook, useTopics } from './data'
 import type { Partition, Topic } from './shapes'
@@ -15,7 +33,9 @@ interface Row extends TopicPair {
 export function Topics() {
   const look = useTopics()
   const [open, setOpen] = useState<string | null>(null)
-  const rows = look.data && pairs(look.data.topics).map((pair): Row => ({ ...pair, pace: look.data.pace.get(pair.topic.topic) }))
+  const rows =
+    look.data &&
+    pairs(look.data.topics).map((pair): Row => ({ ...pair, pace: look.data.pace.get(pair.topic.topic) }))
   const shown = look.data?.topics.find((topic) => topic.topic === open)
   return (
     <div className="stack">
@@ -25,17 +45,27 @@ export function Topics() {
       {rows?.some((row) => (danger(row.topic) ?? 0) >= 0.5) && (
         <Notice tone="warn" title="A consumer is far behind">
           <p>
-            What it has not read takes more than half of what the log keeps. Before the log drops anything, what is sent is refused with 503.
-            Is the role running, and can it reach its store?
+            What it has not read takes more than half of what the log keeps. Before the log drops anything,
+            what is sent is refused with 503. Is the role running, and can it reach its store?
           </p>
         </Notice>
       )}
       {!(look.isError && !look.data) && (
         <Panel flush>
-          <Table label="Topics" columns={COLUMNS} rows={rows} loading={look.isPending} rowKey={(row) => row.topic.topic} onOpen={(row) => setOpen(row.topic.topic)} skeletonRows={4} />
+          <Table
+            label="Topics"
+            columns={COLUMNS}
+            rows={rows}
+            loading={look.isPending}
+            rowKey={(row) => row.topic.topic}
+            onOpen={(row) => setOpen(row.topic.topic)}
+            skeletonRows={4}
+          />
         </Panel>
       )}
-      {shown && <TopicSheet topic={shown} pace={look.data?.pace.get(shown.topic)} onClose={() => setOpen(null)} />}
+      {shown && (
+        <TopicSheet topic={shown} pace={look.data?.pace.get(shown.topic)} onClose={() => setOpen(null)} />
+      )}
     </div>
   )
 }
@@ -49,7 +79,13 @@ function Figures({ look }: { look: TopicsLook }) {
   return (
     <div className="pipeline-figures">
       <Panel>
-        <Stat label="Records of points written" value={points?.written == null ? '–' : compact(points.written)} unit="/s" trend={points?.writtenTrend ?? []} note="each holds many points" />
+        <Stat
+          label="Records of points written"
+          value={points?.written == null ? '–' : compact(points.written)}
+          unit="/s"
+          trend={points?.writtenTrend ?? []}
+          note="each holds many points"
+        />
       </Panel>
       <Panel>
         <Stat
@@ -57,7 +93,13 @@ function Figures({ look }: { look: TopicsLook }) {
           value={<Num n={lag} short />}
           tone={lag > 10_000 ? 'warn' : 'neutral'}
           trend={points?.lagTrend ?? []}
-          note={lag === 0 ? 'all consumers are up to date' : slowest > 0 ? `caught up in about ${duration(slowest * 1000)}` : 'over all consumers'}
+          note={
+            lag === 0
+              ? 'all consumers are up to date'
+              : slowest > 0
+                ? `caught up in about ${duration(slowest * 1000)}`
+                : 'over all consumers'
+          }
         />
       </Panel>
       <Panel>
@@ -65,11 +107,21 @@ function Figures({ look }: { look: TopicsLook }) {
           label="Open dead letters"
           value={<Num n={open} short />}
           tone={open > 0 ? 'warn' : 'neutral'}
-          note={open > 0 ? <Link to="/pipeline/dead-letters">look at them</Link> : 'every record could be processed'}
+          note={
+            open > 0 ? (
+              <Link to="/pipeline/dead-letters">look at them</Link>
+            ) : (
+              'every record could be processed'
+            )
+          }
         />
       </Panel>
       <Panel>
-        <Stat label="Kept in the log" value={<Bytes n={sum((topic) => topic.bytes)} />} note={`${num(sum((topic) => topic.records))} records`} />
+        <Stat
+          label="Kept in the log"
+          value={<Bytes n={sum((topic) => topic.bytes)} />}
+          note={`${num(sum((topic) => topic.records))} records`}
+        />
       </Panel>
     </div>
   )
@@ -87,7 +139,13 @@ const COLUMNS: Column<Row>[] = [
       </span>
     ),
   },
-  { id: 'written', head: 'Written', numeric: true, narrow: true, cell: ({ pace }) => <Rate pace={pace?.written} trend={pace?.writtenTrend} /> },
+  {
+    id: 'written',
+    head: 'Written',
+    numeric: true,
+    narrow: true,
+    cell: ({ pace }) => <Rate pace={pace?.written} trend={pace?.writtenTrend} />,
+  },
   {
     id: 'lag',
     head: 'Lag',
@@ -98,13 +156,33 @@ const COLUMNS: Column<Row>[] = [
         <span className="muted">no reader</span>
       ) : (
         <span className="pipeline-rate">
-          <Sparkline values={pace?.lagTrend ?? []} tone={topic.lag > 0 ? 'warn' : 'neutral'} width={64} height={20} />
+          <Sparkline
+            values={pace?.lagTrend ?? []}
+            tone={topic.lag > 0 ? 'warn' : 'neutral'}
+            width={64}
+            height={20}
+          />
           <Num n={topic.lag} short />
         </span>
       ),
   },
-  { id: 'caught', head: 'Caught up in', numeric: true, narrow: true, wide: true, cell: ({ pace }) => (pace?.caughtUpIn ? duration(pace.caughtUpIn * 1000) : <span className="muted">–</span>) },
-  { id: 'records', head: 'Records', numeric: true, narrow: true, wide: true, cell: ({ topic }) => <Num n={topic.records} short /> },
+  {
+    id: 'caught',
+    head: 'Caught up in',
+    numeric: true,
+    narrow: true,
+    wide: true,
+    cell: ({ pace }) =>
+      pace?.caughtUpIn ? duration(pace.caughtUpIn * 1000) : <span className="muted">–</span>,
+  },
+  {
+    id: 'records',
+    head: 'Records',
+    numeric: true,
+    narrow: true,
+    wide: true,
+    cell: ({ topic }) => <Num n={topic.records} short />,
+  },
   {
     id: 'size',
     head: 'Size',
@@ -116,7 +194,12 @@ const COLUMNS: Column<Row>[] = [
       </span>
     ),
   },
-  { id: 'group', head: 'Read by', wide: true, cell: ({ topic }) => (topic.group ? <code>{topic.group}</code> : <span className="muted">–</span>) },
+  {
+    id: 'group',
+    head: 'Read by',
+    wide: true,
+    cell: ({ topic }) => (topic.group ? <code>{topic.group}</code> : <span className="muted">–</span>),
+  },
   { id: 'dead', head: 'Dead letters', narrow: true, cell: ({ letters }) => <Dead letters={letters} /> },
 ]
 
@@ -135,7 +218,9 @@ function Dead({ letters }: { letters: Topic | null }) {
   const all = counts.open + counts.redriven + counts.discarded
   if (all === 0) return <span className="muted">none</span>
   return (
-    <Link to={`/pipeline/dead-letters?topic=${encodeURIComponent(letters.topic)}${counts.open === 0 ? '&state=all' : ''}`}>
+    <Link
+      to={`/pipeline/dead-letters?topic=${encodeURIComponent(letters.topic)}${counts.open === 0 ? '&state=all' : ''}`}
+    >
       {counts.open > 0 ? <Badge tone="warn">{num(counts.open)} open</Badge> : `${num(all)} dealt with`}
     </Link>
   )
@@ -155,7 +240,14 @@ const PARTITIONS: Column<Partition>[] = [
 
 function TopicSheet({ topic, pace, onClose }: { topic: Topic; pace: Pace | undefined; onClose: () => void }) {
   return (
-    <Dialog open side size="l" onClose={onClose} title={topic.topic} lead={`${topic.partitions.length} partitions`}>
+    <Dialog
+      open
+      side
+      size="l"
+      onClose={onClose}
+      title={topic.topic}
+      lead={`${topic.partitions.length} partitions`}
+    >
       <div className="stack">
         <Facts
           items={[
@@ -166,11 +258,19 @@ function TopicSheet({ topic, pace, onClose }: { topic: Topic; pace: Pace | undef
             topic.lag !== null && ['Lag', num(topic.lag)],
             ['Records', num(topic.records)],
             ['Size', bytes(topic.bytes)],
-            ['Retention', topic.retentionBytes < 0 ? 'not bounded' : `${bytes(topic.retentionBytes)} a partition`],
+            [
+              'Retention',
+              topic.retentionBytes < 0 ? 'not bounded' : `${bytes(topic.retentionBytes)} a partition`,
+            ],
           ]}
         />
         <div className="pipeline-inset">
-          <Table label={`Partitions of ${topic.topic}`} columns={PARTITIONS} rows={topic.partitions} rowKey={(p) => String(p.partition)} />
+          <Table
+            label={`Partitions of ${topic.topic}`}
+            columns={PARTITIONS}
+            rows={topic.partitions}
+            rowKey={(p) => String(p.partition)}
+          />
         </div>
       </div>
     </Dialog>

@@ -6,7 +6,18 @@ import { api } from '@/api'
 
 import { type LetterQuery, listParams, placePath } from './letters'
 import { nextLook } from './replays'
-import type { Acted, Action, ActionRequest, Letter, Place, PlannedReplay, Replay, ReplayRequest, ShownLetter, Topic } from './shapes'
+import type {
+  Acted,
+  Action,
+  ActionRequest,
+  Letter,
+  Place,
+  PlannedReplay,
+  Replay,
+  ReplayRequest,
+  ShownLetter,
+  Topic,
+} from './shapes'
 import { type Pace, Throughput } from './throughput'
 
 export interface TopicsLook {
@@ -87,9 +98,13 @@ export function useReplayWrites() {
     void client.invalidateQueries({ queryKey: ['replay'] })
   }
   const plan = useMutation({
-    mutationFn: (body: ReplayRequest) => api.post<PlannedReplay>('/replays', { body: { ...body, dryRun: true } }),
+    mutationFn: (body: ReplayRequest) =>
+      api.post<PlannedReplay>('/replays', { body: { ...body, dryRun: true } }),
   })
-  const start = useMutation({ mutationFn: (body: ReplayRequest) => api.post<Replay>('/replays', { body }), onSuccess: changed })
+  const start = useMutation({
+    mutationFn: (body: ReplayRequest) => api.post<Replay>('/replays', { body }),
+    onSuccess: changed,
+  })
   const cancel = useMutation({
     mutationFn: (id: string) => api.del<Replay>(`/replays/${encodeURIComponent(id)}`),
     onSettled: changed,

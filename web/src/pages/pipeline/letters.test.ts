@@ -50,7 +50,10 @@ describe('the filter in an address', () => {
   it('is that of open letters unless it says something else', () => {
     expect(readLetterQuery(new URLSearchParams())).toEqual({ ...all, state: 'open' })
     expect(readLetterQuery(new URLSearchParams('state=all'))).toEqual(all)
-    expect(readLetterQuery(new URLSearchParams('state=evil&from=x&offset=-1'))).toEqual({ ...all, state: 'open' })
+    expect(readLetterQuery(new URLSearchParams('state=evil&from=x&offset=-1'))).toEqual({
+      ...all,
+      state: 'open',
+    })
   })
 
   it('comes back as it was', () => {
@@ -183,7 +186,11 @@ describe('a bulk action', () => {
   })
 
   it('keeps a bounded number of outcomes', () => {
-    const outcomes = Array.from({ length: 1000 }, (_, i): Outcome => ({ ...letter(i), fate: 'skipped', why: `reason ${i}` }))
+    const outcomes = Array.from({ length: 1000 }, (_, i): Outcome => ({
+      ...letter(i),
+      fate: 'skipped',
+      why: `reason ${i}`,
+    }))
     const sum = addActed(addActed(nothingDone(), acted({ outcomes })), acted({ outcomes }))
     expect(sum.outcomes).toHaveLength(200)
     expect(sum.skips).toHaveLength(20)

@@ -1,5 +1,15 @@
 // Dead letters that are chosen by a filter, and what is done about them in portions.
-import type { Acted, Action, ActionRequest, Fate, Letter, LetterFilter, LetterState, Outcome, Place } from './shapes'
+import type {
+  Acted,
+  Action,
+  ActionRequest,
+  Fate,
+  Letter,
+  LetterFilter,
+  LetterState,
+  Outcome,
+  Place,
+} from './shapes'
 
 /** A filter as the page's address has it. Times are as RFC 3339 has them. */
 export interface LetterQuery {
@@ -103,7 +113,10 @@ export const placePath = (p: Place): string => `/${encodeURIComponent(p.topic)}/
 /** What was chosen: letters by their places, or all of a filter. */
 export type Chosen = { places: Place[] } | { filter: LetterFilter }
 
-export function actionRequest(chosen: Chosen, how: { dryRun: boolean; again: boolean; reason: string; cursor: string | null }): ActionRequest {
+export function actionRequest(
+  chosen: Chosen,
+  how: { dryRun: boolean; again: boolean; reason: string; cursor: string | null },
+): ActionRequest {
   return {
     ...chosen,
     dryRun: how.dryRun,
@@ -149,7 +162,8 @@ export function addActed(sum: Sum, acted: Acted): Sum {
   const counts = { ...sum.counts }
   for (const fate of Object.keys(counts) as Fate[]) counts[fate] += acted.counts[fate]
   const skips = new Map(sum.skips.map((skip) => [skip.why, skip.count]))
-  for (const { fate, why = '' } of acted.outcomes) if (fate === 'skipped') skips.set(why, (skips.get(why) ?? 0) + 1)
+  for (const { fate, why = '' } of acted.outcomes)
+    if (fate === 'skipped') skips.set(why, (skips.get(why) ?? 0) + 1)
   return {
     counts,
     outcomes: [...sum.outcomes, ...acted.outcomes]
@@ -179,7 +193,8 @@ export async function carryOut(
 ): Promise<Sum> {
   let sum = nothingDone()
   // Places are sent so many at a time, one request after another.
-  const parts: Chosen[] = 'places' in chosen ? portions(chosen.places).map((places) => ({ places })) : [chosen]
+  const parts: Chosen[] =
+    'places' in chosen ? portions(chosen.places).map((places) => ({ places })) : [chosen]
   for (const part of parts) {
     do {
       signal.throwIfAborted()
@@ -212,7 +227,7 @@ export function hexDump(base64: string, most = 1024): { lines: string[]; bytes: 
   }
   const lines: string[] = []
   for (let at = 0; at < Math.min(bytes.length, most); at += 16) {
-    const part = [...bytes.slice(at, Math.min(at + 16, most))].map((c) => c.charCodeAt(0))
+    const part = Array.from(bytes.slice(at, Math.min(at + 16, most)), (c) => c.charCodeAt(0))
     const hex = part.map((b) => b.toString(16).padStart(2, '0')).join(' ')
     const text = part.map((b) => (b >= 0x20 && b < 0x7f ? String.fromCharCode(b) : '·')).join('')
     lines.push(`${at.toString(16).padStart(6, '0')}  ${hex.padEnd(47)}  ${text}`)

@@ -1,9 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { emptyReplay, nextLook, percentText, readOffsets, readPartitions, type ReplayDraft, replayRequest } from './replays'
+import {
+  emptyReplay,
+  nextLook,
+  percentText,
+  readOffsets,
+  readPartitions,
+  type ReplayDraft,
+  replayRequest,
+} from './replays'
 import type { Replay } from './shapes'
 
 const now = Date.parse('2026-11-21T12:00:00Z')
-const asked = (change: Partial<ReplayDraft>, zone = 'UTC') => replayRequest({ ...emptyReplay(), ...change }, zone, now)
+const asked = (change: Partial<ReplayDraft>, zone = 'UTC') =>
+  replayRequest({ ...emptyReplay(), ...change }, zone, now)
 
 describe('a replay that is asked for', () => {
   it('reads all of the log unless it says something else', () => {
@@ -24,7 +33,10 @@ describe('a replay that is asked for', () => {
   })
 
   it('has offsets, partitions, a workspace and a pace', () => {
-    expect(asked({ from: 'offsets', fromOffsets: '0: 5\n1=7', to: 'offsets', toOffsets: '0:9', partitions: '0' }).request).toEqual({
+    expect(
+      asked({ from: 'offsets', fromOffsets: '0: 5\n1=7', to: 'offsets', toOffsets: '0:9', partitions: '0' })
+        .request,
+    ).toEqual({
       topic: 'points',
       fromOffsets: { 0: 5, 1: 7 },
       toOffsets: { 0: 9 },
@@ -50,7 +62,8 @@ describe('a replay that is asked for', () => {
       ['maxRows', { maxRows: '0' }],
       ['maxRows', { maxRows: '1.5' }],
     ]
-    for (const [field, change] of bad) expect(Object.keys(asked(change).problems), JSON.stringify(change)).toEqual([field])
+    for (const [field, change] of bad)
+      expect(Object.keys(asked(change).problems), JSON.stringify(change)).toEqual([field])
   })
 })
 

@@ -67,7 +67,11 @@ export function readPartitions(text: string): number[] | undefined {
 }
 
 /** What a draft asks for, or what is wrong with it, by field. */
-export function replayRequest(d: ReplayDraft, zone: string, now: number): { request: ReplayRequest; problems: ReplayProblems } {
+export function replayRequest(
+  d: ReplayDraft,
+  zone: string,
+  now: number,
+): { request: ReplayRequest; problems: ReplayProblems } {
   const problems: ReplayProblems = {}
   const request: ReplayRequest = { topic: d.topic }
   const from = d.from === 'time' ? instantOf(d.fromTime, zone) : undefined
@@ -105,7 +109,8 @@ export function replayRequest(d: ReplayDraft, zone: string, now: number): { requ
   return { request, problems }
 }
 
-export const isOver = (state: ReplayState): boolean => state === 'done' || state === 'failed' || state === 'cancelled'
+export const isOver = (state: ReplayState): boolean =>
+  state === 'done' || state === 'failed' || state === 'cancelled'
 
 /** Milliseconds until the next look at replays: often while one is at work. */
 export const nextLook = (replays: readonly Replay[] | undefined): number =>

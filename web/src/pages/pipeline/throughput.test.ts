@@ -24,7 +24,12 @@ describe('the pace of a topic', () => {
     t.add([topic({}, 100)], 1000)
     expect(t.pace('points')).toMatchObject({ written: null, read: null })
     t.add([topic({}, 300, 200)], 3000)
-    expect(t.pace('points')).toMatchObject({ written: 100, read: 50, writtenTrend: [100], lagTrend: [0, 100] })
+    expect(t.pace('points')).toMatchObject({
+      written: 100,
+      read: 50,
+      writtenTrend: [100],
+      lagTrend: [0, 100],
+    })
   })
 
   it('is that of the last ten seconds', () => {
@@ -71,7 +76,12 @@ describe('the pace of a topic', () => {
 
 describe('topics', () => {
   it('stand with their dead letters', () => {
-    const list = [topic({}), topic({ topic: 'points.dlq' }), topic({ topic: 'audit' }), topic({ topic: 'other.dlq' })]
+    const list = [
+      topic({}),
+      topic({ topic: 'points.dlq' }),
+      topic({ topic: 'audit' }),
+      topic({ topic: 'other.dlq' }),
+    ]
     expect(pairs(list).map((p) => [p.topic.topic, p.letters?.topic])).toEqual([
       ['points', 'points.dlq'],
       ['audit', undefined],

@@ -5,7 +5,15 @@ import { Button, Field, IconButton, Input, Panel, Segmented, Select, visible } f
 
 import { type Answer, useSeries } from './data'
 import { MetricPicker, SourcePicker } from './Pickers'
-import { type Aggregation, AGGREGATIONS, CHART_POINTS, type Explore, type Mode, MOST_POINTS, type problemsOf } from './query'
+import {
+  type Aggregation,
+  AGGREGATIONS,
+  CHART_POINTS,
+  type Explore,
+  type Mode,
+  MOST_POINTS,
+  type problemsOf,
+} from './query'
 import { allZones } from './zones'
 
 interface BuilderProps {
@@ -24,14 +32,24 @@ export function Builder({ explore, problems, answer, onChange }: BuilderProps) {
   const keys = [...new Set(known.flatMap((one) => Object.keys(one.tags)))].sort()
   return (
     <>
-      <Panel title="Which series" note={answer ? `${answer.meta.total.toLocaleString('en-GB')} match` : undefined}>
+      <Panel
+        title="Which series"
+        note={answer ? `${answer.meta.total.toLocaleString('en-GB')} match` : undefined}
+      >
         <div className="stack">
           <SourcePicker chosen={explore.sourceIds} onChange={(sourceIds) => onChange({ sourceIds })} />
-          <MetricPicker chosen={explore.metrics} known={metrics} partly={Boolean(series.data?.meta.hasMore)} onChange={(next) => onChange({ metrics: next })} />
+          <MetricPicker
+            chosen={explore.metrics}
+            known={metrics}
+            partly={Boolean(series.data?.meta.hasMore)}
+            onChange={(next) => onChange({ metrics: next })}
+          />
           <TagPicker
             tags={explore.tags}
             keys={keys}
-            valuesOf={(key) => [...new Set(known.map((one) => one.tags[key]).filter((v) => v !== undefined))].sort()}
+            valuesOf={(key) =>
+              [...new Set(known.map((one) => one.tags[key]).filter((v) => v !== undefined))].sort()
+            }
             onChange={(tags) => onChange({ tags })}
           />
         </div>
@@ -68,7 +86,9 @@ function Points({ explore: e, problems, keys, onChange }: Omit<BuilderProps, 'an
         <Segmented label="Points" value={e.mode} onChange={(mode) => onChange({ mode })} options={MODES} />
         <p className="field-hint">{SAYS[e.mode]}</p>
       </div>
-      {e.mode === 'aggregated' && <Aggregated explore={e} problems={problems} keys={keys} onChange={onChange} />}
+      {e.mode === 'aggregated' && (
+        <Aggregated explore={e} problems={problems} keys={keys} onChange={onChange} />
+      )}
       {limited && (
         <Typed
           label={e.mode === 'thinned' ? 'Points of a series' : 'Most intervals'}
@@ -76,7 +96,11 @@ function Points({ explore: e, problems, keys, onChange }: Omit<BuilderProps, 'an
           error={problems.maxPoints}
           value={String(e.maxPoints || CHART_POINTS)}
           inputMode="numeric"
-          onChange={(text) => onChange({ maxPoints: /^\d{1,9}$/.test(text) && Number(text) !== CHART_POINTS ? Number(text) : 0 })}
+          onChange={(text) =>
+            onChange({
+              maxPoints: /^\d{1,9}$/.test(text) && Number(text) !== CHART_POINTS ? Number(text) : 0,
+            })
+          }
         />
       )}
     </>
@@ -92,12 +116,23 @@ const FILLS = [
   { value: '0', label: 'Zero' },
 ]
 
-function Aggregated({ explore: e, problems, keys, onChange }: Omit<BuilderProps, 'answer'> & { keys: string[] }) {
+function Aggregated({
+  explore: e,
+  problems,
+  keys,
+  onChange,
+}: Omit<BuilderProps, 'answer'> & { keys: string[] }) {
   const [own, setOwn] = useState(!INTERVALS.includes(e.interval))
-  const fills = FILLS.some((fill) => fill.value === e.fill) ? FILLS : [...FILLS, { value: e.fill, label: visible(e.fill, 20) }]
+  const fills = FILLS.some((fill) => fill.value === e.fill)
+    ? FILLS
+    : [...FILLS, { value: e.fill, label: visible(e.fill, 20) }]
   return (
     <>
-      <Aggregations chosen={e.aggregations} error={problems.aggregations} onChange={(aggregations) => onChange({ aggregations })} />
+      <Aggregations
+        chosen={e.aggregations}
+        error={problems.aggregations}
+        onChange={(aggregations) => onChange({ aggregations })}
+      />
       <Field label="Interval" error={own ? undefined : problems.interval}>
         <Select
           value={own ? 'own' : e.interval}
@@ -115,7 +150,13 @@ function Aggregated({ explore: e, problems, keys, onChange }: Omit<BuilderProps,
         </Select>
       </Field>
       {own && (
-        <Typed label="Length of the interval" hint="A whole number with s, m, h or d: 1s to 30d." error={problems.interval} value={e.interval} onChange={(interval) => onChange({ interval })} />
+        <Typed
+          label="Length of the interval"
+          hint="A whole number with s, m, h or d: 1s to 30d."
+          error={problems.interval}
+          value={e.interval}
+          onChange={(interval) => onChange({ interval })}
+        />
       )}
       <Field label="Intervals without points" error={problems.fill}>
         <Select value={e.fill} onChange={(event) => onChange({ fill: event.target.value })} options={fills} />
@@ -125,15 +166,30 @@ function Aggregated({ explore: e, problems, keys, onChange }: Omit<BuilderProps,
   )
 }
 
-function Aggregations({ chosen, error, onChange }: { chosen: Aggregation[]; error: string | undefined; onChange: (next: Aggregation[]) => void }) {
+function Aggregations({
+  chosen,
+  error,
+  onChange,
+}: {
+  chosen: Aggregation[]
+  error: string | undefined
+  onChange: (next: Aggregation[]) => void
+}) {
   const id = useId()
-  const toggle = (one: Aggregation) => onChange(AGGREGATIONS.filter((name) => (name === one ? !chosen.includes(name) : chosen.includes(name))))
+  const toggle = (one: Aggregation) =>
+    onChange(AGGREGATIONS.filter((name) => (name === one ? !chosen.includes(name) : chosen.includes(name))))
   return (
     <fieldset className="sources-choices" aria-describedby={error ? id : undefined}>
       <legend>Aggregations</legend>
       <div className="sources-chips">
         {AGGREGATIONS.map((one) => (
-          <button key={one} type="button" className="sources-chip" aria-pressed={chosen.includes(one)} onClick={() => toggle(one)}>
+          <button
+            key={one}
+            type="button"
+            className="sources-chip"
+            aria-pressed={chosen.includes(one)}
+            onClick={() => toggle(one)}
+          >
             {one}
           </button>
         ))}
@@ -147,8 +203,23 @@ function Aggregations({ chosen, error, onChange }: { chosen: Aggregation[]; erro
   )
 }
 
-function Grouping({ chosen, keys, onChange }: { chosen: string[]; keys: string[]; onChange: (next: string[]) => void }) {
-  const fields = [...new Set(['sourceId', 'metric', ...keys.slice(0, 12).map((key) => `tag.${key}`), ...chosen.filter((one) => one !== 'none')])]
+function Grouping({
+  chosen,
+  keys,
+  onChange,
+}: {
+  chosen: string[]
+  keys: string[]
+  onChange: (next: string[]) => void
+}) {
+  const fields = [
+    ...new Set([
+      'sourceId',
+      'metric',
+      ...keys.slice(0, 12).map((key) => `tag.${key}`),
+      ...chosen.filter((one) => one !== 'none'),
+    ]),
+  ]
   const together = chosen.includes('none')
   const toggle = (one: string) => {
     const now = chosen.filter((name) => name !== 'none')
@@ -158,15 +229,31 @@ function Grouping({ chosen, keys, onChange }: { chosen: string[]; keys: string[]
     <fieldset className="sources-choices">
       <legend>Put together by</legend>
       <div className="sources-chips">
-        <button type="button" className="sources-chip" aria-pressed={chosen.length === 0} onClick={() => onChange([])}>
+        <button
+          type="button"
+          className="sources-chip"
+          aria-pressed={chosen.length === 0}
+          onClick={() => onChange([])}
+        >
           each series alone
         </button>
         {fields.map((one) => (
-          <button key={one} type="button" className="sources-chip" aria-pressed={chosen.includes(one)} onClick={() => toggle(one)}>
+          <button
+            key={one}
+            type="button"
+            className="sources-chip"
+            aria-pressed={chosen.includes(one)}
+            onClick={() => toggle(one)}
+          >
             {one === 'sourceId' ? 'source' : visible(one, 40)}
           </button>
         ))}
-        <button type="button" className="sources-chip" aria-pressed={together} onClick={() => onChange(together ? [] : ['none'])}>
+        <button
+          type="button"
+          className="sources-chip"
+          aria-pressed={together}
+          onClick={() => onChange(together ? [] : ['none'])}
+        >
           all in one
         </button>
       </div>
@@ -199,7 +286,11 @@ function TagPicker({ tags, keys, valuesOf, onChange }: TagPickerProps) {
           {tags.map(([k, v], i) => (
             <li key={`${k}=${v}`}>
               <span title={visible(`${k}=${v}`, 300)}>{visible(`${k}=${v}`, 60)}</span>
-              <IconButton size="s" label={`Without ${visible(`${k}=${v}`, 60)}`} onClick={() => onChange(tags.filter((_, at) => at !== i))}>
+              <IconButton
+                size="s"
+                label={`Without ${visible(`${k}=${v}`, 60)}`}
+                onClick={() => onChange(tags.filter((_, at) => at !== i))}
+              >
                 <X size={12} />
               </IconButton>
             </li>
@@ -213,9 +304,28 @@ function TagPicker({ tags, keys, valuesOf, onChange }: TagPickerProps) {
           add()
         }}
       >
-        <Input aria-label="Key of a tag" placeholder="key" list={`${id}-keys`} value={key} onChange={(e) => setKey(e.target.value)} spellCheck={false} />
-        <Input aria-label="Value of the tag" placeholder="value" list={`${id}-values`} value={value} onChange={(e) => setValue(e.target.value)} spellCheck={false} />
-        <Button type="submit" className="btn-icon" aria-label="Add the tag" disabled={key === '' || value === ''}>
+        <Input
+          aria-label="Key of a tag"
+          placeholder="key"
+          list={`${id}-keys`}
+          value={key}
+          onChange={(e) => setKey(e.target.value)}
+          spellCheck={false}
+        />
+        <Input
+          aria-label="Value of the tag"
+          placeholder="value"
+          list={`${id}-values`}
+          value={value}
+          onChange={(e) => setValue(e.target.value)}
+          spellCheck={false}
+        />
+        <Button
+          type="submit"
+          className="btn-icon"
+          aria-label="Add the tag"
+          disabled={key === '' || value === ''}
+        >
           <Plus size={14} />
         </Button>
         <datalist id={`${id}-keys`}>
@@ -239,7 +349,11 @@ function ZoneChoice({ zone, onChange }: { zone: string; onChange: (zone: string)
   const zones = useMemo(() => allZones(), [])
   return (
     <Field label="Time zone" hint="Of the times that are shown, and of where days begin.">
-      <Select value={zone} onChange={(e) => onChange(e.target.value)} options={zones.includes(zone) ? zones : [zone, ...zones]} />
+      <Select
+        value={zone}
+        onChange={(e) => onChange(e.target.value)}
+        options={zones.includes(zone) ? zones : [zone, ...zones]}
+      />
     </Field>
   )
 }

@@ -49,8 +49,18 @@ export function DeletePoints({ source, onClose }: { source: Source; onClose: () 
     >
       <div className="stack">
         {removePoints.isError && <ErrorNotice error={removePoints.error} compact />}
-        <Field label="Metric" optional hint="Its exact name. Empty: all metrics." error={fieldError(removePoints.error, 'metric')}>
-          <Input value={metric} onChange={(e) => setMetric(e.target.value)} list="sources-metrics" spellCheck={false} />
+        <Field
+          label="Metric"
+          optional
+          hint="Its exact name. Empty: all metrics."
+          error={fieldError(removePoints.error, 'metric')}
+        >
+          <Input
+            value={metric}
+            onChange={(e) => setMetric(e.target.value)}
+            list="sources-metrics"
+            spellCheck={false}
+          />
         </Field>
         <datalist id="sources-metrics">
           {source.metrics.map((one) => (
@@ -58,20 +68,31 @@ export function DeletePoints({ source, onClose }: { source: Source; onClose: () 
           ))}
         </datalist>
         <div className="sources-form-row">
-          <Field label="From" optional hint={`Time of ${zone}. Empty: from the first on.`} error={fieldError(removePoints.error, 'from')}>
+          <Field
+            label="From"
+            optional
+            hint={`Time of ${zone}. Empty: from the first on.`}
+            error={fieldError(removePoints.error, 'from')}
+          >
             <Input type="datetime-local" step={1} value={from} onChange={(e) => setFrom(e.target.value)} />
           </Field>
           <Field
             label="To"
             optional
             hint="Not included. Empty: up to the last."
-            error={(tried && backwards && 'The end must be after the beginning.') || fieldError(removePoints.error, 'to')}
+            error={
+              (tried && backwards && 'The end must be after the beginning.') ||
+              fieldError(removePoints.error, 'to')
+            }
           >
             <Input type="datetime-local" step={1} value={to} onChange={(e) => setTo(e.target.value)} />
           </Field>
         </div>
         <Notice tone="warn" title="This cannot be taken back">
-          <p>What was accepted before now goes, and no replay brings it back. What comes later stays, whatever its time.</p>
+          <p>
+            What was accepted before now goes, and no replay brings it back. What comes later stays, whatever
+            its time.
+          </p>
         </Notice>
       </div>
     </Dialog>

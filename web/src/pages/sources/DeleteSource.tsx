@@ -4,7 +4,15 @@ import { useSourceWrites } from './data'
 import type { Source } from './shapes'
 
 /** Deletes a source with its points, once its name was typed. */
-export function DeleteSource({ source, onClose, onDone }: { source: Source; onClose: () => void; onDone?: () => void }) {
+export function DeleteSource({
+  source,
+  onClose,
+  onDone,
+}: {
+  source: Source
+  onClose: () => void
+  onDone?: () => void
+}) {
   const { remove } = useSourceWrites()
   const toast = useToast()
   const name = visible(source.name, 120)
@@ -30,7 +38,8 @@ export function DeleteSource({ source, onClose, onDone }: { source: Source; onCl
       }
     >
       <p>
-        <b>{name}</b> and all its points are gone at once, and no replay brings them back. Its name is free again; its id is not.
+        <b>{name}</b> and all its points are gone at once, and no replay brings them back. Its name is free
+        again; its id is not.
       </p>
     </Confirm>
   )

@@ -24,7 +24,8 @@ export function Explorer() {
   const points = usePoints(pairs, every)
 
   /** Another query begins with the first page of series. */
-  const change = (next: Partial<Explore>, push = false) => write(writeExplore({ ...explore, offset: 0, ...next }), { push })
+  const change = (next: Partial<Explore>, push = false) =>
+    write(writeExplore({ ...explore, offset: 0, ...next }), { push })
 
   return (
     <Page
@@ -47,7 +48,14 @@ export function Explorer() {
           <Builder explore={explore} problems={problems} answer={points.data} onChange={change} />
         </aside>
         <div className="stack">
-          <RangeBar explore={explore} every={every} onEvery={setEvery} busy={points.isFetching} onChange={change} onReload={() => void points.refetch()} />
+          <RangeBar
+            explore={explore}
+            every={every}
+            onEvery={setEvery}
+            busy={points.isFetching}
+            onChange={change}
+            onReload={() => void points.refetch()}
+          />
           <Results
             explore={explore}
             pairs={pairs}

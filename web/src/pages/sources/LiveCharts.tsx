@@ -58,8 +58,18 @@ export function LiveCharts({ source }: { source: Source }) {
       actions={
         <>
           <MetricChoice source={source} shown={shown} value={metric} onChange={setMetric} />
-          <Segmented label="How much of the past is shown" value={span} onChange={setSpan} options={WINDOWS} />
-          <IconButton label={paused ? 'Go on' : 'Stand still'} pressed={paused} variant="default" onClick={() => setPaused(!paused)}>
+          <Segmented
+            label="How much of the past is shown"
+            value={span}
+            onChange={setSpan}
+            options={WINDOWS}
+          />
+          <IconButton
+            label={paused ? 'Go on' : 'Stand still'}
+            pressed={paused}
+            variant="default"
+            onClick={() => setPaused(!paused)}
+          >
             {paused ? <Play size={14} /> : <Pause size={14} />}
           </IconButton>
         </>
@@ -92,7 +102,14 @@ function useFeed(source: Source, span: Window, metric: string, again: number): F
           () =>
             askPoints(
               workspace,
-              [...of, ['from', `-${span}`], ['downsample', 'lttb'], ['maxPoints', '600'], ['limit', '100'], ['pointsLimit', '100000']],
+              [
+                ...of,
+                ['from', `-${span}`],
+                ['downsample', 'lttb'],
+                ['maxPoints', '600'],
+                ['limit', '100'],
+                ['pointsLimit', '100000'],
+              ],
               signal,
             ),
           () => latest,
@@ -136,9 +153,21 @@ function StreamWord({ state, pace, paused }: { state: StreamState; pace: number;
   }
 }
 
-function MetricChoice({ source, shown, value, onChange }: { source: Source; shown: Snapshot; value: string; onChange: (metric: string) => void }) {
+function MetricChoice({
+  source,
+  shown,
+  value,
+  onChange,
+}: {
+  source: Source
+  shown: Snapshot
+  value: string
+  onChange: (metric: string) => void
+}) {
   const [seen, setSeen] = useState<readonly string[]>([])
-  const known = [...new Set([...seen, ...source.metrics.map((m) => m.name), ...shown.metrics.map((m) => m.metric)])].sort()
+  const known = [
+    ...new Set([...seen, ...source.metrics.map((m) => m.name), ...shown.metrics.map((m) => m.metric)]),
+  ].sort()
   // What was seen once can be chosen, also while another is shown alone.
   if (known.length > seen.length && known.length <= 1000) setSeen(known)
   if (known.length < 2) return null
@@ -147,7 +176,10 @@ function MetricChoice({ source, shown, value, onChange }: { source: Source; show
       aria-label="Metric"
       value={value}
       onChange={(e) => onChange(e.target.value)}
-      options={[{ value: '', label: 'All metrics' }, ...known.map((name) => ({ value: name, label: visible(name, 60) }))]}
+      options={[
+        { value: '', label: 'All metrics' },
+        ...known.map((name) => ({ value: name, label: visible(name, 60) })),
+      ]}
     />
   )
 }
@@ -155,7 +187,9 @@ function MetricChoice({ source, shown, value, onChange }: { source: Source; show
 function Remarks({ shown, onAgain }: { shown: Snapshot; onAgain: () => void }) {
   return (
     <>
-      {shown.stream.status === 'failed' && <ErrorNotice error={shown.stream.error} onRetry={onAgain} compact />}
+      {shown.stream.status === 'failed' && (
+        <ErrorNotice error={shown.stream.error} onRetry={onAgain} compact />
+      )}
       {shown.problem !== null && shown.stream.status !== 'failed' && (
         <ErrorNotice error={shown.problem} onRetry={onAgain} compact>
           <p>What came before cannot be shown; what comes now is.</p>
@@ -200,7 +234,8 @@ function Metrics({ shown, spanMs, source }: { shown: Snapshot; spanMs: number; s
       {pages > 1 && (
         <div className="row spread">
           <span className="muted">
-            Metrics {num(at * CHARTS + 1)}–{num(Math.min((at + 1) * CHARTS, metrics.length))} of {num(metrics.length)}
+            Metrics {num(at * CHARTS + 1)}–{num(Math.min((at + 1) * CHARTS, metrics.length))} of{' '}
+            {num(metrics.length)}
           </span>
           <span className="row">
             <Button size="s" disabled={at === 0} onClick={() => setPage(at - 1)}>
@@ -247,7 +282,8 @@ function MetricCard({ metric, at, spanMs }: { metric: LiveMetric; at: number; sp
       ))}
       {lines.length > 0 && !drawn && latest && (
         <p className="sources-text muted">
-          Nothing in this window. The last point is of <Time at={new Date(latest.time / 1000).toISOString()} />.
+          Nothing in this window. The last point is of{' '}
+          <Time at={new Date(latest.time / 1000).toISOString()} />.
         </p>
       )}
       {drawn && (

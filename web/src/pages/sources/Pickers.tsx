@@ -13,7 +13,8 @@ export function SourcePicker({ chosen, onChange }: { chosen: string[]; onChange:
   const name = useDeferredValue(typed)
   const found = useSources({ name, tag: '', sort: 'name', offset: 0 })
   const full = chosen.length >= MAX_SOURCES
-  const toggle = (id: string) => onChange(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id])
+  const toggle = (id: string) =>
+    onChange(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id])
   const total = found.data?.meta.total ?? 0
   const list = found.data?.data ?? []
   return (
@@ -39,7 +40,9 @@ export function SourcePicker({ chosen, onChange }: { chosen: string[]; onChange:
             {source.status !== 'active' && <StatusBadge status={source.status} />}
           </div>
         ))}
-        {found.data && list.length === 0 && <p className="muted">{typed ? 'No source matches.' : 'There are no sources yet.'}</p>}
+        {found.data && list.length === 0 && (
+          <p className="muted">{typed ? 'No source matches.' : 'There are no sources yet.'}</p>
+        )}
         {found.isError && <p className="field-error">The sources cannot be listed just now.</p>}
       </div>
       <p className="field-hint">
@@ -83,7 +86,8 @@ const OFFERED = 100
 export function MetricPicker({ chosen, known, partly, onChange }: MetricPickerProps) {
   const id = useId()
   const [typed, setTyped] = useState('')
-  const toggle = (name: string) => onChange(chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name])
+  const toggle = (name: string) =>
+    onChange(chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name])
   const all = [...new Set([...chosen, ...known])].sort()
   const offered = all.filter((name) => name.toLowerCase().includes(typed.toLowerCase())).slice(0, OFFERED)
   return (
@@ -99,7 +103,14 @@ export function MetricPicker({ chosen, known, partly, onChange }: MetricPickerPr
           setTyped('')
         }}
       >
-        <Input aria-label="Metric" aria-describedby={id} placeholder="find, or add by its exact name" value={typed} onChange={(e) => setTyped(e.target.value)} spellCheck={false} />
+        <Input
+          aria-label="Metric"
+          aria-describedby={id}
+          placeholder="find, or add by its exact name"
+          value={typed}
+          onChange={(e) => setTyped(e.target.value)}
+          spellCheck={false}
+        />
         <Button type="submit" className="btn-icon" aria-label="Add the metric" disabled={typed.trim() === ''}>
           <Plus size={14} />
         </Button>
@@ -108,7 +119,11 @@ export function MetricPicker({ chosen, known, partly, onChange }: MetricPickerPr
         <div className="sources-options">
           {offered.map((name) => (
             <div key={name} className="sources-option">
-              <Checkbox checked={chosen.includes(name)} onChange={() => toggle(name)} label={<Name text={name} max={80} />} />
+              <Checkbox
+                checked={chosen.includes(name)}
+                onChange={() => toggle(name)}
+                label={<Name text={name} max={80} />}
+              />
             </div>
           ))}
         </div>

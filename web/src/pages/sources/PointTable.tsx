@@ -13,7 +13,15 @@ import { timeText } from './zones'
 const ROWS = 100
 
 /** The points of the answer, a row each, and the way to all of them as a file. */
-export function PointTable({ answer, zone, pairs }: { answer: Answer; zone: string; pairs: readonly Pair[] | null }) {
+export function PointTable({
+  answer,
+  zone,
+  pairs,
+}: {
+  answer: Answer
+  zone: string
+  pairs: readonly Pair[] | null
+}) {
   const [offset, setOffset] = useState(0)
   const total = answer.data.reduce((sum, row) => sum + row.points.length, 0)
   const from = offset < total ? offset : 0
@@ -32,7 +40,11 @@ export function PointTable({ answer, zone, pairs }: { answer: Answer; zone: stri
         <SaveCSV pairs={pairs} />
       </div>
       <Table label="Points" columns={columnsOf(answer, zone)} rows={rows} rowKey={(row) => row.key} />
-      <Pager meta={{ total, limit: ROWS, offset: from, hasMore: from + ROWS < total }} onOffset={setOffset} what="points" />
+      <Pager
+        meta={{ total, limit: ROWS, offset: from, hasMore: from + ROWS < total }}
+        onOffset={setOffset}
+        what="points"
+      />
     </div>
   )
 }
@@ -40,12 +52,30 @@ export function PointTable({ answer, zone, pairs }: { answer: Answer; zone: stri
 function columnsOf(answer: Answer, zone: string): Column<TableRow>[] {
   const names = answer.data[0]?.columns.slice(1) ?? []
   return [
-    { id: 'time', head: 'Time', primary: true, narrow: true, cell: (row) => <time dateTime={new Date(row.time / 1000).toISOString()}>{timeText(row.time, zone)}</time> },
+    {
+      id: 'time',
+      head: 'Time',
+      primary: true,
+      narrow: true,
+      cell: (row) => (
+        <time dateTime={new Date(row.time / 1000).toISOString()}>{timeText(row.time, zone)}</time>
+      ),
+    },
     { id: 'series', head: 'Series', cell: (row) => <Name text={row.series} /> },
-    ...names.map(
-      (name, i): Column<TableRow> => ({ id: name, head: visible(name, 40), numeric: true, narrow: true, cell: (row) => <Value value={row.values[i]} /> }),
-    ),
-    { id: 'unit', head: 'Unit', narrow: true, wide: true, cell: (row) => <Name text={row.row.unit} max={24} /> },
+    ...names.map((name, i): Column<TableRow> => ({
+      id: name,
+      head: visible(name, 40),
+      numeric: true,
+      narrow: true,
+      cell: (row) => <Value value={row.values[i]} />,
+    })),
+    {
+      id: 'unit',
+      head: 'Unit',
+      narrow: true,
+      wide: true,
+      cell: (row) => <Name text={row.row.unit} max={24} />,
+    },
   ]
 }
 
@@ -66,7 +96,11 @@ function SaveCSV({ pairs }: { pairs: readonly Pair[] | null }) {
     try {
       const { blob, more } = await askCSV(workspace.id, pairs)
       saveFile(blob, `livegraph-${new Date().toISOString().slice(0, 19).replaceAll(':', '')}.csv`)
-      if (more) toast.info('The file has a part of it', 'There are more points than one answer holds: narrow the query, or follow the Link header by API.')
+      if (more)
+        toast.info(
+          'The file has a part of it',
+          'There are more points than one answer holds: narrow the query, or follow the Link header by API.',
+        )
       else toast.ok('CSV saved', `${num(blob.size)} bytes`)
     } catch (error) {
       toast.failed(error)

@@ -37,7 +37,10 @@ export function RangeBar({ explore, every, onEvery, busy, onChange, onReload }: 
           value={relative ? range.last : 'exact'}
           onChange={(e) => {
             const last = e.target.value
-            onChange({ range: last === 'exact' ? bounds(range, Date.now()) : { last }, offset: explore.offset }, true)
+            onChange(
+              { range: last === 'exact' ? bounds(range, Date.now()) : { last }, offset: explore.offset },
+              true,
+            )
           }}
         >
           {PRESETS.map((preset) => (
@@ -45,24 +48,48 @@ export function RangeBar({ explore, every, onEvery, busy, onChange, onReload }: 
               Last {preset.label}
             </option>
           ))}
-          {relative && !PRESETS.some((preset) => preset.last === range.last) && <option value={range.last}>Last {range.last}</option>}
+          {relative && !PRESETS.some((preset) => preset.last === range.last) && (
+            <option value={range.last}>Last {range.last}</option>
+          )}
           <option value="exact">Exact times</option>
         </Select>
       </Field>
-      {!relative && !latest && <ExactRange key={`${range.from}-${range.to}-${explore.zone}`} range={range} zone={explore.zone} onChange={(next) => onChange({ range: next, offset: explore.offset }, true)} />}
+      {!relative && !latest && (
+        <ExactRange
+          key={`${range.from}-${range.to}-${explore.zone}`}
+          range={range}
+          zone={explore.zone}
+          onChange={(next) => onChange({ range: next, offset: explore.offset }, true)}
+        />
+      )}
       <span className="row sources-range-moves">
         <IconButton label="Half a range back" variant="default" disabled={latest} onClick={() => move(-0.5)}>
           <ChevronLeft size={16} />
         </IconButton>
-        <IconButton label="Half a range on" variant="default" disabled={latest || relative} onClick={() => move(0.5)}>
+        <IconButton
+          label="Half a range on"
+          variant="default"
+          disabled={latest || relative}
+          onClick={() => move(0.5)}
+        >
           <ChevronRight size={16} />
         </IconButton>
-        <IconButton label="Twice the range" variant="default" disabled={latest} onClick={() => onChange({ range: wider(explore), offset: explore.offset }, true)}>
+        <IconButton
+          label="Twice the range"
+          variant="default"
+          disabled={latest}
+          onClick={() => onChange({ range: wider(explore), offset: explore.offset }, true)}
+        >
           <ZoomOut size={16} />
         </IconButton>
       </span>
       <span className="row sources-range-again">
-        <Select aria-label="Ask anew" value={every} onChange={(e) => onEvery(e.target.value)} options={EVERY} />
+        <Select
+          aria-label="Ask anew"
+          value={every}
+          onChange={(e) => onEvery(e.target.value)}
+          options={EVERY}
+        />
         <Button icon={<RotateCw size={14} />} busy={busy && every === ''} onClick={onReload}>
           Run
         </Button>
@@ -90,7 +117,12 @@ function ExactRange({ range, zone, onChange }: ExactRangeProps) {
   const [from, setFrom] = useState(() => wallOf(range.from, zone))
   const [to, setTo] = useState(() => wallOf(range.to, zone))
   const [a, b] = [instantOf(from, zone), instantOf(to, zone)]
-  const wrong = a === undefined || b === undefined ? 'Two dates with a time.' : a >= b ? 'The end must be after the beginning.' : undefined
+  const wrong =
+    a === undefined || b === undefined
+      ? 'Two dates with a time.'
+      : a >= b
+        ? 'The end must be after the beginning.'
+        : undefined
   const take = () => {
     const same = from === wallOf(range.from, zone) && to === wallOf(range.to, zone)
     if (!wrong && !same && a !== undefined && b !== undefined) onChange({ from: a, to: b })
@@ -104,13 +136,25 @@ function ExactRange({ range, zone, onChange }: ExactRangeProps) {
       }}
     >
       <Field label="From" hideLabel error={wrong}>
-        <Input type="datetime-local" step={1} value={from} onChange={(e) => setFrom(e.target.value)} onBlur={take} />
+        <Input
+          type="datetime-local"
+          step={1}
+          value={from}
+          onChange={(e) => setFrom(e.target.value)}
+          onBlur={take}
+        />
       </Field>
       <span className="muted" aria-hidden="true">
         –
       </span>
       <Field label="To, not included" hideLabel>
-        <Input type="datetime-local" step={1} value={to} onChange={(e) => setTo(e.target.value)} onBlur={take} />
+        <Input
+          type="datetime-local"
+          step={1}
+          value={to}
+          onChange={(e) => setTo(e.target.value)}
+          onBlur={take}
+        />
       </Field>
       <button type="submit" hidden />
     </form>

@@ -20,12 +20,18 @@ export function RequestView({ pairs }: { pairs: readonly Pair[] | null }) {
   const [form, setForm] = useState<Form>('json')
   if (!pairs) return <p className="muted">The query is not complete yet.</p>
   const asked: Pair[] = form === 'json' ? [...pairs] : [...pairs, ['format', form]]
-  const code = curlText({ origin: window.location.origin, path: '/api/live-data/query', workspaceId: workspace.id, pairs: asked })
+  const code = curlText({
+    origin: window.location.origin,
+    path: '/api/live-data/query',
+    workspaceId: workspace.id,
+    pairs: asked,
+  })
   return (
     <div className="stack">
       <div className="row spread">
         <p className="muted">
-          Put a key with the scope read:livedata into the environment first: <code>export LIVEGRAPH_API_KEY=lg_live_…</code>
+          Put a key with the scope read:livedata into the environment first:{' '}
+          <code>export LIVEGRAPH_API_KEY=lg_live_…</code>
         </p>
         <Segmented label="Form of the answer" value={form} onChange={setForm} options={FORMS} />
       </div>

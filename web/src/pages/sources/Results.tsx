@@ -57,7 +57,11 @@ export function Results(props: ResultsProps) {
             onChange={setView}
             tabs={[
               { value: 'chart', label: 'Chart', content: <ChartView {...props} answer={answer} /> },
-              { value: 'table', label: 'Table', content: <PointTable answer={answer} zone={explore.zone} pairs={pairs} /> },
+              {
+                value: 'table',
+                label: 'Table',
+                content: <PointTable answer={answer} zone={explore.zone} pairs={pairs} />,
+              },
               { value: 'request', label: 'As a command', content: <RequestView pairs={pairs} /> },
             ]}
           />
@@ -71,7 +75,15 @@ export function Results(props: ResultsProps) {
 }
 
 /** What makes a query smaller that was too large. */
-function Smaller({ error, explore, onChange }: { error: unknown; explore: Explore; onChange: ResultsProps['onChange'] }) {
+function Smaller({
+  error,
+  explore,
+  onChange,
+}: {
+  error: unknown
+  explore: Explore
+  onChange: ResultsProps['onChange']
+}) {
   if (!(error instanceof ApiError) || !error.details['narrow']) return null
   return (
     <p className="row sources-smaller">
@@ -113,7 +125,10 @@ function ChartView({ explore, answer, answeredAt, onChange }: ResultsProps & { a
   }
   if (drawing.lines.length === 0) {
     return (
-      <Empty icon={<ChartLine size={20} />} title={drawing.texts > 0 && drawing.points > 0 ? 'Texts have no line' : 'No points in this range'}>
+      <Empty
+        icon={<ChartLine size={20} />}
+        title={drawing.texts > 0 && drawing.points > 0 ? 'Texts have no line' : 'No points in this range'}
+      >
         <p>
           {drawing.texts > 0 && drawing.points > 0
             ? 'These series hold texts: the table has their points.'
@@ -137,7 +152,9 @@ function ChartView({ explore, answer, answeredAt, onChange }: ResultsProps & { a
             {num(MAX_LINES)} of {num(MAX_LINES + drawing.more)} lines are drawn
           </Badge>
         )}
-        {drawing.texts > 0 && <Badge>{plural(drawing.texts, 'series', 'series')} of texts in the table</Badge>}
+        {drawing.texts > 0 && (
+          <Badge>{plural(drawing.texts, 'series', 'series')} of texts in the table</Badge>
+        )}
         <span className="muted sources-hint">Drag over the chart to look closer; Back leads out again.</span>
       </p>
       <Chart
@@ -147,7 +164,18 @@ function ChartView({ explore, answer, answeredAt, onChange }: ResultsProps & { a
         range={[from / 1000, to / 1000]}
         height={360}
         zone={explore.zone}
-        onSelect={(a, b) => onChange({ range: { from: Math.round(a * 1000), to: Math.max(Math.round(b * 1000), Math.round(a * 1000) + 1) }, offset: explore.offset }, true)}
+        onSelect={(a, b) =>
+          onChange(
+            {
+              range: {
+                from: Math.round(a * 1000),
+                to: Math.max(Math.round(b * 1000), Math.round(a * 1000) + 1),
+              },
+              offset: explore.offset,
+            },
+            true,
+          )
+        }
       />
     </div>
   )

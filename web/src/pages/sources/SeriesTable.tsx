@@ -26,7 +26,14 @@ export function SeriesTable({ sourceId }: { sourceId: string }) {
       {series.isError ? (
         <ErrorNotice error={series.error} onRetry={() => void series.refetch()} />
       ) : (
-        <Table label="Series" columns={COLUMNS} rows={series.data?.data} loading={series.isPending} rowKey={(s) => s.id} skeletonRows={3} />
+        <Table
+          label="Series"
+          columns={COLUMNS}
+          rows={series.data?.data}
+          loading={series.isPending}
+          rowKey={(s) => s.id}
+          skeletonRows={3}
+        />
       )}
       {series.data && <Pager meta={series.data.meta} onOffset={setOffset} what="series" />}
     </Panel>

@@ -2,7 +2,19 @@ import { Plus, X } from 'lucide-react'
 import { useState } from 'react'
 
 import { ApiError } from '@/api'
-import { Button, Dialog, ErrorNotice, Field, fieldError, IconButton, Input, Notice, Textarea, useToast, visible } from '@/ui'
+import {
+  Button,
+  Dialog,
+  ErrorNotice,
+  Field,
+  fieldError,
+  IconButton,
+  Input,
+  Notice,
+  Textarea,
+  useToast,
+  visible,
+} from '@/ui'
 
 import { useSourceWrites } from './data'
 import { type Draft, draftOf, emptyDraft, fieldOf, newSource, patchOf, problemsOf } from './draft'
@@ -79,7 +91,11 @@ export function SourceForm({ source, onClose, onDone }: SourceFormProps) {
           </Field>
         </div>
         <Field label="Description" optional error={errorOf('description')}>
-          <Textarea rows={2} value={draft.description} onChange={(e) => set({ description: e.target.value })} />
+          <Textarea
+            rows={2}
+            value={draft.description}
+            onChange={(e) => set({ description: e.target.value })}
+          />
         </Field>
         <div className="sources-form-row">
           <Field
@@ -108,8 +124,17 @@ export function SourceForm({ source, onClose, onDone }: SourceFormProps) {
               placeholder="as the workspace"
             />
           </Field>
-          <Field label="Node" optional error={errorOf('nodeId')} hint="The id of the node in the graph that it belongs to.">
-            <Input value={draft.nodeId} onChange={(e) => set({ nodeId: e.target.value })} spellCheck={false} />
+          <Field
+            label="Node"
+            optional
+            error={errorOf('nodeId')}
+            hint="The id of the node in the graph that it belongs to."
+          >
+            <Input
+              value={draft.nodeId}
+              onChange={(e) => set({ nodeId: e.target.value })}
+              spellCheck={false}
+            />
           </Field>
         </div>
         {shorter && (
@@ -139,14 +164,32 @@ function TagFields({ draft, set, error }: RowsProps) {
       <legend>Tags</legend>
       {tags.map((tag, i) => (
         <div className="sources-rows-line" key={i}>
-          <Input aria-label={`Key of tag ${i + 1}`} placeholder="room" value={tag.key} onChange={(e) => change(i, { key: e.target.value })} />
-          <Input aria-label={`Value of tag ${i + 1}`} placeholder="cellar" value={tag.value} onChange={(e) => change(i, { value: e.target.value })} />
-          <IconButton label={`Remove tag ${i + 1}`} onClick={() => set({ tags: tags.filter((_, at) => at !== i) })}>
+          <Input
+            aria-label={`Key of tag ${i + 1}`}
+            placeholder="room"
+            value={tag.key}
+            onChange={(e) => change(i, { key: e.target.value })}
+          />
+          <Input
+            aria-label={`Value of tag ${i + 1}`}
+            placeholder="cellar"
+            value={tag.value}
+            onChange={(e) => change(i, { value: e.target.value })}
+          />
+          <IconButton
+            label={`Remove tag ${i + 1}`}
+            onClick={() => set({ tags: tags.filter((_, at) => at !== i) })}
+          >
             <X size={14} />
           </IconButton>
         </div>
       ))}
-      <RowsFoot error={error} what="tag" full={tags.length >= 64} onAdd={() => set({ tags: [...tags, { key: '', value: '' }] })} />
+      <RowsFoot
+        error={error}
+        what="tag"
+        full={tags.length >= 64}
+        onAdd={() => set({ tags: [...tags, { key: '', value: '' }] })}
+      />
     </fieldset>
   )
 }
@@ -158,13 +201,34 @@ function MetricFields({ draft, set, error }: RowsProps) {
   return (
     <fieldset className="sources-rows">
       <legend>Metrics</legend>
-      <p className="field-hint">For readers: units and descriptions. Any metric can be sent, whether it is listed or not.</p>
+      <p className="field-hint">
+        For readers: units and descriptions. Any metric can be sent, whether it is listed or not.
+      </p>
       {metrics.map((metric, i) => (
         <div className="sources-rows-line" key={i}>
-          <Input aria-label={`Name of metric ${i + 1}`} placeholder="temperature" value={metric.name} onChange={(e) => change(i, { name: e.target.value })} />
-          <Input aria-label={`Unit of metric ${i + 1}`} placeholder="°C" className="sources-rows-short" value={metric.unit} onChange={(e) => change(i, { unit: e.target.value })} />
-          <Input aria-label={`Description of metric ${i + 1}`} placeholder="what it means" value={metric.description} onChange={(e) => change(i, { description: e.target.value })} />
-          <IconButton label={`Remove metric ${i + 1}`} onClick={() => set({ metrics: metrics.filter((_, at) => at !== i) })}>
+          <Input
+            aria-label={`Name of metric ${i + 1}`}
+            placeholder="temperature"
+            value={metric.name}
+            onChange={(e) => change(i, { name: e.target.value })}
+          />
+          <Input
+            aria-label={`Unit of metric ${i + 1}`}
+            placeholder="°C"
+            className="sources-rows-short"
+            value={metric.unit}
+            onChange={(e) => change(i, { unit: e.target.value })}
+          />
+          <Input
+            aria-label={`Description of metric ${i + 1}`}
+            placeholder="what it means"
+            value={metric.description}
+            onChange={(e) => change(i, { description: e.target.value })}
+          />
+          <IconButton
+            label={`Remove metric ${i + 1}`}
+            onClick={() => set({ metrics: metrics.filter((_, at) => at !== i) })}
+          >
             <X size={14} />
           </IconButton>
         </div>
@@ -179,7 +243,17 @@ function MetricFields({ draft, set, error }: RowsProps) {
   )
 }
 
-function RowsFoot({ error, what, full, onAdd }: { error: string | undefined; what: string; full: boolean; onAdd: () => void }) {
+function RowsFoot({
+  error,
+  what,
+  full,
+  onAdd,
+}: {
+  error: string | undefined
+  what: string
+  full: boolean
+  onAdd: () => void
+}) {
   return (
     <div className="row">
       <Button size="s" icon={<Plus size={14} />} disabled={full} onClick={onAdd}>

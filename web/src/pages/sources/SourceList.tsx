@@ -4,7 +4,23 @@ import { Link, useNavigate } from 'react-router'
 
 import { useCommands } from '@/app/commands'
 import { useWorkspace } from '@/app/workspace'
-import { Button, ButtonLink, CodeBlock, Empty, ErrorNotice, IconButton, Name, Page, Pager, Panel, SearchInput, Table, Time, Tooltip, type Column } from '@/ui'
+import {
+  Button,
+  ButtonLink,
+  CodeBlock,
+  Empty,
+  ErrorNotice,
+  IconButton,
+  Name,
+  Page,
+  Pager,
+  Panel,
+  SearchInput,
+  Table,
+  Time,
+  Tooltip,
+  type Column,
+} from '@/ui'
 
 import { exploreLink, useAbout, useKept } from './address'
 import { ingestText } from './curl'
@@ -26,7 +42,9 @@ export function SourceList() {
   const [open, setOpen] = useState<Open>(null)
   const show = (source: Source) => void navigate(`/sources/${source.id}${kept()}`)
   const set = (change: Partial<SourceFilter>) => write(addressOf({ ...filter, offset: 0, ...change }))
-  useCommands([{ id: 'new-source', name: 'New source', group: 'Sources', run: () => setOpen({ form: null }) }])
+  useCommands([
+    { id: 'new-source', name: 'New source', group: 'Sources', run: () => setOpen({ form: null }) },
+  ])
 
   const narrowed = filter.name !== '' || filter.tag !== ''
   return (
@@ -60,14 +78,30 @@ export function SourceList() {
             onOpen={show}
             sort={filter.sort}
             onSort={(sort) => set({ sort })}
-            empty={narrowed ? <NoMatch onClear={() => set({ name: '', tag: '' })} /> : <NoSources onNew={() => setOpen({ form: null })} />}
+            empty={
+              narrowed ? (
+                <NoMatch onClear={() => set({ name: '', tag: '' })} />
+              ) : (
+                <NoSources onNew={() => setOpen({ form: null })} />
+              )
+            }
           />
           {sources.data && sources.data.meta.total > 0 && (
-            <Pager meta={sources.data.meta} onOffset={(offset) => set({ offset })} what={narrowed ? 'that match' : 'sources'} />
+            <Pager
+              meta={sources.data.meta}
+              onOffset={(offset) => set({ offset })}
+              what={narrowed ? 'that match' : 'sources'}
+            />
           )}
         </Panel>
       )}
-      {open && 'form' in open && <SourceForm source={open.form} onClose={() => setOpen(null)} onDone={(source) => !open.form && show(source)} />}
+      {open && 'form' in open && (
+        <SourceForm
+          source={open.form}
+          onClose={() => setOpen(null)}
+          onDone={(source) => !open.form && show(source)}
+        />
+      )}
       {open && 'remove' in open && <DeleteSource source={open.remove} onClose={() => setOpen(null)} />}
     </Page>
   )
@@ -79,9 +113,30 @@ function columnsOf(kept: ReturnType<typeof useKept>, open: (what: Open) => void)
     { id: 'status', head: 'Status', narrow: true, cell: (s) => <StatusBadge status={s.status} /> },
     { id: 'seen', head: 'Last seen', narrow: true, cell: (s) => <Time at={s.lastSeenAt} none="never" /> },
     { id: 'tags', head: 'Tags', wide: true, cell: (s) => <TagList tags={s.tags} /> },
-    { id: 'interval', head: 'Interval', numeric: true, narrow: true, wide: true, cell: (s) => (s.intervalSeconds ? `${s.intervalSeconds} s` : <span className="muted">–</span>) },
-    { id: 'kept', head: 'Kept', numeric: true, narrow: true, wide: true, cell: (s) => (s.retentionDays ? `${s.retentionDays} d` : <span className="muted">as workspace</span>) },
-    { id: 'updatedAt', head: 'Changed', sortable: true, narrow: true, wide: true, cell: (s) => <Time at={s.updatedAt} /> },
+    {
+      id: 'interval',
+      head: 'Interval',
+      numeric: true,
+      narrow: true,
+      wide: true,
+      cell: (s) => (s.intervalSeconds ? `${s.intervalSeconds} s` : <span className="muted">–</span>),
+    },
+    {
+      id: 'kept',
+      head: 'Kept',
+      numeric: true,
+      narrow: true,
+      wide: true,
+      cell: (s) => (s.retentionDays ? `${s.retentionDays} d` : <span className="muted">as workspace</span>),
+    },
+    {
+      id: 'updatedAt',
+      head: 'Changed',
+      sortable: true,
+      narrow: true,
+      wide: true,
+      cell: (s) => <Time at={s.updatedAt} />,
+    },
     {
       id: 'do',
       head: '',
@@ -90,7 +145,11 @@ function columnsOf(kept: ReturnType<typeof useKept>, open: (what: Open) => void)
       cell: (s) => (
         <span className="sources-actions">
           <Tooltip text="Explore its points">
-            <Link className="btn btn-ghost btn-icon btn-s" to={exploreLink(s.id, kept)} aria-label="Explore its points">
+            <Link
+              className="btn btn-ghost btn-icon btn-s"
+              to={exploreLink(s.id, kept)}
+              aria-label="Explore its points"
+            >
               <ChartLine size={14} />
             </Link>
           </Tooltip>
@@ -107,7 +166,15 @@ function columnsOf(kept: ReturnType<typeof useKept>, open: (what: Open) => void)
 }
 
 /** Text that is looked for when its writer pauses. */
-function Typed({ label, value, onChange }: { label: string; value: string; onChange: (value: string) => void }) {
+function Typed({
+  label,
+  value,
+  onChange,
+}: {
+  label: string
+  value: string
+  onChange: (value: string) => void
+}) {
   const [typed, setTyped] = useState(value)
   const [known, setKnown] = useState(value)
   if (known !== value) {
@@ -155,9 +222,23 @@ function NoMatch({ onClear }: { onClear: () => void }) {
 function NoSources({ onNew }: { onNew: () => void }) {
   const workspace = useWorkspace()
   return (
-    <Empty icon={<Radio size={20} />} title="No sources yet" actions={<Button variant="primary" onClick={onNew}>New source</Button>}>
-      <p>Make one here, or send a first point in line protocol: that makes its source. The key needs the scope write:livedata.</p>
-      <CodeBlock label="Send a point" code={ingestText(window.location.origin, workspace.id, 'boiler,room=cellar temperature=71.5')} />
+    <Empty
+      icon={<Radio size={20} />}
+      title="No sources yet"
+      actions={
+        <Button variant="primary" onClick={onNew}>
+          New source
+        </Button>
+      }
+    >
+      <p>
+        Make one here, or send a first point in line protocol: that makes its source. The key needs the scope
+        write:livedata.
+      </p>
+      <CodeBlock
+        label="Send a point"
+        code={ingestText(window.location.origin, workspace.id, 'boiler,room=cellar temperature=71.5')}
+      />
     </Empty>
   )
 }

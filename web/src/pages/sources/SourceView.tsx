@@ -41,7 +41,8 @@ export function SourceView() {
   const source = useSource(id)
   const kept = useKept()
   const trail = <Link to={`/sources${kept()}`}>Sources</Link>
-  if (source.data) return <Shown source={source.data} trail={trail} problem={source.isError ? source.error : null} />
+  if (source.data)
+    return <Shown source={source.data} trail={trail} problem={source.isError ? source.error : null} />
   return (
     <Page title="Source" trail={trail}>
       {source.isPending && <Skeleton lines={5} />}
@@ -110,7 +111,9 @@ function Shown({ source, trail, problem }: { source: Source; trail: React.ReactN
       <SeriesTable sourceId={source.id} />
       {open === 'edit' && <SourceForm source={source} onClose={close} />}
       {open === 'points' && <DeletePoints source={source} onClose={close} />}
-      {open === 'remove' && <DeleteSource source={source} onClose={close} onDone={() => void navigate(`/sources${kept()}`)} />}
+      {open === 'remove' && (
+        <DeleteSource source={source} onClose={close} onDone={() => void navigate(`/sources${kept()}`)} />
+      )}
     </Page>
   )
 }
@@ -137,9 +140,13 @@ function FirstPoint({ source }: { source: Source }) {
     <Panel title="Nothing came yet">
       <div className="stack">
         <p className="muted">
-          Send a point in line protocol; it is on this page a moment later. The key needs the scope write:livedata.
+          Send a point in line protocol; it is on this page a moment later. The key needs the scope
+          write:livedata.
         </p>
-        <CodeBlock label="Send a point" code={ingestText(window.location.origin, workspace.id, lineOf(source))} />
+        <CodeBlock
+          label="Send a point"
+          code={ingestText(window.location.origin, workspace.id, lineOf(source))}
+        />
       </div>
     </Panel>
   )

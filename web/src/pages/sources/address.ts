@@ -18,7 +18,10 @@ export function useKept(): (about?: URLSearchParams) => string {
 }
 
 /** What a page is about, in its address: read, and written anew. */
-export function useAbout(): [about: URLSearchParams, write: (about: URLSearchParams, how?: { push?: boolean }) => void] {
+export function useAbout(): [
+  about: URLSearchParams,
+  write: (about: URLSearchParams, how?: { push?: boolean }) => void,
+] {
   const [about] = useSearchParams()
   const { pathname } = useLocation()
   const kept = useKept()

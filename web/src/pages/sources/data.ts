@@ -90,7 +90,12 @@ export function useSourceWrites() {
 
 export const SERIES_PER_PAGE = 50
 
-export function useSeries(sourceIds: readonly string[], offset: number, limit = SERIES_PER_PAGE, enabled = true) {
+export function useSeries(
+  sourceIds: readonly string[],
+  offset: number,
+  limit = SERIES_PER_PAGE,
+  enabled = true,
+) {
   const workspace = useWorkspace().id
   const query = { sourceId: sourceIds, limit, offset: offset || undefined }
   return useQuery({
@@ -117,7 +122,11 @@ export function queryOf(pairs: readonly Pair[]): Query {
 }
 
 export const askPoints = (workspace: string, pairs: readonly Pair[], signal?: AbortSignal): Promise<Answer> =>
-  api.list<PointRows>('/live-data/query', { workspace, query: queryOf([...pairs, ['epoch', 'us']]), signal }) as Promise<Answer>
+  api.list<PointRows>('/live-data/query', {
+    workspace,
+    query: queryOf([...pairs, ['epoch', 'us']]),
+    signal,
+  }) as Promise<Answer>
 
 /** The answer to a query of the explorer. While another is asked for, the one before stays. */
 export function usePoints(pairs: readonly Pair[] | null, every: string) {

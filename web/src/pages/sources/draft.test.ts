@@ -89,7 +89,15 @@ describe('a draft that would be refused', () => {
       ['intervalSeconds', { intervalSeconds: '0' }],
       ['intervalSeconds', { intervalSeconds: 'x' }],
       ['tags', { tags: [{ key: '', value: 'x' }] }],
-      ['tags', { tags: [{ key: 'a', value: '' }, { key: 'a', value: '' }] }],
+      [
+        'tags',
+        {
+          tags: [
+            { key: 'a', value: '' },
+            { key: 'a', value: '' },
+          ],
+        },
+      ],
       ['metrics', { metrics: [{ name: '', unit: '°C', description: '' }] }],
     ]
     for (const [field, change] of bad) expect(Object.keys(problemsOf(draft(change))), field).toEqual([field])

@@ -34,12 +34,16 @@ export function draftOf(source: Source): Draft {
     retentionDays: source.retentionDays?.toString() ?? '',
     intervalSeconds: source.intervalSeconds?.toString() ?? '',
     tags: Object.entries(source.tags).map(([key, value]) => ({ key, value })),
-    metrics: source.metrics.map((m) => ({ name: m.name, unit: m.unit ?? '', description: m.description ?? '' })),
+    metrics: source.metrics.map((m) => ({
+      name: m.name,
+      unit: m.unit ?? '',
+      description: m.description ?? '',
+    })),
   }
 }
 
 const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i
-const length = (text: string) => [...text].length
+const length = (text: string) => Array.from(text).length
 
 /** What is wrong with a draft, by field: what the server would refuse, told before it is asked. */
 export function problemsOf(draft: Draft): DraftProblems {
@@ -61,7 +65,8 @@ export function problemsOf(draft: Draft): DraftProblems {
   else if (new Set(keys).size < keys.length) problems.tags = 'Each key once.'
   else if (keys.length > 64) problems.tags = 'At most 64 tags.'
   else if (keys.some((key) => length(key) > 256)) problems.tags = 'Keys have at most 256 characters.'
-  else if (tags.some((tag) => length(tag.value) > 1024)) problems.tags = 'Values have at most 1,024 characters.'
+  else if (tags.some((tag) => length(tag.value) > 1024))
+    problems.tags = 'Values have at most 1,024 characters.'
   const names = writtenMetrics(draft).map((m) => m.name)
   if (names.includes('')) problems.metrics = 'Every metric needs a name.'
   else if (new Set(names).size < names.length) problems.metrics = 'Each metric once.'

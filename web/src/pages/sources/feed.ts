@@ -183,7 +183,9 @@ function metricsOf(all: readonly LiveSeries[], gapMs: number): LiveMetric[] {
     return {
       metric,
       unit: list[0]?.unit ?? null,
-      lines: numbers.slice(0, MAX_CHART_LINES).map((series, i) => liveLine(series, names[i] ?? '', gapMs * 1000)),
+      lines: numbers
+        .slice(0, MAX_CHART_LINES)
+        .map((series, i) => liveLine(series, names[i] ?? '', gapMs * 1000)),
       more: Math.max(0, numbers.length - MAX_CHART_LINES),
       texts: list.filter((series) => series.text),
       latest: numbers.length === 1 ? (numbers[0]?.latest ?? null) : null,

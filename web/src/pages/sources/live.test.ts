@@ -32,7 +32,12 @@ describe('a window of live points', () => {
 
   it('has the last value of a time that comes again', () => {
     const w = new LiveWindow(60_000)
-    w.add([row([[S, 1], [S, 2]])])
+    w.add([
+      row([
+        [S, 1],
+        [S, 2],
+      ]),
+    ])
     w.add([row([[S, 3]])])
     expect(liveLine(only(w), 'a').values).toEqual([3])
     expect(only(w).latest).toEqual({ time: S, value: 3 })
@@ -42,7 +47,8 @@ describe('a window of live points', () => {
     const w = new LiveWindow(60_000, 600)
     for (let second = 0; second < 60; second++) {
       const points: Cell[][] = []
-      for (let i = 0; i < 2000; i++) points.push([second * S + i * 500, i === 777 ? 1e6 : i === 778 ? -1e6 : i])
+      for (let i = 0; i < 2000; i++)
+        points.push([second * S + i * 500, i === 777 ? 1e6 : i === 778 ? -1e6 : i])
       w.add([row(points)])
     }
     const line = liveLine(only(w), 'a')
@@ -55,7 +61,12 @@ describe('a window of live points', () => {
 
   it('forgets what has left it', () => {
     const w = new LiveWindow(60_000)
-    w.add([row([[0, 1], [100 * S, 2]])])
+    w.add([
+      row([
+        [0, 1],
+        [100 * S, 2],
+      ]),
+    ])
     w.trim(120_000)
     expect(liveLine(only(w), 'a').times).toEqual([100 * S])
     w.trim(10_000_000)
@@ -72,14 +83,29 @@ describe('a window of live points', () => {
 
   it('knows a text by its latest value, without a line', () => {
     const w = new LiveWindow(60_000)
-    w.add([row([[S, 'off'], [2 * S, 'on']], { kind: 'string' })])
+    w.add([
+      row(
+        [
+          [S, 'off'],
+          [2 * S, 'on'],
+        ],
+        { kind: 'string' },
+      ),
+    ])
     expect(only(w).latest).toEqual({ time: 2 * S, value: 'on' })
     expect(liveLine(only(w), 'a').times).toEqual([])
   })
 
   it('forgets what was deleted, and nothing else', () => {
     const w = new LiveWindow(60_000)
-    w.add([row([[1 * S, 1], [2 * S, 2], [3 * S, 3]]), row([[2 * S, 9]], { metric: 'pressure' })])
+    w.add([
+      row([
+        [1 * S, 1],
+        [2 * S, 2],
+        [3 * S, 3],
+      ]),
+      row([[2 * S, 9]], { metric: 'pressure' }),
+    ])
     w.remove({ sourceId: 'other', metric: null, from: null, to: null, wholeSource: true })
     w.remove({ sourceId: 's', metric: 'temperature', from: 2 * S, to: 3 * S, wholeSource: false })
     const [pressure, temperature] = w.series()
@@ -93,7 +119,13 @@ describe('a window of live points', () => {
 
   it('draws a gap where nothing came for long', () => {
     const w = new LiveWindow(60_000)
-    w.add([row([[1 * S, 1], [2 * S, 2], [20 * S, 3]])])
+    w.add([
+      row([
+        [1 * S, 1],
+        [2 * S, 2],
+        [20 * S, 3],
+      ]),
+    ])
     expect(liveLine(only(w), 'a', 5 * S).values).toEqual([1, 2, null, 3])
     expect(liveLine(only(w), 'a').values).toEqual([1, 2, 3])
   })

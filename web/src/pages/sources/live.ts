@@ -113,8 +113,7 @@ export class LiveWindow {
     const oldest = Math.floor((nowMs * 1000 - this.span) / this.slice) - 1
     const newest = Math.ceil((nowMs * 1000 + this.span) / this.slice)
     for (const series of this.byKey.values())
-      for (const at of series.slices.keys())
-        if (at < oldest || at > newest) series.slices.delete(at)
+      for (const at of series.slices.keys()) if (at < oldest || at > newest) series.slices.delete(at)
   }
 
   /** Forgets points that were deleted. */
@@ -189,7 +188,9 @@ export function tagNames(list: readonly LiveSeries[]): string[] {
   const keys = [...new Set(list.flatMap((series) => Object.keys(series.tags)))].sort()
   const shown = keys.filter((key) => new Set(list.map((series) => series.tags[key])).size > 1)
   return list.map((series) => {
-    const parts = shown.flatMap((key) => (series.tags[key] === undefined ? [] : [`${key}=${series.tags[key]}`]))
+    const parts = shown.flatMap((key) =>
+      series.tags[key] === undefined ? [] : [`${key}=${series.tags[key]}`],
+    )
     return parts.length > 0 ? parts.join(' · ') : series.metric
   })
 }

@@ -41,7 +41,10 @@ export function TagList({ tags, most = 3 }: { tags: Tags; most?: number }) {
         </span>
       ))}
       {rest.length > 0 && (
-        <span className="muted nowrap" title={visible(rest.map(([key, value]) => `${key}=${value}`).join(', '), 300)}>
+        <span
+          className="muted nowrap"
+          title={visible(rest.map(([key, value]) => `${key}=${value}`).join(', '), 300)}
+        >
           +{rest.length}
         </span>
       )}
