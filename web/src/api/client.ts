@@ -136,7 +136,10 @@ export async function errorOf(response: Response): Promise<ApiError> {
   } catch {
     return new ApiError(response.status, known)
   }
-  const answer = body as { error?: { code?: string; message?: string; details?: ErrorDetails }; requestId?: string } | null
+  const answer = body as {
+    error?: { code?: string; message?: string; details?: ErrorDetails }
+    requestId?: string
+  } | null
   return new ApiError(response.status, {
     ...known,
     ...answer?.error,

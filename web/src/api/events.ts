@@ -36,7 +36,13 @@ export function backoff(attempt: number, atLeast: number, random: () => number =
 
 /** Whether the same request may have more luck later. */
 export function worthRetrying(error: ApiError): boolean {
-  return error.status === 0 || error.status === 408 || error.status === 429 || error.status >= 500 || error.status === 200
+  return (
+    error.status === 0 ||
+    error.status === 408 ||
+    error.status === 429 ||
+    error.status >= 500 ||
+    error.status === 200
+  )
 }
 
 /** Opens a stream and keeps it open until the function that it gives is called. */
@@ -129,7 +135,10 @@ export interface UseEvents {
 }
 
 /** A stream for as long as the component is shown. It is opened anew when its address changes, not when `onEvent` does. */
-export function useEvents(path: string, { workspace, query, enabled = true, onEvent }: UseEvents): StreamState {
+export function useEvents(
+  path: string,
+  { workspace, query, enabled = true, onEvent }: UseEvents,
+): StreamState {
   const [state, setState] = useState<StreamState>({ status: 'connecting' })
   const handler = useRef(onEvent)
   useEffect(() => {

@@ -91,7 +91,9 @@ function Finder({ onClose }: { onClose: () => void }) {
             <span className="palette-group">{command.group}</span>
           </div>
         ))}
-        {found.length === 0 && <p className="palette-none muted">Nothing is called that. Try a page, a workspace or “theme”.</p>}
+        {found.length === 0 && (
+          <p className="palette-none muted">Nothing is called that. Try a page, a workspace or “theme”.</p>
+        )}
       </div>
     </>
   )
@@ -112,8 +114,20 @@ function useAllCommands(): Command[] {
       also: page.also,
       run: () => void navigate({ pathname: `/${page.path}`, search: page.scoped ? scope : '' }),
     })),
-    { id: 'new:workspace', name: 'New workspace', group: 'Actions', also: 'create', run: () => void navigate('/workspaces?new=1') },
-    { id: 'new:key', name: 'New key', group: 'Actions', also: 'create api', run: () => void navigate('/keys?new=1') },
+    {
+      id: 'new:workspace',
+      name: 'New workspace',
+      group: 'Actions',
+      also: 'create',
+      run: () => void navigate('/workspaces?new=1'),
+    },
+    {
+      id: 'new:key',
+      name: 'New key',
+      group: 'Actions',
+      also: 'create api',
+      run: () => void navigate('/keys?new=1'),
+    },
     ...workspaces.map((one) => ({
       id: `workspace:${one.id}`,
       name: one.name,
@@ -124,7 +138,13 @@ function useAllCommands(): Command[] {
     { id: 'theme:light', name: 'Light theme', group: 'Theme', run: () => chooseTheme('light') },
     { id: 'theme:dark', name: 'Dark theme', group: 'Theme', run: () => chooseTheme('dark') },
     { id: 'theme:system', name: 'Theme of the system', group: 'Theme', run: () => chooseTheme('system') },
-    { id: 'docs', name: 'Interface documentation', group: 'Help', also: 'api openapi reference', run: () => void window.open('/api/docs', '_blank', 'noopener') },
+    {
+      id: 'docs',
+      name: 'Interface documentation',
+      group: 'Help',
+      also: 'api openapi reference',
+      run: () => void window.open('/api/docs', '_blank', 'noopener'),
+    },
     { id: 'logout', name: 'Log out', group: 'Session', also: 'sign out', run: () => logout.mutate() },
   ]
 }

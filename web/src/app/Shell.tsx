@@ -26,7 +26,9 @@ export function Shell() {
   }
   if (!session.data) {
     const next = location.pathname + location.search
-    return <Navigate to={next === '/' ? '/login' : `/login?${new URLSearchParams({ next }).toString()}`} replace />
+    return (
+      <Navigate to={next === '/' ? '/login' : `/login?${new URLSearchParams({ next }).toString()}`} replace />
+    )
   }
   return (
     <WorkspaceProvider>

@@ -1,4 +1,15 @@
-import { Check, ChevronsUpDown, LogOut, Monitor, Moon, Plus, Search, Settings2, Sun, UserRound } from 'lucide-react'
+import {
+  Check,
+  ChevronsUpDown,
+  LogOut,
+  Monitor,
+  Moon,
+  Plus,
+  Search,
+  Settings2,
+  Sun,
+  UserRound,
+} from 'lucide-react'
 import { NavLink, useNavigate } from 'react-router'
 
 import { IconButton, Menu, MenuItem, MenuLabel, MenuSeparator, Name } from '@/ui'
@@ -59,7 +70,12 @@ function PageLink({ page, onNavigate }: { page: PageEntry; onNavigate: (() => vo
   const Icon = page.icon
   const search = page.scoped && workspace ? `?workspace=${workspace.id}` : ''
   return (
-    <NavLink className="sidebar-link" to={{ pathname: `/${page.path}`, search }} end={page.path === ''} onClick={onNavigate}>
+    <NavLink
+      className="sidebar-link"
+      to={{ pathname: `/${page.path}`, search }}
+      end={page.path === ''}
+      onClick={onNavigate}
+    >
       <Icon size={16} aria-hidden="true" />
       {page.name}
     </NavLink>
@@ -73,18 +89,28 @@ function Switcher() {
     <Menu
       align="start"
       trigger={
-        <button type="button" className="switcher" aria-label={`Workspace: ${workspace ? workspace.name.slice(0, 80) : 'none'}. Choose another`}>
+        <button
+          type="button"
+          className="switcher"
+          aria-label={`Workspace: ${workspace ? workspace.name.slice(0, 80) : 'none'}. Choose another`}
+        >
           <span className="switcher-mark" aria-hidden="true">
             {initial(workspace?.name)}
           </span>
-          <span className="switcher-name">{workspace ? <Name text={workspace.name} max={80} /> : 'No workspace'}</span>
+          <span className="switcher-name">
+            {workspace ? <Name text={workspace.name} max={80} /> : 'No workspace'}
+          </span>
           <ChevronsUpDown size={14} aria-hidden="true" />
         </button>
       }
     >
       <MenuLabel>Workspace</MenuLabel>
       {workspaces.map((one) => (
-        <MenuItem key={one.id} onSelect={() => select(one.id)} hint={one.id === workspace?.id ? <Check size={14} /> : one.mode === 'test' ? 'test' : ''}>
+        <MenuItem
+          key={one.id}
+          onSelect={() => select(one.id)}
+          hint={one.id === workspace?.id ? <Check size={14} /> : one.mode === 'test' ? 'test' : ''}
+        >
           <Name text={one.name} max={80} />
         </MenuItem>
       ))}
@@ -149,7 +175,12 @@ function Foot({ onNavigate }: { onNavigate: (() => void) | undefined }) {
         }
       >
         {THEMES.map(({ value, label, icon: Icon }) => (
-          <MenuItem key={value} icon={<Icon size={14} />} hint={theme === value ? <Check size={14} /> : ''} onSelect={() => chooseTheme(value)}>
+          <MenuItem
+            key={value}
+            icon={<Icon size={14} />}
+            hint={theme === value ? <Check size={14} /> : ''}
+            onSelect={() => chooseTheme(value)}
+          >
             {label}
           </MenuItem>
         ))}

@@ -7,7 +7,10 @@ import { ApiError } from '@/api'
 /** Tries again what may have more luck, three times; the page is told of everything else at once. */
 export function retry(failures: number, error: unknown): boolean {
   if (!(error instanceof ApiError)) return false
-  return failures < 3 && (error.status === 0 || error.status === 502 || error.status === 503 || error.status === 504)
+  return (
+    failures < 3 &&
+    (error.status === 0 || error.status === 502 || error.status === 503 || error.status === 504)
+  )
 }
 
 /** Milliseconds before the next try: what the server wants, else doubling. */

@@ -9,7 +9,7 @@ import { api, type Workspace } from '@/api'
 export interface Workspaces {
   /** The one that is shown; null: there is none, or they are not known yet. */
   workspace: Workspace | null
-  /** The first hundred. */
+  /** The first thousand. */
   workspaces: Workspace[]
   loading: boolean
   error: unknown
@@ -26,7 +26,7 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
   const [remembered, remember] = useState<string | null>(null)
   const list = useQuery({
     queryKey: [...WORKSPACES, 'all'],
-    queryFn: ({ signal }) => api.list<Workspace>('/workspaces', { query: { limit: 100 }, signal }),
+    queryFn: ({ signal }) => api.list<Workspace>('/workspaces', { signal }),
   })
   const asked = params.get('workspace')
   // It stays the one that is shown after a page whose address does not say.
@@ -34,10 +34,11 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
   const wanted = asked ?? remembered
   const known = list.data?.data
   const inList = known?.find((w) => w.id === wanted)
-  // One beyond the first hundred, by a link.
+  // One beyond the first thousand, by a link.
   const single = useQuery({
     queryKey: [...WORKSPACES, wanted],
-    queryFn: ({ signal }) => api.get<Workspace>(`/workspaces/${encodeURIComponent(wanted ?? '')}`, { signal }),
+    queryFn: ({ signal }) =>
+      api.get<Workspace>(`/workspaces/${encodeURIComponent(wanted ?? '')}`, { signal }),
     enabled: Boolean(wanted && known && !inList),
   })
   const workspace = inList ?? (wanted ? single.data : undefined) ?? known?.[0] ?? null

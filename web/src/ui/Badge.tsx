@@ -4,7 +4,15 @@ import { cx } from './format'
 import type { Tone } from './Stat'
 
 /** A word on the state of something. With `dot`, a point of its colour before it. */
-export function Badge({ tone = 'neutral', dot, children }: { tone?: Tone; dot?: boolean; children: ReactNode }) {
+export function Badge({
+  tone = 'neutral',
+  dot,
+  children,
+}: {
+  tone?: Tone
+  dot?: boolean
+  children: ReactNode
+}) {
   return (
     <span className={cx('badge', `badge-${tone}`)}>
       {dot && <span className={cx('dot', `dot-${tone}`)} aria-hidden="true" />}

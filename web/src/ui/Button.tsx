@@ -15,7 +15,16 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
 }
 
 /** What does something. One primary a view; danger for what cannot be taken back. */
-export function Button({ variant = 'default', size = 'm', icon, busy, className, children, onClick, ...rest }: ButtonProps) {
+export function Button({
+  variant = 'default',
+  size = 'm',
+  icon,
+  busy,
+  className,
+  children,
+  onClick,
+  ...rest
+}: ButtonProps) {
   return (
     <button
       type="button"
@@ -42,7 +51,16 @@ export interface IconButtonProps extends Omit<ButtonProps, 'icon' | 'children'> 
 }
 
 /** A button with a picture alone. */
-export function IconButton({ label, children, pressed, variant = 'ghost', size = 'm', busy, className, ...rest }: IconButtonProps) {
+export function IconButton({
+  label,
+  children,
+  pressed,
+  variant = 'ghost',
+  size = 'm',
+  busy,
+  className,
+  ...rest
+}: IconButtonProps) {
   return (
     <Tooltip text={label}>
       <button
@@ -66,7 +84,14 @@ export interface ButtonLinkProps extends LinkProps {
 }
 
 /** A link that looks like a button, for what leads to another page. */
-export function ButtonLink({ variant = 'default', size = 'm', icon, className, children, ...rest }: ButtonLinkProps) {
+export function ButtonLink({
+  variant = 'default',
+  size = 'm',
+  icon,
+  className,
+  children,
+  ...rest
+}: ButtonLinkProps) {
   return (
     <Link {...rest} className={cx('btn', `btn-${variant}`, size === 's' && 'btn-s', className)}>
       {icon}

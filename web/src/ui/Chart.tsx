@@ -5,8 +5,9 @@ import { useEffect, useMemo, useRef, useState } from 'react'
 import uPlot from 'uplot'
 
 import { clock, compact, cx, stamp, visible } from './format'
-import { Name } from './Values'
+import { yRange } from './range'
 import { color, faded, seriesToken, useScheme } from './scheme'
+import { Name } from './Values'
 
 export interface ChartSeries {
   label: string
@@ -63,7 +64,11 @@ export function Chart(props: ChartProps) {
   useEffect(() => {
     const host = box.current
     if (!host) return
-    const made = new uPlot(options(host, () => latest.current, setAt), dataOf(latest.current), host)
+    const made = new uPlot(
+      options(host, () => latest.current, setAt),
+      dataOf(latest.current),
+      host,
+    )
     plot.current = made
     const resize = new ResizeObserver(() => {
       const width = Math.floor(host.clientWidth)
@@ -91,7 +96,11 @@ export function Chart(props: ChartProps) {
   const shownAt = at !== null && at < times.length ? at : null
   const values = series.map((s) => (shownAt !== null ? s.values[shownAt] : lastOf(s.values)))
   const summary = useMemo(
-    () => series.slice(0, 8).map((s) => `${visible(s.label, 60)}: ${format(lastOf(s.values) ?? NaN)}`).join(', '),
+    () =>
+      series
+        .slice(0, 8)
+        .map((s) => `${visible(s.label, 60)}: ${format(lastOf(s.values) ?? NaN)}`)
+        .join(', '),
     [series, format],
   )
   const toggle = (name: string) => {
@@ -102,7 +111,13 @@ export function Chart(props: ChartProps) {
   const time = times[shownAt ?? times.length - 1]
   return (
     <figure className="chart">
-      <div className="chart-plot" ref={box} role="img" aria-label={`${label}. ${summary}`} style={{ height }} />
+      <div
+        className="chart-plot"
+        ref={box}
+        role="img"
+        aria-label={`${label}. ${summary}`}
+        style={{ height }}
+      />
       {legend && (
         <figcaption className="chart-legend">
           {series.map((s, i) => (
@@ -113,12 +128,18 @@ export function Chart(props: ChartProps) {
               aria-pressed={!hidden.has(s.label)}
               onClick={() => toggle(s.label)}
             >
-              <span className="chart-swatch" style={{ background: `var(${s.token ?? seriesToken(i)})` }} aria-hidden="true" />
+              <span
+                className="chart-swatch"
+                style={{ background: `var(${s.token ?? seriesToken(i)})` }}
+                aria-hidden="true"
+              />
               <Name text={s.label} max={80} />
               <b>{values[i] == null ? '–' : format(values[i])}</b>
             </button>
           ))}
-          <span className="chart-time">{shownAt !== null && time !== undefined ? stamp(new Date(time * 1000)) : ''}</span>
+          <span className="chart-time">
+            {shownAt !== null && time !== undefined ? stamp(new Date(time * 1000)) : ''}
+          </span>
         </figcaption>
       )}
     </figure>
@@ -139,7 +160,11 @@ function dataOf(p: ChartProps): uPlot.AlignedData {
 
 const FONT = '11px system-ui, sans-serif'
 
-function options(host: HTMLElement, latest: () => ChartProps, setAt: (at: number | null) => void): uPlot.Options {
+function options(
+  host: HTMLElement,
+  latest: () => ChartProps,
+  setAt: (at: number | null) => void,
+): uPlot.Options {
   const p = latest()
   const text = color('--text-3', host)
   const grid = { stroke: faded(color('--line', host), 0.9), width: 1 }
@@ -159,7 +184,15 @@ function options(host: HTMLElement, latest: () => ChartProps, setAt: (at: number
       y: { range: (_u, min, max) => yRange(min, max, Boolean(latest().fromZero)) },
     },
     axes: [
-      { stroke: text, grid: { show: false }, ticks: { ...grid, size: 4 }, font: FONT, size: 28, space: 64, values: xLabels },
+      {
+        stroke: text,
+        grid: { show: false },
+        ticks: { ...grid, size: 4 },
+        font: FONT,
+        size: 28,
+        space: 64,
+        values: xLabels,
+      },
       {
         stroke: text,
         grid,
@@ -205,25 +238,14 @@ function lonely(values: ArrayLike<number | null | undefined>): boolean {
   return known === 1
 }
 
-/** The range of the axis: with some air, and never empty. Pure. */
-export function yRange(min: number | null, max: number | null, fromZero: boolean): [number, number] {
-  if (min == null || max == null || !Number.isFinite(min) || !Number.isFinite(max)) return [0, 1]
-  if (fromZero) min = Math.min(0, min)
-  if (min === max) {
-    const air = Math.abs(max) * 0.1 || 1
-    return fromZero && min === 0 ? [0, 1] : [min === 0 ? 0 : min - air, max + air]
-  }
-  const air = (max - min) * 0.08
-  return [min >= 0 && min - air < 0 ? 0 : fromZero && min === 0 ? 0 : min - air, max + air]
-}
-
 /** Times on the axis, as coarse as they are apart. */
 function xLabels(_u: uPlot, splits: number[]): string[] {
   const apart = (splits[1] ?? 0) - (splits[0] ?? 0)
   return splits.map((s) => {
     const at = new Date(s * 1000)
     if (apart >= 86_400) return stamp(at).slice(5, 10)
-    if (apart >= 60) return at.getHours() === 0 && at.getMinutes() === 0 ? stamp(at).slice(5, 10) : clock(at).slice(0, 5)
+    if (apart >= 60)
+      return at.getHours() === 0 && at.getMinutes() === 0 ? stamp(at).slice(5, 10) : clock(at).slice(0, 5)
     return clock(at)
   })
 }

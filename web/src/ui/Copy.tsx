@@ -37,7 +37,19 @@ function copyBySelection(text: string): boolean {
 }
 
 /** A button that copies. It says for a moment that it did. */
-export function CopyButton({ text, label = 'Copy', children, className, onCopied }: { text: string; label?: string; children?: ReactNode; className?: string; onCopied?: () => void }) {
+export function CopyButton({
+  text,
+  label = 'Copy',
+  children,
+  className,
+  onCopied,
+}: {
+  text: string
+  label?: string
+  children?: ReactNode
+  className?: string
+  onCopied?: () => void
+}) {
   const [state, setState] = useState<'idle' | 'done' | 'failed'>('idle')
   const timer = useRef<number | undefined>(undefined)
   useEffect(() => () => window.clearTimeout(timer.current), [])

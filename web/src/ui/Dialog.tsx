@@ -28,8 +28,24 @@ export interface DialogProps {
  * A dialog: it holds the focus, closes by Escape and gives the focus back. The scrim is ours rather than Radix's
  * Overlay, which locks scrolling by a style element that the page's policy forbids.
  */
-export function Dialog({ open, onClose, title, lead, size = 'm', side, sticky, footer, onSubmit, children }: DialogProps) {
+export function Dialog({
+  open,
+  onClose,
+  title,
+  lead,
+  size = 'm',
+  side,
+  sticky,
+  footer,
+  onSubmit,
+  children,
+}: DialogProps) {
   const keep = sticky ? (e: Event) => e.preventDefault() : undefined
+  // A message is closed without closing the dialog that it is about.
+  const outside = (e: Event & { detail: { originalEvent: Event } }) => {
+    const { target } = e.detail.originalEvent
+    if (sticky || (target instanceof Element && target.closest('.toasts'))) e.preventDefault()
+  }
   const inside = (
     <>
       <div className="dialog-body">{children}</div>
@@ -48,8 +64,8 @@ export function Dialog({ open, onClose, title, lead, size = 'm', side, sticky, f
           <Radix.Content
             className={cx('dialog', `dialog-${size}`, side && 'dialog-side')}
             onEscapeKeyDown={keep}
-            onPointerDownOutside={keep}
-            onInteractOutside={keep}
+            onPointerDownOutside={outside}
+            onInteractOutside={outside}
             {...(lead ? {} : { 'aria-describedby': undefined })}
           >
             <header className="dialog-head">
@@ -101,7 +117,18 @@ export function Confirm(props: ConfirmProps) {
   return props.open ? <OpenConfirm {...props} /> : null
 }
 
-function OpenConfirm({ open, onClose, title, children, action, danger, phrase, onConfirm, busy, error }: ConfirmProps) {
+function OpenConfirm({
+  open,
+  onClose,
+  title,
+  children,
+  action,
+  danger,
+  phrase,
+  onConfirm,
+  busy,
+  error,
+}: ConfirmProps) {
   const [typed, setTyped] = useState('')
   const ready = !phrase || typed === phrase
   return (

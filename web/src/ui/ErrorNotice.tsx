@@ -21,14 +21,23 @@ export function explain(error: unknown): { title: string; advice: string; reques
   const about = [
     field && `${visible(field, 120)}${reason ? `: ${visible(reason, 300)}` : ''}`,
     !field && reason && visible(reason, 300),
-    allowed?.length ? `Allowed: ${allowed.slice(0, 12).map((a) => visible(a, 60)).join(', ')}` : '',
+    allowed?.length
+      ? `Allowed: ${allowed
+          .slice(0, 12)
+          .map((a) => visible(a, 60))
+          .join(', ')}`
+      : '',
   ]
     .filter(Boolean)
     .join('. ')
   const wait = error.retryAfter ? `Try again in ${error.retryAfter} s.` : 'Try again in a moment.'
   switch (true) {
     case error.status === 0:
-      return { title: said, advice: 'Is it running, and is this machine online? The page tries again by itself.', requestId }
+      return {
+        title: said,
+        advice: 'Is it running, and is this machine online? The page tries again by itself.',
+        requestId,
+      }
     case error.status === 401:
       return { title: 'Your session has ended', advice: 'Log in again.', requestId }
     case error.status === 403:
@@ -36,7 +45,11 @@ export function explain(error: unknown): { title: string; advice: string; reques
     case error.status === 404:
       return { title: said, advice: 'It may have been deleted meanwhile. Go back to the list.', requestId }
     case error.status === 409:
-      return { title: said, advice: about || 'Somebody else changed it meanwhile. Reload and try again.', requestId }
+      return {
+        title: said,
+        advice: about || 'Somebody else changed it meanwhile. Reload and try again.',
+        requestId,
+      }
     case error.status === 429:
       return { title: said, advice: wait, requestId }
     case error.status >= 500:
@@ -47,7 +60,17 @@ export function explain(error: unknown): { title: string; advice: string; reques
 }
 
 /** What says that something went wrong. `compact` inside forms and dialogs. */
-export function ErrorNotice({ error, onRetry, compact, children }: { error: unknown; onRetry?: () => void; compact?: boolean; children?: ReactNode }) {
+export function ErrorNotice({
+  error,
+  onRetry,
+  compact,
+  children,
+}: {
+  error: unknown
+  onRetry?: () => void
+  compact?: boolean
+  children?: ReactNode
+}) {
   const { title, advice, requestId } = explain(error)
   return (
     <div className={cx('notice', 'notice-bad', compact && 'notice-compact')} role="alert">
@@ -69,7 +92,8 @@ export function ErrorNotice({ error, onRetry, compact, children }: { error: unkn
 
 /** The message of an error that is about one field of a form; undefined: it is not. */
 export function fieldError(error: unknown, ...names: string[]): string | undefined {
-  if (!(error instanceof ApiError) || !error.details.field || !names.includes(error.details.field)) return undefined
+  if (!(error instanceof ApiError) || !error.details.field || !names.includes(error.details.field))
+    return undefined
   const { reason, allowed } = error.details
   const text = reason ?? error.message
   return visible(allowed?.length ? `${text}. Allowed: ${allowed.join(', ')}` : text, 300)

@@ -44,7 +44,9 @@ export function Field({ label, hint, error, hideLabel, optional, className, chil
         {label}
         {optional && <span className="field-optional"> optional</span>}
       </label>
-      <FieldContext value={{ id, describedBy: said || undefined, invalid: Boolean(error) }}>{children}</FieldContext>
+      <FieldContext value={{ id, describedBy: said || undefined, invalid: Boolean(error) }}>
+        {children}
+      </FieldContext>
       {hint && !error && (
         <div className="field-hint" id={`${id}-hint`}>
           {hint}
@@ -66,7 +68,10 @@ function useWiring() {
     : {}
 }
 
-export function Input({ className, ...rest }: InputHTMLAttributes<HTMLInputElement> & { ref?: ComponentProps<'input'>['ref'] }) {
+export function Input({
+  className,
+  ...rest
+}: InputHTMLAttributes<HTMLInputElement> & { ref?: ComponentProps<'input'>['ref'] }) {
   return <input autoComplete="off" {...useWiring()} {...rest} className={cx('input', className)} />
 }
 
@@ -169,7 +174,12 @@ export function Segmented<T extends string>({ label, value, onChange, options }:
     <div className="segmented" role="radiogroup" aria-label={label}>
       {options.map((one) => (
         <label key={one.value} title={one.title}>
-          <input type="radio" name={name} checked={value === one.value} onChange={() => onChange(one.value)} />
+          <input
+            type="radio"
+            name={name}
+            checked={value === one.value}
+            onChange={() => onChange(one.value)}
+          />
           <span>{one.label}</span>
         </label>
       ))}

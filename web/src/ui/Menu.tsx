@@ -4,7 +4,15 @@ import type { ReactElement, ReactNode } from 'react'
 import { cx } from './format'
 
 /** A menu under a button. Not modal: the page's policy forbids how Radix locks scrolling. */
-export function Menu({ trigger, align = 'end', children }: { trigger: ReactElement; align?: 'start' | 'end'; children: ReactNode }) {
+export function Menu({
+  trigger,
+  align = 'end',
+  children,
+}: {
+  trigger: ReactElement
+  align?: 'start' | 'end'
+  children: ReactNode
+}) {
   return (
     <Radix.Root modal={false}>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
@@ -37,5 +45,7 @@ export function MenuItem({ icon, danger, disabled, hint, onSelect, children }: M
   )
 }
 
-export const MenuLabel = ({ children }: { children: ReactNode }) => <Radix.Label className="menu-label">{children}</Radix.Label>
+export const MenuLabel = ({ children }: { children: ReactNode }) => (
+  <Radix.Label className="menu-label">{children}</Radix.Label>
+)
 export const MenuSeparator = () => <Radix.Separator className="menu-line" />

@@ -4,7 +4,17 @@ import type { ReactNode } from 'react'
 const ICONS = { info: Info, ok: CircleCheck, warn: TriangleAlert } as const
 
 /** A remark that stays. For errors there is ErrorNotice. */
-export function Notice({ tone = 'info', title, actions, children }: { tone?: keyof typeof ICONS; title?: ReactNode; actions?: ReactNode; children?: ReactNode }) {
+export function Notice({
+  tone = 'info',
+  title,
+  actions,
+  children,
+}: {
+  tone?: keyof typeof ICONS
+  title?: ReactNode
+  actions?: ReactNode
+  children?: ReactNode
+}) {
   const Icon = ICONS[tone]
   return (
     <div className={`notice notice-${tone}`}>
@@ -19,7 +29,17 @@ export function Notice({ tone = 'info', title, actions, children }: { tone?: key
 }
 
 /** Where nothing is: what would be here, and how it gets here. */
-export function Empty({ icon, title, children, actions }: { icon?: ReactNode; title: string; children?: ReactNode; actions?: ReactNode }) {
+export function Empty({
+  icon,
+  title,
+  children,
+  actions,
+}: {
+  icon?: ReactNode
+  title: string
+  children?: ReactNode
+  actions?: ReactNode
+}) {
   return (
     <div className="empty">
       {icon && (
@@ -35,11 +55,23 @@ export function Empty({ icon, title, children, actions }: { icon?: ReactNode; ti
 }
 
 /** What stands where something is still being loaded; `lines` of text or one block of `height`. */
-export function Skeleton({ lines = 1, height, width }: { lines?: number; height?: number | string; width?: number | string }) {
+export function Skeleton({
+  lines = 1,
+  height,
+  width,
+}: {
+  lines?: number
+  height?: number | string
+  width?: number | string
+}) {
   return (
     <div className="skeleton-box" aria-hidden="true">
       {Array.from({ length: lines }, (_, i) => (
-        <div key={i} className="skeleton" style={{ height, width: width ?? (lines > 1 && i === lines - 1 ? '60%' : undefined) }} />
+        <div
+          key={i}
+          className="skeleton"
+          style={{ height, width: width ?? (lines > 1 && i === lines - 1 ? '60%' : undefined) }}
+        />
       ))}
     </div>
   )

@@ -14,7 +14,13 @@ export function Sparkline({
 }) {
   const { line, area } = sparkPath(values, width, height)
   return (
-    <svg className={`spark tone-${tone}`} width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
+    <svg
+      className={`spark tone-${tone}`}
+      width={width}
+      height={height}
+      viewBox={`0 0 ${width} ${height}`}
+      aria-hidden="true"
+    >
       <path className="spark-area" d={area} />
       <path className="spark-line" d={line} />
     </svg>
@@ -22,7 +28,11 @@ export function Sparkline({
 }
 
 /** The paths of a sparkline: the line breaks where values are null. From zero upwards, or from the lowest if below. */
-export function sparkPath(values: readonly (number | null)[], width: number, height: number): { line: string; area: string } {
+export function sparkPath(
+  values: readonly (number | null)[],
+  width: number,
+  height: number,
+): { line: string; area: string } {
   const known = values.filter((v): v is number => v !== null && Number.isFinite(v))
   const top = Math.max(...known, 0)
   const bottom = Math.min(...known, 0)

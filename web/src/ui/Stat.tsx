@@ -26,7 +26,9 @@ export function Stat({ label, value, unit, note, tone = 'neutral', trend }: Stat
           {value}
           {unit && <span className="stat-unit">{unit}</span>}
         </div>
-        {trend && trend.length > 1 && <Sparkline values={trend} tone={tone === 'neutral' ? 'accent' : tone} />}
+        {trend && trend.length > 1 && (
+          <Sparkline values={trend} tone={tone === 'neutral' ? 'accent' : tone} />
+        )}
       </div>
       {note && <div className="stat-note">{note}</div>}
     </div>

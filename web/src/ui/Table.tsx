@@ -46,7 +46,19 @@ export interface TableProps<Row> {
  * Rows and columns; on a phone, cards. Arrow keys, Home and End move between rows that can be opened.
  */
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, columns, rows, rowKey, onOpen, selected, sort, onSort, empty, loading, skeletonRows = 6 } = props
+  const {
+    label,
+    columns,
+    rows,
+    rowKey,
+    onOpen,
+    selected,
+    sort,
+    onSort,
+    empty,
+    loading,
+    skeletonRows = 6,
+  } = props
   const body = useRef<HTMLTableSectionElement>(null)
   if (!loading && rows?.length === 0 && empty) return <>{empty}</>
   return (
@@ -69,7 +81,9 @@ export function Table<Row>(props: TableProps<Row>) {
                 className={cx(onOpen && 'table-open')}
                 aria-selected={selected === undefined ? undefined : selected === key}
                 tabIndex={onOpen ? (i === 0 || selected === key ? 0 : -1) : undefined}
-                onClick={onOpen && ((e) => !fromControl(e.target, e.currentTarget) && !selecting() && onOpen(row))}
+                onClick={
+                  onOpen && ((e) => !fromControl(e.target, e.currentTarget) && !selecting() && onOpen(row))
+                }
                 onKeyDown={
                   onOpen &&
                   ((e) => {
@@ -108,7 +122,12 @@ function Cell<Row>({ column: c, children }: { column: Column<Row>; children: Rea
   const name = c.label ?? (typeof c.head === 'string' ? c.head : '')
   return (
     <td
-      className={cx(c.numeric && 'table-num', c.narrow && 'table-narrow', c.primary && 'table-primary', c.wide && 'table-wide')}
+      className={cx(
+        c.numeric && 'table-num',
+        c.narrow && 'table-narrow',
+        c.primary && 'table-primary',
+        c.wide && 'table-wide',
+      )}
       data-label={name || undefined}
     >
       {children}
@@ -116,7 +135,15 @@ function Cell<Row>({ column: c, children }: { column: Column<Row>; children: Rea
   )
 }
 
-function Head<Row>({ column: c, sort, onSort }: { column: Column<Row>; sort: string | undefined; onSort: ((sort: string) => void) | undefined }) {
+function Head<Row>({
+  column: c,
+  sort,
+  onSort,
+}: {
+  column: Column<Row>
+  sort: string | undefined
+  onSort: ((sort: string) => void) | undefined
+}) {
   const up = sort === c.id
   const down = sort === `-${c.id}`
   const sortable = c.sortable && onSort
@@ -142,7 +169,9 @@ function Head<Row>({ column: c, sort, onSort }: { column: Column<Row>; sort: str
 
 /** A press on a button or link in a row is not one on the row. */
 function fromControl(target: EventTarget, row: Element): boolean {
-  const control = target instanceof Element && target.closest('a, button, input, select, label, [role=menuitem], [role=dialog]')
+  const control =
+    target instanceof Element &&
+    target.closest('a, button, input, select, label, [role=menuitem], [role=dialog]')
   return Boolean(control) && control !== row
 }
 

@@ -8,7 +8,15 @@ export const TooltipProvider = ({ children }: { children: ReactNode }) => (
 )
 
 /** A hint on hover and focus. Never the only place where something needed is said: it does not show on a phone. */
-export function Tooltip({ text, side = 'top', children }: { text: ReactNode; side?: Radix.TooltipContentProps['side']; children: ReactElement }) {
+export function Tooltip({
+  text,
+  side = 'top',
+  children,
+}: {
+  text: ReactNode
+  side?: Radix.TooltipContentProps['side']
+  children: ReactElement
+}) {
   return (
     <Radix.Root>
       <Radix.Trigger asChild>{children}</Radix.Trigger>

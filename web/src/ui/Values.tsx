@@ -24,11 +24,21 @@ function listen(listener: () => void): () => void {
 
 /** The time in milliseconds, anew each second. */
 export function useNow(): number {
-  return useSyncExternalStore(listen, () => (timer === undefined ? (now = Math.floor(Date.now() / 1000) * 1000) : now))
+  return useSyncExternalStore(listen, () =>
+    timer === undefined ? (now = Math.floor(Date.now() / 1000) * 1000) : now,
+  )
 }
 
 /** A point in time: relative, or as date and time; the other is its title. */
-export function Time({ at, absolute, none = '–' }: { at: string | null | undefined; absolute?: boolean; none?: ReactNode }) {
+export function Time({
+  at,
+  absolute,
+  none = '–',
+}: {
+  at: string | null | undefined
+  absolute?: boolean
+  none?: ReactNode
+}) {
   if (!at) return <span className="muted">{none}</span>
   return absolute ? <AbsoluteTime at={at} /> : <RelativeTime at={at} />
 }
@@ -51,7 +61,9 @@ function RelativeTime({ at }: { at: string }) {
 }
 
 /** A length of time, from milliseconds. */
-export const Duration = ({ ms }: { ms: number | null | undefined }) => <span className="nowrap">{duration(ms)}</span>
+export const Duration = ({ ms }: { ms: number | null | undefined }) => (
+  <span className="nowrap">{duration(ms)}</span>
+)
 
 export const Bytes = ({ n }: { n: number | null | undefined }) => (
   <span className="nowrap" title={n == null ? undefined : `${num(n)} bytes`}>
@@ -70,18 +82,34 @@ export const Num = ({ n, short }: { n: number | null | undefined; short?: boolea
  * A text that somebody chose: a name, a tag, a reason. One line, cut where there is no room; its direction stays its
  * own; what cannot be seen is spelled out. Never put such a text on the page without it (or `visible`).
  */
-export function Name({ text, max, strong }: { text: string | null | undefined; max?: number; strong?: boolean }) {
+export function Name({
+  text,
+  max,
+  strong,
+}: {
+  text: string | null | undefined
+  max?: number
+  strong?: boolean
+}) {
   if (text == null || text === '') return <span className="muted">–</span>
   const shown = visible(text, max)
   return (
-    <bdi className={strong ? 'name name-strong' : 'name'} dir="auto" title={shown.length > 24 ? shown : undefined}>
+    <bdi
+      className={strong ? 'name name-strong' : 'name'}
+      dir="auto"
+      title={shown.length > 24 ? shown : undefined}
+    >
       {shown}
     </bdi>
   )
 }
 
 /** Names and values, side by side. */
-export function Facts({ items }: { items: readonly (readonly [label: string, value: ReactNode] | null | false)[] }) {
+export function Facts({
+  items,
+}: {
+  items: readonly (readonly [label: string, value: ReactNode] | null | false)[]
+}) {
   return (
     <dl className="facts">
       {items.map(
@@ -98,17 +126,36 @@ export function Facts({ items }: { items: readonly (readonly [label: string, val
 }
 
 /** How much of something is used; `max` null: it has no end. */
-export function Meter({ label, value, max, text }: { label: string; value: number; max: number | null; text?: ReactNode }) {
+export function Meter({
+  label,
+  value,
+  max,
+  text,
+}: {
+  label: string
+  value: number
+  max: number | null
+  text?: ReactNode
+}) {
   const share = max ? Math.min(value / max, 1) : 0
   const tone = share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : 'accent'
   return (
     <div className="meter">
       <div className="meter-line">
         <span className="muted">{label}</span>
-        <span>{text ?? (max === null ? `${compact(value)} of any number` : `${num(value)} of ${num(max)}`)}</span>
+        <span>
+          {text ?? (max === null ? `${compact(value)} of any number` : `${num(value)} of ${num(max)}`)}
+        </span>
       </div>
       {max !== null && (
-        <div className="meter-track" role="meter" aria-label={label} aria-valuenow={value} aria-valuemin={0} aria-valuemax={max}>
+        <div
+          className="meter-track"
+          role="meter"
+          aria-label={label}
+          aria-valuenow={value}
+          aria-valuemin={0}
+          aria-valuemax={max}
+        >
           <div className={`meter-fill tone-${tone}`} style={{ width: `${share * 100}%` }} />
         </div>
       )}
@@ -128,7 +175,10 @@ export function Progress({ label, value, max }: { label: string; value: number |
       aria-valuemin={0}
       aria-valuemax={100}
     >
-      <div className={share === null ? 'meter-fill progress-unknown' : 'meter-fill'} style={{ width: share === null ? undefined : `${share * 100}%` }} />
+      <div
+        className={share === null ? 'meter-fill progress-unknown' : 'meter-fill'}
+        style={{ width: share === null ? undefined : `${share * 100}%` }}
+      />
     </div>
   )
 }

@@ -5,7 +5,21 @@ export { CodeBlock, Copyable, CopyButton, copyText } from './Copy'
 export { Confirm, Dialog } from './Dialog'
 export { ErrorNotice, explain, fieldError } from './ErrorNotice'
 export { Checkbox, Field, Input, SearchInput, Segmented, Select, Textarea } from './Field'
-export { ago, bytes, clock, compact, cx, day, duration, num, plural, shellWord, shortId, stamp, visible } from './format'
+export {
+  ago,
+  bytes,
+  clock,
+  compact,
+  cx,
+  day,
+  duration,
+  num,
+  plural,
+  shellWord,
+  shortId,
+  stamp,
+  visible,
+} from './format'
 export { Menu, MenuItem, MenuLabel, MenuSeparator } from './Menu'
 export { Empty, Loading, Notice, Skeleton } from './Notice'
 export { Page, Panel } from './Page'

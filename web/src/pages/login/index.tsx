@@ -9,10 +9,7 @@ import { useLogin, useSession } from '@/app/session'
 import { Brand } from '@/app/Sidebar'
 import { Button, ErrorNotice, Field, Input, useNow } from '@/ui'
 
-/** Where to go after the login: a path of this page and nothing else. Pure. */
-export function safeNext(next: string | null): string {
-  return next && /^\/(?![/\\])/.test(next) ? next : '/'
-}
+import { safeNext } from './next'
 
 export default function LoginPage() {
   const session = useSession()
@@ -31,8 +28,8 @@ export default function LoginPage() {
           <LoginForm returning={params.has('next')} />
         )}
         <p className="login-help">
-          The first start wrote the name and the password to <code>first-run.json</code> in the data directory. A forgotten
-          one is set anew on the server: <code>livegraph operators password NAME</code>
+          The first start wrote the name and the password to <code>first-run.json</code> in the data
+          directory. A forgotten one is set anew on the server: <code>livegraph operators password NAME</code>
         </p>
       </div>
     </main>
@@ -55,12 +52,31 @@ function LoginForm({ returning }: { returning: boolean }) {
       <Field label="Name">
         {/* The only thing to do here. */}
         {/* eslint-disable-next-line jsx-a11y/no-autofocus */}
-        <Input name="username" autoComplete="username" autoCapitalize="none" spellCheck={false} autoFocus value={name} onChange={(e) => setName(e.target.value)} />
+        <Input
+          name="username"
+          autoComplete="username"
+          autoCapitalize="none"
+          spellCheck={false}
+          autoFocus
+          value={name}
+          onChange={(e) => setName(e.target.value)}
+        />
       </Field>
       <Field label="Password">
-        <Input name="password" type="password" autoComplete="current-password" value={password} onChange={(e) => setPassword(e.target.value)} />
+        <Input
+          name="password"
+          type="password"
+          autoComplete="current-password"
+          value={password}
+          onChange={(e) => setPassword(e.target.value)}
+        />
       </Field>
-      <Button type="submit" variant="primary" busy={login.isPending} disabled={!name || !password || wait > 0}>
+      <Button
+        type="submit"
+        variant="primary"
+        busy={login.isPending}
+        disabled={!name || !password || wait > 0}
+      >
         {wait > 0 ? `Wait ${wait} s` : 'Log in'}
       </Button>
     </form>
