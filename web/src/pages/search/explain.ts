@@ -108,7 +108,13 @@ export function wayOf(hit: Hit): Way | null {
     if (reason.kind !== 'graph' || reason.nodeId === null || stations.includes(reason.nodeId)) continue
     if (nodes.filter((node) => node.role === 'seed' && node.row > 0).length >= MOST_SEEDS) break
     nodes.push({ id: reason.nodeId, role: 'seed', column: 0, row })
-    edges.push({ from: reason.nodeId, to: hit.node.id, label: percent(reason.share), known: false, backwards: false })
+    edges.push({
+      from: reason.nodeId,
+      to: hit.node.id,
+      label: percent(reason.share),
+      known: false,
+      backwards: false,
+    })
     row++
   }
   if (edges.length === 0) return null

@@ -69,7 +69,11 @@ export function formOf(params: URLSearchParams): Form {
     direction: direction === 'in' || direction === 'out' ? direction : 'both',
     relationTypes: [...new Set(params.getAll('relation'))].slice(0, 100),
     nodeIds: [...new Set(params.getAll('node'))].slice(0, 100),
-    weights: { text: number('text', 1, 0, 1), vector: number('vector', 1, 0, 1), graph: number('graph', 1, 0, 1) },
+    weights: {
+      text: number('text', 1, 0, 1),
+      vector: number('vector', 1, 0, 1),
+      graph: number('graph', 1, 0, 1),
+    },
     explain: flag('explain'),
     includeEdges: flag('includeEdges'),
     includeLiveData: flag('includeLiveData'),
@@ -92,7 +96,8 @@ export function paramsOf(form: Form, others: URLSearchParams = new URLSearchPara
   for (const name of ['limit', 'minScore', 'properties', 'includeContent', 'hops', 'direction'] as const) {
     set(name, form[name], DEFAULTS[name])
   }
-  for (const name of ['explain', 'includeEdges', 'includeLiveData'] as const) set(name, form[name], DEFAULTS[name])
+  for (const name of ['explain', 'includeEdges', 'includeLiveData'] as const)
+    set(name, form[name], DEFAULTS[name])
   for (const lane of LANES) set(lane, form.weights[lane], 1)
   list('type', form.entityTypes)
   list('relation', form.relationTypes)
@@ -133,7 +138,8 @@ export function readFilters(text: string): { filters: Map<string, Scalar[]> } | 
     if (line.trim() === '') continue
     const at = line.indexOf('=')
     const key = line.slice(0, at).trim()
-    if (at < 0 || key === '') return { wrong: `“${line.trim().slice(0, 60)}” is no filter. Write key = value.` }
+    if (at < 0 || key === '')
+      return { wrong: `“${line.trim().slice(0, 60)}” is no filter. Write key = value.` }
     const values = readValues(line.slice(at + 1).trim())
     if (values.length === 0) return { wrong: `“${key.slice(0, 60)}” has no value.` }
     filters.set(key, [...(filters.get(key) ?? []), ...values])
@@ -158,7 +164,11 @@ function readJson(text: string): unknown {
 }
 
 function isScalar(value: unknown): value is Scalar {
-  return typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
+  return (
+    typeof value === 'string' ||
+    typeof value === 'boolean' ||
+    (typeof value === 'number' && Number.isFinite(value))
+  )
 }
 
 /** The path below /api of the search that a form is for. */
@@ -187,7 +197,9 @@ function addHybrid(body: HybridBody, form: Form): void {
   if (form.relationTypes.length > 0) body.relationTypes = form.relationTypes
   if (form.direction !== 'both') body.direction = form.direction
   if (form.nodeIds.length > 0) body.nodeIds = form.nodeIds
-  const weights = Object.fromEntries(LANES.filter((lane) => form.weights[lane] !== 1).map((lane) => [lane, form.weights[lane]]))
+  const weights = Object.fromEntries(
+    LANES.filter((lane) => form.weights[lane] !== 1).map((lane) => [lane, form.weights[lane]]),
+  )
   if (Object.keys(weights).length > 0) body.weights = weights
   if (form.explain) body.explain = true
   if (form.includeEdges) body.includeEdges = true

@@ -7,12 +7,17 @@ export interface Piece {
 
 /** Words that say nothing about where they stand; only where a query has others. */
 const COMMON = new Set(
-  'a an and are as at be by does for from how in is it of on or over that the this to was what when where which who why with'.split(' '),
+  'a an and are as at be by does for from how in is it of on or over that the this to was what when where which who why with'.split(
+    ' ',
+  ),
 )
 
 /** Without case and accents, as search compares. */
 function folded(text: string): string {
-  return text.normalize('NFKD').replace(/\p{M}+/gu, '').toLowerCase()
+  return text
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .toLowerCase()
 }
 
 /** The words of a query that are worth marking, folded. */

@@ -15,6 +15,7 @@ import {
   type Canvas,
   type Reach,
 } from '../model/canvas'
+import { withChange } from '../model/history'
 import type { Change, CommandResult, GraphNode, Ref } from '../model/types'
 import { NO_FILTER, type GraphSource } from './source'
 
@@ -31,12 +32,16 @@ export interface ExplorerState {
   left: number
   /** Changed a moment ago; a new set each time. */
   flashed: readonly string[]
-  /** The newest change that was told. */
-  lastChange: Change | null
+  /** Changes that the stream told, newest first; the newest ones only. */
+  recent: readonly Change[]
 }
 
+/** Changes that are kept for the history. */
+const MOST_RECENT = 200
 /** Nodes that are shown when nobody said which. */
 const FIRST_NODES = 60
+/** Nodes that come onto the canvas because a command touched them. */
+const MOST_BROUGHT = 50
 /** Neighbours fetched at a time: a hub does not bury the canvas. */
 export const NEIGHBORS_AT_ONCE = 50
 
@@ -48,7 +53,7 @@ const START: ExplorerState = {
   error: null,
   left: 0,
   flashed: [],
-  lastChange: null,
+  recent: [],
 }
 
 export class Explorer {
@@ -115,6 +120,12 @@ export class Explorer {
     await this.run((signal) => this.put(nodes, signal))
   }
 
+  /** Adds nodes of which only the ids are known. */
+  async bringNodes(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return
+    await this.run(async (signal) => this.put(await this.source.nodes(ids, signal), signal))
+  }
+
   private async put(nodes: readonly GraphNode[], signal: AbortSignal): Promise<void> {
     const fresh = nodes.filter((node) => !this.canvas.nodes.has(node.id)).map((node) => node.id)
     const { canvas, left } = withNodes(this.canvas, nodes)
@@ -139,7 +150,10 @@ export class Explorer {
       const cursor = more ? (before?.cursor ?? null) : null
       const page = await this.source.neighbors(id, reach, cursor, NEIGHBORS_AT_ONCE, signal)
       const truncated = page.meta.truncated ?? false
-      const edges = truncated && before?.edges == null ? (await this.source.edgesOf(id, reach, 1, signal)).meta.total : null
+      const edges =
+        truncated && before?.edges == null
+          ? (await this.source.edgesOf(id, reach, 1, signal)).meta.total
+          : null
       if (signal.aborted) return
       const fresh = page.data.map(({ node }) => node.id).filter((one) => !this.canvas.nodes.has(one))
       const { canvas, left } = withNeighbors(this.canvas, id, {
@@ -196,9 +210,15 @@ export class Explorer {
       selected: selectedIn(canvas, this.state.selected),
       flashed: [node?.id, edge?.id].filter((id) => id !== undefined),
     })
-    // An undo may have brought back edges of which only the ids were told.
-    const back = result.affected.nodes.filter((id) => canvas.nodes.has(id)).slice(0, 100)
-    if (result.affected.counts.edges > 0 && !edge) void this.run((signal) => this.connect(back, signal))
+    void this.run((signal) => this.bring(result, signal))
+  }
+
+  /** Shows what a command touched without telling it: the nodes of a batch, the edges that an undo brought back. */
+  private async bring(result: CommandResult, signal: AbortSignal): Promise<void> {
+    const ids = result.affected.nodes.slice(0, MOST_BROUGHT)
+    const unknown = ids.filter((id) => id !== result.node?.id && !this.canvas.nodes.has(id))
+    if (unknown.length > 0 && !result.edge) await this.put(await this.source.nodes(unknown, signal), signal)
+    if (result.affected.counts.edges > 0 && !result.edge) await this.connect(ids, signal)
   }
 
   /** Takes in a change that the stream told. */
@@ -207,7 +227,7 @@ export class Explorer {
     this.set({
       canvas,
       selected: selectedIn(canvas, this.state.selected),
-      lastChange: change,
+      recent: withChange(this.state.recent, change).slice(0, MOST_RECENT),
       ...(touched.length > 0 ? { flashed: touched } : {}),
     })
     if (reconnect.length > 0) void this.run((signal) => this.connect(reconnect, signal))

@@ -29,16 +29,32 @@ const MOST_PAGES = 10
 
 /** What the explorer asks. All can be given up by a signal. */
 export interface GraphSource {
-  find: (filter: NodeFilter, cursor: string | null, limit: number, signal?: AbortSignal) => Promise<List<GraphNode>>
+  find: (
+    filter: NodeFilter,
+    cursor: string | null,
+    limit: number,
+    signal?: AbortSignal,
+  ) => Promise<List<GraphNode>>
   nodes: (ids: readonly string[], signal?: AbortSignal) => Promise<GraphNode[]>
   edge: (id: string, signal?: AbortSignal) => Promise<GraphEdge>
   node: (id: string, signal?: AbortSignal) => Promise<GraphNode>
-  neighbors: (id: string, reach: Reach, cursor: string | null, limit: number, signal?: AbortSignal) => Promise<List<Neighbor>>
+  neighbors: (
+    id: string,
+    reach: Reach,
+    cursor: string | null,
+    limit: number,
+    signal?: AbortSignal,
+  ) => Promise<List<Neighbor>>
   /** Edges between `some` and `all`, in both directions. */
   between: (some: readonly string[], all: readonly string[], signal?: AbortSignal) => Promise<GraphEdge[]>
   /** The newest edges of a node, at most 100, and how many there are. */
   edgesOf: (id: string, reach: Reach, limit: number, signal?: AbortSignal) => Promise<List<GraphEdge>>
-  history: (nodeId: string | null, cursor: string | null, limit: number, signal?: AbortSignal) => Promise<List<Change>>
+  history: (
+    nodeId: string | null,
+    cursor: string | null,
+    limit: number,
+    signal?: AbortSignal,
+  ) => Promise<List<Change>>
   /** The newest change's sequence; 0: there is none. */
   head: (signal?: AbortSignal) => Promise<number>
   execute: (command: Command) => Promise<CommandResult>
@@ -46,9 +62,11 @@ export interface GraphSource {
 
 export function graphSource(workspace: string): GraphSource {
   const get = <T>(path: string, signal?: AbortSignal) => api.get<T>(path, { workspace, signal })
-  const list = <T>(path: string, query: Query, signal?: AbortSignal) => api.list<T>(path, { workspace, query, signal })
+  const list = <T>(path: string, query: Query, signal?: AbortSignal) =>
+    api.list<T>(path, { workspace, query, signal })
   return {
-    find: (filter, cursor, limit, signal) => list('/queries/nodes', filterQuery(filter, cursor, limit), signal),
+    find: (filter, cursor, limit, signal) =>
+      list('/queries/nodes', filterQuery(filter, cursor, limit), signal),
     nodes: async (ids, signal) => {
       const pages = portions(ids, IDS_AT_ONCE).map((some) =>
         list<GraphNode>('/queries/nodes', { ids: some, limit: IDS_AT_ONCE }, signal),
@@ -70,7 +88,8 @@ export function graphSource(workspace: string): GraphSource {
       }
       return [...found.values()]
     },
-    edgesOf: (id, reach, limit, signal) => list('/queries/edges', { ...endQuery(id, reach), limit, sort: '-createdAt' }, signal),
+    edgesOf: (id, reach, limit, signal) =>
+      list('/queries/edges', { ...endQuery(id, reach), limit, sort: '-createdAt' }, signal),
     history: (nodeId, cursor, limit, signal) => list('/queries/history', { nodeId, cursor, limit }, signal),
     head: async (signal) => {
       const newest = await list<Change>('/queries/history', { limit: 1 }, signal)
@@ -106,7 +125,10 @@ function portions<T>(items: readonly T[], size: number): T[][] {
 }
 
 /** The questions that together ask for all edges between some nodes and all, none of them too long. */
-export function questions(some: readonly string[], all: readonly string[]): { sourceId: string[]; targetId: string[] }[] {
+export function questions(
+  some: readonly string[],
+  all: readonly string[],
+): { sourceId: string[]; targetId: string[] }[] {
   const asked: { sourceId: string[]; targetId: string[] }[] = []
   const others = all.filter((id) => !some.includes(id))
   for (const few of portions(some, IDS_AT_ONCE)) {

@@ -40,7 +40,9 @@ export class LayoutClient {
   }
 
   setGraph(ids: readonly string[], bodies: Body[], springs: Spring[]): void {
-    const before = new Map([...this.place].map(([id, i]) => [id, [this.xy[2 * i], this.xy[2 * i + 1]] as const]))
+    const before = new Map(
+      [...this.place].map(([id, i]) => [id, [this.xy[2 * i], this.xy[2 * i + 1]] as const]),
+    )
     this.xy = new Float32Array(ids.length * 2).fill(NaN)
     this.place = new Map(ids.map((id, i) => [id, i]))
     ids.forEach((id, i) => {

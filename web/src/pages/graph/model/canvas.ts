@@ -126,7 +126,11 @@ export interface NeighborPage {
  * canvas is full, nearer nodes come before farther ones, and the expansion's cursor stays where it was, so that
  * it can go on after there is room again.
  */
-export function withNeighbors(canvas: Canvas, of: string, page: NeighborPage): { canvas: Canvas; left: number } {
+export function withNeighbors(
+  canvas: Canvas,
+  of: string,
+  page: NeighborPage,
+): { canvas: Canvas; left: number } {
   const nearFirst = [...page.neighbors].sort((a, b) => a.depth - b.depth)
   const added = withNodes(
     canvas,
@@ -190,10 +194,15 @@ export interface Applied {
  * node that was expanded that way, and wholly. Otherwise the node that it hangs on counts it as unseen. `keep`
  * says of nodes that are not on the canvas whether they are to be shown all the same: what the reader just made.
  */
-export function applyChange(canvas: Canvas, change: Change, keep: (id: string) => boolean = () => false): Applied {
+export function applyChange(
+  canvas: Canvas,
+  change: Change,
+  keep: (id: string) => boolean = () => false,
+): Applied {
   const steps = stepsOf(change)
   const born = new Map<string, GraphNode>()
-  for (const { node } of steps) if (node && !node.deleted && !canvas.nodes.has(node.id)) born.set(node.id, node)
+  for (const { node } of steps)
+    if (node && !node.deleted && !canvas.nodes.has(node.id)) born.set(node.id, node)
   const applied: Applied = { canvas, touched: [], reconnect: [] }
   for (const node of born.values()) if (keep(node.id)) show(applied, node)
   for (const step of steps) {

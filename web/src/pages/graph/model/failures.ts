@@ -1,8 +1,8 @@
 // What a refused command means for the person who asked for it, and what to do next.
 
 import { ApiError } from '@/api'
+import { shortId, visible } from '@/ui/format'
 
-import { shortId } from './words'
 import type { Obstacle } from './types'
 
 /** Something to do about a failure. */
@@ -28,13 +28,23 @@ function obstaclesOf(error: ApiError): Obstacle[] {
 /** Explains why a command failed. Errors that are not the server's are shown as they are. */
 export function explainFailure(cause: unknown): Failure {
   if (!(cause instanceof ApiError)) {
-    return blank('This did not work', cause instanceof Error ? cause.message : String(cause), null, null)
+    return blank(
+      'This did not work',
+      visible(cause instanceof Error ? cause.message : String(cause)),
+      null,
+      null,
+    )
   }
   const failure = blank('This did not work', cause.message, null, cause.requestId)
   failure.field = fieldOf(cause)
   switch (cause.status) {
     case 0:
-      return { ...failure, title: 'The server cannot be reached', text: 'Nothing is known to have changed. Try again when it is back.', remedy: 'retry' }
+      return {
+        ...failure,
+        title: 'The server cannot be reached',
+        text: 'Nothing is known to have changed. Try again when it is back.',
+        remedy: 'retry',
+      }
     case 403:
       return { ...failure, title: 'Not allowed', remedy: null }
     case 404:
@@ -48,7 +58,12 @@ export function explainFailure(cause: unknown): Failure {
     case 429:
     case 502:
     case 503:
-      return { ...failure, title: 'The server is busy', text: `${cause.message}. Nothing was changed.`, remedy: 'retry' }
+      return {
+        ...failure,
+        title: 'The server is busy',
+        text: `${cause.message}. Nothing was changed.`,
+        remedy: 'retry',
+      }
     case 504:
       return { ...failure, ...unknownOutcome(cause) }
     default:
@@ -71,7 +86,7 @@ function valueProblem(error: ApiError): string {
   const field = fieldOf(error)
   const { reason, allowed } = error.details
   const what = field && reason ? `${field} ${reason}.` : `${error.message}.`
-  return allowed && allowed.length > 0 ? `${what} Allowed: ${allowed.join(', ')}.` : what
+  return visible(allowed && allowed.length > 0 ? `${what} Allowed: ${allowed.join(', ')}.` : what)
 }
 
 function missing(error: ApiError): Partial<Failure> {
@@ -116,7 +131,10 @@ function conflict(error: ApiError): Partial<Failure> {
     case 'nothing_to_redo':
       return { title: 'Nothing to redo', text: 'Nothing was undone since the last change.' }
     case 'already_exists':
-      return { title: 'The id is taken', text: `${error.message}. An id is never given twice, not even after a deletion.` }
+      return {
+        title: 'The id is taken',
+        text: `${error.message}. An id is never given twice, not even after a deletion.`,
+      }
     default:
       return { title: 'It conflicts with what is there', text: error.message }
   }
@@ -136,8 +154,10 @@ function unknownOutcome(error: ApiError): Partial<Failure> {
 /** One thing that stands in the way, put into words. */
 export function obstacleText(obstacle: Obstacle, nameOf: (id: string) => string | null): string {
   const name = nameOf(obstacle.id)
-  const what = `${obstacle.kind === 'node' ? 'Node' : 'Edge'} ${name ? `“${name}”` : shortId(obstacle.id)}`
-  return obstacle.field ? `${what}: ${obstacle.field} was changed since` : `${what}: it was made, changed or deleted since`
+  const what = `${obstacle.kind === 'node' ? 'Node' : 'Edge'} ${name ? `“${visible(name, 80)}”` : shortId(obstacle.id)}`
+  return obstacle.field
+    ? `${what}: ${visible(obstacle.field, 120)} was changed since`
+    : `${what}: it was made, changed or deleted since`
 }
 
 /** The commands that stand in the way, each once. */

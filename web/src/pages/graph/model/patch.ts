@@ -80,7 +80,8 @@ export function differences(before: Editable, after: Editable): Difference[] {
 /** The payload of an update, without the id: what changed and nothing else. Null: nothing did. */
 export function updateOf(before: Editable, after: Editable): Record<string, unknown> | null {
   const update: Record<string, unknown> = {}
-  for (const field of FIELDS) if ((before[field] ?? null) !== (after[field] ?? null)) update[field] = after[field] ?? null
+  for (const field of FIELDS)
+    if ((before[field] ?? null) !== (after[field] ?? null)) update[field] = after[field] ?? null
   const properties = mergePatch(before.properties, after.properties)
   if (properties) update.properties = properties
   return Object.keys(update).length > 0 ? update : null
@@ -110,7 +111,9 @@ export function rebase(base: Editable, mine: Editable, theirs: Editable): Editab
   for (const { field, after } of differences(base, mine)) {
     if (field.startsWith('properties.')) {
       const key = field.slice('properties.'.length)
-      const properties = Object.fromEntries(Object.entries(merged.properties).filter(([name]) => name !== key))
+      const properties = Object.fromEntries(
+        Object.entries(merged.properties).filter(([name]) => name !== key),
+      )
       if (after !== undefined) properties[key] = after
       merged.properties = properties
     } else {

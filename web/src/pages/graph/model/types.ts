@@ -40,7 +40,14 @@ export interface Neighbor {
 }
 
 export type CommandType =
-  'CREATE_NODE' | 'UPDATE_NODE' | 'DELETE_NODE' | 'CREATE_EDGE' | 'UPDATE_EDGE' | 'DELETE_EDGE' | 'UNDO' | 'REDO'
+  | 'CREATE_NODE'
+  | 'UPDATE_NODE'
+  | 'DELETE_NODE'
+  | 'CREATE_EDGE'
+  | 'UPDATE_EDGE'
+  | 'DELETE_EDGE'
+  | 'UNDO'
+  | 'REDO'
 
 export interface Cascade {
   restored: boolean

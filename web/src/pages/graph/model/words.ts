@@ -1,7 +1,12 @@
 // How the graph is put into words: for lists, for screen readers, for the history.
 
+import { num, plural, visible } from '@/ui/format'
+
 import type { Expansion, Incidence, Shown } from './canvas'
 import { stepsOf, type Change, type CommandType, type EntityType, type GraphEdge, type Step } from './types'
+
+/** Characters of a name within a sentence. */
+const NAME = 80
 
 export const ENTITY_LABELS: Record<EntityType, string> = {
   concept: 'Concept',
@@ -10,44 +15,38 @@ export const ENTITY_LABELS: Record<EntityType, string> = {
   actor: 'Actor',
 }
 
-const COUNT = new Intl.NumberFormat('en-GB')
-
-export function count(n: number, one: string, many = `${one}s`): string {
-  return `${COUNT.format(n)} ${n === 1 ? one : many}`
-}
-
 /** How much of what is around a node is on the canvas; null: it was not expanded. */
 export function expansionText(expansion: Expansion | null): string | null {
   if (!expansion) return null
   const { fetched, found, edges, truncated, cursor } = expansion
   if (truncated && edges !== null) {
-    return `Showing ${COUNT.format(fetched)} neighbours; the node has ${count(edges, 'edge')} of this sort`
+    return `Showing ${num(fetched)} neighbours; the node has ${plural(edges, 'edge')} of this sort`
   }
-  if (truncated) return `Showing ${COUNT.format(fetched)} of more than ${count(found, 'neighbour')}`
-  if (cursor !== null || fetched < found) return `Showing ${COUNT.format(fetched)} of ${count(found, 'neighbour')}`
-  return found === 0 ? 'No neighbours of this sort' : `All ${count(found, 'neighbour')} shown`
+  if (truncated) return `Showing ${num(fetched)} of more than ${plural(found, 'neighbour')}`
+  if (cursor !== null || fetched < found) return `Showing ${num(fetched)} of ${plural(found, 'neighbour')}`
+  return found === 0 ? 'No neighbours of this sort' : `All ${plural(found, 'neighbour')} shown`
 }
 
 /** What is said of a node that the keyboard comes to. */
 export function nodeText(shown: Shown, incidence: readonly Incidence[]): string {
-  const parts = [shown.node.name, ENTITY_LABELS[shown.node.entityType], count(incidence.length, 'edge') + ' shown']
-  if (shown.unseen > 0) parts.push(`${count(shown.unseen, 'edge')} to nodes that are not shown`)
+  const parts = [
+    visible(shown.node.name, NAME),
+    ENTITY_LABELS[shown.node.entityType],
+    plural(incidence.length, 'edge') + ' shown',
+  ]
+  if (shown.unseen > 0) parts.push(`${plural(shown.unseen, 'edge')} to nodes that are not shown`)
   return parts.join(', ')
 }
 
 /** An edge read from one end: "feeds → Boiler", "← feeds Pump". */
 export function relationText(incidence: Incidence, nameOf: (id: string) => string): string {
   const name = nameOf(incidence.other)
-  return incidence.out ? `${incidence.edge.relationType} → ${name}` : `← ${incidence.edge.relationType} ${name}`
+  const type = visible(incidence.edge.relationType, NAME)
+  return incidence.out ? `${type} → ${name}` : `← ${type} ${name}`
 }
 
 export function edgeText(edge: GraphEdge, nameOf: (id: string) => string): string {
-  return `${nameOf(edge.sourceId)} → ${edge.relationType} → ${nameOf(edge.targetId)}`
-}
-
-/** The first letters of an id, which tell it from others for a person. */
-export function shortId(id: string): string {
-  return id.length > 13 ? `${id.slice(0, 4)}…${id.slice(-6)}` : id
+  return `${nameOf(edge.sourceId)} → ${visible(edge.relationType, NAME)} → ${nameOf(edge.targetId)}`
 }
 
 const DONE: Record<CommandType | 'BATCH', string> = {
@@ -96,9 +95,9 @@ function objectText(change: Change, nameOf: (id: string) => string): string {
 /** The resource of a step, and what went or came along. */
 export function stepText(step: Step, nameOf: (id: string) => string): string {
   if (step.edge) return edgeText(step.edge, nameOf)
-  const name = step.node ? `“${step.node.name}”` : 'a node'
+  const name = step.node ? `“${visible(step.node.name, NAME)}”` : 'a node'
   if (!step.cascade || step.cascade.count === 0) return name
-  return `${name} and ${count(step.cascade.count, 'edge')}`
+  return `${name} and ${plural(step.cascade.count, 'edge')}`
 }
 
 /** What was done to how many of what. */
@@ -112,7 +111,7 @@ export function batchText(steps: readonly Step[]): string {
   return [...counts]
     .map(([key, n]) => {
       const [kind = '', done = ''] = key.split(' ')
-      return `${count(n, kind)} ${done}`
+      return `${plural(n, kind)} ${done}`
     })
     .join(', ')
 }

@@ -49,9 +49,7 @@ function cellsOf(label: Label): number[] {
 }
 
 function overlap(a: Label, b: Label): boolean {
-  return (
-    Math.abs(a.x - b.x) * 2 < a.width + b.width && Math.abs(a.y - b.y) * 2 < a.height + b.height
-  )
+  return Math.abs(a.x - b.x) * 2 < a.width + b.width && Math.abs(a.y - b.y) * 2 < a.height + b.height
 }
 
 /** A name short enough for a label. Cut between characters that people see as one. */

@@ -106,7 +106,11 @@ function paintEdges(frame: Frame): void {
     addEdge(strokes[tier], frame, edge, a, b)
     if (camera.k >= ARROWS_FROM || tier === 'strong') addArrow(arrows[tier], frame, edge, a, b)
   })
-  const colors: Record<Tier, string> = { faint: palette.edgeFaint, plain: palette.edge, strong: palette.edgeStrong }
+  const colors: Record<Tier, string> = {
+    faint: palette.edgeFaint,
+    plain: palette.edge,
+    strong: palette.edgeStrong,
+  }
   for (const tier of ['faint', 'plain', 'strong'] as const) {
     ctx.lineWidth = tier === 'strong' ? 1.6 : camera.k < 0.5 ? 0.7 : 1
     ctx.strokeStyle = colors[tier]
@@ -173,7 +177,8 @@ function paintNodes(frame: Frame): void {
     const at = frame.screen[i]
     const r = screenRadius(frame, i)
     if (!at || at.x < -r || at.y < -r || at.x > size.width + r || at.y > size.height + r) return
-    const fill = nodeTier(frame, i) === 'faint' ? palette.nodeFaint[node.entityType] : palette.node[node.entityType]
+    const fill =
+      nodeTier(frame, i) === 'faint' ? palette.nodeFaint[node.entityType] : palette.node[node.entityType]
     const path = paths.get(fill) ?? new Path2D()
     paths.set(fill, path)
     addShape(path, node.entityType, at, r)
@@ -278,7 +283,15 @@ function paintLabels(frame: Frame): void {
     if (weight < 0) return
     const text = shorten(node.name, MOST_LABEL)
     const y = at.y + screenRadius(frame, i) + LABEL_HEIGHT / 2 + 2
-    candidates.push({ place: i, x: at.x, y, width: widthOf(frame, 'name', text) + 6, height: LABEL_HEIGHT, weight, text })
+    candidates.push({
+      place: i,
+      x: at.x,
+      y,
+      width: widthOf(frame, 'name', text) + 6,
+      height: LABEL_HEIGHT,
+      weight,
+      text,
+    })
   })
   const room = Math.round((size.width * size.height) / 7000) * Math.min(1.5, Math.max(0.5, camera.k * 1.5))
   const chosen = chooseLabels(candidates, room)

@@ -81,7 +81,10 @@ export function sceneOf(canvas: Canvas): Scene {
 function sceneEdges(canvas: Canvas, place: ReadonlyMap<string, number>): SceneEdge[] {
   const bundles = new Map<string, GraphEdge[]>()
   for (const edge of canvas.edges.values()) {
-    const key = edge.sourceId < edge.targetId ? `${edge.sourceId} ${edge.targetId}` : `${edge.targetId} ${edge.sourceId}`
+    const key =
+      edge.sourceId < edge.targetId
+        ? `${edge.sourceId} ${edge.targetId}`
+        : `${edge.targetId} ${edge.sourceId}`
     const bundle = bundles.get(key)
     if (bundle) bundle.push(edge)
     else bundles.set(key, [edge])

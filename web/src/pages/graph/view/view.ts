@@ -2,7 +2,19 @@
 
 import type { LayoutClient } from '../layout/client'
 import type { Ref } from '../model/types'
-import { between, boundsOf, fit, pan, reveal, START, toWorld, zoomAt, type Camera, type Point, type Size } from './camera'
+import {
+  between,
+  boundsOf,
+  fit,
+  pan,
+  reveal,
+  START,
+  toWorld,
+  zoomAt,
+  type Camera,
+  type Point,
+  type Size,
+} from './camera'
 import { Gestures, type Gesture } from './gestures'
 import { edgeAt, nearestNode, nodeAt, nodeTowards, placeOf, type Way } from './hit'
 import { paint } from './paint'
@@ -13,10 +25,6 @@ export interface ViewEvents {
   onSelect: (ref: Ref | null) => void
   /** A node was pressed twice. */
   onOpen: (id: string) => void
-  /** The right button, or a long press. */
-  onMenu: (ref: Ref, at: Point) => void
-  /** Whether the camera is where the page put it, or the reader. */
-  onFollow: (following: boolean) => void
 }
 
 /** Milliseconds for which a change glows, and for which the camera travels. */
@@ -106,18 +114,18 @@ export class CanvasView {
 
   /** Shows all, and keeps it in sight. */
   fit(): void {
-    this.follow(true)
+    this.following = true
     this.travel = null
     this.draw()
   }
 
   zoom(factor: number): void {
-    this.follow(false)
+    this.following = false
     this.go(zoomAt(this.aim, { x: this.size.width / 2, y: this.size.height / 2 }, factor))
   }
 
   scroll(dx: number, dy: number): void {
-    this.follow(false)
+    this.following = false
     this.go(pan(this.aim, dx, dy))
   }
 
@@ -134,19 +142,16 @@ export class CanvasView {
     const { positions } = this.layout
     const from = this.selected?.kind === 'node' ? this.scene.place.get(this.selected.id) : undefined
     const middle = toWorld(this.camera, { x: this.size.width / 2, y: this.size.height / 2 })
-    const i = from === undefined ? nearestNode(this.scene, positions, middle) : nodeTowards(this.scene, positions, from, way)
+    const i =
+      from === undefined
+        ? nearestNode(this.scene, positions, middle)
+        : nodeTowards(this.scene, positions, from, way)
     return this.scene.nodes[i]?.id ?? null
   }
 
   /** Where the camera is, or is on its way to. */
   private get aim(): Camera {
     return this.travel?.to ?? this.camera
-  }
-
-  private follow(following: boolean): void {
-    if (this.following === following) return
-    this.following = following
-    this.events.onFollow(following)
   }
 
   /** A step towards the camera that shows all: eased, so that a graph that unfolds does not make the picture jump. */
@@ -232,7 +237,8 @@ export class CanvasView {
     const slack = (touch ? TOUCH_SLACK : NODE_SLACK) / this.camera.k
     const node = this.scene.nodes[nodeAt(this.scene, positions, p, slack)]
     if (node) return { kind: 'node', id: node.id }
-    const edge = this.scene.edges[edgeAt(this.scene, positions, p, (touch ? TOUCH_SLACK : EDGE_SLACK) / this.camera.k)]
+    const edge =
+      this.scene.edges[edgeAt(this.scene, positions, p, (touch ? TOUCH_SLACK : EDGE_SLACK) / this.camera.k)]
     return edge ? { kind: 'edge', id: edge.id } : null
   }
 
@@ -263,8 +269,9 @@ export class CanvasView {
         break
       }
       case 'menu': {
+        // What can be done is said beside the canvas.
         const ref = this.refAt(gesture.at, gesture.touch)
-        if (ref) this.events.onMenu(ref, gesture.at)
+        if (ref) this.events.onSelect(ref)
         break
       }
       case 'zoom':
@@ -275,7 +282,7 @@ export class CanvasView {
   }
 
   private zoomTo(at: Point, factor: number, smooth: boolean): void {
-    this.follow(false)
+    this.following = false
     if (smooth) this.go(zoomAt(this.aim, at, factor))
     else {
       this.camera = zoomAt(this.camera, at, factor)
@@ -297,7 +304,7 @@ export class CanvasView {
       const to = toWorld(this.camera, at)
       this.layout.pin(this.dragging, to.x, to.y)
     } else {
-      this.follow(false)
+      this.following = false
       this.travel = null
       this.camera = pan(this.camera, dx, dy)
     }
