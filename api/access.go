@@ -25,7 +25,11 @@ const workspaceHeader = "X-Workspace-Id"
 // on the few paths elsewhere that other products have.
 func (s *Server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !underAPI(r) && s.dialects[r.URL.Path] == nil || isPublicPath(r.URL.Path) {
+		if s.deps.Admin != nil && under(r, adminAPIPath) {
+			s.authenticateOperator(next, w, r)
+			return
+		}
+		if !under(r, "/api") && s.dialects[r.URL.Path] == nil || isPublicPath(r.URL.Path) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -48,17 +52,6 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 		ctx := request.WithPrincipal(r.Context(), x.principal)
 		next.ServeHTTP(w, r.WithContext(withCredential(ctx, credential)))
 	})
-}
-
-// underAPI looks at the path as it is read and as it was written, so that no
-// escape leads around the key.
-func underAPI(r *http.Request) bool {
-	for _, path := range []string{r.URL.Path, r.URL.RawPath} {
-		if path == "/api" || strings.HasPrefix(path, "/api/") {
-			return true
-		}
-	}
-	return false
 }
 
 // isPublicPath reports the paths under /api that want no key.

@@ -27,6 +27,8 @@ const (
 	refusedScope     = "scope"
 	refusedRate      = "rate_limit" // the workspace's plan has no request left
 	refusedAttempts  = "attempts"   // no key or a bad one, once too often
+	refusedSession   = "session"    // of the administration page: none, or one that is over
+	refusedForgery   = "forgery"    // without the session's token, or from another site
 )
 
 var (
@@ -34,7 +36,8 @@ var (
 		http.MethodGet: true, http.MethodHead: true, http.MethodPost: true, http.MethodPut: true,
 		http.MethodPatch: true, http.MethodDelete: true, http.MethodOptions: true,
 	}
-	refusals = []string{refusedNoKey, refusedScheme, refusedKey, refusedHeader, refusedWorkspace, refusedScope, refusedRate, refusedAttempts}
+	refusals = []string{refusedNoKey, refusedScheme, refusedKey, refusedHeader, refusedWorkspace, refusedScope, refusedRate, refusedAttempts,
+		refusedSession, refusedForgery}
 )
 
 // durationBuckets are seconds: most answers take a millisecond or a few, a query
@@ -80,7 +83,7 @@ func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
 		connections:   gauge("livegraph_http_connections", "Open connections."),
 		accepted:      counter("livegraph_http_connections_accepted_total", "Connections accepted."),
 		unreadable:    counter("livegraph_http_unreadable_requests_total", "Requests refused before routing because they are no HTTP that can be read."),
-		refused:       vec("livegraph_http_access_refusals_total", "Requests refused for their key, workspace, scope or plan, by reason.", "reason"),
+		refused:       vec("livegraph_http_access_refusals_total", "Requests refused for their key, workspace, scope or plan, or for their session of the administration page, by reason.", "reason"),
 		panics:        counter("livegraph_http_panics_total", "Panics while answering; each is a defect, and its stack is in the log."),
 		routes:        map[string]bool{},
 		lasting:       map[string]bool{},
@@ -106,6 +109,10 @@ func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
 			continue
 		}
 		m.duration.WithLabelValues(rt.Pattern)
+	}
+	for _, rt := range s.mirrored { // whose durations are seen when they are asked for
+		m.routes[rt.Pattern] = true
+		m.lasting[rt.Pattern] = rt.Lasts
 	}
 	return m
 }

@@ -31,6 +31,8 @@ const compressFrom = 1024
 type exchange struct {
 	key uuid.UUID // zero without a valid key
 	ip  netip.Addr
+	// operator has the session that the request came with, if any.
+	operator uuid.UUID
 
 	// For the audit log.
 	used      *postgres.Credential // of a known key, valid or not
@@ -57,6 +59,9 @@ func (s *Server) use(mux *chi.Mux) error {
 		return fmt.Errorf("setting up compression: %w", err)
 	}
 	mux.Use(s.measure, s.identify)
+	if s.deps.Admin != nil {
+		mux.Use(s.administer)
+	}
 	if s.tracer.On() {
 		mux.Use(s.trace)
 	}
@@ -120,6 +125,9 @@ func (s *Server) log(next http.Handler) http.Handler {
 			if x.key != uuid.Nil {
 				attributes = append(attributes, slog.String("key", x.key.String()))
 			}
+			if x.operator != uuid.Nil {
+				attributes = append(attributes, slog.String("operator", x.operator.String()))
+			}
 			slog.LogAttrs(r.Context(), slog.LevelInfo, "request", attributes...)
 		}()
 		next.ServeHTTP(recorder, r)
@@ -176,8 +184,22 @@ func (s *Server) limitHeader(next http.Handler) http.Handler {
 func bareHeaderLimit(configured int) int { return 2*configured + 1<<16 }
 
 // cors answers preflight requests, for which browsers send no key, and marks the
-// answers that the listed origins may read.
+// answers that the listed origins may read. The administration page is for itself alone.
 func (s *Server) cors() func(http.Handler) http.Handler {
+	shared := s.sharedOrigins()
+	return func(next http.Handler) http.Handler {
+		open := shared(next)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if under(r, adminPath) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			open.ServeHTTP(w, r)
+		})
+	}
+}
+
+func (s *Server) sharedOrigins() func(http.Handler) http.Handler {
 	origins := s.deps.Config.CORSOrigins
 	return cors.Handler(cors.Options{
 		// Not AllowedOrigins: an empty list there means everybody.

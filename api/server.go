@@ -6,6 +6,8 @@
 // A request passes, in this order: metrics, request id, trace, access log, audit log,
 // compression of the answer, panic recovery, header limits, CORS, key, routing, workspace, scope,
 // the plan's requests, and then its handler, which reads the body (size, parse, values).
+// Below /admin/api an operator's session takes the place of the key, and the operators'
+// trail that of the audit log; there is no CORS, no scope and no plan there.
 package api
 
 import (
@@ -58,6 +60,8 @@ type Deps struct {
 	Audit auditor
 	// Limits counts the requests of workspaces; nil: in this process alone.
 	Limits limiter
+	// Admin knows the operators of the administration page; nil: there is no such page.
+	Admin administration
 	// Routes of the groups, beside the server's own.
 	Routes []route.Route
 	// ProbesOnly leaves /healthz and /readyz alone: for a process without the
@@ -96,6 +100,7 @@ type account interface {
 type Server struct {
 	deps     Deps
 	routes   []route.Route
+	mirrored []route.Route           // those of workspaces once more, for operators
 	dialects map[string]*route.Route // by path; outside /api only these want a key
 	handler  http.Handler
 	proxies  []netip.Prefix
@@ -129,8 +134,11 @@ func New(deps Deps) (*Server, error) {
 	}
 	s.attempts = ratelimit.NewAttempts(deps.Config.AuthFailuresPerMinute, registerer)
 	s.routes = append(s.ownRoutes(), deps.Routes...)
-	if err := checkRoutes(s.routes); err != nil {
+	if err := checkRoutes(s.routes, deps.Admin != nil); err != nil {
 		return nil, err
+	}
+	if deps.Admin != nil {
+		s.mirrored = s.mirror(s.routes)
 	}
 	s.dialects = map[string]*route.Route{}
 	for i := range s.routes {
@@ -144,7 +152,12 @@ func New(deps Deps) (*Server, error) {
 		return nil, err
 	}
 	for _, rt := range s.routes {
-		mux.Method(rt.Method, rt.Pattern, s.enforce(rt))
+		if !strings.HasPrefix(rt.Pattern, adminAPIPath+"/") {
+			mux.Method(rt.Method, rt.Pattern, s.enforce(rt))
+		}
+	}
+	if deps.Admin != nil {
+		mux.Mount(adminAPIPath, s.operatorRoutes())
 	}
 	mux.NotFound(s.notFound)
 	mux.MethodNotAllowed(s.methodNotAllowed)
@@ -152,7 +165,7 @@ func New(deps Deps) (*Server, error) {
 	return s, nil
 }
 
-func checkRoutes(routes []route.Route) error {
+func checkRoutes(routes []route.Route, administered bool) error {
 	seen := map[string]bool{}
 	for _, rt := range routes {
 		name := rt.Method + " " + rt.Pattern
@@ -163,10 +176,14 @@ func checkRoutes(routes []route.Route) error {
 			return fmt.Errorf("route %s declares no scope", name)
 		case rt.Access != route.Workspace && len(rt.Scopes) > 0:
 			return fmt.Errorf("route %s declares scopes without a workspace", name)
-		case rt.Access != route.Public && !strings.HasPrefix(rt.Pattern, "/api/") && rt.Dialect == nil:
+		case rt.Access == route.Operator && (!administered || !strings.HasPrefix(rt.Pattern, adminAPIPath+"/")):
+			return fmt.Errorf("route %s wants an operator, who is looked for below %s only", name, adminAPIPath)
+		case rt.Access != route.Public && rt.Access != route.Operator && !strings.HasPrefix(rt.Pattern, "/api/") && rt.Dialect == nil:
 			return fmt.Errorf("route %s wants a key, which is looked at under /api only", name)
 		case rt.Dialect != nil && (rt.Access != route.Workspace || strings.ContainsAny(rt.Pattern, "{*")):
 			return fmt.Errorf("route %s has a dialect, which is for one path with a workspace", name)
+		case rt.Access == route.Public && strings.HasPrefix(rt.Pattern, adminAPIPath+"/") && name != http.MethodPost+" "+loginPath:
+			return fmt.Errorf("route %s is public, but not the login", name)
 		case rt.Access == route.Public && strings.HasPrefix(rt.Pattern, "/api/") && !isPublicPath(rt.Pattern):
 			return fmt.Errorf("route %s is public, but not among the public paths", name)
 		}
@@ -180,6 +197,9 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 // Routes gives every route with what it requires.
 func (s *Server) Routes() []route.Route { return s.routes }
+
+// Mirrored gives the routes of workspaces as operators have them, below /admin/api.
+func (s *Server) Mirrored() []route.Route { return s.mirrored }
 
 // wrap gives the listener what net/http lacks: the envelope on its bare answers, and
 // with it TLS.

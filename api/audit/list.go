@@ -137,9 +137,18 @@ const (
 	formatCSV  = "csv"
 )
 
+// list shows the uses of a workspace.
 func (a *api) list(w http.ResponseWriter, r *http.Request) error {
-	workspace := request.PrincipalOf(r.Context()).Workspace
+	return a.show(w, r, request.Query(r), &request.PrincipalOf(r.Context()).Workspace)
+}
+
+// listAll shows the uses of all workspaces, or of one that is asked for.
+func (a *api) listAll(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
+	return a.show(w, r, p, p.UUID("workspaceId"))
+}
+
+func (a *api) show(w http.ResponseWriter, r *http.Request, p *request.Params, workspace *uuid.UUID) error {
 	f := filter(p, workspace)
 	format := p.OneOf("format", "", formatJSON, formatCSV)
 	if format == "" {
@@ -152,7 +161,7 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	of := token.ScopeOf("audit", workspace, f)
+	of := token.ScopeOf("audit", orNone(workspace), f)
 	var after *clickhouse.AuditPosition
 	if cursor != "" {
 		after = &clickhouse.AuditPosition{}
@@ -192,6 +201,14 @@ func (a *api) list(w http.ResponseWriter, r *http.Request) error {
 	}
 	reply.List(w, r, uses, meta)
 	return nil
+}
+
+// orNone gives the id that no workspace has for all of them.
+func orNone(workspace *uuid.UUID) uuid.UUID {
+	if workspace == nil {
+		return uuid.Nil
+	}
+	return *workspace
 }
 
 // writeCSV answers with a line a use. What the envelope would tell of further pages is

@@ -41,6 +41,8 @@ type api struct {
 const (
 	auditPath = "/api/admin/audit"
 	usagePath = "/api/admin/usage"
+	// operatorsAuditPath is of the administration page.
+	operatorsAuditPath = "/admin/api/audit"
 )
 
 // Routes gives the group's routes: those by which a workspace's own uses are read.
@@ -51,6 +53,13 @@ func Routes(deps Deps) []route.Route {
 		{Method: http.MethodGet, Pattern: auditPath, Scopes: admin, Handle: a.list},
 		{Method: http.MethodGet, Pattern: usagePath, Scopes: admin, Handle: a.usage},
 	}
+}
+
+// OperatorRoutes gives those of the administration page: the uses of all keys, in all
+// workspaces, and the counts of requests without a known key.
+func OperatorRoutes(deps Deps) []route.Route {
+	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}}
+	return []route.Route{{Method: http.MethodGet, Pattern: operatorsAuditPath, Access: route.Operator, Handle: a.listAll}}
 }
 
 // kept brings a filter within what is kept: what is past its retention is in no
@@ -65,9 +74,9 @@ func kept(f clickhouse.AuditFilter, retention time.Duration) clickhouse.AuditFil
 	return f
 }
 
-// filter reads what uses of a workspace are asked for by.
-func filter(p *request.Params, workspace uuid.UUID) clickhouse.AuditFilter {
-	f := clickhouse.AuditFilter{Workspace: &workspace, Keys: p.UUIDs("keyId")}
+// filter reads what uses of a workspace (nil: of all) are asked for by.
+func filter(p *request.Params, workspace *uuid.UUID) clickhouse.AuditFilter {
+	f := clickhouse.AuditFilter{Workspace: workspace, Keys: p.UUIDs("keyId")}
 	for _, text := range p.List("status") {
 		span, ok := ParseStatus(text)
 		if !ok {

@@ -34,7 +34,7 @@ type usageRow struct {
 
 func (a *api) usage(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
-	f := filter(p, request.PrincipalOf(r.Context()).Workspace)
+	f := filter(p, &request.PrincipalOf(r.Context()).Workspace)
 	byDay := p.OneOf("interval", "hour", "hour", "day") == "day"
 	limit, offset := p.Page()
 	if f.To.IsZero() {

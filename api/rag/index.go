@@ -69,7 +69,7 @@ func (a *api) reindex(w http.ResponseWriter, r *http.Request) error {
 		return fault.New(fault.Conflict, "The index is being made anew already").With("reason", "reindex_running").After(reindexAgain)
 	}
 	// Two that come at once are one: the second joins the first.
-	started, err := a.Index.RequestReindex(r.Context(), "key "+principal.KeyID.String())
+	started, err := a.Index.RequestReindex(r.Context(), request.AskerOf(r.Context()))
 	if err != nil {
 		return err
 	}

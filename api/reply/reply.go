@@ -112,7 +112,7 @@ func Error(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		slog.Log(r.Context(), level, "request failed", "status", entry.status, "error", err)
 	}
-	setErrorHeaders(w.Header(), fe, entry.status)
+	setErrorHeaders(w.Header(), fe, entry.status, challengeOf(r.Context()))
 	answer := failure{Error: problem(fe), RequestID: RequestID(r.Context())}
 	status := answer.speak(r.Context(), entry.status)
 	write(w, r, status, answer)
@@ -153,7 +153,7 @@ func problem(fe *fault.Error) Problem {
 // CommandID is the detail that says whose outcome is not known, or went wrong.
 const CommandID = "commandId"
 
-func setErrorHeaders(h http.Header, fe *fault.Error, status int) {
+func setErrorHeaders(h http.Header, fe *fault.Error, status int, challenge string) {
 	after := fe.RetryAfter
 	if after <= 0 && (status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout) {
 		after = time.Second
@@ -162,7 +162,7 @@ func setErrorHeaders(h http.Header, fe *fault.Error, status int) {
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))
 	}
 	if status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", "Bearer")
+		h.Set("WWW-Authenticate", challenge)
 	}
 }
 

@@ -24,6 +24,10 @@ const (
 	Global
 	// Public wants nothing.
 	Public
+	// Operator wants a session of the administration page, and on requests that change
+	// something its token against forgeries. The operator is in the context. Such routes
+	// are below /admin/api.
+	Operator
 )
 
 // Handler answers a request, or gives the error to answer with, but not both.

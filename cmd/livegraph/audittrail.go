@@ -23,10 +23,12 @@ func (p *process) newTrail() (*audit.Trail, error) {
 }
 
 // auditRoutes are those by which uses of keys are read.
-func (p *process) auditRoutes() []route.Route {
-	return audit.Routes(audit.Deps{
+func (p *process) auditRoutes() []route.Route { return audit.Routes(p.auditDeps()) }
+
+func (p *process) auditDeps() audit.Deps {
+	return audit.Deps{
 		Records: p.clickhouse, Retention: p.cfg.Audit.Retention(), TokenKey: p.install.CheckpointKey, QueryTimeout: p.cfg.API.QueryTimeout,
-	})
+	}
 }
 
 // newUses makes the consumer of audit records.

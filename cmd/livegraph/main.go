@@ -34,6 +34,7 @@ type CLI struct {
 	Demo       DemoCmd       `cmd:"" help:"Fill a workspace of a running server with this machine's own metrics and graph, and show them."`
 	Workspaces WorkspacesCmd `cmd:"" help:"Create, list, change and delete workspaces."`
 	Keys       KeysCmd       `cmd:"" help:"Create, list, roll and revoke API keys."`
+	Operators  OperatorsCmd  `cmd:"" help:"List, create and delete who may use the administration page, and reset passwords."`
 	Export     ExportCmd     `cmd:"" help:"Write a workspace's graph to a file, one node or edge a line."`
 	Import     ImportCmd     `cmd:"" help:"Make the nodes and edges of an exported file in a workspace."`
 	Audit      AuditCmd      `cmd:"" help:"Show who used which key for what: all workspaces, by filter, as a table, CSV or JSON."`

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/api"
+	"github.com/livegraph/livegraph/api/admin"
 	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/auth"
 	"github.com/livegraph/livegraph/api/commands"
@@ -59,7 +60,7 @@ const (
 type process struct {
 	cfg        *config.Config
 	logger     *slog.Logger
-	metrics    prometheus.Registerer
+	metrics    *prometheus.Registry
 	tls        *tls.Config          // of the listener; nil: plain HTTP
 	tracing    trace.TracerProvider // nil: nothing is recorded
 	postgres   *postgres.DB
@@ -71,6 +72,7 @@ type process struct {
 	milvus     *milvus.DB     // nil: no address is configured
 
 	api       *api.Server              // without the role api it answers probes alone
+	admin     *admin.Admin             // with the role api
 	auth      *auth.Authenticator      // with the role api
 	deletions *livedata.DeletionSender // with the role api
 	feed      *queries.Feed            // with the role api
@@ -94,7 +96,7 @@ type process struct {
 
 // newProcess connects to the stores, brings their schemas up to date and builds
 // the roles. The caller closes it.
-func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, metrics prometheus.Registerer,
+func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, metrics *prometheus.Registry,
 	tls *tls.Config, tracing trace.TracerProvider) (_ *process, err error) {
 	p := &process{cfg: cfg, logger: logger, metrics: metrics, tls: tls, tracing: tracing}
 	defer func() {
@@ -273,10 +275,13 @@ func (p *process) buildAPI() (err error) {
 	}
 	p.repeats = idempotency.New(p.postgres, p.logger, p.metrics)
 	limits := ratelimit.New(ratelimit.Deps{Counter: p.redis, Timeout: p.cfg.API.LimitsTimeout, Logger: p.logger, Metrics: p.metrics})
+	if p.admin, err = p.newAdmin(limits); err != nil {
+		return err
+	}
 	p.api, err = api.New(api.Deps{
-		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Audit: p.trail, Limits: limits, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
+		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Audit: p.trail, Limits: limits, Admin: p.admin, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
 		Routes: slices.Concat(
-			p.graphRoutes(bodies), p.searchRoutes(), p.auditRoutes(),
+			p.graphRoutes(bodies), p.searchRoutes(), p.auditRoutes(), p.adminRoutes(),
 			livedata.Routes(livedata.Deps{
 				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Dead: p.postgres, Pipeline: pipeline,
 				Deletions: p.deletions, Streams: p.streams, Keys: p.repeats, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
@@ -315,6 +320,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { return p.auth.Run(groupCtx) })
 		group.Go(func() error { return p.deletions.Run(groupCtx) })
 		group.Go(func() error { return p.streams.Run(groupCtx) })
+		group.Go(func() error { return p.admin.Run(groupCtx) })
 	}
 	p.runGraph(groupCtx, group)
 	p.runAudit(groupCtx, group)

@@ -13,22 +13,26 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// welcome says where the service is and what to try. The first start's key is
-// printed on a terminal alone, and once; elsewhere only where it can be read.
+// welcome says where the service is and what to try. The first start's key and password
+// are printed on a terminal alone, and once; elsewhere only where they can be read.
 func (c *ServeCmd) welcome(out *output, terminal bool, at listening, metricsURL string, first firstrun.Record, made bool) {
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }
 	say("\nLivegraph %s serves %s", version, at.url)
 	say("  interface   %s/api/docs", at.url)
+	if c.Has("api") {
+		say("  admin page  %s/admin", at.url)
+	}
 	switch {
 	case made && terminal:
+		say("  log in as   %s, password %s  (shown once; kept in %s)", first.AdminUser, first.AdminPassword, firstrun.Path(c.DataDir))
 		say("  workspace   %s (default)", first.WorkspaceID)
 		say("  admin key   %s  (shown once; kept in %s)", first.AdminKey, firstrun.Path(c.DataDir))
 		c.tryThis(say, at, first)
 	case made:
-		say("  first run   workspace and admin key are in %s", firstrun.Path(c.DataDir))
+		say("  first run   workspace, admin key and the admin page's password are in %s", firstrun.Path(c.DataDir))
 	default:
 		if _, err := firstrun.Read(c.DataDir); err == nil {
-			say("  first run   workspace and admin key are still in %s", firstrun.Path(c.DataDir))
+			say("  first run   workspace, admin key and the admin page's password are still in %s", firstrun.Path(c.DataDir))
 		}
 	}
 	if metricsURL != "" {

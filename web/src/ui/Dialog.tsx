@@ -1,6 +1,6 @@
 import * as Radix from '@radix-ui/react-dialog'
 import { X } from 'lucide-react'
-import { useState, type FormEvent, type ReactNode } from 'react'
+import { useState, type SyntheticEvent, type ReactNode } from 'react'
 
 import { Button, IconButton } from './Button'
 import { ErrorNotice } from './ErrorNotice'
@@ -52,7 +52,7 @@ export function Dialog({
       {footer && <div className="dialog-foot">{footer}</div>}
     </>
   )
-  const submit = (e: FormEvent) => {
+  const submit = (e: SyntheticEvent) => {
     e.preventDefault()
     e.stopPropagation()
     onSubmit?.()

@@ -1,0 +1,313 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/apikey"
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+const (
+	// rollAfter is the age from which a key that never expires is better rolled.
+	rollAfter = 90 * 24 * time.Hour
+	// rollGrace is how long a rolled key lives on where nothing else is said, and
+	// longestGrace at most.
+	rollGrace    = 24 * time.Hour
+	longestGrace = 30 * 24 * time.Hour
+	// longestLife of a key that expires keeps times within what can be said.
+	longestLife = 100 * 365 * 24 * time.Hour
+	mostOfKey   = 1000 // workspaces
+)
+
+// States of keys.
+const (
+	stateActive  = "active"
+	stateExpired = "expired"
+	stateRevoked = "revoked"
+)
+
+// keyAnswer is a key without its text.
+type keyAnswer struct {
+	ID         uuid.UUID   `json:"id"`
+	Display    string      `json:"display"`
+	Name       string      `json:"name"`
+	Mode       string      `json:"mode"`
+	Scopes     []string    `json:"scopes"`
+	Workspaces []opened    `json:"workspaces"`
+	ActorID    uuid.UUID   `json:"actorId"`
+	RolledFrom *uuid.UUID  `json:"rolledFrom"`
+	CreatedBy  string      `json:"createdBy"`
+	CreatedAt  time.Time   `json:"createdAt"`
+	ExpiresAt  *time.Time  `json:"expiresAt"`
+	RevokedAt  *time.Time  `json:"revokedAt"`
+	LastUsedAt *time.Time  `json:"lastUsedAt"`
+	LastUsedIP *netip.Addr `json:"lastUsedFrom"`
+	State      string      `json:"state"`
+	RollDue    bool        `json:"rollDue"` // active, and older than 90 days
+}
+
+// opened is a workspace that a key opens.
+type opened struct {
+	ID   uuid.UUID `json:"id"`
+	Name *string   `json:"name"` // null: it is deleted
+}
+
+// keyWithText is a key with its text, which is shown this once.
+type keyWithText struct {
+	keyAnswer
+	Text string `json:"key"`
+}
+
+func keyOf(k *postgres.Key, now time.Time) keyAnswer {
+	shown := keyAnswer{
+		ID: k.ID, Display: k.Display, Name: k.Name, Mode: k.Mode, Scopes: k.Scopes, Workspaces: make([]opened, len(k.Workspaces)), ActorID: k.ActorID,
+		RolledFrom: k.RolledFrom, CreatedBy: k.CreatedBy, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
+		LastUsedAt: k.LastUsedAt, LastUsedIP: k.LastUsedIP, State: stateActive,
+	}
+	switch {
+	case k.RevokedAt != nil:
+		shown.State = stateRevoked
+	case k.ExpiresAt != nil && !now.Before(*k.ExpiresAt):
+		shown.State = stateExpired
+	default:
+		shown.RollDue = now.Sub(k.CreatedAt) > rollAfter
+	}
+	if shown.Scopes == nil {
+		shown.Scopes = []string{}
+	}
+	for i, id := range k.Workspaces {
+		shown.Workspaces[i].ID = id
+	}
+	return shown
+}
+
+// nameWorkspaces fills in the names of the workspaces that the keys open.
+func (a *Admin) nameWorkspaces(ctx context.Context, list []keyAnswer) error {
+	var ids []uuid.UUID
+	for i := range list {
+		for _, w := range list[i].Workspaces {
+			ids = append(ids, w.ID)
+		}
+	}
+	found, err := a.deps.Workspaces.WorkspacesByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	names := make(map[uuid.UUID]*string, len(found))
+	for i := range found {
+		names[found[i].ID] = &found[i].Name
+	}
+	for i := range list {
+		for j := range list[i].Workspaces {
+			list[i].Workspaces[j].Name = names[list[i].Workspaces[j].ID]
+		}
+	}
+	return nil
+}
+
+// answerMade answers with a key that was made: the only answer with its text.
+func (a *Admin) answerMade(w http.ResponseWriter, r *http.Request, made *postgres.Key, text apikey.Key) error {
+	shown := []keyAnswer{keyOf(made, time.Now())}
+	if err := a.nameWorkspaces(r.Context(), shown); err != nil {
+		return err
+	}
+	reply.Data(w, r, http.StatusCreated, keyWithText{keyAnswer: shown[0], Text: text.Reveal()})
+	return nil
+}
+
+// keys lists keys, oldest first.
+func (a *Admin) keys(w http.ResponseWriter, r *http.Request) error {
+	p := request.Query(r)
+	workspace := p.UUID("workspaceId")
+	state := p.OneOf("state", "", stateActive, stateExpired, stateRevoked)
+	limit, offset := p.Int("limit", longestList, 1, longestList), p.Int("offset", 0, 0, 1<<31-1)
+	if err := p.Err(); err != nil {
+		return err
+	}
+	found, err := a.deps.Keys.Keys(r.Context(), workspace)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	var list []keyAnswer
+	for i := range found {
+		if k := keyOf(&found[i], now); state == "" || k.State == state {
+			list = append(list, k)
+		}
+	}
+	list, meta := cut(list, limit, offset)
+	if err := a.nameWorkspaces(r.Context(), list); err != nil {
+		return err
+	}
+	reply.List(w, r, list, meta)
+	return nil
+}
+
+type newKey struct {
+	Name       *string                  `json:"name"`
+	Workspaces *[]string                `json:"workspaces"`
+	Scopes     *[]string                `json:"scopes"`
+	ExpiresAt  request.Nullable[string] `json:"expiresAt"`
+}
+
+// createKey makes a key; the answer is the only place where its text is.
+func (a *Admin) createKey(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	var body newKey
+	if err := request.JSON(r, &body); err != nil {
+		return err
+	}
+	spec, err := body.read(time.Now())
+	if err != nil {
+		return err
+	}
+	if spec.Mode, err = a.modeOf(r, spec.Workspaces); err != nil {
+		return err
+	}
+	text := apikey.Generate(spec.Mode)
+	spec.Hash, spec.Display, spec.CreatedBy = text.Hash(), text.Display(), request.AskerOf(r.Context())
+	made, err := a.deps.Keys.CreateKey(r.Context(), spec)
+	if err != nil {
+		return err
+	}
+	return a.answerMade(w, r, &made, text)
+}
+
+// read checks what the body says of a key.
+func (b *newKey) read(now time.Time) (spec postgres.NewKey, err error) {
+	var check request.Check
+	check.Required("name", b.Name != nil)
+	check.Required("workspaces", b.Workspaces != nil)
+	if b.Name != nil {
+		check.Text("name", *b.Name, 1, 256)
+		spec.Name = *b.Name
+	}
+	if b.Workspaces != nil {
+		if n := len(*b.Workspaces); n < 1 || n > mostOfKey {
+			check.Fail("workspaces", fmt.Sprintf("must have 1 to %d ids", mostOfKey))
+		}
+		for i, text := range *b.Workspaces {
+			field := fmt.Sprintf("workspaces[%d]", i)
+			id := check.UUID(field, text)
+			if slices.Contains(spec.Workspaces, id) {
+				check.Fail(field, "is there twice")
+			}
+			spec.Workspaces = append(spec.Workspaces, id)
+		}
+	}
+	spec.Scopes = []string{}
+	if b.Scopes != nil {
+		allowed := make([]string, len(request.Scopes))
+		for i, scope := range request.Scopes {
+			allowed[i] = string(scope)
+		}
+		for i, scope := range *b.Scopes {
+			check.OneOf(fmt.Sprintf("scopes[%d]", i), scope, allowed...)
+			if !slices.Contains(spec.Scopes, scope) {
+				spec.Scopes = append(spec.Scopes, scope)
+			}
+		}
+	}
+	if b.ExpiresAt.Set && !b.ExpiresAt.Null {
+		at, ok := request.ParseTime(b.ExpiresAt.Value)
+		switch {
+		case !ok:
+			check.Fail("expiresAt", "must be an RFC 3339 time, such as 2026-11-21T07:40:08Z")
+		case !at.After(now):
+			check.Fail("expiresAt", "must be in the future")
+		case at.Sub(now) > longestLife:
+			check.Fail("expiresAt", "is more than 100 years ahead")
+		}
+		spec.ExpiresAt = &at
+	}
+	return spec, check.Err()
+}
+
+// modeOf gives the mode of the workspaces; they must stand and be of one mode.
+func (a *Admin) modeOf(r *http.Request, ids []uuid.UUID) (mode string, err error) {
+	found, err := a.deps.Workspaces.WorkspacesByID(r.Context(), ids)
+	if err != nil {
+		return "", err
+	}
+	for i, id := range ids {
+		field := fmt.Sprintf("workspaces[%d]", i)
+		at := slices.IndexFunc(found, func(w postgres.Workspace) bool { return w.ID == id })
+		switch {
+		case at < 0:
+			return "", fault.Field(fault.Invalid, field, "is no workspace")
+		case mode != "" && found[at].Mode != mode:
+			return "", fault.Field(fault.Invalid, field, "is of another mode than the first; a key opens workspaces of one mode")
+		}
+		mode = found[at].Mode
+	}
+	return mode, nil
+}
+
+type rollBody struct {
+	GraceSeconds *int64 `json:"graceSeconds"`
+}
+
+// rollKey makes a key's successor, of the same actor, scopes and workspaces; the answer
+// is the only place where its text is. The body may be left out.
+func (a *Admin) rollKey(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	id, err := request.PathID(r, "id", "key")
+	if err != nil {
+		return err
+	}
+	var body rollBody
+	if r.ContentLength != 0 {
+		if err := request.JSON(r, &body); err != nil {
+			return err
+		}
+	}
+	grace := rollGrace
+	if body.GraceSeconds != nil {
+		var check request.Check
+		request.Between(&check, "graceSeconds", *body.GraceSeconds, 0, int64(longestGrace/time.Second))
+		if err := check.Err(); err != nil {
+			return err
+		}
+		grace = time.Duration(*body.GraceSeconds) * time.Second
+	}
+	old, err := a.deps.Keys.KeyByID(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	text := apikey.Generate(old.Mode)
+	made, err := a.deps.Keys.RollKey(r.Context(), id, text.Hash(), text.Display(), request.AskerOf(r.Context()), grace)
+	if err != nil {
+		return err
+	}
+	return a.answerMade(w, r, &made, text)
+}
+
+// revokeKey ends a key's life: it works nowhere a second later.
+func (a *Admin) revokeKey(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	id, err := request.PathID(r, "id", "key")
+	if err != nil {
+		return err
+	}
+	if _, err := a.deps.Keys.RevokeKey(r.Context(), id); err != nil {
+		return err
+	}
+	reply.NoContent(w)
+	return nil
+}

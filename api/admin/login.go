@@ -1,0 +1,231 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"net/http"
+	"net/netip"
+	"time"
+	"unicode/utf8"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/password"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// logins is what bounds them.
+type logins struct {
+	byAddress *counter
+	byName    *counter
+	hashing   *hashing
+	// nobody's hash is what the password of an unknown name is compared with, so that it
+	// takes as long as that of a known one.
+	nobody string
+}
+
+func newLogins(a Attempts) logins {
+	return logins{
+		byAddress: newCounter(cmp.Or(a.PerAddress, perAddress), cmp.Or(a.AddressWindow, addressWindow)),
+		byName:    newCounter(cmp.Or(a.PerName, perName), cmp.Or(a.NameWindow, nameWindow)),
+		hashing:   newHashing(),
+		nobody:    password.Hash(password.Generate()),
+	}
+}
+
+// longestCredential bounds names and passwords that are looked at, in bytes.
+const longestCredential = 1024
+
+type loginBody struct {
+	Name     *string `json:"name"`
+	Password *string `json:"password"`
+}
+
+// login opens a session: always a new one, whatever cookie came. What was wrong is not
+// said, and a name that nobody has takes as long.
+func (a *Admin) login(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	var body loginBody
+	if err := request.JSON(r, &body); err != nil {
+		return err
+	}
+	var check request.Check
+	check.Required("name", body.Name != nil)
+	check.Required("password", body.Password != nil)
+	for field, value := range map[string]*string{"name": body.Name, "password": body.Password} {
+		if value != nil && len(*value) > longestCredential {
+			check.Fail(field, "is too long")
+		}
+	}
+	if err := check.Err(); err != nil {
+		return err
+	}
+	secret, err := a.verify(r, *body.Name, *body.Password)
+	if fault.Is(err, fault.Unauthenticated) {
+		_ = a.noteLogin(r, &secret, http.StatusUnauthorized) // it is logged
+	}
+	if err != nil {
+		return err
+	}
+	text, err := a.open(r, secret)
+	if err != nil {
+		return err
+	}
+	a.setCookie(w, r, text)
+	operator := request.Operator{ID: secret.ID, Name: secret.Name, SessionEnds: time.Now().UTC().Add(min(a.deps.Idle, a.deps.Age)).Truncate(time.Microsecond)}
+	a.answerSession(w, r, &operator, text)
+	return nil
+}
+
+// verify checks name and password. Unauthenticated: one of them is wrong; whose name it
+// is, if it is somebody's, is given all the same. RateLimited: too many failed.
+func (a *Admin) verify(r *http.Request, name, text string) (postgres.OperatorSecret, error) {
+	ctx, ip := r.Context(), request.ClientOf(r.Context()).IP
+	address := network(ip).String()
+	if wait := a.logins.byAddress.take(address, time.Now()); wait > 0 {
+		return postgres.OperatorSecret{}, tooManyLogins(wait)
+	}
+	secret, err := a.deps.Operators.OperatorByName(ctx, name)
+	known := err == nil
+	switch {
+	case !known && !fault.Is(err, fault.NotFound):
+		a.logins.byAddress.giveBack(address)
+		return secret, err
+	case !known:
+		secret = postgres.OperatorSecret{PasswordHash: a.logins.nobody}
+	}
+	counted := !sameNetwork(secret.LastLoginIP, ip)
+	if counted {
+		if wait := a.logins.byName.take(name, time.Now()); wait > 0 {
+			return postgres.OperatorSecret{}, tooManyLogins(wait)
+		}
+	}
+	giveBack := func() {
+		a.logins.byAddress.giveBack(address)
+		if counted {
+			a.logins.byName.giveBack(name)
+		}
+	}
+	ok, err := a.logins.hashing.matches(ctx, secret.PasswordHash, text)
+	if err != nil {
+		giveBack()
+		return postgres.OperatorSecret{}, err
+	}
+	if !ok || !known {
+		return secret, fault.New(fault.Unauthenticated, "The name or the password is wrong")
+	}
+	giveBack()
+	return secret, nil
+}
+
+// sameNetwork reports whether a login comes from where the last one came from.
+func sameNetwork(last *netip.Addr, ip netip.Addr) bool {
+	return last != nil && ip.IsValid() && network(*last) == network(ip)
+}
+
+func tooManyLogins(wait time.Duration) error {
+	return fault.New(fault.RateLimited, "Too many failed logins").After(wait)
+}
+
+// open opens a session, in the place of the one whose cookie came, if any.
+func (a *Admin) open(r *http.Request, secret postgres.OperatorSecret) (text string, err error) {
+	ctx := r.Context()
+	session := postgres.NewOperatorSession{
+		Operator: secret.ID, PasswordHash: secret.PasswordHash, Age: a.deps.Age,
+		IP: request.ClientOf(ctx).IP, UserAgent: clean(r.UserAgent()),
+	}
+	if old, ok := sessionText(r); ok {
+		session.Replaces = sha256.Sum256([]byte(old))
+	}
+	text = newSessionText()
+	session.Hash = sha256.Sum256([]byte(text))
+	if err := a.noteLogin(r, &secret, http.StatusOK); err != nil {
+		return "", err // who cannot be seen to come does not come in
+	}
+	return text, a.deps.Operators.OpenOperatorSession(ctx, session)
+}
+
+// noteLogin notes a login in the trail. A name that nobody has is not kept: it may be a
+// password.
+func (a *Admin) noteLogin(r *http.Request, secret *postgres.OperatorSecret, status int16) error {
+	act := a.act(r, sessionPath)
+	act.Status = &status
+	if secret.Name != "" {
+		act.Operator, act.OperatorName = &secret.ID, secret.Name
+	}
+	_, err := a.deps.Operators.BeginOperatorAct(r.Context(), act)
+	if err != nil {
+		a.logger.WarnContext(r.Context(), "a login cannot be noted", "error", err)
+	}
+	return err
+}
+
+type passwordBody struct {
+	Current *string `json:"current"`
+	New     *string `json:"new"`
+}
+
+// changePassword gives the operator another password. All sessions end, this one too.
+func (a *Admin) changePassword(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	var body passwordBody
+	if err := request.JSON(r, &body); err != nil {
+		return err
+	}
+	var check request.Check
+	check.Required("current", body.Current != nil)
+	check.Required("new", body.New != nil)
+	if body.New != nil {
+		CheckPassword(&check, "new", *body.New)
+	}
+	if err := check.Err(); err != nil {
+		return err
+	}
+	operator := request.OperatorOf(r.Context())
+	if len(*body.Current) > longestCredential {
+		return wrongPassword()
+	}
+	_, err := a.verify(r, operator.Name, *body.Current)
+	if fault.Is(err, fault.Unauthenticated) { // the session holds: it is the value that is wrong
+		return wrongPassword()
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.setPassword(r.Context(), operator, *body.New); err != nil {
+		return err
+	}
+	a.setCookie(w, r, "")
+	reply.NoContent(w)
+	return nil
+}
+
+func wrongPassword() error { return fault.Field(fault.Invalid, "current", "is not the password") }
+
+func (a *Admin) setPassword(ctx context.Context, operator *request.Operator, text string) error {
+	hash, err := a.logins.hashing.hash(ctx, text)
+	if err != nil {
+		return err
+	}
+	return a.deps.Operators.SetOperatorPassword(ctx, operator.ID, hash)
+}
+
+// Bounds of passwords, in characters. NIST SP 800-63B wants eight at least and no rules
+// about which; these open everything.
+const (
+	shortestPassword = 12
+	longestPassword  = 256
+)
+
+// CheckPassword checks a password that somebody chose.
+func CheckPassword(check *request.Check, field, text string) {
+	if n := utf8.RuneCountInString(text); n < shortestPassword || n > longestPassword {
+		check.Fail(field, "must have 12 to 256 characters")
+	}
+}

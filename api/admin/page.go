@@ -1,0 +1,172 @@
+package admin
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+const (
+	indexFile = "index.html"
+	// assetFolder has the files whose names change with what is in them.
+	assetFolder = "assets/"
+	// worthPacking is the least size of a file that is sent compressed.
+	worthPacking = 1024
+)
+
+// What may be kept, and where. The page is for who is in front of it: no proxy keeps any
+// of it.
+const (
+	cacheAsset = "private, max-age=31536000, immutable"
+	cachePage  = "private, no-cache"
+)
+
+// contentTypes are those of the files that a build makes, by their names' ends; not from
+// the machine's table, which is another one everywhere. The flag says whether it is
+// worth compressing.
+var contentTypes = map[string]struct {
+	name string
+	pack bool
+}{
+	".html": {"text/html; charset=utf-8", true}, ".js": {"text/javascript; charset=utf-8", true}, ".css": {"text/css; charset=utf-8", true},
+	".svg": {"image/svg+xml", true}, ".json": {"application/json; charset=utf-8", true}, ".webmanifest": {"application/manifest+json", true},
+	".txt": {"text/plain; charset=utf-8", true}, ".map": {"application/json; charset=utf-8", true},
+	".png": {"image/png", false}, ".ico": {"image/x-icon", false}, ".woff2": {"font/woff2", false}, ".webp": {"image/webp", false},
+}
+
+// page is the files of the page. It is read once: they are part of the binary.
+type page struct{ files map[string]*file }
+
+type file struct {
+	content     []byte
+	contentType string
+	cache       string
+	tag         string
+	packed      func() []byte // gzip; nil: not worth it. Made when it is first asked for
+}
+
+// readPage reads the files; none without a build.
+func readPage(files fs.FS) (*page, error) {
+	p := &page{files: map[string]*file{}}
+	if files == nil {
+		return p, nil
+	}
+	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasPrefix(path.Base(name), ".") {
+			return err
+		}
+		content, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		p.files[name] = newFile(name, content)
+		return nil
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading the page's files: %w", err)
+	}
+	return p, nil
+}
+
+func newFile(name string, content []byte) *file {
+	f := &file{content: content, contentType: "application/octet-stream", cache: cachePage, tag: reply.ETag(content)}
+	if strings.HasPrefix(name, assetFolder) {
+		f.cache = cacheAsset
+	}
+	kind, known := contentTypes[path.Ext(name)]
+	if known {
+		f.contentType = kind.name
+	}
+	if kind.pack && len(content) >= worthPacking {
+		f.packed = sync.OnceValue(func() []byte { return pack(content) })
+	}
+	return f
+}
+
+func pack(content []byte) []byte {
+	var out bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is one
+	_, _ = w.Write(content)                                 // to memory
+	_ = w.Close()
+	return out.Bytes()
+}
+
+// serve answers with a file, or, where there is none, with the page: what follows /admin
+// is the page's own to make sense of.
+func (p *page) serve(w http.ResponseWriter, r *http.Request) error {
+	index := p.files[indexFile]
+	if index == nil {
+		notBuilt(w)
+		return nil
+	}
+	name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, pagePath), "/")
+	f, ok := p.files[name]
+	switch {
+	case ok:
+	case strings.HasPrefix(name, assetFolder): // of another build: the page would not be a script
+		return fault.New(fault.NotFound, "No such path")
+	default:
+		f = index
+	}
+	f.serve(w, r)
+	return nil
+}
+
+func (f *file) serve(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", f.contentType)
+	h.Set("Cache-Control", f.cache)
+	content := f.content
+	if f.packed != nil {
+		h.Add("Vary", "Accept-Encoding")
+	}
+	if reply.NotModified(w, r, f.tag) {
+		return
+	}
+	if f.packed != nil && takesGzip(r.Header) {
+		content = f.packed()
+		h.Set("Content-Encoding", "gzip")
+	}
+	h.Set("Content-Length", strconv.Itoa(len(content)))
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(content) // the client is gone: nothing to do
+}
+
+// takesGzip reads Accept-Encoding (RFC 9110, 12.5.3) as far as it is about gzip.
+func takesGzip(h http.Header) bool {
+	for _, header := range h.Values("Accept-Encoding") {
+		for part := range strings.SplitSeq(header, ",") {
+			coding, weight, _ := strings.Cut(part, ";")
+			if !strings.EqualFold(strings.TrimSpace(coding), "gzip") {
+				continue
+			}
+			value, found := strings.CutPrefix(strings.ReplaceAll(weight, " ", ""), "q=")
+			quality, err := strconv.ParseFloat(value, 64)
+			return !found || err == nil && quality > 0
+		}
+	}
+	return false
+}
+
+// notBuilt says that the page's files are not in this binary.
+func notBuilt(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(http.StatusNotImplemented)
+	_, _ = w.Write([]byte(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Livegraph</title></head>
+<body><h1>The administration page is not in this build</h1>
+<p>Build the binary with <code>make build</code>, which needs Node.js 20 or newer, and start it again.</p>
+</body></html>
+`))
+}

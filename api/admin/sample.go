@@ -1,0 +1,210 @@
+package admin
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+)
+
+// pointsTopic and pointsConsumer are the names of the pipeline of points in metrics.
+const (
+	pointsTopic    = "points"
+	pointsConsumer = "points"
+)
+
+// statusClasses are the classes of statuses that are told apart.
+var statusClasses = []string{"2xx", "3xx", "4xx", "5xx"}
+
+// sample is what this process measured at a time. Counters are as they stand; rates come
+// of two samples.
+type sample struct {
+	at time.Time
+
+	requests, bytesIn, bytesOut float64
+	accepted, rejected          float64
+	visible, commands           *float64 // nil: this process does not do it
+	statuses                    map[string]float64
+	fresh                       []bucket // of the age of points, cumulative, by upper bound
+
+	engines     []engineAnswer
+	consumers   []consumerAnswer
+	dead        []deadLetterCount
+	connections int64
+	streams     int64
+	memory      int64
+}
+
+// bucket is one of a histogram.
+type bucket struct{ bound, count float64 }
+
+// take gathers a sample. What cannot be gathered is missing in it.
+func (o *Overview) take(now time.Time) sample {
+	families, _ := o.Metrics.Gather() // what there is comes along with the error
+	s := sample{at: now, statuses: map[string]float64{}, engines: []engineAnswer{}, consumers: []consumerAnswer{}, dead: []deadLetterCount{}}
+	for _, family := range families {
+		if read, ok := readers[family.GetName()]; ok {
+			for _, m := range family.GetMetric() {
+				read(&s, m)
+			}
+		}
+	}
+	slices.SortFunc(s.engines, func(a, b engineAnswer) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(s.consumers, func(a, b consumerAnswer) int { return cmp.Compare(a.Topic, b.Topic) })
+	slices.SortFunc(s.dead, func(a, b deadLetterCount) int { return cmp.Compare(a.Topic, b.Topic) })
+	return s
+}
+
+// readers say which metrics are looked at, and how each series of theirs is taken up.
+var readers = map[string]func(*sample, *dto.Metric){
+	"livegraph_http_requests_total": func(s *sample, m *dto.Metric) {
+		n := m.GetCounter().GetValue()
+		s.requests += n
+		if status := label(m, "status"); status != "" {
+			s.statuses[status[:1]+"xx"] += n
+		}
+	},
+	"livegraph_http_request_bytes_total":     func(s *sample, m *dto.Metric) { s.bytesIn += m.GetCounter().GetValue() },
+	"livegraph_http_response_bytes_total":    func(s *sample, m *dto.Metric) { s.bytesOut += m.GetCounter().GetValue() },
+	"livegraph_ingest_points_accepted_total": func(s *sample, m *dto.Metric) { s.accepted += m.GetCounter().GetValue() },
+	"livegraph_ingest_points_rejected_total": func(s *sample, m *dto.Metric) { s.rejected += m.GetCounter().GetValue() },
+	"livegraph_consumer_rows_total": func(s *sample, m *dto.Metric) {
+		if label(m, "consumer") == pointsConsumer {
+			s.visible = plus(s.visible, m.GetCounter().GetValue())
+		}
+	},
+	"livegraph_commands_total": func(s *sample, m *dto.Metric) { s.commands = plus(s.commands, m.GetCounter().GetValue()) },
+	"livegraph_consumer_freshness_seconds": func(s *sample, m *dto.Metric) {
+		if label(m, "consumer") != pointsConsumer {
+			return
+		}
+		for _, b := range m.GetHistogram().GetBucket() {
+			s.fresh = append(s.fresh, bucket{bound: b.GetUpperBound(), count: float64(b.GetCumulativeCount())})
+		}
+		s.fresh = append(s.fresh, bucket{bound: math.Inf(1), count: float64(m.GetHistogram().GetSampleCount())})
+	},
+	"livegraph_engine_up": func(s *sample, m *dto.Metric) { s.engine(m).Up = m.GetGauge().GetValue() == 1 },
+	"livegraph_engine_probe_duration_seconds": func(s *sample, m *dto.Metric) {
+		s.engine(m).ProbeSeconds = m.GetGauge().GetValue()
+	},
+	"livegraph_kafka_partition_lag_records": func(s *sample, m *dto.Metric) {
+		s.consumer(m).LagRecords += int64(m.GetGauge().GetValue())
+	},
+	"livegraph_kafka_partition_lag_seconds": func(s *sample, m *dto.Metric) {
+		c := s.consumer(m)
+		c.LagSeconds = max(c.LagSeconds, m.GetGauge().GetValue())
+	},
+	"livegraph_dead_letters": func(s *sample, m *dto.Metric) {
+		if label(m, "state") == "open" {
+			s.dead = append(s.dead, deadLetterCount{Topic: label(m, "topic"), Open: int64(m.GetGauge().GetValue())})
+		}
+	},
+	"livegraph_http_connections":    func(s *sample, m *dto.Metric) { s.connections = int64(m.GetGauge().GetValue()) },
+	"livegraph_graph_streams":       func(s *sample, m *dto.Metric) { s.streams += int64(m.GetGauge().GetValue()) },
+	"livegraph_point_streams":       func(s *sample, m *dto.Metric) { s.streams += int64(m.GetGauge().GetValue()) },
+	"process_resident_memory_bytes": func(s *sample, m *dto.Metric) { s.memory = int64(m.GetGauge().GetValue()) },
+}
+
+func label(m *dto.Metric, name string) string {
+	for _, pair := range m.GetLabel() {
+		if pair.GetName() == name {
+			return pair.GetValue()
+		}
+	}
+	return ""
+}
+
+func plus(sum *float64, n float64) *float64 {
+	if sum != nil {
+		n += *sum
+	}
+	return &n
+}
+
+// engine gives the sample's row of a metric's engine.
+func (s *sample) engine(m *dto.Metric) *engineAnswer {
+	name := label(m, "engine")
+	i := slices.IndexFunc(s.engines, func(e engineAnswer) bool { return e.Name == name })
+	if i < 0 {
+		i, s.engines = len(s.engines), append(s.engines, engineAnswer{Name: name})
+	}
+	return &s.engines[i]
+}
+
+// consumer gives the sample's row of a metric's topic.
+func (s *sample) consumer(m *dto.Metric) *consumerAnswer {
+	topic := label(m, "topic")
+	i := slices.IndexFunc(s.consumers, func(c consumerAnswer) bool { return c.Topic == topic })
+	if i < 0 {
+		i, s.consumers = len(s.consumers), append(s.consumers, consumerAnswer{Topic: topic})
+	}
+	return &s.consumers[i]
+}
+
+// since gives the rates between two samples.
+func (s *sample) since(before *sample, seconds float64) rates {
+	r := rates{
+		Requests: perSecond(s.requests, before.requests, seconds),
+		BytesIn:  perSecond(s.bytesIn, before.bytesIn, seconds), BytesOut: perSecond(s.bytesOut, before.bytesOut, seconds),
+		PointsAccepted: perSecond(s.accepted, before.accepted, seconds), PointsRejected: perSecond(s.rejected, before.rejected, seconds),
+	}
+	if s.visible != nil && before.visible != nil {
+		r.PointsVisible = new(perSecond(*s.visible, *before.visible, seconds))
+	}
+	if s.commands != nil && before.commands != nil {
+		r.Commands = new(perSecond(*s.commands, *before.commands, seconds))
+	}
+	return r
+}
+
+// perSecond is a counter's rate, to a hundredth.
+func perSecond(now, before, seconds float64) float64 {
+	if seconds <= 0 || now < before {
+		return 0
+	}
+	return round((now-before)/seconds, 2)
+}
+
+// freshSince gives how old points were that became visible between two samples; nil:
+// none did.
+func (s *sample) freshSince(before *sample) *freshness {
+	if len(s.fresh) == 0 || len(before.fresh) != len(s.fresh) {
+		return nil
+	}
+	counts := make([]bucket, len(s.fresh))
+	for i, b := range s.fresh {
+		counts[i] = bucket{bound: b.bound, count: b.count - before.fresh[i].count}
+	}
+	if counts[len(counts)-1].count <= 0 {
+		return nil
+	}
+	return &freshness{P50Seconds: quantile(counts, 0.5), P95Seconds: quantile(counts, 0.95)}
+}
+
+// quantile estimates one of a histogram, linear within a bucket, as Prometheus does; in
+// the last, which has no upper bound, it is the bound below.
+func quantile(buckets []bucket, q float64) float64 {
+	rank := q * buckets[len(buckets)-1].count
+	low, below := 0.0, 0.0
+	for _, b := range buckets {
+		if b.count >= rank {
+			if math.IsInf(b.bound, 1) || b.count == below {
+				return low
+			}
+			return round(low+(b.bound-low)*(rank-below)/(b.count-below), 4)
+		}
+		low, below = b.bound, b.count
+	}
+	return low
+}
+
+func round(value float64, digits int) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(value, 'f', digits, 64), 64)
+	if err != nil {
+		return value
+	}
+	return rounded
+}

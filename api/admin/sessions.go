@@ -1,0 +1,125 @@
+package admin
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+// Names of the session's cookie. A browser takes one with the prefix only if it is
+// Secure, for all paths and of this very host, so no other host can set it.
+const (
+	cookieName       = "livegraph_session"
+	secureCookieName = "__Host-" + cookieName
+	sessionBytes     = 32
+)
+
+// sessionText gives what the request's cookie holds. Several of the name are none: which
+// is ours cannot be told.
+func sessionText(r *http.Request) (string, bool) {
+	name := cookieName
+	if request.ClientOf(r.Context()).Secure {
+		name = secureCookieName
+	}
+	cookies := r.CookiesNamed(name)
+	if len(cookies) != 1 {
+		return "", false
+	}
+	text := cookies[0].Value
+	bytes, err := base64.RawURLEncoding.DecodeString(text)
+	return text, err == nil && len(bytes) == sessionBytes
+}
+
+// newSessionText makes what a cookie holds: 32 random bytes.
+func newSessionText() string {
+	var bytes [sessionBytes]byte
+	_, _ = rand.Read(bytes[:]) // never fails: crypto/rand ends the process instead
+	return base64.RawURLEncoding.EncodeToString(bytes[:])
+}
+
+// setCookie gives the browser a session, or, with the empty text, takes it away.
+func (a *Admin) setCookie(w http.ResponseWriter, r *http.Request, text string) {
+	cookie := http.Cookie{
+		Name: cookieName, Value: text, Path: pagePath, MaxAge: int(a.deps.Age / time.Second),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	}
+	if text == "" {
+		cookie.MaxAge = -1
+	}
+	if request.ClientOf(r.Context()).Secure {
+		cookie.Name, cookie.Path, cookie.Secure = secureCookieName, "/", true
+	}
+	http.SetCookie(w, &cookie)
+}
+
+// Session gives the operator whose session a request belongs to, and counts as a use of
+// it. Unauthenticated: there is none.
+func (a *Admin) Session(r *http.Request) (*request.Operator, error) { return a.sessionOf(r, true) }
+
+// Recheck refuses, as Unauthenticated, a request whose session has ended since.
+func (a *Admin) Recheck(r *http.Request) error {
+	_, err := a.sessionOf(r, false)
+	return err
+}
+
+func (a *Admin) sessionOf(r *http.Request, touch bool) (*request.Operator, error) {
+	text, ok := sessionText(r)
+	if !ok {
+		return nil, fault.New(fault.Unauthenticated, "Unauthorized")
+	}
+	s, err := a.deps.Operators.OperatorSession(r.Context(), sha256.Sum256([]byte(text)), a.deps.Idle, touch)
+	if err != nil {
+		return nil, err
+	}
+	return &request.Operator{ID: s.Operator, Name: s.OperatorName, SessionEnds: s.ExpiresAt}, nil
+}
+
+// sessionAnswer is a session as the page has to know it.
+type sessionAnswer struct {
+	Operator  operatorName `json:"operator"`
+	CSRFToken string       `json:"csrfToken"`
+	ExpiresAt time.Time    `json:"expiresAt"` // unless it is used before
+}
+
+type operatorName struct {
+	ID   uuid.UUID `json:"id"`
+	Name string    `json:"name"`
+}
+
+func (a *Admin) answerSession(w http.ResponseWriter, r *http.Request, o *request.Operator, text string) {
+	reply.Data(w, r, http.StatusOK, sessionAnswer{
+		Operator: operatorName{ID: o.ID, Name: o.Name}, CSRFToken: csrfToken(text), ExpiresAt: o.SessionEnds,
+	})
+}
+
+// session tells who is logged in.
+func (a *Admin) session(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	text, _ := sessionText(r) // it was looked at before
+	a.answerSession(w, r, request.OperatorOf(r.Context()), text)
+	return nil
+}
+
+// logout ends the session.
+func (a *Admin) logout(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	text, _ := sessionText(r)
+	if err := a.deps.Operators.EndOperatorSession(r.Context(), sha256.Sum256([]byte(text))); err != nil {
+		return err
+	}
+	a.setCookie(w, r, "")
+	reply.NoContent(w)
+	return nil
+}

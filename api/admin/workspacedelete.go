@@ -1,0 +1,74 @@
+package admin
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// deletionAnswer is how far the deletion of a workspace is.
+type deletionAnswer struct {
+	ID          uuid.UUID                `json:"id"`
+	RequestedAt time.Time                `json:"requestedAt"`
+	Stores      []postgres.StoreProgress `json:"stores"`     // in the order in which they are emptied
+	Problem     *string                  `json:"problem"`    // why it does not go on at this moment
+	RemovedAt   *time.Time               `json:"removedAt"`  // when all was removed
+	FinishedAt  *time.Time               `json:"finishedAt"` // when it had been looked for once more
+	Deleted     bool                     `json:"deleted"`    // all was removed
+}
+
+// deleteWorkspace closes a workspace to every key, for good. What is in it is removed
+// from all stores in the background.
+func (a *Admin) deleteWorkspace(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	id, err := request.PathID(r, "id", "workspace")
+	if err != nil {
+		return err
+	}
+	if err := a.deps.Workspaces.DeleteWorkspace(r.Context(), id, reply.RequestID(r.Context())); err != nil {
+		return err
+	}
+	return a.answerDeletion(w, r, id, http.StatusAccepted)
+}
+
+// workspaceDeletion tells how far the deletion of a workspace is.
+func (a *Admin) workspaceDeletion(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	id, err := request.PathID(r, "id", "workspace")
+	if err != nil {
+		return err
+	}
+	return a.answerDeletion(w, r, id, http.StatusOK)
+}
+
+func (a *Admin) answerDeletion(w http.ResponseWriter, r *http.Request, id uuid.UUID, status int) error {
+	d, err := a.deps.Workspaces.WorkspaceDeletion(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	answer := deletionAnswer{
+		ID: d.Workspace, RequestedAt: d.RequestedAt, Stores: d.Progress, Problem: d.Problem,
+		RemovedAt: utc(d.RemovedAt), FinishedAt: utc(d.FinishedAt), Deleted: d.RemovedAt != nil,
+	}
+	if answer.Stores == nil {
+		answer.Stores = []postgres.StoreProgress{}
+	}
+	reply.Data(w, r, status, answer)
+	return nil
+}
+
+func utc(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	return new(t.UTC())
+}

@@ -1,0 +1,347 @@
+package admin
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/ratelimit"
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/apikey"
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// longestList is how many workspaces or keys a page of them has at most, and by default:
+// the page of an operator is better off with all of them.
+const longestList = 1000
+
+// Plans of workspaces.
+const (
+	planStarter    = "starter"
+	planPro        = "pro"
+	planEnterprise = "enterprise"
+)
+
+// workspaceAnswer is a workspace with its limits.
+type workspaceAnswer struct {
+	ID   uuid.UUID `json:"id"`
+	Name string    `json:"name"`
+	Plan string    `json:"plan"`
+	Mode string    `json:"mode"`
+	// PerMinute and PerDay are its own limits; null: the plan's.
+	PerMinute *int64 `json:"perMinute"`
+	PerDay    *int64 `json:"perDay"`
+	// Limits are those that hold; null: none.
+	Limits        limits    `json:"limits"`
+	RetentionDays *int32    `json:"retentionDays"` // null: points are kept for good
+	Sources       int64     `json:"sources"`
+	Series        int64     `json:"series"`
+	CreatedAt     time.Time `json:"createdAt"`
+	UpdatedAt     time.Time `json:"updatedAt"`
+}
+
+type limits struct {
+	RequestsPerMinute *int64 `json:"requestsPerMinute"`
+	RequestsPerDay    *int64 `json:"requestsPerDay"`
+	Sources           int64  `json:"sources"`
+	Series            int64  `json:"series"`
+}
+
+// workspaceDetail is a workspace with how it stands.
+type workspaceDetail struct {
+	workspaceAnswer
+	Standing standing `json:"standing"`
+	Nodes    int64    `json:"nodes"`
+	Edges    int64    `json:"edges"`
+	Keys     int64    `json:"keys"` // that work
+}
+
+type standing struct {
+	Minute window `json:"minute"`
+	Day    window `json:"day"`
+}
+
+// window is how a workspace stands in a minute or a day.
+type window struct {
+	Limit     *int64    `json:"limit"` // null: none
+	Used      *int64    `json:"used"`  // null: not counted, there is no limit
+	Remaining *int64    `json:"remaining"`
+	ResetsAt  time.Time `json:"resetsAt"`
+}
+
+func windowOf(w *ratelimit.Window) window {
+	shown := window{ResetsAt: w.Reset.UTC()}
+	if w.Limit < ratelimit.Unlimited {
+		shown.Limit, shown.Remaining, shown.Used = &w.Limit, &w.Remaining, new(w.Limit-w.Remaining)
+	}
+	return shown
+}
+
+func workspaceOf(w *postgres.Workspace) workspaceAnswer {
+	perMinute, perDay := w.RequestLimits()
+	return workspaceAnswer{
+		ID: w.ID, Name: w.Name, Plan: w.Plan, Mode: w.Mode, PerMinute: w.PerMinute, PerDay: w.PerDay,
+		Limits:        limits{RequestsPerMinute: perMinute, RequestsPerDay: perDay, Sources: w.MaxSources, Series: w.MaxSeries},
+		RetentionDays: w.RetentionDays, Sources: w.Sources, Series: w.Series, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt,
+	}
+}
+
+// cut gives a page of a list.
+func cut[T any](list []T, limit, offset int) ([]T, reply.Meta) {
+	page := list[min(offset, len(list)):]
+	page = page[:min(limit, len(page))]
+	return page, reply.PageMeta(int64(len(list)), limit, offset, len(page))
+}
+
+// workspaces lists those that stand, oldest first.
+func (a *Admin) workspaces(w http.ResponseWriter, r *http.Request) error {
+	p := request.Query(r)
+	name, _ := p.String("name")
+	limit, offset := p.Int("limit", longestList, 1, longestList), p.Int("offset", 0, 0, 1<<31-1)
+	if err := p.Err(); err != nil {
+		return err
+	}
+	found, err := a.deps.Workspaces.Workspaces(r.Context())
+	if err != nil {
+		return err
+	}
+	if name = strings.ToLower(name); name != "" {
+		found = slices.DeleteFunc(found, func(w postgres.Workspace) bool { return !strings.Contains(strings.ToLower(w.Name), name) })
+	}
+	found, meta := cut(found, limit, offset)
+	list := make([]workspaceAnswer, len(found))
+	for i := range found {
+		list[i] = workspaceOf(&found[i])
+	}
+	reply.List(w, r, list, meta)
+	return nil
+}
+
+// workspace shows one, with how it stands against its limits.
+func (a *Admin) workspace(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	found, err := a.workspaceOfPath(r)
+	if err != nil {
+		return err
+	}
+	counts, err := a.deps.Workspaces.WorkspaceCounts(r.Context(), found.ID)
+	if err != nil {
+		return err
+	}
+	now := a.deps.Limits.Look(r.Context(), []ratelimit.Of{{Workspace: found.ID, Plan: planOf(&found)}})[0]
+	reply.Data(w, r, http.StatusOK, workspaceDetail{
+		workspaceAnswer: workspaceOf(&found), Standing: standing{Minute: windowOf(&now.Minute), Day: windowOf(&now.Day)},
+		Nodes: counts.Nodes, Edges: counts.Edges, Keys: counts.Keys,
+	})
+	return nil
+}
+
+func planOf(w *postgres.Workspace) ratelimit.Plan {
+	plan := ratelimit.Plan{PerMinute: ratelimit.Unlimited, PerDay: ratelimit.Unlimited}
+	perMinute, perDay := w.RequestLimits()
+	if perMinute != nil {
+		plan.PerMinute = *perMinute
+	}
+	if perDay != nil {
+		plan.PerDay = *perDay
+	}
+	return plan
+}
+
+// workspaceOfPath gives the workspace that the path names, if it stands.
+func (a *Admin) workspaceOfPath(r *http.Request) (postgres.Workspace, error) {
+	id, err := request.PathID(r, "id", "workspace")
+	if err != nil {
+		return postgres.Workspace{}, err
+	}
+	found, err := a.deps.Workspaces.WorkspacesByID(r.Context(), []uuid.UUID{id})
+	if err != nil {
+		return postgres.Workspace{}, err
+	}
+	if len(found) == 0 {
+		return postgres.Workspace{}, fault.Newf(fault.NotFound, "No workspace %s", id)
+	}
+	return found[0], nil
+}
+
+type newWorkspace struct {
+	Name          *string                 `json:"name"`
+	Plan          *string                 `json:"plan"`
+	Mode          *string                 `json:"mode"`
+	PerMinute     request.Nullable[int64] `json:"perMinute"`
+	PerDay        request.Nullable[int64] `json:"perDay"`
+	MaxSources    *int64                  `json:"maxSources"`
+	MaxSeries     *int64                  `json:"maxSeries"`
+	RetentionDays request.Nullable[int32] `json:"retentionDays"`
+}
+
+// createWorkspace adds one.
+func (a *Admin) createWorkspace(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	var body newWorkspace
+	if err := request.JSON(r, &body); err != nil {
+		return err
+	}
+	spec := postgres.Workspace{Plan: planStarter, Mode: apikey.Live}
+	var check request.Check
+	check.Required("name", body.Name != nil)
+	if body.Name != nil {
+		spec.Name = *body.Name
+	}
+	if body.Mode != nil {
+		spec.Mode = *body.Mode
+	}
+	if body.Plan != nil {
+		spec.Plan = *body.Plan
+	}
+	check.OneOf("mode", spec.Mode, apikey.Live, apikey.Test)
+	asked := workspaceLimits{
+		name: body.Name, plan: &spec.Plan, perMinute: body.PerMinute, perDay: body.PerDay,
+		maxSources: body.MaxSources, maxSeries: body.MaxSeries, retentionDays: body.RetentionDays,
+	}
+	asked.check(&check, spec.Plan)
+	// Zero would be the default there.
+	for field, most := range map[string]*int64{"maxSources": body.MaxSources, "maxSeries": body.MaxSeries} {
+		if most != nil && *most == 0 {
+			check.Fail(field, "must be at least 1 for a new workspace")
+		}
+	}
+	if err := check.Err(); err != nil {
+		return err
+	}
+	spec.PerMinute, spec.PerDay, spec.RetentionDays = value(body.PerMinute), value(body.PerDay), value(body.RetentionDays)
+	if body.MaxSources != nil {
+		spec.MaxSources = *body.MaxSources
+	}
+	if body.MaxSeries != nil {
+		spec.MaxSeries = *body.MaxSeries
+	}
+	made, err := a.deps.Workspaces.CreateWorkspace(r.Context(), spec)
+	if err != nil {
+		return err
+	}
+	reply.Data(w, r, http.StatusCreated, workspaceOf(&made))
+	return nil
+}
+
+type workspacePatch struct {
+	Name          *string                 `json:"name"`
+	Plan          *string                 `json:"plan"`
+	PerMinute     request.Nullable[int64] `json:"perMinute"`
+	PerDay        request.Nullable[int64] `json:"perDay"`
+	MaxSources    *int64                  `json:"maxSources"`
+	MaxSeries     *int64                  `json:"maxSeries"`
+	RetentionDays request.Nullable[int32] `json:"retentionDays"`
+}
+
+// updateWorkspace changes what the body names. Another plan than enterprise has limits of
+// its own, so those of the workspace go.
+func (a *Admin) updateWorkspace(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	stands, err := a.workspaceOfPath(r)
+	if err != nil {
+		return err
+	}
+	var body workspacePatch
+	if err := request.JSON(r, &body); err != nil {
+		return err
+	}
+	plan := stands.Plan
+	if body.Plan != nil {
+		plan = *body.Plan
+	}
+	asked := workspaceLimits{
+		name: body.Name, plan: body.Plan, perMinute: body.PerMinute, perDay: body.PerDay,
+		maxSources: body.MaxSources, maxSeries: body.MaxSeries, retentionDays: body.RetentionDays,
+	}
+	var check request.Check
+	asked.check(&check, plan)
+	if err := check.Err(); err != nil {
+		return err
+	}
+	change := postgres.WorkspaceChange{
+		Name: body.Name, Plan: body.Plan, PerMinute: changed(body.PerMinute), PerDay: changed(body.PerDay),
+		MaxSources: body.MaxSources, MaxSeries: body.MaxSeries, RetentionDays: changed(body.RetentionDays),
+	}
+	if plan != planEnterprise {
+		change.PerMinute, change.PerDay = new(*int64), new(*int64)
+	}
+	updated, err := a.deps.Workspaces.UpdateWorkspace(r.Context(), stands.ID, change)
+	if err != nil {
+		return err
+	}
+	reply.Data(w, r, http.StatusOK, workspaceOf(&updated))
+	return nil
+}
+
+// workspaceLimits is what is checked of a new or changed workspace. What is nil or not
+// set is not there.
+type workspaceLimits struct {
+	name, plan            *string
+	perMinute, perDay     request.Nullable[int64]
+	maxSources, maxSeries *int64
+	retentionDays         request.Nullable[int32]
+}
+
+// Bounds of a workspace's limits.
+const (
+	mostSources   = 1_000_000_000
+	mostRetention = 36_500 // days: a hundred years
+)
+
+func (l *workspaceLimits) check(check *request.Check, plan string) {
+	if l.name != nil {
+		check.Text("name", *l.name, 1, 256)
+	}
+	if l.plan != nil {
+		check.OneOf("plan", *l.plan, planStarter, planPro, planEnterprise)
+	}
+	for _, limit := range []struct {
+		field string
+		value request.Nullable[int64]
+	}{{"perMinute", l.perMinute}, {"perDay", l.perDay}} {
+		switch {
+		case !limit.value.Set || limit.value.Null:
+		case plan != planEnterprise:
+			check.Fail(limit.field, "is for the plan enterprise; the others have their own limits")
+		default: // a larger one could not be told from none in the answers' headers
+			request.Between(check, limit.field, limit.value.Value, 1, ratelimit.Unlimited-1)
+		}
+	}
+	if l.maxSources != nil {
+		request.Between(check, "maxSources", *l.maxSources, 0, mostSources)
+	}
+	if l.maxSeries != nil {
+		request.Between(check, "maxSeries", *l.maxSeries, 0, mostSources)
+	}
+	if l.retentionDays.Set && !l.retentionDays.Null {
+		request.Between(check, "retentionDays", l.retentionDays.Value, 1, mostRetention)
+	}
+}
+
+// value gives what a field holds; nil: nothing.
+func value[T any](n request.Nullable[T]) *T {
+	if !n.Set || n.Null {
+		return nil
+	}
+	return &n.Value
+}
+
+// changed gives a field as a change: nil stays, a pointer to nil clears.
+func changed[T any](n request.Nullable[T]) **T {
+	if !n.Set {
+		return nil
+	}
+	return new(value(n))
+}

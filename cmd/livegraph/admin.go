@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/livegraph/livegraph/api/admin"
+	"github.com/livegraph/livegraph/api/audit"
+	"github.com/livegraph/livegraph/api/ratelimit"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/web"
+)
+
+// newAdmin makes the server's side of the administration page. Sessions are looked up
+// over the connections of the keys, which slow work elsewhere does not hold up.
+func (p *process) newAdmin(limits *ratelimit.Limiter) (*admin.Admin, error) {
+	page, err := web.Dist()
+	if err != nil {
+		return nil, fmt.Errorf("reading the administration page: %w", err)
+	}
+	return admin.New(admin.Deps{
+		Operators: p.keys, Workspaces: p.postgres, Keys: p.postgres, Limits: limits, PublicURL: p.cfg.API.PublicURL, Page: page,
+		TrailKept: p.cfg.Audit.Retention(), Logger: p.logger,
+		Overview: &admin.Overview{Version: version, Roles: p.cfg.RoleNames(), Started: time.Now(), Metrics: p.metrics},
+	})
+}
+
+// adminRoutes are those of operators, and the page.
+func (p *process) adminRoutes() []route.Route {
+	return append(p.admin.Routes(), audit.OperatorRoutes(p.auditDeps())...)
+}

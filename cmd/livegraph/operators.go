@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/admin"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/password"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// OperatorsCmd groups the commands on who may use the administration page.
+type OperatorsCmd struct {
+	List     OperatorsListCmd     `cmd:"" help:"List the operators."`
+	Create   OperatorsCreateCmd   `cmd:"" help:"Create an operator. The password is shown once."`
+	Password OperatorsPasswordCmd `cmd:"" help:"Give an operator another password, and end all sessions of it."`
+	Delete   OperatorsDeleteCmd   `cmd:"" help:"Delete an operator, and end all sessions of it."`
+}
+
+// OperatorsListCmd lists operators.
+type OperatorsListCmd struct {
+	target `embed:""`
+	JSON   bool `help:"Print JSON."`
+}
+
+// Run prints the operators by name.
+func (c *OperatorsListCmd) Run(ctx context.Context, out *output) error {
+	return c.withPostgres(ctx, func(db *postgres.DB) error {
+		list, err := db.Operators(ctx)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			if list == nil {
+				list = []postgres.Operator{}
+			}
+			return printJSON(out, list)
+		}
+		rows := [][]string{{"ID", "NAME", "SESSIONS", "LAST LOGIN", "FROM", "CREATED"}}
+		for i := range list {
+			o := &list[i]
+			from := "-"
+			if o.LastLoginIP != nil {
+				from = o.LastLoginIP.String()
+			}
+			rows = append(rows, []string{
+				o.ID.String(), o.Name, strconv.Itoa(o.Sessions), timeText(o.LastLoginAt), from, o.CreatedAt.Format(time.DateTime),
+			})
+		}
+		return printTable(out, rows)
+	})
+}
+
+// newPassword is how a password comes in: made here, or on a line of the standard input.
+type newPassword struct {
+	Stdin bool `help:"Read the password, of 12 to 256 characters, from the first line of the standard input instead of making one."`
+}
+
+// read gives the password; made says that nobody knows it yet.
+func (p *newPassword) read(from io.Reader) (text string, made bool, err error) {
+	if !p.Stdin {
+		return password.Generate(), true, nil
+	}
+	line, err := bufio.NewReader(io.LimitReader(from, 4096)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", false, fmt.Errorf("reading the password: %w", err)
+	}
+	text = strings.TrimRight(line, "\r\n")
+	var check request.Check
+	admin.CheckPassword(&check, "password", text)
+	return text, false, check.Err()
+}
+
+// operatorWithPassword is an operator with a password that was made, which is printed
+// this once.
+type operatorWithPassword struct {
+	ID       uuid.UUID `json:"id"`
+	Name     string    `json:"name"`
+	Password string    `json:"password,omitempty"`
+}
+
+func (o *operatorWithPassword) print(out *output, asJSON bool) error {
+	if asJSON {
+		return printJSON(out, o)
+	}
+	if o.Password == "" {
+		_, err := fmt.Fprintf(out, "operator %s (%s)\n", o.Name, o.ID)
+		return err
+	}
+	_, err := fmt.Fprintf(out, "%s\n\nThe password of operator %s (%s). It is not shown again.\n", o.Password, o.Name, o.ID)
+	return err
+}
+
+// OperatorsCreateCmd creates an operator.
+type OperatorsCreateCmd struct {
+	target      `embed:""`
+	newPassword `embed:""`
+	Name        string `help:"The name to log in with." required:"" placeholder:"NAME"`
+	JSON        bool   `help:"Print JSON."`
+}
+
+// Run creates the operator and prints the password if it was made here.
+func (c *OperatorsCreateCmd) Run(ctx context.Context, out *output) error {
+	var check request.Check
+	admin.CheckOperatorName(&check, "--name", c.Name)
+	if err := check.Err(); err != nil {
+		return err
+	}
+	text, made, err := c.read(os.Stdin)
+	if err != nil {
+		return err
+	}
+	return c.withPostgres(ctx, func(db *postgres.DB) error {
+		o, err := db.CreateOperator(ctx, c.Name, password.Hash(text))
+		if err != nil {
+			return err
+		}
+		answer := operatorWithPassword{ID: o.ID, Name: o.Name}
+		if made {
+			answer.Password = text
+		}
+		return answer.print(out, c.JSON)
+	})
+}
+
+// OperatorsPasswordCmd resets a password.
+type OperatorsPasswordCmd struct {
+	target      `embed:""`
+	newPassword `embed:""`
+	Name        string `arg:"" help:"The operator's name."`
+	JSON        bool   `help:"Print JSON."`
+}
+
+// Run changes the password, ends all sessions of the operator, and prints the password
+// if it was made here.
+func (c *OperatorsPasswordCmd) Run(ctx context.Context, out *output) error {
+	text, made, err := c.read(os.Stdin)
+	if err != nil {
+		return err
+	}
+	return c.withPostgres(ctx, func(db *postgres.DB) error {
+		o, err := db.OperatorByName(ctx, c.Name)
+		if err != nil {
+			return err
+		}
+		if err := db.SetOperatorPassword(ctx, o.ID, password.Hash(text)); err != nil {
+			return err
+		}
+		answer := operatorWithPassword{ID: o.ID, Name: o.Name}
+		if made {
+			answer.Password = text
+		}
+		return answer.print(out, c.JSON)
+	})
+}
+
+// OperatorsDeleteCmd deletes an operator.
+type OperatorsDeleteCmd struct {
+	target `embed:""`
+	Name   string `arg:"" help:"The operator's name."`
+	JSON   bool   `help:"Print JSON."`
+}
+
+// Run deletes the operator. The last one cannot be.
+func (c *OperatorsDeleteCmd) Run(ctx context.Context, out *output) error {
+	return c.withPostgres(ctx, func(db *postgres.DB) error {
+		o, err := db.OperatorByName(ctx, c.Name)
+		if err != nil {
+			return err
+		}
+		if err := db.DeleteOperator(ctx, o.ID); err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(out, operatorWithPassword{ID: o.ID, Name: o.Name})
+		}
+		_, err = fmt.Fprintf(out, "operator %s is deleted\n", o.Name)
+		return err
+	})
+}
