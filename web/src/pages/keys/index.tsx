@@ -31,7 +31,7 @@ import { KEYS, Opens, StateBadge } from './parts'
 const COLUMNS: readonly Column<Key>[] = [
   { id: 'name', head: 'Name', primary: true, cell: (k) => <Name text={k.name} strong /> },
   { id: 'display', head: 'Key', cell: (k) => <code className="nowrap">{k.display}…</code> },
-  { id: 'opens', head: 'Opens', cell: (k) => <Opens ids={k.workspaces} /> },
+  { id: 'opens', head: 'Opens', cell: (k) => <Opens k={k} /> },
   {
     id: 'scopes',
     head: 'Scopes',
