@@ -117,7 +117,6 @@ function Moment({
     <Field label={label} className="pipeline-moment">
       <Input
         type="datetime-local"
-        step={1}
         value={typed}
         onChange={(e) => setTyped(e.target.value)}
         onBlur={() => typed !== shown && take()}

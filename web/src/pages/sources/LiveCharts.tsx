@@ -25,7 +25,7 @@ import { Chart } from '@/ui/Chart'
 
 import { askPoints } from './data'
 import { Feed, type LiveMetric, MAX_CHART_LINES, orSmaller, type Snapshot } from './feed'
-import { align } from './lines'
+import { drawn } from './lines'
 import { MAX_LIVE_SERIES } from './live'
 import type { Pair } from './query'
 import type { Source } from './shapes'
@@ -253,9 +253,8 @@ function Metrics({ shown, spanMs, source }: { shown: Snapshot; spanMs: number; s
 
 function MetricCard({ metric, at, spanMs }: { metric: LiveMetric; at: number; spanMs: number }) {
   const { lines, latest } = metric
-  const [times, ...values] = useMemo(() => align(lines), [lines])
-  const series = lines.map((line, i) => ({ label: line.label, values: values[i] ?? [] }))
-  const drawn = lines.some((line) => line.times.length > 0)
+  const { times, series } = useMemo(() => drawn(lines), [lines])
+  const some = times.length > 0
   return (
     <section className="sources-chart" aria-label={visible(metric.metric, 80)}>
       <header>
@@ -280,13 +279,13 @@ function MetricCard({ metric, at, spanMs }: { metric: LiveMetric; at: number; sp
           )}
         </p>
       ))}
-      {lines.length > 0 && !drawn && latest && (
+      {lines.length > 0 && !some && latest && (
         <p className="sources-text muted">
           Nothing in this window. The last point is of{' '}
           <Time at={new Date(latest.time / 1000).toISOString()} />.
         </p>
       )}
-      {drawn && (
+      {some && (
         <Chart
           label={visible(metric.metric, 80)}
           times={times}

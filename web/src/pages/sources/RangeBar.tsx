@@ -17,7 +17,7 @@ interface RangeBarProps {
 }
 
 const EVERY = [
-  { value: '', label: 'Not by itself' },
+  { value: '', label: 'Refresh: off' },
   { value: '2s', label: 'Every 2 s' },
   { value: '10s', label: 'Every 10 s' },
   { value: '1m', label: 'Every minute' },
@@ -85,7 +85,7 @@ export function RangeBar({ explore, every, onEvery, busy, onChange, onReload }: 
       </span>
       <span className="row sources-range-again">
         <Select
-          aria-label="Ask anew"
+          aria-label="Refresh"
           value={every}
           onChange={(e) => onEvery(e.target.value)}
           options={EVERY}

@@ -1,12 +1,25 @@
 import { ChartLine } from 'lucide-react'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 
 import { ApiError } from '@/api'
-import { Badge, Button, Empty, ErrorNotice, Notice, num, Pager, Panel, plural, Skeleton, Tabs } from '@/ui'
+import {
+  Badge,
+  Button,
+  Empty,
+  ErrorNotice,
+  Notice,
+  num,
+  Pager,
+  Panel,
+  plural,
+  Skeleton,
+  Tabs,
+  visible,
+} from '@/ui'
 import { Chart } from '@/ui/Chart'
 
 import type { Answer } from './data'
-import { align, commonUnit, linesOf, MAX_LINES } from './lines'
+import { byUnit, drawn, type Line, linesOf, MAX_LINES } from './lines'
 import { PointTable } from './PointTable'
 import { bounds, type Explore, type Pair } from './query'
 import { RequestView } from './RequestView'
@@ -107,7 +120,8 @@ function Smaller({
 }
 
 function ChartView({ explore, answer, answeredAt, onChange }: ResultsProps & { answer: Answer }) {
-  const drawing = linesOf(answer.data)
+  const drawing = useMemo(() => linesOf(answer.data), [answer.data])
+  const groups = useMemo(() => byUnit(drawing.lines), [drawing])
   const { from, to } = bounds(explore.range, answeredAt)
   if (answer.data.length === 0) {
     return (
@@ -137,8 +151,18 @@ function ChartView({ explore, answer, answeredAt, onChange }: ResultsProps & { a
       </Empty>
     )
   }
-  const unit = commonUnit(drawing.lines)
-  const [times, ...values] = align(drawing.lines)
+  const shown = groups.slice(0, UNITS)
+  const look = (from: number, to: number) =>
+    onChange(
+      {
+        range: {
+          from: Math.round(from * 1000),
+          to: Math.max(Math.round(to * 1000), Math.round(from * 1000) + 1),
+        },
+        offset: explore.offset,
+      },
+      true,
+    )
   return (
     <div className="sources-result">
       <p className="row sources-said" role="status">
@@ -146,37 +170,62 @@ function ChartView({ explore, answer, answeredAt, onChange }: ResultsProps & { a
           {plural(drawing.lines.length, 'line')}, {plural(drawing.points, 'point')}
         </span>
         {answer.meta.interval && <Badge>intervals of {answer.meta.interval}</Badge>}
-        {unit !== null && <Badge>{unit}</Badge>}
         {drawing.more > 0 && (
           <Badge tone="warn">
             {num(MAX_LINES)} of {num(MAX_LINES + drawing.more)} lines are drawn
           </Badge>
         )}
-        {drawing.texts > 0 && (
-          <Badge>{plural(drawing.texts, 'series', 'series')} of texts in the table</Badge>
+        {groups.length > UNITS && (
+          <Badge tone="warn">{num(groups.length - UNITS)} more units are not drawn</Badge>
         )}
-        <span className="muted sources-hint">Drag over the chart to look closer; Back leads out again.</span>
+        {drawing.empty > 0 && <Badge>{num(drawing.empty)} without a point then</Badge>}
+        {drawing.texts > 0 && <Badge>{num(drawing.texts)} of texts, in the table</Badge>}
+        <span className="muted sources-hint">Drag over a chart to look closer; Back leads out again.</span>
       </p>
-      <Chart
-        label="Points"
-        times={times}
-        series={drawing.lines.map((line, i) => ({ label: line.label, values: values[i] ?? [] }))}
-        range={[from / 1000, to / 1000]}
-        height={360}
-        zone={explore.zone}
-        onSelect={(a, b) =>
-          onChange(
-            {
-              range: {
-                from: Math.round(a * 1000),
-                to: Math.max(Math.round(b * 1000), Math.round(a * 1000) + 1),
-              },
-              offset: explore.offset,
-            },
-            true,
-          )
-        }
-      />
+      {shown.map((group) => (
+        <UnitChart
+          key={group.unit ?? ''}
+          unit={group.unit}
+          lines={group.lines}
+          alone={shown.length === 1}
+          range={[from / 1000, to / 1000]}
+          zone={explore.zone}
+          onSelect={look}
+        />
+      ))}
     </div>
+  )
+}
+
+/** Charts one below the other. */
+const UNITS = 8
+
+interface UnitChartProps {
+  unit: string | null
+  lines: Line[]
+  alone: boolean
+  range: readonly [number, number]
+  zone: string
+  onSelect: (from: number, to: number) => void
+}
+
+/** The lines of one unit. */
+function UnitChart({ unit, lines, alone, range, zone, onSelect }: UnitChartProps) {
+  const { times, series } = useMemo(() => drawn(lines), [lines])
+  const name = unit === null ? 'without a unit' : visible(unit, 40)
+  return (
+    <section className="sources-unit" aria-label={name}>
+      {(!alone || unit !== null) && <h3>{name}</h3>}
+      <Chart
+        label={`Points, ${name}`}
+        times={times}
+        series={series}
+        range={range}
+        height={alone ? 360 : 200}
+        zone={zone}
+        sync="sources-explore"
+        onSelect={onSelect}
+      />
+    </section>
   )
 }

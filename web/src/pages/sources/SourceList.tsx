@@ -8,6 +8,7 @@ import {
   Button,
   ButtonLink,
   CodeBlock,
+  duration,
   Empty,
   ErrorNotice,
   IconButton,
@@ -119,7 +120,8 @@ function columnsOf(kept: ReturnType<typeof useKept>, open: (what: Open) => void)
       numeric: true,
       narrow: true,
       wide: true,
-      cell: (s) => (s.intervalSeconds ? `${s.intervalSeconds} s` : <span className="muted">–</span>),
+      cell: (s) =>
+        s.intervalSeconds ? duration(s.intervalSeconds * 1000) : <span className="muted">–</span>,
     },
     {
       id: 'kept',

@@ -9,6 +9,7 @@ import {
   ButtonLink,
   CodeBlock,
   Copyable,
+  duration,
   Empty,
   ErrorNotice,
   Facts,
@@ -103,7 +104,7 @@ function Shown({ source, trail, problem }: { source: Source; trail: React.ReactN
       }
     >
       {problem !== null && <ErrorNotice error={problem} compact />}
-      <Panel>
+      <Panel className="sources-facts">
         <Facts items={factsOf(source)} />
       </Panel>
       {source.status === 'never' && <FirstPoint source={source} />}
@@ -122,7 +123,7 @@ function factsOf(s: Source): Parameters<typeof Facts>[0]['items'] {
   return [
     ['Status', <StatusBadge key="status" status={s.status} />],
     ['Last seen', <Time key="seen" at={s.lastSeenAt} none="never" />],
-    ['Expected every', s.intervalSeconds ? `${num(s.intervalSeconds)} s` : 'not said'],
+    ['Expected every', s.intervalSeconds ? duration(s.intervalSeconds * 1000) : 'not said'],
     ['Points kept', s.retentionDays ? `${num(s.retentionDays)} days` : 'as the workspace says'],
     s.unit !== null && ['Unit', <Name key="unit" text={s.unit} />],
     Object.keys(s.tags).length > 0 && ['Tags', <TagList key="tags" tags={s.tags} most={12} />],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { align, commonUnit, linesOf, namesOf, tablePage } from './lines'
+import { align, byUnit, linesOf, namesOf, tablePage } from './lines'
 import type { PointRows } from './shapes'
 
 function row(change: Partial<PointRows>): PointRows {
@@ -62,6 +62,27 @@ describe('lines', () => {
     expect(drawing.texts).toBe(0)
     expect(drawing.lines.map((line) => line.values)).toEqual([[3]])
     expect(drawing.lines[0]?.unit).toBeNull()
+  })
+
+  it('without a value are left out, and counted', () => {
+    const drawing = linesOf([
+      row({
+        points: [
+          [1, null],
+          [2, null],
+        ],
+      }),
+      row({ metric: 'pressure' }),
+      row({ metric: 'flow', points: [[1, 1]] }),
+    ])
+    expect(drawing).toMatchObject({ empty: 2, points: 1 })
+    expect(drawing.lines.map((line) => line.label)).toEqual(['flow'])
+  })
+
+  it('of the same name are numbered', () => {
+    const points = [[1, 1]]
+    const { lines } = linesOf([row({ points }), row({ points }), row({ points })])
+    expect(lines.map((line) => line.label)).toEqual(['temperature', 'temperature (2)', 'temperature (3)'])
   })
 
   it('are bounded, and it is known how many there would be', () => {
@@ -146,12 +167,20 @@ describe('the table', () => {
   })
 })
 
-describe('a unit', () => {
-  it('is that of the axis if all lines have it', () => {
-    const lines = linesOf([row({ points: [[1, 1]] }), row({ points: [[1, 1]] })])
-    expect(commonUnit(lines.lines)).toBe('°C')
-    const mixed = linesOf([row({ points: [[1, 1]] }), row({ points: [[1, 1]], unit: null })])
-    expect(commonUnit(mixed.lines)).toBeNull()
-    expect(commonUnit([])).toBeNull()
+describe('units', () => {
+  it('have a chart each', () => {
+    const points = [[1, 1]]
+    const { lines } = linesOf([
+      row({ points }),
+      row({ points, metric: 'pressure', unit: 'bar' }),
+      row({ points, metric: 'flow', unit: '°C' }),
+      row({ points, metric: 'state', unit: null }),
+    ])
+    expect(byUnit(lines).map((group) => [group.unit, group.lines.length])).toEqual([
+      ['°C', 2],
+      ['bar', 1],
+      [null, 1],
+    ])
+    expect(byUnit([])).toEqual([])
   })
 })

@@ -23,6 +23,8 @@ export interface Drawing {
   more: number
   /** Series of texts, which have no line. */
   texts: number
+  /** Series without a point in the range. */
+  empty: number
   points: number
 }
 
@@ -48,24 +50,36 @@ export function namesOf(rows: readonly PointRows[]): string[] {
 
 /** The lines of an answer, at most so many. */
 export function linesOf(rows: readonly PointRows[], most: number = MAX_LINES): Drawing {
-  const drawing: Drawing = { lines: [], more: 0, texts: 0, points: 0 }
+  const drawing: Drawing = { lines: [], more: 0, texts: 0, empty: 0, points: 0 }
   const names = namesOf(rows)
   rows.forEach((row, at) => {
-    drawing.points += row.points.length
-    let drawn = false
-    for (let column = 1; column < row.columns.length; column++) {
-      if (isText(row, column)) continue
-      drawn = true
-      if (row.points.length === 0) continue
-      if (drawing.lines.length >= most) {
-        drawing.more++
-        continue
-      }
-      drawing.lines.push(lineOf(row, at, column, names[at] ?? ''))
-    }
-    if (!drawn) drawing.texts++
+    const columns = row.columns
+      .map((_, column) => column)
+      .filter((column) => column > 0 && !isText(row, column))
+    if (columns.length === 0) drawing.texts++
+    const lines = columns
+      .map((column) => lineOf(row, at, column, names[at] ?? ''))
+      .filter((line) => line.values.some((value) => value !== null))
+    // Filled intervals are rows, but no points.
+    const empty = lines.length === 0 && columns.length > 0
+    if (empty) drawing.empty++
+    else drawing.points += row.points.length
+    const room = most - drawing.lines.length
+    drawing.lines.push(...lines.slice(0, room))
+    drawing.more += Math.max(0, lines.length - room)
   })
+  distinguish(drawing.lines)
   return drawing
+}
+
+/** Lines of the same name are numbered, so that each can be told and chosen. */
+function distinguish(lines: Line[]): void {
+  const seen = new Map<string, number>()
+  for (const line of lines) {
+    const count = (seen.get(line.label) ?? 0) + 1
+    seen.set(line.label, count)
+    if (count > 1) line.label += ` (${count})`
+  }
 }
 
 /** Reports whether a column of a series holds texts. */
@@ -113,6 +127,15 @@ export function align(lines: readonly Pick<Line, 'times' | 'values'>[]): Aligned
       return times.map((at) => (line.times[next] === at ? line.values[next++] : undefined))
     }),
   ]
+}
+
+/** Lines as a chart takes them. */
+export function drawn(lines: readonly Line[]): {
+  times: number[]
+  series: { label: string; values: (number | null | undefined)[] }[]
+} {
+  const [times, ...values] = align(lines)
+  return { times, series: lines.map((line, i) => ({ label: line.label, values: values[i] ?? [] })) }
 }
 
 function sameTimes(a: readonly number[], b: readonly number[]): boolean {
@@ -169,8 +192,13 @@ export function tablePage(rows: readonly PointRows[], offset: number, limit: num
   return page
 }
 
-/** The unit that all lines have; null if they have different ones. */
-export function commonUnit(lines: readonly Line[]): string | null {
-  const units = new Set(lines.map((line) => line.unit))
-  return units.size === 1 ? (lines[0]?.unit ?? null) : null
+/** Lines by their unit, in the order in which units come first: values of different units are no matter of one axis. */
+export function byUnit(lines: readonly Line[]): { unit: string | null; lines: Line[] }[] {
+  const groups = new Map<string | null, Line[]>()
+  for (const line of lines) {
+    const group = groups.get(line.unit)
+    if (group) group.push(line)
+    else groups.set(line.unit, [line])
+  }
+  return [...groups].map(([unit, group]) => ({ unit, lines: group }))
 }
