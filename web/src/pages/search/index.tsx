@@ -7,7 +7,7 @@ import { Network, SearchX } from 'lucide-react'
 import { useState } from 'react'
 import { useSearchParams } from 'react-router'
 
-import { api, type List } from '@/api'
+import { api, type List, type Options } from '@/api'
 import { useWorkspace } from '@/app/workspace'
 import {
   ButtonLink,
@@ -26,7 +26,7 @@ import {
 import type { GraphNode } from '../graph/model/types'
 import { curlOf } from './curl'
 import { idsToName } from './explain'
-import { bodyOf, checkForm, formOf, paramsOf, pathOf, type Form } from './form'
+import { bodyOf, checkForm, formOf, paramsOf, pathOf, type Form, type Mode } from './form'
 import { FormPanel } from './parts/FormPanel'
 import { Result } from './parts/Result'
 import { wordsOf } from './highlight'
@@ -48,11 +48,7 @@ export default function SearchPage() {
 
   const search = useQuery({
     queryKey: ['search', workspace, asked.mode, body],
-    queryFn: async ({ signal }) => {
-      const began = performance.now()
-      const answer = (await api.search<Hit>(pathOf(asked.mode), { workspace, body, signal })) as SearchAnswer
-      return { answer, ms: performance.now() - began }
-    },
+    queryFn: ({ signal }) => ask(asked.mode, { workspace, body, signal }),
     enabled: ready,
     placeholderData: (before) => before,
     staleTime: Infinity,
@@ -105,6 +101,13 @@ export default function SearchPage() {
       </div>
     </Page>
   )
+}
+
+/** Asks, and takes the time. */
+async function ask(mode: Mode, options: Options): Promise<{ answer: SearchAnswer; ms: number }> {
+  const began = performance.now()
+  const answer = (await api.search<Hit>(pathOf(mode), options)) as SearchAnswer
+  return { answer, ms: performance.now() - began }
 }
 
 function Hint() {

@@ -25,7 +25,7 @@ export function rowsOf(properties: Properties): Row[] {
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, value], id) => {
       const kind = kindOf(value)
-      return { id, key, kind, text: kind === 'text' ? String(value) : JSON.stringify(value) }
+      return { id, key, kind, text: typeof value === 'string' ? value : JSON.stringify(value) }
     })
 }
 
@@ -45,7 +45,7 @@ export function readRows(rows: readonly Row[]): ReadRows {
     else if (entries.has(row.key)) errors.set(row.id, `There is another “${row.key}”.`)
     else {
       const value = readValue(row)
-      if (typeof value === 'object' && value !== null && 'wrong' in value) errors.set(row.id, value.wrong)
+      if ('wrong' in value) errors.set(row.id, value.wrong)
       else entries.set(row.key, value.value)
     }
   }

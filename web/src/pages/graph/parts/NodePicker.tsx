@@ -71,7 +71,7 @@ export function NodePicker({ label, value, onChange, error }: NodePickerProps) {
         />
       </Field>
       {/* The text field handles the keys. */}
-      <ul
+      <div
         className="graph-choices"
         role="listbox"
         id={`${id}-list`}
@@ -80,7 +80,7 @@ export function NodePicker({ label, value, onChange, error }: NodePickerProps) {
       >
         {nodes.map((node, i) => (
           // eslint-disable-next-line jsx-a11y/click-events-have-key-events
-          <li
+          <div
             key={node.id}
             id={`${id}-${i}`}
             role="option"
@@ -93,9 +93,9 @@ export function NodePicker({ label, value, onChange, error }: NodePickerProps) {
           >
             <TypeMark type={node.entityType} named />
             <Name text={node.name} max={120} />
-          </li>
+          </div>
         ))}
-      </ul>
+      </div>
       {open && found.data && nodes.length === 0 && <p className="field-hint">No node is called like that.</p>}
     </div>
   )

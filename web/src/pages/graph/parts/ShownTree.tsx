@@ -24,7 +24,7 @@ export function ShownTree({ state, onSelect, onExpand, onRemove }: ShownTreeProp
   const [text, setText] = useState('')
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set())
   const [at, setAt] = useState<string | null>(null)
-  const tree = useRef<HTMLUListElement>(null)
+  const tree = useRef<HTMLDivElement>(null)
   const outline = useMemo(() => outlineOf(state.canvas, text), [state.canvas, text])
   const all = useMemo(() => linesOf(outline, unfolded), [outline, unfolded])
   const lines = all.slice(0, MOST_LINES)
@@ -110,7 +110,8 @@ export function ShownTree({ state, onSelect, onExpand, onRemove }: ShownTreeProp
         Arrow keys move and unfold, <kbd>Enter</kbd> selects, <kbd>E</kbd> expands, <kbd>Delete</kbd> takes
         off the canvas.
       </p>
-      <ul
+      {/* eslint-disable-next-line jsx-a11y/interactive-supports-focus -- one of its lines has the focus */}
+      <div
         className="graph-tree"
         role="tree"
         aria-label="Nodes on the canvas"
@@ -131,7 +132,7 @@ export function ShownTree({ state, onSelect, onExpand, onRemove }: ShownTreeProp
             onFold={(open) => fold(line.node.shown.node.id, open)}
           />
         ))}
-      </ul>
+      </div>
       {outline.length === 0 && <p className="muted">No name holds “{text}”.</p>}
       {all.length > lines.length && (
         <p className="muted">
@@ -157,7 +158,7 @@ function TreeLine({ line, state, unfolded, current, onPress, onFold }: TreeLineP
   return (
     // The tree handles the keys of all its lines.
     // eslint-disable-next-line jsx-a11y/click-events-have-key-events
-    <li
+    <div
       role="treeitem"
       className={line.level === 1 ? 'graph-line' : 'graph-line graph-line-2'}
       data-key={line.key}
@@ -174,7 +175,6 @@ function TreeLine({ line, state, unfolded, current, onPress, onFold }: TreeLineP
       ) : (
         <>
           {/* For the mouse; the keyboard has the arrow keys. */}
-          {/* eslint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-static-element-interactions */}
           <span
             className="graph-fold"
             aria-hidden="true"
@@ -195,6 +195,6 @@ function TreeLine({ line, state, unfolded, current, onPress, onFold }: TreeLineP
           </span>
         </>
       )}
-    </li>
+    </div>
   )
 }

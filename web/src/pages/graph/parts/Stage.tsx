@@ -130,6 +130,7 @@ export function Stage({ state, onSelect, onExpand, onRemove, controls }: StagePr
 
   return (
     <>
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- an application takes keys */}
       <div
         ref={host}
         className="graph-stage"

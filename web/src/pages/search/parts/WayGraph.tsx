@@ -49,13 +49,13 @@ export function WayGraph({ way, names, workspace, hit }: WayGraphProps) {
         </button>
       </figcaption>
       <p className="sr-only">{wayText(way, nameOf)}</p>
-      {/* It scrolls sideways on a phone, so the keyboard has to reach it. */}
-      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <div
         className="search-way-box"
-        tabIndex={0}
         role="region"
         aria-label={`The way to ${visible(hit, 80)}`}
+        // It scrolls sideways on a phone, so the keyboard has to reach it.
+        // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        tabIndex={0}
       >
         <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
           {way.edges.map((edge, i) => (
