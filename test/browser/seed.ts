@@ -1,6 +1,6 @@
 // What is there before the first spec: who is logged in, and three workspaces beside the demo's.
 
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 
 import { type APIRequestContext, request } from '@playwright/test'
 
@@ -10,6 +10,7 @@ import { call, control, FIRST, NASTY, SEED, type Seed, SESSION, type Tenant, URL
 const POISON = 666.25
 
 export default async function seedAll(): Promise<void> {
+  if (existsSync(SEED)) return // a further run against the same server
   const browser = await request.newContext({ baseURL: URL_OF })
   const login = await browser.post('/admin/api/session', {
     data: { name: FIRST.AdminUser, password: FIRST.AdminPassword },

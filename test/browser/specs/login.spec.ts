@@ -75,7 +75,7 @@ test.describe('with a session', () => {
 
   test('the cookie opens nothing of the interface, and a key nothing of the page', async ({ page, playwright }) => {
     expect((await page.request.get('/api/me')).status()).toBe(401)
-    const bare = await playwright.request.newContext({ baseURL: URL_OF })
+    const bare = await playwright.request.newContext({ baseURL: URL_OF, storageState: { cookies: [], origins: [] } })
     const answer = await bare.get('/admin/api/keys', { headers: { Authorization: `Bearer ${FIRST.AdminKey}` } })
     expect(answer.status()).toBe(401)
     await bare.dispose()
