@@ -27,9 +27,10 @@ import (
 )
 
 const (
-	accessTurns    = 7
-	accessRequests = 4000 // of nothing, one after the other, in each turn
-	accessCallers  = 4    // of ingest
+	accessTurns    = 15
+	accessRequests = 2000    // of nothing, one after the other, in each turn
+	accessPoints   = 500_000 // of ingest, in each turn
+	accessCallers  = 4       // of ingest
 	ingestPath     = "/api/live-data/ingest"
 	nothingPath    = "/api/nothing"
 	barePrefix     = "/bare" // before a path: the same without a key
@@ -62,7 +63,7 @@ func BenchmarkAccess(b *testing.B) {
 			r.Add("request/with-p99", "ms", asked.p99)
 			r.Add("request/cpu", "ms", asked.cpu-plain.cpu)
 		}
-		for _, points := range []int{1_000, 10_000} {
+		for _, points := range []int{1_000, 10_000, 100_000} {
 			checked, open := with.ingest(b, points), without.ingest(b, points)
 			if turn == 0 {
 				continue
@@ -177,10 +178,9 @@ type ingestCost struct{ perSecond, cpu float64 }
 
 func (e *entrance) ingest(b *testing.B, points int) ingestCost {
 	b.Helper()
-	const all = 2_000_000 // in each turn
 	body := e.points(points)
 	var left atomic.Int64
-	left.Store(int64(all / points))
+	left.Store(int64(accessPoints / points))
 	before, began := record.CPU(b), time.Now()
 	var work sync.WaitGroup
 	for range accessCallers {
@@ -195,7 +195,7 @@ func (e *entrance) ingest(b *testing.B, points int) ingestCost {
 	}
 	work.Wait()
 	took, used := time.Since(began), record.CPU(b)-before
-	return ingestCost{perSecond: all / took.Seconds(), cpu: float64(used) / all}
+	return ingestCost{perSecond: accessPoints / took.Seconds(), cpu: float64(used) / accessPoints}
 }
 
 // points is a body with so many points of ten series.
