@@ -66,7 +66,7 @@ function Frame() {
       <a className="skip" href="#main" onClick={(e) => (e.preventDefault(), main.current?.focus())}>
         Skip to the page
       </a>
-      <div className="topbar">
+      <header className="topbar">
         <Drawer.Root open={drawer} onOpenChange={setDrawer}>
           <IconButton label="Open the navigation" onClick={() => setDrawer(true)}>
             <MenuIcon size={18} />
@@ -89,10 +89,10 @@ function Frame() {
         <IconButton label="Find a page or an action (Ctrl K)" onClick={openPalette}>
           <Search size={18} />
         </IconButton>
-      </div>
-      <div className="shell-side">
+      </header>
+      <aside className="shell-side" aria-label="Navigation">
         <Sidebar onPalette={openPalette} />
-      </div>
+      </aside>
       <main className="shell-main" id="main" ref={main} tabIndex={-1} aria-busy={loading || undefined}>
         {loading && <div className="shell-loading" aria-hidden="true" />}
         <Outlet />

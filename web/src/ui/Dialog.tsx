@@ -63,6 +63,7 @@ export function Dialog({
         <div className={cx('scrim', side && 'scrim-side')}>
           <Radix.Content
             className={cx('dialog', `dialog-${size}`, side && 'dialog-side')}
+            onOpenAutoFocus={focusFirst}
             onEscapeKeyDown={keep}
             onPointerDownOutside={outside}
             onInteractOutside={outside}
@@ -93,6 +94,17 @@ export function Dialog({
       </Radix.Portal>
     </Radix.Root>
   )
+}
+
+/** The first field has the focus; where there is none, the dialog itself, so that it is read out from its title on. */
+function focusFirst(e: Event): void {
+  const dialog = e.target
+  if (!(dialog instanceof HTMLElement)) return
+  e.preventDefault()
+  const field = dialog.querySelector<HTMLElement>(
+    '.dialog-body :is(input:not([type=hidden], [readonly]), textarea, select):not(:disabled)',
+  )
+  ;(field ?? dialog).focus({ preventScroll: true })
 }
 
 export interface ConfirmProps {
