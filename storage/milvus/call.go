@@ -5,8 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
-
-	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
 )
 
 // How long a call may take, its repetitions included.
@@ -26,9 +24,6 @@ const (
 	attempts   = 3
 	pauseFirst = 100 * time.Millisecond
 )
-
-// answered is what every answer of Milvus has but a bare status.
-type answered interface{ GetStatus() *commonpb.Status }
 
 // do runs an operation of one or more calls within a limit, repeats it while the server
 // is away for a moment, and gives its error a kind.
@@ -62,22 +57,6 @@ func (db *DB) repeat(ctx context.Context, call func(context.Context) error) erro
 		}
 		pause *= 3
 	}
-}
-
-// answer gives what a call answered, or why it did not.
-func answer[A answered](a A, err error) (A, error) {
-	if err == nil {
-		err = refused(a.GetStatus())
-	}
-	return a, err
-}
-
-// done is answer for a call that answers by a status alone.
-func done(s *commonpb.Status, err error) error {
-	if err == nil {
-		err = refused(s)
-	}
-	return err
 }
 
 // turn waits until nobody else writes to a collection: milvus-lite is not safe for

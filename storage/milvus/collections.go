@@ -6,8 +6,9 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
 	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 
 	"github.com/livegraph/livegraph/internal/fault"
 )
@@ -53,11 +54,8 @@ func (db *DB) CreateCollection(ctx context.Context, name string, dimensions int)
 func (db *DB) makeCollection(ctx context.Context, name string, dimensions int) error {
 	found, err := db.describe(ctx, name)
 	if isRefusal(err, (*refusal).noCollection) {
-		request, failed := newCollection(name, dimensions)
-		if failed != nil {
-			return failed
-		}
-		failed = done(db.service.CreateCollection(ctx, request))
+		failed := db.client.CreateCollection(ctx, newSchema(name, dimensions), shards,
+			client.WithPartitionNum(partitions), client.WithConsistencyLevel(entity.ClBounded))
 		if found, err = db.describe(ctx, name); err != nil && failed != nil {
 			err = failed
 		}
@@ -77,7 +75,12 @@ func (db *DB) makeIndex(ctx context.Context, name string) error {
 	if db.hasIndex(ctx, name) {
 		return nil
 	}
-	err := done(db.service.CreateIndex(ctx, newIndex(name)))
+	index, err := newIndex()
+	if err != nil {
+		return err
+	}
+	const async = true // there is nothing to build yet
+	err = db.client.CreateIndex(ctx, name, fieldVector, index, async)
 	if err != nil && db.hasIndex(ctx, name) {
 		return nil
 	}
@@ -87,8 +90,8 @@ func (db *DB) makeIndex(ctx context.Context, name string) error {
 // hasIndex reports whether the vectors have an index. The editions do not agree on how
 // they say that there is none, so whatever is not a yes is a no.
 func (db *DB) hasIndex(ctx context.Context, name string) bool {
-	found, err := answer(db.service.DescribeIndex(ctx, &milvuspb.DescribeIndexRequest{CollectionName: name, FieldName: fieldVector}))
-	return err == nil && len(found.GetIndexDescriptions()) > 0
+	found, err := db.client.DescribeIndex(ctx, name, fieldVector)
+	return err == nil && len(found) > 0
 }
 
 // HasCollection reports whether there is a collection, or an alias, of that name.
@@ -107,9 +110,10 @@ func (db *DB) HasCollection(ctx context.Context, name string) (bool, error) {
 	return has && err == nil, err
 }
 
-// describe asks for a collection, which is a refusal if there is none.
+// describe asks for a collection, which is a refusal if there is none. It also renews
+// what the SDK keeps of it, by which it checks what is written.
 func (db *DB) describe(ctx context.Context, name string) (collection, error) {
-	found, err := answer(db.service.DescribeCollection(ctx, &milvuspb.DescribeCollectionRequest{CollectionName: name}))
+	found, err := db.client.DescribeCollection(ctx, name)
 	if err != nil {
 		if isRefusal(err, (*refusal).noCollection) {
 			db.forget(name)
@@ -117,7 +121,7 @@ func (db *DB) describe(ctx context.Context, name string) (collection, error) {
 		return collection{}, err
 	}
 	// Milvus 2.3 repeats an alias in the other field that has the name.
-	c := collection{name: found.GetSchema().GetName(), dimensions: dimensionsOf(found.GetSchema())}
+	c := collection{name: found.Schema.CollectionName, dimensions: dimensionsOf(found.Schema)}
 	if c.dimensions == 0 {
 		return c, fault.Newf(fault.Conflict, "the collection %s in Milvus is none of Livegraph's", c.name)
 	}
@@ -169,12 +173,13 @@ func (db *DB) load(ctx context.Context, name string) error {
 		return err
 	}
 	defer release()
-	if err := done(db.service.LoadCollection(ctx, &milvuspb.LoadCollectionRequest{CollectionName: name, ReplicaNumber: 1})); err != nil {
+	const async = true // the SDK would look less often
+	if err := db.client.LoadCollection(ctx, name, async); err != nil {
 		return err
 	}
 	return until(ctx, func() (bool, error) {
-		at, err := answer(db.service.GetLoadingProgress(ctx, &milvuspb.GetLoadingProgressRequest{CollectionName: name}))
-		return at.GetProgress() >= 100, err
+		percent, err := db.client.GetLoadingProgress(ctx, name, nil)
+		return percent >= 100, err
 	})
 }
 
@@ -206,7 +211,8 @@ func (db *DB) DropCollection(ctx context.Context, name string) error {
 			return err
 		}
 		defer release()
-		found, err := answer(db.service.DescribeCollection(ctx, &milvuspb.DescribeCollectionRequest{CollectionName: name}))
+		// The SDK's own description leaves out the aliases.
+		found, err := db.client.Service.DescribeCollection(ctx, &milvuspb.DescribeCollectionRequest{CollectionName: name})
 		if err == nil {
 			if found.GetSchema().GetName() != name {
 				return fault.Newf(fault.Conflict, "%s is an alias in Milvus", name)
@@ -224,11 +230,11 @@ func (db *DB) DropCollection(ctx context.Context, name string) error {
 // dropWithAliases removes what would hold a collection first.
 func (db *DB) dropWithAliases(ctx context.Context, name string, aliases []string) error {
 	for _, alias := range aliases {
-		if err := done(db.service.DropAlias(ctx, &milvuspb.DropAliasRequest{Alias: alias})); err != nil {
+		if err := db.client.DropAlias(ctx, alias); err != nil {
 			return err
 		}
 	}
-	return done(db.service.DropCollection(ctx, &milvuspb.DropCollectionRequest{CollectionName: name}))
+	return db.client.DropCollection(ctx, name)
 }
 
 // SetAlias makes an alias lead to a collection, wherever it led before.
@@ -243,10 +249,10 @@ func (db *DB) SetAlias(ctx context.Context, alias, name string) error {
 		if _, err := db.describe(ctx, name); err != nil {
 			return err // the editions confuse a missing collection with a missing alias
 		}
-		if done(db.service.CreateAlias(ctx, &milvuspb.CreateAliasRequest{Alias: alias, CollectionName: name})) == nil {
+		if db.client.CreateAlias(ctx, name, alias) == nil {
 			return nil
 		}
-		return done(db.service.AlterAlias(ctx, &milvuspb.AlterAliasRequest{Alias: alias, CollectionName: name}))
+		return db.client.AlterAlias(ctx, name, alias)
 	})
 }
 
@@ -256,13 +262,16 @@ func (db *DB) DropAlias(ctx context.Context, alias string) error {
 		return err
 	}
 	return db.do(ctx, opAlias, makeLimit, func(ctx context.Context) error {
-		err := done(db.service.DropAlias(ctx, &milvuspb.DropAliasRequest{Alias: alias}))
+		err := db.client.DropAlias(ctx, alias)
 		if isRefusal(err, (*refusal).noAlias) {
 			return nil
 		}
 		return err
 	})
 }
+
+// countAll is the field that counts, as Milvus calls it.
+const countAll = "count(*)"
 
 // Count tells how many entries a collection has, with all that was written before.
 // Milvus standalone takes up to half a second for it.
@@ -272,19 +281,16 @@ func (db *DB) Count(ctx context.Context, name string) (n int64, err error) {
 	}
 	err = db.do(ctx, opCount, countLimit, func(ctx context.Context) error {
 		return db.loaded(ctx, name, func() error {
-			found, err := answer(db.service.Query(ctx, &milvuspb.QueryRequest{
-				CollectionName: name, OutputFields: []string{"count(*)"}, ConsistencyLevel: commonpb.ConsistencyLevel_Strong,
-			}))
+			found, err := db.client.Query(ctx, name, nil, "", []string{countAll}, client.WithSearchQueryConsistencyLevel(entity.ClStrong))
 			if err != nil {
 				return err
 			}
-			for _, field := range found.GetFieldsData() {
-				if counts := field.GetScalars().GetLongData().GetData(); len(counts) == 1 {
-					n = counts[0]
-					return nil
-				}
+			counts, ok := found.GetColumn(countAll).(*entity.ColumnInt64)
+			if !ok || counts.Len() != 1 {
+				return &refusal{reason: "a count without a number"}
 			}
-			return &refusal{reason: "a count without a number"}
+			n = counts.Data()[0]
+			return nil
 		})
 	})
 	return n, err
@@ -327,21 +333,22 @@ func (db *DB) Flush(ctx context.Context, name string) error {
 			return err
 		}
 		return until(ctx, func() (bool, error) {
-			state, err := answer(db.service.GetFlushState(ctx, &milvuspb.GetFlushStateRequest{
+			state, err := db.client.Service.GetFlushState(ctx, &milvuspb.GetFlushStateRequest{
 				SegmentIDs: segments, FlushTs: started.GetCollFlushTs()[name], CollectionName: name,
-			}))
+			})
 			return state.GetFlushed(), err
 		})
 	})
 }
 
+// startFlush leaves the waiting to who calls it: the SDK's takes no failure for an end.
 func (db *DB) startFlush(ctx context.Context, name string) (*milvuspb.FlushResponse, error) {
 	release, err := db.turn(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	return answer(db.service.Flush(ctx, &milvuspb.FlushRequest{CollectionNames: []string{name}}))
+	return db.client.Service.Flush(ctx, &milvuspb.FlushRequest{CollectionNames: []string{name}})
 }
 
 func checkName(name string) error {

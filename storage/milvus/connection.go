@@ -2,22 +2,17 @@ package milvus
 
 import (
 	"context"
-	"encoding/base64"
+	"fmt"
 	"math"
 	"time"
 
+	grpc_retry "github.com/grpc-ecosystem/go-grpc-middleware/retry"
+	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/metadata"
-)
-
-// Headers of a call, as Milvus reads them.
-const (
-	headerToken    = "authorization"
-	headerDatabase = "dbname"
 )
 
 // Of the connection.
@@ -31,22 +26,28 @@ const (
 	aliveWait  = 5 * time.Second
 )
 
-// connection makes a connection that is dialled when it is used. Nothing is repeated
-// by gRPC itself, see DB.do.
-func (p place) connection(token string) (*grpc.ClientConn, error) {
-	transport := insecure.NewCredentials()
-	if p.files != nil {
-		transport = credentials.TransportCredentials(&credential{p.files})
+// connect makes a client of the SDK that dials when it is used. Of the SDK's ways are
+// changed: it would wait for the server to be there, try a call six times over 20 s
+// (DB.do has its own bound), and give an error's text without its code.
+func (p place) connect(token string) (*client.GrpcClient, error) {
+	made, err := client.NewClient(context.Background(), client.Config{
+		Address: p.host, DBName: p.database, APIKey: token, // a user and a password are sent alike
+		DisableConn:    true, // see DB.greet
+		RetryRateLimit: &client.RetryRateLimitOption{},
+		DialOptions:    p.dialling(),
+	})
+	if err != nil {
+		return nil, err
 	}
-	var head []string
-	if token != "" {
-		head = append(head, headerToken, base64.StdEncoding.EncodeToString([]byte(token)))
+	c, ok := made.(*client.GrpcClient)
+	if !ok {
+		return nil, fmt.Errorf("the SDK gave a %T", made)
 	}
-	if p.database != "" {
-		head = append(head, headerDatabase, p.database)
-	}
-	return grpc.NewClient("passthrough:///"+p.host,
-		grpc.WithTransportCredentials(transport),
+	return c, nil
+}
+
+func (p place) dialling() []grpc.DialOption {
+	options := []grpc.DialOption{
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableRetry(),
 		grpc.WithConnectParams(grpc.ConnectParams{
@@ -54,12 +55,26 @@ func (p place) connection(token string) (*grpc.ClientConn, error) {
 			MinConnectTimeout: dialTimeout,
 		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: aliveEvery, Timeout: aliveWait}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
-		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, request, answer any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
-			if len(head) > 0 {
-				ctx = metadata.AppendToOutgoingContext(ctx, head...)
-			}
-			return invoke(ctx, method, request, answer, conn, options...)
-		}),
-	)
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc_retry.Disable()),
+		grpc.WithUnaryInterceptor(refusals),
+	}
+	if p.files != nil {
+		options = append(options, grpc.WithTransportCredentials(credentials.TransportCredentials(&credential{p.files})))
+	}
+	return options
+}
+
+// refusals makes an error of an answer that tells of one, before the SDK, which looks
+// at the older of two fields alone and drops its code.
+func refusals(ctx context.Context, method string, request, answer any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	if err := invoke(ctx, method, request, answer, conn, options...); err != nil {
+		return err
+	}
+	switch a := answer.(type) {
+	case *commonpb.Status:
+		return refused(a)
+	case interface{ GetStatus() *commonpb.Status }:
+		return refused(a.GetStatus())
+	}
+	return nil
 }

@@ -8,8 +8,7 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
-	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 
 	"github.com/livegraph/livegraph/internal/fault"
 )
@@ -66,9 +65,9 @@ func (db *DB) Upsert(ctx context.Context, name string, entries []Entry) error {
 }
 
 func (db *DB) upsert(ctx context.Context, c collection, entries []Entry) error {
-	request := &milvuspb.UpsertRequest{CollectionName: c.name, NumRows: uint32(len(entries)), FieldsData: columns(entries, c.dimensions)}
+	fields := columns(entries, c.dimensions)
 	return db.write(ctx, opUpsert, c.name, len(entries), func(ctx context.Context) error {
-		_, err := answer(db.service.Upsert(ctx, request))
+		_, err := db.client.Upsert(ctx, c.name, "", fields...)
 		return err
 	})
 }
@@ -143,29 +142,19 @@ func checkVector(vector []float32, dimensions int) error {
 }
 
 // columns lays entries out by field.
-func columns(entries []Entry, dimensions int) []*schemapb.FieldData {
+func columns(entries []Entry, dimensions int) []entity.Column {
 	n := len(entries)
 	ids, workspaces, nodes, types := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	chunks, vectors := make([]int64, n), make([]float32, 0, n*dimensions)
+	chunks, vectors := make([]int64, n), make([][]float32, n)
 	for i, e := range entries {
 		ids[i], workspaces[i], nodes[i], types[i] = e.ID().key(), e.Workspace.String(), e.Node.String(), e.EntityType
-		chunks[i], vectors = int64(e.Chunk), append(vectors, e.Vector...)
+		chunks[i], vectors[i] = int64(e.Chunk), e.Vector
 	}
-	return []*schemapb.FieldData{
-		words(fieldID, ids), words(fieldWorkspace, workspaces), words(fieldNode, nodes), words(fieldEntityType, types),
-		{Type: schemapb.DataType_Int64, FieldName: fieldChunk, Field: &schemapb.FieldData_Scalars{Scalars: &schemapb.ScalarField{
-			Data: &schemapb.ScalarField_LongData{LongData: &schemapb.LongArray{Data: chunks}},
-		}}},
-		{Type: schemapb.DataType_FloatVector, FieldName: fieldVector, Field: &schemapb.FieldData_Vectors{Vectors: &schemapb.VectorField{
-			Dim: int64(dimensions), Data: &schemapb.VectorField_FloatVector{FloatVector: &schemapb.FloatArray{Data: vectors}},
-		}}},
+	return []entity.Column{
+		entity.NewColumnVarChar(fieldID, ids), entity.NewColumnVarChar(fieldWorkspace, workspaces),
+		entity.NewColumnVarChar(fieldNode, nodes), entity.NewColumnVarChar(fieldEntityType, types),
+		entity.NewColumnInt64(fieldChunk, chunks), entity.NewColumnFloatVector(fieldVector, dimensions, vectors),
 	}
-}
-
-func words(field string, values []string) *schemapb.FieldData {
-	return &schemapb.FieldData{Type: schemapb.DataType_VarChar, FieldName: field, Field: &schemapb.FieldData_Scalars{Scalars: &schemapb.ScalarField{
-		Data: &schemapb.ScalarField_StringData{StringData: &schemapb.StringArray{Data: values}},
-	}}}
 }
 
 // Delete removes entries. Those that are not there are none to it.
@@ -206,8 +195,7 @@ func (db *DB) DeleteWorkspace(ctx context.Context, name string, workspace uuid.U
 func (db *DB) delete(ctx context.Context, operation, name, expression string, entries int) error {
 	return db.write(ctx, operation, name, entries, func(ctx context.Context) error {
 		return db.loaded(ctx, name, func() error {
-			_, err := answer(db.service.Delete(ctx, &milvuspb.DeleteRequest{CollectionName: name, Expr: expression}))
-			return err
+			return db.client.Delete(ctx, name, "", expression)
 		})
 	})
 }

@@ -7,9 +7,9 @@
 // another's. Everything is safe to repeat, and is repeated here a few times when the
 // server is away for a moment; every call ends within a bound of its own.
 //
-// The package speaks Milvus's protocol (milvus-proto) over one gRPC connection, on
-// milvus-lite as on Milvus standalone, and keeps to what both understand alike. What
-// differs between them is told where it is dealt with.
+// The package uses Milvus's SDK over one connection, on milvus-lite as on Milvus
+// standalone, and keeps to what both understand alike. What differs between them is
+// told where it is dealt with; what of the SDK's ways is changed, in connection.go.
 package milvus
 
 import (
@@ -24,7 +24,7 @@ import (
 
 	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
 	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
-	"google.golang.org/grpc"
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -53,8 +53,7 @@ type Options struct {
 
 // DB is a connection to one database of Milvus. It connects again by itself.
 type DB struct {
-	conn    *grpc.ClientConn
-	service milvuspb.MilvusServiceClient
+	client  *client.GrpcClient
 	token   string
 	metrics *Metrics
 	tracer  tracing.Tracer
@@ -97,7 +96,7 @@ func Open(ctx context.Context, o Options, changes ...Option) (*DB, error) {
 // greet says who we are, which servers that know databases answer by whether ours is
 // there. Older ones do not know the call.
 func (db *DB) greet(ctx context.Context) error {
-	_, err := answer(db.service.Connect(ctx, &milvuspb.ConnectRequest{ClientInfo: &commonpb.ClientInfo{SdkType: "Livegraph"}}))
+	_, err := db.client.Service.Connect(ctx, &milvuspb.ConnectRequest{ClientInfo: &commonpb.ClientInfo{SdkType: "Livegraph"}})
 	if status.Code(err) == codes.Unimplemented {
 		return db.Ping(ctx)
 	}
@@ -111,12 +110,12 @@ func New(o Options, changes ...Option) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := at.connection(o.Token)
+	c, err := at.connect(o.Token)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the Milvus address cannot be used")
 	}
 	db := &DB{
-		conn: conn, service: milvuspb.NewMilvusServiceClient(conn), token: o.Token,
+		client: c, token: o.Token,
 		known: map[string]collection{}, writers: map[string]chan struct{}{},
 	}
 	for _, change := range changes {
@@ -187,18 +186,15 @@ func (db *DB) Ping(ctx context.Context) error {
 
 // ServerVersion gives the server's version, such as "v2.6.4". It asks once.
 func (db *DB) ServerVersion(ctx context.Context) (string, error) {
-	answer, err := db.service.GetVersion(ctx, &milvuspb.GetVersionRequest{})
-	if err == nil {
-		err = refused(answer.GetStatus())
-	}
+	version, err := db.client.GetVersion(ctx)
 	if err != nil {
 		return "", fmt.Errorf("asking Milvus for its version: %w", withoutToken(err, db.token))
 	}
-	return answer.GetVersion(), nil
+	return version, nil
 }
 
 // Close closes the connection.
-func (db *DB) Close() error { return db.conn.Close() }
+func (db *DB) Close() error { return db.client.Close() }
 
 // withoutToken makes sure that an error's text does not hold the token.
 func withoutToken(err error, token string) error {

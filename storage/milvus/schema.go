@@ -3,11 +3,7 @@ package milvus
 import (
 	"strconv"
 
-	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
-	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
-	"github.com/milvus-io/milvus-proto/go-api/v2/schemapb"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/protoadapt"
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 )
 
 // Fields of a collection.
@@ -38,70 +34,39 @@ const (
 // Yashunin, https://arxiv.org/abs/1603.09320, section 4): fewer links lose recall in
 // hundreds of dimensions, more cost memory (128 bytes a vector here) and a slower build.
 const (
-	indexType   = "HNSW"
-	metricType  = "COSINE"
-	indexParams = `{"M":16,"efConstruction":200}`
+	metricType     = entity.COSINE
+	links          = 16
+	efConstruction = 200
 )
 
-// newCollection is the request that makes a collection.
-func newCollection(name string, dimensions int) (*milvuspb.CreateCollectionRequest, error) {
-	schema, err := marshal(&schemapb.CollectionSchema{Name: name, Fields: []*schemapb.FieldSchema{
-		{Name: fieldID, IsPrimaryKey: true, DataType: schemapb.DataType_VarChar, TypeParams: length(keyText)},
-		{Name: fieldWorkspace, IsPartitionKey: true, DataType: schemapb.DataType_VarChar, TypeParams: length(uuidText)},
-		{Name: fieldNode, DataType: schemapb.DataType_VarChar, TypeParams: length(uuidText)},
-		{Name: fieldEntityType, DataType: schemapb.DataType_VarChar, TypeParams: length(maxEntityType)},
-		{Name: fieldChunk, DataType: schemapb.DataType_Int64},
-		{Name: fieldVector, DataType: schemapb.DataType_FloatVector, TypeParams: pairs("dim", strconv.Itoa(dimensions))},
-	}})
-	if err != nil {
-		return nil, err
+// newSchema says how a collection is made.
+func newSchema(name string, dimensions int) *entity.Schema {
+	words := func(field string, most int64) *entity.Field {
+		return entity.NewField().WithName(field).WithDataType(entity.FieldTypeVarChar).WithMaxLength(most)
 	}
-	return &milvuspb.CreateCollectionRequest{
-		CollectionName: name, Schema: schema, ShardsNum: shards, NumPartitions: partitions,
-		ConsistencyLevel: commonpb.ConsistencyLevel_Bounded,
-	}, nil
+	return entity.NewSchema().WithName(name).
+		WithField(words(fieldID, keyText).WithIsPrimaryKey(true)).
+		WithField(words(fieldWorkspace, uuidText).WithIsPartitionKey(true)).
+		WithField(words(fieldNode, uuidText)).
+		WithField(words(fieldEntityType, maxEntityType)).
+		WithField(entity.NewField().WithName(fieldChunk).WithDataType(entity.FieldTypeInt64)).
+		WithField(entity.NewField().WithName(fieldVector).WithDataType(entity.FieldTypeFloatVector).WithDim(int64(dimensions)))
 }
 
-// newIndex is the request that makes its index.
-func newIndex(name string) *milvuspb.CreateIndexRequest {
-	return &milvuspb.CreateIndexRequest{
-		CollectionName: name, FieldName: fieldVector,
-		ExtraParams: pairs("index_type", indexType, "metric_type", metricType, "params", indexParams),
-	}
-}
+// newIndex says how its index is made.
+func newIndex() (entity.Index, error) { return entity.NewIndexHNSW(metricType, links, efConstruction) }
 
 // dimensionsOf reads a collection's dimensions; 0: it is none of ours.
-func dimensionsOf(schema *schemapb.CollectionSchema) int {
-	fields := map[string]*schemapb.FieldSchema{}
-	for _, f := range schema.GetFields() {
-		fields[f.GetName()] = f
+func dimensionsOf(schema *entity.Schema) int {
+	fields := map[string]*entity.Field{}
+	for _, f := range schema.Fields {
+		fields[f.Name] = f
 	}
 	for _, name := range []string{fieldID, fieldWorkspace, fieldNode, fieldEntityType, fieldChunk, fieldVector} {
 		if fields[name] == nil {
 			return 0
 		}
 	}
-	for _, p := range fields[fieldVector].GetTypeParams() {
-		if p.GetKey() == "dim" {
-			n, _ := strconv.Atoi(p.GetValue())
-			return n
-		}
-	}
-	return 0
-}
-
-func length(n int) []*commonpb.KeyValuePair { return pairs("max_length", strconv.Itoa(n)) }
-
-// pairs makes key-value pairs of keys and values in turn.
-func pairs(of ...string) []*commonpb.KeyValuePair {
-	all := make([]*commonpb.KeyValuePair, 0, len(of)/2)
-	for i := 0; i+1 < len(of); i += 2 {
-		all = append(all, &commonpb.KeyValuePair{Key: of[i], Value: of[i+1]})
-	}
-	return all
-}
-
-// marshal encodes a message of Milvus, which are of protobuf's first Go API.
-func marshal(m protoadapt.MessageV1) ([]byte, error) {
-	return proto.Marshal(protoadapt.MessageV2Of(m))
+	n, _ := strconv.Atoi(fields[fieldVector].TypeParams[entity.TypeParamDim])
+	return n
 }

@@ -3,16 +3,13 @@ package milvus
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/milvus-io/milvus-proto/go-api/v2/commonpb"
-	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/retrieval"
@@ -24,12 +21,12 @@ const (
 	// 95 % of few (see TestSearchFindsWhatIsNearest). More is slower in proportion.
 	leastWidth = 128
 	mostWidth  = 32_768
-	// bounded tells Milvus to answer from what it has, if that is not older than its
+	// staleness tells Milvus to answer from what it has, if that is not older than its
 	// own bound of some seconds, and not to wait for the newest entries: on a server
 	// they are there about 0.2 s later, and waiting would cost every search as much.
 	// Whoever searches reads what is found from the truth anyway. milvus-lite always
 	// has the newest.
-	bounded = 2
+	staleness = entity.ClBounded
 )
 
 // Near restricts a search.
@@ -73,14 +70,17 @@ func (db *DB) Search(ctx context.Context, name string, workspace uuid.UUID, vect
 	return hits, err
 }
 
-// search is one call.
+// search is one call. It asks for no field but the key: asked for none, milvus-lite gives
+// all, vectors too; asked for others, Milvus 2.3 fails when nothing is found. The key comes
+// by itself, whether or not the SDK finds it among the fields.
 func (db *DB) search(ctx context.Context, name string, workspace uuid.UUID, expression string, vector []float32, limit int) (hits []retrieval.VectorHit, err error) {
-	request, err := newSearch(name, expression, vector, limit)
+	width, err := entity.NewIndexHNSWSearchParam(min(max(leastWidth, 2*limit), mostWidth))
 	if err != nil {
 		return nil, err
 	}
 	err = db.loaded(ctx, name, func() error {
-		found, err := answer(db.service.Search(ctx, request))
+		found, err := db.client.Search(ctx, name, nil, expression, []string{fieldID}, []entity.Vector{entity.FloatVector(vector)},
+			fieldVector, metricType, limit, width, client.WithSearchQueryConsistencyLevel(staleness))
 		if err == nil {
 			hits, err = readHits(found, workspace)
 		}
@@ -113,43 +113,23 @@ func (n Near) expression(workspace uuid.UUID) (string, error) {
 	return strings.Join(parts, " && "), nil
 }
 
-// newSearch asks for no field but the key, which comes by itself: Milvus 2.3 fails on
-// others when nothing is found.
-func newSearch(name, expression string, vector []float32, limit int) (*milvuspb.SearchRequest, error) {
-	raw := make([]byte, 0, 4*len(vector))
-	for _, x := range vector {
-		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
-	}
-	query, err := marshal(&commonpb.PlaceholderGroup{Placeholders: []*commonpb.PlaceholderValue{
-		{Tag: "$0", Type: commonpb.PlaceholderType_FloatVector, Values: [][]byte{raw}},
-	}})
-	if err != nil {
-		return nil, err
-	}
-	width := min(max(leastWidth, 2*limit), mostWidth)
-	return &milvuspb.SearchRequest{
-		CollectionName: name, Dsl: expression, DslType: commonpb.DslType_BoolExprV1, PlaceholderGroup: query, Nq: 1,
-		OutputFields: []string{fieldID},
-		SearchParams: pairs("anns_field", fieldVector, "topk", strconv.Itoa(limit), "metric_type", metricType,
-			"params", `{"ef":`+strconv.Itoa(width)+`}`, "round_decimal", "-1", "offset", "0"),
-		GuaranteeTimestamp: bounded, ConsistencyLevel: commonpb.ConsistencyLevel_Bounded,
-	}, nil
-}
-
 // readHits reads an answer. A key of another workspace is never handed out, whatever
 // the filter let through.
-func readHits(found *milvuspb.SearchResults, workspace uuid.UUID) ([]retrieval.VectorHit, error) {
-	keys, scores := found.GetResults().GetIds().GetStrId().GetData(), found.GetResults().GetScores()
-	if len(keys) != len(scores) {
+func readHits(found []client.SearchResult, workspace uuid.UUID) ([]retrieval.VectorHit, error) {
+	if len(found) == 0 { // nothing was found
+		return nil, nil
+	}
+	keys, ok := found[0].IDs.(*entity.ColumnVarChar)
+	if !ok || keys.Len() != len(found[0].Scores) {
 		return nil, &refusal{reason: "a search with other keys than scores"}
 	}
-	hits := make([]retrieval.VectorHit, 0, len(keys))
-	for i, key := range keys {
+	hits := make([]retrieval.VectorHit, 0, keys.Len())
+	for i, key := range keys.Data() {
 		id, err := parseKey(key)
 		if err != nil || id.Workspace != workspace {
 			return nil, &refusal{reason: "a search that answers with what was not asked for"}
 		}
-		hits = append(hits, retrieval.VectorHit{Node: id.Node, Chunk: id.Chunk, Cosine: min(max(float64(scores[i]), -1), 1)})
+		hits = append(hits, retrieval.VectorHit{Node: id.Node, Chunk: id.Chunk, Cosine: min(max(float64(found[0].Scores[i]), -1), 1)})
 	}
 	nearestFirst(hits)
 	return hits, nil
