@@ -4,6 +4,7 @@ import { useEffect, useRef, useState, type RefObject } from 'react'
 import { Navigate, Outlet, useLocation, useNavigation } from 'react-router'
 
 import { ErrorNotice, IconButton } from '@/ui'
+import { useReturningFocus } from '@/ui/focus'
 
 import { Boot } from './Boot'
 import { Brand, Sidebar } from './Sidebar'
@@ -45,6 +46,7 @@ function Frame() {
   const [palette, setPalette] = useState(false)
   const [drawer, setDrawer] = useState(false)
   const main = useRef<HTMLElement>(null)
+  const focus = useReturningFocus()
   const page = pathname.split('/')[1] ?? ''
   useFocusOnNewPage(page, main)
   useEffect(() => {
@@ -73,7 +75,7 @@ function Frame() {
           </IconButton>
           <Drawer.Portal>
             <div className="scrim drawer-scrim">
-              <Drawer.Content className="drawer" aria-describedby={undefined}>
+              <Drawer.Content {...focus} className="drawer" aria-describedby={undefined}>
                 <Drawer.Title className="sr-only">Navigation</Drawer.Title>
                 <Sidebar onPalette={openPalette} onNavigate={() => setDrawer(false)} />
                 <div className="drawer-close">
