@@ -57,7 +57,7 @@ export function Health({ now }: { now: Overview }) {
           ))}
         </ul>
       </Panel>
-      <Panel title="Consumers" note="behind the log">
+      <Panel title="Consumers" note="of the log">
         {now.consumers.length === 0 ? (
           <p className="muted">Another process reads the log.</p>
         ) : (
@@ -72,7 +72,7 @@ export function Health({ now }: { now: Overview }) {
                   )}
                 >
                   {c.lagRecords === 0
-                    ? 'nothing'
+                    ? 'caught up'
                     : `${compact(c.lagRecords)}, ${duration(Math.round(c.lagSeconds * 10) * 100)}`}
                 </span>
               </li>
