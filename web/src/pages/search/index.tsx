@@ -64,7 +64,7 @@ export default function SearchPage() {
 
   return (
     <Page title="Search" lead="Try both searches, and see why each result was found.">
-      <div className="search">
+      <div className="search-page">
         <FormPanel form={form} onChange={edit} onSend={() => send(form)} busy={search.isFetching} />
         <div className="search-answer">
           {search.error && ready ? (
