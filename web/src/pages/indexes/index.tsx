@@ -186,7 +186,7 @@ function Standing({ installed, list }: { installed: Installed; list: readonly Wo
   const pending = list.reduce((sum, one) => sum + one.nodes.pending, 0)
   return (
     <>
-      <div className="grid indexes-stats">
+      <div className="indexes-stats">
         <Panel>
           <Stat
             label="Model that is searched"

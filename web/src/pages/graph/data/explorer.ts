@@ -39,7 +39,7 @@ export interface ExplorerState {
 /** Changes that are kept for the history. */
 const MOST_RECENT = 200
 /** Nodes that are shown when nobody said which. */
-const FIRST_NODES = 60
+const FIRST_NODES = 80
 /** Nodes that come onto the canvas because a command touched them. */
 const MOST_BROUGHT = 50
 /** Neighbours fetched at a time: a hub does not bury the canvas. */

@@ -37,7 +37,7 @@ interface Point extends SimulationNodeDatum {
 /** Below this heat nothing moves visibly any more. */
 const COLD = 0.004
 /** What heat a change of the graph brings: enough to find room, not so much that all is thrown about. */
-const REHEAT = 0.5
+const REHEAT = 0.3
 const DRAG_HEAT = 0.25
 /** The golden angle, by which points in a spiral keep away from each other. */
 const GOLDEN = Math.PI * (3 - Math.sqrt(5))
@@ -46,6 +46,8 @@ const SPACING = 34
 export class Simulation {
   private readonly forces: Forces<Point, SimulationLinkDatum<Point>>
   private readonly links = forceLink<Point, SimulationLinkDatum<Point>>()
+  private readonly middleX = forceX<Point>(0)
+  private readonly middleY = forceY<Point>(0)
   private points = new Map<string, Point>()
   private list: Point[] = []
   private dragged = new Set<string>()
@@ -56,11 +58,11 @@ export class Simulation {
       .alphaMin(COLD)
       .alphaDecay(0.028)
       .velocityDecay(0.36)
-      .force('charge', forceManyBody<Point>().strength(-260).theta(0.95).distanceMax(700))
+      .force('charge', forceManyBody<Point>().strength(-240).theta(0.95).distanceMax(420))
       .force('links', this.links)
       .force('room', forceCollide<Point>((p) => p.radius + 7).strength(0.7))
-      .force('x', forceX<Point>(0).strength(0.035))
-      .force('y', forceY<Point>(0).strength(0.035))
+      .force('x', this.middleX)
+      .force('y', this.middleY)
     this.forces.alpha(0)
   }
 
@@ -88,6 +90,10 @@ export class Simulation {
       degree.set(target, (degree.get(target) ?? 0) + 1)
     }
     this.links.links([])
+    // What hangs on nothing would be driven far away, and everything else made small to have it in sight.
+    const pull = (p: Point) => (degree.has(p.id) ? 1 : 4)
+    this.middleX.strength((p) => 0.06 * pull(p))
+    this.middleY.strength((p) => 0.08 * pull(p))
     this.forces.nodes(this.list)
     const springy = known.filter((s) => s.source !== s.target).map((s) => ({ ...s }))
     const least = (s: Spring) => Math.min(degree.get(s.source) ?? 1, degree.get(s.target) ?? 1)

@@ -100,12 +100,20 @@ export function stepText(step: Step, nameOf: (id: string) => string): string {
   return `${name} and ${plural(step.cascade.count, 'edge')}`
 }
 
+/** What each step of a change did. */
+export function stepsText(change: Change, nameOf: (id: string) => string): string[] {
+  return stepsOf(change).map((step) => `${verbOf(step)} ${stepText(step, nameOf)}`)
+}
+
+function verbOf(step: Step): string {
+  return step.edge?.deleted || step.node?.deleted ? 'deleted' : VERBS[step.type]
+}
+
 /** What was done to how many of what. */
 export function batchText(steps: readonly Step[]): string {
   const counts = new Map<string, number>()
   for (const step of steps) {
-    const done = step.edge?.deleted || step.node?.deleted ? 'deleted' : VERBS[step.type]
-    const key = `${step.edge ? 'edge' : 'node'} ${done}`
+    const key = `${step.edge ? 'edge' : 'node'} ${verbOf(step)}`
     counts.set(key, (counts.get(key) ?? 0) + 1)
   }
   return [...counts]

@@ -42,6 +42,8 @@ export function Finder({
   const [narrowing, setNarrowing] = useState(false)
   const asked = useDeferredValue(filter)
   const box = useRef<HTMLDivElement>(null)
+  /** The focus comes back by itself: nothing is to open. */
+  const quiet = useRef(false)
   const id = useId()
   const found = useInfiniteQuery({
     queryKey: ['graph', workspace, 'find', asked],
@@ -56,13 +58,22 @@ export function Finder({
     setOpen(false)
     setNarrowing(false)
   }
+  /** Closes, with the focus in the text. */
+  const shut = () => {
+    close()
+    quiet.current = true
+    box.current?.querySelector('input')?.focus()
+    quiet.current = false
+  }
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'Escape' && open) {
       event.stopPropagation()
-      close()
-      box.current?.querySelector('input')?.focus()
+      shut()
     }
-    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') moveFocus(event, box.current)
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      setOpen(true)
+      moveFocus(event, box.current)
+    }
   }
   return (
     // Keys go up from the controls inside.
@@ -71,7 +82,7 @@ export function Finder({
       className="graph-finder"
       ref={box}
       onKeyDown={onKeyDown}
-      onFocus={(event) => event.target instanceof HTMLInputElement && setOpen(true)}
+      onFocus={(event) => event.target instanceof HTMLInputElement && !quiet.current && setOpen(true)}
       onBlur={(event) => {
         const next = event.relatedTarget
         if (next instanceof Node && !event.currentTarget.contains(next)) close()
@@ -108,7 +119,15 @@ export function Finder({
           ) : found.isPending ? (
             <Skeleton lines={4} />
           ) : (
-            <Results nodes={nodes} total={total} canvas={canvas} onPick={onPick} />
+            <Results
+              nodes={nodes}
+              total={total}
+              canvas={canvas}
+              onPick={(node) => {
+                shut()
+                onPick(node)
+              }}
+            />
           )}
           {nodes.length > 0 && (
             <div className="graph-finder-foot">
@@ -122,7 +141,14 @@ export function Finder({
                   Show more
                 </Button>
               )}
-              <Button size="s" icon={<Plus size={14} />} onClick={() => onPickAll(nodes)}>
+              <Button
+                size="s"
+                icon={<Plus size={14} />}
+                onClick={() => {
+                  shut()
+                  onPickAll(nodes)
+                }}
+              >
                 Add {nodes.length === 1 ? 'it' : `all ${num(nodes.length)}`}
               </Button>
             </div>

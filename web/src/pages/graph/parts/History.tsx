@@ -4,19 +4,21 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { Redo2, Undo2 } from 'lucide-react'
 import { useMemo, useState } from 'react'
 
-import { Badge, Button, cx, Empty, ErrorNotice, MoreButton, Segmented, Skeleton, Time } from '@/ui'
+import { Badge, Button, cx, Empty, ErrorNotice, MoreButton, num, Segmented, Skeleton, Time } from '@/ui'
 
 import type { ExplorerState } from '../data/explorer'
 import { standings, withChange, type Standing } from '../model/history'
 import type { Difference } from '../model/patch'
 import { alterations, concerns, nodesOf } from '../model/trail'
 import type { Change, Command } from '../model/types'
-import { changeText } from '../model/words'
+import { changeText, stepsText } from '../model/words'
 import { useActors } from './actors'
 import { DifferenceList } from './Collided'
 import { namer, useShared } from './context'
 
 const PAGE = 30
+/** Steps of a batch that are told. */
+const MOST_STEPS = 4
 
 export interface HistoryProps {
   state: ExplorerState
@@ -75,6 +77,7 @@ export function History({ state, onCommand, busy, onShow }: HistoryProps) {
             key={change.sequence}
             change={change}
             text={changeText(change, nameOf)}
+            details={stepsText(change, nameOf)}
             actor={actorOf(change.actorId)}
             standing={standing.get(change.sequence) ?? 'stands'}
             differences={altered.get(change.sequence) ?? []}
@@ -99,6 +102,8 @@ export function History({ state, onCommand, busy, onShow }: HistoryProps) {
 interface EntryProps {
   change: Change
   text: string
+  /** What a batch did, one by one. */
+  details: readonly string[]
   actor: string
   standing: Standing
   differences: readonly Difference[]
@@ -107,7 +112,7 @@ interface EntryProps {
   onShow: (change: Change) => void
 }
 
-function Entry({ change, text, actor, standing, differences, busy, onCommand, onShow }: EntryProps) {
+function Entry({ change, text, details, actor, standing, differences, busy, onCommand, onShow }: EntryProps) {
   const undoable = standing === 'stands'
   const redoable = standing === 'undone'
   const payload = { commandId: change.commandId }
@@ -135,6 +140,16 @@ function Entry({ change, text, actor, standing, differences, busy, onCommand, on
           </Button>
         )}
       </div>
+      {details.length > 1 && (
+        <ul className="graph-changes">
+          {details.slice(0, MOST_STEPS).map((line, i) => (
+            <li key={i}>
+              <bdi>{line}</bdi>
+            </li>
+          ))}
+          {details.length > MOST_STEPS && <li>and {num(details.length - MOST_STEPS)} more</li>}
+        </ul>
+      )}
       {differences.length > 0 && <DifferenceList differences={differences} />}
       <p className="graph-change-note">
         {standing === 'undone' && <Badge>undone</Badge>} <Time at={change.at} /> · {actor} · #

@@ -16,10 +16,17 @@ export interface Label {
 /** Cells of the grid by which overlaps are found, in pixels: about a label's height. */
 const CELL = 24
 
-/** Chooses labels that do not overlap, at most so many. */
-export function chooseLabels<L extends Label>(candidates: readonly L[], most: number): L[] {
+export type Box = Pick<Label, 'x' | 'y' | 'width' | 'height'>
+
+/** Chooses labels that overlap neither each other nor what is in their way, at most so many. */
+export function chooseLabels<L extends Label>(
+  candidates: readonly L[],
+  most: number,
+  obstacles: readonly Box[] = [],
+): L[] {
   const ordered = [...candidates].sort((a, b) => b.weight - a.weight || a.place - b.place)
-  const cells = new Map<number, Label[]>()
+  const cells = new Map<number, Box[]>()
+  for (const box of obstacles) occupy(cells, box, cellsOf(box))
   const chosen: L[] = []
   for (const label of ordered) {
     const must = label.weight === Infinity
@@ -27,16 +34,20 @@ export function chooseLabels<L extends Label>(candidates: readonly L[], most: nu
     const keys = cellsOf(label)
     if (!must && keys.some((key) => cells.get(key)?.some((other) => overlap(label, other)))) continue
     chosen.push(label)
-    for (const key of keys) {
-      const there = cells.get(key)
-      if (there) there.push(label)
-      else cells.set(key, [label])
-    }
+    occupy(cells, label, keys)
   }
   return chosen
 }
 
-function cellsOf(label: Label): number[] {
+function occupy(cells: Map<number, Box[]>, box: Box, keys: readonly number[]): void {
+  for (const key of keys) {
+    const there = cells.get(key)
+    if (there) there.push(box)
+    else cells.set(key, [box])
+  }
+}
+
+function cellsOf(label: Box): number[] {
   const keys: number[] = []
   const [left, right] = [label.x - label.width / 2, label.x + label.width / 2]
   const [top, bottom] = [label.y - label.height / 2, label.y + label.height / 2]
@@ -48,7 +59,7 @@ function cellsOf(label: Label): number[] {
   return keys
 }
 
-function overlap(a: Label, b: Label): boolean {
+function overlap(a: Box, b: Box): boolean {
   return Math.abs(a.x - b.x) * 2 < a.width + b.width && Math.abs(a.y - b.y) * 2 < a.height + b.height
 }
 

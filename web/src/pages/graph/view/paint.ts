@@ -2,9 +2,9 @@
 // fills, not that of lines: 1,000 edges are three strokes.
 
 import { toScreen, type Camera, type Point, type Size } from './camera'
-import { arrowOf, controlPoint, loopCircle, onCurve } from './geometry'
+import { paintCaptions } from './captions'
+import { arrowOf, controlPoint, loopCircle } from './geometry'
 import { placeOf, type Places } from './hit'
-import { chooseLabels, shorten, type Label } from './labels'
 import type { Palette } from './palette'
 import type { Scene, SceneEdge, SceneNode } from './scene'
 import { addShape } from './shapes'
@@ -30,20 +30,15 @@ export interface Look {
   widths: Map<string, number>
 }
 
-type Tier = 'faint' | 'plain' | 'strong'
+export type Tier = 'faint' | 'plain' | 'strong'
 
 /** No node gets smaller than this on the screen. */
 const LEAST_RADIUS = 2.2
-const LABEL_SIZE = 11
-const LABEL_HEIGHT = 15
-const MOST_LABEL = 34
-/** Zoom from which arrows can be told from lines, and from which relations are written on edges. */
+/** Zoom from which arrows can be told from lines. */
 const ARROWS_FROM = 0.42
-const RELATIONS_FROM = 1.35
-const MOST_RELATIONS = 60
 
 /** What one frame works with. */
-interface Frame extends Look {
+export interface Frame extends Look {
   ctx: CanvasRenderingContext2D
   screen: (Point | null)[]
   /** Nodes and edges that are brought out; null: none in particular. */
@@ -63,8 +58,7 @@ export function paint(ctx: CanvasRenderingContext2D, look: Look, ratio: number):
   paintEdges(frame)
   paintNodes(frame)
   paintRings(frame)
-  paintRelations(frame)
-  paintLabels(frame)
+  paintCaptions(frame)
 }
 
 /** What is around the hovered, else the selected one. */
@@ -90,7 +84,7 @@ function edgeTier(frame: Frame, i: number): Tier {
   return frame.near.edges.has(i) ? 'strong' : 'faint'
 }
 
-function nodeTier(frame: Frame, i: number): Tier {
+export function nodeTier(frame: Frame, i: number): Tier {
   return !frame.near || frame.near.nodes.has(i) ? 'plain' : 'faint'
 }
 
@@ -121,7 +115,7 @@ function paintEdges(frame: Frame): void {
 }
 
 /** Whether a line from a to b cannot cross the screen, with room for what is bent. */
-function outside(a: Point, b: Point, size: Size): boolean {
+export function outside(a: Point, b: Point, size: Size): boolean {
   const room = 80
   return (
     Math.max(a.x, b.x) < -room ||
@@ -131,7 +125,7 @@ function outside(a: Point, b: Point, size: Size): boolean {
   )
 }
 
-function screenRadius(frame: Frame, i: number): number {
+export function screenRadius(frame: Frame, i: number): number {
   return Math.max(LEAST_RADIUS, (frame.scene.nodes[i]?.radius ?? 0) * frame.camera.k)
 }
 
@@ -230,98 +224,4 @@ function paintRings(frame: Frame): void {
   }
   if (frame.hoveredNode >= 0 && frame.hoveredNode !== frame.selectedNode) ring(frame.hoveredNode, 3, 1.5, 0.7)
   if (frame.selectedNode >= 0) ring(frame.selectedNode, 4, 2.5, 1)
-}
-
-/** The relations of the edges that are brought out, or of all where there is room. */
-function paintRelations(frame: Frame): void {
-  const { ctx, scene, palette, camera } = frame
-  let edges: number[] = []
-  if (frame.near) edges = [...frame.near.edges]
-  else if (camera.k >= RELATIONS_FROM) edges = scene.edges.map((_, i) => i)
-  ctx.font = `${LABEL_SIZE - 1}px ${palette.font}`
-  ctx.textAlign = 'center'
-  ctx.textBaseline = 'middle'
-  const labels: (Label & { text: string })[] = []
-  for (const i of edges) {
-    const edge = scene.edges[i]
-    const at = edge && middleOf(frame, edge)
-    if (!edge || !at || outside(at, at, frame.size)) continue
-    const text = shorten(edge.relationType, 24)
-    const weight = i === frame.hoveredEdge || i === frame.selectedEdge ? Infinity : 1
-    labels.push({ place: i, ...at, width: widthOf(frame, 'relation', text) + 6, height: 13, weight, text })
-  }
-  for (const label of chooseLabels(labels, MOST_RELATIONS)) {
-    ctx.fillStyle = palette.groundVeil
-    ctx.fillRect(label.x - label.width / 2, label.y - 6.5, label.width, 13)
-    ctx.fillStyle = frame.near?.edges.has(label.place) ? palette.edgeStrong : palette.textFaint
-    ctx.fillText(label.text, label.x, label.y)
-  }
-}
-
-function middleOf(frame: Frame, edge: SceneEdge): Point | null {
-  const a = frame.screen[edge.source]
-  const b = frame.screen[edge.target]
-  if (!a || !b) return null
-  const bend = edge.bend * frame.camera.k
-  if (edge.source === edge.target) {
-    const loop = loopCircle(a, screenRadius(frame, edge.source), bend)
-    return { x: loop.x, y: loop.y - loop.r }
-  }
-  return onCurve(a, controlPoint(a, b, bend), b, 0.5)
-}
-
-function paintLabels(frame: Frame): void {
-  const { ctx, scene, palette, camera, size, labelled } = frame
-  ctx.font = `${LABEL_SIZE}px ${palette.font}`
-  ctx.textAlign = 'center'
-  ctx.textBaseline = 'middle'
-  const candidates: (Label & { text: string })[] = []
-  scene.nodes.forEach((node, i) => {
-    const at = frame.screen[i]
-    if (!at || at.x < 0 || at.y < -20 || at.x > size.width || at.y > size.height) return
-    const weight = labelWeight(frame, node, i)
-    if (weight < 0) return
-    const text = shorten(node.name, MOST_LABEL)
-    const y = at.y + screenRadius(frame, i) + LABEL_HEIGHT / 2 + 2
-    candidates.push({
-      place: i,
-      x: at.x,
-      y,
-      width: widthOf(frame, 'name', text) + 6,
-      height: LABEL_HEIGHT,
-      weight,
-      text,
-    })
-  })
-  const room = Math.round((size.width * size.height) / 7000) * Math.min(1.5, Math.max(0.5, camera.k * 1.5))
-  const chosen = chooseLabels(candidates, room)
-  labelled.clear()
-  for (const label of chosen) {
-    labelled.add(label.place)
-    ctx.fillStyle = palette.groundVeil
-    ctx.fillRect(label.x - label.width / 2, label.y - LABEL_HEIGHT / 2, label.width, LABEL_HEIGHT)
-    ctx.fillStyle = nodeTier(frame, label.place) === 'faint' ? palette.textFaint : palette.text
-    ctx.fillText(label.text, label.x, label.y)
-  }
-}
-
-/** Which labels go first; below 0: not at all. */
-function labelWeight(frame: Frame, node: SceneNode, i: number): number {
-  if (i === frame.selectedNode || i === frame.hoveredNode) return Infinity
-  if (frame.near) {
-    // Beside what is brought out the rest has no names: they would stand in its way.
-    return frame.near.nodes.has(i) ? 1e6 + node.degree : -1
-  }
-  return node.degree * (frame.labelled.has(i) ? 1.25 : 1) + (frame.labelled.has(i) ? 1.5 : 0)
-}
-
-/** The width of a text in the font that is set, which is that of `what`; remembered. */
-function widthOf(frame: Frame, what: 'name' | 'relation', text: string): number {
-  const key = `${what} ${text}`
-  const known = frame.widths.get(key)
-  if (known !== undefined) return known
-  if (frame.widths.size > 5000) frame.widths.clear()
-  const width = frame.ctx.measureText(text).width
-  frame.widths.set(key, width)
-  return width
 }

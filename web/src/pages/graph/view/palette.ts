@@ -42,7 +42,7 @@ export function readPalette(within: Element): Palette {
     text: of('--text'),
     textFaint: of('--text-3'),
     ground,
-    groundVeil: faded(ground, 0.78),
+    groundVeil: faded(ground, 0.9),
     accent: of('--accent'),
     font: getComputedStyle(within).fontFamily,
   }

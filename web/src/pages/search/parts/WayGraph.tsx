@@ -48,6 +48,9 @@ export function WayGraph({ way, names, workspace, hit }: WayGraphProps) {
           open in the graph
         </button>
       </figcaption>
+      {way.edges.some((edge) => !edge.known) && (
+        <p className="search-note">Dashed: another start from which a part of the score came.</p>
+      )}
       <p className="sr-only">{wayText(way, nameOf)}</p>
       <div
         className="search-way-box"
