@@ -19,3 +19,9 @@ var ClickHouse embed.FS
 //
 //go:embed openapi.yaml
 var OpenAPI []byte
+
+// Admin describes what the administration page calls, OpenAPI 3.0. It refers to
+// openapi.yaml beside it.
+//
+//go:embed admin.yaml
+var Admin []byte

@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/schemas/auditrecord"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -81,19 +81,8 @@ func subject(r *http.Request) string {
 	return clean(strings.Join(parts, "/"))
 }
 
-// clean gives what can be stored and shown of a client's text.
-func clean(text string) string {
-	text = strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
-			return unicode.ReplacementChar
-		}
-		return c
-	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
-	if len(text) <= longestNoted {
-		return text
-	}
-	return strings.ToValidUTF8(text[:longestNoted], "")
-}
+// clean gives what may be kept of a client's text.
+func clean(text string) string { return auditrecord.Clean(text, longestNoted) }
 
 // trail lists what operators did, newest first.
 func (a *Admin) trail(w http.ResponseWriter, r *http.Request) error {

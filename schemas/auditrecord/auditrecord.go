@@ -55,8 +55,8 @@ type Record struct {
 func Encode(r *Record) ([]byte, error) {
 	out := eventsv1.AuditRecord{
 		RequestId: r.RequestID, AtUs: r.At.UnixMicro(), Final: r.Final, KeyId: idBytes(r.Key), WorkspaceId: idBytes(r.Workspace),
-		Method: clean(r.Method, MaxMethod), Route: r.Route, Status: uint32(r.Status), Ip: r.IP.AsSlice(),
-		UserAgent: clean(r.UserAgent, MaxUserAgent), DurationUs: r.Duration.Microseconds(), BytesIn: r.BytesIn, BytesOut: r.BytesOut,
+		Method: Clean(r.Method, MaxMethod), Route: r.Route, Status: uint32(r.Status), Ip: r.IP.AsSlice(),
+		UserAgent: Clean(r.UserAgent, MaxUserAgent), DurationUs: r.Duration.Microseconds(), BytesIn: r.BytesIn, BytesOut: r.BytesOut,
 		Requests: max(r.Requests, 1),
 	}
 	bytes, err := proto.Marshal(&out)
@@ -73,8 +73,9 @@ func idBytes(id uuid.UUID) []byte {
 	return id[:]
 }
 
-// clean makes a text that a caller chose one that may be kept.
-func clean(text string, most int) string {
+// Clean makes a text that a caller chose one that may be kept: of at most so many bytes,
+// of valid characters, and without the text of a key.
+func Clean(text string, most int) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) && len(text) <= most && !apikey.Within(text) {
 		return text
 	}

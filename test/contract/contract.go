@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api"
+	"github.com/livegraph/livegraph/api/admin"
 	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/auth"
 	"github.com/livegraph/livegraph/api/ratelimit"
@@ -45,6 +46,7 @@ type Server struct {
 	Auth      *auth.Authenticator
 	API       *api.Server
 	Trail     *audit.Trail       // set by the group Audit, if it is there
+	Page      *admin.Admin       // set by the group Administration, if it is there
 	Limits    *ratelimit.Limiter // nil, unless a group sets it: the process counts alone
 	Workspace uuid.UUID          // of mode live, enterprise
 	Admin     string             // the text of a key with scope admin for Workspace
@@ -52,7 +54,10 @@ type Server struct {
 
 	doc    *openapi3.T
 	router routers.Router
-	http   *http.Client
+	// Of the administration page.
+	adminDoc    *openapi3.T
+	adminRouter routers.Router
+	http        *http.Client
 }
 
 // Config is the configuration that servers under test have.
@@ -80,6 +85,7 @@ func StartWith(t testing.TB, cfg config.API, groups ...Group) *Server {
 	require.NoError(t, db.Migrate(t.Context()))
 	s := &Server{Postgres: url, DB: db, http: newClient()}
 	s.doc, s.router = loadContract(t)
+	s.adminDoc, s.adminRouter = loadAdminContract(t)
 	s.Workspace = s.NewWorkspace(t, apikey.Live)
 	s.Admin = s.NewKey(t, []uuid.UUID{s.Workspace}, request.Admin)
 	s.start(t, cfg, groups)
@@ -108,6 +114,9 @@ func (s *Server) start(t testing.TB, cfg config.API, groups []Group) {
 	}
 	if s.Limits != nil {
 		deps.Limits = s.Limits
+	}
+	if s.Page != nil {
+		deps.Admin = s.Page
 	}
 	var err error
 	s.API, err = api.New(deps)
@@ -169,8 +178,15 @@ func (s *Server) Address() string {
 // PathsOfContract gives every method and path that the contract documents, as
 // in "GET /api/me".
 func (s *Server) PathsOfContract() map[string]*openapi3.Operation {
+	return pathsOf(s.doc)
+}
+
+// PathsOfPage is PathsOfContract for what the administration page calls.
+func (s *Server) PathsOfPage() map[string]*openapi3.Operation { return pathsOf(s.adminDoc) }
+
+func pathsOf(doc *openapi3.T) map[string]*openapi3.Operation {
 	operations := map[string]*openapi3.Operation{}
-	for path, item := range s.doc.Paths.Map() {
+	for path, item := range doc.Paths.Map() {
 		for method, operation := range item.Operations() {
 			operations[method+" "+path] = operation
 		}

@@ -83,8 +83,8 @@ export function url(path: string, query: Query = {}): string {
   const params = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
     if (value === null || value === undefined || value === '') continue
-    if (Array.isArray(value)) for (const one of value as (string | number)[]) params.append(name, String(one))
-    else params.append(name, String(value as string | number | boolean))
+    if (Array.isArray(value)) for (const one of value) params.append(name, String(one))
+    else params.append(name, String(value))
   }
   const text = params.toString()
   return BASE + path + (text ? `?${text}` : '')

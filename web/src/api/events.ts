@@ -53,12 +53,13 @@ export function subscribe(path: string, subscription: Subscription): () => void 
 }
 
 async function run(path: string, s: Subscription, signal: AbortSignal): Promise<void> {
+  const over = () => signal.aborted
   const tell = (state: StreamState) => {
-    if (!signal.aborted) s.onState?.(state)
+    if (!over()) s.onState?.(state)
   }
   let lastId = s.lastEventId ?? ''
   let serverWants = 0
-  for (let attempt = 0; !signal.aborted; attempt++) {
+  for (let attempt = 0; !over(); attempt++) {
     tell({ status: 'connecting' })
     const parser = new EventParser(lastId)
     let error = new ApiError(200, { message: 'The stream ended' })
@@ -68,7 +69,7 @@ async function run(path: string, s: Subscription, signal: AbortSignal): Promise<
         tell({ status: 'open' })
       })
     } catch (cause) {
-      if (signal.aborted) return
+      if (over()) return
       error = cause instanceof ApiError ? cause : new ApiError(0, {})
       if (!worthRetrying(error)) {
         tell({ status: 'failed', error })

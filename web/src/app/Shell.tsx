@@ -1,6 +1,6 @@
 import * as Drawer from '@radix-ui/react-dialog'
 import { Menu as MenuIcon, Search, X } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState, type RefObject } from 'react'
 import { Navigate, Outlet, useLocation, useNavigation } from 'react-router'
 
 import { ErrorNotice, IconButton } from '@/ui'
@@ -46,7 +46,7 @@ function Frame() {
   const [drawer, setDrawer] = useState(false)
   const main = useRef<HTMLElement>(null)
   const page = pathname.split('/')[1] ?? ''
-  useFocusOnNewPage(page, main.current)
+  useFocusOnNewPage(page, main)
   useEffect(() => {
     const press = (e: KeyboardEvent) => {
       if (!(e.ctrlKey || e.metaKey) || e.shiftKey || e.altKey || e.key.toLowerCase() !== 'k') return
@@ -103,14 +103,16 @@ function Frame() {
 }
 
 /** After a move to another page the focus is on its heading, so that a reader hears where it is. */
-function useFocusOnNewPage(page: string, main: HTMLElement | null): void {
+function useFocusOnNewPage(page: string, main: RefObject<HTMLElement | null>): void {
   const before = useRef(page)
   useEffect(() => {
     if (before.current === page) return
     before.current = page
-    main?.scrollTo(0, 0)
+    main.current?.scrollTo(0, 0)
     // The navigation that led here may hold the focus in a dialog that is being closed.
-    const frame = requestAnimationFrame(() => main?.querySelector('h1')?.focus({ preventScroll: true }))
+    const frame = requestAnimationFrame(() =>
+      main.current?.querySelector('h1')?.focus({ preventScroll: true }),
+    )
     return () => cancelAnimationFrame(frame)
   }, [page, main])
 }

@@ -40,6 +40,8 @@ setSignedOutHandler(forget)
 export function useLogin() {
   return useMutation({
     mutationFn: (body: { name: string; password: string }) => api.post<Session>('/session', { body }),
+    // The password, which is among its variables, is not kept.
+    gcTime: 0,
     onSuccess: (session) => queryClient.setQueryData(KEY, take(session)),
   })
 }

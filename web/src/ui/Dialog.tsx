@@ -1,6 +1,6 @@
 import * as Radix from '@radix-ui/react-dialog'
 import { X } from 'lucide-react'
-import { useState, type FormEvent, type ReactNode } from 'react'
+import { useState, type SyntheticEvent, type ReactNode } from 'react'
 
 import { Button, IconButton } from './Button'
 import { ErrorNotice } from './ErrorNotice'
@@ -52,7 +52,7 @@ export function Dialog({
       {footer && <div className="dialog-foot">{footer}</div>}
     </>
   )
-  const submit = (e: FormEvent) => {
+  const submit = (e: SyntheticEvent) => {
     e.preventDefault()
     e.stopPropagation()
     onSubmit?.()
@@ -64,6 +64,7 @@ export function Dialog({
           <Radix.Content
             className={cx('dialog', `dialog-${size}`, side && 'dialog-side')}
             onEscapeKeyDown={keep}
+            onOpenAutoFocus={toFirstField}
             onPointerDownOutside={outside}
             onInteractOutside={outside}
             {...(lead ? {} : { 'aria-describedby': undefined })}
@@ -93,6 +94,18 @@ export function Dialog({
       </Radix.Portal>
     </Radix.Root>
   )
+}
+
+/**
+ * A dialog begins at its first field, or as a whole where it has none: never at the cross, whose hint would open and
+ * take the first Escape.
+ */
+function toFirstField(e: Event): void {
+  e.preventDefault()
+  const dialog = e.currentTarget
+  if (!(dialog instanceof HTMLElement)) return
+  const field = dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea):not(:disabled)')
+  ;(field ?? dialog).focus()
 }
 
 export interface ConfirmProps {

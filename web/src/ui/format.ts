@@ -118,7 +118,7 @@ export const SHOWN = 512
 // Control characters, and what changes the direction or hides: bidirectional overrides and isolates, zero-width
 // characters, the byte order mark, line and paragraph separators, tags, and halves of surrogate pairs.
 const INVISIBLE =
-  // eslint-disable-next-line no-control-regex, no-misleading-character-class -- these are what it is about
+  // eslint-disable-next-line no-control-regex -- these are what it is about
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/gu
 
 /**

@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query'
-import { useState, type FormEvent } from 'react'
+import { useState, type SyntheticEvent } from 'react'
 
 import { api } from '@/api'
 import { forget, useSession } from '@/app/session'
@@ -24,7 +24,7 @@ export function Password() {
   })
   const short = [...fresh].length < SHORTEST ? `At least ${SHORTEST} characters` : undefined
   const other = fresh !== again ? 'It is not the same' : undefined
-  const submit = (e: FormEvent) => {
+  const submit = (e: SyntheticEvent) => {
     e.preventDefault()
     setTried(true)
     if (current && !short && !other && !change.isPending) change.mutate()

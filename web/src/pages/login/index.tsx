@@ -1,6 +1,6 @@
 import './login.css'
 
-import { useState, type FormEvent } from 'react'
+import { useState, type SyntheticEvent } from 'react'
 import { Navigate, useSearchParams } from 'react-router'
 
 import { ApiError } from '@/api'
@@ -41,7 +41,7 @@ function LoginForm({ returning }: { returning: boolean }) {
   const [name, setName] = useState('')
   const [password, setPassword] = useState('')
   const wait = useWait(login.error, login.submittedAt)
-  const submit = (e: FormEvent) => {
+  const submit = (e: SyntheticEvent) => {
     e.preventDefault()
     if (!login.isPending && wait === 0) login.mutate({ name, password }, { onError: () => setPassword('') })
   }
@@ -50,13 +50,12 @@ function LoginForm({ returning }: { returning: boolean }) {
       {returning && !login.error && <p className="muted">To see that page, log in first.</p>}
       {login.error && <LoginError error={login.error} wait={wait} />}
       <Field label="Name">
-        {/* The only thing to do here. */}
-        {/* eslint-disable-next-line jsx-a11y/no-autofocus */}
         <Input
           name="username"
           autoComplete="username"
           autoCapitalize="none"
           spellCheck={false}
+          // eslint-disable-next-line jsx-a11y/no-autofocus -- it is the only thing to do here
           autoFocus
           value={name}
           onChange={(e) => setName(e.target.value)}

@@ -61,6 +61,12 @@ export interface Moment {
 /** Seconds that the charts show. */
 export const SHOWN = 600
 
+/** Seconds that there is something to show of: from two minutes to all. */
+export function shownSpan(moments: readonly Moment[]): number {
+  const known = (moments.at(-1)?.at ?? 0) - (moments[0]?.at ?? 0)
+  return Math.min(Math.max(known, 120), SHOWN)
+}
+
 const seconds = (at: string) => new Date(at).getTime() / 1000
 
 export const fromPast = (p: Past): Moment => ({

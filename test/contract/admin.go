@@ -1,0 +1,164 @@
+package contract
+
+import (
+	"encoding/json"
+	"io/fs"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/admin"
+	"github.com/livegraph/livegraph/api/audit"
+	"github.com/livegraph/livegraph/api/ratelimit"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/password"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// OperatorName and OperatorPassword are of the operator that there is at first.
+const (
+	OperatorName     = "admin"
+	OperatorPassword = "correct horse battery staple"
+)
+
+// Administration is the group of the administration page's own routes.
+type Administration struct {
+	Operator postgres.Operator // made by Group, unless it is there
+	// Records is where uses of keys are; nil: the routes of the audit log are left out.
+	Records *clickhouse.DB
+	// Metrics is what the overview looks at; nil: an empty registry.
+	Metrics *prometheus.Registry
+	// Page has the page's files; nil: two of them.
+	Page fs.FS
+	// Change, when set, changes what the routes are made of.
+	Change func(*admin.Deps)
+}
+
+// PageFiles are the files of a page, for tests.
+func PageFiles() fs.FS {
+	return fstest.MapFS{
+		"index.html":        {Data: []byte(`<!doctype html><title>Livegraph</title><script type="module" src="/admin/assets/main-a1b2c3.js"></script>`)},
+		"assets/main-a1.js": {Data: []byte("// " + strings.Repeat("the page ", 500))},
+		"favicon.svg":       {Data: []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`)},
+	}
+}
+
+// Group makes the routes.
+func (g *Administration) Group(t testing.TB, s *Server) []route.Route {
+	t.Helper()
+	var err error
+	if g.Operator.Name == "" {
+		g.Operator, err = s.DB.CreateOperator(t.Context(), OperatorName, password.Hash(OperatorPassword))
+		require.NoError(t, err)
+	}
+	if g.Metrics == nil {
+		g.Metrics = prometheus.NewRegistry()
+	}
+	if g.Page == nil {
+		g.Page = PageFiles()
+	}
+	deps := admin.Deps{
+		Operators: s.DB, Workspaces: s.DB, Keys: s.DB, Limits: ratelimit.New(ratelimit.Deps{}), Page: g.Page,
+		Overview: &admin.Overview{Version: Version, Roles: []string{"api"}, Started: time.Now(), Metrics: g.Metrics},
+	}
+	if s.Limits != nil {
+		deps.Limits = s.Limits
+	}
+	if g.Change != nil {
+		g.Change(&deps)
+	}
+	s.Page, err = admin.New(deps)
+	require.NoError(t, err)
+	background(t, s.Page.Run)
+	routes := s.Page.Routes()
+	if g.Records != nil {
+		installation, err := s.DB.Installation(t.Context())
+		require.NoError(t, err)
+		routes = append(routes, audit.OperatorRoutes(audit.Deps{Records: g.Records, TokenKey: installation.CheckpointKey, QueryTimeout: 10 * time.Second})...)
+	}
+	return routes
+}
+
+// Operator is somebody who is logged in on the administration page, as a browser is.
+type Operator struct {
+	Server *Server
+	Cookie string // name=value
+	Token  string // against forgeries
+}
+
+// Login logs in as the first operator.
+func (s *Server) Login(t testing.TB) *Operator {
+	t.Helper()
+	return s.LoginAs(t, OperatorName, OperatorPassword)
+}
+
+// LoginAs logs in; it must succeed.
+func (s *Server) LoginAs(t testing.TB, name, text string) *Operator {
+	t.Helper()
+	a := s.TryLogin(t, name, text, nil)
+	require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+	var session struct{ CSRFToken string }
+	require.NoError(t, json.Unmarshal(a.Data, &session))
+	cookie, _, _ := strings.Cut(a.Header.Get("Set-Cookie"), ";")
+	return &Operator{Server: s, Cookie: cookie, Token: session.CSRFToken}
+}
+
+// TryLogin asks for a session.
+func (s *Server) TryLogin(t testing.TB, name, text string, header map[string]string) *Answer {
+	t.Helper()
+	body, err := json.Marshal(map[string]string{"name": name, "password": text})
+	require.NoError(t, err)
+	return s.Do(t, Request{Method: http.MethodPost, Path: "/admin/api/session", Key: None, Workspace: None, Body: string(body), Header: header})
+}
+
+// Request makes a request that the operator's browser sends: with the cookie, and the
+// token where something is changed. Without a Workspace there is no header for it.
+func (o *Operator) Request(q Request) Request {
+	header := map[string]string{"Cookie": o.Cookie}
+	if q.Method != "" && q.Method != http.MethodGet && q.Method != http.MethodHead {
+		header["X-CSRF-Token"] = o.Token
+		header["Origin"] = o.Server.URL
+		header["Sec-Fetch-Site"] = "same-origin"
+	}
+	for name, value := range q.Header {
+		header[name] = value
+	}
+	q.Header, q.Key = header, None
+	if q.Workspace == "" {
+		q.Workspace = None
+	}
+	return q
+}
+
+// Do makes the request as the operator and holds the answer against the contract.
+func (o *Operator) Do(t testing.TB, q Request) *Answer {
+	t.Helper()
+	return o.Server.Do(t, o.Request(q))
+}
+
+// Get is Do for a GET that must succeed; its data is decoded into data.
+func (o *Operator) Get(t testing.TB, path string, data any) *Answer {
+	t.Helper()
+	a := o.Do(t, Request{Path: path})
+	require.Equal(t, http.StatusOK, a.Status, "GET %s: %s", path, a.Body)
+	require.NoError(t, json.Unmarshal(a.Data, data))
+	return a
+}
+
+// Send is Do for a request with a body that must end in the status; its data, if there
+// is any, is decoded into data, if that is not nil.
+func (o *Operator) Send(t testing.TB, method, path, body string, status int, data any) *Answer {
+	t.Helper()
+	a := o.Do(t, Request{Method: method, Path: path, Body: body})
+	require.Equal(t, status, a.Status, "%s %s: %s", method, path, a.Body)
+	if data != nil {
+		require.NoError(t, json.Unmarshal(a.Data, data))
+	}
+	return a
+}

@@ -1,0 +1,406 @@
+package contract_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/admin"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/password"
+	"github.com/livegraph/livegraph/test/contract"
+)
+
+const (
+	sessionPath = "/admin/api/session"
+	forbidden   = "AUTHORIZATION_ERROR"
+)
+
+// administered starts a server with the administration page.
+func administered(t *testing.T, more ...contract.Group) (*contract.Server, *contract.Administration) {
+	t.Helper()
+	page := &contract.Administration{}
+	return contract.Start(t, append(more, page.Group)...), page
+}
+
+// execute runs a statement on the server's database.
+func execute(t *testing.T, s *contract.Server, statement string, args ...any) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), s.Postgres)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(t.Context()) }()
+	_, err = conn.Exec(t.Context(), statement, args...)
+	require.NoError(t, err)
+}
+
+func (o operatorTest) requireOut(t *testing.T) {
+	t.Helper()
+	o.Do(t, contract.Request{Path: sessionPath}).RequireFailure(t, 401, authentication, "Unauthorized", nil)
+}
+
+// operatorTest is an operator with what tests ask of one.
+type operatorTest struct{ *contract.Operator }
+
+func TestAnOperatorLogsInAndOut(t *testing.T) {
+	s, page := administered(t)
+	o := operatorTest{s.Login(t)}
+	var session struct {
+		Operator  struct{ ID, Name string }
+		CSRFToken string
+		ExpiresAt time.Time
+	}
+	o.Get(t, sessionPath, &session)
+	require.Equal(t, page.Operator.ID.String(), session.Operator.ID)
+	require.Equal(t, contract.OperatorName, session.Operator.Name)
+	require.Equal(t, o.Token, session.CSRFToken, "the token stays the session's")
+	require.WithinDuration(t, time.Now().Add(12*time.Hour), session.ExpiresAt, time.Minute)
+
+	a := o.Send(t, "DELETE", sessionPath, "", 204, nil)
+	require.Contains(t, a.Header.Get("Set-Cookie"), "Max-Age=0")
+	o.requireOut(t)
+}
+
+func TestWhatIsWrongWithALoginIsNotSaid(t *testing.T) {
+	s, _ := administered(t)
+	var answers []string
+	for name, text := range map[string]string{
+		contract.OperatorName: "wrong", "nobody": contract.OperatorPassword, "Admin": contract.OperatorPassword, "": "",
+		"' OR 1=1 --": "x", "a\u202eb": "x", "<script>alert(1)</script>": "${jndi:ldap://x}", strings.Repeat("a", 1024): "x",
+	} {
+		a := s.TryLogin(t, name, text, nil)
+		a.RequireFailure(t, 401, authentication, "The name or the password is wrong", nil)
+		require.Empty(t, a.Header.Get("Set-Cookie"))
+		require.Equal(t, "Session", a.Header.Get("WWW-Authenticate"))
+		answers = append(answers, strings.ReplaceAll(string(a.Body), a.RequestID, ""))
+	}
+	for _, answer := range answers {
+		require.Equal(t, answers[0], answer)
+	}
+}
+
+func TestALoginIsReadStrictly(t *testing.T) {
+	s, _ := administered(t)
+	login := func(body string) *contract.Answer {
+		return s.Do(t, contract.Request{Method: "POST", Path: sessionPath, Key: contract.None, Workspace: contract.None, Body: body})
+	}
+	for body, want := range map[string]struct {
+		status int
+		field  string
+	}{
+		`{"name":"admin"}`:                                            {400, "password"},
+		`{"name":"admin","password":null}`:                            {400, "password"},
+		`{"name":["admin"],"password":"x"}`:                           {400, "name"},
+		`{"name":"admin","password":"x","admin":1}`:                   {400, "admin"},
+		`{"name":"admin","name":"x","password":"x"}`:                  {400, "name"},
+		`{"name":"a\u0000","password":"x"}`:                           {422, "name"},
+		`{"name":"a","password":"` + strings.Repeat("x", 1025) + `"}`: {422, "password"},
+	} {
+		login(body).RequireFailure(t, want.status, validation, "", map[string]any{"field": want.field})
+	}
+	form := s.Do(t, contract.Request{
+		Method: "POST", Path: sessionPath, Key: contract.None, Workspace: contract.None, Body: "name=admin&password=x",
+		Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"},
+	})
+	form.RequireFailure(t, 415, validation, "", nil)
+}
+
+// Session fixation: what a browser was made to bring along is never a session.
+func TestALoginMakesANewSessionWhateverCookieComes(t *testing.T) {
+	s, _ := administered(t)
+	offered := base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("f", 32)))
+	a := s.TryLogin(t, contract.OperatorName, contract.OperatorPassword, map[string]string{"Cookie": "livegraph_session=" + offered})
+	require.Equal(t, 200, a.Status)
+	require.NotContains(t, a.Header.Get("Set-Cookie"), offered)
+	planted := operatorTest{&contract.Operator{Server: s, Cookie: "livegraph_session=" + offered}}
+	planted.requireOut(t)
+
+	first := operatorTest{s.Login(t)}
+	a = s.TryLogin(t, contract.OperatorName, contract.OperatorPassword, map[string]string{"Cookie": first.Cookie})
+	require.Equal(t, 200, a.Status)
+	require.NotContains(t, a.Header.Get("Set-Cookie"), first.Cookie)
+	first.requireOut(t)
+
+	other := s.Login(t)
+	require.NotEqual(t, first.Cookie, other.Cookie)
+	both := operatorTest{&contract.Operator{Server: s, Cookie: other.Cookie + "; livegraph_session=" + offered}}
+	both.requireOut(t)
+}
+
+func TestWhatIsNoSessionIsNone(t *testing.T) {
+	s, _ := administered(t)
+	o := s.Login(t)
+	_, value, _ := strings.Cut(o.Cookie, "=")
+	for _, cookie := range []string{
+		"", "livegraph_session=", "livegraph_session=x", "livegraph_session=" + value[:len(value)-1], "livegraph_session=" + value + "a",
+		"livegraph_session=" + strings.Repeat("A", 43), "livegraph_session=" + strings.ToUpper(value), "__Host-livegraph_session=" + value,
+		"livegraph_session=' OR 1=1 --", "livegraph_session=" + strings.Repeat("a", 20_000), "session=" + value,
+	} {
+		for _, path := range []string{sessionPath, "/admin/api", "/admin/api/", "/admin/api/unknown", "/admin/api/keys", "/admin%2Fapi/keys", "/%61dmin/api/keys", "/admin/api%2Fkeys"} {
+			a := s.DoUnchecked(t, contract.Request{Path: path, Key: contract.None, Workspace: contract.None, Header: map[string]string{"Cookie": cookie}})
+			a.RequireFailure(t, 401, authentication, "Unauthorized", nil)
+		}
+	}
+}
+
+func TestTheCookieIsForThePageAlone(t *testing.T) {
+	s, _ := administered(t)
+	a := s.TryLogin(t, contract.OperatorName, contract.OperatorPassword, nil)
+	cookie := cookieOf(t, a)
+	require.Equal(t, "livegraph_session", cookie.Name)
+	require.Equal(t, "/admin", cookie.Path)
+	require.Empty(t, cookie.Domain)
+	require.False(t, cookie.Secure, "over plain HTTP a browser would not send it back")
+
+	cfg := contract.Config()
+	cfg.PublicURL = "https://livegraph.example"
+	behind := contract.StartWith(t, cfg, (&contract.Administration{}).Group)
+	requireSecure(t, cookieOf(t, behind.TryLogin(t, contract.OperatorName, contract.OperatorPassword, nil)))
+
+	cfg = contract.Config()
+	cfg.TrustedProxies = []string{"127.0.0.0/8"}
+	proxied := contract.StartWith(t, cfg, (&contract.Administration{}).Group)
+	header := map[string]string{"X-Forwarded-Proto": "https"}
+	a = proxied.TryLogin(t, contract.OperatorName, contract.OperatorPassword, header)
+	cookie = cookieOf(t, a)
+	requireSecure(t, cookie)
+	session := contract.Request{Path: sessionPath, Key: contract.None, Workspace: contract.None, Header: map[string]string{"Cookie": cookie.Name + "=" + cookie.Value}}
+	require.Equal(t, 401, proxied.Do(t, session).Status, "a session of TLS is none without")
+	session.Header["X-Forwarded-Proto"] = "https"
+	require.Equal(t, 200, proxied.Do(t, session).Status)
+	require.False(t, cookieOf(t, s.TryLogin(t, contract.OperatorName, contract.OperatorPassword, header)).Secure, "who is no proxy of ours is not believed")
+}
+
+func requireSecure(t *testing.T, cookie *http.Cookie) {
+	t.Helper()
+	require.Equal(t, "__Host-livegraph_session", cookie.Name)
+	require.Equal(t, "/", cookie.Path)
+	require.Empty(t, cookie.Domain)
+	require.True(t, cookie.Secure)
+}
+
+func cookieOf(t *testing.T, a *contract.Answer) *http.Cookie {
+	t.Helper()
+	require.Equal(t, 200, a.Status, "%s", a.Body)
+	cookie, err := http.ParseSetCookie(a.Header.Get("Set-Cookie"))
+	require.NoError(t, err)
+	require.True(t, cookie.HttpOnly)
+	require.Equal(t, http.SameSiteStrictMode, cookie.SameSite)
+	require.Equal(t, 7*24*60*60, cookie.MaxAge)
+	bytes, err := base64.RawURLEncoding.DecodeString(cookie.Value)
+	require.NoError(t, err)
+	require.Len(t, bytes, 32)
+	require.NotContains(t, string(a.Body), cookie.Value)
+	return cookie
+}
+
+func TestAnotherSiteCannotHaveAnythingDone(t *testing.T) {
+	s, _ := administered(t)
+	o, other := s.Login(t), s.Login(t)
+	before := len(namesOf(t, o))
+	create := func(header map[string]string) *contract.Answer {
+		return o.Do(t, contract.Request{Method: "POST", Path: "/admin/api/workspaces", Body: `{"name":"forged"}`, Header: header})
+	}
+	for name, header := range map[string]map[string]string{
+		"no token": {"X-CSRF-Token": ""}, "another session's token": {"X-CSRF-Token": other.Token}, "half": {"X-CSRF-Token": o.Token[:20]},
+		"longer": {"X-CSRF-Token": o.Token + "a"}, "the cookie": {"X-CSRF-Token": strings.TrimPrefix(o.Cookie, "livegraph_session=")},
+		"another site's origin":  {"Origin": "https://evil.example", "Sec-Fetch-Site": ""},
+		"another port's origin":  {"Origin": "http://127.0.0.1:1", "Sec-Fetch-Site": ""},
+		"no origin at all":       {"Origin": "null", "Sec-Fetch-Site": ""},
+		"cross-site":             {"Sec-Fetch-Site": "cross-site"},
+		"same site, not origin":  {"Sec-Fetch-Site": "same-site"},
+		"cross-site, our origin": {"Sec-Fetch-Site": "cross-site", "Origin": s.URL},
+	} {
+		a := create(header)
+		require.Equal(t, 403, a.Status, "%s: %s", name, a.Body)
+		require.Equal(t, forbidden, a.Error.Code)
+	}
+	require.Len(t, namesOf(t, o), before, "nothing was done")
+	for name, header := range map[string]map[string]string{
+		"a browser's": nil, "an old browser's": {"Sec-Fetch-Site": ""}, "no browser's": {"Sec-Fetch-Site": "", "Origin": ""},
+	} {
+		require.Equal(t, 201, create(header).Status, name)
+	}
+	for _, header := range []map[string]string{{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}} {
+		a := s.TryLogin(t, contract.OperatorName, contract.OperatorPassword, header)
+		a.RequireFailure(t, 403, forbidden, "The request comes from another site", nil)
+		require.Empty(t, a.Header.Get("Set-Cookie"), "nobody is logged in by another site")
+	}
+	require.Equal(t, 200, o.Do(t, contract.Request{Path: "/admin/api/workspaces", Header: map[string]string{"Sec-Fetch-Site": "cross-site"}}).Status,
+		"what only reads is guarded by the cookie's SameSite")
+}
+
+func TestThePublicAddressIsOurOwn(t *testing.T) {
+	page := &contract.Administration{Change: func(d *admin.Deps) { d.PublicURL = "https://livegraph.example/sub" }}
+	s := contract.Start(t, page.Group)
+	for origin, status := range map[string]int{"https://livegraph.example": 200, "http://livegraph.example": 403, "https://livegraph.example.evil": 403} {
+		a := s.TryLogin(t, contract.OperatorName, contract.OperatorPassword, map[string]string{"Origin": origin})
+		require.Equal(t, status, a.Status, origin)
+	}
+}
+
+func namesOf(t *testing.T, o *contract.Operator) (names []string) {
+	t.Helper()
+	var list []struct{ Name string }
+	o.Get(t, "/admin/api/workspaces", &list)
+	for _, w := range list {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
+func TestAKeyOpensNothingOfThePageAndTheCookieNothingElse(t *testing.T) {
+	s, _ := administered(t, contract.GraphReads)
+	o := s.Login(t)
+	for _, path := range []string{sessionPath, "/admin/api/keys", "/admin/api/queries/nodes", "/admin/api/unknown"} {
+		for _, scheme := range []string{"Bearer ", "Basic ", "Session ", "Token "} {
+			a := s.DoUnchecked(t, contract.Request{Path: path, Key: contract.None, Header: map[string]string{"Authorization": scheme + s.Admin, "X-CSRF-Token": o.Token}})
+			a.RequireFailure(t, 401, authentication, "Unauthorized", nil)
+		}
+	}
+	for _, path := range []string{"/api/me", "/api/queries/nodes", "/api/unknown"} {
+		a := s.Do(t, contract.Request{Path: path, Key: contract.None, Header: map[string]string{"Cookie": o.Cookie + "; __Host-" + o.Cookie, "X-CSRF-Token": o.Token}})
+		a.RequireFailure(t, 401, authentication, "Missing Authorization", nil)
+	}
+}
+
+func TestFailedLoginsAreLimitedByAddress(t *testing.T) {
+	page := &contract.Administration{Change: func(d *admin.Deps) {
+		d.Attempts = admin.Attempts{PerAddress: 3, AddressWindow: 24 * time.Hour}
+	}}
+	endsSoon(t, 24*time.Hour, 20*time.Second)
+	cfg := contract.Config()
+	cfg.TrustedProxies = []string{"127.0.0.0/8"}
+	s := contract.StartWith(t, cfg, page.Group)
+	from := func(ip, name, text string) *contract.Answer {
+		return s.TryLogin(t, name, text, map[string]string{"X-Forwarded-For": ip})
+	}
+	for i := range 5 {
+		require.Equal(t, 200, from("203.0.113.7", contract.OperatorName, contract.OperatorPassword).Status, "%d: what succeeds is not counted", i)
+	}
+	for i := range 3 {
+		require.Equal(t, 401, from("203.0.113.7", fmt.Sprintf("nobody-%d", i), "x").Status)
+	}
+	for name, text := range map[string]string{"nobody": "x", contract.OperatorName: contract.OperatorPassword} {
+		a := from("203.0.113.7", name, text)
+		a.RequireFailure(t, 429, "RATE_LIMITED", "Too many failed logins", nil)
+		require.NotEmpty(t, a.Header.Get("Retry-After"))
+		require.Empty(t, a.Header.Get("Set-Cookie"))
+	}
+	require.Equal(t, 200, from("203.0.113.8", contract.OperatorName, contract.OperatorPassword).Status, "another address goes on")
+
+	for i := range 3 {
+		require.Equal(t, 401, from(fmt.Sprintf("2001:db8:1:2::%x", i+1), "nobody", "x").Status)
+	}
+	require.Equal(t, 429, from("2001:db8:1:2:ffff::1", "nobody", "x").Status, "a network of 64 bits is one caller's")
+	require.Equal(t, 401, from("2001:db8:1:3::1", "nobody", "x").Status)
+}
+
+func TestFailedLoginsAreLimitedByName(t *testing.T) {
+	page := &contract.Administration{Change: func(d *admin.Deps) {
+		d.Attempts = admin.Attempts{PerName: 3, NameWindow: 24 * time.Hour, PerAddress: 1000}
+	}}
+	endsSoon(t, 24*time.Hour, 20*time.Second)
+	cfg := contract.Config()
+	cfg.TrustedProxies = []string{"127.0.0.0/8"}
+	s := contract.StartWith(t, cfg, page.Group)
+	from := func(ip, name, text string) int {
+		return s.TryLogin(t, name, text, map[string]string{"X-Forwarded-For": ip}).Status
+	}
+	require.Equal(t, 200, from("198.51.100.1", contract.OperatorName, contract.OperatorPassword), "the operator's own address")
+	for _, name := range []string{contract.OperatorName, "nobody"} {
+		for i := range 3 {
+			require.Equal(t, 401, from(fmt.Sprintf("203.0.113.%d", i), name, "wrong"))
+		}
+		require.Equal(t, 429, from("203.0.113.99", name, contract.OperatorPassword), "%s, from whichever address", name)
+	}
+	require.Equal(t, 200, from("198.51.100.1", contract.OperatorName, contract.OperatorPassword), "others do not keep the operator out")
+}
+
+func TestASessionEndsByItself(t *testing.T) {
+	s, _ := administered(t)
+	o := operatorTest{s.Login(t)}
+	execute(t, s, `UPDATE operator_sessions SET seen_at = now() - interval '11 hours 59 minutes'`)
+	require.Equal(t, 200, o.Do(t, contract.Request{Path: sessionPath}).Status)
+	execute(t, s, `UPDATE operator_sessions SET seen_at = now() - interval '11 hours 59 minutes' WHERE seen_at < now() - interval '1 hour'`)
+	require.Equal(t, 200, o.Do(t, contract.Request{Path: sessionPath}).Status, "a use is a use")
+	execute(t, s, `UPDATE operator_sessions SET seen_at = now() - interval '12 hours 1 second'`)
+	o.requireOut(t)
+
+	o = operatorTest{s.Login(t)}
+	execute(t, s, `UPDATE operator_sessions SET expires_at = now() - interval '1 second'`)
+	o.requireOut(t)
+}
+
+func TestAChangeOfThePasswordEndsAllSessions(t *testing.T) {
+	s, _ := administered(t)
+	_, err := s.DB.CreateOperator(t.Context(), "other", password.Hash("another good password"))
+	require.NoError(t, err)
+	o, second := operatorTest{s.Login(t)}, operatorTest{s.Login(t)}
+	other := s.LoginAs(t, "other", "another good password")
+	change := func(current, next string) *contract.Answer {
+		body, err := json.Marshal(map[string]string{"current": current, "new": next})
+		require.NoError(t, err)
+		return o.Do(t, contract.Request{Method: "PUT", Path: sessionPath + "/password", Body: string(body)})
+	}
+	change("wrong", "a new good password").RequireFailure(t, 422, validation, "", map[string]any{"field": "current"})
+	change(strings.Repeat("x", 2000), "a new good password").RequireFailure(t, 422, validation, "", map[string]any{"field": "current"})
+	change(contract.OperatorPassword, "too short").RequireFailure(t, 422, validation, "", map[string]any{"field": "new"})
+	require.Equal(t, 200, o.Do(t, contract.Request{Path: sessionPath}).Status, "a wrong try ends nothing")
+
+	require.Equal(t, 204, change(contract.OperatorPassword, "ein neues gutes Kennwort ☺").Status)
+	o.requireOut(t)
+	second.requireOut(t)
+	require.Equal(t, 200, other.Do(t, contract.Request{Path: sessionPath}).Status, "another operator's stay")
+	require.Equal(t, 401, s.TryLogin(t, contract.OperatorName, contract.OperatorPassword, nil).Status)
+	s.LoginAs(t, contract.OperatorName, "ein neues gutes Kennwort ☺")
+}
+
+func TestOperatorsAreCreatedAndDeleted(t *testing.T) {
+	s, page := administered(t)
+	o := s.Login(t)
+	var made struct{ ID, Name, Password string }
+	o.Send(t, "POST", "/admin/api/operators", `{"name":"ops@plant-7"}`, 201, &made)
+	require.Len(t, made.Password, 24)
+	var list []struct {
+		ID, Name string
+		Sessions int
+	}
+	a := o.Get(t, "/admin/api/operators", &list)
+	require.NotContains(t, string(a.Body), made.Password)
+	require.Len(t, list, 2)
+	second := operatorTest{s.LoginAs(t, "ops@plant-7", made.Password)}
+
+	chosen := o.Send(t, "POST", "/admin/api/operators", `{"name":"third","password":"a password of my own"}`, 201, nil)
+	require.NotContains(t, string(chosen.Body), "a password of my own")
+	o.Do(t, contract.Request{Method: "POST", Path: "/admin/api/operators", Body: `{"name":"third"}`}).
+		RequireFailure(t, 409, "CONFLICT", "", map[string]any{"reason": "already_exists"})
+	for _, name := range []string{"", " ", "a b", "аdmin", "a\u202e", "<b>", "-x", "a/b", strings.Repeat("a", 65), "a'--", "=1+1", "a\\u000a"} {
+		body, err := json.Marshal(map[string]string{"name": name})
+		require.NoError(t, err)
+		o.Do(t, contract.Request{Method: "POST", Path: "/admin/api/operators", Body: string(body)}).
+			RequireFailure(t, 422, validation, "", map[string]any{"field": "name"})
+	}
+	o.Do(t, contract.Request{Method: "DELETE", Path: "/admin/api/operators/" + page.Operator.ID.String()}).
+		RequireFailure(t, 409, "CONFLICT", "", map[string]any{"reason": "own_account"})
+	o.Send(t, "DELETE", "/admin/api/operators/"+made.ID, "", 204, nil)
+	second.requireOut(t)
+	for _, id := range []string{made.ID, uuid.NewString(), "x", "%00", "..%2f..", "<script>"} {
+		require.Equal(t, 404, o.Do(t, contract.Request{Method: "DELETE", Path: "/admin/api/operators/" + id}).Status, id)
+	}
+}
+
+// What another server's browser brings along in the header is not looked at.
+func TestAWorkspaceKeyBesideTheSessionIsIgnored(t *testing.T) {
+	s, _ := administered(t)
+	o := s.Login(t)
+	reader := s.NewKey(t, []uuid.UUID{s.Workspace}, request.ReadNodes)
+	require.Equal(t, 200, o.Do(t, contract.Request{Path: "/admin/api/keys", Header: map[string]string{"Authorization": "Bearer " + reader}}).Status)
+}
