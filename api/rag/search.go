@@ -9,6 +9,7 @@ import (
 	"github.com/livegraph/livegraph/api/graphjson"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/retrieval"
 )
 
@@ -69,19 +70,27 @@ type reason struct {
 	Share  float64    `json:"share"`
 }
 
-func (a *api) search(w http.ResponseWriter, r *http.Request) error {
-	done := a.Metrics.began(kindSearch)
-	result, err := a.answerSearch(w, r)
-	done(result.Degraded, err)
-	return err
+// measured has a search counted by how it ended.
+func (a *api) measured(kind string, answer func(http.ResponseWriter, *http.Request) (retrieval.Result, error)) route.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		done := a.Metrics.began(kind)
+		result, err := answer(w, r)
+		done(result.Degraded, err)
+		return err
+	}
 }
 
-func (a *api) answerSearch(w http.ResponseWriter, r *http.Request) (result retrieval.Result, err error) {
+// readBody reads the body of a request that takes no parameters beside it.
+func readBody(r *http.Request, body any) error {
 	if err := request.Query(r).Err(); err != nil {
-		return result, err
+		return err
 	}
+	return request.JSON(r, body)
+}
+
+func (a *api) search(w http.ResponseWriter, r *http.Request) (result retrieval.Result, err error) {
 	var body searchBody
-	if err := request.JSON(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return result, err
 	}
 	var c request.Check
@@ -103,19 +112,9 @@ func (a *api) answerSearch(w http.ResponseWriter, r *http.Request) (result retri
 	return result, nil
 }
 
-func (a *api) hybrid(w http.ResponseWriter, r *http.Request) error {
-	done := a.Metrics.began(kindHybrid)
-	result, err := a.answerHybrid(w, r)
-	done(result.Degraded, err)
-	return err
-}
-
-func (a *api) answerHybrid(w http.ResponseWriter, r *http.Request) (result retrieval.Result, err error) {
-	if err := request.Query(r).Err(); err != nil {
-		return result, err
-	}
+func (a *api) hybrid(w http.ResponseWriter, r *http.Request) (result retrieval.Result, err error) {
 	var body hybridBody
-	if err := request.JSON(r, &body); err != nil {
+	if err := readBody(r, &body); err != nil {
 		return result, err
 	}
 	if body.IncludeLiveData {

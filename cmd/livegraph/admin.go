@@ -23,7 +23,7 @@ func (p *process) newAdmin(limits *ratelimit.Limiter) (*admin.Admin, error) {
 	}
 	return admin.New(admin.Deps{
 		Operators: p.keys, Workspaces: p.postgres, Keys: p.postgres, Limits: limits, PublicURL: p.cfg.API.PublicURL, Page: page,
-		TrailKept: p.cfg.Audit.Retention(), Logger: p.logger,
+		TrailKept: p.cfg.Audit.Retention(), Logger: p.logger, Metrics: p.metrics,
 		Overview: &admin.Overview{Version: version, Roles: p.cfg.RoleNames(), Started: time.Now(), Metrics: p.metrics},
 	})
 }

@@ -70,15 +70,16 @@ func (db *DB) Search(ctx context.Context, name string, workspace uuid.UUID, vect
 	return hits, err
 }
 
-// search is one call. It asks for no field but the key, which comes by itself: Milvus
-// 2.3 fails on others when nothing is found.
+// search is one call. It asks for no field but the key: asked for none, milvus-lite gives
+// all, vectors too; asked for others, Milvus 2.3 fails when nothing is found. The key comes
+// by itself, whether or not the SDK finds it among the fields.
 func (db *DB) search(ctx context.Context, name string, workspace uuid.UUID, expression string, vector []float32, limit int) (hits []retrieval.VectorHit, err error) {
 	width, err := entity.NewIndexHNSWSearchParam(min(max(leastWidth, 2*limit), mostWidth))
 	if err != nil {
 		return nil, err
 	}
 	err = db.loaded(ctx, name, func() error {
-		found, err := db.client.Search(ctx, name, nil, expression, nil, []entity.Vector{entity.FloatVector(vector)},
+		found, err := db.client.Search(ctx, name, nil, expression, []string{fieldID}, []entity.Vector{entity.FloatVector(vector)},
 			fieldVector, metricType, limit, width, client.WithSearchQueryConsistencyLevel(staleness))
 		if err == nil {
 			hits, err = readHits(found, workspace)

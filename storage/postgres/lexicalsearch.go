@@ -32,7 +32,7 @@ const (
 	// first. Terms beyond, the frequent ones, are only looked up for candidates: mostly
 	// they cannot bring another node among the best. Where they could, searchPostings
 	// are read.
-	searchFirst    = 4_000
+	searchFirst    = 10_000
 	searchPostings = 20_000
 	// searchShare is how much of what all terms can add those beyond can add, so that
 	// this is likely.

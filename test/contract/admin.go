@@ -162,3 +162,12 @@ func (o *Operator) Send(t testing.TB, method, path, body string, status int, dat
 	}
 	return a
 }
+
+// CheckPageSchema holds a JSON object against a schema of what the administration page
+// calls.
+func (s *Server) CheckPageSchema(t testing.TB, name, object string) {
+	t.Helper()
+	var value any
+	require.NoError(t, json.Unmarshal([]byte(object), &value))
+	require.NoError(t, s.adminDoc.Components.Schemas[name].Value.VisitJSON(value), "%s", object)
+}

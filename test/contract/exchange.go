@@ -72,7 +72,7 @@ func (s *Server) DoUnchecked(t testing.TB, q Request) *Answer {
 	t.Helper()
 	a := s.exchange(t, s.build(t, q))
 	if a.Status >= http.StatusBadRequest && q.Method != http.MethodHead {
-		s.checkFailure(t, a)
+		s.checkFailure(t, q.Path, a)
 	}
 	return a
 }
@@ -163,7 +163,7 @@ func (s *Server) check(t testing.TB, r *http.Request, a *Answer) *Answer {
 	if err != nil {
 		require.Contains(t, []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests}, a.Status,
 			"%s %s is not in the contract: %s", r.Method, r.URL.Path, a.Body)
-		s.checkFailure(t, a)
+		s.checkFailure(t, r.URL.Path, a)
 		return a
 	}
 	isJSON := strings.HasPrefix(a.Header.Get("Content-Type"), "application/json")
@@ -188,7 +188,7 @@ func (s *Server) find(lookup *http.Request) (*routers.Route, map[string]string, 
 		return s.router.FindRoute(lookup)
 	}
 	found, params, err := s.adminRouter.FindRoute(lookup)
-	if err == nil && !(strings.HasPrefix(lookup.URL.Path, "/admin/api/") && found.Path == "/admin/{asset}") {
+	if err == nil && (found.Path != "/admin/{asset}" || !strings.HasPrefix(lookup.URL.Path, "/admin/api/")) {
 		return found, params, nil
 	}
 	lookup.URL.Path = strings.TrimPrefix(lookup.URL.Path, "/admin")
@@ -219,11 +219,19 @@ var genericFailures = map[int]string{
 	500: "Internal", 502: "BadGateway", 503: "Unavailable", 504: "Timeout",
 }
 
-func (s *Server) checkFailure(t testing.TB, a *Answer) {
+func (s *Server) checkFailure(t testing.TB, path string, a *Answer) {
 	t.Helper()
 	name, known := genericFailures[a.Status]
 	require.True(t, known, "status %d is none of the interface", a.Status)
 	response := s.doc.Components.Responses[name].Value
+	if strings.HasPrefix(path, "/admin") {
+		switch a.Status {
+		case http.StatusUnauthorized:
+			response = s.adminDoc.Components.Responses["NoSession"].Value
+		case http.StatusForbidden:
+			response = s.adminDoc.Components.Responses["Forged"].Value
+		}
+	}
 	var body any
 	require.NoError(t, json.Unmarshal(a.Body, &body), "%d: %s", a.Status, a.Body)
 	require.NoError(t, response.Content["application/json"].Schema.Value.VisitJSON(body, openapi3.EnableFormatValidation()), "%s", a.Body)

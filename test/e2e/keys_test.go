@@ -146,6 +146,10 @@ func TestChangesOfKeysHoldOnASecondProcess(t *testing.T) {
 					require.Equal(t, letIn, process.ask(keys[i]), "a new key works at once")
 				}
 			}
+			time.Sleep(keyPromise) // what was made last is known everywhere
+			for _, k := range keys {
+				require.Equal(t, letIn, two.second.ask(k), "it is remembered as of then")
+			}
 			for _, valve := range c.cut {
 				valve.Cut()
 				defer valve.Join()

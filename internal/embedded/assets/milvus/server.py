@@ -5,6 +5,7 @@ import argparse
 import os
 import sys
 
+import nearest
 from lifetime import Lifetime
 
 GRACE = 3  # seconds that calls in flight get after SIGTERM
@@ -25,6 +26,7 @@ def main():
 
     from milvus_lite.adapter.grpc.server import start_server_in_thread
 
+    nearest.install()
     server, db, port = start_server_in_thread(options.data, "127.0.0.1", options.port)
     if port != options.port:
         sys.exit(f"port {options.port} is taken")

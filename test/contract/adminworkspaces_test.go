@@ -1,0 +1,301 @@
+package contract_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/apikey"
+	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/test/contract"
+)
+
+type workspaceShown struct {
+	ID, Name, Plan, Mode string
+	PerMinute, PerDay    *int64
+	Limits               struct {
+		RequestsPerMinute, RequestsPerDay *int64
+		Sources, Series                   int64
+	}
+	RetentionDays *int
+}
+
+func TestAnOperatorLooksAfterWorkspaces(t *testing.T) {
+	s, _ := administered(t, contract.GraphReads)
+	o := s.Login(t)
+	var w workspaceShown
+	o.Send(t, "POST", "/admin/api/workspaces", `{"name":"plant 7"}`, 201, &w)
+	require.Equal(t, []string{"starter", "live"}, []string{w.Plan, w.Mode})
+	require.EqualValues(t, 60, *w.Limits.RequestsPerMinute)
+	require.EqualValues(t, 10_000, w.Limits.Sources)
+
+	path := "/admin/api/workspaces/" + w.ID
+	w = workspaceShown{}
+	o.Send(t, "PATCH", path, `{"plan":"enterprise","perMinute":10,"maxSeries":5,"retentionDays":30,"name":"plant 8"}`, 200, &w)
+	require.Equal(t, "plant 8", w.Name)
+	require.EqualValues(t, 10, *w.PerMinute)
+	require.EqualValues(t, 10, *w.Limits.RequestsPerMinute)
+	require.Nil(t, w.Limits.RequestsPerDay)
+	require.EqualValues(t, 5, w.Limits.Series)
+	require.Equal(t, 30, *w.RetentionDays)
+
+	id := uuid.MustParse(w.ID)
+	reader := s.NewKey(t, []uuid.UUID{id}, "read:nodes")
+	require.Equal(t, 200, s.Do(t, contract.Request{Path: "/api/queries/nodes", Key: reader, Workspace: w.ID}).Status)
+	var detail struct {
+		workspaceShown
+		Nodes, Edges, Keys int64
+		Standing           struct {
+			Minute, Day struct{ Limit, Used, Remaining *int64 }
+		}
+	}
+	o.Get(t, path, &detail)
+	require.EqualValues(t, 1, detail.Keys)
+	require.EqualValues(t, 10, *detail.Standing.Minute.Limit)
+	require.Nil(t, detail.Standing.Day.Limit)
+
+	w = workspaceShown{}
+	o.Send(t, "PATCH", path, `{"plan":"pro","retentionDays":null}`, 200, &w)
+	require.Nil(t, w.PerMinute, "the plan has limits of its own")
+	require.EqualValues(t, 300, *w.Limits.RequestsPerMinute)
+	require.Nil(t, w.RetentionDays)
+
+	for _, name := range hostile {
+		body, err := json.Marshal(map[string]string{"name": name})
+		require.NoError(t, err)
+		var named workspaceShown
+		o.Send(t, "POST", "/admin/api/workspaces", string(body), 201, &named)
+		require.Equal(t, name, named.Name)
+	}
+	require.Subset(t, namesOf(t, o), hostile)
+	var page []workspaceShown
+	o.Get(t, "/admin/api/workspaces?name=PLANT&limit=1&offset=0", &page)
+	require.Len(t, page, 1)
+
+	var deletion struct {
+		ID      string
+		Deleted bool
+		Stores  []any
+	}
+	o.Send(t, "DELETE", path, "", 202, &deletion)
+	require.Equal(t, w.ID, deletion.ID)
+	require.False(t, deletion.Deleted)
+	o.Get(t, path+"/deletion", &deletion)
+	require.Equal(t, 404, o.Do(t, contract.Request{Path: path}).Status)
+	require.NotContains(t, namesOf(t, o), "plant 8")
+	eventually(t, "the key opens it no more", func() bool {
+		return s.Do(t, contract.Request{Path: "/api/queries/nodes", Key: reader, Workspace: w.ID}).Status == http.StatusForbidden
+	})
+}
+
+func TestWrongWorkspacesAreRefusedByField(t *testing.T) {
+	s, _ := administered(t)
+	o := s.Login(t)
+	starter := "/admin/api/workspaces/" + s.NewWorkspace(t, apikey.Live).String()
+	o.Send(t, "PATCH", starter, `{"plan":"starter"}`, 200, nil)
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		field              string
+	}{
+		{"POST", "", `{}`, 400, "name"}, {"POST", "", `{"name":""}`, 422, "name"}, {"POST", "", `{"name":"a\nb"}`, 422, "name"},
+		{"POST", "", `{"name":"` + strings.Repeat("a", 257) + `"}`, 422, "name"}, {"POST", "", `{"name":"a","plan":"gold"}`, 422, "plan"},
+		{"POST", "", `{"name":"a","mode":"prod"}`, 422, "mode"}, {"POST", "", `{"name":"a","perMinute":5}`, 422, "perMinute"},
+		{"POST", "", `{"name":"a","plan":"enterprise","perMinute":0}`, 422, "perMinute"},
+		{"POST", "", `{"name":"a","plan":"enterprise","perDay":2147483647}`, 422, "perDay"},
+		{"POST", "", `{"name":"a","plan":"enterprise","perDay":1.5}`, 400, "perDay"}, {"POST", "", `{"name":"a","maxSources":0}`, 422, "maxSources"},
+		{"POST", "", `{"name":"a","retentionDays":0}`, 422, "retentionDays"}, {"POST", "", `{"name":"a","id":"x"}`, 400, "id"},
+		{"PATCH", starter, `{"mode":"test"}`, 400, "mode"}, {"PATCH", starter, `{"perDay":5}`, 422, "perDay"}, {"PATCH", starter, `{"name":null}`, 400, "name"},
+		{"PATCH", starter, `{"maxSeries":-1}`, 422, "maxSeries"}, {"PATCH", starter, `{"plan":"enterprise","perMinute":99999999999}`, 422, "perMinute"},
+	} {
+		if c.path == "" {
+			c.path = "/admin/api/workspaces"
+		}
+		o.Do(t, contract.Request{Method: c.method, Path: c.path, Body: c.body}).RequireFailure(t, c.status, validation, "", map[string]any{"field": c.field})
+	}
+	for _, id := range []string{uuid.NewString(), "x", "%00", "{}", strings.ToUpper("none")} {
+		for _, method := range []string{"GET", "DELETE"} {
+			require.Equal(t, 404, o.Do(t, contract.Request{Method: method, Path: "/admin/api/workspaces/" + id}).Status, id)
+		}
+		require.Equal(t, 404, o.Do(t, contract.Request{Method: "PATCH", Path: "/admin/api/workspaces/" + id, Body: `{}`}).Status, id)
+		require.Equal(t, 404, o.Do(t, contract.Request{Path: "/admin/api/workspaces/" + id + "/deletion"}).Status, id)
+	}
+	for _, query := range []string{"limit=0", "limit=1001", "offset=-1", "x=1", "name=a&name=b"} {
+		require.Equal(t, 400, o.Do(t, contract.Request{Path: "/admin/api/workspaces?" + query}).Status, query)
+	}
+}
+
+type keyShown struct {
+	ID, Display, Name, Mode, ActorID, CreatedBy, State string
+	Scopes                                             []string
+	Workspaces                                         []struct{ ID, Name string }
+	ExpiresAt, RevokedAt                               *time.Time
+	RolledFrom                                         *string
+	RollDue                                            bool
+	Key                                                string
+}
+
+func TestAKeysTextIsInTheAnswerThatMadeItAndInNoOther(t *testing.T) {
+	s, _ := administered(t)
+	o := s.Login(t)
+	var made, next keyShown
+	o.Send(t, "POST", "/admin/api/keys", `{"name":"reader","workspaces":["`+s.Workspace.String()+`"],"scopes":["read:nodes","read:nodes"],"expiresAt":"2099-01-01T00:00:00Z"}`, 201, &made)
+	_, err := apikey.Parse(made.Key)
+	require.NoError(t, err)
+	require.Equal(t, []string{"read:nodes"}, made.Scopes)
+	require.Equal(t, "operator "+contract.OperatorName, made.CreatedBy)
+	require.Equal(t, s.Workspace.String(), made.Workspaces[0].ID)
+	require.NotEmpty(t, made.Workspaces[0].Name)
+	require.Equal(t, 200, s.Do(t, contract.Request{Path: "/api/me", Key: made.Key}).Status)
+
+	o.Send(t, "POST", "/admin/api/keys/"+made.ID+"/roll", `{"graceSeconds":3600}`, 201, &next)
+	require.Equal(t, made.ActorID, next.ActorID)
+	require.Equal(t, made.ID, *next.RolledFrom)
+	require.Equal(t, 200, s.Do(t, contract.Request{Path: "/api/me", Key: next.Key}).Status)
+	var last keyShown
+	o.Send(t, "POST", "/admin/api/keys/"+next.ID+"/roll", "", 201, &last)
+
+	for _, path := range []string{
+		"/admin/api/keys", "/admin/api/keys?workspaceId=" + s.Workspace.String(), "/admin/api/trail", "/admin/api/workspaces", "/admin/api/overview", "/admin/api/operators",
+		"/admin/api/workspaces/" + s.Workspace.String(),
+	} {
+		a := o.Do(t, contract.Request{Path: path})
+		require.Equal(t, 200, a.Status)
+		for _, text := range []string{made.Key, next.Key, last.Key} {
+			require.NotContains(t, string(a.Body), text[8:], path)
+		}
+	}
+	o.Send(t, "DELETE", "/admin/api/keys/"+made.ID, "", 204, nil)
+	o.Send(t, "DELETE", "/admin/api/keys/"+made.ID, "", 204, nil)
+	eventually(t, "the key works no more", func() bool { return s.Do(t, contract.Request{Path: "/api/me", Key: made.Key}).Status == 401 })
+	require.Equal(t, 200, s.Do(t, contract.Request{Path: "/api/me", Key: next.Key}).Status)
+	o.Do(t, contract.Request{Method: "POST", Path: "/admin/api/keys/" + made.ID + "/roll"}).RequireFailure(t, 409, "CONFLICT", "", nil)
+
+	execute(t, s, `UPDATE api_keys SET created_at = now() - interval '91 days' WHERE id = $1`, last.ID)
+	execute(t, s, `UPDATE api_keys SET expires_at = now() - interval '1 second' WHERE id = $1`, next.ID)
+	states := map[string]keyShown{}
+	var list []keyShown
+	o.Get(t, "/admin/api/keys", &list)
+	for _, k := range list {
+		states[k.ID] = k
+	}
+	require.Equal(t, []string{"revoked", "expired", "active"}, []string{states[made.ID].State, states[next.ID].State, states[last.ID].State})
+	require.True(t, states[last.ID].RollDue)
+	require.False(t, states[made.ID].RollDue)
+	o.Get(t, "/admin/api/keys?state=revoked", &list)
+	require.Len(t, list, 1)
+}
+
+func TestWrongKeysAreRefusedByField(t *testing.T) {
+	s, _ := administered(t)
+	o := s.Login(t)
+	live, sandbox := s.Workspace.String(), s.NewWorkspace(t, apikey.Test).String()
+	gone := s.NewWorkspace(t, apikey.Live)
+	require.NoError(t, s.DB.DeleteWorkspace(t.Context(), gone, "test"))
+	ofLive := `"workspaces":["` + live + `"]`
+	for _, c := range []struct {
+		body   string
+		status int
+		field  string
+	}{
+		{`{` + ofLive + `}`, 400, "name"}, {`{"name":"a"}`, 400, "workspaces"}, {`{"name":"a","workspaces":[]}`, 422, "workspaces"},
+		{`{"name":"a","workspaces":["x"]}`, 422, "workspaces[0]"}, {`{"name":"a","workspaces":["` + live + `","` + live + `"]}`, 422, "workspaces[1]"},
+		{`{"name":"a","workspaces":["` + live + `","` + sandbox + `"]}`, 422, "workspaces[1]"}, {`{"name":"a","workspaces":["` + uuid.NewString() + `"]}`, 422, "workspaces[0]"},
+		{`{"name":"a","workspaces":["` + gone.String() + `"]}`, 422, "workspaces[0]"},
+		{`{"name":"a",` + ofLive + `,"scopes":["read"]}`, 422, "scopes[0]"}, {`{"name":"a",` + ofLive + `,"scopes":"admin"}`, 400, "scopes"},
+		{`{"name":"a",` + ofLive + `,"expiresAt":"tomorrow"}`, 422, "expiresAt"}, {`{"name":"a",` + ofLive + `,"expiresAt":"2020-01-01T00:00:00Z"}`, 422, "expiresAt"},
+		{`{"name":"a",` + ofLive + `,"expiresAt":"9999-01-01T00:00:00Z"}`, 422, "expiresAt"}, {`{"name":"\u001b[2J",` + ofLive + `}`, 422, "name"},
+		{`{"name":"a",` + ofLive + `,"key":"lg_live_x"}`, 400, "key"},
+	} {
+		o.Do(t, contract.Request{Method: "POST", Path: "/admin/api/keys", Body: c.body}).RequireFailure(t, c.status, validation, "", map[string]any{"field": c.field})
+	}
+	_, key := s.AddKey(t, postgres.NewKey{Mode: apikey.Live, Workspaces: []uuid.UUID{s.Workspace}})
+	for body, status := range map[string]int{`{"graceSeconds":-1}`: 422, `{"graceSeconds":2592001}`: 422, `{"graceSeconds":"1"}`: 400, `{"grace":1}`: 400} {
+		require.Equal(t, status, o.Do(t, contract.Request{Method: "POST", Path: "/admin/api/keys/" + key.ID.String() + "/roll", Body: body}).Status, body)
+	}
+	for _, id := range []string{uuid.NewString(), "x", "%00", "..%2fkeys"} {
+		require.Equal(t, 404, o.Do(t, contract.Request{Method: "DELETE", Path: "/admin/api/keys/" + id}).Status, id)
+		require.Equal(t, 404, o.Do(t, contract.Request{Method: "POST", Path: "/admin/api/keys/" + id + "/roll"}).Status, id)
+	}
+	for _, query := range []string{"workspaceId=x", "state=alive", "limit=0"} {
+		require.Equal(t, 400, o.Do(t, contract.Request{Path: "/admin/api/keys?" + query}).Status, query)
+	}
+}
+
+func TestTheOverviewTellsWhatTheProcessMeasures(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	requests := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "livegraph_http_requests_total"}, []string{"route", "method", "status"})
+	up := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "livegraph_engine_up"}, []string{"engine"})
+	lag := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "livegraph_kafka_partition_lag_records"}, []string{"topic", "partition"})
+	seconds := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "livegraph_kafka_partition_lag_seconds"}, []string{"topic", "partition"})
+	dead := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "livegraph_dead_letters"}, []string{"state", "topic"})
+	registry.MustRegister(requests, up, lag, seconds, dead)
+	requests.WithLabelValues("/api/me", "GET", "200").Add(10)
+	up.WithLabelValues("postgres").Set(1)
+	up.WithLabelValues("kafka").Set(0)
+	for partition, n := range map[string]float64{"0": 3, "1": 4} {
+		lag.WithLabelValues("points", partition).Set(n)
+		seconds.WithLabelValues("points", partition).Set(n / 2)
+	}
+	dead.WithLabelValues("open", "points").Set(2)
+	dead.WithLabelValues("discarded", "points").Set(7)
+	page := &contract.Administration{Metrics: registry}
+	s := contract.Start(t, page.Group)
+	o := operatorTest{s.Login(t)}
+	var seen struct {
+		Version string
+		Engines []struct {
+			Name string
+			Up   bool
+		}
+		Consumers []struct {
+			Topic      string
+			LagRecords int64
+			LagSeconds float64
+		}
+		DeadLetters []struct {
+			Topic string
+			Open  int64
+		}
+		Rates struct {
+			Requests      float64
+			PointsVisible *float64
+		}
+		History []any
+	}
+	o.Get(t, "/admin/api/overview", &seen)
+	require.Equal(t, contract.Version, seen.Version)
+	require.Len(t, seen.Engines, 2)
+	require.Equal(t, "kafka", seen.Engines[0].Name)
+	require.False(t, seen.Engines[0].Up)
+	require.True(t, seen.Engines[1].Up)
+	require.Len(t, seen.Consumers, 1)
+	require.EqualValues(t, 7, seen.Consumers[0].LagRecords)
+	require.EqualValues(t, 2, seen.Consumers[0].LagSeconds, "of the slowest partition")
+	require.Len(t, seen.DeadLetters, 1)
+	require.EqualValues(t, 2, seen.DeadLetters[0].Open)
+	require.Nil(t, seen.Rates.PointsVisible, "this process does not do that")
+
+	_, body := o.stream(t, "/admin/api/overview/stream")
+	requests.WithLabelValues("/api/me", "GET", "200").Add(1000)
+	for events := 0; ; {
+		line, err := body.ReadString('\n')
+		require.NoError(t, err)
+		data, ok := strings.CutPrefix(line, "data: ")
+		if !ok {
+			continue
+		}
+		require.NoError(t, json.Unmarshal([]byte(data), &seen))
+		s.CheckPageSchema(t, "OverviewEvent", data)
+		if events++; seen.Rates.Requests > 0 && events > 1 {
+			break
+		}
+		require.Less(t, events, 30, "the rate rises")
+	}
+}
