@@ -188,7 +188,7 @@ function options(
     tzDate: (seconds) => onClockOf(seconds, latest().zone),
     height: p.height ?? 200,
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 16, 0, 0],
     cursor: {
       points: { size: 7, width: 2 },
       drag: { x: Boolean(p.onSelect), y: false, setScale: false },

@@ -156,12 +156,7 @@ const COLUMNS: Column<Row>[] = [
         <span className="muted">no reader</span>
       ) : (
         <span className="pipeline-rate">
-          <Sparkline
-            values={pace?.lagTrend ?? []}
-            tone={topic.lag > 0 ? 'warn' : 'neutral'}
-            width={64}
-            height={20}
-          />
+          <Sparkline values={pace?.lagTrend ?? []} tone={topic.lag > 0 ? 'warn' : 'neutral'} />
           <Num n={topic.lag} short />
         </span>
       ),
@@ -206,7 +201,7 @@ const COLUMNS: Column<Row>[] = [
 function Rate({ pace, trend }: { pace: number | null | undefined; trend: Pace['writtenTrend'] | undefined }) {
   return (
     <span className="pipeline-rate">
-      <Sparkline values={trend ?? []} width={64} height={20} />
+      <Sparkline values={trend ?? []} />
       {pace == null ? <span className="muted">–</span> : `${compact(pace)} /s`}
     </span>
   )

@@ -79,11 +79,12 @@ function columnsOf(answer: Answer, zone: string): Column<TableRow>[] {
   ]
 }
 
-/** A value as it is: all digits of a number. */
+/** A value with the digits that matter to a reader; the file, and the hint, have all of them. */
 function Value({ value }: { value: Cell | undefined }) {
   if (value == null) return <span className="muted">–</span>
   if (typeof value === 'string') return <Name text={value} max={200} />
-  return <>{String(value).replace('-', '−')}</>
+  const shown = Number.isInteger(value) ? value : Number(value.toPrecision(9))
+  return <span title={shown === value ? undefined : String(value)}>{String(shown).replace('-', '−')}</span>
 }
 
 function SaveCSV({ pairs }: { pairs: readonly Pair[] | null }) {
