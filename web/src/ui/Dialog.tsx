@@ -67,7 +67,6 @@ export function Dialog({
             className={cx('dialog', `dialog-${size}`, side && 'dialog-side')}
             {...focus}
             onEscapeKeyDown={keep}
-            onOpenAutoFocus={toFirstField}
             onPointerDownOutside={outside}
             onInteractOutside={outside}
             {...(lead ? {} : { 'aria-describedby': undefined })}
