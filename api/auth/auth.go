@@ -3,10 +3,11 @@
 // What a key may do is in Postgres. An [Authenticator] remembers what it looked
 // up, stamped with the auth revision it was true at: one row that every change
 // to keys or workspaces raises. A remembered answer holds while no channel (a
-// poll every quarter second, and whatever else calls Confirm) has reported a
-// higher revision, and at least one has reported within the last second. So a
-// revocation works everywhere within a second, and when all channels are silent
-// each request looks its key up anew, or is refused as Unavailable.
+// poll of Postgres five times a second, and what other processes that poll tell
+// through Redis) has reported a higher revision, and at least one has reported
+// within the last second. So a revocation works everywhere within a second, one
+// channel may be away, and when both are silent each request looks its key up
+// anew, or is refused as Unavailable.
 //
 // The package knows nothing of HTTP, workspaces headers or scopes: it gives the
 // credential, and api decides with it.
@@ -41,7 +42,7 @@ const (
 // store is what the authenticator needs of Postgres. Best a pool of its own:
 // when queries hold all connections of a shared one, no key can be verified.
 type store interface {
-	AuthRevision(ctx context.Context) (int64, error)
+	AuthRevision(ctx context.Context) (revision int64, at time.Time, err error)
 	CredentialByHash(ctx context.Context, hash [32]byte) (*postgres.Credential, int64, error)
 	RecordKeyUses(ctx context.Context, uses []postgres.KeyUse) error
 }
@@ -60,6 +61,7 @@ type Authenticator struct {
 	uses     useLog
 	silent   atomic.Bool // for logging the change once
 	confirms sync.Mutex
+	others   *others // nil: there is one channel
 	metrics  metrics
 }
 
@@ -191,6 +193,7 @@ func (a *Authenticator) Run(ctx context.Context) error {
 	defer flush.Stop()
 	flushed := make(chan struct{}, 1) // holds a token while no flush is running
 	flushed <- struct{}{}
+	defer a.others.run(ctx, a)()
 	for {
 		a.poll(ctx)
 		select {
@@ -218,9 +221,10 @@ func (a *Authenticator) poll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	asOf := time.Now()
-	revision, err := a.store.AuthRevision(ctx)
+	revision, at, err := a.store.AuthRevision(ctx)
 	if err == nil {
 		a.Confirm(revision, asOf)
+		a.others.tell(ctx, revision, at, asOf)
 	}
 	if fresh := a.fresh(); a.silent.Swap(!fresh) == fresh {
 		if fresh {

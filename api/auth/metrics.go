@@ -57,8 +57,13 @@ func newMetrics(a *Authenticator, registerer prometheus.Registerer) metrics {
 			ConstLabels: prometheus.Labels{"cache": name},
 		}, func() float64 { return float64(c.len()) })
 	}
+	if a.others != nil {
+		factory.NewCounterFunc(prometheus.CounterOpts{
+			Name: "livegraph_auth_revisions_heard_total", Help: "Reports of other processes, through Redis, on whether keys or workspaces have changed.",
+		}, func() float64 { return float64(a.others.heard.Load()) })
+	}
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "livegraph_auth_fresh", Help: "1 while keys may be checked from memory; 0 when Postgres has not confirmed for a second that nothing changed.",
+		Name: "livegraph_auth_fresh", Help: "1 while keys may be checked from memory; 0 when neither Postgres nor, through Redis, another process has confirmed for a second that nothing changed.",
 	}, func() float64 {
 		if a.fresh() {
 			return 1

@@ -2,12 +2,15 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/livegraph/livegraph/api/admin"
+	"github.com/livegraph/livegraph/api/admin/desk"
 	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/operate"
 	"github.com/livegraph/livegraph/web"
 )
 
@@ -27,5 +30,7 @@ func (p *process) newAdmin(limits *ratelimit.Limiter) (*admin.Admin, error) {
 
 // adminRoutes are those of operators, and the page.
 func (p *process) adminRoutes() []route.Route {
-	return append(p.admin.Routes(), audit.OperatorRoutes(p.auditDeps())...)
+	return slices.Concat(p.admin.Routes(), audit.OperatorRoutes(p.auditDeps()), desk.Routes(desk.Deps{
+		Pipeline: operate.New(p.kafka, p.postgres), Index: p.postgres, TokenKey: p.install.CheckpointKey, QueryTimeout: p.cfg.API.QueryTimeout,
+	}))
 }

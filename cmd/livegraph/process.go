@@ -250,6 +250,7 @@ func (p *process) await(ctx context.Context, store string, open func(context.Con
 
 func (p *process) buildAPI() (err error) {
 	p.auth = auth.New(p.keys)
+	p.auth.Through(p.redis.NewRevisions(p.install.ID, p.install.CheckpointKey, p.logger))
 	p.auth.Register(p.metrics)
 	p.deletions = livedata.NewDeletionSender(p.postgres, p.kafka)
 	p.deletions.Register(p.metrics)

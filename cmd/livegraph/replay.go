@@ -192,7 +192,7 @@ func (c *ReplayListCmd) Run(ctx context.Context, out *output) error {
 		return errors.New("--limit: must be from 1 to 1000")
 	}
 	return c.withDesk(ctx, func(desk *operate.Desk) error {
-		list, err := desk.Replays(ctx, c.Limit)
+		list, _, err := desk.Replays(ctx, 0, c.Limit)
 		if err != nil {
 			return err
 		}

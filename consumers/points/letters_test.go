@@ -291,7 +291,7 @@ func TestAReplayThatCannotBeIsRefusedByName(t *testing.T) {
 		require.Equal(t, c.field, fieldOf(err), name)
 		require.Contains(t, err.Error(), c.says, name)
 	}
-	jobs, err := w.desk().Replays(t.Context(), 10)
+	jobs, _, err := w.desk().Replays(t.Context(), 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, jobs)
 	_, err = w.desk().Replay(t.Context(), unknown)

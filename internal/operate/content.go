@@ -108,7 +108,7 @@ type Decoded struct {
 	MoreSeries int               `json:"moreSeries,omitempty"` // that are not shown
 	Deletions  []DecodedDeletion `json:"deletions,omitempty"`
 	Command    *DecodedCommand   `json:"command,omitempty"`
-	Event      protojsonText     `json:"event,omitempty"`
+	Event      jsonText          `json:"event,omitzero"`
 	Use        *DecodedUse       `json:"use,omitempty"`
 	Problem    string            `json:"problem,omitempty"` // why it cannot be read
 }
@@ -148,7 +148,7 @@ type DecodedCommand struct {
 type DecodedAction struct {
 	Type            string `json:"type"`
 	ExpectedVersion *int64 `json:"expectedVersion,omitempty"`
-	Payload         any    `json:"payload"`
+	Payload         any    `json:"payload"` // as the interface has it
 }
 
 // DecodedUse is a record of topic audit.
@@ -169,11 +169,11 @@ func decodeUse(r *auditrecord.Record) *DecodedUse {
 	return use
 }
 
-// protojsonText is JSON that protobuf has made.
-type protojsonText []byte
+// jsonText is JSON as it is.
+type jsonText []byte
 
-// MarshalJSON gives it as it is.
-func (t protojsonText) MarshalJSON() ([]byte, error) { return t, nil }
+// MarshalJSON gives it.
+func (t jsonText) MarshalJSON() ([]byte, error) { return t, nil }
 
 // decode shows what is in the record.
 func (c *content) decode() Decoded {
@@ -254,7 +254,7 @@ func decodeRequest(r *graphrecord.Request) *DecodedCommand {
 	modes := map[graphrecord.Mode]string{graphrecord.Single: "single", graphrecord.Atomic: "atomic", graphrecord.Separate: "separate"}
 	d := &DecodedCommand{ID: r.ID, Mode: modes[r.Mode], ActorID: r.Actor, Scopes: r.Scopes, AcceptedAt: r.AcceptedAt.UTC()}
 	for i, action := range r.Actions {
-		d.Commands = append(d.Commands, DecodedAction{Type: typeOf(r, i), ExpectedVersion: action.ExpectedVersion, Payload: action.Payload})
+		d.Commands = append(d.Commands, DecodedAction{Type: typeOf(r, i), ExpectedVersion: action.ExpectedVersion, Payload: shownPayload(action.Payload)})
 	}
 	return d
 }

@@ -107,7 +107,7 @@ func (d *Desk) Letters(ctx context.Context, f LetterFilter, limit int, progress 
 	newest := func(a, b Letter) int {
 		return -slices.Compare([]int64{a.At.UnixMilli(), a.Offset, int64(a.Partition)}, []int64{b.At.UnixMilli(), b.Offset, int64(b.Partition)})
 	}
-	scan, err := d.scan(ctx, f, progress, func(_ kafka.Overview, found []found) error {
+	scan, _, err := d.scan(ctx, look{filter: f, progress: progress}, func(_ kafka.Overview, found []found, _ func([]found)) error {
 		for _, one := range found {
 			list.Letters = append(list.Letters, one.Letter)
 		}
@@ -131,41 +131,6 @@ type found struct {
 	record *kgo.Record
 }
 
-// scan reads the dead letters of a filter, the oldest of each partition first, and
-// hands those that match on in portions, each of one topic.
-func (d *Desk) scan(ctx context.Context, f LetterFilter, progress func(Scan), take func(kafka.Overview, []found) error) (Scan, error) {
-	var sum Scan
-	if progress == nil {
-		progress = func(Scan) {}
-	}
-	topics, err := d.letterTopics(ctx, f)
-	if err != nil {
-		return sum, err
-	}
-	spans := make([]map[int32]kafka.Span, len(topics))
-	for i, t := range topics {
-		if spans[i], err = d.letterSpans(ctx, f, t, MaxScan/int64(len(topics)), &sum); err != nil {
-			return sum, err
-		}
-	}
-	for i, t := range topics {
-		err := d.readSpans(ctx, t, spans[i], func(records []*kgo.Record) error {
-			matched, err := d.match(ctx, f, t, records)
-			if err == nil && len(matched) > 0 {
-				err = take(t, matched)
-			}
-			sum.Scanned += int64(len(records))
-			sum.Matched += int64(len(matched))
-			progress(sum)
-			return err
-		})
-		if err != nil {
-			return sum, err
-		}
-	}
-	return sum, nil
-}
-
 // letterTopics gives the topics of a filter.
 func (d *Desk) letterTopics(ctx context.Context, f LetterFilter) ([]kafka.Overview, error) {
 	if f.From != nil && f.To != nil && !f.From.Before(*f.To) {
@@ -179,7 +144,7 @@ func (d *Desk) letterTopics(ctx context.Context, f LetterFilter) ([]kafka.Overvi
 	if err := d.knownWorkspace(ctx, f.Workspace); err != nil {
 		return nil, err
 	}
-	labels := letterLabels()
+	labels := LetterTopics()
 	if len(f.Topics) > 0 {
 		var chosen []string
 		for _, name := range f.Topics {
@@ -187,15 +152,17 @@ func (d *Desk) letterTopics(ctx context.Context, f LetterFilter) ([]kafka.Overvi
 			if err != nil {
 				return nil, err
 			}
-			chosen = append(chosen, label)
+			if !slices.Contains(chosen, label) {
+				chosen = append(chosen, label)
+			}
 		}
 		labels = chosen
 	}
 	return d.log.Overviews(ctx, labels...)
 }
 
-// letterLabels are the topics of dead letters, without the prefix.
-func letterLabels() []string {
+// LetterTopics are the topics of dead letters, without the prefix.
+func LetterTopics() []string {
 	return slices.DeleteFunc(kafka.Labels(), func(label string) bool {
 		_, dead := kafka.IsDeadLetters(label)
 		return !dead
@@ -209,8 +176,8 @@ func (d *Desk) letterLabel(name string) (string, error) {
 	if _, dead := kafka.IsDeadLetters(label); !dead {
 		label = kafka.DeadLettersOf(label)
 	}
-	if !slices.Contains(letterLabels(), label) {
-		return "", fault.Field(fault.Invalid, "topic", fmt.Sprintf("%q is no topic of dead letters; there are %s", name, strings.Join(letterLabels(), ", ")), letterLabels()...)
+	if !slices.Contains(LetterTopics(), label) {
+		return "", fault.Field(fault.Invalid, "topic", fmt.Sprintf("%q is no topic of dead letters; there are %s", name, strings.Join(LetterTopics(), ", ")), LetterTopics()...)
 	}
 	return label, nil
 }

@@ -23,6 +23,9 @@ const (
 	lagLimit = 10_000
 	lagWait  = time.Minute
 	lagLook  = 250 * time.Millisecond
+	// shortLagWait is the least wait, however little time a request has: the look itself
+	// takes some.
+	shortLagWait = 5 * time.Second
 	// maxOutcomes is how many outcomes a bulk action gives one by one.
 	maxOutcomes = 1000
 )
@@ -37,6 +40,11 @@ type LetterRequest struct {
 	Again  bool   `json:"again"`
 	Reason string `json:"reason"` // of a discard, required there; of a redrive, may be empty
 	By     string `json:"-"`
+	// Within is for how long portions are begun; what is left then is in the result's
+	// Rest. 0: until all is done. Letters at Places are all done.
+	Within time.Duration `json:"-"`
+	// Rest goes on with what an earlier request of the same filter has left.
+	Rest []Rest `json:"-"`
 }
 
 // Fate is what became of a letter.
@@ -62,6 +70,7 @@ type LetterResult struct {
 	Outcomes []LetterOutcome `json:"outcomes"` // the first thousand
 	Counts   map[Fate]int64  `json:"counts"`
 	Scan
+	Rest []Rest `json:"-"` // what is left; none: all is done
 }
 
 // ShownLetter is a letter with all that is in it.
@@ -107,62 +116,6 @@ func (d *Desk) Discard(ctx context.Context, r LetterRequest, progress func(Lette
 
 // MaxReason bounds the text of a mark's reason.
 const MaxReason = 1000
-
-// each does something to the letters of a request, in portions.
-func (d *Desk) each(ctx context.Context, r LetterRequest, progress func(LetterResult),
-	do func(context.Context, LetterRequest, kafka.Overview, []found) ([]LetterOutcome, error),
-) (LetterResult, error) {
-	result := LetterResult{Outcomes: []LetterOutcome{}, Counts: map[Fate]int64{}}
-	if progress == nil {
-		progress = func(LetterResult) {}
-	}
-	if len(r.Reason) > MaxReason {
-		return result, fault.Field(fault.Invalid, "reason", fmt.Sprintf("must not be longer than %d bytes", MaxReason))
-	}
-	take := func(t kafka.Overview, letters []found) error {
-		for len(letters) > 0 {
-			n, bytes := 0, 0
-			for n < len(letters) && (n == 0 || bytes+letters[n].Bytes <= portionBytes) {
-				bytes += letters[n].Bytes
-				n++
-			}
-			outcomes, err := do(ctx, r, t, letters[:n])
-			for _, o := range outcomes {
-				result.Counts[o.Fate]++
-				if len(result.Outcomes) < maxOutcomes {
-					result.Outcomes = append(result.Outcomes, o)
-				}
-			}
-			if err != nil {
-				return err
-			}
-			letters = letters[n:]
-		}
-		return nil
-	}
-	if len(r.Places) == 0 {
-		f := r.Filter
-		if len(f.States) == 0 && !r.Again {
-			f.States = []postgres.LetterState{postgres.LetterOpen}
-		}
-		scan, err := d.scan(ctx, f, func(s Scan) {
-			result.Scan = s
-			progress(result)
-		}, take)
-		result.Scan = scan
-		return result, err
-	}
-	for _, at := range r.Places {
-		t, one, err := d.letter(ctx, at)
-		if err == nil {
-			err = take(t, []found{one})
-		}
-		if err != nil {
-			return result, err
-		}
-	}
-	return result, nil
-}
 
 // sort gives those letters about which nothing was done yet, and the outcomes of the
 // others.
@@ -230,7 +183,7 @@ func (d *Desk) redrive(ctx context.Context, r LetterRequest, t kafka.Overview, l
 		return append(outcomes, fates(allowed, r.DryRun, FateRedriven)...), nil
 	}
 	origin, _ := kafka.IsDeadLetters(t.Label)
-	if err := d.awaitRoom(ctx, origin); err != nil {
+	if err := d.awaitRoom(ctx, origin, r.roomWait()); err != nil {
 		return outcomes, err
 	}
 	records := make([]*kgo.Record, len(allowed))
@@ -317,9 +270,17 @@ func refusalOfCommand(outcome []byte) string {
 	return ""
 }
 
-// awaitRoom waits until the consumer of a topic is not far behind.
-func (d *Desk) awaitRoom(ctx context.Context, origin string) error {
-	waiting, cancel := context.WithTimeout(ctx, lagWait)
+// roomWait is for how long a portion may wait for the consumer.
+func (r *LetterRequest) roomWait() time.Duration {
+	if r.Within > 0 {
+		return min(max(r.Within, shortLagWait), lagWait)
+	}
+	return lagWait
+}
+
+// awaitRoom waits, for so long, until the consumer of a topic is not far behind.
+func (d *Desk) awaitRoom(ctx context.Context, origin string, most time.Duration) error {
+	waiting, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for {
 		topic, err := d.topic(waiting, origin)
@@ -341,7 +302,7 @@ func (d *Desk) awaitRoom(ctx context.Context, origin string) error {
 
 // LetterCounts counts the letters of a topic by state.
 func (d *Desk) LetterCounts(ctx context.Context) (map[string]map[postgres.LetterState]int64, error) {
-	topics, err := d.log.Overviews(ctx, letterLabels()...)
+	topics, err := d.log.Overviews(ctx, LetterTopics()...)
 	if err != nil {
 		return nil, err
 	}

@@ -108,14 +108,19 @@ func (d *Desk) Replay(ctx context.Context, id uuid.UUID) (Replay, error) {
 	return replayOf(job), err
 }
 
-// Replays lists the newest jobs, newest first.
-func (d *Desk) Replays(ctx context.Context, limit int) ([]Replay, error) {
-	jobs, err := d.registry.Replays(ctx, limit)
-	list := make([]Replay, len(jobs))
+// Replays lists jobs, newest first: so many, after so many newer ones. It also gives
+// how many there are in all.
+func (d *Desk) Replays(ctx context.Context, offset, limit int) (list []Replay, total int64, err error) {
+	jobs, err := d.registry.Replays(ctx, offset, limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	list = make([]Replay, len(jobs))
 	for i, job := range jobs {
 		list[i] = replayOf(job)
 	}
-	return list, err
+	total, err = d.registry.CountReplays(ctx)
+	return list, total, err
 }
 
 // CancelReplay asks a job to end: what it has stored stays. One that nobody works at

@@ -66,6 +66,7 @@ func (db *DB) LetterMarks(ctx context.Context, topicID [16]byte, letters []LogPo
 	var at LogPosition
 	var mark LetterMark
 	_, err = pgx.ForEachRow(rows, []any{&at.Partition, &at.Offset, &mark.State, &mark.By, &mark.Reason, &mark.At}, func() error {
+		mark.At = mark.At.UTC()
 		marks[at] = mark
 		return nil
 	})

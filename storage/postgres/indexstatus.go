@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
@@ -48,10 +49,18 @@ type IndexStatus struct {
 
 // IndexStatus tells how far the index is with a workspace.
 func (db *DB) IndexStatus(ctx context.Context, workspace uuid.UUID) (IndexStatus, error) {
-	var s IndexStatus
+	list, err := db.IndexStatuses(ctx, []uuid.UUID{workspace})
+	if err != nil {
+		return IndexStatus{}, err
+	}
+	return list[0], nil
+}
+
+// IndexStatuses tells how far the index is with each of the workspaces, in their order.
+func (db *DB) IndexStatuses(ctx context.Context, workspaces []uuid.UUID) ([]IndexStatus, error) {
 	open, err := db.OpenIndexes(ctx)
 	if err != nil {
-		return s, err
+		return nil, err
 	}
 	var live, building *SearchIndex
 	for i := range open {
@@ -61,14 +70,78 @@ func (db *DB) IndexStatus(ctx context.Context, workspace uuid.UUID) (IndexStatus
 			building = &open[i]
 		}
 	}
-	still, err := db.workspaceLag(ctx, &s, live, workspace)
+	var whole BuildProgress
+	if building != nil {
+		if whole, err = db.BuildProgress(ctx, building.ID); err != nil {
+			return nil, err
+		}
+	}
+	rows, err := db.workspaceProgress(ctx, live, building, workspaces)
 	if err != nil {
-		return s, err
+		return nil, err
+	}
+	list := make([]IndexStatus, len(rows))
+	for i, row := range rows {
+		list[i] = row.status(live, building)
+		if building != nil {
+			list[i].Reindex.ETASeconds = whole.ETASeconds
+		}
+	}
+	return list, nil
+}
+
+// workspaceProgress is what is noted of the indexes and a workspace.
+type workspaceProgress struct {
+	total, indexed, built int64
+	events                int64
+	age                   float64 // seconds
+	moved                 *time.Time
+}
+
+func (db *DB) workspaceProgress(ctx context.Context, live, building *SearchIndex, workspaces []uuid.UUID) ([]workspaceProgress, error) {
+	var liveID, buildingID uuid.UUID // of no index, if there is none
+	if live != nil {
+		liveID = live.ID
 	}
 	if building != nil {
-		if err := db.workspaceBuild(ctx, &s, building.ID, workspace); err != nil {
-			return s, err
-		}
+		buildingID = building.ID
+	}
+	rows, err := db.pool.Query(ctx, `SELECT
+			COALESCE((SELECT sum(standing) FROM graph_totals WHERE workspace_id = w.id AND kind = 1), 0)::bigint,
+			COALESCE(p.nodes, 0), COALESCE(b.nodes, 0), COALESCE(h.sequence, 0) - LEAST(COALESCE(p.sequence, 0), COALESCE(h.sequence, 0)),
+			COALESCE((SELECT GREATEST(EXTRACT(EPOCH FROM now() - j.at), 0) FROM journal j
+				WHERE j.workspace_id = w.id AND j.sequence = COALESCE(p.sequence, 0) + 1), 0)::float8,
+			p.indexed_at
+		FROM unnest($3::uuid[]) WITH ORDINALITY AS w (id, n) LEFT JOIN graph_heads h ON h.workspace_id = w.id
+		LEFT JOIN embedding_progress p ON p.workspace_id = w.id AND p.index_id = $1
+		LEFT JOIN embedding_progress b ON b.workspace_id = w.id AND b.index_id = $2 ORDER BY w.n`, liveID, buildingID, workspaces)
+	if err != nil {
+		return nil, classify(fmt.Errorf("reading how far the search index is: %w", err))
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p workspaceProgress, err error) {
+		return p, row.Scan(&p.total, &p.indexed, &p.built, &p.events, &p.age, &p.moved)
+	})
+	if err != nil {
+		return nil, classify(fmt.Errorf("reading how far the search index is: %w", err))
+	}
+	return list, nil
+}
+
+// status says it in the interface's terms, but for how long a building takes.
+func (p *workspaceProgress) status(live, building *SearchIndex) (s IndexStatus) {
+	if live != nil {
+		s.Model = &live.Model
+	}
+	s.Nodes.Total, s.Nodes.Indexed, s.Nodes.Pending = p.total, p.indexed, max(p.total-p.indexed, 0)
+	s.Lag.Events, s.Lag.Seconds = p.events, p.age
+	still := p.age // for how long it has not moved although there was something to do
+	if p.moved != nil {
+		at := p.moved.UTC()
+		s.LastIndexedAt = &at
+		still = min(still, time.Since(at).Seconds())
+	}
+	if building != nil {
+		s.Reindex.Running, s.Reindex.Total, s.Reindex.Done = true, p.total, min(p.built, p.total)
 	}
 	switch {
 	case live == nil && building == nil, building != nil && building.Cause == CauseLost, still > degradedAfter:
@@ -78,47 +151,5 @@ func (db *DB) IndexStatus(ctx context.Context, workspace uuid.UUID) (IndexStatus
 	default:
 		s.Status = StatusReady
 	}
-	return s, nil
-}
-
-// workspaceLag fills in how far the live index is, and gives for how many seconds it
-// has not moved although there was something to do.
-func (db *DB) workspaceLag(ctx context.Context, s *IndexStatus, live *SearchIndex, workspace uuid.UUID) (still float64, err error) {
-	var id uuid.UUID // of no index, if there is none
-	if live != nil {
-		id, s.Model = live.ID, &live.Model
-	}
-	var moved *time.Time
-	err = db.pool.QueryRow(ctx, `SELECT
-			COALESCE((SELECT sum(standing) FROM graph_totals WHERE workspace_id = $2 AND kind = 1), 0)::bigint,
-			COALESCE(p.nodes, 0), COALESCE(h.sequence, 0) - LEAST(COALESCE(p.sequence, 0), COALESCE(h.sequence, 0)),
-			COALESCE((SELECT GREATEST(EXTRACT(EPOCH FROM now() - j.at), 0) FROM journal j
-				WHERE j.workspace_id = $2 AND j.sequence = COALESCE(p.sequence, 0) + 1), 0)::float8,
-			p.indexed_at
-		FROM (SELECT 1) one LEFT JOIN graph_heads h ON h.workspace_id = $2
-		LEFT JOIN embedding_progress p ON p.workspace_id = $2 AND p.index_id = $1`, id, workspace).Scan(
-		&s.Nodes.Total, &s.Nodes.Indexed, &s.Lag.Events, &s.Lag.Seconds, &moved)
-	if err != nil {
-		return 0, classify(fmt.Errorf("reading how far the search index is: %w", err))
-	}
-	s.Nodes.Pending = max(s.Nodes.Total-s.Nodes.Indexed, 0)
-	still = s.Lag.Seconds
-	if moved != nil {
-		at := moved.UTC()
-		s.LastIndexedAt = &at
-		still = min(still, time.Since(at).Seconds())
-	}
-	return still, nil
-}
-
-func (db *DB) workspaceBuild(ctx context.Context, s *IndexStatus, index, workspace uuid.UUID) error {
-	whole, err := db.BuildProgress(ctx, index)
-	if err != nil {
-		return err
-	}
-	s.Reindex.Running, s.Reindex.Total, s.Reindex.ETASeconds = true, s.Nodes.Total, whole.ETASeconds
-	err = db.pool.QueryRow(ctx, `SELECT COALESCE(sum(nodes), 0)::bigint FROM embedding_progress WHERE index_id = $1 AND workspace_id = $2`,
-		index, workspace).Scan(&s.Reindex.Done)
-	s.Reindex.Done = min(s.Reindex.Done, s.Reindex.Total)
-	return classify(err)
+	return s
 }

@@ -90,7 +90,7 @@ func TestTheEndOfTheCallersPatienceStaysWhatItIs(t *testing.T) {
 	db := open(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
-	_, err := db.AuthRevision(ctx)
+	_, _, err := db.AuthRevision(ctx)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
@@ -125,10 +125,10 @@ func TestAWorkspaceIsCreatedListedChangedAndDeleted(t *testing.T) {
 
 func TestEveryChangeToKeysAndWorkspacesRaisesTheRevision(t *testing.T) {
 	db := open(t)
-	last, err := db.AuthRevision(t.Context())
+	last, _, err := db.AuthRevision(t.Context())
 	require.NoError(t, err)
 	raised := func(what string) {
-		now, err := db.AuthRevision(t.Context())
+		now, _, err := db.AuthRevision(t.Context())
 		require.NoError(t, err)
 		require.Greater(t, now, last, what)
 		last = now
@@ -148,7 +148,7 @@ func TestEveryChangeToKeysAndWorkspacesRaisesTheRevision(t *testing.T) {
 	raised("workspace deleted")
 
 	require.NoError(t, db.RecordKeyUses(t.Context(), []postgres.KeyUse{{ID: key.ID, At: time.Now(), IP: netip.MustParseAddr("10.1.2.3")}}))
-	now, err := db.AuthRevision(t.Context())
+	now, _, err := db.AuthRevision(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, last, now, "a use is no change")
 	keys, err := db.Keys(t.Context(), nil)
@@ -163,7 +163,7 @@ func TestACredentialIsFoundByTheHashOfItsText(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []uuid.UUID{w.ID}, key.Workspaces)
 
-	revision, err := db.AuthRevision(t.Context())
+	revision, _, err := db.AuthRevision(t.Context())
 	require.NoError(t, err)
 	found, at, err := db.CredentialByHash(t.Context(), sha256.Sum256([]byte("one")))
 	require.NoError(t, err)

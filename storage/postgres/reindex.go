@@ -62,6 +62,20 @@ func (db *DB) ReindexWanted(ctx context.Context) (wanted bool, err error) {
 	return wanted, classify(err)
 }
 
+// LastReindex gives what became of the newest wish; nil: there was none, of late.
+func (db *DB) LastReindex(ctx context.Context) (*Reindex, error) {
+	var id uuid.UUID
+	err := db.pool.QueryRow(ctx, `SELECT id FROM reindex_requests ORDER BY requested_at DESC, id LIMIT 1`).Scan(&id)
+	if isNoRows(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, classify(fmt.Errorf("reading the last re-index: %w", err))
+	}
+	last, err := db.Reindex(ctx, id)
+	return &last, err
+}
+
 // Reindex gives what became of a wish; NotFound for another id.
 func (db *DB) Reindex(ctx context.Context, id uuid.UUID) (Reindex, error) {
 	var (

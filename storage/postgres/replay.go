@@ -112,6 +112,12 @@ func scanReplay(row pgx.CollectableRow) (Replay, error) {
 	err := row.Scan(&r.ID, &r.Consumer, &r.Topic, &id, &r.Workspace, &r.State, &r.RequestedBy, &r.MaxRows, &r.CancelRequested, &r.Runs,
 		&r.Rows, &r.Refused, &r.RecordsRate, &r.RowsRate, &r.Error, &r.CreatedAt, &r.StartedAt, &r.FinishedAt, &r.UpdatedAt)
 	copy(r.TopicID[:], id)
+	r.CreatedAt, r.UpdatedAt = r.CreatedAt.UTC(), r.UpdatedAt.UTC()
+	for _, at := range []*time.Time{r.StartedAt, r.FinishedAt} {
+		if at != nil {
+			*at = at.UTC()
+		}
+	}
 	return r, err
 }
 
@@ -127,9 +133,15 @@ func (db *DB) Replay(ctx context.Context, id uuid.UUID) (Replay, error) {
 	return list[0], nil
 }
 
-// Replays lists the newest jobs, newest first.
-func (db *DB) Replays(ctx context.Context, limit int) ([]Replay, error) {
-	return db.replays(ctx, ` ORDER BY created_at DESC, id DESC LIMIT $1`, limit)
+// Replays lists jobs, newest first: so many, after so many newer ones.
+func (db *DB) Replays(ctx context.Context, offset, limit int) ([]Replay, error) {
+	return db.replays(ctx, ` ORDER BY created_at DESC, id DESC LIMIT $1 OFFSET $2`, limit, offset)
+}
+
+// CountReplays counts all jobs.
+func (db *DB) CountReplays(ctx context.Context) (n int64, err error) {
+	err = db.pool.QueryRow(ctx, `SELECT count(*) FROM replay_jobs`).Scan(&n)
+	return n, classify(err)
 }
 
 func (db *DB) replays(ctx context.Context, which string, args ...any) ([]Replay, error) {

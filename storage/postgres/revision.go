@@ -30,14 +30,15 @@ type Access struct {
 	PerMinute, PerDay *int64 // the requests that it has; nil: unlimited
 }
 
-// AuthRevision is the number that every change to keys or workspaces raises.
-func (db *DB) AuthRevision(ctx context.Context) (int64, error) {
-	var revision int64
-	err := db.pool.QueryRow(ctx, `SELECT revision FROM auth_revision`).Scan(&revision)
+// AuthRevision is the number that every change to keys or workspaces raises, and when,
+// by the clock of Postgres, it was not higher.
+func (db *DB) AuthRevision(ctx context.Context) (revision int64, at time.Time, err error) {
+	// The statement begins before its snapshot is taken.
+	err = db.pool.QueryRow(ctx, `SELECT revision, statement_timestamp() FROM auth_revision`).Scan(&revision, &at)
 	if err != nil {
-		return 0, classify(fmt.Errorf("reading the auth revision: %w", err))
+		return 0, time.Time{}, classify(fmt.Errorf("reading the auth revision: %w", err))
 	}
-	return revision, nil
+	return revision, at, nil
 }
 
 // CredentialByHash finds the key whose text has the SHA-256 hash, nil when there

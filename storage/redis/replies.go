@@ -2,17 +2,12 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/google/uuid"
-	"github.com/redis/go-redis/v9"
 )
 
 // How replies are listened for.
@@ -21,11 +16,6 @@ const (
 	// MaxReplyBytes is the most that a reply carries; of a larger outcome only the
 	// notice is sent. Redis cuts a listener off whose backlog is too large.
 	MaxReplyBytes = 64 << 10
-	// quietLimit is how long the connection may be silent until it is asked for a
-	// sign of life, and then again until it counts as lost.
-	quietLimit = 2 * time.Second
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = 2 * time.Second
 )
 
 // Reply is what came of a command, on its way to the process that waits.
@@ -116,58 +106,18 @@ func (r *Replies) forget(id uuid.UUID, w *waiter) {
 
 // Run listens until ctx is done, and connects again when the connection is lost.
 func (r *Replies) Run(ctx context.Context) error {
-	pace := backoff.NewExponentialBackOff()
-	pace.InitialInterval, pace.MaxInterval, pace.Multiplier = firstRetry, lastRetry, 2
-	for {
-		heard, err := r.listen(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if heard {
-			pace.Reset()
-			r.log.Warn("the replies' connection to Redis is lost; outcomes are looked up in Postgres until it is back", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pace.NextBackOff()):
-		}
-	}
-}
-
-// listen uses one connection for as long as it works, and reports whether it did.
-func (r *Replies) listen(ctx context.Context) (worked bool, err error) {
-	channel := r.db.client.Subscribe(ctx)
-	defer func() { _ = channel.Close() }()
-	defer context.AfterFunc(ctx, func() { _ = channel.Close() })() // ends a read that waits
-	if err := channel.Subscribe(ctx, replyChannel+r.address); err != nil {
-		return false, err
-	}
-	defer r.connected.Store(false)
-	for asked := false; ; {
-		message, err := channel.ReceiveTimeout(ctx, quietLimit)
-		var silent net.Error
-		switch {
-		case err == nil:
-			asked = false
-		case errors.As(err, &silent) && silent.Timeout() && !asked:
-			asked = true
-			if err := channel.Ping(ctx); err != nil {
-				return worked, err
-			}
-			continue
-		default:
-			return worked, err
-		}
-		switch m := message.(type) {
-		case *redis.Subscription:
-			worked = true
+	s := subscription{
+		db: r.db, channel: replyChannel + r.address, hear: r.hear,
+		begun: func() {
 			r.connected.Store(true)
 			r.wakeAll()
-		case *redis.Message:
-			r.hear(m.Payload)
-		}
+		},
+		ended: func() { r.connected.Store(false) },
+		lost: func(err error) {
+			r.log.Warn("the replies' connection to Redis is lost; outcomes are looked up in Postgres until it is back", "error", err)
+		},
 	}
+	return s.run(ctx)
 }
 
 // hear hands a reply to whoever waits for it.

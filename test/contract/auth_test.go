@@ -3,7 +3,6 @@ package contract_test
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -149,43 +148,6 @@ func TestWorkspacesAreCheckedAfterTheKeyAndBeforeTheScope(t *testing.T) {
 	require.Equal(t, http.StatusOK, items(testKey, sandbox.String()).Status)
 	require.Equal(t, http.StatusOK, items(s.Admin, strings.ToUpper(s.Workspace.String())).Status)
 	items(reader, s.Workspace.String()).RequireFailure(t, 403, authorization, "Forbidden", map[string]any{"required": []any{"read:livedata"}})
-}
-
-func TestEachRouteWantsItsScope(t *testing.T) {
-	s := contract.Start(t, append(groups(), testRoutes)...)
-	keys := map[request.Scope]string{}
-	for _, scope := range request.Scopes {
-		keys[scope] = s.NewKey(t, []uuid.UUID{s.Workspace}, scope)
-	}
-	none := s.NewKey(t, []uuid.UUID{s.Workspace})
-	for _, rt := range s.API.Routes() {
-		if len(rt.Scopes) == 0 || strings.HasSuffix(rt.Pattern, "panic") {
-			continue
-		}
-		path := strings.NewReplacer("{id}", uuid.NewString()).Replace(rt.Pattern)
-		required := []any{}
-		for _, scope := range rt.Scopes {
-			required = append(required, string(scope))
-		}
-		do := s.DoUnchecked
-		if rt.Dialect != nil { // errors of another product's form, which the contract has
-			do = s.Do
-		}
-		for scope, key := range keys {
-			p := request.Principal{Scopes: []request.Scope{scope}}
-			allowed := slices.ContainsFunc(rt.Scopes, p.May)
-			if rt.All {
-				allowed = !slices.ContainsFunc(rt.Scopes, func(wanted request.Scope) bool { return !p.May(wanted) })
-			}
-			if rt.Lasts && allowed {
-				continue // it would not end
-			}
-			a := do(t, contract.Request{Method: rt.Method, Path: path, Key: key})
-			require.Equal(t, !allowed, a.Status == http.StatusForbidden, "%s %s with %s: %d", rt.Method, path, scope, a.Status)
-		}
-		do(t, contract.Request{Method: rt.Method, Path: path, Key: none}).
-			RequireFailure(t, 403, authorization, "Forbidden", map[string]any{"required": required})
-	}
 }
 
 // The order: key, workspace, scope, size, parse, values.

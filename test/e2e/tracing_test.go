@@ -215,6 +215,13 @@ func TestARequestIsOnePictureFromItsCallerToTheStore(t *testing.T) {
 	require.Zero(t, s.Stop())
 }
 
+// text gives all that arrived.
+func (c *collector) text() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.raw.String()
+}
+
 // requireSilentAbout looks for texts in all that arrived.
 func (c *collector) requireSilentAbout(t *testing.T, secrets ...string) {
 	t.Helper()

@@ -1,0 +1,213 @@
+package contract_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/test/contract"
+)
+
+// needs are the scopes of a route: of any one is enough, all must be there.
+type needs struct{ any, all []request.Scope }
+
+// met reports whether scopes are enough. Admin is enough for all.
+func (n needs) met(scopes ...request.Scope) bool {
+	has := func(s request.Scope) bool {
+		return slices.Contains(scopes, s) || slices.Contains(scopes, request.Admin)
+	}
+	return (len(n.any) == 0 || slices.ContainsFunc(n.any, has)) && !slices.ContainsFunc(n.all, func(s request.Scope) bool { return !has(s) })
+}
+
+// required is what a refusal says.
+func (n needs) required() (list []any) {
+	for _, s := range slices.Concat(n.any, n.all) {
+		list = append(list, string(s))
+	}
+	return list
+}
+
+// scopesOfRoutes are the scopes that the published contract promises, not what the
+// routes declare: a route that declares another one, or is not in here, fails.
+func scopesOfRoutes() map[string]needs {
+	one := func(scope request.Scope) needs { return needs{all: []request.Scope{scope}} }
+	both := needs{all: []request.Scope{request.ReadNodes, request.ReadEdges}}
+	writes := needs{any: []request.Scope{request.WriteNodes, request.WriteEdges}}
+	readNodes, readEdges, admin := one(request.ReadNodes), one(request.ReadEdges), one(request.Admin)
+	readLive, writeLive := one(request.ReadLiveData), one(request.WriteLiveData)
+	return map[string]needs{
+		"GET /api/queries/nodes":                    readNodes,
+		"GET /api/queries/nodes/{id}":               readNodes,
+		"GET /api/queries/edges":                    readEdges,
+		"GET /api/queries/edges/{id}":               readEdges,
+		"GET /api/queries/nodes/{id}/neighbors":     both,
+		"GET /api/queries/history":                  both,
+		"GET /api/queries/history/{sequence}/edges": both,
+		"GET /api/queries/events":                   both,
+		"POST /api/commands/execute":                writes, // and then what the command needs
+		"POST /api/commands/batch":                  writes,
+		"GET /api/commands/{id}":                    writes,
+		"GET /api/live-data/sources":                readLive,
+		"GET /api/live-data/sources/{id}":           readLive,
+		"GET /api/live-data/query":                  readLive,
+		"GET /api/live-data/series":                 readLive,
+		"GET /api/live-data/stream":                 readLive,
+		"POST /api/live-data/sources":               writeLive,
+		"PATCH /api/live-data/sources/{id}":         writeLive,
+		"POST /api/live-data/ingest":                writeLive,
+		"POST /api/v1/write":                        writeLive,
+		"POST /api/v2/write":                        writeLive,
+		"POST /write":                               writeLive,
+		"DELETE /api/live-data/sources/{id}":        admin,
+		"DELETE /api/live-data/points":              admin,
+		"POST /api/rag/search":                      readNodes,
+		"POST /api/rag/hybrid-search":               both, // and read:livedata for live values
+		"GET /api/rag/index/status":                 readNodes,
+		"GET /api/admin/audit":                      admin,
+		"GET /api/admin/usage":                      admin,
+		"POST /api/admin/reindex":                   admin,
+	}
+}
+
+// sameScopes compares what a route declares with what is promised.
+func sameScopes(t *testing.T, rt route.Route, want needs) {
+	t.Helper()
+	declared := needs{any: rt.Scopes}
+	if rt.All || len(rt.Scopes) == 1 {
+		declared = needs{all: rt.Scopes}
+	}
+	require.Equal(t, want, declared, "%s %s", rt.Method, rt.Pattern)
+}
+
+// Every route of the interface under every scope: one that is enough passes, any other
+// is refused with what would be enough, and so is none at all.
+func TestEachRouteWantsItsScope(t *testing.T) {
+	s := contract.Start(t, groups()...)
+	keys := map[request.Scope]string{}
+	for _, scope := range request.Scopes {
+		keys[scope] = s.NewKey(t, []uuid.UUID{s.Workspace}, scope)
+	}
+	none, other := s.NewKey(t, []uuid.UUID{s.Workspace}), s.NewWorkspace(t, "live")
+	promised := scopesOfRoutes()
+	tried := 0
+	for _, rt := range s.API.Routes() {
+		if rt.Access != route.Workspace {
+			continue
+		}
+		name := rt.Method + " " + rt.Pattern
+		want, known := promised[name]
+		require.True(t, known, "%s: no scopes are promised", name)
+		sameScopes(t, rt, want)
+		tried++
+		path := strings.NewReplacer("{id}", uuid.NewString(), "{sequence}", "1").Replace(rt.Pattern)
+		for scope, key := range keys {
+			if !want.met(scope) {
+				requireForbidden(t, s, rt.Method, path, key, want)
+				continue
+			}
+			status := passes(t, s, rt, path, key)
+			require.NotContains(t, []int{http.StatusUnauthorized, http.StatusForbidden}, status, "%s with %s", name, scope)
+		}
+		requireForbidden(t, s, rt.Method, path, none, want)
+		if enough := slices.Concat(want.any, want.all); len(enough) > 1 {
+			status := passes(t, s, rt, path, s.NewKey(t, []uuid.UUID{s.Workspace}, enough...))
+			require.NotEqual(t, http.StatusForbidden, status, name)
+		}
+		// A scope is worth nothing in a workspace that the key does not open.
+		s.Do(t, contract.Request{Method: rt.Method, Path: path, Key: keys[request.Admin], Workspace: other.String()}).
+			RequireFailure(t, 403, authorization, "Workspace access denied", nil)
+	}
+	require.Len(t, promised, tried, "a promised route is not served")
+}
+
+func requireForbidden(t *testing.T, s *contract.Server, method, path, key string, want needs) {
+	t.Helper()
+	a := s.Do(t, contract.Request{Method: method, Path: path, Key: key})
+	a.RequireFailure(t, 403, authorization, "Forbidden", map[string]any{"required": want.required()})
+}
+
+// passes gives the status of a request whose scopes are enough, whatever is wrong with
+// it otherwise. Answers that last are left when they have begun.
+func passes(t *testing.T, s *contract.Server, rt route.Route, path, key string) int {
+	t.Helper()
+	if !rt.Lasts {
+		return s.Do(t, contract.Request{Method: rt.Method, Path: path, Key: key}).Status
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	r, err := http.NewRequestWithContext(ctx, rt.Method, s.URL+path, nil)
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+key)
+	r.Header.Set("x-workspace-id", s.Workspace.String())
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(answer.Body)
+		require.Equal(t, http.StatusOK, answer.StatusCode, "%s", body)
+	}
+	return answer.StatusCode
+}
+
+// A key without any scope may ask who it is, and so may every other.
+func TestWhoAmIWantsNoScope(t *testing.T) {
+	s := contract.Start(t)
+	for _, scopes := range append([][]request.Scope{nil}, [][]request.Scope{request.Scopes[:1], request.Scopes}...) {
+		key := s.NewKey(t, []uuid.UUID{s.Workspace}, scopes...)
+		require.Equal(t, http.StatusOK, s.Do(t, contract.Request{Path: "/api/me", Key: key, Workspace: contract.None}).Status)
+	}
+}
+
+// Every command under every scope: what a command needs depends on what it does.
+func TestEachCommandWantsItsScope(t *testing.T) {
+	s := contract.Start(t, (&contract.Commands{}).Group)
+	keys := map[request.Scope]string{}
+	for _, scope := range request.Scopes {
+		keys[scope] = s.NewKey(t, []uuid.UUID{s.Workspace}, scope)
+	}
+	id := uuid.NewString()
+	nodes, edges := []request.Scope{request.WriteNodes}, []request.Scope{request.WriteEdges}
+	either := slices.Concat(nodes, edges)
+	for _, c := range []struct {
+		kind, payload string
+		enough        []request.Scope
+	}{
+		{"CREATE_NODE", `{"name":"n","entityType":"object"}`, nodes},
+		{"UPDATE_NODE", `{"id":"` + id + `","name":"n"}`, nodes},
+		{"DELETE_NODE", `{"id":"` + id + `"}`, nodes},
+		{"CREATE_EDGE", `{"sourceId":"` + id + `","targetId":"` + id + `","relationType":"r"}`, edges},
+		{"UPDATE_EDGE", `{"id":"` + id + `","relationType":"r"}`, edges},
+		{"DELETE_EDGE", `{"id":"` + id + `"}`, edges},
+		{"REDO", `{}`, either},
+		{"UNDO", `{"commandId":"` + id + `"}`, either},
+	} {
+		command := fmt.Sprintf(`{"type":%q,"payload":%s}`, c.kind, c.payload)
+		for scope, key := range keys {
+			bodies := map[string]string{"/api/commands/execute": command}
+			if len(c.enough) == 1 { // UNDO and REDO are not for batches
+				bodies["/api/commands/batch"] = `{"commands":[` + command + `]}`
+			}
+			for path, body := range bodies {
+				a := s.Do(t, contract.Request{Method: http.MethodPost, Path: path, Key: key, Body: body})
+				if scope == request.Admin || slices.Contains(c.enough, scope) {
+					require.Contains(t, []int{200, 201, 404, 409}, a.Status, "%s with %s: %s", c.kind, scope, a.Body)
+					continue
+				}
+				required := needs{any: c.enough}.required()
+				if !slices.Contains(either, scope) { // refused before the body is read
+					required = needs{any: either}.required()
+				}
+				a.RequireFailure(t, 403, authorization, "Forbidden", map[string]any{"required": required})
+			}
+		}
+	}
+}
