@@ -5,7 +5,7 @@ import { groupsOf, relationsOf } from './groups'
 import { standings, withChange } from './history'
 import { outlineOf, linesOf } from './outline'
 import { readRows, rowsOf } from './rows'
-import { linesBySource } from './series'
+import { linesBySource, type PointRows } from './series'
 import { alterations, concerns } from './trail'
 import { EMPTY, withEdges, withNodes } from './canvas'
 import { batchText, changeText, expansionText } from './words'
@@ -173,7 +173,7 @@ describe('properties in a form', () => {
 describe('the series of a source', () => {
   it('joins newest values with lines by their tags, whatever the order, numbers first', () => {
     const rows = { sourceId: 's', sourceName: 'cpu', unit: '%', columns: ['timestamp', 'value'] }
-    const newest = [
+    const newest: PointRows[] = [
       { ...rows, metric: 'state', tags: {}, points: [['t', 'on']] },
       { ...rows, metric: 'busy', tags: { core: '1', host: 'h' }, points: [['t', 12]] },
     ]

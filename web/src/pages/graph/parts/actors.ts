@@ -12,7 +12,7 @@ export function useActors(workspace: string): (id: string) => string {
   const me = useSession().data?.operator.id
   const operators = useQuery({
     queryKey: ['operators', 'names'],
-    queryFn: ({ signal }) => api.list<Operator>('/operators', { query: { limit: 100 }, signal }),
+    queryFn: ({ signal }) => api.list<Operator>('/operators', { signal }),
     staleTime: 60_000,
   })
   const keys = useQuery({
