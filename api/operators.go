@@ -79,7 +79,7 @@ func (s *Server) administer(next http.Handler) http.Handler {
 		for name, value := range adminHeaders {
 			w.Header().Set(name, value)
 		}
-		ctx := request.WithClient(r.Context(), request.Client{IP: exchangeOf(r.Context()).ip, Secure: s.secure(r)})
+		ctx := request.WithClient(r.Context(), request.Client{IP: exchangeOf(r.Context()).ip.WithZone(""), Secure: s.secure(r)})
 		next.ServeHTTP(w, r.WithContext(reply.WithChallenge(ctx, sessionScheme)))
 	})
 }
@@ -91,7 +91,8 @@ func (s *Server) secure(r *http.Request) bool {
 		return true
 	}
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && s.trusted(peer.Addr().Unmap()) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+	proto, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ",") // the client's own is the first
+	return err == nil && s.trusted(peer.Addr().Unmap()) && strings.EqualFold(strings.TrimSpace(proto), "https")
 }
 
 // authenticateOperator wants a session on every path below /admin/api but for the login,

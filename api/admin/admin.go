@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/route"
@@ -42,7 +43,8 @@ type Deps struct {
 	Page fs.FS
 	// TrailKept is for how long the operators' trail is kept; 0: for good.
 	TrailKept time.Duration
-	Logger    *slog.Logger // nil: the default one
+	Logger    *slog.Logger          // nil: the default one
+	Metrics   prometheus.Registerer // nil: what is measured is not registered
 	// Attempts says how many failed logins there may be; the zero value: the default.
 	Attempts Attempts
 	// Idle and Age are how long a session lasts without use, and at most; 0: 12 hours, 7
@@ -105,6 +107,7 @@ type Admin struct {
 	logger *slog.Logger
 	sites  *http.CrossOriginProtection
 	logins logins
+	came   *prometheus.CounterVec // logins, by what became of them
 	page   *page
 }
 
@@ -128,7 +131,9 @@ func New(deps Deps) (*Admin, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Admin{deps: deps, logger: deps.Logger.With("component", "admin"), sites: sites, logins: newLogins(deps.Attempts), page: page}, nil
+	return &Admin{
+		deps: deps, logger: deps.Logger.With("component", "admin"), sites: sites, logins: newLogins(deps.Attempts), came: newLoginCounter(deps.Metrics), page: page,
+	}, nil
 }
 
 // Paths of the page and of its calls.

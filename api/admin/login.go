@@ -9,6 +9,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/fault"
@@ -33,6 +36,38 @@ func newLogins(a Attempts) logins {
 		hashing:   newHashing(),
 		nobody:    password.Hash(password.Generate()),
 	}
+}
+
+// What becomes of logins.
+const (
+	loginSucceeded = "succeeded"
+	loginRefused   = "refused"
+	loginLimited   = "limited"
+	loginFailed    = "failed"
+)
+
+func newLoginCounter(registerer prometheus.Registerer) *prometheus.CounterVec {
+	counter := promauto.With(registerer).NewCounterVec(prometheus.CounterOpts{
+		Name: "livegraph_operator_logins_total",
+		Help: "Logins on the administration page by result: succeeded, refused (name or password wrong), limited (429: too many failed), failed (a store, or too many at a time).",
+	}, []string{"result"})
+	for _, result := range []string{loginSucceeded, loginRefused, loginLimited, loginFailed} {
+		counter.WithLabelValues(result)
+	}
+	return counter
+}
+
+// loginResult names what became of a login.
+func loginResult(err error) string {
+	switch {
+	case err == nil:
+		return loginSucceeded
+	case fault.Is(err, fault.Unauthenticated):
+		return loginRefused
+	case fault.Is(err, fault.RateLimited):
+		return loginLimited
+	}
+	return loginFailed
 }
 
 // longestCredential bounds names and passwords that are looked at, in bytes.
@@ -64,14 +99,8 @@ func (a *Admin) login(w http.ResponseWriter, r *http.Request) error {
 	if err := check.Err(); err != nil {
 		return err
 	}
-	secret, err := a.verify(r, *body.Name, *body.Password)
-	if fault.Is(err, fault.Unauthenticated) {
-		_ = a.noteLogin(r, &secret, http.StatusUnauthorized) // it is logged
-	}
-	if err != nil {
-		return err
-	}
-	text, err := a.open(r, secret)
+	secret, text, err := a.enter(r, *body.Name, *body.Password)
+	a.came.WithLabelValues(loginResult(err)).Inc()
 	if err != nil {
 		return err
 	}
@@ -79,6 +108,18 @@ func (a *Admin) login(w http.ResponseWriter, r *http.Request) error {
 	operator := request.Operator{ID: secret.ID, Name: secret.Name, SessionEnds: time.Now().UTC().Add(min(a.deps.Idle, a.deps.Age)).Truncate(time.Microsecond)}
 	a.answerSession(w, r, &operator, text)
 	return nil
+}
+
+// enter opens a session for a name and password that are right.
+func (a *Admin) enter(r *http.Request, name, text string) (secret postgres.OperatorSecret, session string, err error) {
+	secret, err = a.verify(r, name, text)
+	if fault.Is(err, fault.Unauthenticated) {
+		_ = a.noteLogin(r, &secret, http.StatusUnauthorized) // that it cannot be is logged
+	}
+	if err == nil {
+		session, err = a.open(r, secret)
+	}
+	return secret, session, err
 }
 
 // verify checks name and password. Unauthenticated: one of them is wrong; whose name it

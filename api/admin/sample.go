@@ -52,6 +52,13 @@ func (o *Overview) take(now time.Time) sample {
 			}
 		}
 	}
+	// What a role has not counted yet is nothing, not unknown.
+	if slices.Contains(o.Roles, "points") {
+		s.visible = plus(s.visible, 0)
+	}
+	if slices.Contains(o.Roles, "commands") {
+		s.commands = plus(s.commands, 0)
+	}
 	slices.SortFunc(s.engines, func(a, b engineAnswer) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(s.consumers, func(a, b consumerAnswer) int { return cmp.Compare(a.Topic, b.Topic) })
 	slices.SortFunc(s.dead, func(a, b deadLetterCount) int { return cmp.Compare(a.Topic, b.Topic) })

@@ -125,7 +125,7 @@ func TestAPageThatWasNotBuiltSaysSo(t *testing.T) {
 	page := &contract.Administration{Page: fstest.MapFS{".keep": {}}}
 	s := contract.Start(t, page.Group)
 	for _, path := range []string{"/admin", "/admin/keys"} {
-		a := browsed(t, s, path, nil)
+		a := s.Do(t, contract.Request{Path: path, Key: contract.None, Workspace: contract.None})
 		require.Equal(t, http.StatusNotImplemented, a.Status)
 		require.Contains(t, string(a.Body), "make build")
 	}

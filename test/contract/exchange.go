@@ -188,7 +188,7 @@ func (s *Server) find(lookup *http.Request) (*routers.Route, map[string]string, 
 		return s.router.FindRoute(lookup)
 	}
 	found, params, err := s.adminRouter.FindRoute(lookup)
-	if err == nil && !(strings.HasPrefix(lookup.URL.Path, "/admin/api/") && found.Path == "/admin/{asset}") {
+	if err == nil && (found.Path != "/admin/{asset}" || !strings.HasPrefix(lookup.URL.Path, "/admin/api/")) {
 		return found, params, nil
 	}
 	lookup.URL.Path = strings.TrimPrefix(lookup.URL.Path, "/admin")

@@ -13,6 +13,8 @@ export class EventParser {
   private rest = ''
   private data: string[] = []
   private event = ''
+  /** That of the event which is being read: it counts when that is whole. */
+  private nextId: string
   /** The last event's id. */
   id: string
   /** Milliseconds that the server wants clients to wait before they come back; null: it did not say. */
@@ -20,6 +22,7 @@ export class EventParser {
 
   constructor(lastId = '') {
     this.id = lastId
+    this.nextId = lastId
   }
 
   /** Takes the next piece, which may end anywhere, and gives the events that it completes. */
@@ -45,12 +48,13 @@ export class EventParser {
     if (value.startsWith(' ')) value = value.slice(1)
     if (field === 'data') this.data.push(value)
     else if (field === 'event') this.event = value
-    else if (field === 'id' && !value.includes('\0')) this.id = value
+    else if (field === 'id' && !value.includes('\0')) this.nextId = value
     else if (field === 'retry' && /^\d+$/.test(value)) this.retry = Number(value)
     return null
   }
 
   private dispatch(): ServerEvent | null {
+    this.id = this.nextId
     const event = { event: this.event || 'message', data: this.data.join('\n'), id: this.id }
     const empty = this.data.length === 0
     this.data = []

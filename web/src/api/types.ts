@@ -46,9 +46,7 @@ export interface Workspace {
   perMinute: number | null
   perDay: number | null
   /** Those that hold; null: none. */
-  limits: { requestsPerMinute: number | null; requestsPerDay: number | null }
-  maxSources: number
-  maxSeries: number
+  limits: { requestsPerMinute: number | null; requestsPerDay: number | null; sources: number; series: number }
   /** null: points are kept for good. */
   retentionDays: number | null
   sources: number
@@ -94,8 +92,8 @@ export interface Key {
   name: string
   mode: Mode
   scopes: Scope[]
-  /** Ids. */
-  workspaces: string[]
+  /** A name that is null: the workspace is deleted. */
+  workspaces: { id: string; name: string | null }[]
   actorId: string
   rolledFrom: string | null
   createdBy: string
@@ -103,7 +101,7 @@ export interface Key {
   expiresAt: string | null
   revokedAt: string | null
   lastUsedAt: string | null
-  lastUsedIp: string | null
+  lastUsedFrom: string | null
   state: KeyState
   /** Active, and older than 90 days. */
   rollDue: boolean

@@ -1,24 +1,17 @@
 import type { Tone } from './Stat'
 
+/** What the paths are drawn in; the picture is as wide as there is room. */
+const WIDTH = 120
+const HEIGHT = 28
+
 /** A line of a few values without axes. The figure beside it says what it means: it is hidden from screen readers. */
-export function Sparkline({
-  values,
-  tone = 'accent',
-  width = 96,
-  height = 28,
-}: {
-  values: readonly (number | null)[]
-  tone?: Tone
-  width?: number
-  height?: number
-}) {
-  const { line, area } = sparkPath(values, width, height)
+export function Sparkline({ values, tone = 'accent' }: { values: readonly (number | null)[]; tone?: Tone }) {
+  const { line, area } = sparkPath(values, WIDTH, HEIGHT)
   return (
     <svg
       className={`spark tone-${tone}`}
-      width={width}
-      height={height}
-      viewBox={`0 0 ${width} ${height}`}
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
       aria-hidden="true"
     >
       <path className="spark-area" d={area} />

@@ -21,16 +21,12 @@ export function Stat({ label, value, unit, note, tone = 'neutral', trend }: Stat
   return (
     <div className="stat">
       <div className="stat-label">{label}</div>
-      <div className="stat-line">
-        <div className={cx('stat-value', tone !== 'neutral' && `tone-${tone}`)}>
-          {value}
-          {unit && <span className="stat-unit">{unit}</span>}
-        </div>
-        {trend && trend.length > 1 && (
-          <Sparkline values={trend} tone={tone === 'neutral' ? 'accent' : tone} />
-        )}
+      <div className={cx('stat-value', tone !== 'neutral' && `tone-${tone}`)}>
+        {value}
+        {unit && <span className="stat-unit">{unit}</span>}
       </div>
       {note && <div className="stat-note">{note}</div>}
+      {trend && <Sparkline values={trend} tone={tone === 'neutral' ? 'accent' : tone} />}
     </div>
   )
 }

@@ -3,7 +3,6 @@ import { FileClock, RefreshCw, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 
 import { api, type Key, type NewKey } from '@/api'
-import { useWorkspaces } from '@/app/workspace'
 import {
   Badge,
   Button,
@@ -27,7 +26,6 @@ import { KeyShown } from './Shown'
 /** One key, beside the list. */
 export function KeyDetails({ k, onClose }: { k: Key; onClose: () => void }) {
   const [doing, setDoing] = useState<'nothing' | 'roll' | 'revoke'>('nothing')
-  const { workspaces } = useWorkspaces()
   const active = k.state === 'active'
   return (
     <Dialog
@@ -77,15 +75,19 @@ export function KeyDetails({ k, onClose }: { k: Key; onClose: () => void }) {
             [
               'Opens',
               <ul key="opens" className="keys-list">
-                {k.workspaces.map((id) => (
-                  <li key={id}>
-                    <Name text={workspaces.find((w) => w.id === id)?.name ?? id} max={120} />
+                {k.workspaces.map((w) => (
+                  <li key={w.id}>
+                    {w.name === null ? (
+                      <span className="muted">a deleted workspace</span>
+                    ) : (
+                      <Name text={w.name} max={120} />
+                    )}
                   </li>
                 ))}
               </ul>,
             ],
             ['Last used', <Time key="used" at={k.lastUsedAt} none="never" />],
-            k.lastUsedIp ? ['From', <code key="ip">{k.lastUsedIp}</code>] : null,
+            k.lastUsedFrom ? ['From', <code key="ip">{k.lastUsedFrom}</code>] : null,
             ['Expires', <Time key="expires" at={k.expiresAt} absolute none="never" />],
             k.revokedAt ? ['Revoked', <Time key="revoked" at={k.revokedAt} absolute />] : null,
             ['Made', <Time key="made" at={k.createdAt} absolute />],
@@ -122,7 +124,7 @@ function RollKey({ k, onClose }: { k: Key; onClose: () => void }) {
     onSuccess: () => queries.invalidateQueries({ queryKey: KEYS }),
   })
   if (text !== null)
-    return <KeyShown title="The successor" text={text} workspaceId={k.workspaces[0]} onClose={onClose} />
+    return <KeyShown title="The successor" text={text} workspaceId={k.workspaces[0]?.id} onClose={onClose} />
   return (
     <Dialog
       open

@@ -31,12 +31,16 @@ import { KEYS, Opens, StateBadge } from './parts'
 const COLUMNS: readonly Column<Key>[] = [
   { id: 'name', head: 'Name', primary: true, cell: (k) => <Name text={k.name} strong /> },
   { id: 'display', head: 'Key', cell: (k) => <code className="nowrap">{k.display}…</code> },
-  { id: 'opens', head: 'Opens', cell: (k) => <Opens ids={k.workspaces} /> },
+  { id: 'opens', head: 'Opens', cell: (k) => <Opens k={k} /> },
   {
     id: 'scopes',
     head: 'Scopes',
     wide: true,
-    cell: (k) => <span title={k.scopes.join(', ')}>{scopesInWords(k.scopes)}</span>,
+    cell: (k) => (
+      <span title={k.scopes.join(', ')} className="name">
+        {scopesInWords(k.scopes)}
+      </span>
+    ),
   },
   { id: 'used', head: 'Last used', cell: (k) => <Time at={k.lastUsedAt} none="never" /> },
   { id: 'expires', head: 'Expires', cell: (k) => <Time at={k.expiresAt} none="never" /> },
@@ -72,7 +76,7 @@ export default function KeysPage() {
   return (
     <Page
       title="Keys"
-      lead="What programs authenticate with. The text of a key is shown once; what is kept is its SHA-256."
+      lead="What programs authenticate with. The text of a key is shown once; what is kept is a hash of it."
       actions={
         <Button variant="primary" icon={<Plus size={16} />} onClick={() => set({ new: '1' })}>
           New key

@@ -1,12 +1,12 @@
 // What is known of keys without asking anybody.
 
-import type { Key } from '@/api'
+import { SCOPES, type Key } from '@/api/types'
 
 /** Scopes in few words. */
 export function scopesInWords(scopes: readonly string[]): string {
   if (scopes.length === 0) return 'none'
   if (scopes.includes('admin')) return 'admin'
-  return scopes.join(', ')
+  return scopes.length === SCOPES.length - 1 ? 'all but admin' : scopes.join(', ')
 }
 
 /** Keys by name or what is shown of them, newest first. Pure. */

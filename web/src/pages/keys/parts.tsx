@@ -1,5 +1,4 @@
 import type { Key } from '@/api'
-import { useWorkspaces } from '@/app/workspace'
 import { Badge, Name } from '@/ui'
 
 /** Of react-query, for who changes keys: invalidate it. */
@@ -14,15 +13,17 @@ export function StateBadge({ k }: { k: Key }) {
 }
 
 /** The names of the workspaces that a key opens. */
-export function Opens({ ids }: { ids: readonly string[] }) {
-  const { workspaces } = useWorkspaces()
-  const [first] = ids
+export function Opens({ k }: { k: Key }) {
+  const [first] = k.workspaces
   if (!first) return <span className="muted">none</span>
-  const known = workspaces.find((w) => w.id === first)
   return (
     <span className="keys-opens">
-      {known ? <Name text={known.name} max={80} /> : <code>{first.slice(0, 8)}</code>}
-      {ids.length > 1 && <span className="muted nowrap">+{ids.length - 1}</span>}
+      {first.name === null ? (
+        <span className="muted">a deleted one</span>
+      ) : (
+        <Name text={first.name} max={80} />
+      )}
+      {k.workspaces.length > 1 && <span className="muted nowrap">+{k.workspaces.length - 1}</span>}
     </span>
   )
 }

@@ -1,7 +1,7 @@
 import { compact, duration, Panel } from '@/ui'
 import { Chart } from '@/ui/Chart'
 
-import { SHOWN, type Moment } from './model'
+import { shownSpan, type Moment } from './model'
 
 const perSecond = (v: number) => `${compact(v)}/s`
 const seconds = (v: number) => duration(v * 1000)
@@ -10,11 +10,11 @@ const seconds = (v: number) => duration(v * 1000)
 export function Charts({ moments }: { moments: readonly Moment[] }) {
   const times = moments.map((m) => m.at)
   const end = times.at(-1) ?? 0
-  const range: readonly [number, number] = [end - SHOWN, end]
+  const range: readonly [number, number] = [end - shownSpan(moments), end]
   const of = (value: (m: Moment) => number | null) => moments.map(value)
-  const common = { times, range, height: 200, fromZero: true, sync: 'overview' } as const
+  const common = { times, range, height: 168, fromZero: true, sync: 'overview' } as const
   return (
-    <div className="grid-2">
+    <div className="overview-charts">
       <Panel title="Points" note="a second">
         <Chart
           {...common}

@@ -1,4 +1,4 @@
-import { compact, duration, num, Stat } from '@/ui'
+import { compact, duration, Stat } from '@/ui'
 
 import { freshnessTone, lagTone, type Moment, type Overview } from './model'
 
@@ -30,9 +30,7 @@ export function Figures({ now, moments }: { now: Overview; moments: readonly Mom
           value={rates.pointsVisible === null ? '–' : compact(rates.pointsVisible)}
           unit="/s"
           trend={trend((m) => m.visible)}
-          note={
-            rates.pointsVisible === null ? 'another process writes them' : 'written, and found by queries'
-          }
+          note={rates.pointsVisible === null ? 'by another process' : 'found by queries'}
         />
       </Figure>
       <Figure>
@@ -41,11 +39,7 @@ export function Figures({ now, moments }: { now: Overview; moments: readonly Mom
           value={freshness ? duration(freshness.p95Seconds * 1000) : '–'}
           tone={freshness ? freshnessTone(freshness.p95Seconds) : 'neutral'}
           trend={trend((m) => m.p95)}
-          note={
-            freshness
-              ? `half within ${duration(freshness.p50Seconds * 1000)}`
-              : 'no points became visible of late'
-          }
+          note={freshness ? `half within ${duration(freshness.p50Seconds * 1000)}` : 'no points of late'}
         />
       </Figure>
       <Figure>
@@ -54,7 +48,7 @@ export function Figures({ now, moments }: { now: Overview; moments: readonly Mom
           value={duration(Math.round(slowest * 10) * 100)}
           tone={lagTone(slowest)}
           trend={trend((m) => m.lag)}
-          note={records === 0 ? 'every consumer is at the end' : `${num(records)} records wait`}
+          note={records === 0 ? 'nothing waits' : `${compact(records)} records wait`}
         />
       </Figure>
       <Figure>

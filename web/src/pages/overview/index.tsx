@@ -6,7 +6,7 @@ import type { StreamState } from '@/api'
 
 import { Charts } from './Charts'
 import { FirstSteps } from './FirstSteps'
-import { Health } from './Health'
+import { Details, Health, Trouble } from './Health'
 import { Figures } from './Figures'
 import { useOverview } from './useOverview'
 
@@ -19,7 +19,7 @@ export default function OverviewPage() {
       title="Overview"
       lead={
         now
-          ? `Livegraph ${now.version}, up for ${duration(now.uptimeSeconds * 1000)}`
+          ? `Livegraph ${now.version}, up for ${duration(Math.round(now.uptimeSeconds) * 1000)}`
           : 'How the service is, each second'
       }
       actions={<LiveBadge stream={stream} />}
@@ -29,9 +29,13 @@ export default function OverviewPage() {
       {empty && now && <FirstSteps />}
       {now && (
         <>
+          <Trouble now={now} />
           <Figures now={now} moments={moments} />
-          <Charts moments={moments} />
-          <Health now={now} />
+          <div className="overview-main">
+            <Charts moments={moments} />
+            <Health now={now} />
+          </div>
+          <Details now={now} />
         </>
       )}
     </Page>

@@ -44,6 +44,7 @@ export interface Past {
   pointsAccepted: number
   pointsVisible: number | null
   lagRecords: number
+  freshness: Overview['freshness']
 }
 
 /** One moment of the charts; seconds of Unix time. */
@@ -61,6 +62,12 @@ export interface Moment {
 /** Seconds that the charts show. */
 export const SHOWN = 600
 
+/** Seconds that there is something to show of: from two minutes to all. */
+export function shownSpan(moments: readonly Moment[]): number {
+  const known = (moments.at(-1)?.at ?? 0) - (moments[0]?.at ?? 0)
+  return Math.min(Math.max(known, 120), SHOWN)
+}
+
 const seconds = (at: string) => new Date(at).getTime() / 1000
 
 export const fromPast = (p: Past): Moment => ({
@@ -70,8 +77,8 @@ export const fromPast = (p: Past): Moment => ({
   accepted: p.pointsAccepted,
   visible: p.pointsVisible,
   lag: p.lagRecords,
-  p50: null,
-  p95: null,
+  p50: p.freshness?.p50Seconds ?? null,
+  p95: p.freshness?.p95Seconds ?? null,
 })
 
 export function fromNow(o: Overview): Moment {

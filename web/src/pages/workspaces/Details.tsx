@@ -101,8 +101,8 @@ function Standing({ w }: { w: WorkspaceDetail }) {
             <Meter label="Requests today (UTC)" value={day.used ?? 0} max={day.limit} />
           </>
         )}
-        <Meter label="Sources" value={w.sources} max={w.maxSources} />
-        <Meter label="Series" value={w.series} max={w.maxSeries} />
+        <Meter label="Sources" value={w.sources} max={w.limits.sources} />
+        <Meter label="Series" value={w.series} max={w.limits.series} />
       </section>
       <section className="stack">
         <h3>What is in it</h3>

@@ -45,8 +45,8 @@ export const draftOf = (w: Workspace): Draft => ({
   mode: w.mode,
   perMinute: text(w.perMinute),
   perDay: text(w.perDay),
-  maxSources: text(w.maxSources),
-  maxSeries: text(w.maxSeries),
+  maxSources: text(w.limits.sources),
+  maxSeries: text(w.limits.series),
   retentionDays: text(w.retentionDays),
 })
 
@@ -83,6 +83,11 @@ export function bodyOfNew(draft: Draft): Record<string, unknown> {
   return body
 }
 
+function standing(w: Workspace, field: (typeof NUMBERS)[number]): number | null {
+  if (field === 'maxSources') return w.limits.sources
+  return field === 'maxSeries' ? w.limits.series : w[field]
+}
+
 /** The body of a change: what is another than before. Empty: nothing is. */
 export function bodyOfChange(before: Workspace, draft: Draft): Record<string, unknown> {
   const body: Record<string, unknown> = {}
@@ -94,7 +99,7 @@ export function bodyOfChange(before: Workspace, draft: Draft): Record<string, un
     if (own && draft.plan !== 'enterprise') continue
     // Of sources and series there is always a number: what is emptied stays as it is.
     if (n === null && (field === 'maxSources' || field === 'maxSeries')) continue
-    if (n !== before[field]) body[field] = n
+    if (n !== standing(before, field)) body[field] = n
   }
   return body
 }

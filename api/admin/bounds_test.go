@@ -1,0 +1,123 @@
+package admin
+
+import (
+	"math"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/password"
+)
+
+func TestAttemptsAreCountedByTheWindow(t *testing.T) {
+	c := newCounter(2, time.Minute)
+	begins := time.Unix(600, 0)
+	require.Zero(t, c.take("a", begins))
+	require.Zero(t, c.take("a", begins.Add(10*time.Second)))
+	require.Equal(t, 40*time.Second, c.take("a", begins.Add(20*time.Second)))
+	require.Equal(t, time.Second, c.take("a", begins.Add(59*time.Second)), "one that is refused is not counted")
+	require.Zero(t, c.take("b", begins.Add(59*time.Second)))
+	require.Zero(t, c.take("a", begins.Add(time.Minute)))
+	c.giveBack("a")
+	c.giveBack("a")
+	require.Zero(t, c.take("a", begins.Add(time.Minute)))
+	require.Zero(t, c.take("a", begins.Add(time.Minute)))
+	require.NotZero(t, c.take("a", begins.Add(time.Minute)), "no more is given back than was taken")
+}
+
+func TestACallerIsAnAddressOrANetworkOfSixtyFourBits(t *testing.T) {
+	same := func(a, b string) bool { return network(netip.MustParseAddr(a)) == network(netip.MustParseAddr(b)) }
+	require.True(t, same("203.0.113.7", "::ffff:203.0.113.7"))
+	require.False(t, same("203.0.113.7", "203.0.113.8"))
+	require.True(t, same("2001:db8::1", "2001:db8::ffff:1"))
+	require.True(t, same("fe80::1%eth0", "fe80::2%eth1"))
+	require.False(t, same("2001:db8::1", "2001:db8:0:1::1"))
+	require.False(t, sameNetwork(nil, netip.Addr{}), "what is not known is nowhere")
+}
+
+func TestAnUnknownNameCostsAsMuchAsAKnownOne(t *testing.T) {
+	cost := func(hash string) string { return hash[:strings.LastIndex(hash[:strings.LastIndex(hash, "$")], "$")] }
+	require.Equal(t, cost(password.Hash("x")), cost(newLogins(Attempts{}).nobody))
+}
+
+func TestFewPasswordsAreHashedAtATime(t *testing.T) {
+	h := newHashing()
+	working, release := make(chan struct{}), make(chan struct{})
+	ended := make(chan error, hashesWaiting)
+	for range hashesWaiting {
+		go func() {
+			ended <- h.within(t.Context(), func() {
+				working <- struct{}{}
+				<-release
+			})
+		}()
+	}
+	for range hashesAtOnce {
+		<-working
+	}
+	require.Eventually(t, func() bool { return h.waiting.Load() == hashesWaiting }, 20*time.Second, time.Millisecond)
+	select {
+	case <-working:
+		t.Fatal("more at a time than there is room for")
+	default:
+	}
+	err := h.within(t.Context(), func() { t.Error("it is refused") })
+	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
+	go func() {
+		for range working { //nolint:revive // let through
+		}
+	}()
+	close(release)
+	for range hashesWaiting {
+		require.NoError(t, <-ended)
+	}
+	close(working)
+	_, err = h.matches(t.Context(), "$", "x")
+	require.NoError(t, err, "and then there is room again")
+}
+
+func TestGzipIsSentToWhoTakesIt(t *testing.T) {
+	for header, want := range map[string]bool{
+		"gzip": true, "GZIP": true, "br, gzip": true, "gzip;q=0.5": true, "gzip ; q=1": true, "br;q=1.0, gzip; q=0.8, *;q=0.1": true,
+		"": false, "br": false, "gzip;q=0": false, "gzip;q=0.000": false, "gzip;q=x": false, "xgzip": false,
+	} {
+		require.Equal(t, want, takesGzip(http.Header{"Accept-Encoding": {header}}), header)
+	}
+}
+
+func TestAPageIsMadeOfAnyFiles(t *testing.T) {
+	p, err := readPage(fstest.MapFS{"index.html": {Data: []byte("x")}, ".keep": {}, "assets/.x.js": {}, "a.bin": {Data: []byte("y")}})
+	require.NoError(t, err)
+	require.Len(t, p.files, 2)
+	require.Equal(t, "application/octet-stream", p.files["a.bin"].contentType)
+	none, err := readPage(nil)
+	require.NoError(t, err)
+	require.Empty(t, none.files)
+}
+
+func TestQuantilesOfWhatCameInBetween(t *testing.T) {
+	of := func(counts ...float64) sample {
+		bounds := []float64{0.1, 0.5, 1, math.Inf(1)}
+		var s sample
+		for i, n := range counts {
+			s.fresh = append(s.fresh, bucket{bound: bounds[i], count: n})
+		}
+		return s
+	}
+	before, now := of(100, 100, 100, 100), of(150, 200, 200, 200)
+	require.Equal(t, &freshness{P50Seconds: 0.1, P95Seconds: 0.46}, now.freshSince(&before))
+	beyond := of(100, 100, 100, 110)
+	require.Equal(t, &freshness{P50Seconds: 1, P95Seconds: 1}, beyond.freshSince(&before), "there is no bound to go by")
+	require.Nil(t, before.freshSince(&before), "nothing came")
+	none := sample{}
+	require.Nil(t, now.freshSince(&none))
+	require.Equal(t, 2.5, perSecond(15, 10, 2))
+	require.Zero(t, perSecond(5, 10, 2), "a counter that began anew")
+	require.Zero(t, perSecond(5, 1, 0))
+}
