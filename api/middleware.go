@@ -19,6 +19,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/apikey"
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -134,8 +135,11 @@ func (s *Server) log(next http.Handler) http.Handler {
 	})
 }
 
-// shortMethod bounds a method that a client made up.
-func shortMethod(method string) string { return method[:min(len(method), 16)] }
+// shortMethod bounds a method that a client made up, which may be a key by mistake.
+func shortMethod(method string) string {
+	method = apikey.Redact(method)
+	return strings.ToValidUTF8(method[:min(len(method), 16)], "")
+}
 
 // recoverPanics turns a panic into a 500, or, when the answer had begun, into a
 // cut connection: the client must not take half an answer for a whole one.

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/internal/apikey"
 	"github.com/livegraph/livegraph/internal/tracing"
 )
 
@@ -72,8 +73,8 @@ type caller http.Header
 // Get implements propagation.TextMapCarrier.
 func (c caller) Get(name string) string {
 	values := http.Header(c).Values(name)
-	if len(values) != 1 || len(values[0]) > maxTraceState {
-		return ""
+	if len(values) != 1 || len(values[0]) > maxTraceState || apikey.Within(values[0]) {
+		return "" // who puts a key there does not find it in a trace
 	}
 	return values[0]
 }

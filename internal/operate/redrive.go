@@ -23,6 +23,9 @@ const (
 	lagLimit = 10_000
 	lagWait  = time.Minute
 	lagLook  = 250 * time.Millisecond
+	// shortLagWait is the least wait, however little time a request has: the look itself
+	// takes some.
+	shortLagWait = 5 * time.Second
 	// maxOutcomes is how many outcomes a bulk action gives one by one.
 	maxOutcomes = 1000
 )
@@ -270,7 +273,7 @@ func refusalOfCommand(outcome []byte) string {
 // roomWait is for how long a portion may wait for the consumer.
 func (r *LetterRequest) roomWait() time.Duration {
 	if r.Within > 0 {
-		return min(r.Within, lagWait)
+		return min(max(r.Within, shortLagWait), lagWait)
 	}
 	return lagWait
 }

@@ -29,11 +29,12 @@ import (
 // fixed is how many bytes of a key may be shown: lg_live_ and four characters.
 const fixed = len("lg_live_") + 4
 
-// formsOf gives the forms in which a key would be found: what may not be shown of its
-// text, and that in hexadecimal, as Postgres shows bytes, and in base64, wherever it
-// begins.
+// formsOf gives the forms in which a key would be found: more of its text than may be
+// shown, some of the rest, and that in hexadecimal, as Postgres shows bytes, and in
+// base64, wherever it begins.
 func formsOf(key string) []string {
-	forms := []string{key[fixed:], hex.EncodeToString([]byte(key[fixed:]))}
+	some := key[fixed : fixed+8]
+	forms := []string{key[:fixed+1], some, hex.EncodeToString([]byte(some))}
 	for shift := range 3 {
 		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat(".", shift) + key[fixed:]))
 		forms = append(forms, text[4:len(text)-4]) // but for the ends, which neighbours change
@@ -75,6 +76,10 @@ func TestAKeysTextIsNowhere(t *testing.T) {
 	use(expiring)
 	use(made{Key: "lg_live_" + strings.Repeat("x", 38), workspace: workspace})
 	s.command(createNode(uuid.New(), "canary-node"), http.StatusCreated, nil)
+	require.Eventually(t, func() bool {
+		a := s.Do(http.MethodGet, "/api/rag/index/status", nil, http.StatusOK, nil)
+		return strings.Contains(string(a.Data), `"status":"ready"`) && strings.Contains(string(a.Data), `"events":0`)
+	}, time.Minute, 100*time.Millisecond, "the index has the canary")
 	printed := s.CLI("keys", "list", "--json") + s.CLI("doctor", "--json") + s.scrape()
 	marked := s.markedUse(used)
 	s.requireAudited(map[string]int{marked.RequestID: marked.Status})
@@ -253,11 +258,16 @@ func (s *server) dumpMilvus() string {
 	db, err := client.NewClient(ctx, client.Config{Address: s.Control().MilvusAddress})
 	require.NoError(s.t, err)
 	defer func() { _ = db.Close() }()
-	collections, err := db.ListCollections(ctx)
+	conn, err := pgx.Connect(ctx, s.Control().PostgresURL)
+	require.NoError(s.t, err)
+	defer func() { _ = conn.Close(ctx) }()
+	rows, err := conn.Query(ctx, `SELECT collection FROM search_indexes WHERE dropped_at IS NULL`) // milvus-lite lists none
+	require.NoError(s.t, err)
+	collections, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(s.t, err)
 	var all strings.Builder
-	for _, c := range collections {
-		described, err := db.DescribeCollection(ctx, c.Name)
+	for _, name := range collections {
+		described, err := db.DescribeCollection(ctx, name)
 		require.NoError(s.t, err)
 		var names []string
 		for _, field := range described.Schema.Fields {
@@ -265,7 +275,7 @@ func (s *server) dumpMilvus() string {
 				names = append(names, field.Name)
 			}
 		}
-		found, err := db.Query(ctx, c.Name, nil, described.Schema.PKFieldName()+` != ""`, names, client.WithLimit(10_000))
+		found, err := db.Query(ctx, name, nil, described.Schema.PKFieldName()+` != ""`, names, client.WithLimit(10_000))
 		require.NoError(s.t, err)
 		for _, column := range found {
 			for i := range column.Len() {

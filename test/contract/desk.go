@@ -1,0 +1,65 @@
+package contract
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/admin/desk"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/consumers/points"
+	"github.com/livegraph/livegraph/internal/operate"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/kafka"
+)
+
+// Desk is the group of the routes by which operators look after the pipeline and the
+// indexes, with a points consumer at work.
+type Desk struct {
+	Points *clickhouse.DB // made by Group
+	Store  string         // its URL
+	Log    *kafka.Client  // made by Group
+	Kafka  []string       // its brokers
+	// Change, when set, changes what the routes are made of.
+	Change func(*desk.Deps)
+}
+
+// Group makes the routes. It stands before the group of live data, which is to use its
+// Points and Log.
+func (d *Desk) Group(t testing.TB, s *Server) []route.Route {
+	t.Helper()
+	var err error
+	d.Store = testenv.ClickHouse(t)
+	d.Points, err = clickhouse.Open(t.Context(), d.Store)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = d.Points.Close() })
+	require.NoError(t, d.Points.Migrate(t.Context()))
+	const group = "desk-points"
+	d.Kafka = testenv.Kafka(t)
+	d.Log, err = kafka.Open(t.Context(), kafka.Options{
+		Brokers: d.Kafka, BufferedBytes: 64 << 20, PointsGroup: group,
+		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
+			return points.ResolveGenerations(ctx, d.Log, s.DB, slog.Default())
+		},
+	})
+	require.NoError(t, err)
+	t.Cleanup(d.Log.Close)
+	require.NoError(t, d.Log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 4, CommandsPartitions: 4, Replication: -1, RetentionBytes: 256 << 20}))
+	background(t, points.New(points.Deps{
+		Log: d.Log, Points: d.Points, Registry: s.DB, Logger: slog.Default(),
+		Config: points.Config{Group: group, BatchRows: 100_000, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20, Grace: time.Second},
+	}).Run)
+	installation, err := s.DB.Installation(t.Context())
+	require.NoError(t, err)
+	deps := desk.Deps{
+		Pipeline: operate.New(d.Log, s.DB), Index: s.DB, TokenKey: installation.CheckpointKey, QueryTimeout: 30 * time.Second,
+	}
+	if d.Change != nil {
+		d.Change(&deps)
+	}
+	return desk.Routes(deps)
+}
