@@ -79,7 +79,7 @@ func (s *Server) administer(next http.Handler) http.Handler {
 		for name, value := range adminHeaders {
 			w.Header().Set(name, value)
 		}
-		ctx := request.WithClient(r.Context(), request.Client{IP: exchangeOf(r.Context()).ip, Secure: s.secure(r)})
+		ctx := request.WithClient(r.Context(), request.Client{IP: exchangeOf(r.Context()).ip.WithZone(""), Secure: s.secure(r)})
 		next.ServeHTTP(w, r.WithContext(reply.WithChallenge(ctx, sessionScheme)))
 	})
 }

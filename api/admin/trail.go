@@ -53,7 +53,6 @@ func (a *Admin) act(r *http.Request, pattern string) postgres.OperatorAct {
 		RequestID: reply.RequestID(r.Context()), Method: r.Method, Route: pattern, Subject: subject(r), UserAgent: clean(r.UserAgent()),
 	}
 	if ip := request.ClientOf(r.Context()).IP; ip.IsValid() {
-		ip = ip.WithZone("") // Postgres knows none
 		act.IP = &ip
 	}
 	if values := r.Header.Values("X-Workspace-Id"); len(values) == 1 {

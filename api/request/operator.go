@@ -42,7 +42,7 @@ func AskerOf(ctx context.Context) string {
 
 // Client is where a request comes from.
 type Client struct {
-	IP     netip.Addr // the zero address: unknown
+	IP     netip.Addr // without a zone; the zero address: unknown
 	Secure bool       // the client's own connection is encrypted, here or at a proxy
 }
 

@@ -14,15 +14,15 @@ import (
 	"github.com/livegraph/livegraph/web"
 )
 
-// newAdmin makes the server's side of the administration page. Sessions are looked up
-// over the connections of the keys, which slow work elsewhere does not hold up.
+// newAdmin makes the server's side of the administration page. Sessions are not looked up
+// over the connections of the keys: nothing that is sent to the page holds keys up.
 func (p *process) newAdmin(limits *ratelimit.Limiter) (*admin.Admin, error) {
 	page, err := web.Dist()
 	if err != nil {
 		return nil, fmt.Errorf("reading the administration page: %w", err)
 	}
 	return admin.New(admin.Deps{
-		Operators: p.keys, Workspaces: p.postgres, Keys: p.postgres, Limits: limits, PublicURL: p.cfg.API.PublicURL, Page: page,
+		Operators: p.postgres, Workspaces: p.postgres, Keys: p.postgres, Limits: limits, PublicURL: p.cfg.API.PublicURL, Page: page,
 		TrailKept: p.cfg.Audit.Retention(), Logger: p.logger, Metrics: p.metrics,
 		Overview: &admin.Overview{Version: version, Roles: p.cfg.RoleNames(), Started: time.Now(), Metrics: p.metrics},
 	})

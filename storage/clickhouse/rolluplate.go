@@ -46,27 +46,47 @@ func (r *rollup) epochs(ctx context.Context, upTo uint64) (epochs []uint64, err 
 }
 
 // markedDays computes marks that lie within a day: those of points. Series that are
-// marked on one day are computed together, over all the hours that are marked of any
-// of them: what was not marked comes out as it was.
+// marked on one day, or on days that follow each other and have little in them, are
+// computed together, over all the hours that are marked of any of them: what was not
+// marked comes out as it was.
 func (r *rollup) markedDays(ctx context.Context, upTo uint64, horizon int64) error {
 	within := fmt.Sprintf("epoch <= %d AND to_hour - from_hour <= %d", upTo, dayHours)
 	days, err := r.days(ctx, fmt.Sprintf("SELECT DISTINCT toUInt32(intDiv(from_hour, %d)) AS day FROM rollup_marks WHERE %s ORDER BY day", dayHours, within))
 	if err != nil {
 		return err
 	}
-	for _, day := range days {
-		of := fmt.Sprintf("%s AND from_hour >= %d AND from_hour < %d", within, day*dayHours, (day+1)*dayHours)
-		if err := r.eachChunk(ctx, of, func(w window) (time.Duration, error) {
+	for len(days) > 0 {
+		n := consecutive(days, r.lateDays)
+		of := fmt.Sprintf("%s AND from_hour >= %d AND from_hour < %d", within, days[0]*dayHours, (days[n-1]+1)*dayHours)
+		began := time.Now()
+		err := r.eachChunk(ctx, of, func(w window) (time.Duration, error) {
 			w.to = min(w.to, horizon)
 			if w.from >= w.to {
 				return 0, nil
 			}
 			return r.compute(ctx, w)
-		}); err != nil {
+		})
+		if tooMuch(err) && r.lateDays > 1 {
+			r.lateDays = 1
+			continue
+		}
+		if err != nil {
 			return err
 		}
+		r.lateDays = suited(r.lateDays, time.Since(began))
+		days = days[n:]
 	}
 	return nil
+}
+
+// consecutive gives how many of the first days follow each other, at most so many: what
+// lies between days that are marked is not computed.
+func consecutive(days []uint32, most int64) int {
+	n := 1
+	for n < len(days) && int64(n) < most && days[n] == days[n-1]+1 {
+		n++
+	}
+	return n
 }
 
 // markedLong computes marks of more than a day: those of deletions, which may be

@@ -28,6 +28,9 @@ const (
 
 	firstLateSeries = 500
 	mostLateSeries  = 10_000
+	// mostDays is how many days a statement is made to take where there is little in
+	// them, as in a history of a point a day.
+	mostDays = 31
 	// livePeriod bounds the new hours of one pass, so that marks have their turn
 	// while the hours of a long absence are caught up with.
 	livePeriod = time.Minute
@@ -50,7 +53,7 @@ type RollupPass struct {
 // RollupReport is what a pass found and did.
 type RollupReport struct {
 	Due     bool      // false: the open epoch is too young, and nothing was done
-	Marks   int       // series that were marked, each counted once a day
+	Marks   int       // series that were marked, each counted once a stretch of days
 	Minutes uint64    // rows of minutes that were written
 	Points  uint64    // points that these stand for
 	Clean   time.Time // up to which rollups hold now, but for marks
@@ -64,6 +67,8 @@ type rollup struct {
 	report  RollupReport
 	width   uint64 // of the ids of series that a statement of new hours takes
 	late    int    // series that a statement of marked hours takes
+	// Days that a statement takes of new hours, and of marked ones.
+	newDays, lateDays int64
 }
 
 // RollUp does one pass: it closes the open epoch if it is old enough, computes what
@@ -75,7 +80,7 @@ func (db *DB) RollUp(ctx context.Context, pass RollupPass) (RollupReport, error)
 	if err != nil {
 		return RollupReport{}, err
 	}
-	r := &rollup{db: db, pass: pass, width: 1 << 60, late: firstLateSeries}
+	r := &rollup{db: db, pass: pass, width: 1 << 60, late: firstLateSeries, newDays: 1, lateDays: 1}
 	r.report.Clean = timeOf(s.clean)
 	if s.now-s.opened < pass.Quiet.Microseconds() {
 		return r.report, nil
@@ -105,8 +110,8 @@ func (db *DB) RollUp(ctx context.Context, pass RollupPass) (RollupReport, error)
 	return r.report, err
 }
 
-// hours computes the hours from clean up to the horizon of the state, a day at most
-// at a time, and tells how far it came.
+// hours computes the hours from clean up to the horizon of the state, as many days at a
+// time as take a statement some seconds, and tells how far it came.
 func (r *rollup) hours(ctx context.Context, s rollupState) (clean int64, err error) {
 	began := time.Now()
 	for clean = s.clean; clean < s.horizon; {
@@ -114,10 +119,16 @@ func (r *rollup) hours(ctx context.Context, s rollupState) (clean int64, err err
 		if err != nil {
 			return clean, err
 		}
-		to := min(s.horizon, from-from%dayUS+dayUS)
-		if err := r.everySeries(ctx, from, to); err != nil {
+		to, start := min(s.horizon, from-from%dayUS+r.newDays*dayUS), time.Now()
+		err = r.everySeries(ctx, from, to)
+		if tooMuch(err) && r.newDays > 1 {
+			r.newDays = 1
+			continue
+		}
+		if err != nil {
 			return clean, err
 		}
+		r.newDays = suited(r.newDays, time.Since(start))
 		clean = to
 		if err := r.db.raiseRollupState(ctx, rollupState{clean: clean, version: r.version}); err != nil {
 			return clean, err
@@ -127,6 +138,17 @@ func (r *rollup) hours(ctx context.Context, s rollupState) (clean int64, err err
 		}
 	}
 	return clean, nil
+}
+
+// suited gives how many days to take next after so many took so long.
+func suited(days int64, took time.Duration) int64 {
+	switch {
+	case took < shortStatement:
+		return min(2*days, mostDays)
+	case took > longStatement:
+		return max(days/2, 1)
+	}
+	return days
 }
 
 // nextStored gives the first full hour from a time on in a month that has points,

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -184,4 +185,23 @@ func TestSteadyLatePointsAreMarkedOnceAnEpoch(t *testing.T) {
 	require.Equal(t, "2\t2", marks())
 	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), point{series: id(0), ts: t0 + 10*hour, value: 1.0})))
 	require.Equal(t, "2\t2", marks(), "what is above the horizon needs none")
+}
+
+// TestALongThinHistoryIsRolledUp is about years with a point a day, which are computed
+// many days at a time, as new hours and as late ones.
+func TestALongThinHistoryIsRolledUp(t *testing.T) {
+	const days = 120
+	r := newRolled(t, 2)
+	whole := clickhouse.AggregateQuery{
+		Series: ids(2), Groups: []int{0, 1}, Functions: rollable, Limit: 10_000,
+		Range: clickhouse.Range{FromUS: t0, ToUS: t0 + days*day},
+	}
+	whole.Grid = clickhouse.NewGrid(24*time.Hour, time.UTC, t0, t0+days*day)
+	for _, why := range []string{"new hours", "late points"} {
+		require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(day, t0, t0+days*day, ids(2)...)...)))
+		r.settle(t0 + days*day + 2*hour)
+		before := r.reads("rollup_1h")
+		r.same(whole, why)
+		require.Greater(t, r.reads("rollup_1h"), before, why)
+	}
 }

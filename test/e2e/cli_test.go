@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/harness"
 )
 
 // TestKeysAndWorkspacesByCommandLine walks an operator's path: a workspace, a
@@ -43,6 +45,30 @@ func TestKeysAndWorkspacesByCommandLine(t *testing.T) {
 	s.CLI("keys", "revoke", key.ID)
 	time.Sleep(time.Second)
 	require.Equal(t, http.StatusUnauthorized, as(key.Key, workspace.ID, "GET", sources, nil))
+
+	t.Run("the first operator logs in, until the password is reset", func(t *testing.T) {
+		login := func(password string) harness.Answer {
+			body, err := json.Marshal(map[string]string{"name": s.First.AdminUser, "password": password})
+			require.NoError(t, err)
+			a, err := s.TryWith(nil, "POST", "/admin/api/session", body)
+			require.NoError(t, err)
+			return a
+		}
+		session := login(s.First.AdminPassword)
+		require.Equal(t, http.StatusOK, session.Status)
+		cookie, _, _ := strings.Cut(session.Header.Get("Set-Cookie"), ";")
+		overview := func() int {
+			a, err := s.TryWith(http.Header{"Cookie": {cookie}}, "GET", "/admin/api/overview", nil)
+			require.NoError(t, err)
+			return a.Status
+		}
+		require.Equal(t, http.StatusOK, overview())
+		var reset struct{ Password string }
+		require.NoError(t, json.Unmarshal([]byte(s.CLI("operators", "password", s.First.AdminUser, "--json")), &reset))
+		require.Equal(t, http.StatusUnauthorized, overview(), "at once")
+		require.Equal(t, http.StatusUnauthorized, login(s.First.AdminPassword).Status)
+		require.Equal(t, http.StatusOK, login(reset.Password).Status)
+	})
 }
 
 // TestToolsSayWhatToDoWithoutAServer: an error is a sentence that helps.

@@ -136,12 +136,12 @@ var allowed = map[string]*regexp.Regexp{
 	"engine": oneOf("clickhouse", "embedder", "kafka", "milvus", "postgres", "redis", "valkey"), "pool": oneOf("main", "keys", "bulk"),
 	"by": oneOf("redis", "memory", "process", "none"), "window": oneOf("minute", "day"),
 	"method": oneOf("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"),
-	"route":  regexp.MustCompile(`^(none|/healthz|/readyz|/ping|/health|/write|/api/v[12]/write|/api/(me|admin/(audit|usage|reindex)|rag/(search|hybrid-search|index/status)|openapi\.yaml|docs|docs/\*|live-data/(ingest|query|series|points|sources|sources/\{id\})|commands/(execute|batch|\{id\})|queries/(history(/\{sequence\}/edges)?|events|(nodes|edges)(/\{id\})?|nodes/\{id\}/neighbors)))$`),
+	"route":  regexp.MustCompile(`^(none|/healthz|/readyz|/ping|/health|/write|/api/v[12]/write|/api/(me|admin/(audit|usage|reindex)|rag/(search|hybrid-search|index/status)|openapi\.yaml|docs|docs/\*|live-data/(ingest|query|series|points|sources|sources/\{id\})|commands/(execute|batch|\{id\})|queries/(history(/\{sequence\}/edges)?|events|(nodes|edges)(/\{id\})?|nodes/\{id\}/neighbors))|/admin(/\*|/api/(session(/password)?|operators(/\{id\})?|trail|audit|overview(/stream)?|workspaces(/\{id\}(/deletion)?)?|keys(/\{id\}(/roll)?)?|topics|dead-letters(/redrive|/discard|/\{topic\}/\{partition\}/\{offset\})?|replays(/\{id\})?|indexes(/reindex)?))?)$`),
 	"lane":   oneOf("text", "vector", "graph"), "missing": oneOf("text", "vector", "graph", "liveData"),
 	"status": regexp.MustCompile(`^[2-5][0-9][0-9]$`),
 	"stage":  oneOf("parse", "resolve", "encode", "produce", "begin", "decide", "commit"),
 	"source": oneOf("raw", "rollup_1h", "rollup_1m"),
-	"result": oneOf("hit", "miss", "applied", "failed", "repeated", "done", "written", "removed", "same"), "what": regexp.MustCompile(`^([A-Z_]{4,11}|[a-z_]{5,20})$`),
+	"result": oneOf("hit", "miss", "applied", "failed", "repeated", "done", "written", "removed", "same", "succeeded", "refused", "limited"), "what": regexp.MustCompile(`^([A-Z_]{4,11}|[a-z_]{5,20})$`),
 	"table":    oneOf("points", "states", "latest", "source_activity", "series", "rollup_1m", "rollup_1h", "rollup_marks", "rollup_state", "audit"),
 	"outcome":  regexp.MustCompile(`^[a-z_]{4,16}$`),
 	"reason":   regexp.MustCompile(`^[a-z0-9_]{4,20}$`),
@@ -195,7 +195,7 @@ func bounded(t *testing.T, c *tenant) {
 	for worker := range workers {
 		group.Go(func() {
 			for n := worker; n < requests; n += workers {
-				path := [...]string{"/api/nothing-%d", "/api/live-data/sources/%d", "/%d", "/api/docs/%d"}[n/workers%4]
+				path := [...]string{"/api/nothing-%d", "/api/live-data/sources/%d", "/%d", "/api/docs/%d", "/admin/%d", "/admin/api/nothing-%d"}[n/workers%6]
 				request, err := http.NewRequest(fmt.Sprintf("M%d", n), "http://"+c.Listen+fmt.Sprintf(path, n), nil)
 				if err != nil {
 					t.Error(err)

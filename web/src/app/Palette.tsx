@@ -4,6 +4,7 @@ import { useId, useMemo, useState, type KeyboardEvent } from 'react'
 import { useNavigate } from 'react-router'
 
 import { cx, visible } from '@/ui'
+import { useReturningFocus } from '@/ui/focus'
 import { chooseTheme } from '@/ui/scheme'
 
 import { matching, useRegistry, type Command } from './commands'
@@ -13,11 +14,12 @@ import { useWorkspaces } from './workspace'
 
 /** Every page and action by name: Ctrl K. */
 export function Palette({ open, onClose }: { open: boolean; onClose: () => void }) {
+  const focus = useReturningFocus()
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
         <div className="scrim palette-scrim">
-          <Radix.Content className="dialog palette" aria-describedby={undefined}>
+          <Radix.Content {...focus} className="dialog palette" aria-describedby={undefined}>
             <Radix.Title className="sr-only">Find a page or an action</Radix.Title>
             <Finder onClose={onClose} />
           </Radix.Content>

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState, type RefObject } from 'react'
 import { Navigate, Outlet, useLocation, useNavigation } from 'react-router'
 
 import { ErrorNotice, IconButton } from '@/ui'
+import { useReturningFocus } from '@/ui/focus'
 
 import { Boot } from './Boot'
 import { Brand, Sidebar } from './Sidebar'
@@ -45,6 +46,7 @@ function Frame() {
   const [palette, setPalette] = useState(false)
   const [drawer, setDrawer] = useState(false)
   const main = useRef<HTMLElement>(null)
+  const focus = useReturningFocus()
   const page = pathname.split('/')[1] ?? ''
   useFocusOnNewPage(page, main)
   useEffect(() => {
@@ -66,14 +68,14 @@ function Frame() {
       <a className="skip" href="#main" onClick={(e) => (e.preventDefault(), main.current?.focus())}>
         Skip to the page
       </a>
-      <div className="topbar">
+      <header className="topbar">
         <Drawer.Root open={drawer} onOpenChange={setDrawer}>
           <IconButton label="Open the navigation" onClick={() => setDrawer(true)}>
             <MenuIcon size={18} />
           </IconButton>
           <Drawer.Portal>
             <div className="scrim drawer-scrim">
-              <Drawer.Content className="drawer" aria-describedby={undefined}>
+              <Drawer.Content {...focus} className="drawer" aria-describedby={undefined}>
                 <Drawer.Title className="sr-only">Navigation</Drawer.Title>
                 <Sidebar onPalette={openPalette} onNavigate={() => setDrawer(false)} />
                 <div className="drawer-close">
@@ -89,10 +91,10 @@ function Frame() {
         <IconButton label="Find a page or an action (Ctrl K)" onClick={openPalette}>
           <Search size={18} />
         </IconButton>
-      </div>
-      <div className="shell-side">
+      </header>
+      <aside className="shell-side" aria-label="Navigation">
         <Sidebar onPalette={openPalette} />
-      </div>
+      </aside>
       <main className="shell-main" id="main" ref={main} tabIndex={-1} aria-busy={loading || undefined}>
         {loading && <div className="shell-loading" aria-hidden="true" />}
         <Outlet />

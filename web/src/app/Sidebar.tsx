@@ -89,16 +89,13 @@ function Switcher() {
     <Menu
       align="start"
       trigger={
-        <button
-          type="button"
-          className="switcher"
-          aria-label={`Workspace: ${workspace ? workspace.name.slice(0, 80) : 'none'}. Choose another`}
-        >
+        <button type="button" className="switcher">
           <span className="switcher-mark" aria-hidden="true">
             {initial(workspace?.name)}
           </span>
           <span className="switcher-name">
-            {workspace ? <Name text={workspace.name} max={80} /> : 'No workspace'}
+            <span className="sr-only">Workspace: </span>
+            {workspace ? <Name text={workspace.name} max={80} /> : 'none'}
           </span>
           <ChevronsUpDown size={14} aria-hidden="true" />
         </button>

@@ -5,6 +5,7 @@ import { useState, type SyntheticEvent, type ReactNode } from 'react'
 import { Button, IconButton } from './Button'
 import { ErrorNotice } from './ErrorNotice'
 import { Field, Input } from './Field'
+import { useReturningFocus } from './focus'
 import { cx } from './format'
 
 export interface DialogProps {
@@ -40,6 +41,7 @@ export function Dialog({
   onSubmit,
   children,
 }: DialogProps) {
+  const focus = useReturningFocus(firstField)
   const keep = sticky ? (e: Event) => e.preventDefault() : undefined
   // A message is closed without closing the dialog that it is about.
   const outside = (e: Event & { detail: { originalEvent: Event } }) => {
@@ -63,8 +65,8 @@ export function Dialog({
         <div className={cx('scrim', side && 'scrim-side')}>
           <Radix.Content
             className={cx('dialog', `dialog-${size}`, side && 'dialog-side')}
+            {...focus}
             onEscapeKeyDown={keep}
-            onOpenAutoFocus={toFirstField}
             onPointerDownOutside={outside}
             onInteractOutside={outside}
             {...(lead ? {} : { 'aria-describedby': undefined })}
@@ -96,16 +98,12 @@ export function Dialog({
   )
 }
 
-/**
- * A dialog begins at its first field, or as a whole where it has none: never at the cross, whose hint would open and
- * take the first Escape.
- */
-function toFirstField(e: Event): void {
-  e.preventDefault()
-  const dialog = e.currentTarget
-  if (!(dialog instanceof HTMLElement)) return
-  const field = dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea):not(:disabled)')
-  ;(field ?? dialog).focus()
+/** The first field; where there is none, the dialog itself, so that it is read out from its title on. */
+function firstField(dialog: HTMLElement): HTMLElement {
+  const field = dialog.querySelector<HTMLElement>(
+    '.dialog-body :is(input:not([type=hidden], [readonly]), textarea, select):not(:disabled)',
+  )
+  return field ?? dialog
 }
 
 export interface ConfirmProps {

@@ -47,7 +47,7 @@ export function Empty({
           {icon}
         </div>
       )}
-      <h3>{title}</h3>
+      <p className="empty-title">{title}</p>
       {children && <div className="empty-text">{children}</div>}
       {actions && <div className="row">{actions}</div>}
     </div>

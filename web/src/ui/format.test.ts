@@ -66,7 +66,8 @@ describe('times', () => {
     [-12_000, 'in 12 s'],
     [3_600_000, '1 h ago'],
     [40 * 86_400_000, '40 d ago'],
-    [100 * 86_400_000, '3 months ago'],
+    [120 * 86_400_000, '3 months ago'],
+    [-90 * 86_400_000, 'in 90 d'],
     [800 * 86_400_000, '2 years ago'],
   ])('%s ms before is %s', (before, text) => expect(ago(new Date(1e12 - before), new Date(1e12))).toBe(text))
 

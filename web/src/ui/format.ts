@@ -89,7 +89,7 @@ function coarse(ms: number): string {
   if (ms < 60_000) return `${Math.floor(ms / 1000)} s`
   if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min`
   if (ms < 86_400_000) return `${Math.floor(ms / 3_600_000)} h`
-  if (ms < 60 * 86_400_000) return `${Math.floor(ms / 86_400_000)} d`
+  if (ms < 100 * 86_400_000) return `${Math.floor(ms / 86_400_000)} d`
   if (ms < 730 * 86_400_000) return `${Math.floor(ms / (30.44 * 86_400_000))} months`
   return `${Math.floor(ms / (365.25 * 86_400_000))} years`
 }
