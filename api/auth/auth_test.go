@@ -2,11 +2,14 @@ package auth_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -195,4 +198,150 @@ func TestTheLastUseIsStored(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "10.0.0.2", stored.LastUsedIP.String())
 	require.WithinDuration(t, time.Now(), *stored.LastUsedAt, 5*time.Second)
+}
+
+// wire is a channel between authenticators of one test, which can be cut.
+type wire struct {
+	mu   sync.Mutex
+	cut  bool
+	ears []func(int64, time.Time)
+	sent int
+}
+
+func (w *wire) Send(_ context.Context, revision int64, at time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sent++
+	if w.cut {
+		return errors.New("the wire is cut")
+	}
+	for _, hear := range w.ears {
+		hear(revision, at)
+	}
+	return nil
+}
+
+func (w *wire) Hear(ctx context.Context, hear func(int64, time.Time)) error {
+	w.mu.Lock()
+	w.ears = append(w.ears, hear)
+	w.mu.Unlock()
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (w *wire) set(cut bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = cut
+}
+
+// away is Postgres that a process can lose sight of. Its clock may be wrong.
+type away struct {
+	*postgres.DB
+	gone  atomic.Bool
+	clock atomic.Int64 // by how much it is ahead
+}
+
+func (a *away) AuthRevision(ctx context.Context) (int64, time.Time, error) {
+	if a.gone.Load() {
+		return 0, time.Time{}, errors.New("the way to Postgres is cut")
+	}
+	revision, at, err := a.DB.AuthRevision(ctx)
+	return revision, at.Add(time.Duration(a.clock.Load())), err
+}
+
+func (a *away) CredentialByHash(ctx context.Context, hash [32]byte) (*postgres.Credential, int64, error) {
+	if a.gone.Load() {
+		return nil, 0, errors.New("the way to Postgres is cut")
+	}
+	return a.DB.CredentialByHash(ctx, hash)
+}
+
+func TestAProcessThatCannotAskPostgresBelievesTheOthers(t *testing.T) {
+	db := open(t, testenv.Postgres(t))
+	between := &wire{}
+	sees, blind := &away{DB: db}, &away{DB: db}
+	first, second := auth.New(sees), auth.New(blind)
+	first.Through(between)
+	second.Through(between)
+	run(t, first)
+	run(t, second)
+	text, key := newKey(t, db)
+	ask := func(a *auth.Authenticator) fault.Kind {
+		_, err := a.Authenticate(t.Context(), text)
+		if err == nil {
+			return fault.Internal // none: it is good
+		}
+		return fault.KindOf(err)
+	}
+	const good = fault.Internal
+	soon := func(a *auth.Authenticator, want fault.Kind, why string) {
+		t.Helper()
+		require.Eventually(t, func() bool { return ask(a) == want }, 20*time.Second, 10*time.Millisecond, why)
+	}
+	soon(first, good, "it is asked for")
+	soon(second, good, "it is asked for")
+	time.Sleep(time.Second) // what it remembers is of the newest revision
+	require.Equal(t, good, ask(second))
+
+	blind.gone.Store(true)
+	time.Sleep(2 * time.Second)
+	soon(second, good, "the other one tells that nothing has changed")
+	between.set(true)
+	time.Sleep(time.Second)
+	require.Equal(t, fault.Unavailable, ask(second), "nobody tells it anything")
+	between.set(false)
+	soon(second, good, "the wire is whole again")
+	_, err := db.RevokeKey(t.Context(), key.ID)
+	require.NoError(t, err)
+	time.Sleep(time.Second)
+	require.Equal(t, fault.Unavailable, ask(second), "it hears that something has changed, and cannot ask what")
+	require.Equal(t, fault.Unauthenticated, ask(first))
+	blind.gone.Store(false)
+	soon(second, fault.Unauthenticated, "and then it can")
+}
+
+// However the clocks are, what is heard is never younger than the hearing.
+func TestAnotherClockKeepsNoKeyAlive(t *testing.T) {
+	db := open(t, testenv.Postgres(t))
+	between := &wire{}
+	sees, blind := &away{DB: db}, &away{DB: db}
+	first, second := auth.New(sees), auth.New(blind)
+	first.Through(between)
+	second.Through(between)
+	stop := run(t, first)
+	run(t, second)
+	text, _ := newKey(t, db)
+	require.Eventually(t, func() bool {
+		_, err := second.Authenticate(t.Context(), text)
+		return err == nil
+	}, 20*time.Second, 10*time.Millisecond)
+	time.Sleep(time.Second)
+	_, err := second.Authenticate(t.Context(), text)
+	require.NoError(t, err)
+	blind.gone.Store(true)
+	sees.clock.Store(int64(time.Hour))
+	time.Sleep(time.Second)
+	stop()
+	time.Sleep(time.Second)
+	_, err = second.Authenticate(t.Context(), text)
+	require.Equal(t, fault.Unavailable, fault.KindOf(err), "what was told of a later hour is as old as it is")
+}
+
+// However many processes there are, few of them tell: what was just told is not told again.
+func TestFewProcessesTellWhatAllKnow(t *testing.T) {
+	db := open(t, testenv.Postgres(t))
+	between := &wire{}
+	const processes = 8
+	for range processes {
+		a := auth.New(db)
+		a.Through(between)
+		run(t, a)
+	}
+	const watched = 3 * time.Second
+	time.Sleep(watched)
+	between.mu.Lock()
+	defer between.mu.Unlock()
+	polls := processes * int(watched/(200*time.Millisecond))
+	require.Less(t, between.sent, polls/2, "of %d polls", polls)
 }

@@ -23,7 +23,7 @@ const operatorsExecute = "/admin/api/commands/execute"
 func TestThePagesRoutesAndTheirDescriptionAreTheSame(t *testing.T) {
 	log := &contract.Audit{}
 	page := &contract.Administration{}
-	s := contract.Start(t, log.Group, func(t testing.TB, s *contract.Server) []route.Route {
+	s := contract.Start(t, log.Group, (&contract.Desk{}).Group, func(t testing.TB, s *contract.Server) []route.Route {
 		page.Records = log.Records
 		return page.Group(t, s)
 	})

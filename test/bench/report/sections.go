@@ -25,6 +25,7 @@ var sections = []section{
 	{id: "freshness", packages: whole, bench: "^BenchmarkFreshness$", args: once},
 	{id: "dashboards", packages: whole, bench: "^BenchmarkDashboards$", args: once},
 	{id: "scrape", packages: whole, bench: "^BenchmarkScrape$", args: once},
+	{id: "access", packages: whole, bench: "^BenchmarkAccess$", args: once},
 	{id: "outage", packages: whole, bench: "^BenchmarkOutage$", args: append([]string{"-timeout", "40m"}, once...), asked: true},
 	{id: "commands", packages: whole, bench: "^BenchmarkCommands$", args: append([]string{"-timeout", "20m"}, once...)},
 	{id: "graph-reads", packages: whole, bench: "^BenchmarkGraphReads$", args: once},

@@ -1,0 +1,218 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/apikey"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/test/bench/record"
+	"github.com/livegraph/livegraph/test/contract"
+)
+
+const (
+	accessTurns    = 15
+	accessRequests = 2000    // of nothing, one after the other, in each turn
+	accessPoints   = 500_000 // of ingest, in each turn
+	accessCallers  = 4       // of ingest
+	ingestPath     = "/api/live-data/ingest"
+	nothingPath    = "/api/nothing"
+	barePrefix     = "/bare" // before a path: the same without a key
+)
+
+// entrance is a way to the same handlers: with key, limit and audit, or with none.
+type entrance struct {
+	handler   http.Handler
+	prefix    string
+	key       string
+	workspace uuid.UUID
+	source    string
+}
+
+// BenchmarkAccess is what authentication, the plan's limit and the audit log cost a
+// request together: the handlers of the interface with all three, on the engines that
+// they need, beside the same handlers with none. The two take turns.
+func BenchmarkAccess(b *testing.B) {
+	old := slog.Default()
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	defer slog.SetDefault(old)
+	r := record.New(b)
+	with, without := guarded(b), bare(b)
+	for turn := range accessTurns + 1 { // the first warms up: it is not counted
+		asked, plain := with.nothing(b), without.nothing(b)
+		if turn > 0 {
+			r.Add("request/with-p50", "ms", asked.p50)
+			r.Add("request/without-p50", "ms", plain.p50)
+			r.Add("request/costs-p50", "ms", asked.p50-plain.p50)
+			r.Add("request/with-p99", "ms", asked.p99)
+			r.Add("request/cpu", "ms", asked.cpu-plain.cpu)
+		}
+		for _, points := range []int{1_000, 10_000, 100_000} {
+			checked, open := with.ingest(b, points), without.ingest(b, points)
+			if turn == 0 {
+				continue
+			}
+			name := fmt.Sprintf("ingest/points=%d/", points)
+			r.Add(name+"with", "points/s", checked.perSecond)
+			r.Add(name+"without", "points/s", open.perSecond)
+			r.Add(name+"costs", "%", 100*(1-checked.perSecond/open.perSecond))
+			r.Add(name+"cpu", "%", 100*(checked.cpu/open.cpu-1))
+		}
+		r.Say("turn %d of %d: a request of nothing %.3f ms, without %.3f ms", turn, accessTurns, asked.p50, plain.p50)
+	}
+	r.Save()
+}
+
+// guarded is the way that everybody has, in a workspace with limits.
+func guarded(b *testing.B) *entrance {
+	b.Helper()
+	live, audit := &contract.LiveData{}, &contract.Audit{}
+	s := contract.Start(b, contract.Counted(testenv.Redis(b)), audit.Group, live.Group, nothing)
+	many := int64(1 << 30)
+	w, err := s.DB.CreateWorkspace(b.Context(), postgres.Workspace{Name: "limited", Plan: "enterprise", Mode: apikey.Live, PerMinute: &many, PerDay: &many})
+	require.NoError(b, err)
+	e := &entrance{handler: s.API.Handler(), workspace: w.ID, key: s.NewKey(b, []uuid.UUID{w.ID}, request.Admin)}
+	e.newSource(b)
+	return e
+}
+
+// bare is a way that nobody has.
+func bare(b *testing.B) *entrance {
+	b.Helper()
+	live := &contract.LiveData{}
+	s := contract.Start(b, func(t testing.TB, s *contract.Server) []route.Route {
+		routes := append(live.Group(t, s), nothing(t, s)...)
+		for _, rt := range slices.Clone(routes) {
+			if rt.Pattern == ingestPath || rt.Pattern == nothingPath {
+				routes = append(routes, unguarded(rt, s.Workspace))
+			}
+		}
+		return routes
+	})
+	e := &entrance{handler: s.API.Handler(), workspace: s.Workspace, key: s.Admin}
+	e.newSource(b)
+	e.prefix, e.key = barePrefix, ""
+	return e
+}
+
+func unguarded(rt route.Route, workspace uuid.UUID) route.Route {
+	handle := rt.Handle
+	principal := &request.Principal{KeyID: uuid.New(), ActorID: uuid.New(), Scopes: []request.Scope{request.Admin}, Workspace: workspace}
+	return route.Route{Method: rt.Method, Pattern: barePrefix + rt.Pattern, Access: route.Public, Handle: func(w http.ResponseWriter, r *http.Request) error {
+		return handle(w, r.WithContext(request.WithPrincipal(r.Context(), principal)))
+	}}
+}
+
+// nothing is a route that does nothing.
+func nothing(testing.TB, *contract.Server) []route.Route {
+	return []route.Route{{Method: http.MethodGet, Pattern: nothingPath, Scopes: []request.Scope{request.ReadLiveData}, Handle: func(w http.ResponseWriter, r *http.Request) error {
+		reply.Data(w, r, http.StatusOK, "nothing")
+		return nil
+	}}}
+}
+
+// newSource makes the source that points are of.
+func (e *entrance) newSource(b *testing.B) {
+	b.Helper()
+	w, _ := e.ask(http.MethodPost, "/api/live-data/sources", `{"name":"pump"}`)
+	require.Equal(b, http.StatusCreated, w.Code, "%s", w.Body)
+	var answer struct{ Data struct{ ID string } }
+	require.NoError(b, json.Unmarshal(w.Body.Bytes(), &answer))
+	e.source = answer.Data.ID
+}
+
+// ask makes a request and gives how long its answer took.
+func (e *entrance) ask(method, path, body string) (*httptest.ResponseRecorder, time.Duration) {
+	r := httptest.NewRequest(method, e.prefix+path, strings.NewReader(body))
+	if e.key != "" {
+		r.Header.Set("Authorization", "Bearer "+e.key)
+		r.Header.Set("X-Workspace-Id", e.workspace.String())
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	w := httptest.NewRecorder()
+	began := time.Now()
+	e.handler.ServeHTTP(w, r)
+	return w, time.Since(began)
+}
+
+// requestCost is what requests took: ms each.
+type requestCost struct{ p50, p99, cpu float64 }
+
+func (e *entrance) nothing(b *testing.B) requestCost {
+	b.Helper()
+	took := make([]float64, accessRequests)
+	before := record.CPU(b)
+	for i := range took {
+		w, d := e.ask(http.MethodGet, nothingPath, "")
+		require.Equal(b, http.StatusOK, w.Code)
+		took[i] = float64(d) / float64(time.Millisecond)
+	}
+	used := record.CPU(b) - before
+	slices.Sort(took)
+	return requestCost{
+		p50: took[len(took)/2], p99: took[len(took)*99/100],
+		cpu: float64(used) / float64(time.Millisecond) / float64(len(took)),
+	}
+}
+
+// ingestCost is what points took: points a second, CPU time of a point.
+type ingestCost struct{ perSecond, cpu float64 }
+
+func (e *entrance) ingest(b *testing.B, points int) ingestCost {
+	b.Helper()
+	body := e.points(points)
+	var left atomic.Int64
+	left.Store(int64(accessPoints / points))
+	before, began := record.CPU(b), time.Now()
+	var work sync.WaitGroup
+	for range accessCallers {
+		work.Go(func() {
+			for left.Add(-1) >= 0 {
+				if w, _ := e.ask(http.MethodPost, ingestPath, body); w.Code != http.StatusCreated {
+					b.Errorf("ingest was answered %d: %s", w.Code, w.Body)
+					return
+				}
+			}
+		})
+	}
+	work.Wait()
+	took, used := time.Since(began), record.CPU(b)-before
+	return ingestCost{perSecond: accessPoints / took.Seconds(), cpu: float64(used) / accessPoints}
+}
+
+// points is a body with so many points of ten series.
+func (e *entrance) points(count int) string {
+	const series = 10
+	var body strings.Builder
+	fmt.Fprintf(&body, `{"sourceId":%q,"series":[`, e.source)
+	for s := range series {
+		if s > 0 {
+			body.WriteByte(',')
+		}
+		var times, values []string
+		for n := range count / series {
+			times, values = append(times, fmt.Sprint(1_700_000_000_000+n)), append(values, fmt.Sprintf("%d.%d", n%97, n%10))
+		}
+		fmt.Fprintf(&body, `{"metric":"m%d","timestamps":[%s],"values":[%s]}`, s, strings.Join(times, ","), strings.Join(values, ","))
+	}
+	body.WriteString("]}")
+	return body.String()
+}
