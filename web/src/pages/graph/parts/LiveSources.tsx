@@ -116,7 +116,7 @@ function SourceLines({
               <span className="graph-series-name" title={visible(line.name, 200)}>
                 {visible(line.name, 80)}
               </span>
-              {line.trend.length > 1 && <Sparkline values={line.trend} width={72} height={20} />}
+              {line.trend.length > 1 && <Sparkline values={line.trend} />}
               <span className="graph-series-value">
                 {typeof line.value === 'number' ? compact(line.value) : visible(line.value ?? '–', 40)}
                 {line.unit && <span className="muted"> {visible(line.unit, 12)}</span>}
