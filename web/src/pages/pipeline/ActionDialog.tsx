@@ -15,7 +15,6 @@ import {
   plural,
   Progress,
   Table,
-  useToast,
   type Column,
 } from '@/ui'
 
@@ -133,7 +132,6 @@ function useAction(action: Action, chosen: Chosen) {
   const [stage, setStage] = useState<Stage>({ at: 'trying', sum: null, error: null })
   const running = useRef<AbortController | null>(null)
   const changed = useLettersChanged()
-  const toast = useToast()
 
   const launch = (how: { dryRun: boolean; again: boolean; reason: string }) => {
     running.current?.abort()
@@ -150,7 +148,6 @@ function useAction(action: Action, chosen: Chosen) {
         if (!how.dryRun) changed()
         if (stop.signal.aborted) return
         setStage({ at: end, sum, error: null })
-        if (!how.dryRun) toast.ok(`${plural(affected(sum), 'letter')} ${WORDS[action].past}`)
       },
       (error: unknown) => {
         if (!how.dryRun) changed()

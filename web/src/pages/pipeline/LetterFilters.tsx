@@ -60,8 +60,10 @@ export function LetterFilters({
         />
       </Field>
       <Reason value={query.reason} onChange={(reason) => onChange({ reason })} />
-      <Moment label="From" value={query.from} onChange={(from) => onChange({ from })} />
-      <Moment label="To" value={query.to} onChange={(to) => onChange({ to })} />
+      <div className="pipeline-times">
+        <Moment label="From" value={query.from} onChange={(from) => onChange({ from })} />
+        <Moment label="To" value={query.to} onChange={(to) => onChange({ to })} />
+      </div>
       {narrowed({ ...query, state: 'open' }) && (
         <Button
           size="s"

@@ -16,7 +16,6 @@ import {
   Table,
   Textarea,
   useNow,
-  useToast,
   visible,
   type Column,
 } from '@/ui'
@@ -37,7 +36,6 @@ export function ReplayDialog({
   const [draft, setDraft] = useState(emptyReplay)
   const [tried, setTried] = useState(false)
   const { plan, start } = useReplayWrites()
-  const toast = useToast()
   const zone = browserZone()
   // A plan is of what was asked for then.
   const planned = plan.data
@@ -55,12 +53,7 @@ export function ReplayDialog({
       plan.mutate(request)
       return
     }
-    start.mutate(request, {
-      onSuccess: (replay) => {
-        toast.ok('Replay queued', 'A process with the consumer takes it up within seconds.')
-        onStarted(replay)
-      },
-    })
+    start.mutate(request, { onSuccess: onStarted })
   }
   return (
     <Dialog

@@ -77,11 +77,13 @@ const PARTITIONS: Column<ReplayPartition>[] = [
     id: 'progress',
     head: 'Progress',
     cell: (p) => (
-      <Progress
-        label={`Progress of partition ${p.partition}`}
-        value={p.next - p.from}
-        max={Math.max(p.to - p.from, 1)}
-      />
+      <span className="pipeline-bar">
+        <Progress
+          label={`Progress of partition ${p.partition}`}
+          value={p.next - p.from}
+          max={Math.max(p.to - p.from, 1)}
+        />
+      </span>
     ),
   },
   { id: 'next', head: 'Next', numeric: true, narrow: true, cell: (p) => num(p.next) },

@@ -82,6 +82,7 @@ describe('progress', () => {
     expect(percentText({ percent: 100, state: 'running' })).toBe('99 %')
     expect(percentText({ percent: 100, state: 'done' })).toBe('100 %')
     expect(percentText({ percent: 0.44, state: 'running' })).toBe('0.4 %')
+    expect(percentText({ percent: 0.01, state: 'running' })).toBe('under 0.1 %')
     expect(percentText({ percent: 0, state: 'queued' })).toBe('0 %')
   })
 

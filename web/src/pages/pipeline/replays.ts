@@ -119,5 +119,6 @@ export const nextLook = (replays: readonly Replay[] | undefined): number =>
 /** A percentage that says 100 % only at the end. */
 export function percentText(replay: Pick<Replay, 'percent' | 'state'>): string {
   const shown = replay.state === 'done' ? 100 : Math.min(replay.percent, 99.9)
+  if (shown > 0 && shown < 0.1) return 'under 0.1 %'
   return `${shown >= 10 || shown === 0 ? Math.floor(shown) : shown.toFixed(1)} %`
 }

@@ -4,7 +4,7 @@ import './search.css'
 
 import { useQuery } from '@tanstack/react-query'
 import { Network, SearchX } from 'lucide-react'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { useSearchParams } from 'react-router'
 
 import { api, type List, type Options } from '@/api'
@@ -27,7 +27,7 @@ import type { GraphNode } from '../graph/model/types'
 import { curlOf } from './curl'
 import { idsToName } from './explain'
 import { bodyOf, checkForm, formOf, paramsOf, pathOf, type Form, type Mode } from './form'
-import { FormPanel } from './parts/FormPanel'
+import { BESIDE, FormPanel } from './parts/FormPanel'
 import { Result } from './parts/Result'
 import { wordsOf } from './highlight'
 import type { Hit, SearchAnswer, SearchMeta } from './types'
@@ -35,6 +35,7 @@ import type { Hit, SearchAnswer, SearchMeta } from './types'
 export default function SearchPage() {
   const { id: workspace } = useWorkspace()
   const [params, setParams] = useSearchParams()
+  const answer = useRef<HTMLDivElement>(null)
   const asked = formOf(params)
   const offset = Math.max(0, Number(params.get('offset') ?? 0) || 0)
   const address = params.toString()
@@ -60,13 +61,14 @@ export default function SearchPage() {
     else after.delete('offset')
     if (after.toString() === address) void search.refetch()
     else setParams(after)
+    if (!window.matchMedia(BESIDE).matches) answer.current?.scrollIntoView()
   }
 
   return (
     <Page title="Search" lead="Try both searches, and see why each result was found.">
       <div className="search-page">
         <FormPanel form={form} onChange={edit} onSend={() => send(form)} busy={search.isFetching} />
-        <div className="search-answer">
+        <div className="search-answer" ref={answer}>
           {search.error && ready ? (
             <ErrorNotice error={search.error} onRetry={() => void search.refetch()}>
               {asked.mode === 'search' && (

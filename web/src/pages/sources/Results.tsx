@@ -215,7 +215,7 @@ function UnitChart({ unit, lines, alone, range, zone, onSelect }: UnitChartProps
   const name = unit === null ? 'without a unit' : visible(unit, 40)
   return (
     <section className="sources-unit" aria-label={name}>
-      {(!alone || unit !== null) && <h3>{name}</h3>}
+      {(!alone || unit !== null) && <h2>{name}</h2>}
       <Chart
         label={`Points, ${name}`}
         times={times}

@@ -25,7 +25,7 @@ import { ENTITY_LABELS } from '../model/words'
 import { useShared } from './context'
 import { TypeMark } from './TypeMark'
 
-const PAGE = 25
+const PAGE = 50
 
 export function Finder({
   canvas,
@@ -95,7 +95,7 @@ export function Finder({
           value={filter.name}
           onChange={(name) => {
             setFilter({ ...filter, name })
-            setOpen(true)
+            if (name !== '') setOpen(true)
           }}
         />
         <IconButton

@@ -100,12 +100,14 @@ export function ShownTree({ state, onSelect, onExpand, onRemove }: ShownTreeProp
   }
   return (
     <div className="graph-shown">
-      <SearchInput
-        label="Narrow what is shown"
-        placeholder="Narrow the list…"
-        value={text}
-        onChange={setText}
-      />
+      <div className="row">
+        <SearchInput
+          label="Narrow what is shown"
+          placeholder="Narrow the list…"
+          value={text}
+          onChange={setText}
+        />
+      </div>
       <p className="graph-shown-hint">
         Arrow keys move and unfold, <kbd>Enter</kbd> selects, <kbd>E</kbd> expands, <kbd>Delete</kbd> takes
         off the canvas.

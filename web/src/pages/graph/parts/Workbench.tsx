@@ -49,7 +49,9 @@ export function Workbench({ stream }: { stream: StreamState }) {
     void explorer.add([node]).then(() => select({ kind: 'node', id: node.id }))
   const step = async (command: Command) => {
     setRefused(null)
-    if (!(await undo.run(command))) setRefused(command)
+    const result = await undo.run(command)
+    if (!result) setRefused(command)
+    else if (result.node && !result.node.deleted) explorer.select({ kind: 'node', id: result.node.id })
   }
   const showChange = async (change: Change) => {
     const ids = [...nodesOf(change)].slice(0, 50)

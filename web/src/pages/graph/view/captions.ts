@@ -54,7 +54,9 @@ function namesOf(frame: Frame): Caption[] {
     const text = shorten(node.name, NAME.most)
     const width = widthOf(frame, true, text) + 6
     const y = at.y + screenRadius(frame, i) + NAME.height / 2 + 2
-    captions.push({ node: true, place: i, x: at.x, y, width, height: NAME.height, weight, text })
+    // At the side of the picture it moves inwards rather than being cut.
+    const x = Math.max(width / 2, Math.min(size.width - width / 2, at.x))
+    captions.push({ node: true, place: i, x, y, width, height: NAME.height, weight, text })
   })
   return captions
 }

@@ -19,6 +19,9 @@ export interface FormPanelProps {
   busy: boolean
 }
 
+/** Windows in which the results stand beside the form, as in search.css. */
+export const BESIDE = '(min-width: 961px)'
+
 const WEIGHT_LABELS: Record<Lane, string> = { text: 'Words', vector: 'Meaning', graph: 'Graph' }
 
 export function FormPanel({ form, onChange, onSend, busy }: FormPanelProps) {
@@ -164,9 +167,11 @@ function Filters({ form, set, error }: PartProps & { error: string | undefined }
 }
 
 function HybridFields({ form, set, errors }: PartProps & { errors: ReturnType<typeof checkForm> }) {
+  // Where the results stand below the form, it is short to begin with.
+  const [open] = useState(() => window.matchMedia(BESIDE).matches)
   const { nodeIds, relationTypes, weights } = form
   return (
-    <details className="search-more" open>
+    <details className="search-more" open={open}>
       <summary>The walk</summary>
       <div className="stack">
         <fieldset className="search-weights">
