@@ -40,7 +40,7 @@ describe('a request', () => {
 
   it('gives nothing for 204', async () => {
     answer = () => new Response(null, { status: 204 })
-    expect(await api.del('/keys/x')).toBeUndefined()
+    await expect(api.del('/keys/x')).resolves.toBeUndefined()
   })
 
   it('carries the token on writes alone, the workspace where it is in one, and no body where there is none', async () => {

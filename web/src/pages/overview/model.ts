@@ -44,6 +44,7 @@ export interface Past {
   pointsAccepted: number
   pointsVisible: number | null
   lagRecords: number
+  freshness: Overview['freshness']
 }
 
 /** One moment of the charts; seconds of Unix time. */
@@ -76,8 +77,8 @@ export const fromPast = (p: Past): Moment => ({
   accepted: p.pointsAccepted,
   visible: p.pointsVisible,
   lag: p.lagRecords,
-  p50: null,
-  p95: null,
+  p50: p.freshness?.p50Seconds ?? null,
+  p95: p.freshness?.p95Seconds ?? null,
 })
 
 export function fromNow(o: Overview): Moment {
