@@ -215,8 +215,9 @@ function options(
         font: FONT,
         space: 36,
         values: (_u, splits) => splits.map((v) => format(v)),
-        size: (_u, values) =>
-          Math.max(36, ...((values as string[] | null) ?? []).map((v) => v.length * 6.4 + 12)),
+        // It is asked before there are any, whatever its type says.
+        size: (_u, values: string[] | null) =>
+          Math.max(36, ...(values ?? []).map((v) => v.length * 6.4 + 12)),
       },
     ],
     series: [{}, ...p.series.map((s, i) => lineOf(s, i, host))],
