@@ -58,7 +58,7 @@ func TestAdministrationPage(t *testing.T) {
 			return
 		case <-late.C:
 			_ = run.Process.Kill()
-			<-ended
+			_ = <-ended
 			t.Fatalf("the specs took longer than %s", mostOfRun)
 		}
 	}
@@ -92,7 +92,10 @@ func pageStatus(t *testing.T, s *harness.Server) int {
 // environment is what the specs are told.
 func environment(t *testing.T, s *harness.Server, control string) []string {
 	t.Helper()
-	images, err := os.MkdirTemp("", "livegraph-images-")
+	images, err := filepath.Abs(os.Getenv("LIVEGRAPH_BROWSER_IMAGES"))
+	if os.Getenv("LIVEGRAPH_BROWSER_IMAGES") == "" {
+		images, err = os.MkdirTemp("", "livegraph-images-")
+	}
 	require.NoError(t, err)
 	t.Logf("screenshots: %s", images)
 	state, err := json.Marshal(s.First)

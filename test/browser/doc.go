@@ -7,7 +7,7 @@
 //
 //	go test ./test/browser                              # all of them
 //	LIVEGRAPH_BROWSER_ARGS='keys' go test ./test/browser # those of specs/keys.spec.ts
-//	LIVEGRAPH_BROWSER_IMAGES=1 go test ./test/browser   # and write docs/images anew
 //
-// Screenshots of every page are left in a folder whose name the test logs (-v).
+// Screenshots of every page are left in a temporary folder whose name the test logs (-v),
+// or in LIVEGRAPH_BROWSER_IMAGES. Those of docs/images are chosen among them.
 package browser
