@@ -164,7 +164,7 @@ export const PAGES: readonly {
     name: 'operators',
     path: 'audit?show=operators',
     heading: 'Audit log',
-    shows: (p) => row(p, '/session').first(),
+    shows: (p) => row(p, FIRST.AdminUser).first(),
   },
   { name: 'account', path: 'account', heading: 'Account', shows: (p) => row(p, FIRST.AdminUser) },
 ]

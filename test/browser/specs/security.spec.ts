@@ -1,4 +1,4 @@
-import { CONTROL, expect, NASTY, open, row, seed, test, URL_OF } from '../support.ts'
+import { CONTROL, expect, FIRST, NASTY, open, row, seed, test, URL_OF } from '../support.ts'
 
 /** As long a part of it as every place shows. */
 const PART = NASTY.slice(0, 30)
@@ -20,7 +20,7 @@ test('what a user may write is shown as text wherever it is shown', async ({ pag
   await row(page, PART).first().click()
   await expect(page.getByRole('dialog')).toContainText('req_')
   await open(page, 'audit?show=operators')
-  await expect(row(page, '/workspaces').first()).toBeVisible()
+  await expect(row(page, FIRST.AdminUser).first()).toBeVisible()
 
   await open(page, 'sources', workspace)
   await shown()

@@ -22,28 +22,39 @@ export function Missing() {
   )
 }
 
+/** Whether what failed is the loading of a page's script or its styles. */
+const unloaded = (error: unknown) =>
+  error instanceof Error && /imported module|importing a module|preload/i.test(error.message)
+
 /** A page that broke, or could not be loaded because the server was updated meanwhile. The rest goes on. */
 export function RouteError({ whole }: { whole?: boolean }) {
   const error = useRouteError()
-  const stale = error instanceof TypeError && /import|module/i.test(error.message)
+  return (
+    <div className={whole ? 'boot' : undefined}>
+      <Failed error={error} />
+    </div>
+  )
+}
+
+/** What says that a page is not there, and leads on. */
+export function Failed({ error }: { error: unknown }) {
   const reload = (
     <Button variant="primary" onClick={() => window.location.reload()}>
       Reload
     </Button>
   )
-  const notice = stale ? (
-    <Empty title="This page could not be loaded" actions={reload}>
-      <p>The server is away, or was updated since this window was opened.</p>
-    </Empty>
-  ) : (
-    <>
-      <ErrorNotice error={error} />
-      <div className="row">{reload}</div>
-    </>
-  )
   return (
-    <div className={whole ? 'boot' : undefined}>
-      <Page title="Something went wrong">{notice}</Page>
-    </div>
+    <Page title="Something went wrong">
+      {unloaded(error) ? (
+        <Empty title="This page could not be loaded" actions={reload}>
+          <p>The server is away, or was updated since this window was opened.</p>
+        </Empty>
+      ) : (
+        <>
+          <ErrorNotice error={error} />
+          <div className="row">{reload}</div>
+        </>
+      )}
+    </Page>
   )
 }

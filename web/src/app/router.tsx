@@ -1,6 +1,6 @@
 import { createBrowserRouter, type RouteObject } from 'react-router'
 
-import { Missing, RouteError } from './failures'
+import { Failed, Missing, RouteError } from './failures'
 import { PAGES, type PageEntry } from './pages'
 import { Scoped } from './Scoped'
 import { Shell } from './Shell'
@@ -8,7 +8,14 @@ import { Boot } from './Boot'
 
 function routeOf(page: PageEntry): RouteObject {
   const lazy = async () => {
-    const { default: Component } = await page.load()
+    let loaded: Awaited<ReturnType<PageEntry['load']>>
+    try {
+      loaded = await page.load()
+    } catch (error) {
+      // The router takes a route whose script did not come for one that is still loading, and shows nothing at all.
+      return { Component: () => <Failed error={error} /> }
+    }
+    const Component = loaded.default
     return page.scoped
       ? {
           Component: () => (
