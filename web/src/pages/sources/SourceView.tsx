@@ -153,8 +153,9 @@ function FirstPoint({ source }: { source: Source }) {
   )
 }
 
-/** A point of the source in line protocol. */
+/** A point of the source in line protocol. An equals sign is escaped in the names of fields alone. */
 function lineOf(source: Source): string {
-  const escaped = (text: string) => text.replace(/[\\, =]/g, (c) => `\\${c}`)
-  return `${escaped(source.name)} ${escaped(source.metrics[0]?.name ?? 'value')}=1`
+  const measurement = source.name.replace(/[, ]/g, (c) => `\\${c}`)
+  const field = (source.metrics[0]?.name ?? 'value').replace(/[, =]/g, (c) => `\\${c}`)
+  return `${measurement} ${field}=1`
 }
