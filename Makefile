@@ -19,8 +19,37 @@ prerequisites:
 	@python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "Python 3.11 or newer with venv is needed for the embedded engines (Debian: apt-get install python3-venv)"; exit 1; }
 
+# The administration page, which the binary has inside. It is built anew when its
+# sources have changed.
+PAGE      := web/dist/index.html
+PAGE_DEPS := web/node_modules/.package-lock.json
+PAGE_SRC  := web/index.html web/vite.config.ts web/tsconfig.json $(shell find web/src web/public -type f)
+
+.PHONY: page-prerequisites
+page-prerequisites:
+	@node -e 'const [major, minor] = process.versions.node.split(".").map(Number); process.exit(major > 20 || (major === 20 && minor >= 19) ? 0 : 1)' 2>/dev/null && command -v npm >/dev/null || { \
+		echo "Node.js 20.19 or newer with npm is needed to build the administration page: https://nodejs.org"; exit 1; }
+
+$(PAGE_DEPS): web/package.json web/package-lock.json | page-prerequisites
+	@echo "installing what the administration page is built with"
+	@cd web && npm ci --loglevel=error
+	@touch $@
+
+$(PAGE): $(PAGE_DEPS) $(PAGE_SRC) | page-prerequisites
+	@echo "building the administration page"
+	@cd web && npm run build --silent -- --logLevel warn
+
+# Checked again when something of it has changed.
+$(BIN)/.page-linted: $(PAGE_DEPS) $(PAGE_SRC) web/eslint.config.js web/.prettierrc.json web/README.md | page-prerequisites
+	@cd web && npm run lint --silent
+	@mkdir -p $(BIN) && touch $@
+
+.PHONY: page-test
+page-test: $(PAGE_DEPS) ## the tests of the administration page's code
+	@cd web && npm test --silent
+
 .PHONY: build
-build: prerequisites ## build bin/livegraph
+build: prerequisites $(PAGE) ## build bin/livegraph
 	@echo "building $(BIN)/livegraph"
 	@go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/livegraph ./cmd/livegraph
 
@@ -42,7 +71,7 @@ $(INFLUX_PYTHON): test/influx/requirements.txt
 
 .PHONY: test
 test: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)
-test: build lint $(INFLUX_PYTHON) ## set up, check and test everything
+test: build lint page-test $(INFLUX_PYTHON) ## set up, check and test everything
 	@rm -f $(NOT_RUN)
 	@$(BIN)/livegraph engines install
 	@go test -count=1 -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/compose)
@@ -75,7 +104,7 @@ $(TOOLS)/%: internal/tools/go.mod internal/tools/go.sum
 	@cd internal/tools && go build -o $(TOOLS)/ $$(go list -f '{{.ImportPath}}' tool | grep '/$*$$')
 
 .PHONY: lint
-lint: $(TOOLS)/golangci-lint ## golangci-lint, with the import rules of the design
+lint: $(TOOLS)/golangci-lint $(BIN)/.page-linted ## golangci-lint, with the import rules of the design; the page's sources
 	@$(TOOLS)/golangci-lint run ./...
 
 .PHONY: generate
@@ -108,4 +137,5 @@ smoke: ## try the production stack on a machine with Docker
 
 .PHONY: clean
 clean: ## remove what was built (not the data)
-	@rm -rf $(BIN)
+	@rm -rf $(BIN) web/node_modules
+	@find web/dist -mindepth 1 ! -name .keep -delete

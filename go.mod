@@ -2,6 +2,9 @@ module github.com/livegraph/livegraph
 
 go 1.26.0
 
+// A package of npm brings Go sources along.
+ignore ./web/node_modules
+
 require (
 	github.com/ClickHouse/ch-go v0.74.0
 	github.com/ClickHouse/clickhouse-go/v2 v2.50.0

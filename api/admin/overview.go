@@ -115,12 +115,13 @@ type deadLetterCount struct {
 
 // historyPoint is how it was at a time.
 type historyPoint struct {
-	At             time.Time `json:"at"`
-	Requests       float64   `json:"requests"`
-	Errors         float64   `json:"errors"` // answers of 5xx
-	PointsAccepted float64   `json:"pointsAccepted"`
-	PointsVisible  *float64  `json:"pointsVisible"`
-	LagRecords     int64     `json:"lagRecords"` // of topic points
+	At             time.Time  `json:"at"`
+	Requests       float64    `json:"requests"`
+	Errors         float64    `json:"errors"` // answers of 5xx
+	PointsAccepted float64    `json:"pointsAccepted"`
+	PointsVisible  *float64   `json:"pointsVisible"`
+	LagRecords     int64      `json:"lagRecords"` // of topic points
+	Freshness      *freshness `json:"freshness"`  // null: no points became visible
 }
 
 // watch takes samples until ctx is done.
@@ -204,7 +205,8 @@ func (o *Overview) history() []historyPoint {
 		rates := s.since(before, span)
 		p := historyPoint{
 			At: s.at.UTC().Truncate(time.Microsecond), Requests: rates.Requests, PointsAccepted: rates.PointsAccepted, PointsVisible: rates.PointsVisible,
-			Errors: perSecond(s.statuses["5xx"], before.statuses["5xx"], span),
+			Freshness: s.freshSince(before),
+			Errors:    perSecond(s.statuses["5xx"], before.statuses["5xx"], span),
 		}
 		for _, c := range s.consumers {
 			if c.Topic == pointsTopic {

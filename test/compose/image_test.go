@@ -94,7 +94,7 @@ func TestLivegraphIsBuiltFromADockerfileThatExists(t *testing.T) {
 
 func TestTheImageIsTheBinaryAloneAndNotRoot(t *testing.T) {
 	stages := of(t, dockerfile, "FROM", false)
-	require.Len(t, stages, 2, "one to build, one to run")
+	require.Len(t, stages, 3, "one for the page, one to build, one to run")
 	for _, stage := range stages {
 		image := regexp.MustCompile(`^(?:--platform=\S+ )?(\S+)(?: AS \w+)?$`).FindStringSubmatch(stage)
 		require.NotNil(t, image, stage)
@@ -132,7 +132,7 @@ func TestTheImageIsBuiltByAGoThatIsNewEnough(t *testing.T) {
 	require.NoError(t, err)
 	needed := regexp.MustCompile(`(?m)^go (\S+)$`).FindStringSubmatch(string(payload))
 	require.NotNil(t, needed)
-	builder := regexp.MustCompile(`golang:([\d.]+)`).FindStringSubmatch(of(t, dockerfile, "FROM", false)[0])
+	builder := regexp.MustCompile(`golang:([\d.]+)`).FindStringSubmatch(strings.Join(of(t, dockerfile, "FROM", false), "\n"))
 	require.NotNil(t, builder)
 	require.GreaterOrEqual(t, version.Compare("go"+builder[1], "go"+needed[1]), 0,
 		"the image has Go %s, go.mod wants %s", builder[1], needed[1])
@@ -153,11 +153,13 @@ func TestTheBuildContextHasTheSourcesAndNothingPrivate(t *testing.T) {
 	require.NoError(t, err)
 	files := []string{"go.mod", "go.sum", "LICENSE"}
 	for line := range strings.Lines(string(output)) {
-		if file, ours := strings.CutPrefix(strings.TrimSpace(line), module); ours {
+		file, ours := strings.CutPrefix(strings.TrimSpace(line), module)
+		if ours && !strings.HasPrefix(file, "web/dist/") { // the stage of the page makes those
 			files = append(files, file)
 		}
 	}
 	require.Contains(t, files, "cmd/livegraph/main.go")
+	files = append(files, "web/package.json", "web/package-lock.json", "web/.npmrc", "web/index.html", "web/src/main.tsx")
 	requireInContext(t, files...)
 }
 

@@ -1,0 +1,34 @@
+import js from '@eslint/js'
+import { defineConfig } from 'eslint/config'
+import jsxA11y from 'eslint-plugin-jsx-a11y'
+import reactHooks from 'eslint-plugin-react-hooks'
+import tseslint from 'typescript-eslint'
+
+export default defineConfig({ ignores: ['dist', 'node_modules', 'public'] }, js.configs.recommended, {
+  files: ['**/*.ts', '**/*.tsx'],
+  extends: [
+    tseslint.configs.strictTypeChecked,
+    reactHooks.configs.flat.recommended,
+    jsxA11y.flatConfigs.strict,
+  ],
+  languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+  rules: {
+    eqeqeq: ['error', 'always', { null: 'ignore' }],
+    'no-console': 'error',
+    'no-restricted-globals': [
+      'error',
+      { name: 'fetch', message: 'Use api or subscribe of @/api: they know the session.' },
+      { name: 'sessionStorage', message: 'Nothing is kept in the browser but the theme.' },
+      { name: 'localStorage', message: 'Nothing is kept in the browser but the theme.' },
+    ],
+    'no-restricted-syntax': [
+      'error',
+      { selector: 'JSXAttribute[name.name="dangerouslySetInnerHTML"]', message: 'Text is shown as text.' },
+    ],
+    '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+    '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+    '@typescript-eslint/consistent-type-imports': 'error',
+    // Code points are what is counted here.
+    '@typescript-eslint/no-misused-spread': ['error', { allow: ['string'] }],
+  },
+})

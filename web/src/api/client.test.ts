@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+
+import { api, ApiError, setCsrfToken, setSignedOutHandler, url } from './client'
+
+let sent: { url: string; init: RequestInit; headers: Headers }[] = []
+let answer: () => Response | Promise<Response>
+
+beforeEach(() => {
+  sent = []
+  vi.stubGlobal('fetch', async (address: string, init: RequestInit) => {
+    sent.push({ url: address, init, headers: new Headers(init.headers) })
+    return Promise.resolve(answer())
+  })
+})
+afterEach(() => {
+  vi.unstubAllGlobals()
+  setCsrfToken(null)
+})
+
+const envelope = (body: unknown, init?: ResponseInit) => () => new Response(JSON.stringify(body), init)
+
+describe('a request', () => {
+  it('gives what the envelope holds', async () => {
+    answer = envelope({ success: true, data: { id: 'x' }, requestId: 'req_1' })
+    expect(await api.get('/workspaces/x')).toEqual({ id: 'x' })
+    expect(sent[0]?.url).toBe('/admin/api/workspaces/x')
+  })
+
+  it('gives a list with its meta', async () => {
+    answer = envelope({
+      success: true,
+      data: [1],
+      meta: { total: 1, limit: 50, offset: 0, hasMore: false },
+      requestId: 'r',
+    })
+    const list = await api.list('/keys')
+    expect(list.data).toEqual([1])
+    expect(list.meta.total).toBe(1)
+  })
+
+  it('gives nothing for 204', async () => {
+    answer = () => new Response(null, { status: 204 })
+    await expect(api.del('/keys/x')).resolves.toBeUndefined()
+  })
+
+  it('carries the token on writes alone, the workspace where it is in one, and no body where there is none', async () => {
+    setCsrfToken('token')
+    answer = envelope({ success: true, data: null, requestId: 'r' })
+    await api.get('/x', { workspace: 'w' })
+    await api.post('/x', { body: { a: 1 } })
+    await api.del('/x')
+    expect(sent.map((s) => s.headers.get('X-CSRF-Token'))).toEqual([null, 'token', 'token'])
+    expect(sent.map((s) => s.headers.get('X-Workspace-Id'))).toEqual(['w', null, null])
+    expect(sent.map((s) => s.headers.get('Content-Type'))).toEqual([null, 'application/json', null])
+    expect(sent.map((s) => s.init.body)).toEqual([null, '{"a":1}', null])
+  })
+})
+
+it('writes queries: lists repeat, what is empty is left out, the rest is escaped', () => {
+  expect(url('/q', { a: ['x', 'y z'], b: '', c: null, d: undefined, e: 0, f: false, g: 'a&b=c' })).toBe(
+    '/admin/api/q?a=x&a=y+z&e=0&f=false&g=a%26b%3Dc',
+  )
+  expect(url('/q')).toBe('/admin/api/q')
+})
+
+describe('what is no success', () => {
+  const failure = async (): Promise<ApiError> => {
+    try {
+      await api.get('/x')
+    } catch (error) {
+      if (error instanceof ApiError) return error
+      throw error
+    }
+    throw new Error('it succeeded')
+  }
+
+  it('tells what the envelope says', async () => {
+    answer = envelope(
+      {
+        success: false,
+        error: { code: 'VALIDATION_ERROR', message: 'Bad', details: { field: 'name' } },
+        requestId: 'req_9',
+      },
+      { status: 422 },
+    )
+    expect(await failure()).toMatchObject({
+      status: 422,
+      code: 'VALIDATION_ERROR',
+      message: 'Bad',
+      details: { field: 'name' },
+      requestId: 'req_9',
+    })
+  })
+
+  it('tells when to come back', async () => {
+    answer = envelope(
+      { error: { code: 'RATE_LIMITED', message: 'Slow down' } },
+      { status: 429, headers: { 'Retry-After': '17' } },
+    )
+    expect((await failure()).retryAfter).toBe(17)
+  })
+
+  it('makes do with a proxy’s page', async () => {
+    answer = () =>
+      new Response('<html>Bad gateway</html>', { status: 502, headers: { 'X-Request-Id': 'req_p' } })
+    expect(await failure()).toMatchObject({
+      status: 502,
+      message: 'The server answered 502',
+      requestId: 'req_p',
+      details: {},
+    })
+  })
+
+  it('makes do with JSON that is no envelope', async () => {
+    answer = () => new Response('null', { status: 500 })
+    expect((await failure()).status).toBe(500)
+  })
+
+  it('is status 0 where the server cannot be reached', async () => {
+    answer = () => Promise.reject(new TypeError('Failed to fetch'))
+    expect(await failure()).toMatchObject({ status: 0, code: 'UNREACHABLE' })
+  })
+
+  it('is an error where a success is cut off', async () => {
+    answer = () => new Response('{"success": true, "da', { status: 200 })
+    expect((await failure()).message).toContain('cut off')
+  })
+
+  it('is let through where the caller has stopped it', async () => {
+    answer = () => Promise.reject(new DOMException('stopped', 'AbortError'))
+    await expect(api.get('/x')).rejects.toMatchObject({ name: 'AbortError' })
+  })
+
+  it('leads to the login when the session has ended, but not when it is the session that is asked for', async () => {
+    const signedOut = vi.fn()
+    setSignedOutHandler(signedOut)
+    answer = envelope({ error: { code: 'AUTHENTICATION_ERROR', message: 'Unauthorized' } }, { status: 401 })
+    await expect(api.get('/session')).rejects.toBeInstanceOf(ApiError)
+    expect(signedOut).not.toHaveBeenCalled()
+    await expect(api.get('/keys')).rejects.toBeInstanceOf(ApiError)
+    expect(signedOut).toHaveBeenCalledOnce()
+    setSignedOutHandler(() => undefined)
+  })
+})

@@ -1,0 +1,186 @@
+// Requests to /admin/api: the envelope of the interface, its errors, and the session's token for writes.
+
+/** Where every path of the client is. */
+const BASE = '/admin/api'
+
+/** How a list says which part of it an answer is. */
+export interface Meta {
+  total: number
+  limit: number
+  offset: number
+  hasMore: boolean
+  nextCursor?: string | null
+  /** There are more than were counted or followed. */
+  truncated?: boolean
+}
+
+export interface List<T> {
+  data: T[]
+  meta: Meta
+}
+
+export interface ErrorDetails {
+  /** What it is about: a path such as `points[3].timestamp`, a parameter, a header. */
+  field?: string
+  reason?: string
+  allowed?: string[]
+  [other: string]: unknown
+}
+
+/** What a request ended with that is not a success. `status` 0: the server could not be reached. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly details: ErrorDetails
+  readonly requestId: string | null
+  /** Seconds to wait before the next try; null: the server did not say. */
+  readonly retryAfter: number | null
+
+  constructor(status: number, answer: Partial<Omit<ApiError, 'status' | 'name'>>) {
+    super(answer.message ?? defaultMessage(status))
+    this.name = 'ApiError'
+    this.status = status
+    this.code = answer.code ?? (status === 0 ? 'UNREACHABLE' : 'INTERNAL_ERROR')
+    this.details = answer.details ?? {}
+    this.requestId = answer.requestId ?? null
+    this.retryAfter = answer.retryAfter ?? null
+  }
+}
+
+function defaultMessage(status: number): string {
+  return status === 0 ? 'The server cannot be reached' : `The server answered ${status}`
+}
+
+export type QueryValue = string | number | boolean | null | undefined | readonly (string | number)[]
+export type Query = Record<string, QueryValue>
+
+export interface Options {
+  /** Id of the workspace, for routes that are inside one. */
+  workspace?: string | undefined
+  /** Null, undefined and empty strings are left out; a list repeats its name. */
+  query?: Query | undefined
+  /** Sent as JSON. */
+  body?: unknown
+  signal?: AbortSignal | undefined
+  headers?: Record<string, string>
+}
+
+let csrfToken: string | null = null
+let onSignedOut: () => void = () => undefined
+
+/** What writes are sent with. The session's answer has it; null: nobody is logged in. */
+export function setCsrfToken(token: string | null): void {
+  csrfToken = token
+}
+
+/** Called when an answer says that there is no session any more. */
+export function setSignedOutHandler(handler: () => void): void {
+  onSignedOut = handler
+}
+
+/** The address of a path, with its query. */
+export function url(path: string, query: Query = {}): string {
+  const params = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value === null || value === undefined || value === '') continue
+    if (Array.isArray(value)) for (const one of value) params.append(name, String(one))
+    else params.append(name, String(value))
+  }
+  const text = params.toString()
+  return BASE + path + (text ? `?${text}` : '')
+}
+
+/** The headers of a request. */
+export function headersOf(method: string, options: Options): Headers {
+  const headers = new Headers(options.headers)
+  if (!headers.has('Accept')) headers.set('Accept', 'application/json')
+  if (options.workspace) headers.set('X-Workspace-Id', options.workspace)
+  if (options.body !== undefined) headers.set('Content-Type', 'application/json')
+  if (method !== 'GET' && csrfToken) headers.set('X-CSRF-Token', csrfToken)
+  return headers
+}
+
+/** Sends a request. What is not a success becomes an ApiError. */
+export async function send(method: string, path: string, options: Options = {}): Promise<Response> {
+  let response: Response
+  try {
+    // eslint-disable-next-line no-restricted-globals -- this is the one place
+    response = await fetch(url(path, options.query), {
+      method,
+      headers: headersOf(method, options),
+      body: options.body === undefined ? null : JSON.stringify(options.body),
+      credentials: 'same-origin',
+      cache: 'no-store',
+      signal: options.signal ?? null,
+    })
+  } catch (cause) {
+    if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
+    throw new ApiError(0, {})
+  }
+  if (response.ok) return response
+  const error = await errorOf(response)
+  if (response.status === 401 && path !== '/session') onSignedOut()
+  throw error
+}
+
+/** What an answer that is not a success says. It may be a proxy's, and no envelope. */
+export async function errorOf(response: Response): Promise<ApiError> {
+  const retryAfter = Number.parseInt(response.headers.get('Retry-After') ?? '', 10)
+  const known = {
+    requestId: response.headers.get('X-Request-Id'),
+    retryAfter: Number.isFinite(retryAfter) ? retryAfter : null,
+  }
+  let body: unknown
+  try {
+    body = await response.json()
+  } catch {
+    return new ApiError(response.status, known)
+  }
+  const answer = body as {
+    error?: { code?: string; message?: string; details?: ErrorDetails }
+    requestId?: string
+  } | null
+  return new ApiError(response.status, {
+    ...known,
+    ...answer?.error,
+    requestId: answer?.requestId ?? known.requestId,
+  })
+}
+
+async function request<T>(method: string, path: string, options?: Options): Promise<T> {
+  const response = await send(method, path, options)
+  if (response.status === 204) return undefined as T
+  const answer = (await json(response)) as { data: T }
+  return answer.data
+}
+
+async function json(response: Response): Promise<unknown> {
+  try {
+    return await response.json()
+  } catch (cause) {
+    if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
+    throw new ApiError(response.status, {
+      message: 'The answer was cut off or is not JSON',
+      requestId: response.headers.get('X-Request-Id'),
+    })
+  }
+}
+
+/** The client. Paths are below /admin/api: `/live-data/sources` is `/api/live-data/sources` of the interface. */
+export const api = {
+  get: <T>(path: string, options?: Options) => request<T>('GET', path, options),
+  post: <T>(path: string, options?: Options) => request<T>('POST', path, options),
+  put: <T>(path: string, options?: Options) => request<T>('PUT', path, options),
+  patch: <T>(path: string, options?: Options) => request<T>('PATCH', path, options),
+  del: <T = void>(path: string, options?: Options) => request<T>('DELETE', path, options),
+  /** A list with its meta. */
+  list: async <T>(path: string, options?: Options): Promise<List<T>> => {
+    const response = await send('GET', path, options)
+    return (await json(response)) as List<T>
+  },
+  /** A list by POST, such as a search. */
+  search: async <T>(path: string, options?: Options): Promise<List<T>> => {
+    const response = await send('POST', path, options)
+    return (await json(response)) as List<T>
+  },
+}

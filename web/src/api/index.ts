@@ -1,0 +1,12 @@
+export {
+  api,
+  ApiError,
+  url,
+  type ErrorDetails,
+  type List,
+  type Meta,
+  type Options,
+  type Query,
+} from './client'
+export { subscribe, useEvents, type ServerEvent, type StreamState } from './events'
+export * from './types'

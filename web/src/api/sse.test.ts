@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+
+import { EventParser, type ServerEvent } from './sse'
+
+/** All events of a stream that comes in pieces of `size` characters. */
+function read(text: string, size: number, parser = new EventParser()): ServerEvent[] {
+  const events: ServerEvent[] = []
+  for (let i = 0; i < text.length; i += size) events.push(...parser.push(text.slice(i, i + size)))
+  return events
+}
+
+describe('an event stream', () => {
+  const stream =
+    ': hello\n\nid: 7\nevent: change\ndata: {"a":1}\n\ndata: first\r\ndata:second\r\n\r\nid\nretry: 1500\n\nevent: none\n\ndata\n\n'
+  const want: ServerEvent[] = [
+    { event: 'change', data: '{"a":1}', id: '7' },
+    { event: 'message', data: 'first\nsecond', id: '7' },
+    { event: 'message', data: '', id: '' },
+  ]
+
+  it.each([1, 2, 3, 5, 7, 1000])('is the same in pieces of %s', (size) =>
+    expect(read(stream, size)).toEqual(want),
+  )
+
+  it('takes CR alone as the end of a line', () => {
+    // The last waits: a line feed could follow.
+    expect(read('data: a\rdata: b\r\rdata: c\r\r.', 100)).toEqual([
+      { event: 'message', data: 'a\nb', id: '' },
+      { event: 'message', data: 'c', id: '' },
+    ])
+  })
+
+  it('remembers the last id across events and hands it on', () => {
+    const parser = new EventParser('41')
+    expect(read('data: x\n\nid: 42\n\n', 4, parser)).toEqual([{ event: 'message', data: 'x', id: '41' }])
+    expect(parser.id).toBe('42')
+    expect(read('id: a\0b\ndata: y\n\n', 100, parser)).toEqual([{ event: 'message', data: 'y', id: '42' }])
+  })
+
+  it('does not give an event that was cut off', () => {
+    const parser = new EventParser()
+    expect(read('id: 9\ndata: half', 100, parser)).toEqual([])
+    expect(parser.id).toBe('')
+  })
+
+  it('takes the wait that the server wants', () => {
+    const parser = new EventParser()
+    read('retry: 250\nretry: soon\n\n', 100, parser)
+    expect(parser.retry).toBe(250)
+  })
+})

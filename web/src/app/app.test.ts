@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+
+import { ApiError } from '@/api/client'
+import { safeNext } from '@/pages/login/next'
+import { explain, fieldError } from '@/ui/ErrorNotice'
+
+import { matching, type Command } from './commands'
+import { retry, retryDelay } from './queries'
+
+describe('where a login leads', () => {
+  it.each([
+    ['/keys?id=1', '/keys?id=1'],
+    ['/', '/'],
+    [null, '/'],
+    ['', '/'],
+    ['//evil.example', '/'],
+    ['/\\evil.example', '/'],
+    ['https://evil.example', '/'],
+    ['javascript:alert(1)', '/'],
+  ])('%s leads to %s', (next, to) => expect(safeNext(next)).toBe(to))
+})
+
+describe('the palette', () => {
+  const command = (name: string, also = ''): Command => ({
+    id: name,
+    name,
+    also,
+    group: 'Pages',
+    run: () => undefined,
+  })
+  const all = [
+    command('Overview', 'health'),
+    command('Audit log'),
+    command('Log out'),
+    command('Workspaces', 'plans'),
+  ]
+  const names = (text: string) => matching(all, text).map((c) => c.name)
+
+  it('has everything where nothing is typed', () => expect(names('  ')).toHaveLength(4))
+  it('puts names that begin so first', () => expect(names('log')).toEqual(['Log out', 'Audit log']))
+  it('knows other words', () => expect(names('HEALTH')).toEqual(['Overview']))
+  it('wants every word', () => expect(names('log health')).toEqual([]))
+  it('takes signs as they are', () => expect(names('.*(')).toEqual([]))
+})
+
+describe('errors in words', () => {
+  it('name the field and what is allowed', () => {
+    const error = new ApiError(422, {
+      message: 'Invalid',
+      details: { field: 'plan', reason: 'is unknown', allowed: ['pro'] },
+    })
+    expect(explain(error)).toMatchObject({ title: 'Invalid', advice: 'plan: is unknown. Allowed: pro' })
+    expect(fieldError(error, 'plan')).toBe('is unknown. Allowed: pro')
+    expect(fieldError(error, 'name')).toBeUndefined()
+  })
+  it('say when to try again', () => {
+    expect(explain(new ApiError(503, { message: 'Away', retryAfter: 5 })).advice).toContain('5 s')
+  })
+  it('have words for everything else', () => {
+    for (const status of [0, 400, 401, 403, 404, 409, 429, 500])
+      expect(explain(new ApiError(status, {})).title).not.toBe('')
+    expect(explain(new TypeError('x is not a function')).title).not.toContain('x is not')
+  })
+  it('show signs that hide', () => {
+    expect(explain(new ApiError(409, { message: 'No \u202Egnp' })).title).toBe('No [U+202E]gnp')
+  })
+})
+
+it('tries reads again only where that helps, as late as the server wants', () => {
+  expect([0, 502, 503, 504].map((status) => retry(0, new ApiError(status, {})))).toEqual([
+    true,
+    true,
+    true,
+    true,
+  ])
+  expect([400, 401, 404, 429, 500].map((status) => retry(0, new ApiError(status, {})))).toEqual(
+    Array(5).fill(false),
+  )
+  expect(retry(3, new ApiError(503, {}))).toBe(false)
+  expect(retryDelay(1, new ApiError(503, { retryAfter: 7 }))).toBe(7000)
+  expect(retryDelay(1, new ApiError(503, {}))).toBe(2000)
+})

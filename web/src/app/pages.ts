@@ -1,0 +1,125 @@
+// Every page: where it is, what it is called, and how it is loaded. The navigation and the palette are made of this.
+
+import {
+  Activity,
+  Building2,
+  FileClock,
+  KeyRound,
+  LayoutDashboard,
+  Network,
+  Radio,
+  Search,
+  UserRound,
+  Waypoints,
+  type LucideIcon,
+} from 'lucide-react'
+import type { ComponentType } from 'react'
+
+export interface PageEntry {
+  /** Below /admin; '' is the first page. */
+  path: string
+  name: string
+  icon: LucideIcon
+  group: 'Service' | 'Workspace' | 'Access' | 'You'
+  /** It shows one workspace, which `useWorkspace()` gives. */
+  scoped: boolean
+  /** Words by which the palette finds it, too. */
+  also: string
+  load: () => Promise<{ default: ComponentType }>
+}
+
+export const PAGES: readonly PageEntry[] = [
+  {
+    path: '',
+    name: 'Overview',
+    icon: LayoutDashboard,
+    group: 'Service',
+    scoped: false,
+    also: 'home health rates lag freshness stores',
+    load: () => import('@/pages/overview'),
+  },
+  {
+    path: 'pipeline',
+    name: 'Pipeline',
+    icon: Waypoints,
+    group: 'Service',
+    scoped: false,
+    also: 'topics kafka lag dead letters replay redrive',
+    load: () => import('@/pages/pipeline'),
+  },
+  {
+    path: 'sources',
+    name: 'Sources',
+    icon: Radio,
+    group: 'Workspace',
+    scoped: true,
+    also: 'live data explorer charts points series metrics query',
+    load: () => import('@/pages/sources'),
+  },
+  {
+    path: 'graph',
+    name: 'Graph',
+    icon: Network,
+    group: 'Workspace',
+    scoped: true,
+    also: 'nodes edges explorer history undo',
+    load: () => import('@/pages/graph'),
+  },
+  {
+    path: 'search',
+    name: 'Search',
+    icon: Search,
+    group: 'Workspace',
+    scoped: true,
+    also: 'rag hybrid semantic playground',
+    load: () => import('@/pages/search'),
+  },
+  {
+    path: 'indexes',
+    name: 'Indexes',
+    icon: Activity,
+    group: 'Workspace',
+    scoped: false,
+    also: 'embeddings vectors re-index model',
+    load: () => import('@/pages/indexes'),
+  },
+  {
+    path: 'workspaces',
+    name: 'Workspaces',
+    icon: Building2,
+    group: 'Access',
+    scoped: false,
+    also: 'plans limits tenants',
+    load: () => import('@/pages/workspaces'),
+  },
+  {
+    path: 'keys',
+    name: 'Keys',
+    icon: KeyRound,
+    group: 'Access',
+    scoped: false,
+    also: 'api keys scopes roll revoke',
+    load: () => import('@/pages/keys'),
+  },
+  {
+    path: 'audit',
+    name: 'Audit log',
+    icon: FileClock,
+    group: 'Access',
+    scoped: false,
+    also: 'uses requests csv',
+    load: () => import('@/pages/audit'),
+  },
+  {
+    path: 'account',
+    name: 'Account',
+    icon: UserRound,
+    group: 'You',
+    scoped: false,
+    also: 'password operators session',
+    load: () => import('@/pages/account'),
+  },
+]
+
+/** The groups in the order of the navigation. */
+export const GROUPS = ['Service', 'Workspace', 'Access', 'You'] as const

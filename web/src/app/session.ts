@@ -1,0 +1,57 @@
+// Who is logged in. The session itself is a cookie that no script can read.
+
+import { useMutation, useQuery } from '@tanstack/react-query'
+
+import { api, ApiError, type Session } from '@/api'
+import { setCsrfToken, setSignedOutHandler } from '@/api/client'
+
+import { queryClient } from './queries'
+
+const KEY = ['session'] as const
+
+function take(session: Session | null): Session | null {
+  setCsrfToken(session?.csrfToken ?? null)
+  return session
+}
+
+async function load(): Promise<Session | null> {
+  try {
+    return take(await api.get<Session>('/session'))
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return take(null)
+    throw error
+  }
+}
+
+/** The session; null: nobody is logged in. */
+export function useSession() {
+  return useQuery({ queryKey: KEY, queryFn: load, staleTime: 60_000, refetchOnWindowFocus: true })
+}
+
+/** Forgets the session and everything that it let see. */
+export function forget(): void {
+  setCsrfToken(null)
+  queryClient.setQueryData(KEY, null)
+  queryClient.removeQueries({ predicate: (query) => query.queryKey[0] !== KEY[0] })
+}
+
+setSignedOutHandler(forget)
+
+export function useLogin() {
+  return useMutation({
+    mutationFn: (body: { name: string; password: string }) => api.post<Session>('/session', { body }),
+    // The password, which is among its variables, is not kept.
+    gcTime: 0,
+    onSuccess: (session) => queryClient.setQueryData(KEY, take(session)),
+  })
+}
+
+export function useLogout() {
+  return useMutation({ mutationFn: () => api.del('/session'), onSettled: forget })
+}
+
+/** A change of password ends all sessions of the operator, and may answer with a new one. */
+export function takeSession(session: Session | undefined): void {
+  if (session?.csrfToken) queryClient.setQueryData(KEY, take(session))
+  else forget()
+}

@@ -1,0 +1,80 @@
+// The workspace that the pages of one workspace show: in the address (`?workspace=`), so that a link leads back to it.
+
+import { useQuery } from '@tanstack/react-query'
+import { createContext, useContext, useMemo, useState, type ReactNode } from 'react'
+import { useSearchParams } from 'react-router'
+
+import { api, type Workspace } from '@/api'
+
+export interface Workspaces {
+  /** The one that is shown; null: there is none, or they are not known yet. */
+  workspace: Workspace | null
+  /** The first thousand. */
+  workspaces: Workspace[]
+  loading: boolean
+  error: unknown
+  select: (id: string) => void
+}
+
+const Context = createContext<Workspaces | null>(null)
+
+/** Of react-query, for who changes workspaces: invalidate it. */
+export const WORKSPACES = ['workspaces'] as const
+
+export function WorkspaceProvider({ children }: { children: ReactNode }) {
+  const [params, setParams] = useSearchParams()
+  const [remembered, remember] = useState<string | null>(null)
+  const list = useQuery({
+    queryKey: [...WORKSPACES, 'all'],
+    queryFn: ({ signal }) => api.list<Workspace>('/workspaces', { signal }),
+  })
+  const asked = params.get('workspace')
+  // It stays the one that is shown after a page whose address does not say.
+  if (asked && asked !== remembered) remember(asked)
+  const wanted = asked ?? remembered
+  const known = list.data?.data
+  const inList = known?.find((w) => w.id === wanted)
+  // One beyond the first thousand, by a link.
+  const single = useQuery({
+    queryKey: [...WORKSPACES, wanted],
+    queryFn: ({ signal }) =>
+      api.get<Workspace>(`/workspaces/${encodeURIComponent(wanted ?? '')}`, { signal }),
+    enabled: Boolean(wanted && known && !inList),
+  })
+  const workspace = inList ?? (wanted ? single.data : undefined) ?? known?.[0] ?? null
+  const value = useMemo<Workspaces>(
+    () => ({
+      workspace,
+      workspaces: known ?? [],
+      loading: list.isPending,
+      error: list.error,
+      select: (id) => {
+        remember(id)
+        setParams((before) => {
+          const after = new URLSearchParams(before)
+          after.set('workspace', id)
+          return after
+        })
+      },
+    }),
+    [workspace, known, list.isPending, list.error, setParams],
+  )
+  return <Context value={value}>{children}</Context>
+}
+
+/** All that is known of workspaces. */
+export function useWorkspaces(): Workspaces {
+  const workspaces = useContext(Context)
+  if (!workspaces) throw new Error('useWorkspaces outside of WorkspaceProvider')
+  return workspaces
+}
+
+const CurrentContext = createContext<Workspace | null>(null)
+export const CurrentWorkspace = CurrentContext.Provider
+
+/** The workspace of a page that is inside one: `api.get('/queries/nodes', { workspace: useWorkspace().id })`. */
+export function useWorkspace(): Workspace {
+  const workspace = useContext(CurrentContext)
+  if (!workspace) throw new Error('useWorkspace in a page that is not in a workspace')
+  return workspace
+}

@@ -1,0 +1,89 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState, type SyntheticEvent } from 'react'
+
+import { api } from '@/api'
+import { forget, useSession } from '@/app/session'
+import { Button, ErrorNotice, Field, fieldError, Input, Panel, useToast } from '@/ui'
+
+/** As the server has it. */
+const SHORTEST = 12
+
+export function Password() {
+  const { data: session } = useSession()
+  const toast = useToast()
+  const [current, setCurrent] = useState('')
+  const [fresh, setFresh] = useState('')
+  const [again, setAgain] = useState('')
+  const [tried, setTried] = useState(false)
+  const change = useMutation({
+    mutationFn: () => api.put('/session/password', { body: { current, new: fresh } }),
+    onSuccess: () => {
+      toast.ok('Password changed', 'All your sessions have ended: log in with the new one.')
+      forget()
+    },
+  })
+  const short = [...fresh].length < SHORTEST ? `At least ${SHORTEST} characters` : undefined
+  const other = fresh !== again ? 'It is not the same' : undefined
+  const submit = (e: SyntheticEvent) => {
+    e.preventDefault()
+    setTried(true)
+    if (current && !short && !other && !change.isPending) change.mutate()
+  }
+  const shown = (problem: string | undefined) => (tried ? problem : undefined)
+  return (
+    <Panel title="Password">
+      <form className="stack" onSubmit={submit} noValidate>
+        {/* So that a password manager knows whose it is. */}
+        <input
+          className="sr-only"
+          name="username"
+          autoComplete="username"
+          value={session?.operator.name ?? ''}
+          readOnly
+          tabIndex={-1}
+          aria-hidden="true"
+        />
+        <Field
+          label="Current password"
+          error={shown(current ? undefined : 'It is needed') ?? fieldError(change.error, 'current')}
+        >
+          <Input
+            type="password"
+            autoComplete="current-password"
+            value={current}
+            onChange={(e) => setCurrent(e.target.value)}
+          />
+        </Field>
+        <Field
+          label="New password"
+          hint={`At least ${SHORTEST} characters; a few words are best`}
+          error={shown(short) ?? fieldError(change.error, 'new')}
+        >
+          <Input
+            type="password"
+            autoComplete="new-password"
+            value={fresh}
+            onChange={(e) => setFresh(e.target.value)}
+          />
+        </Field>
+        <Field label="New password again" error={shown(other)}>
+          <Input
+            type="password"
+            autoComplete="new-password"
+            value={again}
+            onChange={(e) => setAgain(e.target.value)}
+          />
+        </Field>
+        {change.error && !fieldError(change.error, 'current', 'new') && (
+          <ErrorNotice error={change.error} compact />
+        )}
+        <div className="row spread">
+          <span className="field-hint">All your sessions end, this one too.</span>
+          <Button type="submit" busy={change.isPending}>
+            Change password
+          </Button>
+        </div>
+      </form>
+    </Panel>
+  )
+}

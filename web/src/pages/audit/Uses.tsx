@@ -1,0 +1,314 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Download, FileClock, RotateCw, X } from 'lucide-react'
+import { useMemo, useState } from 'react'
+import { useSearchParams } from 'react-router'
+
+import { api, url, type Key, type Use } from '@/api'
+import { useWorkspaces } from '@/app/workspace'
+import {
+  Badge,
+  Button,
+  Bytes,
+  CodeBlock,
+  Copyable,
+  Dialog,
+  duration,
+  Empty,
+  ErrorNotice,
+  Facts,
+  Field,
+  fieldError,
+  IconButton,
+  Input,
+  MoreButton,
+  Name,
+  Panel,
+  Select,
+  Table,
+  Time,
+  type Column,
+} from '@/ui'
+
+import { FIELDS, queryOf, RANGES, STATUSES, toneOf } from './filter'
+
+const PAGE = 50
+
+/** Names of keys and workspaces by id. */
+function useNames(): {
+  key: (id: string) => string | undefined
+  workspace: (id: string) => string | undefined
+  keys: readonly Key[]
+} {
+  const { workspaces } = useWorkspaces()
+  const keys = useQuery({
+    queryKey: ['keys', '', 'all'],
+    queryFn: ({ signal }) => api.list<Key>('/keys', { signal }),
+    staleTime: 60_000,
+  })
+  const list = keys.data?.data
+  return useMemo(() => {
+    const byKey = new Map(list?.map((k) => [k.id, k.name]))
+    const byWorkspace = new Map(workspaces.map((w) => [w.id, w.name]))
+    return { key: (id) => byKey.get(id), workspace: (id) => byWorkspace.get(id), keys: list ?? [] }
+  }, [list, workspaces])
+}
+
+export function Uses() {
+  const [params, setParams] = useSearchParams()
+  const [asked, setAsked] = useState(() => Date.now())
+  const [open, setOpen] = useState<Use | null>(null)
+  const names = useNames()
+  const query = useMemo(() => queryOf(params, asked), [params, asked])
+  const list = useInfiniteQuery({
+    queryKey: ['audit', query],
+    queryFn: ({ pageParam, signal }) =>
+      api.list<Use>('/audit', { query: { ...query, limit: PAGE, cursor: pageParam }, signal }),
+    initialPageParam: '',
+    getNextPageParam: (last) => last.meta.nextCursor ?? undefined,
+  })
+  const set = (name: string, value: string) => {
+    setParams((before) => {
+      const after = new URLSearchParams(before)
+      if (value || name === 'range') after.set(name, value)
+      else after.delete(name)
+      return after
+    })
+    setAsked(Date.now())
+  }
+  const rows = list.data?.pages.flatMap((page) => page.data)
+  const meta = list.data?.pages[0]?.meta
+  const filtered = FIELDS.some((field) => params.get(field))
+  return (
+    <div className="stack">
+      <Panel>
+        <Filters key={params.toString()} params={params} set={set} names={names} error={list.error} />
+      </Panel>
+      {list.error && !rows && <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />}
+      {(!list.error || rows) && (
+        <Panel
+          flush
+          title="Uses"
+          note={meta && `${meta.total.toLocaleString('en-GB')}${meta.truncated ? '+' : ''}, newest first`}
+          actions={
+            <>
+              {filtered && (
+                <Button size="s" icon={<X size={14} />} onClick={() => setParams({})}>
+                  Clear filters
+                </Button>
+              )}
+              <a
+                className="btn btn-default btn-s"
+                href={url('/audit', { ...query, format: 'csv' })}
+                download="livegraph-audit.csv"
+              >
+                <Download size={14} aria-hidden="true" />
+                CSV
+              </a>
+              <IconButton
+                label="Look again"
+                size="s"
+                busy={list.isFetching}
+                onClick={() => setAsked(Date.now())}
+              >
+                <RotateCw size={14} />
+              </IconButton>
+            </>
+          }
+        >
+          <Table
+            label="Uses of keys"
+            columns={columns(names)}
+            rows={rows}
+            rowKey={(u) => `${u.requestId}-${u.until}-${u.timestamp}`}
+            loading={list.isPending}
+            skeletonRows={10}
+            onOpen={setOpen}
+            empty={
+              <Empty
+                icon={<FileClock size={20} />}
+                title={filtered ? 'No use is like that' : 'No key was used in this time'}
+              >
+                <p>
+                  {filtered
+                    ? 'Take a filter away, or look further back.'
+                    : 'A use is here a few seconds after its answer. Send a request with a key, and look again:'}
+                </p>
+                {!filtered && (
+                  <CodeBlock
+                    code={`curl -s ${window.location.origin}/api/me -H "Authorization: Bearer $KEY"`}
+                    label="A request"
+                  />
+                )}
+              </Empty>
+            }
+          />
+          {rows && rows.length > 0 && meta && (
+            <MoreButton
+              shown={rows.length}
+              total={meta.total}
+              truncated={meta.truncated}
+              hasMore={list.hasNextPage}
+              busy={list.isFetchingNextPage}
+              onMore={() => void list.fetchNextPage()}
+            />
+          )}
+        </Panel>
+      )}
+      {open && <UseDetails use={open} names={names} onClose={() => setOpen(null)} />}
+    </div>
+  )
+}
+
+type Names = ReturnType<typeof useNames>
+
+function columns(names: Names): Column<Use>[] {
+  return [
+    {
+      id: 'time',
+      head: 'Time',
+      narrow: true,
+      primary: true,
+      cell: (u) => <Time at={u.timestamp} absolute />,
+    },
+    {
+      id: 'status',
+      head: 'Status',
+      narrow: true,
+      cell: (u) => <Badge tone={toneOf(u.status)}>{u.status === 0 ? 'cut off' : u.status}</Badge>,
+    },
+    {
+      id: 'route',
+      head: 'Route',
+      cell: (u) => (
+        <span className="audit-route">
+          <b>{u.method}</b> <Name text={u.route || '(no such route)'} />
+        </span>
+      ),
+    },
+    { id: 'key', head: 'Key', cell: (u) => <KeyName id={u.keyId} names={names} /> },
+    {
+      id: 'workspace',
+      head: 'Workspace',
+      wide: true,
+      cell: (u) =>
+        u.workspaceId ? (
+          <Name text={names.workspace(u.workspaceId) ?? u.workspaceId} max={80} />
+        ) : (
+          <span className="muted">–</span>
+        ),
+    },
+    { id: 'ip', head: 'From', wide: true, cell: (u) => <code>{u.ip || '–'}</code> },
+    {
+      id: 'took',
+      head: 'Took',
+      numeric: true,
+      cell: (u) => <span className="nowrap">{duration(u.durationMs)}</span>,
+    },
+  ]
+}
+
+function KeyName({ id, names }: { id: string | null; names: Names }) {
+  if (!id) return <span className="muted">unknown key</span>
+  return <Name text={names.key(id) ?? id} max={80} />
+}
+
+/** The filters: what is typed is sent on Enter, what is chosen at once. */
+function Filters({
+  params,
+  set,
+  names,
+  error,
+}: {
+  params: URLSearchParams
+  set: (name: string, value: string) => void
+  names: Names
+  error: unknown
+}) {
+  const { workspaces } = useWorkspaces()
+  const value = (name: string) => params.get(name) ?? ''
+  const typed = (name: string, label: string, placeholder: string) => (
+    <Field label={label} error={fieldError(error, name)}>
+      <Input
+        defaultValue={value(name)}
+        placeholder={placeholder}
+        spellCheck={false}
+        onKeyDown={(e) => e.key === 'Enter' && set(name, e.currentTarget.value.trim())}
+        onBlur={(e) =>
+          e.currentTarget.value.trim() !== value(name) && set(name, e.currentTarget.value.trim())
+        }
+      />
+    </Field>
+  )
+  const key = value('keyId')
+  return (
+    <div className="audit-filters">
+      <Field label="Time">
+        <Select
+          value={params.get('range') ?? '86400'}
+          onChange={(e) => set('range', e.target.value)}
+          options={RANGES}
+        />
+      </Field>
+      <Field label="Status">
+        <Select value={value('status')} onChange={(e) => set('status', e.target.value)} options={STATUSES} />
+      </Field>
+      <Field label="Key">
+        <Select value={key} onChange={(e) => set('keyId', e.target.value)}>
+          <option value="">Any key</option>
+          {key && !names.keys.some((k) => k.id === key) && <option value={key}>{key}</option>}
+          {names.keys.map((k) => (
+            <option key={k.id} value={k.id}>
+              {k.name.slice(0, 60)} ({k.display}…)
+            </option>
+          ))}
+        </Select>
+      </Field>
+      <Field label="Workspace">
+        <Select value={value('workspaceId')} onChange={(e) => set('workspaceId', e.target.value)}>
+          <option value="">Any workspace</option>
+          {workspaces.map((w) => (
+            <option key={w.id} value={w.id}>
+              {w.name.slice(0, 60)}
+            </option>
+          ))}
+        </Select>
+      </Field>
+      {typed('route', 'Route', '/api/queries/*')}
+      {typed('ip', 'Address', '203.0.113.7')}
+      {typed('requestId', 'Request', 'req_…')}
+    </div>
+  )
+}
+
+function UseDetails({ use: u, names, onClose }: { use: Use; names: Names; onClose: () => void }) {
+  return (
+    <Dialog open side onClose={onClose} title={`${u.method} ${u.route || '(no such route)'}`}>
+      <Facts
+        items={[
+          [
+            'Status',
+            <Badge key="s" tone={toneOf(u.status)}>
+              {u.status === 0 ? 'cut off before an answer' : u.status}
+            </Badge>,
+          ],
+          ['Time', <Time key="t" at={u.timestamp} absolute />],
+          ['Request', <Copyable key="r" text={u.requestId} label="Copy the request's id" />],
+          ['Key', <KeyName key="k" id={u.keyId} names={names} />],
+          u.keyId ? ['Key id', <Copyable key="ki" text={u.keyId} label="Copy the key's id" />] : null,
+          u.workspaceId
+            ? ['Workspace', <Name key="w" text={names.workspace(u.workspaceId) ?? u.workspaceId} />]
+            : null,
+          ['Address', <code key="ip">{u.ip || '–'}</code>],
+          ['Client', <Name key="ua" text={u.userAgent} />],
+          [
+            'Took',
+            `${duration(u.durationMs)} ${u.until === 'end' ? 'until its end' : 'until the first byte'}`,
+          ],
+          ['Sent to us', <Bytes key="in" n={u.bytesIn} />],
+          ['Answered', <Bytes key="out" n={u.bytesOut} />],
+          u.requests > 1 ? ['Stands for', `${u.requests} requests`] : null,
+        ]}
+      />
+    </Dialog>
+  )
+}

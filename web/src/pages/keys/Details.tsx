@@ -1,0 +1,206 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { FileClock, RefreshCw, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+
+import { api, type Key, type NewKey } from '@/api'
+import {
+  Badge,
+  Button,
+  ButtonLink,
+  Confirm,
+  Copyable,
+  Dialog,
+  ErrorNotice,
+  Facts,
+  Field,
+  Name,
+  Notice,
+  Select,
+  Time,
+  useToast,
+} from '@/ui'
+
+import { KEYS, StateBadge } from './parts'
+import { KeyShown } from './Shown'
+
+/** One key, beside the list. */
+export function KeyDetails({ k, onClose }: { k: Key; onClose: () => void }) {
+  const [doing, setDoing] = useState<'nothing' | 'roll' | 'revoke'>('nothing')
+  const active = k.state === 'active'
+  return (
+    <Dialog
+      open
+      side
+      onClose={onClose}
+      title={<Name text={k.name} max={200} />}
+      footer={
+        <>
+          {active && (
+            <Button icon={<Trash2 size={14} />} onClick={() => setDoing('revoke')}>
+              Revoke
+            </Button>
+          )}
+          <ButtonLink to={`/audit?keyId=${k.id}`} icon={<FileClock size={14} />}>
+            Uses
+          </ButtonLink>
+          {active && (
+            <Button variant="primary" icon={<RefreshCw size={14} />} onClick={() => setDoing('roll')}>
+              Roll
+            </Button>
+          )}
+        </>
+      }
+    >
+      <div className="stack">
+        {k.rollDue && (
+          <Notice tone="warn" title="Older than 90 days">
+            <p>
+              Rolling makes a successor with the same rights and the same undo stack; this one goes on for a
+              while.
+            </p>
+          </Notice>
+        )}
+        <Facts
+          items={[
+            ['State', <StateBadge key="s" k={k} />],
+            ['Key', <code key="d">{k.display}…</code>],
+            [
+              'Scopes',
+              <span key="scopes" className="row">
+                {k.scopes.length === 0
+                  ? 'none: it can only ask about itself'
+                  : k.scopes.map((scope) => <Badge key={scope}>{scope}</Badge>)}
+              </span>,
+            ],
+            [
+              'Opens',
+              <ul key="opens" className="keys-list">
+                {k.workspaces.map((w) => (
+                  <li key={w.id}>
+                    {w.name === null ? (
+                      <span className="muted">a deleted workspace</span>
+                    ) : (
+                      <Name text={w.name} max={120} />
+                    )}
+                  </li>
+                ))}
+              </ul>,
+            ],
+            ['Last used', <Time key="used" at={k.lastUsedAt} none="never" />],
+            k.lastUsedFrom ? ['From', <code key="ip">{k.lastUsedFrom}</code>] : null,
+            ['Expires', <Time key="expires" at={k.expiresAt} absolute none="never" />],
+            k.revokedAt ? ['Revoked', <Time key="revoked" at={k.revokedAt} absolute />] : null,
+            ['Made', <Time key="made" at={k.createdAt} absolute />],
+            ['Made by', <Name key="by" text={k.createdBy} />],
+            ['Id', <Copyable key="id" text={k.id} label="Copy the id" />],
+            ['Actor', <Copyable key="actor" text={k.actorId} label="Copy the actor's id" />],
+            k.rolledFrom ? ['Follows', <code key="from">{k.rolledFrom}</code>] : null,
+          ]}
+        />
+      </div>
+      {doing === 'roll' && <RollKey k={k} onClose={() => setDoing('nothing')} />}
+      <RevokeKey k={k} open={doing === 'revoke'} onClose={() => setDoing('nothing')} onRevoked={onClose} />
+    </Dialog>
+  )
+}
+
+const GRACES = [
+  { value: '0', label: 'Not at all: it stops now' },
+  { value: '3600', label: 'An hour' },
+  { value: '86400', label: 'A day' },
+  { value: '604800', label: 'A week' },
+]
+
+function RollKey({ k, onClose }: { k: Key; onClose: () => void }) {
+  const queries = useQueryClient()
+  const [grace, setGrace] = useState('86400')
+  const [text, setText] = useState<string | null>(null)
+  const roll = useMutation({
+    // The text of the key goes past the cache of mutations.
+    mutationFn: async () => {
+      const made = await api.post<NewKey>(`/keys/${k.id}/roll`, { body: { graceSeconds: Number(grace) } })
+      setText(made.key)
+    },
+    onSuccess: () => queries.invalidateQueries({ queryKey: KEYS }),
+  })
+  if (text !== null)
+    return <KeyShown title="The successor" text={text} workspaceId={k.workspaces[0]?.id} onClose={onClose} />
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      size="s"
+      title="Roll this key?"
+      lead="A successor is made, with the same scopes, workspaces and undo stack."
+      onSubmit={() => !roll.isPending && roll.mutate()}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" busy={roll.isPending}>
+            Roll key
+          </Button>
+        </>
+      }
+    >
+      <div className="stack">
+        <Field label="The old one goes on working for">
+          <Select value={grace} onChange={(e) => setGrace(e.target.value)} options={GRACES} />
+        </Field>
+        {roll.error && <ErrorNotice error={roll.error} compact />}
+      </div>
+    </Dialog>
+  )
+}
+
+function RevokeKey({
+  k,
+  open,
+  onClose,
+  onRevoked,
+}: {
+  k: Key
+  open: boolean
+  onClose: () => void
+  onRevoked: () => void
+}) {
+  const queries = useQueryClient()
+  const toast = useToast()
+  const revoke = useMutation({
+    mutationFn: () => api.del(`/keys/${k.id}`),
+    onSuccess: async () => {
+      toast.ok('Key revoked', 'It works nowhere a second from now.')
+      onRevoked()
+      await queries.invalidateQueries({ queryKey: KEYS })
+    },
+  })
+  return (
+    <Confirm
+      open={open}
+      onClose={onClose}
+      title="Revoke this key?"
+      action="Revoke for good"
+      danger
+      onConfirm={() => revoke.mutate()}
+      busy={revoke.isPending}
+      error={revoke.error}
+    >
+      <p>
+        Everything that uses{' '}
+        <b>
+          <Name text={k.name} max={80} />
+        </b>{' '}
+        (<code>{k.display}…</code>) is answered 401 within a second, and its open streams end.
+      </p>
+      <p>
+        {k.lastUsedAt ? (
+          <>
+            It was last used <Time at={k.lastUsedAt} />.
+          </>
+        ) : (
+          'It was never used.'
+        )}{' '}
+        A revoked key cannot be brought back.
+      </p>
+    </Confirm>
+  )
+}

@@ -1,0 +1,202 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+
+import { api, SCOPES, type NewKey, type Scope, type Workspace } from '@/api'
+import { useWorkspaces } from '@/app/workspace'
+import {
+  Badge,
+  Button,
+  Checkbox,
+  Dialog,
+  ErrorNotice,
+  Field,
+  fieldError,
+  Input,
+  Name,
+  SearchInput,
+  Segmented,
+  Select,
+} from '@/ui'
+
+import { KEYS } from './parts'
+import { KeyShown } from './Shown'
+
+const MEANS: Record<Scope, string> = {
+  'read:nodes': 'read entities, and search them',
+  'write:nodes': 'make, change and delete entities',
+  'read:edges': 'read relations',
+  'write:edges': 'make and delete relations',
+  'read:livedata': 'query and follow points',
+  'write:livedata': 'send points, set up sources',
+  admin: 'everything in its workspaces, deletions too',
+}
+
+const PRESETS: readonly { value: string; label: string; scopes: readonly Scope[] }[] = [
+  { value: 'send', label: 'Send points', scopes: ['write:livedata'] },
+  { value: 'read', label: 'Read all', scopes: ['read:nodes', 'read:edges', 'read:livedata'] },
+  { value: 'write', label: 'Read and write', scopes: SCOPES.filter((s) => s !== 'admin') },
+  { value: 'admin', label: 'Admin', scopes: ['admin'] },
+  { value: 'own', label: 'Other', scopes: [] },
+]
+
+const same = (a: readonly Scope[], b: readonly Scope[]) =>
+  a.length === b.length && a.every((s) => b.includes(s))
+
+const LIVES = [
+  { value: '', label: 'Never' },
+  { value: '1', label: 'In a day' },
+  { value: '30', label: 'In 30 days' },
+  { value: '90', label: 'In 90 days' },
+  { value: '365', label: 'In a year' },
+]
+
+export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; onClose: () => void }) {
+  const { workspace, workspaces } = useWorkspaces()
+  const queries = useQueryClient()
+  const [name, setName] = useState('')
+  const [opens, setOpens] = useState<readonly string[]>(
+    workspaceId ? [workspaceId] : workspace ? [workspace.id] : [],
+  )
+  const [scopes, setScopes] = useState<readonly Scope[]>(['write:livedata'])
+  const [own, setOwn] = useState(false)
+  const [days, setDays] = useState('90')
+  const [tried, setTried] = useState(false)
+  const [text, setText] = useState<string | null>(null)
+  const make = useMutation({
+    // What it gives is kept by the cache of mutations: the text of the key goes past it.
+    mutationFn: async () => {
+      const expiresAt = days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null
+      const made = await api.post<NewKey>('/keys', { body: { name, workspaces: opens, scopes, expiresAt } })
+      setText(made.key)
+    },
+    onSuccess: () => queries.invalidateQueries({ queryKey: KEYS }),
+  })
+  if (text !== null)
+    return <KeyShown title="The new key" text={text} workspaceId={opens[0]} onClose={onClose} />
+
+  const nameError =
+    tried && name.trim() === '' ? 'A name says later what the key is for' : fieldError(make.error, 'name')
+  const opensError = tried && opens.length === 0 ? 'Choose at least one' : undefined
+  const preset = own ? 'own' : (PRESETS.find((p) => same(p.scopes, scopes))?.value ?? 'own')
+  const submit = () => {
+    setTried(true)
+    if (name.trim() !== '' && opens.length > 0 && !make.isPending) make.mutate()
+  }
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="New key"
+      onSubmit={submit}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" busy={make.isPending}>
+            Make key
+          </Button>
+        </>
+      }
+    >
+      <div className="stack">
+        <Field label="Name" hint="What or who uses it, such as gateway-hall-3" error={nameError}>
+          <Input value={name} maxLength={256} spellCheck={false} onChange={(e) => setName(e.target.value)} />
+        </Field>
+        <WorkspaceChoice workspaces={workspaces} chosen={opens} onChange={setOpens} error={opensError} />
+        <fieldset className="keys-set">
+          <legend className="field-label">Scopes</legend>
+          <Segmented
+            label="Scopes"
+            value={preset}
+            onChange={(value) => {
+              setOwn(value === 'own')
+              if (value !== 'own') setScopes(PRESETS.find((p) => p.value === value)?.scopes ?? [])
+            }}
+            options={PRESETS}
+          />
+          <div className="keys-scopes">
+            {SCOPES.map((scope) => (
+              <Checkbox
+                key={scope}
+                label={<code>{scope}</code>}
+                hint={MEANS[scope]}
+                checked={scopes.includes(scope)}
+                onChange={(e) =>
+                  setScopes(SCOPES.filter((s) => (s === scope ? e.target.checked : scopes.includes(s))))
+                }
+              />
+            ))}
+          </div>
+          {scopes.length === 0 && (
+            <span className="field-hint">Without a scope it can only ask about itself (GET /api/me).</span>
+          )}
+        </fieldset>
+        <Field
+          label="Expires"
+          hint={days ? undefined : 'You will be reminded to roll it after 90 days.'}
+          error={fieldError(make.error, 'expiresAt')}
+        >
+          <Select value={days} onChange={(e) => setDays(e.target.value)} options={LIVES} />
+        </Field>
+        {make.error && !fieldError(make.error, 'name', 'expiresAt') && (
+          <ErrorNotice error={make.error} compact />
+        )}
+      </div>
+    </Dialog>
+  )
+}
+
+/** Which workspaces the key opens: of one mode. */
+function WorkspaceChoice({
+  workspaces,
+  chosen,
+  onChange,
+  error,
+}: {
+  workspaces: readonly Workspace[]
+  chosen: readonly string[]
+  onChange: (ids: readonly string[]) => void
+  error: string | undefined
+}) {
+  const [text, setText] = useState('')
+  const mode = workspaces.find((w) => w.id === chosen[0])?.mode
+  const wanted = text.trim().toLowerCase()
+  const shown = workspaces.filter((w) => w.name.toLowerCase().includes(wanted) || w.id === wanted)
+  return (
+    <fieldset className="keys-set">
+      <legend className="field-label">Opens the workspaces</legend>
+      {workspaces.length > 6 && <SearchInput label="Find a workspace" value={text} onChange={setText} />}
+      {/* It may be longer than its box, so the keyboard has to reach it: by its checkboxes. */}
+      <div className="keys-workspaces">
+        {shown.map((w) => (
+          <Checkbox
+            key={w.id}
+            label={
+              <span className="row">
+                <Name text={w.name} max={80} />
+                {w.mode === 'test' && <Badge tone="warn">test</Badge>}
+              </span>
+            }
+            checked={chosen.includes(w.id)}
+            disabled={mode !== undefined && w.mode !== mode}
+            onChange={(e) =>
+              onChange(e.target.checked ? [...chosen, w.id] : chosen.filter((id) => id !== w.id))
+            }
+          />
+        ))}
+        {shown.length === 0 && (
+          <span className="muted">
+            {workspaces.length === 0 ? 'There is no workspace yet: make one first.' : 'None is called that.'}
+          </span>
+        )}
+      </div>
+      {mode && workspaces.some((w) => w.mode !== mode) && (
+        <span className="field-hint">A key opens workspaces of one mode: {mode}.</span>
+      )}
+      {error && (
+        <span className="field-error" role="alert">
+          {error}
+        </span>
+      )}
+    </fieldset>
+  )
+}

@@ -1,0 +1,58 @@
+import { CopyButton, Button, CodeBlock, Dialog, Notice } from '@/ui'
+import { useState } from 'react'
+
+/**
+ * The text of a key, this once. It is handed here by whoever got it and is nowhere else: not in a cache of queries,
+ * not in the address, not in storage; with the dialog it is gone.
+ */
+export function KeyShown({
+  title,
+  text,
+  workspaceId,
+  children,
+  onClose,
+}: {
+  title: string
+  text: string
+  workspaceId: string | undefined
+  children?: React.ReactNode
+  onClose: () => void
+}) {
+  const [copied, setCopied] = useState(false)
+  const origin = window.location.origin
+  const example = [
+    `curl -s ${origin}/api/live-data/sources \\`,
+    `  -H "Authorization: Bearer $KEY" \\`,
+    `  -H "x-workspace-id: ${workspaceId ?? 'WORKSPACE_ID'}"`,
+  ].join('\n')
+  return (
+    <Dialog
+      open
+      sticky
+      onClose={onClose}
+      title={title}
+      footer={
+        <Button variant={copied ? 'primary' : 'default'} onClick={onClose}>
+          {copied ? 'Done' : 'I have kept it'}
+        </Button>
+      }
+    >
+      <div className="stack">
+        <Notice tone="warn" title="This is shown once">
+          <p>Copy it now to where it is needed. Nobody can show it again; a lost one is rolled.</p>
+        </Notice>
+        <div className="keys-text">
+          <code data-secret="key">{text}</code>
+          <CopyButton text={text} onCopied={() => setCopied(true)}>
+            Copy
+          </CopyButton>
+        </div>
+        {children}
+        <div className="stack keys-try">
+          <span className="field-label">With it in $KEY</span>
+          <CodeBlock code={example} label="A request with the key" />
+        </div>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,181 @@
+import './keys.css'
+
+import { useQuery } from '@tanstack/react-query'
+import { KeyRound, Plus } from 'lucide-react'
+import { useMemo, useState } from 'react'
+import { useSearchParams } from 'react-router'
+
+import { api, type Key } from '@/api'
+import { useWorkspaces } from '@/app/workspace'
+import {
+  Button,
+  Empty,
+  ErrorNotice,
+  Name,
+  Notice,
+  Page,
+  Panel,
+  plural,
+  SearchInput,
+  Select,
+  Table,
+  Time,
+  type Column,
+} from '@/ui'
+
+import { KeyDetails } from './Details'
+import { found, scopesInWords } from './keys'
+import { NewKeyDialog } from './NewKey'
+import { KEYS, Opens, StateBadge } from './parts'
+
+const COLUMNS: readonly Column<Key>[] = [
+  { id: 'name', head: 'Name', primary: true, cell: (k) => <Name text={k.name} strong /> },
+  { id: 'display', head: 'Key', cell: (k) => <code className="nowrap">{k.display}…</code> },
+  { id: 'opens', head: 'Opens', cell: (k) => <Opens k={k} /> },
+  {
+    id: 'scopes',
+    head: 'Scopes',
+    wide: true,
+    cell: (k) => (
+      <span title={k.scopes.join(', ')} className="name">
+        {scopesInWords(k.scopes)}
+      </span>
+    ),
+  },
+  { id: 'used', head: 'Last used', cell: (k) => <Time at={k.lastUsedAt} none="never" /> },
+  { id: 'expires', head: 'Expires', cell: (k) => <Time at={k.expiresAt} none="never" /> },
+  { id: 'state', head: 'State', narrow: true, cell: (k) => <StateBadge k={k} /> },
+]
+
+export default function KeysPage() {
+  const [params, setParams] = useSearchParams()
+  const [text, setText] = useState('')
+  const { workspaces } = useWorkspaces()
+  const workspaceId = params.get('workspaceId') ?? ''
+  const state = params.get('state') ?? 'active'
+  const list = useQuery({
+    queryKey: [...KEYS, workspaceId, state],
+    queryFn: ({ signal }) =>
+      api.list<Key>('/keys', { query: { workspaceId, state: state === 'all' ? null : state }, signal }),
+    refetchInterval: 15_000,
+  })
+  const set = (change: Record<string, string | null>) =>
+    setParams((before) => {
+      const after = new URLSearchParams(before)
+      for (const [name, value] of Object.entries(change)) {
+        if (value === null || value === '') after.delete(name)
+        else after.set(name, value)
+      }
+      return after
+    })
+  const rows = useMemo(() => list.data && found(list.data.data, text), [list.data, text])
+  const due = list.data?.data.filter((k) => k.rollDue).length ?? 0
+  const open =
+    rows?.find((k) => k.id === params.get('id')) ?? list.data?.data.find((k) => k.id === params.get('id'))
+  const filtered = Boolean(text || workspaceId || state !== 'active')
+  return (
+    <Page
+      title="Keys"
+      lead="What programs authenticate with. The text of a key is shown once; what is kept is a hash of it."
+      actions={
+        <Button variant="primary" icon={<Plus size={16} />} onClick={() => set({ new: '1' })}>
+          New key
+        </Button>
+      }
+    >
+      {due > 0 && (
+        <Notice
+          tone="warn"
+          title={`${plural(due, 'key is', 'keys are')} older than 90 days and never ${due === 1 ? 'expires' : 'expire'}`}
+        >
+          <p>
+            Roll {due === 1 ? 'it' : 'them'}: the successor has the same rights, and the old one goes on
+            working for a while.
+          </p>
+        </Notice>
+      )}
+      {list.error && !list.data ? (
+        <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
+      ) : (
+        <Panel
+          flush
+          title={list.data ? plural(rows?.length ?? 0, 'key') : 'Keys'}
+          actions={
+            <>
+              <Select
+                aria-label="Workspace"
+                value={workspaceId}
+                onChange={(e) => set({ workspaceId: e.target.value })}
+                className="keys-select"
+              >
+                <option value="">All workspaces</option>
+                {workspaces.map((w) => (
+                  <option key={w.id} value={w.id}>
+                    {w.name.slice(0, 60)}
+                  </option>
+                ))}
+              </Select>
+              <Select
+                aria-label="State"
+                value={state}
+                onChange={(e) => set({ state: e.target.value === 'active' ? null : e.target.value })}
+                options={[
+                  { value: 'active', label: 'Active' },
+                  { value: 'expired', label: 'Expired' },
+                  { value: 'revoked', label: 'Revoked' },
+                  { value: 'all', label: 'All' },
+                ]}
+              />
+              <SearchInput label="Find by name" value={text} onChange={setText} />
+            </>
+          }
+        >
+          <Table
+            label="Keys"
+            columns={COLUMNS}
+            rows={rows}
+            rowKey={(k) => k.id}
+            loading={list.isPending}
+            selected={params.get('id')}
+            onOpen={(k) => set({ id: k.id })}
+            empty={
+              filtered ? (
+                <Empty
+                  title="No key is like that"
+                  actions={
+                    <Button
+                      onClick={() => {
+                        setText('')
+                        setParams({})
+                      }}
+                    >
+                      Show all active keys
+                    </Button>
+                  }
+                />
+              ) : (
+                <Empty
+                  icon={<KeyRound size={20} />}
+                  title="No keys yet"
+                  actions={
+                    <Button variant="primary" icon={<Plus size={16} />} onClick={() => set({ new: '1' })}>
+                      New key
+                    </Button>
+                  }
+                >
+                  <p>
+                    A program needs a key with the scopes of what it does, in the workspaces where it does it.
+                  </p>
+                </Empty>
+              )
+            }
+          />
+        </Panel>
+      )}
+      {params.get('new') === '1' && (
+        <NewKeyDialog workspaceId={workspaceId} onClose={() => set({ new: null })} />
+      )}
+      {open && <KeyDetails key={open.id} k={open} onClose={() => set({ id: null })} />}
+    </Page>
+  )
+}

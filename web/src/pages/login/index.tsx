@@ -1,0 +1,114 @@
+import './login.css'
+
+import { useState, type SyntheticEvent } from 'react'
+import { Navigate, useSearchParams } from 'react-router'
+
+import { ApiError } from '@/api'
+import { Boot } from '@/app/Boot'
+import { useLogin, useSession } from '@/app/session'
+import { Brand } from '@/app/Sidebar'
+import { Button, ErrorNotice, Field, Input, useNow } from '@/ui'
+
+import { safeNext } from './next'
+
+export default function LoginPage() {
+  const session = useSession()
+  const [params] = useSearchParams()
+  if (session.isPending) return <Boot />
+  if (session.data) return <Navigate to={safeNext(params.get('next'))} replace />
+  return (
+    <main className="login">
+      <title>Log in · Livegraph</title>
+      <div className="login-box">
+        <Brand />
+        <h1>Log in</h1>
+        {session.isError ? (
+          <ErrorNotice error={session.error} onRetry={() => void session.refetch()} />
+        ) : (
+          <LoginForm returning={params.has('next')} />
+        )}
+        <p className="login-help">
+          The first start wrote the name and the password to <code>first-run.json</code> in the data
+          directory. A forgotten one is set anew on the server: <code>livegraph operators password NAME</code>
+        </p>
+      </div>
+    </main>
+  )
+}
+
+function LoginForm({ returning }: { returning: boolean }) {
+  const login = useLogin()
+  const [name, setName] = useState('')
+  const [password, setPassword] = useState('')
+  const wait = useWait(login.error, login.submittedAt)
+  const submit = (e: SyntheticEvent) => {
+    e.preventDefault()
+    if (!login.isPending && wait === 0) login.mutate({ name, password }, { onError: () => setPassword('') })
+  }
+  return (
+    <form className="stack" onSubmit={submit} noValidate>
+      {returning && !login.error && <p className="muted">To see that page, log in first.</p>}
+      {login.error && <LoginError error={login.error} wait={wait} />}
+      <Field label="Name">
+        <Input
+          name="username"
+          autoComplete="username"
+          autoCapitalize="none"
+          spellCheck={false}
+          // eslint-disable-next-line jsx-a11y/no-autofocus -- it is the only thing to do here
+          autoFocus
+          value={name}
+          onChange={(e) => setName(e.target.value)}
+        />
+      </Field>
+      <Field label="Password">
+        <Input
+          name="password"
+          type="password"
+          autoComplete="current-password"
+          value={password}
+          onChange={(e) => setPassword(e.target.value)}
+        />
+      </Field>
+      <Button
+        type="submit"
+        variant="primary"
+        busy={login.isPending}
+        disabled={!name || !password || wait > 0}
+      >
+        {wait > 0 ? `Wait ${wait} s` : 'Log in'}
+      </Button>
+    </form>
+  )
+}
+
+function LoginError({ error, wait }: { error: unknown; wait: number }) {
+  if (error instanceof ApiError && error.status === 401) {
+    return (
+      <div className="notice notice-bad notice-compact" role="alert">
+        <div className="notice-text">
+          <b>Name or password is wrong</b>
+          <p>Capitals count in the password.</p>
+        </div>
+      </div>
+    )
+  }
+  if (error instanceof ApiError && error.status === 429) {
+    return (
+      <div className="notice notice-warn notice-compact" role="alert">
+        <div className="notice-text">
+          <b>Too many tries</b>
+          <p>{wait > 0 ? 'Nobody can log in from here for a while.' : 'You can try again now.'}</p>
+        </div>
+      </div>
+    )
+  }
+  return <ErrorNotice error={error} compact />
+}
+
+/** Seconds until the server lets try again. */
+function useWait(error: unknown, since: number): number {
+  const now = useNow()
+  if (!(error instanceof ApiError) || error.status !== 429) return 0
+  return Math.max(0, Math.ceil((since + (error.retryAfter ?? 1) * 1000 - now) / 1000))
+}

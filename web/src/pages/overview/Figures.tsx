@@ -1,0 +1,79 @@
+import { compact, duration, Stat } from '@/ui'
+
+import { freshnessTone, lagTone, type Moment, type Overview } from './model'
+
+/** How many moments a small line shows. */
+const TREND = 60
+
+/** The figures that say how it is going. */
+export function Figures({ now, moments }: { now: Overview; moments: readonly Moment[] }) {
+  const trend = (of: (m: Moment) => number | null) => moments.slice(-TREND).map(of)
+  const { rates, freshness } = now
+  const slowest = now.consumers.reduce((most, c) => Math.max(most, c.lagSeconds), 0)
+  const records = now.consumers.reduce((sum, c) => sum + c.lagRecords, 0)
+  const errors = now.requests.find((r) => r.status === '5xx')?.perSecond ?? 0
+  const refused = now.requests.find((r) => r.status === '4xx')?.perSecond ?? 0
+  return (
+    <div className="overview-figures">
+      <Figure>
+        <Stat
+          label="Points accepted"
+          value={compact(rates.pointsAccepted)}
+          unit="/s"
+          trend={trend((m) => m.accepted)}
+          note={rates.pointsRejected > 0 ? `${compact(rates.pointsRejected)}/s rejected` : 'none rejected'}
+        />
+      </Figure>
+      <Figure>
+        <Stat
+          label="Points visible"
+          value={rates.pointsVisible === null ? '–' : compact(rates.pointsVisible)}
+          unit="/s"
+          trend={trend((m) => m.visible)}
+          note={rates.pointsVisible === null ? 'by another process' : 'found by queries'}
+        />
+      </Figure>
+      <Figure>
+        <Stat
+          label="Freshness, p95"
+          value={freshness ? duration(freshness.p95Seconds * 1000) : '–'}
+          tone={freshness ? freshnessTone(freshness.p95Seconds) : 'neutral'}
+          trend={trend((m) => m.p95)}
+          note={freshness ? `half within ${duration(freshness.p50Seconds * 1000)}` : 'no points of late'}
+        />
+      </Figure>
+      <Figure>
+        <Stat
+          label="Lag"
+          value={duration(Math.round(slowest * 10) * 100)}
+          tone={lagTone(slowest)}
+          trend={trend((m) => m.lag)}
+          note={records === 0 ? 'nothing waits' : `${compact(records)} records wait`}
+        />
+      </Figure>
+      <Figure>
+        <Stat
+          label="Requests"
+          value={compact(rates.requests)}
+          unit="/s"
+          trend={trend((m) => m.requests)}
+          note={refused > 0 ? `${compact(refused)}/s refused (4xx)` : 'none refused'}
+        />
+      </Figure>
+      <Figure>
+        <Stat
+          label="Failures (5xx)"
+          value={compact(errors)}
+          unit="/s"
+          tone={errors > 0 ? 'bad' : 'neutral'}
+          trend={trend((m) => m.errors)}
+          note={errors > 0 ? 'the log says why' : 'none'}
+        />
+      </Figure>
+    </div>
+  )
+}
+
+const Figure = ({ children }: { children: React.ReactNode }) => (
+  <div className="panel overview-figure">{children}</div>
+)

@@ -1,0 +1,88 @@
+import './overview.css'
+
+import { useWorkspaces } from '@/app/workspace'
+import { Badge, duration, ErrorNotice, Page, Skeleton, Tooltip } from '@/ui'
+import type { StreamState } from '@/api'
+
+import { Charts } from './Charts'
+import { FirstSteps } from './FirstSteps'
+import { Details, Health, Trouble } from './Health'
+import { Figures } from './Figures'
+import { useOverview } from './useOverview'
+
+export default function OverviewPage() {
+  const { now, moments, stream, error, reload } = useOverview()
+  const { workspaces, loading } = useWorkspaces()
+  const empty = !loading && workspaces.every((w) => w.sources === 0)
+  return (
+    <Page
+      title="Overview"
+      lead={
+        now
+          ? `Livegraph ${now.version}, up for ${duration(Math.round(now.uptimeSeconds) * 1000)}`
+          : 'How the service is, each second'
+      }
+      actions={<LiveBadge stream={stream} />}
+    >
+      {Boolean(error) && !now && <ErrorNotice error={error} onRetry={reload} />}
+      {!error && !now && <Waiting />}
+      {empty && now && <FirstSteps />}
+      {now && (
+        <>
+          <Trouble now={now} />
+          <Figures now={now} moments={moments} />
+          <div className="overview-main">
+            <Charts moments={moments} />
+            <Health now={now} />
+          </div>
+          <Details now={now} />
+        </>
+      )}
+    </Page>
+  )
+}
+
+/** Whether what is seen is of now. */
+function LiveBadge({ stream }: { stream: StreamState }) {
+  if (stream.status === 'open') {
+    return (
+      <Badge tone="ok" dot>
+        Live
+      </Badge>
+    )
+  }
+  if (stream.status === 'connecting') return <Badge dot>Connecting</Badge>
+  return (
+    <Tooltip text={stream.error.message}>
+      {/* So that the reason can be read by keyboard. */}
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <span tabIndex={0} role="status">
+        <Badge tone={stream.status === 'failed' ? 'bad' : 'warn'} dot>
+          {stream.status === 'failed' ? 'Not live' : 'Not live, trying again'}
+        </Badge>
+      </span>
+    </Tooltip>
+  )
+}
+
+function Waiting() {
+  return (
+    <>
+      <div className="overview-figures">
+        {Array.from({ length: 6 }, (_, i) => (
+          <div key={i} className="panel overview-figure">
+            <Skeleton lines={2} />
+          </div>
+        ))}
+      </div>
+      <div className="grid-2">
+        <div className="panel overview-figure">
+          <Skeleton height={240} />
+        </div>
+        <div className="panel overview-figure">
+          <Skeleton height={240} />
+        </div>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,131 @@
+// What the overview is told each second, and what it makes of it.
+
+import type { Tone } from '@/ui'
+
+export interface Overview {
+  at: string
+  version: string
+  roles: string[]
+  startedAt: string
+  uptimeSeconds: number
+  engines: Engine[]
+  rates: {
+    requests: number
+    bytesIn: number
+    bytesOut: number
+    pointsAccepted: number
+    pointsRejected: number
+    /** null: only another process knows. */
+    pointsVisible: number | null
+    commands: number | null
+  }
+  /** By the class of their status. */
+  requests: { status: string; perSecond: number }[]
+  consumers: { topic: string; lagRecords: number; lagSeconds: number }[]
+  /** The age of points when they became visible; null: none did of late, in this process. */
+  freshness: { p50Seconds: number; p95Seconds: number } | null
+  deadLetters: { topic: string; open: number }[]
+  connections: number
+  streams: number
+  memoryBytes: number
+}
+
+export interface Engine {
+  name: string
+  up: boolean
+  probeSeconds: number
+}
+
+/** How it was at a time. */
+export interface Past {
+  at: string
+  requests: number
+  errors: number
+  pointsAccepted: number
+  pointsVisible: number | null
+  lagRecords: number
+  freshness: Overview['freshness']
+}
+
+/** One moment of the charts; seconds of Unix time. */
+export interface Moment {
+  at: number
+  requests: number
+  errors: number
+  accepted: number
+  visible: number | null
+  lag: number | null
+  p50: number | null
+  p95: number | null
+}
+
+/** Seconds that the charts show. */
+export const SHOWN = 600
+
+/** Seconds that there is something to show of: from two minutes to all. */
+export function shownSpan(moments: readonly Moment[]): number {
+  const known = (moments.at(-1)?.at ?? 0) - (moments[0]?.at ?? 0)
+  return Math.min(Math.max(known, 120), SHOWN)
+}
+
+const seconds = (at: string) => new Date(at).getTime() / 1000
+
+export const fromPast = (p: Past): Moment => ({
+  at: seconds(p.at),
+  requests: p.requests,
+  errors: p.errors,
+  accepted: p.pointsAccepted,
+  visible: p.pointsVisible,
+  lag: p.lagRecords,
+  p50: p.freshness?.p50Seconds ?? null,
+  p95: p.freshness?.p95Seconds ?? null,
+})
+
+export function fromNow(o: Overview): Moment {
+  return {
+    at: seconds(o.at),
+    requests: o.rates.requests,
+    errors: o.requests.find((r) => r.status === '5xx')?.perSecond ?? 0,
+    accepted: o.rates.pointsAccepted,
+    visible: o.rates.pointsVisible,
+    lag: o.consumers.find((c) => c.topic === 'points')?.lagRecords ?? null,
+    p50: o.freshness?.p50Seconds ?? null,
+    p95: o.freshness?.p95Seconds ?? null,
+  }
+}
+
+/** The moments with one more; those that are no longer shown go, and one that is not later than the last is none. */
+export function appended(moments: readonly Moment[], next: Moment): readonly Moment[] {
+  const last = moments.at(-1)
+  if (last && next.at <= last.at) return moments
+  const from = moments.findIndex((m) => m.at > next.at - SHOWN)
+  return [...(from < 0 ? [] : moments.slice(from)), next]
+}
+
+/** What it means for users that an engine is away. */
+const MEANING: Record<string, string> = {
+  kafka: 'Points and commands are refused with 503 until it is back; reads go on.',
+  clickhouse: 'Points are accepted and wait in Kafka; queries of points and the audit log fail.',
+  postgres: 'Keys that are not known yet, the graph and sources cannot be read; commands wait.',
+  redis: 'Limits are counted by each process alone; answers to commands take a little longer.',
+  valkey: 'Limits are counted by each process alone; answers to commands take a little longer.',
+  milvus: 'Search finds by words alone; new vectors wait.',
+  embedder: 'Search finds by words alone; new texts wait to be turned into vectors.',
+}
+
+const NAMES: Record<string, string> = {
+  kafka: 'Kafka',
+  clickhouse: 'ClickHouse',
+  postgres: 'Postgres',
+  redis: 'Redis',
+  valkey: 'Valkey',
+  milvus: 'Milvus',
+  embedder: 'Embedder',
+}
+
+export const engineName = (name: string) => NAMES[name] ?? name
+export const engineMeaning = (name: string) => MEANING[name] ?? 'What needs it fails until it is back.'
+
+/** What a lag in seconds is to be thought of. */
+export const lagTone = (s: number): Tone => (s >= 60 ? 'bad' : s >= 10 ? 'warn' : 'neutral')
+export const freshnessTone = (s: number): Tone => (s >= 10 ? 'bad' : s >= 2 ? 'warn' : 'neutral')

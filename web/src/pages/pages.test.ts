@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest'
+
+import type { Key, Workspace } from '@/api'
+
+import { queryOf } from './audit/filter'
+import { found, scopesInWords } from './keys/keys'
+import { appended, fromNow, shownSpan, type Moment, type Overview } from './overview/model'
+import { bodyOfChange, bodyOfNew, draftOf, NEW, problemsOf, whole } from './workspaces/limits'
+import { arranged } from './workspaces/list'
+
+const workspace: Workspace = {
+  id: 'w1',
+  name: 'plant',
+  plan: 'enterprise',
+  mode: 'live',
+  perMinute: 500,
+  perDay: null,
+  limits: { requestsPerMinute: 500, requestsPerDay: null, sources: 10_000, series: 1_000_000 },
+  retentionDays: 30,
+  sources: 3,
+  series: 9,
+  createdAt: '2026-11-21T00:00:00Z',
+  updatedAt: '2026-11-21T00:00:00Z',
+}
+
+describe('the form of a workspace', () => {
+  it.each([
+    ['', null],
+    ['  ', null],
+    ['5000', 5000],
+    ['10,000', 10_000],
+    ["1'000 000", 1_000_000],
+    ['-1', undefined],
+    ['1.5', undefined],
+    ['1e3', undefined],
+    ['99999999999999999', undefined],
+  ])('%j is the number %s', (typed, n) => expect(whole(typed)).toBe(n))
+
+  it('sends of a new one what was typed, and limits of its own with enterprise alone', () => {
+    expect(bodyOfNew({ ...NEW, name: 'x', perMinute: '7', maxSources: '20' })).toEqual({
+      name: 'x',
+      plan: 'starter',
+      mode: 'live',
+      maxSources: 20,
+    })
+    expect(bodyOfNew({ ...NEW, name: 'x', plan: 'enterprise', perMinute: '7' })).toMatchObject({
+      perMinute: 7,
+    })
+  })
+
+  it('sends of a change what is another than before', () => {
+    expect(bodyOfChange(workspace, draftOf(workspace))).toEqual({})
+    expect(
+      bodyOfChange(workspace, { ...draftOf(workspace), name: 'hall', retentionDays: '', perMinute: '' }),
+    ).toEqual({
+      name: 'hall',
+      retentionDays: null,
+      perMinute: null,
+    })
+    expect(bodyOfChange(workspace, { ...draftOf(workspace), plan: 'pro', perMinute: '9' })).toEqual({
+      plan: 'pro',
+    })
+    expect(bodyOfChange(workspace, { ...draftOf(workspace), maxSeries: '', maxSources: '5' })).toEqual({
+      maxSources: 5,
+    })
+  })
+
+  it('says what is wrong by field', () => {
+    expect(problemsOf(NEW)).toEqual({ name: 'A workspace needs a name' })
+    expect(Object.keys(problemsOf({ ...NEW, name: 'x', perDay: 'many', retentionDays: '0' }))).toEqual([
+      'perDay',
+      'retentionDays',
+    ])
+  })
+})
+
+it('arranges workspaces by any column, and finds them by name or id', () => {
+  const other = { ...workspace, id: 'w2', name: 'Attic', sources: 10 }
+  const ids = (text: string, sort: string) => arranged([workspace, other], text, sort).map((w) => w.id)
+  expect(ids('', 'name')).toEqual(['w2', 'w1'])
+  expect(ids('', '-sources')).toEqual(['w2', 'w1'])
+  expect(ids('', 'sources')).toEqual(['w1', 'w2'])
+  expect(ids('ATT', 'name')).toEqual(['w2'])
+  expect(ids('w1', 'name')).toEqual(['w1'])
+})
+
+describe('keys', () => {
+  const key = (id: string, name: string, display: string, createdAt: string) =>
+    ({ id, name, display, createdAt }) as Key
+  const all = [
+    key('1', 'gateway', 'lg_live_abcd', '2026-01-01'),
+    key('2', 'reader', 'lg_live_wxyz', '2026-02-01'),
+  ]
+
+  it('are found by name, and by a text of which only the beginning is kept', () => {
+    expect(found(all, '').map((k) => k.id)).toEqual(['2', '1'])
+    expect(found(all, 'GATE').map((k) => k.id)).toEqual(['1'])
+    expect(found(all, 'lg_live_wxyzREST').map((k) => k.id)).toEqual(['2'])
+    expect(found(all, 'nothing')).toEqual([])
+  })
+
+  it('have their scopes in few words', () => {
+    expect(scopesInWords([])).toBe('none')
+    expect(scopesInWords(['admin', 'read:nodes'])).toBe('admin')
+    expect(scopesInWords(['read:nodes', 'read:edges'])).toBe('read:nodes, read:edges')
+    expect(
+      scopesInWords([
+        'read:nodes',
+        'write:nodes',
+        'read:edges',
+        'write:edges',
+        'read:livedata',
+        'write:livedata',
+      ]),
+    ).toBe('all but admin')
+  })
+})
+
+describe('what is asked of the audit log', () => {
+  it('is the last day without a word', () => {
+    expect(queryOf(new URLSearchParams(), 86_400_000)).toMatchObject({
+      from: '1970-01-01T00:00:00.000Z',
+      keyId: null,
+    })
+  })
+  it('is what the address says', () => {
+    const query = queryOf(new URLSearchParams('range=&status=4xx&route= /api/* '), 0)
+    expect(query).toMatchObject({ status: '4xx', route: '/api/*' })
+    expect(query).not.toHaveProperty('from')
+  })
+})
+
+describe('the overview', () => {
+  const moment = (at: number): Moment => ({
+    at,
+    requests: 0,
+    errors: 0,
+    accepted: 0,
+    visible: null,
+    lag: 0,
+    p50: null,
+    p95: null,
+  })
+
+  it('keeps what it shows, and no moment twice', () => {
+    let moments: readonly Moment[] = []
+    for (let at = 1; at <= 700; at++) moments = appended(moments, moment(at))
+    expect(moments).toHaveLength(600)
+    expect(moments[0]?.at).toBe(101)
+    expect(appended(moments, moment(700))).toBe(moments)
+    expect(appended(moments, moment(5000))).toHaveLength(1)
+  })
+
+  it('shows at least two minutes', () => {
+    expect(shownSpan([])).toBe(120)
+    expect(shownSpan([moment(0), moment(300)])).toBe(300)
+    expect(shownSpan([moment(0), moment(3000)])).toBe(600)
+  })
+
+  it('reads an event of a process that does not write points', () => {
+    const event = {
+      at: '1970-01-01T00:01:00Z',
+      rates: { requests: 3, pointsAccepted: 2, pointsVisible: null },
+      requests: [{ status: '5xx', perSecond: 1 }],
+      consumers: [],
+      freshness: null,
+    } as unknown as Overview
+    expect(fromNow(event)).toEqual({
+      at: 60,
+      requests: 3,
+      errors: 1,
+      accepted: 2,
+      visible: null,
+      lag: null,
+      p50: null,
+      p95: null,
+    })
+  })
+})

@@ -1,0 +1,227 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { KeyRound, Pencil, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+
+import { api, ApiError, type WorkspaceDeletion, type WorkspaceDetail } from '@/api'
+import { WORKSPACES } from '@/app/workspace'
+import {
+  Badge,
+  Button,
+  ButtonLink,
+  Confirm,
+  Copyable,
+  Dialog,
+  ErrorNotice,
+  Facts,
+  Meter,
+  Name,
+  Notice,
+  num,
+  plural,
+  Progress,
+  Skeleton,
+  Time,
+  useToast,
+} from '@/ui'
+
+import { EditWorkspace } from './Form'
+
+/** One workspace, beside the list: how it stands, and what is done with it. */
+export function Details({ id, onClose }: { id: string; onClose: () => void }) {
+  const [doing, setDoing] = useState<'nothing' | 'edit' | 'delete'>('nothing')
+  const [deleting, setDeleting] = useState(false)
+  const detail = useQuery({
+    queryKey: [...WORKSPACES, 'detail', id],
+    queryFn: ({ signal }) => api.get<WorkspaceDetail>(`/workspaces/${encodeURIComponent(id)}`, { signal }),
+    refetchInterval: deleting ? false : 5_000,
+    enabled: !deleting,
+  })
+  const w = detail.data
+  const gone = detail.error instanceof ApiError && detail.error.status === 404
+  return (
+    <Dialog
+      open
+      side
+      onClose={onClose}
+      title={w ? <Name text={w.name} max={200} /> : 'Workspace'}
+      footer={
+        w &&
+        !deleting &&
+        !gone && (
+          <>
+            <Button icon={<Trash2 size={14} />} onClick={() => setDoing('delete')}>
+              Delete
+            </Button>
+            <ButtonLink to={`/keys?workspaceId=${w.id}`} icon={<KeyRound size={14} />}>
+              Keys
+            </ButtonLink>
+            <Button variant="primary" icon={<Pencil size={14} />} onClick={() => setDoing('edit')}>
+              Change
+            </Button>
+          </>
+        )
+      }
+    >
+      {deleting || gone ? (
+        <Deletion id={id} />
+      ) : (
+        <>
+          {detail.isPending && <Skeleton lines={8} />}
+          {detail.error && !w && <ErrorNotice error={detail.error} onRetry={() => void detail.refetch()} />}
+          {w && <Standing w={w} />}
+        </>
+      )}
+      {w && doing === 'edit' && <EditWorkspace workspace={w} onClose={() => setDoing('nothing')} />}
+      {w && (
+        <DeleteWorkspace
+          workspace={w}
+          open={doing === 'delete'}
+          onClose={() => setDoing('nothing')}
+          onDeleted={() => {
+            setDoing('nothing')
+            setDeleting(true)
+          }}
+        />
+      )}
+    </Dialog>
+  )
+}
+
+function Standing({ w }: { w: WorkspaceDetail }) {
+  const { minute, day } = w.standing
+  return (
+    <div className="stack workspaces-standing">
+      <section className="stack">
+        <h3>Limits</h3>
+        {minute.limit === null ? (
+          <Facts items={[['Requests', 'any number; they are not counted']]} />
+        ) : (
+          <>
+            <Meter label="Requests this minute" value={minute.used ?? 0} max={minute.limit} />
+            <Meter label="Requests today (UTC)" value={day.used ?? 0} max={day.limit} />
+          </>
+        )}
+        <Meter label="Sources" value={w.sources} max={w.limits.sources} />
+        <Meter label="Series" value={w.series} max={w.limits.series} />
+      </section>
+      <section className="stack">
+        <h3>What is in it</h3>
+        <Facts
+          items={[
+            ['Nodes', num(w.nodes)],
+            ['Edges', num(w.edges)],
+            ['Keys that work', num(w.keys)],
+            ['Points are kept', w.retentionDays === null ? 'for good' : plural(w.retentionDays, 'day')],
+          ]}
+        />
+      </section>
+      <section className="stack">
+        <h3>About it</h3>
+        <Facts
+          items={[
+            ['Id', <Copyable key="id" text={w.id} label="Copy the id" />],
+            ['Plan', <Badge key="plan">{w.plan}</Badge>],
+            ['Mode', <Badge key="mode">{w.mode}</Badge>],
+            ['Made', <Time key="made" at={w.createdAt} absolute />],
+            ['Changed', <Time key="changed" at={w.updatedAt} absolute />],
+          ]}
+        />
+      </section>
+    </div>
+  )
+}
+
+function DeleteWorkspace({
+  workspace,
+  open,
+  onClose,
+  onDeleted,
+}: {
+  workspace: WorkspaceDetail
+  open: boolean
+  onClose: () => void
+  onDeleted: () => void
+}) {
+  const queries = useQueryClient()
+  const toast = useToast()
+  const remove = useMutation({
+    mutationFn: () => api.del<WorkspaceDeletion>(`/workspaces/${workspace.id}`),
+    onSuccess: async () => {
+      onDeleted()
+      toast.ok('The workspace is closed', 'What is in it is being removed.')
+      await queries.invalidateQueries({ queryKey: [...WORKSPACES, 'all'] })
+    },
+  })
+  // A name that cannot be typed is confirmed by the start of the id.
+  const phrase = /^[\x20-\x7e]{1,40}$/.test(workspace.name) ? workspace.name : workspace.id.slice(0, 8)
+  return (
+    <Confirm
+      open={open}
+      onClose={onClose}
+      title="Delete this workspace?"
+      action="Delete for good"
+      danger
+      phrase={phrase}
+      onConfirm={() => remove.mutate()}
+      busy={remove.isPending}
+      error={remove.error}
+    >
+      <p>
+        {plural(workspace.sources, 'source')} with all points, {plural(workspace.nodes, 'node')},{' '}
+        {plural(workspace.edges, 'edge')} and all vectors are removed from every store.{' '}
+        {plural(workspace.keys, 'key')} {workspace.keys === 1 ? 'stops' : 'stop'} opening it within a second.
+      </p>
+      <p>
+        <b>It cannot be taken back.</b>
+      </p>
+    </Confirm>
+  )
+}
+
+/** How far the removal from the stores is. */
+function Deletion({ id }: { id: string }) {
+  const deletion = useQuery({
+    queryKey: ['workspace-deletion', id],
+    queryFn: ({ signal }) =>
+      api.get<WorkspaceDeletion>(`/workspaces/${encodeURIComponent(id)}/deletion`, { signal }),
+    refetchInterval: (query) => (query.state.data?.deleted ? false : 1_000),
+  })
+  const d = deletion.data
+  if (deletion.error && !d) return <ErrorNotice error={deletion.error} />
+  if (!d) return <Skeleton lines={5} />
+  return (
+    <div className="stack">
+      {d.deleted ? (
+        <Notice tone="ok" title="Everything was removed">
+          <p>
+            <Time at={d.removedAt} absolute />
+          </p>
+        </Notice>
+      ) : (
+        <Notice title="It is being removed">
+          <p>No key opens it any more. This window can be closed; it goes on.</p>
+        </Notice>
+      )}
+      {d.problem && (
+        <Notice tone="warn" title="It does not go on at this moment">
+          <p>{d.problem}</p>
+        </Notice>
+      )}
+      {d.stores.map((one) => (
+        <div key={one.store} className="stack workspaces-store">
+          <div className="row spread">
+            <b>{one.store}</b>
+            <span className="muted">
+              {one.done ? 'empty' : `${num(one.left)} of ${num(one.found)} rows left`}
+            </span>
+          </div>
+          <Progress
+            label={`Removed from ${one.store}`}
+            value={one.done ? 1 : one.found - one.left}
+            max={one.done ? 1 : Math.max(one.found, 1)}
+          />
+        </div>
+      ))}
+    </div>
+  )
+}

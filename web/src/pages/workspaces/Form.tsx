@@ -1,0 +1,211 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+
+import { api, type Workspace } from '@/api'
+import { WORKSPACES } from '@/app/workspace'
+import { Button, Dialog, ErrorNotice, Field, fieldError, Input, num, Segmented, useToast } from '@/ui'
+
+import { bodyOfChange, bodyOfNew, draftOf, NEW, PLANS, problemsOf, type Draft, type Problems } from './limits'
+
+/** The fields; `isNew` has the mode, which is fixed afterwards. */
+function Fields({
+  draft,
+  set,
+  problems,
+  error,
+  isNew,
+}: {
+  draft: Draft
+  set: (change: Partial<Draft>) => void
+  problems: Problems
+  error: unknown
+  isNew: boolean
+}) {
+  const plan = PLANS.find((p) => p.value === draft.plan)
+  const of = (field: keyof Draft) => problems[field] ?? fieldError(error, field)
+  const input = (field: keyof Draft, placeholder: string) => (
+    <Input
+      inputMode="numeric"
+      placeholder={placeholder}
+      value={draft[field]}
+      onChange={(e) => set({ [field]: e.target.value })}
+    />
+  )
+  return (
+    <div className="stack">
+      <Field label="Name" error={of('name')}>
+        <Input
+          value={draft.name}
+          maxLength={256}
+          spellCheck={false}
+          onChange={(e) => set({ name: e.target.value })}
+        />
+      </Field>
+      {isNew && (
+        <div className="field">
+          <span className="field-label">Mode</span>
+          <Segmented
+            label="Mode"
+            value={draft.mode}
+            onChange={(mode) => set({ mode })}
+            options={[
+              { value: 'live', label: 'Live' },
+              { value: 'test', label: 'Test' },
+            ]}
+          />
+          <span className="field-hint">
+            Its keys begin with lg_{draft.mode}_. It cannot be changed later.
+          </span>
+        </div>
+      )}
+      <div className="field">
+        <span className="field-label">Plan</span>
+        <Segmented
+          label="Plan"
+          value={draft.plan}
+          onChange={(value) => set({ plan: value })}
+          options={PLANS}
+        />
+        <span className="field-hint">
+          {plan?.perMinute == null || plan.perDay === null
+            ? 'Limits of its own, or none.'
+            : `${num(plan.perMinute)} requests a minute, ${num(plan.perDay)} a day.`}
+        </span>
+      </div>
+      {draft.plan === 'enterprise' && (
+        <div className="workspaces-pair">
+          <Field label="Requests a minute" error={of('perMinute')}>
+            {input('perMinute', 'any number')}
+          </Field>
+          <Field label="Requests a day" error={of('perDay')}>
+            {input('perDay', 'any number')}
+          </Field>
+        </div>
+      )}
+      <div className="workspaces-pair">
+        <Field label="Most sources" error={of('maxSources')}>
+          {input('maxSources', '10,000')}
+        </Field>
+        <Field label="Most series" error={of('maxSeries')}>
+          {input('maxSeries', '1,000,000')}
+        </Field>
+      </div>
+      <Field
+        label="Days that points are kept"
+        hint="Older ones are removed for good. Empty: all are kept."
+        error={of('retentionDays')}
+      >
+        {input('retentionDays', 'for good')}
+      </Field>
+    </div>
+  )
+}
+
+const knownFields = ['name', 'perMinute', 'perDay', 'maxSources', 'maxSeries', 'retentionDays']
+
+function useDraft(start: Draft) {
+  const [draft, setDraft] = useState(start)
+  const [tried, setTried] = useState(false)
+  const problems = problemsOf(draft)
+  return {
+    draft,
+    set: (change: Partial<Draft>) => setDraft((before) => ({ ...before, ...change })),
+    problems: tried ? problems : {},
+    /** Whether it can be sent; from then on problems are shown. */
+    check: () => {
+      setTried(true)
+      return Object.keys(problems).length === 0
+    },
+  }
+}
+
+export function NewWorkspace({
+  open,
+  onClose,
+  onMade,
+}: {
+  open: boolean
+  onClose: () => void
+  onMade: (id: string) => void
+}) {
+  return open ? <NewForm onClose={onClose} onMade={onMade} /> : null
+}
+
+function NewForm({ onClose, onMade }: { onClose: () => void; onMade: (id: string) => void }) {
+  const queries = useQueryClient()
+  const toast = useToast()
+  const form = useDraft(NEW)
+  const make = useMutation({
+    mutationFn: (draft: Draft) => api.post<Workspace>('/workspaces', { body: bodyOfNew(draft) }),
+    onSuccess: async (made) => {
+      await queries.invalidateQueries({ queryKey: WORKSPACES })
+      toast.ok('Workspace made', 'It needs a key before anything can be sent to it.')
+      onMade(made.id)
+    },
+  })
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="New workspace"
+      onSubmit={() => form.check() && !make.isPending && make.mutate(form.draft)}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" busy={make.isPending}>
+            Make workspace
+          </Button>
+        </>
+      }
+    >
+      <div className="stack">
+        <Fields {...form} error={make.error} isNew />
+        {make.error && !fieldError(make.error, ...knownFields) && <ErrorNotice error={make.error} compact />}
+      </div>
+    </Dialog>
+  )
+}
+
+export function EditWorkspace({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {
+  const queries = useQueryClient()
+  const toast = useToast()
+  const form = useDraft(draftOf(workspace))
+  const change = useMutation({
+    mutationFn: (body: Record<string, unknown>) =>
+      api.patch<Workspace>(`/workspaces/${workspace.id}`, { body }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: WORKSPACES })
+      toast.ok('Workspace changed', 'New limits hold within a second.')
+      onClose()
+    },
+  })
+  const body = bodyOfChange(workspace, form.draft)
+  const submit = () => {
+    if (!form.check() || change.isPending) return
+    if (Object.keys(body).length === 0) onClose()
+    else change.mutate(body)
+  }
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Change workspace"
+      onSubmit={submit}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" busy={change.isPending}>
+            Save
+          </Button>
+        </>
+      }
+    >
+      <div className="stack">
+        <Fields {...form} error={change.error} isNew={false} />
+        {change.error && !fieldError(change.error, ...knownFields) && (
+          <ErrorNotice error={change.error} compact />
+        )}
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,117 @@
+import './workspaces.css'
+
+import { useQuery } from '@tanstack/react-query'
+import { Building2, Plus } from 'lucide-react'
+import { useState } from 'react'
+import { useSearchParams } from 'react-router'
+
+import { api, type Workspace } from '@/api'
+import { WORKSPACES } from '@/app/workspace'
+import {
+  Badge,
+  Button,
+  compact,
+  Empty,
+  ErrorNotice,
+  Name,
+  num,
+  Page,
+  Panel,
+  plural,
+  SearchInput,
+  Table,
+  Time,
+  type Column,
+} from '@/ui'
+
+import { Details } from './Details'
+import { NewWorkspace } from './Form'
+import { arranged } from './list'
+
+const COLUMNS: readonly Column<Workspace>[] = [
+  { id: 'name', head: 'Name', primary: true, sortable: true, cell: (w) => <Name text={w.name} strong /> },
+  {
+    id: 'plan',
+    head: 'Plan',
+    sortable: true,
+    cell: (w) => <Badge tone={w.plan === 'enterprise' ? 'accent' : 'neutral'}>{w.plan}</Badge>,
+  },
+  {
+    id: 'mode',
+    head: 'Mode',
+    cell: (w) => <Badge tone={w.mode === 'test' ? 'warn' : 'neutral'}>{w.mode}</Badge>,
+  },
+  { id: 'minute', head: 'Requests a minute', numeric: true, cell: (w) => limit(w.limits.requestsPerMinute) },
+  {
+    id: 'day',
+    head: 'Requests a day',
+    numeric: true,
+    wide: true,
+    cell: (w) => limit(w.limits.requestsPerDay),
+  },
+  { id: 'sources', head: 'Sources', numeric: true, sortable: true, cell: (w) => num(w.sources) },
+  { id: 'series', head: 'Series', numeric: true, sortable: true, cell: (w) => compact(w.series) },
+  { id: 'createdAt', head: 'Made', sortable: true, wide: true, cell: (w) => <Time at={w.createdAt} /> },
+]
+
+const limit = (n: number | null) => (n === null ? <span className="muted">any number</span> : num(n))
+
+export default function WorkspacesPage() {
+  const [params, setParams] = useSearchParams()
+  const [text, setText] = useState('')
+  const [sort, setSort] = useState('createdAt')
+  const list = useQuery({
+    queryKey: [...WORKSPACES, 'all'],
+    queryFn: ({ signal }) => api.list<Workspace>('/workspaces', { signal }),
+    refetchInterval: 15_000,
+  })
+  const open = params.get('id')
+  const show = (change: Record<string, string>) => setParams(change)
+  const rows = list.data && arranged(list.data.data, text, sort)
+  return (
+    <Page
+      title="Workspaces"
+      lead="Each has its own sources, graph, keys and limits; none sees anything of another."
+      actions={
+        <Button variant="primary" icon={<Plus size={16} />} onClick={() => show({ new: '1' })}>
+          New workspace
+        </Button>
+      }
+    >
+      {list.error && !list.data ? (
+        <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
+      ) : (
+        <Panel
+          flush
+          title={list.data ? plural(list.data.meta.total, 'workspace') : 'Workspaces'}
+          actions={<SearchInput label="Find by name or id" value={text} onChange={setText} />}
+        >
+          <Table
+            label="Workspaces"
+            columns={COLUMNS}
+            rows={rows}
+            rowKey={(w) => w.id}
+            loading={list.isPending}
+            sort={sort}
+            onSort={setSort}
+            selected={open}
+            onOpen={(w) => show({ id: w.id })}
+            empty={
+              text ? (
+                <Empty title="No workspace is called that">
+                  <p>The name is looked for, and the whole id.</p>
+                </Empty>
+              ) : (
+                <Empty icon={<Building2 size={20} />} title="No workspaces yet">
+                  <p>A workspace holds sources, a graph and its keys. Make the first one.</p>
+                </Empty>
+              )
+            }
+          />
+        </Panel>
+      )}
+      <NewWorkspace open={params.get('new') === '1'} onClose={() => show({})} onMade={(id) => show({ id })} />
+      {open && <Details key={open} id={open} onClose={() => show({})} />}
+    </Page>
+  )
+}

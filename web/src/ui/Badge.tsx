@@ -1,0 +1,27 @@
+import type { ReactNode } from 'react'
+
+import { cx } from './format'
+import type { Tone } from './Stat'
+
+/** A word on the state of something. With `dot`, a point of its colour before it. */
+export function Badge({
+  tone = 'neutral',
+  dot,
+  children,
+}: {
+  tone?: Tone
+  dot?: boolean
+  children: ReactNode
+}) {
+  return (
+    <span className={cx('badge', `badge-${tone}`)}>
+      {dot && <span className={cx('dot', `dot-${tone}`)} aria-hidden="true" />}
+      {children}
+    </span>
+  )
+}
+
+/** A point of colour beside words that say the same. */
+export function Dot({ tone, pulse }: { tone: Tone; pulse?: boolean }) {
+  return <span className={cx('dot', `dot-${tone}`, pulse && 'dot-pulse')} aria-hidden="true" />
+}

@@ -1,0 +1,100 @@
+import { CircleAlert, RotateCw } from 'lucide-react'
+import type { ReactNode } from 'react'
+
+import { ApiError } from '@/api/client'
+
+import { Button } from './Button'
+import { cx, visible } from './format'
+
+/** What went wrong, in words for whoever sits in front of it, and what to do. Pure. */
+export function explain(error: unknown): { title: string; advice: string; requestId: string | null } {
+  if (!(error instanceof ApiError)) {
+    return {
+      title: 'Something in this page went wrong',
+      advice: 'Reload it. If that does not help, the browser console says more.',
+      requestId: null,
+    }
+  }
+  const { requestId } = error
+  const said = visible(error.message, 300)
+  const { field, reason, allowed } = error.details
+  const about = [
+    field && `${visible(field, 120)}${reason ? `: ${visible(reason, 300)}` : ''}`,
+    !field && reason && visible(reason, 300),
+    allowed?.length
+      ? `Allowed: ${allowed
+          .slice(0, 12)
+          .map((a) => visible(a, 60))
+          .join(', ')}`
+      : '',
+  ]
+    .filter(Boolean)
+    .join('. ')
+  const wait = error.retryAfter ? `Try again in ${error.retryAfter} s.` : 'Try again in a moment.'
+  switch (true) {
+    case error.status === 0:
+      return {
+        title: said,
+        advice: 'Is it running, and is this machine online? The page tries again by itself.',
+        requestId,
+      }
+    case error.status === 401:
+      return { title: 'Your session has ended', advice: 'Log in again.', requestId }
+    case error.status === 403:
+      return { title: said, advice: about || 'You may not do this here.', requestId }
+    case error.status === 404:
+      return { title: said, advice: 'It may have been deleted meanwhile. Go back to the list.', requestId }
+    case error.status === 409:
+      return {
+        title: said,
+        advice: about || 'Somebody else changed it meanwhile. Reload and try again.',
+        requestId,
+      }
+    case error.status === 429:
+      return { title: said, advice: wait, requestId }
+    case error.status >= 500:
+      return { title: said, advice: [about, wait].filter(Boolean).join(' '), requestId }
+    default:
+      return { title: said, advice: about, requestId }
+  }
+}
+
+/** What says that something went wrong. `compact` inside forms and dialogs. */
+export function ErrorNotice({
+  error,
+  onRetry,
+  compact,
+  children,
+}: {
+  error: unknown
+  onRetry?: () => void
+  compact?: boolean
+  children?: ReactNode
+}) {
+  const { title, advice, requestId } = explain(error)
+  return (
+    <div className={cx('notice', 'notice-bad', compact && 'notice-compact')} role="alert">
+      <CircleAlert size={18} aria-hidden="true" />
+      <div className="notice-text">
+        <b>{title}</b>
+        {advice && <p>{advice}</p>}
+        {children}
+        {requestId && <p className="notice-id">Request {requestId}</p>}
+      </div>
+      {onRetry && (
+        <Button size="s" icon={<RotateCw size={14} />} onClick={onRetry}>
+          Try again
+        </Button>
+      )}
+    </div>
+  )
+}
+
+/** The message of an error that is about one field of a form; undefined: it is not. */
+export function fieldError(error: unknown, ...names: string[]): string | undefined {
+  if (!(error instanceof ApiError) || !error.details.field || !names.includes(error.details.field))
+    return undefined
+  const { reason, allowed } = error.details
+  const text = reason ?? error.message
+  return visible(allowed?.length ? `${text}. Allowed: ${allowed.join(', ')}` : text, 300)
+}

@@ -1,0 +1,32 @@
+import type { ReactNode } from 'react'
+
+import { cx } from './format'
+import { Sparkline } from './Sparkline'
+
+export type Tone = 'neutral' | 'ok' | 'warn' | 'bad' | 'accent'
+
+export interface StatProps {
+  label: string
+  value: ReactNode
+  unit?: string
+  /** What to think of it, in words, below the value. */
+  note?: ReactNode
+  tone?: Tone
+  /** How it went lately, oldest first; null where nothing is known. */
+  trend?: readonly (number | null)[]
+}
+
+/** One figure with its name. */
+export function Stat({ label, value, unit, note, tone = 'neutral', trend }: StatProps) {
+  return (
+    <div className="stat">
+      <div className="stat-label">{label}</div>
+      <div className={cx('stat-value', tone !== 'neutral' && `tone-${tone}`)}>
+        {value}
+        {unit && <span className="stat-unit">{unit}</span>}
+      </div>
+      {note && <div className="stat-note">{note}</div>}
+      {trend && <Sparkline values={trend} tone={tone === 'neutral' ? 'accent' : tone} />}
+    </div>
+  )
+}

@@ -1,0 +1,156 @@
+// Numbers, times and text that others chose, made fit to be shown. Pure: each takes what it depends on.
+
+const NONE = '–'
+
+const whole = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 })
+const precise = new Intl.NumberFormat('en-GB', { maximumSignificantDigits: 6 })
+
+/** A number as it is: 12,345. At most six significant digits where it is no whole number. */
+export function num(n: number | null | undefined): string {
+  if (n == null || Number.isNaN(n)) return NONE
+  if (!Number.isFinite(n)) return n > 0 ? '∞' : '−∞'
+  const text = Number.isInteger(n) ? whole.format(n) : precise.format(n)
+  return text.replace('-', '−')
+}
+
+const STEPS: readonly [number, string][] = [
+  [1e12, 'T'],
+  [1e9, 'G'],
+  [1e6, 'M'],
+  [1e3, 'k'],
+]
+
+/** A number in about three digits: 12.3k. Small ones keep their decimals: 0.042. */
+export function compact(n: number | null | undefined): string {
+  if (n == null || !Number.isFinite(n)) return num(n)
+  const size = Math.abs(n)
+  for (const [step, unit] of STEPS) {
+    // 999.95 rounds to 1000: that is one of the next unit.
+    if (size >= step * 0.9995) return threeDigits(n / step) + unit
+  }
+  return size !== 0 && size < 0.001 ? n.toExponential(1).replace('-', '−') : threeDigits(n)
+}
+
+function threeDigits(n: number): string {
+  const size = Math.abs(n)
+  let digits = 0
+  if (size !== 0 && size < 1) digits = 3
+  else if (size < 9.995) digits = 2
+  else if (size < 99.95) digits = 1
+  const text = n.toFixed(digits)
+  return (digits > 0 ? text.replace(/\.?0+$/, '') : text).replace('-', '−')
+}
+
+/** Bytes in powers of 1024: 1.5 MiB. */
+export function bytes(n: number | null | undefined): string {
+  if (n == null || !Number.isFinite(n)) return num(n)
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
+  let i = 0
+  let size = n
+  while (Math.abs(size) >= 1023.5 && i < units.length - 1) {
+    size /= 1024
+    i++
+  }
+  return `${threeDigits(size)} ${units[i] ?? ''}`
+}
+
+/** A length of time from milliseconds: 420 µs, 12 ms, 3.2 s, 4 min 5 s, 2 h 3 min, 3 d 4 h. */
+export function duration(ms: number | null | undefined): string {
+  if (ms == null || !Number.isFinite(ms)) return num(ms)
+  const size = Math.abs(ms)
+  const sign = ms < 0 ? '−' : ''
+  if (size === 0) return '0 s'
+  if (size < 0.9995) return `${sign}${threeDigits(size * 1000)} µs`
+  if (size < 999.5) return `${sign}${threeDigits(size)} ms`
+  if (size < 59_950) return `${sign}${threeDigits(size / 1000)} s`
+  const seconds = Math.round(size / 1000)
+  const parts: [number, string][] = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's'],
+  ]
+  const first = parts.findIndex(([n]) => n > 0)
+  const shown = parts.slice(first, first + 2).filter(([n]) => n > 0)
+  return sign + shown.map(([n, unit]) => `${n} ${unit}`).join(' ')
+}
+
+/** How long ago, or how far ahead, in one unit: 12 s ago, in 3 d. */
+export function ago(at: Date, now: Date): string {
+  const ms = now.getTime() - at.getTime()
+  if (Number.isNaN(ms)) return NONE
+  const size = Math.abs(ms)
+  if (size < 2_000) return 'now'
+  const text = coarse(size)
+  return ms > 0 ? `${text} ago` : `in ${text}`
+}
+
+function coarse(ms: number): string {
+  if (ms < 60_000) return `${Math.floor(ms / 1000)} s`
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min`
+  if (ms < 86_400_000) return `${Math.floor(ms / 3_600_000)} h`
+  if (ms < 100 * 86_400_000) return `${Math.floor(ms / 86_400_000)} d`
+  if (ms < 730 * 86_400_000) return `${Math.floor(ms / (30.44 * 86_400_000))} months`
+  return `${Math.floor(ms / (365.25 * 86_400_000))} years`
+}
+
+const two = (n: number) => String(n).padStart(2, '0')
+
+/** Date and time in this browser's zone, to the second: 2026-11-21 07:40:08. */
+export function stamp(at: Date): string {
+  if (Number.isNaN(at.getTime())) return NONE
+  return `${day(at)} ${clock(at)}`
+}
+
+/** The date in this browser's zone: 2026-11-21. */
+export function day(at: Date): string {
+  return `${String(at.getFullYear()).padStart(4, '0')}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
+}
+
+/** The time of day in this browser's zone: 07:40:08. */
+export function clock(at: Date): string {
+  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`
+}
+
+/** How many characters of a text that others chose are put on the page. */
+export const SHOWN = 512
+
+// Control characters, and what changes the direction or hides: bidirectional overrides and isolates, zero-width
+// characters, the byte order mark, line and paragraph separators, tags, and halves of surrogate pairs.
+const INVISIBLE =
+  // eslint-disable-next-line no-control-regex -- these are what it is about
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/gu
+
+/**
+ * A text that others chose, as one line of visible characters: what cannot be seen, or moves what stands around it,
+ * becomes its code point in brackets (a control character its picture). Longer ones are cut.
+ */
+export function visible(text: string, max: number = SHOWN): string {
+  const cut = text.length > max ? `${text.slice(0, max)}…` : text
+  return cut.replace(INVISIBLE, (c) => {
+    const code = c.codePointAt(0) ?? 0
+    if (code < 0x20) return String.fromCodePoint(0x2400 + code)
+    if (code === 0x7f) return '\u2421'
+    return `[U+${code.toString(16).toUpperCase().padStart(4, '0')}]`
+  })
+}
+
+/** The start of an id, enough to tell it by. Of UUIDv7 the start is the time, so the end it is. */
+export function shortId(id: string): string {
+  return id.length > 12 ? `…${id.slice(-8)}` : id
+}
+
+/** One thing or several: plural(1, 'key') is "1 key". */
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${num(n)} ${n === 1 ? one : many}`
+}
+
+/** A text as a word of a POSIX shell. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+/** Class names, those that are not false. */
+export function cx(...names: (string | false | null | undefined)[]): string {
+  return names.filter(Boolean).join(' ')
+}

@@ -1,0 +1,33 @@
+// The design system. Chart is apart (`@/ui/Chart`): with it come uPlot and its weight.
+export { Badge, Dot } from './Badge'
+export { Button, ButtonLink, IconButton } from './Button'
+export { CodeBlock, Copyable, CopyButton, copyText } from './Copy'
+export { Confirm, Dialog } from './Dialog'
+export { ErrorNotice, explain, fieldError } from './ErrorNotice'
+export { Checkbox, Field, Input, SearchInput, Segmented, Select, Textarea } from './Field'
+export {
+  ago,
+  bytes,
+  clock,
+  compact,
+  cx,
+  day,
+  duration,
+  num,
+  plural,
+  shellWord,
+  shortId,
+  stamp,
+  visible,
+} from './format'
+export { Menu, MenuItem, MenuLabel, MenuSeparator } from './Menu'
+export { Empty, Loading, Notice, Skeleton } from './Notice'
+export { Page, Panel } from './Page'
+export { MoreButton, Pager } from './Paging'
+export { Sparkline } from './Sparkline'
+export { Stat, type Tone } from './Stat'
+export { Table, type Column } from './Table'
+export { Tabs } from './Tabs'
+export { ToastProvider, useToast, type Toasts } from './Toast'
+export { Tooltip, TooltipProvider } from './Tooltip'
+export { Bytes, Duration, Facts, Meter, Name, Num, Progress, Time, useNow } from './Values'
