@@ -101,7 +101,12 @@ describe('the scene', () => {
     )
     const bends = scene.edges.map(({ bend }) => bend)
     expect(new Set(bends).size).toBe(5)
-    expect(bends.slice(0, 3).map(Math.abs).sort((x, y) => x - y)).toEqual([0, 14, 14])
+    expect(
+      bends
+        .slice(0, 3)
+        .map(Math.abs)
+        .sort((x, y) => x - y),
+    ).toEqual([0, 14, 14])
     expect(scene.edgesOf[0]).toEqual([0, 1, 2, 3, 4])
     expect(scene.edgesOf[1]).toEqual([0, 1, 2])
   })
