@@ -13,7 +13,7 @@ test('uses of keys are filtered, looked into and taken along as CSV', async ({ p
     await page.getByRole('button', { name: 'Look again' }).click()
     await expect(row(uses, '404').first()).toBeVisible({ timeout: 2_000 })
   }).toPass()
-  await page.getByLabel('Status').selectOption({ label: '404' }).catch(() => page.getByLabel('Status').selectOption({ index: 2 }))
+  await page.getByLabel('Status').selectOption('4xx')
   await page.getByLabel('Route').fill('/api/queries/nodes/*')
   await page.getByLabel('Route').press('Enter')
   await expect(row(uses, '201')).toHaveCount(0)

@@ -12,7 +12,7 @@ test('a key is made, shown once, used, rolled and revoked', async ({ page, conte
   await dialog.getByRole('button', { name: 'Make key' }).click()
   await expect(dialog.getByRole('alert')).toContainText('A name says later')
   await dialog.getByLabel('Name').fill('gateway hall 3')
-  await dialog.getByText('Read all', { exact: true }).click()
+  await dialog.getByRole('radio', { name: 'Read all' }).check()
   await dialog.getByRole('button', { name: 'Make key' }).click()
 
   await expect(dialog).toContainText('This is shown once')

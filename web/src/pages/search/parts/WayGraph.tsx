@@ -43,7 +43,7 @@ export function WayGraph({ way, names, workspace, hit }: WayGraphProps) {
           type="button"
           className="search-way-open"
           onClick={open}
-          aria-label={`Open the way to ${visible(hit, 80)} in the graph`}
+          aria-label={`The way to ${visible(hit, 80)}: open in the graph`}
         >
           open in the graph
         </button>
