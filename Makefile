@@ -69,18 +69,37 @@ $(INFLUX_PYTHON): test/influx/requirements.txt
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r $<
 	@touch $@
 
+# What drives the page in a browser. Chromium itself is Debian's: where it is missing and
+# cannot be installed, the tests say aloud that they did not run.
+BROWSER_DEPS := test/browser/node_modules/.package-lock.json
+
+$(BROWSER_DEPS): test/browser/package.json test/browser/package-lock.json | page-prerequisites
+	@echo "installing what drives the browser of the tests"
+	@cd test/browser && npm ci --loglevel=error
+	@touch $@
+
+.PHONY: chromium
+chromium:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing Chromium" && \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; } || true
+
+.PHONY: browser
+browser: build chromium $(BROWSER_DEPS) ## the tests of the administration page in Chromium
+	@go test -count=1 -timeout 20m -v ./test/browser
+
 .PHONY: test
 test: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)
-test: build lint page-test $(INFLUX_PYTHON) ## set up, check and test everything
+test: build lint page-test chromium $(BROWSER_DEPS) $(INFLUX_PYTHON) ## set up, check and test everything
 	@rm -f $(NOT_RUN)
 	@$(BIN)/livegraph engines install
-	@go test -count=1 -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/compose)
+	@go test -count=1 -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/compose -e /test/browser)
 	@cd test/promql && go test -count=1 ./...
 	@go test -count=1 -timeout 20m -p 1 ./test/compose ./test/e2e
 	@cd test/grafana && go test -count=1 -timeout 10m ./...
 	@cd test/prometheus && go test -count=1 -timeout 10m ./...
 	@cd test/influx && go test -count=1 -timeout 10m ./...
-	@if [ -s $(NOT_RUN) ]; then echo; sort -u $(NOT_RUN); echo "Install Java 17 and Maven to run them too."; fi >&2
+	@go test -count=1 -timeout 20m ./test/browser
+	@if [ -s $(NOT_RUN) ]; then echo; sort -u $(NOT_RUN); echo "Install what is missing (Java 17 and Maven for Apache Kafka, Chromium for the page) to run them too."; fi >&2
 
 .PHONY: milvus
 milvus: ## the tests of the store of vectors on Milvus standalone (make test runs them on milvus-lite)

@@ -30,17 +30,31 @@ func requireApache(t testing.TB) *embedded.Jars {
 	if os.Getenv("CI") == "true" {
 		t.Fatalf("testenv: this test was to run on Apache Kafka too: %v", err)
 	}
-	sayNotRun()
+	sayNotRunOnApache()
 	t.Skipf("not run on Apache Kafka: %v", err)
 	return nil
 }
 
-// sayNotRun says once a binary that tests were not run on Apache Kafka. `go test`
-// shows nothing of what a package prints that passes, so it is said to the go
-// command's own standard error.
-var sayNotRun = sync.OnceFunc(func() {
+// NotRun skips a test that the machine lacks something for, which is said aloud; with
+// CI=true it fails. what names the tests and, in brackets, what is missing.
+func NotRun(t testing.TB, what string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("testenv: not run: %s", what)
+	}
+	sayNotRun("NOT RUN: " + what + "\n")
+	t.Skipf("not run: %s", what)
+}
+
+// sayNotRunOnApache says once a binary that tests were not run on Apache Kafka.
+var sayNotRunOnApache = sync.OnceFunc(func() {
 	_, reason := apachePackages()
-	line := fmt.Sprintf("NOT RUN: the tests of %s on Apache Kafka (%v). They ran on kfake alone.\n", binaryName(), reason)
+	sayNotRun(fmt.Sprintf("NOT RUN: the tests of %s on Apache Kafka (%v). They ran on kfake alone.\n", binaryName(), reason))
+})
+
+// sayNotRun says what did not run. `go test` shows nothing of what a package prints
+// that passes, so it is said to the go command's own standard error.
+func sayNotRun(line string) {
 	_, _ = io.WriteString(os.Stderr, line)
 	if parent, err := openParentStderr(); err == nil {
 		_, _ = io.WriteString(parent, line)
@@ -52,7 +66,7 @@ var sayNotRun = sync.OnceFunc(func() {
 			_ = file.Close()
 		}
 	}
-})
+}
 
 // binaryName is the test's package, by its folder.
 func binaryName() string {

@@ -57,12 +57,16 @@ func TestKeysAndWorkspacesByCommandLine(t *testing.T) {
 		session := login(s.First.AdminPassword)
 		require.Equal(t, http.StatusOK, session.Status)
 		cookie, _, _ := strings.Cut(session.Header.Get("Set-Cookie"), ";")
-		overview := func() int {
-			a, err := s.TryWith(http.Header{"Cookie": {cookie}}, "GET", "/admin/api/overview", nil)
+		get := func(path string) int {
+			a, err := s.TryWith(http.Header{"Cookie": {cookie}}, "GET", "/admin/api/"+path, nil)
 			require.NoError(t, err)
 			return a.Status
 		}
+		overview := func() int { return get("overview") }
 		require.Equal(t, http.StatusOK, overview())
+		for _, path := range []string{"topics", "dead-letters", "replays", "indexes", "indexes/reindex"} {
+			require.Equal(t, http.StatusOK, get(path), path)
+		}
 		var reset struct{ Password string }
 		require.NoError(t, json.Unmarshal([]byte(s.CLI("operators", "password", s.First.AdminUser, "--json")), &reset))
 		require.Equal(t, http.StatusUnauthorized, overview(), "at once")

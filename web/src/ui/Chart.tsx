@@ -5,14 +5,18 @@ import { useEffect, useMemo, useRef, useState } from 'react'
 import uPlot from 'uplot'
 
 import { clock, compact, cx, stamp, visible } from './format'
+import { lonely } from './lonely'
 import { yRange } from './range'
 import { color, faded, seriesToken, useScheme } from './scheme'
 import { Name } from './Values'
 
 export interface ChartSeries {
   label: string
-  /** One a time; null where nothing is known, and there the line breaks. */
-  values: readonly (number | null)[]
+  /**
+   * One a time; null where nothing is known, and there the line breaks. Undefined where the series has no row at a
+   * time that is another's, and there it is drawn through.
+   */
+  values: readonly (number | null | undefined)[]
   /** A token such as `--bad`; by default the next of the palette. */
   token?: string
   /** An area below the line; bars. */
@@ -38,6 +42,8 @@ export interface ChartProps {
   sync?: string
   /** False: no names and values below. */
   legend?: boolean
+  /** Whose clock times are written in; by default this browser's. */
+  zone?: string
 }
 
 /** Lines over time, on a canvas. Changed values are drawn at once; it is made anew only when its make-up changes. */
@@ -57,6 +63,7 @@ export function Chart(props: ChartProps) {
     series.map((s) => [s.label, s.token, s.kind]),
     props.fromZero,
     props.sync,
+    props.zone,
     Boolean(props.onSelect),
     height,
     scheme,
@@ -94,7 +101,7 @@ export function Chart(props: ChartProps) {
   }, [hidden, series, makeUp])
 
   const shownAt = at !== null && at < times.length ? at : null
-  const values = series.map((s) => (shownAt !== null ? s.values[shownAt] : lastOf(s.values)))
+  const values = series.map((s) => (shownAt !== null ? valueAt(s.values, shownAt) : lastOf(s.values)))
   const summary = useMemo(
     () =>
       series
@@ -122,7 +129,7 @@ export function Chart(props: ChartProps) {
         <figcaption className="chart-legend">
           {series.map((s, i) => (
             <button
-              key={s.label}
+              key={`${i} ${s.label}`}
               type="button"
               className={cx('chart-key', hidden.has(s.label) && 'chart-key-off')}
               aria-pressed={!hidden.has(s.label)}
@@ -138,7 +145,7 @@ export function Chart(props: ChartProps) {
             </button>
           ))}
           <span className="chart-time">
-            {shownAt !== null && time !== undefined ? stamp(new Date(time * 1000)) : ''}
+            {shownAt !== null && time !== undefined ? stamp(onClockOf(time, props.zone)) : ''}
           </span>
         </figcaption>
       )}
@@ -146,12 +153,18 @@ export function Chart(props: ChartProps) {
   )
 }
 
-function lastOf(values: readonly (number | null)[]): number | null {
+function lastOf(values: readonly (number | null | undefined)[]): number | null {
   for (let i = values.length - 1; i >= 0; i--) {
     const v = values[i]
     if (v != null) return v
   }
   return null
+}
+
+/** The value that is drawn at a time: where a series has no row then, it is that of the row before. */
+function valueAt(values: readonly (number | null | undefined)[], at: number): number | null {
+  while (at > 0 && values[at] === undefined) at--
+  return values[at] ?? null
 }
 
 function dataOf(p: ChartProps): uPlot.AlignedData {
@@ -171,9 +184,11 @@ function options(
   const format = (v: number) => (latest().format ?? compact)(v)
   return {
     width: Math.max(Math.floor(host.clientWidth), 60),
+    // Where the axis is divided is a matter of the same clock: days begin at its midnight.
+    tzDate: (seconds) => onClockOf(seconds, latest().zone),
     height: p.height ?? 200,
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 16, 0, 0],
     cursor: {
       points: { size: 7, width: 2 },
       drag: { x: Boolean(p.onSelect), y: false, setScale: false },
@@ -191,7 +206,7 @@ function options(
         font: FONT,
         size: 28,
         space: 64,
-        values: xLabels,
+        values: (_u, splits) => xLabels(splits, latest().zone),
       },
       {
         stroke: text,
@@ -200,8 +215,9 @@ function options(
         font: FONT,
         space: 36,
         values: (_u, splits) => splits.map((v) => format(v)),
-        size: (_u, values) =>
-          Math.max(36, ...((values as string[] | null) ?? []).map((v) => v.length * 6.4 + 12)),
+        // It is asked before there are any, whatever its type says.
+        size: (_u, values: string[] | null) =>
+          Math.max(36, ...(values ?? []).map((v) => v.length * 6.4 + 12)),
       },
     ],
     series: [{}, ...p.series.map((s, i) => lineOf(s, i, host))],
@@ -222,7 +238,7 @@ function lineOf(s: ChartSeries, i: number, host: HTMLElement): uPlot.Series {
   const stroke = color(s.token ?? seriesToken(i), host)
   const line: uPlot.Series = { label: s.label, stroke, width: 1.5, points: { show: false }, spanGaps: false }
   // A value alone between gaps would be no line: it is drawn as a point.
-  line.points = { show: (u, si) => lonely(u.data[si] ?? []), size: 5, fill: stroke }
+  line.points = { show: false, filter: (u, si) => lonely(u.data[si] ?? []), size: 4, fill: stroke }
   if (s.kind === 'area') line.fill = faded(stroke, 0.12)
   if (s.kind === 'bars') {
     line.fill = faded(stroke, 0.7)
@@ -233,17 +249,17 @@ function lineOf(s: ChartSeries, i: number, host: HTMLElement): uPlot.Series {
   return line
 }
 
-function lonely(values: ArrayLike<number | null | undefined>): boolean {
-  let known = 0
-  for (let i = 0; i < values.length && known < 2; i++) if (values[i] != null) known++
-  return known === 1
+/** A date whose clock here shows what that of another zone does: to be written, not reckoned with. */
+function onClockOf(seconds: number, zone: string | undefined): Date {
+  const at = new Date(seconds * 1000)
+  return zone ? uPlot.tzDate(at, zone) : at
 }
 
 /** Times on the axis, as coarse as they are apart. */
-function xLabels(_u: uPlot, splits: number[]): string[] {
+function xLabels(splits: number[], zone: string | undefined): string[] {
   const apart = (splits[1] ?? 0) - (splits[0] ?? 0)
   return splits.map((s) => {
-    const at = new Date(s * 1000)
+    const at = onClockOf(s, zone)
     if (apart >= 86_400) return stamp(at).slice(5, 10)
     if (apart >= 60)
       return at.getHours() === 0 && at.getMinutes() === 0 ? stamp(at).slice(5, 10) : clock(at).slice(0, 5)

@@ -62,7 +62,8 @@ export function Table<Row>(props: TableProps<Row>) {
   const body = useRef<HTMLTableSectionElement>(null)
   if (!loading && rows?.length === 0 && empty) return <>{empty}</>
   return (
-    <div className="table-box">
+    // Where it scrolls sideways the keyboard has to get at it: by its rows, if they can be opened, else as a whole.
+    <div className="table-box" {...(onOpen ? {} : { role: 'group', 'aria-label': label, tabIndex: 0 })}>
       {loading && !rows && <Loading />}
       <table className="table" aria-label={label} aria-busy={loading || undefined}>
         <thead>

@@ -1,9 +1,18 @@
-import { Page, Skeleton } from '@/ui'
+import './sources.css'
 
+import { Route, Routes } from 'react-router'
+
+import { Explorer } from './Explorer'
+import { SourceList } from './SourceList'
+import { SourceView } from './SourceView'
+
+/** Sources of the workspace, one of them, and the data explorer. */
 export default function SourcesPage() {
   return (
-    <Page title="Sources">
-      <Skeleton lines={4} />
-    </Page>
+    <Routes>
+      <Route index element={<SourceList />} />
+      <Route path="explore" element={<Explorer />} />
+      <Route path=":id" element={<SourceView />} />
+    </Routes>
   )
 }

@@ -1,0 +1,37 @@
+import { defineConfig } from '@playwright/test'
+
+// One browser, one test at a time: they share a server and two cores, and a test that only passes at the second try is
+// a finding. What is waited for is waited for generously, since a machine may be busy with other things.
+export default defineConfig({
+  testDir: 'specs',
+  globalSetup: './seed.ts',
+  outputDir: `${process.env['LIVEGRAPH_STATE'] ?? 'test-results'}/failures`,
+  workers: 1,
+  retries: 0,
+  forbidOnly: true,
+  timeout: 120_000,
+  expect: { timeout: 30_000 },
+  reporter: [['list']],
+  use: {
+    baseURL: process.env['LIVEGRAPH_URL'],
+    storageState: `${process.env['LIVEGRAPH_STATE'] ?? ''}/session.json`,
+    viewport: { width: 1440, height: 900 },
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+    actionTimeout: 30_000,
+    screenshot: 'off',
+    trace: 'off',
+    launchOptions: {
+      executablePath: '/usr/bin/chromium',
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    },
+  },
+})

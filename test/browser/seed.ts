@@ -1,0 +1,155 @@
+// What is there before the first spec: who is logged in, and three workspaces beside the demo's.
+
+import { existsSync, writeFileSync } from 'node:fs'
+
+import { type APIRequestContext, request } from '@playwright/test'
+
+import { call, control, FIRST, NASTY, SEED, type Seed, SESSION, type Tenant, URL_OF } from './support.ts'
+
+/** What becomes a dead letter while the store is told to refuse it. */
+const POISON = 666.25
+
+export default async function seedAll(): Promise<void> {
+  if (existsSync(SEED)) return // a further run against the same server
+  const browser = await request.newContext({ baseURL: URL_OF })
+  const login = await browser.post('/admin/api/session', {
+    data: { name: FIRST.AdminUser, password: FIRST.AdminPassword },
+  })
+  if (!login.ok()) throw new Error(`login: ${login.status()} ${await login.text()}`)
+  const { csrfToken } = ((await login.json()) as { data: { csrfToken: string } }).data
+  await browser.storageState({ path: SESSION })
+
+  const admin = new Admin(browser, csrfToken)
+  const plant = await admin.tenant('Plant', 'live')
+  const empty = await admin.workspace('Nothing here yet', 'live')
+  const nasty = await admin.tenant(NASTY, 'test')
+  const seed: Seed = {
+    plant: { ...plant, ...(await fillPlant(plant)) },
+    nasty: { ...nasty, ...(await fillNasty(nasty)) },
+    empty: { workspace: empty },
+  }
+  writeFileSync(SEED, JSON.stringify(seed))
+  await browser.dispose()
+}
+
+class Admin {
+  constructor(
+    private readonly browser: APIRequestContext,
+    private readonly csrfToken: string,
+  ) {}
+
+  async post<T>(path: string, data: unknown): Promise<T> {
+    const answer = await this.browser.post(`/admin/api${path}`, { data, headers: { 'X-CSRF-Token': this.csrfToken } })
+    if (!answer.ok()) throw new Error(`${path}: ${answer.status()} ${await answer.text()}`)
+    return ((await answer.json()) as { data: T }).data
+  }
+
+  async workspace(name: string, mode: 'live' | 'test'): Promise<string> {
+    return (await this.post<{ id: string }>('/workspaces', { name, mode, plan: 'enterprise' })).id
+  }
+
+  async tenant(name: string, mode: 'live' | 'test'): Promise<Tenant> {
+    const workspace = await this.workspace(name, mode)
+    const { key } = await this.post<{ key: string }>('/keys', {
+      name: `${name} admin`,
+      workspaces: [workspace],
+      scopes: ['admin'],
+    })
+    return { workspace, key }
+  }
+}
+
+const NODES = [
+  ['Pump 7', 'object', 'Circulation pump in the cellar. It feeds the boiler and trips when its bearing runs hot.'],
+  ['Boiler 2', 'object', 'Gas boiler, 400 kW. Heats the water of the north wing.'],
+  ['Valve V-12', 'object', 'Control valve between the boiler and the north wing.'],
+  ['Heating', 'process', 'Keeps the north wing at 21 degrees from October to April.'],
+  ['Ana Ruiz', 'actor', 'Maintains the heating. On call on weekdays.'],
+  ['Overheating', 'concept', 'A bearing or a coil that runs hotter than it may.'],
+] as const
+
+const EDGES = [
+  ['Pump 7', 'feeds', 'Boiler 2'],
+  ['Boiler 2', 'heats through', 'Valve V-12'],
+  ['Heating', 'runs on', 'Boiler 2'],
+  ['Ana Ruiz', 'maintains', 'Pump 7'],
+  ['Pump 7', 'suffers from', 'Overheating'],
+] as const
+
+async function fillPlant(of: Tenant): Promise<Pick<Seed['plant'], 'source' | 'nodes'>> {
+  const nodes = Object.fromEntries(NODES.map(([name]) => [name, crypto.randomUUID()]))
+  await call(of, 'POST', '/api/commands/batch', {
+    commands: [
+      ...NODES.map(([name, entityType, description]) => ({
+        type: 'CREATE_NODE',
+        payload: { id: nodes[name], name, entityType, description, properties: { site: 'north' } },
+      })),
+      ...EDGES.map(([source, relationType, target]) => ({
+        type: 'CREATE_EDGE',
+        payload: { sourceId: nodes[source], targetId: nodes[target], relationType },
+      })),
+    ],
+  })
+  const { id: source } = await call<{ id: string }>(of, 'POST', '/api/live-data/sources', {
+    name: 'boiler',
+    nodeId: nodes['Boiler 2'],
+    description: 'Gateway in the cellar',
+    metrics: [{ name: 'temperature', unit: '°C' }],
+    tags: { room: 'cellar' },
+    intervalSeconds: 1,
+  })
+  const now = Date.now()
+  await call(of, 'POST', '/api/live-data/ingest', {
+    sourceId: source,
+    metric: 'temperature',
+    points: Array.from({ length: 120 }, (_, i) => ({
+      timestamp: now - i * 1000,
+      value: 71 + Math.sin(i / 9),
+      tags: { sensor: i % 2 ? 'in' : 'out' },
+    })),
+  })
+  // Some bodies of one point each: a letter to be redriven, one to be discarded, and one that stays for the pictures.
+  const body = (metric: string) => ({ sourceId: source, points: [{ metric, timestamp: now, value: POISON }] })
+  await control('bury', { ...of, bodies: [body('redriven'), body('discarded'), body('kept')] })
+  return { source, nodes }
+}
+
+async function fillNasty(of: Tenant): Promise<Pick<Seed['nasty'], 'source' | 'node' | 'edge'>> {
+  const [node, other, edge] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()]
+  await call(of, 'POST', '/api/commands/batch', {
+    commands: [
+      ...[node, other].map((id) => ({
+        type: 'CREATE_NODE',
+        payload: {
+          id,
+          name: NASTY,
+          entityType: 'concept',
+          description: `${NASTY}\n${NASTY}`,
+          properties: { [NASTY]: NASTY, __proto__x: { deep: NASTY }, list: [NASTY] },
+        },
+      })),
+      {
+        type: 'CREATE_EDGE',
+        payload: { id: edge, sourceId: node, targetId: other, relationType: NASTY, properties: { [NASTY]: NASTY } },
+      },
+    ],
+  })
+  const { id: source } = await call<{ id: string }>(of, 'POST', '/api/live-data/sources', {
+    name: NASTY,
+    nodeId: node,
+    description: NASTY,
+    unit: NASTY.slice(0, 32),
+    metrics: [{ name: NASTY, unit: NASTY.slice(0, 32), description: NASTY }],
+    tags: { [NASTY]: NASTY },
+  })
+  const points = (metric: string, value: number | string) => ({
+    sourceId: source,
+    points: [{ metric, timestamp: Date.now(), value, tags: { [NASTY]: NASTY } }],
+  })
+  await call(of, 'POST', '/api/live-data/ingest', points(NASTY, 1))
+  await call(of, 'POST', '/api/live-data/ingest', points(`text ${NASTY}`, NASTY))
+  await control('bury', { ...of, bodies: [points(NASTY, POISON)] })
+  // In the audit log.
+  await fetch(`${URL_OF}/api/me`, { headers: { Authorization: `Bearer ${of.key}`, 'User-Agent': NASTY } })
+  return { source, node, edge }
+}

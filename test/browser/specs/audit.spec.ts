@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs'
+
+import { call, expect, FIRST, open, row, seed, statusOf, test } from '../support.ts'
+
+test('uses of keys are filtered, looked into and taken along as CSV', async ({ page }) => {
+  const { plant } = seed()
+  expect(await statusOf(plant, `/api/queries/nodes/${crypto.randomUUID()}`)).toBe(404)
+  await call(plant, 'GET', '/api/me')
+  await open(page, `audit?workspaceId=${plant.workspace}`)
+  const uses = page.getByRole('table', { name: 'Uses of keys' })
+  // It is there a few seconds after the answer.
+  await expect(async () => {
+    await page.getByRole('button', { name: 'Look again' }).click()
+    await expect(row(uses, '404').first()).toBeVisible({ timeout: 2_000 })
+  }).toPass()
+  await page.getByLabel('Status').selectOption('4xx')
+  await page.getByLabel('Route').fill('/api/queries/nodes/*')
+  await page.getByLabel('Route').press('Enter')
+  await expect(row(uses, '201')).toHaveCount(0)
+  await expect(row(uses, '404').first()).toBeVisible()
+
+  const download = page.waitForEvent('download')
+  await page.getByRole('link', { name: 'CSV' }).click()
+  const file = await download
+  expect(file.suggestedFilename()).toBe('livegraph-audit.csv')
+  const lines = readFileSync(await file.path(), 'utf8').trim().split(/\r?\n/)
+  expect(lines[0]).toContain('requestId')
+  expect(lines.length).toBeGreaterThan(1)
+  for (const line of lines.slice(1)) expect(line).toContain('404')
+
+  await row(uses, '404').first().click()
+  await expect(page.getByRole('dialog')).toContainText('/api/queries/nodes')
+  await expect(page.getByRole('dialog')).toContainText('req_')
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Clear filters' }).click()
+  await expect(row(uses, '201').first()).toBeVisible()
+
+  await page.getByRole('tab', { name: 'What operators did' }).click()
+  const trail = page.getByRole('table', { name: 'What operators did' })
+  await expect(row(trail, FIRST.AdminUser).first()).toBeVisible()
+  await expect(row(trail, '/workspaces').first()).toBeVisible()
+})

@@ -1,0 +1,83 @@
+import { expect, FIRST, logIn, open, SESSION, test, URL_OF } from '../support.ts'
+
+test.use({ storageState: { cookies: [], origins: [] } })
+
+test('a wrong password is told, the right one leads to where one was going', async ({ page, watch }) => {
+  await open(page, 'keys')
+  await expect(page.getByText('To see that page, log in first.')).toBeVisible()
+  await logIn(page, FIRST.AdminUser, 'not the password')
+  await expect(page.getByRole('alert')).toContainText('Name or password is wrong')
+  await expect(page.getByLabel('Password')).toHaveValue('')
+  await logIn(page, FIRST.AdminUser, FIRST.AdminPassword)
+  await expect(page.getByRole('heading', { level: 1, name: 'Keys' })).toBeVisible()
+  await expect(page).toHaveURL(`${URL_OF}/admin/keys`)
+  watch.check()
+
+  await page.getByRole('button', { name: FIRST.AdminUser, exact: true }).click()
+  await page.getByRole('menuitem', { name: 'Log out' }).click()
+  await expect(page.getByRole('heading', { name: 'Log in' })).toBeVisible()
+  await page.goto('/admin/workspaces')
+  await expect(page.getByRole('heading', { name: 'Log in' })).toBeVisible()
+})
+
+test.describe('from an address that tries without end', () => {
+  test.use({ extraHTTPHeaders: { 'X-Forwarded-For': '203.0.113.77' } })
+
+  test('the page says how long to wait', async ({ page, watch }) => {
+    watch.allow(/status of 429/)
+    await open(page, 'login')
+    // Ten within a window of five minutes, which may end meanwhile.
+    const wait = page.getByRole('button', { name: /^Wait \d+ s$/ })
+    const wrong = page.getByText('Name or password is wrong')
+    for (let tries = 0; tries < 25 && !(await wait.isVisible()); tries++) {
+      await logIn(page, FIRST.AdminUser, `wrong ${tries}`)
+      await expect(page.getByLabel('Password')).toHaveValue('')
+      await expect(wait.or(wrong)).toBeVisible()
+    }
+    await expect(page.getByRole('alert')).toContainText('Too many tries')
+    await expect(wait).toBeDisabled()
+  })
+})
+
+test('the session is a cookie that no script reads, and is another after each login', async ({ page, context }) => {
+  await open(page, 'login')
+  const ids = new Set<string>()
+  for (let i = 0; i < 2; i++) {
+    await logIn(page, FIRST.AdminUser, FIRST.AdminPassword)
+    await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
+    const cookies = await context.cookies()
+    expect(cookies).toHaveLength(1)
+    expect(cookies[0]).toMatchObject({ name: 'livegraph_session', httpOnly: true, sameSite: 'Strict' })
+    ids.add(cookies[0]?.value ?? '')
+    expect(await page.evaluate(() => document.cookie)).toBe('')
+    await page.getByRole('button', { name: FIRST.AdminUser, exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Log out' }).click()
+    await expect(page.getByRole('heading', { name: 'Log in' })).toBeVisible()
+  }
+  expect(ids.size).toBe(2)
+})
+
+test.describe('with a session', () => {
+  test.use({ storageState: SESSION })
+
+  test('a write without its token is refused', async ({ page }) => {
+    const body = { name: 'forged', mode: 'live', plan: 'starter' }
+    const plain = await page.request.post('/admin/api/workspaces', { data: body })
+    expect(plain.status()).toBe(403)
+    const guessed = await page.request.post('/admin/api/workspaces', {
+      data: body,
+      headers: { 'X-CSRF-Token': 'A'.repeat(43) },
+    })
+    expect(guessed.status()).toBe(403)
+    const list = await page.request.get('/admin/api/workspaces')
+    expect(await list.text()).not.toContain('forged')
+  })
+
+  test('the cookie opens nothing of the interface, and a key nothing of the page', async ({ page, playwright }) => {
+    expect((await page.request.get('/api/me')).status()).toBe(401)
+    const bare = await playwright.request.newContext({ baseURL: URL_OF, storageState: { cookies: [], origins: [] } })
+    const answer = await bare.get('/admin/api/keys', { headers: { Authorization: `Bearer ${FIRST.AdminKey}` } })
+    expect(answer.status()).toBe(401)
+    await bare.dispose()
+  })
+})

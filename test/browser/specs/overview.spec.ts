@@ -1,0 +1,44 @@
+import { call, expect, open, seed, test } from '../support.ts'
+
+test('figures and charts follow what happens', async ({ page }) => {
+  await open(page, '')
+  await expect(page.getByText('Live', { exact: true })).toBeVisible()
+  const lead = page.getByText(/^Livegraph .*, up for /)
+  const figure = page.locator('.overview-figure').filter({ hasText: 'Points accepted' })
+  const chart = page.getByRole('img', { name: /^Points/ }).first()
+  const before = { lead: await lead.innerText(), chart: await chart.getAttribute('aria-label') }
+  const { plant } = seed()
+  // More than the demo sends: the figure shows it.
+  const now = Date.now()
+  await call(plant, 'POST', '/api/live-data/ingest', {
+    sourceId: plant.source,
+    metric: 'burst',
+    points: Array.from({ length: 50_000 }, (_, i) => ({ timestamp: now - i, value: i })),
+  })
+  await expect(figure).toContainText(/\d(\.\d+)?k/)
+  await expect.poll(() => lead.innerText()).not.toBe(before.lead)
+  await expect.poll(() => chart.getAttribute('aria-label')).not.toBe(before.chart)
+  await expect(page.getByRole('heading', { name: 'Engines' })).toBeVisible()
+  for (const engine of ['ClickHouse', 'Kafka', 'Milvus', 'Postgres', 'Redis'])
+    await expect(page.getByText(engine, { exact: true })).toBeVisible()
+})
+
+test('the palette finds pages and actions by keyboard, and the theme is kept', async ({ page }) => {
+  await open(page, '')
+  await expect(page.getByText(/up for/)).toBeVisible()
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('replay')
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('heading', { level: 1, name: 'Pipeline' })).toBeFocused()
+  for (const theme of ['dark', 'light']) {
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type(`${theme} theme`)
+    await page.keyboard.press('Enter')
+    const scheme = () => page.evaluate(() => getComputedStyle(document.documentElement).colorScheme)
+    await expect.poll(scheme).toBe(theme)
+    await page.reload()
+    await expect.poll(scheme).toBe(theme)
+  }
+  await page.goto('/admin/no/such/page')
+  await expect(page.getByText('There is no page at this address')).toBeVisible()
+})

@@ -1,0 +1,108 @@
+import { CONTROL, expect, NASTY, open, row, seed, test, URL_OF } from '../support.ts'
+
+/** As long a part of it as every place shows. */
+const PART = NASTY.slice(0, 30)
+
+test('what a user may write is shown as text wherever it is shown', async ({ page }) => {
+  test.setTimeout(240_000)
+  const { workspace, node, source } = seed().nasty
+  const shown = async (of = page.locator('main')) => expect(of.getByText(PART).first()).toBeVisible()
+
+  await open(page, 'workspaces')
+  await row(page, PART).click()
+  await shown(page.getByRole('dialog'))
+  await page.getByRole('dialog').getByRole('button', { name: 'Change' }).click()
+  await expect(page.getByRole('dialog', { name: 'Change workspace' }).getByLabel('Name')).toHaveValue(NASTY)
+  await open(page, `keys?workspaceId=${workspace}`)
+  await row(page, PART).first().click()
+  await shown(page.getByRole('dialog'))
+  await open(page, `audit?workspaceId=${workspace}`)
+  await row(page, PART).first().click()
+  await expect(page.getByRole('dialog')).toContainText('req_')
+  await open(page, 'audit?show=operators')
+  await expect(row(page, '/workspaces').first()).toBeVisible()
+
+  await open(page, 'sources', workspace)
+  await shown()
+  await row(page, PART).first().click()
+  await expect(page.getByRole('heading', { level: 1 })).toContainText(PART)
+  await shown()
+  await page.getByRole('button', { name: 'Edit' }).click()
+  await expect(page.getByRole('dialog').getByLabel('Name').first()).toHaveValue(NASTY)
+  await open(page, `sources/explore?source=${source}`, workspace)
+  await shown()
+  await page.getByRole('tab', { name: 'Table' }).click()
+  await page.getByRole('tab', { name: 'As a command' }).click()
+
+  await open(page, `graph?node=${node}`, workspace)
+  const side = page.getByRole('complementary', { name: 'About the graph' })
+  await expect(page.locator('.graph-count')).toHaveText(/^[1-9]/)
+  await side.getByRole('tab', { name: /^Shown/ }).click()
+  await side.getByRole('treeitem').first().click()
+  await shown(side)
+  await side.getByRole('tab', { name: 'Selection' }).click()
+  await shown(side)
+  await side.getByRole('button', { name: 'Expand' }).click()
+  await side.getByRole('button', { name: 'Edit' }).click()
+  await expect(page.getByRole('dialog').getByLabel('Name', { exact: true })).toHaveValue(NASTY)
+  await page.keyboard.press('Escape')
+  await side.getByRole('tab', { name: 'History' }).click()
+  await expect(side.getByRole('listitem').first()).toBeVisible()
+  await open(page, `search?q=${encodeURIComponent(NASTY)}`, workspace)
+  await shown(page.getByRole('region', { name: 'Results' }))
+
+  await open(page, `pipeline/dead-letters?workspaceId=${workspace}`)
+  await row(page, 'refused by the store').first().click()
+  await expect(page.getByRole('dialog').getByRole('table', { name: 'Series of the record' })).toContainText(PART)
+  await open(page, 'indexes')
+  await shown()
+  await open(page, '')
+  await page.getByRole('button', { name: /^Workspace:/ }).click()
+  await expect(page.getByRole('menuitem').filter({ hasText: PART })).toBeVisible()
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('onerror')
+  await expect(page.getByRole('option').filter({ hasText: PART }).first()).toBeVisible()
+  // In the address, too.
+  await open(page, `login?next=${encodeURIComponent('javascript:alert(1)')}`)
+  await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
+  await open(page, `login?next=${encodeURIComponent('//example.com/')}`)
+  await expect.poll(() => page.url()).toContain(`${URL_OF}/admin`)
+  expect(await page.evaluate(() => (window as unknown as { __x?: unknown }).__x)).toBeUndefined()
+})
+
+test('the page is served with a policy, and no other origin frames it', async ({ page, browser }) => {
+  for (const path of ['/admin', '/admin/', '/admin/keys', '/admin/api/session']) {
+    const answer = await page.request.get(path)
+    const headers = answer.headers()
+    expect(headers['content-security-policy'], path).toContain("frame-ancestors 'none'")
+    expect(headers['content-security-policy'], path).toContain("default-src 'self'")
+    expect(headers['content-security-policy'], path).not.toContain('unsafe')
+    expect(headers['x-frame-options'], path).toBe('DENY')
+    expect(headers['x-content-type-options'], path).toBe('nosniff')
+    expect(headers['referrer-policy'], path).toBe('no-referrer')
+    expect(headers['cross-origin-opener-policy'], path).toBe('same-origin')
+  }
+  const trap = await (await browser.newContext()).newPage()
+  const refused = trap.waitForEvent('console', (message) => /frame-ancestors|X-Frame-Options|Refused to/.test(message.text()))
+  await trap.goto(`${CONTROL}/frame?of=${encodeURIComponent(URL_OF)}`)
+  await refused
+  for (const frame of trap.frames().slice(1)) expect(await frame.content()).not.toContain('id="root"')
+  await trap.context().close()
+})
+
+test('a script that gets in is not run', async ({ page, watch }) => {
+  watch.allow(/Content Security Policy|Refused to|violates/)
+  await open(page, '')
+  await expect(page.getByText(/up for/)).toBeVisible()
+  const ran = await page.evaluate(async () => {
+    const told = new Promise<string>((done) =>
+      document.addEventListener('securitypolicyviolation', (e) => done(e.effectiveDirective), { once: true }),
+    )
+    const script = document.createElement('script')
+    script.textContent = 'window.__ran = true'
+    document.body.append(script)
+    return { violated: await told, ran: '__ran' in window }
+  })
+  expect(ran).toEqual({ violated: 'script-src-elem', ran: false })
+})

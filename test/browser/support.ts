@@ -1,0 +1,202 @@
+// What the specs share: what they were told, the page with somebody who watches it, and requests beside it.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { expect, type Locator, type Page, test as base } from '@playwright/test'
+
+function given(name: string): string {
+  const value = process.env[name]
+  if (!value) throw new Error(`${name} is not set: run go test ./test/browser`)
+  return value
+}
+
+export const URL_OF = given('LIVEGRAPH_URL')
+export const CONTROL = given('LIVEGRAPH_CONTROL')
+export const IMAGES = given('LIVEGRAPH_IMAGES')
+export const SESSION = join(given('LIVEGRAPH_STATE'), 'session.json')
+export const SEED = join(given('LIVEGRAPH_STATE'), 'seed.json')
+
+export const FIRST = JSON.parse(given('LIVEGRAPH_FIRST_RUN')) as Record<
+  'WorkspaceID' | 'AdminKey' | 'AdminUser' | 'AdminPassword',
+  string
+>
+
+/** A workspace and an admin key of it. */
+export interface Tenant {
+  workspace: string
+  key: string
+}
+
+export interface Seed {
+  plant: Tenant & { source: string; nodes: Record<string, string> }
+  nasty: Tenant & { source: string; node: string; edge: string }
+  empty: { workspace: string }
+}
+
+export const seed = (): Seed => JSON.parse(readFileSync(SEED, 'utf8')) as Seed
+
+/** In every text of workspace `nasty`. */
+export const NASTY = `"><img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}`
+
+/** Asks the test that started us for something. */
+export async function control<T = null>(what: 'stop' | 'start' | 'bury', body: unknown = {}): Promise<T> {
+  const answer = await fetch(`${CONTROL}/${what}`, { method: 'POST', body: JSON.stringify(body) })
+  if (!answer.ok) throw new Error(`${what}: ${answer.status}`)
+  return (await answer.json()) as T
+}
+
+/** A request of the interface with a key; `data` of its answer. */
+export async function call<T>(of: Tenant, method: string, path: string, body?: unknown): Promise<T> {
+  const answer = await fetch(URL_OF + path, {
+    method,
+    headers: {
+      Authorization: `Bearer ${of.key}`,
+      'X-Workspace-Id': of.workspace,
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+  return text === '' ? (undefined as T) : ((JSON.parse(text) as { data: T }).data as T)
+}
+
+/** The status with which a key is answered. */
+export async function statusOf(of: Tenant, path: string): Promise<number> {
+  const answer = await fetch(URL_OF + path, {
+    headers: { Authorization: `Bearer ${of.key}`, 'X-Workspace-Id': of.workspace },
+  })
+  await answer.body?.cancel()
+  return answer.status
+}
+
+/** What a page did that it should not have done. */
+export class Watch {
+  readonly found: string[] = []
+  private readonly allowed: RegExp[] = [
+    // The browser says so itself of every answer that is an error; whoever is logged out asks for a session.
+    /status of 401 .* \/admin\/api\/session$/,
+  ]
+
+  constructor(page: Page) {
+    page.on('dialog', (dialog) => {
+      this.found.push(`dialog: ${dialog.message()}`)
+      void dialog.dismiss()
+    })
+    page.on('pageerror', (error) => this.found.push(`error: ${error.stack ?? error.message}`))
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning')
+        this.found.push(`${message.type()}: ${message.text()} ${new URL(message.location().url || URL_OF).pathname}`)
+    })
+    page.on('request', (request) => {
+      const url = new URL(request.url())
+      const ours = url.origin === URL_OF && (url.pathname === '/admin' || url.pathname.startsWith('/admin/'))
+      if (!ours && url.protocol !== 'blob:') this.found.push(`request: ${request.method()} ${request.url()}`)
+      if (ours && request.resourceType() === 'image' && !url.pathname.startsWith('/admin/assets/'))
+        this.found.push(`image: ${request.url()}`)
+    })
+  }
+
+  /** Says that something of this kind is part of the test. */
+  allow(...what: RegExp[]): void {
+    this.allowed.push(...what)
+  }
+
+  check(): void {
+    const found = this.found.filter((one) => !this.allowed.some((allowed) => allowed.test(one)))
+    expect(found, 'what the page did that it should not').toEqual([])
+  }
+}
+
+/** `page` is watched; what it should not have done fails the test at its end. */
+export const test = base.extend<{ watch: Watch }>({
+  watch: [
+    async ({ page }, use) => {
+      const watch = new Watch(page)
+      await use(watch)
+      watch.check()
+    },
+    { auto: true },
+  ],
+})
+
+export { expect }
+
+/** Every page and a part of it that is only there once it has what it shows. */
+export const PAGES: readonly {
+  name: string
+  path: string
+  heading: string
+  scoped?: boolean
+  shows: (page: Page) => Locator
+}[] = [
+  { name: 'overview', path: '', heading: 'Overview', shows: (p) => p.getByRole('img', { name: /^Points/ }).first() },
+  { name: 'pipeline', path: 'pipeline', heading: 'Pipeline', shows: (p) => row(p, 'graph.commands') },
+  {
+    name: 'dead-letters',
+    path: 'pipeline/dead-letters',
+    heading: 'Pipeline',
+    shows: (p) => row(p, 'refused by the store').first(),
+  },
+  { name: 'replays', path: 'pipeline/replays', heading: 'Pipeline', shows: (p) => p.getByText(/A replay reads a part/) },
+  { name: 'sources', path: 'sources', heading: 'Sources', scoped: true, shows: (p) => row(p, '/cpu') },
+  {
+    name: 'explorer',
+    path: 'sources/explore',
+    heading: 'Data explorer',
+    scoped: true,
+    shows: (p) => p.getByText(/\d lines?, /),
+  },
+  { name: 'graph', path: 'graph', heading: 'Graph', scoped: true, shows: (p) => p.getByText(/\d\d nodes, \d+ edges/) },
+  {
+    name: 'search',
+    path: 'search?q=what+fills+the+disk',
+    heading: 'Search',
+    scoped: true,
+    shows: (p) => p.getByText('The way to it').first(),
+  },
+  { name: 'indexes', path: 'indexes', heading: 'Indexes', shows: (p) => row(p, 'default') },
+  { name: 'workspaces', path: 'workspaces', heading: 'Workspaces', shows: (p) => row(p, 'default') },
+  { name: 'keys', path: 'keys', heading: 'Keys', shows: (p) => row(p, 'first run') },
+  { name: 'audit', path: 'audit', heading: 'Audit log', shows: (p) => row(p, '/api/live-data/ingest').first() },
+  {
+    name: 'operators',
+    path: 'audit?show=operators',
+    heading: 'Audit log',
+    shows: (p) => row(p, '/session').first(),
+  },
+  { name: 'account', path: 'account', heading: 'Account', shows: (p) => row(p, FIRST.AdminUser) },
+]
+
+/** The row of a table in which a text stands. */
+export const row = (page: Page | Locator, text: string | RegExp): Locator =>
+  page.getByRole('row').filter({ hasText: text })
+
+/** Goes to a page in a workspace. */
+export async function open(page: Page, path: string, workspace?: string): Promise<void> {
+  const url = new URL(path, `${URL_OF}/admin/`)
+  if (workspace) url.searchParams.set('workspace', workspace)
+  await page.goto(url.href)
+}
+
+/** The page's heading stands there, and nothing is loading. */
+export async function arrived(page: Page, heading: string): Promise<void> {
+  await expect(page.getByRole('heading', { level: 1, name: heading })).toBeVisible()
+  await expect(page.locator('.skeleton')).toHaveCount(0)
+}
+
+/** Fills in the form of the login page. */
+export async function logIn(page: Page, name: string, password: string): Promise<void> {
+  await page.getByLabel('Name').fill(name)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Log in' }).click()
+}
+
+/** How far the page reaches beyond its window to the right, in pixels. */
+export const overhang = (page: Page): Promise<number> =>
+  page.evaluate(() => {
+    const { documentElement: root } = document
+    const main = document.querySelector('main')
+    return Math.max(root.scrollWidth - root.clientWidth, main ? main.scrollWidth - main.clientWidth : 0)
+  })

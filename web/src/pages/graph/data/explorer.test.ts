@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest'
+
+import type { List } from '@/api'
+
+import { change, edge, node } from '../model/fixtures'
+import type { CommandResult, GraphEdge, GraphNode } from '../model/types'
+import { Explorer } from './explorer'
+import { filterQuery, NO_FILTER, questions, type GraphSource } from './source'
+
+function page<T>(data: T[], more: Partial<List<T>['meta']> = {}): List<T> {
+  return {
+    data,
+    meta: { total: data.length, limit: 100, offset: 0, hasMore: false, nextCursor: null, ...more },
+  }
+}
+
+/** A workspace in which a hub is connected with many. */
+function world(more: Partial<GraphSource> = {}): GraphSource & { asked: string[] } {
+  const asked: string[] = []
+  const edges: GraphEdge[] = [edge('ab', 'a', 'b'), edge('bc', 'b', 'c')]
+  const refuse = () => Promise.reject(new Error('not asked for in this test'))
+  return {
+    asked,
+    find: () => Promise.resolve(page([node('a'), node('b')])),
+    nodes: (ids) => Promise.resolve(ids.map((id) => node(id))),
+    node: refuse,
+    edge: refuse,
+    neighbors: (id) => {
+      asked.push(`neighbors ${id}`)
+      return Promise.resolve(page([{ node: node('c'), depth: 1, edges: [edge('bc', 'b', 'c')] }]))
+    },
+    between: (some, all) => {
+      asked.push(`between ${some.join()}`)
+      return Promise.resolve(edges.filter((e) => all.includes(e.sourceId) && all.includes(e.targetId)))
+    },
+    edgesOf: () => Promise.resolve(page<GraphEdge>([], { total: 100_000 })),
+    history: refuse,
+    head: () => Promise.resolve(0),
+    execute: refuse,
+    ...more,
+  }
+}
+
+const shown = (explorer: Explorer) => {
+  const { canvas } = explorer.snapshot()
+  return { nodes: [...canvas.nodes.keys()].sort().join(''), edges: [...canvas.edges.keys()].sort().join(' ') }
+}
+
+const result = (more: Partial<CommandResult>): CommandResult => ({
+  commandId: 'c',
+  type: 'UPDATE_NODE',
+  status: 'applied',
+  affected: { nodes: [], edges: [], counts: { nodes: 0, edges: 0 } },
+  undoDepth: 1,
+  redoDepth: 0,
+  sequence: 1,
+  ...more,
+})
+
+const settled = () => new Promise((resolve) => setTimeout(resolve))
+
+describe('the explorer', () => {
+  it('begins with the first nodes of a workspace and the edges between them', async () => {
+    const explorer = new Explorer(world())
+    await explorer.start([])
+    expect(shown(explorer)).toEqual({ nodes: 'ab', edges: 'ab' })
+    expect(explorer.snapshot()).toMatchObject({ starting: false, error: null, selected: null })
+  })
+
+  it('begins with the nodes that the address names, the first selected', async () => {
+    const explorer = new Explorer(world())
+    await explorer.start(['c', 'b'])
+    expect(shown(explorer)).toEqual({ nodes: 'bc', edges: 'bc' })
+    expect(explorer.snapshot().selected).toEqual({ kind: 'node', id: 'c' })
+  })
+
+  it('expands, and asks for the edges among what came', async () => {
+    const source = world()
+    const explorer = new Explorer(source)
+    await explorer.start([])
+    const work = explorer.expand('b')
+    expect(explorer.snapshot().expanding.has('b')).toBe(true)
+    await work
+    expect(shown(explorer)).toEqual({ nodes: 'abc', edges: 'ab bc' })
+    expect(explorer.snapshot().expanding.size).toBe(0)
+    expect(source.asked.at(-1)).toBe('between c')
+  })
+
+  it('counts the edges of a hub that is not walked as a whole', async () => {
+    const neighbors = () =>
+      Promise.resolve(
+        page([{ node: node('x'), depth: 1, edges: [edge('bx', 'b', 'x')] }], {
+          total: 2000,
+          truncated: true,
+          nextCursor: 'n',
+        }),
+      )
+    const explorer = new Explorer(world({ neighbors }))
+    await explorer.start([])
+    await explorer.expand('b')
+    expect(explorer.snapshot().canvas.nodes.get('b')?.expansion).toMatchObject({
+      edges: 100_000,
+      truncated: true,
+      fetched: 1,
+    })
+  })
+
+  it('keeps what went wrong until something works', async () => {
+    const explorer = new Explorer(world({ neighbors: () => Promise.reject(new Error('away')) }))
+    await explorer.start([])
+    await explorer.expand('b')
+    expect(explorer.snapshot().error).toEqual(new Error('away'))
+    expect(explorer.snapshot().expanding.size).toBe(0)
+    await explorer.add([node('z')])
+    expect(explorer.snapshot().error).toBeNull()
+  })
+
+  it('takes nothing in after it was closed', async () => {
+    let answer: (list: List<GraphNode>) => void = () => undefined
+    const explorer = new Explorer(world({ find: () => new Promise((resolve) => (answer = resolve)) }))
+    const work = explorer.start([])
+    explorer.close()
+    answer(page([node('a')]))
+    await work
+    expect(shown(explorer).nodes).toBe('')
+  })
+
+  it('forgets the selection when it is taken away, by the reader or by anybody', async () => {
+    const explorer = new Explorer(world())
+    await explorer.start([])
+    explorer.select({ kind: 'edge', id: 'ab' })
+    explorer.change(change({ type: 'DELETE_NODE', node: node('b', { version: 2, deleted: true }) }))
+    expect(explorer.snapshot().selected).toBeNull()
+    expect(shown(explorer)).toEqual({ nodes: 'a', edges: '' })
+  })
+
+  it('shows what the reader made, and what an undo brought back with its edges', async () => {
+    const explorer = new Explorer(world())
+    await explorer.start([])
+    explorer.applied(result({ type: 'CREATE_NODE', node: node('new') }))
+    expect(shown(explorer).nodes).toBe('abnew')
+    explorer.remove(['new'])
+    const affected = { nodes: ['c'], edges: ['bc'], counts: { nodes: 1, edges: 1 } }
+    explorer.applied(result({ type: 'UNDO', node: node('c', { version: 3 }), affected }))
+    await settled()
+    expect(shown(explorer)).toEqual({ nodes: 'abc', edges: 'ab bc' })
+  })
+
+  it('keeps the changes that were told, newest first', async () => {
+    const explorer = new Explorer(world())
+    await explorer.start([])
+    for (const sequence of [4, 5, 5]) explorer.change(change({ sequence }))
+    expect(explorer.snapshot().recent.map((one) => one.sequence)).toEqual([5, 4])
+  })
+})
+
+describe('what is asked', () => {
+  it('has each pair of nodes in it, both ways, in portions', () => {
+    const all = Array.from({ length: 230 }, (_, i) => `n${i}`)
+    const some = all.slice(0, 120)
+    const asked = questions(some, all)
+    const covered = (a: string, b: string) =>
+      asked.some((q) => q.sourceId.includes(a) && q.targetId.includes(b))
+    for (const [a, b] of [
+      ['n0', 'n1'],
+      ['n119', 'n0'],
+      ['n0', 'n229'],
+      ['n229', 'n119'],
+      ['n110', 'n150'],
+    ] as const) {
+      expect(covered(a, b)).toBe(true)
+      expect(covered(b, a)).toBe(true)
+    }
+    expect(covered('n200', 'n201')).toBe(false)
+    expect(asked.every((q) => q.sourceId.length <= 100 && q.targetId.length <= 100)).toBe(true)
+  })
+
+  it('has the property only where it is whole', () => {
+    const filter = { ...NO_FILTER, name: ' pump ', property: { key: 'site', value: 'north' } }
+    expect(filterQuery(filter, null, 5)).toMatchObject({ name: 'pump', 'property.site': 'north' })
+    expect(filterQuery({ ...filter, property: { key: 'site', value: '' } }, null, 5)).not.toHaveProperty(
+      'property.site',
+    )
+  })
+})

@@ -1,0 +1,248 @@
+import { describe, expect, it } from 'vitest'
+
+import {
+  applyChange,
+  EMPTY,
+  incidenceOf,
+  MOST_SHOWN,
+  onlyNodes,
+  WHOLE_REACH,
+  withEdges,
+  withNeighbors,
+  withNodes,
+  withoutNodes,
+  type Canvas,
+  type NeighborPage,
+} from './canvas'
+import { change, edge, node } from './fixtures'
+import type { Step } from './types'
+
+const canvasOf = (ids: string[], edges: [string, string][] = []): Canvas =>
+  withEdges(
+    withNodes(
+      EMPTY,
+      ids.map((id) => node(id)),
+    ).canvas,
+    edges.map(([a, b]) => edge(`${a}${b}`, a, b)),
+  )
+
+const page = (to: string[], from: string, more: Partial<NeighborPage> = {}): NeighborPage => ({
+  reach: WHOLE_REACH,
+  neighbors: to.map((id) => ({ node: node(id), depth: 1, edges: [edge(`${from}${id}`, from, id)] })),
+  found: to.length,
+  edges: null,
+  truncated: false,
+  cursor: null,
+  ...more,
+})
+
+describe('adding to the canvas', () => {
+  it('keeps the newer version of a node, whichever came last', () => {
+    const newer = withNodes(EMPTY, [node('a', { version: 3, name: 'new' })]).canvas
+    const { canvas } = withNodes(newer, [node('a', { version: 2, name: 'old' })])
+    expect(canvas).toBe(newer)
+    expect(
+      withNodes(newer, [node('a', { version: 4, name: 'newest' })]).canvas.nodes.get('a')?.node.name,
+    ).toBe('newest')
+  })
+
+  it('takes no edge that hangs in the air', () => {
+    const canvas = canvasOf(['a', 'b'])
+    expect(withEdges(canvas, [edge('ac', 'a', 'c')])).toBe(canvas)
+  })
+
+  it('takes so many nodes and says how many found no room', () => {
+    const many = Array.from({ length: MOST_SHOWN + 5 }, (_, i) => node(`n${i}`))
+    const { canvas, left } = withNodes(EMPTY, many)
+    expect(canvas.nodes.size).toBe(MOST_SHOWN)
+    expect(left).toBe(5)
+    // What is there is replaced even when it is full.
+    expect(withNodes(canvas, [node('n0', { version: 2 })]).left).toBe(0)
+  })
+})
+
+describe('taking off the canvas', () => {
+  it('takes the edges of a node along', () => {
+    const canvas = withoutNodes(
+      canvasOf(
+        ['a', 'b', 'c'],
+        [
+          ['a', 'b'],
+          ['b', 'c'],
+          ['a', 'c'],
+        ],
+      ),
+      ['b'],
+    )
+    expect([...canvas.nodes.keys()]).toEqual(['a', 'c'])
+    expect([...canvas.edges.keys()]).toEqual(['ac'])
+  })
+
+  it('keeps some nodes only', () => {
+    expect([...onlyNodes(canvasOf(['a', 'b', 'c']), ['c', 'x']).nodes.keys()]).toEqual(['c'])
+  })
+})
+
+describe('merging an expansion', () => {
+  it('adds neighbours with the edges that lead to them, and remembers how far it went', () => {
+    const { canvas } = withNeighbors(
+      canvasOf(['a']),
+      'a',
+      page(['b', 'c'], 'a', { found: 7, cursor: 'next' }),
+    )
+    expect([...canvas.edges.keys()]).toEqual(['ab', 'ac'])
+    expect(canvas.nodes.get('a')?.expansion).toMatchObject({
+      fetched: 2,
+      found: 7,
+      cursor: 'next',
+      truncated: false,
+    })
+  })
+
+  it('counts a second page to the first', () => {
+    const first = withNeighbors(
+      canvasOf(['a']),
+      'a',
+      page(['b', 'c'], 'a', { found: 3, cursor: 'next' }),
+    ).canvas
+    const second = withNeighbors(first, 'a', page(['d'], 'a', { found: 3 })).canvas
+    expect(second.nodes.get('a')?.expansion).toMatchObject({ fetched: 3, cursor: null })
+  })
+
+  it('begins to count anew with another reach, and when the same is asked for again', () => {
+    const first = withNeighbors(canvasOf(['a']), 'a', page(['b', 'c'], 'a')).canvas
+    const again = withNeighbors(first, 'a', page(['b', 'c'], 'a')).canvas
+    expect(again.nodes.get('a')?.expansion?.fetched).toBe(2)
+    const out = withNeighbors(
+      again,
+      'a',
+      page(['b'], 'a', { reach: { ...WHOLE_REACH, direction: 'out' } }),
+    ).canvas
+    expect(out.nodes.get('a')?.expansion?.fetched).toBe(1)
+  })
+
+  it('keeps what was counted of a hub over the pages', () => {
+    const hub = { truncated: true, found: 2000, cursor: 'next' }
+    const first = withNeighbors(canvasOf(['a']), 'a', page(['b'], 'a', { ...hub, edges: 100_000 })).canvas
+    const second = withNeighbors(first, 'a', page(['c'], 'a', hub)).canvas
+    expect(second.nodes.get('a')?.expansion).toMatchObject({ fetched: 2, edges: 100_000, truncated: true })
+  })
+
+  it('puts near nodes before far ones when there is little room, and stays where it was', () => {
+    const full = withNodes(
+      canvasOf(['a']),
+      Array.from({ length: MOST_SHOWN - 2 }, (_, i) => node(`n${i}`)),
+    ).canvas
+    const { canvas, left } = withNeighbors(full, 'a', {
+      ...page([], 'a'),
+      neighbors: [
+        { node: node('far'), depth: 2, edges: [edge('nf', 'near', 'far')] },
+        { node: node('near'), depth: 1, edges: [edge('an', 'a', 'near')] },
+      ],
+      found: 2,
+      cursor: 'next',
+    })
+    expect(left).toBe(1)
+    expect(canvas.nodes.has('near')).toBe(true)
+    expect(canvas.nodes.has('far')).toBe(false)
+    expect(canvas.nodes.get('a')?.expansion).toMatchObject({ fetched: 1, cursor: null })
+  })
+
+  it('forgets unseen edges once everything around was asked for', () => {
+    const before = applyChange(canvasOf(['a']), change({ edge: edge('ax', 'a', 'x') })).canvas
+    expect(before.nodes.get('a')?.unseen).toBe(1)
+    expect(withNeighbors(before, 'a', page(['x'], 'a')).canvas.nodes.get('a')?.unseen).toBe(0)
+    const narrow = page(['x'], 'a', { reach: { ...WHOLE_REACH, direction: 'out' } })
+    expect(withNeighbors(before, 'a', narrow).canvas.nodes.get('a')?.unseen).toBe(1)
+  })
+})
+
+describe('following changes', () => {
+  const expanded = (more: Partial<NeighborPage> = {}) =>
+    withNeighbors(canvasOf(['a']), 'a', page(['b'], 'a', more)).canvas
+  const arrival = (from = 'a', to = 'new'): Step[] => [
+    { type: 'CREATE_NODE', node: node('new') },
+    { type: 'CREATE_EDGE', edge: edge('an', from, to) },
+  ]
+
+  it('updates what is shown and leaves alone what is not', () => {
+    const canvas = canvasOf(['a'])
+    const { canvas: after, touched } = applyChange(
+      canvas,
+      change({ node: node('a', { version: 2, name: 'other' }) }),
+    )
+    expect(after.nodes.get('a')?.node.name).toBe('other')
+    expect(touched).toEqual(['a'])
+    expect(applyChange(canvas, change({ node: node('z') })).canvas).toBe(canvas)
+  })
+
+  it('takes away what was deleted', () => {
+    const canvas = canvasOf(['a', 'b'], [['a', 'b']])
+    const gone = applyChange(
+      canvas,
+      change({ node: node('b', { version: 2, deleted: true }), type: 'DELETE_NODE' }),
+    ).canvas
+    expect(gone.nodes.has('b')).toBe(false)
+    expect(gone.edges.size).toBe(0)
+    const cut = applyChange(
+      canvas,
+      change({ edge: { ...edge('ab', 'a', 'b'), version: 2, deleted: true } }),
+    ).canvas
+    expect(cut.edges.size).toBe(0)
+    expect(cut.nodes.size).toBe(2)
+  })
+
+  it('shows a node that arrives where all neighbours are shown', () => {
+    const { canvas, touched } = applyChange(expanded(), change({ steps: arrival() }))
+    expect(canvas.nodes.has('new')).toBe(true)
+    expect(canvas.edges.has('an')).toBe(true)
+    expect(touched).toEqual(['new', 'an'])
+  })
+
+  it.each([
+    ['was not expanded', canvasOf(['a'])],
+    ['is a hub of which a part is shown', expanded({ truncated: true })],
+    ['has more pages', expanded({ cursor: 'next' })],
+    ['was expanded the other way', expanded({ reach: { ...WHOLE_REACH, direction: 'in' } })],
+    ['was expanded along other relations', expanded({ reach: { ...WHOLE_REACH, relationTypes: ['other'] } })],
+  ])('counts it as unseen where the node %s', (_, canvas) => {
+    const { canvas: after } = applyChange(canvas, change({ steps: arrival() }))
+    expect(after.nodes.has('new')).toBe(false)
+    expect(after.nodes.get('a')?.unseen).toBe(1)
+  })
+
+  it('shows what the reader made, wherever it is', () => {
+    const { canvas } = applyChange(canvasOf(['a']), change({ node: node('mine') }), (id) => id === 'mine')
+    expect(canvas.nodes.has('mine')).toBe(true)
+  })
+
+  it('asks for the edges of a node that came back with them', () => {
+    const step = { node: node('a', { version: 3 }), cascade: { restored: true, count: 4, edges: [] } }
+    expect(applyChange(canvasOf(['a']), change({ ...step, type: 'UNDO' })).reconnect).toEqual(['a'])
+  })
+
+  it('applies a change that was applied already without a trace', () => {
+    const told = change({ node: node('a', { version: 2 }) })
+    const once = applyChange(canvasOf(['a']), told).canvas
+    expect(applyChange(once, told)).toEqual({ canvas: once, touched: [], reconnect: [] })
+  })
+})
+
+describe('the edges by node', () => {
+  it('has each edge at both ends, and a loop once', () => {
+    const incidence = incidenceOf(
+      canvasOf(
+        ['a', 'b'],
+        [
+          ['a', 'b'],
+          ['a', 'a'],
+        ],
+      ),
+    )
+    expect(incidence.get('a')?.map(({ other, out }) => [other, out])).toEqual([
+      ['b', true],
+      ['a', true],
+    ])
+    expect(incidence.get('b')?.map(({ other, out }) => [other, out])).toEqual([['a', false]])
+  })
+})

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+
+import { ApiError } from '@/api'
+
+import { blockers, explainFailure, obstacleText } from './failures'
+
+const conflict = (details: Record<string, unknown>, message = 'Conflict') =>
+  explainFailure(new ApiError(409, { code: 'CONFLICT', message, details, requestId: 'req_1' }))
+
+describe('why a command was refused', () => {
+  it('says which version one began with and which it is', () => {
+    const failure = conflict({ expectedVersion: 3, actualVersion: 5 }, 'Version mismatch')
+    expect(failure).toMatchObject({ title: 'Somebody else changed it', remedy: 'reload', requestId: 'req_1' })
+    expect(failure.text).toContain('version 3')
+    expect(failure.text).toContain('version 5')
+  })
+
+  it('names what stands in the way of an undo, and whose command each is, once', () => {
+    const conflicts = [
+      { kind: 'node', id: 'n1', field: 'properties.site', byCommandId: 'c1' },
+      { kind: 'edge', id: '0194a5b0-0000-7000-8000-00000000000a', byCommandId: 'c1' },
+    ]
+    const failure = conflict({ reason: 'undo_blocked', conflicts })
+    expect(failure.remedy).toBe('undo-blocker')
+    expect(blockers(failure.obstacles)).toEqual(['c1'])
+    const texts = failure.obstacles.map((one) => obstacleText(one, (id) => (id === 'n1' ? 'Pump 7' : null)))
+    expect(texts).toEqual([
+      'Node “Pump 7”: properties.site was changed since',
+      'Edge …0000000a: it was made, changed or deleted since',
+    ])
+  })
+
+  it.each([
+    ['nothing_to_undo', 'Nothing to undo'],
+    ['nothing_to_redo', 'Nothing to redo'],
+    ['already_exists', 'The id is taken'],
+    ['something_new', 'It conflicts with what is there'],
+  ])('knows %s', (reason, title) => {
+    expect(conflict({ reason }).title).toBe(title)
+  })
+
+  it('says which end of an edge is gone', () => {
+    const failure = explainFailure(
+      new ApiError(404, { message: 'Node not found', details: { field: 'payload.targetId' } }),
+    )
+    expect(failure).toMatchObject({ remedy: 'pick-other', field: 'targetId' })
+    expect(failure.text).toContain('ends')
+  })
+
+  it('says what would be right of a value', () => {
+    const details = { field: 'payload.entityType', reason: 'is not known', allowed: ['concept', 'object'] }
+    expect(explainFailure(new ApiError(422, { message: 'Invalid', details })).text).toBe(
+      'entityType is not known. Allowed: concept, object.',
+    )
+  })
+
+  it('does not say that nothing happened where that is not known', () => {
+    const failure = explainFailure(new ApiError(504, { message: 'Timeout', details: { commandId: 'c9' } }))
+    expect(failure).toMatchObject({ remedy: 'look-up', commandId: 'c9' })
+    expect(failure.text).toContain('may still apply')
+  })
+
+  it('spells out what cannot be seen in a name', () => {
+    const text = obstacleText({ kind: 'node', id: 'n', byCommandId: 'c' }, () => 'a\u202eb')
+    expect(text).toContain('[U+202E]')
+  })
+})

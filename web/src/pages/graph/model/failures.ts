@@ -1,0 +1,166 @@
+// What a refused command means for the person who asked for it, and what to do next.
+
+import { ApiError } from '@/api'
+import { shortId, visible } from '@/ui/format'
+
+import type { Obstacle } from './types'
+
+/** Something to do about a failure. */
+export type Remedy = 'reload' | 'undo-blocker' | 'pick-other' | 'retry' | 'look-up' | 'sign-in' | null
+
+export interface Failure {
+  title: string
+  text: string
+  remedy: Remedy
+  obstacles: Obstacle[]
+  /** Of a command whose outcome is not known. */
+  commandId: string | null
+  requestId: string | null
+  /** The field of the form that it is about: `name`, `properties.site`. */
+  field: string | null
+}
+
+function obstaclesOf(error: ApiError): Obstacle[] {
+  const list = error.details['conflicts']
+  return Array.isArray(list) ? (list as Obstacle[]) : []
+}
+
+/** Explains why a command failed. Errors that are not the server's are shown as they are. */
+export function explainFailure(cause: unknown): Failure {
+  if (!(cause instanceof ApiError)) {
+    return blank(
+      'This did not work',
+      visible(cause instanceof Error ? cause.message : String(cause)),
+      null,
+      null,
+    )
+  }
+  const failure = blank('This did not work', cause.message, null, cause.requestId)
+  failure.field = fieldOf(cause)
+  switch (cause.status) {
+    case 0:
+      return {
+        ...failure,
+        title: 'The server cannot be reached',
+        text: 'Nothing is known to have changed. Try again when it is back.',
+        remedy: 'retry',
+      }
+    case 403:
+      return { ...failure, title: 'Not allowed', remedy: null }
+    case 404:
+      return { ...failure, ...missing(cause) }
+    case 409:
+      return { ...failure, ...conflict(cause) }
+    case 400:
+    case 413:
+    case 422:
+      return { ...failure, title: 'This value is not possible', text: valueProblem(cause) }
+    case 429:
+    case 502:
+    case 503:
+      return {
+        ...failure,
+        title: 'The server is busy',
+        text: `${cause.message}. Nothing was changed.`,
+        remedy: 'retry',
+      }
+    case 504:
+      return { ...failure, ...unknownOutcome(cause) }
+    default:
+      return { ...failure, ...(typeof cause.details['commandId'] === 'string' ? unknownOutcome(cause) : {}) }
+  }
+}
+
+function blank(title: string, text: string, remedy: Remedy, requestId: string | null): Failure {
+  return { title, text, remedy, obstacles: [], commandId: null, requestId, field: null }
+}
+
+/** `payload.name` is `name` to the one who filled in the form. */
+function fieldOf(error: ApiError): string | null {
+  const field = error.details.field
+  if (!field) return null
+  return field.replace(/^commands\[\d+\]\./, '').replace(/^payload\./, '')
+}
+
+function valueProblem(error: ApiError): string {
+  const field = fieldOf(error)
+  const { reason, allowed } = error.details
+  const what = field && reason ? `${field} ${reason}.` : `${error.message}.`
+  return visible(allowed && allowed.length > 0 ? `${what} Allowed: ${allowed.join(', ')}.` : what)
+}
+
+function missing(error: ApiError): Partial<Failure> {
+  const field = fieldOf(error)
+  if (field === 'sourceId' || field === 'targetId') {
+    const end = field === 'sourceId' ? 'begins' : 'ends'
+    return {
+      title: 'One end is gone',
+      text: `The node where the edge ${end} is not there any more: somebody deleted it. Choose another one.`,
+      remedy: 'pick-other',
+    }
+  }
+  return {
+    title: 'It is not there any more',
+    text: 'Somebody deleted it meanwhile. Its last state is in the history, where the deletion can be undone.',
+    remedy: 'reload',
+  }
+}
+
+function conflict(error: ApiError): Partial<Failure> {
+  const { expectedVersion, actualVersion, reason } = error.details
+  if (typeof expectedVersion === 'number' && typeof actualVersion === 'number') {
+    return {
+      title: 'Somebody else changed it',
+      text: `You began with version ${expectedVersion}; it is version ${actualVersion} by now. Nothing of yours was saved yet.`,
+      remedy: 'reload',
+    }
+  }
+  switch (reason) {
+    case 'undo_blocked':
+      return {
+        title: 'Something stands in the way',
+        text: 'What the command touched has changed since. Nothing was undone or redone.',
+        remedy: 'undo-blocker',
+        obstacles: obstaclesOf(error),
+      }
+    case 'nothing_to_undo':
+      return {
+        title: 'Nothing to undo',
+        text: 'No command of yours stands that could be undone. Those of others are under “Undo in the workspace”, or one by one in the history.',
+      }
+    case 'nothing_to_redo':
+      return { title: 'Nothing to redo', text: 'Nothing was undone since the last change.' }
+    case 'already_exists':
+      return {
+        title: 'The id is taken',
+        text: `${error.message}. An id is never given twice, not even after a deletion.`,
+      }
+    default:
+      return { title: 'It conflicts with what is there', text: error.message }
+  }
+}
+
+function unknownOutcome(error: ApiError): Partial<Failure> {
+  const id = error.details['commandId']
+  if (typeof id !== 'string') return { title: 'It took too long', text: `${error.message}.`, remedy: 'retry' }
+  return {
+    title: 'The outcome is not known yet',
+    text: 'The command was accepted but not answered in time. It may still apply: look before you send it again.',
+    remedy: 'look-up',
+    commandId: id,
+  }
+}
+
+/** One thing that stands in the way, put into words. */
+export function obstacleText(obstacle: Obstacle, nameOf: (id: string) => string | null): string {
+  const name = nameOf(obstacle.id)
+  const what = `${obstacle.kind === 'node' ? 'Node' : 'Edge'} ${name ? `“${visible(name, 80)}”` : shortId(obstacle.id)}`
+  return obstacle.field
+    ? `${what}: ${visible(obstacle.field, 120)} was changed since`
+    : `${what}: it was made, changed or deleted since`
+}
+
+/** The commands that stand in the way, each once. */
+export function blockers(obstacles: readonly Obstacle[]): string[] {
+  return [...new Set(obstacles.map((obstacle) => obstacle.byCommandId))]
+}

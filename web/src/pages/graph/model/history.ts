@@ -1,0 +1,30 @@
+// Which of the changes in a history still stand.
+
+import type { Change } from './types'
+
+export type Standing = 'stands' | 'undone' | 'is an undo' | 'is a redo'
+
+/**
+ * Says of each change whether it still stands, by the undos and redos in the list, whatever its order. A list that
+ * begins in the middle (the newest page) is enough: an undo is always newer than what it undoes.
+ */
+export function standings(changes: readonly Change[]): Map<number, Standing> {
+  const undone = new Map<string, boolean>()
+  for (const change of [...changes].sort((a, b) => a.sequence - b.sequence)) {
+    if (change.type === 'UNDO' && change.target) undone.set(change.target.commandId, true)
+    if (change.type === 'REDO' && change.target) undone.set(change.target.commandId, false)
+  }
+  return new Map(
+    changes.map((change) => {
+      if (change.type === 'UNDO') return [change.sequence, 'is an undo']
+      if (change.type === 'REDO') return [change.sequence, 'is a redo']
+      return [change.sequence, undone.get(change.commandId) ? 'undone' : 'stands']
+    }),
+  )
+}
+
+/** Puts a change that was just told in front of a list, newest first, once. */
+export function withChange(changes: readonly Change[], change: Change): readonly Change[] {
+  if (changes.some((known) => known.sequence === change.sequence)) return changes
+  return [change, ...changes].sort((a, b) => b.sequence - a.sequence)
+}

@@ -1,0 +1,160 @@
+// What was done to the graph, newest first, as it happens; each can be undone and redone.
+
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Redo2, Undo2 } from 'lucide-react'
+import { useMemo, useState } from 'react'
+
+import { Badge, Button, cx, Empty, ErrorNotice, MoreButton, num, Segmented, Skeleton, Time } from '@/ui'
+
+import type { ExplorerState } from '../data/explorer'
+import { standings, withChange, type Standing } from '../model/history'
+import type { Difference } from '../model/patch'
+import { alterations, concerns, nodesOf } from '../model/trail'
+import type { Change, Command } from '../model/types'
+import { changeText, stepsText } from '../model/words'
+import { useActors } from './actors'
+import { DifferenceList } from './Collided'
+import { namer, useShared } from './context'
+
+const PAGE = 30
+/** Steps of a batch that are told. */
+const MOST_STEPS = 4
+
+export interface HistoryProps {
+  state: ExplorerState
+  /** Undoes or redoes one command. */
+  onCommand: (command: Command) => void
+  busy: boolean
+  onShow: (change: Change) => void
+}
+
+export function History({ state, onCommand, busy, onShow }: HistoryProps) {
+  const { workspace, source } = useShared()
+  const node = state.selected?.kind === 'node' ? state.selected.id : null
+  const [whole, setWhole] = useState(false)
+  const of = whole ? null : node
+  const actorOf = useActors(workspace)
+  const pages = useInfiniteQuery({
+    queryKey: ['graph', workspace, 'history', of],
+    queryFn: ({ pageParam, signal }) => source.history(of, pageParam, PAGE, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.meta.nextCursor ?? undefined,
+  })
+  const changes = useMemo(() => {
+    const fetched: readonly Change[] = pages.data?.pages.flatMap((page) => page.data) ?? []
+    const told = state.recent.filter((change) => of === null || concerns(change, of))
+    // Only what is newer: what is older and not in the pages is on a page that was not fetched yet.
+    const newest = fetched[0]?.sequence ?? 0
+    return told.filter((change) => change.sequence > newest).reduce(withChange, fetched)
+  }, [pages.data, state.recent, of])
+  const standing = useMemo(() => standings(changes), [changes])
+  const altered = useMemo(() => alterations(changes), [changes])
+  const nameOf = namer(state.canvas)
+
+  return (
+    <div className="graph-history">
+      {node && (
+        <Segmented
+          label="Whose history"
+          value={whole ? 'workspace' : 'node'}
+          onChange={(value) => setWhole(value === 'workspace')}
+          options={[
+            { value: 'node', label: 'This node' },
+            { value: 'workspace', label: 'Workspace' },
+          ]}
+        />
+      )}
+      {pages.error && <ErrorNotice error={pages.error} compact onRetry={() => void pages.refetch()} />}
+      {pages.isPending && <Skeleton lines={6} />}
+      {pages.data && changes.length === 0 && (
+        <Empty title="Nothing happened yet">
+          <p>Each command on nodes and edges stands here, and can be undone.</p>
+        </Empty>
+      )}
+      <ol className="graph-changes-list">
+        {changes.map((change) => (
+          <Entry
+            key={change.sequence}
+            change={change}
+            text={changeText(change, nameOf)}
+            details={stepsText(change, nameOf)}
+            actor={actorOf(change.actorId)}
+            standing={standing.get(change.sequence) ?? 'stands'}
+            differences={altered.get(change.sequence) ?? []}
+            busy={busy}
+            onCommand={onCommand}
+            onShow={onShow}
+          />
+        ))}
+      </ol>
+      {pages.data && changes.length > 0 && (
+        <MoreButton
+          shown={changes.length}
+          hasMore={pages.hasNextPage}
+          busy={pages.isFetchingNextPage}
+          onMore={() => void pages.fetchNextPage()}
+        />
+      )}
+    </div>
+  )
+}
+
+interface EntryProps {
+  change: Change
+  text: string
+  /** What a batch did, one by one. */
+  details: readonly string[]
+  actor: string
+  standing: Standing
+  differences: readonly Difference[]
+  busy: boolean
+  onCommand: (command: Command) => void
+  onShow: (change: Change) => void
+}
+
+function Entry({ change, text, details, actor, standing, differences, busy, onCommand, onShow }: EntryProps) {
+  const undoable = standing === 'stands'
+  const redoable = standing === 'undone'
+  const payload = { commandId: change.commandId }
+  return (
+    <li className={cx('graph-change', standing === 'undone' && 'graph-change-undone')}>
+      <div className="graph-change-head">
+        <button
+          type="button"
+          className="graph-change-text"
+          onClick={() => onShow(change)}
+          disabled={nodesOf(change).size === 0}
+        >
+          <bdi>{text}</bdi>
+        </button>
+        {(undoable || redoable) && (
+          <Button
+            size="s"
+            variant="ghost"
+            disabled={busy}
+            icon={undoable ? <Undo2 size={14} /> : <Redo2 size={14} />}
+            aria-label={`${undoable ? 'Undo' : 'Redo'}: ${text}`}
+            onClick={() => onCommand({ type: undoable ? 'UNDO' : 'REDO', payload })}
+          >
+            {undoable ? 'Undo' : 'Redo'}
+          </Button>
+        )}
+      </div>
+      {details.length > 1 && (
+        <ul className="graph-changes">
+          {details.slice(0, MOST_STEPS).map((line, i) => (
+            <li key={i}>
+              <bdi>{line}</bdi>
+            </li>
+          ))}
+          {details.length > MOST_STEPS && <li>and {num(details.length - MOST_STEPS)} more</li>}
+        </ul>
+      )}
+      {differences.length > 0 && <DifferenceList differences={differences} />}
+      <p className="graph-change-note">
+        {standing === 'undone' && <Badge>undone</Badge>} <Time at={change.at} /> · {actor} · #
+        {change.sequence}
+      </p>
+    </li>
+  )
+}

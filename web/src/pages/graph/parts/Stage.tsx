@@ -1,0 +1,230 @@
+// The canvas and what is reached by keyboard on it.
+
+import {
+  useEffect,
+  useId,
+  useImperativeHandle,
+  useRef,
+  type KeyboardEvent,
+  type Ref as ReactRef,
+} from 'react'
+
+import { useScheme } from '@/ui/scheme'
+
+import type { ExplorerState } from '../data/explorer'
+import { LayoutClient, workerPort } from '../layout/client'
+import { incidenceOf, type Canvas } from '../model/canvas'
+import type { Ref } from '../model/types'
+import { edgeText, nodeText } from '../model/words'
+import type { Way } from '../view/hit'
+import { readPalette } from '../view/palette'
+import { sceneOf, type Scene } from '../view/scene'
+import { CanvasView } from '../view/view'
+import { namer } from './context'
+
+/** What the buttons beside the canvas can do with it. */
+export interface StageControls {
+  fit: () => void
+  zoom: (factor: number) => void
+  /** Lets all nodes find their places anew. */
+  loosen: () => void
+  focus: () => void
+}
+
+export interface StageProps {
+  state: ExplorerState
+  onSelect: (ref: Ref | null) => void
+  onExpand: (id: string) => void
+  onRemove: (id: string) => void
+  controls: ReactRef<StageControls>
+}
+
+const ARROWS: Record<string, Way> = {
+  ArrowLeft: 'left',
+  ArrowRight: 'right',
+  ArrowUp: 'up',
+  ArrowDown: 'down',
+}
+const STEP = 60
+
+export function Stage({ state, onSelect, onExpand, onRemove, controls }: StageProps) {
+  const host = useRef<HTMLDivElement>(null)
+  const surface = useRef<HTMLCanvasElement>(null)
+  const drawing = useRef<{ view: CanvasView; layout: LayoutClient } | null>(null)
+  const latest = useRef({ onSelect, onExpand })
+  const drawn = useRef<Scene | null>(null)
+  const help = useId()
+  const scheme = useScheme()
+  useEffect(() => {
+    latest.current = { onSelect, onExpand }
+  })
+
+  useEffect(() => {
+    const canvas = surface.current
+    const box = host.current
+    if (!canvas || !box) return
+    const layout: LayoutClient = new LayoutClient(workerPort(), () => view.moved())
+    const view: CanvasView = new CanvasView(canvas, layout, {
+      onSelect: (ref) => latest.current.onSelect(ref),
+      onOpen: (id) => latest.current.onExpand(id),
+    })
+    drawing.current = { view, layout }
+    const resize = new ResizeObserver(() =>
+      view.setSize({ width: box.clientWidth, height: box.clientHeight }),
+    )
+    resize.observe(box)
+    const calm = window.matchMedia('(prefers-reduced-motion: reduce)')
+    const obey = () => {
+      layout.setStill(calm.matches)
+      view.setStill(calm.matches)
+    }
+    obey()
+    calm.addEventListener('change', obey)
+    return () => {
+      calm.removeEventListener('change', obey)
+      resize.disconnect()
+      view.close()
+      layout.close()
+      drawing.current = null
+      drawn.current = null
+    }
+  }, [])
+
+  useEffect(() => {
+    if (surface.current) drawing.current?.view.setPalette(readPalette(surface.current))
+  }, [scheme])
+
+  useEffect(() => {
+    if (!drawing.current) return
+    const { view, layout } = drawing.current
+    const scene = sceneOf(state.canvas)
+    if (!drawn.current || !sameStructure(drawn.current, scene)) arrange(layout, scene)
+    drawn.current = scene
+    view.setScene(scene)
+  }, [state.canvas])
+
+  useEffect(() => {
+    drawing.current?.view.setSelected(state.selected)
+    if (state.selected?.kind === 'node') drawing.current?.view.reveal(state.selected.id)
+  }, [state.selected])
+
+  useEffect(() => {
+    if (state.flashed.length > 0) drawing.current?.view.flash(state.flashed)
+  }, [state.flashed])
+
+  useImperativeHandle(controls, () => ({
+    fit: () => drawing.current?.view.fit(),
+    zoom: (factor) => drawing.current?.view.zoom(factor),
+    loosen: () => {
+      drawing.current?.layout.unpin()
+      drawing.current?.layout.shake()
+    },
+    focus: () => host.current?.focus(),
+  }))
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const view = drawing.current?.view
+    if (!view || event.ctrlKey || event.metaKey || event.altKey) return
+    if (press(event, view, state.selected, { onSelect, onExpand, onRemove })) event.preventDefault()
+  }
+
+  return (
+    <>
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- an application takes keys */}
+      <div
+        ref={host}
+        className="graph-stage"
+        role="application"
+        aria-label="Graph"
+        aria-roledescription="graph canvas"
+        aria-describedby={help}
+        // The canvas is worked with by keyboard, too.
+        // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        tabIndex={0}
+        onKeyDown={onKeyDown}
+      >
+        <canvas ref={surface} className="graph-canvas" />
+      </div>
+      <p id={help} className="sr-only">
+        Arrow keys go from node to node, Enter expands, Delete takes a node off the canvas, plus and minus
+        zoom, 0 shows all, Shift and arrow keys move the picture. Everything on the canvas is also in the list
+        under “Shown”.
+      </p>
+      <p className="sr-only" role="status">
+        {selectionText(state.canvas, state.selected)}
+      </p>
+    </>
+  )
+}
+
+interface Acts {
+  onSelect: (ref: Ref | null) => void
+  onExpand: (id: string) => void
+  onRemove: (id: string) => void
+}
+
+/** Does what a key means on the canvas; false: it means nothing here. */
+function press(event: KeyboardEvent, view: CanvasView, selected: Ref | null, acts: Acts): boolean {
+  const way = ARROWS[event.key]
+  const node = selected?.kind === 'node' ? selected.id : null
+  switch (true) {
+    case way !== undefined && event.shiftKey:
+      view.scroll(
+        way === 'left' ? STEP : way === 'right' ? -STEP : 0,
+        way === 'up' ? STEP : way === 'down' ? -STEP : 0,
+      )
+      return true
+    case way !== undefined: {
+      const next = view.towards(way)
+      if (next) acts.onSelect({ kind: 'node', id: next })
+      return true
+    }
+    case event.key === '+' || event.key === '=':
+      view.zoom(1.3)
+      return true
+    case event.key === '-':
+      view.zoom(1 / 1.3)
+      return true
+    case event.key === '0':
+      view.fit()
+      return true
+    case event.key === 'Escape':
+      acts.onSelect(null)
+      return selected !== null
+    case event.key === 'Enter' && node !== null:
+      acts.onExpand(node)
+      return true
+    case (event.key === 'Delete' || event.key === 'Backspace') && node !== null:
+      acts.onRemove(node)
+      return true
+    default:
+      return false
+  }
+}
+
+function selectionText(canvas: Canvas, selected: Ref | null): string {
+  if (!selected) return ''
+  const node = canvas.nodes.get(selected.id)
+  if (node) return nodeText(node, incidenceOf(canvas).get(selected.id) ?? [])
+  const edge = canvas.edges.get(selected.id)
+  return edge ? edgeText(edge, namer(canvas)) : ''
+}
+
+function sameStructure(a: Scene, b: Scene): boolean {
+  return (
+    a.nodes.length === b.nodes.length &&
+    a.edges.length === b.edges.length &&
+    a.nodes.every((node, i) => node.id === b.nodes[i]?.id) &&
+    a.edges.every((edge, i) => edge.id === b.edges[i]?.id)
+  )
+}
+
+function arrange(layout: LayoutClient, scene: Scene): void {
+  const ids = scene.nodes.map((node) => node.id)
+  const bodies = scene.nodes.map(({ id, radius }) => ({ id, radius }))
+  const springs = scene.edges.map((edge) => ({
+    source: ids[edge.source] ?? '',
+    target: ids[edge.target] ?? '',
+  }))
+  layout.setGraph(ids, bodies, springs)
+}

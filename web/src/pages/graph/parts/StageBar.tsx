@@ -1,0 +1,193 @@
+// What floats above the canvas: how the picture is moved, what is made and undone, and what the marks mean.
+
+import { Eraser, LocateFixed, Minus, Plus, Redo2, Spline, Undo2, Users, Wind, Workflow } from 'lucide-react'
+import type { RefObject } from 'react'
+
+import type { StreamState } from '@/api'
+import { Button, CodeBlock, Dot, Empty, IconButton, Menu, MenuItem, plural, Skeleton } from '@/ui'
+
+import type { ExplorerState } from '../data/explorer'
+import { ENTITY_TYPES, type Command } from '../model/types'
+import { ENTITY_LABELS } from '../model/words'
+import type { StageControls } from './Stage'
+import { TypeMark } from './TypeMark'
+
+export interface StageBarProps {
+  state: ExplorerState
+  stream: StreamState
+  controls: RefObject<StageControls | null>
+  busy: boolean
+  onNewNode: () => void
+  onNewEdge: () => void
+  onStep: (command: Command) => void
+  onClear: () => void
+}
+
+export function StageBar({
+  state,
+  stream,
+  controls,
+  busy,
+  onNewNode,
+  onNewEdge,
+  onStep,
+  onClear,
+}: StageBarProps) {
+  const { nodes, edges } = state.canvas
+  return (
+    <>
+      <div className="graph-bar graph-bar-top" role="toolbar" aria-label="Edit the graph">
+        <Button size="s" icon={<Plus size={14} />} onClick={onNewNode}>
+          Node
+        </Button>
+        <Button size="s" icon={<Spline size={14} />} onClick={onNewEdge}>
+          Edge
+        </Button>
+        <IconButton
+          label="Undo my last command"
+          size="s"
+          disabled={busy}
+          onClick={() => onStep({ type: 'UNDO' })}
+        >
+          <Undo2 size={16} />
+        </IconButton>
+        <IconButton
+          label="Redo my last undone command"
+          size="s"
+          disabled={busy}
+          onClick={() => onStep({ type: 'REDO' })}
+        >
+          <Redo2 size={16} />
+        </IconButton>
+        <Menu
+          trigger={
+            <IconButton label="Undo or redo anybody's" size="s" disabled={busy}>
+              <Users size={16} />
+            </IconButton>
+          }
+        >
+          <MenuItem
+            icon={<Undo2 size={14} />}
+            onSelect={() => onStep({ type: 'UNDO', payload: { scope: 'workspace' } })}
+          >
+            Undo the workspace's last command
+          </MenuItem>
+          <MenuItem
+            icon={<Redo2 size={14} />}
+            onSelect={() => onStep({ type: 'REDO', payload: { scope: 'workspace' } })}
+          >
+            Redo the workspace's last undone one
+          </MenuItem>
+        </Menu>
+      </div>
+      <div
+        className="graph-bar graph-bar-view"
+        role="toolbar"
+        aria-label="Move the picture"
+        aria-orientation="vertical"
+      >
+        <IconButton label="Zoom in" size="s" onClick={() => controls.current?.zoom(1.35)}>
+          <Plus size={16} />
+        </IconButton>
+        <IconButton label="Zoom out" size="s" onClick={() => controls.current?.zoom(1 / 1.35)}>
+          <Minus size={16} />
+        </IconButton>
+        <IconButton label="Show all" size="s" onClick={() => controls.current?.fit()}>
+          <LocateFixed size={16} />
+        </IconButton>
+        <IconButton
+          label="Let go of held nodes and arrange anew"
+          size="s"
+          onClick={() => controls.current?.loosen()}
+        >
+          <Wind size={16} />
+        </IconButton>
+        <IconButton label="Clear the canvas" size="s" disabled={nodes.size === 0} onClick={onClear}>
+          <Eraser size={16} />
+        </IconButton>
+      </div>
+      <div className="graph-foot">
+        <ul className="graph-legend" aria-label="What the marks mean">
+          {ENTITY_TYPES.map((type) => (
+            <li key={type}>
+              <TypeMark type={type} /> {ENTITY_LABELS[type]}
+            </li>
+          ))}
+        </ul>
+        <span className="graph-count">
+          {plural(nodes.size, 'node')}, {plural(edges.size, 'edge')}
+        </span>
+        <Live stream={stream} />
+      </div>
+    </>
+  )
+}
+
+function Live({ stream }: { stream: StreamState }) {
+  switch (stream.status) {
+    case 'open':
+      return (
+        <span className="graph-live-state">
+          <Dot tone="ok" pulse /> Live
+        </span>
+      )
+    case 'connecting':
+      return (
+        <span className="graph-live-state">
+          <Dot tone="neutral" /> Connecting
+        </span>
+      )
+    default:
+      return (
+        <span className="graph-live-state" role="status" title={stream.error.message}>
+          <Dot tone="bad" /> {stream.status === 'failed' ? 'Not live' : 'Not live, coming back'}
+        </span>
+      )
+  }
+}
+
+const FIRST = `curl -s $LG/api/commands/execute -H "Authorization: Bearer $KEY" -H "x-workspace-id: $WS" \\
+  -H 'Content-Type: application/json' \\
+  --data-raw '{"type":"CREATE_NODE","payload":{"name":"Pump 7","entityType":"object"}}'`
+
+/** In the middle of an empty canvas. */
+export function StageNote({
+  state,
+  onNewNode,
+  onStart,
+}: {
+  state: ExplorerState
+  onNewNode: () => void
+  onStart: () => void
+}) {
+  if (state.canvas.nodes.size > 0 || state.error) return null
+  if (state.starting) {
+    return (
+      <div className="graph-note">
+        <Skeleton lines={3} width={220} />
+      </div>
+    )
+  }
+  return (
+    <div className="graph-note">
+      <Empty
+        icon={<Workflow size={20} />}
+        title="The canvas is empty"
+        actions={
+          <>
+            <Button variant="primary" onClick={onNewNode}>
+              Make a node
+            </Button>
+            <Button onClick={onStart}>Show the first nodes</Button>
+          </>
+        }
+      >
+        <p>Find nodes above, or make the first one here or by the interface:</p>
+        <CodeBlock code={FIRST} label="Make a node" />
+        <p>
+          <code>livegraph demo</code> fills the workspace with the graph of its machine.
+        </p>
+      </Empty>
+    </div>
+  )
+}

@@ -1,0 +1,220 @@
+import { describe, expect, it } from 'vitest'
+
+import { EMPTY, withEdges, withNodes, type Canvas } from '../model/canvas'
+import { edge, node } from '../model/fixtures'
+import { between, boundsOf, fit, reveal, START, toScreen, toWorld, zoomAt } from './camera'
+import { arrowOf, controlPoint, distanceToCurve, distanceToSegment, onCurve } from './geometry'
+import { edgeAt, nearestNode, nodeAt, nodeTowards } from './hit'
+import { chooseLabels, shorten, type Label } from './labels'
+import { radiusOf, sceneOf } from './scene'
+import { addShape, polygonPoints } from './shapes'
+
+const size = { width: 800, height: 600 }
+
+describe('the camera', () => {
+  it('keeps what is under the pointer there while it zooms', () => {
+    const at = { x: 300, y: 120 }
+    const camera = { x: 40, y: -30, k: 0.8 }
+    const before = toWorld(camera, at)
+    const after = toScreen(zoomAt(camera, at, 2.5), before)
+    expect(after.x).toBeCloseTo(at.x)
+    expect(after.y).toBeCloseTo(at.y)
+  })
+
+  it('zooms neither in nor out without end', () => {
+    expect(zoomAt(START, { x: 0, y: 0 }, 1e9).k).toBe(6)
+    expect(zoomAt(START, { x: 0, y: 0 }, 1e-9).k).toBe(0.05)
+  })
+
+  it('shows a box whole and in the middle', () => {
+    const bounds = boundsOf([-1000, -50, 3000, 50, NaN, NaN])
+    expect(bounds).toEqual({ left: -1000, top: -50, right: 3000, bottom: 50 })
+    const camera = bounds ? fit(bounds, size) : START
+    expect(toScreen(camera, { x: -1000, y: 0 }).x).toBeCloseTo(48)
+    expect(toScreen(camera, { x: 3000, y: 0 }).x).toBeCloseTo(752)
+    expect(toScreen(camera, { x: 1000, y: 0 }).y).toBeCloseTo(300)
+  })
+
+  it('does not blow up a single node', () => {
+    expect(fit({ left: 0, top: 0, right: 0, bottom: 0 }, size).k).toBe(1.6)
+    expect(boundsOf([NaN, NaN])).toBeNull()
+  })
+
+  it('moves no more than it has to', () => {
+    expect(reveal(START, { x: 400, y: 300 }, size)).toBe(START)
+    expect(reveal(START, { x: 1000, y: 300 }, size)).toEqual({ x: -260, y: 0, k: 1 })
+  })
+
+  it('goes from one to the other', () => {
+    expect(between(START, { x: 10, y: 20, k: 3 }, 0.5)).toEqual({ x: 5, y: 10, k: 2 })
+  })
+})
+
+describe('the shapes of edges', () => {
+  const a = { x: 0, y: 0 }
+  const b = { x: 100, y: 0 }
+
+  it('bend in the middle by as much as they should', () => {
+    const middle = onCurve(a, controlPoint(a, b, 14), b, 0.5)
+    expect(Math.hypot(middle.x - 50, middle.y)).toBeCloseTo(14)
+    // The other way round the same bend is on the other side: two edges between two nodes do not cover each other.
+    const back = onCurve(b, controlPoint(b, a, 14), a, 0.5)
+    expect(Math.sign(back.y)).toBe(-Math.sign(middle.y))
+  })
+
+  it('are as far from a point as they look', () => {
+    expect(distanceToSegment({ x: 50, y: 7 }, a, b)).toBe(7)
+    expect(distanceToSegment({ x: -3, y: 4 }, a, b)).toBe(5)
+    expect(distanceToSegment({ x: 3, y: 4 }, a, a)).toBe(5)
+    const control = controlPoint(a, b, 20)
+    expect(distanceToCurve({ x: 50, y: -20 }, a, control, b)).toBeLessThan(1)
+  })
+
+  it('end in an arrow at the border of the target', () => {
+    expect(arrowOf(a, b, 0, 10)).toEqual({ tip: { x: 90, y: 0 }, angle: 0 })
+    expect(arrowOf(a, { x: 5, y: 0 }, 0, 10)).toBeNull()
+  })
+})
+
+const canvas = (ids: string[], edges: [string, string, string][] = []): Canvas =>
+  withEdges(
+    withNodes(
+      EMPTY,
+      ids.map((id) => node(id)),
+    ).canvas,
+    edges.map(([id, from, to]) => edge(id, from, to)),
+  )
+
+describe('the scene', () => {
+  it('fans out parallel edges, and loops around each other', () => {
+    const scene = sceneOf(
+      canvas(
+        ['a', 'b'],
+        [
+          ['1', 'a', 'b'],
+          ['2', 'b', 'a'],
+          ['3', 'a', 'b'],
+          ['4', 'a', 'a'],
+          ['5', 'a', 'a'],
+        ],
+      ),
+    )
+    const bends = scene.edges.map(({ bend }) => bend)
+    expect(new Set(bends).size).toBe(5)
+    expect(
+      bends
+        .slice(0, 3)
+        .map(Math.abs)
+        .sort((x, y) => x - y),
+    ).toEqual([0, 14, 14])
+    expect(scene.edgesOf[0]).toEqual([0, 1, 2, 3, 4])
+    expect(scene.edgesOf[1]).toEqual([0, 1, 2])
+  })
+
+  it('spells out what cannot be seen in a name', () => {
+    const scene = sceneOf(withNodes(EMPTY, [node('a', { name: 'pump\u202e7\nx' })]).canvas)
+    expect(scene.nodes[0]?.name).toBe('pump[U+202E]7␊x')
+  })
+
+  it('makes hubs larger, but not without end', () => {
+    expect(radiusOf(4)).toBeGreaterThan(radiusOf(1))
+    expect(radiusOf(100_000)).toBe(20)
+  })
+})
+
+describe('what is under the pointer', () => {
+  const scene = sceneOf(
+    canvas(
+      ['a', 'b', 'c'],
+      [
+        ['1', 'a', 'b'],
+        ['2', 'a', 'b'],
+        ['3', 'c', 'c'],
+      ],
+    ),
+  )
+  const xy = [0, 0, 100, 0, NaN, NaN]
+
+  it('is the nearest node within reach', () => {
+    expect(nodeAt(scene, xy, { x: 4, y: 4 }, 2)).toBe(0)
+    expect(nodeAt(scene, xy, { x: 50, y: 0 }, 2)).toBe(-1)
+    expect(nearestNode(scene, xy, { x: 60, y: 0 })).toBe(1)
+  })
+
+  it('is the one of two parallel edges that is meant', () => {
+    const [above, below] = [edgeAt(scene, xy, { x: 50, y: -7 }, 3), edgeAt(scene, xy, { x: 50, y: 7 }, 3)]
+    expect([above, below].sort()).toEqual([0, 1])
+    expect(edgeAt(scene, xy, { x: 50, y: 40 }, 3)).toBe(-1)
+  })
+})
+
+describe('the arrow keys', () => {
+  const scene = sceneOf(canvas(['m', 'l', 'r', 'u', 'far']))
+  const xy = [0, 0, -50, 5, 60, -10, 3, -40, 400, 0]
+
+  it.each([
+    ['left', 1],
+    ['right', 2],
+    ['up', 3],
+    ['down', -1],
+  ] as const)('lead %s', (way, place) => {
+    expect(nodeTowards(scene, xy, 0, way)).toBe(place)
+  })
+})
+
+describe('labels', () => {
+  const label = (place: number, x: number, weight: number): Label => ({
+    place,
+    x,
+    y: 0,
+    width: 40,
+    height: 14,
+    weight,
+  })
+
+  it('do not lie on each other, the important ones first', () => {
+    const chosen = chooseLabels([label(0, 0, 1), label(1, 20, 5), label(2, 80, 2)], 10)
+    expect(chosen.map(({ place }) => place)).toEqual([1, 2])
+  })
+
+  it('are at most so many, but for those that must be', () => {
+    const chosen = chooseLabels(
+      [label(0, 0, 1), label(1, 100, 2), label(2, 10, Infinity), label(3, 12, Infinity)],
+      1,
+    )
+    expect(chosen.map(({ place }) => place)).toEqual([2, 3])
+  })
+
+  it('keep clear of what is in their way', () => {
+    expect(chooseLabels([label(0, 0, 1)], 10, [{ x: 15, y: 0, width: 10, height: 10 }])).toEqual([])
+  })
+
+  it('are cut between characters', () => {
+    expect(shorten('Pump 7', 20)).toBe('Pump 7')
+    expect(shorten('👩‍🔧👩‍🔧👩‍🔧👩‍🔧👩‍🔧', 3)).toBe('👩‍🔧👩‍🔧…')
+  })
+})
+
+describe('shapes', () => {
+  it('are different for each type', () => {
+    const at = { x: 10, y: 10 }
+    const drawn = (['concept', 'object', 'process', 'actor'] as const).map((type) => {
+      const strokes: string[] = []
+      addShape(
+        {
+          moveTo: () => strokes.push('m'),
+          lineTo: () => strokes.push('l'),
+          arc: () => strokes.push('a'),
+          closePath: () => strokes.push('z'),
+        },
+        type,
+        at,
+        5,
+      )
+      return strokes.join('')
+    })
+    expect(drawn).toEqual(['mlllz', 'maz', 'mlllllz', 'mllz'])
+    expect(polygonPoints('object', at, 5)).toBeNull()
+    expect(polygonPoints('actor', at, 5)?.split(' ').length).toBe(3)
+  })
+})

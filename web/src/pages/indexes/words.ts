@@ -1,0 +1,76 @@
+// How the indexes stand, in words.
+
+import { duration, num, plural } from '@/ui/format'
+
+import type { IndexStatus, Installed, Reindex, SearchIndex } from './types'
+
+export const TONES = { ready: 'ok', indexing: 'accent', degraded: 'bad' } as const
+
+/** What an index that is being built is for. */
+export function causeText(cause: string): string {
+  switch (cause) {
+    case 'first':
+      return 'There was none yet.'
+    case 'lost':
+      return 'The one before was lost: it is made again from the graph itself.'
+    case 'model':
+      return 'Another embedder is configured. Until it is whole, plain search is away and hybrid search goes without meaning.'
+    case 'asked':
+      return 'An operator asked for it. The one before answers until it is whole.'
+    default:
+      return ''
+  }
+}
+
+/** What a workspace's status means, and what to do if anything. */
+export function statusText(index: IndexStatus): string {
+  const { events, seconds } = index.lag
+  switch (index.status) {
+    case 'ready':
+      return 'What is in the graph is found.'
+    case 'indexing':
+      if (events > 0)
+        return `${plural(events, 'change')} are not found yet, the oldest for ${duration(seconds * 1000)}.`
+      return 'Some of it is not found yet.'
+    case 'degraded':
+      if (!index.model) return 'There is no index yet.'
+      if (events > 0)
+        return `It has stood still for ${duration(seconds * 1000)} with ${plural(events, 'change')} to do.`
+      return 'It cannot be asked or written.'
+  }
+}
+
+/** The share of a workspace's nodes that the index has: 0 to 1; null: there are none. */
+export function indexedShare(index: IndexStatus): number | null {
+  return index.nodes.total === 0 ? null : Math.min(1, index.nodes.indexed / index.nodes.total)
+}
+
+export const liveOf = (installed: Installed): SearchIndex | null =>
+  installed.indexes.find((index) => index.state === 'live') ?? null
+
+export const buildingOf = (installed: Installed): SearchIndex | null =>
+  installed.indexes.find((index) => index.state === 'building') ?? null
+
+/** Whether a new index is wanted or being made, so that asking again would change nothing. */
+export function underWay(installed: Installed): boolean {
+  return buildingOf(installed) !== null || (installed.last !== null && installed.last.state !== 'done')
+}
+
+/** How far the building is. */
+export function progressText(index: { done: number; total: number; etaSeconds: number | null }): string {
+  const done = `${num(index.done)} of ${plural(index.total, 'node')}`
+  if (index.etaSeconds === null) return done
+  return `${done}, about ${duration(Math.max(1, Math.round(index.etaSeconds)) * 1000)} to go`
+}
+
+/** What became of the last wish for a new index. */
+export function lastText(last: Reindex): string {
+  switch (last.state) {
+    case 'queued':
+      return 'asked for; a process with the role “embeddings” takes it up within seconds'
+    case 'running':
+      return 'being made'
+    case 'done':
+      return 'done'
+  }
+}

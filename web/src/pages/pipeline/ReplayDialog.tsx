@@ -1,0 +1,241 @@
+import { useState } from 'react'
+
+import { useWorkspaces } from '@/app/workspace'
+import {
+  Button,
+  Dialog,
+  ErrorNotice,
+  Field,
+  fieldError,
+  Input,
+  Notice,
+  num,
+  plural,
+  Segmented,
+  Select,
+  Table,
+  Textarea,
+  useNow,
+  visible,
+  type Column,
+} from '@/ui'
+
+import { browserZone } from '../sources/zones'
+import { useReplayWrites } from './data'
+import { emptyReplay, REPLAYABLE, type ReplayDraft, replayRequest } from './replays'
+import type { PlannedReplay, Replay, ReplayPartition } from './shapes'
+
+/** Plans a replay, and starts it once it was seen what it would read. */
+export function ReplayDialog({
+  onClose,
+  onStarted,
+}: {
+  onClose: () => void
+  onStarted: (replay: Replay) => void
+}) {
+  const [draft, setDraft] = useState(emptyReplay)
+  const [tried, setTried] = useState(false)
+  const { plan, start } = useReplayWrites()
+  const zone = browserZone()
+  // A plan is of what was asked for then.
+  const planned = plan.data
+  const error = start.error ?? plan.error
+  const set = (change: Partial<ReplayDraft>) => {
+    setDraft({ ...draft, ...change })
+    plan.reset()
+    start.reset()
+  }
+  const submit = () => {
+    setTried(true)
+    const { request, problems } = replayRequest(draft, zone, Date.now())
+    if (Object.keys(problems).length > 0 || plan.isPending || start.isPending) return
+    if (!planned) {
+      plan.mutate(request)
+      return
+    }
+    start.mutate(request, { onSuccess: onStarted })
+  }
+  return (
+    <Dialog
+      open
+      size="l"
+      onClose={onClose}
+      title="Start a replay"
+      lead="First it is said what would be read."
+      onSubmit={submit}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" busy={plan.isPending || start.isPending}>
+            {planned ? `Replay ${plural(planned.records, 'record')}` : 'Say what it would read'}
+          </Button>
+        </>
+      }
+    >
+      <div className="stack">
+        {Boolean(error) && <ErrorNotice error={error} compact />}
+        <ReplayForm draft={draft} zone={zone} tried={tried} error={error} onChange={set} />
+        {planned && <Plan plan={planned} />}
+      </div>
+    </Dialog>
+  )
+}
+
+interface ReplayFormProps {
+  draft: ReplayDraft
+  zone: string
+  tried: boolean
+  error: unknown
+  onChange: (change: Partial<ReplayDraft>) => void
+}
+
+const FROM = [
+  { value: 'start', label: 'The beginning of the log' },
+  { value: 'time', label: 'A time' },
+  { value: 'offsets', label: 'Offsets' },
+] as const
+const TO = [
+  { value: 'end', label: 'Its end now' },
+  { value: 'time', label: 'A time' },
+  { value: 'offsets', label: 'Offsets' },
+] as const
+
+function ReplayForm({ draft: d, zone, tried, error, onChange }: ReplayFormProps) {
+  const { workspaces } = useWorkspaces()
+  const { problems } = replayRequest(d, zone, useNow())
+  const errorOf = (field: keyof ReplayDraft, name: string = field) =>
+    (tried ? problems[field] : undefined) ?? fieldError(error, name)
+  const times = `When the records were written, on the clock of ${zone}.`
+  return (
+    <>
+      <Field
+        label="Topic"
+        hint="Commands are decided once and their events are kept; what is replayed are points."
+        error={errorOf('topic')}
+      >
+        <Select value={d.topic} onChange={(e) => onChange({ topic: e.target.value })} options={REPLAYABLE} />
+      </Field>
+      <fieldset className="pipeline-side">
+        <legend>From</legend>
+        <Segmented label="From" value={d.from} onChange={(from) => onChange({ from })} options={FROM} />
+        {d.from === 'time' && (
+          <Field label="Time" hint={times} error={errorOf('fromTime')}>
+            <Input
+              type="datetime-local"
+              step={1}
+              value={d.fromTime}
+              onChange={(e) => onChange({ fromTime: e.target.value })}
+            />
+          </Field>
+        )}
+        {d.from === 'offsets' && (
+          <OffsetField
+            value={d.fromOffsets}
+            error={errorOf('fromOffsets')}
+            hint="Only these partitions are read."
+            onChange={(fromOffsets) => onChange({ fromOffsets })}
+          />
+        )}
+      </fieldset>
+      <fieldset className="pipeline-side">
+        <legend>To</legend>
+        <Segmented label="To" value={d.to} onChange={(to) => onChange({ to })} options={TO} />
+        {d.to === 'time' && (
+          <Field label="Time, not included" hint={times} error={errorOf('toTime')}>
+            <Input
+              type="datetime-local"
+              step={1}
+              value={d.toTime}
+              onChange={(e) => onChange({ toTime: e.target.value })}
+            />
+          </Field>
+        )}
+        {d.to === 'offsets' && (
+          <OffsetField
+            value={d.toOffsets}
+            error={errorOf('toOffsets')}
+            hint="Not included. Other partitions are read to their end."
+            onChange={(toOffsets) => onChange({ toOffsets })}
+          />
+        )}
+      </fieldset>
+      <div className="pipeline-form-row">
+        {d.from !== 'offsets' && (
+          <Field label="Partitions" optional hint="Such as 0, 2-4. Empty: all." error={errorOf('partitions')}>
+            <Input value={d.partitions} onChange={(e) => onChange({ partitions: e.target.value })} />
+          </Field>
+        )}
+        <Field label="Workspace" error={errorOf('workspaceId')}>
+          <Select
+            value={d.workspaceId}
+            onChange={(e) => onChange({ workspaceId: e.target.value })}
+            options={[
+              { value: '', label: 'All' },
+              ...workspaces.map((one) => ({ value: one.id, label: visible(one.name, 60) })),
+            ]}
+          />
+        </Field>
+        <Field
+          label="Rows a second"
+          optional
+          hint="At most. Empty: as fast as it goes beside the live consumer."
+          error={errorOf('maxRows', 'maxRowsPerSecond')}
+        >
+          <Input
+            inputMode="numeric"
+            value={d.maxRows}
+            onChange={(e) => onChange({ maxRows: e.target.value })}
+          />
+        </Field>
+      </div>
+    </>
+  )
+}
+
+function OffsetField({
+  value,
+  error,
+  hint,
+  onChange,
+}: {
+  value: string
+  error: string | undefined
+  hint: string
+  onChange: (value: string) => void
+}) {
+  return (
+    <Field label="Partition and offset" hint={`Such as 0: 1200, 1: 980. ${hint}`} error={error}>
+      <Textarea
+        rows={2}
+        value={value}
+        onChange={(e) => onChange(e.target.value)}
+        spellCheck={false}
+        className="mono"
+      />
+    </Field>
+  )
+}
+
+const RANGES: Column<ReplayPartition>[] = [
+  { id: 'partition', head: 'Partition', primary: true, narrow: true, cell: (p) => <b>{p.partition}</b> },
+  { id: 'from', head: 'From', numeric: true, cell: (p) => num(p.from) },
+  { id: 'to', head: 'To, not included', numeric: true, cell: (p) => num(p.to) },
+  { id: 'records', head: 'Records', numeric: true, cell: (p) => num(p.to - p.from) },
+]
+
+function Plan({ plan }: { plan: PlannedReplay }) {
+  return (
+    <Notice
+      title={`${plural(plan.records, 'record')} of ${plural(plan.partitions.length, 'partition')} would be read`}
+    >
+      <p>
+        Consumer {plan.consumer} stores what is in them under the versions that they had: nothing newer is
+        overwritten.
+      </p>
+      <details className="pipeline-details">
+        <summary>The ranges</summary>
+        <Table label="Ranges" columns={RANGES} rows={plan.partitions} rowKey={(p) => String(p.partition)} />
+      </details>
+    </Notice>
+  )
+}

@@ -1,0 +1,148 @@
+import { useState } from 'react'
+
+import { useWorkspaces } from '@/app/workspace'
+import {
+  Button,
+  compact,
+  Confirm,
+  Copyable,
+  Dialog,
+  duration,
+  ErrorNotice,
+  Facts,
+  Name,
+  Notice,
+  num,
+  plural,
+  Progress,
+  Skeleton,
+  Table,
+  Time,
+  visible,
+  type Column,
+} from '@/ui'
+
+import { useReplay, useReplayWrites } from './data'
+import { ReplayBadge } from './Replays'
+import { isOver, percentText } from './replays'
+import type { Replay, ReplayPartition } from './shapes'
+
+/** How far a replay is, and the way to end it. */
+export function ReplaySheet({ id, onClose }: { id: string; onClose: () => void }) {
+  const replay = useReplay(id)
+  const { cancel } = useReplayWrites()
+  const [asking, setAsking] = useState(false)
+  const r = replay.data
+  return (
+    <>
+      <Dialog
+        open={!asking}
+        side
+        size="l"
+        onClose={onClose}
+        title={r ? `Replay of ${r.topic}` : 'Replay'}
+        lead={r && `asked for by ${visible(r.requestedBy, 80)}`}
+        footer={
+          r &&
+          !isOver(r.state) && (
+            <Button variant="danger" disabled={r.cancelRequested} onClick={() => setAsking(true)}>
+              {r.cancelRequested ? 'Being cancelled' : 'Cancel the replay…'}
+            </Button>
+          )
+        }
+      >
+        {replay.isPending && <Skeleton lines={8} />}
+        {replay.isError && <ErrorNotice error={replay.error} onRetry={() => void replay.refetch()} />}
+        {r && <Shown replay={r} />}
+      </Dialog>
+      <Confirm
+        open={asking}
+        danger
+        title="Cancel this replay?"
+        action="Cancel the replay"
+        busy={cancel.isPending}
+        error={cancel.error}
+        onClose={() => setAsking(false)}
+        onConfirm={() => cancel.mutate(id, { onSuccess: () => setAsking(false) })}
+      >
+        <p>What it has stored stays. The rest can be replayed later, from where this one stopped.</p>
+      </Confirm>
+    </>
+  )
+}
+
+const PARTITIONS: Column<ReplayPartition>[] = [
+  { id: 'partition', head: 'Partition', primary: true, narrow: true, cell: (p) => <b>{p.partition}</b> },
+  {
+    id: 'progress',
+    head: 'Progress',
+    cell: (p) => (
+      <span className="pipeline-bar">
+        <Progress
+          label={`Progress of partition ${p.partition}`}
+          value={p.next - p.from}
+          max={Math.max(p.to - p.from, 1)}
+        />
+      </span>
+    ),
+  },
+  { id: 'next', head: 'Next', numeric: true, narrow: true, cell: (p) => num(p.next) },
+  { id: 'from', head: 'From', numeric: true, narrow: true, wide: true, cell: (p) => num(p.from) },
+  { id: 'to', head: 'To', numeric: true, narrow: true, cell: (p) => num(p.to) },
+  { id: 'gone', head: 'Gone', numeric: true, narrow: true, wide: true, cell: (p) => num(p.trimmed) },
+]
+
+function Shown({ replay: r }: { replay: Replay }) {
+  const { workspaces } = useWorkspaces()
+  const owner = r.workspaceId && (workspaces.find((one) => one.id === r.workspaceId)?.name ?? r.workspaceId)
+  return (
+    <div className="stack">
+      <div className="pipeline-big" role="status">
+        <div className="row spread">
+          <ReplayBadge state={r.state} cancelling={r.cancelRequested} />
+          <b>{percentText(r)}</b>
+        </div>
+        <Progress label="Progress of the replay" value={r.recordsDone} max={Math.max(r.records, 1)} />
+        <span className="muted">
+          {num(r.recordsDone)} of {plural(r.records, 'record')}
+          {r.etaSeconds !== null && ` · about ${duration(r.etaSeconds * 1000)} left`}
+        </span>
+      </div>
+      {r.error !== null && (
+        <Notice tone="warn" title="It failed">
+          <p>{visible(r.error, 1000)}</p>
+        </Notice>
+      )}
+      {r.notes.map((note) => (
+        <Notice key={note}>
+          <p>{visible(note, 600)}</p>
+        </Notice>
+      ))}
+      <Facts
+        items={[
+          ['Rows stored', num(r.rows)],
+          r.state === 'running' && [
+            'Pace',
+            `${compact(r.recordsPerSecond)} records/s, ${compact(r.rowsPerSecond)} rows/s`,
+          ],
+          ['Bound', r.maxRowsPerSecond === null ? 'none' : `${num(r.maxRowsPerSecond)} rows/s`],
+          ['Left out', r.refused > 0 ? plural(r.refused, 'record') : 'none'],
+          ['Workspace', owner ? <Name key="workspace" text={owner} /> : 'all'],
+          ['Asked for', <Time key="created" at={r.createdAt} absolute />],
+          r.startedAt !== null && ['Begun', <Time key="started" at={r.startedAt} absolute />],
+          r.finishedAt !== null && ['Ended', <Time key="finished" at={r.finishedAt} absolute />],
+          r.runs > 1 && ['Taken up', `${num(r.runs)} times`],
+          ['Id', <Copyable key="id" text={r.id} label="Copy the id" />],
+        ]}
+      />
+      <div className="pipeline-inset">
+        <Table
+          label="Partitions of the replay"
+          columns={PARTITIONS}
+          rows={r.partitions}
+          rowKey={(p) => String(p.partition)}
+        />
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,175 @@
+import { History, Plus } from 'lucide-react'
+import { useState } from 'react'
+import { useLocation, useNavigate } from 'react-router'
+
+import { useCommands } from '@/app/commands'
+import { useWorkspaces } from '@/app/workspace'
+import {
+  Badge,
+  Button,
+  Empty,
+  ErrorNotice,
+  Name,
+  Num,
+  Pager,
+  Panel,
+  Progress,
+  Table,
+  Time,
+  type Column,
+} from '@/ui'
+
+import { useReplays } from './data'
+import { ReplayDialog } from './ReplayDialog'
+import { ReplaySheet } from './ReplaySheet'
+import { percentText } from './replays'
+import type { Replay, ReplayState } from './shapes'
+
+/** Parts of the log that are, or were, read once more. */
+export function Replays() {
+  const [offset, setOffset] = useState(0)
+  const replays = useReplays(offset)
+  const { pathname } = useLocation()
+  const navigate = useNavigate()
+  const [asking, setAsking] = useState(false)
+  const open = pathname.split('/')[3]
+  useCommands([{ id: 'replay', name: 'Start a replay', group: 'Pipeline', run: () => setAsking(true) }])
+  const show = (id: string) => void navigate(`/pipeline/replays/${id}`)
+  return (
+    <div className="stack">
+      <div className="row spread">
+        <p className="muted">
+          A replay reads a part of the log once more and stores what is in it, beside the live consumer. What
+          is stored already stays as it is.
+        </p>
+        <Button variant="primary" icon={<Plus size={16} />} onClick={() => setAsking(true)}>
+          Start a replay
+        </Button>
+      </div>
+      {replays.isError && <ErrorNotice error={replays.error} onRetry={() => void replays.refetch()} />}
+      {!(replays.isError && !replays.data) && (
+        <Panel flush>
+          <ReplayTable
+            list={replays.data?.data}
+            loading={replays.isPending}
+            selected={open ?? null}
+            onOpen={show}
+            onAsk={() => setAsking(true)}
+          />
+          {replays.data && replays.data.meta.total > 0 && (
+            <Pager meta={replays.data.meta} onOffset={setOffset} what="replays" />
+          )}
+        </Panel>
+      )}
+      {asking && (
+        <ReplayDialog
+          onClose={() => setAsking(false)}
+          onStarted={(replay) => {
+            setAsking(false)
+            show(replay.id)
+          }}
+        />
+      )}
+      {open !== undefined && open !== '' && (
+        <ReplaySheet id={open} onClose={() => void navigate('/pipeline/replays')} />
+      )}
+    </div>
+  )
+}
+
+const TONES = {
+  queued: 'neutral',
+  running: 'accent',
+  done: 'ok',
+  failed: 'bad',
+  cancelled: 'neutral',
+} as const
+
+export function ReplayBadge({ state, cancelling }: { state: ReplayState; cancelling: boolean }) {
+  return (
+    <Badge tone={TONES[state]} dot>
+      {cancelling && (state === 'running' || state === 'queued') ? 'being cancelled' : state}
+    </Badge>
+  )
+}
+
+interface ReplayTableProps {
+  list: Replay[] | undefined
+  loading: boolean
+  selected: string | null
+  onOpen: (id: string) => void
+  onAsk: () => void
+}
+
+function ReplayTable({ list, loading, selected, onOpen, onAsk }: ReplayTableProps) {
+  const { workspaces } = useWorkspaces()
+  const columns: Column<Replay>[] = [
+    {
+      id: 'state',
+      head: 'State',
+      narrow: true,
+      cell: (r) => <ReplayBadge state={r.state} cancelling={r.cancelRequested} />,
+    },
+    {
+      id: 'progress',
+      head: 'Progress',
+      primary: true,
+      cell: (r) => (
+        <span className="pipeline-progress">
+          <Progress
+            label={`Progress of the replay of ${r.topic}`}
+            value={r.recordsDone}
+            max={Math.max(r.records, 1)}
+          />
+          <span className="nowrap">{percentText(r)}</span>
+        </span>
+      ),
+    },
+    { id: 'topic', head: 'Topic', narrow: true, cell: (r) => <code>{r.topic}</code> },
+    { id: 'records', head: 'Records', numeric: true, narrow: true, cell: (r) => <Num n={r.records} short /> },
+    {
+      id: 'rows',
+      head: 'Rows stored',
+      numeric: true,
+      narrow: true,
+      wide: true,
+      cell: (r) => <Num n={r.rows} short />,
+    },
+    {
+      id: 'workspace',
+      head: 'Workspace',
+      wide: true,
+      cell: (r) =>
+        r.workspaceId ? (
+          <Name text={workspaces.find((one) => one.id === r.workspaceId)?.name ?? r.workspaceId} max={40} />
+        ) : (
+          <span className="muted">all</span>
+        ),
+    },
+    { id: 'by', head: 'By', wide: true, cell: (r) => <Name text={r.requestedBy} max={40} /> },
+    { id: 'created', head: 'Asked for', narrow: true, cell: (r) => <Time at={r.createdAt} /> },
+  ]
+  return (
+    <Table
+      label="Replays"
+      columns={columns}
+      rows={list}
+      loading={loading}
+      rowKey={(r) => r.id}
+      selected={selected}
+      onOpen={(r) => onOpen(r.id)}
+      empty={
+        <Empty
+          icon={<History size={20} />}
+          title="Nothing was replayed yet"
+          actions={<Button onClick={onAsk}>Start a replay</Button>}
+        >
+          <p>
+            When points were lost in their store, the log still has them for as long as it keeps its records.
+            The first step of a replay only says what would be read.
+          </p>
+        </Empty>
+      }
+    />
+  )
+}

@@ -1,0 +1,273 @@
+import { useState } from 'react'
+import { Link } from 'react-router'
+
+import {
+  Badge,
+  Bytes,
+  bytes,
+  compact,
+  Dialog,
+  duration,
+  ErrorNotice,
+  Facts,
+  Notice,
+  Num,
+  num,
+  Panel,
+  Skeleton,
+  Sparkline,
+  Stat,
+  Table,
+  type Column,
+} from '@/ui'
+
+import { type TopicsLook, useTopics } from './data'
+import type { Partition, Topic } from './shapes'
+import { danger, type Pace, type TopicPair, pairs } from './throughput'
+
+interface Row extends TopicPair {
+  pace: Pace | undefined
+}
+
+/** What the topics hold, how fast they are written, and how far behind their readers are. */
+export function Topics() {
+  const look = useTopics()
+  const [open, setOpen] = useState<string | null>(null)
+  const rows =
+    look.data &&
+    pairs(look.data.topics).map((pair): Row => ({ ...pair, pace: look.data.pace.get(pair.topic.topic) }))
+  const shown = look.data?.topics.find((topic) => topic.topic === open)
+  return (
+    <div className="stack">
+      {look.isError && <ErrorNotice error={look.error} onRetry={() => void look.refetch()} />}
+      {look.isPending && <Skeleton height={88} />}
+      {look.data && <Figures look={look.data} />}
+      {rows?.some((row) => (danger(row.topic) ?? 0) >= 0.5) && (
+        <Notice tone="warn" title="A consumer is far behind">
+          <p>
+            What it has not read takes more than half of what the log keeps. Before the log drops anything,
+            what is sent is refused with 503. Is the role running, and can it reach its store?
+          </p>
+        </Notice>
+      )}
+      {!(look.isError && !look.data) && (
+        <Panel flush>
+          <Table
+            label="Topics"
+            columns={COLUMNS}
+            rows={rows}
+            loading={look.isPending}
+            rowKey={(row) => row.topic.topic}
+            onOpen={(row) => setOpen(row.topic.topic)}
+            skeletonRows={4}
+          />
+        </Panel>
+      )}
+      {shown && (
+        <TopicSheet topic={shown} pace={look.data?.pace.get(shown.topic)} onClose={() => setOpen(null)} />
+      )}
+    </div>
+  )
+}
+
+function Figures({ look }: { look: TopicsLook }) {
+  const sum = (of: (topic: Topic) => number) => look.topics.reduce((all, topic) => all + of(topic), 0)
+  const lag = sum((topic) => topic.lag ?? 0)
+  const open = sum((topic) => topic.deadLetters?.open ?? 0)
+  const points = look.pace.get('points')
+  const slowest = Math.max(0, ...[...look.pace.values()].map((pace) => pace.caughtUpIn ?? 0))
+  return (
+    <div className="pipeline-figures">
+      <Panel>
+        <Stat
+          label="Records of points written"
+          value={points?.written == null ? '–' : compact(points.written)}
+          unit="/s"
+          trend={points?.writtenTrend ?? []}
+          note="each holds many points"
+        />
+      </Panel>
+      <Panel>
+        <Stat
+          label="Records not read yet"
+          value={<Num n={lag} short />}
+          tone={lag > 10_000 ? 'warn' : 'neutral'}
+          trend={points?.lagTrend ?? []}
+          note={
+            lag === 0
+              ? 'all consumers are up to date'
+              : slowest > 0
+                ? `caught up in about ${duration(slowest * 1000)}`
+                : 'over all consumers'
+          }
+        />
+      </Panel>
+      <Panel>
+        <Stat
+          label="Open dead letters"
+          value={<Num n={open} short />}
+          tone={open > 0 ? 'warn' : 'neutral'}
+          note={
+            open > 0 ? (
+              <Link to="/pipeline/dead-letters">look at them</Link>
+            ) : (
+              'every record could be processed'
+            )
+          }
+        />
+      </Panel>
+      <Panel>
+        <Stat
+          label="Kept in the log"
+          value={<Bytes n={sum((topic) => topic.bytes)} />}
+          note={`${num(sum((topic) => topic.records))} records`}
+        />
+      </Panel>
+    </div>
+  )
+}
+
+const COLUMNS: Column<Row>[] = [
+  {
+    id: 'topic',
+    head: 'Topic',
+    primary: true,
+    cell: ({ topic }) => (
+      <span className="pipeline-topic">
+        <b>{topic.topic}</b>
+        <span className="muted">{topic.partitions.length} partitions</span>
+      </span>
+    ),
+  },
+  {
+    id: 'written',
+    head: 'Written',
+    numeric: true,
+    narrow: true,
+    cell: ({ pace }) => <Rate pace={pace?.written} trend={pace?.writtenTrend} />,
+  },
+  {
+    id: 'lag',
+    head: 'Lag',
+    numeric: true,
+    narrow: true,
+    cell: ({ topic, pace }) =>
+      topic.lag === null ? (
+        <span className="muted">no reader</span>
+      ) : (
+        <span className="pipeline-rate">
+          <Sparkline values={pace?.lagTrend ?? []} tone={topic.lag > 0 ? 'warn' : 'neutral'} />
+          <Num n={topic.lag} short />
+        </span>
+      ),
+  },
+  {
+    id: 'caught',
+    head: 'Caught up in',
+    numeric: true,
+    narrow: true,
+    wide: true,
+    cell: ({ pace }) =>
+      pace?.caughtUpIn ? duration(pace.caughtUpIn * 1000) : <span className="muted">–</span>,
+  },
+  {
+    id: 'records',
+    head: 'Records',
+    numeric: true,
+    narrow: true,
+    wide: true,
+    cell: ({ topic }) => <Num n={topic.records} short />,
+  },
+  {
+    id: 'size',
+    head: 'Size',
+    numeric: true,
+    narrow: true,
+    cell: ({ topic }) => (
+      <span title={kept(topic)}>
+        <Bytes n={topic.bytes} />
+      </span>
+    ),
+  },
+  {
+    id: 'group',
+    head: 'Read by',
+    wide: true,
+    cell: ({ topic }) => (topic.group ? <code>{topic.group}</code> : <span className="muted">–</span>),
+  },
+  { id: 'dead', head: 'Dead letters', narrow: true, cell: ({ letters }) => <Dead letters={letters} /> },
+]
+
+function Rate({ pace, trend }: { pace: number | null | undefined; trend: Pace['writtenTrend'] | undefined }) {
+  return (
+    <span className="pipeline-rate">
+      <Sparkline values={trend ?? []} />
+      {pace == null ? <span className="muted">–</span> : `${compact(pace)} /s`}
+    </span>
+  )
+}
+
+function Dead({ letters }: { letters: Topic | null }) {
+  const counts = letters?.deadLetters
+  if (!counts) return <span className="muted">–</span>
+  const all = counts.open + counts.redriven + counts.discarded
+  if (all === 0) return <span className="muted">none</span>
+  return (
+    <Link
+      to={`/pipeline/dead-letters?topic=${encodeURIComponent(letters.topic)}${counts.open === 0 ? '&state=all' : ''}`}
+    >
+      {counts.open > 0 ? <Badge tone="warn">{num(counts.open)} open</Badge> : `${num(all)} dealt with`}
+    </Link>
+  )
+}
+
+const kept = (topic: Topic) =>
+  topic.retentionBytes < 0 ? 'Without a bound' : `At most ${bytes(topic.retentionBytes)} a partition are kept`
+
+const PARTITIONS: Column<Partition>[] = [
+  { id: 'partition', head: 'Partition', primary: true, narrow: true, cell: (p) => <b>{p.partition}</b> },
+  { id: 'begin', head: 'Begin', numeric: true, wide: true, cell: (p) => <Num n={p.begin} /> },
+  { id: 'end', head: 'End', numeric: true, cell: (p) => <Num n={p.end} /> },
+  { id: 'committed', head: 'Committed', numeric: true, cell: (p) => <Num n={p.committed} /> },
+  { id: 'lag', head: 'Lag', numeric: true, cell: (p) => <Num n={p.lag} /> },
+  { id: 'bytes', head: 'Size', numeric: true, cell: (p) => <Bytes n={p.bytes} /> },
+]
+
+function TopicSheet({ topic, pace, onClose }: { topic: Topic; pace: Pace | undefined; onClose: () => void }) {
+  return (
+    <Dialog
+      open
+      side
+      size="l"
+      onClose={onClose}
+      title={topic.topic}
+      lead={`${topic.partitions.length} partitions`}
+    >
+      <div className="stack">
+        <Facts
+          items={[
+            ['Name at the brokers', <code key="name">{topic.name}</code>],
+            ['Read by', topic.group ? <code key="group">{topic.group}</code> : 'nobody of ours'],
+            ['Written', pace?.written == null ? '–' : `${compact(pace.written)} records/s`],
+            topic.lag !== null && ['Read', pace?.read == null ? '–' : `${compact(pace.read)} records/s`],
+            topic.lag !== null && ['Lag', num(topic.lag)],
+            ['Records', num(topic.records)],
+            ['Size', bytes(topic.bytes)],
+            [
+              'Retention',
+              topic.retentionBytes < 0 ? 'not bounded' : `${bytes(topic.retentionBytes)} a partition`,
+            ],
+          ]}
+        />
+        <div className="pipeline-inset">
+          <Table
+            label={`Partitions of ${topic.topic}`}
+            columns={PARTITIONS}
+            rows={topic.partitions}
+            rowKey={(p) => String(p.partition)}
+          />
+        </div>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,124 @@
+// A replay as it stands in a form, and what is sent of it.
+import { instantOf } from '../sources/zones'
+import type { Replay, ReplayRequest, ReplayState } from './shapes'
+
+export interface ReplayDraft {
+  topic: string
+  from: 'start' | 'time' | 'offsets'
+  /** Wall times of `zone`, as an input has them. */
+  fromTime: string
+  to: 'end' | 'time' | 'offsets'
+  toTime: string
+  /** `0: 100, 1: 250`, or one a line. */
+  fromOffsets: string
+  toOffsets: string
+  /** `0, 2-4`; empty: all. */
+  partitions: string
+  workspaceId: string
+  maxRows: string
+}
+
+/** The topics whose records can be read once more. */
+export const REPLAYABLE = ['points'] as const
+
+export const emptyReplay = (): ReplayDraft => ({
+  topic: REPLAYABLE[0],
+  from: 'start',
+  fromTime: '',
+  to: 'end',
+  toTime: '',
+  fromOffsets: '',
+  toOffsets: '',
+  partitions: '',
+  workspaceId: '',
+  maxRows: '',
+})
+
+export type ReplayProblems = Partial<Record<keyof ReplayDraft, string>>
+
+/** Reads offsets by partition; undefined if the text is no list of them. */
+export function readOffsets(text: string): Record<string, number> | undefined {
+  const offsets: Record<string, number> = {}
+  for (const part of text.split(/[,;\n]/)) {
+    if (part.trim() === '') continue
+    const match = /^\s*(\d{1,6})\s*[:=]\s*(\d{1,15})\s*$/.exec(part)
+    const [, partition, offset] = match ?? []
+    if (partition === undefined || offset === undefined) return undefined
+    const name = String(Number(partition))
+    if (name in offsets) return undefined
+    offsets[name] = Number(offset)
+  }
+  return offsets
+}
+
+/** Reads numbers of partitions; undefined if the text is no list of them. */
+export function readPartitions(text: string): number[] | undefined {
+  const found = new Set<number>()
+  for (const part of text.split(/[,\s]+/)) {
+    if (part === '') continue
+    const match = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(part)
+    if (!match) return undefined
+    const from = Number(match[1])
+    const to = Number(match[2] ?? match[1])
+    if (to < from || to - from > 10_000) return undefined
+    for (let n = from; n <= to; n++) found.add(n)
+  }
+  return [...found].sort((a, b) => a - b)
+}
+
+/** What a draft asks for, or what is wrong with it, by field. */
+export function replayRequest(
+  d: ReplayDraft,
+  zone: string,
+  now: number,
+): { request: ReplayRequest; problems: ReplayProblems } {
+  const problems: ReplayProblems = {}
+  const request: ReplayRequest = { topic: d.topic }
+  const from = d.from === 'time' ? instantOf(d.fromTime, zone) : undefined
+  const to = d.to === 'time' ? instantOf(d.toTime, zone) : undefined
+  if (d.from === 'start') request.fromStart = true
+  if (d.from === 'time') {
+    if (from === undefined) problems.fromTime = 'A date and a time.'
+    else if (from > now) problems.fromTime = 'This is in the future.'
+    else request.fromTime = new Date(from).toISOString()
+  }
+  if (d.to === 'time') {
+    if (to === undefined) problems.toTime = 'A date and a time.'
+    else if (from !== undefined && to <= from) problems.toTime = 'The end must be after the beginning.'
+    else request.toTime = new Date(to).toISOString()
+  }
+  if (d.from === 'offsets') setOffsets('fromOffsets')
+  if (d.to === 'offsets') setOffsets('toOffsets')
+  function setOffsets(field: 'fromOffsets' | 'toOffsets') {
+    const offsets = readOffsets(d[field])
+    if (!offsets || Object.keys(offsets).length === 0)
+      problems[field] = 'Partition and offset, each partition once: 0: 1200, 1: 980.'
+    else request[field] = offsets
+  }
+  const partitions = readPartitions(d.partitions)
+  if (d.from !== 'offsets') {
+    if (!partitions) problems.partitions = 'Numbers of partitions: 0, 2-4.'
+    else if (partitions.length > 0) request.partitions = partitions
+  }
+  if (d.workspaceId !== '') request.workspaceId = d.workspaceId
+  if (d.maxRows.trim() !== '') {
+    const rows = Number(d.maxRows)
+    if (Number.isSafeInteger(rows) && rows > 0) request.maxRowsPerSecond = rows
+    else problems.maxRows = 'A whole number above zero, or nothing.'
+  }
+  return { request, problems }
+}
+
+export const isOver = (state: ReplayState): boolean =>
+  state === 'done' || state === 'failed' || state === 'cancelled'
+
+/** Milliseconds until the next look at replays: often while one is at work. */
+export const nextLook = (replays: readonly Replay[] | undefined): number =>
+  replays?.some((replay) => !isOver(replay.state)) ? 1000 : 10_000
+
+/** A percentage that says 100 % only at the end. */
+export function percentText(replay: Pick<Replay, 'percent' | 'state'>): string {
+  const shown = replay.state === 'done' ? 100 : Math.min(replay.percent, 99.9)
+  if (shown > 0 && shown < 0.1) return 'under 0.1 %'
+  return `${shown >= 10 || shown === 0 ? Math.floor(shown) : shown.toFixed(1)} %`
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest'
+import type { Topic } from './shapes'
+import { danger, pairs, Throughput } from './throughput'
+
+function topic(change: Partial<Topic>, end = 0, committed: number | null = end): Topic {
+  return {
+    topic: 'points',
+    name: 'lg.points',
+    retentionBytes: 1000,
+    bytes: 0,
+    records: end,
+    group: 'points',
+    lag: end - (committed ?? 0),
+    partitions: [{ partition: 0, begin: 0, end, committed, lag: end - (committed ?? 0), bytes: 0 }],
+    deadLetters: null,
+    ...change,
+  }
+}
+
+describe('the pace of a topic', () => {
+  it('is known from the second look on', () => {
+    const t = new Throughput()
+    expect(t.pace('points').written).toBeNull()
+    t.add([topic({}, 100)], 1000)
+    expect(t.pace('points')).toMatchObject({ written: null, read: null })
+    t.add([topic({}, 300, 200)], 3000)
+    expect(t.pace('points')).toMatchObject({
+      written: 100,
+      read: 50,
+      writtenTrend: [100],
+      lagTrend: [0, 100],
+    })
+  })
+
+  it('is that of the last ten seconds', () => {
+    const t = new Throughput()
+    for (let s = 0; s <= 60; s += 2) t.add([topic({}, s < 40 ? s * 100 : 4000 + (s - 40) * 10)], s * 1000)
+    expect(t.pace('points').written).toBe(10)
+  })
+
+  it('says when a lag will be gone, if it shrinks', () => {
+    const t = new Throughput()
+    t.add([topic({}, 1000, 0)], 0)
+    t.add([topic({}, 1100, 300)], 1000)
+    expect(t.pace('points').caughtUpIn).toBe(4)
+    t.add([topic({}, 9000, 300)], 2000)
+    expect(t.pace('points').caughtUpIn).toBeNull()
+  })
+
+  it('begins anew with a log that was made anew, and is never below zero', () => {
+    const t = new Throughput()
+    t.add([topic({}, 1000)], 0)
+    t.add([topic({}, 5)], 1000)
+    expect(t.pace('points').written).toBeNull()
+    t.add([topic({}, 15)], 2000)
+    expect(t.pace('points').written).toBe(10)
+  })
+
+  it('takes a look once, and remembers a bounded number of them', () => {
+    const t = new Throughput()
+    for (let i = 0; i < 1000; i++) {
+      t.add([topic({}, i)], i * 1000)
+      t.add([topic({}, i)], i * 1000)
+    }
+    expect(t.pace('points').lagTrend).toHaveLength(90)
+  })
+
+  it('of a topic that nobody reads has no reading', () => {
+    const t = new Throughput()
+    const quiet = (end: number) => topic({ group: undefined, lag: null }, end, null)
+    t.add([quiet(0)], 0)
+    t.add([quiet(10)], 1000)
+    expect(t.pace('points')).toMatchObject({ written: 10, read: null, caughtUpIn: null })
+  })
+})
+
+describe('topics', () => {
+  it('stand with their dead letters', () => {
+    const list = [
+      topic({}),
+      topic({ topic: 'points.dlq' }),
+      topic({ topic: 'audit' }),
+      topic({ topic: 'other.dlq' }),
+    ]
+    expect(pairs(list).map((p) => [p.topic.topic, p.letters?.topic])).toEqual([
+      ['points', 'points.dlq'],
+      ['audit', undefined],
+      ['other.dlq', undefined],
+    ])
+  })
+
+  it('are in danger as what is not read fills what is kept', () => {
+    expect(danger(topic({ bytes: 1000, lag: 80 }, 100))).toBe(0.8)
+    expect(danger(topic({ bytes: 1000, lag: 80, retentionBytes: -1 }, 100))).toBeNull()
+    expect(danger(topic({ lag: null }, 100))).toBeNull()
+    expect(danger(topic({}, 0))).toBeNull()
+  })
+})

@@ -1,0 +1,15 @@
+// A request as one would send it from a shell.
+
+import { shellWord } from '@/ui/format'
+
+/** A POST of JSON to the public interface, with a key of one's own in $KEY. Pure. */
+export function curlOf(origin: string, path: string, workspace: string, body: unknown): string {
+  const lines = [
+    `curl -s ${shellWord(`${origin}/api${path}`)}`,
+    `-H "Authorization: Bearer $KEY"`,
+    `-H ${shellWord(`x-workspace-id: ${workspace}`)}`,
+    `-H 'Content-Type: application/json'`,
+    `--data-raw ${shellWord(JSON.stringify(body))}`,
+  ]
+  return lines.join(' \\\n  ')
+}

@@ -1,0 +1,175 @@
+// One hit: what it is, where the query stands in it, and why it was found.
+
+import { Network } from 'lucide-react'
+import { useState } from 'react'
+import { Link } from 'react-router'
+
+import { Button, ButtonLink, compact, Name, plural, Time, visible } from '@/ui'
+
+import type { GraphNode } from '../../graph/model/types'
+import { ENTITY_LABELS } from '../../graph/model/words'
+import { TypeMark } from '../../graph/parts/TypeMark'
+import { lanesOf, partsOf, percent, wayOf, type LaneScore, type Part } from '../explain'
+import { highlight } from '../highlight'
+import type { Hit, LiveValue } from '../types'
+import { WayGraph } from './WayGraph'
+
+export interface ResultProps {
+  hit: Hit
+  rank: number
+  words: readonly string[]
+  names: ReadonlyMap<string, GraphNode>
+  workspace: string
+}
+
+export function Result({ hit, rank, words, names, workspace }: ResultProps) {
+  const { node } = hit
+  const to = `/graph?workspace=${encodeURIComponent(workspace)}&node=${encodeURIComponent(node.id)}`
+  const way = wayOf(hit)
+  const parts = partsOf(hit.explanation ?? [])
+  return (
+    <li className="panel search-hit">
+      <header className="search-hit-head">
+        <span className="search-rank" aria-hidden="true">
+          {rank}
+        </span>
+        <TypeMark type={node.entityType} named size={18} />
+        <h2>
+          <Link to={to}>
+            <Name text={node.name} strong />
+          </Link>
+        </h2>
+        <span className="search-type muted">{ENTITY_LABELS[node.entityType]}</span>
+        <ButtonLink
+          size="s"
+          variant="ghost"
+          icon={<Network size={14} />}
+          to={to}
+          aria-label={`Open ${visible(node.name, 80)} in the graph`}
+        >
+          Graph
+        </ButtonLink>
+      </header>
+      {hit.snippet !== '' && (
+        <p className="search-snippet" dir="auto">
+          <Marked text={hit.snippet} words={words} />
+        </p>
+      )}
+      <div className="search-why">
+        <Scores score={hit.score} lanes={lanesOf(hit)} />
+        {parts.length > 0 && <Shares parts={parts} />}
+      </div>
+      {way && <WayGraph way={way} names={names} workspace={workspace} hit={node.name} />}
+      {hit.matchedChunk?.text !== undefined && (
+        <Chunk text={hit.matchedChunk.text} index={hit.matchedChunk.index} words={words} />
+      )}
+      {hit.edges && hit.edges.length > 0 && (
+        <p className="search-note">{plural(hit.edges.length, 'edge')} with other results of this page</p>
+      )}
+      {hit.liveData && hit.liveData.length > 0 && <Values values={hit.liveData} />}
+    </li>
+  )
+}
+
+function Marked({ text, words }: { text: string; words: readonly string[] }) {
+  return highlight(visible(text, 4000), words).map((piece, i) =>
+    piece.hit ? <mark key={i}>{piece.text}</mark> : piece.text,
+  )
+}
+
+/** The score and what each lane gave, as bars over the same length. */
+function Scores({ score, lanes }: { score: number; lanes: readonly LaneScore[] }) {
+  return (
+    <dl className="search-scores">
+      <Bar label="Score" value={score} kind="score" />
+      {lanes.map(({ lane, label, score: value }) => (
+        <Bar key={lane} label={label} value={value} kind={lane} />
+      ))}
+    </dl>
+  )
+}
+
+function Bar({ label, value, kind }: { label: string; value: number | null; kind: string }) {
+  return (
+    <div className={`search-bar search-bar-${kind}`}>
+      <dt>{label}</dt>
+      <dd>
+        <span className="search-track" aria-hidden="true">
+          <span className="search-fill" style={{ width: `${100 * (value ?? 0)}%` }} />
+        </span>
+        <span className="search-value">
+          {value === null ? <span title="This lane did not find it">not found</span> : value.toFixed(3)}
+        </span>
+      </dd>
+    </div>
+  )
+}
+
+/** What the score is made of: one bar, cut into parts, and what each means. */
+function Shares({ parts }: { parts: readonly Part[] }) {
+  return (
+    <figure className="search-shares">
+      <figcaption className="field-label">Made of</figcaption>
+      <div className="search-stack" aria-hidden="true">
+        {parts.map((part, i) => (
+          <span
+            key={i}
+            className={`search-part search-part-${part.kind}`}
+            style={{ width: `${100 * part.share}%` }}
+            title={part.label}
+          />
+        ))}
+      </div>
+      <ul>
+        {parts.map((part, i) => (
+          <li key={i}>
+            <span className={`search-key search-part-${part.kind}`} aria-hidden="true" />
+            <b>{percent(part.share)}</b> {part.label}: <bdi>{visible(part.detail, 160)}</bdi>
+          </li>
+        ))}
+      </ul>
+    </figure>
+  )
+}
+
+const FOLDED = 320
+
+function Chunk({ text, index, words }: { text: string; index: number; words: readonly string[] }) {
+  const [open, setOpen] = useState(false)
+  const long = text.length > FOLDED
+  return (
+    <blockquote className="search-chunk">
+      <p className="field-label">Matched text, part {index + 1}</p>
+      <p dir="auto">
+        <Marked text={long && !open ? `${text.slice(0, FOLDED)}…` : text} words={words} />
+      </p>
+      {long && (
+        <Button size="s" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? 'Show less' : 'Show all'}
+        </Button>
+      )}
+    </blockquote>
+  )
+}
+
+const MOST_VALUES = 8
+
+function Values({ values }: { values: readonly LiveValue[] }) {
+  return (
+    <div className="search-live">
+      <p className="field-label">Live</p>
+      <ul>
+        {values.slice(0, MOST_VALUES).map((one, i) => (
+          <li key={i}>
+            <span className="muted">
+              {visible([one.sourceName, one.metric, ...Object.values(one.tags)].join(' · '), 120)}
+            </span>{' '}
+            <b>{typeof one.value === 'number' ? compact(one.value) : visible(one.value, 60)}</b>
+            {one.unit && ` ${visible(one.unit, 16)}`} <Time at={one.timestamp} />
+          </li>
+        ))}
+        {values.length > MOST_VALUES && <li className="muted">and {values.length - MOST_VALUES} more</li>}
+      </ul>
+    </div>
+  )
+}

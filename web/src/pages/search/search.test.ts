@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest'
+
+import { edge, node } from '../graph/model/fixtures'
+import { curlOf } from './curl'
+import { idsToName, lanesOf, partsOf, percent, wayOf } from './explain'
+import { bodyOf, checkForm, DEFAULTS, formOf, paramsOf, readFilters, type Form } from './form'
+import { highlight, wordsOf } from './highlight'
+import type { Hit } from './types'
+
+const form = (more: Partial<Form>): Form => ({ ...DEFAULTS, query: 'pump', ...more })
+const A = '0194a5b0-0000-7000-8000-00000000000a'
+
+describe('the form', () => {
+  it('survives the address', () => {
+    const full = form({
+      mode: 'search',
+      limit: 20,
+      entityTypes: ['object', 'actor'],
+      minScore: 0.25,
+      properties: 'site = north\nline = 7',
+      includeContent: true,
+      hops: 0,
+      direction: 'in',
+      relationTypes: ['part of', 'a,b'],
+      nodeIds: [A],
+      weights: { text: 0, vector: 0.5, graph: 1 },
+      explain: false,
+      includeEdges: true,
+      includeLiveData: true,
+    })
+    expect(formOf(new URLSearchParams(paramsOf(full).toString()))).toEqual(full)
+  })
+
+  it('writes nothing that is as by default, and keeps what else stands in the address', () => {
+    expect(paramsOf(form({ query: '' }), new URLSearchParams('workspace=w&q=old')).toString()).toBe(
+      'workspace=w',
+    )
+  })
+
+  it('reads addresses that somebody made up', () => {
+    const made = formOf(new URLSearchParams('hops=99&limit=x&text=-1&mode=y&type=z&direction=up'))
+    expect(made).toMatchObject({
+      hops: 3,
+      limit: 10,
+      weights: { text: 0 },
+      mode: 'hybrid',
+      entityTypes: [],
+      direction: 'both',
+    })
+  })
+
+  it('says what is wrong', () => {
+    expect(checkForm(form({ query: ' \n' })).query).toBeDefined()
+    expect(checkForm(form({ weights: { text: 0, vector: 0, graph: 0 } })).weights).toBeDefined()
+    expect(checkForm(form({ mode: 'search', weights: { text: 0, vector: 0, graph: 0 } }))).toEqual({})
+    expect(checkForm(form({ nodeIds: [A, 'x'] })).nodeIds).toContain('“x”')
+  })
+})
+
+describe('filters by properties', () => {
+  it('keep the types of values', () => {
+    const read = readFilters(
+      'site = north\nline=7\ncode = "7"\non = true\nfloor = [1, 2]\nline = 8\nexpr = a=b',
+    )
+    expect('filters' in read && Object.fromEntries(read.filters)).toEqual({
+      site: ['north'],
+      line: [7, 8],
+      code: ['7'],
+      on: [true],
+      floor: [1, 2],
+      expr: ['a=b'],
+    })
+  })
+
+  it.each(['north', '= x', 'site =', 'a = []'])('say what is wrong with %s', (text) => {
+    expect(readFilters(text)).toHaveProperty('wrong')
+  })
+})
+
+describe('the body', () => {
+  it('has what differs from the default', () => {
+    expect(bodyOf(form({ mode: 'search' }))).toEqual({ query: 'pump' })
+    expect(bodyOf(form({ hops: 3, weights: { text: 1, vector: 0.5, graph: 1 } }), 20)).toEqual({
+      query: 'pump',
+      offset: 20,
+      hops: 3,
+      weights: { vector: 0.5 },
+      explain: true,
+    })
+    expect(bodyOf(form({ properties: 'site = north', explain: false }))).toEqual({
+      query: 'pump',
+      properties: { site: 'north' },
+    })
+  })
+
+  it('is a command that a shell reads as it is', () => {
+    const text = curlOf('http://h', '/rag/search', A, { query: "it's $HOME `x`" })
+    expect(text).toContain(`--data-raw '{"query":"it'\\''s $HOME \`x\`"}'`)
+    expect(text).toContain('http://h/api/rag/search')
+  })
+})
+
+describe('the marked words', () => {
+  const marked = (text: string, query: string) =>
+    highlight(text, wordsOf(query))
+      .filter(({ hit }) => hit)
+      .map((piece) => piece.text)
+
+  it('are those of the query, whatever their case, accents and ends', () => {
+    expect(marked('The Pumps of Zürich leak', 'pump zurich leaking')).toEqual(['Pumps', 'Zürich', 'leak'])
+    expect(marked('a cat in a category', 'cat')).toEqual(['cat'])
+  })
+
+  it('are not common ones, unless there are no others', () => {
+    expect(marked('what is the disk', 'what is the disk')).toEqual(['disk'])
+    expect(marked('to be', 'to be')).toEqual(['to', 'be'])
+  })
+
+  it('leave the text as it is', () => {
+    const text = '<b>pump</b> & more\u0301 …'
+    expect(
+      highlight(text, wordsOf('pump'))
+        .map((piece) => piece.text)
+        .join(''),
+    ).toBe(text)
+    expect(highlight('', ['x'])).toEqual([])
+  })
+})
+
+const hit = (more: Partial<Hit>): Hit => ({
+  node: node('hit'),
+  score: 1,
+  scores: { text: 0.5, vector: null, graph: 0.2 },
+  snippet: '',
+  matchedChunk: null,
+  path: [],
+  ...more,
+})
+
+describe('the explanation', () => {
+  const reason = (kind: 'text' | 'graph' | 'named', share: number, nodeId: string | null = null) => ({
+    kind,
+    share,
+    nodeId,
+    detail: '',
+  })
+
+  it('adds up to the whole', () => {
+    const parts = partsOf([reason('text', 0.2), reason('graph', 0.5, 'a')])
+    expect(parts.map(({ kind, share }) => [kind, share])).toEqual([
+      ['graph', 0.5],
+      ['text', 0.2],
+      ['rest', expect.closeTo(0.3)],
+    ])
+    const rounded = partsOf([reason('text', 0.7), reason('named', 0.5)])
+    expect(rounded.reduce((sum, part) => sum + part.share, 0)).toBeCloseTo(1)
+    expect(partsOf([])).toEqual([])
+  })
+
+  it('tells a lane that did not find it from one that gave nothing', () => {
+    expect(lanesOf(hit({})).map(({ lane, score }) => [lane, score])).toEqual([
+      ['text', 0.5],
+      ['vector', null],
+      ['graph', 0.2],
+    ])
+    expect(lanesOf(hit({ scores: { text: 0, vector: 1 } })).length).toBe(2)
+  })
+
+  it('draws the path from where the walk began, whichever way its edges point', () => {
+    const way = wayOf(hit({ path: [edge('1', 'seed', 'mid', 'feeds'), edge('2', 'hit', 'mid', 'part of')] }))
+    expect(way?.nodes.map(({ id, role, column }) => [id, role, column])).toEqual([
+      ['seed', 'seed', 0],
+      ['mid', 'step', 1],
+      ['hit', 'hit', 2],
+    ])
+    expect(way?.edges.map(({ from, to, label, backwards }) => [from, to, label, backwards])).toEqual([
+      ['seed', 'mid', 'feeds', false],
+      ['mid', 'hit', 'part of', true],
+    ])
+  })
+
+  it('draws other starts below, each once, and not those on the path', () => {
+    const explanation = [
+      reason('graph', 0.4, 'seed'),
+      reason('graph', 0.3, 'other'),
+      reason('graph', 0.1, 'hit'),
+    ]
+    const way = wayOf(hit({ path: [edge('1', 'seed', 'hit')], explanation }))
+    expect(way?.nodes.map(({ id, row }) => [id, row])).toEqual([
+      ['seed', 0],
+      ['hit', 0],
+      ['other', 1],
+    ])
+    expect(way?.edges.at(-1)).toMatchObject({ from: 'other', to: 'hit', label: '30 %', known: false })
+  })
+
+  it('draws nothing where it came no way, nor where the path does not hang together', () => {
+    expect(wayOf(hit({}))).toBeNull()
+    expect(wayOf(hit({ path: [edge('1', 'a', 'b'), edge('2', 'c', 'd')] }))).toBeNull()
+  })
+
+  it('asks for the names that are not among the hits', () => {
+    const hits = [hit({ path: [edge('1', 'seed', 'hit')], explanation: [reason('graph', 0.3, 'other')] })]
+    expect(idsToName(hits)).toEqual(['seed', 'other'])
+  })
+
+  it('says small shares as such', () => {
+    expect([percent(0), percent(0.004), percent(0.256)]).toEqual(['0 %', '<1 %', '26 %'])
+  })
+})

@@ -1,0 +1,391 @@
+import { Plus, X } from 'lucide-react'
+import { useId, useMemo, useState } from 'react'
+
+import { Button, Field, IconButton, Input, Panel, Segmented, Select, visible } from '@/ui'
+
+import { type Answer, useSeries } from './data'
+import { MetricPicker, SourcePicker } from './Pickers'
+import {
+  type Aggregation,
+  AGGREGATIONS,
+  CHART_POINTS,
+  type Explore,
+  type Mode,
+  MOST_POINTS,
+  type problemsOf,
+} from './query'
+import { allZones } from './zones'
+
+interface BuilderProps {
+  explore: Explore
+  problems: ReturnType<typeof problemsOf>
+  answer: Answer | undefined
+  onChange: (next: Partial<Explore>) => void
+}
+
+/** Everything that makes up a query but its range. */
+export function Builder({ explore, problems, answer, onChange }: BuilderProps) {
+  // What can be chosen is told by the first hundred series of the chosen sources.
+  const series = useSeries(explore.sourceIds, 0, 100)
+  const known = series.data?.data ?? []
+  const metrics = [...new Set(known.map((one) => one.metric))].sort()
+  const keys = [...new Set(known.flatMap((one) => Object.keys(one.tags)))].sort()
+  return (
+    <>
+      <Panel
+        title="Which series"
+        note={answer ? `${answer.meta.total.toLocaleString('en-GB')} match` : undefined}
+      >
+        <div className="stack">
+          <SourcePicker chosen={explore.sourceIds} onChange={(sourceIds) => onChange({ sourceIds })} />
+          <MetricPicker
+            chosen={explore.metrics}
+            known={metrics}
+            partly={Boolean(series.data?.meta.hasMore)}
+            onChange={(next) => onChange({ metrics: next })}
+          />
+          <TagPicker
+            tags={explore.tags}
+            keys={keys}
+            valuesOf={(key) =>
+              [...new Set(known.map((one) => one.tags[key]).filter((v) => v !== undefined))].sort()
+            }
+            onChange={(tags) => onChange({ tags })}
+          />
+        </div>
+      </Panel>
+      <Panel title="Which points">
+        <div className="stack">
+          <Points explore={explore} problems={problems} keys={keys} onChange={onChange} />
+          <ZoneChoice zone={explore.zone} onChange={(zone) => onChange({ zone })} />
+        </div>
+      </Panel>
+    </>
+  )
+}
+
+const MODES: readonly { value: Mode; label: string; title: string }[] = [
+  { value: 'aggregated', label: 'Aggregated', title: 'A value for each interval' },
+  { value: 'thinned', label: 'Thinned', title: 'Points that keep the shape of the line (LTTB)' },
+  { value: 'raw', label: 'Raw', title: 'The points as they stand' },
+  { value: 'latest', label: 'Latest', title: 'The newest point of each series' },
+]
+
+const SAYS: Record<Mode, string> = {
+  aggregated: 'One value for each interval and aggregation.',
+  thinned: 'Of each series the points that keep the shape of its line (largest triangle three buckets).',
+  raw: 'The points as they stand. For long ranges the others are quicker.',
+  latest: 'The newest point of each series, however old.',
+}
+
+function Points({ explore: e, problems, keys, onChange }: Omit<BuilderProps, 'answer'> & { keys: string[] }) {
+  const limited = e.mode === 'thinned' || (e.mode === 'aggregated' && e.interval === 'auto')
+  return (
+    <>
+      <div className="stack sources-tight">
+        <Segmented label="Points" value={e.mode} onChange={(mode) => onChange({ mode })} options={MODES} />
+        <p className="field-hint">{SAYS[e.mode]}</p>
+      </div>
+      {e.mode === 'aggregated' && (
+        <Aggregated explore={e} problems={problems} keys={keys} onChange={onChange} />
+      )}
+      {limited && (
+        <Typed
+          label={e.mode === 'thinned' ? 'Points of a series' : 'Most intervals'}
+          hint={`At most; from 2 to ${MOST_POINTS.toLocaleString('en-GB')}.`}
+          error={problems.maxPoints}
+          value={String(e.maxPoints || CHART_POINTS)}
+          inputMode="numeric"
+          onChange={(text) =>
+            onChange({
+              maxPoints: /^\d{1,9}$/.test(text) && Number(text) !== CHART_POINTS ? Number(text) : 0,
+            })
+          }
+        />
+      )}
+    </>
+  )
+}
+
+const INTERVALS = ['auto', '1s', '10s', '1m', '5m', '15m', '1h', '6h', '1d', '7d']
+const FILLS = [
+  { value: 'null', label: 'A gap' },
+  { value: 'none', label: 'Nothing: drawn through' },
+  { value: 'previous', label: 'The value before' },
+  { value: 'linear', label: 'Between its neighbours' },
+  { value: '0', label: 'Zero' },
+]
+
+function Aggregated({
+  explore: e,
+  problems,
+  keys,
+  onChange,
+}: Omit<BuilderProps, 'answer'> & { keys: string[] }) {
+  const [own, setOwn] = useState(!INTERVALS.includes(e.interval))
+  const fills = FILLS.some((fill) => fill.value === e.fill)
+    ? FILLS
+    : [...FILLS, { value: e.fill, label: visible(e.fill, 20) }]
+  return (
+    <>
+      <Aggregations
+        chosen={e.aggregations}
+        error={problems.aggregations}
+        onChange={(aggregations) => onChange({ aggregations })}
+      />
+      <Field label="Interval" error={own ? undefined : problems.interval}>
+        <Select
+          value={own ? 'own' : e.interval}
+          onChange={(event) => {
+            setOwn(event.target.value === 'own')
+            if (event.target.value !== 'own') onChange({ interval: event.target.value })
+          }}
+        >
+          {INTERVALS.map((one) => (
+            <option key={one} value={one}>
+              {one === 'auto' ? 'As fits the range' : one}
+            </option>
+          ))}
+          <option value="own">Another…</option>
+        </Select>
+      </Field>
+      {own && (
+        <Typed
+          label="Length of the interval"
+          hint="A whole number with s, m, h or d: 1s to 30d."
+          error={problems.interval}
+          value={e.interval}
+          onChange={(interval) => onChange({ interval })}
+        />
+      )}
+      <Field label="Intervals without points" error={problems.fill}>
+        <Select value={e.fill} onChange={(event) => onChange({ fill: event.target.value })} options={fills} />
+      </Field>
+      <Grouping chosen={e.groupBy} keys={keys} onChange={(groupBy) => onChange({ groupBy })} />
+    </>
+  )
+}
+
+function Aggregations({
+  chosen,
+  error,
+  onChange,
+}: {
+  chosen: Aggregation[]
+  error: string | undefined
+  onChange: (next: Aggregation[]) => void
+}) {
+  const id = useId()
+  const toggle = (one: Aggregation) =>
+    onChange(AGGREGATIONS.filter((name) => (name === one ? !chosen.includes(name) : chosen.includes(name))))
+  return (
+    <fieldset className="sources-choices" aria-describedby={error ? id : undefined}>
+      <legend>Aggregations</legend>
+      <div className="sources-chips">
+        {AGGREGATIONS.map((one) => (
+          <button
+            key={one}
+            type="button"
+            className="sources-chip"
+            aria-pressed={chosen.includes(one)}
+            onClick={() => toggle(one)}
+          >
+            {one}
+          </button>
+        ))}
+      </div>
+      {error && (
+        <div className="field-error" id={id} role="alert">
+          {error}
+        </div>
+      )}
+    </fieldset>
+  )
+}
+
+function Grouping({
+  chosen,
+  keys,
+  onChange,
+}: {
+  chosen: string[]
+  keys: string[]
+  onChange: (next: string[]) => void
+}) {
+  const fields = [
+    ...new Set([
+      'sourceId',
+      'metric',
+      ...keys.slice(0, 12).map((key) => `tag.${key}`),
+      ...chosen.filter((one) => one !== 'none'),
+    ]),
+  ]
+  const together = chosen.includes('none')
+  const toggle = (one: string) => {
+    const now = chosen.filter((name) => name !== 'none')
+    onChange(now.includes(one) ? now.filter((name) => name !== one) : [...now, one])
+  }
+  return (
+    <fieldset className="sources-choices">
+      <legend>Put together by</legend>
+      <div className="sources-chips">
+        <button
+          type="button"
+          className="sources-chip"
+          aria-pressed={chosen.length === 0}
+          onClick={() => onChange([])}
+        >
+          each series alone
+        </button>
+        {fields.map((one) => (
+          <button
+            key={one}
+            type="button"
+            className="sources-chip"
+            aria-pressed={chosen.includes(one)}
+            onClick={() => toggle(one)}
+          >
+            {one === 'sourceId' ? 'source' : visible(one, 40)}
+          </button>
+        ))}
+        <button
+          type="button"
+          className="sources-chip"
+          aria-pressed={together}
+          onClick={() => onChange(together ? [] : ['none'])}
+        >
+          all in one
+        </button>
+      </div>
+    </fieldset>
+  )
+}
+
+interface TagPickerProps {
+  tags: Explore['tags']
+  keys: string[]
+  valuesOf: (key: string) => string[]
+  onChange: (tags: Explore['tags']) => void
+}
+
+function TagPicker({ tags, keys, valuesOf, onChange }: TagPickerProps) {
+  const id = useId()
+  const [key, setKey] = useState('')
+  const [value, setValue] = useState('')
+  const add = () => {
+    if (key === '' || value === '') return
+    onChange([...tags.filter(([k, v]) => k !== key || v !== value), [key, value]])
+    setKey('')
+    setValue('')
+  }
+  return (
+    <fieldset className="sources-choices">
+      <legend>Tags</legend>
+      {tags.length > 0 && (
+        <ul className="sources-chosen">
+          {tags.map(([k, v], i) => (
+            <li key={`${k}=${v}`}>
+              <span title={visible(`${k}=${v}`, 300)}>{visible(`${k}=${v}`, 60)}</span>
+              <IconButton
+                size="s"
+                label={`Without ${visible(`${k}=${v}`, 60)}`}
+                onClick={() => onChange(tags.filter((_, at) => at !== i))}
+              >
+                <X size={12} />
+              </IconButton>
+            </li>
+          ))}
+        </ul>
+      )}
+      <form
+        className="sources-add"
+        onSubmit={(e) => {
+          e.preventDefault()
+          add()
+        }}
+      >
+        <Input
+          aria-label="Key of a tag"
+          placeholder="key"
+          list={`${id}-keys`}
+          value={key}
+          onChange={(e) => setKey(e.target.value)}
+          spellCheck={false}
+        />
+        <Input
+          aria-label="Value of the tag"
+          placeholder="value"
+          list={`${id}-values`}
+          value={value}
+          onChange={(e) => setValue(e.target.value)}
+          spellCheck={false}
+        />
+        <Button
+          type="submit"
+          className="btn-icon"
+          aria-label="Add the tag"
+          disabled={key === '' || value === ''}
+        >
+          <Plus size={14} />
+        </Button>
+        <datalist id={`${id}-keys`}>
+          {keys.slice(0, 200).map((one) => (
+            <option key={one} value={one} />
+          ))}
+        </datalist>
+        <datalist id={`${id}-values`}>
+          {valuesOf(key)
+            .slice(0, 200)
+            .map((one) => (
+              <option key={one} value={one} />
+            ))}
+        </datalist>
+      </form>
+    </fieldset>
+  )
+}
+
+function ZoneChoice({ zone, onChange }: { zone: string; onChange: (zone: string) => void }) {
+  const zones = useMemo(() => allZones(), [])
+  return (
+    <Field label="Time zone" hint="Of the times that are shown, and of where days begin.">
+      <Select
+        value={zone}
+        onChange={(e) => onChange(e.target.value)}
+        options={zones.includes(zone) ? zones : [zone, ...zones]}
+      />
+    </Field>
+  )
+}
+
+interface TypedProps {
+  label: string
+  hint: string
+  error: string | undefined
+  value: string
+  inputMode?: 'numeric'
+  onChange: (value: string) => void
+}
+
+/** Text that holds when its writer leaves it, or presses Enter. */
+function Typed({ label, hint, error, value, inputMode, onChange }: TypedProps) {
+  const [typed, setTyped] = useState(value)
+  const [known, setKnown] = useState(value)
+  if (known !== value) {
+    setKnown(value)
+    setTyped(value)
+  }
+  const take = () => typed !== value && onChange(typed.trim())
+  return (
+    <Field label={label} hint={hint} error={error}>
+      <Input
+        value={typed}
+        inputMode={inputMode}
+        spellCheck={false}
+        onChange={(e) => setTyped(e.target.value)}
+        onBlur={take}
+        onKeyDown={(e) => e.key === 'Enter' && take()}
+      />
+    </Field>
+  )
+}

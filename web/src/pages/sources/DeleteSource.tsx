@@ -1,0 +1,46 @@
+import { Confirm, useToast, visible } from '@/ui'
+
+import { useSourceWrites } from './data'
+import type { Source } from './shapes'
+
+/** Deletes a source with its points, once its name was typed. */
+export function DeleteSource({
+  source,
+  onClose,
+  onDone,
+}: {
+  source: Source
+  onClose: () => void
+  onDone?: () => void
+}) {
+  const { remove } = useSourceWrites()
+  const toast = useToast()
+  const name = visible(source.name, 120)
+  return (
+    <Confirm
+      open
+      danger
+      title="Delete this source?"
+      action="Delete the source and its points"
+      // A name that can be typed; of others the id.
+      phrase={name === source.name && name.length <= 60 ? name : source.id}
+      busy={remove.isPending}
+      error={remove.error}
+      onClose={onClose}
+      onConfirm={() =>
+        remove.mutate(source.id, {
+          onSuccess: () => {
+            toast.ok('Source deleted', name)
+            onClose()
+            onDone?.()
+          },
+        })
+      }
+    >
+      <p>
+        <b>{name}</b> and all its points are gone at once, and no replay brings them back. Its name is free
+        again; its id is not.
+      </p>
+    </Confirm>
+  )
+}

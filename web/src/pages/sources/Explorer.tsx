@@ -1,0 +1,74 @@
+import { SlidersHorizontal } from 'lucide-react'
+import { useState } from 'react'
+import { Link } from 'react-router'
+
+import { Button, Page } from '@/ui'
+
+import { useAbout, useKept } from './address'
+import { Builder } from './Builder'
+import { usePoints } from './data'
+import { type Explore, paramsOf, problemsOf, readExplore, writeExplore } from './query'
+import { RangeBar } from './RangeBar'
+import { Results } from './Results'
+
+/** Any points of the workspace, as a chart, a table, a file or a command. */
+export function Explorer() {
+  const [about, write] = useAbout()
+  const kept = useKept()
+  const [every, setEvery] = useState('')
+  const [building, setBuilding] = useState(false)
+  const explore = readExplore(about)
+  const problems = problemsOf(explore)
+  const valid = Object.keys(problems).length === 0
+  const pairs = valid ? paramsOf(explore) : null
+  const points = usePoints(pairs, every)
+
+  /** Another query begins with the first page of series. */
+  const change = (next: Partial<Explore>, push = false) =>
+    write(writeExplore({ ...explore, offset: 0, ...next }), { push })
+
+  return (
+    <Page
+      title="Data explorer"
+      trail={<Link to={`/sources${kept()}`}>Sources</Link>}
+      actions={
+        <Button
+          className="sources-toggle"
+          icon={<SlidersHorizontal size={16} />}
+          aria-expanded={building}
+          aria-controls="sources-builder"
+          onClick={() => setBuilding(!building)}
+        >
+          {building ? 'Hide the query' : 'Change the query'}
+        </Button>
+      }
+    >
+      <div className="sources-explore" data-building={building}>
+        <aside id="sources-builder" className="sources-builder" aria-label="Query">
+          <Builder explore={explore} problems={problems} answer={points.data} onChange={change} />
+        </aside>
+        <div className="stack">
+          <RangeBar
+            explore={explore}
+            every={every}
+            onEvery={setEvery}
+            busy={points.isFetching}
+            onChange={change}
+            onReload={() => void points.refetch()}
+          />
+          <Results
+            explore={explore}
+            pairs={pairs}
+            answer={points.data}
+            answeredAt={points.dataUpdatedAt}
+            stale={points.isPlaceholderData}
+            pending={points.isPending && valid}
+            error={points.error}
+            onChange={change}
+            onReload={() => void points.refetch()}
+          />
+        </div>
+      </div>
+    </Page>
+  )
+}

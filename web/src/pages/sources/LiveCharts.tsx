@@ -1,0 +1,306 @@
+import { Pause, Play } from 'lucide-react'
+import { useEffect, useMemo, useState, useSyncExternalStore } from 'react'
+
+import { subscribe, type StreamState } from '@/api'
+import { useWorkspace } from '@/app/workspace'
+import {
+  Badge,
+  Button,
+  compact,
+  Dot,
+  Empty,
+  ErrorNotice,
+  IconButton,
+  Name,
+  Notice,
+  num,
+  Panel,
+  Segmented,
+  Select,
+  Skeleton,
+  Time,
+  visible,
+} from '@/ui'
+import { Chart } from '@/ui/Chart'
+
+import { askPoints } from './data'
+import { Feed, type LiveMetric, MAX_CHART_LINES, orSmaller, type Snapshot } from './feed'
+import { drawn } from './lines'
+import { MAX_LIVE_SERIES } from './live'
+import type { Pair } from './query'
+import type { Source } from './shapes'
+
+const WINDOWS = [
+  { value: '1m', label: '1 min', ms: 60_000 },
+  { value: '5m', label: '5 min', ms: 300_000 },
+  { value: '15m', label: '15 min', ms: 900_000 },
+  { value: '1h', label: '1 h', ms: 3_600_000 },
+] as const
+
+type Window = (typeof WINDOWS)[number]['value']
+
+/** Charts on a page: more would be slow and seen by nobody at once. */
+const CHARTS = 12
+
+/** The points of a source, as they come. */
+export function LiveCharts({ source }: { source: Source }) {
+  const [span, setSpan] = useState<Window>('5m')
+  const [metric, setMetric] = useState('')
+  const [paused, setPaused] = useState(false)
+  const [again, setAgain] = useState(0)
+  const feed = useFeed(source, span, metric, again)
+  const shown = useSyncExternalStore(feed.listen, feed.snapshot)
+  useEffect(() => feed.pause(paused), [feed, paused])
+  return (
+    <Panel
+      title="Live"
+      note={<StreamWord state={shown.stream} pace={shown.pace} paused={paused} />}
+      actions={
+        <>
+          <MetricChoice source={source} shown={shown} value={metric} onChange={setMetric} />
+          <Segmented
+            label="How much of the past is shown"
+            value={span}
+            onChange={setSpan}
+            options={WINDOWS}
+          />
+          <IconButton
+            label={paused ? 'Go on' : 'Stand still'}
+            pressed={paused}
+            variant="default"
+            onClick={() => setPaused(!paused)}
+          >
+            {paused ? <Play size={14} /> : <Pause size={14} />}
+          </IconButton>
+        </>
+      }
+    >
+      <div className="stack">
+        <Remarks shown={shown} onAgain={() => setAgain(again + 1)} />
+        <Metrics shown={shown} spanMs={spanOf(span)} source={source} />
+      </div>
+    </Panel>
+  )
+}
+
+const spanOf = (span: Window) => WINDOWS.find((one) => one.value === span)?.ms ?? 300_000
+
+function useFeed(source: Source, span: Window, metric: string, again: number): Feed {
+  const workspace = useWorkspace().id
+  const { id, intervalSeconds } = source
+  return useMemo(() => {
+    const of: Pair[] = [['sourceId', id]]
+    if (metric) of.push(['metric', metric])
+    const query = { sourceId: id, metric, epoch: 'us' }
+    return new Feed({
+      spanMs: spanOf(span),
+      gapMs: intervalSeconds ? Math.max(intervalSeconds * 3000, 2000) : Infinity,
+      subscribe: (s) => subscribe('/live-data/stream', { workspace, query, ...s }),
+      history: async (signal) => {
+        const latest = askPoints(workspace, [...of, ['latest', 'true'], ['limit', '100']], signal)
+        const past = orSmaller(
+          () =>
+            askPoints(
+              workspace,
+              [
+                ...of,
+                ['from', `-${span}`],
+                ['downsample', 'lttb'],
+                ['maxPoints', '600'],
+                ['limit', '100'],
+                ['pointsLimit', '100000'],
+              ],
+              signal,
+            ),
+          () => latest,
+        )
+        const [a, b] = await Promise.all([latest, past])
+        return [...a.data, ...b.data]
+      },
+    })
+    // A new number asks anew.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [workspace, id, intervalSeconds, span, metric, again])
+}
+
+function StreamWord({ state, pace, paused }: { state: StreamState; pace: number; paused: boolean }) {
+  if (paused) return <Badge tone="accent">standing still</Badge>
+  switch (state.status) {
+    case 'open':
+      return (
+        <span className="sources-stream">
+          <Dot tone="ok" pulse /> connected{pace > 0 ? ` · ${compact(pace)} points/s` : ' · nothing just now'}
+        </span>
+      )
+    case 'connecting':
+      return (
+        <span className="sources-stream">
+          <Dot tone="neutral" /> connecting
+        </span>
+      )
+    case 'waiting':
+      return (
+        <span className="sources-stream tone-warn">
+          <Dot tone="warn" /> cut off, comes back in {Math.ceil(state.delay / 1000)} s
+        </span>
+      )
+    case 'failed':
+      return (
+        <span className="sources-stream tone-bad">
+          <Dot tone="bad" /> not connected
+        </span>
+      )
+  }
+}
+
+function MetricChoice({
+  source,
+  shown,
+  value,
+  onChange,
+}: {
+  source: Source
+  shown: Snapshot
+  value: string
+  onChange: (metric: string) => void
+}) {
+  const [seen, setSeen] = useState<readonly string[]>([])
+  const known = [
+    ...new Set([...seen, ...source.metrics.map((m) => m.name), ...shown.metrics.map((m) => m.metric)]),
+  ].sort()
+  // What was seen once can be chosen, also while another is shown alone.
+  if (known.length > seen.length && known.length <= 1000) setSeen(known)
+  if (known.length < 2) return null
+  return (
+    <Select
+      aria-label="Metric"
+      value={value}
+      onChange={(e) => onChange(e.target.value)}
+      options={[
+        { value: '', label: 'All metrics' },
+        ...known.map((name) => ({ value: name, label: visible(name, 60) })),
+      ]}
+    />
+  )
+}
+
+function Remarks({ shown, onAgain }: { shown: Snapshot; onAgain: () => void }) {
+  return (
+    <>
+      {shown.stream.status === 'failed' && (
+        <ErrorNotice error={shown.stream.error} onRetry={onAgain} compact />
+      )}
+      {shown.problem !== null && shown.stream.status !== 'failed' && (
+        <ErrorNotice error={shown.problem} onRetry={onAgain} compact>
+          <p>What came before cannot be shown; what comes now is.</p>
+        </ErrorNotice>
+      )}
+      {shown.gap !== null && (
+        <Notice title="The stream could not go on where it was">
+          <p>{visible(shown.gap, 300)}</p>
+        </Notice>
+      )}
+      {shown.more > 0 && (
+        <Notice title={`The first ${num(MAX_LIVE_SERIES)} series are followed, and there are more`}>
+          <p>Choose one metric above, or a tag in the explorer.</p>
+        </Notice>
+      )}
+    </>
+  )
+}
+
+function Metrics({ shown, spanMs, source }: { shown: Snapshot; spanMs: number; source: Source }) {
+  const [page, setPage] = useState(0)
+  const { metrics } = shown
+  if (metrics.length === 0) {
+    if (shown.stream.status === 'connecting') return <Skeleton height={180} />
+    return source.status === 'never' ? (
+      <p className="muted">Charts appear here with the first point.</p>
+    ) : (
+      <Empty title="No points just now">
+        <p>Nothing of this source stands. Its charts begin with the next point.</p>
+      </Empty>
+    )
+  }
+  const pages = Math.ceil(metrics.length / CHARTS)
+  const at = Math.min(page, pages - 1)
+  return (
+    <>
+      <div className="sources-charts">
+        {metrics.slice(at * CHARTS, (at + 1) * CHARTS).map((metric) => (
+          <MetricCard key={metric.metric} metric={metric} at={shown.at} spanMs={spanMs} />
+        ))}
+      </div>
+      {pages > 1 && (
+        <div className="row spread">
+          <span className="muted">
+            Metrics {num(at * CHARTS + 1)}–{num(Math.min((at + 1) * CHARTS, metrics.length))} of{' '}
+            {num(metrics.length)}
+          </span>
+          <span className="row">
+            <Button size="s" disabled={at === 0} onClick={() => setPage(at - 1)}>
+              Previous
+            </Button>
+            <Button size="s" disabled={at === pages - 1} onClick={() => setPage(at + 1)}>
+              Next
+            </Button>
+          </span>
+        </div>
+      )}
+    </>
+  )
+}
+
+function MetricCard({ metric, at, spanMs }: { metric: LiveMetric; at: number; spanMs: number }) {
+  const { lines, latest } = metric
+  const { times, series } = useMemo(() => drawn(lines), [lines])
+  const some = times.length > 0
+  return (
+    <section className="sources-chart" aria-label={visible(metric.metric, 80)}>
+      <header>
+        <h3>
+          <Name text={metric.metric} />
+        </h3>
+        {latest && (
+          <span className="sources-latest">
+            <b>{typeof latest.value === 'number' ? compact(latest.value) : visible(latest.value, 40)}</b>
+            {metric.unit !== null && <span className="muted"> {visible(metric.unit, 16)}</span>}
+          </span>
+        )}
+        {!latest && metric.unit !== null && <span className="muted">{visible(metric.unit, 16)}</span>}
+      </header>
+      {metric.texts.map((text) => (
+        <p key={text.key} className="sources-text">
+          <Name text={text.latest ? String(text.latest.value) : null} strong />{' '}
+          {text.latest && (
+            <span className="muted">
+              seen <Time at={new Date(text.latest.time / 1000).toISOString()} />
+            </span>
+          )}
+        </p>
+      ))}
+      {lines.length > 0 && !some && latest && (
+        <p className="sources-text muted">
+          Nothing in this window. The last point is of{' '}
+          <Time at={new Date(latest.time / 1000).toISOString()} />.
+        </p>
+      )}
+      {some && (
+        <Chart
+          label={visible(metric.metric, 80)}
+          times={times}
+          series={series}
+          range={[(at - spanMs) / 1000, at / 1000]}
+          height={150}
+          legend={lines.length > 1}
+          sync="sources-live"
+        />
+      )}
+      {metric.more > 0 && (
+        <p className="muted">
+          {num(MAX_CHART_LINES)} of {num(MAX_CHART_LINES + metric.more)} series are drawn.
+        </p>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,162 @@
+import { ChevronLeft, ChevronRight, RotateCw, ZoomOut } from 'lucide-react'
+import { useState } from 'react'
+
+import { Button, Field, IconButton, Input, Select } from '@/ui'
+
+import { bounds, durationMs, type Explore, PRESETS, shift, widen } from './query'
+import { instantOf, wallOf } from './zones'
+
+interface RangeBarProps {
+  explore: Explore
+  /** How often it is asked anew; empty: never by itself. */
+  every: string
+  onEvery: (every: string) => void
+  busy: boolean
+  onChange: (next: Partial<Explore>, push?: boolean) => void
+  onReload: () => void
+}
+
+const EVERY = [
+  { value: '', label: 'Refresh: off' },
+  { value: '2s', label: 'Every 2 s' },
+  { value: '10s', label: 'Every 10 s' },
+  { value: '1m', label: 'Every minute' },
+]
+
+/** Which time is shown: the last so long, or from one moment to another. */
+export function RangeBar({ explore, every, onEvery, busy, onChange, onReload }: RangeBarProps) {
+  const { range } = explore
+  const relative = 'last' in range
+  const latest = explore.mode === 'latest'
+  const move = (by: number) => onChange({ range: shift(range, by, Date.now()), offset: explore.offset })
+  return (
+    <div className="sources-range">
+      <Field label="Range" hideLabel>
+        <Select
+          disabled={latest}
+          value={relative ? range.last : 'exact'}
+          onChange={(e) => {
+            const last = e.target.value
+            onChange(
+              { range: last === 'exact' ? bounds(range, Date.now()) : { last }, offset: explore.offset },
+              true,
+            )
+          }}
+        >
+          {PRESETS.map((preset) => (
+            <option key={preset.last} value={preset.last}>
+              Last {preset.label}
+            </option>
+          ))}
+          {relative && !PRESETS.some((preset) => preset.last === range.last) && (
+            <option value={range.last}>Last {range.last}</option>
+          )}
+          <option value="exact">Exact times</option>
+        </Select>
+      </Field>
+      {!relative && !latest && (
+        <ExactRange
+          key={`${range.from}-${range.to}-${explore.zone}`}
+          range={range}
+          zone={explore.zone}
+          onChange={(next) => onChange({ range: next, offset: explore.offset }, true)}
+        />
+      )}
+      <span className="row sources-range-moves">
+        <IconButton label="Half a range back" variant="default" disabled={latest} onClick={() => move(-0.5)}>
+          <ChevronLeft size={16} />
+        </IconButton>
+        <IconButton
+          label="Half a range on"
+          variant="default"
+          disabled={latest || relative}
+          onClick={() => move(0.5)}
+        >
+          <ChevronRight size={16} />
+        </IconButton>
+        <IconButton
+          label="Twice the range"
+          variant="default"
+          disabled={latest}
+          onClick={() => onChange({ range: wider(explore), offset: explore.offset }, true)}
+        >
+          <ZoomOut size={16} />
+        </IconButton>
+      </span>
+      <span className="row sources-range-again">
+        <Select
+          aria-label="Refresh"
+          value={every}
+          onChange={(e) => onEvery(e.target.value)}
+          options={EVERY}
+        />
+        <Button icon={<RotateCw size={14} />} busy={busy && every === ''} onClick={onReload}>
+          Run
+        </Button>
+      </span>
+    </div>
+  )
+}
+
+/** Twice the range: one that ends now stays one that ends now. */
+function wider({ range }: Explore): Explore['range'] {
+  if (!('last' in range)) return widen(range, 2, Date.now())
+  const ms = (durationMs(range.last) ?? 3_600_000) * 2
+  const next = PRESETS.find((preset) => (durationMs(preset.last) ?? 0) >= ms)
+  return { last: next?.last ?? PRESETS.at(-1)?.last ?? range.last }
+}
+
+interface ExactRangeProps {
+  range: { from: number; to: number }
+  zone: string
+  onChange: (range: { from: number; to: number }) => void
+}
+
+/** From and to on the wall clock of the zone. What is typed holds when both make sense. */
+function ExactRange({ range, zone, onChange }: ExactRangeProps) {
+  const [from, setFrom] = useState(() => wallOf(range.from, zone))
+  const [to, setTo] = useState(() => wallOf(range.to, zone))
+  const [a, b] = [instantOf(from, zone), instantOf(to, zone)]
+  const wrong =
+    a === undefined || b === undefined
+      ? 'Two dates with a time.'
+      : a >= b
+        ? 'The end must be after the beginning.'
+        : undefined
+  const take = () => {
+    const same = from === wallOf(range.from, zone) && to === wallOf(range.to, zone)
+    if (!wrong && !same && a !== undefined && b !== undefined) onChange({ from: a, to: b })
+  }
+  return (
+    <form
+      className="sources-exact"
+      onSubmit={(e) => {
+        e.preventDefault()
+        take()
+      }}
+    >
+      <Field label="From" hideLabel error={wrong}>
+        <Input
+          type="datetime-local"
+          step={1}
+          value={from}
+          onChange={(e) => setFrom(e.target.value)}
+          onBlur={take}
+        />
+      </Field>
+      <span className="muted" aria-hidden="true">
+        –
+      </span>
+      <Field label="To, not included" hideLabel>
+        <Input
+          type="datetime-local"
+          step={1}
+          value={to}
+          onChange={(e) => setTo(e.target.value)}
+          onBlur={take}
+        />
+      </Field>
+      <button type="submit" hidden />
+    </form>
+  )
+}

@@ -1,0 +1,41 @@
+import { useState } from 'react'
+
+import { useWorkspace } from '@/app/workspace'
+import { CodeBlock, Segmented } from '@/ui'
+
+import { curlText } from './curl'
+import type { Pair } from './query'
+
+type Form = 'json' | 'csv' | 'ndjson'
+
+const FORMS: readonly { value: Form; label: string }[] = [
+  { value: 'json', label: 'JSON' },
+  { value: 'csv', label: 'CSV' },
+  { value: 'ndjson', label: 'NDJSON' },
+]
+
+/** What was asked, as a command that works elsewhere. */
+export function RequestView({ pairs }: { pairs: readonly Pair[] | null }) {
+  const workspace = useWorkspace()
+  const [form, setForm] = useState<Form>('json')
+  if (!pairs) return <p className="muted">The query is not complete yet.</p>
+  const asked: Pair[] = form === 'json' ? [...pairs] : [...pairs, ['format', form]]
+  const code = curlText({
+    origin: window.location.origin,
+    path: '/api/live-data/query',
+    workspaceId: workspace.id,
+    pairs: asked,
+  })
+  return (
+    <div className="stack">
+      <div className="row spread">
+        <p className="muted">
+          Put a key with the scope read:livedata into the environment first:{' '}
+          <code>export LIVEGRAPH_API_KEY=lg_live_…</code>
+        </p>
+        <Segmented label="Form of the answer" value={form} onChange={setForm} options={FORMS} />
+      </div>
+      <CodeBlock label="The query as a curl command" code={code} />
+    </div>
+  )
+}

@@ -1,0 +1,231 @@
+import { ChartLine } from 'lucide-react'
+import { useMemo, useState } from 'react'
+
+import { ApiError } from '@/api'
+import {
+  Badge,
+  Button,
+  Empty,
+  ErrorNotice,
+  Notice,
+  num,
+  Pager,
+  Panel,
+  plural,
+  Skeleton,
+  Tabs,
+  visible,
+} from '@/ui'
+import { Chart } from '@/ui/Chart'
+
+import type { Answer } from './data'
+import { byUnit, drawn, type Line, linesOf, MAX_LINES } from './lines'
+import { PointTable } from './PointTable'
+import { bounds, type Explore, type Pair } from './query'
+import { RequestView } from './RequestView'
+
+interface ResultsProps {
+  explore: Explore
+  /** Null: the query cannot be sent as it is. */
+  pairs: readonly Pair[] | null
+  answer: Answer | undefined
+  /** Milliseconds. */
+  answeredAt: number
+  /** The answer is that of the query before. */
+  stale: boolean
+  pending: boolean
+  error: unknown
+  onChange: (next: Partial<Explore>, push?: boolean) => void
+  onReload: () => void
+}
+
+type View = 'chart' | 'table' | 'request'
+
+/** The answer to the query: drawn, as a table, and as what was asked. */
+export function Results(props: ResultsProps) {
+  const { explore, pairs, answer, stale, pending, error, onChange, onReload } = props
+  const [view, setView] = useState<View>('chart')
+  return (
+    <>
+      {pairs === null && (
+        <Notice tone="warn" title="The query is not complete">
+          <p>What is wrong stands at its field. The chart is that of the query before.</p>
+        </Notice>
+      )}
+      {Boolean(error) && (
+        <ErrorNotice error={error} onRetry={onReload}>
+          <Smaller error={error} explore={explore} onChange={onChange} />
+        </ErrorNotice>
+      )}
+      {pending && (
+        <Panel>
+          <Skeleton height={320} />
+        </Panel>
+      )}
+      {answer && (
+        <Panel className={stale ? 'sources-stale' : undefined}>
+          <Tabs
+            label="How it is shown"
+            value={view}
+            onChange={setView}
+            tabs={[
+              { value: 'chart', label: 'Chart', content: <ChartView {...props} answer={answer} /> },
+              {
+                value: 'table',
+                label: 'Table',
+                content: <PointTable answer={answer} zone={explore.zone} pairs={pairs} />,
+              },
+              { value: 'request', label: 'As a command', content: <RequestView pairs={pairs} /> },
+            ]}
+          />
+          {answer.meta.total > answer.meta.limit && (
+            <Pager meta={answer.meta} onOffset={(offset) => onChange({ offset })} what="series" />
+          )}
+        </Panel>
+      )}
+    </>
+  )
+}
+
+/** What makes a query smaller that was too large. */
+function Smaller({
+  error,
+  explore,
+  onChange,
+}: {
+  error: unknown
+  explore: Explore
+  onChange: ResultsProps['onChange']
+}) {
+  if (!(error instanceof ApiError) || !error.details['narrow']) return null
+  return (
+    <p className="row sources-smaller">
+      {explore.mode === 'raw' && (
+        <>
+          <Button size="s" onClick={() => onChange({ mode: 'thinned' })}>
+            Thin them out
+          </Button>
+          <Button size="s" onClick={() => onChange({ mode: 'aggregated' })}>
+            Aggregate them
+          </Button>
+        </>
+      )}
+      {explore.mode === 'aggregated' && explore.interval !== 'auto' && (
+        <Button size="s" onClick={() => onChange({ interval: 'auto' })}>
+          Choose the interval for me
+        </Button>
+      )}
+    </p>
+  )
+}
+
+function ChartView({ explore, answer, answeredAt, onChange }: ResultsProps & { answer: Answer }) {
+  const drawing = useMemo(() => linesOf(answer.data), [answer.data])
+  const groups = useMemo(() => byUnit(drawing.lines), [drawing])
+  const { from, to } = bounds(explore.range, answeredAt)
+  if (answer.data.length === 0) {
+    return (
+      <Empty icon={<ChartLine size={20} />} title="No series match">
+        <p>Choose other sources or metrics, or fewer tags. The table of a source lists the series it has.</p>
+      </Empty>
+    )
+  }
+  if (explore.mode === 'latest') {
+    return (
+      <Empty title="One point is no line">
+        <p>The newest point of each series stands in the table.</p>
+      </Empty>
+    )
+  }
+  if (drawing.lines.length === 0) {
+    return (
+      <Empty
+        icon={<ChartLine size={20} />}
+        title={drawing.texts > 0 && drawing.points > 0 ? 'Texts have no line' : 'No points in this range'}
+      >
+        <p>
+          {drawing.texts > 0 && drawing.points > 0
+            ? 'These series hold texts: the table has their points.'
+            : `${plural(answer.meta.total, 'series', 'series')} match, but none has a point then. Choose a longer range.`}
+        </p>
+      </Empty>
+    )
+  }
+  const shown = groups.slice(0, UNITS)
+  const look = (from: number, to: number) =>
+    onChange(
+      {
+        range: {
+          from: Math.round(from * 1000),
+          to: Math.max(Math.round(to * 1000), Math.round(from * 1000) + 1),
+        },
+        offset: explore.offset,
+      },
+      true,
+    )
+  return (
+    <div className="sources-result">
+      <p className="row sources-said" role="status">
+        <span>
+          {plural(drawing.lines.length, 'line')}, {plural(drawing.points, 'point')}
+        </span>
+        {answer.meta.interval && <Badge>intervals of {answer.meta.interval}</Badge>}
+        {drawing.more > 0 && (
+          <Badge tone="warn">
+            {num(MAX_LINES)} of {num(MAX_LINES + drawing.more)} lines are drawn
+          </Badge>
+        )}
+        {groups.length > UNITS && (
+          <Badge tone="warn">{num(groups.length - UNITS)} more units are not drawn</Badge>
+        )}
+        {drawing.empty > 0 && <Badge>{num(drawing.empty)} without a point then</Badge>}
+        {drawing.texts > 0 && <Badge>{num(drawing.texts)} of texts, in the table</Badge>}
+        <span className="muted sources-hint">Drag over a chart to look closer; Back leads out again.</span>
+      </p>
+      {shown.map((group) => (
+        <UnitChart
+          key={group.unit ?? ''}
+          unit={group.unit}
+          lines={group.lines}
+          alone={shown.length === 1}
+          range={[from / 1000, to / 1000]}
+          zone={explore.zone}
+          onSelect={look}
+        />
+      ))}
+    </div>
+  )
+}
+
+/** Charts one below the other. */
+const UNITS = 8
+
+interface UnitChartProps {
+  unit: string | null
+  lines: Line[]
+  alone: boolean
+  range: readonly [number, number]
+  zone: string
+  onSelect: (from: number, to: number) => void
+}
+
+/** The lines of one unit. */
+function UnitChart({ unit, lines, alone, range, zone, onSelect }: UnitChartProps) {
+  const { times, series } = useMemo(() => drawn(lines), [lines])
+  const name = unit === null ? 'without a unit' : visible(unit, 40)
+  return (
+    <section className="sources-unit" aria-label={name}>
+      {(!alone || unit !== null) && <h2>{name}</h2>}
+      <Chart
+        label={`Points, ${name}`}
+        times={times}
+        series={series}
+        range={range}
+        height={alone ? 360 : 200}
+        zone={zone}
+        sync="sources-explore"
+        onSelect={onSelect}
+      />
+    </section>
+  )
+}

@@ -1,0 +1,246 @@
+import { ChartLine, Pencil, Plus, Radio, Trash2 } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { Link, useNavigate } from 'react-router'
+
+import { useCommands } from '@/app/commands'
+import { useWorkspace } from '@/app/workspace'
+import {
+  Button,
+  ButtonLink,
+  CodeBlock,
+  duration,
+  Empty,
+  ErrorNotice,
+  IconButton,
+  Name,
+  Page,
+  Pager,
+  Panel,
+  SearchInput,
+  Table,
+  Time,
+  Tooltip,
+  type Column,
+} from '@/ui'
+
+import { exploreLink, useAbout, useKept } from './address'
+import { ingestText } from './curl'
+import { type SourceFilter, useSources } from './data'
+import { DeleteSource } from './DeleteSource'
+import { StatusBadge, TagList } from './parts'
+import type { Source } from './shapes'
+import { SourceForm } from './SourceForm'
+
+type Open = { form: Source | null } | { remove: Source } | null
+
+/** All sources of the workspace, page by page. */
+export function SourceList() {
+  const [about, write] = useAbout()
+  const filter = filterOf(about)
+  const sources = useSources(filter)
+  const kept = useKept()
+  const navigate = useNavigate()
+  const [open, setOpen] = useState<Open>(null)
+  const show = (source: Source) => void navigate(`/sources/${source.id}${kept()}`)
+  const set = (change: Partial<SourceFilter>) => write(addressOf({ ...filter, offset: 0, ...change }))
+  useCommands([
+    { id: 'new-source', name: 'New source', group: 'Sources', run: () => setOpen({ form: null }) },
+  ])
+
+  const narrowed = filter.name !== '' || filter.tag !== ''
+  return (
+    <Page
+      title="Sources"
+      lead="Where points come from, and whether they still come."
+      actions={
+        <>
+          <ButtonLink to={`/sources/explore${kept()}`} icon={<ChartLine size={16} />}>
+            Explore data
+          </ButtonLink>
+          <Button variant="primary" icon={<Plus size={16} />} onClick={() => setOpen({ form: null })}>
+            New source
+          </Button>
+        </>
+      }
+    >
+      <div className="row">
+        <Typed label="Part of the name" value={filter.name} onChange={(name) => set({ name })} />
+        <Typed label="Tag, as room=cellar" value={filter.tag} onChange={(tag) => set({ tag })} />
+      </div>
+      {sources.isError && <ErrorNotice error={sources.error} onRetry={() => void sources.refetch()} />}
+      {!(sources.isError && !sources.data) && (
+        <Panel flush>
+          <Table
+            label="Sources"
+            columns={columnsOf(kept, setOpen)}
+            rows={sources.data?.data}
+            loading={sources.isPending}
+            rowKey={(source) => source.id}
+            onOpen={show}
+            sort={filter.sort}
+            onSort={(sort) => set({ sort })}
+            empty={
+              narrowed ? (
+                <NoMatch onClear={() => set({ name: '', tag: '' })} />
+              ) : (
+                <NoSources onNew={() => setOpen({ form: null })} />
+              )
+            }
+          />
+          {sources.data && sources.data.meta.total > 0 && (
+            <Pager
+              meta={sources.data.meta}
+              onOffset={(offset) => set({ offset })}
+              what={narrowed ? 'that match' : 'sources'}
+            />
+          )}
+        </Panel>
+      )}
+      {open && 'form' in open && (
+        <SourceForm
+          source={open.form}
+          onClose={() => setOpen(null)}
+          onDone={(source) => !open.form && show(source)}
+        />
+      )}
+      {open && 'remove' in open && <DeleteSource source={open.remove} onClose={() => setOpen(null)} />}
+    </Page>
+  )
+}
+
+function columnsOf(kept: ReturnType<typeof useKept>, open: (what: Open) => void): Column<Source>[] {
+  return [
+    { id: 'name', head: 'Name', sortable: true, primary: true, cell: (s) => <Name text={s.name} strong /> },
+    { id: 'status', head: 'Status', narrow: true, cell: (s) => <StatusBadge status={s.status} /> },
+    { id: 'seen', head: 'Last seen', narrow: true, cell: (s) => <Time at={s.lastSeenAt} none="never" /> },
+    { id: 'tags', head: 'Tags', wide: true, cell: (s) => <TagList tags={s.tags} /> },
+    {
+      id: 'interval',
+      head: 'Interval',
+      numeric: true,
+      narrow: true,
+      wide: true,
+      cell: (s) =>
+        s.intervalSeconds ? duration(s.intervalSeconds * 1000) : <span className="muted">–</span>,
+    },
+    {
+      id: 'kept',
+      head: 'Kept',
+      numeric: true,
+      narrow: true,
+      wide: true,
+      cell: (s) => (s.retentionDays ? `${s.retentionDays} d` : <span className="muted">as workspace</span>),
+    },
+    {
+      id: 'updatedAt',
+      head: 'Changed',
+      sortable: true,
+      narrow: true,
+      wide: true,
+      cell: (s) => <Time at={s.updatedAt} />,
+    },
+    {
+      id: 'do',
+      head: '',
+      label: 'Actions',
+      narrow: true,
+      cell: (s) => (
+        <span className="sources-actions">
+          <Tooltip text="Explore its points">
+            <Link
+              className="btn btn-ghost btn-icon btn-s"
+              to={exploreLink(s.id, kept)}
+              aria-label="Explore its points"
+            >
+              <ChartLine size={14} />
+            </Link>
+          </Tooltip>
+          <IconButton size="s" label="Edit" onClick={() => open({ form: s })}>
+            <Pencil size={14} />
+          </IconButton>
+          <IconButton size="s" label="Delete" onClick={() => open({ remove: s })}>
+            <Trash2 size={14} />
+          </IconButton>
+        </span>
+      ),
+    },
+  ]
+}
+
+/** Text that is looked for when its writer pauses. */
+function Typed({
+  label,
+  value,
+  onChange,
+}: {
+  label: string
+  value: string
+  onChange: (value: string) => void
+}) {
+  const [typed, setTyped] = useState(value)
+  const [known, setKnown] = useState(value)
+  if (known !== value) {
+    setKnown(value)
+    setTyped(value)
+  }
+  useEffect(() => {
+    if (typed === value) return
+    const timer = window.setTimeout(() => onChange(typed), 250)
+    return () => window.clearTimeout(timer)
+  })
+  return <SearchInput label={label} value={typed} onChange={setTyped} />
+}
+
+const SORTS = ['name', '-name', 'updatedAt', '-updatedAt', 'createdAt', '-createdAt']
+
+function filterOf(about: URLSearchParams): SourceFilter {
+  const sort = about.get('sort') ?? ''
+  const offset = Number(about.get('offset'))
+  return {
+    name: about.get('name') ?? '',
+    tag: about.get('tag') ?? '',
+    sort: SORTS.includes(sort) ? sort : 'name',
+    offset: Number.isSafeInteger(offset) && offset > 0 ? offset : 0,
+  }
+}
+
+function addressOf(filter: SourceFilter): URLSearchParams {
+  const about = new URLSearchParams()
+  if (filter.name) about.set('name', filter.name)
+  if (filter.tag) about.set('tag', filter.tag)
+  if (filter.sort !== 'name') about.set('sort', filter.sort)
+  if (filter.offset > 0) about.set('offset', String(filter.offset))
+  return about
+}
+
+function NoMatch({ onClear }: { onClear: () => void }) {
+  return (
+    <Empty title="No source matches" actions={<Button onClick={onClear}>Clear the filters</Button>}>
+      <p>A name matches by any part of it, whatever the case; a tag by its whole value, as in room=cellar.</p>
+    </Empty>
+  )
+}
+
+function NoSources({ onNew }: { onNew: () => void }) {
+  const workspace = useWorkspace()
+  return (
+    <Empty
+      icon={<Radio size={20} />}
+      title="No sources yet"
+      actions={
+        <Button variant="primary" onClick={onNew}>
+          New source
+        </Button>
+      }
+    >
+      <p>
+        Make one here, or send a first point in line protocol: that makes its source. The key needs the scope
+        write:livedata.
+      </p>
+      <CodeBlock
+        label="Send a point"
+        code={ingestText(window.location.origin, workspace.id, 'boiler,room=cellar temperature=71.5')}
+      />
+    </Empty>
+  )
+}

@@ -1,0 +1,40 @@
+// A query as a command line that works when it is pasted into a shell.
+import { shellWord } from '@/ui/format'
+
+import type { Pair } from './query'
+
+export interface CurlRequest {
+  origin: string
+  path: string
+  workspaceId: string
+  pairs: readonly Pair[]
+}
+
+/**
+ * A GET with an API key out of the environment, so that the key stands neither in the page nor in the shell's history.
+ */
+export function curlText({ origin, path, workspaceId, pairs }: CurlRequest): string {
+  return continued([
+    `curl -sS --get ${shellWord(origin + path)}`,
+    ...headers(workspaceId),
+    // curl encodes what stands behind the first =, and nothing before it.
+    ...pairs.map(([name, value]) => `--data-urlencode ${shellWord(`${encodeURIComponent(name)}=${value}`)}`),
+  ])
+}
+
+/** A command that sends points in line protocol, which makes the source if there is none of the name. */
+export function ingestText(origin: string, workspaceId: string, line: string): string {
+  return continued([
+    `curl -sS ${shellWord(`${origin}/api/live-data/ingest`)}`,
+    ...headers(workspaceId),
+    `-H 'Content-Type: text/plain'`,
+    `--data-binary ${shellWord(line)}`,
+  ])
+}
+
+const headers = (workspaceId: string) => [
+  `-H "Authorization: Bearer $LIVEGRAPH_API_KEY"`,
+  `-H ${shellWord(`X-Workspace-Id: ${workspaceId}`)}`,
+]
+
+const continued = (lines: string[]) => lines.join(' \\\n  ')

@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest'
+import { align, byUnit, linesOf, namesOf, tablePage } from './lines'
+import type { PointRows } from './shapes'
+
+function row(change: Partial<PointRows>): PointRows {
+  return {
+    sourceId: 's1',
+    sourceName: 'boiler',
+    metric: 'temperature',
+    kind: 'number',
+    unit: '°C',
+    tags: {},
+    columns: ['timestamp', 'value'],
+    points: [],
+    ...change,
+  }
+}
+
+describe('names of series', () => {
+  it('have only what differs', () => {
+    expect(
+      namesOf([
+        row({ tags: { room: 'cellar', floor: '0' } }),
+        row({ tags: { room: 'attic', floor: '0' } }),
+        row({ tags: { floor: '0' } }),
+      ]),
+    ).toEqual(['room=cellar', 'room=attic', 'temperature'])
+    expect(namesOf([row({}), row({ sourceId: 's2', sourceName: 'pump' })])).toEqual(['boiler', 'pump'])
+  })
+
+  it('of one series is its metric, and of a group of all says so', () => {
+    expect(namesOf([row({})])).toEqual(['temperature'])
+    expect(namesOf([row({ sourceId: null, sourceName: null, metric: null })])).toEqual(['all series'])
+  })
+})
+
+describe('lines', () => {
+  it('are one for each column of numbers', () => {
+    const drawing = linesOf([
+      row({
+        columns: ['timestamp', 'avg', 'max'],
+        points: [
+          [1_000_000, 1, 2],
+          [2_000_000, null, 4],
+        ],
+      }),
+    ])
+    expect(drawing.lines.map((line) => line.label)).toEqual(['temperature · avg', 'temperature · max'])
+    expect(drawing.lines[0]?.values).toEqual([1, null])
+    expect(drawing.lines[1]?.times).toEqual([1_000_000, 2_000_000])
+  })
+
+  it('leave texts out, but draw how many there are', () => {
+    const texts = row({ kind: 'string', points: [[1, 'on']] })
+    expect(linesOf([texts])).toMatchObject({ lines: [], texts: 1, points: 1 })
+    const counted = row({
+      kind: 'string',
+      columns: ['timestamp', 'last', 'count'],
+      points: [[1, 'on', 3]],
+    })
+    const drawing = linesOf([counted])
+    expect(drawing.texts).toBe(0)
+    expect(drawing.lines.map((line) => line.values)).toEqual([[3]])
+    expect(drawing.lines[0]?.unit).toBeNull()
+  })
+
+  it('without a value are left out, and counted', () => {
+    const drawing = linesOf([
+      row({
+        points: [
+          [1, null],
+          [2, null],
+        ],
+      }),
+      row({ metric: 'pressure' }),
+      row({ metric: 'flow', points: [[1, 1]] }),
+    ])
+    expect(drawing).toMatchObject({ empty: 2, points: 1 })
+    expect(drawing.lines.map((line) => line.label)).toEqual(['flow'])
+  })
+
+  it('of the same name are numbered', () => {
+    const points = [[1, 1]]
+    const { lines } = linesOf([row({ points }), row({ points }), row({ points })])
+    expect(lines.map((line) => line.label)).toEqual(['temperature', 'temperature (2)', 'temperature (3)'])
+  })
+
+  it('are bounded, and it is known how many there would be', () => {
+    const rows = Array.from({ length: 10 }, (_, i) =>
+      row({ sourceId: String(i), sourceName: String(i), points: [[1, i]] }),
+    )
+    const drawing = linesOf(rows, 4)
+    expect(drawing.lines).toHaveLength(4)
+    expect(drawing.more).toBe(6)
+  })
+})
+
+describe('alignment', () => {
+  it('puts lines of different times over all times, and keeps gaps', () => {
+    expect(
+      align([
+        { times: [1e6, 3e6], values: [1, 3] },
+        { times: [2e6, 3e6, 4e6], values: [20, null, 40] },
+      ]),
+    ).toEqual([
+      [1, 2, 3, 4],
+      [1, undefined, 3, undefined],
+      [undefined, 20, null, 40],
+    ])
+  })
+
+  it('takes lines of the same times as they are', () => {
+    const values = [1, null]
+    const aligned = align([
+      { times: [1e6, 2e6], values },
+      { times: [1e6, 2e6], values: [5, 6] },
+    ])
+    expect(aligned[0]).toEqual([1, 2])
+    expect(aligned[1]).toBe(values)
+  })
+
+  it('of nothing is nothing', () => {
+    expect(align([])).toEqual([[]])
+    expect(align([{ times: [], values: [] }])).toEqual([[], []])
+  })
+
+  it('of fifty series of two thousand points each does not take long', () => {
+    const lines = Array.from({ length: 50 }, (_, i) => ({
+      times: Array.from({ length: 2000 }, (_, at) => at * 1e6 + i),
+      values: Array.from({ length: 2000 }, (_, at) => at),
+    }))
+    const [times, ...values] = align(lines)
+    expect(times).toHaveLength(100_000)
+    expect(values.every((v) => v.length === 100_000)).toBe(true)
+  })
+})
+
+describe('the table', () => {
+  const rows = [
+    row({
+      points: [
+        [1, 1],
+        [2, 2],
+        [3, 3],
+      ],
+    }),
+    row({
+      sourceId: 's2',
+      sourceName: 'pump',
+      points: [
+        [5, 5],
+        [6, 6],
+      ],
+    }),
+  ]
+
+  it("has each series' newest point first, page by page", () => {
+    const all = [0, 2, 4].flatMap((offset) => tablePage(rows, offset, 2))
+    expect(all.map((r) => [r.series, r.time])).toEqual([
+      ['boiler', 3],
+      ['boiler', 2],
+      ['boiler', 1],
+      ['pump', 6],
+      ['pump', 5],
+    ])
+    expect(new Set(all.map((r) => r.key)).size).toBe(5)
+  })
+})
+
+describe('units', () => {
+  it('have a chart each', () => {
+    const points = [[1, 1]]
+    const { lines } = linesOf([
+      row({ points }),
+      row({ points, metric: 'pressure', unit: 'bar' }),
+      row({ points, metric: 'flow', unit: '°C' }),
+      row({ points, metric: 'state', unit: null }),
+    ])
+    expect(byUnit(lines).map((group) => [group.unit, group.lines.length])).toEqual([
+      ['°C', 2],
+      ['bar', 1],
+      [null, 1],
+    ])
+    expect(byUnit([])).toEqual([])
+  })
+})

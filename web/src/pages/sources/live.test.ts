@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest'
+import { liveLine, LiveWindow, MAX_LIVE_SERIES, tagNames } from './live'
+import type { Cell, PointRows } from './shapes'
+
+const row = (points: Cell[][], change: Partial<PointRows> = {}): PointRows => ({
+  sourceId: 's',
+  sourceName: 'boiler',
+  metric: 'temperature',
+  kind: 'number',
+  unit: '°C',
+  tags: {},
+  columns: ['timestamp', 'value'],
+  points,
+  ...change,
+})
+
+const S = 1_000_000
+
+function only(w: LiveWindow) {
+  const [series] = w.series()
+  if (!series) throw new Error('there is no series')
+  return series
+}
+
+describe('a window of live points', () => {
+  it('puts points in the order of time, whatever order they came in', () => {
+    const w = new LiveWindow(60_000)
+    w.add([row([[3 * S, 3]]), row([[1 * S, 1]])])
+    w.add([row([[2 * S, 2]])])
+    expect(liveLine(only(w), 'a')).toMatchObject({ times: [1 * S, 2 * S, 3 * S], values: [1, 2, 3] })
+  })
+
+  it('has the last value of a time that comes again', () => {
+    const w = new LiveWindow(60_000)
+    w.add([
+      row([
+        [S, 1],
+        [S, 2],
+      ]),
+    ])
+    w.add([row([[S, 3]])])
+    expect(liveLine(only(w), 'a').values).toEqual([3])
+    expect(only(w).latest).toEqual({ time: S, value: 3 })
+  })
+
+  it('keeps the shape of a million points in a bounded number of them', () => {
+    const w = new LiveWindow(60_000, 600)
+    for (let second = 0; second < 60; second++) {
+      const points: Cell[][] = []
+      for (let i = 0; i < 2000; i++)
+        points.push([second * S + i * 500, i === 777 ? 1e6 : i === 778 ? -1e6 : i])
+      w.add([row(points)])
+    }
+    const line = liveLine(only(w), 'a')
+    expect(line.times.length).toBeLessThanOrEqual(600 * 16 + 16)
+    expect(line.values.filter((v) => v === 1e6)).toHaveLength(60)
+    expect(line.values.filter((v) => v === -1e6)).toHaveLength(60)
+    expect(line.times[0]).toBe(0)
+    expect(line.times.at(-1)).toBe(59 * S + 1999 * 500)
+  })
+
+  it('forgets what has left it', () => {
+    const w = new LiveWindow(60_000)
+    w.add([
+      row([
+        [0, 1],
+        [100 * S, 2],
+      ]),
+    ])
+    w.trim(120_000)
+    expect(liveLine(only(w), 'a').times).toEqual([100 * S])
+    w.trim(10_000_000)
+    expect(liveLine(only(w), 'a').times).toEqual([])
+    expect(only(w).latest?.value).toBe(2)
+  })
+
+  it('keeps no more than so many series, and counts the others', () => {
+    const w = new LiveWindow(60_000)
+    for (let i = 0; i < MAX_LIVE_SERIES + 3; i++) w.add([row([[S, i]], { tags: { n: String(i) } })])
+    expect(w.series()).toHaveLength(MAX_LIVE_SERIES)
+    expect(w.more).toBe(3)
+  })
+
+  it('knows a text by its latest value, without a line', () => {
+    const w = new LiveWindow(60_000)
+    w.add([
+      row(
+        [
+          [S, 'off'],
+          [2 * S, 'on'],
+        ],
+        { kind: 'string' },
+      ),
+    ])
+    expect(only(w).latest).toEqual({ time: 2 * S, value: 'on' })
+    expect(liveLine(only(w), 'a').times).toEqual([])
+  })
+
+  it('forgets what was deleted, and nothing else', () => {
+    const w = new LiveWindow(60_000)
+    w.add([
+      row([
+        [1 * S, 1],
+        [2 * S, 2],
+        [3 * S, 3],
+      ]),
+      row([[2 * S, 9]], { metric: 'pressure' }),
+    ])
+    w.remove({ sourceId: 'other', metric: null, from: null, to: null, wholeSource: true })
+    w.remove({ sourceId: 's', metric: 'temperature', from: 2 * S, to: 3 * S, wholeSource: false })
+    const [pressure, temperature] = w.series()
+    if (!pressure || !temperature) throw new Error('series are missing')
+    expect(liveLine(pressure, 'a').values).toEqual([9])
+    expect(liveLine(temperature, 'a').values).toEqual([1, 3])
+    w.remove({ sourceId: 's', metric: null, from: null, to: null, wholeSource: true })
+    expect(liveLine(temperature, 'a').values).toEqual([])
+    expect(temperature.latest).toBeNull()
+  })
+
+  it('draws a gap where nothing came for long', () => {
+    const w = new LiveWindow(60_000)
+    w.add([
+      row([
+        [1 * S, 1],
+        [2 * S, 2],
+        [20 * S, 3],
+      ]),
+    ])
+    expect(liveLine(only(w), 'a', 5 * S).values).toEqual([1, 2, null, 3])
+    expect(liveLine(only(w), 'a').values).toEqual([1, 2, 3])
+  })
+})
+
+describe('the names of series of one metric', () => {
+  it('are the tags that differ', () => {
+    const w = new LiveWindow(60_000)
+    w.add([
+      row([[S, 1]], { tags: { core: '0', host: 'a' } }),
+      row([[S, 1]], { tags: { core: '1', host: 'a' } }),
+    ])
+    expect(tagNames(w.series())).toEqual(['core=0', 'core=1'])
+    expect(tagNames(w.series().slice(0, 1))).toEqual(['temperature'])
+  })
+})

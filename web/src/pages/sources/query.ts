@@ -1,0 +1,258 @@
+/**
+ * A query of the data explorer: as it stands in the page's address, as it is sent,
+ * and what keeps it from being sent.
+ */
+import { browserZone, isZone } from './zones'
+
+/** How points are put together. */
+export type Mode = 'aggregated' | 'thinned' | 'raw' | 'latest'
+
+export const MODES: readonly Mode[] = ['aggregated', 'thinned', 'raw', 'latest']
+
+export const AGGREGATIONS = [
+  'avg',
+  'min',
+  'max',
+  'sum',
+  'count',
+  'first',
+  'last',
+  'stddev',
+  'p50',
+  'p90',
+  'p95',
+  'p99',
+  'rate',
+  'delta',
+] as const
+
+export type Aggregation = (typeof AGGREGATIONS)[number]
+
+/** The last so long until now, or from one time to another (milliseconds). */
+export type Range = { last: string } | { from: number; to: number }
+
+export interface Explore {
+  sourceIds: string[]
+  metrics: string[]
+  tags: [key: string, value: string][]
+  range: Range
+  zone: string
+  mode: Mode
+  aggregations: Aggregation[]
+  /** `auto`, or a number and a unit. */
+  interval: string
+  /** none, null, previous, linear or a number. */
+  fill: string
+  /** What series are put together by; empty: each is by itself. `none`: all in one. */
+  groupBy: string[]
+  /** Most points of a series; 0: as many as the chart shows well. */
+  maxPoints: number
+  /** Series that are skipped. */
+  offset: number
+}
+
+/** Bounds of what one chart shows. */
+export const SERIES_PER_PAGE = 50
+export const MAX_SOURCES = 50
+export const CHART_POINTS = 500
+/** Most points of an answer: what a browser draws and lists without a pause. */
+export const POINTS_LIMIT = 100_000
+/** The largest maxPoints with which a full page of series fits the answer. */
+export const MOST_POINTS = POINTS_LIMIT / SERIES_PER_PAGE
+
+export const PRESETS: readonly { last: string; label: string }[] = [
+  { last: '5m', label: '5 minutes' },
+  { last: '15m', label: '15 minutes' },
+  { last: '1h', label: '1 hour' },
+  { last: '6h', label: '6 hours' },
+  { last: '1d', label: '24 hours' },
+  { last: '7d', label: '7 days' },
+  { last: '30d', label: '30 days' },
+  { last: '90d', label: '90 days' },
+  { last: '365d', label: '1 year' },
+]
+
+export function emptyExplore(zone = browserZone()): Explore {
+  return {
+    sourceIds: [],
+    metrics: [],
+    tags: [],
+    range: { last: '1h' },
+    zone,
+    mode: 'aggregated',
+    aggregations: ['avg'],
+    interval: 'auto',
+    fill: 'null',
+    groupBy: [],
+    maxPoints: 0,
+    offset: 0,
+  }
+}
+
+const unitMs: Record<string, number> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+}
+
+/** The length of a text such as 15m in milliseconds; undefined if it is none. */
+export function durationMs(text: string, units = 'smhdw'): number | undefined {
+  const match = /^([0-9]{1,9})([a-z])$/.exec(text)
+  const unit = match?.[2] ?? ''
+  if (!match || !units.includes(unit)) return undefined
+  const ms = Number(match[1]) * (unitMs[unit] ?? NaN)
+  return ms > 0 ? ms : undefined
+}
+
+/** A range as from and to in milliseconds; now is where a relative one ends. */
+export function bounds(range: Range, now: number): { from: number; to: number } {
+  if (!('last' in range)) return range
+  return { from: now - (durationMs(range.last) ?? 3_600_000), to: now }
+}
+
+/** Moves a range by a part of its length: -0.5 is half of it into the past. */
+export function shift(range: Range, by: number, now: number): Range {
+  const { from, to } = bounds(range, now)
+  const step = Math.round((to - from) * by)
+  return { from: Math.max(0, from + step), to: Math.max(1, to + step) }
+}
+
+/** Widens a range around its middle. */
+export function widen(range: Range, factor: number, now: number): Range {
+  const { from, to } = bounds(range, now)
+  const middle = (from + to) / 2
+  const half = ((to - from) / 2) * factor
+  return {
+    from: Math.max(0, Math.round(middle - half)),
+    to: Math.round(Math.min(middle + half, Math.max(to, now))),
+  }
+}
+
+// ------------------------------------------------------------------ address
+
+const isMode = (text: string | null): text is Mode => MODES.includes(text as Mode)
+const isAggregation = (text: string): text is Aggregation => AGGREGATIONS.includes(text as Aggregation)
+
+const wholeNumber = (text: string | null): number =>
+  text !== null && /^[0-9]{1,15}$/.test(text) ? Number(text) : 0
+
+/** Reads a query out of an address. What cannot be read is as if it were absent. */
+export function readExplore(address: URLSearchParams, zone = browserZone()): Explore {
+  const e = emptyExplore(zone)
+  e.sourceIds = unique(address.getAll('source')).slice(0, MAX_SOURCES)
+  e.metrics = unique(address.getAll('metric'))
+  for (const [name, value] of address)
+    if (name.startsWith('tag.') && name.length > 4) e.tags.push([name.slice(4), value])
+  const from = wholeNumber(address.get('from'))
+  const to = wholeNumber(address.get('to'))
+  const last = address.get('last')
+  if (to > from) e.range = { from, to }
+  else if (last !== null && durationMs(last)) e.range = { last }
+  const asked = address.get('zone')
+  if (asked !== null && isZone(asked)) e.zone = asked
+  const mode = address.get('mode')
+  if (isMode(mode)) e.mode = mode
+  const functions = unique((address.get('aggregation') ?? '').split(',')).filter(isAggregation)
+  if (functions.length > 0) e.aggregations = functions
+  e.interval = address.get('interval') ?? e.interval
+  e.fill = address.get('fill') ?? e.fill
+  e.groupBy = address.getAll('groupBy')
+  e.maxPoints = wholeNumber(address.get('maxPoints'))
+  e.offset = wholeNumber(address.get('offset'))
+  return e
+}
+
+/** Writes a query into an address, without what is as it is by default. */
+export function writeExplore(e: Explore, zone = browserZone()): URLSearchParams {
+  const usual = emptyExplore(zone)
+  const address = new URLSearchParams()
+  const set = (name: string, value: string, when: boolean) => {
+    if (when) address.set(name, value)
+  }
+  for (const id of e.sourceIds) address.append('source', id)
+  for (const name of e.metrics) address.append('metric', name)
+  for (const [key, value] of e.tags) address.append(`tag.${key}`, value)
+  if ('last' in e.range) {
+    address.set('last', e.range.last)
+  } else {
+    address.set('from', String(e.range.from))
+    address.set('to', String(e.range.to))
+  }
+  set('zone', e.zone, e.zone !== usual.zone)
+  set('mode', e.mode, e.mode !== usual.mode)
+  const functions = e.aggregations.join(',')
+  set('aggregation', functions, functions !== usual.aggregations.join(','))
+  set('interval', e.interval, e.interval !== usual.interval)
+  set('fill', e.fill, e.fill !== usual.fill)
+  for (const name of e.groupBy) address.append('groupBy', name)
+  set('maxPoints', String(e.maxPoints), e.maxPoints !== 0)
+  set('offset', String(e.offset), e.offset !== 0)
+  return address
+}
+
+const unique = (list: string[]): string[] => [...new Set(list.filter((text) => text !== ''))]
+
+// ------------------------------------------------------------------ sending
+
+export type Pair = readonly [name: string, value: string]
+
+/** What is wrong with a query, by field; what is right is absent. */
+export function problemsOf(e: Explore): Partial<Record<keyof Explore, string>> {
+  const problems: Partial<Record<keyof Explore, string>> = {}
+  if (e.mode === 'aggregated') {
+    if (e.aggregations.length === 0) problems.aggregations = 'Choose at least one aggregation.'
+    const ms = durationMs(e.interval, 'smhd')
+    if (e.interval !== 'auto' && (ms === undefined || ms > 30 * 86_400_000))
+      problems.interval = 'auto, or a whole number with s, m, h or d: 1s to 30d.'
+    if (
+      !['none', 'null', 'previous', 'linear'].includes(e.fill) &&
+      !/^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/.test(e.fill)
+    )
+      problems.fill = 'none, null, previous, linear, or a number.'
+  }
+  if (e.maxPoints !== 0 && (e.maxPoints < 2 || e.maxPoints > MOST_POINTS))
+    problems.maxPoints = `From 2 to ${MOST_POINTS.toLocaleString('en-GB')}.`
+  if (!('last' in e.range) && e.range.from >= e.range.to)
+    problems.range = 'The end must be after the beginning.'
+  return problems
+}
+
+/**
+ * The parameters of GET /api/live-data/query. Relative times stay relative, so that
+ * a copied query goes on meaning the last hour.
+ */
+export function paramsOf(e: Explore): Pair[] {
+  const pairs: Pair[] = []
+  for (const id of e.sourceIds) pairs.push(['sourceId', id])
+  for (const name of e.metrics) pairs.push(['metric', name])
+  for (const [key, value] of e.tags) pairs.push([`tag.${key}`, value])
+  if (e.mode === 'latest') {
+    pairs.push(['latest', 'true'])
+  } else if ('last' in e.range) {
+    pairs.push(['from', `-${e.range.last}`])
+  } else {
+    pairs.push(['from', new Date(e.range.from).toISOString()])
+    pairs.push(['to', new Date(e.range.to).toISOString()])
+  }
+  if (e.mode === 'aggregated') {
+    pairs.push(['aggregation', e.aggregations.join(',')])
+    pairs.push(['interval', e.interval])
+    if (e.zone !== 'UTC') pairs.push(['timezone', e.zone])
+    if (e.fill !== 'none') pairs.push(['fill', e.fill])
+    if (e.groupBy.length > 0) pairs.push(['groupBy', e.groupBy.join(',')])
+  }
+  if (e.mode === 'thinned') pairs.push(['downsample', 'lttb'])
+  if (e.mode === 'thinned' || (e.mode === 'aggregated' && e.interval === 'auto'))
+    pairs.push(['maxPoints', String(e.maxPoints || CHART_POINTS)])
+  pairs.push(['limit', String(SERIES_PER_PAGE)])
+  if (e.offset > 0) pairs.push(['offset', String(e.offset)])
+  if (e.mode !== 'latest') pairs.push(['pointsLimit', String(POINTS_LIMIT)])
+  return pairs
+}
+
+/** Pairs as the query of an address. */
+export function queryText(pairs: readonly Pair[]): string {
+  return pairs.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')
+}
