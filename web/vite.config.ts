@@ -20,8 +20,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
   },
   server: {
-    // `npm run dev` beside a running server: LIVEGRAPH_URL=http://127.0.0.1:8080
-    proxy: { '/admin/api': { target: process.env['LIVEGRAPH_URL'] ?? 'http://127.0.0.1:8080' } },
+    // `npm run dev` beside a running server: DEV_SERVER=http://127.0.0.1:8080
+    proxy: { '/admin/api': { target: process.env['DEV_SERVER'] ?? 'http://127.0.0.1:8080' } },
   },
   test: {
     include: ['src/**/*.test.ts', 'src/**/*.test.tsx'],

@@ -26,6 +26,8 @@ type Audit struct {
 	Limit int64
 	// Alone leaves out what takes records out of the spool.
 	Alone bool
+	// Unstored leaves out the consumer: records stay in the log.
+	Unstored bool
 }
 
 // Group makes the routes, and has the server record.
@@ -46,10 +48,12 @@ func (a *Audit) Group(t testing.TB, s *Server) []route.Route {
 	t.Cleanup(func() { _ = a.Spool.Close() })
 	log := OpenLog(t, testenv.Kafka(t))
 	s.Trail = audit.NewTrail(audit.TrailDeps{Spool: a.Spool, Log: log, CountEvery: 100 * time.Millisecond})
-	if !a.Alone {
+	if !a.Alone && !a.Unstored {
 		background(t, uses.New(uses.Deps{
 			Log: log, Records: a.Records, Config: uses.Config{Group: "audit-" + uuid.NewString(), BatchWait: 20 * time.Millisecond, Retention: 365 * 24 * time.Hour},
 		}).Run)
+	}
+	if !a.Alone {
 		background(t, s.Trail.Run)
 	}
 	installation, err := s.DB.Installation(t.Context())

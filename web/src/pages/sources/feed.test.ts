@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+
+import { ApiError, type StreamState } from '@/api'
+
+import { Feed, orSmaller } from './feed'
+import type { PointRows } from './shapes'
+
+const row = (time: number, value: number): PointRows => ({
+  sourceId: 's',
+  sourceName: 'boiler',
+  metric: 'temperature',
+  kind: 'number',
+  unit: null,
+  tags: {},
+  columns: ['timestamp', 'value'],
+  points: [[time, value]],
+})
+
+const NOW = Date.parse('2026-11-21T10:00:00Z')
+
+function open(history: () => Promise<PointRows[]> = () => Promise.resolve([])) {
+  const streams: {
+    tell: (event: string, data: unknown) => void
+    state: (s: StreamState) => void
+    closed: boolean
+  }[] = []
+  const feed = new Feed({
+    spanMs: 60_000,
+    gapMs: Infinity,
+    history,
+    subscribe: ({ onEvent, onState }) => {
+      const stream = {
+        tell: (event: string, data: unknown) => onEvent({ event, data: JSON.stringify(data), id: '' }),
+        state: (s: StreamState) => onState?.(s),
+        closed: false,
+      }
+      streams.push(stream)
+      return () => (stream.closed = true)
+    },
+  })
+  return { feed, streams }
+}
+
+describe('a live feed', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ now: NOW })
+    vi.stubGlobal('window', globalThis)
+    vi.stubGlobal('document', { hidden: false })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+    vi.unstubAllGlobals()
+  })
+
+  it('is open while somebody listens, and leaves nothing behind', () => {
+    const { feed, streams } = open()
+    expect(streams).toHaveLength(0)
+    const [a, b] = [feed.listen(() => undefined), feed.listen(() => undefined)]
+    expect(streams).toHaveLength(1)
+    a()
+    expect(streams[0]?.closed).toBe(false)
+    b()
+    expect(streams[0]?.closed).toBe(true)
+    expect(vi.getTimerCount()).toBe(0)
+    feed.listen(() => undefined)()
+    expect(streams).toHaveLength(2)
+    expect(streams[1]?.closed).toBe(true)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('shows what was and what comes as one line, a few times a second at most', async () => {
+    const { feed, streams } = open(() => Promise.resolve([row((NOW - 2000) * 1000, 1)]))
+    let shown = 0
+    const close = feed.listen(() => shown++)
+    await vi.advanceTimersByTimeAsync(0)
+    for (let i = 0; i < 500; i++) streams[0]?.tell('points', [row((NOW - 1000 + i) * 1000, i)])
+    expect(shown).toBe(1)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(shown).toBeLessThanOrEqual(6)
+    const [metric] = feed.snapshot().metrics
+    expect(metric?.lines[0]?.values[0]).toBe(1)
+    expect(metric?.lines[0]?.values.at(-1)).toBe(499)
+    expect(feed.snapshot().pace).toBe(100)
+    close()
+  })
+
+  it('asks anew for what was missed when the stream could not go on', async () => {
+    const history = vi.fn(() => Promise.resolve([]))
+    const { feed, streams } = open(history)
+    const close = feed.listen(() => undefined)
+    streams[0]?.tell('reset', { reason: 'trimmed', message: 'It is gone.' })
+    await vi.advanceTimersByTimeAsync(0)
+    expect(history).toHaveBeenCalledTimes(2)
+    expect(feed.snapshot().gap).toBe('It is gone.')
+    close()
+  })
+
+  it('says how the stream stands, and keeps what it has', async () => {
+    const { feed, streams } = open(() => Promise.resolve([row(NOW * 1000, 1)]))
+    const close = feed.listen(() => undefined)
+    await vi.advanceTimersByTimeAsync(0)
+    streams[0]?.state({ status: 'waiting', delay: 1000, error: new ApiError(0, {}) })
+    expect(feed.snapshot().stream.status).toBe('waiting')
+    expect(feed.snapshot().metrics).toHaveLength(1)
+    close()
+  })
+
+  it('stands still when told to, and has all of it when it goes on', async () => {
+    const { feed, streams } = open()
+    const close = feed.listen(() => undefined)
+    await vi.advanceTimersByTimeAsync(0)
+    feed.pause(true)
+    streams[0]?.tell('points', [row(NOW * 1000, 7)])
+    await vi.advanceTimersByTimeAsync(2000)
+    expect(feed.snapshot().metrics).toHaveLength(0)
+    feed.pause(false)
+    expect(feed.snapshot().metrics[0]?.latest?.value).toBe(7)
+    close()
+  })
+})
+
+describe('what is too much', () => {
+  it('is asked for in a smaller form, and nothing else is', async () => {
+    const refuse = (status: number) => () => Promise.reject(new ApiError(status, {}))
+    const smaller = () => Promise.resolve('small')
+    await expect(orSmaller(refuse(422), smaller)).resolves.toBe('small')
+    await expect(orSmaller(refuse(503), smaller)).rejects.toThrow()
+  })
+})
