@@ -16,7 +16,7 @@ test('a server that goes away leaves no blank page, and all goes on when it is b
     await expect(page.getByText(/^Not live/)).toBeVisible()
     await nav('Workspaces').click()
     await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
-    await expect(page.getByText(/could not be loaded|cannot be reached|default/).first()).toBeVisible()
+    await expect(page.getByText(/could not be loaded|cannot be reached/).first()).toBeVisible()
     await nav('Sources').click()
     await page.getByRole('searchbox', { name: 'Part of the name' }).fill('nothing that was asked before')
     await expect(page.getByRole('alert').filter({ hasText: 'cannot be reached' }).first()).toBeVisible()
