@@ -190,9 +190,11 @@ func (w *world) deletion(d pointblock.Deletion) []pointblock.Message {
 	}}
 }
 
-// produce sends messages and gives the end of what it sent.
+// produce sends messages and gives the end of what it sent. On a machine with much else to
+// do the log may be taken for dead for a moment, and would refuse them at once.
 func (w *world) produce(messages ...[]pointblock.Message) []pointblock.Position {
 	w.tb.Helper()
+	require.Eventually(w.tb, w.log.Healthy, 30*time.Second, 20*time.Millisecond, "the log is not available")
 	var all []pointblock.Position
 	for _, m := range messages {
 		positions, err := w.log.ProducePoints(context.Background(), "req_test", m)
