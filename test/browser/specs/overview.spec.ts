@@ -26,18 +26,22 @@ test('figures and charts follow what happens', async ({ page }) => {
 test('the palette finds pages and actions by keyboard, and the theme is kept', async ({ page }) => {
   await open(page, '')
   await expect(page.getByText(/up for/)).toBeVisible()
-  await page.keyboard.press('Control+k')
-  await page.keyboard.type('replay')
-  await page.keyboard.press('Enter')
+  const find = async (text: string) => {
+    await page.keyboard.press('Control+k')
+    await expect(page.getByRole('combobox', { name: 'Find a page or an action' })).toBeFocused()
+    await page.keyboard.type(text)
+    await page.keyboard.press('Enter')
+  }
+  await find('replay')
   await expect(page.getByRole('heading', { level: 1, name: 'Pipeline' })).toBeFocused()
   for (const theme of ['dark', 'light']) {
-    await page.keyboard.press('Control+k')
-    await page.keyboard.type(`${theme} theme`)
-    await page.keyboard.press('Enter')
+    await find(`${theme} theme`)
     const scheme = () => page.evaluate(() => getComputedStyle(document.documentElement).colorScheme)
     await expect.poll(scheme).toBe(theme)
     await page.reload()
     await expect.poll(scheme).toBe(theme)
+    // The page listens to keys from when it is drawn on.
+    await expect(page.getByRole('heading', { level: 1, name: 'Pipeline' })).toBeVisible()
   }
   await page.goto('/admin/no/such/page')
   await expect(page.getByText('There is no page at this address')).toBeVisible()

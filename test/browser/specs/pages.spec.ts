@@ -17,8 +17,16 @@ interface Finding {
   nodes: { target: string[]; failureSummary: string }[]
 }
 
-/** What axe finds that is serious or critical. */
+/** What axe finds that is serious or critical, once what fades in has its colours. */
 async function faults(page: Page): Promise<string[]> {
+  await page.evaluate(() =>
+    Promise.allSettled(
+      document
+        .getAnimations()
+        .filter((one) => one.effect?.getComputedTiming().endTime !== Infinity)
+        .map((one) => one.finished),
+    ),
+  )
   await page.evaluate(AXE)
   const violations = await page.evaluate(async () => {
     const { axe } = window as unknown as { axe: { run: (what: object) => Promise<{ violations: Finding[] }> } }

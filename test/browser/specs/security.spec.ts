@@ -61,6 +61,7 @@ test('what a user may write is shown as text wherever it is shown', async ({ pag
   await expect(page.getByRole('menuitem').filter({ hasText: PART })).toBeVisible()
   await page.keyboard.press('Escape')
   await page.keyboard.press('Control+k')
+  await expect(page.getByRole('combobox', { name: 'Find a page or an action' })).toBeFocused()
   await page.keyboard.type('onerror')
   await expect(page.getByRole('option').filter({ hasText: PART }).first()).toBeVisible()
   // In the address, too.
