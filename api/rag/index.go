@@ -48,13 +48,8 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 
 // reindex takes no parameters; an empty object may stand for that.
 func (a *api) reindex(w http.ResponseWriter, r *http.Request) error {
-	if err := request.Query(r).Err(); err != nil {
+	if err := request.Nothing(r); err != nil {
 		return err
-	}
-	if r.ContentLength != 0 {
-		if err := request.JSON(r, &struct{}{}); err != nil {
-			return err
-		}
 	}
 	principal := request.PrincipalOf(r.Context())
 	status, err := a.Index.IndexStatus(r.Context(), principal.Workspace)

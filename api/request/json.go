@@ -182,3 +182,14 @@ func Under(path string, err error) error {
 	}
 	return outer.With("field", field)
 }
+
+// Nothing refuses parameters and a body, but for an empty object.
+func Nothing(r *http.Request) error {
+	if err := Query(r).Err(); err != nil {
+		return err
+	}
+	if r.ContentLength == 0 {
+		return nil
+	}
+	return JSON(r, &struct{}{})
+}

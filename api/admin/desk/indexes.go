@@ -103,13 +103,8 @@ func (a *api) reindexing(w http.ResponseWriter, r *http.Request) error {
 // reindex asks for a new index; while one is asked for or being built it joins that one.
 // It takes no parameters; an empty object may stand for that.
 func (a *api) reindex(w http.ResponseWriter, r *http.Request) error {
-	if err := request.Query(r).Err(); err != nil {
+	if err := request.Nothing(r); err != nil {
 		return err
-	}
-	if r.ContentLength != 0 {
-		if err := request.JSON(r, &struct{}{}); err != nil {
-			return err
-		}
 	}
 	started, err := a.Index.RequestReindex(r.Context(), request.AskerOf(r.Context()))
 	if err != nil {
