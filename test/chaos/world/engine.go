@@ -1,0 +1,102 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/livegraph/livegraph/test/chaos/proxy"
+)
+
+// Names of the engines.
+const (
+	Kafka      = "kafka"
+	ClickHouse = "clickhouse"
+	Postgres   = "postgres"
+	Redis      = "redis"
+	Milvus     = "milvus"
+	Embedder   = "embedder"
+)
+
+// server is an engine's process, whoever looks after it.
+type server interface{ PID() int }
+
+// Engine is an engine and the way to it on which faults happen.
+type Engine struct {
+	Name  string
+	Proxy *proxy.Proxy
+	// Direct is its address past the proxy: a URL with credentials, or host:port.
+	// (Kafka tells its clients to connect through the proxy, whoever asks.)
+	Direct string
+	// Through is the address that Livegraph is given.
+	Through string
+	// Disk is where its data are, if that is a disk of its own; empty: it is not.
+	Disk string
+
+	server server
+	stop   func(context.Context) error
+}
+
+// newEngine completes an engine whose server runs: the proxy leads there.
+func newEngine(name string, way *proxy.Proxy, direct string, s server, stop func(context.Context) error) *Engine {
+	e := &Engine{Name: name, Proxy: way, Direct: direct, server: s, stop: stop}
+	host := direct
+	if strings.Contains(direct, "://") {
+		if u, err := url.Parse(direct); err == nil {
+			host = u.Host
+			u.Host = way.Address()
+			e.Through = u.String()
+		}
+	} else {
+		e.Through = way.Address()
+	}
+	way.To(host)
+	return e
+}
+
+// PID is its process's id; 0 while it does not run.
+func (e *Engine) PID() int { return e.server.PID() }
+
+// Kill ends it at once. It is started again by itself.
+func (e *Engine) Kill() {
+	if process, ours := e.server.(*Process); ours {
+		process.Kill() // which then knows that it was asked for
+		return
+	}
+	if pid := e.PID(); pid != 0 {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// KillPart ends one of the processes that it has made, chosen by pick; false: there is none.
+func (e *Engine) KillPart(pick func(n int) int) bool {
+	parts := family(e.PID())[1:]
+	if e.PID() == 0 || len(parts) == 0 {
+		return false
+	}
+	_ = syscall.Kill(parts[pick(len(parts))], syscall.SIGKILL)
+	return true
+}
+
+// Pause stops it and all its processes where they are.
+func (e *Engine) Pause() (resume func()) { return pause(e.PID()) }
+
+// WaitReady waits until it answers, for two minutes at most.
+func (e *Engine) WaitReady(ctx context.Context) error {
+	if process, ours := e.server.(*Process); ours {
+		return process.WaitReady(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyLimit)
+	defer cancel()
+	for e.PID() == 0 {
+		select {
+		case <-time.After(readyEvery):
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not come back: %w", e.Name, ctx.Err())
+		}
+	}
+	return nil
+}
