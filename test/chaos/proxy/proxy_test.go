@@ -201,7 +201,9 @@ func TestCutAllEndsWhatStandsOnly(t *testing.T) {
 
 func TestConnectionsAreBounded(t *testing.T) {
 	p, _ := way(t)
+	p.mu.Lock()
 	p.most = 2
+	p.mu.Unlock()
 	one, two := dial(t, p), dial(t, p)
 	require.NoError(t, ask(one, "hello"))
 	require.NoError(t, ask(two, "hello"))

@@ -39,7 +39,8 @@ type Cut struct {
 	// "COMMIT" when it has committed: an answer that holds it and is not passed on is
 	// a commit that nobody was told of.
 	Holding []byte
-	// After is how many bytes of the piece are passed on before, if it has more.
+	// After is how many bytes of the piece are passed on before, if it has more; below
+	// 0: none.
 	After int
 }
 
@@ -70,7 +71,7 @@ func (v *verdict) add(r *Rule) {
 func (v *verdict) cut(d Direction, piece []byte, chance func(float64) bool) (after int, is bool) {
 	for _, c := range v.cuts {
 		if c.Of == d && (c.Holding == nil || bytes.Contains(piece, c.Holding)) && chance(c.Chance) {
-			return min(c.After, len(piece)-1), true
+			return max(0, min(c.After, len(piece)-1)), true
 		}
 	}
 	return 0, false

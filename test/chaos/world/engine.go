@@ -2,9 +2,11 @@ package world
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -33,11 +35,14 @@ type Engine struct {
 	Direct string
 	// Through is the address that Livegraph is given.
 	Through string
+	// Dir is the folder of its data.
+	Dir string
 	// Disk is where its data are, if that is a disk of its own; empty: it is not.
 	Disk string
 
-	server server
-	stop   func(context.Context) error
+	server     server
+	stop       func(context.Context) error
+	restarting sync.Mutex
 }
 
 // newEngine completes an engine whose server runs: the proxy leads there.
@@ -99,4 +104,33 @@ func (e *Engine) WaitReady(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Restart ends the engine in order and starts it again; meanwhile is done in between
+// and may be nil. Another restart of it waits.
+func (e *Engine) Restart(ctx context.Context, meanwhile func() error) error {
+	e.restarting.Lock()
+	defer e.restarting.Unlock()
+	if meanwhile == nil {
+		meanwhile = func() error { return nil }
+	}
+	if process, ours := e.server.(*Process); ours {
+		release := process.Hold()
+		defer release()
+		if err := process.Terminate(ctx); err != nil {
+			return err
+		}
+		return meanwhile()
+	}
+	process, ok := e.server.(interface {
+		Start(context.Context) error
+		Stop(context.Context) error
+	})
+	if !ok {
+		return fmt.Errorf("%s cannot be restarted", e.Name)
+	}
+	if err := process.Stop(ctx); err != nil {
+		return errors.Join(err, process.Start(context.WithoutCancel(ctx)))
+	}
+	return errors.Join(meanwhile(), process.Start(context.WithoutCancel(ctx)))
 }

@@ -78,7 +78,7 @@ func (w *World) startEngines(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("starting %s: %w", name, err)
 			}
-			engine.Disk = disk
+			engine.Dir, engine.Disk = dir, disk
 			w.add(engine)
 			return nil
 		})

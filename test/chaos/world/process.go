@@ -207,6 +207,9 @@ func (p *Process) Exits() []Exit {
 // Kill ends the process at once. It is started again when nobody holds it.
 func (p *Process) Kill() { p.signal(syscall.SIGKILL) }
 
+// Pause stops the process where it is; resume lets it go on.
+func (p *Process) Pause() (resume func()) { return pause(p.PID()) }
+
 func (p *Process) signal(s syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
