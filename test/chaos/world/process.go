@@ -28,6 +28,7 @@ type Exit struct {
 	At      time.Time `json:"at"`
 	How     string    `json:"how"`   // exit status or signal
 	Ready   bool      `json:"ready"` // it had been ready before
+	Asked   bool      `json:"asked"` // it was asked to end in order
 	Tail    string    `json:"tail"`  // the end of its log
 }
 
@@ -44,7 +45,8 @@ type Process struct {
 	mu       sync.Mutex
 	pid      int // 0: it does not run
 	ready    bool
-	asked    bool // its end was asked for
+	killed   bool // by us: its end is what was wanted
+	asked    bool // it was told to end in order
 	held     int  // how many want it to stay away
 	stopping bool
 	changed  chan struct{} // closed when one of these is another
@@ -127,7 +129,7 @@ func (p *Process) run() error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	p.set(func() {
-		p.pid, p.ready, p.asked, p.starts = cmd.Process.Pid, false, p.stopping, p.starts+1
+		p.pid, p.ready, p.killed, p.asked, p.starts = cmd.Process.Pid, false, p.stopping, false, p.starts+1
 		if p.stopping { // asked to end while it was being made
 			_ = cmd.Process.Kill()
 		}
@@ -138,8 +140,10 @@ func (p *Process) run() error {
 	cancel()
 	watch.Wait()
 	p.set(func() {
-		if !p.asked {
-			p.exits = append(p.exits, Exit{Process: p.Name, At: time.Now(), How: how(err), Ready: p.ready, Tail: tail(p.logPath)})
+		if !p.killed && !(p.asked && err == nil) {
+			p.exits = append(p.exits, Exit{
+				Process: p.Name, At: time.Now(), How: how(err), Ready: p.ready, Asked: p.asked, Tail: tail(p.logPath),
+			})
 		}
 		p.pid, p.ready = 0, false
 	})
@@ -205,19 +209,17 @@ func (p *Process) Exits() []Exit {
 }
 
 // Kill ends the process at once. It is started again when nobody holds it.
-func (p *Process) Kill() { p.signal(syscall.SIGKILL) }
-
-// Pause stops the process where it is; resume lets it go on.
-func (p *Process) Pause() (resume func()) { return pause(p.PID()) }
-
-func (p *Process) signal(s syscall.Signal) {
+func (p *Process) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pid != 0 {
-		p.asked = true
-		_ = syscall.Kill(p.pid, s)
+		p.killed = true
+		_ = syscall.Kill(p.pid, syscall.SIGKILL)
 	}
 }
+
+// Pause stops the process where it is; resume lets it go on.
+func (p *Process) Pause() (resume func()) { return pause(p.PID()) }
 
 // Hold keeps the process from being started until release is called.
 func (p *Process) Hold() (release func()) {
@@ -225,32 +227,20 @@ func (p *Process) Hold() (release func()) {
 	return sync.OnceFunc(func() { p.set(func() { p.held-- }) })
 }
 
-// Terminate asks the process to end in order, and waits until it has. An exit status
-// other than 0 is an error. One that does not run has ended.
+// Terminate asks the process to end in order, and waits until it has. How it did is
+// among the exits unless it is as it should be. One that does not run has ended.
 func (p *Process) Terminate(ctx context.Context) error {
 	p.mu.Lock()
-	pid, exits := p.pid, len(p.exits)
+	pid := p.pid
 	if pid != 0 {
+		p.asked = true
 		_ = syscall.Kill(pid, syscall.SIGTERM)
 	}
 	p.mu.Unlock()
 	if pid == 0 {
 		return nil
 	}
-	if err := p.await(ctx, func() bool { return p.pid != pid }); err != nil {
-		return err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.exits) <= exits {
-		return nil // it was killed meanwhile
-	}
-	last := p.exits[len(p.exits)-1]
-	if last.How == "exit status 0" {
-		p.exits = p.exits[:len(p.exits)-1]
-		return nil
-	}
-	return fmt.Errorf("SIGTERM was answered by %s", last.How)
+	return p.await(ctx, func() bool { return p.pid != pid })
 }
 
 // WaitReady waits until the process serves, for two minutes at most.
@@ -286,7 +276,7 @@ func (p *Process) stop() {
 		return
 	}
 	p.set(func() {
-		p.stopping, p.asked = true, true
+		p.stopping, p.killed = true, true
 		if p.pid != 0 {
 			_ = syscall.Kill(p.pid, syscall.SIGTERM)
 			_ = syscall.Kill(p.pid, syscall.SIGCONT)
