@@ -28,6 +28,11 @@ func logs(w *world.World, s *world.Stores) []Fault {
 	all := []Fault{{Kind: "restart/kafka", Lasts: moment, Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
 		return w.Engine(world.Kafka).WaitReady, w.Engine(world.Kafka).Restart(ctx, nil)
 	}}}
+	if w.Apache() {
+		all = append(all, Fault{Kind: "leaders/kafka", Lasts: moment, Inject: func(ctx context.Context, dice *rand.Rand) (func(context.Context) error, error) {
+			return nothing, moveLeaders(ctx, s, dice)
+		}})
+	}
 	for _, c := range groups {
 		all = append(all,
 			Fault{Kind: "rebalances/" + c.group, Lasts: moment, Inject: func(ctx context.Context, dice *rand.Rand) (func(context.Context) error, error) {
@@ -48,11 +53,48 @@ func logs(w *world.World, s *world.Stores) []Fault {
 	return append(all, recreations(s)...)
 }
 
+// moveLeaders makes the other replica the leader of some partitions, those of the groups'
+// offsets included.
+func moveLeaders(ctx context.Context, s *world.Stores, dice *rand.Rand) error {
+	const limit = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	topics, err := s.Log.ListTopicsWithInternal(ctx)
+	if err != nil {
+		return err
+	}
+	var order kadm.AlterPartitionAssignmentsReq
+	var moved kadm.TopicsSet
+	topics.EachPartition(func(p kadm.PartitionDetail) {
+		if len(p.Replicas) != 2 || p.Leader < 0 || dice.IntN(2) == 0 {
+			return
+		}
+		follower := p.Replicas[0]
+		if follower == p.Leader {
+			follower = p.Replicas[1]
+		}
+		order.Assign(p.Topic, p.Partition, []int32{follower, p.Leader})
+		moved.Add(p.Topic, p.Partition)
+	})
+	if len(moved) == 0 {
+		return nil
+	}
+	answers, err := s.Log.AlterPartitionAssignments(ctx, order)
+	if err == nil {
+		err = answers.Error()
+	}
+	if err != nil {
+		return err
+	}
+	_, err = s.Log.ElectLeaders(ctx, kadm.ElectPreferredReplica, moved)
+	return err
+}
+
 // rebalances has strangers join a group and leave it again. They consume nothing, and
 // hold up whoever would, for moments.
 func rebalances(ctx context.Context, w *world.World, c consumer, dice *rand.Rand) error {
 	for range 2 + dice.IntN(4) {
-		member, err := kgo.NewClient(kgo.SeedBrokers(w.Engine(world.Kafka).Through), kgo.ConsumerGroup(c.group), kgo.ConsumeTopics(c.topic),
+		member, err := kgo.NewClient(kgo.SeedBrokers(w.Brokers()...), kgo.ConsumerGroup(c.group), kgo.ConsumeTopics(c.topic),
 			kgo.DisableAutoCommit(), kgo.DisableClientMetrics(), kgo.SessionTimeout(10*time.Second), kgo.HeartbeatInterval(500*time.Millisecond))
 		if err != nil {
 			return err

@@ -2,6 +2,8 @@ package run
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -66,6 +68,22 @@ type Summary struct {
 	Violations int            `json:"violations"`
 }
 
+// Read gives the lines of a log.
+func Read(r io.Reader) ([]Line, error) {
+	var lines []Line
+	for decoder := json.NewDecoder(r); ; {
+		var line Line
+		err := decoder.Decode(&line)
+		if errors.Is(err, io.EOF) {
+			return lines, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading a log of rounds: %w", err)
+		}
+		lines = append(lines, line)
+	}
+}
+
 // Line is any line of a log: one of its fields is set.
 type Line struct {
 	Begin   *Begin   `json:"begin,omitempty"`
@@ -115,3 +133,12 @@ func summarise(rounds []Round, took time.Duration) Summary {
 
 // Kinds gives the kinds of a summary in order.
 func (s *Summary) Kinds() []string { return slices.Sorted(maps.Keys(s.ByKind)) }
+
+// Print writes the summary for people.
+func (s *Summary) Print(w io.Writer) {
+	_, _ = fmt.Fprintf(w, "%d faults in %d rounds, %d s: %d kills, %d settlings (p50 %d ms, max %d ms), %d violations; %d did not happen\n",
+		s.Faults, s.Rounds, s.Seconds, s.Kills, s.Settlings, s.SettleP50, s.SettleMax, s.Violations, s.Missed)
+	for _, kind := range s.Kinds() {
+		_, _ = fmt.Fprintf(w, "%6d %s\n", s.ByKind[kind], kind)
+	}
+}

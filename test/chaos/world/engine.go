@@ -16,6 +16,7 @@ import (
 // Names of the engines.
 const (
 	Kafka      = "kafka"
+	Kafka2     = "kafka-2" // the second broker of Apache Kafka
 	ClickHouse = "clickhouse"
 	Postgres   = "postgres"
 	Redis      = "redis"

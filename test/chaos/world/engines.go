@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/internal/embedded"
@@ -43,7 +44,7 @@ func (w *World) starters() map[string]starter {
 		Kafka: w.startBroker,
 	}
 	if w.options.Kafka == Apache {
-		all[Kafka] = startApache
+		all[Kafka] = w.startApache
 	}
 	if w.options.Embedder {
 		all[Embedder] = child(Embedder, func(ctx context.Context, o embedded.EngineOptions) (*embedded.Process, error) {
@@ -57,11 +58,10 @@ func (w *World) starters() map[string]starter {
 func (w *World) startEngines(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for name, start := range w.starters() {
-		way, err := proxy.Listen("127.0.0.1:0", "", w.options.Seed)
+		way, err := w.newWay()
 		if err != nil {
 			return errors.Join(err, group.Wait())
 		}
-		w.ways = append(w.ways, way)
 		group.Go(func() error {
 			dir := filepath.Join(w.options.Dir, "engines", name)
 			if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -86,6 +86,18 @@ func (w *World) startEngines(ctx context.Context) error {
 	return group.Wait()
 }
 
+// newWay opens a proxy that leads nowhere yet.
+func (w *World) newWay() (*proxy.Proxy, error) {
+	way, err := proxy.Listen("127.0.0.1:0", "", w.options.Seed)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ways = append(w.ways, way)
+	return way, nil
+}
+
 // startBroker starts the embedded Kafka as a process of its own.
 func (w *World) startBroker(ctx context.Context, o embedded.EngineOptions, way *proxy.Proxy) (*Engine, error) {
 	task := brokerTask{Dir: o.Dir, Advertised: way.Address(), Address: filepath.Join(o.Dir, "address")}
@@ -106,13 +118,37 @@ func (w *World) startBroker(ctx context.Context, o embedded.EngineOptions, way *
 	return newEngine(Kafka, way, string(address), p, stop), nil
 }
 
-// startApache starts Apache Kafka, whose listener clients reach through the proxy.
-func startApache(ctx context.Context, o embedded.EngineOptions, way *proxy.Proxy) (*Engine, error) {
-	p, err := embedded.StartApacheKafka(ctx, embedded.ApacheKafkaOptions{
-		EngineOptions: o, Properties: map[string]string{"advertised.listeners": "PLAINTEXT://" + way.Address()},
-	})
+// startApache starts two brokers of Apache Kafka, each with a replica of everything,
+// whose listeners clients and the other broker reach through proxies.
+func (w *World) startApache(ctx context.Context, o embedded.EngineOptions, way *proxy.Proxy) (*Engine, error) {
+	cluster := uuid.New()
+	start := func(name string, o embedded.EngineOptions, way *proxy.Proxy, joins *embedded.KafkaCluster) (*Engine, *embedded.ApacheKafka, error) {
+		p, err := embedded.StartApacheKafka(ctx, embedded.ApacheKafkaOptions{
+			EngineOptions: o, ClusterID: cluster, Joins: joins, Properties: map[string]string{
+				"advertised.listeners":       "PLAINTEXT://" + way.Address(),
+				"default.replication.factor": "2", "offsets.topic.replication.factor": "2",
+			},
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		return newEngine(name, way, p.Address(), p, p.Stop), p, nil
+	}
+	first, controller, err := start(Kafka, o, way, nil)
 	if err != nil {
 		return nil, err
 	}
-	return newEngine(Kafka, way, p.Address(), p, p.Stop), nil
+	secondWay, err := w.newWay()
+	if err != nil {
+		return nil, errors.Join(err, controller.Stop(ctx))
+	}
+	dir := filepath.Join(w.options.Dir, "engines", Kafka2)
+	second, _, err := start(Kafka2, embedded.EngineOptions{Dir: dir, Logger: o.Logger}, secondWay,
+		&embedded.KafkaCluster{Controller: controller.Controller(), Node: 2})
+	if err != nil {
+		return nil, errors.Join(err, controller.Stop(ctx))
+	}
+	second.Dir = dir
+	w.add(second)
+	return first, nil
 }

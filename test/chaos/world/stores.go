@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ type Stores struct {
 
 // Connect opens connections to the engines. The caller closes them.
 func (w *World) Connect(ctx context.Context) (*Stores, error) {
-	s := &Stores{Kafka: []string{w.Engine(Kafka).Direct}, Milvus: w.Engine(Milvus).Direct}
+	s := &Stores{Kafka: w.Brokers(), Milvus: w.Engine(Milvus).Direct}
 	config, err := pgxpool.ParseConfig(w.Engine(Postgres).Direct)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to Postgres: %w", err)
@@ -62,12 +63,17 @@ func (w *World) Connect(ctx context.Context) (*Stores, error) {
 // leave them alone.
 const Observer = "chaos-observer"
 
-// DirectKafka makes a client of Kafka connect past the proxy, to which the broker sends
-// everybody.
+// DirectKafka makes a client of Kafka connect past the proxies, to which the brokers
+// send everybody.
 func (w *World) DirectKafka() kgo.Opt {
-	direct := w.Engine(Kafka).Direct
-	return kgo.Dialer(func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, network, direct)
+	direct := map[string]string{}
+	for _, name := range []string{Kafka, Kafka2} {
+		if e := w.Engine(name); e != nil {
+			direct[e.Through] = e.Direct
+		}
+	}
+	return kgo.Dialer(func(ctx context.Context, network, host string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, cmp.Or(direct[host], host))
 	})
 }
 

@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -137,7 +138,7 @@ func (w *World) Engine(name string) *Engine {
 // Engines gives all, always in the same order.
 func (w *World) Engines() []*Engine {
 	var all []*Engine
-	for _, name := range []string{Kafka, ClickHouse, Postgres, Redis, Milvus, Embedder} {
+	for _, name := range []string{Kafka, Kafka2, ClickHouse, Postgres, Redis, Milvus, Embedder} {
 		if e := w.Engine(name); e != nil {
 			all = append(all, e)
 		}
@@ -159,6 +160,15 @@ func (w *World) APIs() []string {
 		all = append(all, "http://"+r.Listen)
 	}
 	return all
+}
+
+// Brokers are the addresses of Kafka through the proxies, host:port.
+func (w *World) Brokers() []string {
+	brokers := []string{w.Engine(Kafka).Through}
+	if second := w.Engine(Kafka2); second != nil {
+		brokers = append(brokers, second.Through)
+	}
+	return brokers
 }
 
 // Apache reports whether Kafka is Apache Kafka.
@@ -226,7 +236,7 @@ func (w *World) newRole(role, name string) (*Role, error) {
 // done often so that it happens during a run.
 func (w *World) environment() []string {
 	env := []string{
-		"LIVEGRAPH_KAFKA_BROKERS=" + w.Engine(Kafka).Through,
+		"LIVEGRAPH_KAFKA_BROKERS=" + strings.Join(w.Brokers(), ","),
 		"LIVEGRAPH_CLICKHOUSE_URL=" + w.Engine(ClickHouse).Through,
 		"LIVEGRAPH_POSTGRES_URL=" + w.Engine(Postgres).Through,
 		"LIVEGRAPH_REDIS_URL=" + w.Engine(Redis).Through,
