@@ -50,7 +50,7 @@ func logs(w *world.World, s *world.Stores) []Fault {
 		Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
 			return trim(ctx, w, s, groups[0])
 		}})
-	return append(all, recreations(s)...)
+	return append(all, losses(w, s)...)
 }
 
 // moveLeaders makes the other replica the leader of some partitions, those of the groups'
@@ -203,34 +203,100 @@ func whileAway(ctx context.Context, w *world.World, c consumer, do func(context.
 	return back, insist(ctx, do)
 }
 
-// recreations delete a topic and make it again: what was in it and not consumed is lost,
-// which has to be noticed and said.
-func recreations(s *world.Stores) []Fault {
-	var all []Fault
+// losses are what loses acknowledged data by definition. It has to be noticed, and said
+// in a process's log: where it is not, the fault cannot be taken back.
+func losses(w *world.World, s *world.Stores) []Fault {
+	all := []Fault{{Kind: "records-lost/points", Loses: true, Lasts: between(500*time.Millisecond, time.Second),
+		Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
+			return loseRecords(ctx, w, s)
+		},
+	}}
 	for _, topic := range []string{"points", "graph.commands", "graph.events", "audit"} {
 		all = append(all, Fault{Kind: "recreated/" + topic, Loses: true, Lasts: moment,
 			Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
-				topics, err := s.Log.ListTopics(ctx, topic)
-				if err != nil {
-					return nil, err
-				}
-				partitions := int32(len(topics[topic].Partitions))
-				configs, err := topicConfigs(ctx, s, topic)
-				if err != nil {
-					return nil, err
-				}
-				if _, err := s.Log.DeleteTopic(ctx, topic); err != nil {
-					return nil, err
-				}
-				return func(ctx context.Context) error {
-					return insist(ctx, func(ctx context.Context) error {
-						_, err := s.Log.CreateTopic(ctx, partitions, -1, configs, topic)
-						return err
-					})
-				}, nil
+				return recreate(ctx, w, s, topic)
 			}})
 	}
 	return all
+}
+
+// recreate deletes a topic and makes it again.
+func recreate(ctx context.Context, w *world.World, s *world.Stores, topic string) (func(context.Context) error, error) {
+	before, err := s.Log.ListTopics(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	configs, err := topicConfigs(ctx, s, topic)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.Log.DeleteTopic(ctx, topic); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		err := insist(ctx, func(ctx context.Context) error {
+			_, err := s.Log.CreateTopic(ctx, int32(len(before[topic].Partitions)), -1, configs, topic)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		now, err := s.Log.ListTopics(ctx, topic)
+		if err != nil {
+			return err
+		}
+		return said(ctx, w, "deleted and created again", now[topic].ID.String())
+	}, nil
+}
+
+// loseRecords removes records that nobody has consumed, as retention does when a
+// consumer is away for too long.
+func loseRecords(ctx context.Context, w *world.World, s *world.Stores) (func(context.Context) error, error) {
+	c := groups[0]
+	before := w.Says("DATA LOSS")
+	of := w.Roles(c.role)
+	release := of[0].Hold()
+	back := func(ctx context.Context) error {
+		ends, err := s.Log.ListEndOffsets(ctx, c.topic)
+		if err != nil {
+			release()
+			return err
+		}
+		had, err := s.Log.FetchOffsets(ctx, c.group)
+		lost := int64(0)
+		ends.Each(func(end kadm.ListedOffset) {
+			if at, is := had.Lookup(c.topic, end.Partition); is && at.At >= 0 {
+				lost += end.Offset - at.At
+			}
+		})
+		if err == nil {
+			_, err = s.Log.DeleteRecords(ctx, ends.Offsets())
+		}
+		release()
+		if err != nil || lost == 0 {
+			return err
+		}
+		return insist(ctx, func(context.Context) error {
+			if w.Says("DATA LOSS") == before {
+				return fmt.Errorf("%d records were gone before they were consumed, and no process has said so", lost)
+			}
+			return nil
+		})
+	}
+	return back, of[0].Terminate(ctx)
+}
+
+// said waits until a process has logged a line with these words.
+func said(ctx context.Context, w *world.World, words ...string) error {
+	const limit = 45 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return insist(ctx, func(context.Context) error {
+		if w.Says(words...) == 0 {
+			return fmt.Errorf("no process has said %q", words)
+		}
+		return nil
+	})
 }
 
 // topicConfigs gives the settings that a topic was made with.

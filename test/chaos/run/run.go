@@ -106,6 +106,11 @@ func (r *Runner) round(ctx context.Context, deal []planned) Round {
 		r.load.Run(loading)
 	}()
 	round.Faults, round.Unhealed = r.inject(ctx, deal, began)
+	if r.o.Losing { // what is lost there has to be said, see package faults
+		for _, u := range round.Unhealed {
+			bad(0, "a loss was not noticed", u)
+		}
+	}
 	back, cancel := context.WithTimeout(ctx, healLimit)
 	defer cancel()
 	if err := r.world.WaitReady(back); err != nil {

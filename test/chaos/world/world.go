@@ -319,6 +319,23 @@ func (w *World) Exits() []Exit {
 	return all
 }
 
+// Says counts the lines with all of some words in the logs of the binary's processes,
+// since the world began.
+func (w *World) Says(words ...string) (lines int) {
+	for _, r := range w.Roles("") {
+		raw, err := os.ReadFile(r.logPath)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(raw)) {
+			if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) }) {
+				lines++
+			}
+		}
+	}
+	return lines
+}
+
 // freeAddress gives an address on the loopback that nobody listens on. It is below the
 // ports of outgoing connections and those of the engines, so that nobody takes it while
 // its process is away.
