@@ -2,10 +2,13 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
 
 	"github.com/livegraph/livegraph/test/chaos/world"
 )
@@ -86,10 +89,16 @@ func setTables(ctx context.Context, s *world.Stores, dice *rand.Rand, settings m
 
 // hog has a query take what memory the engine has left, for moments, so that others
 // are refused theirs.
-func hog(ctx context.Context, s *world.Stores, _ *rand.Rand) (func(context.Context) error, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+func hog(ctx context.Context, s *world.Stores, dice *rand.Rand) (func(context.Context) error, error) {
+	const limit = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	// It fails itself in the end, with the error that it is to bring others.
-	_ = s.ClickHouse.Exec(ctx, "SELECT count() FROM (SELECT groupArray(repeat('x', 1000)) FROM numbers(2000000)) WHERE sleep(2) = 0 SETTINGS max_memory_usage = 0")
-	return nothing, nil
+	statement := fmt.Sprintf("SELECT length(a), sleepEachRow(2) FROM (SELECT groupArray(repeat('x', 1000)) AS a FROM numbers(%d)) "+
+		"SETTINGS max_memory_usage = 0, max_threads = 1", 500_000+dice.IntN(400_000))
+	// It may have the error itself that it is to bring others.
+	err := s.ClickHouse.Exec(ctx, statement)
+	if exception := (*ch.Exception)(nil); errors.As(err, &exception) {
+		return nothing, nil
+	}
+	return nothing, err
 }

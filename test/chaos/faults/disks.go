@@ -7,16 +7,16 @@ import (
 	"github.com/livegraph/livegraph/test/chaos/world"
 )
 
-// disks are the faults of the engines that have a disk of their own.
+// disks are the faults of what has a disk of its own.
 func disks(w *world.World) []Fault {
 	var all []Fault
-	for _, e := range w.Engines() {
-		if e.Disk == "" {
-			continue
+	full := func(kind string, disk world.Disk, ready func(context.Context) error) {
+		if disk == "" {
+			return
 		}
-		all = append(all, Fault{Kind: "disk-full/" + e.Name, Lasts: away,
+		all = append(all, Fault{Kind: "disk-full/" + kind, Lasts: away,
 			Inject: func(_ context.Context, dice *rand.Rand) (func(context.Context) error, error) {
-				grow, err := e.Fill(dice.Int64N(256 << 10))
+				grow, err := disk.Fill(dice.Int64N(256 << 10))
 				if err != nil {
 					return nil, err
 				}
@@ -24,9 +24,15 @@ func disks(w *world.World) []Fault {
 					if err := grow(); err != nil {
 						return err
 					}
-					return e.WaitReady(ctx)
+					return ready(ctx)
 				}, nil
 			}})
+	}
+	for _, e := range w.Engines() {
+		full(e.Name, e.Disk, e.WaitReady)
+	}
+	for _, r := range w.Roles("") {
+		full(r.Name, r.Disk, r.WaitReady)
 	}
 	return all
 }

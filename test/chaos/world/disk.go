@@ -12,8 +12,19 @@ import (
 // diskBytes is how large an engine's disk is while it is not full.
 const diskBytes = 4 << 30
 
-// diskful are the engines that write what must not be lost.
-var diskful = map[string]bool{Kafka: true, ClickHouse: true, Postgres: true}
+// diskful are the engines, and the role, that write what must not be lost.
+var diskful = map[string]bool{Kafka: true, Kafka2: true, ClickHouse: true, Postgres: true, "api": true}
+
+// ownDisk makes a directory, with a disk of its own where that is wanted.
+func (w *World) ownDisk(dir, of string) (Disk, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	if !w.options.Disks || !diskful[of] {
+		return "", nil
+	}
+	return Disk(dir), mount(dir)
+}
 
 // mount puts a disk of its own, in memory, at a directory.
 func mount(dir string) error {
@@ -23,7 +34,12 @@ func mount(dir string) error {
 	return nil
 }
 
-func unmount(dir string) error { return unix.Unmount(dir, unix.MNT_DETACH) }
+func unmount(dir Disk) error {
+	if dir == "" {
+		return nil
+	}
+	return unix.Unmount(string(dir), unix.MNT_DETACH)
+}
 
 // MayMount reports whether this process may mount disks, and why not.
 func MayMount() error {
@@ -35,26 +51,29 @@ func MayMount() error {
 	if err := mount(dir); err != nil {
 		return err
 	}
-	return unmount(dir)
+	return unmount(Disk(dir))
 }
 
-// Fill makes the engine's disk as small as what is on it and a little more; grow makes
-// it large again.
-func (e *Engine) Fill(left int64) (grow func() error, err error) {
+// Disk is the directory of a disk of its own; empty: there is none.
+type Disk string
+
+// Fill makes the disk as small as what is on it and a little more; grow makes it large
+// again.
+func (d Disk) Fill(left int64) (grow func() error, err error) {
 	var now unix.Statfs_t
-	if err := unix.Statfs(e.Disk, &now); err != nil {
-		return nil, fmt.Errorf("looking at the disk of %s: %w", e.Name, err)
+	if err := unix.Statfs(string(d), &now); err != nil {
+		return nil, fmt.Errorf("looking at the disk %s: %w", d, err)
 	}
 	used := int64(now.Blocks-now.Bfree) * now.Bsize
-	if err := resize(e.Disk, used+left); err != nil {
+	if err := d.resize(used + left); err != nil {
 		return nil, err
 	}
-	return sync.OnceValue(func() error { return resize(e.Disk, diskBytes) }), nil
+	return sync.OnceValue(func() error { return d.resize(diskBytes) }), nil
 }
 
-func resize(dir string, size int64) error {
-	if err := unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_NODEV|unix.MS_NOSUID, "size="+strconv.FormatInt(size, 10)); err != nil {
-		return fmt.Errorf("resizing the disk at %s: %w", dir, err)
+func (d Disk) resize(size int64) error {
+	if err := unix.Mount("", string(d), "", unix.MS_REMOUNT|unix.MS_NODEV|unix.MS_NOSUID, "size="+strconv.FormatInt(size, 10)); err != nil {
+		return fmt.Errorf("resizing the disk %s: %w", d, err)
 	}
 	return nil
 }

@@ -38,8 +38,7 @@ type Engine struct {
 	Through string
 	// Dir is the folder of its data.
 	Dir string
-	// Disk is where its data are, if that is a disk of its own; empty: it is not.
-	Disk string
+	Disk Disk // that its data are on
 
 	server     server
 	stop       func(context.Context) error

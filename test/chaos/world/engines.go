@@ -19,6 +19,9 @@ import (
 // connections are few enough to be used up.
 var postgresSettings = map[string]string{"fsync": "off", "max_connections": "80", "shared_buffers": "64MB"}
 
+// clickhouseMemory is little enough to be used up, in bytes.
+const clickhouseMemory = 1 << 30
+
 // starter starts an engine on a directory, for clients at the proxy's address, and
 // gives its own address.
 type starter func(ctx context.Context, o embedded.EngineOptions, way *proxy.Proxy) (*Engine, error)
@@ -64,17 +67,11 @@ func (w *World) startEngines(ctx context.Context) error {
 		}
 		group.Go(func() error {
 			dir := filepath.Join(w.options.Dir, "engines", name)
-			if err := os.MkdirAll(dir, 0o700); err != nil {
+			disk, err := w.ownDisk(dir, name)
+			if err != nil {
 				return err
 			}
-			disk := ""
-			if w.options.Disks && diskful[name] {
-				if err := mount(dir); err != nil {
-					return err
-				}
-				disk = dir
-			}
-			engine, err := start(ctx, embedded.EngineOptions{Dir: dir, LogDir: w.logs(), Logger: w.options.Log}, way)
+			engine, err := start(ctx, embedded.EngineOptions{Dir: dir, LogDir: w.logs(), Logger: w.options.Log, Memory: clickhouseMemory}, way)
 			if err != nil {
 				return fmt.Errorf("starting %s: %w", name, err)
 			}
@@ -143,12 +140,16 @@ func (w *World) startApache(ctx context.Context, o embedded.EngineOptions, way *
 		return nil, errors.Join(err, controller.Stop(ctx))
 	}
 	dir := filepath.Join(w.options.Dir, "engines", Kafka2)
+	disk, err := w.ownDisk(dir, Kafka2)
+	if err != nil {
+		return nil, errors.Join(err, controller.Stop(ctx))
+	}
 	second, _, err := start(Kafka2, embedded.EngineOptions{Dir: dir, Logger: o.Logger}, secondWay,
 		&embedded.KafkaCluster{Controller: controller.Controller(), Node: 2})
 	if err != nil {
 		return nil, errors.Join(err, controller.Stop(ctx))
 	}
-	second.Dir = dir
+	second.Dir, second.Disk = dir, disk
 	w.add(second)
 	return first, nil
 }

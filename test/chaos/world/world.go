@@ -72,6 +72,7 @@ type Role struct {
 	Listen  string // host:port
 	Metrics string // likewise
 	DataDir string
+	Disk    Disk // that its data are on
 }
 
 // roles are the processes of a world: the consumers once, so that each can be away.
@@ -110,9 +111,10 @@ func (w *World) Stop(ctx context.Context) error {
 	var errs []error
 	for _, e := range w.Engines() {
 		errs = append(errs, e.stop(ctx))
-		if e.Disk != "" {
-			errs = append(errs, unmount(e.Disk))
-		}
+		errs = append(errs, unmount(e.Disk))
+	}
+	for _, r := range w.Roles("") {
+		errs = append(errs, unmount(r.Disk))
 	}
 	for _, way := range w.ways {
 		errs = append(errs, way.Close())
@@ -208,7 +210,8 @@ func (w *World) startRoles(ctx context.Context) error {
 // newRole prepares a process of the binary.
 func (w *World) newRole(role, name string) (*Role, error) {
 	r := &Role{Role: role, DataDir: filepath.Join(w.options.Dir, "processes", name)}
-	if err := os.MkdirAll(r.DataDir, 0o700); err != nil {
+	var err error
+	if r.Disk, err = w.ownDisk(r.DataDir, role); err != nil {
 		return nil, err
 	}
 	for _, address := range []*string{&r.Listen, &r.Metrics} {
