@@ -37,7 +37,7 @@ type Engine struct {
 	// Through is the address that Livegraph is given.
 	Through string
 	// Dir is the folder of its data.
-	Dir string
+	Dir  string
 	Disk Disk // that its data are on
 
 	server     server
