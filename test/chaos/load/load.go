@@ -110,6 +110,7 @@ type Load struct {
 	wrong    *findings
 	clock    atomic.Int64 // orders what the model compares
 	round    int
+	made     int // workspaces, so far
 	topic    topicReader
 	baseline map[string]vitals
 	quiet    time.Duration
