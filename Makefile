@@ -120,6 +120,12 @@ chaos: build ## try FAULTS (100) faults under load; SEED=n deals the same again,
 	@$(BIN)/chaos -faults $(or $(FAULTS),100) $(if $(SEED),-seed $(SEED)) $(if $(KAFKA),-kafka $(KAFKA)) $(if $(ONLY),-only '$(ONLY)') \
 		-binary $(BIN)/livegraph -commit '$(VERSION)' $(if $(RECORD),-runs test/chaos/runs)
 
+.PHONY: mutants
+mutants: build ## plant each bug of test/chaos/mutants/patches and have it caught by faults under load; ONLY=name,name
+	@$(BIN)/livegraph engines install
+	@go build -o $(BIN)/chaos ./test/chaos/cmd
+	@go run ./test/chaos/mutants $(if $(ONLY),-only '$(ONLY)') -write docs/reliability.md
+
 .PHONY: chaos-report
 chaos-report: ## write the recorded runs of faults into docs/reliability.md
 	@go run ./test/chaos/report

@@ -1,0 +1,89 @@
+// Command mutants shows that the runs of faults can see: make mutants.
+//
+// Each file in patches is a bug, planted in the product by a patch. The product is built
+// with it, without changing or copying the tree (go build -overlay), and a run of faults
+// is made with that binary (test/chaos/cmd) which must find something wrong; or, where
+// the header of the patch names one, a test must fail. A patch that no longer applies is
+// an error, and so is a run that could not be made. What is not caught ends the command
+// with status 1.
+//
+// A patch begins with a header, a field a line: Bug says what is wrong in a sentence,
+// Invariant which number of docs/reliability.md it breaks; then either Faults, the kinds
+// of faults by comma, and Count, how many of them at most; or Test, a package of tests,
+// and Run, which of them.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := mutants(ctx, os.Args[1:], os.Stderr); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "mutants:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+var errMissed = errors.New("not all planted bugs were caught")
+
+// mutants is the command itself.
+func mutants(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
+	var g gate
+	flags.StringVar(&g.chaos, "chaos", "bin/chaos", "the built test/chaos/cmd")
+	flags.Uint64Var(&g.seed, "seed", 1, "of every run")
+	only := flags.String("only", "", "names of patches, by comma; none: all")
+	doc := flags.String("write", "", "the document whose table is written anew, if all bugs were tried")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	patches, err := filepath.Glob("test/chaos/mutants/patches/*.patch")
+	if err != nil {
+		return err
+	}
+	if g.dir, err = os.MkdirTemp("", "livegraph-mutants-"); err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(g.dir) }()
+	var tried []result
+	for _, path := range patches {
+		name := strings.TrimSuffix(filepath.Base(path), ".patch")
+		if *only != "" && !slices.Contains(strings.Split(*only, ","), name) {
+			continue
+		}
+		began := time.Now()
+		r, err := g.try(ctx, name, path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		r.took = time.Since(began)
+		tried = append(tried, r)
+		_, _ = fmt.Fprintf(out, "%-24s %-12s %5.0f s  %s\n", name, cmp.Or(r.by, "NOT CAUGHT"), r.took.Seconds(), r.what)
+	}
+	text := table(tried)
+	_, _ = fmt.Fprintln(out, "\n"+text)
+	if *doc != "" && *only == "" {
+		if err := write(*doc, text); err != nil {
+			return err
+		}
+	}
+	if slices.ContainsFunc(tried, func(r result) bool { return r.by == "" }) {
+		return errMissed
+	}
+	return nil
+}
