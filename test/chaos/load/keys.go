@@ -49,7 +49,7 @@ func (k *keyring) list() []goneKey {
 // works on no process.
 func (t *tenant) useKey(ctx context.Context, dice *rand.Rand) {
 	l := t.load
-	key, _, err := l.operator.makeKey(ctx, t, fmt.Sprintf("passing %d", l.tick()), "read:nodes")
+	key, err := l.operator.makeKey(ctx, t, fmt.Sprintf("passing %d", l.tick()), "read:nodes")
 	if err != nil {
 		if !errors.Is(err, errUnknown) {
 			l.wrong.add(12, "a key cannot be made", "workspace %s: %v", t.id, err)

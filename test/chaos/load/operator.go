@@ -92,18 +92,14 @@ func (o *operator) do(ctx context.Context, q call, status int, data any) error {
 	}
 }
 
-// madeKey is a key as it is made, and as it is listed: without its text.
-type madeKey struct {
-	ID      string
-	Key     string
-	ActorID string
-}
+// madeKey is a key as it is made.
+type madeKey struct{ ID, Key string }
 
 // makeKey makes a key of a tenant with scopes.
-func (o *operator) makeKey(ctx context.Context, t *tenant, name string, scopes ...string) (access, madeKey, error) {
+func (o *operator) makeKey(ctx context.Context, t *tenant, name string, scopes ...string) (access, error) {
 	var made madeKey
 	err := o.do(ctx, call{method: http.MethodPost, path: "/admin/api/keys", body: body(map[string]any{
 		"name": t.canary + " " + name, "workspaces": []string{t.id}, "scopes": scopes,
 	})}, http.StatusCreated, &made)
-	return access{tenant: t, id: made.ID, text: made.Key}, made, err
+	return access{tenant: t, id: made.ID, text: made.Key}, err
 }

@@ -33,7 +33,7 @@ func (l *Load) checkLimit(ctx context.Context) ([]Violation, error) {
 		return nil, err
 	}
 	t.id = made.ID
-	key, _, err := l.operator.makeKey(ctx, t, "limited", "read:nodes")
+	key, err := l.operator.makeKey(ctx, t, "limited", "read:nodes")
 	if err != nil {
 		return nil, err
 	}

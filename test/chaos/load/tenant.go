@@ -50,18 +50,18 @@ func (l *Load) newTenant(ctx context.Context, index int) (*tenant, error) {
 	if t.uuid, err = uuid.Parse(made.ID); err != nil {
 		return nil, fmt.Errorf("the workspace's id: %w", err)
 	}
-	if t.admin, _, err = l.operator.makeKey(ctx, t, "admin", "admin"); err != nil {
+	if t.admin, err = l.operator.makeKey(ctx, t, "admin", "admin"); err != nil {
 		return nil, err
 	}
 	graph := []string{"read:nodes", "write:nodes", "read:edges", "write:edges"}
 	for i := range actorsOfTenant {
-		actor, _, err := l.operator.makeKey(ctx, t, fmt.Sprintf("actor %d", i), graph...)
+		actor, err := l.operator.makeKey(ctx, t, fmt.Sprintf("actor %d", i), graph...)
 		if err != nil {
 			return nil, err
 		}
 		t.actors = append(t.actors, actor)
 	}
-	if t.solo, _, err = l.operator.makeKey(ctx, t, "solo", graph...); err != nil {
+	if t.solo, err = l.operator.makeKey(ctx, t, "solo", graph...); err != nil {
 		return nil, err
 	}
 	t.graph.init()

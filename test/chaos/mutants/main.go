@@ -31,10 +31,10 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := mutants(ctx, os.Args[1:], os.Stderr); err != nil {
+	err := mutants(ctx, os.Args[1:], os.Stderr)
+	stop()
+	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "mutants:", err)
-		stop()
 		os.Exit(1)
 	}
 }
