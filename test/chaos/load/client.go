@@ -109,6 +109,9 @@ func (c *client) do(ctx context.Context, q call) (*answer, error) {
 		c.load.wrong.add(15, "an answer cannot be read", "%s %s: %d %q: %v", q.method, q.path, a.Status, clip(a.Body), err)
 		return nil, errUnknown
 	}
+	if a.Status >= http.StatusInternalServerError {
+		c.load.uses.note(q, a)
+	}
 	c.judge(q, a)
 	return a, nil
 }

@@ -70,7 +70,9 @@ func (f *feed) read(ctx context.Context) {
 	a := &answer{Status: response.StatusCode, Header: response.Header, RequestID: response.Header.Get("X-Request-Id")}
 	c.load.uses.note(q, a)
 	if a.Status != http.StatusOK {
-		c.judge(q, a)
+		if c.judge(q, a); a.Status < http.StatusInternalServerError {
+			c.load.wrong.add(5, "a stream of events cannot be resumed", "workspace %s after %d, %s: %d", f.tenant.id, after, a.RequestID, a.Status)
+		}
 		return
 	}
 	lines := bufio.NewScanner(response.Body)

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,10 +26,14 @@ type uses struct {
 
 func newUses() *uses { return &uses{open: map[string]use{}} }
 
+// beforeKey are the failures of requests whose key could not be looked up, or which
+// could not be recorded and were refused for that.
+var beforeKey = []string{"Keys cannot be verified at the moment", "Uses of keys cannot be recorded at the moment"}
+
 // note takes up an answer whose status has come, by a key that is known, whatever
-// becomes of the rest of the answer.
+// becomes of the rest of the answer. Of a 5xx the rest has to be known, too.
 func (u *uses) note(q call, a *answer) {
-	if q.key.id == "" || a.RequestID == "" {
+	if q.key.id == "" || a.RequestID == "" || a.Status >= 500 && (a.Error.Message == "" || slices.Contains(beforeKey, a.Error.Message)) {
 		return
 	}
 	one := use{key: q.key.id, status: a.Status, what: q.method + " " + q.path}
