@@ -35,7 +35,7 @@ func (l *Load) Check(ctx context.Context, stores Stores) []Violation {
 	}
 	look("topic "+eventsTopic, func() ([]Violation, error) { return l.checkTopic(ctx, stores) })
 	look("the index of vectors", func() ([]Violation, error) { return l.checkVectors(ctx, stores) })
-	if l.cfg.ReplayEvery > 0 && l.round%l.cfg.ReplayEvery == 0 {
+	if every := l.cfg.ReplayEvery; every > 0 && l.round%every == 1%every {
 		look("a replay", func() ([]Violation, error) { return l.checkReplay(ctx, stores) })
 		look("the limit of a plan", func() ([]Violation, error) { return l.checkLimit(ctx) })
 	}

@@ -29,34 +29,59 @@ const (
 
 var errBehind = errors.New("the world does not catch up")
 
+// step is one thing that is waited for.
+type step struct {
+	what      string
+	do        func(context.Context, Stores) error
+	patience  time.Duration
+	invariant int // that is broken when it does not come; 0: nothing more can be told
+}
+
 // Settle waits until nothing is under way: all processes answer, what was left open is
 // resolved, all consumers have consumed what is in the log, and the search index has
-// what is in the graph. The world must be well and Run must be over. An error says what
-// has not settled in a few minutes, which is a finding too.
+// what is in the graph. The world must be well and Run must be over. What does not come
+// in its time is a violation that Check gives, since the rest can be looked at all the
+// same; an error says that it cannot.
 func (l *Load) Settle(ctx context.Context, stores Stores) error {
 	ctx, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()
-	for _, step := range []struct {
-		what string
-		do   func(context.Context, Stores) error
-	}{
-		{"processes are ready", l.awaitReady},
-		{"commands are resolved", l.resolve},
+	for _, s := range []step{
+		{"processes are ready", l.awaitReady, settleLimit, 0},
+		{"commands are resolved", l.resolve, 90 * time.Second, 4},
 		// What a process still holds of a request that was given up has come to an end.
-		{"requests have ended", func(ctx context.Context, _ Stores) error { rest(ctx, l.quiet); return ctx.Err() }},
-		{"points are stored", until(pointsStored)},
-		{"commands are decided", until(commandsDecided)},
-		{"changes are published", until(l.published)},
-		{"changes are indexed", until(l.indexed)},
-		{"events are read", l.readEvents},
+		{"requests have ended", l.awaitQuiet, settleLimit, 0},
+		{"points are stored", until(pointsStored), time.Minute, 1},
+		{"commands are decided", until(commandsDecided), time.Minute, 4},
+		{"changes are published", until(l.published), time.Minute, 5},
+		{"changes are indexed", until(l.indexed), time.Minute, 13},
+		{"events are read", l.readEvents, 30 * time.Second, 5},
 	} {
-		began := time.Now()
-		if err := step.do(ctx, stores); err != nil {
-			return fmt.Errorf("%w: waiting until %s: %w", errBehind, step.what, err)
+		if err := l.await(ctx, stores, s); err != nil {
+			return err
 		}
-		l.log.DebugContext(ctx, "settling", "now", step.what, "took", time.Since(began).Round(time.Millisecond))
 	}
 	return nil
+}
+
+func (l *Load) await(ctx context.Context, stores Stores, s step) error {
+	began := time.Now()
+	limited, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	err := s.do(limited, stores)
+	l.log.DebugContext(ctx, "settling", "now", s.what, "took", time.Since(began).Round(time.Millisecond))
+	switch {
+	case err == nil:
+		return nil
+	case s.invariant == 0 || ctx.Err() != nil:
+		return fmt.Errorf("%w: waiting until %s: %w", errBehind, s.what, err)
+	}
+	l.wrong.add(s.invariant, "it does not come that "+s.what, "after %s: %v", time.Since(began).Round(time.Millisecond), err)
+	return nil
+}
+
+func (l *Load) awaitQuiet(ctx context.Context, _ Stores) error {
+	rest(ctx, l.quiet)
+	return ctx.Err()
 }
 
 // until repeats a question until it is answered with "", which is what is missing.
