@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -22,7 +23,7 @@ func processes(w *world.World) []Fault {
 	var all []Fault
 	for _, role := range []string{"api", "points", "commands", "embeddings", "audit"} {
 		pick := func(dice *rand.Rand) *world.Role {
-			of := w.Roles(role)
+			of := slices.DeleteFunc(w.Roles(role), func(r *world.Role) bool { return r.Twin })
 			return of[dice.IntN(len(of))]
 		}
 		all = append(all,

@@ -71,8 +71,13 @@ func (e *Engine) Kill() {
 		process.Kill() // which then knows that it was asked for
 		return
 	}
-	if pid := e.PID(); pid != 0 {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
+	pid := e.PID()
+	if pid == 0 {
+		return
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+	for e.PID() == pid { // until its supervisor has noticed
+		time.Sleep(time.Millisecond)
 	}
 }
 

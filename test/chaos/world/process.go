@@ -213,7 +213,7 @@ func (p *Process) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pid != 0 {
-		p.killed = true
+		p.killed, p.ready = true, false
 		_ = syscall.Kill(p.pid, syscall.SIGKILL)
 	}
 }
@@ -240,14 +240,22 @@ func (p *Process) Terminate(ctx context.Context) error {
 	if pid == 0 {
 		return nil
 	}
-	return p.await(ctx, func() bool { return p.pid != pid })
+	err := p.await(ctx, func() bool { return p.pid != pid })
+	if errors.Is(err, errOver) {
+		return nil
+	}
+	return err
 }
 
 // WaitReady waits until the process serves, for two minutes at most.
 func (p *Process) WaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()
-	if err := p.await(ctx, func() bool { return p.ready }); err != nil {
+	err := p.await(ctx, func() bool { return p.ready })
+	if errors.Is(err, errOver) {
+		return nil // nobody wants it to be
+	}
+	if err != nil {
 		return fmt.Errorf("%s does not become ready: %w; its log ends:\n%s", p.Name, err, tail(p.logPath))
 	}
 	return nil
@@ -264,11 +272,16 @@ func (p *Process) await(ctx context.Context, holds func() bool) error {
 		}
 		select {
 		case <-changed:
+		case <-p.over:
+			return errOver
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
+
+// errOver says that the process is not to run any more.
+var errOver = errors.New("it has ended for good")
 
 // stop ends the process for good.
 func (p *Process) stop() {

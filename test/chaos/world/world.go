@@ -73,6 +73,7 @@ type Role struct {
 	Metrics string // likewise
 	DataDir string
 	Disk    Disk // that its data are on
+	Twin    bool // it was made by Twin
 }
 
 // roles are the processes of a world: the consumers once, so that each can be away.
@@ -267,6 +268,7 @@ func (w *World) Twin(role, name string) (twin *Role, end func(), err error) {
 	if twin, err = w.newRole(role, name); err != nil {
 		return nil, nil, err
 	}
+	twin.Twin = true
 	twin.start()
 	w.mu.Lock()
 	w.processes = append(w.processes, twin)
