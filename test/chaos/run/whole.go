@@ -29,6 +29,7 @@ type Config struct {
 	Only     []string // patterns of kinds, as of path.Match; none: all
 	Losing   bool     // the faults that lose data by definition, and no others
 	Log      io.Writer
+	Stay     bool // leave the world standing after a violation, until ctx ends
 }
 
 // Whole makes a world, runs rounds on it and ends it. A violation is in the summary,
@@ -67,13 +68,21 @@ func Whole(ctx context.Context, c Config) (summary Summary, err error) {
 	if edition == "" {
 		edition = "embedded"
 	}
-	return New(w, driven, Options{
+	summary, err = New(w, driven, Options{
 		Begin: Begin{
 			Seed: c.World.Seed, Commit: c.Commit, Kafka: edition, Embedder: c.World.Embedder, Disks: c.World.Disks,
 			Losing: c.Losing, PerRound: c.PerRound,
 		},
 		Faults: c.Faults, Kinds: kinds, Log: c.Log, Logger: c.World.Log,
 	}).Run(ctx)
+	if c.Stay && summary.Violations > 0 {
+		for _, e := range w.Engines() {
+			c.World.Log.Info("the world stays", "engine", e.Name, "address", e.Direct)
+		}
+		c.World.Log.Info("the world stays", "apis", w.APIs(), "workspace", w.First.WorkspaceID, "key", w.First.AdminKey)
+		<-ctx.Done()
+	}
+	return summary, err
 }
 
 // choose keeps the kinds that are asked for.
