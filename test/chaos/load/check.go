@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -18,6 +17,7 @@ const (
 func (l *Load) Check(ctx context.Context, stores Stores) []Violation {
 	ctx, cancel := context.WithTimeout(ctx, checkLimit)
 	defer cancel()
+	defer l.say(ctx, "checked")
 	var found []Violation
 	look := func(what string, check func() ([]Violation, error)) {
 		began := time.Now()
@@ -26,20 +26,20 @@ func (l *Load) Check(ctx context.Context, stores Stores) []Violation {
 		if err != nil {
 			found = append(found, Violation{0, what + " cannot be checked", err.Error()})
 		}
-		l.log.DebugContext(ctx, "checked", "what", what, "violations", len(wrong), "took", time.Since(began).Round(time.Millisecond))
+		l.took(what, began)
 	}
 	for _, t := range l.tenants {
-		look("points of workspace "+t.id, func() ([]Violation, error) { return t.checkPoints(ctx, stores) })
-		look("the graph of workspace "+t.id, func() ([]Violation, error) { return t.checkGraph(ctx, stores) })
-		look("searches in workspace "+t.id, func() ([]Violation, error) { return t.checkSearch(ctx, stores) })
+		look("points", func() ([]Violation, error) { return t.checkPoints(ctx, stores) })
+		look("graph", func() ([]Violation, error) { return t.checkGraph(ctx, stores) })
+		look("searches", func() ([]Violation, error) { return t.checkSearch(ctx, stores) })
 	}
-	look("topic "+eventsTopic, func() ([]Violation, error) { return l.checkTopic(ctx, stores) })
-	look("the index of vectors", func() ([]Violation, error) { return l.checkVectors(ctx, stores) })
+	look("topic", func() ([]Violation, error) { return l.checkTopic(ctx, stores) })
+	look("vectors", func() ([]Violation, error) { return l.checkVectors(ctx, stores) })
 	if every := l.cfg.ReplayEvery; every > 0 && l.round%every == 1%every {
-		look("a replay", func() ([]Violation, error) { return l.checkReplay(ctx, stores) })
-		look("the limit of a plan", func() ([]Violation, error) { return l.checkLimit(ctx) })
+		look("replay", func() ([]Violation, error) { return l.checkReplay(ctx, stores) })
+		look("limit", func() ([]Violation, error) { return l.checkLimit(ctx) })
 	}
-	look("keys that were taken back", func() ([]Violation, error) {
+	look("keys", func() ([]Violation, error) {
 		for _, gone := range l.keys.list() {
 			l.tryGone(ctx, gone)
 		}
@@ -47,13 +47,29 @@ func (l *Load) Check(ctx context.Context, stores Stores) []Violation {
 	})
 	look("processes", func() ([]Violation, error) { return l.checkProcesses(ctx) })
 	if l.round%tenantRounds == 0 {
-		look("the removal of a workspace", func() ([]Violation, error) { return l.replaceTenant(ctx) })
+		look("removal", func() ([]Violation, error) { return l.replaceTenant(ctx) })
 	}
-	look("the audit log", func() ([]Violation, error) { return l.uses.check(ctx, stores.ClickHouse, auditPatience) })
+	look("audit", func() ([]Violation, error) { return l.uses.check(ctx, stores.ClickHouse, auditPatience) })
 	return append(l.wrong.take(), found...)
 }
 
-// String is the load in a line, for logs.
-func (l *Load) String() string {
-	return fmt.Sprintf("seed %d, round %d, %d workspaces", l.cfg.Seed, l.round, len(l.tenants))
+// took notes how long a part of settling or checking took.
+func (l *Load) took(what string, began time.Time) {
+	if l.times == nil {
+		l.times = map[string]time.Duration{}
+	}
+	l.times[what] += time.Since(began)
+}
+
+// say logs what the load has done so far, and how long the parts of the last step took,
+// where that is noticeable.
+func (l *Load) say(ctx context.Context, what string) {
+	args := []any{"seed", l.cfg.Seed, "round", l.round, "answered", l.client.answered.Load(), "unanswered", l.client.unanswered.Load()}
+	for part, took := range l.times {
+		if took > 200*time.Millisecond {
+			args = append(args, part, took.Round(time.Millisecond))
+		}
+	}
+	clear(l.times)
+	l.log.InfoContext(ctx, what, args...)
 }

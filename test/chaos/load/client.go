@@ -56,6 +56,8 @@ type client struct {
 	apis []string
 	next atomic.Int64
 	http *http.Client
+
+	answered, unanswered atomic.Int64
 }
 
 func newClient(l *Load, apis []string) *client {
@@ -95,9 +97,11 @@ func (c *client) do(ctx context.Context, q call) (*answer, error) {
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
+		c.unanswered.Add(1)
 		return nil, fmt.Errorf("%w: %w", errUnknown, err)
 	}
 	defer func() { _ = response.Body.Close() }()
+	c.answered.Add(1)
 	a := &answer{Status: response.StatusCode, Header: response.Header, RequestID: response.Header.Get("X-Request-Id")}
 	c.load.uses.note(q, a)
 	a.Body, err = io.ReadAll(response.Body)

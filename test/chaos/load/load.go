@@ -114,6 +114,7 @@ type Load struct {
 	topic    topicReader
 	baseline map[string]vitals
 	quiet    time.Duration
+	times    map[string]time.Duration // that parts of settling and checking took
 }
 
 const (

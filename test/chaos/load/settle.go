@@ -45,6 +45,7 @@ type step struct {
 func (l *Load) Settle(ctx context.Context, stores Stores) error {
 	ctx, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()
+	defer l.say(ctx, "settled")
 	for _, s := range []step{
 		{"processes are ready", l.awaitReady, settleLimit, 0},
 		{"commands are resolved", l.resolve, 90 * time.Second, 4},
@@ -68,7 +69,7 @@ func (l *Load) await(ctx context.Context, stores Stores, s step) error {
 	limited, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
 	err := s.do(limited, stores)
-	l.log.DebugContext(ctx, "settling", "now", s.what, "took", time.Since(began).Round(time.Millisecond))
+	l.took(s.what, began)
 	switch {
 	case err == nil:
 		return nil
