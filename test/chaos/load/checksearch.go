@@ -61,7 +61,7 @@ func compareHits(path string, n *graph.Node, hits map[uuid.UUID]bool) *Violation
 
 // checkIndexes compares which nodes the indexes have with which stand.
 func (t *tenant) checkIndexes(ctx context.Context, stores Stores) (found []Violation, err error) {
-	queries := map[string]string{"words": `SELECT node_id FROM lexical_nodes WHERE workspace_id = $1`}
+	queries := map[string]string{"words": `SELECT node_id FROM lexical_nodes WHERE workspace_id = $1 AND digest <> ''`}
 	if stores.Milvus != "" {
 		queries["vectors"] = `SELECT e.node_id FROM embedding_nodes e JOIN search_indexes i ON i.id = e.index_id AND i.state = 'live'
 			WHERE e.workspace_id = $1 AND (e.vectors > 0 OR e.intent)`
