@@ -85,7 +85,11 @@ func (h *history) fold(c *graph.Change) *traces {
 		}
 		if step.Edge != nil {
 			if _, again := t.edges[step.Edge.ID]; !again {
-				t.edges[step.Edge.ID] = [2]*graph.Edge{h.graph.Edges[step.Edge.ID]}
+				old := h.graph.Edges[step.Edge.ID]
+				if before.Edges != nil { // it may have come back with a node, earlier in this change
+					old = before.Edges[step.Edge.ID]
+				}
+				t.edges[step.Edge.ID] = [2]*graph.Edge{old}
 			}
 		}
 		_ = h.graph.Do(step, c.Sequence, c.At)
