@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/livegraph/livegraph/test/chaos/run"
@@ -25,6 +25,7 @@ type gate struct {
 	dir   string // for all that is made
 	chaos string
 	seed  uint64
+	out   io.Writer
 }
 
 // result is what came of a planted bug.
@@ -83,11 +84,41 @@ func (p patch) byTest(ctx context.Context, overlay string) (result, error) {
 	return r, nil
 }
 
-// byFaults makes a run of faults that is to find something wrong.
+// mostTries is how often a bug may be missed: what meets what is not in our hands.
+const mostTries = 2
+
+// byFaults makes runs of faults until one finds that what the bug breaks is broken.
 func (g *gate) byFaults(ctx context.Context, p patch, binary, dir string) (result, error) {
 	r := result{patch: p}
+	for try := range uint64(mostTries) {
+		runs := filepath.Join(dir, fmt.Sprintf("run-%d", try))
+		if err := os.MkdirAll(runs, 0o700); err != nil {
+			return r, err
+		}
+		violations, err := g.run(ctx, p, binary, runs, g.seed+try)
+		if err != nil {
+			return r, err
+		}
+		for _, v := range violations {
+			r.found = append(r.found, v.Invariant)
+			if slices.Contains(p.broken(), v.Invariant) && r.by == "" {
+				r.by, r.what = "faults", fmt.Sprintf("invariant %d: %s", v.Invariant, v.What)
+			}
+			_, _ = fmt.Fprintf(g.out, "  %s: invariant %d: %s: %s\n", p.name, v.Invariant, v.What, v.Evidence)
+		}
+		if r.by != "" {
+			break
+		}
+	}
+	slices.Sort(r.found)
+	r.found = slices.Compact(r.found)
+	return r, nil
+}
+
+// run makes one run, and gives what was wrong.
+func (g *gate) run(ctx context.Context, p patch, binary, dir string, seed uint64) (all []run.Violation, err error) {
 	chaos := exec.CommandContext(ctx, g.chaos, "-binary", binary, "-faults", strconv.Itoa(p.count), "-only", p.faults,
-		"-seed", strconv.FormatUint(g.seed, 10), "-embedder=false", "-runs", dir)
+		"-seed", strconv.FormatUint(seed, 10), "-embedder=false", "-runs", dir)
 	var said bytes.Buffer
 	chaos.Stdout, chaos.Stderr = &said, &said
 	chaos.Env = append(os.Environ(), "TMPDIR="+dir) // the world goes with it
@@ -96,30 +127,19 @@ func (g *gate) byFaults(ctx context.Context, p patch, binary, dir string) (resul
 	failure := chaos.Run()
 	var exit *exec.ExitError
 	if failure != nil && !errors.As(failure, &exit) || ctx.Err() != nil {
-		return r, fmt.Errorf("running the faults: %w: %s", errors.Join(failure, ctx.Err()), said.Bytes())
+		return nil, fmt.Errorf("running the faults: %w: %s", errors.Join(failure, ctx.Err()), said.Bytes())
 	}
 	rounds, err := readRounds(dir)
 	if err != nil {
-		return r, fmt.Errorf("%w: %s", err, said.Bytes())
+		return nil, fmt.Errorf("%w: %s", err, said.Bytes())
 	}
 	for _, round := range rounds {
-		for _, v := range round.Violations {
-			r.found = append(r.found, v.Invariant)
-			if r.what == "" || strconv.Itoa(v.Invariant) == p.invariant && !strings.HasPrefix(r.what, "invariant "+p.invariant+":") {
-				r.what = fmt.Sprintf("invariant %d: %s", v.Invariant, v.What)
-			}
-		}
+		all = append(all, round.Violations...)
 	}
-	slices.Sort(r.found)
-	r.found = slices.Compact(r.found)
-	if len(r.found) > 0 {
-		r.by = "faults"
-		return r, nil
+	if failure != nil && len(all) == 0 {
+		return nil, fmt.Errorf("the faults were not run to their end: %w: %s", failure, said.Bytes())
 	}
-	if failure != nil {
-		return r, fmt.Errorf("the faults were not run to their end: %w: %s", failure, said.Bytes())
-	}
-	return r, nil
+	return all, nil
 }
 
 func readRounds(dir string) (rounds []run.Round, err error) {

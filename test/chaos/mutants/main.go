@@ -25,8 +25,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 func main() {
@@ -44,10 +47,11 @@ var errMissed = errors.New("not all planted bugs were caught")
 // mutants is the command itself.
 func mutants(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
-	var g gate
+	g := gate{out: out}
 	flags.StringVar(&g.chaos, "chaos", "bin/chaos", "the built test/chaos/cmd")
 	flags.Uint64Var(&g.seed, "seed", 1, "of every run")
 	only := flags.String("only", "", "names of patches, by comma; none: all")
+	parallel := flags.Int("parallel", 1, "how many bugs are tried at a time")
 	doc := flags.String("write", "", "the document whose table is written anew, if all bugs were tried")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -60,20 +64,9 @@ func mutants(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(g.dir) }()
-	var tried []result
-	for _, path := range patches {
-		name := strings.TrimSuffix(filepath.Base(path), ".patch")
-		if *only != "" && !slices.Contains(strings.Split(*only, ","), name) {
-			continue
-		}
-		began := time.Now()
-		r, err := g.try(ctx, name, path)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		r.took = time.Since(began)
-		tried = append(tried, r)
-		_, _ = fmt.Fprintf(out, "%-24s %-12s %5.0f s  %s\n", name, cmp.Or(r.by, "NOT CAUGHT"), r.took.Seconds(), r.what)
+	tried, err := g.all(ctx, patches, *only, *parallel)
+	if err != nil {
+		return err
 	}
 	text := table(tried)
 	_, _ = fmt.Fprintln(out, "\n"+text)
@@ -86,4 +79,36 @@ func mutants(ctx context.Context, args []string, out io.Writer) error {
 		return errMissed
 	}
 	return nil
+}
+
+// all tries the bugs, and gives them in the order of their names.
+func (g *gate) all(ctx context.Context, patches []string, only string, parallel int) ([]result, error) {
+	var (
+		mu    sync.Mutex
+		tried []result
+	)
+	work, ctx := errgroup.WithContext(ctx)
+	work.SetLimit(max(parallel, 1))
+	for _, path := range patches {
+		name := strings.TrimSuffix(filepath.Base(path), ".patch")
+		if only != "" && !slices.Contains(strings.Split(only, ","), name) {
+			continue
+		}
+		work.Go(func() error {
+			began := time.Now()
+			r, err := g.try(ctx, name, path)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			r.took = time.Since(began)
+			mu.Lock()
+			defer mu.Unlock()
+			tried = append(tried, r)
+			_, _ = fmt.Fprintf(g.out, "%-24s %-12s %5.0f s  %s\n", name, cmp.Or(r.by, "NOT CAUGHT"), r.took.Seconds(), r.what)
+			return nil
+		})
+	}
+	err := work.Wait()
+	slices.SortFunc(tried, func(a, b result) int { return cmp.Compare(a.name, b.name) })
+	return tried, err
 }

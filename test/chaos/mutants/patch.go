@@ -68,6 +68,18 @@ func readPatch(name, path string) (p patch, err error) {
 	return p, nil
 }
 
+// broken are the invariants by which the bug counts as caught. That something else is
+// wrong may be for other reasons.
+func (p patch) broken() (numbers []int) {
+	for text := range strings.SplitSeq(p.invariant, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(text))
+		if err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}
+
 // overlay applies the patch to copies of the files that it changes, and gives the file
 // that has the go command take these instead.
 func (p patch) overlay(ctx context.Context, path, dir string) (string, error) {
