@@ -76,8 +76,8 @@ var doctored = []struct {
 	{what: "words of a node are lost", invariant: 13, postgres: `DELETE FROM lexical_nodes`},
 }
 
-// TestALoadOnAServerFindsNothingWrongUntilItsStoresAreDoctored runs two rounds on one
-// server, which is killed in the second, and then changes the stores behind its back.
+// TestALoadOnAServerFindsNothingWrongUntilItsStoresAreDoctored runs a round on one
+// server, which is killed in its middle, and then changes the stores behind its back.
 func TestALoadOnAServerFindsNothingWrongUntilItsStoresAreDoctored(t *testing.T) {
 	testenv.NeedsEngines(t)
 	binary, remove, err := harness.Build()
@@ -87,11 +87,10 @@ func TestALoadOnAServerFindsNothingWrongUntilItsStoresAreDoctored(t *testing.T) 
 	s.Start()
 	l, err := New(t.Context(), Config{
 		Seed: uint64(time.Now().UnixNano()), APIs: []string{s.URL()}, Metrics: []string{"http://" + s.Metrics + "/metrics"},
-		Admin: Operator{s.First.AdminUser, s.First.AdminPassword}, ReplayEvery: 2,
+		Admin: Operator{s.First.AdminUser, s.First.AdminPassword}, ReplayEvery: 1,
 	})
 	require.NoError(t, err)
 	t.Logf("seed %d", l.cfg.Seed)
-	require.Empty(t, works(t, l, s, 4*time.Second, func() {}))
 	require.Empty(t, works(t, l, s, 6*time.Second, func() {
 		time.Sleep(2 * time.Second)
 		s.Crash()
