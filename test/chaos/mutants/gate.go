@@ -35,6 +35,8 @@ type result struct {
 	found []int  // the invariants that were seen to be broken
 	what  string // the first violation, or the test that failed
 	took  time.Duration
+
+	failure error // it could not be tried
 }
 
 // try builds the product with a bug and has it caught.

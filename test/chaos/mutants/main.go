@@ -42,7 +42,7 @@ func main() {
 	}
 }
 
-var errMissed = errors.New("not all planted bugs were caught")
+var errMissed = errors.New("nothing has caught it")
 
 // mutants is the command itself.
 func mutants(ctx context.Context, args []string, out io.Writer) error {
@@ -52,7 +52,7 @@ func mutants(ctx context.Context, args []string, out io.Writer) error {
 	flags.Uint64Var(&g.seed, "seed", 1, "of every run")
 	only := flags.String("only", "", "names of patches, by comma; none: all")
 	parallel := flags.Int("parallel", 1, "how many bugs are tried at a time")
-	doc := flags.String("write", "", "the document whose table is written anew, if all bugs were tried")
+	doc := flags.String("write", "", "the document whose table is brought up to date")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -64,30 +64,37 @@ func mutants(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(g.dir) }()
-	tried, err := g.all(ctx, patches, *only, *parallel)
-	if err != nil {
-		return err
+	tried := g.all(ctx, patches, *only, *parallel)
+	var bugs []string
+	for _, path := range patches {
+		p, err := readPatch(filepath.Base(path), path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		bugs = append(bugs, p.bug)
 	}
-	text := table(tried)
-	_, _ = fmt.Fprintln(out, "\n"+text)
-	if *doc != "" && *only == "" {
-		if err := write(*doc, text); err != nil {
+	_, _ = fmt.Fprintln(out, "\n"+table(bugs, tried, ""))
+	if *doc != "" {
+		if err := write(*doc, bugs, tried); err != nil {
 			return err
 		}
 	}
-	if slices.ContainsFunc(tried, func(r result) bool { return r.by == "" }) {
-		return errMissed
+	for _, r := range tried {
+		if r.failure != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", r.name, r.failure))
+		} else if r.by == "" {
+			err = errors.Join(err, fmt.Errorf("%s: %w", r.name, errMissed))
+		}
 	}
-	return nil
+	return err
 }
 
 // all tries the bugs, and gives them in the order of their names.
-func (g *gate) all(ctx context.Context, patches []string, only string, parallel int) ([]result, error) {
+func (g *gate) all(ctx context.Context, patches []string, only string, parallel int) (tried []result) {
 	var (
-		mu    sync.Mutex
-		tried []result
+		mu   sync.Mutex
+		work errgroup.Group
 	)
-	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(max(parallel, 1))
 	for _, path := range patches {
 		name := strings.TrimSuffix(filepath.Base(path), ".patch")
@@ -97,10 +104,7 @@ func (g *gate) all(ctx context.Context, patches []string, only string, parallel 
 		work.Go(func() error {
 			began := time.Now()
 			r, err := g.try(ctx, name, path)
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			r.took = time.Since(began)
+			r.name, r.failure, r.took = name, err, time.Since(began)
 			mu.Lock()
 			defer mu.Unlock()
 			tried = append(tried, r)
@@ -108,7 +112,7 @@ func (g *gate) all(ctx context.Context, patches []string, only string, parallel 
 			return nil
 		})
 	}
-	err := work.Wait()
+	_ = work.Wait() // each has its failure in its result
 	slices.SortFunc(tried, func(a, b result) int { return cmp.Compare(a.name, b.name) })
-	return tried, err
+	return tried
 }
