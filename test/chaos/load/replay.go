@@ -35,12 +35,18 @@ func dump(ctx context.Context, stores Stores) (map[string]digest, error) {
 // checkReplay has all points read again from the start of the log, and holds what
 // stands afterwards against what stood before.
 func (l *Load) checkReplay(ctx context.Context, stores Stores) ([]Violation, error) {
+	ctx, cancel := context.WithTimeout(ctx, replayPatience)
+	defer cancel()
+	// Checks before this one may have deleted sources, and workspaces.
+	for _, still := range []func(context.Context, Stores) (string, error){deletionsSent, pointsStored} {
+		if err := until(still)(ctx, stores); err != nil {
+			return nil, fmt.Errorf("waiting until deletions have had their effect: %w", err)
+		}
+	}
 	before, err := dump(ctx, stores)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, replayPatience)
-	defer cancel()
 	var job struct {
 		ID, State string
 		Error     *string
@@ -70,6 +76,17 @@ func (l *Load) checkReplay(ctx context.Context, stores Stores) ([]Violation, err
 		return nil, err
 	}
 	return compareDumps(before, after, job.Rows), nil
+}
+
+// deletionsSent asks for deletions that are on their way to the log, or are carried out.
+func deletionsSent(ctx context.Context, stores Stores) (string, error) {
+	var left int
+	err := stores.Postgres.QueryRow(ctx, `SELECT (SELECT count(*) FROM pending_deletions)
+		+ (SELECT count(*) FROM workspace_deletions WHERE removed_at IS NULL)`).Scan(&left)
+	if err != nil || left == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("%d deletions are under way", left), nil
 }
 
 func compareDumps(before, after map[string]digest, replayed int64) (found []Violation) {
