@@ -190,13 +190,13 @@ func formatArguments(id uuid.UUID, scram []string) []string {
 // settings are those of a single broker that also is the controller, or of a further
 // one.
 func (k *ApacheKafka) settings(s *site, o ApacheKafkaOptions) map[string]string {
-	roles, node, controller := "broker", "1", ""
+	var roles, node, controller string
 	listeners := []string{apachePlain + "://" + s.endpoint.address()}
 	if o.Joins == nil {
-		roles, controller = "broker,controller", k.Controller()
+		roles, node, controller = "broker,controller", "1", k.Controller()
 		listeners = append(listeners, apacheController+"://"+controller)
 	} else {
-		node, controller = strconv.Itoa(o.Joins.Node), o.Joins.Controller
+		roles, node, controller = "broker", strconv.Itoa(o.Joins.Node), o.Joins.Controller
 	}
 	protocols := []string{"PLAINTEXT:PLAINTEXT", "CONTROLLER:PLAINTEXT"}
 	settings := map[string]string{

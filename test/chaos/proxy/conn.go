@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -77,7 +78,7 @@ func (p *Proxy) pump(c *conn, d Direction) {
 			c.reset()
 			return
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			if tcp, ok := to.(*net.TCPConn); ok && tcp.CloseWrite() == nil {
 				_ = to.SetReadDeadline(time.Now().Add(halfClosed))
 				return

@@ -11,8 +11,8 @@ import (
 // seldomOnce is in how many rounds through all kinds a seldom one comes once.
 const seldomOnce = 4
 
-// window is the time in which the faults of a round begin.
-const window = 3 * time.Second
+// apart is how far apart the faults of a round begin, on average.
+const apart = 500 * time.Millisecond
 
 // plan deals faults so that each kind comes as often as any other: all of them in
 // random order, then all again. What it deals follows from the seed alone.
@@ -39,7 +39,7 @@ func (p *plan) next(n int) []planned {
 	var round []planned
 	for range n {
 		round = append(round, planned{
-			Fault: p.draw(), after: time.Duration(p.dice.Int64N(int64(window))),
+			Fault: p.draw(), after: time.Duration(p.dice.Int64N(int64(n) * int64(apart))),
 			dice: rand.New(rand.NewPCG(p.dice.Uint64(), 2)),
 		})
 	}

@@ -140,7 +140,7 @@ func (p *Process) run() error {
 	cancel()
 	watch.Wait()
 	p.set(func() {
-		if !p.killed && !(p.asked && err == nil) {
+		if !p.killed && (!p.asked || err != nil) {
 			p.exits = append(p.exits, Exit{
 				Process: p.Name, At: time.Now(), How: how(err), Ready: p.ready, Asked: p.asked, Tail: tail(p.logPath),
 			})
