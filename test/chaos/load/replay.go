@@ -11,20 +11,27 @@ import (
 const replayPatience = 2 * time.Minute
 
 // storedTables are what a replay must leave as it was: what is read of each, whatever
-// has been merged.
-var storedTables = map[string]string{
-	"points": "series, ts, value, version",
-	"states": "series, ts, value, version",
-	"latest": "workspace, source, series, ts, value, text, version",
-	"series": "id, workspace, source, metric, kind",
+// has been merged, and of which rows. What workspaces that were removed have left goes
+// meanwhile.
+var storedTables = map[string]struct{ fields, where string }{
+	"points": {"series, ts, value, version", ofOurSeries},
+	"states": {"series, ts, value, version", ofOurSeries},
+	"latest": {"workspace, source, series, ts, value, text, version", "has($1, toString(workspace))"},
+	"series": {"id, workspace, source, metric, kind", "has($1, toString(workspace))"},
 }
 
+const ofOurSeries = "series IN (SELECT id FROM series WHERE has($1, toString(workspace)))"
+
 // dump is what the tables come to.
-func dump(ctx context.Context, stores Stores) (map[string]digest, error) {
+func (l *Load) dump(ctx context.Context, stores Stores) (map[string]digest, error) {
 	all := map[string]digest{}
-	for table, fields := range storedTables {
+	var workspaces []string
+	for _, t := range l.tenants {
+		workspaces = append(workspaces, t.id)
+	}
+	for table, of := range storedTables {
 		var rows []digest
-		if err := stores.ClickHouse.Select(ctx, &rows, `SELECT count() AS rows, sum(cityHash64(`+fields+`)) AS hash FROM `+table+` FINAL`); err != nil {
+		if err := stores.ClickHouse.Select(ctx, &rows, `SELECT count() AS rows, sum(cityHash64(`+of.fields+`)) AS hash FROM `+table+` FINAL WHERE `+of.where, workspaces); err != nil {
 			return nil, fmt.Errorf("reading table %s: %w", table, err)
 		}
 		all[table] = rows[0]
@@ -43,7 +50,7 @@ func (l *Load) checkReplay(ctx context.Context, stores Stores) ([]Violation, err
 			return nil, fmt.Errorf("waiting until deletions have had their effect: %w", err)
 		}
 	}
-	before, err := dump(ctx, stores)
+	before, err := l.dump(ctx, stores)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +78,7 @@ func (l *Load) checkReplay(ctx context.Context, stores Stores) ([]Violation, err
 			return nil, err
 		}
 	}
-	after, err := dump(ctx, stores)
+	after, err := l.dump(ctx, stores)
 	if err != nil {
 		return nil, err
 	}
