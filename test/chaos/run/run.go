@@ -23,8 +23,8 @@ import (
 const (
 	healLimit   = 3 * time.Minute // for one fault to be taken back
 	quietLimit  = time.Minute     // for requests under way at the end of a round
-	settleLimit = 4 * time.Minute
-	checkLimit  = 3 * time.Minute
+	settleLimit = 9 * time.Minute
+	checkLimit  = 11 * time.Minute
 	afterFaults = 500 * time.Millisecond // of load on a world that is well again
 )
 
