@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	checkLimit = 4 * time.Minute
+	checkLimit = 10 * time.Minute
 	// auditPatience is how long records of uses may be on their way to ClickHouse.
-	auditPatience = time.Minute
+	auditPatience = 3 * time.Minute
 )
 
 // Check looks for everything that must never be, once Settle has waited for it, and

@@ -10,7 +10,7 @@ import (
 )
 
 // replayPatience is how long a replay of all points may take.
-const replayPatience = 2 * time.Minute
+const replayPatience = 6 * time.Minute
 
 // storedTables are what a replay must leave as it was: what is read of each, whatever
 // has been merged, and of which rows. What workspaces that were removed have left goes

@@ -30,6 +30,7 @@ type Config struct {
 	Only     []string // patterns of kinds, as of path.Match; none: all
 	Losing   bool     // the faults that lose data by definition, and no others
 	Log      io.Writer
+	GoOn     bool // after a violation
 	Stay     bool // leave the world standing after a violation, until ctx ends
 }
 
@@ -74,7 +75,7 @@ func Whole(ctx context.Context, c Config) (summary Summary, err error) {
 			Seed: c.World.Seed, Commit: c.Commit, Kafka: edition, Embedder: c.World.Embedder, Disks: c.World.Disks,
 			Losing: c.Losing, PerRound: c.PerRound,
 		},
-		Faults: c.Faults, Kinds: kinds, Log: c.Log, Logger: c.World.Log,
+		Faults: c.Faults, Kinds: kinds, Log: c.Log, Logger: c.World.Log, GoOn: c.GoOn,
 	}).Run(ctx)
 	if c.Stay && summary.Violations > 0 {
 		for _, e := range w.Engines() {
