@@ -143,7 +143,7 @@ func (c *BenchCmd) cleanUp(ctx context.Context, out *output, remove func(context
 // the target's; remove takes both away.
 func benchWorkspace(ctx context.Context, db *postgres.DB, to *load.Target) (func(context.Context) error, error) {
 	w, err := db.CreateWorkspace(ctx, postgres.Workspace{
-		Name: "bench " + time.Now().UTC().Format(time.DateTime), Plan: planEnterprise, Mode: apikey.Live,
+		Name: "bench " + time.Now().UTC().Format(time.DateTime), Plan: postgres.PlanEnterprise, Mode: apikey.Live,
 	})
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"reflect"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	_ "time/tzdata" // queries take time zones by name, and not every machine has them
 
@@ -21,6 +22,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/telemetry"
+	"github.com/livegraph/livegraph/storage/postgres"
 )
 
 // version is set when the binary is linked.
@@ -68,6 +70,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		kong.Name("livegraph"),
 		kong.Description("Graph, live data and search in one service, on Kafka, ClickHouse, Postgres, Redis and Milvus."),
 		kong.UsageOnError(),
+		kong.Vars{"plans": strings.Join(postgres.Plans(), ","), "plan": postgres.PlanStarter},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
 		kong.Configuration(config.YAML),
 		kong.TypeMapper(reflect.TypeFor[uuid.UUID](), kong.MapperFunc(decodeID)),
