@@ -11,6 +11,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/wording"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -128,8 +129,8 @@ func (c *WorkspacesUpdateCmd) Run(ctx context.Context, out *output) error {
 			return printJSON(out, w)
 		}
 		perMinute, perDay := w.RequestLimits()
-		_, err = fmt.Fprintf(out, "workspace %s (%s, %s, %s): %s requests a minute, %s a day; at most %d sources and %d series; points are kept %s\n",
-			w.ID, printableText(w.Name), w.Plan, w.Mode, limitText(perMinute), limitText(perDay), w.MaxSources, w.MaxSeries, retentionText(w.RetentionDays))
+		_, err = fmt.Fprintf(out, "workspace %s (%s, %s, %s): %s requests a minute, %s a day; at most %s and %s; points are kept %s\n",
+			w.ID, printableText(w.Name), w.Plan, w.Mode, limitText(perMinute), limitText(perDay), wording.Count(w.MaxSources, "source"), wording.CountOf(w.MaxSeries, "series", "series"), retentionText(w.RetentionDays))
 		return err
 	})
 }

@@ -304,7 +304,7 @@ func TestAReplaySaysWhatTheLogHadNoMore(t *testing.T) {
 		require.Equal(t, postgres.ReplayDone, job.State, "%v", job.Error)
 		require.EqualValues(t, 4, job.Trimmed)
 		require.EqualValues(t, 6, job.Rows)
-		require.Contains(t, job.Notes[0], "4 records of the range were gone")
+		require.Contains(t, job.Notes[0], "retention: 4 records")
 		require.Equal(t, "4=4 5=5 6=6 7=7 8=8 9=9", w.values(s))
 		job = w.over(all.ID)
 		require.Equal(t, postgres.ReplayDone, job.State, "%v", job.Error)

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/livegraph/livegraph/internal/wording"
 	"github.com/livegraph/livegraph/schemas/auditrecord"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/schemas/graphrecord"
@@ -77,17 +78,17 @@ func (c *content) summary() string {
 	case c.err != nil:
 		return "unreadable"
 	case c.points != nil && len(c.points.Deletions) > 0:
-		return fmt.Sprintf("%d deletions", len(c.points.Deletions))
+		return wording.Count(len(c.points.Deletions), "deletion")
 	case c.points != nil:
 		points := 0
 		for i := range c.points.Spans {
 			points += c.points.Spans[i].Count
 		}
-		return fmt.Sprintf("%d points of %d series", points, len(c.points.Spans))
+		return wording.Count(points, "point") + " of " + wording.CountOf(len(c.points.Spans), "series", "series")
 	case c.request != nil && c.request.Mode == graphrecord.Single:
 		return typeOf(c.request, 0)
 	case c.request != nil:
-		return fmt.Sprintf("batch of %d commands", len(c.request.Actions))
+		return "batch of " + wording.Count(len(c.request.Actions), "command")
 	case c.use != nil:
 		return fmt.Sprintf("%s %s, %d", c.use.Method, c.use.Route, c.use.Status)
 	}
