@@ -1,10 +1,10 @@
 // The design system. Chart is apart (`@/ui/Chart`): with it come uPlot and its weight.
 export { Badge, Dot } from './Badge'
 export { Button, ButtonLink, IconButton } from './Button'
-export { CodeBlock, Copyable, CopyButton, copyText } from './Copy'
+export { CodeBlock, Copyable, CopyButton, copyText, Secret } from './Copy'
 export { Confirm, Dialog } from './Dialog'
 export { ErrorNotice, explain, fieldError } from './ErrorNotice'
-export { Checkbox, Field, Input, SearchInput, Segmented, Select, Textarea } from './Field'
+export { Checkbox, Field, Group, Input, SearchInput, Segmented, Select, Textarea } from './Field'
 export {
   ago,
   bytes,

@@ -1,7 +1,7 @@
 import { Plus, X } from 'lucide-react'
 import { useId, useMemo, useState } from 'react'
 
-import { Button, Field, IconButton, Input, Panel, Segmented, Select, visible } from '@/ui'
+import { Button, Field, Group, IconButton, Input, Panel, plural, Segmented, Select, visible } from '@/ui'
 
 import { type Answer, useSeries } from './data'
 import { MetricPicker, SourcePicker } from './Pickers'
@@ -34,7 +34,7 @@ export function Builder({ explore, problems, answer, onChange }: BuilderProps) {
     <>
       <Panel
         title="Which series"
-        note={answer ? `${answer.meta.total.toLocaleString('en-GB')} match` : undefined}
+        note={answer && plural(answer.meta.total, 'series matches', 'series match')}
       >
         <div className="stack">
           <SourcePicker chosen={explore.sourceIds} onChange={(sourceIds) => onChange({ sourceIds })} />
@@ -175,12 +175,10 @@ function Aggregations({
   error: string | undefined
   onChange: (next: Aggregation[]) => void
 }) {
-  const id = useId()
   const toggle = (one: Aggregation) =>
     onChange(AGGREGATIONS.filter((name) => (name === one ? !chosen.includes(name) : chosen.includes(name))))
   return (
-    <fieldset className="sources-choices" aria-describedby={error ? id : undefined}>
-      <legend>Aggregations</legend>
+    <Group label="Aggregations" error={error}>
       <div className="sources-chips">
         {AGGREGATIONS.map((one) => (
           <button
@@ -194,12 +192,7 @@ function Aggregations({
           </button>
         ))}
       </div>
-      {error && (
-        <div className="field-error" id={id} role="alert">
-          {error}
-        </div>
-      )}
-    </fieldset>
+    </Group>
   )
 }
 
@@ -226,8 +219,7 @@ function Grouping({
     onChange(now.includes(one) ? now.filter((name) => name !== one) : [...now, one])
   }
   return (
-    <fieldset className="sources-choices">
-      <legend>Put together by</legend>
+    <Group label="Put together by">
       <div className="sources-chips">
         <button
           type="button"
@@ -257,7 +249,7 @@ function Grouping({
           all in one
         </button>
       </div>
-    </fieldset>
+    </Group>
   )
 }
 
@@ -279,8 +271,7 @@ function TagPicker({ tags, keys, valuesOf, onChange }: TagPickerProps) {
     setValue('')
   }
   return (
-    <fieldset className="sources-choices">
-      <legend>Tags</legend>
+    <Group label="Tags">
       {tags.length > 0 && (
         <ul className="sources-chosen">
           {tags.map(([k, v], i) => (
@@ -341,7 +332,7 @@ function TagPicker({ tags, keys, valuesOf, onChange }: TagPickerProps) {
             ))}
         </datalist>
       </form>
-    </fieldset>
+    </Group>
   )
 }
 
