@@ -3,6 +3,7 @@ import { FileClock, RefreshCw, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 
 import { api, type Key, type NewKey } from '@/api'
+import { useRemoval } from '@/app/removal'
 import {
   Badge,
   Button,
@@ -17,7 +18,6 @@ import {
   Notice,
   Select,
   Time,
-  useToast,
 } from '@/ui'
 
 import { KEYS, StateBadge } from './parts'
@@ -163,15 +163,12 @@ function RevokeKey({
   onClose: () => void
   onRevoked: () => void
 }) {
-  const queries = useQueryClient()
-  const toast = useToast()
-  const revoke = useMutation({
-    mutationFn: () => api.del(`/keys/${k.id}`),
-    onSuccess: async () => {
-      toast.ok('Key revoked', 'It works nowhere a second from now.')
-      onRevoked()
-      await queries.invalidateQueries({ queryKey: KEYS })
-    },
+  const revoke = useRemoval({
+    path: `/keys/${k.id}`,
+    lists: KEYS,
+    said: 'Key revoked',
+    more: 'It works nowhere a second from now.',
+    onDone: onRevoked,
   })
   return (
     <Confirm

@@ -16,6 +16,7 @@ import {
   Page,
   Pager,
   Panel,
+  plural,
   SearchInput,
   Table,
   Time,
@@ -129,7 +130,7 @@ function columnsOf(kept: ReturnType<typeof useKept>, open: (what: Open) => void)
       numeric: true,
       narrow: true,
       wide: true,
-      cell: (s) => (s.retentionDays ? `${s.retentionDays} d` : <span className="muted">as workspace</span>),
+      cell: (s) => (s.retentionDays ? plural(s.retentionDays, 'day') : <span className="muted">as workspace</span>),
     },
     {
       id: 'updatedAt',
@@ -145,7 +146,7 @@ function columnsOf(kept: ReturnType<typeof useKept>, open: (what: Open) => void)
       label: 'Actions',
       narrow: true,
       cell: (s) => (
-        <span className="sources-actions">
+        <span className="row-actions">
           <Tooltip text="Explore its points">
             <Link
               className="btn btn-ghost btn-icon btn-s"
