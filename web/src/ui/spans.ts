@@ -1,4 +1,4 @@
-// Lengths of time that are looked back over: as the interface writes them, and as they are called.
+// Lengths of time that are looked back over: as the interface writes them, and as they are called after "last".
 
 /** A number with a unit, such as 15m. */
 export interface Span {
@@ -9,13 +9,13 @@ export interface Span {
 export const SPANS: readonly Span[] = [
   { last: '5m', label: '5 minutes' },
   { last: '15m', label: '15 minutes' },
-  { last: '1h', label: '1 hour' },
+  { last: '1h', label: 'hour' },
   { last: '6h', label: '6 hours' },
   { last: '1d', label: '24 hours' },
   { last: '7d', label: '7 days' },
   { last: '30d', label: '30 days' },
   { last: '90d', label: '90 days' },
-  { last: '365d', label: '1 year' },
+  { last: '365d', label: 'year' },
 ]
 
 const UNITS: Record<string, number> = {

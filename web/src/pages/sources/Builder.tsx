@@ -34,7 +34,7 @@ export function Builder({ explore, problems, answer, onChange }: BuilderProps) {
     <>
       <Panel
         title="Which series"
-        note={answer && plural(answer.meta.total, 'series matches', 'series match')}
+        note={answer && plural(answer.meta.total, 'matches', 'match')}
       >
         <div className="stack">
           <SourcePicker chosen={explore.sourceIds} onChange={(sourceIds) => onChange({ sourceIds })} />
