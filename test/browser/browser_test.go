@@ -162,6 +162,8 @@ func obey(t *testing.T, s *harness.Server, r request) {
 		s.Start()
 	case "bury":
 		answer = bury(t, s, r.body)
+	case "secure":
+		answer = map[string]string{"url": secure(t, s)}
 	default:
 		t.Fatalf("a spec asked for %q", r.what)
 	}
