@@ -3,12 +3,11 @@ import { KeyRound, Plus, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 
 import { api, type NewOperator, type Operator } from '@/api'
-import { useRemoval } from '@/app/removal'
+import { ConfirmRemoval } from '@/app/ConfirmRemoval'
 import { useSession } from '@/app/session'
 import {
   Badge,
   Button,
-  Confirm,
   Dialog,
   ErrorNotice,
   Field,
@@ -156,27 +155,21 @@ function AddOperator({ onClose }: { onClose: () => void }) {
 }
 
 function RemoveOperator({ operator, onClose }: { operator: Operator; onClose: () => void }) {
-  const remove = useRemoval({
-    path: `/operators/${operator.id}`,
-    lists: OPERATORS,
-    said: 'Operator deleted',
-    onDone: onClose,
-  })
   return (
-    <Confirm
+    <ConfirmRemoval
       open
       onClose={onClose}
       title="Delete this operator?"
       action="Delete"
-      danger
-      onConfirm={() => remove.mutate()}
-      busy={remove.isPending}
-      error={remove.error}
+      path={`/operators/${operator.id}`}
+      lists={OPERATORS}
+      said="Operator deleted"
+      onDone={onClose}
     >
       <p>
         <Name text={operator.name} strong /> is logged out everywhere at once and cannot log in again. What
         was done under the name stays in the audit log.
       </p>
-    </Confirm>
+    </ConfirmRemoval>
   )
 }

@@ -3,12 +3,11 @@ import { FileClock, RefreshCw, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 
 import { api, type Key, type NewKey } from '@/api'
-import { useRemoval } from '@/app/removal'
+import { ConfirmRemoval } from '@/app/ConfirmRemoval'
 import {
   Badge,
   Button,
   ButtonLink,
-  Confirm,
   Copyable,
   Dialog,
   ErrorNotice,
@@ -163,23 +162,17 @@ function RevokeKey({
   onClose: () => void
   onRevoked: () => void
 }) {
-  const revoke = useRemoval({
-    path: `/keys/${k.id}`,
-    lists: KEYS,
-    said: 'Key revoked',
-    more: 'It works nowhere a second from now.',
-    onDone: onRevoked,
-  })
   return (
-    <Confirm
+    <ConfirmRemoval
       open={open}
       onClose={onClose}
       title="Revoke this key?"
       action="Revoke for good"
-      danger
-      onConfirm={() => revoke.mutate()}
-      busy={revoke.isPending}
-      error={revoke.error}
+      path={`/keys/${k.id}`}
+      lists={KEYS}
+      said="Key revoked"
+      more="It works nowhere a second from now."
+      onDone={onRevoked}
     >
       <p>
         Everything that uses{' '}
@@ -198,6 +191,6 @@ function RevokeKey({
         )}{' '}
         A revoked key cannot be brought back.
       </p>
-    </Confirm>
+    </ConfirmRemoval>
   )
 }

@@ -1,7 +1,19 @@
 import { Plus, X } from 'lucide-react'
 import { useId, useMemo, useState } from 'react'
 
-import { Button, Field, Group, IconButton, Input, Panel, plural, Segmented, Select, visible } from '@/ui'
+import {
+  Button,
+  Field,
+  Group,
+  IconButton,
+  Input,
+  Panel,
+  plural,
+  Segmented,
+  Select,
+  useTyped,
+  visible,
+} from '@/ui'
 
 import { type Answer, useSeries } from './data'
 import { MetricPicker, SourcePicker } from './Pickers'
@@ -360,12 +372,7 @@ interface TypedProps {
 
 /** Text that holds when its writer leaves it, or presses Enter. */
 function Typed({ label, hint, error, value, inputMode, onChange }: TypedProps) {
-  const [typed, setTyped] = useState(value)
-  const [known, setKnown] = useState(value)
-  if (known !== value) {
-    setKnown(value)
-    setTyped(value)
-  }
+  const [typed, setTyped] = useTyped(value)
   const take = () => typed !== value && onChange(typed.trim())
   return (
     <Field label={label} hint={hint} error={error}>

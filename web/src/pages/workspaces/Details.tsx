@@ -3,13 +3,12 @@ import { KeyRound, Pencil, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 
 import { api, ApiError, type WorkspaceDeletion, type WorkspaceDetail } from '@/api'
-import { useRemoval } from '@/app/removal'
+import { ConfirmRemoval } from '@/app/ConfirmRemoval'
 import { WORKSPACES } from '@/app/workspace'
 import {
   Badge,
   Button,
   ButtonLink,
-  Confirm,
   Copyable,
   Dialog,
   ErrorNotice,
@@ -142,26 +141,20 @@ function DeleteWorkspace({
   onClose: () => void
   onDeleted: () => void
 }) {
-  const remove = useRemoval({
-    path: `/workspaces/${workspace.id}`,
-    lists: [...WORKSPACES, 'all'],
-    said: 'The workspace is closed',
-    more: 'What is in it is being removed.',
-    onDone: onDeleted,
-  })
   // A name that cannot be typed is confirmed by the start of the id.
   const phrase = /^[\x20-\x7e]{1,40}$/.test(workspace.name) ? workspace.name : workspace.id.slice(0, 8)
   return (
-    <Confirm
+    <ConfirmRemoval
       open={open}
       onClose={onClose}
       title="Delete this workspace?"
       action="Delete for good"
-      danger
       phrase={phrase}
-      onConfirm={() => remove.mutate()}
-      busy={remove.isPending}
-      error={remove.error}
+      path={`/workspaces/${workspace.id}`}
+      lists={[...WORKSPACES, 'all']}
+      said="The workspace is closed"
+      more="What is in it is being removed."
+      onDone={onDeleted}
     >
       <p>
         {plural(workspace.sources, 'source')} with all points, {plural(workspace.nodes, 'node')},{' '}
@@ -171,7 +164,7 @@ function DeleteWorkspace({
       <p>
         <b>It cannot be taken back.</b>
       </p>
-    </Confirm>
+    </ConfirmRemoval>
   )
 }
 
