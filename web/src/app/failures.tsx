@@ -2,6 +2,7 @@ import { Compass } from 'lucide-react'
 import { useEffect, type ReactNode } from 'react'
 import { useRouteError } from 'react-router'
 
+import { api, ApiError } from '@/api'
 import { Button, ButtonLink, Empty, ErrorNotice, Page } from '@/ui'
 
 import { onceBack, waitsOf } from './back'
@@ -24,9 +25,6 @@ export function Missing() {
     </Page>
   )
 }
-
-/** Where the page is served. */
-const BASE = '/admin/'
 
 /** Whether what failed is the loading of a page's script or its styles. */
 const unloaded = (error: unknown) =>
@@ -67,11 +65,14 @@ export function Failed({ error }: { error: unknown }) {
 function Unloaded({ children }: { children: ReactNode }) {
   useEffect(() => {
     const stop = new AbortController()
-    const answers = async () => {
-      const answer = await fetch(BASE, { cache: 'no-store', signal: stop.signal })
-      return answer.ok
-    }
-    void onceBack(answers, waitsOf(wasReloaded()), stop.signal).then((back) => {
+    const { signal } = stop
+    // That there is no session any more is an answer, too.
+    const answers = () =>
+      api.get('/session', { signal }).then(
+        () => true,
+        (error: unknown) => error instanceof ApiError && error.status === 401,
+      )
+    void onceBack(answers, waitsOf(wasReloaded()), signal).then((back) => {
       if (back) window.location.reload()
     })
     return () => stop.abort()
