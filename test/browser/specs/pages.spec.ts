@@ -69,7 +69,7 @@ test.describe('on a phone', () => {
       await arrived(page, heading)
       await expect(shows(page)).toBeVisible()
       expect.soft(await overhang(page), name).toBeLessThanOrEqual(0)
-      if (['overview', 'sources', 'graph'].includes(name)) await picture(page, `${name}-phone`)
+      await picture(page, `${name}-phone`)
     }
     await page.getByRole('button', { name: 'Open the navigation' }).click()
     await page.getByRole('dialog').getByRole('link', { name: 'Keys', exact: true }).click()
