@@ -222,7 +222,8 @@ function Building({ index }: { index: SearchIndex }) {
       <div className="stack" aria-live="polite">
         <Progress label="Nodes that are done" value={index.done} max={index.total} />
         <p>
-          {progressText(index)} · <Name text={index.model.name} />, {plural(index.model.dimensions, 'dimension')}
+          {progressText(index)} · <Name text={index.model.name} />,{' '}
+          {plural(index.model.dimensions, 'dimension')}
         </p>
         <p className="muted">{causeText(index.cause)} What is written meanwhile is found as ever.</p>
       </div>

@@ -121,7 +121,10 @@ function Figures({ look }: { look: TopicsLook }) {
         <Stat
           label="Kept in the log"
           value={<Bytes n={sum((topic) => topic.bytes)} />}
-          note={plural(sum((topic) => topic.records), 'record')}
+          note={plural(
+            sum((topic) => topic.records),
+            'record',
+          )}
         />
       </Panel>
     </div>

@@ -44,10 +44,7 @@ export function Builder({ explore, problems, answer, onChange }: BuilderProps) {
   const keys = [...new Set(known.flatMap((one) => Object.keys(one.tags)))].sort()
   return (
     <>
-      <Panel
-        title="Which series"
-        note={answer && plural(answer.meta.total, 'matches', 'match')}
-      >
+      <Panel title="Which series" note={answer && plural(answer.meta.total, 'matches', 'match')}>
         <div className="stack">
           <SourcePicker chosen={explore.sourceIds} onChange={(sourceIds) => onChange({ sourceIds })} />
           <MetricPicker

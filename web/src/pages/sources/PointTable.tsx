@@ -2,7 +2,7 @@ import { Download } from 'lucide-react'
 import { useState } from 'react'
 
 import { useWorkspace } from '@/app/workspace'
-import { Button, Empty, Name, num, Pager, plural, Table, useToast, visible, type Column } from '@/ui'
+import { Button, Empty, Name, Pager, plural, Table, useToast, visible, type Column } from '@/ui'
 
 import { type Answer, askCSV, saveFile } from './data'
 import { type TableRow, tablePage } from './lines'

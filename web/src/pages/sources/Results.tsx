@@ -176,7 +176,9 @@ function ChartView({ explore, answer, answeredAt, onChange }: ResultsProps & { a
           </Badge>
         )}
         {groups.length > UNITS && (
-          <Badge tone="warn">{plural(groups.length - UNITS, 'more unit is', 'more units are')} not drawn</Badge>
+          <Badge tone="warn">
+            {plural(groups.length - UNITS, 'more unit is', 'more units are')} not drawn
+          </Badge>
         )}
         {drawing.empty > 0 && <Badge>{num(drawing.empty)} without a point then</Badge>}
         {drawing.texts > 0 && <Badge>{num(drawing.texts)} of texts, in the table</Badge>}

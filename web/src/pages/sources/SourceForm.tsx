@@ -200,7 +200,16 @@ interface RowsProps<Name extends string> {
 }
 
 /** Any number of rows of the same few texts. */
-function Rows<Name extends string>({ label, hint, what, fields, most, rows, onChange, error }: RowsProps<Name>) {
+function Rows<Name extends string>({
+  label,
+  hint,
+  what,
+  fields,
+  most,
+  rows,
+  onChange,
+  error,
+}: RowsProps<Name>) {
   const change = (i: number, name: Name, text: string) =>
     onChange(rows.map((row, at) => (at === i ? { ...row, [name]: text } : row)))
   const empty = () => Object.fromEntries(fields.map((field) => [field.name, ''])) as Record<Name, string>

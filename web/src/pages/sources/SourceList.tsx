@@ -130,7 +130,8 @@ function columnsOf(kept: ReturnType<typeof useKept>, open: (what: Open) => void)
       numeric: true,
       narrow: true,
       wide: true,
-      cell: (s) => (s.retentionDays ? plural(s.retentionDays, 'day') : <span className="muted">as workspace</span>),
+      cell: (s) =>
+        s.retentionDays ? plural(s.retentionDays, 'day') : <span className="muted">as workspace</span>,
     },
     {
       id: 'updatedAt',

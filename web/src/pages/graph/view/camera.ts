@@ -72,7 +72,10 @@ const topOf = (size: Size) => (size.width < 520 ? 128 : 84)
 /** The camera that shows a box in the middle of a screen, with a margin. */
 export function fit(bounds: Bounds, size: Size): Camera {
   const top = topOf(size)
-  const room = { width: Math.max(size.width - 2 * MARGIN, 1), height: Math.max(size.height - MARGIN - top, 1) }
+  const room = {
+    width: Math.max(size.width - 2 * MARGIN, 1),
+    height: Math.max(size.height - MARGIN - top, 1),
+  }
   const wide = Math.max(bounds.right - bounds.left, 1)
   const high = Math.max(bounds.bottom - bounds.top, 1)
   const k = Math.max(LEAST_ZOOM, Math.min(MOST_FIT, room.width / wide, room.height / high))
