@@ -148,7 +148,7 @@ export const PAGES: readonly {
     scoped: true,
     shows: (p) => p.getByText(/\d lines?, /),
   },
-  { name: 'graph', path: 'graph', heading: 'Graph', scoped: true, shows: (p) => p.getByText(/\d\d nodes, \d+ edges/) },
+  { name: 'graph', path: 'graph', heading: 'Graph', scoped: true, shows: (p) => p.getByText(/\d\d nodes, [1-9]\d* edges/) },
   {
     name: 'search',
     path: 'search?q=what+fills+the+disk',

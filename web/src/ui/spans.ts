@@ -11,7 +11,7 @@ export const SPANS: readonly Span[] = [
   { last: '15m', label: '15 minutes' },
   { last: '1h', label: 'hour' },
   { last: '6h', label: '6 hours' },
-  { last: '1d', label: '24 hours' },
+  { last: '1d', label: 'day' },
   { last: '7d', label: '7 days' },
   { last: '30d', label: '30 days' },
   { last: '90d', label: '90 days' },

@@ -83,7 +83,7 @@ function Figures({ look }: { look: TopicsLook }) {
         <Stat
           label="Records of points written"
           value={points?.written == null ? '–' : compact(points.written)}
-          unit="/s"
+          unit={points?.written == null ? undefined : '/s'}
           trend={points?.writtenTrend ?? []}
           note="each holds many points"
         />
