@@ -83,7 +83,7 @@ function Figures({ look }: { look: TopicsLook }) {
         <Stat
           label="Records of points written"
           value={points?.written == null ? '–' : compact(points.written)}
-          unit={points?.written == null ? undefined : '/s'}
+          unit={points?.written == null ? '' : '/s'}
           trend={points?.writtenTrend ?? []}
           note="each holds many points"
         />
