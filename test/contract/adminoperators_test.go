@@ -67,7 +67,7 @@ func TestAnotherOperatorsPasswordIsResetByWhoKnowsTheirOwn(t *testing.T) {
 	}
 	reset(made.ID, map[string]string{"ownPassword": strings.Repeat("x", 2000)}).RequireFailure(t, 422, validation, "", map[string]any{"field": "ownPassword"})
 	reset(made.ID, map[string]string{"ownPassword": made.Password}).RequireFailure(t, 422, validation, "", map[string]any{"field": "ownPassword"})
-	reset(made.ID, map[string]string{}).RequireFailure(t, 422, validation, "", map[string]any{"field": "ownPassword"})
+	reset(made.ID, map[string]string{}).RequireFailure(t, 400, validation, "", map[string]any{"field": "ownPassword"})
 	reset(page.Operator.ID.String(), own).RequireFailure(t, 409, "CONFLICT", "", map[string]any{"reason": "own_account"})
 	for _, id := range []string{uuid.NewString(), "x", "%00"} {
 		require.Equal(t, 404, reset(id, own).Status, id)
