@@ -3,7 +3,9 @@ package operate
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
@@ -22,6 +24,13 @@ func FuzzContent(f *testing.F) {
 	command, err := graphrecord.EncodeRequest(&graphrecord.Request{Mode: graphrecord.Single, Actions: []graph.Action{{Payload: graph.DeleteNode{ID: source}}}})
 	require.NoError(f, err)
 	f.Add(uint8(1), command)
+	odd, err := graphrecord.EncodeRequest(&graphrecord.Request{
+		Mode: graphrecord.Atomic, Origin: graph.Origin{AcceptedAt: time.UnixMicro(1 << 62)},
+		Actions: []graph.Action{{Payload: graph.CreateNode{Name: "a", Properties: jsontext.Value("{\xff")}}},
+	})
+	require.NoError(f, err)
+	f.Add(uint8(1), odd)
+	f.Add(uint8(0), pointblock.EncodeDeletions(source, 1<<62, nil))
 	use, err := auditrecord.Encode(&auditrecord.Record{RequestID: "req_1"})
 	require.NoError(f, err)
 	f.Add(uint8(3), use)
