@@ -41,6 +41,10 @@ func startWhole(t *testing.T) *whole {
 
 	w.source, w.gone = w.live.createSource(t, `{"name":"boiler"}`), w.live.createSource(t, `{"name":"gone"}`)
 	require.Equal(t, http.StatusNoContent, s.Do(t, contract.Request{Method: http.MethodDelete, Path: sourcesPath + "/" + w.gone.ID}).Status)
+	require.Eventually(t, func() bool { // until the log has been told
+		var pending int
+		return w.conn.QueryRow(t.Context(), `SELECT count(*) FROM pending_deletions`).Scan(&pending) == nil && pending == 0
+	}, 20*time.Second, 10*time.Millisecond)
 	w.live.store(t, s.Workspace, seriesKey{source: w.source.ID, metric: "temp", tags: map[string]string{"room": "A"}}, sample{at(0), 1.0, 1})
 	w.node = w.writer.node(t, "a")
 	w.edge = w.writer.edge(t, w.node, w.node)
