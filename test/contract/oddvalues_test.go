@@ -80,12 +80,91 @@ func (l *loglines) require(t *testing.T) {
 	require.Empty(t, l.broken, "no line of a log")
 }
 
-// requireNoFailure checks an answer to something odd. Milvus is away: what is right about a
-// search may be 503.
-func requireNoFailure(t *testing.T, a *contract.Answer, what string) {
-	t.Helper()
-	require.True(t, a.Status < 500 || a.Status == http.StatusServiceUnavailable && strings.Contains(what, "/api/rag/"), "%.300s: %d %s", what, a.Status, a.Body)
-	require.Empty(t, a.Header.Values("Set-Cookie"), "%.300s", what)
+// tries are odd requests, whose answers are held against what must never be.
+type tries struct {
+	t  *testing.T
+	do func(q contract.Request) *contract.Answer
+	// away is the beginning of the paths whose store is away: what is right there is 503.
+	away  string
+	count int
+}
+
+func (s *tries) send(q contract.Request) *contract.Answer {
+	s.t.Helper()
+	s.count++
+	a := s.do(q)
+	what := fmt.Sprintf("%s %s %v %s", q.Method, q.Path, q.Header, q.Body)
+	away := s.away != "" && strings.HasPrefix(q.Path, s.away) && a.Status == http.StatusServiceUnavailable
+	require.True(s.t, a.Status < 500 || away, "%.500s: %d %s", what, a.Status, a.Body)
+	if !strings.HasPrefix(q.Path, sessionPath) {
+		require.Empty(s.t, a.Header.Values("Set-Cookie"), "%.500s", what)
+	}
+	return a
+}
+
+// fill puts what is there into the places of a path.
+func fill(path, id string) string {
+	return strings.NewReplacer("{id}", id, "{sequence}", "1", "{asset}", "init.js", "{topic}", "points.dlq", "{partition}", "0", "{offset}", "0").Replace(path)
+}
+
+// parameters sends a request for each parameter of each route and each odd value: by
+// itself, and, of a family, as the end of the name; and each that may be there once twice.
+func (s *tries) parameters(operations map[string]*openapi3.Operation, base func(route string) contract.Request) {
+	s.t.Helper()
+	for _, route := range slices.Sorted(maps.Keys(operations)) {
+		plain := base(route)
+		for _, p := range operations[route].Parameters {
+			for _, value := range oddValues {
+				for _, q := range withParameter(route, plain, p.Value, value) {
+					s.send(q)
+				}
+			}
+			once := p.Value.In == "query" && p.Value.Schema.Value.Type.Is("string") && !strings.Contains(p.Value.Name, "<")
+			if once && !strings.HasPrefix(plain.Path, "/api/v") && plain.Path != "/write" { // whose clients send what they like
+				q := plain
+				q.Path += "?" + p.Value.Name + "=a&" + p.Value.Name + "=b"
+				a := s.send(q)
+				require.Equal(s.t, http.StatusBadRequest, a.Status, "%s: %s", q.Path, a.Body)
+			}
+		}
+	}
+}
+
+// withParameter gives the requests that have the value for the parameter.
+func withParameter(route string, plain contract.Request, p *openapi3.Parameter, value string) []contract.Request {
+	q := plain
+	switch {
+	case p.In == "query":
+		q.Path += "?" + strings.Replace(p.Name, "<key>", "k", 1) + "=" + escape(value)
+		if family, _, is := strings.Cut(p.Name, "<key>"); is {
+			key := plain
+			key.Path += "?" + family + escape(value) + "=x"
+			return []contract.Request{q, key}
+		}
+	case p.In == "path" && !slices.Contains([]string{"", ".", "..", "/"}, value): // or it is another path
+		_, pattern, _ := strings.Cut(route, " ")
+		pattern = strings.Replace(pattern, "{"+p.Name+"}", strings.ReplaceAll(escape(value), "+", "%20"), 1)
+		q.Path = fill(pattern, unknownID())
+	case p.In == "header" && value != "" && !strings.ContainsAny(value, "\x00\r\n\t"): // or it is no header
+		q.Header = map[string]string{p.Name: value}
+	default:
+		return nil
+	}
+	return []contract.Request{q}
+}
+
+// bodies sends each body with each value in it in turn replaced by each odd one.
+func (s *tries) bodies(plain contract.Request, bodies map[string]string) {
+	s.t.Helper()
+	for _, body := range bodies {
+		var value any
+		require.NoError(s.t, json.Unmarshal([]byte(body), &value))
+		replaced(value, oddJSON(), func(text json.RawMessage) {
+			q := plain
+			q.Body = string(text)
+			s.send(q)
+		})
+	}
 }
 
 // base is a request to a route that asks for nothing special, of something that is there
@@ -102,15 +181,19 @@ func (w *whole) base(t *testing.T, name string, operation *openapi3.Operation) c
 	case strings.HasPrefix(path, "/api/queries/edges"):
 		id = w.edge
 	}
-	q := contract.Request{Method: method, Path: strings.NewReplacer("{id}", id, "{sequence}", "1", "{asset}", "init.js").Replace(path)}
+	q := contract.Request{Method: method, Path: fill(path, id)}
 	if path == "/api/queries/events" || path == streamPath {
 		q.Method = http.MethodHead // or it would go on
 	}
-	if operation.RequestBody != nil && operation.RequestBody.Value.Content["application/json"] != nil {
+	if takesJSON(operation) {
 		bodies := examples(t, operation)
 		q.Body = bodies[slices.Sorted(maps.Keys(bodies))[0]]
 	}
 	return q
+}
+
+func takesJSON(operation *openapi3.Operation) bool {
+	return operation.RequestBody != nil && operation.RequestBody.Value.Content["application/json"] != nil
 }
 
 // Each parameter of each route that the contract has, with each odd value, by itself, twice,
@@ -118,54 +201,86 @@ func (w *whole) base(t *testing.T, name string, operation *openapi3.Operation) c
 // line of the log. A route that is added is tried, too.
 func TestNoValueOfAParameterIsAFailureOfOurs(t *testing.T) {
 	w := startWhole(t)
-	lines := watchLog(t)
-	tried := 0
-	try := func(q contract.Request, name, value string) {
-		tried++
-		requireNoFailure(t, w.Do(t, q), fmt.Sprintf("%s %s %s=%q", q.Method, q.Path, name, value))
-	}
-	operations := w.PathsOfContract()
-	for _, route := range slices.Sorted(maps.Keys(operations)) {
-		base := w.base(t, route, operations[route])
-		for _, p := range operations[route].Parameters {
-			name := strings.Replace(p.Value.Name, "<key>", "k", 1)
-			for _, value := range oddValues {
-				q := base
-				switch p.Value.In {
-				case "query":
-					q.Path += "?" + name + "=" + escape(value)
-					try(q, name, value)
-					if family, _, is := strings.Cut(p.Value.Name, "<key>"); is {
-						q.Path = base.Path + "?" + family + escape(value) + "=x"
-						try(q, family, value)
-					}
-				case "path":
-					if value == "" || value == "." || value == ".." || value == "/" {
-						continue // another path
-					}
-					_, pattern, _ := strings.Cut(route, " ")
-					q.Path = strings.Replace(pattern, "{"+p.Value.Name+"}", strings.ReplaceAll(escape(value), "+", "%20"), 1)
-					q.Path = strings.NewReplacer("{id}", w.node, "{sequence}", "1").Replace(q.Path)
-					try(q, name, value)
-				case "header":
-					if value == "" || strings.ContainsAny(value, "\x00\r\n\t") {
-						continue // no header
-					}
-					q.Header = map[string]string{name: value}
-					try(q, name, value)
-				}
-			}
-			if p.Value.In == "query" && p.Value.Schema.Value.Type.Is("string") && !strings.Contains(p.Value.Name, "<") && !strings.HasPrefix(base.Path, "/api/v") && base.Path != "/write" {
-				q := base
-				q.Path += "?" + name + "=a&" + name + "=b"
-				a := w.Do(t, q)
-				require.Equal(t, http.StatusBadRequest, a.Status, "%s: %s", q.Path, a.Body)
-			}
-		}
-	}
-	require.Greater(t, tried, 3000)
+	lines, operations := watchLog(t), w.PathsOfContract()
+	s := &tries{t: t, away: "/api/rag/", do: func(q contract.Request) *contract.Answer { return w.Do(t, q) }}
+	s.parameters(operations, func(route string) contract.Request { return w.base(t, route, operations[route]) })
+	require.Greater(t, s.count, 3000)
 	w.requireNoFailureOfOurs(t)
 	lines.require(t)
+}
+
+// Each value in each body that the contract shows, in turn replaced by each odd one.
+func TestNoValueInABodyIsAFailureOfOurs(t *testing.T) {
+	w := startWhole(t)
+	lines, operations := watchLog(t), w.PathsOfContract()
+	s := &tries{t: t, away: "/api/rag/", do: func(q contract.Request) *contract.Answer { return w.Do(t, q) }}
+	for _, route := range slices.Sorted(maps.Keys(operations)) {
+		if takesJSON(operations[route]) {
+			s.bodies(w.base(t, route, operations[route]), examples(t, operations[route]))
+		}
+	}
+	require.Greater(t, s.count, 2000)
+	w.requireNoFailureOfOurs(t)
+	lines.require(t)
+}
+
+// The same of everything that the administration page calls, as an operator who is logged
+// in. Bodies are made by what the document says that they hold.
+func TestNoValueOnThePageIsAFailureOfOurs(t *testing.T) {
+	d := startDesk(t, false)
+	lines, operations := watchLog(t), maps.Clone(d.Server.PathsOfPage())
+	delete(operations, http.MethodDelete+" "+sessionPath) // or the operator is out
+	s := &tries{t: t, do: func(q contract.Request) *contract.Answer { return d.Do(t, q) }}
+	base := func(route string) contract.Request {
+		method, path, _ := strings.Cut(route, " ")
+		q := contract.Request{Method: method, Path: fill(path, unknownID())}
+		if strings.HasSuffix(path, "/stream") {
+			q.Method = http.MethodHead
+		}
+		return q
+	}
+	s.parameters(operations, base)
+	for _, route := range slices.Sorted(maps.Keys(operations)) {
+		if !takesJSON(operations[route]) {
+			continue
+		}
+		body, err := json.Marshal(sampleOf(operations[route].RequestBody.Value.Content["application/json"].Schema.Value))
+		require.NoError(t, err)
+		s.bodies(base(route), map[string]string{"made": string(body)})
+	}
+	require.Greater(t, s.count, 3000)
+	require.Zero(t, counted(t, d.Server.Metrics, "livegraph_http_panics_total", "", ""))
+	require.Equal(t, http.StatusOK, d.Do(t, contract.Request{Path: sessionPath}).Status, "the operator is still in")
+	lines.require(t)
+}
+
+// sampleOf makes a value that a schema allows, or nearly so.
+func sampleOf(schema *openapi3.Schema) any {
+	switch {
+	case len(schema.Enum) > 0:
+		return schema.Enum[0]
+	case len(schema.AllOf) > 0:
+		return sampleOf(schema.AllOf[0].Value)
+	case len(schema.OneOf) > 0:
+		return sampleOf(schema.OneOf[0].Value)
+	case schema.Type.Is("object"):
+		object := map[string]any{}
+		for name, property := range schema.Properties {
+			object[name] = sampleOf(property.Value)
+		}
+		return object
+	case schema.Type.Is("array"):
+		return []any{sampleOf(schema.Items.Value)}
+	case schema.Type.Is("integer"), schema.Type.Is("number"):
+		return 1
+	case schema.Type.Is("boolean"):
+		return true
+	case schema.Format == "uuid":
+		return unknownID()
+	case schema.Format == "date-time":
+		return "2026-03-01T00:00:00Z"
+	}
+	return "a text of some length"
 }
 
 // replaced gives the JSON value with each value in it, at every depth, in turn replaced by
@@ -205,34 +320,6 @@ func replaced(value any, odd []string, found func(json.RawMessage)) {
 
 // mark stands for what is put in its place as it is.
 const mark = `"7b3e5f0a-the-place"`
-
-// Each value in each body that the contract shows, in turn replaced by each odd one.
-func TestNoValueInABodyIsAFailureOfOurs(t *testing.T) {
-	w := startWhole(t)
-	lines := watchLog(t)
-	odd := oddJSON()
-	tried := 0
-	operations := w.PathsOfContract()
-	for _, route := range slices.Sorted(maps.Keys(operations)) {
-		base := w.base(t, route, operations[route])
-		if base.Body == "" {
-			continue
-		}
-		for _, body := range examples(t, operations[route]) {
-			var value any
-			require.NoError(t, json.Unmarshal([]byte(body), &value))
-			replaced(value, odd, func(text json.RawMessage) {
-				q := base
-				q.Body = string(text)
-				tried++
-				requireNoFailure(t, w.Do(t, q), q.Path+" "+q.Body)
-			})
-		}
-	}
-	require.Greater(t, tried, 2000)
-	w.requireNoFailureOfOurs(t)
-	lines.require(t)
-}
 
 // HEAD and OPTIONS of every route: the one as GET without a body or refused as any other
 // method, the other with the methods that there are, to whoever has a key.
