@@ -76,7 +76,8 @@ func FuzzConnection(f *testing.F) {
 	require.NoError(f, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(f, err)
-	go func() { _ = server.Serve(f.Context(), listener) }()
+	ctx := f.Context()
+	go func() { _ = server.Serve(ctx, listener) }()
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		conn, err := net.Dial("tcp", listener.Addr().String())
 		require.NoError(t, err)

@@ -226,7 +226,7 @@ func TestEveryFuzzTargetIsInThePageOfBadInput(t *testing.T) {
 	text := pages(t)[filepath.Join("docs", "reliability-input.md")]
 	for name := range tests(t) {
 		if strings.HasPrefix(name, "Fuzz") {
-			require.Contains(t, text, "`"+name+"`")
+			require.True(t, strings.Contains(text, "`"+name+"`"), name)
 		}
 	}
 }
