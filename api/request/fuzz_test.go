@@ -51,7 +51,7 @@ func FuzzBody(f *testing.F) {
 
 // FuzzParseTime: what is a time here is one for package time, and the same.
 func FuzzParseTime(f *testing.F) {
-	for _, text := range []string{"2026-11-21T07:40:08Z", "2026-11-21T07:40:08.290296+05:45", "0000-01-01T00:00:00-23:59", "9999-12-31T23:59:59.999999999Z", "2016-12-31T23:59:60Z", "2026-02-30T00:00:00Z", "2026-11-21T7:40:08,5Z"} {
+	for _, text := range []string{"2026-11-21T07:40:08Z", "2026-11-21T07:40:08.290296+05:45", "0000-01-01T00:00:00-23:59", "0000-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "9999-12-31T23:59:59.999999999Z", "2016-12-31T23:59:60Z", "2026-02-30T00:00:00Z", "2026-11-21T7:40:08,5Z"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -59,8 +59,10 @@ func FuzzParseTime(f *testing.F) {
 		if !ok {
 			return
 		}
-		require.GreaterOrEqual(t, at.Year(), 0)
-		require.LessOrEqual(t, at.Year(), 9999)
+		_, err := at.UTC().MarshalJSON()
+		require.NoError(t, err, text)
+		_, err = at.UTC().Add(time.Microsecond - 1).Truncate(time.Microsecond).MarshalJSON()
+		require.NoError(t, err, "%s, brought to microseconds", text)
 		again, ok := request.ParseTime(at.Format(time.RFC3339Nano))
 		require.True(t, ok, text)
 		require.True(t, at.Equal(again), text)

@@ -70,12 +70,11 @@ func (w *whole) bodyClasses(t *testing.T) []class {
 	t.Helper()
 	echo := w.Bytes(t, contract.Request{Method: http.MethodPost, Path: "/api/test/echo", Body: echoGood})
 	command := w.Bytes(t, contract.Request{Method: http.MethodPost, Path: executePath, Body: updateNode(w.node, `"name":"a"`)})
-	change := w.Bytes(t, contract.Request{Method: http.MethodPatch, Path: sourcesPath + "/" + w.source.ID, Body: `{}`})
 	nothing := w.Bytes(t, contract.Request{
 		Method: http.MethodPost, Path: remoteWritePath, Body: string(packed(up("a:1").Sample(march, promwrite.Stale()))),
 		Header: map[string]string{"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy"},
 	})
-	status := w.Bytes(t, contract.Request{Path: statusPath})
+	node := w.Bytes(t, contract.Request{Path: "/api/queries/nodes/" + w.node})
 	var plain, sources, batches, searches []bad
 	for name, r := range badJSON() {
 		plain = append(plain, w.of(t, name, contract.Request{Method: http.MethodPost, Path: "/api/test/echo", Body: r.body}, r.status, r.field))
@@ -96,7 +95,7 @@ func (w *whole) bodyClasses(t *testing.T) []class {
 	return []class{
 		{"JSON", echo, plain}, {"commands", command, w.refusals(t, http.MethodPost, executePath, badCommands(w.node, w.edge))}, {"batches", command, batches},
 		{"refused by the graph", command, w.refusals(t, http.MethodPost, executePath, refusedByTheGraph(w.node))},
-		{"sources", change, sources}, {"points", nothing, w.refusals(t, http.MethodPost, ingestPath, badIngest(w.source))}, {"lines and remote writes", nothing, w.writes(t)}, {"searches", status, searches},
+		{"sources", echo, sources}, {"points", nothing, w.refusals(t, http.MethodPost, ingestPath, badIngest(w.source))}, {"lines and remote writes", nothing, w.writes(t)}, {"searches", node, searches},
 	}
 }
 
@@ -119,7 +118,7 @@ func (w *whole) writes(t *testing.T) (made []bad) {
 	}
 	for i, line := range []string{
 		"x", "m f=", "m f=\"x", "m f=1e999", "m f=1 -1", "m f=1 99999999999999999999", "m f=1i1", "m f=9223372036854775808i", "m f=18446744073709551616u", "m f=-1u", "m f=NaN", "m f=1\\", "m,a f=1", "m,a= f=1", "m, f=1", ",a=b f=1",
-		"m,a=b,a=c f=1", "m  f=1", "m f==1", "m f=1,", "m ,f=1", "\tm f=1", "m\tf=1", "m f=1\t1", "m f=tru", "m f='x'", "# only a comment", "\n", "\r\n", "\\", "m\\ f=1", "m f=1 1 1", "\x00 f=1", "m\xff f=1", "m f=\"\xff\"",
+		"m,a=b,a=c f=1", "m f==1", "m f=1,", "m ,f=1", "m\tf=1", "m f=1\t1", "m f=tru", "m f='x'", "# only a comment", "\n", "\r\n", "\\", "m\\ f=1", "m f=1 1 1", "\x00 f=1", "m\xff f=1", "m f=\"\xff\"",
 	} {
 		add(fmt.Sprintf("line %02d %q", i, line), ingestPath, "text/plain", "", line, 422)
 	}
@@ -198,12 +197,12 @@ func (w *whole) parameterClasses(t *testing.T) []class {
 	}
 	query, node := get("/api/live-data/query?metric=temp&from=1970-01-01T00:00:00Z&to=2026-11-01T00:00:00Z"), get("/api/queries/nodes/"+w.node)
 	return []class{
-		{"queries", query, of(http.MethodGet, "/api/live-data/query", badQueries(w.node))}, {"times", query, of(http.MethodGet, "/api/live-data/query", times)},
-		{"counts", query, append(of(http.MethodGet, sourcesPath, counts), of(http.MethodGet, "/api/queries/history", counts)...)},
-		{"lists of sources", get(sourcesPath + "/" + w.source.ID), of(http.MethodGet, sourcesPath, badSourceLists())},
-		{"deletions of points", query, of(http.MethodDelete, pointsPath, badDeletions(w.source.ID, w.gone.ID))},
+		{"queries", query, of(http.MethodGet, "/api/live-data/query", badQueries(w.node))}, {"times", node, of(http.MethodGet, "/api/live-data/query", times)},
+		{"counts", node, append(of(http.MethodGet, sourcesPath, counts), of(http.MethodGet, "/api/queries/history", counts)...)},
+		{"lists of sources", node, of(http.MethodGet, sourcesPath, badSourceLists())},
+		{"deletions of points", node, of(http.MethodDelete, pointsPath, badDeletions(w.source.ID, w.gone.ID))},
 		{"the graph", node, lists}, {"neighbors", node, of(http.MethodGet, "/api/queries/nodes/"+w.node+"/neighbors", badNeighbors())}, {"ids", node, ids}, {"streams", node, streams},
-		{"the audit log", get("/api/admin/audit?requestId=req_00000000000000000000000000"), append(of(http.MethodGet, "/api/admin/audit", badAudits()), of(http.MethodGet, "/api/admin/usage", badAudits())...)},
+		{"the audit log", node, append(of(http.MethodGet, "/api/admin/audit", badAudits()), of(http.MethodGet, "/api/admin/usage", badAudits())...)},
 	}
 }
 

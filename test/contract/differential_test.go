@@ -48,7 +48,7 @@ var varying = regexp.MustCompile(`req_[0-9A-Z]{26}|"commandId":"[0-9a-f-]{36}"`)
 // same is what two answers to the same request have in common.
 func (a *answered) same() answered {
 	header := a.header.Clone()
-	for _, name := range []string{"Date", "X-Request-Id", "Content-Length"} {
+	for _, name := range []string{"Date", "X-Request-Id", "Content-Length", "Ratelimit", "X-Ratelimit-Reset"} {
 		header.Del(name)
 	}
 	return answered{status: a.status, header: header, body: varying.ReplaceAllString(a.body, "")}
@@ -97,8 +97,9 @@ func (w *wire) write(text string) <-chan struct{} {
 }
 
 // between sends a bad request after good ones and the good one after it, one by one or all
-// at once, and holds the answers against what is due. It gives the connection to go on with.
-func (w *wire) between(b bad, good string, first answered, atOnce bool) *wire {
+// at once, and holds the answers against what is due. It gives the connection to go on with,
+// which is made for t where this one has ended.
+func (w *wire) between(t *testing.T, b bad, good string, first answered, atOnce bool) *wire {
 	w.t.Helper()
 	text := b.bytes
 	if atOnce {
@@ -119,8 +120,9 @@ func (w *wire) between(b bad, good string, first answered, atOnce bool) *wire {
 		require.Error(w.t, err, "it says that the connection ends, and it goes on")
 		_ = w.conn.Close()
 		<-written
-		w = dial(w.t, w.s)
-		atOnce = false
+		next := dial(t, w.s)
+		next.t = w.t
+		w, atOnce = next, false
 	} else {
 		<-written
 	}
@@ -153,9 +155,9 @@ func TestWhatIsBadChangesNothingAndHarmsNothingAfterIt(t *testing.T) {
 			first := conn.next(false).same()
 			slices.SortFunc(c.list, func(a, b bad) int { return strings.Compare(a.name, b.name) })
 			for i, b := range c.list {
-				ok := t.Run(b.name, func(t *testing.T) {
-					conn.t = t
-					conn = conn.between(b, c.good, first, i%2 == 1)
+				ok := t.Run(b.name, func(inner *testing.T) {
+					conn.t = inner
+					conn = conn.between(t, b, c.good, first, i%2 == 1)
 				})
 				if conn.t = t; !ok {
 					conn = dial(t, w.Server)

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/test/contract"
 )
@@ -32,7 +33,11 @@ type whole struct {
 func startWhole(t *testing.T) *whole {
 	t.Helper()
 	points, commands := &contract.LiveData{}, &contract.Commands{}
-	s := contract.Start(t, points.Group, commands.Group, contract.GraphReads, (&contract.Search{Unindexed: true}).Group, (&contract.Audit{}).Group, testRoutes)
+	search := func(t testing.TB, s *contract.Server) []route.Route {
+		t.Helper()
+		return (&contract.Search{Unindexed: true, Points: points.Points}).Group(t, s)
+	}
+	s := contract.Start(t, points.Group, commands.Group, contract.GraphReads, search, (&contract.Audit{}).Group, testRoutes)
 	w := &whole{writer: &writer{Server: s, Commands: commands}, live: &live{Server: s, LiveData: points}}
 	var err error
 	w.conn, err = pgx.Connect(t.Context(), s.Postgres)
