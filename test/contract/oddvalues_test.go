@@ -85,8 +85,8 @@ type tries struct {
 	t  *testing.T
 	do func(q contract.Request) *contract.Answer
 	// away is the beginning of the paths whose store is away: what is right there is 503.
-	away  string
-	count int
+	away          string
+	count, failed int
 }
 
 func (s *tries) send(q contract.Request) *contract.Answer {
@@ -95,10 +95,12 @@ func (s *tries) send(q contract.Request) *contract.Answer {
 	a := s.do(q)
 	what := fmt.Sprintf("%s %s %v %s", q.Method, q.Path, q.Header, q.Body)
 	away := s.away != "" && strings.HasPrefix(q.Path, s.away) && a.Status == http.StatusServiceUnavailable
-	require.True(s.t, a.Status < 500 || away, "%.500s: %d %s", what, a.Status, a.Body)
-	if !strings.HasPrefix(q.Path, sessionPath) {
-		require.Empty(s.t, a.Header.Values("Set-Cookie"), "%.500s", what)
+	forged := len(a.Header.Values("Set-Cookie")) > 0 && !strings.HasPrefix(q.Path, sessionPath)
+	if a.Status >= 500 && !away || forged {
+		s.failed++
+		s.t.Errorf("%.500s: %d %v %s", what, a.Status, a.Header, a.Body)
 	}
+	require.Less(s.t, s.failed, 20, "and so on")
 	return a
 }
 
@@ -243,7 +245,17 @@ func TestNoValueOnThePageIsAFailureOfOurs(t *testing.T) {
 	d := startDesk(t, false)
 	lines, operations := watchLog(t), maps.Clone(d.Server.PathsOfPage())
 	delete(operations, http.MethodDelete+" "+sessionPath) // or the operator is out
-	s := &tries{t: t, do: func(q contract.Request) *contract.Answer { return d.Do(t, q) }}
+	in := func(after string) {
+		t.Helper()
+		require.Equal(t, http.StatusOK, d.Do(t, contract.Request{Path: sessionPath}).Status, "the operator is out after %s", after)
+	}
+	s := &tries{t: t, do: func(q contract.Request) *contract.Answer {
+		if q.Method == http.MethodPost && q.Path == sessionPath { // a login ends the session that comes with it
+			q.Key, q.Workspace = contract.None, contract.None
+			return d.Server.Do(t, q)
+		}
+		return d.Do(t, q)
+	}}
 	base := func(route string) contract.Request {
 		method, path, _ := strings.Cut(route, " ")
 		q := contract.Request{Method: method, Path: fill(path, unknownID())}
@@ -253,15 +265,16 @@ func TestNoValueOnThePageIsAFailureOfOurs(t *testing.T) {
 		return q
 	}
 	s.parameters(operations, base)
+	in("parameters")
 	for _, route := range slices.Sorted(maps.Keys(operations)) {
 		if !takesJSON(operations[route]) {
 			continue
 		}
 		s.bodies(base(route), bodiesOf(t, operations[route]))
+		in(route)
 	}
 	require.Greater(t, s.count, 3000)
 	require.Zero(t, counted(t, d.Server.Metrics, "livegraph_http_panics_total", "", ""))
-	require.Equal(t, http.StatusOK, d.Do(t, contract.Request{Path: sessionPath}).Status, "the operator is still in")
 	lines.require(t)
 }
 
