@@ -110,8 +110,8 @@ short: ## the tests that need no engine
 	@go test -short ./...
 
 .PHONY: fuzz
-fuzz: ## run each fuzz target for FUZZTIME (30s)
-	@./test/fuzz.sh $(or $(FUZZTIME),30s)
+fuzz: ## run each fuzz target for FUZZTIME (30s); FUZZ=name only those that match it
+	@./test/fuzz.sh $(or $(FUZZTIME),30s) '$(or $(FUZZ),.)'
 
 .PHONY: bench
 bench: build ## benchmarks, each beside its baseline, and docs/benchmarks.md; BENCH=ingest is one section, BENCH=outage one that takes long

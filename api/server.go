@@ -27,7 +27,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
-	"golang.org/x/net/netutil"
 
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/route"
@@ -235,7 +234,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		s.metrics.see(conn, state)
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(s.wrap(netutil.LimitListener(listener, cfg.MaxConnections))) }()
+	go func() { failed <- server.Serve(s.wrap(limitConnections(listener, cfg.MaxConnections))) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serving HTTP: %w", err)

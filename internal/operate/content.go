@@ -2,8 +2,10 @@ package operate
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -170,11 +172,16 @@ func decodeUse(r *auditrecord.Record) *DecodedUse {
 	return use
 }
 
-// jsonText is JSON as it is.
+// jsonText is JSON as it is. What a record has in its place is shown as a text.
 type jsonText []byte
 
 // MarshalJSON gives it.
-func (t jsonText) MarshalJSON() ([]byte, error) { return t, nil }
+func (t jsonText) MarshalJSON() ([]byte, error) {
+	if !jsontext.Value(t).IsValid() {
+		return jsontext.AppendQuote(nil, strings.ToValidUTF8(string(t), "\uFFFD"))
+	}
+	return t, nil
+}
 
 // decode shows what is in the record.
 func (c *content) decode() Decoded {
@@ -207,7 +214,14 @@ func (c *content) decode() Decoded {
 	return d
 }
 
-func timeOf(us int64) time.Time { return time.UnixMicro(us).UTC() }
+// The times that JSON can say.
+var (
+	earliest = time.Date(0, time.January, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+	latest   = time.Date(9999, time.December, 31, 23, 59, 59, 999_999_000, time.UTC).UnixMicro()
+)
+
+// timeOf gives a time of a record, which may hold any number, as near as it can be shown.
+func timeOf(us int64) time.Time { return time.UnixMicro(min(max(us, earliest), latest)).UTC() }
 
 func decodeSpan(s *pointblock.Span) DecodedSeries {
 	d := DecodedSeries{
@@ -253,7 +267,7 @@ func decodeDeletion(d *pointblock.Deletion) DecodedDeletion {
 
 func decodeRequest(r *graphrecord.Request) *DecodedCommand {
 	modes := map[graphrecord.Mode]string{graphrecord.Single: "single", graphrecord.Atomic: "atomic", graphrecord.Separate: "separate"}
-	d := &DecodedCommand{ID: r.ID, Mode: modes[r.Mode], ActorID: r.Actor, Scopes: r.Scopes, AcceptedAt: r.AcceptedAt.UTC()}
+	d := &DecodedCommand{ID: r.ID, Mode: modes[r.Mode], ActorID: r.Actor, Scopes: r.Scopes, AcceptedAt: timeOf(r.AcceptedAt.UnixMicro())}
 	for i, action := range r.Actions {
 		d.Commands = append(d.Commands, DecodedAction{Type: typeOf(r, i), ExpectedVersion: action.ExpectedVersion, Payload: shownPayload(action.Payload)})
 	}

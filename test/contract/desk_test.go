@@ -35,12 +35,16 @@ func startDesk(t *testing.T, brief bool) *deskTest {
 	if brief {
 		d.desk.Change = func(deps *desk.Deps) { deps.BulkTime = time.Nanosecond }
 	}
-	page := &contract.Administration{}
 	live := func(t testing.TB, s *contract.Server) []route.Route {
+		t.Helper()
 		d.live.Log, d.live.Points = d.desk.Log, d.desk.Points
 		return d.live.Group(t, s)
 	}
-	s := contract.Start(t, d.desk.Group, live, page.Group)
+	page := func(t testing.TB, s *contract.Server) []route.Route {
+		t.Helper()
+		return (&contract.Administration{Records: d.desk.Points}).Group(t, s)
+	}
+	s := contract.Start(t, d.desk.Group, live, page)
 	d.Operator = s.Login(t)
 	return d
 }
