@@ -5,6 +5,7 @@ package migration
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math"
 
@@ -43,11 +44,35 @@ func To(ctx context.Context, store string, provider *goose.Provider, version int
 func known(store string, current, newest, version int64) error {
 	switch {
 	case current > newest:
-		return fault.Newf(fault.Invalid, "the schema of %s is of a newer version of Livegraph (migration %d; this version knows those up to %d): "+
-			"run that version or a later one; there is no way back but a backup of before", store, current, newest)
+		return newer(store, current, newest)
 	case version != Latest && version > newest:
 		return fault.Newf(fault.Invalid, "it was made by a newer version of Livegraph (migration %d of %s; this version knows those up to %d): "+
 			"use that version or a later one", version, store, newest)
+	}
+	return nil
+}
+
+func newer(store string, current, newest int64) error {
+	return fault.Newf(fault.Invalid, "the schema of %s is of a newer version of Livegraph (migration %d; this version knows those up to %d): "+
+		"run that version or a later one; there is no way back but a backup of before", store, current, newest)
+}
+
+// Known refuses a schema that a newer version made; files are the migrations there are.
+func Known(store string, current int64, files fs.FS) error {
+	names, err := fs.Glob(files, "*/*.sql")
+	if err != nil {
+		return fmt.Errorf("listing the migrations of %s: %w", store, err)
+	}
+	var newest int64
+	for _, name := range names {
+		version, err := goose.NumericComponent(name)
+		if err != nil {
+			return fmt.Errorf("listing the migrations of %s: %w", store, err)
+		}
+		newest = max(newest, version)
+	}
+	if current > newest {
+		return newer(store, current, newest)
 	}
 	return nil
 }

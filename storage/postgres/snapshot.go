@@ -11,6 +11,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/livegraph/livegraph/internal/migration"
+	"github.com/livegraph/livegraph/schemas"
 )
 
 // leftOut are the tables that a backup does not have: what is true of one running
@@ -68,6 +71,9 @@ func (db *DB) Snapshot(ctx context.Context, work func(*Snapshot) error) error {
 		Scan(&s.At, &s.Schema, &s.Installation)
 	if err != nil {
 		return classify(fmt.Errorf("beginning a snapshot: %w", err))
+	}
+	if err := migration.Known("Postgres", s.Schema, schemas.Postgres); err != nil {
+		return err // there may be tables of which this version does not know what they are
 	}
 	s.At = s.At.UTC()
 	return work(s)
