@@ -37,6 +37,8 @@ type CLI struct {
 	Operators  OperatorsCmd  `cmd:"" help:"List, create and delete who may use the administration page, and reset passwords."`
 	Export     ExportCmd     `cmd:"" help:"Write a workspace's graph to a file, one node or edge a line."`
 	Import     ImportCmd     `cmd:"" help:"Make the nodes and edges of an exported file in a workspace."`
+	Backup     BackupCmd     `cmd:"" help:"Take a backup of the whole installation while it runs."`
+	Restore    RestoreCmd    `cmd:"" help:"Fill an empty installation from a backup."`
 	Audit      AuditCmd      `cmd:"" help:"Show who used which key for what: all workspaces, by filter, as a table, CSV or JSON."`
 	Topics     TopicsCmd     `cmd:"" help:"List the topics with their partitions, offsets and lag, and the brokers' addresses."`
 	Replay     ReplayCmd     `cmd:"" help:"Have a built-in consumer read a part of its topic once more; list, show and cancel that."`
