@@ -65,24 +65,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	var cli CLI
-	parser, err := kong.New(&cli,
-		kong.Name("livegraph"),
-		kong.Description("Graph, live data and search in one service, on Kafka, ClickHouse, Postgres, Redis and Milvus."),
-		kong.UsageOnError(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
-		kong.Configuration(config.YAML),
-		kong.TypeMapper(reflect.TypeFor[uuid.UUID](), kong.MapperFunc(decodeID)),
-		kong.TypeMapper(reflect.TypeFor[*uuid.UUID](), kong.MapperFunc(decodeID)),
-		kong.Writers(stdout, stderr),
-		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Bind(&output{stdout}),
-	)
+	parser, err := newParser(ctx, stdout, stderr)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, err)
 		return 1
 	}
-	hideSettings(parser.Model)
 	command, err := parser.Parse(args)
 	if err != nil {
 		parser.Errorf("%s", err)
@@ -97,6 +84,28 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 // shown are the settings that every command's help lists; serve and config list all.
 var shown = map[string]bool{"data-dir": true, "help": true, "config": true}
+
+// newParser makes the parser of the command line.
+func newParser(ctx context.Context, stdout, stderr io.Writer) (*kong.Kong, error) {
+	var cli CLI
+	parser, err := kong.New(&cli,
+		kong.Name("livegraph"),
+		kong.Description("Graph, live data and search in one service, on Kafka, ClickHouse, Postgres, Redis and Milvus."),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
+		kong.Configuration(config.YAML),
+		kong.TypeMapper(reflect.TypeFor[uuid.UUID](), kong.MapperFunc(decodeID)),
+		kong.TypeMapper(reflect.TypeFor[*uuid.UUID](), kong.MapperFunc(decodeID)),
+		kong.Writers(stdout, stderr),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(&output{stdout}),
+	)
+	if err != nil {
+		return nil, err
+	}
+	hideSettings(parser.Model)
+	return parser, nil
+}
 
 // hideSettings keeps the help of the tools short: they take all settings, so
 // that they find production by the same environment, but few need to be read.
