@@ -12,9 +12,9 @@ import (
 )
 
 var (
-	shellBlock  = regexp.MustCompile("(?s)```sh\n(.*?)```")
+	shellBlock    = regexp.MustCompile("(?s)```sh\n(.*?)```")
 	pastedCommand = regexp.MustCompile("(?m)^livegraph .*$")
-	standsFor = regexp.MustCompile(`\b(OTHER_ID|ID|DIR)\b`)
+	standsFor     = regexp.MustCompile(`\b(OTHER_ID|ID|DIR)\b`)
 )
 
 // What an operator pastes in the middle of the night must be a command that there is,
