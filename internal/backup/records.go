@@ -2,6 +2,7 @@ package backup
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -92,7 +93,9 @@ func (d *recordReader) text() []byte {
 		d.err = fmt.Errorf("a text of %d bytes", n-1)
 		return nil
 	}
-	text := make([]byte, n-1)
-	_, d.err = io.ReadFull(d.from, text)
-	return text
+	// A length that is nonsense takes no memory: what is there is read piece by piece.
+	var text bytes.Buffer
+	text.Grow(int(min(n-1, copyBytes)))
+	_, d.err = io.CopyN(&text, d.from, int64(n-1))
+	return text.Bytes()
 }
