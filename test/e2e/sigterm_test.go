@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -212,13 +211,20 @@ func (r *rush) requireKept() {
 	t := r.s.t
 	t.Helper()
 	r.s.waitConsumed(r.source)
-	for n := range slices.Values(r.kept) {
-		from := epoch.Add(time.Duration(n*pointsInSeries) * time.Second)
-		count, sum := r.s.totals(r.source, url.Values{
-			"from": {from.Format(time.RFC3339)}, "to": {from.Add(pointsInSeries * time.Second).Format(time.RFC3339)},
-		})
-		require.InDelta(t, pointsInBatch, count, 0, "batch %d", n)
-		require.InDelta(t, batch{n}.sum(), sum, 0, "batch %d", n)
+	var groups []struct{ Points [][]float64Or }
+	r.s.Do(http.MethodGet, "/api/live-data/query?"+url.Values{ // a batch is a hundred seconds
+		"sourceId": {r.source}, "aggregation": {"count,sum"}, "groupBy": {"none"}, "interval": {"100s"}, "pointsLimit": {"100000"},
+		"from": {epoch.Format(time.RFC3339)}, "to": {epoch.Add(time.Duration(r.batches.Load()*pointsInSeries) * time.Second).Format(time.RFC3339)},
+	}.Encode(), nil, http.StatusOK, &groups)
+	require.Len(t, groups, 1)
+	found := map[string][2]float64{}
+	for _, row := range groups[0].Points {
+		found[row[0].text] = [2]float64{row[1].number, row[2].number}
+	}
+	require.NotEmpty(t, r.kept)
+	for _, n := range r.kept {
+		at := epoch.Add(time.Duration(n*pointsInSeries) * time.Second).Format(time.RFC3339)
+		require.Equal(t, [2]float64{pointsInBatch, batch{n}.sum()}, found[at], "batch %d at %s", n, at)
 	}
 	reader := newEventReader(r.s)
 	go reader.run()
