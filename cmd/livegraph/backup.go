@@ -23,6 +23,10 @@ import (
 // filled again by whoever serves.
 const notStarted = "none"
 
+// refillTimeout is how long Kafka may take for a piece of the log that is filled: nobody
+// waits for an answer, and to begin a restore again is a nuisance.
+const refillTimeout = 2 * time.Minute
+
 // BackupCmd takes a backup.
 type BackupCmd struct {
 	target `embed:""`
@@ -64,7 +68,7 @@ func (t *target) withStores(ctx context.Context, work func(backup.Stores) error)
 		return err
 	}
 	defer func() { _ = points.Close() }()
-	log, err := t.openLog(ctx)
+	log, err := t.openLog(ctx, refillTimeout)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (t *target) withDesk(ctx context.Context, work func(*operate.Desk) error) e
 		}
 	}
 	return t.withPostgres(ctx, func(db *postgres.DB) error {
-		log, err := t.openLog(ctx)
+		log, err := t.openLog(ctx, 0)
 		if err != nil {
 			return err
 		}
@@ -35,15 +35,16 @@ func (t *target) withDesk(ctx context.Context, work func(*operate.Desk) error) e
 	})
 }
 
-// openLog connects to the target's Kafka. The caller closes it.
-func (t *target) openLog(ctx context.Context) (*kafka.Client, error) {
+// openLog connects to the target's Kafka. It waits for acknowledgements for so long; 0: as
+// long as the package does by itself. The caller closes it.
+func (t *target) openLog(ctx context.Context, produceTimeout time.Duration) (*kafka.Client, error) {
 	security, err := kafkaSecurity(&t.Kafka)
 	if err != nil {
 		return nil, err
 	}
 	return kafka.Open(ctx, kafka.Options{
 		Security: security, Brokers: t.Kafka.Brokers, TopicPrefix: t.Kafka.TopicPrefix, Compression: t.Kafka.Compression,
-		BufferedBytes: t.Kafka.BufferedBytes, PointsGroup: t.Points.Group, CommandsGroup: t.Commands.Group, AuditGroup: t.Audit.Group,
+		BufferedBytes: t.Kafka.BufferedBytes, ProduceTimeout: produceTimeout, PointsGroup: t.Points.Group, CommandsGroup: t.Commands.Group, AuditGroup: t.Audit.Group,
 		Log: slog.New(slog.DiscardHandler), // what goes wrong is in the errors
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -58,6 +59,10 @@ func (s *site) migrated() *site {
 	require.NoError(s.t, s.Postgres.Migrate(s.t.Context()))
 	require.NoError(s.t, s.ClickHouse.Migrate(s.t.Context()))
 	require.NoError(s.t, s.Kafka.EnsureTopics(s.t.Context(), kafka.TopicSettings{Partitions: 2, CommandsPartitions: 3, Replication: 1, RetentionBytes: retention}))
+	require.Eventually(s.t, func() bool { // a broker that has just been started has no groups for a while
+		_, err := s.Kafka.Observe(s.t.Context())
+		return err == nil
+	}, time.Minute, 100*time.Millisecond)
 	return s
 }
 
