@@ -45,7 +45,7 @@ func newSite(t *testing.T, k *testenv.Broker) *site {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.ClickHouse.Close() })
 	s.Kafka, err = kafka.Open(t.Context(), kafka.Options{
-		Brokers: k.Brokers(), TopicPrefix: fmt.Sprintf("%s%s-", k.Prefix, uuid.NewString()[:8]), BufferedBytes: 64 << 20,
+		Brokers: k.Brokers(), TopicPrefix: fmt.Sprintf("%s%s-", k.Prefix, uuid.NewString()[:8]), BufferedBytes: 64 << 20, ProduceTimeout: time.Minute,
 		PointsGroup: "points", CommandsGroup: "commands", AuditGroup: "audit", Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
@@ -127,6 +127,7 @@ func filled(t *testing.T, k *testenv.Broker) (*site, uuid.UUID) {
 	_, _, err = s.Postgres.ResolveCommandOffsets(ctx, s.observe("graph.commands", 2))
 	require.NoError(t, err)
 	s.putAside(workspace.ID)
+	require.NoError(t, s.act())
 	return s, workspace.ID
 }
 
@@ -143,6 +144,12 @@ func (s *site) putAside(workspace uuid.UUID) {
 	found, err := s.Kafka.Overviews(ctx, "points.dlq")
 	require.NoError(s.t, err)
 	require.NoError(s.t, s.Postgres.MarkLetters(ctx, found[0].ID, []postgres.LogPosition{{Offset: 1}}, postgres.LetterMark{State: postgres.LetterDiscarded, By: workspace.String(), Reason: "nonsense"}))
+}
+
+// act notes what an operator did, under the next number.
+func (s *site) act() error {
+	_, err := s.Postgres.BeginOperatorAct(s.t.Context(), postgres.OperatorAct{RequestID: "req_3", OperatorName: "ops", Method: "POST", Route: "/", UserAgent: "u"})
+	return err
 }
 
 func (s *site) take(dir string) (*backup.Manifest, error) {
@@ -198,6 +205,7 @@ func TestWhatNobodyWasDoneWithIsInTheLogAgain(t *testing.T) {
 		require.Len(t, marks, 1)
 		require.Equal(t, "nonsense", marks[postgres.LogPosition{Offset: 1}].Reason, "a mark is where its letter is now")
 		require.NoError(t, b.Postgres.Migrate(t.Context()), "a server may start")
+		require.NoError(t, b.act(), "numbers go on where they were")
 	})
 }
 

@@ -59,7 +59,9 @@ type Manifest struct {
 	// Schemas are the last migrations that the stores had had.
 	Schemas Schemas `json:"schemas"`
 	Topics  []Topic `json:"topics"`
-	Files   []File  `json:"files"`
+	// Sequences are the last numbers of Postgres' sequences, by name.
+	Sequences map[string]int64 `json:"sequences"`
+	Files     []File           `json:"files"`
 	// Digest is the SHA-256 of this file's JSON without it.
 	Digest string `json:"digest,omitempty"`
 }

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/pause"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -22,6 +25,9 @@ const (
 	// logShare is how much of what a partition keeps its records may take: retention
 	// counts more than their bytes.
 	logShare = 0.8
+
+	topicsLimit = time.Minute // for brokers to know of the topics that were made
+	topicsPause = 100 * time.Millisecond
 )
 
 // RestoreOptions say what is restored.
@@ -108,13 +114,9 @@ func (r *restoring) fillKafka(ctx context.Context) error {
 	if err := r.Kafka.EnsureTopics(ctx, r.settings); err != nil {
 		return err
 	}
-	made, err := r.Kafka.Overviews(ctx)
+	topics, err := r.awaitTopics(ctx)
 	if err != nil {
 		return err
-	}
-	topics := map[string]kafka.Overview{}
-	for _, o := range made {
-		topics[o.Label] = o
 	}
 	for _, f := range r.manifest.of(storeKafka) {
 		o, there := topics[f.Topic]
@@ -126,6 +128,31 @@ func (r *restoring) fillKafka(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// awaitTopics waits until all topics that get records are known: brokers take a moment
+// to tell each other of new ones.
+func (r *restoring) awaitTopics(ctx context.Context) (map[string]kafka.Overview, error) {
+	for deadline := time.Now().Add(topicsLimit); ; {
+		made, err := r.Kafka.Overviews(ctx)
+		topics := map[string]kafka.Overview{}
+		for _, o := range made {
+			topics[o.Label] = o
+		}
+		missing := slices.IndexFunc(r.manifest.Topics, func(t Topic) bool { return len(topics[t.Topic].Partitions) == 0 })
+		if err == nil && missing < 0 {
+			return topics, nil
+		}
+		if err == nil {
+			err = fmt.Errorf("topic %s was made and is not there", r.manifest.Topics[missing].Topic)
+		}
+		if time.Now().After(deadline) {
+			return nil, err
+		}
+		if !pause.For(ctx, topicsPause) {
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // refill writes a topic's records, and notes where its dead letters go.
@@ -193,6 +220,9 @@ func (r *restoring) fillPostgres(ctx context.Context) error {
 				return err
 			}
 			r.meter.rows(f.Rows)
+		}
+		if err := into.Continue(ctx, r.manifest.Sequences); err != nil {
+			return err
 		}
 		return into.Finish(ctx, r.letters)
 	})

@@ -193,7 +193,8 @@ func (t *taking) readPostgres(ctx context.Context) error {
 				return err
 			}
 		}
-		return nil
+		t.manifest.Sequences, err = s.Sequences(ctx)
+		return err
 	})
 }
 

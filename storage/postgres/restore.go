@@ -108,15 +108,26 @@ func (r *Restoration) Load(ctx context.Context, t Table, rows int64, from io.Rea
 	return nil
 }
 
-// Finish sets right what the rows of another moment than the points' say: numbers that
-// are counted up go on where they were, what was deleted while the backup was taken is
+// Continue has sequences go on behind the last numbers that they gave, by their names.
+func (r *Restoration) Continue(ctx context.Context, last map[string]int64) error {
+	for name, value := range last {
+		sequence := pgx.Identifier{name}.Sanitize()
+		// What triggers took while the tables were filled may be further.
+		_, err := r.tx.Exec(ctx, `SELECT setval($1::text::regclass, GREATEST($2, last_value)) FROM `+sequence, sequence, value)
+		if err != nil {
+			return fmt.Errorf("going on with the numbers of %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Finish sets right what the rows of another moment than the points' say: what was deleted while the backup was taken is
 // deleted once more, and marks of dead letters follow their letters.
 func (r *Restoration) Finish(ctx context.Context, letters []LetterPlace) error {
 	for _, step := range []struct {
 		what, statement string
 		args            []any
 	}{
-		{"going on with the numbers", `SELECT setval(pg_get_serial_sequence('operator_acts', 'id'), max(id)) FROM operator_acts HAVING max(id) IS NOT NULL`, nil},
 		{"having keys looked at again", `UPDATE auth_revision SET revision = revision + 1`, nil},
 		{"deleting sources once more", `INSERT INTO pending_deletions (id, workspace_id, source_id, request_id)
 			SELECT gen_random_uuid(), s.workspace_id, s.id, 'restore' FROM sources s WHERE s.deleted_at >= $1

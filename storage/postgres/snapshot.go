@@ -175,5 +175,23 @@ func (s *Snapshot) Decided(ctx context.Context, topicID [16]byte) (map[int32]int
 	return all[topicID], classify(err)
 }
 
+// Sequences gives, by sequence, the last number that it gave. Sequences are not of the
+// moment, but of when they are asked for: later, and so higher.
+func (s *Snapshot) Sequences(ctx context.Context) (map[string]int64, error) {
+	rows, err := s.tx.Query(ctx, `SELECT sequencename, last_value FROM pg_sequences
+		WHERE schemaname = current_schema() AND last_value IS NOT NULL AND sequencename <> 'goose_db_version_id_seq'`)
+	if err != nil {
+		return nil, classify(fmt.Errorf("reading the sequences: %w", err))
+	}
+	last := map[string]int64{}
+	var name string
+	var value int64
+	_, err = pgx.ForEachRow(rows, []any{&name, &value}, func() error {
+		last[name] = value
+		return nil
+	})
+	return last, classify(err)
+}
+
 // errTruncated says that a table ended early.
 var errTruncated = errors.New("there are fewer rows than the backup says")
