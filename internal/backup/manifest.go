@@ -99,16 +99,6 @@ type File struct {
 	Topic string                 `json:"topic,omitempty"` // of Kafka
 }
 
-// Rows sums up the rows of a store's files.
-func (m *Manifest) rows(store string) (n int64) {
-	for i := range m.Files {
-		if m.Files[i].Store == store {
-			n += m.Files[i].Rows
-		}
-	}
-	return n
-}
-
 // Bytes gives the size of the backup.
 func (m *Manifest) Bytes() (n int64) {
 	for i := range m.Files {
