@@ -105,6 +105,7 @@ type Server struct {
 	proxies  []netip.Prefix
 	tracer   tracing.Tracer
 	attempts *ratelimit.Attempts
+	crowds   *crowds
 	draining atomic.Bool
 	stopping chan struct{} // closed when answers that last must end
 	metrics  *metrics
@@ -146,6 +147,7 @@ func New(deps Deps) (*Server, error) {
 		}
 	}
 	s.metrics = newMetrics(s, deps.Metrics)
+	s.crowds = newCrowds(deps.Config.MaxRequests, registerer)
 	mux := chi.NewMux()
 	if err := s.use(mux); err != nil {
 		return nil, err

@@ -39,6 +39,8 @@ type CLI struct {
 	Operators  OperatorsCmd  `cmd:"" help:"List, create and delete who may use the administration page, and reset passwords."`
 	Export     ExportCmd     `cmd:"" help:"Write a workspace's graph to a file, one node or edge a line."`
 	Import     ImportCmd     `cmd:"" help:"Make the nodes and edges of an exported file in a workspace."`
+	Backup     BackupCmd     `cmd:"" help:"Take a backup of the whole installation while it runs."`
+	Restore    RestoreCmd    `cmd:"" help:"Fill an empty installation from a backup."`
 	Audit      AuditCmd      `cmd:"" help:"Show who used which key for what: all workspaces, by filter, as a table, CSV or JSON."`
 	Topics     TopicsCmd     `cmd:"" help:"List the topics with their partitions, offsets and lag, and the brokers' addresses."`
 	Replay     ReplayCmd     `cmd:"" help:"Have a built-in consumer read a part of its topic once more; list, show and cancel that."`
@@ -65,6 +67,28 @@ func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
+	parser, err := newParser(ctx, stdout, stderr)
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, err)
+		return 1
+	}
+	command, err := parser.Parse(args)
+	if err != nil {
+		parser.Errorf("%s", err)
+		return 2
+	}
+	if err := command.Run(); err != nil {
+		_, _ = fmt.Fprintln(stderr, "livegraph:", err)
+		return 1
+	}
+	return 0
+}
+
+// shown are the settings that every command's help lists; serve and config list all.
+var shown = map[string]bool{"data-dir": true, "help": true, "config": true}
+
+// newParser makes the parser of the command line.
+func newParser(ctx context.Context, stdout, stderr io.Writer) (*kong.Kong, error) {
 	var cli CLI
 	parser, err := kong.New(&cli,
 		kong.Name("livegraph"),
@@ -80,24 +104,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 		kong.Bind(&output{stdout}),
 	)
 	if err != nil {
-		_, _ = fmt.Fprintln(stderr, err)
-		return 1
+		return nil, err
 	}
 	hideSettings(parser.Model)
-	command, err := parser.Parse(args)
-	if err != nil {
-		parser.Errorf("%s", err)
-		return 2
-	}
-	if err := command.Run(); err != nil {
-		_, _ = fmt.Fprintln(stderr, "livegraph:", err)
-		return 1
-	}
-	return 0
+	return parser, nil
 }
-
-// shown are the settings that every command's help lists; serve and config list all.
-var shown = map[string]bool{"data-dir": true, "help": true, "config": true}
 
 // hideSettings keeps the help of the tools short: they take all settings, so
 // that they find production by the same environment, but few need to be read.
