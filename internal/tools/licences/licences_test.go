@@ -106,6 +106,6 @@ func TestLicencesOfPythonPackagesAreReadInEveryForm(t *testing.T) {
 	} {
 		require.Equal(t, want, licenceOf([]byte(metadata)), metadata)
 	}
-	require.Equal(t, []dependency{{kind: kindPython, name: "a.b", version: "1.2"}, {kind: kindPython, name: "c", version: "3"}},
-		pinned("# x\na.b==1.2 \\\n    --hash=sha256:00\nc==3\n"))
+	require.Equal(t, []dependency{{kind: kindPython, name: "a.b", version: "1.2"}, {kind: kindPython, name: "c", version: "3"}, {kind: kindPython, name: "d", version: "4", licence: elsewhere}},
+		pinned("# x\na.b==1.2 \\\n    --hash=sha256:00\nc==3\nd==4 ; python_version < '3.1' \\\n    --hash=sha256:01\n"))
 }

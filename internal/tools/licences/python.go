@@ -33,14 +33,20 @@ func pythonPackages(root string) (all []dependency, err error) {
 			return nil, err
 		}
 		for _, d := range pinned(string(text)) {
-			if d.dir = installed(venvs, d); d.dir == "" {
+			d.shipped = requirementFiles[path]
+			if d.dir = installed(venvs, d); d.dir == "" && d.licence == elsewhere {
+				d.licence = "" // it cannot be read here: the policy has to say it
+				all = append(all, d)
+				continue
+			}
+			if d.dir == "" {
 				return nil, fmt.Errorf("%s %s of %s is not installed: run `bin/livegraph engines install`, and `make test` for those of tests", d.name, d.version, path)
 			}
 			metadata, err := os.ReadFile(filepath.Join(d.dir, "METADATA"))
 			if err != nil {
 				return nil, err
 			}
-			d.licence, d.shipped = licenceOf(metadata), requirementFiles[path]
+			d.licence = licenceOf(metadata)
 			all = append(all, d)
 		}
 	}
@@ -67,11 +73,18 @@ func environments(root string) (sites []string, err error) {
 	return sites, nil
 }
 
-var pin = regexp.MustCompile(`(?m)^([A-Za-z0-9._-]+)==([^ \\\n]+)`)
+// elsewhere marks what is for other versions of Python than this machine's, perhaps.
+const elsewhere = "elsewhere"
+
+var pin = regexp.MustCompile(`(?m)^([A-Za-z0-9._-]+)==([^ ;\\\n]+)( *;)?`)
 
 func pinned(requirements string) (found []dependency) {
 	for _, m := range pin.FindAllStringSubmatch(requirements, -1) {
-		found = append(found, dependency{kind: kindPython, name: m[1], version: m[2]})
+		d := dependency{kind: kindPython, name: m[1], version: m[2]}
+		if m[3] != "" {
+			d.licence = elsewhere
+		}
+		found = append(found, d)
 	}
 	return found
 }
