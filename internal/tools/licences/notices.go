@@ -14,7 +14,9 @@ import (
 const preface = `Livegraph has the following inside, or is built from it. Their licences ask for these notices. What is below a
 line of dashes holds for what is listed above it.
 
-The embedding model inside has notices of its own: internal/retrieval/embed/minilm-static-256/NOTICE.
+The embedding model inside has notices of its own: internal/retrieval/embed/minilm-static-256/NOTICE. The documentation of
+the interface is shown by Swagger UI, Copyright SmartBear Software Inc., under the Apache License 2.0 below, which
+github.com/swaggest/swgui brings along.
 `
 
 // text is a licence's or notice's text with those to which it belongs.
@@ -29,12 +31,20 @@ func notices(root string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	policy, err := readPolicy(filepath.Join(root, policyPath))
+	if err != nil {
+		return err
+	}
 	var all []*text
+	var without []string
 	known := map[string]*text{}
 	for _, d := range inside {
 		paths, err := noticesOf(d)
 		if err != nil {
 			return err
+		}
+		if len(paths) == 0 {
+			without = append(without, d.name+" "+d.version+": "+policy.saidOf(d))
 		}
 		for _, path := range paths {
 			body, err := os.ReadFile(path)
@@ -56,7 +66,18 @@ func notices(root string, out io.Writer) error {
 	for _, t := range all {
 		fmt.Fprintf(w, "\n%s\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(t.names, "\n"), strings.Repeat("-", 80), t.body)
 	}
+	fmt.Fprintf(w, "\n%s\nWithout a text of their own:\n\n%s\n", strings.Repeat("=", 80), strings.Join(without, "\n"))
 	return w.Flush()
+}
+
+// saidOf is what is known of the licence of something that brings no text.
+func (p policy) saidOf(d dependency) string {
+	for _, e := range p.Exceptions {
+		if e.Kind == d.kind && e.Name == d.name {
+			return e.Reason
+		}
+	}
+	return d.licence
 }
 
 // insideBinary lists what is linked into the binary, Go itself and the packages of the
