@@ -329,13 +329,17 @@ func (w *tenants) awaitPlanted() {
 		return w.say(w.theirs.Key, w.theirs.workspace, call{op: "GET " + path, path: path})
 	}
 	require.Equal(t, http.StatusOK, owner("/api/live-data/query?checkpoint="+url.QueryEscape(w.checkpoint)).status)
+	require.Eventually(t, func() bool {
+		series := owner("/api/live-data/series?limit=100").body
+		return strings.Contains(series, w.mark) && !strings.Contains(series, `"count":0`)
+	}, time.Minute, 20*time.Millisecond, "every series has its points")
 	w.awaitIndexed(w.theirs, w.pick["name"], w.pick["node"])
 	page := owner("/api/queries/nodes?limit=1")
 	w.pick["request"] = page.header.Get("X-Request-Id")
 	w.place = w.placeInStream()
 	w.cursor = regexp.MustCompile(`"nextCursor":"([^"]+)"`).FindStringSubmatch(page.body)[1]
 	require.Eventually(t, func() bool {
-		return strings.Contains(owner("/api/admin/audit?limit=100").body, w.mark)
+		return strings.Contains(owner("/api/admin/audit?limit=100&route=/api/commands/execute").body, w.mark)
 	}, time.Minute, 20*time.Millisecond, "its uses are recorded")
 }
 
