@@ -48,7 +48,7 @@ func (w *tenants) writeBy(as made, op, path, kind, body string, header map[strin
 	require.Equal(w.t, status, answer.status, "%s %s\n%s\n%s", op, path, body, answer.body)
 	w.remember(op, answer.text())
 	if media := w.operation(op).RequestBody; media != nil {
-		w.writes[op+" "+kind] = true
+		w.writes[op+" "+kind], w.writes[op+" */*"] = true, true
 	}
 	var envelope struct{ Data json.RawMessage }
 	if answer.body != "" {
@@ -303,8 +303,9 @@ func (w *tenants) plantPoints() {
 		object{"sourceId": id, "metric": w.pick["metric"], "value": 1, "tags": tags}, object{"source": name, "metric": c("row's metric"), "value": c("text value"), "tags": object{c("k"): c("v")}},
 		object{"source": c("unknown source"), "metric": "m", "value": 1},
 	}})
+	now := []any{time.Now().UnixMilli()}
 	ingest(object{"series": []any{
-		object{"sourceId": id, "metric": c("column's metric"), "values": []any{c("column's text")}, "tags": object{c("k"): c("v")}}, object{"source": name, "metric": "m", "values": []any{1}},
+		object{"sourceId": id, "metric": c("column's metric"), "timestamps": now, "values": []any{c("column's text")}, "tags": object{c("k"): c("v")}}, object{"source": name, "metric": "m", "timestamps": now, "values": []any{1}},
 	}})
 	ingest(object{"sourceId": id, "metric": c("default metric"), "tags": object{c("default key"): c("default value")}, "points": []any{object{"value": 1}}})
 	ingest(object{"source": name, "metric": c("default metric"), "points": []any{object{"value": 2}}})
@@ -317,7 +318,7 @@ func (w *tenants) plantPoints() {
 		series := promwrite.Labels("__name__", c("name"), "instance", c("instance"), "job", c("job"), c("label"), c("label's value")).Sample(time.Now().UnixMilli(), 1)
 		w.write(op, strings.TrimPrefix(op, "POST "), "application/x-protobuf", string(snappy.Encode(nil, promwrite.Request(series))), map[string]string{"Content-Encoding": "snappy"}, http.StatusNoContent)
 	}
-	w.write("DELETE /api/live-data/points", "/api/live-data/points?sourceId="+id+"&metric="+c("deleted metric"), "", "", nil, http.StatusOK)
+	w.write("DELETE /api/live-data/points", "/api/live-data/points?sourceId="+id+"&metric="+c("deleted metric"), "", "", nil, http.StatusAccepted)
 	w.checkpoint = w.id(ingest(object{"points": []any{object{"sourceId": id, "metric": w.pick["metric"], "value": 3, "tags": tags}}}), "checkpoint")
 }
 
