@@ -16,6 +16,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/schemas"
@@ -74,6 +75,7 @@ func TestNothingOfOneTenantIsShownToAnother(t *testing.T) {
 
 	w.requireEachRouteAsked(calls)
 	w.requireSeenByOwner(calls)
+	t.Logf("%d requests of each key, and as many about what nobody has", len(calls))
 	for _, as := range []made{w.mine, w.both} {
 		w.awaitIndexed(as, "own-node", "own-node")
 		for _, c := range calls {
@@ -84,7 +86,7 @@ func TestNothingOfOneTenantIsShownToAnother(t *testing.T) {
 	w.requireOperatorsOnly()
 	w.requireFreeNames()
 	w.requireOwnIdempotency()
-	require.Equal(t, before, w.lists(w.theirs), "the first tenant's resources are as they were")
+	assert.Equal(t, before, w.lists(w.theirs), "the first tenant's resources are as they were")
 	w.requireOwnTrail()
 	w.requireOutsideClean()
 }
@@ -207,12 +209,12 @@ func (w *tenants) requireNothingShown(as made, c call) {
 	}
 	answer := w.say(as.Key, as.workspace, c)
 	require.Less(w.t, answer.status, http.StatusInternalServerError, "%s %s: %s", c.op, c.path, answer.body)
-	require.Empty(w.t, w.foreign(answer.text(), c.asked()), "%s %s\n%s\nis answered %d %s", c.op, c.path, c.body, answer.status, answer.body)
-	nobodys, named := w.ofNobody(c)
-	if !named {
-		return
+	if !assert.Empty(w.t, w.foreign(answer.text(), c.asked()), "%s %s %s", c.op, c.path, c.body) {
+		return // and on: the other routes are worth knowing, too
 	}
-	require.Equal(w.t, plain(w.say(as.Key, as.workspace, nobodys)), plain(answer), "%s %s\n%s", c.op, c.path, c.body)
+	if nobodys, named := w.ofNobody(c); named {
+		assert.Equal(w.t, plain(w.say(as.Key, as.workspace, nobodys)), plain(answer), "%s %s %s", c.op, c.path, c.body)
+	}
 }
 
 // ofNobody is the same call about ids that nobody has; false if it names none of the
@@ -274,8 +276,9 @@ func (w *tenants) requireSeenByOwner(calls []call) {
 	}
 }
 
-// ownRequestID is an answer's, not that of a change in it.
-var ownRequestID = regexp.MustCompile(`"requestId":"[^"]*","success"`)
+// varying is what differs between two answers about the same: the id of the request
+// itself, and whether a source has been silent for long.
+var varying = regexp.MustCompile(`"requestId":"[^"]*","success"|"status":"(active|stale)"`)
 
 // lists is what the lists of a tenant's resources say.
 func (w *tenants) lists(as made) string {
@@ -284,7 +287,7 @@ func (w *tenants) lists(as made) string {
 	for _, path := range []string{"queries/nodes", "queries/edges", "queries/history", "live-data/sources", "live-data/series"} {
 		answer := w.say(as.Key, as.workspace, call{op: "GET /api/" + path, path: "/api/" + path + "?limit=100"})
 		require.Equal(w.t, http.StatusOK, answer.status, "%s", answer.body)
-		all.WriteString(ownRequestID.ReplaceAllString(inOrder(answer.body), ""))
+		all.WriteString(varying.ReplaceAllString(inOrder(answer.body), ""))
 	}
 	return all.String()
 }
@@ -318,7 +321,7 @@ func (w *tenants) requireOutsideClean() {
 		require.NotContains(t, strings.ToLower(line), w.mark, "the log has what a tenant wrote")
 		if strings.Contains(line, w.mine.workspace) || strings.Contains(line, w.mine.ID) {
 			about++
-			require.Empty(t, w.foreign(line, ""), "%s", line)
+			assert.Empty(t, w.foreign(line, ""), "%s", line)
 		}
 	}
 	require.Greater(t, about, 100, "the log tells of the second tenant's requests")
@@ -337,7 +340,7 @@ func (w *tenants) requireOwnTrail() {
 		op := "GET " + strings.SplitN(path, "?", 2)[0]
 		mine := w.say(w.mine.Key, w.mine.workspace, call{op: op, path: path})
 		require.Contains(t, mine.body, w.mine.ID)
-		require.Empty(t, w.foreign(mine.text(), ""), "%s", path)
+		assert.Empty(t, w.foreign(mine.text(), ""), "%s", path)
 		theirs := w.say(w.theirs.Key, w.theirs.workspace, call{op: op, path: path + "&keyId=" + w.mine.ID})
 		require.Equal(t, http.StatusOK, theirs.status)
 		require.NotContains(t, theirs.body, w.mine.ID, "%s: who knocked in vain is not told of", path)

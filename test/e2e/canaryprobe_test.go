@@ -134,7 +134,7 @@ func (w *tenants) valuesOf(name string, s *openapi3.Schema) []string {
 	case s.Format == "date-time":
 		return []string{"2020-01-01T00:00:00Z", "2100-01-01T00:00:00Z"}
 	case s.Format == "uuid":
-		return append(w.theirIDs(), w.pick["node"]+","+w.pick["source"])
+		return append(w.picks("node", "edge", "source", "gone", "key"), w.pick["node"]+","+w.pick["source"])
 	}
 	return w.picks("propertyValue", "tagValue", "metric", "sourceName", "relation", "name")
 }
@@ -168,18 +168,18 @@ func (w *tenants) bodies() map[string][]call {
 	}
 	command := func(kind string, payload object) object { return object{"type": kind, "payload": payload} }
 	var commands []object
-	for _, id := range w.theirIDs() {
+	for _, id := range w.picks("node", "edge", "gone", "source") {
 		commands = append(commands, command("UPDATE_NODE", object{"id": id, "name": "taken over"}), command("DELETE_NODE", object{"id": id}), command("DELETE_EDGE", object{"id": id}),
 			command("UPDATE_EDGE", object{"id": id, "relationType": "taken over"}), command("CREATE_EDGE", object{"sourceId": id, "targetId": id, "relationType": "r"}))
 	}
 	var batches, undos, searches []object
-	for _, c := range commands {
-		batches = append(batches, object{"commands": []any{c}}, object{"commands": []any{c}, "atomic": false})
+	for i, c := range commands {
+		batches = append(batches, object{"commands": []any{c}, "atomic": i%2 == 0})
 	}
 	for _, id := range w.picks("command", "batch", "node") {
 		undos = append(undos, command("UNDO", object{"commandId": id}), command("REDO", object{"commandId": id}))
 	}
-	for _, query := range []string{p["name"], p["description"] + " pumps water", "pumps water", p["propertyValue"], w.mark} {
+	for _, query := range []string{p["name"], "pumps water", p["propertyValue"], w.mark} {
 		for _, body := range []object{{}, {"properties": object{p["propertyKey"]: p["propertyValue"]}}, {"includeContent": true, "limit": 100}} {
 			body["query"] = query
 			searches = append(searches, body)

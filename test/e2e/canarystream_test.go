@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -124,7 +125,7 @@ func (w *tenants) requireStreamsOwn(calls []call) {
 	work.Wait()
 	w.awaitIndexed(w.mine, "own-node", "own-node")
 	for _, s := range mine {
-		require.Empty(t, w.foreign(s.heard(), s.asked()), "%s", s.path)
+		assert.Empty(t, w.foreign(s.heard(), s.asked()), "%s", s.path)
 	}
 }
 
