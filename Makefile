@@ -120,7 +120,12 @@ bench: build ## benchmarks, each beside its baseline, and docs/benchmarks.md; BE
 
 $(TOOLS)/%: internal/tools/go.mod internal/tools/go.sum
 	@echo "building the tool $*"
-	@cd internal/tools && go build -o $(TOOLS)/ $$(go list -f '{{.ImportPath}}' tool | grep -E '/$*(/v[0-9]+)?$$')
+	@cd internal/tools && go build -o $(TOOLS)/ $$(go list -f '{{.ImportPath}}' tool | grep '/$*$$')
+
+# gitleaks has a go.mod of its own: it needs other versions of what the others need too.
+$(TOOLS)/gitleaks: internal/tools/secrets/go.mod internal/tools/secrets/go.sum
+	@echo "building the tool gitleaks"
+	@cd internal/tools/secrets && go build -o $(TOOLS)/ github.com/zricethezav/gitleaks/v8
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint $(BIN)/.page-linted ## golangci-lint, with the import rules of the design; the page's sources

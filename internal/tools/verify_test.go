@@ -15,11 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tool builds one of the tools and gives the folder that it is in.
-func tool(t *testing.T, path string) string {
+// tool builds one of the tools of a module and gives the folder that it is in.
+func tool(t *testing.T, module, path string) string {
 	t.Helper()
 	dir := t.TempDir()
-	output, err := exec.Command("go", "build", "-o", dir+"/", path).CombinedOutput()
+	build := exec.Command("go", "build", "-o", dir+"/", path)
+	build.Dir = module
+	output, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", output)
 	return dir
 }
@@ -65,7 +67,7 @@ func knows(t *testing.T, one bool) (address string) {
 }
 
 func TestAKnownVulnerabilityFails(t *testing.T) {
-	tools := "TOOLS=" + tool(t, "golang.org/x/vuln/cmd/govulncheck")
+	tools := "TOOLS=" + tool(t, ".", "golang.org/x/vuln/cmd/govulncheck")
 	module := t.TempDir()
 	write(t, module, map[string]string{"go.mod": "module example.com/m\n\ngo 1.26\n", "main.go": "package main\n\nimport \"os\"\n\nfunc main() { println(os.Getenv(\"X\")) }\n"})
 	about := []string{tools, "GO_MODULES=" + module, "NPM_FOLDERS="}
@@ -125,7 +127,7 @@ func TestAKnownVulnerabilityOfAnNPMPackageFails(t *testing.T) {
 }
 
 func TestASecretInTheTreeOrItsHistoryFails(t *testing.T) {
-	gitleaks := filepath.Join(tool(t, "github.com/zricethezav/gitleaks/v8"), "gitleaks")
+	gitleaks := filepath.Join(tool(t, "secrets", "github.com/zricethezav/gitleaks/v8"), "gitleaks")
 	config, err := filepath.Abs("../../.gitleaks.toml")
 	require.NoError(t, err)
 	dir := t.TempDir()

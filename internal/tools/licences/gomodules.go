@@ -38,7 +38,7 @@ func goModules(root string) (all []dependency, err error) {
 	}
 	for _, folder := range folders {
 		built := []string{"-test", "./..."}
-		if folder == filepath.Join(root, "internal", "tools") {
+		if tools := filepath.Join(root, "internal", "tools"); folder == tools || filepath.Dir(folder) == tools {
 			built = []string{"-test", "tool", "./..."}
 		}
 		found, err := listModules(folder, built...)
