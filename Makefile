@@ -122,10 +122,12 @@ $(TOOLS)/%: internal/tools/go.mod internal/tools/go.sum
 	@echo "building the tool $*"
 	@cd internal/tools && go build -o $(TOOLS)/ $$(go list -f '{{.ImportPath}}' tool | grep '/$*$$')
 
-# gitleaks has a go.mod of its own: it needs other versions of what the others need too.
-$(TOOLS)/gitleaks: internal/tools/secrets/go.mod internal/tools/secrets/go.sum
-	@echo "building the tool gitleaks"
-	@cd internal/tools/secrets && go build -o $(TOOLS)/ github.com/zricethezav/gitleaks/v8
+# These have a go.mod of their own: they need other versions of what the others need too.
+$(TOOLS)/gitleaks: SECURITY_TOOL := github.com/zricethezav/gitleaks/v8
+$(TOOLS)/govulncheck: SECURITY_TOOL := golang.org/x/vuln/cmd/govulncheck
+$(TOOLS)/gitleaks $(TOOLS)/govulncheck: internal/tools/security/go.mod internal/tools/security/go.sum
+	@echo "building the tool $(notdir $@)"
+	@cd internal/tools/security && go build -o $(TOOLS)/ $(SECURITY_TOOL)
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint $(BIN)/.page-linted ## golangci-lint, with the import rules of the design; the page's sources

@@ -57,7 +57,7 @@ func knows(t *testing.T, one bool) (address string) {
 	if one {
 		files["index/modules.json"] = `[{"path":"stdlib","vulns":[{"id":"GO-2026-0001","modified":` + when + `}]}]`
 		files["index/vulns.json"] = `[{"id":"GO-2026-0001","modified":` + when + `}]`
-		files["ID/GO-2026-0001.json"] = `{"schema_version":"1.3.1","id":"GO-2026-0001","modified":` + when + `,"published":` + when + `,"details":"made for a test",
+		files["ID/GO-2026-0001.json"] = `{"schema_version":"1.3.1","id":"GO-2026-0001","modified":` + when + `,"published":` + when + `,"details":"made for a test","database_specific":{"url":"https://example.com"},
 			"affected":[{"package":{"name":"stdlib","ecosystem":"Go"},"ranges":[{"type":"SEMVER","events":[{"introduced":"0"}]}],
 			"ecosystem_specific":{"imports":[{"path":"os","symbols":["Getenv"]}]}}]}`
 	}
@@ -67,7 +67,7 @@ func knows(t *testing.T, one bool) (address string) {
 }
 
 func TestAKnownVulnerabilityFails(t *testing.T) {
-	tools := "TOOLS=" + tool(t, ".", "golang.org/x/vuln/cmd/govulncheck")
+	tools := "TOOLS=" + tool(t, "security", "golang.org/x/vuln/cmd/govulncheck")
 	module := t.TempDir()
 	write(t, module, map[string]string{"go.mod": "module example.com/m\n\ngo 1.26\n", "main.go": "package main\n\nimport \"os\"\n\nfunc main() { println(os.Getenv(\"X\")) }\n"})
 	about := []string{tools, "GO_MODULES=" + module, "NPM_FOLDERS="}
@@ -127,7 +127,7 @@ func TestAKnownVulnerabilityOfAnNPMPackageFails(t *testing.T) {
 }
 
 func TestASecretInTheTreeOrItsHistoryFails(t *testing.T) {
-	gitleaks := filepath.Join(tool(t, "secrets", "github.com/zricethezav/gitleaks/v8"), "gitleaks")
+	gitleaks := filepath.Join(tool(t, "security", "github.com/zricethezav/gitleaks/v8"), "gitleaks")
 	config, err := filepath.Abs("../../.gitleaks.toml")
 	require.NoError(t, err)
 	dir := t.TempDir()

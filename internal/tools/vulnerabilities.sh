@@ -19,7 +19,7 @@ ask_go() {
 	case $status in
 	0) echo "govulncheck: nothing is known about $module" ;;
 	3) printf '%s\n' "$output"; failed+=("govulncheck found something about $module") ;;
-	*) printf '%s\n' "$output" | tail -n 3 >&2; unasked+=("govulncheck about $module") ;;
+	*) printf '%s\n' "$output" | head -n 5 >&2; unasked+=("govulncheck about $module") ;;
 	esac
 }
 
@@ -44,7 +44,7 @@ for module in ${GO_MODULES-.}; do ask_go "$module"; done
 for folder in ${NPM_FOLDERS-web test/browser}; do ask_npm "$folder"; done
 
 for what in "${failed[@]}"; do echo "FOUND: $what" >&2; done
-for what in "${unasked[@]}"; do echo "NOT RUN: $what: its database cannot be reached" >&2; done
+for what in "${unasked[@]}"; do echo "NOT RUN: $what: there was no answer, see above" >&2; done
 if [ ${#failed[@]} -gt 0 ]; then exit 1; fi
 if [ ${#unasked[@]} -gt 0 ] && [ -z "${OFFLINE:-}" ]; then
 	echo "vulnerabilities are not known to be none: run this where the databases can be reached, or accept it with OFFLINE=1" >&2

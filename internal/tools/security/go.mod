@@ -1,8 +1,11 @@
-module github.com/livegraph/livegraph/internal/tools/secrets
+module github.com/livegraph/livegraph/internal/tools/security
 
 go 1.26.0
 
-tool github.com/zricethezav/gitleaks/v8
+tool (
+	github.com/zricethezav/gitleaks/v8
+	golang.org/x/vuln/cmd/govulncheck
+)
 
 require (
 	dario.cat/mergo v1.0.1 // indirect
@@ -70,9 +73,13 @@ require (
 	go4.org v0.0.0-20230225012048-214862532bf5 // indirect
 	golang.org/x/crypto v0.35.0 // indirect
 	golang.org/x/exp v0.0.0-20250218142911-aa4b98e5adaa // indirect
-	golang.org/x/sync v0.11.0 // indirect
-	golang.org/x/sys v0.30.0 // indirect
+	golang.org/x/mod v0.41.0 // indirect
+	golang.org/x/sync v0.23.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
+	golang.org/x/telemetry v0.0.0-20260908163034-4bcc4b2ee518 // indirect
 	golang.org/x/text v0.22.0 // indirect
+	golang.org/x/tools v0.50.0 // indirect
+	golang.org/x/vuln v1.8.0 // indirect
 	gopkg.in/ini.v1 v1.67.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
