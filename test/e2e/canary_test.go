@@ -38,6 +38,7 @@ type tenants struct {
 	writes        map[string]bool   // what of the contract the first tenant has written
 	cursor, place string            // tokens of the first tenant's: of a list, of a stream
 	checkpoint    string
+	tokens        []string // those that the second tenant asks with
 }
 
 // call is a request that one of them makes.
@@ -211,6 +212,9 @@ func (w *tenants) requireNothingShown(as made, c call) {
 	require.Less(w.t, answer.status, http.StatusInternalServerError, "%s %s: %s", c.op, c.path, answer.body)
 	if !assert.Empty(w.t, w.foreign(answer.text(), c.asked()), "%s %s %s", c.op, c.path, c.body) {
 		return // and on: the other routes are worth knowing, too
+	}
+	if slices.ContainsFunc(w.tokens, func(token string) bool { return strings.Contains(c.path, token) }) {
+		assert.Equal(w.t, http.StatusBadRequest, answer.status, "%s %s: another tenant's token", c.op, c.path)
 	}
 	if nobodys, named := w.ofNobody(c); named {
 		assert.Equal(w.t, plain(w.say(as.Key, as.workspace, nobodys)), plain(answer), "%s %s %s", c.op, c.path, c.body)

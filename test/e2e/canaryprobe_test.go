@@ -21,6 +21,7 @@ import (
 // fit, and bodies.
 func (w *tenants) calls() (calls []call) {
 	w.t.Helper()
+	w.tokens = []string{w.cursor, w.checkpoint} // URLs have their characters as they are
 	bodies := w.bodies()
 	for path, item := range w.doc.Paths.Map() {
 		for method, operation := range item.Operations() {
