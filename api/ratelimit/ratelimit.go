@@ -8,7 +8,7 @@
 // has lost its data goes on from there. While Redis does not answer, a process goes on
 // alone from what it knows, and its own count is what Redis goes on from afterwards.
 // A count that is handed on so is never above what truly passed, so nobody is refused
-// below the plan.
+// below the plan. Requests of one workspace that meet in a process are counted by one call.
 //
 // A workspace without limits is not counted at all. The package knows nothing of HTTP.
 package ratelimit
@@ -58,6 +58,7 @@ type Limiter struct {
 	clock   clock
 	breaker breaker
 	known   memory
+	gather  gathering
 	metrics metrics
 }
 
@@ -79,7 +80,8 @@ func New(d Deps) *Limiter {
 }
 
 // Take counts a request of the workspace, unless its plan has no room for it. It
-// does not fail, and takes little longer than the time-out at worst.
+// does not fail, and takes little longer than twice the time-out at worst: requests that
+// come while Redis is asked for the same workspace are then asked for together.
 func (l *Limiter) Take(ctx context.Context, workspace uuid.UUID, plan Plan) Standing {
 	plan = plan.bounded()
 	if plan.unlimited() {
@@ -99,10 +101,8 @@ func (l *Limiter) take(ctx context.Context, workspace uuid.UUID, plan Plan) (Sta
 	if now, counts, spent := l.known.spent(workspace, limits, &l.clock, l.lengths); spent {
 		return l.standing(plan, now, counts, true), l.metrics.byMemory
 	}
-	ask := redis.RequestAsk{Workspace: workspace, Take: true, Limits: limits, Lengths: l.lengths}
-	if answers, ok := l.ask(ctx, []redis.RequestAsk{ask}); ok {
-		a := &answers[0]
-		return l.standing(plan, a.At, a.Counts, !a.Taken), l.metrics.byRedis
+	if at, counts, taken, ok := l.takeTogether(ctx, workspace, limits); ok {
+		return l.standing(plan, at, counts, !taken), l.metrics.byRedis
 	}
 	now, counts, taken := l.known.take(workspace, limits, l.clock.now(), l.lengths)
 	return l.standing(plan, now, counts, !taken), l.metrics.byProcess

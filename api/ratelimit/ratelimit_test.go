@@ -174,6 +174,52 @@ func TestRedisIsNotAskedWithoutNeed(t *testing.T) {
 	require.Equal(t, 1, passed(t, limiter, workspace, ratelimit.Plan{PerMinute: 6, PerDay: 50}, 10), "but not beyond a larger plan")
 }
 
+// held is Redis, whose answers are held back until they are let go.
+type held struct {
+	counted
+	letGo chan struct{}
+}
+
+func (h *held) CountRequest(ctx context.Context, ask *redis.RequestAsk) (redis.RequestAnswer, error) {
+	defer func() { <-h.letGo }()
+	return h.counted.CountRequest(ctx, ask)
+}
+
+// Those that meet are asked for by one call, and each stands as if it had come alone.
+func TestRequestsThatMeetAreCountedByOneCall(t *testing.T) {
+	const callers, room = 40, 30
+	counter := &held{counted: counted{DB: open(t, testenv.Redis(t))}, letGo: make(chan struct{})}
+	waiting := make(chan struct{}, callers)
+	limiter := process(t, testenv.Redis(t), func(d *ratelimit.Deps) { d.Counter = counter })
+	workspace, plan := uuid.New(), ratelimit.Plan{PerMinute: room, PerDay: 100}
+	standings := make(chan ratelimit.Standing, callers)
+	take := func() {
+		waiting <- struct{}{}
+		standings <- limiter.Take(t.Context(), workspace, plan)
+	}
+	go take()
+	require.Eventually(t, func() bool { return counter.answered.Load() == 1 }, 20*time.Second, time.Millisecond)
+	for range callers - 1 {
+		go take()
+	}
+	for range callers {
+		<-waiting
+	}
+	close(counter.letGo)
+	remaining, refused := map[int64]int{}, 0
+	for range callers {
+		if s := <-standings; s.Refusing() == nil {
+			remaining[s.Minute.Remaining]++
+		} else {
+			refused++
+			require.Zero(t, s.Minute.Remaining)
+		}
+	}
+	require.Equal(t, callers-room, refused)
+	require.Len(t, remaining, room, "each is told another number")
+	require.Less(t, counter.asked.Load(), int64(callers/2))
+}
+
 func TestWhatRedisLostIsGivenBack(t *testing.T) {
 	url, workspace := testenv.Redis(t), uuid.New()
 	plan := ratelimit.Plan{PerMinute: 20, PerDay: 100}

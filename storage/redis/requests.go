@@ -18,11 +18,11 @@ type Window struct {
 }
 
 // RequestAsk asks how many requests of a workspace passed in the two windows, of a
-// minute and of a day, that the server's clock is in; with Take, it counts one more
-// if both have room for it.
+// minute and of a day, that the server's clock is in, and counts as many more of Take as
+// both have room for.
 type RequestAsk struct {
 	Workspace uuid.UUID
-	Take      bool
+	Take      int64            // how many requests are asked for; 0: none, it is only looked
 	Limits    [2]int64         // what the minute and the day have room for
 	Lengths   [2]time.Duration // how long both are; they begin with 1970, in whole microseconds
 	// Known is what the caller knows to have passed. Where the server has counted
@@ -34,13 +34,13 @@ type RequestAsk struct {
 	NotAfter time.Time
 }
 
-// RequestAnswer is what was found, a request that was taken included.
+// RequestAnswer is what was found, the requests that were taken included.
 type RequestAnswer struct {
 	At     time.Time // by the server's clock, to the microsecond
-	Taken  bool
-	Late   bool     // it was past NotAfter: only At is told
-	Behind bool     // the server had counted less than was known
-	Counts [2]int64 // in the minute and in the day of At
+	Taken  int64     // how many were counted: those for which both windows had room
+	Late   bool      // it was past NotAfter: only At is told
+	Behind bool      // the server had counted less than was known
+	Counts [2]int64  // in the minute and in the day of At
 }
 
 // countRequests keeps both windows of a workspace in one hash, which goes with the
@@ -48,7 +48,7 @@ type RequestAnswer struct {
 // changes nothing, unless the server had lost something.
 //
 // ARGV: lengths in microseconds (1, 2), limits (3, 4), numbers and counts that are
-// known (5 to 8), not after, in microseconds, 0: whenever (9), 1: take one (10).
+// known (5 to 8), not after, in microseconds, 0: whenever (9), how many to take (10).
 var countRequests = redis.NewScript(countRequestsText)
 
 const countRequestsText = `
@@ -56,7 +56,7 @@ const countRequestsText = `
 	local now = t[1] * 1000000 + t[2]
 	if tonumber(ARGV[9]) > 0 and now > tonumber(ARGV[9]) then return {now, 0, 1, 0, 0, 0} end
 	local kept = redis.call('HMGET', KEYS[1], 'minute', 'day', 'of_minute', 'of_day')
-	local number, count, room, behind = {}, {}, true, 0
+	local number, count, taken, behind = {}, {}, tonumber(ARGV[10]), 0
 	for i = 1, 2 do
 		number[i] = math.floor(now / ARGV[i])
 		count[i] = 0
@@ -65,14 +65,11 @@ const countRequestsText = `
 			count[i] = tonumber(ARGV[4 + 2 * i])
 			behind = 1
 		end
-		if count[i] >= tonumber(ARGV[2 + i]) then room = false end
+		taken = math.max(math.min(taken, tonumber(ARGV[2 + i]) - count[i]), 0)
 	end
-	if ARGV[10] ~= '1' then return {now, 0, 0, behind, count[1], count[2]} end
-	local taken = 0
-	if room then
-		taken, count[1], count[2] = 1, count[1] + 1, count[2] + 1
-	end
-	if room or behind == 1 then
+	if ARGV[10] == '0' then return {now, 0, 0, behind, count[1], count[2]} end
+	count[1], count[2] = count[1] + taken, count[2] + taken
+	if taken > 0 or behind == 1 then
 		redis.call('HSET', KEYS[1], 'minute', number[1], 'day', number[2], 'of_minute', count[1], 'of_day', count[2])
 		if tonumber(kept[2] or -1) ~= number[2] then
 			redis.call('PEXPIRE', KEYS[1], math.ceil(((number[2] + 1) * ARGV[2] - now) / 1000) + 1000)
@@ -112,13 +109,9 @@ func (ask *RequestAsk) args() []any {
 	if !ask.NotAfter.IsZero() {
 		notAfter = ask.NotAfter.UnixMicro()
 	}
-	take := 0
-	if ask.Take {
-		take = 1
-	}
 	return []any{
 		ask.Lengths[0].Microseconds(), ask.Lengths[1].Microseconds(), ask.Limits[0], ask.Limits[1],
-		ask.Known[0].Number, ask.Known[0].Count, ask.Known[1].Number, ask.Known[1].Count, notAfter, take,
+		ask.Known[0].Number, ask.Known[0].Count, ask.Known[1].Number, ask.Known[1].Count, notAfter, ask.Take,
 	}
 }
 
@@ -131,7 +124,7 @@ func requestAnswer(command *redis.Cmd) (RequestAnswer, error) {
 		return RequestAnswer{}, fmt.Errorf("counting a request in Redis: %d values instead of 6", len(values))
 	}
 	return RequestAnswer{
-		At: time.UnixMicro(values[0]).UTC(), Taken: values[1] == 1, Late: values[2] == 1, Behind: values[3] == 1,
+		At: time.UnixMicro(values[0]).UTC(), Taken: values[1], Late: values[2] == 1, Behind: values[3] == 1,
 		Counts: [2]int64{values[4], values[5]},
 	}, nil
 }

@@ -48,7 +48,7 @@ func TestRequestsAreCountedAsByHand(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			now += rapid.SampledFrom([]int64{0, 1, 999_999, 20_000_000, 59_999_999, 600_000_000, 7_200_000_000}).Draw(t, "later")
 			ask := redis.RequestAsk{
-				Workspace: rapid.SampledFrom(workspaces).Draw(t, "workspace"), Take: rapid.Float64Range(0, 1).Draw(t, "take") < 0.8,
+				Workspace: rapid.SampledFrom(workspaces).Draw(t, "workspace"), Take: rapid.Int64Range(0, 4).Draw(t, "take"),
 				Limits: [2]int64{rapid.Int64Range(1, 5).Draw(t, "per minute"), rapid.Int64Range(1, 20).Draw(t, "per day")}, Lengths: minuteAndDay,
 			}
 			keys, _ := ask.Arguments()
@@ -73,17 +73,20 @@ func TestRequestsAreCountedAsByHand(t *testing.T) {
 					want[i] = all
 				}
 			}
-			taken := ask.Take && want[0] < ask.Limits[0] && want[1] < ask.Limits[1]
+			taken := int64(0)
+			for taken < ask.Take && want[0]+taken < ask.Limits[0] && want[1]+taken < ask.Limits[1] {
+				taken++
+			}
 			behind := want != has
 			keys, args := ask.Arguments()
 			answer, err := redis.ReadRequests(script.Eval(ctx, client, keys, append(args, now/1_000_000, now%1_000_000)...))
 			require.NoError(t, err)
-			if taken {
+			for range taken {
 				want[0]++
 				want[1]++
 				model.passed[ask.Workspace] = append(model.passed[ask.Workspace], now)
 			}
-			if behind && ask.Take { // what was known is in the server again, of these windows
+			if behind && ask.Take > 0 { // what was known is in the server again, of these windows
 				model.lost[ask.Workspace] = 0
 				model.forgetBut(ask.Workspace, now/minuteAndDay[1].Microseconds())
 			}
@@ -105,7 +108,7 @@ func (n *naive) forgetBut(workspace uuid.UUID, day int64) {
 
 func TestARequestIsNotCountedWhenNobodyWaitsForItAnyMore(t *testing.T) {
 	db := openRedis(t, testenv.Redis(t))
-	ask := redis.RequestAsk{Workspace: uuid.New(), Take: true, Limits: [2]int64{5, 5}, Lengths: minuteAndDay, NotAfter: time.Now().Add(-time.Minute)}
+	ask := redis.RequestAsk{Workspace: uuid.New(), Take: 1, Limits: [2]int64{5, 5}, Lengths: minuteAndDay, NotAfter: time.Now().Add(-time.Minute)}
 	answer, err := db.CountRequest(t.Context(), &ask)
 	require.NoError(t, err)
 	require.True(t, answer.Late)
@@ -113,14 +116,14 @@ func TestARequestIsNotCountedWhenNobodyWaitsForItAnyMore(t *testing.T) {
 	ask.NotAfter = time.Now().Add(time.Minute)
 	answer, err = db.CountRequest(t.Context(), &ask)
 	require.NoError(t, err)
-	require.True(t, answer.Taken)
+	require.EqualValues(t, 1, answer.Taken)
 	require.Equal(t, int64(1), answer.Counts[1], "the late one is not among them")
 }
 
 func TestCountsGoWithTheDay(t *testing.T) {
 	url := testenv.Redis(t)
 	db := openRedis(t, url)
-	ask := redis.RequestAsk{Workspace: uuid.New(), Take: true, Limits: [2]int64{5, 5}, Lengths: minuteAndDay}
+	ask := redis.RequestAsk{Workspace: uuid.New(), Take: 1, Limits: [2]int64{5, 5}, Lengths: minuteAndDay}
 	answers, err := db.CountRequests(t.Context(), []redis.RequestAsk{ask, ask})
 	require.NoError(t, err)
 	require.Equal(t, int64(2), answers[1].Counts[1])

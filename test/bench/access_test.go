@@ -59,56 +59,61 @@ func (e *entrance) settle(b *testing.B) {
 
 // BenchmarkAccess is what authentication, the plan's limit and the audit log cost a
 // request together: the handlers of the interface with all three, on the engines that
-// they need, beside the same handlers with none. The two take turns.
+// they need, beside the same handlers with none. They take turns. Points are also
+// measured in a workspace without limits, where nothing is counted: no other lets so
+// many requests in.
 func BenchmarkAccess(b *testing.B) {
 	old := slog.Default()
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	defer slog.SetDefault(old)
 	r := record.New(b)
-	with, without := guarded(b), bare(b)
+	many := int64(1 << 30)
+	limited, unlimited, without := guarded(b, &many), guarded(b, nil), bare(b)
 	for turn := range accessTurns + 1 { // the first warms up: it is not counted
-		asked, plain := inTurn(turn, b, with, without, (*entrance).nothing)
+		asked := inTurn(turn, []*entrance{limited, without}, func(e *entrance) requestCost { return e.nothing(b) })
 		if turn > 0 {
-			r.Add("request/with-p50", "ms", asked.p50)
-			r.Add("request/without-p50", "ms", plain.p50)
-			r.Add("request/costs-p50", "ms", asked.p50-plain.p50)
-			r.Add("request/with-p99", "ms", asked.p99)
-			r.Add("request/cpu", "ms", asked.cpu-plain.cpu)
+			r.Add("request/with-p50", "ms", asked[0].p50)
+			r.Add("request/without-p50", "ms", asked[1].p50)
+			r.Add("request/costs-p50", "ms", asked[0].p50-asked[1].p50)
+			r.Add("request/with-p99", "ms", asked[0].p99)
+			r.Add("request/cpu", "ms", asked[0].cpu-asked[1].cpu)
 		}
 		for _, points := range []int{1_000, 10_000, 100_000} {
-			checked, open := inTurn(turn, b, with, without, func(e *entrance, b *testing.B) ingestCost { return e.ingest(b, points) })
+			took := inTurn(turn, []*entrance{unlimited, limited, without}, func(e *entrance) ingestCost { return e.ingest(b, points) })
 			if turn == 0 {
 				continue
 			}
-			name := fmt.Sprintf("ingest/points=%d/", points)
-			r.Add(name+"with", "points/s", checked.perSecond)
-			r.Add(name+"without", "points/s", open.perSecond)
-			r.Add(name+"costs", "%", 100*(1-checked.perSecond/open.perSecond))
-			r.Add(name+"cpu", "%", 100*(checked.cpu/open.cpu-1))
+			name, plain := fmt.Sprintf("ingest/points=%d/", points), took[2]
+			r.Add(name+"without", "points/s", plain.perSecond)
+			for i, plan := range []string{"unlimited", "limited"} {
+				r.Add(name+plan, "points/s", took[i].perSecond)
+				r.Add(name+plan+"-costs", "%", 100*(1-took[i].perSecond/plain.perSecond))
+				r.Add(name+plan+"-cpu", "cpu-ns/point", 1e9*(took[i].cpu-plain.cpu))
+			}
 		}
-		r.Say("turn %d of %d: a request of nothing %.3f ms, without %.3f ms", turn, accessTurns, asked.p50, plain.p50)
+		r.Say("turn %d of %d: a request of nothing %.3f ms, without %.3f ms", turn, accessTurns, asked[0].p50, asked[1].p50)
 	}
 	r.Save()
 }
 
-// inTurn measures both ways, one first in even turns and the other in odd ones.
-func inTurn[T any](turn int, b *testing.B, with, without *entrance, measure func(*entrance, *testing.B) T) (checked, open T) {
-	b.Helper()
-	if turn%2 == 0 {
-		checked = measure(with, b)
-		return checked, measure(without, b)
+// inTurn measures ways one after the other, in each turn another first, and gives what
+// came of them in their order.
+func inTurn[T any](turn int, ways []*entrance, measure func(*entrance) T) []T {
+	took := make([]T, len(ways))
+	for n := range ways {
+		i := (turn + n) % len(ways)
+		took[i] = measure(ways[i])
 	}
-	open = measure(without, b)
-	return measure(with, b), open
+	return took
 }
 
-// guarded is the way that everybody has, in a workspace with limits.
-func guarded(b *testing.B) *entrance {
+// guarded is the way that everybody has, in a workspace with so many requests a minute
+// and a day; nil: any number.
+func guarded(b *testing.B, limit *int64) *entrance {
 	b.Helper()
 	live, audit := &contract.LiveData{}, &contract.Audit{Unstored: true}
 	s := contract.Start(b, contract.Counted(testenv.Redis(b)), audit.Group, live.Group, nothing)
-	many := int64(1 << 30)
-	w, err := s.DB.CreateWorkspace(b.Context(), postgres.Workspace{Name: "limited", Plan: "enterprise", Mode: apikey.Live, PerMinute: &many, PerDay: &many})
+	w, err := s.DB.CreateWorkspace(b.Context(), postgres.Workspace{Name: "limited", Plan: "enterprise", Mode: apikey.Live, PerMinute: limit, PerDay: limit})
 	require.NoError(b, err)
 	e := &entrance{handler: s.API.Handler(), workspace: w.ID, key: s.NewKey(b, []uuid.UUID{w.ID}, request.Admin), pending: audit.Spool.Pending}
 	e.newSource(b)
@@ -197,7 +202,7 @@ func (e *entrance) nothing(b *testing.B) requestCost {
 	}
 }
 
-// ingestCost is what points took: points a second, CPU time of a point.
+// ingestCost is what points took: points a second, seconds of CPU time a point.
 type ingestCost struct{ perSecond, cpu float64 }
 
 func (e *entrance) ingest(b *testing.B, points int) ingestCost {
@@ -221,7 +226,7 @@ func (e *entrance) ingest(b *testing.B, points int) ingestCost {
 	took := time.Since(began)
 	e.settle(b)
 	used := record.CPU(b) - before
-	return ingestCost{perSecond: accessPoints / took.Seconds(), cpu: float64(used) / accessPoints}
+	return ingestCost{perSecond: accessPoints / took.Seconds(), cpu: used.Seconds() / accessPoints}
 }
 
 // points is a body with so many points of ten series.
