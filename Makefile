@@ -122,6 +122,13 @@ $(TOOLS)/%: internal/tools/go.mod internal/tools/go.sum
 	@echo "building the tool $*"
 	@cd internal/tools && go build -o $(TOOLS)/ $$(go list -f '{{.ImportPath}}' tool | grep '/$*$$')
 
+# These have a go.mod of their own: they need other versions of what the others need too.
+$(TOOLS)/gitleaks: SECURITY_TOOL := github.com/zricethezav/gitleaks/v8
+$(TOOLS)/govulncheck: SECURITY_TOOL := golang.org/x/vuln/cmd/govulncheck
+$(TOOLS)/gitleaks $(TOOLS)/govulncheck: internal/tools/security/go.mod internal/tools/security/go.sum
+	@echo "building the tool $(notdir $@)"
+	@cd internal/tools/security && go build -o $(TOOLS)/ $(SECURITY_TOOL)
+
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint $(BIN)/.page-linted ## golangci-lint, with the import rules of the design; the page's sources
 	@$(TOOLS)/golangci-lint run ./...
@@ -132,11 +139,34 @@ generate: $(TOOLS)/buf $(TOOLS)/protoc-gen-go ## make the generated code again
 	@go run ./cmd/livegraph config --reference > docs/settings.md
 
 .PHONY: verify
-verify: lint generate ## fail if generated code or go.mod is stale, or the protobuf schema is broken
+verify: lint generate licences secrets vulnerabilities ## fail if generated code or go.mod is stale, or what is depended on or committed is not in order (OFFLINE=1: say what was not asked)
 	@cd schemas && $(TOOLS)/buf lint
 	@go mod tidy -diff
 	@go vet ./...
+	@cd internal/tools && go test ./...
 	@git diff --exit-code -- schemas docs/settings.md || { echo "generated code is stale: commit what 'make generate' made"; exit 1; }
+
+# The licences' texts, which the binary shows by `version --notices`.
+NOTICES := cmd/livegraph/notices.txt
+
+.PHONY: notices
+notices: $(TOOLS)/licences $(PAGE_DEPS) ## write anew what the licences of what is in the binary ask to be told
+	@$(TOOLS)/licences notices > $(BIN)/notices.txt && mv $(BIN)/notices.txt $(NOTICES)
+
+.PHONY: licences
+licences: $(TOOLS)/licences $(PAGE_DEPS) $(INFLUX_PYTHON) build ## fail if the licence of a dependency is not allowed, or a notice is missing
+	@$(BIN)/livegraph engines install
+	@$(TOOLS)/licences check
+	@$(TOOLS)/licences notices | cmp -s - $(NOTICES) || { echo "$(NOTICES) is stale: commit what 'make notices' made"; exit 1; }
+
+.PHONY: secrets
+secrets: $(TOOLS)/gitleaks ## fail if something that looks like a secret is, or was, committed, or is about to be
+	@$(TOOLS)/gitleaks git --no-banner --redact --log-level=warn .
+	@$(TOOLS)/gitleaks git --no-banner --redact --log-level=warn --pre-commit .
+
+.PHONY: vulnerabilities
+vulnerabilities: $(TOOLS)/govulncheck ## fail if a dependency has a known vulnerability, or none can be asked about (OFFLINE=1: say so)
+	@TOOLS=$(TOOLS) internal/tools/vulnerabilities.sh
 
 .env:
 	@(umask 077; awk '/^[A-Z]+_PASSWORD=$$/ {c = "openssl rand -hex 24"; c | getline s; close(c); $$0 = $$0 s} 1' deploy/.env.example > $@)

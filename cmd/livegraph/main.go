@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"io"
 	"log/slog"
@@ -168,13 +169,23 @@ func decodeID(c *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
+// notices are the licences' texts of all that is in the binary; `make notices` writes them.
+//
+//go:embed notices.txt
+var notices string
+
 // VersionCmd prints the version.
 type VersionCmd struct {
-	JSON bool `help:"Print JSON."`
+	JSON    bool `help:"Print JSON." xor:"form"`
+	Notices bool `help:"Print the licences of what the binary is made of." xor:"form"`
 }
 
 // Run prints the version, and what built it.
 func (c *VersionCmd) Run(out *output) error {
+	if c.Notices {
+		_, err := io.WriteString(out, notices)
+		return err
+	}
 	goVersion := "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		goVersion = info.GoVersion
