@@ -92,9 +92,9 @@ test: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)
 test: build lint page-test chromium $(BROWSER_DEPS) $(INFLUX_PYTHON) ## set up, check and test everything
 	@rm -f $(NOT_RUN)
 	@$(BIN)/livegraph engines install
-	@go test -count=1 -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/compose -e /test/browser)
+	@go test -count=1 -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/compose -e /test/browser -e '/test/chaos$$')
 	@cd test/promql && go test -count=1 ./...
-	@go test -count=1 -timeout 20m -p 1 ./test/compose ./test/e2e
+	@go test -count=1 -timeout 20m -p 1 ./test/compose ./test/e2e ./test/chaos
 	@cd test/grafana && go test -count=1 -timeout 10m ./...
 	@cd test/prometheus && go test -count=1 -timeout 10m ./...
 	@cd test/influx && go test -count=1 -timeout 10m ./...
@@ -112,6 +112,23 @@ short: ## the tests that need no engine
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME (30s); FUZZ=name only those that match it
 	@./test/fuzz.sh $(or $(FUZZTIME),30s) '$(or $(FUZZ),.)'
+
+.PHONY: chaos
+chaos: build ## try FAULTS (100) faults under load; SEED=n deals the same again, KAFKA=apache, ONLY='kill/*', RECORD=yes keeps the log
+	@$(BIN)/livegraph engines install
+	@go build -o $(BIN)/chaos ./test/chaos/cmd
+	@$(BIN)/chaos -faults $(or $(FAULTS),100) $(if $(SEED),-seed $(SEED)) $(if $(KAFKA),-kafka $(KAFKA)) $(if $(ONLY),-only '$(ONLY)') \
+		-binary $(BIN)/livegraph -commit '$(VERSION)' $(if $(RECORD),-runs test/chaos/runs)
+
+.PHONY: mutants
+mutants: build ## plant each bug of test/chaos/mutants/patches and have it caught by faults under load; ONLY=name,name
+	@$(BIN)/livegraph engines install
+	@go build -o $(BIN)/chaos ./test/chaos/cmd
+	@go run ./test/chaos/mutants $(if $(ONLY),-only '$(ONLY)') -write docs/reliability.md
+
+.PHONY: chaos-report
+chaos-report: ## write the recorded runs of faults into docs/reliability.md
+	@go run ./test/chaos/report
 
 .PHONY: bench
 bench: build ## benchmarks, each beside its baseline, and docs/benchmarks.md; BENCH=ingest is one section, BENCH=outage one that takes long

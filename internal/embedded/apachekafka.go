@@ -26,7 +26,8 @@ const (
 	apacheStopLimit = 10 * time.Second
 	apacheHeap      = "256m"
 	// apachePlain is the listener that is always there.
-	apachePlain = "PLAINTEXT"
+	apachePlain      = "PLAINTEXT"
+	apacheController = "CONTROLLER"
 )
 
 // ApacheKafkaOptions adds to EngineOptions, of which Packages is not used, what
@@ -36,9 +37,20 @@ type ApacheKafkaOptions struct {
 	Jars       *Jars             // default: InstallApacheKafka
 	Properties map[string]string // of server.properties, beside or instead of ours
 	Listeners  []KafkaListener   // beside the one in plain text
+	// ClusterID is that of a cluster of several brokers; default: a random one.
+	ClusterID uuid.UUID
+	// Joins makes this a further broker of a cluster; nil: a cluster of its own.
+	Joins *KafkaCluster
 	// Scram are the arguments of kafka-storage's --add-scram, such as
 	// SCRAM-SHA-256=[name=u,password=p]. They count at the first start.
 	Scram []string
+}
+
+// KafkaCluster is what a further broker has to know of the cluster that it joins. The
+// broker that began it, number 1, is the controller.
+type KafkaCluster struct {
+	Controller string // host:port, see [ApacheKafka.Controller]
+	Node       int    // number of the new broker, from 2
 }
 
 // KafkaListener is a further listener of a broker, on a port of its own.
@@ -48,8 +60,8 @@ type KafkaListener struct {
 	Properties map[string]string // without the prefix listener.name.….
 }
 
-// ApacheKafka is a single broker of Apache Kafka, its own controller, on the
-// loopback. It is what production runs, in one process of Java; Livegraph's tests
+// ApacheKafka is a broker of Apache Kafka, its own controller unless it joins another's
+// cluster, on the loopback. It is what production runs, in one process of Java; Livegraph's tests
 // are tried on it beside the broker that is inside this process (see [StartKafka]).
 type ApacheKafka struct {
 	*Process
@@ -70,7 +82,11 @@ func StartApacheKafka(ctx context.Context, o ApacheKafkaOptions) (*ApacheKafka, 
 		return nil, err
 	}
 	k := &ApacheKafka{ports: map[string]int{}}
-	for _, name := range append([]string{"CONTROLLER"}, names(o.Listeners)...) {
+	wanted := names(o.Listeners)
+	if o.Joins == nil {
+		wanted = append(wanted, apacheController)
+	}
+	for _, name := range wanted {
 		if err := k.holdPort(ctx, name); err != nil {
 			return nil, fmt.Errorf("starting %s: %w", apacheName, err)
 		}
@@ -95,6 +111,10 @@ func StartApacheKafka(ctx context.Context, o ApacheKafkaOptions) (*ApacheKafka, 
 
 // Brokers are the addresses to begin with, host:port, of the listener in plain text.
 func (k *ApacheKafka) Brokers() []string { return []string{k.Address()} }
+
+// Controller is the address, host:port, at which further brokers find the cluster. The
+// broker must have begun it.
+func (k *ApacheKafka) Controller() string { return k.Listener(apacheController) }
 
 // Listener is the address, host:port, of a further listener.
 func (k *ApacheKafka) Listener(name string) string {
@@ -142,11 +162,19 @@ func (k *ApacheKafka) prepare(s *site, o ApacheKafkaOptions) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	format := o.Jars.Command(s.Dir, apacheJava, "kafka.tools.StorageTool", formatArguments(uuid.New(), o.Scram)...)
+	format := o.Jars.Command(s.Dir, apacheJava, "kafka.tools.StorageTool", formatArguments(o.cluster(), o.Scram)...)
 	if out, err := format.CombinedOutput(); err != nil {
 		return fmt.Errorf("formatting its directory: %w: %s", err, out)
 	}
 	return nil
+}
+
+// cluster is the id of the broker's cluster.
+func (o *ApacheKafkaOptions) cluster() uuid.UUID {
+	if o.ClusterID == uuid.Nil {
+		return uuid.New()
+	}
+	return o.ClusterID
 }
 
 // formatArguments are those of kafka-storage for a new cluster. One id in 64 begins
@@ -159,14 +187,21 @@ func formatArguments(id uuid.UUID, scram []string) []string {
 	return args
 }
 
-// settings are those of a single broker that also is the controller.
+// settings are those of a single broker that also is the controller, or of a further
+// one.
 func (k *ApacheKafka) settings(s *site, o ApacheKafkaOptions) map[string]string {
-	controller := k.Listener("CONTROLLER")
-	listeners := []string{apachePlain + "://" + s.endpoint.address(), "CONTROLLER://" + controller}
+	var roles, node, controller string
+	listeners := []string{apachePlain + "://" + s.endpoint.address()}
+	if o.Joins == nil {
+		roles, node, controller = "broker,controller", "1", k.Controller()
+		listeners = append(listeners, apacheController+"://"+controller)
+	} else {
+		roles, node, controller = "broker", strconv.Itoa(o.Joins.Node), o.Joins.Controller
+	}
 	protocols := []string{"PLAINTEXT:PLAINTEXT", "CONTROLLER:PLAINTEXT"}
 	settings := map[string]string{
-		"process.roles": "broker,controller", "node.id": "1", "controller.quorum.voters": "1@" + controller,
-		"controller.listener.names": "CONTROLLER", "inter.broker.listener.name": apachePlain,
+		"process.roles": roles, "node.id": node, "controller.quorum.voters": "1@" + controller,
+		"controller.listener.names": apacheController, "inter.broker.listener.name": apachePlain,
 		"log.dirs":                         filepath.Join(s.Dir, "log"),
 		"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "4",
 		"transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1",

@@ -27,6 +27,9 @@ func StartClickHouse(ctx context.Context, o EngineOptions) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.Memory == 0 {
+		s.Memory = clickhouseMemory()
+	}
 	program, err := s.program("clickhouse", "front.py")
 	if err != nil {
 		return nil, err
@@ -39,7 +42,7 @@ func StartClickHouse(ctx context.Context, o EngineOptions) (*Process, error) {
 		},
 		command: func() (*exec.Cmd, error) {
 			cmd := exec.Command(s.Packages.Python(), program, "--data", s.Dir,
-				"--port", strconv.Itoa(s.endpoint.Port), "--memory", strconv.FormatInt(clickhouseMemory(), 10))
+				"--port", strconv.Itoa(s.endpoint.Port), "--memory", strconv.FormatInt(s.Memory, 10))
 			cmd.Dir = s.Dir
 			cmd.Env = append(pythonEnv(), passwordEnv+"="+s.endpoint.Password)
 			return cmd, nil

@@ -17,6 +17,7 @@ type EngineOptions struct {
 	Packages *Packages    // default: Install, InstallEmbedder
 	Logger   *slog.Logger // default: slog.Default
 	Progress func(Event)  // default: none
+	Memory   int64        // bytes that ClickHouse may use; default: two fifths of the machine's
 }
 
 // startLimit bounds an engine's start: recovery after a crash may take long.

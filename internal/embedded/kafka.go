@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"sync"
 	"time"
@@ -30,6 +31,9 @@ const (
 type KafkaOptions struct {
 	EngineOptions
 	SyncWrites bool // fsync each batch before it is acknowledged
+	// Advertised is where clients are told to connect, host:port, which is to lead here;
+	// default: where the broker listens. For tests behind a proxy.
+	Advertised string
 }
 
 // Kafka is a broker inside this process that keeps its records on disk.
@@ -75,7 +79,7 @@ func (k *Kafka) Start(ctx context.Context) error {
 		return fmt.Errorf("starting kafka: %w", err)
 	}
 	options := []kfake.Opt{
-		kfake.NumBrokers(1), kfake.Ports(k.site.endpoint.Port), kfake.DataDir(k.site.Dir + "/log"), kfake.ClusterID("livegraph"), kfake.ListenFn(listenPatiently),
+		kfake.NumBrokers(1), kfake.Ports(k.site.endpoint.Port), kfake.DataDir(k.site.Dir + "/log"), kfake.ClusterID("livegraph"), kfake.ListenFn(k.listen),
 		kfake.BrokerConfigs(map[string]string{
 			"message.max.bytes":   strconv.Itoa(kafkaMaxMessage),
 			"log.segment.bytes":   strconv.Itoa(kafkaSegment),
@@ -96,6 +100,29 @@ func (k *Kafka) Start(ctx context.Context) error {
 	go retain(cluster, k.stop, k.ticked)
 	return nil
 }
+
+// listen listens at the broker's port. What kfake tells clients of itself is the
+// listener's address.
+func (k *Kafka) listen(network, address string) (net.Listener, error) {
+	l, err := listenPatiently(network, address)
+	if err != nil || k.options.Advertised == "" {
+		return l, err
+	}
+	at, err := net.ResolveTCPAddr(network, k.options.Advertised)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the advertised address: %w", err), l.Close())
+	}
+	return advertised{l, at}, nil
+}
+
+// advertised is a listener that says it is somewhere else.
+type advertised struct {
+	net.Listener
+	at net.Addr
+}
+
+// Addr is where clients are to connect.
+func (a advertised) Addr() net.Addr { return a.at }
 
 // retain drops what is beyond the topics' retention, until stop is closed.
 func retain(cluster *kfake.Cluster, stop, ticked chan struct{}) {

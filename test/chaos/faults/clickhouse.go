@@ -1,0 +1,104 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/livegraph/livegraph/test/chaos/world"
+)
+
+// clickhouses are the faults that only ClickHouse can have.
+func clickhouses(s *world.Stores) []Fault {
+	kinds := []struct {
+		name     string
+		settings map[string]string // of tables, beside or instead of theirs
+	}{
+		{"too-many-parts", map[string]string{"parts_to_delay_insert": "1", "parts_to_throw_insert": "1"}},
+		{"no-space", map[string]string{"min_free_disk_bytes_to_perform_insert": "1000000000000000"}},
+		{"read-only", map[string]string{"table_readonly": "1"}},
+	}
+	var all []Fault
+	for _, kind := range kinds {
+		all = append(all, Fault{Kind: kind.name + "/clickhouse", Lasts: away,
+			Inject: func(ctx context.Context, dice *rand.Rand) (func(context.Context) error, error) {
+				return setTables(ctx, s, dice, kind.settings)
+			}})
+	}
+	return append(all,
+		Fault{Kind: "no-merges/clickhouse", Lasts: between(time.Second, 4*time.Second),
+			Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
+				return func(ctx context.Context) error {
+					return insist(ctx, func(ctx context.Context) error { return s.ClickHouse.Exec(ctx, "SYSTEM START MERGES") })
+				}, s.ClickHouse.Exec(ctx, "SYSTEM STOP MERGES")
+			}},
+		Fault{Kind: "memory/clickhouse", Lasts: moment, Inject: func(ctx context.Context, dice *rand.Rand) (func(context.Context) error, error) {
+			return hog(ctx, s, dice)
+		}},
+	)
+}
+
+// setTables gives some of the tables other settings; heal takes them away again. The
+// settings are none that our tables have of their own.
+func setTables(ctx context.Context, s *world.Stores, dice *rand.Rand, settings map[string]string) (func(context.Context) error, error) {
+	rows, err := s.ClickHouse.Query(ctx, "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' ORDER BY name")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var tables []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		if dice.IntN(2) == 0 {
+			tables = append(tables, name)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	var set, names []string
+	for name, value := range settings {
+		set, names = append(set, name+" = "+value), append(names, name)
+	}
+	heal := func(ctx context.Context) error {
+		for _, table := range tables {
+			err := insist(ctx, func(ctx context.Context) error {
+				return s.ClickHouse.Exec(ctx, fmt.Sprintf("ALTER TABLE %s RESET SETTING %s", table, strings.Join(names, ", ")))
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, table := range tables {
+		if err := s.ClickHouse.Exec(ctx, fmt.Sprintf("ALTER TABLE %s MODIFY SETTING %s", table, strings.Join(set, ", "))); err != nil {
+			return heal, err
+		}
+	}
+	return heal, nil
+}
+
+// hog has a query take what memory the engine has left, for moments, so that others
+// are refused theirs.
+func hog(ctx context.Context, s *world.Stores, dice *rand.Rand) (func(context.Context) error, error) {
+	const limit = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	statement := fmt.Sprintf("SELECT length(a), sleepEachRow(2) FROM (SELECT groupArray(repeat('x', 1000)) AS a FROM numbers(%d)) "+
+		"SETTINGS max_memory_usage = 0, max_threads = 1", 500_000+dice.IntN(400_000))
+	// It may have the error itself that it is to bring others.
+	err := s.ClickHouse.Exec(ctx, statement)
+	if exception := (*ch.Exception)(nil); errors.As(err, &exception) {
+		return nothing, nil
+	}
+	return nothing, err
+}

@@ -1,0 +1,337 @@
+package load
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// seriesRow is a series as the registry has it.
+type seriesRow struct {
+	id     uint64
+	source uuid.UUID
+	metric string
+	text   bool
+	tags   string
+}
+
+// pointRow is a point that stands in ClickHouse: one of those that a read of the table
+// with FINAL gives.
+type pointRow struct {
+	series seriesRow
+	us     int64
+	value  float64
+}
+
+// checkPoints holds the points of a tenant that stand against what was answered, and
+// puts sources aside that are old enough.
+func (t *tenant) checkPoints(ctx context.Context, stores Stores) ([]Violation, error) {
+	var found []Violation
+	for _, f := range formats {
+		s := t.shelf.current[f]
+		if s == nil {
+			continue
+		}
+		wrong, err := t.checkSource(ctx, stores, s)
+		if err != nil {
+			return found, err
+		}
+		found = append(found, wrong...)
+		if t.load.round-s.born+1 < keepRounds {
+			continue
+		}
+		if err := t.putAside(ctx, stores, s); err != nil {
+			return found, err
+		}
+	}
+	wrong, err := t.checkAside(ctx, stores)
+	return append(found, wrong...), err
+}
+
+func (t *tenant) checkSource(ctx context.Context, stores Stores, s *source) ([]Violation, error) {
+	series, err := readSeries(ctx, stores, t.uuid, s.id)
+	if err != nil {
+		return nil, err
+	}
+	var found []Violation
+	for _, one := range series {
+		if err := one.check(t, s); err != nil {
+			found = append(found, Violation{1, "a series is registered that nobody sent", err.Error()})
+		}
+	}
+	stored, unreadable, err := readPoints(ctx, stores, series)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, unreadable...)
+	torn, err := readTorn(ctx, stores, series)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, torn...)
+	found = append(found, s.compare(stored)...)
+	read, err := t.queryPoints(ctx, s)
+	if err != nil {
+		return found, err
+	}
+	found = append(found, compareReads(s, stored, read)...)
+	values, receipts := standing(stored)
+	s.settle(values, receipts)
+	return found, nil
+}
+
+// check says what is wrong with a series of a source.
+func (one seriesRow) check(t *tenant, s *source) error {
+	var tags map[string]string
+	if err := json.Unmarshal([]byte(one.tags), &tags); err != nil || len(tags) != 1 || tags["place"] != t.canary {
+		return fmt.Errorf("series %d of source %s has the tags %s", one.id, s.id, one.tags)
+	}
+	if one.metric == receiptMetric && !one.text {
+		return nil
+	}
+	for metric := range metricsOf {
+		if one.metric == fmt.Sprintf("m%d-%s", metric, t.canary) && one.text == (metric == metricsOf-1) {
+			return nil
+		}
+	}
+	return fmt.Errorf("series %d of source %s is of metric %q, text %t", one.id, s.id, one.metric, one.text)
+}
+
+func readSeries(ctx context.Context, stores Stores, workspace, source uuid.UUID) ([]seriesRow, error) {
+	found, err := stores.Postgres.Query(ctx, `SELECT id, source_id, metric, kind = 2, tags::text FROM series WHERE workspace_id = $1 AND source_id = $2`, workspace, source)
+	if err != nil {
+		return nil, fmt.Errorf("reading the registry of series: %w", err)
+	}
+	return pgx.CollectRows(found, func(row pgx.CollectableRow) (one seriesRow, err error) {
+		var id int64
+		err = row.Scan(&id, &one.source, &one.metric, &one.text, &one.tags)
+		one.id = uint64(id)
+		return one, err
+	})
+}
+
+// table is where the points of a series are.
+func (one seriesRow) table() string {
+	if one.text {
+		return "states"
+	}
+	return "points"
+}
+
+// readPoints reads what stands of series, and says which texts are not what was sent.
+func readPoints(ctx context.Context, stores Stores, series []seriesRow) (stored []pointRow, found []Violation, err error) {
+	for _, one := range series {
+		var rows []struct {
+			US    int64  `ch:"us"`
+			Value string `ch:"value"`
+		}
+		err := stores.ClickHouse.Select(ctx, &rows, `SELECT toUnixTimestamp64Micro(ts) AS us, toString(value) AS value FROM `+one.table()+` FINAL WHERE series = ?`, one.id)
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading points: %w", err)
+		}
+		for _, row := range rows {
+			number, err := strconv.ParseFloat(row.Value[strings.LastIndexByte(row.Value, ' ')+1:], 64)
+			if err != nil {
+				found = append(found, Violation{1, "a point has a text that nobody sent", fmt.Sprintf("series %d at %d: %q", one.id, row.US, row.Value)})
+				continue
+			}
+			stored = append(stored, pointRow{one, row.US, number})
+		}
+	}
+	return stored, found, nil
+}
+
+// readTorn looks for versions of a point that stand for several values: a record that
+// was read again and gave something else.
+func readTorn(ctx context.Context, stores Stores, series []seriesRow) (found []Violation, err error) {
+	for _, one := range series {
+		var rows []struct {
+			US      int64  `ch:"us"`
+			Version uint64 `ch:"version"`
+			Values  string `ch:"all"`
+		}
+		err := stores.ClickHouse.Select(ctx, &rows, `SELECT toUnixTimestamp64Micro(ts) AS us, version, toString(groupUniqArray(value)) AS all
+			FROM `+one.table()+` WHERE series = ? GROUP BY ts, version HAVING uniqExact(value) > 1 LIMIT 5`, one.id)
+		if err != nil {
+			return nil, fmt.Errorf("reading versions of points: %w", err)
+		}
+		for _, row := range rows {
+			found = append(found, Violation{2, "one version of a point has several values", fmt.Sprintf("series %d at %d, version %d: %s", one.id, row.US, row.Version, row.Values)})
+		}
+	}
+	return found, nil
+}
+
+// mostShown bounds what one comparison reports.
+const mostShown = 5
+
+// shown adds a violation unless there are many like it.
+func shown(found []Violation, v Violation) []Violation {
+	n := 0
+	for _, other := range found {
+		if other.What == v.What {
+			n++
+		}
+	}
+	if n >= mostShown {
+		return found
+	}
+	return append(found, v)
+}
+
+// compare holds the points that stand against the model.
+func (s *source) compare(stored []pointRow) (found []Violation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen, receipts := map[point]int{}, map[float64]int{}
+	for _, row := range stored {
+		if row.series.metric == receiptMetric {
+			receipts[row.value]++
+			continue
+		}
+		p := point{row.series.metric, row.series.text, row.us}
+		if seen[p]++; seen[p] > 1 {
+			found = shown(found, Violation{1, "a point stands more than once", fmt.Sprintf("source %s, %+v", s.id, p)})
+			continue
+		}
+		r := s.points[p]
+		switch {
+		case r == nil:
+			found = shown(found, Violation{1, "a point stands that nobody was told is stored", fmt.Sprintf("source %s (%s), %+v = %v", s.id, s.format, p, row.value)})
+		case !r.allows(row.value):
+			found = shown(found, Violation{3, "a point has not the value that was accepted last", fmt.Sprintf("source %s (%s), %+v = %v, not one of %v", s.id, s.format, p, row.value, r.allowed())})
+		}
+	}
+	for p, r := range s.points {
+		if seen[p] == 0 && !r.allows(nothing()) {
+			found = shown(found, Violation{1, "a point that was answered 201 is lost", fmt.Sprintf("source %s (%s), %+v = %v", s.id, s.format, p, r.allowed())})
+		}
+	}
+	return append(found, s.compareReceipts(receipts)...)
+}
+
+func (s *source) compareReceipts(stored map[float64]int) (found []Violation) {
+	for v, times := range stored {
+		switch _, known := s.receipts[v]; {
+		case !known:
+			found = shown(found, Violation{1, "a point without a time stands that nobody sent", fmt.Sprintf("source %s: %v", s.id, v)})
+		case times > 1:
+			found = shown(found, Violation{1, "a request with an Idempotency-Key has stored its point more than once", fmt.Sprintf("source %s: %v, %d times", s.id, v, times)})
+		}
+	}
+	for v, r := range s.receipts {
+		if r.must && stored[v] == 0 {
+			found = shown(found, Violation{1, "a point without a time that was answered 201 is lost", fmt.Sprintf("source %s: %v", s.id, v)})
+		}
+	}
+	return found
+}
+
+// standing is what the model is reduced to.
+func standing(stored []pointRow) (values map[point]float64, receipts map[float64]int) {
+	values, receipts = map[point]float64{}, map[float64]int{}
+	for _, row := range stored {
+		if row.series.metric == receiptMetric {
+			receipts[row.value]++
+		} else {
+			values[point{row.series.metric, row.series.text, row.us}] = row.value
+		}
+	}
+	return values, receipts
+}
+
+// reads are the points of a source as the API gives them, and what it counts.
+type reads struct {
+	points map[point]float64
+	count  float64 // of numbers
+	sum    float64
+}
+
+// queryPoints reads a source by the API, point by point and in sum.
+func (t *tenant) queryPoints(ctx context.Context, s *source) (reads, error) {
+	r := reads{points: map[point]float64{}}
+	span := url.Values{"sourceId": {s.id.String()}, "from": {firstPoint.Format(time.RFC3339)}, "to": {time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339)}}
+	span.Set("epoch", "us")
+	span.Set("pointsLimit", "1000000")
+	var raw []struct {
+		Metric string
+		Kind   string
+		Points [][2]json.RawMessage
+	}
+	if err := t.query(ctx, span, &raw); err != nil {
+		return r, err
+	}
+	for _, series := range raw {
+		for _, cells := range series.Points {
+			us, err := strconv.ParseInt(string(cells[0]), 10, 64)
+			if err != nil {
+				return r, fmt.Errorf("a time of source %s: %w", s.id, err)
+			}
+			text := strings.Trim(string(cells[1]), `"`)
+			number, err := strconv.ParseFloat(text[strings.LastIndexByte(text, ' ')+1:], 64)
+			if err != nil {
+				return r, fmt.Errorf("a value of source %s: %w", s.id, err)
+			}
+			r.points[point{series.Metric, series.Kind == "string", us}] = number
+		}
+	}
+	span.Del("pointsLimit")
+	span.Set("aggregation", "count,sum")
+	span.Set("groupBy", "none")
+	var sums []struct{ Points [][3]*float64 }
+	if err := t.query(ctx, span, &sums); err != nil {
+		return r, err
+	}
+	if len(sums) > 0 && len(sums[0].Points) > 0 {
+		if row := sums[0].Points[0]; row[1] != nil && row[2] != nil {
+			r.count, r.sum = *row[1], *row[2]
+		}
+	}
+	return r, nil
+}
+
+var errRefused = errors.New("refused")
+
+func (t *tenant) query(ctx context.Context, q url.Values, data any) error {
+	a, err := t.load.client.reach(ctx, call{key: t.admin, method: http.MethodGet, path: "/api/live-data/query?" + q.Encode()})
+	switch {
+	case err != nil:
+		return err
+	case a.Status != http.StatusOK:
+		return fmt.Errorf("%w: query %v: %d %s", errRefused, q, a.Status, a.Error.Message)
+	}
+	return a.into(data)
+}
+
+// compareReads holds what the API gives against what stands.
+func compareReads(s *source, stored []pointRow, read reads) (found []Violation) {
+	count, sum, n := 0.0, 0.0, 0
+	for _, row := range stored {
+		if !row.series.text {
+			count++
+			sum += row.value
+		}
+		n++
+		p := point{row.series.metric, row.series.text, row.us}
+		if got, ok := read.points[p]; !ok || got != row.value {
+			found = shown(found, Violation{1, "the API gives a point otherwise than it stands", fmt.Sprintf("source %s, %+v: %v, there: %t; stands as %v", s.id, p, got, ok, row.value)})
+		}
+	}
+	if len(read.points) != n {
+		found = append(found, Violation{1, "the API gives another number of points than stand", fmt.Sprintf("source %s: %d, not %d", s.id, len(read.points), n)})
+	}
+	if read.count != count || math.Abs(read.sum-sum) > 1e-6*math.Abs(sum) {
+		found = append(found, Violation{1, "the API counts or sums otherwise than what stands", fmt.Sprintf("source %s: %v, sum %v; there are %v, sum %v", s.id, read.count, read.sum, count, sum)})
+	}
+	return found
+}

@@ -1,0 +1,133 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/storage/milvus"
+)
+
+const (
+	// mostSearched is how many of the nodes that a round touched are searched for.
+	mostSearched = 12
+	// vectorsPatience is how long Milvus may take to count what was written to it.
+	vectorsPatience = 10 * time.Second
+)
+
+// checkSearch holds that searches find the nodes that the round has touched if they
+// stand, and none that is gone, and that the index has what stands and nothing else.
+func (t *tenant) checkSearch(ctx context.Context, stores Stores) (found []Violation, err error) {
+	left := mostSearched
+	for id := range t.past.fresh {
+		if left--; left < 0 {
+			break
+		}
+		n := t.past.graph.Nodes[id]
+		for _, path := range []string{searchPath, hybridPath} {
+			if path == searchPath && stores.Milvus == "" {
+				continue // it is 503 without vectors
+			}
+			hits, err := t.find(ctx, path, lastWord(n.Name))
+			if err != nil {
+				return found, fmt.Errorf("searching for %q: %w", n.Name, err)
+			}
+			if v := compareHits(path, n, hits); v != nil {
+				found = append(found, *v)
+			}
+		}
+	}
+	wrong, err := t.checkIndexes(ctx, stores)
+	return append(found, wrong...), err
+}
+
+func lastWord(name string) string { return name[strings.LastIndexByte(name, ' ')+1:] }
+
+// compareHits holds what a search for a node's own word found against whether it stands.
+func compareHits(path string, n *graph.Node, hits map[uuid.UUID]bool) *Violation {
+	switch {
+	case n.Deleted && hits[n.ID]:
+		return &Violation{13, "a search finds what is gone", fmt.Sprintf("%s for %q: node %s, version %d", path, n.Name, n.ID, n.Version)}
+	case !n.Deleted && !hits[n.ID]:
+		return &Violation{13, "a search does not find what stands", fmt.Sprintf("%s for %q: node %s, version %d, among %d", path, n.Name, n.ID, n.Version, len(hits))}
+	}
+	return nil
+}
+
+// checkIndexes compares which nodes the indexes have with which stand.
+func (t *tenant) checkIndexes(ctx context.Context, stores Stores) (found []Violation, err error) {
+	queries := map[string]string{"words": `SELECT node_id FROM lexical_nodes WHERE workspace_id = $1 AND digest <> ''`}
+	if stores.Milvus != "" {
+		queries["vectors"] = `SELECT e.node_id FROM embedding_nodes e JOIN search_indexes i ON i.id = e.index_id AND i.state = 'live'
+			WHERE e.workspace_id = $1 AND (e.vectors > 0 OR e.intent)`
+	}
+	for what, query := range queries {
+		answer, err := stores.Postgres.Query(ctx, query, t.uuid)
+		if err != nil {
+			return found, err
+		}
+		ids, err := pgx.CollectRows(answer, pgx.RowTo[uuid.UUID])
+		if err != nil {
+			return found, err
+		}
+		found = append(found, compareIndexed(t.id, what, t.past.graph.Nodes, ids)...)
+	}
+	return found, nil
+}
+
+// compareIndexed holds the nodes that an index has against those that stand. Each has
+// words, and so vectors.
+func compareIndexed(workspace, what string, nodes map[uuid.UUID]*graph.Node, ids []uuid.UUID) (found []Violation) {
+	indexed := map[uuid.UUID]bool{}
+	for _, id := range ids {
+		indexed[id] = true
+		if n := nodes[id]; n == nil || n.Deleted {
+			found = shown(found, Violation{13, "the index of " + what + " has what is gone", fmt.Sprintf("workspace %s, node %s", workspace, id)})
+		}
+	}
+	for id, n := range nodes {
+		if !n.Deleted && !indexed[id] {
+			found = shown(found, Violation{13, "the index of " + what + " lacks what stands", fmt.Sprintf("workspace %s, node %s", workspace, id)})
+		}
+	}
+	return found
+}
+
+// checkVectors compares how many vectors Milvus has with how many Postgres knows to be
+// there.
+func (l *Load) checkVectors(ctx context.Context, stores Stores) ([]Violation, error) {
+	if stores.Milvus == "" {
+		return nil, nil
+	}
+	db, err := milvus.Open(ctx, milvus.Options{Address: stores.Milvus})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = db.Close() }()
+	for deadline := time.Now().Add(vectorsPatience); ; {
+		var (
+			collection string
+			want       int64
+		)
+		err := stores.Postgres.QueryRow(ctx, `SELECT i.collection, coalesce(sum(e.vectors), 0) FROM search_indexes i
+			LEFT JOIN embedding_nodes e ON e.index_id = i.id WHERE i.state = 'live' GROUP BY i.collection`).Scan(&collection, &want)
+		if err != nil {
+			return nil, fmt.Errorf("asking which index is live: %w", err)
+		}
+		is, err := db.Count(ctx, collection)
+		if err != nil || is == want {
+			return nil, err
+		}
+		if time.Now().After(deadline) {
+			return []Violation{{13, "Milvus has another number of vectors than what stands has", fmt.Sprintf("collection %s: %d, must be %d", collection, is, want)}}, nil
+		}
+		if !rest(ctx, settlePause) {
+			return nil, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// call is a request.
+type call struct {
+	key       access // what it is asked with; without: none
+	workspace string // the header; empty: that of the key's tenant
+	method    string
+	path      string
+	body      []byte
+	header    map[string]string
+	api       int // which process is asked, from 1; 0: the next
+	// foreign says that an error is what is asked for: nothing is taken for unexpected.
+	foreign bool
+}
+
+// access is an API key that a tenant has.
+type access struct {
+	tenant *tenant
+	id     string
+	text   string
+}
+
+// answer is what came back.
+type answer struct {
+	Status    int
+	Header    http.Header
+	Body      []byte
+	RequestID string
+	Data      json.RawMessage
+	Error     struct {
+		Code    string
+		Message string
+		Details map[string]any
+	}
+	Meta struct{ Total int64 }
+}
+
+// client speaks HTTP to all API processes, in turn, and notes of each answer what must
+// hold of it whatever was asked.
+type client struct {
+	load *Load
+	apis []string
+	next atomic.Int64
+	http *http.Client
+
+	answered, unanswered atomic.Int64
+}
+
+func newClient(l *Load, apis []string) *client {
+	return &client{load: l, apis: apis, http: &http.Client{
+		Transport: &http.Transport{
+			DialContext:         (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
+			MaxIdleConnsPerHost: 32, IdleConnTimeout: 30 * time.Second,
+			ResponseHeaderTimeout: requestLimit,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// base gives the address of a process, from 1, or of the next one.
+func (c *client) base(api int) string {
+	if api == 0 {
+		api = int(c.next.Add(1))
+	}
+	return c.apis[(api-1)%len(c.apis)]
+}
+
+// errUnknown says that it is not known what came of a request.
+var errUnknown = errors.New("it is not known what came of it")
+
+// unknown says that what a request did has to be found out.
+func unknown(a *answer, err error) bool {
+	return err != nil || a.Status >= 500 || a.Status == http.StatusConflict && a.Error.Details["reason"] == "still_running"
+}
+
+// do makes a request. An error says that there was no answer, or only a part of one.
+func (c *client) do(ctx context.Context, q call) (*answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	defer cancel()
+	request, err := c.request(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		c.unanswered.Add(1)
+		return nil, fmt.Errorf("%w: %w", errUnknown, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	c.answered.Add(1)
+	a := &answer{Status: response.StatusCode, Header: response.Header, RequestID: response.Header.Get("X-Request-Id")}
+	c.load.uses.note(q, a)
+	a.Body, err = io.ReadAll(response.Body)
+	c.load.sniff(q, a.Body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the answer broke off: %w", errUnknown, err)
+	}
+	if err := a.decode(); err != nil {
+		c.load.wrong.add(15, "an answer cannot be read", "%s %s: %d %q: %v", q.method, q.path, a.Status, clip(a.Body), err)
+		return nil, errUnknown
+	}
+	if a.Status >= http.StatusInternalServerError {
+		c.load.uses.note(q, a)
+	}
+	c.judge(q, a)
+	return a, nil
+}
+
+// once is a body that can be read only once: the transport cannot send a request a
+// second time by itself, which the model would not know of.
+type once struct{ io.Reader }
+
+func (c *client) request(ctx context.Context, q call) (*http.Request, error) {
+	var body io.Reader
+	if q.body != nil {
+		body = once{bytes.NewReader(q.body)}
+	}
+	request, err := http.NewRequestWithContext(ctx, q.method, c.base(q.api)+q.path, body)
+	if err != nil {
+		return nil, err
+	}
+	if q.body != nil {
+		request.ContentLength = int64(len(q.body))
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if q.key.text != "" {
+		request.Header.Set("Authorization", "Bearer "+q.key.text)
+	}
+	if q.workspace == "" && q.key.tenant != nil {
+		q.workspace = q.key.tenant.id
+	}
+	if q.workspace != "" {
+		request.Header.Set("X-Workspace-Id", q.workspace)
+	}
+	if q.key.tenant != nil {
+		request.Header.Set("User-Agent", "chaos "+q.key.tenant.canary)
+	}
+	for name, value := range q.header {
+		request.Header.Set(name, value)
+	}
+	return request, nil
+}
+
+func (a *answer) decode() error {
+	if len(a.Body) == 0 || a.Header.Get("Content-Type") == "text/event-stream" {
+		return nil
+	}
+	var envelope struct {
+		Data  json.RawMessage `json:"data"`
+		Error json.RawMessage `json:"error"`
+		Meta  json.RawMessage `json:"meta"`
+	}
+	if err := json.Unmarshal(a.Body, &envelope); err != nil {
+		return err
+	}
+	a.Data = envelope.Data
+	for _, part := range []struct {
+		raw json.RawMessage
+		to  any
+	}{{envelope.Error, &a.Error}, {envelope.Meta, &a.Meta}} {
+		if len(part.raw) > 0 {
+			if err := json.Unmarshal(part.raw, part.to); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// judge holds an answer to what is promised of all: of 5xx only 502, 503 and 504, with
+// Retry-After, and a key that stands is not refused.
+func (c *client) judge(q call, a *answer) {
+	switch {
+	case a.Status >= 500 && !slices.Contains([]int{502, 503, 504}, a.Status):
+		c.load.wrong.add(15, "an answer is a 5xx other than 502, 503 and 504", "%s %s: %d %s %s", q.method, q.path, a.Status, a.RequestID, a.Error.Message)
+	case a.Status >= 500 && a.Header.Get("Retry-After") == "":
+		c.load.wrong.add(15, "a 502, 503 or 504 has no Retry-After", "%s %s: %d %s %s", q.method, q.path, a.Status, a.RequestID, a.Error.Message)
+	case !q.foreign && (a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden || a.Status == http.StatusTooManyRequests):
+		c.load.wrong.add(12, "what a key opens is refused", "%s %s with key %s: %d %s %s", q.method, q.path, q.key.id, a.Status, a.RequestID, a.Error.Message)
+	}
+}
+
+// into decodes the answer's data.
+func (a *answer) into(to any) error {
+	if err := json.Unmarshal(a.Data, to); err != nil {
+		return fmt.Errorf("data of request %s: %w", a.RequestID, err)
+	}
+	return nil
+}
+
+// reach repeats a request until it is answered otherwise than by 5xx, or the round is
+// over: for what may be done twice.
+func (c *client) reach(ctx context.Context, q call) (*answer, error) {
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		a, err := c.do(ctx, q)
+		if !unknown(a, err) {
+			return a, nil
+		}
+		if err == nil {
+			err = fmt.Errorf("%w: %d %s %s", errUnknown, a.Status, a.RequestID, a.Error.Message)
+		}
+		if !rest(ctx, wait) {
+			return nil, err
+		}
+	}
+}
+
+// clip shortens what is shown of a body.
+func clip(b []byte) string { return string(b[:min(len(b), 300)]) }
+
+// body makes JSON of what is known to have a form.
+func body(v any) []byte {
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("a body of the load's own cannot be encoded: %v", err))
+	}
+	return encoded
+}

@@ -1,0 +1,350 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const (
+	pointsAtOnce   = 40
+	metricsOf      = 3
+	idempotencyKey = "Idempotency-Key"
+	// mostTries is how often a request is sent again before what came of it is left open.
+	mostTries = 5
+)
+
+// firstPoint is when the points of a source begin; each step after is a second.
+var firstPoint = time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
+
+// ingest does one thing to a source of the tenant.
+func (t *tenant) ingest(ctx context.Context, dice *rand.Rand, f format) {
+	s, err := t.sourceOf(ctx, dice, f)
+	if err != nil {
+		return // it is made by the next who comes
+	}
+	switch roll := dice.IntN(100); {
+	case roll < 6:
+		t.removePoints(ctx, dice, s)
+	case roll < 14:
+		t.sendReceipt(ctx, dice, s)
+	case roll < 22: // two at a time, over the same points
+		var both sync.WaitGroup
+		first, second := t.compose(dice, s), t.compose(dice, s)
+		second.values = restated(second.values, first.values, t.load)
+		dices := [2]*rand.Rand{rand.New(rand.NewPCG(dice.Uint64(), 1)), rand.New(rand.NewPCG(dice.Uint64(), 2))}
+		both.Go(func() { t.send(ctx, dices[0], first) })
+		both.Go(func() { t.send(ctx, dices[1], second) })
+		both.Wait()
+	default:
+		t.send(ctx, dice, t.compose(dice, s))
+	}
+}
+
+// sourceOf gives the source of a format that is written to at present.
+func (t *tenant) sourceOf(ctx context.Context, dice *rand.Rand, f format) (*source, error) {
+	t.shelf.mu.Lock()
+	s := t.shelf.current[f]
+	t.shelf.mu.Unlock()
+	if s != nil {
+		return s, nil
+	}
+	id := seededID(dice)
+	name := fmt.Sprintf("%s-%s-%d-%s", t.canary, f, t.load.round, id.String()[:8])
+	a, err := t.load.client.reach(ctx, call{
+		key: t.admin, method: http.MethodPost, path: "/api/live-data/sources",
+		header: map[string]string{idempotencyKey: "source-" + id.String()},
+		body:   body(map[string]any{"id": id, "name": name, "description": t.canary, "tags": map[string]string{t.canary: t.canary}}),
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case a.Status != http.StatusCreated:
+		t.load.wrong.add(4, "a source that is new is refused", "%s: %d %s", name, a.Status, a.Error.Message)
+		return nil, errUnknown
+	}
+	s = newSource(id, name, f, t.load.round)
+	t.shelf.mu.Lock()
+	defer t.shelf.mu.Unlock()
+	if t.shelf.current == nil {
+		t.shelf.current = map[format]*source{}
+	}
+	t.shelf.current[f] = s
+	return s, nil
+}
+
+// seededID makes a UUID that follows from the seed.
+func seededID(dice *rand.Rand) uuid.UUID {
+	var id uuid.UUID
+	for i := range id {
+		id[i] = byte(dice.UintN(256))
+	}
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+	return id
+}
+
+// write is a request of points.
+type write struct {
+	number int64
+	source *source
+	values []value
+	bad    int // points besides that must be rejected
+	key    string
+}
+
+// compose makes up a request: new points, some that overwrite, some that are bad.
+func (t *tenant) compose(dice *rand.Rand, s *source) write {
+	w := write{number: t.load.tick(), source: s}
+	s.mu.Lock()
+	for range 1 + dice.IntN(pointsAtOnce) {
+		step := s.next
+		if s.next > 0 && dice.IntN(4) == 0 {
+			step = dice.Int64N(s.next)
+		} else {
+			s.next++
+		}
+		metric := dice.IntN(metricsOf)
+		w.values = append(w.values, value{
+			point:  point{metric: fmt.Sprintf("m%d-%s", metric, t.canary), text: metric == 2, us: firstPoint.Add(time.Duration(step) * time.Second).UnixMicro()},
+			number: float64(t.load.tick()),
+		})
+	}
+	s.mu.Unlock()
+	w.values = lastOfEach(w.values)
+	if dice.IntN(6) == 0 {
+		w.bad = 1 + dice.IntN(3)
+	}
+	if dice.IntN(2) == 0 {
+		w.key = fmt.Sprintf("%s-%d-%d", t.canary, t.load.round, w.number)
+	}
+	return w
+}
+
+// lastOfEach drops points that come again later in a request, so that each value has
+// one register and each register one value.
+func lastOfEach(values []value) []value {
+	last := map[point]int{}
+	for i, v := range values {
+		last[v.point] = i
+	}
+	kept := values[:0]
+	for i, v := range values {
+		if last[v.point] == i {
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}
+
+// restated gives other values for the points of values and half of those of others.
+func restated(values, others []value, l *Load) []value {
+	for _, v := range others[:len(others)/2] {
+		values = append(values, value{point: v.point, number: float64(l.tick())})
+	}
+	return lastOfEach(values)
+}
+
+// send sends a write until it is answered or given up, and notes what came of it.
+func (t *tenant) send(ctx context.Context, dice *rand.Rand, w write) {
+	w.source.begin(w.number, t.load.tick(), w.values)
+	q := w.request(t)
+	a, straggler := t.try(ctx, dice, q)
+	done := a != nil && a.Status == http.StatusCreated
+	w.source.end(w.number, t.load.tick(), w.values, done, straggler)
+	if a == nil {
+		return
+	}
+	var said struct {
+		Accepted, Rejected int
+		Errors             []struct{ Count int }
+	}
+	if !done {
+		t.load.wrong.add(1, "good points are refused", "%d points of source %s by %s: %d %s", len(w.values), w.source.id, a.RequestID, a.Status, a.Error.Message)
+		return
+	}
+	counted := 0
+	if err := a.into(&said); err == nil {
+		for _, e := range said.Errors {
+			counted += e.Count
+		}
+	}
+	if said.Accepted != len(w.values) || said.Rejected != w.bad || counted != w.bad {
+		t.load.wrong.add(1, "an ingest says otherwise than what was sent", "%s: %d good and %d bad points were sent: %s", a.RequestID, len(w.values), w.bad, clip(a.Body))
+	}
+}
+
+// try sends a request up to a few times until there is an answer, nil if there is none.
+// With straggler, a try that was not answered may still have its effect.
+func (t *tenant) try(ctx context.Context, dice *rand.Rand, q call) (a *answer, straggler bool) {
+	for tries := range mostTries {
+		a, err := t.load.client.do(ctx, q)
+		if !unknown(a, err) {
+			return a, straggler
+		}
+		straggler = true
+		if dice.IntN(5) == 0 || !rest(ctx, time.Duration(20<<tries)*time.Millisecond) {
+			break
+		}
+	}
+	return nil, true
+}
+
+// request makes the request of a write in the format of its source.
+func (w write) request(t *tenant) call {
+	q := call{key: t.admin, method: http.MethodPost, path: "/api/live-data/ingest", header: map[string]string{}}
+	if w.key != "" {
+		q.header[idempotencyKey] = w.key
+	}
+	tags := map[string]string{"place": t.canary}
+	switch w.source.format {
+	case rows:
+		points := []map[string]any{}
+		for _, v := range w.values {
+			points = append(points, map[string]any{"sourceId": w.source.id, "metric": v.metric, "timestamp": v.us / 1000, "value": v.sent(t), "tags": tags})
+		}
+		for i := range w.bad {
+			points = append(points, w.spoilt(i, tags))
+		}
+		q.body = body(map[string]any{"points": points})
+	case columns:
+		q.body = body(map[string]any{"sourceId": w.source.id, "tags": tags, "series": w.columns(t)})
+	case lines:
+		q.header["Content-Type"] = "text/plain; charset=utf-8"
+		q.path += "?precision=ms"
+		var text strings.Builder
+		for _, v := range w.values {
+			field := fmt.Sprintf("%v", v.number)
+			if v.text {
+				field = fmt.Sprintf("%q", v.sent(t))
+			}
+			fmt.Fprintf(&text, "%s,place=%s %s=%s %d\n", w.source.name, t.canary, v.metric, field, v.us/1000)
+		}
+		for range w.bad {
+			fmt.Fprintf(&text, "%s,place=%s bad=%v %d\n", w.source.name, t.canary, badValue, farAway)
+		}
+		q.body = []byte(text.String())
+	}
+	return q
+}
+
+const (
+	// badValue is that of points that must be rejected: it is stored nowhere.
+	badValue = -666
+	// farAway is a time that no point may have, in ms: the year 2200.
+	farAway = 7258118400000
+)
+
+// sent is the value as it is sent.
+func (v value) sent(t *tenant) any {
+	if v.text {
+		return textOf(v.number, t.canary)
+	}
+	return v.number
+}
+
+// textOf is the string that stands for a number, in points that are texts.
+func textOf(number float64, canary string) string {
+	return fmt.Sprintf("%s %.0f", canary, number)
+}
+
+// spoilt is a point that must be rejected.
+func (w write) spoilt(i int, tags map[string]string) map[string]any {
+	bad := map[string]any{"sourceId": w.source.id, "metric": "bad", "timestamp": firstPoint.UnixMilli(), "value": badValue, "tags": tags}
+	switch i {
+	case 0:
+		bad["timestamp"] = farAway
+	case 1:
+		bad["sourceId"] = uuid.Max // nobody's
+	default:
+		bad["value"] = strings.Repeat("x", 2000)
+	}
+	return bad
+}
+
+// columns makes the series of a request.
+func (w write) columns(t *tenant) []map[string]any {
+	type series struct {
+		times  []int64
+		values []any
+	}
+	all := map[string]*series{}
+	var order []string
+	for _, v := range w.values {
+		s := all[v.metric]
+		if s == nil {
+			s = &series{}
+			all[v.metric] = s
+			order = append(order, v.metric)
+		}
+		s.times, s.values = append(s.times, v.us/1000), append(s.values, v.sent(t))
+	}
+	var list []map[string]any
+	for _, metric := range order {
+		list = append(list, map[string]any{"metric": metric, "timestamps": all[metric].times, "values": all[metric].values})
+	}
+	if w.bad > 0 {
+		bad := &series{}
+		for range w.bad {
+			bad.times, bad.values = append(bad.times, farAway), append(bad.values, badValue)
+		}
+		list = append(list, map[string]any{"metric": "bad", "timestamps": bad.times, "values": bad.values})
+	}
+	return list
+}
+
+// removePoints deletes what a metric has in a range of time.
+func (t *tenant) removePoints(ctx context.Context, dice *rand.Rand, s *source) {
+	s.mu.Lock()
+	newest := s.next
+	s.mu.Unlock()
+	if newest == 0 {
+		return
+	}
+	from := firstPoint.Add(time.Duration(dice.Int64N(newest)) * time.Second)
+	to := from.Add(time.Duration(1+dice.IntN(20)) * time.Second)
+	gone := removal{
+		write: t.load.tick(), metric: fmt.Sprintf("m%d-%s", dice.IntN(metricsOf), t.canary),
+		from: from.UnixMicro(), to: to.UnixMicro(),
+	}
+	s.beginRemoval(gone, t.load.tick())
+	query := url.Values{"sourceId": {s.id.String()}, "metric": {gone.metric}, "from": {from.Format(time.RFC3339)}, "to": {to.Format(time.RFC3339)}}
+	a, straggler := t.try(ctx, dice, call{key: t.admin, method: http.MethodDelete, path: "/api/live-data/points?" + query.Encode()})
+	done := a != nil && a.Status == http.StatusAccepted
+	s.endRemoval(gone, t.load.tick(), done, straggler)
+	if a != nil && !done {
+		t.load.wrong.add(1, "a deletion of points is refused", "source %s, %s: %d %s", s.id, a.RequestID, a.Status, a.Error.Message)
+	}
+}
+
+// sendReceipt sends a point without a time: the server's time of receipt is kept under
+// the request's key, so that however often it is sent there is one point.
+func (t *tenant) sendReceipt(ctx context.Context, dice *rand.Rand, s *source) {
+	number := float64(t.load.tick())
+	s.mu.Lock()
+	s.receipts[number] = receipt{}
+	s.mu.Unlock()
+	q := call{
+		key: t.admin, method: http.MethodPost, path: "/api/live-data/ingest",
+		header: map[string]string{idempotencyKey: fmt.Sprintf("%s-receipt-%d-%.0f", t.canary, t.load.round, number)},
+		body: body(map[string]any{"points": []map[string]any{{
+			"sourceId": s.id, "metric": receiptMetric, "value": number, "tags": map[string]string{"place": t.canary},
+		}}}),
+	}
+	a, _ := t.try(ctx, dice, q)
+	if a == nil || a.Status != http.StatusCreated {
+		return
+	}
+	s.mu.Lock()
+	s.receipts[number] = receipt{must: true}
+	s.mu.Unlock()
+	if dice.IntN(2) == 0 { // once more, on another process: answered as before, and one point still
+		_, _ = t.try(ctx, dice, q)
+	}
+}

@@ -1,0 +1,105 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// operator is who makes workspaces and keys, on the administration page.
+type operator struct {
+	client   *client
+	name     string
+	password string
+
+	mu     sync.Mutex
+	cookie string
+	token  string
+}
+
+// login opens a session.
+func (o *operator) login(ctx context.Context) error {
+	a, err := o.client.reach(ctx, call{
+		method: http.MethodPost, path: "/admin/api/session", foreign: true,
+		body: body(map[string]string{"name": o.name, "password": o.password}),
+	})
+	if err != nil {
+		return fmt.Errorf("logging in: %w", err)
+	}
+	var session struct{ CSRFToken string }
+	if a.Status != http.StatusOK {
+		return fmt.Errorf("logging in: %d %s", a.Status, a.Error.Message)
+	}
+	if err := a.into(&session); err != nil {
+		return err
+	}
+	o.cookie, _, _ = strings.Cut(a.Header.Get("Set-Cookie"), ";")
+	o.token = session.CSRFToken
+	return nil
+}
+
+// session gives the headers of an open session.
+func (o *operator) session(ctx context.Context, renew bool) (map[string]string, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.cookie == "" || renew {
+		if err := o.login(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return map[string]string{"Cookie": o.cookie, "X-CSRF-Token": o.token, "Sec-Fetch-Site": "same-origin"}, nil
+}
+
+// try makes one request in the session, in a new one if that has ended.
+func (o *operator) try(ctx context.Context, q call) (*answer, error) {
+	for renew := false; ; renew = true {
+		header, err := o.session(ctx, renew)
+		if err != nil {
+			return nil, err
+		}
+		q.header, q.foreign = header, true
+		a, err := o.client.do(ctx, q)
+		if err == nil && a.Status == http.StatusUnauthorized && !renew {
+			continue
+		}
+		return a, err
+	}
+}
+
+// do repeats a request that may be made twice until it ends with the status, and
+// decodes its data.
+func (o *operator) do(ctx context.Context, q call, status int, data any) error {
+	var last error
+	for {
+		a, err := o.try(ctx, q)
+		switch {
+		case !unknown(a, err) && a.Status != status:
+			return fmt.Errorf("%s %s: %d %s", q.method, q.path, a.Status, a.Error.Message)
+		case !unknown(a, err) && data == nil:
+			return nil
+		case !unknown(a, err):
+			return a.into(data)
+		case err != nil:
+			last = err
+		default:
+			last = fmt.Errorf("%w: %d %s", errUnknown, a.Status, a.Error.Message)
+		}
+		if !rest(ctx, retryPause) {
+			return last
+		}
+	}
+}
+
+// madeKey is a key as it is made.
+type madeKey struct{ ID, Key string }
+
+// makeKey makes a key of a tenant with scopes.
+func (o *operator) makeKey(ctx context.Context, t *tenant, name string, scopes ...string) (access, error) {
+	var made madeKey
+	err := o.do(ctx, call{method: http.MethodPost, path: "/admin/api/keys", body: body(map[string]any{
+		"name": t.canary + " " + name, "workspaces": []string{t.id}, "scopes": scopes,
+	})}, http.StatusCreated, &made)
+	return access{tenant: t, id: made.ID, text: made.Key}, err
+}

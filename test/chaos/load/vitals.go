@@ -1,0 +1,94 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// vitals are what a process takes.
+type vitals struct{ goroutines, openFiles, resident float64 }
+
+// growth is how much more of goroutines and files a process may take in a later settling
+// than in the first: pools and caches fill up, and then no more comes.
+const growth = 400
+
+// checkProcesses reads the metrics of each process: what it takes is bounded, and no
+// workspace shows in them.
+func (l *Load) checkProcesses(ctx context.Context) (found []Violation, err error) {
+	for _, url := range l.cfg.Metrics {
+		page, err := l.metrics(ctx, url)
+		if err != nil {
+			return found, err
+		}
+		if canary := strange(page, ""); canary != "" {
+			found = append(found, Violation{10, "metrics show something of a workspace", url + ": " + canary})
+		}
+		for _, t := range l.tenants {
+			if bytes.Contains(page, []byte(t.id)) {
+				found = append(found, Violation{10, "metrics show a workspace", url + ": " + t.id})
+			}
+		}
+		now, err := readVitals(page)
+		if err != nil {
+			return found, fmt.Errorf("%s: %w", url, err)
+		}
+		first, ok := l.baseline[url]
+		if !ok {
+			first, l.baseline[url] = now, now
+		}
+		found = append(found, l.cfg.Bounds.compare(url, first, now)...)
+	}
+	return found, nil
+}
+
+func (l *Load) metrics(ctx context.Context, url string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := l.client.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	return io.ReadAll(response.Body)
+}
+
+func readVitals(page []byte) (v vitals, err error) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(page))
+	if err != nil {
+		return v, fmt.Errorf("reading metrics: %w", err)
+	}
+	for name, to := range map[string]*float64{"go_goroutines": &v.goroutines, "process_open_fds": &v.openFiles, "process_resident_memory_bytes": &v.resident} {
+		family := families[name]
+		if family == nil {
+			return v, fmt.Errorf("%s is not among the metrics", name)
+		}
+		*to = family.GetMetric()[0].GetGauge().GetValue()
+	}
+	return v, nil
+}
+
+func (b Bounds) compare(url string, first, now vitals) (found []Violation) {
+	for _, one := range []struct {
+		what           string
+		is, was, bound float64
+		more           float64
+	}{
+		{"goroutines", now.goroutines, first.goroutines, b.Goroutines, growth},
+		{"open files", now.openFiles, first.openFiles, b.OpenFiles, growth},
+		{"bytes of memory", now.resident, 0, b.Resident, b.Resident},
+	} {
+		if one.is > one.bound || one.is > one.was+one.more {
+			found = append(found, Violation{14, "a process takes too much", fmt.Sprintf("%s: %.0f %s, after the first round %.0f, bound %.0f", url, one.is, one.what, one.was, one.bound)})
+		}
+	}
+	return found
+}

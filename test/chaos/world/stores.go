@@ -1,0 +1,96 @@
+package world
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+// Stores are connections to the engines past the proxies: what really stands.
+type Stores struct {
+	Postgres   *pgxpool.Pool
+	ClickHouse driver.Conn // the database of the world
+	Kafka      []string    // seed brokers
+	Log        *kadm.Client
+	Redis      *redis.Client
+	Milvus     string // host:port
+}
+
+// Connect opens connections to the engines. The caller closes them.
+func (w *World) Connect(ctx context.Context) (*Stores, error) {
+	s := &Stores{Kafka: w.Brokers(), Milvus: w.Engine(Milvus).Direct}
+	config, err := pgxpool.ParseConfig(w.Engine(Postgres).Direct)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to Postgres: %w", err)
+	}
+	config.MaxConns = 4
+	config.ConnConfig.RuntimeParams["application_name"] = Observer
+	if s.Postgres, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, fmt.Errorf("connecting to Postgres: %w", err)
+	}
+	options, err := clickhouse.Driver(w.Engine(ClickHouse).Direct, nil)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if s.ClickHouse, err = ch.Open(options); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.Kafka...), w.DirectKafka(), kgo.DisableClientMetrics())
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.Log = kadm.NewClient(client)
+	at, err := redis.ParseURL(w.Engine(Redis).Direct)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.Redis = redis.NewClient(at)
+	return s, nil
+}
+
+// Observer is the application_name of our own connections to Postgres, by which faults
+// leave them alone.
+const Observer = "chaos-observer"
+
+// DirectKafka makes a client of Kafka connect past the proxies, to which the brokers
+// send everybody.
+func (w *World) DirectKafka() kgo.Opt {
+	direct := map[string]string{}
+	for _, name := range []string{Kafka, Kafka2} {
+		if e := w.Engine(name); e != nil {
+			direct[e.Through] = e.Direct
+		}
+	}
+	return kgo.Dialer(func(ctx context.Context, network, host string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, cmp.Or(direct[host], host))
+	})
+}
+
+// Close closes the connections.
+func (s *Stores) Close() error {
+	var errs []error
+	if s.Postgres != nil {
+		s.Postgres.Close()
+	}
+	if s.ClickHouse != nil {
+		errs = append(errs, s.ClickHouse.Close())
+	}
+	if s.Log != nil {
+		s.Log.Close()
+	}
+	if s.Redis != nil {
+		errs = append(errs, s.Redis.Close())
+	}
+	return errors.Join(errs...)
+}
