@@ -173,7 +173,7 @@ func (w *world) dump() string {
 	w.tb.Helper()
 	var text string
 	require.NoError(w.tb, w.look.QueryRow(context.Background(), `SELECT concat(
-		(SELECT string_agg(n::text, E'\n' ORDER BY n::text) FROM lexical_nodes n),
+		(SELECT string_agg(concat_ws(' ', node_id, digest, length, name_key, terms), E'\n' ORDER BY node_id) FROM lexical_nodes WHERE digest <> ''),
 		(SELECT string_agg(p::text, E'\n' ORDER BY p::text) FROM lexical_postings p),
 		(SELECT string_agg(t::text, E'\n' ORDER BY t::text) FROM lexical_terms t),
 		(SELECT string_agg(concat(s.workspace_id, s.nodes, s.length, s.sequence), E'\n' ORDER BY s.workspace_id) FROM lexical_workspaces s))`).Scan(&text))

@@ -80,6 +80,15 @@ func (db *DB) BoundSearches(first, postings, lookups int64, few int) {
 	db.search = searchBounds{first: first, postings: postings, lookups: lookups, few: few}
 }
 
+// ForgetTexts empties what searches keep in memory, of which so many bytes are kept from
+// here on; negative: nothing.
+func (db *DB) ForgetTexts(most int64) {
+	db.texts = nil
+	if most >= 0 {
+		db.texts = newTextMemory(most)
+	}
+}
+
 // BeginGraphWith is BeginGraph with another bound on the edges that are decided about
 // in memory.
 func (db *DB) BeginGraphWith(ctx context.Context, g GraphGroup, edges int) (*GraphTx, error) {

@@ -39,7 +39,7 @@ func (n *lexicalNode) document() lexical.Document {
 }
 
 const selectLexicalNodes = `SELECT t.workspace_id, t.id, coalesce(NOT n.deleted, false), coalesce(n.name, ''), coalesce(n.description, ''),
-		n.properties::text, l.node_id IS NOT NULL, l.digest, coalesce(l.length, 0), coalesce(l.terms, '')
+		n.properties::text, coalesce(length(l.digest) > 0, false), l.digest, coalesce(l.length, 0), coalesce(l.terms, '')
 	FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS t (workspace_id, id, place)
 	LEFT JOIN nodes n ON n.workspace_id = t.workspace_id AND n.id = t.id
 	LEFT JOIN lexical_nodes l ON l.workspace_id = t.workspace_id AND l.node_id = t.id
@@ -145,8 +145,9 @@ const (
 		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::int[], $5::text[], $6::text[])
 		ON CONFLICT (workspace_id, node_id) DO UPDATE
 		SET digest = excluded.digest, length = excluded.length, name_key = excluded.name_key, terms = excluded.terms`
-	deleteLexicalNodes = `DELETE FROM lexical_nodes l USING unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id)
-		WHERE l.workspace_id = t.workspace_id AND l.node_id = t.id`
+	// What is removed leaves a row, so that it is seen that it was.
+	removeLexicalNodes = `UPDATE lexical_nodes l SET digest = '', length = 0, name_key = NULL, terms = ''
+		FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id) WHERE l.workspace_id = t.workspace_id AND l.node_id = t.id`
 	insertPostings = `INSERT INTO lexical_postings AS p (workspace_id, term, node_id, count, length)
 		SELECT * FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::int[])
 		ON CONFLICT (workspace_id, term, node_id) DO UPDATE SET count = excluded.count, length = excluded.length
@@ -169,7 +170,7 @@ func (p *lexicalPortion) write(ctx context.Context) error {
 		batch.Queue(insertLexicalNodes, r.ids.workspaces, r.ids.ids, r.digests, r.lengths, r.names, r.terms)
 	}
 	if len(p.removed.ids) > 0 {
-		batch.Queue(deleteLexicalNodes, p.removed.workspaces, p.removed.ids)
+		batch.Queue(removeLexicalNodes, p.removed.workspaces, p.removed.ids)
 	}
 	if len(p.dropped) > 0 {
 		ids, terms, _, _ := p.dropped.columns()

@@ -33,17 +33,26 @@ const (
 		GROUP BY p.node_id ORDER BY score DESC, p.node_id LIMIT $7`
 )
 
-// gather scores the nodes that have some of the terms.
+// gather scores the nodes that have some of the terms: in memory where that has them.
 func (s *textSearch) gather(ctx context.Context, terms []searchTerm) error {
 	if !s.bounded {
-		most := searchCandidates
-		if !unfiltered(s.filter) {
-			most = int(s.most.postings) // any of them may be all that pass
+		if err := s.remember(ctx, terms); err != nil {
+			return err
 		}
-		return s.score(ctx, scoreAll, terms, s.most.postings, most)
+	}
+	kept, others := s.divide(terms)
+	if len(kept) > 0 && !s.scoreKept(kept, len(others) > 0) {
+		others = terms
+	}
+	if !s.bounded {
+		most := searchCandidates
+		if !unfiltered(s.filter) || len(kept) > 0 {
+			most = int(s.most.postings) // any of them may be all that pass, or score by the others
+		}
+		return s.score(ctx, scoreAll, others, s.most.postings, most)
 	}
 	var whole, each []searchTerm
-	for _, t := range terms {
+	for _, t := range others {
 		if t.nodes <= 4*int64(len(s.few)) { // a look costs about as much as four postings in a row
 			whole = append(whole, t)
 		} else {
@@ -117,7 +126,10 @@ func (s *textSearch) sort() {
 	for id, score := range s.scores {
 		s.order = append(s.order, scoredNode{id, score})
 	}
-	slices.SortFunc(s.order, func(a, b scoredNode) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), bytes.Compare(a.id[:], b.id[:]))
-	})
+	slices.SortFunc(s.order, compareScored)
+}
+
+// compareScored is less than 0 when a comes before b.
+func compareScored(a, b scoredNode) int {
+	return cmp.Or(cmp.Compare(b.score, a.score), bytes.Compare(a.id[:], b.id[:]))
 }

@@ -74,7 +74,7 @@ func (db *DB) SearchText(ctx context.Context, workspace uuid.UUID, q lexical.Que
 	}
 	err = db.reading(ctx, func(tx pgx.Tx) error {
 		s := &textSearch{
-			tx: tx, workspace: workspace, filter: f, limit: limit, most: db.search,
+			tx: tx, workspace: workspace, filter: f, limit: limit, most: db.search, keeper: db.texts, memory: recall{texts: db.texts.of(workspace)},
 			scores: map[uuid.UUID]float64{}, raised: map[uuid.UUID]float64{},
 		}
 		hits, err = s.run(ctx, q)
@@ -95,6 +95,8 @@ type textSearch struct {
 	filter    retrieval.Filter
 	limit     int
 	most      searchBounds
+	keeper    *textMemory
+	memory    recall
 
 	nodes   float64 // of the workspace
 	average float64 // length of their texts
@@ -111,6 +113,7 @@ type searchTerm struct {
 	text   string
 	nodes  int64   // that have it
 	weight float64 // what it adds to a score at most, by 1/(k1+1)
+	kept   bool    // its postings are in memory
 }
 
 func (s *textSearch) run(ctx context.Context, q lexical.Query) ([]retrieval.TextHit, error) {
@@ -165,11 +168,15 @@ func (s *textSearch) weigh(ctx context.Context, q lexical.Query) ([]searchTerm, 
 			ORDER BY term LIMIT $4) t WHERE term <> ALL($5) ORDER BY nodes DESC, term LIMIT $6`,
 			s.workspace, q.Prefix, q.Prefix+"\U0010ffff", prefixSeen, texts, prefixTerms).Query(read(&begun))
 	}
+	s.memory.queue(batch, s.workspace)
 	if err := s.tx.SendBatch(ctx, batch).Close(); err != nil {
 		return nil, fmt.Errorf("reading how frequent the terms are: %w", err)
 	}
 	if s.nodes <= 0 {
 		return nil, nil
+	}
+	if err := s.recall(ctx); err != nil {
+		return nil, err
 	}
 	s.average = max(length/s.nodes, 1)
 	for i := range terms {
@@ -229,15 +236,32 @@ func (s *textSearch) idf(nodes int64) float64 {
 
 // cost is how many postings are read to find the nodes of a term.
 func (s *textSearch) cost(t searchTerm) int64 {
-	if s.bounded {
+	switch {
+	case t.kept:
+		return 0
+	case s.bounded:
 		return min(t.nodes, int64(len(s.few)))
 	}
 	return t.nodes
 }
 
+// arrange puts terms that are in memory first, then the rarest.
+func arrange(terms []searchTerm) {
+	slices.SortStableFunc(terms, func(a, b searchTerm) int {
+		switch {
+		case a.kept == b.kept:
+			return cmp.Compare(a.nodes, b.nodes)
+		case a.kept:
+			return -1
+		}
+		return 1
+	})
+}
+
 // rank scores the nodes that the terms find.
 func (s *textSearch) rank(ctx context.Context, terms []searchTerm) error {
-	slices.SortStableFunc(terms, func(a, b searchTerm) int { return cmp.Compare(a.nodes, b.nodes) })
+	s.note(terms)
+	arrange(terms)
 	if s.selective() {
 		first, rest := s.split(terms, s.most.first)
 		if err := s.gather(ctx, first); err != nil {
@@ -247,6 +271,7 @@ func (s *textSearch) rank(ctx context.Context, terms []searchTerm) error {
 			return s.lookUp(ctx, rest)
 		}
 		clear(s.scores)
+		arrange(terms) // what was read is in memory now
 	}
 	first, rest := s.split(terms, s.most.postings)
 	if err := s.gather(ctx, first); err != nil {

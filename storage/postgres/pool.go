@@ -32,6 +32,7 @@ type DB struct {
 	totals totals // of filtered lists of the graph
 	bounds listBounds
 	search searchBounds
+	texts  *textMemory
 }
 
 // Open connects to the database that url names and checks that it answers. All of
@@ -56,7 +57,7 @@ func Open(ctx context.Context, url string, maxConns int32, changes ...Option) (*
 	if err != nil {
 		return nil, classify(fmt.Errorf("opening Postgres: %w", err))
 	}
-	db := &DB{pool: pool, bounds: listBounds{few: fewRows, window: windowRows, values: coarseValues}, search: boundsOfSearches()}
+	db := &DB{pool: pool, bounds: listBounds{few: fewRows, window: windowRows, values: coarseValues}, search: boundsOfSearches(), texts: newTextMemory(memoryBytes)}
 	if err := db.Ping(ctx); err != nil {
 		pool.Close()
 		return nil, err

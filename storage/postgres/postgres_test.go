@@ -19,7 +19,13 @@ import (
 
 func open(t *testing.T) *postgres.DB {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), testenv.Postgres(t), 4)
+	return openURL(t, testenv.Postgres(t))
+}
+
+// openURL is a process of its own on a database.
+func openURL(t *testing.T, url string) *postgres.DB {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), url, 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))

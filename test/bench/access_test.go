@@ -88,7 +88,7 @@ func BenchmarkAccess(b *testing.B) {
 			for i, plan := range []string{"unlimited", "limited"} {
 				r.Add(name+plan, "points/s", took[i].perSecond)
 				r.Add(name+plan+"-costs", "%", 100*(1-took[i].perSecond/plain.perSecond))
-				r.Add(name+plan+"-cpu", "ns/point", 1e9*(took[i].cpu-plain.cpu))
+				r.Add(name+plan+"-cpu", "cpu-ns/point", 1e9*(took[i].cpu-plain.cpu))
 			}
 		}
 		r.Say("turn %d of %d: a request of nothing %.3f ms, without %.3f ms", turn, accessTurns, asked[0].p50, asked[1].p50)

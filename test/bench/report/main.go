@@ -59,11 +59,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if !*render {
 		failed = measure(ctx, out, pattern, all)
 	}
+	// What was measured is kept, whatever becomes of the page.
+	if err := save(resultsPath, all); err != nil {
+		return errors.Join(failed, err)
+	}
 	page, err := renderPage(all)
 	if err != nil {
 		return errors.Join(failed, err)
 	}
-	if err := errors.Join(save(resultsPath, all), os.WriteFile(pagePath, page, 0o644)); err != nil { //nolint:gosec // a page for everybody
+	if err := os.WriteFile(pagePath, page, 0o644); err != nil { //nolint:gosec // a page for everybody
 		return errors.Join(failed, err)
 	}
 	_, _ = fmt.Fprintf(out, "wrote %s and %s\n", pagePath, resultsPath)

@@ -30,6 +30,7 @@ var sections = []section{
 	{id: "commands", packages: whole, bench: "^BenchmarkCommands$", args: append([]string{"-timeout", "20m"}, once...)},
 	{id: "graph-reads", packages: whole, bench: "^BenchmarkGraphReads$", args: once},
 	{id: "retrieval", packages: whole, bench: "^BenchmarkRetrieval$", args: append([]string{"-timeout", "90m"}, once...)},
+	{id: "large-retrieval", packages: whole, bench: "^BenchmarkRetrievalLarge$", args: append([]string{"-timeout", "60m"}, once...), asked: true},
 	{id: "disk", packages: whole, bench: "^BenchmarkDisk$", args: once},
 	{id: "starts", packages: whole, bench: "^BenchmarkStarts$", args: once},
 	{

@@ -1,0 +1,121 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/test/bench/record"
+	"github.com/livegraph/livegraph/test/harness"
+)
+
+const (
+	largeNodes = 100_000
+	largeEdges = 1_000_000
+	largeWords = 40 // of a description
+)
+
+// BenchmarkRetrievalLarge asks the questions of the case of Wikipedia of a graph of
+// 100,000 nodes and a million edges, on Milvus standalone. The texts are runs of words of the case's
+// passages, the edges lead anywhere, half of them to the first hundredth of the nodes.
+func BenchmarkRetrievalLarge(b *testing.B) {
+	r := record.New(b)
+	w := readWiki(b)
+	dir := b.TempDir()
+	milvus, err := embedded.StartMilvusStandalone(b.Context(), embedded.EngineOptions{Dir: dir})
+	require.NoError(b, err)
+	b.Cleanup(func() { _ = milvus.Stop(b.Context()) })
+	t := &target{Server: harness.New(b, binary, "--log-level", "warn"), b: b}
+	t.Env = append(t.Env, "LIVEGRAPH_MILVUS_ADDRESS="+milvus.Address())
+	t.Start()
+	r.Engines(t.engines())
+	r.Say("loading %d nodes and %d edges", largeNodes, largeEdges)
+	began := time.Now()
+	t.loadLarge(r, w)
+	r.Add("load", "s", time.Since(began).Seconds())
+	t.indexed(r)
+	r.Add("indexed", "s", time.Since(began).Seconds())
+	for _, lane := range []struct{ name, path, more string }{
+		{"search", searchPath, ``},
+		{"hybrid", hybridPath, ``},
+		{"hybrid-3-hops", hybridPath, `,"hops":3`},
+		{"hybrid-filtered", hybridPath, `,"properties":{"line":7}`},
+	} {
+		times := t.ask(w, lane.path, lane.more)
+		addTimes(r, lane.name, times)
+		r.Say("%s: p50 %.1f ms, p95 %.1f ms", lane.name, times[len(times)/2], times[len(times)*95/100])
+	}
+	t.Stop()
+	r.Save()
+}
+
+// loadLarge makes the large graph.
+func (t *target) loadLarge(r *record.Recorder, w *wiki) {
+	t.b.Helper()
+	random := rand.New(rand.NewPCG(1, largeNodes))
+	ids := make([]uuid.UUID, largeNodes)
+	for i := range ids {
+		ids[i] = uuid.New()
+	}
+	var batch []command
+	send := func(done, all int) {
+		t.Do(http.MethodPost, "/api/commands/batch", map[string]any{"commands": batch}, http.StatusOK, nil)
+		if batch = batch[:0]; done%100_000 == 0 {
+			r.Say("%d of %d", done, all)
+		}
+	}
+	for i, id := range ids {
+		node := createNode(id, fmt.Sprintf("Unit %d", i), someWords(random, w, largeWords))
+		node.Payload["properties"] = map[string]any{"line": i % 1000}
+		if batch = append(batch, node); len(batch) == 1000 {
+			send(i+1, largeNodes)
+		}
+	}
+	for i := range largeEdges {
+		to := random.IntN(largeNodes)
+		if i%2 == 0 {
+			to = random.IntN(largeNodes / 100)
+		}
+		from := random.IntN(largeNodes - 1)
+		if from >= to {
+			from++
+		}
+		batch = append(batch, command{"CREATE_EDGE", map[string]any{"sourceId": ids[from], "targetId": ids[to], "relationType": "feeds"}})
+		if len(batch) == 1000 {
+			send(i+1, largeEdges)
+		}
+	}
+}
+
+// someWords is a run of words of a passage, and of another.
+func someWords(random *rand.Rand, w *wiki, count int) string {
+	var text []string
+	for len(text) < count {
+		words := strings.Fields(w.passages[random.IntN(len(w.passages))].Text)
+		from := random.IntN(len(words))
+		text = append(text, words[from:min(from+count/2, len(words))]...)
+	}
+	return strings.Join(text[:count], " ")
+}
+
+// ask asks all questions, once before they count, and gives how many ms each took.
+func (t *target) ask(w *wiki, path, more string) (times []float64) {
+	t.b.Helper()
+	for round := range retrievalRound + 1 {
+		for i := range w.questions {
+			if _, took := t.search(path, w.questions[i].Question, more); round > 0 {
+				times = append(times, took.Seconds()*1000)
+			}
+		}
+	}
+	slices.Sort(times)
+	return times
+}
