@@ -14,6 +14,7 @@ only=${2:-.}
 keep() {
 	local package=$1 target=$2 corpus=$1/testdata/fuzz/$2 cache
 	cache=$(go env GOCACHE)/fuzz/$(go list "$package")/$target
+	[ -d "$cache" ] || return 0
 	mkdir -p "$corpus"
 	local have
 	have=$(find "$corpus" -type f | wc -l)

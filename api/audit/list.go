@@ -94,7 +94,7 @@ func UseOf(r *auditrecord.Record) Use {
 		u.Status = &r.Status
 	}
 	if r.IP.IsValid() {
-		u.IP = new(r.IP.String())
+		u.IP = new(r.IP.WithZone("").String()) // a zone is any text of a caller
 	}
 	return u
 }
