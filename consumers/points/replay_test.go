@@ -345,7 +345,7 @@ func TestAReplayLeavesOutWhatCannotBeStored(t *testing.T) {
 	require.Equal(t, postgres.ReplayDone, job.State)
 	require.EqualValues(t, 2, job.Refused)
 	require.EqualValues(t, 3, job.Rows)
-	require.Contains(t, job.Notes[0], "2 records cannot be read or stored")
+	require.Contains(t, job.Notes[0], "unreadable or not storable: 2 records")
 	require.Equal(t, "0=0 2=2 3=3", w.values(s))
 	require.Len(t, w.deadLetters(2), 2, "they are not put aside again")
 	list, err := w.desk().Letters(t.Context(), operate.LetterFilter{}, 10, nil)
