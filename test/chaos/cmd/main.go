@@ -84,6 +84,7 @@ func chaos(args []string, out io.Writer) int {
 	flags.BoolVar(&c.Losing, "losing", false, "faults that lose data by definition: that it is noticed and said")
 	flags.StringVar(&c.World.Binary, "binary", "bin/livegraph", "the built livegraph")
 	flags.StringVar(&c.Commit, "commit", "", "what is run, for the log")
+	flags.BoolVar(&c.GoOn, "go-on", false, "run on after a violation, to see more of them")
 	flags.BoolVar(&c.Stay, "stay", false, "after a violation, leave the world standing until Ctrl-C")
 	only := flags.String("only", "", "kinds of faults, by comma, with * for anything but a slash: kill/*")
 	runs := flags.String("runs", "", "folder for the run's log, NDJSON; default: with the rest")

@@ -23,6 +23,15 @@ var groups = []consumer{
 	{"audit", "livegraph-audit", "audit"},
 }
 
+// Groups gives Livegraph's consumer groups, each with the role that it belongs to.
+func Groups() map[string]string {
+	all := map[string]string{}
+	for _, c := range groups {
+		all[c.group] = c.role
+	}
+	return all
+}
+
 // logs are the faults that only a log can have.
 func logs(w *world.World, s *world.Stores) []Fault {
 	all := []Fault{{Kind: "restart/kafka", Lasts: moment, Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {

@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	checkLimit = 4 * time.Minute
+	checkLimit = 10 * time.Minute
 	// auditPatience is how long records of uses may be on their way to ClickHouse.
-	auditPatience = time.Minute
+	auditPatience = 3 * time.Minute
 )
 
 // Check looks for everything that must never be, once Settle has waited for it, and
@@ -33,6 +33,12 @@ func (l *Load) Check(ctx context.Context, stores Stores) []Violation {
 		look("graph", func() ([]Violation, error) { return t.checkGraph(ctx, stores) })
 		look("searches", func() ([]Violation, error) { return t.checkSearch(ctx, stores) })
 	}
+	look("other workspaces", func() ([]Violation, error) {
+		for _, t := range l.tenants {
+			t.pryAll(ctx)
+		}
+		return nil, nil
+	})
 	look("topic", func() ([]Violation, error) { return l.checkTopic(ctx, stores) })
 	look("vectors", func() ([]Violation, error) { return l.checkVectors(ctx, stores) })
 	if every := l.cfg.ReplayEvery; every > 0 && l.round%every == 1%every {

@@ -114,6 +114,7 @@ type Load struct {
 	topic    topicReader
 	baseline map[string]vitals
 	quiet    time.Duration
+	middle   time.Time                // of the last round, about
 	times    map[string]time.Duration // that parts of settling and checking took
 }
 
@@ -173,6 +174,8 @@ func (l *Load) Round() int { return l.round }
 // one round.
 func (l *Load) Run(ctx context.Context) {
 	l.round++
+	began := time.Now()
+	defer func() { l.middle = began.Add(time.Since(began) / 2) }()
 	var work sync.WaitGroup
 	defer work.Wait()
 	for _, t := range l.tenants {

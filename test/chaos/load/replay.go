@@ -2,29 +2,38 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 )
 
 // replayPatience is how long a replay of all points may take.
-const replayPatience = 2 * time.Minute
+const replayPatience = 6 * time.Minute
 
 // storedTables are what a replay must leave as it was: what is read of each, whatever
-// has been merged.
-var storedTables = map[string]string{
-	"points": "series, ts, value, version",
-	"states": "series, ts, value, version",
-	"latest": "workspace, source, series, ts, value, text, version",
-	"series": "id, workspace, source, metric, kind",
+// has been merged, and of which rows. What workspaces that were removed have left goes
+// meanwhile.
+var storedTables = map[string]struct{ fields, where string }{
+	"points": {"series, ts, value, version", ofOurSeries},
+	"states": {"series, ts, value, version", ofOurSeries},
+	"latest": {"workspace, source, series, ts, value, text, version", "has($1, toString(workspace))"},
+	"series": {"id, workspace, source, metric, kind", "has($1, toString(workspace))"},
 }
 
+const ofOurSeries = "series IN (SELECT id FROM series WHERE has($1, toString(workspace)))"
+
 // dump is what the tables come to.
-func dump(ctx context.Context, stores Stores) (map[string]digest, error) {
+func (l *Load) dump(ctx context.Context, stores Stores) (map[string]digest, error) {
 	all := map[string]digest{}
-	for table, fields := range storedTables {
+	var workspaces []string
+	for _, t := range l.tenants {
+		workspaces = append(workspaces, t.id)
+	}
+	for table, of := range storedTables {
 		var rows []digest
-		if err := stores.ClickHouse.Select(ctx, &rows, `SELECT count() AS rows, sum(cityHash64(`+fields+`)) AS hash FROM `+table+` FINAL`); err != nil {
+		if err := stores.ClickHouse.Select(ctx, &rows, `SELECT count() AS rows, sum(cityHash64(`+of.fields+`)) AS hash FROM `+table+` FINAL WHERE `+of.where, workspaces); err != nil {
 			return nil, fmt.Errorf("reading table %s: %w", table, err)
 		}
 		all[table] = rows[0]
@@ -37,24 +46,47 @@ func dump(ctx context.Context, stores Stores) (map[string]digest, error) {
 func (l *Load) checkReplay(ctx context.Context, stores Stores) ([]Violation, error) {
 	ctx, cancel := context.WithTimeout(ctx, replayPatience)
 	defer cancel()
-	// Checks before this one may have deleted sources, and workspaces.
+	// Checks before this one may have deleted sources.
 	for _, still := range []func(context.Context, Stores) (string, error){deletionsSent, pointsStored} {
 		if err := until(still)(ctx, stores); err != nil {
 			return nil, fmt.Errorf("waiting until deletions have had their effect: %w", err)
 		}
 	}
-	before, err := dump(ctx, stores)
+	before, err := l.dump(ctx, stores)
 	if err != nil {
 		return nil, err
 	}
+	// First a part, which ends before what was deleted later: nothing deletes it again.
+	var rows int64
+	for _, until := range []map[string]any{{"toTime": l.middle.UTC().Format(time.RFC3339Nano)}, {}} {
+		n, wrong, err := l.replay(ctx, until)
+		if err != nil && !errors.Is(err, errUnknown) && len(until) > 0 && ctx.Err() == nil {
+			continue // nothing came before that time
+		}
+		if err != nil || wrong != nil {
+			return wrong, err
+		}
+		rows += n
+	}
+	after, err := l.dump(ctx, stores)
+	if err != nil {
+		return nil, err
+	}
+	return compareDumps(before, after, rows), nil
+}
+
+// replay has points read again from the start of the log, and waits until that is done.
+func (l *Load) replay(ctx context.Context, until map[string]any) (rows int64, wrong []Violation, err error) {
+	asked := map[string]any{"topic": "points", "fromStart": true}
+	maps.Copy(asked, until)
 	var job struct {
 		ID, State string
 		Error     *string
 		Rows      int64
 	}
-	err = l.operator.do(ctx, call{method: http.MethodPost, path: "/admin/api/replays", body: body(map[string]any{"topic": "points", "fromStart": true})}, http.StatusCreated, &job)
+	err = l.operator.do(ctx, call{method: http.MethodPost, path: "/admin/api/replays", body: body(asked)}, http.StatusCreated, &job)
 	if err != nil {
-		return nil, fmt.Errorf("starting a replay: %w", err)
+		return 0, nil, fmt.Errorf("starting a replay: %w", err)
 	}
 	for job.State != "done" {
 		if job.State == "failed" || job.State == "cancelled" {
@@ -62,27 +94,22 @@ func (l *Load) checkReplay(ctx context.Context, stores Stores) ([]Violation, err
 			if job.Error != nil {
 				why = *job.Error
 			}
-			return []Violation{{2, "a replay did not end well", fmt.Sprintf("replay %s is %s: %s", job.ID, job.State, why)}}, nil
+			return 0, []Violation{{2, "a replay did not end well", fmt.Sprintf("replay %s is %s: %s", job.ID, job.State, why)}}, nil
 		}
 		if !rest(ctx, settlePause) {
-			return nil, fmt.Errorf("replay %s is %s: %w", job.ID, job.State, ctx.Err())
+			return 0, nil, fmt.Errorf("replay %s is %s: %w", job.ID, job.State, ctx.Err())
 		}
 		if err := l.operator.do(ctx, call{method: http.MethodGet, path: "/admin/api/replays/" + job.ID}, http.StatusOK, &job); err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 	}
-	after, err := dump(ctx, stores)
-	if err != nil {
-		return nil, err
-	}
-	return compareDumps(before, after, job.Rows), nil
+	return job.Rows, nil, nil
 }
 
-// deletionsSent asks for deletions that are on their way to the log, or are carried out.
+// deletionsSent asks for deletions of sources that are on their way to the log.
 func deletionsSent(ctx context.Context, stores Stores) (string, error) {
 	var left int
-	err := stores.Postgres.QueryRow(ctx, `SELECT (SELECT count(*) FROM pending_deletions)
-		+ (SELECT count(*) FROM workspace_deletions WHERE removed_at IS NULL)`).Scan(&left)
+	err := stores.Postgres.QueryRow(ctx, `SELECT count(*) FROM pending_deletions`).Scan(&left)
 	if err != nil || left == 0 {
 		return "", err
 	}

@@ -54,18 +54,17 @@ func (t *tenant) find(ctx context.Context, path, query string) (map[uuid.UUID]bo
 	return found, nil
 }
 
-// pry asks for things of another workspace in every way there is: by its id with one's
+// intrusion is what is asked for of another workspace, and how it must be answered.
+type intrusion struct {
+	call
+	want func(*answer) bool
+}
+
+// intrusions are all ways to ask for things of another workspace: by its id with one's
 // own key, and by the ids of its things in one's own workspace. None may be given.
-func (t *tenant) pry(ctx context.Context, dice *rand.Rand) {
-	other := t.neighbour()
-	node, edge := other.graph.pick(&other.graph.nodes, dice), other.graph.pick(&other.graph.edges, dice)
-	source := other.anySource(dice)
-	mine := t.anySource(dice)
+func (t *tenant) intrusions(other *tenant, node, edge, source, mine uuid.UUID) []intrusion {
 	now := map[string]any{"metric": "m0", "timestamp": firstPoint.UnixMilli(), "value": badValue}
-	tries := []struct {
-		call
-		want func(*answer) bool
-	}{
+	return []intrusion{
 		{call{method: http.MethodGet, path: "/api/queries/nodes?limit=5", workspace: other.id}, status(http.StatusForbidden)},
 		{call{method: http.MethodPost, path: executePath, workspace: other.id, body: body(map[string]any{"type": "DELETE_NODE", "payload": map[string]any{"id": node}})}, status(http.StatusForbidden)},
 		{call{method: http.MethodGet, path: "/api/live-data/query?sourceId=" + source.String(), workspace: other.id}, status(http.StatusForbidden)},
@@ -87,7 +86,39 @@ func (t *tenant) pry(ctx context.Context, dice *rand.Rand) {
 		{call{method: http.MethodGet, path: "/api/admin/usage"}, nil},
 		{call{method: http.MethodGet, path: "/api/me"}, status(http.StatusOK)},
 	}
-	one := tries[dice.IntN(len(tries))]
+}
+
+// pry asks for one thing of another workspace.
+func (t *tenant) pry(ctx context.Context, dice *rand.Rand) {
+	other := t.neighbour()
+	node, edge := other.graph.pick(&other.graph.nodes, dice), other.graph.pick(&other.graph.edges, dice)
+	all := t.intrusions(other, node, edge, other.anySource(dice), t.anySource(dice))
+	t.intrude(ctx, all[dice.IntN(len(all))])
+}
+
+// pryAll asks for everything of another workspace, by a node and an edge that stand there.
+func (t *tenant) pryAll(ctx context.Context) {
+	other := t.neighbour()
+	var node, edge uuid.UUID
+	for id, n := range other.past.graph.Nodes {
+		if !n.Deleted {
+			node = id
+			break
+		}
+	}
+	for id, e := range other.past.graph.Edges {
+		if !e.Deleted {
+			edge = id
+			break
+		}
+	}
+	dice := t.load.dice(t.index, "pry all")
+	for _, one := range t.intrusions(other, node, edge, other.anySource(dice), t.anySource(dice)) {
+		t.intrude(ctx, one)
+	}
+}
+
+func (t *tenant) intrude(ctx context.Context, one intrusion) {
 	one.key, one.foreign = t.admin, true
 	a, err := t.load.client.do(ctx, one.call)
 	if unknown(a, err) || one.want == nil || one.want(a) {

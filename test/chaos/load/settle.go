@@ -16,7 +16,7 @@ import (
 
 const (
 	// settleLimit bounds how long the world may take to catch up once it is well.
-	settleLimit = 3 * time.Minute
+	settleLimit = 8 * time.Minute
 	settlePause = 100 * time.Millisecond
 )
 
@@ -48,14 +48,14 @@ func (l *Load) Settle(ctx context.Context, stores Stores) error {
 	defer l.say(ctx, "settled")
 	for _, s := range []step{
 		{"processes are ready", l.awaitReady, settleLimit, 0},
-		{"commands are resolved", l.resolve, 90 * time.Second, 4},
+		{"commands are resolved", l.resolve, 3 * time.Minute, 4},
 		// What a process still holds of a request that was given up has come to an end.
 		{"requests have ended", l.awaitQuiet, settleLimit, 0},
-		{"points are stored", until(pointsStored), time.Minute, 1},
-		{"commands are decided", until(commandsDecided), time.Minute, 4},
-		{"changes are published", until(l.published), time.Minute, 5},
-		{"changes are indexed", until(l.indexed), time.Minute, 13},
-		{"events are read", l.readEvents, 30 * time.Second, 5},
+		{"points are stored", until(pointsStored), 3 * time.Minute, 1},
+		{"commands are decided", until(commandsDecided), 3 * time.Minute, 4},
+		{"changes are published", until(l.published), 3 * time.Minute, 5},
+		{"changes are indexed", until(l.indexed), 3 * time.Minute, 13},
+		{"events are read", l.readEvents, 2 * time.Minute, 5},
 	} {
 		if err := l.await(ctx, stores, s); err != nil {
 			return err

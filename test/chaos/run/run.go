@@ -23,8 +23,8 @@ import (
 const (
 	healLimit   = 3 * time.Minute // for one fault to be taken back
 	quietLimit  = time.Minute     // for requests under way at the end of a round
-	settleLimit = 4 * time.Minute
-	checkLimit  = 3 * time.Minute
+	settleLimit = 9 * time.Minute
+	checkLimit  = 11 * time.Minute
 	afterFaults = 500 * time.Millisecond // of load on a world that is well again
 )
 
@@ -45,6 +45,7 @@ type Options struct {
 	Kinds  []faults.Fault
 	Log    io.Writer // NDJSON
 	Logger *slog.Logger
+	GoOn   bool // after a violation, too
 }
 
 // Runner runs rounds.
@@ -83,7 +84,7 @@ func (r *Runner) Run(ctx context.Context) (Summary, error) {
 			}
 		}
 		r.say(&round, happened)
-		if len(round.Violations) > 0 {
+		if len(round.Violations) > 0 && !r.o.GoOn {
 			break
 		}
 	}
@@ -156,6 +157,7 @@ func (r *Runner) inspect(round *Round, bad func(int, string, string)) {
 		crashed := strings.Contains(e.Tail, "panic:") || strings.Contains(e.Tail, "fatal error:") || strings.Contains(e.Tail, "DATA RACE")
 		// A start gives up when a store stays away for a minute, and is made again.
 		switch {
+		case e.Asked && !e.Ready && e.How == "signal: terminated": // it had not come to hear of signals
 		case e.Asked && !crashed:
 			bad(15, "SIGTERM was not answered by exit status 0", fmt.Sprintf("%s: %s: %s", e.Process, e.How, e.Tail))
 		case e.Ready || crashed:

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -29,6 +30,7 @@ type Config struct {
 	Only     []string // patterns of kinds, as of path.Match; none: all
 	Losing   bool     // the faults that lose data by definition, and no others
 	Log      io.Writer
+	GoOn     bool // after a violation
 	Stay     bool // leave the world standing after a violation, until ctx ends
 }
 
@@ -73,7 +75,7 @@ func Whole(ctx context.Context, c Config) (summary Summary, err error) {
 			Seed: c.World.Seed, Commit: c.Commit, Kafka: edition, Embedder: c.World.Embedder, Disks: c.World.Disks,
 			Losing: c.Losing, PerRound: c.PerRound,
 		},
-		Faults: c.Faults, Kinds: kinds, Log: c.Log, Logger: c.World.Log,
+		Faults: c.Faults, Kinds: kinds, Log: c.Log, Logger: c.World.Log, GoOn: c.GoOn,
 	}).Run(ctx)
 	if c.Stay && summary.Violations > 0 {
 		for _, e := range w.Engines() {
@@ -102,6 +104,8 @@ func choose(all []faults.Fault, only []string, losing bool) ([]faults.Fault, err
 // driver is the load on the stores of one world.
 type driver struct {
 	*load.Load
+	world  *world.World
+	direct *world.Stores
 	stores load.Stores
 }
 
@@ -115,14 +119,21 @@ func drive(ctx context.Context, w *world.World, s *world.Stores, seed uint64, lo
 		Seed: seed, APIs: w.APIs(), Metrics: metrics, Workspaces: workspaces, Log: log,
 		Admin: load.Operator{Name: w.First.AdminUser, Password: w.First.AdminPassword},
 	})
-	return driver{l, load.Stores{
+	return driver{l, w, s, load.Stores{
 		Postgres: s.Postgres, ClickHouse: s.ClickHouse, Kafka: s.Kafka, KafkaOptions: []kgo.Opt{w.DirectKafka()},
 		Redis: s.Redis, Milvus: s.Milvus,
 	}}, err
 }
 
 // Settle waits until all that was asked for has had its effect.
-func (d driver) Settle(ctx context.Context) error { return d.Load.Settle(ctx, d.stores) }
+func (d driver) Settle(ctx context.Context) error {
+	watching, stop := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { d.world.RemoveGhosts(watching, d.direct, faults.Groups()) })
+	defer watch.Wait()
+	defer stop()
+	return d.Load.Settle(ctx, d.stores)
+}
 
 // Check gives what must never be.
 func (d driver) Check(ctx context.Context) []Violation {

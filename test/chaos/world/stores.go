@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
+	"time"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -13,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
@@ -93,4 +97,58 @@ func (s *Stores) Close() error {
 		errs = append(errs, s.Redis.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// RemoveGhosts ends, until ctx does, the memberships of members that are not there. The
+// embedded Kafka never notices that a member is gone which ended while it waited for the
+// others to join: it would keep its partitions for ever. Where a group has had more
+// members than there are processes for longer than a session lasts, all of them are sent
+// away, and those that live join anew. How often that was done is the answer.
+func (w *World) RemoveGhosts(ctx context.Context, s *Stores, groups map[string]string) (removed int) {
+	if w.Apache() {
+		return 0
+	}
+	const every, patience = time.Second, 12 * time.Second
+	since := map[string]time.Time{}
+	for {
+		select {
+		case <-ctx.Done():
+			return removed
+		case <-time.After(every):
+		}
+		described, err := s.Log.DescribeGroups(ctx, slices.Collect(maps.Keys(groups))...)
+		if err != nil {
+			continue
+		}
+		for name, group := range described {
+			switch first, seen := since[name]; {
+			case len(group.Members) <= len(w.Roles(groups[name])):
+				delete(since, name)
+			case !seen:
+				since[name] = time.Now()
+			case time.Since(first) > patience:
+				delete(since, name)
+				removed++
+				w.sendAway(ctx, group)
+			}
+		}
+	}
+}
+
+// sendAway ends all memberships of a group.
+func (w *World) sendAway(ctx context.Context, group kadm.DescribedGroup) {
+	client, err := kgo.NewClient(kgo.SeedBrokers(w.Brokers()...), w.DirectKafka(), kgo.DisableClientMetrics())
+	if err != nil {
+		return
+	}
+	defer client.Close()
+	leave := kmsg.NewPtrLeaveGroupRequest()
+	leave.Group = group.Group
+	for _, m := range group.Members {
+		member := kmsg.NewLeaveGroupRequestMember()
+		member.MemberID = m.MemberID
+		leave.Members = append(leave.Members, member)
+	}
+	_, err = leave.RequestWith(ctx, client)
+	w.options.Log.Info("members that are not there were removed from a group", "group", group.Group, "members", len(group.Members), "error", err)
 }
