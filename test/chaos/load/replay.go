@@ -7,6 +7,9 @@ import (
 	"maps"
 	"net/http"
 	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 )
 
 // replayPatience is how long a replay of all points may take.
@@ -19,7 +22,8 @@ var storedTables = map[string]struct{ fields, where string }{
 	"points": {"series, ts, value, version", ofOurSeries},
 	"states": {"series, ts, value, version", ofOurSeries},
 	"latest": {"workspace, source, series, ts, value, text, version", "has($1, toString(workspace))"},
-	"series": {"id, workspace, source, metric, kind", "has($1, toString(workspace))"},
+	// What is known of the series of deleted sources goes some time after their points.
+	"series": {"id, workspace, source, metric, kind", "has($1, toString(workspace)) AND has($2, toString(source))"},
 }
 
 const ofOurSeries = "series IN (SELECT id FROM series WHERE has($1, toString(workspace)))"
@@ -31,14 +35,31 @@ func (l *Load) dump(ctx context.Context, stores Stores) (map[string]digest, erro
 	for _, t := range l.tenants {
 		workspaces = append(workspaces, t.id)
 	}
+	sources, err := stores.standingSources(ctx, l.ids())
+	if err != nil {
+		return nil, err
+	}
 	for table, of := range storedTables {
+		args := []any{workspaces}
+		if table == "series" {
+			args = append(args, sources)
+		}
 		var rows []digest
-		if err := stores.ClickHouse.Select(ctx, &rows, `SELECT count() AS rows, sum(cityHash64(`+of.fields+`)) AS hash FROM `+table+` FINAL WHERE `+of.where, workspaces); err != nil {
+		if err := stores.ClickHouse.Select(ctx, &rows, `SELECT count() AS rows, sum(cityHash64(`+of.fields+`)) AS hash FROM `+table+` FINAL WHERE `+of.where, args...); err != nil {
 			return nil, fmt.Errorf("reading table %s: %w", table, err)
 		}
 		all[table] = rows[0]
 	}
 	return all, nil
+}
+
+// standingSources are the sources of workspaces that are not deleted.
+func (s Stores) standingSources(ctx context.Context, workspaces []uuid.UUID) ([]string, error) {
+	found, err := s.Postgres.Query(ctx, `SELECT id::text FROM sources WHERE workspace_id = ANY($1) AND deleted_at IS NULL`, workspaces)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(found, pgx.RowTo[string])
 }
 
 // checkReplay has all points read again from the start of the log, and holds what
