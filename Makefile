@@ -92,9 +92,9 @@ test: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)
 test: build lint page-test chromium $(BROWSER_DEPS) $(INFLUX_PYTHON) ## set up, check and test everything
 	@rm -f $(NOT_RUN)
 	@$(BIN)/livegraph engines install
-	@go test -count=1 -timeout 20m $$(go list ./... | grep -v -e /test/e2e -e /test/compose -e /test/browser -e '/test/chaos$$')
+	@go test -count=1 -timeout 30m $$(go list ./... | grep -v -e /test/e2e -e /test/compose -e /test/browser -e '/test/chaos$$')
 	@cd test/promql && go test -count=1 ./...
-	@go test -count=1 -timeout 20m -p 1 ./test/compose ./test/e2e ./test/chaos
+	@go test -count=1 -timeout 40m -p 1 ./test/compose ./test/e2e ./test/chaos
 	@cd test/grafana && go test -count=1 -timeout 10m ./...
 	@cd test/prometheus && go test -count=1 -timeout 10m ./...
 	@cd test/influx && go test -count=1 -timeout 10m ./...
@@ -110,8 +110,8 @@ short: ## the tests that need no engine
 	@go test -short ./...
 
 .PHONY: fuzz
-fuzz: ## run each fuzz target for FUZZTIME (30s)
-	@./test/fuzz.sh $(or $(FUZZTIME),30s)
+fuzz: ## run each fuzz target for FUZZTIME (30s); FUZZ=name only those that match it
+	@./test/fuzz.sh $(or $(FUZZTIME),30s) '$(or $(FUZZ),.)'
 
 .PHONY: chaos
 chaos: build ## try FAULTS (100) faults under load; SEED=n deals the same again, KAFKA=apache, ONLY='kill/*', RECORD=yes keeps the log
@@ -139,6 +139,13 @@ $(TOOLS)/%: internal/tools/go.mod internal/tools/go.sum
 	@echo "building the tool $*"
 	@cd internal/tools && go build -o $(TOOLS)/ $$(go list -f '{{.ImportPath}}' tool | grep '/$*$$')
 
+# These have a go.mod of their own: they need other versions of what the others need too.
+$(TOOLS)/gitleaks: SECURITY_TOOL := github.com/zricethezav/gitleaks/v8
+$(TOOLS)/govulncheck: SECURITY_TOOL := golang.org/x/vuln/cmd/govulncheck
+$(TOOLS)/gitleaks $(TOOLS)/govulncheck: internal/tools/security/go.mod internal/tools/security/go.sum
+	@echo "building the tool $(notdir $@)"
+	@cd internal/tools/security && go build -o $(TOOLS)/ $(SECURITY_TOOL)
+
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint $(BIN)/.page-linted ## golangci-lint, with the import rules of the design; the page's sources
 	@$(TOOLS)/golangci-lint run ./...
@@ -149,11 +156,34 @@ generate: $(TOOLS)/buf $(TOOLS)/protoc-gen-go ## make the generated code again
 	@go run ./cmd/livegraph config --reference > docs/settings.md
 
 .PHONY: verify
-verify: lint generate ## fail if generated code or go.mod is stale, or the protobuf schema is broken
+verify: lint generate licences secrets vulnerabilities ## fail if generated code or go.mod is stale, or what is depended on or committed is not in order (OFFLINE=1: say what was not asked)
 	@cd schemas && $(TOOLS)/buf lint
 	@go mod tidy -diff
 	@go vet ./...
+	@cd internal/tools && go test ./...
 	@git diff --exit-code -- schemas docs/settings.md || { echo "generated code is stale: commit what 'make generate' made"; exit 1; }
+
+# The licences' texts, which the binary shows by `version --notices`.
+NOTICES := cmd/livegraph/notices.txt
+
+.PHONY: notices
+notices: $(TOOLS)/licences $(PAGE_DEPS) ## write anew what the licences of what is in the binary ask to be told
+	@$(TOOLS)/licences notices > $(BIN)/notices.txt && mv $(BIN)/notices.txt $(NOTICES)
+
+.PHONY: licences
+licences: $(TOOLS)/licences $(PAGE_DEPS) $(INFLUX_PYTHON) build ## fail if the licence of a dependency is not allowed, or a notice is missing
+	@$(BIN)/livegraph engines install
+	@$(TOOLS)/licences check
+	@$(TOOLS)/licences notices | cmp -s - $(NOTICES) || { echo "$(NOTICES) is stale: commit what 'make notices' made"; exit 1; }
+
+.PHONY: secrets
+secrets: $(TOOLS)/gitleaks ## fail if something that looks like a secret is, or was, committed, or is about to be
+	@$(TOOLS)/gitleaks git --no-banner --redact --log-level=warn .
+	@$(TOOLS)/gitleaks git --no-banner --redact --log-level=warn --pre-commit .
+
+.PHONY: vulnerabilities
+vulnerabilities: $(TOOLS)/govulncheck ## fail if a dependency has a known vulnerability, or none can be asked about (OFFLINE=1: say so)
+	@TOOLS=$(TOOLS) internal/tools/vulnerabilities.sh
 
 .env:
 	@(umask 077; awk '/^[A-Z]+_PASSWORD=$$/ {c = "openssl rand -hex 24"; c | getline s; close(c); $$0 = $$0 s} 1' deploy/.env.example > $@)

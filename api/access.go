@@ -91,7 +91,7 @@ func bearerKey(authorization string) (text string, ok bool) {
 
 // enforce is a route's handler behind what the route requires.
 func (s *Server) enforce(rt route.Route) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.uncrowded(&rt, func(w http.ResponseWriter, r *http.Request) {
 		if refusal, err := s.admit(rt, w, r); err != nil {
 			if refusal != "" {
 				s.metrics.refused.WithLabelValues(refusal).Inc()

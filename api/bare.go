@@ -54,11 +54,11 @@ const (
 	lingerBytes = 64 << 10
 )
 
-// Close ends the connection. After a bare answer it first reads on for a moment
-// what the client is still sending: closing with unread bytes resets the
-// connection, and the client might lose the answer.
+// Close ends the connection. After a bare answer it first says that nothing follows, and
+// reads on for a moment what the client is still sending: closing with unread bytes resets
+// the connection, and the client might lose the answer.
 func (c *bareConn) Close() error {
-	if c.linger.Swap(false) && c.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+	if c.linger.Swap(false) && c.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
 		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
 	}
 	return c.Conn.Close()

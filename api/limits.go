@@ -11,6 +11,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/wording"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -60,7 +61,7 @@ func exceeds(standing *ratelimit.Standing) error {
 	if w == nil {
 		return nil
 	}
-	return fault.Newf(fault.RateLimited, "The workspace's %d requests a %s are used up", w.Limit, w.Name).
+	return fault.Newf(fault.RateLimited, "The workspace's %s used up", wording.CountOf(w.Limit, "request a "+w.Name+" is", "requests a "+w.Name+" are")).
 		With("window", w.Name).With("limit", w.Limit).After(w.Wait)
 }
 

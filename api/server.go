@@ -27,7 +27,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
-	"golang.org/x/net/netutil"
 
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/route"
@@ -106,6 +105,7 @@ type Server struct {
 	proxies  []netip.Prefix
 	tracer   tracing.Tracer
 	attempts *ratelimit.Attempts
+	crowds   *crowds
 	draining atomic.Bool
 	stopping chan struct{} // closed when answers that last must end
 	metrics  *metrics
@@ -147,6 +147,7 @@ func New(deps Deps) (*Server, error) {
 		}
 	}
 	s.metrics = newMetrics(s, deps.Metrics)
+	s.crowds = newCrowds(deps.Config.MaxRequests, registerer)
 	mux := chi.NewMux()
 	if err := s.use(mux); err != nil {
 		return nil, err
@@ -235,7 +236,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		s.metrics.see(conn, state)
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(s.wrap(netutil.LimitListener(listener, cfg.MaxConnections))) }()
+	go func() { failed <- server.Serve(s.wrap(limitConnections(listener, cfg.MaxConnections))) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serving HTTP: %w", err)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -259,4 +260,112 @@ func TestStreamsThatAreResetDoNotPileUp(t *testing.T) {
 	}
 	close(release)
 	require.Eventually(t, func() bool { return running.Load() == 0 }, 20*time.Second, 10*time.Millisecond)
+}
+
+// streams speaks HTTP/2 by hand on one connection.
+type streams struct {
+	t      *testing.T
+	framer *http2.Framer
+	out    *hpack.Encoder
+	block  bytes.Buffer
+	last   uint32
+}
+
+func (s *secure) streams(t *testing.T) *streams {
+	t.Helper()
+	offer := s.trust.Clone()
+	offer.NextProtos = []string{"h2"}
+	conn, err := tls.Dial("tcp", s.address, offer)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
+	_, err = io.WriteString(conn, http2.ClientPreface)
+	require.NoError(t, err)
+	made := &streams{t: t, framer: http2.NewFramer(conn, conn)}
+	made.framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	made.out = hpack.NewEncoder(&made.block)
+	require.NoError(t, made.framer.WriteSettings())
+	return made
+}
+
+// get opens a stream with further fields, as name and value.
+func (c *streams) get(path string, fields ...string) error {
+	c.block.Reset()
+	all := append([]string{":method", "GET", ":scheme", "https", ":authority", "localhost", ":path", path}, fields...)
+	for i := 0; i < len(all); i += 2 {
+		require.NoError(c.t, c.out.WriteField(hpack.HeaderField{Name: all[i], Value: all[i+1], Sensitive: i >= 8}))
+	}
+	c.last = max(c.last+2, 1)
+	if c.last%2 == 0 {
+		c.last--
+	}
+	const frame = 16 << 10
+	first := c.block.Next(frame)
+	err := c.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: c.last, BlockFragment: first, EndStream: true, EndHeaders: c.block.Len() == 0})
+	for err == nil && c.block.Len() > 0 {
+		part := c.block.Next(frame)
+		err = c.framer.WriteContinuation(c.last, c.block.Len() == 0, part)
+	}
+	return err
+}
+
+// status reads the answer to the stream that was opened last; "" where the server has ended
+// the stream or the connection in another way.
+func (c *streams) status() (status, body string) {
+	for {
+		frame, err := c.framer.ReadFrame()
+		if err != nil {
+			return "", ""
+		}
+		switch frame := frame.(type) {
+		case *http2.MetaHeadersFrame:
+			if frame.StreamID == c.last {
+				status = frame.PseudoValue("status")
+			}
+		case *http2.DataFrame:
+			if frame.StreamID == c.last {
+				body += string(frame.Data())
+			}
+			if frame.StreamEnded() && frame.StreamID == c.last {
+				return status, body
+			}
+		case *http2.RSTStreamFrame, *http2.GoAwayFrame:
+			return "", ""
+		}
+	}
+}
+
+// What is too large or wrong in a header over HTTP/2 ends its stream, or its connection, and
+// nothing else.
+func TestHeadersOverHTTP2AreBounded(t *testing.T) {
+	s := startSecure(t)
+	healthy := func() {
+		answer, _ := s.get(t, s.client(t, true), "/readyz")
+		require.Equal(t, http.StatusOK, answer.StatusCode)
+	}
+	c := s.streams(t)
+	require.NoError(t, c.get("/readyz", "x-a", strings.Repeat("a", 100<<10)))
+	status, body := c.status()
+	require.Equal(t, "413", status)
+	require.Contains(t, body, `"code":"VALIDATION_ERROR"`)
+	require.NoError(t, c.get("/readyz"))
+	status, _ = c.status()
+	require.Equal(t, "200", status, "the connection goes on")
+
+	many := make([]string, 0, 20_000)
+	for i := range 10_000 {
+		many = append(many, fmt.Sprint("x-", i), "a")
+	}
+	for name, fields := range map[string][]string{
+		"10 000 headers": many, "a value of 1 MiB": {"x-a", strings.Repeat("a", 1<<20)}, "values of 8 MiB": slices.Repeat([]string{"x-a", strings.Repeat("a", 64<<10)}, 128),
+		"a name in upper case": {"X-A", "b"}, "a line's end in a value": {"x-a", "b\r\nset-cookie: c=d"}, "connection": {"connection", "close"}, "an encoding": {"transfer-encoding", "chunked"}, "a path twice": {":path", "/api/me"}, "a field after a pseudo-field": {"x-a", "b", ":path", "/x"},
+	} {
+		c := s.streams(t)
+		if c.get("/readyz", fields...) == nil {
+			status, body := c.status()
+			require.Contains(t, []string{"", "400", "413", "431"}, status, "%s: %s", name, body)
+			require.NotContains(t, body, "set-cookie")
+		}
+		healthy()
+	}
 }

@@ -117,3 +117,21 @@ func TestMemoryStaysBounded(t *testing.T) {
 	runtime.ReadMemStats(&stats)
 	require.Less(t, stats.HeapAlloc, uint64(200<<20))
 }
+
+// A million series that nobody knew, in one request: as many as the workspace may have are
+// made, and the others are counted under one rejection.
+func TestAMillionNewSeriesMeetTheLimit(t *testing.T) {
+	p := newPlant()
+	p.maxSeries = 1000
+	const n = 1_000_000
+	var b strings.Builder
+	b.Grow(n * 20)
+	for i := range n {
+		fmt.Fprintf(&b, "boiler,i=%d m=1 1\n", i)
+	}
+	result, err := p.pipeline(Limits{}).Accept(t.Context(), Lines, request(b.String()))
+	require.NoError(t, err)
+	require.Equal(t, 1000, result.Accepted)
+	require.Equal(t, n-1000, result.Rejected)
+	require.LessOrEqual(t, len(result.Errors), 100)
+}

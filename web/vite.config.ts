@@ -26,5 +26,7 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'src/**/*.test.tsx'],
     environment: 'node',
+    // A machine that is busy with other things fails no test.
+    testTimeout: 60_000,
   },
 })

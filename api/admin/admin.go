@@ -60,7 +60,7 @@ type operatorStore interface {
 	OpenOperatorSession(ctx context.Context, n postgres.NewOperatorSession) error
 	OperatorSession(ctx context.Context, hash [32]byte, idle time.Duration, touch bool) (postgres.OperatorSession, error)
 	EndOperatorSession(ctx context.Context, hash [32]byte) error
-	SetOperatorPassword(ctx context.Context, id uuid.UUID, passwordHash string) error
+	SetOperatorPassword(ctx context.Context, id uuid.UUID, passwordHash string) (postgres.Operator, error)
 	Operators(ctx context.Context) ([]postgres.Operator, error)
 	CreateOperator(ctx context.Context, name, passwordHash string) (postgres.Operator, error)
 	DeleteOperator(ctx context.Context, id uuid.UUID) error
@@ -170,6 +170,7 @@ func (a *Admin) Routes() []route.Route {
 		operator(http.MethodGet, operatorsPath, a.operators),
 		operator(http.MethodPost, operatorsPath, a.createOperator),
 		operator(http.MethodDelete, operatorsPath+"/{id}", a.deleteOperator),
+		operator(http.MethodPost, operatorsPath+"/{id}/password", a.resetPassword),
 		operator(http.MethodGet, trailPath, a.trail),
 
 		operator(http.MethodGet, workspacesPath, a.workspaces),

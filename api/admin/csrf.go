@@ -12,7 +12,7 @@ import (
 )
 
 // tokenHeader is where requests that change something carry the session's token.
-const tokenHeader = "X-CSRF-Token"
+const tokenHeader = "X-CSRF-Token" //nolint:gosec // G101: the name of a header
 
 // ownSites tells requests of the page's own origin from those of other sites, by
 // Sec-Fetch-Site and Origin, where a browser sends them. The origin of publicURL is the

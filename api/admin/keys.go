@@ -109,7 +109,7 @@ func (a *Admin) nameWorkspaces(ctx context.Context, list []keyAnswer) error {
 	}
 	for i := range list {
 		for j := range list[i].Workspaces {
-			list[i].Workspaces[j].Name = names[list[i].Workspaces[j].ID]
+			list[i].Workspaces[j].Name = names[list[i].Workspaces[j].ID] //nolint:gosec // G602: j is an index of it
 		}
 	}
 	return nil

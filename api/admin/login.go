@@ -2,17 +2,14 @@ package admin
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"net/http"
 	"net/netip"
 	"time"
-	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/password"
@@ -203,70 +200,4 @@ func (a *Admin) noteLogin(r *http.Request, secret *postgres.OperatorSecret, stat
 		a.logger.WarnContext(r.Context(), "a login cannot be noted", "error", err)
 	}
 	return err
-}
-
-type passwordBody struct {
-	Current *string `json:"current"`
-	New     *string `json:"new"`
-}
-
-// changePassword gives the operator another password. All sessions end, this one too.
-func (a *Admin) changePassword(w http.ResponseWriter, r *http.Request) error {
-	if err := request.Query(r).Err(); err != nil {
-		return err
-	}
-	var body passwordBody
-	if err := request.JSON(r, &body); err != nil {
-		return err
-	}
-	var check request.Check
-	check.Required("current", body.Current != nil)
-	check.Required("new", body.New != nil)
-	if body.New != nil {
-		CheckPassword(&check, "new", *body.New)
-	}
-	if err := check.Err(); err != nil {
-		return err
-	}
-	operator := request.OperatorOf(r.Context())
-	if len(*body.Current) > longestCredential {
-		return wrongPassword()
-	}
-	_, err := a.verify(r, operator.Name, *body.Current)
-	if fault.Is(err, fault.Unauthenticated) { // the session holds: it is the value that is wrong
-		return wrongPassword()
-	}
-	if err != nil {
-		return err
-	}
-	if err := a.setPassword(r.Context(), operator, *body.New); err != nil {
-		return err
-	}
-	a.setCookie(w, r, "")
-	reply.NoContent(w)
-	return nil
-}
-
-func wrongPassword() error { return fault.Field(fault.Invalid, "current", "is not the password") }
-
-func (a *Admin) setPassword(ctx context.Context, operator *request.Operator, text string) error {
-	hash, err := a.logins.hashing.hash(ctx, text)
-	if err != nil {
-		return err
-	}
-	return a.deps.Operators.SetOperatorPassword(ctx, operator.ID, hash)
-}
-
-// Bounds of passwords, in characters. NIST SP 800-63B wants eight at least and no rules
-// about which; these open everything.
-const (
-	shortestPassword = 12
-	longestPassword  = 256
-)
-
-// CheckPassword checks a password that somebody chose.
-func CheckPassword(check *request.Check, field, text string) {
-	if n := utf8.RuneCountInString(text); n < shortestPassword || n > longestPassword {
-		check.Fail(field, "must have 12 to 256 characters")
-	}
 }

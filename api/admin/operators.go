@@ -11,7 +11,6 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/password"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -24,7 +23,7 @@ type operatorAnswer struct {
 	LastLoginAt *time.Time  `json:"lastLoginAt"`
 	LastLoginIP *netip.Addr `json:"lastLoginIp"`
 	Sessions    int         `json:"sessions"`
-	// Password is there once, when it was made for a new operator.
+	// Password is there once, when it was made: for a new operator, or in place of another.
 	Password string `json:"password,omitempty"`
 }
 
@@ -88,14 +87,7 @@ func (a *Admin) createOperator(w http.ResponseWriter, r *http.Request) error {
 	if err := check.Err(); err != nil {
 		return err
 	}
-	var made, text string
-	if body.Password != nil {
-		text = *body.Password
-	} else {
-		made = password.Generate()
-		text = made
-	}
-	hash, err := a.logins.hashing.hash(r.Context(), text)
+	hash, made, err := a.hashGivenOrMade(r, body.Password)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func newSessionText() string {
 
 // setCookie gives the browser a session, or, with the empty text, takes it away.
 func (a *Admin) setCookie(w http.ResponseWriter, r *http.Request, text string) {
-	cookie := http.Cookie{
+	cookie := http.Cookie{ //nolint:gosec // G124: Secure is set below, where the connection is
 		Name: cookieName, Value: text, Path: pagePath, MaxAge: int(a.deps.Age / time.Second),
 		HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	}

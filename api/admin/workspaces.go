@@ -20,13 +20,6 @@ import (
 // the page of an operator is better off with all of them.
 const longestList = 1000
 
-// Plans of workspaces.
-const (
-	planStarter    = "starter"
-	planPro        = "pro"
-	planEnterprise = "enterprise"
-)
-
 // workspaceAnswer is a workspace with its limits.
 type workspaceAnswer struct {
 	ID   uuid.UUID `json:"id"`
@@ -191,7 +184,7 @@ func (a *Admin) createWorkspace(w http.ResponseWriter, r *http.Request) error {
 	if err := request.JSON(r, &body); err != nil {
 		return err
 	}
-	spec := postgres.Workspace{Plan: planStarter, Mode: apikey.Live}
+	spec := postgres.Workspace{Plan: postgres.PlanStarter, Mode: apikey.Live}
 	var check request.Check
 	check.Required("name", body.Name != nil)
 	if body.Name != nil {
@@ -274,7 +267,7 @@ func (a *Admin) updateWorkspace(w http.ResponseWriter, r *http.Request) error {
 		Name: body.Name, Plan: body.Plan, PerMinute: changed(body.PerMinute), PerDay: changed(body.PerDay),
 		MaxSources: body.MaxSources, MaxSeries: body.MaxSeries, RetentionDays: changed(body.RetentionDays),
 	}
-	if plan != planEnterprise {
+	if plan != postgres.PlanEnterprise {
 		change.PerMinute, change.PerDay = new(*int64), new(*int64)
 	}
 	updated, err := a.deps.Workspaces.UpdateWorkspace(r.Context(), stands.ID, change)
@@ -305,7 +298,7 @@ func (l *workspaceLimits) check(check *request.Check, plan string) {
 		check.Text("name", *l.name, 1, 256)
 	}
 	if l.plan != nil {
-		check.OneOf("plan", *l.plan, planStarter, planPro, planEnterprise)
+		check.OneOf("plan", *l.plan, postgres.Plans()...)
 	}
 	for _, limit := range []struct {
 		field string
@@ -313,7 +306,7 @@ func (l *workspaceLimits) check(check *request.Check, plan string) {
 	}{{"perMinute", l.perMinute}, {"perDay", l.perDay}} {
 		switch {
 		case !limit.value.Set || limit.value.Null:
-		case plan != planEnterprise:
+		case plan != postgres.PlanEnterprise:
 			check.Fail(limit.field, "is for the plan enterprise; the others have their own limits")
 		default: // a larger one could not be told from none in the answers' headers
 			request.Between(check, limit.field, limit.value.Value, 1, ratelimit.Unlimited-1)

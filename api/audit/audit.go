@@ -170,7 +170,7 @@ func (t *Trail) ship(ctx context.Context) {
 			t.logger.Warn("audit records wait in the spool", "bytes", t.deps.Spool.Pending(), "error", err)
 			said = time.Now()
 		}
-		pause.For(ctx, wait/2+rand.N(wait/2))
+		pause.For(ctx, wait/2+rand.N(wait/2)) //nolint:gosec // G404: jitter
 		wait = min(wait*2, lastRetry)
 	}
 }

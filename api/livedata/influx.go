@@ -16,6 +16,7 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/wording"
 )
 
 // The paths to which clients of InfluxDB write: of its version 2, and of version 1.
@@ -151,7 +152,7 @@ func describeRejection(r *ingest.Rejection) string {
 // its clients show the message alone.
 func partialWrite(result *ingest.Result) *fault.Error {
 	first := &result.Errors[0]
-	return fault.Newf(fault.Malformed, "partial write: %s; %d points are stored, %d are not", describeRejection(first), result.Accepted, result.Rejected).
+	return fault.Newf(fault.Malformed, "partial write: %s; %s stored, %d not", describeRejection(first), wording.CountOf(result.Accepted, "point is", "points are"), result.Rejected).
 		With("field", first.Field).With("reason", first.Reason).
 		With("accepted", result.Accepted).With("rejected", result.Rejected).With("errors", result.Errors)
 }

@@ -21,7 +21,7 @@ import (
 
 const limit = 1 << 20
 
-func encode(t *testing.T, encoding string, plain []byte) []byte {
+func encode(t testing.TB, encoding string, plain []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	var w io.WriteCloser

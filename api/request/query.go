@@ -48,6 +48,10 @@ func Query(r *http.Request) *Params {
 			p.broken = fault.Field(fault.Malformed, "query", "has a parameter name that cannot be read: "+err.Error())
 			return p
 		}
+		if name == "" {
+			p.broken = fault.Field(fault.Malformed, "query", "has a parameter without a name")
+			return p
+		}
 		value, err := unescape(rawValue)
 		if err != nil {
 			p.broken = fault.Field(fault.Malformed, shorten(name), "cannot be read: "+err.Error())

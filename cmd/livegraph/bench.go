@@ -12,6 +12,7 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/internal/apikey"
 	"github.com/livegraph/livegraph/internal/load"
+	"github.com/livegraph/livegraph/internal/wording"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -103,7 +104,7 @@ func (c *BenchCmd) bench(
 	ctx context.Context, out *output, to load.Target, size load.Size, plan load.Plan, after func(*load.Fleet) error,
 ) (err error) {
 	screen := newBenchScreen(out, c.JSON)
-	screen.say("making %d sources with %d series on %s", size.Sources, size.Series, to.BaseURL)
+	screen.say("making %s with %s on %s", wording.Count(size.Sources, "source"), wording.CountOf(size.Series, "series", "series"), to.BaseURL)
 	fleet, err := load.NewFleet(ctx, to, "bench-"+time.Now().UTC().Format("20060102T150405.000"), size)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -126,7 +127,7 @@ func (c *BenchCmd) bench(
 		}
 	}
 	if err == nil && result.Rejected > 0 {
-		err = fmt.Errorf("%d points were rejected", result.Rejected)
+		err = errors.New(wording.CountOf(result.Rejected, "point was", "points were") + " rejected")
 	}
 	return err
 }
@@ -143,7 +144,7 @@ func (c *BenchCmd) cleanUp(ctx context.Context, out *output, remove func(context
 // the target's; remove takes both away.
 func benchWorkspace(ctx context.Context, db *postgres.DB, to *load.Target) (func(context.Context) error, error) {
 	w, err := db.CreateWorkspace(ctx, postgres.Workspace{
-		Name: "bench " + time.Now().UTC().Format(time.DateTime), Plan: planEnterprise, Mode: apikey.Live,
+		Name: "bench " + time.Now().UTC().Format(time.DateTime), Plan: postgres.PlanEnterprise, Mode: apikey.Live,
 	})
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/livegraph/livegraph/internal/load"
+	"github.com/livegraph/livegraph/internal/wording"
 )
 
 // benchPlan is what was asked for, as it is printed.
@@ -69,7 +70,7 @@ func (s *benchScreen) progress(p load.Progress) {
 		text = fmt.Sprintf("%3.0f s  %s points accepted; waiting for them to be visible", p.Elapsed.Seconds(), amount(float64(p.Accepted)))
 	}
 	if p.Refusals > 0 {
-		text += fmt.Sprintf(", %d requests told to wait", p.Refusals)
+		text += fmt.Sprintf(", %s told to wait", wording.Count(p.Refusals, "request"))
 	}
 	switch {
 	case s.terminal:
@@ -97,7 +98,7 @@ func printBench(w io.Writer, c *BenchCmd, r load.Result) error {
 	if r.Visible < r.Accepted {
 		visible = "not waited for to the end"
 	}
-	_, _ = fmt.Fprintf(w, "\naccepted   %s points in %d requests, %s points/s\n", amount(float64(r.Accepted)), r.Requests, amount(r.AcceptedPerSecond))
+	_, _ = fmt.Fprintf(w, "\naccepted   %s points in %s, %s points/s\n", amount(float64(r.Accepted)), wording.Count(r.Requests, "request"), amount(r.AcceptedPerSecond))
 	_, _ = fmt.Fprintf(w, "visible    %s\n", visible)
 	if c.Rate > 0 {
 		_, _ = fmt.Fprintf(w, "asked for  %s points/s\n", amount(c.Rate))
@@ -117,7 +118,7 @@ func printBench(w io.Writer, c *BenchCmd, r load.Result) error {
 	}
 	slices.Sort(reasons)
 	for _, reason := range reasons {
-		_, _ = fmt.Fprintf(w, "told to wait %d times: %s\n", r.Refusals[reason], reason)
+		_, _ = fmt.Fprintf(w, "told to wait %s: %s\n", wording.Count(r.Refusals[reason], "time"), reason)
 	}
 	return err
 }

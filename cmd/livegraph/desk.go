@@ -25,21 +25,27 @@ func (t *target) withDesk(ctx context.Context, work func(*operate.Desk) error) e
 			return err
 		}
 	}
-	security, err := kafkaSecurity(&t.Kafka)
-	if err != nil {
-		return err
-	}
 	return t.withPostgres(ctx, func(db *postgres.DB) error {
-		log, err := kafka.Open(ctx, kafka.Options{
-			Security: security, Brokers: t.Kafka.Brokers, TopicPrefix: t.Kafka.TopicPrefix, Compression: t.Kafka.Compression,
-			BufferedBytes: t.Kafka.BufferedBytes, PointsGroup: t.Points.Group, CommandsGroup: t.Commands.Group, AuditGroup: t.Audit.Group,
-			Log: slog.New(slog.DiscardHandler), // what goes wrong is in the errors
-		})
+		log, err := t.openLog(ctx, 0)
 		if err != nil {
 			return err
 		}
 		defer log.Close()
 		return flagError(work(operate.New(log, db)))
+	})
+}
+
+// openLog connects to the target's Kafka. It waits for acknowledgements for so long; 0: as
+// long as the package does by itself. The caller closes it.
+func (t *target) openLog(ctx context.Context, produceTimeout time.Duration) (*kafka.Client, error) {
+	security, err := kafkaSecurity(&t.Kafka)
+	if err != nil {
+		return nil, err
+	}
+	return kafka.Open(ctx, kafka.Options{
+		Security: security, Brokers: t.Kafka.Brokers, TopicPrefix: t.Kafka.TopicPrefix, Compression: t.Kafka.Compression,
+		BufferedBytes: t.Kafka.BufferedBytes, ProduceTimeout: produceTimeout, PointsGroup: t.Points.Group, CommandsGroup: t.Commands.Group, AuditGroup: t.Audit.Group,
+		Log: slog.New(slog.DiscardHandler), // what goes wrong is in the errors
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/operate"
+	"github.com/livegraph/livegraph/internal/wording"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -78,7 +79,7 @@ func (c *DLQListCmd) Run(ctx context.Context, out *output) error {
 			return err
 		}
 		if more := list.Matched - int64(len(list.Letters)); more > 0 {
-			_, err = fmt.Fprintf(out, "and %d older ones: narrow the filter, or raise --limit\n", more)
+			_, err = fmt.Fprintf(out, "and %s: narrow the filter, or raise --limit\n", wording.Count(more, "older letter"))
 		}
 		return errors.Join(err, sayScan(out, list.Scan))
 	})
@@ -89,7 +90,7 @@ func sayScan(out *output, s operate.Scan) error {
 	if s.Skipped == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(out, "%d older letters were not looked at: --to and --topic narrow the search to them\n", s.Skipped)
+	_, err := fmt.Fprintf(out, "not looked at: %s; --to and --topic narrow the search to them\n", wording.Count(s.Skipped, "older letter"))
 	return err
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/livegraph/livegraph/api/graphjson"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graphfile"
+	"github.com/livegraph/livegraph/internal/wording"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -67,8 +68,8 @@ func (c *ExportCmd) Run(ctx context.Context, out *output) error {
 		if c.JSON {
 			return printJSON(out, exported{workspace, c.Output, extent.Sequence, extent.Nodes, extent.Edges})
 		}
-		_, err = fmt.Fprintf(out, "exported %d nodes and %d edges, up to sequence %d, to %s\n",
-			extent.Nodes, extent.Edges, extent.Sequence, c.Output)
+		_, err = fmt.Fprintf(out, "exported %s and %s, up to sequence %d, to %s\n",
+			wording.Count(extent.Nodes, "node"), wording.Count(extent.Edges, "edge"), extent.Sequence, c.Output)
 		return err
 	})
 }

@@ -33,7 +33,7 @@ func TestAGraphIsExportedAsAFileThatIsGoodForAnImport(t *testing.T) {
 	run(`INSERT INTO graph_heads (workspace_id, sequence) VALUES ($1, 9)`, workspace)
 
 	path := filepath.Join(t.TempDir(), "plant.ndjson")
-	require.Contains(t, ok("export", "--workspace", workspace.String(), "--output", path), "exported 1 nodes and 1 edges, up to sequence 9")
+	require.Contains(t, ok("export", "--workspace", workspace.String(), "--output", path), "exported 1 node and 1 edge, up to sequence 9")
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
@@ -52,10 +52,10 @@ func TestAGraphIsExportedAsAFileThatIsGoodForAnImport(t *testing.T) {
 	printed := ok("export", "--workspace", workspace.String())
 	require.Equal(t, lines[1:], strings.Split(strings.TrimSpace(printed), "\n")[1:], "the standard output is the file")
 
-	require.Contains(t, ok("import", path, "--check"), "the file is good: 1 nodes and 1 edges")
+	require.Contains(t, ok("import", path, "--check"), "the file is good: 1 node and 1 edge")
 	require.Contains(t, bad("import", path, "--workspace", workspace.String()), "no server runs on")
 	require.NoError(t, os.WriteFile(path, written[:len(written)-5], 0o600))
-	require.Contains(t, bad("import", path), "1 lines are no good; nothing was imported")
+	require.Contains(t, bad("import", path), "nothing was imported: 1 line is no good")
 	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines[:2], "\n")), 0o600))
 	require.Contains(t, bad("import", path, "--check"), "no good")
 

@@ -13,6 +13,7 @@ import (
 	"github.com/livegraph/livegraph/internal/apikey"
 	"github.com/livegraph/livegraph/internal/client"
 	"github.com/livegraph/livegraph/internal/graphfile"
+	"github.com/livegraph/livegraph/internal/wording"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -189,14 +190,14 @@ func (c *ImportCmd) bad(out *output, found graphfile.Found) error {
 	} else if err := printLines(out, found.Bad, found.BadCount); err != nil {
 		return err
 	}
-	return fmt.Errorf("%d lines are no good; nothing was imported", found.BadCount)
+	return fmt.Errorf("nothing was imported: %s no good", wording.CountOf(found.BadCount, "line is", "lines are"))
 }
 
 func (c *ImportCmd) good(out *output, found graphfile.Found) error {
 	if c.JSON {
 		return printJSON(out, map[string]int64{"nodes": found.Nodes, "edges": found.Edges})
 	}
-	_, err := fmt.Fprintf(out, "the file is good: %d nodes and %d edges\n", found.Nodes, found.Edges)
+	_, err := fmt.Fprintf(out, "the file is good: %s and %s\n", wording.Count(found.Nodes, "node"), wording.Count(found.Edges, "edge"))
 	return err
 }
 
@@ -233,7 +234,7 @@ func (c *ImportCmd) report(out *output, workspace uuid.UUID, done *graphfile.Imp
 	case failure != nil:
 		return failure
 	case done.RefusedCount > 0:
-		return fmt.Errorf("%d lines were refused", done.RefusedCount)
+		return errors.New(wording.CountOf(done.RefusedCount, "line was", "lines were") + " refused")
 	}
 	return err
 }

@@ -229,6 +229,7 @@ func parseLifetime(text string) (time.Duration, error) {
 		if count, err = strconv.Atoi(text[:n]); err == nil && count > int(maxLifetime/(24*time.Hour)) {
 			return 0, fmt.Errorf("%q is longer than 100 years", text)
 		}
+		count = max(count, 0) // far below zero a product would be above it
 		d = time.Duration(count*days[text[n]]) * 24 * time.Hour
 	} else {
 		d, err = time.ParseDuration(text)

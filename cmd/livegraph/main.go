@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"os/signal"
 	"reflect"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	_ "time/tzdata" // queries take time zones by name, and not every machine has them
 
@@ -21,6 +23,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/telemetry"
+	"github.com/livegraph/livegraph/storage/postgres"
 )
 
 // version is set when the binary is linked.
@@ -37,6 +40,8 @@ type CLI struct {
 	Operators  OperatorsCmd  `cmd:"" help:"List, create and delete who may use the administration page, and reset passwords."`
 	Export     ExportCmd     `cmd:"" help:"Write a workspace's graph to a file, one node or edge a line."`
 	Import     ImportCmd     `cmd:"" help:"Make the nodes and edges of an exported file in a workspace."`
+	Backup     BackupCmd     `cmd:"" help:"Take a backup of the whole installation while it runs."`
+	Restore    RestoreCmd    `cmd:"" help:"Fill an empty installation from a backup."`
 	Audit      AuditCmd      `cmd:"" help:"Show who used which key for what: all workspaces, by filter, as a table, CSV or JSON."`
 	Topics     TopicsCmd     `cmd:"" help:"List the topics with their partitions, offsets and lag, and the brokers' addresses."`
 	Replay     ReplayCmd     `cmd:"" help:"Have a built-in consumer read a part of its topic once more; list, show and cancel that."`
@@ -63,24 +68,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	var cli CLI
-	parser, err := kong.New(&cli,
-		kong.Name("livegraph"),
-		kong.Description("Graph, live data and search in one service, on Kafka, ClickHouse, Postgres, Redis and Milvus."),
-		kong.UsageOnError(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
-		kong.Configuration(config.YAML),
-		kong.TypeMapper(reflect.TypeFor[uuid.UUID](), kong.MapperFunc(decodeID)),
-		kong.TypeMapper(reflect.TypeFor[*uuid.UUID](), kong.MapperFunc(decodeID)),
-		kong.Writers(stdout, stderr),
-		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Bind(&output{stdout}),
-	)
+	parser, err := newParser(ctx, stdout, stderr)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, err)
 		return 1
 	}
-	hideSettings(parser.Model)
 	command, err := parser.Parse(args)
 	if err != nil {
 		parser.Errorf("%s", err)
@@ -95,6 +87,29 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 // shown are the settings that every command's help lists; serve and config list all.
 var shown = map[string]bool{"data-dir": true, "help": true, "config": true}
+
+// newParser makes the parser of the command line.
+func newParser(ctx context.Context, stdout, stderr io.Writer) (*kong.Kong, error) {
+	var cli CLI
+	parser, err := kong.New(&cli,
+		kong.Name("livegraph"),
+		kong.Description("Graph, live data and search in one service, on Kafka, ClickHouse, Postgres, Redis and Milvus."),
+		kong.UsageOnError(),
+		kong.Vars{"plans": strings.Join(postgres.Plans(), ","), "plan": postgres.PlanStarter},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
+		kong.Configuration(config.YAML),
+		kong.TypeMapper(reflect.TypeFor[uuid.UUID](), kong.MapperFunc(decodeID)),
+		kong.TypeMapper(reflect.TypeFor[*uuid.UUID](), kong.MapperFunc(decodeID)),
+		kong.Writers(stdout, stderr),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(&output{stdout}),
+	)
+	if err != nil {
+		return nil, err
+	}
+	hideSettings(parser.Model)
+	return parser, nil
+}
 
 // hideSettings keeps the help of the tools short: they take all settings, so
 // that they find production by the same environment, but few need to be read.
@@ -154,13 +169,23 @@ func decodeID(c *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
+// notices are the licences' texts of all that is in the binary; `make notices` writes them.
+//
+//go:embed notices.txt
+var notices string
+
 // VersionCmd prints the version.
 type VersionCmd struct {
-	JSON bool `help:"Print JSON."`
+	JSON    bool `help:"Print JSON." xor:"form"`
+	Notices bool `help:"Print the licences of what the binary is made of." xor:"form"`
 }
 
 // Run prints the version, and what built it.
 func (c *VersionCmd) Run(out *output) error {
+	if c.Notices {
+		_, err := io.WriteString(out, notices)
+		return err
+	}
 	goVersion := "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		goVersion = info.GoVersion

@@ -89,15 +89,21 @@ type operatorWithPassword struct {
 	Password string    `json:"password,omitempty"`
 }
 
-func (o *operatorWithPassword) print(out *output, asJSON bool) error {
-	if asJSON {
-		return printJSON(out, o)
+// printOperator prints an operator who has got a password, and the password only if it
+// was made here.
+func printOperator(out *output, asJSON bool, o *postgres.Operator, text string, made bool) error {
+	answer := operatorWithPassword{ID: o.ID, Name: o.Name}
+	if made {
+		answer.Password = text
 	}
-	if o.Password == "" {
+	if asJSON {
+		return printJSON(out, answer)
+	}
+	if !made {
 		_, err := fmt.Fprintf(out, "operator %s (%s)\n", o.Name, o.ID)
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%s\n\nThe password of operator %s (%s). It is not shown again.\n", o.Password, o.Name, o.ID)
+	_, err := fmt.Fprintf(out, "%s\n\nThe password of operator %s (%s). It is not shown again.\n", text, o.Name, o.ID)
 	return err
 }
 
@@ -125,11 +131,7 @@ func (c *OperatorsCreateCmd) Run(ctx context.Context, out *output) error {
 		if err != nil {
 			return err
 		}
-		answer := operatorWithPassword{ID: o.ID, Name: o.Name}
-		if made {
-			answer.Password = text
-		}
-		return answer.print(out, c.JSON)
+		return printOperator(out, c.JSON, &o, text, made)
 	})
 }
 
@@ -153,14 +155,11 @@ func (c *OperatorsPasswordCmd) Run(ctx context.Context, out *output) error {
 		if err != nil {
 			return err
 		}
-		if err := db.SetOperatorPassword(ctx, o.ID, password.Hash(text)); err != nil {
+		changed, err := db.SetOperatorPassword(ctx, o.ID, password.Hash(text))
+		if err != nil {
 			return err
 		}
-		answer := operatorWithPassword{ID: o.ID, Name: o.Name}
-		if made {
-			answer.Password = text
-		}
-		return answer.print(out, c.JSON)
+		return printOperator(out, c.JSON, &changed, text, made)
 	})
 }
 

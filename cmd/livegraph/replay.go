@@ -14,6 +14,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/operate"
+	"github.com/livegraph/livegraph/internal/wording"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -106,7 +107,7 @@ func (c *ReplayStartCmd) printPlan(out *output, job operate.Replay) error {
 	if c.JSON {
 		return printJSON(out, map[string]any{"topic": job.Topic, "consumer": job.Consumer, "records": job.Records, "partitions": job.Partitions})
 	}
-	if _, err := fmt.Fprintf(out, "would read %d records of topic %s once more, for consumer %s:\n", job.Records, job.Topic, job.Consumer); err != nil {
+	if _, err := fmt.Fprintf(out, "would read %s of topic %s once more, for consumer %s:\n", wording.Count(job.Records, "record"), job.Topic, job.Consumer); err != nil {
 		return err
 	}
 	return printTable(out, partitionRows(job))
@@ -116,7 +117,7 @@ func (c *ReplayStartCmd) printPlan(out *output, job operate.Replay) error {
 func (c *ReplayStartCmd) follow(ctx context.Context, out *output, desk *operate.Desk, job operate.Replay) error {
 	line := &progressLine{out: out.Writer, terminal: isTerminal(out.Writer)}
 	if !c.JSON {
-		line.say("replay %s: %d records of topic %s", job.ID, job.Records, job.Topic)
+		line.say("replay %s: %s of topic %s", job.ID, wording.Count(job.Records, "record"), job.Topic)
 	}
 	var shown time.Time
 	for {
@@ -169,7 +170,7 @@ func (c *ReplayStartCmd) conclude(line *progressLine, job operate.Replay) error 
 }
 
 func replayText(job operate.Replay) string {
-	text := fmt.Sprintf("%-9s %5.1f %%  %d of %d records, %d rows", job.State, job.Percent, job.RecordsDone, job.Records, job.Rows)
+	text := fmt.Sprintf("%-9s %5.1f %%  %d of %s, %s", job.State, job.Percent, job.RecordsDone, wording.Count(job.Records, "record"), wording.Count(job.Rows, "row"))
 	if job.State == postgres.ReplayRunning && job.RowsRate > 0 {
 		text += fmt.Sprintf(", %.0f rows/s", job.RowsRate)
 	}
@@ -257,7 +258,7 @@ func printReplay(out *output, job operate.Replay, asJSON bool) error {
 	lines := []string{
 		fmt.Sprintf("replay %s of topic %s: %s", job.ID, job.Topic, state),
 		replayText(job),
-		fmt.Sprintf("asked for by %s at %s, taken up %d times", job.RequestedBy, job.CreatedAt.UTC().Format(time.RFC3339), job.Runs),
+		fmt.Sprintf("asked for by %s at %s, taken up %s", job.RequestedBy, job.CreatedAt.UTC().Format(time.RFC3339), wording.Count(job.Runs, "time")),
 	}
 	if job.Workspace != nil {
 		lines = append(lines, "of workspace "+job.Workspace.String()+" only")

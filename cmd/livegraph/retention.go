@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/livegraph/livegraph/internal/wording"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -26,11 +27,8 @@ func (r *retention) UnmarshalText(text []byte) error {
 }
 
 func retentionText(days *int32) string {
-	switch {
-	case days == nil:
+	if days == nil {
 		return "for good"
-	case *days == 1:
-		return "1 day"
 	}
-	return fmt.Sprintf("%d days", *days)
+	return wording.Count(*days, "day")
 }

@@ -11,10 +11,9 @@ import (
 
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/wording"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
-
-const planEnterprise = "enterprise"
 
 // WorkspacesCmd groups the commands on workspaces.
 type WorkspacesCmd struct {
@@ -28,7 +27,7 @@ type WorkspacesCmd struct {
 type WorkspacesCreateCmd struct {
 	target    `embed:""`
 	Name      string `help:"Its name; it may repeat." required:"" placeholder:"NAME"`
-	Plan      string `help:"starter (60 requests a minute, 10,000 a day), pro (300, 100,000) or enterprise (set by --per-minute and --per-day, else unlimited)." enum:"starter,pro,enterprise" default:"starter"`
+	Plan      string `help:"starter (60 requests a minute, 10,000 a day), pro (300, 100,000) or enterprise (set by --per-minute and --per-day, else unlimited)." enum:"${plans}" default:"${plan}"`
 	Mode      string `help:"live or test; fixed. A key opens workspaces of its own mode." enum:"live,test" default:"live"`
 	PerMinute *int64 `help:"Requests a minute; plan enterprise." placeholder:"N"`
 	PerDay    *int64 `help:"Requests a day; plan enterprise." placeholder:"N"`
@@ -115,7 +114,7 @@ func (c *WorkspacesUpdateCmd) Run(ctx context.Context, out *output) error {
 		if c.RetentionDays != nil {
 			change.RetentionDays = &c.RetentionDays.days
 		}
-		if c.Plan != nil && *c.Plan != planEnterprise { // the other plans' limits are their own
+		if c.Plan != nil && *c.Plan != postgres.PlanEnterprise { // the other plans' limits are their own
 			change.PerMinute, change.PerDay = new(*int64), new(*int64)
 		} else if c.Plan == nil && (above(c.PerMinute) || above(c.PerDay)) {
 			if err := requireEnterprise(ctx, db, c.ID); err != nil {
@@ -130,8 +129,8 @@ func (c *WorkspacesUpdateCmd) Run(ctx context.Context, out *output) error {
 			return printJSON(out, w)
 		}
 		perMinute, perDay := w.RequestLimits()
-		_, err = fmt.Fprintf(out, "workspace %s (%s, %s, %s): %s requests a minute, %s a day; at most %d sources and %d series; points are kept %s\n",
-			w.ID, printableText(w.Name), w.Plan, w.Mode, limitText(perMinute), limitText(perDay), w.MaxSources, w.MaxSeries, retentionText(w.RetentionDays))
+		_, err = fmt.Fprintf(out, "workspace %s (%s, %s, %s): %s requests a minute, %s a day; at most %s and %s; points are kept %s\n",
+			w.ID, printableText(w.Name), w.Plan, w.Mode, limitText(perMinute), limitText(perDay), wording.Count(w.MaxSources, "source"), wording.CountOf(w.MaxSeries, "series", "series"), retentionText(w.RetentionDays))
 		return err
 	})
 }
@@ -143,9 +142,9 @@ func (c *WorkspacesUpdateCmd) check() error {
 	}
 	if c.Plan != nil {
 		var check request.Check
-		check.OneOf("--plan", *c.Plan, "starter", "pro", planEnterprise)
+		check.OneOf("--plan", *c.Plan, postgres.Plans()...)
 		problems = append(problems, check.Err())
-		if *c.Plan != planEnterprise && (above(c.PerMinute) || above(c.PerDay)) {
+		if *c.Plan != postgres.PlanEnterprise && (above(c.PerMinute) || above(c.PerDay)) {
 			problems = append(problems, errPlanLimits)
 		}
 	}
@@ -170,7 +169,7 @@ func requireEnterprise(ctx context.Context, db *postgres.DB, id uuid.UUID) error
 	if err != nil {
 		return err
 	}
-	if len(found) == 1 && found[0].Plan != planEnterprise {
+	if len(found) == 1 && found[0].Plan != postgres.PlanEnterprise {
 		return errPlanLimits
 	}
 	return nil // unknown ones are the update's to refuse
@@ -191,7 +190,7 @@ func checkLimits(plan string, limits ...*int64) error {
 	for _, limit := range limits {
 		switch {
 		case limit == nil:
-		case plan != planEnterprise:
+		case plan != postgres.PlanEnterprise:
 			return errPlanLimits
 		case *limit <= 0:
 			return errors.New("--per-minute and --per-day must be above zero")

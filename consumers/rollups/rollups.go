@@ -106,7 +106,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	for {
 		w.say(ctx, w.turn(ctx))
 		// With jitter, so that processes do not ask all at once.
-		if !pause.For(ctx, every/2+rand.N(every)+1) {
+		if !pause.For(ctx, every/2+rand.N(every)+1) { //nolint:gosec // G404: jitter
 			return nil
 		}
 	}

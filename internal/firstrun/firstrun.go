@@ -80,7 +80,7 @@ func setUp(ctx context.Context, db *postgres.DB, dataDir, url string) (Record, e
 		return Record{}, err
 	}
 	done, err := db.SetUp(ctx, postgres.Setup{
-		Workspace: postgres.Workspace{ID: id, Name: workspaceName, Plan: "enterprise", Mode: apikey.Live},
+		Workspace: postgres.Workspace{ID: id, Name: workspaceName, Plan: postgres.PlanEnterprise, Mode: apikey.Live},
 		Key: postgres.NewKey{
 			Hash: key.Hash(), Display: key.Display(), Name: "first run", Mode: apikey.Live,
 			Scopes: []string{"admin"}, Workspaces: []uuid.UUID{id}, CreatedBy: "first run",

@@ -2,12 +2,15 @@ package operate
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/livegraph/livegraph/internal/wording"
 	"github.com/livegraph/livegraph/schemas/auditrecord"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/schemas/graphrecord"
@@ -77,17 +80,17 @@ func (c *content) summary() string {
 	case c.err != nil:
 		return "unreadable"
 	case c.points != nil && len(c.points.Deletions) > 0:
-		return fmt.Sprintf("%d deletions", len(c.points.Deletions))
+		return wording.Count(len(c.points.Deletions), "deletion")
 	case c.points != nil:
 		points := 0
 		for i := range c.points.Spans {
 			points += c.points.Spans[i].Count
 		}
-		return fmt.Sprintf("%d points of %d series", points, len(c.points.Spans))
+		return wording.Count(points, "point") + " of " + wording.CountOf(len(c.points.Spans), "series", "series")
 	case c.request != nil && c.request.Mode == graphrecord.Single:
 		return typeOf(c.request, 0)
 	case c.request != nil:
-		return fmt.Sprintf("batch of %d commands", len(c.request.Actions))
+		return "batch of " + wording.Count(len(c.request.Actions), "command")
 	case c.use != nil:
 		return fmt.Sprintf("%s %s, %d", c.use.Method, c.use.Route, c.use.Status)
 	}
@@ -169,11 +172,16 @@ func decodeUse(r *auditrecord.Record) *DecodedUse {
 	return use
 }
 
-// jsonText is JSON as it is.
+// jsonText is JSON as it is. What a record has in its place is shown as a text.
 type jsonText []byte
 
 // MarshalJSON gives it.
-func (t jsonText) MarshalJSON() ([]byte, error) { return t, nil }
+func (t jsonText) MarshalJSON() ([]byte, error) {
+	if !jsontext.Value(t).IsValid() {
+		return jsontext.AppendQuote(nil, strings.ToValidUTF8(string(t), "\uFFFD"))
+	}
+	return t, nil
+}
 
 // decode shows what is in the record.
 func (c *content) decode() Decoded {
@@ -206,7 +214,14 @@ func (c *content) decode() Decoded {
 	return d
 }
 
-func timeOf(us int64) time.Time { return time.UnixMicro(us).UTC() }
+// The times that JSON can say.
+var (
+	earliest = time.Date(0, time.January, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+	latest   = time.Date(9999, time.December, 31, 23, 59, 59, 999_999_000, time.UTC).UnixMicro()
+)
+
+// timeOf gives a time of a record, which may hold any number, as near as it can be shown.
+func timeOf(us int64) time.Time { return time.UnixMicro(min(max(us, earliest), latest)).UTC() }
 
 func decodeSpan(s *pointblock.Span) DecodedSeries {
 	d := DecodedSeries{
@@ -252,7 +267,7 @@ func decodeDeletion(d *pointblock.Deletion) DecodedDeletion {
 
 func decodeRequest(r *graphrecord.Request) *DecodedCommand {
 	modes := map[graphrecord.Mode]string{graphrecord.Single: "single", graphrecord.Atomic: "atomic", graphrecord.Separate: "separate"}
-	d := &DecodedCommand{ID: r.ID, Mode: modes[r.Mode], ActorID: r.Actor, Scopes: r.Scopes, AcceptedAt: r.AcceptedAt.UTC()}
+	d := &DecodedCommand{ID: r.ID, Mode: modes[r.Mode], ActorID: r.Actor, Scopes: r.Scopes, AcceptedAt: timeOf(r.AcceptedAt.UnixMicro())}
 	for i, action := range r.Actions {
 		d.Commands = append(d.Commands, DecodedAction{Type: typeOf(r, i), ExpectedVersion: action.ExpectedVersion, Payload: shownPayload(action.Payload)})
 	}

@@ -272,7 +272,7 @@ func (f *LetterFilter) chooses(l *Letter) bool {
 // letterOf reads a letter.
 func (d *Desk) letterOf(label string, r *kgo.Record) Letter {
 	l := Letter{
-		Place: Place{Topic: label, Partition: r.Partition, Offset: r.Offset}, At: r.Timestamp.UTC(),
+		Place: Place{Topic: label, Partition: r.Partition, Offset: r.Offset}, At: timeOf(r.Timestamp.UnixMicro()),
 		Reason: string(kafka.Header(r, kafka.HeaderError)), RequestID: string(kafka.Header(r, kafka.HeaderRequestID)),
 		Bytes: len(r.Key) + len(r.Value), State: postgres.LetterOpen,
 	}

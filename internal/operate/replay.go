@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/wording"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -75,10 +76,10 @@ func replayOf(job postgres.Replay) Replay {
 		r.ETASeconds = &eta
 	}
 	if r.Trimmed > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d records of the range were gone: the topic's retention removed them before they were read", r.Trimmed))
+		r.Notes = append(r.Notes, "gone from the range before they were read, by the topic's retention: "+wording.Count(r.Trimmed, "record"))
 	}
 	if job.Refused > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d records cannot be read or stored, and were left out; `livegraph dlq list` has them from when they were first consumed", job.Refused))
+		r.Notes = append(r.Notes, "left out, because unreadable or not storable: "+wording.Count(job.Refused, "record")+"; `livegraph dlq list` has them from when they were first consumed")
 	}
 	if job.State == postgres.ReplayQueued {
 		r.Notes = append(r.Notes, "it waits for a process with the role "+job.Consumer)

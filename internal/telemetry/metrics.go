@@ -48,7 +48,8 @@ func NewRegistry(version string, roles []string) *prometheus.Registry {
 	return registry
 }
 
-// MetricsHandler answers /metrics out of the registry and /debug/pprof/.
+// MetricsHandler answers /metrics out of the registry and /debug/pprof/. The command line
+// is left out of that: secrets may have been given by flags.
 func MetricsHandler(registry *prometheus.Registry) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.InstrumentMetricHandler(registry, promhttp.HandlerFor(registry, promhttp.HandlerOpts{
@@ -61,7 +62,6 @@ func MetricsHandler(registry *prometheus.Registry) http.Handler {
 		EnableOpenMetrics:   true,
 	})))
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)

@@ -40,7 +40,7 @@ func TestMetricsAndProfilesAreServedUntilTheEnd(t *testing.T) {
 	require.Contains(t, body, "go_goroutines")
 	require.Contains(t, body, "process_resident_memory_bytes")
 	for path, want := range map[string]int{
-		"/": 200, "/debug/pprof/": 200, "/debug/pprof/goroutine?debug=1": 200, "/debug/pprof/heap": 200, "/nothing": 404,
+		"/": 200, "/debug/pprof/": 200, "/debug/pprof/goroutine?debug=1": 200, "/debug/pprof/heap": 200, "/debug/pprof/cmdline": 404, "/nothing": 404,
 	} {
 		status, _ := get(path)
 		require.Equal(t, want, status, path)

@@ -143,7 +143,7 @@ func (set *idSet) repeated(spans []Span) (int, bool) {
 		return 0, false
 	}
 	if set.multiplier == 0 {
-		set.multiplier = rand.Uint64() | 1
+		set.multiplier = rand.Uint64() | 1 //nolint:gosec // G404: it is seeded by the system, which is enough against whoever picks keys that collide
 	}
 	width := bits.Len(uint(2*len(spans) - 1))
 	if size := 1 << width; cap(set.slots) < size {

@@ -71,7 +71,7 @@ func appendWords[W word](batch driver.Batch, i int, values []W) error {
 	if len(values) == 0 {
 		return nil
 	}
-	raw := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), 8*len(values))
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), 8*len(values)) //nolint:gosec // G103: of the length of the values
 	column := batch.Columns()[i]
 	if err := column.Decode(proto.NewReader(bytes.NewReader(raw)), len(values)); err != nil {
 		return fmt.Errorf("filling column %s: %w", column.Name(), err)

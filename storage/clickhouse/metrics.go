@@ -34,6 +34,8 @@ const (
 	opRollup         = "insert_rollups"
 	opInsertAudit    = "insert_audit"
 	opAudit          = "query_audit"
+	opBackup         = "query_backup"
+	opRestore        = "insert_restore"
 )
 
 var operations = []string{opInsertPoints, opInsertStates, opInsertLatest, opInsertActivity, opInsertSeries, opDelete, opExpire, opErase,

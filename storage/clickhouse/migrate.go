@@ -4,18 +4,22 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"log/slog"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/pressly/goose/v3"
 
+	"github.com/livegraph/livegraph/internal/migration"
 	"github.com/livegraph/livegraph/schemas"
 )
 
 // Migrate brings the schema up to date. Every statement of a migration may run
 // twice (IF NOT EXISTS): ClickHouse has no transactions and no lock by which
-// processes that start together could take turns.
-func (db *DB) Migrate(ctx context.Context) error {
+// processes that start together could take turns. A schema that a newer version made is
+// refused, with fault.Invalid.
+func (db *DB) Migrate(ctx context.Context) error { return db.MigrateTo(ctx, migration.Latest) }
+
+// MigrateTo brings the schema up to a migration; one that is further stays.
+func (db *DB) MigrateTo(ctx context.Context, version int64) error {
 	options := *db.options
 	options.MaxOpenConns, options.MaxIdleConns, options.ConnMaxLifetime = 0, 0, 0 // database/sql has its own
 	conns := ch.OpenDB(&options)
@@ -28,12 +32,5 @@ func (db *DB) Migrate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading ClickHouse migrations: %w", err)
 	}
-	results, err := provider.Up(ctx)
-	if err != nil {
-		return fmt.Errorf("migrating ClickHouse: %w", err)
-	}
-	for _, done := range results {
-		slog.InfoContext(ctx, "migrated clickhouse", "migration", done.Source.Path, "duration", done.Duration)
-	}
-	return nil
+	return migration.To(ctx, "ClickHouse", provider, version)
 }

@@ -219,7 +219,8 @@ func (c *Client) OffsetsAt(ctx context.Context, name string, at time.Time) (map[
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
 	name = c.fullName(name)
-	listed, err := c.admin.ListOffsetsAfterMilli(ctx, at.UnixMilli(), name)
+	// Below zero Kafka has numbers for other questions.
+	listed, err := c.admin.ListOffsetsAfterMilli(ctx, max(at.UnixMilli(), 0), name)
 	if err == nil {
 		err = listed.Error()
 	}

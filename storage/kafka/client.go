@@ -193,7 +193,7 @@ func (o *Options) common(id string, dial time.Duration) []kgo.Opt {
 // that many clients do not come back together.
 func backoff(tries int) time.Duration {
 	d := minRetryBackoff << min(tries, 10)
-	return min(d, maxRetryBackoff)/2 + rand.N(min(d, maxRetryBackoff)/2)
+	return min(d, maxRetryBackoff)/2 + rand.N(min(d, maxRetryBackoff)/2) //nolint:gosec // G404: jitter
 }
 
 func compression(name string) (kgo.CompressionCodec, error) {

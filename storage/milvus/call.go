@@ -53,7 +53,7 @@ func (db *DB) repeat(ctx context.Context, call func(context.Context) error) erro
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(pause/2 + rand.N(pause)):
+		case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // G404: jitter
 		}
 		pause *= 3
 	}

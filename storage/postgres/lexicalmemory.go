@@ -203,7 +203,7 @@ func (t *workspaceTexts) remove(node uuid.UUID) {
 func (t *workspaceTexts) add(to *termPostings, p posting) {
 	n, known := t.place[p.node]
 	if !known {
-		n = int32(len(t.nodes)) //nolint:gosec // bounded by the memory
+		n = int32(len(t.nodes)) // bounded by the memory
 		t.place[p.node] = n
 		t.nodes = append(t.nodes, textNode{id: p.node, length: p.length})
 	}

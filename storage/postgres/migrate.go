@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"log/slog"
 
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
+	"github.com/livegraph/livegraph/internal/migration"
 	"github.com/livegraph/livegraph/schemas"
 )
 
@@ -22,7 +22,18 @@ const (
 // Migrate brings the schema up to date. Processes that start together take
 // turns by an advisory lock. Connections of its own, without the pool's
 // statement timeout: building an index may take its time.
+//
+// A schema that a newer version made is refused, with fault.Invalid: what that version
+// keeps there this one would not keep. So is one into which a restore has not ended.
 func (db *DB) Migrate(ctx context.Context) error {
+	if err := db.checkNoRestore(ctx); err != nil {
+		return err
+	}
+	return db.migrateTo(ctx, migration.Latest)
+}
+
+// migrateTo brings the schema up to a migration; one that is further stays.
+func (db *DB) migrateTo(ctx context.Context, version int64) error {
 	cfg := db.pool.Config().ConnConfig.Copy()
 	cfg.RuntimeParams["statement_timeout"] = "0"
 	cfg.RuntimeParams["lock_timeout"] = "0"
@@ -42,12 +53,5 @@ func (db *DB) Migrate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading Postgres migrations: %w", err)
 	}
-	results, err := provider.Up(ctx)
-	if err != nil {
-		return classify(fmt.Errorf("migrating Postgres: %w", err))
-	}
-	for _, done := range results {
-		slog.InfoContext(ctx, "migrated postgres", "migration", done.Source.Path, "duration", done.Duration)
-	}
-	return nil
+	return classify(migration.To(ctx, "Postgres", provider, version))
 }

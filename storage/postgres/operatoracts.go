@@ -67,7 +67,7 @@ func (db *DB) OperatorActs(ctx context.Context, f OperatorActFilter, limit int) 
 		SELECT id, at, request_id, operator_id, operator_name, workspace_id, method, route, subject, status, ip, user_agent
 		FROM operator_acts
 		WHERE ($1::uuid IS NULL OR operator_id = $1) AND ($2::uuid IS NULL OR workspace_id = $2)
-			AND ($3::timestamptz IS NULL OR at >= $3) AND ($4::timestamptz IS NULL OR at < $4) AND ($5 = 0 OR id < $5)
+			AND ($3::timestamptz IS NULL OR at >= $3) AND ($4::timestamptz IS NULL OR at < $4) AND ($5::bigint = 0 OR id < $5)
 		ORDER BY id DESC LIMIT $6`, f.Operator, f.Workspace, at(f.From), at(f.To), f.Before, limit)
 	if err != nil {
 		return nil, classify(fmt.Errorf("listing operators' acts: %w", err))

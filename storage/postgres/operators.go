@@ -98,8 +98,10 @@ func (db *DB) DeleteOperator(ctx context.Context, id uuid.UUID) error {
 }
 
 // SetOperatorPassword gives an operator another password and ends all sessions of it.
-func (db *DB) SetOperatorPassword(ctx context.Context, id uuid.UUID, passwordHash string) error {
-	return db.inTx(ctx, func(tx pgx.Tx) error {
+// It gives the operator as it then is.
+func (db *DB) SetOperatorPassword(ctx context.Context, id uuid.UUID, passwordHash string) (Operator, error) {
+	var changed Operator
+	err := db.inTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `UPDATE operators SET password_hash = $2, updated_at = now() WHERE id = $1`, id, passwordHash)
 		if err != nil {
 			return fmt.Errorf("changing a password: %w", err)
@@ -110,8 +112,10 @@ func (db *DB) SetOperatorPassword(ctx context.Context, id uuid.UUID, passwordHas
 		if _, err := tx.Exec(ctx, `DELETE FROM operator_sessions WHERE operator_id = $1`, id); err != nil {
 			return fmt.Errorf("ending sessions: %w", err)
 		}
-		return nil
+		changed, err = readOperator(ctx, tx, id)
+		return err
 	})
+	return changed, err
 }
 
 // OperatorByName gives what a login as the name is checked against, NotFound if there is

@@ -43,13 +43,18 @@ func TestAnOperatorHasSoManySessions(t *testing.T) {
 	require.NoError(t, db.EndOperatorSession(t.Context(), session(26)))
 	require.NoError(t, db.EndOperatorSession(t.Context(), session(26)))
 	require.False(t, holds(26))
-	require.NoError(t, db.SetOperatorPassword(t.Context(), o.ID, "next"))
+	changed, err := db.SetOperatorPassword(t.Context(), o.ID, "next")
+	require.NoError(t, err)
+	require.Equal(t, "ops", changed.Name)
+	require.True(t, changed.UpdatedAt.After(o.UpdatedAt))
+	require.Zero(t, changed.Sessions)
 	require.False(t, holds(24))
 	list, err := db.Operators(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, list[0].Sessions)
 	require.NotNil(t, list[0].LastLoginAt)
-	require.True(t, fault.Is(db.SetOperatorPassword(t.Context(), uuid.New(), "x"), fault.NotFound))
+	_, err = db.SetOperatorPassword(t.Context(), uuid.New(), "x")
+	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 }
 
 func TestOfTwoWhoDeleteEachOtherOneStays(t *testing.T) {

@@ -1,9 +1,20 @@
 package postgres
 
-// The plans' requests a minute and a day. Enterprise has none of its own.
+// Plans of workspaces. The first two have limits of their own; a workspace of the third
+// has those that are set for it, or none.
+const (
+	PlanStarter    = "starter"
+	PlanPro        = "pro"
+	PlanEnterprise = "enterprise"
+)
+
+// Plans gives the names of the plans, smallest first.
+func Plans() []string { return []string{PlanStarter, PlanPro, PlanEnterprise} }
+
+// The plans' requests a minute and a day.
 var planLimits = map[string][2]int64{
-	"starter": {60, 10_000},
-	"pro":     {300, 100_000},
+	PlanStarter: {60, 10_000},
+	PlanPro:     {300, 100_000},
 }
 
 // RequestLimits gives the workspace's requests a minute and a day: its own where

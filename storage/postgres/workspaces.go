@@ -16,7 +16,7 @@ import (
 type Workspace struct {
 	ID         uuid.UUID `json:"id"`
 	Name       string    `json:"name"`
-	Plan       string    `json:"plan"`      // starter, pro or enterprise
+	Plan       string    `json:"plan"`      // one of Plans
 	Mode       string    `json:"mode"`      // live or test, fixed
 	PerMinute  *int64    `json:"perMinute"` // requests a minute; nil: the plan's, on enterprise unlimited
 	PerDay     *int64    `json:"perDay"`

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/fault"
 )
 
 // scanned is how many keys one step of a search looks at.
@@ -31,11 +33,23 @@ func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func
 	})
 }
 
+// RequireEmpty refuses a database that has keys of ours, fault.Conflict.
+func (db *DB) RequireEmpty(ctx context.Context) error {
+	return db.keysLike(ctx, "livegraph:*", func([]string) error {
+		return fault.New(fault.Conflict, "Redis is not empty: it has keys that begin with livegraph:, of another moment than the backup's. "+
+			"Remove them; whatever they are, it is made again")
+	})
+}
+
 func (db *DB) keysOf(ctx context.Context, workspace uuid.UUID, each func(found []string) error) error {
+	return db.keysLike(ctx, "livegraph:*"+workspace.String()+"*", each)
+}
+
+func (db *DB) keysLike(ctx context.Context, pattern string, each func(found []string) error) error {
 	for cursor := uint64(0); ; {
-		found, next, err := db.client.Scan(ctx, cursor, "livegraph:*"+workspace.String()+"*", scanned).Result()
+		found, next, err := db.client.Scan(ctx, cursor, pattern, scanned).Result()
 		if err != nil {
-			return fmt.Errorf("looking for the workspace's keys: %w", err)
+			return fmt.Errorf("looking for keys: %w", err)
 		}
 		if len(found) > 0 {
 			if err := each(found); err != nil {

@@ -2,9 +2,10 @@
 
 import { existsSync, writeFileSync } from 'node:fs'
 
-import { type APIRequestContext, request } from '@playwright/test'
+import { request } from '@playwright/test'
 
-import { call, control, FIRST, NASTY, SEED, type Seed, SESSION, type Tenant, URL_OF } from './support.ts'
+import { Admin } from './admin.ts'
+import { call, control, NASTY, SEED, type Seed, SESSION, type Tenant, URL_OF } from './support.ts'
 
 /** What becomes a dead letter while the store is told to refuse it. */
 const POISON = 666.25
@@ -12,14 +13,9 @@ const POISON = 666.25
 export default async function seedAll(): Promise<void> {
   if (existsSync(SEED)) return // a further run against the same server
   const browser = await request.newContext({ baseURL: URL_OF })
-  const login = await browser.post('/admin/api/session', {
-    data: { name: FIRST.AdminUser, password: FIRST.AdminPassword },
-  })
-  if (!login.ok()) throw new Error(`login: ${login.status()} ${await login.text()}`)
-  const { csrfToken } = ((await login.json()) as { data: { csrfToken: string } }).data
+  const admin = await Admin.logIn(browser)
   await browser.storageState({ path: SESSION })
 
-  const admin = new Admin(browser, csrfToken)
   const plant = await admin.tenant('Plant', 'live')
   const empty = await admin.workspace('Nothing here yet', 'live')
   const nasty = await admin.tenant(NASTY, 'test')
@@ -30,33 +26,6 @@ export default async function seedAll(): Promise<void> {
   }
   writeFileSync(SEED, JSON.stringify(seed))
   await browser.dispose()
-}
-
-class Admin {
-  constructor(
-    private readonly browser: APIRequestContext,
-    private readonly csrfToken: string,
-  ) {}
-
-  async post<T>(path: string, data: unknown): Promise<T> {
-    const answer = await this.browser.post(`/admin/api${path}`, { data, headers: { 'X-CSRF-Token': this.csrfToken } })
-    if (!answer.ok()) throw new Error(`${path}: ${answer.status()} ${await answer.text()}`)
-    return ((await answer.json()) as { data: T }).data
-  }
-
-  async workspace(name: string, mode: 'live' | 'test'): Promise<string> {
-    return (await this.post<{ id: string }>('/workspaces', { name, mode, plan: 'enterprise' })).id
-  }
-
-  async tenant(name: string, mode: 'live' | 'test'): Promise<Tenant> {
-    const workspace = await this.workspace(name, mode)
-    const { key } = await this.post<{ key: string }>('/keys', {
-      name: `${name} admin`,
-      workspaces: [workspace],
-      scopes: ['admin'],
-    })
-    return { workspace, key }
-  }
 }
 
 const NODES = [

@@ -40,7 +40,7 @@ export const seed = (): Seed => JSON.parse(readFileSync(SEED, 'utf8')) as Seed
 export const NASTY = `"><img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}`
 
 /** Asks the test that started us for something. */
-export async function control<T = null>(what: 'stop' | 'start' | 'bury', body: unknown = {}): Promise<T> {
+export async function control<T = null>(what: 'stop' | 'start' | 'bury' | 'secure', body: unknown = {}): Promise<T> {
   const answer = await fetch(`${CONTROL}/${what}`, { method: 'POST', body: JSON.stringify(body) })
   if (!answer.ok) throw new Error(`${what}: ${answer.status}`)
   return (await answer.json()) as T
@@ -148,7 +148,7 @@ export const PAGES: readonly {
     scoped: true,
     shows: (p) => p.getByText(/\d lines?, /),
   },
-  { name: 'graph', path: 'graph', heading: 'Graph', scoped: true, shows: (p) => p.getByText(/\d\d nodes, \d+ edges/) },
+  { name: 'graph', path: 'graph', heading: 'Graph', scoped: true, shows: (p) => p.getByText(/\d\d nodes, [1-9]\d* edges/) },
   {
     name: 'search',
     path: 'search?q=what+fills+the+disk',
@@ -200,3 +200,11 @@ export const overhang = (page: Page): Promise<number> =>
     const main = document.querySelector('main')
     return Math.max(root.scrollWidth - root.clientWidth, main ? main.scrollWidth - main.clientWidth : 0)
   })
+
+/** The tables of which a part is only seen by scrolling sideways. */
+export const cut = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('.table-box')]
+      .filter((box) => box.scrollWidth > box.clientWidth)
+      .map((box) => `${box.querySelector('table')?.ariaLabel ?? 'a table'}: ${box.scrollWidth} in ${box.clientWidth}`),
+  )

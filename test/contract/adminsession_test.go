@@ -363,40 +363,6 @@ func TestAChangeOfThePasswordEndsAllSessions(t *testing.T) {
 	s.LoginAs(t, contract.OperatorName, "ein neues gutes Kennwort ☺")
 }
 
-func TestOperatorsAreCreatedAndDeleted(t *testing.T) {
-	s, page := administered(t)
-	o := s.Login(t)
-	var made struct{ ID, Name, Password string }
-	o.Send(t, "POST", "/admin/api/operators", `{"name":"ops@plant-7"}`, 201, &made)
-	require.Len(t, made.Password, 24)
-	var list []struct {
-		ID, Name string
-		Sessions int
-	}
-	a := o.Get(t, "/admin/api/operators", &list)
-	require.NotContains(t, string(a.Body), made.Password)
-	require.Len(t, list, 2)
-	second := operatorTest{s.LoginAs(t, "ops@plant-7", made.Password)}
-
-	chosen := o.Send(t, "POST", "/admin/api/operators", `{"name":"third","password":"a password of my own"}`, 201, nil)
-	require.NotContains(t, string(chosen.Body), "a password of my own")
-	o.Do(t, contract.Request{Method: "POST", Path: "/admin/api/operators", Body: `{"name":"third"}`}).
-		RequireFailure(t, 409, "CONFLICT", "", map[string]any{"reason": "already_exists"})
-	for _, name := range []string{"", " ", "a b", "аdmin", "a\u202e", "<b>", "-x", "a/b", strings.Repeat("a", 65), "a'--", "=1+1", "a\\u000a"} {
-		body, err := json.Marshal(map[string]string{"name": name})
-		require.NoError(t, err)
-		o.Do(t, contract.Request{Method: "POST", Path: "/admin/api/operators", Body: string(body)}).
-			RequireFailure(t, 422, validation, "", map[string]any{"field": "name"})
-	}
-	o.Do(t, contract.Request{Method: "DELETE", Path: "/admin/api/operators/" + page.Operator.ID.String()}).
-		RequireFailure(t, 409, "CONFLICT", "", map[string]any{"reason": "own_account"})
-	o.Send(t, "DELETE", "/admin/api/operators/"+made.ID, "", 204, nil)
-	second.requireOut(t)
-	for _, id := range []string{made.ID, uuid.NewString(), "x", "%00", "..%2f..", "<script>"} {
-		require.Equal(t, 404, o.Do(t, contract.Request{Method: "DELETE", Path: "/admin/api/operators/" + id}).Status, id)
-	}
-}
-
 // What another server's browser brings along in the header is not looked at.
 func TestAWorkspaceKeyBesideTheSessionIsIgnored(t *testing.T) {
 	s, _ := administered(t)

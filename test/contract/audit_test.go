@@ -237,15 +237,21 @@ func cursorOf(cursor string) string {
 	return "&cursor=" + url.QueryEscape(cursor)
 }
 
-func TestBadQuestionsToTheAuditLogAreRefused(t *testing.T) {
-	group := &contract.Audit{}
-	s := contract.Start(t, group.Group)
-	for query, field := range map[string]string{
+// badAudits are parameters of the audit log and of the usage, with the name of the one that
+// is wrong.
+func badAudits() map[string]string {
+	return map[string]string{
 		"keyId=x": "keyId", "status=99": "status", "status=600": "status", "status=+200": "status", "status=2x": "status", "status=": "status", "status=6xx": "status",
 		"route=" + strings.Repeat("a", 300): "route", "ip=1.2.3": "ip", "ip=fe80::1%25eth0": "ip", "ip=": "ip", "requestId=req_1": "requestId",
 		"requestId=%27OR+1": "requestId", "from=yesterday": "from", "from=2026-02-30T00:00:00Z": "from", "to=2026-01-01": "to",
 		"from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z": "to", "limit=0": "limit", "offset=-1": "offset", "x=1": "x", "ip=1.1.1.1&ip=1.1.1.2": "ip",
-	} {
+	}
+}
+
+func TestBadQuestionsToTheAuditLogAreRefused(t *testing.T) {
+	group := &contract.Audit{}
+	s := contract.Start(t, group.Group)
+	for query, field := range badAudits() {
 		for _, path := range []string{"/api/admin/audit?", "/api/admin/usage?"} {
 			a := s.Do(t, contract.Request{Path: path + query})
 			require.Equal(t, 400, a.Status, "%s%s: %s", path, query, a.Body)

@@ -57,15 +57,17 @@ func TestAKeyTellsWhatItIs(t *testing.T) {
 	a.RequireFailure(t, 400, validation, "", map[string]any{"field": "x"})
 }
 
-func TestWithoutAValidKeyEveryPathIsUnauthorized(t *testing.T) {
-	s := contract.Start(t, testRoutes)
-	good := s.Admin
+// badAuthorization is the header of a request that is not let in, and what it is told.
+type badAuthorization struct{ header, message string }
+
+// badAuthorizations are made of a good key.
+func badAuthorizations(good string) map[string]badAuthorization {
 	wrongSum := good[:len(good)-1] + "a"
 	if wrongSum == good {
 		wrongSum = good[:len(good)-1] + "b"
 	}
 	unknown := apikey.Generate(apikey.Live).Reveal()
-	for name, c := range map[string]struct{ header, message string }{
+	return map[string]badAuthorization{
 		"no header": {"", "Missing Authorization"}, "white space": {"   ", "Missing Authorization"},
 		"Basic": {"Basic " + good, "Unauthorized"}, "no scheme": {good, "Unauthorized"}, "scheme alone": {"Bearer", "Unauthorized"},
 		"scheme and space": {"Bearer ", "Unauthorized"}, "tab": {"Bearer\t" + good, "Unauthorized"},
@@ -75,7 +77,13 @@ func TestWithoutAValidKeyEveryPathIsUnauthorized(t *testing.T) {
 		"unknown": {"Bearer " + unknown, "Unauthorized"}, "upper case": {"Bearer " + strings.ToUpper(good), "Unauthorized"},
 		"other prefix": {"Bearer sk" + good[2:], "Unauthorized"}, "huge": {"Bearer " + strings.Repeat("a", 10_000), "Unauthorized"},
 		"injection": {"Bearer ' OR 1=1 --", "Unauthorized"},
-	} {
+	}
+}
+
+func TestWithoutAValidKeyEveryPathIsUnauthorized(t *testing.T) {
+	s := contract.Start(t, testRoutes)
+	good := s.Admin
+	for name, c := range badAuthorizations(good) {
 		for _, path := range []string{"/api/me", "/api/test/items", "/api/unknown", "/api", "/api/", "/api/docsx", "/api/openapi.yamlx", "/%61pi/me", "/api%2Fme", "/api/test/items?key=" + good} {
 			for _, method := range []string{"GET", "POST", "DELETE", "OPTIONS", "BREW"} {
 				a := s.Do(t, contract.Request{Method: method, Path: path, Key: contract.None, Header: map[string]string{"Authorization": c.header}})

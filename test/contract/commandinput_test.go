@@ -10,6 +10,25 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
+// badCommands are commands about a node and an edge that stand.
+func badCommands(id, edge string) []refusal {
+	return []refusal{
+		{`{"type":"FLY","payload":{}}`, 422, "type"}, {`{"type":"update_node","payload":{"id":"` + id + `","name":"x"}}`, 422, "type"}, {`{"payload":{"id":"` + id + `"}}`, 400, "type"},
+		{`{"type":"UPDATE_NODE"}`, 400, "payload"}, {`{"type":"UPDATE_NODE","payload":[]}`, 400, "payload"}, {`{"type":"UPDATE_NODE","payload":null}`, 400, "payload"},
+		{`{"type":"UPDATE_NODE","payload":{"sourceId":"` + id + `","targetId":"` + id + `","relationType":"x"}}`, 400, "payload.sourceId"}, {`{"type":"DELETE_NODE","payload":{"id":"` + id + `","name":"x"}}`, 400, "payload.name"},
+		{updateNode(id, `"version":7`), 400, "payload.version"}, {updateNode(id, `"Name":"x"`), 400, "payload.Name"}, {updateNode(id, `"name":"x","name":"y"`), 400, "payload.name"}, {updateNode(id, `"name":"\ud800"`), 400, "payload.name"},
+		{updateNode(id, `"name":"a\u0000b"`), 422, "payload.name"}, {updateNode(id, `"name":"a\u0007b"`), 422, "payload.name"}, {updateNode(id, `"entityType":"robot"`), 422, "payload.entityType"},
+		{updateNode(id, `"properties":{"a":1e400}`), 422, "payload.properties"}, {updateNode(id, `"properties":{"a":"\u0000"}`), 422, "payload.properties.a"}, {updateNode(id, `"properties":`+strings.Repeat(`{"a":`, 8)+`{}`+strings.Repeat("}", 8)), 422, "payload.properties"},
+		{`{"type":"UPDATE_NODE","payload":{"id":"` + id + `"}}`, 422, "payload"}, {`{"type":"UPDATE_NODE","payload":{"id":"` + id + `","name":"x"},"expectedVersion":0}`, 422, "expectedVersion"},
+		{`{"type":"UPDATE_NODE","payload":{"id":"` + id + `","name":"x"},"expectedVersion":9223372036854775808}`, 422, "expectedVersion"}, {`{"type":"UPDATE_NODE","payload":{"id":"` + id + `","name":"x"},"expectedVersion":"1"}`, 400, "expectedVersion"},
+		{`{"type":"UPDATE_NODE","payload":{"id":"` + id + `","name":"x"},"expectedVersion":-1}`, 422, "expectedVersion"}, {`{"type":"UNDO","expectedVersion":1}`, 422, "expectedVersion"}, {`{"type":"UNDO","payload":{"scope":"all"}}`, 422, "payload.scope"},
+		{`{"type":"CREATE_NODE","payload":{"id":"","name":"x","entityType":"object"}}`, 422, "payload.id"}, {`{"type":"CREATE_NODE","payload":{"id":"` + id + `x","name":"x","entityType":"object"}}`, 422, "payload.id"},
+		{`{"type":"CREATE_EDGE","payload":{"id":"{` + id + `}","sourceId":"` + id + `","targetId":"` + id + `","relationType":"x"}}`, 422, "payload.id"}, {`{"type":"CREATE_EDGE","payload":{"sourceId":"` + id + `","relationType":"x"}}`, 400, "payload.targetId"},
+		{`{"type":"UPDATE_EDGE","payload":{"id":"` + edge + `","relationType":""}}`, 422, "payload.relationType"}, {`{"type":"UPDATE_EDGE","payload":{"id":"` + edge + `","sourceId":"` + id + `"}}`, 400, "payload.sourceId"},
+		{`{"type":"UNDO"} {}`, 400, "body"}, {"\ufeff" + undo, 400, "body"}, {`{"type":"UNDO",}`, 400, "body"}, {strings.Repeat(`{"type":`, 10_000), 400, "body"},
+	}
+}
+
 // What the bodies of commands may be is tested beside their reader, in api/commands.
 // Here: that the routes read by it, and that what is bad changes nothing.
 func TestBadCommandsAreRefusedAndChangeNothing(t *testing.T) {
@@ -17,24 +36,7 @@ func TestBadCommandsAreRefusedAndChangeNothing(t *testing.T) {
 	id := w.node(t, "a")
 	edge := w.edge(t, id, id)
 	before := []any{w.readNode(t, id), w.readEdge(t, edge)}
-	for _, c := range []struct {
-		body, field string
-		status      int
-	}{
-		{`{"type":"FLY","payload":{}}`, "type", 422}, {`{"type":"update_node","payload":{"id":"` + id + `","name":"x"}}`, "type", 422}, {`{"payload":{"id":"` + id + `"}}`, "type", 400},
-		{`{"type":"UPDATE_NODE"}`, "payload", 400}, {`{"type":"UPDATE_NODE","payload":[]}`, "payload", 400}, {`{"type":"UPDATE_NODE","payload":null}`, "payload", 400},
-		{`{"type":"UPDATE_NODE","payload":{"sourceId":"` + id + `","targetId":"` + id + `","relationType":"x"}}`, "payload.sourceId", 400}, {`{"type":"DELETE_NODE","payload":{"id":"` + id + `","name":"x"}}`, "payload.name", 400},
-		{updateNode(id, `"version":7`), "payload.version", 400}, {updateNode(id, `"Name":"x"`), "payload.Name", 400}, {updateNode(id, `"name":"x","name":"y"`), "payload.name", 400}, {updateNode(id, `"name":"\ud800"`), "payload.name", 400},
-		{updateNode(id, `"name":"a\u0000b"`), "payload.name", 422}, {updateNode(id, `"name":"a\u0007b"`), "payload.name", 422}, {updateNode(id, `"entityType":"robot"`), "payload.entityType", 422},
-		{updateNode(id, `"properties":{"a":1e400}`), "payload.properties", 422}, {updateNode(id, `"properties":{"a":"\u0000"}`), "payload.properties.a", 422}, {updateNode(id, `"properties":`+strings.Repeat(`{"a":`, 8)+`{}`+strings.Repeat("}", 8)), "payload.properties", 422},
-		{`{"type":"UPDATE_NODE","payload":{"id":"` + id + `"}}`, "payload", 422}, {`{"type":"UPDATE_NODE","payload":{"id":"` + id + `","name":"x"},"expectedVersion":0}`, "expectedVersion", 422},
-		{`{"type":"UPDATE_NODE","payload":{"id":"` + id + `","name":"x"},"expectedVersion":9223372036854775808}`, "expectedVersion", 422}, {`{"type":"UPDATE_NODE","payload":{"id":"` + id + `","name":"x"},"expectedVersion":"1"}`, "expectedVersion", 400},
-		{`{"type":"UPDATE_NODE","payload":{"id":"` + id + `","name":"x"},"expectedVersion":-1}`, "expectedVersion", 422}, {`{"type":"UNDO","expectedVersion":1}`, "expectedVersion", 422}, {`{"type":"UNDO","payload":{"scope":"all"}}`, "payload.scope", 422},
-		{`{"type":"CREATE_NODE","payload":{"id":"","name":"x","entityType":"object"}}`, "payload.id", 422}, {`{"type":"CREATE_NODE","payload":{"id":"` + id + `x","name":"x","entityType":"object"}}`, "payload.id", 422},
-		{`{"type":"CREATE_EDGE","payload":{"id":"{` + id + `}","sourceId":"` + id + `","targetId":"` + id + `","relationType":"x"}}`, "payload.id", 422}, {`{"type":"CREATE_EDGE","payload":{"sourceId":"` + id + `","relationType":"x"}}`, "payload.targetId", 400},
-		{`{"type":"UPDATE_EDGE","payload":{"id":"` + edge + `","relationType":""}}`, "payload.relationType", 422}, {`{"type":"UPDATE_EDGE","payload":{"id":"` + edge + `","sourceId":"` + id + `"}}`, "payload.sourceId", 400},
-		{`{"type":"UNDO"} {}`, "body", 400}, {"\ufeff" + undo, "body", 400}, {`{"type":"UNDO",}`, "body", 400}, {strings.Repeat(`{"type":`, 10_000), "body", 400},
-	} {
+	for _, c := range badCommands(id, edge) {
 		a := w.execute(t, c.body)
 		require.Equal(t, c.status, a.Status, "%s: %s", c.body, a.Body)
 		a.RequireFailure(t, c.status, validation, "", map[string]any{"field": c.field})

@@ -16,6 +16,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api"
@@ -51,6 +52,7 @@ type Server struct {
 	Workspace uuid.UUID          // of mode live, enterprise
 	Admin     string             // the text of a key with scope admin for Workspace
 	Stop      func()             // tells it to end, as SIGTERM does, before the test does
+	Metrics   *prometheus.Registry
 
 	doc    *openapi3.T
 	router routers.Router
@@ -105,7 +107,8 @@ func (s *Server) start(t testing.TB, cfg config.API, groups []Group) {
 	t.Helper()
 	s.Auth = auth.New(s.DB)
 	background(t, s.Auth.Run)
-	deps := api.Deps{Config: cfg, Version: Version, Keys: s.Auth, Account: s.DB}
+	s.Metrics = prometheus.NewRegistry()
+	deps := api.Deps{Config: cfg, Version: Version, Keys: s.Auth, Account: s.DB, Metrics: s.Metrics}
 	for _, group := range groups {
 		deps.Routes = append(deps.Routes, group(t, s)...)
 	}
@@ -140,7 +143,7 @@ func Counted(url string) Group {
 // NewWorkspace adds a workspace of the mode and gives its id.
 func (s *Server) NewWorkspace(t testing.TB, mode string) uuid.UUID {
 	t.Helper()
-	w, err := s.DB.CreateWorkspace(t.Context(), postgres.Workspace{Name: t.Name(), Plan: "enterprise", Mode: mode})
+	w, err := s.DB.CreateWorkspace(t.Context(), postgres.Workspace{Name: t.Name(), Plan: postgres.PlanEnterprise, Mode: mode})
 	require.NoError(t, err)
 	return w.ID
 }

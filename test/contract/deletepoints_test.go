@@ -62,6 +62,29 @@ func TestADeletionOfPointsIsInTheLogWhenItIsAnswered(t *testing.T) {
 	require.Equal(t, http.StatusGatewayTimeout, a.Status)
 }
 
+// badDeletions are parameters of a deletion of points, with the name of the one that is
+// wrong, about a source that stands and one that is gone.
+func badDeletions(source, gone string) map[string]string {
+	return map[string]string{
+		"": "sourceId", "metric=m": "sourceId", "sourceId=": "sourceId", "sourceId=boiler": "sourceId", "sourceId={" + source + "}": "sourceId",
+		"sourceId=" + source + "," + gone: "sourceId", "sourceId=" + source + "&sourceId=" + source: "sourceId", "source=boiler": "source",
+		"sourceId=" + source + "&metric=":                            "metric",
+		"sourceId=" + source + "&metric=" + strings.Repeat("m", 257): "metric",
+		"sourceId=" + source + "&metric=a&metric=b":                  "metric",
+		"sourceId=" + source + "&form=0":                             "form",
+		"sourceId=" + source + "&tag.room=a":                         "tag.room",
+		"sourceId=" + source + "&limit=1":                            "limit",
+		"sourceId=" + source + "&from=2&to=1":                        "from",
+		"sourceId=" + source + "&from=1&to=1":                        "from",
+		"sourceId=" + source + "&from=now&to=-1h":                    "from",
+		"sourceId=" + source + "&from=9223372036854775808":           "from",
+		"sourceId=" + source + "&to=9223372036854775807":             "to",
+		"sourceId=" + source + "&to=tomorrow":                        "to",
+		"sourceId=" + source + "&from=":                              "from",
+		"sourceId=" + source + "&from=0&from=1":                      "from",
+	}
+}
+
 func TestWrongDeletionsOfPointsChangeNothing(t *testing.T) {
 	l := startLive(t)
 	s := l.createSource(t, `{"name":"boiler"}`)
@@ -70,24 +93,7 @@ func TestWrongDeletionsOfPointsChangeNothing(t *testing.T) {
 	before, err := l.Log.Observe(t.Context())
 	require.NoError(t, err)
 
-	for params, field := range map[string]string{
-		"": "sourceId", "metric=m": "sourceId", "sourceId=": "sourceId", "sourceId=boiler": "sourceId", "sourceId={" + s.ID + "}": "sourceId",
-		"sourceId=" + s.ID + "," + gone.ID: "sourceId", "sourceId=" + s.ID + "&sourceId=" + s.ID: "sourceId", "source=boiler": "source",
-		"sourceId=" + s.ID + "&metric=":                            "metric",
-		"sourceId=" + s.ID + "&metric=" + strings.Repeat("m", 257): "metric",
-		"sourceId=" + s.ID + "&metric=a&metric=b":                  "metric",
-		"sourceId=" + s.ID + "&form=0":                             "form",
-		"sourceId=" + s.ID + "&tag.room=a":                         "tag.room",
-		"sourceId=" + s.ID + "&limit=1":                            "limit",
-		"sourceId=" + s.ID + "&from=2&to=1":                        "from",
-		"sourceId=" + s.ID + "&from=1&to=1":                        "from",
-		"sourceId=" + s.ID + "&from=now&to=-1h":                    "from",
-		"sourceId=" + s.ID + "&from=9223372036854775808":           "from",
-		"sourceId=" + s.ID + "&to=9223372036854775807":             "to",
-		"sourceId=" + s.ID + "&to=tomorrow":                        "to",
-		"sourceId=" + s.ID + "&from=":                              "from",
-		"sourceId=" + s.ID + "&from=0&from=1":                      "from",
-	} {
+	for params, field := range badDeletions(s.ID, gone.ID) {
 		a := l.DoUnchecked(t, contract.Request{Method: http.MethodDelete, Path: pointsPath + "?" + params})
 		a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": field})
 	}

@@ -86,6 +86,14 @@ func (s *Server) Get(t testing.TB, path string, data any) *Answer {
 	return a
 }
 
+// Bytes gives a request as it goes over the wire.
+func (s *Server) Bytes(t testing.TB, q Request) string {
+	t.Helper()
+	var sent bytes.Buffer
+	require.NoError(t, s.build(t, q).Write(&sent))
+	return sent.String()
+}
+
 func (s *Server) build(t testing.TB, q Request) *http.Request {
 	t.Helper()
 	if q.Method == "" {

@@ -251,9 +251,12 @@ func TestPagesOfTheGraphAreWalkedByOffsetAndByCursor(t *testing.T) {
 		RequireFailure(t, 400, validation, "", map[string]any{"field": "cursor"})
 }
 
-func TestBadParametersOfTheGraphAreNamed(t *testing.T) {
-	g := startGraph(t)
-	both := []struct{ query, field string }{
+// parameter is a query, and the name of the parameter that is wrong in it.
+type parameter struct{ query, field string }
+
+// badGraphLists are parameters of the lists of nodes and of edges, by their paths.
+func badGraphLists() map[string][]parameter {
+	both := []parameter{
 		{"limit=0", "limit"}, {"limit=-1", "limit"}, {"limit=1.5", "limit"}, {"limit=", "limit"}, {"limit=%205", "limit"}, {"limit=%2B5", "limit"}, {"limit=0x10", "limit"},
 		{"limit=1&limit=2", "limit"}, {"offset=-1", "offset"}, {"offset=9223372036854775808", "offset"}, {"offset=1.5", "offset"}, {"offset=", "offset"},
 		{"sort=", "sort"}, {"sort=nothing", "sort"}, {"sort=createdAt,createdAt", "sort"}, {"sort=createdAt,-createdAt", "sort"}, {"sort=id", "sort"}, {"sort=createdat", "sort"},
@@ -265,16 +268,21 @@ func TestBadParametersOfTheGraphAreNamed(t *testing.T) {
 		{"property.=x", "property."}, {"property=x", "property"}, {"properties.a=x", "properties.a"}, {"Name=x", "Name"}, {"x", "x"}, {"name%00=x", "query"}, {"ids=%C0%AF", "ids"}, {"%zz=1", "query"},
 		{strings.Repeat("y", 10_000) + "=1", strings.Repeat("y", 64) + "…"},
 	}
-	onlyNodes := []struct{ query, field string }{
+	onlyNodes := []parameter{
 		{"entityType=", "entityType"}, {"entityType=Object", "entityType"}, {"entityType=object,", "entityType"}, {"entityType=object&entityType=x", "entityType"},
 		{"name=a&name=b", "name"}, {"name=%C0%AF", "name"}, {"relationType=x", "relationType"}, {"sort=relationType", "sort"}, {"sourceId=" + uuid.NewString(), "sourceId"},
 	}
-	onlyEdges := []struct{ query, field string }{
+	onlyEdges := []parameter{
 		{"sourceId=x", "sourceId"}, {"targetId=", "targetId"}, {"nodeId=x", "nodeId"}, {"entityType=object", "entityType"}, {"name=x", "name"}, {"sort=name", "sort"},
 	}
-	for path, queries := range map[string][]struct{ query, field string }{
+	return map[string][]parameter{
 		"/api/queries/nodes?": slices.Concat(both, onlyNodes), "/api/queries/edges?": slices.Concat(both, onlyEdges),
-	} {
+	}
+}
+
+func TestBadParametersOfTheGraphAreNamed(t *testing.T) {
+	g := startGraph(t)
+	for path, queries := range badGraphLists() {
 		for _, q := range queries {
 			a := g.Do(t, contract.Request{Path: path + q.query})
 			require.Equal(t, 400, a.Status, "%s%.100s: %s", path, q.query, a.Body)

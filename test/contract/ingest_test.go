@@ -171,15 +171,11 @@ func TestRejectedPointsAreToldAndTheRestIsAccepted(t *testing.T) {
 	require.Equal(t, "series[0].timestamps[1]", columns.Errors[0].Field)
 }
 
-func TestIngestBodiesAreReadStrictly(t *testing.T) {
-	l := startLiveWithLog(t)
-	made := l.createSource(t, `{"name":"boiler"}`)
+// badIngest are bodies of points, of a source that there is among others. Where no field
+// is named, it is the parser's business.
+func badIngest(made source) []refusal {
 	point := func(fields string) string { return `{"points":[{"sourceId":"` + made.ID + `",` + fields + `}]}` }
-	for _, c := range []struct {
-		body   string
-		status int
-		field  string // "" when it is the parser's business
-	}{
+	return []refusal{
 		{`{"points":[]}`, 422, "points"}, {`{"series":[]}`, 422, "series"}, {`{}`, 400, ""}, {`[]`, 400, "body"}, {`null`, 400, "body"}, {` `, 400, "body"}, {"\ufeff{}", 400, ""},
 		{point(`"metric":"m","value":1`) + "x", 400, "body"}, {point(`"metric":"m","value":1,"value":2`), 400, "points[0].value"}, {point(`"metric":"m","Value":1`), 400, "points[0].Value"},
 		{point(`"metric":"m"`), 400, "points[0].value"}, {point(`"value":1`), 400, "points[0].metric"}, {`{"points":[{"metric":"m","value":1}]}`, 400, ""}, {point(`"metric":1,"value":1`), 400, "points[0].metric"},
@@ -191,7 +187,14 @@ func TestIngestBodiesAreReadStrictly(t *testing.T) {
 		{point(`"metric":"m","value":1,}`), 400, ""}, {point(`"metric":"m","value":/**/1`), 400, ""}, {`{"workspace":"x","points":[]}`, 400, "workspace"},
 		{point(`"metric":"","value":1`), 422, "points[0].metric"}, {point(`"metric":"\u0000","value":1`), 422, "points[0].metric"}, {point(`"metric":"` + strings.Repeat("m", 257) + `","value":1`), 422, "points[0].metric"},
 		{point(`"metric":"m","timestamp":9223372036854775807,"value":1`), 422, "points[0].timestamp"}, {point(`"metric":"m","timestamp":1.5,"value":1`), 422, "points[0].timestamp"},
-	} {
+	}
+}
+
+func TestIngestBodiesAreReadStrictly(t *testing.T) {
+	l := startLiveWithLog(t)
+	made := l.createSource(t, `{"name":"boiler"}`)
+	point := func(fields string) string { return `{"points":[{"sourceId":"` + made.ID + `",` + fields + `}]}` }
+	for _, c := range badIngest(made) {
 		a := l.post(t, ingestPath, c.body)
 		require.Equal(t, c.status, a.Status, "%.120s: %s", c.body, a.Body)
 		require.Equal(t, validation, a.Error.Code)

@@ -12,15 +12,9 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// The classes of bad JSON, each between what is sent and what the caller is told.
-// What the parser makes of them in detail is tested beside it, in api/request.
-func TestBadJSONIsToldApart(t *testing.T) {
-	s := contract.Start(t, testRoutes)
-	for name, c := range map[string]struct {
-		body   string
-		status int
-		field  string
-	}{
+// badJSON are bodies for the route that takes a name and a value.
+func badJSON() map[string]refusal {
+	return map[string]refusal{
 		"white space": {" ", 400, "body"}, "byte order mark": {"\ufeff{}", 400, "body"}, "null": {"null", 400, "body"},
 		"scalar": {"5", 400, "body"}, "array": {"[]", 400, "body"}, "trailing data": {`{"name":"a"}{}`, 400, "body"},
 		"duplicate": {`{"name":"a","name":"a"}`, 400, "name"}, "other case": {`{"Name":"a"}`, 400, "Name"}, "unknown": {`{"x":1}`, 400, "x"},
@@ -32,7 +26,14 @@ func TestBadJSONIsToldApart(t *testing.T) {
 		"U+0000": {`{"name":"\u0000"}`, 422, "name"}, "1e400": {`{"name":"a","value":1e400}`, 422, "value"}, "-1e400": {`{"name":"a","value":-1e400}`, 422, "value"},
 		"empty name": {`{"name":""}`, 422, "name"}, "control characters": {`{"name":"a\r\nb"}`, 422, "name"}, "too long": {`{"name":"` + strings.Repeat("é", 257) + `"}`, 422, "name"},
 		"50 MiB string": {`{"name":"` + strings.Repeat("x", 50<<20) + `"}`, 413, "body"},
-	} {
+	}
+}
+
+// The classes of bad JSON, each between what is sent and what the caller is told.
+// What the parser makes of them in detail is tested beside it, in api/request.
+func TestBadJSONIsToldApart(t *testing.T) {
+	s := contract.Start(t, testRoutes)
+	for name, c := range badJSON() {
 		t.Run(name, func(t *testing.T) {
 			a := s.DoUnchecked(t, contract.Request{Method: "POST", Path: "/api/test/echo", Body: c.body})
 			a.RequireFailure(t, c.status, validation, "", map[string]any{"field": c.field})

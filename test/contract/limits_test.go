@@ -157,7 +157,7 @@ func TestTheLimitComesAfterTheScopeAndBeforeTheBody(t *testing.T) {
 	require.Equal(t, http.StatusCreated, do(echo).Status)
 	for _, body := range []string{`{"name":"n"}`, `{"name":`, strings.Repeat("x", 2<<20)} {
 		a := do(contract.Request{Path: "/api/test/echo", Body: body})
-		a.RequireFailure(t, 429, "RATE_LIMITED", "The workspace's 1 requests a minute are used up", map[string]any{"window": "minute", "limit": float64(1)})
+		a.RequireFailure(t, 429, "RATE_LIMITED", "The workspace's 1 request a minute is used up", map[string]any{"window": "minute", "limit": float64(1)})
 		requireWait(t, a, end)
 		require.Equal(t, rates{limit: 1, remaining: 0, reset: end.Unix()}, ratesOf(t, a))
 	}

@@ -116,13 +116,18 @@ func TestManyParametersAreAnswered(t *testing.T) {
 	}
 }
 
-func TestAnIdIsAnyUUIDInItsOneForm(t *testing.T) {
-	l := startLiveWithLog(t)
-	id := uuid.NewString()
-	wrong := []string{
+// wrongIDs are texts that are no UUID, most of them made of one.
+func wrongIDs(id string) []string {
+	return []string{
 		"", " ", "x", "{" + id + "}", "(" + id + ")", "urn:uuid:" + id, strings.ReplaceAll(id, "-", ""), strings.ReplaceAll(id, "-", "_"), id + "0", id[:35], " " + id, id + " ", id + "\n", `"` + id + `"`,
 		strings.Repeat("a", 36), "g" + id[1:], strings.Repeat("a", 10_000), "\u202e" + id, "\u200b" + id, "０" + id[1:], "' OR '1'='1", "🚀", "null", "0", "../" + id, "%" + id[1:], strings.Replace(id, "-", "‐", 1),
 	}
+}
+
+func TestAnIdIsAnyUUIDInItsOneForm(t *testing.T) {
+	l := startLiveWithLog(t)
+	id := uuid.NewString()
+	wrong := wrongIDs(id)
 	for _, text := range wrong {
 		l.post(t, sourcesPath, `{"name":"a","id":`+quoted(t, text)+`}`).RequireFailure(t, 422, validation, "", map[string]any{"field": "id", "reason": "must be a UUID"})
 		l.post(t, sourcesPath, `{"name":"a","nodeId":`+quoted(t, text)+`}`).RequireFailure(t, 422, validation, "", map[string]any{"field": "nodeId", "reason": "must be a UUID"})

@@ -58,15 +58,21 @@ func TestNeighborsAreListedWithTheEdgesThatLeadThere(t *testing.T) {
 	g.Do(t, contract.Request{Path: path + "&direction=out"}).RequireFailure(t, 400, validation, "", map[string]any{"field": "cursor"})
 }
 
+// badNeighbors are parameters of a question for neighbors, with the name of the one that is
+// wrong.
+func badNeighbors() map[string]string {
+	return map[string]string{
+		"depth=0": "depth", "depth=4": "depth", "depth=-1": "depth", "depth=1.5": "depth", "depth=": "depth", "depth=1&depth=2": "depth", "depth=9223372036854775808": "depth",
+		"direction=up": "direction", "direction=": "direction", "direction=OUT": "direction", "entityType=thing": "entityType", "entityType=": "entityType",
+		"hops=2": "hops", "sort=name": "sort", "limit=0": "limit", "offset=-1": "offset", "cursor=x": "cursor",
+	}
+}
+
 func TestBadQuestionsForNeighborsAreRefused(t *testing.T) {
 	g := startGraph(t)
 	id := g.node(t, g.Workspace, "a", "object", `{}`)
 	path := "/api/queries/nodes/" + id + "/neighbors"
-	for query, field := range map[string]string{
-		"depth=0": "depth", "depth=4": "depth", "depth=-1": "depth", "depth=1.5": "depth", "depth=": "depth", "depth=1&depth=2": "depth", "depth=9223372036854775808": "depth",
-		"direction=up": "direction", "direction=": "direction", "direction=OUT": "direction", "entityType=thing": "entityType", "entityType=": "entityType",
-		"hops=2": "hops", "sort=name": "sort", "limit=0": "limit", "offset=-1": "offset", "cursor=x": "cursor",
-	} {
+	for query, field := range badNeighbors() {
 		g.Do(t, contract.Request{Path: path + "?" + query}).RequireFailure(t, 400, validation, "", map[string]any{"field": field})
 	}
 	other := g.NewWorkspace(t, "live")

@@ -291,9 +291,10 @@ func TestAQueryThatTakesTooLongIs504(t *testing.T) {
 	require.Equal(t, "1", a.Header.Get("Retry-After"))
 }
 
-func TestBadQueryParametersNameTheParameter(t *testing.T) {
-	f := newFixture(t)
-	for query, field := range map[string]string{
+// badQueries are parameters of a query, with the name of the one that is wrong; none is the
+// right one among them.
+func badQueries(node string) map[string]string {
+	return map[string]string{
 		"aggregation=median": "aggregation", "aggregation=increase": "aggregation", "aggregation=": "aggregation", "aggregation=AVG": "aggregation", "aggregation=avg,avg": "aggregation", "aggregation=avg,": "aggregation",
 		"aggregation=avg&interval=0s": "interval", "aggregation=avg&interval=-1m": "interval", "aggregation=avg&interval=1ns": "interval", "aggregation=avg&interval=500ms": "interval", "aggregation=avg&interval=31d": "interval",
 		"interval=auto": "interval", "aggregation=avg&interval=AUTO": "interval", "aggregation=avg&interval=": "interval", "aggregation=avg&interval=1": "interval", "aggregation=avg&interval=m": "interval", "aggregation=avg&interval=1.5h": "interval", "aggregation=avg&interval=99999999999999999999s": "interval",
@@ -305,11 +306,16 @@ func TestBadQueryParametersNameTheParameter(t *testing.T) {
 		"from=2026-01-01T00:00:00+01:00": "from", "from=yesterday": "from", "from=": "from", "from=-": "from", "from=-5": "from", "from=-0m": "from", "from=1e3": "from", "from=1.5": "from", "from=-1.5h": "from", "from=9223372036854775807": "from",
 		"from=99999999999999999999": "from", "from=1795246800000000000": "from", "from=now": "", "from=-1h&to=-2h": "from", "from=2100-01-01T00:00:00Z": "from", "to=x": "to", "order=up": "order", "order=": "order", "latest=1": "latest", "latest=yes": "latest",
 		"latest=true&aggregation=avg": "latest", "latest=true&to=now": "to", "epoch=s": "epoch", "format=xml": "format", "pointsLimit=0": "pointsLimit", "pointsLimit=1000001": "pointsLimit", "pointsLimit=-1": "pointsLimit", "pointsLimit=1e3": "pointsLimit",
-		"sourceId=x": "sourceId", "sourceId=": "sourceId", "nodeId=x": "nodeId", "nodeId=" + f.node + "&nodeId=" + f.node: "nodeId", "source=a&source=b": "source", "limit=0": "limit", "offset=-1": "offset", "aggregate=avg": "aggregate",
+		"sourceId=x": "sourceId", "sourceId=": "sourceId", "nodeId=x": "nodeId", "nodeId=" + node + "&nodeId=" + node: "nodeId", "source=a&source=b": "source", "limit=0": "limit", "offset=-1": "offset", "aggregate=avg": "aggregate",
 		"downsample=avg": "downsample", "downsample=": "downsample", "downsample=LTTB": "downsample", "downsample=lttb&aggregation=avg": "downsample", "downsample=lttb&latest=true": "downsample", "downsample=lttb&interval=1m": "interval",
 		"downsample=lttb&maxPoints=1": "maxPoints", "downsample=lttb&maxPoints=1000001": "maxPoints", "downsample=lttb&maxPoints=": "maxPoints", "downsample=lttb&maxPoints=1e3": "maxPoints", "downsample=lttb&cursor=x": "cursor",
 		"maxPoints=10": "maxPoints", "aggregation=avg&interval=1m&maxPoints=10": "maxPoints", "latest=true&maxPoints=10": "maxPoints", "tag.=x": "tag.", "checkpoint=x": "checkpoint", "metric=%00": "metric", "from=-1h&from=-2h": "from",
-	} {
+	}
+}
+
+func TestBadQueryParametersNameTheParameter(t *testing.T) {
+	f := newFixture(t)
+	for query, field := range badQueries(f.node) {
 		a := f.Do(t, contract.Request{Path: "/api/live-data/query?" + query})
 		if field == "" {
 			require.Equal(t, http.StatusOK, a.Status, query)

@@ -71,6 +71,9 @@ func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 		Engine: rag.NewEngine(rag.Stores{Postgres: s.DB, Milvus: vectors, Embedder: g.Embedder}, slog.Default(), metrics),
 		Index:  s.DB, Edges: s.DB, Series: s.DB, QueryTimeout: 10 * time.Second, Metrics: metrics,
 	}
+	if g.Points != nil {
+		deps.Points = g.Points
+	}
 	if !g.Unindexed {
 		if g.Points == nil {
 			g.Points, err = clickhouse.Open(t.Context(), testenv.ClickHouse(t))

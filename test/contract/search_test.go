@@ -18,7 +18,7 @@ import (
 )
 
 // indexPatience is how long what was written may take to be found on a busy machine.
-const indexPatience = 60 * time.Second
+const indexPatience = 3 * time.Minute
 
 // searcher is a server with the graph, and with search over it.
 type searcher struct {

@@ -130,14 +130,20 @@ func TestACursorIsOnlyGoodForItsListFilterAndSort(t *testing.T) {
 		RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "cursor"})
 }
 
-func TestBadParametersOfTheSourceListNameTheParameter(t *testing.T) {
-	l := startLive(t)
-	for query, field := range map[string]string{
+// badSourceLists are parameters of the list of sources, with the name of the one that is
+// wrong.
+func badSourceLists() map[string]string {
+	return map[string]string{
 		"limit=0": "limit", "limit=-1": "limit", "limit=1.5": "limit", "limit=": "limit", "limit=%205": "limit", "limit=%2B5": "limit", "limit=0x10": "limit",
 		"offset=-1": "offset", "offset=x": "offset", "limit=5&limit=6": "limit", "name=a&name=b": "name", "nam=x": "nam", "Limit=5": "Limit", "nodeId=x": "nodeId", "nodeId=": "nodeId",
 		"sort=x": "sort", "sort=": "sort", "sort=name,name": "sort", "sort=name,-name": "sort", "sort=name;DROP TABLE sources": "sort", "sort=lastSeenAt": "sort", "sort=--name": "sort",
 		"tag.=x": "tag.", "tag=x": "tag", "name=%ff": "name", "name=%00": "name", "name=%zz": "name",
-	} {
+	}
+}
+
+func TestBadParametersOfTheSourceListNameTheParameter(t *testing.T) {
+	l := startLive(t)
+	for query, field := range badSourceLists() {
 		a := l.Do(t, contract.Request{Path: "/api/live-data/sources?" + strings.ReplaceAll(query, " ", "%20")})
 		a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": field})
 		if strings.HasPrefix(query, "sort=x") {

@@ -92,10 +92,9 @@ func TestNamesAndIdsOfSourcesAreTakenOnce(t *testing.T) {
 		RequireFailure(t, http.StatusConflict, "CONFLICT", "A source has this name", map[string]any{"reason": "already_exists", "field": "name"})
 }
 
-func TestSourceBodiesAreReadStrictly(t *testing.T) {
-	l := startLive(t)
-	made := l.createSource(t, `{"name":"boiler"}`)
-	path := "/api/live-data/sources/" + made.ID
+// badSources are bodies of either method that writes sources, and of one of them; made is
+// a source that there is.
+func badSources(made source) (both, onlyPost, onlyPatch []refusal) {
 	long := strings.Repeat("x", 257)
 	manyTags, manyMetrics := &strings.Builder{}, &strings.Builder{}
 	for i := range 65 {
@@ -104,39 +103,43 @@ func TestSourceBodiesAreReadStrictly(t *testing.T) {
 	for i := range 1001 {
 		fmt.Fprintf(manyMetrics, `,{"name":"m%d"}`, i)
 	}
-	type failure struct {
-		body, field string
-		status      int
+	both = []refusal{
+		{`{"name":1}`, 400, "name"}, {`{"name":null}`, 400, "name"}, {`{"name":"a","name":"b"}`, 400, "name"}, {`{"Name":"a"}`, 400, "Name"},
+		{`{"name":"a"} x`, 400, "body"}, {`[]`, 400, "body"}, {`"x"`, 400, "body"}, {`null`, 400, "body"}, {`{"name":"a`, 400, "name"}, {"\ufeff{}", 400, "body"},
+		{`{"name":"` + "\xff" + `"}`, 400, "name"}, {`{"name":"\ud800"}`, 400, "name"}, {`{"name":"a","version":2}`, 400, "version"},
+		{`{"name":"a","createdAt":"2026-01-01T00:00:00Z"}`, 400, "createdAt"}, {`{"name":"a","tags":[]}`, 400, "tags"}, {`{"name":"a","tags":{"a":1}}`, 400, "tags.a"},
+		{`{"name":"a","tags":{"a":{"b":"c"}}}`, 400, "tags.a"}, {`{"name":"a","tags":{"a":"1","a":"2"}}`, 400, "tags.a"},
+		{`{"name":"a","metrics":[{"unit":"K"}]}`, 400, "metrics[0].name"}, {`{"name":"a","metrics":[{"name":"m","kind":"x"}]}`, 400, "metrics[0].kind"},
+		{`{"name":"a","metrics":[{"name":"m"},{"name":"m"}]}`, 422, "metrics[1].name"}, {`{"name":"a","metrics":{}}`, 400, "metrics"},
+		{`{"name":"a","retentionDays":1.5}`, 400, "retentionDays"}, {`{"name":"a","retentionDays":"1"}`, 400, "retentionDays"}, {`{"name":"a","retentionDays":0}`, 422, "retentionDays"},
+		{`{"name":"a","retentionDays":-1}`, 422, "retentionDays"}, {`{"name":"a","retentionDays":36501}`, 422, "retentionDays"}, {`{"name":"a","retentionDays":9223372036854775808}`, 422, "retentionDays"},
+		{`{"name":"a","intervalSeconds":0}`, 422, "intervalSeconds"}, {`{"name":"a","intervalSeconds":-0}`, 422, "intervalSeconds"}, {`{"name":"a","intervalSeconds":1e400}`, 422, "intervalSeconds"},
+		{`{"name":"a","intervalSeconds":1e-400}`, 422, "intervalSeconds"}, {`{"name":"a","intervalSeconds":NaN}`, 400, "intervalSeconds"}, {`{"name":"a","intervalSeconds":true}`, 400, "intervalSeconds"},
+		{`{"name":""}`, 422, "name"}, {`{"name":"  "}`, 422, "name"}, {`{"name":"` + long + `"}`, 422, "name"}, {`{"name":"a\u0000"}`, 422, "name"}, {`{"name":"a\nb"}`, 422, "name"}, {`{"name":"a\u2028"}`, 422, "name"},
+		{`{"name":"a","unit":"` + long + `"}`, 422, "unit"}, {`{"name":"a","description":"\u0007"}`, 422, "description"}, {`{"name":"a","tags":{"":"x"}}`, 422, `tags[""]`},
+		{`{"name":"a","tags":{"a":"\u0000"}}`, 422, "tags.a"}, {`{"name":"a","tags":{"` + long + `":"x"}}`, 422, "tags"}, {`{"name":"a","tags":{"z":"1"` + manyTags.String() + `}}`, 422, "tags"},
+		{`{"name":"a","metrics":[{"name":"m"}` + manyMetrics.String() + `]}`, 422, "metrics"},
+		{`{"name":"a","nodeId":"x"}`, 422, "nodeId"}, {`{"name":"a","nodeId":""}`, 422, "nodeId"}, {`{"name":"a","nodeId":"{` + made.ID + `}"}`, 422, "nodeId"}, {`{"name":"a","nodeId":7}`, 400, "nodeId"},
+		{strings.Repeat("[", 10_000), 400, "body"}, {" ", 400, "body"}, {`{"name":"a",}`, 400, "body"}, {`{/**/"name":"a"}`, 400, "body"},
 	}
-	both := []failure{
-		{`{"name":1}`, "name", 400}, {`{"name":null}`, "name", 400}, {`{"name":"a","name":"b"}`, "name", 400}, {`{"Name":"a"}`, "Name", 400},
-		{`{"name":"a"} x`, "body", 400}, {`[]`, "body", 400}, {`"x"`, "body", 400}, {`null`, "body", 400}, {`{"name":"a`, "name", 400}, {"\ufeff{}", "body", 400},
-		{`{"name":"` + "\xff" + `"}`, "name", 400}, {`{"name":"\ud800"}`, "name", 400}, {`{"name":"a","version":2}`, "version", 400},
-		{`{"name":"a","createdAt":"2026-01-01T00:00:00Z"}`, "createdAt", 400}, {`{"name":"a","tags":[]}`, "tags", 400}, {`{"name":"a","tags":{"a":1}}`, "tags.a", 400},
-		{`{"name":"a","tags":{"a":{"b":"c"}}}`, "tags.a", 400}, {`{"name":"a","tags":{"a":"1","a":"2"}}`, "tags.a", 400},
-		{`{"name":"a","metrics":[{"unit":"K"}]}`, "metrics[0].name", 400}, {`{"name":"a","metrics":[{"name":"m","kind":"x"}]}`, "metrics[0].kind", 400},
-		{`{"name":"a","metrics":[{"name":"m"},{"name":"m"}]}`, "metrics[1].name", 422}, {`{"name":"a","metrics":{}}`, "metrics", 400},
-		{`{"name":"a","retentionDays":1.5}`, "retentionDays", 400}, {`{"name":"a","retentionDays":"1"}`, "retentionDays", 400}, {`{"name":"a","retentionDays":0}`, "retentionDays", 422},
-		{`{"name":"a","retentionDays":-1}`, "retentionDays", 422}, {`{"name":"a","retentionDays":36501}`, "retentionDays", 422}, {`{"name":"a","retentionDays":9223372036854775808}`, "retentionDays", 422},
-		{`{"name":"a","intervalSeconds":0}`, "intervalSeconds", 422}, {`{"name":"a","intervalSeconds":-0}`, "intervalSeconds", 422}, {`{"name":"a","intervalSeconds":1e400}`, "intervalSeconds", 422},
-		{`{"name":"a","intervalSeconds":1e-400}`, "intervalSeconds", 422}, {`{"name":"a","intervalSeconds":NaN}`, "intervalSeconds", 400}, {`{"name":"a","intervalSeconds":true}`, "intervalSeconds", 400},
-		{`{"name":""}`, "name", 422}, {`{"name":"  "}`, "name", 422}, {`{"name":"` + long + `"}`, "name", 422}, {`{"name":"a\u0000"}`, "name", 422}, {`{"name":"a\nb"}`, "name", 422}, {`{"name":"a\u2028"}`, "name", 422},
-		{`{"name":"a","unit":"` + long + `"}`, "unit", 422}, {`{"name":"a","description":"\u0007"}`, "description", 422}, {`{"name":"a","tags":{"":"x"}}`, `tags[""]`, 422},
-		{`{"name":"a","tags":{"a":"\u0000"}}`, "tags.a", 422}, {`{"name":"a","tags":{"` + long + `":"x"}}`, "tags", 422}, {`{"name":"a","tags":{"z":"1"` + manyTags.String() + `}}`, "tags", 422},
-		{`{"name":"a","metrics":[{"name":"m"}` + manyMetrics.String() + `]}`, "metrics", 422},
-		{`{"name":"a","nodeId":"x"}`, "nodeId", 422}, {`{"name":"a","nodeId":""}`, "nodeId", 422}, {`{"name":"a","nodeId":"{` + made.ID + `}"}`, "nodeId", 422}, {`{"name":"a","nodeId":7}`, "nodeId", 400},
-		{strings.Repeat("[", 10_000), "body", 400}, {" ", "body", 400}, {`{"name":"a",}`, "body", 400}, {`{/**/"name":"a"}`, "body", 400},
+	onlyPost = []refusal{
+		{`{}`, 400, "name"}, {`{"unit":"x"}`, 400, "name"}, {`{"name":"a","id":"x"}`, 422, "id"}, {`{"name":"a","id":"{` + made.ID + `}"}`, 422, "id"}, {`{"name":"a","id":null}`, 400, "id"},
+		{`{"name":"a","id":"` + strings.ReplaceAll(made.ID, "-", "") + `"}`, 422, "id"}, {`{"name":"a","description":null}`, 400, "description"}, {`{"name":"a","expectedVersion":1}`, 400, "expectedVersion"},
 	}
-	onlyPost := []failure{
-		{`{}`, "name", 400}, {`{"unit":"x"}`, "name", 400}, {`{"name":"a","id":"x"}`, "id", 422}, {`{"name":"a","id":"{` + made.ID + `}"}`, "id", 422}, {`{"name":"a","id":null}`, "id", 400},
-		{`{"name":"a","id":"` + strings.ReplaceAll(made.ID, "-", "") + `"}`, "id", 422}, {`{"name":"a","description":null}`, "description", 400}, {`{"name":"a","expectedVersion":1}`, "expectedVersion", 400},
+	onlyPatch = []refusal{
+		{`{"expectedVersion":0,"name":"a"}`, 422, "expectedVersion"}, {`{"expectedVersion":-1}`, 422, "expectedVersion"}, {`{"expectedVersion":"1"}`, 400, "expectedVersion"},
+		{`{"expectedVersion":9223372036854775808}`, 422, "expectedVersion"}, {`{"expectedVersion":1.5}`, 400, "expectedVersion"}, {`{"expectedVersion":null}`, 400, "expectedVersion"},
+		{`{"id":"` + made.ID + `"}`, 400, "id"},
 	}
-	onlyPatch := []failure{
-		{`{"expectedVersion":0,"name":"a"}`, "expectedVersion", 422}, {`{"expectedVersion":-1}`, "expectedVersion", 422}, {`{"expectedVersion":"1"}`, "expectedVersion", 400},
-		{`{"expectedVersion":9223372036854775808}`, "expectedVersion", 422}, {`{"expectedVersion":1.5}`, "expectedVersion", 400}, {`{"expectedVersion":null}`, "expectedVersion", 400},
-		{`{"id":"` + made.ID + `"}`, "id", 400},
-	}
-	try := func(method, path string, failures []failure) {
+	return both, onlyPost, onlyPatch
+}
+
+func TestSourceBodiesAreReadStrictly(t *testing.T) {
+	l := startLive(t)
+	made := l.createSource(t, `{"name":"boiler"}`)
+	path := "/api/live-data/sources/" + made.ID
+	both, onlyPost, onlyPatch := badSources(made)
+	try := func(method, path string, failures []refusal) {
 		for _, f := range failures {
 			a := l.Do(t, contract.Request{Method: method, Path: path, Body: f.body})
 			require.Equal(t, f.status, a.Status, "%s %.100s: %s", method, f.body, a.Body)

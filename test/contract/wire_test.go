@@ -70,17 +70,18 @@ func (w *wire) receive() (status int, code string, response *http.Response) {
 	return response.StatusCode, envelope.Error.Code, response
 }
 
-// A bad request between two good ones on one connection: the second good one is
-// answered as the first was, or the connection was closed in between, openly.
-func TestABadRequestHarmsNoOtherOnItsConnection(t *testing.T) {
-	s := contract.Start(t, testRoutes)
+// onTheWire is a request as bytes, and how it is answered.
+type onTheWire struct {
+	request func(w *wire) string
+	status  int
+}
+
+// badOnTheWire are requests that break a rule of HTTP, or of the envelope around every route.
+func badOnTheWire() map[string]onTheWire {
 	post := func(headers, body string) string {
 		return headers + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
 	}
-	for name, c := range map[string]struct {
-		request func(w *wire) string
-		status  int
-	}{
+	return map[string]onTheWire{
 		"unknown path": {func(w *wire) string { return w.head("GET", "/api/unknown") + "\r\n" }, 404},
 		"no key":       {func(*wire) string { return post("POST /api/test/echo HTTP/1.1\r\nHost: x\r\n", `{"name":"x"}`) }, 401},
 		"wrong method": {func(w *wire) string { return post(w.head("PUT", "/api/test/echo"), "{}") }, 405},
@@ -159,7 +160,17 @@ func TestABadRequestHarmsNoOtherOnItsConnection(t *testing.T) {
 		}, 417},
 		"asterisk":       {func(*wire) string { return "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n" }, 404},
 		"HTTP/2 preface": {func(*wire) string { return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" }, 404},
-	} {
+	}
+}
+
+// A bad request between two good ones on one connection: the second good one is
+// answered as the first was, or the connection was closed in between, openly.
+func TestABadRequestHarmsNoOtherOnItsConnection(t *testing.T) {
+	s := contract.Start(t, testRoutes)
+	post := func(headers, body string) string {
+		return headers + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
+	}
+	for name, c := range badOnTheWire() {
 		t.Run(name, func(t *testing.T) {
 			w := dial(t, s)
 			good := func() int {

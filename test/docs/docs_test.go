@@ -179,3 +179,54 @@ func TestTheHeadersOfTheTopicsPageAreThoseOfTheRecords(t *testing.T) {
 		require.Contains(t, used, header)
 	}
 }
+
+var (
+	named    = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w+)`")
+	declared = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+)
+
+// tests gives the names of all tests and fuzz targets of the repository.
+func tests(t *testing.T) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	require.NoError(t, filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		if entry.IsDir() && path != top && (strings.HasPrefix(name, ".") || name == "bin" || name == "data" || name == "node_modules") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range declared.FindAllStringSubmatch(string(text), -1) {
+			found[m[1]] = true
+		}
+		return err
+	}))
+	return found
+}
+
+// A page that says which test holds something names one that there is.
+func TestEveryTestThatIsNamedExists(t *testing.T) {
+	all, found := tests(t), 0
+	for page, text := range pages(t) {
+		for _, m := range named.FindAllStringSubmatch(text, -1) {
+			require.True(t, all[m[1]], "%s names %s", page, m[1])
+			found++
+		}
+	}
+	require.Greater(t, found, 100)
+}
+
+// Every fuzz target is in the page of bad input.
+func TestEveryFuzzTargetIsInThePageOfBadInput(t *testing.T) {
+	text := pages(t)[filepath.Join("docs", "reliability-input.md")]
+	for name := range tests(t) {
+		if strings.HasPrefix(name, "Fuzz") {
+			require.True(t, strings.Contains(text, "`"+name+"`"), name)
+		}
+	}
+}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/harness"
 )
 
 const (
@@ -82,6 +84,7 @@ type graphFleet struct {
 	work    sync.WaitGroup
 	refused atomic.Int64
 	unknown atomic.Int64
+	judge   func(path string, a harness.Answer, err error) // hears of every answer; may be nil
 
 	mu      sync.Mutex
 	answers []applied
@@ -126,6 +129,9 @@ func (f *graphFleet) send(key string, body map[string]any) {
 		panic(err)
 	}
 	a, err := f.s.TryAs(key, f.s.First.WorkspaceID, http.MethodPost, pathOf(body), payload)
+	if f.judge != nil {
+		f.judge(pathOf(body), a, err)
+	}
 	switch {
 	case err != nil || a.Status >= 500:
 		f.unknown.Add(1)

@@ -2,7 +2,9 @@ package promql_test
 
 import (
 	"log/slog"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +26,7 @@ func alerts(t *testing.T) []rulefmt.Rule {
 var placeholder = regexp.MustCompile(`\$labels\.([a-z_]+)`)
 
 func TestEveryAlertReadsMetricsThatAreThereAndHasARunbook(t *testing.T) {
-	all, runbooks := metrics(t), read(t, "docs/operations.md")
+	all, runbooks := metrics(t), read(t, "docs/runbooks.md")
 	seen := map[string]bool{}
 	for _, rule := range alerts(t) {
 		require.NotEmpty(t, rule.Alert)
@@ -38,10 +40,31 @@ func TestEveryAlertReadsMetricsThatAreThereAndHasARunbook(t *testing.T) {
 				require.True(t, labels[used[1]], "%s: %s uses the label %s", rule.Alert, annotation, used[1])
 			}
 		}
-		require.True(t, strings.HasSuffix(rule.Annotations["runbook_url"], "/docs/operations.md#"+strings.ToLower(rule.Alert)))
-		require.Contains(t, runbooks, "\n### "+rule.Alert+"\n")
+		require.True(t, strings.HasSuffix(rule.Annotations["runbook_url"], "/docs/runbooks.md#"+strings.ToLower(rule.Alert)))
+		requireRunbook(t, runbooks, rule.Alert)
 	}
-	require.Len(t, regexp.MustCompile(`(?m)^### Livegraph`).FindAllString(runbooks, -1), len(seen), "a runbook is of no alert")
+	require.Len(t, regexp.MustCompile(`(?m)^## `).FindAllString(runbooks, -1), len(seen), "a runbook is of no alert")
+	for _, name := range regexp.MustCompile(`livegraph_[a-z0-9_]*[a-z0-9]`).FindAllString(runbooks, -1) {
+		require.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(all)), func(metric string) bool { return strings.HasPrefix(name, metric) || strings.HasPrefix(metric, name) }),
+			"the runbooks name %s, which is no metric", name)
+	}
+}
+
+// parts are those of every runbook, in their order.
+var parts = []string{"**Means.** ", "**Users notice.** ", "**Look.**\n\n```sh\n", "**Do.** ", "**Over** when "}
+
+// requireRunbook looks for the section of an alert, with all its parts.
+func requireRunbook(t *testing.T, page, alert string) {
+	t.Helper()
+	_, section, found := strings.Cut(page, "\n## "+alert+"\n")
+	require.True(t, found, "%s has no runbook", alert)
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, part := range parts {
+		_, rest, found := strings.Cut(section, "\n"+part)
+		require.True(t, found, "the runbook of %s has no %s, or not in its place", alert, part)
+		require.NotEmpty(t, strings.TrimSpace(rest))
+		section = "\n" + rest
+	}
 }
 
 // healthy is an installation at rest: an API and a consumer, a sample a minute.

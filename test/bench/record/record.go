@@ -43,7 +43,7 @@ func New(b *testing.B) *Recorder {
 
 // Add adds a sample. Its name may have parts, such as "points=10k/answer-p50"; of
 // one name all samples have one unit. The report knows the units "points/s",
-// "points", "commands/s", "commands", "requests", "cpu-ns/point", "B/point", "ms", "s",
+// "points", "commands/s", "commands", "requests", "requests/s", "cpu-ns/point", "B/point", "ms", "s",
 // "h", "kB", "MiB", "ratio" and "%".
 func (r *Recorder) Add(name, unit string, value float64) {
 	if r.samples[name] == nil {

@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return errors.Join(failed, err)
 	}
-	if err := os.WriteFile(pagePath, page, 0o644); err != nil { //nolint:gosec // a page for everybody
+	if err := os.WriteFile(pagePath, page, 0o644); err != nil { // a page for everybody
 		return errors.Join(failed, err)
 	}
 	_, _ = fmt.Fprintf(out, "wrote %s and %s\n", pagePath, resultsPath)

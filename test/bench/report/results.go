@@ -112,7 +112,7 @@ func save(path string, all map[string]*results) error {
 		}
 		text.WriteString(strings.Join(r.lines, "\n") + "\n\n")
 	}
-	return os.WriteFile(path, text.Bytes(), 0o644) //nolint:gosec // a file for everybody
+	return os.WriteFile(path, text.Bytes(), 0o644) // a file for everybody
 }
 
 // of gives the samples of a name.

@@ -1,4 +1,4 @@
-import { CONTROL, expect, FIRST, NASTY, open, row, seed, test, URL_OF } from '../support.ts'
+import { call, CONTROL, expect, FIRST, NASTY, open, row, seed, test, URL_OF } from '../support.ts'
 
 /** As long a part of it as every place shows. */
 const PART = NASTY.slice(0, 30)
@@ -70,6 +70,71 @@ test('what a user may write is shown as text wherever it is shown', async ({ pag
   await open(page, `login?next=${encodeURIComponent('//example.com/')}`)
   await expect.poll(() => page.url()).toContain(`${URL_OF}/admin`)
   expect(await page.evaluate(() => (window as unknown as { __x?: unknown }).__x)).toBeUndefined()
+})
+
+test('hostile texts stay texts in what operators do about them', async ({ page }) => {
+  test.setTimeout(240_000)
+  const { workspace, source, key } = seed().nasty
+  const dialog = (name: string) => page.getByRole('dialog', { name })
+
+  // A discard, with such a reason.
+  await open(page, `pipeline/dead-letters?workspaceId=${workspace}`)
+  const letters = page.getByRole('table', { name: 'Dead letters' })
+  await row(letters, 'refused by the store').first().click()
+  await dialog('Dead letter').getByRole('button', { name: 'Discard…' }).click()
+  await expect(dialog('Discard dead letters')).toContainText('1 letter would be')
+  await dialog('Discard dead letters').getByLabel(/^Reason/).fill(NASTY)
+  await dialog('Discard dead letters').getByRole('button', { name: 'Discard 1 letter' }).click()
+  await expect(dialog('Discard dead letters').getByText(/^1 letter discarded/)).toBeVisible()
+  await dialog('Discard dead letters').getByRole('button', { name: 'Close' }).last().click()
+  await expect(dialog('Dead letter')).toContainText(NASTY)
+  await page.keyboard.press('Escape')
+  await page.getByRole('radio', { name: 'Discarded' }).check()
+  await row(letters, 'refused by the store').first().click()
+  await expect(dialog('Dead letter')).toContainText(NASTY)
+  await page.keyboard.press('Escape')
+  await page.getByRole('searchbox', { name: 'Text of the reason' }).fill(NASTY)
+  await expect(page.getByText('No dead letter matches')).toBeVisible()
+
+  // A replay of the workspace with such a name, cancelled. A row a second, so that it is still at it.
+  const points = Array.from({ length: 300 }, (_, i) => ({ metric: NASTY, timestamp: Date.now() - i * 1000, value: i }))
+  await call({ workspace, key }, 'POST', '/api/live-data/ingest', { sourceId: source, points })
+  await open(page, 'pipeline/replays')
+  await page.getByRole('button', { name: 'Start a replay' }).first().click()
+  const start = dialog('Start a replay')
+  await start.getByLabel('Workspace').selectOption(workspace)
+  await start.getByLabel(/^Rows a second/).fill('1')
+  await start.getByRole('button', { name: 'Say what it would read' }).click()
+  await start.getByRole('button', { name: /^Replay [\d,]+ records?$/ }).click()
+  await expect(dialog('Replay of points')).toContainText(PART)
+  await dialog('Replay of points').getByRole('button', { name: 'Cancel the replay…' }).click()
+  await dialog('Cancel this replay?').getByRole('button', { name: 'Cancel the replay' }).click()
+  await expect(dialog('Replay of points')).toContainText('cancelled')
+  await page.keyboard.press('Escape')
+  await expect(row(page, PART).first()).toBeVisible()
+
+  // Points of a metric with such a name, deleted.
+  await open(page, `sources/${source}`, workspace)
+  await expect(row(page, `text ${PART}`).first()).toBeVisible()
+  await page.getByRole('button', { name: 'More' }).click()
+  await page.getByRole('menuitem', { name: 'Delete points…' }).click()
+  await dialog('Delete points').getByLabel(/^Metric/).fill(`text ${NASTY}`)
+  await dialog('Delete points').getByRole('button', { name: 'Delete these points' }).click()
+  await expect(page.getByText('Points deleted')).toBeVisible()
+  const left = async () => {
+    const path = `/api/live-data/query?from=-1d&sourceId=${source}&metric=${encodeURIComponent(`text ${NASTY}`)}`
+    const series = await call<{ points: unknown[] }[]>({ workspace, key }, 'GET', path)
+    return series.reduce((sum, one) => sum + one.points.length, 0)
+  }
+  await expect.poll(left).toBe(0)
+
+  // All of it in the trail.
+  await open(page, 'audit?show=operators')
+  for (const route of ['/dead-letters/discard', '/replays/{id}', '/live-data/points']) {
+    await row(page, route).first().click()
+    await expect(page.getByRole('dialog')).toContainText('req_')
+    await page.keyboard.press('Escape')
+  }
 })
 
 test('the page is served with a policy, and no other origin frames it', async ({ page, browser }) => {

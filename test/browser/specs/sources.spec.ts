@@ -75,3 +75,19 @@ test('the explorer’s query is a curl that works when it is pasted', async ({ p
   expect(answer.data[0]?.columns).toContain('max')
   expect(answer.data[0]?.points.length).toBeGreaterThan(0)
 })
+
+test('two changes of the query, one right after the other, both hold', async ({ page }) => {
+  const { plant } = seed()
+  await open(page, 'sources/explore', plant.workspace)
+  const chip = (name: string) => page.getByRole('button', { name, exact: true })
+  await expect(chip('avg')).toHaveAttribute('aria-pressed', 'true')
+  // As quick as a browser can tell two presses apart.
+  await page.evaluate(async () => {
+    for (const name of ['min', 'max', 'sum']) {
+      const chips = [...document.querySelectorAll<HTMLButtonElement>('.sources-chip')]
+      chips.find((one) => one.textContent === name)?.click()
+      await Promise.resolve()
+    }
+  })
+  for (const name of ['avg', 'min', 'max', 'sum']) await expect(chip(name)).toHaveAttribute('aria-pressed', 'true')
+})

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from 'react'
 
 import { ApiError, send, type Options, type Query } from './client'
+import { sleep } from './sleep'
 import { EventParser, type ServerEvent } from './sse'
 
 export type { ServerEvent } from './sse'
@@ -115,16 +116,6 @@ async function connect(
     signal.removeEventListener('abort', end)
     connection.abort()
   }
-}
-
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = window.setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
-      window.clearTimeout(timer)
-      resolve()
-    })
-  })
 }
 
 export interface UseEvents {

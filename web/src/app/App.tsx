@@ -11,7 +11,9 @@ export function App() {
     <QueryClientProvider client={queryClient}>
       <TooltipProvider>
         <ToastProvider>
-          <RouterProvider router={router} />
+          {/* As transitions, addresses would follow late: of two quick changes of a filter the second would begin from
+              what was there before the first. */}
+          <RouterProvider router={router} useTransitions={false} />
         </ToastProvider>
       </TooltipProvider>
     </QueryClientProvider>

@@ -1,9 +1,10 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { ApiError } from '@/api/client'
 import { safeNext } from '@/pages/login/next'
 import { explain, fieldError } from '@/ui/ErrorNotice'
 
+import { onceBack, waitsOf } from './back'
 import { matching, type Command } from './commands'
 import { retry, retryDelay } from './queries'
 
@@ -79,4 +80,35 @@ it('tries reads again only where that helps, as late as the server wants', () =>
   expect(retry(3, new ApiError(503, {}))).toBe(false)
   expect(retryDelay(1, new ApiError(503, { retryAfter: 7 }))).toBe(7000)
   expect(retryDelay(1, new ApiError(503, {}))).toBe(2000)
+})
+
+describe('a server that is away', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('is looked for, ever less often, until it answers', async () => {
+    const looks: number[] = []
+    const began = Date.now()
+    const answers = () => {
+      looks.push(Date.now() - began)
+      return looks.length < 7 ? Promise.reject(new TypeError('Failed to fetch')) : Promise.resolve(true)
+    }
+    const back = onceBack(answers, waitsOf(false), new AbortController().signal)
+    await vi.advanceTimersByTimeAsync(120_000)
+    expect(await back).toBe(true)
+    expect(looks).toEqual([1_000, 3_000, 7_000, 15_000, 30_000, 45_000, 60_000])
+  })
+
+  it('is not looked for once the page is left', async () => {
+    const stop = new AbortController()
+    const answers = vi.fn(() => Promise.resolve(false))
+    const back = onceBack(answers, waitsOf(false), stop.signal)
+    await vi.advanceTimersByTimeAsync(3_500)
+    stop.abort()
+    expect(await back).toBe(false)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(answers).toHaveBeenCalledTimes(2)
+  })
+
+  it('is given time where a reload did not help', () => expect(waitsOf(true)).toEqual([30_000]))
 })

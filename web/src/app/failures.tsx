@@ -1,7 +1,11 @@
 import { Compass } from 'lucide-react'
+import { useEffect, type ReactNode } from 'react'
 import { useRouteError } from 'react-router'
 
+import { api, ApiError } from '@/api'
 import { Button, ButtonLink, Empty, ErrorNotice, Page } from '@/ui'
+
+import { onceBack, waitsOf } from './back'
 
 /** Where no page is. */
 export function Missing() {
@@ -46,9 +50,7 @@ export function Failed({ error }: { error: unknown }) {
   return (
     <Page title="Something went wrong">
       {unloaded(error) ? (
-        <Empty title="This page could not be loaded" actions={reload}>
-          <p>The server is away, or was updated since this window was opened.</p>
-        </Empty>
+        <Unloaded>{reload}</Unloaded>
       ) : (
         <>
           <ErrorNotice error={error} />
@@ -58,3 +60,33 @@ export function Failed({ error }: { error: unknown }) {
     </Page>
   )
 }
+
+/** A page whose script or styles did not come: the window is loaded anew as soon as the server answers. */
+function Unloaded({ children }: { children: ReactNode }) {
+  useEffect(() => {
+    const stop = new AbortController()
+    const { signal } = stop
+    // That there is no session any more is an answer, too.
+    const answers = () =>
+      api.get('/session', { signal }).then(
+        () => true,
+        (error: unknown) => error instanceof ApiError && error.status === 401,
+      )
+    void onceBack(answers, waitsOf(wasReloaded()), signal).then((back) => {
+      if (back) window.location.reload()
+    })
+    return () => stop.abort()
+  }, [])
+  return (
+    <Empty title="This page could not be loaded" actions={children}>
+      <p>
+        The server is away, or was updated since this window was opened. The page is loaded again by itself
+        once the server answers.
+      </p>
+    </Empty>
+  )
+}
+
+/** Whether this window came to be by a reload. */
+const wasReloaded = () =>
+  performance.getEntriesByType('navigation').some((one) => 'type' in one && one.type === 'reload')

@@ -123,6 +123,12 @@ describe('what is asked of the audit log', () => {
       keyId: null,
     })
   })
+  it('goes as far back as the address says, if that can be read', () => {
+    const from = (range: string) => queryOf(new URLSearchParams({ range }), 10 * 86_400_000)['from']
+    expect(from('7d')).toBe('1970-01-04T00:00:00.000Z')
+    expect(from('long')).toBe(from('1d'))
+    expect(from('')).toBeUndefined()
+  })
   it('is what the address says', () => {
     const query = queryOf(new URLSearchParams('range=&status=4xx&route= /api/* '), 0)
     expect(query).toMatchObject({ status: '4xx', route: '/api/*' })

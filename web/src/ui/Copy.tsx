@@ -89,6 +89,18 @@ export function Copyable({ text, shown, label }: { text: string; shown?: ReactNo
   )
 }
 
+/** A text that is shown this once, such as a new key; whoever shows it keeps it nowhere. */
+export function Secret({ kind, text, onCopied }: { kind: string; text: string; onCopied?: () => void }) {
+  return (
+    <div className="secret">
+      <code data-secret={kind}>{text}</code>
+      <CopyButton text={text} {...(onCopied && { onCopied })}>
+        Copy
+      </CopyButton>
+    </div>
+  )
+}
+
 /** Several lines, such as a command, with a button that copies them. */
 export function CodeBlock({ code, label }: { code: string; label?: string }) {
   return (

@@ -104,6 +104,33 @@ export function Select({ options, children, className, ...rest }: SelectProps) {
   )
 }
 
+export interface GroupProps {
+  /** What the controls are about. */
+  label: ReactNode
+  hint?: ReactNode
+  error?: ReactNode
+  /** Each as wide as it is by itself. */
+  tight?: boolean
+  children: ReactNode
+}
+
+/** Controls that belong together, under one name. */
+export function Group({ label, hint, error, tight, children }: GroupProps) {
+  const id = useId()
+  return (
+    <fieldset className={cx('group', tight && 'group-tight')} aria-describedby={error ? id : undefined}>
+      <legend className="field-label">{label}</legend>
+      {hint && <p className="field-hint">{hint}</p>}
+      {children}
+      {error && (
+        <div className="field-error" id={id} role="alert">
+          {error}
+        </div>
+      )}
+    </fieldset>
+  )
+}
+
 export interface CheckboxProps extends Omit<InputHTMLAttributes<HTMLInputElement>, 'type'> {
   label: ReactNode
   hint?: ReactNode

@@ -41,6 +41,7 @@ describe('numbers', () => {
     expect(plural(1, 'key')).toBe('1 key')
     expect(plural(0, 'key')).toBe('0 keys')
     expect(plural(2, 'key is', 'keys are')).toBe('2 keys are')
+    expect(plural(12_345, 'record', 'records', compact)).toBe('12.3k records')
   })
 })
 

@@ -140,9 +140,9 @@ export function shortId(id: string): string {
   return id.length > 12 ? `…${id.slice(-8)}` : id
 }
 
-/** One thing or several: plural(1, 'key') is "1 key". */
-export function plural(n: number, one: string, many = `${one}s`): string {
-  return `${num(n)} ${n === 1 ? one : many}`
+/** One thing or several: plural(1, 'key') is "1 key". `text` writes the number. */
+export function plural(n: number, one: string, many = `${one}s`, text: (n: number) => string = num): string {
+  return `${text(n)} ${n === 1 ? one : many}`
 }
 
 /** A text as a word of a POSIX shell. */

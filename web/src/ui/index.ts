@@ -1,10 +1,10 @@
 // The design system. Chart is apart (`@/ui/Chart`): with it come uPlot and its weight.
 export { Badge, Dot } from './Badge'
 export { Button, ButtonLink, IconButton } from './Button'
-export { CodeBlock, Copyable, CopyButton, copyText } from './Copy'
-export { Confirm, Dialog } from './Dialog'
+export { CodeBlock, Copyable, CopyButton, copyText, Secret } from './Copy'
+export { Confirm, Dialog, type ConfirmProps } from './Dialog'
 export { ErrorNotice, explain, fieldError } from './ErrorNotice'
-export { Checkbox, Field, Input, SearchInput, Segmented, Select, Textarea } from './Field'
+export { Checkbox, Field, Group, Input, SearchInput, Segmented, Select, Textarea } from './Field'
 export {
   ago,
   bytes,
@@ -30,4 +30,5 @@ export { Table, type Column } from './Table'
 export { Tabs } from './Tabs'
 export { ToastProvider, useToast, type Toasts } from './Toast'
 export { Tooltip, TooltipProvider } from './Tooltip'
+export { PausedSearch, useTyped } from './Typed'
 export { Bytes, Duration, Facts, Meter, Name, Num, Progress, Time, useNow } from './Values'

@@ -1,14 +1,13 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Plus, Trash2 } from 'lucide-react'
+import { KeyRound, Plus, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 
 import { api, type NewOperator, type Operator } from '@/api'
+import { ConfirmRemoval } from '@/app/ConfirmRemoval'
 import { useSession } from '@/app/session'
 import {
   Badge,
   Button,
-  Confirm,
-  CopyButton,
   Dialog,
   ErrorNotice,
   Field,
@@ -16,22 +15,22 @@ import {
   IconButton,
   Input,
   Name,
-  Notice,
   num,
   Panel,
   Table,
   Time,
-  useToast,
   type Column,
 } from '@/ui'
 
-const OPERATORS = ['operators'] as const
+import { OPERATORS } from './operators'
+import { PasswordShown } from './PasswordShown'
+import { ResetPassword } from './Reset'
 
 /** Everybody who may log in. Each may do everything. */
 export function Operators() {
   const { data: session } = useSession()
   const [adding, setAdding] = useState(false)
-  const [removing, setRemoving] = useState<Operator | null>(null)
+  const [doing, setDoing] = useState<{ what: 'reset' | 'delete'; to: Operator } | null>(null)
   const list = useQuery({
     queryKey: OPERATORS,
     queryFn: ({ signal }) => api.list<Operator>('/operators', { signal }),
@@ -60,9 +59,22 @@ export function Operators() {
       narrow: true,
       cell: (o) =>
         o.id !== me && (
-          <IconButton label={`Delete ${o.name}`} size="s" onClick={() => setRemoving(o)}>
-            <Trash2 size={14} />
-          </IconButton>
+          <span className="row-actions">
+            <IconButton
+              label={`Reset the password of ${o.name}`}
+              size="s"
+              onClick={() => setDoing({ what: 'reset', to: o })}
+            >
+              <KeyRound size={14} />
+            </IconButton>
+            <IconButton
+              label={`Delete ${o.name}`}
+              size="s"
+              onClick={() => setDoing({ what: 'delete', to: o })}
+            >
+              <Trash2 size={14} />
+            </IconButton>
+          </span>
         ),
     },
   ]
@@ -90,7 +102,8 @@ export function Operators() {
         />
       )}
       {adding && <AddOperator onClose={() => setAdding(false)} />}
-      {removing && <RemoveOperator operator={removing} onClose={() => setRemoving(null)} />}
+      {doing?.what === 'reset' && <ResetPassword operator={doing.to} onClose={() => setDoing(null)} />}
+      {doing?.what === 'delete' && <RemoveOperator operator={doing.to} onClose={() => setDoing(null)} />}
     </Panel>
   )
 }
@@ -107,30 +120,7 @@ function AddOperator({ onClose }: { onClose: () => void }) {
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: OPERATORS }),
   })
-  if (made) {
-    return (
-      <Dialog
-        open
-        sticky
-        onClose={onClose}
-        size="s"
-        title="The new operator"
-        footer={<Button onClick={onClose}>I have kept it</Button>}
-      >
-        <div className="stack">
-          <Notice tone="warn" title="The password is shown once">
-            <p>
-              Give it to <Name text={made.name} strong />, who should set another after the first login.
-            </p>
-          </Notice>
-          <div className="account-text">
-            <code data-secret="password">{made.password}</code>
-            <CopyButton text={made.password}>Copy</CopyButton>
-          </div>
-        </div>
-      </Dialog>
-    )
-  }
+  if (made) return <PasswordShown title="The new operator" {...made} onClose={onClose} />
   return (
     <Dialog
       open
@@ -165,31 +155,21 @@ function AddOperator({ onClose }: { onClose: () => void }) {
 }
 
 function RemoveOperator({ operator, onClose }: { operator: Operator; onClose: () => void }) {
-  const queries = useQueryClient()
-  const toast = useToast()
-  const remove = useMutation({
-    mutationFn: () => api.del(`/operators/${operator.id}`),
-    onSuccess: async () => {
-      toast.ok('Operator deleted')
-      onClose()
-      await queries.invalidateQueries({ queryKey: OPERATORS })
-    },
-  })
   return (
-    <Confirm
+    <ConfirmRemoval
       open
       onClose={onClose}
       title="Delete this operator?"
       action="Delete"
-      danger
-      onConfirm={() => remove.mutate()}
-      busy={remove.isPending}
-      error={remove.error}
+      path={`/operators/${operator.id}`}
+      lists={OPERATORS}
+      said="Operator deleted"
+      onDone={onClose}
     >
       <p>
         <Name text={operator.name} strong /> is logged out everywhere at once and cannot log in again. What
         was done under the name stays in the audit log.
       </p>
-    </Confirm>
+    </ConfirmRemoval>
   )
 }

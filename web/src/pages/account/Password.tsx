@@ -3,7 +3,9 @@ import { useState, type SyntheticEvent } from 'react'
 
 import { api } from '@/api'
 import { forget, useSession } from '@/app/session'
-import { Button, ErrorNotice, Field, fieldError, Input, Panel, useToast } from '@/ui'
+import { Button, ErrorNotice, fieldError, Panel, useToast } from '@/ui'
+
+import { PasswordField } from './PasswordField'
 
 /** As the server has it. */
 const SHORTEST = 12
@@ -43,37 +45,21 @@ export function Password() {
           tabIndex={-1}
           aria-hidden="true"
         />
-        <Field
+        <PasswordField
           label="Current password"
           error={shown(current ? undefined : 'It is needed') ?? fieldError(change.error, 'current')}
-        >
-          <Input
-            type="password"
-            autoComplete="current-password"
-            value={current}
-            onChange={(e) => setCurrent(e.target.value)}
-          />
-        </Field>
-        <Field
+          current
+          value={current}
+          onChange={setCurrent}
+        />
+        <PasswordField
           label="New password"
           hint={`At least ${SHORTEST} characters; a few words are best`}
           error={shown(short) ?? fieldError(change.error, 'new')}
-        >
-          <Input
-            type="password"
-            autoComplete="new-password"
-            value={fresh}
-            onChange={(e) => setFresh(e.target.value)}
-          />
-        </Field>
-        <Field label="New password again" error={shown(other)}>
-          <Input
-            type="password"
-            autoComplete="new-password"
-            value={again}
-            onChange={(e) => setAgain(e.target.value)}
-          />
-        </Field>
+          value={fresh}
+          onChange={setFresh}
+        />
+        <PasswordField label="New password again" error={shown(other)} value={again} onChange={setAgain} />
         {change.error && !fieldError(change.error, 'current', 'new') && (
           <ErrorNotice error={change.error} compact />
         )}

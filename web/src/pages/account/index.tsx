@@ -1,5 +1,3 @@
-import './account.css'
-
 import { Page } from '@/ui'
 
 import { Appearance } from './Appearance'

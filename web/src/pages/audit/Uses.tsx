@@ -23,13 +23,14 @@ import {
   MoreButton,
   Name,
   Panel,
+  plural,
   Select,
   Table,
   Time,
   type Column,
 } from '@/ui'
 
-import { FIELDS, queryOf, RANGES, STATUSES, toneOf } from './filter'
+import { FIELDS, queryOf, RANGES, STATUSES, toneOf, USUAL_RANGE } from './filter'
 
 const PAGE = 50
 
@@ -244,7 +245,7 @@ function Filters({
     <div className="audit-filters">
       <Field label="Time">
         <Select
-          value={params.get('range') ?? '86400'}
+          value={params.get('range') ?? USUAL_RANGE}
           onChange={(e) => set('range', e.target.value)}
           options={RANGES}
         />
@@ -306,7 +307,7 @@ function UseDetails({ use: u, names, onClose }: { use: Use; names: Names; onClos
           ],
           ['Sent to us', <Bytes key="in" n={u.bytesIn} />],
           ['Answered', <Bytes key="out" n={u.bytesOut} />],
-          u.requests > 1 ? ['Stands for', `${u.requests} requests`] : null,
+          u.requests > 1 ? ['Stands for', plural(u.requests, 'request')] : null,
         ]}
       />
     </Dialog>

@@ -1,16 +1,19 @@
 // What is asked of the audit log, as it stands in the address of the page.
 
 import type { Query } from '@/api'
+import { durationMs, SPANS } from '@/ui/spans'
 
-/** Ranges that are chosen by a word; seconds back from now. */
+/** How far back is looked without a word. */
+export const USUAL_RANGE = '1d'
+
+/** How far back may be looked: as it stands in the address, and as it is called. */
 export const RANGES = [
-  { value: '900', label: 'Last 15 minutes' },
-  { value: '3600', label: 'Last hour' },
-  { value: '86400', label: 'Last day' },
-  { value: '604800', label: 'Last 7 days' },
-  { value: '2592000', label: 'Last 30 days' },
+  ...SPANS.filter((span) => ['15m', '1h', USUAL_RANGE, '7d', '30d'].includes(span.last)).map((span) => ({
+    value: span.last,
+    label: `Last ${span.label}`,
+  })),
   { value: '', label: 'All that is kept' },
-] as const
+]
 
 export const STATUSES = [
   { value: '', label: 'Any status' },
@@ -30,8 +33,9 @@ export type Field = (typeof FIELDS)[number]
 export function queryOf(params: URLSearchParams, now: number): Query {
   const query: Query = {}
   for (const field of FIELDS) query[field] = params.get(field)?.trim() ?? null
-  const back = Number(params.get('range') ?? 86_400)
-  if (back > 0 && Number.isFinite(back)) query['from'] = new Date(now - back * 1000).toISOString()
+  const range = params.get('range') ?? USUAL_RANGE
+  const back = durationMs(range) ?? (range === '' ? undefined : durationMs(USUAL_RANGE))
+  if (back !== undefined) query['from'] = new Date(now - back).toISOString()
   return query
 }
 

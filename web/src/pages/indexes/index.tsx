@@ -23,6 +23,7 @@ import {
   Page,
   Pager,
   Panel,
+  plural,
   Progress,
   Skeleton,
   Stat,
@@ -192,7 +193,7 @@ function Standing({ installed, list }: { installed: Installed; list: readonly Wo
             label="Model that is searched"
             value={live ? <Name text={live.model.name} /> : 'none'}
             note={
-              live ? `${num(live.model.dimensions)} dimensions` : 'Plain search is away until there is one.'
+              live ? plural(live.model.dimensions, 'dimension') : 'Plain search is away until there is one.'
             }
             tone={live ? 'neutral' : 'bad'}
           />
@@ -221,7 +222,8 @@ function Building({ index }: { index: SearchIndex }) {
       <div className="stack" aria-live="polite">
         <Progress label="Nodes that are done" value={index.done} max={index.total} />
         <p>
-          {progressText(index)} · <Name text={index.model.name} />, {num(index.model.dimensions)} dimensions
+          {progressText(index)} · <Name text={index.model.name} />,{' '}
+          {plural(index.model.dimensions, 'dimension')}
         </p>
         <p className="muted">{causeText(index.cause)} What is written meanwhile is found as ever.</p>
       </div>

@@ -3,11 +3,11 @@ import { FileClock, RefreshCw, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 
 import { api, type Key, type NewKey } from '@/api'
+import { ConfirmRemoval } from '@/app/ConfirmRemoval'
 import {
   Badge,
   Button,
   ButtonLink,
-  Confirm,
   Copyable,
   Dialog,
   ErrorNotice,
@@ -17,7 +17,6 @@ import {
   Notice,
   Select,
   Time,
-  useToast,
 } from '@/ui'
 
 import { KEYS, StateBadge } from './parts'
@@ -163,26 +162,17 @@ function RevokeKey({
   onClose: () => void
   onRevoked: () => void
 }) {
-  const queries = useQueryClient()
-  const toast = useToast()
-  const revoke = useMutation({
-    mutationFn: () => api.del(`/keys/${k.id}`),
-    onSuccess: async () => {
-      toast.ok('Key revoked', 'It works nowhere a second from now.')
-      onRevoked()
-      await queries.invalidateQueries({ queryKey: KEYS })
-    },
-  })
   return (
-    <Confirm
+    <ConfirmRemoval
       open={open}
       onClose={onClose}
       title="Revoke this key?"
       action="Revoke for good"
-      danger
-      onConfirm={() => revoke.mutate()}
-      busy={revoke.isPending}
-      error={revoke.error}
+      path={`/keys/${k.id}`}
+      lists={KEYS}
+      said="Key revoked"
+      more="It works nowhere a second from now."
+      onDone={onRevoked}
     >
       <p>
         Everything that uses{' '}
@@ -201,6 +191,6 @@ function RevokeKey({
         )}{' '}
         A revoked key cannot be brought back.
       </p>
-    </Confirm>
+    </ConfirmRemoval>
   )
 }

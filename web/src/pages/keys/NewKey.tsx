@@ -11,6 +11,7 @@ import {
   ErrorNotice,
   Field,
   fieldError,
+  Group,
   Input,
   Name,
   SearchInput,
@@ -102,8 +103,7 @@ export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; on
           <Input value={name} maxLength={256} spellCheck={false} onChange={(e) => setName(e.target.value)} />
         </Field>
         <WorkspaceChoice workspaces={workspaces} chosen={opens} onChange={setOpens} error={opensError} />
-        <fieldset className="keys-set">
-          <legend className="field-label">Scopes</legend>
+        <Group label="Scopes" tight>
           <Segmented
             label="Scopes"
             value={preset}
@@ -129,7 +129,7 @@ export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; on
           {scopes.length === 0 && (
             <span className="field-hint">Without a scope it can only ask about itself (GET /api/me).</span>
           )}
-        </fieldset>
+        </Group>
         <Field
           label="Expires"
           hint={days ? undefined : 'You will be reminded to roll it after 90 days.'}
@@ -162,8 +162,7 @@ function WorkspaceChoice({
   const wanted = text.trim().toLowerCase()
   const shown = workspaces.filter((w) => w.name.toLowerCase().includes(wanted) || w.id === wanted)
   return (
-    <fieldset className="keys-set">
-      <legend className="field-label">Opens the workspaces</legend>
+    <Group label="Opens the workspaces" error={error}>
       {workspaces.length > 6 && <SearchInput label="Find a workspace" value={text} onChange={setText} />}
       {/* It may be longer than its box, so the keyboard has to reach it: by its checkboxes. */}
       <div className="keys-workspaces">
@@ -192,11 +191,6 @@ function WorkspaceChoice({
       {mode && workspaces.some((w) => w.mode !== mode) && (
         <span className="field-hint">A key opens workspaces of one mode: {mode}.</span>
       )}
-      {error && (
-        <span className="field-error" role="alert">
-          {error}
-        </span>
-      )}
-    </fieldset>
+    </Group>
   )
 }

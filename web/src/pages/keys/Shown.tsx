@@ -1,5 +1,6 @@
-import { CopyButton, Button, CodeBlock, Dialog, Notice } from '@/ui'
-import { useState } from 'react'
+import { useState, type ReactNode } from 'react'
+
+import { Button, CodeBlock, Dialog, Notice, Secret } from '@/ui'
 
 /**
  * The text of a key, this once. It is handed here by whoever got it and is nowhere else: not in a cache of queries,
@@ -15,7 +16,7 @@ export function KeyShown({
   title: string
   text: string
   workspaceId: string | undefined
-  children?: React.ReactNode
+  children?: ReactNode
   onClose: () => void
 }) {
   const [copied, setCopied] = useState(false)
@@ -41,12 +42,7 @@ export function KeyShown({
         <Notice tone="warn" title="This is shown once">
           <p>Copy it now to where it is needed. Nobody can show it again; a lost one is rolled.</p>
         </Notice>
-        <div className="keys-text">
-          <code data-secret="key">{text}</code>
-          <CopyButton text={text} onCopied={() => setCopied(true)}>
-            Copy
-          </CopyButton>
-        </div>
+        <Secret kind="key" text={text} onCopied={() => setCopied(true)} />
         {children}
         <div className="stack keys-try">
           <span className="field-label">With it in $KEY</span>

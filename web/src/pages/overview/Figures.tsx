@@ -1,4 +1,4 @@
-import { compact, duration, Stat } from '@/ui'
+import { compact, duration, plural, Stat } from '@/ui'
 
 import { freshnessTone, lagTone, type Moment, type Overview } from './model'
 
@@ -48,7 +48,7 @@ export function Figures({ now, moments }: { now: Overview; moments: readonly Mom
           value={duration(Math.round(slowest * 10) * 100)}
           tone={lagTone(slowest)}
           trend={trend((m) => m.lag)}
-          note={records === 0 ? 'nothing waits' : `${compact(records)} records wait`}
+          note={records === 0 ? 'nothing waits' : plural(records, 'record waits', 'records wait', compact)}
         />
       </Figure>
       <Figure>

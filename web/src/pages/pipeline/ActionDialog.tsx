@@ -81,7 +81,7 @@ export function ActionDialog({ action, chosen, what, onClose }: ActionDialogProp
           <ErrorNotice error={stage.error} compact>
             {stage.at !== 'trying' && stage.sum && affected(stage.sum) > 0 && done && (
               <p>
-                {plural(affected(stage.sum), 'letter')} were {words.past} before that.
+                {plural(affected(stage.sum), 'letter was', 'letters were')} {words.past} before that.
               </p>
             )}
           </ErrorNotice>

@@ -159,12 +159,12 @@ function Bulk({
   onClear: () => void
 }) {
   return (
-    <div className="pipeline-bulk">
+    <div className="panel-head">
       <span role="status">
         {picked > 0 ? (
           <b>{plural(picked, 'letter')} chosen</b>
         ) : (
-          <span className="muted">{plural(matched, 'letter')} match, newest first</span>
+          <span className="muted">{plural(matched, 'letter matches', 'letters match')}, newest first</span>
         )}
       </span>
       <span className="row">

@@ -1,7 +1,5 @@
-import { useEffect, useState } from 'react'
-
 import { useWorkspaces } from '@/app/workspace'
-import { Button, Field, Input, SearchInput, Segmented, Select, visible } from '@/ui'
+import { Button, Field, Input, PausedSearch, Segmented, Select, useTyped, visible } from '@/ui'
 
 import { browserZone, instantOf, wallOf } from '../sources/zones'
 import { type LetterQuery, narrowed } from './letters'
@@ -59,7 +57,11 @@ export function LetterFilters({
           options={owners}
         />
       </Field>
-      <Reason value={query.reason} onChange={(reason) => onChange({ reason })} />
+      <PausedSearch
+        label="Text of the reason"
+        value={query.reason}
+        onChange={(reason) => onChange({ reason })}
+      />
       <div className="pipeline-times">
         <Moment label="From" value={query.from} onChange={(from) => onChange({ from })} />
         <Moment label="To" value={query.to} onChange={(to) => onChange({ to })} />
@@ -77,21 +79,6 @@ export function LetterFilters({
   )
 }
 
-function Reason({ value, onChange }: { value: string; onChange: (reason: string) => void }) {
-  const [typed, setTyped] = useState(value)
-  const [known, setKnown] = useState(value)
-  if (known !== value) {
-    setKnown(value)
-    setTyped(value)
-  }
-  useEffect(() => {
-    if (typed === value) return
-    const timer = window.setTimeout(() => onChange(typed), 300)
-    return () => window.clearTimeout(timer)
-  })
-  return <SearchInput label="Text of the reason" value={typed} onChange={setTyped} />
-}
-
 /** A time of this browser's zone. It holds when it is left. */
 function Moment({
   label,
@@ -104,12 +91,7 @@ function Moment({
 }) {
   const zone = browserZone()
   const shown = value ? wallOf(Date.parse(value), zone) : ''
-  const [typed, setTyped] = useState(shown)
-  const [known, setKnown] = useState(shown)
-  if (known !== shown) {
-    setKnown(shown)
-    setTyped(shown)
-  }
+  const [typed, setTyped] = useTyped(shown)
   const take = () => {
     const at = instantOf(typed, zone)
     if (typed === '') onChange('')

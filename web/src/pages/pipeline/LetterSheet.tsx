@@ -11,6 +11,7 @@ import {
   Facts,
   Name,
   num,
+  plural,
   Skeleton,
   Table,
   Time,
@@ -189,7 +190,7 @@ function Bytes({ title, base64 }: { title: string; base64: string | null }) {
   if (!base64) return null
   const { lines, bytes } = hexDump(base64)
   return (
-    <Section title={`${title}, ${num(bytes)} bytes${bytes > 1024 ? ' (the first 1,024)' : ''}`}>
+    <Section title={`${title}, ${plural(bytes, 'byte')}${bytes > 1024 ? ' (the first 1,024)' : ''}`}>
       <CodeBlock label={`${title} in hexadecimal`} code={lines.join('\n')} />
     </Section>
   )

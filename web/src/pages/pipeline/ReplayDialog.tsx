@@ -7,6 +7,7 @@ import {
   ErrorNotice,
   Field,
   fieldError,
+  Group,
   Input,
   Notice,
   num,
@@ -115,8 +116,7 @@ function ReplayForm({ draft: d, zone, tried, error, onChange }: ReplayFormProps)
       >
         <Select value={d.topic} onChange={(e) => onChange({ topic: e.target.value })} options={REPLAYABLE} />
       </Field>
-      <fieldset className="pipeline-side">
-        <legend>From</legend>
+      <Group label="From">
         <Segmented label="From" value={d.from} onChange={(from) => onChange({ from })} options={FROM} />
         {d.from === 'time' && (
           <Field label="Time" hint={times} error={errorOf('fromTime')}>
@@ -136,9 +136,8 @@ function ReplayForm({ draft: d, zone, tried, error, onChange }: ReplayFormProps)
             onChange={(fromOffsets) => onChange({ fromOffsets })}
           />
         )}
-      </fieldset>
-      <fieldset className="pipeline-side">
-        <legend>To</legend>
+      </Group>
+      <Group label="To">
         <Segmented label="To" value={d.to} onChange={(to) => onChange({ to })} options={TO} />
         {d.to === 'time' && (
           <Field label="Time, not included" hint={times} error={errorOf('toTime')}>
@@ -158,8 +157,8 @@ function ReplayForm({ draft: d, zone, tried, error, onChange }: ReplayFormProps)
             onChange={(toOffsets) => onChange({ toOffsets })}
           />
         )}
-      </fieldset>
-      <div className="pipeline-form-row">
+      </Group>
+      <div className="field-row">
         {d.from !== 'offsets' && (
           <Field label="Partitions" optional hint="Such as 0, 2-4. Empty: all." error={errorOf('partitions')}>
             <Input value={d.partitions} onChange={(e) => onChange({ partitions: e.target.value })} />

@@ -131,7 +131,7 @@ function Shown({ replay: r }: { replay: Replay }) {
           ['Asked for', <Time key="created" at={r.createdAt} absolute />],
           r.startedAt !== null && ['Begun', <Time key="started" at={r.startedAt} absolute />],
           r.finishedAt !== null && ['Ended', <Time key="finished" at={r.finishedAt} absolute />],
-          r.runs > 1 && ['Taken up', `${num(r.runs)} times`],
+          r.runs > 1 && ['Taken up', plural(r.runs, 'time')],
           ['Id', <Copyable key="id" text={r.id} label="Copy the id" />],
         ]}
       />

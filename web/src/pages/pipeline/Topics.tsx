@@ -14,6 +14,7 @@ import {
   Num,
   num,
   Panel,
+  plural,
   Skeleton,
   Sparkline,
   Stat,
@@ -82,7 +83,7 @@ function Figures({ look }: { look: TopicsLook }) {
         <Stat
           label="Records of points written"
           value={points?.written == null ? '–' : compact(points.written)}
-          unit="/s"
+          unit={points?.written == null ? '' : '/s'}
           trend={points?.writtenTrend ?? []}
           note="each holds many points"
         />
@@ -120,7 +121,10 @@ function Figures({ look }: { look: TopicsLook }) {
         <Stat
           label="Kept in the log"
           value={<Bytes n={sum((topic) => topic.bytes)} />}
-          note={`${num(sum((topic) => topic.records))} records`}
+          note={plural(
+            sum((topic) => topic.records),
+            'record',
+          )}
         />
       </Panel>
     </div>
@@ -135,7 +139,7 @@ const COLUMNS: Column<Row>[] = [
     cell: ({ topic }) => (
       <span className="pipeline-topic">
         <b>{topic.topic}</b>
-        <span className="muted">{topic.partitions.length} partitions</span>
+        <span className="muted">{plural(topic.partitions.length, 'partition')}</span>
       </span>
     ),
   },
@@ -241,7 +245,7 @@ function TopicSheet({ topic, pace, onClose }: { topic: Topic; pace: Pace | undef
       size="l"
       onClose={onClose}
       title={topic.topic}
-      lead={`${topic.partitions.length} partitions`}
+      lead={plural(topic.partitions.length, 'partition')}
     >
       <div className="stack">
         <Facts

@@ -1,7 +1,19 @@
 import { Plus, X } from 'lucide-react'
 import { useId, useMemo, useState } from 'react'
 
-import { Button, Field, IconButton, Input, Panel, Segmented, Select, visible } from '@/ui'
+import {
+  Button,
+  Field,
+  Group,
+  IconButton,
+  Input,
+  Panel,
+  plural,
+  Segmented,
+  Select,
+  useTyped,
+  visible,
+} from '@/ui'
 
 import { type Answer, useSeries } from './data'
 import { MetricPicker, SourcePicker } from './Pickers'
@@ -32,10 +44,7 @@ export function Builder({ explore, problems, answer, onChange }: BuilderProps) {
   const keys = [...new Set(known.flatMap((one) => Object.keys(one.tags)))].sort()
   return (
     <>
-      <Panel
-        title="Which series"
-        note={answer ? `${answer.meta.total.toLocaleString('en-GB')} match` : undefined}
-      >
+      <Panel title="Which series" note={answer && plural(answer.meta.total, 'matches', 'match')}>
         <div className="stack">
           <SourcePicker chosen={explore.sourceIds} onChange={(sourceIds) => onChange({ sourceIds })} />
           <MetricPicker
@@ -175,12 +184,10 @@ function Aggregations({
   error: string | undefined
   onChange: (next: Aggregation[]) => void
 }) {
-  const id = useId()
   const toggle = (one: Aggregation) =>
     onChange(AGGREGATIONS.filter((name) => (name === one ? !chosen.includes(name) : chosen.includes(name))))
   return (
-    <fieldset className="sources-choices" aria-describedby={error ? id : undefined}>
-      <legend>Aggregations</legend>
+    <Group label="Aggregations" error={error}>
       <div className="sources-chips">
         {AGGREGATIONS.map((one) => (
           <button
@@ -194,12 +201,7 @@ function Aggregations({
           </button>
         ))}
       </div>
-      {error && (
-        <div className="field-error" id={id} role="alert">
-          {error}
-        </div>
-      )}
-    </fieldset>
+    </Group>
   )
 }
 
@@ -226,8 +228,7 @@ function Grouping({
     onChange(now.includes(one) ? now.filter((name) => name !== one) : [...now, one])
   }
   return (
-    <fieldset className="sources-choices">
-      <legend>Put together by</legend>
+    <Group label="Put together by">
       <div className="sources-chips">
         <button
           type="button"
@@ -257,7 +258,7 @@ function Grouping({
           all in one
         </button>
       </div>
-    </fieldset>
+    </Group>
   )
 }
 
@@ -279,8 +280,7 @@ function TagPicker({ tags, keys, valuesOf, onChange }: TagPickerProps) {
     setValue('')
   }
   return (
-    <fieldset className="sources-choices">
-      <legend>Tags</legend>
+    <Group label="Tags">
       {tags.length > 0 && (
         <ul className="sources-chosen">
           {tags.map(([k, v], i) => (
@@ -341,7 +341,7 @@ function TagPicker({ tags, keys, valuesOf, onChange }: TagPickerProps) {
             ))}
         </datalist>
       </form>
-    </fieldset>
+    </Group>
   )
 }
 
@@ -369,12 +369,7 @@ interface TypedProps {
 
 /** Text that holds when its writer leaves it, or presses Enter. */
 function Typed({ label, hint, error, value, inputMode, onChange }: TypedProps) {
-  const [typed, setTyped] = useState(value)
-  const [known, setKnown] = useState(value)
-  if (known !== value) {
-    setKnown(value)
-    setTyped(value)
-  }
+  const [typed, setTyped] = useTyped(value)
   const take = () => typed !== value && onChange(typed.trim())
   return (
     <Field label={label} hint={hint} error={error}>

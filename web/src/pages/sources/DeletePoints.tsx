@@ -67,7 +67,7 @@ export function DeletePoints({ source, onClose }: { source: Source; onClose: () 
             <option key={one.name} value={one.name} />
           ))}
         </datalist>
-        <div className="sources-form-row">
+        <div className="field-row">
           <Field
             label="From"
             optional

@@ -1,7 +1,7 @@
 import { Plus, X } from 'lucide-react'
 import { useDeferredValue, useId, useState } from 'react'
 
-import { Button, Checkbox, IconButton, Input, Name, num, SearchInput, visible } from '@/ui'
+import { Button, Checkbox, Group, IconButton, Input, Name, num, SearchInput, visible } from '@/ui'
 
 import { useSource, useSources } from './data'
 import { StatusBadge } from './parts'
@@ -18,8 +18,7 @@ export function SourcePicker({ chosen, onChange }: { chosen: string[]; onChange:
   const total = found.data?.meta.total ?? 0
   const list = found.data?.data ?? []
   return (
-    <fieldset className="sources-choices">
-      <legend>Sources</legend>
+    <Group label="Sources">
       {chosen.length > 0 && (
         <ul className="sources-chosen">
           {chosen.map((id) => (
@@ -54,7 +53,7 @@ export function SourcePicker({ chosen, onChange }: { chosen: string[]; onChange:
               ? 'None chosen: all of them.'
               : `${num(chosen.length)} chosen.`}
       </p>
-    </fieldset>
+    </Group>
   )
 }
 
@@ -91,8 +90,7 @@ export function MetricPicker({ chosen, known, partly, onChange }: MetricPickerPr
   const all = [...new Set([...chosen, ...known])].sort()
   const offered = all.filter((name) => name.toLowerCase().includes(typed.toLowerCase())).slice(0, OFFERED)
   return (
-    <fieldset className="sources-choices">
-      <legend>Metrics</legend>
+    <Group label="Metrics">
       <form
         className="sources-add"
         onSubmit={(e) => {
@@ -132,6 +130,6 @@ export function MetricPicker({ chosen, known, partly, onChange }: MetricPickerPr
         {chosen.length === 0 ? 'None chosen: all of them.' : `${num(chosen.length)} chosen.`}
         {partly && ' The first hundred series tell these; others can be added by name.'}
       </p>
-    </fieldset>
+    </Group>
   )
 }

@@ -2,7 +2,7 @@ import { Download } from 'lucide-react'
 import { useState } from 'react'
 
 import { useWorkspace } from '@/app/workspace'
-import { Button, Empty, Name, num, Pager, Table, useToast, visible, type Column } from '@/ui'
+import { Button, Empty, Name, Pager, plural, Table, useToast, visible, type Column } from '@/ui'
 
 import { type Answer, askCSV, saveFile } from './data'
 import { type TableRow, tablePage } from './lines'
@@ -102,7 +102,7 @@ function SaveCSV({ pairs }: { pairs: readonly Pair[] | null }) {
           'The file has a part of it',
           'There are more points than one answer holds: narrow the query, or follow the Link header by API.',
         )
-      else toast.ok('CSV saved', `${num(blob.size)} bytes`)
+      else toast.ok('CSV saved', plural(blob.size, 'byte'))
     } catch (error) {
       toast.failed(error)
     } finally {

@@ -2,8 +2,9 @@ import { ChevronLeft, ChevronRight, RotateCw, ZoomOut } from 'lucide-react'
 import { useState } from 'react'
 
 import { Button, Field, IconButton, Input, Select } from '@/ui'
+import { durationMs, SPANS } from '@/ui/spans'
 
-import { bounds, durationMs, type Explore, PRESETS, shift, widen } from './query'
+import { bounds, type Explore, shift, widen } from './query'
 import { instantOf, wallOf } from './zones'
 
 interface RangeBarProps {
@@ -43,12 +44,12 @@ export function RangeBar({ explore, every, onEvery, busy, onChange, onReload }: 
             )
           }}
         >
-          {PRESETS.map((preset) => (
-            <option key={preset.last} value={preset.last}>
-              Last {preset.label}
+          {SPANS.map((span) => (
+            <option key={span.last} value={span.last}>
+              Last {span.label}
             </option>
           ))}
-          {relative && !PRESETS.some((preset) => preset.last === range.last) && (
+          {relative && !SPANS.some((span) => span.last === range.last) && (
             <option value={range.last}>Last {range.last}</option>
           )}
           <option value="exact">Exact times</option>
@@ -102,8 +103,8 @@ export function RangeBar({ explore, every, onEvery, busy, onChange, onReload }: 
 function wider({ range }: Explore): Explore['range'] {
   if (!('last' in range)) return widen(range, 2, Date.now())
   const ms = (durationMs(range.last) ?? 3_600_000) * 2
-  const next = PRESETS.find((preset) => (durationMs(preset.last) ?? 0) >= ms)
-  return { last: next?.last ?? PRESETS.at(-1)?.last ?? range.last }
+  const next = SPANS.find((span) => (durationMs(span.last) ?? 0) >= ms)
+  return { last: next?.last ?? SPANS.at(-1)?.last ?? range.last }
 }
 
 interface ExactRangeProps {

@@ -146,7 +146,7 @@ function ChartView({ explore, answer, answeredAt, onChange }: ResultsProps & { a
         <p>
           {drawing.texts > 0 && drawing.points > 0
             ? 'These series hold texts: the table has their points.'
-            : `${plural(answer.meta.total, 'series', 'series')} match, but none has a point then. Choose a longer range.`}
+            : `${plural(answer.meta.total, 'series matches', 'series match')}, but none has a point then. Choose a longer range.`}
         </p>
       </Empty>
     )
@@ -176,7 +176,9 @@ function ChartView({ explore, answer, answeredAt, onChange }: ResultsProps & { a
           </Badge>
         )}
         {groups.length > UNITS && (
-          <Badge tone="warn">{num(groups.length - UNITS)} more units are not drawn</Badge>
+          <Badge tone="warn">
+            {plural(groups.length - UNITS, 'more unit is', 'more units are')} not drawn
+          </Badge>
         )}
         {drawing.empty > 0 && <Badge>{num(drawing.empty)} without a point then</Badge>}
         {drawing.texts > 0 && <Badge>{num(drawing.texts)} of texts, in the table</Badge>}

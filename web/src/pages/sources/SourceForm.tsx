@@ -8,6 +8,7 @@ import {
   ErrorNotice,
   Field,
   fieldError,
+  Group,
   IconButton,
   Input,
   Notice,
@@ -82,7 +83,7 @@ export function SourceForm({ source, onClose, onDone }: SourceFormProps) {
     >
       <div className="stack">
         {write.isError && !refused && <ErrorNotice error={write.error} compact />}
-        <div className="sources-form-row">
+        <div className="field-row">
           <Field label="Name" error={errorOf('name')} hint="Unique in the workspace.">
             <Input value={draft.name} onChange={(e) => set({ name: e.target.value })} spellCheck={false} />
           </Field>
@@ -97,7 +98,7 @@ export function SourceForm({ source, onClose, onDone }: SourceFormProps) {
             onChange={(e) => set({ description: e.target.value })}
           />
         </Field>
-        <div className="sources-form-row">
+        <div className="field-row">
           <Field
             label="Interval in seconds"
             optional
@@ -142,128 +143,108 @@ export function SourceForm({ source, onClose, onDone }: SourceFormProps) {
             <p>A longer retention later does not bring them back.</p>
           </Notice>
         )}
-        <TagFields draft={draft} set={set} error={errorOf('tags')} />
-        <MetricFields draft={draft} set={set} error={errorOf('metrics')} />
+        <Rows
+          label="Tags"
+          what="tag"
+          fields={TAG}
+          most={64}
+          rows={draft.tags}
+          onChange={(tags) => set({ tags })}
+          error={errorOf('tags')}
+        />
+        <Rows
+          label="Metrics"
+          hint="For readers: units and descriptions. Any metric can be sent, whether it is listed or not."
+          what="metric"
+          fields={METRIC}
+          most={1000}
+          rows={draft.metrics}
+          onChange={(metrics) => set({ metrics })}
+          error={errorOf('metrics')}
+        />
       </div>
     </Dialog>
   )
 }
 
-interface RowsProps {
-  draft: Draft
-  set: (next: Partial<Draft>) => void
-  error: string | undefined
+interface RowField<Name extends string> {
+  name: Name
+  /** As in "Key of tag 2". */
+  label: string
+  placeholder: string
+  short?: boolean
 }
 
-function TagFields({ draft, set, error }: RowsProps) {
-  const { tags } = draft
-  const change = (i: number, next: Partial<Draft['tags'][number]>) =>
-    set({ tags: tags.map((tag, at) => (at === i ? { ...tag, ...next } : tag)) })
-  return (
-    <fieldset className="sources-rows">
-      <legend>Tags</legend>
-      {tags.map((tag, i) => (
-        <div className="sources-rows-line" key={i}>
-          <Input
-            aria-label={`Key of tag ${i + 1}`}
-            placeholder="room"
-            value={tag.key}
-            onChange={(e) => change(i, { key: e.target.value })}
-          />
-          <Input
-            aria-label={`Value of tag ${i + 1}`}
-            placeholder="cellar"
-            value={tag.value}
-            onChange={(e) => change(i, { value: e.target.value })}
-          />
-          <IconButton
-            label={`Remove tag ${i + 1}`}
-            onClick={() => set({ tags: tags.filter((_, at) => at !== i) })}
-          >
-            <X size={14} />
-          </IconButton>
-        </div>
-      ))}
-      <RowsFoot
-        error={error}
-        what="tag"
-        full={tags.length >= 64}
-        onAdd={() => set({ tags: [...tags, { key: '', value: '' }] })}
-      />
-    </fieldset>
-  )
-}
+const TAG: readonly RowField<keyof Draft['tags'][number]>[] = [
+  { name: 'key', label: 'Key', placeholder: 'room' },
+  { name: 'value', label: 'Value', placeholder: 'cellar' },
+]
 
-function MetricFields({ draft, set, error }: RowsProps) {
-  const { metrics } = draft
-  const change = (i: number, next: Partial<Draft['metrics'][number]>) =>
-    set({ metrics: metrics.map((one, at) => (at === i ? { ...one, ...next } : one)) })
-  return (
-    <fieldset className="sources-rows">
-      <legend>Metrics</legend>
-      <p className="field-hint">
-        For readers: units and descriptions. Any metric can be sent, whether it is listed or not.
-      </p>
-      {metrics.map((metric, i) => (
-        <div className="sources-rows-line" key={i}>
-          <Input
-            aria-label={`Name of metric ${i + 1}`}
-            placeholder="temperature"
-            value={metric.name}
-            onChange={(e) => change(i, { name: e.target.value })}
-          />
-          <Input
-            aria-label={`Unit of metric ${i + 1}`}
-            placeholder="°C"
-            className="sources-rows-short"
-            value={metric.unit}
-            onChange={(e) => change(i, { unit: e.target.value })}
-          />
-          <Input
-            aria-label={`Description of metric ${i + 1}`}
-            placeholder="what it means"
-            value={metric.description}
-            onChange={(e) => change(i, { description: e.target.value })}
-          />
-          <IconButton
-            label={`Remove metric ${i + 1}`}
-            onClick={() => set({ metrics: metrics.filter((_, at) => at !== i) })}
-          >
-            <X size={14} />
-          </IconButton>
-        </div>
-      ))}
-      <RowsFoot
-        error={error}
-        what="metric"
-        full={metrics.length >= 1000}
-        onAdd={() => set({ metrics: [...metrics, { name: '', unit: '', description: '' }] })}
-      />
-    </fieldset>
-  )
-}
+const METRIC: readonly RowField<keyof Draft['metrics'][number]>[] = [
+  { name: 'name', label: 'Name', placeholder: 'temperature' },
+  { name: 'unit', label: 'Unit', placeholder: '°C', short: true },
+  { name: 'description', label: 'Description', placeholder: 'what it means' },
+]
 
-function RowsFoot({
-  error,
-  what,
-  full,
-  onAdd,
-}: {
-  error: string | undefined
+interface RowsProps<Name extends string> {
+  label: string
+  hint?: string
+  /** What a row is, in one word. */
   what: string
-  full: boolean
-  onAdd: () => void
-}) {
+  fields: readonly RowField<Name>[]
+  /** How many there may be. */
+  most: number
+  rows: readonly Record<Name, string>[]
+  onChange: (rows: Record<Name, string>[]) => void
+  error: string | undefined
+}
+
+/** Any number of rows of the same few texts. */
+function Rows<Name extends string>({
+  label,
+  hint,
+  what,
+  fields,
+  most,
+  rows,
+  onChange,
+  error,
+}: RowsProps<Name>) {
+  const change = (i: number, name: Name, text: string) =>
+    onChange(rows.map((row, at) => (at === i ? { ...row, [name]: text } : row)))
+  const empty = () => Object.fromEntries(fields.map((field) => [field.name, ''])) as Record<Name, string>
   return (
-    <div className="row">
-      <Button size="s" icon={<Plus size={14} />} disabled={full} onClick={onAdd}>
-        Add a {what}
-      </Button>
-      {error && (
-        <span className="field-error" role="alert">
-          {error}
-        </span>
-      )}
-    </div>
+    <Group label={label} hint={hint} error={error}>
+      {rows.map((row, i) => (
+        <div className="sources-rows-line" key={i}>
+          {fields.map((field) => (
+            <Input
+              key={field.name}
+              aria-label={`${field.label} of ${what} ${i + 1}`}
+              placeholder={field.placeholder}
+              className={field.short ? 'sources-rows-short' : undefined}
+              value={row[field.name]}
+              onChange={(e) => change(i, field.name, e.target.value)}
+            />
+          ))}
+          <IconButton
+            label={`Remove ${what} ${i + 1}`}
+            onClick={() => onChange(rows.filter((_, at) => at !== i))}
+          >
+            <X size={14} />
+          </IconButton>
+        </div>
+      ))}
+      <div className="row">
+        <Button
+          size="s"
+          icon={<Plus size={14} />}
+          disabled={rows.length >= most}
+          onClick={() => onChange([...rows, empty()])}
+        >
+          Add a {what}
+        </Button>
+      </div>
+    </Group>
   )
 }

@@ -1,5 +1,5 @@
 import { ChartLine, Pencil, Plus, Radio, Trash2 } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import { Link, useNavigate } from 'react-router'
 
 import { useCommands } from '@/app/commands'
@@ -16,7 +16,8 @@ import {
   Page,
   Pager,
   Panel,
-  SearchInput,
+  PausedSearch,
+  plural,
   Table,
   Time,
   Tooltip,
@@ -64,8 +65,8 @@ export function SourceList() {
       }
     >
       <div className="row">
-        <Typed label="Part of the name" value={filter.name} onChange={(name) => set({ name })} />
-        <Typed label="Tag, as room=cellar" value={filter.tag} onChange={(tag) => set({ tag })} />
+        <PausedSearch label="Part of the name" value={filter.name} onChange={(name) => set({ name })} />
+        <PausedSearch label="Tag, as room=cellar" value={filter.tag} onChange={(tag) => set({ tag })} />
       </div>
       {sources.isError && <ErrorNotice error={sources.error} onRetry={() => void sources.refetch()} />}
       {!(sources.isError && !sources.data) && (
@@ -129,7 +130,8 @@ function columnsOf(kept: ReturnType<typeof useKept>, open: (what: Open) => void)
       numeric: true,
       narrow: true,
       wide: true,
-      cell: (s) => (s.retentionDays ? `${s.retentionDays} d` : <span className="muted">as workspace</span>),
+      cell: (s) =>
+        s.retentionDays ? plural(s.retentionDays, 'day') : <span className="muted">as workspace</span>,
     },
     {
       id: 'updatedAt',
@@ -145,7 +147,7 @@ function columnsOf(kept: ReturnType<typeof useKept>, open: (what: Open) => void)
       label: 'Actions',
       narrow: true,
       cell: (s) => (
-        <span className="sources-actions">
+        <span className="row-actions">
           <Tooltip text="Explore its points">
             <Link
               className="btn btn-ghost btn-icon btn-s"
@@ -165,30 +167,6 @@ function columnsOf(kept: ReturnType<typeof useKept>, open: (what: Open) => void)
       ),
     },
   ]
-}
-
-/** Text that is looked for when its writer pauses. */
-function Typed({
-  label,
-  value,
-  onChange,
-}: {
-  label: string
-  value: string
-  onChange: (value: string) => void
-}) {
-  const [typed, setTyped] = useState(value)
-  const [known, setKnown] = useState(value)
-  if (known !== value) {
-    setKnown(value)
-    setTyped(value)
-  }
-  useEffect(() => {
-    if (typed === value) return
-    const timer = window.setTimeout(() => onChange(typed), 250)
-    return () => window.clearTimeout(timer)
-  })
-  return <SearchInput label={label} value={typed} onChange={setTyped} />
 }
 
 const SORTS = ['name', '-name', 'updatedAt', '-updatedAt', 'createdAt', '-createdAt']

@@ -4,8 +4,9 @@ import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tansta
 import { api, type Query } from '@/api'
 import { send } from '@/api/client'
 import { useWorkspace } from '@/app/workspace'
+import { durationMs } from '@/ui/spans'
 
-import { durationMs, type Pair, queryText } from './query'
+import { type Pair, queryText } from './query'
 import type { Meta, NewSource, PointRows, QueryMeta, Series, Source, SourcePatch } from './shapes'
 
 const SOURCES = '/live-data/sources'

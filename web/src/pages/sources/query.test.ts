@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
+
+import { durationMs } from '@/ui/spans'
+
 import {
   bounds,
-  durationMs,
   emptyExplore,
   type Explore,
   MOST_POINTS,

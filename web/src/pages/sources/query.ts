@@ -2,6 +2,8 @@
  * A query of the data explorer: as it stands in the page's address, as it is sent,
  * and what keeps it from being sent.
  */
+import { durationMs } from '@/ui/spans'
+
 import { browserZone, isZone } from './zones'
 
 /** How points are put together. */
@@ -60,18 +62,6 @@ export const POINTS_LIMIT = 100_000
 /** The largest maxPoints with which a full page of series fits the answer. */
 export const MOST_POINTS = POINTS_LIMIT / SERIES_PER_PAGE
 
-export const PRESETS: readonly { last: string; label: string }[] = [
-  { last: '5m', label: '5 minutes' },
-  { last: '15m', label: '15 minutes' },
-  { last: '1h', label: '1 hour' },
-  { last: '6h', label: '6 hours' },
-  { last: '1d', label: '24 hours' },
-  { last: '7d', label: '7 days' },
-  { last: '30d', label: '30 days' },
-  { last: '90d', label: '90 days' },
-  { last: '365d', label: '1 year' },
-]
-
 export function emptyExplore(zone = browserZone()): Explore {
   return {
     sourceIds: [],
@@ -87,23 +77,6 @@ export function emptyExplore(zone = browserZone()): Explore {
     maxPoints: 0,
     offset: 0,
   }
-}
-
-const unitMs: Record<string, number> = {
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-}
-
-/** The length of a text such as 15m in milliseconds; undefined if it is none. */
-export function durationMs(text: string, units = 'smhdw'): number | undefined {
-  const match = /^([0-9]{1,9})([a-z])$/.exec(text)
-  const unit = match?.[2] ?? ''
-  if (!match || !units.includes(unit)) return undefined
-  const ms = Number(match[1]) * (unitMs[unit] ?? NaN)
-  return ms > 0 ? ms : undefined
 }
 
 /** A range as from and to in milliseconds; now is where a relative one ends. */

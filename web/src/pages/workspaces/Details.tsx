@@ -1,14 +1,14 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { KeyRound, Pencil, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 
 import { api, ApiError, type WorkspaceDeletion, type WorkspaceDetail } from '@/api'
+import { ConfirmRemoval } from '@/app/ConfirmRemoval'
 import { WORKSPACES } from '@/app/workspace'
 import {
   Badge,
   Button,
   ButtonLink,
-  Confirm,
   Copyable,
   Dialog,
   ErrorNotice,
@@ -21,7 +21,6 @@ import {
   Progress,
   Skeleton,
   Time,
-  useToast,
 } from '@/ui'
 
 import { EditWorkspace } from './Form'
@@ -142,29 +141,20 @@ function DeleteWorkspace({
   onClose: () => void
   onDeleted: () => void
 }) {
-  const queries = useQueryClient()
-  const toast = useToast()
-  const remove = useMutation({
-    mutationFn: () => api.del<WorkspaceDeletion>(`/workspaces/${workspace.id}`),
-    onSuccess: async () => {
-      onDeleted()
-      toast.ok('The workspace is closed', 'What is in it is being removed.')
-      await queries.invalidateQueries({ queryKey: [...WORKSPACES, 'all'] })
-    },
-  })
   // A name that cannot be typed is confirmed by the start of the id.
   const phrase = /^[\x20-\x7e]{1,40}$/.test(workspace.name) ? workspace.name : workspace.id.slice(0, 8)
   return (
-    <Confirm
+    <ConfirmRemoval
       open={open}
       onClose={onClose}
       title="Delete this workspace?"
       action="Delete for good"
-      danger
       phrase={phrase}
-      onConfirm={() => remove.mutate()}
-      busy={remove.isPending}
-      error={remove.error}
+      path={`/workspaces/${workspace.id}`}
+      lists={[...WORKSPACES, 'all']}
+      said="The workspace is closed"
+      more="What is in it is being removed."
+      onDone={onDeleted}
     >
       <p>
         {plural(workspace.sources, 'source')} with all points, {plural(workspace.nodes, 'node')},{' '}
@@ -174,7 +164,7 @@ function DeleteWorkspace({
       <p>
         <b>It cannot be taken back.</b>
       </p>
-    </Confirm>
+    </ConfirmRemoval>
   )
 }
 
@@ -212,7 +202,7 @@ function Deletion({ id }: { id: string }) {
           <div className="row spread">
             <b>{one.store}</b>
             <span className="muted">
-              {one.done ? 'empty' : `${num(one.left)} of ${num(one.found)} rows left`}
+              {one.done ? 'empty' : `${num(one.left)} of ${plural(one.found, 'row')} left`}
             </span>
           </div>
           <Progress

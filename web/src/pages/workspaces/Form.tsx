@@ -73,7 +73,7 @@ function Fields({
         </span>
       </div>
       {draft.plan === 'enterprise' && (
-        <div className="workspaces-pair">
+        <div className="field-row">
           <Field label="Requests a minute" error={of('perMinute')}>
             {input('perMinute', 'any number')}
           </Field>
@@ -82,7 +82,7 @@ function Fields({
           </Field>
         </div>
       )}
-      <div className="workspaces-pair">
+      <div className="field-row">
         <Field label="Most sources" error={of('maxSources')}>
           {input('maxSources', '10,000')}
         </Field>

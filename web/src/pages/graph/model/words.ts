@@ -20,7 +20,7 @@ export function expansionText(expansion: Expansion | null): string | null {
   if (!expansion) return null
   const { fetched, found, edges, truncated, cursor } = expansion
   if (truncated && edges !== null) {
-    return `Showing ${num(fetched)} neighbours; the node has ${plural(edges, 'edge')} of this sort`
+    return `Showing ${plural(fetched, 'neighbour')}; the node has ${plural(edges, 'edge')} of this sort`
   }
   if (truncated) return `Showing ${num(fetched)} of more than ${plural(found, 'neighbour')}`
   if (cursor !== null || fetched < found) return `Showing ${num(fetched)} of ${plural(found, 'neighbour')}`

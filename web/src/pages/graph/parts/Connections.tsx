@@ -107,7 +107,7 @@ function ExpandForm({ shown, groups, busy, onExpand }: ExpandFormProps) {
           onChange={(event) => setDepth(Number(event.target.value) as Reach['depth'])}
           options={DEPTHS.map((value) => ({
             value,
-            label: value === '1' ? '1 edge far' : `${value} edges far`,
+            label: `${plural(Number(value), 'edge')} far`,
           }))}
         />
       </div>

@@ -65,16 +65,24 @@ export function boundsOf(xy: ArrayLike<number>, only?: Iterable<number>): Bounds
   return box.left <= box.right ? box : null
 }
 
+/** Around what is fitted in; at the top there is what floats over the picture, on a phone in two lines. */
+const MARGIN = 48
+const topOf = (size: Size) => (size.width < 520 ? 128 : 84)
+
 /** The camera that shows a box in the middle of a screen, with a margin. */
-export function fit(bounds: Bounds, size: Size, margin = 48): Camera {
-  const room = { width: Math.max(size.width - 2 * margin, 1), height: Math.max(size.height - 2 * margin, 1) }
+export function fit(bounds: Bounds, size: Size): Camera {
+  const top = topOf(size)
+  const room = {
+    width: Math.max(size.width - 2 * MARGIN, 1),
+    height: Math.max(size.height - MARGIN - top, 1),
+  }
   const wide = Math.max(bounds.right - bounds.left, 1)
   const high = Math.max(bounds.bottom - bounds.top, 1)
   const k = Math.max(LEAST_ZOOM, Math.min(MOST_FIT, room.width / wide, room.height / high))
   return {
     k,
     x: size.width / 2 - ((bounds.left + bounds.right) / 2) * k,
-    y: size.height / 2 - ((bounds.top + bounds.bottom) / 2) * k,
+    y: top + room.height / 2 - ((bounds.top + bounds.bottom) / 2) * k,
   }
 }
 

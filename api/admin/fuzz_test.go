@@ -1,0 +1,26 @@
+package admin
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// FuzzSessionCookie: only 32 bytes in the one form of the page's own are looked up, and
+// no token but the session's opens what changes something.
+func FuzzSessionCookie(f *testing.F) {
+	good := newSessionText()
+	for _, header := range []string{"", cookieName + "=" + good, cookieName + "=" + good + "; " + cookieName + "=" + good, cookieName + "=\"" + good + "\"", secureCookieName + "=" + good, cookieName + "=" + good + "=", "a=b;;;=", cookieName + "=\xff"} {
+		f.Add(header)
+	}
+	f.Fuzz(func(t *testing.T, header string) {
+		r := &http.Request{Header: http.Header{"Cookie": {header}}}
+		text, ok := sessionText(r)
+		if !ok {
+			return
+		}
+		require.Len(t, text, len(good))
+		require.Equal(t, text == good, csrfToken(text) == csrfToken(good), "a token is of one session")
+	})
+}

@@ -1,0 +1,66 @@
+package queries
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// FuzzParameters: whatever is asked of the graph, it is a page within its bounds, or
+// refused by the name of a parameter.
+func FuzzParameters(f *testing.F) {
+	for _, query := range []string{
+		"", "limit=101&offset=9223372036854775807&sort=-createdAt,name&entityType=object,actor", "ids=0194a5b0-0000-7000-8000-00000000000a,x", "createdAfter=2026-11-21T07:40:08Z&updatedBefore=0000-01-01T00:00:00Z",
+		"property.a.b=%00&property.=x", "property.%E2%80%AE=1&name=%25_%5C", "cursor=&offset=1", "sort=--name&limit=0x10", "after=18446744073709551615", "depth=4&direction=up", "%ff=%fe&&&=",
+	} {
+		f.Add(query, "")
+	}
+	f.Add("after=1", "9223372036854775808")
+	f.Add("", "+1")
+	f.Fuzz(func(t *testing.T, raw, last string) {
+		r := &http.Request{URL: &url.URL{RawQuery: raw}, Header: http.Header{}}
+		for _, fields := range [][]string{postgres.NodeSortFields(), postgres.EdgeSortFields()} {
+			p := request.Query(r)
+			p.String("name")
+			p.UUIDs("nodeId")
+			filter := graphFilter(p)
+			types := entityTypes(p)
+			page, cursor := graphPage(p, fields)
+			if refused(t, p.Err()) {
+				continue
+			}
+			require.True(t, page.Limit >= 1 && page.Limit <= request.MaxLimit && page.Offset >= 0)
+			require.LessOrEqual(t, len(page.Order), len(fields))
+			require.NotContains(t, filter.Properties, "")
+			require.NotContains(t, types, "")
+			require.True(t, cursor == "" || page.Offset == 0)
+		}
+		if last != "" {
+			r.Header.Set(lastEventID, last)
+		}
+		after, field, err := startAfter(r)
+		if refused(t, err) {
+			return
+		}
+		require.GreaterOrEqual(t, after, int64(0))
+		require.True(t, field != "" || after == 0)
+	})
+}
+
+func refused(t *testing.T, err error) bool {
+	t.Helper()
+	if err == nil {
+		return false
+	}
+	var refusal *fault.Error
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, fault.Malformed, refusal.Kind)
+	require.NotEmpty(t, refusal.Details["field"])
+	return true
+}

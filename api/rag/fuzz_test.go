@@ -1,0 +1,65 @@
+package rag
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/fault"
+)
+
+// FuzzSearchBody: whatever is searched for, it is a query within its bounds or refused by
+// the name of a field.
+func FuzzSearchBody(f *testing.F) {
+	for _, body := range []string{
+		`{"query":"pump"}`, `{"query":" ","limit":0}`, `{"query":"a","limit":9223372036854775807,"offset":9223372036854775807,"minScore":1}`, `{"query":"a","properties":{"a.b":["x",1.50,true],"":0}}`,
+		`{"query":"a","properties":{"a":[[1]],"b":null}}`, `{"query":"a","entityTypes":["object","process","object"],"includeContent":true}`, `{"query":"a","properties":{"n":1e400}}`,
+		`{"query":"a","hops":3,"relationTypes":["feeds"],"direction":"out","nodeIds":["0194a5b0-0000-7000-8000-00000000000a"],"weights":{"text":0,"vector":0.5,"graph":1},"explain":true}`,
+		`{"query":"a","weights":{"text":0,"vector":0,"graph":0}}`, `{"query":"a","hops":-1,"nodeIds":[""]}`,
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var plain searchBody
+		if check(t, raw, &plain) {
+			var c request.Check
+			q, p := plain.read(&c, uuid.Nil)
+			if refused(t, c.Err()) {
+				return
+			}
+			require.True(t, p.limit >= 1 && p.limit <= request.MaxLimit && p.offset >= 0)
+			require.True(t, q.Limit == p.limit && q.Offset >= 0 && q.Offset <= maxTotal && q.MinScore >= 0 && q.MinScore <= 1)
+			require.LessOrEqual(t, len(q.Filter.Properties), maxKeys)
+		}
+		var hybrid hybridBody
+		if check(t, raw, &hybrid) {
+			var c request.Check
+			q, _ := hybrid.read(&c, uuid.Nil)
+			if refused(t, c.Err()) {
+				return
+			}
+			require.True(t, q.Hops >= 0 && q.Hops <= maxHops)
+			require.LessOrEqual(t, len(q.Starts), maxStarts)
+			require.Positive(t, q.Weights.Text+q.Weights.Vector+q.Weights.Graph)
+		}
+	})
+}
+
+func check(t *testing.T, raw []byte, into any) bool {
+	t.Helper()
+	return !refused(t, request.DecodeJSON(raw, into))
+}
+
+func refused(t *testing.T, err error) bool {
+	t.Helper()
+	if err == nil {
+		return false
+	}
+	var refusal *fault.Error
+	require.ErrorAs(t, err, &refusal)
+	require.Contains(t, []fault.Kind{fault.Malformed, fault.Invalid}, refusal.Kind)
+	require.NotEmpty(t, refusal.Details["field"])
+	return true
+}

@@ -1,0 +1,33 @@
+package embeddings
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
+)
+
+// FuzzDecode: whatever lies in the log of events, it tells of nodes or is an error.
+func FuzzDecode(f *testing.F) {
+	id := uuid.MustParse("0194a5b0-0000-7000-8000-00000000000a")
+	for _, e := range []*eventsv1.GraphEvent{
+		{}, {WorkspaceId: id[:], Change: &eventsv1.Change{Sequence: 1}}, {WorkspaceId: id[:], Part: 1<<32 - 1, Parts: 3, Change: &eventsv1.Change{Sequence: 1 << 62, Steps: []*eventsv1.Step{
+			{After: &eventsv1.Step_Node{Node: &eventsv1.Node{Id: id[:]}}}, {After: &eventsv1.Step_Edge{Edge: &eventsv1.Edge{}}}, {},
+		}}},
+	} {
+		encoded, err := proto.Marshal(e)
+		require.NoError(f, err)
+		f.Add(encoded)
+	}
+	f.Fuzz(func(t *testing.T, value []byte) {
+		if e, err := decode(value); err == nil {
+			require.Positive(t, e.sequence)
+			to, gap := reached(e.sequence-1, []event{e})
+			require.False(t, gap)
+			require.Equal(t, e.whole, to == e.sequence)
+		}
+	})
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const kindNPM = "npm"
+
+// npmLocks are the lock files, with whether what they do not mark as for development is
+// shipped.
+var npmLocks = map[string]bool{"web/package-lock.json": true, "test/browser/package-lock.json": false}
+
+// npmPackages lists the packages of the lock files.
+func npmPackages(root string) (all []dependency, err error) {
+	for _, path := range slices.Sorted(maps.Keys(npmLocks)) {
+		found, err := lockedPackages(filepath.Join(root, path), npmLocks[path])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+func lockedPackages(path string, shipped bool) (found []dependency, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var lock struct {
+		Packages map[string]struct {
+			Version, License string
+			Dev, DevOptional bool
+		}
+	}
+	if err := json.Unmarshal(text, &lock); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for _, at := range slices.Sorted(maps.Keys(lock.Packages)) {
+		if at == "" { // the project itself
+			continue
+		}
+		p := lock.Packages[at]
+		name := at[strings.LastIndex(at, "node_modules/")+len("node_modules/"):]
+		found = append(found, dependency{
+			kind: kindNPM, name: name, version: p.Version, licence: p.License, shipped: shipped && !p.Dev && !p.DevOptional, dir: filepath.Join(filepath.Dir(path), at),
+		})
+	}
+	return found, nil
+}

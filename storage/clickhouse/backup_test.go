@@ -1,0 +1,93 @@
+package clickhouse_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/schemas/auditrecord"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+// fillEverything writes into every table of a backup: texts over several pages, among
+// them rows that others replace, of two months.
+func fillEverything(t *testing.T, db *clickhouse.DB) {
+	t.Helper()
+	ctx := t.Context()
+	const rows, month = 45_000, int64(31 * 24 * time.Hour / time.Microsecond)
+	var states clickhouse.StateColumns
+	for i := range rows {
+		states.Series = append(states.Series, uint64(i/9000)<<60|7)
+		states.TS = append(states.TS, 1_795_246_810_000_000+int64(i%9000)-int64(i%2)*month)
+		states.Values = append(states.Values, fmt.Sprintf("open \\ ' \n %d", i))
+		states.Versions = append(states.Versions, 1)
+	}
+	require.NoError(t, db.InsertStates(ctx, &states))
+	for i := range states.Versions {
+		states.Versions[i], states.Values[i] = 2, "shut"
+	}
+	states.Series, states.TS, states.Values, states.Versions = states.Series[:9000], states.TS[:9000], states.Values[:9000], states.Versions[:9000]
+	require.NoError(t, db.InsertStates(ctx, &states))
+	require.NoError(t, db.InsertPoints(ctx, &clickhouse.PointColumns{
+		Series: []uint64{1, 1, 1 << 63}, TS: []int64{5, 5, 1_795_246_810_123_457}, Values: []float64{1, 2, -1.5e300}, Versions: []uint64{1, 2, 1<<63 - 1},
+	}))
+	w, s := uuid.New(), uuid.New()
+	require.NoError(t, db.InsertLatest(ctx, []clickhouse.LatestRow{{Workspace: w, Source: s, Series: 1 << 63, TS: 9, Text: "ä", Version: 3}, {Workspace: w, Source: s, Series: 1 << 63, TS: 8, Text: "old", Version: 4}}))
+	require.NoError(t, db.InsertActivity(ctx, []clickhouse.ActivityRow{{Workspace: w, Source: s, ReceivedAtUS: 7}, {Workspace: w, Source: s, ReceivedAtUS: 6}}))
+	require.NoError(t, db.InsertSeries(ctx, []clickhouse.SeriesRow{{ID: 1 << 63, Workspace: w, Source: s, Metric: "m'", Tags: map[string]string{"a": "b", "": "\\"}, Kind: 2}, {ID: 1, Workspace: w, Source: s, Metric: "m", Kind: 1}}))
+	var uses []auditrecord.Record
+	for i := range 3 {
+		uses = append(uses, auditrecord.Record{Workspace: w, At: time.UnixMicro(1_795_246_810_123_457).UTC(), RequestID: fmt.Sprintf("req_%d'", i/2), Final: i == 1, Key: s,
+			Method: "GET", Route: "/api/me", Status: 200, IP: netip.MustParseAddr("::1"), UserAgent: "u", Duration: time.Second, BytesIn: 1, BytesOut: -1, Requests: 1})
+	}
+	require.NoError(t, db.InsertAudit(ctx, uses))
+}
+
+func TestEveryTableOfABackupIsFilledAgainRowForRow(t *testing.T) {
+	from, fromAddress := open(t)
+	to, toAddress := open(t)
+	fillEverything(t, from)
+	require.NoError(t, to.RequireEmpty(t.Context()))
+	parts, err := from.BackupParts(t.Context())
+	require.NoError(t, err)
+	names := map[string]bool{}
+	for _, p := range parts {
+		names[p.Table] = true
+		var file bytes.Buffer
+		heard := int64(0)
+		rows, err := from.DumpPart(t.Context(), p, &file, func(n int64) { heard += n })
+		require.NoError(t, err)
+		require.Equal(t, rows, heard)
+		require.NoError(t, to.LoadPart(t.Context(), p, rows, bytes.NewReader(file.Bytes()), func(int64) {}))
+		if rows > 0 {
+			require.ErrorContains(t, to.LoadPart(t.Context(), p, rows+1, bytes.NewReader(file.Bytes()), func(int64) {}), "were written")
+		}
+	}
+	require.Len(t, names, 6)
+	for table := range names {
+		statement := "SELECT count(), sum(cityHash64(*)) FROM " + table + " FINAL"
+		want := testenv.AskClickHouse(t, fromAddress, statement)
+		require.Equal(t, want, testenv.AskClickHouse(t, toAddress, statement), table)
+		require.NotEqual(t, "0\t0", want, table)
+	}
+	require.Equal(t, "45000", testenv.AskClickHouse(t, toAddress, "SELECT count() FROM states FINAL"))
+	err = to.RequireEmpty(t.Context())
+	require.True(t, fault.Is(err, fault.Conflict), "%v", err)
+}
+
+func TestASchemaOfANewerVersionIsRefused(t *testing.T) {
+	db, address := open(t)
+	testenv.AskClickHouse(t, address, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)")
+	err := db.Migrate(t.Context())
+	require.True(t, fault.Is(err, fault.Invalid), "%v", err)
+	require.ErrorContains(t, err, "the schema of ClickHouse is of a newer version of Livegraph (migration 9999")
+	_, err = db.SchemaVersion(t.Context())
+	require.True(t, fault.Is(err, fault.Invalid), "a backup of it would lack what this version does not know: %v", err)
+}

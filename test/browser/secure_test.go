@@ -1,0 +1,33 @@
+package browser
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/test/harness"
+)
+
+// secure starts a second process of the interface on the engines of the first, which
+// speaks TLS with a certificate of an authority that nobody knows, and gives its address.
+func secure(t *testing.T, s *harness.Server) (url string) {
+	t.Helper()
+	path, err := filepath.Abs(binary)
+	require.NoError(t, err)
+	engines := s.Control()
+	second := harness.New(t, path, "--roles", "api")
+	second.Env = []string{
+		"LIVEGRAPH_KAFKA_BROKERS=" + strings.Join(engines.KafkaBrokers, ","), "LIVEGRAPH_CLICKHOUSE_URL=" + engines.ClickHouseURL,
+		"LIVEGRAPH_POSTGRES_URL=" + engines.PostgresURL, "LIVEGRAPH_REDIS_URL=" + engines.RedisURL, "LIVEGRAPH_MILVUS_ADDRESS=" + engines.MilvusAddress,
+	}
+	authority := testenv.NewAuthority(t)
+	pair := authority.Sign("livegraph.test", time.Hour)
+	second.Secure(pair.Cert, pair.Key, authority.Pool())
+	second.Launch()
+	second.WaitReady()
+	return second.URL()
+}

@@ -1,0 +1,250 @@
+package contract_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/test/contract"
+)
+
+// letter is a dead letter as the page sees it.
+type letter struct {
+	Topic       string
+	Partition   int32
+	Offset      int64
+	Reason      string
+	Holds       string
+	State       string
+	WorkspaceID *string
+	Mark        *struct{ State, By, Reason string }
+}
+
+func (l letter) path() string {
+	return fmt.Sprintf("%s/%s/%d/%d", lettersPath, l.Topic, l.Partition, l.Offset)
+}
+
+func (l letter) place() string {
+	return fmt.Sprintf(`{"topic":%q,"partition":%d,"offset":%d}`, l.Topic, l.Partition, l.Offset)
+}
+
+// acted is what became of letters.
+type acted struct {
+	Outcomes []struct {
+		letter
+		Fate, Why string
+	}
+	Counts                           struct{ Would, Redriven, Discarded, Skipped int64 }
+	Scanned, Total, Skipped, Matched int64
+	NextCursor                       *string
+}
+
+// letters lists dead letters.
+func (d *deskTest) letters(t *testing.T, query string) (list []letter, a *contract.Answer) {
+	t.Helper()
+	a = d.Get(t, lettersPath+query, &list)
+	return list, a
+}
+
+// refused has the store refuse a value, and ingests points with it until as many letters
+// are there.
+func (d *deskTest) refused(t *testing.T, count int) (source string) {
+	t.Helper()
+	testenv.AskClickHouse(t, d.desk.Store, "ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
+	made := decode[struct{ ID string }](t, d.Server.Do(t, contract.Request{Method: http.MethodPost, Path: "/api/live-data/sources", Body: `{"name":"pump"}`}), 201)
+	for n := range count {
+		body := fmt.Sprintf(`{"sourceId":%q,"metric":"m","points":[{"timestamp":%d,"value":666},{"timestamp":%d,"value":666}]}`, made.ID, 1000*n, 1000*n+1)
+		decode[any](t, d.Server.Do(t, contract.Request{Method: http.MethodPost, Path: "/api/live-data/ingest", Body: body}), 201)
+	}
+	eventually(t, "they are dead letters", func() bool {
+		_, a := d.letters(t, "?state=open&limit=1")
+		return a.Meta.Total == int64(count)
+	})
+	return made.ID
+}
+
+// heal has the store take the value.
+func (d *deskTest) heal(t *testing.T) {
+	t.Helper()
+	testenv.AskClickHouse(t, d.desk.Store, "ALTER TABLE points DROP CONSTRAINT good")
+}
+
+// stored counts the points of a source that a query sees.
+func (d *deskTest) stored(t *testing.T, source string) (count int) {
+	t.Helper()
+	var found []struct{ Points []any }
+	d.Server.Get(t, "/api/live-data/query?from=1970-01-01T00:00:00Z&sourceId="+source, &found)
+	for _, series := range found {
+		count += len(series.Points)
+	}
+	return count
+}
+
+// act does something about letters that must be answered 200.
+func (d *deskTest) act(t *testing.T, what, body string) (done acted) {
+	t.Helper()
+	d.Send(t, http.MethodPost, lettersPath+"/"+what, body, http.StatusOK, &done)
+	return done
+}
+
+func TestADeadLetterIsFoundShownAndPutBack(t *testing.T) {
+	d := startDesk(t, false)
+	source := d.refused(t, 2)
+	list, a := d.letters(t, "?topic=points&workspaceId="+d.Server.Workspace.String()+"&reason=REFUSED&from=2026-01-01T00:00:00Z")
+	require.Len(t, list, 2)
+	require.EqualValues(t, 2, a.Meta.Total)
+	require.Equal(t, []string{"points.dlq", "2 points of 1 series", "open", d.Server.Workspace.String()},
+		[]string{list[0].Topic, list[0].Holds, list[0].State, *list[0].WorkspaceID})
+	for query, count := range map[string]int{
+		"?topic=points.dlq,audit": 2, "?topic=graph.commands": 0, "?state=redriven,discarded": 0, "?workspaceId=" + d.Server.NewWorkspace(t, "live").String(): 0,
+		"?to=2026-01-01T00:00:00Z": 0, "?reason=nothing": 0, "?limit=1": 1, "?limit=1&offset=1": 1, "?offset=2": 0, "?offset=7": 0,
+	} {
+		found, _ := d.letters(t, query)
+		require.Len(t, found, count, query)
+	}
+	var shown struct {
+		letter
+		Decoded struct {
+			Series []struct {
+				Metric string
+				Points [][2]any
+			}
+		}
+		Headers    map[string]string
+		Key, Value string
+	}
+	d.Get(t, list[0].path(), &shown)
+	require.Equal(t, "m", shown.Decoded.Series[0].Metric)
+	require.InDelta(t, 666, shown.Decoded.Series[0].Points[0][1], 0)
+	value, err := base64.StdEncoding.DecodeString(shown.Value)
+	require.NoError(t, err)
+	require.NoError(t, pointblock.Decode(value, &pointblock.Record{}))
+
+	var topics []struct {
+		Topic       string
+		Records     int64
+		Lag         *int64
+		DeadLetters *struct{ Open, Redriven, Discarded int64 }
+	}
+	d.Get(t, "/admin/api/topics", &topics)
+	require.Len(t, topics, 8)
+	require.Equal(t, "points", topics[0].Topic)
+	require.NotNil(t, topics[0].Lag)
+	require.Nil(t, topics[0].DeadLetters)
+	require.EqualValues(t, 2, topics[1].DeadLetters.Open)
+
+	one := `{"places":[` + list[0].place() + `],"reason":"the store was wrong"`
+	dry := d.act(t, "redrive", one+`,"dryRun":true}`)
+	require.EqualValues(t, 1, dry.Counts.Would)
+	require.Equal(t, "would", dry.Outcomes[0].Fate)
+	require.Zero(t, d.stored(t, source), "a dry run does nothing")
+	d.heal(t)
+	require.EqualValues(t, 1, d.act(t, "redrive", one+`}`).Counts.Redriven)
+	eventually(t, "what was put back is stored", func() bool { return d.stored(t, source) == 2 })
+	again := d.act(t, "redrive", one+`}`)
+	require.EqualValues(t, 1, again.Counts.Skipped)
+	require.Contains(t, again.Outcomes[0].Why, "redriven already, by operator "+contract.OperatorName)
+	marked, _ := d.letters(t, "?state=redriven")
+	require.Len(t, marked, 1)
+	require.Equal(t, "the store was wrong", marked[0].Mark.Reason)
+	require.EqualValues(t, 1, d.act(t, "redrive", one+`,"again":true}`).Counts.Redriven, "unless it is wanted")
+
+	other := `{"places":[` + list[1].place() + `],"reason":"not worth it"}`
+	require.EqualValues(t, 1, d.act(t, "discard", other).Counts.Discarded)
+	open, _ := d.letters(t, "?state=open")
+	require.Empty(t, open)
+	require.EqualValues(t, 0, d.act(t, "redrive", `{"filter":{}}`).Matched, "what is open is all that a filter means")
+	eventually(t, "nothing comes back", func() bool { return d.stored(t, source) == 2 })
+}
+
+// What cannot be read says so, and is not put back.
+func TestALetterThatCannotBeReadIsShownAndStays(t *testing.T) {
+	d := startDesk(t, false)
+	client, err := kgo.NewClient(kgo.SeedBrokers(d.desk.Kafka...), kgo.DisableClientMetrics(), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	require.NoError(t, err)
+	defer client.Close()
+	require.NoError(t, client.ProduceSync(t.Context(), &kgo.Record{Topic: "points", Partition: 1, Key: []byte("<k>"), Value: []byte("no point block")}).FirstErr())
+	var list []letter
+	eventually(t, "it is a dead letter", func() bool {
+		list, _ = d.letters(t, "")
+		return len(list) == 1
+	})
+	require.Nil(t, list[0].WorkspaceID)
+	var shown struct {
+		Decoded    struct{ Problem string }
+		Key, Value string
+	}
+	d.Get(t, list[0].path(), &shown)
+	require.NotEmpty(t, shown.Decoded.Problem)
+	require.Equal(t, base64.StdEncoding.EncodeToString([]byte("no point block")), shown.Value)
+	result := d.act(t, "redrive", `{"filter":{"topics":["points"]}}`)
+	require.EqualValues(t, 1, result.Counts.Skipped)
+	require.Contains(t, result.Outcomes[0].Why, "cannot be read")
+}
+
+// Many letters are done in several requests, each of which says where to go on.
+func TestManyLettersAreDoneBitByBit(t *testing.T) {
+	const letters = 1200 // more than are looked at at a time
+	d := startDesk(t, true)
+	source := d.refused(t, 1)
+	first, _ := d.letters(t, "")
+	d.copies(t, first[0], letters-1)
+	eventually(t, "all are there", func() bool {
+		_, a := d.letters(t, "?limit=1")
+		return a.Meta.Total == letters
+	})
+	d.heal(t)
+	for _, c := range []struct {
+		what, body string
+		count      func(acted) int64
+	}{
+		{"redrive", `"filter":{"topics":["points"]},"dryRun":true`, func(a acted) int64 { return a.Counts.Would }},
+		{"redrive", `"filter":{"topics":["points"]}`, func(a acted) int64 { return a.Counts.Redriven }},
+		{"discard", `"filter":{"topics":["points"]},"again":true,"reason":"done with"`, func(a acted) int64 { return a.Counts.Discarded }},
+	} {
+		total, requests, cursor := int64(0), 0, ""
+		for {
+			done := d.act(t, c.what, `{`+c.body+cursor+`}`)
+			total += c.count(done)
+			requests++
+			require.LessOrEqual(t, requests, letters, "each request gets on")
+			require.Equal(t, done.Total > done.Scanned, done.NextCursor != nil)
+			if done.NextCursor == nil {
+				break
+			}
+			cursor = `,"cursor":"` + *done.NextCursor + `"`
+		}
+		require.EqualValues(t, letters, total, "%s %s", c.what, c.body)
+		require.Greater(t, requests, 1)
+	}
+	eventually(t, "they are stored", func() bool { return d.stored(t, source) == 2 })
+	a := d.Do(t, contract.Request{Method: http.MethodPost, Path: lettersPath + "/redrive", Body: `{"filter":{},"cursor":"x"}`})
+	a.RequireFailure(t, 400, validation, "", map[string]any{"field": "cursor"})
+}
+
+// copies puts the record of a letter among the dead letters so many times.
+func (d *deskTest) copies(t *testing.T, l letter, times int) {
+	t.Helper()
+	var shown struct {
+		Headers    map[string]string
+		Key, Value []byte
+	}
+	d.Get(t, l.path(), &shown)
+	client, err := kgo.NewClient(kgo.SeedBrokers(d.desk.Kafka...), kgo.DisableClientMetrics(), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	require.NoError(t, err)
+	defer client.Close()
+	records := make([]*kgo.Record, times)
+	for i := range records {
+		records[i] = &kgo.Record{Topic: l.Topic, Partition: int32(i % 4), Key: shown.Key, Value: shown.Value}
+		for name, value := range shown.Headers {
+			records[i].Headers = append(records[i].Headers, kgo.RecordHeader{Key: name, Value: []byte(value)})
+		}
+	}
+	require.NoError(t, client.ProduceSync(t.Context(), records...).FirstErr())
+}

@@ -1,0 +1,29 @@
+import { Field, Input } from '@/ui'
+
+/** A password that is typed. `current` is one that there is, for the browser's own keeper of them. */
+export function PasswordField({
+  label,
+  hint,
+  error,
+  current,
+  value,
+  onChange,
+}: {
+  label: string
+  hint?: string
+  error: string | undefined
+  current?: boolean
+  value: string
+  onChange: (value: string) => void
+}) {
+  return (
+    <Field label={label} hint={hint} error={error}>
+      <Input
+        type="password"
+        autoComplete={current ? 'current-password' : 'new-password'}
+        value={value}
+        onChange={(e) => onChange(e.target.value)}
+      />
+    </Field>
+  )
+}

@@ -1,0 +1,34 @@
+import { Button, Dialog, Name, Notice, Secret } from '@/ui'
+
+/** The password that was made for an operator, this once. With the dialog it is gone. */
+export function PasswordShown({
+  title,
+  name,
+  password,
+  onClose,
+}: {
+  title: string
+  name: string
+  password: string
+  onClose: () => void
+}) {
+  return (
+    <Dialog
+      open
+      sticky
+      onClose={onClose}
+      size="s"
+      title={title}
+      footer={<Button onClick={onClose}>I have kept it</Button>}
+    >
+      <div className="stack">
+        <Notice tone="warn" title="The password is shown once">
+          <p>
+            Give it to <Name text={name} strong />, who should set another after the first login.
+          </p>
+        </Notice>
+        <Secret kind="password" text={password} />
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,76 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+
+import { api, type NewOperator, type Operator } from '@/api'
+import { useSession } from '@/app/session'
+import { Button, Dialog, ErrorNotice, fieldError, Name } from '@/ui'
+
+import { OPERATORS } from './operators'
+import { PasswordField } from './PasswordField'
+import { PasswordShown } from './PasswordShown'
+
+/** Gives another operator a new password. Who sits in front of an open page has to show that it is theirs. */
+export function ResetPassword({ operator, onClose }: { operator: Operator; onClose: () => void }) {
+  const queries = useQueryClient()
+  const { data: session } = useSession()
+  const [own, setOwn] = useState('')
+  const [made, setMade] = useState<string | null>(null)
+  const reset = useMutation({
+    // The password goes past the cache of mutations.
+    mutationFn: async () => {
+      const changed = await api.post<NewOperator>(`/operators/${operator.id}/password`, {
+        body: { ownPassword: own },
+      })
+      setOwn('')
+      setMade(changed.password ?? '')
+    },
+    onSuccess: () => queries.invalidateQueries({ queryKey: OPERATORS }),
+  })
+  if (made !== null)
+    return <PasswordShown title="The new password" name={operator.name} password={made} onClose={onClose} />
+  const wrong = fieldError(reset.error, 'ownPassword')
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      size="s"
+      title="Reset the password?"
+      lead="A new one is made and shown once."
+      onSubmit={() => own && !reset.isPending && reset.mutate()}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="danger" busy={reset.isPending} disabled={!own}>
+            Reset password
+          </Button>
+        </>
+      }
+    >
+      <div className="stack">
+        <p>
+          <Name text={operator.name} strong /> is logged out everywhere at once, and logs in with the new
+          password alone.
+        </p>
+        {/* So that a password manager knows whose it is. */}
+        <input
+          className="sr-only"
+          name="username"
+          autoComplete="username"
+          value={session?.operator.name ?? ''}
+          readOnly
+          tabIndex={-1}
+          aria-hidden="true"
+        />
+        <PasswordField
+          label="Your own password"
+          hint="So that nobody does this at a page that was left open."
+          error={wrong && 'That is not your password'}
+          current
+          value={own}
+          onChange={setOwn}
+        />
+        {reset.error && !wrong && <ErrorNotice error={reset.error} compact />}
+      </div>
+    </Dialog>
+  )
+}
