@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/livegraph/livegraph/internal/fault"
@@ -22,6 +23,8 @@ const (
 	codeLockTimeout     = "55P03"
 	codeQueryCanceled   = "57014"
 	codeReadOnly        = "25006"
+	codeIdleTransaction = "25P03" // it waited for us too long, as while this process stood still
+	codeTransactionTime = "25P04"
 )
 
 const retryAfter = time.Second
@@ -48,7 +51,7 @@ func classify(err error) error {
 	}
 	var netErr net.Error
 	if errors.As(err, &netErr) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "closed pool") {
+		errors.Is(err, net.ErrClosed) || errors.Is(err, pgx.ErrTxClosed) || errors.Is(err, pgx.ErrTxCommitRollback) || strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "closed pool") {
 		return unavailable(err)
 	}
 	return err
@@ -58,10 +61,11 @@ func classifyCode(err error, code string) error {
 	switch {
 	case code == codeQueryCanceled:
 		return fault.Wrap(err, fault.Timeout, "The database took too long").After(retryAfter)
-	case code == codeSerialization, code == codeDeadlock, code == codeLockTimeout, code == codeReadOnly,
+	case code == codeSerialization, code == codeDeadlock, code == codeLockTimeout, code == codeReadOnly, code == codeIdleTransaction, code == codeTransactionTime,
 		strings.HasPrefix(code, "08"), // connection exceptions
 		strings.HasPrefix(code, "53"), // insufficient resources
-		strings.HasPrefix(code, "57"): // shutdown, crash recovery
+		strings.HasPrefix(code, "57"), // shutdown, crash recovery
+		strings.HasPrefix(code, "58"): // errors of the system below, as of its disk
 		return unavailable(err)
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
@@ -22,6 +23,8 @@ func TestDriverErrorsGetTheirKind(t *testing.T) {
 	}{
 		{state("08006"), fault.Unavailable}, {state("53300"), fault.Unavailable}, {state("57P01"), fault.Unavailable}, {state("57P03"), fault.Unavailable},
 		{state("25006"), fault.Unavailable}, {state("40001"), fault.Unavailable}, {state("40P01"), fault.Unavailable}, {state("55P03"), fault.Unavailable},
+		{state("25P03"), fault.Unavailable}, {state("58030"), fault.Unavailable}, {state("25P02"), fault.Internal},
+		{fmt.Errorf("x: %w", pgx.ErrTxClosed), fault.Unavailable}, {pgx.ErrTxCommitRollback, fault.Unavailable},
 		{state("57014"), fault.Timeout}, {state("23505"), fault.Internal}, {state("42601"), fault.Internal},
 		{&net.OpError{Op: "dial", Err: errors.New("refused")}, fault.Unavailable}, {io.ErrUnexpectedEOF, fault.Unavailable},
 		{errors.New("what nobody foresaw"), fault.Internal}, {fault.New(fault.Conflict, "x"), fault.Conflict},
