@@ -340,4 +340,13 @@ func BenchmarkTake(b *testing.B) {
 			}
 		})
 	}
+	b.Run("limited, many callers", func(b *testing.B) {
+		workspace := uuid.New()
+		b.SetParallelism(32) // times as many as processors
+		b.RunParallel(func(p *testing.PB) {
+			for p.Next() {
+				limiter.Take(b.Context(), workspace, ratelimit.Plan{PerMinute: ratelimit.Unlimited - 1, PerDay: ratelimit.Unlimited})
+			}
+		})
+	})
 }

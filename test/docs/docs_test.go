@@ -15,9 +15,9 @@ import (
 
 const top = "../.."
 
-// pages gives every Markdown page of the repository with its text, by its path
+// files gives the texts of the repository's files whose names end so, by their paths
 // from the top.
-func pages(t *testing.T) map[string]string {
+func files(t *testing.T, suffix string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	require.NoError(t, filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
@@ -28,7 +28,7 @@ func pages(t *testing.T) map[string]string {
 		if entry.IsDir() && path != top && (strings.HasPrefix(name, ".") || name == "bin" || name == "data" || name == "node_modules") {
 			return filepath.SkipDir
 		}
-		if filepath.Ext(name) != ".md" {
+		if entry.IsDir() || !strings.HasSuffix(name, suffix) {
 			return nil
 		}
 		text, err := os.ReadFile(path)
@@ -36,6 +36,14 @@ func pages(t *testing.T) map[string]string {
 		found[relative] = string(text)
 		return err
 	}))
+	return found
+}
+
+// pages gives every Markdown page of the repository with its text, by its path
+// from the top.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	found := files(t, ".md")
 	require.Contains(t, found, "README.md")
 	return found
 }
@@ -189,23 +197,11 @@ var (
 func tests(t *testing.T) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
-	require.NoError(t, filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name := entry.Name()
-		if entry.IsDir() && path != top && (strings.HasPrefix(name, ".") || name == "bin" || name == "data" || name == "node_modules") {
-			return filepath.SkipDir
-		}
-		if !strings.HasSuffix(name, "_test.go") {
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		for _, m := range declared.FindAllStringSubmatch(string(text), -1) {
+	for _, text := range files(t, "_test.go") {
+		for _, m := range declared.FindAllStringSubmatch(text, -1) {
 			found[m[1]] = true
 		}
-		return err
-	}))
+	}
 	return found
 }
 

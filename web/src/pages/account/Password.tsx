@@ -2,16 +2,16 @@ import { useMutation } from '@tanstack/react-query'
 import { useState, type SyntheticEvent } from 'react'
 
 import { api } from '@/api'
-import { forget, useSession } from '@/app/session'
+import { forget } from '@/app/session'
 import { Button, ErrorNotice, fieldError, Panel, useToast } from '@/ui'
 
 import { PasswordField } from './PasswordField'
+import { Whose } from './Whose'
 
 /** As the server has it. */
 const SHORTEST = 12
 
 export function Password() {
-  const { data: session } = useSession()
   const toast = useToast()
   const [current, setCurrent] = useState('')
   const [fresh, setFresh] = useState('')
@@ -35,16 +35,7 @@ export function Password() {
   return (
     <Panel title="Password">
       <form className="stack" onSubmit={submit} noValidate>
-        {/* So that a password manager knows whose it is. */}
-        <input
-          className="sr-only"
-          name="username"
-          autoComplete="username"
-          value={session?.operator.name ?? ''}
-          readOnly
-          tabIndex={-1}
-          aria-hidden="true"
-        />
+        <Whose />
         <PasswordField
           label="Current password"
           error={shown(current ? undefined : 'It is needed') ?? fieldError(change.error, 'current')}

@@ -2,17 +2,16 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import { api, type NewOperator, type Operator } from '@/api'
-import { useSession } from '@/app/session'
 import { Button, Dialog, ErrorNotice, fieldError, Name } from '@/ui'
 
 import { OPERATORS } from './operators'
 import { PasswordField } from './PasswordField'
 import { PasswordShown } from './PasswordShown'
+import { Whose } from './Whose'
 
 /** Gives another operator a new password. Who sits in front of an open page has to show that it is theirs. */
 export function ResetPassword({ operator, onClose }: { operator: Operator; onClose: () => void }) {
   const queries = useQueryClient()
-  const { data: session } = useSession()
   const [own, setOwn] = useState('')
   const [made, setMade] = useState<string | null>(null)
   const reset = useMutation({
@@ -51,16 +50,7 @@ export function ResetPassword({ operator, onClose }: { operator: Operator; onClo
           <Name text={operator.name} strong /> is logged out everywhere at once, and logs in with the new
           password alone.
         </p>
-        {/* So that a password manager knows whose it is. */}
-        <input
-          className="sr-only"
-          name="username"
-          autoComplete="username"
-          value={session?.operator.name ?? ''}
-          readOnly
-          tabIndex={-1}
-          aria-hidden="true"
-        />
+        <Whose />
         <PasswordField
           label="Your own password"
           hint="So that nobody does this at a page that was left open."
