@@ -47,14 +47,9 @@ func (s speaking) Embed(ctx context.Context, texts []string) ([]embed.Vector, er
 // textLane is the words' part of Postgres.
 type textLane struct{ db *postgres.DB }
 
-// SearchText finds nodes by their words.
-func (l textLane) SearchText(ctx context.Context, workspace uuid.UUID, text string, f retrieval.Filter, limit int) ([]retrieval.TextHit, error) {
-	return l.db.SearchText(ctx, workspace, lexical.Parse(text), f, limit)
-}
-
-// NamedNodes finds nodes that are called by their names.
-func (l textLane) NamedNodes(ctx context.Context, workspace uuid.UUID, text string, f retrieval.Filter, limit int) ([]uuid.UUID, error) {
-	return l.db.NamedNodes(ctx, workspace, lexical.Parse(text), f, limit)
+// SearchText finds nodes by their words and names.
+func (l textLane) SearchText(ctx context.Context, workspace uuid.UUID, text string, f retrieval.Filter, limit, named int) (retrieval.TextFindings, error) {
+	return l.db.SearchText(ctx, workspace, lexical.Parse(text), f, limit, named)
 }
 
 // vectorLane is Milvus; which of its collections answers Postgres knows.

@@ -159,10 +159,10 @@ func (w *world) indexed(in uuid.UUID) {
 // found gives the nodes that a query finds.
 func (w *world) found(in uuid.UUID, query string) []uuid.UUID {
 	w.tb.Helper()
-	hits, err := w.graph.SearchText(context.Background(), in, terms.Parse(query), retrieval.Filter{}, 100)
+	found, err := w.graph.SearchText(context.Background(), in, terms.Parse(query), retrieval.Filter{}, 100, 0)
 	require.NoError(w.tb, err)
 	ids := []uuid.UUID{}
-	for _, h := range hits {
+	for _, h := range found.Hits {
 		ids = append(ids, h.Node)
 	}
 	return ids

@@ -13,10 +13,9 @@ import (
 
 // TextLane finds nodes by their words. What it gives passes the filter.
 type TextLane interface {
-	// SearchText gives the best nodes by BM25, best first.
-	SearchText(ctx context.Context, workspace uuid.UUID, text string, f Filter, limit int) ([]TextHit, error)
-	// NamedNodes gives nodes whose whole name stands in the text.
-	NamedNodes(ctx context.Context, workspace uuid.UUID, text string, f Filter, limit int) ([]uuid.UUID, error)
+	// SearchText gives the best nodes by BM25, best first, at most limit, and nodes whose
+	// whole name stands in the text, at most named.
+	SearchText(ctx context.Context, workspace uuid.UUID, text string, f Filter, limit, named int) (TextFindings, error)
 }
 
 // Index is where the vector lane looks.

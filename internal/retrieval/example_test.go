@@ -15,12 +15,8 @@ import (
 // pump feeds the boiler.
 type plant struct{ pump, boiler, feeds uuid.UUID }
 
-func (p *plant) SearchText(context.Context, uuid.UUID, string, retrieval.Filter, int) ([]retrieval.TextHit, error) {
-	return []retrieval.TextHit{{Node: p.pump, Score: 3.2, Share: 0.9}}, nil
-}
-
-func (p *plant) NamedNodes(context.Context, uuid.UUID, string, retrieval.Filter, int) ([]uuid.UUID, error) {
-	return nil, nil
+func (p *plant) SearchText(context.Context, uuid.UUID, string, retrieval.Filter, int, int) (retrieval.TextFindings, error) {
+	return retrieval.TextFindings{Hits: []retrieval.TextHit{{Node: p.pump, Score: 3.2, Share: 0.9}}}, nil
 }
 
 func (p *plant) LiveIndex(context.Context) (retrieval.Index, error) {

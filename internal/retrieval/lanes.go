@@ -48,15 +48,14 @@ type findings struct {
 // filter; extra are nodes to be looked at as well.
 func (e *Engine) seek(ctx context.Context, q *Query, extra []uuid.UUID) (*findings, error) {
 	var (
-		text               []TextHit
-		named              []uuid.UUID
+		text               TextFindings
 		near               []VectorHit
 		errText, errVector error
 		group              sync.WaitGroup
 	)
 	group.Go(func() {
 		errText = e.lane(ctx, LaneText, func(ctx context.Context) (err error) {
-			text, named, err = e.askText(ctx, q)
+			text, err = e.deps.Text.SearchText(ctx, q.Workspace, q.Text, q.Filter, textHits, namedHits)
 			return err
 		})
 	})
@@ -82,7 +81,7 @@ func (e *Engine) seek(ctx context.Context, q *Query, extra []uuid.UUID) (*findin
 			f.away, f.why = append(f.away, lane.name), cmp.Or(f.why, lane.err)
 		}
 	}
-	f.gather(text, named, near)
+	f.gather(text, near)
 	for _, id := range extra {
 		f.nodes = append(f.nodes, found{id: id, chunk: -1})
 	}
@@ -128,18 +127,6 @@ func missing(lane string, why error) error {
 		f.RetryAfter = cause.RetryAfter
 	}
 	return f
-}
-
-func (e *Engine) askText(ctx context.Context, q *Query) (hits []TextHit, named []uuid.UUID, err error) {
-	var errNamed error
-	var group sync.WaitGroup
-	group.Go(func() { named, errNamed = e.deps.Text.NamedNodes(ctx, q.Workspace, q.Text, q.Filter, namedHits) })
-	hits, err = e.deps.Text.SearchText(ctx, q.Workspace, q.Text, q.Filter, textHits)
-	group.Wait()
-	if err = cmp.Or(err, errNamed); err != nil {
-		return nil, nil, err
-	}
-	return hits, named, nil
 }
 
 // modelMismatch says that the vectors of an index and of the query do not mix.
@@ -216,7 +203,7 @@ func (e *Engine) passingHits(ctx context.Context, q *Query, hits []VectorHit) ([
 }
 
 // gather puts together what is said of each node.
-func (f *findings) gather(text []TextHit, named []uuid.UUID, near []VectorHit) {
+func (f *findings) gather(text TextFindings, near []VectorHit) {
 	at := map[uuid.UUID]int{}
 	of := func(id uuid.UUID) *found {
 		n, known := at[id]
@@ -227,11 +214,11 @@ func (f *findings) gather(text []TextHit, named []uuid.UUID, near []VectorHit) {
 		}
 		return &f.nodes[n]
 	}
-	for _, h := range text {
+	for _, h := range text.Hits {
 		n := of(h.Node)
 		n.passes, n.share = true, h.Share
 	}
-	for _, id := range named {
+	for _, id := range text.Named {
 		n := of(id)
 		n.passes, n.named = true, true
 	}

@@ -132,12 +132,11 @@ type said struct {
 	nears     []Near
 }
 
-func (s *said) SearchText(_ context.Context, _ uuid.UUID, _ string, _ Filter, limit int) ([]TextHit, error) {
-	return s.text[:min(limit, len(s.text))], s.errText
-}
-
-func (s *said) NamedNodes(_ context.Context, _ uuid.UUID, _ string, _ Filter, limit int) ([]uuid.UUID, error) {
-	return s.names[:min(limit, len(s.names))], s.errText
+func (s *said) SearchText(_ context.Context, _ uuid.UUID, _ string, _ Filter, limit, named int) (TextFindings, error) {
+	if s.errText != nil {
+		return TextFindings{}, s.errText
+	}
+	return TextFindings{Hits: s.text[:min(limit, len(s.text))], Named: s.names[:min(named, len(s.names))]}, nil
 }
 
 func (s *said) LiveIndex(context.Context) (Index, error) { return Index{"live", s.model}, nil }

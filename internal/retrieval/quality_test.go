@@ -207,15 +207,16 @@ func (w *wiki) whole() []string {
 	return list
 }
 
-func (l *wikiLanes) SearchText(_ context.Context, _ uuid.UUID, text string, _ Filter, limit int) (hits []TextHit, err error) {
+func (l *wikiLanes) SearchText(_ context.Context, _ uuid.UUID, text string, _ Filter, limit, named int) (found TextFindings, err error) {
 	weight := l.text.weight(text)
 	for _, s := range l.text.search(text, limit) {
-		hits = append(hits, TextHit{Node: wikiID(s.at), Score: s.score, Share: s.score / weight})
+		found.Hits = append(found.Hits, TextHit{Node: wikiID(s.at), Score: s.score, Share: s.score / weight})
 	}
-	return hits, nil
+	found.Named = l.named(text, named)
+	return found, nil
 }
 
-func (l *wikiLanes) NamedNodes(_ context.Context, _ uuid.UUID, text string, _ Filter, limit int) (ids []uuid.UUID, err error) {
+func (l *wikiLanes) named(text string, limit int) (ids []uuid.UUID) {
 	terms := plainTerms(text)
 	for from := range terms {
 		for to := from + 1; to <= min(len(terms), from+8); to++ {
@@ -228,7 +229,7 @@ func (l *wikiLanes) NamedNodes(_ context.Context, _ uuid.UUID, text string, _ Fi
 	}
 	slices.SortFunc(ids, compareIDs)
 	ids = slices.Compact(ids)
-	return ids[:min(len(ids), limit)], nil
+	return ids[:min(len(ids), limit)]
 }
 
 func (l *wikiLanes) LiveIndex(context.Context) (Index, error) {

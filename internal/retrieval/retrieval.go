@@ -109,6 +109,12 @@ type Result struct {
 	Degraded []string // lanes that could not be asked, or not wholly; empty: none
 }
 
+// TextFindings are what the text lane found.
+type TextFindings struct {
+	Hits  []TextHit
+	Named []uuid.UUID
+}
+
 // TextHit is a node that the text lane found.
 type TextHit struct {
 	Node  uuid.UUID

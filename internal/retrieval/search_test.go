@@ -136,9 +136,9 @@ func TestASearchWithoutALaneFailsAndAHybridOneGoesOn(t *testing.T) {
 // slow is a text lane that answers when it is given up.
 type slow struct{ *said }
 
-func (s slow) SearchText(ctx context.Context, _ uuid.UUID, _ string, _ Filter, _ int) ([]TextHit, error) {
+func (s slow) SearchText(ctx context.Context, _ uuid.UUID, _ string, _ Filter, _, _ int) (TextFindings, error) {
 	<-ctx.Done()
-	return nil, ctx.Err()
+	return TextFindings{}, ctx.Err()
 }
 
 func TestALaneThatDoesNotAnswerIsGivenUpAndTheCallersEndIsTheCallers(t *testing.T) {

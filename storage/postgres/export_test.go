@@ -41,14 +41,31 @@ type Recorder struct {
 
 // TraceQueryStart implements pgx.QueryTracer.
 func (r *Recorder) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
-	if strings.Contains(q.SQL, "workspace_id") && !strings.HasPrefix(q.SQL, "EXPLAIN") {
-		r.Statements = append(r.Statements, q)
-	}
+	r.keep(q.SQL, q.Args)
 	return ctx
+}
+
+func (r *Recorder) keep(sql string, args []any) {
+	if strings.Contains(sql, "workspace_id") && !strings.HasPrefix(sql, "EXPLAIN") {
+		r.Statements = append(r.Statements, pgx.TraceQueryStartData{SQL: sql, Args: args})
+	}
 }
 
 // TraceQueryEnd implements pgx.QueryTracer.
 func (r *Recorder) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// TraceBatchStart implements pgx.BatchTracer.
+func (r *Recorder) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	return ctx
+}
+
+// TraceBatchQuery implements pgx.BatchTracer.
+func (r *Recorder) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBatchQueryData) {
+	r.keep(q.SQL, q.Args)
+}
+
+// TraceBatchEnd implements pgx.BatchTracer.
+func (r *Recorder) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
 // Plans gives the plans of the statements, and forgets them.
 func (r *Recorder) Plans(ctx context.Context, on *DB) (plans []string, err error) {

@@ -118,6 +118,19 @@ func someSearchFilter(r *rand.Rand) (f retrieval.Filter, passes func(*graph.Node
 	}
 }
 
+// searcher is a database, or one that is watched.
+type searcher interface {
+	SearchText(ctx context.Context, workspace uuid.UUID, q lexical.Query, f retrieval.Filter, limit, names int) (retrieval.TextFindings, error)
+}
+
+// byWords gives what a search in words finds.
+func byWords(t testing.TB, db searcher, ws uuid.UUID, q lexical.Query, f retrieval.Filter, limit int) []retrieval.TextHit {
+	t.Helper()
+	found, err := db.SearchText(t.Context(), ws, q, f, limit, 0)
+	require.NoError(t, err)
+	return found.Hits
+}
+
 // The bounds are: the real ones; so few postings at first that most searches have to
 // prove that no more are needed, or read them; and few nodes to a filter.
 func TestSearchRanksAsBM25ByTheBook(t *testing.T) {
@@ -152,16 +165,14 @@ func TestSearchRanksAsBM25ByTheBook(t *testing.T) {
 		}
 		slices.SortFunc(want, func(a, b uuid.UUID) int { return cmp.Compare(scores[b], scores[a]) })
 		limit := 1 + r.IntN(20)
-		hits, err := db.SearchText(t.Context(), ws, q, filter, limit)
-		require.NoError(t, err)
+		hits := byWords(t, db, ws, q, filter, limit)
 		require.Len(t, hits, min(limit, len(want)), "%v %v", bound, filter)
 		for i, hit := range hits {
 			require.True(t, passes(byID[hit.Node]) && !byID[hit.Node].Deleted)
 			require.InDelta(t, scores[hit.Node], hit.Score, 1e-9)
 			require.InDelta(t, scores[want[i]], hit.Score, 1e-9, "hit %d of %v with %v", i, q.Terms, bound)
 		}
-		hits, err = db.SearchText(t.Context(), other, q, filter, limit)
-		require.NoError(t, err)
+		hits = byWords(t, db, other, q, filter, limit)
 		require.Empty(t, hits, "what does not stand is not found, whatever another workspace has")
 	}
 }
@@ -183,8 +194,7 @@ func TestASearchThatIsCutShortFindsNothingThatDoesNotPass(t *testing.T) {
 		q := lexical.Parse(someText(r, 6) + " ")
 		filter, passes := someSearchFilter(r)
 		scores := plainBM25(nodes, q)
-		hits, err := db.SearchText(t.Context(), ws, q, filter, 10)
-		require.NoError(t, err)
+		hits := byWords(t, db, ws, q, filter, 10)
 		for _, hit := range hits {
 			require.True(t, passes(byID[hit.Node]) && !byID[hit.Node].Deleted)
 			require.LessOrEqual(t, hit.Score, scores[hit.Node]+1e-9)
@@ -267,8 +277,7 @@ func TestLongTextsAreWrittenInSeveralTransactions(t *testing.T) {
 	require.Equal(t, 20, done.Written)
 	require.Equal(t, 20*lexical.MaxTerms, done.Postings)
 	q := lexical.Parse("w1x7 ")
-	hits, err := db.SearchText(t.Context(), ws, q, retrieval.Filter{}, 100)
-	require.NoError(t, err)
+	hits := byWords(t, db, ws, q, retrieval.Filter{}, 100)
 	require.Len(t, hits, 20, "all have x and 7, as parts of words")
 	require.Greater(t, hits[9].Score, 2*hits[10].Score)
 }
@@ -371,8 +380,7 @@ func TestASearchIsServedByIndexes(t *testing.T) {
 	for _, first := range []int64{20_000, 1} {
 		for _, f := range []retrieval.Filter{{}, {EntityTypes: []string{"actor"}}, {Properties: map[string][]jsontext.Value{"k": {jsontext.Value(`"x"`)}}}} {
 			r.BoundSearches(first, 20_000, 100, 5_000)
-			hits, err := r.SearchText(t.Context(), ws, lexical.Parse("the turbine of the reactor wat"), f, 10)
-			require.NoError(t, err)
+			hits := byWords(t, r, ws, lexical.Parse("the turbine of the reactor wat"), f, 10)
 			require.NotEmpty(t, hits)
 			plans, err := r.Plans(t.Context(), db)
 			require.NoError(t, err)

@@ -86,7 +86,7 @@ func BenchmarkSearchOf100000(b *testing.B) {
 			for b.Loop() {
 				query := "which sensor is of " + texts[r.IntN(len(texts))]
 				began := time.Now()
-				_, err := db.SearchText(b.Context(), ws, lexical.Parse(query), f, 10)
+				_, err := db.SearchText(b.Context(), ws, lexical.Parse(query), f, 10, 0)
 				require.NoError(b, err)
 				took = append(took, time.Since(began))
 			}
@@ -123,11 +123,11 @@ func BenchmarkSearchOfPassages(b *testing.B) {
 			Gold     []string
 		}) {
 			began := time.Now()
-			hits, err := db.SearchText(b.Context(), ws, lexical.Parse(q.Question), retrieval.Filter{}, 10)
+			got, err := db.SearchText(b.Context(), ws, lexical.Parse(q.Question), retrieval.Filter{}, 10, 0)
 			took = append(took, time.Since(began))
 			require.NoError(b, err)
 			found := map[string]bool{}
-			for _, h := range hits[:min(5, len(hits))] {
+			for _, h := range got.Hits[:min(5, len(got.Hits))] {
 				if title := titles[h.Node]; slices.Contains(q.Gold, title) {
 					found[title] = true
 				}

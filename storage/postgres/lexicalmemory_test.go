@@ -47,8 +47,7 @@ func requireBest(t testing.TB, db *postgres.DB, ws uuid.UUID, nodes []graph.Node
 	}
 	slices.Sort(want)
 	slices.Reverse(want)
-	hits, err := db.SearchText(t.Context(), ws, q, filter, 20)
-	require.NoError(t, err)
+	hits := byWords(t, db, ws, q, filter, 20)
 	require.Len(t, hits, min(20, len(want)), text)
 	for i, hit := range hits {
 		require.InDelta(t, scores[hit.Node], hit.Score, 1e-9, text)
@@ -99,7 +98,7 @@ func TestManySearchesShareWhatIsInMemory(t *testing.T) {
 			r := rand.New(rand.NewPCG(9, uint64(n)))
 			for ctx.Err() == nil {
 				q := lexical.Parse(someText(r, 4) + " ")
-				if _, err := db.SearchText(t.Context(), ws, q, retrieval.Filter{}, 20); err != nil {
+				if _, err := db.SearchText(t.Context(), ws, q, retrieval.Filter{}, 20, 0); err != nil {
 					t.Error(err)
 					return
 				}

@@ -31,6 +31,11 @@ func TestNodesThatTheQueryNamesAreFound(t *testing.T) {
 	ws, other := limited(t, db, 1, 1), limited(t, db, 1, 1)
 	ids := named(t, db, ws, "Rack 7", "Server", "Server Rack 7", "Łódź plant", "東京タワー", "valve")
 	named(t, db, other, "Rack 7", "Server Rack 7")
+	called := func(query string, f retrieval.Filter, most int) []uuid.UUID {
+		found, err := db.SearchText(t.Context(), ws, lexical.Parse(query), f, 1, most)
+		require.NoError(t, err)
+		return found.Named
+	}
 	for query, want := range map[string][]string{
 		"what is in server rack 7?":             {"Server Rack 7"},
 		"is the server in server rack 7?":       {"Server Rack 7", "Server"},
@@ -39,22 +44,18 @@ func TestNodesThatTheQueryNamesAreFound(t *testing.T) {
 		"東京タワーの高さは":                             {"東京タワー"},
 		"rack 77":                               nil,
 	} {
-		got, err := db.NamedNodes(t.Context(), ws, lexical.Parse(query), retrieval.Filter{}, 10)
-		require.NoError(t, err)
+		got := called(query, retrieval.Filter{}, 10)
 		var wanted []uuid.UUID
 		for _, name := range want {
 			wanted = append(wanted, ids[name])
 		}
 		require.Equal(t, wanted, got, query)
 	}
-	q := lexical.Parse("what is in server rack 7?")
-	got, err := db.NamedNodes(t.Context(), ws, q, retrieval.Filter{EntityTypes: graph.EntityTypes()[:2]}, 10)
-	require.NoError(t, err)
+	const query = "what is in server rack 7?"
+	got := called(query, retrieval.Filter{EntityTypes: graph.EntityTypes()[:2]}, 10)
 	require.Equal(t, []uuid.UUID{ids["Rack 7"], ids["Server"]}, got, "a longer name that does not pass hides nothing")
 	require.NoError(t, db.Exec(t.Context(), `UPDATE nodes SET deleted = true WHERE id = $1`, ids["Server Rack 7"]))
-	got, err = db.NamedNodes(t.Context(), ws, q, retrieval.Filter{}, 1)
-	require.NoError(t, err)
-	require.Equal(t, []uuid.UUID{ids["Rack 7"]}, got, "what is deleted is not called, indexed or not")
+	require.Equal(t, []uuid.UUID{ids["Rack 7"]}, called(query, retrieval.Filter{}, 1), "what is deleted is not called, indexed or not")
 }
 
 func TestExactNamesComeFirstAndBeginningsOfWordsAreFound(t *testing.T) {
@@ -63,8 +64,7 @@ func TestExactNamesComeFirstAndBeginningsOfWordsAreFound(t *testing.T) {
 	names := []string{"pump", "pump pump station", "the pump house pump", "turbine", "turbid water", "turtle"}
 	ids := named(t, db, ws, names...)
 	search := func(query string) (found []uuid.UUID) {
-		hits, err := db.SearchText(t.Context(), ws, lexical.Parse(query), retrieval.Filter{}, 10)
-		require.NoError(t, err)
+		hits := byWords(t, db, ws, lexical.Parse(query), retrieval.Filter{}, 10)
 		for _, h := range hits {
 			require.Positive(t, h.Score)
 			found = append(found, h.Node)

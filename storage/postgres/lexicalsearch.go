@@ -64,26 +64,27 @@ func boundsOfSearches() searchBounds {
 }
 
 // SearchText finds the nodes whose texts suit a query best, by BM25 (k1 1.2, b 0.75),
-// best first, at most limit. Nodes that the query calls by name go up. They stand and
-// pass the filter; which would come before them without it does not matter, but where
+// best first, at most limit, and those that the query calls by name, the longest names
+// first, at most names; these go up among the others, too. They stand and pass the
+// filter; which would come before them without it does not matter, but where
 // the query has nothing but words of more than 20,000 nodes and the filter lets more
 // than 5,000 nodes pass: then what was read of them is what is ranked.
-func (db *DB) SearchText(ctx context.Context, workspace uuid.UUID, q lexical.Query, f retrieval.Filter, limit int) (hits []retrieval.TextHit, err error) {
+func (db *DB) SearchText(ctx context.Context, workspace uuid.UUID, q lexical.Query, f retrieval.Filter, limit, names int) (found retrieval.TextFindings, err error) {
 	if len(q.Terms) == 0 || limit <= 0 {
-		return nil, nil
+		return found, nil
 	}
 	err = db.reading(ctx, func(tx pgx.Tx) error {
 		s := &textSearch{
 			tx: tx, workspace: workspace, filter: f, limit: limit, most: db.search, keeper: db.texts, memory: recall{texts: db.texts.of(workspace)},
 			scores: map[uuid.UUID]float64{}, raised: map[uuid.UUID]float64{},
 		}
-		hits, err = s.run(ctx, q)
+		found, err = s.run(ctx, q, names)
 		return err
 	})
 	if err != nil {
-		return nil, classify(fmt.Errorf("searching texts: %w", err))
+		return retrieval.TextFindings{}, classify(fmt.Errorf("searching texts: %w", err))
 	}
-	return hits, nil
+	return found, nil
 }
 
 func unfiltered(f retrieval.Filter) bool { return len(f.EntityTypes) == 0 && len(f.Properties) == 0 }
@@ -103,9 +104,10 @@ type textSearch struct {
 	few     uuids
 	bounded bool // only the nodes in few pass the filter
 	scores  map[uuid.UUID]float64
-	raised  map[uuid.UUID]float64 // what of a score is for a name
-	asked   float64               // what the terms of the query weigh together
-	order   []scoredNode          // of scores, best first
+	raised  map[uuid.UUID]float64  // what of a score is for a name
+	asked   float64                // what the terms of the query weigh together
+	names   map[string][]uuid.UUID // nodes that have a name of the query, by its key
+	order   []scoredNode           // of scores, best first
 }
 
 // searchTerm is a term of a query in a workspace.
@@ -116,30 +118,34 @@ type searchTerm struct {
 	kept   bool    // its postings are in memory
 }
 
-func (s *textSearch) run(ctx context.Context, q lexical.Query) ([]retrieval.TextHit, error) {
-	terms, err := s.weigh(ctx, q)
+func (s *textSearch) run(ctx context.Context, q lexical.Query, names int) (found retrieval.TextFindings, err error) {
+	terms, err := s.weigh(ctx, q, max(names, namesakes+1))
 	if err != nil || len(terms) == 0 {
-		return nil, err
+		return found, err
 	}
 	if !unfiltered(s.filter) {
 		few, more, err := matching(ctx, s.tx, s.workspace, s.filter, s.most.few)
 		if err != nil || len(few) == 0 && !more {
-			return nil, err
+			return found, err
 		}
 		s.few, s.bounded = idArray(few), !more
 	}
 	if err := s.rank(ctx, terms); err != nil {
-		return nil, err
+		return found, err
 	}
-	if err := s.raiseNamed(ctx, q); err != nil {
-		return nil, err
+	called := s.calls(q)
+	for _, c := range called {
+		found.Named = append(found.Named, c.nodes...)
 	}
-	return s.best(ctx)
+	found.Named = found.Named[:min(len(found.Named), names)]
+	s.raise(called, q)
+	found.Hits, err = s.best(ctx)
+	return found, err
 }
 
-// weigh reads how frequent the terms are and gives those that are there, rarest
-// first.
-func (s *textSearch) weigh(ctx context.Context, q lexical.Query) ([]searchTerm, error) {
+// weigh reads how frequent the terms are and gives those that are there, rarest first.
+// Which nodes have the names of the query, at most so many of each, it reads as well.
+func (s *textSearch) weigh(ctx context.Context, q lexical.Query, names int) ([]searchTerm, error) {
 	texts := make([]string, len(q.Terms))
 	for i, t := range q.Terms {
 		texts[i] = t.Text
@@ -168,6 +174,7 @@ func (s *textSearch) weigh(ctx context.Context, q lexical.Query) ([]searchTerm, 
 			ORDER BY term LIMIT $4) t WHERE term <> ALL($5) ORDER BY nodes DESC, term LIMIT $6`,
 			s.workspace, q.Prefix, q.Prefix+"\U0010ffff", prefixSeen, texts, prefixTerms).Query(read(&begun))
 	}
+	s.queueNames(batch, q, names)
 	s.memory.queue(batch, s.workspace)
 	if err := s.tx.SendBatch(ctx, batch).Close(); err != nil {
 		return nil, fmt.Errorf("reading how frequent the terms are: %w", err)

@@ -217,12 +217,8 @@ type lanes struct {
 	observe func(lane string, took time.Duration, err error)
 }
 
-func (l *lanes) SearchText(ctx context.Context, ws uuid.UUID, text string, f retrieval.Filter, limit int) ([]retrieval.TextHit, error) {
-	return l.DB.SearchText(ctx, ws, lexical.Parse(text), f, limit)
-}
-
-func (l *lanes) NamedNodes(ctx context.Context, ws uuid.UUID, text string, f retrieval.Filter, limit int) ([]uuid.UUID, error) {
-	return l.DB.NamedNodes(ctx, ws, lexical.Parse(text), f, limit)
+func (l *lanes) SearchText(ctx context.Context, ws uuid.UUID, text string, f retrieval.Filter, limit, named int) (retrieval.TextFindings, error) {
+	return l.DB.SearchText(ctx, ws, lexical.Parse(text), f, limit, named)
 }
 
 // LiveIndex implements retrieval.VectorLane.
@@ -358,17 +354,12 @@ type drawn struct {
 }
 
 // SearchText implements retrieval.TextLane.
-func (d *drawn) SearchText(_ context.Context, _ uuid.UUID, _ string, _ retrieval.Filter, limit int) (hits []retrieval.TextHit, err error) {
+func (d *drawn) SearchText(_ context.Context, _ uuid.UUID, _ string, _ retrieval.Filter, limit, _ int) (found retrieval.TextFindings, err error) {
 	for i := range limit {
 		score := 1 / float64(1+i)
-		hits = append(hits, retrieval.TextHit{Node: d.draw(uint64(i)), Score: score, Share: score})
+		found.Hits = append(found.Hits, retrieval.TextHit{Node: d.draw(uint64(i)), Score: score, Share: score})
 	}
-	return hits, nil
-}
-
-// NamedNodes implements retrieval.TextLane.
-func (d *drawn) NamedNodes(context.Context, uuid.UUID, string, retrieval.Filter, int) ([]uuid.UUID, error) {
-	return nil, nil
+	return found, nil
 }
 
 // Nearest implements retrieval.VectorLane.
@@ -396,8 +387,7 @@ func TestANodesShareOfAQueryGrowsWithWhatOfItItHas(t *testing.T) {
 	insertNodes(t, db, ws, slices.Collect(maps.Values(nodes)))
 	newLanes(t, db).index(t, ws, nodes)
 	share := func(query, name string) float64 {
-		hits, err := db.SearchText(t.Context(), ws, lexical.Parse(query), retrieval.Filter{}, 10)
-		require.NoError(t, err)
+		hits := byWords(t, db, ws, lexical.Parse(query), retrieval.Filter{}, 10)
 		for _, h := range hits {
 			if h.Node == named[name] {
 				return h.Share
