@@ -74,6 +74,7 @@ func BenchmarkCommands(b *testing.B) {
 	t.settlePostgres()
 	r.Say("undo and redo with a million nodes")
 	g.times(r, "undo/large/", g.undoRedo(2000))
+	g.hub(r)
 	r.Save()
 }
 
@@ -141,6 +142,7 @@ func (g *graphLoad) post(path, body string) error {
 	request.Header.Set("Authorization", "Bearer "+g.t.First.AdminKey)
 	request.Header.Set("X-Workspace-Id", g.t.First.WorkspaceID)
 	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Prefer", "wait=30") // a deletion of many edges
 	response, err := g.http.Do(request)
 	if err != nil {
 		return err

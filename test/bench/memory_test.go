@@ -14,7 +14,12 @@ import (
 // (proc(5), clear_refs: 5).
 func (t *target) resetPeak() {
 	t.b.Helper()
-	require.NoError(t.b, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", t.PID()), []byte("5"), 0o200))
+	require.NoError(t.b, resetPeakOf(t.PID()))
+}
+
+// resetPeakOf is the same for any process.
+func resetPeakOf(pid int) error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0o200)
 }
 
 // peak gives the most memory, in MiB, that the service's process had since then: its
