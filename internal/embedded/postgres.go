@@ -36,7 +36,6 @@ const (
 var postgresSettings = map[string]string{
 	"listen_addresses":             "127.0.0.1",
 	"max_connections":              "100",
-	"shared_buffers":               "128MB",
 	"work_mem":                     "16MB",
 	"maintenance_work_mem":         "64MB",
 	"max_wal_size":                 "1GB",
@@ -166,7 +165,8 @@ func (pg *postgres) command() (*exec.Cmd, error) {
 		return nil, err
 	}
 	args := []string{"-D", pg.data, "-p", strconv.Itoa(pg.endpoint.Port), "-c", "unix_socket_directories=" + pg.socketDir()}
-	for _, settings := range []map[string]string{postgresSettings, pg.settings} {
+	cache := map[string]string{"shared_buffers": strconv.FormatInt(postgresCache(machineMemory())>>20, 10) + "MB"}
+	for _, settings := range []map[string]string{postgresSettings, cache, pg.settings} {
 		for name, value := range settings {
 			args = append(args, "-c", name+"="+value)
 		}
@@ -210,4 +210,19 @@ func (pg *postgres) createDatabase(ctx context.Context) error {
 		return fmt.Errorf("starting postgres: %w", err)
 	}
 	return nil
+}
+
+// Bounds of what Postgres caches by itself. The least is what a machine of 1.5 GB
+// would give.
+const (
+	postgresCacheLeast = 128 << 20
+	postgresCacheMost  = 2 << 30
+)
+
+// postgresCache is how many bytes Postgres caches by itself: a twelfth of the
+// machine. What is not there is copied from the system's cache and its checksum
+// verified, which takes as long as counting the rows on it. Memory is taken up only as
+// far as there is something to cache.
+func postgresCache(machine int64) int64 {
+	return min(max(machine/12, postgresCacheLeast), postgresCacheMost)
 }
