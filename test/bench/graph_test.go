@@ -31,19 +31,20 @@ const (
 func BenchmarkCommands(b *testing.B) {
 	const turns = 3
 	r := record.New(b)
-	t := start(b, "--log-level", "warn")
+	t := start(b, quiet...)
 	r.Engines(t.engines())
 	g := &graphLoad{t: t, http: &http.Client{
 		Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: manyCallers, DisableCompression: true},
 	}}
-	rows := t.newDirectRows()
 	g.singles(fewCallers, 1000) // warms up, and is the small graph of the undos
 
 	r.Say("round trips, %d callers", fewCallers)
 	g.times(r, "round-trip/", g.singles(fewCallers, 10_000))
-	t.settlePostgres()
+	t.again(slices.Concat(quiet, withoutSearch))
 	r.Say("undo and redo with a few thousand nodes")
 	g.times(r, "undo/small/", g.undoRedo(2000))
+	t.again(quiet)
+	rows := t.newDirectRows()
 	for turn := range turns {
 		from := g.sequence()
 		single := g.singles(manyCallers, 30_000)
@@ -66,6 +67,7 @@ func BenchmarkCommands(b *testing.B) {
 		r.Add("batch/rows", "commands/s", grouped*inBatch)
 		r.Add("batch/of-rows", "ratio", batches.perSecond()/(grouped*inBatch))
 	}
+	t.again(slices.Concat(quiet, withoutSearch))
 	const large = 1_000_000
 	for have := rows.count("nodes"); have < large; have = rows.count("nodes") {
 		r.Say("%d nodes of %d", have, large)
@@ -74,8 +76,22 @@ func BenchmarkCommands(b *testing.B) {
 	t.settlePostgres()
 	r.Say("undo and redo with a million nodes")
 	g.times(r, "undo/large/", g.undoRedo(2000))
+	r.Say("a node with %d edges", hubEdges)
 	g.hub(r)
 	r.Save()
+}
+
+// quiet has requests not logged.
+var quiet = []string{"--log-level", "warn"}
+
+// again ends the server and starts it with other arguments, on the same data, and
+// waits until Postgres has nothing to do any more.
+func (t *target) again(args []string) {
+	t.b.Helper()
+	require.Zero(t.b, t.Stop())
+	t.Args = args
+	t.Start()
+	t.settlePostgres()
 }
 
 // graphLoad sends commands.
