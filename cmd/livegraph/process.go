@@ -309,6 +309,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 	defer stopBackground()
 	group, groupCtx := errgroup.WithContext(background)
 	group.Go(func() error { return p.probes.Run(groupCtx) })
+	group.Go(func() error { return paceCollector(groupCtx) })
 	if p.points != nil {
 		group.Go(func() error { return p.clickhouse.WatchStorage(groupCtx) })
 		group.Go(func() error { return p.points.Run(groupCtx) })
