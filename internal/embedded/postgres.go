@@ -59,6 +59,20 @@ var postgresSettings = map[string]string{
 	"restart_after_crash":          "on",
 }
 
+// Bounds of what Postgres caches by itself, in bytes.
+const (
+	postgresCacheLeast = 128 << 20
+	postgresCacheMost  = 2 << 30
+)
+
+// postgresCache is how many bytes Postgres caches by itself: a twelfth of the
+// machine. What is not there is copied from the system's cache and its checksum
+// verified, which takes as long as counting the rows on it. Memory is taken up only as
+// far as there is something to cache.
+func postgresCache(machine int64) int64 {
+	return min(max(machine/12, postgresCacheLeast), postgresCacheMost)
+}
+
 // PostgresOptions adds to EngineOptions what only Postgres has.
 type PostgresOptions struct {
 	EngineOptions
@@ -210,19 +224,4 @@ func (pg *postgres) createDatabase(ctx context.Context) error {
 		return fmt.Errorf("starting postgres: %w", err)
 	}
 	return nil
-}
-
-// Bounds of what Postgres caches by itself. The least is what a machine of 1.5 GB
-// would give.
-const (
-	postgresCacheLeast = 128 << 20
-	postgresCacheMost  = 2 << 30
-)
-
-// postgresCache is how many bytes Postgres caches by itself: a twelfth of the
-// machine. What is not there is copied from the system's cache and its checksum
-// verified, which takes as long as counting the rows on it. Memory is taken up only as
-// far as there is something to cache.
-func postgresCache(machine int64) int64 {
-	return min(max(machine/12, postgresCacheLeast), postgresCacheMost)
 }
