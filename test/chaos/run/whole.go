@@ -125,6 +125,14 @@ func drive(ctx context.Context, w *world.World, s *world.Stores, seed uint64, lo
 	}}, err
 }
 
+// Run drives until ctx ends, and looks meanwhile at what is over by the time of Check.
+func (d driver) Run(ctx context.Context) {
+	var watch sync.WaitGroup
+	watch.Go(func() { d.WatchFences(ctx, d.stores) })
+	defer watch.Wait()
+	d.Load.Run(ctx)
+}
+
 // Settle waits until all that was asked for has had its effect.
 func (d driver) Settle(ctx context.Context) error {
 	watching, stop := context.WithCancel(ctx)
