@@ -61,7 +61,7 @@ var errNotGood = errors.New("it did not hold")
 func start(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
 	flags.SetOutput(out)
-	c := config{command: "make soak"}
+	var c config
 	flags.DurationVar(&c.length, "for", time.Hour, "how long, beside the measuring of the capacity and the checks")
 	flags.Float64Var(&c.share, "share", 0.7, "how much of the capacity is sent")
 	flags.DurationVar(&c.faults, "fault-every", time.Minute, "how often a fault happens")
@@ -71,8 +71,9 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if len(args) > 0 {
-		c.command += " SOAK='" + strings.Join(args, " ") + "'"
+	c.command = fmt.Sprintf("make soak SOAK=%s SEED=%d", shortest(c.length), c.world.Seed)
+	if c.world.Kafka != "" {
+		c.command += " KAFKA=" + c.world.Kafka
 	}
 	dir, err := os.MkdirTemp("", "livegraph-soak-")
 	if err != nil {
@@ -103,4 +104,15 @@ func start(ctx context.Context, args []string, out io.Writer) error {
 		return os.RemoveAll(dir)
 	}
 	return nil
+}
+
+// shortest writes a length as one would type it: 1h, not 1h0m0s.
+func shortest(d time.Duration) string {
+	text := d.String()
+	for _, nothing := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, nothing) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }

@@ -27,12 +27,11 @@ type result struct {
 	Began      time.Time
 	Command    string
 	Length     time.Duration
-	Kafka      string
-	Seed       uint64
 	Where      machine.Surroundings
 	Engines    map[string]string
 	Capacity   float64 // requests/s
 	Share      float64
+	FaultEvery time.Duration
 	Steps      []traffic.Step
 	Rate       float64 // of traffic, requests/s
 	Checked    float64 // of the load that is checked
@@ -129,6 +128,13 @@ func (r *result) page() ([]byte, error) {
 	page, err := template.New("page").Funcs(template.FuncMap{
 		"trends": func() []watch.Trend { return watch.Trends(r.Samples) }, "statuses": statusText, "minutes": minutes,
 		"percent": func(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }, "engines": r.engines,
+		"length": func() string { return shortest(r.Length) }, "every": func() string { return shortest(r.FaultEvery) },
+		"took": func(c *traffic.Counts, share float64) string {
+			if ms := c.Took(share); ms > 0 {
+				return fmt.Sprintf("%.0f ms", ms)
+			}
+			return "–"
+		},
 		"images": func() string { return imagesPath },
 		"accepted": func(c *traffic.Counts) string {
 			return fmt.Sprintf("%.2f %%", 100*float64(c.Accepted())/float64(max(c.Sent(), 1)))

@@ -76,3 +76,9 @@ func TestTheVerdictIsGoodOnlyIfNothingIsWrong(t *testing.T) {
 	short.Length = time.Minute
 	require.Contains(t, short.Verdict(), "too short")
 }
+
+func TestALengthIsWrittenAsItIsTyped(t *testing.T) {
+	for d, want := range map[time.Duration]string{time.Hour: "1h", 90 * time.Minute: "1h30m", 2 * time.Minute: "2m", 45 * time.Second: "45s"} {
+		require.Equal(t, want, shortest(d))
+	}
+}

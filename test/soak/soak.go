@@ -51,7 +51,9 @@ type soak struct {
 // run is the whole of it. An error says that it could not be made.
 func (s *soak) run(ctx context.Context) (r *result, err error) {
 	s.result.Began, s.result.Command, s.result.Length = time.Now().UTC(), s.command, s.length
-	s.result.Kafka, s.result.Seed, s.result.Share = s.config.world.Kafka, s.config.world.Seed, s.share
+	s.result.Share = s.share
+	s.faults = min(s.faults, s.length/fewestFaults)
+	s.result.FaultEvery = s.faults
 	if s.result.Where, err = machine.Look(ctx, pagePath, "docs/"+imagesPath); err != nil {
 		return nil, err
 	}

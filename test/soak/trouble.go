@@ -41,7 +41,7 @@ func (s *soak) kinds() []faults.Fault {
 func (s *soak) fault(ctx context.Context) {
 	dice := rand.New(rand.NewPCG(s.config.world.Seed, 3))
 	kinds := s.kinds()
-	tick := time.NewTicker(min(s.faults, s.length/fewestFaults))
+	tick := time.NewTicker(s.faults)
 	defer tick.Stop()
 	for at := 0; ; at++ {
 		select {

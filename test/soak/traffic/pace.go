@@ -101,7 +101,7 @@ func (f *Traffic) follow(ctx context.Context, n int) {
 	for ctx.Err() == nil {
 		length := 20*time.Second + time.Duration(rand.Int64N(int64(40*time.Second)))
 		once, cancel := context.WithTimeout(ctx, length)
-		answer, err := f.send(once, f.t.APIs[n/2%len(f.t.APIs)], request{method: http.MethodGet, path: path, stream: true})
+		answer, err := f.first(once, n/2, request{method: http.MethodGet, path: path, stream: true})
 		switch {
 		case err == nil:
 			f.tally.add(streams, answer.StatusCode, 0)

@@ -179,28 +179,33 @@ func (f *Traffic) one(ctx context.Context) {
 }
 
 // ask makes a request and gives the status of its answer, 0 if there is none or it broke
-// off. One that a process does not take is sent to the next, as a load balancer would.
+// off.
 func (f *Traffic) ask(ctx context.Context, r request) int {
-	first := int(f.next.Load())
-	for i := range f.t.APIs {
-		answer, err := f.send(ctx, f.t.APIs[(first+i)%len(f.t.APIs)], r)
-		if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
-			continue
-		}
-		if err != nil {
-			return 0
-		}
-		_, err = io.Copy(io.Discard, answer.Body)
-		_ = answer.Body.Close()
-		if err != nil {
-			return 0
-		}
-		if answer.StatusCode == http.StatusUnauthorized && r.session {
-			_ = f.login(ctx) // the session has ended; the next finds the new one
-		}
-		return answer.StatusCode
+	answer, err := f.first(ctx, int(f.next.Load()), r)
+	if err != nil {
+		return 0
 	}
-	return 0
+	_, err = io.Copy(io.Discard, answer.Body)
+	_ = answer.Body.Close()
+	if err != nil {
+		return 0
+	}
+	if answer.StatusCode == http.StatusUnauthorized && r.session {
+		_ = f.login(ctx) // the session has ended; the next finds the new one
+	}
+	return answer.StatusCode
+}
+
+// first makes a request of one process, or of the next where that takes no connections,
+// as a load balancer would. The caller closes the body.
+func (f *Traffic) first(ctx context.Context, from int, r request) (answer *http.Response, err error) {
+	for i := range f.t.APIs {
+		answer, err = f.send(ctx, f.t.APIs[(from+i)%len(f.t.APIs)], r)
+		if dial := (*net.OpError)(nil); !errors.As(err, &dial) || dial.Op != "dial" {
+			break
+		}
+	}
+	return answer, err
 }
 
 // send makes a request of one process. The caller closes the body.
