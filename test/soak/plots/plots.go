@@ -10,7 +10,6 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -40,7 +39,15 @@ const (
 	width, height = 24 * vg.Centimeter, 9 * vg.Centimeter
 	// most is how many dots of a line are drawn: of those between, the highest.
 	most = 300
+	// perName is the share of the highest value that a name takes.
+	perName = 0.08
 )
+
+// colours can be told from each other, also those of the first and the last.
+var colours = []color.Color{
+	color.RGBA{0x1f, 0x77, 0xb4, 0xff}, color.RGBA{0xff, 0x7f, 0x0e, 0xff}, color.RGBA{0x2c, 0xa0, 0x2c, 0xff}, color.RGBA{0xd6, 0x27, 0x28, 0xff},
+	color.RGBA{0x94, 0x67, 0xbd, 0xff}, color.RGBA{0x8c, 0x56, 0x4b, 0xff}, color.RGBA{0xe3, 0x77, 0xc2, 0xff},
+}
 
 var (
 	faint  = color.Gray{Y: 0xe2}
@@ -69,7 +76,8 @@ func (p Plot) draw() ([]byte, error) {
 			chart.X.Max = max(chart.X.Max, d.At.Minutes())
 		}
 	}
-	chart.Y.Max = top * 1.05
+	// The names are above the lines.
+	chart.Y.Max = top * (1.05 + perName*float64(len(p.Lines)))
 	for _, upright := range []struct {
 		at    []time.Duration
 		shade color.Color
@@ -91,7 +99,7 @@ func (p Plot) draw() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		drawn.Color, drawn.Width = plotutil.Color(i), vg.Points(1.2)
+		drawn.Color, drawn.Width = colours[i%len(colours)], vg.Points(1.2)
 		chart.Add(drawn)
 		chart.Legend.Add(line.Name, drawn)
 	}
