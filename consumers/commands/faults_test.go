@@ -350,7 +350,17 @@ func TestLosingTheStacksChangesNoAnswer(t *testing.T) {
 		run(func(int) {}) // found in Redis
 		want := slices.Clone(depths)
 
+		var before string
 		for name, lose := range map[string]func(int){
+			"of before": func(int) { // as when Redis took no writes for a while
+				key := "livegraph:undo:" + w.workspace.String()
+				now, err := raw.Dump(context.Background(), key).Result()
+				require.NoError(t, err)
+				if before != "" {
+					require.NoError(t, raw.RestoreReplace(context.Background(), key, 0, before).Err())
+				}
+				before = now
+			},
 			"flushed": func(int) { require.NoError(t, raw.FlushDB(context.Background()).Err()) },
 			"of another sequence": func(i int) {
 				require.NoError(t, raw.HIncrBy(context.Background(), "livegraph:undo:"+w.workspace.String(), "head", int64(1-i%3)).Err())

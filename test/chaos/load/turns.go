@@ -18,8 +18,8 @@ func (s turns) follow(c *graph.Change) (found []Violation) {
 	both := []uuid.UUID{c.Actor, uuid.Nil}
 	if entry, ok := c.Entry(); ok {
 		for _, whose := range both {
-			stack := append(s[whose], entry)
-			s[whose] = stack[max(0, len(stack)-graph.StackDepth):]
+			s[whose] = append(s[whose], entry)
+			s[whose] = s[whose][max(0, len(s[whose])-graph.StackDepth):]
 		}
 		return nil
 	}

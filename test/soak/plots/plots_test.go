@@ -2,6 +2,7 @@ package plots
 
 import (
 	"encoding/xml"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -27,7 +28,7 @@ func TestAPlotIsAnImageWithItsNamesAndNotTooLarge(t *testing.T) {
 	require.Contains(t, string(raw), "api-1")
 	for decoder := xml.NewDecoder(strings.NewReader(string(raw))); ; {
 		_, err := decoder.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		require.NoError(t, err)
