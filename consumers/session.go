@@ -179,7 +179,7 @@ func (s *session) prepare(ready chan<- *batch) error {
 
 // store stores batches one after the other and commits each.
 func (s *session) store(ready <-chan *batch) error {
-	for b := range ready {
+	for b, ok := s.next(ready); ok; b, ok = s.next(ready) {
 		began := time.Now()
 		ctx, span := s.stage(s.hard, b, "store")
 		err := s.settle(ctx, b)
@@ -205,6 +205,24 @@ func (s *session) store(ready <-chan *batch) error {
 		b.Release()
 	}
 	return nil
+}
+
+// next waits for a batch. When none has come by the time that what is stored may be
+// committed, that is committed: nothing may come for long, and all that time what is
+// stored would seem to be late.
+func (s *session) next(ready <-chan *batch) (b *batch, ok bool) {
+	if len(s.uncommitted) > 0 {
+		due := time.NewTimer(s.cfg.CommitEvery - time.Since(s.committed))
+		defer due.Stop()
+		select {
+		case b, ok = <-ready:
+			return b, ok
+		case <-due.C:
+			_ = s.commitNow(s.hard) // it has said so itself
+		}
+	}
+	b, ok = <-ready
+	return b, ok
 }
 
 // commit commits the ends of a batch, and of those before that were not yet, of

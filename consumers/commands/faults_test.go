@@ -97,6 +97,23 @@ func TestOfTwoConsumersOfOnePartitionTheStaleOneCommitsNothing(t *testing.T) {
 	})
 }
 
+// TestAConsumerWithNothingLeftToDoIsNotBehind: Kafka hears now and then how far it is,
+// and must hear of the last record, too, though none comes after.
+func TestAConsumerWithNothingLeftToDoIsNotBehind(t *testing.T) {
+	w := newWorld(t, testenv.NewKFake(t))
+	w.consume()
+	for range 10 { // one after the other: all but the first within the pause between two commits
+		r := w.request(graphrecord.Single, node("pump"))
+		w.produce(r)
+		w.eventually("it is decided", func() bool { return w.stored(r) != nil })
+	}
+	w.eventually("all is committed", func() bool {
+		seen, err := w.log.ObserveTopic(t.Context(), kafka.TopicCommands)
+		require.NoError(t, err)
+		return !slices.ContainsFunc(seen.State, func(p kafka.PartitionState) bool { return p.End > max(p.Committed, p.Start) })
+	})
+}
+
 // cutter is a proxy in front of Postgres that can lose the answer to a commit.
 type cutter struct {
 	net.Listener
@@ -333,7 +350,17 @@ func TestLosingTheStacksChangesNoAnswer(t *testing.T) {
 		run(func(int) {}) // found in Redis
 		want := slices.Clone(depths)
 
+		var before string
 		for name, lose := range map[string]func(int){
+			"of before": func(int) { // as when Redis took no writes for a while
+				key := "livegraph:undo:" + w.workspace.String()
+				now, err := raw.Dump(context.Background(), key).Result()
+				require.NoError(t, err)
+				if before != "" {
+					require.NoError(t, raw.RestoreReplace(context.Background(), key, 0, before).Err())
+				}
+				before = now
+			},
 			"flushed": func(int) { require.NoError(t, raw.FlushDB(context.Background()).Err()) },
 			"of another sequence": func(i int) {
 				require.NoError(t, raw.HIncrBy(context.Background(), "livegraph:undo:"+w.workspace.String(), "head", int64(1-i%3)).Err())

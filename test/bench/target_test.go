@@ -9,15 +9,13 @@
 package bench
 
 import (
-	"debug/buildinfo"
-	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/load"
+	"github.com/livegraph/livegraph/test/bench/machine"
 	"github.com/livegraph/livegraph/test/harness"
 )
 
@@ -44,32 +42,9 @@ func start(b *testing.B, args ...string) *target {
 // engines gives the versions that the server's engines say they have.
 func (t *target) engines() map[string]string {
 	t.b.Helper()
-	var findings []struct{ Name, Version string }
-	require.NoError(t.b, json.Unmarshal([]byte(t.CLI("doctor", "--json")), &findings))
-	versions := map[string]string{}
-	for _, f := range findings {
-		if f.Version != "" {
-			versions[f.Name] = f.Version
-		}
-	}
-	if versions["kafka"] == "embedded" {
-		versions["kafka"] = "kfake " + moduleVersion(t.b, "github.com/twmb/franz-go/pkg/kfake")
-	}
+	versions, err := machine.Engines([]byte(t.CLI("doctor", "--json")), binary)
+	require.NoError(t.b, err)
 	return versions
-}
-
-// moduleVersion gives the version of a module that the service is built with.
-func moduleVersion(b *testing.B, module string) string {
-	b.Helper()
-	info, err := buildinfo.ReadFile(binary)
-	require.NoError(b, err)
-	for _, dep := range info.Deps {
-		if dep.Path == module {
-			return strings.TrimPrefix(dep.Version, "v")
-		}
-	}
-	b.Fatalf("the service is built without %s", module)
-	return ""
 }
 
 // fleet makes sources with series to write to, named after name.

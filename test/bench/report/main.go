@@ -22,6 +22,8 @@ import (
 	"regexp"
 	"syscall"
 	"time"
+
+	"github.com/livegraph/livegraph/test/bench/machine"
 )
 
 // Where the results and the page are, from the repository's root.
@@ -93,7 +95,7 @@ func (s section) chosen(pattern *regexp.Regexp) bool {
 // measure runs the sections that are chosen, puts their results in the place of those of
 // before, and prints each when it is there.
 func measure(ctx context.Context, out io.Writer, pattern *regexp.Regexp, all map[string]*results) error {
-	where, err := surroundings(ctx)
+	where, err := machine.Look(ctx, resultsPath, pagePath)
 	if err != nil {
 		return err
 	}
@@ -115,9 +117,7 @@ func measure(ctx context.Context, out io.Writer, pattern *regexp.Regexp, all map
 			failed = errors.Join(failed, fmt.Errorf("section %s: %w", s.id, err))
 			continue
 		}
-		for key, value := range where {
-			measured.notes[key] = value
-		}
+		measured.notes[noteMachine], measured.notes[noteGo], measured.notes[noteCommit] = where.Machine, where.Go, where.Commit
 		measured.notes[noteMeasured] = began.UTC().Format(time.DateOnly)
 		measured.notes[noteTook] = time.Since(began).Round(time.Second).String()
 		text, err := renderSection(s.id, measured)

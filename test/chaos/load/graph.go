@@ -22,6 +22,7 @@ func (t *tenant) command(ctx context.Context, dice *rand.Rand, actor access) {
 	c.actor = actor
 	if c.mark == 0 || dice.IntN(5) > 0 {
 		c.key = fmt.Sprintf("%s-command-%d-%d", t.canary, t.load.round, t.load.tick())
+		c.impatient = dice.IntN(8) == 0
 	}
 	first := t.ask(ctx, dice, c)
 	if first != nil && c.key != "" && dice.IntN(12) == 0 {

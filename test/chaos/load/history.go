@@ -23,6 +23,7 @@ type history struct {
 	kept  map[graph.Sequence]*traces
 	// commands has whose the newest changes are.
 	commands map[graph.Sequence]uuid.UUID
+	turns    turns
 	// fresh are the nodes that a change of the last reading touched.
 	fresh map[uuid.UUID]bool
 }
@@ -42,7 +43,7 @@ type journalRow struct {
 }
 
 func newHistory() *history {
-	return &history{graph: graphtest.NewMemory(), kept: map[graph.Sequence]*traces{}, commands: map[graph.Sequence]uuid.UUID{}, fresh: map[uuid.UUID]bool{}}
+	return &history{graph: graphtest.NewMemory(), kept: map[graph.Sequence]*traces{}, turns: turns{}, commands: map[graph.Sequence]uuid.UUID{}, fresh: map[uuid.UUID]bool{}}
 }
 
 // follow folds further entries of the journal, and says what is wrong with them:
@@ -57,7 +58,7 @@ func (h *history) follow(journal []journalRow) (found []Violation) {
 		}
 		h.last = row.sequence
 		t := h.fold(row.change)
-		for _, v := range slices.Concat(t.versions(row), h.ends(t, row), h.reversal(t, row)) {
+		for _, v := range slices.Concat(t.versions(row), h.ends(t, row), h.reversal(t, row), h.turns.follow(row.change)) {
 			found = shown(found, v)
 		}
 		h.kept[row.change.Sequence] = t

@@ -39,6 +39,9 @@ type command struct {
 	body  []byte
 	key   string // empty: none
 	mark  int64  // in the properties of what it writes; 0: none
+	// impatient says not to wait for what comes of it: it is mostly sent again before it
+	// is decided, and so is in the log more than once.
+	impatient bool
 }
 
 func (g *ledger) init() {
@@ -50,6 +53,9 @@ func (c *command) call() call {
 	q := call{key: c.actor, method: "POST", path: c.path, body: c.body, header: map[string]string{}}
 	if c.key != "" {
 		q.header[idempotencyKey] = c.key
+	}
+	if c.impatient {
+		q.header["Prefer"] = "wait=0"
 	}
 	return q
 }

@@ -112,7 +112,7 @@ type Load struct {
 	round    int
 	made     int // workspaces, so far
 	topic    topicReader
-	baseline map[string]vitals
+	baseline map[string]Vitals
 	quiet    time.Duration
 	middle   time.Time                // of the last round, about
 	times    map[string]time.Duration // that parts of settling and checking took
@@ -130,7 +130,7 @@ func New(ctx context.Context, cfg Config) (*Load, error) {
 	cfg.setDefaults()
 	l := &Load{
 		cfg: cfg, log: cfg.Log, wrong: &findings{}, uses: newUses(), keys: newKeyring(),
-		baseline: map[string]vitals{}, quiet: 3 * time.Second,
+		baseline: map[string]Vitals{}, quiet: 3 * time.Second,
 	}
 	l.client = newClient(l, cfg.APIs)
 	l.operator = &operator{client: l.client, name: cfg.Admin.Name, password: cfg.Admin.Password}

@@ -64,16 +64,16 @@ func TestSearchesThatAreNotWhatStandsAreSeen(t *testing.T) {
 
 func TestAProcessThatTakesTooMuchIsSeen(t *testing.T) {
 	b := Bounds{Goroutines: 1000, OpenFiles: 500, Resident: 1 << 30}
-	first := vitals{100, 50, 1 << 20}
-	require.Empty(t, b.compare("u", first, vitals{150, 60, 1 << 29}))
-	requireFound(t, b.compare("u", first, vitals{600, 60, 1 << 20}), 14, "too much")
-	requireFound(t, b.compare("u", first, vitals{100, 501, 1 << 20}), 14, "too much")
-	requireFound(t, b.compare("u", first, vitals{100, 50, 2 << 30}), 14, "too much")
+	first := Vitals{100, 50, 1 << 20}
+	require.Empty(t, b.compare("u", first, Vitals{150, 60, 1 << 29}))
+	requireFound(t, b.compare("u", first, Vitals{600, 60, 1 << 20}), 14, "too much")
+	requireFound(t, b.compare("u", first, Vitals{100, 501, 1 << 20}), 14, "too much")
+	requireFound(t, b.compare("u", first, Vitals{100, 50, 2 << 30}), 14, "too much")
 	page := "# TYPE go_goroutines gauge\ngo_goroutines 12\n# TYPE process_open_fds gauge\nprocess_open_fds 7\n# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes 1e+06\n"
-	v, err := readVitals([]byte(page))
+	v, err := ReadVitals([]byte(page))
 	require.NoError(t, err)
-	require.Equal(t, vitals{12, 7, 1e6}, v)
-	_, err = readVitals([]byte("x 1\n"))
+	require.Equal(t, Vitals{12, 7, 1e6}, v)
+	_, err = ReadVitals([]byte("x 1\n"))
 	require.Error(t, err)
 }
 

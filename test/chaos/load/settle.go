@@ -48,7 +48,7 @@ func (l *Load) Settle(ctx context.Context, stores Stores) error {
 	defer l.say(ctx, "settled")
 	for _, s := range []step{
 		{"processes are ready", l.awaitReady, settleLimit, 0},
-		{"commands are resolved", l.resolve, 3 * time.Minute, 4},
+		{"requests are resolved", l.resolve, 3 * time.Minute, 4},
 		// What a process still holds of a request that was given up has come to an end.
 		{"requests have ended", l.awaitQuiet, settleLimit, 0},
 		{"points are stored", until(pointsStored), 3 * time.Minute, 1},
@@ -122,7 +122,7 @@ func (l *Load) awaitReady(ctx context.Context, _ Stores) error {
 
 func (l *Load) resolve(ctx context.Context, _ Stores) error {
 	for _, t := range l.tenants {
-		if err := t.resolve(ctx); err != nil {
+		if err := errors.Join(t.resolve(ctx), t.resolveReceipts(ctx)); err != nil {
 			return err
 		}
 	}

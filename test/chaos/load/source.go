@@ -29,6 +29,7 @@ type shelf struct {
 	mu      sync.Mutex
 	current map[format]*source
 	aside   []*aside
+	open    []openReceipt
 }
 
 // point names a point of a source.

@@ -11,8 +11,11 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// vitals are what a process takes.
-type vitals struct{ goroutines, openFiles, resident float64 }
+// Vitals are what a process takes.
+type Vitals struct {
+	Goroutines, OpenFiles float64
+	Resident              float64 // bytes
+}
 
 // growth is how much more of goroutines and files a process may take in a later settling
 // than in the first: pools and caches fill up, and then no more comes.
@@ -34,7 +37,7 @@ func (l *Load) checkProcesses(ctx context.Context) (found []Violation, err error
 				found = append(found, Violation{10, "metrics show a workspace", url + ": " + t.id})
 			}
 		}
-		now, err := readVitals(page)
+		now, err := ReadVitals(page)
 		if err != nil {
 			return found, fmt.Errorf("%s: %w", url, err)
 		}
@@ -60,13 +63,14 @@ func (l *Load) metrics(ctx context.Context, url string) ([]byte, error) {
 	return io.ReadAll(response.Body)
 }
 
-func readVitals(page []byte) (v vitals, err error) {
+// ReadVitals reads them off a process's page of metrics.
+func ReadVitals(page []byte) (v Vitals, err error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(bytes.NewReader(page))
 	if err != nil {
 		return v, fmt.Errorf("reading metrics: %w", err)
 	}
-	for name, to := range map[string]*float64{"go_goroutines": &v.goroutines, "process_open_fds": &v.openFiles, "process_resident_memory_bytes": &v.resident} {
+	for name, to := range map[string]*float64{"go_goroutines": &v.Goroutines, "process_open_fds": &v.OpenFiles, "process_resident_memory_bytes": &v.Resident} {
 		family := families[name]
 		if family == nil {
 			return v, fmt.Errorf("%s is not among the metrics", name)
@@ -76,15 +80,15 @@ func readVitals(page []byte) (v vitals, err error) {
 	return v, nil
 }
 
-func (b Bounds) compare(url string, first, now vitals) (found []Violation) {
+func (b Bounds) compare(url string, first, now Vitals) (found []Violation) {
 	for _, one := range []struct {
 		what           string
 		is, was, bound float64
 		more           float64
 	}{
-		{"goroutines", now.goroutines, first.goroutines, b.Goroutines, growth},
-		{"open files", now.openFiles, first.openFiles, b.OpenFiles, growth},
-		{"bytes of memory", now.resident, 0, b.Resident, b.Resident},
+		{"goroutines", now.Goroutines, first.Goroutines, b.Goroutines, growth},
+		{"open files", now.OpenFiles, first.OpenFiles, b.OpenFiles, growth},
+		{"bytes of memory", now.Resident, 0, b.Resident, b.Resident},
 	} {
 		if one.is > one.bound || one.is > one.was+one.more {
 			found = append(found, Violation{14, "a process takes too much", fmt.Sprintf("%s: %.0f %s, after the first round %.0f, bound %.0f", url, one.is, one.what, one.was, one.bound)})

@@ -153,7 +153,17 @@ func (r *Runner) settle(ctx context.Context, round *Round, bad func(int, string,
 func (r *Runner) inspect(round *Round, bad func(int, string, string)) {
 	round.Vitals = r.world.Vitals()
 	round.Exits = r.world.Exits()
-	for _, e := range round.Exits {
+	for _, v := range Ends(round.Exits) {
+		bad(v.Invariant, v.What, v.Evidence)
+	}
+}
+
+// Ends says which ends of processes must not have been.
+func Ends(exits []world.Exit) (found []Violation) {
+	bad := func(invariant int, what, evidence string) {
+		found = append(found, Violation{invariant, what, evidence})
+	}
+	for _, e := range exits {
 		crashed := strings.Contains(e.Tail, "panic:") || strings.Contains(e.Tail, "fatal error:") || strings.Contains(e.Tail, "DATA RACE")
 		// A start gives up when a store stays away for a minute, and is made again.
 		switch {
@@ -164,6 +174,7 @@ func (r *Runner) inspect(round *Round, bad func(int, string, string)) {
 			bad(14, "a process ended by itself", fmt.Sprintf("%s: %s: %s", e.Process, e.How, e.Tail))
 		}
 	}
+	return found
 }
 
 // inject makes the faults happen, each in its time, and takes them back.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"path"
 	"slices"
 	"sync"
@@ -61,7 +60,7 @@ func Whole(ctx context.Context, c Config) (summary Summary, err error) {
 		c.PerRound = 1 // each loss is looked at by itself
 		driven, err = newSurvivor(ctx, w)
 	} else {
-		driven, err = drive(ctx, w, stores, c.World.Seed, c.World.Log)
+		driven, err = Drive(ctx, w, stores, load.Config{Seed: c.World.Seed, Workspaces: workspaces, Log: c.World.Log})
 	}
 	if err != nil {
 		return Summary{}, fmt.Errorf("preparing the load: %w", err)
@@ -109,20 +108,25 @@ type driver struct {
 	stores load.Stores
 }
 
-// drive prepares the load.
-func drive(ctx context.Context, w *world.World, s *world.Stores, seed uint64, log *slog.Logger) (driver, error) {
-	var metrics []string
+// Drive prepares the load on a world, as c says; where the world is, is filled in.
+func Drive(ctx context.Context, w *world.World, s *world.Stores, c load.Config) (Load, error) {
+	c.APIs, c.Admin = w.APIs(), load.Operator{Name: w.First.AdminUser, Password: w.First.AdminPassword}
 	for _, r := range w.Roles("") {
-		metrics = append(metrics, "http://"+r.Metrics+"/metrics")
+		c.Metrics = append(c.Metrics, "http://"+r.Metrics+"/metrics")
 	}
-	l, err := load.New(ctx, load.Config{
-		Seed: seed, APIs: w.APIs(), Metrics: metrics, Workspaces: workspaces, Log: log,
-		Admin: load.Operator{Name: w.First.AdminUser, Password: w.First.AdminPassword},
-	})
+	l, err := load.New(ctx, c)
 	return driver{l, w, s, load.Stores{
 		Postgres: s.Postgres, ClickHouse: s.ClickHouse, Kafka: s.Kafka, KafkaOptions: []kgo.Opt{w.DirectKafka()},
 		Redis: s.Redis, Milvus: s.Milvus,
 	}}, err
+}
+
+// Run drives until ctx ends, and looks meanwhile at what is over by the time of Check.
+func (d driver) Run(ctx context.Context) {
+	var watch sync.WaitGroup
+	watch.Go(func() { d.WatchFences(ctx, d.stores) })
+	defer watch.Wait()
+	d.Load.Run(ctx)
 }
 
 // Settle waits until all that was asked for has had its effect.

@@ -236,6 +236,13 @@ func (w *World) newRole(role, name string) (*Role, error) {
 	return r, nil
 }
 
+// Command prepares another command of the binary, with the settings of every process.
+func (w *World) Command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, w.options.Binary, args...)
+	cmd.Dir, cmd.Env = w.options.Dir, append(os.Environ(), w.environment()...)
+	return cmd
+}
+
 // environment are the settings of every process: where the engines are, and what is
 // done often so that it happens during a run.
 func (w *World) environment() []string {

@@ -1,0 +1,106 @@
+// Package machine says where something was measured, and what: for documents.
+package machine
+
+import (
+	"bytes"
+	"context"
+	"debug/buildinfo"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"github.com/shirou/gopsutil/v4/cpu"
+	"github.com/shirou/gopsutil/v4/host"
+	"github.com/shirou/gopsutil/v4/mem"
+)
+
+// Surroundings are the notes on where this runs and what is measured.
+type Surroundings struct {
+	Machine string // cores, processor, memory, system
+	Go      string // its version
+	Commit  string // with a mark when files are not as it has them
+}
+
+// Look gives the surroundings. Files that are left aside are those that the measuring
+// itself writes.
+func Look(ctx context.Context, leftAside ...string) (s Surroundings, err error) {
+	model := "unknown processor"
+	if models, err := cpu.InfoWithContext(ctx); err == nil && len(models) > 0 {
+		model = models[0].ModelName
+	}
+	memory, err := mem.VirtualMemoryWithContext(ctx)
+	if err != nil {
+		return s, fmt.Errorf("looking at the machine: %w", err)
+	}
+	kernel, err := host.KernelVersionWithContext(ctx)
+	if err != nil {
+		return s, fmt.Errorf("looking at the machine: %w", err)
+	}
+	version, err := ask(ctx, "go", "env", "GOVERSION")
+	if err != nil {
+		return s, err
+	}
+	s.Machine = fmt.Sprintf("%d cores (%s), %.0f GiB, %s %s", runtime.NumCPU(), model, float64(memory.Total)/(1<<30), runtime.GOOS, kernel)
+	s.Go = "Go " + strings.TrimPrefix(version, "go")
+	s.Commit, err = commit(ctx, leftAside)
+	return s, err
+}
+
+// commit gives the commit that is measured.
+func commit(ctx context.Context, leftAside []string) (string, error) {
+	id, err := ask(ctx, "git", "rev-parse", "--short=10", "HEAD")
+	if err != nil {
+		return "", err
+	}
+	status := []string{"status", "--porcelain", "--", "."}
+	for _, path := range leftAside {
+		status = append(status, ":!"+path)
+	}
+	changed, err := ask(ctx, "git", status...)
+	if changed != "" {
+		id += " with changes"
+	}
+	return id, err
+}
+
+// ask runs a program and gives what it prints.
+func ask(ctx context.Context, program string, args ...string) (string, error) {
+	var stderr bytes.Buffer
+	command := exec.CommandContext(ctx, program, args...)
+	command.Stderr = &stderr
+	out, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w: %s", program, err, strings.TrimSpace(stderr.String()))
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// Engines gives the versions of engines by their names, out of what the binary has said
+// of them (livegraph doctor --json).
+func Engines(said []byte, binary string) (map[string]string, error) {
+	var findings []struct{ Name, Version string }
+	if err := json.Unmarshal(said, &findings); err != nil {
+		return nil, fmt.Errorf("reading what livegraph doctor says: %w", err)
+	}
+	versions := map[string]string{}
+	for _, f := range findings {
+		if f.Version != "" {
+			versions[f.Name] = f.Version
+		}
+	}
+	if versions["kafka"] != "embedded" {
+		return versions, nil
+	}
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return nil, err
+	}
+	for _, dep := range info.Deps {
+		if dep.Path == "github.com/twmb/franz-go/pkg/kfake" {
+			versions["kafka"] = "kfake " + strings.TrimPrefix(dep.Version, "v")
+		}
+	}
+	return versions, nil
+}

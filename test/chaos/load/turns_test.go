@@ -1,0 +1,33 @@
+package load
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/graph"
+)
+
+func TestAnUndoOfWhatWasNotDueIsSeen(t *testing.T) {
+	mine, other := uuid.New(), uuid.New()
+	s := turns{}
+	at := graph.Sequence(0)
+	does := func(actor uuid.UUID, kind graph.Type, target graph.Sequence) []Violation {
+		at++
+		c := &graph.Change{Sequence: at, Actor: actor, Type: kind}
+		if target != 0 {
+			c.Target = &graph.Target{Sequence: target}
+		}
+		return s.follow(c)
+	}
+	require.Empty(t, does(mine, graph.TypeCreateNode, 0))  // 1
+	require.Empty(t, does(mine, graph.TypeUpdateNode, 0))  // 2
+	require.Empty(t, does(other, graph.TypeUpdateNode, 0)) // 3
+	require.Empty(t, does(mine, graph.TypeUndo, 2))
+	require.Empty(t, does(mine, graph.TypeRedo, 2))
+	require.Empty(t, does(mine, graph.TypeUndo, 3), "anybody's, if the workspace's turn is meant")
+	require.Empty(t, does(mine, graph.TypeUndo, 2))
+	requireFound(t, does(mine, graph.TypeUndo, 2), 8, "turn")
+	requireFound(t, does(other, graph.TypeRedo, 1), 8, "turn")
+}
