@@ -52,6 +52,11 @@ func Whole(ctx context.Context, c Config) (summary Summary, err error) {
 		return Summary{}, err
 	}
 	defer func() { err = errors.Join(err, stores.Close()) }()
+	watching, unwatch := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { w.RemoveGhosts(watching, stores, faults.Groups()) })
+	defer watch.Wait()
+	defer unwatch()
 	kinds, err := choose(faults.All(w, stores), c.Only, c.Losing)
 	if err != nil {
 		return Summary{}, err
@@ -104,8 +109,6 @@ func choose(all []faults.Fault, only []string, losing bool) ([]faults.Fault, err
 // driver is the load on the stores of one world.
 type driver struct {
 	*load.Load
-	world  *world.World
-	direct *world.Stores
 	stores load.Stores
 }
 
@@ -119,7 +122,7 @@ func drive(ctx context.Context, w *world.World, s *world.Stores, seed uint64, lo
 		Seed: seed, APIs: w.APIs(), Metrics: metrics, Workspaces: workspaces, Log: log,
 		Admin: load.Operator{Name: w.First.AdminUser, Password: w.First.AdminPassword},
 	})
-	return driver{l, w, s, load.Stores{
+	return driver{l, load.Stores{
 		Postgres: s.Postgres, ClickHouse: s.ClickHouse, Kafka: s.Kafka, KafkaOptions: []kgo.Opt{w.DirectKafka()},
 		Redis: s.Redis, Milvus: s.Milvus,
 	}}, err
@@ -127,11 +130,6 @@ func drive(ctx context.Context, w *world.World, s *world.Stores, seed uint64, lo
 
 // Settle waits until all that was asked for has had its effect.
 func (d driver) Settle(ctx context.Context) error {
-	watching, stop := context.WithCancel(ctx)
-	var watch sync.WaitGroup
-	watch.Go(func() { d.world.RemoveGhosts(watching, d.direct, faults.Groups()) })
-	defer watch.Wait()
-	defer stop()
 	return d.Load.Settle(ctx, d.stores)
 }
 
