@@ -34,7 +34,7 @@ func (p *process) auditDeps() audit.Deps {
 // newUses makes the consumer of audit records.
 func (p *process) newUses() *uses.Consumer {
 	return uses.New(uses.Deps{
-		Log: p.kafka, Records: p.clickhouse, Logger: p.logger, Metrics: p.metrics, Tracing: p.tracing,
+		Log: p.kafka, Records: p.clickhouse, Marks: p.postgres, Logger: p.logger, Metrics: p.metrics, Tracing: p.tracing,
 		Config: uses.Config{
 			Group: p.cfg.Audit.Group, BatchWait: p.cfg.Audit.BatchWait, Retention: p.cfg.Audit.Retention(), Grace: consumerGrace,
 		},

@@ -30,6 +30,7 @@ import (
 type Deps struct {
 	Log     *kafka.Client
 	Records store
+	Marks   marks
 	Config  Config
 	Logger  *slog.Logger          // nil: slog.Default()
 	Metrics prometheus.Registerer // nil: what is measured is not registered
@@ -40,6 +41,13 @@ type Deps struct {
 type store interface {
 	InsertAudit(ctx context.Context, records []auditrecord.Record) error
 	ExpireAudit(ctx context.Context, by time.Time) (months int, err error)
+}
+
+// marks is where it stands how far the records are stored, beside what the group has
+// committed, which an operator may move.
+type marks interface {
+	Watermarks(ctx context.Context, topicID [16]byte) (map[int32]int64, error)
+	AdvanceWatermarks(ctx context.Context, topicID [16]byte, next map[int32]int64) error
 }
 
 // Config bounds the consumer.
@@ -130,9 +138,15 @@ func (h handler) Reset() {
 // Discontinued has nothing to remember: records are told apart by what is in them.
 func (handler) Discontinued(int32, int64) {}
 
-// Start goes on where the group has committed, or where the log now begins.
+// Start goes on where both the group and the watermarks say that all before is stored,
+// or where the log now begins. A commit above the watermark is not believed: somebody
+// has moved it, or it belongs to an earlier topic of the name.
 func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
 	seen, err := h.deps.Log.ObserveTopic(ctx, kafka.TopicAudit)
+	if err != nil {
+		return nil, err
+	}
+	marks, err := h.deps.Marks.Watermarks(ctx, seen.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -147,17 +161,27 @@ func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int3
 		if int(p) >= len(seen.State) {
 			return nil, kafka.NewDiscontinuity(p, -1, errors.New("the topic has fewer partitions"))
 		}
-		s := seen.State[p]
-		if at >= 0 && at < s.Start {
-			h.loop.Metrics().Lost.Add(s.Start - at)
-			h.logger.Error("DATA LOSS: audit records were trimmed before they were stored", "partition", p, "next", at, "start", s.Start)
-		}
-		if at < s.Start || at > s.End { // never committed, trimmed, or another topic's offset
-			at = s.Start
-		}
-		from[p] = at
+		from[p] = h.begin(p, at, marks, seen.State[p])
 	}
 	return from, nil
+}
+
+// begin decides where one partition begins. What is read again changes nothing.
+func (h handler) begin(partition int32, committed int64, marks map[int32]int64, log kafka.PartitionState) int64 {
+	mark, stored := marks[partition]
+	at := min(committed, mark)
+	if stored && committed > mark {
+		h.logger.Warn("more is committed than is stored; it is consumed from what is stored", "partition", partition, "committed", committed, "watermark", mark)
+	}
+	switch {
+	case committed < 0 || !stored || at > log.End: // never consumed, or another topic's offset
+		return log.Start
+	case at < log.Start:
+		h.loop.Metrics().Lost.Add(log.Start - at)
+		h.logger.Error("DATA LOSS: audit records were trimmed before they were stored", "partition", partition, "next", at, "start", log.Start)
+		return log.Start
+	}
+	return at
 }
 
 // NewBatch gives an empty batch.
@@ -166,8 +190,13 @@ func (h handler) NewBatch() consumers.Batch { return &batch{store: h.deps.Record
 // Version is nothing that these records have.
 func (handler) Version(*kgo.Record) uint64 { return 0 }
 
-// Advance has nothing to note: the group's offsets say it.
-func (handler) Advance(context.Context, map[int32]int64) error { return nil }
+// Advance raises the watermarks.
+func (h handler) Advance(ctx context.Context, next map[int32]int64) error {
+	h.mu.Lock()
+	id := h.topicID
+	h.mu.Unlock()
+	return h.deps.Marks.AdvanceWatermarks(ctx, id, next)
+}
 
 // batch is records to store.
 type batch struct {

@@ -9,28 +9,33 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/consumers/audit"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas/auditrecord"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres"
 )
 
 const limit = 60 * time.Second
 
 type world struct {
-	t     *testing.T
-	log   *kafka.Client
-	store *clickhouse.DB
-	deps  audit.Deps
+	t       *testing.T
+	brokers []string
+	log     *kafka.Client
+	store   *clickhouse.DB
+	deps    audit.Deps
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
 	group := "audit-" + uuid.NewString()
-	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: testenv.Kafka(t), BufferedBytes: 1 << 20, AuditGroup: group, Log: logger})
+	brokers := testenv.Kafka(t)
+	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: brokers, BufferedBytes: 1 << 20, AuditGroup: group, Log: logger})
 	require.NoError(t, err)
 	t.Cleanup(log.Close)
 	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 1, CommandsPartitions: 2, Replication: -1, RetentionBytes: 64 << 20}))
@@ -38,8 +43,12 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	require.NoError(t, store.Migrate(t.Context()))
-	return &world{t: t, log: log, store: store, deps: audit.Deps{
-		Log: log, Records: store, Logger: logger, Config: audit.Config{Group: group, BatchWait: 10 * time.Millisecond, Retention: 30 * 24 * time.Hour},
+	registry, err := postgres.Open(t.Context(), testenv.Postgres(t), 4)
+	require.NoError(t, err)
+	t.Cleanup(registry.Close)
+	require.NoError(t, registry.Migrate(t.Context()))
+	return &world{t: t, brokers: brokers, log: log, store: store, deps: audit.Deps{
+		Log: log, Records: store, Marks: registry, Logger: logger, Config: audit.Config{Group: group, BatchWait: 10 * time.Millisecond, Retention: 30 * 24 * time.Hour},
 	}}
 }
 
@@ -116,6 +125,49 @@ func TestAUseIsShownOnceHoweverOftenItComes(t *testing.T) {
 	require.EqualValues(t, 1, usage[0].Requests)
 	require.EqualValues(t, 99, usage[0].BytesOut)
 	require.Equal(t, "me", usage[0].Group)
+}
+
+func TestACommitBeyondWhatIsStoredIsNotBelieved(t *testing.T) {
+	w := newWorld(t)
+	uses := func(n int) (all [][]byte) {
+		for range n {
+			all = append(all, encoded(t, auditrecord.Record{RequestID: uuid.NewString(), At: time.Now(), Requests: 1}))
+		}
+		return all
+	}
+	_, stop := w.run()
+	w.produce(uses(3)...)
+	w.shown(3)
+	stop()
+
+	topic, group := w.log.Topic(kafka.TopicAudit).Name, w.deps.Config.Group
+	client, err := kgo.NewClient(kgo.SeedBrokers(w.brokers...))
+	require.NoError(t, err)
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	before, err := admin.ListEndOffsets(t.Context(), topic)
+	require.NoError(t, err)
+	var moved kadm.Offsets
+	before.Each(func(end kadm.ListedOffset) { moved.AddOffset(topic, end.Partition, end.Offset+10, -1) })
+	answer, err := admin.CommitOffsets(t.Context(), group, moved)
+	require.NoError(t, err)
+	require.NoError(t, answer.Error())
+
+	for range 40 { // so that what was committed is there by now
+		w.produce(uses(10)...)
+	}
+	after, err := admin.ListEndOffsets(t.Context(), topic)
+	require.NoError(t, err)
+	overtaken := 0
+	after.Each(func(end kadm.ListedOffset) {
+		if to, is := moved.Lookup(topic, end.Partition); is && end.Offset > to.At {
+			overtaken++
+		}
+	})
+	require.NotZero(t, overtaken)
+	_, stop = w.run()
+	defer stop()
+	w.shown(403)
 }
 
 func TestMonthsPastTheRetentionAreDropped(t *testing.T) {

@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/livegraph/livegraph/internal/certs"
 )
@@ -18,9 +19,17 @@ type Kafka struct {
 	SyncWrites         bool     `help:"Embedded Kafka only: fsync every record (slower; survives a power cut, not only a crash)." default:"false" env:"LIVEGRAPH_KAFKA_SYNC_WRITES"`
 	Compression        string   `help:"Compression of records." enum:"none,lz4,zstd,snappy" default:"none" env:"LIVEGRAPH_KAFKA_COMPRESSION"`
 	BufferedBytes      int      `help:"Most bytes of records waiting for Kafka's answer; beyond, ingest answers 503." default:"134217728" env:"LIVEGRAPH_KAFKA_BUFFERED_BYTES"`
+	// SessionTimeout is how long a consumer group waits for a member that says nothing.
+	SessionTimeout time.Duration `help:"How long a consumer may be silent before others get its partitions, from 6 s on: a consumer that was killed is replaced so late. Longer than the network or the machine may stand still." default:"10s" env:"LIVEGRAPH_KAFKA_SESSION_TIMEOUT"`
 
 	KafkaSecurity `embed:""`
 }
+
+// Bounds of the session timeout: those that brokers have by default.
+const (
+	leastSession = 6 * time.Second
+	mostSession  = 30 * time.Minute
+)
 
 // KafkaSecurity says whom to believe to be a broker, and how to log in there.
 type KafkaSecurity struct {
@@ -64,6 +73,9 @@ func (k *KafkaSecurity) Warnings() []string {
 // validate checks what tags cannot say.
 func (k *Kafka) validate(bad func(setting, format string, args ...any)) {
 	k.Files.validate("kafka-tls", k.TLS, "--kafka-tls", bad)
+	if k.SessionTimeout < leastSession || k.SessionTimeout > mostSession {
+		bad("kafka-session-timeout", "must be between %s and %s, is %s", leastSession, mostSession, k.SessionTimeout)
+	}
 	switch {
 	case k.SASLMechanism == "":
 		for _, s := range []struct{ setting, value string }{

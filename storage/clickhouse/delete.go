@@ -38,8 +38,8 @@ type Deletion struct {
 
 // Delete removes points: numbers, texts, and what latest knows of them. It may be
 // repeated, and be cut short and begun again. Rows that are stored while it runs
-// are not its concern. Whole sources go together, however many they are: a
-// statement costs as much for a thousand of them as for one.
+// are not its concern. Deletions go together: a statement costs as much for many of
+// them as for one.
 func (db *DB) Delete(ctx context.Context, deletions ...Deletion) (err error) {
 	if len(deletions) == 0 {
 		return nil
@@ -47,45 +47,19 @@ func (db *DB) Delete(ctx context.Context, deletions ...Deletion) (err error) {
 	defer func(began time.Time) { db.metrics.observe(opDelete, began, 0, err) }(time.Now())
 	ctx, span := db.start(ctx, opDelete)
 	defer func() { tracing.End(span, err) }()
-	var whole []Deletion
+	var whole, some []Deletion
 	for _, d := range deletions {
 		if d.WholeSource {
 			whole = append(whole, d)
-		} else if err := db.deletePart(ctx, d); err != nil {
-			return err
+		} else {
+			some = append(some, d)
 		}
+	}
+	if err := db.deletePart(ctx, some); err != nil {
+		return err
 	}
 	for chunk := range slices.Chunk(whole, deleteSources) {
 		if err := db.deleteWhole(ctx, chunk); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// deletePart removes some points of a source that stays.
-func (db *DB) deletePart(ctx context.Context, d Deletion) error {
-	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
-	defer cancel()
-	series, err := db.seriesOf(ctx, d.Metric, d)
-	if err != nil {
-		return err
-	}
-	for chunk := range slices.Chunk(series, deleteChunk) {
-		ids := "(" + joinIDs(chunk) + ")"
-		marks, err := db.beginRemoval(ctx, chunk, &d)
-		if err != nil {
-			return err
-		}
-		for _, table := range []string{"points", "states", "latest"} {
-			if err := db.deleteWhere(ctx, table, "series IN "+ids+d.condition()); err != nil {
-				return err
-			}
-		}
-		if err := marks.done(ctx); err != nil {
-			return err
-		}
-		if err := db.recomputeLatest(ctx, d, ids); err != nil {
 			return err
 		}
 	}
@@ -96,7 +70,7 @@ func (db *DB) deletePart(ctx context.Context, d Deletion) error {
 func (db *DB) deleteWhole(ctx context.Context, sources []Deletion) error {
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
-	series, err := db.seriesOf(ctx, nil, sources...)
+	series, err := db.seriesOf(ctx, sources...)
 	if err != nil {
 		return err
 	}
@@ -143,20 +117,13 @@ func (d *Deletion) condition() string {
 	return c.String()
 }
 
-// seriesOf gives the ids of the series that deletions are about: those of one
-// metric, or, when it is nil, all of their sources.
-func (db *DB) seriesOf(ctx context.Context, metric *string, of ...Deletion) ([]uint64, error) {
-	return db.seriesWhere(ctx, metric, ofSources(of))
+// seriesOf gives the ids of the series of deletions' sources.
+func (db *DB) seriesOf(ctx context.Context, of ...Deletion) ([]uint64, error) {
+	return db.seriesWhere(ctx, ofSources(of))
 }
 
-func (db *DB) seriesWhere(ctx context.Context, metric *string, condition string) ([]uint64, error) {
-	query := "SELECT DISTINCT id FROM series WHERE " + condition
-	parameters := ch.Parameters{}
-	if metric != nil {
-		query += " AND metric = {metric:String}"
-		parameters["metric"] = *metric
-	}
-	rows, err := db.conn.Query(ch.Context(ctx, ch.WithParameters(parameters)), query)
+func (db *DB) seriesWhere(ctx context.Context, condition string) ([]uint64, error) {
+	rows, err := db.conn.Query(ctx, "SELECT DISTINCT id FROM series WHERE "+condition)
 	if err != nil {
 		return nil, fmt.Errorf("finding the series to delete: %w", err)
 	}
@@ -178,12 +145,11 @@ func (db *DB) seriesWhere(ctx context.Context, metric *string, condition string)
 // deleteWhere deletes rows if there are any: to look is cheap, to delete rewrites
 // a mask in every part, and a replay repeats deletions that were done long ago.
 func (db *DB) deleteWhere(ctx context.Context, table, condition string) error {
-	var found uint8
-	err := db.conn.QueryRow(ctx, "SELECT count() > 0 FROM (SELECT 1 FROM "+table+" WHERE "+condition+" LIMIT 1)").Scan(&found)
+	found, err := db.anyRow(ctx, table+" WHERE "+condition)
 	if err != nil {
 		return fmt.Errorf("looking for rows to delete in %s: %w", table, err)
 	}
-	if found == 0 {
+	if !found {
 		return nil
 	}
 	sync := ch.Context(ctx, ch.WithSettings(ch.Settings{"lightweight_deletes_sync": 2}))
@@ -193,23 +159,11 @@ func (db *DB) deleteWhere(ctx context.Context, table, condition string) error {
 	return nil
 }
 
-// recomputeLatest offers to table latest the newest points that are left. It does
-// so for all series of the deletion: table latest keeps one row of each, so what
-// was deleted there may have hidden any other.
-func (db *DB) recomputeLatest(ctx context.Context, d Deletion, ids string) error {
-	for table, columns := range map[string]string{
-		"points": "argMax(value, version), ''",
-		"states": "0, argMax(value, version)",
-	} {
-		statement := fmt.Sprintf(`INSERT INTO latest (workspace, source, series, ts, value, text, version)
-			SELECT toUUID('%s'), toUUID('%s'), series, ts, %s, max(version) FROM %s
-			WHERE series IN %s AND (series, ts) IN (SELECT series, max(ts) FROM %s WHERE series IN %s GROUP BY series)
-			GROUP BY series, ts`, d.Workspace, d.Source, columns, table, ids, table, ids)
-		if err := db.conn.Exec(ch.Context(ctx, ch.WithSettings(insertSettings)), statement); err != nil {
-			return fmt.Errorf("finding the newest points that are left: %w", err)
-		}
-	}
-	return nil
+// anyRow reports whether a table has a row; what follows FROM says which.
+func (db *DB) anyRow(ctx context.Context, from string) (bool, error) {
+	var found uint8
+	err := db.conn.QueryRow(ctx, "SELECT count() > 0 FROM (SELECT 1 FROM "+from+" LIMIT 1)").Scan(&found)
+	return found > 0, err
 }
 
 // joinIDs writes series ids for an IN: numbers of ours, too many for a parameter.

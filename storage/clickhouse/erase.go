@@ -38,7 +38,7 @@ func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func
 	defer func(began time.Time) { db.metrics.observe(opErase, began, 0, err) }(time.Now())
 	ctx, span := db.start(ctx, opErase)
 	defer func() { tracing.End(span, err) }()
-	series, err := db.seriesWhere(ctx, nil, ofWorkspace(workspace))
+	series, err := db.seriesWhere(ctx, ofWorkspace(workspace))
 	if err != nil {
 		return err
 	}

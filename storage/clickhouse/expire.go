@@ -36,7 +36,7 @@ func (db *DB) Expire(ctx context.Context, sources []Owner, fromUS int64, pause f
 	// stored. Nothing that is past its retention is in an answer, removed or not.
 	wholeUS := fromUS - mod(fromUS, hourUS)
 	for some := range slices.Chunk(of, deleteSources) {
-		series, err := db.seriesOf(ctx, nil, some...)
+		series, err := db.seriesOf(ctx, some...)
 		if err != nil {
 			return removed, err
 		}

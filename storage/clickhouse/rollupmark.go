@@ -175,37 +175,58 @@ type removal struct {
 	marks []stretch // none: there is nothing to mark
 }
 
-// beginRemoval marks what a deletion takes from series, unless neither points nor
+// beginRemoval marks what deletions take from series, unless neither points nor
 // rollups are there: a replay repeats deletions that were done long ago. What was
 // marked has to be marked once more when the points are gone, by done.
-func (db *DB) beginRemoval(ctx context.Context, series []uint64, d *Deletion) (removal, error) {
+func (db *DB) beginRemoval(ctx context.Context, parts []part) (removal, error) {
 	r := removal{db: db}
-	ids, from, to := "("+joinIDs(series)+")", int64(0), int64(maxHour)
+	var timed []part
+	for _, p := range parts {
+		if from, to := p.hours(); from < to {
+			timed = append(timed, p)
+		}
+	}
+	if len(timed) == 0 {
+		return r, nil
+	}
+	hours := anyPart(timed, func(p *part) string {
+		from, to := p.hours()
+		return fmt.Sprintf("series IN (%s) AND ts >= %s AND ts < %s", joinIDs(p.series), moment(from*hourUS), moment(to*hourUS))
+	})
+	for _, rows := range []string{
+		"points WHERE " + anyPart(timed, (*part).where),
+		"rollup_1h FINAL WHERE " + hours + " AND points > 0",
+		"rollup_1m FINAL WHERE " + hours + " AND points > 0",
+	} {
+		found, err := db.anyRow(ctx, rows)
+		if err != nil {
+			return r, fmt.Errorf("looking for rollups of what is deleted: %w", err)
+		}
+		if !found {
+			continue
+		}
+		for _, p := range timed {
+			from, to := p.hours()
+			for _, id := range p.series {
+				r.marks = append(r.marks, stretch{series: id, from: uint32(from), to: uint32(to)})
+			}
+		}
+		return r, r.done(ctx)
+	}
+	return r, nil
+}
+
+// hours are those that a deletion has to do with, from inclusive to exclusive, counted
+// from the Unix epoch.
+func (d *Deletion) hours() (from, to int64) {
+	to = maxHour
 	if d.FromUS != nil {
 		from = min(hourOf(*d.FromUS), maxHour)
 	}
 	if d.ToUS != nil {
 		to = min(hourOf(*d.ToUS)+1, maxHour)
 	}
-	if from >= to {
-		return r, nil
-	}
-	hours := fmt.Sprintf("series IN %s AND ts >= %s AND ts < %s", ids, moment(from*hourUS), moment(to*hourUS))
-	var found uint8
-	err := db.conn.QueryRow(ctx, "SELECT toUInt8("+
-		"EXISTS(SELECT 1 FROM points WHERE series IN "+ids+d.condition()+" LIMIT 1) OR "+
-		"EXISTS(SELECT 1 FROM rollup_1h FINAL WHERE "+hours+" AND points > 0 LIMIT 1) OR "+
-		"EXISTS(SELECT 1 FROM rollup_1m FINAL WHERE "+hours+" AND points > 0 LIMIT 1))").Scan(&found)
-	if err != nil {
-		return r, fmt.Errorf("looking for rollups of what is deleted: %w", err)
-	}
-	if found == 0 {
-		return r, nil
-	}
-	for _, id := range series {
-		r.marks = append(r.marks, stretch{series: id, from: uint32(from), to: uint32(to)})
-	}
-	return r, r.done(ctx)
+	return from, to
 }
 
 // done marks in an epoch that is open now.

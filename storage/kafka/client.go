@@ -52,6 +52,9 @@ type Options struct {
 	// BufferedBytes is the most bytes of records waiting for acknowledgement;
 	// beyond, ProducePoints refuses at once.
 	BufferedBytes int
+	// SessionTimeout is how long a member of a consumer group may be silent before
+	// others get its partitions; 0: 10 s.
+	SessionTimeout time.Duration
 	// ProduceTimeout is the longest ProducePoints waits; 0: 5 s.
 	ProduceTimeout time.Duration
 	// PointsGroup, CommandsGroup and AuditGroup are the consumer groups of points, of
@@ -115,6 +118,9 @@ func Open(_ context.Context, opts Options) (*Client, error) {
 	}
 	if opts.ProduceTimeout <= 0 {
 		opts.ProduceTimeout = defaultProduceWait
+	}
+	if opts.SessionTimeout <= 0 {
+		opts.SessionTimeout = defaultSession
 	}
 	codec, err := compression(opts.Compression)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // go, twice until partitions have moved, and nobody consumes these meanwhile: so
 // the interval is how stale points become when a consumer is restarted.
 const (
-	sessionTimeout    = 10 * time.Second
+	defaultSession    = 10 * time.Second
 	heartbeatInterval = 500 * time.Millisecond
 	rebalanceTimeout  = 30 * time.Second
 	fetchMaxWait      = 500 * time.Millisecond
@@ -87,7 +87,7 @@ func (c *Client) Join(o GroupOptions) (*Group, error) {
 		kgo.AdjustFetchOffsetsFn(g.adjust(o)),
 		kgo.OnPartitionsRevoked(g.gone(o, false)),
 		kgo.OnPartitionsLost(g.gone(o, true)),
-		kgo.SessionTimeout(sessionTimeout),
+		kgo.SessionTimeout(c.opts.SessionTimeout),
 		kgo.HeartbeatInterval(heartbeatInterval),
 		kgo.RebalanceTimeout(rebalanceTimeout),
 		kgo.FetchMaxBytes(o.FetchBytes),

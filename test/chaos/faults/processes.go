@@ -75,7 +75,7 @@ func twins(w *world.World) []Fault {
 			}},
 			// The one that is paused for longer than its session wakes up and believes
 			// that it still owns what its twin has.
-			Fault{Kind: "stale/" + role, Seldom: true, Lasts: between(12*time.Second, 15*time.Second),
+			Fault{Kind: "stale/" + role, Seldom: true, Lasts: between(world.Session+2*time.Second, world.Session+5*time.Second),
 				Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
 					twin, end, err := start()
 					if err != nil {

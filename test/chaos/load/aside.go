@@ -34,31 +34,58 @@ func (t *tenant) putAside(ctx context.Context, stores Stores, s *source) error {
 }
 
 // read gives what the rows of the source come to.
-func (old *aside) read(ctx context.Context, stores Stores) (sum digest, err error) {
+func (old *aside) read(ctx context.Context, stores Stores) (digest, error) {
+	each, err := readDigests(ctx, stores, old.series)
+	return old.sum(each), err
+}
+
+// sum adds up what the rows of its series come to.
+func (old *aside) sum(each map[uint64]digest) (sum digest) {
 	for _, one := range old.series {
-		var rows []digest
-		err := stores.ClickHouse.Select(ctx, &rows, `SELECT count() AS rows, sum(cityHash64(series, ts, value, version)) AS hash
-			FROM `+one.table()+` FINAL WHERE series = ?`, one.id)
-		if err != nil {
-			return sum, fmt.Errorf("reading a source that was put aside: %w", err)
-		}
-		sum.Rows, sum.Hash = sum.Rows+rows[0].Rows, sum.Hash+rows[0].Hash
+		sum.Rows, sum.Hash = sum.Rows+each[one.id].Rows, sum.Hash+each[one.id].Hash
 	}
-	return sum, nil
+	return sum
+}
+
+// readDigests gives what the rows of each series come to; of one that has none nothing.
+func readDigests(ctx context.Context, stores Stores, series []seriesRow) (map[uint64]digest, error) {
+	each := map[uint64]digest{}
+	tables, _ := byTable(series)
+	for table, ids := range tables {
+		var rows []struct {
+			Series uint64 `ch:"series"`
+			Rows   uint64 `ch:"rows"`
+			Hash   uint64 `ch:"hash"`
+		}
+		err := stores.ClickHouse.Select(ctx, &rows, `SELECT series, count() AS rows, sum(cityHash64(series, ts, value, version)) AS hash
+			FROM `+table+` FINAL WHERE series IN (?) GROUP BY series`, ids)
+		if err != nil {
+			return nil, fmt.Errorf("reading sources that were put aside: %w", err)
+		}
+		for _, row := range rows {
+			each[row.Series] = digest{row.Rows, row.Hash}
+		}
+	}
+	return each, nil
 }
 
 // checkAside holds what was put aside in former rounds against what its rows come to
 // now: nothing may have come, gone or changed.
 func (t *tenant) checkAside(ctx context.Context, stores Stores) (found []Violation, err error) {
+	var series []seriesRow
+	for _, old := range t.shelf.aside {
+		series = append(series, old.series...)
+	}
+	each, err := readDigests(ctx, stores, series)
+	if err != nil {
+		return nil, err
+	}
 	for _, old := range t.shelf.aside {
 		if old.removed && !old.settled {
 			old.settled = true // its deletion is on its way: the next time
 			continue
 		}
-		now, err := old.read(ctx, stores)
-		switch {
-		case err != nil:
-			return found, err
+		switch now := old.sum(each); {
 		case old.removed && now.Rows > 0:
 			found = append(found, Violation{2, "points of a deleted source stand", fmt.Sprintf("source %s: %d", old.id, now.Rows)})
 		case !old.removed && now != old.digest:

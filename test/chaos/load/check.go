@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -28,17 +29,23 @@ func (l *Load) Check(ctx context.Context, stores Stores) []Violation {
 		}
 		l.took(what, began)
 	}
-	for _, t := range l.tenants {
-		look("points", func() ([]Violation, error) { return t.checkPoints(ctx, stores) })
-		look("graph", func() ([]Violation, error) { return t.checkGraph(ctx, stores) })
-		look("searches", func() ([]Violation, error) { return t.checkSearch(ctx, stores) })
+	tenants := func(what string, check func(*tenant) ([]Violation, error)) {
+		look(what, func() (found []Violation, err error) {
+			var mu sync.Mutex
+			err = l.each(func(t *tenant) error {
+				wrong, err := check(t)
+				mu.Lock()
+				defer mu.Unlock()
+				found = append(found, wrong...)
+				return err
+			})
+			return found, err
+		})
 	}
-	look("other workspaces", func() ([]Violation, error) {
-		for _, t := range l.tenants {
-			t.pryAll(ctx)
-		}
-		return nil, nil
-	})
+	tenants("points", func(t *tenant) ([]Violation, error) { return t.checkPoints(ctx, stores) })
+	tenants("graph", func(t *tenant) ([]Violation, error) { return t.checkGraph(ctx, stores) })
+	tenants("searches", func(t *tenant) ([]Violation, error) { return t.checkSearch(ctx, stores) })
+	tenants("other workspaces", func(t *tenant) ([]Violation, error) { t.pryAll(ctx); return nil, nil })
 	look("topic", func() ([]Violation, error) { return l.checkTopic(ctx, stores) })
 	look("vectors", func() ([]Violation, error) { return l.checkVectors(ctx, stores) })
 	if every := l.cfg.ReplayEvery; every > 0 && l.round%every == 1%every {

@@ -128,24 +128,36 @@ func (one seriesRow) table() string {
 	return "points"
 }
 
+// byTable gives series by the table that their points are in, and all by their ids.
+func byTable(series []seriesRow) (ids map[string][]uint64, of map[uint64]seriesRow) {
+	ids, of = map[string][]uint64{}, map[uint64]seriesRow{}
+	for _, one := range series {
+		ids[one.table()] = append(ids[one.table()], one.id)
+		of[one.id] = one
+	}
+	return ids, of
+}
+
 // readPoints reads what stands of series, and says which texts are not what was sent.
 func readPoints(ctx context.Context, stores Stores, series []seriesRow) (stored []pointRow, found []Violation, err error) {
-	for _, one := range series {
+	tables, of := byTable(series)
+	for table, ids := range tables {
 		var rows []struct {
-			US    int64  `ch:"us"`
-			Value string `ch:"value"`
+			Series uint64 `ch:"series"`
+			US     int64  `ch:"us"`
+			Value  string `ch:"value"`
 		}
-		err := stores.ClickHouse.Select(ctx, &rows, `SELECT toUnixTimestamp64Micro(ts) AS us, toString(value) AS value FROM `+one.table()+` FINAL WHERE series = ?`, one.id)
+		err := stores.ClickHouse.Select(ctx, &rows, `SELECT series, toUnixTimestamp64Micro(ts) AS us, toString(value) AS value FROM `+table+` FINAL WHERE series IN (?)`, ids)
 		if err != nil {
 			return nil, nil, fmt.Errorf("reading points: %w", err)
 		}
 		for _, row := range rows {
 			number, err := strconv.ParseFloat(row.Value[strings.LastIndexByte(row.Value, ' ')+1:], 64)
 			if err != nil {
-				found = append(found, Violation{1, "a point has a text that nobody sent", fmt.Sprintf("series %d at %d: %q", one.id, row.US, row.Value)})
+				found = append(found, Violation{1, "a point has a text that nobody sent", fmt.Sprintf("series %d at %d: %q", row.Series, row.US, row.Value)})
 				continue
 			}
-			stored = append(stored, pointRow{one, row.US, number})
+			stored = append(stored, pointRow{of[row.Series], row.US, number})
 		}
 	}
 	return stored, found, nil
@@ -154,19 +166,21 @@ func readPoints(ctx context.Context, stores Stores, series []seriesRow) (stored 
 // readTorn looks for versions of a point that stand for several values: a record that
 // was read again and gave something else.
 func readTorn(ctx context.Context, stores Stores, series []seriesRow) (found []Violation, err error) {
-	for _, one := range series {
+	tables, _ := byTable(series)
+	for table, ids := range tables {
 		var rows []struct {
+			Series  uint64 `ch:"series"`
 			US      int64  `ch:"us"`
 			Version uint64 `ch:"version"`
 			Values  string `ch:"all"`
 		}
-		err := stores.ClickHouse.Select(ctx, &rows, `SELECT toUnixTimestamp64Micro(ts) AS us, version, toString(groupUniqArray(value)) AS all
-			FROM `+one.table()+` WHERE series = ? GROUP BY ts, version HAVING uniqExact(value) > 1 LIMIT 5`, one.id)
+		err := stores.ClickHouse.Select(ctx, &rows, `SELECT series, toUnixTimestamp64Micro(ts) AS us, version, toString(groupUniqArray(value)) AS all
+			FROM `+table+` WHERE series IN (?) GROUP BY series, ts, version HAVING uniqExact(value) > 1 LIMIT 5`, ids)
 		if err != nil {
 			return nil, fmt.Errorf("reading versions of points: %w", err)
 		}
 		for _, row := range rows {
-			found = append(found, Violation{2, "one version of a point has several values", fmt.Sprintf("series %d at %d, version %d: %s", one.id, row.US, row.Version, row.Values)})
+			found = append(found, Violation{2, "one version of a point has several values", fmt.Sprintf("series %d at %d, version %d: %s", row.Series, row.US, row.Version, row.Values)})
 		}
 	}
 	return found, nil

@@ -16,8 +16,10 @@ import (
 const (
 	// mostSearched is how many of the nodes that a round touched are searched for.
 	mostSearched = 12
-	// vectorsPatience is how long Milvus may take to count what was written to it.
-	vectorsPatience = 10 * time.Second
+	// vectorsPatience is how long Milvus may hold another number of vectors than it was
+	// given. milvus-lite that is killed may have lost some that it had acknowledged: the
+	// keeper of the index notices that by two looks, half a minute apart, and builds anew.
+	vectorsPatience = 90 * time.Second
 )
 
 // checkSearch holds that searches find the nodes that the round has touched if they

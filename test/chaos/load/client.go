@@ -58,6 +58,7 @@ type client struct {
 	http *http.Client
 
 	answered, unanswered atomic.Int64
+	vague                atomic.Int64 // when there was the last answer, or none, that leaves open what happened; ns
 }
 
 func newClient(l *Load, apis []string) *client {
@@ -89,6 +90,14 @@ func unknown(a *answer, err error) bool {
 
 // do makes a request. An error says that there was no answer, or only a part of one.
 func (c *client) do(ctx context.Context, q call) (*answer, error) {
+	a, err := c.send(ctx, q)
+	if unknown(a, err) {
+		c.vague.Store(time.Now().UnixNano())
+	}
+	return a, err
+}
+
+func (c *client) send(ctx context.Context, q call) (*answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
 	request, err := c.request(ctx, q)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -44,14 +45,12 @@ func (f *feed) follow(ctx context.Context, dice *rand.Rand) {
 	defer cancel()
 	round, _ := ctx.Value(endKey{}).(context.Context)
 	defer context.AfterFunc(round, cancel)()
-	f.read(ctx)
+	f.read(ctx, math.MaxInt64)
 }
 
-// read reads on one connection until ctx ends or the connection does.
-func (f *feed) read(ctx context.Context) {
-	f.mu.Lock()
-	after := f.last
-	f.mu.Unlock()
+// read reads on one connection until a sequence, or until ctx or the connection ends.
+func (f *feed) read(ctx context.Context, until int64) {
+	after := f.upTo()
 	c := f.tenant.load.client
 	q := call{key: f.tenant.admin, method: http.MethodGet, path: "/api/queries/events?after=0", header: map[string]string{}}
 	if after > 0 {
@@ -77,14 +76,14 @@ func (f *feed) read(ctx context.Context) {
 	}
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 16<<20)
-	f.parse(lines, a.RequestID)
+	f.parse(lines, a.RequestID, until)
 }
 
-// parse takes the stream apart: fields of an event a line each, a blank line after it.
-// An event that broke off is none.
-func (f *feed) parse(lines *bufio.Scanner, request string) {
+// parse takes the stream apart until a sequence: fields of an event a line each, a blank
+// line after it. An event that broke off is none.
+func (f *feed) parse(lines *bufio.Scanner, request string, until int64) {
 	var id, kind, data string
-	for lines.Scan() {
+	for f.upTo() < until && lines.Scan() {
 		name, text, _ := strings.Cut(lines.Text(), ":")
 		text = strings.TrimPrefix(text, " ")
 		switch name {
@@ -101,6 +100,13 @@ func (f *feed) parse(lines *bufio.Scanner, request string) {
 			id, kind, data = "", "", ""
 		}
 	}
+}
+
+// upTo is the sequence up to which all was read.
+func (f *feed) upTo() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
 }
 
 // take notes an event.
@@ -126,20 +132,15 @@ func (f *feed) take(id, data, request string) {
 
 // catchUp reads until a sequence.
 func (f *feed) catchUp(ctx context.Context, sequence int64) error {
-	for {
-		f.mu.Lock()
-		last := f.last
-		f.mu.Unlock()
-		if last >= sequence {
-			return nil
-		}
+	for f.upTo() < sequence {
 		once, cancel := context.WithTimeout(ctx, 2*time.Second)
-		f.read(once)
+		f.read(once, sequence)
 		cancel()
-		if !rest(ctx, retryPause) {
-			return fmt.Errorf("events of workspace %s were read up to %d, not %d: %w", f.tenant.id, last, sequence, ctx.Err())
+		if f.upTo() < sequence && !rest(ctx, retryPause) {
+			return fmt.Errorf("events of workspace %s were read up to %d, not %d: %w", f.tenant.id, f.upTo(), sequence, ctx.Err())
 		}
 	}
+	return nil
 }
 
 // take gives the events that were not compared yet.

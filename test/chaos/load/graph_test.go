@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -198,12 +199,12 @@ func TestEventsThatAreNotTheJournalAreSeen(t *testing.T) {
 	read := func(text string) (inStream, inComparison []Violation) {
 		journal, _ := aJournal(t)
 		f := aFeed()
-		f.parse(bufio.NewScanner(strings.NewReader(text)), "req")
+		f.parse(bufio.NewScanner(strings.NewReader(text)), "req", math.MaxInt64)
 		return f.tenant.load.wrong.take(), compareEvents("w", journal, f.takeAll())
 	}
 	journal, _ := aJournal(t)
 	f := aFeed()
-	f.parse(bufio.NewScanner(strings.NewReader(stream(journal))), "req")
+	f.parse(bufio.NewScanner(strings.NewReader(stream(journal))), "req", math.MaxInt64)
 	require.Empty(t, f.tenant.load.wrong.take())
 	require.Empty(t, compareEvents("w", journal, f.takeAll()))
 
@@ -220,7 +221,7 @@ func TestEventsThatAreNotTheJournalAreSeen(t *testing.T) {
 
 	half := stream(journal[:2])
 	f = aFeed()
-	f.parse(bufio.NewScanner(strings.NewReader(half[:len(half)-20])), "req")
+	f.parse(bufio.NewScanner(strings.NewReader(half[:len(half)-20])), "req", math.MaxInt64)
 	require.EqualValues(t, 1, f.last, "an event that broke off is none")
 }
 

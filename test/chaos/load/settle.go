@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -80,8 +81,10 @@ func (l *Load) await(ctx context.Context, stores Stores, s step) error {
 	return nil
 }
 
+// awaitQuiet waits until the last request of which it is not known what came of it was
+// long enough ago.
 func (l *Load) awaitQuiet(ctx context.Context, _ Stores) error {
-	rest(ctx, l.quiet)
+	rest(ctx, l.quiet-time.Since(time.Unix(0, l.client.vague.Load())))
 	return ctx.Err()
 }
 
@@ -106,27 +109,35 @@ func until(ask func(context.Context, Stores) (missing string, err error)) func(c
 // awaitReady waits until each API process says that it is ready, some times in a row.
 func (l *Load) awaitReady(ctx context.Context, _ Stores) error {
 	const inARow = 3
+	var work errgroup.Group
 	for api := range l.cfg.APIs {
-		for row := 0; row < inARow; {
-			a, err := l.client.do(ctx, call{method: http.MethodGet, path: "/readyz", api: api + 1, foreign: true})
-			if row++; err != nil || a.Status != http.StatusOK {
-				row = 0
+		work.Go(func() error {
+			for row := 0; row < inARow; {
+				a, err := l.client.send(ctx, call{method: http.MethodGet, path: "/readyz", api: api + 1, foreign: true})
+				if row++; err != nil || a.Status != http.StatusOK {
+					row = 0
+				}
+				if row < inARow && !rest(ctx, settlePause) {
+					return fmt.Errorf("%s: %w", l.cfg.APIs[api], ctx.Err())
+				}
 			}
-			if !rest(ctx, settlePause) {
-				return fmt.Errorf("%s: %w", l.cfg.APIs[api], ctx.Err())
-			}
-		}
+			return nil
+		})
 	}
-	return nil
+	return work.Wait()
 }
 
 func (l *Load) resolve(ctx context.Context, _ Stores) error {
+	return l.each(func(t *tenant) error { return errors.Join(t.resolve(ctx), t.resolveReceipts(ctx)) })
+}
+
+// each does something for all tenants at a time.
+func (l *Load) each(do func(*tenant) error) error {
+	var work errgroup.Group
 	for _, t := range l.tenants {
-		if err := errors.Join(t.resolve(ctx), t.resolveReceipts(ctx)); err != nil {
-			return err
-		}
+		work.Go(func() error { return do(t) })
 	}
-	return nil
+	return work.Wait()
 }
 
 // kafka opens a client of the brokers.
@@ -263,14 +274,11 @@ func behind(ctx context.Context, stores Stores, workspaces []uuid.UUID, query st
 
 // readEvents has each feed read up to its workspace's newest change.
 func (l *Load) readEvents(ctx context.Context, stores Stores) error {
-	for _, t := range l.tenants {
+	return l.each(func(t *tenant) error {
 		var head int64
 		if err := stores.Postgres.QueryRow(ctx, `SELECT coalesce(max(sequence), 0) FROM graph_heads WHERE workspace_id = $1`, t.uuid).Scan(&head); err != nil {
 			return err
 		}
-		if err := t.feed.catchUp(ctx, head); err != nil {
-			return err
-		}
-	}
-	return nil
+		return t.feed.catchUp(ctx, head)
+	})
 }

@@ -51,6 +51,11 @@ func Whole(ctx context.Context, c Config) (summary Summary, err error) {
 		return Summary{}, err
 	}
 	defer func() { err = errors.Join(err, stores.Close()) }()
+	watching, unwatch := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { w.RemoveGhosts(watching, stores, faults.Groups()) })
+	defer watch.Wait()
+	defer unwatch()
 	kinds, err := choose(faults.All(w, stores), c.Only, c.Losing)
 	if err != nil {
 		return Summary{}, err
@@ -103,8 +108,6 @@ func choose(all []faults.Fault, only []string, losing bool) ([]faults.Fault, err
 // driver is the load on the stores of one world.
 type driver struct {
 	*load.Load
-	world  *world.World
-	direct *world.Stores
 	stores load.Stores
 }
 
@@ -115,7 +118,7 @@ func Drive(ctx context.Context, w *world.World, s *world.Stores, c load.Config) 
 		c.Metrics = append(c.Metrics, "http://"+r.Metrics+"/metrics")
 	}
 	l, err := load.New(ctx, c)
-	return driver{l, w, s, load.Stores{
+	return driver{l, load.Stores{
 		Postgres: s.Postgres, ClickHouse: s.ClickHouse, Kafka: s.Kafka, KafkaOptions: []kgo.Opt{w.DirectKafka()},
 		Redis: s.Redis, Milvus: s.Milvus,
 	}}, err
@@ -131,11 +134,6 @@ func (d driver) Run(ctx context.Context) {
 
 // Settle waits until all that was asked for has had its effect.
 func (d driver) Settle(ctx context.Context) error {
-	watching, stop := context.WithCancel(ctx)
-	var watch sync.WaitGroup
-	watch.Go(func() { d.world.RemoveGhosts(watching, d.direct, faults.Groups()) })
-	defer watch.Wait()
-	defer stop()
 	return d.Load.Settle(ctx, d.stores)
 }
 

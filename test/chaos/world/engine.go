@@ -135,7 +135,19 @@ func (e *Engine) Restart(ctx context.Context, meanwhile func() error) error {
 		return fmt.Errorf("%s cannot be restarted", e.Name)
 	}
 	if err := process.Stop(ctx); err != nil {
-		return errors.Join(err, process.Start(context.WithoutCancel(ctx)))
+		return errors.Join(err, start(ctx, process.Start))
 	}
-	return errors.Join(meanwhile(), process.Start(context.WithoutCancel(ctx)))
+	return errors.Join(meanwhile(), start(ctx, process.Start))
+}
+
+// start starts what was stopped, again if that fails: its supervisor does so only for
+// what ran once, and on a machine that has other things to do a start may take too long.
+func start(ctx context.Context, do func(context.Context) error) (err error) {
+	const tries = 3
+	for range tries {
+		if err = do(context.WithoutCancel(ctx)); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	return err
 }

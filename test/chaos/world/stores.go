@@ -108,7 +108,7 @@ func (w *World) RemoveGhosts(ctx context.Context, s *Stores, groups map[string]s
 	if w.Apache() {
 		return 0
 	}
-	const every, patience = time.Second, 12 * time.Second
+	const every, patience = 500 * time.Millisecond, Session + 1500*time.Millisecond
 	since := map[string]time.Time{}
 	for {
 		select {

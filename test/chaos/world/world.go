@@ -35,6 +35,10 @@ import (
 // Apache is the name of the other edition of Kafka.
 const Apache = "apache"
 
+// Session is how long a consumer may be silent before others get its partitions: as
+// short as brokers allow, so that it happens often and is waited for shortly.
+const Session = 6 * time.Second
+
 // Options say what world to make.
 type Options struct {
 	Dir      string // of everything; made if missing
@@ -252,7 +256,7 @@ func (w *World) environment() []string {
 		"LIVEGRAPH_POSTGRES_URL=" + w.Engine(Postgres).Through,
 		"LIVEGRAPH_REDIS_URL=" + w.Engine(Redis).Through,
 		"LIVEGRAPH_MILVUS_ADDRESS=" + w.Engine(Milvus).Through,
-		"LIVEGRAPH_POSTGRES_MAX_CONNS=8",
+		"LIVEGRAPH_POSTGRES_MAX_CONNS=8", "LIVEGRAPH_KAFKA_SESSION_TIMEOUT=" + Session.String(),
 		"LIVEGRAPH_ROLLUPS_QUIET=2s", "LIVEGRAPH_ROLLUPS_LATE=5s",
 		"LIVEGRAPH_LOG_FORMAT=json",
 	}
