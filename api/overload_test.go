@@ -13,19 +13,19 @@ import (
 
 func TestWhoComesBeyondTheLimitIsRefusedAtOnceUntilOthersLeave(t *testing.T) {
 	c := newCrowds(2, nil)
-	first, err := c.enter(kindGraph)
+	first, err := c.enter(route.ChangesGraph)
 	require.NoError(t, err)
-	_, err = c.enter(kindGraph)
+	_, err = c.enter(route.ChangesGraph)
 	require.NoError(t, err)
-	_, err = c.enter(kindGraph)
+	_, err = c.enter(route.ChangesGraph)
 	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
 	var public *fault.Error
 	require.ErrorAs(t, err, &public)
 	require.Positive(t, public.RetryAfter)
-	_, err = c.enter(kindPoints)
+	_, err = c.enter(route.WritesPoints)
 	require.NoError(t, err, "another kind has its own room")
 	first()
-	_, err = c.enter(kindGraph)
+	_, err = c.enter(route.ChangesGraph)
 	require.NoError(t, err, "who leaves makes room")
 }
 
@@ -35,34 +35,24 @@ func TestRoomIsNeverLostWhoeverComesAndGoes(t *testing.T) {
 	for range 16 {
 		work.Go(func() {
 			for range 2000 {
-				if leave, err := c.enter(kindOther); err == nil {
-					require.LessOrEqual(t, c.inside[kindOther].Load(), int64(3+16), "each that is refused is counted for a moment")
+				if leave, err := c.enter(route.OtherWork); err == nil {
+					require.LessOrEqual(t, c.inside[route.OtherWork].Load(), int64(3+16), "each that is refused is counted for a moment")
 					leave()
 				}
 			}
 		})
 	}
 	work.Wait()
-	require.Zero(t, c.inside[kindOther].Load())
+	require.Zero(t, c.inside[route.OtherWork].Load())
 }
 
 func TestProbesAndStreamsAreNotCounted(t *testing.T) {
-	for _, c := range []struct {
-		rt      route.Route
-		kind    string
-		counted bool
-	}{
-		{route.Route{Method: http.MethodGet, Pattern: "/readyz", Access: route.Public}, "", false},
-		{route.Route{Method: http.MethodGet, Pattern: "/api/queries/events", Lasts: true}, "", false},
-		{route.Route{Method: http.MethodGet, Pattern: "/admin/api/overview", Access: route.Operator}, "", false},
-		{route.Route{Method: http.MethodPost, Pattern: "/api/live-data/ingest"}, kindPoints, true},
-		{route.Route{Method: http.MethodPost, Pattern: "/api/v1/write", Dialect: &route.Dialect{}}, kindPoints, true},
-		{route.Route{Method: http.MethodPost, Pattern: "/api/commands/batch"}, kindGraph, true},
-		{route.Route{Method: http.MethodGet, Pattern: "/api/commands/{id}"}, kindOther, true},
-		{route.Route{Method: http.MethodPost, Pattern: "/api/rag/search"}, kindOther, true},
+	for _, rt := range []route.Route{
+		{Method: http.MethodGet, Pattern: "/readyz", Access: route.Public},
+		{Method: http.MethodGet, Pattern: "/api/queries/events", Lasts: true},
+		{Method: http.MethodGet, Pattern: "/admin/api/overview", Access: route.Operator},
 	} {
-		kind, counted := kindOf(&c.rt)
-		require.Equal(t, c.counted, counted, c.rt.Pattern)
-		require.Equal(t, c.kind, kind, c.rt.Pattern)
+		require.False(t, counted(&rt), rt.Pattern)
 	}
+	require.True(t, counted(&route.Route{Method: http.MethodPost, Pattern: "/api/rag/search"}))
 }

@@ -75,8 +75,8 @@ func Routes(deps Deps) []route.Route {
 	a := &api{Deps: deps, ids: issuer{key: deps.IDKey}}
 	a.register(deps.Metrics)
 	return []route.Route{
-		{Method: http.MethodPost, Pattern: executePath, Scopes: writeScopes, Handle: a.execute},
-		{Method: http.MethodPost, Pattern: batchPath, Scopes: writeScopes, Handle: a.batch},
+		{Method: http.MethodPost, Pattern: executePath, Scopes: writeScopes, Handle: a.execute, Work: route.ChangesGraph},
+		{Method: http.MethodPost, Pattern: batchPath, Scopes: writeScopes, Handle: a.batch, Work: route.ChangesGraph},
 		{Method: http.MethodGet, Pattern: commandPath, Scopes: writeScopes, Handle: a.get},
 	}
 }

@@ -30,7 +30,7 @@ func (a *api) influxRoutes() []route.Route {
 	write := func(path string, d *route.Dialect) route.Route {
 		d.Errors = influxError
 		return route.Route{
-			Method: http.MethodPost, Pattern: path, Scopes: []request.Scope{request.WriteLiveData}, Handle: a.influxWrite, Dialect: d,
+			Method: http.MethodPost, Pattern: path, Scopes: []request.Scope{request.WriteLiveData}, Handle: a.influxWrite, Dialect: d, Work: route.WritesPoints,
 		}
 	}
 	return []route.Route{

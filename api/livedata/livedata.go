@@ -92,14 +92,19 @@ func Routes(deps Deps) []route.Route {
 	one := func(method, pattern string, scope request.Scope, handle route.Handler) route.Route {
 		return route.Route{Method: method, Pattern: pattern, Scopes: []request.Scope{scope}, Handle: handle}
 	}
+	points := func(pattern string, handle route.Handler) route.Route {
+		rt := one(http.MethodPost, pattern, request.WriteLiveData, handle)
+		rt.Work = route.WritesPoints
+		return rt
+	}
 	return append(a.influxRoutes(),
 		one(http.MethodGet, sourcesPath, request.ReadLiveData, a.listSources),
 		one(http.MethodPost, sourcesPath, request.WriteLiveData, a.createSource),
 		one(http.MethodGet, sourcePath, request.ReadLiveData, a.getSource),
 		one(http.MethodPatch, sourcePath, request.WriteLiveData, a.patchSource),
 		one(http.MethodDelete, sourcePath, request.Admin, a.deleteSource),
-		one(http.MethodPost, ingestPath, request.WriteLiveData, a.ingest),
-		one(http.MethodPost, remoteWritePath, request.WriteLiveData, a.remoteWrite),
+		points(ingestPath, a.ingest),
+		points(remoteWritePath, a.remoteWrite),
 		one(http.MethodGet, queryPath, request.ReadLiveData, a.query),
 		one(http.MethodGet, seriesPath, request.ReadLiveData, a.listSeries),
 		route.Route{Method: http.MethodGet, Pattern: streamPath, Scopes: []request.Scope{request.ReadLiveData}, Lasts: true, Handle: a.streamPoints},

@@ -30,6 +30,18 @@ const (
 	Operator
 )
 
+// Work is what a route's requests make the service do. How many of each may be worked on
+// at a time is bounded by itself, so that too many of one leave the others be. It is the
+// value of a label.
+type Work string
+
+// The kinds of work.
+const (
+	OtherWork    Work = "" // reads, mostly
+	WritesPoints Work = "points"
+	ChangesGraph Work = "graph"
+)
+
 // Handler answers a request, or gives the error to answer with, but not both.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
@@ -47,6 +59,7 @@ type Route struct {
 	// a request.Session in the context.
 	Lasts  bool
 	Handle Handler
+	Work   Work
 	// Dialect is set on a route for the clients of another product.
 	Dialect *Dialect
 }

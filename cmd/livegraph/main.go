@@ -42,6 +42,11 @@ type CLI struct {
 	Import     ImportCmd     `cmd:"" help:"Make the nodes and edges of an exported file in a workspace."`
 	Backup     BackupCmd     `cmd:"" help:"Take a backup of the whole installation while it runs."`
 	Restore    RestoreCmd    `cmd:"" help:"Fill an empty installation from a backup."`
+	Sources    SourcesCmd    `cmd:"" help:"List the sources of a workspace."`
+	Query      QueryCmd      `cmd:"" help:"Show points of a workspace, as they are or aggregated."`
+	Graph      GraphCmd      `cmd:"" help:"Look around in a workspace's graph, and undo and redo what was done to it."`
+	Search     SearchCmd     `cmd:"" help:"Find nodes of a workspace by words and meaning, with --hybrid by the graph, too."`
+	Index      IndexCmd      `cmd:"" help:"Show how far a workspace's search index is."`
 	Audit      AuditCmd      `cmd:"" help:"Show who used which key for what: all workspaces, by filter, as a table, CSV or JSON."`
 	Topics     TopicsCmd     `cmd:"" help:"List the topics with their partitions, offsets and lag, and the brokers' addresses."`
 	Replay     ReplayCmd     `cmd:"" help:"Have a built-in consumer read a part of its topic once more; list, show and cancel that."`

@@ -89,6 +89,26 @@ func (c *Client) EnsureTopics(ctx context.Context, s TopicSettings) error {
 	return nil
 }
 
+// FindTopics learns which of our topics are there, to produce to them. It makes none and
+// watches none: a tool beside the service is done before they change.
+func (c *Client) FindTopics(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	for _, t := range c.topics {
+		info, err := c.describe(ctx, t)
+		if errors.Is(err, kerr.UnknownTopicOrPartition) {
+			continue
+		}
+		if err == nil {
+			err = c.adopt(ctx, t, info)
+		}
+		if err != nil {
+			return errAway().Because(Explain(err))
+		}
+	}
+	return nil
+}
+
 // topicConfig gives the settings of a topic that we make. Age never removes a
 // record: the embedded broker begins again at offset 0 once a partition is empty.
 // A segment holds at least one batch of the largest.

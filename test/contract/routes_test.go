@@ -49,6 +49,18 @@ func TestTheRoutesAndTheContractAreTheSame(t *testing.T) {
 	}
 }
 
+func TestRequestsThatWriteAreHeldApartFromOthers(t *testing.T) {
+	s := contract.Start(t, groups()...)
+	of := map[route.Work][]string{}
+	for _, rt := range s.API.Routes() {
+		of[rt.Work] = append(of[rt.Work], rt.Method+" "+rt.Pattern)
+	}
+	require.ElementsMatch(t, []string{
+		"POST /api/live-data/ingest", "POST /api/v1/write", "POST /api/v2/write", "POST /write",
+	}, of[route.WritesPoints])
+	require.ElementsMatch(t, []string{"POST /api/commands/execute", "POST /api/commands/batch"}, of[route.ChangesGraph])
+}
+
 func TestTheContractAndItsPageNeedNoKeyAndNoInternet(t *testing.T) {
 	s := contract.Start(t)
 	public := contract.Request{Key: contract.None, Workspace: contract.None}

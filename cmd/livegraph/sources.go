@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/wording"
+)
+
+// SourcesCmd looks at sources.
+type SourcesCmd struct {
+	List SourcesListCmd `cmd:"" help:"List a workspace's sources, and when something last came from them."`
+}
+
+// SourcesListCmd lists sources.
+type SourcesListCmd struct {
+	tenant
+	Name   string            `help:"Only those with this in their name." placeholder:"TEXT"`
+	Tag    map[string]string `help:"Only those with this tag; repeat it for several." placeholder:"KEY=VALUE"`
+	Node   *uuid.UUID        `help:"Only those linked to this node." placeholder:"ID"`
+	Sort   string            `help:"Fields by comma, a leading - for descending: createdAt, updatedAt, name, version." default:"name"`
+	Limit  int               `help:"Sources at most, 1 to 100." default:"100"`
+	Cursor string            `help:"Go on where the list before ended." placeholder:"CURSOR"`
+}
+
+// listedSource is a source as the interface shows it.
+type listedSource struct {
+	ID         uuid.UUID
+	Name       string
+	Unit       *string
+	Tags       map[string]string
+	NodeID     *uuid.UUID
+	LastSeenAt *time.Time
+	Status     *string
+}
+
+// Run prints the sources.
+func (c *SourcesListCmd) Run(ctx context.Context, out *output) error {
+	query := url.Values{"limit": {strconv.Itoa(c.Limit)}, "sort": {c.Sort}}
+	setText(query, "name", c.Name)
+	setText(query, "cursor", c.Cursor)
+	if c.Node != nil {
+		query.Set("nodeId", c.Node.String())
+	}
+	for key, value := range c.Tag {
+		query.Set("tag."+key, value)
+	}
+	return c.reads(ctx, func(v *visit) error {
+		got, err := v.get(ctx, "/api/live-data/sources", query)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return got.print(out)
+		}
+		list, err := read[page[listedSource]](got)
+		if err != nil {
+			return err
+		}
+		rows := [][]string{{"NAME", "ID", "STATUS", "LAST SEEN", "UNIT", "TAGS", "NODE"}}
+		for _, s := range list.Data {
+			rows = append(rows, []string{
+				s.Name, s.ID.String(), textOr(s.Status, "unknown"), when(s.LastSeenAt), textOr(s.Unit, "-"), tagText(s.Tags), idOr(s.NodeID),
+			})
+		}
+		if err := printTable(out, rows); err != nil {
+			return err
+		}
+		return printPage(out, list.Meta.Total, len(list.Data), "source", list.Meta.NextCursor)
+	})
+}
+
+// setText sets a parameter that is not empty.
+func setText(query url.Values, name, value string) {
+	if value != "" {
+		query.Set(name, value)
+	}
+}
+
+// printPage says how much there is, and how to see the rest.
+func printPage(out *output, total int64, shown int, one, next string) error {
+	text := wording.Count(total, one)
+	if int64(shown) < total {
+		text = fmt.Sprintf("%d of %s", shown, text)
+	}
+	if next != "" {
+		text += "; the next: --cursor " + next
+	}
+	_, err := fmt.Fprintln(out, text)
+	return err
+}
+
+func idOr(id *uuid.UUID) string {
+	if id == nil {
+		return "-"
+	}
+	return id.String()
+}
+
+func when(at *time.Time) string {
+	if at == nil {
+		return "-"
+	}
+	return at.Format(time.RFC3339)
+}
+
+func tagText(tags map[string]string) string {
+	var list []string
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		list = append(list, key+"="+tags[key])
+	}
+	if len(list) == 0 {
+		return "-"
+	}
+	return strings.Join(list, ",")
+}
