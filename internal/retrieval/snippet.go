@@ -250,6 +250,9 @@ func tokens(runes []rune) (list []token) {
 
 // fold makes words equal that differ in case, accents or width.
 func fold(runes []rune) string {
+	if lower, plain := lowerASCII(runes); plain {
+		return lower
+	}
 	return strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
 			return -1
@@ -258,9 +261,28 @@ func fold(runes []rune) string {
 	}, norm.NFKD.String(string(runes)))
 }
 
+// lowerASCII is fold for words of nothing else: most, in much that is written.
+func lowerASCII(runes []rune) (lower string, plain bool) {
+	var short [32]byte
+	letters := short[:0]
+	for _, r := range runes {
+		switch {
+		case r >= unicode.MaxASCII:
+			return "", false
+		case 'A' <= r && r <= 'Z':
+			r += 'a' - 'A'
+		}
+		letters = append(letters, byte(r))
+	}
+	return string(letters), true
+}
+
+// firstUnspaced is before all scripts that unspaced names.
+const firstUnspaced = '\u0e00'
+
 // unspaced reports whether a script is written without spaces between words.
 func unspaced(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) &&
+	return r >= firstUnspaced && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) &&
 		!unicode.IsMark(r)
 }
 

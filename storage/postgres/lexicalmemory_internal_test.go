@@ -108,16 +108,39 @@ func TestTheMemoryOfTextsForgetsWhatWasNotSearchedForLongest(t *testing.T) {
 func TestTheBestAreKept(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
-		all := make([]scoredNode, r.IntN(40))
-		for i := range all {
-			all[i] = scoredNode{uuid.New(), float64(r.IntN(8))}
+		texts, sums, most := &workspaceTexts{}, []float64{}, r.IntN(20)
+		all := []scoredNode{}
+		for range r.IntN(40) {
+			n := scoredNode{uuid.New(), float64(r.IntN(8))}
+			texts.nodes, sums = append(texts.nodes, textNode{id: n.id}), append(sums, n.score)
+			if n.score > 0 {
+				all = append(all, n)
+			}
 		}
-		best := bestOf{most: r.IntN(20)}
-		for _, n := range all {
-			best.add(n)
-		}
+		best := append([]scoredNode{}, texts.best(sums, most)...)
 		slices.SortFunc(all, compareScored)
-		slices.SortFunc(best.nodes, compareScored)
-		require.Equal(t, all[:min(len(all), best.most)], append([]scoredNode{}, best.nodes...))
+		slices.SortFunc(best, compareScored)
+		require.Equal(t, all[:min(len(all), most)], best)
+	}
+}
+
+func TestTheNthGreatestIsThatOfTheSortedValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 500 {
+		values := make([]float64, 1+r.IntN(3000))
+		kinds, rising := 1+r.IntN(len(values)), r.IntN(3)
+		for i := range values {
+			switch rising {
+			case 0:
+				values[i] = float64(r.IntN(kinds))
+			case 1:
+				values[i] = float64(i / kinds)
+			default: // an organ pipe: medians of three divide it badly
+				values[i] = float64(min(i, len(values)-i))
+			}
+		}
+		n := 1 + r.IntN(len(values))
+		sorted := slices.Sorted(slices.Values(values))
+		require.Equal(t, sorted[len(sorted)-n], nthGreatest(values, n))
 	}
 }

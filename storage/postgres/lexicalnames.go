@@ -86,8 +86,8 @@ func within(n lexical.Name, taken []lexical.Name) bool {
 // the whole query.
 func (s *textSearch) raise(called []calledNodes, q lexical.Query) {
 	top := 1.0
-	if len(s.order) > 0 {
-		top = max(top, s.order[0].score)
+	for _, score := range s.scores {
+		top = max(top, score)
 	}
 	for _, c := range called {
 		if len(c.nodes) > namesakes {
@@ -102,7 +102,5 @@ func (s *textSearch) raise(called []calledNodes, q lexical.Query) {
 			s.raised[id] += share * top
 		}
 	}
-	if len(called) > 0 {
-		s.sort()
-	}
+	s.sorted = false
 }

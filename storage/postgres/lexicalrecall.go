@@ -161,11 +161,12 @@ func (s *textSearch) scoreKept(terms []searchTerm, more bool) bool {
 		most = int(s.most.postings)
 	}
 	best, there := s.memory.texts.score(terms, bm25K1*(1-bm25B), bm25K1*bm25B/s.average, of, most)
+	if len(s.scores) == 0 {
+		s.scores = make(map[uuid.UUID]float64, len(best))
+	}
+	s.sorted = false
 	for _, n := range best {
 		s.scores[n.id] += n.score
-	}
-	if there {
-		s.sort()
 	}
 	return there
 }

@@ -73,12 +73,14 @@ func (s *textSearch) lookUp(ctx context.Context, terms []searchTerm) error {
 		return nil
 	}
 	least := s.threshold() - atMost(terms)
-	most := min(len(s.order), max(2*s.limit, int(s.most.lookups)/len(terms)))
-	for most > 0 && s.order[most-1].score < least {
+	order := s.ranked()
+	most := min(len(order), max(2*s.limit, int(s.most.lookups)/len(terms)))
+	for most > 0 && order[most-1].score < least {
 		most--
 	}
 	kept := make(uuids, most)
-	for i, n := range s.order {
+	s.sorted = false
+	for i, n := range order {
 		if i < most {
 			kept[i] = column(n.id)
 		} else {
@@ -103,6 +105,7 @@ func (s *textSearch) score(ctx context.Context, query string, terms []searchTerm
 	}
 	var id uuid.UUID
 	var score float64
+	s.sorted = false
 	_, err = pgx.ForEachRow(rows, []any{&id, &score}, func() error {
 		s.scores[id] += score
 		return nil
@@ -110,7 +113,6 @@ func (s *textSearch) score(ctx context.Context, query string, terms []searchTerm
 	if err != nil {
 		return fmt.Errorf("reading postings: %w", err)
 	}
-	s.sort()
 	return nil
 }
 
@@ -120,16 +122,25 @@ type scoredNode struct {
 	score float64
 }
 
-// sort puts the candidates in the order of their scores.
-func (s *textSearch) sort() {
-	s.order = s.order[:0]
+// ranked gives the candidates in the order of their scores. They are put in order
+// when somebody asks: mostly once, after all is added.
+func (s *textSearch) ranked() []scoredNode {
+	if s.sorted {
+		return s.order
+	}
+	s.order = slices.Grow(s.order[:0], len(s.scores))
 	for id, score := range s.scores {
 		s.order = append(s.order, scoredNode{id, score})
 	}
 	slices.SortFunc(s.order, compareScored)
+	s.sorted = true
+	return s.order
 }
 
 // compareScored is less than 0 when a comes before b.
 func compareScored(a, b scoredNode) int {
-	return cmp.Or(cmp.Compare(b.score, a.score), bytes.Compare(a.id[:], b.id[:]))
+	if a.score != b.score { // nearly always: the ids are not looked at in vain
+		return cmp.Compare(b.score, a.score)
+	}
+	return bytes.Compare(a.id[:], b.id[:])
 }

@@ -107,7 +107,8 @@ type textSearch struct {
 	raised  map[uuid.UUID]float64  // what of a score is for a name
 	asked   float64                // what the terms of the query weigh together
 	names   map[string][]uuid.UUID // nodes that have a name of the query, by its key
-	order   []scoredNode           // of scores, best first
+	order   []scoredNode           // of scores, best first; see ranked
+	sorted  bool                   // order is that of scores
 }
 
 // searchTerm is a term of a query in a workspace.
@@ -278,6 +279,7 @@ func (s *textSearch) rank(ctx context.Context, terms []searchTerm) error {
 			return s.lookUp(ctx, rest)
 		}
 		clear(s.scores)
+		s.sorted = false
 		arrange(terms) // what was read is in memory now
 	}
 	first, rest := s.split(terms, s.most.postings)
@@ -315,16 +317,19 @@ func atMost(terms []searchTerm) (sum float64) {
 // threshold is a score that enough candidates have, whatever is added to it: twice as
 // many as are wanted, because some may have been deleted just now.
 func (s *textSearch) threshold() float64 {
-	if at := 2*s.limit - 1; s.selective() && at < len(s.order) {
-		return s.order[at].score
+	if at := 2*s.limit - 1; s.selective() && at < len(s.scores) {
+		return s.ranked()[at].score
 	}
 	return 0
 }
 
 // best gives the best that stand and pass the filter.
 func (s *textSearch) best(ctx context.Context) (hits []retrieval.TextHit, err error) {
-	rest := s.order
-	for most := 2 * s.limit; len(rest) > 0; most *= 8 { // mostly the first look is enough
+	rest, first := s.ranked(), 2*s.limit
+	if s.selective() {
+		first = s.limit + s.limit/4 // nothing but what was deleted just now does not pass
+	}
+	for most := first; len(rest) > 0; most *= 8 { // mostly the first look is enough
 		portion := rest[:min(most, len(rest))]
 		rest = rest[len(portion):]
 		ids := make([]uuid.UUID, len(portion))

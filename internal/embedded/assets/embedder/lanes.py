@@ -9,6 +9,8 @@ import collections
 import os
 import threading
 
+from serving import log
+
 MAX_PADDED_TOKENS = 1024  # of a batch: bounds its memory, and how long it takes
 
 

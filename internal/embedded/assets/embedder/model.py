@@ -12,6 +12,9 @@ import numpy as np
 import onnxruntime
 from tokenizers.implementations import BertWordPieceTokenizer
 
+from network import network
+from onnxfile import tensors
+
 NAME = "all-MiniLM-L6-v2"
 DIMENSIONS = 384
 MAX_TOKENS = 256  # of a text, [CLS] and [SEP] included; what is beyond is not read
@@ -50,7 +53,7 @@ class Model:
         options.log_severity_level = 3
         # Threads that have nothing to do sleep: the cores are not ours alone.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self.session = onnxruntime.InferenceSession(weights(), options, providers=["CPUExecutionProvider"])
+        self.session = onnxruntime.InferenceSession(network(tensors(weights())), options, providers=["CPUExecutionProvider"])
         self.vectors([self.token_ids(["warm-up"])[0]])  # the first run allocates
 
     def token_ids(self, texts):
@@ -67,14 +70,11 @@ class Model:
     def vectors(self, ids):
         """The vectors of texts, float32 and of length 1: the mean over each text's
         tokens. They do not depend on which texts are computed together."""
-        shape = (len(ids), max(map(len, ids)))
-        tokens, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        lengths = np.array([len(one) for one in ids], np.int32)
+        tokens = np.zeros((len(ids), lengths.max()), np.int64)
         for row, one in enumerate(ids):
             tokens[row, : len(one)] = one
-            mask[row, : len(one)] = 1
-        hidden = self.session.run(
-            ["last_hidden_state"],
-            {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros(shape, np.int64)},
-        )[0]
+        given = {"input_ids": tokens, "positions": np.arange(tokens.shape[1]), "lengths": lengths}
+        hidden = self.session.run(["hidden"], given)[0]
         means = np.stack([hidden[row, : len(one)].mean(axis=0) for row, one in enumerate(ids)])
         return (means / np.linalg.norm(means, axis=1, keepdims=True)).astype(np.float32)
