@@ -50,7 +50,7 @@ func (a *Audit) Group(t testing.TB, s *Server) []route.Route {
 	s.Trail = audit.NewTrail(audit.TrailDeps{Spool: a.Spool, Log: log, CountEvery: 100 * time.Millisecond})
 	if !a.Alone && !a.Unstored {
 		background(t, uses.New(uses.Deps{
-			Log: log, Records: a.Records, Config: uses.Config{Group: "audit-" + uuid.NewString(), BatchWait: 20 * time.Millisecond, Retention: 365 * 24 * time.Hour},
+			Log: log, Records: a.Records, Marks: s.DB, Config: uses.Config{Group: "audit-" + uuid.NewString(), BatchWait: 20 * time.Millisecond, Retention: 365 * 24 * time.Hour},
 		}).Run)
 	}
 	if !a.Alone {
