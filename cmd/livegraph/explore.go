@@ -25,18 +25,6 @@ type GraphCmd struct {
 	Redo      GraphRedoCmd      `cmd:"" help:"Do again what was taken back, by default the last."`
 }
 
-// paged are the flags of lists.
-type paged struct {
-	Limit  int    `help:"How many at most, 1 to 100." default:"50"`
-	Cursor string `help:"Go on where the list before ended." placeholder:"CURSOR"`
-}
-
-func (p *paged) query() url.Values {
-	query := url.Values{"limit": {strconv.Itoa(p.Limit)}}
-	setText(query, "cursor", p.Cursor)
-	return query
-}
-
 // GraphNodesCmd lists nodes.
 type GraphNodesCmd struct {
 	tenant
@@ -52,33 +40,11 @@ func (c *GraphNodesCmd) Run(ctx context.Context, out *output) error {
 	query.Set("sort", c.Sort)
 	setText(query, "name", c.Name)
 	setText(query, "entityType", strings.Join(c.EntityType, ","))
-	return c.reads(ctx, func(v *visit) error {
-		got, err := v.get(ctx, "/api/queries/nodes", query)
-		if err != nil || c.JSON {
-			return printed(out, got, err)
-		}
-		list, err := read[page[graphjson.Node]](got)
-		if err != nil {
-			return err
-		}
-		rows := [][]string{{"NAME", "TYPE", "ID", "VERSION", "UPDATED"}}
-		for i := range list.Data {
-			rows = append(rows, nodeRow(&list.Data[i]))
-		}
-		if err := printTable(out, rows); err != nil {
-			return err
-		}
-		return printPage(out, list.Meta.Total, len(list.Data), "node", list.Meta.NextCursor)
-	})
+	list := listing[graphjson.Node]{path: "/api/queries/nodes", query: query, one: "node", head: nodeHead(), row: nodeRow}
+	return list.print(ctx, out, &c.tenant)
 }
 
-// printed prints an answer as JSON, unless it is an error.
-func printed(out *output, got answer, err error) error {
-	if err != nil {
-		return err
-	}
-	return got.print(out)
-}
+func nodeHead() []string { return []string{"NAME", "TYPE", "ID", "VERSION", "UPDATED"} }
 
 func nodeRow(n *graphjson.Node) []string {
 	return []string{n.Name, n.EntityType, n.ID.String(), strconv.FormatInt(n.Version, 10), n.UpdatedAt.Format(time.RFC3339)}
@@ -102,7 +68,7 @@ func (c *GraphNodeCmd) Run(ctx context.Context, out *output) error {
 			return err
 		}
 		n := &node.Data
-		if err := printTable(out, [][]string{{"NAME", "TYPE", "ID", "VERSION", "UPDATED"}, nodeRow(n)}); err != nil {
+		if err := printTable(out, [][]string{nodeHead(), nodeRow(n)}); err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintf(out, "description: %s\nproperties: %s\n", printableText(textOr(n.Description, "-")), printableText(string(n.Properties))); err != nil {
@@ -115,14 +81,11 @@ func (c *GraphNodeCmd) Run(ctx context.Context, out *output) error {
 		if err != nil {
 			return err
 		}
-		rows := [][]string{{"EDGE", "RELATION", "FROM", "TO"}}
-		for _, e := range edges.Data {
-			rows = append(rows, []string{e.ID.String(), e.RelationType, e.SourceID.String(), e.TargetID.String()})
-		}
-		if err := printTable(out, rows); err != nil {
-			return err
-		}
-		return printPage(out, edges.Meta.Total, len(edges.Data), "edge", "")
+		edges.Meta.NextCursor = "" // no flag of this command takes it
+		list := listing[graphjson.Edge]{one: "edge", head: []string{"EDGE", "RELATION", "FROM", "TO"}, row: func(e *graphjson.Edge) []string {
+			return []string{e.ID.String(), e.RelationType, e.SourceID.String(), e.TargetID.String()}
+		}}
+		return list.show(out, &edges)
 	})
 }
 
@@ -144,37 +107,25 @@ func (c *GraphNeighborsCmd) Run(ctx context.Context, out *output) error {
 	for _, relation := range c.RelationType {
 		query.Add("relationType", relation)
 	}
-	return c.reads(ctx, func(v *visit) error {
-		got, err := v.get(ctx, "/api/queries/nodes/"+c.ID.String()+"/neighbors", query)
-		if err != nil || c.JSON {
-			return printed(out, got, err)
-		}
-		list, err := read[page[struct {
-			Node  graphjson.Node
-			Depth int
-			Edges []graphjson.Edge
-		}]](got)
-		if err != nil {
-			return err
-		}
-		rows := [][]string{{"DEPTH", "RELATION", "NAME", "TYPE", "ID", "VERSION", "UPDATED"}}
-		for _, n := range list.Data {
+	list := listing[neighbor]{
+		path: "/api/queries/nodes/" + c.ID.String() + "/neighbors", query: query, one: "node",
+		head: append([]string{"DEPTH", "RELATION"}, nodeHead()...),
+		row: func(n *neighbor) []string {
 			var relations []string
 			for _, e := range n.Edges {
 				relations = append(relations, e.RelationType)
 			}
-			rows = append(rows, append([]string{strconv.Itoa(n.Depth), strings.Join(relations, ",")}, nodeRow(&n.Node)...))
-		}
-		if err := printTable(out, rows); err != nil {
-			return err
-		}
-		if list.Meta.Truncated {
-			if _, err := fmt.Fprintln(out, "there are more edges than a walk follows: some of what is behind them is missing"); err != nil {
-				return err
-			}
-		}
-		return printPage(out, list.Meta.Total, len(list.Data), "node", list.Meta.NextCursor)
-	})
+			return append([]string{strconv.Itoa(n.Depth), strings.Join(relations, ",")}, nodeRow(&n.Node)...)
+		},
+	}
+	return list.print(ctx, out, &c.tenant)
+}
+
+// neighbor is a node around another.
+type neighbor struct {
+	Node  graphjson.Node
+	Depth int
+	Edges []graphjson.Edge
 }
 
 // GraphHistoryCmd lists changes.
@@ -190,28 +141,17 @@ func (c *GraphHistoryCmd) Run(ctx context.Context, out *output) error {
 	if c.ID != nil {
 		query.Set("nodeId", c.ID.String())
 	}
-	return c.reads(ctx, func(v *visit) error {
-		got, err := v.get(ctx, "/api/queries/history", query)
-		if err != nil || c.JSON {
-			return printed(out, got, err)
-		}
-		list, err := read[page[graphjson.Change]](got)
-		if err != nil {
-			return err
-		}
-		rows := [][]string{{"SEQUENCE", "AT", "TYPE", "WHAT", "ACTOR", "COMMAND"}}
-		for i := range list.Data {
-			change := &list.Data[i]
-			rows = append(rows, []string{
+	list := listing[graphjson.Change]{
+		path: "/api/queries/history", query: query, one: "change",
+		head: []string{"SEQUENCE", "AT", "TYPE", "WHAT", "ACTOR", "COMMAND"},
+		row: func(change *graphjson.Change) []string {
+			return []string{
 				strconv.FormatInt(change.Sequence, 10), change.At.Format(time.RFC3339), change.Type, touched(change),
 				change.ActorID.String(), change.CommandID.String(),
-			})
-		}
-		if err := printTable(out, rows); err != nil {
-			return err
-		}
-		return printPage(out, list.Meta.Total, len(list.Data), "change", list.Meta.NextCursor)
-	})
+			}
+		},
+	}
+	return list.print(ctx, out, &c.tenant)
 }
 
 // touched says what a change was done to.

@@ -70,11 +70,8 @@ func (c *SearchCmd) Run(ctx context.Context, out *output) error {
 	}
 	return c.reads(ctx, func(v *visit) error {
 		got, err := v.post(ctx, path, body)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			return got.print(out)
+		if err != nil || c.JSON {
+			return printed(out, got, err)
 		}
 		list, err := read[page[foundNode]](got)
 		if err != nil {
@@ -129,11 +126,8 @@ type IndexStatusCmd struct{ tenant }
 func (c *IndexStatusCmd) Run(ctx context.Context, out *output) error {
 	return c.reads(ctx, func(v *visit) error {
 		got, err := v.get(ctx, "/api/rag/index/status", nil)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			return got.print(out)
+		if err != nil || c.JSON {
+			return printed(out, got, err)
 		}
 		status, err := read[struct {
 			Data struct {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -11,8 +10,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/livegraph/livegraph/internal/wording"
 )
 
 // SourcesCmd looks at sources.
@@ -53,49 +50,16 @@ func (c *SourcesListCmd) Run(ctx context.Context, out *output) error {
 	for key, value := range c.Tag {
 		query.Set("tag."+key, value)
 	}
-	return c.reads(ctx, func(v *visit) error {
-		got, err := v.get(ctx, "/api/live-data/sources", query)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			return got.print(out)
-		}
-		list, err := read[page[listedSource]](got)
-		if err != nil {
-			return err
-		}
-		rows := [][]string{{"NAME", "ID", "STATUS", "LAST SEEN", "UNIT", "TAGS", "NODE"}}
-		for _, s := range list.Data {
-			rows = append(rows, []string{
+	list := listing[listedSource]{
+		path: "/api/live-data/sources", query: query, one: "source",
+		head: []string{"NAME", "ID", "STATUS", "LAST SEEN", "UNIT", "TAGS", "NODE"},
+		row: func(s *listedSource) []string {
+			return []string{
 				s.Name, s.ID.String(), textOr(s.Status, "unknown"), when(s.LastSeenAt), textOr(s.Unit, "-"), tagText(s.Tags), idOr(s.NodeID),
-			})
-		}
-		if err := printTable(out, rows); err != nil {
-			return err
-		}
-		return printPage(out, list.Meta.Total, len(list.Data), "source", list.Meta.NextCursor)
-	})
-}
-
-// setText sets a parameter that is not empty.
-func setText(query url.Values, name, value string) {
-	if value != "" {
-		query.Set(name, value)
+			}
+		},
 	}
-}
-
-// printPage says how much there is, and how to see the rest.
-func printPage(out *output, total int64, shown int, one, next string) error {
-	text := wording.Count(total, one)
-	if int64(shown) < total {
-		text = fmt.Sprintf("%d of %s", shown, text)
-	}
-	if next != "" {
-		text += "; the next: --cursor " + next
-	}
-	_, err := fmt.Fprintln(out, text)
-	return err
+	return list.print(ctx, out, &c.tenant)
 }
 
 func idOr(id *uuid.UUID) string {

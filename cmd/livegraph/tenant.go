@@ -15,7 +15,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/livegraph/livegraph/api/commands"
 	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/livedata"
 	"github.com/livegraph/livegraph/api/queries"
@@ -52,7 +51,16 @@ type visit struct {
 
 // reads opens what the routes that read want, and runs work.
 func (c *tenant) reads(ctx context.Context, work func(*visit) error) error {
-	return c.within(ctx, func(p *process, v *visit) error {
+	return c.within(ctx, func(p *process, v *visit) (err error) {
+		if p.clickhouse, err = openClickHouse(ctx, p.cfg); err != nil {
+			return err
+		}
+		if p.embedder, err = openEmbedder(c.Embedder); err != nil {
+			return err
+		}
+		if p.milvus, err = openMilvus(c.Milvus); err != nil {
+			return err
+		}
 		v.serve(queries.Routes(queries.Deps{Graph: p.postgres, Journal: p.postgres, TokenKey: p.install.CheckpointKey, QueryTimeout: c.API.QueryTimeout}))
 		v.serve(p.searchRoutes())
 		v.serve(livedata.Routes(livedata.Deps{
@@ -76,12 +84,7 @@ func (c *tenant) writes(ctx context.Context, work func(*visit) error) error {
 			return err
 		}
 		p.repeats = idempotency.New(p.postgres, p.logger, p.metrics)
-		p.replies = p.redis.NewReplies(p.logger)
-		p.waiter = commands.NewWaiter(p.replies, p.postgres, p.logger)
-		v.serve(commands.Routes(commands.Deps{
-			Log: p.kafka, Outcomes: p.postgres, Fate: p.postgres, Waiter: p.waiter, Keys: p.repeats,
-			IDKey: p.install.CheckpointKey, Bodies: request.NewBudget(tenantBodies), Metrics: p.metrics,
-		}))
+		v.serve(p.graphRoutes(request.NewBudget(tenantBodies)))
 		waiting, stop := context.WithCancel(ctx)
 		var background sync.WaitGroup
 		background.Go(func() { _ = p.replies.Run(waiting) })
@@ -92,7 +95,7 @@ func (c *tenant) writes(ctx context.Context, work func(*visit) error) error {
 	})
 }
 
-// within opens the stores that all routes read, and closes what there is at the end.
+// within opens Postgres, which all routes want, and closes what there is at the end.
 func (c *tenant) within(ctx context.Context, work func(*process, *visit) error) (err error) {
 	v := &visit{mux: chi.NewRouter()}
 	if v.workspace, err = c.workspace(c.Workspace); err != nil {
@@ -115,15 +118,6 @@ func (c *tenant) within(ctx context.Context, work func(*process, *visit) error) 
 	}
 	if len(found) == 0 {
 		return fmt.Errorf("--workspace: there is no workspace %s; `livegraph workspaces list` shows them", v.workspace)
-	}
-	if p.clickhouse, err = openClickHouse(ctx, p.cfg); err != nil {
-		return err
-	}
-	if p.embedder, err = openEmbedder(c.Embedder); err != nil {
-		return err
-	}
-	if p.milvus, err = openMilvus(c.Milvus); err != nil {
-		return err
 	}
 	v.actor = uuid.NewSHA1(p.install.ID, []byte(createdByCLI)) // one for all who sit at the command line
 	return work(p, v)
@@ -197,15 +191,12 @@ func (a *answer) print(out io.Writer) error {
 	return printJSON(out, json.RawMessage(a.body.Bytes()))
 }
 
-// page is a list in an answer.
-type page[T any] struct {
-	Data []T
-	Meta struct {
-		Total      int64
-		NextCursor string
-		Degraded   []string
-		Truncated  bool
+// printed prints an answer as JSON, unless it is an error.
+func printed(out *output, got answer, err error) error {
+	if err != nil {
+		return err
 	}
+	return got.print(out)
 }
 
 // read reads an answer.
