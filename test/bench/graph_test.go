@@ -31,19 +31,17 @@ const (
 func BenchmarkCommands(b *testing.B) {
 	const turns = 3
 	r := record.New(b)
-	t := start(b, quiet...)
+	t := start(b, slices.Concat(quiet, withoutSearch)...)
 	r.Engines(t.engines())
 	g := &graphLoad{t: t, http: &http.Client{
 		Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: manyCallers, DisableCompression: true},
 	}}
-	g.singles(fewCallers, 1000) // warms up, and is the small graph of the undos
-
+	g.singles(fewCallers, 1000) // warms up
+	t.settlePostgres()
+	r.Say("undo and redo with a thousand nodes")
+	g.times(r, "undo/small/", g.undoRedo(2000))
 	r.Say("round trips, %d callers", fewCallers)
 	g.times(r, "round-trip/", g.singles(fewCallers, 10_000))
-	t.again(slices.Concat(quiet, withoutSearch))
-	r.Say("undo and redo with a few thousand nodes")
-	g.times(r, "undo/small/", g.undoRedo(2000))
-	t.again(quiet)
 	rows := t.newDirectRows()
 	for turn := range turns {
 		from := g.sequence()
@@ -67,6 +65,13 @@ func BenchmarkCommands(b *testing.B) {
 		r.Add("batch/rows", "commands/s", grouped*inBatch)
 		r.Add("batch/of-rows", "ratio", batches.perSecond()/(grouped*inBatch))
 	}
+	r.Say("beside the role embeddings")
+	t.again(quiet)
+	for range turns {
+		r.Add("indexed/single", "commands/s", g.singles(manyCallers, 15_000).perSecond())
+		r.Add("indexed/batch", "commands/s", g.batches(4, 30).perSecond())
+	}
+	g.times(r, "indexed/round-trip/", g.singles(fewCallers, 5000))
 	t.again(slices.Concat(quiet, withoutSearch))
 	const large = 1_000_000
 	for have := rows.count("nodes"); have < large; have = rows.count("nodes") {

@@ -28,13 +28,17 @@ type directGraph struct {
 // span is the sequences of one transaction.
 type span struct{ first, last int64 }
 
-// graphTables are the tables of a change, with the condition for the sequences.
-var graphTables = []struct{ name, where string }{
-	{"nodes", "created_by BETWEEN $1 AND $2"},
-	{"journal", "sequence BETWEEN $1 AND $2"},
-	{"journal_nodes", "sequence BETWEEN $1 AND $2"},
-	{"undo_entries", "sequence BETWEEN $1 AND $2"},
-	{"command_outcomes", "(workspace_id, command_id) IN (SELECT workspace_id, command_id FROM journal WHERE sequence BETWEEN $1 AND $2)"},
+// graphTables are the tables of a change, with the condition for the sequences and
+// what has a row of each.
+var graphTables = []struct{ name, where, sequence string }{
+	{"nodes", "created_by BETWEEN $1 AND $2", "created_by"},
+	{"journal", "sequence BETWEEN $1 AND $2", "sequence"},
+	{"journal_nodes", "sequence BETWEEN $1 AND $2", "sequence"},
+	{"undo_entries", "sequence BETWEEN $1 AND $2", "sequence"},
+	{
+		"command_outcomes", "(workspace_id, command_id) IN (SELECT workspace_id, command_id FROM journal WHERE sequence BETWEEN $1 AND $2)",
+		"(SELECT min(j.sequence) FROM journal j WHERE j.workspace_id = t.workspace_id AND j.command_id = t.command_id)",
+	},
 }
 
 // columnsOf lists the columns of a table that are written.
@@ -176,13 +180,16 @@ func (d *directGraph) writeAlone(after int64) float64 {
 	ctx := d.t.b.Context()
 	const most = 5000 // of them are enough to know
 	last := min(d.count("journal"), after+most)
-	held := make([][]string, 0, most)
-	for sequence := after + 1; sequence <= last; sequence++ {
-		rows := make([]string, len(graphTables))
-		for i, table := range graphTables {
-			require.NoError(d.t.b, d.from.QueryRow(ctx, "SELECT to_jsonb(t)::text FROM "+table.name+" t WHERE "+table.where, sequence, sequence).Scan(&rows[i]))
+	held := make([][]string, last-after) // by change and table
+	for _, table := range graphTables {
+		found, err := d.from.Query(ctx, "SELECT to_jsonb(t)::text FROM "+table.name+" t WHERE "+table.where+" ORDER BY "+table.sequence, after+1, last)
+		require.NoError(d.t.b, err)
+		rows, err := pgx.CollectRows(found, pgx.RowTo[string])
+		require.NoError(d.t.b, err)
+		require.Len(d.t.b, rows, len(held), table.name)
+		for i, row := range rows {
+			held[i] = append(held[i], row)
 		}
-		held = append(held, rows)
 	}
 	d.empty(ctx)
 	var work errgroup.Group
