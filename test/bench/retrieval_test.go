@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"slices"
@@ -25,9 +26,11 @@ const (
 	// indexPatience is how long the 6,119 passages may take to be embedded on a machine
 	// that does other things, too.
 	indexPatience  = 40 * time.Minute
-	retrievalRound = 3  // times that each question is asked
-	probes         = 30 // nodes whose way into the search is measured
-	writesASecond  = 200
+	retrievalRound = 3   // times that each question is asked
+	probes         = 30  // nodes whose way into the search is measured
+	textsASecond   = 200 // of a few words
+	pagesASecond   = 20  // of pageWords, some 120 pieces of words to the model
+	pageWords      = 90
 )
 
 // wiki is 2WikiMultihopQA's case: passages that mention each other, and questions
@@ -71,8 +74,11 @@ func BenchmarkRetrieval(b *testing.B) {
 		}
 		r.Say("%s: paraphrases", model)
 		r.Add(model+"/paraphrases", "%", t.paraphrases(b))
-		r.Say("%s: freshness at %d commands/s", model, writesASecond)
-		addTimes(r, model+"/fresh", t.freshness())
+		r.Say("%s: freshness at %d commands/s", model, textsASecond)
+		addTimes(r, model+"/fresh", t.freshness(textsASecond, func() string { return "Reads " + uuid.NewString() + " in the yard." }))
+		r.Say("%s: freshness at %d passages/s", model, pagesASecond)
+		random := rand.New(rand.NewPCG(1, pageWords))
+		addTimes(r, model+"/fresh-passages", t.freshness(pagesASecond, func() string { return someWords(random, w, pageWords) }))
 		t.Stop()
 	}
 	r.Save()
@@ -256,13 +262,14 @@ func (t *target) paraphrases(b *testing.B) float64 {
 	return 100 * found / float64(len(pairs))
 }
 
-// freshness writes nodes at a fixed rate, and measures from the answer until search
-// finds a node by a word that only it has.
-func (t *target) freshness() (times []float64) {
+// freshness writes nodes with texts at a fixed rate, and measures from the answer until
+// search finds a node by a word that only it has.
+func (t *target) freshness(perSecond int, text func() string) (times []float64) {
 	t.b.Helper()
 	stop := make(chan struct{})
 	var load sync.WaitGroup
-	due := time.NewTicker(time.Second / writesASecond)
+	var one sync.Mutex
+	due := time.NewTicker(time.Second / time.Duration(perSecond))
 	defer due.Stop()
 	for range 16 {
 		load.Go(func() {
@@ -271,7 +278,9 @@ func (t *target) freshness() (times []float64) {
 				case <-stop:
 					return
 				case <-due.C:
-					payload, _ := json.Marshal(createNode(uuid.New(), "Meter", "Reads "+uuid.NewString()+" in the yard."))
+					one.Lock()
+					payload, _ := json.Marshal(createNode(uuid.New(), "Meter", text()))
+					one.Unlock()
 					_, _ = t.Try(http.MethodPost, "/api/commands/execute", payload)
 				}
 			}
