@@ -126,8 +126,8 @@ func (k *keeper) verify(ctx context.Context, index postgres.SearchIndex) error {
 	if err := k.deps.Vectors.Flush(ctx, index.Collection); err != nil {
 		return err
 	}
-	few, err := k.holdsTooFew(ctx, index)
-	if err == nil && few {
+	given, held, err := k.counts(ctx, index)
+	if err == nil && k.tooFew(index, given, held) {
 		err = errLost
 	}
 	return err

@@ -39,6 +39,8 @@ type keeper struct {
 	began   time.Time // of this process, by the database's clock
 	checked time.Time // when Milvus was last compared
 	suspect uuid.UUID // the index that held too little then
+	apart   difference
+	repairs bool      // the live index is to be gone through
 	named   uuid.UUID // the index that has the alias
 	resumed uuid.UUID // the index that this process builds
 	failing bool
@@ -138,7 +140,14 @@ func (k *keeper) turn(ctx context.Context) error {
 	if live == nil {
 		return nil
 	}
-	return k.catchUpWith(ctx, *live, k.cfg.BehindAfter)
+	if err := k.catchUpWith(ctx, *live, k.cfg.BehindAfter); err != nil || !k.repairs {
+		return err
+	}
+	if err := k.repair(ctx, *live); err != nil {
+		return err
+	}
+	k.repairs = false
+	return nil
 }
 
 // proceed is asked before each piece of work: it fails when another process has it.
@@ -247,34 +256,39 @@ func (k *keeper) lost(ctx context.Context, live *postgres.SearchIndex) (bool, er
 		k.named = live.ID
 		k.indexer.flusher.wrote(live.Collection, 1) // nobody knows what was flushed before
 	}
-	few, err := k.holdsTooFew(ctx, *live)
+	given, held, err := k.counts(ctx, *live)
 	if err != nil {
 		return false, err
 	}
 	k.checked = time.Now()
+	few := k.tooFew(*live, given, held)
 	again := few && k.suspect == live.ID
 	k.suspect = uuid.Nil
 	if few {
 		k.suspect = live.ID
 	}
+	k.repairs = k.apart.note(given, held)
 	return again, nil
 }
 
-// holdsTooFew compares what Milvus has with what it was given.
-func (k *keeper) holdsTooFew(ctx context.Context, index postgres.SearchIndex) (bool, error) {
+// counts gives how many vectors Milvus was given, and how many it has.
+func (k *keeper) counts(ctx context.Context, index postgres.SearchIndex) (given, held int64, err error) {
 	totals, err := k.deps.Graph.IndexTotals(ctx, index.ID)
 	if err != nil {
-		return false, err
+		return 0, 0, err
 	}
-	count, err := k.deps.Vectors.Count(ctx, index.Collection)
-	if err != nil {
-		return false, err
-	}
-	few := totals.Vectors >= lostLeast && float64(count) < lostShare*float64(totals.Vectors)
+	held, err = k.deps.Vectors.Count(ctx, index.Collection)
+	return totals.Vectors, held, err
+}
+
+// tooFew reports whether Milvus has so much less than it was given that the index is
+// rather built anew than put right.
+func (k *keeper) tooFew(index postgres.SearchIndex, given, held int64) bool {
+	few := given >= lostLeast && float64(held) < lostShare*float64(given)
 	if few {
-		k.logger.Warn("Milvus holds less of the search index than it was given", "collection", index.Collection, "vectors", count, "given", totals.Vectors)
+		k.logger.Warn("Milvus holds less of the search index than it was given", "collection", index.Collection, "vectors", held, "given", given)
 	}
-	return few, nil
+	return few
 }
 
 // tidy drops what was replaced or given up, once nobody searches it any more.

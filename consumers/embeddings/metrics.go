@@ -20,6 +20,8 @@ type metrics struct {
 	embedFailures prometheus.Counter
 	refused       prometheus.Counter
 	failures      prometheus.Counter
+	rewritten     prometheus.Counter
+	strays        prometheus.Counter
 
 	indexed, pending          prometheus.Gauge
 	lagEvents, lagSeconds     prometheus.Gauge
@@ -56,6 +58,8 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		embedFailures: counter("embed_failures_total", "Calls of the embedder that failed and are repeated."),
 		refused:       counter("refused_total", "Texts that the embedder refuses for what is in them; they have no vector."),
 		failures:      counter("failures_total", "Attempts to write to the index or to keep it that failed and are repeated."),
+		rewritten:     counter("lost_nodes_total", "Nodes that were written again because Milvus had not what it was given of them."),
+		strays:        counter("stray_vectors_total", "Vectors that were removed because Milvus still had them after they were deleted."),
 		indexed:       gauge("nodes", "Nodes that the live search index holds."),
 		pending:       gauge("pending_nodes", "Nodes that it does not hold yet."),
 		lagEvents:     gauge("lag_events", "Changes of graphs that are not in the live search index yet."),
@@ -79,6 +83,12 @@ func (m *metrics) wrote(done postgres.IndexedBatch, vectors int, took time.Durat
 func (m *metrics) embedded(texts int, took time.Duration) {
 	m.texts.Add(float64(texts))
 	m.embedTime.Observe(took.Seconds())
+}
+
+// repaired says what was put right of a workspace.
+func (m *metrics) repaired(lost, surplus int) {
+	m.rewritten.Add(float64(lost))
+	m.strays.Add(float64(surplus))
 }
 
 // state says how far the index is.

@@ -270,32 +270,6 @@ func (db *DB) DropAlias(ctx context.Context, alias string) error {
 	})
 }
 
-// countAll is the field that counts, as Milvus calls it.
-const countAll = "count(*)"
-
-// Count tells how many entries a collection has, with all that was written before.
-// Milvus standalone takes up to half a second for it.
-func (db *DB) Count(ctx context.Context, name string) (n int64, err error) {
-	if err := checkName(name); err != nil {
-		return 0, err
-	}
-	err = db.do(ctx, opCount, countLimit, func(ctx context.Context) error {
-		return db.loaded(ctx, name, func() error {
-			found, err := db.client.Query(ctx, name, nil, "", []string{countAll}, client.WithSearchQueryConsistencyLevel(entity.ClStrong))
-			if err != nil {
-				return err
-			}
-			counts, ok := found.GetColumn(countAll).(*entity.ColumnInt64)
-			if !ok || counts.Len() != 1 {
-				return &refusal{reason: "a count without a number"}
-			}
-			n = counts.Data()[0]
-			return nil
-		})
-	})
-	return n, err
-}
-
 // loaded runs a call, and loads the collection and runs it again if Milvus was
 // restarted in the meantime.
 func (db *DB) loaded(ctx context.Context, name string, call func() error) error {

@@ -25,10 +25,11 @@ const (
 	opDeleteWorkspace = "delete_workspace"
 	opSearch          = "search"
 	opCount           = "count"
+	opList            = "list"
 	opFlush           = "flush"
 )
 
-var operations = []string{opCreate, opDescribe, opLoad, opDrop, opAlias, opUpsert, opDelete, opDeleteWorkspace, opSearch, opCount, opFlush}
+var operations = []string{opCreate, opDescribe, opLoad, opDrop, opAlias, opUpsert, opDelete, opDeleteWorkspace, opSearch, opCount, opList, opFlush}
 
 // Kinds of errors, as metrics name them.
 const (

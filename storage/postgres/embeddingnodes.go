@@ -83,10 +83,12 @@ func indexedNodes(ctx context.Context, q querier, index uuid.UUID, refs []NodeRe
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading what is indexed: %w", err))
 	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (n IndexedNode, err error) {
-		return n, row.Scan(&n.Workspace, &n.Node, &n.EntityType, &n.TextHash, &n.Chunks, &n.Vectors, &n.Intent)
-	})
+	list, err := pgx.CollectRows(rows, scanIndexedNode)
 	return byRef(list, func(n IndexedNode) NodeRef { return n.NodeRef }), classify(err)
+}
+
+func scanIndexedNode(row pgx.CollectableRow) (n IndexedNode, err error) {
+	return n, row.Scan(&n.Workspace, &n.Node, &n.EntityType, &n.TextHash, &n.Chunks, &n.Vectors, &n.Intent)
 }
 
 func refColumns(refs []NodeRef) (workspaces, ids []uuid.UUID) {

@@ -171,3 +171,26 @@ func (w *IndexWriter) Vectors(ctx context.Context, workspace uuid.UUID) (vectors
 		w.index, workspace).Scan(&vectors)
 	return vectors, classify(err)
 }
+
+// Nodes reads what the index is known to hold of a workspace's nodes: at most so many,
+// after the one given (nil: from the first on), by id.
+func (w *IndexWriter) Nodes(ctx context.Context, workspace uuid.UUID, after *uuid.UUID, limit int) ([]IndexedNode, error) {
+	rows, err := w.conn.Query(ctx, `SELECT workspace_id, node_id, entity_type, text_hash, chunks, vectors, intent FROM embedding_nodes
+		WHERE index_id = $1 AND workspace_id = $2 AND ($3::uuid IS NULL OR node_id > $3) ORDER BY node_id LIMIT $4`, w.index, workspace, after, limit)
+	if err != nil {
+		return nil, classify(fmt.Errorf("reading what is indexed of a workspace: %w", err))
+	}
+	list, err := pgx.CollectRows(rows, scanIndexedNode)
+	return list, classify(err)
+}
+
+// WorkspaceIDs gives workspaces, those that are deleted too: at most so many, after the
+// one given (nil: from the first on), by id.
+func (db *DB) WorkspaceIDs(ctx context.Context, after *uuid.UUID, limit int) ([]uuid.UUID, error) {
+	rows, err := db.pool.Query(ctx, `SELECT id FROM workspaces WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2`, after, limit)
+	if err != nil {
+		return nil, classify(fmt.Errorf("listing workspaces: %w", err))
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	return ids, classify(err)
+}

@@ -6,6 +6,7 @@ import os
 import sys
 
 import nearest
+import writes
 from lifetime import Lifetime
 
 GRACE = 3  # seconds that calls in flight get after SIGTERM
@@ -27,6 +28,7 @@ def main():
     from milvus_lite.adapter.grpc.server import start_server_in_thread
 
     nearest.install()
+    writes.install()
     server, db, port = start_server_in_thread(options.data, "127.0.0.1", options.port)
     if port != options.port:
         sys.exit(f"port {options.port} is taken")

@@ -1,0 +1,27 @@
+package embedded_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/testenv"
+)
+
+// writes.py has milvus-lite write for one after the other: without it threads lose each
+// other's rows, in the process itself and for the one after it.
+func TestWritesOfTheEmbeddedMilvusDoNotLoseEachOther(t *testing.T) {
+	testenv.NeedsEngines(t)
+	packages, err := embedded.Install(t.Context(), nil)
+	require.NoError(t, err)
+	modules, err := filepath.Abs("assets/milvus")
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), packages.Python(), "testdata/writes_check.py", filepath.Join(t.TempDir(), "milvus"))
+	cmd.Env = append(cmd.Environ(), "PYTHONPATH="+modules, "PYTHONDONTWRITEBYTECODE=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	t.Logf("%s", out)
+}
