@@ -76,13 +76,13 @@ func (n *needs) action(a graph.Action, actor uuid.UUID) {
 	case graph.DeleteEdge:
 		n.edge(p.ID)
 	case graph.Undo:
-		n.pick(p.Pick, actor)
+		n.pick(p.Pick, actor, postgres.Reversals{Undos: 1})
 	case graph.Redo:
-		n.pick(p.Pick, actor)
+		n.pick(p.Pick, actor, postgres.Reversals{Redos: 1})
 	}
 }
 
-func (n *needs) pick(p graph.Pick, whose uuid.UUID) {
+func (n *needs) pick(p graph.Pick, whose uuid.UUID, one postgres.Reversals) {
 	if p.CommandID != uuid.Nil {
 		return // what it is about is looked up
 	}
@@ -91,7 +91,9 @@ func (n *needs) pick(p graph.Pick, whose uuid.UUID) {
 		n.add(&n.Actors, 'a', whose)
 	}
 	if n.Reversals == nil {
-		n.Reversals = map[uuid.UUID]int{}
+		n.Reversals = map[uuid.UUID]postgres.Reversals{}
 	}
-	n.Reversals[whose]++
+	count := n.Reversals[whose]
+	count.Undos, count.Redos = count.Undos+one.Undos, count.Redos+one.Redos
+	n.Reversals[whose] = count
 }

@@ -172,7 +172,7 @@ func TestRankIsWhatTheEquationsSay(t *testing.T) {
 		}
 		node := rapid.IntRange(0, count-1)
 		for i := range rapid.IntRange(0, 40).Draw(t, "edges") {
-			terrain.add(Link{wikiID(1_000 + i), wikiID(node.Draw(t, "from")), wikiID(node.Draw(t, "to"))})
+			terrain.add(Link{wikiID(1_000 + i), wikiID(node.Draw(t, "from")), wikiID(node.Draw(t, "to"))}, 0)
 		}
 		flows := terrain.flows()
 		seeds := make([]float64, count)

@@ -23,10 +23,17 @@ type terrain struct {
 	ids     []uuid.UUID
 	number  map[uuid.UUID]int
 	depth   []int // edges from the nearest seed
-	links   []Link
+	links   []way
 	linked  map[uuid.UUID]struct{} // edges that are in links
 	forward bool                   // edges are walked from source to target
 	back    bool                   // edges are walked from target to source
+}
+
+// way is an edge between two nodes by their numbers, which are looked up once: there
+// are ten thousand edges, and each is looked at many times.
+type way struct {
+	edge     uuid.UUID
+	from, to int
 }
 
 func newTerrain(direction Direction) *terrain {
@@ -36,22 +43,24 @@ func newTerrain(direction Direction) *terrain {
 	}
 }
 
-// meet numbers a node that is met for the first time.
-func (t *terrain) meet(id uuid.UUID, depth int) {
-	if _, known := t.number[id]; known {
-		return
+// meet gives the number of a node, which is met now or was before.
+func (t *terrain) meet(id uuid.UUID, depth int) int {
+	if n, known := t.number[id]; known {
+		return n
 	}
-	t.number[id] = len(t.ids)
+	n := len(t.ids)
+	t.number[id] = n
 	t.ids, t.depth = append(t.ids, id), append(t.depth, depth)
+	return n
 }
 
-// add adds an edge, once.
-func (t *terrain) add(l Link) {
+// add adds an edge, once, and its ends, if they are met now, at a distance.
+func (t *terrain) add(l Link, depth int) {
 	if _, known := t.linked[l.Edge]; known {
 		return
 	}
 	t.linked[l.Edge] = struct{}{}
-	t.links = append(t.links, l)
+	t.links = append(t.links, way{edge: l.Edge, from: t.meet(l.Source, depth), to: t.meet(l.Target, depth)})
 }
 
 // flow is where a node's score goes on to, and which share of it.
@@ -69,18 +78,7 @@ type flow struct {
 // to says as little about it as a frequent word.
 func (t *terrain) flows() []flow {
 	flows := make([]flow, len(t.ids))
-	for _, l := range t.links {
-		from, to := t.number[l.Source], t.number[l.Target]
-		if from == to {
-			continue
-		}
-		if t.forward {
-			flows[from].to = append(flows[from].to, int32(to))
-		}
-		if t.back {
-			flows[to].to = append(flows[to].to, int32(from))
-		}
-	}
+	t.lay(flows)
 	into := make([]int, len(flows))
 	for n := range flows {
 		slices.Sort(flows[n].to)
@@ -89,18 +87,49 @@ func (t *terrain) flows() []flow {
 			into[to]++
 		}
 	}
+	weights := make([]float64, len(flows))
+	for n, count := range into {
+		weights[n] = 1 / math.Log(math.E-1+float64(count)) // 1 where one thing leads
+	}
 	for n := range flows {
-		flows[n].divide(into)
+		flows[n].divide(weights)
 	}
 	return flows
 }
 
-func (f *flow) divide(into []int) {
-	f.share = make([]float64, len(f.to))
+// lay gives each node room for where its score goes, in one piece for all, and notes it.
+func (t *terrain) lay(flows []flow) {
+	counts := make([]int, len(flows))
+	each := func(see func(from, to int)) {
+		for i := range t.links {
+			l := &t.links[i]
+			if l.from == l.to {
+				continue
+			}
+			if t.forward {
+				see(l.from, l.to)
+			}
+			if t.back {
+				see(l.to, l.from)
+			}
+		}
+	}
+	all := 0
+	each(func(from, _ int) { counts[from]++; all++ })
+	to, share := make([]int32, all), make([]float64, all)
+	for n, count := range counts {
+		flows[n] = flow{to: to[:0:count], share: share[:0:count]}
+		to, share = to[count:], share[count:]
+	}
+	each(func(from, to int) { flows[from].to = append(flows[from].to, int32(to)) })
+}
+
+// divide shares out what a node has, by what each weighs to which it leads.
+func (f *flow) divide(weights []float64) {
 	sum := 0.0
-	for i, to := range f.to {
-		f.share[i] = 1 / math.Log(math.E-1+float64(into[to])) // 1 where one thing leads
-		sum += f.share[i]
+	for _, to := range f.to {
+		f.share = append(f.share, weights[to])
+		sum += weights[to]
 	}
 	for i := range f.share {
 		f.share[i] /= sum

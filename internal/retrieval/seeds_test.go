@@ -58,7 +58,7 @@ func TestScoreGoesOncePerNeighbourAndNeverBackToItself(t *testing.T) {
 		terrain.meet(wikiID(i), 0)
 	}
 	for i, l := range [][2]int{{0, 1}, {1, 0}, {0, 1}, {0, 2}, {0, 0}} {
-		terrain.add(Link{wikiID(100 + i), wikiID(l[0]), wikiID(l[1])})
+		terrain.add(Link{wikiID(100 + i), wikiID(l[0]), wikiID(l[1])}, 0)
 	}
 	flows := terrain.flows()
 	require.Equal(t, []int32{1, 2}, flows[0].to)

@@ -67,9 +67,7 @@ func (e *Engine) expand(ctx context.Context, q *HybridQuery, t *terrain, seeds [
 		return left, err
 	}
 	for _, l := range walked.Edges {
-		t.meet(l.Source, hop+1)
-		t.meet(l.Target, hop+1)
-		t.add(l)
+		t.add(l, hop+1)
 	}
 	return left - len(walked.Edges), nil
 }
@@ -126,13 +124,13 @@ func (t *terrain) trail(flows []flow, ranks []float64) *trail {
 			p.from[to], p.edge[to], gives[to] = from, edge, given
 		}
 	}
-	for _, l := range t.links {
-		from, to := t.number[l.Source], t.number[l.Target]
+	for i := range t.links {
+		l := &t.links[i]
 		if t.forward {
-			consider(from, to, l.Edge)
+			consider(l.from, l.to, l.edge)
 		}
 		if t.back {
-			consider(to, from, l.Edge)
+			consider(l.to, l.from, l.edge)
 		}
 	}
 	return p

@@ -34,7 +34,7 @@ func (tx *GraphTx) foresee(all []GraphNeeds) error {
 			}
 		}
 	}
-	if len(sequences) < 2 { // one is read as fast when it is asked for
+	if len(sequences) == 0 {
 		return nil
 	}
 	rows, err := tx.conn.Query(tx.ctx, selectChanges, workspaces, sequences)
@@ -47,14 +47,15 @@ func (tx *GraphTx) foresee(all []GraphNeeds) error {
 	return tx.foreseeResources()
 }
 
-// topOf gives the sequences of the entries that so many undos or redos would be about.
-func topOf(stack graph.Stacks, count int) []graph.Sequence {
+// topOf gives the sequences of the entries that undos and redos would be about. An
+// undo after a redo is about what was redone, and the other way round: that is not
+// another entry.
+func topOf(stack graph.Stacks, count Reversals) []graph.Sequence {
 	var found []graph.Sequence
-	standing, cancelled := count, count
-	for i := len(stack) - 1; i >= 0; i-- {
-		left := &standing
+	for i := len(stack) - 1; i >= 0 && (count.Undos > 0 || count.Redos > 0); i-- {
+		left := &count.Undos
 		if stack[i].CancelledBy != 0 {
-			left = &cancelled
+			left = &count.Redos
 		}
 		if *left > 0 {
 			*left--

@@ -39,10 +39,13 @@ type GraphNeeds struct {
 	Centres   []uuid.UUID  // nodes whose edges matter, because they are deleted or brought back
 	Actors    []uuid.UUID  // whose stacks are asked for
 	Stacks    *GraphStacks // as they were remembered; nil: not at all
-	// Reversals is how many UNDO and REDO there are about the newest of a stack, by
-	// whose it is: what they are about is read before they are decided.
-	Reversals map[uuid.UUID]int
+	// Reversals are the UNDO and REDO about the newest of a stack, by whose it is: what
+	// they are about is read before they are decided.
+	Reversals map[uuid.UUID]Reversals
 }
+
+// Reversals is how many UNDO and how many REDO there are.
+type Reversals struct{ Undos, Redos int }
 
 // GraphStacks are undo and redo stacks of a workspace, by actor, as of a sequence;
 // uuid.Nil is the workspace's own. They are not changed once they are handed on.

@@ -169,7 +169,9 @@ func (h *graphHistory) needs(remembered *postgres.GraphStacks) postgres.GraphNee
 		needs.Nodes, needs.Edges = append(needs.Nodes, h.node()), append(needs.Edges, h.edge())
 		needs.Centres = append(needs.Centres, h.node())
 		needs.Actors = append(needs.Actors, graphID(3, h.roll(graphActors, "actor")), uuid.Nil)
-		needs.Reversals = map[uuid.UUID]int{needs.Actors[0]: 1 + h.roll(4, "reversals"), uuid.Nil: 1}
+		needs.Reversals = map[uuid.UUID]postgres.Reversals{
+			needs.Actors[0]: {Undos: h.roll(4, "undos"), Redos: h.roll(4, "redos")}, uuid.Nil: {Undos: 1, Redos: 1},
+		}
 	}
 	unique := func(ids []uuid.UUID) []uuid.UUID {
 		seen := map[uuid.UUID]struct{}{}
