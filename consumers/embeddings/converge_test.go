@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/consumers/embeddings"
 	"github.com/livegraph/livegraph/internal/graph"
@@ -157,4 +159,32 @@ func refs(workspace uuid.UUID, w *world) (all []postgres.NodeRef) {
 		all = append(all, postgres.NodeRef{Workspace: workspace, Node: id})
 	}
 	return all
+}
+
+// TestACommitBeyondTheLogIsNotBelieved moves the group beyond the end of the log, where
+// no event is, and leaves it to events alone to bring the index up to date.
+func TestACommitBeyondTheLogIsNotBelieved(t *testing.T) {
+	w := newWorld(t)
+	byEvents := func(d *embeddings.Deps) { d.Config.BehindAfter = time.Hour }
+	_, stop := w.index(byEvents)
+	a := w.tenant()
+	w.do(a, node("First", "Before."))
+	w.converges(a)
+	stop()
+
+	client, err := kgo.NewClient(kgo.SeedBrokers(w.broker.Brokers()...))
+	require.NoError(t, err)
+	defer client.Close()
+	admin, topic := kadm.NewClient(client), w.log.Topic(kafka.TopicEvents).Name
+	ends, err := admin.ListEndOffsets(t.Context(), topic)
+	require.NoError(t, err)
+	var beyond kadm.Offsets
+	ends.Each(func(end kadm.ListedOffset) { beyond.AddOffset(topic, end.Partition, end.Offset+1000, -1) })
+	answer, err := admin.CommitOffsets(t.Context(), w.config.Group, beyond)
+	require.NoError(t, err)
+	require.NoError(t, answer.Error())
+
+	w.index(byEvents)
+	w.do(a, node("Second", "After."))
+	w.converges(a)
 }

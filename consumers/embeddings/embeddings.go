@@ -165,13 +165,9 @@ func (handler) Reset() {}
 // sequences, like any others.
 func (handler) Discontinued(int32, int64) {}
 
-// Start begins where the group has committed.
-func (handler) Start(_ context.Context, committed map[int32]int64) (map[int32]int64, error) {
-	from := make(map[int32]int64, len(committed))
-	for p, at := range committed {
-		from[p] = max(at, 0)
-	}
-	return from, nil
+// Start begins as for all that consume events.
+func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
+	return h.loop.StartOfEvents(ctx, committed)
 }
 
 // NewBatch gives an empty batch.

@@ -14,8 +14,6 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-var errFewerPartitions = errors.New("the topic has fewer partitions than are assigned")
-
 // batch is which nodes the events touched.
 type batch struct {
 	c          *Consumer

@@ -117,31 +117,9 @@ func (handler) Reset() {}
 // trigger is as right.
 func (handler) Discontinued(int32, int64) {}
 
-// Start begins where the group has committed, or at the log's start. What the log has
-// lost in between shows as missing changes of its workspaces.
+// Start begins as for all that consume events.
 func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
-	seen, err := h.deps.Log.ObserveTopic(ctx, kafka.TopicEvents)
-	if err != nil {
-		return nil, err
-	}
-	from := make(map[int32]int64, len(committed))
-	for p, at := range committed {
-		if int(p) >= len(seen.State) {
-			return nil, kafka.NewDiscontinuity(p, -1, errFewerPartitions)
-		}
-		log := seen.State[p]
-		switch {
-		case at < 0 || at > log.End:
-			at = log.Start
-		case at < log.Start:
-			h.loop.Metrics().Lost.Add(log.Start - at)
-			h.logger.Warn("events were trimmed before they were consumed; what they touched is read from the graph",
-				"partition", p, "next", at, "start", log.Start)
-			at = log.Start
-		}
-		from[p] = at
-	}
-	return from, nil
+	return h.loop.StartOfEvents(ctx, committed)
 }
 
 // NewBatch gives an empty batch.
