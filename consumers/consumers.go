@@ -95,7 +95,8 @@ func (e *rejoinError) Unwrap() error { return e.cause }
 // joins anew.
 func Rejoin(err error) error { return &rejoinError{cause: err} }
 
-func isRejoin(err error) bool {
+// IsRejoin reports whether an error was made by Rejoin.
+func IsRejoin(err error) bool {
 	var r *rejoinError
 	return errors.As(err, &r)
 }

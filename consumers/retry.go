@@ -65,7 +65,7 @@ func (l *Loop) untilDone(ctx context.Context, what string, do func(context.Conte
 			r.worked()
 			return nil
 		}
-		if isPermanent(err) || isRejoin(err) {
+		if isPermanent(err) || IsRejoin(err) {
 			return err
 		}
 		l.metrics.Retries.Add(1)

@@ -186,7 +186,7 @@ func (s *session) store(ready <-chan *batch) error {
 		tracing.End(span, err)
 		if err != nil {
 			b.end(err)
-			if isRejoin(err) {
+			if IsRejoin(err) {
 				s.end(err)
 				s.give()
 			}

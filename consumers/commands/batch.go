@@ -15,7 +15,8 @@ type record struct {
 	request *graphrecord.Request // nil: it cannot be read
 	// poison says why the record can never be decided; empty: it can, so far.
 	poison   string
-	timeouts int // tries that took the database too long
+	buried   bool // it is among the dead letters
+	timeouts int  // tries that took the database too long
 }
 
 func (r *record) replyTo() string { return string(kafka.Header(r.kafka, kafka.HeaderReplyTo)) }

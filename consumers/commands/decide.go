@@ -47,7 +47,7 @@ func (c *Consumer) decide(ctx context.Context, records []*record) error {
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil:
+		case ctx.Err() != nil, consumers.IsRejoin(err): // no record's doing
 			return err
 		case errors.As(err, &stale):
 			return c.whenStale(ctx, records, stale)
@@ -87,11 +87,11 @@ func (c *Consumer) poison(r *record, cause error) {
 }
 
 // bury puts those records into the dead letters that can never be decided. It comes
-// before their offsets are passed, so they may be there twice.
+// before their offsets are passed, so they may be there twice, but once from each process.
 func (c *Consumer) bury(ctx context.Context, records []*record) error {
 	var letters []kafka.DeadLetter
 	for _, r := range records {
-		if r.poison == "" || c.isDecided(r) {
+		if r.poison == "" || r.buried || c.isDecided(r) {
 			continue
 		}
 		letters = append(letters, kafka.DeadLetter{Record: r.kafka, Reason: r.poison})
@@ -103,6 +103,9 @@ func (c *Consumer) bury(ctx context.Context, records []*record) error {
 	}
 	if err := c.deps.Log.ProduceDeadLetters(ctx, letters); err != nil {
 		return fmt.Errorf("writing dead letters: %w", err)
+	}
+	for _, r := range records {
+		r.buried = r.poison != ""
 	}
 	c.loop.Metrics().DeadLetters.Add(int64(len(letters)))
 	return nil

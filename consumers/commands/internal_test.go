@@ -8,8 +8,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"pgregory.net/rapid"
 
+	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -52,6 +54,20 @@ func FuzzDecodeStack(f *testing.F) {
 			require.Equal(t, stack, again)
 		}
 	})
+}
+
+// TestAPartitionThatIsLostIsNoRecordsFault has a group's partition go before the group is
+// decided, as a broker that was away takes it: that poisons nothing.
+func TestAPartitionThatIsLostIsNoRecordsFault(t *testing.T) {
+	c := &Consumer{fence: map[int32]int64{1: 7}, logger: slog.New(slog.DiscardHandler)}
+	records := []*record{{kafka: &kgo.Record{Partition: 1, Offset: 7}}, {kafka: &kgo.Record{Partition: 0, Offset: 3}}}
+	for _, group := range [][]*record{records, records[1:]} {
+		err := c.decide(t.Context(), group)
+		require.True(t, consumers.IsRejoin(err), "%v", err)
+	}
+	for _, r := range records {
+		require.Empty(t, r.poison)
+	}
 }
 
 func TestOldOutcomesAreRemovedAFewAtATime(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -149,6 +150,28 @@ func moveOffsets(ctx context.Context, w *world.World, s *world.Stores, c consume
 	})
 }
 
+// stored gives how far each partition of a topic is visible in ClickHouse. What the group
+// has committed may be more: another fault may have moved it.
+func stored(ctx context.Context, s *world.Stores, topic string) (map[int32]int64, error) {
+	topics, err := s.Log.ListTopics(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	id := topics[topic].ID
+	rows, err := s.Postgres.Query(ctx, `SELECT partition, next_offset FROM watermarks WHERE topic_id = $1`, id[:])
+	if err != nil {
+		return nil, err
+	}
+	marks := map[int32]int64{}
+	var partition int32
+	var next int64
+	_, err = pgx.ForEachRow(rows, []any{&partition, &next}, func() error {
+		marks[partition] = next
+		return nil
+	})
+	return marks, err
+}
+
 // trim removes from a topic what its group has consumed, and has the group find offsets
 // of before.
 func trim(ctx context.Context, w *world.World, s *world.Stores, c consumer) (func(context.Context) error, error) {
@@ -157,10 +180,14 @@ func trim(ctx context.Context, w *world.World, s *world.Stores, c consumer) (fun
 		if err != nil {
 			return err
 		}
+		marks, err := stored(ctx, s, c.topic)
+		if err != nil {
+			return err
+		}
 		var consumed, zero kadm.Offsets
 		had.Each(func(o kadm.OffsetResponse) {
-			if o.Topic == c.topic && o.At > 0 {
-				consumed.AddOffset(c.topic, o.Partition, o.At, -1)
+			if at := min(o.At, marks[o.Partition]); o.Topic == c.topic && at > 0 {
+				consumed.AddOffset(c.topic, o.Partition, at, -1)
 				zero.AddOffset(c.topic, o.Partition, 0, -1)
 			}
 		})
