@@ -36,13 +36,13 @@ type keeper struct {
 	*Consumer
 	holder  uuid.UUID
 	nudge   chan struct{}
-	began   time.Time // of this process, by the database's clock
-	checked time.Time // when Milvus was last compared
-	suspect uuid.UUID // the index that held too little then
-	apart   difference
-	repairs bool      // the live index is to be gone through
-	named   uuid.UUID // the index that has the alias
-	resumed uuid.UUID // the index that this process builds
+	began   time.Time  // of this process, by the database's clock
+	checked time.Time  // when Milvus was last compared
+	suspect uuid.UUID  // the index that held too little then
+	apart   difference // of what Milvus holds and was given, look after look
+	repairs bool       // the live index is to be gone through
+	named   uuid.UUID  // the index that has the alias
+	resumed uuid.UUID  // the index that this process builds
 	failing bool
 }
 
