@@ -14,12 +14,23 @@ import (
 // writes.py has milvus-lite write for one after the other: without it threads lose each
 // other's rows, in the process itself and for the one after it.
 func TestWritesOfTheEmbeddedMilvusDoNotLoseEachOther(t *testing.T) {
+	checkInPython(t, "testdata/writes_check.py")
+}
+
+// Without writes.py a collection whose index was being written when the process died is
+// never loaded again.
+func TestAnIndexOfTheEmbeddedMilvusThatWasCutOffIsMadeAnew(t *testing.T) {
+	checkInPython(t, "testdata/index_check.py")
+}
+
+func checkInPython(t *testing.T, check string) {
+	t.Helper()
 	testenv.NeedsEngines(t)
 	packages, err := embedded.Install(t.Context(), nil)
 	require.NoError(t, err)
 	modules, err := filepath.Abs("assets/milvus")
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), packages.Python(), "testdata/writes_check.py", filepath.Join(t.TempDir(), "milvus"))
+	cmd := exec.CommandContext(t.Context(), packages.Python(), check, filepath.Join(t.TempDir(), "milvus"))
 	cmd.Env = append(cmd.Environ(), "PYTHONPATH="+modules, "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)

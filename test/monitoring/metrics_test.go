@@ -151,7 +151,7 @@ var allowed = map[string]*regexp.Regexp{
 	"code":     regexp.MustCompile(`^[2-5][0-9][0-9]$`),
 	"cause":    regexp.MustCompile(`^[a-z]+$`),
 	"quantile": regexp.MustCompile(`^[0-9.]+$`), "partition": regexp.MustCompile(`^[0-9]{1,4}$`),
-	"operation": regexp.MustCompile(`^(delete|expire|erase|(insert|query)_[a-z]+|alias|count|flush|search|upsert|delete_workspace|(create|describe|drop|load)_collection)$`), "statement": regexp.MustCompile(`^[a-z]+$`),
+	"operation": regexp.MustCompile(`^(delete|expire|erase|(insert|query)_[a-z]+|alias|count|flush|list|search|upsert|delete_workspace|(create|describe|drop|load)_collection)$`), "statement": regexp.MustCompile(`^[a-z]+$`),
 	"version": regexp.MustCompile(`^\S+$`), "go_version": regexp.MustCompile(`^go\S+$`),
 }
 

@@ -1,24 +1,34 @@
-"""One write to a collection of milvus-lite at a time.
+"""Writes of milvus-lite that outlive whatever happens: one to a collection at a time, and
+files of indexes whole or not at all.
 
 milvus-lite 3.2 locks nothing of what writes to a collection against each other: neither
 calls of several clients, nor one whose client has gone and that client's next. They number
 their rows alike, mix their batches in the log, of which nothing behind the first broken one
 is read after a crash, and put in one table what stands in the log of another, which a
 flush then removes. What was acknowledged is lost by that, at the next crash or at once.
+
+It also writes the file of an index in place. A process that dies meanwhile leaves a part of
+it, and no later one could load the collection, though an index can be made anew of its rows.
 """
 
 import functools
+import os
+import sys
 import threading
 
 WRITERS = ("insert", "upsert", "delete", "flush", "close")
 
 
 def install():
-    """Has milvus-lite do one after the other."""
+    """Has milvus-lite write so."""
     from milvus_lite.engine.collection import Collection
+    from milvus_lite.index.faiss_hnsw import FaissHnswIndex
+    from milvus_lite.storage.segment import Segment
 
     for name in WRITERS:
         setattr(Collection, name, alone(getattr(Collection, name)))
+    FaissHnswIndex.save = whole(FaissHnswIndex.save)
+    Segment.build_or_load_index = mended(Segment.build_or_load_index)
 
 
 def alone(write):
@@ -29,3 +39,31 @@ def alone(write):
             return write(self, *args, **more)
 
     return waiting
+
+
+def whole(save):
+    @functools.wraps(save)
+    def saving(self, path):
+        part = f"{path}.{threading.get_ident()}.part"
+        save(self, part)
+        os.replace(part, path)
+
+    return saving
+
+
+def mended(build_or_load):
+    """A Segment.build_or_load_index that builds what cannot be loaded."""
+
+    @functools.wraps(build_or_load)
+    def trying(self, spec, index_dir):
+        try:
+            return build_or_load(self, spec, index_dir)
+        except Exception as e:
+            path = self.index_file_path(index_dir, spec.index_type, spec.field_name)
+            if not os.path.exists(path):
+                raise
+            print(f"the index {path} is made anew: it cannot be read: {e}", file=sys.stderr)
+            os.remove(path)
+            return build_or_load(self, spec, index_dir)
+
+    return trying
