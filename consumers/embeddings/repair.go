@@ -99,12 +99,12 @@ func (k *keeper) checkWorkspace(ctx context.Context, live postgres.SearchIndex, 
 		return false, err
 	}
 	var lost, surplus int
-	for after, more := (*uuid.UUID)(nil), true; more; {
+	for after := (*uuid.UUID)(nil); ; {
 		if err := k.proceed(ctx); err != nil {
 			return true, err
 		}
-		var page repairs
-		if page, err = k.compareNodes(ctx, live, workspace, after); err != nil {
+		page, err := k.compareNodes(ctx, live, workspace, after)
+		if err != nil {
 			return true, err
 		}
 		t := task{index: live, refs: page.lost, unsure: map[indexedRef]bool{}}
@@ -115,7 +115,9 @@ func (k *keeper) checkWorkspace(ctx context.Context, live postgres.SearchIndex, 
 			return true, err
 		}
 		lost, surplus = lost+len(page.lost), surplus+page.surplus
-		after, more = page.last, page.more
+		if after = page.last; after == nil {
+			break
+		}
 	}
 	k.metrics.repaired(lost, surplus)
 	k.logger.Warn("Milvus held something else of a workspace than it was given; it is put right", "workspace", workspace,
@@ -140,8 +142,7 @@ func (k *keeper) countWorkspace(ctx context.Context, live postgres.SearchIndex, 
 type repairs struct {
 	lost    []postgres.NodeRef // whose vectors are not all there
 	surplus int                // vectors that were removed
-	last    *uuid.UUID
-	more    bool // nodes after the last
+	last    *uuid.UUID         // after which there may be more nodes; nil: there are none
 }
 
 // nextNodes reads what an index was given of the next nodes of a workspace, as far as
@@ -171,7 +172,7 @@ func (k *keeper) compareNodes(ctx context.Context, live postgres.SearchIndex, wo
 	if err != nil {
 		return page, err
 	}
-	if page.more = more; more {
+	if more {
 		page.last = &nodes[len(nodes)-1].Node
 	}
 	held, err := k.deps.Vectors.Held(ctx, live.Collection, workspace, after, page.last)

@@ -185,8 +185,8 @@ func (pg *postgres) command() (*exec.Cmd, error) {
 	args := []string{"-D", pg.data, "-p", strconv.Itoa(pg.endpoint.Port), "-c", "unix_socket_directories=" + pg.socketDir()}
 	machine := map[string]string{
 		"shared_buffers": strconv.FormatInt(postgresCache(machineMemory())>>20, 10) + "MB",
-		// With its leader a query has no more processes than there are processors: on
-		// two of them a count of a million rows takes a quarter longer with three.
+		// With its leader a query has no more processes than there are processors: more
+		// get into each other's way.
 		"max_parallel_workers_per_gather": strconv.Itoa(min(postgresWorkers, runtime.NumCPU()-1)),
 	}
 	for _, settings := range []map[string]string{postgresSettings, machine, pg.settings} {

@@ -23,16 +23,19 @@ func TestAnIndexOfTheEmbeddedMilvusThatWasCutOffIsMadeAnew(t *testing.T) {
 	checkInPython(t, "testdata/index_check.py")
 }
 
-func checkInPython(t *testing.T, check string) {
+// checkInPython runs a check of what is put into milvus-lite's place, on a new folder and
+// with more arguments.
+func checkInPython(t *testing.T, check string, more ...string) {
 	t.Helper()
 	testenv.NeedsEngines(t)
 	packages, err := embedded.Install(t.Context(), nil)
 	require.NoError(t, err)
 	modules, err := filepath.Abs("assets/milvus")
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), packages.Python(), check, filepath.Join(t.TempDir(), "milvus"))
+	args := append([]string{check, filepath.Join(t.TempDir(), "milvus")}, more...)
+	cmd := exec.CommandContext(t.Context(), packages.Python(), args...)
 	cmd.Env = append(cmd.Environ(), "PYTHONPATH="+modules, "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	t.Logf("%s", out)
+	require.NoError(t, err, "%v: %s", args, out)
+	t.Logf("%v: %s", args, out)
 }
