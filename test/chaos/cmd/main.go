@@ -79,6 +79,7 @@ func chaos(args []string, out io.Writer) int {
 	flags.IntVar(&c.Faults, "faults", 100, "how many faults, at least")
 	flags.Uint64Var(&c.World.Seed, "seed", uint64(time.Now().UnixNano()), "what the faults and the load follow from")
 	flags.IntVar(&c.PerRound, "per-round", 6, "how many faults overlap")
+	flags.Float64Var(&c.Load, "load", 0, "share of the usual load, for several runs beside each other; default: all of it")
 	flags.StringVar(&c.World.Kafka, "kafka", "", "apache: on Apache Kafka, instead of the embedded edition")
 	flags.BoolVar(&c.World.Embedder, "embedder", true, "with the embedded embedder, instead of the model inside the binary")
 	flags.BoolVar(&c.Losing, "losing", false, "faults that lose data by definition: that it is noticed and said")

@@ -64,6 +64,14 @@ type Rate struct {
 // DefaultRate is what two cores bear beside the engines and several processes.
 func DefaultRate() Rate { return Rate{Ingest: 30, Commands: 30, Undo: 10, Reads: 10, Keys: 2} }
 
+// Share gives a part of the rate, at which two cores bear several worlds; 0 is all of it.
+func (r Rate) Share(of float64) Rate {
+	if of == 0 {
+		return r
+	}
+	return Rate{Ingest: r.Ingest * of, Commands: r.Commands * of, Undo: r.Undo * of, Reads: r.Reads * of, Keys: r.Keys * of}
+}
+
 // Bounds are what a process may take when everything has settled.
 type Bounds struct {
 	Goroutines float64

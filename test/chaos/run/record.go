@@ -29,6 +29,7 @@ type Begin struct {
 	Disks    bool      `json:"disks"`
 	Losing   bool      `json:"losing,omitempty"` // only faults that lose data by definition
 	PerRound int       `json:"perRound"`
+	Load     float64   `json:"load,omitempty"` // share of load.DefaultRate; absent: all of it
 	Kinds    int       `json:"kinds"`
 }
 

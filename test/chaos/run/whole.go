@@ -26,6 +26,7 @@ type Config struct {
 	Commit   string
 	Faults   int      // how many, at least
 	PerRound int      // that overlap
+	Load     float64  // share of load.DefaultRate, for worlds beside each other; 0: all of it
 	Only     []string // patterns of kinds, as of path.Match; none: all
 	Losing   bool     // the faults that lose data by definition, and no others
 	Log      io.Writer
@@ -65,7 +66,7 @@ func Whole(ctx context.Context, c Config) (summary Summary, err error) {
 		c.PerRound = 1 // each loss is looked at by itself
 		driven, err = newSurvivor(ctx, w)
 	} else {
-		driven, err = Drive(ctx, w, stores, load.Config{Seed: c.World.Seed, Workspaces: workspaces, Log: c.World.Log})
+		driven, err = Drive(ctx, w, stores, load.Config{Seed: c.World.Seed, Workspaces: workspaces, Rate: load.DefaultRate().Share(c.Load), Log: c.World.Log})
 	}
 	if err != nil {
 		return Summary{}, fmt.Errorf("preparing the load: %w", err)
@@ -77,7 +78,7 @@ func Whole(ctx context.Context, c Config) (summary Summary, err error) {
 	summary, err = New(w, driven, Options{
 		Begin: Begin{
 			Seed: c.World.Seed, Commit: c.Commit, Kafka: edition, Embedder: c.World.Embedder, Disks: c.World.Disks,
-			Losing: c.Losing, PerRound: c.PerRound,
+			Losing: c.Losing, PerRound: c.PerRound, Load: c.Load,
 		},
 		Faults: c.Faults, Kinds: kinds, Log: c.Log, Logger: c.World.Log, GoOn: c.GoOn,
 	}).Run(ctx)
