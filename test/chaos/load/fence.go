@@ -10,12 +10,13 @@ import (
 
 // fenceEvery is how often it is looked how far partitions are: a stale consumer that
 // moves one back is put right by the true one at its next group, moments later.
-const fenceEvery = 10 * time.Millisecond
+const fenceEvery = 20 * time.Millisecond
 
-// fences are the tables that say how far a partition is consumed. Nothing may take one
-// back while the log keeps what it has: who does believes to own a partition that
-// somebody else has gone on with.
-var fences = []string{"command_offsets", "watermarks"}
+// selectFences reads the tables that say how far a partition is consumed. Nothing may
+// take one back while the log keeps what it has: who does believes to own a partition
+// that somebody else has gone on with.
+const selectFences = `SELECT 'command_offsets', topic_id, partition, next_offset FROM command_offsets
+	UNION ALL SELECT 'watermarks', topic_id, partition, next_offset FROM watermarks`
 
 // place is a partition in one of the fences.
 type place struct {
@@ -46,24 +47,23 @@ func readFences(ctx context.Context, stores Stores) (marks, error) {
 	const limit = time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	all := marks{}
-	for _, table := range fences {
-		rows, err := stores.Postgres.Query(ctx, `SELECT topic_id, partition, next_offset FROM `+table)
-		if err != nil {
-			return nil, err
-		}
-		var (
-			topic     []byte
-			partition int32
-			next      int64
-		)
-		_, err = pgx.ForEachRow(rows, []any{&topic, &partition, &next}, func() error {
-			all[place{table, [16]byte(topic), partition}] = next
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
+	rows, err := stores.Postgres.Query(ctx, selectFences)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		all   = marks{}
+		at    place
+		topic []byte
+		next  int64
+	)
+	_, err = pgx.ForEachRow(rows, []any{&at.table, &topic, &at.partition, &next}, func() error {
+		at.topic = [16]byte(topic)
+		all[at] = next
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return all, nil
 }
