@@ -106,6 +106,17 @@ type leaver interface {
 	Gone(partitions []int32)
 }
 
+// fuller is a Batch that says itself when it has enough, by a measure of its own.
+type fuller interface {
+	Full() bool
+}
+
+// Full reports whether a batch says itself that it has enough.
+func Full(b Batch) bool {
+	f, ok := b.(fuller)
+	return ok && f.Full()
+}
+
 // sizer is a Handler that wants smaller batches at times than Config allows.
 type sizer interface {
 	Full(rows, bytes int) bool

@@ -96,6 +96,9 @@ func (in *intake) add(records []*kgo.Record, drained bool) {
 }
 
 func (in *intake) full() bool {
+	if Full(in.current.Batch) {
+		return true
+	}
 	if s, ok := in.handler.(sizer); ok && s.Full(in.current.Rows(), in.current.bytes) {
 		return true
 	}

@@ -44,6 +44,7 @@ func (b *wordBatch) Add(r *kgo.Record) error {
 	return nil
 }
 func (b *wordBatch) Rows() int                   { return len(b.text) }
+func (b *wordBatch) Full() bool                  { return slices.Contains(b.text, "enough") }
 func (*wordBatch) Prepare(context.Context) error { return nil }
 func (*wordBatch) Release()                      {}
 func (b *wordBatch) Store(context.Context) error {
@@ -102,6 +103,19 @@ func TestWhileMoreIsToComeABatchIsTakenAtItsAge(t *testing.T) {
 		time.Sleep(30 * time.Millisecond)
 		in.add(records("b"), false)
 		takes(t, in, 2, 70*time.Millisecond)
+	})
+}
+
+func TestABatchThatHasEnoughByItsOwnMeasureIsFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := testIntake()
+		in.add(records("a"), true)
+		takes(t, in, 1, 0) // and is being stored
+		in.add(records("b", "enough"), false)
+		closed, done := context.WithCancel(t.Context())
+		done()
+		require.False(t, in.waitForSpace(closed), "no more is polled")
+		takes(t, in, 2, 0)
 	})
 }
 

@@ -3,6 +3,7 @@ package points
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,11 +18,17 @@ import (
 // stored.
 const spareColumns = 2
 
+// batchSpans is how many spans make a batch full: 30 MB, while it is gathered and while
+// it is made ready. It is reached before any other bound where records have few points of
+// each series, as those of live sensors do.
+const batchSpans = 150_000
+
 // batch is a batch of records on its way into ClickHouse.
 type batch struct {
 	c       *Consumer
 	records []*record
 	rows    int
+	spans   int
 
 	graves    uint64 // the last grave that its rows were compared with
 	columns   *columns
@@ -56,6 +63,14 @@ func newColumns() *columns {
 	return &columns{sources: map[owner]int64{}, known: map[uint64]int32{}}
 }
 
+// oversized reports whether batches have become much smaller than the one that the
+// columns were made for. Room for a million rows takes 40 MB, which many small records
+// need for themselves.
+func (c *columns) oversized() bool {
+	const little, times = 100_000, 4
+	return cap(c.points.Series) > little+times*c.points.Len() || cap(c.states.Series) > little+times*c.states.Len()
+}
+
 func (c *columns) reset() {
 	c.points.Reset()
 	c.states.Reset()
@@ -83,8 +98,12 @@ func (b *batch) Add(r *kgo.Record) error {
 		b.rows += rec.Spans[i].Count
 	}
 	b.records = append(b.records, rec)
+	b.spans += len(rec.Spans)
 	return nil
 }
+
+// Full says that its spans take up as much memory as they may.
+func (b *batch) Full() bool { return b.spans >= batchSpans }
 
 // forgotten reports whether a record is so old that its tombstones may have been
 // forgotten. The log has none that old: it is a dead letter that was put back.
@@ -200,6 +219,9 @@ func (c *Consumer) takeColumns() *columns {
 }
 
 func (c *Consumer) giveColumns(used *columns) {
+	if used.oversized() {
+		return
+	}
 	used.reset()
 	select {
 	case c.columns <- used:
@@ -208,8 +230,8 @@ func (c *Consumer) giveColumns(used *columns) {
 }
 
 // spareSpans is how many spans the records that wait for their next use may have
-// room for, together: 40 MB.
-const spareSpans = 200_000
+// room for, together: 80 MB.
+const spareSpans = 400_000
 
 // spareRecords are records whose spans have served. Spans are large: where points
 // come one a series, making room for them anew costs as much as decoding them.
@@ -228,6 +250,7 @@ func (c *Consumer) takeRecord() *record {
 		return &record{}
 	}
 	rec := s.list[last]
+	s.list[last] = nil // the list's own memory must not keep what is taken from it
 	s.list = s.list[:last]
 	s.spans -= cap(rec.Spans)
 	return rec
@@ -239,8 +262,14 @@ func (c *Consumer) giveRecord(rec *record) {
 	s := &c.spare
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if room := cap(rec.Spans); room > 0 && s.spans+room <= spareSpans {
-		s.list = append(s.list, rec)
-		s.spans += room
+	room := cap(rec.Spans)
+	if room == 0 || room > spareSpans {
+		return
 	}
+	gone := 0 // those that have waited longest: records are now of another size
+	for ; s.spans+room > spareSpans; gone++ {
+		s.spans -= cap(s.list[gone].Spans)
+	}
+	s.list = append(slices.Delete(s.list, 0, gone), rec)
+	s.spans += room
 }

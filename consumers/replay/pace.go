@@ -60,6 +60,9 @@ type paced struct {
 	waited bool
 }
 
+// Full says whether the batch has enough by its own measure.
+func (b *paced) Full() bool { return consumers.Full(b.Batch) }
+
 // Store waits and stores.
 func (b *paced) Store(ctx context.Context) error {
 	if !b.waited {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -61,6 +62,9 @@ func Decode(value []byte, into *Record) error {
 		case recordReceivedAt:
 			into.ReceivedAtUS = int64(bits)
 		case recordSeries:
+			if len(into.Spans) == cap(into.Spans) {
+				into.Spans = slices.Grow(into.Spans, moreSpans(len(into.Spans), len(value)-len(b), len(value)))
+			}
 			into.Spans = append(into.Spans, Span{})
 			if err := decodeSpan(payload, &into.Spans[len(into.Spans)-1]); err != nil {
 				return fmt.Errorf("pointblock: series[%d]: %w", len(into.Spans)-1, err)
@@ -81,6 +85,18 @@ func Decode(value []byte, into *Record) error {
 		return fmt.Errorf("pointblock: series[%d]: the series is in the record twice", i)
 	}
 	return nil
+}
+
+// moreSpans says how many spans to make room for when there is none left: as many as
+// the rest of the record has if it is like what was read. Spans are large, and to find
+// out by doubling leaves more behind than is kept.
+func moreSpans(have, read, size int) int {
+	const some = 16 // from so many on it is known what they are like
+	if have < some {
+		return max(have, 1)
+	}
+	rest := float64(size-read) * float64(have+1) / float64(read) // the next one is read already
+	return int(rest*1.03) + some
 }
 
 // decodeSpan reads and checks one series.

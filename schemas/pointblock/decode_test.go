@@ -125,3 +125,25 @@ func TestManySeriesOfOneRecordAreAllTakenForDifferent(t *testing.T) {
 	require.NoError(t, e.AppendNumbers(ref, id, []int64{1}, []float64{1}))
 	require.ErrorContains(t, pointblock.Decode(e.Bytes(), new(pointblock.Record)), "series[5000]: the series is in the record twice")
 }
+
+func TestDecodeMakesRoomForSpansOnce(t *testing.T) {
+	var e pointblock.Encoder
+	e.Reset(workspaceA, 1)
+	ref, id := number(sourceA, "temperature")
+	const series = 10_000
+	for i := range series {
+		ref.ID = uint64(i) * 0x9e3779b97f4a7c15 // as long as real ones
+		require.NoError(t, e.AppendNumbers(ref, id, []int64{1}, []float64{2}))
+	}
+	messages := e.AppendMessages(nil, 0)
+	require.Len(t, messages, 1)
+	var into pointblock.Record
+	require.NoError(t, pointblock.Decode(messages[0].Value, &into))
+	require.Len(t, into.Spans, series)
+	require.Less(t, cap(into.Spans), series*11/10, "room for what is there, and not twice as much")
+	allocs := testing.AllocsPerRun(5, func() {
+		var fresh pointblock.Record
+		require.NoError(t, pointblock.Decode(messages[0].Value, &fresh))
+	})
+	require.Less(t, allocs, 20.0)
+}
