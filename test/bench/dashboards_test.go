@@ -117,17 +117,6 @@ func (d *dashboards) fill(r *record.Recorder) {
 	d.settle()
 }
 
-// rolledUp waits until rollups hold for all that was written, which is what dashboards
-// find but in the minutes after a load of old points.
-func (d *dashboards) rolledUp() {
-	d.b.Helper()
-	deadline := time.Now().Add(settleLimit)
-	for d.AskClickHouse("SELECT count() FROM rollup_marks") != "0" {
-		require.True(d.b, time.Now().Before(deadline), "rollups do not become whole")
-		time.Sleep(time.Second)
-	}
-}
-
 // shape is a kind of query: what the n-th asks the service for, and the statement by
 // hand that has the same points.
 type shape struct {

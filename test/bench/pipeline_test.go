@@ -1,6 +1,9 @@
 package bench
 
 import (
+	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,13 +15,16 @@ import (
 
 // BenchmarkPipeline sends JSON series as fast as they are taken and stops the
 // clock when every point is visible to a query; the load generator runs beside
-// the service. Its baseline, in turn with it, is the driver inserting the same
-// sorted points with no service in between.
+// the service, and rollups wait. Its baseline, in turn with it, is the driver inserting
+// the same sorted points with no service in between. Then the log is replayed twice,
+// beside which nothing happens, and another server computes rollups while it takes
+// points.
 func BenchmarkPipeline(b *testing.B) {
 	const pairs = 5
 	r := record.New(b)
-	t := start(b)
+	t := start(b, "--rollups-quiet", "1h")
 	r.Engines(t.engines())
+	var visible []float64
 	fleet := t.fleet("bench", load.Size{Sources: 100, Series: 1000})
 	direct := t.newDirect(fleet)
 	plan := load.Plan{Batch: 100_000, Callers: 4, Values: load.ValuesGauge, Interval: time.Second, Prepared: true}
@@ -51,8 +57,61 @@ func BenchmarkPipeline(b *testing.B) {
 		r.Add("cpu-direct/clickhouse", "cpu-ns/point", baseline.perPoint(baseline.used.clickhouse))
 		r.Add("cpu-direct/merges-after", "cpu-ns/point", baseline.perPoint(baseline.merges))
 		r.Add("cpu-of-direct", "ratio", float64(service.used.total())/float64(inserting))
+		visible = append(visible, service.perSecond())
 	}
+	slices.Sort(visible)
+	t.replayTwice(r, visible[len(visible)/2])
+	t.Stop()
+	rollUpBeside(b, r, plan)
 	r.Save()
+}
+
+// rollUpBeside makes runs of a server whose rollups wait for little, each until they hold
+// for all its points.
+func rollUpBeside(b *testing.B, r *record.Recorder, plan load.Plan) {
+	const turns = 3
+	t := start(b, "--rollups-quiet", "1s")
+	fleet := t.fleet("bench", load.Size{Sources: 100, Series: 1000})
+	for turn := range turns + 1 { // the first warms up
+		var began time.Time
+		plan.Start, plan.Started = month(turn), func() { began = time.Now() }
+		before := t.usage()
+		service := t.load(fleet, plan)
+		t.rolledUp()
+		if turn == 0 {
+			continue
+		}
+		drained := float64(service.points) / time.Since(began).Seconds()
+		r.Say("with rollups, turn %d of %d: %.2f M points/s visible, %.2f M rolled up", turn, turns, service.perSecond()/1e6, drained/1e6)
+		r.Add("rolled-up/visible", "points/s", service.perSecond())
+		r.Add("rolled-up/drained", "points/s", drained)
+		r.Add("rolled-up/cpu", "cpu-ns/point", service.perPoint(t.usage().since(before).total()))
+	}
+}
+
+// replayTwice has the consumer of points read its whole topic once more, twice, and
+// requires that nothing changes by it. ingested is how many points a second it took the
+// first time.
+func (t *target) replayTwice(r *record.Recorder, ingested float64) {
+	t.b.Helper()
+	const contents = "SELECT count(), sum(cityHash64(series, ts, value, version)) FROM points FINAL"
+	before := t.AskClickHouse(contents)
+	for turn := range 2 {
+		var job struct {
+			State                 string
+			Rows, Trimmed         int64
+			StartedAt, FinishedAt time.Time
+		}
+		lines := strings.Split(strings.TrimSpace(t.CLI("replay", "start", "--topic", "points", "--from-start", "--json")), "\n")
+		require.NoError(t.b, json.Unmarshal([]byte(lines[len(lines)-1]), &job))
+		require.Equal(t.b, "done", job.State)
+		t.settle()
+		require.Equal(t.b, before, t.AskClickHouse(contents))
+		perSecond := float64(job.Rows) / job.FinishedAt.Sub(job.StartedAt).Seconds()
+		r.Say("replay %d of 2: %.2f M points/s of %.1f M points", turn+1, perSecond/1e6, float64(job.Rows)/1e6)
+		r.Add("replayed", "points/s", perSecond)
+		r.Add("replayed-of-ingested", "ratio", perSecond/ingested)
+	}
 }
 
 // outcome is what it took to have points where queries find them.

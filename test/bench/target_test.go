@@ -82,3 +82,14 @@ func (t *target) settle() {
 		time.Sleep(100 * time.Millisecond)
 	}
 }
+
+// rolledUp waits until rollups hold for all that was written, which is what dashboards
+// find but in the minutes after a load of old points.
+func (t *target) rolledUp() {
+	t.b.Helper()
+	deadline := time.Now().Add(settleLimit)
+	for t.AskClickHouse("SELECT count() FROM rollup_marks") != "0" {
+		require.True(t.b, time.Now().Before(deadline), "rollups do not become whole")
+		time.Sleep(100 * time.Millisecond)
+	}
+}
