@@ -114,10 +114,10 @@ fuzz: ## run each fuzz target for FUZZTIME (30s); FUZZ=name only those that matc
 	@./test/fuzz.sh $(or $(FUZZTIME),30s) '$(or $(FUZZ),.)'
 
 .PHONY: chaos
-chaos: build ## try FAULTS (100) faults under load; SEED=n deals the same again, KAFKA=apache, ONLY='kill/*', RECORD=yes keeps the log
+chaos: build ## try FAULTS (100) faults under load; SEED=n deals the same again, KAFKA=apache, ONLY='kill/*', LOAD=0.4 of the usual load, RECORD=yes keeps the log
 	@$(BIN)/livegraph engines install
 	@go build -o $(BIN)/chaos ./test/chaos/cmd
-	@$(BIN)/chaos -faults $(or $(FAULTS),100) $(if $(SEED),-seed $(SEED)) $(if $(KAFKA),-kafka $(KAFKA)) $(if $(ONLY),-only '$(ONLY)') \
+	@$(BIN)/chaos -faults $(or $(FAULTS),100) $(if $(SEED),-seed $(SEED)) $(if $(KAFKA),-kafka $(KAFKA)) $(if $(ONLY),-only '$(ONLY)') $(if $(LOAD),-load $(LOAD)) \
 		-binary $(BIN)/livegraph -commit '$(VERSION)' $(if $(RECORD),-runs test/chaos/runs)
 
 .PHONY: mutants
