@@ -23,6 +23,12 @@ func TestAnIndexOfTheEmbeddedMilvusThatWasCutOffIsMadeAnew(t *testing.T) {
 	checkInPython(t, "testdata/index_check.py")
 }
 
+// Without writes.py one that is made twice at once fails halfway, one that is opened twice at
+// once is there twice, and the rest of one is in the way of another for ever.
+func TestCollectionsOfTheEmbeddedMilvusAreMadeAndOpenedOnce(t *testing.T) {
+	checkInPython(t, "testdata/collections_check.py")
+}
+
 // checkInPython runs a check of what is put into milvus-lite's place, on a new folder and
 // with more arguments.
 func checkInPython(t *testing.T, check string, more ...string) {

@@ -41,7 +41,7 @@ func fillEverything(t *testing.T, db *clickhouse.DB) {
 	w, s := uuid.New(), uuid.New()
 	require.NoError(t, db.InsertLatest(ctx, []clickhouse.LatestRow{{Workspace: w, Source: s, Series: 1 << 63, TS: 9, Text: "ä", Version: 3}, {Workspace: w, Source: s, Series: 1 << 63, TS: 8, Text: "old", Version: 4}}))
 	require.NoError(t, db.InsertActivity(ctx, []clickhouse.ActivityRow{{Workspace: w, Source: s, ReceivedAtUS: 7}, {Workspace: w, Source: s, ReceivedAtUS: 6}}))
-	require.NoError(t, db.InsertSeries(ctx, []clickhouse.SeriesRow{{ID: 1 << 63, Workspace: w, Source: s, Metric: "m'", Tags: map[string]string{"a": "b", "": "\\"}, Kind: 2}, {ID: 1, Workspace: w, Source: s, Metric: "m", Kind: 1}}))
+	require.NoError(t, db.InsertSeries(ctx, []clickhouse.SeriesRow{{ID: 1 << 63, Workspace: w, Source: s, Metric: "m'", Tags: map[string]string{"a": "b", "": "\\", "c": "d", "e": "f", "g": "h", "i": "j"}, Kind: 2}, {ID: 1, Workspace: w, Source: s, Metric: "m", Kind: 1}}))
 	var uses []auditrecord.Record
 	for i := range 3 {
 		uses = append(uses, auditrecord.Record{Workspace: w, At: time.UnixMicro(1_795_246_810_123_457).UTC(), RequestID: fmt.Sprintf("req_%d'", i/2), Final: i == 1, Key: s,

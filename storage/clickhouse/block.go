@@ -60,7 +60,7 @@ func columnOf(kind string) column {
 	case strings.HasPrefix(kind, "DateTime64(6"):
 		return &columnFor[time.Time]{values: new(proto.ColDateTime64).WithPrecision(proto.PrecisionMicro).WithLocation(time.UTC)}
 	case strings.HasPrefix(kind, "Map("):
-		return &columnFor[map[string]string]{values: proto.NewMap[string, string](new(proto.ColStr), new(proto.ColStr))}
+		return &mapColumn{values: proto.NewMap[string, string](new(proto.ColStr), new(proto.ColStr))}
 	default: // String, and LowCardinality(String)
 		return &columnFor[string]{values: new(proto.ColStr)}
 	}

@@ -117,7 +117,7 @@ func (db *DB) InsertSeries(ctx context.Context, rows []SeriesRow) error {
 			appendEach(batch, 1, rows, func(r *SeriesRow) uuid.UUID { return r.Workspace }),
 			appendEach(batch, 2, rows, func(r *SeriesRow) uuid.UUID { return r.Source }),
 			appendEach(batch, 3, rows, func(r *SeriesRow) string { return r.Metric }),
-			appendEach(batch, 4, rows, func(r *SeriesRow) map[string]string { return r.Tags }),
+			appendEach(batch, 4, rows, func(r *SeriesRow) *pairs { return sorted(r.Tags) }),
 			appendEach(batch, 5, rows, func(r *SeriesRow) uint8 { return r.Kind }))
 	})
 }
