@@ -66,6 +66,15 @@ def main():
     assert os.path.dirname(made._data_dir) == os.path.dirname(left)
     base.drop_collection("rest")
     assert not base.has_collection("rest")
+
+    outside = os.path.join(folder, "outside")
+    os.makedirs(outside)
+    try:
+        base.create_collection("../outside", schema())
+        raise AssertionError("a path is taken for a name")
+    except ValueError:
+        pass
+    assert os.path.isdir(outside), "what is no collection is removed"
     print("collections are made and opened once, and where the rest of one is")
     sys.stdout.flush()
     os._exit(0)

@@ -61,6 +61,7 @@ def cleared(create):
 
     @functools.wraps(create)
     def making(self, name, schema, *args, **more):
+        self._validate_name(name)  # before it becomes a path
         database = args[1] if len(args) > 1 else more.get("database_name", "default")
         left = self._collection_dir(name, self._require_database(database))
         if os.path.isdir(left) and not self.has_collection(name, database_name=database):
