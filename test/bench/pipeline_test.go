@@ -99,7 +99,7 @@ func (t *target) replayTwice(r *record.Recorder, ingested float64) {
 	for turn := range 2 {
 		var job struct {
 			State                 string
-			Rows, Trimmed         int64
+			Rows                  int64
 			StartedAt, FinishedAt time.Time
 		}
 		lines := strings.Split(strings.TrimSpace(t.CLI("replay", "start", "--topic", "points", "--from-start", "--json")), "\n")

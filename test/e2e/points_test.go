@@ -203,15 +203,16 @@ func (s *server) sendThroughKills(source string, batches, kills int, random *ran
 	require.EqualValues(s.t, batches, sent.Load())
 }
 
-// consumedLimit is how long what was acknowledged may stay unseen. A consumer that is
-// killed while its group forms is waited for until the rebalance is over, which takes 30 s
-// with the embedded broker; only then has another its partitions.
-const consumedLimit = 90 * time.Second
-
 // requireTotals waits until count and sum are what they must be, and never more.
 func (s *server) requireTotals(source string, wantCount int, wantSum float64) {
 	s.t.Helper()
-	deadline := time.Now().Add(consumedLimit)
+	s.requireTotalsWithin(30*time.Second, source, wantCount, wantSum)
+}
+
+// requireTotalsWithin is the same for what may take so long.
+func (s *server) requireTotalsWithin(limit time.Duration, source string, wantCount int, wantSum float64) {
+	s.t.Helper()
+	deadline := time.Now().Add(limit)
 	for {
 		count, sum := s.totals(source, nil)
 		require.LessOrEqual(s.t, count, float64(wantCount), "points are counted twice")

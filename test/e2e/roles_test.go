@@ -189,7 +189,9 @@ func requireRestartsLoseNothing(t *testing.T, kafka func(prefix string) []string
 			load.waitFor(load.sent.Load() + 5)
 			count, sum := load.end()
 			for n := range s.Of("api") {
-				s.api(n).requireTotals(source, count, sum)
+				// A consumer that is killed while its group forms is waited for until the
+				// rebalance is over, which takes 30 s with the embedded broker.
+				s.api(n).requireTotalsWithin(wakeLimit, source, count, sum)
 			}
 			written.end()
 			s.requireOneService("after")
