@@ -345,3 +345,28 @@ func BenchmarkClickHouseInsert(b *testing.B) {
 		})
 	}
 }
+
+// Changes that wait for merges hold all the places of their class; what lets the merges
+// go on has places of its own.
+func TestClickHouseStartsMergesWhileChangesWaitForThem(t *testing.T) {
+	conn := open(t, testenv.ClickHouse(t))
+	require.NoError(t, conn.Exec(t.Context(), `CREATE TABLE waits (id UInt64, n UInt64) ENGINE = MergeTree ORDER BY id`))
+	require.NoError(t, conn.Exec(t.Context(), `INSERT INTO waits SELECT number, 0 FROM numbers(1000)`))
+	require.NoError(t, conn.Exec(t.Context(), `SYSTEM STOP MERGES`))
+	var changes errgroup.Group
+	for range 2 {
+		changes.Go(func() error {
+			return conn.Exec(t.Context(), `ALTER TABLE waits UPDATE n = n + 1 WHERE 1 SETTINGS mutations_sync = 1`)
+		})
+	}
+	require.Eventually(t, func() bool {
+		var waiting uint64
+		err := conn.QueryRow(t.Context(), `SELECT count() FROM system.mutations WHERE table = 'waits' AND NOT is_done`).Scan(&waiting)
+		return err == nil && waiting == 2
+	}, 10*time.Second, 20*time.Millisecond)
+	require.NoError(t, conn.Exec(t.Context(), `SYSTEM START MERGES`))
+	require.NoError(t, changes.Wait())
+	var sum uint64
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT sum(n) FROM waits`).Scan(&sum))
+	require.EqualValues(t, 2000, sum)
+}

@@ -11,7 +11,7 @@ from chdb import _chdb
 from serving import log
 
 # Statements of a class that run at once, and how long one waits for its turn.
-CLASSES = {"health": 2, "describe": 4, "query": 8, "insert": 4, "change": 2}
+CLASSES = {"health": 2, "describe": 4, "query": 8, "insert": 4, "change": 2, "control": 2}
 TURN_SECONDS = 20.0
 
 IDLE_CONNECTIONS = 24  # engine connections kept, each with its settings applied

@@ -13,7 +13,8 @@ of them the health checks. Results are streamed, so memory does not grow with
 them; when a client hangs up, its query is killed.
 
 The process ends on SIGTERM (statements in flight get GRACE seconds), and at once
-when its standard input is closed: that is the parent's death.
+when its standard input is closed, which is the parent's death, or when a write has
+failed (see writes.py).
 """
 
 import argparse
@@ -28,7 +29,9 @@ from handler import Handler
 from lifetime import Lifetime
 from serving import BoundedServer
 from spool import Spool
+from writes import Writes, remove_unwritten, wait_for_room
 
+STORE = "store"
 GRACE = 5.0  # seconds that statements in flight get after SIGTERM
 MAX_CONNECTIONS = 512
 
@@ -40,6 +43,7 @@ class Server(BoundedServer):
         super().__init__(address, Handler, MAX_CONNECTIONS)
         self.engine, self.password, self.max_insert = engine, password, max_insert
         self.watch = Watch(engine)
+        self.writes = Writes(engine.open("", {}))
 
 
 def main():
@@ -66,8 +70,11 @@ def main():
         sys.exit(f"another process uses {options.data}")
     Spool.left = options.insert_memory
 
+    if not wait_for_room(lifetime):
+        return
+    remove_unwritten(STORE)
     _chdb.set_signal_handlers_enabled(0)
-    engine = Engine("store", options.memory)
+    engine = Engine(STORE, options.memory)
     server = Server(("127.0.0.1", options.port), engine, password, options.max_insert)
     server.start()
 

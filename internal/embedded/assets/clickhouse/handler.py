@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler
 from engine import Refused, quoted
 from serving import log
 from spool import Spool
+from writes import ROOM, free
 
 MAX_STATEMENT = 16 << 20  # bytes of SQL
 TRANSFER_TIMEOUT = 120.0  # seconds that a body or an answer may stand still
@@ -30,12 +31,17 @@ NOT_SETTINGS = frozenset(
     "async_insert wait_for_async_insert async_insert_deduplicate".split()
 )
 
-# The class of a statement by its first word; what is not here is a change.
+# The class of a statement by its first word; what is not here is a change. Control has
+# places of its own: changes may wait for what it starts, merges for example.
 KINDS = {
     **dict.fromkeys(("SELECT", "WITH", "CHECK"), "query"),
     **dict.fromkeys(("SHOW", "DESCRIBE", "DESC", "EXISTS", "EXPLAIN"), "describe"),
+    **dict.fromkeys(("SYSTEM", "KILL"), "control"),
     "INSERT": "insert",
 }
+
+# Changes that need no room on the disk, or make some.
+NEEDS_NO_ROOM = frozenset(("DROP", "DETACH"))
 
 # Formats whose pieces, one after the other, are the whole: results in these are
 # streamed.
@@ -188,6 +194,7 @@ class Handler(BaseHTTPRequestHandler):
                     result = conn.query(head + source, "Native", params=params)
                 else:
                     result = self.insert_text(conn, head, data_format[1], spool)
+            self.server.writes.confirm(seldom=True)
             summary = json.dumps({"written_rows": str(result.rows_written()), "written_bytes": str(result.bytes_written())})
             self.answer(b"", "text/plain", {"X-ClickHouse-Summary": summary})
         finally:
@@ -218,10 +225,15 @@ class Handler(BaseHTTPRequestHandler):
             plain = statement  # its data may end on anything
         settings, params = split(args)
         result_format = args.get("default_format", self.headers.get("X-ClickHouse-Format", "TabSeparated"))
-        with engine.turn(kind_of(plain, word)), engine.connection(args.get("database", ""), settings) as conn:
+        kind = kind_of(plain, word)
+        with engine.turn(kind), engine.connection(args.get("database", ""), settings) as conn:
             if streamable(plain, word, result_format):
                 return self.stream(conn, plain, result_format, params)
+            if kind == "change" and word not in NEEDS_NO_ROOM and free() < ROOM:
+                raise Refused(f"Cannot reserve {ROOM >> 20} MiB, not enough space", 243, "NOT_ENOUGH_SPACE")
             result = conn.query(plain, result_format, params=params)
+        if kind in ("insert", "change"):
+            self.server.writes.confirm()
         self.answer(result.bytes())
 
     def stream(self, conn, statement, result_format, params):

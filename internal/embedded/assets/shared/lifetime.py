@@ -17,16 +17,18 @@ class Lifetime:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: None)
 
-    def wait(self):
-        """Returns at SIGTERM or SIGINT. When a child's standard input is closed,
-        which is the parent's death, it ends the process at once."""
+    def wait(self, seconds=None):
+        """Returns True at SIGTERM or SIGINT, and False after so many seconds. When a
+        child's standard input is closed, which is the parent's death, it ends the
+        process at once."""
         poll = select.poll()
         poll.register(self.wake, select.POLLIN)
         if self.child:
             poll.register(0, select.POLLIN)
-        while True:
-            for fd, _ in poll.poll():
+        while ready := poll.poll(None if seconds is None else seconds * 1000):
+            for fd, _ in ready:
                 if fd == self.wake:
-                    return
+                    return True
                 if not os.read(0, 4096):
                     os._exit(0)
+        return False

@@ -1,0 +1,77 @@
+package embedded_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/testenv"
+)
+
+const unwrittenTable = `CREATE TABLE facts (id UInt64, text String, version UInt64, INDEX by_text text TYPE bloom_filter GRANULARITY 1)
+	ENGINE = ReplacingMergeTree(version) ORDER BY id`
+
+// limitFiles has a process write no file longer than so many bytes: what is beyond fails,
+// as it does on a disk that is full.
+func limitFiles(t *testing.T, pid int, bytes uint64) {
+	t.Helper()
+	require.NoError(t, unix.Prlimit(pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}, nil))
+}
+
+// What chdb has not written it takes for written: neither an INSERT nor a merge may leave
+// less than was acknowledged, and all of it is readable.
+func TestNothingIsAcknowledgedThatClickHouseCouldNotWrite(t *testing.T) {
+	testenv.NeedsEngines(t)
+	packages, err := embedded.Install(t.Context(), nil)
+	require.NoError(t, err)
+	engine, err := embedded.StartClickHouse(t.Context(), embedded.EngineOptions{Dir: t.TempDir(), Packages: packages})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, engine.Stop(context.WithoutCancel(t.Context()))) })
+	conn := open(t, engine.Address())
+	require.NoError(t, conn.Exec(t.Context(), unwrittenTable))
+
+	const rows = 2000
+	acknowledged := 0
+	insert := func() error {
+		err := conn.Exec(t.Context(), fmt.Sprintf(`INSERT INTO facts SELECT number + %d, 'text ' || toString(rand64()), 1 FROM numbers(%d)`, acknowledged, rows))
+		if err == nil {
+			acknowledged += rows
+		}
+		return err
+	}
+	statement := func(text string) func() error {
+		return func() error { return conn.Exec(t.Context(), text) }
+	}
+	merge := statement("OPTIMIZE TABLE facts FINAL")
+	mutate := statement("ALTER TABLE facts UPDATE text = text || '!' WHERE 1 SETTINGS mutations_sync = 1")
+	for name, of := range map[string]struct {
+		work  func() error
+		limit uint64 // with 512 bytes the list of a part's files is whole, and its data are not
+	}{
+		"an INSERT": {insert, 512}, "an INSERT, not a byte": {insert, 0},
+		"a merge": {merge, 512}, "a merge, not a byte": {merge, 0},
+		"a mutation": {mutate, 512}, "a mutation, not a byte": {mutate, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 3 {
+				require.NoError(t, insert())
+			}
+			began := engine.Restarts()
+			limitFiles(t, engine.PID(), of.limit)
+			require.Error(t, of.work(), "acknowledged, and not written")
+			require.Eventually(t, func() bool {
+				return engine.Restarts() > began && conn.Ping(t.Context()) == nil
+			}, 30*time.Second, 50*time.Millisecond)
+			var count, texts uint64
+			require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(), uniqExact(text) FROM facts FINAL").Scan(&count, &texts))
+			require.EqualValues(t, acknowledged, count)
+			require.EqualValues(t, acknowledged, texts)
+			require.NoError(t, of.work(), "once there is room again")
+		})
+	}
+}
