@@ -1,7 +1,6 @@
 """Writes that failed. chdb 26.9 counts them, and goes on: a part whose files are cut
 off or empty takes its place, its sources are removed minutes later, and an INSERT of
-which nothing was written is answered as if all was well (internal/embedded/testdata/
-unwritten_check.py shows it).
+which nothing was written is answered as if all was well (ADR 38).
 
 So nothing is answered before it is known that no write has failed. Once one has, the
 process ends, and what it could not write is removed before the next one opens the
@@ -185,7 +184,7 @@ def number(data, at):
 def unpacked(packed):
     """Blocks as ClickHouse compresses them: 16 bytes of hash, the method, the sizes
     with and without compression, the data."""
-    import pyarrow  # milvus-lite needs it too; it is slow to load, and seldom needed here
+    import pyarrow  # slow to load, and seldom needed
 
     out, at = bytearray(), 0
     while at < len(packed):
