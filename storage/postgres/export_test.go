@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -90,6 +91,9 @@ func (r *Recorder) Plans(ctx context.Context, on *DB) (plans []string, err error
 func (db *DB) BoundLists(few, window, values int) {
 	db.bounds = listBounds{few: few, window: window, values: values}
 }
+
+// PartTotals sets the times between the stretches by which totals are counted.
+func (db *DB) PartTotals(times []time.Time) { db.bounds.times = times }
 
 // BoundSearches makes searches reach their bounds with few postings, and with few
 // nodes that pass a filter.

@@ -35,6 +35,8 @@ type listBounds struct {
 	few    int // how many rows a filter may find to be carried out whole at once
 	window int // how many rows are looked at in the order of a list
 	values int // how many values of a coarse field are gone through
+	// times are those between the stretches of totals; nil: by Postgres' statistics.
+	times []time.Time
 }
 
 const (

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -186,6 +187,9 @@ func (h *graphHistory) needs(remembered *postgres.GraphStacks) postgres.GraphNee
 
 func TestCommandsAreDecidedOnTheDatabaseAsInMemory(t *testing.T) {
 	w := newGraphWorld(t)
+	w.db.BoundLists(0, 100, 64)
+	start := graphtest.NewMemory().Moment()
+	w.db.PartTotals([]time.Time{start.Add(2 * time.Second), start.Add(5 * time.Second), start.Add(9 * time.Second)})
 	rapid.Check(t, func(t *rapid.T) {
 		h := &graphHistory{t: t, model: graphtest.NewMemory(), workspace: w.workspace(t)}
 		edges := []int{-1, -1, 2, 64}[h.roll(4, "edges in memory")] // -1: none, all is done in the database
@@ -204,6 +208,7 @@ func TestCommandsAreDecidedOnTheDatabaseAsInMemory(t *testing.T) {
 				remembered, _ = tx.State(h.workspace).Stacks()
 			}
 			w.agrees(t, h.workspace, h.model)
+			w.counts(t, h.workspace)
 		}
 		folded := graphtest.Fold(w.read(t, h.workspace).Journal)
 		require.Equal(t, h.model.Nodes, folded.Nodes)

@@ -13,23 +13,26 @@ import (
 // rememberedTotals is how many totals a process remembers, at most twice as many.
 const rememberedTotals = 4096
 
-// totals remembers how many rows pass a filter, for as long as the workspace's graph
-// is what it was: pages of one list are counted once. Its zero value is ready.
+// totals remembers how many rows pass a filter as of a sequence of the workspace: pages
+// of one list are counted once. Its zero value is ready.
 type totals struct {
 	mu         sync.Mutex
 	young, old map[string]counted
 }
 
-type counted struct{ sequence, total int64 }
+type counted struct {
+	sequence, total int64
+	parts           *parted // nil: it was counted in one
+}
 
-func (t *totals) get(key string, sequence int64) (total int64, ok bool) {
+func (t *totals) get(key string) (c counted, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c, ok := t.young[key]
+	c, ok = t.young[key]
 	if !ok {
 		c, ok = t.old[key]
 	}
-	return c.total, ok && c.sequence == sequence
+	return c, ok
 }
 
 func (t *totals) put(key string, c counted) {
@@ -49,8 +52,11 @@ func (l *lister) knownTotal(ctx context.Context) (total int64, known bool, err e
 		if err != nil || sequence == 0 {
 			return 0, false, err
 		}
-		total, known = l.totals.get(l.key(), sequence)
-		return total, known, nil
+		c, remembered := l.totals.get(l.key())
+		if !remembered || c.sequence == sequence {
+			return c.total, remembered, nil
+		}
+		return l.recount(ctx, c, sequence)
 	}
 	w := &where{}
 	w.add("workspace_id = ?", l.workspace)

@@ -170,3 +170,25 @@ func (w *graphWorld) agrees(t require.TestingT, workspace uuid.UUID, model *grap
 		`SELECT sequence FROM graph_heads WHERE workspace_id = $1`, workspace).Scan(&head))
 	require.Equal(t, len(model.Journal), head)
 }
+
+// counts compares totals of lists, which are counted again where something was touched,
+// with what a count finds.
+func (w *graphWorld) counts(t require.TestingT, workspace uuid.UUID) {
+	ctx := context.Background()
+	same := func(total int64, err error, table, condition string) {
+		require.NoError(t, err)
+		var want int64
+		require.NoError(t, w.look.QueryRow(ctx, `SELECT count(*) FROM `+table+` WHERE workspace_id = $1 AND NOT deleted AND `+condition, workspace).Scan(&want))
+		require.Equal(t, want, total, "%s: %s", table, condition)
+	}
+	page := postgres.GraphPage{Limit: 1}
+	property := postgres.GraphFilter{Properties: map[string][]string{"a": {"1"}}}
+	byName, err := w.db.Nodes(ctx, workspace, postgres.NodeFilter{Name: "x"}, page)
+	same(byName.Total, err, "nodes", `name LIKE '%x%'`)
+	byProperty, err := w.db.Nodes(ctx, workspace, postgres.NodeFilter{GraphFilter: property, EntityTypes: []string{"object"}}, page)
+	same(byProperty.Total, err, "nodes", `properties @> '{"a":1}' AND entity_type = 'object'`)
+	edges, err := w.db.Edges(ctx, workspace, postgres.EdgeFilter{GraphFilter: property}, page)
+	same(edges.Total, err, "edges", `properties @> '{"a":1}'`)
+	typed, err := w.db.Edges(ctx, workspace, postgres.EdgeFilter{GraphFilter: property, RelationTypes: []string{"x", "y"}}, page)
+	same(typed.Total, err, "edges", `properties @> '{"a":1}' AND relation_type IN ('x', 'y')`)
+}
