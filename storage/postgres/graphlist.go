@@ -214,7 +214,7 @@ func (l *lister) where() *where {
 }
 
 func (l *lister) ids(ctx context.Context, query string, w *where) ([]uuid.UUID, error) {
-	rows, err := l.tx.Query(ctx, query, append([]any{pgx.QueryExecModeCacheDescribe}, w.args...)...)
+	rows, err := l.tx.Query(ctx, query, planned(w.args)...)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (l *lister) ids(ctx context.Context, query string, w *where) ([]uuid.UUID, 
 
 // number asks for one number; none is 0.
 func (l *lister) number(ctx context.Context, query string, w *where) (n int64, err error) {
-	err = l.tx.QueryRow(ctx, query, append([]any{pgx.QueryExecModeCacheDescribe}, w.args...)...).Scan(&n)
+	err = l.tx.QueryRow(ctx, query, planned(w.args)...).Scan(&n)
 	return n, err
 }
 

@@ -198,7 +198,7 @@ func (w *walk) followOneWay(ctx context.Context, frontier []uuid.UUID, from, to 
 	query := fmt.Sprintf(`SELECT e.id, f.node, e.other FROM unnest(%s::uuid[]) WITH ORDINALITY AS f(node, place) CROSS JOIN LATERAL
 		(SELECT id, %s AS other FROM edges WHERE %s ORDER BY workspace_id, %s, relation_type LIMIT %d) e LIMIT %d`,
 		c.arg(frontier), to, c.text(), from, ofNode+1, w.left+1)
-	rows, err := w.tx.Query(ctx, query, append([]any{pgx.QueryExecModeCacheDescribe}, c.args...)...)
+	rows, err := w.tx.Query(ctx, query, planned(c.args)...)
 	if err != nil {
 		return nil, err
 	}

@@ -38,34 +38,35 @@ func (p *parted) part(created time.Time) int {
 
 // recount brings a remembered total up to the workspace's present sequence. known is
 // false if that has to be counted as if it was not remembered.
-func (l *lister) recount(ctx context.Context, c counted, sequence int64) (total int64, known bool, err error) {
+func (l *lister) recount(ctx context.Context, key string, c counted, sequence int64) (total int64, known bool, err error) {
 	if c.total <= int64(l.bounds.few) || c.sequence > sequence {
 		return 0, false, nil
 	}
 	next := counted{sequence: sequence}
-	if c.parts != nil && time.Since(c.parts.since) < partsKept {
-		touched, few, err := l.touched(ctx, c, sequence)
-		if err != nil {
-			return 0, false, err
-		}
-		if few {
-			next.parts, err = l.recountParts(ctx, c.parts, touched)
-		}
-		if err != nil {
-			return 0, false, err
-		}
-	}
-	if next.parts == nil {
+	if next.parts, err = l.partsSince(ctx, c, sequence); err == nil && next.parts == nil {
 		next.parts, err = l.countParts(ctx)
-		if err != nil || next.parts == nil {
-			return 0, false, err
-		}
+	}
+	if err != nil || next.parts == nil {
+		return 0, false, err
 	}
 	for _, n := range next.parts.totals {
 		next.total += n
 	}
-	l.totals.put(l.key(), next)
+	l.totals.put(key, next)
 	return next.total, true, nil
+}
+
+// partsSince counts the stretches again in which something was touched since the total
+// was counted; nil: all are to be counted.
+func (l *lister) partsSince(ctx context.Context, c counted, sequence int64) (*parted, error) {
+	if c.parts == nil || time.Since(c.parts.since) >= partsKept {
+		return nil, nil
+	}
+	touched, few, err := l.touched(ctx, c, sequence)
+	if err != nil || !few {
+		return nil, err
+	}
+	return l.recountParts(ctx, c.parts, touched)
 }
 
 // touched gives the stretches of the resources that were touched since the total was
@@ -82,7 +83,7 @@ func (l *lister) touched(ctx context.Context, c counted, sequence int64) (parts 
 	if err != nil || bytes > mostBytes {
 		return nil, false, err
 	}
-	rows, err := l.tx.Query(ctx, `SELECT change FROM journal WHERE `+w.text(), append([]any{pgx.QueryExecModeCacheDescribe}, w.args...)...)
+	rows, err := l.tx.Query(ctx, `SELECT change FROM journal WHERE `+w.text(), planned(w.args)...)
 	if err != nil {
 		return nil, false, err
 	}
@@ -140,7 +141,7 @@ func (l *lister) countParts(ctx context.Context) (*parted, error) {
 	l.filter.apply(w)
 	conditions := w.text()
 	rows, err := l.tx.Query(ctx, fmt.Sprintf(`SELECT width_bucket(created_at, %s::timestamptz[]), count(*) FROM %s WHERE %s GROUP BY 1`,
-		w.arg(times), l.table, conditions), append([]any{pgx.QueryExecModeCacheDescribe}, w.args...)...)
+		w.arg(times), l.table, conditions), planned(w.args)...)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (l *lister) whole(ctx context.Context, s stretch) (count int64, ids []uuid.
 		SELECT n, CASE WHEN n > %d THEN '{}' ELSE ARRAY(SELECT id FROM hits WHERE %s ORDER BY %s OFFSET %s LIMIT %s) END FROM counted`,
 		s.order.columns(), l.table, conditions, l.bounds.few+1, l.bounds.few,
 		page.text(), s.order.by(false), page.arg(s.skip), page.arg(s.need))
-	err = l.tx.QueryRow(ctx, query, append([]any{pgx.QueryExecModeCacheDescribe}, page.args...)...).Scan(&count, &ids)
+	err = l.tx.QueryRow(ctx, query, planned(page.args)...).Scan(&count, &ids)
 	return count, ids, err
 }
 
@@ -115,7 +115,7 @@ func (l *lister) nextValue(ctx context.Context, lead GraphOrder, from *GraphPosi
 		w.add(f.column+" = ANY(?)", labels)
 	}
 	query := fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY %s LIMIT 1`, f.column, l.table, w.text(), order{lead}.by(false))
-	err = l.tx.QueryRow(ctx, query, append([]any{pgx.QueryExecModeCacheDescribe}, w.args...)...).Scan(&value)
+	err = l.tx.QueryRow(ctx, query, planned(w.args)...).Scan(&value)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}

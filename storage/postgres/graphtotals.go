@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/jackc/pgx/v5"
 )
 
 // rememberedTotals is how many totals a process remembers, at most twice as many.
@@ -52,11 +51,12 @@ func (l *lister) knownTotal(ctx context.Context) (total int64, known bool, err e
 		if err != nil || sequence == 0 {
 			return 0, false, err
 		}
-		c, remembered := l.totals.get(l.key())
+		key := l.key()
+		c, remembered := l.totals.get(key)
 		if !remembered || c.sequence == sequence {
 			return c.total, remembered, nil
 		}
-		return l.recount(ctx, c, sequence)
+		return l.recount(ctx, key, c, sequence)
 	}
 	w := &where{}
 	w.add("workspace_id = ?", l.workspace)
@@ -96,7 +96,7 @@ func (l *lister) countBroad(ctx context.Context) (total int64, counted bool, err
 	}
 	var text []byte
 	query := `EXPLAIN (FORMAT JSON) SELECT id FROM ` + l.table + ` WHERE ` + w.text()
-	if err := l.tx.QueryRow(ctx, query, append([]any{pgx.QueryExecModeCacheDescribe}, w.args...)...).Scan(&text); err != nil {
+	if err := l.tx.QueryRow(ctx, query, planned(w.args)...).Scan(&text); err != nil {
 		return 0, false, err
 	}
 	if err := json.Unmarshal(text, &plans); err != nil {
