@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -132,10 +134,8 @@ func queueRowsOf(b *pgx.Batch, states []*GraphState, lost *error) {
 		}
 	}
 	for _, s := range states {
-		for id, row := range s.nodes {
-			if !row.dirty() {
-				continue
-			}
+		for _, id := range dirtyInOrder(s.nodes) {
+			row := s.nodes[id]
 			to := &oldNodes
 			if row.stored == nil {
 				to = &newNodes
@@ -144,10 +144,8 @@ func queueRowsOf(b *pgx.Batch, states []*GraphState, lost *error) {
 			countNode(totals, s.workspace, row)
 			s.putNode(id, nodeRow{row.now, row.now})
 		}
-		for id, row := range s.edges {
-			if !row.dirty() {
-				continue
-			}
+		for _, id := range dirtyInOrder(s.edges) {
+			row := s.edges[id]
 			to := &oldEdges
 			if row.stored == nil {
 				to = &newEdges
@@ -162,6 +160,19 @@ func queueRowsOf(b *pgx.Batch, states []*GraphState, lost *error) {
 	queueColumns(b, insertEdges, newEdges.edgeArgs(), len(newEdges.ids), keep)
 	queueColumns(b, updateEdges, oldEdges.edgeArgs(), len(oldEdges.ids), keep)
 	queueTotals(b, totals)
+}
+
+// dirtyInOrder gives which rows are to be written, by their ids: those that the service made
+// are in the order of time, so that rows and the entries of indexes come behind the last.
+func dirtyInOrder[R interface{ dirty() bool }](rows map[uuid.UUID]R) []uuid.UUID {
+	ids := make([]uuid.UUID, 0, len(rows))
+	for id, row := range rows {
+		if row.dirty() {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	return ids
 }
 
 func queueColumns(b *pgx.Batch, statement string, args []any, rows int, keep func(error)) {
