@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -46,6 +47,17 @@ func (r *Replayer) Begin(ctx context.Context, workspace *uuid.UUID) ([16]byte, f
 		}
 		return &ofWorkspace{batch: &batch{c: c}, workspace: *workspace}
 	}, nil
+}
+
+// TakeOver does the deletions since a time once more: a run that ended in the middle may
+// have inserted rows from before one, and not been able to look for it afterwards.
+func (r *Replayer) TakeOver(ctx context.Context, since time.Time) error {
+	c := newCore(r.deps)
+	laid, _, err := c.deps.Registry.AgedTombstones(ctx, since, 0)
+	if err != nil {
+		return err
+	}
+	return c.repeat(ctx, laid)
 }
 
 // ofWorkspace is a batch that leaves out what is of other workspaces.

@@ -16,6 +16,7 @@ import (
 	"github.com/livegraph/livegraph/internal/operate"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -376,4 +377,65 @@ func TestAReplayBesideLiveIngestChangesNothing(t *testing.T) {
 		require.Equal(t, postgres.ReplayDone, w.over(job.ID).State)
 		require.Equal(t, sum(n), w.ask("SELECT concat(toString(count()), ' ', toString(sum(value))) FROM points FINAL"))
 	})
+}
+
+func TestACancelledReplayLeavesNoRowsThatWereDeletedMeanwhile(t *testing.T) {
+	server := testenv.StoppableClickHouse(t)
+	w := newWorldOn(t, testenv.NewKFake(t), server.Address(), testenv.Postgres(t))
+	w.consume()
+	s := w.number(uuid.New(), "m")
+	for i := range int64(8) { // more than are read ahead
+		w.produce(w.write(s, at(5*i, 5*i+1, 5*i+2, 5*i+3, 5*i+4), []float64{0, 1, 2, 3, 4}))
+	}
+	w.settled()
+	w.replays(func(d *replay.Deps) { d.Config.Grace = 100 * time.Millisecond })
+	slow := int64(1)
+	job := w.again(operate.ReplayRequest{FromStart: true, MaxRows: &slow})
+	w.replayUntil(job.ID, func(job operate.Replay) bool { return job.Rows > 0 }) // the next waits for five seconds, and is prepared
+	w.produce(w.deletion(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
+	w.settled()
+	require.NoError(t, server.Stop(context.Background()))
+	_, err := w.desk().CancelReplay(t.Context(), job.ID)
+	require.NoError(t, err)
+	time.Sleep(2 * time.Second) // it knows, and Grace is over
+	job, err = w.desk().Replay(t.Context(), job.ID)
+	require.NoError(t, err)
+	require.Equal(t, postgres.ReplayRunning, job.State, "it still has rows to store, or to find deleted")
+	require.NoError(t, server.Start(context.Background()))
+	job = w.over(job.ID)
+	require.Equal(t, postgres.ReplayCancelled, job.State)
+	require.Less(t, job.RecordsDone, job.Records)
+	require.Empty(t, w.values(s))
+}
+
+func TestTheNextRunOfAReplayDeletesWhatADeadOneLeft(t *testing.T) {
+	for name, cancelled := range map[string]bool{"it goes on": false, "it was cancelled": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, testenv.NewKFake(t))
+			w.consume()
+			s := w.number(uuid.New(), "m")
+			w.produce(w.write(s, at(0, 1), []float64{0, 1}))
+			w.settled()
+			job := w.again(operate.ReplayRequest{FromStart: true})
+			_, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, uuid.New(), time.Second)
+			require.NoError(t, err)
+			require.True(t, ok)
+			w.produce(w.deletion(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
+			w.settled()
+			// The run inserts what it had prepared, and is killed.
+			require.NoError(t, w.points.InsertPoints(t.Context(), &clickhouse.PointColumns{
+				Series: []uint64{s.ref(w).ID}, TS: at(0), Values: []float64{0}, Versions: []uint64{1},
+			}))
+			require.Equal(t, "0=0", w.values(s))
+			want := postgres.ReplayDone
+			if cancelled {
+				want = postgres.ReplayCancelled
+				_, err = w.desk().CancelReplay(t.Context(), job.ID)
+				require.NoError(t, err)
+			}
+			w.replays()
+			require.Equal(t, want, w.over(job.ID).State)
+			require.Empty(t, w.values(s))
+		})
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -64,6 +65,8 @@ func (*handler) Version(*kgo.Record) uint64 { return 0 }
 // was meant: between the begin and the first fetch it may have become another.
 type source struct {
 	*kafka.Assignment
+	wanted  context.Context // done when no more is to be read
+	cut     error           // why the reading ended before the ranges did; nil: it did not
 	log     *kafka.Client
 	topic   string
 	id      [16]byte
@@ -71,8 +74,20 @@ type source struct {
 	checked bool
 }
 
-// Poll gives records.
+// Poll gives records, and none any more when they are not wanted.
 func (s *source) Poll(ctx context.Context, most int) ([]*kgo.Record, error) {
+	polling, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.wanted, cancel)()
+	records, err := s.read(polling, most)
+	if ctx.Err() == nil && s.wanted.Err() != nil {
+		s.cut = context.Cause(s.wanted)
+		return nil, io.EOF
+	}
+	return records, err
+}
+
+func (s *source) read(ctx context.Context, most int) ([]*kgo.Record, error) {
 	records, err := s.Assignment.Poll(ctx, min(most, s.most))
 	if s.checked || len(records) == 0 {
 		return records, err

@@ -34,6 +34,10 @@ type Consumer interface {
 	// id, and what makes empty batches. A workspace narrows them to what is its; nil:
 	// to nothing.
 	Begin(ctx context.Context, workspace *uuid.UUID) (topicID [16]byte, newBatch func() consumers.Batch, err error)
+	// TakeOver comes before Begin where other runs of the job, the first of them no
+	// earlier than since, ended before the job did: it puts right what they may have left
+	// half done.
+	TakeOver(ctx context.Context, since time.Time) error
 }
 
 // Deps are what a Runner works with. All are required but Busy, Logger and Metrics.
@@ -139,22 +143,14 @@ func (r *Runner) carryOut(ctx context.Context, job postgres.Replay, claim uuid.U
 	log := r.logger.With("replay", job.ID, "consumer", job.Consumer)
 	log.Info("replay begins", "run", job.Runs, "workspace", job.Workspace)
 	working, end := context.WithCancelCause(ctx)
+	wanted, unwant := context.WithCancelCause(working)
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
-		r.keep(working, end, job.ID, claim)
+		r.keep(working, end, unwant, job.ID, claim)
 	}()
 	p := newProgress(job, claim, r.deps.Jobs, r.metrics.of(job.Consumer))
-	var err error
-	switch {
-	case job.CancelRequested: // of a run that has died since
-		end(errCancelled)
-		err = errCancelled
-	case job.Runs > maxRuns:
-		err = errTooOften
-	default:
-		err = r.read(working, job, p, log)
-	}
+	err := r.work(working, wanted, job, p, log)
 	cause := context.Cause(working)
 	end(nil)
 	<-kept
@@ -165,13 +161,33 @@ func (r *Runner) carryOut(ctx context.Context, job postgres.Replay, claim uuid.U
 		r.finish(ctx, p, postgres.ReplayDone, "", log)
 	case errors.Is(err, postgres.ErrReplayTaken), errors.Is(cause, postgres.ErrReplayTaken):
 		log.Warn("another run has taken the replay over; this one leaves it")
-	case errors.Is(cause, errCancelled):
+	case errors.Is(err, errCancelled):
 		r.finish(ctx, p, postgres.ReplayCancelled, "", log)
 	case ctx.Err() != nil:
 		r.release(ctx, job.ID, claim, log)
 	default:
 		r.finish(ctx, p, postgres.ReplayFailed, reasonOf(err), log)
 	}
+}
+
+// work does what is to be done of a job. working is done when this run must leave it,
+// and wanted when nobody wants more of it than that nothing is left half done.
+func (r *Runner) work(working, wanted context.Context, job postgres.Replay, p *progress, log *slog.Logger) error {
+	if job.Runs > maxRuns {
+		return errTooOften
+	}
+	if job.Runs > 1 && job.StartedAt != nil {
+		err := r.until(working, "what other runs of the replay left cannot be put right yet", log, func() error {
+			return r.deps.Consumers[job.Consumer].TakeOver(working, *job.StartedAt)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if job.CancelRequested { // of a run that has died since
+		return errCancelled
+	}
+	return r.read(working, wanted, job, p, log)
 }
 
 // reasonOf is what an operator is told of a failure.
@@ -183,9 +199,9 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// keep renews the claim until ctx is done, and ends the work when it is lost or
-// somebody cancels the job.
-func (r *Runner) keep(ctx context.Context, end context.CancelCauseFunc, id, claim uuid.UUID) {
+// keep renews the claim until ctx is done. It ends the work when the claim is lost, and
+// has no more of it begun when somebody cancels the job.
+func (r *Runner) keep(ctx context.Context, end, unwant context.CancelCauseFunc, id, claim uuid.UUID) {
 	tick := time.NewTicker(r.deps.Config.Lease / renewals)
 	defer tick.Stop()
 	for {
@@ -201,15 +217,17 @@ func (r *Runner) keep(ctx context.Context, end context.CancelCauseFunc, id, clai
 		case err != nil && ctx.Err() == nil:
 			r.logger.Warn("the claim on the replay could not be renewed; it is tried again", "replay", id, "error", err)
 		case cancel:
-			end(errCancelled)
+			unwant(errCancelled)
 		}
 	}
 }
 
 // read reads and stores what is left of a job. What fails for a passing reason is
-// tried again until it works or ctx is done.
-func (r *Runner) read(ctx context.Context, job postgres.Replay, p *progress, log *slog.Logger) error {
-	topicID, newBatch, err := r.begin(ctx, job, log)
+// tried again until it works or working is done. When it is not wanted any more, what
+// was read is stored with all that belongs to it, however long that takes: a deletion
+// that came meanwhile would else miss the rows that are just being inserted.
+func (r *Runner) read(working, wanted context.Context, job postgres.Replay, p *progress, log *slog.Logger) error {
+	topicID, newBatch, err := r.begin(wanted, job, log)
 	if err != nil {
 		return err
 	}
@@ -231,7 +249,7 @@ func (r *Runner) read(ctx context.Context, job postgres.Replay, p *progress, log
 		cfg.BatchRows, most = max(min(cfg.BatchRows, int(*job.MaxRows/2)), 1), 1
 	}
 	h := &handler{
-		progress: p, newBatch: newBatch, pace: newPace(ctx, job, r.deps.Busy),
+		progress: p, newBatch: newBatch, pace: newPace(wanted, job, r.deps.Busy),
 		fewRows: max(cfg.BatchRows/fewer, 1), fewBytes: max(cfg.BatchBytes/fewer, 1),
 	}
 	loop := consumers.New(consumers.Config{
@@ -239,24 +257,35 @@ func (r *Runner) read(ctx context.Context, job postgres.Replay, p *progress, log
 		BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes, Grace: cfg.Grace,
 	}, h, r.deps.Log, log, nil)
 	p.stored = func() int64 { return loop.Metrics().Rows.Load() }
-	return loop.Reread(ctx, &source{
-		Assignment: assigned, log: r.deps.Log, topic: job.Topic, id: job.TopicID, most: most,
-	})
+	from := &source{Assignment: assigned, wanted: wanted, log: r.deps.Log, topic: job.Topic, id: job.TopicID, most: most}
+	if err := loop.Reread(working, from); err != nil {
+		return err
+	}
+	return from.cut
 }
 
 // begin has the consumer make ready, until it can.
-func (r *Runner) begin(ctx context.Context, job postgres.Replay, log *slog.Logger) ([16]byte, func() consumers.Batch, error) {
-	consumer := r.deps.Consumers[job.Consumer]
+func (r *Runner) begin(ctx context.Context, job postgres.Replay, log *slog.Logger) (topicID [16]byte, newBatch func() consumers.Batch, err error) {
+	err = r.until(ctx, "the replay cannot begin yet", log, func() error {
+		topicID, newBatch, err = r.deps.Consumers[job.Consumer].Begin(ctx, job.Workspace)
+		return err
+	})
+	return topicID, newBatch, err
+}
+
+// until does something until it works, finds another log, or ctx is done: then it
+// gives the cause.
+func (r *Runner) until(ctx context.Context, cannot string, log *slog.Logger, do func() error) error {
 	for said := false; ; said = true {
-		id, newBatch, err := consumer.Begin(ctx, job.Workspace)
+		err := do()
 		if err == nil || errors.Is(err, kafka.ErrDiscontinued) {
-			return id, newBatch, err
+			return err
 		}
 		if !said {
-			log.Warn("the replay cannot begin yet; it is tried again", "error", err)
+			log.Warn(cannot+"; it is tried again", "error", err)
 		}
 		if !pause.For(ctx, retryWait) {
-			return id, nil, fmt.Errorf("beginning: %w", err)
+			return fmt.Errorf("%s: %w", cannot, context.Cause(ctx))
 		}
 	}
 }

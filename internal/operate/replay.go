@@ -124,8 +124,9 @@ func (d *Desk) Replays(ctx context.Context, offset, limit int) (list []Replay, t
 	return list, total, err
 }
 
-// CancelReplay asks a job to end: what it has stored stays. One that nobody works at
-// is cancelled at once, another within seconds. One that is over is fault.Conflict.
+// CancelReplay asks a job to end: what it has stored stays. One that no process has taken
+// up is cancelled at once, another within seconds, or when the stores are back that it needs
+// for what it had begun to store. One that is over is fault.Conflict.
 func (d *Desk) CancelReplay(ctx context.Context, id uuid.UUID) (Replay, error) {
 	job, err := d.registry.CancelReplay(ctx, id)
 	return replayOf(job), err

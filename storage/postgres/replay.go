@@ -178,13 +178,15 @@ func (db *DB) readReplayPartitions(ctx context.Context, jobs []Replay) error {
 	return nil
 }
 
-// CancelReplay asks a job to end, and gives it as it stands then. One that nobody
-// works at is cancelled at once; one that is over stays as it is.
+// CancelReplay asks a job to end, and gives it as it stands then. One that no run has
+// taken up is cancelled at once. Else a run does it, if need be the next one, because one that
+// ended in the middle may have left something to put right. One that is over stays as
+// it is.
 func (db *DB) CancelReplay(ctx context.Context, id uuid.UUID) (Replay, error) {
 	tag, err := db.pool.Exec(ctx, `UPDATE replay_jobs SET cancel_requested = true, updated_at = now(),
-			state = CASE WHEN lease_until > now() THEN state ELSE 'cancelled' END,
-			finished_at = CASE WHEN lease_until > now() THEN NULL ELSE now() END,
-			claim = CASE WHEN lease_until > now() THEN claim END
+			state = CASE WHEN runs > 0 THEN state ELSE 'cancelled' END,
+			finished_at = CASE WHEN runs > 0 THEN NULL ELSE now() END,
+			claim = CASE WHEN runs > 0 THEN claim END
 		WHERE id = $1 AND finished_at IS NULL`, id)
 	if err != nil {
 		return Replay{}, classify(fmt.Errorf("cancelling a replay: %w", err))
