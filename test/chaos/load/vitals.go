@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 
+	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 )
@@ -63,12 +64,21 @@ func (l *Load) metrics(ctx context.Context, url string) ([]byte, error) {
 	return io.ReadAll(response.Body)
 }
 
-// ReadVitals reads them off a process's page of metrics.
-func ReadVitals(page []byte) (v Vitals, err error) {
+// parseMetrics reads a page of metrics, by name.
+func parseMetrics(page []byte) (map[string]*dto.MetricFamily, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(bytes.NewReader(page))
 	if err != nil {
-		return v, fmt.Errorf("reading metrics: %w", err)
+		return nil, fmt.Errorf("reading metrics: %w", err)
+	}
+	return families, nil
+}
+
+// ReadVitals reads them off a process's page of metrics.
+func ReadVitals(page []byte) (v Vitals, err error) {
+	families, err := parseMetrics(page)
+	if err != nil {
+		return v, err
 	}
 	for name, to := range map[string]*float64{"go_goroutines": &v.Goroutines, "process_open_fds": &v.OpenFiles, "process_resident_memory_bytes": &v.Resident} {
 		family := families[name]
