@@ -385,16 +385,17 @@ func TestACancelledReplayLeavesNoRowsThatWereDeletedMeanwhile(t *testing.T) {
 	w.consume()
 	s := w.number(uuid.New(), "m")
 	for i := range int64(8) { // more than are read ahead
-		w.produce(w.write(s, at(5*i, 5*i+1, 5*i+2, 5*i+3, 5*i+4), []float64{0, 1, 2, 3, 4}))
+		w.produce(w.write(s, at(i), []float64{float64(i)}))
 	}
 	w.settled()
-	w.replays(func(d *replay.Deps) { d.Config.Grace = 100 * time.Millisecond })
-	slow := int64(1)
+	w.replays(func(d *replay.Deps) { d.Config.Grace, d.Config.BatchRows = 100*time.Millisecond, 1 })
+	slow := int64(2)
 	job := w.again(operate.ReplayRequest{FromStart: true, MaxRows: &slow})
-	w.replayUntil(job.ID, func(job operate.Replay) bool { return job.Rows > 0 }) // the next waits for five seconds, and is prepared
-	w.produce(w.deletion(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
-	w.settled()
+	w.replayUntil(job.ID, func(job operate.Replay) bool { return job.Rows > 0 })
 	require.NoError(t, server.Stop(context.Background()))
+	time.Sleep(time.Second) // the next are prepared, and cannot be stored
+	w.produce(w.deletion(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
+	require.Eventually(t, func() bool { return w.tombstones() > 0 }, 10*time.Second, 10*time.Millisecond)
 	_, err := w.desk().CancelReplay(t.Context(), job.ID)
 	require.NoError(t, err)
 	time.Sleep(2 * time.Second) // it knows, and Grace is over
@@ -405,7 +406,16 @@ func TestACancelledReplayLeavesNoRowsThatWereDeletedMeanwhile(t *testing.T) {
 	job = w.over(job.ID)
 	require.Equal(t, postgres.ReplayCancelled, job.State)
 	require.Less(t, job.RecordsDone, job.Records)
+	w.settled()
 	require.Empty(t, w.values(s))
+}
+
+// tombstones says how many there are.
+func (w *world) tombstones() int {
+	w.tb.Helper()
+	state, err := w.registry.ConsumerState(context.Background(), w.topic, time.Time{})
+	require.NoError(w.tb, err)
+	return len(state.Tombstones)
 }
 
 func TestTheNextRunOfAReplayDeletesWhatADeadOneLeft(t *testing.T) {

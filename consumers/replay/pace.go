@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// yields is how many times as long as it stored a replay stands back while there is
-	// live work: it has a quarter of the time then.
-	yields = 3
+	// yields is how many times as long as a batch took to store lies between that and the
+	// next while there is live work: a replay has a quarter of the time then.
+	yields = 4
 	// yieldLimit bounds one wait.
 	yieldLimit = 10 * time.Second
 )
 
-// pace holds a replay back. It belongs to the goroutine that stores.
+// pace holds a replay back. It belongs to the goroutine that prepares.
 type pace struct {
 	run     context.Context // when it is done, nothing is held back any more
 	busy    func() bool
-	maxRows float64   // a second; 0: unbounded
-	free    time.Time // when what was stored so far is within maxRows
-	took    time.Duration
-	live    atomic.Bool // busy, when it was asked last
+	maxRows float64      // a second; 0: unbounded
+	free    time.Time    // when what was let through so far is within maxRows
+	took    atomic.Int64 // nanoseconds that the last batch took to store
+	live    atomic.Bool  // busy, when it was asked last
 }
 
 func newPace(run context.Context, job postgres.Replay, busy func() bool) *pace {
@@ -37,11 +37,11 @@ func newPace(run context.Context, job postgres.Replay, busy func() bool) *pace {
 	return p
 }
 
-// wait waits until so many rows may be stored.
+// wait waits until so many rows may be stored. The batch before them may just be.
 func (p *pace) wait(rows int) {
 	p.live.Store(p.busy())
 	if p.live.Load() {
-		pause.For(p.run, min(yields*p.took, yieldLimit))
+		pause.For(p.run, min(yields*time.Duration(p.took.Load()), yieldLimit))
 	}
 	if p.maxRows == 0 {
 		return
@@ -53,7 +53,8 @@ func (p *pace) wait(rows int) {
 	p.free = p.free.Add(time.Duration(float64(rows) / p.maxRows * float64(time.Second)))
 }
 
-// paced is a batch that is stored when the pace allows.
+// paced is a batch that is prepared and stored when the pace allows. It waits before it is
+// compared with what was deleted: behind a long wait it would store, for a moment, what is gone.
 type paced struct {
 	consumers.Batch
 	pace   *pace
@@ -63,13 +64,18 @@ type paced struct {
 // Full says whether the batch has enough by its own measure.
 func (b *paced) Full() bool { return consumers.Full(b.Batch) }
 
-// Store waits and stores.
-func (b *paced) Store(ctx context.Context) error {
+// Prepare waits and prepares.
+func (b *paced) Prepare(ctx context.Context) error {
 	if !b.waited {
 		b.pace.wait(b.Rows())
 		b.waited = true
 	}
+	return b.Batch.Prepare(ctx)
+}
+
+// Store stores, and takes the time.
+func (b *paced) Store(ctx context.Context) error {
 	began := time.Now()
-	defer func() { b.pace.took = time.Since(began) }()
+	defer func() { b.pace.took.Store(int64(time.Since(began))) }()
 	return b.Batch.Store(ctx)
 }

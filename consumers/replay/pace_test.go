@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -22,11 +23,11 @@ func TestAReplayStandsBackWhileThereIsLiveWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := false
 		p := newPace(t.Context(), postgres.Replay{}, func() bool { return busy })
-		p.took = time.Second
+		p.took.Store(int64(time.Second))
 		require.Zero(t, waited(p, 1000))
 		busy = true
-		require.Equal(t, 3*time.Second, waited(p, 1000), "a quarter of the time")
-		p.took = time.Hour
+		require.Equal(t, 4*time.Second, waited(p, 1000), "a quarter of the time")
+		p.took.Store(int64(time.Hour))
 		require.Equal(t, yieldLimit, waited(p, 1000), "but it goes on")
 	})
 }
@@ -49,10 +50,37 @@ func TestARunThatEndsIsNotHeldBack(t *testing.T) {
 		rate := int64(1)
 		run, end := context.WithCancel(t.Context())
 		p := newPace(run, postgres.Replay{MaxRows: &rate}, func() bool { return true })
-		p.took = time.Minute
+		p.took.Store(int64(time.Minute))
 		p.wait(1000)
 		time.AfterFunc(time.Second, end)
 		require.Equal(t, time.Second, waited(p, 1000))
 		require.Zero(t, waited(p, 1000))
+	})
+}
+
+// timed is a batch that notes when it is prepared and stored.
+type timed struct {
+	consumers.Batch
+	prepared, stored time.Time
+}
+
+func (b *timed) Rows() int                     { return 1 }
+func (b *timed) Prepare(context.Context) error { b.prepared = time.Now(); return nil }
+func (b *timed) Store(context.Context) error   { b.stored = time.Now(); return nil }
+
+func TestABatchIsComparedWithWhatWasDeletedBehindItsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rate := int64(1)
+		p := newPace(t.Context(), postgres.Replay{MaxRows: &rate}, func() bool { return false })
+		began := time.Now()
+		for n := range 3 {
+			b := &timed{}
+			held := &paced{Batch: b, pace: p}
+			require.NoError(t, held.Prepare(t.Context()))
+			require.NoError(t, held.Prepare(t.Context()), "again, when it failed")
+			require.NoError(t, held.Store(t.Context()))
+			require.Equal(t, time.Duration(n)*time.Second, b.prepared.Sub(began))
+			require.Equal(t, b.prepared, b.stored)
+		}
 	})
 }

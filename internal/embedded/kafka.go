@@ -104,7 +104,7 @@ func (k *Kafka) Start(ctx context.Context) error {
 // listen listens at the broker's port. What kfake tells clients of itself is the
 // listener's address.
 func (k *Kafka) listen(network, address string) (net.Listener, error) {
-	l, err := listenPatiently(network, address)
+	l, err := listenPatiently(network, address, portPatience)
 	if err != nil || k.options.Advertised == "" {
 		return l, err
 	}

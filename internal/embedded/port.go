@@ -24,6 +24,9 @@ const (
 // last parent's death is just ending may still hold it.
 const portPatience = 3 * time.Second
 
+// claimPatience is how long a claim waits for one that is just being given up.
+const claimPatience = 500 * time.Millisecond
+
 // portChoices is how often an engine is given another port when its own is taken.
 const portChoices = 20
 
@@ -37,7 +40,7 @@ type portClaim struct{ listener net.Listener }
 
 // claimPort claims a port that nobody listens on, and errPortTaken otherwise.
 func claimPort(ctx context.Context, port int) (*portClaim, error) {
-	listener, err := net.Listen("unix", "@livegraph-port-"+strconv.Itoa(port))
+	listener, err := listenPatiently("unix", "@livegraph-port-"+strconv.Itoa(port), claimPatience)
 	if err != nil {
 		return nil, fmt.Errorf("port %d: %w: another livegraph uses it", port, errPortTaken)
 	}
@@ -66,11 +69,11 @@ func awaitPort(ctx context.Context, port int) error {
 	}
 }
 
-// listenPatiently listens on a port that has just been found free. A child that is
-// being started by another goroutine holds a copy of the socket that looked, from
-// its fork to its exec, and for that moment the port is taken.
-func listenPatiently(network, address string) (net.Listener, error) {
-	for deadline := time.Now().Add(portPatience); ; time.Sleep(5 * time.Millisecond) {
+// listenPatiently listens on an address that has just been found free, or given up. A
+// child that is being started by another goroutine holds a copy of the socket that looked,
+// from its fork to its exec, and for that moment the address is taken.
+func listenPatiently(network, address string, patience time.Duration) (net.Listener, error) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		l, err := net.Listen(network, address)
 		if err == nil || !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(deadline) {
 			return l, err

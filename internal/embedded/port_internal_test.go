@@ -12,14 +12,31 @@ func TestAPortThatIsTakenForAMomentIsWaitedFor(t *testing.T) {
 	holder, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	time.AfterFunc(100*time.Millisecond, func() { _ = holder.Close() })
-	l, err := listenPatiently("tcp", holder.Addr().String())
+	l, err := listenPatiently("tcp", holder.Addr().String(), portPatience)
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 }
 
 func TestAnAddressThatCannotBeListenedOnFailsAtOnce(t *testing.T) {
 	began := time.Now()
-	_, err := listenPatiently("tcp", "192.0.2.1:1")
+	_, err := listenPatiently("tcp", "192.0.2.1:1", portPatience)
 	require.Error(t, err)
 	require.Less(t, time.Since(began), portPatience)
+}
+
+func TestAClaimThatIsGivenUpBehindItsOwnersBackIsWaitedFor(t *testing.T) {
+	port := 0
+	var claim *portClaim
+	for claim == nil {
+		var err error
+		port, err = somePort()
+		require.NoError(t, err)
+		claim, _ = claimPort(t.Context(), port)
+	}
+	_, err := claimPort(t.Context(), port)
+	require.ErrorIs(t, err, errPortTaken)
+	time.AfterFunc(100*time.Millisecond, claim.release)
+	again, err := claimPort(t.Context(), port)
+	require.NoError(t, err)
+	again.release()
 }

@@ -13,21 +13,37 @@ import (
 	"github.com/livegraph/livegraph/test/chaos/world"
 )
 
+// readOnlyTables says what tables are. ClickHouse begins no merges and no mutations of one that was
+// read-only when it started, not even when the setting is gone, until it starts again.
+const readOnlyTables = "read-only"
+
 // clickhouses are the faults that only ClickHouse can have.
-func clickhouses(s *world.Stores) []Fault {
+func clickhouses(w *world.World, s *world.Stores) []Fault {
 	kinds := []struct {
 		name     string
 		settings map[string]string // of tables, beside or instead of theirs
 	}{
 		{"too-many-parts", map[string]string{"parts_to_delay_insert": "1", "parts_to_throw_insert": "1"}},
 		{"no-space", map[string]string{"min_free_disk_bytes_to_perform_insert": "1000000000000000"}},
-		{"read-only", map[string]string{"table_readonly": "1"}},
+		{readOnlyTables, map[string]string{"table_readonly": "1"}},
 	}
 	var all []Fault
 	for _, kind := range kinds {
 		all = append(all, Fault{Kind: kind.name + "/clickhouse", Lasts: away,
 			Inject: func(ctx context.Context, dice *rand.Rand) (func(context.Context) error, error) {
-				return setTables(ctx, s, dice, kind.settings)
+				e := w.Engine(world.ClickHouse)
+				before := e.PID()
+				heal, err := setTables(ctx, s, dice, kind.settings)
+				if heal == nil || kind.name != readOnlyTables {
+					return heal, err
+				}
+				return func(ctx context.Context) error {
+					if err := heal(ctx); err != nil || e.PID() == before {
+						return err
+					}
+					e.Kill()
+					return e.WaitReady(ctx)
+				}, err
 			}})
 	}
 	return append(all,

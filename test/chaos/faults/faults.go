@@ -36,7 +36,7 @@ func All(w *world.World, s *world.Stores) []Fault {
 	all = append(all, engines(w)...)
 	all = append(all, networks(w)...)
 	all = append(all, logs(w, s)...)
-	all = append(all, clickhouses(s)...)
+	all = append(all, clickhouses(w, s)...)
 	all = append(all, postgreses(w, s)...)
 	all = append(all, redises(w, s)...)
 	all = append(all, milvuses(s)...)
