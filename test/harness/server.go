@@ -11,13 +11,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/test/ports"
 )
 
 const (
@@ -127,21 +125,13 @@ func (s *Server) Believe(roots *x509.CertPool) {
 // URL is the address at which the test reaches the server.
 func (s *Server) URL() string { return s.scheme + "://" + s.Listen }
 
-// FreeAddress gives an address on the loopback interface that nobody listens on.
-// It is below the range of outgoing connections and that of the embedded engines,
-// so that nobody takes it while a server is away between two starts.
+// FreeAddress gives an address on the loopback interface that is the test's until it ends.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	const first, last, tries = 10000, 15000, 100
-	for range tries {
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(first+rand.IntN(last-first)))
-		if l, err := net.Listen("tcp", address); err == nil {
-			require.NoError(t, l.Close())
-			return address
-		}
-	}
-	t.Fatal("no free port was found")
-	return ""
+	address, release, err := ports.Free()
+	require.NoError(t, err)
+	t.Cleanup(release)
+	return address
 }
 
 // Start starts the process and waits until it is ready.

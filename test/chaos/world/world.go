@@ -13,8 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -30,6 +28,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/test/chaos/proxy"
+	"github.com/livegraph/livegraph/test/ports"
 )
 
 // Apache is the name of the other edition of Kafka.
@@ -62,7 +61,6 @@ type World struct {
 	options Options
 	ways    []*proxy.Proxy
 	broker  *Process // the embedded Kafka's; nil with Apache Kafka
-	ports   map[int]bool
 
 	mu        sync.Mutex
 	engines   map[string]*Engine
@@ -92,7 +90,7 @@ func Start(ctx context.Context, o Options) (*World, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	w := &World{options: o, engines: map[string]*Engine{}, ports: map[int]bool{}}
+	w := &World{options: o, engines: map[string]*Engine{}}
 	if err := os.MkdirAll(w.logs(), 0o700); err != nil {
 		return nil, err
 	}
@@ -220,7 +218,7 @@ func (w *World) newRole(role, name string) (*Role, error) {
 		return nil, err
 	}
 	for _, address := range []*string{&r.Listen, &r.Metrics} {
-		free, err := w.freeAddress()
+		free, _, err := ports.Free() // for as long as this program runs
 		if err != nil {
 			return nil, err
 		}
@@ -350,27 +348,6 @@ func (w *World) Says(words ...string) (lines int) {
 		}
 	}
 	return lines
-}
-
-// freeAddress gives an address on the loopback that nobody listens on. It is below the
-// ports of outgoing connections and those of the engines, so that nobody takes it while
-// its process is away.
-func (w *World) freeAddress() (string, error) {
-	const first, last = 10000, 15000
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for range 1000 {
-		port := first + rand.IntN(last-first)
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		if w.ports[port] {
-			continue
-		}
-		if l, err := net.Listen("tcp", address); err == nil {
-			w.ports[port] = true
-			return address, l.Close()
-		}
-	}
-	return "", errors.New("no free port was found")
 }
 
 func probeReady(ctx context.Context, client *http.Client, at string) error {
