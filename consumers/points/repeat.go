@@ -48,10 +48,17 @@ func (c *Consumer) repeatDeletions(ctx context.Context) {
 }
 
 func (c *Consumer) repeat(ctx context.Context, tombstones []postgres.Tombstone) error {
-	deletions := make([]clickhouse.Deletion, len(tombstones))
-	for i, t := range tombstones {
-		deletions[i] = deletionOf(t)
+	deletions := deletionsOf(tombstones)
+	for i := range deletions {
 		deletions[i].Forget = deletions[i].WholeSource
 	}
 	return c.deps.Points.Delete(ctx, deletions...)
+}
+
+func deletionsOf(tombstones []postgres.Tombstone) []clickhouse.Deletion {
+	deletions := make([]clickhouse.Deletion, len(tombstones))
+	for i, t := range tombstones {
+		deletions[i] = deletionOf(t)
+	}
+	return deletions
 }

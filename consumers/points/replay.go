@@ -50,14 +50,14 @@ func (r *Replayer) Begin(ctx context.Context, workspace *uuid.UUID) ([16]byte, f
 }
 
 // TakeOver does the deletions since a time once more: a run that ended in the middle may
-// have inserted rows from before one, and not been able to look for it afterwards.
+// have inserted rows from before one, and not been able to look for it afterwards. It
+// forgets no series: inserts from before a young deletion may still be under way elsewhere.
 func (r *Replayer) TakeOver(ctx context.Context, since time.Time) error {
-	c := newCore(r.deps)
-	laid, _, err := c.deps.Registry.AgedTombstones(ctx, since, 0)
+	laid, _, err := r.deps.Registry.AgedTombstones(ctx, since, 0)
 	if err != nil {
 		return err
 	}
-	return c.repeat(ctx, laid)
+	return r.deps.Points.Delete(ctx, deletionsOf(laid)...)
 }
 
 // ofWorkspace is a batch that leaves out what is of other workspaces.

@@ -1,9 +1,7 @@
 package postgres
 
 import (
-	"bytes"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -171,7 +169,7 @@ func dirtyInOrder[R interface{ dirty() bool }](rows map[uuid.UUID]R) []uuid.UUID
 			ids = append(ids, id)
 		}
 	}
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	sortIDs(ids)
 	return ids
 }
 

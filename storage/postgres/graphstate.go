@@ -166,8 +166,12 @@ func (s *GraphState) where(node uuid.UUID, match func(*graph.Edge) bool) []uuid.
 			ids = append(ids, id)
 		}
 	}
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	sortIDs(ids)
 	return ids
+}
+
+func sortIDs(ids []uuid.UUID) {
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 }
 
 func isAt(e *graph.Edge, node uuid.UUID) bool { return e.SourceID == node || e.TargetID == node }

@@ -185,8 +185,7 @@ func (db *DB) readReplayPartitions(ctx context.Context, jobs []Replay) error {
 func (db *DB) CancelReplay(ctx context.Context, id uuid.UUID) (Replay, error) {
 	tag, err := db.pool.Exec(ctx, `UPDATE replay_jobs SET cancel_requested = true, updated_at = now(),
 			state = CASE WHEN runs > 0 THEN state ELSE 'cancelled' END,
-			finished_at = CASE WHEN runs > 0 THEN NULL ELSE now() END,
-			claim = CASE WHEN runs > 0 THEN claim END
+			finished_at = CASE WHEN runs > 0 THEN NULL ELSE now() END
 		WHERE id = $1 AND finished_at IS NULL`, id)
 	if err != nil {
 		return Replay{}, classify(fmt.Errorf("cancelling a replay: %w", err))

@@ -13,19 +13,18 @@ import (
 	"github.com/livegraph/livegraph/test/chaos/world"
 )
 
-// readOnlyTables says what tables are. ClickHouse begins no merges and no mutations of one that was
-// read-only when it started, not even when the setting is gone, until it starts again.
-const readOnlyTables = "read-only"
-
 // clickhouses are the faults that only ClickHouse can have.
 func clickhouses(w *world.World, s *world.Stores) []Fault {
 	kinds := []struct {
 		name     string
 		settings map[string]string // of tables, beside or instead of theirs
+		// lingers is set where a ClickHouse that started meanwhile has to start again.
+		lingers bool
 	}{
-		{"too-many-parts", map[string]string{"parts_to_delay_insert": "1", "parts_to_throw_insert": "1"}},
-		{"no-space", map[string]string{"min_free_disk_bytes_to_perform_insert": "1000000000000000"}},
-		{readOnlyTables, map[string]string{"table_readonly": "1"}},
+		{"too-many-parts", map[string]string{"parts_to_delay_insert": "1", "parts_to_throw_insert": "1"}, false},
+		{"no-space", map[string]string{"min_free_disk_bytes_to_perform_insert": "1000000000000000"}, false},
+		// Of a table that was read-only when it started it begins no merges and no mutations.
+		{"read-only", map[string]string{"table_readonly": "1"}, true},
 	}
 	var all []Fault
 	for _, kind := range kinds {
@@ -34,7 +33,7 @@ func clickhouses(w *world.World, s *world.Stores) []Fault {
 				e := w.Engine(world.ClickHouse)
 				before := e.PID()
 				heal, err := setTables(ctx, s, dice, kind.settings)
-				if heal == nil || kind.name != readOnlyTables {
+				if heal == nil || !kind.lingers {
 					return heal, err
 				}
 				return func(ctx context.Context) error {

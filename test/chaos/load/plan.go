@@ -64,15 +64,12 @@ func (l *Load) checkLimit(ctx context.Context) ([]Violation, error) {
 	if err := l.operator.do(ctx, call{method: http.MethodDelete, path: "/admin/api/workspaces/" + t.id}, http.StatusAccepted, nil); err != nil {
 		return nil, err
 	}
-	n, within := passed.Load(), passed.Load() <= perDay
-	if !within {
-		after, err := l.counted(ctx, failures)
-		if err != nil {
-			return nil, err
-		}
-		within = after > failed
+	failedSince, err := l.counted(ctx, failures)
+	if err != nil {
+		return nil, err
 	}
-	if !within || n+open.Load() < perDay {
+	alone := failedSince > failed
+	if n := passed.Load(); n > perDay && !alone || n+open.Load() < perDay {
 		return []Violation{{16, "a plan's limit does not hold across processes", fmt.Sprintf("workspace %s: %d of %d a day were let through, %d refused, %d not answered", t.id, n, perDay, refused.Load(), open.Load())}}, nil
 	}
 	return nil, nil

@@ -145,13 +145,8 @@ func (e *Engine) Restart(ctx context.Context, meanwhile func() error) error {
 func start(ctx context.Context, do func(context.Context) error) (err error) {
 	const tries = 3
 	for range tries {
-		if err = do(context.WithoutCancel(ctx)); err == nil {
+		if err = do(context.WithoutCancel(ctx)); err == nil || ctx.Err() != nil {
 			break
-		}
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-			return err
 		}
 	}
 	return err

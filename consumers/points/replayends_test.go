@@ -1,0 +1,197 @@
+package points_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/consumers/replay"
+	"github.com/livegraph/livegraph/internal/operate"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// cancelAfterRows cancels a replay once it has stored more than so many rows.
+func (w *world) cancelAfterRows(t *testing.T, id uuid.UUID, rows int64) {
+	t.Helper()
+	w.replayUntil(id, func(job operate.Replay) bool { return job.Rows > rows })
+	_, err := w.desk().CancelReplay(t.Context(), id)
+	require.NoError(t, err)
+	job := w.over(id)
+	require.Equal(t, postgres.ReplayCancelled, job.State)
+	require.Less(t, job.RecordsDone, job.Records)
+	require.Equal(t, 2, job.Runs)
+	_, err = w.desk().CancelReplay(t.Context(), id)
+	require.NoError(t, err, "it is what was asked for")
+}
+
+func TestAQueuedReplayIsCancelledAtOnce(t *testing.T) {
+	w := newWorld(t, testenv.NewKFake(t))
+	w.produce(w.write(w.number(uuid.New(), "m"), at(0), []float64{0}))
+	job := w.again(operate.ReplayRequest{FromStart: true})
+	job, err := w.desk().CancelReplay(t.Context(), job.ID)
+	require.NoError(t, err)
+	require.Equal(t, postgres.ReplayCancelled, job.State)
+	_, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, uuid.New(), time.Minute)
+	require.NoError(t, err)
+	require.False(t, ok, "nobody takes it up")
+}
+
+func TestAReplayWhoseRunDiedIsCancelledByTheNext(t *testing.T) {
+	w := newWorld(t, testenv.NewKFake(t))
+	w.produce(w.write(w.number(uuid.New(), "m"), at(0), []float64{0}))
+	job := w.again(operate.ReplayRequest{FromStart: true})
+	_, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, uuid.New(), 2*time.Second)
+	require.NoError(t, err)
+	require.True(t, ok)
+	job, err = w.desk().CancelReplay(t.Context(), job.ID)
+	require.NoError(t, err)
+	require.Equal(t, postgres.ReplayRunning, job.State, "somebody has it, as far as one can know")
+	w.replays()
+	require.Equal(t, postgres.ReplayCancelled, w.over(job.ID).State)
+	require.Empty(t, w.ask("SELECT series FROM points"))
+}
+
+func TestARunThatHasLostItsClaimNotesNothing(t *testing.T) {
+	w := newWorld(t, testenv.NewKFake(t))
+	w.produce(w.write(w.number(uuid.New(), "m"), at(0), []float64{0}))
+	w.again(operate.ReplayRequest{FromStart: true})
+	first, second := uuid.New(), uuid.New()
+	job, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, first, time.Millisecond)
+	require.NoError(t, err)
+	require.True(t, ok)
+	var other postgres.Replay
+	require.Eventually(t, func() bool {
+		other, ok, err = w.registry.ClaimReplay(t.Context(), []string{"points"}, second, time.Minute)
+		return err == nil && ok
+	}, 10*time.Second, 5*time.Millisecond)
+	require.Equal(t, job.ID, other.ID)
+	require.ErrorIs(t, w.registry.AdvanceReplay(t.Context(), job.ID, first, postgres.ReplayProgress{Rows: 5}), postgres.ErrReplayTaken)
+	require.ErrorIs(t, w.registry.FinishReplay(t.Context(), job.ID, first, postgres.ReplayProgress{}, postgres.ReplayDone, ""), postgres.ErrReplayTaken)
+	_, err = w.registry.RenewReplay(t.Context(), job.ID, first, time.Minute)
+	require.ErrorIs(t, err, postgres.ErrReplayTaken)
+	now, err := w.registry.Replay(t.Context(), job.ID)
+	require.NoError(t, err)
+	require.Zero(t, now.Rows)
+	require.Equal(t, 2, now.Runs)
+}
+
+func TestACancelledReplayLeavesNoRowsThatWereDeletedMeanwhile(t *testing.T) {
+	server := testenv.StoppableClickHouse(t)
+	w := newWorldOn(t, testenv.NewKFake(t), server.Address(), testenv.Postgres(t))
+	w.consume()
+	s := w.number(uuid.New(), "m")
+	for i := range int64(8) { // more than are read ahead
+		w.produce(w.write(s, at(i), []float64{float64(i)}))
+	}
+	w.settled()
+	var said logged
+	w.replays(func(d *replay.Deps) {
+		d.Config.Grace, d.Config.BatchRows = 100*time.Millisecond, 1
+		d.Logger = slog.New(slog.NewTextHandler(&said, nil))
+	})
+	slow := int64(2)
+	job := w.again(operate.ReplayRequest{FromStart: true, MaxRows: &slow})
+	w.replayUntil(job.ID, func(job operate.Replay) bool { return job.Rows > 0 })
+	require.NoError(t, server.Stop(context.Background()))
+	require.Eventually(t, func() bool { return said.has("storing a batch failed") }, 10*time.Second, 10*time.Millisecond)
+	w.produce(w.deletion(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
+	require.Eventually(t, func() bool { return w.tombstones() > 0 }, 10*time.Second, 10*time.Millisecond)
+	_, err := w.desk().CancelReplay(t.Context(), job.ID)
+	require.NoError(t, err)
+	time.Sleep(2 * time.Second) // it knows, and Grace is over
+	job, err = w.desk().Replay(t.Context(), job.ID)
+	require.NoError(t, err)
+	require.Equal(t, postgres.ReplayRunning, job.State, "it still has rows to store, or to find deleted")
+	require.NoError(t, server.Start(context.Background()))
+	job = w.over(job.ID)
+	require.Equal(t, postgres.ReplayCancelled, job.State)
+	require.Less(t, job.RecordsDone, job.Records)
+	w.settled()
+	require.Empty(t, w.values(s))
+}
+
+// logged is what was logged.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *logged) has(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(l.text.String(), text)
+}
+
+// tombstones says how many there are.
+func (w *world) tombstones() int {
+	w.tb.Helper()
+	state, err := w.registry.ConsumerState(context.Background(), w.topic, time.Time{})
+	require.NoError(w.tb, err)
+	return len(state.Tombstones)
+}
+
+func TestTheNextRunOfAReplayDeletesWhatADeadOneLeft(t *testing.T) {
+	for name, cancelled := range map[string]bool{"it goes on": false, "it was cancelled": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, testenv.NewKFake(t))
+			w.consume()
+			s := w.number(uuid.New(), "m")
+			w.produce(w.write(s, at(0, 1), []float64{0, 1}))
+			w.settled()
+			job := w.again(operate.ReplayRequest{FromStart: true})
+			_, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, uuid.New(), time.Second)
+			require.NoError(t, err)
+			require.True(t, ok)
+			w.produce(w.deletion(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
+			w.settled()
+			// The run inserts what it had prepared, and is killed.
+			require.NoError(t, w.points.InsertPoints(t.Context(), &clickhouse.PointColumns{
+				Series: []uint64{s.ref(w).ID}, TS: at(0), Values: []float64{0}, Versions: []uint64{1},
+			}))
+			require.Equal(t, "0=0", w.values(s))
+			want := postgres.ReplayDone
+			if cancelled {
+				want = postgres.ReplayCancelled
+				_, err = w.desk().CancelReplay(t.Context(), job.ID)
+				require.NoError(t, err)
+			}
+			w.replays()
+			require.Equal(t, want, w.over(job.ID).State)
+			require.Empty(t, w.values(s))
+		})
+	}
+}
+
+func TestTheNextRunOfAReplayForgetsNoSeriesOfAYoungDeletion(t *testing.T) {
+	w := newWorld(t, testenv.NewKFake(t))
+	w.consume()
+	s := w.number(uuid.New(), "m")
+	w.produce(w.write(s, at(0), []float64{0}))
+	w.settled()
+	job := w.again(operate.ReplayRequest{FromStart: true})
+	_, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, uuid.New(), time.Second)
+	require.NoError(t, err)
+	require.True(t, ok)
+	w.produce(w.deletion(pointblock.Deletion{Source: s.source, WholeSource: true}))
+	w.settled()
+	series := w.ask("SELECT count() FROM series")
+	require.Equal(t, "1", series)
+	w.replays()
+	require.Equal(t, postgres.ReplayDone, w.over(job.ID).State)
+	require.Equal(t, series, w.ask("SELECT count() FROM series"), "what is inserted late is found by them")
+}
