@@ -29,7 +29,8 @@ type result struct {
 	Length     time.Duration
 	Where      machine.Surroundings
 	Engines    map[string]string
-	Capacity   float64 // requests/s
+	Warm       time.Duration // before it is measured
+	Capacity   float64       // requests/s
 	Share      float64
 	FaultEvery time.Duration
 	Steps      []traffic.Step
@@ -129,6 +130,7 @@ func (r *result) page() ([]byte, error) {
 		"trends": func() []watch.Trend { return watch.Trends(r.Samples) }, "statuses": statusText, "minutes": minutes,
 		"percent": func(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }, "engines": r.engines,
 		"length": func() string { return shortest(r.Length) }, "every": func() string { return shortest(r.FaultEvery) },
+		"warm": func() string { return shortest(r.Warm) },
 		"took": func(c *traffic.Counts, share float64) string {
 			if ms := c.Took(share); ms > 0 {
 				return fmt.Sprintf("%.0f ms", ms)

@@ -114,9 +114,16 @@ func (s *soak) prepare(ctx context.Context) (err error) {
 
 // measure finds out how much the world bears.
 func (s *soak) measure(ctx context.Context) (err error) {
-	const least, most, share = 3 * time.Second, 20 * time.Second, 60
+	const least, most, share, warmShare = 3 * time.Second, 20 * time.Second, 60, 10
 	each := min(max(s.length/share, least), most)
-	s.say("measuring the capacity")
+	s.result.Warm = min(traffic.Recent, s.length/warmShare)
+	s.say("warming up for %s, then measuring the capacity", s.result.Warm)
+	if err := s.traffic.Warm(ctx, s.result.Warm); err != nil {
+		return err
+	}
+	if err := s.caughtUp(ctx); err != nil {
+		return err
+	}
 	s.result.Capacity, s.result.Steps, err = s.traffic.Capacity(ctx, each, s.caughtUp)
 	if err != nil {
 		return err

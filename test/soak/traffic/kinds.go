@@ -32,8 +32,8 @@ const (
 	hosts   = 20
 	metrics = 10
 	steps   = 20 // of time, in a request
-	// recent is the range of time that queries are about.
-	recent = 10 * time.Minute
+	// Recent is the range of time that queries are about.
+	Recent = 2 * time.Minute
 )
 
 // mix are the kinds, in the order of the table.
@@ -44,9 +44,9 @@ func (f *Traffic) mix() []kind {
 		{"commands", 15, f.command},
 		{"batches of commands", 5, f.batch},
 		{"queries of points", 15, f.query},
-		{"queries of the graph", 10, f.graph},
-		{"searches", 10, f.search},
-		{"reads of operators", 5, f.operate},
+		{"queries of the graph", 12, f.graph},
+		{"searches", 11, f.search},
+		{"reads of operators", 2, f.operate},
 	}
 }
 
@@ -106,7 +106,7 @@ func (f *Traffic) query(n int64) request {
 		path += "&latest=true"
 	default:
 		now := time.Now()
-		path += fmt.Sprintf("&aggregation=avg,max&interval=10s&from=%d&to=%d", now.Add(-recent).UnixMilli(), now.UnixMilli())
+		path += fmt.Sprintf("&aggregation=avg,max&interval=10s&from=%d&to=%d", now.Add(-Recent).UnixMilli(), now.UnixMilli())
 	}
 	return request{method: http.MethodGet, path: path}
 }

@@ -24,6 +24,29 @@ var callers = []int{4, 8, 16, 32, 64}
 // enoughMore is by how much a step must be better than the best before it to go on.
 const enoughMore = 1.05
 
+// Warm has a few callers ask as quickly as they are answered, for a while. A request takes
+// longer when there is more to read: after [Recent] queries read as much as they ever will,
+// and what is measured then holds for long.
+func (f *Traffic) Warm(ctx context.Context, long time.Duration) error {
+	f.keepAsking(ctx, callers[0], long)
+	f.tally.reset()
+	return ctx.Err()
+}
+
+// keepAsking has callers ask for a while.
+func (f *Traffic) keepAsking(ctx context.Context, callers int, long time.Duration) {
+	began := time.Now()
+	var work sync.WaitGroup
+	for range callers {
+		work.Go(func() {
+			for time.Since(began) < long && ctx.Err() == nil {
+				f.one(ctx)
+			}
+		})
+	}
+	work.Wait()
+}
+
 // Capacity has ever more callers ask as quickly as they are answered, each number for
 // a while, until more of them have no more answered. What counts is what has been
 // accepted until the consumers have done it, which caughtUp waits for. It begins to count
@@ -32,15 +55,7 @@ func (f *Traffic) Capacity(ctx context.Context, each time.Duration, caughtUp fun
 	for _, n := range callers {
 		f.Latest()
 		began := time.Now()
-		var work sync.WaitGroup
-		for range n {
-			work.Go(func() {
-				for time.Since(began) < each && ctx.Err() == nil {
-					f.one(ctx)
-				}
-			})
-		}
-		work.Wait()
+		f.keepAsking(ctx, n, each)
 		asked := time.Now()
 		if err := caughtUp(ctx); err != nil {
 			return 0, steps, err

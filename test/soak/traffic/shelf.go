@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// enough is how many nodes there are to be.
-const enough = 5000
+// enough is how many nodes there are to be. A warm-up of [Recent] makes them.
+const enough = 3000
 
 // shelf has the nodes that stand and that nobody is about to change: so no request is
 // about one that another request has deleted.
