@@ -21,6 +21,12 @@ func (a *api) register(registerer prometheus.Registerer) {
 	factory.NewCounterFunc(prometheus.CounterOpts{
 		Name: "livegraph_query_refused_total", Help: "Queries answered 503 because those under way hold too much.",
 	}, func() float64 { return float64(a.room.refused.Load()) })
+	gauge("livegraph_query_admitted", "Queries that are with the stores.", func() float64 { return float64(a.admission.inside.Load()) })
+	gauge("livegraph_query_admitted_limit", "Most queries that are let in at a time: while there are many, as many as are answered in two seconds.",
+		func() float64 { return float64(a.admission.limit.Load()) })
+	factory.NewCounterFunc(prometheus.CounterOpts{
+		Name: "livegraph_query_overload_refusals_total", Help: "Queries answered 503 at once because with those before them they would have taken too long.",
+	}, func() float64 { return float64(a.admission.refused.Load()) })
 	gauge("livegraph_query_checkpoint_waiters", "Queries that wait for their checkpoint to become visible.",
 		func() float64 { return float64(a.waiting.Load()) })
 	factory.NewCounterFunc(prometheus.CounterOpts{

@@ -53,19 +53,13 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
-	defer cancel()
-
 	run := &run{api: a, q: q, workspace: workspace, asked: now}
 	release, err := a.room.take(int64(q.rows()) * int64(max(len(q.functions), 1)))
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := run.selectGroups(ctx); err != nil {
-		return err
-	}
-	if err := run.readPoints(ctx); err != nil {
+	if err := run.read(r.Context()); err != nil {
 		return err
 	}
 	if dead > 0 {
@@ -79,6 +73,20 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 		return run.writeRows(w, r)
 	}
 	return run.writeAnswer(w, r)
+}
+
+// read asks the stores.
+func (r *run) read(ctx context.Context) error {
+	if err := r.admission.enter(); err != nil {
+		return err
+	}
+	defer func() { r.admission.leave(time.Now()) }()
+	ctx, cancel := context.WithTimeout(ctx, r.QueryTimeout)
+	defer cancel()
+	if err := r.selectGroups(ctx); err != nil {
+		return err
+	}
+	return r.readPoints(ctx)
 }
 
 // deadLetteredHeader says how many records of the checkpoint were put aside, where an

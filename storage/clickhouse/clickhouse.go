@@ -23,7 +23,7 @@ import (
 
 // Limits of the connections.
 const (
-	maxConns        = 16
+	maxConns        = 16 // of each pool but bulk
 	maxIdleConns    = 8
 	connLifetime    = time.Hour
 	dialTimeout     = 3 * time.Second
@@ -38,6 +38,7 @@ const (
 // DB is a pool of connections to one database of ClickHouse.
 type DB struct {
 	conn    driver.Conn
+	reads   driver.Conn // for queries: however many wait for one, what is consumed is stored meanwhile
 	bulk    driver.Conn // for inserts of points, see bulkConns
 	options *ch.Options // how to connect again, for migrations
 	metrics *Metrics
@@ -72,20 +73,23 @@ func Open(ctx context.Context, address string, changes ...Option) (*DB, error) {
 		return nil, err
 	}
 	db.options = options
-	if db.conn, err = ch.Open(options); err != nil {
-		return nil, fault.New(fault.Invalid, "the ClickHouse URL cannot be used")
-	}
 	bulkOptions := *options
 	bulkOptions.MaxOpenConns, bulkOptions.MaxIdleConns = bulkConns, bulkConns
-	if db.bulk, err = ch.Open(&bulkOptions); err != nil {
-		_ = db.conn.Close()
-		return nil, fault.New(fault.Invalid, "the ClickHouse URL cannot be used")
+	for _, pool := range []struct {
+		conn    *driver.Conn
+		options *ch.Options
+	}{{&db.conn, options}, {&db.reads, options}, {&db.bulk, &bulkOptions}} {
+		if *pool.conn, err = ch.Open(pool.options); err != nil {
+			_ = db.Close()
+			return nil, fault.New(fault.Invalid, "the ClickHouse URL cannot be used")
+		}
 	}
 	if err := db.Ping(ctx); err != nil {
 		_ = db.Close()
 		return nil, err
 	}
 	db.metrics.watch("main", db.conn)
+	db.metrics.watch("reads", db.reads)
 	db.metrics.watch("bulk", db.bulk)
 	return db, nil
 }
@@ -108,4 +112,11 @@ func (db *DB) ServerVersion(ctx context.Context) (string, error) {
 }
 
 // Close closes the connections.
-func (db *DB) Close() error { return errors.Join(db.conn.Close(), db.bulk.Close()) }
+func (db *DB) Close() (err error) {
+	for _, pool := range []driver.Conn{db.conn, db.reads, db.bulk} {
+		if pool != nil {
+			err = errors.Join(err, pool.Close())
+		}
+	}
+	return err
+}

@@ -99,7 +99,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12),
 		}, []string{"operation"}),
 		errors: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_clickhouse_errors_total", Help: "Operations that failed, by kind: timeout, memory (its limit), overloaded (too many queries or parts), " +
+			Name: "livegraph_clickhouse_errors_total", Help: "Operations that failed, by kind: timeout, memory (its limit), overloaded (too many queries or parts, no connection free in time), " +
 				"refused (for what is in the rows), exception (anything else the server says), unavailable (no answer), cancelled (the caller left).",
 		}, []string{"operation", "kind"}),
 		rows: factory.NewCounterVec(prometheus.CounterOpts{
@@ -147,6 +147,8 @@ func errorKind(err error) string {
 		return kindCancelled
 	case errors.Is(err, context.DeadlineExceeded):
 		return kindTimeout
+	case errors.Is(err, ch.ErrAcquireConnTimeout):
+		return kindOverloaded
 	case !errors.As(err, &exception):
 		return kindUnavailable
 	case Permanent(err):
@@ -165,7 +167,7 @@ func errorKind(err error) string {
 
 var (
 	poolLabel = []string{"pool"}
-	openDesc  = prometheus.NewDesc("livegraph_clickhouse_connections", "Open connections, by pool: bulk (inserts of points) and main (everything else).", poolLabel, nil)
+	openDesc  = prometheus.NewDesc("livegraph_clickhouse_connections", "Open connections, by pool: bulk (inserts of points), reads (queries) and main (everything else).", poolLabel, nil)
 	inUseDesc = prometheus.NewDesc("livegraph_clickhouse_connections_in_use", "Connections that are busy.", poolLabel, nil)
 	limitDesc = prometheus.NewDesc("livegraph_clickhouse_connections_limit", "Most connections of the pool; beyond, callers wait.", poolLabel, nil)
 )

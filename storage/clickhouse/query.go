@@ -82,7 +82,7 @@ func (db *DB) query(ctx context.Context, operation, statement string, parameters
 	if len(parameters) > 0 {
 		options = append(options, ch.WithParameters(parameters))
 	}
-	rows, err := db.conn.Query(ch.Context(ctx, options...), statement)
+	rows, err := db.reads.Query(ch.Context(ctx, options...), statement)
 	if err != nil {
 		return explain(ctx, err)
 	}
@@ -109,6 +109,9 @@ func explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if errors.Is(err, ch.ErrAcquireConnTimeout) {
+		return tooMany(err)
+	}
 	var exception *ch.Exception
 	if !errors.As(err, &exception) {
 		return fault.Wrap(err, fault.Unavailable, "The store of points is not available").After(queryRetryAfter)
@@ -119,9 +122,13 @@ func explain(ctx context.Context, err error) error {
 	case codeMemoryLimit:
 		return fault.Wrap(err, fault.Invalid, "The query needs too much memory")
 	case codeTooMany:
-		return fault.Wrap(err, fault.Unavailable, "Too many queries are running").After(queryRetryAfter)
+		return tooMany(err)
 	}
 	return err
+}
+
+func tooMany(err error) error {
+	return fault.Wrap(err, fault.Unavailable, "Too many queries are running").After(queryRetryAfter)
 }
 
 // idList writes series ids for an IN or an array. They are numbers of ours, and

@@ -36,6 +36,12 @@ type AuditPosition struct {
 
 // where gives the condition, with what comes from outside in the parameters.
 func (f *AuditFilter) where(parameters ch.Parameters) string {
+	return f.place() + " AND " + f.rest(parameters)
+}
+
+// place is the part of the condition that all rows of a request meet, or none: that of the
+// table's order.
+func (f *AuditFilter) place() string {
 	conditions := []string{"1"}
 	add := func(condition string) { conditions = append(conditions, condition) }
 	if f.Workspace != nil {
@@ -47,6 +53,13 @@ func (f *AuditFilter) where(parameters ch.Parameters) string {
 	if !f.To.IsZero() {
 		add("ts < " + auditMoment(f.To))
 	}
+	return strings.Join(conditions, " AND ")
+}
+
+// rest is the part of it of which a request's rows may differ.
+func (f *AuditFilter) rest(parameters ch.Parameters) string {
+	conditions := []string{"1"}
+	add := func(condition string) { conditions = append(conditions, condition) }
 	if len(f.Keys) > 0 {
 		parameters["keys"] = uuidArray(f.Keys)
 		add("key IN {keys:Array(UUID)}")
@@ -154,9 +167,13 @@ func (db *DB) AuditUsage(ctx context.Context, f AuditFilter, byDay bool, offset,
 		bucket = "toStartOfDay(ts)"
 	}
 	parameters := ch.Parameters{}
-	grouped := `SELECT toInt64(toUnixTimestamp(` + bucket + `)) AS start, workspace, key, ` + routeGroup + ` AS grp, status,
-			sum(requests) AS n, sum(bytes_in) AS got, sum(bytes_out) AS sent
-		FROM audit FINAL WHERE ` + f.where(parameters) + ` GROUP BY start, workspace, key, grp, status`
+	// By route first: there are few, and the text of its group is made once for each.
+	byRoute := `SELECT ` + bucket + ` AS bucket, workspace, key, route, status,
+			sum(requests) AS asked, sum(bytes_in) AS taken, sum(bytes_out) AS given
+		FROM audit FINAL PREWHERE ` + f.place() + ` WHERE ` + f.rest(parameters) + ` GROUP BY bucket, workspace, key, route, status`
+	grouped := `SELECT toInt64(toUnixTimestamp(bucket)) AS start, workspace, key, ` + routeGroup + ` AS grp, status,
+			sum(asked) AS n, sum(taken) AS got, sum(given) AS sent
+		FROM (` + byRoute + `) GROUP BY start, workspace, key, grp, status`
 	err = db.query(ctx, opAudit, `SELECT start, workspace, key, grp, status, n, got, sent, toInt64(count() OVER ()) FROM (`+grouped+`)
 		ORDER BY start DESC, workspace, key, grp, status LIMIT `+strconv.Itoa(limit)+` OFFSET `+strconv.Itoa(offset), parameters,
 		func(scan func(...any) error) error {

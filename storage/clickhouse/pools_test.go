@@ -1,0 +1,37 @@
+package clickhouse_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+func TestQueriesThatHaveAllConnectionsLeaveTheInsertsBe(t *testing.T) {
+	db, _ := open(t)
+	var asked sync.WaitGroup
+	var answered atomic.Int64
+	var queries errgroup.Group
+	for range 2 * clickhouse.MaxConns {
+		asked.Add(1)
+		queries.Go(func() error {
+			defer answered.Add(1)
+			asked.Done()
+			return db.Ask(t.Context(), "SELECT sleep(3)")
+		})
+	}
+	asked.Wait()
+	for range 50 { // the first are perhaps quicker than the queries
+		require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{{Workspace: uuid.New(), Source: uuid.New(), ReceivedAtUS: 1}}))
+	}
+	require.Zero(t, answered.Load(), "no query was waited for")
+	err := queries.Wait()
+	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
+	require.ErrorContains(t, err, "Too many queries are running")
+}
