@@ -43,11 +43,17 @@ func newAdmission(now time.Time) *admission {
 }
 
 // enter lets a query in, or says why not. Whoever was let in leaves.
-func (a *admission) enter() error {
-	if a.inside.Add(1) > a.limit.Load() {
+func (a *admission) enter(now time.Time) error {
+	inside := a.inside.Add(1)
+	if inside > a.limit.Load() {
 		a.inside.Add(-1)
 		a.refused.Add(1)
 		return fault.New(fault.Unavailable, "Too many queries are running").After(time.Second)
+	}
+	if inside == fewestAdmitted+1 { // how little was asked before says nothing of what can be answered
+		a.mu.Lock()
+		a.since, a.done, a.peak = now, 0, inside
+		a.mu.Unlock()
 	}
 	return nil
 }

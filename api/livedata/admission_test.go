@@ -33,7 +33,7 @@ func (q *queue) offer(comes, answered float64, seconds int) {
 	for range seconds * int(time.Second/step) {
 		q.now = q.now.Add(step)
 		for due += comes * step.Seconds(); due >= 1; due-- {
-			err := q.admission.enter()
+			err := q.admission.enter(q.now)
 			if err == nil {
 				q.entered = append(q.entered, q.now)
 				continue
@@ -77,8 +77,15 @@ func TestUnderOverloadThoseLetInAreAnsweredInTimeAndTheRestIsRefused(t *testing.
 func TestManyThatComeAtOnceAfterFewAreLetIn(t *testing.T) {
 	q := newQueue(t)
 	q.offer(1, 100, 10)
+	require.NoError(t, q.admission.enter(q.now)) // and takes long
+	q.now = q.now.Add(time.Hour)
 	for range 500 {
-		require.NoError(t, q.admission.enter())
+		require.NoError(t, q.admission.enter(q.now))
+	}
+	q.now = q.now.Add(10 * time.Millisecond)
+	q.admission.leave(q.now)
+	for range 500 {
+		require.NoError(t, q.admission.enter(q.now))
 	}
 }
 
@@ -87,7 +94,7 @@ func TestAFewSlowQueriesAreNotOverload(t *testing.T) {
 	at := q.now
 	for range 100 {
 		for range fewestAdmitted {
-			require.NoError(t, q.admission.enter())
+			require.NoError(t, q.admission.enter(q.now))
 		}
 		at = at.Add(10 * time.Second)
 		for range fewestAdmitted {
@@ -96,7 +103,7 @@ func TestAFewSlowQueriesAreNotOverload(t *testing.T) {
 	}
 	require.Equal(t, int64(mostAdmitted), q.admission.limit.Load())
 	for range mostAdmitted {
-		require.NoError(t, q.admission.enter())
+		require.NoError(t, q.admission.enter(q.now))
 	}
-	require.Error(t, q.admission.enter())
+	require.Error(t, q.admission.enter(q.now))
 }

@@ -77,7 +77,7 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 
 // read asks the stores.
 func (r *run) read(ctx context.Context) error {
-	if err := r.admission.enter(); err != nil {
+	if err := r.admission.enter(time.Now()); err != nil {
 		return err
 	}
 	defer func() { r.admission.leave(time.Now()) }()
