@@ -36,8 +36,8 @@ type admission struct {
 	rate  float64   // answered a second while there were many; 0: there were few
 }
 
-func newAdmission(now time.Time) *admission {
-	a := &admission{since: now}
+func newAdmission() *admission {
+	a := &admission{}
 	a.limit.Store(mostAdmitted)
 	return a
 }

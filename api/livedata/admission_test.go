@@ -21,8 +21,7 @@ type queue struct {
 }
 
 func newQueue(t *testing.T) *queue {
-	now := time.Unix(1, 0)
-	return &queue{t: t, admission: newAdmission(now), now: now}
+	return &queue{t: t, admission: newAdmission(), now: time.Unix(1, 0)}
 }
 
 // offer lets so many queries a second come, of which so many are answered, for a while.

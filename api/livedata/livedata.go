@@ -88,7 +88,7 @@ func Routes(deps Deps) []route.Route {
 	if deps.Patience == 0 {
 		deps.Patience = defaultPatience
 	}
-	a := &api{Deps: deps, sealer: sealer{token.Sealer{Key: deps.TokenKey}}, watch: watcher{store: deps.Marks}, admission: newAdmission(time.Now())}
+	a := &api{Deps: deps, sealer: sealer{token.Sealer{Key: deps.TokenKey}}, watch: watcher{store: deps.Marks}, admission: newAdmission()}
 	a.register(deps.Metrics)
 	one := func(method, pattern string, scope request.Scope, handle route.Handler) route.Route {
 		return route.Route{Method: method, Pattern: pattern, Scopes: []request.Scope{scope}, Handle: handle}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -93,7 +92,7 @@ func TestACancelledReplayLeavesNoRowsThatWereDeletedMeanwhile(t *testing.T) {
 		w.produce(w.write(s, at(i), []float64{float64(i)}))
 	}
 	w.settled()
-	var said logged
+	var said testenv.Output
 	w.replays(func(d *replay.Deps) {
 		d.Config.Grace, d.Config.BatchRows = 100*time.Millisecond, 1
 		d.Logger = slog.New(slog.NewTextHandler(&said, nil))
@@ -102,7 +101,7 @@ func TestACancelledReplayLeavesNoRowsThatWereDeletedMeanwhile(t *testing.T) {
 	job := w.again(operate.ReplayRequest{FromStart: true, MaxRows: &slow})
 	w.replayUntil(job.ID, func(job operate.Replay) bool { return job.Rows > 0 })
 	require.NoError(t, server.Stop(context.Background()))
-	require.Eventually(t, func() bool { return said.has("storing a batch failed") }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(said.String(), "storing a batch failed") }, 10*time.Second, 10*time.Millisecond)
 	w.produce(w.deletion(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
 	require.Eventually(t, func() bool { return w.tombstones() > 0 }, 10*time.Second, 10*time.Millisecond)
 	_, err := w.desk().CancelReplay(t.Context(), job.ID)
@@ -117,24 +116,6 @@ func TestACancelledReplayLeavesNoRowsThatWereDeletedMeanwhile(t *testing.T) {
 	require.Less(t, job.RecordsDone, job.Records)
 	w.settled()
 	require.Empty(t, w.values(s))
-}
-
-// logged is what was logged.
-type logged struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logged) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(line)
-}
-
-func (l *logged) has(text string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Contains(l.text.String(), text)
 }
 
 // tombstones says how many there are.

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"net/http"
 	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,28 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/demo/machine"
+	"github.com/livegraph/livegraph/internal/testenv"
 )
 
-// output collects what the demo writes while it runs.
-type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.String()
-}
-
 // depsOf makes what the demo needs, with keys key-1, key-2, … that live for life.
-func depsOf(p *peer, out *output, life time.Duration) Deps {
+func depsOf(p *peer, out *testenv.Output, life time.Duration) Deps {
 	minted := 0
 	return Deps{
 		BaseURL: p.URL, Workspace: uuid.MustParse("0190a000-0000-7000-8000-000000000001"), Out: out,
@@ -54,7 +35,7 @@ func depsOf(p *peer, out *output, life time.Duration) Deps {
 
 func TestTheDemoSendsWhatItMeasuresAndSaysWhereToLook(t *testing.T) {
 	t.Parallel()
-	p, out := newPeer(t), &output{}
+	p, out := newPeer(t), &testenv.Output{}
 	err := Run(t.Context(), Options{Interval: 200 * time.Millisecond, Duration: 3 * time.Second, Backfill: true, Plain: true}, depsOf(p, out, time.Hour))
 	require.NoError(t, err)
 	text := out.String()
@@ -83,7 +64,7 @@ func TestThePrintedCommandsWorkWhenPasted(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed")
 	}
-	p, out := newPeer(t), &output{}
+	p, out := newPeer(t), &testenv.Output{}
 	runUntil(t, Options{Interval: 200 * time.Millisecond, Backfill: true}, depsOf(p, out, time.Hour), func() bool {
 		return strings.Contains(out.String(), "/api/docs") // the last line of them
 	})
@@ -107,7 +88,7 @@ func TestASecondDemoChangesNothingOfTheHistory(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t)
 	options := Options{Interval: 200 * time.Millisecond, Duration: time.Second, Backfill: true}
-	require.NoError(t, Run(t.Context(), options, depsOf(p, &output{}, time.Hour)))
+	require.NoError(t, Run(t.Context(), options, depsOf(p, &testenv.Output{}, time.Hour)))
 	var made map[string]string
 	var words int
 	var id string
@@ -117,7 +98,7 @@ func TestASecondDemoChangesNothingOfTheHistory(t *testing.T) {
 		require.Len(t, p.points[id+" temp_max"], 1461)
 	})
 	require.Equal(t, 1461, words)
-	out := &output{}
+	out := &testenv.Output{}
 	require.NoError(t, Run(t.Context(), options, depsOf(p, out, time.Hour)))
 	require.Contains(t, out.String(), "weather/seattle: there already")
 	p.locked(func() {
@@ -130,7 +111,7 @@ func TestASecondDemoChangesNothingOfTheHistory(t *testing.T) {
 
 func TestNothingIsLostWhileTheServerRefuses(t *testing.T) {
 	t.Parallel()
-	p, out := newPeer(t), &output{}
+	p, out := newPeer(t), &testenv.Output{}
 	refused := 0
 	began := time.Now()
 	p.refuse = func(r *http.Request) int {
@@ -161,7 +142,7 @@ func TestAKeyThatIsRevokedOrAboutToExpireIsReplaced(t *testing.T) {
 	for name, life := range map[string]time.Duration{"revoked": time.Hour, "expiring": time.Second} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, out := newPeer(t), &output{}
+			p, out := newPeer(t), &testenv.Output{}
 			deps := depsOf(p, out, life)
 			began, revoked := time.Now(), false
 			p.refuse = func(*http.Request) int {
@@ -183,7 +164,7 @@ func TestAKeyThatIsRevokedOrAboutToExpireIsReplaced(t *testing.T) {
 
 func TestASourceThatWasDeletedIsMadeAgain(t *testing.T) {
 	t.Parallel()
-	p, out := newPeer(t), &output{}
+	p, out := newPeer(t), &testenv.Output{}
 	began, deleted := time.Now(), false
 	name := machine.HostName() + "/memory"
 	p.refuse = func(*http.Request) int {
@@ -203,11 +184,11 @@ func TestASourceThatWasDeletedIsMadeAgain(t *testing.T) {
 func TestTheDemoFailsOnlyWhenItCannotBegin(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t)
-	deps := depsOf(p, &output{}, time.Hour)
+	deps := depsOf(p, &testenv.Output{}, time.Hour)
 	deps.NewKey = func(context.Context) (string, time.Time, error) { return "", time.Time{}, errors.New("no database") }
 	require.ErrorContains(t, Run(t.Context(), Options{}, deps), "making a key for the demo: no database")
 
-	deps = depsOf(p, &output{}, time.Hour)
+	deps = depsOf(p, &testenv.Output{}, time.Hour)
 	p.refuse = func(*http.Request) int { return http.StatusForbidden }
 	require.ErrorContains(t, Run(t.Context(), Options{}, deps), "does not serve the demo")
 
@@ -223,7 +204,7 @@ func TestTheDemoFailsOnlyWhenItCannotBegin(t *testing.T) {
 func TestCtrlCIsAGoodEndAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{0, 50 * time.Millisecond, 700 * time.Millisecond} {
-		p, out := newPeer(t), &output{}
+		p, out := newPeer(t), &testenv.Output{}
 		if after == 50*time.Millisecond { // while it waits for a server that does not serve
 			p.refuse = func(*http.Request) int { return http.StatusServiceUnavailable }
 		}
@@ -237,7 +218,7 @@ func TestCtrlCIsAGoodEndAtAnyMoment(t *testing.T) {
 
 func TestAServerThatIsGoneAtTheEndDoesNotHoldTheDemo(t *testing.T) {
 	t.Parallel()
-	p, out := newPeer(t), &output{}
+	p, out := newPeer(t), &testenv.Output{}
 	began := time.Now()
 	p.refuse = func(r *http.Request) int {
 		if r.Method == http.MethodPost && time.Since(began) > time.Second {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/demo/machine"
+	"github.com/livegraph/livegraph/internal/testenv"
 )
 
 // nodeOf finds the node with a property's value.
@@ -40,7 +41,7 @@ func runUntil(t *testing.T, o Options, d Deps, done func() bool) {
 
 func TestTheMachineIsDrawnAndItsSourcesBelongToIt(t *testing.T) {
 	t.Parallel()
-	p, out := newPeer(t), &output{}
+	p, out := newPeer(t), &testenv.Output{}
 	options := Options{Interval: 200 * time.Millisecond, Backfill: true, surveyEvery: 500 * time.Millisecond}
 	runUntil(t, options, depsOf(p, out, time.Hour), func() (all bool) {
 		p.locked(func() {
@@ -71,7 +72,7 @@ func TestTheMachineIsDrawnAndItsSourcesBelongToIt(t *testing.T) {
 	require.Contains(t, out.String(), "The machine's graph has ")
 	require.NotContains(t, out.String(), "\ngraph: ", "no trouble")
 
-	again := &output{}
+	again := &testenv.Output{}
 	runUntil(t, options, depsOf(p, again, time.Hour), func() bool { return strings.Contains(again.String(), "/neighbors") })
 	p.locked(func() {
 		require.Subset(t, slices.Collect(maps.Keys(p.graph.nodes)), ids)
@@ -87,7 +88,7 @@ func TestTheMachineIsDrawnAndItsSourcesBelongToIt(t *testing.T) {
 
 func TestProcessesComeAndGoInTheGraphAsOnTheMachine(t *testing.T) {
 	t.Parallel()
-	p, out := newPeer(t), &output{}
+	p, out := newPeer(t), &testenv.Output{}
 	child := exec.Command("sleep", "600")
 	require.NoError(t, child.Start())
 	ended := make(chan struct{})
@@ -116,7 +117,7 @@ func TestProcessesComeAndGoInTheGraphAsOnTheMachine(t *testing.T) {
 
 func TestAServerWithoutAGraphStillGetsThePoints(t *testing.T) {
 	t.Parallel()
-	p, out := newPeer(t), &output{}
+	p, out := newPeer(t), &testenv.Output{}
 	p.refuse = func(r *http.Request) int {
 		if strings.HasPrefix(r.URL.Path, "/api/queries/") {
 			return http.StatusNotFound

@@ -13,6 +13,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/demo/machine"
 	"github.com/livegraph/livegraph/internal/demo/weather"
+	"github.com/livegraph/livegraph/internal/testenv"
 )
 
 func batchOf(values ...float64) []machine.Sample {
@@ -170,7 +171,7 @@ func TestCommandsSurviveOddNames(t *testing.T) {
 }
 
 func TestWithoutATerminalOrACommandTheKeyIsAVariable(t *testing.T) {
-	p, out := newPeer(t), &output{}
+	p, out := newPeer(t), &testenv.Output{}
 	deps := depsOf(p, out, time.Hour)
 	deps.KeyCommand = ""
 	require.NoError(t, Run(t.Context(), Options{Interval: 100 * time.Millisecond, Duration: time.Second}, deps))

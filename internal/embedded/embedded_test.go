@@ -1,7 +1,6 @@
 package embedded_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -24,28 +23,10 @@ import (
 	"github.com/livegraph/livegraph/internal/testenv"
 )
 
-// lockedBuffer collects a log that several goroutines write.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
 func TestEnginesKeepTheirDataAndAddressesAndComeBackWhenKilled(t *testing.T) {
 	testenv.NeedsEngines(t)
 	dir := filepath.Join(t.TempDir(), "a folder's name, with ü & 100 %?")
-	log := &lockedBuffer{}
+	log := &testenv.Output{}
 	options := embedded.Options{DataDir: dir, Logger: slog.New(slog.NewTextHandler(log, nil))}
 	engines, err := embedded.Start(t.Context(), options)
 	require.NoError(t, err)

@@ -36,12 +36,13 @@ type AuditPosition struct {
 
 // where gives the condition, with what comes from outside in the parameters.
 func (f *AuditFilter) where(parameters ch.Parameters) string {
-	return f.place() + " AND " + f.rest(parameters)
+	place, rest := f.conditions(parameters)
+	return place + " AND " + rest
 }
 
-// place is the part of the condition that all rows of a request meet, or none: that of the
-// table's order.
-func (f *AuditFilter) place() string {
+// conditions gives it in two parts: place is that of the table's order, which all rows of a
+// request meet, or none; in the rest they may differ.
+func (f *AuditFilter) conditions(parameters ch.Parameters) (place, rest string) {
 	conditions := []string{"1"}
 	add := func(condition string) { conditions = append(conditions, condition) }
 	if f.Workspace != nil {
@@ -53,13 +54,8 @@ func (f *AuditFilter) place() string {
 	if !f.To.IsZero() {
 		add("ts < " + auditMoment(f.To))
 	}
-	return strings.Join(conditions, " AND ")
-}
-
-// rest is the part of it of which a request's rows may differ.
-func (f *AuditFilter) rest(parameters ch.Parameters) string {
-	conditions := []string{"1"}
-	add := func(condition string) { conditions = append(conditions, condition) }
+	places := len(conditions)
+	conditions = append(conditions, "1")
 	if len(f.Keys) > 0 {
 		parameters["keys"] = uuidArray(f.Keys)
 		add("key IN {keys:Array(UUID)}")
@@ -89,7 +85,7 @@ func (f *AuditFilter) rest(parameters ch.Parameters) string {
 		parameters["request"] = f.RequestID
 		add("request_id = {request:String}")
 	}
-	return strings.Join(conditions, " AND ")
+	return strings.Join(conditions[:places], " AND "), strings.Join(conditions[places:], " AND ")
 }
 
 // auditMoment writes a bound of time within what the table can have.
@@ -167,10 +163,11 @@ func (db *DB) AuditUsage(ctx context.Context, f AuditFilter, byDay bool, offset,
 		bucket = "toStartOfDay(ts)"
 	}
 	parameters := ch.Parameters{}
+	place, rest := f.conditions(parameters)
 	// By route first: there are few, and the text of its group is made once for each.
 	byRoute := `SELECT ` + bucket + ` AS bucket, workspace, key, route, status,
 			sum(requests) AS asked, sum(bytes_in) AS taken, sum(bytes_out) AS given
-		FROM audit FINAL PREWHERE ` + f.place() + ` WHERE ` + f.rest(parameters) + ` GROUP BY bucket, workspace, key, route, status`
+		FROM audit FINAL PREWHERE ` + place + ` WHERE ` + rest + ` GROUP BY bucket, workspace, key, route, status`
 	grouped := `SELECT toInt64(toUnixTimestamp(bucket)) AS start, workspace, key, ` + routeGroup + ` AS grp, status,
 			sum(asked) AS n, sum(taken) AS got, sum(given) AS sent
 		FROM (` + byRoute + `) GROUP BY start, workspace, key, grp, status`

@@ -25,7 +25,7 @@ var callers = []int{4, 8, 16, 32, 64}
 const enoughMore = 1.05
 
 // Warm has a few callers ask as quickly as they are answered, for a while. A request takes
-// longer when there is more to read: after [Recent] queries read as much as they ever will,
+// longer when there is more to read: after [Recent] queries read about as much as later,
 // and what is measured then holds for long.
 func (f *Traffic) Warm(ctx context.Context, long time.Duration) error {
 	f.keepAsking(ctx, callers[0], long)
