@@ -33,6 +33,13 @@ func TestAdministrationPage(t *testing.T) {
 	path, err := filepath.Abs(binary)
 	require.NoError(t, err)
 	require.FileExists(t, path, "make build first")
+	var failed []string
+	// Before the server is made, so that it comes after the server's log, which is long.
+	t.Cleanup(func() {
+		for _, one := range failed {
+			t.Log(one)
+		}
+	})
 	s := harness.New(t, path, "--demo")
 	// The tests have addresses of their own, so that a login that is locked out is theirs alone.
 	s.Env = append(s.Env, "LIVEGRAPH_API_TRUSTED_PROXIES=127.0.0.0/8")
@@ -42,7 +49,8 @@ func TestAdministrationPage(t *testing.T) {
 	asked := make(chan request)
 	control := newControl(t, asked)
 	run := exec.Command("node", append([]string{runner, "test"}, strings.Fields(os.Getenv("LIVEGRAPH_BROWSER_ARGS"))...)...)
-	run.Env = append(os.Environ(), environment(t, s, control)...)
+	results := filepath.Join(t.TempDir(), "results.json")
+	run.Env = append(append(os.Environ(), environment(t, s, control)...), "LIVEGRAPH_RESULTS="+results)
 	run.Stdout, run.Stderr = os.Stdout, os.Stderr
 	require.NoError(t, run.Start())
 	ended := make(chan error, 1)
@@ -54,7 +62,10 @@ func TestAdministrationPage(t *testing.T) {
 		case r := <-asked: // here, since the harness may end the test
 			obey(t, s, r)
 		case err := <-ended:
-			require.NoError(t, err, "the specs failed: see above")
+			specs, outside, complete := readReport(t, results)
+			failed = append(judge(t, specs), outside...)
+			require.NoError(t, err, "the specs failed: see below")
+			require.True(t, complete && len(specs) > 0, "no spec was run")
 			return
 		case <-late.C:
 			_ = run.Process.Kill()

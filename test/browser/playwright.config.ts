@@ -11,7 +11,8 @@ export default defineConfig({
   forbidOnly: true,
   timeout: 120_000,
   expect: { timeout: 30_000 },
-  reporter: [['list']],
+  // The second is for the test that started us, which makes a test of each spec.
+  reporter: [['list'], ['json', { outputFile: process.env['LIVEGRAPH_RESULTS'] ?? 'test-results/results.json' }]],
   use: {
     baseURL: process.env['LIVEGRAPH_URL'],
     storageState: `${process.env['LIVEGRAPH_STATE'] ?? ''}/session.json`,

@@ -57,8 +57,6 @@ test('nodes are found, expanded, made, changed, connected, undone and redone', a
   await expect(counts(page)).toHaveText(before)
 
   await side.getByRole('tab', { name: 'History' }).click()
-  const whole = side.getByRole('radio', { name: 'Workspace' })
-  if (await whole.isVisible()) await whole.check()
   const renamed = side.getByRole('listitem').filter({ hasText: 'Pump 7b' }).filter({ hasText: /name/i }).first()
   await renamed.getByRole('button', { name: /^Undo:/ }).click()
   await expect(side.getByRole('button', { name: /^Redo:/ }).first()).toBeVisible()

@@ -1,4 +1,4 @@
-import { control, expect, FIRST, open, PAGES, row, test } from '../support.ts'
+import { arrived, control, expect, FIRST, open, PAGES, row, test } from '../support.ts'
 
 test('a server that goes away leaves no blank page, and all goes on when it is back', async ({ page, watch }) => {
   test.setTimeout(240_000)
@@ -30,8 +30,10 @@ test('a server that goes away leaves no blank page, and all goes on when it is b
   // The page that could not be loaded is there without anybody's doing, and so are the others.
   await expect(row(page, 'first run')).toBeVisible({ timeout: 60_000 })
   await nav('Workspaces').click()
+  await arrived(page, 'Workspaces') // the page of keys, which has more such rows, stays until this one is there
   await expect(row(page, 'default')).toBeVisible()
   await nav('Overview').click()
+  await arrived(page, 'Overview')
   await expect(page.getByText('Live', { exact: true })).toBeVisible()
   for (const { path, heading, scoped } of PAGES.slice(0, 3)) {
     await open(page, path, scoped ? FIRST.WorkspaceID : undefined)

@@ -1,0 +1,109 @@
+package browser
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// report is what Playwright's reporter "json" writes: suites in suites, with specs in them.
+type report struct {
+	Suites []suite
+	// Errors are those outside of every spec: in the seed, for instance.
+	Errors []failure
+}
+
+type suite struct {
+	Title  string
+	File   string
+	Suites []suite
+	Specs  []struct {
+		Title string
+		OK    bool
+		Tests []struct {
+			Status  string
+			Results []struct{ Errors []failure }
+		}
+	}
+}
+
+type failure struct{ Message string }
+
+// outcome is what became of a spec.
+type outcome struct {
+	name     string
+	ok       bool
+	skipped  bool
+	messages []string
+}
+
+// colours are the terminal's, which Playwright puts into its messages.
+var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+func (f failure) String() string { return colours.ReplaceAllString(f.Message, "") }
+
+// outcomes gives every spec below a suite, with the titles on the way to it.
+func (s suite) outcomes(way string) (all []outcome) {
+	for _, spec := range s.Specs {
+		one := outcome{name: way + ": " + spec.Title, ok: spec.OK}
+		for _, test := range spec.Tests {
+			one.skipped = one.skipped || test.Status == "skipped"
+			for _, result := range test.Results {
+				for _, e := range result.Errors {
+					one.messages = append(one.messages, e.String())
+				}
+			}
+		}
+		all = append(all, one)
+	}
+	for _, inner := range s.Suites {
+		title := way + ": " + inner.Title
+		all = append(all, inner.outcomes(title)...)
+	}
+	return all
+}
+
+// readReport gives what became of each spec; ok is false if the run ended before it wrote
+// any.
+func readReport(t *testing.T, path string) (all []outcome, outside []string, ok bool) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		return nil, nil, false
+	}
+	require.NoError(t, err)
+	var r report
+	require.NoError(t, json.Unmarshal(content, &r))
+	for _, file := range r.Suites {
+		all = append(all, file.outcomes(strings.TrimSuffix(filepath.Base(file.File), ".spec.ts"))...)
+	}
+	for _, e := range r.Errors {
+		outside = append(outside, e.String())
+	}
+	return all, outside, true
+}
+
+// judge makes a test of each spec, so that whoever reads only the names of what failed reads
+// which, and gives what they said.
+func judge(t *testing.T, specs []outcome) (failed []string) {
+	t.Helper()
+	for _, one := range specs {
+		t.Run(one.name, func(t *testing.T) {
+			switch {
+			case one.skipped:
+				t.Skip("skipped by the spec")
+			case !one.ok:
+				t.Errorf("%s", strings.Join(one.messages, "\n"))
+			}
+		})
+		if !one.ok {
+			failed = append(failed, one.name+"\n"+strings.Join(one.messages, "\n"))
+		}
+	}
+	return failed
+}
