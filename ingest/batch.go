@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"hash/maphash"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -67,8 +68,15 @@ type block struct {
 	sifted   bool  // not all of the object's points are in it
 }
 
-// keptBytes is how large a batch may be to be kept for the next request.
-const keptBytes = 64 << 20
+// What is kept for the next requests.
+const (
+	// keptBytes is how large a batch may be to be kept.
+	keptBytes = 64 << 20
+	// sparesBytes is how much memory those that wait may hold together, and sparesTime
+	// how long they are kept when no request comes.
+	sparesBytes = 160 << 20
+	sparesTime  = 30 * time.Second
+)
 
 func newBatch(prom *promCache) *batch {
 	b := &batch{prom: prom}

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/spares"
 	"github.com/livegraph/livegraph/internal/tracing"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
@@ -100,8 +101,8 @@ type Pipeline struct {
 	series    *seriesCache
 	retention *retentionCache
 	prom      *promCache
-	batches   spares
-	large     chan struct{} // holds one for each large request that is being worked on
+	batches   *spares.List[*batch] // of past requests, by their bytes
+	large     chan struct{}        // holds one for each large request that is being worked on
 	metrics   *metrics
 }
 
@@ -119,6 +120,7 @@ func New(deps Deps) *Pipeline {
 		series:    newSeriesCache(deps.CacheSize),
 		retention: newRetentionCache(deps.Retention, retentionTTL),
 		prom:      newPromCache(promCacheBytes),
+		batches:   spares.New[*batch](sparesBytes, sparesTime),
 	}
 	p.large = make(chan struct{}, runtime.GOMAXPROCS(0)+1) // one more: one may wait for Kafka
 	p.metrics = newMetrics(p, deps.Metrics)
@@ -164,8 +166,8 @@ func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Resu
 	}
 	defer p.unqueue(size)
 	p.metrics.bytes.Add(float64(size))
-	b := p.batches.take()
-	if b == nil {
+	b, ok := p.batches.Take()
+	if !ok {
 		b = newBatch(p.prom)
 	}
 	b.begin(format, &req)
@@ -228,7 +230,7 @@ func (p *Pipeline) release(b *batch) {
 	size := b.size()
 	b.end()
 	if size <= keptBytes {
-		p.batches.give(b, size)
+		p.batches.Give(b, size)
 	}
 }
 

@@ -13,40 +13,6 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-func TestTheBatchThatWasUsedLastIsUsedNext(t *testing.T) {
-	var s spares
-	first, second := newBatch(nil), newBatch(nil)
-	s.give(first, 10)
-	s.give(second, 20)
-	require.Same(t, second, s.take())
-	require.Same(t, first, s.take())
-	require.Nil(t, s.take())
-	require.Zero(t, s.bytes)
-}
-
-func TestSparesAreBounded(t *testing.T) {
-	var s spares
-	s.give(newBatch(nil), sparesBytes-1)
-	s.give(newBatch(nil), 2)
-	require.Len(t, s.list, 1)
-	require.Equal(t, sparesBytes-1, s.bytes)
-}
-
-func TestSparesThatNobodyWantsAreForgotten(t *testing.T) {
-	var s spares
-	old, young := newBatch(nil), newBatch(nil)
-	s.give(old, 10)
-	s.give(young, 20)
-	s.list[0].since = time.Now().Add(-2 * sparesTime)
-	s.forget()
-	require.Len(t, s.list, 1)
-	require.Equal(t, 20, s.bytes)
-	require.NotNil(t, s.sweep)
-	require.Same(t, young, s.take())
-	s.forget()
-	require.Nil(t, s.sweep, "nothing is left to forget")
-}
-
 func TestLargeRequestsWaitForOthersButNotForever(t *testing.T) {
 	p := newPlant()
 	entered, leave := make(chan struct{}), make(chan struct{})

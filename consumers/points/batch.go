@@ -3,8 +3,6 @@ package points
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -14,9 +12,16 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// spareColumns is how many column buffers are kept: one is filled while another is
-// stored.
-const spareColumns = 2
+// What is kept for its next use.
+const (
+	// spareColumns is how many column buffers: one is filled while another is stored.
+	spareColumns = 2
+	// spareSpans is how many spans the records may have room for, together: 80 MB.
+	spareSpans = 400_000
+	// spareTime is for how long, when it is not used: what a backlog needed is let go of
+	// after it.
+	spareTime = 30 * time.Second
+)
 
 // batchSpans is how many spans make a batch full: 30 MB, while it is gathered and while
 // it is made ready. It is reached before any other bound where records have few points of
@@ -210,12 +215,10 @@ func (b *batch) Release() {
 }
 
 func (c *Consumer) takeColumns() *columns {
-	select {
-	case free := <-c.columns:
+	if free, ok := c.columns.Take(); ok {
 		return free
-	default:
-		return newColumns()
 	}
+	return newColumns()
 }
 
 func (c *Consumer) giveColumns(used *columns) {
@@ -223,53 +226,22 @@ func (c *Consumer) giveColumns(used *columns) {
 		return
 	}
 	used.reset()
-	select {
-	case c.columns <- used:
-	default:
-	}
+	c.columns.Give(used, 1)
 }
 
-// spareSpans is how many spans the records that wait for their next use may have
-// room for, together: 80 MB.
-const spareSpans = 400_000
-
-// spareRecords are records whose spans have served. Spans are large: where points
-// come one a series, making room for them anew costs as much as decoding them.
-type spareRecords struct {
-	mu    sync.Mutex
-	list  []*record
-	spans int
-}
-
+// takeRecord gives a record to decode into. Its spans have served: they are large, and
+// where points come one a series, making room for them anew costs as much as decoding.
 func (c *Consumer) takeRecord() *record {
-	s := &c.spare
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last := len(s.list) - 1
-	if last < 0 {
-		return &record{}
+	if rec, ok := c.records.Take(); ok {
+		return rec
 	}
-	rec := s.list[last]
-	s.list[last] = nil // the list's own memory must not keep what is taken from it
-	s.list = s.list[:last]
-	s.spans -= cap(rec.Spans)
-	return rec
+	return &record{}
 }
 
 func (c *Consumer) giveRecord(rec *record) {
 	clear(rec.Spans) // lets go of the record's bytes
 	rec.kafka, rec.Spans, rec.Deletions = nil, rec.Spans[:0], nil
-	s := &c.spare
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	room := cap(rec.Spans)
-	if room == 0 || room > spareSpans {
-		return
+	if room := cap(rec.Spans); room > 0 {
+		c.records.Give(rec, room)
 	}
-	gone := 0 // those that have waited longest: records are now of another size
-	for ; s.spans+room > spareSpans; gone++ {
-		s.spans -= cap(s.list[gone].Spans)
-	}
-	s.list = append(slices.Delete(s.list, 0, gone), rec)
-	s.spans += room
 }

@@ -26,6 +26,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/consumers"
+	"github.com/livegraph/livegraph/internal/spares"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -76,10 +77,11 @@ type Consumer struct {
 	mu          sync.Mutex
 	topicID     [16]byte
 	generations postgres.Generations
-	horizon     time.Time     // tombstones of before are not known any more; zero: all are
-	asOf        time.Time     // the registry's time up to which tombstones are known
-	columns     chan *columns // buffers that are free
-	spare       spareRecords
+	horizon     time.Time // tombstones of before are not known any more; zero: all are
+	asOf        time.Time // the registry's time up to which tombstones are known
+
+	columns *spares.List[*columns]
+	records *spares.List[*record] // by how many spans they have room for
 }
 
 // New makes a consumer.
@@ -102,7 +104,8 @@ func newCore(deps Deps) *Consumer {
 	return &Consumer{
 		deps: deps, logger: deps.Logger.With("component", "points"),
 		graves: newGraves(), copied: newCopied(knownSeries),
-		columns: make(chan *columns, spareColumns),
+		columns: spares.New[*columns](spareColumns, spareTime),
+		records: spares.New[*record](spareSpans, spareTime),
 	}
 }
 

@@ -11,37 +11,23 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// sized gives a record whose spans have room for so many.
-func sized(room int) *record {
-	return &record{Record: pointblock.Record{Spans: make([]pointblock.Span, 0, room)}}
-}
-
-func TestSpareRecordsFollowTheSizeOfRecords(t *testing.T) {
-	c := &Consumer{}
-	const small, large = 1000, 100_000
-	for range 2 * spareSpans / small {
-		c.giveRecord(sized(small))
-	}
-	require.Len(t, c.spare.list, spareSpans/small)
-	for range spareSpans / large {
-		c.giveRecord(sized(large))
-	}
-	require.Len(t, c.spare.list, spareSpans/large, "the small ones go when records are large")
-	require.Equal(t, spareSpans, c.spare.spans)
-	c.giveRecord(sized(spareSpans + 1))
-	require.Len(t, c.spare.list, spareSpans/large, "one that is too large is not kept")
-	for range spareSpans / large {
-		require.Equal(t, large, cap(c.takeRecord().Spans))
-	}
-	require.Zero(t, c.spare.spans)
-	for _, kept := range c.spare.list[:cap(c.spare.list)] {
-		require.Nil(t, kept, "the list keeps nothing that was taken from it")
-	}
-	require.Zero(t, cap(c.takeRecord().Spans))
+func TestRecordsAreUsedAgainByWhatTheyHaveRoomFor(t *testing.T) {
+	c := newCore(Deps{Logger: slog.New(slog.DiscardHandler)})
+	rec := &record{Record: pointblock.Record{Spans: make([]pointblock.Span, 7, 1000)}, kafka: &kgo.Record{}}
+	rec.Spans[6].Count = 1
+	c.giveRecord(rec)
+	require.Equal(t, 1000, c.records.Size())
+	again := c.takeRecord()
+	require.Same(t, rec, again)
+	require.Nil(t, again.kafka)
+	require.Empty(t, again.Spans)
+	require.Zero(t, again.Spans[:7][6], "nothing of what it held is left")
+	c.giveRecord(&record{})
+	require.Zero(t, c.records.Len(), "one without room is not worth keeping")
 }
 
 func TestABatchOfManySpansIsFull(t *testing.T) {
-	c := &Consumer{graves: newGraves()}
+	c := newCore(Deps{Logger: slog.New(slog.DiscardHandler)})
 	b := &batch{c: c}
 	var e pointblock.Encoder
 	source := uuid.New()
@@ -72,7 +58,7 @@ func TestColumnsOfLargeBatchesGoWhenBatchesAreSmall(t *testing.T) {
 	c.giveColumns(large)
 	require.Same(t, large, c.takeColumns(), "they are used again")
 	c.giveColumns(made(1_000_000, 100_000))
-	require.Empty(t, c.columns)
+	require.Zero(t, c.columns.Len())
 	c.giveColumns(made(100_000, 1))
-	require.Len(t, c.columns, 1, "little is kept however few rows there were")
+	require.Equal(t, 1, c.columns.Len(), "little is kept however few rows there were")
 }
