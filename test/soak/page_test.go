@@ -39,7 +39,7 @@ func TestARunBecomesAPageWithPlots(t *testing.T) {
 	page := string(raw)
 	for _, want := range []string{
 		"kafka kfake 1, redis 8", "| 4 | 100 | 12 ms | 0.0 s |", "| commands | 100 | 90.00 % |", "none: 1, 200: 90, 503: 9",
-		"| api-1 | memory | 200 MiB | +0.0 | no |", "| 1.0 | kill/api |", "it did not happen: it was away",
+		"| api-1 | memory | 200 MiB | +0.0 | +0.0 | no |", "| 1.0 | kill/api |", "it did not happen: it was away",
 	} {
 		require.Contains(t, page, want)
 	}

@@ -38,6 +38,9 @@ type Trend struct {
 	Slope   float64 // per hour
 	Sure    float64 // the slope by its standard error
 	Samples int
+	// Late is the slope of the last quarter of the run, and LateSamples what it is of.
+	Late        float64
+	LateSamples int
 }
 
 const (
@@ -49,16 +52,26 @@ const (
 	// sure is how many standard errors the slope must be. Samples that follow each other
 	// are alike, so it is more than for independent ones.
 	sure = 6
+	// going is how much of such a slope the last quarter must still have: what levels off
+	// was filling up.
+	going = 0.5
+	// leastLate is how many samples say something of the last quarter.
+	leastLate = 60
 )
 
-// Rises says that it goes up by more than chance and caches.
+// Rises says that it goes up by more than chance and caches: over the second half, and
+// still in the last quarter, unless that says nothing.
 func (t Trend) Rises() bool {
-	return t.Slope > max(t.Measure.Floor, share*t.Mean) && t.Sure > sure
+	limit := max(t.Measure.Floor, share*t.Mean)
+	if t.Slope <= limit || t.Sure <= sure {
+		return false
+	}
+	return t.LateSamples < leastLate || t.Late > going*limit
 }
 
 // String is the trend for people.
 func (t Trend) String() string {
-	return fmt.Sprintf("%s of %s: %+.1f %s/h, mean %.1f", t.Measure.Name, t.Process, t.Slope, t.Measure.Unit, t.Mean)
+	return fmt.Sprintf("%s of %s: %+.1f %s/h (in the last quarter %+.1f), mean %.1f", t.Measure.Name, t.Process, t.Slope, t.Measure.Unit, t.Late, t.Mean)
 }
 
 // Trends gives how each process goes over the second half of samples: the slope within
@@ -76,7 +89,10 @@ func Trends(samples []Sample) (all []Trend) {
 	}
 	for _, m := range Measures() {
 		for _, name := range slices.Sorted(maps.Keys(names)) {
-			all = append(all, trendOf(name, m, lives(name, m, samples, whole)))
+			trend := trendOf(name, m, lives(name, m, samples, whole, whole/2))
+			late := trendOf(name, m, lives(name, m, samples, whole, whole/4*3))
+			trend.Late, trend.LateSamples = late.Slope, late.Samples
+			all = append(all, trend)
 		}
 	}
 	return all
@@ -84,8 +100,8 @@ func Trends(samples []Sample) (all []Trend) {
 
 type dot struct{ hours, value float64 }
 
-// lives are the samples of a process that count, each life's by themselves.
-func lives(name string, m Measure, samples []Sample, whole time.Duration) (all [][]dot) {
+// lives are the samples of a process from some time on that count, each life's by themselves.
+func lives(name string, m Measure, samples []Sample, whole, from time.Duration) (all [][]dot) {
 	life, began := -1, time.Duration(0)
 	for _, s := range samples {
 		p, ok := s.Processes[name]
@@ -95,7 +111,7 @@ func lives(name string, m Measure, samples []Sample, whole time.Duration) (all [
 		if p.Life != life {
 			life, began, all = p.Life, s.At, append(all, nil)
 		}
-		if s.At >= whole/2 && s.At-began >= time.Duration(warmUp*float64(whole)) {
+		if s.At >= from && s.At-began >= time.Duration(warmUp*float64(whole)) {
 			all[len(all)-1] = append(all[len(all)-1], dot{s.At.Hours(), m.Of(p.Vitals)})
 		}
 	}

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -10,10 +11,12 @@ import (
 	"github.com/livegraph/livegraph/test/chaos/load"
 )
 
-// anHour makes samples of a process that is started anew every quarter.
-func anHour(resident func(at time.Duration, life int) float64) (samples []Sample) {
+const quarter = 15 * time.Minute
+
+// anHour makes samples of a process that is started anew every so often.
+func anHour(resident func(at time.Duration, life int) float64, every time.Duration) (samples []Sample) {
 	for at := time.Duration(0); at <= time.Hour; at += 5 * time.Second {
-		life := int(at / (15 * time.Minute))
+		life := int(at / every)
 		samples = append(samples, Sample{At: at, Processes: map[string]Process{"api-1": {load.Vitals{Resident: resident(at, life), Goroutines: 100, OpenFiles: 50}, life}}})
 	}
 	return samples
@@ -38,27 +41,50 @@ func TestALeakIsATrendThoughTheProcessIsRestarted(t *testing.T) {
 	leak := memory(t, anHour(func(at time.Duration, life int) float64 {
 		within := at - time.Duration(life)*15*time.Minute
 		return (200 + 100*within.Hours() + 10*dice.NormFloat64()) * mib
-	}))
+	}, quarter))
 	require.InDelta(t, 100, leak.Slope, 25)
 	require.True(t, leak.Rises(), leak)
 }
 
 func TestNoiseAndCachesThatFillAreNoTrend(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
-	noise := memory(t, anHour(func(time.Duration, int) float64 { return (200 + 40*dice.NormFloat64()) * mib }))
+	noise := memory(t, anHour(func(time.Duration, int) float64 { return (200 + 40*dice.NormFloat64()) * mib }, quarter))
 	require.False(t, noise.Rises(), noise)
 	fills := memory(t, anHour(func(at time.Duration, life int) float64 {
 		within := at - time.Duration(life)*15*time.Minute
 		return (100 + 100*min(within.Minutes()/2, 1) + 5*dice.NormFloat64()) * mib
-	}))
+	}, quarter))
 	require.False(t, fills.Rises(), fills)
-	higher := memory(t, anHour(func(_ time.Duration, life int) float64 { return float64(100+50*life) * mib }))
+	higher := memory(t, anHour(func(_ time.Duration, life int) float64 { return float64(100+50*life) * mib }, quarter))
 	require.Zero(t, higher.Slope, "another life is another height, not a slope")
+}
+
+// inOneLife makes samples of a process that is started anew at the half of an hour only.
+func inOneLife(resident func(within time.Duration) float64) []Sample {
+	return anHour(func(at time.Duration, _ int) float64 { return resident(max(at-30*time.Minute, 0)) * mib }, 30*time.Minute)
+}
+
+func TestWhatLevelsOffIsNoTrend(t *testing.T) {
+	dice := rand.New(rand.NewPCG(1, 3))
+	fills := memory(t, inOneLife(func(within time.Duration) float64 {
+		return 100 + 40*(1-math.Exp(-within.Minutes()/6)) + 2*dice.NormFloat64()
+	}))
+	require.Greater(t, fills.Slope, fills.Measure.Floor)
+	require.False(t, fills.Rises(), fills)
+	late := memory(t, inOneLife(func(within time.Duration) float64 {
+		return 100 + 2*max(within.Minutes()-12, 0) + 2*dice.NormFloat64()
+	}))
+	require.True(t, late.Rises(), late)
+	steady := memory(t, inOneLife(func(within time.Duration) float64 { return 100 + 40*within.Hours() + 2*dice.NormFloat64() }))
+	require.True(t, steady.Rises(), steady)
+	short := steady
+	short.Late, short.LateSamples = 0, leastLate-1
+	require.True(t, short.Rises(), "a quarter that says nothing excuses nothing")
 }
 
 func TestWhatWasNotSeenHasNoTrend(t *testing.T) {
 	require.Empty(t, Trends(nil))
-	for _, trend := range Trends(anHour(func(time.Duration, int) float64 { return mib })[:3]) {
+	for _, trend := range Trends(anHour(func(time.Duration, int) float64 { return mib }, quarter)[:3]) {
 		require.False(t, trend.Rises())
 	}
 }
