@@ -92,7 +92,7 @@ func (r *result) Verdict() string {
 	case r.Short():
 		said = append(said, "The run was too short to say anything of trends.")
 	case len(rising) == 0:
-		said = append(said, "Over the second half nothing goes up: neither memory nor goroutines nor open files of any process.")
+		said = append(said, "Over the second half nothing goes up and on: neither memory nor goroutines nor open files of any process.")
 	default:
 		for _, t := range rising {
 			said = append(said, "Over the second half this goes up: "+t.String()+".")
