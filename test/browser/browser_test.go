@@ -62,10 +62,10 @@ func TestAdministrationPage(t *testing.T) {
 		case r := <-asked: // here, since the harness may end the test
 			obey(t, s, r)
 		case err := <-ended:
-			specs, outside, complete := readReport(t, results)
+			specs, outside := readReport(t, results)
 			failed = append(judge(t, specs), outside...)
 			require.NoError(t, err, "the specs failed: see below")
-			require.True(t, complete && len(specs) > 0, "no spec was run")
+			require.NotEmpty(t, specs, "no spec was run")
 			return
 		case <-late.C:
 			_ = run.Process.Kill()

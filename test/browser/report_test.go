@@ -36,10 +36,10 @@ type failure struct{ Message string }
 
 // outcome is what became of a spec.
 type outcome struct {
-	name     string
-	ok       bool
-	skipped  bool
-	messages []string
+	name    string
+	ok      bool
+	skipped bool
+	said    string // why it failed
 }
 
 // colours are the terminal's, which Playwright puts into its messages.
@@ -55,26 +55,25 @@ func (s suite) outcomes(way string) (all []outcome) {
 			one.skipped = one.skipped || test.Status == "skipped"
 			for _, result := range test.Results {
 				for _, e := range result.Errors {
-					one.messages = append(one.messages, e.String())
+					one.said += e.String() + "\n"
 				}
 			}
 		}
 		all = append(all, one)
 	}
 	for _, inner := range s.Suites {
-		title := way + ": " + inner.Title
-		all = append(all, inner.outcomes(title)...)
+		all = append(all, inner.outcomes(way+": "+inner.Title)...)
 	}
 	return all
 }
 
-// readReport gives what became of each spec; ok is false if the run ended before it wrote
-// any.
-func readReport(t *testing.T, path string) (all []outcome, outside []string, ok bool) {
+// readReport gives what became of each spec, and what went wrong outside of them; nothing if
+// the run ended before it wrote any.
+func readReport(t *testing.T, path string) (all []outcome, outside []string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
-		return nil, nil, false
+		return nil, nil
 	}
 	require.NoError(t, err)
 	var r report
@@ -85,7 +84,7 @@ func readReport(t *testing.T, path string) (all []outcome, outside []string, ok 
 	for _, e := range r.Errors {
 		outside = append(outside, e.String())
 	}
-	return all, outside, true
+	return all, outside
 }
 
 // judge makes a test of each spec, so that whoever reads only the names of what failed reads
@@ -98,11 +97,11 @@ func judge(t *testing.T, specs []outcome) (failed []string) {
 			case one.skipped:
 				t.Skip("skipped by the spec")
 			case !one.ok:
-				t.Errorf("%s", strings.Join(one.messages, "\n"))
+				t.Error(one.said)
 			}
 		})
 		if !one.ok {
-			failed = append(failed, one.name+"\n"+strings.Join(one.messages, "\n"))
+			failed = append(failed, one.name+"\n"+one.said)
 		}
 	}
 	return failed

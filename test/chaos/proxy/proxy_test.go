@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/testenv"
 )
 
 const patience = 10 * time.Second // for what must happen
@@ -16,8 +18,7 @@ const patience = 10 * time.Second // for what must happen
 // echo is a server that says everything again and remembers it.
 type echo struct {
 	listener net.Listener
-	mu       sync.Mutex
-	heard    bytes.Buffer
+	heard    testenv.Output
 }
 
 func newEcho(t *testing.T) *echo {
@@ -35,24 +36,11 @@ func newEcho(t *testing.T) *echo {
 			}
 			work.Go(func() {
 				defer func() { _ = conn.Close() }()
-				_, _ = io.Copy(conn, io.TeeReader(conn, e))
+				_, _ = io.Copy(conn, io.TeeReader(conn, &e.heard))
 			})
 		}
 	})
 	return e
-}
-
-// Write remembers what was heard.
-func (e *echo) Write(piece []byte) (int, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.heard.Write(piece)
-}
-
-func (e *echo) has() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.heard.String()
 }
 
 // way opens a proxy to a server that says everything again.
@@ -128,7 +116,7 @@ func TestSilenceDelaysAndLosesNothing(t *testing.T) {
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
 	_, err = conn.Read(make([]byte, 1))
 	require.Error(t, err, "and nothing comes back")
-	require.Empty(t, e.has())
+	require.Empty(t, e.heard.String())
 	undo()
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 	answer := make([]byte, 5)
@@ -170,7 +158,7 @@ func TestARequestIsCutInTheMiddle(t *testing.T) {
 	conn := dial(t, p)
 	require.NoError(t, ask(conn, "SELECT"), "another request passes")
 	require.Error(t, ask(conn, "INSERT"))
-	require.Eventually(t, func() bool { return e.has() == "SELECTINS" }, patience, time.Millisecond, "the server heard %q", e.has())
+	require.Eventually(t, func() bool { return e.heard.String() == "SELECTINS" }, patience, time.Millisecond, "the server heard %q", e.heard.String())
 	require.EqualValues(t, 1, p.Cuts())
 }
 
@@ -183,7 +171,7 @@ func TestAnAnswerIsLost(t *testing.T) {
 	got, err := io.ReadAll(conn)
 	require.Error(t, err, "a reset, not an end")
 	require.Empty(t, got)
-	require.Equal(t, "COMMIT", e.has(), "the server has heard it")
+	require.Equal(t, "COMMIT", e.heard.String(), "the server has heard it")
 }
 
 func TestARuleMayBeForAShare(t *testing.T) {

@@ -39,7 +39,7 @@ const mib = 1 << 20
 func TestALeakIsATrendThoughTheProcessIsRestarted(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 1))
 	leak := memory(t, anHour(func(at time.Duration, life int) float64 {
-		within := at - time.Duration(life)*15*time.Minute
+		within := at - time.Duration(life)*quarter
 		return (200 + 100*within.Hours() + 10*dice.NormFloat64()) * mib
 	}, quarter))
 	require.InDelta(t, 100, leak.Slope, 25)
@@ -51,7 +51,7 @@ func TestNoiseAndCachesThatFillAreNoTrend(t *testing.T) {
 	noise := memory(t, anHour(func(time.Duration, int) float64 { return (200 + 40*dice.NormFloat64()) * mib }, quarter))
 	require.False(t, noise.Rises(), noise)
 	fills := memory(t, anHour(func(at time.Duration, life int) float64 {
-		within := at - time.Duration(life)*15*time.Minute
+		within := at - time.Duration(life)*quarter
 		return (100 + 100*min(within.Minutes()/2, 1) + 5*dice.NormFloat64()) * mib
 	}, quarter))
 	require.False(t, fills.Rises(), fills)
