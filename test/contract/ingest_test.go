@@ -2,7 +2,6 @@ package contract_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -16,7 +15,6 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/api/livedata"
 	"github.com/livegraph/livegraph/api/request"
@@ -46,35 +44,25 @@ type rejection struct {
 // logged reads everything that is in the log: "source metric kind time value".
 func logged(t *testing.T, brokers []string) []string {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ConsumeTopics("points"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
-	require.NoError(t, err)
-	defer client.Close()
 	out := []string{}
-	for quiet := 0; quiet < 2; {
-		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
-		fetched := client.PollFetches(ctx)
-		cancel()
-		quiet++
-		for _, record := range fetched.Records() {
-			quiet = 0
-			var decoded pointblock.Record
-			require.NoError(t, pointblock.Decode(record.Value, &decoded))
-			for i := range decoded.Spans {
-				span := &decoded.Spans[i]
-				numbers, texts := span.AppendValues(nil), span.AppendTexts(nil)
-				for n, us := range span.AppendTimestamps(nil) {
-					var value any
-					if span.Kind == pointblock.KindNumber {
-						value = numbers[n]
-					} else {
-						value = strconv.Quote(texts[n])
-					}
-					out = append(out, fmt.Sprintf("%s %s %v %s=%v", span.Source, span.Metric, span.Tags(), time.UnixMicro(us).UTC().Format(time.RFC3339Nano), value))
+	for _, record := range testenv.Records(t, brokers, "points") {
+		var decoded pointblock.Record
+		require.NoError(t, pointblock.Decode(record.Value, &decoded))
+		for i := range decoded.Spans {
+			span := &decoded.Spans[i]
+			numbers, texts := span.AppendValues(nil), span.AppendTexts(nil)
+			for n, us := range span.AppendTimestamps(nil) {
+				var value any
+				if span.Kind == pointblock.KindNumber {
+					value = numbers[n]
+				} else {
+					value = strconv.Quote(texts[n])
 				}
+				out = append(out, fmt.Sprintf("%s %s %v %s=%v", span.Source, span.Metric, span.Tags(), time.UnixMicro(us).UTC().Format(time.RFC3339Nano), value))
 			}
-			for _, d := range decoded.Deletions {
-				out = append(out, fmt.Sprintf("deleted %s %v", d.Source, d.WholeSource))
-			}
+		}
+		for _, d := range decoded.Deletions {
+			out = append(out, fmt.Sprintf("deleted %s %v", d.Source, d.WholeSource))
 		}
 	}
 	return out

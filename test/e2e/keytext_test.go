@@ -19,10 +19,9 @@ import (
 	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/test/harness"
 )
 
@@ -291,40 +290,12 @@ func (s *server) dumpMilvus() string {
 // dumpTopics gives all records of all topics, uncompressed.
 func (s *server) dumpTopics() string {
 	s.t.Helper()
-	ctx := s.t.Context()
-	brokers := kgo.SeedBrokers(s.Control().KafkaBrokers...)
-	reader, err := kgo.NewClient(brokers, kgo.DisableClientMetrics())
-	require.NoError(s.t, err)
-	defer reader.Close()
-	admin := kadm.NewClient(reader)
-	topics, err := admin.ListTopics(ctx)
-	require.NoError(s.t, err)
-	ends, err := admin.ListEndOffsets(ctx, topics.Names()...)
-	require.NoError(s.t, err)
-	left := int64(0)
-	from := map[string]map[int32]kgo.Offset{}
-	starts, err := admin.ListStartOffsets(ctx, topics.Names()...)
-	require.NoError(s.t, err)
-	ends.Each(func(end kadm.ListedOffset) {
-		start, _ := starts.Lookup(end.Topic, end.Partition)
-		left += end.Offset - start.Offset
-		if from[end.Topic] == nil {
-			from[end.Topic] = map[int32]kgo.Offset{}
-		}
-		from[end.Topic][end.Partition] = kgo.NewOffset().At(start.Offset)
-	})
-	reader.AddConsumePartitions(from)
 	var all strings.Builder
-	for left > 0 {
-		fetches := reader.PollFetches(ctx)
-		require.NoError(s.t, fetches.Err())
-		fetches.EachRecord(func(r *kgo.Record) {
-			left--
-			fmt.Fprintf(&all, "%s %s %s\n", r.Topic, r.Key, r.Value)
-			for _, h := range r.Headers {
-				fmt.Fprintf(&all, "%s %s\n", h.Key, h.Value)
-			}
-		})
+	for _, r := range testenv.Records(s.t, s.Control().KafkaBrokers) {
+		fmt.Fprintf(&all, "%s %s %s\n", r.Topic, r.Key, r.Value)
+		for _, h := range r.Headers {
+			fmt.Fprintf(&all, "%s %s\n", h.Key, h.Value)
+		}
 	}
 	return all.String()
 }
