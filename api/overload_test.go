@@ -12,7 +12,7 @@ import (
 )
 
 func TestWhoComesBeyondTheLimitIsRefusedAtOnceUntilOthersLeave(t *testing.T) {
-	c := newCrowds(2, nil)
+	c := newCrowds(1, 2, nil)
 	first, err := c.enter(route.ChangesGraph)
 	require.NoError(t, err)
 	_, err = c.enter(route.ChangesGraph)
@@ -24,13 +24,15 @@ func TestWhoComesBeyondTheLimitIsRefusedAtOnceUntilOthersLeave(t *testing.T) {
 	require.Positive(t, public.RetryAfter)
 	_, err = c.enter(route.WritesPoints)
 	require.NoError(t, err, "another kind has its own room")
+	_, err = c.enter(route.WritesPoints)
+	require.True(t, fault.Is(err, fault.Unavailable), "and its own limit: %v", err)
 	first()
 	_, err = c.enter(route.ChangesGraph)
 	require.NoError(t, err, "who leaves makes room")
 }
 
 func TestRoomIsNeverLostWhoeverComesAndGoes(t *testing.T) {
-	c := newCrowds(3, nil)
+	c := newCrowds(0, 3, nil)
 	var work sync.WaitGroup
 	for range 16 {
 		work.Go(func() {

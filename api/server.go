@@ -147,7 +147,7 @@ func New(deps Deps) (*Server, error) {
 		}
 	}
 	s.metrics = newMetrics(s, deps.Metrics)
-	s.crowds = newCrowds(deps.Config.MaxRequests, registerer)
+	s.crowds = newCrowds(deps.Config.MaxWrites, deps.Config.MaxRequests, registerer)
 	mux := chi.NewMux()
 	if err := s.use(mux); err != nil {
 		return nil, err

@@ -12,16 +12,9 @@ import (
 type writer struct {
 	columns *columns
 	spans   []int32 // scratch: the pieces of a series in order of time
-	order   []row   // scratch: the rows of a series
+	merger  merger
 	values  []float64
 	strings []string
-}
-
-// row is one row of a series while rows are sorted.
-type row struct {
-	ts      int64
-	version uint64
-	at      int32
 }
 
 // sorted gives the pieces of a series in the order of their first time, and
@@ -90,10 +83,10 @@ func write[V float64 | string](
 		c.Versions = repeat(c.Versions, p.rec.version, len(c.TS))
 	}
 	if !apart {
-		w.order = sortRows(w.order, c.TS[begin:], c.Versions[begin:])
-		n := begin + len(w.order)
-		scratch = pick(scratch, w.order, c.Values[begin:])
-		settleRows(w.order, c.TS[begin:], c.Versions[begin:])
+		rows := w.merger.order(c.TS[begin:], c.Versions[begin:])
+		n := begin + len(rows)
+		scratch = pick(scratch, rows, c.Values[begin:])
+		settleRows(rows, c.TS[begin:], c.Versions[begin:])
 		c.TS, c.Values, c.Versions = c.TS[:n], c.Values[:n], c.Versions[:n]
 	}
 	c.Series = repeat(c.Series, l.id, len(c.TS))
@@ -135,19 +128,6 @@ func exhume[V any](p *piece, graves []grave, ts []int64, values []V) int {
 		}
 	}
 	return n
-}
-
-// sortRows gives the rows of a series in the order of time; of several with one
-// time only that with the highest version.
-func sortRows(order []row, ts []int64, versions []uint64) []row {
-	order = order[:0]
-	for i := range ts {
-		order = append(order, row{ts: ts[i], version: versions[i], at: int32(i)})
-	}
-	slices.SortFunc(order, func(x, y row) int {
-		return cmp.Or(cmp.Compare(x.ts, y.ts), cmp.Compare(y.version, x.version))
-	})
-	return slices.CompactFunc(order, func(x, y row) bool { return x.ts == y.ts })
 }
 
 // pick puts the values of the rows to the front, in their order.

@@ -95,7 +95,8 @@ type API struct {
 	ShutdownTimeout time.Duration `help:"Longest time for requests in flight after SIGTERM." default:"8s" env:"LIVEGRAPH_API_SHUTDOWN_TIMEOUT"`
 	MaxHeaderBytes  int           `help:"Largest request header." default:"65536" env:"LIVEGRAPH_API_MAX_HEADER_BYTES"`
 	MaxConnections  int           `help:"Most open connections." default:"4096" env:"LIVEGRAPH_API_MAX_CONNECTIONS"`
-	MaxRequests     int           `help:"Most requests of a kind (those that write points, those that change the graph, all others) that are worked on at a time; further ones are answered 503 at once. Streams and probes do not count." default:"512" env:"LIVEGRAPH_API_MAX_REQUESTS"`
+	MaxRequests     int           `help:"Most requests of a kind (those that change the graph, all others but those that write points) that are worked on at a time; further ones are answered 503 at once. Streams and probes do not count." default:"512" env:"LIVEGRAPH_API_MAX_REQUESTS"`
+	MaxWrites       int           `help:"Most requests that write points that are worked on at a time; further ones are answered 503 at once. 0: 128 for each processor." default:"0" env:"LIVEGRAPH_API_MAX_WRITES"`
 
 	LimitsTimeout         time.Duration `help:"How long Redis is waited for when it counts a request against a workspace's plan; beyond, this process counts alone." default:"250ms" env:"LIVEGRAPH_API_LIMITS_TIMEOUT"`
 	AuthFailuresPerMinute int           `help:"Failed authentications a minute from one address (of IPv6: one network of 64 bits); further ones are 429. A valid key is never refused. 0: any number." default:"1200" env:"LIVEGRAPH_API_AUTH_FAILURES_PER_MINUTE"`
@@ -208,6 +209,9 @@ func (c *Config) Validate() error {
 	}
 	if c.API.AuthFailuresPerMinute < 0 {
 		bad("api-auth-failures-per-minute", "must not be below zero")
+	}
+	if c.API.MaxWrites < 0 {
+		bad("api-max-writes", "must not be below zero")
 	}
 	if c.Rollups.Late < 0 {
 		bad("rollups-late", "must not be below zero")
