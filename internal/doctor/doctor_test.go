@@ -18,6 +18,7 @@ import (
 	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/doctor"
 	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/kafka"
 )
 
 func healthyTarget(t *testing.T) doctor.Target {
@@ -85,6 +86,30 @@ func TestTheOutageThatTheLogRidesOutIsThatOfItsBusiestPartition(t *testing.T) {
 
 	found := byName(t, doctor.Check(t.Context(), target))["retention"]
 	require.Regexp(t, `an outage of (9h5\dm|10h0m)\d+s is ridden out`, found.Detail, "0.8 of 10 MB at 0.8 MB an hour, in one of 8 partitions")
+}
+
+// TestTheEmbeddedLogIsFullByItsRecordsToo: it keeps 1,600,000 of points.
+func TestTheEmbeddedLogIsFullByItsRecordsToo(t *testing.T) {
+	target := healthyTarget(t)
+	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.ClusterID(kafka.EmbeddedCluster), kfake.SeedTopics(8, "points"))
+	require.NoError(t, err)
+	defer broker.Close()
+	target.KafkaBrokers = broker.ListenAddrs()
+	client, err := kgo.NewClient(kgo.SeedBrokers(target.KafkaBrokers...), kgo.DefaultProduceTopic("points"))
+	require.NoError(t, err)
+	defer client.Close()
+	bound := "268435456"
+	_, err = kadm.NewClient(client).AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "retention.bytes", Value: &bound}}, "points")
+	require.NoError(t, err)
+	records := make([]*kgo.Record, 160_000) // a tenth
+	for i := range records {
+		records[i] = &kgo.Record{Value: []byte("x"), Timestamp: time.Now().Add(-10 * time.Minute)}
+	}
+	require.NoError(t, client.ProduceSync(t.Context(), records...).FirstErr())
+
+	found := byName(t, doctor.Check(t.Context(), target))["retention"]
+	require.Regexp(t, `an outage of (1h19m5\ds|1h20m\ds) is ridden out`, found.Detail, "0.8 of ten times ten minutes")
+	require.Contains(t, found.Advice, "more points a request")
 }
 
 func TestEnginesThatDoNotAnswerAreReportedWithWhatToDo(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// embeddedCluster is the id of the cluster inside the server.
-	embeddedCluster = "livegraph"
+	// embedded is the version of the broker inside the server.
+	embedded = "embedded"
 	// outageLeast is the outage of a consumer that the log should ride out.
 	outageLeast = time.Hour
 	// ageLeast is the age of a log from which its rate can be told.
@@ -57,7 +57,7 @@ func checkKafka(ctx context.Context, t Target) []Result {
 	}
 	results := []Result{r}
 	if topic, ok := topics[t.PointsTopic]; ok && topic.Err == nil {
-		results = append(results, checkRetention(ctx, admin, t, topic))
+		results = append(results, checkRetention(ctx, admin, t, topic, r.Version == embedded))
 	}
 	return results
 }
@@ -77,8 +77,8 @@ func (r *Result) readKafka(ctx context.Context, admin *kadm.Client) (kadm.TopicD
 	if err != nil {
 		return nil, err
 	}
-	if meta.Cluster == embeddedCluster {
-		r.Version = "embedded"
+	if kafka.Embedded(meta) {
+		r.Version = embedded
 	}
 	if dirs, err := admin.DescribeAllLogDirs(ctx, nil); err == nil {
 		var disk int64
@@ -108,7 +108,7 @@ func (r *Result) readKafka(ctx context.Context, admin *kadm.Client) (kadm.TopicD
 
 // checkRetention says how far the points consumer is behind, and how long an
 // outage of it the log rides out before ingest refuses.
-func checkRetention(ctx context.Context, admin *kadm.Client, t Target, topic kadm.TopicDetail) Result {
+func checkRetention(ctx context.Context, admin *kadm.Client, t Target, topic kadm.TopicDetail, inside bool) Result {
 	r := Result{Name: "retention", Status: OK, Address: t.PointsTopic}
 	fail := func(err error) Result {
 		return failed("retention", t.PointsTopic, err, "look at Kafka")[0]
@@ -124,19 +124,24 @@ func checkRetention(ctx context.Context, admin *kadm.Client, t Target, topic kad
 	partitions := int64(len(topic.Partitions))
 	r.DiskBytes = &bytes
 	r.Detail = fmt.Sprintf("%d partitions hold %s", partitions, Size(bytes))
-	if behind, err := groupLag(ctx, admin, t.PointsGroup, t.PointsTopic); err == nil {
+	records, behind, err := groupLag(ctx, admin, t.PointsGroup, t.PointsTopic)
+	if err == nil {
 		r.Detail += fmt.Sprintf("; the consumer is %d records behind", behind)
 	}
 	switch {
 	case bound < 0:
 		r.warn("its size is not bounded", "set retention.bytes of the topic, or the disk fills up")
 	case age >= ageLeast && bytes > 0:
-		rate := float64(busiest) / age.Seconds() // the first partition to be full stops ingest
-		outage := time.Duration(t.LogFullThreshold * float64(bound) / rate * float64(time.Second))
+		// The first partition to be full stops ingest; where it is embedded, so do too many records.
+		used, advice := float64(busiest)/float64(bound), "raise retention.bytes of the topic (docs/operations.md, Retention and outages)"
+		if share := float64(records) / kafka.PointsKept; inside && share > used {
+			used, advice = share, "send more points a request, or run Apache Kafka (docs/operations.md, Retention and outages)"
+		}
+		outage := time.Duration(t.LogFullThreshold / used * float64(age))
 		r.Detail += fmt.Sprintf("; at the rate of the last %s an outage of %s is ridden out before ingest answers 503",
 			age.Round(time.Second), outage.Round(time.Second))
 		if outage < outageLeast {
-			r.warn("that is little", "raise retention.bytes of the topic (docs/operations.md, Retention and outages)")
+			r.warn("that is little", advice)
 		}
 	}
 	return r
@@ -195,30 +200,30 @@ func logSize(ctx context.Context, admin *kadm.Client, topic string) (bytes, busi
 	return bytes, busiest, time.Since(oldest), nil
 }
 
-// groupLag is how many records a group has not committed.
-func groupLag(ctx context.Context, admin *kadm.Client, group, topic string) (int64, error) {
+// groupLag is how many records a topic has, and how many of them a group has not committed.
+func groupLag(ctx context.Context, admin *kadm.Client, group, topic string) (records, behind int64, err error) {
 	committed, err := admin.FetchOffsets(ctx, group)
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // nothing is consumed yet
-		return 0, err
+		return 0, 0, err
 	}
 	starts, err := admin.ListStartOffsets(ctx, topic)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	ends, err := admin.ListEndOffsets(ctx, topic)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	var behind int64
 	ends.Each(func(end kadm.ListedOffset) {
 		at := int64(0)
 		if start, ok := starts.Lookup(topic, end.Partition); ok {
 			at = start.Offset
 		}
+		records += end.Offset - at
 		if c, ok := committed.Lookup(topic, end.Partition); ok {
 			at = max(at, c.At)
 		}
 		behind += max(0, end.Offset-at)
 	})
-	return behind, nil
+	return records, behind, nil
 }

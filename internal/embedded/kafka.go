@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/livegraph/livegraph/storage/kafka"
 )
 
 const (
@@ -79,7 +81,7 @@ func (k *Kafka) Start(ctx context.Context) error {
 		return fmt.Errorf("starting kafka: %w", err)
 	}
 	options := []kfake.Opt{
-		kfake.NumBrokers(1), kfake.Ports(k.site.endpoint.Port), kfake.DataDir(k.site.Dir + "/log"), kfake.ClusterID("livegraph"), kfake.ListenFn(k.listen),
+		kfake.NumBrokers(1), kfake.Ports(k.site.endpoint.Port), kfake.DataDir(k.site.Dir + "/log"), kfake.ClusterID(kafka.EmbeddedCluster), kfake.ListenFn(k.listen),
 		kfake.BrokerConfigs(map[string]string{
 			"message.max.bytes":   strconv.Itoa(kafkaMaxMessage),
 			"log.segment.bytes":   strconv.Itoa(kafkaSegment),

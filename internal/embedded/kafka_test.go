@@ -10,7 +10,26 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/kafka"
 )
+
+// Its memory is bounded by whoever recognizes it.
+func TestTheEmbeddedKafkaIsRecognized(t *testing.T) {
+	client, err := kgo.NewClient(kgo.SeedBrokers(testenv.StoppableKafka(t).Brokers()...))
+	require.NoError(t, err)
+	defer client.Close()
+	meta, err := kadm.NewClient(client).Metadata(t.Context())
+	require.NoError(t, err)
+	require.True(t, kafka.Embedded(meta), "%+v", meta)
+	for _, other := range []kadm.Metadata{
+		{Cluster: "2337cGqES1K6pYbUBiH2Mw", Brokers: meta.Brokers},
+		{Cluster: meta.Cluster, Brokers: kadm.BrokerDetails{{Host: "kafka.example.com", Port: 9092}}},
+		{Cluster: meta.Cluster, Brokers: append(meta.Brokers, meta.Brokers...)},
+		{Cluster: meta.Cluster},
+	} {
+		require.False(t, kafka.Embedded(other), "%+v", other)
+	}
+}
 
 func TestKafkaDropsTheOldestBeyondRetentionAlsoAfterARestart(t *testing.T) {
 	broker := testenv.StoppableKafka(t)

@@ -80,7 +80,8 @@ type Options struct {
 	// Metrics registers what the client measures; nil: nowhere.
 	Metrics prometheus.Registerer
 
-	linger time.Duration // see BenchmarkProducePoints
+	linger     time.Duration // see BenchmarkProducePoints
+	pointsKept int64         // instead of the constant, for tests
 }
 
 // Client is a connection to the log. It is safe for concurrent use. Close ends it.
@@ -100,6 +101,8 @@ type Client struct {
 	inOrder  sync.Mutex // of ProduceEvents
 
 	metrics *metrics
+	// embedded says that the cluster is the one that this product brings along.
+	embedded atomic.Bool
 
 	members sync.Map // of *Group: those that a change of the topic concerns
 

@@ -48,7 +48,8 @@ func (f *logFill) setRetention(value string) {
 // on its slowest partition: 0 is caught up, at 1 the oldest record that it has
 // not consumed is the next to be trimmed, above 1 records were lost. It is
 // measured about once a second: of this process's own records it knows the bytes,
-// of others' it assumes that they are of the partition's average size.
+// of others' it assumes that they are of the partition's average size. In the embedded
+// broker it is the share of the records kept, where that is more.
 func (c *Client) LogFill() float64 { return c.points.fill.read() }
 
 func (f *logFill) read() float64 { return math.Float64frombits(f.share.Load()) }
@@ -140,7 +141,7 @@ func (c *Client) measureFill(ctx context.Context, t *topic) {
 		c.measureSizes(ctx, t)
 	}
 	f.looks++
-	fullest := 0.0
+	fullest := recordsBehind(state.State, c.kept(t))
 	shares := make([]float64, len(state.State))
 	for p, s := range state.State {
 		shares[p] = f.shareOf(int32(p), s)
@@ -199,10 +200,7 @@ func (f *logFill) shareOf(partition int32, s PartitionState) float64 {
 	if retention <= 0 || records <= 0 {
 		return 0
 	}
-	next := s.Committed
-	if next < 0 || next > s.End { // never committed, or another topic's offset
-		next = s.Start
-	}
+	next := s.next()
 	lag, each := s.End-next, float64(f.sizes[partition])/float64(records)
 	bytes, own := f.own.behind(partition, next)
 	unstored := max(float64(lag)*each, f.own.inLog(bytes)+float64(max(lag-own, 0))*each)

@@ -109,7 +109,7 @@ func (c *Client) registerGauges(factory promauto.Factory, t *topic) {
 	if t.group == "" {
 		return
 	}
-	gauge("livegraph_kafka_log_fill_ratio", "Share of the log's retention that the topic's consumer lags behind, on its slowest partition; at 1 records are lost.", t.fill.read)
+	gauge("livegraph_kafka_log_fill_ratio", "Share of the log's retention that the topic's consumer lags behind, on its slowest partition; at 1 records are lost. In the embedded broker the share of the records that it keeps, where that is more.", t.fill.read)
 	gauge("livegraph_kafka_retention_bytes", "Bytes that the topic keeps of each partition, as its setting says; 0: not known.",
 		func() float64 { return float64(max(t.fill.retention.Load(), 0)) })
 	factory.NewCounterFunc(prometheus.CounterOpts{

@@ -62,6 +62,7 @@ type topic struct {
 	info       atomic.Pointer[TopicInfo]
 	fill       logFill
 	partitions partitions
+	looks      int // of watchTopics
 }
 
 // newTopics makes the topics of a client, points first.

@@ -42,6 +42,8 @@ type TopicSettings struct {
 
 	Replication    int16 // -1: the broker's default
 	RetentionBytes int64 // kept of each partition; records go by size, never by age
+
+	segmentBytes int64 // of segments; 0: by what is kept
 }
 
 // partitions gives with how many partitions a topic is made; 0: not at all.
@@ -113,7 +115,10 @@ func (c *Client) FindTopics(ctx context.Context) error {
 // record: the embedded broker begins again at offset 0 once a partition is empty.
 // A segment holds at least one batch of the largest.
 func topicConfig(s TopicSettings, maxBytes int) map[string]string {
-	segment := min(max(s.RetentionBytes/segmentsKept, minSegmentBytes, int64(maxBytes)), maxSegmentBytes)
+	segment := max(s.segmentBytes, int64(maxBytes))
+	if s.segmentBytes == 0 {
+		segment = min(max(s.RetentionBytes/segmentsKept, minSegmentBytes, int64(maxBytes)), maxSegmentBytes)
+	}
 	return map[string]string{
 		"cleanup.policy":    "delete",
 		"retention.ms":      "-1",
@@ -160,13 +165,16 @@ func (c *Client) untilDone(ctx context.Context, what string, try func(context.Co
 }
 
 func (c *Client) createMissing(ctx context.Context, s TopicSettings, t *topic) error {
-	have, err := c.admin.ListTopics(ctx, t.name, t.deadLetters())
+	have, err := c.admin.Metadata(ctx, t.name, t.deadLetters())
 	if err != nil {
 		return fmt.Errorf("listing topics: %w", err)
 	}
+	if Embedded(have) {
+		s.segmentBytes = embeddedSegment
+	}
 	configs := t.configs(s)
 	for _, name := range []string{t.name, t.deadLetters()} {
-		if have.Has(name) {
+		if have.Topics.Has(name) {
 			continue
 		}
 		settings := map[string]*string{}
@@ -190,6 +198,7 @@ func (c *Client) describe(ctx context.Context, t *topic) (TopicInfo, error) {
 	if err != nil {
 		return TopicInfo{}, fmt.Errorf("reading metadata: %w", err)
 	}
+	c.embedded.Store(Embedded(meta))
 	detail, ok := meta.Topics[t.name]
 	switch {
 	case !ok:
@@ -282,6 +291,9 @@ func (c *Client) lookAt(t *topic) (gone bool) {
 	if t.group != "" {
 		c.measureFill(ctx, t)
 	}
+	if t.looks++; t.looks%trimEvery == 0 {
+		c.boundRecords(ctx, t)
+	}
 	return false
 }
 
@@ -298,7 +310,7 @@ func (c *Client) compareConfigs(ctx context.Context, t *topic, want map[string]m
 		slices.SortFunc(d.Configs, func(a, b kadm.Config) int { return cmp.Compare(a.Key, b.Key) })
 		for _, have := range d.Configs {
 			expected, ours := want[d.Name][have.Key]
-			if ours && have.MaybeValue() != expected {
+			if ours && have.MaybeValue() != expected && have.Key != "segment.bytes" { // follows from others
 				c.log.Warn("an existing topic has another setting than configured; it stays",
 					"topic", d.Name, "setting", have.Key, "has", have.MaybeValue(), "configured", expected)
 			}

@@ -1,0 +1,139 @@
+package kafka
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"pgregory.net/rapid"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+func TestCutsLeaveWhatIsNotConsumedAndNeverEmptyAPartition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		kept := rapid.Int64Range(1, 10_000).Draw(t, "kept")
+		consumed := rapid.Bool().Draw(t, "has a group")
+		state := make([]PartitionState, rapid.IntRange(1, 8).Draw(t, "partitions"))
+		total, free := int64(0), true
+		for p := range state {
+			start := rapid.Int64Range(0, 1_000_000).Draw(t, "start")
+			end := start + rapid.Int64Range(0, 5_000).Draw(t, "records")
+			state[p] = PartitionState{Start: start, End: end, Committed: rapid.Int64Range(-1, end).Draw(t, "committed")}
+			total += end - start
+			free = free && (!consumed || state[p].Committed == end)
+		}
+		cuts := cutsOf(state, kept, consumed)
+		if total <= kept {
+			require.Empty(t, cuts)
+		}
+		left := total
+		for p, to := range cuts {
+			s := state[p]
+			require.Greater(t, to, s.Start)
+			require.Less(t, to, s.End, "a partition is never emptied")
+			if consumed {
+				require.LessOrEqual(t, to, s.Committed, "what is not consumed stays")
+			}
+			left -= to - s.Start
+		}
+		if total > kept && free {
+			require.LessOrEqual(t, left, max(int64(keptByTrim*float64(kept))+2*int64(len(state)), int64(len(state))),
+				"where all is consumed, what is kept is what was asked for")
+		}
+	})
+}
+
+func TestRecordsBehindAreTheSumOfPartitions(t *testing.T) {
+	state := []PartitionState{{Start: 0, End: 100, Committed: 60}, {Start: 10, End: 30, Committed: -1}, {Start: 5, End: 5, Committed: 5}}
+	require.InDelta(t, 0.6, recordsBehind(state, 100), 1e-9)
+	require.Zero(t, recordsBehind(state, 0), "no bound")
+}
+
+// bounded opens a client of a broker with this cluster id, where 1,000 records of points
+// are kept.
+func bounded(t *testing.T, cluster string) *Client {
+	t.Helper()
+	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.DataDir(t.TempDir()), kfake.ClusterID(cluster))
+	require.NoError(t, err)
+	t.Cleanup(broker.Close)
+	c, err := Open(t.Context(), Options{
+		Brokers: broker.ListenAddrs(), BufferedBytes: 64 << 20, PointsGroup: "points", LogFullThreshold: 0.8,
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), pointsKept: 1000,
+	})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	require.NoError(t, c.EnsureTopics(t.Context(), TopicSettings{Partitions: 2, Replication: -1, RetentionBytes: 256 << 20}))
+	return c
+}
+
+// produce puts n small records into each of the two partitions.
+func produce(t *testing.T, c *Client, n int) error {
+	t.Helper()
+	messages := make([]pointblock.Message, 0, 2*n)
+	for i := range 2 * n {
+		messages = append(messages, pointblock.Message{Partition: int32(i % 2), Value: []byte("small")})
+	}
+	_, err := c.ProducePoints(context.Background(), "req", messages)
+	return err
+}
+
+// begins gives where the partitions of points begin.
+func begins(t *testing.T, c *Client) [2]int64 {
+	t.Helper()
+	state, err := c.Observe(t.Context())
+	require.NoError(t, err)
+	return [2]int64{state.State[0].Start, state.State[1].Start}
+}
+
+func commit(t *testing.T, c *Client, at int64) {
+	t.Helper()
+	var offsets kadm.Offsets
+	offsets.AddOffset(TopicPoints, 0, at, -1)
+	offsets.AddOffset(TopicPoints, 1, at, -1)
+	answers, err := c.admin.CommitOffsets(t.Context(), "points", offsets)
+	require.NoError(t, err)
+	require.NoError(t, answers.Error())
+}
+
+func TestTheEmbeddedBrokerKeepsSoManyRecords(t *testing.T) {
+	c := bounded(t, EmbeddedCluster)
+	require.NoError(t, produce(t, c, 700))
+	require.Eventually(t, func() bool { return c.LogFill() > 1.39 && c.LogFill() < 1.41 }, 10*time.Second, 50*time.Millisecond,
+		"1,400 of 1,000 are not consumed")
+	require.True(t, fault.Is(produce(t, c, 1), fault.Unavailable), "no more are let in")
+	c.boundRecords(t.Context(), c.points)
+	require.Equal(t, [2]int64{0, 0}, begins(t, c), "what is not consumed stays")
+
+	commit(t, c, 500)
+	c.boundRecords(t.Context(), c.points)
+	require.Equal(t, [2]int64{250, 250}, begins(t, c), "900 are left")
+	require.Eventually(t, func() bool { return c.LogFill() < 0.41 }, 10*time.Second, 50*time.Millisecond)
+	require.NoError(t, produce(t, c, 100))
+
+	commit(t, c, 800)
+	require.Eventually(t, func() bool { return c.LogFill() == 0 }, 10*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool {
+		require.NoError(t, produce(t, c, 100))
+		state, err := c.Observe(t.Context())
+		require.NoError(t, err)
+		commit(t, c, state.State[0].End)
+		return state.State[0].Start > 250
+	}, 40*time.Second, 500*time.Millisecond, "it looks by itself now and then")
+}
+
+func TestOtherBrokersKeepWhatTheirSettingsSay(t *testing.T) {
+	c := bounded(t, "somebody's")
+	require.NoError(t, produce(t, c, 2000))
+	commit(t, c, 2000)
+	require.Eventually(t, func() bool { return !c.embedded.Load() && c.LogFill() == 0 }, 10*time.Second, 50*time.Millisecond)
+	c.boundRecords(t.Context(), c.points)
+	require.Equal(t, [2]int64{0, 0}, begins(t, c))
+	require.NoError(t, produce(t, c, 1))
+}
