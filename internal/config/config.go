@@ -118,7 +118,7 @@ type Points struct {
 	BatchRows      int           `help:"Rows after which a batch is inserted." default:"1000000" env:"LIVEGRAPH_POINTS_BATCH_ROWS"`
 	BatchBytes     int           `help:"Bytes of records after which a batch is inserted." default:"16777216" env:"LIVEGRAPH_POINTS_BATCH_BYTES"`
 	BatchWait      time.Duration `help:"Age at which a batch is inserted however small it is." default:"150ms" env:"LIVEGRAPH_POINTS_BATCH_WAIT"`
-	FetchBytes     int32         `help:"Most bytes of one fetch." default:"8388608" env:"LIVEGRAPH_POINTS_FETCH_BYTES"`
+	FetchBytes     int32         `help:"Most bytes of one fetch." default:"2097152" env:"LIVEGRAPH_POINTS_FETCH_BYTES"`
 	RetentionEvery time.Duration `help:"How often points that are past their retention are removed from the disk; they are in no answer long before." default:"1h" env:"LIVEGRAPH_POINTS_RETENTION_EVERY"`
 }
 

@@ -2,6 +2,7 @@ package pointblock_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -11,26 +12,35 @@ import (
 	"github.com/livegraph/livegraph/test/bench/record"
 )
 
-// benchmark runs f on 10,000 points in series of so many, and reports the time
-// of one point, also as CPU time.
-func benchmark(b *testing.B, f func(b *testing.B, perSeries int)) {
+// benchmark runs f on 10,000 points in series of so many, numbers of two decimals and of all
+// bits, and reports the time of one point, also as CPU time, and its bytes.
+func benchmark(b *testing.B, f func(b *testing.B, ts []int64, values []float64) (bytes int)) {
 	for _, n := range []int{1, 10, 100, 1000} {
-		b.Run(fmt.Sprintf("points=%d", n), func(b *testing.B) {
-			b.ReportAllocs()
-			began := record.CPU(b)
-			f(b, n)
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchPoints, "ns/point")
-			b.ReportMetric(float64((record.CPU(b)-began).Nanoseconds())/float64(b.N)/benchPoints, "cpu-ns/point")
-		})
+		for _, kind := range []string{"decimals", "random"} {
+			b.Run(fmt.Sprintf("points=%d/%s", n, kind), func(b *testing.B) {
+				b.ReportAllocs()
+				ts, values := benchColumns(n, kind == "decimals")
+				began := record.CPU(b)
+				bytes := f(b, ts, values)
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchPoints, "ns/point")
+				b.ReportMetric(float64((record.CPU(b)-began).Nanoseconds())/float64(b.N)/benchPoints, "cpu-ns/point")
+				b.ReportMetric(float64(bytes)/benchPoints, "bytes/point")
+			})
+		}
 	}
 }
 
 const benchPoints = 10_000
 
-func benchColumns(n int) (ts []int64, values []float64) {
+func benchColumns(n int, decimals bool) (ts []int64, values []float64) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range n {
-		ts, values = append(ts, 1_700_000_000_000_000+int64(i)*1_000_000), append(values, rng.Float64())
+		value := rng.Float64()
+		if decimals {
+			value = float64(2000+100*math.Sin(float64(i)/50)+10*rng.Float64()) / 100
+			value = math.Round(value*100) / 100
+		}
+		ts, values = append(ts, 1_700_000_000_000_000+int64(i)*1_000_000), append(values, value)
 	}
 	return ts, values
 }
@@ -46,20 +56,19 @@ func encodeBench(b *testing.B, e *pointblock.Encoder, ref pointblock.SeriesRef, 
 }
 
 func BenchmarkEncode(b *testing.B) {
-	benchmark(b, func(b *testing.B, n int) {
+	benchmark(b, func(b *testing.B, ts []int64, values []float64) (bytes int) {
 		ref, id := number(sourceA, "temperature")
-		ts, values := benchColumns(n)
 		var e pointblock.Encoder
 		for b.Loop() {
 			encodeBench(b, &e, ref, id, ts, values)
 		}
+		return e.Len()
 	})
 }
 
 func BenchmarkDecode(b *testing.B) {
-	benchmark(b, func(b *testing.B, n int) {
+	benchmark(b, func(b *testing.B, ts []int64, values []float64) (bytes int) {
 		ref, id := number(sourceA, "temperature")
-		ts, values := benchColumns(n)
 		var e pointblock.Encoder
 		encodeBench(b, &e, ref, id, ts, values)
 		messages := e.AppendMessages(nil, 0)
@@ -71,13 +80,13 @@ func BenchmarkDecode(b *testing.B) {
 				}
 			}
 		}
+		return e.Len()
 	})
 }
 
 func BenchmarkColumns(b *testing.B) {
-	benchmark(b, func(b *testing.B, n int) {
+	benchmark(b, func(b *testing.B, ts []int64, values []float64) (bytes int) {
 		ref, id := number(sourceA, "temperature")
-		ts, values := benchColumns(n)
 		var e pointblock.Encoder
 		encodeBench(b, &e, ref, id, ts, values)
 		records := make([]pointblock.Record, 0, 8)
@@ -86,6 +95,7 @@ func BenchmarkColumns(b *testing.B) {
 			require.NoError(b, pointblock.Decode(m.Value, &r))
 			records = append(records, r)
 		}
+		ts, values = nil, nil
 		for b.Loop() {
 			ts, values = ts[:0], values[:0]
 			for i := range records {
@@ -95,6 +105,7 @@ func BenchmarkColumns(b *testing.B) {
 				}
 			}
 		}
+		return e.Len()
 	})
 }
 

@@ -41,6 +41,9 @@ func (s *Span) checkPoints() error {
 	if len(s.texts) > 0 {
 		return errors.New("a series of numbers has texts")
 	}
+	if s.decimal {
+		return s.checkDecimals()
+	}
 	if len(s.values) != 8*s.Count {
 		return fmt.Errorf("%d timestamps have %d bytes of values", s.Count, len(s.values))
 	}
@@ -56,19 +59,20 @@ func (s *Span) checkPoints() error {
 // checkTimes checks the timestamps and finds their number and bounds.
 func (s *Span) checkTimes() error {
 	ts, count := uint64(0), 0
+	unit, most := uint64(s.unit), MaxTimestampUS/uint64(s.unit)
 	for b := s.deltas; len(b) > 0; count++ {
 		d, n := readVarint(b)
 		if n == 0 {
 			return fmt.Errorf("timestamps[%d] is no varint", count)
 		}
 		b = b[n:]
-		if d > MaxTimestampUS || ts+d > MaxTimestampUS {
+		if d > most || ts+d*unit > MaxTimestampUS {
 			return fmt.Errorf("timestamps[%d] is beyond the year 2299", count)
 		}
 		if d == 0 && count > 0 {
 			return fmt.Errorf("timestamps[%d] is not above the one before", count)
 		}
-		ts += d
+		ts += d * unit
 		if count == 0 {
 			s.FirstUS = int64(ts)
 		}

@@ -28,6 +28,9 @@ var (
 	texts      = rapid.StringOfN(rapid.Rune(), 0, 20, -1)
 	finite     = rapid.Float64().Filter(func(v float64) bool { return !math.IsInf(v, 0) && !math.IsNaN(v) })
 	timestamps = rapid.Int64Range(0, pointblock.MaxTimestampUS)
+	decimals   = rapid.Custom(func(t *rapid.T) float64 {
+		return float64(rapid.Int64Range(-1<<53, 1<<53).Draw(t, "integer")>>rapid.IntRange(0, 50).Draw(t, "bits")) / math.Pow10(rapid.IntRange(0, 15).Draw(t, "scale"))
+	})
 )
 
 func drawUUID(t *rapid.T, label string) uuid.UUID {
@@ -61,9 +64,16 @@ func drawSeries(t *rapid.T, workspace uuid.UUID, n int) []series {
 		s := series{id: drawIdentity(t, workspace, rapid.SampledFrom(sources).Draw(t, "source"))}
 		s.ref = pointblock.SeriesRef{ID: ids[i], Fingerprint: s.id.Fingerprint(&[16]byte{1})}
 		s.ts = rapid.SliceOfNDistinct(timestamps, 1, 30, rapid.ID).Draw(t, "ts")
+		if unit := rapid.SampledFrom([]int64{1, 1000, 1_000_000, 60_000_000}).Draw(t, "unit"); unit > 1 {
+			for i := range s.ts {
+				s.ts[i] -= s.ts[i] % unit
+			}
+		}
 		slices.Sort(s.ts)
+		s.ts = slices.Compact(s.ts)
 		if s.id.Kind == pointblock.KindNumber {
-			s.values = rapid.SliceOfN(finite, len(s.ts), len(s.ts)).Draw(t, "values")
+			numbers := rapid.SampledFrom([]*rapid.Generator[float64]{finite, decimals, rapid.OneOf(finite, decimals)}).Draw(t, "numbers")
+			s.values = rapid.SliceOfN(numbers, len(s.ts), len(s.ts)).Draw(t, "values")
 		} else {
 			s.texts = rapid.SliceOfN(texts, len(s.ts), len(s.ts)).Draw(t, "texts")
 		}
@@ -97,6 +107,47 @@ func toProto(s *series) *eventsv1.Series {
 	return m
 }
 
+// plain is the series with its times in microseconds and its numbers as doubles, as points.proto
+// says that they are to be read.
+func plain(m *eventsv1.Series) *eventsv1.Series {
+	m = proto.Clone(m).(*eventsv1.Series)
+	for _, d := range m.TimestampDeltas {
+		m.TimestampDeltasUs = append(m.TimestampDeltasUs, d*uint64(m.TimestampUnitUs))
+	}
+	integer := int64(0)
+	for _, d := range m.DecimalDeltas {
+		integer += d
+		m.Values = append(m.Values, float64(integer)/math.Pow10(int(m.DecimalScale)))
+	}
+	m.DecimalDeltas, m.DecimalScale, m.TimestampDeltas, m.TimestampUnitUs = nil, 0, nil, 0
+	return m
+}
+
+// packed is the series as somebody else may write it: in some unit of time, its numbers as
+// decimals of some scale, where that can be.
+func packed(t *rapid.T, m *eventsv1.Series) *eventsv1.Series {
+	unit := rapid.SampledFrom([]uint64{0, 1, 10, 1000, 1_000_000}).Draw(t, "their unit")
+	m.TimestampUnitUs = uint32(unit) // without times in units it says nothing
+	if unit > 0 && !slices.ContainsFunc(m.TimestampDeltasUs, func(d uint64) bool { return d%unit != 0 }) {
+		for _, d := range m.TimestampDeltasUs {
+			m.TimestampDeltas = append(m.TimestampDeltas, d/unit)
+		}
+		m.TimestampDeltasUs = nil
+	}
+	scale, previous := rapid.Uint32Range(0, 15).Draw(t, "their scale"), int64(0)
+	for _, v := range m.Values {
+		integer := math.Round(v * math.Pow10(int(scale)))
+		if math.Abs(integer) > 1<<53 || math.Float64bits(integer/math.Pow10(int(scale))) != math.Float64bits(v) || math.Signbit(integer) && integer == 0 {
+			m.DecimalDeltas = nil
+			return m
+		}
+		m.DecimalDeltas = append(m.DecimalDeltas, int64(integer)-previous)
+		previous = int64(integer)
+	}
+	m.Values, m.DecimalScale = nil, scale
+	return m
+}
+
 func TestTheGeneratedCodeReadsWhatTheEncoderWrites(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		workspace, received := drawUUID(t, "workspace"), rapid.Int64().Draw(t, "received")
@@ -110,6 +161,9 @@ func TestTheGeneratedCodeReadsWhatTheEncoderWrites(t *testing.T) {
 		}
 		var got eventsv1.PointsRecord
 		require.NoError(t, proto.Unmarshal(e.Bytes(), &got))
+		for i := range got.Series {
+			got.Series[i] = plain(got.Series[i])
+		}
 		require.True(t, proto.Equal(want, &got), "want %v\ngot %v", want, &got)
 	})
 }
@@ -120,7 +174,7 @@ func TestDecodeReadsWhatTheGeneratedCodeWrites(t *testing.T) {
 		list := drawSeries(t, workspace, rapid.IntRange(0, 4).Draw(t, "n"))
 		message := &eventsv1.PointsRecord{WorkspaceId: workspace[:], ReceivedAtUs: received}
 		for i := range list {
-			message.Series = append(message.Series, toProto(&list[i]))
+			message.Series = append(message.Series, packed(t, toProto(&list[i])))
 		}
 		value, err := proto.Marshal(message)
 		require.NoError(t, err)
@@ -218,9 +272,17 @@ func requireDecodes(t require.TestingT, value []byte, workspace uuid.UUID, recei
 		require.Equal(t, want.ts[0], span.FirstUS)
 		require.Equal(t, want.ts[len(want.ts)-1], span.LastUS)
 		require.Equal(t, want.ts, span.AppendTimestamps(nil))
-		require.Equal(t, want.values, append([]float64(nil), span.AppendValues(nil)...))
+		require.Equal(t, bitsOf(want.values), bitsOf(span.AppendValues(nil)))
 		require.Equal(t, want.texts, span.AppendTexts(nil))
 	}
+}
+
+// bitsOf tells the negative zero from the other.
+func bitsOf(values []float64) (bits []uint64) {
+	for _, v := range values {
+		bits = append(bits, math.Float64bits(v))
+	}
+	return bits
 }
 
 func bytesField(num protowire.Number, b []byte) []byte {
@@ -249,24 +311,29 @@ func drawUnknown(t *rapid.T) [][]byte {
 // oddSeries encodes a series as no library does but any may: columns cut into
 // packed and unpacked pieces, other fields between them in any order.
 func oddSeries(t *rapid.T, s *series) []byte {
-	m := toProto(s)
+	m := packed(t, toProto(s))
 	scalars := [][]byte{
 		protowire.AppendFixed64(protowire.AppendTag(nil, 1, protowire.Fixed64Type), m.SeriesId),
 		bytesField(2, m.Fingerprint), bytesField(3, m.SourceId), varintField(6, uint64(m.Kind)), bytesField(4, []byte(m.Metric)),
+		varintField(11, uint64(m.DecimalScale)), varintField(13, uint64(m.TimestampUnitUs)),
 	}
 	queues := [][][]byte{nil, nil, nil, nil, shuffle(t, append(scalars, drawUnknown(t)...))}
 	for _, tag := range m.Tags {
 		inner := append(bytesField(2, []byte(tag.Value)), bytesField(1, []byte(tag.Key))...)
 		queues[0] = append(queues[0], bytesField(5, inner))
 	}
-	for rest := m.TimestampDeltasUs; len(rest) > 0; {
+	times := protowire.Number(7)
+	if len(m.TimestampDeltas) > 0 {
+		times = 12
+	}
+	for rest := append(m.TimestampDeltasUs, m.TimestampDeltas...); len(rest) > 0; {
 		n := rapid.IntRange(0, len(rest)).Draw(t, "piece")
 		var packed []byte
 		for _, d := range rest[:n] {
 			packed = protowire.AppendVarint(packed, d)
 		}
-		if queues[1] = append(queues[1], bytesField(7, packed)); n < len(rest) {
-			queues[1] = append(queues[1], varintField(7, rest[n]))
+		if queues[1] = append(queues[1], bytesField(times, packed)); n < len(rest) {
+			queues[1] = append(queues[1], varintField(times, rest[n]))
 			n++
 		}
 		rest = rest[n:]
@@ -280,6 +347,18 @@ func oddSeries(t *rapid.T, s *series) []byte {
 		if queues[2] = append(queues[2], bytesField(8, packed)); n < len(rest) {
 			one := protowire.AppendFixed64(protowire.AppendTag(nil, 8, protowire.Fixed64Type), math.Float64bits(rest[n]))
 			queues[2] = append(queues[2], one)
+			n++
+		}
+		rest = rest[n:]
+	}
+	for rest := m.DecimalDeltas; len(rest) > 0; {
+		n := rapid.IntRange(0, len(rest)).Draw(t, "piece")
+		var packed []byte
+		for _, d := range rest[:n] {
+			packed = protowire.AppendVarint(packed, protowire.EncodeZigZag(d))
+		}
+		if queues[2] = append(queues[2], bytesField(10, packed)); n < len(rest) {
+			queues[2] = append(queues[2], varintField(10, protowire.EncodeZigZag(rest[n])))
 			n++
 		}
 		rest = rest[n:]

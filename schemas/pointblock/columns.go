@@ -14,7 +14,7 @@ func (s *Span) AppendTimestamps(dst []int64) []int64 {
 	b, ts := s.deltas, int64(0)
 	for i := range out {
 		d, size := readVarint(b)
-		ts += int64(d)
+		ts += int64(d) * int64(s.unit)
 		out[i] = ts
 		b = b[size:]
 	}
@@ -23,6 +23,9 @@ func (s *Span) AppendTimestamps(dst []int64) []int64 {
 
 // AppendValues appends the numbers of a span of KindNumber, none of another.
 func (s *Span) AppendValues(dst []float64) []float64 {
+	if s.decimal {
+		return s.appendFromDecimals(dst)
+	}
 	n, count := len(dst), len(s.values)/8
 	dst = slices.Grow(dst, count)[:n+count]
 	out, b := dst[n:], s.values

@@ -30,12 +30,15 @@ type Span struct {
 	Metric      []byte
 	TagsRaw     []byte // the tags' fields as they are on the wire, see Tags
 	Kind        Kind
-	FirstUS     int64 // time of the first point, microseconds since the Unix epoch
-	LastUS      int64 // time of the last
-	Count       int   // points, at least one
+	decimal     bool   // values are integers, see checkDecimals
+	scale       uint8  // their decimals
+	unit        uint32 // microseconds that the deltas count, at least 1
+	FirstUS     int64  // time of the first point, microseconds since the Unix epoch
+	LastUS      int64  // time of the last
+	Count       int    // points, at least one
 
 	deltas []byte // packed varints
-	values []byte // packed doubles of a KindNumber
+	values []byte // packed doubles of a KindNumber, or zigzag varints if they are decimal
 	texts  []byte // the fields of a KindString's texts
 }
 
@@ -110,9 +113,9 @@ func decodeSpan(b []byte, s *Span) error {
 // readSpan reads one series and checks its identity. Its points are not looked at,
 // nor their number and bounds known.
 func readSpan(b []byte, s *Span) error {
-	var fingerprint, source []byte
+	var fingerprint, source, decimals, multiples []byte
 	var tags, texts region
-	kind, message := uint64(0), b
+	kind, unit, scale, message := uint64(0), uint64(0), uint64(0), b
 	for len(b) > 0 {
 		tag, payload, bits, rest, err := next(b)
 		if err != nil {
@@ -145,7 +148,22 @@ func readSpan(b []byte, s *Span) error {
 			s.values = binary.LittleEndian.AppendUint64(s.values, bits)
 		case seriesText:
 			texts.add(message, start, end)
+		case seriesDecimals:
+			decimals = extend(decimals, payload)
+		case seriesDecimal:
+			decimals = protowire.AppendVarint(decimals, bits)
+		case seriesScale:
+			scale = uint64(uint32(bits)) // as protobuf libraries read an uint32
+		case seriesUnitDeltas:
+			multiples = extend(multiples, payload)
+		case seriesUnitDelta:
+			multiples = protowire.AppendVarint(multiples, bits)
+		case seriesUnit:
+			unit = uint64(uint32(bits))
 		}
+	}
+	if err := s.pack(decimals, scale, multiples, unit); err != nil {
+		return err
 	}
 	if len(fingerprint) != uuidBytes {
 		return errIDLength("fingerprint", fingerprint)
@@ -156,6 +174,28 @@ func readSpan(b []byte, s *Span) error {
 	s.Fingerprint, s.Source = Fingerprint(fingerprint), uuid.UUID(source)
 	s.TagsRaw, s.texts = tags.bytes, texts.bytes
 	return s.checkIdentity(kind)
+}
+
+// pack takes the columns that may be there instead of others.
+func (s *Span) pack(decimals []byte, scale uint64, multiples []byte, unit uint64) error {
+	s.unit = 1
+	switch {
+	case len(decimals) > 0 && len(s.values) > 0:
+		return errors.New("a series has values and decimals")
+	case len(decimals) > 0 && scale > maxScale:
+		return fmt.Errorf("the decimal scale %d is above %d", scale, maxScale)
+	case len(multiples) > 0 && len(s.deltas) > 0:
+		return errors.New("a series has times in microseconds and in units")
+	case len(multiples) > 0 && unit == 0:
+		return errors.New("the unit of timestamps is missing")
+	}
+	if len(decimals) > 0 {
+		s.values, s.scale, s.decimal = decimals, uint8(scale), true
+	}
+	if len(multiples) > 0 {
+		s.deltas, s.unit = multiples, uint32(unit)
+	}
+	return nil
 }
 
 // extend appends what a further packed field holds. The first is kept as it is

@@ -28,6 +28,54 @@ func sampleTexts() *eventsv1.Series {
 	return s
 }
 
+func sampleDecimals() *eventsv1.Series {
+	s := sampleSeries()
+	s.SeriesId, s.Values, s.DecimalDeltas, s.DecimalScale = 11, nil, []int64{215, 1, -432}, 1
+	s.TimestampDeltasUs, s.TimestampDeltas, s.TimestampUnitUs = nil, []uint64{1_700_000_000, 1, 60}, 1_000_000
+	return s
+}
+
+func TestDecimalsAndUnitsAreReadAsTheyAreSaid(t *testing.T) {
+	value, err := proto.Marshal(&eventsv1.PointsRecord{WorkspaceId: workspaceA[:], Series: []*eventsv1.Series{sampleDecimals()}})
+	require.NoError(t, err)
+	span := &decode(t, value).Spans[0]
+	require.Equal(t, []float64{21.5, 21.6, -21.6}, span.AppendValues(nil))
+	require.Equal(t, []int64{1_700_000_000_000_000, 1_700_000_001_000_000, 1_700_000_061_000_000}, span.AppendTimestamps(nil))
+	require.EqualValues(t, 1_700_000_061_000_000, span.LastUS)
+}
+
+func TestDecodeRefusesDecimals(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(s *eventsv1.Series)
+		reason string
+	}{
+		"beside values":         {func(s *eventsv1.Series) { s.Values = []float64{1, 2, 3} }, "values and decimals"},
+		"too many decimals":     {func(s *eventsv1.Series) { s.DecimalScale = 16 }, "decimal scale 16 is above 15"},
+		"fewer":                 {func(s *eventsv1.Series) { s.DecimalDeltas = s.DecimalDeltas[:2] }, "3 timestamps have 2 decimals"},
+		"more":                  {func(s *eventsv1.Series) { s.DecimalDeltas = append(s.DecimalDeltas, 1) }, "3 timestamps have 4 decimals"},
+		"no double":             {func(s *eventsv1.Series) { s.DecimalDeltas[0] = 1<<53 + 1 }, "decimals[0] is too large"},
+		"no double, below":      {func(s *eventsv1.Series) { s.DecimalDeltas[1] = -1<<53 - 216 }, "decimals[1] is too large"},
+		"overflow of the sum":   {func(s *eventsv1.Series) { s.DecimalDeltas = []int64{1 << 53, math.MaxInt64, 1} }, "decimals[1] is too large"},
+		"of texts":              {func(s *eventsv1.Series) { s.Kind = 2 }, "has numbers"},
+		"no unit":               {func(s *eventsv1.Series) { s.TimestampUnitUs = 0 }, "unit of timestamps is missing"},
+		"times beside times":    {func(s *eventsv1.Series) { s.TimestampDeltasUs = []uint64{1, 2, 3} }, "in microseconds and in units"},
+		"beyond 2299, in units": {func(s *eventsv1.Series) { s.TimestampDeltas[2] = 9_000_000_000 }, "timestamps[2] is beyond"},
+		"overflow by the unit":  {func(s *eventsv1.Series) { s.TimestampDeltas[1] = 1 << 63 }, "timestamps[1] is beyond"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sampleDecimals()
+			c.change(s)
+			value, err := proto.Marshal(&eventsv1.PointsRecord{WorkspaceId: workspaceA[:], Series: []*eventsv1.Series{s}})
+			require.NoError(t, err)
+			require.ErrorContains(t, pointblock.Decode(value, new(pointblock.Record)), c.reason)
+		})
+	}
+	s, err := proto.Marshal(sampleDecimals())
+	require.NoError(t, err)
+	cut := append(bytesField(1, workspaceA[:]), bytesField(3, append(s, bytesField(10, []byte{0x80})...))...)
+	require.ErrorContains(t, pointblock.Decode(cut, new(pointblock.Record)), "decimals[3] is no varint")
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	cases := map[string]struct {
 		change func(s *eventsv1.Series)

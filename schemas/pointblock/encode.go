@@ -25,7 +25,10 @@ type Encoder struct {
 	buf     []byte // all records, one after the other
 	records []builtRecord
 	head    []byte // what every record starts with
-	deltas  []byte // the current series' packed timestamps
+	deltas  []byte // the current series' packed timestamps, and their unit
+	unit    int64
+	decimal []byte // and its numbers, if they are written as decimals
+	scale   int
 	series  []byte // the current series' identity, encoded
 	order   []moment
 	numbers []float64
@@ -38,6 +41,7 @@ type builtRecord struct {
 	source uuid.UUID
 	mixed  bool // more than one source
 	any    bool // at least one series
+	points int
 }
 
 // Reset forgets all records and starts the first of a new request.
@@ -101,7 +105,7 @@ func (e *Encoder) appendNumbers(source uuid.UUID, ts []int64, values []float64) 
 		n := sortColumns(&e.order, &e.numbers, ts, values)
 		ts, values = ts[:n], values[:n]
 	}
-	return appendPoints(e, source, ts, values, numbersSize, appendNumbers)
+	return appendPoints(e, source, ts, values, (*Encoder).numbersSize, (*Encoder).writeNumbers)
 }
 
 // AppendSeries appends what a record says of a series before its points, for
@@ -124,19 +128,19 @@ func (e *Encoder) AppendStrings(ref SeriesRef, id *Identity, ts []int64, texts [
 		n := sortColumns(&e.order, &e.texts, ts, texts)
 		ts, texts = ts[:n], texts[:n]
 	}
-	err := appendPoints(e, id.Source, ts, texts, textsSize, appendTexts)
+	err := appendPoints(e, id.Source, ts, texts, (*Encoder).textsSize, (*Encoder).writeTexts)
 	clear(e.texts) // they belong to the caller
 	return err
 }
 
-// maxPointsInRecord is how many numbers a record cannot hold in any case: a time
-// takes at least one byte and a number eight. More points are split before they
+// maxPointsInRecord is how many points a record holds, however small they are: whoever
+// reads a record may have to make room for all of them. More points are split before they
 // are sized, which keeps the scratch buffers small.
 const maxPointsInRecord = MaxRecordBytes / 9
 
 // appendPoints appends the points of the series in e.series, in as many records
 // as it takes.
-func appendPoints[V any](e *Encoder, source uuid.UUID, ts []int64, values []V, size func([]V) int, write func([]byte, []V) []byte) error {
+func appendPoints[V any](e *Encoder, source uuid.UUID, ts []int64, values []V, size func(*Encoder, []V) int, write func(*Encoder, []V)) error {
 	if len(ts) == 0 {
 		return nil
 	}
@@ -144,17 +148,20 @@ func appendPoints[V any](e *Encoder, source uuid.UUID, ts []int64, values []V, s
 		return ErrTimestamp
 	}
 	if len(ts) <= maxPointsInRecord {
-		e.deltas = appendDeltas(e.deltas[:0], ts)
-		columns := size(values)
-		inner := len(e.series) + sizeField(len(e.deltas)) + columns
-		fits, alone := e.fits(inner)
+		e.unit = unitOf(ts)
+		e.deltas = appendDeltas(e.deltas[:0], ts, e.unit)
+		inner := len(e.series) + sizeField(len(e.deltas)) + size(e, values)
+		if e.unit != 1 {
+			inner += 1 + protowire.SizeVarint(uint64(e.unit))
+		}
+		fits, alone := e.fits(inner, len(ts))
 		if alone {
 			if !fits {
 				e.seal()
 			}
-			e.open(source, inner)
-			e.buf = appendField(e.buf, seriesDeltas, e.deltas)
-			e.buf = write(e.buf, values)
+			e.open(source, inner, len(ts))
+			e.writeTimes()
+			write(e, values)
 			return nil
 		}
 		if len(ts) == 1 {
@@ -171,12 +178,12 @@ func appendPoints[V any](e *Encoder, source uuid.UUID, ts []int64, values []V, s
 	return appendPoints(e, source, ts[half:], values[half:], size, write)
 }
 
-// fits reports whether a series of so many bytes has room in the current record,
-// and whether it has in an empty one.
-func (e *Encoder) fits(inner int) (now, alone bool) {
-	size := sizeField(inner)
-	used := len(e.buf) - e.records[len(e.records)-1].start
-	return used+size <= MaxRecordBytes, len(e.head)+size <= MaxRecordBytes
+// fits reports whether a series of so many bytes and points has room in the current
+// record, and whether it has in an empty one.
+func (e *Encoder) fits(inner, points int) (now, alone bool) {
+	size, r := sizeField(inner), &e.records[len(e.records)-1]
+	used := len(e.buf) - r.start
+	return used+size <= MaxRecordBytes && r.points+points <= maxPointsInRecord, len(e.head)+size <= MaxRecordBytes
 }
 
 // seal ends the current record, unless it is empty, and starts the next.
@@ -189,10 +196,11 @@ func (e *Encoder) seal() {
 }
 
 // open writes the beginning of a series message up to its identity.
-func (e *Encoder) open(source uuid.UUID, inner int) {
+func (e *Encoder) open(source uuid.UUID, inner, points int) {
 	r := &e.records[len(e.records)-1]
 	r.mixed = r.mixed || r.any && r.source != source
 	r.source, r.any = source, true
+	r.points += points
 	e.buf = protowire.AppendVarint(append(e.buf, recordSeries), uint64(inner))
 	e.buf = append(e.buf, e.series...)
 }
@@ -218,14 +226,14 @@ func appendIdentity(dst []byte, ref SeriesRef, id *Identity) []byte {
 }
 
 // appendDeltas appends strictly increasing times as the varints of the first and
-// of each difference.
-func appendDeltas(dst []byte, ts []int64) []byte {
+// of each difference, in the unit.
+func appendDeltas(dst []byte, ts []int64, unit int64) []byte {
 	dst = slices.Grow(dst, len(ts)*binary.MaxVarintLen64)
 	n := len(dst)
 	b := dst[:cap(dst)]
 	previous := int64(0)
 	for _, t := range ts {
-		d := uint64(t - previous)
+		d := inUnits(t-previous, unit)
 		previous = t
 		for d >= 0x80 {
 			b[n] = byte(d) | 0x80
@@ -238,7 +246,40 @@ func appendDeltas(dst []byte, ts []int64) []byte {
 	return b[:n]
 }
 
-func numbersSize(values []float64) int { return sizeField(8 * len(values)) }
+// writeTimes writes the times in e.deltas.
+func (e *Encoder) writeTimes() {
+	if e.unit == 1 {
+		e.buf = appendField(e.buf, seriesDeltas, e.deltas)
+		return
+	}
+	e.buf = appendField(e.buf, seriesUnitDeltas, e.deltas)
+	e.buf = protowire.AppendVarint(append(e.buf, seriesUnit), uint64(e.unit))
+}
+
+// numbersSize decides how numbers are written, and gives what they take.
+func (e *Encoder) numbersSize(values []float64) int {
+	var ok bool
+	if e.decimal, e.scale, ok = packDecimals(e.decimal, values); !ok {
+		e.decimal = e.decimal[:0]
+		return sizeField(8 * len(values))
+	}
+	if e.scale == 0 {
+		return sizeField(len(e.decimal))
+	}
+	return sizeField(len(e.decimal)) + 2
+}
+
+// writeNumbers writes them as it was decided.
+func (e *Encoder) writeNumbers(values []float64) {
+	if len(e.decimal) == 0 {
+		e.buf = appendNumbers(e.buf, values)
+		return
+	}
+	e.buf = appendField(e.buf, seriesDecimals, e.decimal)
+	if e.scale > 0 {
+		e.buf = append(e.buf, seriesScale, byte(e.scale))
+	}
+}
 
 func appendNumbers(dst []byte, values []float64) []byte {
 	dst = protowire.AppendVarint(append(dst, seriesValues), uint64(8*len(values)))
@@ -252,7 +293,7 @@ func appendNumbers(dst []byte, values []float64) []byte {
 	return dst
 }
 
-func textsSize(texts []string) int {
+func (*Encoder) textsSize(texts []string) int {
 	size := 0
 	for _, s := range texts {
 		size += 1 + (bits.Len64(uint64(len(s)|1))+6)/7 + len(s)
@@ -260,9 +301,8 @@ func textsSize(texts []string) int {
 	return size
 }
 
-func appendTexts(dst []byte, texts []string) []byte {
+func (e *Encoder) writeTexts(texts []string) {
 	for _, s := range texts {
-		dst = appendText(append(dst, seriesText), s)
+		e.buf = appendText(append(e.buf, seriesText), s)
 	}
-	return dst
 }

@@ -1,6 +1,7 @@
 package pointblock_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -71,11 +72,16 @@ func TestSortingAgreesWithAMapOfLastValues(t *testing.T) {
 }
 
 func TestASeriesLargerThanARecordIsSpreadOverSeveral(t *testing.T) {
-	for name, n := range map[string]int{"a little": 100_000, "a lot": 1_000_000} {
+	whole, odd := func(i int) float64 { return float64(i) }, func(i int) float64 { return math.Sqrt(float64(i)) }
+	for name, c := range map[string]struct {
+		n     int
+		value func(i int) float64
+	}{"a little": {120_000, odd}, "a lot": {1_000_000, odd}, "too many points": {200_000, whole}, "far too many": {1_000_000, whole}} {
 		t.Run(name, func(t *testing.T) {
+			n := c.n
 			ts, values := make([]int64, n), make([]float64, n)
 			for i := range ts {
-				ts[i], values[i] = int64(i)*1_000_000, float64(i)
+				ts[i], values[i] = int64(i)*1_000_000, c.value(i)
 			}
 			var e pointblock.Encoder
 			e.Reset(workspaceA, 1)
@@ -101,6 +107,64 @@ func TestASeriesLargerThanARecordIsSpreadOverSeveral(t *testing.T) {
 			}
 			require.Equal(t, ts, gotTS)
 			require.Equal(t, values, gotValues)
+		})
+	}
+}
+
+// What a reader of a record makes room for is bounded however small points are.
+func TestARecordHasNoMorePointsThanOnesOfFullSize(t *testing.T) {
+	var e pointblock.Encoder
+	e.Reset(workspaceA, 1)
+	ts, values := make([]int64, 10_000), make([]float64, 10_000)
+	for i := range ts {
+		ts[i] = int64(i) * 1_000_000
+	}
+	for i := range uint64(50) {
+		ref, id := number(sourceA, "m")
+		ref.ID = i
+		require.NoError(t, e.AppendNumbers(ref, id, ts, values))
+	}
+	most, all := 0, 0
+	for _, m := range e.AppendMessages(nil, 0) {
+		points := 0
+		for _, span := range decode(t, m.Value).Spans {
+			points += span.Count
+		}
+		most, all = max(most, points), all+points
+	}
+	require.Equal(t, 500_000, all)
+	require.LessOrEqual(t, most, pointblock.MaxRecordBytes/9)
+}
+
+func TestNumbersWithFewDecimalsAreSmallAndComeBackAsTheyWere(t *testing.T) {
+	negative := math.Copysign(0, -1)
+	for name, c := range map[string]struct {
+		value func(i int) float64
+		bytes int // a point, with its time
+	}{
+		"the same again":       {func(int) float64 { return 21.5 }, 2},
+		"a tenth more or so":   {func(i int) float64 { return (200 + float64(i%7)) / 10 }, 2},
+		"whole and large":      {func(i int) float64 { return 1e12 + float64(i) }, 2},
+		"seven decimals":       {func(i int) float64 { return float64(525200066+i*50) / 1e7 }, 2},
+		"negative":             {func(i int) float64 { return -float64(i+1) / 100 }, 2},
+		"a negative zero":      {func(i int) float64 { return []float64{negative, 1}[i%2] }, 9},
+		"no decimal number":    {func(i int) float64 { return math.Sqrt(float64(i)) }, 9},
+		"of far apart sizes":   {func(i int) float64 { return []float64{1e300, 0.1}[i%2] }, 9},
+		"beyond exact doubles": {func(i int) float64 { return float64(1<<53) + 2*float64(i) }, 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ts, values := make([]int64, 1000), make([]float64, 1000)
+			for i := range ts {
+				ts[i], values[i] = 1_700_000_000_000_000+int64(i)*1_000_000, c.value(i)
+			}
+			var e pointblock.Encoder
+			e.Reset(workspaceA, 1)
+			ref, id := number(sourceA, "m")
+			require.NoError(t, e.AppendNumbers(ref, id, ts, values))
+			span := &decode(t, e.Bytes()).Spans[0]
+			require.Equal(t, ts, span.AppendTimestamps(nil))
+			require.Equal(t, bitsOf(values), bitsOf(span.AppendValues(nil)))
+			require.InDelta(t, c.bytes, float64(len(e.Bytes()))/1000, 0.3)
 		})
 	}
 }

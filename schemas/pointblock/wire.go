@@ -21,6 +21,12 @@ const (
 	seriesValue       = 8<<3 | byte(protowire.Fixed64Type) // one element, not packed
 	seriesValues      = 8<<3 | byte(protowire.BytesType)
 	seriesText        = 9<<3 | byte(protowire.BytesType)
+	seriesDecimal     = 10<<3 | byte(protowire.VarintType) // one element, not packed
+	seriesDecimals    = 10<<3 | byte(protowire.BytesType)
+	seriesScale       = 11<<3 | byte(protowire.VarintType)
+	seriesUnitDelta   = 12<<3 | byte(protowire.VarintType) // one element, not packed
+	seriesUnitDeltas  = 12<<3 | byte(protowire.BytesType)
+	seriesUnit        = 13<<3 | byte(protowire.VarintType)
 
 	tagKey   = 1<<3 | byte(protowire.BytesType)
 	tagValue = 2<<3 | byte(protowire.BytesType)

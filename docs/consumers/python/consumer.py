@@ -98,8 +98,11 @@ def read(record, version):
             "workspace": workspace, "id": f"{s.series_id:016x}", "source": str(uuid.UUID(bytes=s.source_id)),
             "metric": s.metric, "tags": json.dumps({t.key: t.value for t in s.tags}, ensure_ascii=False),
         }
-        times = accumulate(s.timestamp_deltas_us)  # microseconds since 1970
-        yield series, [(at, value, version) for at, value in zip(times, s.values or s.texts)]
+        times = [at * s.timestamp_unit_us for at in accumulate(s.timestamp_deltas)]  # microseconds since 1970
+        times = times or accumulate(s.timestamp_deltas_us)
+        power = 10 ** s.decimal_scale  # integers divided by it are the very floats that were accepted
+        decimals = [integer / power for integer in accumulate(s.decimal_deltas)]
+        yield series, [(at, value, version) for at, value in zip(times, decimals or s.values or s.texts)]
     for d in record.deletions:
         yield None, {
             "workspace": workspace, "whole_workspace": d.whole_workspace, "whole": d.whole_source, "version": version,

@@ -164,14 +164,25 @@ type Series struct {
 	Kind Kind   `protobuf:"varint,6,opt,name=kind,proto3,enum=livegraph.events.v1.Kind" json:"kind,omitempty"`
 	// Timestamps in microseconds since the Unix epoch, strictly increasing: the
 	// first entry is the first timestamp, each further one the difference to the
-	// one before.
+	// one before. Here or in timestamp_deltas.
 	TimestampDeltasUs []uint64 `protobuf:"varint,7,rep,packed,name=timestamp_deltas_us,json=timestampDeltasUs,proto3" json:"timestamp_deltas_us,omitempty"`
-	// KIND_NUMBER: one finite value a timestamp.
+	// KIND_NUMBER: one finite value a timestamp, here or in decimal_deltas.
 	Values []float64 `protobuf:"fixed64,8,rep,packed,name=values,proto3" json:"values,omitempty"`
 	// KIND_STRING: one text a timestamp.
-	Texts         []string `protobuf:"bytes,9,rep,name=texts,proto3" json:"texts,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Texts []string `protobuf:"bytes,9,rep,name=texts,proto3" json:"texts,omitempty"`
+	// KIND_NUMBER, where all have few decimals: one value a timestamp, as an integer
+	// that is to be divided by 10 to the power of decimal_scale, which gives the very
+	// double that was accepted. The first entry is the first integer, each further one
+	// the difference to the one before. The integers are at most 2^53, either way.
+	DecimalDeltas []int64 `protobuf:"zigzag64,10,rep,packed,name=decimal_deltas,json=decimalDeltas,proto3" json:"decimal_deltas,omitempty"`
+	// At most 15.
+	DecimalScale uint32 `protobuf:"varint,11,opt,name=decimal_scale,json=decimalScale,proto3" json:"decimal_scale,omitempty"`
+	// Where all timestamps are multiples of a unit: the same in units.
+	TimestampDeltas []uint64 `protobuf:"varint,12,rep,packed,name=timestamp_deltas,json=timestampDeltas,proto3" json:"timestamp_deltas,omitempty"`
+	// How many microseconds a unit has, at least one.
+	TimestampUnitUs uint32 `protobuf:"varint,13,opt,name=timestamp_unit_us,json=timestampUnitUs,proto3" json:"timestamp_unit_us,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Series) Reset() {
@@ -265,6 +276,34 @@ func (x *Series) GetTexts() []string {
 		return x.Texts
 	}
 	return nil
+}
+
+func (x *Series) GetDecimalDeltas() []int64 {
+	if x != nil {
+		return x.DecimalDeltas
+	}
+	return nil
+}
+
+func (x *Series) GetDecimalScale() uint32 {
+	if x != nil {
+		return x.DecimalScale
+	}
+	return 0
+}
+
+func (x *Series) GetTimestampDeltas() []uint64 {
+	if x != nil {
+		return x.TimestampDeltas
+	}
+	return nil
+}
+
+func (x *Series) GetTimestampUnitUs() uint32 {
+	if x != nil {
+		return x.TimestampUnitUs
+	}
+	return 0
 }
 
 type Tag struct {
@@ -422,7 +461,7 @@ const file_events_v1_points_proto_rawDesc = "" +
 	"\fworkspace_id\x18\x01 \x01(\fR\vworkspaceId\x12$\n" +
 	"\x0ereceived_at_us\x18\x02 \x01(\x03R\freceivedAtUs\x123\n" +
 	"\x06series\x18\x03 \x03(\v2\x1b.livegraph.events.v1.SeriesR\x06series\x12;\n" +
-	"\tdeletions\x18\x04 \x03(\v2\x1d.livegraph.events.v1.DeletionR\tdeletions\"\xb7\x02\n" +
+	"\tdeletions\x18\x04 \x03(\v2\x1d.livegraph.events.v1.DeletionR\tdeletions\"\xda\x03\n" +
 	"\x06Series\x12\x1b\n" +
 	"\tseries_id\x18\x01 \x01(\x06R\bseriesId\x12 \n" +
 	"\vfingerprint\x18\x02 \x01(\fR\vfingerprint\x12\x1b\n" +
@@ -432,7 +471,12 @@ const file_events_v1_points_proto_rawDesc = "" +
 	"\x04kind\x18\x06 \x01(\x0e2\x19.livegraph.events.v1.KindR\x04kind\x12.\n" +
 	"\x13timestamp_deltas_us\x18\a \x03(\x04R\x11timestampDeltasUs\x12\x16\n" +
 	"\x06values\x18\b \x03(\x01R\x06values\x12\x14\n" +
-	"\x05texts\x18\t \x03(\tR\x05texts\"-\n" +
+	"\x05texts\x18\t \x03(\tR\x05texts\x12%\n" +
+	"\x0edecimal_deltas\x18\n" +
+	" \x03(\x12R\rdecimalDeltas\x12#\n" +
+	"\rdecimal_scale\x18\v \x01(\rR\fdecimalScale\x12)\n" +
+	"\x10timestamp_deltas\x18\f \x03(\x04R\x0ftimestampDeltas\x12*\n" +
+	"\x11timestamp_unit_us\x18\r \x01(\rR\x0ftimestampUnitUs\"-\n" +
 	"\x03Tag\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\"\xe9\x01\n" +
