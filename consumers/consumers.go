@@ -8,8 +8,8 @@
 //	prepare   takes the batch when it is full or due and makes it ready to store
 //	store     stores it, writes its dead letters, and commits its offsets
 //
-// Each holds one batch at most, and a batch is bounded in rows and bytes; when the
-// store is away, poll stops. Nothing is committed before it is stored: whatever
+// Each holds one batch at most (but the store as many as Config.StoreAtOnce), and a batch
+// is bounded in rows and bytes; when the store is away, poll stops. Nothing is committed before it is stored: whatever
 // dies in between is consumed again, so a [Handler] must be idempotent.
 //
 // What fails for a passing reason is tried again until it works. What can never
@@ -146,6 +146,10 @@ type Config struct {
 	// CommitEvery is how often offsets are committed at most; 0: after each batch.
 	// For a handler that knows by itself how far it is.
 	CommitEvery time.Duration
+	// StoreAtOnce is how many batches are stored at a time; 0: 1. They are noted and
+	// committed in order all the same. For a handler to whom the order in which batches
+	// are stored does not matter, as between processes that share the partitions.
+	StoreAtOnce int
 	// Grace is how long a stopping loop may take to store and commit what it has;
 	// 0: 8 s.
 	Grace time.Duration
@@ -177,6 +181,7 @@ func New(cfg Config, handler Handler, client *kafka.Client, logger *slog.Logger,
 	if cfg.Grace <= 0 {
 		cfg.Grace = defaultGrace
 	}
+	cfg.StoreAtOnce = max(cfg.StoreAtOnce, 1)
 	l := &Loop{cfg: cfg, handler: handler, log: client, logger: logger.With("group", cfg.Group), tracer: tracing.New(cfg.Tracing, "consumers")}
 	l.shown = newCollectors(l, registerer)
 	return l

@@ -21,6 +21,7 @@ type session struct {
 	intake *intake
 	owned  *owned
 	gaps   continuity
+	slots  chan struct{}           // of batches that are being stored
 	hard   context.Context         // ends when what is in flight may take no longer
 	end    context.CancelCauseFunc // ends the polling
 	give   context.CancelFunc      // ends hard
@@ -58,7 +59,7 @@ func (l *Loop) newSession(ctx context.Context) (s *session, polling context.Cont
 	hard, give := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(l.cfg.Grace, give) })
 	polling, end := context.WithCancelCause(ctx)
-	s = &session{Loop: l, intake: newIntake(l.cfg, l.handler), owned: newOwned(), hard: hard, end: end, give: give}
+	s = &session{Loop: l, intake: newIntake(l.cfg, l.handler), owned: newOwned(), slots: make(chan struct{}, l.cfg.StoreAtOnce), hard: hard, end: end, give: give}
 	return s, polling, func() {
 		end(nil)
 		stop()
@@ -69,13 +70,19 @@ func (l *Loop) newSession(ctx context.Context) (s *session, polling context.Cont
 // through has what poll takes up prepared and stored. failure is how the polling
 // ended, and err that of storing what was polled before.
 func (s *session) through(poll func() error) (failure, err error) {
-	ready := make(chan *batch)
+	ready, begun := make(chan *batch), make(chan *storing, s.cfg.StoreAtOnce)
 	var work errgroup.Group
 	work.Go(func() error { return s.prepare(ready) })
-	work.Go(func() error { return s.store(ready) })
+	work.Go(func() error { return s.begin(ready, begun) })
+	work.Go(func() error { return s.finish(begun) })
 	failure = poll()
 	s.intake.close()
-	return failure, work.Wait()
+	err = work.Wait()
+	for w := range begun { // behind one that failed
+		<-w.known
+		w.end(s.hard.Err())
+	}
+	return failure, err
 }
 
 // start lets the handler decide where partitions begin, until it can.
@@ -175,54 +182,6 @@ func (s *session) prepare(ready chan<- *batch) error {
 			return s.hard.Err()
 		}
 	}
-}
-
-// store stores batches one after the other and commits each.
-func (s *session) store(ready <-chan *batch) error {
-	for b, ok := s.next(ready); ok; b, ok = s.next(ready) {
-		began := time.Now()
-		ctx, span := s.stage(s.hard, b, "store")
-		err := s.settle(ctx, b)
-		tracing.End(span, err)
-		if err != nil {
-			b.end(err)
-			if IsRejoin(err) {
-				s.end(err)
-				s.give()
-			}
-			return err
-		}
-		took := time.Since(began)
-		s.metrics.StoreTime.Add(int64(took))
-		s.metrics.Freshness.Store(int64(time.Since(b.oldest)))
-		s.metrics.Batches.Add(1)
-		s.metrics.Records.Add(int64(len(b.records) + len(b.letters)))
-		s.shown.stored(b, took)
-		s.shown.advance(s.owned.of(b.next))
-		s.commit(b)
-		b.end(nil)
-		s.intake.finish(b)
-		b.Release()
-	}
-	return nil
-}
-
-// next waits for a batch. When none has come by the time that what is stored may be
-// committed, that is committed: nothing may come for long, and all that time what is
-// stored would seem to be late.
-func (s *session) next(ready <-chan *batch) (b *batch, ok bool) {
-	if len(s.uncommitted) > 0 {
-		due := time.NewTimer(s.cfg.CommitEvery - time.Since(s.committed))
-		defer due.Stop()
-		select {
-		case b, ok = <-ready:
-			return b, ok
-		case <-due.C:
-			_ = s.commitNow(s.hard) // it has said so itself
-		}
-	}
-	b, ok = <-ready
-	return b, ok
 }
 
 // commit commits the ends of a batch, and of those before that were not yet, of

@@ -8,16 +8,11 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// settle stores a batch, sends what can never be stored to the dead letters, and
-// notes how far everything is done. It fails only when ctx is done.
-func (l *Loop) settle(ctx context.Context, b *batch) error {
-	letters := b.letters
-	refused, err := l.storeOrHalve(ctx, b.Batch, b.records)
-	if err != nil {
-		return err
-	}
-	letters = append(letters, refused...)
-	if err := l.bury(ctx, letters); err != nil {
+// settle sends what of a stored batch can never be stored to the dead letters, and notes
+// how far everything is done. It fails only when ctx is done, or the partitions are
+// another's.
+func (l *Loop) settle(ctx context.Context, b *batch, refused []kafka.DeadLetter) error {
+	if err := l.bury(ctx, append(b.letters, refused...)); err != nil {
 		return err
 	}
 	next := b.offsets()

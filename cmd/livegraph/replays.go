@@ -15,6 +15,9 @@ import (
 const (
 	// replayShare divides what the consumer may hold, for a replay beside it.
 	replayShare = 2
+	// replayAtOnce is how many of its batches are stored at a time: together they hold
+	// what one of the consumer's does.
+	replayAtOnce = 2
 	// liveFor is how long after its last batch the consumer counts as busy.
 	liveFor = 2 * time.Second
 )
@@ -29,7 +32,7 @@ func (p *process) newReplays() *replay.Runner {
 		},
 		Config: replay.Config{
 			BatchRows: max(cfg.BatchRows/replayShare, 1), BatchBytes: max(cfg.BatchBytes/replayShare, 1), BatchWait: cfg.BatchWait,
-			FetchBytes: max(cfg.FetchBytes/replayShare, 1), Grace: consumerGrace,
+			FetchBytes: max(cfg.FetchBytes/replayShare, 1), Grace: consumerGrace, StoreAtOnce: replayAtOnce,
 		},
 	})
 }

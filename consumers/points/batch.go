@@ -12,10 +12,15 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
+// storeAtOnce is how many batches are inserted at a time: ClickHouse has one thread for
+// each. Which is there first does not matter, versions see to it, as they do where several
+// processes insert.
+const storeAtOnce = 2
+
 // What is kept for its next use.
 const (
-	// spareColumns is how many column buffers: one is filled while another is stored.
-	spareColumns = 2
+	// spareColumns is how many column buffers: one is filled while others are stored.
+	spareColumns = 1 + storeAtOnce
 	// spareSpans is how many spans the records may have room for, together: 80 MB.
 	spareSpans = 400_000
 	// spareTime is for how long, when it is not used: what a backlog needed is let go of

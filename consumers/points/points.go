@@ -94,7 +94,7 @@ func New(deps Deps) *Consumer {
 	c.loop = consumers.New(consumers.Config{
 		Name: Topic, Group: cfg.Group, Topic: deps.Log.PointsTopic().Name, BatchRows: cfg.BatchRows, BatchBytes: cfg.BatchBytes,
 		BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes, Grace: cfg.Grace,
-		Tracing: deps.Tracing,
+		StoreAtOnce: storeAtOnce, Tracing: deps.Tracing,
 	}, handler{c}, deps.Log, c.logger, deps.Metrics)
 	return c
 }
@@ -263,6 +263,9 @@ func (c *Consumer) refresh(ctx context.Context) error {
 	c.graves.close(state.Gone)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if state.AsOf.Before(c.asOf) {
+		return nil // another batch has read what came after
+	}
 	c.generations, c.asOf, c.horizon = state.Generations, state.AsOf, state.Horizon
 	return nil
 }

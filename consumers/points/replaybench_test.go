@@ -27,7 +27,7 @@ func BenchmarkReplay(b *testing.B) {
 	w.consume()
 	w.settledWithin(5 * time.Minute)
 	w.replays(func(d *replay.Deps) {
-		d.Config = replay.Config{BatchRows: 500_000, BatchBytes: 16 << 20, BatchWait: 150 * time.Millisecond, FetchBytes: 4 << 20}
+		d.Config = replay.Config{BatchRows: 500_000, BatchBytes: 16 << 20, BatchWait: 150 * time.Millisecond, FetchBytes: 4 << 20, StoreAtOnce: 2}
 	})
 	before := record.CPU(b)
 	b.ResetTimer()

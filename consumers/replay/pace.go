@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +19,7 @@ const (
 	yieldLimit = 10 * time.Second
 )
 
-// pace holds a replay back. It belongs to the goroutine that prepares.
+// pace holds a replay back. But for what it says, it belongs to the goroutine that prepares.
 type pace struct {
 	run     context.Context // when it is done, nothing is held back any more
 	busy    func() bool
@@ -26,6 +27,7 @@ type pace struct {
 	free    time.Time    // when what was let through so far is within maxRows
 	took    atomic.Int64 // nanoseconds that the last batch took to store
 	live    atomic.Bool  // busy, when it was asked last
+	beside  sync.RWMutex // is held for writing by a batch that is stored beside no other
 }
 
 func newPace(run context.Context, job postgres.Replay, busy func() bool) *pace {
@@ -73,8 +75,15 @@ func (b *paced) Prepare(ctx context.Context) error {
 	return b.Batch.Prepare(ctx)
 }
 
-// Store stores, and takes the time.
+// Store stores, and takes the time: beside no other batch while there is live work.
 func (b *paced) Store(ctx context.Context) error {
+	if b.pace.live.Load() {
+		b.pace.beside.Lock()
+		defer b.pace.beside.Unlock()
+	} else {
+		b.pace.beside.RLock()
+		defer b.pace.beside.RUnlock()
+	}
 	began := time.Now()
 	defer func() { b.pace.took.Store(int64(time.Since(began))) }()
 	return b.Batch.Store(ctx)

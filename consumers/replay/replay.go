@@ -61,6 +61,8 @@ type Config struct {
 	BatchWait  time.Duration
 	FetchBytes int32
 	Grace      time.Duration
+	// StoreAtOnce is how many batches are stored at a time while there is no live work.
+	StoreAtOnce int
 	// Lease is how long a job waits for another run after its own has died; 0: 10 s.
 	Lease time.Duration
 }
@@ -254,7 +256,7 @@ func (r *Runner) read(working, wanted context.Context, job postgres.Replay, p *p
 	}
 	loop := consumers.New(consumers.Config{
 		Name: "replay", Group: "replay-" + job.Consumer, Topic: topic, BatchRows: cfg.BatchRows, BatchBytes: cfg.BatchBytes,
-		BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes, Grace: cfg.Grace,
+		BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes, Grace: cfg.Grace, StoreAtOnce: cfg.StoreAtOnce,
 	}, h, r.deps.Log, log, nil)
 	p.stored = func() int64 { return loop.Metrics().Rows.Load() }
 	from := &source{Assignment: assigned, wanted: wanted, log: r.deps.Log, topic: job.Topic, id: job.TopicID, most: most}

@@ -29,10 +29,12 @@ const (
 	dialTimeout     = 3 * time.Second
 	readTimeout     = 5 * time.Minute // one read; statements are bounded by max_execution_time
 	maxExecutionSec = 120
-	// bulkConns is how many inserts of points run at once. Their connections are
-	// their own, because each keeps a buffer as large as its largest insert: in the
-	// common pool every connection would come to have one.
-	bulkConns = 2
+	// bulkConns is how many inserts of points run at once: two of the consumer, two of a
+	// replay. Their connections are their own, because each keeps a buffer as large as its
+	// largest insert: in the common pool every connection would come to have one. So
+	// bulkIdleConns of them stay.
+	bulkConns     = 4
+	bulkIdleConns = 2
 )
 
 // DB is a pool of connections to one database of ClickHouse.
@@ -74,7 +76,7 @@ func Open(ctx context.Context, address string, changes ...Option) (*DB, error) {
 	}
 	db.options = options
 	bulkOptions := *options
-	bulkOptions.MaxOpenConns, bulkOptions.MaxIdleConns = bulkConns, bulkConns
+	bulkOptions.MaxOpenConns, bulkOptions.MaxIdleConns = bulkConns, bulkIdleConns
 	for _, pool := range []struct {
 		conn    *driver.Conn
 		options *ch.Options
