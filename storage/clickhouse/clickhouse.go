@@ -35,6 +35,9 @@ const (
 	// bulkIdleConns of them stay.
 	bulkConns     = 4
 	bulkIdleConns = 2
+	// bulkLifetime is after how long one is made anew, and its buffer with it: what a
+	// backlog needed is let go of.
+	bulkLifetime = time.Minute
 )
 
 // DB is a pool of connections to one database of ClickHouse.
@@ -76,7 +79,7 @@ func Open(ctx context.Context, address string, changes ...Option) (*DB, error) {
 	}
 	db.options = options
 	bulkOptions := *options
-	bulkOptions.MaxOpenConns, bulkOptions.MaxIdleConns = bulkConns, bulkIdleConns
+	bulkOptions.MaxOpenConns, bulkOptions.MaxIdleConns, bulkOptions.ConnMaxLifetime = bulkConns, bulkIdleConns, bulkLifetime
 	for _, pool := range []struct {
 		conn    *driver.Conn
 		options *ch.Options
