@@ -103,12 +103,12 @@ func TestTheEmbeddedLogIsFullByItsRecordsToo(t *testing.T) {
 	require.NoError(t, err)
 	records := make([]*kgo.Record, 160_000) // a tenth
 	for i := range records {
-		records[i] = &kgo.Record{Value: []byte("x"), Timestamp: time.Now().Add(-10 * time.Minute)}
+		records[i] = &kgo.Record{Value: []byte("x"), Timestamp: time.Now().Add(-5 * time.Minute)}
 	}
 	require.NoError(t, client.ProduceSync(t.Context(), records...).FirstErr())
 
 	found := byName(t, doctor.Check(t.Context(), target))["retention"]
-	require.Regexp(t, `an outage of (1h19m5\ds|1h20m\ds) is ridden out`, found.Detail, "0.8 of ten times ten minutes")
+	require.Regexp(t, `an outage of (39m5\ds|40m\ds) is ridden out`, found.Detail, "0.8 of ten times five minutes")
 	require.Contains(t, found.Advice, "more points a request")
 }
 

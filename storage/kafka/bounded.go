@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"net"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -110,7 +111,7 @@ func cutsOf(state []PartitionState, kept int64, consumed bool) map[int32]int64 {
 	gone := 1 - keptByTrim*float64(kept)/float64(total)
 	cuts := map[int32]int64{}
 	for p, s := range state {
-		to := min(s.Start+int64(gone*float64(s.End-s.Start)), s.End-1)
+		to := min(s.Start+int64(math.Round(gone*float64(s.End-s.Start))), s.End-1)
 		if consumed {
 			to = min(to, s.next())
 		}
