@@ -143,8 +143,10 @@ func (db *DB) aggregate(
 	ctx context.Context, q *AggregateQuery, asked []Function, statement string, parameters ch.Parameters,
 ) (found map[int]*Points, more bool, err error) {
 	found = map[int]*Points{}
-	row := newAggregateRow(asked, q.Texts)
+	row := newAggregateRow(q.Functions, asked, q.Texts)
 	left := q.Limit
+	var p *Points // of the row's group
+	at := uint32(0)
 	err = db.query(ctx, opAggregate, statement, parameters, func(scan func(...any) error) error {
 		if err := scan(row.targets...); err != nil {
 			return err
@@ -152,13 +154,12 @@ func (db *DB) aggregate(
 		if left--; left < 0 {
 			return nil
 		}
-		p := found[int(row.group)]
-		if p == nil {
-			p = &Points{Columns: make([]Column, len(q.Functions))}
-			found[int(row.group)] = p
+		if p == nil || row.group != at { // groups come one after the other
+			p, at = &Points{Columns: make([]Column, len(q.Functions))}, row.group
+			found[int(at)] = p
 		}
 		p.TS = append(p.TS, row.bucket)
-		row.appendTo(p, q.Functions)
+		row.appendTo(p)
 		return nil
 	})
 	return found, left < 0, err
@@ -214,38 +215,51 @@ func (q *AggregateQuery) groupSQL() string {
 type aggregateRow struct {
 	group   uint32
 	bucket  int64
-	numbers map[Function]*float64
-	texts   map[Function]*string
-	targets []any
+	answers []answer // of the functions, index for index
+	targets []any    // of the statement's columns
 }
 
-func newAggregateRow(asked []Function, texts bool) *aggregateRow {
-	row := &aggregateRow{numbers: map[Function]*float64{}, texts: map[Function]*string{}}
+// answer is where the value of a function is scanned into; both are nil where the function
+// was not asked for.
+type answer struct {
+	number *float64
+	text   *string
+}
+
+// newAggregateRow makes a row of a statement that has columns for what is asked of all the
+// functions.
+func newAggregateRow(functions, asked []Function, texts bool) *aggregateRow {
+	row := &aggregateRow{answers: make([]answer, len(functions))}
 	row.targets = []any{&row.group, &row.bucket}
 	for _, f := range asked {
+		a := &answer{}
 		if texts && f != Count {
-			row.texts[f] = new(string)
-			row.targets = append(row.targets, row.texts[f])
+			a.text = new(string)
+			row.targets = append(row.targets, a.text)
 		} else {
-			row.numbers[f] = new(float64)
-			row.targets = append(row.targets, row.numbers[f])
+			a.number = new(float64)
+			row.targets = append(row.targets, a.number)
+		}
+		for i := range functions {
+			if functions[i] == f {
+				row.answers[i] = *a
+			}
 		}
 	}
 	return row
 }
 
-func (r *aggregateRow) appendTo(p *Points, functions []Function) {
-	for i, f := range functions {
-		column := &p.Columns[i]
-		if text, ok := r.texts[f]; ok {
-			value := *text
+func (r *aggregateRow) appendTo(p *Points) {
+	for i := range r.answers {
+		a, column := &r.answers[i], &p.Columns[i]
+		switch {
+		case a.text != nil:
+			value := *a.text
 			column.Texts = append(column.Texts, &value)
-			continue
+		case a.number != nil && !math.IsInf(*a.number, 0):
+			column.Numbers = append(column.Numbers, *a.number)
+		default:
+			column.Numbers = append(column.Numbers, math.NaN())
 		}
-		number := math.NaN()
-		if value, ok := r.numbers[f]; ok && !math.IsInf(*value, 0) {
-			number = *value
-		}
-		column.Numbers = append(column.Numbers, number)
 	}
 }
