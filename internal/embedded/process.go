@@ -264,7 +264,8 @@ func (p *Process) supervise(run *child, stop, done chan struct{}) {
 		if stopped(stop) {
 			return
 		}
-		if time.Since(began) > restartReset {
+		ended := time.Now()
+		if ended.Sub(began) > restartReset {
 			wait = restartFirst
 		}
 		p.restarts.Add(1)
@@ -273,7 +274,7 @@ func (p *Process) supervise(run *child, stop, done chan struct{}) {
 		if run = p.relaunch(stop, &wait); run == nil {
 			return
 		}
-		p.logger.Info("engine is back", "engine", p.spec.name, "pid", run.pid, "took", time.Since(began))
+		p.logger.Info("engine is back", "engine", p.spec.name, "pid", run.pid, "took", time.Since(ended))
 	}
 }
 
