@@ -48,39 +48,17 @@ func (r *run) writeAnswer(w http.ResponseWriter, request *http.Request) error {
 		}
 		heads[i] = head
 	}
-	reply.StreamList(w, request, r.meta, func(out *bufio.Writer) {
-		for i, head := range heads {
-			if i > 0 {
-				_ = out.WriteByte(',') // an error stays with the writer
-			}
-			_, _ = out.Write(head[:len(head)-1]) // without its brace
-			_, _ = out.WriteString(`,"points":[`)
-			r.writePoints(out, r.points[i])
-			_, _ = out.WriteString("]}")
-		}
-	})
-	return nil
-}
-
-// writePoints writes points as [timestamp, value, …], with commas between them.
-func (r *run) writePoints(out *bufio.Writer, points *clickhouse.Points) {
-	if points == nil {
-		return
-	}
-	var clock clock
-	for i, us := range points.TS {
-		row := out.AvailableBuffer()
+	var parts []part
+	for i, head := range heads {
+		before := make([]byte, 0, len(head)+16)
 		if i > 0 {
-			row = append(row, ',')
+			before = append(before, ',')
 		}
-		row = clock.appendTimestamp(append(row, '['), us, r.q.epoch)
-		for _, column := range points.Columns {
-			row = appendCell(append(row, ','), column, i)
-		}
-		if _, err := out.Write(append(row, ']')); err != nil {
-			return // the client is gone
-		}
+		before = append(before, head[:len(head)-1]...) // without its brace
+		parts = append(parts, partsOf(r.points[i], append(before, `,"points":[`...), []byte("]}"))...)
 	}
+	reply.StreamList(w, request, r.meta, func(out *bufio.Writer) { r.writeParts(out, parts) })
+	return nil
 }
 
 func appendCell(dst []byte, column clickhouse.Column, i int) []byte {

@@ -1,8 +1,6 @@
 package livedata
 
 import (
-	"bufio"
-	"bytes"
 	"math"
 	"strconv"
 	"testing"
@@ -52,13 +50,12 @@ func TestCellsAreJSONThatReadsBack(t *testing.T) {
 		number := rapid.Float64().Draw(t, "number")
 		text := rapid.String().Draw(t, "text")
 		us := rapid.Int64Range(0, 4e15).Draw(t, "us")
-		var written bytes.Buffer
-		out := bufio.NewWriterSize(&written, 16)
-		(&run{q: &queryParams{}}).writePoints(out, &clickhouse.Points{TS: []int64{us, us}, Columns: []clickhouse.Column{
-			{Numbers: []float64{number, math.NaN()}}, {Texts: []*string{&text, nil}}}})
-		require.NoError(t, out.Flush())
+		parts := partsOf(&clickhouse.Points{TS: []int64{us, us}, Columns: []clickhouse.Column{
+			{Numbers: []float64{number, math.NaN()}}, {Texts: []*string{&text, nil}}}}, []byte("["), []byte("]"))
+		require.Len(t, parts, 1)
+		written := (&run{q: &queryParams{}}).appendPart(nil, &parts[0])
 		var read [][]any
-		require.NoError(t, json.Unmarshal([]byte("["+written.String()+"]"), &read), "%s", written.String())
+		require.NoError(t, json.Unmarshal(written, &read), "%s", written)
 		require.Equal(t, time.UnixMicro(us).UTC().Format(time.RFC3339Nano), read[0][0])
 		require.Equal(t, math.Float64bits(number), math.Float64bits(read[0][1].(float64)))
 		require.Equal(t, text, read[0][2])
