@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
@@ -261,4 +262,25 @@ func TestPostgresStartsForRootWithAndWithoutUserNamespaces(t *testing.T) {
 		postgres.mustHave(t, a, int64(i+1))
 		require.NoError(t, p.Stop(t.Context()))
 	}
+}
+
+// TestPostgresStartsReadOnly: an operator may have set it so.
+func TestPostgresStartsReadOnly(t *testing.T) {
+	testenv.NeedsEngines(t)
+	p, err := embedded.StartPostgres(t.Context(), embedded.PostgresOptions{EngineOptions: embedded.EngineOptions{Dir: filepath.Join(t.TempDir(), "postgres")}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, p.Stop(context.Background())) }()
+	conn, err := pgx.Connect(t.Context(), p.Address())
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "ALTER SYSTEM SET default_transaction_read_only = on")
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(t.Context()))
+	require.NoError(t, p.Stop(t.Context()))
+	require.NoError(t, p.Start(t.Context()))
+	conn, err = pgx.Connect(t.Context(), p.Address())
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	var readOnly string
+	require.NoError(t, conn.QueryRow(t.Context(), "SHOW default_transaction_read_only").Scan(&readOnly))
+	require.Equal(t, "on", readOnly)
 }

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const (
@@ -216,18 +215,18 @@ func (pg *postgres) ready(ctx context.Context) error {
 	return conn.Close(ctx)
 }
 
-// createDatabase makes the database livegraph if it is not there.
+// createDatabase makes the database livegraph if it is not there. It looks first: Postgres
+// starts with its database however it is set, read-only for instance.
 func (pg *postgres) createDatabase(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, pg.url("postgres"))
 	if err != nil {
 		return fmt.Errorf("starting postgres: %w", err)
 	}
 	defer conn.Close(ctx)
-	const duplicateDatabase = "42P04"
-	var pgErr *pgconn.PgError
-	_, err = conn.Exec(ctx, `CREATE DATABASE `+postgresDB)
-	if errors.As(err, &pgErr) && pgErr.Code == duplicateDatabase {
-		return nil
+	var there bool
+	err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, postgresDB).Scan(&there)
+	if err == nil && !there {
+		_, err = conn.Exec(ctx, `CREATE DATABASE `+postgresDB)
 	}
 	if err != nil {
 		return fmt.Errorf("starting postgres: %w", err)
