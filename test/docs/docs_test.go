@@ -117,6 +117,13 @@ func TestEverySettingOfThePagesExists(t *testing.T) {
 	require.NoError(t, err)
 	var variables strings.Builder
 	variables.Write(settings)
+	benchmarks, err := filepath.Glob(filepath.Join(top, "test", "bench", "*_test.go"))
+	require.NoError(t, err)
+	for _, path := range benchmarks { // their variables are no settings of the service
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		variables.WriteString("\n" + strings.Join(variable.FindAllString(string(text), -1), "\n"))
+	}
 	for _, path := range commands {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
