@@ -33,8 +33,7 @@ func (s *session) begin(ready <-chan *batch, begun chan<- *storing) error {
 			b.end(s.hard.Err())
 			return s.hard.Err()
 		}
-		w := &storing{batch: b, began: time.Now(), known: make(chan struct{})}
-		w.ctx, w.stage = s.stage(s.hard, b, "store")
+		w := s.storing(b)
 		go func() {
 			defer close(w.known)
 			w.refused, w.err = s.storeOrHalve(w.ctx, b.Batch, b.records)
@@ -42,6 +41,13 @@ func (s *session) begin(ready <-chan *batch, begun chan<- *storing) error {
 		begun <- w // there is room: each has a slot
 	}
 	return nil
+}
+
+// storing is a batch whose storing begins now.
+func (s *session) storing(b *batch) *storing {
+	began := time.Now()
+	ctx, stage := s.stage(s.hard, b, "store")
+	return &storing{batch: b, ctx: ctx, stage: stage, began: began, known: make(chan struct{})}
 }
 
 // finish settles and commits batches in their order, whichever is stored first.
@@ -67,7 +73,7 @@ func (s *session) finish(begun <-chan *storing) error {
 		s.metrics.Batches.Add(1)
 		s.metrics.Records.Add(int64(len(w.records) + len(w.letters)))
 		s.shown.stored(w.batch, took)
-		s.shown.advance(s.owned.of(w.batch.next))
+		s.shown.advance(s.owned.of(w.next))
 		s.commit(w.batch)
 		w.end(nil)
 		s.intake.finish(w.batch)

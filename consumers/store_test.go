@@ -124,10 +124,10 @@ func TestBatchesAreStoredTwoAtATimeAndNotedInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGates("a", "b", "c", "d")
 		end := reading(t.Context(), g, 2, &once{records: records("a", "b", "c", "d")})
-		begun, happened := g.saw()
+		begun, _ := g.saw()
 		require.ElementsMatch(t, []string{"a", "b"}, begun)
 		g.gates["b"] <- nil
-		begun, happened = g.saw()
+		begun, happened := g.saw()
 		require.Len(t, begun, 2, "what waits to be noted counts")
 		require.Empty(t, happened, "nothing is noted before what comes before it is stored")
 		g.gates["a"] <- nil

@@ -62,7 +62,7 @@ func TestManyPointsAreWrittenInOrder(t *testing.T) {
 // away is a client that goes away.
 type away struct{ writes int }
 
-func (w *away) Write(p []byte) (int, error) {
+func (w *away) Write([]byte) (int, error) {
 	w.writes++
 	return 0, errors.New("gone")
 }

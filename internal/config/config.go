@@ -185,11 +185,6 @@ func (c *Config) Validate() error {
 	}
 	c.TLS.validate(bad)
 	c.validateEngines(bad)
-	for _, cidr := range c.API.TrustedProxies {
-		if _, _, err := net.ParseCIDR(cidr); err != nil {
-			bad("api-trusted-proxies", "%q is not a network such as 10.0.0.0/8", cidr)
-		}
-	}
 	positive := map[string]int64{
 		"kafka-points-partitions": int64(c.Kafka.PointsPartitions), "kafka-commands-partitions": int64(c.Kafka.CommandsPartitions), "kafka-retention-bytes": c.Kafka.RetentionBytes,
 		"kafka-buffered-bytes": int64(c.Kafka.BufferedBytes), "postgres-max-conns": int64(c.Postgres.MaxConns),
@@ -207,12 +202,7 @@ func (c *Config) Validate() error {
 			bad(name, "must be above zero")
 		}
 	}
-	if c.API.AuthFailuresPerMinute < 0 {
-		bad("api-auth-failures-per-minute", "must not be below zero")
-	}
-	if c.API.MaxWrites < 0 {
-		bad("api-max-writes", "must not be below zero")
-	}
+	c.API.validate(bad)
 	if c.Rollups.Late < 0 {
 		bad("rollups-late", "must not be below zero")
 	}
@@ -227,4 +217,18 @@ func (c *Config) Validate() error {
 	}
 	c.Tracing.validate(bad)
 	return errors.Join(errs...)
+}
+
+func (a *API) validate(bad func(setting, format string, args ...any)) {
+	for _, cidr := range a.TrustedProxies {
+		if _, _, err := net.ParseCIDR(cidr); err != nil {
+			bad("api-trusted-proxies", "%q is not a network such as 10.0.0.0/8", cidr)
+		}
+	}
+	if a.AuthFailuresPerMinute < 0 {
+		bad("api-auth-failures-per-minute", "must not be below zero")
+	}
+	if a.MaxWrites < 0 {
+		bad("api-max-writes", "must not be below zero")
+	}
 }

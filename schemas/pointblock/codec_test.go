@@ -326,7 +326,7 @@ func oddSeries(t *rapid.T, s *series) []byte {
 	if len(m.TimestampDeltas) > 0 {
 		times = 12
 	}
-	for rest := append(m.TimestampDeltasUs, m.TimestampDeltas...); len(rest) > 0; {
+	for rest := slices.Concat(m.TimestampDeltasUs, m.TimestampDeltas); len(rest) > 0; {
 		n := rapid.IntRange(0, len(rest)).Draw(t, "piece")
 		var packed []byte
 		for _, d := range rest[:n] {

@@ -113,9 +113,10 @@ func decodeSpan(b []byte, s *Span) error {
 // readSpan reads one series and checks its identity. Its points are not looked at,
 // nor their number and bounds known.
 func readSpan(b []byte, s *Span) error {
-	var fingerprint, source, decimals, multiples []byte
+	var fingerprint, source []byte
 	var tags, texts region
-	kind, unit, scale, message := uint64(0), uint64(0), uint64(0), b
+	var small smallColumns
+	kind, message := uint64(0), b
 	for len(b) > 0 {
 		tag, payload, bits, rest, err := next(b)
 		if err != nil {
@@ -148,21 +149,11 @@ func readSpan(b []byte, s *Span) error {
 			s.values = binary.LittleEndian.AppendUint64(s.values, bits)
 		case seriesText:
 			texts.add(message, start, end)
-		case seriesDecimals:
-			decimals = extend(decimals, payload)
-		case seriesDecimal:
-			decimals = protowire.AppendVarint(decimals, bits)
-		case seriesScale:
-			scale = uint64(uint32(bits)) // as protobuf libraries read an uint32
-		case seriesUnitDeltas:
-			multiples = extend(multiples, payload)
-		case seriesUnitDelta:
-			multiples = protowire.AppendVarint(multiples, bits)
-		case seriesUnit:
-			unit = uint64(uint32(bits))
+		default:
+			small.take(tag, payload, bits)
 		}
 	}
-	if err := s.pack(decimals, scale, multiples, unit); err != nil {
+	if err := s.pack(&small); err != nil {
 		return err
 	}
 	if len(fingerprint) != uuidBytes {
@@ -176,24 +167,48 @@ func readSpan(b []byte, s *Span) error {
 	return s.checkIdentity(kind)
 }
 
+// smallColumns are the columns that may be there instead of others, as they are on the wire.
+type smallColumns struct {
+	decimals, multiples []byte // of numbers, and of times
+	scale, unit         uint64
+}
+
+// take takes a field, if it is of one of them.
+func (c *smallColumns) take(tag byte, payload []byte, bits uint64) {
+	switch tag {
+	case seriesDecimals:
+		c.decimals = extend(c.decimals, payload)
+	case seriesDecimal:
+		c.decimals = protowire.AppendVarint(c.decimals, bits)
+	case seriesScale:
+		c.scale = uint64(uint32(bits)) // as protobuf libraries read an uint32
+	case seriesUnitDeltas:
+		c.multiples = extend(c.multiples, payload)
+	case seriesUnitDelta:
+		c.multiples = protowire.AppendVarint(c.multiples, bits)
+	case seriesUnit:
+		c.unit = uint64(uint32(bits))
+	}
+}
+
 // pack takes the columns that may be there instead of others.
-func (s *Span) pack(decimals []byte, scale uint64, multiples []byte, unit uint64) error {
+func (s *Span) pack(c *smallColumns) error {
 	s.unit = 1
 	switch {
-	case len(decimals) > 0 && len(s.values) > 0:
+	case len(c.decimals) > 0 && len(s.values) > 0:
 		return errors.New("a series has values and decimals")
-	case len(decimals) > 0 && scale > maxScale:
-		return fmt.Errorf("the decimal scale %d is above %d", scale, maxScale)
-	case len(multiples) > 0 && len(s.deltas) > 0:
+	case len(c.decimals) > 0 && c.scale > maxScale:
+		return fmt.Errorf("the decimal scale %d is above %d", c.scale, maxScale)
+	case len(c.multiples) > 0 && len(s.deltas) > 0:
 		return errors.New("a series has times in microseconds and in units")
-	case len(multiples) > 0 && unit == 0:
+	case len(c.multiples) > 0 && c.unit == 0:
 		return errors.New("the unit of timestamps is missing")
 	}
-	if len(decimals) > 0 {
-		s.values, s.scale, s.decimal = decimals, uint8(scale), true
+	if len(c.decimals) > 0 {
+		s.values, s.scale, s.decimal = c.decimals, uint8(c.scale), true
 	}
-	if len(multiples) > 0 {
-		s.deltas, s.unit = multiples, uint32(unit)
+	if len(c.multiples) > 0 {
+		s.deltas, s.unit = c.multiples, uint32(c.unit)
 	}
 	return nil
 }
