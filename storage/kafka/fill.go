@@ -34,6 +34,7 @@ type logFill struct {
 	sizes     map[int32]int64 // bytes of each partition, at the last look
 	lostUntil map[int32]int64 // log start up to which a loss has been reported
 
+	turn   sync.RWMutex              // of the next two, which go together
 	shares atomic.Pointer[[]float64] // the fill by partition
 	own    unstored
 }
@@ -148,8 +149,10 @@ func (c *Client) measureFill(ctx context.Context, t *topic) {
 		fullest = max(fullest, shares[p])
 		c.noteLoss(t, int32(p), s)
 	}
+	f.turn.Lock() // nobody sees a share and what it is made of
 	f.shares.Store(&shares)
 	f.own.seen(looked)
+	f.turn.Unlock()
 	f.share.Store(math.Float64bits(fullest))
 	now := time.Now()
 	t.partitions.observe(state.State, maps.Clone(f.sizes), now)
@@ -186,6 +189,8 @@ func (f *logFill) full(partition int32, threshold float64) bool {
 	if retention <= 0 {
 		return false
 	}
+	f.turn.RLock()
+	defer f.turn.RUnlock()
 	share := 0.0
 	if shares := f.shares.Load(); shares != nil && int(partition) < len(*shares) {
 		share = (*shares)[partition]
@@ -202,8 +207,8 @@ func (f *logFill) shareOf(partition int32, s PartitionState) float64 {
 	}
 	next := s.next()
 	lag, each := s.End-next, float64(f.sizes[partition])/float64(records)
-	bytes, own := f.own.behind(partition, next)
-	unstored := max(float64(lag)*each, f.own.inLog(bytes)+float64(max(lag-own, 0))*each)
+	bytes, own, since := f.own.behind(partition, next, s.End)
+	unstored := max(float64(max(lag-since, 0))*each, f.own.inLog(bytes)+float64(max(lag-own, 0))*each)
 	return unstored / float64(retention)
 }
 

@@ -101,15 +101,18 @@ func (c *Client) send(t *topic, records []kgo.Record) *delivery {
 	}
 	for i := range records {
 		d.offsets[i] = -1
-		bytes := bytesOf(&records[i])
+		bytes, partition := bytesOf(&records[i]), records[i].Partition
 		// Not the request's context: franz-go would cancel a whole batch, other
 		// requests' records included, when one client hangs up.
 		t.producer.TryProduce(c.ctx, &records[i], func(r *kgo.Record, err error) {
 			if err == nil {
 				c.health.alive()
-				if watched {
-					t.fill.own.acknowledged(r.Partition, r.Offset, bytes)
-				}
+			}
+			switch {
+			case watched && err == nil:
+				t.fill.own.acknowledged(partition, r.Offset, bytes)
+			case watched:
+				t.fill.own.failed(partition, bytes)
 			}
 			d.finish(i, r.Offset, err)
 		})

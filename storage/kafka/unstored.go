@@ -40,7 +40,10 @@ type sent struct {
 	marks          []sentMark // ascending offsets; the newest may be missing
 	last           int64      // offset of the newest record, if there are marks
 	bytes, records int64      // acknowledged, since the start
-	unseen         int64      // bytes handed over since the last look at the offsets
+	unseen         int64      // bytes handed over that the last look at the offsets has not seen
+	flying         int64      // bytes of them that are not answered yet
+
+	lookedBytes, lookedRecords int64 // acknowledged when the last look began
 }
 
 // sentMark is a record of ours, with what was acknowledged before it.
@@ -63,8 +66,17 @@ func (u *unstored) handed(records []kgo.Record) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for i := range records {
-		u.of(records[i].Partition).unseen += bytesOf(&records[i])
+		s, bytes := u.of(records[i].Partition), bytesOf(&records[i])
+		s.unseen += bytes
+		s.flying += bytes
 	}
+}
+
+// failed notes a record that may not be in the log.
+func (u *unstored) failed(partition int32, bytes int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.of(partition).flying -= bytes
 }
 
 // acknowledged notes a record that is in the log.
@@ -79,6 +91,7 @@ func (u *unstored) acknowledged(partition int32, offset, bytes int64) {
 	s.last = offset
 	s.bytes += bytes
 	s.records++
+	s.flying -= bytes
 	if len(s.marks) > maxMarks { // coarser, and so a little too much, never too little
 		kept := s.marks[:0]
 		for i := 0; i < len(s.marks); i += 2 {
@@ -88,16 +101,18 @@ func (u *unstored) acknowledged(partition int32, offset, bytes int64) {
 	}
 }
 
-// look gives the bytes of each partition that a look at the offsets which begins
-// now may miss. What the look has seen is taken off by seen.
+// look begins a look at the offsets, which sees what is answered by now, and gives its bytes
+// of each partition. They are taken off by seen; what is on its way, and what comes
+// meanwhile, is left for the next look, so that nothing is counted twice.
 func (u *unstored) look() map[int32]int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	missed := make(map[int32]int64, len(u.partitions))
+	looked := make(map[int32]int64, len(u.partitions))
 	for p, s := range u.partitions {
-		missed[p] = s.unseen
+		looked[p] = s.unseen - s.flying
+		s.lookedBytes, s.lookedRecords = s.bytes, s.records
 	}
-	return missed
+	return looked
 }
 
 // seen ends a look.
@@ -109,7 +124,7 @@ func (u *unstored) seen(looked map[int32]int64) {
 	}
 }
 
-// unseen gives the bytes handed over since the last look.
+// unseen gives the bytes handed over that the last look has not seen.
 func (u *unstored) unseen(partition int32) int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -119,25 +134,37 @@ func (u *unstored) unseen(partition int32) int64 {
 	return 0
 }
 
-// behind gives the bytes and the records of ours that the consumer has not
-// committed when the next one it will is at offset next, and forgets those before.
-func (u *unstored) behind(partition int32, next int64) (bytes, records int64) {
+// behind gives the records of ours that the consumer has not committed, of a partition that
+// ends at offset end, when the next one it will is at offset next; the bytes of those that
+// were answered when the last look began, and how many came since. It forgets those before.
+func (u *unstored) behind(partition int32, next, end int64) (bytes, records, since int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	s := u.partitions[partition]
-	if s == nil || len(s.marks) == 0 {
-		return 0, 0
+	if s == nil {
+		return 0, 0, 0
+	}
+	at := func(offset int64) (place int, found bool) {
+		return slices.BinarySearchFunc(s.marks, offset, func(m sentMark, offset int64) int { return cmp.Compare(m.offset, offset) })
+	}
+	before := s.records // those before the end
+	if i, _ := at(end); i < len(s.marks) {
+		before = s.marks[i].records
+	}
+	since = max(before-s.lookedRecords, 0)
+	if len(s.marks) == 0 {
+		return 0, 0, since
 	}
 	if next > s.last {
 		s.marks = nil
-		return 0, 0
+		return 0, 0, since
 	}
 	// The last mark before next stays: between it and the one behind it there may
 	// be records that have no mark.
-	first, found := slices.BinarySearchFunc(s.marks, next, func(m sentMark, next int64) int { return cmp.Compare(m.offset, next) })
+	first, found := at(next)
 	if !found && first > 0 {
 		first--
 	}
 	s.marks = slices.Delete(s.marks, 0, first)
-	return s.bytes - s.marks[0].bytes, s.records - s.marks[0].records
+	return max(s.lookedBytes-s.marks[0].bytes, 0), max(before-s.marks[0].records, 0), since
 }
