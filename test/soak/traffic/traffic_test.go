@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -51,19 +52,20 @@ func TestEveryKindOfRequestCanBeRead(t *testing.T) {
 		defer mu.Unlock()
 		paths[r.URL.Path] = true
 	})
-	for range 600 {
-		f.one(t.Context())
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	for _, path := range []string{
+	wanted := []string{
 		"/api/live-data/ingest", "/api/live-data/query", "/api/commands/execute", "/api/commands/batch", "/api/queries/nodes", "/api/rag/search",
 		"/api/rag/hybrid-search", "/api/admin/audit", "/admin/api/topics",
-	} {
-		require.True(t, paths[path], path)
 	}
-	for _, name := range f.Kinds()[:len(f.Kinds())-1] {
-		require.NotNil(t, f.ByKind()[name], name)
+	all := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		kinds := f.Kinds()
+		return !slices.ContainsFunc(wanted, func(path string) bool { return !paths[path] }) &&
+			!slices.ContainsFunc(kinds[:len(kinds)-1], func(name string) bool { return f.ByKind()[name] == nil })
+	}
+	for n := 0; n < 600 || !all(); n++ { // kinds are drawn, some of them seldom
+		require.Less(t, n, 20_000, "%v", paths)
+		f.one(t.Context())
 	}
 }
 
