@@ -47,7 +47,14 @@ export function useLogin() {
 }
 
 export function useLogout() {
-  return useMutation({ mutationFn: () => api.del('/session'), onSettled: forget })
+  return useMutation({
+    mutationFn: async () => {
+      // What is being asked for would be answered after the session has ended, and refused.
+      await queryClient.cancelQueries({ predicate: (query) => query.queryKey[0] !== KEY[0] })
+      await api.del('/session')
+    },
+    onSettled: forget,
+  })
 }
 
 /** A change of password ends all sessions of the operator, and may answer with a new one. */
