@@ -9,8 +9,9 @@
 //	store     stores it, writes its dead letters, and commits its offsets
 //
 // Each holds one batch at most (but the store as many as Config.StoreAtOnce), and a batch
-// is bounded in rows and bytes; when the store is away, poll stops. Nothing is committed before it is stored: whatever
-// dies in between is consumed again, so a [Handler] must be idempotent.
+// is bounded in rows and bytes; when the store is away, poll stops. Nothing is committed
+// before it is stored: whatever dies in between is consumed again, so a [Handler] must be
+// idempotent.
 //
 // What fails for a passing reason is tried again until it works. What can never
 // work, an unreadable record or one that the store refuses for what is in it, goes

@@ -61,18 +61,11 @@ func (s *site) send(t *testing.T, body string) (ingest.Result, error) {
 	})
 }
 
-// read reads n records from the start of the topic.
+// read reads the records of the topic, of which there are n at least.
 func (s *site) read(t *testing.T, n int) []*kgo.Record {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(s.brokers...), kgo.ConsumeTopics("points"))
-	require.NoError(t, err)
-	defer client.Close()
-	var records []*kgo.Record
-	for len(records) < n {
-		fetches := client.PollFetches(t.Context())
-		require.NoError(t, fetches.Err())
-		records = append(records, fetches.Records()...)
-	}
+	records := testenv.Records(t, s.brokers, "points")
+	require.GreaterOrEqual(t, len(records), n)
 	return records
 }
 

@@ -37,7 +37,7 @@ func kindName(kind pointblock.Kind) string {
 // them, so they are written as they go and never stand in memory as JSON.
 func (r *run) writeAnswer(w http.ResponseWriter, request *http.Request) error {
 	columns := r.q.columns()
-	heads := make([][]byte, len(r.groups))
+	var parts []part
 	for i, g := range r.groups {
 		head, err := json.Marshal(groupHead{
 			SourceID: g.source, SourceName: g.sourceName, Metric: g.metric, Kind: kindName(g.kind), Unit: g.unit,
@@ -46,10 +46,6 @@ func (r *run) writeAnswer(w http.ResponseWriter, request *http.Request) error {
 		if err != nil {
 			return err
 		}
-		heads[i] = head
-	}
-	var parts []part
-	for i, head := range heads {
 		before := make([]byte, 0, len(head)+16)
 		if i > 0 {
 			before = append(before, ',')

@@ -2,7 +2,9 @@ package livedata
 
 import (
 	"bufio"
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 
 	"github.com/livegraph/livegraph/storage/clickhouse"
@@ -75,13 +77,18 @@ func (r *run) writeParts(out *bufio.Writer, parts []part) {
 	}
 }
 
-// renderBeside renders parts beside each other, into the buffers. A panic is the caller's.
+// renderBeside renders parts beside each other, into the buffers. A panic is the caller's, who
+// answers for it; so that its place is known, it says it.
 func (r *run) renderBeside(parts []part, buffers [][]byte) {
 	var others sync.WaitGroup
 	panics := make([]any, len(parts))
 	for i := 1; i < len(parts); i++ {
 		others.Go(func() {
-			defer func() { panics[i] = recover() }()
+			defer func() {
+				if problem := recover(); problem != nil {
+					panics[i] = fmt.Sprintf("%v, at %s", problem, debug.Stack())
+				}
+			}()
 			buffers[i] = r.render(buffers[i], &parts[i])
 		})
 	}

@@ -308,6 +308,24 @@ func drawUnknown(t *rapid.T) [][]byte {
 	}), 0, 3).Draw(t, "unknown")
 }
 
+// drawPieces writes a repeated field in packed pieces, with elements of their own between
+// them, which every reader has to take for the same.
+func drawPieces[V any](t *rapid.T, field protowire.Number, element protowire.Type, values []V, write func([]byte, V) []byte) (pieces [][]byte) {
+	for rest := values; len(rest) > 0; {
+		n := rapid.IntRange(0, len(rest)).Draw(t, "piece")
+		var packed []byte
+		for _, v := range rest[:n] {
+			packed = write(packed, v)
+		}
+		if pieces = append(pieces, bytesField(field, packed)); n < len(rest) {
+			pieces = append(pieces, write(protowire.AppendTag(nil, field, element), rest[n]))
+			n++
+		}
+		rest = rest[n:]
+	}
+	return pieces
+}
+
 // oddSeries encodes a series as no library does but any may: columns cut into
 // packed and unpacked pieces, other fields between them in any order.
 func oddSeries(t *rapid.T, s *series) []byte {
@@ -326,43 +344,10 @@ func oddSeries(t *rapid.T, s *series) []byte {
 	if len(m.TimestampDeltas) > 0 {
 		times = 12
 	}
-	for rest := slices.Concat(m.TimestampDeltasUs, m.TimestampDeltas); len(rest) > 0; {
-		n := rapid.IntRange(0, len(rest)).Draw(t, "piece")
-		var packed []byte
-		for _, d := range rest[:n] {
-			packed = protowire.AppendVarint(packed, d)
-		}
-		if queues[1] = append(queues[1], bytesField(times, packed)); n < len(rest) {
-			queues[1] = append(queues[1], varintField(times, rest[n]))
-			n++
-		}
-		rest = rest[n:]
-	}
-	for rest := m.Values; len(rest) > 0; {
-		n := rapid.IntRange(0, len(rest)).Draw(t, "piece")
-		var packed []byte
-		for _, v := range rest[:n] {
-			packed = protowire.AppendFixed64(packed, math.Float64bits(v))
-		}
-		if queues[2] = append(queues[2], bytesField(8, packed)); n < len(rest) {
-			one := protowire.AppendFixed64(protowire.AppendTag(nil, 8, protowire.Fixed64Type), math.Float64bits(rest[n]))
-			queues[2] = append(queues[2], one)
-			n++
-		}
-		rest = rest[n:]
-	}
-	for rest := m.DecimalDeltas; len(rest) > 0; {
-		n := rapid.IntRange(0, len(rest)).Draw(t, "piece")
-		var packed []byte
-		for _, d := range rest[:n] {
-			packed = protowire.AppendVarint(packed, protowire.EncodeZigZag(d))
-		}
-		if queues[2] = append(queues[2], bytesField(10, packed)); n < len(rest) {
-			queues[2] = append(queues[2], varintField(10, protowire.EncodeZigZag(rest[n])))
-			n++
-		}
-		rest = rest[n:]
-	}
+	double := func(b []byte, v float64) []byte { return protowire.AppendFixed64(b, math.Float64bits(v)) }
+	zigzagged := func(b []byte, d int64) []byte { return protowire.AppendVarint(b, protowire.EncodeZigZag(d)) }
+	queues[1] = drawPieces(t, times, protowire.VarintType, slices.Concat(m.TimestampDeltasUs, m.TimestampDeltas), protowire.AppendVarint)
+	queues[2] = slices.Concat(drawPieces(t, 8, protowire.Fixed64Type, m.Values, double), drawPieces(t, 10, protowire.VarintType, m.DecimalDeltas, zigzagged))
 	for _, text := range m.Texts {
 		queues[3] = append(queues[3], bytesField(9, []byte(text)))
 	}

@@ -54,15 +54,8 @@ func putScaled(b []byte, values []float64, power float64) (n int) {
 		if math.Float64bits(float64(integer)/power) != math.Float64bits(v) {
 			return 0
 		}
-		d := zigzag(integer - previous)
+		n = putVarint(b, n, zigzag(integer-previous))
 		previous = integer
-		for d >= 0x80 {
-			b[n] = byte(d) | 0x80
-			d >>= 7
-			n++
-		}
-		b[n] = byte(d)
-		n++
 	}
 	return n
 }

@@ -233,15 +233,8 @@ func appendDeltas(dst []byte, ts []int64, unit int64) []byte {
 	b := dst[:cap(dst)]
 	previous := int64(0)
 	for _, t := range ts {
-		d := inUnits(t-previous, unit)
+		n = putVarint(b, n, inUnits(t-previous, unit))
 		previous = t
-		for d >= 0x80 {
-			b[n] = byte(d) | 0x80
-			d >>= 7
-			n++
-		}
-		b[n] = byte(d)
-		n++
 	}
 	return b[:n]
 }

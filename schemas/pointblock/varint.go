@@ -2,6 +2,18 @@ package pointblock
 
 import "encoding/binary"
 
+// putVarint writes v into b from n on, which has room for it, and gives where it ends. To
+// slice b for binary.PutUvarint takes a tenth to a fifth longer (BenchmarkEncode).
+func putVarint(b []byte, n int, v uint64) int {
+	for v >= 0x80 {
+		b[n] = byte(v) | 0x80
+		v >>= 7
+		n++
+	}
+	b[n] = byte(v)
+	return n + 1
+}
+
 // readVarint reads the varint that b begins with and gives its length, 0 if it
 // is none. Differences of regular times have the same length again and again,
 // so a branch for each length is cheaper than arithmetic without branches: the

@@ -34,8 +34,8 @@ type logFill struct {
 	sizes     map[int32]int64 // bytes of each partition, at the last look
 	lostUntil map[int32]int64 // log start up to which a loss has been reported
 
-	turn   sync.RWMutex              // of the next two, which go together
-	shares atomic.Pointer[[]float64] // the fill by partition
+	turn   sync.RWMutex // of the next two, which go together
+	shares []float64    // the fill by partition
 	own    unstored
 }
 
@@ -150,7 +150,7 @@ func (c *Client) measureFill(ctx context.Context, t *topic) {
 		c.noteLoss(t, int32(p), s)
 	}
 	f.turn.Lock() // nobody sees a share and what it is made of
-	f.shares.Store(&shares)
+	f.shares = shares
 	f.own.seen(looked)
 	f.turn.Unlock()
 	f.share.Store(math.Float64bits(fullest))
@@ -192,8 +192,8 @@ func (f *logFill) full(partition int32, threshold float64) bool {
 	f.turn.RLock()
 	defer f.turn.RUnlock()
 	share := 0.0
-	if shares := f.shares.Load(); shares != nil && int(partition) < len(*shares) {
-		share = (*shares)[partition]
+	if int(partition) < len(f.shares) {
+		share = f.shares[partition]
 	}
 	return share+f.own.inLog(f.own.unseen(partition))/float64(retention) >= threshold
 }

@@ -57,21 +57,12 @@ func requireUnavailable(t *testing.T, err error) {
 	require.Positive(t, fe.RetryAfter)
 }
 
-// consume reads n records from the start of the topic.
+// consume reads the records of the topic, of which there are n at least.
 func consume(t *testing.T, b *testenv.Broker, topic string, n int) []*kgo.Record {
 	t.Helper()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(b.Brokers()...), kgo.ConsumeTopics(b.Prefix+topic))
-	require.NoError(t, err)
-	defer cl.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	var got []*kgo.Record
-	for len(got) < n {
-		fetches := cl.PollFetches(ctx)
-		require.NoError(t, fetches.Err())
-		got = append(got, fetches.Records()...)
-	}
-	return got
+	records := testenv.Records(t, b.Brokers(), b.Prefix+topic)
+	require.GreaterOrEqual(t, len(records), n)
+	return records
 }
 
 func TestRecordsLandInTheirPartitionWithTheRequestID(t *testing.T) {

@@ -1,6 +1,6 @@
 // Who is logged in. The session itself is a cookie that no script can read.
 
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { type Query, useMutation, useQuery } from '@tanstack/react-query'
 
 import { api, ApiError, type Session } from '@/api'
 import { setCsrfToken, setSignedOutHandler } from '@/api/client'
@@ -28,11 +28,14 @@ export function useSession() {
   return useQuery({ queryKey: KEY, queryFn: load, staleTime: 60_000, refetchOnWindowFocus: true })
 }
 
+/** All that only a session lets see. */
+const BEHIND = { predicate: (query: Query) => query.queryKey[0] !== KEY[0] }
+
 /** Forgets the session and everything that it let see. */
 export function forget(): void {
   setCsrfToken(null)
   queryClient.setQueryData(KEY, null)
-  queryClient.removeQueries({ predicate: (query) => query.queryKey[0] !== KEY[0] })
+  queryClient.removeQueries(BEHIND)
 }
 
 setSignedOutHandler(forget)
@@ -50,7 +53,7 @@ export function useLogout() {
   return useMutation({
     mutationFn: async () => {
       // What is being asked for would be answered after the session has ended, and refused.
-      await queryClient.cancelQueries({ predicate: (query) => query.queryKey[0] !== KEY[0] })
+      await queryClient.cancelQueries(BEHIND)
       await api.del('/session')
     },
     onSettled: forget,
