@@ -28,15 +28,18 @@ func FuzzQueryParameters(f *testing.F) {
 		"from=-9223372036854775807w&to=253402300799000", "interval=1ns", "aggregation=count&interval=99999999999999999999s&fill=1e400", "cursor=x&checkpoint=y&source=z&nodeId=", "timezone=../../etc/passwd", "from=now-&to=-0s", "a;b=1&%zz",
 	} {
 		f.Add(query)
+		f.Add(query + "&limit=10001")
 	}
 	now := time.Date(2026, 11, 21, 7, 40, 8, 290_296_000, time.UTC)
 	f.Fuzz(func(t *testing.T, raw string) {
 		parameters := func() *request.Params { return request.Query(&http.Request{URL: &url.URL{RawQuery: raw}}) }
-		q, err := readQuery(parameters(), now)
-		if err != nil {
-			requireRefusal(t, err)
-		} else {
-			requireBounded(t, q)
+		for _, accepted := range []string{formatJSON, formatCSV} {
+			q, err := readQuery(parameters(), accepted, now)
+			if err != nil {
+				requireRefusal(t, err)
+			} else {
+				requireBounded(t, q)
+			}
 		}
 		d, err := readDeletion(parameters(), now)
 		if err != nil {
@@ -64,7 +67,11 @@ func requireBounded(t *testing.T, q *queryParams) {
 	require.LessOrEqual(t, q.span.FromUS, q.span.ToUS)
 	require.GreaterOrEqual(t, q.span.FromUS, int64(0))
 	require.LessOrEqual(t, q.span.ToUS, int64(pointblock.MaxTimestampUS)+1)
-	require.True(t, q.limit >= 1 && q.limit <= request.MaxLimit && q.offset >= 0)
+	most := request.MaxLimit
+	if q.format != formatJSON {
+		most = maxRowSeries
+	}
+	require.True(t, q.limit >= 1 && q.limit <= most && q.offset >= 0)
 	require.True(t, q.points >= 1 && q.points <= maxPoints)
 	require.Positive(t, q.rows())
 	require.Len(t, q.columns(), max(len(q.functions), 1)+1)
@@ -72,9 +79,9 @@ func requireBounded(t *testing.T, q *queryParams) {
 		return
 	}
 	require.True(t, q.interval >= minInterval && q.interval <= maxInterval, q.interval)
-	most := q.rows()
-	count := clickhouse.NewGrid(q.interval, q.zone, q.span.FromUS, q.span.ToUS).Count(q.span.FromUS, q.span.ToUS, most)
-	require.True(t, count >= 0 && count <= most+1, count)
+	rows := q.rows()
+	count := clickhouse.NewGrid(q.interval, q.zone, q.span.FromUS, q.span.ToUS).Count(q.span.FromUS, q.span.ToUS, rows)
+	require.True(t, count >= 0 && count <= rows+1, count)
 }
 
 // FuzzPosition: the id of an event that nobody gave out is refused, and one of any

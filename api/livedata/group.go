@@ -1,7 +1,7 @@
 package livedata
 
 import (
-	"cmp"
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -151,6 +151,6 @@ func sourcesOf(groups []*group) []uuid.UUID {
 	for _, g := range groups {
 		ids = append(ids, *g.source)
 	}
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return cmp.Compare(a.String(), b.String()) })
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	return slices.Compact(ids)
 }

@@ -40,13 +40,12 @@ type pointStore interface {
 // query answers with points: raw, latest or aggregated.
 func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
-	q, err := readQuery(request.Query(r), now)
+	q, err := readQuery(request.Query(r), reply.Negotiate(r.Header, formatJSON, contentTypes), now)
 	if err != nil {
 		return err
 	}
-	if q.format == "" {
+	if q.negotiated {
 		w.Header().Add("Vary", "Accept")
-		q.format = reply.Negotiate(r.Header, formatJSON, contentTypes)
 	}
 	workspace := request.PrincipalOf(r.Context()).Workspace
 	dead, err := a.awaitCheckpoint(r.Context(), workspace, q.checkpoint)

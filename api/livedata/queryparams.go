@@ -14,6 +14,9 @@ import (
 const (
 	defaultPoints = 10_000
 	maxPoints     = 1_000_000
+	// maxRowSeries is how many series an answer in rows has. It has no envelope: what is
+	// a page of it is told in a header, which nobody sees in a file or a spreadsheet.
+	maxRowSeries = 10_000
 	defaultRange  = time.Hour
 )
 
@@ -31,7 +34,8 @@ type queryParams struct {
 	descending bool
 	latest     bool
 	epoch      string // of timestamps; "": RFC 3339
-	format     string // of the answer; "": what Accept says
+	format     string // of the answer
+	negotiated bool   // format is what Accept says
 	limit      int
 	offset     int
 	points     int    // most points of the answer
@@ -43,14 +47,14 @@ type queryParams struct {
 	asked any
 }
 
-// readQuery reads a query's parameters; all problems are Malformed.
-func readQuery(p *request.Params, now time.Time) (*queryParams, error) {
+// readQuery reads a query's parameters; all problems are Malformed. Without the parameter,
+// the format is the accepted one.
+func readQuery(p *request.Params, accepted string, now time.Time) (*queryParams, error) {
 	q := &queryParams{filter: seriesFilter(p), grouping: parseGrouping(p), latest: p.Bool("latest")}
-	q.limit, q.offset = p.Page()
+	q.readFormat(p, accepted)
 	q.points = p.Int("pointsLimit", defaultPoints, 1, maxPoints)
 	q.descending = p.OneOf("order", "asc", "asc", "desc") == "desc"
 	q.epoch = p.OneOf("epoch", "", "ms", "us", "ns")
-	q.format = p.OneOf("format", "", formatJSON, formatCSV, formatNDJSON)
 	q.cursor, _ = p.String("cursor")
 	q.checkpoint, _ = p.String("checkpoint")
 	q.readFunctions(p)
@@ -63,6 +67,19 @@ func readQuery(p *request.Params, now time.Time) (*queryParams, error) {
 		return nil, err
 	}
 	return q, q.chooseInterval()
+}
+
+// readFormat reads the answer's form, and the page, whose size follows from it.
+func (q *queryParams) readFormat(p *request.Params, accepted string) {
+	q.format = p.OneOf("format", "", formatJSON, formatCSV, formatNDJSON)
+	if q.negotiated = q.format == ""; q.negotiated {
+		q.format = accepted
+	}
+	most := request.MaxLimit
+	if q.format != formatJSON {
+		most = maxRowSeries
+	}
+	q.limit, q.offset = p.PageUpTo(most)
 }
 
 func (q *queryParams) readFunctions(p *request.Params) {

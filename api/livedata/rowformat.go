@@ -92,39 +92,6 @@ func (r *run) nextPage(asked *url.URL) string {
 	return asked.EscapedPath() + "?" + values.Encode()
 }
 
-// merge walks through the points of several groups in the order of time; of one
-// time in the order of the groups. There are few groups: each step looks at all.
-type merge struct {
-	points     []*clickhouse.Points
-	at         []int // by group: the next row
-	descending bool
-	group, row int // where the walk is
-}
-
-func newMerge(points []*clickhouse.Points, descending bool) *merge {
-	return &merge{points: points, at: make([]int, len(points)), descending: descending}
-}
-
-func (m *merge) next() bool {
-	found := -1
-	var best int64
-	for g, p := range m.points {
-		if p == nil || m.at[g] == len(p.TS) {
-			continue
-		}
-		ts := p.TS[m.at[g]]
-		if found < 0 || (ts < best) != m.descending && ts != best {
-			found, best = g, ts
-		}
-	}
-	if found < 0 {
-		return false
-	}
-	m.group, m.row = found, m.at[found]
-	m.at[found]++
-	return true
-}
-
 // rowForm writes rows: row, then cell for each column, then end.
 type rowForm interface {
 	header(dst []byte, columns []string) []byte

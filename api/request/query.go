@@ -168,11 +168,14 @@ func (p *Params) Int(name string, fallback, low, high int) int {
 
 // Page gives limit (50 by default, at most 100: more is clamped, however much
 // more) and offset.
-func (p *Params) Page() (limit, offset int) {
+func (p *Params) Page() (limit, offset int) { return p.PageUpTo(MaxLimit) }
+
+// PageUpTo gives limit and offset as Page does, where a page has up to most items.
+func (p *Params) PageUpTo(most int) (limit, offset int) {
 	limit = DefaultLimit
 	if text, given := p.String("limit"); given {
 		n, ok := digits(text)
-		if limit = min(n, MaxLimit); !ok && n < math.MaxInt || n < 1 {
+		if limit = min(n, most); !ok && n < math.MaxInt || n < 1 {
 			p.Fail("limit", "must be a whole number, at least 1")
 		}
 	}

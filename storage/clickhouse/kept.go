@@ -59,8 +59,8 @@ func (k Kept) condition(series []uint64, fromUS int64) string {
 		}
 		bounds.WriteString(strconv.FormatInt(k[id], 10))
 	}
-	return fmt.Sprintf(" AND ts >= %s AND toUnixTimestamp64Micro(ts) >= transform(series, [%s]::Array(UInt64), [%s]::Array(Int64), %d::Int64)",
-		moment(max(lowest, fromUS)), idList(ids), bounds.String(), max(lowest, fromUS))
+	return fmt.Sprintf(" AND ts >= %s AND toUnixTimestamp64Micro(ts) >= transform(series, %s, [%s]::Array(Int64), %d::Int64)",
+		moment(max(lowest, fromUS)), idArray(ids), bounds.String(), max(lowest, fromUS))
 }
 
 // where gives the condition that rows of these series lie in the range and are kept.

@@ -144,9 +144,9 @@ func (db *DB) aggregate(
 ) (found map[int]*Points, more bool, err error) {
 	found = map[int]*Points{}
 	row := newAggregateRow(q.Functions, asked, q.Texts)
-	left := q.Limit
+	left, groupOf := q.Limit, q.groupOf()
 	var p *Points // of the row's group
-	at := uint32(0)
+	at := uint64(0)
 	err = db.query(ctx, opAggregate, statement, parameters, func(scan func(...any) error) error {
 		if err := scan(row.targets...); err != nil {
 			return err
@@ -156,7 +156,7 @@ func (db *DB) aggregate(
 		}
 		if p == nil || row.group != at { // groups come one after the other
 			p, at = &Points{Columns: make([]Column, len(q.Functions))}, row.group
-			found[int(at)] = p
+			found[groupOf(at)] = p
 		}
 		p.TS = append(p.TS, row.bucket)
 		row.appendTo(p)
@@ -196,24 +196,37 @@ func (q *AggregateQuery) groupsSeveral() bool {
 	return false
 }
 
-// groupSQL gives the expression that turns a series into its group.
+// groupSQL gives the expression by which rows are grouped, which groupOf turns into the
+// group: the series where each has a group of its own, so that the table's order serves.
 func (q *AggregateQuery) groupSQL() string {
+	if !q.groupsSeveral() {
+		return "series"
+	}
 	if len(slices.Compact(slices.Clone(q.Groups))) == 1 {
-		return fmt.Sprintf("%d::UInt32", q.Groups[0])
+		return fmt.Sprintf("%d::UInt64", q.Groups[0])
 	}
-	var groups strings.Builder
+	groups := make([]uint64, len(q.Groups))
 	for i, g := range q.Groups {
-		if i > 0 {
-			groups.WriteByte(',')
-		}
-		fmt.Fprint(&groups, g)
+		groups[i] = uint64(g)
 	}
-	return fmt.Sprintf("transform(series, [%s]::Array(UInt64), [%s]::Array(UInt32), 0::UInt32)", idList(q.Series), groups.String())
+	return fmt.Sprintf("transform(series, %s, %s, 0::UInt64)", idArray(q.Series), idArray(groups))
+}
+
+// groupOf gives a function that tells the group of what groupSQL says of a row.
+func (q *AggregateQuery) groupOf() func(grp uint64) int {
+	if q.groupsSeveral() {
+		return func(grp uint64) int { return int(grp) }
+	}
+	of := make(map[uint64]int, len(q.Series))
+	for i, id := range q.Series {
+		of[id] = q.Groups[i]
+	}
+	return func(grp uint64) int { return of[grp] }
 }
 
 // aggregateRow is where a row is scanned into.
 type aggregateRow struct {
-	group   uint32
+	group   uint64 // as groupSQL has it
 	bucket  int64
 	answers []answer // of the functions, index for index
 	targets []any    // of the statement's columns

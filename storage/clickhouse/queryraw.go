@@ -59,6 +59,8 @@ func takeNumbers(found map[uint64]*Points, left *int) func(scan func(...any) err
 		number float64
 	)
 	targets := []any{&series, &ts, &number}
+	var p *Points // of the series at, whose rows come one after the other
+	at := uint64(0)
 	return func(scan func(...any) error) error {
 		if err := scan(targets...); err != nil {
 			return err
@@ -66,7 +68,9 @@ func takeNumbers(found map[uint64]*Points, left *int) func(scan func(...any) err
 		if *left--; *left < 0 {
 			return nil
 		}
-		p := pointsOf(found, series)
+		if p == nil || series != at {
+			p, at = pointsOf(found, series), series
+		}
 		p.TS = append(p.TS, ts)
 		p.Columns[0].Numbers = append(p.Columns[0].Numbers, number)
 		return nil
@@ -85,7 +89,7 @@ func (db *DB) raw(ctx context.Context, table string, series []uint64, q RawQuery
 		SELECT series, toUnixTimestamp64Micro(ts), value FROM %[1]s
 		WHERE series IN (%[2]s) AND %[3]s
 		ORDER BY series%[4]s, ts%[4]s, version DESC LIMIT 1 BY series, ts LIMIT %[5]d`,
-		table, idList(series), q.Range.where(series), direction, limit+1)
+		table, idArray(series), q.Range.where(series), direction, limit+1)
 	return db.query(ctx, opRaw, statement, q.Range.parameters(), each)
 }
 
@@ -122,10 +126,10 @@ func (db *DB) LatestPoints(ctx context.Context, q LatestQuery) (map[uint64]*Poin
 	}
 	statement := fmt.Sprintf(`
 		SELECT series, toUnixTimestamp64Micro(argMax(ts, rank)) AS newest, argMax(value, rank), argMax(text, rank) FROM latest
-		WHERE workspace = {workspace:UUID} AND source IN {sources:Array(UUID)} AND series IN (%s)
-		GROUP BY series HAVING newest >= {from:Int64}`, idList(all))
+		WHERE workspace = {workspace:UUID} AND source IN (%s) AND series IN (%s)
+		GROUP BY series HAVING newest >= {from:Int64}`, uuidList(q.Sources), idArray(all))
 	parameters := Range{FromUS: q.FromUS}.parameters()
-	parameters["workspace"], parameters["sources"] = q.Workspace.String(), uuidArray(q.Sources)
+	parameters["workspace"] = q.Workspace.String()
 	err := db.query(ctx, opLatest, statement, parameters, func(scan func(...any) error) error {
 		var (
 			series uint64

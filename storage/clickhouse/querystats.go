@@ -26,7 +26,7 @@ func (db *DB) SeriesStats(ctx context.Context, numbers, texts []uint64, kept Kep
 		}
 		statement := fmt.Sprintf(`
 			SELECT series, toUnixTimestamp64Micro(min(ts)), toUnixTimestamp64Micro(max(ts)), toInt64(count())
-			FROM %s FINAL PREWHERE series IN (%s)%s GROUP BY series`, table, idList(series), kept.condition(series, math.MinInt64))
+			FROM %s FINAL PREWHERE series IN (%s)%s GROUP BY series`, table, idArray(series), kept.condition(series, math.MinInt64))
 		err := db.query(ctx, opStats, statement, nil, func(scan func(...any) error) error {
 			var (
 				id uint64

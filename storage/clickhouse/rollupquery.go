@@ -102,7 +102,7 @@ func (db *DB) marksOf(ctx context.Context, series []uint64, p *rollupPlan) (clea
 		UNION ALL
 		SELECT DISTINCT series, from_hour, to_hour, toInt64(-1) FROM rollup_marks
 		WHERE series IN (%s) AND from_hour < %d AND to_hour > %d LIMIT %d`,
-		idList(series), hourOf(p.to-1)+1, hourOf(p.from), markedMost+1)
+		idArray(series), hourOf(p.to-1)+1, hourOf(p.from), markedMost+1)
 	err = db.query(ctx, opRollupMarks, statement, nil, func(scan func(...any) error) error {
 		var (
 			m     stretch
@@ -253,11 +253,11 @@ func (p *rollupPlan) pieces(q *AggregateQuery, columns []rollupColumn) []string 
 		row += ", " + c.rollup + " AS " + c.name
 	}
 	points := func(series []uint64, where string) string {
-		return fmt.Sprintf("SELECT %s FROM points FINAL PREWHERE series IN (%s) AND %s", point, idList(series), where)
+		return fmt.Sprintf("SELECT %s FROM points FINAL PREWHERE series IN (%s) AND %s", point, idArray(series), where)
 	}
 	between := func(from, to int64) string { return "ts >= " + moment(from) + " AND ts < " + moment(to) }
 	inner := between(p.from, p.to)
-	rolled := fmt.Sprintf("SELECT %s FROM %s FINAL PREWHERE series IN (%s) AND %s WHERE points > 0", row, p.table, idList(p.rolled), inner)
+	rolled := fmt.Sprintf("SELECT %s FROM %s FINAL PREWHERE series IN (%s) AND %s WHERE points > 0", row, p.table, idArray(p.rolled), inner)
 	if len(p.hours) > 0 {
 		rolled += " AND " + hourExpression + " NOT IN (" + hourList(p.hours) + ")"
 	}

@@ -2,14 +2,17 @@ package contract_test
 
 import (
 	"encoding/csv"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/test/contract"
 )
 
@@ -109,6 +112,32 @@ func TestFurtherPagesOfRowsAreInTheLinkHeader(t *testing.T) {
 	next := nextLink(t, a)
 	require.Contains(t, next, "cursor=")
 	require.Contains(t, string(f.Do(t, contract.Request{Path: next}).Body), `"off \"now\""`)
+}
+
+// TestAPageOfRowsHasUpTo10000Series reads the newest points of more series than a page of
+// JSON has in one request.
+func TestAPageOfRowsHasUpTo10000Series(t *testing.T) {
+	const series = 120
+	l := startLive(t)
+	made := l.createSource(t, `{"name":"wide"}`)
+	var latest []clickhouse.LatestRow
+	for i := range series {
+		id := l.register(t, l.Workspace, seriesKey{source: made.ID, metric: fmt.Sprintf("m%03d", i)})
+		latest = append(latest, clickhouse.LatestRow{Workspace: l.Workspace, Source: uuid.MustParse(made.ID), Series: id, TS: int64(i), Version: 1, Value: float64(i)})
+	}
+	require.NoError(t, l.Points.InsertLatest(t.Context(), latest))
+
+	for form, header := range map[string]int{"csv": 1, "ndjson": 0} {
+		a := l.Do(t, contract.Request{Path: "/api/live-data/query?latest=true&limit=10001&format=" + form})
+		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+		require.Equal(t, series, strings.Count(string(a.Body), "\n")-header, form)
+		require.Empty(t, a.Header.Get("Link"))
+	}
+	a := l.Do(t, contract.Request{Path: "/api/live-data/query?latest=true&limit=10001", Header: map[string]string{"Accept": "text/csv"}})
+	require.Equal(t, series+1, strings.Count(string(a.Body), "\n"), "the form that is accepted decides, too")
+	a = l.Do(t, contract.Request{Path: "/api/live-data/query?latest=true&limit=10001"})
+	require.Equal(t, http.StatusOK, a.Status)
+	require.Contains(t, string(a.Body), `"limit":100`)
 }
 
 func nextLink(t *testing.T, a *contract.Answer) string {
