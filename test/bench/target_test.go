@@ -65,7 +65,7 @@ func month(n int) time.Time { return time.Date(2020, time.Month(1+n), 1, 0, 0, 0
 
 // settleLimit bounds the wait for an engine to be done with what it does in the
 // background.
-const settleLimit = 2 * time.Minute
+const settleLimit = 5 * time.Minute
 
 // settle waits until ClickHouse merges nothing any more, so that what is measured
 // next has the machine to itself.
