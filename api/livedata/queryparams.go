@@ -17,7 +17,7 @@ const (
 	// maxRowSeries is how many series an answer in rows has. It has no envelope: what is
 	// a page of it is told in a header, which nobody sees in a file or a spreadsheet.
 	maxRowSeries = 10_000
-	defaultRange  = time.Hour
+	defaultRange = time.Hour
 )
 
 // queryParams is a query as it was asked.
