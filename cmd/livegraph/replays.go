@@ -13,10 +13,11 @@ import (
 )
 
 const (
-	// replayShare divides what the consumer may hold, for a replay beside it.
+	// replayShare divides what the consumer may hold in bytes, for a replay beside it. Rows
+	// it may have as many: halves of a batch make twice the parts, which take a tenth longer
+	// to insert and to merge (BenchmarkReplay).
 	replayShare = 2
-	// replayAtOnce is how many of its batches are stored at a time: together they hold
-	// what one of the consumer's does.
+	// replayAtOnce is how many of its batches are stored at a time while there is no live work.
 	replayAtOnce = 2
 	// liveFor is how long after its last batch the consumer counts as busy.
 	liveFor = 2 * time.Second
@@ -31,7 +32,7 @@ func (p *process) newReplays() *replay.Runner {
 			points.Topic: points.NewReplayer(points.Deps{Log: p.kafka, Points: p.clickhouse, Registry: p.postgres, Logger: p.logger}),
 		},
 		Config: replay.Config{
-			BatchRows: max(cfg.BatchRows/replayShare, 1), BatchBytes: max(cfg.BatchBytes/replayShare, 1), BatchWait: cfg.BatchWait,
+			BatchRows: cfg.BatchRows, BatchBytes: max(cfg.BatchBytes/replayShare, 1), BatchWait: cfg.BatchWait,
 			FetchBytes: max(cfg.FetchBytes/replayShare, 1), Grace: consumerGrace, StoreAtOnce: replayAtOnce,
 		},
 	})

@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkReplay replays the 10 M points of BenchmarkConsume with the bounds that a
-// replay has beside a consumer: half of the consumer's. Compare with it, which stores
+// replay has beside a consumer: half of the consumer's bytes. Compare with it, which stores
 // them for the first time.
 func BenchmarkReplay(b *testing.B) {
 	const requests, series, each = 100, 1000, 100
@@ -27,7 +27,7 @@ func BenchmarkReplay(b *testing.B) {
 	w.consume()
 	w.settledWithin(5 * time.Minute)
 	w.replays(func(d *replay.Deps) {
-		d.Config = replay.Config{BatchRows: 500_000, BatchBytes: 16 << 20, BatchWait: 150 * time.Millisecond, FetchBytes: 4 << 20, StoreAtOnce: 2}
+		d.Config = replay.Config{BatchRows: 1_000_000, BatchBytes: 8 << 20, BatchWait: 150 * time.Millisecond, FetchBytes: 1 << 20, StoreAtOnce: 2}
 	})
 	before := record.CPU(b)
 	b.ResetTimer()
