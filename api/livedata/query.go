@@ -53,7 +53,7 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	run := &run{api: a, q: q, workspace: workspace, asked: now}
-	release, err := a.room.take(int64(q.rows()) * int64(max(len(q.functions), 1)))
+	release, err := a.room.take(int64(q.rows())*int64(max(len(q.functions), 1)) + int64(q.limit)*seriesRoom)
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,11 @@ import (
 )
 
 // maxRoom bounds the values that all answers under way may hold together. A
-// value takes up to 50 bytes until its answer is sent: 400 MB at worst.
-const maxRoom = 4 * maxCells
+// value takes up to 50 bytes until its answer is sent: 440 MB at worst.
+const maxRoom = 4 * (maxCells + maxRowSeries*seriesRoom)
+
+// seriesRoom is what a series of the page counts for, its name and tags: about a kilobyte.
+const seriesRoom = 20
 
 // room bounds the memory of answers that are being made.
 type room struct{ used, refused atomic.Int64 }

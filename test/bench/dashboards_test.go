@@ -47,31 +47,45 @@ type dashboards struct {
 // same answer that goes to ClickHouse by hand.
 func BenchmarkDashboards(b *testing.B) {
 	r := record.New(b)
-	d := &dashboards{target: start(b), client: &http.Client{Timeout: time.Minute}, end: month(1)}
-	b.Cleanup(d.client.CloseIdleConnections)
-	r.Engines(d.engines())
+	d := startDashboards(b, r)
 	d.fill(r)
 	for _, s := range d.shapes() {
-		r.Say("%s", s.name)
-		var ours, hand []float64
-		for n := range shapeRounds + 1 {
-			path, statement := s.query(n)
-			took, by := d.get(path), d.ask(statement)
-			if n > 0 { // the first warms up
-				ours, hand = append(ours, took), append(hand, by)
-			}
-		}
-		for _, of := range []struct {
-			name  string
-			times []float64
-		}{{"http", ours}, {"sql", hand}} {
-			r.Add(s.name+"/"+of.name+"-p50", "ms", p50(of.times))
-			r.Add(s.name+"/"+of.name+"-p95", "ms", p95(of.times))
-		}
-		r.Add(s.name+"/of-sql", "ratio", p50(ours)/p50(hand))
+		d.compare(r, s)
 	}
 	d.latest(r)
 	r.Save()
+}
+
+func startDashboards(b *testing.B, r *record.Recorder) *dashboards {
+	b.Helper()
+	d := &dashboards{target: start(b), client: &http.Client{Timeout: time.Minute}, end: month(1)}
+	b.Cleanup(d.client.CloseIdleConnections)
+	r.Engines(d.engines())
+	return d
+}
+
+// compare sends queries of a kind and, in turn with them, their statements by hand, once for
+// the answer in ClickHouse's own format and once for JSON, as ours is.
+func (d *dashboards) compare(r *record.Recorder, s shape) {
+	d.b.Helper()
+	r.Say("%s", s.name)
+	var ours, hand, text []float64
+	for n := range shapeRounds + 1 {
+		path, statement := s.query(n)
+		took, by, as := d.get(path), d.ask(statement), d.askFor(statement, "JSONCompactEachRow")
+		if n > 0 { // the first warms up
+			ours, hand, text = append(ours, took), append(hand, by), append(text, as)
+		}
+	}
+	for _, of := range []struct {
+		name  string
+		times []float64
+	}{{"http", ours}, {"sql", hand}, {"json", text}} {
+		r.Add(s.name+"/"+of.name+"-p50", "ms", p50(of.times))
+		r.Add(s.name+"/"+of.name+"-p95", "ms", p95(of.times))
+	}
+	r.Add(s.name+"/of-sql", "ratio", p50(ours)/p50(hand))
+	r.Add(s.name+"/of-json", "ratio", p50(ours)/p50(text))
 }
 
 func p50(times []float64) float64 {
@@ -83,24 +97,10 @@ func p50(times []float64) float64 {
 // it makes, and waits until nothing is done in the background.
 func (d *dashboards) fill(r *record.Recorder) {
 	d.b.Helper()
-	fleet := func(name string, sources int) *load.Fleet {
-		f, err := load.NewFleet(d.b.Context(), load.Target{
-			BaseURL: "http://" + d.Listen, Workspace: d.First.WorkspaceID, Key: d.First.AdminKey,
-		}, name, load.Size{Sources: sources, Series: sources * seriesASource})
-		require.NoError(d.b, err)
-		d.b.Cleanup(f.Close)
-		return f
-	}
-	send := func(f *load.Fleet, series, batch int, interval time.Duration, from, to time.Time) int64 {
-		points := int64(series) * int64(to.Sub(from)/interval)
-		result, err := f.Run(d.b.Context(), load.Plan{Points: points, Batch: batch, Callers: 2, Start: from, Interval: interval})
-		require.NoError(d.b, err)
-		return result.Visible
-	}
-	d.day, d.month, d.wide = fleet("day", daySources), fleet("month", monthSources), fleet("wide", wideSeries/seriesASource)
+	d.day, d.month, d.wide = d.sources("day", daySources), d.sources("month", monthSources), d.sources("wide", wideSeries/seriesASource)
 	r.Say("a day of %d series, a month of %d", daySources*seriesASource, monthSources*seriesASource)
-	send(d.day, daySources*seriesASource, daySources*seriesASource*180, dayInterval, d.end.AddDate(0, 0, -1), d.end)
-	send(d.month, monthSources*seriesASource, monthSources*seriesASource*360, monthInterval, d.end.AddDate(0, 0, -30), d.end)
+	d.send(d.day, daySources*seriesASource, daySources*seriesASource*180, dayInterval, d.end.AddDate(0, 0, -1), d.end)
+	d.send(d.month, monthSources*seriesASource, monthSources*seriesASource*360, monthInterval, d.end.AddDate(0, 0, -30), d.end)
 	r.Say("all %d series for %s", wideSeries, wideLoading)
 	began, loaded := time.Now(), int64(0)
 	const steps = wideBatch / wideSeries
@@ -108,13 +108,27 @@ func (d *dashboards) fill(r *record.Recorder) {
 	at := d.end
 	for hour := time.Duration(0); time.Since(began) < wideLoading || hour == 0; hour++ {
 		at = d.end.Add(-(hour + 1) * time.Hour)
-		loaded += send(d.wide, wideSeries, steps*wideSeries, wideInterval, at, at.Add(time.Hour))
+		loaded += d.send(d.wide, wideSeries, steps*wideSeries, wideInterval, at, at.Add(time.Hour))
 	}
 	r.Add("loaded", "points", float64(loaded))
 	r.Add("hours", "h", d.end.Sub(at).Hours())
 	r.Say("rollups")
 	d.rolledUp()
 	d.settle()
+}
+
+// sources makes sources of 100 series each.
+func (d *dashboards) sources(name string, n int) *load.Fleet {
+	return d.fleet(name, load.Size{Sources: n, Series: n * seriesASource})
+}
+
+// send sends the points of a time, and gives how many there are when queries see them.
+func (d *dashboards) send(f *load.Fleet, series, batch int, interval time.Duration, from, to time.Time) int64 {
+	d.b.Helper()
+	points := int64(series) * int64(to.Sub(from)/interval)
+	result, err := f.Run(d.b.Context(), load.Plan{Points: points, Batch: batch, Callers: 2, Start: from, Interval: interval})
+	require.NoError(d.b, err)
+	return result.Visible
 }
 
 // shape is a kind of query: what the n-th asks the service for, and the statement by
@@ -125,36 +139,43 @@ type shape struct {
 }
 
 func (d *dashboards) shapes() []shape {
-	buckets := func(f *load.Fleet, length time.Duration, interval, functions, start, expressions string) func(n int) (string, string) {
-		return func(n int) (string, string) {
-			source, from := f.Sources()[n%len(f.Sources())], d.end.Add(-length)
-			return d.path(source, from, "limit=100&pointsLimit=1000000&interval="+interval+"&aggregation="+functions),
-				fmt.Sprintf(`SELECT series, %s(ts) AS bucket, %s FROM points FINAL PREWHERE series IN (%s) AND %s GROUP BY series, bucket ORDER BY series, bucket`,
-					start, expressions, d.idsOf(source, ""), d.within(from))
-		}
-	}
 	return []shape{
-		{"raw-1h-10", func(n int) (string, string) {
-			source, from := d.wide.Sources()[n*7%len(d.wide.Sources())], d.end.Add(-time.Hour)
-			path := d.path(source, from, "limit=10")
-			names := make([]string, 10)
-			for i := range names {
-				path += fmt.Sprintf("&metric=m%d", i)
-				names[i] = fmt.Sprintf("'m%d'", i)
-			}
-			return path, fmt.Sprintf(`SELECT series, ts, value FROM points FINAL PREWHERE series IN (%s) AND %s ORDER BY series, ts`,
-				d.idsOf(source, strings.Join(names, ",")), d.within(from))
-		}},
-		{"day-1m-100", buckets(d.day, 24*time.Hour, "1m", "avg", "toStartOfMinute", "avg(value)")},
-		{"month-1h-100", buckets(d.month, 30*24*time.Hour, "1h", "avg,max", "toStartOfHour", "avg(value), max(value)")},
-		{"percentiles-day-1h-100", buckets(d.day, 24*time.Hour, "1h", "p50,p95", "toStartOfHour", "quantilesExactInclusive(0.5, 0.95)(value)")},
-		{"rate-day-1m-100", buckets(d.day, 24*time.Hour, "1m", "rate", "toStartOfMinute", "(argMax(value, ts) - argMin(value, ts)) / 60")},
+		{"raw-1h-10", d.hour(d.wide)},
+		{"day-1m-100", d.buckets(d.day, 24*time.Hour, "1m", "avg", "toStartOfMinute", "avg(value)")},
+		{"month-1h-100", d.buckets(d.month, 30*24*time.Hour, "1h", "avg,max", "toStartOfHour", "avg(value), max(value)")},
+		{"percentiles-day-1h-100", d.buckets(d.day, 24*time.Hour, "1h", "p50,p95", "toStartOfHour", "quantilesExactInclusive(0.5, 0.95)(value)")},
+		{"rate-day-1m-100", d.buckets(d.day, 24*time.Hour, "1m", "rate", "toStartOfMinute", "(argMax(value, ts) - argMin(value, ts)) / 60")},
 		{"lttb-day-100", func(n int) (string, string) {
 			source, from := d.day.Sources()[n%daySources], d.end.AddDate(0, 0, -1)
 			return d.path(source, from, "limit=100&pointsLimit=1000000&downsample=lttb&maxPoints=500"),
 				fmt.Sprintf(`SELECT series, lttb(500)(ts, value) FROM points FINAL PREWHERE series IN (%s) AND %s GROUP BY series`,
 					d.idsOf(source, ""), d.within(from))
 		}},
+	}
+}
+
+// hour asks for the last hour of ten series.
+func (d *dashboards) hour(f *load.Fleet) func(n int) (path, statement string) {
+	return func(n int) (string, string) {
+		source, from := f.Sources()[n*7%len(f.Sources())], d.end.Add(-time.Hour)
+		path := d.path(source, from, "limit=10&pointsLimit=100000")
+		names := make([]string, 10)
+		for i := range names {
+			path += fmt.Sprintf("&metric=m%d", i)
+			names[i] = fmt.Sprintf("'m%d'", i)
+		}
+		return path, fmt.Sprintf(`SELECT series, ts, value FROM points FINAL PREWHERE series IN (%s) AND %s ORDER BY series, ts`,
+			d.idsOf(source, strings.Join(names, ",")), d.within(from))
+	}
+}
+
+// buckets asks for aggregates of a source's series over the last time of a length.
+func (d *dashboards) buckets(f *load.Fleet, length time.Duration, interval, functions, start, expressions string) func(n int) (path, statement string) {
+	return func(n int) (string, string) {
+		source, from := f.Sources()[n%len(f.Sources())], d.end.Add(-length)
+		return d.path(source, from, "limit=100&pointsLimit=1000000&interval="+interval+"&aggregation="+functions),
+			fmt.Sprintf(`SELECT series, %s(ts) AS bucket, %s FROM points FINAL PREWHERE series IN (%s) AND %s GROUP BY series, bucket ORDER BY series, bucket`,
+				start, expressions, d.idsOf(source, ""), d.within(from))
 	}
 }
 
@@ -186,11 +207,10 @@ func (d *dashboards) latest(r *record.Recorder) {
 	sources := "'" + strings.Join(d.wide.Sources()[:most/seriesASource], "','") + "'"
 	statement := fmt.Sprintf(`SELECT series, argMax(ts, rank), argMax(value, rank) FROM latest WHERE workspace = '%s' AND source IN (%s) GROUP BY series`,
 		d.First.WorkspaceID, sources)
-	var rows, hand, pages, all []float64
-	for range shapeRounds {
-		rows = append(rows, d.get(fmt.Sprintf("/api/live-data/query?latest=true&format=ndjson&limit=%d", most)))
-		hand = append(hand, d.ask(statement))
-	}
+	d.compare(r, shape{"latest-rows-10000", func(int) (string, string) {
+		return fmt.Sprintf("/api/live-data/query?latest=true&format=ndjson&limit=%d", most), statement
+	}})
+	var pages, all []float64
 	for range latestRounds {
 		began := time.Now()
 		for offset := 0; offset < most; offset += 100 {
@@ -198,11 +218,6 @@ func (d *dashboards) latest(r *record.Recorder) {
 		}
 		all = append(all, time.Since(began).Seconds()*1000)
 	}
-	r.Add("latest-rows-10000/http-p50", "ms", p50(rows))
-	r.Add("latest-rows-10000/http-p95", "ms", p95(rows))
-	r.Add("latest-rows-10000/sql-p50", "ms", p50(hand))
-	r.Add("latest-rows-10000/sql-p95", "ms", p95(hand))
-	r.Add("latest-rows-10000/of-sql", "ratio", p50(rows)/p50(hand))
 	r.Add("latest-100/http-p50", "ms", p50(pages))
 	r.Add("latest-100/http-p95", "ms", p95(pages))
 	r.Add("latest-10000/http-p50", "ms", p50(all))
@@ -220,7 +235,10 @@ func (d *dashboards) get(path string) float64 {
 }
 
 // ask sends a statement to ClickHouse and gives how long it took.
-func (d *dashboards) ask(statement string) float64 {
+func (d *dashboards) ask(statement string) float64 { return d.askFor(statement, "Native") }
+
+// askFor sends a statement whose answer comes in a format of ClickHouse's.
+func (d *dashboards) askFor(statement, format string) float64 {
 	d.b.Helper()
 	if d.clickhouse == "" {
 		u, err := url.Parse(d.Control().ClickHouseURL)
@@ -229,7 +247,7 @@ func (d *dashboards) ask(statement string) float64 {
 		u.Path = "/"
 		d.clickhouse = u.String()
 	}
-	request, err := http.NewRequest(http.MethodPost, d.clickhouse, strings.NewReader(statement+" FORMAT Native"))
+	request, err := http.NewRequest(http.MethodPost, d.clickhouse, strings.NewReader(statement+" FORMAT "+format))
 	require.NoError(d.b, err)
 	return d.timed(request)
 }

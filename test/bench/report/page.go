@@ -29,6 +29,7 @@ var units = map[string]func(float64) string{
 	"s":            func(v float64) string { return digits(v) + " s" },
 	"h":            func(v float64) string { return digits(v) + " hours" },
 	"kB":           func(v float64) string { return digits(v) + " kB" },
+	"GB":           func(v float64) string { return digits(v) + " GB" },
 	"MiB":          func(v float64) string { return digits(v) + " MiB" },
 }
 

@@ -24,6 +24,7 @@ var sections = []section{
 	{id: "rivals", packages: whole, bench: "^BenchmarkRivals$", args: once},
 	{id: "freshness", packages: whole, bench: "^BenchmarkFreshness$", args: once},
 	{id: "dashboards", packages: whole, bench: "^BenchmarkDashboards$", args: once},
+	{id: "hertz", packages: whole, bench: "^BenchmarkHertz$", args: append([]string{"-timeout", "30m"}, once...)},
 	{id: "scrape", packages: whole, bench: "^BenchmarkScrape$", args: once},
 	{id: "access", packages: whole, bench: "^BenchmarkAccess$", args: once},
 	{id: "outage", packages: whole, bench: "^BenchmarkOutage$", args: append([]string{"-timeout", "40m"}, once...), asked: true},

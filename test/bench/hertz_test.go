@@ -1,0 +1,64 @@
+package bench
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/livegraph/livegraph/test/bench/record"
+)
+
+const (
+	hertzSeries  = 10_000
+	hertzDay     = hertzSeries * 24 * 3600 // points
+	hertzLoading = time.Minute             // for as long points are sent
+	hertzBatch   = 100_000
+)
+
+// BenchmarkHertz measures as much of a day of 10,000 series at one point a second as a
+// minute of loading brings in, and says what the whole day would be: what is on disk and
+// what a query of it reads grow with the points.
+func BenchmarkHertz(b *testing.B) {
+	r := record.New(b)
+	d := startDashboards(b, r)
+	var disk unix.Statfs_t
+	require.NoError(b, unix.Statfs(d.DataDir, &disk))
+	r.Add("free", "GB", float64(disk.Bavail)*float64(disk.Bsize)/1e9)
+
+	f := d.sources("hertz", hertzSeries/seriesASource)
+	r.Say("%d series at 1 Hz for %s", hertzSeries, hertzLoading)
+	began, loaded, at := time.Now(), int64(0), d.end
+	for d.end.Sub(at) < 24*time.Hour && (loaded == 0 || time.Since(began) < hertzLoading) {
+		at = at.Add(-time.Hour)
+		loaded += d.send(f, hertzSeries, hertzBatch, time.Second, at, at.Add(time.Hour))
+	}
+	length := d.end.Sub(at)
+	visible := float64(loaded) / time.Since(began).Seconds()
+	r.Add("loaded", "points", float64(loaded))
+	r.Add("hours", "h", length.Hours())
+	r.Add("visible", "points/s", visible)
+	r.Add("day/loading", "s", hertzDay/visible)
+	log := float64(d.logBytes())
+	r.Say("rollups")
+	d.rolledUp()
+	r.Add("day/rollups", "s", time.Since(began).Seconds()*hertzDay/float64(loaded))
+	d.settle()
+	r.Add("day/clickhouse", "GB", d.stored()/1e9*hertzDay/float64(loaded))
+	r.Add("day/log", "GB", log/1e9*hertzDay/float64(loaded))
+
+	d.compare(r, shape{"raw-1h-10", d.hour(f)})
+	d.compare(r, shape{"all-1m-100", d.buckets(f, length, "1m", "avg", "toStartOfMinute", "avg(value)")})
+	d.compare(r, shape{"all-1h-100", d.buckets(f, length, "1h", "avg,max", "toStartOfHour", "avg(value), max(value)")})
+	r.Save()
+}
+
+// stored gives the bytes that ClickHouse has on disk of all tables.
+func (d *dashboards) stored() float64 {
+	d.b.Helper()
+	bytes, err := strconv.ParseFloat(d.AskClickHouse("SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase()"), 64)
+	require.NoError(d.b, err)
+	return bytes
+}
