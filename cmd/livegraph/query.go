@@ -29,7 +29,7 @@ type QueryCmd struct {
 	Fill        string            `help:"Buckets without points: none, null, previous, linear or a number." placeholder:"HOW"`
 	GroupBy     string            `help:"Aggregate series together by sourceId, metric, tag.KEY (several by comma) or none." placeholder:"FIELDS"`
 	Latest      bool              `help:"Only the newest point of each series."`
-	Limit       int               `help:"Series at most, 1 to 10000." default:"100"`
+	Limit       int               `help:"Series at most, 1 to 10000; with --json to 100." default:"100"`
 	PointsLimit int               `help:"Points at most, 1 to 1000000." default:"10000"`
 	Format      string            `help:"table, csv or ndjson." enum:"table,csv,ndjson" default:"table"`
 }

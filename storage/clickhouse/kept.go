@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // Kept says from which time on the points of series are kept, microseconds since
@@ -52,15 +50,12 @@ func (k Kept) condition(series []uint64, fromUS int64) string {
 	case lowest == highest:
 		return " AND ts >= " + moment(lowest)
 	}
-	var bounds strings.Builder
+	bounds := make([]int64, len(ids))
 	for i, id := range ids {
-		if i > 0 {
-			bounds.WriteByte(',')
-		}
-		bounds.WriteString(strconv.FormatInt(k[id], 10))
+		bounds[i] = k[id]
 	}
-	return fmt.Sprintf(" AND ts >= %s AND toUnixTimestamp64Micro(ts) >= transform(series, %s, [%s]::Array(Int64), %d::Int64)",
-		moment(max(lowest, fromUS)), idArray(ids), bounds.String(), max(lowest, fromUS))
+	return fmt.Sprintf(" AND ts >= %s AND toUnixTimestamp64Micro(ts) >= transform(series, %s, %s, %d::Int64)",
+		moment(max(lowest, fromUS)), idArray(ids), numberArray("Int64", bounds), max(lowest, fromUS))
 }
 
 // where gives the condition that rows of these series lie in the range and are kept.

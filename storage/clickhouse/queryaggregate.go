@@ -96,6 +96,8 @@ type AggregateQuery struct {
 	Limit     int // most rows in all
 	// Raw has points read alone, where rollups would give the same answer.
 	Raw bool
+
+	several bool // a group has more than one series
 }
 
 // Aggregate gives the rows of each group that has points, a column a function, in
@@ -106,6 +108,7 @@ func (db *DB) Aggregate(ctx context.Context, q AggregateQuery) (found map[int]*P
 	if len(q.Series) == 0 {
 		return map[int]*Points{}, false, nil
 	}
+	q.several = severalOfAGroup(q.Groups)
 	var plain, counters []Function
 	for _, f := range q.Functions {
 		switch {
@@ -174,7 +177,7 @@ func (q *AggregateQuery) statement(asked []Function) string {
 		SELECT series, %s AS grp, toUnixTimestamp64Micro(ts) AS us, %s%s AS bucket, value FROM (%s)`,
 		q.groupSQL(), with, bucket, standing(q.table(), q.Series, &q.Range))
 	return fmt.Sprintf(`SELECT grp, bucket%s FROM (%s) GROUP BY grp, bucket ORDER BY grp, bucket LIMIT %d`,
-		expressions(asked, q.groupsSeveral()), placed, q.Limit+1)
+		expressions(asked, q.several), placed, q.Limit+1)
 }
 
 func (q *AggregateQuery) table() string {
@@ -184,10 +187,10 @@ func (q *AggregateQuery) table() string {
 	return tableNumbers
 }
 
-// groupsSeveral reports whether a group has more than one series.
-func (q *AggregateQuery) groupsSeveral() bool {
-	seen := make(map[int]bool, len(q.Groups))
-	for _, g := range q.Groups {
+// severalOfAGroup reports whether a group is there more than once.
+func severalOfAGroup(groups []int) bool {
+	seen := make(map[int]bool, len(groups))
+	for _, g := range groups {
 		if seen[g] {
 			return true
 		}
@@ -199,22 +202,18 @@ func (q *AggregateQuery) groupsSeveral() bool {
 // groupSQL gives the expression by which rows are grouped, which groupOf turns into the
 // group: the series where each has a group of its own, so that the table's order serves.
 func (q *AggregateQuery) groupSQL() string {
-	if !q.groupsSeveral() {
+	if !q.several {
 		return "series"
 	}
 	if len(slices.Compact(slices.Clone(q.Groups))) == 1 {
 		return fmt.Sprintf("%d::UInt64", q.Groups[0])
 	}
-	groups := make([]uint64, len(q.Groups))
-	for i, g := range q.Groups {
-		groups[i] = uint64(g)
-	}
-	return fmt.Sprintf("transform(series, %s, %s, 0::UInt64)", idArray(q.Series), idArray(groups))
+	return fmt.Sprintf("transform(series, %s, %s, 0::UInt64)", idArray(q.Series), numberArray("UInt64", q.Groups))
 }
 
 // groupOf gives a function that tells the group of what groupSQL says of a row.
 func (q *AggregateQuery) groupOf() func(grp uint64) int {
-	if q.groupsSeveral() {
+	if q.several {
 		return func(grp uint64) int { return int(grp) }
 	}
 	of := make(map[uint64]int, len(q.Series))

@@ -78,9 +78,9 @@ func (q *AggregateQuery) counterStatement(asked []Function) string {
 		SELECT %s AS grp, bucket, own + multiIf(isNaN(prior), 0, opening >= prior, opening - prior, opening) AS increase,
 			(ends - since) / 1e6 AS seconds, seconds > 0 AS known
 		FROM (%s) WHERE bucket != %d`, q.groupSQL(), follow, int64(beforeRange))
-	// A group of one series has one row a bucket already: to group those takes a quarter longer.
+	// A group of one series has one row a bucket already.
 	sum, grouped := ", if(known, %s, nan)", ""
-	if q.groupsSeveral() {
+	if q.several {
 		sum, grouped = ", if(max(known), sumIf(%s, known), nan)", "GROUP BY grp, bucket"
 	}
 	var columns strings.Builder

@@ -59,8 +59,6 @@ func takeNumbers(found map[uint64]*Points, left *int) func(scan func(...any) err
 		number float64
 	)
 	targets := []any{&series, &ts, &number}
-	var p *Points // of the series at, whose rows come one after the other
-	at := uint64(0)
 	return func(scan func(...any) error) error {
 		if err := scan(targets...); err != nil {
 			return err
@@ -68,9 +66,7 @@ func takeNumbers(found map[uint64]*Points, left *int) func(scan func(...any) err
 		if *left--; *left < 0 {
 			return nil
 		}
-		if p == nil || series != at {
-			p, at = pointsOf(found, series), series
-		}
+		p := pointsOf(found, series)
 		p.TS = append(p.TS, ts)
 		p.Columns[0].Numbers = append(p.Columns[0].Numbers, number)
 		return nil

@@ -203,7 +203,7 @@ func (p *rollupPlan) statement(q *AggregateQuery, asked []Function) string {
 	var columns []rollupColumn
 	var several, alone strings.Builder
 	at := [2]string{"head_at", "tail_at"}
-	if q.groupsSeveral() {
+	if q.several {
 		at = [2]string{"(head_at, series)", "(tail_at, series)"}
 	}
 	for i, f := range asked {
@@ -241,7 +241,7 @@ func (q *AggregateQuery) grouped(pieces []string, expressions string) string {
 // wholeBuckets reports whether each row of the rollup is a bucket of the answer, which
 // then need not be grouped: that takes twice as long as reading it.
 func (p *rollupPlan) wholeBuckets(q *AggregateQuery) bool {
-	return q.Grid != nil && q.Grid.step == p.unit && !q.groupsSeveral()
+	return q.Grid != nil && q.Grid.step == p.unit && !q.several
 }
 
 // pieces gives the statements that each read a part of the answer's rows, first that of

@@ -70,7 +70,6 @@ const (
 // Series lists a page of the workspace's series that pass the filter, how many
 // pass in all, and whether more follow the page.
 func (db *DB) Series(ctx context.Context, workspace uuid.UUID, filter SeriesFilter, page SeriesPage) (list []Series, total int64, more bool, err error) {
-	counting, countArgs := filter.counting(workspace)
 	w := filter.where(workspace)
 	if page.After != nil {
 		w.add("(s.source_id, s.metric, s.id) > (?::uuid, ?::text, ?::bigint)", page.After.Source, page.After.Metric, page.After.ID)
@@ -94,7 +93,8 @@ func (db *DB) Series(ctx context.Context, workspace uuid.UUID, filter SeriesFilt
 			total = int64(len(list))
 			return nil
 		}
-		return conn.QueryRow(ctx, counting, planned(countArgs)...).Scan(&total)
+		counting, args := filter.counting(workspace)
+		return conn.QueryRow(ctx, counting, planned(args)...).Scan(&total)
 	})
 	if err != nil {
 		return nil, 0, false, classify(fmt.Errorf("listing series: %w", err))

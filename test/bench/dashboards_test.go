@@ -102,16 +102,7 @@ func (d *dashboards) fill(r *record.Recorder) {
 	d.send(d.day, daySources*seriesASource, daySources*seriesASource*180, dayInterval, d.end.AddDate(0, 0, -1), d.end)
 	d.send(d.month, monthSources*seriesASource, monthSources*seriesASource*360, monthInterval, d.end.AddDate(0, 0, -30), d.end)
 	r.Say("all %d series for %s", wideSeries, wideLoading)
-	began, loaded := time.Now(), int64(0)
-	const steps = wideBatch / wideSeries
-	// From the hour before the end, which the queries are about, back in time.
-	at := d.end
-	for hour := time.Duration(0); time.Since(began) < wideLoading || hour == 0; hour++ {
-		at = d.end.Add(-(hour + 1) * time.Hour)
-		loaded += d.send(d.wide, wideSeries, steps*wideSeries, wideInterval, at, at.Add(time.Hour))
-	}
-	r.Add("loaded", "points", float64(loaded))
-	r.Add("hours", "h", d.end.Sub(at).Hours())
+	d.sendHours(r, d.wide, wideSeries, wideBatch, wideInterval, wideLoading)
 	r.Say("rollups")
 	d.rolledUp()
 	d.settle()
@@ -129,6 +120,20 @@ func (d *dashboards) send(f *load.Fleet, series, batch int, interval time.Durati
 	result, err := f.Run(d.b.Context(), load.Plan{Points: points, Batch: batch, Callers: 2, Start: from, Interval: interval})
 	require.NoError(d.b, err)
 	return result.Visible
+}
+
+// sendHours sends hour by hour for as long as said, a day at most: first the last hour before
+// the end, which the queries are about, and back in time from there.
+func (d *dashboards) sendHours(r *record.Recorder, f *load.Fleet, series, batch int, interval, loading time.Duration) (points int64, length time.Duration) {
+	d.b.Helper()
+	for began := time.Now(); length < 24*time.Hour && (length == 0 || time.Since(began) < loading); {
+		length += time.Hour
+		at := d.end.Add(-length)
+		points += d.send(f, series, batch, interval, at, at.Add(time.Hour))
+	}
+	r.Add("loaded", "points", float64(points))
+	r.Add("hours", "h", length.Hours())
+	return points, length
 }
 
 // shape is a kind of query: what the n-th asks the service for, and the statement by

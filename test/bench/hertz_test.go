@@ -30,24 +30,19 @@ func BenchmarkHertz(b *testing.B) {
 
 	f := d.sources("hertz", hertzSeries/seriesASource)
 	r.Say("%d series at 1 Hz for %s", hertzSeries, hertzLoading)
-	began, loaded, at := time.Now(), int64(0), d.end
-	for d.end.Sub(at) < 24*time.Hour && (loaded == 0 || time.Since(began) < hertzLoading) {
-		at = at.Add(-time.Hour)
-		loaded += d.send(f, hertzSeries, hertzBatch, time.Second, at, at.Add(time.Hour))
-	}
-	length := d.end.Sub(at)
-	visible := float64(loaded) / time.Since(began).Seconds()
-	r.Add("loaded", "points", float64(loaded))
-	r.Add("hours", "h", length.Hours())
-	r.Add("visible", "points/s", visible)
-	r.Add("day/loading", "s", hertzDay/visible)
+	began := time.Now()
+	loaded, length := d.sendHours(r, f, hertzSeries, hertzBatch, time.Second, hertzLoading)
+	day := hertzDay / float64(loaded) // what the whole day is of it
+	took := time.Since(began).Seconds()
+	r.Add("visible", "points/s", float64(loaded)/took)
+	r.Add("day/loading", "s", took*day)
 	log := float64(d.logBytes())
 	r.Say("rollups")
 	d.rolledUp()
-	r.Add("day/rollups", "s", time.Since(began).Seconds()*hertzDay/float64(loaded))
+	r.Add("day/rollups", "s", time.Since(began).Seconds()*day)
 	d.settle()
-	r.Add("day/clickhouse", "GB", d.stored()/1e9*hertzDay/float64(loaded))
-	r.Add("day/log", "GB", log/1e9*hertzDay/float64(loaded))
+	r.Add("day/clickhouse", "GB", d.stored()/1e9*day)
+	r.Add("day/log", "GB", log/1e9*day)
 
 	d.compare(r, shape{"raw-1h-10", d.hour(f)})
 	d.compare(r, shape{"all-1m-100", d.buckets(f, length, "1m", "avg", "toStartOfMinute", "avg(value)")})

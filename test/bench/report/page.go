@@ -56,7 +56,7 @@ func renderSection(id string, r *results) (string, error) {
 	name := id + ".md.tmpl"
 	functions := template.FuncMap{
 		"made": func() string { return made(id, r) }, "list": func(items ...string) []string { return items }, "names": names,
-		"measured": r.measured, "row": r.row, "median": r.medianText, "spread": r.spread, "cells": r.cells, "runs": r.runs,
+		"measured": r.measured, "row": r.row, "median": r.medianText, "spread": r.spread, "cells": r.cells, "compared": r.compared, "runs": r.runs,
 	}
 	t, err := template.New(name).Funcs(functions).ParseFS(templates, "sections/"+name)
 	if err != nil {
@@ -120,6 +120,11 @@ func (r *results) cells(prefix string, names ...string) (string, error) {
 		}
 	}
 	return strings.Join(cells, " | "), nil
+}
+
+// compared gives the cells of a query that was measured beside its statement by hand.
+func (r *results) compared(prefix string) (string, error) {
+	return r.cells(prefix+"/", "http-p50", "http-p95", "sql-p50", "sql-p95", "of-sql", "json-p50", "of-json")
 }
 
 // spread gives the least and the greatest value.
