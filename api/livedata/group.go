@@ -1,7 +1,6 @@
 package livedata
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -63,13 +62,16 @@ type group struct {
 
 // singly makes each series a group of its own.
 func singly(list []postgres.Series) []*group {
-	groups := make([]*group, len(list))
+	groups, ids := make([]*group, len(list)), make([]uint64, len(list))
+	all := make([]group, len(list))
 	for i := range list {
 		s := &list[i]
-		groups[i] = &group{
+		ids[i] = s.ID
+		all[i] = group{
 			source: &s.SourceID, sourceName: &s.SourceName, metric: &s.Metric, unit: s.Unit,
-			tags: s.Tags, kind: s.Kind, series: []uint64{s.ID},
+			tags: s.Tags, kind: s.Kind, series: ids[i : i+1 : i+1],
 		}
+		groups[i] = &all[i]
 	}
 	return groups
 }
@@ -143,14 +145,4 @@ func byKind(groups []*group, kind pointblock.Kind) (series []uint64, indexes []i
 		}
 	}
 	return series, indexes
-}
-
-// sourcesOf gives the sources of groups that are single series.
-func sourcesOf(groups []*group) []uuid.UUID {
-	var ids []uuid.UUID
-	for _, g := range groups {
-		ids = append(ids, *g.source)
-	}
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	return slices.Compact(ids)
 }

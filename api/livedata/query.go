@@ -31,7 +31,7 @@ type seriesStore interface {
 type pointStore interface {
 	RawPoints(ctx context.Context, q clickhouse.RawQuery) (found map[uint64]*clickhouse.Points, more bool, err error)
 	Downsample(ctx context.Context, q clickhouse.DownsampleQuery) (found map[uint64]*clickhouse.Points, more bool, err error)
-	LatestPoints(ctx context.Context, q clickhouse.LatestQuery) (map[uint64]*clickhouse.Points, error)
+	LatestPoints(ctx context.Context, q clickhouse.LatestQuery) ([]*clickhouse.Points, error)
 	Aggregate(ctx context.Context, q clickhouse.AggregateQuery) (found map[int]*clickhouse.Points, more bool, err error)
 	SeriesStats(ctx context.Context, numbers, texts []uint64, kept clickhouse.Kept) (map[uint64]clickhouse.SeriesStats, error)
 	SourceActivity(ctx context.Context, workspace uuid.UUID, sources []uuid.UUID) (map[uuid.UUID]time.Time, error)
@@ -84,6 +84,15 @@ func (r *run) read(ctx context.Context) error {
 	defer cancel()
 	if err := r.selectGroups(ctx); err != nil {
 		return err
+	}
+	if r.q.format != formatJSON {
+		form, err := r.rowForm()
+		if err != nil {
+			return err
+		}
+		r.form = form
+		wait := beside(func() { r.identities = newIdentities(form, r.groups) })
+		defer wait()
 	}
 	return r.readPoints(ctx)
 }
@@ -141,6 +150,9 @@ type run struct {
 	groups    []*group             // of the page
 	points    []*clickhouse.Points // index for index; nil: the group has none
 	meta      reply.Meta
+	// How rows are written, and what those of each group begin with; of answers in rows.
+	form       rowForm
+	identities *identities
 }
 
 // selectGroups finds the groups that the page shows.
@@ -183,15 +195,41 @@ func (r *run) readPoints(ctx context.Context) error {
 }
 
 func (r *run) readLatest(ctx context.Context) error {
-	numbers, _ := byKind(r.groups, pointblock.KindNumber)
-	texts, _ := byKind(r.groups, pointblock.KindString)
-	ask := clickhouse.LatestQuery{Workspace: r.workspace, Sources: sourcesOf(r.groups), Numbers: numbers, Texts: texts, Kept: r.q.span.Kept}
+	ask := clickhouse.LatestQuery{
+		Workspace: r.workspace, Series: make([]clickhouse.LatestSeries, len(r.groups)), Whole: r.wholeSources(), Kept: r.q.span.Kept,
+	}
+	for i, g := range r.groups {
+		ask.Series[i] = clickhouse.LatestSeries{ID: g.series[0], Source: *g.source, Texts: g.kind == pointblock.KindString}
+	}
 	if r.q.hasFrom {
 		ask.FromUS = r.q.span.FromUS
 	}
-	found, err := r.Points.LatestPoints(ctx, ask)
-	r.takeSeries(found)
-	return explainLimits(err, r.QueryTimeout)
+	points, err := r.Points.LatestPoints(ctx, ask)
+	if err != nil {
+		return explainLimits(err, r.QueryTimeout)
+	}
+	r.points = points
+	return nil
+}
+
+// wholeSources gives the sources of which the page has all series. Pages are sorted by the
+// source, so that only the first and the last can have some on others.
+func (r *run) wholeSources() (whole []uuid.UUID) {
+	if r.q.filter.Metrics != nil || len(r.q.filter.Tags) > 0 || len(r.groups) == 0 {
+		return nil
+	}
+	first, last := *r.groups[0].source, *r.groups[len(r.groups)-1].source
+	for _, g := range r.groups {
+		at := *g.source
+		switch {
+		case len(whole) > 0 && whole[len(whole)-1] == at:
+		case at == first && r.q.offset > 0:
+		case at == last && r.meta.HasMore:
+		default:
+			whole = append(whole, at)
+		}
+	}
+	return whole
 }
 
 // takeSeries puts points that were found by series to their groups.

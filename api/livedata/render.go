@@ -77,26 +77,34 @@ func (r *run) writeParts(out *bufio.Writer, parts []part) {
 	}
 }
 
-// renderBeside renders parts beside each other, into the buffers. A panic is the caller's, who
-// answers for it; so that its place is known, it says it.
+// renderBeside renders parts beside each other, into the buffers.
 func (r *run) renderBeside(parts []part, buffers [][]byte) {
-	var others sync.WaitGroup
-	panics := make([]any, len(parts))
-	for i := 1; i < len(parts); i++ {
-		others.Go(func() {
-			defer func() {
-				if problem := recover(); problem != nil {
-					panics[i] = fmt.Sprintf("%v, at %s", problem, debug.Stack())
-				}
-			}()
-			buffers[i] = r.render(buffers[i], &parts[i])
-		})
+	waits := make([]func(), len(parts))
+	for i := range parts {
+		waits[i] = beside(func() { buffers[i] = r.render(buffers[i], &parts[i]) })
 	}
-	func() {
-		defer others.Wait()
-		buffers[0] = r.render(buffers[0], &parts[0])
-	}()
-	for _, problem := range panics {
+	for _, wait := range waits {
+		wait()
+	}
+}
+
+// beside does something beside its caller, who has to wait for it. A panic is the caller's,
+// who answers for it; so that its place is known, it says it.
+func beside(do func()) (wait func()) {
+	var (
+		doing   sync.WaitGroup
+		problem any
+	)
+	doing.Go(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				problem = fmt.Sprintf("%v, at %s", p, debug.Stack())
+			}
+		}()
+		do()
+	})
+	return func() {
+		doing.Wait()
 		if problem != nil {
 			panic(problem)
 		}

@@ -32,20 +32,14 @@ const (
 	maxTagColumns = 256
 	// rowsBuffer is how many bytes of rows are gathered before they are sent.
 	rowsBuffer = 32 << 10
+	// identityBytes is about what the identity of a series takes.
+	identityBytes = 192
 )
 
 // writeRows answers with a row a point. What the envelope would tell of further
 // pages is in the header Link.
 func (r *run) writeRows(w http.ResponseWriter, request *http.Request) error {
-	var form rowForm = ndjsonForm{clock: &clock{}}
-	if r.q.format == formatCSV {
-		tags, err := tagColumns(r.groups)
-		if err != nil {
-			return err
-		}
-		form = csvForm{tags: tags, clock: &clock{}}
-	}
-	columns := r.q.columns()[1:]
+	form, columns := r.form, r.q.columns()[1:]
 	h := w.Header()
 	h.Set("Content-Type", contentTypes[r.q.format]+"; charset=utf-8")
 	if next := r.nextPage(request.URL); next != "" {
@@ -56,14 +50,10 @@ func (r *run) writeRows(w http.ResponseWriter, request *http.Request) error {
 	}
 	w.WriteHeader(http.StatusOK)
 
-	identities := make([][]byte, len(r.groups))
-	for i, g := range r.groups {
-		identities[i] = form.identity(g)
-	}
 	out := form.header(make([]byte, 0, rowsBuffer+rowsBuffer/4), columns)
 	for merged := newMerge(r.points, r.q.descending); merged.next(); {
 		points := r.points[merged.group]
-		out = form.row(out, points.TS[merged.row], r.q.epoch, identities[merged.group])
+		out = form.row(out, points.TS[merged.row], r.q.epoch, r.identities.of(merged.group))
 		for i, column := range points.Columns {
 			out = form.cell(out, columns[i], column, merged.row)
 		}
@@ -76,6 +66,15 @@ func (r *run) writeRows(w http.ResponseWriter, request *http.Request) error {
 	}
 	_, _ = w.Write(out) // the client is gone: nothing to do
 	return nil
+}
+
+// rowForm gives how the rows of the answer are written.
+func (r *run) rowForm() (rowForm, error) {
+	if r.q.format == formatNDJSON {
+		return ndjsonForm{clock: &clock{}}, nil
+	}
+	tags, err := tagColumns(r.groups)
+	return csvForm{tags: tags, clock: &clock{}}, err
 }
 
 // nextPage gives the address of what follows, empty at the end.
@@ -95,10 +94,33 @@ func (r *run) nextPage(asked *url.URL) string {
 // rowForm writes rows: row, then cell for each column, then end.
 type rowForm interface {
 	header(dst []byte, columns []string) []byte
-	identity(g *group) []byte // what all rows of a group have in common
+	identity(dst []byte, g *group) []byte // what all rows of a group have in common
 	row(dst []byte, us int64, epoch string, identity []byte) []byte
 	cell(dst []byte, name string, column clickhouse.Column, i int) []byte
 	end(dst []byte) []byte
+}
+
+// identities are those of groups, made before their rows are mixed.
+type identities struct {
+	text []byte
+	ends []int // in the text, by group
+}
+
+func newIdentities(form rowForm, groups []*group) *identities {
+	ids := &identities{text: make([]byte, 0, len(groups)*identityBytes), ends: make([]int, len(groups))}
+	for i, g := range groups {
+		ids.text = form.identity(ids.text, g)
+		ids.ends[i] = len(ids.text)
+	}
+	return ids
+}
+
+func (ids *identities) of(group int) []byte {
+	from := 0
+	if group > 0 {
+		from = ids.ends[group-1]
+	}
+	return ids.text[from:ids.ends[group]]
 }
 
 // ndjsonForm has an object a line.
@@ -106,24 +128,18 @@ type ndjsonForm struct{ clock *clock }
 
 func (ndjsonForm) header(dst []byte, _ []string) []byte { return dst }
 
-func (ndjsonForm) identity(g *group) []byte {
-	var dst []byte
-	id := ""
-	if g.source != nil {
-		id = g.source.String()
+func (ndjsonForm) identity(dst []byte, g *group) []byte {
+	dst = append(dst, `,"sourceId":`...)
+	if g.source == nil {
+		dst = append(dst, "null"...)
+	} else {
+		dst = append(append(append(dst, '"'), g.source.String()...), '"')
 	}
 	kind := kindName(g.kind)
-	for _, f := range []struct {
-		name  string
-		value *string
-	}{{"sourceId", &id}, {"sourceName", g.sourceName}, {"metric", g.metric}, {"kind", &kind}, {"unit", g.unit}} {
-		dst = append(dst, `,"`+f.name+`":`...)
-		if f.value == nil || *f.value == "" {
-			dst = append(dst, "null"...)
-		} else {
-			dst, _ = jsontext.AppendQuote(dst, *f.value) // what is stored is valid UTF-8
-		}
-	}
+	dst = appendMember(dst, `,"sourceName":`, g.sourceName)
+	dst = appendMember(dst, `,"metric":`, g.metric)
+	dst = appendMember(dst, `,"kind":`, &kind)
+	dst = appendMember(dst, `,"unit":`, g.unit)
 	dst = append(dst, `,"tags":{`...)
 	for i, key := range slices.Sorted(maps.Keys(g.tags)) {
 		if i > 0 {
@@ -134,6 +150,16 @@ func (ndjsonForm) identity(g *group) []byte {
 		dst, _ = jsontext.AppendQuote(dst, g.tags[key])
 	}
 	return append(dst, '}')
+}
+
+// appendMember writes a text, or null for none, after its name.
+func appendMember(dst []byte, name string, value *string) []byte {
+	dst = append(dst, name...)
+	if value == nil || *value == "" {
+		return append(dst, "null"...)
+	}
+	dst, _ = jsontext.AppendQuote(dst, *value) // what is stored is valid UTF-8
+	return dst
 }
 
 func (f ndjsonForm) row(dst []byte, us int64, epoch string, identity []byte) []byte {
@@ -178,8 +204,8 @@ func (f csvForm) header(dst []byte, columns []string) []byte {
 	return append(dst, '\n')
 }
 
-func (f csvForm) identity(g *group) []byte {
-	dst := []byte{','}
+func (f csvForm) identity(dst []byte, g *group) []byte {
+	dst = append(dst, ',')
 	if g.source != nil {
 		dst = append(dst, g.source.String()...)
 	}

@@ -3,7 +3,6 @@ package rag
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,7 +38,7 @@ type seriesStore interface {
 
 // pointStore is where points are.
 type pointStore interface {
-	LatestPoints(ctx context.Context, q clickhouse.LatestQuery) (map[uint64]*clickhouse.Points, error)
+	LatestPoints(ctx context.Context, q clickhouse.LatestQuery) ([]*clickhouse.Points, error)
 }
 
 func idsOf(hits []hybridHit) []uuid.UUID {
@@ -106,32 +105,30 @@ func (a *api) addLiveData(ctx context.Context, workspace uuid.UUID, hits []hybri
 
 func (a *api) readLatest(ctx context.Context, workspace uuid.UUID, series map[uuid.UUID][]postgres.Series, hits []hybridHit) error {
 	ask := clickhouse.LatestQuery{Workspace: workspace, Kept: clickhouse.Kept{}}
+	type shown struct { // with each of the series that are asked for
+		values *[]liveValue
+		series *postgres.Series
+	}
+	var places []shown
 	now := time.Now()
-	for _, list := range series {
-		for i := range list {
-			s := &list[i]
-			if s.Kind == pointblock.KindString {
-				ask.Texts = append(ask.Texts, s.ID)
-			} else {
-				ask.Numbers = append(ask.Numbers, s.ID)
-			}
-			ask.Sources = append(ask.Sources, s.SourceID)
+	for i := range hits {
+		list := series[hits[i].Node.ID]
+		for j := range list {
+			s := &list[j]
+			places = append(places, shown{hits[i].LiveData, s})
+			ask.Series = append(ask.Series, clickhouse.LatestSeries{ID: s.ID, Source: s.SourceID, Texts: s.Kind == pointblock.KindString})
 			if s.RetentionDays != nil {
 				ask.Kept[s.ID] = postgres.KeptFrom(now, *s.RetentionDays)
 			}
 		}
 	}
-	slices.SortFunc(ask.Sources, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
-	ask.Sources = slices.Compact(ask.Sources)
 	found, err := a.Points.LatestPoints(ctx, ask)
 	if err != nil {
 		return err
 	}
-	for i := range hits {
-		for _, s := range series[hits[i].Node.ID] {
-			if points := found[s.ID]; points != nil && len(points.TS) > 0 {
-				*hits[i].LiveData = append(*hits[i].LiveData, liveValueOf(&s, points))
-			}
+	for i, points := range found {
+		if points != nil {
+			*places[i].values = append(*places[i].values, liveValueOf(places[i].series, points))
 		}
 	}
 	return nil

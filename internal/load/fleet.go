@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -159,8 +160,8 @@ func (f *Fleet) Name() string { return f.name }
 // number, and its metric is named m and i divided by it, unless there are sensors.
 func (f *Fleet) Sources() []string { return f.sources }
 
-// Measurement gives the name of a source, which lines have as their measurement.
-func (f *Fleet) Measurement(source int) string { return f.names[source] }
+// Measurements gives the names of the sources, which lines have as their measurements.
+func (f *Fleet) Measurements() []string { return slices.Clone(f.names) }
 
 // Bodies gives the bodies that a run of the plan sends, for another server to be
 // sent the same.

@@ -3,7 +3,6 @@ package clickhouse
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Kept says from which time on the points of series are kept, microseconds since
@@ -67,12 +66,3 @@ func (r *Range) where(series []uint64) string {
 
 // moment writes a time for a statement.
 func moment(us int64) string { return fmt.Sprintf("fromUnixTimestamp64Micro(%d, 'UTC')", us) }
-
-// drop takes out of what was found by series that which is not kept.
-func (k Kept) drop(found map[uint64]*Points) {
-	for id, p := range found {
-		if n, _ := slices.BinarySearch(p.TS, k.from(id)); n == len(p.TS) {
-			delete(found, id)
-		}
-	}
-}

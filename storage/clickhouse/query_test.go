@@ -117,21 +117,36 @@ func TestLatestPointsAreOfTheWorkspaceAndSourcesAsked(t *testing.T) {
 	row(ws, pump, 1, t0+1, 3, "", 4)
 	row(ws, fan, 2, t0, 0, "on", 1)
 	row(other, pump, 3, t0, 9, "", 1)
-	q := clickhouse.LatestQuery{Workspace: ws, Sources: []uuid.UUID{pump, fan}, Numbers: []uint64{1, 3}, Texts: []uint64{2}}
-	found, err := s.LatestPoints(t.Context(), q)
-	require.NoError(t, err)
-	require.Len(t, found, 2)
-	require.Equal(t, []int64{t0 + 1}, found[1].TS)
-	require.Equal(t, []float64{3}, found[1].Columns[0].Numbers)
-	require.Equal(t, "on", *found[2].Columns[0].Texts[0])
-
-	q.FromUS = t0 + 1
-	found, err = s.LatestPoints(t.Context(), q)
-	require.NoError(t, err)
-	require.Len(t, found, 1)
-	found, err = s.LatestPoints(t.Context(), clickhouse.LatestQuery{Workspace: ws})
-	require.NoError(t, err)
-	require.Empty(t, found)
+	row(ws, fan, 4, t0, 7, "", 1)
+	row(ws, uuid.New(), 5, t0, 7, "", 1)
+	q := clickhouse.LatestQuery{Workspace: ws, Series: []clickhouse.LatestSeries{
+		{ID: 1, Source: pump}, {ID: 3, Source: pump}, {ID: 2, Source: fan, Texts: true}}}
+	ask := func(q clickhouse.LatestQuery) map[uint64]*clickhouse.Points {
+		t.Helper()
+		points, err := s.LatestPoints(t.Context(), q)
+		require.NoError(t, err)
+		require.Len(t, points, len(q.Series))
+		found := map[uint64]*clickhouse.Points{}
+		for i, p := range points {
+			if p != nil {
+				found[q.Series[i].ID] = p
+			}
+		}
+		return found
+	}
+	for _, whole := range [][]uuid.UUID{nil, {pump}, {fan}, {pump, fan}} { // what more a source has is not asked for
+		q.Whole, q.FromUS = whole, 0
+		found := ask(q)
+		require.Len(t, found, 2, whole)
+		require.Equal(t, []int64{t0 + 1}, found[1].TS)
+		require.Equal(t, []float64{3}, found[1].Columns[0].Numbers)
+		require.Equal(t, "on", *found[2].Columns[0].Texts[0])
+		q.FromUS = t0 + 1
+		require.Len(t, ask(q), 1, whole)
+	}
+	q.FromUS, q.Kept = 0, clickhouse.Kept{1: t0 + 2}
+	require.Len(t, ask(q), 1)
+	require.Empty(t, ask(clickhouse.LatestQuery{Workspace: ws}))
 }
 
 func TestAggregatesCountEachPointOnceInItsBucket(t *testing.T) {

@@ -3,8 +3,6 @@ package clickhouse
 import (
 	"context"
 	"fmt"
-
-	"github.com/google/uuid"
 )
 
 // RawQuery asks for the points of series as they stand.
@@ -96,55 +94,4 @@ func pointsOf(found map[uint64]*Points, series uint64) *Points {
 		found[series] = p
 	}
 	return p
-}
-
-// LatestQuery asks for the newest point of series.
-type LatestQuery struct {
-	Workspace uuid.UUID
-	Sources   []uuid.UUID // the series' sources
-	Numbers   []uint64
-	Texts     []uint64
-	FromUS    int64 // only points from here on
-	Kept      Kept
-}
-
-// LatestPoints gives the newest point of each series, in one column; series
-// without one are left out.
-func (db *DB) LatestPoints(ctx context.Context, q LatestQuery) (map[uint64]*Points, error) {
-	found := map[uint64]*Points{}
-	texts := make(map[uint64]bool, len(q.Texts))
-	for _, id := range q.Texts {
-		texts[id] = true
-	}
-	all := append(append(make([]uint64, 0, len(q.Numbers)+len(q.Texts)), q.Numbers...), q.Texts...)
-	if len(all) == 0 {
-		return found, nil
-	}
-	statement := fmt.Sprintf(`
-		SELECT series, toUnixTimestamp64Micro(argMax(ts, rank)) AS newest, argMax(value, rank), argMax(text, rank) FROM latest
-		WHERE workspace = {workspace:UUID} AND source IN (%s) AND series IN (%s)
-		GROUP BY series HAVING newest >= {from:Int64}`, uuidList(q.Sources), idArray(all))
-	parameters := Range{FromUS: q.FromUS}.parameters()
-	parameters["workspace"] = q.Workspace.String()
-	err := db.query(ctx, opLatest, statement, parameters, func(scan func(...any) error) error {
-		var (
-			series uint64
-			ts     int64
-			number float64
-			text   string
-		)
-		if err := scan(&series, &ts, &number, &text); err != nil {
-			return err
-		}
-		p := pointsOf(found, series)
-		p.TS = []int64{ts}
-		if texts[series] {
-			p.Columns[0].Texts = []*string{&text}
-		} else {
-			p.Columns[0].Numbers = []float64{number}
-		}
-		return nil
-	})
-	q.Kept.drop(found)
-	return found, err
 }

@@ -30,6 +30,7 @@ const (
 type DB struct {
 	pool   *pgxpool.Pool
 	totals totals // of filtered lists of the graph
+	series seriesMemory
 	bounds listBounds
 	search searchBounds
 	texts  *textMemory

@@ -59,50 +59,70 @@ func (s *Series) Position() SeriesPosition {
 }
 
 const (
-	// seriesColumns are what scanSeries reads; the statement's first argument is the
-	// workspace, whose retention is so read once and not for each series.
-	seriesColumns = `s.id, s.source_id, src.name, s.metric, s.tags, s.kind,
-		COALESCE((SELECT m ->> 'unit' FROM jsonb_array_elements(src.metrics) m WHERE m ->> 'name' = s.metric LIMIT 1), src.unit),
-		s.created_at, LEAST(src.retention_days, (SELECT w.retention_days FROM workspaces w WHERE w.id = $1))`
-	seriesTables = `series s JOIN sources src ON src.workspace_id = s.workspace_id AND src.id = s.source_id`
+	// seriesColumns are what seriesRow reads. What is of the source is read once for each
+	// source, by describe.
+	seriesColumns = `s.id, s.source_id, s.metric, s.tags, s.kind, s.created_at`
+	seriesTables  = `series s JOIN sources src ON src.workspace_id = s.workspace_id AND src.id = s.source_id`
 )
 
 // Series lists a page of the workspace's series that pass the filter, how many
 // pass in all, and whether more follow the page.
 func (db *DB) Series(ctx context.Context, workspace uuid.UUID, filter SeriesFilter, page SeriesPage) (list []Series, total int64, more bool, err error) {
-	w := filter.where(workspace)
-	if page.After != nil {
-		w.add("(s.source_id, s.metric, s.id) > (?::uuid, ?::text, ?::bigint)", page.After.Source, page.After.Metric, page.After.ID)
-	}
-	// The page is cut before its columns are made: OFFSET alone makes them of all that it
-	// skips.
-	listing := fmt.Sprintf(`SELECT %s FROM (
-			SELECT s.* FROM %s WHERE %s ORDER BY s.source_id, s.metric, s.id LIMIT %s OFFSET %s
-		) s JOIN sources src ON src.workspace_id = s.workspace_id AND src.id = s.source_id ORDER BY s.source_id, s.metric, s.id`,
-		seriesColumns, seriesTables, w.text(), w.arg(page.Limit+1), w.arg(page.Offset))
-
 	err = db.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
-		rows, err := conn.Query(ctx, listing, planned(w.args)...)
+		listing, err := db.seriesListing(ctx, conn, workspace, &filter, page)
 		if err != nil {
 			return err
 		}
-		if list, err = pgx.CollectRows(rows, scanSeries); err != nil {
-			return err
-		}
-		if page.Offset == 0 && page.After == nil && len(list) <= page.Limit { // these are all
-			total = int64(len(list))
-			return nil
-		}
-		counting, args := filter.counting(workspace)
-		return conn.QueryRow(ctx, counting, planned(args)...).Scan(&total)
+		total, more = listing.total, listing.more
+		list, err = describe(ctx, conn, workspace, slices.Clone(listing.list))
+		return err
 	})
 	if err != nil {
 		return nil, 0, false, classify(fmt.Errorf("listing series: %w", err))
 	}
-	if len(list) > page.Limit {
-		return list[:page.Limit], total, true, nil
+	return list, total, more && len(list) > 0, nil
+}
+
+// seriesListing gives a page as it is remembered, if it still holds, or else reads it.
+func (db *DB) seriesListing(ctx context.Context, conn *pgxpool.Conn, workspace uuid.UUID, filter *SeriesFilter, page SeriesPage) (*seriesListing, error) {
+	key, state := filter.key(workspace, page), ""
+	if key != "" {
+		var err error
+		if state, err = seriesState(ctx, conn, workspace); err != nil {
+			return nil, err
+		}
+		if known := db.series.get(key); known != nil && known.state == state {
+			return known, nil
+		}
 	}
-	return list, total, false, nil
+	listing, err := listSeries(ctx, conn, workspace, filter, page)
+	if err == nil && state != "" {
+		listing.state = state
+		db.series.put(key, listing)
+	}
+	return listing, err
+}
+
+func listSeries(ctx context.Context, conn *pgxpool.Conn, workspace uuid.UUID, filter *SeriesFilter, page SeriesPage) (*seriesListing, error) {
+	w := filter.where(workspace)
+	if page.After != nil {
+		w.add("(s.source_id, s.metric, s.id) > (?::uuid, ?::text, ?::bigint)", page.After.Source, page.After.Metric, page.After.ID)
+	}
+	rows, err := conn.Query(ctx, fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY s.source_id, s.metric, s.id LIMIT %s OFFSET %s`,
+		seriesColumns, seriesTables, w.text(), w.arg(page.Limit+1), w.arg(page.Offset)), planned(w.args)...)
+	if err != nil {
+		return nil, err
+	}
+	list, err := collectSeries(rows, page.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	listing := &seriesListing{more: len(list) > page.Limit, list: list[:min(len(list), page.Limit)], total: int64(len(list))}
+	if page.Offset == 0 && page.After == nil && !listing.more { // these are all
+		return listing, nil
+	}
+	counting, args := filter.counting(workspace)
+	return listing, conn.QueryRow(ctx, counting, planned(args)...).Scan(&listing.total)
 }
 
 // counting gives the statement that counts what passes. All series of a workspace are
@@ -125,7 +145,10 @@ func (db *DB) AllSeries(ctx context.Context, workspace uuid.UUID, filter SeriesF
 	if err != nil {
 		return nil, classify(fmt.Errorf("selecting series: %w", err))
 	}
-	list, err := pgx.CollectRows(rows, scanSeries)
+	list, err := collectSeries(rows, most+1)
+	if err == nil {
+		list, err = describe(ctx, db.pool, workspace, list)
+	}
 	return list, classify(err)
 }
 
@@ -155,15 +178,4 @@ func (f *SeriesFilter) where(workspace uuid.UUID) *where {
 		w.add("s.tags ->> ?::text = ANY(?::text[])", key, f.Tags[key])
 	}
 	return w
-}
-
-func scanSeries(row pgx.CollectableRow) (Series, error) {
-	var (
-		s    Series
-		id   int64
-		kind int16
-	)
-	err := row.Scan(&id, &s.SourceID, &s.SourceName, &s.Metric, &s.Tags, &kind, &s.Unit, &s.CreatedAt, &s.RetentionDays)
-	s.ID, s.Kind, s.CreatedAt = uint64(id), pointblock.Kind(kind), s.CreatedAt.UTC()
-	return s, err
 }

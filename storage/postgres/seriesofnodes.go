@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // SeriesOfNodes gives the series of the sources that are linked to nodes, of each node
@@ -23,24 +22,25 @@ func (db *DB) SeriesOfNodes(ctx context.Context, workspace uuid.UUID, nodes []uu
 		return nil, classify(fmt.Errorf("selecting the series of nodes: %w", err))
 	}
 	defer rows.Close()
-	for rows.Next() {
-		var node uuid.UUID
-		s, err := scanSeries(afterOne{rows, &node})
+	var (
+		list   []Series
+		node   uuid.UUID
+		nodeOf = map[uuid.UUID]uuid.UUID{} // by source
+	)
+	for row := newSeriesRow(&node); rows.Next(); {
+		s, err := row.scan(rows)
 		if err != nil {
 			return nil, classify(err)
 		}
-		found[node] = append(found[node], s)
+		list, nodeOf[s.SourceID] = append(list, s), node
 	}
-	return found, classify(rows.Err())
-}
-
-// afterOne is a row whose first column is something else.
-type afterOne struct {
-	pgx.CollectableRow
-	first any
-}
-
-// Scan reads the first column on the way.
-func (r afterOne) Scan(dest ...any) error {
-	return r.CollectableRow.Scan(append([]any{r.first}, dest...)...)
+	if err := rows.Err(); err != nil {
+		return nil, classify(err)
+	}
+	list, err = describe(ctx, db.pool, workspace, list)
+	for i := range list {
+		node := nodeOf[list[i].SourceID]
+		found[node] = append(found[node], list[i])
+	}
+	return found, classify(err)
 }

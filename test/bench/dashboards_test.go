@@ -43,8 +43,8 @@ type dashboards struct {
 	wide, day, month *load.Fleet
 }
 
-// BenchmarkDashboards measures what dashboards ask, beside the best statement for the
-// same answer that goes to ClickHouse by hand.
+// BenchmarkDashboards measures what dashboards ask, beside the best statements for it that
+// go to ClickHouse by hand.
 func BenchmarkDashboards(b *testing.B) {
 	r := record.New(b)
 	d := startDashboards(b, r)
@@ -64,28 +64,31 @@ func startDashboards(b *testing.B, r *record.Recorder) *dashboards {
 	return d
 }
 
-// compare sends queries of a kind and, in turn with them, their statements by hand, once for
-// the answer in ClickHouse's own format and once for JSON, as ours is.
+// compare sends queries of a kind and, in turn with them, their statements by hand: one for
+// the numbers alone, in ClickHouse's own format, and one for the same answer as ours, as JSON.
 func (d *dashboards) compare(r *record.Recorder, s shape) {
 	d.b.Helper()
 	r.Say("%s", s.name)
-	var ours, hand, text []float64
+	d.sameAnswer(s)
+	var ours, numbers, same []float64
 	for n := range shapeRounds + 1 {
-		path, statement := s.query(n)
-		took, by, as := d.get(path), d.ask(statement), d.askFor(statement, "JSONCompactEachRow")
+		path, by := s.query(n)
+		took, _ := d.get(path)
+		alone, _ := d.ask(by.numbers, "Native")
+		answer, _ := d.ask(by.answer, handFormat)
 		if n > 0 { // the first warms up
-			ours, hand, text = append(ours, took), append(hand, by), append(text, as)
+			ours, numbers, same = append(ours, took), append(numbers, alone), append(same, answer)
 		}
 	}
 	for _, of := range []struct {
 		name  string
 		times []float64
-	}{{"http", ours}, {"sql", hand}, {"json", text}} {
+	}{{"http", ours}, {"numbers", numbers}, {"same", same}} {
 		r.Add(s.name+"/"+of.name+"-p50", "ms", p50(of.times))
 		r.Add(s.name+"/"+of.name+"-p95", "ms", p95(of.times))
 	}
-	r.Add(s.name+"/of-sql", "ratio", p50(ours)/p50(hand))
-	r.Add(s.name+"/of-json", "ratio", p50(ours)/p50(text))
+	r.Add(s.name+"/of-numbers", "ratio", p50(ours)/p50(numbers))
+	r.Add(s.name+"/of-same", "ratio", p50(ours)/p50(same))
 }
 
 func p50(times []float64) float64 {
@@ -136,90 +139,23 @@ func (d *dashboards) sendHours(r *record.Recorder, f *load.Fleet, series, batch 
 	return points, length
 }
 
-// shape is a kind of query: what the n-th asks the service for, and the statement by
-// hand that has the same points.
-type shape struct {
-	name  string
-	query func(n int) (path, statement string)
-}
-
-func (d *dashboards) shapes() []shape {
-	return []shape{
-		{"raw-1h-10", d.hour(d.wide)},
-		{"day-1m-100", d.buckets(d.day, 24*time.Hour, "1m", "avg", "toStartOfMinute", "avg(value)")},
-		{"month-1h-100", d.buckets(d.month, 30*24*time.Hour, "1h", "avg,max", "toStartOfHour", "avg(value), max(value)")},
-		{"percentiles-day-1h-100", d.buckets(d.day, 24*time.Hour, "1h", "p50,p95", "toStartOfHour", "quantilesExactInclusive(0.5, 0.95)(value)")},
-		{"rate-day-1m-100", d.buckets(d.day, 24*time.Hour, "1m", "rate", "toStartOfMinute", "(argMax(value, ts) - argMin(value, ts)) / 60")},
-		{"lttb-day-100", func(n int) (string, string) {
-			source, from := d.day.Sources()[n%daySources], d.end.AddDate(0, 0, -1)
-			return d.path(source, from, "limit=100&pointsLimit=1000000&downsample=lttb&maxPoints=500"),
-				fmt.Sprintf(`SELECT series, lttb(500)(ts, value) FROM points FINAL PREWHERE series IN (%s) AND %s GROUP BY series`,
-					d.idsOf(source, ""), d.within(from))
-		}},
-	}
-}
-
-// hour asks for the last hour of ten series.
-func (d *dashboards) hour(f *load.Fleet) func(n int) (path, statement string) {
-	return func(n int) (string, string) {
-		source, from := f.Sources()[n*7%len(f.Sources())], d.end.Add(-time.Hour)
-		path := d.path(source, from, "limit=10&pointsLimit=100000")
-		names := make([]string, 10)
-		for i := range names {
-			path += fmt.Sprintf("&metric=m%d", i)
-			names[i] = fmt.Sprintf("'m%d'", i)
-		}
-		return path, fmt.Sprintf(`SELECT series, ts, value FROM points FINAL PREWHERE series IN (%s) AND %s ORDER BY series, ts`,
-			d.idsOf(source, strings.Join(names, ",")), d.within(from))
-	}
-}
-
-// buckets asks for aggregates of a source's series over the last time of a length.
-func (d *dashboards) buckets(f *load.Fleet, length time.Duration, interval, functions, start, expressions string) func(n int) (path, statement string) {
-	return func(n int) (string, string) {
-		source, from := f.Sources()[n%len(f.Sources())], d.end.Add(-length)
-		return d.path(source, from, "limit=100&pointsLimit=1000000&interval="+interval+"&aggregation="+functions),
-			fmt.Sprintf(`SELECT series, %s(ts) AS bucket, %s FROM points FINAL PREWHERE series IN (%s) AND %s GROUP BY series, bucket ORDER BY series, bucket`,
-				start, expressions, d.idsOf(source, ""), d.within(from))
-	}
-}
-
-// path gives the path of a query for a source's points up to the end.
-func (d *dashboards) path(source string, from time.Time, rest string) string {
-	return fmt.Sprintf("/api/live-data/query?sourceId=%s&from=%d&to=%d&%s", source, from.UnixMilli(), d.end.UnixMilli(), rest)
-}
-
-func (d *dashboards) within(from time.Time) string {
-	return fmt.Sprintf("ts >= fromUnixTimestamp64Milli(%d, 'UTC') AND ts < fromUnixTimestamp64Milli(%d, 'UTC')", from.UnixMilli(), d.end.UnixMilli())
-}
-
-// idsOf gives the ids of a source's series, of those metrics or all, as a list. It is
-// asked for apart from what is measured.
-func (d *dashboards) idsOf(source, metrics string) string {
-	condition := ""
-	if metrics != "" {
-		condition = " AND metric IN (" + metrics + ")"
-	}
-	return strings.ReplaceAll(d.AskClickHouse("SELECT DISTINCT id FROM series WHERE source = '"+source+"'"+condition), "\n", ",")
-}
-
 // latest reads the newest points of 10,000 series: in rows with one request, by hand with
 // one statement, and as JSON, a page of 100 and all pages one after the other.
 func (d *dashboards) latest(r *record.Recorder) {
 	d.b.Helper()
 	r.Say("latest")
 	const most = 10_000
-	sources := "'" + strings.Join(d.wide.Sources()[:most/seriesASource], "','") + "'"
-	statement := fmt.Sprintf(`SELECT series, argMax(ts, rank), argMax(value, rank) FROM latest WHERE workspace = '%s' AND source IN (%s) GROUP BY series`,
-		d.First.WorkspaceID, sources)
-	d.compare(r, shape{"latest-rows-10000", func(int) (string, string) {
-		return fmt.Sprintf("/api/live-data/query?latest=true&format=ndjson&limit=%d", most), statement
+	sources := slices.Concat(d.day.Sources(), d.month.Sources(), d.wide.Sources()) // in the order of a page
+	by := d.latestByHand(sources[:most/seriesASource])
+	d.compare(r, shape{"latest-rows-10000", func(int) (string, byHand) {
+		return fmt.Sprintf("/api/live-data/query?latest=true&format=ndjson&limit=%d", most), by
 	}})
 	var pages, all []float64
 	for range latestRounds {
 		began := time.Now()
 		for offset := 0; offset < most; offset += 100 {
-			pages = append(pages, d.get(fmt.Sprintf("/api/live-data/query?latest=true&limit=100&offset=%d", offset)))
+			took, _ := d.get(fmt.Sprintf("/api/live-data/query?latest=true&limit=100&offset=%d", offset))
+			pages = append(pages, took)
 		}
 		all = append(all, time.Since(began).Seconds()*1000)
 	}
@@ -228,9 +164,9 @@ func (d *dashboards) latest(r *record.Recorder) {
 	r.Add("latest-10000/http-p50", "ms", p50(all))
 }
 
-// get asks the service and gives how long it took until the last byte, in
-// milliseconds.
-func (d *dashboards) get(path string) float64 {
+// get asks the service and gives how long it took until the last byte, in milliseconds, and
+// the answer.
+func (d *dashboards) get(path string) (took float64, body []byte) {
 	d.b.Helper()
 	request, err := http.NewRequest(http.MethodGet, d.URL()+path, nil)
 	require.NoError(d.b, err)
@@ -239,16 +175,14 @@ func (d *dashboards) get(path string) float64 {
 	return d.timed(request)
 }
 
-// ask sends a statement to ClickHouse and gives how long it took.
-func (d *dashboards) ask(statement string) float64 { return d.askFor(statement, "Native") }
-
-// askFor sends a statement whose answer comes in a format of ClickHouse's.
-func (d *dashboards) askFor(statement, format string) float64 {
+// ask sends a statement to ClickHouse whose answer comes in a format of ClickHouse's, and
+// gives how long it took, in milliseconds, and the answer.
+func (d *dashboards) ask(statement, format string) (took float64, body []byte) {
 	d.b.Helper()
 	if d.clickhouse == "" {
 		u, err := url.Parse(d.Control().ClickHouseURL)
 		require.NoError(d.b, err)
-		u.RawQuery = url.Values{"database": {strings.TrimPrefix(u.Path, "/")}}.Encode()
+		u.RawQuery = url.Values{"database": {strings.TrimPrefix(u.Path, "/")}, "date_time_output_format": {"iso"}}.Encode()
 		u.Path = "/"
 		d.clickhouse = u.String()
 	}
@@ -257,15 +191,15 @@ func (d *dashboards) askFor(statement, format string) float64 {
 	return d.timed(request)
 }
 
-func (d *dashboards) timed(request *http.Request) float64 {
+func (d *dashboards) timed(request *http.Request) (took float64, body []byte) {
 	d.b.Helper()
 	began := time.Now()
 	response, err := d.client.Do(request)
 	require.NoError(d.b, err)
 	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
-	took := time.Since(began).Seconds() * 1000
+	body, err = io.ReadAll(response.Body)
+	took = time.Since(began).Seconds() * 1000
 	require.NoError(d.b, err)
 	require.Equal(d.b, http.StatusOK, response.StatusCode, "%s: %.300s", request.URL.Path, body)
-	return took
+	return took, body
 }

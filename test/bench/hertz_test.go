@@ -45,8 +45,8 @@ func BenchmarkHertz(b *testing.B) {
 	r.Add("day/log", "GB", log/1e9*day)
 
 	d.compare(r, shape{"raw-1h-10", d.hour(f)})
-	d.compare(r, shape{"all-1m-100", d.buckets(f, length, "1m", "avg", "toStartOfMinute", "avg(value)")})
-	d.compare(r, shape{"all-1h-100", d.buckets(f, length, "1h", "avg,max", "toStartOfHour", "avg(value), max(value)")})
+	d.compare(r, shape{"all-1m-100", d.buckets(f, length, "1m", "avg", "toStartOfMinute", "avg(value) AS mean", "mean")})
+	d.compare(r, shape{"all-1h-100", d.buckets(f, length, "1h", "avg,max", "toStartOfHour", "avg(value) AS mean, max(value) AS most", "mean, most")})
 	r.Save()
 }
 

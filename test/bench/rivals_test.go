@@ -21,17 +21,20 @@ const (
 type contest struct {
 	name    string
 	format  load.Format
-	sensors int   // 1,000 series are of so many sensors of one source
+	sources int   // of the 1,000 series
+	sensors int   // of each source, told apart by a tag
 	perLine int64 // points
 	points  int64 // of a turn
 }
 
-// contests of lines: a value a line, and all ten values of a sensor in a line; and of
-// JSON series, for which others have formats of their own.
+// contests of lines: a value a line, of the sensors of one source, and of the metrics of
+// 100 sources, as in BenchmarkIngest; all ten values of a sensor in a line; and of JSON
+// series, for which others have formats of their own.
 var contests = []contest{
-	{"lines", load.FormatLines, rivalSeries, 1, 5_000_000},
-	{"wide-lines", load.FormatWideLines, rivalSeries / 10, 10, 5_000_000},
-	{"series", load.FormatSeries, rivalSeries, 1, 10_000_000},
+	{"lines", load.FormatLines, 1, rivalSeries, 1, 5_000_000},
+	{"source-lines", load.FormatLines, rivalSeries / 10, 0, 1, 5_000_000},
+	{"wide-lines", load.FormatWideLines, 1, rivalSeries / 10, 10, 5_000_000},
+	{"series", load.FormatSeries, 1, rivalSeries, 1, 10_000_000},
 }
 
 // BenchmarkRivals sends the same points to Livegraph and to other stores, which take
@@ -44,7 +47,7 @@ func BenchmarkRivals(b *testing.B) {
 	r.Engines(t.engines())
 	rivals := t.rivals(r)
 	for _, c := range contests {
-		size := load.Size{Sources: 1, Series: rivalSeries, Sensors: c.sensors}
+		size := load.Size{Sources: c.sources, Series: rivalSeries, Sensors: c.sensors}
 		fleet := t.fleet("rivals-"+c.name, size)
 		for turn := range turns + 1 { // the first warms up: it is not counted
 			plan := load.Plan{
@@ -121,7 +124,7 @@ func (t *target) bodiesFor(other *rival.Rival, c contest, fleet *load.Fleet, pla
 				times[i] = plan.Start.Add(time.Duration(step) * plan.Interval).UnixMilli()
 				values[i] = plan.Values.At(series, step)
 			}
-			body = rival.SeriesBody(body, fleet.Measurement(0), series, times, values)
+			body = rival.SeriesBody(body, fleet.Measurements()[0], series, times, values)
 		}
 		bodies = append(bodies, body)
 	}
@@ -141,7 +144,7 @@ func (t *target) sendTo(other *rival.Rival, c contest, fleet *load.Fleet, plan l
 	require.NoError(t.b, other.Send(t.b.Context(), to, bodies, plan.Callers))
 	answered := time.Since(began)
 	require.NoError(t.b, other.AwaitVisible(t.b.Context(), rival.Load{
-		Measurement: fleet.Measurement(0), Points: plan.Points, PerLine: c.perLine,
+		Measurements: fleet.Measurements(), Points: plan.Points, PerLine: c.perLine,
 		From: plan.Start, To: plan.Start.AddDate(0, 1, 0),
 	}))
 	o := outcome{

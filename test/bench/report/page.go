@@ -122,9 +122,9 @@ func (r *results) cells(prefix string, names ...string) (string, error) {
 	return strings.Join(cells, " | "), nil
 }
 
-// compared gives the cells of a query that was measured beside its statement by hand.
+// compared gives the cells of a query that was measured beside its statements by hand.
 func (r *results) compared(prefix string) (string, error) {
-	return r.cells(prefix+"/", "http-p50", "http-p95", "sql-p50", "sql-p95", "of-sql", "json-p50", "of-json")
+	return r.cells(prefix+"/", "http-p50", "http-p95", "same-p50", "same-p95", "of-same", "numbers-p50", "of-numbers")
 }
 
 // spread gives the least and the greatest value.

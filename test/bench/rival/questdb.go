@@ -69,13 +69,16 @@ func questVersion() string {
 	return strings.TrimSuffix(name, ".jar")
 }
 
-// questRows counts the rows of the table that a measurement is, which is there from
-// its first commit on.
+// questRows counts the rows of the tables that measurements are, which are there from
+// their first commits on.
 func questRows(ctx context.Context, r *Rival, of Load) (found, all int64, err error) {
 	all = of.Points / of.PerLine
-	query := fmt.Sprintf(`SELECT count() FROM '%s' WHERE timestamp >= '%s' AND timestamp < '%s'`,
-		of.Measurement, of.From.UTC().Format(time.RFC3339), of.To.UTC().Format(time.RFC3339))
-	answer, err := r.get(ctx, "/exec", url.Values{"query": {query}})
+	counts := make([]string, len(of.Measurements))
+	for i, measurement := range of.Measurements {
+		counts[i] = fmt.Sprintf(`SELECT count() n FROM '%s' WHERE timestamp >= '%s' AND timestamp < '%s'`,
+			measurement, of.From.UTC().Format(time.RFC3339), of.To.UTC().Format(time.RFC3339))
+	}
+	answer, err := r.get(ctx, "/exec", url.Values{"query": {"SELECT sum(n) FROM (" + strings.Join(counts, " UNION ALL ") + ")"}})
 	if err != nil && strings.Contains(err.Error(), "table does not exist") {
 		return 0, all, nil
 	}

@@ -43,13 +43,13 @@ type Rival struct {
 	cmd    *exec.Cmd
 }
 
-// Load is what is sent at a time: a measurement's points from one moment until
-// before another.
+// Load is what is sent at a time: measurements' points from one moment until before
+// another.
 type Load struct {
-	Measurement string
-	Points      int64
-	PerLine     int64 // of them
-	From, To    time.Time
+	Measurements []string
+	Points       int64 // of all of them
+	PerLine      int64 // of them
+	From, To     time.Time
 }
 
 // run starts the program and waits until its path answers 200. It ends with the test.

@@ -64,7 +64,7 @@ func victoriaPoints(ctx context.Context, r *Rival, of Load) (found, all int64, e
 	}
 	end := of.To.Add(-time.Millisecond)
 	answer, err := r.get(ctx, "/api/v1/query", url.Values{
-		"query": {fmt.Sprintf(`sum(count_over_time({__name__=~"%s_.*"}[%ds]))`, of.Measurement, int64(of.To.Sub(of.From)/time.Second))},
+		"query": {fmt.Sprintf(`sum(count_over_time({__name__=~"(%s)_.*"}[%ds]))`, strings.Join(of.Measurements, "|"), int64(of.To.Sub(of.From)/time.Second))},
 		"time":  {strconv.FormatFloat(float64(end.UnixMilli())/1000, 'f', 3, 64)}, "nocache": {"1"},
 	})
 	if err != nil {

@@ -1,0 +1,106 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	// rememberedSeriesBytes is how much a process remembers of pages of series, at most
+	// twice as much.
+	rememberedSeriesBytes = 8 << 20
+	// seriesBytes is what a series takes besides its texts, and tagBytes a tag.
+	seriesBytes, tagBytes = 160, 64
+	// longestSeriesKey is of the question for a page that is remembered.
+	longestSeriesKey = 4 << 10
+)
+
+// seriesMemory remembers pages of series that were listed lately: dashboards ask for the
+// same ones over and over. Each is remembered with the state of its workspace, and holds
+// as long as that is the same. What a series has of its source is not remembered. The zero
+// value is ready.
+type seriesMemory struct {
+	mu         sync.Mutex
+	young, old map[string]*seriesListing
+	bytes      int // of the young
+}
+
+// seriesListing is a page of series, which nobody changes once it is remembered.
+type seriesListing struct {
+	state string // of the workspace, from before the page was read
+	list  []Series
+	total int64
+	more  bool
+}
+
+func (m *seriesMemory) get(key string) *seriesListing {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l := m.young[key]; l != nil {
+		return l
+	}
+	return m.old[key]
+}
+
+func (m *seriesMemory) put(key string, l *seriesListing) {
+	bytes := len(key) + l.bytes()
+	if bytes > rememberedSeriesBytes {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if before := m.young[key]; before != nil {
+		m.bytes -= len(key) + before.bytes()
+	}
+	if m.young == nil || m.bytes+bytes > rememberedSeriesBytes {
+		m.old, m.young, m.bytes = m.young, map[string]*seriesListing{}, 0
+	}
+	m.young[key], m.bytes = l, m.bytes+bytes
+}
+
+func (l *seriesListing) bytes() int {
+	bytes := 0
+	for i := range l.list {
+		s := &l.list[i]
+		bytes += seriesBytes + len(s.Metric)
+		for key, value := range s.Tags {
+			bytes += tagBytes + len(key) + len(value)
+		}
+	}
+	return bytes
+}
+
+// seriesState gives a text that is another one whenever the workspace's series, or which of
+// its sources stand, have changed: whoever changes them writes the workspace's row in the
+// same transaction, where they are counted. A workspace that is not there has none.
+func seriesState(ctx context.Context, q *pgxpool.Conn, workspace uuid.UUID) (state string, err error) {
+	err = q.QueryRow(ctx, `SELECT xmin::text || ctid::text FROM workspaces WHERE id = $1`, workspace).Scan(&state)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
+	}
+	return state, err
+}
+
+// key gives what a page is remembered by; "" for one that is not: by what sources are called
+// or belong to, which changes without the workspace's row, and after a position, where
+// hardly anybody goes twice.
+func (f *SeriesFilter) key(workspace uuid.UUID, page SeriesPage) string {
+	if f.SourceName != nil || f.NodeID != nil || page.After != nil {
+		return ""
+	}
+	key, err := json.Marshal(struct {
+		Workspace     uuid.UUID
+		Filter        *SeriesFilter
+		Limit, Offset int
+	}{workspace, f, page.Limit, page.Offset})
+	if err != nil || len(key) > longestSeriesKey {
+		return ""
+	}
+	return string(key)
+}
