@@ -110,8 +110,8 @@ short: ## the tests that need no engine
 	@go test -short ./...
 
 .PHONY: fuzz
-fuzz: ## run each fuzz target for FUZZTIME (30s); FUZZ=name only those that match it
-	@./test/fuzz.sh $(or $(FUZZTIME),30s) '$(or $(FUZZ),.)'
+fuzz: ## run each fuzz target for FUZZTIME (1m); FUZZ=name only those that match it
+	@./test/fuzz.sh $(or $(FUZZTIME),1m) '$(or $(FUZZ),.)'
 
 .PHONY: chaos
 chaos: build ## try FAULTS (100) faults under load; SEED=n deals the same again, KAFKA=apache, ONLY='kill/*', LOAD=0.4 of the usual load, RECORD=yes keeps the log

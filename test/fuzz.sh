@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for the given time (default 30s), one after another; with a
+# Runs every fuzz target for the given time (default 1m), one after another; with a
 # second argument only those whose name or folder matches it.
 #
 # With KEEP=n the inputs that found new paths are kept in the target's corpus
@@ -7,7 +7,7 @@
 # at most 2 KiB, by their hash.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-time=${1:-30s}
+time=${1:-1m}
 only=${2:-.}
 
 # keep copies from Go's cache, where the fuzzer puts what found something new.
