@@ -2,8 +2,8 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/google/uuid"
@@ -94,13 +94,9 @@ func (f *SeriesFilter) key(workspace uuid.UUID, page SeriesPage) string {
 	if f.SourceName != nil || f.NodeID != nil || page.After != nil {
 		return ""
 	}
-	key, err := json.Marshal(struct {
-		Workspace     uuid.UUID
-		Filter        *SeriesFilter
-		Limit, Offset int
-	}{workspace, f, page.Limit, page.Offset})
-	if err != nil || len(key) > longestSeriesKey {
+	key := fmt.Sprintf("%s %t %s %t %q %q %d %d", workspace, f.Sources == nil, f.Sources, f.Metrics == nil, f.Metrics, f.Tags, page.Limit, page.Offset)
+	if len(key) > longestSeriesKey {
 		return ""
 	}
-	return string(key)
+	return key
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 )
 
@@ -35,4 +36,28 @@ func TestRememberedSeriesHaveBounds(t *testing.T) {
 	}
 	require.LessOrEqual(t, m.bytes, before)
 	require.NotNil(t, m.get("98"))
+}
+
+func TestPagesAreRememberedApart(t *testing.T) {
+	some, name := uuid.New(), "pump"
+	filters := []SeriesFilter{
+		{}, {Sources: []uuid.UUID{}}, {Sources: []uuid.UUID{some}}, {Metrics: []string{}}, {Metrics: []string{"a", "b"}}, {Metrics: []string{"a b"}},
+		{Metrics: []string{"\xff"}}, {Metrics: []string{"\xfe"}}, {Metrics: []string{"\ufffd"}},
+		{Tags: map[string][]string{"k": {"v"}}}, {Tags: map[string][]string{"k": {"v", "w"}}}, {Tags: map[string][]string{"k": {"v"}, "w": nil}},
+	}
+	seen := map[string]bool{}
+	for _, ws := range []uuid.UUID{uuid.New(), uuid.New()} {
+		for _, page := range []SeriesPage{{Limit: 1}, {Limit: 12}, {Limit: 1, Offset: 2}} {
+			for i := range filters {
+				key := filters[i].key(ws, page)
+				require.NotEmpty(t, key)
+				require.False(t, seen[key], key)
+				seen[key] = true
+			}
+		}
+	}
+	for _, f := range []SeriesFilter{{SourceName: &name}, {NodeID: &some}, {Metrics: []string{strings.Repeat("m", longestSeriesKey)}}} {
+		require.Empty(t, f.key(some, SeriesPage{Limit: 1}))
+	}
+	require.Empty(t, (&SeriesFilter{}).key(some, SeriesPage{Limit: 1, After: &SeriesPosition{}}))
 }
