@@ -27,11 +27,12 @@ type contest struct {
 	points  int64 // of a turn
 }
 
-// contests of lines: a value a line, of the sensors of one source, and of the metrics of
-// 100 sources, as in BenchmarkIngest; all ten values of a sensor in a line; and of JSON
-// series, for which others have formats of their own.
+// contests of lines: a value a line, of the sensors of one source and of ten, and of the
+// metrics of 100 sources, as in BenchmarkIngest; all ten values of a sensor in a line; and
+// of JSON series, for which others have formats of their own.
 var contests = []contest{
 	{"lines", load.FormatLines, 1, rivalSeries, 1, 5_000_000},
+	{"site-lines", load.FormatLines, 10, rivalSeries / 10, 1, 5_000_000},
 	{"source-lines", load.FormatLines, rivalSeries / 10, 0, 1, 5_000_000},
 	{"wide-lines", load.FormatWideLines, 1, rivalSeries / 10, 10, 5_000_000},
 	{"series", load.FormatSeries, 1, rivalSeries, 1, 10_000_000},
@@ -43,7 +44,7 @@ var contests = []contest{
 func BenchmarkRivals(b *testing.B) {
 	const turns = 3
 	r := record.New(b)
-	t := start(b)
+	t := start(b, "--rollups-quiet", "1h") // they would run in the others' turns
 	r.Engines(t.engines())
 	rivals := t.rivals(r)
 	for _, c := range contests {
