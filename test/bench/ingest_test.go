@@ -46,7 +46,7 @@ var (
 // the service's CPU time goes.
 func BenchmarkIngest(b *testing.B) {
 	r := record.New(b)
-	t := start(b)
+	t := start(b, "--rollups-quiet", "1h") // those of one format would run in the next one's turns
 	r.Engines(t.engines())
 	months := 0 // so that each turn has a partition of its own
 	for _, kind := range []struct {
