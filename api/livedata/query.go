@@ -91,7 +91,7 @@ func (r *run) read(ctx context.Context) error {
 			return err
 		}
 		r.form = form
-		wait := beside(func() { r.identities = newIdentities(form, r.groups) })
+		wait := beside(1, func(int) { r.identities = newIdentities(form, r.groups) })
 		defer wait()
 	}
 	return r.readPoints(ctx)

@@ -79,34 +79,34 @@ func (r *run) writeParts(out *bufio.Writer, parts []part) {
 
 // renderBeside renders parts beside each other, into the buffers.
 func (r *run) renderBeside(parts []part, buffers [][]byte) {
-	waits := make([]func(), len(parts))
-	for i := range parts {
-		waits[i] = beside(func() { buffers[i] = r.render(buffers[i], &parts[i]) })
-	}
-	for _, wait := range waits {
-		wait()
-	}
+	one := func(i int) { buffers[i] = r.render(buffers[i], &parts[i]) }
+	wait := beside(len(parts)-1, func(i int) { one(i + 1) })
+	defer wait()
+	one(0)
 }
 
-// beside does something beside its caller, who has to wait for it. A panic is the caller's,
-// who answers for it; so that its place is known, it says it.
-func beside(do func()) (wait func()) {
-	var (
-		doing   sync.WaitGroup
-		problem any
-	)
-	doing.Go(func() {
-		defer func() {
-			if p := recover(); p != nil {
-				problem = fmt.Sprintf("%v, at %s", p, debug.Stack())
-			}
-		}()
-		do()
-	})
+// beside does so many things, told apart by an index, beside each other and their caller, who
+// has to wait for all of them. A panic is the caller's then, who answers for it; so that its
+// place is known, it says it.
+func beside(things int, do func(i int)) (wait func()) {
+	var doing sync.WaitGroup
+	panics := make([]any, things)
+	for i := range things {
+		doing.Go(func() {
+			defer func() {
+				if problem := recover(); problem != nil {
+					panics[i] = fmt.Sprintf("%v, at %s", problem, debug.Stack())
+				}
+			}()
+			do(i)
+		})
+	}
 	return func() {
 		doing.Wait()
-		if problem != nil {
-			panic(problem)
+		for _, problem := range panics {
+			if problem != nil {
+				panic(problem)
+			}
 		}
 	}
 }

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,33 +13,13 @@ const rememberedTotals = 4096
 
 // totals remembers how many rows pass a filter as of a sequence of the workspace: pages
 // of one list are counted once. Its zero value is ready.
-type totals struct {
-	mu         sync.Mutex
-	young, old map[string]counted
-}
+type totals struct{ recent[counted] }
+
+func (t *totals) put(key string, c counted) { t.recent.put(key, c, 1, rememberedTotals) }
 
 type counted struct {
 	sequence, total int64
 	parts           *parted // nil: it was counted in one
-}
-
-func (t *totals) get(key string) (c counted, ok bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	c, ok = t.young[key]
-	if !ok {
-		c, ok = t.old[key]
-	}
-	return c, ok
-}
-
-func (t *totals) put(key string, c counted) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.young == nil || len(t.young) >= rememberedTotals {
-		t.old, t.young = t.young, make(map[string]counted)
-	}
-	t.young[key] = c
 }
 
 // knownTotal gives the total if it need not be counted: that of types is maintained,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -25,10 +24,10 @@ const (
 // same ones over and over. Each is remembered with the state of its workspace, and holds
 // as long as that is the same. What a series has of its source is not remembered. The zero
 // value is ready.
-type seriesMemory struct {
-	mu         sync.Mutex
-	young, old map[string]*seriesListing
-	bytes      int // of the young
+type seriesMemory struct{ recent[*seriesListing] }
+
+func (m *seriesMemory) put(key string, l *seriesListing) {
+	m.recent.put(key, l, len(key)+l.bytes(), rememberedSeriesBytes)
 }
 
 // seriesListing is a page of series, which nobody changes once it is remembered.
@@ -37,31 +36,6 @@ type seriesListing struct {
 	list  []Series
 	total int64
 	more  bool
-}
-
-func (m *seriesMemory) get(key string) *seriesListing {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if l := m.young[key]; l != nil {
-		return l
-	}
-	return m.old[key]
-}
-
-func (m *seriesMemory) put(key string, l *seriesListing) {
-	bytes := len(key) + l.bytes()
-	if bytes > rememberedSeriesBytes {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if before := m.young[key]; before != nil {
-		m.bytes -= len(key) + before.bytes()
-	}
-	if m.young == nil || m.bytes+bytes > rememberedSeriesBytes {
-		m.old, m.young, m.bytes = m.young, map[string]*seriesListing{}, 0
-	}
-	m.young[key], m.bytes = l, m.bytes+bytes
 }
 
 func (l *seriesListing) bytes() int {

@@ -18,24 +18,25 @@ func TestRememberedSeriesHaveBounds(t *testing.T) {
 		}
 		return l
 	}
+	known := func(key string) bool { _, ok := m.get(key); return ok }
 	m.put("too large", page(1, rememberedSeriesBytes))
-	require.Nil(t, m.get("too large"))
+	require.False(t, known("too large"))
 
 	const pages = 100
 	for i := range pages {
 		m.put(fmt.Sprint(i), page(10, rememberedSeriesBytes/100))
-		require.LessOrEqual(t, m.bytes, rememberedSeriesBytes)
-		require.NotNil(t, m.get(fmt.Sprint(i)))
+		require.LessOrEqual(t, m.size, rememberedSeriesBytes)
+		require.True(t, known(fmt.Sprint(i)))
 	}
-	require.Nil(t, m.get("0"))
+	require.False(t, known("0"))
 	require.LessOrEqual(t, len(m.young)+len(m.old), 20)
 
-	before := m.bytes
+	before := m.size
 	for range pages { // one page again and again takes its room once
 		m.put("99", page(10, rememberedSeriesBytes/100))
 	}
-	require.LessOrEqual(t, m.bytes, before)
-	require.NotNil(t, m.get("98"))
+	require.LessOrEqual(t, m.size, before)
+	require.True(t, known("98"))
 }
 
 func TestPagesAreRememberedApart(t *testing.T) {

@@ -28,15 +28,15 @@ func TestSeriesThatAreRememberedAreThoseThatStand(t *testing.T) {
 			sources = append(sources, source(t, other, ws, fmt.Sprint("source ", made)).ID)
 		}
 		add()
-		any := func(rt *rapid.T) uuid.UUID { return rapid.SampledFrom(sources).Draw(rt, "source") }
+		one := func(rt *rapid.T) uuid.UUID { return rapid.SampledFrom(sources).Draw(rt, "source") }
 		change := func(rt *rapid.T, change func(*postgres.Source)) {
-			_, err := other.UpdateSource(t.Context(), ws, any(rt), nil, func(s *postgres.Source) error { change(s); return nil })
+			_, err := other.UpdateSource(t.Context(), ws, one(rt), nil, func(s *postgres.Source) error { change(s); return nil })
 			require.NoError(rt, err)
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"register": func(rt *rapid.T) {
 				from := rapid.IntRange(0, 6).Draw(rt, "from")
-				idents, prints := identities(ws, any(rt), from, from+rapid.IntRange(1, 3).Draw(rt, "many"))
+				idents, prints := identities(ws, one(rt), from, from+rapid.IntRange(1, 3).Draw(rt, "many"))
 				_, _, err := other.RegisterSeries(t.Context(), ws, idents, prints)
 				require.NoError(rt, err)
 			},

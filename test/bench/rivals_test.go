@@ -116,6 +116,7 @@ func (t *target) bodiesFor(other *rival.Rival, c contest, fleet *load.Fleet, pla
 		return "", nil
 	}
 	each := plan.Batch / rivalSeries
+	measurement := fleet.Measurements()[0]
 	times, values := make([]int64, each), make([]float64, each)
 	for first := int64(0); first*rivalSeries < plan.Points; first += int64(each) {
 		var body []byte
@@ -125,7 +126,7 @@ func (t *target) bodiesFor(other *rival.Rival, c contest, fleet *load.Fleet, pla
 				times[i] = plan.Start.Add(time.Duration(step) * plan.Interval).UnixMilli()
 				values[i] = plan.Values.At(series, step)
 			}
-			body = rival.SeriesBody(body, fleet.Measurements()[0], series, times, values)
+			body = rival.SeriesBody(body, measurement, series, times, values)
 		}
 		bodies = append(bodies, body)
 	}
