@@ -31,10 +31,10 @@ type contest struct {
 // metrics of 100 sources, as in BenchmarkIngest; all ten values of a sensor in a line; and
 // of JSON series, for which others have formats of their own.
 var contests = []contest{
-	{"lines", load.FormatLines, 1, rivalSeries, 1, 5_000_000},
-	{"site-lines", load.FormatLines, 10, rivalSeries / 10, 1, 5_000_000},
-	{"source-lines", load.FormatLines, rivalSeries / 10, 0, 1, 5_000_000},
-	{"wide-lines", load.FormatWideLines, 1, rivalSeries / 10, 10, 5_000_000},
+	{"lines", load.FormatLines, 1, rivalSeries, 1, 10_000_000},
+	{"site-lines", load.FormatLines, 10, rivalSeries / 10, 1, 10_000_000},
+	{"source-lines", load.FormatLines, rivalSeries / 10, 0, 1, 10_000_000},
+	{"wide-lines", load.FormatWideLines, 1, rivalSeries / 10, 10, 10_000_000},
 	{"series", load.FormatSeries, 1, rivalSeries, 1, 10_000_000},
 }
 

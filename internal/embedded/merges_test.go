@@ -1,0 +1,69 @@
+package embedded_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/testenv"
+)
+
+// Merges get the processors after inserts and queries, whether the engine starts with
+// tables or without, and when it comes back.
+func TestClickHouseMergesComeLast(t *testing.T) {
+	testenv.NeedsEngines(t)
+	packages, err := embedded.Install(t.Context(), nil)
+	require.NoError(t, err)
+	options := embedded.EngineOptions{Dir: t.TempDir(), Packages: packages}
+	engine, err := embedded.StartClickHouse(t.Context(), options)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, engine.Stop(context.WithoutCancel(t.Context()))) })
+	conn := open(t, engine.Address())
+	require.NoError(t, conn.Exec(t.Context(), pointsTable))
+	for range 2 {
+		require.NoError(t, insert(t.Context(), conn, makeColumns(1000)))
+	}
+	require.NoError(t, conn.Exec(t.Context(), "OPTIMIZE TABLE points FINAL"))
+	requireMergesLast(t, engine.PID())
+
+	before := engine.PID()
+	require.NoError(t, engine.Signal(syscall.SIGKILL))
+	require.Eventually(t, func() bool {
+		return engine.PID() != before && conn.Ping(t.Context()) == nil
+	}, time.Minute, 50*time.Millisecond)
+	requireMergesLast(t, engine.PID())
+}
+
+func requireMergesLast(t *testing.T, pid int) {
+	t.Helper()
+	niceness := func(thread int) int {
+		raw, err := unix.Getpriority(unix.PRIO_PROCESS, thread) // 20 less the niceness
+		require.NoError(t, err)
+		return 20 - raw
+	}
+	require.Zero(t, niceness(pid), "the process's own")
+	names, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/comm", pid))
+	require.NoError(t, err)
+	merging := 0
+	for _, name := range names {
+		comm, err := os.ReadFile(name)
+		if err != nil || strings.TrimSpace(string(comm)) != "MergeMutate" {
+			continue
+		}
+		thread, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		require.NoError(t, err)
+		require.Equal(t, 10, niceness(thread), "a thread that merges")
+		merging++
+	}
+	require.Positive(t, merging, "threads that merge")
+}
