@@ -51,7 +51,7 @@ type producer interface {
 // Limits bound what a Pipeline takes. Zero is the default.
 type Limits struct {
 	MaxPoints      int           // in a request; 1,000,000
-	InFlightBytes  int64         // of all requests that are being worked on; 256 MiB
+	InFlightBytes  int64         // of all requests that are being worked on; 128 MiB
 	ProduceTimeout time.Duration // for Kafka's acknowledgement; 5 s
 }
 
@@ -109,7 +109,7 @@ type Pipeline struct {
 // New makes a Pipeline.
 func New(deps Deps) *Pipeline {
 	orDefault(&deps.Limits.MaxPoints, 1_000_000)
-	orDefault(&deps.Limits.InFlightBytes, 256<<20)
+	orDefault(&deps.Limits.InFlightBytes, 128<<20)
 	orDefault(&deps.Limits.ProduceTimeout, 5*time.Second)
 	orDefault(&deps.CacheSize, 2_000_000)
 	p := &Pipeline{

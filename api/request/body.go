@@ -24,6 +24,9 @@ const (
 	// a claim: memory follows the bytes that came.
 	readStep  = 64 << 10
 	smallBody = 1 << 20
+	// keptBuffer is the largest that waits for another body. Those beyond are the
+	// collector's at once, since nobody's budget has them while they wait.
+	keptBuffer = 4 << 20
 )
 
 // BodyOption changes how Body reads.
@@ -130,7 +133,7 @@ func Body(_ http.ResponseWriter, r *http.Request, limit int64, options ...BodyOp
 		returnBuffer(buffer)
 		reader.giveBack()
 	})
-	if err := reader.decode(buffer, encoding, r.Body, limit); err != nil {
+	if err := reader.decode(buffer, encoding, r.Body, r.ContentLength, limit); err != nil {
 		giveBack()
 		return nil, nil, reader.explain(err, limit)
 	}
@@ -160,18 +163,24 @@ func (b *bodyReader) giveBack() {
 	}
 }
 
-// fill reads all of src into buffer, in steps.
-func (b *bodyReader) fill(buffer *[]byte, src io.Reader, limit int64) error {
+// fill reads all of src into buffer, in steps. size is how much it says it is, 0 where
+// that is not known.
+func (b *bodyReader) fill(buffer *[]byte, src io.Reader, size, limit int64) error {
 	reserved := 0
 	for {
+		if len(*buffer) == cap(*buffer) {
+			room := grown(cap(*buffer), size, limit)
+			if err := b.reserve(int64(room - reserved)); err != nil {
+				return err
+			}
+			reserved = room
+			*buffer = append(make([]byte, 0, room), *buffer...)
+		}
 		if len(*buffer) >= reserved {
 			if err := b.reserve(readStep); err != nil {
 				return err
 			}
 			reserved += readStep
-		}
-		if len(*buffer) == cap(*buffer) {
-			*buffer = slices.Grow(*buffer, max(readStep, cap(*buffer)))
 		}
 		end := min(cap(*buffer), len(*buffer)+readStep)
 		n, err := src.Read((*buffer)[len(*buffer):end])
@@ -186,6 +195,16 @@ func (b *bodyReader) fill(buffer *[]byte, src io.Reader, limit int64) error {
 			return err
 		}
 	}
+}
+
+// grown gives the next capacity of a buffer that is full: what came so far lets a body
+// claim as much again, or three times that where it says its size; never more than it is
+// long or may be, and a step to find its end in.
+func grown(full int, size, limit int64) int {
+	if size < int64(full) {
+		return int(min(max(readStep, 2*int64(full)), limit+readStep))
+	}
+	return int(min(max(readStep, 4*int64(full)), size+readStep, limit+readStep))
 }
 
 func (b *bodyReader) explain(err error, limit int64) error {
@@ -262,9 +281,10 @@ func takeBuffer(contentLength int64) *[]byte {
 }
 
 func returnBuffer(buffer *[]byte) {
-	if cap(*buffer) <= smallBody {
+	switch size := cap(*buffer); {
+	case size <= smallBody:
 		smallBuffers.Put(buffer)
-		return
+	case size <= keptBuffer:
+		largeBuffers.Put(buffer)
 	}
-	largeBuffers.Put(buffer)
 }

@@ -45,12 +45,12 @@ func contentEncoding(h http.Header, unsaid string) (string, error) {
 	return "", fault.Field(fault.UnsupportedMedia, "Content-Encoding", "is not one of the allowed encodings, or nested", encodings...)
 }
 
-// decode reads src, which is encoded, into buffer. Not more than limit encoded
+// decode reads src, which is encoded and says that it has size bytes, into buffer. Not more than limit encoded
 // bytes are read: what decodes to less than its own size is nothing a client
 // needs.
-func (b *bodyReader) decode(buffer *[]byte, encoding string, src io.Reader, limit int64) error {
+func (b *bodyReader) decode(buffer *[]byte, encoding string, src io.Reader, size, limit int64) error {
 	if encoding == "" {
-		return b.fill(buffer, src, limit)
+		return b.fill(buffer, src, size, limit)
 	}
 	network := &networkReader{src: src, left: limit}
 	var err error
@@ -105,7 +105,7 @@ func (b *bodyReader) gunzip(buffer *[]byte, src io.Reader, limit int64) error {
 	if err := reader.Reset(src); err != nil {
 		return err
 	}
-	return b.fill(buffer, reader, limit)
+	return b.fill(buffer, reader, 0, limit)
 }
 
 func (b *bodyReader) unzstd(buffer *[]byte, src io.Reader, limit int64) error {
@@ -126,7 +126,7 @@ func (b *bodyReader) unzstd(buffer *[]byte, src io.Reader, limit int64) error {
 	if err := reader.Reset(src); err != nil {
 		return err
 	}
-	return b.fill(buffer, reader, limit)
+	return b.fill(buffer, reader, 0, limit)
 }
 
 // snappyStream begins the framed format; anything else is one block, as
@@ -136,11 +136,11 @@ var snappyStream = []byte("\xff\x06\x00\x00sNaPpY")
 func (b *bodyReader) unsnappy(buffer *[]byte, src io.Reader, limit int64) error {
 	encoded := takeBuffer(0)
 	defer returnBuffer(encoded)
-	if err := b.fill(encoded, src, limit); err != nil {
+	if err := b.fill(encoded, src, 0, limit); err != nil {
 		return err
 	}
 	if bytes.HasPrefix(*encoded, snappyStream) {
-		return b.fill(buffer, snappy.NewReader(bytes.NewReader(*encoded)), limit)
+		return b.fill(buffer, snappy.NewReader(bytes.NewReader(*encoded)), 0, limit)
 	}
 	size, err := snappy.DecodedLen(*encoded)
 	if err != nil {

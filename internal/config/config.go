@@ -106,7 +106,7 @@ type API struct {
 type Ingest struct {
 	MaxBodyBytes     int64         `help:"Largest ingest body, decoded." default:"33554432" env:"LIVEGRAPH_INGEST_MAX_BODY_BYTES"`
 	MaxPoints        int           `help:"Most points in a request." default:"1000000" env:"LIVEGRAPH_INGEST_MAX_POINTS"`
-	InFlightBytes    int64         `help:"Most bytes of bodies being worked on; beyond, 503." default:"268435456" env:"LIVEGRAPH_INGEST_IN_FLIGHT_BYTES"`
+	InFlightBytes    int64         `help:"Most bytes of bodies being worked on; beyond, 503." default:"134217728" env:"LIVEGRAPH_INGEST_IN_FLIGHT_BYTES"`
 	ProduceTimeout   time.Duration `help:"Longest wait for Kafka's acknowledgement; beyond, 503." default:"5s" env:"LIVEGRAPH_INGEST_PRODUCE_TIMEOUT"`
 	SeriesCacheSize  int           `help:"Series remembered by this process." default:"2000000" env:"LIVEGRAPH_INGEST_SERIES_CACHE_SIZE"`
 	LogFullThreshold float64       `help:"Share of the log's retention that the points consumer may lag behind; beyond, 503." default:"0.8" env:"LIVEGRAPH_INGEST_LOG_FULL_THRESHOLD"`
