@@ -81,8 +81,11 @@ class Engine:
         more parts at a time to merge and so write each row less often. A server has a
         setting for it, os_threads_nice_value_merge_mutate, to which chdb does not listen."""
         # The first table that has parts starts the threads, which stay.
-        self.keeper.query("CREATE TEMPORARY TABLE parted (n UInt8) ENGINE = MergeTree ORDER BY n")
-        self.keeper.query("DROP TEMPORARY TABLE parted")
+        try:
+            self.keeper.query("CREATE TEMPORARY TABLE parted (n UInt8) ENGINE = MergeTree ORDER BY n")
+            self.keeper.query("DROP TEMPORARY TABLE parted")
+        except RuntimeError as error:  # a full disk, say, which is no reason not to start
+            log(f"merges may not come last: {error}")
         if not os.path.isdir(TASKS):
             return
         for thread in os.listdir(TASKS):
