@@ -163,8 +163,8 @@ func (b *bodyReader) giveBack() {
 	}
 }
 
-// fill reads all of src into buffer, in steps. size is how much it says it is, 0 where
-// that is not known.
+// fill reads all of src into buffer, in steps. size is how much it says it is; nothing
+// or less where that is not known.
 func (b *bodyReader) fill(buffer *[]byte, src io.Reader, size, limit int64) error {
 	reserved := 0
 	for {

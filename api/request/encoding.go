@@ -45,9 +45,9 @@ func contentEncoding(h http.Header, unsaid string) (string, error) {
 	return "", fault.Field(fault.UnsupportedMedia, "Content-Encoding", "is not one of the allowed encodings, or nested", encodings...)
 }
 
-// decode reads src, which is encoded and says that it has size bytes, into buffer. Not more than limit encoded
-// bytes are read: what decodes to less than its own size is nothing a client
-// needs.
+// decode reads src, which is encoded and says that it has size bytes, into buffer.
+// Not more than limit encoded bytes are read: what decodes to less than its own size
+// is nothing a client needs.
 func (b *bodyReader) decode(buffer *[]byte, encoding string, src io.Reader, size, limit int64) error {
 	if encoding == "" {
 		return b.fill(buffer, src, size, limit)
@@ -60,7 +60,7 @@ func (b *bodyReader) decode(buffer *[]byte, encoding string, src io.Reader, size
 	case "zstd":
 		err = b.unzstd(buffer, network, limit)
 	default:
-		err = b.unsnappy(buffer, network, limit)
+		err = b.unsnappy(buffer, network, size, limit)
 	}
 	return network.blame(err)
 }
@@ -133,26 +133,26 @@ func (b *bodyReader) unzstd(buffer *[]byte, src io.Reader, limit int64) error {
 // Prometheus sends it, which says in front how long it decodes to.
 var snappyStream = []byte("\xff\x06\x00\x00sNaPpY")
 
-func (b *bodyReader) unsnappy(buffer *[]byte, src io.Reader, limit int64) error {
+func (b *bodyReader) unsnappy(buffer *[]byte, src io.Reader, size, limit int64) error {
 	encoded := takeBuffer(0)
 	defer returnBuffer(encoded)
-	if err := b.fill(encoded, src, 0, limit); err != nil {
+	if err := b.fill(encoded, src, size, limit); err != nil {
 		return err
 	}
 	if bytes.HasPrefix(*encoded, snappyStream) {
 		return b.fill(buffer, snappy.NewReader(bytes.NewReader(*encoded)), 0, limit)
 	}
-	size, err := snappy.DecodedLen(*encoded)
+	decoded, err := snappy.DecodedLen(*encoded)
 	if err != nil {
 		return err
 	}
-	if int64(size) > limit {
+	if int64(decoded) > limit {
 		return errTooLarge
 	}
-	if err := b.reserve(int64(size)); err != nil {
+	if err := b.reserve(int64(decoded)); err != nil {
 		return err
 	}
-	*buffer = slices.Grow((*buffer)[:0], size)[:size]
+	*buffer = slices.Grow((*buffer)[:0], decoded)[:decoded]
 	_, err = snappy.Decode(*buffer, *encoded)
 	return err
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/testenv"
 )
 
@@ -38,6 +39,18 @@ func open(t testing.TB, address string) driver.Conn {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
+}
+
+// startClickHouse starts an engine that is the test's own, to do to its process what it likes.
+func startClickHouse(t *testing.T) *embedded.Process {
+	t.Helper()
+	testenv.NeedsEngines(t)
+	packages, err := embedded.Install(t.Context(), nil)
+	require.NoError(t, err)
+	engine, err := embedded.StartClickHouse(t.Context(), embedded.EngineOptions{Dir: t.TempDir(), Packages: packages})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, engine.Stop(context.WithoutCancel(t.Context()))) })
+	return engine
 }
 
 // columns are rows of table points: 1,000 points a series, sorted.

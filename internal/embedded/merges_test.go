@@ -1,7 +1,6 @@
 package embedded_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,21 +12,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
-
-	"github.com/livegraph/livegraph/internal/embedded"
-	"github.com/livegraph/livegraph/internal/testenv"
 )
 
 // Merges get the processors after inserts and queries, whether the engine starts with
 // tables or without, and when it comes back.
 func TestClickHouseMergesComeLast(t *testing.T) {
-	testenv.NeedsEngines(t)
-	packages, err := embedded.Install(t.Context(), nil)
-	require.NoError(t, err)
-	options := embedded.EngineOptions{Dir: t.TempDir(), Packages: packages}
-	engine, err := embedded.StartClickHouse(t.Context(), options)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, engine.Stop(context.WithoutCancel(t.Context()))) })
+	engine := startClickHouse(t)
 	conn := open(t, engine.Address())
 	require.NoError(t, conn.Exec(t.Context(), pointsTable))
 	for range 2 {

@@ -1,16 +1,12 @@
 package embedded_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
-
-	"github.com/livegraph/livegraph/internal/embedded"
-	"github.com/livegraph/livegraph/internal/testenv"
 )
 
 const unwrittenTable = `CREATE TABLE facts (id UInt64, text String, version UInt64, INDEX by_text text TYPE bloom_filter GRANULARITY 1)
@@ -26,12 +22,7 @@ func limitFiles(t *testing.T, pid int, bytes uint64) {
 // What chdb has not written it takes for written: neither an INSERT nor a merge may leave
 // less than was acknowledged, and all of it is readable.
 func TestNothingIsAcknowledgedThatClickHouseCouldNotWrite(t *testing.T) {
-	testenv.NeedsEngines(t)
-	packages, err := embedded.Install(t.Context(), nil)
-	require.NoError(t, err)
-	engine, err := embedded.StartClickHouse(t.Context(), embedded.EngineOptions{Dir: t.TempDir(), Packages: packages})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, engine.Stop(context.WithoutCancel(t.Context()))) })
+	engine := startClickHouse(t)
 	conn := open(t, engine.Address())
 	require.NoError(t, conn.Exec(t.Context(), unwrittenTable))
 

@@ -15,6 +15,7 @@ const (
 	rivalSeries  = 1000
 	rivalBatch   = 10_000
 	rivalCallers = 4
+	rivalPoints  = 10_000_000 // of a turn
 )
 
 // contest is one way of sending the same points to several servers.
@@ -24,18 +25,17 @@ type contest struct {
 	sources int   // of the 1,000 series
 	sensors int   // of each source, told apart by a tag
 	perLine int64 // points
-	points  int64 // of a turn
 }
 
 // contests of lines: a value a line, of the sensors of one source and of ten, and of the
 // metrics of 100 sources, as in BenchmarkIngest; all ten values of a sensor in a line; and
 // of JSON series, for which others have formats of their own.
 var contests = []contest{
-	{"lines", load.FormatLines, 1, rivalSeries, 1, 10_000_000},
-	{"site-lines", load.FormatLines, 10, rivalSeries / 10, 1, 10_000_000},
-	{"source-lines", load.FormatLines, rivalSeries / 10, 0, 1, 10_000_000},
-	{"wide-lines", load.FormatWideLines, 1, rivalSeries / 10, 10, 10_000_000},
-	{"series", load.FormatSeries, 1, rivalSeries, 1, 10_000_000},
+	{"lines", load.FormatLines, 1, rivalSeries, 1},
+	{"site-lines", load.FormatLines, 10, rivalSeries / 10, 1},
+	{"source-lines", load.FormatLines, rivalSeries / 10, 0, 1},
+	{"wide-lines", load.FormatWideLines, 1, rivalSeries / 10, 10},
+	{"series", load.FormatSeries, 1, rivalSeries, 1},
 }
 
 // BenchmarkRivals sends the same points to Livegraph and to other stores, which take
@@ -52,7 +52,7 @@ func BenchmarkRivals(b *testing.B) {
 		fleet := t.fleet("rivals-"+c.name, size)
 		for turn := range turns + 1 { // the first warms up: it is not counted
 			plan := load.Plan{
-				Points: c.points, Batch: rivalBatch, Callers: rivalCallers, Format: c.format, Prepared: true,
+				Points: rivalPoints, Batch: rivalBatch, Callers: rivalCallers, Format: c.format, Prepared: true,
 				Values: load.ValuesGauge, Interval: time.Second, Start: month(turn),
 			}
 			if turn == 0 {
