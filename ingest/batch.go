@@ -112,6 +112,13 @@ func (b *batch) size() int {
 	return cap(b.numbers.ts)*24 + cap(b.strings.ts)*32 + cap(b.blocks)*48 + cap(b.unescaped) + b.labels.size() + b.output.size()
 }
 
+// need estimates the bytes that the parsed request takes, with those of its records.
+func (b *batch) need() int64 {
+	const point, text, ofBlock, ofLabel = 24 + 16 + 16, 32 + 24 + 16, 48, labelBytes + 144
+	return int64(len(b.numbers.ts)*point + len(b.strings.ts)*text + len(b.blocks)*ofBlock + len(b.unescaped) +
+		len(b.labels.list)*ofLabel + len(b.labels.tags)*tagBytes)
+}
+
 // unescape gives the text of a string token, its quotes included.
 func (b *batch) unescape(token []byte, escaped bool) string {
 	inner := token[1 : len(token)-1]

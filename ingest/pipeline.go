@@ -55,9 +55,6 @@ type Limits struct {
 	ProduceTimeout time.Duration // for Kafka's acknowledgement; 5 s
 }
 
-// largeBytes is the size of a large request's body.
-const largeBytes = 1 << 20
-
 // Deps is what a Pipeline works with.
 type Deps struct {
 	Sources        sourceDirectory
@@ -102,7 +99,8 @@ type Pipeline struct {
 	retention *retentionCache
 	prom      *promCache
 	batches   *spares.List[*batch] // of past requests, by their bytes
-	large     chan struct{}        // holds one for each large request that is being worked on
+	parsing   *queue               // of bodies, by their bytes
+	room      *queue               // for what they are parsed into
 	metrics   *metrics
 }
 
@@ -116,13 +114,14 @@ func New(deps Deps) *Pipeline {
 		deps:      deps,
 		tracer:    tracing.New(deps.Tracing, "ingest"),
 		gate:      gate{limit: deps.Limits.InFlightBytes},
+		parsing:   newQueue(deps.Limits.InFlightBytes/parsedPart, runtime.GOMAXPROCS(0)+1, deps.Limits.ProduceTimeout),
+		room:      newQueue(deps.Limits.InFlightBytes/roomPart, 0, deps.Limits.ProduceTimeout),
 		sources:   newSourceCache(sourceTTL, maxCachedSources),
 		series:    newSeriesCache(deps.CacheSize),
 		retention: newRetentionCache(deps.Retention, retentionTTL),
 		prom:      newPromCache(promCacheBytes),
 		batches:   spares.New[*batch](sparesBytes, sparesTime),
 	}
-	p.large = make(chan struct{}, runtime.GOMAXPROCS(0)+1) // one more: one may wait for Kafka
 	p.metrics = newMetrics(p, deps.Metrics)
 	return p
 }
@@ -160,11 +159,12 @@ func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Resu
 		return Result{}, overloaded()
 	}
 	defer p.gate.leave(size)
-	if err := p.queue(ctx, size); err != nil {
+	parsed, err := p.parsing.wait(ctx, size, size)
+	if err != nil {
 		p.metrics.requests[outcomeNoRoom].Inc()
 		return Result{}, err
 	}
-	defer p.unqueue(size)
+	defer parsed()
 	p.metrics.bytes.Add(float64(size))
 	b, ok := p.batches.Take()
 	if !ok {
@@ -174,7 +174,7 @@ func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Resu
 	defer p.release(b)
 	stages := p.metrics.timer()
 	_, span := p.tracer.Start(ctx, trace.SpanKindInternal, "parse points")
-	err := b.parse(p.deps.Limits.MaxPoints)
+	err = b.parse(p.deps.Limits.MaxPoints)
 	if span.IsRecording() {
 		span.SetAttributes(attribute.Int("livegraph.points", b.points), attribute.Int64("livegraph.body.size", size))
 	}
@@ -182,47 +182,30 @@ func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Resu
 	stages.done(stageParse)
 	var result Result
 	if err == nil {
-		size := int64(b.points) * bytesPerPoint
-		if !p.gate.enter(size, int64(len(req.Body))) {
+		leave, full := p.makeRoom(ctx, b, size)
+		if full != nil {
 			p.metrics.requests[outcomeNoRoom].Inc()
-			return Result{}, overloaded()
+			return Result{}, full
 		}
-		defer p.gate.leave(size)
+		defer leave()
+		parsed()
 		result, err = p.accept(ctx, b, &req, &stages)
 	}
 	p.metrics.count(b, &result, err)
 	return result, err
 }
 
-// queue lets a large request wait until few others are being worked on: what a body
-// is parsed into takes several times its memory, and more of them at a time than
-// there are cores are no faster. It waits no longer than Kafka may take.
-func (p *Pipeline) queue(ctx context.Context, bytes int64) error {
-	if bytes < largeBytes {
-		return nil
+// makeRoom returns when there is room for what a body of so many bytes was parsed into,
+// until leave is called.
+func (p *Pipeline) makeRoom(ctx context.Context, b *batch, bytes int64) (leave func(), err error) {
+	if bytes >= queuedBytes {
+		return p.room.wait(ctx, bytes, b.need())
 	}
-	select {
-	case p.large <- struct{}{}:
-		return nil
-	default:
+	size := int64(b.points) * bytesPerPoint
+	if !p.gate.enter(size, bytes) {
+		return nil, overloaded()
 	}
-	patience := time.NewTimer(p.deps.Limits.ProduceTimeout)
-	defer patience.Stop()
-	select {
-	case p.large <- struct{}{}:
-		return nil
-	case <-patience.C:
-		return overloaded()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// unqueue makes room for the next.
-func (p *Pipeline) unqueue(bytes int64) {
-	if bytes >= largeBytes {
-		<-p.large
-	}
+	return func() { p.gate.leave(size) }, nil
 }
 
 // release keeps the batch for the next request, unless it is very large.
@@ -234,8 +217,8 @@ func (p *Pipeline) release(b *batch) {
 	}
 }
 
-// What a point costs in memory beyond its request's body, about: its columns and
-// its bytes in a record.
+// What a point of a small request costs in memory beyond the request's body, about: its
+// columns and its bytes in a record.
 const bytesPerPoint = 32
 
 // accept brings a parsed batch into the log.

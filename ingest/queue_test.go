@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -13,7 +15,24 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-func TestLargeRequestsWaitForOthersButNotForever(t *testing.T) {
+func requireOverloaded(t *testing.T, err error) {
+	t.Helper()
+	var refusal *fault.Error
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, fault.Unavailable, refusal.Kind)
+	require.Positive(t, refusal.RetryAfter)
+}
+
+// manySeries is a body of so many lines, each of a series of its own.
+func manySeries(n int) string {
+	var body strings.Builder
+	for i := range n {
+		fmt.Fprintf(&body, "m,source=pump,t=%d v=1\n", i)
+	}
+	return body.String()
+}
+
+func TestRequestsWaitForOthersButNotForever(t *testing.T) {
 	p := newPlant()
 	entered, leave := make(chan struct{}), make(chan struct{})
 	p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) {
@@ -21,34 +40,104 @@ func TestLargeRequestsWaitForOthersButNotForever(t *testing.T) {
 		<-leave
 		return []pointblock.Position{{}}, nil
 	}
-	pipeline := p.pipeline(Limits{ProduceTimeout: 20 * time.Millisecond})
-	large := row(`"value":1`) + strings.Repeat(" ", largeBytes)
+	pipeline := p.pipeline(Limits{ProduceTimeout: 50 * time.Millisecond, InFlightBytes: 18 << 20})
+	const series = 15_000 // in less than 1 MiB what takes 6 MiB when it is parsed
+	body := manySeries(series)
+	require.Less(t, len(body), 1<<20)
 	var working sync.WaitGroup
-	for range cap(pipeline.large) {
+	accept := func(why, body string) {
+		ended := make(chan error, 1)
 		working.Go(func() {
-			_, err := pipeline.Accept(context.Background(), JSON, request(large))
-			require.NoError(t, err)
+			_, err := pipeline.Accept(context.Background(), Lines, request(body))
+			ended <- err
 		})
+		select {
+		case <-entered:
+		case err := <-ended:
+			t.Errorf("%s: %v", why, err)
+		}
 	}
-	for range cap(pipeline.large) {
-		<-entered
-	}
-	_, err := pipeline.Accept(t.Context(), JSON, request(large))
-	var refusal *fault.Error
-	require.ErrorAs(t, err, &refusal)
-	require.Equal(t, fault.Unavailable, refusal.Kind)
-	require.Positive(t, refusal.RetryAfter)
-
-	working.Go(func() {
-		_, err := pipeline.Accept(context.Background(), JSON, request(row(`"value":1`)))
-		require.NoError(t, err, "a small request does not wait behind large ones")
-	})
-	<-entered
+	accept("the first", body)
+	_, err := pipeline.Accept(t.Context(), Lines, request(body))
+	requireOverloaded(t, err)
+	accept("a small request does not wait", manySeries(1))
+	accept("one for which there is room", manySeries(3000))
 	close(leave)
 	working.Wait()
 	p.produce = nil
-	_, err = pipeline.Accept(t.Context(), JSON, request(large))
+	_, err = pipeline.Accept(t.Context(), Lines, request(body))
 	require.NoError(t, err)
-	require.Empty(t, pipeline.large)
+	for _, q := range []*queue{pipeline.parsing, pipeline.room} {
+		require.True(t, q.room.TryAcquire(q.size), "all have left")
+	}
 	require.Zero(t, pipeline.gate.used.Load())
+}
+
+// Not more are parsed at a time than there are processors, and one; a request that waits
+// for room for what it was parsed into counts, one that waits for Kafka does not.
+func TestFewRequestsAreParsedAtATime(t *testing.T) {
+	p := newPlant()
+	pipeline := p.pipeline(Limits{})
+	atATime := int(pipeline.parsing.size / pipeline.parsing.least)
+	require.Equal(t, runtime.GOMAXPROCS(0)+1, atATime)
+	entered, leave := make(chan struct{}), make(chan struct{})
+	p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) {
+		entered <- struct{}{}
+		<-leave
+		return []pointblock.Position{{}}, nil
+	}
+	var working sync.WaitGroup
+	for range 2 * atATime {
+		working.Go(func() {
+			_, err := pipeline.Accept(context.Background(), JSON, request(row(`"value":1`)+strings.Repeat(" ", queuedBytes)))
+			require.NoError(t, err)
+		})
+	}
+	for range 2 * atATime {
+		<-entered
+	}
+	require.True(t, pipeline.parsing.room.TryAcquire(pipeline.parsing.size), "nothing is being parsed")
+	close(leave)
+	working.Wait()
+}
+
+// What has room at a time is bounded by bytes, not only by number.
+func TestTheLargestRequestsAreWorkedOnAlone(t *testing.T) {
+	const size, third = 16 << 20, 16<<20/3 + 1
+	q := newQueue(size, 3, 20*time.Millisecond)
+	for _, needs := range [][]int64{{4 * size, 1}, {size, 1}, {third, third, third}, {1, 1, 1, 1}} {
+		var leave []func()
+		for i, need := range needs {
+			done, err := q.wait(t.Context(), queuedBytes, need)
+			if i < len(needs)-1 {
+				require.NoError(t, err)
+				leave = append(leave, done)
+				continue
+			}
+			requireOverloaded(t, err)
+		}
+		small, err := q.wait(t.Context(), queuedBytes-1, needs[0])
+		require.NoError(t, err, "a small one does not wait")
+		small()
+		gone, leaves := context.WithCancel(t.Context())
+		leaves()
+		_, err = q.wait(gone, queuedBytes, size)
+		require.ErrorIs(t, err, context.Canceled)
+		for _, done := range leave {
+			done()
+			done() // counts once
+		}
+		require.True(t, q.room.TryAcquire(q.size))
+		q.room.Release(q.size)
+	}
+}
+
+// A pipeline with little room takes large requests, too, one after the other.
+func TestAQueueOfLittleRoomTakesRequests(t *testing.T) {
+	q := newQueue(0, 3, time.Second)
+	for range 3 {
+		done, err := q.wait(t.Context(), 32<<20, 1<<40)
+		require.NoError(t, err)
+		done()
+	}
 }

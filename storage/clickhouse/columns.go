@@ -1,13 +1,8 @@
 package clickhouse
 
 import (
-	"bytes"
-	"fmt"
 	"time"
-	"unsafe"
 
-	"github.com/ClickHouse/ch-go/proto"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
 )
 
@@ -58,25 +53,6 @@ type SeriesRow struct {
 	Metric            string
 	Tags              map[string]string
 	Kind              uint8
-}
-
-// word is a value that is eight bytes in memory as on the wire: all machines we
-// build for are little-endian like the protocol.
-type word interface{ uint64 | int64 | float64 }
-
-// appendWords fills column i of a batch by one copy of memory. The driver's own
-// Append takes a slice value by value, and an int64 for milliseconds: 40 ns a row
-// instead of 4.
-func appendWords[W word](batch driver.Batch, i int, values []W) error {
-	if len(values) == 0 {
-		return nil
-	}
-	raw := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), 8*len(values)) //nolint:gosec // G103: of the length of the values
-	column := batch.Columns()[i]
-	if err := column.Decode(proto.NewReader(bytes.NewReader(raw)), len(values)); err != nil {
-		return fmt.Errorf("filling column %s: %w", column.Name(), err)
-	}
-	return nil
 }
 
 // timeOf gives a time of microseconds since the Unix epoch.

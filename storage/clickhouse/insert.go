@@ -64,21 +64,15 @@ func (db *DB) InsertPoints(ctx context.Context, c *PointColumns) error {
 
 func (db *DB) insertPoints(ctx context.Context, c *PointColumns) error {
 	const statement = "INSERT INTO points (series, ts, value, version)"
-	return db.insert(ctx, db.bulk, opInsertPoints, statement, pointsColumns, c.Len(), func(batch driver.Batch) error {
-		return firstError(
-			appendWords(batch, 0, c.Series), appendWords(batch, 1, c.TS),
-			appendWords(batch, 2, c.Values), appendWords(batch, 3, c.Versions))
-	})
+	return db.insertWire(ctx, opInsertPoints, statement, pointsColumns, c.Len(),
+		words[uint64](c.Series), words[int64](c.TS), words[float64](c.Values), words[uint64](c.Versions))
 }
 
 // InsertStates stores texts. When it returns nil they are visible.
 func (db *DB) InsertStates(ctx context.Context, c *StateColumns) error {
 	const statement = "INSERT INTO states (series, ts, value, version)"
-	return db.insert(ctx, db.bulk, opInsertStates, statement, statesColumns, c.Len(), func(batch driver.Batch) error {
-		return firstError(
-			appendWords(batch, 0, c.Series), appendWords(batch, 1, c.TS),
-			batch.Column(2).Append(c.Values), appendWords(batch, 3, c.Versions))
-	})
+	return db.insertWire(ctx, opInsertStates, statement, statesColumns, c.Len(),
+		words[uint64](c.Series), words[int64](c.TS), texts(c.Values), words[uint64](c.Versions))
 }
 
 // InsertLatest offers newest points; of those offered for a series the one with
@@ -126,7 +120,26 @@ func (db *DB) InsertSeries(ctx context.Context, rows []SeriesRow) error {
 // so it is always one or the other.
 func (db *DB) insert(
 	ctx context.Context, conn driver.Conn, operation, statement string, columns []ch.ColumnNameAndType, rows int, fill func(driver.Batch) error,
-) (err error) {
+) error {
+	return db.inserting(ctx, operation, rows, func(ctx context.Context) error {
+		batch, err := conn.PrepareBatch(ch.Context(ctx, ch.WithColumnNamesAndTypes(columns)), statement)
+		if err != nil {
+			return fmt.Errorf("%s: preparing: %w", statement, err)
+		}
+		if err := fill(batch); err != nil {
+			_ = batch.Abort()
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+		if err := batch.Send(); err != nil {
+			return fmt.Errorf("%s: %d rows: %w", statement, rows, err)
+		}
+		return nil
+	})
+}
+
+// inserting has send insert so many rows, if any, in the time and with the settings that
+// an insert has.
+func (db *DB) inserting(ctx context.Context, operation string, rows int, send func(context.Context) error) (err error) {
 	if rows == 0 {
 		return nil
 	}
@@ -135,19 +148,7 @@ func (db *DB) insert(
 	defer func() { tracing.End(span, err) }()
 	ctx, cancel := context.WithTimeout(ctx, insertTimeout)
 	defer cancel()
-	ctx = ch.Context(ctx, ch.WithSettings(insertSettings), ch.WithColumnNamesAndTypes(columns))
-	batch, err := conn.PrepareBatch(ctx, statement)
-	if err != nil {
-		return fmt.Errorf("%s: preparing: %w", statement, err)
-	}
-	if err := fill(batch); err != nil {
-		_ = batch.Abort()
-		return fmt.Errorf("%s: %w", statement, err)
-	}
-	if err := batch.Send(); err != nil {
-		return fmt.Errorf("%s: %d rows: %w", statement, rows, err)
-	}
-	return nil
+	return send(ch.Context(ctx, ch.WithSettings(insertSettings)))
 }
 
 // appendEach fills column i of a batch with what is taken of each row.

@@ -1,0 +1,193 @@
+package clickhouse
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+	"sync"
+	"unsafe"
+
+	"github.com/ClickHouse/ch-go/proto"
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// pieceBytes is about how much of a block is written at a time.
+const pieceBytes = 1 << 20
+
+// wireColumn is the column of many rows on its way into ClickHouse, without its name
+// and type.
+type wireColumn interface {
+	// pieces appends it to a block as ClickHouse's format Native has it. They may be
+	// its own memory.
+	pieces(block [][]byte) [][]byte
+	// appendTo puts it into column i of a batch.
+	appendTo(batch driver.Batch, i int) error
+}
+
+// words are values that are eight bytes in memory as on the wire: all machines we
+// build for are little-endian like the protocol.
+type words[W uint64 | int64 | float64] []W
+
+// raw gives the memory of the words.
+func (c words[W]) raw() []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(c))), 8*len(c)) //nolint:gosec // G103: of the length of the words
+}
+
+func (c words[W]) pieces(block [][]byte) [][]byte {
+	raw := c.raw()
+	for len(raw) > pieceBytes {
+		block, raw = append(block, raw[:pieceBytes]), raw[pieceBytes:]
+	}
+	return append(block, raw)
+}
+
+// appendTo is one copy of memory. The driver's own Append takes a slice value by value,
+// and an int64 for milliseconds: 40 ns a row instead of 4.
+func (c words[W]) appendTo(batch driver.Batch, i int) error {
+	if len(c) == 0 {
+		return nil
+	}
+	column := batch.Columns()[i]
+	if err := column.Decode(proto.NewReader(bytes.NewReader(c.raw())), len(c)); err != nil {
+		return fmt.Errorf("filling column %s: %w", column.Name(), err)
+	}
+	return nil
+}
+
+// texts are strings.
+type texts []string
+
+func (c texts) pieces(block [][]byte) [][]byte {
+	size := 0
+	for _, text := range c {
+		size += (bits.Len(uint(len(text))|1)+6)/7 + len(text)
+	}
+	encoded := make([]byte, 0, size)
+	for _, text := range c {
+		encoded = append(binary.AppendUvarint(encoded, uint64(len(text))), text...)
+	}
+	return append(block, encoded)
+}
+
+func (c texts) appendTo(batch driver.Batch, i int) error { return batch.Column(i).Append([]string(c)) }
+
+// insertWire sends rows of these columns. Over HTTP they go as they lie in memory: a
+// batch of the driver would hold them twice more, and what it grows into as well, which
+// for a million points is 100 MB.
+func (db *DB) insertWire(
+	ctx context.Context, operation, statement string, columns []ch.ColumnNameAndType, rows int, data ...wireColumn,
+) error {
+	if db.options.Protocol != ch.HTTP {
+		return db.insert(ctx, db.bulk, operation, statement, columns, rows, func(batch driver.Batch) error {
+			for i, column := range data {
+				if err := column.appendTo(batch, i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return db.inserting(ctx, operation, rows, func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		body := &lentBody{rest: blockOf(columns, rows, data)}
+		err := db.bulk.InsertFormat(ctx, "Native", statement, body)
+		cancel() // what is still being written to a server that has failed ends with it
+		body.takeBack()
+		if err != nil {
+			return fmt.Errorf("%s: %d rows: %w", statement, rows, err)
+		}
+		return nil
+	})
+}
+
+// blockOf gives the block of rows of the columns in ClickHouse's format Native:
+// https://clickhouse.com/docs/interfaces/formats/Native.
+func blockOf(columns []ch.ColumnNameAndType, rows int, data []wireColumn) [][]byte {
+	head := binary.AppendUvarint(nil, uint64(len(columns)))
+	head = binary.AppendUvarint(head, uint64(rows))
+	var block [][]byte
+	for i, c := range columns {
+		for _, text := range []string{c.Name, c.Type} {
+			head = append(binary.AppendUvarint(head, uint64(len(text))), text...)
+		}
+		block = data[i].pieces(append(block, head))
+		head = nil
+	}
+	return block
+}
+
+// errTakenBack is what reading a body gives whose memory is its owner's again.
+var errTakenBack = errors.New("the rows are not lent any more")
+
+// lentBody is the body of a request, of memory that is its owner's again when takeBack
+// has returned: an HTTP client may read a body on after the request has failed.
+type lentBody struct {
+	mu   sync.Mutex
+	over bool
+	rest [][]byte
+}
+
+// Read reads what is left.
+func (b *lentBody) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	piece, err := b.next()
+	if err != nil {
+		return 0, err
+	}
+	n := copy(p, piece)
+	b.rest[0] = piece[n:]
+	return n, nil
+}
+
+// WriteTo writes what is left, a piece at a time.
+func (b *lentBody) WriteTo(w io.Writer) (total int64, err error) {
+	for {
+		n, err := b.writePiece(w)
+		total += int64(n)
+		if errors.Is(err, io.EOF) {
+			return total, nil
+		}
+		if err != nil {
+			return total, err
+		}
+	}
+}
+
+func (b *lentBody) writePiece(w io.Writer) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	piece, err := b.next()
+	if err != nil {
+		return 0, err
+	}
+	n, err := w.Write(piece)
+	b.rest[0] = piece[n:]
+	return n, err //nolint:wrapcheck // it is the writer's, as io.WriterTo has it
+}
+
+// next gives the piece that is next, never an empty one.
+func (b *lentBody) next() ([]byte, error) {
+	if b.over {
+		return nil, errTakenBack
+	}
+	for len(b.rest) > 0 && len(b.rest[0]) == 0 {
+		b.rest = b.rest[1:]
+	}
+	if len(b.rest) == 0 {
+		return nil, io.EOF
+	}
+	return b.rest[0], nil
+}
+
+// takeBack waits for the piece that is being written.
+func (b *lentBody) takeBack() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.over, b.rest = true, nil
+}
