@@ -32,10 +32,23 @@ type line struct {
 	receivedAt  int64
 }
 
+// sorter is what a batch is sorted with. It serves the next one, too.
+type sorter struct {
+	pieces []piece
+	lines  []line
+	known  map[uint64]int32 // lines by the ids of their series
+	order  []int32
+}
+
 // arrange fills the columns.
 func (b *batch) arrange() {
-	pieces, lines := b.gather()
-	order := b.columns.order[:0]
+	s, ok := b.c.sorters.Take()
+	if !ok {
+		s = &sorter{known: map[uint64]int32{}}
+	}
+	defer b.c.sorters.Give(s, 1)
+	pieces, lines := b.gather(s)
+	order := s.order[:0]
 	numbers, texts := 0, 0
 	for i := range lines {
 		order = append(order, int32(i))
@@ -46,7 +59,7 @@ func (b *batch) arrange() {
 		}
 	}
 	slices.SortFunc(order, func(x, y int32) int { return cmp.Compare(lines[x].id, lines[y].id) })
-	b.columns.order = order
+	s.order = order
 	b.columns.grow(numbers, texts, len(lines))
 	w := writer{columns: b.columns}
 	for _, i := range order {
@@ -58,8 +71,8 @@ func (b *batch) arrange() {
 			w.numbers(l, pieces)
 		}
 	}
-	clear(b.columns.pieces) // they refer to records
-	clear(b.columns.lines)
+	clear(s.pieces) // they refer to records
+	clear(s.lines)
 	for source, at := range b.columns.sources {
 		if at == 0 {
 			continue
@@ -71,12 +84,12 @@ func (b *batch) arrange() {
 }
 
 // gather lists the spans that are not wholly under tombstones, by series.
-func (b *batch) gather() ([]piece, []line) {
+func (b *batch) gather(s *sorter) ([]piece, []line) {
 	spans := 0
 	for _, rec := range b.records {
 		spans += len(rec.Spans)
 	}
-	pieces, lines, known := slices.Grow(b.columns.pieces[:0], spans), b.columns.lines[:0], b.columns.known
+	pieces, lines, known := slices.Grow(s.pieces[:0], spans), s.lines[:0], s.known
 	clear(known)
 	for _, rec := range b.records {
 		for i := range rec.Spans {
@@ -112,7 +125,7 @@ func (b *batch) gather() ([]piece, []line) {
 		l := &lines[i]
 		b.columns.sources[l.owner] = max(b.columns.sources[l.owner], l.receivedAt)
 	}
-	b.columns.pieces, b.columns.lines = pieces, lines
+	s.pieces, s.lines = pieces, lines
 	return pieces, slices.DeleteFunc(lines, func(l line) bool { return l.first < 0 })
 }
 

@@ -2,6 +2,7 @@ package points
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +12,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"pgregory.net/rapid"
 
-	"github.com/livegraph/livegraph/internal/spares"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -27,7 +27,7 @@ type moment struct {
 func TestColumnsHoldWhatAModelSays(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		workspace := uuid.UUID{1}
-		c := &Consumer{graves: newGraves(), copied: newCopied(100), columns: spares.New[*columns](1, spareTime)}
+		c := newCore(Deps{Logger: slog.New(slog.DiscardHandler)})
 		c.graves.add(drawTombstones(rt, workspace))
 		b := &batch{c: c, columns: c.takeColumns()}
 		want := map[moment]string{}

@@ -21,8 +21,8 @@ const storeAtOnce = 2
 const (
 	// spareColumns is how many column buffers: one is filled while others are stored.
 	spareColumns = 1 + storeAtOnce
-	// spareSpans is how many spans the records may have room for, together: 80 MB.
-	spareSpans = 400_000
+	// spareSpans is how many spans the records may have room for, together: 60 MB.
+	spareSpans = 300_000
 	// spareTime is for how long, when it is not used: what a backlog needed is let go of
 	// after it.
 	spareTime = 30 * time.Second
@@ -61,17 +61,9 @@ type columns struct {
 	activity []clickhouse.ActivityRow
 	series   []clickhouse.SeriesRow
 	sources  map[owner]int64 // whose rows these are, and when each was last heard from, microseconds
-
-	// Scratch of arrange.
-	pieces []piece
-	lines  []line
-	known  map[uint64]int32
-	order  []int32
 }
 
-func newColumns() *columns {
-	return &columns{sources: map[owner]int64{}, known: map[uint64]int32{}}
-}
+func newColumns() *columns { return &columns{sources: map[owner]int64{}} }
 
 // oversized reports whether batches have become much smaller than the one that the
 // columns were made for. Room for a million rows takes 40 MB, which many small records

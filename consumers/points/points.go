@@ -81,6 +81,7 @@ type Consumer struct {
 	asOf        time.Time // the registry's time up to which tombstones are known
 
 	columns *spares.List[*columns]
+	sorters *spares.List[*sorter] // one, as batches are prepared one at a time
 	records *spares.List[*record] // by how many spans they have room for
 }
 
@@ -104,7 +105,7 @@ func newCore(deps Deps) *Consumer {
 	return &Consumer{
 		deps: deps, logger: deps.Logger.With("component", "points"),
 		graves: newGraves(), copied: newCopied(knownSeries),
-		columns: spares.New[*columns](spareColumns, spareTime),
+		columns: spares.New[*columns](spareColumns, spareTime), sorters: spares.New[*sorter](1, spareTime),
 		records: spares.New[*record](spareSpans, spareTime),
 	}
 }

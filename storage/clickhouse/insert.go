@@ -64,14 +64,14 @@ func (db *DB) InsertPoints(ctx context.Context, c *PointColumns) error {
 
 func (db *DB) insertPoints(ctx context.Context, c *PointColumns) error {
 	const statement = "INSERT INTO points (series, ts, value, version)"
-	return db.insertWire(ctx, opInsertPoints, statement, pointsColumns, c.Len(),
+	return db.insertWire(ctx, db.bulk, opInsertPoints, statement, pointsColumns, c.Len(),
 		words[uint64](c.Series), words[int64](c.TS), words[float64](c.Values), words[uint64](c.Versions))
 }
 
 // InsertStates stores texts. When it returns nil they are visible.
 func (db *DB) InsertStates(ctx context.Context, c *StateColumns) error {
 	const statement = "INSERT INTO states (series, ts, value, version)"
-	return db.insertWire(ctx, opInsertStates, statement, statesColumns, c.Len(),
+	return db.insertWire(ctx, db.bulk, opInsertStates, statement, statesColumns, c.Len(),
 		words[uint64](c.Series), words[int64](c.TS), texts(c.Values), words[uint64](c.Versions))
 }
 
@@ -79,41 +79,44 @@ func (db *DB) InsertStates(ctx context.Context, c *StateColumns) error {
 // the highest time, and then the highest version, stays.
 func (db *DB) InsertLatest(ctx context.Context, rows []LatestRow) error {
 	const statement = "INSERT INTO latest (workspace, source, series, ts, value, text, version)"
-	return db.insert(ctx, db.conn, opInsertLatest, statement, latestColumns, len(rows), func(batch driver.Batch) error {
-		return firstError(
-			appendEach(batch, 0, rows, func(r *LatestRow) uuid.UUID { return r.Workspace }),
-			appendEach(batch, 1, rows, func(r *LatestRow) uuid.UUID { return r.Source }),
-			appendEach(batch, 2, rows, func(r *LatestRow) uint64 { return r.Series }),
-			appendEach(batch, 3, rows, func(r *LatestRow) time.Time { return timeOf(r.TS) }),
-			appendEach(batch, 4, rows, func(r *LatestRow) float64 { return r.Value }),
-			appendEach(batch, 5, rows, func(r *LatestRow) string { return r.Text }),
-			appendEach(batch, 6, rows, func(r *LatestRow) uint64 { return r.Version }))
-	})
+	return db.insertWire(ctx, db.conn, opInsertLatest, statement, latestColumns, len(rows),
+		uuids(each(rows, func(r *LatestRow) uuid.UUID { return r.Workspace })),
+		uuids(each(rows, func(r *LatestRow) uuid.UUID { return r.Source })),
+		words[uint64](each(rows, func(r *LatestRow) uint64 { return r.Series })),
+		words[int64](each(rows, func(r *LatestRow) int64 { return r.TS })),
+		words[float64](each(rows, func(r *LatestRow) float64 { return r.Value })),
+		texts(each(rows, func(r *LatestRow) string { return r.Text })),
+		words[uint64](each(rows, func(r *LatestRow) uint64 { return r.Version })))
 }
 
 // InsertActivity says when sources were heard from; the latest time of each stays.
 func (db *DB) InsertActivity(ctx context.Context, rows []ActivityRow) error {
 	const statement = "INSERT INTO source_activity (workspace, source, received_at)"
-	return db.insert(ctx, db.conn, opInsertActivity, statement, activityColumns, len(rows), func(batch driver.Batch) error {
-		return firstError(
-			appendEach(batch, 0, rows, func(r *ActivityRow) uuid.UUID { return r.Workspace }),
-			appendEach(batch, 1, rows, func(r *ActivityRow) uuid.UUID { return r.Source }),
-			appendEach(batch, 2, rows, func(r *ActivityRow) time.Time { return timeOf(r.ReceivedAtUS) }))
-	})
+	return db.insertWire(ctx, db.conn, opInsertActivity, statement, activityColumns, len(rows),
+		uuids(each(rows, func(r *ActivityRow) uuid.UUID { return r.Workspace })),
+		uuids(each(rows, func(r *ActivityRow) uuid.UUID { return r.Source })),
+		words[int64](each(rows, func(r *ActivityRow) int64 { return r.ReceivedAtUS })))
 }
 
 // InsertSeries copies identities of series for joins.
 func (db *DB) InsertSeries(ctx context.Context, rows []SeriesRow) error {
 	const statement = "INSERT INTO series (id, workspace, source, metric, tags, kind)"
-	return db.insert(ctx, db.conn, opInsertSeries, statement, seriesColumns, len(rows), func(batch driver.Batch) error {
-		return firstError(
-			appendEach(batch, 0, rows, func(r *SeriesRow) uint64 { return r.ID }),
-			appendEach(batch, 1, rows, func(r *SeriesRow) uuid.UUID { return r.Workspace }),
-			appendEach(batch, 2, rows, func(r *SeriesRow) uuid.UUID { return r.Source }),
-			appendEach(batch, 3, rows, func(r *SeriesRow) string { return r.Metric }),
-			appendEach(batch, 4, rows, func(r *SeriesRow) *pairs { return sorted(r.Tags) }),
-			appendEach(batch, 5, rows, func(r *SeriesRow) uint8 { return r.Kind }))
-	})
+	return db.insertWire(ctx, db.conn, opInsertSeries, statement, seriesColumns, len(rows),
+		words[uint64](each(rows, func(r *SeriesRow) uint64 { return r.ID })),
+		uuids(each(rows, func(r *SeriesRow) uuid.UUID { return r.Workspace })),
+		uuids(each(rows, func(r *SeriesRow) uuid.UUID { return r.Source })),
+		texts(each(rows, func(r *SeriesRow) string { return r.Metric })),
+		textMaps(each(rows, func(r *SeriesRow) *pairs { return sorted(r.Tags) })),
+		octets(each(rows, func(r *SeriesRow) uint8 { return r.Kind })))
+}
+
+// each gives what is taken of each row.
+func each[R, V any](rows []R, take func(*R) V) []V {
+	values := make([]V, len(rows))
+	for i := range rows {
+		values[i] = take(&rows[i])
+	}
+	return values
 }
 
 // insert sends one batch. A batch holds a connection until it is sent or aborted,
@@ -153,11 +156,7 @@ func (db *DB) inserting(ctx context.Context, operation string, rows int, send fu
 
 // appendEach fills column i of a batch with what is taken of each row.
 func appendEach[R, V any](batch driver.Batch, i int, rows []R, take func(*R) V) error {
-	values := make([]V, len(rows))
-	for n := range rows {
-		values[n] = take(&rows[n])
-	}
-	return batch.Column(i).Append(values)
+	return batch.Column(i).Append(each(rows, take))
 }
 
 func firstError(errs ...error) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/uuid"
 )
 
 // pieceBytes is about how much of a block is written at a time.
@@ -76,14 +77,58 @@ func (c texts) pieces(block [][]byte) [][]byte {
 
 func (c texts) appendTo(batch driver.Batch, i int) error { return batch.Column(i).Append([]string(c)) }
 
+// octets are numbers of eight bits.
+type octets []uint8
+
+func (c octets) pieces(block [][]byte) [][]byte { return append(block, c) }
+
+func (c octets) appendTo(batch driver.Batch, i int) error { return batch.Column(i).Append([]uint8(c)) }
+
+// uuids are of two words each, the higher one first, of which the lowest byte comes first.
+type uuids []uuid.UUID
+
+func (c uuids) pieces(block [][]byte) [][]byte {
+	encoded := make([]byte, 0, 16*len(c))
+	for i := range c {
+		encoded = binary.LittleEndian.AppendUint64(encoded, binary.BigEndian.Uint64(c[i][:8]))
+		encoded = binary.LittleEndian.AppendUint64(encoded, binary.BigEndian.Uint64(c[i][8:]))
+	}
+	return append(block, encoded)
+}
+
+func (c uuids) appendTo(batch driver.Batch, i int) error {
+	return batch.Column(i).Append([]uuid.UUID(c))
+}
+
+// textMaps are maps of texts: where each ends, all keys, all values.
+type textMaps []*pairs
+
+func (c textMaps) pieces(block [][]byte) [][]byte {
+	var (
+		ends         = make(words[uint64], 0, len(c))
+		keys, values texts
+	)
+	for _, m := range c {
+		for _, pair := range *m {
+			keys, values = append(keys, pair.Key), append(values, pair.Value)
+		}
+		ends = append(ends, uint64(len(keys)))
+	}
+	return values.pieces(keys.pieces(ends.pieces(block)))
+}
+
+func (c textMaps) appendTo(batch driver.Batch, i int) error {
+	return batch.Column(i).Append([]*pairs(c))
+}
+
 // insertWire sends rows of these columns. Over HTTP they go as they lie in memory: a
 // batch of the driver would hold them twice more, and what it grows into as well, which
 // for a million points is 100 MB.
 func (db *DB) insertWire(
-	ctx context.Context, operation, statement string, columns []ch.ColumnNameAndType, rows int, data ...wireColumn,
+	ctx context.Context, conn driver.Conn, operation, statement string, columns []ch.ColumnNameAndType, rows int, data ...wireColumn,
 ) error {
 	if db.options.Protocol != ch.HTTP {
-		return db.insert(ctx, db.bulk, operation, statement, columns, rows, func(batch driver.Batch) error {
+		return db.insert(ctx, conn, operation, statement, columns, rows, func(batch driver.Batch) error {
 			for i, column := range data {
 				if err := column.appendTo(batch, i); err != nil {
 					return err
@@ -95,7 +140,7 @@ func (db *DB) insertWire(
 	return db.inserting(ctx, operation, rows, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
 		body := &lentBody{rest: blockOf(columns, rows, data)}
-		err := db.bulk.InsertFormat(ctx, "Native", statement, body)
+		err := conn.InsertFormat(ctx, "Native", statement, body)
 		cancel() // what is still being written to a server that has failed ends with it
 		body.takeBack()
 		if err != nil {

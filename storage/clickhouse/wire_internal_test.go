@@ -15,6 +15,7 @@ import (
 
 	"github.com/ClickHouse/ch-go/proto"
 	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 )
 
@@ -29,21 +30,36 @@ func TestBlocksAreThoseOfTheDriver(t *testing.T) {
 				values proto.ColFloat64
 				states proto.ColStr
 				own    []string
+				ids    proto.ColUUID
+				kinds  proto.ColUInt8
+				tags   = proto.NewMap[string, string](new(proto.ColStr), new(proto.ColStr))
+				maps   textMaps
 			)
 			for i := range rows {
 				series, times, values = append(series, rand.Uint64()), append(times, rand.Int64()), append(values, rand.NormFloat64())
 				own = append(own, strings.Repeat("ü", i%90)) // as long as takes two bytes to say
 				states.Append(own[i])
+				ids, kinds = append(ids, uuid.New()), append(kinds, uint8(i))
+				some := pairs{}
+				for k := range i % 3 {
+					some.Put(fmt.Sprint(k), own[i])
+				}
+				maps = append(maps, &some)
+				tags.AppendKV(some)
 			}
 			columns := []ch.ColumnNameAndType{
 				{Name: "series", Type: "UInt64"}, {Name: "ts", Type: "Int64"}, {Name: "value", Type: "Float64"}, {Name: "state", Type: "String"},
+				{Name: "id", Type: "UUID"}, {Name: "kind", Type: "UInt8"}, {Name: "tags", Type: "Map(String, String)"},
 			}
 			var buffer proto.Buffer
 			require.NoError(t, proto.Block{Columns: len(columns), Rows: rows}.EncodeRawBlock(&buffer, 0, []proto.InputColumn{
 				{Name: "series", Data: &series}, {Name: "ts", Data: &times}, {Name: "value", Data: &values}, {Name: "state", Data: &states},
+				{Name: "id", Data: &ids}, {Name: "kind", Data: &kinds}, {Name: "tags", Data: tags},
 			}))
 			block := func() *lentBody {
-				return &lentBody{rest: blockOf(columns, rows, []wireColumn{words[uint64](series), words[int64](times), words[float64](values), texts(own)})}
+				return &lentBody{rest: blockOf(columns, rows, []wireColumn{
+					words[uint64](series), words[int64](times), words[float64](values), texts(own), uuids(ids), octets(kinds), maps,
+				})}
 			}
 			var written bytes.Buffer
 			n, err := block().WriteTo(&written)
