@@ -6,9 +6,82 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/load"
+	"github.com/livegraph/livegraph/test/bench/record"
 )
+
+// crowds are callers as a service is not asked to be glad of: many, whose requests are as
+// large as they may be, or have as many series as fit.
+var crowds = []struct {
+	name    string
+	format  load.Format
+	size    load.Size
+	batch   int
+	callers int
+	points  int64
+	replay  bool // beside a replay of all that was sent before
+}{
+	{"many-callers", load.FormatSeries, load.Size{Sources: 100, Series: 1000}, 10_000, 256, 20_000_000, false},
+	{"million-points", load.FormatSeries, load.Size{Sources: 100, Series: 1000}, 1_000_000, 32, 30_000_000, false},
+	{"large-rows", load.FormatRows, load.Size{Sources: 100, Series: 1000}, 300_000, 32, 6_000_000, false},
+	{"large-lines", load.FormatLines, load.Size{Sources: 100, Series: 100_000}, 500_000, 32, 10_000_000, false},
+	{"many-series", load.FormatLines, load.Size{Sources: 100, Series: 100_000}, 15_000, 256, 10_000_000, false},
+	{"beside-replay", load.FormatSeries, load.Size{Sources: 100, Series: 1000}, 500_000, 32, 40_000_000, true},
+	{"many-series-beside-replay", load.FormatLines, load.Size{Sources: 100, Series: 100_000}, 15_000, 256, 10_000_000, true},
+}
+
+// BenchmarkMemory measures the most memory that the service has while crowds send to it,
+// one after the other, and rollups are computed.
+func BenchmarkMemory(b *testing.B) {
+	r := record.New(b)
+	t := start(b)
+	r.Engines(t.engines())
+	for i, c := range crowds {
+		fleet := t.fleet(c.name, c.size)
+		t.resetPeak()
+		var replay string
+		if c.replay {
+			replay = t.replay()
+		}
+		result, err := fleet.Run(b.Context(), load.Plan{
+			Points: c.points, Batch: c.batch, Callers: c.callers, Format: c.format, Start: month(i), Interval: time.Second,
+		})
+		require.NoError(b, err)
+		require.Zero(b, result.Rejected)
+		require.Equal(b, result.Accepted, result.Visible)
+		peak := t.peak()
+		if c.replay {
+			r.Say("%s: the replay: %s", c.name, t.replayed(replay))
+		}
+		var refusals int64
+		for _, n := range result.Refusals {
+			refusals += n
+		}
+		r.Say("%s: %.0f MiB, %.2f M points/s accepted, %d requests told to wait", c.name, peak, result.AcceptedPerSecond/1e6, refusals)
+		r.Add(c.name+"/visible", "points/s", result.VisiblePerSecond)
+		r.Add(c.name+"/refusals", "requests", float64(refusals))
+		r.Add(c.name+"/memory", "MiB", peak)
+	}
+	r.Save()
+}
+
+// replay has all points of the log read once more, and does not wait for it.
+func (t *target) replay() (id string) {
+	t.b.Helper()
+	return strings.TrimSpace(t.CLI("replay", "start", "--topic", "points", "--from-start", "--detach"))
+}
+
+// replayed says how far a replay is.
+func (t *target) replayed(id string) string {
+	t.b.Helper()
+	lines := strings.Split(strings.TrimSpace(t.CLI("replay", "show", id)), "\n")
+	return lines[len(lines)-1]
+}
 
 // resetPeak has the kernel forget how much memory the service's process had at most
 // (proc(5), clear_refs: 5).

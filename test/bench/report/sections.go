@@ -28,6 +28,7 @@ var sections = []section{
 	{id: "scrape", packages: whole, bench: "^BenchmarkScrape$", args: once},
 	{id: "access", packages: whole, bench: "^BenchmarkAccess$", args: once},
 	{id: "outage", packages: whole, bench: "^BenchmarkOutage$", args: append([]string{"-timeout", "40m"}, once...), asked: true},
+	{id: "memory", packages: whole, bench: "^BenchmarkMemory$", args: append([]string{"-timeout", "20m"}, once...)},
 	{id: "overload", packages: whole, bench: "^BenchmarkOverload$", args: once},
 	{id: "commands", packages: whole, bench: "^BenchmarkCommands$", args: append([]string{"-timeout", "20m"}, once...)},
 	{id: "graph-reads", packages: whole, bench: "^BenchmarkGraphReads$", args: once},
