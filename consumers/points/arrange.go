@@ -161,9 +161,7 @@ func (b *batch) describe(l *line, pieces []piece) {
 // grow makes room for so many rows.
 func (c *columns) grow(numbers, texts, lines int) {
 	p, s := &c.points, &c.states
-	p.Series, p.TS = slices.Grow(p.Series, numbers), slices.Grow(p.TS, numbers)
-	p.Values, p.Versions = slices.Grow(p.Values, numbers), slices.Grow(p.Versions, numbers)
-	s.Series, s.TS = slices.Grow(s.Series, texts), slices.Grow(s.TS, texts)
-	s.Values, s.Versions = slices.Grow(s.Values, texts), slices.Grow(s.Versions, texts)
+	p.TS, p.Values = slices.Grow(p.TS, numbers), slices.Grow(p.Values, numbers)
+	s.TS, s.Values = slices.Grow(s.TS, texts), slices.Grow(s.Values, texts)
 	c.latest = slices.Grow(c.latest, lines)
 }

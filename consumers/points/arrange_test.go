@@ -71,6 +71,8 @@ func textsOf(span *pointblock.Span) []string {
 func requireModel(t require.TestingT, c *columns, want map[moment]string, versions map[moment]uint64) {
 	got, newest := map[moment]string{}, map[uint64]int64{}
 	check := func(series []uint64, ts []int64, version []uint64, text func(int) string) {
+		require.Len(t, series, len(ts))
+		require.Len(t, version, len(ts))
 		for i := range series {
 			key := moment{series[i], ts[i]}
 			_, twice := got[key]
@@ -83,8 +85,8 @@ func requireModel(t require.TestingT, c *columns, want map[moment]string, versio
 			}
 		}
 	}
-	check(c.points.Series, c.points.TS, c.points.Versions, func(i int) string { return fmt.Sprint(c.points.Values[i]) })
-	check(c.states.Series, c.states.TS, c.states.Versions, func(i int) string { return c.states.Values[i] })
+	check(c.points.Series.AppendTo(nil, 0), c.points.TS, c.points.Versions.AppendTo(nil, 0), func(i int) string { return fmt.Sprint(c.points.Values[i]) })
+	check(c.states.Series.AppendTo(nil, 0), c.states.TS, c.states.Versions.AppendTo(nil, 0), func(i int) string { return c.states.Values[i] })
 	require.Equal(t, want, got)
 	require.Len(t, c.latest, len(newest))
 	for _, l := range c.latest {

@@ -66,11 +66,11 @@ type columns struct {
 func newColumns() *columns { return &columns{sources: map[owner]int64{}} }
 
 // oversized reports whether batches have become much smaller than the one that the
-// columns were made for. Room for a million rows takes 40 MB, which many small records
+// columns were made for. Room for a million rows takes 16 MB, which many small records
 // need for themselves.
 func (c *columns) oversized() bool {
 	const little, times = 100_000, 4
-	return cap(c.points.Series) > little+times*c.points.Len() || cap(c.states.Series) > little+times*c.states.Len()
+	return cap(c.points.TS) > little+times*c.points.Len() || cap(c.states.TS) > little+times*c.states.Len()
 }
 
 func (c *columns) reset() {

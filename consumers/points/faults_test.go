@@ -378,7 +378,7 @@ func TestADeletionIsRepeatedForWhatADeadProcessLeftUnderWay(t *testing.T) {
 	w.settled()
 	require.Empty(t, w.values(s))
 	require.NoError(t, w.points.InsertPoints(t.Context(), &clickhouse.PointColumns{
-		Series: []uint64{s.ref(w).ID}, TS: at(0), Values: []float64{0}, Versions: []uint64{1 << 48},
+		Series: clickhouse.RunsOf(s.ref(w).ID), TS: at(0), Values: []float64{0}, Versions: clickhouse.RunsOf(1 << 48),
 	}))
 	require.Equal(t, "0=0", w.values(s))
 	require.Eventually(t, func() bool { return w.values(s) == "" }, 10*time.Second, 10*time.Millisecond)

@@ -142,7 +142,7 @@ func TestTheNextRunOfAReplayDeletesWhatADeadOneLeft(t *testing.T) {
 			w.settled()
 			// The run inserts what it had prepared, and is killed.
 			require.NoError(t, w.points.InsertPoints(t.Context(), &clickhouse.PointColumns{
-				Series: []uint64{s.ref(w).ID}, TS: at(0), Values: []float64{0}, Versions: []uint64{1},
+				Series: clickhouse.RunsOf(s.ref(w).ID), TS: at(0), Values: []float64{0}, Versions: clickhouse.RunsOf(1),
 			}))
 			require.Equal(t, "0=0", w.values(s))
 			want := postgres.ReplayDone

@@ -51,7 +51,7 @@ func TestColumnsOfLargeBatchesGoWhenBatchesAreSmall(t *testing.T) {
 	c := newCore(Deps{Logger: slog.New(slog.DiscardHandler)})
 	made := func(room, rows int) *columns {
 		held := newColumns()
-		held.points.Series = make([]uint64, rows, room)
+		held.points.TS = make([]int64, rows, room)
 		return held
 	}
 	large := made(1_000_000, 900_000)

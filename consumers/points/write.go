@@ -15,6 +15,8 @@ type writer struct {
 	merger  merger
 	values  []float64
 	strings []string
+	// versions is scratch: those of the rows of a series.
+	versions []uint64
 }
 
 // sorted gives the pieces of a series in the order of their first time, and
@@ -49,7 +51,7 @@ func (w *writer) numbers(l *line, pieces []piece) {
 	var newest bool
 	if w.values, newest = write(w, l, pieces, c, w.values, (*pointblock.Span).AppendValues); newest {
 		n := c.Len() - 1
-		w.newest(l, c.TS[n], c.Versions[n], c.Values[n], "")
+		w.newest(l, c.TS[n], c.Versions.Last(), c.Values[n], "")
 	}
 }
 
@@ -59,7 +61,7 @@ func (w *writer) texts(l *line, pieces []piece) {
 	var newest bool
 	if w.strings, newest = write(w, l, pieces, c, w.strings, (*pointblock.Span).AppendTexts); newest {
 		n := c.Len() - 1
-		w.newest(l, c.TS[n], c.Versions[n], 0, c.Values[n])
+		w.newest(l, c.TS[n], c.Versions.Last(), 0, c.Values[n])
 	}
 }
 
@@ -80,16 +82,20 @@ func write[V float64 | string](
 			n := from + exhume(p, l.graves, c.TS[from:], c.Values[from:])
 			c.TS, c.Values = c.TS[:n], c.Values[:n]
 		}
-		c.Versions = repeat(c.Versions, p.rec.version, len(c.TS))
+		c.Versions.Append(p.rec.version, len(c.TS)-from)
 	}
 	if !apart {
-		rows := w.merger.order(c.TS[begin:], c.Versions[begin:])
-		n := begin + len(rows)
+		w.versions = c.Versions.AppendTo(w.versions[:0], begin)
+		rows := w.merger.order(c.TS[begin:], w.versions)
 		scratch = pick(scratch, rows, c.Values[begin:])
-		settleRows(rows, c.TS[begin:], c.Versions[begin:])
-		c.TS, c.Values, c.Versions = c.TS[:n], c.Values[:n], c.Versions[:n]
+		c.TS, c.Values = c.TS[:begin], c.Values[:begin+len(rows)]
+		c.Versions.Truncate(begin)
+		for _, r := range rows {
+			c.TS = append(c.TS, r.ts)
+			c.Versions.Append(r.version, 1)
+		}
 	}
-	c.Series = repeat(c.Series, l.id, len(c.TS))
+	c.Series.Append(l.id, len(c.TS)-begin)
 	return scratch, c.Len() > begin
 }
 
@@ -98,16 +104,6 @@ func (w *writer) newest(l *line, ts int64, version uint64, value float64, text s
 	w.columns.latest = append(w.columns.latest, clickhouse.LatestRow{
 		Workspace: l.owner.workspace, Source: l.owner.source, Series: l.id, TS: ts, Version: version, Value: value, Text: text,
 	})
-}
-
-// repeat appends a value until the column has n rows.
-func repeat[V any](column []V, value V, n int) []V {
-	from := len(column)
-	column = slices.Grow(column, n-from)[:n]
-	for i := from; i < n; i++ {
-		column[i] = value
-	}
-	return column
 }
 
 // exhume keeps of a piece's points those that lie under no tombstone, and gives
@@ -138,11 +134,4 @@ func pick[V any](scratch []V, order []row, values []V) []V {
 	}
 	clear(scratch)
 	return scratch[:0]
-}
-
-// settleRows puts times and versions of the rows to the front, in their order.
-func settleRows(order []row, ts []int64, versions []uint64) {
-	for i, r := range order {
-		ts[i], versions[i] = r.ts, r.version
-	}
 }

@@ -101,8 +101,7 @@ func (w *world) store(hoursAgo int64, version uint64) {
 	c := &clickhouse.PointColumns{}
 	from := time.Now().Add(-time.Duration(hoursAgo) * time.Hour).Truncate(time.Hour)
 	for i := range 60 {
-		c.Series, c.TS = append(c.Series, 7), append(c.TS, from.Add(time.Duration(i)*time.Minute).UnixMicro())
-		c.Values, c.Versions = append(c.Values, float64(version)), append(c.Versions, version)
+		c.Append(7, from.Add(time.Duration(i)*time.Minute).UnixMicro(), float64(version), version)
 	}
 	require.NoError(w.t, w.points.InsertPoints(w.t.Context(), c))
 }

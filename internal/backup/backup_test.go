@@ -119,7 +119,7 @@ func filled(t *testing.T, k *testenv.Broker) (*site, uuid.UUID) {
 	}
 	require.NoError(t, s.Postgres.AdvanceWatermarks(ctx, s.Kafka.PointsTopic().ID, map[int32]int64{0: 2}))
 	require.NoError(t, s.ClickHouse.InsertPoints(ctx, &clickhouse.PointColumns{
-		Series: []uint64{1, 1, 1 << 63}, TS: []int64{1_795_246_810_123_457, 1_795_246_810_123_457, 5}, Values: []float64{1, 2, 0.1}, Versions: []uint64{1, 2, 1},
+		Series: clickhouse.RunsOf(1, 1, 1<<63), TS: []int64{1_795_246_810_123_457, 1_795_246_810_123_457, 5}, Values: []float64{1, 2, 0.1}, Versions: clickhouse.RunsOf(1, 2, 1),
 	}))
 	for i := range 4 {
 		require.NoError(t, s.Kafka.ProduceCommand(ctx, kafka.Record{Workspace: workspace.ID, Value: fmt.Append(nil, "c", i), RequestID: "req_2"}))

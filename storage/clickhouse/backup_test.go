@@ -24,19 +24,16 @@ func fillEverything(t *testing.T, db *clickhouse.DB) {
 	const rows, month = 45_000, int64(31 * 24 * time.Hour / time.Microsecond)
 	var states clickhouse.StateColumns
 	for i := range rows {
-		states.Series = append(states.Series, uint64(i/9000)<<60|7)
-		states.TS = append(states.TS, 1_795_246_810_000_000+int64(i%9000)-int64(i%2)*month)
-		states.Values = append(states.Values, fmt.Sprintf("open \\ ' \n %d", i))
-		states.Versions = append(states.Versions, 1)
+		states.Append(uint64(i/9000)<<60|7, 1_795_246_810_000_000+int64(i%9000)-int64(i%2)*month, fmt.Sprintf("open \\ ' \n %d", i), 1)
 	}
 	require.NoError(t, db.InsertStates(ctx, &states))
-	for i := range states.Versions {
-		states.Versions[i], states.Values[i] = 2, "shut"
+	var shut clickhouse.StateColumns
+	for i := range 9000 {
+		shut.Append(7, states.TS[i], "shut", 2)
 	}
-	states.Series, states.TS, states.Values, states.Versions = states.Series[:9000], states.TS[:9000], states.Values[:9000], states.Versions[:9000]
-	require.NoError(t, db.InsertStates(ctx, &states))
+	require.NoError(t, db.InsertStates(ctx, &shut))
 	require.NoError(t, db.InsertPoints(ctx, &clickhouse.PointColumns{
-		Series: []uint64{1, 1, 1 << 63}, TS: []int64{5, 5, 1_795_246_810_123_457}, Values: []float64{1, 2, -1.5e300}, Versions: []uint64{1, 2, 1<<63 - 1},
+		Series: clickhouse.RunsOf(1, 1, 1<<63), TS: []int64{5, 5, 1_795_246_810_123_457}, Values: []float64{1, 2, -1.5e300}, Versions: clickhouse.RunsOf(1, 2, 1<<63-1),
 	}))
 	w, s := uuid.New(), uuid.New()
 	require.NoError(t, db.InsertLatest(ctx, []clickhouse.LatestRow{{Workspace: w, Source: s, Series: 1 << 63, TS: 9, Text: "ä", Version: 3}, {Workspace: w, Source: s, Series: 1 << 63, TS: 8, Text: "old", Version: 4}}))

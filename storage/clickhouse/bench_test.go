@@ -28,10 +28,8 @@ func fill(c *clickhouse.PointColumns, rows, series int, round int64) {
 	each := rows / series
 	for s := range series {
 		for i := range each {
-			c.Series = append(c.Series, uint64(s)*0x9e3779b97f4a7c15)
-			c.TS = append(c.TS, 1_795_246_810_000_000+round*int64(each)*1_000_000+int64(i)*1_000_000)
-			c.Values = append(c.Values, 20+float64(i%17)/7)
-			c.Versions = append(c.Versions, 1<<48|uint64(round))
+			ts := 1_795_246_810_000_000 + round*int64(each)*1_000_000 + int64(i)*1_000_000
+			c.Append(uint64(s)*0x9e3779b97f4a7c15, ts, 20+float64(i%17)/7, 1<<48|uint64(round))
 		}
 	}
 }

@@ -57,10 +57,10 @@ func TestRowsAreStoredToTheMicrosecondAndTheHighestVersionStands(t *testing.T) {
 	db, address := open(t)
 	const us = 1_795_246_810_123_457
 	require.NoError(t, db.InsertPoints(t.Context(), &clickhouse.PointColumns{
-		Series: []uint64{1 << 63, 7, 7, 7}, TS: []int64{us, 0, us, us}, Values: []float64{0.1, -1.5e300, 3, 2}, Versions: []uint64{1, 1, 9, 8},
+		Series: clickhouse.RunsOf(1<<63, 7, 7, 7), TS: []int64{us, 0, us, us}, Values: []float64{0.1, -1.5e300, 3, 2}, Versions: clickhouse.RunsOf(1, 1, 9, 8),
 	}))
 	require.NoError(t, db.InsertStates(t.Context(), &clickhouse.StateColumns{
-		Series: []uint64{8, 8}, TS: []int64{us, us + 1}, Values: []string{"offen", "zu\t€"}, Versions: []uint64{1, 1},
+		Series: clickhouse.RunsOf(8, 8), TS: []int64{us, us + 1}, Values: []string{"offen", "zu\t€"}, Versions: clickhouse.RunsOf(1, 1),
 	}))
 	require.Equal(t, "7\t1970-01-01 00:00:00.000000\t-1.5e300\n7\t2026-11-21 07:40:10.123457\t3\n9223372036854775808\t2026-11-21 07:40:10.123457\t0.1",
 		testenv.AskClickHouse(t, address, "SELECT series, ts, value FROM points FINAL ORDER BY series, ts"))
@@ -72,8 +72,7 @@ func TestABatchMayHoldPointsOfEveryMonth(t *testing.T) {
 	db, address := open(t)
 	var c clickhouse.PointColumns
 	for month := range int64(240) {
-		c.Series, c.TS = append(c.Series, 1), append(c.TS, month*31*86400e6)
-		c.Values, c.Versions = append(c.Values, 1), append(c.Versions, 1)
+		c.Append(1, month*31*86400e6, 1, 1)
 	}
 	require.NoError(t, db.InsertPoints(t.Context(), &c))
 	require.Equal(t, "240", testenv.AskClickHouse(t, address, "SELECT count() FROM points"))
@@ -107,8 +106,7 @@ func deletable(t *testing.T, db *clickhouse.DB) clickhouse.Deletion {
 	var latest []clickhouse.LatestRow
 	for _, id := range []uint64{1, 2, 3} { // 3 belongs to another source
 		for ts := range int64(10) {
-			c.Series, c.TS = append(c.Series, id), append(c.TS, ts)
-			c.Values, c.Versions = append(c.Values, float64(ts)), append(c.Versions, 5)
+			c.Append(id, ts, float64(ts), 5)
 		}
 		latest = append(latest, clickhouse.LatestRow{Workspace: w, Source: s, Series: id, TS: 9, Value: 9, Version: 5})
 	}
@@ -116,7 +114,7 @@ func deletable(t *testing.T, db *clickhouse.DB) clickhouse.Deletion {
 	latest[2].Source = uuid.New()
 	require.NoError(t, db.InsertPoints(t.Context(), &c))
 	require.NoError(t, db.InsertStates(t.Context(), &clickhouse.StateColumns{
-		Series: []uint64{4, 4}, TS: []int64{3, 9}, Values: []string{"off", "on"}, Versions: []uint64{5, 5}}))
+		Series: clickhouse.RunsOf(4, 4), TS: []int64{3, 9}, Values: []string{"off", "on"}, Versions: clickhouse.RunsOf(5, 5)}))
 	require.NoError(t, db.InsertLatest(t.Context(), latest))
 	require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{{Workspace: w, Source: s, ReceivedAtUS: 7}}))
 	require.NoError(t, db.InsertSeries(t.Context(), []clickhouse.SeriesRow{
@@ -143,7 +141,7 @@ func TestADeletionSparesNewerVersions(t *testing.T) {
 	db, address := open(t)
 	d := deletable(t, db)
 	require.NoError(t, db.InsertPoints(t.Context(), &clickhouse.PointColumns{
-		Series: []uint64{1}, TS: []int64{2}, Values: []float64{42}, Versions: []uint64{7}}))
+		Series: clickhouse.RunsOf(1), TS: []int64{2}, Values: []float64{42}, Versions: clickhouse.RunsOf(7)}))
 	require.NoError(t, db.Delete(t.Context(), d))
 	require.Equal(t, "1\t2\t42\n3\t9\t9", testenv.AskClickHouse(t, address, "SELECT series, toUnixTimestamp64Micro(max(ts)), argMax(value, ts) FROM points GROUP BY series ORDER BY series"))
 	require.Equal(t, "1\t2\t42\n3\t9\t9", testenv.AskClickHouse(t, address, "SELECT series, toUnixTimestamp64Micro(ts), value FROM latest FINAL ORDER BY series"))
@@ -177,8 +175,7 @@ func TestManySourcesGoTogether(t *testing.T) {
 	for i := range deletions {
 		id := uint64(i) + 1
 		deletions[i] = clickhouse.Deletion{Workspace: w, Source: uuid.New(), WholeSource: true}
-		c.Series, c.TS = append(c.Series, id), append(c.TS, 1)
-		c.Values, c.Versions = append(c.Values, 1), append(c.Versions, 5)
+		c.Append(id, 1, 1, 5)
 		series = append(series, clickhouse.SeriesRow{ID: id, Workspace: w, Source: deletions[i].Source, Metric: "m", Kind: 1})
 		latest = append(latest, clickhouse.LatestRow{Workspace: w, Source: deletions[i].Source, Series: id, TS: 1, Version: 5})
 	}
@@ -198,7 +195,7 @@ func TestManySourcesGoTogether(t *testing.T) {
 
 func TestOnlyErrorsOfTheDataArePermanent(t *testing.T) {
 	db, address := open(t)
-	one := &clickhouse.PointColumns{Series: []uint64{1}, TS: []int64{1}, Values: []float64{666}, Versions: []uint64{1}}
+	one := &clickhouse.PointColumns{Series: clickhouse.RunsOf(1), TS: []int64{1}, Values: []float64{666}, Versions: clickhouse.RunsOf(1)}
 	testenv.AskClickHouse(t, address, "ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
 	err := db.InsertPoints(t.Context(), one)
 	require.Error(t, err)

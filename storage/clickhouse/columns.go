@@ -9,10 +9,10 @@ import (
 // Columns are rows of table points or states by column, all of one length. They
 // are made to be kept, reset and filled again.
 type Columns[V float64 | string] struct {
-	Series   []uint64
+	Series   Runs
 	TS       []int64 // microseconds since the Unix epoch
 	Values   []V
-	Versions []uint64
+	Versions Runs
 }
 
 // PointColumns are rows of table points.
@@ -22,12 +22,21 @@ type PointColumns = Columns[float64]
 type StateColumns = Columns[string]
 
 // Len gives the number of rows.
-func (c *Columns[V]) Len() int { return len(c.Series) }
+func (c *Columns[V]) Len() int { return len(c.TS) }
+
+// Append adds a row.
+func (c *Columns[V]) Append(series uint64, ts int64, value V, version uint64) {
+	c.Series.Append(series, 1)
+	c.TS, c.Values = append(c.TS, ts), append(c.Values, value)
+	c.Versions.Append(version, 1)
+}
 
 // Reset forgets the rows and keeps the room.
 func (c *Columns[V]) Reset() {
 	clear(c.Values) // lets go of texts
-	c.Series, c.TS, c.Values, c.Versions = c.Series[:0], c.TS[:0], c.Values[:0], c.Versions[:0]
+	c.Series.Truncate(0)
+	c.TS, c.Values = c.TS[:0], c.Values[:0]
+	c.Versions.Truncate(0)
 }
 
 // LatestRow is the newest point of a series as far as one batch knows.

@@ -45,8 +45,7 @@ func newPartial(t *testing.T, db *clickhouse.DB, dice *rand.Rand) *partial {
 			for ts := range int64(partTimes) {
 				version := dice.Uint64N(100) + 1
 				p.left[id][ts] = version
-				c.Series, c.TS = append(c.Series, id), append(c.TS, ts)
-				c.Values, c.Versions = append(c.Values, float64(version)), append(c.Versions, version)
+				c.Append(id, ts, float64(version), version)
 			}
 			last := p.left[id][partTimes-1]
 			latest = append(latest, clickhouse.LatestRow{Workspace: p.workspace, Source: source, Series: id, TS: partTimes - 1, Value: float64(last), Version: last})

@@ -53,26 +53,26 @@ var (
 // InsertPoints stores numbers. When it returns nil they are visible, and rollups that
 // do not hold any more for them are marked: before as well as after, see rollup.go.
 func (db *DB) InsertPoints(ctx context.Context, c *PointColumns) error {
-	if err := db.markLate(ctx, c.Series, c.TS); err != nil {
+	if err := db.markLate(ctx, &c.Series, c.TS); err != nil {
 		return err
 	}
 	if err := db.insertPoints(ctx, c); err != nil {
 		return err
 	}
-	return db.markLate(ctx, c.Series, c.TS)
+	return db.markLate(ctx, &c.Series, c.TS)
 }
 
 func (db *DB) insertPoints(ctx context.Context, c *PointColumns) error {
 	const statement = "INSERT INTO points (series, ts, value, version)"
 	return db.insertWire(ctx, db.bulk, opInsertPoints, statement, pointsColumns, c.Len(),
-		words[uint64](c.Series), words[int64](c.TS), words[float64](c.Values), words[uint64](c.Versions))
+		&c.Series, words[int64](c.TS), words[float64](c.Values), &c.Versions)
 }
 
 // InsertStates stores texts. When it returns nil they are visible.
 func (db *DB) InsertStates(ctx context.Context, c *StateColumns) error {
 	const statement = "INSERT INTO states (series, ts, value, version)"
 	return db.insertWire(ctx, db.bulk, opInsertStates, statement, statesColumns, c.Len(),
-		words[uint64](c.Series), words[int64](c.TS), texts(c.Values), words[uint64](c.Versions))
+		&c.Series, words[int64](c.TS), texts(c.Values), &c.Versions)
 }
 
 // InsertLatest offers newest points; of those offered for a series the one with

@@ -86,8 +86,7 @@ func (r *rolled) settle(now int64) {
 func (r *rolled) columns(version uint64, points ...point) *clickhouse.PointColumns {
 	c := &clickhouse.PointColumns{}
 	for _, p := range points {
-		c.Series, c.TS = append(c.Series, p.series), append(c.TS, p.ts)
-		c.Values, c.Versions = append(c.Values, p.value.(float64)), append(c.Versions, version)
+		c.Append(p.series, p.ts, p.value.(float64), version)
 	}
 	return c
 }
@@ -382,8 +381,7 @@ func TestWhatIsStoredIsInEveryAnswerWhilePassesRun(t *testing.T) {
 				from := t0 + random.Int64N(12)*hour
 				for ts := from; ts < from+hour; ts += 9 * minute {
 					at, value := ts+random.Int64N(3)*second, float64(round*1000+w)
-					c.Series, c.TS = append(c.Series, id(w)), append(c.TS, at)
-					c.Values, c.Versions = append(c.Values, value), append(c.Versions, uint64(round+1))
+					c.Append(id(w), at, value, uint64(round+1))
 					stored[at] = value
 				}
 				if err := r.InsertPoints(ctx, c); err != nil {

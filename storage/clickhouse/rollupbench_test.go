@@ -57,12 +57,15 @@ func BenchmarkRollUp(b *testing.B) {
 	}
 	points, took := rollUpAll(b, db, t0+hours*3600*second)
 	b.ReportMetric(float64(took.Nanoseconds())/float64(points), "new-ns/point")
-	late := &clickhouse.PointColumns{}
-	for s := range uint64(series) {
-		late.Series, late.TS = append(late.Series, (s+1)*11400714819323198485), append(late.TS, t0+1800*second)
-		late.Values, late.Versions = append(late.Values, 1), append(late.Versions, 2)
+	ids := make([]uint64, series)
+	for s := range ids {
+		ids[s] = uint64(s+1) * 11400714819323198485
 	}
-	slices.Sort(late.Series)
+	slices.Sort(ids)
+	late := &clickhouse.PointColumns{}
+	for _, id := range ids {
+		late.Append(id, t0+1800*second, 1, 2)
+	}
 	require.NoError(b, db.InsertPoints(b.Context(), late))
 	var again time.Duration
 	var computed uint64

@@ -42,37 +42,40 @@ var marksColumns = []ch.ColumnNameAndType{
 // lateStretches lists the hours of rows below the horizon. Rows that are sorted give
 // one a series and day; those that are not give more of the same. Without late rows
 // it costs a comparison a row.
-func lateStretches(series []uint64, ts []int64, horizon int64) []stretch {
+func lateStretches(series *Runs, ts []int64, horizon int64) []stretch {
 	var late []stretch
 	var last stretch
 	var from, to, dayFrom, dayTo int64 // of last, microseconds
-	for i, t := range ts {
-		if t >= horizon {
-			continue
-		}
-		s := series[i]
-		if len(late) > 0 && s == last.series && t >= dayFrom && t < dayTo {
-			if t >= from && t < to {
+	row := 0
+	for s, rows := range series.All() {
+		for _, t := range ts[row : row+rows] {
+			if t >= horizon {
 				continue
 			}
-			hour := uint32(hourOf(t))
-			last.from, last.to = min(last.from, hour), max(last.to, hour+1)
-			late[len(late)-1] = last
-		} else {
-			hour := uint32(hourOf(t))
-			last = stretch{series: s, from: hour, to: hour + 1}
-			late = append(late, last)
-			dayFrom = int64(hour-hour%dayHours) * hourUS
-			dayTo = dayFrom + dayUS
+			if len(late) > 0 && s == last.series && t >= dayFrom && t < dayTo {
+				if t >= from && t < to {
+					continue
+				}
+				hour := uint32(hourOf(t))
+				last.from, last.to = min(last.from, hour), max(last.to, hour+1)
+				late[len(late)-1] = last
+			} else {
+				hour := uint32(hourOf(t))
+				last = stretch{series: s, from: hour, to: hour + 1}
+				late = append(late, last)
+				dayFrom = int64(hour-hour%dayHours) * hourUS
+				dayTo = dayFrom + dayUS
+			}
+			from, to = int64(last.from)*hourUS, int64(last.to)*hourUS
 		}
-		from, to = int64(last.from)*hourUS, int64(last.to)*hourUS
+		row += rows
 	}
 	return late
 }
 
 // markLate marks the hours of rows that are below the horizon, and returns when the
 // marks are in an epoch that was open after the call began.
-func (db *DB) markLate(ctx context.Context, series []uint64, ts []int64) error {
+func (db *DB) markLate(ctx context.Context, series *Runs, ts []int64) error {
 	if len(ts) == 0 {
 		return nil
 	}

@@ -28,7 +28,8 @@ func TestLateRowsGiveAStretchForEachSeriesAndDay(t *testing.T) {
 		{"backwards", []uint64{1, 1, 1}, at(9, 3, 50), []stretch{{1, 3, 10}, {1, 50, 51}}},
 		{"back and forth", []uint64{1, 2, 1}, at(1, 1, 1), []stretch{{1, 1, 2}, {2, 1, 2}, {1, 1, 2}}},
 	} {
-		require.Equal(t, c.want, lateStretches(c.series, c.ts, 99*hourUS), c.name)
+		series := RunsOf(c.series...)
+		require.Equal(t, c.want, lateStretches(&series, c.ts, 99*hourUS), c.name)
 	}
 	for range 1000 { // every late row lies in a stretch
 		var series []uint64
@@ -36,7 +37,8 @@ func TestLateRowsGiveAStretchForEachSeriesAndDay(t *testing.T) {
 		for range rand.IntN(20) {
 			series, ts = append(series, rand.Uint64N(3)), append(ts, rand.Int64N(120*hourUS))
 		}
-		late := lateStretches(series, ts, 99*hourUS)
+		runs := RunsOf(series...)
+		late := lateStretches(&runs, ts, 99*hourUS)
 		for i, at := range ts {
 			covered := at >= 99*hourUS
 			for _, s := range late {
@@ -51,15 +53,17 @@ func TestLateRowsGiveAStretchForEachSeriesAndDay(t *testing.T) {
 // have to be marked: none, or all.
 func BenchmarkLateRows(b *testing.B) {
 	const rows, each = 1_000_000, 1000
-	series, ts := make([]uint64, rows), make([]int64, rows)
+	var series Runs
+	ts := make([]int64, rows)
 	for i := range rows {
-		series[i], ts[i] = uint64(i/each), 30*dayUS+int64(i%each)*1_000_000
+		series.Append(uint64(i/each), 1)
+		ts[i] = 30*dayUS + int64(i%each)*1_000_000
 	}
 	for name, horizon := range map[string]int64{"live": 0, "late": 60 * dayUS} {
 		b.Run(name, func(b *testing.B) {
 			var late []stretch
 			for b.Loop() {
-				late = lateStretches(series, ts, horizon)
+				late = lateStretches(&series, ts, horizon)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rows, "ns/point")
 			b.ReportMetric(float64(len(late)), "marks")

@@ -34,6 +34,8 @@ func TestBlocksAreThoseOfTheDriver(t *testing.T) {
 				kinds  proto.ColUInt8
 				tags   = proto.NewMap[string, string](new(proto.ColStr), new(proto.ColStr))
 				maps   textMaps
+				runs   Runs
+				runsOf proto.ColUInt64
 			)
 			for i := range rows {
 				series, times, values = append(series, rand.Uint64()), append(times, rand.Int64()), append(values, rand.NormFloat64())
@@ -45,20 +47,23 @@ func TestBlocksAreThoseOfTheDriver(t *testing.T) {
 					some.Put(fmt.Sprint(k), own[i])
 				}
 				maps = append(maps, &some)
+				run := rand.Uint64N(3) * rand.Uint64N(2) * uint64(i/100) // short ones, and long ones of zero
+				runs.Append(run, 1)
+				runsOf = append(runsOf, run)
 				tags.AppendKV(some)
 			}
 			columns := []ch.ColumnNameAndType{
 				{Name: "series", Type: "UInt64"}, {Name: "ts", Type: "Int64"}, {Name: "value", Type: "Float64"}, {Name: "state", Type: "String"},
-				{Name: "id", Type: "UUID"}, {Name: "kind", Type: "UInt8"}, {Name: "tags", Type: "Map(String, String)"},
+				{Name: "id", Type: "UUID"}, {Name: "kind", Type: "UInt8"}, {Name: "version", Type: "UInt64"}, {Name: "tags", Type: "Map(String, String)"},
 			}
 			var buffer proto.Buffer
 			require.NoError(t, proto.Block{Columns: len(columns), Rows: rows}.EncodeRawBlock(&buffer, 0, []proto.InputColumn{
 				{Name: "series", Data: &series}, {Name: "ts", Data: &times}, {Name: "value", Data: &values}, {Name: "state", Data: &states},
-				{Name: "id", Data: &ids}, {Name: "kind", Data: &kinds}, {Name: "tags", Data: tags},
+				{Name: "id", Data: &ids}, {Name: "kind", Data: &kinds}, {Name: "version", Data: &runsOf}, {Name: "tags", Data: tags},
 			}))
 			block := func() *lentBody {
 				return &lentBody{rest: blockOf(columns, rows, []wireColumn{
-					words[uint64](series), words[int64](times), words[float64](values), texts(own), uuids(ids), octets(kinds), maps,
+					words[uint64](series), words[int64](times), words[float64](values), texts(own), uuids(ids), octets(kinds), &runs, maps,
 				})}
 			}
 			var written bytes.Buffer
@@ -98,7 +103,7 @@ func TestRowsThatWereTakenBackAreNotSent(t *testing.T) {
 	for range 20 {
 		copy(memory, old)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(20_000))*time.Microsecond)
-		body := &lentBody{rest: [][]byte{memory[:1<<20], memory[1<<20 : 5<<20], memory[5<<20:]}}
+		body := &lentBody{rest: []section{{raw: memory[:1<<20]}, {raw: memory[1<<20 : 5<<20]}, {raw: memory[5<<20:]}}}
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, body)
 		require.NoError(t, err)
 		answer, err := http.DefaultClient.Do(req)
@@ -128,7 +133,7 @@ func (w slowWriter) Write(p []byte) (int, error) {
 // Taking back waits for the piece that is being written, and lets no other be.
 func TestTakingBackWaitsForThePiece(t *testing.T) {
 	w := slowWriter{make(chan struct{}), make(chan struct{})}
-	body := &lentBody{rest: [][]byte{{1}, {2}}}
+	body := &lentBody{rest: []section{{raw: []byte{1}}, {raw: []byte{2}}}}
 	written, taken := make(chan error, 1), make(chan struct{})
 	go func() {
 		_, err := body.WriteTo(w)

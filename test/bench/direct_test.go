@@ -88,15 +88,12 @@ func (d *direct) batches(p load.Plan) []*clickhouse.PointColumns {
 	for first := 0; first < steps; first += perInsert {
 		rows := len(d.series) * (min(first+perInsert, steps) - first)
 		c := &clickhouse.PointColumns{
-			Series: make([]uint64, 0, rows), TS: make([]int64, 0, rows),
-			Values: make([]float64, 0, rows), Versions: make([]uint64, 0, rows),
+			TS: make([]int64, 0, rows), Values: make([]float64, 0, rows),
 		}
 		for _, s := range d.series {
 			for step := first; step < min(first+perInsert, steps); step++ {
-				c.Series = append(c.Series, s.id)
-				c.TS = append(c.TS, p.Start.Add(time.Duration(step)*time.Second).UnixMicro())
-				c.Values = append(c.Values, p.Values.At(s.number, int64(step)))
-				c.Versions = append(c.Versions, 1<<48|uint64(step/each))
+				ts := p.Start.Add(time.Duration(step) * time.Second).UnixMicro()
+				c.Append(s.id, ts, p.Values.At(s.number, int64(step)), 1<<48|uint64(step/each))
 			}
 		}
 		all = append(all, c)

@@ -3,6 +3,7 @@ package bench
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -56,7 +57,7 @@ func BenchmarkMemory(b *testing.B) {
 		require.Equal(b, result.Accepted, result.Visible)
 		peak := t.peak()
 		if c.replay {
-			r.Say("%s: the replay: %s", c.name, t.replayed(replay))
+			r.Say("%s: the replay is %s", c.name, t.replayed(replay))
 		}
 		var refusals int64
 		for _, n := range result.Refusals {
@@ -73,14 +74,20 @@ func BenchmarkMemory(b *testing.B) {
 // replay has all points of the log read once more, and does not wait for it.
 func (t *target) replay() (id string) {
 	t.b.Helper()
-	return strings.TrimSpace(t.CLI("replay", "start", "--topic", "points", "--from-start", "--detach"))
+	var job struct{ ID string }
+	require.NoError(t.b, json.Unmarshal([]byte(t.CLI("replay", "start", "--topic", "points", "--from-start", "--detach", "--json")), &job))
+	return job.ID
 }
 
 // replayed says how far a replay is.
 func (t *target) replayed(id string) string {
 	t.b.Helper()
-	lines := strings.Split(strings.TrimSpace(t.CLI("replay", "show", id)), "\n")
-	return lines[len(lines)-1]
+	var job struct {
+		State string
+		Rows  int64
+	}
+	require.NoError(t.b, json.Unmarshal([]byte(t.CLI("replay", "show", id, "--json")), &job))
+	return fmt.Sprintf("%s, %.1f M points", job.State, float64(job.Rows)/1e6)
 }
 
 // resetPeak has the kernel forget how much memory the service's process had at most

@@ -105,12 +105,10 @@ func (l *live) store(t testing.TB, workspace uuid.UUID, key seriesKey, samples .
 		row := clickhouse.LatestRow{Workspace: workspace, Source: uuid.MustParse(key.source), Series: id, TS: p.us, Version: p.version}
 		switch value := p.value.(type) {
 		case string:
-			texts.Series, texts.TS = append(texts.Series, id), append(texts.TS, p.us)
-			texts.Values, texts.Versions = append(texts.Values, value), append(texts.Versions, p.version)
+			texts.Append(id, p.us, value, p.version)
 			row.Text = value
 		case float64:
-			numbers.Series, numbers.TS = append(numbers.Series, id), append(numbers.TS, p.us)
-			numbers.Values, numbers.Versions = append(numbers.Values, value), append(numbers.Versions, p.version)
+			numbers.Append(id, p.us, value, p.version)
 			row.Value = value
 		}
 		latest = append(latest, row)

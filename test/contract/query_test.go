@@ -281,8 +281,7 @@ func TestAQueryThatTakesTooLongIs504(t *testing.T) {
 	id := l.register(t, l.Workspace, seriesKey{source: made.ID, metric: "m"})
 	var columns clickhouse.PointColumns
 	for i := range 2_000_000 {
-		columns.Series, columns.TS = append(columns.Series, id), append(columns.TS, at(0)+int64(i))
-		columns.Values, columns.Versions = append(columns.Values, float64(i)), append(columns.Versions, 1)
+		columns.Append(id, at(0)+int64(i), float64(i), 1)
 	}
 	require.NoError(t, l.Points.InsertPoints(t.Context(), &columns))
 	a := l.Do(t, contract.Request{Path: "/api/live-data/query?aggregation=p50,stddev,first,last,avg&interval=1s&" + within(time.Hour)})
