@@ -30,9 +30,9 @@ const (
 	readTimeout     = 5 * time.Minute // one read; statements are bounded by max_execution_time
 	maxExecutionSec = 120
 	// bulkConns is how many inserts of points run at once: two of the consumer, two of a
-	// replay. Their connections are their own, because each keeps a buffer as large as its
-	// largest insert: in the common pool every connection would come to have one. So
-	// bulkIdleConns of them stay.
+	// replay. Their connections are their own, because over the native protocol each keeps
+	// a buffer as large as its largest insert: in the common pool every connection would
+	// come to have one. So bulkIdleConns of them stay.
 	bulkConns     = 4
 	bulkIdleConns = 2
 	// bulkLifetime is after how long one is made anew, and its buffer with it: what a
