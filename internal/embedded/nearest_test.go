@@ -6,6 +6,6 @@ import "testing"
 // they find.
 func TestSearchesOfTheEmbeddedMilvusFindWhatMilvusLiteFinds(t *testing.T) {
 	for _, seed := range []string{"1", "2"} {
-		checkInPython(t, "testdata/nearest_check.py", seed)
+		checkInPython(t, "milvus", "testdata/nearest_check.py", seed)
 	}
 }

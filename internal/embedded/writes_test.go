@@ -14,31 +14,31 @@ import (
 // writes.py has milvus-lite write for one after the other: without it threads lose each
 // other's rows, in the process itself and for the one after it.
 func TestWritesOfTheEmbeddedMilvusDoNotLoseEachOther(t *testing.T) {
-	checkInPython(t, "testdata/writes_check.py")
+	checkInPython(t, "milvus", "testdata/writes_check.py")
 }
 
 // Without writes.py a collection whose index was being written when the process died is
 // never loaded again.
 func TestAnIndexOfTheEmbeddedMilvusThatWasCutOffIsMadeAnew(t *testing.T) {
-	checkInPython(t, "testdata/index_check.py")
+	checkInPython(t, "milvus", "testdata/index_check.py")
 }
 
 // Without writes.py one that is made twice at once fails halfway, one that is opened twice at
 // once is there twice, and the rest of one is in the way of another for ever.
 func TestCollectionsOfTheEmbeddedMilvusAreMadeAndOpenedOnce(t *testing.T) {
-	checkInPython(t, "testdata/collections_check.py")
+	checkInPython(t, "milvus", "testdata/collections_check.py")
 }
 
 // checkInPython runs a check of what is put into milvus-lite's place, on a new folder and
 // with more arguments.
-func checkInPython(t *testing.T, check string, more ...string) {
+func checkInPython(t *testing.T, engine, check string, more ...string) {
 	t.Helper()
 	testenv.NeedsEngines(t)
 	packages, err := embedded.Install(t.Context(), nil)
 	require.NoError(t, err)
-	modules, err := filepath.Abs("assets/milvus")
+	modules, err := filepath.Abs(filepath.Join("assets", engine))
 	require.NoError(t, err)
-	args := append([]string{check, filepath.Join(t.TempDir(), "milvus")}, more...)
+	args := append([]string{check, filepath.Join(t.TempDir(), engine)}, more...)
 	cmd := exec.CommandContext(t.Context(), packages.Python(), args...)
 	cmd.Env = append(cmd.Environ(), "PYTHONPATH="+modules, "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()

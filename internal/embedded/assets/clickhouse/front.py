@@ -21,6 +21,7 @@ import argparse
 import fcntl
 import os
 import sys
+import threading
 
 from chdb import _chdb
 
@@ -69,6 +70,7 @@ def main():
     except OSError:
         sys.exit(f"another process uses {options.data}")
     Spool.left = options.insert_memory
+    threading.Thread(target=Spool.forget_forever, name="spools", daemon=True).start()
 
     if not wait_for_room(lifetime):
         return

@@ -182,7 +182,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def insert(self, statement, args):
         engine = self.server.engine
-        spool = Spool()
+        spool, read = Spool(), False
         try:
             self.read_data(spool)
             data_format = INSERT_FORMAT.search(statement)
@@ -194,11 +194,15 @@ class Handler(BaseHTTPRequestHandler):
                     result = conn.query(head + source, "Native", params=params)
                 else:
                     result = self.insert_text(conn, head, data_format[1], spool)
+            read = True
             self.server.writes.confirm(seldom=True)
             summary = json.dumps({"written_rows": str(result.rows_written()), "written_bytes": str(result.bytes_written())})
             self.answer(b"", "text/plain", {"X-ClickHouse-Summary": summary})
         finally:
-            spool.close()
+            if read:
+                spool.keep()
+            else:
+                spool.close()
 
     def insert_text(self, conn, head, data_format, spool):
         """Formats that need the table's structure to be read."""
