@@ -24,6 +24,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/apikey"
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/recent"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -47,6 +48,15 @@ type store interface {
 	RecordKeyUses(ctx context.Context, uses []postgres.KeyUse) error
 }
 
+// cache remembers by a key's hash what was looked up.
+type cache = recent.Map[[32]byte, entry]
+
+// entry is what was looked up, and the auth revision it was true at.
+type entry struct {
+	revision   int64
+	credential *postgres.Credential // nil: no such key
+}
+
 // Authenticator verifies keys. Run must be running, else every request costs a
 // look-up.
 type Authenticator struct {
@@ -54,8 +64,8 @@ type Authenticator struct {
 	start    time.Time
 	revision atomic.Int64 // the highest that was reported
 	heard    atomic.Int64 // when it was last confirmed, nanoseconds since start; 0: never
-	known    cache        // hashes of keys that exist
-	unknown  cache        // hashes that no key has
+	known    cache        // keys that exist
+	unknown  cache        // what is no key
 	flights  singleflight.Group
 	slots    chan struct{}
 	uses     useLog
@@ -69,7 +79,6 @@ type Authenticator struct {
 func New(s store) *Authenticator {
 	return &Authenticator{
 		store: s, start: time.Now().Add(-time.Hour), slots: make(chan struct{}, maxLookups),
-		known: cache{limit: cacheSize}, unknown: cache{limit: cacheSize},
 		metrics: newMetrics(nil, nil),
 	}
 }
@@ -139,10 +148,10 @@ func (a *Authenticator) recall(hash [32]byte) (credential *postgres.Credential, 
 		return nil, false
 	}
 	now := a.revision.Load()
-	if e, ok := a.known.get(hash); ok && e.revision >= now {
+	if e, ok := a.known.Get(hash); ok && e.revision >= now {
 		return e.credential, true
 	}
-	if e, ok := a.unknown.get(hash); ok && e.revision >= now {
+	if e, ok := a.unknown.Get(hash); ok && e.revision >= now {
 		return nil, true
 	}
 	return nil, false
@@ -167,9 +176,9 @@ func (a *Authenticator) lookUp(ctx context.Context, hash [32]byte) (*postgres.Cr
 		}
 		a.Confirm(revision, asOf)
 		if credential == nil {
-			a.unknown.put(hash, entry{revision: revision})
+			a.unknown.Put(hash, entry{revision: revision}, 1, cacheSize)
 		} else {
-			a.known.put(hash, entry{revision: revision, credential: credential})
+			a.known.Put(hash, entry{revision: revision, credential: credential}, 1, cacheSize)
 		}
 		return credential, nil
 	})

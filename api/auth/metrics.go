@@ -55,7 +55,7 @@ func newMetrics(a *Authenticator, registerer prometheus.Registerer) metrics {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "livegraph_auth_cache_entries", Help: "Keys in memory: those that exist (known), and texts that are no key (unknown).",
 			ConstLabels: prometheus.Labels{"cache": name},
-		}, func() float64 { return float64(c.len()) })
+		}, func() float64 { return float64(c.Len()) })
 	}
 	if a.others != nil {
 		factory.NewCounterFunc(prometheus.CounterOpts{

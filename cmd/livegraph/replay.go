@@ -39,7 +39,7 @@ type ReplayStartCmd struct {
 	Workspace  *uuid.UUID `help:"Only what is of this workspace." placeholder:"ID"`
 	MaxRows    *int64     `help:"Most rows a second. Default: as fast as it goes." placeholder:"N"`
 	DryRun     bool       `help:"Print what would be read, and do nothing."`
-	Detach     bool       `help:"Do not wait: print the replay's id and leave it to the server."`
+	Detach     bool       `help:"Do not wait: print the replay, its id among the rest, and leave it to the server."`
 	JSON       bool       `help:"Print JSON, a line for each look at the progress."`
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/livegraph/livegraph/internal/recent"
 )
 
 // rememberedTotals is how many totals a process remembers, at most twice as many.
@@ -13,9 +15,9 @@ const rememberedTotals = 4096
 
 // totals remembers how many rows pass a filter as of a sequence of the workspace: pages
 // of one list are counted once. Its zero value is ready.
-type totals struct{ recent[counted] }
+type totals struct{ recent.Map[string, counted] }
 
-func (t *totals) put(key string, c counted) { t.recent.put(key, c, 1, rememberedTotals) }
+func (t *totals) put(key string, c counted) { t.Put(key, c, 1, rememberedTotals) }
 
 type counted struct {
 	sequence, total int64
@@ -31,7 +33,7 @@ func (l *lister) knownTotal(ctx context.Context) (total int64, known bool, err e
 			return 0, false, err
 		}
 		key := l.key()
-		c, remembered := l.totals.get(key)
+		c, remembered := l.totals.Get(key)
 		if !remembered || c.sequence == sequence {
 			return c.total, remembered, nil
 		}

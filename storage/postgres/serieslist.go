@@ -91,7 +91,7 @@ func (db *DB) seriesListing(ctx context.Context, conn *pgxpool.Conn, workspace u
 		if state, err = seriesState(ctx, conn, workspace); err != nil {
 			return nil, err
 		}
-		if known, ok := db.series.get(key); ok && known.state == state {
+		if known, ok := db.series.Get(key); ok && known.state == state {
 			return known, nil
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/livegraph/livegraph/internal/recent"
 )
 
 const (
@@ -24,10 +26,12 @@ const (
 // same ones over and over. Each is remembered with the state of its workspace, and holds
 // as long as that is the same. What a series has of its source is not remembered. The zero
 // value is ready.
-type seriesMemory struct{ recent[*seriesListing] }
+type seriesMemory struct {
+	recent.Map[string, *seriesListing]
+}
 
 func (m *seriesMemory) put(key string, l *seriesListing) {
-	m.recent.put(key, l, len(key)+l.bytes(), rememberedSeriesBytes)
+	m.Put(key, l, len(key)+l.bytes(), rememberedSeriesBytes)
 }
 
 // seriesListing is a page of series, which nobody changes once it is remembered.
