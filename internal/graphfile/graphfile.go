@@ -21,7 +21,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -219,8 +221,13 @@ func valid(what string, payload graph.Payload) error {
 	return err
 }
 
-// reason writes an error in one line.
+// reason writes an error in one line, which a terminal shows as it is whatever the
+// file's names have in them.
 func reason(err error) string {
+	return printable(strings.ReplaceAll(because(err), "\n", "; "))
+}
+
+func because(err error) string {
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {
 		return fmt.Sprintf("is no JSON: %s: %v", orLine(string(syntax.JSONPointer)), syntax.Err)
@@ -232,14 +239,28 @@ func reason(err error) string {
 		}
 		return fmt.Sprintf("%s: is of the wrong JSON type", orLine(string(semantic.JSONPointer)))
 	}
-	return strings.ReplaceAll(err.Error(), "\n", "; ")
+	return err.Error()
 }
 
 func orLine(pointer string) string {
 	if pointer == "" {
 		return "the line"
 	}
-	return strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", ".")
+	return printable(strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", "."))
+}
+
+// printable writes what cannot be printed as Go does in a string.
+func printable(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRuneToASCII(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
 }
 
 // Found is what a check found in a file.

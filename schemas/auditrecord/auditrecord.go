@@ -6,6 +6,7 @@ package auditrecord
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"strings"
 	"time"
@@ -104,6 +105,9 @@ func Decode(bytes []byte) (Record, error) {
 	}
 	if us := in.GetAtUs(); us < 0 || us > maxUS {
 		return Record{}, errors.New("decoding an audit record: its time cannot be")
+	}
+	if us := in.GetDurationUs(); us < 0 || us > math.MaxInt64/int64(time.Microsecond) {
+		return Record{}, errors.New("decoding an audit record: its duration cannot be")
 	}
 	key, err := idOf(in.GetKeyId())
 	if err != nil {
