@@ -70,7 +70,9 @@ type Plan struct {
 	// Prepared makes all bodies before the clock starts, so that making them takes
 	// nothing from the server beside it. They are all in memory then.
 	Prepared bool
-	Started  func() // called when the clock starts; may be nil
+	// Unwatched leaves freshness out: nothing is asked of the server before all is sent.
+	Unwatched bool
+	Started   func() // called when the clock starts; may be nil
 	// Progress is told how far the load is, each second; may be nil.
 	Progress func(Progress)
 }

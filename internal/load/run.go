@@ -184,6 +184,9 @@ func (r *run) request(ctx context.Context, group int, s slice, due time.Time, bo
 		return nil
 	}
 	r.marks.add(group, mark{receipt.Checkpoint, begun, answered})
+	if r.plan.Unwatched {
+		return nil
+	}
 	select {
 	case r.watch <- sighting{receipt.Checkpoint, answered}:
 	default:

@@ -106,7 +106,7 @@ func TestALoadIsMadeMeasuredAndRemoved(t *testing.T) {
 	require.Len(t, p.sources, 5)
 	require.Equal(t, 20, p.points, "each series is made known")
 	for _, prepared := range []bool{false, true} {
-		p.points = 0
+		p.points, p.waits = 0, nil
 		result, err := f.Run(t.Context(), Plan{Points: 1000, Batch: 40, Callers: 3, Prepared: prepared})
 		require.NoError(t, err)
 		require.Equal(t, 1000, p.points)
@@ -117,6 +117,7 @@ func TestALoadIsMadeMeasuredAndRemoved(t *testing.T) {
 		require.LessOrEqual(t, result.AcceptedSeconds, result.VisibleSeconds)
 		require.Contains(t, p.waits, fmt.Sprintf("c%d", p.number-1), "the last request's points are waited for")
 		require.Empty(t, result.Refusals)
+		require.NotZero(t, result.Freshness.Count)
 	}
 	require.NoError(t, f.Remove(t.Context()))
 	require.Empty(t, p.sources)
@@ -139,6 +140,17 @@ func TestAFormatThatIsAnsweredByNothingIsSeenByPointsBehindIt(t *testing.T) {
 	require.EqualValues(t, 8, result.Accepted)
 	require.EqualValues(t, 8, result.Visible)
 	require.Equal(t, []string{"c0", "c3"}, p.waits)
+	require.Zero(t, result.Freshness.Count)
+}
+
+func TestNothingIsAskedBesideALoadThatIsNotWatched(t *testing.T) {
+	p, to := newPeer(t)
+	f := newTestFleet(t, to, Size{Sources: 2, Series: 4})
+	p.waits = nil
+	result, err := f.Run(t.Context(), Plan{Points: 400, Batch: 4, Callers: 1, Unwatched: true})
+	require.NoError(t, err)
+	require.EqualValues(t, 400, result.Visible)
+	require.Equal(t, []string{"c100"}, p.waits, "the last request's points, which all others are before")
 	require.Zero(t, result.Freshness.Count)
 }
 

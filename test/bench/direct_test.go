@@ -2,6 +2,8 @@ package bench
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"runtime"
@@ -10,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -17,13 +21,19 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// direct is the baseline: clickhouse-go inserts the same points, sorted, into a
-// table of the same definition in the same engine, with nothing before it.
+// direct is the baseline: the same points, sorted, are inserted into a table of the same
+// definition in the same engine, with nothing before it. It is a batch of clickhouse-go,
+// filled by columns, with the service's own options and settings; or, for what ClickHouse
+// could take at most, the service's own writer, which sends columns from where they lie.
 type direct struct {
 	t      *target
 	db     *clickhouse.DB
+	driver driver.Conn
 	series []known // sorted by id, as the table is
 }
+
+// writer is what inserts: its columns are made before the clock starts.
+type writer func(*direct, *clickhouse.PointColumns) (insert func(context.Context) error)
 
 // known is a series of the fleet: its number there and its id in the table.
 type known struct {
@@ -47,7 +57,42 @@ func (t *target) newDirect(f *load.Fleet) *direct {
 	require.NoError(t.b, err)
 	t.b.Cleanup(func() { _ = db.Close() })
 	require.NoError(t.b, db.Migrate(t.b.Context()))
-	return &direct{t: t, db: db, series: t.knownSeries(f)}
+	options, err := clickhouse.Driver(address.String(), nil)
+	require.NoError(t.b, err)
+	conn, err := ch.Open(options)
+	require.NoError(t.b, err)
+	t.b.Cleanup(func() { _ = conn.Close() })
+	return &direct{t: t, db: db, driver: conn, series: t.knownSeries(f)}
+}
+
+// byWriter inserts as the service does.
+func byWriter(d *direct, c *clickhouse.PointColumns) func(context.Context) error {
+	return func(ctx context.Context) error { return d.db.InsertPoints(ctx, c) }
+}
+
+// byDriver inserts as who uses clickhouse-go would.
+func byDriver(d *direct, c *clickhouse.PointColumns) func(context.Context) error {
+	columns := []any{
+		c.Series.AppendTo(make([]uint64, 0, c.Len()), 0), make([]time.Time, c.Len()),
+		c.Values, c.Versions.AppendTo(make([]uint64, 0, c.Len()), 0),
+	}
+	for row, ts := range c.TS {
+		columns[1].([]time.Time)[row] = time.UnixMicro(ts).UTC()
+	}
+	return func(ctx context.Context) error {
+		batch, err := d.driver.PrepareBatch(ch.Context(ctx, ch.WithSettings(ch.Settings{
+			"optimize_on_insert": 0, "insert_deduplicate": 0, "max_partitions_per_insert_block": 0,
+		})), "INSERT INTO points (series, ts, value, version)")
+		if err != nil {
+			return err
+		}
+		for i, values := range columns {
+			if err := batch.Column(i).Append(values); err != nil {
+				return errors.Join(err, batch.Abort())
+			}
+		}
+		return batch.Send()
+	}
 }
 
 // knownSeries asks the server's own ClickHouse for the ids of a fleet's series.
@@ -101,17 +146,22 @@ func (d *direct) batches(p load.Plan) []*clickhouse.PointColumns {
 	return all
 }
 
-// load inserts the points of a plan, as target.load sends them. The columns are
-// there before the clock starts.
-func (d *direct) load(p load.Plan) outcome {
+// load inserts the points of a plan, as target.load sends them, and nothing else is in
+// the table then.
+func (d *direct) load(p load.Plan, w writer) outcome {
 	d.t.b.Helper()
 	batches := d.batches(p)
+	inserts := make([]func(context.Context) error, len(batches))
+	for i, batch := range batches {
+		inserts[i] = w(d, batch)
+	}
+	d.t.AskClickHouse("TRUNCATE TABLE direct.points")
 	runtime.GC() // what making them left behind is not the driver's
 	before, began := d.t.usage(), time.Now()
 	group, ctx := errgroup.WithContext(d.t.b.Context())
 	group.SetLimit(directAtOnce)
-	for _, batch := range batches {
-		group.Go(func() error { return d.db.InsertPoints(ctx, batch) })
+	for _, insert := range inserts {
+		group.Go(func() error { return insert(ctx) })
 	}
 	require.NoError(d.t.b, group.Wait())
 	o := outcome{points: p.Points, seconds: time.Since(began).Seconds()}

@@ -69,7 +69,7 @@ func BenchmarkIngest(b *testing.B) {
 // ingest measures one way. Its first turn warms up.
 func (t *target) ingest(r *record.Recorder, s way, fleet *load.Fleet, direct *direct, months *int) {
 	const turns = 3
-	plan := load.Plan{Batch: s.batch, Callers: 4, Format: s.format, Interval: time.Second, Prepared: true}
+	plan := load.Plan{Batch: s.batch, Callers: 4, Format: s.format, Interval: time.Second, Prepared: true, Unwatched: true}
 	plan.Values = load.ValuesGauge
 	next := func(points int64) load.Plan {
 		plan.Points, plan.Start = points, month(*months)
@@ -81,7 +81,7 @@ func (t *target) ingest(r *record.Recorder, s way, fleet *load.Fleet, direct *di
 	for turn := range turns {
 		plan := next(s.points)
 		service := t.load(fleet, plan)
-		baseline := direct.load(plan)
+		baseline := direct.load(plan, byDriver)
 		direct.holds(plan)
 		slowest = max(slowest, service.seconds)
 		r.Say("%s, turn %d of %d: %.2f M points/s visible, inserted directly %.2f M points/s",

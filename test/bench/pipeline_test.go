@@ -14,8 +14,9 @@ import (
 
 // BenchmarkPipeline sends JSON series as fast as they are taken and stops the
 // clock when every point is visible to a query; the load generator runs beside
-// the service, and rollups wait. Its baseline, in turn with it, is the driver inserting
-// the same sorted points with no service in between. Then another server takes more
+// the service, and rollups wait. Its baseline, in turn with it, is clickhouse-go inserting
+// the same sorted points with no service in between; and the service's own writer, too,
+// does. Then another server takes more
 // points in one go, replays its log twice, beside which nothing happens, and a third one
 // computes rollups while it takes points.
 func BenchmarkPipeline(b *testing.B) {
@@ -25,14 +26,16 @@ func BenchmarkPipeline(b *testing.B) {
 	r.Engines(t.engines())
 	fleet := t.fleet("bench", load.Size{Sources: 100, Series: 1000})
 	direct := t.newDirect(fleet)
-	plan := load.Plan{Batch: 100_000, Callers: 4, Values: load.ValuesGauge, Interval: time.Second, Prepared: true}
+	plan := load.Plan{Batch: 100_000, Callers: 4, Values: load.ValuesGauge, Interval: time.Second, Prepared: true, Unwatched: true}
 	for pair := range pairs + 1 { // the first warms up: it is not counted
 		plan.Points, plan.Start = 10_000_000, month(pair)
 		if pair == 0 {
 			plan.Points = 2_000_000
 		}
 		service := t.load(fleet, plan)
-		baseline := direct.load(plan)
+		baseline := direct.load(plan, byDriver)
+		direct.holds(plan)
+		written := direct.load(plan, byWriter)
 		direct.holds(plan)
 		if pair == 0 {
 			continue
@@ -40,10 +43,13 @@ func BenchmarkPipeline(b *testing.B) {
 		r.Say("turn %d of %d: %.2f M points/s visible, inserted directly %.2f M points/s",
 			pair, pairs, service.perSecond()/1e6, baseline.perSecond()/1e6)
 		inserting := baseline.used.client + baseline.used.clickhouse
+		writing := written.used.client + written.used.clickhouse
 		r.Add("visible", "points/s", service.perSecond())
 		r.Add("answered", "points/s", service.answeredPerSecond)
 		r.Add("direct", "points/s", baseline.perSecond())
 		r.Add("of-direct", "ratio", service.perSecond()/baseline.perSecond())
+		r.Add("written", "points/s", written.perSecond())
+		r.Add("of-written", "ratio", service.perSecond()/written.perSecond())
 		r.Add("cpu/all", "cpu-ns/point", service.perPoint(service.used.total()))
 		r.Add("cpu/service", "cpu-ns/point", service.perPoint(service.used.service))
 		r.Add("cpu/clickhouse", "cpu-ns/point", service.perPoint(service.used.clickhouse))
@@ -55,6 +61,8 @@ func BenchmarkPipeline(b *testing.B) {
 		r.Add("cpu-direct/clickhouse", "cpu-ns/point", baseline.perPoint(baseline.used.clickhouse))
 		r.Add("cpu-direct/merges-after", "cpu-ns/point", baseline.perPoint(baseline.merges))
 		r.Add("cpu-of-direct", "ratio", float64(service.used.total())/float64(inserting))
+		r.Add("cpu-written/all", "cpu-ns/point", written.perPoint(writing))
+		r.Add("cpu-of-written", "ratio", float64(service.used.total())/float64(writing))
 	}
 	t.Stop()
 	replayTwice(b, r, plan)

@@ -52,7 +52,7 @@ func BenchmarkRivals(b *testing.B) {
 		fleet := t.fleet("rivals-"+c.name, size)
 		for turn := range turns + 1 { // the first warms up: it is not counted
 			plan := load.Plan{
-				Points: rivalPoints, Batch: rivalBatch, Callers: rivalCallers, Format: c.format, Prepared: true,
+				Points: rivalPoints, Batch: rivalBatch, Callers: rivalCallers, Format: c.format, Prepared: true, Unwatched: true,
 				Values: load.ValuesGauge, Interval: time.Second, Start: month(turn),
 			}
 			if turn == 0 {
