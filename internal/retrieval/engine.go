@@ -96,10 +96,15 @@ type Deps struct {
 	Observe func(lane string, took time.Duration, err error)
 	// LaneTimeout is how long a lane may take; 0: DefaultLaneTimeout.
 	LaneTimeout time.Duration
+	// WalkTimeout is how long a walk may take; 0: DefaultWalkTimeout.
+	WalkTimeout time.Duration
 }
 
 // DefaultLaneTimeout is how long a lane may take before it counts as away.
 const DefaultLaneTimeout = 3 * time.Second
+
+// DefaultWalkTimeout is when a walk through the graph ends where it is.
+const DefaultWalkTimeout = time.Second
 
 // DefaultWeights are those of a query that names none.
 func DefaultWeights() Weights { return Weights{Text: 1, Vector: 1, Graph: 1} }
@@ -118,6 +123,9 @@ func New(deps Deps) *Engine {
 	}
 	if deps.LaneTimeout <= 0 {
 		deps.LaneTimeout = DefaultLaneTimeout
+	}
+	if deps.WalkTimeout <= 0 {
+		deps.WalkTimeout = DefaultWalkTimeout
 	}
 	return &Engine{deps}
 }

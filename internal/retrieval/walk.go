@@ -23,8 +23,6 @@ const (
 	// A hub's others are met from their other ends.
 	edgesOfSeed = 1_000
 	edgesOfNode = 100
-	// walkTimeout is when a walk ends where it is.
-	walkTimeout = time.Second
 )
 
 // walk goes from the seeds over the edges, hop by hop, and spreads the seeds' weights
@@ -38,7 +36,7 @@ func (e *Engine) walk(ctx context.Context, q *HybridQuery, seeds []seed) (t *ter
 		return t, true, nil
 	}
 	began := time.Now()
-	limited, cancel := context.WithTimeout(ctx, walkTimeout)
+	limited, cancel := context.WithTimeout(ctx, e.deps.WalkTimeout)
 	defer cancel()
 	left := mostEdges
 	for hop := 0; hop < q.Hops && left > 0 && err == nil; hop++ {

@@ -248,7 +248,10 @@ func newLanes(t testing.TB, db *postgres.DB) *lanes {
 }
 
 func (l *lanes) engine() *retrieval.Engine {
-	return retrieval.New(retrieval.Deps{Text: l, Vectors: l, Graph: l.DB, Embedder: &l.Static, Observe: l.observe})
+	// What a busy machine takes its time for is no fault: nothing ends early here.
+	return retrieval.New(retrieval.Deps{
+		Text: l, Vectors: l, Graph: l.DB, Embedder: &l.Static, Observe: l.observe, LaneTimeout: time.Minute, WalkTimeout: time.Minute,
+	})
 }
 
 // index puts nodes into both lanes, whether they stand or not.
