@@ -23,9 +23,7 @@ const (
 	mostStreams     = 1000
 	mostOfWorkspace = 100
 
-	// recheckInterval is how often a stream asks whether its key still opens it.
-	recheckInterval = 250 * time.Millisecond
-	heartbeat       = 15 * time.Second
+	heartbeat = 15 * time.Second
 
 	// changesAtOnce and bytesAtOnce bound what a stream reads of the journal at a
 	// time, as stored.
@@ -39,10 +37,8 @@ const lastEventID = "Last-Event-ID"
 type stream struct {
 	*api
 	workspace uuid.UUID
-	session   request.Session
 	out       *eventstream.Writer
 	sent      int64 // the sequence up to which everything was sent
-	rechecked time.Time
 }
 
 func (a *api) streamEvents(w http.ResponseWriter, r *http.Request) error {
@@ -74,12 +70,14 @@ func (a *api) streamEvents(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Content-Type", eventstream.ContentType)
 		return nil
 	}
-	s := &stream{api: a, workspace: principal.Workspace, session: request.SessionOf(r.Context()), sent: after, rechecked: time.Now()}
+	s := &stream{api: a, workspace: principal.Workspace, sent: after}
 	if s.out, err = eventstream.Open(w, a.Patience); err != nil {
 		return err
 	}
+	ctx, stop := s.out.Guard(r.Context(), request.SessionOf(r.Context()))
+	defer stop()
 	s.out.Comment("changes after " + strconv.FormatInt(after, 10)) // the reader knows that it is heard
-	if err := s.run(r.Context()); err != nil && r.Context().Err() == nil {
+	if err := s.run(ctx); err != nil && r.Context().Err() == nil {
 		slog.InfoContext(r.Context(), "a stream of changes is ended", "reason", err)
 	}
 	return nil
@@ -114,55 +112,45 @@ func startAfter(r *http.Request) (after int64, field string, err error) {
 // server ends, or the journal cannot be read. Whatever it is, the reader comes back
 // with the id of the last event and goes on there.
 func (s *stream) run(ctx context.Context) error {
-	check := time.NewTicker(recheckInterval)
-	defer check.Stop()
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
 		newest, changed := s.Feed.newest(s.workspace)
 		if newest > s.sent {
 			if err := s.catchUp(ctx, newest); err != nil {
-				return err
+				return ending(ctx, err)
 			}
 		} else if s.out.Buffered() > 0 {
 			if err := s.out.Flush(); err != nil {
-				return err
+				return ending(ctx, err)
 			}
 		}
 		select {
 		case <-changed:
-		case <-check.C:
-			if err := s.recheck(ctx); err != nil {
-				return err
-			}
 		case <-beat.C:
 			s.out.Comment("heartbeat")
-		case <-s.session.Draining:
-			return nil
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 	}
 }
 
+// ending returns why the stream ended, given the failure that this showed as.
+func ending(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
 // catchUp sends what is in the journal up to a sequence.
 func (s *stream) catchUp(ctx context.Context, newest int64) error {
-	for s.sent < newest {
-		select {
-		case <-s.session.Draining:
-			return nil
-		default:
-		}
-		if time.Since(s.rechecked) > recheckInterval {
-			if err := s.recheck(ctx); err != nil {
-				return err
-			}
-		}
+	for s.sent < newest && ctx.Err() == nil {
 		if err := s.send(ctx); err != nil {
 			return err
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 // send sends the next changes.
@@ -193,10 +181,4 @@ func (s *stream) send(ctx context.Context) error {
 	}
 	s.sent = changes[len(changes)-1].GetSequence()
 	return nil
-}
-
-// recheck ends the stream of a key that may not read it any more.
-func (s *stream) recheck(ctx context.Context) error {
-	s.rechecked = time.Now()
-	return s.session.Recheck(ctx)
 }

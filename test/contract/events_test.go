@@ -224,6 +224,33 @@ func TestAStreamOfAKeyThatMayNotReadAnyMoreEnds(t *testing.T) {
 	t.Logf("the stream ended %s after its key", time.Since(revoked).Round(time.Millisecond))
 }
 
+func TestAStreamOfARevokedKeyEndsThoughItsReaderDoesNotRead(t *testing.T) {
+	group := &contract.Graph{Change: func(d *queries.Deps) { d.Patience = 2 * time.Minute }}
+	g := startGraphWith(t, group)
+	text, key := g.AddKey(t, postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{g.Workspace}}, request.ReadNodes, request.ReadEdges)
+	g.stuck(t, text)
+	_, err := g.DB.RevokeKey(t.Context(), key.ID)
+	require.NoError(t, err)
+	revoked := time.Now()
+	require.Eventually(t, func() bool { return group.Feed.Streams() == 0 }, 30*time.Second, time.Millisecond)
+	t.Logf("the stream ended %s after its key", time.Since(revoked).Round(time.Millisecond))
+}
+
+// stuck opens a stream of more than the buffers on the way take, and does not read it.
+func (g *graphRows) stuck(t *testing.T, key string) {
+	t.Helper()
+	for range 30 {
+		g.change(t, g.Workspace, slices.Repeat([]string{strings.Repeat("x", 512)}, 1000)...)
+	}
+	conn, err := net.Dial("tcp", g.Address())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	_, err = fmt.Fprintf(conn, "GET /api/queries/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nx-workspace-id: %s\r\n\r\n", key, g.Workspace)
+	require.NoError(t, err)
+	_, err = conn.Read(make([]byte, 1))
+	require.NoError(t, err)
+}
+
 func TestStreamsEndWithTheServer(t *testing.T) {
 	cfg := contract.Config()
 	s := contract.StartWith(t, cfg, contract.GraphReads)
@@ -240,16 +267,7 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 func TestAStreamThatIsNotReadEnds(t *testing.T) {
 	group := &contract.Graph{Change: func(d *queries.Deps) { d.Patience = 200 * time.Millisecond }}
 	g := startGraphWith(t, group)
-	for range 30 { // more than the buffers on the way take
-		g.change(t, g.Workspace, slices.Repeat([]string{strings.Repeat("x", 512)}, 1000)...)
-	}
-	conn, err := net.Dial("tcp", g.Address())
-	require.NoError(t, err)
-	defer func() { _ = conn.Close() }()
-	_, err = fmt.Fprintf(conn, "GET /api/queries/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nx-workspace-id: %s\r\n\r\n", g.Admin, g.Workspace)
-	require.NoError(t, err)
-	_, err = conn.Read(make([]byte, 1))
-	require.NoError(t, err)
+	g.stuck(t, g.Admin)
 	require.Eventually(t, func() bool { return group.Feed.Streams() == 0 }, 20*time.Second, 10*time.Millisecond)
 }
 
