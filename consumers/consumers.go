@@ -213,6 +213,7 @@ func (l *Loop) resume(ctx context.Context, retry *retry, err error) {
 	if ctx.Err() != nil {
 		return
 	}
+	l.metrics.Restarts.Add(1)
 	var broken *kafka.Discontinuity
 	if errors.As(err, &broken) {
 		l.logger.Error("the topic is not what it was; joining anew", "error", err)

@@ -86,7 +86,7 @@ func (in *intake) add(records []*kgo.Record, drained bool) {
 		b.bytes += len(r.Key) + len(r.Value)
 		b.next[r.Partition] = kgo.EpochOffset{Epoch: r.LeaderEpoch, Offset: r.Offset + 1}
 		if err := b.Add(r); err != nil {
-			b.letters = append(b.letters, kafka.DeadLetter{Record: r, Reason: "unreadable: " + err.Error()})
+			b.letters = append(b.letters, unreadable(r, err))
 			continue
 		}
 		b.records = append(b.records, r)

@@ -13,6 +13,7 @@ type Metrics struct {
 	DeadLetters atomic.Int64
 	Retries     atomic.Int64 // failures that were tried again
 	Rebalances  atomic.Int64 // times that partitions came or went
+	Restarts    atomic.Int64 // memberships that a failure ended
 	StoreTime   atomic.Int64 // nanoseconds spent in storing
 	PrepareTime atomic.Int64 // nanoseconds spent in preparing
 	Lost        atomic.Int64 // records that the log no longer had
@@ -22,7 +23,7 @@ type Metrics struct {
 
 // Snapshot are the metrics at one moment.
 type Snapshot struct {
-	Records, Rows, Batches, DeadLetters, Retries, Rebalances, Lost, Lag int64
+	Records, Rows, Batches, DeadLetters, Retries, Rebalances, Restarts, Lost, Lag int64
 	StoreTime, PrepareTime, Freshness                                   time.Duration
 }
 
@@ -30,7 +31,8 @@ type Snapshot struct {
 func (m *Metrics) Snapshot() Snapshot {
 	return Snapshot{
 		Records: m.Records.Load(), Rows: m.Rows.Load(), Batches: m.Batches.Load(), DeadLetters: m.DeadLetters.Load(),
-		Retries: m.Retries.Load(), Rebalances: m.Rebalances.Load(), Lost: m.Lost.Load(), Lag: m.Lag.Load(),
+		Retries: m.Retries.Load(), Rebalances: m.Rebalances.Load(),
+		Restarts: m.Restarts.Load(), Lost: m.Lost.Load(), Lag: m.Lag.Load(),
 		StoreTime: time.Duration(m.StoreTime.Load()), PrepareTime: time.Duration(m.PrepareTime.Load()),
 		Freshness: time.Duration(m.Freshness.Load()),
 	}

@@ -66,6 +66,7 @@ func (m *Metrics) register(factory promauto.Factory, labels prometheus.Labels) {
 		{"livegraph_consumer_dead_letters_total", "Records that can never be processed and were put aside, into the topic's .dlq.", &m.DeadLetters},
 		{"livegraph_consumer_retries_total", "Failures that were tried again: a store or the log did not answer.", &m.Retries},
 		{"livegraph_consumer_rebalances_total", "Times that partitions came or went.", &m.Rebalances},
+		{"livegraph_consumer_restarts_total", "Memberships of the group that a failure ended; the consumer joins again.", &m.Restarts},
 		{"livegraph_consumer_lost_records_total", "Records that the log no longer had when they were due: data loss.", &m.Lost},
 	} {
 		factory.NewCounterFunc(prometheus.CounterOpts{Name: counter.name, Help: counter.help, ConstLabels: labels},

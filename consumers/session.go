@@ -72,9 +72,13 @@ func (l *Loop) newSession(ctx context.Context) (s *session, polling context.Cont
 func (s *session) through(poll func() error) (failure, err error) {
 	ready, begun := make(chan *batch), make(chan *storing, s.cfg.StoreAtOnce)
 	var work errgroup.Group
-	work.Go(func() error { return s.prepare(ready) })
-	work.Go(func() error { return s.begin(ready, begun) })
-	work.Go(func() error { return s.finish(begun) })
+	for _, stage := range []func() error{
+		func() error { return s.prepare(ready) },
+		func() error { return s.begin(ready, begun) },
+		func() error { return s.finish(begun) },
+	} {
+		work.Go(func() error { return s.abandonAfter(stage()) })
+	}
 	failure = poll()
 	s.intake.close()
 	err = work.Wait()
@@ -83,6 +87,18 @@ func (s *session) through(poll func() error) (failure, err error) {
 		w.end(s.hard.Err())
 	}
 	return failure, err
+}
+
+// abandonAfter ends the whole session when a stage has ended with an error: the other
+// stages would wait for it while the group goes on to believe that this member works.
+// What is in flight is thrown away, as whatever is behind the failure must not be
+// stored and committed without it. It returns the error.
+func (s *session) abandonAfter(err error) error {
+	if err != nil {
+		s.end(err)
+		s.give()
+	}
+	return err
 }
 
 // start lets the handler decide where partitions begin, until it can.

@@ -56,15 +56,30 @@ func (l *Loop) storeOrHalve(ctx context.Context, work Batch, records []*kgo.Reco
 func (l *Loop) storeAgain(ctx context.Context, records []*kgo.Record) ([]kafka.DeadLetter, error) {
 	work := l.handler.NewBatch()
 	defer work.Release()
+	// What a record is compared with may have changed since it was added first, as the
+	// time before which tombstones are forgotten has.
+	var letters []kafka.DeadLetter
+	added := make([]*kgo.Record, 0, len(records))
 	for _, r := range records {
 		if err := work.Add(r); err != nil {
-			return nil, err // not possible: it was read before
+			letters = append(letters, unreadable(r, err))
+			continue
 		}
+		added = append(added, r)
+	}
+	if len(added) == 0 {
+		return letters, nil
 	}
 	if err := l.untilDone(ctx, "preparing a batch", work.Prepare); err != nil {
 		return nil, err
 	}
-	return l.storeOrHalve(ctx, work, records)
+	refused, err := l.storeOrHalve(ctx, work, added)
+	return append(letters, refused...), err
+}
+
+// unreadable returns the dead letter of a record that could not be added to a batch.
+func unreadable(r *kgo.Record, err error) kafka.DeadLetter {
+	return kafka.DeadLetter{Record: r, Reason: "unreadable: " + err.Error()}
 }
 
 // bury writes dead letters and waits for their acknowledgement.

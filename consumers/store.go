@@ -61,10 +61,6 @@ func (s *session) finish(begun <-chan *storing) error {
 		tracing.End(w.stage, err)
 		if err != nil {
 			w.end(err)
-			if IsRejoin(err) {
-				s.end(err)
-				s.give()
-			}
 			return err
 		}
 		took := time.Since(w.began)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -28,10 +29,17 @@ type gates struct {
 	most     int
 	begun    []string
 	happened []string // in order: "refused x", "3" for what is below offset 3
+
+	refuseAdvance, refuseHalf   bool   // with errNever
+	refusePrepare, refuseSecond string // the batch, and the record at its second time
+	added                       map[string]int
 }
 
+// errNever is a failure that trying again does not cure.
+var errNever = errors.New("never")
+
 func newGates(names ...string) *gates {
-	g := &gates{gates: map[string]chan error{}}
+	g := &gates{gates: map[string]chan error{}, added: map[string]int{}}
 	for _, n := range names {
 		g.gates[n] = make(chan error, 10)
 	}
@@ -41,6 +49,9 @@ func newGates(names ...string) *gates {
 func (g *gates) NewBatch() Batch { return &gatedBatch{g: g} }
 
 func (g *gates) Advance(_ context.Context, next map[int32]int64) error {
+	if g.refuseAdvance {
+		return Permanent(errNever)
+	}
 	g.note(fmt.Sprint(next[0]))
 	return nil
 }
@@ -69,6 +80,26 @@ func (g *gates) saw() (begun, happened []string) {
 type gatedBatch struct {
 	wordBatch
 	g *gates
+}
+
+func (b *gatedBatch) Add(r *kgo.Record) error {
+	b.g.mu.Lock()
+	defer b.g.mu.Unlock()
+	name := string(r.Value)
+	if b.g.added[name]++; b.g.added[name] > 1 && name == b.g.refuseSecond {
+		return errors.New("too old by now")
+	}
+	return b.wordBatch.Add(r)
+}
+
+func (b *gatedBatch) Prepare(context.Context) error {
+	b.g.mu.Lock()
+	defer b.g.mu.Unlock()
+	half := b.g.refuseHalf && b.g.added[b.text[0]] > 1
+	if half || b.g.refusePrepare != "" && slices.Contains(b.text, b.g.refusePrepare) {
+		return Permanent(errNever)
+	}
+	return nil
 }
 
 func (b *gatedBatch) Store(ctx context.Context) error {
@@ -110,11 +141,16 @@ func (o *once) Poll(ctx context.Context, _ int) ([]*kgo.Record, error) {
 	return nil, io.EOF
 }
 
+// loop makes a loop that stores so many batches at once.
+func (g *gates) loop(atOnce int) *Loop {
+	return New(Config{Name: "test", BatchRows: 1, BatchBytes: 1000, BatchWait: time.Second, StoreAtOnce: atOnce, Grace: time.Second},
+		g, nil, slog.New(slog.DiscardHandler), nil)
+}
+
 // reading has a loop with so many batches at once read records, and gives how to wait for
 // its end.
 func reading(ctx context.Context, g *gates, atOnce int, source *once) (end func() error) {
-	loop := New(Config{Name: "test", BatchRows: 1, BatchBytes: 1000, BatchWait: time.Second, StoreAtOnce: atOnce, Grace: time.Second},
-		g, nil, slog.New(slog.DiscardHandler), nil)
+	loop := g.loop(atOnce)
 	ended := make(chan error, 1)
 	go func() { ended <- loop.Reread(ctx, source) }()
 	return func() error { return <-ended }
@@ -200,4 +236,56 @@ func TestWhatAsksToRejoinEndsTheSession(t *testing.T) {
 		_, happened := g.saw()
 		require.Empty(t, happened)
 	})
+}
+
+// TestAnyFailureEndsTheSession covers what no stage tries again: without an end of the
+// session no slot would be freed, and the group would go on to believe in the member.
+func TestAnyFailureEndsTheSession(t *testing.T) {
+	for name, failure := range map[string]func(*gates) error{
+		"in noting how far it is":      func(g *gates) error { g.refuseAdvance = true; return nil },
+		"in preparing a batch":         func(g *gates) error { g.refusePrepare = "b"; return nil },
+		"in preparing half of a batch": func(g *gates) error { g.refuseHalf = true; return Permanent(errors.New("refused")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGates("a", "b", "c", "d", "e")
+				g.gates["a"] <- failure(g)
+				for _, later := range []string{"b", "c", "d", "e"} {
+					g.gates[later] <- nil
+				}
+				loop := g.loop(2)
+				loop.cfg.BatchRows = 2
+				source := &once{records: records("a", "b", "c", "d", "e"), waits: true}
+				ended := make(chan error, 1)
+				go func() { ended <- loop.Reread(t.Context(), source) }()
+				select {
+				case err := <-ended:
+					require.ErrorIs(t, err, errNever)
+				case <-time.After(time.Hour):
+					t.Fatal("the session goes on, and nothing is stored any more")
+				}
+			})
+		})
+	}
+}
+
+func TestARecordThatCannotBeAddedAgainIsADeadLetter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGates("a", "b", "c")
+		g.refuseSecond = "b"
+		g.gates["a"] <- Permanent(errors.New("refused"))
+		g.gates["a"] <- nil // alone
+		g.gates["c"] <- nil
+		loop := g.loop(1)
+		loop.cfg.BatchRows = 2
+		require.NoError(t, loop.Reread(t.Context(), &once{records: records("a", "b", "c")}))
+		_, happened := g.saw()
+		require.Equal(t, []string{"refused b", "2", "3"}, happened)
+	})
+}
+
+func TestASessionThatAFailureEndedIsCounted(t *testing.T) {
+	loop := newGates().loop(1)
+	loop.resume(t.Context(), newRetry(loop.logger, "consuming"), errNever)
+	require.EqualValues(t, 1, loop.Metrics().Snapshot().Restarts)
 }
