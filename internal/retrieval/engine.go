@@ -14,7 +14,7 @@ import (
 // TextLane finds nodes by their words. What it gives passes the filter.
 type TextLane interface {
 	// SearchText gives the best nodes by BM25, best first, at most limit, and nodes whose
-	// whole name stands in the text, at most named.
+	// whole name stands in the text, at most named, those that it means most certainly.
 	SearchText(ctx context.Context, workspace uuid.UUID, text string, f Filter, limit, named int) (TextFindings, error)
 }
 

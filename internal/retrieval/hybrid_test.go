@@ -77,7 +77,7 @@ func TestAPathLeadsFromTheSeed(t *testing.T) {
 
 func TestStartsAndNamesAreSeedsOfFullWeight(t *testing.T) {
 	s := newSaid()
-	s.names = []uuid.UUID{wikiID(4)}
+	s.names = []NamedNode{{wikiID(4), 1}}
 	m := chain()
 	r := hybrid(t, s, m, func(q *HybridQuery) { q.Starts = []uuid.UUID{wikiID(0), wikiID(99)}; q.Hops = 1; q.Explain = true })
 	require.Equal(t, []string{"node 4", "node 0", "node 1", "node 3"}, names(r.Hits), "a start that is not there is none")

@@ -30,8 +30,8 @@ const (
 // found is what the lanes say of a node.
 type found struct {
 	id     uuid.UUID
-	passes bool // the text lane, which reads the truth, says so
-	named  bool
+	passes bool    // the text lane, which reads the truth, says so
+	named  float64 // how certainly the query names it, see NamedNode; 0: it does not
 	share  float64 // of the query's weight, see TextHit; 0: the text lane did not find it
 	vector float64 // cosine of the nearest chunk, if chunk is one
 	chunk  int     // -1: the lane did not find it
@@ -218,9 +218,9 @@ func (f *findings) gather(text TextFindings, near []VectorHit) {
 		n := of(h.Node)
 		n.passes, n.share = true, h.Share
 	}
-	for _, id := range text.Named {
-		n := of(id)
-		n.passes, n.named = true, true
+	for _, named := range text.Named {
+		n := of(named.Node)
+		n.passes, n.named = true, min(max(named.Mass, 0), 1)
 	}
 	for _, h := range near {
 		if n := of(h.Node); n.chunk < 0 || h.Cosine > n.vector {

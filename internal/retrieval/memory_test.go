@@ -122,7 +122,7 @@ func (m *memory) WalkEdges(_ context.Context, _ uuid.UUID, step Step) (w Walked,
 // said are lanes that say what they were told to.
 type said struct {
 	text      []TextHit
-	names     []uuid.UUID
+	names     []NamedNode
 	near      []VectorHit
 	model     embed.Model
 	errText   error

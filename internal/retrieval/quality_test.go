@@ -2,6 +2,7 @@ package retrieval
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/binary"
@@ -152,8 +153,12 @@ func queryTerms(query string) []string {
 }
 
 func (b *bm25) idf(term string) float64 {
-	nodes, with := float64(len(b.length)), float64(len(b.postings[term]))
-	return math.Log(1 + (nodes-with+0.5)/(with+0.5))
+	return b.idfOf(float64(len(b.postings[term])))
+}
+
+// idfOf is the weight of a term that so many passages have.
+func (b *bm25) idfOf(with float64) float64 {
+	return math.Log(1 + (float64(len(b.length))-with+0.5)/(with+0.5))
 }
 
 func (b *bm25) weight(query string) (sum float64) {
@@ -216,20 +221,36 @@ func (l *wikiLanes) SearchText(_ context.Context, _ uuid.UUID, text string, _ Fi
 	return found, nil
 }
 
-func (l *wikiLanes) named(text string, limit int) (ids []uuid.UUID) {
+// named are the passages whose titles the question has, by the rules of Postgres's lane.
+func (l *wikiLanes) named(text string, limit int) (list []NamedNode) {
 	terms := plainTerms(text)
+	seen := map[string]bool{}
 	for from := range terms {
 		for to := from + 1; to <= min(len(terms), from+8); to++ {
-			if name := strings.Join(terms[from:to], " "); len([]rune(name)) >= 3 {
-				for _, i := range l.byName[name] {
-					ids = append(ids, wikiID(i))
-				}
+			name := strings.Join(terms[from:to], " ")
+			if letters := len([]rune(strings.Join(terms[from:to], ""))); letters < 3 || seen[name] {
+				continue
+			}
+			seen[name] = true
+			for _, i := range l.byName[name] {
+				list = append(list, NamedNode{wikiID(i), l.weightOfName(terms[from:to]) / float64(len(l.byName[name]))})
 			}
 		}
 	}
-	slices.SortFunc(ids, compareIDs)
-	ids = slices.Compact(ids)
-	return ids[:min(len(ids), limit)]
+	slices.SortStableFunc(list, func(a, b NamedNode) int { return cmp.Compare(b.Mass, a.Mass) })
+	return list[:min(len(list), limit)]
+}
+
+// weightOfName is 1, but for a name of three letters what its rarest word weighs.
+func (l *wikiLanes) weightOfName(terms []string) float64 {
+	if len([]rune(strings.Join(terms, ""))) > 3 {
+		return 1
+	}
+	rarest := 0.0
+	for _, term := range terms {
+		rarest = max(rarest, l.text.idf(term))
+	}
+	return min(1, rarest/l.text.idfOf(1))
 }
 
 func (l *wikiLanes) LiveIndex(context.Context) (Index, error) {

@@ -112,7 +112,16 @@ type Result struct {
 // TextFindings are what the text lane found.
 type TextFindings struct {
 	Hits  []TextHit
-	Named []uuid.UUID
+	Named []NamedNode
+}
+
+// NamedNode is a node whose whole name stands in the query.
+type NamedNode struct {
+	Node uuid.UUID
+	// Mass is how certainly the query means this node, above 0 to 1: what its name says,
+	// shared among all nodes that have it. Those of one name have 1 together, and less
+	// when the name is so short that it may stand there by chance.
+	Mass float64
 }
 
 // TextHit is a node that the text lane found.

@@ -46,14 +46,9 @@ type candidate struct {
 // The best of a bad lot scores low in both, and minScore holds whatever else is there.
 func (n *found) fused() float64 { return (n.words() + n.cosine()) / 2 }
 
-// words is the text lane's score, 0 to 1. The query has the whole name of a node that
-// it names: words cannot say more.
-func (n *found) words() float64 {
-	if n.named {
-		return 1
-	}
-	return min(max(n.share, 0), 1)
-}
+// words is the text lane's score, 0 to 1. Of a node that the query certainly names
+// words cannot say more; of one of many namesakes they say as much as their share.
+func (n *found) words() float64 { return min(max(n.share, n.named, 0), 1) }
 
 // cosine is the vector lane's score, 0 to 1.
 func (n *found) cosine() float64 {

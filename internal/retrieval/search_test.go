@@ -66,7 +66,7 @@ func TestAWeakMatchOfFrequentWordsDoesNotHideAParaphrase(t *testing.T) {
 func TestANodeThatTheQueryNamesHasAllItsWords(t *testing.T) {
 	s := newSaid()
 	s.text = []TextHit{{wikiID(1), 9, 0.8}}
-	s.names = []uuid.UUID{wikiID(2)}
+	s.names = []NamedNode{{wikiID(2), 1}}
 	r, err := s.engine(nodesOf(4)).Search(t.Context(), Query{Text: "node 2", Limit: 10})
 	require.NoError(t, err)
 	require.Equal(t, []string{"node 2", "node 1"}, names(r.Hits))

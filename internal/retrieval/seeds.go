@@ -10,10 +10,11 @@ import (
 const (
 	// laneSeeds is how many of a lane's best nodes are seeds.
 	laneSeeds = 10
-	// fullSeed is the weight of a node that the query names, or starts at.
+	// fullSeed is the weight of a name in the query, shared among the nodes that have it,
+	// and of a node that the query starts at.
 	fullSeed = 1.0
-	// mostCalled is how many nodes with full weight all that are named weigh at most
-	// together: a name that many have calls none of them in particular.
+	// mostCalled is how many names of full weight all that are named weigh at most
+	// together: a list of names means none of them in particular.
 	mostCalled = 10
 )
 
@@ -43,16 +44,14 @@ func (f *findings) seeds(q *HybridQuery) []seed {
 		return at[id]
 	}
 	standing := map[uuid.UUID]struct{}{}
-	called := 0
+	called := 0.0
 	for _, n := range f.nodes {
 		standing[n.id] = struct{}{}
-		if n.named {
-			called++
-		}
+		called += n.named
 	}
 	for _, n := range f.nodes {
-		if n.named && words > 0 {
-			of(n.id).named = words * fullSeed * min(1, mostCalled/float64(called))
+		if n.named > 0 && words > 0 {
+			of(n.id).named = words * fullSeed * n.named * min(1, mostCalled/called)
 		}
 	}
 	for _, id := range q.Starts {

@@ -33,13 +33,19 @@ func TestTheBestTenOfALaneAreSeedsByTheSquareOfTheirPlace(t *testing.T) {
 	require.Greater(t, weights[wikiID(7)], 0.4, "the last of few is no worse for being last")
 }
 
-func TestANameThatManyHaveCallsNoneOfThem(t *testing.T) {
-	f := &findings{}
+func TestSeedsThatAreNamedWeighWhatTheirNamesDoAndTogetherNoMoreThanTen(t *testing.T) {
+	f := &findings{nodes: []found{{id: wikiID(99), named: 1, chunk: -1}}}
 	for i := range 20 {
-		f.nodes = append(f.nodes, found{id: wikiID(i), named: true, chunk: -1})
+		f.nodes = append(f.nodes, found{id: wikiID(i), named: 0.05, chunk: -1})
+	}
+	weights := weightsOf(f.seeds(&HybridQuery{Weights: DefaultWeights()}))
+	require.InDelta(t, 1, weights[wikiID(99)], 1e-9)
+	require.InDelta(t, 0.05, weights[wikiID(1)], 1e-9, "one of twenty namesakes")
+	for i := range f.nodes {
+		f.nodes[i].named = 1
 	}
 	for _, weight := range weightsOf(f.seeds(&HybridQuery{Weights: DefaultWeights()})) {
-		require.InDelta(t, 0.5, weight, 1e-9)
+		require.InDelta(t, 10.0/21, weight, 1e-9)
 	}
 }
 

@@ -3,21 +3,30 @@ package postgres
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/internal/retrieval/lexical"
 )
 
 // nameLooks is how many nodes of one name are looked at, whether they pass.
 const nameLooks = 1_000
 
+// shortName is how many characters a name has at most that is only as certain as its
+// words are rare: so few letters are often another word.
+const shortName = 3
+
 // calledNodes are the nodes that a query calls by one name.
 type calledNodes struct {
-	key   string
-	nodes []uuid.UUID
+	key    string
+	nodes  []uuid.UUID
+	weight float64 // of the name, above 0 to 1; see weightOfName
 }
 
 const selectNamed = `SELECT k.key, p.id FROM unnest($1::text[]) AS k (key)
@@ -67,9 +76,41 @@ func (s *textSearch) calls(q lexical.Query) (called []calledNodes) {
 			continue
 		}
 		taken = append(taken, places[key]...)
-		called = append(called, calledNodes{key: key, nodes: s.names[key]})
+		called = append(called, calledNodes{key: key, nodes: s.names[key], weight: s.weightOfName(key)})
 	}
 	return called
+}
+
+// weightOfName is 1, but for a short name how much its rarest term says, of what a term
+// of one node would.
+func (s *textSearch) weightOfName(key string) float64 {
+	if utf8.RuneCountInString(strings.ReplaceAll(key, " ", "")) > shortName {
+		return 1
+	}
+	rarest := math.Inf(1) // nodes of a term
+	for _, t := range lexical.Parse(key).Terms {
+		nodes, known := s.frequency[t.Text]
+		if !known { // of the query's terms only the rarest were read
+			nodes = s.frequent
+		}
+		rarest = min(rarest, float64(nodes))
+	}
+	if math.IsInf(rarest, 1) {
+		return 1
+	}
+	return min(1, s.idf(int64(rarest))/s.idf(1))
+}
+
+// certain lists the nodes that are called, at most so many, those first that are
+// meant most certainly; of equal ones those of the longest names.
+func certain(called []calledNodes, most int) (list []retrieval.NamedNode) {
+	for _, c := range called {
+		for _, id := range c.nodes {
+			list = append(list, retrieval.NamedNode{Node: id, Mass: c.weight / float64(len(c.nodes))})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b retrieval.NamedNode) int { return cmp.Compare(b.Mass, a.Mass) })
+	return list[:min(len(list), most)]
 }
 
 // words is how many words a name has.
@@ -82,8 +123,8 @@ func within(n lexical.Name, taken []lexical.Name) bool {
 	})
 }
 
-// raise raises the nodes that the query calls by name, most of all those whose name is
-// the whole query.
+// raise raises the nodes that the query calls by name by what the name says, shared
+// among them, and most of all those whose name is the whole query.
 func (s *textSearch) raise(called []calledNodes, q lexical.Query) {
 	top := 1.0
 	for _, score := range s.scores {
@@ -93,7 +134,7 @@ func (s *textSearch) raise(called []calledNodes, q lexical.Query) {
 		if len(c.nodes) > namesakes {
 			continue
 		}
-		share := nameBoost
+		share := nameBoost * c.weight / float64(len(c.nodes))
 		if c.key == q.Name {
 			share = 1
 		}

@@ -31,10 +31,15 @@ func TestNodesThatTheQueryNamesAreFound(t *testing.T) {
 	ws, other := limited(t, db, 1, 1), limited(t, db, 1, 1)
 	ids := named(t, db, ws, "Rack 7", "Server", "Server Rack 7", "Łódź plant", "東京タワー", "valve")
 	named(t, db, other, "Rack 7", "Server Rack 7")
-	called := func(query string, f retrieval.Filter, most int) []uuid.UUID {
+	called := func(query string, f retrieval.Filter, most int) (ids []uuid.UUID) {
 		found, err := db.SearchText(t.Context(), ws, lexical.Parse(query), f, 1, most)
 		require.NoError(t, err)
-		return found.Named
+		for _, n := range found.Named {
+			require.Positive(t, n.Mass)
+			require.LessOrEqual(t, n.Mass, 1.0)
+			ids = append(ids, n.Node)
+		}
+		return ids
 	}
 	for query, want := range map[string][]string{
 		"what is in server rack 7?":             {"Server Rack 7"},

@@ -47,8 +47,8 @@ const (
 	prefixSeen  = 1_000
 	// A finished word counts for more than one that begins so.
 	prefixWeight = 0.5
-	// Nodes that the query calls by name go up by this share of the best score; a
-	// name that more than namesakes have calls none of them.
+	// The nodes that the query calls by a name go up by this share of the best score
+	// together; a name that more than namesakes have calls none of them.
 	nameBoost = 0.5
 	namesakes = 20
 )
@@ -64,7 +64,7 @@ func boundsOfSearches() searchBounds {
 }
 
 // SearchText finds the nodes whose texts suit a query best, by BM25 (k1 1.2, b 0.75),
-// best first, at most limit, and those that the query calls by name, the longest names
+// best first, at most limit, and those that the query calls by name, the most certain
 // first, at most names; these go up among the others, too. They stand and pass the
 // filter; which would come before them without it does not matter, but where
 // the query has nothing but words of more than 20,000 nodes and the filter lets more
@@ -107,8 +107,12 @@ type textSearch struct {
 	raised  map[uuid.UUID]float64  // what of a score is for a name
 	asked   float64                // what the terms of the query weigh together
 	names   map[string][]uuid.UUID // nodes that have a name of the query, by its key
-	order   []scoredNode           // of scores, best first; see ranked
-	sorted  bool                   // order is that of scores
+	// frequency is how many nodes have a term of the query, of those that were read, and
+	// frequent the most of them.
+	frequency map[string]int64
+	frequent  int64
+	order     []scoredNode // of scores, best first; see ranked
+	sorted    bool         // order is that of scores
 }
 
 // searchTerm is a term of a query in a workspace.
@@ -135,10 +139,7 @@ func (s *textSearch) run(ctx context.Context, q lexical.Query, names int) (found
 		return found, err
 	}
 	called := s.calls(q)
-	for _, c := range called {
-		found.Named = append(found.Named, c.nodes...)
-	}
-	found.Named = found.Named[:min(len(found.Named), names)]
+	found.Named = certain(called, names)
 	s.raise(called, q)
 	found.Hits, err = s.best(ctx)
 	return found, err
@@ -187,8 +188,10 @@ func (s *textSearch) weigh(ctx context.Context, q lexical.Query, names int) ([]s
 		return nil, err
 	}
 	s.average = max(length/s.nodes, 1)
-	for i := range terms {
-		terms[i].weight = s.idf(terms[i].nodes)
+	s.frequency = make(map[string]int64, len(terms))
+	for i, t := range terms {
+		terms[i].weight = s.idf(t.nodes)
+		s.frequency[t.text], s.frequent = t.nodes, max(s.frequent, t.nodes)
 	}
 	begun = s.weighBegun(begun, q, terms)
 	s.asked = s.weightOf(q, terms, begun)
