@@ -15,33 +15,93 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/redis"
 )
 
 func drawStack(t *rapid.T) graph.Stacks {
-	stack := graph.Stacks{}
-	for i := range rapid.IntRange(0, graph.StackDepth).Draw(t, "entries") {
-		stack = append(stack, graph.Entry{
-			Sequence: graph.Sequence(i + 1), CommandID: uuid.New(), Actor: uuid.New(), Type: graph.TypeUpdateEdge,
-			CancelledBy: graph.Sequence(rapid.Int64Range(0, 1<<62).Draw(t, "cancelledBy")),
-		})
+	sequence := func(label string) graph.Sequence {
+		return graph.Sequence(rapid.Int64Range(0, 1<<62).Draw(t, label))
 	}
-	return stack
+	stacks := graph.Stacks{Newest: sequence("newest"), StandingFrom: sequence("standing"), CancelledFrom: sequence("cancelled")}
+	for _, list := range []*[]graph.Entry{&stacks.Standing, &stacks.Cancelled} {
+		for i := range rapid.IntRange(0, graph.StackDepth).Draw(t, "entries") {
+			*list = append(*list, graph.Entry{
+				Sequence: graph.Sequence(i + 1), CommandID: uuid.New(), Actor: uuid.New(), Type: graph.TypeUpdateEdge, CancelledBy: sequence("by"),
+			})
+		}
+	}
+	return stacks
 }
 
 func TestAStackIsReadAsItWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		stack := drawStack(t)
-		encoded := encodeStack(stack)
+		stacks := drawStack(t)
+		encoded := encodeStack(stacks)
 		decoded, err := decodeStack(encoded)
 		require.NoError(t, err)
-		require.Equal(t, stack, decoded)
-		if len(encoded) > 1 {
-			cut := rapid.IntRange(0, len(encoded)-1).Draw(t, "cut")
-			if decoded, err := decodeStack(encoded[:cut]); err == nil {
-				require.Equal(t, stack[:len(decoded)], decoded, "cut between two entries")
-			}
-		}
+		require.Equal(t, stacks, decoded)
+		_, err = decodeStack(encoded[:rapid.IntRange(0, len(encoded)-1).Draw(t, "cut")])
+		require.ErrorIs(t, err, errStack)
 	})
+}
+
+func TestOfLongStacksRedisHasTheTopAndKnowsThatThereIsMore(t *testing.T) {
+	var stacks graph.Stacks
+	for i := range 3 * graph.StackDepth {
+		stacks.Add(graph.Entry{Sequence: graph.Sequence(i + 1), Type: graph.TypeCreateNode})
+	}
+	decoded, err := decodeStack(encodeStack(stacks))
+	require.NoError(t, err)
+	require.Len(t, decoded.Standing, graph.StackDepth)
+	require.False(t, decoded.IsShort())
+	top, _ := decoded.Undo()
+	decoded.Cancel(top)
+	require.True(t, decoded.IsShort(), "the one below the hundredth stands, too")
+}
+
+// remembered is one workspace's stacks after a change of an actor.
+func remembered(head graph.Sequence, actors ...uuid.UUID) *postgres.GraphStacks {
+	now := &postgres.GraphStacks{Head: head, Actors: map[uuid.UUID]graph.Stacks{}}
+	for _, actor := range actors {
+		now.Actors[actor] = graph.Stacks{Newest: head, Standing: []graph.Entry{{Sequence: head, Actor: actor}}}
+	}
+	return now
+}
+
+func TestWhatIsRememberedOfOneWorkspaceIsBounded(t *testing.T) {
+	s := newStacks(nil, slog.New(slog.DiscardHandler), newMetrics(nil))
+	s.limit = 100 * (stackOverhead + 1)
+	workspace, other := uuid.New(), uuid.New()
+	s.remember(other, 0, remembered(1, uuid.New()), nil)
+	actors := make([]uuid.UUID, 1000)
+	for i := range actors {
+		actors[i] = uuid.New()
+		s.remember(workspace, graph.Sequence(i), remembered(graph.Sequence(i+1), actors[i]), actors[i:i+1])
+	}
+	require.LessOrEqual(t, s.entries, s.limit)
+	require.Equal(t, 100, s.used.Len())
+	require.NotContains(t, s.known, other, "nothing is left of it")
+	needs := []postgres.GraphNeeds{{Workspace: workspace, Actors: []uuid.UUID{actors[0], actors[999]}}}
+	_, _ = s.recall(needs)
+	require.EqualValues(t, 1000, needs[0].Stacks.Head)
+	require.Len(t, needs[0].Stacks.Actors, 1)
+	require.Contains(t, needs[0].Stacks.Actors, actors[999], "the actors that came last are known")
+
+	s.remember(workspace, 1000, remembered(1001, actors[998]), []uuid.UUID{actors[998], actors[999]})
+	require.NotContains(t, s.known[workspace].actors, actors[999], "another actor's undo changed its stacks")
+	require.Contains(t, s.known[workspace].actors, actors[997])
+	s.remember(workspace, 2000, remembered(2001, actors[1]), actors[1:2])
+	require.Len(t, s.known[workspace].actors, 1, "somebody else decided meanwhile")
+	require.Equal(t, stackOverhead+1, s.entries)
+}
+
+func TestWhatWaitsToBeKeptInRedisIsBounded(t *testing.T) {
+	s := newStacks(nil, slog.New(slog.DiscardHandler), newMetrics(nil))
+	for range stacksQueued {
+		s.enqueue(redis.StackUpdate{Actors: map[uuid.UUID][]byte{uuid.Nil: make([]byte, 1<<20)}})
+	}
+	require.LessOrEqual(t, s.queuedBytes.Load(), int64(stacksQueuedBytes))
+	require.Len(t, s.queue, 15)
 }
 
 func FuzzDecodeStack(f *testing.F) {

@@ -1,11 +1,13 @@
 package commands
 
 import (
+	"container/list"
 	"context"
 	"encoding/binary"
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,11 +17,15 @@ import (
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
-// Bounds of what is remembered of undo stacks. A stack is 8 KiB at most.
+// Bounds of what is remembered of undo stacks, of one workspace or of many.
 const (
-	stacksRemembered = 4096
-	stacksQueued     = 256 // groups whose stacks wait to be kept in Redis
-	stacksTimeout    = 500 * time.Millisecond
+	// An entry takes up to 100 bytes; a stack counts as some entries more than it has.
+	stacksRemembered = 400_000
+	stackOverhead    = 4
+	// What waits to be kept in Redis.
+	stacksQueued      = 256 // groups
+	stacksQueuedBytes = 16 << 20
+	stacksTimeout     = 500 * time.Millisecond
 	// Redis is left alone for so long after it has failed, so that not every group
 	// waits for it.
 	stacksPause = 2 * time.Second
@@ -33,39 +39,55 @@ type stacks struct {
 	redis   *redis.DB
 	logger  *slog.Logger
 	metrics *metrics
-	known   map[uuid.UUID]*postgres.GraphStacks // of the deciding goroutine alone
-	count   int                                 // stacks in known
-	failed  time.Time                           // when Redis last failed, likewise
-	queue   chan []redis.StackUpdate
-	once    sync.Once
+	limit   int // entries in memory
+
+	mu      sync.Mutex
+	known   map[uuid.UUID]*workspaceStacks
+	used    *list.List // of *actorStacks, the one used last in front
+	entries int        // in known
+	failed  time.Time  // when Redis last failed
+
+	queue       chan redis.StackUpdate
+	queuedBytes atomic.Int64
+	once        sync.Once
+}
+
+// workspaceStacks are the stacks of a workspace in memory.
+type workspaceStacks struct {
+	head   graph.Sequence
+	actors map[uuid.UUID]*list.Element
+}
+
+type actorStacks struct {
+	workspace, actor uuid.UUID
+	stacks           graph.Stacks
+}
+
+func (a *actorStacks) entries() int {
+	return stackOverhead + len(a.stacks.Standing) + len(a.stacks.Cancelled)
 }
 
 func newStacks(db *redis.DB, logger *slog.Logger, m *metrics) *stacks {
 	return &stacks{
-		redis: db, logger: logger, metrics: m, known: map[uuid.UUID]*postgres.GraphStacks{},
-		queue: make(chan []redis.StackUpdate, stacksQueued),
+		redis: db, logger: logger, metrics: m, limit: stacksRemembered,
+		known: map[uuid.UUID]*workspaceStacks{}, used: list.New(), queue: make(chan redis.StackUpdate, stacksQueued),
 	}
 }
 
-// prepare gives each workspace of a group its stacks, as far as they are remembered.
+// prepare gives each workspace of a group the stacks of its actors, as far as they are
+// remembered.
 func (s *stacks) prepare(ctx context.Context, workspaces []postgres.GraphNeeds) {
-	wanted := map[uuid.UUID][]uuid.UUID{}
-	for i := range workspaces {
-		w := &workspaces[i]
-		if known, ok := s.known[w.Workspace]; ok {
-			w.Stacks = known
-		} else {
-			wanted[w.Workspace] = w.Actors
-		}
-	}
-	if len(wanted) == 0 || time.Since(s.failed) < stacksPause {
+	wanted, rest := s.recall(workspaces)
+	if len(wanted) == 0 || rest {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, stacksTimeout)
 	defer cancel()
 	kept, err := s.redis.LoadStacks(ctx, wanted)
 	if err != nil {
+		s.mu.Lock()
 		s.failed = time.Now()
+		s.mu.Unlock()
 		s.logger.Warn("undo stacks cannot be read from Redis; Postgres has them", "error", err)
 		return
 	}
@@ -75,6 +97,30 @@ func (s *stacks) prepare(ctx context.Context, workspaces []postgres.GraphNeeds) 
 			w.Stacks = decodeStacks(one)
 		}
 	}
+}
+
+// recall gives workspaces what is in memory, and returns the actors of the others. rest
+// reports that Redis is to be left alone.
+func (s *stacks) recall(workspaces []postgres.GraphNeeds) (wanted map[uuid.UUID][]uuid.UUID, rest bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	wanted = map[uuid.UUID][]uuid.UUID{}
+	for i := range workspaces {
+		w := &workspaces[i]
+		known, ok := s.known[w.Workspace]
+		if !ok {
+			wanted[w.Workspace] = w.Actors
+			continue
+		}
+		w.Stacks = &postgres.GraphStacks{Head: known.head, Actors: make(map[uuid.UUID]graph.Stacks, len(w.Actors))}
+		for _, actor := range w.Actors {
+			if element, ok := known.actors[actor]; ok {
+				s.used.MoveToFront(element)
+				w.Stacks.Actors[actor] = element.Value.(*actorStacks).stacks
+			}
+		}
+	}
+	return wanted, time.Since(s.failed) < stacksPause
 }
 
 func decodeStacks(kept redis.Stacks) *postgres.GraphStacks {
@@ -97,20 +143,7 @@ func (s *stacks) keep(workspace uuid.UUID, state *postgres.GraphState, used *pos
 	} else {
 		s.metrics.stacksRead.Inc()
 	}
-	if old, ok := s.known[workspace]; ok {
-		s.count -= len(old.Actors)
-	}
-	s.known[workspace] = now
-	s.count += len(now.Actors)
-	for other, old := range s.known { // any: maps give them in no order
-		if s.count <= stacksRemembered || len(s.known) == 1 {
-			break
-		}
-		if other != workspace {
-			s.count -= len(old.Actors)
-			delete(s.known, other)
-		}
-	}
+	s.remember(workspace, base, now, changed)
 	if len(state.Recorded()) == 0 {
 		return
 	}
@@ -121,20 +154,83 @@ func (s *stacks) keep(workspace uuid.UUID, state *postgres.GraphState, used *pos
 			update.Actors[actor] = encodeStack(stack)
 		}
 	}
-	select {
-	case s.queue <- []redis.StackUpdate{update}:
-	default: // the next update throws away what this one would have changed
+	s.enqueue(update)
+}
+
+// remember brings what is in memory of a workspace from the sequence base to now.
+func (s *stacks) remember(workspace uuid.UUID, base graph.Sequence, now *postgres.GraphStacks, changed []uuid.UUID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.known[workspace]
+	if known != nil && known.head != base {
+		for actor := range known.actors {
+			s.forget(known, actor)
+		}
 	}
+	if known == nil {
+		known = &workspaceStacks{actors: map[uuid.UUID]*list.Element{}}
+		s.known[workspace] = known
+	}
+	known.head = now.Head
+	for _, actor := range changed { // those that nobody asked for are not as they were
+		s.forget(known, actor)
+	}
+	for actor, one := range now.Actors {
+		s.forget(known, actor)
+		a := &actorStacks{workspace: workspace, actor: actor, stacks: one}
+		known.actors[actor] = s.used.PushFront(a)
+		s.entries += a.entries()
+	}
+	for s.entries > s.limit {
+		oldest := s.used.Back().Value.(*actorStacks)
+		of := s.known[oldest.workspace]
+		if s.forget(of, oldest.actor); len(of.actors) == 0 {
+			delete(s.known, oldest.workspace)
+		}
+	}
+}
+
+// forget drops the stacks of an actor, if they are in memory.
+func (s *stacks) forget(known *workspaceStacks, actor uuid.UUID) {
+	if element, ok := known.actors[actor]; ok {
+		s.entries -= s.used.Remove(element).(*actorStacks).entries()
+		delete(known.actors, actor)
+	}
+}
+
+// enqueue has an update kept in Redis, unless too much waits for that already: the next
+// update throws away what this one would have changed.
+func (s *stacks) enqueue(update redis.StackUpdate) {
+	size := sizeOf(update)
+	if s.queuedBytes.Add(size) > stacksQueuedBytes {
+		s.queuedBytes.Add(-size)
+		return
+	}
+	select {
+	case s.queue <- update:
+	default:
+		s.queuedBytes.Add(-size)
+	}
+}
+
+func sizeOf(update redis.StackUpdate) (bytes int64) {
+	for _, stack := range update.Actors {
+		bytes += int64(len(stack)) + int64(len(uuid.UUID{}))
+	}
+	return bytes
 }
 
 // run keeps stacks in Redis until close.
 func (s *stacks) run(ctx context.Context) {
 	failing := false
-	for updates := range s.queue {
+	for update := range s.queue {
+		updates := []redis.StackUpdate{update}
 		for more := true; more; { // one round trip for what has gathered
 			select {
 			case next, open := <-s.queue:
-				updates, more = append(updates, next...), open
+				if more = open; open {
+					updates = append(updates, next)
+				}
 			default:
 				more = false
 			}
@@ -142,6 +238,9 @@ func (s *stacks) run(ctx context.Context) {
 		limited, cancel := context.WithTimeout(ctx, stacksTimeout)
 		err := s.redis.SaveStacks(limited, updates)
 		cancel()
+		for _, kept := range updates {
+			s.queuedBytes.Add(-sizeOf(kept))
+		}
 		if (err != nil) != failing {
 			if failing = err != nil; failing {
 				s.logger.Warn("undo stacks cannot be kept in Redis; Postgres has them", "error", err)
@@ -153,17 +252,32 @@ func (s *stacks) run(ctx context.Context) {
 // close ends run when everything is kept.
 func (s *stacks) close() { s.once.Do(func() { close(s.queue) }) }
 
-// stackFormat is the first byte of an encoded stack.
-const stackFormat = 1
+// stackFormat is the first byte of encoded stacks.
+const stackFormat = 2
 
 var errStack = errors.New("not an undo stack of this version")
 
-// encodeStack makes a stack short: the format, and for each entry its sequence, by
-// what it was cancelled, its command, its actor and its type.
-func encodeStack(stack graph.Stacks) []byte {
+// encodeStack makes the stacks of an actor short, as deep as they are shown: the format,
+// the newest command, from where on the two lists are complete, and each list, with its
+// length before it.
+func encodeStack(stacks graph.Stacks) []byte {
+	top := stacks
+	if len(stacks.Standing) > graph.StackDepth || len(stacks.Cancelled) > graph.StackDepth {
+		top = stacks.Top(graph.StackDepth)
+	}
 	encoded := []byte{stackFormat}
-	for i := range stack {
-		e := &stack[i]
+	for _, n := range []graph.Sequence{top.Newest, top.StandingFrom, top.CancelledFrom} {
+		encoded = binary.AppendUvarint(encoded, uint64(n))
+	}
+	return appendEntries(appendEntries(encoded, top.Standing), top.Cancelled)
+}
+
+// appendEntries writes for each entry its sequence, by what it was cancelled, its command,
+// its actor and its type.
+func appendEntries(encoded []byte, entries []graph.Entry) []byte {
+	encoded = binary.AppendUvarint(encoded, uint64(len(entries)))
+	for i := range entries {
+		e := &entries[i]
 		encoded = binary.AppendUvarint(encoded, uint64(e.Sequence))
 		encoded = binary.AppendUvarint(encoded, uint64(e.CancelledBy))
 		encoded = append(append(encoded, e.CommandID[:]...), e.Actor[:]...)
@@ -172,20 +286,42 @@ func encodeStack(stack graph.Stacks) []byte {
 	return encoded
 }
 
-func decodeStack(encoded []byte) (graph.Stacks, error) {
+func decodeStack(encoded []byte) (stacks graph.Stacks, err error) {
 	if len(encoded) == 0 || encoded[0] != stackFormat {
-		return nil, errStack
+		return graph.Stacks{}, errStack
 	}
-	stack := graph.Stacks{}
-	for rest := encoded[1:]; len(rest) > 0; {
-		var e graph.Entry
-		var ok bool
-		if e, rest, ok = decodeEntry(rest); !ok || len(stack) == graph.StackDepth {
-			return nil, errStack
+	rest := encoded[1:]
+	for _, to := range []*graph.Sequence{&stacks.Newest, &stacks.StandingFrom, &stacks.CancelledFrom} {
+		value, n := binary.Uvarint(rest)
+		if n <= 0 {
+			return graph.Stacks{}, errStack
 		}
-		stack = append(stack, e)
+		*to, rest = graph.Sequence(value), rest[n:]
 	}
-	return stack, nil
+	ok := false
+	if stacks.Standing, rest, ok = decodeEntries(rest); !ok {
+		return graph.Stacks{}, errStack
+	}
+	if stacks.Cancelled, rest, ok = decodeEntries(rest); !ok || len(rest) > 0 {
+		return graph.Stacks{}, errStack
+	}
+	return stacks, nil
+}
+
+func decodeEntries(raw []byte) (entries []graph.Entry, rest []byte, ok bool) {
+	count, n := binary.Uvarint(raw)
+	if n <= 0 || count > graph.StackDepth {
+		return nil, nil, false
+	}
+	rest = raw[n:]
+	for range count {
+		var e graph.Entry
+		if e, rest, ok = decodeEntry(rest); !ok {
+			return nil, nil, false
+		}
+		entries = append(entries, e)
+	}
+	return entries, rest, true
 }
 
 func decodeEntry(raw []byte) (e graph.Entry, rest []byte, ok bool) {

@@ -81,7 +81,7 @@ type Edge struct {
 	Properties   Properties
 	Lifecycle
 	// Taken is the deletion of a node that last took this edge with it. It is kept
-	// when the edge comes back, so that the deletion can be redone exactly.
+	// when the edge comes back; other deletions may have taken it before.
 	Taken Mark
 }
 

@@ -29,7 +29,7 @@ type history struct {
 const actors = 3
 
 func newHistory(t *rapid.T) *history {
-	h := &history{t: t, state: graphtest.NewMemory(), model: &model{takers: map[uuid.UUID]cascaded{}}, ids: map[uuid.UUID]int{}}
+	h := &history{t: t, state: graphtest.NewMemory(), model: &model{}, ids: map[uuid.UUID]int{}}
 	for i := range 5 { // something to work on
 		h.run(i%actors, false, graph.Action{Payload: graph.CreateNode{ID: nodeID(i), Name: "n", EntityType: graph.Actor}})
 	}
@@ -259,7 +259,7 @@ func (h *history) named(p *graph.Pick, undo bool) *modelEntry {
 	if undo && standing(entry) {
 		return entry
 	}
-	for _, later := range h.model.stack(entry.actor) {
+	for _, later := range h.model.of(entry.actor) {
 		if undo || later.sequence > entry.cancelled {
 			return nil
 		}

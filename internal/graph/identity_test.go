@@ -34,13 +34,13 @@ func TestManyUndosAndAsManyRedosAreTheIdentity(t *testing.T) {
 		for range h.steps() {
 			h.step()
 		}
-		_, depth := graph.Stacks(h.state.Entries).Depths()
+		_, depth, _ := h.state.Depths(uuid.Nil)
 		for range depth { // what is left to redo would be redone among the undone
 			if _, err := h.state.Apply(graph.Command{Origin: h.origin(0), Action: graph.Action{Payload: graph.Redo{Pick: graph.Pick{Workspace: true}}}}); err != nil {
 				return
 			}
 		}
-		count, _ := graph.Stacks(h.state.Entries).Depths()
+		count, _, _ := h.state.Depths(uuid.Nil)
 		count = rapid.IntRange(0, count).Draw(t, "undos")
 		type moment struct {
 			nodes map[uuid.UUID]graph.Node

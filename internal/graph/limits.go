@@ -30,7 +30,8 @@ const (
 	MaxConflicts = 100
 	// MaxListed is how many edges of a cascade a change lists.
 	MaxListed = 1000
-	// StackDepth is how many of an actor's newest commands can be undone.
+	// StackDepth is how many of an actor's commands can be undone at any moment: the
+	// newest that stand.
 	StackDepth = 100
 )
 

@@ -16,13 +16,7 @@ import (
 // done over again each time.
 type model struct {
 	entries []*modelEntry
-	changes int                    // of the journal, UNDO and REDO included
-	takers  map[uuid.UUID]cascaded // which deletion took an edge last
-}
-
-type cascaded struct {
-	entry int
-	node  uuid.UUID
+	changes int // of the journal, UNDO and REDO included
 }
 
 // thing is a node or an edge as a map of fields; ends are an edge's.
@@ -135,15 +129,6 @@ func (m *model) did(actor int, copies []world, took map[uuid.UUID]map[uuid.UUID]
 		}
 	}
 	m.entries = append(m.entries, entry)
-	m.took(entry)
-}
-
-func (m *model) took(entry *modelEntry) {
-	for node, edges := range entry.took {
-		for edge := range edges {
-			m.takers[edge] = cascaded{entry.sequence, node}
-		}
-	}
 }
 
 func writersOf(last map[place]int, id uuid.UUID) map[place]int {
@@ -226,13 +211,6 @@ func (m *model) mayRedo(entry *modelEntry) bool {
 			return false
 		}
 	}
-	for node, edges := range entry.took {
-		for edge := range edges {
-			if m.takers[edge] != (cascaded{entry.sequence, node}) {
-				return false // another deletion has taken and returned it
-			}
-		}
-	}
 	return !m.replay(func(e *modelEntry) bool { return standing(e) || e == entry }).dangling()
 }
 
@@ -245,22 +223,22 @@ func (e *modelEntry) isTaken(id uuid.UUID) bool {
 	return false
 }
 
-// stack gives the entries of an actor, or with -1 of all, the newest hundred.
-func (m *model) stack(actor int) []*modelEntry {
+// of gives the entries of an actor, or with -1 of all.
+func (m *model) of(actor int) []*modelEntry {
 	var of []*modelEntry
 	for _, entry := range m.entries {
 		if actor < 0 || entry.actor == actor {
 			of = append(of, entry)
 		}
 	}
-	return of[max(0, len(of)-100):]
+	return of
 }
 
 // toUndo and toRedo are the entries that the actor's, or with -1 the workspace's,
 // next UNDO and REDO are about; nil: none.
 func (m *model) toUndo(actor int) *modelEntry {
 	var top *modelEntry
-	for _, entry := range m.stack(actor) {
+	for _, entry := range m.of(actor) {
 		if standing(entry) {
 			top = entry
 		}
@@ -270,10 +248,10 @@ func (m *model) toUndo(actor int) *modelEntry {
 
 func (m *model) toRedo(actor int) *modelEntry {
 	var top *modelEntry
-	stack := m.stack(actor)
-	for _, entry := range stack {
+	all := m.of(actor)
+	for _, entry := range all {
 		cleared := false
-		for _, later := range stack {
+		for _, later := range all {
 			cleared = cleared || later.sequence > entry.cancelled
 		}
 		if !standing(entry) && !cleared && (top == nil || entry.cancelled > top.cancelled) {
@@ -292,7 +270,6 @@ func (m *model) undo(entry *modelEntry) {
 func (m *model) redo(entry *modelEntry) {
 	m.changes++
 	entry.cancelled = 0
-	m.took(entry)
 }
 
 // seen is the world that a State shows, in the model's terms.

@@ -163,7 +163,11 @@ func differs(step *Step, r resource) []obstacle {
 // strays are the edges because of which a node is not as the step of the command
 // with sequence s found it: those that were not there, and those that are no more.
 func (d *decision) strays(s Sequence, step *Step, node *Node) ([]obstacle, error) {
-	ids, err := d.state.Strays(Mark{Sequence: s, Node: node.ID}, MaxConflicts)
+	taken := Cascade{Mark: Mark{Sequence: s, Node: node.ID}}
+	if step.Cascade != nil {
+		taken = *step.Cascade
+	}
+	ids, err := d.state.Strays(taken, MaxConflicts)
 	if err != nil {
 		return nil, err
 	}

@@ -101,6 +101,42 @@ func TestRedoingADeletionIsBlockedByAnEdgeThatAnotherDeletionTook(t *testing.T) 
 	require.Equal(t, []graph.Conflict{{Kind: "edge", ID: edgeID(1), ByCommandID: theirs}}, d.blocked(1, graph.Redo{}))
 }
 
+// Of several deletions that took the same edge and are undone, each finds what it found
+// at first, whichever took it last.
+func TestADeletionIsRedoneAfterAnotherOfTheSameEdgeCameAndWasUndone(t *testing.T) {
+	for name, theirs := range map[string]int{"of the other end": 2, "of the same node": 1} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.do(3, node(1))
+			d.do(3, node(2))
+			d.do(3, edge(1, 1, 2))
+			d.do(1, graph.DeleteNode{ID: nodeID(1)})
+			d.do(1, graph.Undo{})
+			d.do(2, graph.DeleteNode{ID: nodeID(theirs)})
+			d.do(2, graph.Undo{})
+			d.do(1, graph.Redo{})
+			require.True(t, d.Edges[edgeID(1)].Deleted)
+			d.do(1, graph.Undo{})
+			d.do(2, graph.Redo{})
+			d.do(2, graph.Undo{})
+			require.False(t, d.Edges[edgeID(1)].Deleted)
+		})
+	}
+}
+
+func TestADeletionIsNotRedoneWhereAnEdgeCameBackThatItDidNotTake(t *testing.T) {
+	d := newDesk(t)
+	d.do(3, node(1))
+	d.do(3, node(2))
+	d.do(3, edge(1, 1, 2))
+	theirs := d.do(2, graph.DeleteEdge{ID: edgeID(1)})
+	d.do(1, graph.DeleteNode{ID: nodeID(1)})
+	d.do(1, graph.Undo{})
+	d.do(2, graph.Undo{Pick: graph.Pick{CommandID: theirs}})
+	returned := commandID(d.count)
+	require.Equal(t, []graph.Conflict{{Kind: "edge", ID: edgeID(1), ByCommandID: returned}}, d.blocked(1, graph.Redo{}))
+}
+
 func TestTheUndoStackIsAHundredDeep(t *testing.T) {
 	d := newDesk(t)
 	first := d.do(1, node(0))
@@ -112,12 +148,14 @@ func TestTheUndoStackIsAHundredDeep(t *testing.T) {
 	for range 100 {
 		d.do(1, graph.Undo{})
 	}
+	require.Equal(t, "n", d.Nodes[nodeID(0)].Name)
+	undo, redo, _ := d.Depths(actorID(1))
+	require.Equal(t, []int{1, 100}, []int{undo, redo})
+	d.do(1, graph.Undo{Pick: graph.Pick{CommandID: first}})
+	undo, redo, _ = d.Depths(actorID(1))
+	require.Equal(t, []int{0, 100}, []int{undo, redo}, "of what is undone the last hundred")
 	_, err = d.try(1, graph.Undo{})
 	require.Equal(t, "nothing_to_undo", reason(err))
-	require.Equal(t, "n", d.Nodes[nodeID(0)].Name)
-	newest, _ := d.Newest(actorID(1), graph.StackDepth)
-	undo, redo := graph.Stacks(newest).Depths()
-	require.Equal(t, []int{0, 100}, []int{undo, redo})
 }
 
 func TestAVersionThatIsNotTheExpectedOneIsRefused(t *testing.T) {

@@ -1,6 +1,9 @@
 package graph
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/fault"
@@ -22,58 +25,98 @@ func (c *Change) Entry() (Entry, bool) {
 	return entry, c.Target == nil
 }
 
-// Stacks are the undo and the redo stack of an actor, or of the workspace: both
-// are there in its newest entries, at most [StackDepth], in the order of their
-// sequences. An undone command is in nobody's undo stack, whoever undid it.
-type Stacks []Entry
-
-// Undo gives the command to undo next: of those that stand the newest.
-func (s Stacks) Undo() (Entry, bool) {
-	for i := len(s) - 1; i >= 0; i-- {
-		if s[i].CancelledBy == 0 {
-			return s[i], true
-		}
-	}
-	return Entry{}, false
+// Stacks are the undo and the redo stack of an actor, or of the workspace, as far as
+// they were read. The undo stack is the newest [StackDepth] commands that stand, however
+// many came and were undone after them. The redo stack is those that were undone after
+// the newest command, whether that one stands or not: a new command clears what there was
+// to redo. An undone command is in nobody's undo stack, whoever undid it.
+//
+// The lists may be longer than that, so that a command that is undone uncovers the one
+// below without another look into the journal. [Stacks.IsShort] reports that one is needed.
+type Stacks struct {
+	Newest    Sequence // of the newest command
+	Standing  []Entry  // in the order of their sequences
+	Cancelled []Entry  // in the order in which they were undone; all of them after Newest
+	// StandingFrom is the sequence from which on Standing has all that stand, 0: it has
+	// all there are. CancelledFrom is the same of CancelledBy.
+	StandingFrom, CancelledFrom Sequence
 }
 
-// Redo gives the command to redo next: of the redoable ones that cancelled last.
-func (s Stacks) Redo() (Entry, bool) {
-	var last Entry
-	for _, entry := range s {
-		if s.redoable(entry) && entry.CancelledBy > last.CancelledBy {
-			last = entry
-		}
+// Undo returns the command to undo next: of those that stand the newest.
+func (s *Stacks) Undo() (Entry, bool) { return last(s.Standing) }
+
+// Redo returns the command to redo next: of the redoable ones that was undone last.
+func (s *Stacks) Redo() (Entry, bool) { return last(s.Cancelled) }
+
+func last(entries []Entry) (Entry, bool) {
+	if len(entries) == 0 {
+		return Entry{}, false
 	}
-	return last, last.CancelledBy != 0
+	return entries[len(entries)-1], true
 }
 
-// redoable says that a command was cancelled after the newest of the stack's: a
-// new command clears what there was to redo.
-func (s Stacks) redoable(entry Entry) bool {
-	return entry.CancelledBy > s[len(s)-1].Sequence
+// Depths returns how many commands can be undone and redone at this moment.
+func (s *Stacks) Depths() (undo, redo int) {
+	return min(len(s.Standing), StackDepth), min(len(s.Cancelled), StackDepth)
 }
 
-// Depths says how many commands can be undone and redone, one after the other.
-func (s Stacks) Depths() (undo, redo int) {
-	for _, entry := range s {
-		if entry.CancelledBy == 0 {
-			undo++
-		} else if s.redoable(entry) {
-			redo++
-		}
-	}
-	return undo, redo
+// IsShort reports whether the journal may have commands that belong to the stacks and
+// are not in them.
+func (s *Stacks) IsShort() bool {
+	return len(s.Standing) < StackDepth && s.StandingFrom > 0 || len(s.Cancelled) < StackDepth && s.CancelledFrom > 0
 }
 
-// find gives the entry with a sequence.
-func (s Stacks) find(sequence Sequence) (Entry, bool) {
-	for _, entry := range s {
-		if entry.Sequence == sequence {
-			return entry, true
+// Add adds a new command.
+func (s *Stacks) Add(entry Entry) {
+	s.Newest, s.Standing = entry.Sequence, append(s.Standing, entry)
+	s.Cancelled, s.CancelledFrom = nil, 0
+}
+
+// Cancel moves an entry, whose CancelledBy is set, from what stands to what can be
+// redone.
+func (s *Stacks) Cancel(entry Entry) {
+	s.Standing = without(s.Standing, entry.Sequence)
+	s.Cancelled = append(s.Cancelled, entry)
+}
+
+// Restore moves an entry back.
+func (s *Stacks) Restore(entry Entry) {
+	s.Cancelled = without(s.Cancelled, entry.Sequence)
+	if entry.Sequence < s.StandingFrom {
+		return // others stand between it and those that are known
+	}
+	entry.CancelledBy = 0
+	place, _ := slices.BinarySearchFunc(s.Standing, entry.Sequence, func(e Entry, sequence Sequence) int {
+		return cmp.Compare(e.Sequence, sequence)
+	})
+	s.Standing = slices.Insert(s.Standing, place, entry)
+}
+
+func without(entries []Entry, sequence Sequence) []Entry {
+	for i := len(entries) - 1; i >= 0; i-- { // mostly the last
+		if entries[i].Sequence == sequence {
+			return slices.Delete(entries, i, i+1)
 		}
 	}
-	return Entry{}, false
+	return entries
+}
+
+// Top returns a copy with at most limit entries of each list: what is worth
+// remembering of stacks that have grown.
+func (s *Stacks) Top(limit int) Stacks {
+	top := *s
+	if cut := len(s.Standing) - limit; cut > 0 {
+		top.StandingFrom = s.Standing[cut].Sequence
+	}
+	if cut := len(s.Cancelled) - limit; cut > 0 {
+		top.CancelledFrom = s.Cancelled[cut].CancelledBy
+	}
+	top.Standing, top.Cancelled = newest(s.Standing, limit), newest(s.Cancelled, limit)
+	return top
+}
+
+func newest(entries []Entry, limit int) []Entry {
+	return slices.Clone(entries[max(0, len(entries)-limit):])
 }
 
 // pick finds the entry that an UNDO (undo) or a REDO is about: a NotFound fault for
@@ -94,11 +137,11 @@ func pick(journal Journal, actor uuid.UUID, p Pick, undo bool) (Entry, error) {
 		}
 		named, whose = entry, entry.Actor
 	}
-	newest, err := journal.Newest(whose, StackDepth)
+	stacks, err := journal.StacksOf(whose)
 	if err != nil {
 		return Entry{}, err
 	}
-	if entry, ok := Stacks(newest).choose(named, undo); ok {
+	if entry, ok := stacks.choose(named, undo); ok {
 		return entry, nil
 	}
 	if undo {
@@ -107,16 +150,18 @@ func pick(journal Journal, actor uuid.UUID, p Pick, undo bool) (Entry, error) {
 	return Entry{}, fault.New(fault.Conflict, "Nothing to redo").With("reason", "nothing_to_redo")
 }
 
-func (s Stacks) choose(named *Entry, undo bool) (Entry, bool) {
-	switch {
-	case named == nil && undo:
-		return s.Undo()
-	case named == nil:
-		return s.Redo()
-	}
-	entry, ok := s.find(named.Sequence)
+func (s *Stacks) choose(named *Entry, undo bool) (Entry, bool) {
+	list := s.Cancelled
 	if undo {
-		return entry, ok && entry.CancelledBy == 0
+		list = s.Standing
 	}
-	return entry, ok && s.redoable(entry)
+	if named == nil {
+		return last(list)
+	}
+	for _, entry := range list[max(0, len(list)-StackDepth):] {
+		if entry.Sequence == named.Sequence {
+			return entry, true
+		}
+	}
+	return Entry{}, false
 }

@@ -33,10 +33,11 @@ type Resources interface {
 	// Orphans are those of the taken edges whose other end does not stand, but for
 	// the edges that the mark's own command (a batch) made: undoing it unmakes them.
 	Orphans(mark Mark, limit int) ([]uuid.UUID, error)
-	// Strays are the edges that stand at the mark's node and that its deletion did
-	// not find there as they are: they do not carry the mark, or their Newest is
-	// above its sequence.
-	Strays(mark Mark, limit int) ([]uuid.UUID, error)
+	// Strays are the edges that stand at the node of a deletion and that it did not find
+	// there as they are: they are not among those that it took, or their Newest is above
+	// its sequence. Which it took is a fact of the journal; the edge itself knows only the
+	// last deletion that took it.
+	Strays(taken Cascade, limit int) ([]uuid.UUID, error)
 }
 
 // EdgeSet is a set of edges that may be large: their number, and the first in any
@@ -53,7 +54,7 @@ type Journal interface {
 	// Entry gives the entry of the command or batch with an id, nil if no such
 	// command changed anything. UNDO and REDO have none.
 	Entry(commandID uuid.UUID) (*Entry, error)
-	// Newest gives the newest entries of an actor, or with uuid.Nil of all, at most
-	// limit, in the order of their sequences.
-	Newest(actor uuid.UUID, limit int) ([]Entry, error)
+	// StacksOf returns the stacks of an actor, or with uuid.Nil of the workspace. They are
+	// not short.
+	StacksOf(actor uuid.UUID) (Stacks, error)
 }

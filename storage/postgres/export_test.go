@@ -115,3 +115,6 @@ func (db *DB) ForgetTexts(most int64) {
 func (db *DB) BeginGraphWith(ctx context.Context, g GraphGroup, edges int) (*GraphTx, error) {
 	return db.beginGraph(ctx, g, edges)
 }
+
+// SelectStacks reads the stacks of actors.
+const SelectStacks = selectStacks

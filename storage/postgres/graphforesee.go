@@ -50,17 +50,13 @@ func (tx *GraphTx) foresee(all []GraphNeeds) error {
 // topOf gives the sequences of the entries that undos and redos would be about. An
 // undo after a redo is about what was redone, and the other way round: that is not
 // another entry.
-func topOf(stack graph.Stacks, count Reversals) []graph.Sequence {
+func topOf(stacks graph.Stacks, count Reversals) []graph.Sequence {
 	var found []graph.Sequence
-	for i := len(stack) - 1; i >= 0 && (count.Undos > 0 || count.Redos > 0); i-- {
-		left := &count.Undos
-		if stack[i].CancelledBy != 0 {
-			left = &count.Redos
-		}
-		if *left > 0 {
-			*left--
-			found = append(found, stack[i].Sequence)
-		}
+	for _, e := range stacks.Standing[max(0, len(stacks.Standing)-count.Undos):] {
+		found = append(found, e.Sequence)
+	}
+	for _, e := range stacks.Cancelled[max(0, len(stacks.Cancelled)-count.Redos):] {
+		found = append(found, e.Sequence)
 	}
 	return found
 }

@@ -170,7 +170,7 @@ func (tx *GraphTx) begin(g GraphGroup) error {
 		b.Queue(selectEdgesAt, wanted.centres.workspaces, wanted.centres.ids, tx.edges).Query(tx.readEdgesAt(wanted.centres))
 	}
 	if len(wanted.actors.ids) > 0 {
-		b.Queue(selectStacks, wanted.actors.workspaces, wanted.actors.ids, graph.StackDepth).Query(tx.readStacks(wanted.actors))
+		b.Queue(selectStacks, wanted.actors.workspaces, wanted.actors.ids, stacksRead).Query(tx.readStacks(wanted.actors, stacksRead))
 	}
 	if err := tx.conn.send(tx.ctx, b); err != nil {
 		return fmt.Errorf("beginning a group: %w", err)

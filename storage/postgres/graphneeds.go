@@ -46,8 +46,8 @@ func collectNeeds(all []GraphNeeds) *needs {
 			if one.Stacks == nil {
 				return false
 			}
-			_, known := one.Stacks.Actors[actor]
-			return known
+			stacks, known := one.Stacks.Actors[actor]
+			return known && !stacks.IsShort()
 		})
 	}
 	return n

@@ -21,7 +21,14 @@ const (
 	takenEdges  = edgeStatement(isTaken)
 	orphanEdges = edgeStatement(isTaken + ` AND e.created_by <> $3 AND (SELECT n.deleted FROM nodes n
 		WHERE n.workspace_id = e.workspace_id AND n.id = CASE e.source_id WHEN $2 THEN e.target_id ELSE e.source_id END AND n.id <> $2)`)
-	strayEdges = edgeStatement(`NOT e.deleted AND (e.taken_sequence <> $3 OR e.taken_node IS DISTINCT FROM $2 OR e.newest > $3)`)
+	// strayEdges reads the edges that stand and that the deletion of the mark did not take,
+	// or that were written since. Which it took is what the journal lists, $4, or, of many,
+	// cascade_edges; those that carry the mark need not be looked for there.
+	strayEdges = `SELECT id FROM (
+		(SELECT e.id ` + edgesOf + `NOT e.deleted AND (e.taken_sequence <> $3 OR e.taken_node IS DISTINCT FROM $2)
+		EXCEPT (SELECT unnest($4::uuid[]) UNION ALL SELECT unnest(c.edge_ids) FROM cascade_edges c
+			WHERE c.workspace_id = $1 AND c.sequence = $3 AND c.node_id = $2))
+		UNION SELECT e.id ` + edgesOf + `NOT e.deleted AND e.newest > $3) s ORDER BY id LIMIT %d`
 )
 
 // manyEdges gives a set of edges out of the database.
@@ -43,13 +50,13 @@ func (s *GraphState) manyEdges(limit int, set edgeStatement, args ...any) (graph
 	return found, nil
 }
 
-// someEdges gives the first of a set of edges, and takes them into memory: they are
+// someEdges gives a few edges that a query finds, and takes them into memory: they are
 // looked at next.
-func (s *GraphState) someEdges(limit int, set edgeStatement, args ...any) ([]uuid.UUID, error) {
+func (s *GraphState) someEdges(query string, args ...any) ([]uuid.UUID, error) {
 	if err := s.write(); err != nil {
 		return nil, err
 	}
-	rows, err := s.tx.conn.Query(s.tx.ctx, firstEdges(set, limit), append([]any{s.workspace}, args...)...)
+	rows, err := s.tx.conn.Query(s.tx.ctx, query, append([]any{s.workspace}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("reading edges of a node: %w", err)
 	}

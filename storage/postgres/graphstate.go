@@ -122,7 +122,7 @@ func (s *GraphState) Orphans(mark graph.Mark, limit int) ([]uuid.UUID, error) {
 		return nil, err
 	}
 	if !whole {
-		return s.someEdges(limit, orphanEdges, mark.Node, mark.Sequence)
+		return s.someEdges(firstEdges(orphanEdges, limit), mark.Node, mark.Sequence)
 	}
 	if err := s.loadEnds(mark.Node); err != nil {
 		return nil, err
@@ -139,16 +139,17 @@ func (s *GraphState) Orphans(mark graph.Mark, limit int) ([]uuid.UUID, error) {
 }
 
 // Strays implements graph.Resources.
-func (s *GraphState) Strays(mark graph.Mark, limit int) ([]uuid.UUID, error) {
+func (s *GraphState) Strays(taken graph.Cascade, limit int) ([]uuid.UUID, error) {
+	mark := taken.Mark
 	whole, err := s.wholeAt(mark.Node)
 	if err != nil {
 		return nil, err
 	}
-	if !whole {
-		return s.someEdges(limit, strayEdges, mark.Node, mark.Sequence)
+	if !whole || taken.Count > int64(len(taken.Edges)) {
+		return s.someEdges(fmt.Sprintf(strayEdges, limit), mark.Node, mark.Sequence, taken.Edges)
 	}
 	ids := s.where(mark.Node, func(e *graph.Edge) bool {
-		return !e.Deleted && (e.Taken != mark || e.Newest() > mark.Sequence)
+		return !e.Deleted && (!slices.Contains(taken.Edges, e.ID) || e.Newest() > mark.Sequence)
 	})
 	return ids[:min(limit, len(ids))], nil
 }

@@ -151,15 +151,9 @@ func (h *graphHistory) step(state *postgres.GraphState) {
 	h.model.Record(want.Change)
 	require.NoError(h.t, state.Record(got.Change))
 	for n := range graphActors {
-		var mine []graph.Entry
-		for _, entry := range h.model.Entries {
-			if entry.Actor == graphID(3, n) {
-				mine = append(mine, entry)
-			}
-		}
 		undo, redo, err := state.Depths(graphID(3, n))
 		require.NoError(h.t, err)
-		wantUndo, wantRedo := graph.Stacks(mine).Depths()
+		wantUndo, wantRedo, _ := h.model.Depths(graphID(3, n))
 		require.Equal(h.t, []int{wantUndo, wantRedo}, []int{undo, redo})
 	}
 }

@@ -18,9 +18,28 @@ type undoState struct {
 	stacks    map[uuid.UUID]graph.Stacks // by actor, uuid.Nil: the workspace's; those that were asked for
 	own       map[uuid.UUID]bool         // stacks that are copies, free to change
 	touched   map[uuid.UUID]bool         // actors whose stacks are others than before, also if they are not in stacks
+	moves     []stackMove                // all of this transaction, in their order
 	fresh     []graph.Entry              // made in this transaction
 	byCommand map[uuid.UUID]graph.Sequence
 	cancelled map[graph.Sequence]graph.Sequence // what this transaction undid, and by which change, or redid (0)
+}
+
+// stackMove is what a change does to the stacks of its entry's actor and of the
+// workspace.
+type stackMove struct {
+	entry graph.Entry
+	kind  graph.Type // UNDO or REDO of the entry; any other: it is new
+}
+
+func (m *stackMove) apply(to *graph.Stacks) {
+	switch m.kind {
+	case graph.TypeUndo:
+		to.Cancel(m.entry)
+	case graph.TypeRedo:
+		to.Restore(m.entry)
+	default:
+		to.Add(m.entry)
+	}
 }
 
 func newUndoState() undoState {
@@ -46,78 +65,100 @@ func (u *undoState) remember(head graph.Sequence, remembered *GraphStacks) {
 // record changes the stacks as a change of the journal does. target is the change
 // that an UNDO or a REDO is about.
 func (u *undoState) record(c, target *graph.Change) {
+	move := stackMove{kind: c.Type}
 	if entry, ok := c.Entry(); ok {
+		move.entry = entry
 		u.fresh = append(u.fresh, entry)
 		u.byCommand[entry.CommandID] = entry.Sequence
-		for _, whose := range []uuid.UUID{entry.Actor, uuid.Nil} {
-			u.touched[whose] = true
-			if _, known := u.stacks[whose]; known {
-				stack := append(u.ownStack(whose), entry)
-				u.stacks[whose] = stack[max(0, len(stack)-graph.StackDepth):]
-			}
+	} else {
+		move.entry, _ = target.Entry()
+		if c.Type == graph.TypeUndo {
+			move.entry.CancelledBy = c.Sequence
 		}
-		return
+		u.cancelled[target.Sequence] = move.entry.CancelledBy
 	}
-	undoneBy := graph.Sequence(0)
-	if c.Type == graph.TypeUndo {
-		undoneBy = c.Sequence
-	}
-	u.cancelled[c.Target.Sequence] = undoneBy
-	u.touched[target.Actor], u.touched[uuid.Nil] = true, true
-	for whose, stack := range u.stacks {
-		if i := slices.IndexFunc(stack, func(e graph.Entry) bool { return e.Sequence == c.Target.Sequence }); i >= 0 {
-			u.ownStack(whose)[i].CancelledBy = undoneBy
+	u.moves = append(u.moves, move)
+	for _, whose := range []uuid.UUID{move.entry.Actor, uuid.Nil} {
+		u.touched[whose] = true
+		if _, known := u.stacks[whose]; known {
+			stacks := u.ownStacks(whose)
+			move.apply(&stacks)
+			u.stacks[whose] = stacks
 		}
 	}
 }
 
-// ownStack gives a stack to change.
-func (u *undoState) ownStack(whose uuid.UUID) graph.Stacks {
+// ownStacks gives stacks to change.
+func (u *undoState) ownStacks(whose uuid.UUID) graph.Stacks {
+	stacks := u.stacks[whose]
 	if !u.own[whose] {
 		u.own[whose] = true
-		u.stacks[whose] = append(make(graph.Stacks, 0, graph.StackDepth+8), u.stacks[whose]...)
+		stacks.Standing = append(make([]graph.Entry, 0, len(stacks.Standing)+8), stacks.Standing...)
+		stacks.Cancelled = slices.Clone(stacks.Cancelled)
 	}
-	return u.stacks[whose]
+	return stacks
 }
 
-// newer brings entries that were read to where this transaction is.
+// newer brings stacks that were read to where this transaction is.
 func (u *undoState) newer(whose uuid.UUID, read graph.Stacks) graph.Stacks {
-	for i := range read {
-		if by, ok := u.cancelled[read[i].Sequence]; ok {
-			read[i].CancelledBy = by
+	for i := range u.moves {
+		if whose == uuid.Nil || u.moves[i].entry.Actor == whose {
+			u.moves[i].apply(&read)
 		}
 	}
-	for _, entry := range u.fresh {
-		if whose == uuid.Nil || entry.Actor == whose {
-			entry.CancelledBy = u.cancelled[entry.Sequence]
-			read = append(read, entry)
-		}
-	}
-	return read[max(0, len(read)-graph.StackDepth):]
+	return read
 }
 
 const selectEntry = `SELECT sequence, actor_id, type, cancelled_by FROM undo_entries WHERE workspace_id = $1 AND command_id = $2`
 
-// selectStacks gives the newest entries of actors; uuid.Nil is everybody.
-const selectStacks = `SELECT t.workspace_id, t.actor_id, u.sequence, u.command_id, u.actor_id, u.type, u.cancelled_by
-	FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, actor_id)
-	CROSS JOIN LATERAL (
-		(SELECT * FROM undo_entries a WHERE t.actor_id <> '00000000-0000-0000-0000-000000000000'
-			AND a.workspace_id = t.workspace_id AND a.actor_id = t.actor_id ORDER BY a.sequence DESC LIMIT $3)
-		UNION ALL
-		(SELECT * FROM undo_entries w WHERE t.actor_id = '00000000-0000-0000-0000-000000000000'
-			AND w.workspace_id = t.workspace_id ORDER BY w.sequence DESC LIMIT $3)
-	) u ORDER BY u.sequence`
+// stacksRead is how many entries of a list are read of an actor: so many commands beyond
+// the depth can be undone, or redone, before the stacks are short.
+const stacksRead = 2 * graph.StackDepth
 
-// readStacks takes up stacks; an actor without entries has an empty one.
-func (tx *GraphTx) readStacks(asked idList) func(pgx.Rows) error {
+// selectStacks gives for each actor, uuid.Nil is everybody, its newest command, the newest
+// that stand, and those that were undone after the newest. OFFSET 0 has the newest be
+// found once.
+const selectStacks = `SELECT t.workspace_id, t.actor_id, n.newest, u.sequence, u.command_id, u.actor_id, u.type, u.cancelled_by
+	FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, actor_id)
+	CROSS JOIN LATERAL (SELECT t.actor_id = '00000000-0000-0000-0000-000000000000') AS o (all_of_them)
+	CROSS JOIN LATERAL (SELECT CASE WHEN o.all_of_them
+		THEN (SELECT max(sequence) FROM undo_entries w WHERE w.workspace_id = t.workspace_id)
+		ELSE GREATEST(
+			(SELECT max(sequence) FROM undo_entries a WHERE a.workspace_id = t.workspace_id AND a.actor_id = t.actor_id AND a.cancelled_by = 0),
+			(SELECT max(sequence) FROM undo_entries a WHERE a.workspace_id = t.workspace_id AND a.actor_id = t.actor_id AND a.cancelled_by > 0))
+		END OFFSET 0) AS n (newest)
+	CROSS JOIN LATERAL (
+		(SELECT * FROM undo_entries a WHERE NOT o.all_of_them AND a.workspace_id = t.workspace_id AND a.actor_id = t.actor_id
+			AND a.cancelled_by = 0 ORDER BY a.sequence DESC LIMIT $3)
+		UNION ALL
+		(SELECT * FROM undo_entries w WHERE o.all_of_them AND w.workspace_id = t.workspace_id
+			AND w.cancelled_by = 0 AND w.sequence > 0 ORDER BY w.sequence DESC LIMIT $3)
+		UNION ALL
+		(SELECT * FROM undo_entries a WHERE NOT o.all_of_them AND a.workspace_id = t.workspace_id AND a.actor_id = t.actor_id
+			AND a.cancelled_by > 0 AND a.cancelled_by > n.newest ORDER BY a.cancelled_by DESC LIMIT $3)
+		UNION ALL
+		(SELECT * FROM undo_entries w WHERE o.all_of_them AND w.workspace_id = t.workspace_id
+			AND w.cancelled_by > 0 AND w.sequence > 0 AND w.cancelled_by > n.newest ORDER BY w.cancelled_by DESC LIMIT $3)
+	) u ORDER BY u.cancelled_by, u.sequence`
+
+// readStacks takes up stacks of which at most limit entries of a list were asked for. An
+// actor without entries has empty ones.
+func (tx *GraphTx) readStacks(asked idList, limit int) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		var workspace, whose uuid.UUID
+		var newest graph.Sequence
 		var e graph.Entry
 		found := map[graphID]graph.Stacks{}
-		_, err := pgx.ForEachRow(rows, []any{&workspace, &whose, &e.Sequence, &e.CommandID, &e.Actor, &e.Type, &e.CancelledBy}, func() error {
+		to := []any{&workspace, &whose, &newest, &e.Sequence, &e.CommandID, &e.Actor, &e.Type, &e.CancelledBy}
+		_, err := pgx.ForEachRow(rows, to, func() error {
 			key := graphID{workspace, whose}
-			found[key] = append(found[key], e)
+			stacks := found[key]
+			if stacks.Newest = newest; e.CancelledBy == 0 {
+				stacks.Standing = append(stacks.Standing, e)
+			} else {
+				stacks.Cancelled = append(stacks.Cancelled, e)
+			}
+			found[key] = stacks
 			return nil
 		})
 		if err != nil {
@@ -125,39 +166,47 @@ func (tx *GraphTx) readStacks(asked idList) func(pgx.Rows) error {
 		}
 		for i := range asked.ids {
 			workspace, whose := uuid.UUID(asked.workspaces[i].Bytes), uuid.UUID(asked.ids[i].Bytes)
+			stacks := found[graphID{workspace, whose}]
+			if len(stacks.Standing) == limit {
+				stacks.StandingFrom = stacks.Standing[0].Sequence
+			}
+			if len(stacks.Cancelled) == limit {
+				stacks.CancelledFrom = stacks.Cancelled[0].CancelledBy
+			}
 			undo := &tx.states[workspace].undo
-			undo.stacks[whose] = undo.newer(whose, found[graphID{workspace, whose}])
+			undo.stacks[whose] = undo.newer(whose, stacks)
 			undo.own[whose] = true
 		}
 		return nil
 	}
 }
 
-// Newest implements graph.Journal. A limit other than graph.StackDepth is not asked
-// for.
-func (s *GraphState) Newest(actor uuid.UUID, limit int) ([]graph.Entry, error) {
-	stack, known := s.undo.stacks[actor]
-	if !known {
-		l := s.list([]uuid.UUID{actor})
-		rows, err := s.tx.conn.Query(s.tx.ctx, selectStacks, l.workspaces, l.ids, graph.StackDepth)
-		if err == nil {
-			err = s.tx.readStacks(l)(rows)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading an undo stack: %w", err)
-		}
-		stack = s.undo.stacks[actor]
+// StacksOf implements graph.Journal.
+func (s *GraphState) StacksOf(actor uuid.UUID) (graph.Stacks, error) {
+	if stacks, known := s.undo.stacks[actor]; known && !stacks.IsShort() {
+		return stacks, nil
 	}
-	return stack[max(0, len(stack)-limit):], nil
+	l := s.list([]uuid.UUID{actor})
+	// What is stored is as of before this transaction, which may have undone, or redone,
+	// any of what is read.
+	limit := stacksRead + len(s.undo.moves)
+	rows, err := s.tx.conn.Query(s.tx.ctx, selectStacks, l.workspaces, l.ids, limit)
+	if err == nil {
+		err = s.tx.readStacks(l, limit)(rows)
+	}
+	if err != nil {
+		return graph.Stacks{}, fmt.Errorf("reading the stacks of an actor: %w", err)
+	}
+	return s.undo.stacks[actor], nil
 }
 
 // Depths says how many commands an actor can undo and redo.
 func (s *GraphState) Depths(actor uuid.UUID) (undo, redo int, err error) {
-	stack, err := s.Newest(actor, graph.StackDepth)
+	stacks, err := s.StacksOf(actor)
 	if err != nil {
 		return 0, 0, err
 	}
-	undo, redo = graph.Stacks(stack).Depths()
+	undo, redo = stacks.Depths()
 	return undo, redo, nil
 }
 
@@ -185,11 +234,16 @@ func (s *GraphState) Entry(commandID uuid.UUID) (*graph.Entry, error) {
 	return &e, nil
 }
 
-// Stacks gives the stacks as they are after this transaction, and of which actors
-// they are others than before it, known or not.
+// Stacks gives the stacks as they are after this transaction, so far as they are worth
+// remembering, and of which actors they are others than before it, known or not.
 func (s *GraphState) Stacks() (stacks *GraphStacks, changed []uuid.UUID) {
 	for whose := range s.undo.touched {
 		changed = append(changed, whose)
+	}
+	for whose, grown := range s.undo.stacks {
+		if len(grown.Standing) > stacksRead || len(grown.Cancelled) > stacksRead {
+			s.undo.stacks[whose] = grown.Top(stacksRead)
+		}
 	}
 	return &GraphStacks{Head: s.head, Actors: s.undo.stacks}, changed
 }

@@ -15,6 +15,9 @@ const (
 	stacksKey  = "livegraph:undo:" // and the workspace
 	stacksHead = "head"            // the field with the sequence; the others are actors
 	stacksKept = 24 * time.Hour    // after the last change of a workspace
+	// stacksActors is how many actors' stacks are kept of a workspace. Beyond, all but those
+	// that were just changed are thrown away: they are made again out of the journal.
+	stacksActors = 2000
 )
 
 // Stacks are the undo stacks of a workspace's actors, each as it was encoded, as of
@@ -37,8 +40,9 @@ type StackUpdate struct {
 // an update before may have been lost, or somebody else may have written.
 var saveStacks = redis.NewScript(`
 	if redis.call('HGET', KEYS[1], 'head') ~= ARGV[1] then redis.call('DEL', KEYS[1]) end
+	if redis.call('HLEN', KEYS[1]) > tonumber(ARGV[4]) then redis.call('DEL', KEYS[1]) end
 	redis.call('HSET', KEYS[1], 'head', ARGV[2])
-	for i = 4, #ARGV, 2 do
+	for i = 5, #ARGV, 2 do
 		if ARGV[i + 1] == '' then redis.call('HDEL', KEYS[1], ARGV[i])
 		else redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
 	end
@@ -48,7 +52,7 @@ var saveStacks = redis.NewScript(`
 func (db *DB) SaveStacks(ctx context.Context, updates []StackUpdate) error {
 	pipe := db.client.Pipeline()
 	for _, u := range updates {
-		args := []any{strconv.FormatInt(u.Base, 10), strconv.FormatInt(u.Head, 10), stacksKept.Milliseconds()}
+		args := []any{strconv.FormatInt(u.Base, 10), strconv.FormatInt(u.Head, 10), stacksKept.Milliseconds(), stacksActors}
 		for actor, stack := range u.Actors {
 			args = append(args, actor.String(), stack)
 		}

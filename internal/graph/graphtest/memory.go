@@ -4,6 +4,7 @@ package graphtest
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -70,10 +71,12 @@ func (m *Memory) Orphans(mark graph.Mark, limit int) ([]uuid.UUID, error) {
 	return ids[:min(limit, len(ids))], nil
 }
 
-// Strays implements graph.Resources.
-func (m *Memory) Strays(mark graph.Mark, limit int) ([]uuid.UUID, error) {
+// Strays implements graph.Resources. Of a cascade that is not listed whole it knows those
+// edges that no other deletion has taken since.
+func (m *Memory) Strays(taken graph.Cascade, limit int) ([]uuid.UUID, error) {
 	ids := m.where(func(e *graph.Edge) bool {
-		return !e.Deleted && touches(e, mark.Node) && (e.Taken != mark || e.Newest() > mark.Sequence)
+		found := e.Taken == taken.Mark || slices.Contains(taken.Edges, e.ID)
+		return !e.Deleted && touches(e, taken.Mark.Node) && (!found || e.Newest() > taken.Mark.Sequence)
 	})
 	return ids[:min(limit, len(ids))], nil
 }
@@ -93,15 +96,30 @@ func (m *Memory) Entry(id uuid.UUID) (*graph.Entry, error) {
 	return nil, nil
 }
 
-// Newest implements graph.Journal.
-func (m *Memory) Newest(actor uuid.UUID, limit int) ([]graph.Entry, error) {
-	var entries []graph.Entry
+// StacksOf implements graph.Journal: the stacks are made of all entries each time.
+func (m *Memory) StacksOf(actor uuid.UUID) (graph.Stacks, error) {
+	var stacks graph.Stacks
 	for _, entry := range m.Entries {
-		if actor == uuid.Nil || entry.Actor == actor {
-			entries = append(entries, entry)
+		if actor != uuid.Nil && entry.Actor != actor {
+			continue
+		}
+		stacks.Newest = max(stacks.Newest, entry.Sequence)
+		if entry.CancelledBy == 0 {
+			stacks.Standing = append(stacks.Standing, entry)
+		} else {
+			stacks.Cancelled = append(stacks.Cancelled, entry)
 		}
 	}
-	return entries[max(0, len(entries)-limit):], nil
+	stacks.Cancelled = slices.DeleteFunc(stacks.Cancelled, func(e graph.Entry) bool { return e.CancelledBy < stacks.Newest })
+	slices.SortFunc(stacks.Cancelled, func(a, b graph.Entry) int { return cmp.Compare(a.CancelledBy, b.CancelledBy) })
+	return stacks, nil
+}
+
+// Depths returns how many commands an actor can undo and redo.
+func (m *Memory) Depths(actor uuid.UUID) (undo, redo int, err error) {
+	stacks, err := m.StacksOf(actor)
+	undo, redo = stacks.Depths()
+	return undo, redo, err
 }
 
 // Do implements graph.State.

@@ -1,0 +1,152 @@
+package graphtest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/graph"
+)
+
+// Bursts is a long history of a few actors that do the same thing many times over, so
+// that each of their stacks is filled beyond its depth and emptied again several times.
+// No command is in another's way: what is refused is refused by the stacks alone, and
+// [Oracle] says what that has to be.
+type Bursts struct {
+	Actors []uuid.UUID
+	Roll   func(n int) int // a number below n, all equally likely
+	// Decide decides a command, and records the change that it makes.
+	Decide func(c graph.Command) (graph.Outcome, error)
+	// Depths returns what an actor can undo and redo by the tested state.
+	Depths func(actor uuid.UUID) (undo, redo int, err error)
+
+	oracle   Oracle
+	commands int64
+	done     []doneCommand
+}
+
+type doneCommand struct {
+	id       uuid.UUID
+	sequence int64
+}
+
+// burstOf are the things done over and over; each is a list of what is done in turns.
+var burstOf = [][]graph.Type{
+	{graph.TypeCreateNode},
+	{graph.TypeCreateNode, graph.TypeUndo},
+	{graph.TypeCreateNode, graph.TypeUndo, graph.TypeRedo},
+	{graph.TypeUndo},
+	{graph.TypeUndo},
+	{graph.TypeRedo},
+	{graph.TypeUndo, graph.TypeUndo, graph.TypeRedo},
+	{graph.TypeCreateNode, graph.TypeCreateNode, graph.TypeUndo},
+}
+
+// Burst lets an actor do one thing many times. The error says what is otherwise than
+// the oracle has it.
+func (b *Bursts) Burst() error {
+	kinds := burstOf[b.Roll(len(burstOf))]
+	actor := b.Actors[b.Roll(len(b.Actors))]
+	pick := b.Roll(6) // 0: of the workspace, 1: by name, else the actor's own
+	for i := range 1 + b.Roll(150) {
+		if err := b.step(kinds[i%len(kinds)], actor, pick); err != nil {
+			return err
+		}
+	}
+	for _, actor := range b.Actors {
+		if err := b.checkDepths(actor); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Bursts) step(kind graph.Type, actor uuid.UUID, pick int) error {
+	b.commands++
+	c := graph.Command{ID: burstID(4, b.commands), Origin: graph.Origin{Actor: actor, Scopes: []string{"admin"}}}
+	p := graph.Pick{Workspace: pick == 0}
+	whose, named := actor, int64(0)
+	switch {
+	case pick == 0:
+		whose = uuid.Nil
+	case pick == 1 && len(b.done) > 0:
+		target := b.done[b.Roll(len(b.done))]
+		p.CommandID, named = target.id, target.sequence
+	}
+	want, refused := int64(0), ""
+	switch kind {
+	case graph.TypeUndo:
+		c.Payload = graph.Undo{Pick: p}
+		if want = b.oracle.NextUndo(whose); named != 0 {
+			want = ifSo(b.oracle.CanUndo(named), named)
+		}
+		refused = "nothing_to_undo"
+	case graph.TypeRedo:
+		c.Payload = graph.Redo{Pick: p}
+		if want = b.oracle.NextRedo(whose); named != 0 {
+			want = ifSo(b.oracle.CanRedo(named), named)
+		}
+		refused = "nothing_to_redo"
+	default:
+		c.Payload = graph.CreateNode{ID: burstID(1, b.commands), Name: "n", EntityType: graph.Concept}
+	}
+	outcome, err := b.Decide(c)
+	if refused != "" && want == 0 {
+		var public *fault.Error
+		if !errors.As(err, &public) || public.Details["reason"] != refused {
+			return fmt.Errorf("%s of actor %s: %w, must be refused: %s", kind, actor, err, refused)
+		}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s of actor %s, command %d, which is of change %d: %w", kind, actor, b.commands, want, err)
+	}
+	return b.record(c, outcome.Change, want)
+}
+
+func (b *Bursts) record(c graph.Command, change *graph.Change, want int64) error {
+	if change.Target == nil {
+		b.oracle.Did(int64(change.Sequence), c.Actor)
+		b.done = append(b.done, doneCommand{c.ID, int64(change.Sequence)})
+		return b.checkDepths(c.Actor)
+	}
+	if int64(change.Target.Sequence) != want {
+		return fmt.Errorf("change %d is %s of %d, must be of %d", change.Sequence, change.Type, change.Target.Sequence, want)
+	}
+	if change.Type == graph.TypeUndo {
+		b.oracle.Undid(int64(change.Sequence), want)
+	} else {
+		b.oracle.Redid(want)
+	}
+	return b.checkDepths(c.Actor)
+}
+
+func (b *Bursts) checkDepths(actor uuid.UUID) error {
+	undo, redo, err := b.Depths(actor)
+	if err != nil {
+		return err
+	}
+	if wantUndo, wantRedo := b.oracle.Depths(actor); undo != wantUndo || redo != wantRedo {
+		return fmt.Errorf("actor %s can undo %d and redo %d by the state, must be %d and %d", actor, undo, redo, wantUndo, wantRedo)
+	}
+	return nil
+}
+
+// Moment is the time of the next command.
+func (b *Bursts) Moment() time.Time {
+	return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).Add(time.Duration(b.commands) * time.Second)
+}
+
+func ifSo(so bool, sequence int64) int64 {
+	if so {
+		return sequence
+	}
+	return 0
+}
+
+func burstID(kind byte, n int64) uuid.UUID {
+	return uuid.UUID{0: kind, 12: byte(n >> 24), 13: byte(n >> 16), 14: byte(n >> 8), 15: byte(n)}
+}

@@ -1,0 +1,116 @@
+package graphtest
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// oracleDepth is how many commands an actor can undo, or redo, at any moment.
+const oracleDepth = 100
+
+// Oracle knows which commands can be undone and redone. It is a list of all commands,
+// and each question reads all of it: it forgets nothing, and shares no code with
+// package graph, whose stacks it is to judge. uuid.Nil asks for the whole workspace.
+type Oracle struct{ commands []oracleCommand }
+
+type oracleCommand struct {
+	sequence int64
+	actor    uuid.UUID
+	undoneBy int64 // 0: it stands
+}
+
+// Did records a command that changed something.
+func (o *Oracle) Did(sequence int64, actor uuid.UUID) {
+	o.commands = append(o.commands, oracleCommand{sequence: sequence, actor: actor})
+}
+
+// Undid records that the change with a sequence undid the command of another.
+func (o *Oracle) Undid(sequence, target int64) { o.set(target, sequence) }
+
+// Redid records that a command was redone.
+func (o *Oracle) Redid(target int64) { o.set(target, 0) }
+
+func (o *Oracle) set(target, undoneBy int64) {
+	for i := range o.commands {
+		if o.commands[i].sequence == target {
+			o.commands[i].undoneBy = undoneBy
+		}
+	}
+}
+
+// undoable returns the sequences of the newest hundred commands that stand, the newest
+// first.
+func (o *Oracle) undoable(actor uuid.UUID) []int64 {
+	var found []int64
+	for i := len(o.commands) - 1; i >= 0 && len(found) < oracleDepth; i-- {
+		c := o.commands[i]
+		if (actor == uuid.Nil || c.actor == actor) && c.undoneBy == 0 {
+			found = append(found, c.sequence)
+		}
+	}
+	return found
+}
+
+// redoable returns the sequences of the hundred commands that were undone last, the last
+// first. A new command clears what was undone before it.
+func (o *Oracle) redoable(actor uuid.UUID) []int64 {
+	var undone []oracleCommand
+	newest := int64(0)
+	for _, c := range o.commands {
+		if actor != uuid.Nil && c.actor != actor {
+			continue
+		}
+		newest = max(newest, c.sequence)
+		if c.undoneBy != 0 {
+			undone = append(undone, c)
+		}
+	}
+	slices.SortFunc(undone, func(a, b oracleCommand) int { return cmp.Compare(b.undoneBy, a.undoneBy) })
+	var found []int64
+	for _, c := range undone {
+		if c.undoneBy > newest && len(found) < oracleDepth {
+			found = append(found, c.sequence)
+		}
+	}
+	return found
+}
+
+// NextUndo returns the sequence of the command that an UNDO is about; 0: none.
+func (o *Oracle) NextUndo(actor uuid.UUID) int64 { return first(o.undoable(actor)) }
+
+// NextRedo returns the sequence of the command that a REDO is about; 0: none.
+func (o *Oracle) NextRedo(actor uuid.UUID) int64 { return first(o.redoable(actor)) }
+
+func first(sequences []int64) int64 {
+	if len(sequences) == 0 {
+		return 0
+	}
+	return sequences[0]
+}
+
+// CanUndo reports whether the command with a sequence can be undone by its name.
+func (o *Oracle) CanUndo(target int64) bool { return o.among(target, o.undoable) }
+
+// CanRedo reports whether the command with a sequence can be redone by its name.
+func (o *Oracle) CanRedo(target int64) bool { return o.among(target, o.redoable) }
+
+func (o *Oracle) among(target int64, list func(uuid.UUID) []int64) bool {
+	for _, c := range o.commands {
+		if c.sequence != target {
+			continue
+		}
+		for _, sequence := range list(c.actor) {
+			if sequence == target {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Depths returns how many commands an actor can undo and redo.
+func (o *Oracle) Depths(actor uuid.UUID) (undo, redo int) {
+	return len(o.undoable(actor)), len(o.redoable(actor))
+}

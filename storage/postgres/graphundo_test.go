@@ -1,0 +1,137 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/graphtest"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// stackHistory decides the commands of graphtest.Bursts in transactions of some commands
+// each. Between them it remembers the stacks of some actors, as a process does, or as
+// Redis has them, or forgets all.
+type stackHistory struct {
+	t          *rapid.T
+	w          *graphWorld
+	workspace  uuid.UUID
+	actors     []uuid.UUID
+	tx         *postgres.GraphTx
+	left       int // commands of this transaction
+	remembered *postgres.GraphStacks
+}
+
+func (h *stackHistory) roll(n int) int { return (&graphHistory{t: h.t}).roll(n, "roll") }
+
+func (h *stackHistory) state() *postgres.GraphState {
+	if h.left == 0 {
+		h.commit()
+		needs := postgres.GraphNeeds{Workspace: h.workspace, Stacks: h.remembered}
+		for _, actor := range append([]uuid.UUID{uuid.Nil}, h.actors...) {
+			if h.roll(2) == 0 {
+				needs.Actors = append(needs.Actors, actor)
+			}
+		}
+		needs.Reversals = map[uuid.UUID]postgres.Reversals{h.actors[0]: {Undos: h.roll(9), Redos: h.roll(9)}}
+		h.tx, h.left = h.w.begin(h.t, 8, needs), 1+h.roll(200)
+	}
+	return h.tx.State(h.workspace)
+}
+
+func (h *stackHistory) commit() {
+	if h.tx == nil {
+		return
+	}
+	h.w.commit(h.t, h.tx)
+	stacks, _ := h.tx.State(h.workspace).Stacks()
+	h.remembered = nil
+	keep, limit := h.roll(8), []int{graph.StackDepth, math.MaxInt}[h.roll(2)]
+	if keep > 2 {
+		h.remembered = &postgres.GraphStacks{Head: stacks.Head, Actors: map[uuid.UUID]graph.Stacks{}}
+	}
+	for actor, one := range stacks.Actors {
+		if keep > 3 || h.roll(2) == 0 && keep > 2 {
+			h.remembered.Actors[actor] = one.Top(limit)
+		}
+	}
+	h.tx = nil
+}
+
+func (h *stackHistory) decide(c graph.Command) (graph.Outcome, error) {
+	state := h.state()
+	h.left--
+	outcome, err := graph.Apply(state, c, state.Next(), graphtest.NewMemory().Moment())
+	if err == nil && outcome.Change != nil {
+		err = state.Record(outcome.Change)
+	}
+	return outcome, err
+}
+
+func TestStacksOfTheDatabaseAreWhatAnOracleOfItsOwnSays(t *testing.T) {
+	w := newGraphWorld(t)
+	rapid.Check(t, func(t *rapid.T) {
+		h := &stackHistory{t: t, w: w, workspace: w.workspace(t), actors: []uuid.UUID{graphID(3, 1), graphID(3, 2), graphID(3, 3)}}
+		t.Cleanup(func() {
+			if h.tx != nil {
+				h.tx.Rollback()
+			}
+		})
+		b := &graphtest.Bursts{
+			Actors: h.actors, Roll: h.roll, Decide: h.decide,
+			Depths: func(actor uuid.UUID) (undo, redo int, err error) {
+				if h.tx == nil {
+					h.left = 0
+				}
+				return h.state().Depths(actor)
+			},
+		}
+		for range 14 - min(13, rapid.IntRange(0, 28).Draw(t, "fewer")) {
+			require.NoError(t, b.Burst())
+		}
+		h.commit()
+	})
+}
+
+// TestStacksAreReadByTheirIndexes has the plan made while the table is empty, as a
+// connection of a new installation makes it, and used when an actor has many commands of
+// which few stand.
+func TestStacksAreReadByTheirIndexes(t *testing.T) {
+	w := newGraphWorld(t)
+	ctx := context.Background()
+	workspace, actor := w.workspace(t), uuid.New()
+	conn := w.look
+	_, err := conn.Exec(ctx, `SET plan_cache_mode = force_generic_plan`)
+	require.NoError(t, err)
+	for _, setting := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin"} { // as of a group
+		_, err := conn.Exec(ctx, "SET "+setting+" = off")
+		require.NoError(t, err)
+	}
+	_, err = conn.Exec(ctx, `PREPARE stacks (uuid[], uuid[], bigint) AS `+postgres.SelectStacks)
+	require.NoError(t, err)
+	execute := fmt.Sprintf(`EXECUTE stacks ('{%[1]s,%[1]s}', '{%[2]s,%[3]s}', 200)`, workspace, actor, uuid.Nil)
+	_, err = conn.Exec(ctx, execute)
+	require.NoError(t, err)
+	_, err = conn.Exec(ctx, `INSERT INTO undo_entries (workspace_id, sequence, command_id, actor_id, type, cancelled_by)
+		SELECT $1, n, gen_random_uuid(), CASE n % 10 WHEN 0 THEN $2 ELSE gen_random_uuid() END, 'CREATE_NODE',
+		CASE WHEN n < 40000 AND n % 1000 <> 0 THEN n + 1 ELSE 0 END FROM generate_series(1, 50000) n`, workspace, actor)
+	require.NoError(t, err)
+	rows, err := conn.Query(ctx, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) "+execute)
+	require.NoError(t, err)
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	plan := strings.Join(lines, "\n")
+	for _, index := range []string{"undo_entries_standing on", "undo_entries_standing_all on", "undo_entries_cancelled on", "undo_entries_cancelled_all on", "undo_entries_newest on"} {
+		require.Contains(t, plan, index)
+	}
+	require.NotContains(t, plan, "Rows Removed by Filter", "nothing is read in vain")
+	require.NotContains(t, plan, "Bitmap")
+}
