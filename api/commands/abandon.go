@@ -23,9 +23,12 @@ const (
 	observeLimit = 2 * time.Second
 )
 
-// abandoner settles that commands are not in the log.
-type abandoner interface {
+// fate settles what is to become of commands that are not decided, or not well.
+type fate interface {
+	// AbandonCommand settles that a command is not in the log.
 	AbandonCommand(ctx context.Context, ref postgres.CommandRef, actor uuid.UUID, log postgres.CommandLogEnd, outcome []byte) ([]byte, error)
+	// ForgetFailure has a command that failed internally be decided again.
+	ForgetFailure(ctx context.Context, ref postgres.CommandRef, outcome []byte) (bool, error)
 }
 
 // abandon gives the outcome of a command that has none. Kafka may have been away when

@@ -40,7 +40,7 @@ type commandLog interface {
 type Deps struct {
 	Log      commandLog
 	Outcomes outcomeStore
-	Fate     abandoner
+	Fate     fate
 	// AbandonAfter is how long a command may be on its way into the log; 0: 2 minutes.
 	AbandonAfter time.Duration
 	// Waiter runs as long as the routes are served.
@@ -127,7 +127,11 @@ func (a *api) accept(w http.ResponseWriter, r *http.Request, limit int64, read f
 		claim.Release(r.Context())
 		return err
 	}
-	if decided.Err != nil && !idempotency.Kept(decided.Err) {
+	switch {
+	case decided.Err == nil, idempotency.Kept(decided.Err): // the outcome is what is kept
+	case fault.Is(decided.Err, fault.Internal):
+		claim.Release(r.Context()) // it is a dead letter, that may yet be put back: a repetition has its id
+	default:
 		claim.Forget(r.Context())
 	}
 	return decided.Send(w, r)
@@ -148,7 +152,7 @@ func (a *api) claim(w http.ResponseWriter, r *http.Request, body []byte, patienc
 		if err != nil || claim == nil || (claim.Held() && !claim.Resumed()) {
 			return claim, nil, err
 		}
-		outcome, err := a.lookUp(r.Context(), workspace, claim.ID())
+		outcome, err := a.reopen(r.Context(), postgres.CommandRef{Workspace: workspace, ID: claim.ID()}, claim.Held())
 		if err != nil {
 			claim.Release(r.Context())
 			return nil, nil, err
@@ -165,11 +169,31 @@ func (a *api) claim(w http.ResponseWriter, r *http.Request, body []byte, patienc
 		case answer.Err == nil || idempotency.Kept(answer.Err):
 			claim.MarkReplayed(w)
 			return claim, &answer, nil
-		case !claim.Held(): // who holds it is about to forget it
+		case !claim.Held(): // who holds it is about to let go of it
 			known, err = claim.Replay(w)
 			return nil, known, err
 		}
 		claim.Forget(r.Context())
+	}
+}
+
+// reopen gives the outcome of a command whose key is claimed again, nil if it has none.
+// One that failed for an internal reason loses it if the key is held: it is decided once
+// more, under the same id. Its record is a dead letter, and whoever puts that back must
+// find what came of the repetition, or the repetition what came of that.
+func (a *api) reopen(ctx context.Context, ref postgres.CommandRef, held bool) (*eventsv1.Outcome, error) {
+	for {
+		outcomes, err := a.Outcomes.CommandOutcomes(ctx, []postgres.CommandRef{ref})
+		encoded := outcomes[ref]
+		if err != nil || encoded == nil {
+			return nil, err
+		}
+		if !held || !graphrecord.FailedInternally(encoded) {
+			return decodeOutcome(ref.ID, encoded)
+		}
+		if forgotten, err := a.Fate.ForgetFailure(ctx, ref, encoded); err != nil || forgotten {
+			return nil, err
+		}
 	}
 }
 
@@ -283,7 +307,11 @@ func (a *api) lookUp(ctx context.Context, workspace, id uuid.UUID) (*eventsv1.Ou
 	if err != nil || outcomes[ref] == nil {
 		return nil, err
 	}
-	outcome, err := graphrecord.DecodeOutcome(outcomes[ref])
+	return decodeOutcome(id, outcomes[ref])
+}
+
+func decodeOutcome(id uuid.UUID, encoded []byte) (*eventsv1.Outcome, error) {
+	outcome, err := graphrecord.DecodeOutcome(encoded)
 	if err != nil {
 		return nil, fmt.Errorf("the outcome of %s: %w", id, err)
 	}

@@ -38,6 +38,20 @@ func (db *DB) CommandOutcomes(ctx context.Context, refs []CommandRef) (map[Comma
 	return outcomes, nil
 }
 
+// ForgetFailure removes the outcome of a command that failed for an internal reason, so
+// that a record of it with the same id is decided again. It reports whether the outcome
+// was still this one.
+//
+// Another record with the id may be decided at the same time, a dead letter that is put
+// back: whichever comes first has the effect and the outcome, which the other then finds.
+func (db *DB) ForgetFailure(ctx context.Context, ref CommandRef, outcome []byte) (bool, error) {
+	tag, err := db.pool.Exec(ctx, `DELETE FROM command_outcomes WHERE workspace_id = $1 AND command_id = $2 AND outcome = $3`, ref.Workspace, ref.ID, outcome)
+	if err != nil {
+		return false, classify(fmt.Errorf("forgetting the failure of a command: %w", err))
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
 // CommandLogEnd is where a partition of graph.commands ends.
 type CommandLogEnd struct {
 	TopicID   [16]byte

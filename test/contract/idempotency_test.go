@@ -1,6 +1,7 @@
 package contract_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/operate"
+	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/test/contract"
 )
 
@@ -105,6 +108,72 @@ func TestAnswersThatAreNotKeptLeaveTheKeyFree(t *testing.T) {
 		q.Body = createNode("a")
 		require.Equal(t, http.StatusCreated, w.Do(t, q).Status)
 	}
+}
+
+// TestARetryUnderItsKeyAndItsDeadLetterPutBackAreOneEffect has commands fail internally:
+// each is a dead letter then, and its caller is told to try again.
+func TestARetryUnderItsKeyAndItsDeadLetterPutBackAreOneEffect(t *testing.T) {
+	w := startCommands(t)
+	conn, err := pgx.Connect(t.Context(), w.Postgres)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(context.Background()) }()
+	desk := operate.New(w.Log, w.DB)
+	redrive := func() operate.LetterResult {
+		result, err := desk.Redrive(t.Context(), operate.LetterRequest{Again: true, By: "somebody", Filter: operate.LetterFilter{Topics: []string{kafka.TopicCommands}}}, nil)
+		require.NoError(t, err)
+		return result
+	}
+	retry := func(q contract.Request) *contract.Answer {
+		a := w.Do(t, q)
+		require.Equal(t, 2, a.Status/100, "%s", a.Body)
+		return a
+	}
+	for i, first := range []string{"retry", "redrive"} {
+		for j, c := range []struct{ path, body string }{
+			{executePath, createNode("poison")},
+			{batchPath, batchOf(true, createNode("poison"))},
+			{batchPath, batchOf(false, createNode("poison"))},
+		} {
+			name := fmt.Sprintf("%s first, case %d", first, j)
+			_, err = conn.Exec(t.Context(), `ALTER TABLE nodes ADD CONSTRAINT good CHECK (name <> 'poison') NOT VALID`)
+			require.NoError(t, err)
+			q := keyed(c.path, fmt.Sprintf("k%d-%d", i, j), c.body)
+			for range 2 { // it is tried again, and fails again
+				failed := w.Do(t, q)
+				failed.RequireFailure(t, http.StatusInternalServerError, "INTERNAL_ERROR", "", nil)
+				require.Equal(t, failed.Error.Details["commandId"], w.Do(t, q).Error.Details["commandId"], name)
+			}
+			id := w.Do(t, q).Error.Details["commandId"].(string)
+			_, err = conn.Exec(t.Context(), `ALTER TABLE nodes DROP CONSTRAINT good`)
+			require.NoError(t, err)
+			before := w.nodes(t, conn)
+			if first == "redrive" {
+				redrive()
+				require.Eventually(t, func() bool { return w.state(t, id).Status == "applied" }, 20*time.Second, 10*time.Millisecond, name)
+			}
+			a := retry(q)
+			require.Contains(t, string(a.Data), id, "%s: it is the same command", name)
+			result := redrive()
+			require.Zero(t, result.Counts[operate.FateRedriven], "%s: it was decided after all", name)
+			requireSame(t, a, retry(q))
+			w.node(t, "after") // the next of the workspace: what came before is decided
+			require.Equal(t, before+2, w.nodes(t, conn), name)
+		}
+	}
+}
+
+// requireSame checks that an answer says what one before said.
+func requireSame(t *testing.T, before, again *contract.Answer) {
+	t.Helper()
+	require.Equal(t, "true", again.Header.Get("Idempotent-Replayed"))
+	require.JSONEq(t, string(before.Data), string(again.Data))
+}
+
+// nodes counts the nodes of all workspaces.
+func (w *writer) nodes(t *testing.T, conn *pgx.Conn) (count int) {
+	t.Helper()
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM nodes`).Scan(&count))
+	return count
 }
 
 func TestAKeyHasTheRightForm(t *testing.T) {
