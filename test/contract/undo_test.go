@@ -138,17 +138,33 @@ func TestUndoingADeletionBringsBackTheNodeAndItsEdges(t *testing.T) {
 	require.NotNil(t, w.readEdge(t, second))
 }
 
+// The stacks show the newest hundred: what is undone uncovers what stands below.
 func TestAHundredCommandsCanBeUndone(t *testing.T) {
 	w := startCommands(t)
-	id := w.node(t, "a")
+	made := w.applied(t, createNode("a"))
+	id := made.Node.ID
 	for i := range 105 {
 		d := w.applied(t, updateNode(id, `"properties":{"n":`+string(rune('0'+i%10))+`}`))
 		require.Equal(t, min(i+2, 100), d.UndoDepth)
 	}
-	for i := range 100 {
+	refused := w.execute(t, undoOf(made.CommandID))
+	requireConflict(t, refused, "nothing_to_undo")
+	for i := range 105 {
 		d := w.applied(t, undo)
-		require.Equal(t, []any{99 - i, i + 1}, []any{d.UndoDepth, d.RedoDepth})
+		require.Equal(t, []any{min(105-i, 100), min(i+1, 100)}, []any{d.UndoDepth, d.RedoDepth})
 	}
+	require.Equal(t, 211, w.readNode(t, id).Version)
+	w.applied(t, undo)
 	requireConflict(t, w.execute(t, undo), "nothing_to_undo")
-	require.Equal(t, 206, w.readNode(t, id).Version)
+}
+
+func TestACommandThatStandsIsUndoneAfterAHundredThatWereUndone(t *testing.T) {
+	w := startCommands(t)
+	made := w.applied(t, createNode("a"))
+	for range 105 {
+		w.applied(t, createNode("b"))
+		require.Equal(t, 1, w.applied(t, undo).UndoDepth)
+	}
+	d := w.applied(t, undo)
+	require.Equal(t, made.CommandID, d.Target.CommandID)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/livegraph/livegraph/test/chaos/proxy"
 	"github.com/livegraph/livegraph/test/chaos/world"
@@ -47,6 +48,10 @@ func postgreses(w *world.World, s *world.Stores) []Fault {
 		// As after a failover to a replica.
 		{Kind: "read-only/postgres", Lasts: away, Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
 			return readOnly(ctx, s)
+		}},
+		// Some commands fail for an internal reason, and are dead letters.
+		{Kind: "refused-rows/postgres", Lasts: between(time.Second, 4*time.Second), Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
+			return refuseRows(ctx, s)
 		}},
 		// One of its processes crashes, and it starts all anew.
 		{Kind: "backend-kill/postgres", Lasts: moment, Inject: func(_ context.Context, dice *rand.Rand) (func(context.Context) error, error) {
@@ -117,6 +122,24 @@ func readOnly(ctx context.Context, s *world.Stores) (func(context.Context) error
 		return insist(ctx, func(ctx context.Context) error { return setReadOnly(ctx, s, "RESET default_transaction_read_only") })
 	}
 	return heal, setReadOnly(ctx, s, "SET default_transaction_read_only = on")
+}
+
+// refuseRows has new nodes refused that have a word in their name, which only the load's
+// commands have that may fail so.
+func refuseRows(ctx context.Context, s *world.Stores) (func(context.Context) error, error) {
+	limited, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	_, err := s.Postgres.Exec(limited, `ALTER TABLE nodes ADD CONSTRAINT chaos_refused CHECK (version > 1 OR name NOT LIKE '%refusable%') NOT VALID`)
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == "42710" { // it is there: another fault's
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		return insist(ctx, func(ctx context.Context) error {
+			_, err := s.Postgres.Exec(ctx, `ALTER TABLE nodes DROP CONSTRAINT IF EXISTS chaos_refused`)
+			return err
+		})
+	}, err
 }
 
 func setReadOnly(ctx context.Context, s *world.Stores, change string) error {

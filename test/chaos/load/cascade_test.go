@@ -34,5 +34,5 @@ func TestAnEdgeThatIsMadeAndGoesWithItsNodeInOneChangeIsOneVersionFurther(t *tes
 		journal = append(journal, journalRow{int64(c.Sequence), c.CommandID, c})
 	}
 	require.Len(t, journal, 4)
-	require.Empty(t, newHistory().follow(journal))
+	require.Empty(t, newHistory().follow(journal, nil))
 }

@@ -25,7 +25,7 @@ func (t *tenant) checkGraph(ctx context.Context, stores Stores) (found []Violati
 	if err != nil {
 		return nil, err
 	}
-	found = t.past.follow(journal)
+	found = t.past.follow(journal, t.graph.takeDepths())
 	if count != t.past.last {
 		found = append(found, Violation{5, "the journal has another number of entries than its newest sequence", fmt.Sprintf("workspace %s: %d, sequence %d", t.id, count, t.past.last)})
 	}

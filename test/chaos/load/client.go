@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // call is a request.
@@ -25,6 +27,8 @@ type call struct {
 	api       int // which process is asked, from 1; 0: the next
 	// foreign says that an error is what is asked for: nothing is taken for unexpected.
 	foreign bool
+	// refusable says that a command may fail for an internal reason: see refusable.
+	refusable bool
 }
 
 // access is an API key that a tenant has.
@@ -194,6 +198,7 @@ func (a *answer) decode() error {
 // Retry-After, and a key that stands is not refused.
 func (c *client) judge(q call, a *answer) {
 	switch {
+	case a.Status == http.StatusInternalServerError && q.refusable && commandOf(a) != uuid.Nil:
 	case a.Status >= 500 && !slices.Contains([]int{502, 503, 504}, a.Status):
 		c.load.wrong.add(15, "an answer is a 5xx other than 502, 503 and 504", "%s %s: %d %s %s", q.method, q.path, a.Status, a.RequestID, a.Error.Message)
 	case a.Status >= 500 && a.Header.Get("Retry-After") == "":

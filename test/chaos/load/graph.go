@@ -44,6 +44,12 @@ func (t *tenant) roll(dice *rand.Rand) *command {
 		return c
 	}
 	switch roll := dice.IntN(100); {
+	case roll < 4:
+		node := t.node(g.remember(&g.nodes, dice), dice)
+		node["name"] = fmt.Sprint(node["name"], " ", refusable)
+		c := marked("CREATE_NODE", node)
+		c.refusable = true
+		return c
 	case roll < 26:
 		return marked("CREATE_NODE", t.node(g.remember(&g.nodes, dice), dice))
 	case roll < 44:
@@ -173,6 +179,10 @@ type state struct {
 	Error  *struct{ Code, Message string }
 }
 
+// neverInLog is the message of a command that is settled to have no effect, because its
+// record did not reach the log.
+const neverInLog = "The command did not reach the log: send it again"
+
 // await asks once what came of a command that was answered with its id alone. It may be
 // asked again when the round is over: see resolve.
 func (t *tenant) await(ctx context.Context, id uuid.UUID) {
@@ -185,8 +195,8 @@ func (t *tenant) await(ctx context.Context, id uuid.UUID) {
 	switch {
 	case s.Status == "applied" && s.Result != nil && s.Result.Sequence != nil:
 		t.graph.applied[id] = *s.Result.Sequence
-	case s.Status == "failed" && s.Error != nil:
-		t.graph.failed[id] = s.Error.Message
+	case s.Status == "failed" && s.Error != nil && (s.Error.Code != "INTERNAL_ERROR" || s.Error.Message == neverInLog):
+		t.graph.failed[id] = s.Error.Message // else it is a dead letter, and may be put back
 	}
 }
 

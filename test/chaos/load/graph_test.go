@@ -49,7 +49,7 @@ func aJournal(t *testing.T) (journal []journalRow, model *graphtest.Memory) {
 
 func TestAJournalThatIsNotWhatItMustBeIsSeen(t *testing.T) {
 	journal, _ := aJournal(t)
-	require.Empty(t, newHistory().follow(journal))
+	require.Empty(t, newHistory().follow(journal, nil))
 	require.Len(t, journal, 9)
 	node := func(row *journalRow, change func(*graph.Node)) {
 		n := *row.change.Steps[0].Node
@@ -74,7 +74,7 @@ func TestAJournalThatIsNotWhatItMustBeIsSeen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			journal, _ := aJournal(t)
 			var evidence strings.Builder
-			found := newHistory().follow(doctor.change(journal))
+			found := newHistory().follow(doctor.change(journal), nil)
 			for _, v := range found {
 				fmt.Fprintln(&evidence, v)
 				if v.Invariant == doctor.invariant && strings.Contains(v.What+v.Evidence, doctor.what) {
@@ -109,7 +109,7 @@ func TestAGraphThatIsNotWhatItsJournalAddsUpToIsSeen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			journal, stored := aJournal(t)
 			h := newHistory()
-			require.Empty(t, h.follow(journal))
+			require.Empty(t, h.follow(journal, nil))
 			counted := map[string]int64{}
 			for label, n := range totals {
 				counted[label] = n
@@ -229,7 +229,7 @@ func TestATopicThatIsNotTheJournalsIsSeen(t *testing.T) {
 	journal, _ := aJournal(t)
 	ten := aFeed().tenant
 	ten.uuid, ten.past = uuid.New(), newHistory()
-	require.Empty(t, ten.past.follow(journal))
+	require.Empty(t, ten.past.follow(journal, nil))
 	var records []topicRow
 	for _, row := range journal {
 		records = append(records, topicRow{workspace: ten.uuid, sequence: row.sequence, command: row.command})

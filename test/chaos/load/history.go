@@ -43,13 +43,14 @@ type journalRow struct {
 }
 
 func newHistory() *history {
-	return &history{graph: graphtest.NewMemory(), kept: map[graph.Sequence]*traces{}, turns: turns{}, commands: map[graph.Sequence]uuid.UUID{}, fresh: map[uuid.UUID]bool{}}
+	return &history{graph: graphtest.NewMemory(), kept: map[graph.Sequence]*traces{}, commands: map[graph.Sequence]uuid.UUID{}, fresh: map[uuid.UUID]bool{}}
 }
 
 // follow folds further entries of the journal, and says what is wrong with them:
 // sequences with gaps or repeats, versions that do not go up by one, edges without
-// ends, and undos that do not bring back what was.
-func (h *history) follow(journal []journalRow) (found []Violation) {
+// ends, and undos that do not bring back what was. answered has depths of stacks that
+// were answered, by the command.
+func (h *history) follow(journal []journalRow, answered map[uuid.UUID]depths) (found []Violation) {
 	clear(h.fresh)
 	for _, row := range journal {
 		if row.sequence != h.last+1 || int64(row.change.Sequence) != row.sequence || row.change.CommandID != row.command {
@@ -58,7 +59,11 @@ func (h *history) follow(journal []journalRow) (found []Violation) {
 		}
 		h.last = row.sequence
 		t := h.fold(row.change)
-		for _, v := range slices.Concat(t.versions(row), h.ends(t, row), h.reversal(t, row), h.turns.follow(row.change)) {
+		var stacks *depths
+		if said, ok := answered[row.command]; ok {
+			stacks = &said
+		}
+		for _, v := range slices.Concat(t.versions(row), h.ends(t, row), h.reversal(t, row), h.turns.follow(row.change, stacks)) {
 			found = shown(found, v)
 		}
 		h.kept[row.change.Sequence] = t

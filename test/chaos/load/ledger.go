@@ -19,6 +19,8 @@ type ledger struct {
 	// applied has the commands that were answered, or found, to have changed something:
 	// the sequence by the command's id.
 	applied map[uuid.UUID]int64
+	// depths are those of the stacks that came with the answers.
+	depths map[uuid.UUID]depths
 	// failed has those that were refused, with the reason. Of them nothing may be there.
 	failed map[uuid.UUID]string
 	// unchanged has those that were applied and changed nothing.
@@ -42,15 +44,17 @@ type command struct {
 	// impatient says not to wait for what comes of it: it is mostly sent again before it
 	// is decided, and so is in the log more than once.
 	impatient bool
+	refusable bool // see the constant
 }
 
 func (g *ledger) init() {
 	g.applied, g.failed, g.unchanged, g.loose = map[uuid.UUID]int64{}, map[uuid.UUID]string{}, map[uuid.UUID]bool{}, map[int64]bool{}
+	g.depths = map[uuid.UUID]depths{}
 }
 
 // call makes the request of a command.
 func (c *command) call() call {
-	q := call{key: c.actor, method: "POST", path: c.path, body: c.body, header: map[string]string{}}
+	q := call{key: c.actor, method: "POST", path: c.path, body: c.body, header: map[string]string{}, refusable: c.refusable}
 	if c.key != "" {
 		q.header[idempotencyKey] = c.key
 	}
@@ -68,6 +72,7 @@ type done struct {
 	Node      *resource
 	Edge      *resource
 	UndoDepth int
+	RedoDepth int
 }
 
 // resource is a node or an edge as the API shows it.
@@ -119,8 +124,18 @@ func (g *ledger) enter(commands []done) {
 			g.unchanged[c.CommandID] = true
 		} else {
 			g.applied[c.CommandID] = *c.Sequence
+			g.depths[c.CommandID] = depths{c.UndoDepth, c.RedoDepth}
 		}
 	}
+}
+
+// takeDepths gives the depths that were answered.
+func (g *ledger) takeDepths() map[uuid.UUID]depths {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	taken := g.depths
+	g.depths = map[uuid.UUID]depths{}
+	return taken
 }
 
 // leaveOpen notes a command of which it is not known what came of it.

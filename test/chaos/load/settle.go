@@ -50,6 +50,7 @@ func (l *Load) Settle(ctx context.Context, stores Stores) error {
 	for _, s := range []step{
 		{"processes are ready", l.awaitReady, settleLimit, 0},
 		{"requests are resolved", l.resolve, 3 * time.Minute, 4},
+		{"dead letters are put back", l.putBackAll, 3 * time.Minute, 4},
 		// What a process still holds of a request that was given up has come to an end.
 		{"requests have ended", l.awaitQuiet, settleLimit, 0},
 		{"points are stored", until(pointsStored), 3 * time.Minute, 1},

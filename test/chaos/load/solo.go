@@ -17,33 +17,54 @@ import (
 // over: what it does next depends on what came of it.
 const soloPatience = 5 * time.Second
 
+// tripsUndone is how many round trips of the solo actor stay undone until one is left
+// standing: their commands are more than a stack is deep, and what stood before them is
+// below all of these.
+const tripsUndone = 25
+
 // roundTrip has the solo actor write a few things that are nobody else's, undo all of
-// it and redo all of it: everything is then as it was, but for versions and times.
+// it and redo all of it: everything is then as it was, but for versions and times. Mostly
+// it then undoes all of it again, and what stood before.
 func (t *tenant) roundTrip(ctx context.Context, dice *rand.Rand) {
 	if t.index%2 == 1 {
 		return // there, others take back what anybody did
 	}
+	made, ok := t.thereAndBack(ctx, dice)
+	if !ok {
+		t.trips = 0 // nobody knows what stands
+		return
+	}
+	if t.trips++; t.trips%tripsUndone == 1 {
+		return
+	}
+	if !t.turn(ctx, "UNDO", made+1) || !t.turn(ctx, "REDO", 1) {
+		t.trips = 0
+	}
+}
+
+// thereAndBack does, undoes and redoes a few commands, and returns how many. What is
+// wrong with it is noted; ok is false also if the round ended meanwhile.
+func (t *tenant) thereAndBack(ctx context.Context, dice *rand.Rand) (made int, ok bool) {
 	nodes := []uuid.UUID{seededID(dice), seededID(dice), seededID(dice)}
 	edges := []uuid.UUID{seededID(dice), seededID(dice)}
-	var made int
 	for _, step := range t.steps(nodes, edges, dice) {
 		a, err := t.insist(ctx, step)
 		switch {
 		case err != nil:
-			return
+			return made, false
 		case a.Status/100 != 2:
 			t.load.wrong.add(8, "a command of an actor on what is its own is refused", "%s %s: %d %s", step.body, a.RequestID, a.Status, a.Error.Message)
-			return
+			return made, false
 		}
 		made++
 	}
 	before, err := t.look(ctx, nodes, edges)
 	if err != nil || !t.turn(ctx, "UNDO", made) {
-		return
+		return made, false
 	}
 	gone, err := t.look(ctx, nodes, edges)
 	if err != nil {
-		return
+		return made, false
 	}
 	for id, r := range gone {
 		if r != "" {
@@ -51,17 +72,18 @@ func (t *tenant) roundTrip(ctx context.Context, dice *rand.Rand) {
 		}
 	}
 	if !t.turn(ctx, "REDO", made) {
-		return
+		return made, false
 	}
 	after, err := t.look(ctx, nodes, edges)
 	if err != nil {
-		return
+		return made, false
 	}
 	for id, want := range before {
 		if after[id] != want {
 			t.load.wrong.add(8, "something is not as it was after all was undone and redone", "workspace %s, %s: %q, before %q", t.id, id, after[id], want)
 		}
 	}
+	return made, true
 }
 
 // steps are the commands of a round trip.

@@ -13,8 +13,12 @@ import (
 // retryPause is between two tries of what has to be done.
 const retryPause = 100 * time.Millisecond
 
-// commandsOfTrip is about how many commands the solo actor sends to do, undo and redo.
-const commandsOfTrip = 20
+// commandsOfTrip is about how many commands the solo actor sends to do, undo, redo and undo again.
+const commandsOfTrip = 28
+
+// commandsOfRedrive is about how many commands there are for each time that an operator
+// puts dead letters back.
+const commandsOfRedrive = 60
 
 // actorsOfTenant is how many actors of a workspace get into each other's way.
 const actorsOfTenant = 3
@@ -33,6 +37,7 @@ type tenant struct {
 	graph  ledger   // what was asked of its graph
 	feed   *feed    // its events
 	past   *history // its journal, folded
+	trips  int      // of the solo actor, since it is known what it did
 }
 
 // newTenant makes a workspace and its keys.
@@ -84,6 +89,9 @@ func (t *tenant) workers() map[string]worker {
 		"pry":    {rate.Reads / tenants / 2, t.pry},
 		"keys":   {rate.Keys / tenants, t.useKey},
 		"events": {1, t.feed.follow},
+	}
+	if t.index == 0 {
+		workers["redrive"] = worker{rate.Commands / commandsOfRedrive, t.load.redrive}
 	}
 	for i, format := range formats {
 		workers[fmt.Sprintf("points %d", i)] = worker{rate.Ingest / tenants / float64(len(formats)), func(ctx context.Context, dice *rand.Rand) {

@@ -11,7 +11,7 @@ import (
 
 func TestAnUndoOfWhatWasNotDueIsSeen(t *testing.T) {
 	mine, other := uuid.New(), uuid.New()
-	s := turns{}
+	s := &turns{}
 	at := graph.Sequence(0)
 	does := func(actor uuid.UUID, kind graph.Type, target graph.Sequence) []Violation {
 		at++
@@ -19,7 +19,7 @@ func TestAnUndoOfWhatWasNotDueIsSeen(t *testing.T) {
 		if target != 0 {
 			c.Target = &graph.Target{Sequence: target}
 		}
-		return s.follow(c)
+		return s.follow(c, nil)
 	}
 	require.Empty(t, does(mine, graph.TypeCreateNode, 0))  // 1
 	require.Empty(t, does(mine, graph.TypeUpdateNode, 0))  // 2
@@ -30,4 +30,25 @@ func TestAnUndoOfWhatWasNotDueIsSeen(t *testing.T) {
 	require.Empty(t, does(mine, graph.TypeUndo, 2))
 	requireFound(t, does(mine, graph.TypeUndo, 2), 8, "turn")
 	requireFound(t, does(other, graph.TypeRedo, 1), 8, "turn")
+}
+
+func TestStacksThatForgetWhatStandsAreSeen(t *testing.T) {
+	actor := uuid.New()
+	s := &turns{}
+	at := graph.Sequence(0)
+	does := func(target graph.Sequence, answered *depths) []Violation {
+		at++
+		c := &graph.Change{Sequence: at, Actor: actor, Type: graph.TypeCreateNode}
+		if target != 0 {
+			c.Type, c.Target = graph.TypeUndo, &graph.Target{Sequence: target}
+		}
+		return s.follow(c, answered)
+	}
+	require.Empty(t, does(0, &depths{undo: 1}))
+	for range 150 {
+		require.Empty(t, does(0, &depths{undo: 2}))
+		require.Empty(t, does(at, &depths{undo: 1, redo: 1}))
+	}
+	requireFound(t, append(does(0, nil), does(at, &depths{redo: 1})...), 17, "another number")
+	require.Empty(t, does(1, &depths{redo: 2}), "the first still stands")
 }
