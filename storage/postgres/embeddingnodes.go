@@ -55,7 +55,8 @@ func standingTexts(ctx context.Context, q querier, refs []NodeRef) (map[NodeRef]
 	rows, err := q.Query(ctx, `SELECT n.workspace_id, n.id, n.entity_type, n.name, COALESCE(n.description, ''), n.properties
 		FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace, node)
 		JOIN workspaces w ON w.id = t.workspace AND w.deleted_at IS NULL
-		JOIN nodes n ON n.workspace_id = t.workspace AND n.id = t.node AND NOT n.deleted`, workspaces, ids)
+		CROSS JOIN LATERAL (SELECT * FROM nodes x WHERE x.workspace_id = t.workspace AND x.id = t.node OFFSET 0) n
+		WHERE NOT n.deleted`, planned([]any{workspaces, ids})...)
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading nodes to index: %w", err))
 	}
@@ -79,7 +80,9 @@ func indexedNodes(ctx context.Context, q querier, index uuid.UUID, refs []NodeRe
 	workspaces, ids := refColumns(refs)
 	rows, err := q.Query(ctx, `SELECT e.workspace_id, e.node_id, e.entity_type, e.text_hash, e.chunks, e.vectors, e.intent
 		FROM unnest($2::uuid[], $3::uuid[]) AS t (workspace, node)
-		JOIN embedding_nodes e ON e.index_id = $1 AND e.workspace_id = t.workspace AND e.node_id = t.node`, index, workspaces, ids)
+		CROSS JOIN LATERAL (
+			SELECT * FROM embedding_nodes x WHERE x.index_id = $1 AND x.workspace_id = t.workspace AND x.node_id = t.node OFFSET 0) e`,
+		planned([]any{index, workspaces, ids})...)
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading what is indexed: %w", err))
 	}
@@ -193,6 +196,9 @@ type IndexedBatch struct {
 // Complete notes what was written, all of it or nothing.
 func (w *IndexWriter) Complete(ctx context.Context, done IndexedBatch) error {
 	err := pgx.BeginFunc(ctx, w.conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, byIndexes); err != nil {
+			return err
+		}
 		c := indexedColumns(done.Nodes)
 		sums, err := changedSums(ctx, tx, w.index, append(slices.Clone(done.Gone), c.refs...))
 		if err != nil {

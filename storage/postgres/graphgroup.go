@@ -122,10 +122,7 @@ func (db *DB) beginGraph(ctx context.Context, g GraphGroup, edges int) (*GraphTx
 	return tx, nil
 }
 
-// Plans are made for what the tables will be, not for the few rows that they have
-// when a connection first plans: everything is found by an index.
-const beginSettings = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-	set_config('enable_mergejoin', 'off', true), set_config('statement_timeout', $1, true)`
+const beginSettings = byIndexes + `, set_config('statement_timeout', $1, true)`
 
 const moveFence = `UPDATE command_offsets o SET next_offset = t.next, updated_at = now()
 	FROM unnest($2::int[], $3::bigint[], $4::bigint[]) AS t (partition, was, next)

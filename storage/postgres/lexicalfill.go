@@ -114,7 +114,7 @@ func (db *DB) UnfilledLexical(ctx context.Context, behind time.Duration, limit i
 // FillLexical goes on making the text lane of a workspace from its nodes, by one
 // transaction, or begins to. over says that it is whole.
 func (db *DB) FillLexical(ctx context.Context, workspace uuid.UUID) (done LexicalDone, over bool, err error) {
-	err = db.inTx(ctx, func(tx pgx.Tx) error {
+	err = db.inBulkTx(ctx, func(tx pgx.Tx) error {
 		p := newPortion(tx)
 		err := p.lock(ctx, []uuid.UUID{workspace})
 		if err == nil && !p.gone[workspace] {

@@ -58,7 +58,7 @@ func (db *DB) ApplyLexical(ctx context.Context, work []LexicalWork) (LexicalDone
 	for first := true; first || len(all.ids) > 0; first = false {
 		var part LexicalDone
 		var taken int
-		err := db.inTx(ctx, func(tx pgx.Tx) (err error) {
+		err := db.inBulkTx(ctx, func(tx pgx.Tx) (err error) {
 			p := newPortion(tx)
 			last := len(all.ids) <= lexicalNodes
 			of := idList{workspaces: all.workspaces[:min(len(all.ids), lexicalNodes)], ids: all.ids[:min(len(all.ids), lexicalNodes)]}

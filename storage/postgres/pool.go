@@ -101,6 +101,30 @@ func (db *DB) ServerVersion(ctx context.Context) (string, error) {
 // Close waits for connections in use and closes the pool.
 func (db *DB) Close() { db.pool.Close() }
 
+// byIndexes has what a transaction does find its rows by indexes. A connection keeps its
+// plans, those of the checks of foreign keys among them, and makes them for the tables of
+// the moment: a plan for a table of a page reads all of it, and it still does so for each
+// of 10,000 rows when the table has grown to them, until statistics are gathered.
+const byIndexes = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+	set_config('enable_mergejoin', 'off', true)`
+
+// inBulkTx is inTx for work that may be with many rows at once.
+func (db *DB) inBulkTx(ctx context.Context, work func(pgx.Tx) error) error {
+	return db.inTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, byIndexes); err != nil {
+			return fmt.Errorf("preparing for many rows: %w", err)
+		}
+		return work(tx)
+	})
+}
+
+// planned has a statement planned for its arguments each time, for half a
+// millisecond. A plan that is kept for any arguments is made of the statistics of
+// the day, and in the first minute of many new rows there are none: such a plan
+// reads all series once for each source, and compares each name that is asked for
+// with each that is there.
+func planned(args []any) []any { return append([]any{pgx.QueryExecModeCacheDescribe}, args...) }
+
 // inTx runs work in a transaction and commits it. A serialization failure or a
 // deadlock runs it again, so work must not keep anything of a failed run.
 func (db *DB) inTx(ctx context.Context, work func(pgx.Tx) error) error {

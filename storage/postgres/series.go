@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -63,7 +64,7 @@ func (r *registration) run(ctx context.Context, db *DB) error {
 	if !slices.Contains(r.ok, false) {
 		return nil
 	}
-	return db.inTx(ctx, func(tx pgx.Tx) error {
+	return db.inBulkTx(ctx, func(tx pgx.Tx) error {
 		// The workspace's row is the turnstile: who registers new series there
 		// goes one by one, so counting them is exact.
 		room, err := r.room(ctx, tx)
@@ -95,14 +96,15 @@ func (r *registration) findKnown(ctx context.Context, q queryer) error {
 	for i := range r.fps {
 		prints[i] = r.fps[i][:]
 	}
-	// Each fingerprint is looked up by itself. OFFSET 0 keeps the workspace out of it:
-	// before there are statistics Postgres takes a workspace for a handful of series,
-	// and reads all of them for each batch.
+	// Each fingerprint is looked up by itself, and each source. OFFSET 0 keeps the rest
+	// out of it: before there are statistics Postgres takes a workspace for a handful of
+	// series and sources, and reads all of them for each batch, or for each series.
 	rows, err := q.Query(ctx, `
 		SELECT s.fingerprint, s.id FROM unnest($1::bytea[]) AS t (fingerprint)
 		CROSS JOIN LATERAL (SELECT * FROM series x WHERE x.fingerprint = t.fingerprint OFFSET 0) s
-		JOIN sources src ON src.workspace_id = s.workspace_id AND src.id = s.source_id
-		WHERE s.workspace_id = $2 AND src.deleted_at IS NULL`, prints, r.workspace)
+		CROSS JOIN LATERAL (
+			SELECT x.deleted_at FROM sources x WHERE x.workspace_id = $2 AND x.id = s.source_id OFFSET 0) src
+		WHERE s.workspace_id = $2 AND src.deleted_at IS NULL`, planned([]any{prints, r.workspace})...)
 	if err != nil {
 		return fmt.Errorf("looking up series: %w", err)
 	}
@@ -148,10 +150,13 @@ func (r *registration) fresh(ctx context.Context, tx pgx.Tx, room int64) ([]int,
 			standing[r.idents[i].Source] = false
 		}
 	}
-	// The lock keeps the sources from being deleted until the series are in.
+	sources := slices.SortedFunc(maps.Keys(standing), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	// The lock keeps the sources from being deleted until the series are in. Whoever
+	// waited for a deletion sees it.
 	rows, err := tx.Query(ctx, `
-		SELECT id FROM sources WHERE workspace_id = $1 AND id = ANY($2) AND deleted_at IS NULL
-		ORDER BY id FOR SHARE`, r.workspace, slices.Collect(maps.Keys(standing)))
+		SELECT s.id FROM unnest($2::uuid[]) AS t (id) CROSS JOIN LATERAL (
+			SELECT x.id, x.deleted_at FROM sources x WHERE x.workspace_id = $1 AND x.id = t.id FOR SHARE) s
+		WHERE s.deleted_at IS NULL`, planned([]any{r.workspace, sources})...)
 	if err != nil {
 		return nil, fmt.Errorf("locking sources: %w", err)
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
@@ -151,12 +150,6 @@ func (db *DB) AllSeries(ctx context.Context, workspace uuid.UUID, filter SeriesF
 	}
 	return list, classify(err)
 }
-
-// planned has a statement planned for its arguments each time, for half a
-// millisecond. A plan that is kept for any arguments is made of the statistics of
-// the day, and in the first minute of many new series there are none: such a plan
-// reads all series once for each source.
-func planned(args []any) []any { return append([]any{pgx.QueryExecModeCacheDescribe}, args...) }
 
 func (f *SeriesFilter) where(workspace uuid.UUID) *where {
 	w := &where{}

@@ -1,7 +1,10 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -75,6 +79,12 @@ func TestSeriesAreRegisteredWithoutStatistics(t *testing.T) {
 // that have ended.
 func seriesRead(t *testing.T, address string) int64 {
 	t.Helper()
+	return rowsRead(t, address, "series")
+}
+
+// rowsRead is seriesRead of any table.
+func rowsRead(t *testing.T, address, table string) int64 {
+	t.Helper()
 	conn, err := pgx.Connect(t.Context(), address)
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
@@ -86,7 +96,100 @@ func seriesRead(t *testing.T, address string) int64 {
 	}, 10*time.Second, 20*time.Millisecond)
 	var read int64
 	require.NoError(t, conn.QueryRow(t.Context(), `SELECT sum(idx_tup_read)::bigint
-		+ (SELECT seq_tup_read FROM pg_stat_all_tables WHERE relname = 'series')
-		FROM pg_stat_all_indexes WHERE relname = 'series'`).Scan(&read))
+		+ (SELECT seq_tup_read FROM pg_stat_all_tables WHERE relname = $1)
+		FROM pg_stat_all_indexes WHERE relname = $1`, table).Scan(&read))
 	return read
+}
+
+// TestManyNewSourcesAndSeriesReadFewRows: what a connection planned while there were few
+// sources is used for many. Neither the look-ups of series and sources nor the checks of
+// foreign keys may read all sources for each series, whenever statistics were gathered.
+func TestManyNewSourcesAndSeriesReadFewRows(t *testing.T) {
+	for name, gathered := range map[string]struct{ empty, few bool }{"never": {}, "while empty": {empty: true}, "while few": {few: true}} {
+		t.Run(name, func(t *testing.T) {
+			const few, many, each, chunk = 60, 2_000, 2, 200
+			address := testenv.Postgres(t)
+			db, err := postgres.Open(t.Context(), address, 1)
+			require.NoError(t, err)
+			require.NoError(t, db.Migrate(t.Context()))
+			require.NoError(t, db.Exec(t.Context(), `ALTER TABLE sources SET (autovacuum_enabled = off)`))
+			require.NoError(t, db.Exec(t.Context(), `ALTER TABLE series SET (autovacuum_enabled = off)`))
+			ws, names := limited(t, db, few+many, (few+many)*each), namesOfSources(few+many)
+			if gathered.empty {
+				require.NoError(t, db.Exec(t.Context(), `ANALYZE`))
+			}
+			registerSources(t, db, ws, names[:few], chunk, each)
+			if gathered.few {
+				require.NoError(t, db.Exec(t.Context(), `ANALYZE`))
+			}
+			for i := range 10 { // a server keeps a plan after five
+				registerSources(t, db, ws, names[i:i+1], chunk, each)
+			}
+			registerSources(t, db, ws, names[few:], chunk, each)
+			db.Close()
+			read := rowsRead(t, address, "sources") + rowsRead(t, address, "series")
+			t.Logf("%d rows of sources and series were looked at", read)
+			// Names are looked up by one pass over the workspace's sources at worst, three
+			// times a chunk; everything else is a few rows each.
+			require.Less(t, read, int64(3*(few+many)*(many/chunk)+30*many*each))
+		})
+	}
+}
+
+// registerSources makes sources with series of their own, as ingest does.
+func registerSources(t *testing.T, db *postgres.DB, ws uuid.UUID, names []string, chunk, each int) {
+	t.Helper()
+	for some := range slices.Chunk(names, chunk) {
+		made, err := db.CreateSources(t.Context(), ws, some)
+		require.NoError(t, err)
+		require.Len(t, made, len(some))
+		var idents []pointblock.Identity
+		var prints []pointblock.Fingerprint
+		for _, id := range made {
+			ofSource, printsOfSource := identities(ws, id, 0, each)
+			idents, prints = append(idents, ofSource...), append(prints, printsOfSource...)
+		}
+		for range 2 { // new, then known
+			_, ok, err := db.RegisterSeries(t.Context(), ws, idents, prints)
+			require.NoError(t, err)
+			require.NotContains(t, ok, false)
+		}
+		found, err := db.SourcesByID(t.Context(), ws, slices.Collect(maps.Values(made)))
+		require.NoError(t, err)
+		require.Len(t, found, len(some))
+	}
+}
+
+// TestNamesBeyondTheLimitAreRefusedSoon: to find out that 20,000 names are not there
+// does not take comparing each with all that are.
+func TestNamesBeyondTheLimitAreRefusedSoon(t *testing.T) {
+	const limit, chunk, bound = 20_000, 4_000, 2 * time.Minute
+	ctx, cancel := context.WithTimeout(t.Context(), bound) // a second and a half; many times the bound without plans for arguments
+	defer cancel()
+	db, err := postgres.Open(ctx, testenv.Postgres(t), 1)
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	require.NoError(t, db.Migrate(ctx))
+	ws := limited(t, db, limit, 10)
+	names := namesOfSources(2 * limit)
+	for some := range slices.Chunk(names[:limit], chunk) {
+		_, err := db.CreateSources(ctx, ws, some)
+		require.NoError(t, err)
+	}
+	for range 8 {
+		found, err := db.SourcesByName(ctx, ws, names[limit:])
+		require.NoError(t, err)
+		require.Empty(t, found)
+		made, err := db.CreateSources(ctx, ws, names[limit:])
+		require.NoError(t, err)
+		require.Empty(t, made)
+	}
+}
+
+func namesOfSources(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("a weather station with a long name %06d", i)
+	}
+	return names
 }

@@ -40,7 +40,8 @@ func (db *DB) SourceLabels(ctx context.Context, workspace uuid.UUID, known map[u
 	rows, err := db.pool.Query(ctx, `
 		SELECT s.id, s.name, s.node_id, s.unit, s.metrics, s.version, s.deleted_at IS NOT NULL
 		FROM unnest($2::uuid[], $3::bigint[]) AS known (id, version)
-		JOIN sources s ON s.workspace_id = $1 AND s.id = known.id AND s.version <> known.version`, workspace, ids, versions)
+		CROSS JOIN LATERAL (SELECT * FROM sources x WHERE x.workspace_id = $1 AND x.id = known.id OFFSET 0) s
+		WHERE s.version <> known.version`, planned([]any{workspace, ids, versions})...)
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading what sources are called: %w", err))
 	}

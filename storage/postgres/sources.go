@@ -69,7 +69,7 @@ func (db *DB) CreateSourceOnce(ctx context.Context, workspace uuid.UUID, s Sourc
 
 func (db *DB) createSource(ctx context.Context, workspace uuid.UUID, s Source, also func(pgx.Tx, Source) error) (Source, error) {
 	var made Source
-	err := db.inTx(ctx, func(tx pgx.Tx) (err error) {
+	err := db.inBulkTx(ctx, func(tx pgx.Tx) (err error) { // its checks are those of many
 		if err := countSource(ctx, tx, workspace); err != nil {
 			return err
 		}
@@ -235,7 +235,9 @@ func (db *DB) DeleteSource(ctx context.Context, workspace, id uuid.UUID, request
 // SourcesByID tells which of the ids are sources that stand.
 func (db *DB) SourcesByID(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
 	rows, err := db.pool.Query(ctx, `
-		SELECT id FROM sources WHERE workspace_id = $1 AND id = ANY($2) AND deleted_at IS NULL`, workspace, ids)
+		SELECT s.id FROM unnest($2::uuid[]) AS t (id) CROSS JOIN LATERAL (
+			SELECT x.id, x.deleted_at FROM sources x WHERE x.workspace_id = $1 AND x.id = t.id OFFSET 0) s
+		WHERE s.deleted_at IS NULL`, planned([]any{workspace, ids})...)
 	if err != nil {
 		return nil, classify(fmt.Errorf("looking up sources: %w", err))
 	}

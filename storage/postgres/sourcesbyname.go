@@ -25,7 +25,7 @@ func (db *DB) CreateSources(ctx context.Context, workspace uuid.UUID, names []st
 		return db.SourcesByName(ctx, workspace, names)
 	}
 	var standing map[string]uuid.UUID
-	err = db.inTx(ctx, func(tx pgx.Tx) (err error) {
+	err = db.inBulkTx(ctx, func(tx pgx.Tx) (err error) {
 		// The workspace's row is the turnstile of all that count sources, so a name
 		// that is not there now can only come by the renaming of another.
 		left, err := roomForSources(ctx, tx, workspace)
@@ -88,7 +88,8 @@ func roomForSources(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) (left i
 // written.
 func sourcesNamed(ctx context.Context, q queryer, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error) {
 	rows, err := q.Query(ctx, `
-		SELECT name, id FROM sources WHERE workspace_id = $1 AND name = ANY($2) AND deleted_at IS NULL`, workspace, names)
+		SELECT name, id FROM sources WHERE workspace_id = $1 AND name = ANY($2) AND deleted_at IS NULL`,
+		planned([]any{workspace, names})...)
 	if err != nil {
 		return nil, fmt.Errorf("looking up sources by name: %w", err)
 	}
