@@ -7,12 +7,13 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/klauspost/compress/gzip"
 	"github.com/swaggest/swgui/v5/static"
 
-	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/asset"
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/schemas"
 )
@@ -32,58 +33,72 @@ var docsScript []byte
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-func serveOpenAPI(w http.ResponseWriter, r *http.Request) error {
-	return serveFile(w, r, "application/yaml; charset=utf-8", schemas.OpenAPI)
-}
-
-func serveDocsPage(w http.ResponseWriter, r *http.Request) error {
-	w.Header().Set("Content-Security-Policy", docsPolicy)
-	return serveFile(w, r, "text/html; charset=utf-8", docsPage)
-}
+// docsCache has clients ask whether a file is still the same: the next version of the
+// binary has others under the same names.
+const docsCache = "no-cache"
 
 // docsFiles are the files of the page and how they are sent. Those ending in .gz
 // are compressed in the binary.
 var docsFiles = map[string]struct{ file, contentType string }{
-	"init.js":              {"", "text/javascript; charset=utf-8"},
-	"swagger-ui-bundle.js": {"swagger-ui-bundle.js.gz", "text/javascript; charset=utf-8"},
+	"swagger-ui-bundle.js": {"swagger-ui-bundle.js.gz", contentScript},
 	"swagger-ui.css":       {"swagger-ui.css.gz", "text/css; charset=utf-8"},
 	"favicon-32x32.png":    {"favicon-32x32.png", "image/png"},
 }
 
-// serveDocsAsset serves Swagger UI's files and our script.
-func serveDocsAsset(w http.ResponseWriter, r *http.Request) error {
-	name := chi.URLParam(r, "*")
-	asset, ok := docsFiles[name]
+const contentScript = "text/javascript; charset=utf-8"
+
+// docs are the files of the documentation, as they are sent.
+type docs struct {
+	openAPI, page *asset.File
+	assets        map[string]*asset.File
+}
+
+// loadDocs reads the files of the documentation, once for a process.
+var loadDocs = sync.OnceValues(func() (*docs, error) {
+	d := &docs{
+		openAPI: asset.New(schemas.OpenAPI, "application/yaml; charset=utf-8", docsCache, true),
+		page:    asset.New(docsPage, "text/html; charset=utf-8", docsCache, true),
+		assets:  map[string]*asset.File{"init.js": asset.New(docsScript, contentScript, docsCache, true)},
+	}
+	for name, source := range docsFiles {
+		content, err := static.FS.ReadFile(source.file)
+		if err == nil && strings.HasSuffix(source.file, ".gz") {
+			content, err = unpackFile(content)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading %s of the documentation: %w", source.file, err)
+		}
+		d.assets[name] = asset.New(content, source.contentType, docsCache, source.contentType != "image/png")
+	}
+	return d, nil
+})
+
+func unpackFile(content []byte) ([]byte, error) {
+	unpacked, err := gzip.NewReader(bytes.NewReader(content))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(unpacked)
+}
+
+func (d *docs) serveOpenAPI(w http.ResponseWriter, r *http.Request) error {
+	d.openAPI.Serve(w, r)
+	return nil
+}
+
+func (d *docs) servePage(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Content-Security-Policy", docsPolicy)
+	d.page.Serve(w, r)
+	return nil
+}
+
+// serveAsset serves Swagger UI's files and our script.
+func (d *docs) serveAsset(w http.ResponseWriter, r *http.Request) error {
+	file, ok := d.assets[chi.URLParam(r, "*")]
 	if !ok {
 		return fault.New(fault.NotFound, "No such path")
 	}
 	w.Header().Set("Content-Security-Policy", docsPolicy)
-	if asset.file == "" {
-		return serveFile(w, r, asset.contentType, docsScript)
-	}
-	content, err := static.FS.ReadFile(asset.file)
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", asset.file, err)
-	}
-	if strings.HasSuffix(asset.file, ".gz") {
-		unpacked, err := gzip.NewReader(bytes.NewReader(content))
-		if err != nil {
-			return fmt.Errorf("unpacking %s: %w", asset.file, err)
-		}
-		if content, err = io.ReadAll(unpacked); err != nil {
-			return fmt.Errorf("unpacking %s: %w", asset.file, err)
-		}
-	}
-	return serveFile(w, r, asset.contentType, content)
-}
-
-// serveFile answers with a file that is part of the binary.
-func serveFile(w http.ResponseWriter, r *http.Request, contentType string, content []byte) error {
-	w.Header().Set("Content-Type", contentType)
-	w.Header().Set("Cache-Control", "no-cache")
-	if reply.NotModified(w, r, reply.ETag(content)) {
-		return nil
-	}
-	_, _ = w.Write(content) // the client is gone: nothing to do
+	file.Serve(w, r)
 	return nil
 }

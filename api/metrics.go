@@ -53,7 +53,6 @@ type metrics struct {
 	inFlight      prometheus.Gauge
 	connections   prometheus.Gauge
 	accepted      prometheus.Counter
-	unreadable    prometheus.Counter
 	refused       *prometheus.CounterVec
 	panics        prometheus.Counter
 	routes        map[string]bool // patterns
@@ -82,7 +81,6 @@ func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
 		inFlight:      gauge("livegraph_http_requests_in_flight", "Requests that are being answered."),
 		connections:   gauge("livegraph_http_connections", "Open connections."),
 		accepted:      counter("livegraph_http_connections_accepted_total", "Connections accepted."),
-		unreadable:    counter("livegraph_http_unreadable_requests_total", "Requests refused before routing because they are no HTTP that can be read."),
 		refused:       vec("livegraph_http_access_refusals_total", "Requests refused for their key, workspace, scope or plan, or for their session of the administration page, by reason.", "reason"),
 		panics:        counter("livegraph_http_panics_total", "Panics while answering; each is a defect, and its stack is in the log."),
 		routes:        map[string]bool{},

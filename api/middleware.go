@@ -165,7 +165,7 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 }
 
 // limitHeader refuses what is larger than configured with an answer; what is
-// larger than bareHeaderLimit net/http refuses before.
+// larger than headerBytesRead net/http refuses before, in plain text.
 func (s *Server) limitHeader(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		size := len(r.RequestURI)
@@ -183,9 +183,9 @@ func (s *Server) limitHeader(next http.Handler) http.Handler {
 	})
 }
 
-// bareHeaderLimit leaves room above the configured limit, so that a header that
+// headerBytesRead leaves room above the configured limit, so that a header that
 // is somewhat too large gets an answer in the envelope.
-func bareHeaderLimit(configured int) int { return 2*configured + 1<<16 }
+func headerBytesRead(configured int) int { return 2*configured + 1<<16 }
 
 // cors answers preflight requests, for which browsers send no key, and marks the
 // answers that the listed origins may read. The administration page is for itself alone.

@@ -27,7 +27,7 @@ const (
 )
 
 // ownRoutes are those of no group: probes, the published contract, who am I.
-func (s *Server) ownRoutes() []route.Route {
+func (s *Server) ownRoutes() ([]route.Route, error) {
 	get := func(path string, access route.Access, handle route.Handler) route.Route {
 		return route.Route{Method: http.MethodGet, Pattern: path, Access: access, Handle: handle}
 	}
@@ -36,15 +36,24 @@ func (s *Server) ownRoutes() []route.Route {
 		get(readyPath, route.Public, s.ready),
 	}
 	if s.deps.ProbesOnly {
-		return probes
+		return probes, nil
+	}
+	docs, err := loadDocs()
+	if err != nil {
+		return nil, err
 	}
 	probes = append(probes, s.influxProbes()...)
+	file := func(path string, handle route.Handler) route.Route {
+		rt := get(path, route.Public, handle)
+		rt.Work = route.ServesFiles
+		return rt
+	}
 	return append(probes,
-		get(openAPIPath, route.Public, serveOpenAPI),
-		get(docsPath, route.Public, serveDocsPage),
-		get(docsPath+"/*", route.Public, serveDocsAsset),
+		file(openAPIPath, docs.serveOpenAPI),
+		file(docsPath, docs.servePage),
+		file(docsPath+"/*", docs.serveAsset),
 		get(mePath, route.Global, s.me),
-	)
+	), nil
 }
 
 // noKeys refuses every key: what a process without the role api has to say.

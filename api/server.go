@@ -133,7 +133,11 @@ func New(deps Deps) (*Server, error) {
 		registerer = nil // nobody authenticates
 	}
 	s.attempts = ratelimit.NewAttempts(deps.Config.AuthFailuresPerMinute, registerer)
-	s.routes = append(s.ownRoutes(), deps.Routes...)
+	own, err := s.ownRoutes()
+	if err != nil {
+		return nil, err
+	}
+	s.routes = append(own, deps.Routes...)
 	if err := checkRoutes(s.routes, deps.Admin != nil); err != nil {
 		return nil, err
 	}
@@ -147,7 +151,7 @@ func New(deps Deps) (*Server, error) {
 		}
 	}
 	s.metrics = newMetrics(s, deps.Metrics)
-	s.crowds = newCrowds(deps.Config.MaxWrites, deps.Config.MaxRequests, registerer)
+	s.crowds = newCrowds(&deps.Config, registerer)
 	mux := chi.NewMux()
 	if err := s.use(mux); err != nil {
 		return nil, err
@@ -202,13 +206,12 @@ func (s *Server) Routes() []route.Route { return s.routes }
 // Mirrored gives the routes of workspaces as operators have them, below /admin/api.
 func (s *Server) Mirrored() []route.Route { return s.mirrored }
 
-// wrap gives the listener what net/http lacks: the envelope on its bare answers, and
-// with it TLS.
-func (s *Server) wrap(listener net.Listener) net.Listener {
+// secured adds TLS to the listener, if the server speaks it.
+func (s *Server) secured(listener net.Listener) net.Listener {
 	if s.deps.TLS == nil {
-		return &bareListener{Listener: listener, wrap: s.wrapBare}
+		return listener
 	}
-	return encrypt(listener, s.deps.TLS, s.wrapBare)
+	return encrypt(listener, s.deps.TLS, s.deps.Version)
 }
 
 // Serve answers on the listener until ctx is done, then drains: readiness fails
@@ -223,7 +226,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		ReadTimeout:                  cfg.ReadTimeout,
 		WriteTimeout:                 cfg.ReadTimeout + cfg.QueryTimeout + answerGrace,
 		IdleTimeout:                  idleTimeout,
-		MaxHeaderBytes:               bareHeaderLimit(cfg.MaxHeaderBytes),
+		MaxHeaderBytes:               headerBytesRead(cfg.MaxHeaderBytes),
 		DisableGeneralOptionsHandler: true,
 		TLSConfig:                    s.deps.TLS, // the listener's; from here net/http knows of HTTP/2
 		HTTP2:                        http2Limits(),
@@ -236,7 +239,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		s.metrics.see(conn, state)
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(s.wrap(limitConnections(listener, cfg.MaxConnections))) }()
+	go func() { failed <- server.Serve(s.secured(limitConnections(listener, cfg.MaxConnections))) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serving HTTP: %w", err)

@@ -4,12 +4,15 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/livegraph/livegraph/api/reply"
 )
 
 const (
@@ -36,14 +39,13 @@ func http2Limits() *http.HTTP2Config {
 	}
 }
 
-// tlsListener makes the handshakes before it hands connections out: those that are to
-// speak HTTP/2 as *tls.Conn, by which net/http knows them, all others in the wrapping
-// that net/http's bare answers need (bare.go). Each handshake has a goroutine of its
-// own; the listener below bounds how many connections there are.
+// tlsListener makes the handshakes before it hands connections out, so that one in the
+// clear gets an answer that helps. Each handshake has a goroutine of its own; the
+// listener below bounds how many connections there are.
 type tlsListener struct {
 	net.Listener
-	config *tls.Config
-	wrap   func(net.Conn) *bareConn
+	config  *tls.Config
+	version string // for X-Livegraph-Version
 
 	ready  chan net.Conn
 	failed chan error
@@ -52,10 +54,10 @@ type tlsListener struct {
 	work   sync.WaitGroup
 }
 
-func encrypt(below net.Listener, config *tls.Config, wrap func(net.Conn) *bareConn) net.Listener {
+func encrypt(below net.Listener, config *tls.Config, version string) net.Listener {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &tlsListener{
-		Listener: below, config: config, wrap: wrap, ctx: ctx, cancel: cancel,
+		Listener: below, config: config, version: version, ctx: ctx, cancel: cancel,
 		ready: make(chan net.Conn), failed: make(chan error),
 	}
 	l.work.Go(l.accept)
@@ -107,12 +109,8 @@ func (l *tlsListener) handshake(raw net.Conn) {
 		l.refuse(raw, err)
 		return
 	}
-	var ready net.Conn = conn
-	if conn.ConnectionState().NegotiatedProtocol != "h2" {
-		ready = &tlsConn{l.wrap(conn), conn}
-	}
 	select {
-	case l.ready <- ready:
+	case l.ready <- conn:
 	case <-l.ctx.Done():
 		_ = raw.Close() // nobody is there any more to say goodbye to
 	}
@@ -127,8 +125,19 @@ func (l *tlsListener) refuse(raw net.Conn, err error) {
 		return
 	}
 	_ = raw.SetDeadline(time.Now().Add(refusalTime))
-	_ = l.wrap(raw).answer(badRequest, "This port speaks HTTPS: use https:// in the address")
+	l.refuseClear(raw)
 	_, _ = io.CopyN(io.Discard, raw, refusalRest) // or the answer would be lost
+}
+
+// refuseClear answers a request in the clear, in the envelope.
+func (l *tlsListener) refuseClear(raw net.Conn) {
+	id := reply.NewRequestID()
+	body := fmt.Sprintf(`{"success":false,"error":{"code":"VALIDATION_ERROR","message":%q},"requestId":%q}`,
+		"This port speaks HTTPS: use https:// in the address", id)
+	slog.Info("request in the clear refused", "requestId", id)
+	_, _ = fmt.Fprintf(raw, "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\n"+
+		"X-Request-Id: %s\r\nX-Livegraph-Version: %s\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n%s",
+		len(body), id, l.version, body) // the client is gone: nothing to do
 }
 
 // beginsRequest reports whether the first bytes are those of an HTTP request.
@@ -139,13 +148,3 @@ func beginsRequest(head [5]byte) bool {
 	}
 	return false
 }
-
-// tlsConn is a connection of HTTP/1 over TLS. That it tells its state makes
-// Request.TLS.
-type tlsConn struct {
-	*bareConn
-	tls *tls.Conn
-}
-
-// ConnectionState tells net/http of the handshake.
-func (c *tlsConn) ConnectionState() tls.ConnectionState { return c.tls.ConnectionState() }

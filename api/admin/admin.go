@@ -152,17 +152,17 @@ const (
 
 // Routes gives the page's routes.
 func (a *Admin) Routes() []route.Route {
-	public := func(method, pattern string, handle route.Handler) route.Route {
-		return route.Route{Method: method, Pattern: pattern, Access: route.Public, Handle: handle}
+	public := func(method, pattern string, work route.Work, handle route.Handler) route.Route {
+		return route.Route{Method: method, Pattern: pattern, Access: route.Public, Work: work, Handle: handle}
 	}
 	operator := func(method, pattern string, handle route.Handler) route.Route {
 		return route.Route{Method: method, Pattern: pattern, Access: route.Operator, Handle: handle}
 	}
 	routes := []route.Route{
-		public(http.MethodGet, pagePath, a.page.serve),
-		public(http.MethodGet, pagePath+"/*", a.page.serve),
+		public(http.MethodGet, pagePath, route.ServesFiles, a.page.serve),
+		public(http.MethodGet, pagePath+"/*", route.ServesFiles, a.page.serve),
 
-		public(http.MethodPost, sessionPath, a.login),
+		public(http.MethodPost, sessionPath, route.LogsIn, a.login),
 		operator(http.MethodGet, sessionPath, a.session),
 		operator(http.MethodDelete, sessionPath, a.logout),
 		operator(http.MethodPut, passwordPath, a.changePassword),

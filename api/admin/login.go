@@ -67,8 +67,15 @@ func loginResult(err error) string {
 	return loginFailed
 }
 
-// longestCredential bounds names and passwords that are looked at, in bytes.
-const longestCredential = 1024
+// What is read of a login: nobody who sends one is known yet.
+const (
+	// longestCredential bounds names and passwords that are looked at, in bytes.
+	longestCredential = 1024
+	// maxLogin is the most bytes of a body, in no encoding.
+	maxLogin = 4 << 10
+	// loginPatience is how long the body may take to come.
+	loginPatience = 5 * time.Second
+)
 
 type loginBody struct {
 	Name     *string `json:"name"`
@@ -82,7 +89,7 @@ func (a *Admin) login(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var body loginBody
-	if err := request.JSON(r, &body); err != nil {
+	if err := request.SmallJSON(w, r, &body, maxLogin, loginPatience); err != nil {
 		return err
 	}
 	var check request.Check

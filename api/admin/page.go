@@ -1,19 +1,14 @@
 package admin
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"path"
-	"strconv"
 	"strings"
-	"sync"
 
-	"github.com/klauspost/compress/gzip"
-
-	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/asset"
 	"github.com/livegraph/livegraph/internal/fault"
 )
 
@@ -21,8 +16,6 @@ const (
 	indexFile = "index.html"
 	// assetFolder has the files whose names change with what is in them.
 	assetFolder = "assets/"
-	// worthPacking is the least size of a file that is sent compressed.
-	worthPacking = 1024
 )
 
 // What may be kept, and where. The page is for who is in front of it: no proxy keeps any
@@ -46,19 +39,11 @@ var contentTypes = map[string]struct {
 }
 
 // page is the files of the page. It is read once: they are part of the binary.
-type page struct{ files map[string]*file }
-
-type file struct {
-	content     []byte
-	contentType string
-	cache       string
-	tag         string
-	packed      func() []byte // gzip; nil: not worth it. Made when it is first asked for
-}
+type page struct{ files map[string]*asset.File }
 
 // readPage reads the files; none without a build.
 func readPage(files fs.FS) (*page, error) {
-	p := &page{files: map[string]*file{}}
+	p := &page{files: map[string]*asset.File{}}
 	if files == nil {
 		return p, nil
 	}
@@ -79,27 +64,16 @@ func readPage(files fs.FS) (*page, error) {
 	return p, nil
 }
 
-func newFile(name string, content []byte) *file {
-	f := &file{content: content, contentType: "application/octet-stream", cache: cachePage, tag: reply.ETag(content)}
-	if strings.HasPrefix(name, assetFolder) {
-		f.cache = cacheAsset
-	}
+func newFile(name string, content []byte) *asset.File {
 	kind, known := contentTypes[path.Ext(name)]
-	if known {
-		f.contentType = kind.name
+	if !known {
+		kind.name = "application/octet-stream"
 	}
-	if kind.pack && len(content) >= worthPacking {
-		f.packed = sync.OnceValue(func() []byte { return pack(content) })
+	cache := cachePage
+	if strings.HasPrefix(name, assetFolder) {
+		cache = cacheAsset
 	}
-	return f
-}
-
-func pack(content []byte) []byte {
-	var out bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is one
-	_, _ = w.Write(content)                                 // to memory
-	_ = w.Close()
-	return out.Bytes()
+	return asset.New(content, kind.name, cache, kind.pack)
 }
 
 // serve answers with a file, or, where there is none, with the page: what follows /admin
@@ -119,44 +93,8 @@ func (p *page) serve(w http.ResponseWriter, r *http.Request) error {
 	default:
 		f = index
 	}
-	f.serve(w, r)
+	f.Serve(w, r)
 	return nil
-}
-
-func (f *file) serve(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Content-Type", f.contentType)
-	h.Set("Cache-Control", f.cache)
-	content := f.content
-	if f.packed != nil {
-		h.Add("Vary", "Accept-Encoding")
-	}
-	if reply.NotModified(w, r, f.tag) {
-		return
-	}
-	if f.packed != nil && takesGzip(r.Header) {
-		content = f.packed()
-		h.Set("Content-Encoding", "gzip")
-	}
-	h.Set("Content-Length", strconv.Itoa(len(content)))
-	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(content) // the client is gone: nothing to do
-}
-
-// takesGzip reads Accept-Encoding (RFC 9110, 12.5.3) as far as it is about gzip.
-func takesGzip(h http.Header) bool {
-	for _, header := range h.Values("Accept-Encoding") {
-		for part := range strings.SplitSeq(header, ",") {
-			coding, weight, _ := strings.Cut(part, ";")
-			if !strings.EqualFold(strings.TrimSpace(coding), "gzip") {
-				continue
-			}
-			value, found := strings.CutPrefix(strings.ReplaceAll(weight, " ", ""), "q=")
-			quality, err := strconv.ParseFloat(value, 64)
-			return !found || err == nil && quality > 0
-		}
-	}
-	return false
 }
 
 // notBuilt says that the page's files are not in this binary.

@@ -48,7 +48,7 @@ func (a *Attempts) Failed(ip netip.Addr, now time.Time) (wait time.Duration) {
 	if a.limit <= 0 {
 		return 0
 	}
-	network := networkOf(ip)
+	network := Network(ip)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if window := numberOf(now, attemptsWindow); window != a.window {
@@ -65,8 +65,8 @@ func (a *Attempts) Failed(ip netip.Addr, now time.Time) (wait time.Duration) {
 	return 0
 }
 
-// networkOf gives what is one caller's: an address of IPv4, a network of IPv6.
-func networkOf(ip netip.Addr) netip.Addr {
+// Network returns what is one caller's: an address of IPv4, a network of IPv6.
+func Network(ip netip.Addr) netip.Addr {
 	ip = ip.Unmap()
 	if !ip.Is6() {
 		return ip

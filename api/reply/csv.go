@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// AppendCSVText appends a text as RFC 4180 has it. One that a spreadsheet would
+// AppendCSVText appends a text as RFC 4180 has it: in quotes where it has a comma, a
+// quote or a line end, which stay what they are. One that a spreadsheet would
 // take for a formula gets a ' before it, and so does one that begins with ', so
 // that who takes one ' away has the text.
 func AppendCSVText(dst []byte, text string) []byte {
-	guard := text != "" && strings.IndexByte("=+-@'\t\r", text[0]) >= 0
+	guard := text != "" && strings.IndexByte("=+-@'\t\r\n", text[0]) >= 0
 	if !guard && text != "" && !strings.ContainsAny(text, ",\"\r\n \t") {
 		return append(dst, text...)
 	}

@@ -49,6 +49,11 @@ func EncodedBy(encoding string) BodyOption {
 	return func(b *bodyReader) { b.encoding = encoding }
 }
 
+// Plain takes bodies in no encoding only.
+func Plain() BodyOption {
+	return func(b *bodyReader) { b.plain = true }
+}
+
 // Within reserves the body's bytes in a budget shared with other requests; when
 // it is used up the answer is Unavailable, at once.
 func Within(budget *Budget) BodyOption {
@@ -95,6 +100,7 @@ type bodyReader struct {
 	types    []string
 	anyType  bool
 	encoding string // of bodies without a Content-Encoding
+	plain    bool
 	budget   *Budget
 	reserved int64
 }
@@ -124,6 +130,9 @@ func Body(_ http.ResponseWriter, r *http.Request, limit int64, options ...BodyOp
 	encoding, err := contentEncoding(r.Header, reader.encoding)
 	if err != nil {
 		return nil, nil, err
+	}
+	if reader.plain && encoding != "" {
+		return nil, nil, fault.Field(fault.UnsupportedMedia, "Content-Encoding", "is not taken here", "identity")
 	}
 	if r.ContentLength > limit {
 		return nil, nil, tooLarge(limit)

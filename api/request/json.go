@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -33,6 +34,20 @@ func JSON(r *http.Request, v any) error {
 		return err
 	}
 	defer release()
+	return DecodeJSON(body, v)
+}
+
+// SmallJSON reads what comes without a key or a session as JSON does, but at most limit
+// bytes, in no encoding, and within patience: Timeout says that it took longer.
+func SmallJSON(w http.ResponseWriter, r *http.Request, v any, limit int64, patience time.Duration) error {
+	connection := http.NewResponseController(w)
+	_ = connection.SetReadDeadline(time.Now().Add(patience)) // where it cannot, the server's own holds
+	body, release, err := Body(w, r, limit, Plain())
+	if err != nil {
+		return err
+	}
+	defer release()
+	_ = connection.SetReadDeadline(time.Time{}) // else it would end the work on the request
 	return DecodeJSON(body, v)
 }
 

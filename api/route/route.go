@@ -40,6 +40,9 @@ const (
 	OtherWork    Work = "" // reads, mostly
 	WritesPoints Work = "points"
 	ChangesGraph Work = "graph"
+	// Requests without a key or a session; of these one address has a share only.
+	ServesFiles Work = "files" // the documentation, the administration page
+	LogsIn      Work = "logins"
 )
 
 // Handler answers a request, or gives the error to answer with, but not both.

@@ -97,6 +97,7 @@ type API struct {
 	MaxConnections  int           `help:"Most open connections." default:"4096" env:"LIVEGRAPH_API_MAX_CONNECTIONS"`
 	MaxRequests     int           `help:"Most requests of a kind (those that change the graph, all others but those that write points) that are worked on at a time; further ones are answered 503 at once. Streams and probes do not count." default:"512" env:"LIVEGRAPH_API_MAX_REQUESTS"`
 	MaxWrites       int           `help:"Most requests that write points that are worked on at a time; further ones are answered 503 at once. 0: 128 for each processor." default:"0" env:"LIVEGRAPH_API_MAX_WRITES"`
+	MaxPublic       int           `help:"Most logins, and as many requests for files of the documentation and of the administration page, that are worked on at a time, a quarter of them from one address; further ones are answered 503 at once." default:"128" env:"LIVEGRAPH_API_MAX_PUBLIC"`
 
 	LimitsTimeout         time.Duration `help:"How long Redis is waited for when it counts a request against a workspace's plan; beyond, this process counts alone." default:"250ms" env:"LIVEGRAPH_API_LIMITS_TIMEOUT"`
 	AuthFailuresPerMinute int           `help:"Failed authentications a minute from one address (of IPv6: one network of 64 bits); further ones are 429. A valid key is never refused. 0: any number." default:"1200" env:"LIVEGRAPH_API_AUTH_FAILURES_PER_MINUTE"`
@@ -192,6 +193,7 @@ func (c *Config) Validate() error {
 		"ingest-in-flight-bytes": c.Ingest.InFlightBytes, "points-batch-rows": int64(c.Points.BatchRows),
 		"points-batch-bytes": int64(c.Points.BatchBytes), "points-fetch-bytes": int64(c.Points.FetchBytes),
 		"ingest-series-cache-size": int64(c.Ingest.SeriesCacheSize), "api-max-connections": int64(c.API.MaxConnections), "api-max-requests": int64(c.API.MaxRequests),
+		"api-max-public":       int64(c.API.MaxPublic),
 		"api-max-header-bytes": int64(c.API.MaxHeaderBytes), "api-read-timeout": int64(c.API.ReadTimeout),
 		"api-query-timeout": int64(c.API.QueryTimeout), "api-shutdown-timeout": int64(c.API.ShutdownTimeout),
 		"ingest-produce-timeout": int64(c.Ingest.ProduceTimeout), "points-batch-wait": int64(c.Points.BatchWait), "points-retention-every": int64(c.Points.RetentionEvery),
