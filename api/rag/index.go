@@ -16,12 +16,11 @@ import (
 // indexStore knows how far the index is, and takes wishes for a new one.
 type indexStore interface {
 	IndexStatus(ctx context.Context, workspace uuid.UUID) (postgres.IndexStatus, error)
-	ReindexWanted(ctx context.Context) (bool, error)
-	RequestReindex(ctx context.Context, by string) (postgres.Reindex, error)
+	RequestWorkspaceReindex(ctx context.Context, workspace uuid.UUID, by string) (postgres.WorkspaceReindex, error)
 }
 
-// startedReindex is what was started. There is one index of all workspaces, and it is
-// made anew as a whole; told of is what is of the caller's.
+// startedReindex is what was started: there is one index of all workspaces, and what is
+// the caller's in it is written again.
 type startedReindex struct {
 	ID          uuid.UUID `json:"id"`
 	RequestedAt time.Time `json:"requestedAt"`
@@ -46,7 +45,9 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// reindex takes no parameters; an empty object may stand for that.
+// reindex has the caller's workspace indexed anew, and no other: a new index of all of
+// them is the operator's to ask for. It takes no parameters; an empty object may stand for
+// that.
 func (a *api) reindex(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Nothing(r); err != nil {
 		return err
@@ -56,15 +57,16 @@ func (a *api) reindex(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	waiting, err := a.Index.ReindexWanted(r.Context())
-	if err != nil {
-		return err
-	}
-	if waiting || status.Reindex.Running {
+	running := func() error {
 		return fault.New(fault.Conflict, "The index is being made anew already").With("reason", "reindex_running").After(reindexAgain)
 	}
-	// Two that come at once are one: the second joins the first.
-	started, err := a.Index.RequestReindex(r.Context(), request.AskerOf(r.Context()))
+	if status.Reindex.Running {
+		return running()
+	}
+	started, err := a.Index.RequestWorkspaceReindex(r.Context(), principal.Workspace, request.AskerOf(r.Context()))
+	if fault.Is(err, fault.Conflict) { // another request came first
+		return running()
+	}
 	if err != nil {
 		return err
 	}

@@ -140,7 +140,14 @@ func (k *keeper) turn(ctx context.Context) error {
 	if live == nil {
 		return nil
 	}
-	if err := k.catchUpWith(ctx, *live, k.cfg.BehindAfter); err != nil || !k.repairs {
+	if err := k.catchUpWith(ctx, *live, k.cfg.BehindAfter); err != nil {
+		return err
+	}
+	more, err := k.reindexWorkspaces(ctx, *live)
+	if more {
+		defer k.look()
+	}
+	if err != nil || !k.repairs {
 		return err
 	}
 	if err := k.repair(ctx, *live); err != nil {

@@ -43,7 +43,7 @@ type IndexStatus struct {
 		Running    bool     `json:"running"`
 		Done       int64    `json:"done"` // nodes of the workspace
 		Total      int64    `json:"total"`
-		ETASeconds *float64 `json:"etaSeconds"` // of the whole
+		ETASeconds *float64 `json:"etaSeconds"` // of the whole, where all workspaces are indexed anew
 	} `json:"reindex"`
 }
 
@@ -96,6 +96,7 @@ type workspaceProgress struct {
 	events                int64
 	age                   float64 // seconds
 	moved                 *time.Time
+	again                 *int64 // nodes of the workspace that were embedded again; nil: nobody asked
 }
 
 func (db *DB) workspaceProgress(ctx context.Context, live, building *SearchIndex, workspaces []uuid.UUID) ([]workspaceProgress, error) {
@@ -111,15 +112,16 @@ func (db *DB) workspaceProgress(ctx context.Context, live, building *SearchIndex
 			COALESCE(p.nodes, 0), COALESCE(b.nodes, 0), COALESCE(h.sequence, 0) - LEAST(COALESCE(p.sequence, 0), COALESCE(h.sequence, 0)),
 			COALESCE((SELECT GREATEST(EXTRACT(EPOCH FROM now() - j.at), 0) FROM journal j
 				WHERE j.workspace_id = w.id AND j.sequence = COALESCE(p.sequence, 0) + 1), 0)::float8,
-			p.indexed_at
+			p.indexed_at, r.done
 		FROM unnest($3::uuid[]) WITH ORDINALITY AS w (id, n) LEFT JOIN graph_heads h ON h.workspace_id = w.id
 		LEFT JOIN embedding_progress p ON p.workspace_id = w.id AND p.index_id = $1
-		LEFT JOIN embedding_progress b ON b.workspace_id = w.id AND b.index_id = $2 ORDER BY w.n`, liveID, buildingID, workspaces)
+		LEFT JOIN embedding_progress b ON b.workspace_id = w.id AND b.index_id = $2
+		LEFT JOIN workspace_reindexes r ON r.workspace_id = w.id ORDER BY w.n`, liveID, buildingID, workspaces)
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading how far the search index is: %w", err))
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p workspaceProgress, err error) {
-		return p, row.Scan(&p.total, &p.indexed, &p.built, &p.events, &p.age, &p.moved)
+		return p, row.Scan(&p.total, &p.indexed, &p.built, &p.events, &p.age, &p.moved, &p.again)
 	})
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading how far the search index is: %w", err))
@@ -140,8 +142,11 @@ func (p *workspaceProgress) status(live, building *SearchIndex) (s IndexStatus) 
 		s.LastIndexedAt = &at
 		still = min(still, time.Since(at).Seconds())
 	}
-	if building != nil {
+	switch {
+	case building != nil:
 		s.Reindex.Running, s.Reindex.Total, s.Reindex.Done = true, p.total, min(p.built, p.total)
+	case p.again != nil:
+		s.Reindex.Running, s.Reindex.Total, s.Reindex.Done = true, p.total, min(*p.again, p.total)
 	}
 	switch {
 	case live == nil && building == nil, building != nil && building.Cause == CauseLost, still > degradedAfter:

@@ -22,7 +22,7 @@ import (
 var leftOut = []string{
 	"goose_db_version", restoreMark,
 	"leases", "operator_sessions", "watermarks", "command_offsets", "log_marks",
-	"search_indexes", "reindex_requests", "embedding_nodes", "embedding_progress",
+	"search_indexes", "reindex_requests", "workspace_reindexes", "embedding_nodes", "embedding_progress",
 }
 
 // Table is a table as a backup has it. The columns that Postgres computes by itself

@@ -21,7 +21,7 @@ const eraseBatch = 5_000
 func workspaceTables() []string {
 	return []string{
 		"idempotency_keys", "pending_deletions", "tombstones", "series", "sources",
-		"embedding_nodes", "embedding_progress",
+		"embedding_nodes", "embedding_progress", "workspace_reindexes",
 		"nodes", "edges", "journal", "journal_nodes", "cascade_edges", "undo_entries", "command_outcomes", "graph_totals", "graph_published", "graph_heads",
 		"lexical_postings", "lexical_terms", "lexical_nodes", "lexical_workspaces",
 	}

@@ -1,0 +1,52 @@
+package embeddings
+
+import (
+	"context"
+
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// reindexPages is how many pages of nodes are embedded again, as workspaces asked, before
+// the keeper sees to its other work.
+const reindexPages = 16
+
+// reindexWorkspaces embeds the nodes of workspaces again whose administrators asked for
+// it, in the index there is: a page of one workspace at a time. What is found meanwhile is
+// what was there or what is there now. more says that it is not over.
+func (k *keeper) reindexWorkspaces(ctx context.Context, live postgres.SearchIndex) (more bool, err error) {
+	if live.Model != k.deps.Embedder.Model() {
+		return false, nil // an index of the other model is to be built first
+	}
+	for range reindexPages {
+		if err := k.proceed(ctx); err != nil {
+			return false, err
+		}
+		next, err := k.deps.Graph.NextWorkspaceReindex(ctx)
+		if err != nil || next == nil {
+			return false, err
+		}
+		if err := k.reindexPage(ctx, live, next); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (k *keeper) reindexPage(ctx context.Context, live postgres.SearchIndex, r *postgres.WorkspaceReindex) error {
+	ids, err := k.deps.Graph.StandingNodes(ctx, r.Workspace, r.After, nodesAtOnce)
+	if err != nil {
+		return err
+	}
+	t := task{index: live, refs: refsOf(r.Workspace, ids), unsure: map[indexedRef]bool{}}
+	for _, ref := range t.refs {
+		t.unsure[indexedRef{live.ID, ref}] = true // written whatever is noted of it
+	}
+	if err := k.indexer.write(ctx, t); err != nil {
+		return err
+	}
+	if len(ids) < nodesAtOnce {
+		k.logger.Info("a workspace is indexed anew", "workspace", r.Workspace, "nodes", r.Done+int64(len(ids)))
+		return k.deps.Graph.EndWorkspaceReindex(ctx, r.ID)
+	}
+	return k.deps.Graph.ContinueWorkspaceReindex(ctx, r.ID, ids[len(ids)-1], len(ids))
+}
