@@ -21,7 +21,7 @@ import (
 type Stores struct {
 	Postgres *postgres.DB
 	Milvus   *milvus.DB
-	Embedder embed.Embedder
+	Embedder retrieval.QueryEmbedder
 }
 
 // NewEngine makes the engine that searches in the stores.
@@ -34,14 +34,14 @@ func NewEngine(stores Stores, logger *slog.Logger, metrics *Metrics) *retrieval.
 
 // speaking embeds queries that have words. A model gives a vector to anything, also to
 // a question mark, and everything is near it by chance.
-type speaking struct{ embed.Embedder }
+type speaking struct{ retrieval.QueryEmbedder }
 
-// Embed gives no vector for what has neither letters nor digits.
-func (s speaking) Embed(ctx context.Context, texts []string) ([]embed.Vector, error) {
-	if len(texts) == 1 && len(lexical.Parse(texts[0]).Terms) == 0 {
-		return make([]embed.Vector, 1), nil
+// EmbedQuery gives no vector for what has neither letters nor digits.
+func (s speaking) EmbedQuery(ctx context.Context, model embed.Model, text string) (embed.Vector, error) {
+	if len(lexical.Parse(text).Terms) == 0 {
+		return nil, nil
 	}
-	return s.Embedder.Embed(ctx, texts)
+	return s.QueryEmbedder.EmbedQuery(ctx, model, text)
 }
 
 // textLane is the words' part of Postgres.

@@ -15,6 +15,7 @@ package ratelimit
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math"
 	"time"
@@ -22,8 +23,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/livegraph/livegraph/internal/breaker"
 	"github.com/livegraph/livegraph/storage/redis"
 )
+
+// errLate says that two answers came, but later than the asker waits.
+var errLate = errors.New("the clock of Redis is ahead of what it just said")
 
 // Unlimited is the limit of a window that has none.
 const Unlimited int64 = math.MaxInt32
@@ -56,7 +61,7 @@ type Limiter struct {
 	logger  *slog.Logger
 	lengths [2]time.Duration
 	clock   clock
-	breaker breaker
+	breaker breaker.Breaker // leaves Redis alone while it does not answer
 	known   memory
 	gather  gathering
 	metrics metrics
@@ -141,7 +146,7 @@ func (l *Limiter) Look(ctx context.Context, asked []Of) []Standing {
 
 // ask asks Redis, and remembers what it says; false: it does not answer.
 func (l *Limiter) ask(ctx context.Context, asks []redis.RequestAsk) ([]redis.RequestAnswer, bool) {
-	if l.counter == nil || !l.breaker.admits() {
+	if l.counter == nil || !l.breaker.Admits() {
 		return nil, false
 	}
 	// Whoever leaves does not take the count along: Redis would seem not to answer.
@@ -150,12 +155,12 @@ func (l *Limiter) ask(ctx context.Context, asks []redis.RequestAsk) ([]redis.Req
 	answers, err := l.count(ctx, asks)
 	if err != nil {
 		l.metrics.failures.Inc()
-		if l.breaker.failed() {
+		if l.breaker.Failed() {
 			l.logger.WarnContext(ctx, "Redis does not count requests: this process enforces the plans alone", "error", err)
 		}
 		return nil, false
 	}
-	if l.breaker.answered() {
+	if l.breaker.Answered() {
 		l.logger.InfoContext(ctx, "Redis counts requests again")
 	}
 	return answers, true

@@ -37,7 +37,6 @@ import (
 	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/operate"
-	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/internal/telemetry"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
@@ -67,9 +66,9 @@ type process struct {
 	keys       *postgres.DB // connections of their own: slow work elsewhere must not hold up a key's check
 	clickhouse *clickhouse.DB
 	kafka      *kafka.Client
-	embedder   embed.Embedder // nil: no role needs one, and none is configured
-	redis      *redis.DB      // nil without a role that needs it
-	milvus     *milvus.DB     // nil: no address is configured
+	embedders             // none, if no role needs one and none is configured
+	redis      *redis.DB  // nil without a role that needs it
+	milvus     *milvus.DB // nil: no address is configured
 
 	api       *api.Server              // without the role api it answers probes alone
 	admin     *admin.Admin             // with the role api
@@ -104,7 +103,7 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 			p.close()
 		}
 	}()
-	if p.embedder, err = openEmbedder(cfg.Embedder); err != nil {
+	if p.embedders, err = openEmbedders(cfg.Embedder); err != nil {
 		return nil, err
 	}
 	if err := p.openStores(ctx); err != nil {
@@ -344,9 +343,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 // close lets go of the stores.
 func (p *process) close() {
 	p.closeAudit()
-	if p.embedder != nil {
-		p.embedder.Close()
-	}
+	p.embedders.close()
 	if p.kafka != nil {
 		p.kafka.Close()
 	}

@@ -9,7 +9,7 @@ import (
 // needs them says so.
 func (p *process) searchRoutes() []route.Route {
 	metrics := rag.NewMetrics(p.metrics)
-	engine := rag.NewEngine(rag.Stores{Postgres: p.postgres, Milvus: p.milvus, Embedder: p.embedder}, p.logger, metrics)
+	engine := rag.NewEngine(rag.Stores{Postgres: p.postgres, Milvus: p.milvus, Embedder: p.queries}, p.logger, metrics)
 	return rag.Routes(rag.Deps{
 		Engine: engine, Index: p.postgres, Edges: p.postgres, Series: p.postgres, Points: p.clickhouse,
 		QueryTimeout: p.cfg.API.QueryTimeout, Metrics: metrics,

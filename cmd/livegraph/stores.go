@@ -38,6 +38,57 @@ func openEmbedder(cfg config.Embedder) (embed.Embedder, error) {
 	})
 }
 
+// embedders are the ways to turn text into vectors: in batches, which nobody waits for,
+// and queries, which somebody does.
+type embedders struct {
+	embedder embed.Embedder // nil: none is configured and none was started
+	queries  *embed.Queries // nil likewise
+	asked    embed.Embedder // by queries
+}
+
+// openEmbedders makes them by the settings.
+func openEmbedders(cfg config.Embedder) (e embedders, err error) {
+	if e.embedder, err = openEmbedder(cfg); err != nil || e.embedder == nil {
+		return e, err
+	}
+	e.asked = e.embedder
+	if cfg.Remote() {
+		if e.asked, err = openEmbedder(cfg.ForQueries()); err != nil {
+			return e, err
+		}
+	}
+	e.queries = embed.NewQueries(embed.QueryOptions{Embedder: e.asked, Timeout: cfg.QueryTimeout, Other: func(m embed.Model) (embed.Embedder, bool) {
+		return previousEmbedder(cfg, m)
+	}})
+	return e, nil
+}
+
+// previousEmbedder makes an embedder of the model that an index is of which was made
+// before the settings changed: the one inside the binary, or the one that the settings
+// name as the previous one.
+func previousEmbedder(cfg config.Embedder, model embed.Model) (embed.Embedder, bool) {
+	if static := embed.NewStatic(); static.Model() == model {
+		return static, true
+	}
+	previous := cfg.Previous()
+	if !previous.Remote() || previous.Model != model.Name || previous.Dimensions != model.Dimensions {
+		return nil, false
+	}
+	e, err := openEmbedder(previous.ForQueries())
+	return e, err == nil
+}
+
+// close lets go of the connections.
+func (e *embedders) close() {
+	if e.queries != nil {
+		e.queries.Close()
+		e.asked.Close()
+	}
+	if e.embedder != nil {
+		e.embedder.Close()
+	}
+}
+
 // asksRedis makes a check that logs in to Redis and asks for a sign of life. TLS files
 // that cannot be used are an error here.
 func asksRedis(cfg config.Redis) (func(context.Context) error, error) {

@@ -55,7 +55,7 @@ func (c *tenant) reads(ctx context.Context, work func(*visit) error) error {
 		if p.clickhouse, err = openClickHouse(ctx, p.cfg); err != nil {
 			return err
 		}
-		if p.embedder, err = openEmbedder(c.Embedder); err != nil {
+		if p.embedders, err = openEmbedders(c.Embedder); err != nil {
 			return err
 		}
 		if p.milvus, err = openMilvus(c.Milvus); err != nil {

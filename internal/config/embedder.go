@@ -27,9 +27,15 @@ type Embedder struct {
 	AllowPrivateAddresses bool          `name:"embedder-allow-private-addresses" help:"Let the URL lead to this machine or into a private network, and be http://." default:"false" env:"LIVEGRAPH_EMBEDDER_ALLOW_PRIVATE_ADDRESSES"`
 	Batch                 int           `name:"embedder-batch" help:"Most texts in a request." default:"64" env:"LIVEGRAPH_EMBEDDER_BATCH"`
 	Timeout               time.Duration `name:"embedder-timeout" help:"Longest wait for the answer to a request." default:"30s" env:"LIVEGRAPH_EMBEDDER_TIMEOUT"`
+	QueryTimeout          time.Duration `name:"embedder-query-timeout" help:"Longest wait for the vector of a query; beyond, search goes on by words and says so." default:"300ms" env:"LIVEGRAPH_EMBEDDER_QUERY_TIMEOUT"`
 	Retries               int           `name:"embedder-retries" help:"How often a request is made again that failed for a passing reason; the waits between grow from half a second to half a minute." default:"4" env:"LIVEGRAPH_EMBEDDER_RETRIES"`
 	Threads               int           `name:"embedder-threads" help:"Embedded embedder only: cores that a batch is computed on, two batches at a time. 0: half of the machine's." default:"0" env:"LIVEGRAPH_EMBEDDER_THREADS"`
 	TLS                   EngineTLS     `embed:"" prefix:"embedder-tls-" envprefix:"LIVEGRAPH_EMBEDDER_TLS_"`
+
+	PreviousAt         string `name:"previous-embedder" help:"Base URL of the API whose model the search index is of, while an index of another model is made: queries are embedded by it until the new index takes its place. Not needed for static." env:"LIVEGRAPH_PREVIOUS_EMBEDDER"`
+	PreviousKey        Secret `name:"previous-embedder-key" help:"API key of that URL; empty: it asks for none." env:"LIVEGRAPH_PREVIOUS_EMBEDDER_KEY"`
+	PreviousModel      string `name:"previous-embedder-model" help:"Model that is asked of that URL; needed with one." env:"LIVEGRAPH_PREVIOUS_EMBEDDER_MODEL"`
+	PreviousDimensions int    `name:"previous-embedder-dimensions" help:"Length of that model's vectors; needed with a URL." env:"LIVEGRAPH_PREVIOUS_EMBEDDER_DIMENSIONS"`
 }
 
 // Static reports whether the model inside the binary is to be used.
@@ -37,6 +43,19 @@ func (e Embedder) Static() bool { return e.At == EmbedderStatic }
 
 // Remote reports whether there is a URL to ask, configured or filled in.
 func (e Embedder) Remote() bool { return e.At != "" && !e.Static() }
+
+// ForQueries returns the settings of a client for queries, which somebody waits for:
+// nothing is repeated, and it answers within QueryTimeout or not at all.
+func (e Embedder) ForQueries() Embedder {
+	e.Retries, e.Timeout = 0, e.QueryTimeout
+	return e
+}
+
+// Previous returns the settings of the embedder that was configured before.
+func (e Embedder) Previous() Embedder {
+	e.At, e.Key, e.Model, e.Dimensions = e.PreviousAt, e.PreviousKey, e.PreviousModel, e.PreviousDimensions
+	return e
+}
 
 // WantsEmbedder reports whether the embedded embedder is to be started: no other is
 // configured, and this process has a role that needs one.
@@ -63,6 +82,10 @@ func (e Embedder) validate(bad func(setting, format string, args ...any)) {
 	if e.Timeout <= 0 {
 		bad("embedder-timeout", "must be above zero")
 	}
+	if e.QueryTimeout <= 0 {
+		bad("embedder-query-timeout", "must be above zero")
+	}
+	e.validatePrevious(bad)
 	if e.Retries < 0 || e.Retries > 20 {
 		bad("embedder-retries", "must be from 0 to 20")
 	}
@@ -84,6 +107,22 @@ func (e Embedder) validate(bad func(setting, format string, args ...any)) {
 		if s.set {
 			bad(s.flag, "is for a URL in --embedder; that is empty or static")
 		}
+	}
+}
+
+// validatePrevious checks the settings of the embedder that was configured before.
+func (e Embedder) validatePrevious(bad func(setting, format string, args ...any)) {
+	previous := e.Previous()
+	switch {
+	case previous.Remote():
+		previous.validateURL(func(setting, format string, args ...any) {
+			if strings.HasPrefix(setting, "embedder-tls") || setting == "embedder-allow-private-addresses" {
+				return // those of the embedder hold for both
+			}
+			bad("previous-"+setting, format, args...)
+		})
+	case e.PreviousAt == "" && (e.PreviousKey != "" || e.PreviousModel != "" || e.PreviousDimensions != 0):
+		bad("previous-embedder", "is needed with the other settings of the previous embedder")
 	}
 }
 

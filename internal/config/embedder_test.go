@@ -44,6 +44,9 @@ func TestWrongSettingsOfTheEmbedderAreRefusedByName(t *testing.T) {
 		elsewhere + "--embedder-key=hunter2\x01": "--embedder-key: has characters",
 		"--embedder-batch=0":                     "--embedder-batch: must be from 1 to 2048",
 		"--embedder-timeout=0s":                  "--embedder-timeout: must be above zero",
+		"--embedder-query-timeout=0s":            "--embedder-query-timeout: must be above zero",
+		"--previous-embedder-model=m":            "--previous-embedder: is needed",
+		"--previous-embedder=https://e/v1":       "--previous-embedder-model: is needed with a URL",
 		"--embedder-retries=-1":                  "--embedder-retries: must be from 0 to 20",
 		"--embedder-threads=-1":                  "--embedder-threads: must be from 0",
 	} {

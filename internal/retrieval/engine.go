@@ -3,10 +3,12 @@ package retrieval
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/internal/breaker"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
@@ -64,13 +66,17 @@ type Step struct {
 	RelationTypes []string // any of; empty: all
 	Filter        Filter   // of the node at the other end
 	OfNode        int      // most edges of a node, each way
-	Limit         int      // most in all
+	// ByRelation shares OfNode among the relation types of a node's edges, so that each
+	// has some; else the first types in the alphabet may have them all.
+	ByRelation bool
+	Limit      int // most in all
 }
 
 // Walked are edges, each once, in a fixed order.
 type Walked struct {
 	Edges     []Link
-	Truncated bool // there are more
+	Truncated bool        // there are more
+	Cut       []uuid.UUID // nodes of the frontier that have more than were looked at of them, in its order
 }
 
 // Link is an edge as a walk needs it.
@@ -78,16 +84,22 @@ type Link struct {
 	Edge, Source, Target uuid.UUID
 }
 
+// QueryEmbedder turns queries into vectors. Its errors are faults, but for
+// [embed.ErrOtherModel].
+type QueryEmbedder interface {
+	// Model returns the configured model, which the index has, or will have.
+	Model() embed.Model
+	// EmbedQuery returns the vector of a query in the space of a model; nil: it has none.
+	EmbedQuery(ctx context.Context, model embed.Model, text string) (embed.Vector, error)
+}
+
 // Deps are what an engine works with.
 type Deps struct {
 	Text    TextLane
 	Vectors VectorLane
 	Graph   Graph
-	// Embedder turns a query into a vector; its model is held against the index's.
-	Embedder interface {
-		Model() embed.Model
-		Embed(ctx context.Context, texts []string) ([]embed.Vector, error)
-	}
+	// Embedder turns a query into a vector of the index's model.
+	Embedder QueryEmbedder
 	// Chunks cuts a node's text as it was cut for the index; nil: hits name no chunk.
 	Chunks func(n *graph.Node) []Chunk
 	Logger *slog.Logger // nil: silent
@@ -109,9 +121,15 @@ const DefaultWalkTimeout = time.Second
 // DefaultWeights are those of a query that names none.
 func DefaultWeights() Weights { return Weights{Text: 1, Vector: 1, Graph: 1} }
 
-// Engine answers queries. It is safe for concurrent use and holds nothing between
-// them.
-type Engine struct{ deps Deps }
+// Engine answers queries. It is safe for concurrent use.
+type Engine struct {
+	deps Deps
+	// nearest leaves the vector store alone while it does not answer.
+	nearest breaker.Breaker
+	// searched is the model of the index that was searched last: most likely that of the
+	// next, so that its vector is made while it is looked up which index that is.
+	searched atomic.Pointer[embed.Model]
+}
 
 // New makes an engine.
 func New(deps Deps) *Engine {
@@ -127,5 +145,5 @@ func New(deps Deps) *Engine {
 	if deps.WalkTimeout <= 0 {
 		deps.WalkTimeout = DefaultWalkTimeout
 	}
-	return &Engine{deps}
+	return &Engine{deps: deps}
 }

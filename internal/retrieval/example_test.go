@@ -49,7 +49,7 @@ func (p *plant) FoundEdges(context.Context, uuid.UUID, []uuid.UUID) (map[uuid.UU
 
 func ExampleEngine_Hybrid() {
 	p := &plant{uuid.New(), uuid.New(), uuid.New()}
-	engine := retrieval.New(retrieval.Deps{Text: p, Vectors: p, Graph: p, Embedder: embed.NewStatic()})
+	engine := retrieval.New(retrieval.Deps{Text: p, Vectors: p, Graph: p, Embedder: embed.NewQueries(embed.QueryOptions{Embedder: embed.NewStatic()})})
 	result, err := engine.Hybrid(context.Background(), retrieval.HybridQuery{
 		Query: retrieval.Query{Text: "what does the pump supply?", Limit: 10},
 		Hops:  1, Direction: retrieval.AnyDirection, Weights: retrieval.DefaultWeights(), Explain: true,

@@ -15,14 +15,15 @@ import (
 const tailShare = 0.001
 
 // Hybrid ranks nodes by words, meaning and the graph: what the lanes find is where
-// score begins, and the graph is where it goes. Without a lane it goes on, and says so
-// in Result.Degraded; without both it fails.
+// score begins, and the graph is where it goes. A lane that counts for nothing is not
+// asked. Without a lane it goes on, and says so in Result.Degraded; with nowhere to begin
+// it fails.
 func (e *Engine) Hybrid(ctx context.Context, q HybridQuery) (Result, error) {
-	f, err := e.seek(ctx, &q.Query, q.Starts)
+	f, err := e.seek(ctx, &q.Query, q.sought(), q.Starts)
 	if err != nil {
 		return Result{}, err
 	}
-	if len(f.away) > 1 {
+	if len(f.away) == f.asked && len(q.Starts) == 0 {
 		return Result{}, missing(f.away[0], f.why)
 	}
 	seeds := f.seeds(&q)

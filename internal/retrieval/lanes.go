@@ -18,12 +18,15 @@ import (
 // How much the lanes are asked for: always the same, so that pages of one search fit
 // together, and little enough that asking for it is not what a search waits for.
 const (
-	textHits   = 250
-	vectorHits = 200 // chunks
-	namedHits  = 50
-	// mostVectorHits is where asking for more ends when a filter that more than
-	// MostNodes nodes pass lets few of the nearest pass.
-	mostVectorHits = 3_200
+	textHits    = 250
+	vectorNodes = 200
+	namedHits   = 50
+	// vectorHits is how many chunks are asked for first: some more than nodes, because
+	// several may be of one.
+	vectorHits = 256
+	// mostVectorHits is where asking for more ends when the nearest chunks are of few
+	// nodes, or a filter that more than MostNodes nodes pass lets few of them pass.
+	mostVectorHits = 4_096
 	retryAfter     = 2 * time.Second
 )
 
@@ -40,33 +43,41 @@ type found struct {
 // findings are what the lanes found, sorted by id.
 type findings struct {
 	nodes []found
+	asked int      // lanes
 	away  []string // lanes that could not be asked
 	why   error    // of the first of them
 }
 
-// seek asks the lanes, all at once. Every node that comes out stands and passes the
-// filter; extra are nodes to be looked at as well.
-func (e *Engine) seek(ctx context.Context, q *Query, extra []uuid.UUID) (*findings, error) {
+// seek asks the lanes that count for something, all at once. Every node that comes out
+// stands and passes the filter; extra are nodes to be looked at as well.
+func (e *Engine) seek(ctx context.Context, q *Query, w Weights, extra []uuid.UUID) (*findings, error) {
 	var (
 		text               TextFindings
 		near               []VectorHit
 		errText, errVector error
 		group              sync.WaitGroup
+		lanes              []string
 	)
-	group.Go(func() {
-		errText = e.lane(ctx, LaneText, func(ctx context.Context) (err error) {
-			text, err = e.deps.Text.SearchText(ctx, q.Workspace, q.Text, q.Filter, textHits, namedHits)
-			return err
+	if w.Text > 0 {
+		lanes = append(lanes, LaneText)
+		group.Go(func() {
+			errText = e.lane(ctx, LaneText, func(ctx context.Context) (err error) {
+				text, err = e.deps.Text.SearchText(ctx, q.Workspace, q.Text, q.Filter, textHits, namedHits)
+				return err
+			})
 		})
-	})
-	group.Go(func() {
-		errVector = e.lane(ctx, LaneVector, func(ctx context.Context) (err error) {
-			near, err = e.askVectors(ctx, q)
-			return err
+	}
+	if w.Vector > 0 {
+		lanes = append(lanes, LaneVector)
+		group.Go(func() {
+			errVector = e.lane(ctx, LaneVector, func(ctx context.Context) (err error) {
+				near, err = e.askVectors(ctx, q)
+				return err
+			})
 		})
-	})
+	}
 	group.Wait()
-	f := &findings{}
+	f := &findings{asked: len(lanes)}
 	for _, lane := range []struct {
 		name string
 		err  error
@@ -133,49 +144,93 @@ func missing(lane string, why error) error {
 type modelMismatch struct{ index, embedder embed.Model }
 
 func (m *modelMismatch) Error() string {
-	return fmt.Sprintf("the index was made by %s and the embedder is %s; a re-index makes it anew", m.index, m.embedder)
+	return fmt.Sprintf("the index was made by %s and the embedder is %s; the index is being made anew", m.index, m.embedder)
 }
 
 func (e *Engine) askVectors(ctx context.Context, q *Query) (hits []VectorHit, err error) {
 	var (
-		index           Index
-		near            Near
-		none, open      bool
-		errIndex, errOf error
-		group           sync.WaitGroup
+		index      Index
+		vector     embed.Vector
+		near       Near
+		none, open bool
+		errOf      error
+		group      sync.WaitGroup
 	)
-	group.Go(func() { index, errIndex = e.deps.Vectors.LiveIndex(ctx) })
 	group.Go(func() { near, none, open, errOf = e.narrow(ctx, q) })
-	vectors, err := e.deps.Embedder.Embed(ctx, []string{q.Text})
+	index, vector, err = e.embed(ctx, q.Text)
 	group.Wait()
-	if err := cmp.Or(errIndex, errOf); err != nil {
+	if err := cmp.Or(err, errOf); err != nil {
 		return nil, err
 	}
-	if mine := e.deps.Embedder.Model(); index.Model != mine {
-		mismatch := &modelMismatch{index.Model, mine}
-		return nil, fault.Wrap(mismatch, fault.Unavailable, mismatch.Error()).After(retryAfter)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if len(vectors) != 1 || vectors[0] == nil || none {
+	if vector == nil || none {
 		return nil, nil // a text that means nothing to the model is near nothing
 	}
 	for limit := vectorHits; ; limit *= 4 {
-		if hits, err = e.deps.Vectors.Nearest(ctx, index, q.Workspace, vectors[0], near, limit); err != nil {
+		if hits, err = e.askNearest(ctx, index, q, vector, near, limit); err != nil {
 			return nil, err
-		}
-		if !open {
-			return hits, nil
 		}
 		last := len(hits) < limit || limit >= mostVectorHits
-		if hits, err = e.passingHits(ctx, q, hits); err != nil {
-			return nil, err
+		if open {
+			if hits, err = e.passingHits(ctx, q, hits); err != nil {
+				return nil, err
+			}
 		}
-		if last || len(hits) >= vectorHits {
-			return hits[:min(len(hits), vectorHits)], nil
+		if hits = nearestOfNodes(hits); last || len(hits) >= vectorNodes {
+			return hits[:min(len(hits), vectorNodes)], nil
 		}
 	}
+}
+
+// nearestOfNodes leaves the nearest chunk of each node, in their order.
+func nearestOfNodes(hits []VectorHit) []VectorHit {
+	seen := make(map[uuid.UUID]struct{}, len(hits))
+	return slices.DeleteFunc(hits, func(h VectorHit) bool {
+		_, again := seen[h.Node]
+		seen[h.Node] = struct{}{}
+		return again
+	})
+}
+
+// embed finds the live index and embeds a text by the model of its vectors, which is
+// another than the configured one until a new index takes its place.
+func (e *Engine) embed(ctx context.Context, text string) (index Index, vector embed.Vector, err error) {
+	model := e.deps.Embedder.Model()
+	if last := e.searched.Load(); last != nil {
+		model = *last
+	}
+	var errIndex error
+	var group sync.WaitGroup
+	group.Go(func() { index, errIndex = e.deps.Vectors.LiveIndex(ctx) })
+	vector, err = e.deps.Embedder.EmbedQuery(ctx, model, text)
+	group.Wait()
+	if errIndex != nil {
+		return index, nil, errIndex
+	}
+	if index.Model != model {
+		e.searched.Store(&index.Model)
+		vector, err = e.deps.Embedder.EmbedQuery(ctx, index.Model, text)
+	}
+	if errors.Is(err, embed.ErrOtherModel) {
+		mismatch := &modelMismatch{index.Model, e.deps.Embedder.Model()}
+		err = fault.Wrap(mismatch, fault.Unavailable, mismatch.Error()).After(retryAfter)
+	}
+	return index, vector, err
+}
+
+// askNearest asks the store of vectors, unless it has not answered others.
+func (e *Engine) askNearest(ctx context.Context, index Index, q *Query, vector embed.Vector, near Near, limit int) ([]VectorHit, error) {
+	if !e.nearest.Admits() {
+		return nil, fault.New(fault.Unavailable, "The store of vectors does not answer").After(retryAfter)
+	}
+	hits, err := e.deps.Vectors.Nearest(ctx, index, q.Workspace, vector, near, limit)
+	switch late := errors.Is(ctx.Err(), context.DeadlineExceeded); {
+	case err == nil:
+		e.nearest.Answered()
+	case ctx.Err() != nil && !late: // the caller's end says nothing of the store
+	case late || away(err):
+		e.nearest.Failed()
+	}
+	return hits, err
 }
 
 // narrow says what the vector lane is to look at: what passes the filter, if it is

@@ -92,21 +92,42 @@ func (m *memory) WalkEdges(_ context.Context, _ uuid.UUID, step Step) (w Walked,
 	}
 	seen := map[uuid.UUID]bool{}
 	for _, id := range step.Frontier {
-		out, in := 0, 0
+		type kind struct {
+			out      bool
+			relation string
+		}
+		kinds, counts := map[kind]int{}, map[kind]int{}
+		of := func(e graph.Edge) kind {
+			k := kind{out: e.SourceID == id}
+			if step.ByRelation {
+				k.relation = e.RelationType
+			}
+			return k
+		}
+		for _, at := range m.at[id] {
+			kinds[of(m.edges[at])]++
+		}
 		for _, at := range m.at[id] {
 			e := m.edges[at]
 			if e.Deleted || len(step.RelationTypes) > 0 && !slices.Contains(step.RelationTypes, e.RelationType) {
 				continue
 			}
-			other, count := e.TargetID, &out
+			other := e.TargetID
 			if e.SourceID != id {
-				other, count = e.SourceID, &in
+				other = e.SourceID
 			}
 			if step.Direction == Outgoing && e.SourceID != id || step.Direction == Incoming && e.TargetID != id {
 				continue
 			}
-			if *count++; *count > step.OfNode || len(w.Edges) == step.Limit {
+			most := step.OfNode
+			if step.ByRelation {
+				most = max(1, step.OfNode/len(kinds))
+			}
+			if counts[of(e)]++; counts[of(e)] > most || len(w.Edges) == step.Limit {
 				w.Truncated = true
+				if len(w.Cut) == 0 || w.Cut[len(w.Cut)-1] != id {
+					w.Cut = append(w.Cut, id)
+				}
 				continue
 			}
 			if !seen[at] && passes(m.nodes[other], step.Filter) {
@@ -128,11 +149,15 @@ type said struct {
 	errText   error
 	errVector error
 	errEmbed  error
-	asked     []int // limits of the vector lane
+	other     string   // a model that it embeds beside its own
+	embedded  []string // models that it was asked for
+	searched  int      // how often the text lane was asked
+	asked     []int    // limits of the vector lane
 	nears     []Near
 }
 
 func (s *said) SearchText(_ context.Context, _ uuid.UUID, _ string, _ Filter, limit, named int) (TextFindings, error) {
+	s.searched++
 	if s.errText != nil {
 		return TextFindings{}, s.errText
 	}
@@ -154,8 +179,12 @@ func (s *said) Nearest(_ context.Context, _ Index, _ uuid.UUID, _ embed.Vector, 
 
 func (s *said) Model() embed.Model { return embed.Model{Name: "said", Dimensions: 2} }
 
-func (s *said) Embed(context.Context, []string) ([]embed.Vector, error) {
-	return []embed.Vector{{1, 0}}, s.errEmbed
+func (s *said) EmbedQuery(_ context.Context, model embed.Model, _ string) (embed.Vector, error) {
+	if model != s.Model() && model.Name != s.other {
+		return nil, embed.ErrOtherModel
+	}
+	s.embedded = append(s.embedded, model.Name)
+	return embed.Vector{1, 0}, s.errEmbed
 }
 
 func newSaid() *said { return &said{model: embed.Model{Name: "said", Dimensions: 2}} }

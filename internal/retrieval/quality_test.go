@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/go-json-experiment/json"
@@ -303,7 +304,7 @@ func (w *wiki) ask(t testing.TB, put func(question string) (Result, error)) (ans
 type figures struct{ search2, search5, hybrid2, hybrid5 float64 }
 
 func (w *wiki) measure(t testing.TB, lanes *wikiLanes) (f figures) {
-	e := New(Deps{Text: lanes, Vectors: lanes, Graph: w.graph(), Embedder: lanes.embedder})
+	e := New(Deps{Text: lanes, Vectors: lanes, Graph: w.graph(), Embedder: embed.NewQueries(embed.QueryOptions{Embedder: lanes.embedder, Timeout: time.Minute})})
 	search := w.ask(t, func(question string) (Result, error) {
 		return e.Search(t.Context(), Query{Text: question, Limit: 10})
 	})

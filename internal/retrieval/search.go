@@ -13,14 +13,15 @@ import (
 // mostCandidates is how many candidates an answer counts.
 const mostCandidates = 1_000
 
-// Search ranks nodes by words and meaning together. It fails when a lane is away:
-// Unavailable, with a time after which to ask again.
+// Search ranks nodes by words and meaning together. Without one of them it goes on, and
+// says so in Result.Degraded; without both it fails: Unavailable, with a time after
+// which to ask again.
 func (e *Engine) Search(ctx context.Context, q Query) (Result, error) {
-	f, err := e.seek(ctx, &q, nil)
+	f, err := e.seek(ctx, &q, DefaultWeights(), nil)
 	if err != nil {
 		return Result{}, err
 	}
-	if len(f.away) > 0 {
+	if len(f.away) == f.asked {
 		return Result{}, missing(f.away[0], f.why)
 	}
 	ranked := make([]candidate, 0, len(f.nodes))
@@ -30,7 +31,7 @@ func (e *Engine) Search(ctx context.Context, q Query) (Result, error) {
 	}
 	page, total := q.page(ranked)
 	hits, err := e.show(ctx, &q, page, nil)
-	return Result{Hits: hits, Total: total}, err
+	return Result{Hits: hits, Total: total, Degraded: f.away}, err
 }
 
 // candidate is a node with its score.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
 
 // nodesOf makes a graph of nodes without edges, numbered from 0.
@@ -97,40 +99,93 @@ func TestPagesFitTogetherAndMinScoreHoldsBeforeTheyAreCut(t *testing.T) {
 	require.Len(t, r.Hits, 5)
 }
 
-func TestASearchWithoutALaneFailsAndAHybridOneGoesOn(t *testing.T) {
+func TestASearchGoesOnWithoutALaneAndFailsWithoutBoth(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*said)
 		lane  string
-		says  string
 	}{
-		"Milvus is away":     {func(s *said) { s.errVector = errAway }, LaneVector, "The vector search is not available"},
-		"the embedder is":    {func(s *said) { s.errEmbed = fault.New(fault.BadGateway, "nonsense") }, LaneVector, "The vector search is not available"},
-		"another model":      {func(s *said) { s.model.Name = "old" }, LaneVector, "The vector search is not available: the index was made by old (2 dimensions) and the embedder is said (2 dimensions); a re-index makes it anew"},
-		"the text lane is":   {func(s *said) { s.errText = errAway }, LaneText, "The text search is not available"},
-		"the embedder waits": {func(s *said) { s.errEmbed = fault.New(fault.Unavailable, "busy").After(7 * time.Second) }, LaneVector, "The vector search is not available"},
+		"Milvus is away":     {func(s *said) { s.errVector = errAway }, LaneVector},
+		"the embedder is":    {func(s *said) { s.errEmbed = fault.New(fault.BadGateway, "nonsense") }, LaneVector},
+		"another model":      {func(s *said) { s.model.Name = "old" }, LaneVector},
+		"the text lane is":   {func(s *said) { s.errText = errAway }, LaneText},
+		"the embedder waits": {func(s *said) { s.errEmbed = fault.New(fault.Unavailable, "busy").After(7 * time.Second) }, LaneVector},
 	} {
 		s := newSaid()
 		s.text, s.near = []TextHit{{wikiID(1), 9, 0.6}}, []VectorHit{{wikiID(2), 0, 0.7}}
 		c.spoil(s)
 		e := s.engine(nodesOf(4))
-		_, err := e.Search(t.Context(), Query{Text: "x", Limit: 10})
-		var f *fault.Error
-		require.ErrorAs(t, err, &f, name)
-		require.Equal(t, fault.Unavailable, f.Kind, name)
-		require.Equal(t, c.says, f.Message, name)
-		require.Positive(t, f.RetryAfter, name)
-		r, err := e.Hybrid(t.Context(), HybridQuery{Query: Query{Text: "x", Limit: 10}, Hops: 1, Weights: DefaultWeights()})
-		require.NoError(t, err, name)
-		require.Equal(t, []string{c.lane}, r.Degraded, name)
-		require.Len(t, r.Hits, 1, name)
+		for _, ask := range []func() (Result, error){
+			func() (Result, error) { return e.Search(t.Context(), Query{Text: "x", Limit: 10}) },
+			func() (Result, error) {
+				return e.Hybrid(t.Context(), HybridQuery{Query: Query{Text: "x", Limit: 10}, Hops: 1, Weights: DefaultWeights()})
+			},
+		} {
+			r, err := ask()
+			require.NoError(t, err, name)
+			require.Equal(t, []string{c.lane}, r.Degraded, name)
+			require.Len(t, r.Hits, 1, name)
+		}
 	}
 	s := newSaid()
 	s.errText, s.errVector = errAway, errAway
-	_, err := s.engine(nodesOf(1)).Hybrid(t.Context(), HybridQuery{Query: Query{Text: "x", Limit: 10}, Weights: DefaultWeights()})
+	_, err := s.engine(nodesOf(1)).Search(t.Context(), Query{Text: "x", Limit: 10})
+	var f *fault.Error
+	require.ErrorAs(t, err, &f)
+	require.Equal(t, fault.Unavailable, f.Kind)
+	require.Equal(t, "The text search is not available", f.Message)
+	require.Positive(t, f.RetryAfter)
+	_, err = s.engine(nodesOf(1)).Hybrid(t.Context(), HybridQuery{Query: Query{Text: "x", Limit: 10}, Weights: DefaultWeights()})
 	require.Equal(t, fault.Unavailable, fault.KindOf(err))
 	s.errVector = errors.New("a defect")
 	_, err = s.engine(nodesOf(1)).Hybrid(t.Context(), HybridQuery{Query: Query{Text: "x", Limit: 10}, Weights: DefaultWeights()})
 	require.ErrorIs(t, err, s.errVector, "a defect is not taken for a store that is away")
+}
+
+func TestAnIndexOfTheOldModelIsSearchedByItUntilTheNewOneTakesItsPlace(t *testing.T) {
+	s := newSaid()
+	s.near = []VectorHit{{wikiID(2), 0, 0.7}}
+	s.model.Name, s.other = "old", "old"
+	e := s.engine(nodesOf(4))
+	for range 3 {
+		r, err := e.Search(t.Context(), Query{Text: "x", Limit: 10})
+		require.NoError(t, err)
+		require.Empty(t, r.Degraded)
+		require.Equal(t, []string{"node 2"}, names(r.Hits))
+	}
+	require.Equal(t, []string{"said", "old", "old", "old"}, s.embedded, "once it is known which is searched no other is asked")
+	s.model, s.embedded = s.Model(), nil
+	for range 2 {
+		_, err := e.Search(t.Context(), Query{Text: "x", Limit: 10})
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{"old", "said", "said"}, s.embedded)
+}
+
+// silent is a store of vectors that does not answer.
+type silent struct {
+	*said
+	calls *atomic.Int32
+}
+
+func (s silent) Nearest(ctx context.Context, _ Index, _ uuid.UUID, _ embed.Vector, _ Near, _ int) ([]VectorHit, error) {
+	s.calls.Add(1)
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestAStoreOfVectorsThatDoesNotAnswerIsNotWaitedForByEverySearch(t *testing.T) {
+	s := newSaid()
+	s.text = []TextHit{{wikiID(1), 9, 0.6}}
+	var calls atomic.Int32
+	e := New(Deps{Text: s, Vectors: silent{s, &calls}, Graph: nodesOf(4), Embedder: s, LaneTimeout: 50 * time.Millisecond})
+	began := time.Now()
+	for range 100 {
+		r, err := e.Search(t.Context(), Query{Text: "x", Limit: 10})
+		require.NoError(t, err)
+		require.Equal(t, []string{LaneVector}, r.Degraded)
+		require.Len(t, r.Hits, 1)
+	}
+	require.LessOrEqual(t, int64(calls.Load()), 4+time.Since(began).Milliseconds()/500)
 }
 
 // slow is a text lane that answers when it is given up.
@@ -183,13 +238,55 @@ func TestAFilterThatFewPassIsAskedForByNodeAndOneThatManyPassByMoreHits(t *testi
 	s.asked = nil
 	r, err = e.Search(t.Context(), filtered(`"many"`))
 	require.NoError(t, err)
-	require.Equal(t, vectorHits, r.Total)
-	require.Equal(t, []int{200, 800, 3_200}, s.asked)
+	require.Equal(t, vectorNodes, r.Total)
+	require.Equal(t, []int{256, 1_024, 4_096}, s.asked)
 	s.asked = nil
 	r, err = e.Search(t.Context(), filtered(`"none"`))
 	require.NoError(t, err)
 	require.Zero(t, r.Total)
 	require.Empty(t, s.asked, "where nothing passes, nothing is near")
+}
+
+func TestTheNearestNodesAreFoundHoweverManyOfTheNearestChunksAreOfOne(t *testing.T) {
+	s := newSaid()
+	for i := range 300 { // a long text that is near with every chunk
+		s.near = append(s.near, VectorHit{wikiID(0), i, 0.9})
+	}
+	for i := 1; i < 150; i++ {
+		s.near = append(s.near, VectorHit{wikiID(i), 0, 0.5})
+	}
+	r, err := s.engine(nodesOf(150)).Search(t.Context(), Query{Text: "x", Limit: 10})
+	require.NoError(t, err)
+	require.Equal(t, 150, r.Total)
+	require.Equal(t, []int{256, 1_024}, s.asked)
+}
+
+func TestALaneThatCountsForNothingIsNotAsked(t *testing.T) {
+	for name, c := range map[string]struct {
+		weights      Weights
+		starts       []uuid.UUID
+		words, near  int // searches
+		spoil, fails bool
+	}{
+		"words":                  {weights: Weights{Text: 1, Graph: 1}, words: 1},
+		"meaning":                {weights: Weights{Vector: 1, Graph: 1}, near: 1},
+		"both":                   {weights: Weights{Text: 0.1, Vector: 0.1}, words: 1, near: 1},
+		"neither":                {weights: Weights{Graph: 1}, words: 1, near: 1},
+		"meaning that is away":   {weights: Weights{Vector: 1, Graph: 1}, near: 1, spoil: true, fails: true},
+		"words without meaning":  {weights: Weights{Text: 1, Graph: 1}, words: 1, spoil: true},
+		"starts without meaning": {weights: Weights{Vector: 1, Graph: 1}, starts: []uuid.UUID{wikiID(3)}, near: 1, spoil: true},
+	} {
+		s := newSaid()
+		s.text, s.near = []TextHit{{wikiID(1), 9, 0.6}}, []VectorHit{{wikiID(2), 0, 0.7}}
+		if c.spoil {
+			s.errVector = errAway
+		}
+		r, err := s.engine(nodesOf(4)).Hybrid(t.Context(), HybridQuery{Query: Query{Text: "x", Limit: 10}, Hops: 1, Weights: c.weights, Starts: c.starts})
+		require.Equal(t, c.fails, err != nil, name)
+		require.Equal(t, c.words, s.searched, name)
+		require.Len(t, s.asked, c.near, name)
+		require.Equal(t, c.spoil && !c.fails && c.near > 0, len(r.Degraded) > 0, name)
+	}
 }
 
 func TestTheScoreOfAChunkIsShownWithItsText(t *testing.T) {

@@ -32,10 +32,8 @@ func (s *seed) weight() float64 { return s.named + s.start + s.text + s.vector }
 // little. Without weights for words and meaning both, all are sought as with full ones:
 // there must be somewhere to begin.
 func (f *findings) seeds(q *HybridQuery) []seed {
-	words, meaning := q.Weights.Text, q.Weights.Vector
-	if words == 0 && meaning == 0 {
-		words, meaning = 1, 1
-	}
+	w := q.sought()
+	words, meaning := w.Text, w.Vector
 	at := map[uuid.UUID]*seed{}
 	of := func(id uuid.UUID) *seed {
 		if at[id] == nil {
@@ -75,6 +73,16 @@ func (f *findings) seeds(q *HybridQuery) []seed {
 	}
 	slices.SortFunc(list, func(a, b seed) int { return compareIDs(a.id, b.id) })
 	return list
+}
+
+// sought are the weights that it is sought by where the walk begins: without any for
+// words and meaning, full ones.
+func (q *HybridQuery) sought() Weights {
+	w := q.Weights
+	if w.Text == 0 && w.Vector == 0 {
+		w.Text, w.Vector = 1, 1
+	}
+	return w
 }
 
 // best lists what a lane found, best first, and one more than can be seeds.

@@ -81,7 +81,7 @@ func TestAWalkGoesOnFromTheNodesWithMostScore(t *testing.T) {
 	hybrid(t, s, m, func(*HybridQuery) {})
 	require.Len(t, m.steps, 2)
 	require.Len(t, m.steps[1].Frontier, mostExpanded)
-	require.LessOrEqual(t, m.steps[1].Limit, mostEdges-499)
+	require.Equal(t, m.steps[1].Limit, mostEdges-499, "the last hop has what is left")
 	m.steps = nil
 	hybrid(t, s, m, func(q *HybridQuery) { q.Weights.Graph = 0 })
 	require.Empty(t, m.steps, "a graph that counts for nothing is not walked")

@@ -26,7 +26,8 @@ const (
 )
 
 // walk goes from the seeds over the edges, hop by hop, and spreads the seeds' weights
-// over what it meets. whole is false when it ended early for lack of time.
+// over what it meets. Each hop has its share of the edges, and what the hops before it
+// left. whole is false when it ended early for lack of time, or was cut.
 func (e *Engine) walk(ctx context.Context, q *HybridQuery, seeds []seed) (t *terrain, whole bool, err error) {
 	t = newTerrain(q.Direction)
 	for _, s := range seeds {
@@ -38,9 +39,13 @@ func (e *Engine) walk(ctx context.Context, q *HybridQuery, seeds []seed) (t *ter
 	began := time.Now()
 	limited, cancel := context.WithTimeout(ctx, e.deps.WalkTimeout)
 	defer cancel()
+	w := walker{engine: e, query: q, terrain: t, seeds: seeds}
 	left := mostEdges
-	for hop := 0; hop < q.Hops && left > 0 && err == nil; hop++ {
-		left, err = e.expand(limited, q, t, seeds, hop, left)
+	for hop := 0; hop < q.Hops && err == nil; hop++ {
+		share := left / (q.Hops - hop)
+		var used int
+		used, err = w.expand(limited, hop, share)
+		left -= used
 	}
 	late := err != nil && ctx.Err() == nil && (fault.Is(err, fault.Timeout) || errors.Is(err, context.DeadlineExceeded))
 	e.deps.Observe(LaneGraph, time.Since(began), err)
@@ -48,26 +53,70 @@ func (e *Engine) walk(ctx context.Context, q *HybridQuery, seeds []seed) (t *ter
 		e.deps.Logger.WarnContext(ctx, "a walk through the graph ended early", "error", err)
 		err = nil
 	}
-	return t, !late, err
+	return t, !late && !w.cut, err
 }
 
-// expand follows the edges of the nodes at a distance from the seeds.
-func (e *Engine) expand(ctx context.Context, q *HybridQuery, t *terrain, seeds []seed, hop, left int) (int, error) {
-	step := Step{Frontier: t.frontier(seeds, hop), Direction: q.Direction, RelationTypes: q.RelationTypes, Filter: q.Filter, OfNode: edgesOfNode, Limit: left}
+// walker is a walk under way.
+type walker struct {
+	engine  *Engine
+	query   *HybridQuery
+	terrain *terrain
+	seeds   []seed
+	cut     bool // edges were left out for which there was no room
+}
+
+// expand follows the edges of the nodes at a distance from the seeds, at most so many,
+// and returns how many they were. Each node has the same share of them; what some do
+// not need goes to those that have more, and of these each relation has its share.
+func (w *walker) expand(ctx context.Context, hop, share int) (used int, err error) {
+	q := w.query
+	step := Step{Frontier: w.terrain.frontier(w.seeds, hop), Direction: q.Direction, RelationTypes: q.RelationTypes, Filter: q.Filter, Limit: share}
+	most := edgesOfNode
 	if hop == 0 {
-		step.OfNode = edgesOfSeed
+		most = edgesOfSeed
 	}
-	if len(step.Frontier) == 0 {
+	if len(step.Frontier) == 0 || share <= 0 {
+		w.cut = w.cut || len(step.Frontier) > 0
 		return 0, nil
 	}
-	walked, err := e.deps.Graph.WalkEdges(ctx, q.Workspace, step)
-	if err != nil {
-		return left, err
+	step.OfNode = w.quota(share, len(step.Frontier), most)
+	used, walked, err := w.follow(ctx, step, hop, share)
+	if err == nil && len(walked.Cut) > 0 && used < share {
+		step.Frontier, step.ByRelation, step.Limit = walked.Cut, true, share
+		step.OfNode = min(most, step.OfNode+w.quota(share-used, len(walked.Cut), most))
+		var more int
+		more, walked, err = w.follow(ctx, step, hop, share-used)
+		used += more
 	}
+	// That a node further off has more edges than are ever followed of one says little:
+	// of a seed it does.
+	w.cut = w.cut || walked.Truncated && (hop == 0 || step.OfNode < most)
+	return used, err
+}
+
+// quota is the share of each of some nodes in a number of edges, each way, at most so
+// many.
+func (w *walker) quota(edges, nodes, most int) int {
+	ways := 1
+	if w.query.Direction != Outgoing && w.query.Direction != Incoming {
+		ways = 2
+	}
+	return min(max(edges/(ways*nodes), 1), most)
+}
+
+// follow takes a step, and returns how many edges it brought that were not known, of
+// which there is room for so many.
+func (w *walker) follow(ctx context.Context, step Step, hop, room int) (fresh int, walked Walked, err error) {
+	walked, err = w.engine.deps.Graph.WalkEdges(ctx, w.query.Workspace, step)
+	before := len(w.terrain.links)
 	for _, l := range walked.Edges {
-		t.add(l, hop+1)
+		if fresh = len(w.terrain.links) - before; fresh == room {
+			walked.Truncated = true
+			break
+		}
+		w.terrain.add(l, hop+1)
 	}
-	return left - len(walked.Edges), nil
+	return len(w.terrain.links) - before, walked, err
 }
 
 // frontier are the nodes at a distance that have most of the score so far.

@@ -250,7 +250,8 @@ func newLanes(t testing.TB, db *postgres.DB) *lanes {
 func (l *lanes) engine() *retrieval.Engine {
 	// What a busy machine takes its time for is no fault: nothing ends early here.
 	return retrieval.New(retrieval.Deps{
-		Text: l, Vectors: l, Graph: l.DB, Embedder: &l.Static, Observe: l.observe, LaneTimeout: time.Minute, WalkTimeout: time.Minute,
+		Text: l, Vectors: l, Graph: l.DB, Embedder: embed.NewQueries(embed.QueryOptions{Embedder: &l.Static, Timeout: time.Minute}),
+		Observe: l.observe, LaneTimeout: time.Minute, WalkTimeout: time.Minute,
 	})
 }
 

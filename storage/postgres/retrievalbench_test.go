@@ -18,6 +18,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/retrieval"
+	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/test/graphdata"
@@ -163,7 +164,7 @@ func BenchmarkRetrievalLarge(b *testing.B) {
 				total, late := 0, 0
 				for b.Loop() {
 					l := &drawn{lanes: newLanes(b, db), seed: r.Uint64(), ids: ids}
-					e := retrieval.New(retrieval.Deps{Text: l, Vectors: l, Graph: db, Embedder: &l.Static})
+					e := retrieval.New(retrieval.Deps{Text: l, Vectors: l, Graph: db, Embedder: embed.NewQueries(embed.QueryOptions{Embedder: &l.Static})})
 					began := time.Now()
 					found, err := e.Hybrid(b.Context(), retrieval.HybridQuery{
 						Query: retrieval.Query{Workspace: graphWorkspace, Text: "pump", Limit: 10, Filter: filter},

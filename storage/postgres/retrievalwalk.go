@@ -13,67 +13,97 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval"
 )
 
+// mostRelations is how many relation types of a node's edges are told apart.
+const mostRelations = 32
+
 // WalkEdges gives the edges at the frontier of a walk, each once, sorted by id. Both
 // bounds are of the edges that are looked at, so that a hub, or a filter that lets
 // nothing pass, costs no more than anything else. Of a node come first the edges that
-// the index has first; when there are too many in all, those of the nodes that stand
-// first in the frontier, and each way has half.
+// the index has first, or of each relation type those; when there are too many in all,
+// those of the nodes that stand first in the frontier, and each way has half.
 func (db *DB) WalkEdges(ctx context.Context, workspace uuid.UUID, step retrieval.Step) (walked retrieval.Walked, err error) {
 	if len(step.Frontier) == 0 || step.Limit <= 0 || step.OfNode <= 0 {
 		return walked, nil
 	}
-	query, w, limit := walkQuery(workspace, step)
+	s := newWalkStatement(workspace, step)
 	err = db.reading(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query, planned(w.args)...)
+		rows, err := tx.Query(ctx, s.text(), planned(s.args)...)
 		if err != nil {
 			return err
 		}
-		walked, err = collectWalk(rows, step.OfNode, limit)
+		walked, err = collectWalk(rows, s.limit)
 		return err
 	})
 	if err != nil {
 		return retrieval.Walked{}, classify(fmt.Errorf("walking the graph from what was found: %w", err))
 	}
+	walked.Cut = frontierOrder(step.Frontier, walked.Cut)
 	return walked, nil
 }
 
-// walkQuery writes the statement, and says how many edges each way may have.
-func walkQuery(workspace uuid.UUID, step retrieval.Step) (query string, w *where, limit int) {
-	w = &where{}
-	ws, frontier := w.arg(workspace), w.arg(idArray(step.Frontier))
-	relation := ""
+// walkStatement is the statement of a step.
+type walkStatement struct {
+	args                               []any
+	step                               retrieval.Step
+	workspace, frontier, kinds, filter string // filter: what the other end must be; empty: anything
+	limit                              int    // edges each way may have
+}
+
+func newWalkStatement(workspace uuid.UUID, step retrieval.Step) *walkStatement {
+	w := &where{}
+	s := &walkStatement{step: step, workspace: w.arg(workspace), frontier: w.arg(idArray(step.Frontier))}
 	if len(step.RelationTypes) > 0 {
-		relation = " AND e.relation_type = ANY(" + w.arg(step.RelationTypes) + ")"
+		s.kinds = " AND e.relation_type = ANY(" + w.arg(step.RelationTypes) + ")"
 	}
 	filter := &where{args: w.args}
 	if addFilter(filter, step.Filter); len(filter.conditions) > 0 {
-		w.args = filter.args
+		w.args, s.filter = filter.args, filter.text()
 	}
-	limit = step.Limit
+	s.args, s.limit = w.args, step.Limit
 	if step.Direction != retrieval.Outgoing && step.Direction != retrieval.Incoming {
-		limit = (step.Limit + 1) / 2
+		s.limit = (step.Limit + 1) / 2
 	}
-	way := func(from, to string, number int) string {
-		// What passes is looked up after the edges are limited, not while: that is
-		// what bounds a hub none of whose neighbours pass.
-		// A look-up by key, so that no plan reads the whole table for a few thousand.
-		passes := "true"
-		if len(filter.conditions) > 0 {
-			passes = fmt.Sprintf("coalesce((SELECT true FROM nodes n WHERE n.workspace_id = %s AND n.id = s.other AND NOT n.deleted AND %s), false)", ws, filter.text())
-		}
-		return fmt.Sprintf(`(SELECT s.id, s.node, s.other, %d AS way, %s AS passes FROM (SELECT e.id, f.node, e.other FROM unnest(%s::uuid[]) AS f(node) CROSS JOIN LATERAL
-			(SELECT e.id, e.%s AS other FROM edges e WHERE e.workspace_id = %s AND e.%s = f.node AND NOT e.deleted%s ORDER BY e.workspace_id, e.%s, e.relation_type LIMIT %d) e LIMIT %d) s)`,
-			number, passes, frontier, to, ws, from, relation, from, step.OfNode+1, limit+1)
-	}
-	switch step.Direction {
+	return s
+}
+
+func (s *walkStatement) text() string {
+	switch s.step.Direction {
 	case retrieval.Outgoing:
-		query = way("source_id", "target_id", wayOut)
+		return s.way("source_id", "target_id", wayOut)
 	case retrieval.Incoming:
-		query = way("target_id", "source_id", wayIn)
+		return s.way("target_id", "source_id", wayIn)
 	default:
-		query = way("source_id", "target_id", wayOut) + " UNION ALL " + way("target_id", "source_id", wayIn)
+		return s.way("source_id", "target_id", wayOut) + " UNION ALL " + s.way("target_id", "source_id", wayIn)
 	}
-	return query, w, limit
+}
+
+// way reads the edges of one way. Each row says of which kind of the node's edges it
+// is, and how many of that kind are followed; one more is read, to know that there is.
+func (s *walkStatement) way(from, to string, number int) string {
+	// What passes is looked up after the edges are limited, not while: that is what
+	// bounds a hub none of whose neighbours pass. It is a look-up by key, so that no plan
+	// reads the whole table for a few thousand.
+	passes := "true"
+	if s.filter != "" {
+		passes = fmt.Sprintf("coalesce((SELECT true FROM nodes n WHERE n.workspace_id = %s AND n.id = s.other AND NOT n.deleted AND %s), false)", s.workspace, s.filter)
+	}
+	edges := fmt.Sprintf("FROM edges e WHERE e.workspace_id = %s AND e.%s = f.node AND NOT e.deleted%s", s.workspace, from, s.kinds)
+	order := fmt.Sprintf("ORDER BY e.workspace_id, e.%s, e.relation_type", from)
+	source := fmt.Sprintf(`(SELECT e.id, e.%s AS other, 0 AS kind, %d AS most %s %s LIMIT %d)`, to, s.step.OfNode, edges, order, s.step.OfNode+1)
+	if s.step.ByRelation {
+		// The index is asked for one relation type after the other, whatever is between.
+		source = fmt.Sprintf(`(WITH RECURSIVE kinds AS (
+				(SELECT e.relation_type AS name, 1 AS number %[1]s %[2]s LIMIT 1)
+				UNION ALL SELECT (SELECT e.relation_type %[1]s AND e.relation_type > k.name %[2]s LIMIT 1), k.number + 1
+				FROM kinds k WHERE k.name IS NOT NULL AND k.number < %[3]d),
+			counted AS (SELECT name, number, greatest(%[4]d / count(*) OVER (), 1) AS most FROM kinds WHERE name IS NOT NULL)
+			SELECT e.id, e.other, k.number AS kind, k.most FROM counted k CROSS JOIN LATERAL
+			(SELECT e.id, e.%[5]s AS other %[1]s AND e.relation_type = k.name LIMIT k.most + 1) e)`,
+			edges, order, mostRelations, s.step.OfNode, to)
+	}
+	return fmt.Sprintf(`(SELECT s.id, s.node, s.other, %d AS way, s.kind, s.most, %s AS passes
+		FROM (SELECT e.id, f.node, e.other, e.kind, e.most FROM unnest(%s::uuid[]) AS f(node) CROSS JOIN LATERAL %s e LIMIT %d) s)`,
+		number, passes, s.frontier, source, s.limit+1)
 }
 
 // The ways of an edge from a node of the frontier.
@@ -83,24 +113,25 @@ const (
 )
 
 // collectWalk keeps what passes and is within the bounds.
-func collectWalk(rows pgx.Rows, ofNode, limit int) (walked retrieval.Walked, err error) {
+func collectWalk(rows pgx.Rows, limit int) (walked retrieval.Walked, err error) {
 	type end struct {
-		node [16]byte
-		way  int
+		node      [16]byte
+		way, kind int
 	}
 	var (
 		edge, node, other pgtype.UUID
-		way               int
+		way, kind, most   int
 		passes            bool
 		looked            [wayIn + 1]int
 	)
 	seen := map[uuid.UUID]struct{}{}
 	of := map[end]int{}
-	_, err = pgx.ForEachRow(rows, []any{&edge, &node, &other, &way, &passes}, func() error {
-		at := end{node.Bytes, way}
+	_, err = pgx.ForEachRow(rows, []any{&edge, &node, &other, &way, &kind, &most, &passes}, func() error {
+		at := end{node.Bytes, way, kind}
 		of[at]++
-		if looked[way]++; of[at] > ofNode || looked[way] > limit {
+		if looked[way]++; of[at] > most || looked[way] > limit {
 			walked.Truncated = true
+			walked.Cut = append(walked.Cut, node.Bytes)
 			return nil
 		}
 		if _, again := seen[edge.Bytes]; again || !passes {
@@ -116,4 +147,22 @@ func collectWalk(rows pgx.Rows, ofNode, limit int) (walked retrieval.Walked, err
 	})
 	slices.SortFunc(walked.Edges, func(a, b retrieval.Link) int { return bytes.Compare(a.Edge[:], b.Edge[:]) })
 	return walked, err
+}
+
+// frontierOrder gives those of all that are among some, each once, in the order of all.
+func frontierOrder(all, some []uuid.UUID) (list []uuid.UUID) {
+	if len(some) == 0 {
+		return nil
+	}
+	wanted := make(map[uuid.UUID]bool, len(some))
+	for _, id := range some {
+		wanted[id] = true
+	}
+	for _, id := range all {
+		if wanted[id] {
+			list = append(list, id)
+			delete(wanted, id)
+		}
+	}
+	return list
 }

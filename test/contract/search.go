@@ -67,8 +67,10 @@ func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = vectors.Close() })
 	metrics := rag.NewMetrics(nil)
+	queries := embed.NewQueries(embed.QueryOptions{Embedder: g.Embedder, Timeout: time.Minute}) // slow is not away
+	t.Cleanup(queries.Close)
 	deps := rag.Deps{
-		Engine: rag.NewEngine(rag.Stores{Postgres: s.DB, Milvus: vectors, Embedder: g.Embedder}, slog.Default(), metrics),
+		Engine: rag.NewEngine(rag.Stores{Postgres: s.DB, Milvus: vectors, Embedder: queries}, slog.Default(), metrics),
 		Index:  s.DB, Edges: s.DB, Series: s.DB, QueryTimeout: 10 * time.Second, Metrics: metrics,
 	}
 	if g.Points != nil {

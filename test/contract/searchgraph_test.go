@@ -113,14 +113,14 @@ func TestAHubDoesNotHoldASearchUp(t *testing.T) {
 	}
 }
 
-func TestWithoutMilvusSearchIsAwayAndHybridSearchGoesOn(t *testing.T) {
+func TestWithoutMilvusSearchesGoOnByWords(t *testing.T) {
 	engine := testenv.StoppableMilvus(t)
 	s := startSearchWith(t, &contract.Search{Milvus: engine.Address()})
 	s.plant(t)
 	away := func(why string) {
 		a := s.Do(t, contract.Request{Method: http.MethodPost, Path: searchPath, Body: `{"query":"Pump 7"}`})
-		a.RequireFailure(t, http.StatusServiceUnavailable, "INTERNAL_ERROR", "", map[string]any{"lane": "vector"})
-		require.NotEmpty(t, a.Header.Get("Retry-After"), why)
+		hitNamed(t, decode[[]searchHit](t, a, http.StatusOK), "Pump 7")
+		require.Equal(t, []string{"vector"}, a.Meta.Degraded, why)
 		require.NotContains(t, string(a.Body), engine.Address(), "where it is is nobody's business")
 		a = s.Do(t, contract.Request{Method: http.MethodPost, Path: hybridPath, Body: `{"query":"Pump 7"}`})
 		hits := decode[[]searchHit](t, a, http.StatusOK)
@@ -142,13 +142,15 @@ func TestWithoutMilvusSearchIsAwayAndHybridSearchGoesOn(t *testing.T) {
 	require.Equal(t, 7, s.untilReady(t).Nodes.Indexed)
 }
 
-func TestWithoutTheEmbedderSearchIsAwayAndHybridSearchGoesOn(t *testing.T) {
+func TestWithoutTheEmbedderSearchesGoOnByWords(t *testing.T) {
 	s := startSearch(t)
 	s.plant(t)
 	s.Embedder.(*contract.Switch).Off.Store(true)
 	a := s.Do(t, contract.Request{Method: http.MethodPost, Path: searchPath, Body: `{"query":"Pump 7"}`})
-	require.Equal(t, http.StatusServiceUnavailable, a.Status, "%s", a.Body)
-	require.NotEmpty(t, a.Header.Get("Retry-After"))
+	hits := decode[[]searchHit](t, a, http.StatusOK)
+	hitNamed(t, hits, "Pump 7")
+	require.Nil(t, hits[0].Scores.Vector)
+	require.Equal(t, []string{"vector"}, a.Meta.Degraded)
 	a = s.Do(t, contract.Request{Method: http.MethodPost, Path: hybridPath, Body: `{"query":"Pump 7"}`})
 	hitNamed(t, decode[[]searchHit](t, a, http.StatusOK), "Northern hall")
 	require.Equal(t, []string{"vector"}, a.Meta.Degraded)

@@ -1,0 +1,125 @@
+package embed_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/retrieval/embed"
+)
+
+// queries ask a server of the test's as searches do.
+func queries(t testing.TB, at string, timeout time.Duration) *embed.Queries {
+	t.Helper()
+	o := options(at)
+	o.Retries = 0
+	q := embed.NewQueries(embed.QueryOptions{Embedder: remote(t, o), Timeout: timeout})
+	t.Cleanup(q.Close)
+	return q
+}
+
+func TestQueriesDoNotWaitForAnEmbedderThatDoesNotAnswer(t *testing.T) {
+	var calls atomic.Int32
+	var dead atomic.Bool
+	dead.Store(true)
+	over := make(chan struct{})
+	at := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		if dead.Load() {
+			select {
+			case <-over:
+			case <-r.Context().Done():
+			}
+			return
+		}
+		answerLengths(w, r)
+	})
+	defer close(over)
+	q := queries(t, at, 50*time.Millisecond)
+	began := time.Now()
+	for range 200 {
+		_, err := q.EmbedQuery(t.Context(), q.Model(), "a")
+		require.Contains(t, []fault.Kind{fault.Timeout, fault.Unavailable}, fault.KindOf(err))
+	}
+	took := time.Since(began)
+	require.Less(t, took, 20*time.Second, "200 that wait for a second each would take longer")
+	tried := 4 + took.Milliseconds()/500
+	require.LessOrEqual(t, int64(calls.Load()), tried, "it is tried three times, and twice a second after that")
+
+	dead.Store(false)
+	require.Eventually(t, func() bool {
+		v, err := q.EmbedQuery(t.Context(), q.Model(), "a")
+		return err == nil && len(v) == 2
+	}, time.Minute, 20*time.Millisecond, "it is noticed when it answers again")
+	calls.Store(0)
+	for range 5 {
+		_, err := q.EmbedQuery(t.Context(), q.Model(), "a")
+		require.NoError(t, err)
+	}
+	require.EqualValues(t, 5, calls.Load())
+}
+
+func TestAQueryIsAskedForOnce(t *testing.T) {
+	var calls atomic.Int32
+	at := serving(t, func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	_, err := queries(t, at, time.Minute).EmbedQuery(t.Context(), embed.Model{Name: "m", Dimensions: 2}, "a")
+	require.Equal(t, fault.Unavailable, fault.KindOf(err))
+	require.EqualValues(t, 1, calls.Load())
+}
+
+func TestWhoGivesUpAndWhatIsRefusedSayNothingOfTheEmbedder(t *testing.T) {
+	var refused atomic.Int32
+	at := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // only then it is noticed that the client leaves
+		if !strings.Contains(string(body), "hang") {
+			refused.Add(1)
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		<-r.Context().Done()
+	})
+	q := queries(t, at, time.Minute)
+	for range 5 {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(10*time.Millisecond, cancel)
+		_, err := q.EmbedQuery(ctx, q.Model(), "hang")
+		require.Error(t, err)
+		_, err = q.EmbedQuery(t.Context(), q.Model(), "a")
+		require.Equal(t, fault.Invalid, fault.KindOf(err))
+	}
+	require.EqualValues(t, 5, refused.Load(), "each was asked")
+}
+
+func TestQueriesForAnIndexOfAnotherModelAreEmbeddedByThat(t *testing.T) {
+	at := serving(t, func(w http.ResponseWriter, r *http.Request) { answerLengths(w, r) })
+	static := embed.NewStatic()
+	var made atomic.Int32
+	q := embed.NewQueries(embed.QueryOptions{Embedder: remote(t, options(at)), Timeout: time.Minute, Other: func(m embed.Model) (embed.Embedder, bool) {
+		made.Add(1)
+		return static, m == static.Model()
+	}})
+	defer q.Close()
+	want, err := static.Embed(t.Context(), []string{"pump"})
+	require.NoError(t, err)
+	for range 3 {
+		v, err := q.EmbedQuery(t.Context(), static.Model(), "pump")
+		require.NoError(t, err)
+		require.Equal(t, want[0], v)
+		v, err = q.EmbedQuery(t.Context(), q.Model(), "pump")
+		require.NoError(t, err)
+		require.Len(t, v, 2)
+	}
+	require.EqualValues(t, 1, made.Load())
+	_, err = q.EmbedQuery(t.Context(), embed.Model{Name: "m", Dimensions: 3}, "pump")
+	require.ErrorIs(t, err, embed.ErrOtherModel, "of other dimensions is another model")
+}
