@@ -107,6 +107,9 @@ func (t *Trail) Room() error {
 	return nil
 }
 
+// Failing reports whether no use can be recorded because the spool's disk fails.
+func (t *Trail) Failing() bool { return t.deps.Spool.Failing() }
+
 // Write records a use. When it returns nil the record outlives the process.
 func (t *Trail) Write(r *auditrecord.Record) error {
 	began := time.Now()

@@ -55,5 +55,8 @@ func newMetrics(registerer prometheus.Registerer, s *spool.Spool) *metrics {
 	factory.NewCounterFunc(prometheus.CounterOpts{
 		Name: "livegraph_audit_spool_damaged_bytes_total", Help: "Bytes of audit records that could not be read back from the spool: data loss.",
 	}, func() float64 { return float64(s.Damaged()) })
+	factory.NewCounterFunc(prometheus.CounterOpts{
+		Name: "livegraph_audit_spool_sync_failures_total", Help: "Syncs of the spool that failed: its disk is failing. What they did not bring to the disk was written again.",
+	}, func() float64 { return float64(s.SyncFailures()) })
 	return m
 }

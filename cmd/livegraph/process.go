@@ -297,8 +297,14 @@ func (p *process) buildAPI() (err error) {
 func (p *process) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()
+	if p.trail != nil && p.trail.Failing() {
+		return errSpoolFails
+	}
 	return p.postgres.Ping(ctx)
 }
+
+// errSpoolFails says why a process answers no request with a key.
+var errSpoolFails = errors.New("the spool of audit records cannot be written")
 
 // run works until ctx is done and then ends in the order of the data: first no
 // request is accepted any more and those in flight are answered, then the

@@ -32,11 +32,18 @@ func checkMetrics(ctx context.Context, t Target) []Result {
 	return []Result{bindable(ctx, t.MetricsListen)}
 }
 
-// answering asks a server for its metrics.
+// spoolFailures counts the syncs of the audit spool that failed.
+const spoolFailures = "livegraph_audit_spool_sync_failures_total "
+
+// answering asks a server for its metrics, and looks in them for what its disk did.
 func answering(ctx context.Context, url string) Result {
 	r := Result{Name: "metrics", Status: OK, Address: url, Detail: "answer"}
 	var err error
-	r.LatencyMS, err = latency(func() error { return askMetrics(ctx, url) })
+	var failures string
+	r.LatencyMS, err = latency(func() (err error) { failures, err = askMetrics(ctx, url); return err })
+	if err == nil && failures != "" && failures != "0" {
+		r.warn(failures+" syncs of the spool of audit records failed since the server's start", "replace the disk of the data directory")
+	}
 	if err != nil {
 		return Result{Name: "metrics", Status: Failed, Address: url, Detail: err.Error(),
 			Advice: "look at the end of the server's log; if it hangs, restart it"}
@@ -55,7 +62,7 @@ func bindable(ctx context.Context, address string) Result {
 	case !errors.Is(err, syscall.EADDRINUSE):
 		r.Status, r.Detail = Warning, err.Error()
 		r.Advice = "correct LIVEGRAPH_METRICS_LISTEN, if the server is to run on this machine"
-	case askMetrics(ctx, "http://"+reachable(address)+"/metrics") == nil:
+	case answersMetrics(ctx, "http://"+reachable(address)+"/metrics"):
 		r.Detail = "a server of Livegraph with another data directory answers there"
 	default:
 		r.Status, r.Detail = Warning, "another program listens there"
@@ -73,25 +80,35 @@ func reachable(address string) string {
 	return address
 }
 
-// askMetrics fails if metrics of Livegraph do not answer.
-func askMetrics(ctx context.Context, url string) error {
+func answersMetrics(ctx context.Context, url string) bool {
+	_, err := askMetrics(ctx, url)
+	return err == nil
+}
+
+// askMetrics fails if metrics of Livegraph do not answer, and returns the number of failed
+// syncs that they tell.
+func askMetrics(ctx context.Context, url string) (failures string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return err
+		return "", err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("answers %s", response.Status)
+		return "", fmt.Errorf("answers %s", response.Status)
 	}
-	lines := bufio.NewScanner(io.LimitReader(response.Body, metricsRead))
+	lines, ours := bufio.NewScanner(io.LimitReader(response.Body, metricsRead)), false
 	for lines.Scan() {
-		if strings.HasPrefix(lines.Text(), ourMetrics) {
-			return nil
+		ours = ours || strings.HasPrefix(lines.Text(), ourMetrics)
+		if count, ok := strings.CutPrefix(lines.Text(), spoolFailures); ok {
+			failures = count
 		}
 	}
-	return errors.New("answers, without a metric of Livegraph")
+	if !ours {
+		return "", errors.New("answers, without a metric of Livegraph")
+	}
+	return failures, nil
 }

@@ -49,6 +49,14 @@ func TestMetricsOfARunningServerAreAskedFor(t *testing.T) {
 	}
 }
 
+func TestADiskThatFailsTheAuditSpoolIsWarnedOf(t *testing.T) {
+	for count, want := range map[string]doctor.Status{"0": doctor.OK, "2": doctor.Warning} {
+		text := "livegraph_build_info 1\nlivegraph_audit_spool_sync_failures_total " + count + "\n"
+		r := metricsFinding(t, doctor.Target{MetricsURL: scraped(t, http.StatusOK, text).URL, ServerRuns: true})
+		require.Equal(t, want, r.Status, r.Detail)
+	}
+}
+
 func TestMetricsThatAreOffAreSaidToBe(t *testing.T) {
 	for _, target := range []doctor.Target{{MetricsListen: "off"}, {MetricsListen: "127.0.0.1:9464", ServerRuns: true}} {
 		r := metricsFinding(t, target)

@@ -57,7 +57,8 @@ type segment struct {
 	file   *os.File
 	size   atomic.Int64 // up to here it can be read
 	ended  atomic.Bool  // nothing is written to it any more
-	spoilt bool         // a failed write could not be taken back
+	spoilt bool         // a failed write could not be taken back, or a sync failed
+	lost   error        // of the first sync that failed; under Spool.flushing
 }
 
 func pathOf(dir string, number uint64) string {

@@ -14,7 +14,10 @@
 //
 // A record is in the file when Append returns: it survives whatever happens to the
 // process. It survives the machine, too, from the next sync on, which is before Append
-// returns if Options.Sync is 0, and that much later at most otherwise. Records that
+// returns if Options.Sync is 0, and that much later at most otherwise. A sync that fails
+// is an error (Failing), and what was not synced before it is written once more, to a new
+// segment: the system may have marked as clean what never reached the disk, so a later
+// sync of the same file would prove nothing. Records that
 // wait for each other are written by one call (group commit): whoever finds nobody
 // writing writes for all that came meanwhile.
 //
@@ -41,6 +44,8 @@ const (
 
 	defaultSegment = 8 << 20
 	keptBuffer     = 256 << 10 // a larger buffer is not kept for the next batch
+	// maxUnsynced bounds what is kept in memory until it is synced; beyond, an Append syncs.
+	maxUnsynced = 4 << 20
 )
 
 // ErrClosed says that the spool was closed.
@@ -57,6 +62,8 @@ type Options struct {
 	// Append waits for that.
 	Sync time.Duration
 	Log  *slog.Logger // nil: slog.Default()
+
+	fsync func(*os.File) error // nil: (*os.File).Sync; for tests
 }
 
 // Spool is a queue on disk. It is safe for concurrent use, but for Next and Done,
@@ -73,10 +80,14 @@ type Spool struct {
 	closed    bool
 	spare     []byte
 
-	write  sync.Mutex  // held while the active segment is written or ended
-	over   bool        // Close has been there
-	active *segment    // changed under both locks
-	dirty  atomic.Bool // the active segment has what is not synced
+	write  sync.Mutex // held while the active segment is written or ended
+	over   bool       // Close has been there
+	active *segment   // changed under both locks
+	// unsynced is what the active segment has beyond what is on the disk for certain; under
+	// write. It is kept only where syncs come later than the answers.
+	unsynced []byte
+	fsync    func(*os.File) error
+	flushing sync.Mutex // one sync at a time; taken under write or alone
 
 	segs     sync.Mutex
 	segments []*segment // oldest first, the active one last
@@ -84,8 +95,9 @@ type Spool struct {
 
 	pending atomic.Int64 // bytes of records that are not done
 	stored  atomic.Int64 // bytes of all segments
-	failing atomic.Bool  // the last write failed
+	failing atomic.Bool  // the last write or sync failed
 	damaged atomic.Int64 // bytes that could not be read back
+	unsaved atomic.Int64 // syncs that failed
 	more    chan struct{}
 
 	stop    chan struct{}
@@ -119,7 +131,10 @@ func Open(dir string, opts Options) (_ *Spool, err error) {
 	}
 	s := &Spool{
 		dir: dir, opts: opts, log: opts.Log.With("component", "spool"), gathering: newBatch(nil),
-		more: make(chan struct{}, 1), stop: make(chan struct{}),
+		more: make(chan struct{}, 1), stop: make(chan struct{}), fsync: (*os.File).Sync,
+	}
+	if opts.fsync != nil {
+		s.fsync = opts.fsync
 	}
 	if s.lock, err = lock(dir); err != nil {
 		return nil, err
@@ -225,13 +240,13 @@ func (s *Spool) writeOut(bytes []byte) error {
 	if err == nil {
 		s.pending.Add(int64(len(bytes)))
 		s.stored.Add(int64(len(bytes)))
-		s.dirty.Store(true)
+		s.unsynced = append(s.unsynced, bytes...)
 	}
-	if err == nil && s.opts.Sync <= 0 {
+	if err == nil && (s.opts.Sync <= 0 || len(s.unsynced) > maxUnsynced) {
 		// After a failure nobody knows what is on the disk: the answer is no, and the
 		// records may be read all the same.
-		if err = s.active.file.Sync(); err != nil {
-			s.active.spoilt = true
+		if err = s.syncActive(); err != nil && s.opts.Sync <= 0 {
+			s.unsynced = s.unsynced[:0] // nobody was told that they are there
 		}
 	}
 	s.say(err)
@@ -262,9 +277,14 @@ func (s *Spool) Probe() {
 	}
 	s.write.Lock()
 	defer s.write.Unlock()
-	if !s.over {
-		s.say(s.begin())
+	if s.over {
+		return
 	}
+	err := s.begin()
+	if err == nil {
+		err = s.syncActive()
+	}
+	s.say(err)
 }
 
 // room ends the active segment if it is full or spoilt. The caller holds write.
@@ -275,15 +295,15 @@ func (s *Spool) room() error {
 	return s.begin()
 }
 
-// begin ends the active segment, if there is one, and begins the next. The caller
-// holds write, or is alone.
+// begin ends the active segment, if there is one, and begins the next, with what the last
+// one may not have on the disk. The caller holds write, or is alone.
 func (s *Spool) begin() error {
 	var number uint64
 	switch {
 	case s.active != nil:
 		number = s.active.number + 1
-		if err := s.active.file.Sync(); err != nil {
-			s.log.Error("a segment of the spool cannot be synced", "segment", s.active.number, "error", err)
+		if !s.active.spoilt {
+			_ = s.syncActive() // logged; what is not synced goes on
 		}
 	case len(s.segments) > 0: // alone, as below
 		number = max(s.reader.at.segment, s.segments[len(s.segments)-1].number) + 1
@@ -294,6 +314,9 @@ func (s *Spool) begin() error {
 	if err != nil {
 		return err
 	}
+	if err := s.repeat(next); err != nil {
+		return errors.Join(err, next.file.Close(), os.Remove(next.path))
+	}
 	s.segs.Lock()
 	defer s.segs.Unlock()
 	if s.active != nil {
@@ -301,7 +324,26 @@ func (s *Spool) begin() error {
 	}
 	s.active = next
 	s.segments = append(s.segments, next)
-	s.stored.Add(headerBytes)
+	s.stored.Add(next.size.Load())
+	s.pending.Add(next.size.Load() - headerBytes)
+	return nil
+}
+
+// repeat writes to a new segment what was not synced in the one before, and syncs it. What
+// of it was read there is read twice.
+func (s *Spool) repeat(next *segment) error {
+	if len(s.unsynced) == 0 {
+		return nil
+	}
+	if err := next.write(s.unsynced); err != nil {
+		return err
+	}
+	if err := s.fsync(next.file); err != nil {
+		s.unsaved.Add(1)
+		return err
+	}
+	s.log.Info("what may not have reached the disk is in a new segment of the spool", "segment", next.number, "bytes", len(s.unsynced))
+	s.unsynced = s.unsynced[:0]
 	return nil
 }
 
@@ -312,25 +354,64 @@ func (s *Spool) syncNowAndThen() {
 	for {
 		select {
 		case <-tick.C:
-			s.syncActive()
+			s.syncInBackground()
 		case <-s.stop:
 			return
 		}
 	}
 }
 
-func (s *Spool) syncActive() {
-	if !s.dirty.Swap(false) {
-		return
+// syncInBackground syncs the active segment without holding up appends.
+func (s *Spool) syncInBackground() {
+	s.write.Lock()
+	active, synced := s.active, len(s.unsynced)
+	s.write.Unlock()
+	if synced == 0 || active.spoilt {
+		return // a spoilt one is left to the next Append or Probe
 	}
-	s.segs.Lock()
-	active := s.active
-	s.segs.Unlock()
-	// Not under write: appends go on meanwhile. A segment that is ended was synced.
-	if err := active.file.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
-		s.log.Error("the spool cannot be synced", "error", err)
-		s.dirty.Store(true)
+	err := s.flush(active)
+	s.write.Lock()
+	defer s.write.Unlock()
+	switch {
+	case s.active != active: // it was ended, and synced, meanwhile
+	case err != nil:
+		s.spoil(err)
+		s.say(s.begin())
+	default:
+		s.unsynced = s.unsynced[:copy(s.unsynced, s.unsynced[min(synced, len(s.unsynced)):])]
 	}
+}
+
+// syncActive syncs the active segment. The caller holds write.
+func (s *Spool) syncActive() error {
+	if len(s.unsynced) == 0 {
+		return nil
+	}
+	if err := s.flush(s.active); err != nil {
+		s.spoil(err)
+		return err
+	}
+	s.unsynced = s.unsynced[:0]
+	return nil
+}
+
+// flush syncs a segment. Once that has failed it fails for good: the system tells of what it
+// lost once, and then that all is well.
+func (s *Spool) flush(seg *segment) error {
+	s.flushing.Lock()
+	defer s.flushing.Unlock()
+	if seg.lost == nil {
+		seg.lost = s.fsync(seg.file)
+	}
+	return seg.lost
+}
+
+// spoil notes that a sync of the active segment failed: nothing more is written to it, and
+// no later sync of it is believed. The caller holds write.
+func (s *Spool) spoil(err error) {
+	s.active.spoilt = true
+	s.unsaved.Add(1)
+	s.log.Error("a segment of the spool cannot be synced", "segment", s.active.number, "unsynced", len(s.unsynced), "error", err)
 }
 
 // wake tells the reader that there is more.
@@ -344,7 +425,10 @@ func (s *Spool) wake() {
 // Full reports whether so much waits that no more should be begun.
 func (s *Spool) Full() bool { return s.pending.Load() >= s.opts.MaxBytes }
 
-// Failing reports whether the last write failed. The next Append or Probe tries again.
+// SyncFailures is how many syncs failed. What they did not bring to the disk was written again.
+func (s *Spool) SyncFailures() int64 { return s.unsaved.Load() }
+
+// Failing reports whether the last write or sync failed. The next Append or Probe tries again.
 func (s *Spool) Failing() bool { return s.failing.Load() }
 
 // Pending is how many bytes of records wait to be done.
@@ -376,7 +460,7 @@ func (s *Spool) Close() error {
 	s.over = true
 	s.segs.Lock()
 	defer s.segs.Unlock()
-	err := errors.Join(s.active.file.Sync(), s.reader.note(s.dir))
+	err := errors.Join(s.flush(s.active), s.reader.note(s.dir))
 	for _, seg := range s.segments {
 		err = errors.Join(err, seg.file.Close())
 		if s.reader.at.left(seg) == 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -131,6 +132,106 @@ func TestManyAppendAtATime(t *testing.T) {
 			require.NoError(t, s.Close())
 		})
 	}
+}
+
+// failingDisk loses what a failed sync did not bring to it, and says of later syncs of the
+// same file that they succeed, as Linux does.
+type failingDisk struct {
+	mu     sync.Mutex
+	fail   bool
+	synced map[string]int64  // bytes of each file that are on the disk
+	lost   map[*os.File]bool // files whose further bytes never get there
+	failed int
+}
+
+func (d *failingDisk) sync(f *os.File) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fail {
+		d.failed++
+		d.lost[f] = true
+		return errors.New("input/output error")
+	}
+	info, err := f.Stat()
+	if err == nil && !d.lost[f] {
+		d.synced[f.Name()] = info.Size()
+	}
+	return err
+}
+
+func (d *failingDisk) set(fail bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fail = fail
+}
+
+// crash gives a folder with what is on the disk.
+func (d *failingDisk) crash(t *testing.T, dir string) string {
+	t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	after := t.TempDir()
+	for _, path := range segments(t, dir) {
+		raw, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(after, filepath.Base(path)), raw[:d.synced[path]], 0o600))
+	}
+	return after
+}
+
+func TestWhatAFailedSyncLostIsWrittenAgain(t *testing.T) {
+	disk := &failingDisk{synced: map[string]int64{}, lost: map[*os.File]bool{}}
+	dir := t.TempDir()
+	opts := spool.Options{MaxBytes: 1 << 20, Sync: time.Millisecond}.WithSync(disk.sync)
+	s := open(t, dir, opts)
+	var want []string
+	add := func() {
+		want = append(want, fmt.Sprintf("record %d", len(want)))
+		require.NoError(t, s.Append([]byte(want[len(want)-1])))
+	}
+	add()
+	first := segments(t, dir)[0]
+	synced := func() bool { disk.mu.Lock(); defer disk.mu.Unlock(); return disk.synced[first] > 16 }
+	require.Eventually(t, synced, 30*time.Second, time.Millisecond)
+	disk.set(true)
+	add()
+	require.Eventually(t, s.Failing, 30*time.Second, time.Millisecond, "a sync that fails in the background shows")
+	require.Positive(t, s.SyncFailures())
+	disk.set(false)
+	s.Probe()
+	require.False(t, s.Failing())
+	add()
+	require.Eventually(t, func() bool {
+		after := disk.crash(t, dir)
+		again := open(t, after, spool.Options{MaxBytes: 1 << 20})
+		defer func() { require.NoError(t, again.Close()) }()
+		found := drain(t, again, 10)
+		return slices.Contains(found, want[0]) && slices.Contains(found, want[1]) && slices.Contains(found, want[2])
+	}, 30*time.Second, 10*time.Millisecond, "each record that was acknowledged is on the disk after the next sync")
+	live := drain(t, s, 10)
+	for _, record := range want {
+		require.Contains(t, live, record)
+	}
+	require.NoError(t, s.Close())
+	require.Empty(t, segments(t, dir), "what is done is removed, the segment that failed included")
+}
+
+func TestRecordsThatAreNotSyncedAreKeptWhileTheDiskFails(t *testing.T) {
+	disk := &failingDisk{synced: map[string]int64{}, lost: map[*os.File]bool{}, fail: true}
+	dir := t.TempDir()
+	s := open(t, dir, spool.Options{MaxBytes: 1 << 20, Sync: time.Millisecond}.WithSync(disk.sync))
+	require.NoError(t, s.Append([]byte("first")))
+	require.Eventually(t, s.Failing, 30*time.Second, time.Millisecond)
+	require.Error(t, s.Append([]byte("refused")), "nothing is acknowledged that cannot be brought to the disk")
+	s.Probe()
+	require.True(t, s.Failing(), "a segment that cannot be synced is none")
+	disk.set(false)
+	require.NoError(t, s.Append([]byte("second")))
+	require.False(t, s.Failing())
+	live := drain(t, s, 10)
+	require.Contains(t, live, "first")
+	require.Contains(t, live, "second")
+	require.NoError(t, s.Close())
 }
 
 func TestTwoProcessesCannotShareASpool(t *testing.T) {
