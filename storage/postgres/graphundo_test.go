@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/graphtest"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -134,4 +135,74 @@ func TestStacksAreReadByTheirIndexes(t *testing.T) {
 	}
 	require.NotContains(t, plan, "Rows Removed by Filter", "nothing is read in vain")
 	require.NotContains(t, plan, "Bitmap")
+}
+
+// TestADeletionOfManyEdgesIsRedoneAfterAnotherOfThemWasUndone has more edges than a change
+// lists.
+func TestADeletionOfManyEdgesIsRedoneAfterAnotherOfThemWasUndone(t *testing.T) {
+	w := newGraphWorld(t)
+	workspace := w.workspace(t)
+	try := func(actor int, actions ...graph.Payload) (graph.Outcome, error) {
+		tx := w.begin(t, 64, postgres.GraphNeeds{Workspace: workspace})
+		state := tx.State(workspace)
+		o, at := graph.Origin{Actor: graphID(3, actor), Scopes: []string{"admin"}}, graphtest.NewMemory().Moment()
+		batch := graph.Batch{ID: uuid.New(), Origin: o}
+		for _, p := range actions {
+			batch.Actions = append(batch.Actions, graph.Action{Payload: p})
+		}
+		var outcome graph.Outcome
+		var err error
+		if len(actions) > 1 {
+			outcome, err = graph.ApplyBatch(state, batch, state.Next(), at)
+		} else {
+			outcome, err = graph.Apply(state, graph.Command{ID: batch.ID, Origin: o, Action: batch.Actions[0]}, state.Next(), at)
+		}
+		if err == nil {
+			require.NoError(t, state.Record(outcome.Change))
+		}
+		w.commit(t, tx)
+		return outcome, err
+	}
+	do := func(actor int, actions ...graph.Payload) {
+		_, err := try(actor, actions...)
+		require.NoError(t, err)
+	}
+	standing := func() (count int) {
+		require.NoError(t, w.look.QueryRow(context.Background(), `SELECT count(*) FROM edges WHERE NOT deleted`).Scan(&count))
+		return count
+	}
+	hub, other := graphID(1, 1), graphID(1, 2)
+	edge := func() graph.Payload {
+		return graph.CreateEdge{ID: uuid.New(), SourceID: hub, TargetID: other, RelationType: "feeds"}
+	}
+	const many = graph.MaxListed + 200
+	do(3, graph.CreateNode{ID: hub, Name: "hub", EntityType: graph.Object}, graph.CreateNode{ID: other, Name: "other", EntityType: graph.Object})
+	for range 2 {
+		edges := make([]graph.Payload, many/2)
+		for i := range edges {
+			edges[i] = edge()
+		}
+		do(3, edges...)
+	}
+	do(1, graph.DeleteNode{ID: hub})
+	do(1, graph.Undo{})
+	for _, theirs := range []uuid.UUID{hub, other} {
+		do(2, graph.DeleteNode{ID: theirs})
+		do(2, graph.Undo{})
+		require.Equal(t, many, standing())
+		do(1, graph.Redo{})
+		require.Zero(t, standing())
+		do(1, graph.Undo{})
+		require.Equal(t, many, standing())
+	}
+	do(2, graph.Redo{})
+	do(2, graph.Undo{})
+	more := edge().(graph.CreateEdge)
+	do(3, more)
+	_, err := try(1, graph.Redo{})
+	var refused *fault.Error
+	require.ErrorAs(t, err, &refused)
+	conflicts := refused.Details["conflicts"].([]graph.Conflict)
+	require.Len(t, conflicts, 1)
+	require.Equal(t, more.ID, conflicts[0].ID)
 }
