@@ -118,27 +118,32 @@ const stacksRead = 2 * graph.StackDepth
 // selectStacks gives for each actor, uuid.Nil is everybody, its newest command, the newest
 // that stand, and those that were undone after the newest. OFFSET 0 has the newest be
 // found once.
-const selectStacks = `SELECT t.workspace_id, t.actor_id, n.newest, u.sequence, u.command_id, u.actor_id, u.type, u.cancelled_by
+const selectStacks = `SELECT t.workspace_id, t.actor_id, n.newest,
+		u.sequence, u.command_id, u.actor_id, u.type, u.cancelled_by
 	FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, actor_id)
 	CROSS JOIN LATERAL (SELECT t.actor_id = '00000000-0000-0000-0000-000000000000') AS o (all_of_them)
 	CROSS JOIN LATERAL (SELECT CASE WHEN o.all_of_them
 		THEN (SELECT max(sequence) FROM undo_entries w WHERE w.workspace_id = t.workspace_id)
 		ELSE GREATEST(
-			(SELECT max(sequence) FROM undo_entries a WHERE a.workspace_id = t.workspace_id AND a.actor_id = t.actor_id AND a.cancelled_by = 0),
-			(SELECT max(sequence) FROM undo_entries a WHERE a.workspace_id = t.workspace_id AND a.actor_id = t.actor_id AND a.cancelled_by > 0))
+			(SELECT max(sequence) FROM undo_entries a
+				WHERE a.workspace_id = t.workspace_id AND a.actor_id = t.actor_id AND a.cancelled_by = 0),
+			(SELECT max(sequence) FROM undo_entries a
+				WHERE a.workspace_id = t.workspace_id AND a.actor_id = t.actor_id AND a.cancelled_by > 0))
 		END OFFSET 0) AS n (newest)
 	CROSS JOIN LATERAL (
-		(SELECT * FROM undo_entries a WHERE NOT o.all_of_them AND a.workspace_id = t.workspace_id AND a.actor_id = t.actor_id
+		(SELECT * FROM undo_entries a WHERE NOT o.all_of_them
+			AND a.workspace_id = t.workspace_id AND a.actor_id = t.actor_id
 			AND a.cancelled_by = 0 ORDER BY a.sequence DESC LIMIT $3)
 		UNION ALL
 		(SELECT * FROM undo_entries w WHERE o.all_of_them AND w.workspace_id = t.workspace_id
 			AND w.cancelled_by = 0 AND w.sequence > 0 ORDER BY w.sequence DESC LIMIT $3)
 		UNION ALL
-		(SELECT * FROM undo_entries a WHERE NOT o.all_of_them AND a.workspace_id = t.workspace_id AND a.actor_id = t.actor_id
+		(SELECT * FROM undo_entries a WHERE NOT o.all_of_them
+			AND a.workspace_id = t.workspace_id AND a.actor_id = t.actor_id
 			AND a.cancelled_by > 0 AND a.cancelled_by > n.newest ORDER BY a.cancelled_by DESC LIMIT $3)
 		UNION ALL
-		(SELECT * FROM undo_entries w WHERE o.all_of_them AND w.workspace_id = t.workspace_id
-			AND w.cancelled_by > 0 AND w.sequence > 0 AND w.cancelled_by > n.newest ORDER BY w.cancelled_by DESC LIMIT $3)
+		(SELECT * FROM undo_entries w WHERE o.all_of_them AND w.workspace_id = t.workspace_id AND w.sequence > 0
+			AND w.cancelled_by > 0 AND w.cancelled_by > n.newest ORDER BY w.cancelled_by DESC LIMIT $3)
 	) u ORDER BY u.cancelled_by, u.sequence`
 
 // readStacks takes up stacks of which at most limit entries of a list were asked for. An

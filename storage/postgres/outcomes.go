@@ -45,7 +45,8 @@ func (db *DB) CommandOutcomes(ctx context.Context, refs []CommandRef) (map[Comma
 // Another record with the id may be decided at the same time, a dead letter that is put
 // back: whichever comes first has the effect and the outcome, which the other then finds.
 func (db *DB) ForgetFailure(ctx context.Context, ref CommandRef, outcome []byte) (bool, error) {
-	tag, err := db.pool.Exec(ctx, `DELETE FROM command_outcomes WHERE workspace_id = $1 AND command_id = $2 AND outcome = $3`, ref.Workspace, ref.ID, outcome)
+	tag, err := db.pool.Exec(ctx, `DELETE FROM command_outcomes
+		WHERE workspace_id = $1 AND command_id = $2 AND outcome = $3`, ref.Workspace, ref.ID, outcome)
 	if err != nil {
 		return false, classify(fmt.Errorf("forgetting the failure of a command: %w", err))
 	}

@@ -114,7 +114,8 @@ func (b *Bursts) record(c graph.Command, change *graph.Change, want int64) error
 		return b.checkDepths(c.Actor)
 	}
 	if int64(change.Target.Sequence) != want {
-		return fmt.Errorf("change %d is %s of %d, must be of %d", change.Sequence, change.Type, change.Target.Sequence, want)
+		return fmt.Errorf("change %d is %s of %d, must be of %d",
+			change.Sequence, change.Type, change.Target.Sequence, want)
 	}
 	if change.Type == graph.TypeUndo {
 		b.oracle.Undid(int64(change.Sequence), want)
@@ -130,7 +131,8 @@ func (b *Bursts) checkDepths(actor uuid.UUID) error {
 		return err
 	}
 	if wantUndo, wantRedo := b.oracle.Depths(actor); undo != wantUndo || redo != wantRedo {
-		return fmt.Errorf("actor %s can undo %d and redo %d by the state, must be %d and %d", actor, undo, redo, wantUndo, wantRedo)
+		return fmt.Errorf("actor %s can undo %d and redo %d by the state, must be %d and %d",
+			actor, undo, redo, wantUndo, wantRedo)
 	}
 	return nil
 }

@@ -110,7 +110,9 @@ func (m *Memory) StacksOf(actor uuid.UUID) (graph.Stacks, error) {
 			stacks.Cancelled = append(stacks.Cancelled, entry)
 		}
 	}
-	stacks.Cancelled = slices.DeleteFunc(stacks.Cancelled, func(e graph.Entry) bool { return e.CancelledBy < stacks.Newest })
+	stacks.Cancelled = slices.DeleteFunc(stacks.Cancelled, func(e graph.Entry) bool {
+		return e.CancelledBy < stacks.Newest
+	})
 	slices.SortFunc(stacks.Cancelled, func(a, b graph.Entry) int { return cmp.Compare(a.CancelledBy, b.CancelledBy) })
 	return stacks, nil
 }

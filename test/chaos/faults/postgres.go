@@ -129,7 +129,8 @@ func readOnly(ctx context.Context, s *world.Stores) (func(context.Context) error
 func refuseRows(ctx context.Context, s *world.Stores) (func(context.Context) error, error) {
 	limited, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	_, err := s.Postgres.Exec(limited, `ALTER TABLE nodes ADD CONSTRAINT chaos_refused CHECK (version > 1 OR name NOT LIKE '%refusable%') NOT VALID`)
+	_, err := s.Postgres.Exec(limited, `ALTER TABLE nodes ADD CONSTRAINT chaos_refused
+		CHECK (version > 1 OR name NOT LIKE '%refusable%') NOT VALID`)
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && refused.Code == "42710" { // it is there: another fault's
 		return nil, err
