@@ -21,6 +21,15 @@ export default defineConfig({ ignores: ['dist', 'node_modules', 'public'] }, js.
       { name: 'sessionStorage', message: 'Nothing is kept in the browser but the theme.' },
       { name: 'localStorage', message: 'Nothing is kept in the browser but the theme.' },
     ],
+    'no-restricted-properties': [
+      'error',
+      {
+        object: 'crypto',
+        property: 'randomUUID',
+        message: 'Over plain HTTP there is none: use uuid of @/api/uuid.',
+      },
+      { object: 'crypto', property: 'subtle', message: 'Over plain HTTP there is none.' },
+    ],
     'no-restricted-syntax': [
       'error',
       { selector: 'JSXAttribute[name.name="dangerouslySetInnerHTML"]', message: 'Text is shown as text.' },

@@ -1,3 +1,4 @@
+import { Admin } from '../admin.ts'
 import { expect, FIRST, logIn, open, SESSION, test, URL_OF } from '../support.ts'
 
 test.use({ storageState: { cookies: [], origins: [] } })
@@ -80,4 +81,43 @@ test.describe('with a session', () => {
     expect(answer.status()).toBe(401)
     await bare.dispose()
   })
+})
+
+test('a login in another tab breaks nothing in this one', async ({ page, context, watch }) => {
+  watch.allow(/status of 403 .* \/admin\/api\/workspaces$/)
+  await open(page, 'workspaces')
+  await logIn(page, FIRST.AdminUser, FIRST.AdminPassword)
+  const make = async (name: string) => {
+    await page.getByRole('button', { name: 'New workspace', exact: true }).click()
+    const form = page.getByRole('dialog', { name: 'New workspace' })
+    await form.getByLabel('Name').fill(name)
+    await form.getByRole('button', { name: 'Make workspace' }).click()
+    return page.getByRole('dialog', { name })
+  }
+  // As somebody does who did not see that there is a session already.
+  const again = await context.request.post('/admin/api/session', {
+    data: { name: FIRST.AdminUser, password: FIRST.AdminPassword },
+  })
+  expect(again.status()).toBe(200)
+  const made = await make('After a second login')
+  await expect(made).toBeVisible()
+
+  // As another operator it is not done in that one's name without a word.
+  const admin = await Admin.withSession(context.request)
+  const { password } = await admin.post<{ password: string }>('/operators', { name: 'second.tab' })
+  const switched = await context.request.post('/admin/api/session', { data: { name: 'second.tab', password } })
+  expect(switched.status()).toBe(200)
+  await page.keyboard.press('Escape')
+  const refused = await make('In whose name')
+  await expect(page.getByRole('alert')).toContainText('second.tab')
+  await expect(refused).toHaveCount(0)
+  await page.keyboard.press('Escape')
+  await expect(page.getByRole('button', { name: 'second.tab', exact: true })).toBeVisible()
+  const list = await context.request.get('/admin/api/workspaces')
+  expect(await list.text()).not.toContain('In whose name')
+  const own = await Admin.logIn(context.request)
+  const { data } = (await list.json()) as { data: { id: string; name: string }[] }
+  for (const one of data.filter(({ name }) => name === 'After a second login')) await own.delete(`/workspaces/${one.id}`)
+  const operators = (await (await context.request.get('/admin/api/operators')).json()) as { data: { id: string; name: string }[] }
+  for (const one of operators.data.filter(({ name }) => name === 'second.tab')) await own.delete(`/operators/${one.id}`)
 })

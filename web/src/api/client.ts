@@ -1,5 +1,7 @@
 // Requests to /admin/api: the envelope of the interface, its errors, and the session's token for writes.
 
+import { once } from './once'
+
 /** Where every path of the client is. */
 const BASE = '/admin/api'
 
@@ -35,6 +37,8 @@ export class ApiError extends Error {
   readonly requestId: string | null
   /** Seconds to wait before the next try; null: the server did not say. */
   readonly retryAfter: number | null
+  /** It was to change something, and may have done so all the same: its answer did not come. */
+  readonly maybeDone: boolean
 
   constructor(status: number, answer: Partial<Omit<ApiError, 'status' | 'name'>>) {
     super(answer.message ?? defaultMessage(status))
@@ -44,8 +48,12 @@ export class ApiError extends Error {
     this.details = answer.details ?? {}
     this.requestId = answer.requestId ?? null
     this.retryAfter = answer.retryAfter ?? null
+    this.maybeDone = answer.maybeDone ?? false
   }
 }
+
+/** Reports whether a request with such an answer may have had its effect. */
+const undecided = (status: number) => status === 0 || status === 408 || status >= 500
 
 function defaultMessage(status: number): string {
   return status === 0 ? 'The server cannot be reached' : `The server answered ${status}`
@@ -63,10 +71,15 @@ export interface Options {
   body?: unknown
   signal?: AbortSignal | undefined
   headers?: Record<string, string>
+  /** It changes nothing, whatever its method: a search, a plan. */
+  reads?: boolean
 }
+
+const TOKEN = 'X-CSRF-Token'
 
 let csrfToken: string | null = null
 let onSignedOut: () => void = () => undefined
+let onStaleToken: () => Promise<void> = () => Promise.resolve()
 
 /** What writes are sent with. The session's answer has it; null: nobody is logged in. */
 export function setCsrfToken(token: string | null): void {
@@ -76,6 +89,14 @@ export function setCsrfToken(token: string | null): void {
 /** Called when an answer says that there is no session any more. */
 export function setSignedOutHandler(handler: () => void): void {
   onSignedOut = handler
+}
+
+/**
+ * Called when a write was refused for its token: the session is another than that of the token. It is sent once more
+ * when this resolves, and not when it rejects.
+ */
+export function setStaleTokenHandler(handler: () => Promise<void>): void {
+  onStaleToken = handler
 }
 
 /** The address of a path, with its query. */
@@ -96,12 +117,23 @@ export function headersOf(method: string, options: Options): Headers {
   if (!headers.has('Accept')) headers.set('Accept', 'application/json')
   if (options.workspace) headers.set('X-Workspace-Id', options.workspace)
   if (options.body !== undefined) headers.set('Content-Type', 'application/json')
-  if (method !== 'GET' && csrfToken) headers.set('X-CSRF-Token', csrfToken)
+  if (method !== 'GET' && csrfToken) headers.set(TOKEN, csrfToken)
   return headers
 }
 
 /** Sends a request. What is not a success becomes an ApiError. */
 export async function send(method: string, path: string, options: Options = {}): Promise<Response> {
+  try {
+    return await attempt(method, path, options)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 403 || error.details.field !== TOKEN) throw error
+    await onStaleToken()
+    return await attempt(method, path, options)
+  }
+}
+
+async function attempt(method: string, path: string, options: Options): Promise<Response> {
+  const writes = method !== 'GET' && !options.reads
   let response: Response
   try {
     // eslint-disable-next-line no-restricted-globals -- this is the one place
@@ -115,20 +147,21 @@ export async function send(method: string, path: string, options: Options = {}):
     })
   } catch (cause) {
     if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
-    throw new ApiError(0, {})
+    throw new ApiError(0, { maybeDone: writes })
   }
   if (response.ok) return response
-  const error = await errorOf(response)
+  const error = await errorOf(response, writes)
   if (response.status === 401 && path !== '/session') onSignedOut()
   throw error
 }
 
 /** What an answer that is not a success says. It may be a proxy's, and no envelope. */
-export async function errorOf(response: Response): Promise<ApiError> {
+export async function errorOf(response: Response, writes = false): Promise<ApiError> {
   const retryAfter = Number.parseInt(response.headers.get('Retry-After') ?? '', 10)
   const known = {
     requestId: response.headers.get('X-Request-Id'),
     retryAfter: Number.isFinite(retryAfter) ? retryAfter : null,
+    maybeDone: writes && undecided(response.status),
   }
   let body: unknown
   try {
@@ -170,6 +203,11 @@ async function json(response: Response): Promise<unknown> {
 export const api = {
   get: <T>(path: string, options?: Options) => request<T>('GET', path, options),
   post: <T>(path: string, options?: Options) => request<T>('POST', path, options),
+  /** A POST that is done once, however often it is sent before its outcome is known; of routes that know the header. */
+  postOnce: <T>(path: string, options: Options) =>
+    once([path, options.workspace, options.body], (key) =>
+      request<T>('POST', path, { ...options, headers: { ...options.headers, 'Idempotency-Key': key } }),
+    ),
   put: <T>(path: string, options?: Options) => request<T>('PUT', path, options),
   patch: <T>(path: string, options?: Options) => request<T>('PATCH', path, options),
   del: <T = void>(path: string, options?: Options) => request<T>('DELETE', path, options),
@@ -180,7 +218,7 @@ export const api = {
   },
   /** A list by POST, such as a search. */
   search: async <T>(path: string, options?: Options): Promise<List<T>> => {
-    const response = await send('POST', path, options)
+    const response = await send('POST', path, { ...options, reads: true })
     return (await json(response)) as List<T>
   },
 }

@@ -3,7 +3,7 @@
 import { type Query, useMutation, useQuery } from '@tanstack/react-query'
 
 import { api, ApiError, type Session } from '@/api'
-import { setCsrfToken, setSignedOutHandler } from '@/api/client'
+import { setCsrfToken, setSignedOutHandler, setStaleTokenHandler } from '@/api/client'
 
 import { queryClient } from './queries'
 
@@ -39,6 +39,28 @@ export function forget(): void {
 }
 
 setSignedOutHandler(forget)
+
+/**
+ * Takes over the session that another tab has opened meanwhile. Where it is another operator's, what was asked for is
+ * not done: it was not that one who asked.
+ */
+async function renew(): Promise<void> {
+  const before = queryClient.getQueryData<Session | null>(KEY)
+  const now = await load()
+  queryClient.setQueryData(KEY, now)
+  if (!now) {
+    forget()
+    throw new ApiError(401, { message: 'Unauthorized' })
+  }
+  if (before && before.operator.id !== now.operator.id) {
+    throw new ApiError(403, {
+      message: `This browser is logged in as ${now.operator.name} by now`,
+      details: { reason: `Nothing was done. Do it again as ${now.operator.name}, or log in again.` },
+    })
+  }
+}
+
+setStaleTokenHandler(renew)
 
 export function useLogin() {
   return useMutation({

@@ -32,6 +32,14 @@ export function explain(error: unknown): { title: string; advice: string; reques
     .join('. ')
   const wait = error.retryAfter ? `Try again in ${error.retryAfter} s.` : 'Try again in a moment.'
   switch (true) {
+    case error.maybeDone:
+      return {
+        title: said,
+        advice: [about, 'It may have been done all the same: look before you do it again.']
+          .filter(Boolean)
+          .join(' '),
+        requestId,
+      }
     case error.status === 0:
       return {
         title: said,

@@ -95,13 +95,7 @@ export function graphSource(workspace: string): GraphSource {
       const newest = await list<Change>('/queries/history', { limit: 1 }, signal)
       return newest.data[0]?.sequence ?? 0
     },
-    execute: (command) =>
-      api.post('/commands/execute', {
-        workspace,
-        body: command,
-        // What the browser sends a second time by itself is done once.
-        headers: { 'Idempotency-Key': crypto.randomUUID() },
-      }),
+    execute: (command) => api.postOnce('/commands/execute', { workspace, body: command }),
   }
 }
 

@@ -54,11 +54,20 @@ describe('why a command was refused', () => {
     )
   })
 
-  it('does not say that nothing happened where that is not known', () => {
-    const failure = explainFailure(new ApiError(504, { message: 'Timeout', details: { commandId: 'c9' } }))
-    expect(failure).toMatchObject({ remedy: 'look-up', commandId: 'c9' })
-    expect(failure.text).toContain('may still apply')
-  })
+  it.each([0, 200, 408, 500, 502, 503, 504])(
+    'does not say that nothing happened where that is not known: %d',
+    (status) => {
+      const failure = explainFailure(
+        new ApiError(status, { message: 'Service unavailable', details: { commandId: 'c9' } }),
+      )
+      expect(failure).toMatchObject({ remedy: 'retry', commandId: 'c9' })
+      expect(failure.text).toContain('may have been applied')
+      expect(failure.text).not.toMatch(/nothing/i)
+    },
+  )
+
+  it('knows a try that was not taken up', () =>
+    expect(explainFailure(new ApiError(429, { message: 'Too many' })).text).toContain('not taken up'))
 
   it('spells out what cannot be seen in a name', () => {
     const text = obstacleText({ kind: 'node', id: 'n', byCommandId: 'c' }, () => 'a\u202eb')

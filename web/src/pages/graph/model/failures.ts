@@ -6,7 +6,7 @@ import { shortId, visible } from '@/ui/format'
 import type { Obstacle } from './types'
 
 /** Something to do about a failure. */
-export type Remedy = 'reload' | 'undo-blocker' | 'pick-other' | 'retry' | 'look-up' | 'sign-in' | null
+export type Remedy = 'reload' | 'undo-blocker' | 'pick-other' | 'retry' | null
 
 export interface Failure {
   title: string
@@ -38,13 +38,6 @@ export function explainFailure(cause: unknown): Failure {
   const failure = blank('This did not work', cause.message, null, cause.requestId)
   failure.field = fieldOf(cause)
   switch (cause.status) {
-    case 0:
-      return {
-        ...failure,
-        title: 'The server cannot be reached',
-        text: 'Nothing is known to have changed. Try again when it is back.',
-        remedy: 'retry',
-      }
     case 403:
       return { ...failure, title: 'Not allowed', remedy: null }
     case 404:
@@ -56,18 +49,16 @@ export function explainFailure(cause: unknown): Failure {
     case 422:
       return { ...failure, title: 'This value is not possible', text: valueProblem(cause) }
     case 429:
-    case 502:
-    case 503:
       return {
         ...failure,
         title: 'The server is busy',
-        text: `${cause.message}. Nothing was changed.`,
+        text: `${cause.message}. This try was not taken up: send it again in a moment.`,
         remedy: 'retry',
       }
-    case 504:
-      return { ...failure, ...unknownOutcome(cause) }
+    case 401:
+      return failure
     default:
-      return { ...failure, ...(typeof cause.details['commandId'] === 'string' ? unknownOutcome(cause) : {}) }
+      return { ...failure, ...unknownOutcome(cause) }
   }
 }
 
@@ -140,14 +131,14 @@ function conflict(error: ApiError): Partial<Failure> {
   }
 }
 
+/** No answer that says what came of it: an overload, a server that is away, a time that ran out. */
 function unknownOutcome(error: ApiError): Partial<Failure> {
   const id = error.details['commandId']
-  if (typeof id !== 'string') return { title: 'It took too long', text: `${error.message}.`, remedy: 'retry' }
   return {
     title: 'The outcome is not known yet',
-    text: 'The command was accepted but not answered in time. It may still apply: look before you send it again.',
-    remedy: 'look-up',
-    commandId: id,
+    text: `${error.message}. It may have been applied, or may be later. Sent again as it is, it stays the same command, which is done once.`,
+    remedy: 'retry',
+    commandId: typeof id === 'string' ? id : null,
   }
 }
 
