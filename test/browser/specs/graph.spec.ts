@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test'
 
-import { expect, open, seed, test } from '../support.ts'
+import { call, expect, FIRST, logIn, open, seed, test, URL_OF } from '../support.ts'
 
 const counts = (page: Page) => page.locator('.graph-count')
 
@@ -95,7 +95,6 @@ test('the canvas is worked by keyboard', async ({ page }) => {
 
 test('a change by somebody else is seen at once', async ({ page }) => {
   const { plant } = seed()
-  const { call } = await import('../support.ts')
   const valve = plant.nodes['Valve V-12'] ?? ''
   await open(page, `graph?node=${valve}`, plant.workspace)
   const side = page.getByRole('complementary', { name: 'About the graph' })
@@ -104,4 +103,106 @@ test('a change by somebody else is seen at once', async ({ page }) => {
   await expect(side.getByRole('treeitem', { name: /Valve V-12/ })).toBeVisible()
   await call(plant, 'POST', '/api/commands/execute', { type: 'UPDATE_NODE', payload: { id: valve, name: 'Valve V-13' } })
   await expect(side.getByRole('treeitem', { name: /Valve V-13/ })).toBeVisible()
+})
+
+test('it is live although a request for where the stream begins failed', async ({ page, watch }) => {
+  watch.allow(/status of (403|503)/)
+  const { plant } = seed()
+  const answers = [503, 503, 503, 503, 403]
+  await page.route(/\/admin\/api\/queries\/history\?.*limit=1(&|$)/, async (route) => {
+    const status = answers.shift()
+    if (status === undefined) await route.continue()
+    else await route.fulfill({ status, json: { success: false, error: { code: 'X', message: 'Not now' }, requestId: 'req_x' } })
+  })
+  await open(page, 'graph', plant.workspace)
+  await expect(page.getByText('Not live, coming back')).toBeVisible()
+  await expect(page.getByText('Live', { exact: true })).toBeVisible({ timeout: 90_000 })
+  expect(answers).toEqual([])
+})
+
+test('it is live again although the stream was refused once', async ({ page, watch }) => {
+  watch.allow(/status of 403/)
+  const { plant } = seed()
+  let refused = 0
+  await page.route('**/admin/api/queries/events*', async (route) => {
+    if (refused++ > 0) await route.continue()
+    else await route.fulfill({ status: 403, json: { success: false, error: { code: 'FORBIDDEN', message: 'Not now' }, requestId: 'req_x' } })
+  })
+  await open(page, 'graph', plant.workspace)
+  await page.getByRole('button', { name: 'Connect again' }).click()
+  await expect(page.getByText('Live', { exact: true })).toBeVisible()
+})
+
+test('a command whose outcome is not known is the same one when it is sent again', async ({ page, watch }) => {
+  watch.allow(/status of (503|504)|ERR_|Failed to load/)
+  const { plant } = seed()
+  await open(page, `graph?node=${plant.nodes['Boiler 2'] ?? ''}`, plant.workspace)
+  await expect(page.getByText('Live', { exact: true })).toBeVisible()
+  const keys: string[] = []
+  const fates: ('lost' | 'cut' | 'timeout')[] = ['lost', 'cut', 'timeout']
+  await page.route('**/admin/api/commands/execute', async (route) => {
+    keys.push((await route.request().allHeaders())['idempotency-key'] ?? '')
+    const fate = fates.shift()
+    if (!fate) return route.continue()
+    // The server does it, and what it answers never comes here.
+    const answer = await route.fetch()
+    expect(answer.ok()).toBe(true)
+    if (fate === 'cut') return route.abort()
+    const { status, code } = { lost: { status: 503, code: 'UNAVAILABLE' }, timeout: { status: 504, code: 'TIMEOUT' } }[fate]
+    return route.fulfill({
+      status,
+      headers: { 'Retry-After': '1' },
+      json: { success: false, error: { code, message: 'Service unavailable' }, requestId: 'req_x' },
+    })
+  })
+  await page.getByRole('toolbar', { name: 'Edit the graph' }).getByRole('button', { name: 'Node' }).click()
+  const dialog = page.getByRole('dialog', { name: 'New node' })
+  await dialog.getByLabel('Name', { exact: true }).fill('Only once')
+  for (let i = 0; i < 3; i++) {
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await expect.poll(() => keys.length).toBe(i + 1)
+    await expect(dialog.getByRole('alert')).toContainText('may have been applied')
+    await expect(dialog.getByRole('alert')).not.toContainText('Nothing was changed')
+    await expect(dialog.getByRole('button', { name: 'Create' })).toBeEnabled()
+  }
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  await expect(dialog).toHaveCount(0)
+  expect(keys).toHaveLength(4)
+  expect(new Set(keys).size).toBe(1)
+  const named = async () => (await call<unknown[]>(plant, 'GET', '/api/queries/nodes?name=Only%20once')).length
+  expect(await named()).toBe(1)
+
+  // Another command is another, and so is the same one after its outcome was known.
+  for (const name of ['Only once', 'Something else']) {
+    await page.getByRole('toolbar', { name: 'Edit the graph' }).getByRole('button', { name: 'Node' }).click()
+    await dialog.getByLabel('Name', { exact: true }).fill(name)
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await expect(dialog).toHaveCount(0)
+  }
+  expect(new Set(keys).size).toBe(3)
+  expect(await named()).toBe(2)
+})
+
+test('over plain HTTP from another machine it is written, too', async ({ browser }) => {
+  const { plant } = seed()
+  const port = new URL(URL_OF).port
+  const context = await browser.newContext({
+    baseURL: `http://plain.livegraph.test:${port}`,
+    storageState: { cookies: [], origins: [] },
+  })
+  const page = await context.newPage()
+  const errors: string[] = []
+  page.on('pageerror', (error) => errors.push(error.message))
+  await page.goto(`/admin/graph?workspace=${plant.workspace}`)
+  await logIn(page, FIRST.AdminUser, FIRST.AdminPassword)
+  expect(await page.evaluate(() => window.isSecureContext)).toBe(false)
+  await page.getByRole('toolbar', { name: 'Edit the graph' }).getByRole('button', { name: 'Node' }).click()
+  const dialog = page.getByRole('dialog', { name: 'New node' })
+  await dialog.getByLabel('Name', { exact: true }).fill('Without TLS')
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  await expect(dialog).toHaveCount(0)
+  const side = page.getByRole('complementary', { name: 'About the graph' })
+  await expect(side.getByRole('heading', { name: 'Without TLS' })).toBeVisible()
+  expect(errors).toEqual([])
+  await context.close()
 })

@@ -123,13 +123,15 @@ export interface UseEvents {
   query?: Query | undefined
   /** False: no stream for now. */
   enabled?: boolean
+  /** Another number opens it anew, also where it was refused. */
+  again?: number
   onEvent: (event: ServerEvent) => void
 }
 
 /** A stream for as long as the component is shown. It is opened anew when its address changes, not when `onEvent` does. */
 export function useEvents(
   path: string,
-  { workspace, query, enabled = true, onEvent }: UseEvents,
+  { workspace, query, enabled = true, again = 0, onEvent }: UseEvents,
 ): StreamState {
   const [state, setState] = useState<StreamState>({ status: 'connecting' })
   const handler = useRef(onEvent)
@@ -145,6 +147,6 @@ export function useEvents(
       onEvent: (event) => handler.current(event),
       onState: setState,
     })
-  }, [path, workspace, key, enabled])
+  }, [path, workspace, key, enabled, again])
   return state
 }

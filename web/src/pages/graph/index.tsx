@@ -11,6 +11,7 @@ import { useWorkspace } from '@/app/workspace'
 import { Page } from '@/ui'
 
 import { Explorer } from './data/explorer'
+import { useHead } from './data/head'
 import { graphSource } from './data/source'
 import { nodesOf } from './model/trail'
 import type { Change } from './model/types'
@@ -30,14 +31,10 @@ export default function GraphPage() {
   }, [workspace])
   const { explorer, source } = shared
   // Where the stream goes on: what is loaded afterwards is at least as new, so that nothing is missed in between.
-  const [head, setHead] = useState<number | null>(null)
+  const [head, seeking] = useHead(source)
+  const [again, setAgain] = useState(0)
   const asked = params.getAll('node').slice(0, MOST_ASKED).join(',')
 
-  useEffect(() => {
-    const abort = new AbortController()
-    source.head(abort.signal).then(setHead, () => undefined)
-    return () => abort.abort()
-  }, [source])
   useEffect(() => {
     void explorer.start(asked === '' ? [] : asked.split(','))
     return () => explorer.close()
@@ -47,6 +44,7 @@ export default function GraphPage() {
     workspace,
     query: { after: head },
     enabled: head !== null,
+    again,
     onEvent: (event) => {
       if (event.event !== 'change') return
       const change = JSON.parse(event.data) as Change
@@ -58,7 +56,7 @@ export default function GraphPage() {
   return (
     <ExplorerProvider value={shared}>
       <Page title="Graph" full>
-        <Workbench stream={stream} />
+        <Workbench stream={head === null ? seeking : stream} onReconnect={() => setAgain(again + 1)} />
       </Page>
     </ExplorerProvider>
   )

@@ -15,6 +15,7 @@ import { TypeMark } from './TypeMark'
 export interface StageBarProps {
   state: ExplorerState
   stream: StreamState
+  onReconnect: () => void
   controls: RefObject<StageControls | null>
   busy: boolean
   onNewNode: () => void
@@ -26,6 +27,7 @@ export interface StageBarProps {
 export function StageBar({
   state,
   stream,
+  onReconnect,
   controls,
   busy,
   onNewNode,
@@ -117,13 +119,13 @@ export function StageBar({
         <span className="graph-count">
           {plural(nodes.size, 'node')}, {plural(edges.size, 'edge')}
         </span>
-        <Live stream={stream} />
+        <Live stream={stream} onReconnect={onReconnect} />
       </div>
     </>
   )
 }
 
-function Live({ stream }: { stream: StreamState }) {
+function Live({ stream, onReconnect }: { stream: StreamState; onReconnect: () => void }) {
   switch (stream.status) {
     case 'open':
       return (
@@ -137,10 +139,19 @@ function Live({ stream }: { stream: StreamState }) {
           <Dot tone="neutral" /> Connecting
         </span>
       )
-    default:
+    case 'waiting':
       return (
         <span className="graph-live-state" role="status" title={stream.error.message}>
-          <Dot tone="bad" /> {stream.status === 'failed' ? 'Not live' : 'Not live, coming back'}
+          <Dot tone="bad" /> Not live, coming back
+        </span>
+      )
+    case 'failed':
+      return (
+        <span className="graph-live-state" role="status" title={stream.error.message}>
+          <Dot tone="bad" /> Not live
+          <Button size="s" onClick={onReconnect}>
+            Connect again
+          </Button>
         </span>
       )
   }

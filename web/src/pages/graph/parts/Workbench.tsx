@@ -29,7 +29,7 @@ type Editing =
   | { what: 'edge'; edge: GraphEdge | null; from: GraphNode | null }
   | null
 
-export function Workbench({ stream }: { stream: StreamState }) {
+export function Workbench({ stream, onReconnect }: { stream: StreamState; onReconnect: () => void }) {
   const { explorer } = useShared()
   const state = useExplorer(explorer)
   const controls = useRef<StageControls>(null)
@@ -103,6 +103,7 @@ export function Workbench({ stream }: { stream: StreamState }) {
         <StageBar
           state={state}
           stream={stream}
+          onReconnect={onReconnect}
           controls={controls}
           busy={undo.busy}
           onNewNode={() => setEditing({ what: 'node', node: null })}
