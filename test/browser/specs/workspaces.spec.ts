@@ -35,3 +35,24 @@ test('a workspace is made, changed and deleted through all stores', async ({ pag
   await expect(row(page, 'default')).toBeVisible()
   await expect(row(page, 'Hall 4')).toHaveCount(0)
 })
+
+test('a workspace that there is not is said to be none, and no other is shown in its place', async ({ page, watch }) => {
+  watch.allow(/status of 4\d\d .*\/admin\/api\/workspaces\//)
+  for (const id of [crypto.randomUUID(), 'no-id-at-all']) {
+    for (const path of ['sources', 'sources/explore', 'graph', 'search']) {
+      await open(page, path, id)
+      await expect(page.getByText('There is no such workspace')).toBeVisible()
+      await expect(page.getByText(id, { exact: true })).toBeVisible()
+      await expect(page.getByRole('button', { name: 'Workspace: none' })).toBeVisible()
+    }
+  }
+  // Whoever goes on from there chooses one.
+  await page.getByRole('button', { name: 'Workspace: none' }).click()
+  await page.getByRole('menuitem', { name: 'Plant' }).click()
+  await expect(page.getByText('There is no such workspace')).toHaveCount(0)
+  await expect(page.getByRole('heading', { level: 1, name: 'Search' })).toBeVisible()
+  // Where a page is not about one of them, nothing is wrong.
+  await open(page, 'pipeline', crypto.randomUUID())
+  await expect(page.getByRole('heading', { level: 1, name: 'Pipeline' })).toBeVisible()
+  await expect(page.getByText('There is no such workspace')).toHaveCount(0)
+})

@@ -1,13 +1,13 @@
 import { Building2 } from 'lucide-react'
 import type { ReactNode } from 'react'
 
-import { ButtonLink, Empty, ErrorNotice, Page, Skeleton } from '@/ui'
+import { ButtonLink, Copyable, Empty, ErrorNotice, Page, Panel, Skeleton, visible } from '@/ui'
 
 import { CurrentWorkspace, useWorkspaces } from './workspace'
 
 /** A page of one workspace: it is mounted anew when another is chosen. */
 export function Scoped({ children }: { children: ReactNode }) {
-  const { workspace, loading, error } = useWorkspaces()
+  const { workspace, missing, loading, error, retry } = useWorkspaces()
   if (workspace) {
     return (
       <CurrentWorkspace value={workspace} key={workspace.id}>
@@ -15,10 +15,11 @@ export function Scoped({ children }: { children: ReactNode }) {
       </CurrentWorkspace>
     )
   }
+  if (missing !== null) return <Missing id={missing} />
   return (
     <Page title="Workspace">
       {loading && <Skeleton lines={4} />}
-      {Boolean(error) && <ErrorNotice error={error} />}
+      {Boolean(error) && <ErrorNotice error={error} onRetry={retry} />}
       {!loading && !error && (
         <Empty
           icon={<Building2 size={20} />}
@@ -32,6 +33,30 @@ export function Scoped({ children }: { children: ReactNode }) {
           <p>Sources, nodes and searches are each inside a workspace.</p>
         </Empty>
       )}
+    </Page>
+  )
+}
+
+/** The address names a workspace that there is not. No other is shown in its place: it would be taken for the one. */
+function Missing({ id }: { id: string }) {
+  return (
+    <Page title="Workspace">
+      <Panel>
+        <Empty
+          icon={<Building2 size={20} />}
+          title="There is no such workspace"
+          actions={
+            <ButtonLink to="/workspaces" variant="primary">
+              All workspaces
+            </ButtonLink>
+          }
+        >
+          <p>It was deleted, or the address is not whole. Choose another one at the top of the navigation.</p>
+          <p>
+            <Copyable text={id} shown={visible(id, 80)} label="Copy the id" />
+          </p>
+        </Empty>
+      </Panel>
     </Page>
   )
 }

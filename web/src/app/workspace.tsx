@@ -4,15 +4,18 @@ import { useQuery } from '@tanstack/react-query'
 import { createContext, useContext, useMemo, useState, type ReactNode } from 'react'
 import { useSearchParams } from 'react-router'
 
-import { api, type Workspace } from '@/api'
+import { api, ApiError, type Workspace } from '@/api'
 
 export interface Workspaces {
-  /** The one that is shown; null: there is none, or they are not known yet. */
+  /** The one that is shown; null: there is none, or it is not known yet. */
   workspace: Workspace | null
+  /** The id that the address names and nobody knows; null: it names none, or one that there is. */
+  missing: string | null
   /** The first thousand. */
   workspaces: Workspace[]
   loading: boolean
   error: unknown
+  retry: () => void
   select: (id: string) => void
 }
 
@@ -29,8 +32,6 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
     queryFn: ({ signal }) => api.list<Workspace>('/workspaces', { signal }),
   })
   const asked = params.get('workspace')
-  // It stays the one that is shown after a page whose address does not say.
-  if (asked && asked !== remembered) remember(asked)
   const wanted = asked ?? remembered
   const known = list.data?.data
   const inList = known?.find((w) => w.id === wanted)
@@ -41,13 +42,24 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
       api.get<Workspace>(`/workspaces/${encodeURIComponent(wanted ?? '')}`, { signal }),
     enabled: Boolean(wanted && known && !inList),
   })
-  const workspace = inList ?? (wanted ? single.data : undefined) ?? known?.[0] ?? null
+  const found = inList ?? (wanted ? single.data : undefined)
+  // What an address names is shown or nothing is: never another in its place.
+  const workspace = found ?? (asked ? undefined : known?.[0]) ?? null
+  const missing = asked && !found && isUnknown(single.error) ? asked : null
+  // It stays the one that is shown after a page whose address does not say.
+  if (asked && found && found.id !== remembered) remember(found.id)
+  const loading = list.isPending || Boolean(asked && !found && single.isLoading)
+  const error = list.error ?? (asked && !found && !missing ? single.error : null)
+  const { refetch: askList } = list
+  const { refetch: askSingle } = single
   const value = useMemo<Workspaces>(
     () => ({
       workspace,
+      missing,
       workspaces: known ?? [],
-      loading: list.isPending,
-      error: list.error,
+      loading,
+      error,
+      retry: () => void (known ? askSingle() : askList()),
       select: (id) => {
         remember(id)
         setParams((before) => {
@@ -57,10 +69,14 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
         })
       },
     }),
-    [workspace, known, list.isPending, list.error, setParams],
+    [workspace, missing, known, loading, error, askList, askSingle, setParams],
   )
   return <Context value={value}>{children}</Context>
 }
+
+/** Reports whether an error says that there is no such workspace: an id that is none is none of one, either. */
+const isUnknown = (error: unknown) =>
+  error instanceof ApiError && (error.status === 404 || error.status === 400 || error.status === 422)
 
 /** All that is known of workspaces. */
 export function useWorkspaces(): Workspaces {
