@@ -118,7 +118,10 @@ test('hostile texts stay texts in what operators do about them', async ({ page }
   await expect(row(page, `text ${PART}`).first()).toBeVisible()
   await page.getByRole('button', { name: 'More' }).click()
   await page.getByRole('menuitem', { name: 'Delete points…' }).click()
+  await dialog('Delete points').getByRole('radio', { name: 'One metric' }).check()
   await dialog('Delete points').getByLabel(/^Metric/).fill(`text ${NASTY}`)
+  await dialog('Delete points').getByRole('radio', { name: 'All time' }).check()
+  await dialog('Delete points').getByLabel(/^Type/).fill(source)
   await dialog('Delete points').getByRole('button', { name: 'Delete these points' }).click()
   await expect(page.getByText('Points deleted')).toBeVisible()
   const left = async () => {

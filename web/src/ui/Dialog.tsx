@@ -160,19 +160,32 @@ function OpenConfirm({
     >
       <div className="stack">
         <div className="prose">{children}</div>
-        {phrase && (
-          <Field
-            label={
-              <>
-                Type <b className="phrase">{phrase}</b> to confirm
-              </>
-            }
-          >
-            <Input value={typed} onChange={(e) => setTyped(e.target.value)} spellCheck={false} />
-          </Field>
-        )}
+        {phrase && <PhraseField phrase={phrase} typed={typed} onType={setTyped} />}
         {Boolean(error) && <ErrorNotice error={error} compact />}
       </div>
     </Dialog>
+  )
+}
+
+/** Where a phrase is typed, so that what destroys is not done by a slip of the hand. */
+export function PhraseField({
+  phrase,
+  typed,
+  onType,
+}: {
+  phrase: string
+  typed: string
+  onType: (typed: string) => void
+}) {
+  return (
+    <Field
+      label={
+        <>
+          Type <b className="phrase">{phrase}</b> to confirm
+        </>
+      }
+    >
+      <Input value={typed} onChange={(e) => onType(e.target.value)} spellCheck={false} />
+    </Field>
   )
 }

@@ -189,7 +189,8 @@ export function SearchInput({ label, value, onChange, placeholder, ...rest }: Se
 
 export interface SegmentedProps<T extends string> {
   label: string
-  value: T
+  /** '': none is chosen yet. */
+  value: T | ''
   onChange: (value: T) => void
   options: readonly { value: T; label: ReactNode; title?: string }[]
 }

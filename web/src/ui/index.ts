@@ -2,7 +2,7 @@
 export { Badge, Dot } from './Badge'
 export { Button, ButtonLink, IconButton } from './Button'
 export { CodeBlock, Copyable, CopyButton, copyText, Secret } from './Copy'
-export { Confirm, Dialog, type ConfirmProps } from './Dialog'
+export { Confirm, Dialog, PhraseField, type ConfirmProps } from './Dialog'
 export { ErrorNotice, explain, fieldError } from './ErrorNotice'
 export { Checkbox, Field, Group, Input, SearchInput, Segmented, Select, Textarea } from './Field'
 export {

@@ -1,28 +1,52 @@
 import { useState } from 'react'
 
-import { Button, Dialog, ErrorNotice, Field, fieldError, Input, Notice, useToast, visible } from '@/ui'
+import {
+  Button,
+  Dialog,
+  ErrorNotice,
+  Field,
+  fieldError,
+  Group,
+  Input,
+  Notice,
+  PhraseField,
+  Segmented,
+  useToast,
+  visible,
+} from '@/ui'
 
 import { useSourceWrites } from './data'
+import { type Erasure, erasureText, hasFrom, hasTo, NOTHING, readErasure } from './erasure'
+import { phraseOf } from './phrase'
 import type { Source } from './shapes'
-import { browserZone, instantOf } from './zones'
+import { browserZone } from './zones'
 
-/** Deletes points of a source: of one metric or all, in a range of time or of all time. */
+const METRICS = [
+  { value: 'one', label: 'One metric' },
+  { value: 'all', label: 'All metrics' },
+] as const
+
+const TIMES = [
+  { value: 'between', label: 'Between two times' },
+  { value: 'before', label: 'Before a time' },
+  { value: 'since', label: 'From a time on' },
+  { value: 'all', label: 'All time' },
+] as const
+
+/** Deletes points of a source: those of which it was said, once its name was typed. */
 export function DeletePoints({ source, onClose }: { source: Source; onClose: () => void }) {
-  const [metric, setMetric] = useState('')
-  const [from, setFrom] = useState('')
-  const [to, setTo] = useState('')
-  const [tried, setTried] = useState(false)
+  const [erasure, setErasure] = useState(NOTHING)
+  const [typed, setTyped] = useState('')
   const { removePoints } = useSourceWrites()
   const toast = useToast()
   const zone = browserZone()
-  const times = { from: from ? instantOf(from, zone) : undefined, to: to ? instantOf(to, zone) : undefined }
-  const backwards = times.from !== undefined && times.to !== undefined && times.from >= times.to
-  const iso = (ms: number | undefined) => (ms === undefined ? '' : new Date(ms).toISOString())
+  const phrase = phraseOf(source)
+  const { query } = readErasure(erasure, zone)
+  const ready = query !== null && typed === phrase
   const submit = () => {
-    setTried(true)
-    if (backwards || removePoints.isPending) return
+    if (!ready || removePoints.isPending) return
     removePoints.mutate(
-      { sourceId: source.id, metric, from: iso(times.from), to: iso(times.to) },
+      { sourceId: source.id, ...query },
       {
         onSuccess: () => {
           toast.ok('Points deleted', 'Queries and charts show it in a moment.')
@@ -41,60 +65,112 @@ export function DeletePoints({ source, onClose }: { source: Source; onClose: () 
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="danger" busy={removePoints.isPending}>
-            {metric || from || to ? 'Delete these points' : 'Delete all its points'}
+          <Button type="submit" variant="danger" busy={removePoints.isPending} disabled={!ready}>
+            Delete these points
           </Button>
         </>
       }
     >
       <div className="stack">
-        {removePoints.isError && <ErrorNotice error={removePoints.error} compact />}
-        <Field
-          label="Metric"
-          optional
-          hint="Its exact name. Empty: all metrics."
-          error={fieldError(removePoints.error, 'metric')}
-        >
-          <Input
-            value={metric}
-            onChange={(e) => setMetric(e.target.value)}
-            list="sources-metrics"
-            spellCheck={false}
-          />
-        </Field>
-        <datalist id="sources-metrics">
-          {source.metrics.map((one) => (
-            <option key={one.name} value={one.name} />
-          ))}
-        </datalist>
-        <div className="field-row">
-          <Field
-            label="From"
-            optional
-            hint={`Time of ${zone}. Empty: from the first on.`}
-            error={fieldError(removePoints.error, 'from')}
-          >
-            <Input type="datetime-local" step={1} value={from} onChange={(e) => setFrom(e.target.value)} />
-          </Field>
-          <Field
-            label="To"
-            optional
-            hint="Not included. Empty: up to the last."
-            error={
-              (tried && backwards && 'The end must be after the beginning.') ||
-              fieldError(removePoints.error, 'to')
-            }
-          >
-            <Input type="datetime-local" step={1} value={to} onChange={(e) => setTo(e.target.value)} />
-          </Field>
-        </div>
+        <Choice
+          source={source}
+          erasure={erasure}
+          zone={zone}
+          error={removePoints.error}
+          onChange={(change) => {
+            setErasure({ ...erasure, ...change })
+            removePoints.reset()
+          }}
+        />
         <Notice tone="warn" title="This cannot be taken back">
+          {query && (
+            <p>
+              What goes: <b>{erasureText(query, zone)}</b>.
+            </p>
+          )}
           <p>
             What was accepted before now goes, and no replay brings it back. What comes later stays, whatever
             its time.
           </p>
         </Notice>
+        <PhraseField phrase={phrase} typed={typed} onType={setTyped} />
+        {removePoints.isError && <ErrorNotice error={removePoints.error} compact />}
       </div>
     </Dialog>
+  )
+}
+
+/** Which points. Nothing is chosen beforehand. */
+function Choice({
+  source,
+  erasure,
+  zone,
+  error,
+  onChange,
+}: {
+  source: Source
+  erasure: Erasure
+  zone: string
+  error: unknown
+  onChange: (change: Partial<Erasure>) => void
+}) {
+  // A field that was left, or in which Enter was pressed: what is missing there is said.
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set())
+  const leave = (field: string) => setLeft(new Set([...left, field]))
+  const { problems } = readErasure(erasure, zone)
+  const said = (field: 'metric' | 'from' | 'to') =>
+    (left.has(field) || (field === 'to' && erasure.to !== '') ? problems[field] : undefined) ??
+    fieldError(error, field)
+  const controls = (field: 'metric' | 'from' | 'to') => ({
+    value: erasure[field],
+    onChange: (e: { target: { value: string } }) => onChange({ [field]: e.target.value }),
+    onBlur: () => leave(field),
+    onKeyDown: (e: { key: string }) => e.key === 'Enter' && leave(field),
+  })
+  return (
+    <>
+      <Group label="Of which metrics">
+        <Segmented
+          label="Of which metrics"
+          value={erasure.metrics}
+          onChange={(metrics) => onChange({ metrics })}
+          options={METRICS}
+        />
+        {erasure.metrics === 'one' && (
+          <>
+            <Field label="Metric" hint="Its exact name." error={said('metric')}>
+              <Input {...controls('metric')} list="sources-metrics" spellCheck={false} />
+            </Field>
+            <datalist id="sources-metrics">
+              {source.metrics.map((one) => (
+                <option key={one.name} value={one.name} />
+              ))}
+            </datalist>
+          </>
+        )}
+      </Group>
+      <Group label="Of which time">
+        <Segmented
+          label="Of which time"
+          value={erasure.times}
+          onChange={(times) => onChange({ times })}
+          options={TIMES}
+        />
+        {(hasFrom(erasure) || hasTo(erasure)) && (
+          <div className="field-row">
+            {hasFrom(erasure) && (
+              <Field label="From" hint={`Time of ${zone}.`} error={said('from')}>
+                <Input type="datetime-local" step={1} {...controls('from')} />
+              </Field>
+            )}
+            {hasTo(erasure) && (
+              <Field label="To" hint={`Time of ${zone}. Not included.`} error={said('to')}>
+                <Input type="datetime-local" step={1} {...controls('to')} />
+              </Field>
+            )}
+          </div>
+        )}
+      </Group>
+    </>
   )
 }

@@ -1,6 +1,7 @@
 import { Confirm, useToast, visible } from '@/ui'
 
 import { useSourceWrites } from './data'
+import { phraseOf } from './phrase'
 import type { Source } from './shapes'
 
 /** Deletes a source with its points, once its name was typed. */
@@ -22,8 +23,7 @@ export function DeleteSource({
       danger
       title="Delete this source?"
       action="Delete the source and its points"
-      // A name that can be typed; of others the id.
-      phrase={name === source.name && name.length <= 60 ? name : source.id}
+      phrase={phraseOf(source)}
       busy={remove.isPending}
       error={remove.error}
       onClose={onClose}

@@ -1,0 +1,53 @@
+// Which points of a source are to be deleted: nothing, until it was said of metrics and of times.
+
+import { visible } from '@/ui/format'
+
+import { instantOf, wallOf } from './zones'
+
+export interface Erasure {
+  /** '': not said. */
+  metrics: '' | 'one' | 'all'
+  metric: string
+  times: '' | 'between' | 'before' | 'since' | 'all'
+  /** On the wall clock; '' as well while only a part of it is typed. */
+  from: string
+  to: string
+}
+
+export const NOTHING: Erasure = { metrics: '', metric: '', times: '', from: '', to: '' }
+
+export interface ErasureQuery {
+  metric: string
+  from: string
+  to: string
+}
+
+export const hasFrom = (e: Erasure) => e.times === 'between' || e.times === 'since'
+export const hasTo = (e: Erasure) => e.times === 'between' || e.times === 'before'
+
+/** What is to be sent, null while it is not said in full; and what is wrong, by field. */
+export function readErasure(
+  e: Erasure,
+  zone: string,
+): { query: ErasureQuery | null; problems: Partial<Record<'metric' | 'from' | 'to', string>> } {
+  const problems: Partial<Record<'metric' | 'from' | 'to', string>> = {}
+  const from = hasFrom(e) ? instantOf(e.from, zone) : undefined
+  const to = hasTo(e) ? instantOf(e.to, zone) : undefined
+  if (e.metrics === 'one' && e.metric === '') problems.metric = 'The name of a metric.'
+  if (hasFrom(e) && from === undefined) problems.from = 'A date with a time.'
+  if (hasTo(e) && to === undefined) problems.to = 'A date with a time.'
+  if (from !== undefined && to !== undefined && from >= to)
+    problems.to = 'The end must be after the beginning.'
+  if (e.metrics === '' || e.times === '' || Object.keys(problems).length > 0) return { query: null, problems }
+  const iso = (ms: number | undefined) => (ms === undefined ? '' : new Date(ms).toISOString())
+  return { query: { metric: e.metrics === 'one' ? e.metric : '', from: iso(from), to: iso(to) }, problems }
+}
+
+/** What would go, in words. */
+export function erasureText({ metric, from, to }: ErasureQuery, zone: string): string {
+  const at = (iso: string) => wallOf(Date.parse(iso), zone).replace('T', ' ')
+  const times = [from && `from ${at(from)}`, to ? `up to ${at(to)}, not included` : from && 'on'].filter(
+    Boolean,
+  )
+  return `${metric ? `metric ${visible(metric, 80)}` : 'every metric'}, ${times.length > 0 ? times.join(' ') : 'of all time'}`
+}
