@@ -32,6 +32,8 @@ export default defineConfig({
         '--disable-background-networking',
         '--disable-component-update',
         '--disable-sync',
+        // A name under which the server is no secure context: plain HTTP that does not come from this machine.
+        '--host-resolver-rules=MAP plain.livegraph.test 127.0.0.1',
       ],
     },
   },

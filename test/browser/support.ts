@@ -40,7 +40,7 @@ export const seed = (): Seed => JSON.parse(readFileSync(SEED, 'utf8')) as Seed
 export const NASTY = `"><img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}`
 
 /** Asks the test that started us for something. */
-export async function control<T = null>(what: 'stop' | 'start' | 'bury' | 'secure', body: unknown = {}): Promise<T> {
+export async function control<T = null>(what: 'stop' | 'start' | 'bury' | 'crowd' | 'disperse' | 'secure', body: unknown = {}): Promise<T> {
   const answer = await fetch(`${CONTROL}/${what}`, { method: 'POST', body: JSON.stringify(body) })
   if (!answer.ok) throw new Error(`${what}: ${answer.status}`)
   return (await answer.json()) as T
@@ -208,3 +208,41 @@ export const cut = (page: Page): Promise<string[]> =>
       .filter((box) => box.scrollWidth > box.clientWidth)
       .map((box) => `${box.querySelector('table')?.ariaLabel ?? 'a table'}: ${box.scrollWidth} in ${box.clientWidth}`),
   )
+
+/**
+ * How many pixels of a chart have the colour of a CSS text, between two shares of its width. What is drawn over others,
+ * and the edges of lines, are of a colour in between: those count as well.
+ */
+export const inked = (chart: Locator, colour: string, from = 0, to = 1): Promise<number> =>
+  chart.locator('canvas').evaluate(
+    (canvas: HTMLCanvasElement, { colour, from, to }) => {
+      // The page's own canvas is not read: that would change how it is drawn.
+      const copy = document.createElement('canvas')
+      copy.width = canvas.width
+      copy.height = canvas.height
+      const pen = copy.getContext('2d', { willReadFrequently: true })
+      if (!pen) throw new Error('there is no canvas')
+      pen.fillStyle = colour
+      pen.fillRect(0, 0, 1, 1)
+      const [r = 0, g = 0, b = 0] = pen.getImageData(0, 0, 1, 1).data
+      pen.clearRect(0, 0, 1, 1)
+      pen.drawImage(canvas, 0, 0)
+      const left = Math.floor(canvas.width * from)
+      const { data } = pen.getImageData(left, 0, Math.ceil(canvas.width * (to - from)), canvas.height)
+      let count = 0
+      for (let i = 0; i < data.length; i += 4) {
+        const apart = Math.hypot((data[i] ?? 0) - r, (data[i + 1] ?? 0) - g, (data[i + 2] ?? 0) - b)
+        if ((data[i + 3] ?? 0) > 100 && apart < 40) count++
+      }
+      return count
+    },
+    { colour, from, to },
+  )
+
+/** The colour of a line, as its key in the legend has it. */
+export const colourOf = (figure: Locator, name: string): Promise<string> =>
+  figure
+    .locator('.chart-key')
+    .filter({ hasText: name })
+    .locator('.chart-swatch')
+    .evaluate((swatch) => getComputedStyle(swatch).backgroundColor)

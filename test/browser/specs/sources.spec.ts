@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
-import { call, expect, open, row, seed, test } from '../support.ts'
+import type { Locator } from '@playwright/test'
+
+import { call, colourOf, expect, inked, open, row, seed, type Tenant, test } from '../support.ts'
 
 const run = promisify(execFile)
 
@@ -90,4 +92,134 @@ test('two changes of the query, one right after the other, both hold', async ({ 
     }
   })
   for (const name of ['avg', 'min', 'max', 'sum']) await expect(chip(name)).toHaveAttribute('aria-pressed', 'true')
+})
+
+/** A source of two series of metric `level` in the last five minutes, a point a second: one of them pauses in the middle. */
+async function gappy(of: Tenant, name: string): Promise<{ source: string; from: number; to: number }> {
+  const { id: source } = await call<{ id: string }>(of, 'POST', '/api/live-data/sources', { name })
+  const to = Math.floor(Date.now() / 1000) * 1000
+  const seconds = Array.from({ length: 300 }, (_, i) => i)
+  const series = (line: string, value: number, when: number[]) =>
+    when.map((i) => ({ metric: 'level', timestamp: to - i * 1000, value, tags: { line } }))
+  const points = [...series('whole', 10, seconds), ...series('torn', 20, seconds.filter((i) => i < 100 || i > 200))]
+  const { checkpoint } = await call<{ checkpoint: string }>(of, 'POST', '/api/live-data/ingest', { sourceId: source, points })
+  const seen = `/api/live-data/query?from=-5m&sourceId=${source}&checkpoint=${encodeURIComponent(checkpoint)}`
+  await expect(() => call(of, 'GET', seen)).toPass()
+  return { source, from: to - 300_000, to }
+}
+
+test('where points are missing a line breaks, also beside one that has them all', async ({ page }) => {
+  const { plant } = seed()
+  // Where the middle of the pause is drawn, as a share of the width, at the moment.
+  const checked = async (figure: Locator, middle: () => number) => {
+    const chart = figure.getByRole('img')
+    const [torn, whole] = [await colourOf(figure, 'line=torn'), await colourOf(figure, 'line=whole')]
+    const around = async (colour: string) => inked(chart, colour, middle() - 0.04, middle() + 0.04)
+    await expect.poll(() => inked(chart, torn, 0, middle() - 0.2)).toBeGreaterThan(0)
+    expect(await inked(chart, torn, middle() + 0.2, 1)).toBeGreaterThan(0)
+    expect(await around(torn)).toBe(0)
+    expect(await around(whole)).toBeGreaterThan(0)
+  }
+  const { source, from, to } = await gappy(plant, 'torn line')
+  for (const how of ['mode=raw', 'mode=thinned', 'interval=5s&fill=none', 'interval=5s']) {
+    await open(page, `sources/explore?source=${source}&from=${from}&to=${to}&${how}`, plant.workspace)
+    await expect(page.getByText('2 lines')).toBeVisible()
+    await checked(page.locator('figure.chart').first(), () => 0.5)
+  }
+  const live = await gappy(plant, 'torn live')
+  await open(page, `sources/${live.source}`, plant.workspace)
+  await expect(page.getByRole('heading', { level: 1, name: 'torn live' })).toBeVisible()
+  await checked(page.locator('figure.chart').first(), () => 1 - (Date.now() - live.to + 150_000) / 300_000)
+})
+
+test('while a new query is asked the chart stays where it was', async ({ page }) => {
+  const { plant } = seed()
+  const { source } = await gappy(plant, 'steady view')
+  await open(page, `sources/explore?source=${source}&last=15m`, plant.workspace)
+  const figure = page.locator('figure.chart').first()
+  const chart = figure.getByRole('img')
+  await expect(page.getByText('2 lines')).toBeVisible()
+  const whole = await colourOf(figure, 'line=whole')
+  await expect.poll(() => inked(chart, whole)).toBeGreaterThan(0)
+  let answer: () => void = () => undefined
+  const held = new Promise<void>((done) => (answer = done))
+  await page.route('**/admin/api/live-data/query*', async (route) => {
+    await held
+    await route.continue()
+  })
+  await page.getByRole('button', { name: 'max', exact: true }).click()
+  await expect(page.locator('.sources-stale')).toBeVisible()
+  // Drawn on a frame after the one that says so.
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
+  expect(await inked(chart, whole)).toBeGreaterThan(0)
+  answer()
+  await expect(page.getByText('4 lines')).toBeVisible()
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
+test('points are deleted once it was said which, and the name was typed', async ({ page }) => {
+  const { plant } = seed()
+  const { source, from, to } = await gappy(plant, 'to be emptied')
+  const left = async () => {
+    const path = `/api/live-data/query?from=-1d&sourceId=${source}&aggregation=count`
+    const series = await call<{ points: [number, number][] }[]>(plant, 'GET', path)
+    return series.reduce((sum, one) => sum + (one.points[0]?.[1] ?? 0), 0)
+  }
+  const sent: string[] = []
+  page.on('request', (request) => request.method() === 'DELETE' && sent.push(new URL(request.url()).search))
+  await open(page, `sources/${source}`, plant.workspace)
+  const dialog = page.getByRole('dialog', { name: 'Delete points' })
+  const erase = dialog.getByRole('button', { name: /^Delete/ })
+  const phrase = dialog.getByLabel(/^Type/)
+  const begin = async () => {
+    await page.getByRole('button', { name: 'More' }).click()
+    await page.getByRole('menuitem', { name: 'Delete points…' }).click()
+    await expect(dialog).toBeVisible()
+  }
+
+  // Nothing is chosen: nothing is deleted, whatever is pressed, and the name alone chooses nothing.
+  await begin()
+  await expect(erase).toBeDisabled()
+  await page.keyboard.press('Enter')
+  await phrase.fill('to be emptied')
+  await page.keyboard.press('Enter')
+  await expect(erase).toBeDisabled()
+  await expect(dialog).toBeVisible()
+  expect(sent).toEqual([])
+
+  // A time of which only a part was typed is no time.
+  await dialog.getByRole('radio', { name: 'All metrics' }).check()
+  await dialog.getByRole('radio', { name: 'Between two times' }).check()
+  const wall = (ms: number) => new Date(ms).toISOString().slice(0, 19)
+  await dialog.getByLabel('From', { exact: true }).fill(wall(from))
+  await dialog.getByLabel('To', { exact: true }).pressSequentially('0102')
+  await page.keyboard.press('Enter')
+  await expect(erase).toBeDisabled()
+  await expect(dialog.getByText('A date with a time.')).toBeVisible()
+  await dialog.getByLabel('To', { exact: true }).fill(wall(from - 60_000))
+  await expect(dialog.getByText('The end must be after the beginning.')).toBeVisible()
+  await expect(erase).toBeDisabled()
+  await dialog.getByLabel('To', { exact: true }).fill(wall(to - 100_000))
+  await phrase.fill('to be')
+  await expect(erase).toBeDisabled()
+  await phrase.press('Enter')
+  expect(sent).toEqual([])
+
+  // What was chosen is said, and is what goes: the older two thirds of the line that is whole, and its third of the other.
+  await phrase.fill('to be emptied')
+  await expect(dialog).toContainText(/every metric, from .* up to/)
+  await phrase.press('Enter')
+  await expect(page.getByText('Points deleted')).toBeVisible()
+  expect(sent).toHaveLength(1)
+  await expect.poll(left).toBe(201)
+
+  // All of it, only when that was chosen.
+  await begin()
+  await dialog.getByRole('radio', { name: 'All metrics' }).check()
+  await phrase.fill('to be emptied')
+  await expect(erase).toBeDisabled()
+  await dialog.getByRole('radio', { name: 'All time' }).check()
+  await erase.click()
+  await expect.poll(left).toBe(0)
+  expect(sent).toHaveLength(2)
 })

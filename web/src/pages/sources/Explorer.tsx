@@ -60,7 +60,6 @@ export function Explorer() {
             explore={explore}
             pairs={pairs}
             answer={points.data}
-            answeredAt={points.dataUpdatedAt}
             stale={points.isPlaceholderData}
             pending={points.isPending && valid}
             error={points.error}

@@ -94,7 +94,7 @@ function useFeed(source: Source, span: Window, metric: string, again: number): F
     const query = { sourceId: id, metric, epoch: 'us' }
     return new Feed({
       spanMs: spanOf(span),
-      gapMs: intervalSeconds ? Math.max(intervalSeconds * 3000, 2000) : Infinity,
+      gapMs: intervalSeconds ? Math.max(intervalSeconds * 3000, 2000) : undefined,
       subscribe: (s) => subscribe('/live-data/stream', { workspace, query, ...s }),
       history: async (signal) => {
         const latest = askPoints(workspace, [...of, ['latest', 'true'], ['limit', '100']], signal)

@@ -17,6 +17,7 @@ import {
   visible,
 } from '@/ui'
 import { Chart } from '@/ui/Chart'
+import { durationMs } from '@/ui/spans'
 
 import type { Answer } from './data'
 import { byUnit, drawn, type Line, linesOf, MAX_LINES } from './lines'
@@ -29,8 +30,6 @@ interface ResultsProps {
   /** Null: the query cannot be sent as it is. */
   pairs: readonly Pair[] | null
   answer: Answer | undefined
-  /** Milliseconds. */
-  answeredAt: number
   /** The answer is that of the query before. */
   stale: boolean
   pending: boolean
@@ -119,10 +118,13 @@ function Smaller({
   )
 }
 
-function ChartView({ explore, answer, answeredAt, onChange }: ResultsProps & { answer: Answer }) {
-  const drawing = useMemo(() => linesOf(answer.data), [answer.data])
+function ChartView({ explore, answer, onChange }: ResultsProps & { answer: Answer }) {
+  // Between the rows of intervals there is nothing; of points it is told by how far apart they usually are.
+  const interval = durationMs(answer.meta.interval ?? '', 'smhd')
+  const gap = interval === undefined ? undefined : interval * 1500
+  const drawing = useMemo(() => linesOf(answer.data, MAX_LINES, gap), [answer.data, gap])
   const groups = useMemo(() => byUnit(drawing.lines), [drawing])
-  const { from, to } = bounds(explore.range, answeredAt)
+  const { from, to } = bounds(explore.range, answer.at)
   if (answer.data.length === 0) {
     return (
       <Empty icon={<ChartLine size={20} />} title="No series match">

@@ -66,7 +66,7 @@ export function useSourceWrites() {
       client.invalidateQueries({ queryKey: ['series', workspace] }),
     ])
   const create = useMutation({
-    mutationFn: (body: NewSource) => api.post<Source>(SOURCES, { workspace, body }),
+    mutationFn: (body: NewSource) => api.postOnce<Source>(SOURCES, { workspace, body }),
     onSuccess: changed,
   })
   const change = useMutation({
@@ -113,6 +113,8 @@ export function useSeries(
 export interface Answer {
   data: PointRows[]
   meta: QueryMeta & Meta
+  /** When it came, in milliseconds: the end of a range that ends now. */
+  at: number
 }
 
 /** Pairs as the client takes them: what has a name several times is a list. */
@@ -122,12 +124,15 @@ export function queryOf(pairs: readonly Pair[]): Query {
   return query
 }
 
-export const askPoints = (workspace: string, pairs: readonly Pair[], signal?: AbortSignal): Promise<Answer> =>
-  api.list<PointRows>('/live-data/query', {
-    workspace,
-    query: queryOf([...pairs, ['epoch', 'us']]),
-    signal,
-  }) as Promise<Answer>
+export async function askPoints(
+  workspace: string,
+  pairs: readonly Pair[],
+  signal?: AbortSignal,
+): Promise<Answer> {
+  const query = queryOf([...pairs, ['epoch', 'us']])
+  const list = await api.list<PointRows>('/live-data/query', { workspace, query, signal })
+  return { ...(list as Omit<Answer, 'at'>), at: Date.now() }
+}
 
 /** The answer to a query of the explorer. While another is asked for, the one before stays. */
 export function usePoints(pairs: readonly Pair[] | null, every: string) {

@@ -16,6 +16,16 @@ const row = (time: number, value: number): PointRows => ({
   points: [[time, value]],
 })
 
+/** How much there is of what a value holds: of numbers, texts and places. */
+function sizeOf(value: unknown, seen = new Set<object>()): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 1
+  if (seen.has(value)) return 0
+  seen.add(value)
+  const parts = value instanceof Map || value instanceof Set ? [...value].flat() : Object.values(value)
+  return parts.reduce((sum: number, part) => sum + sizeOf(part, seen), 1)
+}
+
 const NOW = Date.parse('2026-11-21T10:00:00Z')
 
 function open(history: () => Promise<PointRows[]> = () => Promise.resolve([])) {
@@ -26,7 +36,7 @@ function open(history: () => Promise<PointRows[]> = () => Promise.resolve([])) {
   }[] = []
   const feed = new Feed({
     spanMs: 60_000,
-    gapMs: Infinity,
+    gapMs: undefined,
     history,
     subscribe: ({ onEvent, onState }) => {
       const stream = {
@@ -102,6 +112,26 @@ describe('a live feed', () => {
     streams[0]?.state({ status: 'waiting', delay: 1000, error: new ApiError(0, {}) })
     expect(feed.snapshot().stream.status).toBe('waiting')
     expect(feed.snapshot().metrics).toHaveLength(1)
+    close()
+  })
+
+  it.each(['paused', 'hidden'])('keeps no more of hours than of its window while it is %s', async (how) => {
+    const { feed, streams } = open()
+    const close = feed.listen(() => undefined)
+    await vi.advanceTimersByTimeAsync(0)
+    if (how === 'paused') feed.pause(true)
+    else vi.stubGlobal('document', { hidden: true })
+    for (let i = 0; i < 6 * 3600; i++) {
+      await vi.advanceTimersByTimeAsync(1000)
+      streams[0]?.tell('points', [row(Date.now() * 1000, i)])
+    }
+    expect(sizeOf(feed)).toBeLessThan(30_000)
+    vi.stubGlobal('document', { hidden: false })
+    feed.pause(false)
+    const line = feed.snapshot().metrics[0]?.lines[0]
+    expect(line?.values.at(-1)).toBe(6 * 3600 - 1)
+    expect(line?.times.length).toBeLessThanOrEqual(62)
+    expect(feed.snapshot().pace).toBeCloseTo(1, 0)
     close()
   })
 

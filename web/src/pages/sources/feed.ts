@@ -36,8 +36,8 @@ export interface Snapshot {
 
 export interface FeedOptions {
   spanMs: number
-  /** Milliseconds without a point after which a line breaks. */
-  gapMs: number
+  /** Milliseconds without a point after which a line breaks; undefined: what is unusual for its points. */
+  gapMs: number | undefined
   history: (signal: AbortSignal) => Promise<PointRows[]>
   subscribe: (s: Pick<Parameters<typeof subscribeTo>[1], 'onEvent' | 'onState'>) => () => void
 }
@@ -54,7 +54,7 @@ export class Feed {
   private readonly options: FeedOptions
   private readonly window: LiveWindow
   private readonly listeners = new Set<() => void>()
-  private readonly arrivals: { at: number; points: number }[] = []
+  private readonly pace = new Pace(PACE_OVER)
   private stream: StreamState = { status: 'connecting' }
   private problem: unknown = null
   private gap: string | null = null
@@ -117,7 +117,7 @@ export class Feed {
     try {
       const rows = await this.options.history(signal)
       if (signal.aborted) return
-      this.window.add(rows)
+      this.window.add(rows, Date.now())
       this.problem = null
     } catch (error) {
       if (signal.aborted) return
@@ -129,8 +129,8 @@ export class Feed {
   private take(event: ServerEvent, signal: AbortSignal): void {
     switch (event.event) {
       case 'points': {
-        const points = this.window.add(JSON.parse(event.data) as PointRows[])
-        this.arrivals.push({ at: Date.now(), points })
+        const at = Date.now()
+        this.pace.add(this.window.add(JSON.parse(event.data) as PointRows[], at), at)
         this.dirty = true
         break
       }
@@ -156,21 +156,44 @@ export class Feed {
   private look(): Snapshot {
     const at = Date.now()
     this.window.trim(at)
-    while (this.arrivals[0] && at - this.arrivals[0].at > PACE_OVER) this.arrivals.shift()
-    const points = this.arrivals.reduce((sum, one) => sum + one.points, 0)
     return {
       at,
       metrics: metricsOf(this.window.series(), this.options.gapMs),
       stream: this.stream,
       problem: this.problem,
-      pace: points / (PACE_OVER / 1000),
+      pace: this.pace.perSecond(at),
       more: this.window.more,
       gap: this.gap,
     }
   }
 }
 
-function metricsOf(all: readonly LiveSeries[], gapMs: number): LiveMetric[] {
+/** How many there were a second, of late: counted by tenths of the time it is taken over. */
+class Pace {
+  private readonly counts: { tenth: number; count: number }[] = []
+
+  constructor(private readonly overMs: number) {}
+
+  private tenth(at: number): number {
+    return Math.floor((at / this.overMs) * 10)
+  }
+
+  add(count: number, at: number): void {
+    const tenth = this.tenth(at)
+    const last = this.counts.at(-1)
+    if (last?.tenth === tenth) last.count += count
+    else this.counts.push({ tenth, count })
+    if (this.counts.length > 10) this.counts.shift()
+  }
+
+  perSecond(at: number): number {
+    const oldest = this.tenth(at) - 10
+    const sum = this.counts.reduce((sum, one) => sum + (one.tenth > oldest ? one.count : 0), 0)
+    return sum / (this.overMs / 1000)
+  }
+}
+
+function metricsOf(all: readonly LiveSeries[], gapMs: number | undefined): LiveMetric[] {
   const byMetric = new Map<string, LiveSeries[]>()
   for (const series of all) {
     const list = byMetric.get(series.metric)
@@ -185,7 +208,7 @@ function metricsOf(all: readonly LiveSeries[], gapMs: number): LiveMetric[] {
       unit: list[0]?.unit ?? null,
       lines: numbers
         .slice(0, MAX_CHART_LINES)
-        .map((series, i) => liveLine(series, names[i] ?? '', gapMs * 1000)),
+        .map((series, i) => liveLine(series, names[i] ?? '', gapMs === undefined ? undefined : gapMs * 1000)),
       more: Math.max(0, numbers.length - MAX_CHART_LINES),
       texts: list.filter((series) => series.text),
       latest: numbers.length === 1 ? (numbers[0]?.latest ?? null) : null,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { align, byUnit, linesOf, namesOf, tablePage } from './lines'
+import { align, broken, byUnit, type Line, linesOf, namesOf, tablePage } from './lines'
 import type { PointRows } from './shapes'
 
 function row(change: Partial<PointRows>): PointRows {
@@ -92,6 +92,42 @@ describe('lines', () => {
     const drawing = linesOf(rows, 4)
     expect(drawing.lines).toHaveLength(4)
     expect(drawing.more).toBe(6)
+  })
+})
+
+describe('gaps', () => {
+  const S = 1_000_000
+  const line = (times: number[]): Line => ({
+    key: 'k',
+    label: 'l',
+    unit: null,
+    times,
+    values: times.map(() => 1),
+  })
+  const gaps = (l: Line) => l.times.filter((_, i) => l.values[i] === null)
+
+  it('are where times are further apart than usual', () => {
+    const seconds = Array.from({ length: 100 }, (_, i) => (i < 50 ? i : i + 60) * S)
+    expect(gaps(broken(line(seconds)))).toEqual([(49 + 110) * 0.5 * S])
+    const uneven = Array.from({ length: 200 }, (_, i) => (i * 10 + ((i * 7) % 9)) * S)
+    expect(gaps(broken(line(uneven)))).toEqual([])
+    // A few tell nothing, and less than two seconds are never a gap.
+    expect(gaps(broken(line([0, S, 90 * S])))).toEqual([])
+    expect(gaps(broken(line([0, 1000, 2000, 3000, 4000, 1_500_000])))).toEqual([])
+  })
+
+  it('are where an interval has no row', () => {
+    const points = [0, 5, 10, 30, 35].map((s) => [s * S, 1])
+    const [drawn] = linesOf([row({ columns: ['timestamp', 'avg'], points })], 10, 7.5 * S).lines
+    expect(drawn?.values).toEqual([1, 1, 1, null, 1, 1])
+  })
+
+  it('reach as far as they do, whatever rows other lines have in them', () => {
+    const whole = line([0, 1, 2, 3, 4, 5, 6, 7, 8].map((s) => s * S))
+    const torn: Line = { ...line([0, 1, 4.5, 8].map((s) => s * S)), values: [1, 1, null, 1] }
+    const [times, , values] = align([whole, torn])
+    expect(times).toEqual([0, 1, 2, 3, 4, 4.5, 5, 6, 7, 8])
+    expect(values).toEqual([1, 1, null, null, null, null, null, null, null, 1])
   })
 })
 

@@ -48,8 +48,8 @@ export function namesOf(rows: readonly PointRows[]): string[] {
   })
 }
 
-/** The lines of an answer, at most so many. */
-export function linesOf(rows: readonly PointRows[], most: number = MAX_LINES): Drawing {
+/** The lines of an answer, at most so many, broken where rows are further apart than a gap in microseconds. */
+export function linesOf(rows: readonly PointRows[], most: number = MAX_LINES, gap?: number): Drawing {
   const drawing: Drawing = { lines: [], more: 0, texts: 0, empty: 0, points: 0 }
   const names = namesOf(rows)
   rows.forEach((row, at) => {
@@ -65,7 +65,7 @@ export function linesOf(rows: readonly PointRows[], most: number = MAX_LINES): D
     if (empty) drawing.empty++
     else drawing.points += row.points.length
     const room = most - drawing.lines.length
-    drawing.lines.push(...lines.slice(0, room))
+    drawing.lines.push(...lines.slice(0, room).map((line) => broken(line, gap)))
     drawing.more += Math.max(0, lines.length - room)
   })
   distinguish(drawing.lines)
@@ -106,10 +106,42 @@ function lineOf(row: PointRows, at: number, column: number, name: string): Line 
   return line
 }
 
+/** Times further apart than so many of what is usual are a gap. */
+const GAP_FACTOR = 3
+/** Microseconds that are never a gap by themselves. */
+const MIN_GAP = 2_000_000
+
+/** From where on two times are further apart than usual: three times of what nine in ten are. 0: too few to tell. */
+export function usualGap(times: readonly number[]): number {
+  if (times.length < 4) return 0
+  const apart = Float64Array.from(times.slice(1), (time, i) => time - (times[i] ?? time)).sort()
+  const usual = apart[Math.floor((apart.length - 1) * 0.9)] ?? 0
+  return Math.max(usual * GAP_FACTOR, MIN_GAP)
+}
+
+/** A line that breaks wherever two times are further apart than `gap` microseconds; undefined: than is usual for it. */
+export function broken(line: Line, gap: number = usualGap(line.times) || Infinity): Line {
+  const { times, values } = line
+  if (!times.some((time, i) => i > 0 && time - (times[i - 1] ?? time) > gap)) return line
+  const torn: Line = { ...line, times: [], values: [] }
+  times.forEach((time, i) => {
+    const before = times[i - 1]
+    if (before !== undefined && time - before > gap) {
+      torn.times.push((before + time) / 2)
+      torn.values.push(null)
+    }
+    torn.times.push(time)
+    torn.values.push(values[i] ?? null)
+  })
+  return torn
+}
+
 /**
  * Lines over the times of all of them together: the first array is the times in
  * seconds, and each other the values of a line. Where a line has no row at a time it
- * has `undefined`, over which it is drawn through; `null` is a gap.
+ * has `undefined`, over which it is drawn through; `null` is a gap, and so is whatever
+ * is beside one: a chart breaks a line from the time before a null to the time after it,
+ * which may be another line's.
  */
 export type Aligned = [number[], ...(number | null | undefined)[][]]
 
@@ -124,7 +156,11 @@ export function align(lines: readonly Pick<Line, 'times' | 'values'>[]): Aligned
     seconds,
     ...lines.map((line) => {
       let next = 0
-      return times.map((at) => (line.times[next] === at ? line.values[next++] : undefined))
+      return times.map((at) => {
+        if (line.times[next] === at) return line.values[next++]
+        const torn = next > 0 && next < line.times.length
+        return torn && (line.values[next - 1] === null || line.values[next] === null) ? null : undefined
+      })
     }),
   ]
 }

@@ -15,6 +15,8 @@ const row = (points: Cell[][], change: Partial<PointRows> = {}): PointRows => ({
 })
 
 const S = 1_000_000
+/** Milliseconds; the points of these tests are of the first minute. */
+const NOW = 60_000
 
 function only(w: LiveWindow) {
   const [series] = w.series()
@@ -25,20 +27,23 @@ function only(w: LiveWindow) {
 describe('a window of live points', () => {
   it('puts points in the order of time, whatever order they came in', () => {
     const w = new LiveWindow(60_000)
-    w.add([row([[3 * S, 3]]), row([[1 * S, 1]])])
-    w.add([row([[2 * S, 2]])])
+    w.add([row([[3 * S, 3]]), row([[1 * S, 1]])], NOW)
+    w.add([row([[2 * S, 2]])], NOW)
     expect(liveLine(only(w), 'a')).toMatchObject({ times: [1 * S, 2 * S, 3 * S], values: [1, 2, 3] })
   })
 
   it('has the last value of a time that comes again', () => {
     const w = new LiveWindow(60_000)
-    w.add([
-      row([
-        [S, 1],
-        [S, 2],
-      ]),
-    ])
-    w.add([row([[S, 3]])])
+    w.add(
+      [
+        row([
+          [S, 1],
+          [S, 2],
+        ]),
+      ],
+      NOW,
+    )
+    w.add([row([[S, 3]])], NOW)
     expect(liveLine(only(w), 'a').values).toEqual([3])
     expect(only(w).latest).toEqual({ time: S, value: 3 })
   })
@@ -49,7 +54,7 @@ describe('a window of live points', () => {
       const points: Cell[][] = []
       for (let i = 0; i < 2000; i++)
         points.push([second * S + i * 500, i === 777 ? 1e6 : i === 778 ? -1e6 : i])
-      w.add([row(points)])
+      w.add([row(points)], NOW)
     }
     const line = liveLine(only(w), 'a')
     expect(line.times.length).toBeLessThanOrEqual(600 * 16 + 16)
@@ -61,12 +66,15 @@ describe('a window of live points', () => {
 
   it('forgets what has left it', () => {
     const w = new LiveWindow(60_000)
-    w.add([
-      row([
-        [0, 1],
-        [100 * S, 2],
-      ]),
-    ])
+    w.add(
+      [
+        row([
+          [0, 1],
+          [100 * S, 2],
+        ]),
+      ],
+      NOW,
+    )
     w.trim(120_000)
     expect(liveLine(only(w), 'a').times).toEqual([100 * S])
     w.trim(10_000_000)
@@ -76,36 +84,42 @@ describe('a window of live points', () => {
 
   it('keeps no more than so many series, and counts the others', () => {
     const w = new LiveWindow(60_000)
-    for (let i = 0; i < MAX_LIVE_SERIES + 3; i++) w.add([row([[S, i]], { tags: { n: String(i) } })])
+    for (let i = 0; i < MAX_LIVE_SERIES + 3; i++) w.add([row([[S, i]], { tags: { n: String(i) } })], NOW)
     expect(w.series()).toHaveLength(MAX_LIVE_SERIES)
     expect(w.more).toBe(3)
   })
 
   it('knows a text by its latest value, without a line', () => {
     const w = new LiveWindow(60_000)
-    w.add([
-      row(
-        [
-          [S, 'off'],
-          [2 * S, 'on'],
-        ],
-        { kind: 'string' },
-      ),
-    ])
+    w.add(
+      [
+        row(
+          [
+            [S, 'off'],
+            [2 * S, 'on'],
+          ],
+          { kind: 'string' },
+        ),
+      ],
+      NOW,
+    )
     expect(only(w).latest).toEqual({ time: 2 * S, value: 'on' })
     expect(liveLine(only(w), 'a').times).toEqual([])
   })
 
   it('forgets what was deleted, and nothing else', () => {
     const w = new LiveWindow(60_000)
-    w.add([
-      row([
-        [1 * S, 1],
-        [2 * S, 2],
-        [3 * S, 3],
-      ]),
-      row([[2 * S, 9]], { metric: 'pressure' }),
-    ])
+    w.add(
+      [
+        row([
+          [1 * S, 1],
+          [2 * S, 2],
+          [3 * S, 3],
+        ]),
+        row([[2 * S, 9]], { metric: 'pressure' }),
+      ],
+      NOW,
+    )
     w.remove({ sourceId: 'other', metric: null, from: null, to: null, wholeSource: true })
     w.remove({ sourceId: 's', metric: 'temperature', from: 2 * S, to: 3 * S, wholeSource: false })
     const [pressure, temperature] = w.series()
@@ -119,25 +133,53 @@ describe('a window of live points', () => {
 
   it('draws a gap where nothing came for long', () => {
     const w = new LiveWindow(60_000)
-    w.add([
-      row([
-        [1 * S, 1],
-        [2 * S, 2],
-        [20 * S, 3],
-      ]),
-    ])
+    w.add(
+      [
+        row([
+          [1 * S, 1],
+          [2 * S, 2],
+          [20 * S, 3],
+        ]),
+      ],
+      NOW,
+    )
     expect(liveLine(only(w), 'a', 5 * S).values).toEqual([1, 2, null, 3])
     expect(liveLine(only(w), 'a').values).toEqual([1, 2, 3])
+  })
+
+  it('draws no gap where points were thinned out', () => {
+    const w = new LiveWindow(60_000)
+    w.add([row(Array.from({ length: 10 }, (_, i) => [6 * i * S, i]))], NOW)
+    expect(liveLine(only(w), 'a', 3 * S).values).not.toContain(null)
+  })
+
+  it('keeps no more of a week than of a window', () => {
+    const w = new LiveWindow(60_000)
+    const week = 7 * 86_400
+    for (let second = 0; second < week; second += 5) w.add([row([[second * S, second]])], second * 1000)
+    // Nobody looked meanwhile: nothing was trimmed.
+    expect(liveLine(only(w), 'a').times.length).toBeLessThanOrEqual(2 * 600 + 4)
+    w.trim(week * 1000)
+    expect(liveLine(only(w), 'a').times.length).toBeLessThanOrEqual(13)
+    expect(liveLine(only(w), 'a').times.at(-1)).toBe((week - 5) * S)
+  })
+
+  it('takes nothing of a time that it does not show', () => {
+    const w = new LiveWindow(60_000)
+    const points: Cell[][] = Array.from({ length: 50_000 }, (_, i) => [i * 60 * S, i])
+    w.add([row(points)], 86_400_000)
+    expect(liveLine(only(w), 'a').times.length).toBeLessThanOrEqual(3)
+    expect(only(w).latest?.value).toBe(49_999)
   })
 })
 
 describe('the names of series of one metric', () => {
   it('are the tags that differ', () => {
     const w = new LiveWindow(60_000)
-    w.add([
-      row([[S, 1]], { tags: { core: '0', host: 'a' } }),
-      row([[S, 1]], { tags: { core: '1', host: 'a' } }),
-    ])
+    w.add(
+      [row([[S, 1]], { tags: { core: '0', host: 'a' } }), row([[S, 1]], { tags: { core: '1', host: 'a' } })],
+      NOW,
+    )
     expect(tagNames(w.series())).toEqual(['core=0', 'core=1'])
     expect(tagNames(w.series().slice(0, 1))).toEqual(['temperature'])
   })

@@ -1,14 +1,13 @@
 /**
  * Points as they arrive, kept for a chart that moves on with time. Whatever the rate,
- * what is kept is bounded: the window is cut into as many slices as a chart has
- * columns, and of each slice the first, the lowest, the highest and the last point
- * stay, which draw the same line as all of them.
+ * and however long nobody looks, what is kept is bounded: the window is cut into as
+ * many slices as a chart has columns, which are the places of a ring, and of each slice
+ * the first, the lowest, the highest and the last point stay, which draw the same line
+ * as all of them.
  */
 import type { PointRows, Tags } from './shapes'
-import type { Line } from './lines'
-
-/** A time in microseconds since the Unix epoch, and a value. */
-type Point = [time: number, value: number]
+import { broken, type Line, usualGap } from './lines'
+import { Ring } from './ring'
 
 export interface LiveSeries {
   key: string
@@ -19,8 +18,7 @@ export interface LiveSeries {
   text: boolean
   /** The point with the newest time. */
   latest: { time: number; value: number | string } | null
-  /** By the number of the slice. Each in no order, with each time once. */
-  slices: Map<number, Point[]>
+  points: Ring
 }
 
 /** What the event `deleted` of a stream says; null: all. */
@@ -34,13 +32,11 @@ export interface Deletion {
 
 export const MAX_LIVE_SERIES = 200
 
-/** Points that a slice holds before it is thinned. */
-const SLICE_POINTS = 16
-
 export class LiveWindow {
   /** Microseconds. */
   readonly span: number
   private readonly slice: number
+  private readonly columns: number
   private readonly byKey = new Map<string, LiveSeries>()
   /** Series that are not kept, because there are too many. */
   private readonly ignored = new Set<string>()
@@ -48,6 +44,7 @@ export class LiveWindow {
   constructor(spanMs: number, columns = 600) {
     this.span = spanMs * 1000
     this.slice = this.span / columns
+    this.columns = columns
   }
 
   /** How many series are left out, as far as they are counted. */
@@ -55,8 +52,9 @@ export class LiveWindow {
     return this.ignored.size
   }
 
-  /** Takes the points of an answer or of an event. Returns how many there were. */
-  add(rows: readonly PointRows[]): number {
+  /** Takes the points of an answer or of an event, those of the window at this time. Returns how many there were. */
+  add(rows: readonly PointRows[], nowMs: number): number {
+    const [oldest, newest] = this.reach(nowMs)
     let points = 0
     for (const row of rows) {
       const series = this.seriesOf(row)
@@ -67,7 +65,8 @@ export class LiveWindow {
         const value = point[1]
         if (value === null || value === undefined) continue
         if (!series.latest || time >= series.latest.time) series.latest = { time, value }
-        if (typeof value === 'number') this.put(series, time, value)
+        const at = Math.floor(time / this.slice)
+        if (typeof value === 'number' && at >= oldest && at <= newest) series.points.put(at, [time, value])
       }
     }
     return points
@@ -89,31 +88,23 @@ export class LiveWindow {
       tags: row.tags,
       text: row.kind === 'string',
       latest: null,
-      slices: new Map(),
+      // A window back and one ahead, where clocks differ.
+      points: new Ring(2 * this.columns + 4),
     }
     this.byKey.set(key, series)
     return series
   }
 
-  private put(series: LiveSeries, time: number, value: number): void {
-    const at = Math.floor(time / this.slice)
-    const points = series.slices.get(at)
-    if (!points) {
-      series.slices.set(at, [[time, value]])
-      return
-    }
-    const same = points.find((point) => point[0] === time)
-    if (same) same[1] = value
-    else points.push([time, value])
-    if (points.length > SLICE_POINTS) series.slices.set(at, thinned(points))
+  /** The slices of the window, and of one ahead, where clocks differ. */
+  private reach(nowMs: number): [oldest: number, newest: number] {
+    const now = nowMs * 1000
+    return [Math.floor((now - this.span) / this.slice) - 1, Math.ceil((now + this.span) / this.slice)]
   }
 
   /** Forgets what is older than the window, and what is further ahead than it is long. */
   trim(nowMs: number): void {
-    const oldest = Math.floor((nowMs * 1000 - this.span) / this.slice) - 1
-    const newest = Math.ceil((nowMs * 1000 + this.span) / this.slice)
-    for (const series of this.byKey.values())
-      for (const at of series.slices.keys()) if (at < oldest || at > newest) series.slices.delete(at)
+    const [oldest, newest] = this.reach(nowMs)
+    for (const series of this.byKey.values()) series.points.keep(oldest, newest)
   }
 
   /** Forgets points that were deleted. */
@@ -125,11 +116,7 @@ export class LiveWindow {
       if (series.sourceId !== gone.sourceId) continue
       if (gone.metric !== null && gone.metric !== series.metric) continue
       if (series.latest && within(series.latest.time)) series.latest = null
-      for (const [at, points] of series.slices) {
-        const kept = points.filter((point) => !within(point[0]))
-        if (kept.length === 0) series.slices.delete(at)
-        else series.slices.set(at, kept)
-      }
+      series.points.remove((point) => within(point[0]))
     }
   }
 
@@ -149,38 +136,18 @@ export function keyOf(row: Pick<PointRows, 'sourceId' | 'metric' | 'kind' | 'tag
   return JSON.stringify([row.sourceId, row.metric, row.kind, tags])
 }
 
-/** The first, the lowest, the highest and the last of points. */
-function thinned(points: readonly Point[]): Point[] {
-  let [first, last, low, high] = [points[0], points[0], points[0], points[0]] as [Point, Point, Point, Point]
-  for (const point of points) {
-    if (point[0] < first[0]) first = point
-    if (point[0] > last[0]) last = point
-    if (point[1] < low[1]) low = point
-    if (point[1] > high[1]) high = point
-  }
-  return [...new Set([first, low, high, last])]
-}
-
 /**
  * A series as a line, with a gap wherever two points are further apart than `gap`
- * microseconds.
+ * microseconds; undefined: than is usual for them.
  */
-export function liveLine(series: LiveSeries, label: string, gap = Infinity): Line {
-  const points: Point[] = []
-  for (const at of [...series.slices.keys()].sort((a, b) => a - b))
-    points.push(...(series.slices.get(at) ?? []).toSorted((a, b) => a[0] - b[0]))
+export function liveLine(series: LiveSeries, label: string, gap?: number): Line {
   const line: Line = { key: series.key, label, unit: series.unit, times: [], values: [] }
-  let before = Infinity
-  for (const [time, value] of points) {
-    if (time - before > gap) {
-      line.times.push((before + time) / 2)
-      line.values.push(null)
-    }
+  for (const [time, value] of series.points.sorted()) {
     line.times.push(time)
     line.values.push(value)
-    before = time
   }
-  return line
+  // Points that were thinned out for a long window are further apart than they were sent.
+  return broken(line, gap === undefined ? undefined : Math.max(gap, usualGap(line.times)))
 }
 
 /** The tags of a series as text; what all have in common is left out. */
