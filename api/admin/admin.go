@@ -83,7 +83,7 @@ type workspaceStore interface {
 
 // keyStore keeps API keys.
 type keyStore interface {
-	Keys(ctx context.Context, workspace *uuid.UUID) ([]postgres.Key, error)
+	KeyPage(ctx context.Context, f *postgres.KeyFilter, now time.Time) ([]postgres.Key, int64, error)
 	KeyByID(ctx context.Context, id uuid.UUID) (postgres.Key, error)
 	CreateKey(ctx context.Context, n postgres.NewKey) (postgres.Key, error)
 	RollKey(ctx context.Context, id uuid.UUID, hash [32]byte, display, createdBy string, grace time.Duration) (postgres.Key, error)

@@ -29,13 +29,6 @@ const (
 	mostOfKey   = 1000 // workspaces
 )
 
-// States of keys.
-const (
-	stateActive  = "active"
-	stateExpired = "expired"
-	stateRevoked = "revoked"
-)
-
 // keyAnswer is a key without its text.
 type keyAnswer struct {
 	ID         uuid.UUID   `json:"id"`
@@ -72,13 +65,13 @@ func keyOf(k *postgres.Key, now time.Time) keyAnswer {
 	shown := keyAnswer{
 		ID: k.ID, Display: k.Display, Name: k.Name, Mode: k.Mode, Scopes: k.Scopes, Workspaces: make([]opened, len(k.Workspaces)), ActorID: k.ActorID,
 		RolledFrom: k.RolledFrom, CreatedBy: k.CreatedBy, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
-		LastUsedAt: k.LastUsedAt, LastUsedIP: k.LastUsedIP, State: stateActive,
+		LastUsedAt: k.LastUsedAt, LastUsedIP: k.LastUsedIP, State: postgres.KeyActive,
 	}
 	switch {
 	case k.RevokedAt != nil:
-		shown.State = stateRevoked
+		shown.State = postgres.KeyRevoked
 	case k.ExpiresAt != nil && !now.Before(*k.ExpiresAt):
-		shown.State = stateExpired
+		shown.State = postgres.KeyExpired
 	default:
 		shown.RollDue = now.Sub(k.CreatedAt) > rollAfter
 	}
@@ -125,31 +118,37 @@ func (a *Admin) answerMade(w http.ResponseWriter, r *http.Request, made *postgre
 	return nil
 }
 
-// keys lists keys, oldest first.
+// keys lists keys.
 func (a *Admin) keys(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
-	workspace := p.UUID("workspaceId")
-	state := p.OneOf("state", "", stateActive, stateExpired, stateRevoked)
-	limit, offset := p.Int("limit", longestList, 1, longestList), p.Int("offset", 0, 0, 1<<31-1)
+	now := time.Now()
+	f := postgres.KeyFilter{
+		Workspace: p.UUID("workspaceId"), IDs: p.UUIDs("id"), State: p.OneOf("state", "", postgres.KeyActive, postgres.KeyExpired, postgres.KeyRevoked),
+		Newest: p.OneOf("sort", "createdAt", "createdAt", "-createdAt") == "-createdAt",
+		Limit:  p.Int("limit", longestList, 1, longestList), Offset: p.Int("offset", 0, 0, 1<<31-1),
+	}
+	f.Text, _ = p.String("name")
+	if len(f.IDs) > longestList {
+		p.Fail("id", fmt.Sprintf("must be at most %d ids", longestList))
+	}
+	if p.Bool("rollDue") {
+		f.State, f.CreatedBefore = postgres.KeyActive, new(now.Add(-rollAfter))
+	}
 	if err := p.Err(); err != nil {
 		return err
 	}
-	found, err := a.deps.Keys.Keys(r.Context(), workspace)
+	found, total, err := a.deps.Keys.KeyPage(r.Context(), &f, now)
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	var list []keyAnswer
+	list := make([]keyAnswer, len(found))
 	for i := range found {
-		if k := keyOf(&found[i], now); state == "" || k.State == state {
-			list = append(list, k)
-		}
+		list[i] = keyOf(&found[i], now)
 	}
-	list, meta := cut(list, limit, offset)
 	if err := a.nameWorkspaces(r.Context(), list); err != nil {
 		return err
 	}
-	reply.List(w, r, list, meta)
+	reply.List(w, r, list, reply.PageMeta(total, f.Limit, f.Offset, len(list)))
 	return nil
 }
 

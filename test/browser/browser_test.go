@@ -173,6 +173,10 @@ func obey(t *testing.T, s *harness.Server, r request) {
 		s.Start()
 	case "bury":
 		answer = bury(t, s, r.body)
+	case "crowd":
+		crowd(t, s, r.body)
+	case "disperse":
+		disperse(t, s)
 	case "secure":
 		answer = map[string]string{"url": secure(t, s)}
 	default:

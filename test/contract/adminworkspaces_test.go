@@ -190,6 +190,62 @@ func TestAKeysTextIsInTheAnswerThatMadeItAndInNoOther(t *testing.T) {
 	require.False(t, states[made.ID].RollDue)
 	o.Get(t, "/admin/api/keys?state=revoked", &list)
 	require.Len(t, list, 1)
+	o.Get(t, "/admin/api/keys?rollDue=true", &list)
+	require.Len(t, list, 1)
+	require.Equal(t, last.ID, list[0].ID)
+}
+
+func TestKeysArePagedSortedAndFoundByTheStore(t *testing.T) {
+	s, _ := administered(t)
+	o := s.Login(t)
+	execute(t, s, `
+		WITH made AS (
+			INSERT INTO api_keys (id, hash, display, name, mode, scopes, actor_id, created_by, created_at)
+			SELECT gen_random_uuid(), sha256(('many ' || i)::bytea), 'lg_live_Many', 'many ' || i, 'live', '{}', gen_random_uuid(), 'test', now() - i * interval '1 second'
+			FROM generate_series(1, 1100) i RETURNING id)
+		INSERT INTO api_key_workspaces (key_id, workspace_id) SELECT id, $1 FROM made`, s.Workspace)
+	names := func(query string) (names []string, total int64) {
+		t.Helper()
+		a := o.Do(t, contract.Request{Path: "/admin/api/keys?" + query})
+		require.Equal(t, 200, a.Status, string(a.Body))
+		var list struct {
+			Data []keyShown
+			Meta struct{ Total int64 }
+		}
+		require.NoError(t, json.Unmarshal(a.Body, &list))
+		for _, k := range list.Data {
+			names = append(names, k.Name)
+		}
+		return names, list.Meta.Total
+	}
+	found, total := names("sort=-createdAt&name=MANY&limit=2")
+	require.Equal(t, []string{"many 1", "many 2"}, found)
+	require.EqualValues(t, 1100, total)
+	found, _ = names("name=lg_live_many&limit=2")
+	require.Equal(t, []string{"many 1100", "many 1099"}, found)
+	found, total = names("name=many&limit=100&offset=1050")
+	require.Len(t, found, 50)
+	require.EqualValues(t, 1100, total)
+	found, total = names("name=many&offset=5000")
+	require.Empty(t, found)
+	require.EqualValues(t, 1100, total)
+	var list []keyShown
+	o.Get(t, "/admin/api/keys?name=many+700", &list)
+	require.Len(t, list, 1)
+	for _, query := range []string{"name=" + list[0].ID, "id=" + list[0].ID, "state=active&id=" + list[0].ID + "," + uuid.NewString()} {
+		found, total = names(query)
+		require.Equal(t, []string{"many 700"}, found, query)
+		require.EqualValues(t, 1, total, query)
+	}
+	found, _ = names("state=revoked&name=many")
+	require.Empty(t, found)
+	for _, name := range []string{"%25", "_", "'", "\\\\"} {
+		found, _ = names("name=" + name + "&id=" + list[0].ID)
+		require.Empty(t, found, name)
+	}
+	for _, query := range []string{"id=none", "sort=name", "rollDue=yes", "limit=1001"} {
+		require.Equal(t, 400, o.Do(t, contract.Request{Path: "/admin/api/keys?" + query}).Status, query)
+	}
 }
 
 func TestWrongKeysAreRefusedByField(t *testing.T) {

@@ -1,6 +1,7 @@
 import { type Page } from '@playwright/test'
 
-import { expect, open, row, seed, statusOf, test } from '../support.ts'
+import { Admin } from '../admin.ts'
+import { control, expect, open, row, seed, statusOf, test } from '../support.ts'
 
 test.use({ permissions: ['clipboard-read', 'clipboard-write'] })
 
@@ -95,3 +96,99 @@ async function expectNowhere(page: Page, key: string): Promise<void> {
   expect(Object.keys(kept.session)).toEqual([])
   expect(Object.keys(kept.local).filter((name) => !/theme/.test(name))).toEqual([])
 }
+
+test('a key that was made is shown, whatever was pressed meanwhile', async ({ page, watch }) => {
+  watch.allow(/status of 401/)
+  const { workspace } = seed().plant
+  await open(page, `pipeline`)
+  await open(page, `keys?workspaceId=${workspace}`)
+  const kept: string[] = []
+  const shown = page.locator('[data-secret=key]')
+  const taken = async () => {
+    kept.push((await shown.innerText()).trim())
+    expect(await statusOf({ workspace, key: kept.at(-1) ?? '' }, '/api/queries/nodes')).toBe(200)
+    await page.getByRole('button', { name: 'I have kept it' }).click()
+    await expect(shown).toHaveCount(0)
+  }
+  // The answer is long on its way, and comes when the page is another already.
+  const leave: (() => Promise<unknown>)[] = [
+    () => page.keyboard.press('Escape'),
+    () => page.mouse.click(5, 5),
+    () => page.goBack(),
+  ]
+  for (const away of leave) {
+    let answer: () => void = () => undefined
+    const held = new Promise<void>((done) => (answer = done))
+    await page.route('**/admin/api/keys', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue()
+      const response = await route.fetch()
+      await held
+      return route.fulfill({ response })
+    })
+    await open(page, `keys?workspaceId=${workspace}`)
+    await page.getByRole('button', { name: 'New key' }).click()
+    const dialog = page.getByRole('dialog', { name: 'New key' })
+    await dialog.getByLabel('Name').fill('made meanwhile')
+    await dialog.getByRole('radio', { name: 'Read all' }).check()
+    const asked = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/keys'))
+    await dialog.getByRole('button', { name: 'Make key' }).click()
+    await asked
+    await away()
+    answer()
+    await taken()
+    await page.unrouteAll({ behavior: 'wait' })
+  }
+
+  // The successor of a key that stops at once, and so leaves the list of active ones.
+  await open(page, `keys?workspaceId=${workspace}`)
+  await row(page, 'made meanwhile').first().click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Roll', exact: true }).click()
+  const roll = page.getByRole('dialog', { name: 'Roll this key?' })
+  await roll.getByLabel('The old one goes on working for').selectOption('0')
+  const listed = page.waitForResponse((r) => r.request().method() === 'GET' && new URL(r.url()).pathname.endsWith('/api/keys'))
+  await roll.getByRole('button', { name: 'Roll key' }).click()
+  await expect(page.getByRole('dialog', { name: 'The successor' })).toBeVisible()
+  await listed
+  // Nor does going to another page lose it.
+  await page.goBack()
+  await expect(page.getByRole('dialog', { name: 'The successor' })).toBeVisible()
+  await taken()
+  expect(new Set(kept).size).toBe(4)
+  for (const key of kept) await expectNowhere(page, key)
+})
+
+test('of more than a thousand keys each is found, the newest first', async ({ page }) => {
+  const admin = await Admin.withSession(page.request)
+  const crowded = await admin.tenant('A crowd of keys', 'live')
+  await control('crowd', { workspace: crowded.workspace, count: 1_200 })
+  try {
+    await open(page, `keys?workspaceId=${crowded.workspace}`)
+    await expect(page.getByRole('heading', { name: '1,201 keys' })).toBeVisible()
+    await page.getByRole('button', { name: 'New key' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('the very last')
+    await dialog.getByRole('button', { name: 'Make key' }).click()
+    await page.getByRole('button', { name: 'I have kept it' }).click()
+    await expect(page.getByRole('heading', { name: '1,202 keys' })).toBeVisible()
+    const table = page.getByRole('table', { name: 'Keys' })
+    await expect(table.getByRole('row').nth(1)).toContainText('the very last')
+
+    // The oldest is at the end of the pages, and found by its name.
+    await page.getByRole('button', { name: 'Next page' }).click()
+    await expect(row(page, 'the very last')).toHaveCount(0)
+    await expect(row(page, 'crowd ').first()).toBeVisible()
+    await page.getByRole('searchbox', { name: 'Find by name' }).fill('crowd 1200')
+    await expect(page.getByRole('heading', { name: '1 key', exact: true })).toBeVisible()
+    await row(page, 'crowd 1200').click()
+    await expect(page.getByRole('dialog')).toContainText('read:nodes')
+    await page.keyboard.press('Escape')
+
+    // So it is where a key is chosen among others.
+    await open(page, 'audit')
+    await page.getByRole('searchbox', { name: 'Find a key' }).fill('crowd 1200')
+    await expect(page.getByRole('option', { name: /crowd 1200/ })).toHaveCount(1)
+  } finally {
+    await control('disperse')
+    await admin.delete(`/workspaces/${crowded.workspace}`)
+  }
+})

@@ -9,6 +9,7 @@ import { useReturningFocus } from '@/ui/focus'
 import { Boot } from './Boot'
 import { Brand, Sidebar } from './Sidebar'
 import { CommandProvider } from './commands'
+import { OnceProvider } from './once'
 import { Palette } from './Palette'
 import { useSession } from './session'
 import { WorkspaceProvider } from './workspace'
@@ -34,7 +35,9 @@ export function Shell() {
   return (
     <WorkspaceProvider>
       <CommandProvider>
-        <Frame />
+        <OnceProvider>
+          <Frame />
+        </OnceProvider>
       </CommandProvider>
     </WorkspaceProvider>
   )

@@ -4,6 +4,7 @@ import { useState } from 'react'
 
 import { api, type NewOperator, type Operator } from '@/api'
 import { ConfirmRemoval } from '@/app/ConfirmRemoval'
+import { useShowOnce } from '@/app/once'
 import { useSession } from '@/app/session'
 import {
   Badge,
@@ -111,27 +112,31 @@ export function Operators() {
 function AddOperator({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient()
   const [name, setName] = useState('')
-  const [made, setMade] = useState<{ name: string; password: string } | null>(null)
+  const showOnce = useShowOnce()
   const add = useMutation({
     // The password goes past the cache of mutations.
     mutationFn: async () => {
-      const operator = await api.post<NewOperator>('/operators', { body: { name } })
-      setMade({ name: operator.name, password: operator.password ?? '' })
+      const { name: made, password = '' } = await api.post<NewOperator>('/operators', { body: { name } })
+      showOnce((close) => (
+        <PasswordShown title="The new operator" name={made} password={password} onClose={close} />
+      ))
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: OPERATORS }),
   })
-  if (made) return <PasswordShown title="The new operator" {...made} onClose={onClose} />
   return (
     <Dialog
       open
+      sticky={add.isPending}
       onClose={onClose}
       size="s"
       title="New operator"
       lead="A password is made and shown once."
-      onSubmit={() => name && !add.isPending && add.mutate()}
+      onSubmit={() => name && !add.isPending && add.mutate(undefined, { onSuccess: onClose })}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose} disabled={add.isPending}>
+            Cancel
+          </Button>
           <Button type="submit" variant="primary" busy={add.isPending} disabled={!name}>
             Make operator
           </Button>

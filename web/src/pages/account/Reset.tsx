@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import { api, type NewOperator, type Operator } from '@/api'
+import { useShowOnce } from '@/app/once'
 import { Button, Dialog, ErrorNotice, fieldError, Name } from '@/ui'
 
 import { OPERATORS } from './operators'
@@ -13,7 +14,7 @@ import { Whose } from './Whose'
 export function ResetPassword({ operator, onClose }: { operator: Operator; onClose: () => void }) {
   const queries = useQueryClient()
   const [own, setOwn] = useState('')
-  const [made, setMade] = useState<string | null>(null)
+  const showOnce = useShowOnce()
   const reset = useMutation({
     // The password goes past the cache of mutations.
     mutationFn: async () => {
@@ -21,24 +22,28 @@ export function ResetPassword({ operator, onClose }: { operator: Operator; onClo
         body: { ownPassword: own },
       })
       setOwn('')
-      setMade(changed.password ?? '')
+      const { password = '' } = changed
+      showOnce((close) => (
+        <PasswordShown title="The new password" name={operator.name} password={password} onClose={close} />
+      ))
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: OPERATORS }),
   })
-  if (made !== null)
-    return <PasswordShown title="The new password" name={operator.name} password={made} onClose={onClose} />
   const wrong = fieldError(reset.error, 'ownPassword')
   return (
     <Dialog
       open
+      sticky={reset.isPending}
       onClose={onClose}
       size="s"
       title="Reset the password?"
       lead="A new one is made and shown once."
-      onSubmit={() => own && !reset.isPending && reset.mutate()}
+      onSubmit={() => own && !reset.isPending && reset.mutate(undefined, { onSuccess: onClose })}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose} disabled={reset.isPending}>
+            Cancel
+          </Button>
           <Button type="submit" variant="danger" busy={reset.isPending} disabled={!own}>
             Reset password
           </Button>

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Download, FileClock, RotateCw, X } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { useSearchParams } from 'react-router'
@@ -16,41 +16,42 @@ import {
   Empty,
   ErrorNotice,
   Facts,
-  Field,
-  fieldError,
   IconButton,
-  Input,
   MoreButton,
   Name,
   Panel,
   plural,
-  Select,
   Table,
   Time,
   type Column,
 } from '@/ui'
 
-import { FIELDS, queryOf, RANGES, STATUSES, toneOf, USUAL_RANGE } from './filter'
+import { FIELDS, queryOf, toneOf } from './filter'
+import { Filters } from './Filters'
 
 const PAGE = 50
+/** Keys whose names are asked for: more ids would not pass in an address. */
+const MOST_NAMES = 150
 
-/** Names of keys and workspaces by id. */
-function useNames(): {
+/** Names of keys and workspaces by id: of the keys that are shown. */
+function useNames(ids: readonly string[]): {
   key: (id: string) => string | undefined
   workspace: (id: string) => string | undefined
-  keys: readonly Key[]
 } {
   const { workspaces } = useWorkspaces()
+  const asked = [...new Set(ids)].sort().slice(0, MOST_NAMES)
   const keys = useQuery({
-    queryKey: ['keys', '', 'all'],
-    queryFn: ({ signal }) => api.list<Key>('/keys', { signal }),
+    queryKey: ['keys', 'names', asked],
+    queryFn: ({ signal }) => api.list<Key>('/keys', { query: { id: asked }, signal }),
+    placeholderData: keepPreviousData,
     staleTime: 60_000,
+    enabled: asked.length > 0,
   })
   const list = keys.data?.data
   return useMemo(() => {
     const byKey = new Map(list?.map((k) => [k.id, k.name]))
     const byWorkspace = new Map(workspaces.map((w) => [w.id, w.name]))
-    return { key: (id) => byKey.get(id), workspace: (id) => byWorkspace.get(id), keys: list ?? [] }
+    return { key: (id) => byKey.get(id), workspace: (id) => byWorkspace.get(id) }
   }, [list, workspaces])
 }
 
@@ -58,7 +59,6 @@ export function Uses() {
   const [params, setParams] = useSearchParams()
   const [asked, setAsked] = useState(() => Date.now())
   const [open, setOpen] = useState<Use | null>(null)
-  const names = useNames()
   const query = useMemo(() => queryOf(params, asked), [params, asked])
   const list = useInfiniteQuery({
     queryKey: ['audit', query],
@@ -77,12 +77,13 @@ export function Uses() {
     setAsked(Date.now())
   }
   const rows = list.data?.pages.flatMap((page) => page.data)
+  const names = useNames(rows?.flatMap((u) => u.keyId ?? []) ?? [])
   const meta = list.data?.pages[0]?.meta
   const filtered = FIELDS.some((field) => params.get(field))
   return (
     <div className="stack">
       <Panel>
-        <Filters key={params.toString()} params={params} set={set} names={names} error={list.error} />
+        <Filters params={params} set={set} error={list.error} />
       </Panel>
       {list.error && !rows && <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />}
       {(!list.error || rows) && (
@@ -211,74 +212,6 @@ function columns(names: Names): Column<Use>[] {
 function KeyName({ id, names }: { id: string | null; names: Names }) {
   if (!id) return <span className="muted">unknown key</span>
   return <Name text={names.key(id) ?? id} max={80} />
-}
-
-/** The filters: what is typed is sent on Enter, what is chosen at once. */
-function Filters({
-  params,
-  set,
-  names,
-  error,
-}: {
-  params: URLSearchParams
-  set: (name: string, value: string) => void
-  names: Names
-  error: unknown
-}) {
-  const { workspaces } = useWorkspaces()
-  const value = (name: string) => params.get(name) ?? ''
-  const typed = (name: string, label: string, placeholder: string) => (
-    <Field label={label} error={fieldError(error, name)}>
-      <Input
-        defaultValue={value(name)}
-        placeholder={placeholder}
-        spellCheck={false}
-        onKeyDown={(e) => e.key === 'Enter' && set(name, e.currentTarget.value.trim())}
-        onBlur={(e) =>
-          e.currentTarget.value.trim() !== value(name) && set(name, e.currentTarget.value.trim())
-        }
-      />
-    </Field>
-  )
-  const key = value('keyId')
-  return (
-    <div className="audit-filters">
-      <Field label="Time">
-        <Select
-          value={params.get('range') ?? USUAL_RANGE}
-          onChange={(e) => set('range', e.target.value)}
-          options={RANGES}
-        />
-      </Field>
-      <Field label="Status">
-        <Select value={value('status')} onChange={(e) => set('status', e.target.value)} options={STATUSES} />
-      </Field>
-      <Field label="Key">
-        <Select value={key} onChange={(e) => set('keyId', e.target.value)}>
-          <option value="">Any key</option>
-          {key && !names.keys.some((k) => k.id === key) && <option value={key}>{key}</option>}
-          {names.keys.map((k) => (
-            <option key={k.id} value={k.id}>
-              {k.name.slice(0, 60)} ({k.display}…)
-            </option>
-          ))}
-        </Select>
-      </Field>
-      <Field label="Workspace">
-        <Select value={value('workspaceId')} onChange={(e) => set('workspaceId', e.target.value)}>
-          <option value="">Any workspace</option>
-          {workspaces.map((w) => (
-            <option key={w.id} value={w.id}>
-              {w.name.slice(0, 60)}
-            </option>
-          ))}
-        </Select>
-      </Field>
-      {typed('route', 'Route', '/api/queries/*')}
-      {typed('ip', 'Address', '203.0.113.7')}
-      {typed('requestId', 'Request', 'req_…')}
-    </div>
-  )
 }
 
 function UseDetails({ use: u, names, onClose }: { use: Use; names: Names; onClose: () => void }) {

@@ -4,6 +4,7 @@ import { useState } from 'react'
 
 import { api, type Key, type NewKey } from '@/api'
 import { ConfirmRemoval } from '@/app/ConfirmRemoval'
+import { useShowOnce } from '@/app/once'
 import {
   Badge,
   Button,
@@ -113,28 +114,31 @@ const GRACES = [
 function RollKey({ k, onClose }: { k: Key; onClose: () => void }) {
   const queries = useQueryClient()
   const [grace, setGrace] = useState('86400')
-  const [text, setText] = useState<string | null>(null)
+  const showOnce = useShowOnce()
   const roll = useMutation({
     // The text of the key goes past the cache of mutations.
     mutationFn: async () => {
       const made = await api.post<NewKey>(`/keys/${k.id}/roll`, { body: { graceSeconds: Number(grace) } })
-      setText(made.key)
+      showOnce((close) => (
+        <KeyShown title="The successor" text={made.key} workspaceId={k.workspaces[0]?.id} onClose={close} />
+      ))
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: KEYS }),
   })
-  if (text !== null)
-    return <KeyShown title="The successor" text={text} workspaceId={k.workspaces[0]?.id} onClose={onClose} />
   return (
     <Dialog
       open
+      sticky={roll.isPending}
       onClose={onClose}
       size="s"
       title="Roll this key?"
       lead="A successor is made, with the same scopes, workspaces and undo stack."
-      onSubmit={() => !roll.isPending && roll.mutate()}
+      onSubmit={() => !roll.isPending && roll.mutate(undefined, { onSuccess: onClose })}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose} disabled={roll.isPending}>
+            Cancel
+          </Button>
           <Button type="submit" variant="primary" busy={roll.isPending}>
             Roll key
           </Button>

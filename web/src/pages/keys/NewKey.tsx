@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import { api, SCOPES, type NewKey, type Scope, type Workspace } from '@/api'
+import { useShowOnce } from '@/app/once'
 import { useWorkspaces } from '@/app/workspace'
 import {
   Badge,
@@ -62,18 +63,18 @@ export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; on
   const [own, setOwn] = useState(false)
   const [days, setDays] = useState('90')
   const [tried, setTried] = useState(false)
-  const [text, setText] = useState<string | null>(null)
+  const showOnce = useShowOnce()
   const make = useMutation({
     // What it gives is kept by the cache of mutations: the text of the key goes past it.
     mutationFn: async () => {
       const expiresAt = days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null
       const made = await api.post<NewKey>('/keys', { body: { name, workspaces: opens, scopes, expiresAt } })
-      setText(made.key)
+      showOnce((close) => (
+        <KeyShown title="The new key" text={made.key} workspaceId={opens[0]} onClose={close} />
+      ))
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: KEYS }),
   })
-  if (text !== null)
-    return <KeyShown title="The new key" text={text} workspaceId={opens[0]} onClose={onClose} />
 
   const nameError =
     tried && name.trim() === '' ? 'A name says later what the key is for' : fieldError(make.error, 'name')
@@ -81,17 +82,21 @@ export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; on
   const preset = own ? 'own' : (PRESETS.find((p) => same(p.scopes, scopes))?.value ?? 'own')
   const submit = () => {
     setTried(true)
-    if (name.trim() !== '' && opens.length > 0 && !make.isPending) make.mutate()
+    if (name.trim() !== '' && opens.length > 0 && !make.isPending)
+      make.mutate(undefined, { onSuccess: onClose })
   }
   return (
     <Dialog
       open
+      sticky={make.isPending}
       onClose={onClose}
       title="New key"
       onSubmit={submit}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose} disabled={make.isPending}>
+            Cancel
+          </Button>
           <Button type="submit" variant="primary" busy={make.isPending}>
             Make key
           </Button>

@@ -1,11 +1,11 @@
 import './keys.css'
 
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { KeyRound, Plus } from 'lucide-react'
-import { useMemo, useState } from 'react'
+import { useState } from 'react'
 import { useSearchParams } from 'react-router'
 
-import { api, type Key } from '@/api'
+import { api, type Key, type Query } from '@/api'
 import { useWorkspaces } from '@/app/workspace'
 import {
   Button,
@@ -14,17 +14,19 @@ import {
   Name,
   Notice,
   Page,
+  Pager,
   Panel,
+  PausedSearch,
   plural,
-  SearchInput,
   Select,
   Table,
   Time,
+  visible,
   type Column,
 } from '@/ui'
 
 import { KeyDetails } from './Details'
-import { found, scopesInWords } from './keys'
+import { scopesInWords, searchText } from './keys'
 import { NewKeyDialog } from './NewKey'
 import { KEYS, Opens, StateBadge } from './parts'
 
@@ -47,18 +49,37 @@ const COLUMNS: readonly Column<Key>[] = [
   { id: 'state', head: 'State', narrow: true, cell: (k) => <StateBadge k={k} /> },
 ]
 
+const PAGE = 50
+
+/** A part of the keys, the newest first. While another part is asked for, the one before stays. */
+function useKeys(query: Query, enabled = true) {
+  return useQuery({
+    queryKey: [...KEYS, query],
+    queryFn: ({ signal }) => api.list<Key>('/keys', { query: { sort: '-createdAt', ...query }, signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 15_000,
+    enabled,
+  })
+}
+
 export default function KeysPage() {
   const [params, setParams] = useSearchParams()
   const [text, setText] = useState('')
+  const [offset, setOffset] = useState(0)
   const { workspaces } = useWorkspaces()
   const workspaceId = params.get('workspaceId') ?? ''
   const state = params.get('state') ?? 'active'
-  const list = useQuery({
-    queryKey: [...KEYS, workspaceId, state],
-    queryFn: ({ signal }) =>
-      api.list<Key>('/keys', { query: { workspaceId, state: state === 'all' ? null : state }, signal }),
-    refetchInterval: 15_000,
-  })
+  const among = { workspaceId, state: state === 'all' ? null : state }
+  const list = useKeys({ ...among, name: searchText(text), limit: PAGE, offset: offset || null })
+  const due = useKeys({ ...among, rollDue: 'true', limit: 1 }).data?.meta.total ?? 0
+  const find = (text: string) => {
+    setText(text)
+    setOffset(0)
+  }
+  const filter = (change: Record<string, string | null>) => {
+    set(change)
+    setOffset(0)
+  }
   const set = (change: Record<string, string | null>) =>
     setParams((before) => {
       const after = new URLSearchParams(before)
@@ -68,10 +89,12 @@ export default function KeysPage() {
       }
       return after
     })
-  const rows = useMemo(() => list.data && found(list.data.data, text), [list.data, text])
-  const due = list.data?.data.filter((k) => k.rollDue).length ?? 0
-  const open =
-    rows?.find((k) => k.id === params.get('id')) ?? list.data?.data.find((k) => k.id === params.get('id'))
+  const rows = list.data?.data
+  // The one of the address may be on another page of the list, or in none of it.
+  const asked = params.get('id')
+  const listed = rows?.find((k) => k.id === asked)
+  const single = useKeys({ id: asked, limit: 1 }, Boolean(asked && list.data && !listed))
+  const open = listed ?? (asked ? single.data?.data.find((k) => k.id === asked) : undefined)
   const filtered = Boolean(text || workspaceId || state !== 'active')
   return (
     <Page
@@ -84,10 +107,7 @@ export default function KeysPage() {
       }
     >
       {due > 0 && (
-        <Notice
-          tone="warn"
-          title={`${plural(due, 'key is', 'keys are')} older than 90 days and never ${due === 1 ? 'expires' : 'expire'}`}
-        >
+        <Notice tone="warn" title={`${plural(due, 'key is', 'keys are')} older than 90 days`}>
           <p>
             Roll {due === 1 ? 'it' : 'them'}: the successor has the same rights, and the old one goes on
             working for a while.
@@ -99,16 +119,19 @@ export default function KeysPage() {
       ) : (
         <Panel
           flush
-          title={list.data ? plural(rows?.length ?? 0, 'key') : 'Keys'}
+          title={list.data ? plural(list.data.meta.total, 'key') : 'Keys'}
           actions={
             <>
               <Select
                 aria-label="Workspace"
                 value={workspaceId}
-                onChange={(e) => set({ workspaceId: e.target.value })}
+                onChange={(e) => filter({ workspaceId: e.target.value })}
                 className="keys-select"
               >
                 <option value="">All workspaces</option>
+                {workspaceId && !workspaces.some((w) => w.id === workspaceId) && (
+                  <option value={workspaceId}>{visible(workspaceId, 60)}</option>
+                )}
                 {workspaces.map((w) => (
                   <option key={w.id} value={w.id}>
                     {w.name.slice(0, 60)}
@@ -118,7 +141,7 @@ export default function KeysPage() {
               <Select
                 aria-label="State"
                 value={state}
-                onChange={(e) => set({ state: e.target.value === 'active' ? null : e.target.value })}
+                onChange={(e) => filter({ state: e.target.value === 'active' ? null : e.target.value })}
                 options={[
                   { value: 'active', label: 'Active' },
                   { value: 'expired', label: 'Expired' },
@@ -126,7 +149,7 @@ export default function KeysPage() {
                   { value: 'all', label: 'All' },
                 ]}
               />
-              <SearchInput label="Find by name" value={text} onChange={setText} />
+              <PausedSearch label="Find by name" value={text} onChange={find} />
             </>
           }
         >
@@ -145,7 +168,7 @@ export default function KeysPage() {
                   actions={
                     <Button
                       onClick={() => {
-                        setText('')
+                        find('')
                         setParams({})
                       }}
                     >
@@ -170,6 +193,7 @@ export default function KeysPage() {
               )
             }
           />
+          {list.data && list.data.meta.total > PAGE && <Pager meta={list.data.meta} onOffset={setOffset} />}
         </Panel>
       )}
       {params.get('new') === '1' && (

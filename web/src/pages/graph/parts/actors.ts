@@ -18,7 +18,7 @@ export function useActors(workspace: string): (id: string) => string {
   const keys = useQuery({
     queryKey: ['keys', 'names', workspace],
     queryFn: ({ signal }) =>
-      api.list<Key>('/keys', { query: { workspaceId: workspace, limit: 100 }, signal }),
+      api.list<Key>('/keys', { query: { workspaceId: workspace, sort: '-createdAt' }, signal }),
     staleTime: 60_000,
   })
   return useMemo(() => {

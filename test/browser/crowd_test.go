@@ -1,0 +1,40 @@
+package browser
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/test/harness"
+)
+
+// crowd gives a workspace so many keys, all at once and older than any other: to make
+// each by a request would take minutes.
+func crowd(t *testing.T, s *harness.Server, body map[string]any) {
+	t.Helper()
+	onPostgres(t, s, `
+		WITH made AS (
+			INSERT INTO api_keys (id, hash, display, name, mode, scopes, actor_id, created_by, created_at)
+			SELECT gen_random_uuid(), sha256(('crowd ' || i)::bytea), 'lg_live_crwd', 'crowd ' || i, w.mode, '{read:nodes}',
+			       gen_random_uuid(), 'crowd', now() - interval '1 day' - i * interval '1 second'
+			FROM generate_series(1, $2::int) i, workspaces w WHERE w.id = $1::uuid
+			RETURNING id)
+		INSERT INTO api_key_workspaces (key_id, workspace_id) SELECT id, $1::uuid FROM made`,
+		body["workspace"], int(body["count"].(float64)))
+}
+
+// disperse takes away what crowd made.
+func disperse(t *testing.T, s *harness.Server) {
+	t.Helper()
+	onPostgres(t, s, `DELETE FROM api_keys WHERE created_by = 'crowd'`)
+}
+
+func onPostgres(t *testing.T, s *harness.Server, statement string, values ...any) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), s.Control().PostgresURL)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close(t.Context())) }()
+	_, err = conn.Exec(t.Context(), statement, values...)
+	require.NoError(t, err)
+}

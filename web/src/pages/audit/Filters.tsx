@@ -1,0 +1,131 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+
+import { api, type Key, type Query } from '@/api'
+import { useWorkspaces } from '@/app/workspace'
+import { Field, fieldError, Input, PausedSearch, Select, useTyped, visible } from '@/ui'
+
+import { searchText } from '../keys/keys'
+import { RANGES, STATUSES, USUAL_RANGE } from './filter'
+
+interface FiltersProps {
+  params: URLSearchParams
+  set: (name: string, value: string) => void
+  error: unknown
+}
+
+/** The filters: what is typed holds on Enter or when it is left, what is chosen at once. */
+export function Filters({ params, set, error }: FiltersProps) {
+  const { workspaces } = useWorkspaces()
+  const value = (name: string) => params.get(name) ?? ''
+  const typed = (name: string, label: string, placeholder: string) => (
+    <TypedFilter
+      label={label}
+      placeholder={placeholder}
+      value={value(name)}
+      error={fieldError(error, name)}
+      onChange={(text) => set(name, text)}
+    />
+  )
+  const workspaceId = value('workspaceId')
+  return (
+    <div className="audit-filters">
+      <Field label="Time">
+        <Select
+          value={params.get('range') ?? USUAL_RANGE}
+          onChange={(e) => set('range', e.target.value)}
+          options={RANGES}
+        />
+      </Field>
+      <Field label="Status">
+        <Select value={value('status')} onChange={(e) => set('status', e.target.value)} options={STATUSES} />
+      </Field>
+      <KeyChoice value={value('keyId')} onChange={(id) => set('keyId', id)} />
+      <Field label="Workspace">
+        <Select value={workspaceId} onChange={(e) => set('workspaceId', e.target.value)}>
+          <option value="">Any workspace</option>
+          {workspaceId && !workspaces.some((w) => w.id === workspaceId) && (
+            <option value={workspaceId}>{visible(workspaceId, 60)}</option>
+          )}
+          {workspaces.map((w) => (
+            <option key={w.id} value={w.id}>
+              {visible(w.name, 60)}
+            </option>
+          ))}
+        </Select>
+      </Field>
+      {typed('route', 'Route', '/api/queries/*')}
+      {typed('ip', 'Address', '203.0.113.7')}
+      {typed('requestId', 'Request', 'req_…')}
+    </div>
+  )
+}
+
+/** A filter that is typed. It keeps the focus when it holds. */
+function TypedFilter({
+  label,
+  placeholder,
+  value,
+  error,
+  onChange,
+}: {
+  label: string
+  placeholder: string
+  value: string
+  error: string | undefined
+  onChange: (text: string) => void
+}) {
+  const [typed, setTyped] = useTyped(value)
+  const take = () => typed.trim() !== value && onChange(typed.trim())
+  return (
+    <Field label={label} error={error}>
+      <Input
+        value={typed}
+        placeholder={placeholder}
+        spellCheck={false}
+        onChange={(e) => setTyped(e.target.value)}
+        onKeyDown={(e) => e.key === 'Enter' && take()}
+        onBlur={take}
+      />
+    </Field>
+  )
+}
+
+/** Keys that are chosen among; others are found by their names. */
+const CHOICES = 100
+
+function useKeyList(query: Query, enabled = true) {
+  return useQuery({
+    queryKey: ['keys', query],
+    queryFn: ({ signal }) => api.list<Key>('/keys', { query: { sort: '-createdAt', ...query }, signal }),
+    placeholderData: keepPreviousData,
+    staleTime: 60_000,
+    enabled,
+  }).data
+}
+
+function KeyChoice({ value, onChange }: { value: string; onChange: (id: string) => void }) {
+  const [text, setText] = useState('')
+  const found = useKeyList({ name: searchText(text), limit: CHOICES })
+  const chosen = useKeyList({ id: value, limit: 1 }, value !== '')?.data.find((k) => k.id === value)
+  const keys = found?.data.filter((k) => k.id !== value) ?? []
+  const more = (found?.meta.total ?? 0) > CHOICES || text !== ''
+  return (
+    <div className="audit-key">
+      <Field label="Key">
+        <Select value={value} onChange={(e) => onChange(e.target.value)}>
+          <option value="">Any key</option>
+          {value && <option value={value}>{chosen ? nameOf(chosen) : visible(value, 60)}</option>}
+          {keys.map((k) => (
+            <option key={k.id} value={k.id}>
+              {nameOf(k)}
+            </option>
+          ))}
+        </Select>
+      </Field>
+      {more && <PausedSearch label="Find a key" value={text} onChange={setText} />}
+    </div>
+  )
+}
+
+const nameOf = (k: Key) => `${visible(k.name, 60)} (${k.display}…)`
