@@ -121,6 +121,7 @@ type historyPoint struct {
 	PointsAccepted float64    `json:"pointsAccepted"`
 	PointsVisible  *float64   `json:"pointsVisible"`
 	LagRecords     int64      `json:"lagRecords"` // of topic points
+	LagSeconds     float64    `json:"lagSeconds"` // of the slowest consumer
 	Freshness      *freshness `json:"freshness"`  // null: no points became visible
 }
 
@@ -212,6 +213,7 @@ func (o *Overview) history() []historyPoint {
 			if c.Topic == pointsTopic {
 				p.LagRecords = c.LagRecords
 			}
+			p.LagSeconds = max(p.LagSeconds, c.LagSeconds)
 		}
 		points = append(points, p)
 	}

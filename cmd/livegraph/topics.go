@@ -37,19 +37,52 @@ func (c *TopicsCmd) Run(ctx context.Context, out *output) error {
 			return err
 		}
 		rows := [][]string{{"TOPIC", "PARTITION", "BEGIN", "END", "RECORDS", "SIZE", "GROUP", "COMMITTED", "LAG"}}
-		for _, t := range topics {
-			rows = append(rows, []string{
-				t.Name, "all", "", "", strconv.FormatInt(t.Records, 10), sizeAndRetention(t), orNone(t.Group), "", countOrNone(t.Lag),
-			})
-			for _, p := range t.Partitions {
-				rows = append(rows, []string{
-					"", strconv.Itoa(int(p.Partition)), strconv.FormatInt(p.Begin, 10), strconv.FormatInt(p.End, 10),
-					strconv.FormatInt(p.End-p.Begin, 10), doctor.Size(p.Bytes), "", countOrNone(p.Committed), countOrNone(p.Lag),
-				})
-			}
+		for i := range topics {
+			rows = append(rows, topicRows(&topics[i])...)
 		}
 		return printTable(out, rows)
 	})
+}
+
+// topicRows are a topic, its partitions, and below them each of its readers with the same
+// partitions.
+func topicRows(t *operate.Topic) [][]string {
+	rows := [][]string{{t.Name, "all", "", "", strconv.FormatInt(t.Records, 10), sizeAndRetention(*t), groupsOf(t), "", countOrNone(t.Lag)}}
+	for i, p := range t.Partitions {
+		row := []string{
+			"", strconv.Itoa(int(p.Partition)), strconv.FormatInt(p.Begin, 10), strconv.FormatInt(p.End, 10),
+			strconv.FormatInt(p.End-p.Begin, 10), doctor.Size(p.Bytes), "", "-", "-",
+		}
+		// With one reader its row is the partition's own.
+		if len(t.Readers) == 1 {
+			row[7], row[8] = readOf(&t.Readers[0].Partitions[i])
+		}
+		rows = append(rows, row)
+	}
+	if len(t.Readers) < 2 {
+		return rows
+	}
+	for _, r := range t.Readers {
+		rows = append(rows, []string{"", "all", "", "", "", "", r.Group, "", strconv.FormatInt(r.Lag, 10)})
+		for i := range r.Partitions {
+			committed, lag := readOf(&r.Partitions[i])
+			rows = append(rows, []string{"", strconv.Itoa(int(r.Partitions[i].Partition)), "", "", "", "", "", committed, lag})
+		}
+	}
+	return rows
+}
+
+func readOf(p *operate.ReaderPartition) (committed, lag string) {
+	return countOrNone(p.Committed), strconv.FormatInt(p.Lag, 10)
+}
+
+// groupsOf names the groups of a topic's readers.
+func groupsOf(t *operate.Topic) string {
+	groups := make([]string, len(t.Readers))
+	for i, r := range t.Readers {
+		groups[i] = r.Group
+	}
+	return orNone(strings.Join(groups, ","))
 }
 
 func sizeAndRetention(t operate.Topic) string {

@@ -83,8 +83,11 @@ func (t *taking) begin(ctx context.Context) (err error) {
 		return err
 	}
 	stored := map[int32]int64{}
-	for i := range audit.Partitions {
-		stored[audit.Partitions[i].Partition] = audit.Partitions[i].Committed
+	for i, p := range audit.Partitions {
+		stored[p.Partition] = -1
+		for _, consumer := range audit.Readers { // the one of the audit log
+			stored[p.Partition] = consumer.Committed[i]
+		}
 	}
 	t.from = map[string]map[int32]int64{kafka.TopicPoints: behind(points, marks), kafka.TopicAudit: behind(audit, stored)}
 	t.to = map[string]map[int32]int64{}

@@ -64,19 +64,31 @@ type Topic struct {
 	RetentionBytes int64       `json:"retentionBytes"` // of each partition; -1: not bounded
 	Bytes          int64       `json:"bytes"`
 	Records        int64       `json:"records"` // that the log has
-	Group          string      `json:"group,omitempty"`
-	Lag            *int64      `json:"lag"` // records that the group has not committed; nil: no group
+	Lag            *int64      `json:"lag"`     // of the reader that is furthest behind; nil: no reader
+	Readers        []Reader    `json:"readers"`
 	Partitions     []Partition `json:"partitions"`
 }
 
 // Partition is a partition of a topic.
 type Partition struct {
+	Partition int32 `json:"partition"`
+	Begin     int64 `json:"begin"`
+	End       int64 `json:"end"` // exclusive
+	Bytes     int64 `json:"bytes"`
+}
+
+// Reader is a built-in consumer of a topic.
+type Reader struct {
+	Group      string            `json:"group"`
+	Lag        int64             `json:"lag"` // records that it has not committed
+	Partitions []ReaderPartition `json:"partitions"`
+}
+
+// ReaderPartition is how far a reader is with a partition.
+type ReaderPartition struct {
 	Partition int32  `json:"partition"`
-	Begin     int64  `json:"begin"`
-	End       int64  `json:"end"` // exclusive
-	Committed *int64 `json:"committed"`
-	Lag       *int64 `json:"lag"`
-	Bytes     int64  `json:"bytes"`
+	Committed *int64 `json:"committed"` // nil: nothing
+	Lag       int64  `json:"lag"`
 }
 
 // Topics lists our topics and those of their dead letters.
@@ -93,23 +105,33 @@ func (d *Desk) Topics(ctx context.Context) ([]Topic, error) {
 }
 
 func topicOf(o kafka.Overview) Topic {
-	t := Topic{Topic: o.Label, Name: o.Name, RetentionBytes: o.RetentionBytes, Group: o.Group, Partitions: make([]Partition, len(o.Partitions))}
-	if o.Group != "" {
-		t.Lag = new(int64)
+	t := Topic{
+		Topic: o.Label, Name: o.Name, RetentionBytes: o.RetentionBytes, Partitions: make([]Partition, len(o.Partitions)),
+		Readers: make([]Reader, len(o.Readers)),
 	}
 	for i, p := range o.Partitions {
 		t.Partitions[i] = Partition{Partition: p.Partition, Begin: p.Start, End: p.End, Bytes: p.Bytes}
 		t.Bytes += p.Bytes
 		t.Records += p.End - p.Start
-		if o.Group == "" {
-			continue
-		}
-		lag := p.Lag()
-		t.Partitions[i].Lag = &lag
-		*t.Lag += lag
-		if p.Committed >= 0 {
-			t.Partitions[i].Committed = &p.Committed
+	}
+	for i := range o.Readers {
+		t.Readers[i] = readerOf(&o, &o.Readers[i])
+		if lag := t.Readers[i].Lag; t.Lag == nil || lag > *t.Lag {
+			t.Lag = &lag
 		}
 	}
 	return t
+}
+
+func readerOf(o *kafka.Overview, r *kafka.Reader) Reader {
+	reader := Reader{Group: r.Group, Partitions: make([]ReaderPartition, len(o.Partitions))}
+	for i := range o.Partitions {
+		lag := r.Lag(&o.Partitions[i], i)
+		reader.Partitions[i] = ReaderPartition{Partition: o.Partitions[i].Partition, Lag: lag}
+		if r.Committed[i] >= 0 {
+			reader.Partitions[i].Committed = &r.Committed[i]
+		}
+		reader.Lag += lag
+	}
+	return reader
 }

@@ -60,6 +60,9 @@ type Options struct {
 	// PointsGroup, CommandsGroup and AuditGroup are the consumer groups of points, of
 	// graph.commands and of audit, whose lag is watched; empty: it is not.
 	PointsGroup, CommandsGroup, AuditGroup string
+	// EventsGroups are the consumer groups of graph.events, which [Client.Overviews]
+	// tells of. Nothing waits for them, so their lag is not watched.
+	EventsGroups []string
 	// LogFullThreshold is the share of a topic's retention that its group may lag
 	// behind; from there on produces are refused; 0: never.
 	LogFullThreshold float64

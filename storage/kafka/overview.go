@@ -18,21 +18,32 @@ type Overview struct {
 	Label          string // without the prefix
 	Name           string
 	ID             [16]byte
-	RetentionBytes int64  // kept of each partition; -1: not bounded
-	Group          string // the built-in consumer's; empty: it has none
+	RetentionBytes int64 // kept of each partition; -1: not bounded
 	Partitions     []PartitionOverview
+	Readers        []Reader // the built-in consumers of it
 }
 
-// PartitionOverview is a partition's part of it. Committed is -1 where the group has
-// committed nothing, or there is no group.
+// PartitionOverview is a partition's part of it: offsets, and the bytes of its largest
+// replica.
 type PartitionOverview struct {
-	Partition      int32
-	PartitionState       // offsets
-	Bytes          int64 // of its largest replica
+	Partition  int32
+	Start, End int64 // of what the log has; the end is exclusive
+	Bytes      int64
 }
 
-// Lag is how many records of the partition the group has not committed.
-func (p PartitionOverview) Lag() int64 { return p.lag() }
+// Reader is how far a consumer group is with a topic.
+type Reader struct {
+	Group string
+	// Committed is -1 where the group has committed nothing. It has the order of the
+	// overview's partitions.
+	Committed []int64
+}
+
+// Lag returns how many records of the partition with this index the reader has not
+// committed.
+func (r *Reader) Lag(p *PartitionOverview, index int) int64 {
+	return PartitionState{Start: p.Start, End: p.End, Committed: r.Committed[index]}.lag()
+}
 
 // Labels are the names of our topics and of those of their dead letters, without the
 // prefix.
@@ -92,10 +103,12 @@ func (c *Client) Overviews(ctx context.Context, names ...string) ([]Overview, er
 		}
 		o := Overview{Label: c.Label(name), Name: name, ID: detail.ID, RetentionBytes: -1}
 		if t := c.topicOf(name); t != nil {
-			o.Group = t.group
+			for _, group := range t.readers() {
+				o.Readers = append(o.Readers, Reader{Group: group})
+			}
 		}
 		for _, p := range slices.Sorted(maps.Keys(detail.Partitions)) {
-			o.Partitions = append(o.Partitions, PartitionOverview{Partition: p, PartitionState: PartitionState{Committed: -1}})
+			o.Partitions = append(o.Partitions, PartitionOverview{Partition: p})
 			all.Add(name, p)
 		}
 		found = append(found, o)
@@ -108,21 +121,28 @@ func (c *Client) Overviews(ctx context.Context, names ...string) ([]Overview, er
 	return found, c.sizeOverviews(ctx, found, all)
 }
 
-// fillOverview reads a topic's offsets and its group's.
+// fillOverview reads a topic's offsets and those of its readers.
 func (c *Client) fillOverview(ctx context.Context, o *Overview) error {
 	bounds, err := c.bounds(ctx, o.Name)
-	if err != nil {
-		return err
-	}
-	committed, err := c.committed(ctx, o.Group)
 	if err != nil {
 		return err
 	}
 	for i := range o.Partitions {
 		p := &o.Partitions[i]
 		p.Start, p.End = bounds[p.Partition].From, bounds[p.Partition].To
-		if at, ok := committed.Lookup(o.Name, p.Partition); ok && at.Err == nil {
-			p.Committed = at.At
+	}
+	for i := range o.Readers {
+		r := &o.Readers[i]
+		committed, err := c.committed(ctx, r.Group)
+		if err != nil {
+			return err
+		}
+		for _, p := range o.Partitions {
+			offset := int64(-1)
+			if at, ok := committed.Lookup(o.Name, p.Partition); ok && at.Err == nil {
+				offset = at.At
+			}
+			r.Committed = append(r.Committed, offset)
 		}
 	}
 	return nil

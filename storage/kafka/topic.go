@@ -51,7 +51,8 @@ type topic struct {
 	name       string
 	batchBytes int32 // largest record batch
 	buffered   int64 // most bytes waiting for their acknowledgement
-	group      string
+	group      string   // whose lag is watched
+	others     []string // groups that read it, too
 	// onChange is called before a new state of the topic takes effect; may be nil.
 	onChange func(context.Context, TopicInfo) error
 	// full is what a client is told while group lags too far behind retention.
@@ -76,7 +77,7 @@ func (o *Options) newTopics() []*topic {
 			label: TopicCommands, batchBytes: commandsBatchBytes, buffered: graphBufferedBytes, group: o.CommandsGroup,
 			onChange: o.OnCommandsChange, full: "Commands are not carried out fast enough; the log is full",
 		},
-		{label: TopicEvents, batchBytes: eventsBatchBytes, buffered: graphBufferedBytes},
+		{label: TopicEvents, batchBytes: eventsBatchBytes, buffered: graphBufferedBytes, others: o.EventsGroups},
 		{
 			label: TopicAudit, batchBytes: auditBatchBytes, buffered: auditBufferedBytes, group: o.AuditGroup,
 			full: "Audit records are not stored fast enough; the log is full",
@@ -94,6 +95,14 @@ func (t *topic) state() TopicInfo {
 		return *info
 	}
 	return TopicInfo{}
+}
+
+// readers returns the groups of the built-in consumers of the topic.
+func (t *topic) readers() (groups []string) {
+	if t.group != "" {
+		groups = append(groups, t.group)
+	}
+	return append(groups, t.others...)
 }
 
 // deadLetters is the name of the topic of its dead letters.

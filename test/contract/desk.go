@@ -41,7 +41,7 @@ func (d *Desk) Group(t testing.TB, s *Server) []route.Route {
 	const group = "desk-points"
 	d.Kafka = testenv.Kafka(t)
 	d.Log, err = kafka.Open(t.Context(), kafka.Options{
-		Brokers: d.Kafka, BufferedBytes: 64 << 20, PointsGroup: group,
+		Brokers: d.Kafka, BufferedBytes: 64 << 20, PointsGroup: group, EventsGroups: []string{"desk-lexical", "desk-embeddings"},
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, d.Log, s.DB, slog.Default())
 		},

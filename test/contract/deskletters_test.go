@@ -130,12 +130,29 @@ func TestADeadLetterIsFoundShownAndPutBack(t *testing.T) {
 		Topic       string
 		Records     int64
 		Lag         *int64
+		Readers     []struct {
+			Group      string
+			Lag        int64
+			Partitions []struct{ Committed *int64 }
+		}
+		Partitions  []struct{}
 		DeadLetters *struct{ Open, Redriven, Discarded int64 }
 	}
 	d.Get(t, "/admin/api/topics", &topics)
 	require.Len(t, topics, 8)
 	require.Equal(t, "points", topics[0].Topic)
 	require.NotNil(t, topics[0].Lag)
+	require.Len(t, topics[0].Readers, 1)
+	require.Equal(t, "desk-points", topics[0].Readers[0].Group)
+	require.Nil(t, topics[1].Lag, "nobody of ours reads dead letters")
+	require.Empty(t, topics[1].Readers)
+	require.Equal(t, "graph.events", topics[4].Topic)
+	require.NotNil(t, topics[4].Lag)
+	require.Len(t, topics[4].Readers, 2)
+	for i, group := range []string{"desk-lexical", "desk-embeddings"} {
+		require.Equal(t, group, topics[4].Readers[i].Group)
+		require.Len(t, topics[4].Readers[i].Partitions, len(topics[4].Partitions))
+	}
 	require.Nil(t, topics[0].DeadLetters)
 	require.EqualValues(t, 2, topics[1].DeadLetters.Open)
 

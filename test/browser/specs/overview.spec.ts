@@ -46,3 +46,13 @@ test('the palette finds pages and actions by keyboard, and the theme is kept', a
   await page.goto('/admin/no/such/page')
   await expect(page.getByText('There is no page at this address')).toBeVisible()
 })
+
+test('the lag is one thing, in one unit', async ({ page }) => {
+  await open(page, '')
+  await expect(page.getByText('Live', { exact: true })).toBeVisible()
+  const figure = page.locator('.overview-figure').filter({ has: page.getByText('Lag', { exact: true }) })
+  await expect(figure).toContainText(/\d (s|ms|min)/)
+  const chart = page.getByRole('img', { name: /^Lag in the last ten minutes/ })
+  await expect(chart).toHaveAttribute('aria-label', /: [\d.]+ (s|ms|min|h)/)
+  await expect(page.locator('.panel').filter({ has: chart })).not.toContainText('records')
+})

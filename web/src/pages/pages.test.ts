@@ -1,10 +1,19 @@
 import { describe, expect, it } from 'vitest'
 
-import type { Key, Workspace } from '@/api'
+import type { Workspace } from '@/api'
 
 import { queryOf } from './audit/filter'
-import { found, scopesInWords } from './keys/keys'
-import { appended, fromNow, shownSpan, type Moment, type Overview } from './overview/model'
+import { scopesInWords, searchText } from './keys/keys'
+import {
+  appended,
+  fromNow,
+  fromPast,
+  type Moment,
+  type Overview,
+  type Past,
+  shownSpan,
+  withGaps,
+} from './overview/model'
 import { bodyOfChange, bodyOfNew, draftOf, NEW, problemsOf, whole } from './workspaces/limits'
 import { arranged } from './workspaces/list'
 
@@ -85,18 +94,10 @@ it('arranges workspaces by any column, and finds them by name or id', () => {
 })
 
 describe('keys', () => {
-  const key = (id: string, name: string, display: string, createdAt: string) =>
-    ({ id, name, display, createdAt }) as Key
-  const all = [
-    key('1', 'gateway', 'lg_live_abcd', '2026-01-01'),
-    key('2', 'reader', 'lg_live_wxyz', '2026-02-01'),
-  ]
-
-  it('are found by name, and by a text of which only the beginning is kept', () => {
-    expect(found(all, '').map((k) => k.id)).toEqual(['2', '1'])
-    expect(found(all, 'GATE').map((k) => k.id)).toEqual(['1'])
-    expect(found(all, 'lg_live_wxyzREST').map((k) => k.id)).toEqual(['2'])
-    expect(found(all, 'nothing')).toEqual([])
+  it('are looked for by what is shown of a text, and the rest of it is told to nobody', () => {
+    expect(searchText('  Gateway ')).toBe('Gateway')
+    expect(searchText('lg_live_wxyzTHEREST')).toBe('lg_live_wxyz')
+    expect(searchText('LG_TEST_abcd0123456789')).toBe('LG_TEST_abcd')
   })
 
   it('have their scopes in few words', () => {
@@ -155,6 +156,24 @@ describe('the overview', () => {
     expect(moments[0]?.at).toBe(101)
     expect(appended(moments, moment(700))).toBe(moments)
     expect(appended(moments, moment(5000))).toHaveLength(1)
+  })
+
+  it('knows nothing of the time in which nothing was told', () => {
+    const told = [0, 5, 10, 11, 12, 60, 61].map(moment)
+    const shown = withGaps(told)
+    expect(shown.filter((m) => m.requests === null).map((m) => m.at)).toEqual([36])
+    expect(shown.filter((m) => m.requests !== null)).toEqual(told)
+  })
+
+  it('has the lag of the slowest consumer, in seconds', () => {
+    const consumers = [
+      { topic: 'points', lagRecords: 100, lagSeconds: 0.5 },
+      { topic: 'graph.commands', lagRecords: 1, lagSeconds: 4 },
+    ]
+    const now = { at: '1970-01-01T00:01:00Z', rates: {}, requests: [], consumers, freshness: null }
+    expect(fromNow(now as unknown as Overview).lag).toBe(4)
+    const past = { at: now.at, lagRecords: 100, lagSeconds: 4, freshness: null }
+    expect(fromPast(past as unknown as Past).lag).toBe(4)
   })
 
   it('shows at least two minutes', () => {

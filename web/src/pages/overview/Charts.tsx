@@ -1,13 +1,16 @@
 import { compact, duration, Panel } from '@/ui'
 import { Chart } from '@/ui/Chart'
 
-import { shownSpan, type Moment } from './model'
+import { shownSpan, withGaps, type Moment } from './model'
 
 const perSecond = (v: number) => `${compact(v)}/s`
 const seconds = (v: number) => duration(v * 1000)
+/** To a tenth: lags are not measured closer. */
+const tenths = (v: number) => duration(Math.round(v * 10) * 100)
 
 /** The last ten minutes. */
-export function Charts({ moments }: { moments: readonly Moment[] }) {
+export function Charts({ moments: known }: { moments: readonly Moment[] }) {
+  const moments = withGaps(known)
   const times = moments.map((m) => m.at)
   const end = times.at(-1) ?? 0
   const range: readonly [number, number] = [end - shownSpan(moments), end]
@@ -48,11 +51,14 @@ export function Charts({ moments }: { moments: readonly Moment[] }) {
           ]}
         />
       </Panel>
-      <Panel title="Lag" note="records of points that wait in Kafka">
+      <Panel title="Lag" note="how long the oldest of what is not read waits">
         <Chart
           {...common}
-          label="Records of points that wait, in the last ten minutes"
-          series={[{ label: 'Records', values: of((m) => m.lag), token: '--series-4', kind: 'area' }]}
+          label="Lag in the last ten minutes"
+          format={tenths}
+          series={[
+            { label: 'Slowest consumer', values: of((m) => m.lag), token: '--series-4', kind: 'area' },
+          ]}
         />
       </Panel>
     </div>

@@ -1,6 +1,6 @@
 import { compact, duration, plural, Stat } from '@/ui'
 
-import { freshnessTone, lagTone, type Moment, type Overview } from './model'
+import { freshnessTone, lagTone, slowest, type Moment, type Overview } from './model'
 
 /** How many moments a small line shows. */
 const TREND = 60
@@ -9,7 +9,7 @@ const TREND = 60
 export function Figures({ now, moments }: { now: Overview; moments: readonly Moment[] }) {
   const trend = (of: (m: Moment) => number | null) => moments.slice(-TREND).map(of)
   const { rates, freshness } = now
-  const slowest = now.consumers.reduce((most, c) => Math.max(most, c.lagSeconds), 0)
+  const lag = slowest(now) ?? 0
   const records = now.consumers.reduce((sum, c) => sum + c.lagRecords, 0)
   const errors = now.requests.find((r) => r.status === '5xx')?.perSecond ?? 0
   const refused = now.requests.find((r) => r.status === '4xx')?.perSecond ?? 0
@@ -45,8 +45,8 @@ export function Figures({ now, moments }: { now: Overview; moments: readonly Mom
       <Figure>
         <Stat
           label="Lag"
-          value={duration(Math.round(slowest * 10) * 100)}
-          tone={lagTone(slowest)}
+          value={duration(Math.round(lag * 10) * 100)}
+          tone={lagTone(lag)}
           trend={trend((m) => m.lag)}
           note={records === 0 ? 'nothing waits' : plural(records, 'record waits', 'records wait', compact)}
         />

@@ -73,7 +73,7 @@ export function Health({ now }: { now: Overview }) {
                 >
                   {c.lagRecords === 0
                     ? 'caught up'
-                    : `${compact(c.lagRecords)}, ${duration(Math.round(c.lagSeconds * 10) * 100)}`}
+                    : `${duration(Math.round(c.lagSeconds * 10) * 100)}, ${plural(c.lagRecords, 'record', 'records', compact)}`}
                 </span>
               </li>
             ))}

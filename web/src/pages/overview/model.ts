@@ -44,16 +44,20 @@ export interface Past {
   pointsAccepted: number
   pointsVisible: number | null
   lagRecords: number
+  /** Of the slowest consumer. */
+  lagSeconds: number
   freshness: Overview['freshness']
 }
 
 /** One moment of the charts; seconds of Unix time. */
 export interface Moment {
   at: number
-  requests: number
-  errors: number
-  accepted: number
+  /** Null, as all others: nothing is known of this time. */
+  requests: number | null
+  errors: number | null
+  accepted: number | null
   visible: number | null
+  /** Seconds, of the slowest consumer. */
   lag: number | null
   p50: number | null
   p95: number | null
@@ -76,7 +80,7 @@ export const fromPast = (p: Past): Moment => ({
   errors: p.errors,
   accepted: p.pointsAccepted,
   visible: p.pointsVisible,
-  lag: p.lagRecords,
+  lag: p.lagSeconds,
   p50: p.freshness?.p50Seconds ?? null,
   p95: p.freshness?.p95Seconds ?? null,
 })
@@ -88,10 +92,31 @@ export function fromNow(o: Overview): Moment {
     errors: o.requests.find((r) => r.status === '5xx')?.perSecond ?? 0,
     accepted: o.rates.pointsAccepted,
     visible: o.rates.pointsVisible,
-    lag: o.consumers.find((c) => c.topic === 'points')?.lagRecords ?? null,
+    lag: slowest(o),
     p50: o.freshness?.p50Seconds ?? null,
     p95: o.freshness?.p95Seconds ?? null,
   }
+}
+
+/** Seconds that the slowest consumer is behind; null: only another process knows. */
+export function slowest(o: Overview): number | null {
+  return o.consumers.length === 0 ? null : Math.max(...o.consumers.map((c) => c.lagSeconds))
+}
+
+/** Seconds between two moments from which on nothing is known of the time in between: past ones are five apart. */
+const GAP = 12
+
+/** The moments with one that knows nothing wherever nothing was told, so that no line leads over that time. */
+export function withGaps(moments: readonly Moment[]): Moment[] {
+  return moments.flatMap((m, i) => {
+    const before = moments[i - 1]
+    if (!before || m.at - before.at < GAP) return [m]
+    const at = (before.at + m.at) / 2
+    return [
+      { at, requests: null, errors: null, accepted: null, visible: null, lag: null, p50: null, p95: null },
+      m,
+    ]
+  })
 }
 
 /** The moments with one more; those that are no longer shown go, and one that is not later than the last is none. */

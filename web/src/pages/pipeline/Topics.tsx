@@ -23,8 +23,13 @@ import {
 } from '@/ui'
 
 import { type TopicsLook, useTopics } from './data'
-import type { Partition, Topic } from './shapes'
+import type { Partition, ReaderPartition, Topic } from './shapes'
 import { danger, type Pace, type TopicPair, pairs } from './throughput'
+
+/** The one topic that nothing waits for: its readers catch up by other means, too. */
+const EVENTS = 'graph.events'
+
+const isFar = (topic: Topic) => (danger(topic) ?? 0) >= 0.5
 
 interface Row extends TopicPair {
   pace: Pace | undefined
@@ -43,7 +48,16 @@ export function Topics() {
       {look.isError && <ErrorNotice error={look.error} onRetry={() => void look.refetch()} />}
       {look.isPending && <Skeleton height={88} />}
       {look.data && <Figures look={look.data} />}
-      {rows?.some((row) => (danger(row.topic) ?? 0) >= 0.5) && (
+      {rows?.some((row) => isFar(row.topic) && row.topic.topic === EVENTS) && (
+        <Notice tone="warn" title="Search is far behind the graph">
+          <p>
+            What its readers of {EVENTS} have not read takes more than half of what the log keeps. What the
+            log drops they read from the nodes; until then search finds what was. Are the roles running, and
+            can they reach their stores?
+          </p>
+        </Notice>
+      )}
+      {rows?.some((row) => isFar(row.topic) && row.topic.topic !== EVENTS) && (
         <Notice tone="warn" title="A consumer is far behind">
           <p>
             What it has not read takes more than half of what the log keeps. Before the log drops anything,
@@ -196,11 +210,29 @@ const COLUMNS: Column<Row>[] = [
   {
     id: 'group',
     head: 'Read by',
-    wide: true,
-    cell: ({ topic }) => (topic.group ? <code>{topic.group}</code> : <span className="muted">–</span>),
+    cell: ({ topic }) => <Readers topic={topic} />,
   },
   { id: 'dead', head: 'Dead letters', narrow: true, cell: ({ letters }) => <Dead letters={letters} /> },
 ]
+
+/** Who reads a topic; of several, with the lag of each. */
+function Readers({ topic }: { topic: Topic }) {
+  if (topic.readers.length === 0) return <span className="muted">–</span>
+  return (
+    <ul className="pipeline-readers">
+      {topic.readers.map((reader) => (
+        <li key={reader.group}>
+          <code>{reader.group}</code>
+          {topic.readers.length > 1 && (
+            <span className="muted nowrap">
+              {reader.lag === 0 ? 'up to date' : `lag ${compact(reader.lag)}`}
+            </span>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}
 
 function Rate({ pace, trend }: { pace: number | null | undefined; trend: Pace['writtenTrend'] | undefined }) {
   return (
@@ -232,9 +264,13 @@ const PARTITIONS: Column<Partition>[] = [
   { id: 'partition', head: 'Partition', primary: true, narrow: true, cell: (p) => <b>{p.partition}</b> },
   { id: 'begin', head: 'Begin', numeric: true, wide: true, cell: (p) => <Num n={p.begin} /> },
   { id: 'end', head: 'End', numeric: true, cell: (p) => <Num n={p.end} /> },
+  { id: 'bytes', head: 'Size', numeric: true, cell: (p) => <Bytes n={p.bytes} /> },
+]
+
+const READ: Column<ReaderPartition>[] = [
+  { id: 'partition', head: 'Partition', primary: true, narrow: true, cell: (p) => <b>{p.partition}</b> },
   { id: 'committed', head: 'Committed', numeric: true, cell: (p) => <Num n={p.committed} /> },
   { id: 'lag', head: 'Lag', numeric: true, cell: (p) => <Num n={p.lag} /> },
-  { id: 'bytes', head: 'Size', numeric: true, cell: (p) => <Bytes n={p.bytes} /> },
 ]
 
 function TopicSheet({ topic, pace, onClose }: { topic: Topic; pace: Pace | undefined; onClose: () => void }) {
@@ -251,7 +287,10 @@ function TopicSheet({ topic, pace, onClose }: { topic: Topic; pace: Pace | undef
         <Facts
           items={[
             ['Name at the brokers', <code key="name">{topic.name}</code>],
-            ['Read by', topic.group ? <code key="group">{topic.group}</code> : 'nobody of ours'],
+            [
+              'Read by',
+              topic.readers.length > 0 ? <Readers key="readers" topic={topic} /> : 'nobody of ours',
+            ],
             ['Written', pace?.written == null ? '–' : `${compact(pace.written)} records/s`],
             topic.lag !== null && ['Read', pace?.read == null ? '–' : `${compact(pace.read)} records/s`],
             topic.lag !== null && ['Lag', num(topic.lag)],
@@ -271,6 +310,21 @@ function TopicSheet({ topic, pace, onClose }: { topic: Topic; pace: Pace | undef
             rowKey={(p) => String(p.partition)}
           />
         </div>
+        {topic.readers.map((reader) => (
+          <section key={reader.group} className="stack">
+            <h3 className="pipeline-reader">
+              <code>{reader.group}</code> <span className="muted">lag {num(reader.lag)}</span>
+            </h3>
+            <div className="pipeline-inset">
+              <Table
+                label={`Partitions as ${reader.group} reads them`}
+                columns={READ}
+                rows={reader.partitions}
+                rowKey={(p) => String(p.partition)}
+              />
+            </div>
+          </section>
+        ))}
       </div>
     </Dialog>
   )

@@ -5,9 +5,21 @@ export interface Partition {
   begin: number
   /** Exclusive. */
   end: number
-  committed: number | null
-  lag: number | null
   bytes: number
+}
+
+/** A built-in consumer of a topic. */
+export interface Reader {
+  group: string
+  lag: number
+  /** In the order of the topic's. */
+  partitions: ReaderPartition[]
+}
+
+export interface ReaderPartition {
+  partition: number
+  committed: number | null
+  lag: number
 }
 
 export interface Topic {
@@ -18,8 +30,9 @@ export interface Topic {
   retentionBytes: number
   bytes: number
   records: number
-  group?: string
+  /** Of the reader that is furthest behind; null: there is none. */
   lag: number | null
+  readers: Reader[]
   partitions: Partition[]
   deadLetters: LetterCounts | null
 }

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { Topic } from './shapes'
+import type { Reader, Topic } from './shapes'
 import { danger, pairs, Throughput } from './throughput'
+
+const readerOf = (group: string, end: number, committed: number | null): Reader => {
+  const lag = end - (committed ?? 0)
+  return { group, lag, partitions: [{ partition: 0, committed, lag }] }
+}
 
 function topic(change: Partial<Topic>, end = 0, committed: number | null = end): Topic {
   return {
@@ -9,9 +14,9 @@ function topic(change: Partial<Topic>, end = 0, committed: number | null = end):
     retentionBytes: 1000,
     bytes: 0,
     records: end,
-    group: 'points',
     lag: end - (committed ?? 0),
-    partitions: [{ partition: 0, begin: 0, end, committed, lag: end - (committed ?? 0), bytes: 0 }],
+    readers: [readerOf('points', end, committed)],
+    partitions: [{ partition: 0, begin: 0, end, bytes: 0 }],
     deadLetters: null,
     ...change,
   }
@@ -65,9 +70,18 @@ describe('the pace of a topic', () => {
     expect(t.pace('points').lagTrend).toHaveLength(90)
   })
 
+  it('of a topic with two readers is that of the one that is behind', () => {
+    const t = new Throughput()
+    for (let i = 0; i < 5; i++) {
+      const readers = [readerOf('quick', 100 * i, 100 * i), readerOf('slow', 100 * i, 10 * i)]
+      t.add([topic({ readers, lag: 90 * i }, 100 * i)], i * 1000)
+    }
+    expect(t.pace('points')).toMatchObject({ written: 100, read: 10, caughtUpIn: null })
+  })
+
   it('of a topic that nobody reads has no reading', () => {
     const t = new Throughput()
-    const quiet = (end: number) => topic({ group: undefined, lag: null }, end, null)
+    const quiet = (end: number) => topic({ readers: [], lag: null }, end, null)
     t.add([quiet(0)], 0)
     t.add([quiet(10)], 1000)
     expect(t.pace('points')).toMatchObject({ written: 10, read: null, caughtUpIn: null })

@@ -64,12 +64,13 @@ export class Throughput {
 
 function lookAt(topic: Topic, at: number): Look {
   let end = 0
-  let committed: number | null = topic.group ? 0 : null
-  for (const p of topic.partitions) {
+  let committed: number | null = topic.readers.length > 0 ? 0 : null
+  topic.partitions.forEach((p, i) => {
     end += p.end
-    // What was not committed yet is not read: the group begins where the log does.
-    if (committed !== null) committed += p.committed ?? p.begin
-  }
+    // What one of them has not committed is not read; a group that committed nothing begins where the log does.
+    const least = Math.min(...topic.readers.map((reader) => reader.partitions[i]?.committed ?? p.begin))
+    if (committed !== null) committed += least
+  })
   return { at, end, committed, lag: topic.lag }
 }
 
