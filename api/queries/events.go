@@ -60,11 +60,9 @@ func (a *api) streamEvents(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	newest := heads[principal.Workspace]
-	switch {
-	case field == "":
+	beyond := after
+	if field == "" || after > newest {
 		after = newest
-	case after > newest:
-		return fault.Field(fault.Malformed, field, fmt.Sprintf("is beyond the newest change, which is %d", newest))
 	}
 	if r.Method == http.MethodHead {
 		w.Header().Set("Content-Type", eventstream.ContentType)
@@ -77,10 +75,19 @@ func (a *api) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	ctx, stop := s.out.Guard(r.Context(), request.SessionOf(r.Context()))
 	defer stop()
 	s.out.Comment("changes after " + strconv.FormatInt(after, 10)) // the reader knows that it is heard
+	if beyond > newest {
+		s.reset(beyond)
+	}
 	if err := s.run(ctx); err != nil && r.Context().Err() == nil {
 		slog.InfoContext(r.Context(), "a stream of changes is ended", "reason", err)
 	}
 	return nil
+}
+
+// reset tells a reader that has seen a change which the journal does not have that the
+// graph is not the one it knows. It is no refusal: a browser would never come back.
+func (s *stream) reset(after int64) {
+	s.out.Named("reset", strconv.FormatInt(s.sent, 10), fmt.Appendf(nil, `{"reason":"beyond_newest","after":%d,"newest":%d}`, after, s.sent))
 }
 
 // startAfter reads where a stream begins; field "" is now. A browser that reconnects

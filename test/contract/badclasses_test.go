@@ -190,6 +190,9 @@ func (w *whole) parameterClasses(t *testing.T) []class {
 	var streams []bad
 	for _, text := range []string{"99999", "-1", "+1", "1.5", "x", "9223372036854775808"} {
 		for _, path := range []string{"/api/queries/events", streamPath} {
+			if text == "99999" && path != streamPath {
+				continue // it may be right, of a graph that was restored
+			}
 			streams = append(streams, w.of(t, path+" "+text, contract.Request{Path: path + "?after=" + escape(text)}, 400, "after"),
 				w.of(t, path+" Last-Event-ID "+text, contract.Request{Path: path, Header: map[string]string{"Last-Event-ID": text}}, 400, "Last-Event-ID"),
 				w.of(t, path+" HEAD "+text, contract.Request{Method: http.MethodHead, Path: path + "?after=" + escape(text)}, 400, ""))

@@ -94,8 +94,11 @@ func (f *feed) parse(lines *bufio.Scanner, request string, until int64) {
 		case "data":
 			data += text
 		case "":
-			if kind == "change" {
+			switch kind {
+			case "change":
 				f.take(id, data, request)
+			case "reset":
+				f.tenant.load.wrong.add(5, "a stream of events begins again", "workspace %s, %s: %s", f.tenant.id, request, data)
 			}
 			id, kind, data = "", "", ""
 		}

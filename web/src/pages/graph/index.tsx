@@ -46,6 +46,8 @@ export default function GraphPage() {
     enabled: head !== null,
     again,
     onEvent: (event) => {
+      // The graph is another one than what is shown, as after a restore: nothing of it can be kept.
+      if (event.event === 'reset') window.location.reload()
       if (event.event !== 'change') return
       const change = JSON.parse(event.data) as Change
       explorer.change(change)
