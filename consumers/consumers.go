@@ -9,7 +9,8 @@
 //	store     stores it, writes its dead letters, and commits its offsets
 //
 // Each holds one batch at most (but the store as many as Config.StoreAtOnce), and a batch
-// is bounded in rows and bytes; when the store is away, poll stops. Nothing is committed
+// is bounded in rows and bytes; when the store is away, poll stops. With
+// Config.ByPartition each partition has a prepare and a store of its own. Nothing is committed
 // before it is stored: whatever dies in between is consumed again, so a [Handler] must be
 // idempotent.
 //
@@ -24,6 +25,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -107,6 +109,12 @@ type leaver interface {
 	Gone(partitions []int32)
 }
 
+// finisher is a Handler that does something beside its batches. Finish waits for it: when
+// all batches are stored and no more come, or the partitions go.
+type finisher interface {
+	Finish(ctx context.Context, partitions []int32) error
+}
+
 // fuller is a Batch that says itself when it has enough, by a measure of its own.
 type fuller interface {
 	Full() bool
@@ -151,6 +159,10 @@ type Config struct {
 	// committed in order all the same. For a handler to whom the order in which batches
 	// are stored does not matter, as between processes that share the partitions.
 	StoreAtOnce int
+	// ByPartition stores the batches of each partition by themselves, beside those of the
+	// others: BatchRows, BatchBytes and StoreAtOnce are of each. For a handler to whom the
+	// order among partitions does not matter. Several goroutines call its batches then.
+	ByPartition bool
 	// Grace is how long a stopping loop may take to store and commit what it has;
 	// 0: 8 s.
 	Grace time.Duration
@@ -175,6 +187,7 @@ type Loop struct {
 	metrics Metrics
 	shown   *collectors
 	tracer  tracing.Tracer
+	current atomic.Pointer[session]
 }
 
 // New makes a loop. Run runs it. What it measures is registered; nil: nowhere.
@@ -190,6 +203,15 @@ func New(cfg Config, handler Handler, client *kafka.Client, logger *slog.Logger,
 
 // Metrics gives the loop's counters, which go on counting.
 func (l *Loop) Metrics() *Metrics { return &l.metrics }
+
+// Abandon ends the present membership because of an error, as one of Batch.Store made by
+// Rejoin does. It is for what a handler does beside its batches.
+func (l *Loop) Abandon(err error) {
+	if s := l.current.Load(); s != nil {
+		s.end(err)
+		s.give()
+	}
+}
 
 // Run consumes until ctx is done, then stores and commits what is in flight, for
 // Grace at most, and returns nil. When the topic turns out to be another one, or

@@ -51,6 +51,7 @@ type intake struct {
 	drained  bool      // the log held no more when the last records came
 	force    bool      // take what is there, now
 	closed   bool      // no more records come
+	resume   func()    // has more fetched; nil: that was not stopped
 
 	wake  chan struct{} // something changed for take
 	space chan struct{} // something changed for waitForSpace
@@ -122,6 +123,16 @@ func (in *intake) waitForSpace(ctx context.Context) bool {
 	}
 }
 
+// pauseIfFull has no more fetched while the current batch is full.
+func (in *intake) pauseIfFull(pause func(bool)) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.resume == nil && in.full() {
+		pause(true)
+		in.resume = func() { pause(false) }
+	}
+}
+
 // take waits for a batch to prepare. Nil: there will be none, or ctx is done.
 func (in *intake) take(ctx context.Context) *batch {
 	for {
@@ -161,6 +172,10 @@ func (in *intake) tryTake() (taken *batch, wait time.Duration, over bool) {
 	in.current, in.force, in.lastTake = in.newBatch(), false, time.Now()
 	in.inFlight = append(in.inFlight, b)
 	poke(in.space)
+	if in.resume != nil {
+		in.resume()
+		in.resume = nil
+	}
 	return b, 0, false
 }
 

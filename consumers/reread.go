@@ -37,7 +37,7 @@ func (l *Loop) Reread(ctx context.Context, source Source) error {
 // records are not those that were meant, and says which it is.
 func (s *session) read(ctx context.Context, source Source) error {
 	retry := newRetry(s.logger, "reading")
-	for s.intake.waitForSpace(ctx) {
+	for s.lanes.waitForSpace(ctx) {
 		records, err := source.Poll(ctx, pollRecords)
 		switch {
 		case err == nil && retry.failed > 0:
@@ -52,7 +52,7 @@ func (s *session) read(ctx context.Context, source Source) error {
 			retry.wait(ctx, err)
 		}
 		if len(records) > 0 {
-			s.intake.add(records, false)
+			s.lanes.add(records, false)
 		}
 	}
 	return context.Cause(ctx)

@@ -24,7 +24,7 @@ type storing struct {
 
 // begin has batches stored, Config.StoreAtOnce of them at a time. What waits to be
 // finished counts: whoever stores one at a time has each noted before the next begins.
-func (s *session) begin(ready <-chan *batch, begun chan<- *storing) error {
+func (s *lane) begin(ready <-chan *batch, begun chan<- *storing) error {
 	defer close(begun)
 	for b := range ready {
 		select {
@@ -44,14 +44,14 @@ func (s *session) begin(ready <-chan *batch, begun chan<- *storing) error {
 }
 
 // storing is a batch whose storing begins now.
-func (s *session) storing(b *batch) *storing {
+func (s *lane) storing(b *batch) *storing {
 	began := time.Now()
 	ctx, stage := s.stage(s.hard, b, "store")
 	return &storing{batch: b, ctx: ctx, stage: stage, began: began, known: make(chan struct{})}
 }
 
 // finish settles and commits batches in their order, whichever is stored first.
-func (s *session) finish(begun <-chan *storing) error {
+func (s *lane) finish(begun <-chan *storing) error {
 	for w, ok := s.next(begun); ok; w, ok = s.next(begun) {
 		<-w.known
 		err := w.err
@@ -82,7 +82,7 @@ func (s *session) finish(begun <-chan *storing) error {
 // next waits for a batch that is being stored. When none has come by the time that what
 // is stored may be committed, that is committed: nothing may come for long, and all that
 // time what is stored would seem to be late.
-func (s *session) next(begun <-chan *storing) (w *storing, ok bool) {
+func (s *lane) next(begun <-chan *storing) (w *storing, ok bool) {
 	if len(s.uncommitted) > 0 {
 		due := time.NewTimer(s.cfg.CommitEvery - time.Since(s.committed))
 		defer due.Stop()

@@ -17,7 +17,7 @@ const maxLinks = 64
 
 // traceBatch begins the span of a batch, a trace of its own with links to those of
 // its records. A batch without a traced record has none.
-func (s *session) traceBatch(b *batch) context.Context {
+func (s *lane) traceBatch(b *batch) context.Context {
 	if !s.tracer.On() {
 		return s.hard
 	}
@@ -57,7 +57,7 @@ func linksOf(b *batch) []trace.SpanContext {
 }
 
 // stage begins a part of a batch's work.
-func (s *session) stage(ctx context.Context, b *batch, name string) (context.Context, trace.Span) {
+func (s *lane) stage(ctx context.Context, b *batch, name string) (context.Context, trace.Span) {
 	if b.span == nil {
 		return ctx, noop.Span{}
 	}

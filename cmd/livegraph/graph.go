@@ -42,9 +42,10 @@ func (p *process) graphRoutes(bodies *request.Budget) []route.Route {
 // newDecisions makes the consumer that decides commands.
 func (p *process) newDecisions() *decisions.Consumer {
 	return decisions.New(decisions.Deps{
-		Log: p.kafka, Graph: p.postgres, Redis: p.redis, Logger: p.logger, Metrics: p.metrics, Tracing: p.tracing,
+		Log: p.kafka, Graph: p.deciding, Redis: p.redis, Logger: p.logger, Metrics: p.metrics, Tracing: p.tracing,
 		Config: decisions.Config{
 			Group: p.cfg.Commands.Group, GroupRecords: p.cfg.Commands.GroupRecords, FetchBytes: p.cfg.Commands.FetchBytes, Grace: consumerGrace,
+			Transactions: decisions.TransactionsOf(p.cfg.Commands.Connections),
 		},
 	})
 }

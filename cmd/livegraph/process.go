@@ -63,6 +63,7 @@ type process struct {
 	tls        *tls.Config          // of the listener; nil: plain HTTP
 	tracing    trace.TracerProvider // nil: nothing is recorded
 	postgres   *postgres.DB
+	deciding   *postgres.DB // of the commands consumer alone: reads must not hold up commands
 	keys       *postgres.DB // connections of their own: slow work elsewhere must not hold up a key's check
 	clickhouse *clickhouse.DB
 	kafka      *kafka.Client
@@ -165,6 +166,12 @@ func (p *process) openStores(ctx context.Context) (err error) {
 	}
 	if p.keys, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), keyConns, postgres.Measured(pools, "keys"), postgres.Traced(p.tracing)); err != nil {
 		return err
+	}
+	if p.cfg.Has("commands") {
+		p.deciding, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), p.cfg.Commands.Connections, postgres.Measured(pools, "commands"), postgres.Traced(p.tracing))
+		if err != nil {
+			return err
+		}
 	}
 	if p.install, err = p.postgres.Installation(ctx); err != nil {
 		return err
@@ -362,7 +369,7 @@ func (p *process) close() {
 	if p.milvus != nil {
 		_ = p.milvus.Close()
 	}
-	for _, db := range []*postgres.DB{p.keys, p.postgres} {
+	for _, db := range []*postgres.DB{p.keys, p.deciding, p.postgres} {
 		if db != nil {
 			db.Close()
 		}

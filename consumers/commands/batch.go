@@ -25,8 +25,8 @@ func (r *record) replyTo() string { return string(kafka.Header(r.kafka, kafka.He
 // anew if all that is known of it is that it failed for an internal reason.
 func (r *record) redriven() bool { return kafka.Header(r.kafka, kafka.HeaderRedriven) != nil }
 
-// batch is what was polled while the groups before were decided. It is decided in
-// one or more groups, each a transaction.
+// batch is what was polled of a partition while the groups before were decided. It is
+// decided in one or more groups, each a transaction.
 type batch struct {
 	c       *Consumer
 	records []*record
@@ -59,7 +59,7 @@ func (b *batch) Prepare(context.Context) error { return nil }
 // Store decides the records, group by group.
 func (b *batch) Store(ctx context.Context) error {
 	for b.done < len(b.records) {
-		group := b.next()
+		group := b.c.firstGroup(b.records[b.done:])
 		if err := b.c.decide(ctx, group); err != nil {
 			return err
 		}
@@ -68,20 +68,38 @@ func (b *batch) Store(ctx context.Context) error {
 	return nil
 }
 
-// next gives the records of the next group.
-func (b *batch) next() []*record {
-	rest := b.records[b.done:]
+// decide decides records of a partition, when it is its turn among the partitions.
+func (c *Consumer) decide(ctx context.Context, records []*record) error {
+	p, err := c.partition(records[0].kafka.Partition)
+	if err != nil {
+		return err
+	}
+	if err := p.await(ctx, asideBytes); err != nil {
+		return err
+	}
+	select {
+	case c.deciding <- struct{}{}:
+		defer func() { <-c.deciding }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	d := &decider{Consumer: c, partition: p}
+	return d.decide(ctx, records)
+}
+
+// firstGroup returns the first of some records that are decided in one transaction.
+func (c *Consumer) firstGroup(records []*record) []*record {
 	commands, bytes := 0, 0
-	for i, r := range rest {
-		if i > 0 && (i >= b.c.deps.Config.GroupRecords || commands >= groupCommands || bytes >= groupBytes) {
-			return rest[:i]
+	for i, r := range records {
+		if i > 0 && (i >= c.deps.Config.GroupRecords || commands >= groupCommands || bytes >= groupBytes) {
+			return records[:i]
 		}
 		if r.request != nil {
 			commands += len(r.request.Actions)
 		}
 		bytes += len(r.kafka.Value)
 	}
-	return rest
+	return records
 }
 
 // Release lets go of the records.

@@ -1,12 +1,13 @@
 // Package commands is the consumer of topic "graph.commands": it decides the
 // commands of each workspace in their order and writes what they do to Postgres.
 //
-// Commands are decided in groups: those that came while the group before was being
-// committed. A group is one transaction with the resources, the journal, the undo
-// entries, the outcomes and how far the partitions are decided. Offsets are moved in
-// it on the condition that they are where this consumer knows them to be, so a
-// consumer that has lost a partition commits nothing, and a record that is read again
-// is known to be decided. Only after the commit is anybody told what came of a
+// Commands are decided in groups: those of a partition that came while the group before
+// was being committed. A group is one transaction with the resources, the journal, the
+// undo entries, the outcomes and how far the partition is decided. The offset is moved in
+// it on the condition that it is where this consumer knows it to be, so a consumer that
+// has lost a partition commits nothing, and a record that is read again is known to be
+// decided. Partitions are decided beside each other, each on a connection of its own:
+// what takes long in one holds up no other. Only after the commit is anybody told what came of a
 // command, by Redis; whoever misses that looks into Postgres.
 //
 // The same process publishes the journals of its partitions' workspaces to topic
@@ -19,6 +20,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,7 +40,7 @@ import (
 // Tracing.
 type Deps struct {
 	Log     *kafka.Client
-	Graph   *postgres.DB
+	Graph   *postgres.DB // of the consumer alone, or what else uses it holds commands up
 	Redis   *redis.DB
 	Config  Config
 	Logger  *slog.Logger          // nil: slog.Default()
@@ -51,6 +53,12 @@ type Config struct {
 	Group string // consumer group
 	// GroupRecords is the most records that are decided in one transaction; 0: 1000.
 	GroupRecords int
+	// Transactions is the most partitions that are decided at a time; 0: 8. See
+	// TransactionsOf.
+	Transactions int
+	// CascadeEdges is how many edges a node may have that is deleted or brought back among
+	// other commands; beyond, its workspace's commands are decided by themselves. 0: 10,000.
+	CascadeEdges int
 	FetchBytes   int32         // most bytes of one fetch
 	Grace        time.Duration // see consumers.Config
 	// OutcomesKept is how long outcomes are kept; 0: 24 hours.
@@ -63,6 +71,10 @@ const (
 	// A group ends with the record that brings it over these.
 	groupCommands = 2000
 	groupBytes    = 8 << 20
+	// laneBytes is how many bytes of records a batch of one partition ends with: each
+	// partition has up to three batches in memory.
+	laneBytes           = 2 << 20
+	defaultTransactions = 8
 	// commitEvery is how often Kafka is told how far the consumer is, which only
 	// watches of the lag go by.
 	commitEvery = 500 * time.Millisecond
@@ -78,13 +90,23 @@ type Consumer struct {
 	replier   *replier
 	publisher *Publisher
 	pruner    *pruner
+	deciding  chan struct{}  // a place for each partition that is being decided
+	long      chan struct{}  // a place for each workspace set aside that is being decided
+	beside    sync.WaitGroup // those who decide what is set aside
 	metrics   *metrics
 	replaced  consumers.Replaced
 
 	mu      sync.Mutex
 	topicID [16]byte
-	fence   map[int32]int64 // how far each of our partitions is decided, as Postgres has it
+	ours    map[int32]*partition
 }
+
+// TransactionsOf returns Config.Transactions for a database with so many connections: two
+// are left for publishing and clearing up, and some for what is set aside.
+func TransactionsOf(connections int32) int { return max(int(connections-2)*4/5, 1) }
+
+// longOf is how many workspaces that are set aside are decided at a time.
+func longOf(transactions int) int { return max(transactions/4, 1) }
 
 // New makes a consumer.
 func New(deps Deps) *Consumer {
@@ -94,12 +116,19 @@ func New(deps Deps) *Consumer {
 	if deps.Config.GroupRecords <= 0 {
 		deps.Config.GroupRecords = defaultGroupRecords
 	}
+	if deps.Config.Transactions <= 0 {
+		deps.Config.Transactions = defaultTransactions
+	}
+	if deps.Config.CascadeEdges <= 0 {
+		deps.Config.CascadeEdges = cascadeEdges
+	}
 	if deps.Config.OutcomesKept <= 0 {
 		deps.Config.OutcomesKept = outcomesKept
 	}
 	c := &Consumer{
 		deps: deps, logger: deps.Logger.With("component", "commands"),
-		fence: map[int32]int64{}, metrics: newMetrics(deps.Metrics),
+		ours: map[int32]*partition{}, metrics: newMetrics(deps.Metrics),
+		deciding: make(chan struct{}, deps.Config.Transactions), long: make(chan struct{}, longOf(deps.Config.Transactions)),
 	}
 	c.stacks = newStacks(deps.Redis, c.logger, c.metrics)
 	c.replier = newReplier(deps.Redis, c.logger, c.metrics)
@@ -108,8 +137,8 @@ func New(deps Deps) *Consumer {
 	cfg := deps.Config
 	c.loop = consumers.New(consumers.Config{
 		Name: "commands", Group: cfg.Group, Topic: deps.Log.Topic(kafka.TopicCommands).Name,
-		BatchRows: groupCommands, BatchBytes: groupBytes, FetchBytes: cfg.FetchBytes, CommitEvery: commitEvery,
-		Grace: cfg.Grace, Tracing: deps.Tracing,
+		BatchRows: groupCommands, BatchBytes: laneBytes, FetchBytes: cfg.FetchBytes, CommitEvery: commitEvery,
+		Grace: cfg.Grace, Tracing: deps.Tracing, ByPartition: true,
 	}, handler{c}, deps.Log, c.logger, deps.Metrics)
 	return c
 }
@@ -128,6 +157,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	around.Go(func() error { c.pruner.run(ctx); return nil })
 	work.Go(func() error { return c.loop.Run(ctx) })
 	err := work.Wait()
+	c.beside.Wait()
 	c.replier.close()
 	c.stacks.close()
 	return errors.Join(err, around.Wait())
@@ -176,7 +206,7 @@ func (h handler) Reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.topicID = [16]byte{}
-	clear(h.fence)
+	clear(h.ours)
 	h.publisher.own(nil)
 }
 
@@ -187,7 +217,14 @@ func (h handler) Discontinued(partition int32, from int64) { h.replaced.Note(par
 // has committed counts for nothing.
 func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
 	replaced := h.replaced.Known()
-	next, seen, err := resolve(ctx, h.deps.Log, h.deps.Graph, h.logger, replaced)
+	_, seen, err := resolve(ctx, h.deps.Log, h.deps.Graph, h.logger, replaced)
+	if err != nil {
+		return nil, err
+	}
+	// Where the partitions are is read when they are ours: nobody else moves them then, not
+	// even what is left of an earlier membership of ours.
+	owner := uuid.New()
+	next, err := h.deps.Graph.ClaimCommands(ctx, seen.ID, slices.Sorted(maps.Keys(committed)), owner)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +241,7 @@ func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int3
 		if !ok {
 			return nil, fmt.Errorf("partition %d is assigned and the topic has %d", p, len(seen.State))
 		}
-		h.fence[p] = at
+		h.ours[p] = newPartition(p, at, owner)
 		if start := seen.State[p].Start; at < start {
 			h.loop.Metrics().Lost.Add(start - at)
 			h.logger.Error("DATA LOSS: commands were trimmed before they were decided", "partition", p, "next", at, "start", start)
@@ -212,7 +249,7 @@ func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int3
 		}
 		from[p] = at
 	}
-	h.publisher.own(maps.Clone(h.fence))
+	h.publisher.own(slices.Collect(maps.Keys(h.ours)))
 	return from, nil
 }
 
@@ -221,9 +258,9 @@ func (h handler) Gone(partitions []int32) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, p := range partitions {
-		delete(h.fence, p)
+		delete(h.ours, p)
 	}
-	h.publisher.own(maps.Clone(h.fence))
+	h.publisher.own(slices.Collect(maps.Keys(h.ours)))
 }
 
 // NewBatch gives an empty batch.
@@ -235,12 +272,20 @@ func (handler) Version(*kgo.Record) uint64 { return 0 }
 // Advance has nothing to note: the transaction has.
 func (handler) Advance(context.Context, map[int32]int64) error { return nil }
 
-// at gives where a partition is decided, and the topic; false if it is not ours.
-func (c *Consumer) at(partition int32) (next int64, ok bool) {
+// partition returns one of ours.
+func (c *Consumer) partition(number int32) (*partition, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	next, ok = c.fence[partition]
-	return next, ok
+	if p, ok := c.ours[number]; ok {
+		return p, nil
+	}
+	return nil, consumers.Rejoin(fmt.Errorf("partition %d is not ours any more", number))
+}
+
+func (c *Consumer) topic() [16]byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.topicID
 }
 
 // partitionOf is the partition of a workspace's commands.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -32,17 +31,31 @@ type culprit struct {
 func (e *culprit) Error() string { return e.cause.Error() }
 func (e *culprit) Unwrap() error { return e.cause }
 
+// decider decides records of a partition: all but those of workspaces that are set aside,
+// or those of one that is.
+type decider struct {
+	*Consumer
+	partition *partition
+	aside     *aside // nil: the rest of the partition
+}
+
+// longRecord is an error that says that a record takes longer than others should wait.
+type longRecord struct{ record *record }
+
+func (*longRecord) Error() string { return postgres.ErrManyEdges.Error() }
+
 // decide decides a group. A record that can never be decided is put aside and has
 // that as its outcome; if it is not known which of several it is, they are decided in
 // two halves, and so on. An error means to try again, or, if it is Rejoin's, to throw
 // everything away.
-func (c *Consumer) decide(ctx context.Context, records []*record) error {
+func (c *decider) decide(ctx context.Context, records []*record) error {
 	for {
 		err := c.bury(ctx, records)
 		if err == nil {
 			err = c.tryGroup(ctx, records)
 		}
 		var one *culprit
+		var long *longRecord
 		var stale *postgres.StaleOffsets
 		switch {
 		case err == nil:
@@ -51,6 +64,8 @@ func (c *Consumer) decide(ctx context.Context, records []*record) error {
 			return err
 		case errors.As(err, &stale):
 			return c.whenStale(ctx, records, stale)
+		case errors.As(err, &long):
+			c.partition.setAside(long.record)
 		case errors.As(err, &one):
 			if !c.isPoison(one) {
 				return err
@@ -88,7 +103,7 @@ func (c *Consumer) poison(r *record, cause error) {
 
 // bury puts those records into the dead letters that can never be decided. It comes
 // before their offsets are passed, so they may be there twice, but once from each process.
-func (c *Consumer) bury(ctx context.Context, records []*record) error {
+func (c *decider) bury(ctx context.Context, records []*record) error {
 	var letters []kafka.DeadLetter
 	for _, r := range records {
 		if r.poison == "" || r.buried || c.isDecided(r) {
@@ -111,27 +126,34 @@ func (c *Consumer) bury(ctx context.Context, records []*record) error {
 	return nil
 }
 
-// isDecided says that a record is below the fence.
-func (c *Consumer) isDecided(r *record) bool {
-	next, ours := c.at(r.kafka.Partition)
-	return ours && r.kafka.Offset < next
-}
+// isDecided reports whether a record was decided before.
+func (c *decider) isDecided(r *record) bool { return c.aside == nil && c.partition.isDecided(r) }
 
 // group is a group on its way through its transaction.
 type group struct {
-	c       *Consumer
+	c       *decider
 	tx      *postgres.GraphTx
 	spec    postgres.GraphGroup
-	fresh   []*record // not below the fence
+	fresh   []*record // that are decided
+	later   []*record // that are set aside
+	end     int64     // of all of them
 	replies []redis.Reply
 	counts  counts
 }
 
 // tryGroup decides records in one transaction, and tells what came of them.
-func (c *Consumer) tryGroup(ctx context.Context, records []*record) error {
+func (c *decider) tryGroup(ctx context.Context, records []*record) error {
+	if c.aside == nil {
+		c.partition.turn.Lock()
+		defer c.partition.turn.Unlock()
+	}
 	g, err := c.newGroup(records)
-	if err != nil || len(g.fresh) == 0 {
+	if err != nil || g == nil {
 		return err
+	}
+	if len(g.fresh) == 0 { // all are set aside
+		g.advance(ctx, c.partition.fence(g.end, nil, 0, g.later).From)
+		return nil
 	}
 	began := time.Now()
 	c.stacks.prepare(ctx, g.spec.Workspaces)
@@ -144,12 +166,47 @@ func (c *Consumer) tryGroup(ctx context.Context, records []*record) error {
 		return err
 	}
 	decided := time.Now()
-	if err := g.tx.Commit(); err != nil {
+	if err := g.commit(ctx); err != nil {
 		return err
 	}
 	c.metrics.group(len(g.fresh), g.counts, begun.Sub(began), decided.Sub(begun), time.Since(decided))
-	g.committed()
 	return nil
+}
+
+// commit commits, and passes on what is decided. What was set aside moves the fence only
+// now: until then the rest of its partition did.
+func (g *group) commit(ctx context.Context) error {
+	c := g.c
+	if c.aside != nil {
+		c.partition.turn.Lock()
+		defer c.partition.turn.Unlock()
+		g.spec.Offsets = []postgres.GraphOffset{c.partition.fence(0, c.aside, len(g.fresh), nil)}
+		if err := g.tx.MoveFence(g.spec); err != nil {
+			return err
+		}
+	}
+	if err := g.tx.Commit(); err != nil {
+		return err
+	}
+	g.committed()
+	g.advance(ctx, g.spec.Offsets[0].To)
+	return nil
+}
+
+// advance notes that the group is decided, and where the fence is.
+func (g *group) advance(ctx context.Context, fence int64) {
+	c := g.c
+	if c.aside != nil {
+		c.partition.decided(c.aside, len(g.fresh), fence)
+		return
+	}
+	for _, w := range c.partition.advance(g.end, fence, g.later) {
+		c.beside.Add(1)
+		go func() {
+			defer c.beside.Done()
+			c.decideAside(ctx, c.partition, w)
+		}()
+	}
 }
 
 // writeAhead is after how many commands what they do is written while the next ones
@@ -170,6 +227,9 @@ func (g *group) decideAll() error {
 		if err == nil {
 			continue
 		}
+		if errors.Is(err, postgres.ErrManyEdges) {
+			return &longRecord{r}
+		}
 		if failed := g.tx.Failed(); failed != nil { // not this record's doing, perhaps
 			return failed
 		}
@@ -178,42 +238,31 @@ func (g *group) decideAll() error {
 	return nil
 }
 
-// newGroup leaves out what is decided, and says what the rest is about.
-func (c *Consumer) newGroup(records []*record) (*group, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	g := &group{c: c, spec: postgres.GraphGroup{TopicID: c.topicID}, counts: counts{}}
-	ends := map[int32]int64{}
-	for _, r := range records {
-		next, ours := c.fence[r.kafka.Partition]
-		switch {
-		case !ours:
-			return nil, consumers.Rejoin(fmt.Errorf("partition %d is not ours any more", r.kafka.Partition))
-		case r.kafka.Offset < next:
-			c.metrics.skipped.Inc()
-		default:
-			g.fresh = append(g.fresh, r)
-			ends[r.kafka.Partition] = r.kafka.Offset + 1
+// newGroup leaves out what is decided or set aside, and says what the rest is about; nil:
+// nothing is left.
+func (c *decider) newGroup(records []*record) (*group, error) {
+	if now, err := c.Consumer.partition(c.partition.number); err != nil || now != c.partition {
+		return nil, consumers.Rejoin(fmt.Errorf("partition %d is not ours any more", c.partition.number))
+	}
+	g := &group{c: c, fresh: records, counts: counts{}, end: records[len(records)-1].kafka.Offset + 1}
+	g.spec = postgres.GraphGroup{TopicID: c.topic(), Owner: c.partition.owner}
+	if c.aside == nil {
+		var skipped int
+		g.fresh, g.later, skipped = c.partition.split(records)
+		c.metrics.skipped.Add(float64(skipped))
+		if skipped == len(records) {
+			return nil, nil
 		}
+		g.spec.Offsets = []postgres.GraphOffset{c.partition.fence(g.end, nil, 0, g.later)}
+		g.spec.CascadeEdges = c.deps.Config.CascadeEdges
 	}
-	for p, end := range ends {
-		g.spec.Offsets = append(g.spec.Offsets, postgres.GraphOffset{Partition: p, From: c.fence[p], To: end})
-	}
-	slices.SortFunc(g.spec.Offsets, func(a, b postgres.GraphOffset) int { return int(a.Partition - b.Partition) })
 	g.spec.Workspaces = needsOf(g.fresh)
 	return g, nil
 }
 
-// committed passes on what is decided.
+// committed tells what is decided.
 func (g *group) committed() {
 	c := g.c
-	c.mu.Lock()
-	for _, o := range g.spec.Offsets {
-		if _, ours := c.fence[o.Partition]; ours {
-			c.fence[o.Partition] = o.To
-		}
-	}
-	c.mu.Unlock()
 	c.replier.send(g.replies)
 	var changed []uuid.UUID
 	for i := range g.spec.Workspaces {
@@ -232,16 +281,20 @@ func (g *group) committed() {
 
 // whenStale finds out why the fence is not where it was: a commit whose answer was
 // lost leaves it where the group ends, and then the group is decided.
-func (c *Consumer) whenStale(ctx context.Context, records []*record, stale *postgres.StaleOffsets) error {
+func (c *decider) whenStale(ctx context.Context, records []*record, stale *postgres.StaleOffsets) error {
+	c.partition.turn.Lock()
+	defer c.partition.turn.Unlock()
 	g, err := c.newGroup(records)
-	if err != nil {
+	if err != nil || g == nil {
 		return err
 	}
-	for _, o := range g.spec.Offsets {
-		if stale.Next[o.Partition] != o.To {
-			c.metrics.stale.Inc()
-			return consumers.Rejoin(fmt.Errorf("somebody else decides these partitions: %w", stale))
-		}
+	moved := c.partition.fence(g.end, nil, 0, g.later)
+	if c.aside != nil {
+		moved = c.partition.fence(0, c.aside, len(g.fresh), nil)
+	}
+	if !stale.Owned || stale.Next[moved.Partition] != moved.To {
+		c.metrics.stale.Inc()
+		return consumers.Rejoin(fmt.Errorf("somebody else decides this partition: %w", stale))
 	}
 	var refs []postgres.CommandRef
 	for _, r := range g.fresh {
@@ -259,13 +312,9 @@ func (c *Consumer) whenStale(ctx context.Context, records []*record, stale *post
 		}
 	}
 	c.logger.Warn("a group was committed although its commit failed", "records", len(g.fresh))
-	c.mu.Lock()
-	for _, o := range g.spec.Offsets {
-		c.fence[o.Partition] = o.To
-	}
-	c.mu.Unlock()
 	c.replier.send(g.replies)
 	c.publisher.look()
+	g.advance(ctx, moved.To)
 	return nil
 }
 

@@ -119,12 +119,12 @@ func FuzzDecodeStack(f *testing.F) {
 // TestAPartitionThatIsLostIsNoRecordsFault has a group's partition go before the group is
 // decided, as a broker that was away takes it: that poisons nothing.
 func TestAPartitionThatIsLostIsNoRecordsFault(t *testing.T) {
-	c := &Consumer{fence: map[int32]int64{1: 7}, logger: slog.New(slog.DiscardHandler)}
-	records := []*record{{kafka: &kgo.Record{Partition: 1, Offset: 7}}, {kafka: &kgo.Record{Partition: 0, Offset: 3}}}
-	for _, group := range [][]*record{records, records[1:]} {
-		err := c.decide(t.Context(), group)
-		require.True(t, consumers.IsRejoin(err), "%v", err)
-	}
+	c := &Consumer{ours: map[int32]*partition{1: newPartition(1, 7, uuid.New())}, logger: slog.New(slog.DiscardHandler), deciding: make(chan struct{}, 1)}
+	records := []*record{{kafka: &kgo.Record{Partition: 0, Offset: 3}}, {kafka: &kgo.Record{Partition: 1, Offset: 7}}}
+	err := c.decide(t.Context(), records[:1])
+	require.True(t, consumers.IsRejoin(err), "%v", err)
+	d := &decider{Consumer: c, partition: newPartition(1, 7, uuid.New())}
+	require.True(t, consumers.IsRejoin(d.decide(t.Context(), records[1:])), "it went and came back")
 	for _, r := range records {
 		require.Empty(t, r.poison)
 	}

@@ -31,6 +31,7 @@ type metrics struct {
 	unpublished  prometheus.Gauge
 	oldest       prometheus.Gauge
 	publishFails prometheus.Counter
+	aside        prometheus.Gauge
 }
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
@@ -61,6 +62,9 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		publishTime: factory.NewHistogram(prometheus.HistogramOpts{
 			Name: "livegraph_graph_events_publish_duration_seconds", Help: "Time to put a portion of a workspace's changes on topic graph.events, with reading them.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 11),
+		}),
+		aside: factory.NewGauge(prometheus.GaugeOpts{
+			Name: "livegraph_commands_set_aside_workspaces", Help: "Workspaces whose commands are decided beside the rest of their partition, because one touches very many edges.",
 		}),
 		unpublished: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_graph_events_unpublished_workspaces", Help: "Workspaces of our partitions with changes that are not on topic graph.events yet.",

@@ -38,7 +38,7 @@ type Publisher struct {
 	wake    chan struct{}
 
 	mu      sync.Mutex
-	owned   map[int32]int64        // our partitions
+	owned   map[int32]bool         // our partitions
 	pending map[uuid.UUID]struct{} // workspaces that have changes to publish
 	looking bool                   // others may be there that we do not know of
 }
@@ -48,9 +48,13 @@ func newPublisher(db *postgres.DB, log *kafka.Client, logger *slog.Logger, m *me
 }
 
 // own says which partitions are ours.
-func (p *Publisher) own(partitions map[int32]int64) {
+func (p *Publisher) own(partitions []int32) {
+	owned := make(map[int32]bool, len(partitions))
+	for _, number := range partitions {
+		owned[number] = true
+	}
 	p.mu.Lock()
-	p.owned, p.looking = partitions, true
+	p.owned, p.looking = owned, true
 	p.mu.Unlock()
 	p.poke()
 }
@@ -185,7 +189,7 @@ func (p *Publisher) take() []uuid.UUID {
 	defer p.mu.Unlock()
 	var ours []uuid.UUID
 	for id := range p.pending {
-		if _, own := p.owned[partitionOf(id, partitions)]; own {
+		if p.owned[partitionOf(id, partitions)] {
 			ours = append(ours, id)
 		}
 	}

@@ -135,6 +135,16 @@ type Commands struct {
 	Group        string `help:"Consumer group." default:"livegraph-commands" env:"LIVEGRAPH_COMMANDS_GROUP"`
 	GroupRecords int    `help:"Most records of graph.commands that are decided in one transaction." default:"1000" env:"LIVEGRAPH_COMMANDS_GROUP_RECORDS"`
 	FetchBytes   int32  `help:"Most bytes of one fetch." default:"8388608" env:"LIVEGRAPH_COMMANDS_FETCH_BYTES"`
+	Connections  int32  `help:"Connections to Postgres of a process with role commands, beside its others, at least 4: two publish changes; of the rest a fifth decides commands that touch very many edges, and each other one a partition." default:"12" env:"LIVEGRAPH_COMMANDS_CONNECTIONS"`
+}
+
+// minCommandConns is one for each kind of work: see Commands.Connections.
+const minCommandConns = 4
+
+func (c *Commands) validate(bad func(setting, format string, args ...any)) {
+	if c.Connections < minCommandConns {
+		bad("commands-connections", "must be at least %d", minCommandConns)
+	}
 }
 
 // Log says how to log.
@@ -208,6 +218,7 @@ func (c *Config) Validate() error {
 	if c.Rollups.Late < 0 {
 		bad("rollups-late", "must not be below zero")
 	}
+	c.Commands.validate(bad)
 	c.Lexical.validate(bad)
 	c.Embeddings.validate(bad)
 	c.Kafka.validate(bad)

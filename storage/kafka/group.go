@@ -164,6 +164,17 @@ func fetchFailure(fetches kgo.Fetches) (failure error) {
 // AllowRebalance lets partitions come and go until the next Poll.
 func (g *Group) AllowRebalance() { g.client.AllowRebalance() }
 
+// Pause stops fetching a partition, or goes on with it. What was fetched of it and not
+// polled is fetched again then. It may be called by any goroutine.
+func (g *Group) Pause(partition int32, pause bool) {
+	one := map[string][]int32{g.topic: {partition}}
+	if pause {
+		g.client.PauseFetchPartitions(one)
+		return
+	}
+	g.client.ResumeFetchPartitions(one)
+}
+
 // Buffered gives how many records are fetched and not yet polled.
 func (g *Group) Buffered() int64 { return g.client.BufferedFetchRecords() }
 

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -18,9 +19,17 @@ import (
 // it is asked for.
 type GraphGroup struct {
 	TopicID    [16]byte
-	Offsets    []GraphOffset
-	Workspaces []GraphNeeds // each workspace once
+	Owner      uuid.UUID     // see ClaimCommands; nil: nobody has claimed the partitions
+	Offsets    []GraphOffset // none: GraphTx.MoveFence moves the fence
+	Workspaces []GraphNeeds  // each workspace once
+	// CascadeEdges is how many edges a node that a command deletes or brings back may
+	// have; beyond, it fails with ErrManyEdges. 0: any number.
+	CascadeEdges int
 }
+
+// ErrManyEdges says that a command is about a node with more edges than
+// GraphGroup.CascadeEdges: it takes longer than the others of a group should wait.
+var ErrManyEdges = errors.New("the node has very many edges")
 
 // GraphOffset says from which offset of a partition of the commands on the group's
 // records are, and where they end: the fence. From is what command_offsets holds as
@@ -28,6 +37,8 @@ type GraphGroup struct {
 type GraphOffset struct {
 	Partition int32
 	From, To  int64
+	// Held says that records from To on are decided, too, and one at To is not.
+	Held bool
 }
 
 // GraphNeeds is what the commands of a group look at in one workspace.
@@ -58,7 +69,8 @@ type GraphStacks struct {
 // decides it, or a transaction was committed whose answer was lost. Nothing was
 // changed.
 type StaleOffsets struct {
-	Next map[int32]int64 // where the group's partitions are; a missing one is not known at all
+	Next  map[int32]int64 // where the group's partitions are; a missing one is not known at all
+	Owned bool            // all of them are still claimed by the group's owner
 }
 
 // Error names where the partitions are.
@@ -84,6 +96,7 @@ type GraphTx struct {
 	ctx      context.Context
 	conn     *graphConn
 	edges    int // see centreEdges
+	most     int // see GraphGroup.CascadeEdges
 	states   map[uuid.UUID]*GraphState
 	order    []*GraphState
 	outcomes []graphOutcome
@@ -113,7 +126,7 @@ func (db *DB) beginGraph(ctx context.Context, g GraphGroup, edges int) (*GraphTx
 		return nil, classify(fmt.Errorf("beginning a group: %w", err))
 	}
 	tx := &GraphTx{
-		ctx: ctx, conn: &graphConn{Conn: conn}, edges: edges, states: make(map[uuid.UUID]*GraphState, len(g.Workspaces)), known: map[graphID][]byte{},
+		ctx: ctx, conn: &graphConn{Conn: conn}, edges: edges, most: g.CascadeEdges, states: make(map[uuid.UUID]*GraphState, len(g.Workspaces)), known: map[graphID][]byte{},
 	}
 	if err := tx.begin(g); err != nil {
 		tx.Rollback()
@@ -124,9 +137,10 @@ func (db *DB) beginGraph(ctx context.Context, g GraphGroup, edges int) (*GraphTx
 
 const beginSettings = byIndexes + `, set_config('statement_timeout', $1, true)`
 
-const moveFence = `UPDATE command_offsets o SET next_offset = t.next, updated_at = now()
-	FROM unnest($2::int[], $3::bigint[], $4::bigint[]) AS t (partition, was, next)
-	WHERE o.topic_id = $1 AND o.partition = t.partition AND o.next_offset = t.was`
+const moveFence = `UPDATE command_offsets o SET next_offset = t.next, updated_at = now(),
+	held_since = CASE WHEN t.held THEN COALESCE(o.held_since, now()) END
+	FROM unnest($2::int[], $3::bigint[], $4::bigint[], $5::boolean[]) AS t (partition, was, next, held)
+	WHERE o.topic_id = $1 AND o.partition = t.partition AND o.next_offset = t.was AND o.owner IS NOT DISTINCT FROM $6::uuid`
 
 const lockHeads = `SELECT h.workspace_id, h.sequence FROM graph_heads h JOIN workspaces w ON w.id = h.workspace_id
 	WHERE h.workspace_id = ANY($1) AND w.deleted_at IS NULL ORDER BY h.workspace_id FOR UPDATE OF h`
@@ -148,10 +162,12 @@ func (tx *GraphTx) begin(g GraphGroup) error {
 	b.Queue("begin")
 	b.Queue(beginSettings, fmt.Sprint(graphStatementTimeout.Milliseconds()))
 	moved := int64(0)
-	b.Queue(moveFence, fenceArgs(g)...).Exec(func(tag commandTag) error {
-		moved = tag.RowsAffected()
-		return nil
-	})
+	if len(g.Offsets) > 0 {
+		b.Queue(moveFence, fenceArgs(g)...).Exec(func(tag commandTag) error {
+			moved = tag.RowsAffected()
+			return nil
+		})
+	}
 	heads := map[uuid.UUID]graph.Sequence{}
 	b.Queue(lockHeads, wanted.workspaces).Query(readHeads(heads))
 	if len(wanted.records.ids) > 0 {
@@ -179,14 +195,6 @@ func (tx *GraphTx) begin(g GraphGroup) error {
 	return tx.settleHeads(g, heads)
 }
 
-func fenceArgs(g GraphGroup) []any {
-	partitions, from, to := make([]int32, len(g.Offsets)), make([]int64, len(g.Offsets)), make([]int64, len(g.Offsets))
-	for i, o := range g.Offsets {
-		partitions[i], from[i], to[i] = o.Partition, o.From, o.To
-	}
-	return []any{g.TopicID[:], partitions, from, to}
-}
-
 func readHeads(heads map[uuid.UUID]graph.Sequence) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		var id uuid.UUID
@@ -207,33 +215,6 @@ func (tx *GraphTx) readOutcomes(rows pgx.Rows) error {
 		return nil
 	})
 	return err
-}
-
-// stale rolls the group back and says where its partitions are.
-func (tx *GraphTx) stale(g GraphGroup) error {
-	next := map[int32]int64{}
-	partitions := make([]int32, len(g.Offsets))
-	for i, o := range g.Offsets {
-		partitions[i] = o.Partition
-	}
-	if _, err := tx.conn.Exec(tx.ctx, "rollback"); err != nil {
-		return fmt.Errorf("rolling a group back: %w", err)
-	}
-	rows, err := tx.conn.Query(tx.ctx, `SELECT partition, next_offset FROM command_offsets
-		WHERE topic_id = $1 AND partition = ANY($2)`, g.TopicID[:], partitions)
-	if err != nil {
-		return fmt.Errorf("reading the fence: %w", err)
-	}
-	var partition int32
-	var at int64
-	_, err = pgx.ForEachRow(rows, []any{&partition, &at}, func() error {
-		next[partition] = at
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("reading the fence: %w", err)
-	}
-	return &StaleOffsets{Next: next}
 }
 
 // settleHeads gives each state its head. A workspace without one gets it; one that

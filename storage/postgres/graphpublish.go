@@ -81,9 +81,12 @@ func (db *DB) Published(ctx context.Context, workspace uuid.UUID, sequence int64
 }
 
 // PruneOutcomes removes outcomes older than kept, at most so many, and says how many.
+// Those of records that may be read again, because the fence of their partition stands
+// still below them, are kept.
 func (db *DB) PruneOutcomes(ctx context.Context, kept time.Duration, limit int) (int64, error) {
 	tag, err := db.pool.Exec(ctx, `DELETE FROM command_outcomes WHERE (workspace_id, command_id) IN (
-		SELECT workspace_id, command_id FROM command_outcomes WHERE decided_at < now() - make_interval(secs => $1)
+		SELECT workspace_id, command_id FROM command_outcomes WHERE decided_at <
+		LEAST(now() - make_interval(secs => $1), COALESCE((SELECT min(held_since) FROM command_offsets), 'infinity'))
 		ORDER BY decided_at LIMIT $2)`, kept.Seconds(), limit)
 	if err != nil {
 		return 0, classify(fmt.Errorf("removing old outcomes: %w", err))

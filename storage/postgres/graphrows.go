@@ -165,8 +165,16 @@ func (s *GraphState) loadEdges(ids []uuid.UUID) error {
 }
 
 // wholeAt says whether all edges of a node are in memory, and reads them if they are
-// few.
+// few. They may be too many for the group.
 func (s *GraphState) wholeAt(node uuid.UUID) (bool, error) {
+	whole, err := s.allAt(node)
+	if err == nil && !whole {
+		err = s.checkEdges(node)
+	}
+	return whole, err
+}
+
+func (s *GraphState) allAt(node uuid.UUID) (bool, error) {
 	if whole, known := s.whole[node]; known {
 		return whole, nil
 	}

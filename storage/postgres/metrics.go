@@ -82,7 +82,7 @@ type openOptions struct {
 	tracer  tracing.Tracer
 }
 
-// Measured has the DB measure into m, under a name of the pool: main or keys.
+// Measured has the DB measure into m, under a name of the pool: main, keys or commands.
 func Measured(m *Metrics, pool string) Option {
 	return func(o *openOptions) { o.metrics, o.pool = m, pool }
 }

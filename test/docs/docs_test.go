@@ -161,6 +161,7 @@ func TestTheDefaultsThatPagesNameAreThoseOfTheSettings(t *testing.T) {
 		"api-shutdown-timeout":      {"docs/operations.md", "`--api-shutdown-timeout`, 8 s", "8s"},
 		"ingest-log-full-threshold": {"docs/operations.md", "`--ingest-log-full-threshold` (0.8)", "0.8"},
 		"postgres-max-conns":        {"docs/operations.md", "`--postgres-max-conns` connections (16)", "16"},
+		"commands-connections":      {"docs/operations.md", "`--commands-connections` (12)", "12"},
 		"kafka-retention-bytes":     {"docs/operations.md", "defaults (256 MiB, 8 partitions)", "268435456"},
 		"kafka-points-partitions":   {"docs/operations.md", "defaults (256 MiB, 8 partitions)", "8"},
 		"listen":                    {"README.md", "export LG=http://127.0.0.1:8080", "127.0.0.1:8080"},
