@@ -33,5 +33,5 @@ func (a *api) register(registerer prometheus.Registerer) {
 func (w *Waiter) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.waiting)
+	return w.waiting.Len()
 }

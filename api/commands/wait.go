@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"container/list"
 	"context"
 	"log/slog"
 	"sync"
@@ -42,23 +43,25 @@ type outcomeStore interface {
 }
 
 // Waiter waits for the outcomes of commands: by the replies, and, because a reply may
-// be lost, by looking into the store, for all who wait at once: for each after a
-// second, while no replies come at short intervals.
+// be lost, by looking into the store, for all who are due at once: for each after a
+// second, while no replies come at short intervals. Who is due is found without looking
+// at the others, however many wait.
 type Waiter struct {
 	replies  replies
 	outcomes outcomeStore
 	log      *slog.Logger
 
 	mu      sync.Mutex
-	waiting map[*wait]struct{}
-	wake    chan struct{} // somebody began to wait, or is due
+	waiting list.List     // of *wait, in the order of when they are due
+	told    []*wait       // those to look for now
+	wake    chan struct{} // somebody waits and nobody did, or is told to look
 
 	heard, looked, overdue atomic.Int64
 }
 
 // NewWaiter makes a Waiter. Run must run while something is waited for.
 func NewWaiter(r replies, outcomes outcomeStore, log *slog.Logger) *Waiter {
-	return &Waiter{replies: r, outcomes: outcomes, log: log, waiting: map[*wait]struct{}{}, wake: make(chan struct{}, 1)}
+	return &Waiter{replies: r, outcomes: outcomes, log: log, wake: make(chan struct{}, 1)}
 }
 
 // wait is one who waits for an outcome.
@@ -69,8 +72,8 @@ type wait struct {
 	stop   func()
 	found  chan []byte // at most one
 
-	due  time.Time // under the Waiter's lock: when to look
-	told bool      // an empty reply came: look now
+	place *list.Element // under the Waiter's lock: in waiting; nil: it has ended
+	due   time.Time     // likewise: when to look
 }
 
 // begin begins to wait; it comes before the command is on its way, so that no reply
@@ -78,13 +81,15 @@ type wait struct {
 func (w *Waiter) begin(ref postgres.CommandRef) (*wait, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.waiting) >= maxWaiting {
+	if w.waiting.Len() >= maxWaiting {
 		return nil, fault.New(fault.Unavailable, "Too many commands are waited for").After(time.Second)
 	}
 	one := &wait{waiter: w, ref: ref, found: make(chan []byte, 1), due: time.Now().Add(lookAgain)}
 	one.heard, one.stop = w.replies.Await(ref.ID)
-	w.waiting[one] = struct{}{}
-	w.poke()
+	one.place = w.waiting.PushBack(one) // nobody is due later
+	if w.waiting.Len() == 1 {
+		w.poke()
+	}
 	return one, nil
 }
 
@@ -92,7 +97,8 @@ func (o *wait) end() {
 	o.stop()
 	o.waiter.mu.Lock()
 	defer o.waiter.mu.Unlock()
-	delete(o.waiter.waiting, o)
+	o.waiter.waiting.Remove(o.place)
+	o.place = nil
 }
 
 // poke has Run look who is due. It never blocks.
@@ -129,7 +135,7 @@ func (o *wait) outcome(ctx context.Context, patience time.Duration) ([]byte, err
 
 func (o *wait) lookNow() {
 	o.waiter.mu.Lock()
-	o.told = true
+	o.waiter.told = append(o.waiter.told, o)
 	o.waiter.mu.Unlock()
 	o.waiter.poke()
 }
@@ -203,11 +209,23 @@ func (w *Waiter) dueNow() (due []*wait) {
 	now, connected := time.Now(), w.replies.Connected()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for o := range w.waiting {
-		if o.told || !connected || !now.Before(o.due) {
-			o.told, o.due = false, now.Add(lookAgain)
-			due = append(due, o)
+	take := func(o *wait) {
+		o.due = now.Add(lookAgain)
+		w.waiting.MoveToBack(o.place)
+		due = append(due, o)
+	}
+	for _, o := range w.told {
+		if o.place != nil {
+			take(o)
 		}
+	}
+	w.told = nil
+	for left := w.waiting.Len() - len(due); left > 0; left-- {
+		o := w.waiting.Front().Value.(*wait)
+		if connected && now.Before(o.due) {
+			break
+		}
+		take(o)
 	}
 	return due
 }

@@ -5,7 +5,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -184,4 +186,47 @@ func TestThePatienceOfACaller(t *testing.T) {
 		_, err := patience(w, r)
 		require.Equal(t, fault.Malformed, fault.KindOf(err), header)
 	}
+}
+
+// connection is a redis.Replies on which nothing comes, and that counts who asks.
+type connection struct{ asked atomic.Int64 }
+
+func (*connection) Address() string                         { return "" }
+func (*connection) Await(uuid.UUID) (<-chan []byte, func()) { return nil, func() {} }
+func (c *connection) Connected() bool                       { c.asked.Add(1); return true }
+
+// nothing is a store in which there is no outcome, and that counts who is looked for.
+type nothing struct{ looked atomic.Int64 }
+
+func (n *nothing) CommandOutcomes(_ context.Context, refs []postgres.CommandRef) (map[postgres.CommandRef][]byte, error) {
+	n.looked.Add(int64(len(refs)))
+	return nil, nil
+}
+
+func TestWhoBeginsToWaitHasNobodyLookedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, n := &connection{}, &nothing{}
+		w := NewWaiter(c, n, slog.New(slog.DiscardHandler))
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- w.Run(ctx) }()
+		var waiting []*wait
+		for range 1000 {
+			one, err := w.begin(postgres.CommandRef{ID: uuid.New()})
+			require.NoError(t, err)
+			waiting = append(waiting, one)
+			synctest.Wait()
+		}
+		require.LessOrEqual(t, c.asked.Load(), int64(2), "no time has passed")
+		for _, one := range waiting[:600] {
+			one.end()
+		}
+		waiting[600].lookNow()
+		synctest.Wait()
+		require.EqualValues(t, 1, n.looked.Load(), "that which was told of, and no other")
+		time.Sleep(lookAgain + lookEvery)
+		require.EqualValues(t, 1+400, n.looked.Load(), "each a second after it was last")
+		stop()
+		require.ErrorIs(t, <-ended, context.Canceled)
+	})
 }
