@@ -153,6 +153,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	around.Go(func() error { c.replier.run(after); return nil })
 	around.Go(func() error { c.stacks.run(after); return nil })
 	around.Go(func() error { c.publisher.Run(ctx); return nil })
+	around.Go(func() error { c.publisher.runLong(ctx); return nil })
 	around.Go(func() error { c.publisher.Watch(ctx); return nil })
 	around.Go(func() error { c.pruner.run(ctx); return nil })
 	work.Go(func() error { return c.loop.Run(ctx) })

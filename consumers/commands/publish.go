@@ -2,7 +2,11 @@ package commands
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,7 +14,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/pause"
-	"github.com/livegraph/livegraph/schemas/graphrecord"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -19,17 +22,27 @@ import (
 const (
 	// lookEvery is how often it is looked for workspaces that have changes which are
 	// not published, beside those that this process has decided.
-	lookEvery      = 5 * time.Second
-	publishChanges = 1000     // most changes of a portion
-	publishBytes   = 16 << 20 // a portion ends with the change that brings it over
-	unpublishedMax = 10_000   // workspaces that are found by one look
+	lookEvery         = 5 * time.Second
+	publishWorkspaces = 500      // most workspaces of a portion
+	publishChanges    = 4000     // most changes of a portion
+	publishAtLeast    = 8        // changes of each workspace, if there are as many
+	publishBytes      = 16 << 20 // a portion ends with the change that brings it over
+	unpublishedPage   = 10_000   // workspaces that are found by one statement
+	publishLongPause  = time.Second
 )
+
+// errLong says that a change has many ids beside it, which it takes long to read.
+var errLong = errors.New("the change takes long to publish")
 
 // Publisher puts the journals of workspaces on topic graph.events, in the order of
 // their sequences: those after the one that graph_published says is, and moves that
 // on when Kafka has acknowledged. A change may be there twice, after a crash or
 // while a partition moves to another process; none is missing, and none comes before
 // one that precedes it.
+//
+// What is there of many workspaces is read by one statement, sent by one batch and noted
+// by another statement. A change with the ids of very many edges is published beside the
+// others, with what follows it in its workspace.
 type Publisher struct {
 	db      *postgres.DB
 	log     *kafka.Client
@@ -41,10 +54,16 @@ type Publisher struct {
 	owned   map[int32]bool         // our partitions
 	pending map[uuid.UUID]struct{} // workspaces that have changes to publish
 	looking bool                   // others may be there that we do not know of
+	long    map[uuid.UUID]struct{} // workspaces that are published by themselves
+	queue   []uuid.UUID            // of long, that wait for their turn
+	more    chan struct{}          // queue is not empty
 }
 
 func newPublisher(db *postgres.DB, log *kafka.Client, logger *slog.Logger, m *metrics) *Publisher {
-	return &Publisher{db: db, log: log, logger: logger, metrics: m, wake: make(chan struct{}, 1), pending: map[uuid.UUID]struct{}{}}
+	return &Publisher{
+		db: db, log: log, logger: logger, metrics: m, wake: make(chan struct{}, 1), more: make(chan struct{}, 1),
+		pending: map[uuid.UUID]struct{}{}, long: map[uuid.UUID]struct{}{},
+	}
 }
 
 // own says which partitions are ours.
@@ -137,26 +156,32 @@ func (p *Publisher) Watch(ctx context.Context) {
 	}
 }
 
-// round publishes everything that is there, a portion of each workspace in turn.
+// round publishes everything that is there, a portion of each workspace in turn. What
+// fails of one workspace holds up no other.
 func (p *Publisher) round(ctx context.Context) error {
 	if err := p.find(ctx); err != nil {
 		return err
 	}
+	failures := map[uuid.UUID]bool{}
+	var failed error
 	for {
-		pending := p.take()
+		pending := slices.DeleteFunc(p.take(), func(id uuid.UUID) bool { return failures[id] })
 		p.metrics.unpublished.Set(float64(len(pending)))
 		if len(pending) == 0 {
-			return nil
+			p.changed(slices.Collect(maps.Keys(failures)))
+			return failed
 		}
-		for i, id := range pending {
-			more, err := p.publish(ctx, id)
-			if err != nil {
-				p.changed(pending[i:])
+		for len(pending) > 0 {
+			portion := pending[:min(len(pending), publishWorkspaces)]
+			failing, err := p.publish(ctx, portion)
+			if err != nil && len(failing) == 0 {
+				p.changed(slices.AppendSeq(pending, maps.Keys(failures)))
 				return err
 			}
-			if more {
-				p.changed([]uuid.UUID{id})
+			for _, id := range failing {
+				failures[id], failed = true, err
 			}
+			pending = pending[len(portion):]
 		}
 	}
 }
@@ -166,19 +191,34 @@ func (p *Publisher) round(ctx context.Context) error {
 func (p *Publisher) find(ctx context.Context) error {
 	p.mu.Lock()
 	looking := p.looking
-	p.mu.Unlock()
-	if !looking {
-		return nil
-	}
-	found, err := p.db.UnpublishedWorkspaces(ctx, unpublishedMax)
-	if err != nil {
-		return err
-	}
-	p.changed(found)
-	p.mu.Lock()
 	p.looking = false
 	p.mu.Unlock()
+	for behind := uuid.Nil; looking; {
+		found, err := p.db.UnpublishedWorkspaces(ctx, behind, unpublishedPage)
+		if err != nil {
+			p.mu.Lock()
+			p.looking = true
+			p.mu.Unlock()
+			return err
+		}
+		p.note(found)
+		if looking = len(found) == unpublishedPage; looking {
+			behind = found[len(found)-1]
+		}
+	}
 	return nil
+}
+
+// note keeps those workspaces that are ours. Who owns the others looks for them.
+func (p *Publisher) note(workspaces []uuid.UUID) {
+	partitions := p.log.Topic(kafka.TopicCommands).Partitions
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, id := range workspaces {
+		if p.owned[partitionOf(id, partitions)] {
+			p.pending[id] = struct{}{}
+		}
+	}
 }
 
 // take gives the workspaces of ours that have changes to publish. Others are
@@ -189,7 +229,7 @@ func (p *Publisher) take() []uuid.UUID {
 	defer p.mu.Unlock()
 	var ours []uuid.UUID
 	for id := range p.pending {
-		if p.owned[partitionOf(id, partitions)] {
+		if _, long := p.long[id]; !long && p.owned[partitionOf(id, partitions)] {
 			ours = append(ours, id)
 		}
 	}
@@ -197,49 +237,45 @@ func (p *Publisher) take() []uuid.UUID {
 	return ours
 }
 
-// publish publishes a portion of a workspace's changes, and says whether there may be
-// more.
-func (p *Publisher) publish(ctx context.Context, workspace uuid.UUID) (more bool, err error) {
+// publish publishes a portion of the changes of some workspaces. An error that is one
+// workspace's comes with it; the others' changes are published then.
+func (p *Publisher) publish(ctx context.Context, workspaces []uuid.UUID) (failing []uuid.UUID, err error) {
 	began := time.Now()
-	changes, err := p.db.UnpublishedChanges(ctx, workspace, publishChanges, publishBytes)
-	if err != nil || len(changes) == 0 {
-		return false, err
+	limit := max(publishChanges/len(workspaces), publishAtLeast)
+	found, cut, err := p.db.UnpublishedChanges(ctx, workspaces, limit, publishBytes)
+	if err != nil || len(found) == 0 {
+		return nil, err
 	}
-	if err := p.put(ctx, workspace, changes); err != nil {
-		return false, err
-	}
-	if err := p.db.Published(ctx, workspace, changes[len(changes)-1].Sequence); err != nil {
-		return false, err
-	}
-	p.metrics.published.Add(float64(len(changes)))
-	p.metrics.publishTime.Observe(time.Since(began).Seconds())
-	return true, nil
-}
-
-// put puts changes on the topic, in records that are together publishBytes at a time:
-// the ids of a cascade may be many more than the change in the journal is large.
-func (p *Publisher) put(ctx context.Context, workspace uuid.UUID, changes []postgres.GraphChange) error {
-	var records []kafka.Record
-	size := 0
-	flush := func() error {
-		err := p.log.ProduceEvents(ctx, records)
-		records, size = nil, 0
-		return err
-	}
-	further := func(sequence int64, node uuid.UUID, from, to int64) ([]uuid.UUID, error) {
-		return p.db.CascadeEdges(ctx, workspace, sequence, node, from, to)
-	}
-	for _, c := range changes {
-		err := graphrecord.EncodeEvents(workspace, c.Encoded, further, func(part []byte, requestID string) error {
-			records = append(records, kafka.Record{Workspace: workspace, Value: part, RequestID: requestID})
-			if size += len(part); size < publishBytes {
-				return nil
-			}
-			return flush()
-		})
-		if err != nil {
-			return err
+	o := &outgoing{Publisher: p, ctx: ctx, upTo: map[uuid.UUID]int64{}}
+	var failed error
+	for _, w := range found {
+		switch err := o.add(w, o.notLong); {
+		case err == nil:
+		case errors.Is(err, errLong):
+			p.setAside(w.Workspace)
+		case o.lost != nil:
+			return nil, err
+		default:
+			failing, failed = append(failing, w.Workspace), fmt.Errorf("workspace %s: %w", w.Workspace, err)
 		}
 	}
-	return flush()
+	if err := o.finish(); err != nil {
+		return nil, err
+	}
+	p.metrics.publishTime.Observe(time.Since(began).Seconds())
+	p.again(workspaces, found, limit, cut)
+	return failing, failed
+}
+
+// again notes the workspaces of a portion that may have more changes.
+func (p *Publisher) again(workspaces []uuid.UUID, found []postgres.WorkspaceChanges, limit int, cut bool) {
+	if cut {
+		p.changed(workspaces)
+		return
+	}
+	for _, w := range found {
+		if len(w.Changes) == limit {
+			p.changed([]uuid.UUID{w.Workspace})
+		}
+	}
 }

@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/testenv"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
@@ -93,4 +95,53 @@ func TestALargeChangeIsPublishedInParts(t *testing.T) {
 		}
 		require.Equal(t, 400, steps)
 	})
+}
+
+// TestChangesOfManyWorkspacesArePublishedTogether has as many statements and batches for
+// two hundred workspaces as for a few, and one workspace that can never be published.
+func TestChangesOfManyWorkspacesArePublishedTogether(t *testing.T) {
+	const workspaces = 200
+	w := newWorld(t, testenv.NewKFake(t))
+	first := w.workspace
+	consumer := w.consume()
+	for range workspaces {
+		w.workspace = w.newWorkspace()
+		for range 2 {
+			w.produce(w.request(graphrecord.Single, node("n")))
+		}
+	}
+	w.workspace = first
+	w.do(node("n"))
+	published := func() int { return w.number(`SELECT COALESCE(sum(sequence), 0) FROM graph_published`) }
+	w.eventually("all are published", func() bool { return published() == 2*workspaces+1 })
+	consumer.stop()
+	_, err := w.look.Exec(t.Context(), `UPDATE graph_published SET sequence = 0`)
+	require.NoError(t, err)
+	_, err = w.look.Exec(t.Context(), `UPDATE journal SET change = 'x' WHERE workspace_id = $1`, first)
+	require.NoError(t, err)
+
+	measured := prometheus.NewRegistry()
+	again := commands.New(commands.Deps{Log: w.log, Graph: w.graph, Redis: w.redis, Config: w.config, Logger: w.logger, Metrics: measured})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- again.Run(ctx) }()
+	w.eventually("all others are published again", func() bool { return published() == 2*workspaces })
+	stop()
+	require.NoError(t, <-done)
+	require.Less(t, portions(t, measured), uint64(workspaces/4))
+	inOrder(t, w.events(4*workspaces+1))
+}
+
+// portions is how many portions were published.
+func portions(t *testing.T, measured *prometheus.Registry) uint64 {
+	t.Helper()
+	families, err := measured.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == "livegraph_graph_events_publish_duration_seconds" {
+			return f.GetMetric()[0].GetHistogram().GetSampleCount()
+		}
+	}
+	require.FailNow(t, "not measured")
+	return 0
 }

@@ -110,7 +110,7 @@ func TestEventsThatAreLostAreNotNeeded(t *testing.T) {
 	w.do(a, node("Second", "Its event is lost."), graph.UpdateNode{ID: first.ID, Description: text("Other.")})
 	w.do(b, node("C", "Its event is lost, and none follows."))
 	w.eventually("the events are in the log", func() bool {
-		left, err := w.graph.UnpublishedWorkspaces(context.Background(), 10)
+		left, err := w.graph.UnpublishedWorkspaces(context.Background(), uuid.Nil, 10)
 		return err == nil && len(left) == 0
 	})
 	state, err := w.log.ObserveTopic(context.Background(), kafka.TopicEvents)

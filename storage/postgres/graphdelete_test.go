@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -14,7 +15,7 @@ func TestAWorkspaceTakesItsGraphWithIt(t *testing.T) {
 	gone, stays := w.workspace(t), w.workspace(t)
 	w.group(t, gone, newGroupNodes(20), false)
 	w.group(t, stays, newGroupNodes(20), true)
-	require.NoError(t, w.db.Published(t.Context(), gone, 20))
+	require.NoError(t, w.db.Published(t.Context(), map[uuid.UUID]int64{gone: 20}))
 
 	count := func(rows *int64) func(int64) error { return func(n int64) error { *rows += n; return nil } }
 	var removed, spared int64

@@ -15,10 +15,17 @@ type GraphChange struct {
 	Encoded  []byte
 }
 
-// UnpublishedWorkspaces gives workspaces with changes that are not published.
-func (db *DB) UnpublishedWorkspaces(ctx context.Context, limit int) ([]uuid.UUID, error) {
+// WorkspaceChanges are changes of one workspace, in their order and without a gap.
+type WorkspaceChanges struct {
+	Workspace uuid.UUID
+	Changes   []GraphChange
+}
+
+// UnpublishedWorkspaces returns workspaces with changes that are not published, in the
+// order of their ids: at most limit behind one of them.
+func (db *DB) UnpublishedWorkspaces(ctx context.Context, behind uuid.UUID, limit int) ([]uuid.UUID, error) {
 	rows, err := db.pool.Query(ctx, `SELECT h.workspace_id FROM graph_heads h LEFT JOIN graph_published p USING (workspace_id)
-		WHERE h.sequence > COALESCE(p.sequence, 0) LIMIT $1`, limit)
+		WHERE h.workspace_id > $1 AND h.sequence > COALESCE(p.sequence, 0) ORDER BY h.workspace_id LIMIT $2`, behind, limit)
 	if err != nil {
 		return nil, classify(fmt.Errorf("looking for changes to publish: %w", err))
 	}
@@ -43,37 +50,59 @@ func (db *DB) OldestUnpublished(ctx context.Context) (time.Duration, error) {
 	return time.Duration(seconds * float64(time.Second)), nil
 }
 
-// UnpublishedChanges gives the first changes of a workspace that are not published,
-// in order and without a gap: at most so many, and no more after the one that brings
-// them over so many bytes.
-func (db *DB) UnpublishedChanges(ctx context.Context, workspace uuid.UUID, limit, bytes int) ([]GraphChange, error) {
-	rows, err := db.pool.Query(ctx, `SELECT sequence, change FROM journal WHERE workspace_id = $1
-		AND sequence > COALESCE((SELECT p.sequence FROM graph_published p WHERE p.workspace_id = $1), 0) ORDER BY sequence LIMIT $2`, workspace, limit)
+// Each workspace's are read by the key, whatever the planner believes of the tables.
+const selectUnpublished = `SELECT t.workspace_id, j.sequence, j.change FROM unnest($1::uuid[]) AS t (workspace_id)
+	CROSS JOIN LATERAL (
+		SELECT sequence, change FROM journal WHERE workspace_id = t.workspace_id
+			AND sequence > COALESCE((SELECT p.sequence FROM graph_published p WHERE p.workspace_id = t.workspace_id), 0)
+		ORDER BY sequence LIMIT $2
+	) j`
+
+// UnpublishedChanges returns the first changes of each of some workspaces that are not
+// published: at most limit of each, and no more after the change that brings all of them
+// over so many bytes. cut reports whether there was such a change.
+func (db *DB) UnpublishedChanges(ctx context.Context, workspaces []uuid.UUID, limit, bytes int) (found []WorkspaceChanges, cut bool, err error) {
+	rows, err := db.pool.Query(ctx, selectUnpublished, workspaces, limit)
 	if err != nil {
-		return nil, classify(fmt.Errorf("reading changes to publish: %w", err))
+		return nil, false, classify(fmt.Errorf("reading changes to publish: %w", err))
 	}
 	defer rows.Close()
-	var changes []GraphChange
-	for size := 0; size < bytes && rows.Next(); {
-		var c GraphChange
-		if err := rows.Scan(&c.Sequence, &c.Encoded); err != nil {
-			return nil, classify(fmt.Errorf("reading changes to publish: %w", err))
+	for size := 0; rows.Next(); {
+		if size >= bytes {
+			return found, true, nil
 		}
-		changes = append(changes, c)
+		var workspace uuid.UUID
+		var c GraphChange
+		if err := rows.Scan(&workspace, &c.Sequence, &c.Encoded); err != nil {
+			return nil, false, classify(fmt.Errorf("reading changes to publish: %w", err))
+		}
+		if len(found) == 0 || found[len(found)-1].Workspace != workspace {
+			found = append(found, WorkspaceChanges{Workspace: workspace})
+		}
+		last := &found[len(found)-1]
+		last.Changes = append(last.Changes, c)
 		size += len(c.Encoded)
 	}
-	rows.Close()
 	if err := rows.Err(); err != nil {
-		return nil, classify(fmt.Errorf("reading changes to publish: %w", err))
+		return nil, false, classify(fmt.Errorf("reading changes to publish: %w", err))
 	}
-	return changes, nil
+	return found, false, nil
 }
 
-// Published notes that the changes of a workspace up to a sequence are published. It
-// never goes back.
-func (db *DB) Published(ctx context.Context, workspace uuid.UUID, sequence int64) error {
-	_, err := db.pool.Exec(ctx, `INSERT INTO graph_published AS p (workspace_id, sequence) VALUES ($1, $2)
-		ON CONFLICT (workspace_id) DO UPDATE SET sequence = excluded.sequence WHERE p.sequence < excluded.sequence`, workspace, sequence)
+// Published notes up to which sequence the changes of workspaces are published. None goes
+// back.
+func (db *DB) Published(ctx context.Context, upTo map[uuid.UUID]int64) error {
+	workspaces := make([]uuid.UUID, 0, len(upTo))
+	for id := range upTo {
+		workspaces = append(workspaces, id)
+	}
+	sortIDs(workspaces) // two processes lock rows in the same order
+	sequences := make([]int64, len(workspaces))
+	for i, id := range workspaces {
+		sequences[i] = upTo[id]
+	}
+	_, err := db.pool.Exec(ctx, `INSERT INTO graph_published AS p (workspace_id, sequence) SELECT * FROM unnest($1::uuid[], $2::bigint[])
+		ON CONFLICT (workspace_id) DO UPDATE SET sequence = excluded.sequence WHERE p.sequence < excluded.sequence`, workspaces, sequences)
 	if err != nil {
 		return classify(fmt.Errorf("noting what is published: %w", err))
 	}
