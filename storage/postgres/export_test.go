@@ -118,3 +118,9 @@ func (db *DB) BeginGraphWith(ctx context.Context, g GraphGroup, edges int) (*Gra
 
 // SelectStacks reads the stacks of actors.
 const SelectStacks = selectStacks
+
+// Exec runs a statement in the group's transaction.
+func (tx *GraphTx) Exec(statement string) error {
+	_, err := tx.conn.Exec(tx.ctx, statement)
+	return err
+}

@@ -95,8 +95,11 @@ func (s *GraphState) checkEdges(node uuid.UUID) error {
 		return nil
 	}
 	var many bool
-	err := s.tx.conn.QueryRow(s.tx.ctx, `SELECT count(*) > $3 FROM (SELECT FROM edges e
-		WHERE e.workspace_id = $1 AND (e.source_id = $2 OR e.target_id = $2) LIMIT $3 + 1) e`, s.workspace, node, s.tx.most).Scan(&many)
+	err := s.tx.conn.QueryRow(s.tx.ctx, `SELECT count(*) > $3 FROM (
+		SELECT FROM edges e WHERE e.workspace_id = $1 AND e.source_id = $2 AND NOT e.deleted
+		UNION ALL SELECT FROM edges e WHERE e.workspace_id = $1 AND e.target_id = $2 AND NOT e.deleted
+		UNION ALL SELECT FROM edges e WHERE e.workspace_id = $1 AND e.taken_node = $2 AND e.deleted LIMIT $3 + 1) e`,
+		s.workspace, node, s.tx.most).Scan(&many)
 	if err != nil {
 		return fmt.Errorf("counting the edges of a node: %w", err)
 	}

@@ -53,6 +53,18 @@ func (f *frame) undo(s *GraphState) error {
 	if _, err := s.tx.conn.Exec(s.tx.ctx, "rollback to savepoint atomic"); err != nil {
 		return fmt.Errorf("undoing a batch: %w", err)
 	}
+	return f.release(s)
+}
+
+// release ends the savepoint, if there is one. Else those of the batches that follow would
+// be each inside the ones before.
+func (f *frame) release(s *GraphState) error {
+	if !f.savepoint {
+		return nil
+	}
+	if _, err := s.tx.conn.Exec(s.tx.ctx, "release savepoint atomic"); err != nil {
+		return fmt.Errorf("ending a batch: %w", err)
+	}
 	return nil
 }
 

@@ -80,9 +80,11 @@ func (e *StaleOffsets) Error() string {
 
 // Limits of a group's transaction.
 const (
-	// graphStatementTimeout is that of each statement: the deletion of a node with a
-	// million edges is one.
+	// graphStatementTimeout is that of each statement, and longStatementTimeout that of a
+	// group that moves the fence only at its end, and holds up nobody else: the deletion of a
+	// node with a million edges is one statement.
 	graphStatementTimeout = 2 * time.Minute
+	longStatementTimeout  = 15 * time.Minute
 	// centreEdges is up to how many edges of a node are taken into memory to decide
 	// about them. Beyond, they stay in the database, which then does what is to be
 	// done to them.
@@ -160,7 +162,11 @@ func (tx *GraphTx) begin(g GraphGroup) error {
 	wanted := collectNeeds(g.Workspaces)
 	b := &pgx.Batch{}
 	b.Queue("begin")
-	b.Queue(beginSettings, fmt.Sprint(graphStatementTimeout.Milliseconds()))
+	timeout := graphStatementTimeout
+	if len(g.Offsets) == 0 {
+		timeout = longStatementTimeout
+	}
+	b.Queue(beginSettings, fmt.Sprint(timeout.Milliseconds()))
 	moved := int64(0)
 	if len(g.Offsets) > 0 {
 		b.Queue(moveFence, fenceArgs(g)...).Exec(func(tag commandTag) error {

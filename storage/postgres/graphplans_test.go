@@ -68,9 +68,9 @@ func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
 		"nodes_words/name":                  node(postgres.NodeFilter{Name: "c4ca42"}),
 		"nodes_words/property":              node(postgres.NodeFilter{GraphFilter: property}),
 		"edges_words":                       edge(postgres.EdgeFilter{GraphFilter: postgres.GraphFilter{Properties: map[string][]string{"weight": {"7"}}}}),
-		"edges_source":                      edge(postgres.EdgeFilter{SourceIDs: some}),
-		"edges_target":                      edge(postgres.EdgeFilter{TargetIDs: some, RelationTypes: []string{"feeds"}}),
-		"edges_source/either":               edge(postgres.EdgeFilter{NodeIDs: some}),
+		"edges_out":                         edge(postgres.EdgeFilter{SourceIDs: some}),
+		"edges_in":                          edge(postgres.EdgeFilter{TargetIDs: some, RelationTypes: []string{"feeds"}}),
+		"edges_out/either":                  edge(postgres.EdgeFilter{NodeIDs: some}),
 		"nodes_pkey":                        node(postgres.NodeFilter{GraphFilter: postgres.GraphFilter{IDs: some}}),
 		"nodes_name/of one type":            node(postgres.NodeFilter{}, "entityType", "name"),
 		"edges_updated/of one relationType": edge(postgres.EdgeFilter{}, "relationType", "-updatedAt"),
@@ -88,8 +88,8 @@ func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
 	require.NoError(t, err)
 	plans, err := r.Plans(t.Context(), db)
 	require.NoError(t, err)
-	require.Contains(t, strings.Join(plans, "\n"), "edges_source")
-	require.Contains(t, strings.Join(plans, "\n"), "edges_target")
+	require.Contains(t, strings.Join(plans, "\n"), "edges_out")
+	require.Contains(t, strings.Join(plans, "\n"), "edges_in")
 	require.NotContains(t, strings.Join(plans, "\n"), "Seq Scan on edges")
 }
 

@@ -24,13 +24,16 @@ const selectNodes = `SELECT ` + wholeNode + ` FROM unnest($1::uuid[], $2::uuid[]
 const selectEdges = `SELECT ` + wholeEdge + ` FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id)
 	JOIN edges e ON e.workspace_id = t.workspace_id AND e.id = t.id`
 
-// selectEdgesAt gives of each node one edge more than is wanted in memory, from
-// either end, so that it is seen when there are more.
+// selectEdgesAt returns of each node the edges that stand at either end, and those that
+// its deletion took along: of each kind one more than is wanted in memory, so that it is
+// seen when there are more. The other edges at a node matter to no command on it.
 const selectEdgesAt = `SELECT t.id, ` + wholeEdge + ` FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id)
 	CROSS JOIN LATERAL (
-		(SELECT * FROM edges s WHERE s.workspace_id = t.workspace_id AND s.source_id = t.id LIMIT $3 + 1)
+		(SELECT * FROM edges s WHERE s.workspace_id = t.workspace_id AND s.source_id = t.id AND NOT s.deleted LIMIT $3 + 1)
 		UNION ALL
-		(SELECT * FROM edges g WHERE g.workspace_id = t.workspace_id AND g.target_id = t.id AND g.source_id <> t.id LIMIT $3 + 1)
+		(SELECT * FROM edges g WHERE g.workspace_id = t.workspace_id AND g.target_id = t.id AND g.source_id <> t.id AND NOT g.deleted LIMIT $3 + 1)
+		UNION ALL
+		(SELECT * FROM edges d WHERE d.workspace_id = t.workspace_id AND d.taken_node = t.id AND d.deleted LIMIT $3 + 1)
 	) e`
 
 // storedText is JSON as columns give it; nil where a column was not read.

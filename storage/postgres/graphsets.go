@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -10,14 +11,15 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
-// edgeStatement is a condition on the edges e of the workspace $1 that have an end at
-// the node $2. $3 is the sequence of a mark.
+// edgeStatement is a condition on the edges e of the workspace $1: those that stand at the
+// node $2, or those that its deletion took along. $3 is the sequence of a mark.
 type edgeStatement string
 
 const (
-	edgesOf     = `FROM edges e WHERE e.workspace_id = $1 AND (e.source_id = $2 OR e.target_id = $2) AND `
+	edgesOf     = `FROM edges e WHERE e.workspace_id = $1 AND `
+	isAtNode    = `(e.source_id = $2 OR e.target_id = $2) AND NOT e.deleted`
 	isTaken     = `e.deleted AND e.deleted_by = $3 AND e.taken_sequence = $3 AND e.taken_node = $2`
-	liveEdges   = edgeStatement(`NOT e.deleted`)
+	liveEdges   = edgeStatement(isAtNode)
 	takenEdges  = edgeStatement(isTaken)
 	orphanEdges = edgeStatement(isTaken + ` AND e.created_by <> $3 AND (SELECT n.deleted FROM nodes n
 		WHERE n.workspace_id = e.workspace_id AND n.id = CASE e.source_id WHEN $2 THEN e.target_id ELSE e.source_id END AND n.id <> $2)`)
@@ -25,10 +27,10 @@ const (
 	// or that were written since. Which it took is what the journal lists, $4, or, of many,
 	// cascade_edges; those that carry the mark need not be looked for there.
 	strayEdges = `SELECT id FROM (
-		(SELECT e.id ` + edgesOf + `NOT e.deleted AND (e.taken_sequence <> $3 OR e.taken_node IS DISTINCT FROM $2)
+		(SELECT e.id ` + edgesOf + isAtNode + ` AND (e.taken_sequence <> $3 OR e.taken_node IS DISTINCT FROM $2)
 		EXCEPT (SELECT unnest($4::uuid[]) UNION ALL SELECT unnest(c.edge_ids) FROM cascade_edges c
 			WHERE c.workspace_id = $1 AND c.sequence = $3 AND c.node_id = $2))
-		UNION SELECT e.id ` + edgesOf + `NOT e.deleted AND e.newest > $3) s ORDER BY id LIMIT %d`
+		UNION SELECT e.id ` + edgesOf + isAtNode + ` AND e.newest > $3) s ORDER BY id LIMIT %d`
 )
 
 // manyEdges gives a set of edges out of the database.
@@ -92,11 +94,11 @@ const (
 var (
 	takeEdges = `WITH changed AS (
 		UPDATE edges e SET deleted = true, deleted_by = $3, taken_sequence = $3, taken_node = $2, ` + touchEdges + `
-		WHERE e.workspace_id = $1 AND (e.source_id = $2 OR e.target_id = $2) AND NOT e.deleted
+		WHERE e.workspace_id = $1 AND ` + isAtNode + `
 		RETURNING e.relation_type, e.id)` + fmt.Sprintf(listCascade, graph.MaxListed, cascadeRow) + fmt.Sprintf(countCascade, `-count(*)`)
 	returnEdges = `WITH changed AS (
 		UPDATE edges e SET deleted = false, deleted_by = 0, ` + touchEdges + `
-		WHERE e.workspace_id = $1 AND (e.source_id = $2 OR e.target_id = $2) AND ` + isTaken + `
+		WHERE e.workspace_id = $1 AND ` + isTaken + `
 		RETURNING e.relation_type, e.id)` + fmt.Sprintf(listCascade, graph.MaxListed, cascadeRow) + fmt.Sprintf(countCascade, `count(*)`)
 )
 
@@ -118,7 +120,16 @@ func (s *GraphState) cascadeInDatabase(c *graph.Cascade, sequence graph.Sequence
 		return fmt.Errorf("changing the edges of a node: %w", err)
 	}
 	s.cascade(c, sequence, at, func(_ edgeRow, e *graph.Edge) edgeRow { return edgeRow{stored: e, now: e} })
+	if c.Restored {
+		s.forgetWhole()
+	}
 	return nil
+}
+
+// forgetWhole has nodes looked at again whose edges were all in memory: edges that stand
+// again are perhaps theirs, too, and were not read.
+func (s *GraphState) forgetWhole() {
+	maps.DeleteFunc(s.whole, func(_ uuid.UUID, whole bool) bool { return whole })
 }
 
 // write writes what was changed so far, so that a statement sees it.

@@ -252,7 +252,7 @@ func (s *GraphState) Atomically(f func() error) error {
 	done := s.frame
 	s.frame = nil
 	if err == nil {
-		return nil
+		return done.release(s)
 	}
 	if undone := done.undo(s); undone != nil {
 		return errors.Join(err, undone)

@@ -204,8 +204,8 @@ func TestAHubThatLetsNothingPassCostsNoMoreThanItsBound(t *testing.T) {
 	for _, plan := range plans {
 		require.NotContains(t, plan, "Seq Scan", plan)
 	}
-	require.Contains(t, plans[0], "edges_source")
-	require.Contains(t, plans[0], "edges_target")
+	require.Contains(t, plans[0], "edges_out")
+	require.Contains(t, plans[0], "edges_in")
 	require.Contains(t, plans[0], "nodes_pkey")
 }
 
