@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -40,4 +41,34 @@ func TestAWorkspaceTakesItsGraphWithIt(t *testing.T) {
 	tx := w.begin(t, 64, postgres.GraphNeeds{Workspace: gone})
 	defer tx.Rollback()
 	require.Nil(t, tx.State(gone), "nothing is decided there any more")
+}
+
+// Each batch begins behind the one before, not at the entries of what is removed.
+func TestAWorkspaceIsErasedByItsKeys(t *testing.T) {
+	const changes = 12_000 // more than two batches
+	w := newGraphWorld(t)
+	gone := w.workspace(t)
+	require.NoError(t, w.db.Exec(t.Context(), `INSERT INTO journal SELECT $1, n, gen_random_uuid(), now(), 'x' FROM generate_series(1, $2) n`, gone, changes))
+	require.NoError(t, w.db.Exec(t.Context(), `INSERT INTO journal_nodes SELECT $1, gen_random_uuid(), n FROM generate_series(1, $2) n`, gone, changes))
+	require.NoError(t, w.db.Exec(t.Context(), `INSERT INTO idempotency_keys (workspace_id, actor_id, route, key, body_hash, reserved_id, received_at, running_until)
+		SELECT $1, gen_random_uuid(), 'r', 'k', sha256(''), gen_random_uuid(), now(), now() FROM generate_series(1, 3)`, gone))
+	require.NoError(t, w.db.DeleteWorkspace(t.Context(), gone, "test"))
+	r, err := w.db.Recorder(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(r.Close)
+	var removed int64
+	require.NoError(t, r.EraseWorkspace(t.Context(), gone, func(n int64) error { removed += n; return nil }))
+	require.EqualValues(t, 2*changes+3, removed)
+	behind := map[string]int{}
+	for _, q := range r.Statements {
+		for _, keys := range []string{"FROM journal t WHERE t.workspace_id = $1 AND (sequence) > ($3)", "(node_id, sequence) > ($3, $4)"} {
+			if strings.Contains(q.SQL, keys) {
+				behind[keys]++
+			}
+		}
+	}
+	require.Len(t, behind, 2)
+	for keys, batches := range behind {
+		require.GreaterOrEqual(t, batches, 3, keys)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,16 +15,23 @@ import (
 // that none runs long or locks much.
 const eraseBatch = 5_000
 
+// workspaceTable is a table with rows of a workspace. Its keys are the columns that follow
+// the workspace in an index that has all of these rows; none: they are few.
+type workspaceTable struct{ name, keys string }
+
 // workspaceTables are the tables with rows of a workspace, in the order in which
 // they are emptied: series before the sources that they belong to, the head of its
 // graph last of the graph. Not workspaces itself: its row keeps the id from being
 // used again, and says to whoever reads the log that its points are void.
-func workspaceTables() []string {
-	return []string{
-		"idempotency_keys", "pending_deletions", "tombstones", "series", "sources",
-		"embedding_nodes", "embedding_progress", "workspace_reindexes",
-		"nodes", "edges", "journal", "journal_nodes", "cascade_edges", "undo_entries", "command_outcomes", "graph_totals", "graph_published", "graph_heads",
-		"lexical_postings", "lexical_terms", "lexical_nodes", "lexical_workspaces",
+func workspaceTables() []workspaceTable {
+	return []workspaceTable{
+		{"idempotency_keys", "actor_id, route, key"}, {"pending_deletions", ""}, {"tombstones", ""},
+		{"series", "source_id, metric, id"}, {"sources", "id"},
+		{"embedding_nodes", ""}, {"embedding_progress", ""}, {"workspace_reindexes", ""},
+		{"nodes", "id"}, {"edges", "id"}, {"journal", "sequence"}, {"journal_nodes", "node_id, sequence"},
+		{"cascade_edges", "sequence, node_id, place"}, {"undo_entries", "sequence"}, {"command_outcomes", "command_id"},
+		{"graph_totals", ""}, {"graph_published", ""}, {"graph_heads", ""},
+		{"lexical_postings", "term, node_id"}, {"lexical_terms", "term"}, {"lexical_nodes", "node_id"}, {"lexical_workspaces", ""},
 	}
 }
 
@@ -116,8 +124,8 @@ func scanDeletion(row pgx.CollectableRow) (WorkspaceDeletion, error) {
 func (db *DB) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (rows int64, err error) {
 	for _, table := range workspaceTables() {
 		var n int64
-		if err := db.pool.QueryRow(ctx, `SELECT count(*) FROM `+table+` WHERE workspace_id = $1`, workspace).Scan(&n); err != nil {
-			return 0, classify(fmt.Errorf("counting the workspace's %s: %w", table, err))
+		if err := db.pool.QueryRow(ctx, `SELECT count(*) FROM `+table.name+` WHERE workspace_id = $1`, workspace).Scan(&n); err != nil {
+			return 0, classify(fmt.Errorf("counting the workspace's %s: %w", table.name, err))
 		}
 		rows += n
 	}
@@ -128,29 +136,42 @@ func (db *DB) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (rows int6
 // batches, and tells of each. It may be cut short and begun again.
 func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func(rows int64) error) error {
 	for _, table := range workspaceTables() {
-		for {
-			n, err := db.eraseFrom(ctx, table, workspace)
+		for more := true; more; { // what was removed is passed over once more, and nothing found
+			n, err := db.eraseTable(ctx, table, workspace, gone)
 			if err != nil {
 				return err
 			}
-			if n == 0 {
-				break
-			}
-			if err := gone(n); err != nil {
-				return err
-			}
+			more = n > 0
 		}
 	}
 	_, err := db.pool.Exec(ctx, `UPDATE workspaces SET sources = 0, series = 0 WHERE id = $1 AND deleted_at IS NOT NULL`, workspace)
 	return classify(err)
 }
 
-// eraseFrom removes some rows. It waits for a group of commands that is being
-// decided, for series that are being registered and for texts that are being written;
-// none comes after, because the workspace is closed. A workspace that stands loses nothing.
-func (db *DB) eraseFrom(ctx context.Context, table string, workspace uuid.UUID) (int64, error) {
-	var deleted int64
-	err := db.inTx(ctx, func(tx pgx.Tx) error {
+// eraseTable removes the rows of a workspace from a table, each batch behind the one
+// before: from the beginning, a batch would pass over the entries in the index of all rows
+// that are removed.
+func (db *DB) eraseTable(ctx context.Context, table workspaceTable, workspace uuid.UUID, gone func(rows int64) error) (all int64, err error) {
+	var last []any
+	for {
+		n, next, err := db.eraseFrom(ctx, table, workspace, last)
+		if err != nil || n == 0 {
+			return all, err
+		}
+		all, last = all+n, next
+		if err := gone(n); err != nil {
+			return all, err
+		}
+	}
+}
+
+// eraseFrom removes some rows, behind the keys of one, and returns how many and the keys
+// of the last. It waits for a group of commands that is being decided, for series that
+// are being registered and for texts that are being written; none comes after, because the
+// workspace is closed. A workspace that stands loses nothing.
+func (db *DB) eraseFrom(ctx context.Context, table workspaceTable, workspace uuid.UUID, behind []any) (deleted int64, last []any, err error) {
+	err = db.inTx(ctx, func(tx pgx.Tx) error {
+		deleted, last = 0, nil
 		if _, err := tx.Exec(ctx, `SELECT FROM workspaces WHERE id = $1 FOR NO KEY UPDATE`, workspace); err != nil {
 			return fmt.Errorf("locking the workspace: %w", err)
 		}
@@ -160,14 +181,52 @@ func (db *DB) eraseFrom(ctx context.Context, table string, workspace uuid.UUID) 
 		if _, err := tx.Exec(ctx, lockLexical, []uuid.UUID{workspace}); err != nil {
 			return fmt.Errorf("waiting for the workspace's texts: %w", err)
 		}
-		tag, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE ctid = ANY (ARRAY(
-			SELECT t.ctid FROM `+table+` t JOIN workspaces w ON w.id = t.workspace_id
-			WHERE t.workspace_id = $1 AND w.deleted_at IS NOT NULL LIMIT $2))`, workspace, eraseBatch)
-		if err != nil {
-			return fmt.Errorf("deleting the workspace's %s: %w", table, err)
+		places, keys, err := table.some(ctx, tx, workspace, behind)
+		if err != nil || len(places) == 0 {
+			return err
 		}
-		deleted = tag.RowsAffected()
+		tag, err := tx.Exec(ctx, `DELETE FROM `+table.name+` WHERE workspace_id = $1 AND ctid = ANY ($2::text[]::tid[])`, workspace, places)
+		if err != nil {
+			return fmt.Errorf("deleting the workspace's %s: %w", table.name, err)
+		}
+		deleted, last = tag.RowsAffected(), keys
 		return nil
 	})
-	return deleted, err
+	return deleted, last, err
+}
+
+// some returns where some rows of a workspace that is closed are, behind the keys of one,
+// and the keys of the last.
+func (t workspaceTable) some(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, behind []any) (places []string, last []any, err error) {
+	columns, where, order := "t.ctid::text", "", ""
+	if t.keys != "" {
+		columns, order = columns+", "+t.keys, " ORDER BY t.workspace_id, "+t.keys
+	}
+	args := []any{workspace, eraseBatch}
+	if len(behind) > 0 {
+		var values []string
+		for _, key := range behind {
+			args = append(args, key)
+			values = append(values, fmt.Sprintf("$%d", len(args)))
+		}
+		where = fmt.Sprintf(" AND (%s) > (%s)", t.keys, strings.Join(values, ", "))
+	}
+	rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT %s FROM %s t WHERE t.workspace_id = $1%s
+		AND EXISTS (SELECT FROM workspaces w WHERE w.id = $1 AND w.deleted_at IS NOT NULL)%s LIMIT $2`, columns, t.name, where, order), args...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("looking for the workspace's %s: %w", t.name, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		values, err := rows.Values()
+		if err != nil {
+			return nil, nil, fmt.Errorf("looking for the workspace's %s: %w", t.name, err)
+		}
+		place, _ := values[0].(string)
+		places, last = append(places, place), values[1:]
+	}
+	if err := rows.Err(); err != nil {
+		return nil, nil, fmt.Errorf("looking for the workspace's %s: %w", t.name, err)
+	}
+	return places, last, nil
 }
