@@ -19,9 +19,14 @@ import (
 type event struct {
 	workspace uuid.UUID
 	sequence  int64
-	whole     bool // the change's last part: with those before it the change is known
+	part      uint32 // of the change, from 0
+	parts     uint32
+	complete  bool // the change's last part, and all before it were read
 	nodes     []uuid.UUID
 }
+
+// last reports whether it is the last part of its change.
+func (e *event) last() bool { return e.part+1 >= e.parts }
 
 func decode(value []byte) (e event, err error) {
 	var record eventsv1.GraphEvent
@@ -35,7 +40,7 @@ func decode(value []byte) (e event, err error) {
 	if e.sequence <= 0 {
 		return e, errors.New("an event without a sequence")
 	}
-	e.whole = record.GetPart()+1 >= record.GetParts()
+	e.part, e.parts = record.GetPart(), record.GetParts()
 	for _, step := range record.GetChange().GetSteps() {
 		if step.GetNode() == nil {
 			continue
@@ -71,6 +76,7 @@ func (b *batch) Add(r *kgo.Record) error {
 	if err != nil {
 		return err
 	}
+	e.complete = b.c.parts.Take(e.workspace, e.sequence, e.part, e.parts)
 	b.events = append(b.events, e)
 	b.rows += max(len(e.nodes), 1)
 	return nil
@@ -167,14 +173,14 @@ func (b *batch) byWorkspace() map[uuid.UUID][]event {
 }
 
 // reached gives up to which change everything is known after some events, if it was
-// up to one before; gap: some in between are missing.
+// up to one before; gap: some in between are missing, or parts of one.
 func reached(at int64, events []event) (to int64, gap bool) {
 	for _, e := range events {
 		switch {
 		case e.sequence <= at:
-		case e.sequence > at+1:
+		case e.sequence > at+1, e.last() && !e.complete:
 			return at, true
-		case e.whole:
+		case e.complete:
 			at++
 		}
 	}

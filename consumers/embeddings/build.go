@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -15,9 +16,9 @@ import (
 // live: after that it is as far behind as any.
 const catchUpRounds = 3
 
-// build builds an index and makes it the live one, going on where it was left. One
-// that this process cannot build is given up, unless a process that was started later
-// builds it.
+// build builds an index and makes it the live one, going on where it was left. The live
+// index is looked after meanwhile. One that this process cannot build is given up,
+// unless a process that was started later builds it.
 func (k *keeper) build(ctx context.Context, index postgres.SearchIndex) error {
 	if index.Model != k.deps.Embedder.Model() {
 		if index.CreatedAt.Before(k.began) {
@@ -34,10 +35,12 @@ func (k *keeper) build(ctx context.Context, index postgres.SearchIndex) error {
 		}
 		k.resumed = index.ID
 	}
-	err := k.fill(ctx, index)
-	if err == nil {
-		err = k.verify(ctx, index)
-	}
+	err := k.beside(ctx, func(ctx context.Context) error {
+		if err := k.fill(ctx, index); err != nil {
+			return err
+		}
+		return k.verify(ctx, index)
+	})
 	if errors.Is(err, milvus.ErrNoCollection) || errors.Is(err, errLost) {
 		return errors.Join(err, k.giveUp(ctx, index, "Milvus lost it while it was built"))
 	}
@@ -45,6 +48,48 @@ func (k *keeper) build(ctx context.Context, index postgres.SearchIndex) error {
 		return err
 	}
 	return k.makeLive(ctx, index)
+}
+
+// beside runs work, which takes as long as it takes, and looks after the live index
+// until it is over. What fails of that is tried again and does not end the work.
+func (k *keeper) beside(ctx context.Context, work func(context.Context) error) error {
+	done := make(chan error, 1)
+	go func() { done <- work(ctx) }()
+	failing := false
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-k.nudge:
+			k.checked = time.Time{}
+		case <-time.After(keepEvery):
+		}
+		err := k.tend(ctx)
+		if err != nil && ctx.Err() == nil {
+			k.metrics.failures.Inc()
+			if !failing {
+				k.logger.Warn("the live search index cannot be kept while another is built; it is tried again", "error", err)
+			}
+		}
+		failing = err != nil
+	}
+}
+
+// tend does for the live index what can be done while another is built. That it is
+// lost is nothing to be done about: the other takes its place.
+func (k *keeper) tend(ctx context.Context) error {
+	if err := k.tidy(ctx); err != nil {
+		return err
+	}
+	live, _, err := k.indexes(ctx)
+	if err != nil || live == nil {
+		return err
+	}
+	lost, err := k.lost(ctx, live)
+	if err != nil || lost {
+		return err
+	}
+	return k.upToDate(ctx, *live)
 }
 
 // prepare makes the index's collection.
@@ -86,17 +131,18 @@ func (k *keeper) fill(ctx context.Context, index postgres.SearchIndex) error {
 
 // fillWorkspace writes a workspace to the index. That the building has begun is noted
 // before a node is read: what changes from then on is known to be missing or written.
+// Nodes that are created from then on are not read here, so that the building ends
+// however many they are.
 func (k *keeper) fillWorkspace(ctx context.Context, index postgres.SearchIndex, w postgres.WorkspaceBuild) error {
-	if !w.Begun {
-		if err := k.deps.Graph.BeginBuild(ctx, index.ID, w.Workspace); err != nil {
-			return err
-		}
+	sequence, err := k.deps.Graph.BeginBuild(ctx, index.ID, w.Workspace)
+	if err != nil {
+		return err
 	}
 	for after := w.After; ; {
 		if err := k.proceed(ctx); err != nil {
 			return err
 		}
-		ids, err := k.deps.Graph.StandingNodes(ctx, w.Workspace, after, nodesAtOnce)
+		ids, err := k.deps.Graph.StandingNodes(ctx, w.Workspace, sequence, after, nodesAtOnce)
 		if err != nil {
 			return err
 		}

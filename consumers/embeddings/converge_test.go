@@ -3,6 +3,7 @@ package embeddings_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -153,10 +154,10 @@ func TestADeletedWorkspaceLeavesNothing(t *testing.T) {
 }
 
 func refs(workspace uuid.UUID, w *world) (all []postgres.NodeRef) {
-	ids, err := w.graph.ChangedNodes(context.Background(), workspace, 0, nil, 1000)
+	changed, err := w.graph.ChangedNodes(context.Background(), workspace, postgres.ChangedNode{}, math.MaxInt64, 1000)
 	require.NoError(w.tb, err)
-	for _, id := range ids {
-		all = append(all, postgres.NodeRef{Workspace: workspace, Node: id})
+	for _, n := range changed {
+		all = append(all, postgres.NodeRef{Workspace: workspace, Node: n.ID})
 	}
 	return all
 }

@@ -118,6 +118,7 @@ type Consumer struct {
 	loop    *consumers.Loop
 	indexer *indexer
 	keeper  *keeper
+	parts   consumers.ChangeParts // of changes that were read
 }
 
 // New makes a consumer.

@@ -25,9 +25,11 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, value []byte) {
 		if e, err := decode(value); err == nil {
 			require.Positive(t, e.sequence)
-			to, gap := reached(e.sequence-1, []event{e})
-			require.False(t, gap)
-			require.Equal(t, e.whole, to == e.sequence)
+			for _, e.complete = range []bool{false, e.last()} {
+				to, gap := reached(e.sequence-1, []event{e})
+				require.Equal(t, e.complete, to == e.sequence)
+				require.Equal(t, e.last() && !e.complete, gap, "a last part alone leaves something missing")
+			}
 		}
 	})
 }

@@ -261,26 +261,34 @@ func without(ref postgres.NodeRef, chunks int, but map[int]bool) (ids []milvus.E
 }
 
 // catchUp brings an index up to date with everything that changed in a workspace after
-// a sequence.
+// a sequence, up to the newest change as it begins: what comes later is told of by
+// events, and is no reason to go on for ever. How far it is is noted page by page, so
+// that one that is cut off goes on there.
 func (x *indexer) catchUp(ctx context.Context, index postgres.SearchIndex, workspace uuid.UUID, sequence int64) error {
 	head, err := x.db.GraphSequence(ctx, workspace)
 	if err != nil {
 		return err
 	}
-	for after := (*uuid.UUID)(nil); ; {
-		ids, err := x.db.ChangedNodes(ctx, workspace, sequence, after, nodesAtOnce)
+	for after := (postgres.ChangedNode{ID: uuid.Max, ChangedBy: sequence}); ; {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		changed, err := x.db.ChangedNodes(ctx, workspace, after, head, nodesAtOnce)
 		if err != nil {
 			return err
 		}
-		t := task{index: index, refs: refsOf(workspace, ids), unsure: map[indexedRef]bool{}}
-		last := len(ids) < nodesAtOnce
-		if last {
-			t.progress = map[uuid.UUID]int64{workspace: head}
+		t := task{index: index, unsure: map[indexedRef]bool{}, progress: map[uuid.UUID]int64{workspace: head}}
+		for _, n := range changed {
+			t.refs = append(t.refs, postgres.NodeRef{Workspace: workspace, Node: n.ID})
+		}
+		last := len(changed) < nodesAtOnce
+		if !last {
+			after = changed[len(changed)-1]
+			t.progress[workspace] = max(after.ChangedBy-1, sequence) // it may have touched others
 		}
 		if err := x.write(ctx, t); err != nil || last {
 			return err
 		}
-		after = &ids[len(ids)-1]
 	}
 }
 

@@ -140,17 +140,23 @@ func (k *keeper) turn(ctx context.Context) error {
 	if live == nil {
 		return nil
 	}
-	if err := k.catchUpWith(ctx, *live, k.cfg.BehindAfter); err != nil {
+	return k.upToDate(ctx, *live)
+}
+
+// upToDate looks up what the live index misses, indexes anew the workspaces that want
+// it, and puts right what Milvus holds otherwise than it was told.
+func (k *keeper) upToDate(ctx context.Context, live postgres.SearchIndex) error {
+	if err := k.catchUpWith(ctx, live, k.cfg.BehindAfter); err != nil {
 		return err
 	}
-	more, err := k.reindexWorkspaces(ctx, *live)
+	more, err := k.reindexWorkspaces(ctx, live)
 	if more {
 		defer k.look()
 	}
 	if err != nil || !k.repairs {
 		return err
 	}
-	if err := k.repair(ctx, *live); err != nil {
+	if err := k.repair(ctx, live); err != nil {
 		return err
 	}
 	k.repairs = false

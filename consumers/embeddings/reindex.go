@@ -33,7 +33,7 @@ func (k *keeper) reindexWorkspaces(ctx context.Context, live postgres.SearchInde
 }
 
 func (k *keeper) reindexPage(ctx context.Context, live postgres.SearchIndex, r *postgres.WorkspaceReindex) error {
-	ids, err := k.deps.Graph.StandingNodes(ctx, r.Workspace, r.After, nodesAtOnce)
+	ids, err := k.deps.Graph.StandingNodes(ctx, r.Workspace, r.Sequence, r.After, nodesAtOnce)
 	if err != nil {
 		return err
 	}

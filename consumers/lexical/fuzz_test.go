@@ -25,7 +25,7 @@ func FuzzAdd(f *testing.F) {
 		f.Add(encoded)
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
-		b := newBatch(nil)
+		b := newBatch(&Consumer{})
 		err := b.Add(&kgo.Record{Value: value})
 		require.Equal(t, err != nil, b.Rows() == 0)
 		if err == nil {

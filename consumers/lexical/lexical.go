@@ -68,6 +68,7 @@ type Consumer struct {
 	loop    *consumers.Loop
 	metrics *metrics
 	filler  *filler
+	parts   consumers.ChangeParts // of changes that were read
 }
 
 // New makes a consumer.

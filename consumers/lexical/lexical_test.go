@@ -147,3 +147,19 @@ func TestAnEventThatCannotBeReadStopsNobody(t *testing.T) {
 	w.indexed(w.workspace)
 	require.Equal(t, []uuid.UUID{pump.ID}, w.found(w.workspace, "water"))
 }
+
+func TestTheStatusTellsHowFarTheWordsAre(t *testing.T) {
+	w := newWorld(t, testenv.NewKFake(t))
+	w.do(w.workspace, node("pump", "moves water"), node("valve", "holds water"))
+	status, err := w.graph.IndexStatus(t.Context(), w.workspace)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, status.Text.Lag.Events)
+	require.Zero(t, status.Text.Indexed)
+	w.consume("lexical")
+	w.indexed(w.workspace)
+	status, err = w.graph.IndexStatus(t.Context(), w.workspace)
+	require.NoError(t, err)
+	require.Zero(t, status.Text.Lag.Events)
+	require.EqualValues(t, 2, status.Text.Indexed)
+	require.False(t, status.Text.Filling)
+}

@@ -59,24 +59,39 @@ func (db *DB) GraphSequence(ctx context.Context, workspace uuid.UUID) (sequence 
 	return sequence, classify(err)
 }
 
-// ChangedNodes gives ids of nodes, standing or not, that changes after a sequence
-// touched: at most so many, after the one given (nil: from the first on), by id.
-func (db *DB) ChangedNodes(ctx context.Context, workspace uuid.UUID, sequence int64, after *uuid.UUID, limit int) ([]uuid.UUID, error) {
-	return db.nodeIDs(ctx, `changed_by > $2`, workspace, sequence, after, limit)
+// ChangedNode is a node, standing or not, with the sequence of the change that touched
+// it last.
+type ChangedNode struct {
+	ID        uuid.UUID
+	ChangedBy int64
 }
 
-// StandingNodes is ChangedNodes for all that stand.
-func (db *DB) StandingNodes(ctx context.Context, workspace uuid.UUID, after *uuid.UUID, limit int) ([]uuid.UUID, error) {
-	return db.nodeIDs(ctx, `NOT deleted AND changed_by >= $2`, workspace, 0, after, limit)
+// ChangedNodes returns nodes that were touched last by a change after a sequence, or by
+// that one and have a greater id, and by none after another: at most so many, by the
+// change and the id. A node that is touched meanwhile is not among them any more, so
+// what there is to read never grows.
+func (db *DB) ChangedNodes(ctx context.Context, workspace uuid.UUID, after ChangedNode, to int64, limit int) ([]ChangedNode, error) {
+	rows, err := db.pool.Query(ctx, `SELECT id, changed_by FROM nodes WHERE workspace_id = $1 AND (changed_by, id) > ($2, $3) AND changed_by <= $4
+		ORDER BY workspace_id, changed_by, id LIMIT $5`, workspace, after.ChangedBy, after.ID, to, limit)
+	if err != nil {
+		return nil, classify(fmt.Errorf("looking for nodes that changed: %w", err))
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (n ChangedNode, err error) {
+		return n, row.Scan(&n.ID, &n.ChangedBy)
+	})
+	return list, classify(err)
 }
 
-func (db *DB) nodeIDs(ctx context.Context, condition string, workspace uuid.UUID, sequence int64, after *uuid.UUID, limit int) ([]uuid.UUID, error) {
+// StandingNodes returns ids of nodes that stand and that no change after a sequence
+// created: at most so many, after the one given (nil: from the first on), by id. So
+// what there is to read does not grow while it is read.
+func (db *DB) StandingNodes(ctx context.Context, workspace uuid.UUID, to int64, after *uuid.UUID, limit int) ([]uuid.UUID, error) {
 	position, from := uuid.Nil, ">=" // the lowest id there is may be chosen by a client
 	if after != nil {
 		position, from = *after, ">"
 	}
-	rows, err := db.pool.Query(ctx, `SELECT id FROM nodes WHERE workspace_id = $1 AND `+condition+` AND id `+from+` $3 ORDER BY id LIMIT $4`,
-		workspace, sequence, position, limit)
+	rows, err := db.pool.Query(ctx, `SELECT id FROM nodes WHERE workspace_id = $1 AND NOT deleted AND created_by <= $2 AND id `+from+` $3
+		ORDER BY workspace_id, id LIMIT $4`, workspace, to, position, limit)
 	if err != nil {
 		return nil, classify(fmt.Errorf("looking for nodes to index: %w", err))
 	}
@@ -87,28 +102,34 @@ func (db *DB) nodeIDs(ctx context.Context, condition string, workspace uuid.UUID
 // WorkspaceBuild is a workspace that an index is to be built of.
 type WorkspaceBuild struct {
 	Workspace uuid.UUID
-	Begun     bool
 	After     *uuid.UUID // all nodes up to it were looked at
 }
 
 // NextToBuild gives the first workspace that an index is not built of, false if there
 // is none.
 func (db *DB) NextToBuild(ctx context.Context, index uuid.UUID) (b WorkspaceBuild, found bool, err error) {
-	err = db.pool.QueryRow(ctx, `SELECT h.workspace_id, p.index_id IS NOT NULL, p.after_node
+	err = db.pool.QueryRow(ctx, `SELECT h.workspace_id, p.after_node
 		FROM graph_heads h JOIN workspaces w ON w.id = h.workspace_id AND w.deleted_at IS NULL
 		LEFT JOIN embedding_progress p ON p.index_id = $1 AND p.workspace_id = h.workspace_id
 		WHERE h.sequence > 0 AND NOT COALESCE(p.built, false) ORDER BY p.index_id IS NULL, h.workspace_id LIMIT 1`, index).Scan(
-		&b.Workspace, &b.Begun, &b.After)
+		&b.Workspace, &b.After)
 	if isNoRows(err) {
 		return b, false, nil
 	}
 	return b, err == nil, classify(err)
 }
 
-// BeginBuild notes that an index is being built of a workspace, as it is from now on.
-func (db *DB) BeginBuild(ctx context.Context, index, workspace uuid.UUID) error {
-	return db.changeIndex(ctx, `INSERT INTO embedding_progress (index_id, workspace_id, sequence, built)
-		SELECT $1, workspace_id, sequence, false FROM graph_heads WHERE workspace_id = $2 ON CONFLICT DO NOTHING`, index, workspace)
+// BeginBuild notes that an index is being built of a workspace, as it is from now on,
+// unless it was noted before, and returns the newest change of that time: what later
+// ones touch is not for the building.
+func (db *DB) BeginBuild(ctx context.Context, index, workspace uuid.UUID) (sequence int64, err error) {
+	err = db.pool.QueryRow(ctx, `INSERT INTO embedding_progress AS p (index_id, workspace_id, sequence, built)
+		SELECT $1, workspace_id, sequence, false FROM graph_heads WHERE workspace_id = $2
+		ON CONFLICT (index_id, workspace_id) DO UPDATE SET sequence = p.sequence RETURNING sequence`, index, workspace).Scan(&sequence)
+	if isNoRows(err) {
+		return 0, nil // it is gone
+	}
+	return sequence, classify(err)
 }
 
 // ContinueBuild notes up to which node an index is built of a workspace.

@@ -15,7 +15,7 @@ import (
 const (
 	StatusReady    = "ready"    // what was written is found
 	StatusIndexing = "indexing" // some of it not yet
-	StatusDegraded = "degraded" // search by meaning does not work, or has stood still for long
+	StatusDegraded = "degraded" // search by meaning does not work, or one of the lanes has stood still for long
 )
 
 // An index that is behind by less is ready: that is how long it takes. One that has
@@ -39,7 +39,16 @@ type IndexStatus struct {
 		Seconds float64 `json:"seconds"` // age of the oldest of them
 	} `json:"lag"`
 	LastIndexedAt *time.Time `json:"lastIndexedAt"`
-	Reindex       struct {
+	// Text is the lane of words, which has an index of its own.
+	Text struct {
+		Indexed int64 `json:"indexed"` // nodes
+		Filling bool  `json:"filling"` // it is being made from the nodes
+		Lag     struct {
+			Events  int64   `json:"events"`
+			Seconds float64 `json:"seconds"`
+		} `json:"lag"`
+	} `json:"text"`
+	Reindex struct {
 		Running    bool     `json:"running"`
 		Done       int64    `json:"done"` // nodes of the workspace
 		Total      int64    `json:"total"`
@@ -97,6 +106,15 @@ type workspaceProgress struct {
 	age                   float64 // seconds
 	moved                 *time.Time
 	again                 *int64 // nodes of the workspace that were embedded again; nil: nobody asked
+	text                  textProgress
+}
+
+// textProgress is how far the text lane is with a workspace.
+type textProgress struct {
+	nodes, events int64
+	filling       bool
+	age           float64 // seconds
+	moved         *time.Time
 }
 
 func (db *DB) workspaceProgress(ctx context.Context, live, building *SearchIndex, workspaces []uuid.UUID) ([]workspaceProgress, error) {
@@ -112,21 +130,36 @@ func (db *DB) workspaceProgress(ctx context.Context, live, building *SearchIndex
 			COALESCE(p.nodes, 0), COALESCE(b.nodes, 0), COALESCE(h.sequence, 0) - LEAST(COALESCE(p.sequence, 0), COALESCE(h.sequence, 0)),
 			COALESCE((SELECT GREATEST(EXTRACT(EPOCH FROM now() - j.at), 0) FROM journal j
 				WHERE j.workspace_id = w.id AND j.sequence = COALESCE(p.sequence, 0) + 1), 0)::float8,
-			p.indexed_at, r.done
+			p.indexed_at,
+			COALESCE(l.nodes, 0), COALESCE(h.sequence, 0) - LEAST(COALESCE(l.sequence, 0), COALESCE(h.sequence, 0)), COALESCE(l.filling, false),
+			COALESCE((SELECT GREATEST(EXTRACT(EPOCH FROM now() - j.at), 0) FROM journal j
+				WHERE j.workspace_id = w.id AND j.sequence = COALESCE(l.sequence, 0) + 1), 0)::float8,
+			l.updated_at, r.done
 		FROM unnest($3::uuid[]) WITH ORDINALITY AS w (id, n) LEFT JOIN graph_heads h ON h.workspace_id = w.id
 		LEFT JOIN embedding_progress p ON p.workspace_id = w.id AND p.index_id = $1
 		LEFT JOIN embedding_progress b ON b.workspace_id = w.id AND b.index_id = $2
+		LEFT JOIN lexical_workspaces l ON l.workspace_id = w.id
 		LEFT JOIN workspace_reindexes r ON r.workspace_id = w.id ORDER BY w.n`, liveID, buildingID, workspaces)
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading how far the search index is: %w", err))
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p workspaceProgress, err error) {
-		return p, row.Scan(&p.total, &p.indexed, &p.built, &p.events, &p.age, &p.moved, &p.again)
+		return p, row.Scan(&p.total, &p.indexed, &p.built, &p.events, &p.age, &p.moved,
+			&p.text.nodes, &p.text.events, &p.text.filling, &p.text.age, &p.text.moved, &p.again)
 	})
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading how far the search index is: %w", err))
 	}
 	return list, nil
+}
+
+// standsStill returns for how many seconds an index has not moved although there was
+// something to do for so long.
+func standsStill(age float64, moved *time.Time) float64 {
+	if moved == nil {
+		return age
+	}
+	return min(age, time.Since(*moved).Seconds())
 }
 
 // status says it in the interface's terms, but for how long a building takes.
@@ -136,12 +169,13 @@ func (p *workspaceProgress) status(live, building *SearchIndex) (s IndexStatus) 
 	}
 	s.Nodes.Total, s.Nodes.Indexed, s.Nodes.Pending = p.total, p.indexed, max(p.total-p.indexed, 0)
 	s.Lag.Events, s.Lag.Seconds = p.events, p.age
-	still := p.age // for how long it has not moved although there was something to do
 	if p.moved != nil {
 		at := p.moved.UTC()
 		s.LastIndexedAt = &at
-		still = min(still, time.Since(at).Seconds())
 	}
+	s.Text.Indexed, s.Text.Filling = p.text.nodes, p.text.filling
+	s.Text.Lag.Events, s.Text.Lag.Seconds = p.text.events, p.text.age
+	still := max(standsStill(p.age, p.moved), standsStill(p.text.age, p.text.moved))
 	switch {
 	case building != nil:
 		s.Reindex.Running, s.Reindex.Total, s.Reindex.Done = true, p.total, min(p.built, p.total)
@@ -151,7 +185,7 @@ func (p *workspaceProgress) status(live, building *SearchIndex) (s IndexStatus) 
 	switch {
 	case live == nil && building == nil, building != nil && building.Cause == CauseLost, still > degradedAfter:
 		s.Status = StatusDegraded
-	case live == nil, s.Lag.Seconds > readyWithin, s.Nodes.Pending > 0 && s.Lag.Events == 0:
+	case live == nil, max(s.Lag.Seconds, s.Text.Lag.Seconds) > readyWithin, s.Nodes.Pending > 0 && s.Lag.Events == 0, s.Text.Filling:
 		s.Status = StatusIndexing
 	default:
 		s.Status = StatusReady

@@ -16,6 +16,7 @@ type WorkspaceReindex struct {
 	Workspace   uuid.UUID
 	ID          uuid.UUID
 	RequestedAt time.Time
+	Sequence    int64      // nodes that later changes create are not for it
 	After       *uuid.UUID // the last node that was written again; nil: none
 	Done        int64      // nodes
 }
@@ -24,9 +25,9 @@ type WorkspaceReindex struct {
 // already.
 func (db *DB) RequestWorkspaceReindex(ctx context.Context, workspace uuid.UUID, by string) (WorkspaceReindex, error) {
 	r := WorkspaceReindex{Workspace: workspace, ID: uuid.New()}
-	err := db.pool.QueryRow(ctx, `INSERT INTO workspace_reindexes (workspace_id, id, requested_by)
-		SELECT id, $2, $3 FROM workspaces WHERE id = $1 AND deleted_at IS NULL
-		ON CONFLICT DO NOTHING RETURNING requested_at`, workspace, r.ID, by).Scan(&r.RequestedAt)
+	err := db.pool.QueryRow(ctx, `INSERT INTO workspace_reindexes (workspace_id, id, requested_by, sequence)
+		SELECT id, $2, $3, COALESCE((SELECT sequence FROM graph_heads WHERE workspace_id = $1), 0) FROM workspaces WHERE id = $1 AND deleted_at IS NULL
+		ON CONFLICT DO NOTHING RETURNING requested_at, sequence`, workspace, r.ID, by).Scan(&r.RequestedAt, &r.Sequence)
 	if isNoRows(err) {
 		return r, fault.New(fault.Conflict, "The workspace is being indexed anew already").With("reason", "reindex_running")
 	}
@@ -41,9 +42,9 @@ func (db *DB) RequestWorkspaceReindex(ctx context.Context, workspace uuid.UUID, 
 // does not keep small ones waiting; nil: there is none.
 func (db *DB) NextWorkspaceReindex(ctx context.Context) (*WorkspaceReindex, error) {
 	var r WorkspaceReindex
-	err := db.pool.QueryRow(ctx, `SELECT r.workspace_id, r.id, r.requested_at, r.after_node, r.done
+	err := db.pool.QueryRow(ctx, `SELECT r.workspace_id, r.id, r.requested_at, r.sequence, r.after_node, r.done
 		FROM workspace_reindexes r JOIN workspaces w ON w.id = r.workspace_id AND w.deleted_at IS NULL
-		ORDER BY r.done, r.requested_at, r.workspace_id LIMIT 1`).Scan(&r.Workspace, &r.ID, &r.RequestedAt, &r.After, &r.Done)
+		ORDER BY r.done, r.requested_at, r.workspace_id LIMIT 1`).Scan(&r.Workspace, &r.ID, &r.RequestedAt, &r.Sequence, &r.After, &r.Done)
 	if isNoRows(err) {
 		return nil, nil
 	}

@@ -1,0 +1,30 @@
+package lexical
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"google.golang.org/protobuf/proto"
+
+	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
+)
+
+func TestTheLastPartAloneMakesNoChangeKnown(t *testing.T) {
+	workspace := uuid.New()
+	take := func(c *Consumer, b *batch, part uint32) []int64 {
+		if b == nil {
+			b = newBatch(c)
+		}
+		value, err := proto.Marshal(&eventsv1.GraphEvent{WorkspaceId: workspace[:], Part: part, Parts: 3, Change: &eventsv1.Change{Sequence: 7}})
+		require.NoError(t, err)
+		require.NoError(t, b.Add(&kgo.Record{Value: value}))
+		return b.workspaces[workspace].sequences
+	}
+	c := &Consumer{}
+	require.Empty(t, take(c, nil, 2), "the log has lost those before it")
+	require.Empty(t, take(c, nil, 0))
+	require.Empty(t, take(c, nil, 1))
+	require.Equal(t, []int64{7}, take(c, nil, 2), "in whichever batches they come")
+}
