@@ -28,6 +28,7 @@ type batch struct {
 
 	labels  labelSet
 	sources sourceSet
+	route   int64 // number of the route by which the sources have their partitions
 
 	numbers column[float64]
 	strings column[string]

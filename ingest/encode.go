@@ -27,6 +27,9 @@ func (b *batch) encode() (points int, err error) {
 	for _, partition := range o.active {
 		o.messages = o.encoders[partition].AppendMessages(o.messages, partition)
 	}
+	for i := range o.messages {
+		o.messages[i].Route = b.route
+	}
 	return numbers + texts, nil
 }
 

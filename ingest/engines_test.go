@@ -1,7 +1,9 @@
 package ingest_test
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/ingest"
+	"github.com/livegraph/livegraph/ingest/routing"
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas/pointblock"
@@ -32,19 +36,48 @@ func newSite(t *testing.T, maxSeries int64) *site {
 		t.Skip("needs engines")
 	}
 	s := &site{brokers: testenv.Kafka(t)}
-	db, err := postgres.Open(t.Context(), testenv.Postgres(t), 4)
+	db, err := postgres.Open(t.Context(), testenv.Postgres(t), 8)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))
 	w, err := db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "plant", Plan: "enterprise", Mode: "live", MaxSources: 100, MaxSeries: maxSeries})
 	require.NoError(t, err)
 	s.db, s.workspace = db, w.ID
-	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: s.brokers, BufferedBytes: 64 << 20, PointsGroup: "points"})
+	s.pipeline = s.process(t, nil)
+	return s
+}
+
+// process makes the pipeline of a process, which goes by a new state of the topic once
+// notice, if there is one, lets it.
+func (s *site) process(t *testing.T, notice func() error) *ingest.Pipeline {
+	t.Helper()
+	var log *kafka.Client
+	log, err := kafka.Open(t.Context(), kafka.Options{
+		Brokers: s.brokers, BufferedBytes: 64 << 20, PointsGroup: "points",
+		OnTopicChange: func(ctx context.Context, info kafka.TopicInfo) error {
+			if notice != nil && info.Partitions > 4 {
+				if err := notice(); err != nil {
+					return err
+				}
+			}
+			return points.ResolveGenerations(ctx, log, s.db, slog.Default())
+		},
+	})
 	require.NoError(t, err)
 	t.Cleanup(log.Close)
 	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 4, Replication: -1, RetentionBytes: 256 << 20}))
-	s.pipeline = ingest.New(ingest.Deps{Sources: db, Registry: db, Log: log, FingerprintKey: [16]byte{7}})
-	return s
+	routes := routing.New(routing.Deps{Leases: s.db, Topic: points.Topic, Seen: func() ([16]byte, int32) {
+		topic := log.PointsTopic()
+		return topic.ID, topic.Partitions
+	}})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = routes.Run(ctx)
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return ingest.New(ingest.Deps{Sources: s.db, Registry: s.db, Log: log, Routes: routes, FingerprintKey: [16]byte{7}})
 }
 
 func (s *site) source(t *testing.T, name string) uuid.UUID {

@@ -35,7 +35,9 @@ func (s shed) RegisterSeries(_ context.Context, _ uuid.UUID, ids []pointblock.Id
 	return series, ok, nil
 }
 
-func (s shed) Partitions() int32 { return 1 }
+func (s shed) Route(context.Context) (pointblock.Route, error) {
+	return pointblock.Route{Number: 1, Partitions: 1}, nil
+}
 
 func (s shed) ProducePoints(_ context.Context, requestID string, messages []pointblock.Message) ([]pointblock.Position, error) {
 	for _, m := range messages {
@@ -53,7 +55,7 @@ func (s shed) ProducePoints(_ context.Context, requestID string, messages []poin
 
 func Example() {
 	stores := shed{source: uuid.MustParse("0198a1b2-0000-7000-8000-00000000000a")}
-	pipeline := ingest.New(ingest.Deps{Sources: stores, Registry: stores, Log: stores})
+	pipeline := ingest.New(ingest.Deps{Sources: stores, Registry: stores, Log: stores, Routes: stores})
 	result, err := pipeline.Accept(context.Background(), ingest.JSON, ingest.Request{
 		Workspace:  uuid.MustParse("0198a1b2-0000-7000-8000-000000000001"),
 		RequestID:  "req_01",

@@ -40,6 +40,8 @@ type plant struct {
 	asked, registered int
 	failSources       error
 	failRegistry      error
+	failRoute         error
+	found             func() // called when sources were looked up by name, before that is answered
 	produce           func(ctx context.Context, m []pointblock.Message) ([]pointblock.Position, error)
 }
 
@@ -54,7 +56,7 @@ func newPlant() *plant {
 }
 
 func (p *plant) pipeline(limits Limits) *Pipeline {
-	return New(Deps{Sources: p, Registry: p, Log: p, FingerprintKey: [16]byte{1, 2, 3}, Limits: limits, CacheSize: 100_000})
+	return New(Deps{Sources: p, Registry: p, Log: p, Routes: p, FingerprintKey: [16]byte{1, 2, 3}, Limits: limits, CacheSize: 100_000})
 }
 
 func (p *plant) SourcesByID(_ context.Context, ws uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
@@ -71,6 +73,9 @@ func (p *plant) SourcesByID(_ context.Context, ws uuid.UUID, ids []uuid.UUID) (m
 }
 
 func (p *plant) SourcesByName(_ context.Context, ws uuid.UUID, names []string) (map[string]uuid.UUID, error) {
+	if p.found != nil {
+		defer p.found()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked++
@@ -118,7 +123,9 @@ func (p *plant) RegisterSeries(_ context.Context, _ uuid.UUID, ids []pointblock.
 	return out, ok, nil
 }
 
-func (p *plant) Partitions() int32 { return p.partitions }
+func (p *plant) Route(context.Context) (pointblock.Route, error) {
+	return pointblock.Route{Number: 7, Partitions: p.partitions}, p.failRoute
+}
 
 func (p *plant) ProducePoints(ctx context.Context, requestID string, messages []pointblock.Message) ([]pointblock.Position, error) {
 	if p.produce != nil {
@@ -148,6 +155,7 @@ func (p *plant) written(t require.TestingT) map[string]any {
 		for i := range r.Spans {
 			s := &r.Spans[i]
 			require.Equal(t, m.Partition, pointblock.Partition(s.Source, p.partitions))
+			require.EqualValues(t, 7, m.Route, "a record says by which route it was sent")
 			id := s.Identity(&r)
 			require.Equal(t, id.Fingerprint(&[16]byte{1, 2, 3}), s.Fingerprint)
 			numbers, texts := s.AppendValues(nil), s.AppendTexts(nil)

@@ -38,10 +38,14 @@ type seriesRegistry interface {
 	RegisterSeries(ctx context.Context, workspace uuid.UUID, identities []pointblock.Identity, fingerprints []pointblock.Fingerprint) (ids []uint64, ok []bool, err error)
 }
 
+// router knows how points are divided among the partitions of their topic.
+type router interface {
+	// Route returns the route by which points that are accepted now are sent.
+	Route(ctx context.Context) (pointblock.Route, error)
+}
+
 // producer writes to the topic of points.
 type producer interface {
-	// Partitions is the topic's number of partitions, at least one.
-	Partitions() int32
 	// ProducePoints sends each message to its partition and waits for all to be
 	// acknowledged. The positions are those of the messages that were, even when
 	// it fails. It may refer to the messages after an error, not after success.
@@ -60,6 +64,7 @@ type Deps struct {
 	Sources        sourceDirectory
 	Registry       seriesRegistry
 	Log            producer
+	Routes         router
 	Retention      retentionDirectory // nil: points of any age are taken
 	FingerprintKey [16]byte           // the installation's
 	Limits         Limits

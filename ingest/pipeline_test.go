@@ -126,6 +126,33 @@ func TestAChangeMadeHereHoldsAtOnce(t *testing.T) {
 	require.NoError(t, err, "that a source is unknown is not remembered")
 }
 
+// TestALookUpThatBeganBeforeADeletionIsNotRememberedAfterIt: what was read before a source
+// was deleted, and answered after that, is not believed by the requests that follow.
+func TestALookUpThatBeganBeforeADeletionIsNotRememberedAfterIt(t *testing.T) {
+	p := newPlant()
+	pipeline := p.pipeline(Limits{})
+	send := func() {
+		_, err := pipeline.Accept(t.Context(), Lines, request("boiler temperature=1 1764028800000000000"))
+		require.NoError(t, err)
+	}
+	send()
+	pipeline.SourcesChanged(workspace)
+	p.found = func() {
+		p.found = nil
+		delete(p.sources, boiler)
+		pipeline.SourcesChanged(workspace)
+	}
+	send() // it began before the deletion: either is right
+	p.messages = nil
+	send()
+	require.Len(t, p.messages, 1)
+	var r pointblock.Record
+	require.NoError(t, pointblock.Decode(p.messages[0].Value, &r))
+	require.NotEqual(t, boiler, r.Spans[0].Source, "the points would be void")
+	require.Contains(t, p.created, "boiler")
+	require.Empty(t, pipeline.sources.asking)
+}
+
 func TestSeriesAreRegisteredOnce(t *testing.T) {
 	p := newPlant()
 	pipeline := p.pipeline(Limits{})
@@ -334,8 +361,12 @@ func TestTheCachesAreBounded(t *testing.T) {
 	sources := newSourceCache(time.Hour, 100)
 	for range 1000 {
 		ref := []sourceRef{{id: uuid.New(), known: true}, {name: uuid.NewString(), byName: true, known: true}}
-		sources.add(uuid.New(), ref, time.Now())
+		ws := uuid.New()
+		question := sources.ask(ws)
+		sources.add(ws, ref, question, time.Now())
+		sources.answered(ws, question)
 		require.LessOrEqual(t, sources.entries, 100)
+		require.Empty(t, sources.asking)
 	}
 }
 

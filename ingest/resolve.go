@@ -30,22 +30,12 @@ func (p *Pipeline) resolveSources(ctx context.Context, b *batch) error {
 		p.metrics.sourcesHits.Inc()
 	} else {
 		p.metrics.sourcesMisses.Inc()
-		asked := time.Now()
-		if err := p.askForSources(ctx, b.workspace, list); err != nil {
+		if err := p.findSources(ctx, b); err != nil {
 			return err
 		}
-		if b.format.createsSources() {
-			if err := p.createSources(ctx, b); err != nil {
-				return err
-			}
-		}
-		p.sources.add(b.workspace, list, asked)
 	}
-	partitions := p.deps.Log.Partitions()
-	for i := range list {
-		if list[i].known {
-			list[i].partition = pointblock.Partition(list[i].id, partitions)
-		}
+	if err := p.divide(ctx, b); err != nil {
+		return err
 	}
 	for i := range b.labels.list {
 		l := &b.labels.list[i]
@@ -60,6 +50,42 @@ func (p *Pipeline) resolveSources(ctx context.Context, b *batch) error {
 			b.reject(why, l.first[kind], whole, n, l)
 		}
 		l.count = [2]int{}
+	}
+	return nil
+}
+
+// findSources asks the store for the request's sources, has those made that are to be, and
+// remembers them.
+func (p *Pipeline) findSources(ctx context.Context, b *batch) error {
+	asked, question := time.Now(), p.sources.ask(b.workspace)
+	defer p.sources.answered(b.workspace, question)
+	if err := p.askForSources(ctx, b.workspace, b.sources.list); err != nil {
+		return err
+	}
+	if b.format.createsSources() {
+		if err := p.createSources(ctx, b); err != nil {
+			return err
+		}
+	}
+	p.sources.add(b.workspace, b.sources.list, question, asked)
+	return nil
+}
+
+// divide chooses the partitions of the request's sources. The route of this moment stays
+// that of the request, however long it takes: its records say so, and so they have lower
+// versions than those that are sent by a later one.
+func (p *Pipeline) divide(ctx context.Context, b *batch) error {
+	ctx, cancel := context.WithTimeout(ctx, p.deps.Limits.ProduceTimeout)
+	defer cancel()
+	route, err := p.deps.Routes.Route(ctx)
+	if err != nil {
+		return fmt.Errorf("dividing points among partitions: %w", err)
+	}
+	b.route = route.Number
+	for i := range b.sources.list {
+		if s := &b.sources.list[i]; s.known {
+			s.partition = route.Partition(s.id)
+		}
 	}
 	return nil
 }

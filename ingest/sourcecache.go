@@ -26,7 +26,13 @@ type sourceCache struct {
 	mu         sync.Mutex
 	entries    int
 	workspaces map[uuid.UUID]*cachedSources
+	asking     map[uuid.UUID]*asking
 }
+
+// asking are the questions to the store that are under way for a workspace and began
+// since it was forgotten last. Those that began before are not among them, so that what
+// they find is not remembered.
+type asking struct{ questions int }
 
 type cachedSources struct {
 	byID   map[uuid.UUID]time.Time // until when
@@ -39,7 +45,29 @@ type cachedName struct {
 }
 
 func newSourceCache(ttl time.Duration, limit int) *sourceCache {
-	return &sourceCache{ttl: ttl, limit: limit, workspaces: map[uuid.UUID]*cachedSources{}}
+	return &sourceCache{ttl: ttl, limit: limit, workspaces: map[uuid.UUID]*cachedSources{}, asking: map[uuid.UUID]*asking{}}
+}
+
+// ask begins a question to the store. answered must be called with what it returns.
+func (c *sourceCache) ask(workspace uuid.UUID) *asking {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.asking[workspace]
+	if a == nil {
+		a = &asking{}
+		c.asking[workspace] = a
+	}
+	a.questions++
+	return a
+}
+
+// answered ends a question.
+func (c *sourceCache) answered(workspace uuid.UUID, a *asking) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a.questions--; a.questions == 0 && c.asking[workspace] == a {
+		delete(c.asking, workspace)
+	}
 }
 
 // lookup marks those of the sources as known that are remembered, and reports
@@ -67,11 +95,16 @@ func (c *sourceCache) lookup(workspace uuid.UUID, list []sourceRef) bool {
 	return all
 }
 
-// add remembers the known ones of the sources; asked is when the store was.
-func (c *sourceCache) add(workspace uuid.UUID, list []sourceRef, asked time.Time) {
+// add remembers the known ones of the sources, which a question found; asked is when it
+// began. Nothing is remembered when the workspace was forgotten since then: the store may
+// have been read before it changed.
+func (c *sourceCache) add(workspace uuid.UUID, list []sourceRef, question *asking, asked time.Time) {
 	until := asked.Add(c.ttl)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.asking[workspace] != question {
+		return
+	}
 	for i := range list {
 		s := &list[i]
 		if !s.known {
@@ -96,10 +129,11 @@ func (c *sourceCache) add(workspace uuid.UUID, list []sourceRef, asked time.Time
 	}
 }
 
-// forget drops what is remembered of a workspace.
+// forget drops what is remembered of a workspace, and what is being asked.
 func (c *sourceCache) forget(workspace uuid.UUID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	delete(c.asking, workspace)
 	if w := c.workspaces[workspace]; w != nil {
 		c.entries -= len(w.byID) + len(w.byName)
 		delete(c.workspaces, workspace)

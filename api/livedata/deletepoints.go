@@ -96,11 +96,8 @@ func timeAt(us int64) *time.Time {
 // deletePoints tells the log of a deletion. It is told at once or not at all: the
 // caller may ask again, because what is deleted twice is deleted.
 func (s *DeletionSender) deletePoints(ctx context.Context, workspace uuid.UUID, d pointblock.Deletion) ([]pointblock.Position, error) {
-	positions, err := s.log.ProducePoints(ctx, reply.RequestID(ctx), []pointblock.Message{{
-		Partition: pointblock.Partition(d.Source, s.log.Partitions()),
-		Key:       d.Source[:],
-		Value:     pointblock.EncodeDeletions(workspace, time.Now().UnixMicro(), []pointblock.Deletion{d}),
-	}})
+	positions, err := s.tell(ctx, reply.RequestID(ctx), d.Source,
+		pointblock.EncodeDeletions(workspace, time.Now().UnixMicro(), []pointblock.Deletion{d}))
 	if err != nil && fault.KindOf(err) == fault.Internal {
 		return positions, fault.Wrap(err, fault.Unavailable, "The deletion could not be written to the log; ask for it again").After(time.Second)
 	}

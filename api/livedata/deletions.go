@@ -20,9 +20,13 @@ type deletionStore interface {
 	DeletionBacklog(ctx context.Context) (pending int64, oldest time.Duration, err error)
 }
 
+// router knows how points and deletions are divided among partitions.
+type router interface {
+	Route(ctx context.Context) (pointblock.Route, error)
+}
+
 // deletionLog is topic points.
 type deletionLog interface {
-	Partitions() int32
 	ProducePoints(ctx context.Context, requestID string, msgs []pointblock.Message) ([]pointblock.Position, error)
 }
 
@@ -46,12 +50,25 @@ const (
 type DeletionSender struct {
 	store  deletionStore
 	log    deletionLog
+	routes router
 	outbox outbox
 }
 
 // NewDeletionSender makes a sender. Somebody has to call Run.
-func NewDeletionSender(store deletionStore, log deletionLog) *DeletionSender {
-	return &DeletionSender{store: store, log: log}
+func NewDeletionSender(store deletionStore, log deletionLog, routes router) *DeletionSender {
+	return &DeletionSender{store: store, log: log, routes: routes}
+}
+
+// tell writes deletions of one source to the log, by the route of this moment, so that
+// they have higher versions than whatever was acknowledged before.
+func (s *DeletionSender) tell(ctx context.Context, requestID string, source uuid.UUID, value []byte) ([]pointblock.Position, error) {
+	route, err := s.routes.Route(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.log.ProducePoints(ctx, requestID, []pointblock.Message{{
+		Partition: route.Partition(source), Route: route.Number, Key: source[:], Value: value,
+	}})
 }
 
 // Run sends what is pending until ctx is done, which is no error.
@@ -118,12 +135,8 @@ func (s *DeletionSender) finish(ctx context.Context, d postgres.PendingDeletion,
 	}()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_, err = s.log.ProducePoints(ctx, d.RequestID, []pointblock.Message{{
-		Partition: pointblock.Partition(d.Source, s.log.Partitions()),
-		Key:       d.Source[:],
-		Value: pointblock.EncodeDeletions(d.Workspace, d.CreatedAt.UnixMicro(),
-			[]pointblock.Deletion{{Source: d.Source, WholeSource: true}}),
-	}})
+	_, err = s.tell(ctx, d.RequestID, d.Source, pointblock.EncodeDeletions(d.Workspace, d.CreatedAt.UnixMicro(),
+		[]pointblock.Deletion{{Source: d.Source, WholeSource: true}}))
 	if err != nil {
 		return fmt.Errorf("sending the deletion of source %s: %w", d.Source, err)
 	}

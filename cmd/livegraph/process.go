@@ -34,6 +34,7 @@ import (
 	"github.com/livegraph/livegraph/consumers/rollups"
 	"github.com/livegraph/livegraph/consumers/upkeep"
 	"github.com/livegraph/livegraph/ingest"
+	"github.com/livegraph/livegraph/ingest/routing"
 	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/operate"
@@ -74,6 +75,7 @@ type process struct {
 	api       *api.Server              // without the role api it answers probes alone
 	admin     *admin.Admin             // with the role api
 	auth      *auth.Authenticator      // with the role api
+	routes    *routing.Keeper          // with the role api
 	deletions *livedata.DeletionSender // with the role api
 	feed      *queries.Feed            // with the role api
 	streams   *tail.Hub                // with the role api
@@ -258,12 +260,16 @@ func (p *process) buildAPI() (err error) {
 	p.auth = auth.New(p.keys)
 	p.auth.Through(p.redis.NewRevisions(p.install.ID, p.install.CheckpointKey, p.logger))
 	p.auth.Register(p.metrics)
-	p.deletions = livedata.NewDeletionSender(p.postgres, p.kafka)
+	p.routes = routing.New(routing.Deps{Leases: p.postgres, Topic: points.Topic, Logger: p.logger, Seen: func() ([16]byte, int32) {
+		topic := p.kafka.PointsTopic()
+		return topic.ID, topic.Partitions
+	}})
+	p.deletions = livedata.NewDeletionSender(p.postgres, p.kafka, p.routes)
 	p.deletions.Register(p.metrics)
 	bodies := request.NewBudget(p.cfg.Ingest.InFlightBytes)
 	bodies.Register(p.metrics)
 	pipeline := ingest.New(ingest.Deps{
-		Sources: p.postgres, Registry: p.postgres, Retention: p.postgres, Log: p.kafka, FingerprintKey: p.install.FingerprintKey,
+		Sources: p.postgres, Registry: p.postgres, Retention: p.postgres, Log: p.kafka, Routes: p.routes, FingerprintKey: p.install.FingerprintKey,
 		CacheSize: p.cfg.Ingest.SeriesCacheSize, Metrics: p.metrics, Tracing: p.tracing,
 		Limits: ingest.Limits{
 			MaxPoints: p.cfg.Ingest.MaxPoints, InFlightBytes: p.cfg.Ingest.InFlightBytes,
@@ -332,6 +338,7 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 	}
 	if p.auth != nil {
 		group.Go(func() error { return p.auth.Run(groupCtx) })
+		group.Go(func() error { return p.routes.Run(groupCtx) })
 		group.Go(func() error { return p.deletions.Run(groupCtx) })
 		group.Go(func() error { return p.streams.Run(groupCtx) })
 		group.Go(func() error { return p.admin.Run(groupCtx) })

@@ -17,7 +17,7 @@ func versionOf(r *kgo.Record, topicID [16]byte, generations postgres.Generations
 	if original, err := originalVersion(r); original > 0 || err != nil {
 		return original, err
 	}
-	generation, ok := generations.At(topicID, r.Partition, r.Offset)
+	generation, ok := generations.At(topicID, r.Partition, r.Offset, kafka.RouteOf(r))
 	if !ok {
 		return 0, fmt.Errorf("partition %d has no generation at offset %d", r.Partition, r.Offset)
 	}

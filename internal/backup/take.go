@@ -268,7 +268,7 @@ func (t *taking) keepVersion(o kafka.Overview, r *kgo.Record) error {
 	if !versioned || kafka.Header(r, kafka.HeaderVersion) != nil {
 		return nil
 	}
-	generation, known := generations.At(o.ID, r.Partition, r.Offset)
+	generation, known := generations.At(o.ID, r.Partition, r.Offset, kafka.RouteOf(r))
 	if !known {
 		return fmt.Errorf("partition %d of %s has no generation at offset %d", r.Partition, o.Name, r.Offset)
 	}

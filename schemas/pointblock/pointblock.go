@@ -39,6 +39,7 @@ type Message struct {
 	Partition int32
 	Key       []byte // the source's 16 bytes, nil when the record has several sources
 	Value     []byte
+	Route     int64 // number of the Route by which Partition was chosen; 0: by none
 }
 
 // Position is where a record is in the topic.

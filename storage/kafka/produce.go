@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ const (
 	HeaderRequestID = "lg-request-id" // the request that caused the record
 	HeaderReplyTo   = "lg-reply-to"   // on commands: the API process that waits for the outcome
 	HeaderVersion   = "lg-version"    // decimal; on points only where a record was redriven: its original version
+	HeaderRoute     = "lg-route"      // decimal; on points: by which route (pointblock.Route) the partition was chosen
 	HeaderError     = "lg-error"      // why a dead letter is one
 	HeaderTopic     = "lg-topic"      // where a dead letter comes from
 	HeaderPartition = "lg-partition"
@@ -64,13 +66,35 @@ func (c *Client) ProducePoints(ctx context.Context, requestID string, msgs []poi
 	}
 	ctx, span := c.startSend(ctx, c.points, len(msgs))
 	records := make([]kgo.Record, len(msgs))
-	headers := withTrace(ctx, []kgo.RecordHeader{{Key: HeaderRequestID, Value: []byte(requestID)}})
+	base := withTrace(ctx, []kgo.RecordHeader{{Key: HeaderRequestID, Value: []byte(requestID)}})
+	headers, route := base, int64(0)
 	for i, m := range msgs {
+		if m.Route != route {
+			headers, route = withRoute(base, m.Route), m.Route
+		}
 		records[i] = kgo.Record{Topic: c.points.name, Partition: m.Partition, Key: m.Key, Value: m.Value, Headers: headers}
 	}
 	positions, err := c.produce(ctx, c.points, records)
 	tracing.End(span, err)
 	return positions, err
+}
+
+// withRoute returns the headers of records of a route.
+func withRoute(base []kgo.RecordHeader, route int64) []kgo.RecordHeader {
+	if route == 0 {
+		return base
+	}
+	return append(slices.Clip(base), kgo.RecordHeader{Key: HeaderRoute, Value: strconv.AppendInt(nil, route, 10)})
+}
+
+// RouteOf returns by which route a record of points was sent, pointblock.AnyRoute if it
+// does not say so.
+func RouteOf(r *kgo.Record) int64 {
+	route, err := strconv.ParseInt(string(Header(r, HeaderRoute)), 10, 64)
+	if err != nil || route <= 0 {
+		return pointblock.AnyRoute
+	}
+	return route
 }
 
 // produce sends records to their partitions of a topic, and waits and answers as

@@ -18,22 +18,34 @@ type Generation struct {
 	Generation uint16
 	FromOffset int64
 	TopicID    [16]byte
+	Route      int64 // it is for records of this route and later ones
 	Reason     string
 }
 
 // Generations are all generations of one topic.
 type Generations []Generation
 
-// At gives the generation of the record at an offset of a topic of that id: the
-// highest that begins at or before it. There is none for a partition that was
-// never seen.
-func (gs Generations) At(topicID [16]byte, partition int32, offset int64) (uint16, bool) {
-	found := uint16(0)
+// At returns the generation of the record at an offset of a topic of that id, which was
+// sent by a route: the highest that begins at or before it, of that route or an earlier
+// one. A record of an earlier route than the topic itself, which was on its way when the
+// topic was created again, has the lowest. There is none for a partition that was never
+// seen.
+func (gs Generations) At(topicID [16]byte, partition int32, offset, route int64) (uint16, bool) {
+	found, lowest := uint16(0), uint16(0)
 	for i := range gs {
 		g := &gs[i]
-		if g.TopicID == topicID && g.Partition == partition && g.FromOffset <= offset && g.Generation > found {
+		if g.TopicID != topicID || g.Partition != partition || g.FromOffset > offset {
+			continue
+		}
+		if lowest == 0 || g.Generation < lowest {
+			lowest = g.Generation
+		}
+		if g.Route <= route && g.Generation > found {
 			found = g.Generation
 		}
+	}
+	if found == 0 {
+		found = lowest
 	}
 	return found, found > 0
 }
@@ -53,7 +65,8 @@ type LogPartition struct {
 // ResolveGenerations compares what the log says of a topic with what is recorded
 // and records new generations where the meaning of offsets has changed: the topic
 // was created again, its partition count changed, or a partition's offsets went
-// backwards. It gives all generations and those that are new. Processes take
+// backwards. With the first two a new route begins. It gives all generations and those
+// that are new. Processes take
 // turns, so that all agree; observe is called in the turn, after the watermarks
 // are read, because only then an end below a watermark proves anything.
 //
@@ -77,8 +90,13 @@ func (db *DB) ResolveGenerations(ctx context.Context, topic string, observe func
 		if raised, err = nextGenerations(all, watermarks[seen.TopicID], seen); err != nil {
 			return err
 		}
-		for _, g := range raised {
-			if err := recordGeneration(ctx, tx, topic, g); err != nil {
+		route, err := nextRoute(ctx, tx, topic, seen)
+		if err != nil {
+			return err
+		}
+		for i := range raised {
+			raised[i].Route = route
+			if err := recordGeneration(ctx, tx, topic, raised[i]); err != nil {
 				return err
 			}
 		}
@@ -102,7 +120,7 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-const selectGenerations = `SELECT partition, generation, from_offset, topic_id, reason
+const selectGenerations = `SELECT partition, generation, from_offset, topic_id, route, reason
 	FROM topic_generations WHERE topic = $1 ORDER BY generation, partition`
 
 func readGenerations(ctx context.Context, q querier, topic string) (Generations, error) {
@@ -118,7 +136,7 @@ func collectGenerations(rows pgx.Rows) (Generations, error) {
 		var g Generation
 		var generation int32
 		var id []byte
-		err := row.Scan(&g.Partition, &generation, &g.FromOffset, &id, &g.Reason)
+		err := row.Scan(&g.Partition, &generation, &g.FromOffset, &id, &g.Route, &g.Reason)
 		g.Generation = uint16(generation)
 		copy(g.TopicID[:], id)
 		return g, err
@@ -132,8 +150,8 @@ func collectGenerations(rows pgx.Rows) (Generations, error) {
 // recordGeneration writes a new generation and takes the watermark of its
 // partition down to where it begins; there is none above unless offsets restarted.
 func recordGeneration(ctx context.Context, tx pgx.Tx, topic string, g Generation) error {
-	_, err := tx.Exec(ctx, `INSERT INTO topic_generations (topic, partition, generation, from_offset, topic_id, reason)
-		VALUES ($1, $2, $3, $4, $5, $6)`, topic, g.Partition, int32(g.Generation), g.FromOffset, g.TopicID[:], g.Reason)
+	_, err := tx.Exec(ctx, `INSERT INTO topic_generations (topic, partition, generation, from_offset, topic_id, route, reason)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`, topic, g.Partition, int32(g.Generation), g.FromOffset, g.TopicID[:], g.Route, g.Reason)
 	if err != nil {
 		return fmt.Errorf("recording generation %d of partition %d: %w", g.Generation, g.Partition, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -32,7 +33,7 @@ func resolve(t *testing.T, db *postgres.DB, observe func(context.Context) (postg
 
 func requireGeneration(t *testing.T, all postgres.Generations, partition int32, offset int64, want uint16) {
 	t.Helper()
-	got, ok := all.At(all[len(all)-1].TopicID, partition, offset)
+	got, ok := all.At(all[len(all)-1].TopicID, partition, offset, pointblock.AnyRoute)
 	require.True(t, ok)
 	require.Equal(t, want, got, "partition %d offset %d", partition, offset)
 }
@@ -74,7 +75,7 @@ func TestGenerationsRiseOnlyWhenOffsetsLoseTheirMeaning(t *testing.T) {
 	all, raised = resolve(t, db, log(2, [2]int64{0, 9}, [2]int64{0, 1}))
 	require.Zero(t, raised)
 	require.Len(t, all, 2+3+1+2)
-	old, ok := all.At([16]byte{1}, 0, 1000)
+	old, ok := all.At([16]byte{1}, 0, 1000, pointblock.AnyRoute)
 	require.True(t, ok)
 	require.EqualValues(t, 3, old, "records of the old topic keep their generation")
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/api/tail"
+	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/ingest"
+	"github.com/livegraph/livegraph/ingest/routing"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
@@ -34,24 +36,30 @@ type LiveData struct {
 func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	if l.Points == nil {
-		points, err := clickhouse.Open(t.Context(), testenv.ClickHouse(t))
+		store, err := clickhouse.Open(t.Context(), testenv.ClickHouse(t))
 		require.NoError(t, err)
-		t.Cleanup(func() { _ = points.Close() })
-		require.NoError(t, points.Migrate(t.Context()))
-		l.Points = points
+		t.Cleanup(func() { _ = store.Close() })
+		require.NoError(t, store.Migrate(t.Context()))
+		l.Points = store
 	}
 	if l.Log == nil {
 		l.Log = OpenLog(t, testenv.Kafka(t))
 	}
 	installation, err := s.DB.Installation(t.Context())
 	require.NoError(t, err)
-	deletions := livedata.NewDeletionSender(s.DB, l.Log)
+	require.NoError(t, points.ResolveGenerations(t.Context(), l.Log, s.DB, slog.Default()))
+	routes := routing.New(routing.Deps{Leases: s.DB, Topic: points.Topic, Seen: func() ([16]byte, int32) {
+		topic := l.Log.PointsTopic()
+		return topic.ID, topic.Partitions
+	}})
+	background(t, routes.Run)
+	deletions := livedata.NewDeletionSender(s.DB, l.Log, routes)
 	background(t, deletions.Run)
 	l.Streams = tail.NewHub(tail.Deps{Log: l.Log, Sources: s.DB, Limits: l.Limits})
 	background(t, l.Streams.Run)
 	deps := livedata.Deps{
 		Sources: s.DB, Series: s.DB, Points: l.Points, Marks: s.DB, Dead: s.DB, Deletions: deletions, Streams: l.Streams, Keys: idempotency.New(s.DB, slog.Default(), nil),
-		Pipeline: ingest.New(ingest.Deps{Sources: s.DB, Registry: s.DB, Retention: s.DB, Log: l.Log, FingerprintKey: installation.FingerprintKey}),
+		Pipeline: ingest.New(ingest.Deps{Sources: s.DB, Registry: s.DB, Retention: s.DB, Log: l.Log, Routes: routes, FingerprintKey: installation.FingerprintKey}),
 		TopicID:  func() [16]byte { return l.Log.PointsTopic().ID },
 		TokenKey: installation.CheckpointKey, Bodies: request.NewBudget(256 << 20), MaxBodyBytes: 32 << 20,
 		QueryTimeout: 10 * time.Second, CheckpointWait: time.Second,

@@ -60,7 +60,31 @@ func logs(w *world.World, s *world.Stores) []Fault {
 		Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
 			return trim(ctx, w, s, groups[0])
 		}})
+	all = append(all, Fault{Kind: "partitions-added/points", Lasts: moment,
+		Inject: func(ctx context.Context, dice *rand.Rand) (func(context.Context) error, error) {
+			return nothing, addPartitions(ctx, s, 1+dice.IntN(3))
+		}})
 	return append(all, losses(w, s)...)
+}
+
+// addPartitions gives topic points more partitions, so that many series move, while
+// points are written, written over and deleted. Each process gets to know of it at
+// another moment.
+func addPartitions(ctx context.Context, s *world.Stores, more int) error {
+	const most = 64
+	topics, err := s.Log.ListTopics(ctx, "points")
+	if err != nil {
+		return err
+	}
+	has := len(topics["points"].Partitions)
+	if has == 0 || has+more > most {
+		return fmt.Errorf("the topic has %d partitions", has)
+	}
+	answers, err := s.Log.UpdatePartitions(ctx, has+more, "points")
+	if err != nil {
+		return err
+	}
+	return answers.Error()
 }
 
 // moveLeaders makes the other replica the leader of some partitions, those of the groups'

@@ -1,0 +1,96 @@
+package ingest_test
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/consumers/points"
+	"github.com/livegraph/livegraph/ingest"
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// TestPointsKeepTheirOrderWhilePartitionsAreAdded writes one point again and again,
+// through two processes in turn, of which one notices later than the other that there are
+// more partitions. What was acknowledged later has the higher version.
+func TestPointsKeepTheirOrderWhilePartitionsAreAdded(t *testing.T) {
+	s := newSite(t, 10)
+	var noticing atomic.Bool
+	late := s.process(t, func() error {
+		if !noticing.Load() {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	source := uuid.New()
+	for pointblock.Partition(source, 4) == pointblock.Partition(source, 8) {
+		source = uuid.New() // one that moves
+	}
+	_, err := s.db.CreateSource(t.Context(), s.workspace, postgres.Source{ID: source, Name: "pump"})
+	require.NoError(t, err)
+
+	written := 0
+	write := func(p *ingest.Pipeline) {
+		require.Eventually(t, func() bool { // whoever is told to send again does
+			_, err := p.Accept(t.Context(), ingest.JSON, ingest.Request{
+				Workspace: s.workspace, RequestID: "req_7", ReceivedAt: time.Now(),
+				Body: fmt.Appendf(nil, `{"metric":"m","points":[{"sourceId":"%s","value":%d,"timestamp":"2026-11-25T00:00:00Z"}]}`, source, written),
+			})
+			if !fault.Is(err, fault.Unavailable) {
+				require.NoError(t, err)
+			}
+			return err == nil
+		}, time.Minute, time.Millisecond)
+		written++
+	}
+	for range 20 {
+		write(s.pipeline)
+		write(late)
+	}
+	broker := testenv.BrokerAt(s.brokers)
+	_, err = broker.Admin(t).UpdatePartitions(t.Context(), 8, "points")
+	require.NoError(t, err)
+	time.AfterFunc(3*time.Second, func() { noticing.Store(true) })
+	for began := time.Now(); time.Since(began) < 4*time.Second; {
+		write(s.pipeline)
+		if time.Since(began) < 2*time.Second {
+			write(late)
+		}
+	}
+	for range 20 {
+		write(late)
+		write(s.pipeline)
+	}
+	s.requireOrder(t, written)
+}
+
+// requireOrder checks that the values of the log's records, each of one point, have
+// versions in their order, whoever computes them.
+func (s *site) requireOrder(t *testing.T, written int) {
+	t.Helper()
+	generations, err := s.db.Generations(t.Context(), points.Topic)
+	require.NoError(t, err)
+	versions, partitions := make([]uint64, written), map[int32]bool{}
+	for _, record := range s.read(t, written) {
+		var r pointblock.Record
+		require.NoError(t, pointblock.Decode(record.Value, &r))
+		generation, ok := generations.At(generations[len(generations)-1].TopicID, record.Partition, record.Offset, kafka.RouteOf(record))
+		require.True(t, ok)
+		value := int(r.Spans[0].AppendValues(nil)[0])
+		versions[value] = max(versions[value], pointblock.Version(generation, record.Offset))
+		partitions[record.Partition] = true
+	}
+	require.Len(t, partitions, 2, "the series has moved")
+	for i := range versions[1:] {
+		require.Less(t, versions[i], versions[i+1], "value %d was acknowledged before value %d was sent", i, i+1)
+	}
+}
