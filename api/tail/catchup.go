@@ -34,24 +34,29 @@ func (s *Stream) CatchUp(ctx context.Context, emit Emit) error {
 	}
 	behind := s.at
 	err := s.readUpTo(ctx, s.ends, emit)
-	if err == nil {
-		if err = s.join(ctx); err != nil {
+	if errors.Is(err, kafka.ErrDiscontinued) {
+		if err := s.join(ctx); err != nil {
 			return err
 		}
-		if s.at.Topic != behind.Topic || s.at.Partitions != behind.Partitions {
-			return s.lose(LogChanged, behind)
-		}
-		joined := s.at.Next
-		s.at = Position{Topic: behind.Topic, Partitions: behind.Partitions, SinceUS: behind.SinceUS, Next: behind.Next}
-		err = s.readUpTo(ctx, joined, emit)
+		return s.lose(Trimmed, behind)
 	}
-	if !errors.Is(err, kafka.ErrDiscontinued) {
+	if err != nil {
 		return err
 	}
 	if err := s.join(ctx); err != nil {
 		return err
 	}
-	return s.lose(Trimmed, behind)
+	joined := s.at
+	if joined.Topic != behind.Topic || joined.Partitions != behind.Partitions {
+		return s.lose(LogChanged, behind)
+	}
+	s.at = Position{Topic: behind.Topic, Partitions: behind.Partitions, SinceUS: behind.SinceUS, Next: behind.Next}
+	err = s.readUpTo(ctx, joined.Next, emit)
+	if errors.Is(err, kafka.ErrDiscontinued) {
+		s.at = joined // the shared tail has it: to join again would be to hear everything twice
+		return s.lose(Trimmed, behind)
+	}
+	return err
 }
 
 // lose notes that what came after a position is lost to the stream, which has joined.

@@ -244,3 +244,31 @@ func TestAHubThatEndsEndsItsStreams(t *testing.T) {
 	_, dropped := s.Take()
 	require.NotEmpty(t, dropped)
 }
+
+// TestALogThatIsTrimmedBehindAJoinIsHeardOnce trims the log between what a stream was
+// behind and where the shared tail has taken it in.
+func TestALogThatIsTrimmedBehindAJoinIsHeardOnce(t *testing.T) {
+	k := testenv.NewKFake(t)
+	w := newWorld(t, k)
+	a := w.source(0)
+	first := w.open(postgres.SeriesFilter{Sources: []uuid.UUID{a}})
+	position := first.Position()
+	first.Close()
+	w.send(w.message(a, 1))
+	s, err := w.hub.Open(t.Context(), tail.Opening{Workspace: w.workspace, Filter: postgres.SeriesFilter{Sources: []uuid.UUID{a}}, After: &position})
+	require.NoError(t, err)
+	defer s.Close()
+	require.NoError(t, s.CatchUp(t.Context(), func(list []tail.Delivery) error {
+		for i := range list {
+			s.Passed(&list[i])
+			w.send(w.message(a, 2), w.message(a, 3))
+			k.Trim(t, k.Prefix+"points", 0, 3)
+		}
+		return nil
+	}))
+	require.Equal(t, tail.Trimmed, s.Missed())
+	for v := range 3 {
+		w.send(w.message(a, float64(10+v)))
+	}
+	require.Equal(t, []float64{10, 11, 12}, w.values(s, 3))
+}
