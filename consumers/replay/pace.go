@@ -19,10 +19,13 @@ const (
 	yieldLimit = 10 * time.Second
 )
 
-// pace holds a replay back. But for what it says, it belongs to the goroutine that prepares.
+// pace holds a replay back. It may be used by several goroutines: batches are prepared by
+// one, but halves of a batch that was refused by those that store.
 type pace struct {
-	run     context.Context // when it is done, nothing is held back any more
-	busy    func() bool
+	run  context.Context // when it is done, nothing is held back any more
+	turn chan struct{}   // has room for one, who waits: the others come after it
+	busy func() bool
+
 	maxRows float64      // a second; 0: unbounded
 	free    time.Time    // when what was let through so far is within maxRows
 	took    atomic.Int64 // nanoseconds that the last batch took to store
@@ -31,7 +34,7 @@ type pace struct {
 }
 
 func newPace(run context.Context, job postgres.Replay, busy func() bool) *pace {
-	p := &pace{run: run, busy: busy}
+	p := &pace{run: run, turn: make(chan struct{}, 1), busy: busy}
 	p.live.Store(busy())
 	if job.MaxRows != nil {
 		p.maxRows = float64(*job.MaxRows)
@@ -41,6 +44,8 @@ func newPace(run context.Context, job postgres.Replay, busy func() bool) *pace {
 
 // wait waits until so many rows may be stored. The batch before them may just be.
 func (p *pace) wait(rows int) {
+	p.turn <- struct{}{} // nobody has it for long when the run is done
+	defer func() { <-p.turn }()
 	p.live.Store(p.busy())
 	if p.live.Load() {
 		pause.For(p.run, min(yields*time.Duration(p.took.Load()), yieldLimit))

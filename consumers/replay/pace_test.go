@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,5 +83,23 @@ func TestABatchIsComparedWithWhatWasDeletedBehindItsWait(t *testing.T) {
 			require.Equal(t, time.Duration(n)*time.Second, b.prepared.Sub(began))
 			require.Equal(t, b.prepared, b.stored)
 		}
+	})
+}
+
+// TestHalvesOfABatchKeepToTheRateTogether has them prepared by several goroutines, as
+// those that store do.
+func TestHalvesOfABatchKeepToTheRateTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rate := int64(1000)
+		asked := 0 // by one at a time
+		p := newPace(t.Context(), postgres.Replay{MaxRows: &rate}, func() bool { asked++; return false })
+		began := time.Now()
+		var halves sync.WaitGroup
+		for range 10 {
+			halves.Go(func() { p.wait(100) })
+		}
+		halves.Wait()
+		require.Equal(t, 900*time.Millisecond, time.Since(began))
+		require.Equal(t, 11, asked)
 	})
 }
