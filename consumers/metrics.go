@@ -24,7 +24,7 @@ type Metrics struct {
 // Snapshot are the metrics at one moment.
 type Snapshot struct {
 	Records, Rows, Batches, DeadLetters, Retries, Rebalances, Restarts, Lost, Lag int64
-	StoreTime, PrepareTime, Freshness                                   time.Duration
+	StoreTime, PrepareTime, Freshness                                             time.Duration
 }
 
 // Snapshot reads all metrics.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/deleted"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/token"
@@ -23,6 +24,7 @@ const maxGroupedSeries = 100_000
 
 // seriesStore is the registry of series.
 type seriesStore interface {
+	deleted.Store
 	Series(ctx context.Context, workspace uuid.UUID, filter postgres.SeriesFilter, page postgres.SeriesPage) (list []postgres.Series, total int64, more bool, err error)
 	AllSeries(ctx context.Context, workspace uuid.UUID, filter postgres.SeriesFilter, most int) ([]postgres.Series, error)
 }
@@ -33,7 +35,7 @@ type pointStore interface {
 	Downsample(ctx context.Context, q clickhouse.DownsampleQuery) (found map[uint64]*clickhouse.Points, more bool, err error)
 	LatestPoints(ctx context.Context, q clickhouse.LatestQuery) ([]*clickhouse.Points, error)
 	Aggregate(ctx context.Context, q clickhouse.AggregateQuery) (found map[int]*clickhouse.Points, more bool, err error)
-	SeriesStats(ctx context.Context, numbers, texts []uint64, kept clickhouse.Kept) (map[uint64]clickhouse.SeriesStats, error)
+	SeriesStats(ctx context.Context, numbers, texts []uint64, kept clickhouse.Kept, hidden clickhouse.Hidden) (map[uint64]clickhouse.SeriesStats, error)
 	SourceActivity(ctx context.Context, workspace uuid.UUID, sources []uuid.UUID) (map[uuid.UUID]time.Time, error)
 }
 
@@ -163,9 +165,9 @@ func (r *run) selectGroups(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.groups, r.q.span.Kept = singly(list), keptOf(list, r.asked)
+		r.groups = singly(list)
 		r.meta = reply.PageMeta(total, q.limit, q.offset, len(list))
-		return nil
+		return r.leaveOut(ctx, list)
 	}
 	list, err := r.Series.AllSeries(ctx, r.workspace, q.filter, maxGroupedSeries)
 	if err != nil {
@@ -174,11 +176,18 @@ func (r *run) selectGroups(ctx context.Context) error {
 	if len(list) > maxGroupedSeries {
 		return tooManySeries()
 	}
-	r.q.span.Kept = keptOf(list, r.asked)
 	all := q.grouping.groups(list)
 	r.groups = slicePage(all, q.limit, q.offset)
 	r.meta = reply.PageMeta(int64(len(all)), q.limit, q.offset, len(r.groups))
-	return nil
+	return r.leaveOut(ctx, list)
+}
+
+// leaveOut notes what of series is in no answer: what is past its retention, and what is
+// deleted.
+func (r *run) leaveOut(ctx context.Context, list []postgres.Series) (err error) {
+	r.q.span.Kept = keptOf(list, r.asked)
+	r.q.span.Hidden, err = deleted.Of(ctx, r.Series, r.workspace, list)
+	return err
 }
 
 func (r *run) readPoints(ctx context.Context) error {
@@ -196,7 +205,8 @@ func (r *run) readPoints(ctx context.Context) error {
 
 func (r *run) readLatest(ctx context.Context) error {
 	ask := clickhouse.LatestQuery{
-		Workspace: r.workspace, Series: make([]clickhouse.LatestSeries, len(r.groups)), Whole: r.wholeSources(), Kept: r.q.span.Kept,
+		Workspace: r.workspace, Series: make([]clickhouse.LatestSeries, len(r.groups)), Whole: r.wholeSources(),
+		Kept: r.q.span.Kept, Hidden: r.q.span.Hidden,
 	}
 	for i, g := range r.groups {
 		ask.Series[i] = clickhouse.LatestSeries{ID: g.series[0], Source: *g.source, Texts: g.kind == pointblock.KindString}
@@ -257,7 +267,7 @@ func (r *run) readRaw(ctx context.Context) error {
 		if at.Series != r.groups[0].series[0] {
 			return fault.Field(fault.Malformed, "cursor", "was made for another series")
 		}
-		span = clickhouse.Range{FromUS: at.FromUS, ToUS: at.ToUS, Kept: span.Kept}
+		span.FromUS, span.ToUS = at.FromUS, at.ToUS
 	}
 	numbers, _ := byKind(r.groups, pointblock.KindNumber)
 	texts, _ := byKind(r.groups, pointblock.KindString)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/deleted"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/token"
@@ -54,7 +55,7 @@ func (a *api) listSeries(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answers, err := a.describeSeries(ctx, list)
+	answers, err := a.describeSeries(ctx, workspace, list)
 	if err != nil {
 		return err
 	}
@@ -70,11 +71,15 @@ func (a *api) listSeries(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *api) describeSeries(ctx context.Context, list []postgres.Series) ([]seriesAnswer, error) {
+func (a *api) describeSeries(ctx context.Context, workspace uuid.UUID, list []postgres.Series) ([]seriesAnswer, error) {
 	groups := singly(list)
 	numbers, _ := byKind(groups, pointblock.KindNumber)
 	texts, _ := byKind(groups, pointblock.KindString)
-	stats, err := a.Points.SeriesStats(ctx, numbers, texts, keptOf(list, time.Now()))
+	hidden, err := deleted.Of(ctx, a.Series, workspace, list)
+	if err != nil {
+		return nil, err
+	}
+	stats, err := a.Points.SeriesStats(ctx, numbers, texts, keptOf(list, time.Now()), hidden)
 	if err != nil {
 		return nil, explainLimits(err, a.QueryTimeout)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/deleted"
 	"github.com/livegraph/livegraph/api/graphjson"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/schemas/pointblock"
@@ -33,6 +34,7 @@ type edgeStore interface {
 
 // seriesStore is the registry of series.
 type seriesStore interface {
+	deleted.Store
 	SeriesOfNodes(ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID, most int) (map[uuid.UUID][]postgres.Series, error)
 }
 
@@ -121,6 +123,14 @@ func (a *api) readLatest(ctx context.Context, workspace uuid.UUID, series map[uu
 				ask.Kept[s.ID] = postgres.KeptFrom(now, *s.RetentionDays)
 			}
 		}
+	}
+	var asked []postgres.Series
+	for _, list := range series {
+		asked = append(asked, list...)
+	}
+	var err error
+	if ask.Hidden, err = deleted.Of(ctx, a.Series, workspace, asked); err != nil {
+		return err
 	}
 	found, err := a.Points.LatestPoints(ctx, ask)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/livegraph/livegraph/internal/ceiling"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
@@ -28,7 +29,8 @@ type line struct {
 	first, last int32 // pieces
 	rows        int
 	owner       owner
-	graves      []grave
+	covered     ceiling.Steps // of its source and metric
+	whole       bool          // the source itself is deleted
 	receivedAt  int64
 }
 
@@ -38,13 +40,18 @@ type sorter struct {
 	lines  []line
 	known  map[uint64]int32 // lines by the ids of their series
 	order  []int32
+	floors map[owner]uint64 // the lowest version of each source
+}
+
+func newSorter() *sorter {
+	return &sorter{known: map[uint64]int32{}, floors: map[owner]uint64{}}
 }
 
 // arrange fills the columns.
 func (b *batch) arrange() {
 	s, ok := b.c.sorters.Take()
 	if !ok {
-		s = &sorter{known: map[uint64]int32{}}
+		s = newSorter()
 	}
 	defer b.c.sorters.Give(s, 1)
 	pieces, lines := b.gather(s)
@@ -78,7 +85,7 @@ func (b *batch) arrange() {
 			continue
 		}
 		b.columns.activity = append(b.columns.activity, clickhouse.ActivityRow{
-			Workspace: source.workspace, Source: source.source, ReceivedAtUS: at,
+			Workspace: source.Workspace, Source: source.Source, ReceivedAtUS: at,
 		})
 	}
 }
@@ -98,13 +105,12 @@ func (b *batch) gather(s *sorter) ([]piece, []line) {
 			if !ok {
 				n = int32(len(lines))
 				known[span.SeriesID] = n
-				key := owner{rec.Workspace, span.Source}
-				lines = append(lines, line{id: span.SeriesID, first: -1, last: -1, owner: key, graves: b.c.graves.of(key)})
+				lines = append(lines, b.line(rec, span))
 			}
 			l := &lines[n]
 			p := piece{span: span, rec: rec, next: -1}
-			if len(l.graves) > 0 && p.bury(l.graves) {
-				if !wholeGone(l.graves) {
+			if len(l.covered) > 0 && p.bury(l.covered) {
+				if !l.whole {
 					l.receivedAt = max(l.receivedAt, rec.ReceivedAtUS)
 				}
 				continue
@@ -129,17 +135,24 @@ func (b *batch) gather(s *sorter) ([]piece, []line) {
 	return pieces, slices.DeleteFunc(lines, func(l line) bool { return l.first < 0 })
 }
 
+// line begins the series of a span.
+func (b *batch) line(rec *record, span *pointblock.Span) line {
+	key := owner{Workspace: rec.Workspace, Source: span.Source}
+	covers := b.tombstonesOf(key)
+	return line{id: span.SeriesID, first: -1, last: -1, owner: key, covered: covers.of(span.Metric), whole: covers != nil && covers.whole}
+}
+
+// tombstonesOf gives what the tombstones of a source cover; nil: nothing.
+func (b *batch) tombstonesOf(source owner) *covering {
+	return b.covering[source]
+}
+
 // bury reports whether all of the piece lies under tombstones, and notes if some
 // of it does.
-func (p *piece) bury(graves []grave) bool {
-	for _, g := range graves {
-		all, some := g.holds(p.span, p.rec.version)
-		if all {
-			return true
-		}
-		p.partial = p.partial || some
-	}
-	return false
+func (p *piece) bury(covered ceiling.Steps) bool {
+	all, some := covered.Cover(p.span.FirstUS, p.span.LastUS, p.rec.version)
+	p.partial = some && !all
+	return all
 }
 
 // describe copies the series' identity unless that was done before.
@@ -153,7 +166,7 @@ func (b *batch) describe(l *line, pieces []piece) {
 		tags[t.Key] = t.Value
 	}
 	b.columns.series = append(b.columns.series, clickhouse.SeriesRow{
-		ID: l.id, Workspace: l.owner.workspace, Source: l.owner.source,
+		ID: l.id, Workspace: l.owner.Workspace, Source: l.owner.Source,
 		Metric: string(span.Metric), Tags: tags, Kind: uint8(span.Kind),
 	})
 }

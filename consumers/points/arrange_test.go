@@ -28,8 +28,8 @@ func TestColumnsHoldWhatAModelSays(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		workspace := uuid.UUID{1}
 		c := newCore(Deps{Logger: slog.New(slog.DiscardHandler)})
-		c.graves.add(drawTombstones(rt, workspace))
-		b := &batch{c: c, columns: c.takeColumns()}
+		stones := drawTombstones(rt, workspace)
+		b := &batch{c: c, columns: c.takeColumns(), covering: coverings(nil, stones, nil)}
 		want := map[moment]string{}
 		versions := map[moment]uint64{}
 		for i := range rapid.IntRange(1, 12).Draw(rt, "records") {
@@ -40,7 +40,7 @@ func TestColumnsHoldWhatAModelSays(t *testing.T) {
 				texts := textsOf(span)
 				for n, ts := range span.AppendTimestamps(nil) {
 					key := moment{span.SeriesID, ts}
-					if !lies(c.graves.of(owner{workspace, span.Source}), string(span.Metric), ts, rec.version) && rec.version >= versions[key] {
+					if !lies(stones, span, ts, rec.version) && rec.version >= versions[key] {
 						want[key], versions[key] = texts[n], rec.version
 					}
 				}
@@ -51,9 +51,10 @@ func TestColumnsHoldWhatAModelSays(t *testing.T) {
 	})
 }
 
-func lies(graves []grave, metric string, ts int64, version uint64) bool {
-	return slices.ContainsFunc(graves, func(g grave) bool {
-		return version <= g.ceiling && (g.all || g.metric == metric) && ts >= g.from && ts < g.to
+func lies(stones []postgres.Tombstone, span *pointblock.Span, ts int64, version uint64) bool {
+	return slices.ContainsFunc(stones, func(t postgres.Tombstone) bool {
+		return t.Source == span.Source && version <= t.Ceiling && (t.Metric == nil || *t.Metric == string(span.Metric)) &&
+			(t.FromUS == nil || ts >= *t.FromUS) && (t.ToUS == nil || ts < *t.ToUS)
 	})
 }
 
@@ -108,7 +109,7 @@ func drawMetric(rt *rapid.T) string { return rapid.SampledFrom([]string{"a", "b"
 
 func drawTombstones(rt *rapid.T, workspace uuid.UUID) []postgres.Tombstone {
 	var stones []postgres.Tombstone
-	for range rapid.IntRange(0, 3).Draw(rt, "tombstones") {
+	for range rapid.IntRange(0, 8).Draw(rt, "tombstones") {
 		s := postgres.Tombstone{Workspace: workspace, Source: drawSource(rt), Ceiling: uint64(rapid.IntRange(1, 12).Draw(rt, "ceiling"))}
 		if rapid.Bool().Draw(rt, "metric?") {
 			m := drawMetric(rt)

@@ -40,10 +40,10 @@ type batch struct {
 	rows    int
 	spans   int
 
-	graves    uint64 // the last grave that its rows were compared with
-	columns   *columns
-	deletions []clickhouse.Deletion
-	stored    stage // what of it is stored already, when storing is tried again
+	asOf     int64 // up to where tombstones are known that its rows were compared with
+	covering map[owner]*covering
+	columns  *columns
+	stored   stage // what of it is stored already, when storing is tried again
 }
 
 // record is a record with its list of spans.
@@ -84,24 +84,40 @@ func (c *columns) reset() {
 
 // Add lists the spans of a record.
 func (b *batch) Add(r *kgo.Record) error {
-	rec := b.c.takeRecord()
-	rec.kafka = r
-	if err := pointblock.Decode(r.Value, &rec.Record); err != nil {
+	rec, err := b.c.decode(r)
+	if err != nil {
 		return err
 	}
-	if _, err := originalVersion(r); err != nil {
-		return err
-	}
-	if b.c.forgotten(&rec.Record) {
-		return fmt.Errorf("it was received at %s, and what was deleted since then is not known any more",
-			time.UnixMicro(rec.ReceivedAtUS).UTC().Format(time.RFC3339))
-	}
+	b.take(rec)
+	return nil
+}
+
+// take adds a record that was decoded.
+func (b *batch) take(rec *record) {
 	for i := range rec.Spans {
 		b.rows += rec.Spans[i].Count
 	}
 	b.records = append(b.records, rec)
 	b.spans += len(rec.Spans)
-	return nil
+}
+
+// decode decodes a record that may be stored.
+func (c *Consumer) decode(r *kgo.Record) (*record, error) {
+	rec := c.takeRecord()
+	rec.kafka = r
+	err := pointblock.Decode(r.Value, &rec.Record)
+	if err == nil {
+		_, err = originalVersion(r)
+	}
+	if err == nil && c.forgotten(&rec.Record) {
+		err = fmt.Errorf("it was received at %s, and what was deleted since then is not known any more",
+			time.UnixMicro(rec.ReceivedAtUS).UTC().Format(time.RFC3339))
+	}
+	if err != nil {
+		c.giveRecord(rec)
+		return nil, err
+	}
+	return rec, nil
 }
 
 // Full says that its spans take up as much memory as they may.
@@ -118,17 +134,16 @@ func (c *Consumer) forgotten(rec *pointblock.Record) bool {
 // Rows gives the points of the batch.
 func (b *batch) Rows() int { return b.rows }
 
-// Prepare gives every record its version, lays the tombstones of the batch's
+// Prepare gives every record its version, writes the tombstones of the batch's
 // deletions, and turns what lies under none into sorted columns.
-func (b *batch) Prepare(ctx context.Context) error {
-	if err := b.c.refresh(ctx); err != nil {
+func (b *batch) Prepare(ctx context.Context) (err error) {
+	if b.asOf, err = b.c.refresh(ctx); err != nil {
 		return err
 	}
 	b.c.mu.Lock()
 	topicID, generations := b.c.topicID, b.c.generations
 	b.c.mu.Unlock()
 	for _, rec := range b.records {
-		var err error
 		if rec.version, err = versionOf(rec.kafka, topicID, generations); err != nil {
 			return err
 		}
@@ -136,30 +151,30 @@ func (b *batch) Prepare(ctx context.Context) error {
 	if err := b.bury(ctx); err != nil {
 		return err
 	}
-	b.graves = b.c.graves.known()
+	if err := b.findTombstones(ctx); err != nil {
+		return err
+	}
 	b.columns = b.c.takeColumns()
 	b.arrange()
 	for _, rec := range b.records {
 		b.c.giveRecord(rec) // the spans have served
 	}
-	b.records = nil
+	b.records, b.covering = nil, nil
 	return nil
 }
 
 // bury writes the tombstones of the batch's deletions. They are durable before
-// anything of the batch is stored.
+// anything of the batch is stored, and from then on no query shows what they cover.
+// The rows of before are deleted by package upkeep: for that no batch waits.
 func (b *batch) bury(ctx context.Context) error {
 	var stones []postgres.Tombstone
-	b.deletions = b.deletions[:0]
 	for _, rec := range b.records {
 		for i := range rec.Deletions {
 			d := &rec.Deletions[i]
-			if d.WholeWorkspace { // its own row in Postgres is its tombstone: see graves.close
+			if d.WholeWorkspace { // its own row in Postgres is its tombstone
 				continue
 			}
-			stone := tombstoneOf(rec, int32(i), d)
-			stones = append(stones, stone)
-			b.deletions = append(b.deletions, deletionOf(stone))
+			stones = append(stones, tombstoneOf(rec, int32(i), d))
 		}
 	}
 	if len(stones) == 0 {
@@ -168,8 +183,34 @@ func (b *batch) bury(ctx context.Context) error {
 	if err := b.c.deps.Registry.AddTombstones(ctx, stones); err != nil {
 		return err
 	}
-	b.c.graves.add(stones)
-	return nil
+	var err error
+	b.asOf, err = b.c.refresh(ctx) // with these
+	return err
+}
+
+// findTombstones finds what covers the batch's points.
+func (b *batch) findTombstones(ctx context.Context) error {
+	s, ok := b.c.sorters.Take()
+	if !ok {
+		s = newSorter()
+	}
+	defer b.c.sorters.Give(s, 1)
+	clear(s.floors)
+	for _, rec := range b.records {
+		last := owner{Workspace: rec.Workspace}
+		for i := range rec.Spans {
+			if source := rec.Spans[i].Source; source == last.Source && i > 0 {
+				continue
+			} else {
+				last.Source = source
+			}
+			if floor, ok := s.floors[last]; !ok || rec.version < floor {
+				s.floors[last] = rec.version
+			}
+		}
+	}
+	b.covering = map[owner]*covering{}
+	return b.c.tombstones.find(ctx, b.c.deps.Registry, s.floors, b.covering)
 }
 
 // tombstoneOf gives the tombstone of a deletion: it ends at the deletion's own
@@ -193,14 +234,6 @@ func tombstoneOf(rec *record, ordinal int32, d *pointblock.Deletion) postgres.To
 		t.ToUS = &d.ToUS
 	}
 	return t
-}
-
-// deletionOf gives what a tombstone deletes in ClickHouse.
-func deletionOf(t postgres.Tombstone) clickhouse.Deletion {
-	return clickhouse.Deletion{
-		Workspace: t.Workspace, Source: t.Source, Metric: t.Metric, FromUS: t.FromUS, ToUS: t.ToUS,
-		Ceiling: t.Ceiling, WholeSource: t.Ceiling == postgres.CeilingUnlimited,
-	}
 }
 
 // Release gives the columns back.

@@ -214,7 +214,7 @@ func TestADeletedSourceNeverComesBack(t *testing.T) {
 		w := newWorld(t, broker)
 		s := w.number(uuid.New(), "m")
 		state := series{source: s.source, metric: "state", kind: pointblock.KindString}
-		w.config.RepeatAfter = time.Second
+		w.settleAfter = time.Second
 		w.consume()
 		w.produce(w.write(s, at(0), []float64{0}), w.writeTexts(state, at(0), []string{"on"}))
 		w.settled()
@@ -369,7 +369,6 @@ func TestAGenerationThatAnotherProcessRecordedHoldsFromTheNextBatchOn(t *testing
 
 func TestADeletionIsRepeatedForWhatADeadProcessLeftUnderWay(t *testing.T) {
 	w := newWorld(t, testenv.NewKFake(t))
-	w.config.RepeatAfter = 2 * time.Second
 	s := w.number(uuid.New(), "m")
 	w.consume()
 	w.produce(w.write(s, at(0), []float64{0}))
@@ -381,5 +380,6 @@ func TestADeletionIsRepeatedForWhatADeadProcessLeftUnderWay(t *testing.T) {
 		Series: clickhouse.RunsOf(s.ref(w).ID), TS: at(0), Values: []float64{0}, Versions: clickhouse.RunsOf(1 << 48),
 	}))
 	require.Equal(t, "0=0", w.values(s))
-	require.Eventually(t, func() bool { return w.values(s) == "" }, 10*time.Second, 10*time.Millisecond)
+	w.age()
+	require.Eventually(t, func() bool { return w.values(s) == "" }, time.Minute, 10*time.Millisecond)
 }

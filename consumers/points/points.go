@@ -23,7 +23,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.opentelemetry.io/otel/trace"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/internal/spares"
@@ -59,26 +58,24 @@ type Config struct {
 	BatchWait  time.Duration
 	FetchBytes int32
 	Grace      time.Duration
-	// RepeatAfter is the age at which a deletion is done once more; 0: 2 minutes,
-	// which is longer than an insert may take.
-	RepeatAfter time.Duration
 }
 
 // Consumer consumes topic points. Run runs it; several, in one process or many,
 // share the partitions.
 type Consumer struct {
-	deps     Deps
-	logger   *slog.Logger
-	loop     *consumers.Loop
-	graves   *graves
-	copied   *copied
-	replaced consumers.Replaced
+	deps       Deps
+	logger     *slog.Logger
+	loop       *consumers.Loop
+	tombstones *tombstones
+	copied     *copied
+	replaced   consumers.Replaced
 
 	mu          sync.Mutex
 	topicID     [16]byte
 	generations postgres.Generations
 	horizon     time.Time // tombstones of before are not known any more; zero: all are
-	asOf        time.Time // the registry's time up to which tombstones are known
+	asOf        int64     // up to where tombstones are known; 0: nothing is yet
+	begun, read uint64    // calls of follow: how many began, and which of them brought what is known
 
 	columns *spares.List[*columns]
 	sorters *spares.List[*sorter] // one, as batches are prepared one at a time
@@ -104,7 +101,7 @@ func New(deps Deps) *Consumer {
 func newCore(deps Deps) *Consumer {
 	return &Consumer{
 		deps: deps, logger: deps.Logger.With("component", "points"),
-		graves: newGraves(), copied: newCopied(knownSeries),
+		tombstones: newTombstones(), copied: newCopied(knownSeries),
 		columns: spares.New[*columns](spareColumns, spareTime), sorters: spares.New[*sorter](1, spareTime),
 		records: spares.New[*record](spareSpans, spareTime),
 	}
@@ -113,13 +110,7 @@ func newCore(deps Deps) *Consumer {
 // Run consumes until ctx is done, then stores and commits what is in flight, for
 // Config.Grace at most, and returns nil.
 func (c *Consumer) Run(ctx context.Context) error {
-	var work errgroup.Group
-	work.Go(func() error {
-		c.repeatDeletions(ctx)
-		return nil
-	})
-	work.Go(func() error { return c.loop.Run(ctx) })
-	return work.Wait()
+	return c.loop.Run(ctx)
 }
 
 // Metrics gives the consumer's counters.
@@ -194,7 +185,7 @@ func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int3
 	h.topicID, h.generations = seen.ID, generations
 	h.mu.Unlock()
 	h.replaced.Recorded(replaced)
-	if err := h.refresh(ctx); err != nil {
+	if _, err := h.refresh(ctx); err != nil {
 		return nil, err
 	}
 	from := make(map[int32]int64, len(committed))
@@ -249,24 +240,34 @@ func (h handler) Advance(ctx context.Context, next map[int32]int64) error {
 	return h.deps.Registry.AdvanceWatermarks(ctx, id, next)
 }
 
-// refresh reads generations and new tombstones. It is done before every batch is
-// prepared, because a producer in another process may have gone over to a new
-// state of the topic just before it produced what we read.
-func (c *Consumer) refresh(ctx context.Context) error {
+// refresh reads generations, and which sources have new tombstones, and gives up to
+// where. It is done before every batch is prepared, because a producer in another
+// process may have gone over to a new state of the topic just before it produced what
+// we read.
+func (c *Consumer) refresh(ctx context.Context) (asOf int64, err error) {
 	c.mu.Lock()
 	since := c.asOf
 	c.mu.Unlock()
+	state, err := c.follow(ctx, since)
+	return state.AsOf, err
+}
+
+// follow reads what has changed since an earlier state and takes it up.
+func (c *Consumer) follow(ctx context.Context, since int64) (postgres.ConsumerState, error) {
+	c.mu.Lock()
+	c.begun++
+	began := c.begun
+	c.mu.Unlock()
 	state, err := c.deps.Registry.ConsumerState(ctx, Topic, since)
 	if err != nil {
-		return err
+		return postgres.ConsumerState{}, err
 	}
-	c.graves.add(state.Tombstones)
-	c.graves.close(state.Gone)
+	c.tombstones.forget(state.Changed, state.More || len(state.Gone) > 0)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if state.AsOf.Before(c.asOf) {
-		return nil // another batch has read what came after
+	c.asOf = max(c.asOf, state.AsOf)
+	if began > c.read { // else another batch has read what came after
+		c.read, c.generations, c.horizon = began, state.Generations, state.Horizon
 	}
-	c.generations, c.asOf, c.horizon = state.Generations, state.AsOf, state.Horizon
-	return nil
+	return state, nil
 }

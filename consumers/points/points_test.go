@@ -83,7 +83,7 @@ func (w *world) load(seed uint64, records int) []series {
 func TestReadingTheLogAgainFromTheStartChangesNothing(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		w := newWorld(t, broker)
-		w.config.RepeatAfter = 200 * time.Millisecond
+		w.settleAfter = 200 * time.Millisecond
 		all := w.load(1, 150)
 		source := all[0].source
 		from := t0 + 50*second

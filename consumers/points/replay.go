@@ -38,7 +38,7 @@ func (r *Replayer) Begin(ctx context.Context, workspace *uuid.UUID) ([16]byte, f
 		return [16]byte{}, nil, err
 	}
 	c.topicID, c.generations = seen.ID, generations
-	if err := c.refresh(ctx); err != nil {
+	if _, err := c.refresh(ctx); err != nil {
 		return [16]byte{}, nil, fmt.Errorf("reading tombstones: %w", err)
 	}
 	return seen.ID, func() consumers.Batch {
@@ -49,15 +49,10 @@ func (r *Replayer) Begin(ctx context.Context, workspace *uuid.UUID) ([16]byte, f
 	}, nil
 }
 
-// TakeOver does the deletions since a time once more: a run that ended in the middle may
-// have inserted rows from before one, and not been able to look for it afterwards. It
-// forgets no series: inserts from before a young deletion may still be under way elsewhere.
+// TakeOver has the deletions since a time done once more: a run that ended in the middle
+// may have inserted rows from before one, and not been able to look for it afterwards.
 func (r *Replayer) TakeOver(ctx context.Context, since time.Time) error {
-	laid, _, err := r.deps.Registry.AgedTombstones(ctx, since, 0)
-	if err != nil {
-		return err
-	}
-	return r.deps.Points.Delete(ctx, deletionsOf(laid)...)
+	return r.deps.Registry.RepeatDeletionsSince(ctx, since)
 }
 
 // ofWorkspace is a batch that leaves out what is of other workspaces.
@@ -68,13 +63,15 @@ type ofWorkspace struct {
 
 // Add takes a record if it is the workspace's.
 func (b *ofWorkspace) Add(r *kgo.Record) error {
-	before := b.rows
-	if err := b.batch.Add(r); err != nil {
+	rec, err := b.c.decode(r)
+	if err != nil {
 		return err
 	}
-	if last := len(b.records) - 1; b.records[last].Workspace != b.workspace {
-		b.records, b.rows = b.records[:last], before
+	if rec.Workspace != b.workspace {
+		b.c.giveRecord(rec)
+		return nil
 	}
+	b.take(rec)
 	return nil
 }
 

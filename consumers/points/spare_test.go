@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/kafka"
 )
 
 func TestRecordsAreUsedAgainByWhatTheyHaveRoomFor(t *testing.T) {
@@ -61,4 +62,23 @@ func TestColumnsOfLargeBatchesGoWhenBatchesAreSmall(t *testing.T) {
 	require.Zero(t, c.columns.Len())
 	c.giveColumns(made(100_000, 1))
 	require.Equal(t, 1, c.columns.Len(), "little is kept however few rows there were")
+}
+
+func TestARecordThatIsLeftOutLeavesNothingBehind(t *testing.T) {
+	c := newCore(Deps{Logger: slog.New(slog.DiscardHandler)})
+	b := &ofWorkspace{batch: &batch{c: c}, workspace: uuid.New()}
+	var e pointblock.Encoder
+	e.Reset(uuid.New(), 1)
+	for i := range 100 {
+		id := pointblock.Identity{Source: uuid.New(), Metric: "m", Kind: pointblock.KindNumber}
+		require.NoError(t, e.AppendNumbers(pointblock.SeriesRef{ID: uint64(i)}, &id, []int64{1}, []float64{2}))
+	}
+	whole := e.AppendMessages(nil, 0)[0].Value
+	require.NoError(t, b.Add(&kgo.Record{Value: whole}))
+	require.Zero(t, b.spans, "it counts for nothing")
+	require.Zero(t, b.Rows())
+	require.Equal(t, 1, c.records.Len(), "its memory is given back")
+	require.Error(t, b.Add(&kgo.Record{Value: whole, Headers: []kgo.RecordHeader{{Key: kafka.HeaderVersion, Value: []byte("none")}}}))
+	require.Equal(t, 1, c.records.Len(), "that of one that cannot be stored, too")
+	require.Zero(t, b.spans)
 }

@@ -2,21 +2,24 @@ package points
 
 import (
 	"context"
+	"slices"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/postgres"
 )
 
 // stage says what of a batch is stored, so that a second try does not store it
 // again. To store twice would change nothing but cost as much.
 type stage struct {
-	series, points, states, latest, activity, deletions bool
+	series, points, states, latest, activity bool
 }
 
 // Store makes the batch visible: series before the points that refer to them, then
-// the rows, then what its deletions remove of what was there before.
+// the rows. What was deleted since it was prepared is deleted once more.
 func (b *batch) Store(ctx context.Context) error {
 	db, c, s := b.c.deps.Points, b.columns, &b.stored
 	if err := once(&s.series, func() error { return db.InsertSeries(ctx, c.series) }); err != nil {
@@ -31,10 +34,7 @@ func (b *batch) Store(ctx context.Context) error {
 		return classify(err)
 	}
 	b.remember()
-	if err := once(&s.deletions, func() error { return db.Delete(ctx, b.deletions...) }); err != nil {
-		return err
-	}
-	return b.buryLate(ctx)
+	return b.repeatLate(ctx)
 }
 
 // once does a part unless it is done.
@@ -66,24 +66,47 @@ func (b *batch) remember() {
 	b.c.copied.add(ids)
 }
 
-// buryLate looks for tombstones that became known since the batch was prepared, and
-// does their deletions if they are of sources in the batch. Another process may
-// have deleted before our rows were there: that happens when we have lost a
-// partition and do not know it yet.
-func (b *batch) buryLate(ctx context.Context) error {
-	if err := b.c.refresh(ctx); err != nil {
+// repeatLate looks for tombstones that became known since the batch was prepared, and
+// has their deletions done again if they are of sources in the batch. Another process
+// may have deleted before our rows were there: that happens when we have lost a
+// partition and do not know it yet. No query shows what they cover meanwhile.
+func (b *batch) repeatLate(ctx context.Context) error {
+	state, err := b.c.follow(ctx, b.asOf)
+	if err != nil {
 		return err
 	}
-	if b.c.graves.known() == b.graves {
-		return nil
-	}
-	var late []clickhouse.Deletion
-	for source := range b.columns.sources {
-		for _, g := range b.c.graves.of(source) {
-			if g.number > b.graves {
-				late = append(late, g.deletion(source))
-			}
+	late, gone := b.concerned(&state)
+	if len(gone) > 0 {
+		if err := b.c.deps.Registry.RepeatWorkspaceDeletions(ctx, gone); err != nil {
+			return err
 		}
 	}
-	return b.c.deps.Points.Delete(ctx, late...)
+	if len(late) > 0 {
+		return b.c.deps.Registry.RepeatDeletionsOf(ctx, late, b.asOf)
+	}
+	return nil
+}
+
+// concerned gives the sources and workspaces of the batch of which something was deleted,
+// or may have been.
+func (b *batch) concerned(state *postgres.ConsumerState) (sources []owner, workspaces []uuid.UUID) {
+	if len(state.Changed)+len(state.Gone) == 0 {
+		return nil, nil
+	}
+	changed, gone := map[owner]bool{}, map[uuid.UUID]bool{}
+	for _, s := range state.Changed {
+		changed[s] = true
+	}
+	for _, w := range state.Gone {
+		gone[w] = true
+	}
+	for source := range b.columns.sources {
+		if state.More || changed[source] {
+			sources = append(sources, source)
+		}
+		if (state.More || gone[source.Workspace]) && !slices.Contains(workspaces, source.Workspace) {
+			workspaces = append(workspaces, source.Workspace)
+		}
+	}
+	return sources, workspaces
 }

@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/livegraph/livegraph/consumers/points"
+	"github.com/livegraph/livegraph/consumers/upkeep"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
@@ -38,10 +40,14 @@ type world struct {
 	registry  *postgres.DB
 	points    *clickhouse.DB
 	store     string // the store's URL
+	address   string // the registry's
 	config    points.Config
 	workspace uuid.UUID
 	encoder   pointblock.Encoder
 	logger    *slog.Logger
+	// settleAfter is the age at which a deletion is done for the last time; 0: as ever.
+	settleAfter time.Duration
+	deleting    bool
 }
 
 // newWorld makes one on a broker, with a store and a registry of its own.
@@ -55,7 +61,7 @@ func newWorldOn(tb testing.TB, broker *testenv.Broker, store, registry string) *
 	ctx := context.Background()
 	w := &world{
 		tb: tb, broker: broker, topic: broker.Prefix + "points", group: broker.Prefix + "points-test",
-		store: store, workspace: uuid.New(), logger: slog.New(slog.NewTextHandler(logTo(), nil)),
+		store: store, address: registry, workspace: uuid.New(), logger: slog.New(slog.NewTextHandler(logTo(), nil)),
 	}
 	w.config = points.Config{Group: w.group, BatchRows: 1_000_000, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20}
 	var err error
@@ -104,10 +110,51 @@ type running struct {
 	done   chan error
 }
 
-// consume runs a consumer until stop or the end of the test.
+// consume runs a consumer until stop or the end of the test, and beside it, until the
+// end of the test, what deletes points.
 func (w *world) consume() *running {
 	w.tb.Helper()
+	w.delete()
 	return w.run(newConsumer(w))
+}
+
+// delete deletes points until the end of the test.
+func (w *world) delete() {
+	w.tb.Helper()
+	if w.deleting {
+		return
+	}
+	w.deleting = true
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	work := upkeep.New(upkeep.Deps{
+		Registry: w.registry, Points: w.points, Log: w.log, Logger: w.logger,
+		Config: upkeep.Config{DeleteEvery: 10 * time.Millisecond, SettleAfter: w.settleAfter},
+	})
+	go func() { done <- work.Run(ctx) }()
+	w.tb.Cleanup(func() {
+		cancel()
+		require.NoError(w.tb, <-done)
+	})
+}
+
+// age has all deletions be an hour older.
+func (w *world) age() {
+	w.tb.Helper()
+	conn, err := pgx.Connect(context.Background(), w.address)
+	require.NoError(w.tb, err)
+	defer func() { _ = conn.Close(context.Background()) }()
+	_, err = conn.Exec(context.Background(), `UPDATE tombstones SET pending_since = pending_since - interval '1 hour'`)
+	require.NoError(w.tb, err)
+}
+
+// executed waits until every deletion was done once.
+func (w *world) executed() {
+	w.tb.Helper()
+	require.Eventually(w.tb, func() bool {
+		waiting, _, err := w.registry.UnexecutedDeletions(context.Background())
+		return err == nil && waiting == 0
+	}, time.Minute, 5*time.Millisecond)
 }
 
 func newConsumer(w *world) *points.Consumer {
@@ -204,10 +251,12 @@ func (w *world) produce(messages ...[]pointblock.Message) []pointblock.Position 
 	return all
 }
 
-// settled waits until the watermarks have passed the end of every partition.
+// settled waits until the watermarks have passed the end of every partition, and what
+// was deleted is gone from the store.
 func (w *world) settled() {
 	w.tb.Helper()
 	w.settledWithin(time.Minute)
+	w.executed()
 }
 
 func (w *world) settledWithin(limit time.Duration) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/livegraph/livegraph/internal/ceiling"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
@@ -79,7 +80,7 @@ func write[V float64 | string](
 		c.TS = p.span.AppendTimestamps(c.TS)
 		c.Values = decode(p.span, c.Values)
 		if p.partial {
-			n := from + exhume(p, l.graves, c.TS[from:], c.Values[from:])
+			n := from + exhume(p, l.covered, c.TS[from:], c.Values[from:])
 			c.TS, c.Values = c.TS[:n], c.Values[:n]
 		}
 		c.Versions.Append(p.rec.version, len(c.TS)-from)
@@ -102,23 +103,16 @@ func write[V float64 | string](
 // newest offers a point to table latest.
 func (w *writer) newest(l *line, ts int64, version uint64, value float64, text string) {
 	w.columns.latest = append(w.columns.latest, clickhouse.LatestRow{
-		Workspace: l.owner.workspace, Source: l.owner.source, Series: l.id, TS: ts, Version: version, Value: value, Text: text,
+		Workspace: l.owner.Workspace, Source: l.owner.Source, Series: l.id, TS: ts, Version: version, Value: value, Text: text,
 	})
 }
 
 // exhume keeps of a piece's points those that lie under no tombstone, and gives
 // how many they are.
-func exhume[V any](p *piece, graves []grave, ts []int64, values []V) int {
+func exhume[V any](p *piece, covered ceiling.Steps, ts []int64, values []V) int {
 	n := 0
 	for i := range ts {
-		under := false
-		for _, g := range graves {
-			if _, some := g.holds(p.span, p.rec.version); some && g.holdsAt(ts[i]) {
-				under = true
-				break
-			}
-		}
-		if !under {
+		if covered.At(ts[i]) < p.rec.version {
 			ts[n], values[n] = ts[i], values[i]
 			n++
 		}

@@ -7,12 +7,15 @@ import (
 
 // metrics are what the work of this process measures.
 type metrics struct {
-	failures   *prometheus.CounterVec
-	expired    prometheus.Counter
-	erased     prometheus.Counter
-	pruned     prometheus.Counter
-	deletions  prometheus.Gauge
-	lastExpiry prometheus.Gauge
+	failures  *prometheus.CounterVec
+	expired   prometheus.Counter
+	erased    prometheus.Counter
+	pruned    prometheus.Counter
+	deletions prometheus.Gauge
+	deleted   prometheus.Counter
+
+	pointDeletions, oldestDeletion prometheus.Gauge
+	lastExpiry                     prometheus.Gauge
 }
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
@@ -23,7 +26,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	m := &metrics{
 		failures: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_upkeep_failures_total",
-			Help: "Background work of this process that failed and is tried again, by work: retention, tombstones, workspaces (that were deleted).",
+			Help: "Background work of this process that failed and is tried again, by work: retention, tombstones, deletions (of points), workspaces (that were deleted).",
 		}, []string{"work"}),
 		expired: counter("livegraph_retention_removed_rows_total", "Rows that this process removed because they were past their retention."),
 		erased:  counter("livegraph_workspace_deletion_rows_total", "Rows of deleted workspaces that this process removed, of all stores."),
@@ -31,11 +34,19 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		deletions: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_workspace_deletions_pending", Help: "Deleted workspaces that are not removed from all stores yet, as this process last saw it.",
 		}),
+		deleted: counter("livegraph_point_deletions_total", "Deletions of points that this process did in ClickHouse; each is done twice."),
+		pointDeletions: factory.NewGauge(prometheus.GaugeOpts{
+			Name: "livegraph_point_deletions_pending",
+			Help: "Deletions of points that were not done in ClickHouse yet, as this process last saw it. Queries leave out what they cover.",
+		}),
+		oldestDeletion: factory.NewGauge(prometheus.GaugeOpts{
+			Name: "livegraph_point_deletions_oldest_seconds", Help: "Age of the oldest of them; 0: there is none.",
+		}),
 		lastExpiry: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_retention_last_pass_timestamp_seconds", Help: "When this process last finished removing old points; 0: not yet.",
 		}),
 	}
-	for _, work := range []string{"retention", "tombstones", "workspaces"} {
+	for _, work := range []string{"retention", "tombstones", "deletions", "workspaces"} {
 		m.failures.WithLabelValues(work)
 	}
 	return m

@@ -1,7 +1,7 @@
 // Package upkeep is the background work of role points that one process at a time
-// does for the whole installation: it removes points that are past their retention,
-// removes deleted workspaces from all stores, and forgets tombstones that the log
-// has outlived.
+// does for the whole installation: it deletes the points that tombstones cover,
+// removes points that are past their retention, removes deleted workspaces from all
+// stores, and forgets tombstones that the log has outlived.
 //
 // Each piece of work has a lease in Postgres: whichever process holds it does the
 // work, and when it dies another takes over. Nothing rests on there being only one:
@@ -50,6 +50,12 @@ type Config struct {
 	// SweepAfter is how long after a workspace was removed it is looked for once more;
 	// 150 seconds, which is longer than an insert may take.
 	SweepAfter time.Duration
+	// DeleteEvery is how often it is looked whether points are to be deleted; half a
+	// second. They are in no answer before.
+	DeleteEvery time.Duration
+	// SettleAfter is how old a deletion of points is when it is done for the last time;
+	// 2 minutes, which is longer than an insert may take.
+	SettleAfter time.Duration
 	// LeaseFor is how long the work of a process that died waits for another; 15
 	// seconds.
 	LeaseFor time.Duration
@@ -63,6 +69,7 @@ func (c Config) withDefaults() Config {
 		value time.Duration
 	}{
 		{&c.RetentionEvery, time.Hour}, {&c.PruneEvery, 6 * time.Hour}, {&c.EraseEvery, time.Second},
+		{&c.DeleteEvery, time.Second / 2}, {&c.SettleAfter, 2 * time.Minute},
 		{&c.SweepAfter, 150 * time.Second}, {&c.LeaseFor, 15 * time.Second},
 	} {
 		if *setting.at <= 0 {
@@ -110,6 +117,7 @@ func (u *Upkeep) Run(ctx context.Context) error {
 	for _, j := range []job{
 		{name: "retention", every: u.Config.RetentionEvery, rests: true, due: always, do: u.expire},
 		{name: "tombstones", every: u.Config.PruneEvery, rests: true, due: always, do: u.prune},
+		{name: "deletions", every: u.Config.DeleteEvery, due: u.anyToDelete, do: u.deletePoints},
 		{name: "workspaces", every: u.Config.EraseEvery, due: u.anyToErase, do: u.eraseWorkspaces},
 	} {
 		work.Go(func() error { return u.run(ctx, j) })

@@ -168,7 +168,7 @@ func (w *world) upkeep(change ...func(*upkeep.Deps)) *upkeep.Upkeep {
 		Stores: []upkeep.Store{{Name: "clickhouse", Of: w.points}, {Name: "redis", Of: w.redis}, {Name: "postgres", Of: w.registry}},
 		Config: upkeep.Config{
 			RetentionEvery: 50 * time.Millisecond, PruneEvery: 50 * time.Millisecond, EraseEvery: 20 * time.Millisecond,
-			SweepAfter: time.Millisecond, LeaseFor: 300 * time.Millisecond, Now: func() time.Time { return w.now },
+			DeleteEvery: 20 * time.Millisecond, SettleAfter: 50 * time.Millisecond, SweepAfter: time.Millisecond, LeaseFor: 300 * time.Millisecond, Now: func() time.Time { return w.now },
 		},
 	}
 	for _, c := range change {

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/tracing"
 )
 
 const (
+	// deleteTimeout bounds the wait for statements, which go on without it.
 	deleteTimeout = 5 * time.Minute
 	// deleteSources is how many sources one statement names.
 	deleteSources = 1000
@@ -140,23 +140,6 @@ func (db *DB) seriesWhere(ctx context.Context, condition string) ([]uint64, erro
 		return nil, fmt.Errorf("finding the series to delete: %w", err)
 	}
 	return ids, nil
-}
-
-// deleteWhere deletes rows if there are any: to look is cheap, to delete rewrites
-// a mask in every part, and a replay repeats deletions that were done long ago.
-func (db *DB) deleteWhere(ctx context.Context, table, condition string) error {
-	found, err := db.anyRow(ctx, table+" WHERE "+condition)
-	if err != nil {
-		return fmt.Errorf("looking for rows to delete in %s: %w", table, err)
-	}
-	if !found {
-		return nil
-	}
-	sync := ch.Context(ctx, ch.WithSettings(ch.Settings{"lightweight_deletes_sync": 2}))
-	if err := db.conn.Exec(sync, "DELETE FROM "+table+" WHERE "+condition); err != nil {
-		return fmt.Errorf("deleting from %s: %w", table, err)
-	}
-	return nil
 }
 
 // anyRow reports whether a table has a row; what follows FROM says which.

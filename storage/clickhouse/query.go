@@ -18,10 +18,14 @@ import (
 )
 
 // Range is a stretch of time, from FromUS inclusive to ToUS exclusive,
-// microseconds since the Unix epoch, of which each series has what is kept of it.
+// microseconds since the Unix epoch, of which each series has what is kept of it and not
+// deleted.
 type Range struct {
 	FromUS, ToUS int64
 	Kept         Kept
+	Hidden       Hidden
+
+	visible string // the condition that a row is not hidden, see hide; empty: none is
 }
 
 // Points are the points of one series, or the rows of one group, by column.
@@ -174,7 +178,9 @@ func (r Range) parameters() ch.Parameters {
 // of one time only the newest version, so that an overwritten value counts nowhere.
 // FINAL with PREWHERE takes half the time of aggregating versions away
 // (docs/adr/0019-reading-points.md). A condition that not all versions of a point pass
-// together would be wrong there; those of a range are about series and ts alone.
+// together would be wrong there; those of a range are about series and ts alone. That on
+// what is hidden comes after it.
 func standing(table string, series []uint64, r *Range) string {
-	return fmt.Sprintf(`SELECT series, ts, value FROM %s FINAL PREWHERE series IN (%s) AND %s`, table, idArray(series), r.where(series))
+	return fmt.Sprintf(`SELECT series, ts, value FROM %s FINAL PREWHERE series IN (%s) AND %s%s`,
+		table, idArray(series), r.where(series), r.leavingOut("WHERE"))
 }

@@ -254,7 +254,7 @@ func TestStatisticsCountPointsThatStand(t *testing.T) {
 	s := newStore(t)
 	s.insert(t, "points", point{1, t0, 1, 1}, point{1, t0, 2, 2}, point{1, t0 + 5, 3, 1}, point{2, t0, 1, 1})
 	s.insert(t, "states", point{7, t0 + 9, "x", 1})
-	stats, err := s.SeriesStats(t.Context(), []uint64{1, 99}, []uint64{7}, nil)
+	stats, err := s.SeriesStats(t.Context(), []uint64{1, 99}, []uint64{7}, nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, map[uint64]clickhouse.SeriesStats{
 		1: {FirstUS: t0, LastUS: t0 + 5, Count: 2}, 7: {FirstUS: t0 + 9, LastUS: t0 + 9, Count: 1}}, stats)

@@ -108,6 +108,9 @@ func (db *DB) Aggregate(ctx context.Context, q AggregateQuery) (found map[int]*P
 	if len(q.Series) == 0 {
 		return map[int]*Points{}, false, nil
 	}
+	if err := q.Range.hide(q.counterRange().FromUS, q.Series); err != nil {
+		return nil, false, err
+	}
 	q.several = severalOfAGroup(q.Groups)
 	var plain, counters []Function
 	for _, f := range q.Functions {

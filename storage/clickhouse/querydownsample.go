@@ -25,6 +25,9 @@ func (db *DB) Downsample(ctx context.Context, q DownsampleQuery) (found map[uint
 	if len(q.Series) == 0 {
 		return found, false, nil
 	}
+	if err := q.Range.hide(q.Range.FromUS, q.Series); err != nil {
+		return found, false, err
+	}
 	// lttb computes in float64. Counted from the middle of the range, every
 	// microsecond that can be stored is one exactly.
 	middle := q.Range.FromUS + (q.Range.ToUS-q.Range.FromUS)/2

@@ -3,9 +3,12 @@ package clickhouse
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
+	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 )
 
@@ -18,6 +21,7 @@ type LatestQuery struct {
 	Whole  []uuid.UUID
 	FromUS int64 // only points from here on
 	Kept   Kept
+	Hidden Hidden
 }
 
 // LatestSeries is a series whose newest point is asked for.
@@ -41,10 +45,15 @@ func (db *DB) LatestPoints(ctx context.Context, q LatestQuery) ([]*Points, error
 		ts     int64
 		number float64
 		text   string
+
+		version uint64
 	)
 	columns, targets := "", []any{&series, &ts, &number}
 	if slices.ContainsFunc(q.Series, func(s LatestSeries) bool { return s.Texts }) {
 		columns, targets = ", text", append(targets, &text)
+	}
+	if len(q.Hidden) > 0 {
+		columns, targets = columns+", version", append(targets, &version)
 	}
 	statement := fmt.Sprintf(`
 		SELECT series, toUnixTimestamp64Micro(ts) AS us, value%s FROM latest FINAL
@@ -53,15 +62,77 @@ func (db *DB) LatestPoints(ctx context.Context, q LatestQuery) ([]*Points, error
 		if err := scan(targets...); err != nil {
 			return err
 		}
-		places.put(series, ts, number, text)
+		if !q.Hidden.covers(series, ts, version) {
+			places.put(series, ts, number, text)
+		}
 		return nil
 	})
+	if err == nil && len(q.Hidden) > 0 {
+		err = db.findLatest(ctx, &q, places)
+	}
 	for i, p := range places.found {
 		if p != nil && p.TS[0] < q.Kept.from(q.Series[i].ID) {
 			places.found[i] = nil
 		}
 	}
 	return places.found, err
+}
+
+// findLatest finds the newest points of series of which table latest cannot tell them:
+// it has one row of each, so a deleted one hides those before it until its deletion
+// comes to an end.
+func (db *DB) findLatest(ctx context.Context, q *LatestQuery, places *latestPlaces) error {
+	var numbers, texts []uint64
+	for i := range q.Series {
+		id := q.Series[i].ID
+		switch {
+		case len(q.Hidden[id]) == 0, places.found[i] != nil && !q.Hidden.unexecuted(id):
+		case q.Series[i].Texts:
+			texts = append(texts, id)
+		default:
+			numbers = append(numbers, id)
+		}
+		if q.Hidden.unexecuted(id) {
+			places.found[i] = nil
+		}
+	}
+	within := Range{FromUS: q.FromUS, ToUS: math.MaxInt64, Hidden: q.Hidden}
+	if err := within.hide(within.FromUS, numbers, texts); err != nil {
+		return err
+	}
+	for table, of := range map[string][]uint64{tableNumbers: numbers, tableTexts: texts} {
+		if err := db.findLatestIn(ctx, table, of, &within, places); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (db *DB) findLatestIn(ctx context.Context, table string, of []uint64, within *Range, places *latestPlaces) error {
+	if len(of) == 0 {
+		return nil
+	}
+	var (
+		series uint64
+		ts     int64
+		number float64
+		text   string
+	)
+	value, target := "argMax(value, (ts, version))", any(&number)
+	if table == tableTexts {
+		target = &text
+	}
+	statement := fmt.Sprintf(`SELECT series, toUnixTimestamp64Micro(max(ts)), %s FROM %s
+		PREWHERE series IN (%s) AND ts >= fromUnixTimestamp64Micro({from:Int64}, 'UTC')%s GROUP BY series`,
+		value, table, idArray(of), within.leavingOut("WHERE"))
+	parameters := ch.Parameters{"from": strconv.FormatInt(within.FromUS, 10)}
+	return db.query(ctx, opLatest, statement, parameters, func(scan func(...any) error) error {
+		if err := scan(&series, &ts, target); err != nil {
+			return err
+		}
+		places.put(series, ts, number, text)
+		return nil
+	})
 }
 
 // which gives the condition that selects the series.

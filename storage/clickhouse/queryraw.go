@@ -19,6 +19,9 @@ type RawQuery struct {
 // several some are missing. Series without points are left out.
 func (db *DB) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*Points, more bool, err error) {
 	found = map[uint64]*Points{}
+	if err := q.Range.hide(q.Range.FromUS, q.Numbers, q.Texts); err != nil {
+		return found, false, err
+	}
 	left := q.Limit
 	if len(q.Numbers) > 0 {
 		err := db.raw(ctx, tableNumbers, q.Numbers, q, left, takeNumbers(found, &left))
@@ -81,9 +84,9 @@ func (db *DB) raw(ctx context.Context, table string, series []uint64, q RawQuery
 	}
 	statement := fmt.Sprintf(`
 		SELECT series, toUnixTimestamp64Micro(ts), value FROM %[1]s
-		WHERE series IN (%[2]s) AND %[3]s
+		WHERE series IN (%[2]s) AND %[3]s%[6]s
 		ORDER BY series%[4]s, ts%[4]s, version DESC LIMIT 1 BY series, ts LIMIT %[5]d`,
-		table, idArray(series), q.Range.where(series), direction, limit+1)
+		table, idArray(series), q.Range.where(series), direction, limit+1, q.Range.leavingOut("AND"))
 	return db.query(ctx, opRaw, statement, q.Range.parameters(), each)
 }
 

@@ -16,17 +16,22 @@ type SeriesStats struct {
 	Count           int64 // points that stand
 }
 
-// SeriesStats counts the points of series, all that are kept; series without points
-// are left out.
-func (db *DB) SeriesStats(ctx context.Context, numbers, texts []uint64, kept Kept) (map[uint64]SeriesStats, error) {
+// SeriesStats counts the points of series, all that are kept and not deleted; series
+// without points are left out.
+func (db *DB) SeriesStats(ctx context.Context, numbers, texts []uint64, kept Kept, hidden Hidden) (map[uint64]SeriesStats, error) {
 	found := map[uint64]SeriesStats{}
+	all := Range{FromUS: math.MinInt64, ToUS: math.MaxInt64, Hidden: hidden}
+	if err := all.hide(all.FromUS, numbers, texts); err != nil {
+		return nil, err
+	}
 	for table, series := range map[string][]uint64{tableNumbers: numbers, tableTexts: texts} {
 		if len(series) == 0 {
 			continue
 		}
 		statement := fmt.Sprintf(`
 			SELECT series, toUnixTimestamp64Micro(min(ts)), toUnixTimestamp64Micro(max(ts)), toInt64(count())
-			FROM %s FINAL PREWHERE series IN (%s)%s GROUP BY series`, table, idArray(series), kept.condition(series, math.MinInt64))
+			FROM %s FINAL PREWHERE series IN (%s)%s%s GROUP BY series`,
+			table, idArray(series), kept.condition(series, math.MinInt64), all.leavingOut("WHERE"))
 		err := db.query(ctx, opStats, statement, nil, func(scan func(...any) error) error {
 			var (
 				id uint64

@@ -68,6 +68,7 @@ func (db *DB) plan(ctx context.Context, q *AggregateQuery, asked []Function) (*r
 		return nil, err
 	}
 	p.to = min(p.to, clean)
+	marks = append(marks, q.Range.Hidden.marks(q.Series, p.from, p.to, markedMost)...)
 	if p.to-p.from < rollupLeast || len(marks) > markedMost || !p.leaveOut(q.Series, marks) {
 		return nil, nil
 	}
@@ -253,7 +254,7 @@ func (p *rollupPlan) pieces(q *AggregateQuery, columns []rollupColumn) []string 
 		row += ", " + c.rollup + " AS " + c.name
 	}
 	points := func(series []uint64, where string) string {
-		return fmt.Sprintf("SELECT %s FROM points FINAL PREWHERE series IN (%s) AND %s", point, idArray(series), where)
+		return fmt.Sprintf("SELECT %s FROM points FINAL PREWHERE series IN (%s) AND %s%s", point, idArray(series), where, q.Range.leavingOut("WHERE"))
 	}
 	between := func(from, to int64) string { return "ts >= " + moment(from) + " AND ts < " + moment(to) }
 	inner := between(p.from, p.to)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -145,11 +144,26 @@ func TestTombstonesAreWrittenOnceAndReadByWhatIsNew(t *testing.T) {
 	for range 2 {
 		require.NoError(t, db.AddTombstones(t.Context(), []postgres.Tombstone{first, whole}))
 	}
-	state, err := db.ConsumerState(t.Context(), "points", time.Time{})
+	begin, err := db.ConsumerState(t.Context(), "points", 0)
 	require.NoError(t, err)
-	require.ElementsMatch(t, []postgres.Tombstone{first, whole}, state.Tombstones)
-	later, err := db.ConsumerState(t.Context(), "points", state.AsOf.Add(time.Hour))
+	require.Empty(t, begin.Changed, "nobody remembers anything yet")
+	state, err := db.ConsumerState(t.Context(), "points", 1)
 	require.NoError(t, err)
-	require.Empty(t, later.Tombstones)
-	require.False(t, later.AsOf.Before(state.AsOf))
+	require.Equal(t, begin.AsOf, state.AsOf)
+	require.Equal(t, []postgres.SourceID{{Workspace: first.Workspace, Source: first.Source}, {Workspace: whole.Workspace, Source: whole.Source}}, state.Changed)
+	later, err := db.ConsumerState(t.Context(), "points", state.AsOf)
+	require.NoError(t, err)
+	require.Empty(t, later.Changed)
+	require.Equal(t, state.AsOf, later.AsOf)
+
+	of := func(floor uint64) []postgres.Tombstone {
+		found, gone, err := db.TombstonesOf(t.Context(), []postgres.SourceFloor{
+			{SourceID: state.Changed[0], Floor: floor}, {SourceID: state.Changed[1], Floor: floor}, {SourceID: postgres.SourceID{Source: uuid.New()}},
+		})
+		require.NoError(t, err)
+		require.Empty(t, gone)
+		return found
+	}
+	require.ElementsMatch(t, []postgres.Tombstone{first, whole}, of(1<<48|5))
+	require.Equal(t, []postgres.Tombstone{whole}, of(1<<48|6), "none that cannot cover it")
 }

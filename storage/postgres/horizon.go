@@ -40,7 +40,7 @@ func (db *DB) LogMarks(ctx context.Context) ([]LogMark, error) {
 	return list, classify(err)
 }
 
-// PruneTombstones forgets the tombstones that were written before a time, and notes
+// PruneTombstones forgets the settled tombstones that were written before a time, and notes
 // that no record of before may be stored any more: its tombstones may be gone. It
 // forgets the marks of before, too.
 func (db *DB) PruneTombstones(ctx context.Context, before time.Time) (pruned int64, err error) {
@@ -53,7 +53,7 @@ func (db *DB) PruneTombstones(ctx context.Context, before time.Time) (pruned int
 		if err != nil {
 			return fmt.Errorf("raising the horizon of tombstones: %w", err)
 		}
-		tag, err = tx.Exec(ctx, `DELETE FROM tombstones WHERE created_at < $1`, before)
+		tag, err = tx.Exec(ctx, `DELETE FROM tombstones WHERE created_at < $1 AND settled_at IS NOT NULL`, before)
 		if err != nil {
 			return fmt.Errorf("pruning tombstones: %w", err)
 		}

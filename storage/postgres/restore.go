@@ -140,7 +140,26 @@ func (r *Restoration) Finish(ctx context.Context, letters []LetterPlace) error {
 			return fmt.Errorf("%s: %w", step.what, err)
 		}
 	}
+	if err := r.repeatDeletions(ctx); err != nil {
+		return err
+	}
 	return r.moveLetters(ctx, letters)
+}
+
+// repeatDeletions has the deletions done again that came to an end while the backup was
+// taken: their points may have been read before. A backup of an older schema has none
+// that outlast their record.
+func (r *Restoration) repeatDeletions(ctx context.Context) error {
+	var pending bool
+	err := r.tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM information_schema.columns
+		WHERE table_schema = current_schema() AND table_name = 'tombstones' AND column_name = 'settled_at')`).Scan(&pending)
+	if err == nil && pending {
+		_, err = r.tx.Exec(ctx, `UPDATE tombstones t SET `+doAgain+` WHERE settled_at IS NULL OR GREATEST(executed_at, settled_at) >= $1`, r.Begun)
+	}
+	if err != nil {
+		return fmt.Errorf("having deletions done again: %w", err)
+	}
+	return nil
 }
 
 // moveLetters has the marks of dead letters name the places where these are now.

@@ -13,10 +13,6 @@ import (
 // that of a deleted source.
 const CeilingUnlimited = 1<<63 - 1
 
-// tombstoneOverlap is how far TombstonesSince reaches back beyond the time it is
-// given: longer than an insert takes between its timestamp and its commit.
-const tombstoneOverlap = 10 * time.Second
-
 // Tombstone says that points are deleted: those of a source of a workspace, of one
 // metric or all, in [FromUS, ToUS), up to and including a version.
 type Tombstone struct {
@@ -34,16 +30,24 @@ type Tombstone struct {
 	Ceiling   uint64
 }
 
-// AddTombstones writes tombstones; those that are there stay as they are.
+// lockTombstones makes the numbers of tombstone_sequence become visible in their order:
+// it is held from before a number is drawn until after the commit.
+const lockTombstones = `SELECT pg_advisory_xact_lock(hashtextextended('livegraph.tombstones', 0))`
+
+// AddTombstones writes tombstones. Of those that are there already it notes that their
+// deletions are to be done again.
 func (db *DB) AddTombstones(ctx context.Context, tombstones []Tombstone) error {
-	batch := &pgx.Batch{}
-	for _, t := range tombstones {
-		batch.Queue(`INSERT INTO tombstones (partition, record_version, ordinal, workspace_id, source_id, metric, from_us, to_us, version_ceiling)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
-			t.Partition, int64(t.RecordVersion), t.Ordinal, t.Workspace, t.Source, t.Metric, t.FromUS, t.ToUS, int64(t.Ceiling))
-	}
-	if batch.Len() == 0 {
+	if len(tombstones) == 0 {
 		return nil
+	}
+	batch := &pgx.Batch{} // it is one transaction
+	batch.Queue(lockTombstones)
+	for _, t := range tombstones {
+		batch.Queue(`INSERT INTO tombstones AS t
+			(sequence, partition, record_version, ordinal, workspace_id, source_id, metric, from_us, to_us, version_ceiling)
+			VALUES (nextval('tombstone_sequence'), $1, $2, $3, $4, $5, $6, $7, $8, $9)
+			ON CONFLICT (partition, record_version, ordinal) DO UPDATE SET `+doAgain,
+			t.Partition, int64(t.RecordVersion), t.Ordinal, t.Workspace, t.Source, t.Metric, t.FromUS, t.ToUS, int64(t.Ceiling))
 	}
 	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return classify(fmt.Errorf("writing tombstones: %w", err))
@@ -51,53 +55,40 @@ func (db *DB) AddTombstones(ctx context.Context, tombstones []Tombstone) error {
 	return nil
 }
 
-const selectTombstones = `SELECT partition, record_version, ordinal, workspace_id, source_id, metric, from_us, to_us, version_ceiling
-	FROM tombstones`
+const tombstoneColumns = `partition, record_version, ordinal, workspace_id, source_id, metric, from_us, to_us, version_ceiling`
 
-// AgedTombstones gives the tombstones that were written after a time of the
-// database and are of an age by now, and the time up to which these are.
-func (db *DB) AgedTombstones(ctx context.Context, after time.Time, age time.Duration) ([]Tombstone, time.Time, error) {
-	var upTo time.Time
-	var aged []Tombstone
-	err := pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error { // one now() for both
-		if err := tx.QueryRow(ctx, `SELECT now() - make_interval(secs => $1)`, age.Seconds()).Scan(&upTo); err != nil {
-			return err
-		}
-		rows, err := tx.Query(ctx, selectTombstones+` WHERE created_at > $1 AND created_at <= $2`, after, upTo)
-		if err != nil {
-			return err
-		}
-		aged, err = pgx.CollectRows(rows, scanTombstone)
-		return err
-	})
-	if err != nil {
-		return nil, time.Time{}, classify(fmt.Errorf("reading tombstones: %w", err))
-	}
-	return aged, upTo, nil
-}
+const selectTombstones = `SELECT ` + tombstoneColumns + ` FROM tombstones`
 
 // ConsumerState is what a consumer has to know before it writes.
 type ConsumerState struct {
 	Generations Generations
-	Tombstones  []Tombstone // those written since, and some that are known already
-	Gone        []uuid.UUID // workspaces that were deleted since, likewise
+	// Changed are the sources with tombstones that became visible since, and Gone the
+	// workspaces that were deleted since.
+	Changed []SourceID
+	Gone    []uuid.UUID
+	// More says that there are more than these: what is known of any source may be old.
+	More bool
 	// Horizon is the time before which tombstones may have been forgotten, so that
 	// what was received before must not be stored any more; zero: none was.
 	Horizon time.Time
-	AsOf    time.Time // the database's time, for the next call
+	AsOf    int64 // up to where tombstones and deleted workspaces are told, for the next call
 }
 
-// ConsumerState reads in one go the generations of a topic, and the tombstones that
-// were written and the workspaces that were deleted since a time of the database; the
-// zero time gives all of them.
-func (db *DB) ConsumerState(ctx context.Context, topic string, since time.Time) (ConsumerState, error) {
-	var state ConsumerState
+// SourceID names a source of a workspace.
+type SourceID struct{ Workspace, Source uuid.UUID }
+
+// changedMax is how many changes one call of ConsumerState tells.
+const changedMax = 10_000
+
+// ConsumerState reads in one go the generations of a topic, and what was deleted since
+// an earlier state; since 0 tells nothing of that but where it is now.
+func (db *DB) ConsumerState(ctx context.Context, topic string, since int64) (ConsumerState, error) {
+	state := ConsumerState{AsOf: since}
 	batch := &pgx.Batch{}
-	batch.Queue(`SELECT now(), (SELECT tombstones_from FROM installation)`).QueryRow(func(row pgx.Row) error {
-		var horizon *time.Time
-		err := row.Scan(&state.AsOf, &horizon)
-		if horizon != nil {
-			state.Horizon = *horizon
+	batch.Queue(`SELECT tombstones_from FROM installation`).Query(func(rows pgx.Rows) error {
+		horizons, err := pgx.CollectRows(rows, pgx.RowTo[*time.Time])
+		if len(horizons) > 0 && horizons[0] != nil {
+			state.Horizon = *horizons[0]
 		}
 		return err
 	})
@@ -105,19 +96,81 @@ func (db *DB) ConsumerState(ctx context.Context, topic string, since time.Time) 
 		state.Generations, err = collectGenerations(rows)
 		return err
 	})
-	batch.Queue(selectTombstones+` WHERE created_at >= $1`, since.Add(-tombstoneOverlap)).Query(func(rows pgx.Rows) (err error) {
-		state.Tombstones, err = pgx.CollectRows(rows, scanTombstone)
-		return err
-	})
-	batch.Queue(`SELECT id FROM workspaces WHERE deleted_at >= $1`, since.Add(-tombstoneOverlap)).Query(func(rows pgx.Rows) (err error) {
-		state.Gone, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-		return err
-	})
+	if since == 0 {
+		batch.Queue(newestTombstone).QueryRow(func(row pgx.Row) error { return row.Scan(&state.AsOf) })
+	} else {
+		batch.Queue(changedSince, since, changedMax+1).Query(state.collectChanges)
+	}
 	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return ConsumerState{}, classify(fmt.Errorf("reading generations and tombstones: %w", err))
 	}
 	return state, nil
 }
+
+// Both kinds are read by one statement: what it sees of one kind is as old as what it
+// sees of the other.
+const (
+	changedSince = `SELECT workspace_id, source_id, sequence FROM tombstones WHERE sequence > $1
+		UNION ALL SELECT id, NULL, deleted_sequence FROM workspaces WHERE deleted_sequence > $1
+		ORDER BY sequence LIMIT $2`
+	newestTombstone = `SELECT GREATEST((SELECT max(sequence) FROM tombstones), (SELECT max(deleted_sequence) FROM workspaces), 1)`
+)
+
+func (s *ConsumerState) collectChanges(rows pgx.Rows) error {
+	for rows.Next() {
+		if len(s.Changed)+len(s.Gone) == changedMax {
+			s.More = true
+			continue
+		}
+		var workspace uuid.UUID
+		var source *uuid.UUID
+		if err := rows.Scan(&workspace, &source, &s.AsOf); err != nil {
+			return err
+		}
+		if source == nil {
+			s.Gone = append(s.Gone, workspace)
+		} else {
+			s.Changed = append(s.Changed, SourceID{workspace, *source})
+		}
+	}
+	return rows.Err()
+}
+
+// SourceFloor is a source whose points of a version and above are about to be stored.
+type SourceFloor struct {
+	SourceID
+	Floor uint64
+}
+
+// TombstonesOf gives the tombstones of sources that cover points of these versions,
+// and which of their workspaces are deleted.
+func (db *DB) TombstonesOf(ctx context.Context, sources []SourceFloor) (tombstones []Tombstone, gone []uuid.UUID, err error) {
+	if len(sources) == 0 {
+		return nil, nil, nil
+	}
+	workspaces, ids, floors := make([]uuid.UUID, len(sources)), make([]uuid.UUID, len(sources)), make([]int64, len(sources))
+	for i, s := range sources {
+		workspaces[i], ids[i], floors[i] = s.Workspace, s.Source, int64(s.Floor)
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(tombstonesOf, workspaces, ids, floors).Query(func(rows pgx.Rows) (err error) {
+		tombstones, err = pgx.CollectRows(rows, scanTombstone)
+		return err
+	})
+	batch.Queue(`SELECT id FROM workspaces WHERE deleted_at IS NOT NULL AND id = ANY($1)`, workspaces).Query(func(rows pgx.Rows) (err error) {
+		gone, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		return err
+	})
+	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return nil, nil, classify(fmt.Errorf("reading the tombstones of sources: %w", err))
+	}
+	return tombstones, gone, nil
+}
+
+// OFFSET 0 keeps each source a look-up of its own, whatever the table's statistics say.
+const tombstonesOf = `SELECT t.* FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS asked (workspace, source, floor),
+	LATERAL (SELECT ` + tombstoneColumns + ` FROM tombstones
+		WHERE workspace_id = asked.workspace AND source_id = asked.source AND version_ceiling >= asked.floor OFFSET 0) t`
 
 func scanTombstone(row pgx.CollectableRow) (Tombstone, error) {
 	var t Tombstone

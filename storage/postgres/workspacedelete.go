@@ -67,6 +67,13 @@ func (db *DB) DeleteWorkspace(ctx context.Context, id uuid.UUID, requestID strin
 		if tag.RowsAffected() == 0 {
 			return noWorkspace(id)
 		}
+		if _, err = tx.Exec(ctx, lockTombstones); err == nil { // behind the row's lock, so that nobody waits for that
+			_, err = tx.Exec(ctx, `
+				UPDATE workspaces SET deleted_sequence = COALESCE(deleted_sequence, nextval('tombstone_sequence')) WHERE id = $1`, id)
+		}
+		if err != nil {
+			return fmt.Errorf("numbering the workspace's deletion: %w", err)
+		}
 		_, err = tx.Exec(ctx, `INSERT INTO workspace_deletions (workspace_id, request_id) VALUES ($1, $2)
 			ON CONFLICT DO NOTHING`, id, requestID)
 		if err != nil {

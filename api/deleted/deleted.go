@@ -1,0 +1,44 @@
+// Package deleted says which points queries have to leave out, because they are deleted
+// and may still be stored.
+package deleted
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// Store knows which deletions of points have yet to come to an end.
+type Store interface {
+	UnsettledDeletions(ctx context.Context, workspace uuid.UUID) ([]postgres.UnsettledDeletion, error)
+}
+
+// Of returns what is to be left out of series of a workspace. It has to be asked after
+// a checkpoint was waited for, and before the points are read.
+func Of(ctx context.Context, store Store, workspace uuid.UUID, series []postgres.Series) (clickhouse.Hidden, error) {
+	if len(series) == 0 {
+		return nil, nil
+	}
+	deletions, err := store.UnsettledDeletions(ctx, workspace)
+	if err != nil || len(deletions) == 0 {
+		return nil, err
+	}
+	bySource := map[uuid.UUID][]*postgres.UnsettledDeletion{}
+	for i := range deletions {
+		d := &deletions[i]
+		bySource[d.Source] = append(bySource[d.Source], d)
+	}
+	hidden := clickhouse.Hidden{}
+	for i := range series {
+		s := &series[i]
+		for _, d := range bySource[s.SourceID] {
+			if d.Metric == nil || *d.Metric == s.Metric {
+				hidden.Add(s.ID, clickhouse.Deletion{FromUS: d.FromUS, ToUS: d.ToUS, Ceiling: d.Ceiling}, d.Executed)
+			}
+		}
+	}
+	return hidden, nil
+}

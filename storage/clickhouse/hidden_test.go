@@ -1,0 +1,207 @@
+package clickhouse_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+// answers are what all reads of the store say of the fixture's series.
+func (r *rolled) answers(numbers, texts []uint64, within clickhouse.Range) map[string]string {
+	r.t.Helper()
+	ctx := r.t.Context()
+	all := map[string]string{}
+	note := func(name string, answer any, err error) {
+		r.t.Helper()
+		require.NoError(r.t, err, name)
+		all[name] = fmt.Sprint(answer)
+	}
+	show := func(found map[uint64]*clickhouse.Points) (shown []any) {
+		for _, id := range append(numbers, texts...) {
+			if p := found[id]; p != nil {
+				shown = append(shown, id, p.TS, p.Columns[0].Numbers, textsOf(p))
+			}
+		}
+		return shown
+	}
+	for _, descending := range []bool{false, true} {
+		raw, _, err := r.RawPoints(ctx, clickhouse.RawQuery{Numbers: numbers, Texts: texts, Range: within, Limit: 1e6, Descending: descending})
+		note(fmt.Sprint("raw, descending ", descending), show(raw), err)
+	}
+	shape, _, err := r.Downsample(ctx, clickhouse.DownsampleQuery{Series: numbers, Range: within, Most: 50, Limit: 1e6})
+	note("downsample", show(shape), err)
+	stats, err := r.SeriesStats(ctx, numbers, texts, nil, within.Hidden)
+	note("stats", stats, err)
+	latest := clickhouse.LatestQuery{Workspace: r.workspace, Hidden: within.Hidden}
+	for _, id := range append(numbers, texts...) {
+		latest.Series = append(latest.Series, clickhouse.LatestSeries{ID: id, Source: r.source, Texts: len(texts) > 0 && id == texts[0]})
+	}
+	newest, err := r.LatestPoints(ctx, latest)
+	byID := map[uint64]*clickhouse.Points{}
+	for i, p := range newest {
+		byID[latest.Series[i].ID] = p
+	}
+	note("latest", show(byID), err)
+	groups := make([]int, len(numbers))
+	for i := range groups {
+		groups[i] = i % 2
+	}
+	functions := append([]clickhouse.Function{clickhouse.P50, clickhouse.Delta}, rollable...)
+	for _, step := range []time.Duration{0, time.Minute, time.Hour, 90 * time.Second} {
+		for _, asked := range [][]clickhouse.Function{functions, rollable} {
+			q := clickhouse.AggregateQuery{Series: numbers, Groups: groups, Range: within, Functions: asked, Limit: 1e6}
+			if step > 0 {
+				q.Grid = clickhouse.NewGrid(step, time.UTC, within.FromUS, within.ToUS)
+			}
+			rows, _, err := r.Aggregate(ctx, q)
+			rounded := []any{}
+			for group := range 2 {
+				if p := rows[group]; p != nil {
+					rounded = append(rounded, group, p.TS)
+					for _, c := range p.Columns {
+						for _, v := range c.Numbers {
+							rounded = append(rounded, fmt.Sprintf("%.6g", v))
+						}
+					}
+				}
+			}
+			note(fmt.Sprint("aggregate ", step, " ", len(asked)), rounded, err)
+		}
+	}
+	counted, _, err := r.Aggregate(ctx, clickhouse.AggregateQuery{
+		Series: texts, Groups: make([]int, len(texts)), Texts: true, Range: within, Functions: []clickhouse.Function{clickhouse.Count}, Limit: 10})
+	note("count of texts", fmt.Sprint(counted[0] != nil && len(counted[0].TS) > 0, numbersOf(counted[0])), err)
+	return all
+}
+
+func textsOf(p *clickhouse.Points) (texts []string) {
+	for _, t := range p.Columns[0].Texts {
+		texts = append(texts, *t)
+	}
+	return texts
+}
+
+func numbersOf(p *clickhouse.Points) []float64 {
+	if p == nil {
+		return nil
+	}
+	return p.Columns[0].Numbers
+}
+
+// TestWhatIsHiddenIsAsIfItWereDeleted compares every way of reading before deletions were
+// executed with the same afterwards. Points that came after a deletion stay.
+func TestWhatIsHiddenIsAsIfItWereDeleted(t *testing.T) {
+	for name, deletions := range map[string]func(at func(int64) *int64, metric func(int) *string) []clickhouse.Deletion{
+		"an hour and a half of one metric": func(at func(int64) *int64, metric func(int) *string) []clickhouse.Deletion {
+			return []clickhouse.Deletion{{Metric: metric(0), FromUS: at(2 * hour), ToUS: at(3*hour + 30*minute), Ceiling: 10}}
+		},
+		"the newest of all": func(at func(int64) *int64, _ func(int) *string) []clickhouse.Deletion {
+			return []clickhouse.Deletion{{FromUS: at(7 * hour), Ceiling: 10}}
+		},
+		"all there was": func(func(int64) *int64, func(int) *string) []clickhouse.Deletion {
+			return []clickhouse.Deletion{{Ceiling: 10}}
+		},
+		"many that overlap": func(at func(int64) *int64, metric func(int) *string) (list []clickhouse.Deletion) {
+			for i := range int64(40) {
+				list = append(list, clickhouse.Deletion{Metric: metric(int(i % 3)), FromUS: at(i * 11 * minute), ToUS: at(i*11*minute + 25*minute), Ceiling: uint64(4 + i%7)})
+			}
+			return list
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRolled(t, 4)
+			r.fill()
+			at := func(after int64) *int64 { return new(t0 + after) }
+			metric := func(i int) *string { return new(fmt.Sprintf("m%d", i)) }
+			list := deletions(at, metric)
+			hidden := clickhouse.Hidden{}
+			for i := range list {
+				list[i].Workspace, list[i].Source = r.workspace, r.source
+				for series := range 4 {
+					if list[i].Metric == nil || *list[i].Metric == fmt.Sprintf("m%d", series) {
+						hidden.Add(id(series), list[i], false)
+					}
+				}
+			}
+			within := clickhouse.Range{FromUS: t0 + 7*minute, ToUS: t0 + 9*hour}
+			before := r.answers(ids(3), []uint64{id(3)}, within)
+			within.Hidden = hidden
+			got := r.answers(ids(3), []uint64{id(3)}, within)
+			require.NoError(t, r.Delete(t.Context(), list...))
+			require.Equal(t, got, r.answers(ids(3), []uint64{id(3)}, within), "when it is deleted, and that is not noted yet")
+			within.Hidden = nil
+			require.Equal(t, r.answers(ids(3), []uint64{id(3)}, within), got)
+			require.NotEqual(t, before["stats"], got["stats"])
+		})
+	}
+}
+
+// fill stores points of three series of numbers and one of texts, of versions up to 10,
+// and of a higher one in between, has them rolled up, and notes the newest.
+func (r *rolled) fill() {
+	r.t.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	var latest []clickhouse.LatestRow
+	for series := range 3 {
+		var c clickhouse.PointColumns
+		var last clickhouse.LatestRow
+		for ts := int64(t0); ts < t0+8*hour; ts += 20 * second {
+			version := 1 + random.Uint64N(10)
+			if random.IntN(5) == 0 {
+				version = 11
+			}
+			c.Append(id(series), ts, float64(random.IntN(1000)), version)
+			last = clickhouse.LatestRow{Workspace: r.workspace, Source: r.source, Series: id(series), TS: ts, Version: version, Value: c.Values[c.Len()-1]}
+		}
+		require.NoError(r.t, r.InsertPoints(r.t.Context(), &c))
+		latest = append(latest, last)
+	}
+	var texts clickhouse.StateColumns
+	for i := range int64(40) {
+		texts.Append(id(3), t0+i*10*minute, fmt.Sprint("state ", i), 1+uint64(i)%10)
+	}
+	require.NoError(r.t, r.InsertStates(r.t.Context(), &texts))
+	latest = append(latest, clickhouse.LatestRow{Workspace: r.workspace, Source: r.source, Series: id(3), TS: t0 + 39*10*minute, Version: 10, Text: "state 39"})
+	require.NoError(r.t, r.InsertLatest(r.t.Context(), latest))
+	r.settle(t0 + 9*hour + 10*minute)
+}
+
+func TestNewerPointsOfADeletedTimeAreShown(t *testing.T) {
+	s := newStore(t)
+	s.insert(t, "points", point{1, t0, 1, 5}, point{1, t0 + 1, 2, 5})
+	s.insert(t, "points", point{1, t0, 3, 7})
+	hidden := clickhouse.Hidden{}
+	hidden.Add(1, clickhouse.Deletion{Ceiling: 6}, true)
+	within := everything
+	within.Hidden = hidden
+	found, _, err := s.RawPoints(t.Context(), clickhouse.RawQuery{Numbers: []uint64{1}, Range: within, Limit: 10})
+	require.NoError(t, err)
+	require.Equal(t, []float64{3}, found[1].Columns[0].Numbers)
+}
+
+func TestMoreDeletionsThanAQueryCanLeaveOutAreSaid(t *testing.T) {
+	s := newStore(t)
+	hidden := clickhouse.Hidden{}
+	for i := range int64(10_001) {
+		hidden.Add(1, clickhouse.Deletion{FromUS: new(t0 + 2*i), ToUS: new(t0 + 2*i + 1), Ceiling: 6}, true)
+	}
+	within := everything
+	within.Hidden = hidden
+	_, _, err := s.RawPoints(t.Context(), clickhouse.RawQuery{Numbers: []uint64{1}, Range: within, Limit: 10})
+	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
+
+	delete(hidden, 1)
+	s.insert(t, "points", point{2, t0, 1, 5}, point{2, t0 + 1, 2, 5}, point{2, t0 + 2, 2, 7})
+	for i := range int64(9_000) {
+		hidden.Add(2, clickhouse.Deletion{FromUS: new(t0 + 2*i), ToUS: new(t0 + 2*i + 1), Ceiling: 6}, true)
+	}
+	found, _, err := s.RawPoints(t.Context(), clickhouse.RawQuery{Numbers: []uint64{2}, Range: within, Limit: 10})
+	require.NoError(t, err)
+	require.Equal(t, []int64{t0 + 1, t0 + 2}, found[2].TS)
+}

@@ -1,0 +1,45 @@
+package clickhouse_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+// TestADeletionThatTakesTooLongIsNotQueuedAgain holds the store's mutations up: whoever
+// asks for the same deletion meanwhile, after a restart, too, waits for the one that is
+// queued.
+func TestADeletionThatTakesTooLongIsNotQueuedAgain(t *testing.T) {
+	r := newRolled(t, 1)
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(second, t0, t0+minute, id(0))...)))
+	unfinished := func() string {
+		return testenv.AskClickHouse(t, r.url.String(),
+			"SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table = 'points' AND NOT is_done")
+	}
+	left := func() string { return testenv.AskClickHouse(t, r.url.String(), "SELECT count() FROM points") }
+	r.exec(t, "SYSTEM STOP MERGES points")
+	deletion := clickhouse.Deletion{Workspace: r.workspace, Source: r.source, Ceiling: 1 << 40}
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		err := r.Delete(ctx, deletion)
+		cancel()
+		require.Error(t, err, "it is not done")
+		require.Equal(t, "1", unfinished())
+		r.reopen() // as another process would go on
+	}
+	r.exec(t, "SYSTEM START MERGES points")
+	require.NoError(t, r.Delete(t.Context(), deletion))
+	require.Equal(t, "0", left())
+	require.Equal(t, "0", unfinished())
+
+	require.NoError(t, r.Delete(t.Context(), deletion), "again, with nothing left")
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(second, t0, t0+minute, id(0))...)))
+	require.NoError(t, r.Delete(t.Context(), deletion, clickhouse.Deletion{Workspace: uuid.New(), Source: uuid.New()}))
+	require.Equal(t, "0", left(), "the same once more is a deletion of its own")
+}
