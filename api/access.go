@@ -41,6 +41,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 		}
 		if err != nil {
 			refusal, err = s.attempt(r, refusal, err)
+			x.folded = refusal == refusedAttempts // they are counted
 			if refusal != "" {
 				s.metrics.refused.WithLabelValues(refusal).Inc()
 			}
@@ -76,7 +77,7 @@ func (s *Server) credentialOf(r *http.Request) (credential *postgres.Credential,
 	if len(values) > 1 || !ok {
 		return nil, refusedScheme, fault.New(fault.Unauthenticated, "Unauthorized")
 	}
-	credential, err = s.deps.Keys.Authenticate(r.Context(), text)
+	credential, err = s.deps.Keys.Authenticate(r.Context(), text, ratelimit.Network(exchangeOf(r.Context()).ip))
 	if fault.Is(err, fault.Unauthenticated) {
 		refusal = refusedKey
 	}
@@ -89,16 +90,10 @@ func bearerKey(authorization string) (text string, ok bool) {
 	return strings.TrimLeft(text, " "), strings.EqualFold(scheme, "Bearer")
 }
 
-// enforce is a route's handler behind what the route requires.
+// enforce is a route's handler behind what the route requires. Who is refused takes no
+// room from those that are worked on.
 func (s *Server) enforce(rt route.Route) http.Handler {
-	return s.uncrowded(&rt, func(w http.ResponseWriter, r *http.Request) {
-		if refusal, err := s.admit(rt, w, r); err != nil {
-			if refusal != "" {
-				s.metrics.refused.WithLabelValues(refusal).Inc()
-			}
-			reply.Error(w, r, err)
-			return
-		}
+	handle := s.uncrowded(&rt, func(w http.ResponseWriter, r *http.Request) {
 		if rt.Lasts {
 			exchangeOf(r.Context()).lasts = true
 			r = r.WithContext(request.WithSession(r.Context(), s.session(rt, r)))
@@ -106,6 +101,16 @@ func (s *Server) enforce(rt route.Route) http.Handler {
 		if err := rt.Handle(w, r); err != nil {
 			reply.Error(w, r, err)
 		}
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if refusal, err := s.admit(rt, w, r); err != nil {
+			if refusal != "" {
+				s.metrics.refused.WithLabelValues(refusal).Inc()
+			}
+			reply.Error(w, r, err)
+			return
+		}
+		handle(w, r)
 	})
 }
 
@@ -137,7 +142,9 @@ func (s *Server) admit(rt route.Route, w http.ResponseWriter, r *http.Request) (
 	}
 	standing := s.deps.Limits.Take(r.Context(), id, plan)
 	tellLimits(w.Header(), &standing)
-	return refusedRate, exceeds(&standing)
+	err = exceeds(&standing)
+	exchangeOf(r.Context()).planned = err == nil
+	return refusedRate, err
 }
 
 // workspaceOf reads which workspace a request is for: by the header or, where the

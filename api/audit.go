@@ -23,6 +23,8 @@ type auditor interface {
 	Room() error
 	// Write records a use. When it returns nil the record outlives the process.
 	Write(r *auditrecord.Record) error
+	// Fold records a use together with others that are alike, likewise.
+	Fold(r *auditrecord.Record) error
 	// Unknown counts a request without a known key.
 	Unknown(ip netip.Addr, status int)
 }
@@ -191,10 +193,27 @@ func (a *auditedAnswer) record(sent int64, final bool) error {
 	if body, ok := a.request.Body.(*countedBody); ok {
 		record.BytesIn = body.read.Load()
 	}
-	if err := a.server.deps.Audit.Write(&record); err != nil {
+	if err := a.write(&record); err != nil {
 		return fault.Wrap(err, fault.Unavailable, "Uses of keys cannot be recorded at the moment").After(time.Second)
 	}
 	return nil
+}
+
+// write records a use: by itself, or, where no plan bounds how many there are and there
+// are many, together with others that are alike.
+func (a *auditedAnswer) write(record *auditrecord.Record) error {
+	x, trail := a.exchange, a.server.deps.Audit
+	if !x.planned && !x.lasts && !x.folded && !x.recorded {
+		x.folded = !a.server.refusals.Take(record.Key, record.IP, record.At)
+	}
+	if x.folded && x.recorded {
+		return nil // it is counted; how long its answer was is not kept
+	}
+	x.recorded = true
+	if x.folded {
+		return trail.Fold(record)
+	}
+	return trail.Write(record)
 }
 
 // workspace is whose a use of a key is: that of the workspace it was let into, else of

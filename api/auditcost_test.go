@@ -26,7 +26,7 @@ import (
 // oneKey knows one key, as an authenticator does that has it in memory.
 type oneKey struct{ credential *postgres.Credential }
 
-func (k oneKey) Authenticate(context.Context, string) (*postgres.Credential, error) {
+func (k oneKey) Authenticate(context.Context, string, netip.Addr) (*postgres.Credential, error) {
 	return k.credential, nil
 }
 func (oneKey) Used(uuid.UUID, netip.Addr) {}

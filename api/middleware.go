@@ -40,6 +40,9 @@ type exchange struct {
 	principal *request.Principal   // of a valid one
 	unknown   bool                 // a key was wanted, and none came that is known
 	lasts     bool                 // the answer goes on until somebody ends it
+	planned   bool                 // it is one of the requests of a workspace's plan
+	recorded  bool                 // there is a record of it
+	folded    bool                 // that counts it together with others
 }
 
 type exchangeKey struct{}
@@ -107,7 +110,7 @@ func (s *Server) speak(next http.Handler) http.Handler {
 
 // log writes one line a request: the route's pattern, not the path with its ids
 // and what an attacker put there, and the key's id, never the key. Probes are
-// left out unless they fail.
+// left out unless they fail, and so are requests that the audit log counts together.
 func (s *Server) log(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
@@ -116,7 +119,7 @@ func (s *Server) log(next http.Handler) http.Handler {
 			x := exchangeOf(r.Context())
 			pattern := chi.RouteContext(r.Context()).RoutePattern()
 			status := recorder.Status()
-			if (pattern == healthPath || pattern == readyPath) && status == http.StatusOK {
+			if (pattern == healthPath || pattern == readyPath) && status == http.StatusOK || x.folded {
 				return
 			}
 			attributes := []slog.Attr{

@@ -60,7 +60,7 @@ func (s *Server) ownRoutes() ([]route.Route, error) {
 type noKeys struct{}
 
 // Authenticate implements authenticator.
-func (noKeys) Authenticate(context.Context, string) (*postgres.Credential, error) {
+func (noKeys) Authenticate(context.Context, string, netip.Addr) (*postgres.Credential, error) {
 	return nil, fault.New(fault.Unauthenticated, "Unauthorized")
 }
 

@@ -37,15 +37,21 @@ const (
 // nothing that a request without a key or a session gets to.
 func publicServer(t *testing.T, cfg config.API) (*api.Server, *prometheus.Registry) {
 	t.Helper()
-	old := slog.Default()
-	slog.SetDefault(slog.New(slog.DiscardHandler))
-	t.Cleanup(func() { slog.SetDefault(old) })
+	quiet(t)
 	page, err := admin.New(admin.Deps{})
 	require.NoError(t, err)
 	registry := prometheus.NewRegistry()
 	server, err := api.New(api.Deps{Config: cfg, Version: "test", Keys: oneKey{}, Admin: page, Routes: page.Routes(), Metrics: registry})
 	require.NoError(t, err)
 	return server, registry
+}
+
+// quiet has nothing logged while the test runs.
+func quiet(t *testing.T) {
+	t.Helper()
+	old := slog.Default()
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { slog.SetDefault(old) })
 }
 
 func publicConfig() config.API {

@@ -79,7 +79,7 @@ type Deps struct {
 
 // authenticator verifies keys; see api/auth.
 type authenticator interface {
-	Authenticate(ctx context.Context, text string) (*postgres.Credential, error)
+	Authenticate(ctx context.Context, text string, from netip.Addr) (*postgres.Credential, error)
 	Used(key uuid.UUID, ip netip.Addr)
 }
 
@@ -105,6 +105,7 @@ type Server struct {
 	proxies  []netip.Prefix
 	tracer   tracing.Tracer
 	attempts *ratelimit.Attempts
+	refusals *ratelimit.Refusals
 	crowds   *crowds
 	draining atomic.Bool
 	stopping chan struct{} // closed when answers that last must end
@@ -133,6 +134,7 @@ func New(deps Deps) (*Server, error) {
 		registerer = nil // nobody authenticates
 	}
 	s.attempts = ratelimit.NewAttempts(deps.Config.AuthFailuresPerMinute, registerer)
+	s.refusals = ratelimit.NewRefusals(deps.Config.RefusalsPerSecond)
 	own, err := s.ownRoutes()
 	if err != nil {
 		return nil, err

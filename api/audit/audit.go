@@ -6,6 +6,9 @@
 // acknowledged it. Consumers put it into ClickHouse, and the routes here read it there.
 // A record may get there more than once, and is shown once.
 //
+// Uses that no plan counts (what is refused, mostly) are written singly as long as they are
+// few, and one record for many that are alike where they are not; see [Trail.Fold].
+//
 // Requests without a known key are not written singly, which would let anybody fill
 // the disk: they are counted by address, and each minute's counts are written.
 package audit
@@ -78,6 +81,7 @@ type Trail struct {
 	logger  *slog.Logger
 	metrics *metrics
 	unknown counts
+	folds   folds
 }
 
 // NewTrail makes one.

@@ -18,6 +18,7 @@ type metrics struct {
 	failed   prometheus.Counter
 	refused  *prometheus.CounterVec
 	unknown  prometheus.Counter
+	folded   prometheus.Counter
 	sent     prometheus.Counter
 	unsent   prometheus.Counter
 	lastSent prometheus.Gauge
@@ -42,6 +43,7 @@ func newMetrics(registerer prometheus.Registerer, s *spool.Spool) *metrics {
 			Help: "Requests with a key that were answered 503 because their use could not be recorded: the spool is full, or failing (it cannot be written).",
 		}, []string{"reason"}),
 		unknown:  counter("livegraph_audit_unknown_requests_total", "Requests without a known key. They are not recorded singly, but counted by address."),
+		folded:   counter("livegraph_audit_folded_requests_total", "Uses of keys that were recorded together with others that are alike, because a key or an address had too many refusals."),
 		sent:     counter("livegraph_audit_sent_records_total", "Audit records that Kafka has acknowledged."),
 		unsent:   counter("livegraph_audit_send_failures_total", "Times that audit records could not be sent to Kafka and stayed in the spool."),
 		lastSent: factory.NewGauge(prometheus.GaugeOpts{Name: "livegraph_audit_last_sent_timestamp_seconds", Help: "When audit records were last acknowledged by Kafka, seconds since the Unix epoch; 0: not yet."}),

@@ -4,8 +4,8 @@
 // up, stamped with the auth revision it was true at: one row that every change
 // to keys or workspaces raises. A remembered answer holds while no channel (a
 // poll of Postgres five times a second, and what other processes that poll tell
-// through Redis) has reported a higher revision, and at least one has reported
-// within the last second. So a revocation works everywhere within a second, one
+// through Redis) has reported a higher revision that is not known to be of other
+// keys and workspaces, and at least one has reported within the last second. So a revocation works everywhere within a second, one
 // channel may be away, and when both are silent each request looks its key up
 // anew, or is refused as Unavailable.
 //
@@ -16,6 +16,7 @@ package auth
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,7 +44,7 @@ const (
 // store is what the authenticator needs of Postgres. Best a pool of its own:
 // when queries hold all connections of a shared one, no key can be verified.
 type store interface {
-	AuthRevision(ctx context.Context) (revision int64, at time.Time, err error)
+	AuthChanges(ctx context.Context, since int64) (postgres.AuthChanges, error)
 	CredentialByHash(ctx context.Context, hash [32]byte) (*postgres.Credential, int64, error)
 	RecordKeyUses(ctx context.Context, uses []postgres.KeyUse) error
 }
@@ -68,6 +69,9 @@ type Authenticator struct {
 	unknown  cache        // what is no key
 	flights  singleflight.Group
 	slots    chan struct{}
+	callers  *callers
+	changes  changes
+	nudge    chan struct{} // has an element when a revision was heard of that is to be read
 	uses     useLog
 	silent   atomic.Bool // for logging the change once
 	confirms sync.Mutex
@@ -78,7 +82,7 @@ type Authenticator struct {
 // New makes an authenticator over the store.
 func New(s store) *Authenticator {
 	return &Authenticator{
-		store: s, start: time.Now().Add(-time.Hour), slots: make(chan struct{}, maxLookups),
+		store: s, start: time.Now().Add(-time.Hour), slots: make(chan struct{}, maxLookups), callers: newCallers(), nudge: make(chan struct{}, 1),
 		metrics: newMetrics(nil, nil),
 	}
 }
@@ -90,6 +94,12 @@ func (a *Authenticator) Confirm(revision int64, asOf time.Time) {
 	defer a.confirms.Unlock()
 	a.revision.Store(max(revision, a.revision.Load()))
 	a.heard.Store(max(int64(asOf.Sub(a.start)), a.heard.Load()))
+	if revision > a.changes.upTo() { // whose it is is to be found out
+		select {
+		case a.nudge <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // fresh reports whether remembered answers hold.
@@ -101,9 +111,10 @@ func (a *Authenticator) fresh() bool {
 // unknown, revoked or expired key are Unauthenticated, and look alike; the
 // checksum is checked before any look-up. With a revoked and an expired key the
 // credential is given beside the error: not to be believed, but to be named. Unavailable:
-// the key is not remembered (or the memory may be stale) and Postgres does not answer.
-func (a *Authenticator) Authenticate(ctx context.Context, text string) (*postgres.Credential, error) {
-	credential, outcome, err := a.check(ctx, text)
+// the key is not remembered (or the memory may be stale) and Postgres does not answer, or
+// too many such keys come from the same address.
+func (a *Authenticator) Authenticate(ctx context.Context, text string, from netip.Addr) (*postgres.Credential, error) {
+	credential, outcome, err := a.check(ctx, text, from)
 	a.metrics.checks[outcome].Inc()
 	switch {
 	case err != nil:
@@ -115,7 +126,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, text string) (*postgre
 }
 
 // check finds out what a key's text is worth. An error is not the key's fault.
-func (a *Authenticator) check(ctx context.Context, text string) (credential *postgres.Credential, outcome string, err error) {
+func (a *Authenticator) check(ctx context.Context, text string, from netip.Addr) (credential *postgres.Credential, outcome string, err error) {
 	key, err := apikey.Parse(text)
 	if err != nil {
 		return nil, malformed, nil
@@ -126,7 +137,7 @@ func (a *Authenticator) check(ctx context.Context, text string) (credential *pos
 		a.metrics.hit.Inc()
 	} else {
 		a.metrics.miss.Inc()
-		if credential, err = a.lookUp(ctx, hash); err != nil {
+		if credential, err = a.lookUp(ctx, hash, from); err != nil {
 			return nil, unavailable, err
 		}
 	}
@@ -148,7 +159,7 @@ func (a *Authenticator) recall(hash [32]byte) (credential *postgres.Credential, 
 		return nil, false
 	}
 	now := a.revision.Load()
-	if e, ok := a.known.Get(hash); ok && e.revision >= now {
+	if e, ok := a.known.Get(hash); ok && (e.revision >= now || a.changes.untouched(e, now)) {
 		return e.credential, true
 	}
 	if e, ok := a.unknown.Get(hash); ok && e.revision >= now {
@@ -159,10 +170,17 @@ func (a *Authenticator) recall(hash [32]byte) (credential *postgres.Credential, 
 
 // lookUp asks Postgres, once for all requests that ask for the same key at a
 // time. The work goes on when one of them leaves.
-func (a *Authenticator) lookUp(ctx context.Context, hash [32]byte) (*postgres.Credential, error) {
+func (a *Authenticator) lookUp(ctx context.Context, hash [32]byte, from netip.Addr) (*postgres.Credential, error) {
 	result := a.flights.DoChan(string(hash[:]), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 		defer cancel()
+		if _, remembered := a.known.Get(hash); !remembered {
+			leave, err := a.callers.enter(ctx, from)
+			if err != nil {
+				return nil, err
+			}
+			defer leave()
+		}
 		select {
 		case a.slots <- struct{}{}:
 			defer func() { <-a.slots }()
@@ -207,6 +225,7 @@ func (a *Authenticator) Run(ctx context.Context) error {
 		a.poll(ctx)
 		select {
 		case <-poll.C:
+		case <-a.nudge:
 		case <-flush.C:
 			select {
 			case <-flushed: // in the background: a slow write must not delay the poll
@@ -230,10 +249,12 @@ func (a *Authenticator) poll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	asOf := time.Now()
-	revision, at, err := a.store.AuthRevision(ctx)
+	since := a.changes.upTo()
+	found, err := a.store.AuthChanges(ctx, since)
 	if err == nil {
-		a.Confirm(revision, asOf)
-		a.others.tell(ctx, revision, at, asOf)
+		a.changes.learn(since, &found)
+		a.Confirm(found.Revision, asOf)
+		a.others.tell(ctx, found.Revision, found.At, asOf)
 	}
 	if fresh := a.fresh(); a.silent.Swap(!fresh) == fresh {
 		if fresh {

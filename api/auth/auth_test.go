@@ -70,7 +70,7 @@ func TestARevokedKeyEndsWithinASecondOnEveryProcess(t *testing.T) {
 	run(t, second)
 	text, key := newKey(t, db)
 	for _, a := range []*auth.Authenticator{first, second} {
-		found, err := a.Authenticate(t.Context(), text)
+		found, err := a.Authenticate(t.Context(), text, netip.Addr{})
 		require.NoError(t, err)
 		require.Equal(t, key.ID, found.ID)
 	}
@@ -79,7 +79,7 @@ func TestARevokedKeyEndsWithinASecondOnEveryProcess(t *testing.T) {
 	revoked := time.Now()
 	for _, a := range []*auth.Authenticator{first, second} {
 		require.Eventually(t, func() bool {
-			_, err := a.Authenticate(t.Context(), text)
+			_, err := a.Authenticate(t.Context(), text, netip.Addr{})
 			return fault.Is(err, fault.Unauthenticated)
 		}, time.Second-time.Since(revoked), 10*time.Millisecond)
 	}
@@ -92,13 +92,13 @@ func TestAKeyWorksAsSoonAsItIsMadeThoughItWasTriedBefore(t *testing.T) {
 	w, err := db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "plant", Plan: "starter", Mode: apikey.Live})
 	require.NoError(t, err)
 	text := apikey.Generate(apikey.Live)
-	_, err = a.Authenticate(t.Context(), text.Reveal())
+	_, err = a.Authenticate(t.Context(), text.Reveal(), netip.Addr{})
 	require.Equal(t, fault.Unauthenticated, fault.KindOf(err))
 	_, err = db.CreateKey(t.Context(), postgres.NewKey{Hash: text.Hash(), Display: text.Display(), Name: "k", Mode: apikey.Live,
 		Scopes: []string{}, Workspaces: []uuid.UUID{w.ID}, CreatedBy: "test"})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
-		_, err := a.Authenticate(t.Context(), text.Reveal())
+		_, err := a.Authenticate(t.Context(), text.Reveal(), netip.Addr{})
 		return err == nil
 	}, time.Second, 10*time.Millisecond)
 }
@@ -107,12 +107,12 @@ func TestWithoutAPollEveryRequestLooksUp(t *testing.T) {
 	db := open(t, testenv.Postgres(t))
 	a := auth.New(db) // Run is not running
 	text, key := newKey(t, db)
-	_, err := a.Authenticate(t.Context(), text)
+	_, err := a.Authenticate(t.Context(), text, netip.Addr{})
 	require.NoError(t, err)
 	time.Sleep(1100 * time.Millisecond) // what it remembers is confirmed by nobody
 	_, err = db.RevokeKey(t.Context(), key.ID)
 	require.NoError(t, err)
-	_, err = a.Authenticate(t.Context(), text)
+	_, err = a.Authenticate(t.Context(), text, netip.Addr{})
 	require.Equal(t, fault.Unauthenticated, fault.KindOf(err))
 }
 
@@ -138,7 +138,7 @@ func TestASilentDatabaseMakesKeysUnverifiableAfterASecondAndNotForGood(t *testin
 	a := auth.New(db)
 	run(t, a)
 	text, _ := newKey(t, db)
-	_, err := a.Authenticate(t.Context(), text)
+	_, err := a.Authenticate(t.Context(), text, netip.Addr{})
 	require.NoError(t, err)
 
 	for name, silence := range map[string]func() (wake func()){
@@ -152,25 +152,25 @@ func TestASilentDatabaseMakesKeysUnverifiableAfterASecondAndNotForGood(t *testin
 		},
 	} {
 		time.Sleep(400 * time.Millisecond)
-		_, err := a.Authenticate(t.Context(), text)
+		_, err := a.Authenticate(t.Context(), text, netip.Addr{})
 		require.NoError(t, err)
 		wake := silence()
 		since := time.Now()
 		for time.Since(since) < 300*time.Millisecond {
-			_, err = a.Authenticate(t.Context(), text)
+			_, err = a.Authenticate(t.Context(), text, netip.Addr{})
 			require.NoError(t, err, "%s: a short silence is bridged", name)
 			time.Sleep(20 * time.Millisecond)
 		}
 		time.Sleep(1200*time.Millisecond - time.Since(since))
 		asked := time.Now()
-		_, err = a.Authenticate(t.Context(), text)
+		_, err = a.Authenticate(t.Context(), text, netip.Addr{})
 		require.Equal(t, fault.Unavailable, fault.KindOf(err), "%s: %v", name, err)
 		require.Less(t, time.Since(asked), time.Second)
-		_, err = a.Authenticate(t.Context(), "lg_live_nonsense")
+		_, err = a.Authenticate(t.Context(), "lg_live_nonsense", netip.Addr{})
 		require.Equal(t, fault.Unauthenticated, fault.KindOf(err), "a checksum needs no look-up")
 		wake()
 		require.Eventually(t, func() bool {
-			_, err := a.Authenticate(t.Context(), text)
+			_, err := a.Authenticate(t.Context(), text, netip.Addr{})
 			return err == nil
 		}, 20*time.Second, 50*time.Millisecond, name)
 	}
@@ -181,7 +181,7 @@ func TestUnknownKeysDoNotFillTheMemory(t *testing.T) {
 	a := auth.New(db)
 	run(t, a)
 	for range 200 {
-		_, err := a.Authenticate(t.Context(), apikey.Generate(apikey.Live).Reveal())
+		_, err := a.Authenticate(t.Context(), apikey.Generate(apikey.Live).Reveal(), netip.Addr{})
 		require.Equal(t, fault.Unauthenticated, fault.KindOf(err))
 	}
 }
@@ -242,12 +242,13 @@ type away struct {
 	clock atomic.Int64 // by how much it is ahead
 }
 
-func (a *away) AuthRevision(ctx context.Context) (int64, time.Time, error) {
+func (a *away) AuthChanges(ctx context.Context, since int64) (postgres.AuthChanges, error) {
 	if a.gone.Load() {
-		return 0, time.Time{}, errors.New("the way to Postgres is cut")
+		return postgres.AuthChanges{}, errors.New("the way to Postgres is cut")
 	}
-	revision, at, err := a.DB.AuthRevision(ctx)
-	return revision, at.Add(time.Duration(a.clock.Load())), err
+	found, err := a.DB.AuthChanges(ctx, since)
+	found.At = found.At.Add(time.Duration(a.clock.Load()))
+	return found, err
 }
 
 func (a *away) CredentialByHash(ctx context.Context, hash [32]byte) (*postgres.Credential, int64, error) {
@@ -268,7 +269,7 @@ func TestAProcessThatCannotAskPostgresBelievesTheOthers(t *testing.T) {
 	run(t, second)
 	text, key := newKey(t, db)
 	ask := func(a *auth.Authenticator) fault.Kind {
-		_, err := a.Authenticate(t.Context(), text)
+		_, err := a.Authenticate(t.Context(), text, netip.Addr{})
 		if err == nil {
 			return fault.Internal // none: it is good
 		}
@@ -313,18 +314,18 @@ func TestAnotherClockKeepsNoKeyAlive(t *testing.T) {
 	run(t, second)
 	text, _ := newKey(t, db)
 	require.Eventually(t, func() bool {
-		_, err := second.Authenticate(t.Context(), text)
+		_, err := second.Authenticate(t.Context(), text, netip.Addr{})
 		return err == nil
 	}, 20*time.Second, 10*time.Millisecond)
 	time.Sleep(time.Second)
-	_, err := second.Authenticate(t.Context(), text)
+	_, err := second.Authenticate(t.Context(), text, netip.Addr{})
 	require.NoError(t, err)
 	blind.gone.Store(true)
 	sees.clock.Store(int64(time.Hour))
 	time.Sleep(time.Second)
 	stop()
 	time.Sleep(time.Second)
-	_, err = second.Authenticate(t.Context(), text)
+	_, err = second.Authenticate(t.Context(), text, netip.Addr{})
 	require.Equal(t, fault.Unavailable, fault.KindOf(err), "what was told of a later hour is as old as it is")
 }
 

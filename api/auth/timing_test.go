@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"context"
+	"net/netip"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -53,15 +54,15 @@ func TestTheWorkForAKeyDoesNotTellWhatIsWrongWithIt(t *testing.T) {
 	} {
 		before := store.lookUps.Load()
 		for range 5 {
-			_, err := a.Authenticate(t.Context(), text)
+			_, err := a.Authenticate(t.Context(), text, netip.Addr{})
 			require.Equal(t, name == "good", err == nil, name)
 		}
 		require.Equal(t, before+1, store.lookUps.Load(), name)
 	}
 	before := store.lookUps.Load()
-	_, err = a.Authenticate(t.Context(), good[:len(good)-1]+"-")
+	_, err = a.Authenticate(t.Context(), good[:len(good)-1]+"-", netip.Addr{})
 	require.Error(t, err)
-	_, err = a.Authenticate(t.Context(), uuid.NewString())
+	_, err = a.Authenticate(t.Context(), uuid.NewString(), netip.Addr{})
 	require.Error(t, err)
 	require.Equal(t, before, store.lookUps.Load())
 }

@@ -101,6 +101,7 @@ type API struct {
 
 	LimitsTimeout         time.Duration `help:"How long Redis is waited for when it counts a request against a workspace's plan; beyond, this process counts alone." default:"250ms" env:"LIVEGRAPH_API_LIMITS_TIMEOUT"`
 	AuthFailuresPerMinute int           `help:"Failed authentications a minute from one address (of IPv6: one network of 64 bits); further ones are 429. A valid key is never refused. 0: any number." default:"1200" env:"LIVEGRAPH_API_AUTH_FAILURES_PER_MINUTE"`
+	RefusalsPerSecond     int           `help:"Uses of one key a second that no plan counts (refusals, mostly) and that the audit log has one by one, after 60 times as many; further ones have one record for all that are alike. From one address four times as many. 0: all of them one by one." default:"10" env:"LIVEGRAPH_API_REFUSALS_PER_SECOND"`
 }
 
 // Ingest holds the limits of the ingest path.
@@ -240,6 +241,9 @@ func (a *API) validate(bad func(setting, format string, args ...any)) {
 	}
 	if a.AuthFailuresPerMinute < 0 {
 		bad("api-auth-failures-per-minute", "must not be below zero")
+	}
+	if a.RefusalsPerSecond < 0 {
+		bad("api-refusals-per-second", "must not be below zero")
 	}
 	if a.MaxWrites < 0 {
 		bad("api-max-writes", "must not be below zero")

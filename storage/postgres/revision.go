@@ -30,15 +30,34 @@ type Access struct {
 	PerMinute, PerDay *int64 // the requests that it has; nil: unlimited
 }
 
-// AuthRevision is the number that every change to keys or workspaces raises, and when,
-// by the clock of Postgres, it was not higher.
-func (db *DB) AuthRevision(ctx context.Context) (revision int64, at time.Time, err error) {
-	// The statement begins before its snapshot is taken.
-	err = db.pool.QueryRow(ctx, `SELECT revision, statement_timestamp() FROM auth_revision`).Scan(&revision, &at)
+// AuthChanges are the changes to keys and workspaces up to an auth revision: the number that
+// each of them raises.
+type AuthChanges struct {
+	Revision int64
+	At       time.Time // when it was not higher, by the clock of Postgres
+	// IDs are those of the keys and workspaces that have changed. Whole is false where not
+	// all of them are known any more.
+	IDs   []uuid.UUID
+	Whole bool
+}
+
+// maxAuthChanges bounds what AuthChanges reads.
+const maxAuthChanges = 1000
+
+// AuthChanges returns what has changed after a revision.
+func (db *DB) AuthChanges(ctx context.Context, since int64) (AuthChanges, error) {
+	var c AuthChanges
+	var noted int64
+	// The statement begins before its snapshot is taken. Each revision is one change.
+	err := db.pool.QueryRow(ctx, `SELECT r.revision, statement_timestamp(), c.n, c.ids FROM auth_revision r, LATERAL (
+			SELECT count(*) AS n, array_agg(COALESCE(key_id, workspace_id)) AS ids FROM auth_changes
+			WHERE revision > $1 AND revision <= r.revision AND r.revision - $1 <= $2) c`, since, maxAuthChanges).
+		Scan(&c.Revision, &c.At, &noted, &c.IDs)
 	if err != nil {
-		return 0, time.Time{}, classify(fmt.Errorf("reading the auth revision: %w", err))
+		return c, classify(fmt.Errorf("reading what changed of keys and workspaces: %w", err))
 	}
-	return revision, at, nil
+	c.Whole = noted == c.Revision-since
+	return c, nil
 }
 
 // CredentialByHash finds the key whose text has the SHA-256 hash, nil when there

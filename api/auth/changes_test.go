@@ -1,0 +1,134 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api/auth"
+	"github.com/livegraph/livegraph/internal/apikey"
+	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+func TestAChangeOfOneKeyOrWorkspaceLeavesWhatIsRememberedOfOthers(t *testing.T) {
+	store := &counting{DB: open(t, testenv.Postgres(t))}
+	a := auth.New(store)
+	run(t, a)
+	kept, _ := newKey(t, store.DB)
+	changed, key := newKey(t, store.DB)
+	ask := func(text string) error {
+		_, err := a.Authenticate(t.Context(), text, netip.Addr{})
+		return err
+	}
+	// settled is when what has changed is known: asking costs no look-up then.
+	settled := func(text string) {
+		require.Eventually(t, func() bool {
+			before := store.lookUps.Load()
+			return ask(text) == nil && store.lookUps.Load() == before
+		}, 20*time.Second, 10*time.Millisecond)
+	}
+	settled(kept)
+	settled(changed)
+	time.Sleep(400 * time.Millisecond) // two polls
+	before := store.lookUps.Load()
+	for range 20 {
+		newKey(t, store.DB) // a workspace and a key each
+		time.Sleep(10 * time.Millisecond)
+	}
+	name := "other"
+	_, err := store.UpdateWorkspace(t.Context(), key.Workspaces[0], postgres.WorkspaceChange{Name: &name})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return ask(changed) == nil && store.lookUps.Load() > before }, 20*time.Second, 10*time.Millisecond,
+		"a key of the workspace that changed is looked up")
+	time.Sleep(time.Second)
+	before = store.lookUps.Load()
+	require.NoError(t, ask(kept))
+	require.Equal(t, before, store.lookUps.Load(), "another is remembered")
+	_, err = store.RevokeKey(t.Context(), key.ID)
+	require.NoError(t, err)
+	revoked := time.Now()
+	require.Eventually(t, func() bool { return fault.Is(ask(changed), fault.Unauthenticated) }, 20*time.Second, 5*time.Millisecond)
+	t.Logf("revoked after %s", time.Since(revoked))
+	require.NoError(t, ask(kept))
+}
+
+func TestWhoMissedChangesDropsEverything(t *testing.T) {
+	db := open(t, testenv.Postgres(t))
+	_, err := db.AuthChanges(t.Context(), 0)
+	require.NoError(t, err)
+	now, err := db.AuthChanges(t.Context(), 0)
+	require.NoError(t, err)
+	_, key := newKey(t, db)
+	after, err := db.AuthChanges(t.Context(), now.Revision)
+	require.NoError(t, err)
+	require.True(t, after.Whole)
+	require.Contains(t, after.IDs, key.ID)
+	require.Contains(t, after.IDs, key.Workspaces[0])
+	require.Len(t, after.IDs, int(after.Revision-now.Revision))
+	for _, since := range []int64{after.Revision - 5000, -1, after.Revision + 1} {
+		missed, err := db.AuthChanges(t.Context(), since)
+		require.NoError(t, err)
+		require.False(t, missed.Whole, since)
+	}
+	none, err := db.AuthChanges(t.Context(), after.Revision)
+	require.NoError(t, err)
+	require.True(t, none.Whole)
+	require.Empty(t, none.IDs)
+}
+
+// slow is Postgres that answers for one key at once, and for others when it is let go.
+type slow struct {
+	*postgres.DB
+	good  [32]byte
+	asked atomic.Int64
+	let   chan struct{}
+}
+
+func (s *slow) CredentialByHash(ctx context.Context, hash [32]byte) (*postgres.Credential, int64, error) {
+	if hash != s.good {
+		s.asked.Add(1)
+		select {
+		case <-s.let:
+		case <-ctx.Done():
+			return nil, 0, errors.New("slow")
+		}
+	}
+	return s.DB.CredentialByHash(ctx, hash)
+}
+
+func TestKeysThatWereMadeUpKeepNobodyElseFromBeingLookedUp(t *testing.T) {
+	db := open(t, testenv.Postgres(t))
+	text, _ := newKey(t, db)
+	key, err := apikey.Parse(text)
+	require.NoError(t, err)
+	store := &slow{DB: db, good: key.Hash(), let: make(chan struct{})}
+	a := auth.New(store)
+	run(t, a)
+	attacker := netip.MustParseAddr("203.0.113.1")
+	var asking sync.WaitGroup
+	var crowded atomic.Int64
+	for range 200 {
+		asking.Go(func() {
+			_, err := a.Authenticate(t.Context(), apikey.Generate(apikey.Live).Reveal(), attacker)
+			if fault.Is(err, fault.Unavailable) {
+				crowded.Add(1)
+			}
+		})
+	}
+	require.Eventually(t, func() bool { return store.asked.Load() > 0 && crowded.Load() > 0 }, 20*time.Second, time.Millisecond)
+	require.EqualValues(t, 1, store.asked.Load(), "one of them at a time")
+	_, err = a.Authenticate(t.Context(), text, netip.MustParseAddr("203.0.113.2"))
+	require.NoError(t, err, "another address's key is looked up meanwhile")
+	_, err = a.Authenticate(t.Context(), text, attacker)
+	require.NoError(t, err, "and then it is remembered, wherever it comes from")
+	close(store.let)
+	asking.Wait()
+}

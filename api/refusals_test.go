@@ -1,0 +1,100 @@
+package api_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/api"
+	"github.com/livegraph/livegraph/api/audit"
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/spool"
+	"github.com/livegraph/livegraph/schemas/auditrecord"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// One key sends what is refused as fast as it can: each is in the audit log, by itself as
+// long as they are few and counted together with others from then on, and what a plan lets
+// through is there singly all the while.
+func TestRefusalsWithoutEndTakeLittleRoomInTheAuditLog(t *testing.T) {
+	const refused, workers, good, perSecond = 20_000, 400, 50, 2
+	s, err := spool.Open(t.TempDir(), spool.Options{MaxBytes: 1 << 40, Sync: time.Second})
+	require.NoError(t, err)
+	defer func() { _ = s.Close() }()
+	workspace, foreign := uuid.New(), uuid.New()
+	credential := &postgres.Credential{ID: uuid.New(), Mode: "live", Scopes: []string{"read:nodes"}, Workspaces: map[uuid.UUID]postgres.Access{workspace: {Mode: "live"}}}
+	cfg := publicConfig()
+	cfg.RefusalsPerSecond = perSecond
+	server, err := api.New(api.Deps{
+		Config: cfg, Version: "test", Keys: oneKey{credential}, Audit: audit.NewTrail(audit.TrailDeps{Spool: s}),
+		Routes: []route.Route{
+			{Method: http.MethodGet, Pattern: "/api/good", Scopes: []request.Scope{request.ReadNodes}, Handle: func(w http.ResponseWriter, r *http.Request) error {
+				reply.Data(w, r, http.StatusOK, "good")
+				return nil
+			}},
+			{Method: http.MethodGet, Pattern: "/api/other", Scopes: []request.Scope{request.WriteNodes}, Handle: nothing},
+		},
+	})
+	require.NoError(t, err)
+	quiet(t)
+	ask := func(path string, id uuid.UUID) int {
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Header.Set("Authorization", "Bearer x")
+		r.Header.Set("X-Workspace-Id", id.String())
+		w := httptest.NewRecorder()
+		server.Handler().ServeHTTP(w, r)
+		return w.Code
+	}
+	kinds := []struct {
+		path   string
+		id     uuid.UUID
+		status int
+	}{{"/api/none", workspace, 404}, {"/api/other", workspace, 403}, {"/api/good", foreign, 403}, {"/api/none", foreign, 404}}
+	var work sync.WaitGroup
+	began := time.Now()
+	for n := range workers {
+		work.Go(func() {
+			for i := range refused / workers {
+				k := kinds[(n+i)%len(kinds)]
+				require.Equal(t, k.status, ask(k.path, k.id))
+			}
+		})
+	}
+	for range good {
+		require.Equal(t, http.StatusOK, ask("/api/good", workspace))
+	}
+	work.Wait()
+	seconds := int(time.Since(began).Seconds()) + 1
+
+	counted, singly, records := map[int]int{}, 0, 0
+	for s.Pending() > 0 {
+		b, err := s.Next(context.Background(), 1000, 1<<20)
+		require.NoError(t, err)
+		for _, raw := range b.Records {
+			r, err := auditrecord.Decode(raw)
+			require.NoError(t, err)
+			require.Equal(t, credential.ID, r.Key)
+			require.Equal(t, workspace, r.Workspace)
+			require.True(t, r.IP.IsValid())
+			counted[r.Status] += int(r.Requests)
+			if records++; r.Status == http.StatusOK {
+				require.EqualValues(t, 1, r.Requests)
+				singly++
+			}
+		}
+		require.NoError(t, s.Done(b))
+	}
+	require.Equal(t, map[int]int{200: good, 403: refused / 2, 404: refused / 2}, counted, "each use is in the log")
+	require.Equal(t, good, singly)
+	// The burst, what comes to it, and three kinds ten times a second.
+	require.Less(t, records, good+perSecond*60+perSecond*seconds+seconds*10*len(kinds)+100)
+	require.Less(t, records, refused/5)
+}

@@ -1,0 +1,104 @@
+package bench
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/apikey"
+	"github.com/livegraph/livegraph/test/bench/record"
+)
+
+const (
+	refusalsPerSecond = 10_000
+	refusalTick       = 5 * time.Millisecond
+	refusalsWaiting   = 20_000 // beyond, an attacker sends no more: it has no more connections
+	refusalTurns      = 5
+	attackerAddress   = "203.0.113.66:4711"
+)
+
+// BenchmarkRefusals is what requests that are refused cost others: the time of a good
+// tenant's requests alone, and while an attacker sends 10,000 a second that are refused:
+// with keys that were made up, and with a key of another workspace to paths that there are
+// not, or to a workspace that it does not open.
+func BenchmarkRefusals(b *testing.B) {
+	old := slog.Default()
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	defer slog.SetDefault(old)
+	r := record.New(b)
+	many := int64(1 << 30)
+	good := guarded(b, &many)
+	evil := good.neighbour(b)
+	attacks := map[string]func(*http.Request){
+		"made-up-keys":   func(q *http.Request) { q.Header.Set("Authorization", "Bearer "+apikey.Generate(apikey.Live).Reveal()) },
+		"unknown-paths":  func(q *http.Request) { q.URL.Path = "/api/nowhere" },
+		"no-such-opened": func(q *http.Request) { q.Header.Set("X-Workspace-Id", good.workspace.String()) },
+	}
+	for range refusalTurns {
+		alone := good.nothing(b)
+		r.Add("alone/p50", "ms", alone.p50)
+		r.Add("alone/p99", "ms", alone.p99)
+		for name, change := range attacks {
+			stop := evil.attack(b, change)
+			time.Sleep(2 * time.Second)
+			under := good.nothingYet(b)
+			sent := stop()
+			r.Add(name+"/p50", "ms", under.p50)
+			r.Add(name+"/p99", "ms", under.p99)
+			r.Add(name+"/sent", "requests/s", sent)
+			r.Say("%s: p99 %.3f ms, alone %.3f ms, %.0f refused a second", name, under.p99, alone.p99, sent)
+		}
+	}
+	r.Save()
+}
+
+// attack sends what is refused until stop, which tells how many a second were answered.
+func (e *entrance) attack(b *testing.B, change func(*http.Request)) (stop func() (perSecond float64)) {
+	b.Helper()
+	var waiting, answered, odd atomic.Int64
+	ended, began := make(chan struct{}), time.Now()
+	var work sync.WaitGroup
+	one := func() {
+		defer waiting.Add(-1)
+		q := httptest.NewRequest(http.MethodGet, nothingPath, nil)
+		q.RemoteAddr = attackerAddress
+		q.Header.Set("Authorization", "Bearer "+e.key)
+		q.Header.Set("X-Workspace-Id", e.workspace.String())
+		change(q)
+		w := httptest.NewRecorder()
+		e.handler.ServeHTTP(w, q)
+		if answered.Add(1); w.Code < http.StatusBadRequest {
+			odd.Add(1)
+		}
+	}
+	work.Go(func() {
+		for sent := 0; ; {
+			select {
+			case <-ended:
+				return
+			case <-time.After(refusalTick):
+			}
+			for due := int(time.Since(began).Seconds() * refusalsPerSecond); sent < due; sent++ {
+				if waiting.Add(1) > refusalsWaiting {
+					waiting.Add(-1)
+					continue
+				}
+				work.Go(one)
+			}
+		}
+	})
+	return func() float64 {
+		close(ended)
+		took := time.Since(began).Seconds()
+		perSecond := float64(answered.Load()) / took
+		work.Wait()
+		require.Zero(b, odd.Load(), "what was to be refused was not")
+		return perSecond
+	}
+}
