@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -25,6 +27,12 @@ type child struct {
 	result error         // why it ended; valid once ended is closed
 }
 
+// childEnv is our environment without our settings, which hold secrets: whoever may read the
+// environment of an engine's process would have all of them.
+func childEnv() []string {
+	return slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "LIVEGRAPH_") })
+}
+
 // spawn starts cmd, with its output to log and holding lock until it ends.
 //
 // deathSignal is sent by the kernel when the thread that forked ends, not the
@@ -41,6 +49,9 @@ func spawn(cmd *exec.Cmd, deathSignal syscall.Signal, log io.Writer, lock *os.Fi
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = input, outputEnd, outputEnd
 	if lock != nil {
 		cmd.ExtraFiles = []*os.File{lock}
+	}
+	if cmd.Env == nil {
+		cmd.Env = childEnv()
 	}
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}

@@ -14,7 +14,7 @@ import (
 const (
 	clickhouseName = "clickhouse"
 	chdbLibrary    = "chdb/_chdb.abi3.so"
-	passwordEnv    = "LIVEGRAPH_CLICKHOUSE_PASSWORD"
+	passwordEnv    = "CLICKHOUSE_FRONT_PASSWORD"
 
 	clickhouseStopLimit = 8 * time.Second // the front gives statements in flight 5 s
 	probeTimeout        = 2 * time.Second

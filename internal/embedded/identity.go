@@ -60,7 +60,7 @@ func standIn() (uid, gid int, err error) {
 // command makes a command that works on the files in data as this identity.
 func (i identity) command(ctx context.Context, data, program string, args ...string) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir = "/"
+	cmd.Dir, cmd.Env = "/", childEnv()
 	if i == identityOurs {
 		return cmd, nil
 	}

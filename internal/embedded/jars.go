@@ -54,7 +54,7 @@ func InstallJars(ctx context.Context, set JarSet, progress func(Event)) (*Jars, 
 func (j *Jars) Command(dir string, options []string, class string, args ...string) *exec.Cmd {
 	options = append(slices.Clip(options), "-cp", filepath.Join(j.dir, "*"), class)
 	cmd := exec.Command(j.java, append(options, args...)...)
-	cmd.Dir, cmd.Env = dir, javaEnv()
+	cmd.Dir, cmd.Env = dir, childEnv()
 	return cmd
 }
 
@@ -132,7 +132,7 @@ func (set *JarSet) fetch(ctx context.Context, dir string, lock *os.File, report 
 	}
 	report("installing", 0, "Maven fetches the jars, about "+set.Size)
 	cmd := exec.CommandContext(ctx, mvn, "-q", "-B", "-f", pom, "dependency:copy-dependencies", "-DoutputDirectory="+dir)
-	cmd.Env, cmd.ExtraFiles, cmd.WaitDelay = javaEnv(), []*os.File{lock}, killPatience
+	cmd.Env, cmd.ExtraFiles, cmd.WaitDelay = childEnv(), []*os.File{lock}, killPatience
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return set.failed(fmt.Errorf("mvn into %s: %w: %s", dir, err, firstLine(string(out))))
 	}
@@ -185,7 +185,9 @@ func findJava(ctx context.Context, title string) (string, error) {
 			return "", fmt.Errorf("%s needs Java %d or later, and there is no java in PATH: %s", title, leastJava, way)
 		}
 	}
-	out, err := exec.CommandContext(ctx, java, "-version").CombinedOutput()
+	probe := exec.CommandContext(ctx, java, "-version")
+	probe.Env = childEnv()
+	out, err := probe.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%s needs Java %d or later, and %s does not run: %w", title, leastJava, java, err)
 	}
@@ -206,17 +208,6 @@ func javaVersion(text string) int {
 	}
 	n, _ := strconv.Atoi(quoted[:end])
 	return n
-}
-
-// javaEnv is our environment without our settings, which hold secrets.
-func javaEnv() []string {
-	var env []string
-	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, "LIVEGRAPH_") {
-			env = append(env, kv)
-		}
-	}
-	return env
 }
 
 func firstLine(text string) string {

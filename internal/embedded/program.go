@@ -50,11 +50,6 @@ func (s *site) program(name, main string) (string, error) {
 // modules other than the venv's, or to other behaviour; and without our
 // settings, which hold secrets.
 func pythonEnv() []string {
-	env := make([]string, 0, len(os.Environ()))
-	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, "PYTHON") && !strings.HasPrefix(kv, "LIVEGRAPH_") {
-			env = append(env, kv)
-		}
-	}
+	env := slices.DeleteFunc(childEnv(), func(kv string) bool { return strings.HasPrefix(kv, "PYTHON") })
 	return append(env, "PYTHONNOUSERSITE=1", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", "TZ=UTC")
 }

@@ -27,7 +27,9 @@ func findPython(ctx context.Context) (string, error) {
 		if err != nil {
 			continue
 		}
-		out, err := exec.CommandContext(ctx, path, "-c", pythonProbe).CombinedOutput()
+		probe := exec.CommandContext(ctx, path, "-c", pythonProbe)
+		probe.Env = childEnv()
+		out, err := probe.CombinedOutput()
 		if err == nil {
 			return path, nil
 		}

@@ -55,9 +55,9 @@ def main():
     parser.add_argument("--insert-memory", type=int, default=256 << 20, help="bytes of INSERT data held in memory")
     parser.add_argument("--max-insert", type=int, default=1 << 30, help="largest body of an INSERT")
     options = parser.parse_args()
-    password = os.environ.pop("LIVEGRAPH_CLICKHOUSE_PASSWORD", "")
+    password = os.environ.pop("CLICKHOUSE_FRONT_PASSWORD", "")
     if not password:
-        sys.exit("LIVEGRAPH_CLICKHOUSE_PASSWORD is not set")
+        sys.exit("CLICKHOUSE_FRONT_PASSWORD is not set")
 
     lifetime = Lifetime()
 
