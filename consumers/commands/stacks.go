@@ -298,7 +298,7 @@ func decodeStack(encoded []byte) (stacks graph.Stacks, err error) {
 		}
 		*to, rest = graph.Sequence(value), rest[n:]
 	}
-	ok := false
+	var ok bool
 	if stacks.Standing, rest, ok = decodeEntries(rest); !ok {
 		return graph.Stacks{}, errStack
 	}
