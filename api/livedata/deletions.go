@@ -61,7 +61,9 @@ func NewDeletionSender(store deletionStore, log deletionLog, routes router) *Del
 
 // tell writes deletions of one source to the log, by the route of this moment, so that
 // they have higher versions than whatever was acknowledged before.
-func (s *DeletionSender) tell(ctx context.Context, requestID string, source uuid.UUID, value []byte) ([]pointblock.Position, error) {
+func (s *DeletionSender) tell(
+	ctx context.Context, requestID string, source uuid.UUID, value []byte,
+) ([]pointblock.Position, error) {
 	route, err := s.routes.Route(ctx)
 	if err != nil {
 		return nil, err

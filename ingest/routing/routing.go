@@ -42,7 +42,9 @@ type leases interface {
 	// HoldRoute leases the newest route of a topic, unless the holder uses an earlier one
 	// or another has a lease of one. using is the number of the route that it uses, 0 for
 	// none.
-	HoldRoute(ctx context.Context, topic string, holder uuid.UUID, using int64, hold time.Duration) (newest pointblock.Route, held bool, err error)
+	HoldRoute(
+		ctx context.Context, topic string, holder uuid.UUID, using int64, hold time.Duration,
+	) (newest pointblock.Route, held bool, err error)
 	// LeaveRoute gives the lease back.
 	LeaveRoute(ctx context.Context, topic string, holder uuid.UUID) error
 }
@@ -171,7 +173,8 @@ func (k *Keeper) ask(ctx context.Context, using int64) (again bool, err error) {
 	switch {
 	case usable:
 		if k.route != newest {
-			k.deps.Logger.InfoContext(ctx, "points are divided among partitions", "partitions", newest.Partitions, "route", newest.Number)
+			k.deps.Logger.InfoContext(ctx, "points are divided among partitions",
+				"partitions", newest.Partitions, "route", newest.Number)
 		}
 		k.route, k.until = newest, asked.Add(leaseUse)
 	case newest.Number != using:

@@ -20,13 +20,13 @@ func (k Kept) from(series uint64) int64 {
 	return math.MinInt64
 }
 
-// latest gives from when the points of all of the series are kept.
-func (k Kept) latest(series []uint64) int64 {
-	latest := int64(math.MinInt64)
+// earliest gives from when the points of any of the series are kept.
+func (k Kept) earliest(series []uint64) int64 {
+	earliest := int64(math.MaxInt64)
 	for _, id := range series {
-		latest = max(latest, k.from(id))
+		earliest = min(earliest, k.from(id))
 	}
-	return latest
+	return earliest
 }
 
 // condition gives what a statement over these series has to ask of column ts beyond

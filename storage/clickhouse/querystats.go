@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
@@ -16,23 +17,24 @@ type SeriesStats struct {
 	Count           int64 // points that stand
 }
 
+// statsEndUS comes after every point: those more than a day ahead are not accepted. None is
+// before 1970.
+const statsEndUS = 1 << 53
+
 // SeriesStats counts the points of series, all that are kept and not deleted; series
-// without points are left out.
+// without points are left out. Numbers are counted by rollups where these are up to date,
+// and otherwise one by one.
 func (db *DB) SeriesStats(ctx context.Context, numbers, texts []uint64, kept Kept, hidden Hidden) (map[uint64]SeriesStats, error) {
 	found := map[uint64]SeriesStats{}
-	all := Range{FromUS: math.MinInt64, ToUS: math.MaxInt64, Hidden: hidden}
-	if err := all.hide(all.FromUS, numbers, texts); err != nil {
-		return nil, err
-	}
 	for table, series := range map[string][]uint64{tableNumbers: numbers, tableTexts: texts} {
 		if len(series) == 0 {
 			continue
 		}
-		statement := fmt.Sprintf(`
-			SELECT series, toUnixTimestamp64Micro(min(ts)), toUnixTimestamp64Micro(max(ts)), toInt64(count())
-			FROM %s FINAL PREWHERE series IN (%s)%s%s GROUP BY series`,
-			table, idArray(series), kept.condition(series, math.MinInt64), all.leavingOut("WHERE"))
-		err := db.query(ctx, opStats, statement, nil, func(scan func(...any) error) error {
+		statement, err := db.statsStatement(ctx, table, series, Range{ToUS: statsEndUS, Kept: kept, Hidden: hidden})
+		if err != nil {
+			return nil, err
+		}
+		err = db.query(ctx, opStats, statement, nil, func(scan func(...any) error) error {
 			var (
 				id uint64
 				s  SeriesStats
@@ -48,6 +50,27 @@ func (db *DB) SeriesStats(ctx context.Context, numbers, texts []uint64, kept Kep
 		}
 	}
 	return found, nil
+}
+
+// statsStatement returns the statement that counts the points of series of a table.
+func (db *DB) statsStatement(ctx context.Context, table string, series []uint64, all Range) (string, error) {
+	if err := all.hide(all.FromUS, series); err != nil {
+		return "", err
+	}
+	q := &AggregateQuery{Series: series, Texts: table == tableTexts, Range: all}
+	p, err := db.plan(ctx, q, []Function{Count, First, Last})
+	if err != nil {
+		return "", err
+	}
+	if p == nil {
+		return fmt.Sprintf(`
+			SELECT series, toUnixTimestamp64Micro(min(ts)), toUnixTimestamp64Micro(max(ts)), toInt64(count())
+			FROM %s FINAL PREWHERE series IN (%s)%s%s GROUP BY series`,
+			table, idArray(series), all.Kept.condition(series, math.MinInt64), all.leavingOut("WHERE")), nil
+	}
+	pieces := p.pieces(q, []rollupColumn{firstAtColumn, lastAtColumn, countColumn})
+	return fmt.Sprintf(`SELECT series, toInt64(min(head_at)), toInt64(max(tail_at)), toInt64(sum(n)) FROM (%s) GROUP BY series`,
+		strings.Join(pieces, " UNION ALL ")), nil
 }
 
 // SourceActivity tells when each source was last heard from: when the API

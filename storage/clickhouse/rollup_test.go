@@ -209,6 +209,57 @@ func TestRollupsAnswerWhereTheyHoldAndPointsTheRest(t *testing.T) {
 	require.Equal(t, before+2, r.reads("raw"))
 }
 
+// TestRollupsAnswerForSeriesOfSeveralRetentions: that one series is kept for a short time
+// does not turn rollups off for the others.
+func TestRollupsAnswerForSeriesOfSeveralRetentions(t *testing.T) {
+	r := newRolled(t, 3)
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(7*second, t0, t0+day, ids(3)...)...)))
+	r.settle(t0 + 20*hour + minute)
+	q := clickhouse.AggregateQuery{Series: ids(3), Groups: []int{0, 1, 1}, Functions: rollable, Range: clickhouse.Range{
+		FromUS: t0 + 11*minute + 3, ToUS: t0 + day + hour,
+		Kept: clickhouse.Kept{id(1): t0 + 23*hour + 17, id(2): t0 + 5*hour + 29*minute + 1},
+	}}
+	for i, step := range []time.Duration{0, time.Hour, time.Minute} {
+		if step > 0 {
+			q.Grid = clickhouse.NewGrid(step, time.UTC, q.Range.FromUS, q.Range.ToUS)
+		}
+		r.same(q, step.String())
+		require.EqualValues(t, i+1, r.reads("rollup_1h")+r.reads("rollup_1m"), "%s is answered by a rollup", step)
+	}
+}
+
+// TestSeriesAreCountedByRollups: what is counted by rollups and points together is what
+// the points give.
+func TestSeriesAreCountedByRollups(t *testing.T) {
+	r := newRolled(t, 3)
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(7*second, t0+3, t0+day, ids(3)...)...)))
+	kept := clickhouse.Kept{id(1): t0 + 23*hour + 17, id(2): t0 + 5*hour + 29*minute + 1}
+	before, err := r.SeriesStats(t.Context(), ids(3), nil, kept, nil)
+	require.NoError(t, err)
+	require.Len(t, before, 3)
+	r.settle(t0 + 20*hour + minute)
+	after, err := r.SeriesStats(t.Context(), ids(3), nil, kept, nil)
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+
+	// Points that came late are counted, too, and those that were written again once.
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(5*second, t0+6*hour, t0+7*hour, ids(3)...)...)))
+	late, err := r.SeriesStats(t.Context(), ids(3), nil, kept, nil)
+	require.NoError(t, err)
+	require.Equal(t, before[id(1)], late[id(1)], "all of them are past its retention")
+	require.Greater(t, late[id(0)].Count, before[id(0)].Count)
+	r.settle(t0 + 2*day)
+	settled, err := r.SeriesStats(t.Context(), ids(3), nil, kept, nil)
+	require.NoError(t, err)
+	require.Equal(t, late, settled)
+
+	// What rollups hold is not read from the points.
+	testenv.AskClickHouse(t, r.url.String(), "TRUNCATE TABLE points")
+	rolled, err := r.SeriesStats(t.Context(), ids(1), nil, nil, nil)
+	require.NoError(t, err)
+	require.Positive(t, rolled[id(0)].Count, "the hours are counted by their rollups")
+}
+
 func TestManySeriesAndManyMarksAreRead(t *testing.T) {
 	r := newRolled(t, 1)
 	clock := int64(t0 + 60*hour)

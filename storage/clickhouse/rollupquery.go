@@ -42,6 +42,16 @@ type rollupPlan struct {
 	rolled   []uint64 // series that they answer for
 	points   []uint64 // series that they do not
 	hours    []seriesHour
+	raised   raisedSeries
+}
+
+// raisedSeries are those of the rolled series whose points are kept only from a time on
+// that comes after the plan's begin. Rollups answer for each from its first whole row on:
+// of what is past its retention some may be in the row before, so that its points answer
+// for the rest of that.
+type raisedSeries struct {
+	ids          []uint64
+	kept, rolled []int64 // from when points are kept, and from when rollups answer
 }
 
 // seriesHour is one marked hour of a series, counted from the Unix epoch.
@@ -56,8 +66,7 @@ func (db *DB) plan(ctx context.Context, q *AggregateQuery, asked []Function) (*r
 	if unit == 0 {
 		return nil, nil
 	}
-	// Of what is past its retention some may be in a rollup.
-	p := &rollupPlan{table: table, unit: unit, from: max(q.Range.FromUS, 0, q.Range.Kept.latest(q.Series))}
+	p := &rollupPlan{table: table, unit: unit, from: max(q.Range.FromUS, 0, q.Range.Kept.earliest(q.Series))}
 	p.from += mod(-p.from, unit)
 	p.to = q.Range.ToUS - mod(q.Range.ToUS, unit)
 	if p.to-p.from < rollupLeast {
@@ -72,7 +81,42 @@ func (db *DB) plan(ctx context.Context, q *AggregateQuery, asked []Function) (*r
 	if p.to-p.from < rollupLeast || len(marks) > markedMost || !p.leaveOut(q.Series, marks) {
 		return nil, nil
 	}
+	p.raise(q.Range.Kept)
 	return p, nil
+}
+
+// raise notes which of the rolled series are kept from a later time on than others.
+func (p *rollupPlan) raise(kept Kept) {
+	r := &p.raised
+	for _, id := range p.rolled {
+		if from := kept.from(id); from > p.from {
+			r.ids, r.kept, r.rolled = append(r.ids, id), append(r.kept, from), append(r.rolled, from+mod(-from, p.unit))
+		}
+	}
+}
+
+// rolledOnly gives the condition that rows of rolled series are in the time for which
+// rollups answer, with its AND.
+func (p *rollupPlan) rolledOnly() string {
+	r := &p.raised
+	if len(r.ids) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" AND toUnixTimestamp64Micro(ts) >= transform(series, %s, %s, %d::Int64)",
+		idArray(r.ids), numberArray("Int64", r.rolled), p.from)
+}
+
+// before gives the condition that points of the raised series are kept and come before
+// the time for which rollups answer; not ok: none can.
+func (r *raisedSeries) before(to int64) (where string, ok bool) {
+	if len(r.ids) == 0 || slices.Min(r.kept) >= to {
+		return "", false
+	}
+	ids := idArray(r.ids)
+	return fmt.Sprintf("ts >= %s AND ts < %s AND toUnixTimestamp64Micro(ts) >= transform(series, %s, %s, 0::Int64)"+
+		" AND toUnixTimestamp64Micro(ts) < transform(series, %s, %s, 0::Int64)",
+		moment(slices.Min(r.kept)), moment(min(slices.Max(r.rolled), to)),
+		ids, numberArray("Int64", r.kept), ids, numberArray("Int64", r.rolled)), true
 }
 
 // rollup gives the table whose rows each lie in one bucket of the query, and how
@@ -257,24 +301,29 @@ func (p *rollupPlan) pieces(q *AggregateQuery, columns []rollupColumn) []string 
 		return fmt.Sprintf("SELECT %s FROM points FINAL PREWHERE series IN (%s) AND %s%s", point, idArray(series), where, q.Range.leavingOut("WHERE"))
 	}
 	between := func(from, to int64) string { return "ts >= " + moment(from) + " AND ts < " + moment(to) }
-	inner := between(p.from, p.to)
-	rolled := fmt.Sprintf("SELECT %s FROM %s FINAL PREWHERE series IN (%s) AND %s WHERE points > 0", row, p.table, idArray(p.rolled), inner)
+	inner, rolledOnly, kept := between(p.from, p.to), p.rolledOnly(), q.Range.Kept
+	rolled := fmt.Sprintf("SELECT %s FROM %s FINAL PREWHERE series IN (%s) AND %s WHERE points > 0",
+		row, p.table, idArray(p.rolled), inner+rolledOnly)
 	if len(p.hours) > 0 {
 		rolled += " AND " + hourExpression + " NOT IN (" + hourList(p.hours) + ")"
 	}
 	pieces := []string{rolled}
 	if q.Range.FromUS < p.from {
-		pieces = append(pieces, points(q.Series, between(q.Range.FromUS, p.from)+q.Range.Kept.condition(q.Series, q.Range.FromUS)))
+		pieces = append(pieces, points(q.Series, between(q.Range.FromUS, p.from)+kept.condition(q.Series, q.Range.FromUS)))
 	}
 	if p.to < q.Range.ToUS {
-		pieces = append(pieces, points(q.Series, between(p.to, q.Range.ToUS)))
+		pieces = append(pieces, points(q.Series, between(p.to, q.Range.ToUS)+kept.condition(q.Series, p.to)))
 	}
 	if len(p.points) > 0 {
-		pieces = append(pieces, points(p.points, inner))
+		pieces = append(pieces, points(p.points, inner+kept.condition(p.points, p.from)))
+	}
+	if where, ok := p.raised.before(p.to); ok {
+		pieces = append(pieces, points(p.raised.ids, where))
 	}
 	if len(p.hours) > 0 {
 		series, from, to := p.markedSpan()
-		pieces = append(pieces, points(series, between(max(from, p.from), min(to, p.to))+" AND "+hourExpression+" IN ("+hourList(p.hours)+")"))
+		pieces = append(pieces, points(series, between(max(from, p.from), min(to, p.to))+rolledOnly+
+			" AND "+hourExpression+" IN ("+hourList(p.hours)+")"))
 	}
 	return pieces
 }

@@ -18,7 +18,8 @@ import (
 const lockRoutes = `SELECT pg_advisory_xact_lock(hashtextextended('livegraph.routes.' || $1, 0))`
 
 // dropRouteLeases drops what has run out, and what the holder lets go of.
-const dropRouteLeases = `DELETE FROM route_leases WHERE topic = $1 AND (until <= clock_timestamp() OR holder = $2 AND $3::bigint = 0)`
+const dropRouteLeases = `DELETE FROM route_leases
+	WHERE topic = $1 AND (until <= clock_timestamp() OR holder = $2 AND $3::bigint = 0)`
 
 // holdRoute takes or renews a lease of the newest route, unless the holder still goes
 // by an earlier one or another has a lease of an earlier one.
@@ -28,7 +29,8 @@ const holdRoute = `WITH newest AS (
 		INSERT INTO route_leases (topic, holder, route, until)
 		SELECT $1, $2, n.route, now() + make_interval(secs => $4) FROM newest n
 		WHERE $3::bigint IN (0, n.route) AND NOT EXISTS (
-			SELECT FROM route_leases o WHERE o.topic = $1 AND o.holder <> $2 AND o.route < n.route AND o.until > clock_timestamp())
+			SELECT FROM route_leases o
+			WHERE o.topic = $1 AND o.holder <> $2 AND o.route < n.route AND o.until > clock_timestamp())
 		ON CONFLICT (topic, holder) DO UPDATE SET route = excluded.route, until = excluded.until
 		RETURNING route
 	)
@@ -40,7 +42,9 @@ const holdRoute = `WITH newest AS (
 // before it says 0. Nothing is leased while the holder goes by an earlier route, or
 // anybody else may: held is false then. At any time at most one route has leases that
 // have not run out. It is NotFound while the topic has no route.
-func (db *DB) HoldRoute(ctx context.Context, topic string, holder uuid.UUID, using int64, hold time.Duration) (newest pointblock.Route, held bool, err error) {
+func (db *DB) HoldRoute(
+	ctx context.Context, topic string, holder uuid.UUID, using int64, hold time.Duration,
+) (newest pointblock.Route, held bool, err error) {
 	err = db.inTx(ctx, func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}
 		batch.Queue(lockRoutes, topic)
