@@ -19,7 +19,7 @@ const (
 	refusalsPerSecond = 10_000
 	refusalTick       = 5 * time.Millisecond
 	refusalsWaiting   = 20_000 // beyond, an attacker sends no more: it has no more connections
-	refusalTurns      = 5
+	refusalTurns      = 3
 	attackerAddress   = "203.0.113.66:4711"
 )
 
