@@ -19,6 +19,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -139,7 +140,7 @@ func New(deps Deps) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.routes = append(own, deps.Routes...)
+	s.routes = slices.Concat(own, deps.Routes)
 	if err := checkRoutes(s.routes, deps.Admin != nil); err != nil {
 		return nil, err
 	}
