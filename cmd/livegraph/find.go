@@ -107,7 +107,7 @@ func printFound(out *output, list *page[foundNode]) error {
 		}
 	}
 	if len(list.Meta.Degraded) > 0 {
-		fmt.Fprintf(&text, "without %s, which cannot be reached\n", strings.Join(list.Meta.Degraded, " and "))
+		fmt.Fprintf(&text, "without %s, or not with all of it\n", strings.Join(list.Meta.Degraded, " and "))
 	}
 	fmt.Fprintln(&text, wording.Count(list.Meta.Total, "candidate"))
 	_, err := fmt.Fprint(out, text.String())
