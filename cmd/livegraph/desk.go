@@ -44,8 +44,9 @@ func (t *target) openLog(ctx context.Context, produceTimeout time.Duration) (*ka
 	}
 	return kafka.Open(ctx, kafka.Options{
 		Security: security, Brokers: t.Kafka.Brokers, TopicPrefix: t.Kafka.TopicPrefix, Compression: t.Kafka.Compression,
-		BufferedBytes: t.Kafka.BufferedBytes, ProduceTimeout: produceTimeout, PointsGroup: t.Points.Group, CommandsGroup: t.Commands.Group, AuditGroup: t.Audit.Group, EventsGroups: []string{t.Lexical.Group, t.Embeddings.Group},
-		Log: slog.New(slog.DiscardHandler), // what goes wrong is in the errors
+		BufferedBytes: t.Kafka.BufferedBytes, ProduceTimeout: produceTimeout, PointsGroup: t.Points.Group, CommandsGroup: t.Commands.Group, AuditGroup: t.Audit.Group,
+		EventsGroups: []string{t.Lexical.Group, t.Embeddings.Group},
+		Log:          slog.New(slog.DiscardHandler), // what goes wrong is in the errors
 	})
 }
 

@@ -206,7 +206,8 @@ func (p *process) openKafka(ctx context.Context) error {
 		Security: security,
 		Brokers:  p.cfg.Kafka.Brokers, TopicPrefix: p.cfg.Kafka.TopicPrefix, Compression: p.cfg.Kafka.Compression,
 		BufferedBytes: p.cfg.Kafka.BufferedBytes, ProduceTimeout: p.cfg.Ingest.ProduceTimeout, SessionTimeout: p.cfg.Kafka.SessionTimeout,
-		PointsGroup: p.cfg.Points.Group, CommandsGroup: p.cfg.Commands.Group, AuditGroup: p.cfg.Audit.Group, EventsGroups: []string{p.cfg.Lexical.Group, p.cfg.Embeddings.Group}, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Metrics: p.metrics, Tracing: p.tracing,
+		PointsGroup: p.cfg.Points.Group, CommandsGroup: p.cfg.Commands.Group, AuditGroup: p.cfg.Audit.Group,
+		EventsGroups: []string{p.cfg.Lexical.Group, p.cfg.Embeddings.Group}, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Metrics: p.metrics, Tracing: p.tracing,
 		// Versions of what is produced from then on must be above those of before.
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, client, p.postgres, p.logger)

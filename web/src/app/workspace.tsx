@@ -42,7 +42,8 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
       api.get<Workspace>(`/workspaces/${encodeURIComponent(wanted ?? '')}`, { signal }),
     enabled: Boolean(wanted && known && !inList),
   })
-  const found = inList ?? (wanted ? single.data : undefined)
+  // What was known of it before it was deleted counts no more.
+  const found = inList ?? (wanted && !isUnknown(single.error) ? single.data : undefined)
   // What an address names is shown or nothing is: never another in its place.
   const workspace = found ?? (asked ? undefined : known?.[0]) ?? null
   const missing = asked && !found && isUnknown(single.error) ? asked : null

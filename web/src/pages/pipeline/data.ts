@@ -59,7 +59,7 @@ export function useLetter(place: Place) {
 }
 
 export const act = (action: Action, body: ActionRequest, signal: AbortSignal): Promise<Acted> =>
-  api.post<Acted>(`/dead-letters/${action}`, { body, signal })
+  api.post<Acted>(`/dead-letters/${action}`, { body, signal, reads: body.dryRun })
 
 /** Has everything that shows dead letters ask anew. */
 export function useLettersChanged() {
@@ -99,7 +99,7 @@ export function useReplayWrites() {
   }
   const plan = useMutation({
     mutationFn: (body: ReplayRequest) =>
-      api.post<PlannedReplay>('/replays', { body: { ...body, dryRun: true } }),
+      api.post<PlannedReplay>('/replays', { body: { ...body, dryRun: true }, reads: true }),
   })
   const start = useMutation({
     mutationFn: (body: ReplayRequest) => api.post<Replay>('/replays', { body }),
