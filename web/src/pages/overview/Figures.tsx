@@ -1,13 +1,13 @@
 import { compact, duration, plural, Stat } from '@/ui'
 
-import { freshnessTone, lagTone, slowest, type Moment, type Overview } from './model'
+import { freshnessTone, lagTone, slowest, withGaps, type Moment, type Overview } from './model'
 
 /** How many moments a small line shows. */
 const TREND = 60
 
 /** The figures that say how it is going. */
 export function Figures({ now, moments }: { now: Overview; moments: readonly Moment[] }) {
-  const trend = (of: (m: Moment) => number | null) => moments.slice(-TREND).map(of)
+  const trend = (of: (m: Moment) => number | null) => withGaps(moments.slice(-TREND)).map(of)
   const { rates, freshness } = now
   const lag = slowest(now) ?? 0
   const records = now.consumers.reduce((sum, c) => sum + c.lagRecords, 0)
