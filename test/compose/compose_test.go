@@ -350,6 +350,25 @@ func TestEnginesAreOnNetworksWithoutAWayOut(t *testing.T) {
 	}
 }
 
+// setUp are the rights that an entry point needs to make a volume its user's and to become that
+// user; of images whose process is not root from the start there are none.
+var setUp = map[string][]string{
+	"clickhouse": {"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"},
+	"postgres":   {"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"},
+	"redis":      {"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"},
+}
+
+func TestNoContainerHasRightsItDoesNotNeed(t *testing.T) {
+	written := []string{"kafka", "clickhouse", "milvus", "minio"} // their images write beside their volumes
+	each(t, stack(t), func(t *testing.T, name string, service types.ServiceConfig) {
+		require.Equal(t, []string{"ALL"}, service.CapDrop)
+		require.Equal(t, setUp[name], service.CapAdd)
+		require.Contains(t, service.SecurityOpt, "no-new-privileges:true")
+		require.False(t, service.Privileged)
+		require.Equal(t, !slices.Contains(written, name), service.ReadOnly)
+	})
+}
+
 func TestKafkaIsOneBrokerThatKnowsIt(t *testing.T) {
 	kafka := environment(stack(t).Services["kafka"])
 	require.Equal(t, "broker,controller", kafka["KAFKA_PROCESS_ROLES"])

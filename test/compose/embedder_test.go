@@ -105,8 +105,13 @@ func TestTheEmbedderIsLockedInAndAsksNobody(t *testing.T) {
 	require.Empty(t, service.User, "the image's own user, which is not root")
 	require.Empty(t, service.Entrypoint)
 	require.Empty(t, service.DependsOn)
-	require.Equal(t, []string{"engines"}, service.NetworksByPriority())
-	require.True(t, project.Networks["engines"].Internal)
+	require.Equal(t, []string{"embedder"}, service.NetworksByPriority())
+	require.True(t, project.Networks["embedder"].Internal)
+	for name, other := range project.Services {
+		if name != embedderService && shareNetwork(service, other) {
+			require.Contains(t, livegraph, name, "the embedder is reached by Livegraph alone, and reaches nothing else")
+		}
+	}
 	require.Equal(t, []string{"EMBEDDER_KEY"}, slices.Collect(maps.Keys(environment(service))))
 	require.Greater(t, time.Duration(*service.StopGracePeriod), 5*time.Second, "what its server gives requests in flight")
 
