@@ -105,7 +105,8 @@ func checkWorkspaces(ctx context.Context, tx pgx.Tx, ids []uuid.UUID, mode strin
 }
 
 // RollKey makes a successor of a key, of the same actor, name, scopes,
-// workspaces and length of life, and lets the old one live for grace at most.
+// workspaces and length of life, and lets the old one live for grace at most. The length of
+// life is that of the key before it was rolled first: what grace left of it is nobody's.
 func (db *DB) RollKey(ctx context.Context, id uuid.UUID, hash [32]byte, display, createdBy string, grace time.Duration) (Key, error) {
 	var made Key
 	err := db.inTx(ctx, func(tx pgx.Tx) error {
@@ -118,7 +119,8 @@ func (db *DB) RollKey(ctx context.Context, id uuid.UUID, hash [32]byte, display,
 		}
 		_, err = tx.Exec(ctx, `
 			INSERT INTO api_keys (id, hash, display, name, mode, scopes, actor_id, rolled_from, created_by, expires_at)
-			SELECT $2, $3, $4, name, mode, scopes, actor_id, id, $5, now() + (expires_at - created_at)
+			SELECT $2, $3, $4, name, mode, scopes, actor_id, id, $5,
+				now() + CASE WHEN rolled_at IS NULL THEN expires_at - created_at ELSE lifetime END
 			FROM api_keys WHERE id = $1`, id, successor, hash[:], display, createdBy)
 		if err != nil {
 			return fmt.Errorf("adding the successor: %w", err)
@@ -130,7 +132,9 @@ func (db *DB) RollKey(ctx context.Context, id uuid.UUID, hash [32]byte, display,
 			return fmt.Errorf("adding the successor's workspaces: %w", err)
 		}
 		_, err = tx.Exec(ctx, `
-			UPDATE api_keys SET expires_at = LEAST(expires_at, now() + make_interval(secs => $2)) WHERE id = $1`,
+			UPDATE api_keys SET expires_at = LEAST(expires_at, now() + make_interval(secs => $2)),
+				lifetime = CASE WHEN rolled_at IS NULL THEN expires_at - created_at ELSE lifetime END, rolled_at = COALESCE(rolled_at, now())
+			WHERE id = $1`,
 			id, grace.Seconds())
 		if err != nil {
 			return fmt.Errorf("ending the old key's life: %w", err)

@@ -219,6 +219,18 @@ func TestARolledKeyHandsOnItsActorAndLivesForTheGracePeriod(t *testing.T) {
 	require.Len(t, keys, 2)
 	require.WithinDuration(t, time.Now().Add(24*time.Hour), *keys[0].ExpiresAt, time.Minute)
 
+	again, err := db.RollKey(t.Context(), old.ID, sha256.Sum256([]byte("two again")), "lg_live_ijkl", "test", time.Hour)
+	require.NoError(t, err)
+	require.WithinDuration(t, expires, *again.ExpiresAt, time.Minute, "so does a second one, though the old key's life is cut short")
+
+	lasting, err := db.CreateKey(t.Context(), newKey("lasting", w.ID))
+	require.NoError(t, err)
+	for _, text := range []string{"four", "five"} {
+		next, err = db.RollKey(t.Context(), lasting.ID, sha256.Sum256([]byte(text)), "lg_live_mnop", "test", time.Hour)
+		require.NoError(t, err)
+		require.Nil(t, next.ExpiresAt, "what was made to live on lives on")
+	}
+
 	revoked, err := db.RevokeKey(t.Context(), old.ID)
 	require.NoError(t, err)
 	require.NotNil(t, revoked.RevokedAt)
