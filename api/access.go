@@ -91,9 +91,13 @@ func bearerKey(authorization string) (text string, ok bool) {
 }
 
 // enforce is a route's handler behind what the route requires. Who is refused takes no
-// room from those that are worked on.
+// room from those that are worked on, and who finds no room is not counted against the plan.
 func (s *Server) enforce(rt route.Route) http.Handler {
 	handle := s.uncrowded(&rt, func(w http.ResponseWriter, r *http.Request) {
+		if err := s.count(&rt, w, r); err != nil {
+			reply.Error(w, r, err)
+			return
+		}
 		if rt.Lasts {
 			exchangeOf(r.Context()).lasts = true
 			r = r.WithContext(request.WithSession(r.Context(), s.session(rt, r)))
@@ -114,8 +118,8 @@ func (s *Server) enforce(rt route.Route) http.Handler {
 	})
 }
 
-// admit checks workspace, scope and the plan's requests, in this order, and puts the
-// workspace into the principal. refusal is why it refuses, for the metrics.
+// admit checks workspace and scope, in this order, and puts the workspace into the
+// principal. refusal is why it refuses, for the metrics.
 func (s *Server) admit(rt route.Route, w http.ResponseWriter, r *http.Request) (refusal string, err error) {
 	if rt.Access == route.Public {
 		return "", nil
@@ -140,11 +144,27 @@ func (s *Server) admit(rt route.Route, w http.ResponseWriter, r *http.Request) (
 		tellLimits(w.Header(), &s.deps.Limits.Look(r.Context(), []ratelimit.Of{{Workspace: id, Plan: plan}})[0])
 		return refusedScope, err
 	}
-	standing := s.deps.Limits.Take(r.Context(), id, plan)
+	return "", nil
+}
+
+// count holds an admitted request that finds room against its workspace's plan.
+func (s *Server) count(rt *route.Route, w http.ResponseWriter, r *http.Request) error {
+	if rt.Room != nil {
+		if err := rt.Room(); err != nil {
+			return err
+		}
+	}
+	if rt.Access != route.Workspace {
+		return nil
+	}
+	id := request.PrincipalOf(r.Context()).Workspace
+	standing := s.deps.Limits.Take(r.Context(), id, planOf(credentialFrom(r.Context()), id))
 	tellLimits(w.Header(), &standing)
-	err = exceeds(&standing)
-	exchangeOf(r.Context()).planned = err == nil
-	return refusedRate, err
+	err := exceeds(&standing)
+	if exchangeOf(r.Context()).planned = err == nil; err != nil {
+		s.metrics.refused.WithLabelValues(refusedRate).Inc()
+	}
+	return err
 }
 
 // workspaceOf reads which workspace a request is for: by the header or, where the

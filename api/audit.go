@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/schemas/auditrecord"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -35,6 +36,7 @@ type auditor interface {
 // exchange: whoever authenticates comes later.
 func (s *Server) audit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = r.WithContext(request.WithNotes(r.Context()))
 		a := &auditedAnswer{ResponseWriter: w, server: s, request: r, exchange: exchangeOf(r.Context()), began: time.Now()}
 		cut := true
 		defer func() { a.end(cut) }()
@@ -194,7 +196,11 @@ func (a *auditedAnswer) record(sent int64, final bool) error {
 		record.BytesIn = body.read.Load()
 	}
 	if err := a.write(&record); err != nil {
-		return fault.Wrap(err, fault.Unavailable, "Uses of keys cannot be recorded at the moment").After(time.Second)
+		refused := fault.Wrap(err, fault.Unavailable, "Uses of keys cannot be recorded at the moment").After(time.Second)
+		if applied := request.NotesOf(ctx).Command; applied != uuid.Nil {
+			_ = refused.With(reply.CommandID, applied) // it is done, whatever becomes of the answer
+		}
+		return refused
 	}
 	return nil
 }

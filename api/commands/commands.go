@@ -75,10 +75,18 @@ func Routes(deps Deps) []route.Route {
 	a := &api{Deps: deps, ids: issuer{key: deps.IDKey}}
 	a.register(deps.Metrics)
 	return []route.Route{
-		{Method: http.MethodPost, Pattern: executePath, Scopes: writeScopes, Handle: a.execute, Work: route.ChangesGraph},
-		{Method: http.MethodPost, Pattern: batchPath, Scopes: writeScopes, Handle: a.batch, Work: route.ChangesGraph},
+		{Method: http.MethodPost, Pattern: executePath, Scopes: writeScopes, Handle: a.execute, Work: route.ChangesGraph, Room: a.room},
+		{Method: http.MethodPost, Pattern: batchPath, Scopes: writeScopes, Handle: a.batch, Work: route.ChangesGraph, Room: a.room},
 		{Method: http.MethodGet, Pattern: commandPath, Scopes: writeScopes, Handle: a.get},
 	}
+}
+
+// room refuses a command for which there is no room before it counts against a plan.
+func (a *api) room() error {
+	if err := a.Bodies.Room(); err != nil {
+		return err
+	}
+	return a.Waiter.room()
 }
 
 func (a *api) execute(w http.ResponseWriter, r *http.Request) error {
@@ -117,6 +125,9 @@ func (a *api) accept(w http.ResponseWriter, r *http.Request, limit int64, read f
 	case err != nil:
 		return err
 	case known != nil:
+		if claim != nil && known.Err == nil {
+			request.NotesOf(r.Context()).Command = claim.ID()
+		}
 		return known.Send(w, r)
 	case asked.invalid != nil:
 		claim.Fail(r.Context(), asked.invalid)
@@ -234,7 +245,10 @@ func (a *api) decide(ctx context.Context, asked *asked, claim *idempotency.Claim
 	if err != nil {
 		return answer, undecided(err, id)
 	}
-	return answerOf(decoded, asked.mode != graphrecord.Single), nil
+	if answer = answerOf(decoded, asked.mode != graphrecord.Single); answer.Err == nil {
+		request.NotesOf(ctx).Command = id
+	}
+	return answer, nil
 }
 
 // undecided adds the id by which the outcome can be asked for.

@@ -76,13 +76,27 @@ type wait struct {
 	due   time.Time     // likewise: when to look
 }
 
+func errCrowded() error {
+	return fault.New(fault.Unavailable, "Too many commands are waited for").After(time.Second)
+}
+
+// room refuses, as Unavailable, when no more may wait.
+func (w *Waiter) room() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waiting.Len() >= maxWaiting {
+		return errCrowded()
+	}
+	return nil
+}
+
 // begin begins to wait; it comes before the command is on its way, so that no reply
 // is missed. The caller ends it.
 func (w *Waiter) begin(ref postgres.CommandRef) (*wait, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waiting.Len() >= maxWaiting {
-		return nil, fault.New(fault.Unavailable, "Too many commands are waited for").After(time.Second)
+		return nil, errCrowded()
 	}
 	one := &wait{waiter: w, ref: ref, found: make(chan []byte, 1), due: time.Now().Add(lookAgain)}
 	one.heard, one.stop = w.replies.Await(ref.ID)

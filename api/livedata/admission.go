@@ -48,7 +48,7 @@ func (a *admission) enter(now time.Time) error {
 	if inside > a.limit.Load() {
 		a.inside.Add(-1)
 		a.refused.Add(1)
-		return fault.New(fault.Unavailable, "Too many queries are running").After(time.Second)
+		return errTooManyQueries()
 	}
 	if inside == fewestAdmitted+1 { // how little was asked before says nothing of what can be answered
 		a.mu.Lock()
@@ -56,6 +56,19 @@ func (a *admission) enter(now time.Time) error {
 		a.mu.Unlock()
 	}
 	return nil
+}
+
+// room refuses, as Unavailable, when no further query would be let in.
+func (a *admission) room() error {
+	if a.inside.Load() < a.limit.Load() {
+		return nil
+	}
+	a.refused.Add(1)
+	return errTooManyQueries()
+}
+
+func errTooManyQueries() error {
+	return fault.New(fault.Unavailable, "Too many queries are running").After(time.Second)
 }
 
 // leave makes room for another.

@@ -30,7 +30,7 @@ func (a *api) influxRoutes() []route.Route {
 	write := func(path string, d *route.Dialect) route.Route {
 		d.Errors = influxError
 		return route.Route{
-			Method: http.MethodPost, Pattern: path, Scopes: []request.Scope{request.WriteLiveData}, Handle: a.influxWrite, Dialect: d, Work: route.WritesPoints,
+			Method: http.MethodPost, Pattern: path, Scopes: []request.Scope{request.WriteLiveData}, Handle: a.influxWrite, Dialect: d, Work: route.WritesPoints, Room: a.Bodies.Room,
 		}
 	}
 	return []route.Route{

@@ -95,9 +95,11 @@ func Routes(deps Deps) []route.Route {
 	}
 	points := func(pattern string, handle route.Handler) route.Route {
 		rt := one(http.MethodPost, pattern, request.WriteLiveData, handle)
-		rt.Work = route.WritesPoints
+		rt.Work, rt.Room = route.WritesPoints, a.Bodies.Room
 		return rt
 	}
+	query := one(http.MethodGet, queryPath, request.ReadLiveData, a.query)
+	query.Room = a.admission.room
 	return append(a.influxRoutes(),
 		one(http.MethodGet, sourcesPath, request.ReadLiveData, a.listSources),
 		one(http.MethodPost, sourcesPath, request.WriteLiveData, a.createSource),
@@ -106,7 +108,7 @@ func Routes(deps Deps) []route.Route {
 		one(http.MethodDelete, sourcePath, request.Admin, a.deleteSource),
 		points(ingestPath, a.ingest),
 		points(remoteWritePath, a.remoteWrite),
-		one(http.MethodGet, queryPath, request.ReadLiveData, a.query),
+		query,
 		one(http.MethodGet, seriesPath, request.ReadLiveData, a.listSeries),
 		route.Route{Method: http.MethodGet, Pattern: streamPath, Scopes: []request.Scope{request.ReadLiveData}, Lasts: true, Handle: a.streamPoints},
 		one(http.MethodDelete, pointsPath, request.Admin, a.deletePoints),

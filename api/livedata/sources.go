@@ -182,6 +182,7 @@ func (a *api) makeSource(ctx context.Context, body *newSource, claim *idempotenc
 	if err != nil {
 		return answer, err
 	}
+	request.NotesOf(ctx).Made(s.ID.String())
 	a.Pipeline.SourcesChanged(workspace)
 	return createdSource(s), nil
 }

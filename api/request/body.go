@@ -70,6 +70,16 @@ type Budget struct {
 // NewBudget makes a budget of limit bytes.
 func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
 
+// Room refuses, as Unavailable, when a body would find no room: so a request need not be
+// counted before it is refused.
+func (b *Budget) Room() error {
+	if b == nil || b.used.Load()+min(readStep, b.limit) <= b.limit {
+		return nil
+	}
+	b.refused.Add(1)
+	return noRoom()
+}
+
 // Used gives how many bytes are reserved.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
@@ -221,13 +231,17 @@ func (b *bodyReader) explain(err error, limit int64) error {
 	case errors.Is(err, errTooLarge):
 		return tooLarge(limit)
 	case errors.Is(err, errNoBudget):
-		return fault.Wrap(err, fault.Unavailable, "Too many requests are being worked on").After(time.Second)
+		return noRoom().Because(err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fault.Wrap(err, fault.Timeout, "The body came too slowly").After(time.Second)
 	case errors.Is(err, errCorrupt):
 		return fault.Field(fault.Malformed, "body", "does not decode by its Content-Encoding").Because(err)
 	}
 	return fault.Field(fault.Malformed, "body", "was cut off").Because(err)
+}
+
+func noRoom() *fault.Error {
+	return fault.New(fault.Unavailable, "Too many requests are being worked on").After(time.Second)
 }
 
 func tooLarge(limit int64) error {

@@ -34,7 +34,13 @@ func JSON(r *http.Request, v any) error {
 		return err
 	}
 	defer release()
-	return DecodeJSON(body, v)
+	if err := DecodeJSON(body, v); err != nil {
+		return err
+	}
+	if OperatorOf(r.Context()) != nil { // whose trail tells them
+		NotesOf(r.Context()).set(body)
+	}
+	return nil
 }
 
 // SmallJSON reads what comes without a key or a session as JSON does, but at most limit

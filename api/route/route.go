@@ -63,6 +63,12 @@ type Route struct {
 	Lasts  bool
 	Handle Handler
 	Work   Work
+	// ReadsData says that an operator's route shows tenants' data: that it was asked is noted in
+	// the operators' trail, as changes are.
+	ReadsData bool
+	// Room refuses, as Unavailable, a request that would find no room for its work; nil: there
+	// always is. It is asked before the request is counted against the workspace's plan.
+	Room func() error
 	// Dialect is set on a route for the clients of another product.
 	Dialect *Dialect
 }

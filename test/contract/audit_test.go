@@ -308,6 +308,25 @@ func TestAUseThatCannotBeRecordedIsNotAnswered(t *testing.T) {
 	require.Equal(t, 401, s.Do(t, contract.Request{Path: "/api/me", Key: contract.None}).Status)
 }
 
+func TestACommandThatWasAppliedIsNamedWhereItsUseCannotBeRecorded(t *testing.T) {
+	group := &contract.Audit{Alone: true}
+	writes := &contract.Commands{}
+	s := contract.Start(t, group.Group, writes.Group)
+	require.NoError(t, group.Spool.Close())
+	a := s.Do(t, contract.Request{Method: "POST", Path: "/api/commands/execute", Body: createNode("a")})
+	require.Equal(t, 503, a.Status)
+	var refused struct {
+		Error struct{ Details struct{ CommandID uuid.UUID } }
+	}
+	require.NoError(t, json.Unmarshal(a.Body, &refused))
+	id := refused.Error.Details.CommandID
+	require.NotEqual(t, uuid.Nil, id, "%s", a.Body)
+	ref := postgres.CommandRef{Workspace: s.Workspace, ID: id}
+	outcomes, err := s.DB.CommandOutcomes(t.Context(), []postgres.CommandRef{ref})
+	require.NoError(t, err)
+	require.NotEmpty(t, outcomes[ref], "it is the one that was applied")
+}
+
 func TestAStreamIsRecordedWhenItOpensAndWhenItEnds(t *testing.T) {
 	group := &contract.Audit{}
 	s := contract.Start(t, group.Group, contract.GraphReads)

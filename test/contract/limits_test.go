@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/api/commands"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/apikey"
 	"github.com/livegraph/livegraph/internal/testenv"
@@ -36,6 +38,47 @@ func endsSoon(t *testing.T, window, needed time.Duration) {
 	if left := time.Until(time.Now().Truncate(window).Add(window)); left <= needed {
 		time.Sleep(left)
 	}
+}
+
+func TestARequestThatFindsNoRoomCostsNothingOfThePlan(t *testing.T) {
+	budget := request.NewBudget(100 << 10)
+	group := &contract.Commands{Change: func(d *commands.Deps) { d.Bodies = budget }}
+	s := contract.Start(t, contract.Counted(testenv.Redis(t)), group.Group)
+	workspace, key := limited(t, s, 50, 1000, request.WriteNodes)
+	startOfAMinute(t, 30*time.Second)
+	create := contract.Request{Method: "POST", Path: "/api/commands/execute", Key: key, Workspace: workspace.String(), Body: createNode("a")}
+	a := s.Do(t, create)
+	require.Equal(t, 201, a.Status, "%s", a.Body)
+	require.EqualValues(t, 49, ratesOf(t, a).remaining)
+
+	// A body that trickles in holds the whole budget.
+	slow, feed := io.Pipe()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/api/commands/batch", slow)
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+s.Admin)
+	r.Header.Set("x-workspace-id", s.Workspace.String())
+	r.Header.Set("Content-Type", "application/json")
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if response, err := http.DefaultClient.Do(r); err == nil {
+			_ = response.Body.Close()
+		}
+	}()
+	go func() { _, _ = feed.Write([]byte("[")) }()
+	require.Eventually(t, func() bool { return budget.Used() >= 64<<10 }, 30*time.Second, time.Millisecond)
+	for range 5 {
+		a := s.Do(t, create)
+		require.Equal(t, 503, a.Status, "%s", a.Body)
+		require.NotEmpty(t, a.Header.Get("Retry-After"))
+		require.Empty(t, a.Header.Get("X-RateLimit-Remaining"), "it was not counted, so it says nothing of the plan")
+	}
+	require.NoError(t, feed.CloseWithError(io.ErrUnexpectedEOF))
+	<-ended
+	require.Eventually(t, func() bool { return budget.Used() == 0 }, 30*time.Second, time.Millisecond)
+	a = s.Do(t, create)
+	require.Equal(t, 201, a.Status, "%s", a.Body)
+	require.EqualValues(t, 48, ratesOf(t, a).remaining)
 }
 
 func startOfAMinute(t *testing.T, needed time.Duration) {
