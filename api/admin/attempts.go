@@ -18,6 +18,10 @@ type Attempts struct {
 	// knows a name could keep its operator out.
 	PerName    int
 	NameWindow time.Duration
+	// Kept is how many more an operator has in AddressWindow from the network of the last
+	// login, when that address has none left; default 3. Behind a proxy that is not trusted
+	// all callers have one address.
+	Kept int
 }
 
 // Defaults of Attempts.
@@ -26,6 +30,7 @@ const (
 	addressWindow = 5 * time.Minute
 	perName       = 50
 	nameWindow    = 15 * time.Minute
+	keptAttempts  = 3
 )
 
 // buckets bounds the memory of a counter, whatever is sent: what is counted is spread

@@ -20,7 +20,10 @@ import (
 type logins struct {
 	byAddress *counter
 	byName    *counter
-	hashing   *hashing
+	// kept counts by name what is tried from the network of the name's last login when the
+	// address has no attempts left.
+	kept    *counter
+	hashing *hashing
 	// nobody's hash is what the password of an unknown name is compared with, so that it
 	// takes as long as that of a known one.
 	nobody string
@@ -30,6 +33,7 @@ func newLogins(a Attempts) logins {
 	return logins{
 		byAddress: newCounter(cmp.Or(a.PerAddress, perAddress), cmp.Or(a.AddressWindow, addressWindow)),
 		byName:    newCounter(cmp.Or(a.PerName, perName), cmp.Or(a.NameWindow, nameWindow)),
+		kept:      newCounter(cmp.Or(a.Kept, keptAttempts), cmp.Or(a.AddressWindow, addressWindow)),
 		hashing:   newHashing(),
 		nobody:    password.Hash(password.Generate()),
 	}
@@ -117,6 +121,9 @@ func (a *Admin) login(w http.ResponseWriter, r *http.Request) error {
 // enter opens a session for a name and password that are right.
 func (a *Admin) enter(r *http.Request, name, text string) (secret postgres.OperatorSecret, session string, err error) {
 	secret, err = a.verify(r, name, text)
+	if fault.Is(err, fault.RateLimited) {
+		secret, err = a.verifyKept(r, name, text, err)
+	}
 	if fault.Is(err, fault.Unauthenticated) {
 		_ = a.noteLogin(r, &secret, http.StatusUnauthorized) // that it cannot be is logged
 	}
@@ -164,6 +171,35 @@ func (a *Admin) verify(r *http.Request, name, text string) (postgres.OperatorSec
 		return secret, fault.New(fault.Unauthenticated, "The name or the password is wrong")
 	}
 	giveBack()
+	return secret, nil
+}
+
+// verifyKept checks name and password from an address that has no attempts left. An
+// operator whose last login came from there has a few more, which others use up only if they
+// know the name: else ten wrong passwords would lock out everybody behind one proxy. A wrong
+// password is answered as any other login from there is, so that the answer names nobody.
+func (a *Admin) verifyKept(r *http.Request, name, text string, refused error) (postgres.OperatorSecret, error) {
+	ctx, ip := r.Context(), request.ClientOf(r.Context()).IP
+	secret, err := a.deps.Operators.OperatorByName(ctx, name)
+	switch {
+	case fault.Is(err, fault.NotFound) || err == nil && !sameNetwork(secret.LastLoginIP, ip):
+		return postgres.OperatorSecret{}, refused
+	case err != nil:
+		return postgres.OperatorSecret{}, err
+	}
+	if a.logins.kept.take(name, time.Now()) > 0 {
+		return postgres.OperatorSecret{}, refused
+	}
+	ok, err := a.logins.hashing.matches(ctx, secret.PasswordHash, text)
+	if err != nil || ok {
+		a.logins.kept.giveBack(name)
+	}
+	if err == nil && !ok {
+		err = refused
+	}
+	if err != nil {
+		return postgres.OperatorSecret{}, err
+	}
 	return secret, nil
 }
 

@@ -44,13 +44,24 @@ func (c *DoctorCmd) Run(ctx context.Context, out *output) error {
 // checked gives what the doctor looks at.
 func (c *DoctorCmd) checked() doctor.Target {
 	server, err := control.Read(c.DataDir) // the zero value on an error
+	metrics := c.Metrics.Listen
+	if c.Metrics.Enabled() {
+		if address, err := c.Metrics.Address(); err == nil {
+			metrics = address
+		}
+	}
+	shares := c.SharesAddresses()
+	if err == nil {
+		shares = server.SharesAddresses // its own settings count
+	}
 	return doctor.Target{
-		KafkaBrokers: c.Kafka.Brokers, KafkaSecurity: c.Kafka.KafkaSecurity, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
+		SharesAddresses: shares,
+		KafkaBrokers:    c.Kafka.Brokers, KafkaSecurity: c.Kafka.KafkaSecurity, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
 		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, MilvusToken: c.Milvus.Token.Reveal(),
 		ClickHouseTLS: c.ClickHouse.TLS, RedisTLS: c.Redis.TLS, MilvusTLS: c.Milvus.TLS, Listener: c.TLS, Embedder: c.Embedder,
 		PointsTopic: c.Kafka.TopicPrefix + "points", PointsGroup: c.Points.Group,
 		LogFullThreshold: c.Ingest.LogFullThreshold, DataDir: c.DataDir,
-		MetricsListen: c.Metrics.Listen, MetricsURL: server.MetricsURL, ServerRuns: err == nil,
+		MetricsListen: metrics, MetricsURL: server.MetricsURL, ServerRuns: err == nil,
 	}
 }
 

@@ -28,8 +28,11 @@ func openMonitor(ctx context.Context, cfg *config.Config) (*monitor, error) {
 	if !cfg.Metrics.Enabled() {
 		return m, nil
 	}
-	var err error
-	if m.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Metrics.Listen); err != nil {
+	address, err := cfg.Metrics.Address()
+	if err == nil {
+		m.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("cannot listen for metrics on %s: %w (choose another address with --metrics-listen, or off)", cfg.Metrics.Listen, err)
 	}
 	m.url = "http://" + loopback(m.listener.Addr()) + "/metrics"

@@ -223,7 +223,7 @@ func (c *ServeCmd) useEngines(a embedded.Addresses) {
 func (c *ServeCmd) control(at listening, metricsURL string) control.Server {
 	return control.Server{
 		PID: os.Getpid(), URL: at.url, StartedAt: time.Now().UTC(), MetricsURL: metricsURL,
-		Listen: at.local, Certificate: c.TLS.CertPath(), CACert: at.trust,
+		Listen: at.local, Certificate: c.TLS.CertPath(), CACert: at.trust, SharesAddresses: c.SharesAddresses(),
 		KafkaBrokers: c.Kafka.Brokers, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
 		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, MilvusToken: c.Milvus.Token.Reveal(),
 		KafkaSecurity: c.Kafka.Absolute(), KafkaPassword: c.Kafka.SASLPassword.Reveal(),

@@ -48,6 +48,8 @@ type Server struct {
 	Listen      string `json:"listen"`                // host:port at which this machine reaches the API
 	Certificate string `json:"certificate,omitempty"` // file of the one that it shows; empty: it speaks plain HTTP
 	CACert      string `json:"caCert,omitempty"`      // file for curl's --cacert; empty: not needed
+
+	SharesAddresses bool `json:"sharesAddresses,omitempty"` // all callers may seem to have one address
 }
 
 // Embedder is what turns texts into vectors for a server, if something does.

@@ -61,6 +61,8 @@ type Target struct {
 	MetricsURL    string // where the server on the data directory answers them; empty: it does not, or none runs
 	ServerRuns    bool   // one does, on the data directory
 
+	SharesAddresses bool // all callers of the API may seem to have one address
+
 	DataDir string // looked at for disk space; empty: not looked at
 }
 
@@ -82,6 +84,7 @@ var checks = []check{
 	{"milvus", checkMilvus},
 	{"embedder", checkEmbedder},
 	{"certificate", checkCertificate},
+	{"proxies", checkProxies},
 	{"metrics", checkMetrics},
 	{"disk", checkDisk},
 	{"first-run.json", checkFirstRun},

@@ -71,7 +71,8 @@ func TestPrometheusScrapesTheServicesOfTheStack(t *testing.T) {
 		require.True(t, known, "there is no service %s", job.JobName)
 		host, port, err := net.SplitHostPort(environment(service)["LIVEGRAPH_METRICS_LISTEN"])
 		require.NoError(t, err)
-		require.Equal(t, "0.0.0.0", host)
+		subnet := project.Networks["metrics"].Ipam.Config[0].Subnet
+		require.Equal(t, subnet, host, "in the network of metrics alone")
 		require.Equal(t, port, strconv.Itoa(at.Port))
 		require.True(t, shareNetwork(prometheus, service))
 		scraped = append(scraped, job.JobName)

@@ -1,0 +1,30 @@
+package config
+
+import (
+	"net"
+	"net/url"
+	"strings"
+)
+
+// IsLoopback reports whether an address, a host with or without a port, is this machine's own.
+func IsLoopback(address string) bool {
+	host := address
+	if h, _, err := net.SplitHostPort(address); err == nil {
+		host = h
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// SharesAddresses reports whether all callers may seem to have one address: the listener can
+// be behind a proxy, and none is trusted.
+func (c *Config) SharesAddresses() bool {
+	if !c.Has("api") || len(c.API.TrustedProxies) > 0 {
+		return false
+	}
+	if !IsLoopback(c.Listen) {
+		return true
+	}
+	u, err := url.Parse(c.API.PublicURL)
+	return err == nil && u.Host != "" && !IsLoopback(u.Host)
+}
