@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -60,9 +61,24 @@ func (a *Admin) setCookie(w http.ResponseWriter, r *http.Request, text string) {
 	http.SetCookie(w, &cookie)
 }
 
+// backgroundHeader is how the page says that nobody asked for a request: it repeats one
+// while nobody has touched the page for some time.
+const backgroundHeader = "X-Livegraph-Background"
+
 // Session gives the operator whose session a request belongs to, and counts as a use of
-// it. Unauthenticated: there is none.
-func (a *Admin) Session(r *http.Request) (*request.Operator, error) { return a.sessionOf(r, true) }
+// it, unless the page asks by itself. Unauthenticated: there is none.
+func (a *Admin) Session(r *http.Request) (*request.Operator, error) {
+	return a.sessionOf(r, !inBackground(r))
+}
+
+// inBackground reports whether a page that nobody uses sends a request: else one that is left
+// open would never be logged out. A stream that comes back is no use either.
+func inBackground(r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	return r.Header.Get(backgroundHeader) != "" || strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+}
 
 // Recheck refuses, as Unauthenticated, a request whose session has ended since.
 func (a *Admin) Recheck(r *http.Request) error {

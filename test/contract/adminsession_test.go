@@ -288,8 +288,8 @@ func TestFailedLoginsAreLimitedByAddress(t *testing.T) {
 	for i := range 3 {
 		require.Equal(t, 401, from("203.0.113.7", fmt.Sprintf("nobody-%d", i), "x").Status)
 	}
-	for name, text := range map[string]string{"nobody": "x", contract.OperatorName: contract.OperatorPassword} {
-		a := from("203.0.113.7", name, text)
+	for _, name := range []string{"nobody", "ops"} {
+		a := from("203.0.113.7", name, contract.OperatorPassword)
 		a.RequireFailure(t, 429, "RATE_LIMITED", "Too many failed logins", nil)
 		require.NotEmpty(t, a.Header.Get("Retry-After"))
 		require.Empty(t, a.Header.Get("Set-Cookie"))
@@ -301,6 +301,30 @@ func TestFailedLoginsAreLimitedByAddress(t *testing.T) {
 	}
 	require.Equal(t, 429, from("2001:db8:1:2:ffff::1", "nobody", "x").Status, "a network of 64 bits is one caller's")
 	require.Equal(t, 401, from("2001:db8:1:3::1", "nobody", "x").Status)
+}
+
+// Behind a proxy that is not trusted all callers have its address.
+func TestFailedLoginsOfOthersDoNotKeepAnOperatorOutOfTheNetworkOfTheLastLogin(t *testing.T) {
+	page := &contract.Administration{Change: func(d *admin.Deps) {
+		d.Attempts = admin.Attempts{PerAddress: 3, AddressWindow: 24 * time.Hour, Kept: 2}
+	}}
+	endsSoon(t, 24*time.Hour, 20*time.Second)
+	s := contract.Start(t, page.Group)
+	_, err := s.DB.CreateOperator(t.Context(), "ops", password.Hash(contract.OperatorPassword))
+	require.NoError(t, err)
+	login := func(name, text string) int { return s.TryLogin(t, name, text, nil).Status }
+	require.Equal(t, 200, login(contract.OperatorName, contract.OperatorPassword))
+	for i := range 10 {
+		require.Equal(t, map[bool]int{true: 401, false: 429}[i < 3], login(fmt.Sprintf("nobody-%d", i), "x"))
+	}
+	for range 5 {
+		require.Equal(t, 200, login(contract.OperatorName, contract.OperatorPassword), "what succeeds is not counted")
+	}
+	require.Equal(t, 429, login("ops", contract.OperatorPassword), "who never logged in from here has no more than others")
+	for range 2 {
+		require.Equal(t, 429, login(contract.OperatorName, "wrong"), "the answer does not tell that the name is known")
+	}
+	require.Equal(t, 429, login(contract.OperatorName, contract.OperatorPassword), "nor is the password guessed this way")
 }
 
 func TestFailedLoginsAreLimitedByName(t *testing.T) {
@@ -337,6 +361,25 @@ func TestASessionEndsByItself(t *testing.T) {
 	o = operatorTest{s.Login(t)}
 	execute(t, s, `UPDATE operator_sessions SET expires_at = now() - interval '1 second'`)
 	o.requireOut(t)
+}
+
+func TestAPageThatNobodyUsesIsLoggedOut(t *testing.T) {
+	s, _ := administered(t)
+	o := operatorTest{s.Login(t)}
+	execute(t, s, `UPDATE operator_sessions SET seen_at = now() - interval '11 hours 59 minutes'`)
+	poll := contract.Request{Path: sessionPath, Header: map[string]string{"X-Livegraph-Background": "1"}}
+	require.Equal(t, 200, o.Do(t, poll).Status)
+	stream := contract.Request{Path: "/admin/api/overview/unknown", Header: map[string]string{"Accept": "text/event-stream"}}
+	require.Equal(t, 404, s.DoUnchecked(t, o.Request(stream)).Status)
+	execute(t, s, `UPDATE operator_sessions SET seen_at = seen_at - interval '2 minutes'`)
+	require.Equal(t, 401, o.Do(t, poll).Status, "what the page asks by itself is no use of the session")
+
+	o = operatorTest{s.Login(t)}
+	execute(t, s, `UPDATE operator_sessions SET seen_at = now() - interval '11 hours 59 minutes'`)
+	poll.Method, poll.Path, poll.Body = "POST", "/admin/api/unknown", "{}"
+	require.Equal(t, 404, s.DoUnchecked(t, o.Request(poll)).Status)
+	execute(t, s, `UPDATE operator_sessions SET seen_at = seen_at - interval '2 minutes'`)
+	require.Equal(t, 200, o.Do(t, contract.Request{Path: sessionPath}).Status, "what changes something is one, whatever it says")
 }
 
 func TestAChangeOfThePasswordEndsAllSessions(t *testing.T) {

@@ -1,5 +1,6 @@
 // Requests to /admin/api: the envelope of the interface, its errors, and the session's token for writes.
 
+import { unattended } from './activity'
 import { once } from './once'
 
 /** Where every path of the client is. */
@@ -117,6 +118,7 @@ export function headersOf(method: string, options: Options): Headers {
   if (!headers.has('Accept')) headers.set('Accept', 'application/json')
   if (options.workspace) headers.set('X-Workspace-Id', options.workspace)
   if (options.body !== undefined) headers.set('Content-Type', 'application/json')
+  if (method === 'GET' && unattended()) headers.set('X-Livegraph-Background', '1')
   if (method !== 'GET' && csrfToken) headers.set(TOKEN, csrfToken)
   return headers
 }
