@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
@@ -128,16 +127,16 @@ func (s *Server) operatorRoutes() http.Handler {
 	mux := chi.NewRouter()
 	for _, rt := range s.routes {
 		if strings.HasPrefix(rt.Pattern, adminAPIPath+"/") {
-			changes := rt.Method != http.MethodGet
+			noted := rt.Method != http.MethodGet || rt.ReadsData
 			if rt.Access == route.Public {
 				mux.Method(rt.Method, strings.TrimPrefix(rt.Pattern, adminAPIPath), s.enforce(rt))
 				continue
 			}
-			mux.Method(rt.Method, strings.TrimPrefix(rt.Pattern, adminAPIPath), s.enforceOperator(rt, changes))
+			mux.Method(rt.Method, strings.TrimPrefix(rt.Pattern, adminAPIPath), s.enforceOperator(rt, noted))
 		}
 	}
 	for _, rt := range s.mirrored {
-		mux.Method(rt.Method, strings.TrimPrefix(rt.Pattern, adminAPIPath), s.enforceOperator(rt, !onlyReads(rt)))
+		mux.Method(rt.Method, strings.TrimPrefix(rt.Pattern, adminAPIPath), s.enforceOperator(rt, true)) // a tenant's, all of them
 	}
 	mux.NotFound(s.notFound)
 	mux.MethodNotAllowed(s.methodNotAllowed)
@@ -160,14 +159,6 @@ func (s *Server) mirror(routes []route.Route) []route.Route {
 		mirrored = append(mirrored, m)
 	}
 	return mirrored
-}
-
-// onlyReads reports a route that changes nothing: by its method, or, where a search is
-// posted, by the scopes that it is content with.
-func onlyReads(rt route.Route) bool {
-	return rt.Method == http.MethodGet || len(rt.Scopes) > 0 && !slices.ContainsFunc(rt.Scopes, func(scope request.Scope) bool {
-		return !strings.HasPrefix(string(scope), "read:")
-	})
 }
 
 // enforceOperator is a route's handler behind a session. What it does is noted in the
@@ -194,6 +185,7 @@ func (s *Server) enforceOperator(rt route.Route, noted bool) http.Handler {
 			answer(w, r)
 			return
 		}
+		r = r.WithContext(request.WithNotes(r.Context()))
 		end, err := s.deps.Admin.Record(r, rt.Pattern)
 		if err != nil {
 			reply.Error(w, r, err)

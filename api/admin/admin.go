@@ -25,6 +25,7 @@ import (
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/recent"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -65,7 +66,7 @@ type operatorStore interface {
 	CreateOperator(ctx context.Context, name, passwordHash string) (postgres.Operator, error)
 	DeleteOperator(ctx context.Context, id uuid.UUID) error
 	BeginOperatorAct(ctx context.Context, a postgres.OperatorAct) (int64, error)
-	EndOperatorAct(ctx context.Context, id int64, status int16) error
+	EndOperatorAct(ctx context.Context, id int64, status int16, results, fields []string) error
 	OperatorActs(ctx context.Context, f postgres.OperatorActFilter, limit int) ([]postgres.OperatorAct, error)
 	PruneOperatorActs(ctx context.Context, kept time.Duration, most int) (int64, error)
 }
@@ -109,6 +110,7 @@ type Admin struct {
 	logins logins
 	came   *prometheus.CounterVec // logins, by what became of them
 	page   *page
+	polled recent.Map[polledRead, time.Time] // reads that were noted, by when
 }
 
 // New makes one. It fails on files of the page that cannot be read and on a public

@@ -110,6 +110,7 @@ func (a *Admin) nameWorkspaces(ctx context.Context, list []keyAnswer) error {
 
 // answerMade answers with a key that was made: the only answer with its text.
 func (a *Admin) answerMade(w http.ResponseWriter, r *http.Request, made *postgres.Key, text apikey.Key) error {
+	request.NotesOf(r.Context()).Made(made.ID.String())
 	shown := []keyAnswer{keyOf(made, time.Now())}
 	if err := a.nameWorkspaces(r.Context(), shown); err != nil {
 		return err

@@ -95,6 +95,7 @@ func (a *Admin) createOperator(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	request.NotesOf(r.Context()).Made(operator.ID.String())
 	answer := operatorOf(&operator)
 	answer.Password = made
 	reply.Data(w, r, http.StatusCreated, answer)

@@ -31,20 +31,59 @@ func (a *Admin) Record(r *http.Request, pattern string) (end func(status int), e
 	if o := request.OperatorOf(r.Context()); o != nil {
 		act.Operator, act.OperatorName = &o.ID, o.Name
 	}
+	read := readOf(&act)
+	if inBackground(r) && a.notedBefore(read) {
+		return func(int) {}, nil
+	}
 	id, err := a.deps.Operators.BeginOperatorAct(r.Context(), act)
 	if err != nil {
 		return nil, err
 	}
+	a.polled.Put(read, time.Now(), 1, maxPolled)
 	return func(status int) {
 		if status == 0 {
 			return
 		}
+		notes := request.NotesOf(r.Context())
+		if notes.Command != uuid.Nil {
+			notes.Made(notes.Command.String())
+		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), noteTimeout)
 		defer cancel()
-		if err := a.deps.Operators.EndOperatorAct(ctx, id, int16(status)); err != nil {
+		if err := a.deps.Operators.EndOperatorAct(ctx, id, int16(status), notes.Results, notes.Fields); err != nil {
 			a.logger.WarnContext(ctx, "how an operator's act ended cannot be noted", "act", id, "status", status, "error", err)
 		}
 	}, nil
+}
+
+// What an open page asks again and again by itself is noted once in pollsNoted.
+const (
+	pollsNoted = 10 * time.Minute
+	maxPolled  = 4096
+)
+
+// polledRead is what reads have in common that are noted once.
+type polledRead struct {
+	operator, workspace uuid.UUID
+	method, route       string
+	subject             string
+}
+
+func readOf(act *postgres.OperatorAct) polledRead {
+	read := polledRead{method: act.Method, route: act.Route, subject: act.Subject}
+	if act.Operator != nil {
+		read.operator = *act.Operator
+	}
+	if act.Workspace != nil {
+		read.workspace = *act.Workspace
+	}
+	return read
+}
+
+// notedBefore reports whether the same was noted a short time ago.
+func (a *Admin) notedBefore(read polledRead) bool {
+	at, known := a.polled.Get(read)
+	return known && time.Since(at) < pollsNoted
 }
 
 // act is what is known of an act by its request.
@@ -135,12 +174,15 @@ type actAnswer struct {
 	Status      *int16        `json:"status"` // null: not known
 	IP          *string       `json:"ip"`
 	UserAgent   string        `json:"userAgent"`
+	Actor       string        `json:"actor"` // the operator's name, or who used the command line
+	Results     []string      `json:"results"`
+	Fields      []string      `json:"fields"`
 }
 
 func actOf(act *postgres.OperatorAct) actAnswer {
 	shown := actAnswer{
 		Timestamp: act.At, RequestID: act.RequestID, WorkspaceID: act.Workspace, Method: act.Method, Route: act.Route,
-		Subject: act.Subject, Status: act.Status, UserAgent: act.UserAgent,
+		Subject: act.Subject, Status: act.Status, UserAgent: act.UserAgent, Actor: act.OperatorName, Results: act.Results, Fields: act.Fields,
 	}
 	if act.Operator != nil {
 		shown.Operator = &operatorName{ID: *act.Operator, Name: act.OperatorName}

@@ -222,6 +222,7 @@ func (a *Admin) createWorkspace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	request.NotesOf(r.Context()).Made(made.ID.String())
 	reply.Data(w, r, http.StatusCreated, workspaceOf(&made))
 	return nil
 }

@@ -59,7 +59,7 @@ func Routes(deps Deps) []route.Route {
 // workspaces, and the counts of requests without a known key.
 func OperatorRoutes(deps Deps) []route.Route {
 	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}}
-	return []route.Route{{Method: http.MethodGet, Pattern: operatorsAuditPath, Access: route.Operator, Handle: a.listAll}}
+	return []route.Route{{Method: http.MethodGet, Pattern: operatorsAuditPath, Access: route.Operator, Handle: a.listAll, ReadsData: true}}
 }
 
 // kept brings a filter within what is kept: what is past its retention is in no

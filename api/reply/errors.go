@@ -13,6 +13,9 @@ type row struct {
 	hide   bool // the public message is fixed, whatever the error says
 }
 
+// StatusOf returns the status with which an error is answered.
+func StatusOf(err error) int { return table[fault.KindOf(err)].status }
+
 // table is the ONE place where a kind of error becomes a status and a code.
 var table = map[fault.Kind]row{
 	fault.Malformed:        {status: http.StatusBadRequest, code: "VALIDATION_ERROR"},

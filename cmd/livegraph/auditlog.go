@@ -13,6 +13,7 @@ import (
 	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/schemas/auditrecord"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/postgres"
 )
 
 // AuditCmd shows uses of keys.
@@ -41,11 +42,15 @@ func (c *AuditCmd) Run(ctx context.Context, out *output) error {
 	if c.Limit < 0 {
 		return errors.New("--limit: must not be below zero")
 	}
-	if c.ClickHouse.URL == "" {
+	if c.ClickHouse.URL == "" || c.Postgres.URL == "" {
 		if err := c.resolve(); err != nil {
 			return err
 		}
 	}
+	return c.withPostgres(ctx, func(*postgres.DB) error { return c.show(ctx, out) }) // where the trail is
+}
+
+func (c *AuditCmd) show(ctx context.Context, out *output) error {
 	db, err := openClickHouse(ctx, &c.Config)
 	if err != nil {
 		return err

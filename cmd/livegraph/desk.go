@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os/user"
 	"strings"
 	"time"
 
@@ -51,12 +50,7 @@ func (t *target) openLog(ctx context.Context, produceTimeout time.Duration) (*ka
 }
 
 // operator says who asks, for what is noted of it.
-func operator() string {
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		return createdByCLI + " (" + u.Username + ")"
-	}
-	return createdByCLI
-}
+func operator() string { return createdByCLI + " (" + userName() + ")" }
 
 // flagNames are the flags of the fields that requests of package operate name.
 var flagNames = map[string]string{

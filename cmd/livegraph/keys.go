@@ -68,6 +68,7 @@ func (c *KeysCreateCmd) Run(ctx context.Context, out *output) error {
 		if err != nil {
 			return err
 		}
+		noteMade(ctx, key.ID)
 		return printCreated(out, key, text, c.JSON)
 	})
 }
@@ -177,6 +178,7 @@ func (c *KeysRollCmd) Run(ctx context.Context, out *output) error {
 		if err != nil {
 			return err
 		}
+		noteMade(ctx, key.ID)
 		return printCreated(out, key, text, c.JSON)
 	})
 }

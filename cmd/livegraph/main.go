@@ -73,7 +73,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	parser, err := newParser(ctx, stdout, stderr)
+	var done act
+	parser, err := newParser(withAct(ctx, &done), stdout, stderr)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, err)
 		return 1
@@ -83,6 +84,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		parser.Errorf("%s", err)
 		return 2
 	}
+	done.read(command)
 	if err := command.Run(); err != nil {
 		_, _ = fmt.Fprintln(stderr, "livegraph:", err)
 		return 1

@@ -131,6 +131,7 @@ func (c *OperatorsCreateCmd) Run(ctx context.Context, out *output) error {
 		if err != nil {
 			return err
 		}
+		noteMade(ctx, o.ID)
 		return printOperator(out, c.JSON, &o, text, made)
 	})
 }

@@ -96,6 +96,7 @@ func (c *ReplayStartCmd) Run(ctx context.Context, out *output) error {
 		if err != nil {
 			return err
 		}
+		noteMade(ctx, job.ID)
 		if c.Detach {
 			return printReplay(out, job, c.JSON)
 		}

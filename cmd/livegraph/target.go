@@ -116,5 +116,5 @@ func (t *target) withPostgres(ctx context.Context, work func(*postgres.DB) error
 		return err
 	}
 	defer db.Close()
-	return work(db)
+	return note(ctx, db, func() error { return work(db) })
 }

@@ -120,7 +120,10 @@ func (c *tenant) within(ctx context.Context, work func(*process, *visit) error) 
 		return fmt.Errorf("--workspace: there is no workspace %s; `livegraph workspaces list` shows them", v.workspace)
 	}
 	v.actor = uuid.NewSHA1(p.install.ID, []byte(createdByCLI)) // one for all who sit at the command line
-	return work(p, v)
+	if a := actOf(ctx); a != nil {
+		a.workspace = &v.workspace
+	}
+	return note(ctx, p.postgres, func() error { return work(p, v) })
 }
 
 // serve adds routes.

@@ -46,6 +46,7 @@ func (c *WorkspacesCreateCmd) Run(ctx context.Context, out *output) error {
 		if err != nil {
 			return err
 		}
+		noteMade(ctx, w.ID)
 		if c.JSON {
 			return printJSON(out, w)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// OperatorAct is something that an operator did on the administration page, or a login
-// that was refused.
+// OperatorAct is something that an operator did on the administration page, or somebody by
+// the command line, or a login that was refused.
 type OperatorAct struct {
 	ID           int64       `json:"id"`
 	At           time.Time   `json:"timestamp"`
@@ -25,6 +25,8 @@ type OperatorAct struct {
 	Status       *int16      `json:"status"`  // nil: not known, or not yet
 	IP           *netip.Addr `json:"ip"`
 	UserAgent    string      `json:"userAgent"`
+	Results      []string    `json:"results"` // ids of what was made
+	Fields       []string    `json:"fields"`  // names of the fields that were set
 }
 
 // BeginOperatorAct notes an act that is about to be done, and gives its id.
@@ -39,9 +41,12 @@ func (db *DB) BeginOperatorAct(ctx context.Context, a OperatorAct) (id int64, er
 	return id, nil
 }
 
-// EndOperatorAct notes with which status an act was answered.
-func (db *DB) EndOperatorAct(ctx context.Context, id int64, status int16) error {
-	if _, err := db.pool.Exec(ctx, `UPDATE operator_acts SET status = $2 WHERE id = $1`, id, status); err != nil {
+// EndOperatorAct notes with which status an act was answered, ids of what it made, and names
+// of the fields that it set.
+func (db *DB) EndOperatorAct(ctx context.Context, id int64, status int16, results, fields []string) error {
+	_, err := db.pool.Exec(ctx, `UPDATE operator_acts SET status = $2, results = COALESCE($3::text[], '{}'), fields = COALESCE($4::text[], '{}') WHERE id = $1`,
+		id, status, results, fields)
+	if err != nil {
 		return classify(fmt.Errorf("noting the end of an operator's act: %w", err))
 	}
 	return nil
@@ -64,7 +69,7 @@ func (db *DB) OperatorActs(ctx context.Context, f OperatorActFilter, limit int) 
 		return &t
 	}
 	rows, err := db.pool.Query(ctx, `
-		SELECT id, at, request_id, operator_id, operator_name, workspace_id, method, route, subject, status, ip, user_agent
+		SELECT id, at, request_id, operator_id, operator_name, workspace_id, method, route, subject, status, ip, user_agent, results, fields
 		FROM operator_acts
 		WHERE ($1::uuid IS NULL OR operator_id = $1) AND ($2::uuid IS NULL OR workspace_id = $2)
 			AND ($3::timestamptz IS NULL OR at >= $3) AND ($4::timestamptz IS NULL OR at < $4) AND ($5::bigint = 0 OR id < $5)
@@ -74,7 +79,7 @@ func (db *DB) OperatorActs(ctx context.Context, f OperatorActFilter, limit int) 
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (OperatorAct, error) {
 		var a OperatorAct
-		err := row.Scan(&a.ID, &a.At, &a.RequestID, &a.Operator, &a.OperatorName, &a.Workspace, &a.Method, &a.Route, &a.Subject, &a.Status, &a.IP, &a.UserAgent)
+		err := row.Scan(&a.ID, &a.At, &a.RequestID, &a.Operator, &a.OperatorName, &a.Workspace, &a.Method, &a.Route, &a.Subject, &a.Status, &a.IP, &a.UserAgent, &a.Results, &a.Fields)
 		a.At = a.At.UTC()
 		return a, err
 	})

@@ -225,7 +225,17 @@ func TestWhatOperatorsDoIsInTheTrailAndNotAmongTheUsesOfKeys(t *testing.T) {
 	s.TryLogin(t, "my secret typed into the wrong field", "x", nil)
 	o := s.Login(t)
 	node := aNode(t, o, "noted")
-	o.Do(t, contract.Request{Path: "/admin/api/queries/nodes/" + node, Workspace: s.Workspace.String()})
+	read := contract.Request{Path: "/admin/api/queries/nodes/" + node, Workspace: s.Workspace.String()}
+	o.Do(t, read)
+	read.Header = map[string]string{"X-Livegraph-Background": "1"}
+	for range 3 {
+		o.Do(t, read) // an open page: noted with the one before
+	}
+	o.Do(t, contract.Request{Path: "/admin/api/audit?limit=1"})
+	o.Do(t, contract.Request{Path: "/admin/api/workspaces"})
+	made := o.Send(t, "POST", "/admin/api/workspaces", `{"name":"made","plan":"pro"}`, 201, nil)
+	var workspace struct{ ID string }
+	require.NoError(t, json.Unmarshal(made.Data, &workspace))
 	key := s.Admin
 	o.Do(t, contract.Request{Method: "DELETE", Path: "/admin/api/keys/" + key, Header: map[string]string{"User-Agent": "curl\t" + key}})
 
@@ -238,6 +248,9 @@ func TestWhatOperatorsDoIsInTheTrailAndNotAmongTheUsesOfKeys(t *testing.T) {
 		Status        *int
 		IP            string
 		UserAgent     string
+		Actor         string
+		Results       []string
+		Fields        []string
 	}
 	var acts []act
 	a := o.Get(t, "/admin/api/trail", &acts)
@@ -252,10 +265,19 @@ func TestWhatOperatorsDoIsInTheTrailAndNotAmongTheUsesOfKeys(t *testing.T) {
 			require.Equal(t, 401, *x.Status)
 		}
 	}
-	require.Len(t, acts, 5, "what only reads is not noted: %s", a.Body)
-	require.Equal(t, map[string]int{"POST " + sessionPath: 401, "POST " + operatorsExecute: 201, "DELETE /admin/api/keys/{id}": 404}, seen)
-	require.Equal(t, s.Workspace, *acts[1].WorkspaceID)
-	require.Equal(t, contract.OperatorName, acts[1].Operator.Name)
+	require.Len(t, acts, 8, "reads of what is no tenant's are not noted: %s", a.Body)
+	require.Equal(t, map[string]int{
+		"POST " + sessionPath: 401, "POST " + operatorsExecute: 201, "DELETE /admin/api/keys/{id}": 404,
+		"GET /admin/api/queries/nodes/{id}": 200, "GET /admin/api/audit": 200, "POST /admin/api/workspaces": 201,
+	}, seen)
+	require.Equal(t, []string{workspace.ID}, acts[1].Results)
+	require.Equal(t, []string{"name", "plan"}, acts[1].Fields)
+	require.Equal(t, s.Workspace, *acts[3].WorkspaceID)
+	require.Equal(t, node, acts[3].Subject)
+	require.Equal(t, s.Workspace, *acts[4].WorkspaceID)
+	require.Len(t, acts[4].Results, 1, "the command")
+	require.Equal(t, contract.OperatorName, acts[4].Actor)
+	require.Equal(t, contract.OperatorName, acts[4].Operator.Name)
 
 	var page1, page2 []act
 	first := o.Get(t, "/admin/api/trail?limit=3", &page1)
@@ -264,7 +286,7 @@ func TestWhatOperatorsDoIsInTheTrailAndNotAmongTheUsesOfKeys(t *testing.T) {
 	o.Get(t, "/admin/api/trail?limit=3&cursor="+meta.Meta.NextCursor, &page2)
 	require.Equal(t, acts, append(page1, page2...))
 	o.Get(t, "/admin/api/trail?operatorId="+page.Operator.ID.String()+"&workspaceId="+s.Workspace.String(), &page1)
-	require.Len(t, page1, 1)
+	require.Len(t, page1, 2)
 	for _, query := range []string{"cursor=x", "cursor=-1", "offset=1", "operatorId=x", "from=yesterday", "limit=0"} {
 		require.Equal(t, 400, o.Do(t, contract.Request{Path: "/admin/api/trail?" + query}).Status, query)
 	}
@@ -285,7 +307,7 @@ func TestWhatOperatorsDoIsInTheTrailAndNotAmongTheUsesOfKeys(t *testing.T) {
 	require.True(t, strings.HasPrefix(string(csv.Body), audit.CSVHeader), "%s", csv.Body)
 	require.Contains(t, string(csv.Body), use.RequestID)
 	o.Do(t, contract.Request{Path: "/admin/api/audit?workspaceId=x"}).RequireFailure(t, 400, validation, "", map[string]any{"field": "workspaceId"})
-	require.NoError(t, s.DB.EndOperatorAct(t.Context(), 1, 200))
+	require.NoError(t, s.DB.EndOperatorAct(t.Context(), 1, 200, nil, nil))
 }
 
 func TestWhatCannotBeNotedIsNotDone(t *testing.T) {

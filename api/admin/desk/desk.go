@@ -85,8 +85,8 @@ func Routes(deps Deps) []route.Route {
 	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}}
 	routes := []route.Route{
 		{Method: http.MethodGet, Pattern: topicsPath, Handle: a.topics},
-		{Method: http.MethodGet, Pattern: lettersPath, Handle: a.letters},
-		{Method: http.MethodGet, Pattern: lettersPath + "/{topic}/{partition}/{offset}", Handle: a.letter},
+		{Method: http.MethodGet, Pattern: lettersPath, Handle: a.letters, ReadsData: true},
+		{Method: http.MethodGet, Pattern: lettersPath + "/{topic}/{partition}/{offset}", Handle: a.letter, ReadsData: true},
 		{Method: http.MethodPost, Pattern: lettersPath + "/redrive", Handle: a.redrive},
 		{Method: http.MethodPost, Pattern: lettersPath + "/discard", Handle: a.discard},
 		{Method: http.MethodGet, Pattern: replaysPath, Handle: a.replays},

@@ -85,6 +85,7 @@ func (a *api) startReplay(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	request.NotesOf(r.Context()).Made(job.ID.String())
 	w.Header().Set("Location", replaysPath+"/"+job.ID.String())
 	reply.Data(w, r, http.StatusCreated, job)
 	return nil

@@ -144,4 +144,8 @@ export interface Act {
   status: number | null
   ip: string | null
   userAgent: string
+  /** Of the command line `cli:` and the user of the machine. */
+  actor: string
+  results: string[]
+  fields: string[]
 }

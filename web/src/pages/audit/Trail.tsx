@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<Act>[] = [
   {
     id: 'operator',
     head: 'Operator',
-    cell: (a) => <Name text={a.operator?.name ?? 'nobody known'} max={80} />,
+    cell: (a) => <Name text={a.actor || 'nobody known'} max={80} />,
   },
   {
     id: 'route',
@@ -100,7 +100,7 @@ export function Trail() {
                 </Badge>,
               ],
               ['Time', <Time key="t" at={open.timestamp} absolute />],
-              ['Operator', <Name key="o" text={open.operator?.name ?? 'nobody known'} />],
+              ['Operator', <Name key="o" text={open.actor || 'nobody known'} />],
               open.subject ? ['Of', <Name key="of" text={open.subject} />] : null,
               open.workspaceId
                 ? ['Workspace', <Name key="w" text={workspace?.name ?? open.workspaceId} />]
