@@ -4,18 +4,14 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/consumers/embeddings"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
-	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/milvus"
-	"github.com/livegraph/livegraph/storage/postgres"
 )
 
 // hooked is an embedder that calls a function before it embeds.
@@ -69,59 +65,4 @@ func TestTheLiveIndexIsKeptWhileAnotherIsBuilt(t *testing.T) {
 	open, err := w.graph.OpenIndexes(t.Context())
 	require.NoError(t, err)
 	require.Len(t, open, 2, "the other is still being built")
-}
-
-// A lost event has the index look up what changed. While it does, more is written than
-// it can embed: it ends all the same.
-func TestCatchingUpEndsHoweverMuchIsWrittenMeanwhile(t *testing.T) {
-	w := newWorld(t)
-	_, stop := w.index()
-	a := w.tenant()
-	many := func(n int) (list []graph.Payload) {
-		for range n {
-			one := node("Pump", w.words(3))
-			one.ID = uuid.Must(uuid.NewV7()) // the newest has the greatest id
-			list = append(list, one)
-		}
-		return list
-	}
-	w.do(a, many(1)...)
-	w.converges(a)
-	stop()
-	w.do(a, many(300)...)
-	w.eventually("the events are in the log", func() bool {
-		left, err := w.graph.UnpublishedWorkspaces(context.Background(), 10)
-		return err == nil && len(left) == 0
-	})
-	state, err := w.log.ObserveTopic(context.Background(), kafka.TopicEvents)
-	require.NoError(t, err)
-	for p, s := range state.State {
-		w.broker.Trim(t, w.log.Topic(kafka.TopicEvents).Name, int32(p), s.End)
-	}
-	head, err := w.graph.GraphSequence(t.Context(), a)
-	require.NoError(t, err)
-	live, _ := w.live()
-	const rounds = 8
-	var written atomic.Int32
-	var caughtUp atomic.Int32 // rounds until it was
-	w.index(func(d *embeddings.Deps) {
-		d.Config.BatchNodes = 1
-		d.Embedder = &hooked{Static: embed.NewStatic(), before: func(context.Context, []string) error {
-			progress, err := w.graph.IndexProgress(context.Background(), live.ID, []uuid.UUID{a})
-			if err != nil {
-				return err
-			}
-			if progress[a].Sequence >= head {
-				caughtUp.CompareAndSwap(0, written.Load())
-			} else if written.Load() < rounds {
-				written.Add(1)
-				w.do(a, many(260)...)
-			}
-			return nil
-		}}
-	})
-	w.converges(a)
-	require.Less(t, caughtUp.Load(), int32(rounds), "it goes on for as long as somebody writes")
-	require.Positive(t, caughtUp.Load())
-	w.status(a, func(s postgres.IndexStatus) bool { return ready(s) })
 }
