@@ -315,11 +315,14 @@ func TestTopicsAreListedWithTheirOffsets(t *testing.T) {
 		require.Equal(t, w.topic, topics[0].Name)
 		require.EqualValues(t, 5, topics[0].Records)
 		require.EqualValues(t, 1<<30, topics[0].RetentionBytes)
-		require.Equal(t, w.group, topics[0].Group)
+		require.Len(t, topics[0].Readers, 1)
+		reader := topics[0].Readers[0]
+		require.Equal(t, w.group, reader.Group)
 		require.Len(t, topics[0].Partitions, partitions)
-		p := topics[0].Partitions[pointblock.Partition(s.source, partitions)]
-		require.EqualValues(t, 5, p.End)
-		require.EqualValues(t, 5, *p.Committed)
+		p := pointblock.Partition(s.source, partitions)
+		require.EqualValues(t, 5, topics[0].Partitions[p].End)
+		require.EqualValues(t, p, reader.Partitions[p].Partition)
+		require.EqualValues(t, 5, *reader.Partitions[p].Committed)
 		require.EqualValues(t, 2, topics[1].Records)
 		require.Nil(t, topics[1].Lag)
 	})
