@@ -107,12 +107,15 @@ func (w *Waiter) begin(ref postgres.CommandRef) (*wait, error) {
 	return one, nil
 }
 
+// end ends the wait. To end it again does nothing.
 func (o *wait) end() {
 	o.stop()
 	o.waiter.mu.Lock()
 	defer o.waiter.mu.Unlock()
-	o.waiter.waiting.Remove(o.place)
-	o.place = nil
+	if o.place != nil {
+		o.waiter.waiting.Remove(o.place)
+		o.place = nil
+	}
 }
 
 // poke has Run look who is due. It never blocks.

@@ -173,13 +173,13 @@ func (c *Consumer) Metrics() *consumers.Metrics { return c.loop.Metrics() }
 // topic (kafka.Options.OnCommandsChange): what it puts at an offset that was decided
 // before would not be.
 func ResolveOffsets(ctx context.Context, log *kafka.Client, db *postgres.DB, logger *slog.Logger) error {
-	_, _, err := resolve(ctx, log, db, logger, nil)
+	_, err := resolve(ctx, log, db, logger, nil)
 	return err
 }
 
-func resolve(ctx context.Context, log *kafka.Client, db *postgres.DB, logger *slog.Logger, replaced map[int32]int64) (map[int32]int64, kafka.TopicState, error) {
-	var seen kafka.TopicState
-	next, set, err := db.ResolveCommandOffsets(ctx, func(ctx context.Context) (postgres.LogState, error) {
+// resolve compares them, and returns the state of the topic that it found.
+func resolve(ctx context.Context, log *kafka.Client, db *postgres.DB, logger *slog.Logger, replaced map[int32]int64) (seen kafka.TopicState, err error) {
+	_, set, err := db.ResolveCommandOffsets(ctx, func(ctx context.Context) (postgres.LogState, error) {
 		var err error
 		if seen, err = log.ObserveTopic(ctx, kafka.TopicCommands); err != nil {
 			return postgres.LogState{}, err
@@ -187,7 +187,7 @@ func resolve(ctx context.Context, log *kafka.Client, db *postgres.DB, logger *sl
 		return consumers.LogState(seen, replaced), nil
 	})
 	if err != nil {
-		return nil, kafka.TopicState{}, fmt.Errorf("resolving the offsets of the commands: %w", err)
+		return kafka.TopicState{}, fmt.Errorf("resolving the offsets of the commands: %w", err)
 	}
 	for _, s := range set {
 		level := slog.LevelInfo
@@ -196,7 +196,7 @@ func resolve(ctx context.Context, log *kafka.Client, db *postgres.DB, logger *sl
 		}
 		logger.Log(ctx, level, "commands are decided from another offset", "partition", s.Partition, "was", s.Was, "next", s.Next, "reason", s.Reason)
 	}
-	return next, seen, nil
+	return seen, nil
 }
 
 // handler is what the run loop sees of the consumer.
@@ -218,7 +218,7 @@ func (h handler) Discontinued(partition int32, from int64) { h.replaced.Note(par
 // has committed counts for nothing.
 func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
 	replaced := h.replaced.Known()
-	_, seen, err := resolve(ctx, h.deps.Log, h.deps.Graph, h.logger, replaced)
+	seen, err := resolve(ctx, h.deps.Log, h.deps.Graph, h.logger, replaced)
 	if err != nil {
 		return nil, err
 	}

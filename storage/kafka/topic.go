@@ -49,8 +49,8 @@ const auditBufferedBytes = 16 << 20
 type topic struct {
 	label      string // its name without the prefix
 	name       string
-	batchBytes int32 // largest record batch
-	buffered   int64 // most bytes waiting for their acknowledgement
+	batchBytes int32    // largest record batch
+	buffered   int64    // most bytes waiting for their acknowledgement
 	group      string   // whose lag is watched
 	others     []string // groups that read it, too
 	// onChange is called before a new state of the topic takes effect; may be nil.

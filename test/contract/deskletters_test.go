@@ -127,10 +127,10 @@ func TestADeadLetterIsFoundShownAndPutBack(t *testing.T) {
 	require.NoError(t, pointblock.Decode(value, &pointblock.Record{}))
 
 	var topics []struct {
-		Topic       string
-		Records     int64
-		Lag         *int64
-		Readers     []struct {
+		Topic   string
+		Records int64
+		Lag     *int64
+		Readers []struct {
 			Group      string
 			Lag        int64
 			Partitions []struct{ Committed *int64 }
