@@ -153,6 +153,9 @@ func TestTheNextRunOfAReplayDeletesWhatADeadOneLeft(t *testing.T) {
 			}
 			w.replays()
 			require.Equal(t, want, w.over(job.ID).State)
+			shown, latest := w.shown(s)
+			require.Empty(t, shown+latest)
+			w.executed()
 			require.Empty(t, w.values(s))
 		})
 	}
