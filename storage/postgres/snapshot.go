@@ -21,7 +21,7 @@ import (
 // what is made again from the rest (the search index).
 var leftOut = []string{
 	"goose_db_version", restoreMark,
-	"leases", "operator_sessions", "auth_changes", "watermarks", "command_offsets", "log_marks",
+	"leases", "route_leases", "operator_sessions", "auth_changes", "watermarks", "command_offsets", "log_marks",
 	"search_indexes", "reindex_requests", "workspace_reindexes", "embedding_nodes", "embedding_progress",
 }
 

@@ -280,10 +280,10 @@ func TestWhatOperatorsDoIsInTheTrailAndNotAmongTheUsesOfKeys(t *testing.T) {
 	require.Equal(t, contract.OperatorName, acts[4].Operator.Name)
 
 	var page1, page2 []act
-	first := o.Get(t, "/admin/api/trail?limit=3", &page1)
+	first := o.Get(t, "/admin/api/trail?limit=4", &page1)
 	var meta struct{ Meta struct{ NextCursor string } }
 	require.NoError(t, json.Unmarshal(first.Body, &meta))
-	o.Get(t, "/admin/api/trail?limit=3&cursor="+meta.Meta.NextCursor, &page2)
+	o.Get(t, "/admin/api/trail?limit=4&cursor="+meta.Meta.NextCursor, &page2)
 	require.Equal(t, acts, append(page1, page2...))
 	o.Get(t, "/admin/api/trail?operatorId="+page.Operator.ID.String()+"&workspaceId="+s.Workspace.String(), &page1)
 	require.Len(t, page1, 2)

@@ -59,7 +59,7 @@ func startWhole(t *testing.T) *whole {
 // kept are the tables in which a request that is refused may leave something: what came of
 // a command, how far the log is read, what a key of idempotency stands for, and who works
 // at what.
-var kept = []string{"command_outcomes", "command_offsets", "idempotency_keys", "leases"}
+var kept = []string{"command_outcomes", "command_offsets", "idempotency_keys", "leases", "route_leases"}
 
 // standing gives what the stores have of everything that a refused request must not change:
 // a digest of each table of Postgres, and where the topic of points ends.

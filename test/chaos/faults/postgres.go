@@ -17,7 +17,7 @@ import (
 var contended = []string{
 	"nodes", "edges", "journal", "undo_entries", "command_outcomes", "command_offsets", "graph_heads", "graph_published",
 	"idempotency_keys", "sources", "series", "watermarks", "tombstones", "pending_deletions", "api_keys", "auth_revision",
-	"leases", "topic_generations", "lexical_nodes", "embedding_progress", "dead_letter_marks", "workspaces",
+	"leases", "route_leases", "topic_routes", "auth_changes", "topic_generations", "lexical_nodes", "embedding_progress", "dead_letter_marks", "workspaces",
 }
 
 // mostConnections bounds those that are opened to use the limit up.
