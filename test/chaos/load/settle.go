@@ -54,6 +54,7 @@ func (l *Load) Settle(ctx context.Context, stores Stores) error {
 		// What a process still holds of a request that was given up has come to an end.
 		{"requests have ended", l.awaitQuiet, settleLimit, 0},
 		{"points are stored", until(pointsStored), 3 * time.Minute, 1},
+		{"points are deleted", until(pointsDeleted), 3 * time.Minute, 3},
 		{"commands are decided", until(commandsDecided), 3 * time.Minute, 4},
 		{"changes are published", until(l.published), 3 * time.Minute, 5},
 		{"changes are indexed", until(l.indexed), 3 * time.Minute, 13},
@@ -189,6 +190,17 @@ func (s Stores) ends(ctx context.Context, topic string) ([]partitionEnd, error) 
 
 func pointsStored(ctx context.Context, stores Stores) (string, error) {
 	return consumed(ctx, stores, pointsTopic, "watermarks")
+}
+
+// pointsDeleted looks for deletions that answers know of and the store of points does not.
+func pointsDeleted(ctx context.Context, stores Stores) (missing string, err error) {
+	var waiting int
+	const unexecuted = `SELECT count(*) FROM tombstones WHERE executed_at IS NULL AND settled_at IS NULL`
+	err = stores.Postgres.QueryRow(ctx, unexecuted).Scan(&waiting)
+	if err != nil || waiting == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("%d deletions of points are not done", waiting), nil
 }
 
 func commandsDecided(ctx context.Context, stores Stores) (string, error) {
