@@ -19,6 +19,7 @@ DECLARE
 BEGIN
     IF TG_OP = 'DELETE' THEN changed := OLD; ELSE changed := NEW; END IF;
     UPDATE auth_revision SET revision = revision + 1 RETURNING revision INTO raised;
+    IF raised IS NULL THEN RETURN NULL; END IF; -- a restore fills the tables: nobody remembers anything yet
     CASE TG_TABLE_NAME
         WHEN 'api_keys' THEN INSERT INTO auth_changes (revision, key_id) VALUES (raised, changed.id);
         WHEN 'api_key_workspaces' THEN INSERT INTO auth_changes (revision, key_id) VALUES (raised, changed.key_id);
