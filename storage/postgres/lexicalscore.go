@@ -19,18 +19,21 @@ const scored = `sum(t.weight * p.count / (p.count + $4::float8 + $5::float8 * p.
 // What is read of postings is read from the index alone, one term after the other:
 // the subqueries are such that the planner has no other way.
 const (
+	// scoreAll reads so many postings of each term, those of the newest nodes: ids grow with
+	// time. Of nodes that score the same the newest come first, too.
 	scoreAll = `SELECT p.node_id, ` + scored + ` FROM unnest($2::text[], $3::float8[]) AS t (term, weight)
-		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = t.term LIMIT $6) p
-		GROUP BY p.node_id ORDER BY score DESC, p.node_id LIMIT $7`
+		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = t.term
+			ORDER BY node_id DESC LIMIT $6) p
+		GROUP BY p.node_id ORDER BY score DESC, p.node_id DESC LIMIT $7`
 	// scoreListed reads whole terms and takes the listed nodes of them.
 	scoreListed = `SELECT p.node_id, ` + scored + ` FROM unnest($2::text[], $3::float8[]) AS t (term, weight)
 		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = t.term OFFSET 0) p
-		WHERE p.node_id = ANY($6) GROUP BY p.node_id ORDER BY score DESC, p.node_id LIMIT $7`
+		WHERE p.node_id = ANY($6) GROUP BY p.node_id ORDER BY score DESC, p.node_id DESC LIMIT $7`
 	// scoreEach looks each listed node up in each term.
 	scoreEach = `SELECT p.node_id, ` + scored + ` FROM unnest($2::text[], $3::float8[]) AS t (term, weight)
 		CROSS JOIN unnest($6::uuid[]) AS n (id)
 		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = t.term AND node_id = n.id OFFSET 0) p
-		GROUP BY p.node_id ORDER BY score DESC, p.node_id LIMIT $7`
+		GROUP BY p.node_id ORDER BY score DESC, p.node_id DESC LIMIT $7`
 )
 
 // gather scores the nodes that have some of the terms: in memory where that has them.
@@ -137,10 +140,11 @@ func (s *textSearch) ranked() []scoredNode {
 	return s.order
 }
 
-// compareScored is less than 0 when a comes before b.
+// compareScored is less than 0 when a comes before b: the better first, and of equals
+// the newer.
 func compareScored(a, b scoredNode) int {
 	if a.score != b.score { // nearly always: the ids are not looked at in vain
 		return cmp.Compare(b.score, a.score)
 	}
-	return bytes.Compare(a.id[:], b.id[:])
+	return bytes.Compare(b.id[:], a.id[:])
 }

@@ -68,7 +68,7 @@ func boundsOfSearches() searchBounds {
 // first, at most names; these go up among the others, too. They stand and pass the
 // filter; which would come before them without it does not matter, but where
 // the query has nothing but words of more than 20,000 nodes and the filter lets more
-// than 5,000 nodes pass: then what was read of them is what is ranked.
+// than 5,000 nodes pass: then what was read of them is what is ranked, the newest.
 func (db *DB) SearchText(ctx context.Context, workspace uuid.UUID, q lexical.Query, f retrieval.Filter, limit, names int) (found retrieval.TextFindings, err error) {
 	if len(q.Terms) == 0 || limit <= 0 {
 		return found, nil
