@@ -93,6 +93,9 @@ func listGraph[T any](ctx context.Context, db *DB, of resource[T], workspace uui
 	err = db.reading(ctx, func(tx pgx.Tx) error {
 		l := &lister{tx: tx, table: of.table, label: of.label, kind: of.kind, workspace: workspace, filter: filter, totals: &db.totals, bounds: db.bounds}
 		by := page.order()
+		if err := l.boundWalk(ctx, by, page.After); err != nil {
+			return err
+		}
 		ids, total, err := l.list(ctx, stretch{order: by, after: page.After, skip: page.Offset, need: page.Limit + 1})
 		if err != nil {
 			return err
@@ -103,6 +106,7 @@ func listGraph[T any](ctx context.Context, db *DB, of resource[T], workspace uui
 		if err == nil && more {
 			last := of.position(&list.Items[len(list.Items)-1])
 			list.Next = by.position(&last)
+			list.Next.Bound = l.bound
 		}
 		return err
 	})
@@ -154,6 +158,7 @@ type lister struct {
 	filter       conditions
 	totals       *totals
 	bounds       listBounds
+	bound        int64 // pages after the first leave out what was changed after this sequence; 0: nothing
 }
 
 // stretch is a part of a list: the rows that have the values of some coarse fields,

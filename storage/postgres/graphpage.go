@@ -34,6 +34,9 @@ type GraphPosition struct {
 	CreatedAt time.Time `json:"c,omitzero"`
 	UpdatedAt time.Time `json:"u,omitzero"`
 	Version   int64     `json:"v,omitzero"`
+	// Bound is the workspace's sequence when the first page was read, where a change can
+	// move items in the order; 0: there is none, or the position is of an older version.
+	Bound int64 `json:"b,omitzero"`
 }
 
 // NodeSortFields lists what nodes can be sorted by. Texts sort by code point.
@@ -140,6 +143,11 @@ func (o order) columns() string {
 		parts = append(parts, column)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// isMutable reports whether a change can move an item in the order.
+func (o order) isMutable() bool {
+	return slices.ContainsFunc(o, func(f GraphOrder) bool { return f.Field != "createdAt" && f.Field != "id" })
 }
 
 func (o order) reversed() order {

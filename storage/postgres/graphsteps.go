@@ -18,8 +18,8 @@ func (l *lister) whole(ctx context.Context, s stretch) (count int64, ids []uuid.
 	conditions := w.text()
 	page := &where{args: w.args}
 	page.conditions = []string{"true"}
-	s.order.after(page, s.after)
-	query := fmt.Sprintf(`WITH hits AS MATERIALIZED (SELECT %s FROM %s WHERE %s LIMIT %d), counted AS (SELECT count(*) AS n FROM hits)
+	l.after(page, &s)
+	query := fmt.Sprintf(`WITH hits AS MATERIALIZED (SELECT %s, changed_by FROM %s WHERE %s LIMIT %d), counted AS (SELECT count(*) AS n FROM hits)
 		SELECT n, CASE WHEN n > %d THEN '{}' ELSE ARRAY(SELECT id FROM hits WHERE %s ORDER BY %s OFFSET %s LIMIT %s) END FROM counted`,
 		s.order.columns(), l.table, conditions, l.bounds.few+1, l.bounds.few,
 		page.text(), s.order.by(false), page.arg(s.skip), page.arg(s.need))
@@ -35,7 +35,7 @@ func (l *lister) indexed(ctx context.Context, s stretch, total int) ([]uuid.UUID
 		by, skip, need = by.reversed(), max(back, 0), min(need, total-skip)
 	}
 	w := l.where()
-	s.order.after(w, s.after)
+	l.after(w, &s)
 	ids, err := l.ids(ctx, fmt.Sprintf(`SELECT id FROM %s WHERE %s ORDER BY %s OFFSET %s LIMIT %s`,
 		l.table, w.text(), by.by(false), w.arg(skip), w.arg(need)), w)
 	if by[0].Descending != s.order[0].Descending {
@@ -74,6 +74,30 @@ func (l *lister) sorted(ctx context.Context, s stretch) (ids []uuid.UUID, err er
 		}
 	}
 	return ids, err
+}
+
+// boundWalk sets the bound of the pages of a walk: the sequence as of its first page.
+// An item that a change moves would be shown once more, or never, and a walk in the
+// order of changes would not end while others write.
+func (l *lister) boundWalk(ctx context.Context, by order, after *GraphPosition) (err error) {
+	if !by.isMutable() {
+		return nil
+	}
+	if after != nil {
+		l.bound = after.Bound
+		return nil
+	}
+	l.bound, err = l.sequence(ctx)
+	return err
+}
+
+// after keeps what comes after the stretch's position and within the bound of the walk.
+// On the first page nothing is beyond it: both are read at the same moment.
+func (l *lister) after(w *where, s *stretch) {
+	s.order.after(w, s.after)
+	if l.bound > 0 {
+		w.add("changed_by <= ?", l.bound)
+	}
 }
 
 // part reads a page of the stretch of one value, and gives how many of its rows were
@@ -144,7 +168,7 @@ func (l *lister) window(ctx context.Context, s stretch) ([]uuid.UUID, error) {
 		return nil, nil
 	}
 	inner := l.where()
-	s.order.after(inner, s.after)
+	l.after(inner, &s)
 	l.filter.bound(inner, s.order[0])
 	outer := &where{args: inner.args, conditions: []string{"true"}}
 	l.apply(outer, &s)
@@ -160,7 +184,7 @@ func (l *lister) window(ctx context.Context, s stretch) ([]uuid.UUID, error) {
 func (l *lister) all(ctx context.Context, s stretch) ([]uuid.UUID, error) {
 	w := l.where()
 	l.apply(w, &s)
-	s.order.after(w, s.after)
+	l.after(w, &s)
 	return l.ids(ctx, fmt.Sprintf(`SELECT id FROM %s WHERE %s ORDER BY %s OFFSET %s LIMIT %s`,
 		l.table, w.text(), s.order.by(true), w.arg(s.skip), w.arg(s.need)), w)
 }
