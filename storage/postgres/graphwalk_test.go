@@ -77,7 +77,8 @@ func setHead(t *testing.T, db *postgres.DB, ws uuid.UUID, sequence int64) {
 // changeNode moves a node in every order but that of createdAt, as a command does.
 func changeNode(t *testing.T, db *postgres.DB, ws, id uuid.UUID, sequence int64) {
 	t.Helper()
-	require.NoError(t, db.Exec(t.Context(), `UPDATE nodes SET name = 'z' || ($3::bigint)::text, updated_at = $4, version = version + 1, changed_by = $3
+	require.NoError(t, db.Exec(t.Context(), `
+		UPDATE nodes SET name = 'z' || ($3::bigint)::text, updated_at = $4, version = version + 1, changed_by = $3
 		WHERE workspace_id = $1 AND id = $2`, ws, id, sequence, epoch.Add(time.Duration(sequence)*time.Second)))
 	setHead(t, db, ws, sequence)
 }
