@@ -79,14 +79,14 @@ func (c *Client) Refill(ctx context.Context, label string, records []*kgo.Record
 	if t == nil {
 		return errUnknownTopic(label)
 	}
-	producer, name := t.producer, t.name
+	name := t.name
 	if dead {
-		producer, name = c.lettersProducer(t), t.deadLetters()
+		name = t.deadLetters()
 	}
 	for _, r := range records {
 		r.Topic = name
 	}
-	if err := producer.ProduceSync(ctx, records...).FirstErr(); err != nil {
+	if err := t.producer.ProduceSync(ctx, records...).FirstErr(); err != nil {
 		return fmt.Errorf("kafka: filling %s: %w", name, Explain(err))
 	}
 	return nil

@@ -101,7 +101,8 @@ type Client struct {
 	commands *topic
 	events   *topic
 	audit    *topic
-	inOrder  sync.Mutex // of ProduceEvents
+	// compressor is of what is not sent by franz-go's producers; nil: nothing is compressed.
+	compressor kgo.Compressor
 
 	metrics *metrics
 	// embedded says that the cluster is the one that this product brings along.
@@ -142,6 +143,10 @@ func Open(_ context.Context, opts Options) (*Client, error) {
 		adminKgo: watcher, admin: kadm.NewClient(watcher), topics: opts.newTopics(), ctx: ctx, stop: stop,
 	}
 	c.points, c.commands, c.events, c.audit = c.topics[0], c.topics[1], c.topics[2], c.topics[3]
+	if c.compressor, err = kgo.DefaultCompressor(codec); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("making the compressor: %w", err)
+	}
 	for _, t := range c.topics {
 		if t.producer, err = kgo.NewClient(c.producerOptions(t, codec)...); err != nil {
 			c.Close()
@@ -157,7 +162,7 @@ func Open(_ context.Context, opts Options) (*Client, error) {
 
 // producerOptions gives those of a topic's producer.
 func (c *Client) producerOptions(t *topic, codec kgo.CompressionCodec) []kgo.Opt {
-	opts := append(c.opts.common("livegraph-producer-"+t.label, dialTimeout),
+	return append(c.opts.common("livegraph-producer-"+t.label, dialTimeout),
 		kgo.WithHooks(&t.fill.own),
 		kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
@@ -175,10 +180,6 @@ func (c *Client) producerOptions(t *topic, codec kgo.CompressionCodec) []kgo.Opt
 		kgo.AllowIdempotentProduceCancellation(),
 		kgo.UnknownTopicRetries(-1), // ended by the delivery timeout instead
 	)
-	if t == c.events { // see ProduceEvents
-		opts = append(opts, kgo.ManualFlushing())
-	}
-	return opts
 }
 
 // common gives the options that every franz-go client of ours has.

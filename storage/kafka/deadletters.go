@@ -42,20 +42,11 @@ func (c *Client) ProduceDeadLetters(ctx context.Context, letters []DeadLetter) e
 			Key: l.Record.Key, Value: l.Record.Value, Headers: l.headers(t == c.points),
 		})
 	}
-	if err := c.lettersProducer(t).ProduceSync(ctx, records...).FirstErr(); err != nil {
+	if err := t.producer.ProduceSync(ctx, records...).FirstErr(); err != nil {
 		return fmt.Errorf("kafka: producing dead letters: %w", err)
 	}
 	c.metrics.letters.WithLabelValues(t.label).Add(float64(len(letters)))
 	return nil
-}
-
-// lettersProducer gives the producer of a topic's dead letters: its own, but for
-// events, whose producer sends only when it is told to.
-func (c *Client) lettersProducer(t *topic) *kgo.Client {
-	if t == c.events {
-		return c.commands.producer
-	}
-	return t.producer
 }
 
 func (c *Client) deadLetterPartitions(ctx context.Context, t *topic) (int32, error) {

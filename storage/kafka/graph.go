@@ -3,7 +3,6 @@ package kafka
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -42,10 +41,11 @@ func (c *Client) ProduceCommand(ctx context.Context, record Record) error {
 // it; to repeat the call is safe but for duplicates. Only one call at a time may
 // have records of a workspace.
 //
-// So that none can go ahead of one that fails, a partition's records are one batch
-// at a time, which is there as a whole or not at all: they are gathered while
-// nothing is sent, and the next are gathered when their fate is known, whatever
-// becomes of ctx.
+// So that none can go ahead of one that fails, a partition's records are one record
+// batch at a time, which is there as a whole or not at all, and the next is sent when
+// it is acknowledged. The batches are encoded and sent here: franz-go's producer
+// decides by itself when it sends what it has gathered so far. What is on its way is
+// waited for, whatever becomes of ctx.
 func (c *Client) ProduceEvents(ctx context.Context, records []Record) error {
 	return c.produceGraph(ctx, c.events, MaxEventBytes, records, c.produceInOrder)
 }
@@ -95,71 +95,5 @@ func (t *topic) records(ctx context.Context, largest int, records []Record) ([]k
 
 func (c *Client) produceOnce(ctx context.Context, t *topic, records []kgo.Record) error {
 	_, err := c.produce(ctx, t, records)
-	return err
-}
-
-// produceInOrder sends the records in pieces, each after the one before is
-// acknowledged.
-func (c *Client) produceInOrder(ctx context.Context, t *topic, records []kgo.Record) error {
-	for len(records) > 0 {
-		n := piece(records, t.buffered/2)
-		if err := c.producePiece(ctx, t, records[:n]); err != nil {
-			return err
-		}
-		records = records[n:]
-	}
-	return nil
-}
-
-// What franz-go adds to a record and to a batch at most.
-const (
-	recordOverhead = 64
-	batchRoom      = eventsBatchBytes - 1<<10
-)
-
-// piece gives how many of the records, at least one, fit into one batch for each
-// partition and have at most so many bytes together.
-func piece(records []kgo.Record, most int64) int {
-	total, batches := int64(0), map[int32]int64{}
-	for i := range records {
-		r := &records[i]
-		size := int64(len(r.Key) + len(r.Value) + recordOverhead)
-		for _, h := range r.Headers {
-			size += int64(len(h.Key) + len(h.Value) + recordOverhead)
-		}
-		total += size
-		batches[r.Partition] += size
-		if i > 0 && (total > most || batches[r.Partition] > batchRoom || i >= maxBufferedRecords/2) {
-			return i
-		}
-	}
-	return len(records)
-}
-
-// producePiece sends records, one batch for each partition, and waits until the fate
-// of each is known, which the delivery timeout bounds.
-func (c *Client) producePiece(ctx context.Context, t *topic, records []kgo.Record) error {
-	c.inOrder.Lock() // another call's flush would send what is half gathered here
-	defer c.inOrder.Unlock()
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("kafka: producing to %s: %w", t.name, err)
-	}
-	size := sizeOf(records)
-	if reason, err := c.refusal(t, records, size); err != nil {
-		c.metrics.failed.WithLabelValues(t.label, reason).Inc()
-		return err
-	}
-	began := time.Now()
-	d := c.send(t, records)
-	if err := t.producer.Flush(c.ctx); err != nil {
-		c.log.Debug("sending events ends", "error", err)
-	}
-	<-d.done // none is left after a flush, nor when the client is closed
-	_, err := d.result(nil)
-	reason := ""
-	if err != nil {
-		reason = failureOf(d)
-	}
-	c.metrics.produced(t, len(records), size, began, reason)
 	return err
 }

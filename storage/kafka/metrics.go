@@ -101,11 +101,11 @@ func (c *Client) registerGauges(factory promauto.Factory, t *topic) {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read)
 	}
 	gauge("livegraph_kafka_buffered_bytes", "Bytes of records that wait for their acknowledgement.",
-		func() float64 { return float64(t.producer.BufferedProduceBytes()) })
+		func() float64 { return float64(t.bufferedBytes()) })
 	gauge("livegraph_kafka_buffered_limit_bytes", "Most bytes of records that may wait; beyond, the answer is 503.",
 		func() float64 { return float64(t.buffered) })
 	gauge("livegraph_kafka_buffered_records", "Records that wait for their acknowledgement.",
-		func() float64 { return float64(t.producer.BufferedProduceRecords()) })
+		func() float64 { return float64(t.bufferedRecords()) })
 	if t.group == "" {
 		return
 	}

@@ -178,8 +178,7 @@ func (c *Client) refusal(t *topic, records []kgo.Record, size int64) (reason str
 		slices.ContainsFunc(records, func(r kgo.Record) bool { return t.fill.full(r.Partition, threshold) })) {
 		return failedLogFull, fault.New(fault.Unavailable, t.full).After(retryAfterFull)
 	}
-	if t.producer.BufferedProduceBytes()+size > t.buffered ||
-		t.producer.BufferedProduceRecords()+int64(len(records)) > maxBufferedRecords {
+	if t.bufferedBytes()+size > t.buffered || t.bufferedRecords()+int64(len(records)) > maxBufferedRecords {
 		return failedBuffer, errFull()
 	}
 	return "", nil

@@ -50,7 +50,7 @@ func (c *Client) Redrive(ctx context.Context, letters []*kgo.Record) error {
 		}
 		records[i] = &kgo.Record{Topic: t.name, Partition: partition % info.Partitions, Key: l.Key, Value: l.Value, Headers: headers}
 	}
-	if err := c.lettersProducer(t).ProduceSync(ctx, records...).FirstErr(); err != nil {
+	if err := t.producer.ProduceSync(ctx, records...).FirstErr(); err != nil {
 		return fmt.Errorf("kafka: redriving dead letters: %w", Explain(err))
 	}
 	return nil

@@ -59,6 +59,7 @@ type topic struct {
 	full string
 
 	producer   *kgo.Client
+	direct     passing      // what is on its way past the producer
 	fixed      atomic.Int32 // the partitions that it must have; 0: any
 	info       atomic.Pointer[TopicInfo]
 	fill       logFill
@@ -87,6 +88,29 @@ func (o *Options) newTopics() []*topic {
 		t.name = o.TopicPrefix + t.label
 	}
 	return topics
+}
+
+// passing counts records on their way past the producer.
+type passing struct{ records, bytes atomic.Int64 }
+
+// sending counts records on their way past the producer, until done is called.
+func (t *topic) sending(records, bytes int64) (done func()) {
+	t.direct.records.Add(records)
+	t.direct.bytes.Add(bytes)
+	return func() {
+		t.direct.records.Add(-records)
+		t.direct.bytes.Add(-bytes)
+	}
+}
+
+// bufferedRecords gives how many records wait for their acknowledgement.
+func (t *topic) bufferedRecords() int64 {
+	return t.producer.BufferedProduceRecords() + t.direct.records.Load()
+}
+
+// bufferedBytes gives the bytes of records that wait for their acknowledgement.
+func (t *topic) bufferedBytes() int64 {
+	return t.producer.BufferedProduceBytes() + t.direct.bytes.Load()
 }
 
 // state gives what is known of the topic; the zero value before EnsureTopics.

@@ -1,0 +1,97 @@
+package kafka
+
+import (
+	"bytes"
+	"fmt"
+	"hash/crc32"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// A record batch, see https://kafka.apache.org/documentation/#recordbatch.
+const (
+	batchMagic      = 2
+	batchLengthFrom = 12 // the first byte that field Length counts
+	batchCRCFrom    = 21 // the first byte that field CRC covers
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// batch is the record batch of a partition, encoded. A broker appends it as a whole or not at
+// all.
+type batch struct {
+	partition int32
+	encoded   []byte
+}
+
+// batches encodes records as one batch for each partition, in their order.
+func (c *Client) batches(records []kgo.Record) ([]batch, error) {
+	byPartition := map[int32][]*kgo.Record{}
+	var order []int32
+	for i := range records {
+		p := records[i].Partition
+		if byPartition[p] == nil {
+			order = append(order, p)
+		}
+		byPartition[p] = append(byPartition[p], &records[i])
+	}
+	now := time.Now().UnixMilli()
+	out := make([]batch, 0, len(order))
+	for _, p := range order {
+		encoded, err := encodeBatch(byPartition[p], now, c.compressor)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, batch{p, encoded})
+	}
+	return out, nil
+}
+
+// encodeBatch returns a record batch of the records, all of one time in milliseconds since
+// the Unix epoch. It is not idempotent: a reader tells a repeat by the sequence.
+func encodeBatch(records []*kgo.Record, now int64, compressor kgo.Compressor) ([]byte, error) {
+	b := kmsg.RecordBatch{
+		PartitionLeaderEpoch: -1, Magic: batchMagic,
+		LastOffsetDelta: int32(len(records) - 1), NumRecords: int32(len(records)),
+		FirstTimestamp: now, MaxTimestamp: now,
+		ProducerID: -1, ProducerEpoch: -1, FirstSequence: -1,
+	}
+	size := int64(0)
+	for _, r := range records {
+		size += encodedBound(r)
+	}
+	b.Records = make([]byte, 0, size)
+	var scratch []byte
+	for i, r := range records {
+		b.Records, scratch = appendRecord(b.Records, scratch, r, int32(i))
+	}
+	if compressor != nil {
+		var room bytes.Buffer
+		room.Grow(len(b.Records) / 2)
+		compressed, codec := compressor.Compress(&room, b.Records)
+		if codec < 0 {
+			return nil, fmt.Errorf("kafka: compressing %d records failed", len(records))
+		}
+		if len(compressed) < len(b.Records) {
+			b.Records, b.Attributes = compressed, int16(codec)
+		}
+	}
+	encoded := b.AppendTo(make([]byte, 0, len(b.Records)+recordOverhead))
+	b.Length = int32(len(encoded) - batchLengthFrom)
+	b.CRC = int32(crc32.Checksum(encoded[batchCRCFrom:], castagnoli))
+	return b.AppendTo(encoded[:0]), nil
+}
+
+// appendRecord appends a record that is the index-th of its batch. The scratch space is for
+// the next call.
+func appendRecord(dst, scratch []byte, r *kgo.Record, index int32) (out, reusable []byte) {
+	record := kmsg.Record{OffsetDelta: index, Key: r.Key, Value: r.Value, Headers: make([]kmsg.Header, len(r.Headers))}
+	for i, h := range r.Headers {
+		record.Headers[i] = kmsg.Header(h)
+	}
+	scratch = record.AppendTo(scratch[:0]) // its length is one byte, of the value 0
+	record.Length = int32(len(scratch) - 1)
+	return record.AppendTo(dst), scratch
+}
