@@ -194,14 +194,14 @@ func (c *Client) bounds(ctx context.Context, name string) (map[int32]Span, error
 		err = starts.Error()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("kafka: reading where partitions start: %w", err)
+		return nil, errAsking("reading where partitions start", err)
 	}
 	ends, err := c.admin.ListEndOffsets(ctx, name)
 	if err == nil {
 		err = ends.Error()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("kafka: reading where partitions end: %w", err)
+		return nil, errAsking("reading where partitions end", err)
 	}
 	bounds := map[int32]Span{}
 	for p, start := range starts[name] {
@@ -225,7 +225,7 @@ func (c *Client) OffsetsAt(ctx context.Context, name string, at time.Time) (map[
 		err = listed.Error()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("kafka: looking for the offsets of a time: %w", err)
+		return nil, errAsking("reading the offsets of a time", err)
 	}
 	offsets := map[int32]int64{}
 	for p, o := range listed[name] {

@@ -88,7 +88,7 @@ func (c *Client) observe(ctx context.Context, t *topic) (TopicState, error) {
 	defer cancel()
 	info, err := c.describe(ctx, t)
 	if err != nil {
-		return TopicState{}, fmt.Errorf("kafka: %w", err)
+		return TopicState{}, errAsking("describing "+t.name, err)
 	}
 	state := TopicState{TopicInfo: info, State: make([]PartitionState, info.Partitions)}
 	bounds, err := c.bounds(ctx, info.Name)
@@ -122,7 +122,7 @@ func (c *Client) committed(ctx context.Context, group string) (kadm.OffsetRespon
 	case errors.Is(err, kerr.GroupIDNotFound):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("kafka: reading the offsets of group %s: %w", group, err)
+		return nil, errAsking("reading the offsets of group "+group, err)
 	}
 	return offsets, nil
 }

@@ -3,7 +3,6 @@ package kafka
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -89,7 +88,7 @@ func (c *Client) Overviews(ctx context.Context, names ...string) ([]Overview, er
 	}
 	meta, err := c.admin.Metadata(ctx, full...)
 	if err != nil {
-		return nil, fmt.Errorf("kafka: reading metadata: %w", Explain(err))
+		return nil, errAsking("reading metadata", err)
 	}
 	var found []Overview
 	var all kadm.TopicsSet
@@ -99,7 +98,7 @@ func (c *Client) Overviews(ctx context.Context, names ...string) ([]Overview, er
 		case !ok, errors.Is(detail.Err, kerr.UnknownTopicOrPartition):
 			continue
 		case detail.Err != nil:
-			return nil, fmt.Errorf("kafka: topic %s: %w", name, Explain(detail.Err))
+			return nil, errAsking("reading topic "+name, detail.Err)
 		}
 		o := Overview{Label: c.Label(name), Name: name, ID: detail.ID, RetentionBytes: -1}
 		if t := c.topicOf(name); t != nil {
@@ -155,11 +154,11 @@ func (c *Client) sizeOverviews(ctx context.Context, found []Overview, all kadm.T
 	}
 	configs, err := c.admin.DescribeTopicConfigs(ctx, all.Topics()...)
 	if err != nil {
-		return fmt.Errorf("kafka: reading the topics' settings: %w", Explain(err))
+		return errAsking("reading the topics' settings", err)
 	}
 	dirs, err := c.admin.DescribeAllLogDirs(ctx, all)
 	if err != nil {
-		return fmt.Errorf("kafka: reading the partitions' sizes: %w", Explain(err))
+		return errAsking("reading the partitions' sizes", err)
 	}
 	for i := range found {
 		o := &found[i]

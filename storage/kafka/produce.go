@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -186,6 +187,11 @@ func (c *Client) refusal(t *topic, records []kgo.Record, size int64) (reason str
 
 func errAway() *fault.Error {
 	return fault.New(fault.Unavailable, "The log is not available").After(retryAfterBusy)
+}
+
+// errAsking wraps the error of a question to the brokers: asked again, it may be answered.
+func errAsking(what string, err error) error {
+	return errAway().Because(fmt.Errorf("kafka: %s: %w", what, Explain(err)))
 }
 
 func errFull() *fault.Error {

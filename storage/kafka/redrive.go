@@ -33,7 +33,7 @@ func (c *Client) Redrive(ctx context.Context, letters []*kgo.Record) error {
 	defer cancel()
 	info, err := c.describe(ctx, t)
 	if err != nil {
-		return fmt.Errorf("kafka: %w", Explain(err))
+		return errAsking("describing "+t.name, err)
 	}
 	records := make([]*kgo.Record, len(letters))
 	for i, l := range letters {
@@ -51,7 +51,7 @@ func (c *Client) Redrive(ctx context.Context, letters []*kgo.Record) error {
 		records[i] = &kgo.Record{Topic: t.name, Partition: partition % info.Partitions, Key: l.Key, Value: l.Value, Headers: headers}
 	}
 	if err := t.producer.ProduceSync(ctx, records...).FirstErr(); err != nil {
-		return fmt.Errorf("kafka: redriving dead letters: %w", Explain(err))
+		return errAsking("redriving dead letters", err)
 	}
 	return nil
 }
