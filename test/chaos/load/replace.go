@@ -23,7 +23,11 @@ func (l *Load) replaceTenant(ctx context.Context) ([]Violation, error) {
 		return nil, err
 	}
 	since := time.Now()
-	for _, key := range append(old.actors, old.admin, old.solo) {
+	keys := append(old.actors, old.admin, old.solo)
+	if old.hub.actor.text != "" {
+		keys = append(keys, old.hub.actor)
+	}
+	for _, key := range keys {
 		l.keys.add(goneKey{key, since, "of a workspace that was removed"})
 	}
 	time.Sleep(refusedAfter)

@@ -35,6 +35,7 @@ type tenant struct {
 	solo   access   // whose nodes nobody else writes
 	shelf  shelf    // its sources
 	graph  ledger   // what was asked of its graph
+	hub    hub      // of the first workspace
 	feed   *feed    // its events
 	past   *history // its journal, folded
 	trips  int      // of the solo actor, since it is known what it did
@@ -69,6 +70,11 @@ func (l *Load) newTenant(ctx context.Context, index int) (*tenant, error) {
 	if t.solo, err = l.operator.makeKey(ctx, t, "solo", graph...); err != nil {
 		return nil, err
 	}
+	if index == 0 {
+		if t.hub, err = t.newHub(ctx); err != nil {
+			return nil, err
+		}
+	}
 	t.graph.init()
 	t.feed = newFeed(t)
 	return t, nil
@@ -91,6 +97,7 @@ func (t *tenant) workers() map[string]worker {
 		"events": {1, t.feed.follow},
 	}
 	if t.index == 0 {
+		workers["hub"] = worker{rate.Commands / commandsOfHub, t.turnHub}
 		workers["redrive"] = worker{rate.Commands / commandsOfRedrive, t.load.redrive}
 	}
 	for i, format := range formats {
