@@ -3,7 +3,6 @@ package postgres
 import (
 	"fmt"
 	"maps"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -74,56 +73,6 @@ func (s *GraphState) someEdges(query string, args ...any) ([]uuid.UUID, error) {
 
 func firstEdges(set edgeStatement, limit int) string {
 	return fmt.Sprintf(`SELECT e.id %s%s ORDER BY e.id LIMIT %d`, edgesOf, set, limit)
-}
-
-// A cascade is one statement, with the totals of what it changed and, beyond what the
-// journal lists, the ids of the edges.
-const (
-	countCascade = `INSERT INTO graph_totals AS t (workspace_id, kind, label, standing)
-		SELECT $1, 2, c.relation_type, %s FROM changed c GROUP BY c.relation_type
-		ON CONFLICT (workspace_id, kind, label) DO UPDATE SET standing = t.standing + excluded.standing`
-	listCascade = `, listed AS (
-		INSERT INTO cascade_edges (workspace_id, sequence, node_id, place, edge_ids)
-		SELECT $1, $4, $2, min(n), array_agg(id ORDER BY id)
-		FROM (SELECT id, row_number() OVER (ORDER BY id) - 1 AS n FROM changed) c
-		WHERE (SELECT count(*) FROM changed) > %d GROUP BY n / %d)
-		`
-	touchEdges = `version = e.version + CASE WHEN e.changed_by = $4 THEN 0 ELSE 1 END, changed_by = $4, updated_at = GREATEST($5, e.created_at)`
-)
-
-var (
-	takeEdges = `WITH changed AS (
-		UPDATE edges e SET deleted = true, deleted_by = $3, taken_sequence = $3, taken_node = $2, ` + touchEdges + `
-		WHERE e.workspace_id = $1 AND ` + isAtNode + `
-		RETURNING e.relation_type, e.id)` + fmt.Sprintf(listCascade, graph.MaxListed, cascadeRow) + fmt.Sprintf(countCascade, `-count(*)`)
-	returnEdges = `WITH changed AS (
-		UPDATE edges e SET deleted = false, deleted_by = 0, ` + touchEdges + `
-		WHERE e.workspace_id = $1 AND ` + isTaken + `
-		RETURNING e.relation_type, e.id)` + fmt.Sprintf(listCascade, graph.MaxListed, cascadeRow) + fmt.Sprintf(countCascade, `count(*)`)
-)
-
-// cascadeInDatabase has the database take or return the edges of a node, and does the
-// same to those in memory.
-func (s *GraphState) cascadeInDatabase(c *graph.Cascade, sequence graph.Sequence, at time.Time) error {
-	if err := s.beforeWriting(); err != nil {
-		return err
-	}
-	if err := s.write(); err != nil {
-		return err
-	}
-	statement := takeEdges
-	if c.Restored {
-		statement = returnEdges
-	}
-	_, err := s.tx.conn.Exec(s.tx.ctx, statement, s.workspace, c.Mark.Node, int64(c.Mark.Sequence), int64(sequence), micros(at))
-	if err != nil {
-		return fmt.Errorf("changing the edges of a node: %w", err)
-	}
-	s.cascade(c, sequence, at, func(_ edgeRow, e *graph.Edge) edgeRow { return edgeRow{stored: e, now: e} })
-	if c.Restored {
-		s.forgetWhole()
-	}
-	return nil
 }
 
 // forgetWhole has nodes looked at again whose edges were all in memory: edges that stand
