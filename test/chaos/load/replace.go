@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -23,7 +24,7 @@ func (l *Load) replaceTenant(ctx context.Context) ([]Violation, error) {
 		return nil, err
 	}
 	since := time.Now()
-	keys := append(old.actors, old.admin, old.solo)
+	keys := append(slices.Clone(old.actors), old.admin, old.solo)
 	if old.hub.actor.text != "" {
 		keys = append(keys, old.hub.actor)
 	}
