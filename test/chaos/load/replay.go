@@ -68,7 +68,7 @@ func (l *Load) checkReplay(ctx context.Context, stores Stores) ([]Violation, err
 	ctx, cancel := context.WithTimeout(ctx, replayPatience)
 	defer cancel()
 	// Checks before this one may have deleted sources.
-	for _, still := range []func(context.Context, Stores) (string, error){deletionsSent, pointsStored} {
+	for _, still := range []func(context.Context, Stores) (string, error){deletionsSent, pointsStored, pointsDeleted} {
 		if err := until(still)(ctx, stores); err != nil {
 			return nil, fmt.Errorf("waiting until deletions have had their effect: %w", err)
 		}
