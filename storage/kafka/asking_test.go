@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -60,4 +61,26 @@ func TestQuestionsThatNoBrokerAnswersAreUnavailable(t *testing.T) {
 			require.NotZero(t, failed.Load(), "no question made such a request")
 		})
 	}
+}
+
+// TestATopicOfDeadLettersThatIsNotKnownYetIsWaitedFor makes the topic a moment after it is
+// asked for: a broker hears of a topic some time after another has made it.
+func TestATopicOfDeadLettersThatIsNotKnownYetIsWaitedFor(t *testing.T) {
+	const late = 300 * time.Millisecond
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
+	require.NoError(t, err)
+	t.Cleanup(cluster.Close)
+	c, err := Open(t.Context(), Options{Brokers: cluster.ListenAddrs(), BufferedBytes: 1 << 20, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	var work sync.WaitGroup
+	defer work.Wait()
+	work.Go(func() {
+		time.Sleep(late)
+		_, err := c.admin.CreateTopic(t.Context(), 2, 1, nil, c.points.deadLetters())
+		assert.NoError(t, err)
+	})
+	partitions, err := c.deadLetterPartitions(t.Context(), c.points)
+	require.NoError(t, err)
+	require.Equal(t, int32(2), partitions)
 }

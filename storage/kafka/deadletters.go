@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -49,17 +50,23 @@ func (c *Client) ProduceDeadLetters(ctx context.Context, letters []DeadLetter) e
 	return nil
 }
 
-func (c *Client) deadLetterPartitions(ctx context.Context, t *topic) (int32, error) {
+// deadLetterPartitions returns how many partitions the topic of dead letters has. It waits
+// for a topic that was made just now: not every broker may know of it yet.
+func (c *Client) deadLetterPartitions(ctx context.Context, t *topic) (n int32, err error) {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
 	name := t.deadLetters()
-	topics, err := c.admin.ListTopics(ctx, name)
-	if err != nil {
-		return 0, fmt.Errorf("kafka: describing %s: %w", name, err)
-	}
-	n := int32(len(topics[name].Partitions))
-	if n == 0 {
-		return 0, fmt.Errorf("kafka: topic %s does not exist", name)
-	}
-	return n, nil
+	err = c.untilDone(ctx, "describing "+name, func(ctx context.Context) error {
+		topics, err := c.admin.ListTopics(ctx, name)
+		if err != nil {
+			return err
+		}
+		if n = int32(len(topics[name].Partitions)); n == 0 {
+			return kerr.UnknownTopicOrPartition
+		}
+		return nil
+	})
+	return n, err
 }
 
 func (l *DeadLetter) headers(versioned bool) []kgo.RecordHeader {
