@@ -45,7 +45,7 @@ const (
 
 // cascadePiece is how many edges of a cascade of very many are changed at a time. Whoever
 // commits meanwhile waits until what the piece wrote to the log of the database is on disk.
-const cascadePiece = 250
+const cascadePiece = 100
 
 // cascadeStatements are the statements of one direction.
 type cascadeStatements struct {

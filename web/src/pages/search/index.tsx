@@ -205,7 +205,8 @@ function Nothing({ form, beyond }: { form: Form; beyond: boolean }) {
 const MISSING: Record<string, string> = {
   text: 'the index of words: nothing was found by its words',
   vector: 'the index of meanings or the embedder: nothing was found by what it means',
-  graph: 'the walk over edges, which took too long: what is only near was not found',
+  graph:
+    'a part of the walk over edges, for lack of time or because there are too many: what is only near may be missing',
   liveData: 'the store of points: newest values are missing',
 }
 
@@ -214,10 +215,12 @@ function Degraded({ meta }: { meta: SearchMeta }) {
   return (
     <Notice tone="warn" title="Degraded: half an answer">
       <p>It had to do without {meta.degraded.map((lane) => MISSING[lane] ?? lane).join('; and without ')}.</p>
-      <p>
-        The search goes on without it, and finds everything again when it is back. <b>Indexes</b> and{' '}
-        <b>Overview</b> say what is wrong.
-      </p>
+      {meta.degraded.some((lane) => lane !== 'graph') && (
+        <p>
+          The search goes on without it, and finds everything again when it is back. <b>Indexes</b> and{' '}
+          <b>Overview</b> say what is wrong.
+        </p>
+      )}
     </Notice>
   )
 }
