@@ -180,6 +180,7 @@ var faults = map[string]string{
 	"LivegraphRollupsBehind":           `livegraph_rollups_age_seconds{instance="p"} 600x30 11000+60x30`,
 	"LivegraphClickHouseDiskLow":       `livegraph_clickhouse_disk_free_bytes{instance="p"} 800x30 50x30`,
 	"LivegraphKafkaFailures":           `livegraph_kafka_produce_failures_total{instance="a",topic="points",reason="away"} 0+60x60`,
+	"LivegraphPointDeletionsBehind":    `livegraph_point_deletions_oldest_seconds{instance="p"} 5x30 60+60x40`,
 	"LivegraphDeletionsStuck":          `livegraph_deletions_oldest_age_seconds{instance="a"} 2x30 2+60x30`,
 	"LivegraphConnectionsNearLimit":    `livegraph_http_connections{instance="a"} 10x30 4000x30`,
 	"LivegraphOpenFilesNearLimit":      `process_open_fds{job="livegraph-api",instance="a"} 100x30 1000x30`,
