@@ -18,29 +18,23 @@ const (
 	countCascade = `INSERT INTO graph_totals AS t (workspace_id, kind, label, standing)
 		SELECT $1, 2, c.relation_type, %s FROM changed c GROUP BY c.relation_type
 		ON CONFLICT (workspace_id, kind, label) DO UPDATE SET standing = t.standing + excluded.standing`
-	listCascade = `, listed AS (
-		INSERT INTO cascade_edges (workspace_id, sequence, node_id, place, edge_ids)
+	// listEdges writes the ids of edges into rows of so many.
+	listEdges = `INSERT INTO cascade_edges (workspace_id, sequence, node_id, place, edge_ids)
 		SELECT $1, $4, $2, min(n), array_agg(id ORDER BY id)
-		FROM (SELECT id, row_number() OVER (ORDER BY id) - 1 AS n FROM changed) c
-		WHERE (SELECT count(*) FROM changed) > %d GROUP BY n / %d)
-		`
-	touchEdges = `version = e.version + CASE WHEN e.changed_by = $4 THEN 0 ELSE 1 END, changed_by = $4, updated_at = GREATEST($5, e.created_at)`
-	takeSet    = `deleted = true, deleted_by = $3, taken_sequence = $3, taken_node = $2, ` + touchEdges
-	returnSet  = `deleted = false, deleted_by = 0, ` + touchEdges
+		FROM (SELECT e.id, row_number() OVER (ORDER BY e.id) - 1 AS n FROM %s) c WHERE %s GROUP BY n / %d`
+	touchEdges = `version = e.version + CASE WHEN e.changed_by = $4 THEN 0 ELSE 1 END, changed_by = $4,
+		updated_at = GREATEST($5, e.created_at)`
+	takeSet   = `deleted = true, deleted_by = $3, taken_sequence = $3, taken_node = $2, ` + touchEdges
+	returnSet = `deleted = false, deleted_by = 0, ` + touchEdges
 
-	listPieces = `INSERT INTO cascade_edges (workspace_id, sequence, node_id, place, edge_ids)
-		SELECT $1, $4, $2, min(n), array_agg(id ORDER BY id)
-		FROM (SELECT e.id, row_number() OVER (ORDER BY e.id) - 1 AS n ` + edgesOf + `%s` + sameArguments + `) c GROUP BY n / %d`
 	changePiece = `WITH changed AS (
 		UPDATE edges e SET %s WHERE e.workspace_id = $1 AND e.id = ANY((
 			SELECT edge_ids[$7 + 1 : $7 + $8] FROM cascade_edges
-			WHERE workspace_id = $1 AND sequence = $4 AND node_id = $2 AND place = $6)::uuid[])` + sameArguments + ` RETURNING e.relation_type)
+			WHERE workspace_id = $1 AND sequence = $4 AND node_id = $2 AND place = $6)::uuid[])` + sameArguments + `
+		RETURNING e.relation_type)
 		SELECT relation_type, count(*) FROM changed GROUP BY relation_type`
 	// sameArguments names parameters that a statement may have no use for: all have the same.
 	sameArguments = ` AND ($2::uuid, $3::bigint) IS NOT NULL`
-	countPieces   = `INSERT INTO graph_totals AS t (workspace_id, kind, label, standing)
-		SELECT $1, 2, c.label, c.n FROM unnest($2::text[], $3::bigint[]) AS c (label, n)
-		ON CONFLICT (workspace_id, kind, label) DO UPDATE SET standing = t.standing + excluded.standing`
 )
 
 // cascadePiece is how many edges of a cascade of very many are changed at a time. Whoever
@@ -55,11 +49,13 @@ type cascadeStatements struct {
 }
 
 func statementsOf(set string, these edgeStatement, sign int64) cascadeStatements {
+	found := `edges e WHERE e.workspace_id = $1 AND ` + string(these)
+	beyond := fmt.Sprintf(`(SELECT count(*) FROM changed) > %d`, graph.MaxListed)
 	return cascadeStatements{
-		whole: `WITH changed AS (UPDATE edges e SET ` + set + ` WHERE e.workspace_id = $1 AND ` + string(these) +
-			` RETURNING e.relation_type, e.id)` + fmt.Sprintf(listCascade, graph.MaxListed, cascadeRow) +
+		whole: `WITH changed AS (UPDATE edges e SET ` + set + ` WHERE e.workspace_id = $1 AND ` + string(these) + `
+			RETURNING e.relation_type, e.id), listed AS (` + fmt.Sprintf(listEdges, `changed e`, beyond, cascadeRow) + `) ` +
 			fmt.Sprintf(countCascade, fmt.Sprintf("%d * count(*)", sign)),
-		list:   fmt.Sprintf(listPieces, these, cascadeRow),
+		list:   fmt.Sprintf(listEdges, found+sameArguments, `true`, cascadeRow),
 		change: fmt.Sprintf(changePiece, set),
 		sign:   sign,
 	}
@@ -107,7 +103,7 @@ func (s *GraphState) cascadeInPieces(statements *cascadeStatements, args []any) 
 	if err != nil {
 		return err
 	}
-	totals := map[string]int64{}
+	totals := map[total]int64{}
 	for row := range listed.RowsAffected() {
 		for from := 0; from < cascadeRow; from += cascadePiece {
 			began := time.Now()
@@ -123,17 +119,15 @@ func (s *GraphState) cascadeInPieces(statements *cascadeStatements, args []any) 
 			}
 		}
 	}
-	labels, counts := make([]string, 0, len(totals)), make([]int64, 0, len(totals))
-	for label, n := range totals {
-		labels, counts = append(labels, label), append(counts, statements.sign*n)
-	}
-	_, err = s.tx.conn.Exec(s.tx.ctx, countPieces, s.workspace, labels, counts)
-	return err
+	b := &pgx.Batch{}
+	queueTotals(b, totals)
+	return s.tx.conn.send(s.tx.ctx, b)
 }
 
-// changePiece changes some edges, returns how many, and adds to the totals how many there
-// were of each type.
-func (s *GraphState) changePiece(statements *cascadeStatements, args []any, totals map[string]int64) (changed int64, err error) {
+// changePiece changes some edges, returns how many, and adds what they change of the totals.
+func (s *GraphState) changePiece(
+	statements *cascadeStatements, args []any, totals map[total]int64,
+) (changed int64, err error) {
 	rows, err := s.tx.conn.Query(s.tx.ctx, statements.change, args...)
 	if err != nil {
 		return 0, err
@@ -141,7 +135,7 @@ func (s *GraphState) changePiece(statements *cascadeStatements, args []any, tota
 	var label string
 	var n int64
 	_, err = pgx.ForEachRow(rows, []any{&label, &n}, func() error {
-		totals[label] += n
+		totals[total{s.workspace, graph.KindEdge, label}] += statements.sign * n
 		changed += n
 		return nil
 	})
