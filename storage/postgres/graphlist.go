@@ -93,8 +93,8 @@ func listGraph[T any](ctx context.Context, db *DB, of resource[T], workspace uui
 	err = db.reading(ctx, func(tx pgx.Tx) error {
 		l := &lister{tx: tx, table: of.table, label: of.label, kind: of.kind, workspace: workspace, filter: filter, totals: &db.totals, bounds: db.bounds}
 		by := page.order()
-		if err := l.boundWalk(ctx, by, page.After); err != nil {
-			return err
+		if page.After != nil {
+			l.bound = page.After.Bound
 		}
 		ids, total, err := l.list(ctx, stretch{order: by, after: page.After, skip: page.Offset, need: page.Limit + 1})
 		if err != nil {
@@ -106,7 +106,7 @@ func listGraph[T any](ctx context.Context, db *DB, of resource[T], workspace uui
 		if err == nil && more {
 			last := of.position(&list.Items[len(list.Items)-1])
 			list.Next = by.position(&last)
-			list.Next.Bound = l.bound
+			list.Next.Bound, err = l.nextBound(ctx, by, page.After)
 		}
 		return err
 	})

@@ -19,7 +19,8 @@ func (l *lister) whole(ctx context.Context, s stretch) (count int64, ids []uuid.
 	page := &where{args: w.args}
 	page.conditions = []string{"true"}
 	l.after(page, &s)
-	query := fmt.Sprintf(`WITH hits AS MATERIALIZED (SELECT %s, changed_by FROM %s WHERE %s LIMIT %d), counted AS (SELECT count(*) AS n FROM hits)
+	query := fmt.Sprintf(`WITH hits AS MATERIALIZED (SELECT %s, changed_by FROM %s WHERE %s LIMIT %d),
+		counted AS (SELECT count(*) AS n FROM hits)
 		SELECT n, CASE WHEN n > %d THEN '{}' ELSE ARRAY(SELECT id FROM hits WHERE %s ORDER BY %s OFFSET %s LIMIT %s) END FROM counted`,
 		s.order.columns(), l.table, conditions, l.bounds.few+1, l.bounds.few,
 		page.text(), s.order.by(false), page.arg(s.skip), page.arg(s.need))
@@ -76,23 +77,18 @@ func (l *lister) sorted(ctx context.Context, s stretch) (ids []uuid.UUID, err er
 	return ids, err
 }
 
-// boundWalk sets the bound of the pages of a walk: the sequence as of its first page.
-// An item that a change moves would be shown once more, or never, and a walk in the
-// order of changes would not end while others write.
-func (l *lister) boundWalk(ctx context.Context, by order, after *GraphPosition) (err error) {
-	if !by.isMutable() {
-		return nil
+// nextBound returns the bound of the page that follows: the sequence as of the walk's
+// first page. An item that a change moves would be shown once more, or never, and a walk in
+// the order of changes would not end while others write.
+func (l *lister) nextBound(ctx context.Context, by order, after *GraphPosition) (int64, error) {
+	if after != nil || !by.isMutable() {
+		return l.bound, nil
 	}
-	if after != nil {
-		l.bound = after.Bound
-		return nil
-	}
-	l.bound, err = l.sequence(ctx)
-	return err
+	return l.sequence(ctx)
 }
 
 // after keeps what comes after the stretch's position and within the bound of the walk.
-// On the first page nothing is beyond it: both are read at the same moment.
+// The first page has none: nothing is beyond a sequence that is read at the same moment.
 func (l *lister) after(w *where, s *stretch) {
 	s.order.after(w, s.after)
 	if l.bound > 0 {
