@@ -70,7 +70,9 @@ func TestATopicOfDeadLettersThatIsNotKnownYetIsWaitedFor(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
 	require.NoError(t, err)
 	t.Cleanup(cluster.Close)
-	c, err := Open(t.Context(), Options{Brokers: cluster.ListenAddrs(), BufferedBytes: 1 << 20, Log: slog.New(slog.DiscardHandler)})
+	c, err := Open(t.Context(), Options{
+		Brokers: cluster.ListenAddrs(), BufferedBytes: 1 << 20, Log: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	var work sync.WaitGroup

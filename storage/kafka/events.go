@@ -41,7 +41,7 @@ const (
 	batchRoom      = eventsBatchBytes - 1<<10
 )
 
-// piece gives how many of the records, at least one, fit into one batch for each
+// piece returns how many of the records, at least one, fit into one batch for each
 // partition and have at most so many bytes together.
 func piece(records []kgo.Record, most int64) int {
 	total, batches := int64(0), map[int32]int64{}
@@ -57,7 +57,7 @@ func piece(records []kgo.Record, most int64) int {
 	return len(records)
 }
 
-// encodedBound gives more bytes than a record takes in a batch.
+// encodedBound returns an upper bound of the bytes that a record takes in a batch.
 func encodedBound(r *kgo.Record) int64 {
 	size := int64(len(r.Key) + len(r.Value) + recordOverhead)
 	for _, h := range r.Headers {
@@ -104,7 +104,11 @@ func (c *Client) sendBatches(ctx context.Context, t *topic, left []batch) error 
 	var err, refused error
 	age := leadersMaxAge
 	for tries := 0; ; tries++ {
-		if left, err = c.sendOnce(ctx, t, left, age, &refused); len(left) == 0 {
+		var final error
+		if left, err, final = c.sendOnce(ctx, t, left, age); final != nil {
+			refused = final
+		}
+		if len(left) == 0 {
 			return refused
 		}
 		age = 0 // the least that the client allows
@@ -114,14 +118,15 @@ func (c *Client) sendBatches(ctx context.Context, t *topic, left []batch) error 
 	}
 }
 
-// sendOnce sends the batches once, and gives those to send again, with the reason. In refused
-// it leaves an error of those that never will be in the log.
-func (c *Client) sendOnce(ctx context.Context, t *topic, batches []batch, age time.Duration, refused *error) ([]batch, error) {
+// sendOnce sends the batches once. It returns those to send again, with the reason, and an
+// error of one that will never be in the log.
+func (c *Client) sendOnce(
+	ctx context.Context, t *topic, batches []batch, age time.Duration,
+) (again []batch, reason, refused error) {
 	id, byLeader, again, err := c.leaders(ctx, t, batches, age)
 	if err != nil {
-		return batches, err
+		return batches, err, nil
 	}
-	var reason error
 	if len(again) > 0 {
 		reason = fmt.Errorf("topic %s: %w", t.name, kerr.LeaderNotAvailable)
 	}
@@ -138,17 +143,17 @@ func (c *Client) sendOnce(ctx context.Context, t *topic, batches []batch, age ti
 				case kerr.IsRetriable(err) || !errors.As(err, new(*kerr.Error)):
 					again, reason = append(again, b), err
 				default:
-					*refused = fmt.Errorf("partition %d of %s: %w", b.partition, t.name, err)
+					refused = fmt.Errorf("partition %d of %s: %w", b.partition, t.name, err)
 				}
 			}
 		})
 	}
 	requests.Wait()
-	return again, reason
+	return again, reason, refused
 }
 
-// leaders assigns the batches to the brokers that lead their partitions, and gives those
-// without one.
+// leaders assigns the batches to the brokers that lead their partitions, and returns those
+// without a leader, too.
 func (c *Client) leaders(ctx context.Context, t *topic, batches []batch, age time.Duration) (
 	id [16]byte, byLeader map[int32][]batch, without []batch, err error,
 ) {
@@ -181,7 +186,7 @@ func (c *Client) leaders(ctx context.Context, t *topic, batches []batch, age tim
 	return id, byLeader, without, nil
 }
 
-// sendTo sends the batches to a broker in one request and gives the error of each partition.
+// sendTo sends the batches to a broker in one request and returns the error of each partition.
 // One that is no *kerr.Error leaves open whether the batch is in the log.
 func (c *Client) sendTo(ctx context.Context, broker int32, t *topic, id [16]byte, batches []batch) map[int32]error {
 	topic := kmsg.NewProduceRequestTopic()
@@ -213,4 +218,4 @@ func (c *Client) sendTo(ctx context.Context, broker int32, t *topic, id [16]byte
 }
 
 // errNoAnswer is of a partition that a broker's answer leaves out.
-var errNoAnswer = errors.New("the broker does not tell what became of a record batch")
+var errNoAnswer = errors.New("the broker's answer leaves out a record batch")

@@ -109,7 +109,7 @@ func openEvents(tb testing.TB, brokers []string, change ...func(*Options)) *Clie
 	return c
 }
 
-// workspacesIn gives a workspace for each of so many partitions.
+// workspacesIn returns a workspace for each of so many partitions.
 func workspacesIn(partitions int32) []uuid.UUID {
 	all := make([]uuid.UUID, partitions)
 	for missing := partitions; missing > 0; {

@@ -2,10 +2,12 @@ package kafka
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -13,8 +15,10 @@ import (
 // A record batch, see https://kafka.apache.org/documentation/#recordbatch.
 const (
 	batchMagic      = 2
-	batchLengthFrom = 12 // the first byte that field Length counts
-	batchCRCFrom    = 21 // the first byte that field CRC covers
+	batchLengthAt   = 8  // field Length
+	batchLengthFrom = 12 // the first byte that it counts
+	batchCRCAt      = 17 // field CRC
+	batchCRCFrom    = 21 // the first byte that it covers
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -50,7 +54,7 @@ func (c *Client) batches(records []kgo.Record) ([]batch, error) {
 }
 
 // encodeBatch returns a record batch of the records, all of one time in milliseconds since
-// the Unix epoch. It is not idempotent: a reader tells a repeat by the sequence.
+// the Unix epoch. It is not idempotent: a reader recognizes a repeat by its sequence.
 func encodeBatch(records []*kgo.Record, now int64, compressor kgo.Compressor) ([]byte, error) {
 	b := kmsg.RecordBatch{
 		PartitionLeaderEpoch: -1, Magic: batchMagic,
@@ -79,9 +83,9 @@ func encodeBatch(records []*kgo.Record, now int64, compressor kgo.Compressor) ([
 		}
 	}
 	encoded := b.AppendTo(make([]byte, 0, len(b.Records)+recordOverhead))
-	b.Length = int32(len(encoded) - batchLengthFrom)
-	b.CRC = int32(crc32.Checksum(encoded[batchCRCFrom:], castagnoli))
-	return b.AppendTo(encoded[:0]), nil
+	binary.BigEndian.PutUint32(encoded[batchLengthAt:], uint32(len(encoded)-batchLengthFrom))
+	binary.BigEndian.PutUint32(encoded[batchCRCAt:], crc32.Checksum(encoded[batchCRCFrom:], castagnoli))
+	return encoded, nil
 }
 
 // appendRecord appends a record that is the index-th of its batch. The scratch space is for
@@ -92,6 +96,6 @@ func appendRecord(dst, scratch []byte, r *kgo.Record, index int32) (out, reusabl
 		record.Headers[i] = kmsg.Header(h)
 	}
 	scratch = record.AppendTo(scratch[:0]) // its length is one byte, of the value 0
-	record.Length = int32(len(scratch) - 1)
-	return record.AppendTo(dst), scratch
+	encoded := scratch[1:]
+	return append(kbin.AppendVarint(dst, int32(len(encoded))), encoded...), scratch
 }

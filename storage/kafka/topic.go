@@ -103,12 +103,12 @@ func (t *topic) sending(records, bytes int64) (done func()) {
 	}
 }
 
-// bufferedRecords gives how many records wait for their acknowledgement.
+// bufferedRecords returns how many records wait for their acknowledgement.
 func (t *topic) bufferedRecords() int64 {
 	return t.producer.BufferedProduceRecords() + t.direct.records.Load()
 }
 
-// bufferedBytes gives the bytes of records that wait for their acknowledgement.
+// bufferedBytes returns the bytes of records that wait for their acknowledgement.
 func (t *topic) bufferedBytes() int64 {
 	return t.producer.BufferedProduceBytes() + t.direct.bytes.Load()
 }
