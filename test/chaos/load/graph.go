@@ -21,13 +21,18 @@ func (t *tenant) command(ctx context.Context, dice *rand.Rand, actor access) {
 	c := t.roll(dice)
 	c.actor = actor
 	if c.mark == 0 || dice.IntN(5) > 0 {
-		c.key = fmt.Sprintf("%s-command-%d-%d", t.canary, t.load.round, t.load.tick())
+		c.key = t.newKey("command")
 		c.impatient = dice.IntN(8) == 0
 	}
 	first := t.ask(ctx, dice, c)
 	if first != nil && c.key != "" && dice.IntN(12) == 0 {
 		t.repeat(ctx, dice, c, first)
 	}
+}
+
+// newKey returns an Idempotency-Key that no other request has.
+func (t *tenant) newKey(of string) string {
+	return fmt.Sprintf("%s-%s-%d-%d", t.canary, of, t.load.round, t.load.tick())
 }
 
 // roll makes up a command.

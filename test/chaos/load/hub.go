@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 
@@ -22,19 +21,13 @@ const (
 	commandsOfHub = 150
 )
 
-// hub is a node with very many edges, and its actor. The actor does nothing else, so that
-// what it did last is what it did to the hub.
+// hub is a node with very many edges, and its actor: the node is made under load. The actor
+// does nothing else, so that what it did last is what it did to the hub.
 type hub struct {
 	actor access
 	id    uuid.UUID
 	made  int // batches of it that are known to have been applied
 	ends  []uuid.UUID
-}
-
-// newHub makes the key of the actor; the hub itself is made under load.
-func (t *tenant) newHub(ctx context.Context) (h hub, err error) {
-	h.actor, err = t.load.operator.makeKey(ctx, t, "hub", "read:nodes", "write:nodes", "read:edges", "write:edges")
-	return h, err
 }
 
 // turnHub makes the hub, or what is missing of it. If there is all of it, it deletes the
@@ -93,6 +86,6 @@ func (t *tenant) makeHub(ctx context.Context, dice *rand.Rand) bool {
 func (t *tenant) hubCommand(path string, of map[string]any) *command {
 	return &command{
 		actor: t.hub.actor, path: path, body: body(of),
-		key: fmt.Sprintf("%s-hub-%d-%d", t.canary, t.load.round, t.load.tick()),
+		key: t.newKey("hub"),
 	}
 }

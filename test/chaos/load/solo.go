@@ -111,7 +111,7 @@ func (t *tenant) steps(nodes, edges []uuid.UUID, dice *rand.Rand) []*command {
 		steps = append(steps, one("DELETE_NODE", map[string]any{"id": nodes[0]}))
 	}
 	for _, s := range steps {
-		s.key = fmt.Sprintf("%s-solo-%d-%d", t.canary, t.load.round, t.load.tick())
+		s.key = t.newKey("solo")
 	}
 	return steps
 }
@@ -143,7 +143,7 @@ func (t *tenant) turn(ctx context.Context, kind string, times int) bool {
 	for n := range times {
 		c := &command{
 			actor: t.solo, path: executePath, body: body(map[string]any{"type": kind}),
-			key: fmt.Sprintf("%s-solo-%d-%d", t.canary, t.load.round, t.load.tick()),
+			key: t.newKey("solo"),
 		}
 		a, err := t.insist(ctx, c)
 		if err != nil {

@@ -71,7 +71,7 @@ func (l *Load) newTenant(ctx context.Context, index int) (*tenant, error) {
 		return nil, err
 	}
 	if index == 0 {
-		if t.hub, err = t.newHub(ctx); err != nil {
+		if t.hub.actor, err = l.operator.makeKey(ctx, t, "hub", graph...); err != nil {
 			return nil, err
 		}
 	}
