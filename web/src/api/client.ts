@@ -80,7 +80,7 @@ const TOKEN = 'X-CSRF-Token'
 
 let csrfToken: string | null = null
 let onSignedOut: () => void = () => undefined
-let onStaleToken: () => Promise<void> = () => Promise.resolve()
+let onStaleSession: (writes: boolean) => Promise<void> = () => Promise.resolve()
 
 /** What writes are sent with. The session's answer has it; null: nobody is logged in. */
 export function setCsrfToken(token: string | null): void {
@@ -93,11 +93,11 @@ export function setSignedOutHandler(handler: () => void): void {
 }
 
 /**
- * Called when a write was refused for its token: the session is another than that of the token. It is sent once more
- * when this resolves, and not when it rejects.
+ * Called when a request was refused for its token or its cookie: a login in another tab may have opened another session
+ * in the place of theirs. The request is sent once more when this resolves, and not when it rejects.
  */
-export function setStaleTokenHandler(handler: () => Promise<void>): void {
-  onStaleToken = handler
+export function setStaleSessionHandler(handler: (writes: boolean) => Promise<void>): void {
+  onStaleSession = handler
 }
 
 /** The address of a path, with its query. */
@@ -128,10 +128,21 @@ export async function send(method: string, path: string, options: Options = {}):
   try {
     return await attempt(method, path, options)
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 403 || error.details.field !== TOKEN) throw error
-    await onStaleToken()
-    return await attempt(method, path, options)
+    if (!(error instanceof ApiError) || !ofAnotherSession(error, path)) throw error
+    await onStaleSession(method !== 'GET' && !options.reads)
   }
+  try {
+    return await attempt(method, path, options)
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) onSignedOut()
+    throw error
+  }
+}
+
+/** Whether a request was refused because its session is not the browser's, or is none any more. */
+function ofAnotherSession(error: ApiError, path: string): boolean {
+  if (error.status === 401) return path !== '/session' // there, it is the answer
+  return error.status === 403 && error.details.field === TOKEN
 }
 
 async function attempt(method: string, path: string, options: Options): Promise<Response> {
@@ -152,9 +163,7 @@ async function attempt(method: string, path: string, options: Options): Promise<
     throw new ApiError(0, { maybeDone: writes })
   }
   if (response.ok) return response
-  const error = await errorOf(response, writes)
-  if (response.status === 401 && path !== '/session') onSignedOut()
-  throw error
+  throw await errorOf(response, writes)
 }
 
 /** What an answer that is not a success says. It may be a proxy's, and no envelope. */

@@ -3,7 +3,7 @@
 import { type Query, useMutation, useQuery } from '@tanstack/react-query'
 
 import { api, ApiError, type Session } from '@/api'
-import { setCsrfToken, setSignedOutHandler, setStaleTokenHandler } from '@/api/client'
+import { setCsrfToken, setSignedOutHandler, setStaleSessionHandler } from '@/api/client'
 
 import { queryClient } from './queries'
 
@@ -14,14 +14,16 @@ function take(session: Session | null): Session | null {
   return session
 }
 
-async function load(): Promise<Session | null> {
+async function ask(): Promise<Session | null> {
   try {
-    return take(await api.get<Session>('/session'))
+    return await api.get<Session>('/session')
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return take(null)
+    if (error instanceof ApiError && error.status === 401) return null
     throw error
   }
 }
+
+const load = async () => take(await ask())
 
 /** The session; null: nobody is logged in. */
 export function useSession() {
@@ -40,19 +42,31 @@ export function forget(): void {
 
 setSignedOutHandler(forget)
 
+let asking: Promise<Session | null> | undefined
+
+/** Asks who is logged in: once, however many requests were refused. */
+function askOnce(): Promise<Session | null> {
+  asking ??= ask().finally(() => {
+    asking = undefined
+  })
+  return asking
+}
+
 /**
- * Takes over the session that another tab has opened meanwhile. Where it is another operator's, what was asked for is
- * not done: it was not that one who asked.
+ * Takes over the session that another tab has opened meanwhile. Where it is another operator's, a write that was asked
+ * for is not done: it was not that one who asked. A read is done, and leaves it to the next write to say so.
  */
-async function renew(): Promise<void> {
-  const before = queryClient.getQueryData<Session | null>(KEY)
-  const now = await load()
-  queryClient.setQueryData(KEY, now)
+async function renew(writes: boolean): Promise<void> {
+  const now = await askOnce()
   if (!now) {
     forget()
     throw new ApiError(401, { message: 'Unauthorized' })
   }
-  if (before && before.operator.id !== now.operator.id) {
+  const before = queryClient.getQueryData<Session | null>(KEY)
+  const other = before && before.operator.id !== now.operator.id
+  if (other && !writes) return
+  queryClient.setQueryData(KEY, take(now))
+  if (other) {
     throw new ApiError(403, {
       message: `This browser is logged in as ${now.operator.name} by now`,
       details: { reason: `Nothing was done. Do it again as ${now.operator.name}, or log in again.` },
@@ -60,7 +74,7 @@ async function renew(): Promise<void> {
   }
 }
 
-setStaleTokenHandler(renew)
+setStaleSessionHandler(renew)
 
 export function useLogin() {
   return useMutation({

@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+
+import { api, type Session } from '@/api'
+import { setCsrfToken } from '@/api/client'
+
+import { queryClient } from './queries'
+import { forget } from './session'
+
+type Answer = [status: number, data: unknown]
+
+let sent: { method: string; path: string; token: string | null }[] = []
+let answers: Record<string, Answer[]>
+
+const session = (name: string, token: string): Session => ({
+  operator: { id: name, name },
+  csrfToken: token,
+  expiresAt: '2030-01-01T00:00:00Z',
+})
+
+/** What the page takes for its session. */
+const taken = () => queryClient.getQueryData<Session | null>(['session'])
+
+beforeEach(() => {
+  sent = []
+  answers = {}
+  vi.stubGlobal('fetch', async (address: string, init: RequestInit) => {
+    const path = address.replace('/admin/api', '')
+    sent.push({ method: init.method ?? '', path, token: new Headers(init.headers).get('X-CSRF-Token') })
+    const list = answers[`${init.method} ${path}`] ?? []
+    const next = list.length > 1 ? list.shift() : list[0]
+    if (!next) throw new Error(`nothing is prepared for ${init.method} ${path}`)
+    const [status, data] = next
+    const body =
+      status < 400 ? { success: true, data, requestId: 'r' } : { success: false, error: data, requestId: 'r' }
+    return Promise.resolve(new Response(JSON.stringify(body), { status }))
+  })
+  queryClient.setQueryData(['session'], session('ada', 'old'))
+  setCsrfToken('old')
+})
+afterEach(() => {
+  vi.unstubAllGlobals()
+  forget()
+})
+
+const unknown: Answer = [401, { code: 'AUTHENTICATION_ERROR', message: 'Unauthorized' }]
+const stale: Answer = [
+  403,
+  { code: 'AUTHORIZATION_ERROR', message: 'Forbidden', details: { field: 'X-CSRF-Token' } },
+]
+
+describe('after a login in another tab', () => {
+  it('reads that were under way are sent again, and ask only once who is logged in', async () => {
+    answers = {
+      'GET /keys': [unknown, [200, 'keys']],
+      'GET /topics': [unknown, [200, 'topics']],
+      'GET /session': [[200, session('ada', 'new')]],
+    }
+    expect(await Promise.all([api.get('/keys'), api.get('/topics')])).toEqual(['keys', 'topics'])
+    expect(sent.filter(({ path }) => path === '/session')).toHaveLength(1)
+    expect(taken()?.csrfToken).toBe('new')
+  })
+
+  it.each([['token', stale] as const, ['cookie', unknown] as const])(
+    'a write that was refused for its %s is sent again with the new token',
+    async (_, refusal) => {
+      answers = { 'POST /keys': [refusal, [200, 'made']], 'GET /session': [[200, session('ada', 'new')]] }
+      expect(await api.post('/keys', { body: {} })).toBe('made')
+      expect(sent.map(({ token }) => token)).toEqual(['old', null, 'new'])
+    },
+  )
+
+  it('as another operator, a read is done and the next write says so and does nothing', async () => {
+    answers = {
+      'GET /keys': [unknown, [200, 'keys']],
+      'POST /keys': [stale],
+      'GET /session': [[200, session('eve', 'hers')]],
+    }
+    expect(await api.get('/keys')).toBe('keys')
+    expect(taken()?.operator.name).toBe('ada')
+    await expect(api.post('/keys', { body: {} })).rejects.toMatchObject({
+      status: 403,
+      message: 'This browser is logged in as eve by now',
+    })
+    expect(sent.filter(({ method }) => method === 'POST')).toHaveLength(1)
+    expect(taken()?.operator.name).toBe('eve')
+  })
+})
+
+describe('where the session has ended', () => {
+  it('the page forgets it', async () => {
+    answers = { 'GET /keys': [unknown], 'GET /session': [unknown] }
+    await expect(api.get('/keys')).rejects.toMatchObject({ status: 401 })
+    expect(taken()).toBeNull()
+    expect(sent).toHaveLength(2)
+  })
+
+  it('it does so, too, where it ends just after the question', async () => {
+    answers = { 'GET /keys': [unknown], 'GET /session': [[200, session('ada', 'new')]] }
+    await expect(api.get('/keys')).rejects.toMatchObject({ status: 401 })
+    expect(taken()).toBeNull()
+    expect(sent).toHaveLength(3)
+  })
+
+  it('it forgets nothing where nobody answers', async () => {
+    answers = { 'GET /keys': [unknown], 'GET /session': [[503, { code: 'UNAVAILABLE', message: 'away' }]] }
+    await expect(api.get('/keys')).rejects.toMatchObject({ status: 503 })
+    expect(taken()?.operator.name).toBe('ada')
+  })
+})
