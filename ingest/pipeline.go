@@ -139,10 +139,23 @@ func orDefault[T int | int64 | time.Duration](setting *T, value T) {
 
 // SourcesChanged tells the pipeline that sources of a workspace were created,
 // changed or deleted by this process, which then holds at once. Changes by
-// others hold within a second.
+// others hold within a second: see AwaitOthers.
 func (p *Pipeline) SourcesChanged(workspace uuid.UUID) {
 	p.sources.forget(workspace)
 	p.retention.forget(workspace)
+}
+
+// AwaitOthers returns when no process accepts points any more by what it knew of
+// sources before a change that was committed at the latest at the given time, or
+// when the context ends: after a second or so. Lines with the name of a source that
+// was deleted would else be accepted for the deleted one, and be lost with it.
+func (p *Pipeline) AwaitOthers(ctx context.Context, committed time.Time) {
+	t := time.NewTimer(time.Until(committed.Add(sourceTTL + clockGrace)))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
 }
 
 // Accept takes points in the format (see the package comment) and returns when

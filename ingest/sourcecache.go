@@ -9,10 +9,13 @@ import (
 )
 
 const (
-	// sourceTTL is how long a source is believed to exist without asking: how
-	// long after its deletion points for it may still be accepted. They are void
-	// all the same, because the deletion covers them.
+	// sourceTTL is how long a source is believed to exist, and to have its name,
+	// without asking. Requests that delete or rename one are answered after that
+	// (Pipeline.AwaitOthers), so that nothing sent after the answer is taken for
+	// what was before it. What is accepted until then comes before the change.
 	sourceTTL = time.Second
+	// clockGrace is what the clocks of two processes may differ by in that time.
+	clockGrace = 50 * time.Millisecond
 	// maxCachedSources bounds the cache; when it is full it starts anew.
 	maxCachedSources = 100_000
 )

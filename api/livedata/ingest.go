@@ -20,6 +20,7 @@ type pipeline interface {
 	Accept(ctx context.Context, format ingest.Format, req ingest.Request) (ingest.Result, error)
 	// SourcesChanged makes a change of the workspace's sources hold at once.
 	SourcesChanged(workspace uuid.UUID)
+	AwaitOthers(ctx context.Context, committed time.Time)
 }
 
 // ingestAnswer is what became of a request's points.

@@ -217,11 +217,18 @@ func (a *api) patchSource(w http.ResponseWriter, r *http.Request) error {
 	if err := body.check(); err != nil {
 		return err
 	}
-	changed, err := a.Sources.UpdateSource(r.Context(), workspace, id, body.ExpectedVersion, body.apply)
+	before := ""
+	changed, err := a.Sources.UpdateSource(r.Context(), workspace, id, body.ExpectedVersion, func(s *postgres.Source) error {
+		before = s.Name
+		return body.apply(s)
+	})
 	if err != nil {
 		return err
 	}
 	a.Pipeline.SourcesChanged(workspace)
+	if changed.Name != before {
+		a.Pipeline.AwaitOthers(r.Context(), time.Now())
+	}
 	reply.Data(w, r, http.StatusOK, a.describe(r.Context(), workspace, changed)[0])
 	return nil
 }
@@ -235,10 +242,12 @@ func (a *api) deleteSource(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	committed := time.Now()
 	a.Pipeline.SourcesChanged(workspace)
 	// Committed, so it is answered 204 whatever comes now; what cannot be told
 	// the log at once is told in the background.
 	a.Deletions.attempt(r.Context(), left)
+	a.Pipeline.AwaitOthers(r.Context(), committed)
 	reply.NoContent(w)
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// setUpAtOnce is how many sources are made or removed at a time.
+	// setUpAtOnce is how many sources are made at a time.
 	setUpAtOnce = 8
 	// registerBatch is how many series one request of the set-up makes known.
 	registerBatch = 10_000
@@ -183,10 +183,14 @@ func (f *Fleet) bodies(p *Plan) [][]byte {
 	return bodies
 }
 
+// removedAtOnce is how many sources are deleted at once: each takes a second, until all
+// processes know.
+const removedAtOnce = 64
+
 // Remove deletes the sources, and with them their points.
 func (f *Fleet) Remove(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(setUpAtOnce)
+	group.SetLimit(removedAtOnce)
 	for _, id := range f.sources {
 		if id == "" {
 			continue

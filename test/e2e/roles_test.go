@@ -40,6 +40,7 @@ func (s *split) api(n int) *server {
 func TestSplitIntoProcessesByRole(t *testing.T) {
 	s := startSplit(t)
 	s.requireOneService("boiler")
+	s.requireNamesAreOfTheAnswer("kiln")
 	s.requireKeysWorkEverywhere()
 	for _, process := range s.All() {
 		began := time.Now()
@@ -71,14 +72,57 @@ func (s *split) requireOneService(name string) {
 	other.Do("GET", "/api/live-data/sources/"+source, nil, http.StatusNotFound, nil)
 	count, _ := other.totals(source, nil)
 	require.Zero(s.t, count, "the points of a deleted source are in no answer")
-	require.Eventually(s.t, func() bool {
-		a, err := other.Try("POST", "/api/live-data/ingest", batch{1}.body(source))
-		return err == nil && a.Status == http.StatusUnprocessableEntity
-	}, 5*time.Second, 50*time.Millisecond, "the other API takes no points of a deleted source")
+	a, err := other.Try("POST", "/api/live-data/ingest", batch{1}.body(source))
+	require.NoError(s.t, err)
+	require.Equal(s.t, http.StatusUnprocessableEntity, a.Status, "the other API takes no points of a deleted source")
 	again := other.createSource(name)
 	require.NotEqual(s.t, source, again, "the name is free again")
 	one.Do("DELETE", "/api/live-data/sources/"+again, nil, http.StatusNoContent, nil)
 	s.requireOneGraph()
+}
+
+// requireNamesAreOfTheAnswer deletes and renames sources on one API while the other one
+// remembers them. Lines with a name that are sent after the answer are of the source that
+// has it then: were they taken for the deleted one, they would be acknowledged and lost.
+func (s *split) requireNamesAreOfTheAnswer(name string) {
+	s.t.Helper()
+	one, other := s.api(0), s.api(1)
+	line := func() {
+		a, err := other.TryWith(http.Header{"Content-Type": {"text/plain"}}, "POST", "/api/live-data/ingest", []byte(name+" value=1"))
+		require.NoError(s.t, err)
+		require.Equal(s.t, http.StatusCreated, a.Status, "%+v", a.Error)
+	}
+	has := func() (id string) {
+		var found []struct{ ID, Name string }
+		one.Do("GET", "/api/live-data/sources?name="+name, nil, http.StatusOK, &found)
+		for _, source := range found {
+			if source.Name == name {
+				return source.ID
+			}
+		}
+		return ""
+	}
+	line()
+	first := has()
+	line() // remembered
+	one.Do("DELETE", "/api/live-data/sources/"+first, nil, http.StatusNoContent, nil)
+	line()
+	second := has()
+	require.NotEmpty(s.t, second)
+	require.NotEqual(s.t, first, second)
+	line()
+	one.Do("PATCH", "/api/live-data/sources/"+second, map[string]any{"name": name + " of before"}, http.StatusOK, nil)
+	line()
+	third := has()
+	require.NotEmpty(s.t, third, "the name is free, and a line with it makes a source")
+	require.NotEqual(s.t, second, third)
+	for source, points := range map[string]float64{second: 2, third: 1} {
+		require.Eventually(s.t, func() bool {
+			count, _ := other.totals(source, url.Values{"from": {"now-1h"}, "to": {"now"}})
+			return count == points
+		}, 20*time.Second, 50*time.Millisecond)
+		one.Do("DELETE", "/api/live-data/sources/"+source, nil, http.StatusNoContent, nil)
+	}
 }
 
 // requireOneGraph writes the graph on one API, reads it on the other, and undoes it
