@@ -85,7 +85,7 @@ func (r *run) read(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.QueryTimeout)
 	defer cancel()
 	if err := r.selectGroups(ctx); err != nil {
-		return err
+		return explainTimeout(err, r.QueryTimeout)
 	}
 	if r.q.format != formatJSON {
 		form, err := r.rowForm()

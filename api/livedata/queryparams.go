@@ -1,6 +1,8 @@
 package livedata
 
 import (
+	"context"
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -224,15 +226,21 @@ func tooManySeries() error {
 
 // explainLimits says what to narrow when a query ran out of time or memory.
 func explainLimits(err error, timeout time.Duration) error {
-	switch fault.KindOf(err) {
-	case fault.Timeout:
-		seconds := int(math.Ceil(timeout.Seconds()))
-		return fault.Newf(fault.Timeout, "The query took longer than %d s: ask for a shorter range, fewer series or a longer interval", seconds).
-			With("field", "query").With("reason", "took too long").With("limit", seconds).With("narrow", narrow).
-			After(time.Second).Because(err)
-	case fault.Invalid:
+	if fault.Is(err, fault.Invalid) {
 		return fault.New(fault.Invalid, "The query needs too much memory: ask for a shorter range, fewer series or fewer aggregations").
 			With("field", "query").With("reason", "needs too much memory").With("narrow", narrow).Because(err)
 	}
-	return err
+	return explainTimeout(err, timeout)
+}
+
+// explainTimeout says what to narrow when a query ran out of time, in whichever store.
+func explainTimeout(err error, timeout time.Duration) error {
+	late := fault.Is(err, fault.Timeout) || fault.Is(err, fault.Internal) && errors.Is(err, context.DeadlineExceeded)
+	if !late {
+		return err
+	}
+	seconds := int(math.Ceil(timeout.Seconds()))
+	return fault.Newf(fault.Timeout, "The query took longer than %d s: ask for a shorter range, fewer series or a longer interval", seconds).
+		With("field", "query").With("reason", "took too long").With("limit", seconds).With("narrow", narrow).
+		After(time.Second).Because(err)
 }

@@ -53,7 +53,7 @@ func (a *api) listSeries(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	list, total, more, err := a.Series.Series(ctx, workspace, filter, page)
 	if err != nil {
-		return err
+		return explainTimeout(err, a.QueryTimeout)
 	}
 	answers, err := a.describeSeries(ctx, workspace, list)
 	if err != nil {
@@ -77,7 +77,7 @@ func (a *api) describeSeries(ctx context.Context, workspace uuid.UUID, list []po
 	texts, _ := byKind(groups, pointblock.KindString)
 	hidden, err := deleted.Of(ctx, a.Series, workspace, list)
 	if err != nil {
-		return nil, err
+		return nil, explainTimeout(err, a.QueryTimeout)
 	}
 	stats, err := a.Points.SeriesStats(ctx, numbers, texts, keptOf(list, time.Now()), hidden)
 	if err != nil {

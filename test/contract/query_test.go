@@ -290,6 +290,18 @@ func TestAQueryThatTakesTooLongIs504(t *testing.T) {
 	require.Equal(t, "1", a.Header.Get("Retry-After"))
 }
 
+// TestAQueryWhoseTimeEndsAnywhereIs504: before the points are asked for, too.
+func TestAQueryWhoseTimeEndsAnywhereIs504(t *testing.T) {
+	group := &contract.LiveData{Change: func(d *livedata.Deps) { d.QueryTimeout = time.Nanosecond }}
+	l := &live{Server: contract.Start(t, group.Group), LiveData: group}
+	made := l.createSource(t, `{"name":"boiler"}`)
+	l.register(t, l.Workspace, seriesKey{source: made.ID, metric: "m"})
+	for _, path := range []string{"/api/live-data/query", "/api/live-data/query?aggregation=avg", "/api/live-data/series"} {
+		l.Do(t, contract.Request{Path: path}).
+			RequireFailure(t, http.StatusGatewayTimeout, "INTERNAL_ERROR", "", map[string]any{"reason": "took too long"})
+	}
+}
+
 // badQueries are parameters of a query, with the name of the one that is wrong; none is the
 // right one among them.
 func badQueries(node string) map[string]string {
