@@ -137,7 +137,7 @@ func decodeStacks(kept redis.Stacks) *postgres.GraphStacks {
 // given.
 func (s *stacks) keep(workspace uuid.UUID, state *postgres.GraphState, used *postgres.GraphStacks) {
 	now, changed := state.Stacks()
-	base := now.Head - graph.Sequence(len(state.Recorded()))
+	base := state.StacksBase()
 	if used != nil && used.Head == base {
 		s.metrics.stacksFound.Inc()
 	} else {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -124,3 +125,15 @@ func (tx *GraphTx) Exec(statement string) error {
 	_, err := tx.conn.Exec(tx.ctx, statement)
 	return err
 }
+
+// PruneEntriesTo is PruneEntries with how many are kept that stand.
+func (db *DB) PruneEntriesTo(ctx context.Context, workspace uuid.UUID, after int64, kept int) (pruned, next int64, err error) {
+	return db.pruneEntries(ctx, workspace, after, kept)
+}
+
+// The statements of PruneEntries.
+const (
+	SelectEntries = selectEntries
+	KeptBounds    = keptBounds
+	DeleteEntries = deleteEntries
+)

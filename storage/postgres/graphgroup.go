@@ -144,7 +144,7 @@ const moveFence = `UPDATE command_offsets o SET next_offset = t.next, updated_at
 	FROM unnest($2::int[], $3::bigint[], $4::bigint[], $5::boolean[]) AS t (partition, was, next, held)
 	WHERE o.topic_id = $1 AND o.partition = t.partition AND o.next_offset = t.was AND o.owner IS NOT DISTINCT FROM $6::uuid`
 
-const lockHeads = `SELECT h.workspace_id, h.sequence FROM graph_heads h JOIN workspaces w ON w.id = h.workspace_id
+const lockHeads = `SELECT h.workspace_id, h.sequence, h.stacks_void FROM graph_heads h JOIN workspaces w ON w.id = h.workspace_id
 	WHERE h.workspace_id = ANY($1) AND w.deleted_at IS NULL ORDER BY h.workspace_id FOR UPDATE OF h`
 
 const beginHeads = `INSERT INTO graph_heads (workspace_id)
@@ -174,7 +174,7 @@ func (tx *GraphTx) begin(g GraphGroup) error {
 			return nil
 		})
 	}
-	heads := map[uuid.UUID]graph.Sequence{}
+	heads := map[uuid.UUID]graphHead{}
 	b.Queue(lockHeads, wanted.workspaces).Query(readHeads(heads))
 	if len(wanted.records.ids) > 0 {
 		b.Queue(selectOutcomes, wanted.records.workspaces, wanted.records.ids).Query(tx.readOutcomes)
@@ -201,11 +201,15 @@ func (tx *GraphTx) begin(g GraphGroup) error {
 	return tx.settleHeads(g, heads)
 }
 
-func readHeads(heads map[uuid.UUID]graph.Sequence) func(pgx.Rows) error {
+// graphHead is how far a workspace's graph is. Undo stacks that are as of void are not
+// worth anything.
+type graphHead struct{ sequence, void graph.Sequence }
+
+func readHeads(heads map[uuid.UUID]graphHead) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		var id uuid.UUID
-		var head graph.Sequence
-		_, err := pgx.ForEachRow(rows, []any{&id, &head}, func() error {
+		var head graphHead
+		_, err := pgx.ForEachRow(rows, []any{&id, &head.sequence, &head.void}, func() error {
 			heads[id] = head
 			return nil
 		})
@@ -225,7 +229,7 @@ func (tx *GraphTx) readOutcomes(rows pgx.Rows) error {
 
 // settleHeads gives each state its head. A workspace without one gets it; one that
 // does not stand gets none, and nothing is decided there.
-func (tx *GraphTx) settleHeads(g GraphGroup, heads map[uuid.UUID]graph.Sequence) error {
+func (tx *GraphTx) settleHeads(g GraphGroup, heads map[uuid.UUID]graphHead) error {
 	var missing []uuid.UUID
 	for i := range g.Workspaces {
 		if _, ok := heads[g.Workspaces[i].Workspace]; !ok {

@@ -52,9 +52,13 @@ func newGraphState(tx *GraphTx, needs *GraphNeeds) *GraphState {
 }
 
 // begin is called when the head is locked.
-func (s *GraphState) begin(head graph.Sequence, remembered *GraphStacks) {
-	s.head = head
-	s.undo.remember(head, remembered)
+func (s *GraphState) begin(head graphHead, remembered *GraphStacks) {
+	s.head, s.undo.base = head.sequence, head.sequence
+	if head.sequence <= head.void {
+		s.undo.base = noStacks
+		return
+	}
+	s.undo.remember(head.sequence, remembered)
 }
 
 // Next gives the sequence of the next change.

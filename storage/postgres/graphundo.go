@@ -15,6 +15,7 @@ import (
 
 // undoState are the stacks of a workspace inside a transaction.
 type undoState struct {
+	base      graph.Sequence             // of remembered stacks that are true; noStacks: of none
 	stacks    map[uuid.UUID]graph.Stacks // by actor, uuid.Nil: the workspace's; those that were asked for
 	own       map[uuid.UUID]bool         // stacks that are copies, free to change
 	touched   map[uuid.UUID]bool         // actors whose stacks are others than before, also if they are not in stacks
@@ -23,6 +24,9 @@ type undoState struct {
 	byCommand map[uuid.UUID]graph.Sequence
 	cancelled map[graph.Sequence]graph.Sequence // what this transaction undid, and by which change, or redid (0)
 }
+
+// noStacks is as of when no stacks are.
+const noStacks graph.Sequence = -1
 
 // stackMove is what a change does to the stacks of its entry's actor and of the
 // workspace.
@@ -252,6 +256,10 @@ func (s *GraphState) Stacks() (stacks *GraphStacks, changed []uuid.UUID) {
 	}
 	return &GraphStacks{Head: s.head, Actors: s.undo.stacks}, changed
 }
+
+// StacksBase tells as of which sequence remembered stacks were true when this transaction
+// began; negative: whatever is remembered is void.
+func (s *GraphState) StacksBase() graph.Sequence { return s.undo.base }
 
 // keepChange decodes a change and keeps it for the rest of the transaction.
 func (s *GraphState) keepChange(sequence graph.Sequence, encoded []byte) (*graph.Change, error) {

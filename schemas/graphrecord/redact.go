@@ -1,0 +1,63 @@
+package graphrecord
+
+import (
+	"bytes"
+
+	"github.com/google/uuid"
+
+	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
+)
+
+// PurgedName is the name of a node whose data was removed. A node is never without one.
+const PurgedName = "purged"
+
+// RedactChange removes from a change what a node and the edges at it were: names, texts
+// and properties, before and after. Ids, types, times and versions stay. It returns the
+// ids of the edges at the node.
+func RedactChange(c *eventsv1.Change, node uuid.UUID) (edges []uuid.UUID) {
+	for _, step := range c.GetSteps() {
+		switch {
+		case redactNode(step.GetNode(), node):
+		case redactEdge(step.GetEdge(), node):
+			edges = append(edges, uuid.UUID(step.GetEdge().GetId()))
+		default:
+			continue
+		}
+		if b := step.GetBefore(); b != nil {
+			b.Fields, b.Stamps = nil, nil
+		}
+	}
+	return edges
+}
+
+// RedactOutcome is [RedactChange] of what came of a command.
+func RedactOutcome(o *eventsv1.Outcome, node uuid.UUID) {
+	for _, result := range o.GetResults() {
+		_ = redactNode(result.GetNode(), node) || redactEdge(result.GetEdge(), node)
+	}
+}
+
+func redactNode(n *eventsv1.Node, node uuid.UUID) bool {
+	if n == nil || !bytes.Equal(n.GetId(), node[:]) {
+		return false
+	}
+	n.Name, n.Description, n.Properties = PurgedName, nil, nil
+	redactLife(n.GetLife())
+	return true
+}
+
+func redactEdge(e *eventsv1.Edge, node uuid.UUID) bool {
+	if e == nil || !bytes.Equal(e.GetSourceId(), node[:]) && !bytes.Equal(e.GetTargetId(), node[:]) {
+		return false
+	}
+	e.Properties = nil
+	redactLife(e.GetLife())
+	return true
+}
+
+// redactLife removes the names of properties, which are those of the stamps.
+func redactLife(l *eventsv1.Lifecycle) {
+	if l != nil {
+		l.Stamps = nil
+	}
+}
