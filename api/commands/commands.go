@@ -41,6 +41,7 @@ type Deps struct {
 	Log      commandLog
 	Outcomes outcomeStore
 	Fate     fate
+	Purges   purges
 	// AbandonAfter is how long a command may be on its way into the log; 0: 2 minutes.
 	AbandonAfter time.Duration
 	// Waiter runs as long as the routes are served.
@@ -78,6 +79,7 @@ func Routes(deps Deps) []route.Route {
 		{Method: http.MethodPost, Pattern: executePath, Scopes: writeScopes, Handle: a.execute, Work: route.ChangesGraph, Room: a.room},
 		{Method: http.MethodPost, Pattern: batchPath, Scopes: writeScopes, Handle: a.batch, Work: route.ChangesGraph, Room: a.room},
 		{Method: http.MethodGet, Pattern: commandPath, Scopes: writeScopes, Handle: a.get},
+		{Method: http.MethodPost, Pattern: purgePath, Scopes: []request.Scope{request.Admin}, Handle: a.purge},
 	}
 }
 

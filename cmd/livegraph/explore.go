@@ -23,6 +23,7 @@ type GraphCmd struct {
 	History   GraphHistoryCmd   `cmd:"" help:"List what was done to a node, or to the whole graph, newest first."`
 	Undo      GraphUndoCmd      `cmd:"" help:"Take back a command, by default the workspace's last."`
 	Redo      GraphRedoCmd      `cmd:"" help:"Do again what was taken back, by default the last."`
+	Purge     GraphPurgeCmd     `cmd:"" help:"Remove what a deleted node was from the graph and its history, for good."`
 }
 
 // GraphNodesCmd lists nodes.

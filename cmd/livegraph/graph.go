@@ -34,7 +34,7 @@ func (p *process) graphRoutes(bodies *request.Budget) []route.Route {
 	return append(
 		queries.Routes(queries.Deps{Graph: p.postgres, Journal: p.postgres, Feed: p.feed, TokenKey: p.install.CheckpointKey, QueryTimeout: p.cfg.API.QueryTimeout}),
 		commands.Routes(commands.Deps{
-			Log: p.kafka, Outcomes: p.postgres, Fate: p.postgres, Waiter: p.waiter, Keys: p.repeats,
+			Log: p.kafka, Outcomes: p.postgres, Fate: p.postgres, Purges: p.postgres, Waiter: p.waiter, Keys: p.repeats,
 			IDKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
 		})...)
 }

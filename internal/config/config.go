@@ -58,6 +58,7 @@ type Config struct {
 	Streams    Streams    `embed:"" prefix:"streams-"`
 	Points     Points     `embed:"" prefix:"points-"`
 	Rollups    Rollups    `embed:"" prefix:"rollups-"`
+	Graph      Graph      `embed:"" prefix:"graph-"`
 	Commands   Commands   `embed:"" prefix:"commands-"`
 	Lexical    Lexical    `embed:"" prefix:"lexical-"`
 	Audit      Audit      `embed:"" prefix:"audit-"`
@@ -129,6 +130,11 @@ type Rollups struct {
 	Enabled bool          `help:"Compute them. Without, queries of what is newer than the last ones read points." default:"true" negatable:"" env:"LIVEGRAPH_ROLLUPS_ENABLED"`
 	Quiet   time.Duration `help:"How long after points came late, were overwritten or deleted their minutes and hours are computed again, at least; twice that at most." default:"1m" env:"LIVEGRAPH_ROLLUPS_QUIET"`
 	Late    time.Duration `help:"How long after the end of an hour its points may come without being late." default:"5m" env:"LIVEGRAPH_ROLLUPS_LATE"`
+}
+
+// Graph holds the settings of the graph's upkeep, which role points does.
+type Graph struct {
+	DeletedFor time.Duration `help:"How long after its deletion a node can be brought back and its data is in the journal; then it is purged. 0: for ever." default:"0s" env:"LIVEGRAPH_GRAPH_DELETED_FOR"`
 }
 
 // Commands holds the settings of the commands consumer.
@@ -218,6 +224,9 @@ func (c *Config) Validate() error {
 	c.API.validate(bad)
 	if c.Rollups.Late < 0 {
 		bad("rollups-late", "must not be below zero")
+	}
+	if c.Graph.DeletedFor < 0 {
+		bad("graph-deleted-for", "must not be below zero")
 	}
 	c.Commands.validate(bad)
 	c.Lexical.validate(bad)

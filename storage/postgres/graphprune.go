@@ -13,22 +13,17 @@ import (
 )
 
 const (
-	// keptEntries is how many commands that stand are kept to be undone, of each actor and of
-	// each workspace: ten times the depth of the stacks, so that going back a whole stack
-	// uncovers as much again.
+	// keptEntries is how many commands that stand are kept to be undone, of each actor: ten
+	// times the depth of the stacks, so that going back a whole stack uncovers another.
 	keptEntries = 1_000
 	// pruneBatch is how many entries one statement looks at.
 	pruneBatch = 2_000
 )
 
-// keptBounds gives of actors, uuid.Nil is everybody, from which command on those that stand
-// are kept, and the newest.
+// keptBounds gives of actors from which command on those that stand are kept, and the newest.
 const keptBounds = `SELECT t.actor_id,
-		CASE WHEN t.actor_id = '00000000-0000-0000-0000-000000000000'
-			THEN (SELECT sequence FROM undo_entries w WHERE w.workspace_id = $1 AND w.cancelled_by = 0 AND w.sequence > 0
-				ORDER BY w.sequence DESC OFFSET $3 - 1 LIMIT 1)
-			ELSE (SELECT sequence FROM undo_entries a WHERE a.workspace_id = $1 AND a.actor_id = t.actor_id AND a.cancelled_by = 0
-				ORDER BY a.sequence DESC OFFSET $3 - 1 LIMIT 1) END,
+		(SELECT sequence FROM undo_entries a WHERE a.workspace_id = $1 AND a.actor_id = t.actor_id AND a.cancelled_by = 0
+			ORDER BY a.sequence DESC OFFSET $3 - 1 LIMIT 1),
 		GREATEST(
 			(SELECT max(sequence) FROM undo_entries a WHERE a.workspace_id = $1 AND a.actor_id = t.actor_id AND a.cancelled_by = 0),
 			(SELECT max(sequence) FROM undo_entries a WHERE a.workspace_id = $1 AND a.actor_id = t.actor_id AND a.cancelled_by > 0))
@@ -44,7 +39,7 @@ const (
 // no REDO can be about any more, tells how many, and returns where to go on; 0: nowhere.
 // Those are in no undo stack, however many commands are undone, up to keptEntries; or they
 // were undone, and newer commands have cleared them from the redo stack. Each actor's newest
-// stays: it says what is cleared.
+// stays, since it was not undone before itself: it says what is cleared.
 func (db *DB) PruneEntries(ctx context.Context, workspace uuid.UUID, after int64) (pruned, next int64, err error) {
 	return db.pruneEntries(ctx, workspace, after, keptEntries)
 }
@@ -70,12 +65,9 @@ func (db *DB) pruneEntries(ctx context.Context, workspace uuid.UUID, after int64
 		}
 		var gone []int64
 		for _, e := range page {
+			// What is in the stacks of the workspace is in the actor's.
 			own := bounds[e.Actor]
-			spent := e.CancelledBy < own.newest
-			if e.CancelledBy == 0 {
-				spent = e.Sequence < own.from && e.Sequence < bounds[uuid.Nil].from
-			}
-			if spent && e.Sequence < own.newest {
+			if e.CancelledBy == 0 && e.Sequence < own.from || e.CancelledBy > 0 && e.CancelledBy < own.newest {
 				gone = append(gone, int64(e.Sequence))
 			}
 		}
@@ -93,7 +85,7 @@ func (db *DB) pruneEntries(ctx context.Context, workspace uuid.UUID, after int64
 type keptBound struct{ from, newest graph.Sequence }
 
 func readKeptBounds(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, page []graph.Entry, kept int) (map[uuid.UUID]keptBound, error) {
-	bounds := map[uuid.UUID]keptBound{uuid.Nil: {}}
+	bounds := map[uuid.UUID]keptBound{}
 	for _, e := range page {
 		bounds[e.Actor] = keptBound{}
 	}

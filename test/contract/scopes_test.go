@@ -74,6 +74,7 @@ func scopesOfRoutes() map[string]needs {
 		"GET /api/rag/index/status":                 readNodes,
 		"GET /api/admin/audit":                      admin,
 		"GET /api/admin/usage":                      admin,
+		"POST /api/admin/nodes/{id}/purge":          admin,
 		"POST /api/admin/reindex":                   admin,
 	}
 }
