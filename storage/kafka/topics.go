@@ -291,6 +291,7 @@ func (c *Client) lookAt(t *topic) (gone bool) {
 	if t.group != "" {
 		c.measureFill(ctx, t)
 	}
+	c.measureOthers(ctx, t)
 	if t.looks++; t.looks%trimEvery == 0 {
 		c.boundRecords(ctx, t)
 	}
