@@ -98,6 +98,7 @@ type statusRate struct {
 
 type consumerAnswer struct {
 	Topic      string  `json:"topic"`
+	Group      string  `json:"group"` // a topic may have several
 	LagRecords int64   `json:"lagRecords"`
 	LagSeconds float64 `json:"lagSeconds"` // of the slowest partition
 }

@@ -60,7 +60,9 @@ func (o *Overview) take(now time.Time) sample {
 		s.commands = plus(s.commands, 0)
 	}
 	slices.SortFunc(s.engines, func(a, b engineAnswer) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(s.consumers, func(a, b consumerAnswer) int { return cmp.Compare(a.Topic, b.Topic) })
+	slices.SortFunc(s.consumers, func(a, b consumerAnswer) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group))
+	})
 	slices.SortFunc(s.dead, func(a, b deadLetterCount) int { return cmp.Compare(a.Topic, b.Topic) })
 	return s
 }
@@ -97,12 +99,11 @@ var readers = map[string]func(*sample, *dto.Metric){
 	"livegraph_engine_probe_duration_seconds": func(s *sample, m *dto.Metric) {
 		s.engine(m).ProbeSeconds = m.GetGauge().GetValue()
 	},
-	"livegraph_kafka_partition_lag_records": func(s *sample, m *dto.Metric) {
-		s.consumer(m).LagRecords += int64(m.GetGauge().GetValue())
+	"livegraph_kafka_reader_lag_records": func(s *sample, m *dto.Metric) {
+		s.consumer(m).LagRecords = int64(m.GetGauge().GetValue())
 	},
-	"livegraph_kafka_partition_lag_seconds": func(s *sample, m *dto.Metric) {
-		c := s.consumer(m)
-		c.LagSeconds = max(c.LagSeconds, m.GetGauge().GetValue())
+	"livegraph_kafka_reader_lag_seconds": func(s *sample, m *dto.Metric) {
+		s.consumer(m).LagSeconds = m.GetGauge().GetValue()
 	},
 	"livegraph_dead_letters": func(s *sample, m *dto.Metric) {
 		if label(m, "state") == "open" {
@@ -141,12 +142,12 @@ func (s *sample) engine(m *dto.Metric) *engineAnswer {
 	return &s.engines[i]
 }
 
-// consumer gives the sample's row of a metric's topic.
+// consumer gives the sample's row of a metric's topic and group.
 func (s *sample) consumer(m *dto.Metric) *consumerAnswer {
-	topic := label(m, "topic")
-	i := slices.IndexFunc(s.consumers, func(c consumerAnswer) bool { return c.Topic == topic })
+	topic, group := label(m, "topic"), label(m, "group")
+	i := slices.IndexFunc(s.consumers, func(c consumerAnswer) bool { return c.Topic == topic && c.Group == group })
 	if i < 0 {
-		i, s.consumers = len(s.consumers), append(s.consumers, consumerAnswer{Topic: topic})
+		i, s.consumers = len(s.consumers), append(s.consumers, consumerAnswer{Topic: topic, Group: group})
 	}
 	return &s.consumers[i]
 }

@@ -69,6 +69,7 @@ type process struct {
 	clickhouse *clickhouse.DB
 	kafka      *kafka.Client
 	embedders             // none, if no role needs one and none is configured
+	oldModel   *oldModel  // nil: no index can need the embedded embedder beside the configured one
 	redis      *redis.DB  // nil without a role that needs it
 	milvus     *milvus.DB // nil: no address is configured
 
@@ -348,8 +349,12 @@ func (p *process) run(ctx context.Context, listener net.Listener) error {
 	p.runAudit(groupCtx, group)
 	p.runIndex(groupCtx, group)
 	p.runOperations(groupCtx, group)
+	if p.oldModel != nil {
+		group.Go(func() error { return p.oldModel.Run(groupCtx) })
+	}
 	group.Go(func() error {
 		defer stopBackground()
+		p.oldModel.await(ctx)
 		serving, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(groupCtx, cancel)()

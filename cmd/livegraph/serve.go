@@ -112,6 +112,7 @@ func (c *ServeCmd) serveOn(ctx context.Context, out *output, listener net.Listen
 		return err
 	}
 	defer p.close()
+	p.watchOldModel(engines)
 	var first firstrun.Record
 	made := false
 	if c.Has("api") { // the key's only copy belongs where its owner looks for it

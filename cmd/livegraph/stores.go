@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/milvus"
@@ -44,6 +46,9 @@ type embedders struct {
 	embedder embed.Embedder // nil: none is configured and none was started
 	queries  *embed.Queries // nil likewise
 	asked    embed.Embedder // by queries
+	// embeddedAt is where the embedded embedder runs for the sake of an index of its
+	// model, beside the configured one.
+	embeddedAt *atomic.Pointer[string]
 }
 
 // openEmbedders makes them by the settings.
@@ -57,21 +62,29 @@ func openEmbedders(cfg config.Embedder) (e embedders, err error) {
 			return e, err
 		}
 	}
+	embeddedAt := new(atomic.Pointer[string])
+	e.embeddedAt = embeddedAt
 	e.queries = embed.NewQueries(embed.QueryOptions{Embedder: e.asked, Timeout: cfg.QueryTimeout, Other: func(m embed.Model) (embed.Embedder, bool) {
-		return previousEmbedder(cfg, m)
+		return previousEmbedder(cfg, embeddedAt.Load(), m)
 	}})
 	return e, nil
 }
 
 // previousEmbedder makes an embedder of the model that an index is of which was made
-// before the settings changed: the one inside the binary, or the one that the settings
-// name as the previous one.
-func previousEmbedder(cfg config.Embedder, model embed.Model) (embed.Embedder, bool) {
+// before the settings changed: the one inside the binary, the one that the settings name
+// as the previous one, or the embedded one, if it runs.
+func previousEmbedder(cfg config.Embedder, embeddedAt *string, model embed.Model) (embed.Embedder, bool) {
 	if static := embed.NewStatic(); static.Model() == model {
 		return static, true
 	}
 	previous := cfg.Previous()
-	if !previous.Remote() || previous.Model != model.Name || previous.Dimensions != model.Dimensions {
+	ofModel := func() bool {
+		return previous.Remote() && embed.Model{Name: previous.Model, Dimensions: previous.Dimensions} == model
+	}
+	if !ofModel() && embeddedAt != nil {
+		previous.UseEmbedded(*embeddedAt, embedded.EmbedderModel, embedded.EmbedderDimensions)
+	}
+	if !ofModel() {
 		return nil, false
 	}
 	e, err := openEmbedder(previous.ForQueries())

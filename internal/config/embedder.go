@@ -32,7 +32,7 @@ type Embedder struct {
 	Threads               int           `name:"embedder-threads" help:"Embedded embedder only: cores that a batch is computed on, two batches at a time. 0: half of the machine's." default:"0" env:"LIVEGRAPH_EMBEDDER_THREADS"`
 	TLS                   EngineTLS     `embed:"" prefix:"embedder-tls-" envprefix:"LIVEGRAPH_EMBEDDER_TLS_"`
 
-	PreviousAt         string `name:"previous-embedder" help:"Base URL of the API whose model the search index is of, while an index of another model is made: queries are embedded by it until the new index takes its place. Not needed for static." env:"LIVEGRAPH_PREVIOUS_EMBEDDER"`
+	PreviousAt         string `name:"previous-embedder" help:"Base URL of the API whose model the search index is of, while an index of another model is made: queries are embedded by it until the new index takes its place. Not needed for static, nor for the embedded one where it has run on this data directory." env:"LIVEGRAPH_PREVIOUS_EMBEDDER"`
 	PreviousKey        Secret `name:"previous-embedder-key" help:"API key of that URL; empty: it asks for none." env:"LIVEGRAPH_PREVIOUS_EMBEDDER_KEY"`
 	PreviousModel      string `name:"previous-embedder-model" help:"Model that is asked of that URL; needed with one." env:"LIVEGRAPH_PREVIOUS_EMBEDDER_MODEL"`
 	PreviousDimensions int    `name:"previous-embedder-dimensions" help:"Length of that model's vectors; needed with a URL." env:"LIVEGRAPH_PREVIOUS_EMBEDDER_DIMENSIONS"`
@@ -43,6 +43,12 @@ func (e Embedder) Static() bool { return e.At == EmbedderStatic }
 
 // Remote reports whether there is a URL to ask, configured or filled in.
 func (e Embedder) Remote() bool { return e.At != "" && !e.Static() }
+
+// encrypted reports whether an embedder is asked over TLS, the configured one or the
+// previous one.
+func (e Embedder) encrypted() bool {
+	return strings.HasPrefix(e.At, "https://") || strings.HasPrefix(e.PreviousAt, "https://")
+}
 
 // ForQueries returns the settings of a client for queries, which somebody waits for:
 // nothing is repeated, and it answers within QueryTimeout or not at all.
@@ -96,13 +102,14 @@ func (e Embedder) validate(bad func(setting, format string, args ...any)) {
 		e.validateURL(bad)
 		return
 	}
-	e.TLS.validate("embedder-tls", false, "--embedder as https://…", bad)
+	previous := e.Previous()
+	e.TLS.validate("embedder-tls", e.encrypted(), "--embedder as https://…", bad)
 	for _, s := range []struct {
 		flag string
 		set  bool
 	}{
 		{"embedder-key", e.Key != ""}, {"embedder-model", e.Model != ""}, {"embedder-dimensions", e.Dimensions != 0},
-		{"embedder-allow-private-addresses", e.AllowPrivateAddresses},
+		{"embedder-allow-private-addresses", e.AllowPrivateAddresses && !previous.Remote()}, // which it holds for, too
 	} {
 		if s.set {
 			bad(s.flag, "is for a URL in --embedder; that is empty or static")
@@ -117,7 +124,7 @@ func (e Embedder) validatePrevious(bad func(setting, format string, args ...any)
 	case previous.Remote():
 		previous.validateURL(func(setting, format string, args ...any) {
 			if strings.HasPrefix(setting, "embedder-tls") || setting == "embedder-allow-private-addresses" {
-				return // those of the embedder hold for both
+				return // those of the embedder hold for both, and are checked with them
 			}
 			bad("previous-"+setting, format, args...)
 		})
@@ -150,5 +157,5 @@ func (e Embedder) validateURL(bad func(setting, format string, args ...any)) {
 	if strings.ContainsFunc(e.Key.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }) {
 		bad("embedder-key", "has characters that no key has (its value is not shown)")
 	}
-	e.TLS.validate("embedder-tls", u.Scheme == "https", "--embedder as https://…", bad)
+	e.TLS.validate("embedder-tls", e.encrypted(), "--embedder as https://…", bad)
 }

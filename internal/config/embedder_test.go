@@ -56,6 +56,23 @@ func TestWrongSettingsOfTheEmbedderAreRefusedByName(t *testing.T) {
 	}
 }
 
+func TestThePreviousEmbedderMayBeReachedWhateverTheNewOneIs(t *testing.T) {
+	const previous = " --previous-embedder-model=m --previous-embedder-dimensions=384 "
+	for _, args := range []string{
+		"--embedder=static --previous-embedder=http://embedder:8080/v1 --embedder-allow-private-addresses",
+		"--previous-embedder=http://embedder:8080/v1 --embedder-allow-private-addresses",
+		"--embedder=static --previous-embedder=https://e/v1 --embedder-tls-ca=ca.pem",
+		"--embedder=http://e/v1 --embedder-model=n --embedder-dimensions=2 --embedder-allow-private-addresses" +
+			" --previous-embedder=https://e/v1 --embedder-tls-ca=ca.pem",
+	} {
+		cfg, err := parse(t, "", strings.Fields(args+previous)...)
+		require.NoError(t, err, args)
+		require.Equal(t, cfg.Embedder.AllowPrivateAddresses, cfg.Embedder.Previous().AllowPrivateAddresses)
+	}
+	_, err := parse(t, "", strings.Fields("--embedder=static --previous-embedder=http://e/v1"+previous)...)
+	require.ErrorContains(t, err, "--previous-embedder: must be https://")
+}
+
 func TestAnEmbeddedEmbedderIsFilledInWithItsKeyApart(t *testing.T) {
 	cfg, err := parse(t, "")
 	require.NoError(t, err)

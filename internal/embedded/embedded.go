@@ -59,7 +59,12 @@ type Engines struct {
 	postgres   *Process
 	valkey     *Process
 	milvus     *Process
-	embedder   *Process
+
+	site       func(name string, packages *Packages) EngineOptions
+	mu         sync.Mutex
+	embedder   *Process // it may be started and stopped while the others run
+	registerer prometheus.Registerer
+	registered bool // the embedder
 }
 
 // Start takes the data directory and starts, at the same time, each engine that
@@ -92,6 +97,7 @@ func (e *Engines) start(ctx context.Context, dir string, o Options) error {
 		return EngineOptions{Dir: filepath.Join(dir, name), LogDir: filepath.Join(dir, "logs"),
 			Packages: packages, Logger: o.Logger, Progress: progress}
 	}
+	e.site = site
 	group, ctx := errgroup.WithContext(ctx)
 	if len(o.Configured.KafkaBrokers) == 0 {
 		group.Go(func() (err error) {
@@ -175,7 +181,10 @@ func (e *Engines) Kafka() *Kafka { return e.kafka }
 // Processes are the engines that run as child processes.
 func (e *Engines) Processes() []*Process {
 	var running []*Process
-	for _, p := range []*Process{e.embedder, e.clickhouse, e.milvus, e.valkey, e.postgres} {
+	e.mu.Lock()
+	embedder := e.embedder
+	e.mu.Unlock()
+	for _, p := range []*Process{embedder, e.clickhouse, e.milvus, e.valkey, e.postgres} {
 		if p != nil {
 			running = append(running, p)
 		}
@@ -186,12 +195,22 @@ func (e *Engines) Processes() []*Process {
 // Register makes the engines' restarts known to the registerer; nil: nothing
 // happens.
 func (e *Engines) Register(registerer prometheus.Registerer) {
-	for _, p := range e.Processes() {
-		promauto.With(registerer).NewCounterFunc(prometheus.CounterOpts{
-			Name: "livegraph_embedded_restarts_total", Help: "Times that an embedded engine ended unexpectedly and was started again.",
-			ConstLabels: prometheus.Labels{"engine": p.Name()},
-		}, func() float64 { return float64(p.Restarts()) })
+	for _, p := range []*Process{e.clickhouse, e.milvus, e.valkey, e.postgres} {
+		if p != nil {
+			registerRestarts(registerer, p.Name(), func() float64 { return float64(p.Restarts()) })
+		}
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.registerer = registerer
+	e.registerEmbedder()
+}
+
+func registerRestarts(registerer prometheus.Registerer, engine string, restarts func() float64) {
+	promauto.With(registerer).NewCounterFunc(prometheus.CounterOpts{
+		Name: "livegraph_embedded_restarts_total", Help: "Times that an embedded engine ended unexpectedly and was started again.",
+		ConstLabels: prometheus.Labels{"engine": engine},
+	}, restarts)
 }
 
 // Stop ends the engines, the log first and the registry last, and lets go of the

@@ -3,7 +3,9 @@ package embedded
 import (
 	"context"
 	"net/url"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"syscall"
@@ -76,5 +78,60 @@ func StartEmbedder(ctx context.Context, o EmbedderOptions) (*Process, error) {
 		stopSignal:  syscall.SIGTERM,
 		stopLimit:   embedderStopLimit,
 		deathSignal: syscall.SIGKILL, // it keeps nothing
+	})
+}
+
+// HadEmbedder reports whether the embedder has run on this data directory, now or in an
+// earlier start.
+func (e *Engines) HadEmbedder() bool {
+	_, err := os.Stat(filepath.Join(e.site(embedderName, nil).Dir, endpointFile))
+	return err == nil
+}
+
+// StartEmbedder starts the embedder beside the engines that run, unless it does, and
+// gives its address. Stop ends it, too.
+func (e *Engines) StartEmbedder(ctx context.Context, settings EmbedderSettings) (string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.embedder != nil {
+		return e.embedder.Address(), nil
+	}
+	o := e.site(embedderName, nil)
+	o.Progress = nil // the start that it showed is over
+	p, err := StartEmbedder(ctx, EmbedderOptions{EngineOptions: o, EmbedderSettings: settings})
+	if err != nil {
+		return "", err
+	}
+	e.embedder = p
+	e.registerEmbedder()
+	return p.Address(), nil
+}
+
+// StopEmbedder ends the embedder alone, if it runs.
+func (e *Engines) StopEmbedder(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := e.embedder
+	if p == nil {
+		return nil
+	}
+	e.embedder = nil
+	return p.Stop(ctx)
+}
+
+// registerEmbedder makes the restarts of the embedder known, once it has been started.
+// The caller holds the lock.
+func (e *Engines) registerEmbedder() {
+	if e.embedder == nil || e.registerer == nil || e.registered {
+		return
+	}
+	e.registered = true
+	registerRestarts(e.registerer, embedderName, func() float64 {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.embedder == nil {
+			return 0
+		}
+		return float64(e.embedder.Restarts())
 	})
 }

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/embedded"
@@ -391,4 +392,36 @@ func TestTheEmbedderIsStartedWhereItIsWanted(t *testing.T) {
 			requireNoneLeft(t, dir, 0)
 		})
 	}
+}
+
+func TestTheEmbedderStartsAndEndsBesideEnginesThatRun(t *testing.T) {
+	dir := t.TempDir()
+	configured := embedded.Addresses{KafkaBrokers: []string{"kafka:9092"}, ClickHouseURL: "clickhouse://c:9000/d",
+		PostgresURL: "postgres://p/d", MilvusAddress: "milvus:19530", RedisURL: "redis://r"}
+	engines, err := embedded.Start(t.Context(), embedded.Options{DataDir: dir, Configured: configured})
+	require.NoError(t, err)
+	metrics := prometheus.NewPedanticRegistry()
+	engines.Register(metrics)
+	require.False(t, engines.HadEmbedder())
+	require.NoError(t, engines.StopEmbedder(t.Context()), "none runs")
+	for range 2 { // a second time after it has ended
+		at, err := engines.StartEmbedder(t.Context(), embedded.EmbedderSettings{})
+		require.NoError(t, err)
+		again, err := engines.StartEmbedder(t.Context(), embedded.EmbedderSettings{})
+		require.NoError(t, err)
+		require.Equal(t, at, again)
+		require.Len(t, engines.Processes(), 1, "it is started once")
+		embed(t, at, "pump")
+		counted, err := metrics.Gather()
+		require.NoError(t, err)
+		require.Len(t, counted, 1)
+		require.Len(t, counted[0].GetMetric(), 1)
+		require.NoError(t, engines.StopEmbedder(t.Context()))
+		requireNoneLeft(t, dir, 0)
+	}
+	require.True(t, engines.HadEmbedder())
+	_, err = engines.StartEmbedder(t.Context(), embedded.EmbedderSettings{})
+	require.NoError(t, err)
+	require.NoError(t, engines.Stop(t.Context()), "the others' end is its end")
+	requireNoneLeft(t, dir, 0)
 }

@@ -45,6 +45,7 @@ func TestQuestionsThatNoBrokerAnswersAreUnavailable(t *testing.T) {
 				"overviews": func() error { _, err := c.Overviews(t.Context()); return err },
 				"offsets":   func() error { _, err := c.OffsetsAt(t.Context(), "points", time.Now()); return err },
 				"topic":     func() error { _, err := c.Observe(t.Context()); return err },
+				"finding":   func() error { return c.FindTopics(t.Context()) },
 				"group":     func() error { _, err := c.committed(t.Context(), "livegraph-points"); return err },
 				"redriving": func() error {
 					return c.Redrive(t.Context(), []*kgo.Record{{Topic: c.points.deadLetters(), Value: []byte("point")}})
@@ -85,4 +86,22 @@ func TestATopicOfDeadLettersThatIsNotKnownYetIsWaitedFor(t *testing.T) {
 	partitions, err := c.deadLetterPartitions(t.Context(), c.points)
 	require.NoError(t, err)
 	require.Equal(t, int32(2), partitions)
+}
+
+// TestATopicThatCannotBeTakenUpIsNotTakenForABrokerThatIsAway has a topic of another number
+// of partitions than is configured: to ask again is of no use.
+func TestATopicThatCannotBeTakenUpIsNotTakenForABrokerThatIsAway(t *testing.T) {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
+	require.NoError(t, err)
+	t.Cleanup(cluster.Close)
+	openEvents(t, cluster.ListenAddrs())
+	c, err := Open(t.Context(), Options{
+		Brokers: cluster.ListenAddrs(), BufferedBytes: 1 << 20, Log: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	c.topicOf(TopicCommands).fixed.Store(7)
+	err = c.FindTopics(t.Context())
+	require.Equal(t, fault.Invalid, fault.KindOf(err), "%v", err)
+	require.ErrorContains(t, err, "7 are configured")
 }

@@ -90,7 +90,6 @@ func (c *Client) observe(ctx context.Context, t *topic) (TopicState, error) {
 	if err != nil {
 		return TopicState{}, errAsking("describing "+t.name, err)
 	}
-	state := TopicState{TopicInfo: info, State: make([]PartitionState, info.Partitions)}
 	bounds, err := c.bounds(ctx, info.Name)
 	if err != nil {
 		return TopicState{}, err
@@ -99,14 +98,21 @@ func (c *Client) observe(ctx context.Context, t *topic) (TopicState, error) {
 	if err != nil {
 		return TopicState{}, err
 	}
-	for p := range state.State {
+	state, err := statesOf(info, bounds, committed)
+	return TopicState{TopicInfo: info, State: state}, err
+}
+
+// statesOf puts together where the partitions of a topic are and how far a group is.
+func statesOf(info TopicInfo, bounds map[int32]Span, committed kadm.OffsetResponses) ([]PartitionState, error) {
+	state := make([]PartitionState, info.Partitions)
+	for p := range state {
 		log, ok := bounds[int32(p)]
 		if !ok {
-			return TopicState{}, fmt.Errorf("kafka: partition %d of %s gave no offsets", p, info.Name)
+			return nil, fmt.Errorf("kafka: partition %d of %s gave no offsets", p, info.Name)
 		}
-		state.State[p] = PartitionState{Start: log.From, End: log.To, Committed: -1}
+		state[p] = PartitionState{Start: log.From, End: log.To, Committed: -1}
 		if o, ok := committed.Lookup(info.Name, int32(p)); ok && o.Err == nil {
-			state.State[p].Committed = o.At
+			state[p].Committed = o.At
 		}
 	}
 	return state, nil
@@ -156,6 +162,7 @@ func (c *Client) measureFill(ctx context.Context, t *topic) {
 	f.share.Store(math.Float64bits(fullest))
 	now := time.Now()
 	t.partitions.observe(state.State, maps.Clone(f.sizes), now)
+	t.seen.observe(t.group, state.State, now)
 	c.metrics.measured.WithLabelValues(t.label).Set(float64(now.UnixMilli()) / 1000)
 }
 

@@ -159,7 +159,7 @@ type partitionsOf struct{ topics []*topic }
 
 // Describe implements prometheus.Collector.
 func (partitionsOf) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{endDesc, startDesc, committedDesc, lagDesc, lagAgeDesc, sizeDesc} {
+	for _, d := range []*prometheus.Desc{endDesc, startDesc, committedDesc, lagDesc, lagAgeDesc, sizeDesc, readerLagDesc, readerLateDesc} {
 		to <- d
 	}
 }
@@ -168,6 +168,7 @@ func (partitionsOf) Describe(to chan<- *prometheus.Desc) {
 func (o partitionsOf) Collect(to chan<- prometheus.Metric) {
 	for _, t := range o.topics {
 		t.partitions.collect(t.label, to)
+		t.seen.collect(t.label, to)
 	}
 }
 

@@ -64,6 +64,7 @@ type topic struct {
 	info       atomic.Pointer[TopicInfo]
 	fill       logFill
 	partitions partitions
+	seen       readers
 	looks      int // of watchTopics
 }
 

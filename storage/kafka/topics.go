@@ -98,14 +98,14 @@ func (c *Client) FindTopics(ctx context.Context) error {
 	defer cancel()
 	for _, t := range c.topics {
 		info, err := c.describe(ctx, t)
-		if errors.Is(err, kerr.UnknownTopicOrPartition) {
+		switch {
+		case errors.Is(err, kerr.UnknownTopicOrPartition):
 			continue
+		case err != nil:
+			return errAsking("describing "+t.name, err)
 		}
-		if err == nil {
-			err = c.adopt(ctx, t, info)
-		}
-		if err != nil {
-			return errAway().Because(Explain(err))
+		if err := c.adopt(ctx, t, info); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -291,6 +291,7 @@ func (c *Client) lookAt(t *topic) (gone bool) {
 	if t.group != "" {
 		c.measureFill(ctx, t)
 	}
+	c.measureOthers(ctx, t)
 	if t.looks++; t.looks%trimEvery == 0 {
 		c.boundRecords(ctx, t)
 	}

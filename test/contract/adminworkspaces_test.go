@@ -288,16 +288,16 @@ func TestTheOverviewTellsWhatTheProcessMeasures(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "livegraph_http_requests_total"}, []string{"route", "method", "status"})
 	up := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "livegraph_engine_up"}, []string{"engine"})
-	lag := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "livegraph_kafka_partition_lag_records"}, []string{"topic", "partition"})
-	seconds := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "livegraph_kafka_partition_lag_seconds"}, []string{"topic", "partition"})
+	lag := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "livegraph_kafka_reader_lag_records"}, []string{"group", "topic"})
+	seconds := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "livegraph_kafka_reader_lag_seconds"}, []string{"group", "topic"})
 	dead := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "livegraph_dead_letters"}, []string{"state", "topic"})
 	registry.MustRegister(requests, up, lag, seconds, dead)
 	requests.WithLabelValues("/api/me", "GET", "200").Add(10)
 	up.WithLabelValues("postgres").Set(1)
 	up.WithLabelValues("kafka").Set(0)
-	for partition, n := range map[string]float64{"0": 3, "1": 4} {
-		lag.WithLabelValues("points", partition).Set(n)
-		seconds.WithLabelValues("points", partition).Set(n / 2)
+	for i, reader := range [][2]string{{"livegraph-points", "points"}, {"livegraph-lexical", "graph.events"}, {"livegraph-embeddings", "graph.events"}} {
+		lag.WithLabelValues(reader[0], reader[1]).Set(float64(7 + i))
+		seconds.WithLabelValues(reader[0], reader[1]).Set(float64(2 + i))
 	}
 	dead.WithLabelValues("open", "points").Set(2)
 	dead.WithLabelValues("discarded", "points").Set(7)
@@ -312,6 +312,7 @@ func TestTheOverviewTellsWhatTheProcessMeasures(t *testing.T) {
 		}
 		Consumers []struct {
 			Topic      string
+			Group      string
 			LagRecords int64
 			LagSeconds float64
 		}
@@ -331,9 +332,16 @@ func TestTheOverviewTellsWhatTheProcessMeasures(t *testing.T) {
 	require.Equal(t, "kafka", seen.Engines[0].Name)
 	require.False(t, seen.Engines[0].Up)
 	require.True(t, seen.Engines[1].Up)
-	require.Len(t, seen.Consumers, 1)
-	require.EqualValues(t, 7, seen.Consumers[0].LagRecords)
-	require.EqualValues(t, 2, seen.Consumers[0].LagSeconds, "of the slowest partition")
+	require.Len(t, seen.Consumers, 3, "each reader of a topic by itself")
+	for i, want := range []struct {
+		topic, group     string
+		records, seconds float64
+	}{{"graph.events", "livegraph-embeddings", 9, 4}, {"graph.events", "livegraph-lexical", 8, 3}, {"points", "livegraph-points", 7, 2}} {
+		require.Equal(t, want.topic, seen.Consumers[i].Topic)
+		require.Equal(t, want.group, seen.Consumers[i].Group)
+		require.InDelta(t, want.records, float64(seen.Consumers[i].LagRecords), 0)
+		require.InDelta(t, want.seconds, seen.Consumers[i].LagSeconds, 0)
+	}
 	require.Len(t, seen.DeadLetters, 1)
 	require.EqualValues(t, 2, seen.DeadLetters[0].Open)
 	require.Nil(t, seen.Rates.PointsVisible, "this process does not do that")

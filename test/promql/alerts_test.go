@@ -94,6 +94,7 @@ livegraph_audit_spool_pending_bytes{instance="a"} 10x60
 livegraph_audit_spool_limit_bytes{instance="a"} 1000x60
 livegraph_audit_refused_requests_total{instance="a",reason="full"} 0x60
 livegraph_audit_append_failures_total{instance="a"} 0x60
+livegraph_audit_spool_sync_failures_total{instance="a"} 0x60
 livegraph_consumer_lost_records_total{instance="p",consumer="points"} 0x60
 livegraph_consumer_rebalances_total{instance="p",consumer="points"} 1x60
 livegraph_consumer_retries_total{instance="p",consumer="points"} 3x60
@@ -154,6 +155,7 @@ var faults = map[string]string{
 	"LivegraphAuditLag":                `livegraph_kafka_partition_lag_seconds{instance="a",topic="audit",partition="0"} 0x30 1+60x30`,
 	"LivegraphAuditSpoolFilling":       `livegraph_audit_spool_pending_bytes{instance="a"} 10x30 600x30`,
 	"LivegraphAuditRefusing":           `livegraph_audit_refused_requests_total{instance="a",reason="full"} 0x30 0+1x30`,
+	"LivegraphAuditSpoolSyncFails":     `livegraph_audit_spool_sync_failures_total{instance="a"} 0x30 1x30`,
 	"LivegraphNotFresh":                `livegraph_consumer_freshness_seconds_bucket{instance="p",consumer="points",le="0.1"} 0x60`,
 	"LivegraphPartitionsUnowned":       `livegraph_consumer_partitions{instance="p",consumer="points"} 1x30 0x30`,
 	"LivegraphRebalancing":             `livegraph_consumer_rebalances_total{instance="p",consumer="points"} 1+2x60`,

@@ -121,6 +121,10 @@ func (q *Queries) closeOther() {
 	}
 }
 
+// Forget closes the embedder of another model, which is gone. The next query for that
+// model asks for it anew.
+func (q *Queries) Forget() { q.Close() }
+
 // Close lets go of the connections to the embedder of another model.
 func (q *Queries) Close() {
 	q.mu.Lock()

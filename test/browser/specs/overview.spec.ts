@@ -21,6 +21,18 @@ test('figures and charts follow what happens', async ({ page }) => {
   await expect(page.getByRole('heading', { name: 'Engines' })).toBeVisible()
   for (const engine of ['ClickHouse', 'Kafka', 'Milvus', 'Postgres', 'Redis'])
     await expect(page.getByText(engine, { exact: true })).toBeVisible()
+  const consumers = page.locator('.panel').filter({ has: page.getByRole('heading', { name: 'Consumers' }) })
+  for (const [topic, group] of [
+    ['points', 'livegraph-points'],
+    ['graph.commands', 'livegraph-commands'],
+    ['graph.events', 'livegraph-lexical'],
+    ['graph.events', 'livegraph-embeddings'],
+    ['audit', 'livegraph-audit'],
+  ] as const) {
+    const row = consumers.getByRole('listitem').filter({ hasText: group })
+    await expect(row).toContainText(topic)
+    await expect(row).toContainText(/caught up|\d.* records?/)
+  }
 })
 
 test('the palette finds pages and actions by keyboard, and the theme is kept', async ({ page }) => {

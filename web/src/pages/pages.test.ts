@@ -12,6 +12,7 @@ import {
   type Overview,
   type Past,
   shownSpan,
+  waiting,
   withGaps,
 } from './overview/model'
 import { bodyOfChange, bodyOfNew, draftOf, NEW, problemsOf, whole } from './workspaces/limits'
@@ -167,11 +168,15 @@ describe('the overview', () => {
 
   it('has the lag of the slowest consumer, in seconds', () => {
     const consumers = [
-      { topic: 'points', lagRecords: 100, lagSeconds: 0.5 },
-      { topic: 'graph.commands', lagRecords: 1, lagSeconds: 4 },
+      { topic: 'graph.events', group: 'embeddings', lagRecords: 9, lagSeconds: 4 },
+      { topic: 'graph.events', group: 'lexical', lagRecords: 20, lagSeconds: 1 },
+      { topic: 'points', group: 'points', lagRecords: 100, lagSeconds: 0.5 },
     ]
     const now = { at: '1970-01-01T00:01:00Z', rates: {}, requests: [], consumers, freshness: null }
     expect(fromNow(now as unknown as Overview).lag).toBe(4)
+    // What waits for both readers of a topic waits once.
+    expect(waiting(now as unknown as Overview)).toBe(120)
+    expect(waiting({ ...now, consumers: [] } as unknown as Overview)).toBe(0)
     const past = { at: now.at, lagRecords: 100, lagSeconds: 4, freshness: null }
     expect(fromPast(past as unknown as Past).lag).toBe(4)
   })

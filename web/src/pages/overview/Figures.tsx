@@ -1,6 +1,6 @@
 import { compact, duration, plural, Stat } from '@/ui'
 
-import { freshnessTone, lagTone, slowest, withGaps, type Moment, type Overview } from './model'
+import { freshnessTone, lagTone, slowest, waiting, withGaps, type Moment, type Overview } from './model'
 
 /** How many moments a small line shows. */
 const TREND = 60
@@ -10,7 +10,7 @@ export function Figures({ now, moments }: { now: Overview; moments: readonly Mom
   const trend = (of: (m: Moment) => number | null) => withGaps(moments.slice(-TREND)).map(of)
   const { rates, freshness } = now
   const lag = slowest(now) ?? 0
-  const records = now.consumers.reduce((sum, c) => sum + c.lagRecords, 0)
+  const records = waiting(now)
   const errors = now.requests.find((r) => r.status === '5xx')?.perSecond ?? 0
   const refused = now.requests.find((r) => r.status === '4xx')?.perSecond ?? 0
   return (

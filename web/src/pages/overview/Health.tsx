@@ -63,8 +63,11 @@ export function Health({ now }: { now: Overview }) {
         ) : (
           <ul className="overview-list">
             {now.consumers.map((c) => (
-              <li key={c.topic}>
-                <span className="overview-grow mono">{c.topic}</span>
+              <li key={`${c.topic} ${c.group}`}>
+                <span className="overview-grow">
+                  <span className="mono">{c.topic}</span>
+                  <small className="muted overview-group">{c.group}</small>
+                </span>
                 <span
                   className={cx(
                     'nowrap',

@@ -21,13 +21,22 @@ export interface Overview {
   }
   /** By the class of their status. */
   requests: { status: string; perSecond: number }[]
-  consumers: { topic: string; lagRecords: number; lagSeconds: number }[]
+  /** By topic, which may have several, and group. */
+  consumers: Consumer[]
   /** The age of points when they became visible; null: none did of late, in this process. */
   freshness: { p50Seconds: number; p95Seconds: number } | null
   deadLetters: { topic: string; open: number }[]
   connections: number
   streams: number
   memoryBytes: number
+}
+
+/** How far a built-in reader of the log is. */
+export interface Consumer {
+  topic: string
+  group: string
+  lagRecords: number
+  lagSeconds: number
 }
 
 export interface Engine {
@@ -101,6 +110,13 @@ export function fromNow(o: Overview): Moment {
 /** Seconds that the slowest consumer is behind; null: only another process knows. */
 export function slowest(o: Overview): number | null {
   return o.consumers.length === 0 ? null : Math.max(...o.consumers.map((c) => c.lagSeconds))
+}
+
+/** Records that wait for a consumer; one that waits for several of its topic is one. */
+export function waiting(o: Overview): number {
+  const most = new Map<string, number>()
+  for (const c of o.consumers) most.set(c.topic, Math.max(most.get(c.topic) ?? 0, c.lagRecords))
+  return [...most.values()].reduce((sum, n) => sum + n, 0)
 }
 
 /** Seconds between two moments from which on nothing is known of the time in between: past ones are five apart. */

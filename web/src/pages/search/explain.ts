@@ -159,3 +159,16 @@ export const DIRECTION_LABELS: Record<Direction, string> = {
   out: 'From source to target',
   in: 'From target to source',
 }
+
+const MISSING: Record<string, string> = {
+  text: 'the index of words: nothing was found by its words',
+  vector: 'the index of meanings or the embedder: nothing was found by what it means',
+  graph:
+    'a part of the walk over edges, for lack of time or because there are too many: what is only near may be missing',
+  liveData: 'the store of points: newest values are missing',
+}
+
+/** What an answer had to do without, in words, and what that means; what is not known is named as the server does. */
+export function missingOf(degraded: readonly string[]): string {
+  return degraded.map((lane) => MISSING[lane] ?? lane).join('; and without ')
+}

@@ -25,7 +25,7 @@ import {
 
 import type { GraphNode } from '../graph/model/types'
 import { curlOf } from './curl'
-import { idsToName } from './explain'
+import { idsToName, missingOf } from './explain'
 import { bodyOf, checkForm, formOf, paramsOf, pathOf, type Form, type Mode } from './form'
 import { BESIDE, FormPanel } from './parts/FormPanel'
 import { Result } from './parts/Result'
@@ -202,19 +202,11 @@ function Nothing({ form, beyond }: { form: Form; beyond: boolean }) {
   )
 }
 
-const MISSING: Record<string, string> = {
-  text: 'the index of words: nothing was found by its words',
-  vector: 'the index of meanings or the embedder: nothing was found by what it means',
-  graph:
-    'a part of the walk over edges, for lack of time or because there are too many: what is only near may be missing',
-  liveData: 'the store of points: newest values are missing',
-}
-
 function Degraded({ meta }: { meta: SearchMeta }) {
   if (!meta.degraded) return null
   return (
     <Notice tone="warn" title="Degraded: half an answer">
-      <p>It had to do without {meta.degraded.map((lane) => MISSING[lane] ?? lane).join('; and without ')}.</p>
+      <p>It had to do without {missingOf(meta.degraded)}.</p>
       {meta.degraded.some((lane) => lane !== 'graph') && (
         <p>
           The search goes on without it, and finds everything again when it is back. <b>Indexes</b> and{' '}

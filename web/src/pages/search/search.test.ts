@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { edge, node } from '../graph/model/fixtures'
 import { curlOf } from './curl'
-import { idsToName, lanesOf, partsOf, percent, wayOf } from './explain'
+import { idsToName, lanesOf, missingOf, partsOf, percent, wayOf } from './explain'
 import { bodyOf, checkForm, DEFAULTS, formOf, paramsOf, readFilters, type Form } from './form'
 import { highlight, wordsOf } from './highlight'
 import type { Hit } from './types'
@@ -206,5 +206,23 @@ describe('the explanation', () => {
 
   it('says small shares as such', () => {
     expect([percent(0), percent(0.004), percent(0.256)]).toEqual(['0 %', '<1 %', '26 %'])
+  })
+})
+
+describe('what an answer had to do without', () => {
+  it('is said of each lane, with what it means', () => {
+    for (const lane of ['text', 'vector', 'graph', 'liveData']) {
+      expect(missingOf([lane])).toMatch(/^(the|a) .+: .+/)
+      expect(missingOf([lane])).not.toBe(lane)
+    }
+    expect(missingOf(['graph'])).toContain('too many')
+    expect(missingOf(['vector', 'liveData'])).toBe(
+      'the index of meanings or the embedder: nothing was found by what it means' +
+        '; and without the store of points: newest values are missing',
+    )
+  })
+
+  it('names what it does not know as the server does', () => {
+    expect(missingOf(['weather'])).toBe('weather')
   })
 })

@@ -1,0 +1,94 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/embedded"
+)
+
+// TestSearchesUseTheEmbeddedModelUntilTheNewIndexIsThere changes from the embedded
+// embedder to the static one. The old index is searched by meaning, as ever, until the
+// new one takes its place; then the process of the old model ends.
+func TestSearchesUseTheEmbeddedModelUntilTheNewIndexIsThere(t *testing.T) {
+	s := newServer(t)
+	s.Env = []string{"LIVEGRAPH_EMBEDDER="}
+	s.Start()
+	require.True(t, s.embedderRuns())
+	for _, name := range []string{"The machine stopped responding", "Bread with olives", "Little storage space is left"} {
+		s.Do("POST", "/api/commands/execute", map[string]any{"type": "CREATE_NODE", "payload": map[string]any{"name": name, "entityType": "object"}},
+			http.StatusCreated, nil)
+	}
+	require.Eventually(t, func() bool { return s.searchedModel() == embedded.EmbedderModel && len(s.byMeaning()) == 3 }, time.Minute, 100*time.Millisecond)
+	require.Equal(t, "The machine stopped responding", s.byMeaning()[0])
+	require.Zero(t, s.Stop())
+	require.False(t, s.embedderRuns())
+
+	// Without the role that makes the new index the old one stays for as long as the test wants.
+	s.Env, s.Args = nil, []string{"--embedder", "static", "--roles", "api,points,commands,audit"}
+	s.Start()
+	for range 5 { // from the first on
+		require.Equal(t, "The machine stopped responding", s.byMeaning()[0], "only this model finds paraphrases")
+	}
+	require.Equal(t, embedded.EmbedderModel, s.searchedModel())
+	require.True(t, s.embedderRuns())
+	require.Zero(t, s.Stop())
+	require.False(t, s.embedderRuns(), "it ends with the process")
+
+	s.Args = []string{"--embedder", "static"}
+	s.Start()
+	for deadline := time.Now().Add(time.Minute); s.searchedModel() == embedded.EmbedderModel; {
+		require.NotEmpty(t, s.byMeaning())
+		require.True(t, time.Now().Before(deadline), "the new index was not made")
+	}
+	require.NotEmpty(t, s.byMeaning())
+	require.Eventually(t, func() bool { return !s.embedderRuns() }, time.Minute, 100*time.Millisecond, "no index is of its model any more")
+	require.NotEmpty(t, s.byMeaning())
+}
+
+// searchedModel gives the model of the index that is searched; empty: there is none.
+func (s *server) searchedModel() string {
+	s.t.Helper()
+	var status struct{ Model *struct{ Name string } }
+	s.Do("GET", "/api/rag/index/status", nil, http.StatusOK, &status)
+	if status.Model == nil {
+		return ""
+	}
+	return status.Model.Name
+}
+
+// byMeaning searches by meaning alone, and gives the names of what is near. An answer
+// without that lane is 503.
+func (s *server) byMeaning() (names []string) {
+	s.t.Helper()
+	var hits []struct{ Node node }
+	s.Do("POST", "/api/rag/hybrid-search", map[string]any{"query": "server is down", "weights": map[string]any{"text": 0, "graph": 0, "vector": 1}},
+		http.StatusOK, &hits)
+	for _, h := range hits {
+		names = append(names, h.Node.Name)
+	}
+	return names
+}
+
+// embedderRuns reports whether somebody listens where the embedded embedder does.
+func (s *server) embedderRuns() bool {
+	s.t.Helper()
+	payload, err := os.ReadFile(filepath.Join(s.DataDir, "embedder", "endpoint.json"))
+	require.NoError(s.t, err)
+	var at struct{ Port int }
+	require.NoError(s.t, json.Unmarshal(payload, &at))
+	conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(at.Port)))
+	if err != nil {
+		return false
+	}
+	require.NoError(s.t, conn.Close())
+	return true
+}
