@@ -32,18 +32,6 @@ func StoppableEmbedder(t testing.TB) *embedded.Process {
 	return stoppable(t, embedderName, startEmbedder)
 }
 
-// StoppableKafka gives a broker of the test's own, which it may Stop and Start:
-// address, records and offsets stay.
-func StoppableKafka(t testing.TB) *embedded.Kafka {
-	t.Helper()
-	return kafkaIn(t, t.TempDir())
-}
-
-func kafkaIn(t testing.TB, dir string) *embedded.Kafka {
-	t.Helper()
-	return forTheTest(t, embedded.KafkaOptions{EngineOptions: embedded.EngineOptions{Dir: dir}}, embedded.StartKafka)
-}
-
 func stoppable(t testing.TB, name string, start func(context.Context, embedded.EngineOptions) (*embedded.Process, error)) *embedded.Process {
 	t.Helper()
 	NeedsEngines(t)

@@ -196,12 +196,6 @@ func Redis(t testing.TB) string {
 	return address
 }
 
-// Kafka gives the brokers of an empty cluster.
-func Kafka(t testing.TB) []string {
-	t.Helper()
-	return StoppableKafka(t).Brokers()
-}
-
 // NeedsEngines skips a test that is run with -short, which leaves the engines out.
 // The broker inside the process is none.
 func NeedsEngines(t testing.TB) {

@@ -15,6 +15,13 @@ func (s *Server) Control() control.Server {
 	return running
 }
 
+// Kafka is the log of the running server, with the login to it.
+func (s *Server) Kafka() *testenv.Broker {
+	s.t.Helper()
+	running := s.Control()
+	return testenv.BrokerAt(running.KafkaBrokers, running.KafkaLogin())
+}
+
 // AskClickHouse runs a statement on the server's own embedded ClickHouse, past
 // the server, and gives the answer, tab-separated.
 func (s *Server) AskClickHouse(statement string) string {
