@@ -17,7 +17,7 @@ func StoppableClickHouse(t testing.TB) *embedded.Process {
 // StoppablePostgres is the same for Postgres.
 func StoppablePostgres(t testing.TB) *embedded.Process {
 	t.Helper()
-	return stoppable(t, "postgres", startPostgres)
+	return stoppable(t, postgresName, startPostgres)
 }
 
 // StoppableRedis is the same for Valkey.
