@@ -138,8 +138,12 @@ func forgetLogins(log string) error {
 // listener's address.
 func (k *Kafka) listen(network, address string) (net.Listener, error) {
 	l, err := listenPatiently(network, address, portPatience)
-	if err != nil || k.options.Advertised == "" {
-		return l, err
+	if err != nil {
+		return nil, err
+	}
+	l = framed{l}
+	if k.options.Advertised == "" {
+		return l, nil
 	}
 	at, err := net.ResolveTCPAddr(network, k.options.Advertised)
 	if err != nil {

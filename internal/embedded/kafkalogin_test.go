@@ -1,13 +1,16 @@
 package embedded_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/pbkdf2"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -19,6 +22,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/sasl"
 
 	"github.com/livegraph/livegraph/internal/config"
@@ -137,6 +141,38 @@ func TestTheEmbeddedKafkaAnswersNobodyWithoutItsLogin(t *testing.T) {
 	broker.Start(t)
 	require.Equal(t, before, broker.Login())
 	requireGuarded(t, broker)
+}
+
+// TestWhatIsNoRequestEndsAConnectionToTheEmbeddedKafka and nothing else: anybody on the machine
+// can send it.
+func TestWhatIsNoRequestEndsAConnectionToTheEmbeddedKafka(t *testing.T) {
+	broker := testenv.NewKFake(t)
+	request := func(size uint32, key int16) []byte {
+		return append(binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint32(nil, size), uint16(key)), 0, 0, 0, 0, 0, 1, 0xff, 0xff)
+	}
+	for what, sent := range map[string][]byte{
+		"a kind that there is not": request(10, 999), "one below": request(10, -1), "no size": request(0, 18),
+		"a size without end": request(1<<31, 18), "a large one of somebody unknown": request(1<<20, int16(kmsg.Produce)),
+		"another protocol": []byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+	} {
+		conn, err := net.Dial("tcp", broker.Brokers()[0])
+		require.NoError(t, err)
+		require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+		_, err = conn.Write(sent)
+		require.NoError(t, err)
+		_, err = conn.Read(make([]byte, 1))
+		require.Error(t, err, what)
+		require.NotErrorIs(t, err, os.ErrDeadlineExceeded, what)
+		require.NoError(t, conn.Close())
+	}
+	client, err := kgo.NewClient(broker.Opts(kgo.DefaultProduceTopic("large"), kgo.ProducerBatchMaxBytes(8<<20), kgo.ProducerBatchCompression(kgo.NoCompression()))...)
+	require.NoError(t, err)
+	defer client.Close()
+	_, err = kadm.NewClient(client).CreateTopic(t.Context(), 1, -1, nil, "large")
+	require.NoError(t, err)
+	value := bytes.Repeat([]byte("x"), 7<<20)
+	require.NoError(t, client.ProduceSync(t.Context(), kgo.SliceRecord(value)).FirstErr())
+	require.Equal(t, value, testenv.Records(t, broker, "large")[0].Value, "whoever has logged in sends what they like")
 }
 
 // endpointOf reads the file in which a broker keeps its port and password.
