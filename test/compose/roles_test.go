@@ -41,6 +41,11 @@ func process(t *testing.T, binary string, service types.ServiceConfig, stores ma
 		}
 		r.Env = append(r.Env, name+"="+value)
 	}
+	for name, value := range stores { // the stack's Kafka has no login, and the embedded one has
+		if strings.HasPrefix(name, "LIVEGRAPH_KAFKA_SASL_") {
+			r.Env = append(r.Env, name+"="+value)
+		}
+	}
 	return r
 }
 
