@@ -25,7 +25,7 @@ import (
 // site is a pipeline on the real registry and log.
 type site struct {
 	db        *postgres.DB
-	brokers   []string
+	broker    *testenv.Broker
 	workspace uuid.UUID
 	pipeline  *ingest.Pipeline
 }
@@ -35,7 +35,7 @@ func newSite(t *testing.T, maxSeries int64) *site {
 	if testing.Short() {
 		t.Skip("needs engines")
 	}
-	s := &site{brokers: testenv.Kafka(t)}
+	s := &site{broker: testenv.NewKFake(t)}
 	db, err := postgres.Open(t.Context(), testenv.Postgres(t), 8)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
@@ -53,7 +53,7 @@ func (s *site) process(t *testing.T, notice func() error) *ingest.Pipeline {
 	t.Helper()
 	var log *kafka.Client
 	log, err := kafka.Open(t.Context(), kafka.Options{
-		Brokers: s.brokers, BufferedBytes: 64 << 20, PointsGroup: "points",
+		Brokers: s.broker.Brokers(), Security: s.broker.Security(), BufferedBytes: 64 << 20, PointsGroup: "points",
 		OnTopicChange: func(ctx context.Context, info kafka.TopicInfo) error {
 			if notice != nil && info.Partitions > 4 {
 				if err := notice(); err != nil {
@@ -97,7 +97,7 @@ func (s *site) send(t *testing.T, body string) (ingest.Result, error) {
 // read reads the records of the topic, of which there are n at least.
 func (s *site) read(t *testing.T, n int) []*kgo.Record {
 	t.Helper()
-	records := testenv.Records(t, s.brokers, "points")
+	records := testenv.Records(t, s.broker, "points")
 	require.GreaterOrEqual(t, len(records), n)
 	return records
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -56,8 +55,7 @@ func TestPointsKeepTheirOrderWhilePartitionsAreAdded(t *testing.T) {
 		write(s.pipeline)
 		write(late)
 	}
-	broker := testenv.BrokerAt(s.brokers)
-	_, err = broker.Admin(t).UpdatePartitions(t.Context(), 8, "points")
+	_, err = s.broker.Admin(t).UpdatePartitions(t.Context(), 8, "points")
 	require.NoError(t, err)
 	time.AfterFunc(3*time.Second, func() { noticing.Store(true) })
 	for began := time.Now(); time.Since(began) < 4*time.Second; {

@@ -45,7 +45,7 @@ func newWorld(t *testing.T, broker *testenv.Broker) *world {
 	workspace, err := w.db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "w", Plan: "enterprise", Mode: "live"})
 	require.NoError(t, err)
 	w.workspace = workspace.ID
-	w.log, err = kafka.Open(t.Context(), kafka.Options{Brokers: broker.Brokers(), TopicPrefix: broker.Prefix, BufferedBytes: 64 << 20})
+	w.log, err = kafka.Open(t.Context(), kafka.Options{Brokers: broker.Brokers(), Security: broker.Security(), TopicPrefix: broker.Prefix, BufferedBytes: 64 << 20})
 	require.NoError(t, err)
 	t.Cleanup(w.log.Close)
 	require.NoError(t, w.log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: partitions, Replication: -1, RetentionBytes: 64 << 20}))
@@ -171,7 +171,7 @@ func TestRecordsThatAreNotOfOurFormOrWereThereBeforeArePassedOver(t *testing.T) 
 	a := w.source(2)
 	s := w.open(postgres.SeriesFilter{Sources: []uuid.UUID{a}})
 	defer s.Close()
-	client, err := kgo.NewClient(kgo.SeedBrokers(k.Brokers()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.DisableClientMetrics())
+	client, err := kgo.NewClient(k.Opts(kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	require.NoError(t, err)
 	defer client.Close()
 	good := w.message(a, 1).Value

@@ -159,7 +159,8 @@ func (c *RestoreCmd) startEmpty(ctx context.Context, out *output) (*embedded.Eng
 		progress = newStartProgress(out, isTerminal(out.Writer)).show
 	}
 	configured := embedded.Addresses{
-		KafkaBrokers: c.Kafka.Brokers, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
+		KafkaBrokers: c.Kafka.Brokers, KafkaSecurity: c.Kafka.KafkaSecurity,
+		ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
 		RedisURL: notStarted, MilvusAddress: notStarted,
 	}
 	engines, err := embedded.Start(ctx, embedded.Options{DataDir: c.DataDir, Configured: configured, KafkaSyncWrites: true, Progress: progress, Logger: slog.Default()})
@@ -167,7 +168,8 @@ func (c *RestoreCmd) startEmpty(ctx context.Context, out *output) (*embedded.Eng
 		return nil, err
 	}
 	at := engines.Addresses()
-	c.Kafka.Brokers, c.ClickHouse.URL, c.Postgres.URL = at.KafkaBrokers, config.Secret(at.ClickHouseURL), config.Secret(at.PostgresURL)
+	c.Kafka.Brokers, c.Kafka.KafkaSecurity = at.KafkaBrokers, at.KafkaSecurity
+	c.ClickHouse.URL, c.Postgres.URL = config.Secret(at.ClickHouseURL), config.Secret(at.PostgresURL)
 	return engines, nil
 }
 

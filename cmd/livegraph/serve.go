@@ -163,7 +163,8 @@ func (c *ServeCmd) startEngines(ctx context.Context, out *output, terminal bool,
 	return embedded.Start(ctx, embedded.Options{
 		DataDir: c.DataDir,
 		Configured: embedded.Addresses{
-			KafkaBrokers: c.Kafka.Brokers, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
+			KafkaBrokers: c.Kafka.Brokers, KafkaSecurity: c.Kafka.KafkaSecurity,
+			ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
 			RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address,
 		},
 		Embedder:        c.embedder(),
@@ -213,7 +214,7 @@ func stopEngines(engines *embedded.Engines, logger *slog.Logger) {
 // useEngines fills the addresses in: from here on nothing can tell an embedded
 // engine from a configured one.
 func (c *ServeCmd) useEngines(a embedded.Addresses) {
-	c.Kafka.Brokers = a.KafkaBrokers
+	c.Kafka.Brokers, c.Kafka.KafkaSecurity = a.KafkaBrokers, a.KafkaSecurity
 	c.ClickHouse.URL = config.Secret(a.ClickHouseURL)
 	c.Postgres.URL = config.Secret(a.PostgresURL)
 	c.Redis.URL = config.Secret(a.RedisURL)

@@ -63,8 +63,7 @@ func (t *target) fillFromServer() error {
 		t.Redis.TLS = server.RedisTLS
 	}
 	if len(t.Kafka.Brokers) == 0 {
-		t.Kafka.Brokers, t.Kafka.KafkaSecurity = server.KafkaBrokers, server.KafkaSecurity
-		t.Kafka.SASLPassword = config.Secret(server.KafkaPassword)
+		t.Kafka.Brokers, t.Kafka.KafkaSecurity = server.KafkaBrokers, server.KafkaLogin()
 	}
 	if t.Milvus.Address == "" {
 		t.Milvus = config.Milvus{

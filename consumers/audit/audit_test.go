@@ -23,19 +23,19 @@ import (
 const limit = 60 * time.Second
 
 type world struct {
-	t       *testing.T
-	brokers []string
-	log     *kafka.Client
-	store   *clickhouse.DB
-	deps    audit.Deps
+	t      *testing.T
+	broker *testenv.Broker
+	log    *kafka.Client
+	store  *clickhouse.DB
+	deps   audit.Deps
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
 	group := "audit-" + uuid.NewString()
-	brokers := testenv.Kafka(t)
-	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: brokers, BufferedBytes: 1 << 20, AuditGroup: group, Log: logger})
+	broker := testenv.NewKFake(t)
+	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: broker.Brokers(), Security: broker.Security(), BufferedBytes: 1 << 20, AuditGroup: group, Log: logger})
 	require.NoError(t, err)
 	t.Cleanup(log.Close)
 	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 1, CommandsPartitions: 2, Replication: -1, RetentionBytes: 64 << 20}))
@@ -47,7 +47,7 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	t.Cleanup(registry.Close)
 	require.NoError(t, registry.Migrate(t.Context()))
-	return &world{t: t, brokers: brokers, log: log, store: store, deps: audit.Deps{
+	return &world{t: t, broker: broker, log: log, store: store, deps: audit.Deps{
 		Log: log, Records: store, Marks: registry, Logger: logger, Config: audit.Config{Group: group, BatchWait: 10 * time.Millisecond, Retention: 30 * 24 * time.Hour},
 	}}
 }
@@ -141,7 +141,7 @@ func TestACommitBeyondWhatIsStoredIsNotBelieved(t *testing.T) {
 	stop()
 
 	topic, group := w.log.Topic(kafka.TopicAudit).Name, w.deps.Config.Group
-	client, err := kgo.NewClient(kgo.SeedBrokers(w.brokers...))
+	client, err := kgo.NewClient(w.broker.Opts()...)
 	require.NoError(t, err)
 	defer client.Close()
 	admin := kadm.NewClient(client)

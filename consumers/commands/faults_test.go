@@ -402,7 +402,7 @@ func TestConnectionsThatPostgresEndsAreMadeAgain(t *testing.T) {
 		w.consume()
 		require.Nil(t, w.do(node("a")).GetFailure())
 		_, err := w.look.Exec(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-		WHERE pid <> pg_backend_pid() AND datname = current_database()`)
+		WHERE pid <> pg_backend_pid() AND datname = current_database() AND usename = current_user`)
 		require.NoError(t, err)
 		require.Nil(t, w.do(node("b")).GetFailure())
 		require.Equal(t, 2, w.number(`SELECT max(sequence) FROM journal`))

@@ -91,7 +91,7 @@ func (w *world) client() *kafka.Client {
 	w.tb.Helper()
 	var c *kafka.Client
 	c, err := kafka.Open(context.Background(), kafka.Options{
-		Brokers: w.broker.Brokers(), TopicPrefix: w.broker.Prefix, BufferedBytes: 64 << 20, CommandsGroup: w.config.Group, Log: w.logger,
+		Brokers: w.broker.Brokers(), Security: w.broker.Security(), TopicPrefix: w.broker.Prefix, BufferedBytes: 64 << 20, CommandsGroup: w.config.Group, Log: w.logger,
 		OnCommandsChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return commands.ResolveOffsets(ctx, c, w.graph, w.logger)
 		},
@@ -266,8 +266,8 @@ func decodeEvents(tb testing.TB, records []*kgo.Record) []*eventsv1.GraphEvent {
 // topic reads a topic from its start until it has so many records.
 func (w *world) topic(name string, count int) []*kgo.Record {
 	w.tb.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(w.broker.Brokers()...), kgo.ConsumeTopics(name),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	client, err := kgo.NewClient(w.broker.Opts(kgo.ConsumeTopics(name),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))...)
 	require.NoError(w.tb, err)
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

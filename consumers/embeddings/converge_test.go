@@ -173,7 +173,7 @@ func TestACommitBeyondTheLogIsNotBelieved(t *testing.T) {
 	w.converges(a)
 	stop()
 
-	client, err := kgo.NewClient(kgo.SeedBrokers(w.broker.Brokers()...))
+	client, err := kgo.NewClient(w.broker.Opts()...)
 	require.NoError(t, err)
 	defer client.Close()
 	admin, topic := kadm.NewClient(client), w.log.Topic(kafka.TopicEvents).Name

@@ -99,7 +99,7 @@ func (w *world) client() *kafka.Client {
 	w.tb.Helper()
 	var c *kafka.Client
 	c, err := kafka.Open(context.Background(), kafka.Options{
-		Brokers: w.broker.Brokers(), TopicPrefix: w.broker.Prefix, BufferedBytes: 64 << 20, CommandsGroup: w.broker.Prefix + "commands", Log: w.logger,
+		Brokers: w.broker.Brokers(), Security: w.broker.Security(), TopicPrefix: w.broker.Prefix, BufferedBytes: 64 << 20, CommandsGroup: w.broker.Prefix + "commands", Log: w.logger,
 		OnCommandsChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return commands.ResolveOffsets(ctx, c, w.graph, w.logger)
 		},

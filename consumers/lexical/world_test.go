@@ -56,7 +56,7 @@ func newWorld(tb testing.TB, broker *testenv.Broker) *world {
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = w.look.Close(ctx) })
 	w.log, err = kafka.Open(ctx, kafka.Options{
-		Brokers: broker.Brokers(), TopicPrefix: broker.Prefix, BufferedBytes: 64 << 20, CommandsGroup: broker.Prefix + "commands-test", Log: w.logger,
+		Brokers: broker.Brokers(), Security: broker.Security(), TopicPrefix: broker.Prefix, BufferedBytes: 64 << 20, CommandsGroup: broker.Prefix + "commands-test", Log: w.logger,
 	})
 	require.NoError(tb, err)
 	tb.Cleanup(w.log.Close)

@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
@@ -111,7 +112,7 @@ func TestACrashBetweenInsertAndCommitShowsNoPointTwice(t *testing.T) {
 	broker, err := kfake.NewCluster(kfake.NumBrokers(1))
 	require.NoError(t, err)
 	t.Cleanup(broker.Close)
-	w := newWorld(t, testenv.BrokerAt(broker.ListenAddrs()))
+	w := newWorld(t, testenv.BrokerAt(broker.ListenAddrs(), config.KafkaSecurity{}))
 	w.load(2, 100)
 	fault := broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: kerr.UnknownServerError, Count: -1})
 	c := w.consume()
@@ -218,7 +219,7 @@ func TestABadRecordGoesToTheDeadLettersAloneAndTheWatermarkPasses(t *testing.T) 
 // deadLetters reads points.dlq.
 func (w *world) deadLetters(n int) []*kgo.Record {
 	w.tb.Helper()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(w.broker.Brokers()...), kgo.ConsumeTopics(w.topic+".dlq"))
+	cl, err := kgo.NewClient(w.broker.Opts(kgo.ConsumeTopics(w.topic + ".dlq"))...)
 	require.NoError(w.tb, err)
 	defer cl.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -241,7 +242,7 @@ func TestARedrivenRecordKeepsItsVersion(t *testing.T) {
 		w.consume()
 		w.settled()
 		before := w.dump()
-		cl, err := kgo.NewClient(kgo.SeedBrokers(w.broker.Brokers()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+		cl, err := kgo.NewClient(w.broker.Opts(kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 		require.NoError(t, err)
 		defer cl.Close()
 		require.NoError(t, cl.ProduceSync(t.Context(), &kgo.Record{

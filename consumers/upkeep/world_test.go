@@ -66,7 +66,7 @@ func newWorld(tb testing.TB) *world {
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = w.redis.Close() })
 	w.log, err = kafka.Open(ctx, kafka.Options{
-		Brokers: w.broker.Brokers(), TopicPrefix: w.broker.Prefix, BufferedBytes: 64 << 20, PointsGroup: w.group(), Log: w.logger,
+		Brokers: w.broker.Brokers(), Security: w.broker.Security(), TopicPrefix: w.broker.Prefix, BufferedBytes: 64 << 20, PointsGroup: w.group(), Log: w.logger,
 	})
 	require.NoError(tb, err)
 	tb.Cleanup(w.log.Close)

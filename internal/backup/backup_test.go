@@ -45,7 +45,7 @@ func newSite(t *testing.T, k *testenv.Broker) *site {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.ClickHouse.Close() })
 	s.Kafka, err = kafka.Open(t.Context(), kafka.Options{
-		Brokers: k.Brokers(), TopicPrefix: fmt.Sprintf("%s%s-", k.Prefix, uuid.NewString()[:8]), BufferedBytes: 64 << 20, ProduceTimeout: time.Minute,
+		Brokers: k.Brokers(), Security: k.Security(), TopicPrefix: fmt.Sprintf("%s%s-", k.Prefix, uuid.NewString()[:8]), BufferedBytes: 64 << 20, ProduceTimeout: time.Minute,
 		PointsGroup: "points", CommandsGroup: "commands", AuditGroup: "audit", Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)

@@ -52,6 +52,13 @@ type Server struct {
 	SharesAddresses bool `json:"sharesAddresses,omitempty"` // all callers may seem to have one address
 }
 
+// KafkaLogin is how one logs in to Kafka, the password included.
+func (s *Server) KafkaLogin() config.KafkaSecurity {
+	login := s.KafkaSecurity
+	login.SASLPassword = config.Secret(s.KafkaPassword)
+	return login
+}
+
 // Embedder is what turns texts into vectors for a server, if something does.
 type Embedder struct {
 	At                    string           `json:"at"` // static, or a URL without its key

@@ -23,11 +23,17 @@ import (
 
 func healthyTarget(t *testing.T) doctor.Target {
 	t.Helper()
+	kafka := testenv.NewKFake(t)
 	return doctor.Target{
-		KafkaBrokers: testenv.Kafka(t), ClickHouseURL: testenv.ClickHouse(t), PostgresURL: testenv.Postgres(t),
+		KafkaBrokers: kafka.Brokers(), KafkaSecurity: kafka.Login(), ClickHouseURL: testenv.ClickHouse(t), PostgresURL: testenv.Postgres(t),
 		RedisURL: testenv.Redis(t), MilvusAddress: testenv.Milvus(t),
 		PointsTopic: "points", PointsGroup: "livegraph-points", LogFullThreshold: 0.8, DataDir: t.TempDir(),
 	}
+}
+
+// log is the target's Kafka.
+func log(target doctor.Target) *testenv.Broker {
+	return testenv.BrokerAt(target.KafkaBrokers, target.KafkaSecurity)
 }
 
 func byName(t *testing.T, results []doctor.Result) map[string]doctor.Result {
@@ -42,7 +48,7 @@ func byName(t *testing.T, results []doctor.Result) map[string]doctor.Result {
 
 func TestEnginesThatAnswerAreReportedWithVersionLatencyAndDisk(t *testing.T) {
 	target := healthyTarget(t)
-	client, err := kgo.NewClient(kgo.SeedBrokers(target.KafkaBrokers...), kgo.DefaultProduceTopic("points"))
+	client, err := kgo.NewClient(log(target).Opts(kgo.DefaultProduceTopic("points"))...)
 	require.NoError(t, err)
 	defer client.Close()
 	bound := "1000000"
@@ -73,8 +79,8 @@ func TestEnginesThatAnswerAreReportedWithVersionLatencyAndDisk(t *testing.T) {
 // be full stops ingest.
 func TestTheOutageThatTheLogRidesOutIsThatOfItsBusiestPartition(t *testing.T) {
 	target := healthyTarget(t)
-	client, err := kgo.NewClient(kgo.SeedBrokers(target.KafkaBrokers...), kgo.DefaultProduceTopic("points"),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchCompression(kgo.NoCompression()))
+	client, err := kgo.NewClient(log(target).Opts(kgo.DefaultProduceTopic("points"),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchCompression(kgo.NoCompression()))...)
 	require.NoError(t, err)
 	defer client.Close()
 	bound := "10000000"
@@ -94,8 +100,8 @@ func TestTheEmbeddedLogIsFullByItsRecordsToo(t *testing.T) {
 	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.ClusterID(kafka.EmbeddedCluster), kfake.SeedTopics(8, "points"))
 	require.NoError(t, err)
 	defer broker.Close()
-	target.KafkaBrokers = broker.ListenAddrs()
-	client, err := kgo.NewClient(kgo.SeedBrokers(target.KafkaBrokers...), kgo.DefaultProduceTopic("points"))
+	target.KafkaBrokers, target.KafkaSecurity = broker.ListenAddrs(), config.KafkaSecurity{}
+	client, err := kgo.NewClient(log(target).Opts(kgo.DefaultProduceTopic("points"))...)
 	require.NoError(t, err)
 	defer client.Close()
 	bound := "268435456"

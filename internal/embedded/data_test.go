@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/testenv"
 )
 
 // store writes and reads numbers in one engine, each acknowledged before write
@@ -210,7 +211,7 @@ func countMilvus(ctx context.Context, a embedded.Addresses) (n int64, err error)
 }
 
 func withKafka(a embedded.Addresses, do func(*kgo.Client) error) error {
-	c, err := kgo.NewClient(kgo.SeedBrokers(a.KafkaBrokers...), kgo.DefaultProduceTopic("kept"))
+	c, err := kgo.NewClient(testenv.BrokerAt(a.KafkaBrokers, a.KafkaSecurity).Opts(kgo.DefaultProduceTopic("kept"))...)
 	if err != nil {
 		return err
 	}

@@ -26,16 +26,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/livegraph/livegraph/internal/config"
 )
 
 // Addresses are where the engines answer.
 type Addresses struct {
-	KafkaBrokers  []string // host:port
-	ClickHouseURL string   // clickhouse://… or http://…, with user, password and database
-	PostgresURL   string   // postgres://…
-	RedisURL      string   // redis://…
-	MilvusAddress string   // host:port
-	EmbedderURL   string   // http://:key@host:port/v1, of an OpenAI-compatible API
+	KafkaBrokers  []string             // host:port
+	KafkaSecurity config.KafkaSecurity // how to log in there
+	ClickHouseURL string               // clickhouse://… or http://…, with user, password and database
+	PostgresURL   string               // postgres://…
+	RedisURL      string               // redis://…
+	MilvusAddress string               // host:port
+	EmbedderURL   string               // http://:key@host:port/v1, of an OpenAI-compatible API
 }
 
 // Options says which engines to start, and where.
@@ -154,7 +157,7 @@ func (e *Engines) processes(configured Addresses) map[string]func(context.Contex
 
 func (e *Engines) fillAddresses() {
 	if e.kafka != nil {
-		e.addresses.KafkaBrokers = e.kafka.Brokers()
+		e.addresses.KafkaBrokers, e.addresses.KafkaSecurity = e.kafka.Brokers(), e.kafka.Security()
 	}
 	for _, filled := range []struct {
 		process *Process

@@ -267,10 +267,13 @@ func TestPostgresStartsForRootWithAndWithoutUserNamespaces(t *testing.T) {
 // TestPostgresStartsReadOnly: an operator may have set it so.
 func TestPostgresStartsReadOnly(t *testing.T) {
 	testenv.NeedsEngines(t)
-	p, err := embedded.StartPostgres(t.Context(), embedded.PostgresOptions{EngineOptions: embedded.EngineOptions{Dir: filepath.Join(t.TempDir(), "postgres")}})
+	dir := filepath.Join(t.TempDir(), "postgres")
+	p, err := embedded.StartPostgres(t.Context(), embedded.PostgresOptions{EngineOptions: embedded.EngineOptions{Dir: dir}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, p.Stop(context.Background())) }()
-	conn, err := pgx.Connect(t.Context(), p.Address())
+	address, err := embedded.PostgresSuperuser(dir)
+	require.NoError(t, err)
+	conn, err := pgx.Connect(t.Context(), address)
 	require.NoError(t, err)
 	_, err = conn.Exec(t.Context(), "ALTER SYSTEM SET default_transaction_read_only = on")
 	require.NoError(t, err)

@@ -18,6 +18,9 @@ import (
 type endpoint struct {
 	Port     int    `json:"port"`
 	Password string `json:"password,omitempty"`
+	// Application is the password of the role that Postgres has for the application;
+	// Password is its superuser's then.
+	Application string `json:"applicationPassword,omitempty"`
 }
 
 const (
@@ -25,19 +28,24 @@ const (
 	passwordLen  = 32
 )
 
-// loadEndpoint reads the engine's endpoint out of dir, or makes one.
-func loadEndpoint(dir string) (endpoint, error) {
-	var ep endpoint
+// readEndpoint reads the engine's endpoint out of dir.
+func readEndpoint(dir string) (ep endpoint, err error) {
 	path := filepath.Join(dir, endpointFile)
 	raw, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
+	if err != nil {
 		return ep, fmt.Errorf("reading an engine's endpoint: %w", err)
-	default:
-		if err := json.Unmarshal(raw, &ep); err != nil {
-			return ep, fmt.Errorf("reading an engine's endpoint %s: %w", path, err)
-		}
+	}
+	if err := json.Unmarshal(raw, &ep); err != nil {
+		return ep, fmt.Errorf("reading an engine's endpoint %s: %w", path, err)
+	}
+	return ep, nil
+}
+
+// loadEndpoint reads the engine's endpoint out of dir, or makes one.
+func loadEndpoint(dir string) (endpoint, error) {
+	ep, err := readEndpoint(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return ep, err
 	}
 	kept := ep
 	if ep.Password == "" {

@@ -4,18 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
 
+	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
 const (
 	kafkaName = "kafka"
+	kafkaUser = "livegraph"
 
 	// kafkaRetentionEvery is how often old segments are dropped. The broker's
 	// own ticker does not start after a restart.
@@ -38,7 +43,9 @@ type KafkaOptions struct {
 	Advertised string
 }
 
-// Kafka is a broker inside this process that keeps its records on disk.
+// Kafka is a broker inside this process that keeps its records on disk. It listens on the
+// loopback, to which every process of the machine can connect: it answers whoever has
+// logged in with Security, and nobody else.
 type Kafka struct {
 	site    *site
 	options KafkaOptions
@@ -69,6 +76,13 @@ func (k *Kafka) Name() string { return kafkaName }
 // Brokers are the addresses to begin with, host:port.
 func (k *Kafka) Brokers() []string { return []string{k.site.endpoint.address()} }
 
+// Security is how a client logs in. The password is the one in the broker's folder.
+func (k *Kafka) Security() config.KafkaSecurity {
+	return config.KafkaSecurity{
+		SASLMechanism: kafka.MechanismScram256, SASLUsername: kafkaUser, SASLPassword: config.Secret(k.site.endpoint.Password),
+	}
+}
+
 // Start opens the log and the port; for use after Stop.
 func (k *Kafka) Start(ctx context.Context) error {
 	k.mu.Lock()
@@ -80,8 +94,15 @@ func (k *Kafka) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("starting kafka: %w", err)
 	}
+	log := filepath.Join(k.site.Dir, "log")
+	if err := forgetLogins(log); err != nil {
+		claim.release()
+		return fmt.Errorf("starting kafka: %w", err)
+	}
 	options := []kfake.Opt{
-		kfake.NumBrokers(1), kfake.Ports(k.site.endpoint.Port), kfake.DataDir(k.site.Dir + "/log"), kfake.ClusterID(kafka.EmbeddedCluster), kfake.ListenFn(k.listen),
+		kfake.NumBrokers(1), kfake.Ports(k.site.endpoint.Port), kfake.DataDir(log), kfake.ClusterID(kafka.EmbeddedCluster), kfake.ListenFn(k.listen),
+		// One way to log in: by PLAIN, kfake would believe any unknown user without a password.
+		kfake.EnableSASL(), kfake.Superuser("SCRAM-SHA-256", kafkaUser, k.site.endpoint.Password),
 		kfake.BrokerConfigs(map[string]string{
 			"message.max.bytes":   strconv.Itoa(kafkaMaxMessage),
 			"log.segment.bytes":   strconv.Itoa(kafkaSegment),
@@ -103,12 +124,26 @@ func (k *Kafka) Start(ctx context.Context) error {
 	return nil
 }
 
+// forgetLogins removes the logins that the broker has kept in its log's folder: they count
+// more than those that it is started with, and one that was started without any, as ours
+// was once, has kept that there is nobody to log in.
+func forgetLogins(log string) error {
+	if err := os.Remove(filepath.Join(log, "sasl.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // listen listens at the broker's port. What kfake tells clients of itself is the
 // listener's address.
 func (k *Kafka) listen(network, address string) (net.Listener, error) {
 	l, err := listenPatiently(network, address, portPatience)
-	if err != nil || k.options.Advertised == "" {
-		return l, err
+	if err != nil {
+		return nil, err
+	}
+	l = framed{l}
+	if k.options.Advertised == "" {
+		return l, nil
 	}
 	at, err := net.ResolveTCPAddr(network, k.options.Advertised)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // Its memory is bounded by whoever recognizes it.
 func TestTheEmbeddedKafkaIsRecognized(t *testing.T) {
-	client, err := kgo.NewClient(kgo.SeedBrokers(testenv.StoppableKafka(t).Brokers()...))
+	client, err := kgo.NewClient(testenv.NewKFake(t).Opts()...)
 	require.NoError(t, err)
 	defer client.Close()
 	meta, err := kadm.NewClient(client).Metadata(t.Context())
@@ -32,9 +32,9 @@ func TestTheEmbeddedKafkaIsRecognized(t *testing.T) {
 }
 
 func TestKafkaDropsTheOldestBeyondRetentionAlsoAfterARestart(t *testing.T) {
-	broker := testenv.StoppableKafka(t)
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker.Brokers()...), kgo.DefaultProduceTopic("bounded"),
-		kgo.ProducerBatchMaxBytes(2<<20), kgo.ProducerBatchCompression(kgo.NoCompression()))
+	broker := testenv.NewKFake(t)
+	client, err := kgo.NewClient(broker.Opts(kgo.DefaultProduceTopic("bounded"),
+		kgo.ProducerBatchMaxBytes(2<<20), kgo.ProducerBatchCompression(kgo.NoCompression()))...)
 	require.NoError(t, err)
 	defer client.Close()
 	admin := kadm.NewClient(client)
@@ -63,8 +63,8 @@ func TestKafkaDropsTheOldestBeyondRetentionAlsoAfterARestart(t *testing.T) {
 	produce()
 	require.Eventually(t, trimmed, 5*time.Second, 50*time.Millisecond)
 
-	require.NoError(t, broker.Stop(t.Context()))
-	require.NoError(t, broker.Start(t.Context()))
+	broker.Stop(t)
+	broker.Start(t)
 	_, end := offsets()
 	require.EqualValues(t, records, end, "offsets go on after a restart")
 	produce()

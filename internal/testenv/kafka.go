@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -14,7 +15,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/storage/kafka"
 )
 
 // Editions of Kafka on which tests run.
@@ -30,6 +33,7 @@ type Broker struct {
 	Prefix  string
 	Dir     string // of the data of a broker of the test's own
 	server  kafkaServer
+	login   config.KafkaSecurity // zero: nobody logs in
 }
 
 // kafkaServer is what the editions have in common.
@@ -64,7 +68,7 @@ func (b *Broker) awaitAnswer(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
 	defer cancel()
-	client, err := kgo.NewClient(kgo.SeedBrokers(b.Brokers()...), kgo.DisableClientMetrics())
+	client, err := kgo.NewClient(b.Opts()...)
 	require.NoError(t, err)
 	defer client.Close()
 	for {
@@ -81,13 +85,20 @@ func (b *Broker) awaitAnswer(t testing.TB) {
 // and Start: address, records and offsets stay.
 func NewKFake(t testing.TB) *Broker {
 	t.Helper()
-	dir := t.TempDir()
-	return &Broker{Edition: KFake, Dir: dir, server: kafkaIn(t, dir)}
+	return KFakeIn(t, t.TempDir())
 }
 
-// BrokerAt gives a broker that the test has started itself, and ends itself.
-func BrokerAt(addresses []string) *Broker {
-	return &Broker{Edition: KFake, server: foreign(addresses)}
+// KFakeIn is the same on a folder that may have the data of a broker before it.
+func KFakeIn(t testing.TB, dir string) *Broker {
+	t.Helper()
+	server := forTheTest(t, embedded.KafkaOptions{EngineOptions: embedded.EngineOptions{Dir: dir}}, embedded.StartKafka)
+	return &Broker{Edition: KFake, Dir: dir, server: server, login: server.Security()}
+}
+
+// BrokerAt gives a broker that the test has started itself, and ends itself; login is
+// how one logs in there.
+func BrokerAt(addresses []string, login config.KafkaSecurity) *Broker {
+	return &Broker{Edition: KFake, server: foreign(addresses), login: login}
 }
 
 // foreign is a broker that is not ours to stop.
@@ -138,6 +149,35 @@ var apacheKafka = sync.OnceValues(func() (*embedded.ApacheKafka, error) {
 // Brokers are the addresses, host:port.
 func (b *Broker) Brokers() []string { return b.server.Brokers() }
 
+// Login is how one logs in there, as the settings say it.
+func (b *Broker) Login() config.KafkaSecurity { return b.login }
+
+// Security is how one logs in there, for clients of package kafka.
+func (b *Broker) Security() kafka.Security {
+	s, err := kafka.Secure(nil, b.login.Mechanism(), b.login.SASLUsername, b.login.SASLPassword.Reveal())
+	if err != nil {
+		panic(err) // the mechanism is ours
+	}
+	return s
+}
+
+// Opts are the options of a client of the broker, and what more it is to have.
+func (b *Broker) Opts(more ...kgo.Opt) []kgo.Opt {
+	s := b.Security()
+	opts := append(s.Opts(dialLimit), kgo.SeedBrokers(b.Brokers()...), kgo.DisableClientMetrics())
+	return append(opts, more...)
+}
+
+// Settings lead a process to the broker: NAME=value, for its environment.
+func (b *Broker) Settings() []string {
+	return []string{
+		"LIVEGRAPH_KAFKA_BROKERS=" + strings.Join(b.Brokers(), ","),
+		"LIVEGRAPH_KAFKA_SASL_MECHANISM=" + b.login.SASLMechanism,
+		"LIVEGRAPH_KAFKA_SASL_USERNAME=" + b.login.SASLUsername,
+		"LIVEGRAPH_KAFKA_SASL_PASSWORD=" + b.login.SASLPassword.Reveal(),
+	}
+}
+
 // Stop ends the broker in order.
 func (b *Broker) Stop(t testing.TB) {
 	t.Helper()
@@ -169,11 +209,14 @@ func (b *Broker) Crash(t testing.TB) {
 // Admin gives a client for what a test does to topics.
 func (b *Broker) Admin(t testing.TB) *kadm.Client {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(b.Brokers()...), kgo.DisableClientMetrics())
+	client, err := kgo.NewClient(b.Opts()...)
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
 	return kadm.NewClient(client)
 }
+
+// dialLimit bounds the time for a connection to a broker.
+const dialLimit = 10 * time.Second
 
 // answerLimit bounds the time for a broker to come back.
 const answerLimit = time.Minute

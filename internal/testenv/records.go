@@ -16,11 +16,11 @@ const recordsPatience = time.Minute
 // Records gives every record that topics hold at the time of the call; without topics, those
 // of all there are. It goes by the ends that the broker tells, not by how long nothing comes:
 // on a busy machine that would find fewer.
-func Records(t *testing.T, brokers []string, topics ...string) []*kgo.Record {
+func Records(t *testing.T, b *Broker, topics ...string) []*kgo.Record {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), recordsPatience)
 	defer cancel()
-	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.DisableClientMetrics())
+	client, err := kgo.NewClient(b.Opts()...)
 	require.NoError(t, err)
 	defer client.Close()
 	admin := kadm.NewClient(client)

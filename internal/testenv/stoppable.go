@@ -17,7 +17,7 @@ func StoppableClickHouse(t testing.TB) *embedded.Process {
 // StoppablePostgres is the same for Postgres.
 func StoppablePostgres(t testing.TB) *embedded.Process {
 	t.Helper()
-	return stoppable(t, "postgres", startPostgres)
+	return stoppable(t, postgresName, startPostgres)
 }
 
 // StoppableRedis is the same for Valkey.
@@ -30,18 +30,6 @@ func StoppableRedis(t testing.TB) *embedded.Process {
 func StoppableEmbedder(t testing.TB) *embedded.Process {
 	t.Helper()
 	return stoppable(t, embedderName, startEmbedder)
-}
-
-// StoppableKafka gives a broker of the test's own, which it may Stop and Start:
-// address, records and offsets stay.
-func StoppableKafka(t testing.TB) *embedded.Kafka {
-	t.Helper()
-	return kafkaIn(t, t.TempDir())
-}
-
-func kafkaIn(t testing.TB, dir string) *embedded.Kafka {
-	t.Helper()
-	return forTheTest(t, embedded.KafkaOptions{EngineOptions: embedded.EngineOptions{Dir: dir}}, embedded.StartKafka)
 }
 
 func stoppable(t testing.TB, name string, start func(context.Context, embedded.EngineOptions) (*embedded.Process, error)) *embedded.Process {

@@ -157,22 +157,34 @@ func startEmbedder(ctx context.Context, o embedded.EngineOptions) (*embedded.Pro
 	return embedded.StartEmbedder(ctx, embedded.EmbedderOptions{EngineOptions: o, EmbedderSettings: embedded.EmbedderSettings{Threads: 1}})
 }
 
-const embedderName = "embedder"
+const (
+	embedderName = "embedder"
+	postgresName = "postgres"
+)
 
 var (
-	postgres   = starter("postgres", startPostgres)
+	postgres   = starter(postgresName, startPostgres)
 	clickhouse = starter("clickhouse", embedded.StartClickHouse)
 	valkey     = starter("valkey", embedded.StartValkey)
 	embedder   = starter(embedderName, startEmbedder)
 )
 
-// Postgres gives the URL of an empty database.
+// Postgres gives the URL of an empty database, whose owner logs in with it: the role of the
+// embedded edition's application, which may do no more there than here.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	server := started(t, postgres)
+	shared, err := folder()
+	if err != nil {
+		t.Fatalf("testenv: %v", err)
+	}
+	superuser, err := embedded.PostgresSuperuser(filepath.Join(shared, postgresName))
+	if err != nil {
+		t.Fatalf("testenv: %v", err)
+	}
 	name := fmt.Sprintf("test_%d", serial.Add(1))
-	execPostgres(t, server.Address(), `CREATE DATABASE `+name)
-	t.Cleanup(func() { execPostgres(t, server.Address(), `DROP DATABASE `+name+` WITH (FORCE)`) })
+	execPostgres(t, superuser, `CREATE DATABASE `+name+` OWNER `+embedded.PostgresApplication)
+	t.Cleanup(func() { execPostgres(t, superuser, `DROP DATABASE `+name+` WITH (FORCE)`) })
 	return withPath(t, server.Address(), name)
 }
 
@@ -194,12 +206,6 @@ func Redis(t testing.TB) string {
 	address := withPath(t, server.Address(), n)
 	flushRedis(t, address)
 	return address
-}
-
-// Kafka gives the brokers of an empty cluster.
-func Kafka(t testing.TB) []string {
-	t.Helper()
-	return StoppableKafka(t).Brokers()
 }
 
 // NeedsEngines skips a test that is run with -short, which leaves the engines out.

@@ -64,9 +64,9 @@ func TestMilvusAnswers(t *testing.T) {
 }
 
 func TestKafkaKeepsRecordsAndItsAddressOverARestart(t *testing.T) {
-	broker := testenv.StoppableKafka(t)
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker.Brokers()...), kgo.DefaultProduceTopic("topic"),
-		kgo.ConsumeTopics("topic"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	broker := testenv.NewKFake(t)
+	client, err := kgo.NewClient(broker.Opts(kgo.DefaultProduceTopic("topic"),
+		kgo.ConsumeTopics("topic"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))...)
 	require.NoError(t, err)
 	defer client.Close()
 	_, err = kadm.NewClient(client).CreateTopic(t.Context(), 2, -1, nil, "topic")
@@ -74,8 +74,8 @@ func TestKafkaKeepsRecordsAndItsAddressOverARestart(t *testing.T) {
 	require.NoError(t, client.ProduceSync(t.Context(), kgo.StringRecord("one")).FirstErr())
 
 	before := broker.Brokers()
-	require.NoError(t, broker.Stop(t.Context()))
-	require.NoError(t, broker.Start(t.Context()))
+	broker.Stop(t)
+	broker.Start(t)
 	require.Equal(t, before, broker.Brokers())
 
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/kafka"
@@ -74,7 +75,7 @@ func TestTheLargestCommandFitsAndALargerOneIsRefused(t *testing.T) {
 func TestTheCommandsPartitionCountIsFixed(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
 		openGraph(t, b, nil)
-		other, err := kafka.Open(t.Context(), kafka.Options{Brokers: b.Brokers(), TopicPrefix: b.Prefix, BufferedBytes: 1 << 20})
+		other, err := kafka.Open(t.Context(), kafka.Options{Brokers: b.Brokers(), Security: b.Security(), TopicPrefix: b.Prefix, BufferedBytes: 1 << 20})
 		require.NoError(t, err)
 		defer other.Close()
 		err = other.EnsureTopics(t.Context(), graphSettings(6))
@@ -141,7 +142,7 @@ func TestEventsThatFailLeaveNoGap(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
 	require.NoError(t, err)
 	t.Cleanup(cluster.Close)
-	b := testenv.BrokerAt(cluster.ListenAddrs())
+	b := testenv.BrokerAt(cluster.ListenAddrs(), config.KafkaSecurity{})
 	c := openGraph(t, b, nil)
 	info := c.Topic(kafka.TopicEvents)
 	var requests atomic.Int32

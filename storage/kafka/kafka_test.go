@@ -30,7 +30,7 @@ func settings(partitions int32) kafka.TopicSettings {
 // open gives a client with its topics made.
 func open(tb testing.TB, b *testenv.Broker, change func(*kafka.Options)) *kafka.Client {
 	tb.Helper()
-	opts := kafka.Options{Brokers: b.Brokers(), TopicPrefix: b.Prefix, BufferedBytes: 64 << 20, PointsGroup: b.Prefix + "points"}
+	opts := kafka.Options{Brokers: b.Brokers(), Security: b.Security(), TopicPrefix: b.Prefix, BufferedBytes: 64 << 20, PointsGroup: b.Prefix + "points"}
 	if change != nil {
 		change(&opts)
 	}
@@ -60,7 +60,7 @@ func requireUnavailable(t *testing.T, err error) {
 // consume reads the records of the topic, of which there are n at least.
 func consume(t *testing.T, b *testenv.Broker, topic string, n int) []*kgo.Record {
 	t.Helper()
-	records := testenv.Records(t, b.Brokers(), b.Prefix+topic)
+	records := testenv.Records(t, b, b.Prefix+topic)
 	require.GreaterOrEqual(t, len(records), n)
 	return records
 }

@@ -62,7 +62,7 @@ func (t *target) partitionBytes(month time.Time, points int) int64 {
 // logBytes gives what topic points takes, as the broker says.
 func (t *target) logBytes() int64 {
 	t.b.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(t.Control().KafkaBrokers...))
+	client, err := kgo.NewClient(t.Kafka().Opts()...)
 	require.NoError(t.b, err)
 	defer client.Close()
 	dirs, err := kadm.NewClient(client).DescribeAllLogDirs(t.b.Context(), nil)

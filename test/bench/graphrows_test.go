@@ -3,7 +3,6 @@ package bench
 import (
 	"bytes"
 	"context"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -49,7 +48,7 @@ const columnsOf = `SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum)
 func (t *target) newDirectRows() *directGraph {
 	t.b.Helper()
 	ctx := t.b.Context()
-	d := &directGraph{t: t, from: t.pool("")}
+	d := &directGraph{t: t, from: t.pool("livegraph")}
 	_, err := d.from.Exec(ctx, "CREATE DATABASE direct")
 	require.NoError(t.b, err)
 	d.to = t.pool("direct")
@@ -69,12 +68,7 @@ func (t *target) newDirectRows() *directGraph {
 // pool connects to the server's Postgres, past the server.
 func (t *target) pool(database string) *pgxpool.Pool {
 	t.b.Helper()
-	address, err := url.Parse(t.Control().PostgresURL)
-	require.NoError(t.b, err)
-	if database != "" {
-		address.Path = "/" + database
-	}
-	pool, err := pgxpool.New(t.b.Context(), address.String())
+	pool, err := pgxpool.New(t.b.Context(), t.PostgresSuperuser(database))
 	require.NoError(t.b, err)
 	t.b.Cleanup(pool.Close)
 	return pool
@@ -83,7 +77,7 @@ func (t *target) pool(database string) *pgxpool.Pool {
 // askPostgres asks the server's own Postgres for a number.
 func (t *target) askPostgres(query string, args ...any) (n int64) {
 	t.b.Helper()
-	conn, err := pgx.Connect(t.b.Context(), t.Control().PostgresURL)
+	conn, err := pgx.Connect(t.b.Context(), t.PostgresSuperuser("livegraph"))
 	require.NoError(t.b, err)
 	defer func() { _ = conn.Close(context.Background()) }()
 	require.NoError(t.b, conn.QueryRow(t.b.Context(), query, args...).Scan(&n))
@@ -109,7 +103,7 @@ func (t *target) settlePostgres() {
 	}
 	// What autovacuum would begin with a minute later, in the middle of a measurement.
 	for _, statement := range []string{"VACUUM (ANALYZE)", "CHECKPOINT"} {
-		_, err := t.pool("").Exec(t.b.Context(), statement)
+		_, err := t.pool("livegraph").Exec(t.b.Context(), statement)
 		require.NoError(t.b, err)
 	}
 	unix.Sync()

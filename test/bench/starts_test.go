@@ -57,7 +57,7 @@ func (t *target) timeStart() float64 {
 // fillLog writes records into a topic that nobody reads.
 func (t *target) fillLog(records, size int) {
 	t.b.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(t.Control().KafkaBrokers...))
+	client, err := kgo.NewClient(t.Kafka().Opts()...)
 	require.NoError(t.b, err)
 	defer client.Close()
 	_, err = kadm.NewClient(client).CreateTopic(t.b.Context(), 8, 1, nil, "ballast")

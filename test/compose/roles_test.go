@@ -41,6 +41,11 @@ func process(t *testing.T, binary string, service types.ServiceConfig, stores ma
 		}
 		r.Env = append(r.Env, name+"="+value)
 	}
+	for name, value := range stores { // the stack's Kafka has no login, and the embedded one has
+		if strings.HasPrefix(name, "LIVEGRAPH_KAFKA_SASL_") {
+			r.Env = append(r.Env, name+"="+value)
+		}
+	}
 	return r
 }
 
@@ -94,11 +99,14 @@ func TestTheRolesWorkTogetherWithTheirSettings(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(remove)
 	stores := map[string]string{
-		"LIVEGRAPH_KAFKA_BROKERS":  strings.Join(testenv.Kafka(t), ","),
 		"LIVEGRAPH_CLICKHOUSE_URL": testenv.ClickHouse(t),
 		"LIVEGRAPH_POSTGRES_URL":   testenv.Postgres(t),
 		"LIVEGRAPH_REDIS_URL":      testenv.Redis(t),
 		"LIVEGRAPH_MILVUS_ADDRESS": testenv.Milvus(t),
+	}
+	for _, setting := range testenv.NewKFake(t).Settings() {
+		name, value, _ := strings.Cut(setting, "=")
+		stores[name] = value
 	}
 	project := stack(t)
 	stores["LIVEGRAPH_EMBEDDER"] = startEmbedder(t, project.Services[embedderService])

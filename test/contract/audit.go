@@ -46,7 +46,7 @@ func (a *Audit) Group(t testing.TB, s *Server) []route.Route {
 	a.Spool, err = spool.Open(a.Dir, spool.Options{MaxBytes: a.Limit, Sync: time.Second})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = a.Spool.Close() })
-	log := OpenLog(t, testenv.Kafka(t))
+	log := OpenLog(t, testenv.NewKFake(t))
 	s.Trail = audit.NewTrail(audit.TrailDeps{Spool: a.Spool, Log: log, CountEvery: 100 * time.Millisecond})
 	if !a.Alone && !a.Unstored {
 		background(t, uses.New(uses.Deps{

@@ -34,7 +34,7 @@ type Commands struct {
 func (c *Commands) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	if c.Log == nil {
-		c.Log = OpenLog(t, testenv.Kafka(t))
+		c.Log = OpenLog(t, testenv.NewKFake(t))
 	}
 	if c.Redis == nil {
 		db, err := redis.Open(t.Context(), redis.Options{URL: testenv.Redis(t)})

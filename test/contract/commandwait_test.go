@@ -92,14 +92,14 @@ func TestACommandThatTakesTooLongMayStillApply(t *testing.T) {
 }
 
 func TestWithoutTheLogACommandIsRefusedAtOnce(t *testing.T) {
-	broker := testenv.StoppableKafka(t)
-	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: broker.Brokers(), BufferedBytes: 64 << 20})
+	broker := testenv.NewKFake(t)
+	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: broker.Brokers(), Security: broker.Security(), BufferedBytes: 64 << 20})
 	require.NoError(t, err)
 	t.Cleanup(log.Close)
 	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 1, CommandsPartitions: 4, Replication: -1, RetentionBytes: 64 << 20}))
 	w := startCommandsWith(t, &contract.Commands{Log: log})
 	q := keyed(executePath, "k", createNode("a"))
-	require.NoError(t, broker.Stop(t.Context()))
+	broker.Stop(t)
 	require.Eventually(t, func() bool { return !log.Healthy() }, 20*time.Second, time.Millisecond)
 	began := time.Now()
 	refused := w.Do(t, q)
@@ -108,7 +108,7 @@ func TestWithoutTheLogACommandIsRefusedAtOnce(t *testing.T) {
 	id := refused.Error.Details["commandId"].(string)
 	require.Equal(t, "pending", w.state(t, id).Status, "nobody knows better")
 
-	require.NoError(t, broker.Start(t.Context()))
+	broker.Start(t)
 	var a *contract.Answer
 	require.Eventually(t, func() bool { a = w.Do(t, q); return a.Status == http.StatusCreated }, 30*time.Second, 50*time.Millisecond)
 	require.Equal(t, id, decode[done](t, a, http.StatusCreated).CommandID, "the retry goes on with the same command")
@@ -131,7 +131,7 @@ func (l *silentLog) ProduceCommand(ctx context.Context, r kafka.Record) error {
 }
 
 func TestACommandThatDidNotReachTheLogIsSettled(t *testing.T) {
-	log := contract.OpenLog(t, testenv.Kafka(t))
+	log := contract.OpenLog(t, testenv.NewKFake(t))
 	lossy := &silentLog{Client: log}
 	group := &contract.Commands{Log: log, Undecided: true, Change: func(d *commands.Deps) { d.Log, d.AbandonAfter = lossy, time.Millisecond }}
 	w := startCommandsWith(t, group)

@@ -20,10 +20,10 @@ import (
 // Desk is the group of the routes by which operators look after the pipeline and the
 // indexes, with a points consumer at work.
 type Desk struct {
-	Points *clickhouse.DB // made by Group
-	Store  string         // its URL
-	Log    *kafka.Client  // made by Group
-	Kafka  []string       // its brokers
+	Points *clickhouse.DB  // made by Group
+	Store  string          // its URL
+	Log    *kafka.Client   // made by Group
+	Kafka  *testenv.Broker // its broker
 	// Change, when set, changes what the routes are made of.
 	Change func(*desk.Deps)
 }
@@ -39,9 +39,9 @@ func (d *Desk) Group(t testing.TB, s *Server) []route.Route {
 	t.Cleanup(func() { _ = d.Points.Close() })
 	require.NoError(t, d.Points.Migrate(t.Context()))
 	const group = "desk-points"
-	d.Kafka = testenv.Kafka(t)
+	d.Kafka = testenv.NewKFake(t)
 	d.Log, err = kafka.Open(t.Context(), kafka.Options{
-		Brokers: d.Kafka, BufferedBytes: 64 << 20, PointsGroup: group, EventsGroups: []string{"desk-lexical", "desk-embeddings"},
+		Brokers: d.Kafka.Brokers(), Security: d.Kafka.Security(), BufferedBytes: 64 << 20, PointsGroup: group, EventsGroups: []string{"desk-lexical", "desk-embeddings"},
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, d.Log, s.DB, slog.Default())
 		},

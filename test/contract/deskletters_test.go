@@ -183,7 +183,7 @@ func TestADeadLetterIsFoundShownAndPutBack(t *testing.T) {
 // What cannot be read says so, and is not put back.
 func TestALetterThatCannotBeReadIsShownAndStays(t *testing.T) {
 	d := startDesk(t, false)
-	client, err := kgo.NewClient(kgo.SeedBrokers(d.desk.Kafka...), kgo.DisableClientMetrics(), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	client, err := kgo.NewClient(d.desk.Kafka.Opts(kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	require.NoError(t, err)
 	defer client.Close()
 	require.NoError(t, client.ProduceSync(t.Context(), &kgo.Record{Topic: "points", Partition: 1, Key: []byte("<k>"), Value: []byte("no point block")}).FirstErr())
@@ -253,7 +253,7 @@ func (d *deskTest) copies(t *testing.T, l letter, times int) {
 		Key, Value []byte
 	}
 	d.Get(t, l.path(), &shown)
-	client, err := kgo.NewClient(kgo.SeedBrokers(d.desk.Kafka...), kgo.DisableClientMetrics(), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	client, err := kgo.NewClient(d.desk.Kafka.Opts(kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	require.NoError(t, err)
 	defer client.Close()
 	records := make([]*kgo.Record, times)

@@ -282,7 +282,7 @@ func TestPointsWithAKeyKeepTheirTimeOfReceipt(t *testing.T) {
 	require.Equal(t, http.StatusCreated, first.Status)
 	requireReplayed(t, first, l.Do(t, keyed(ingestPath, "k", body)))
 	l.Do(t, keyed(ingestPath+"?strict=true", "k", body)).RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "Idempotency-Key"})
-	require.Len(t, logged(t, l.brokers), 1)
+	require.Len(t, logged(t, l.broker), 1)
 
 	// As after a crash between the produce and the answer: nothing is kept of it.
 	conn, err := pgx.Connect(t.Context(), l.Postgres)
@@ -293,7 +293,7 @@ func TestPointsWithAKeyKeepTheirTimeOfReceipt(t *testing.T) {
 	again := l.Do(t, keyed(ingestPath, "k", body))
 	require.Equal(t, http.StatusCreated, again.Status)
 	require.Empty(t, again.Header.Get("Idempotent-Replayed"), "it was done again")
-	lines := logged(t, l.brokers)
+	lines := logged(t, l.broker)
 	require.Len(t, lines, 2)
 	require.Equal(t, lines[0], lines[1], "at the same time")
 

@@ -42,10 +42,10 @@ type rejection struct {
 }
 
 // logged reads everything that is in the log: "source metric kind time value".
-func logged(t *testing.T, brokers []string) []string {
+func logged(t *testing.T, broker *testenv.Broker) []string {
 	t.Helper()
 	out := []string{}
-	for _, record := range testenv.Records(t, brokers, "points") {
+	for _, record := range testenv.Records(t, broker, "points") {
 		var decoded pointblock.Record
 		require.NoError(t, pointblock.Decode(record.Value, &decoded))
 		for i := range decoded.Spans {
@@ -70,14 +70,14 @@ func logged(t *testing.T, brokers []string) []string {
 
 type livelog struct {
 	*live
-	brokers []string
+	broker *testenv.Broker
 }
 
 func startLiveWithLog(t *testing.T) *livelog {
 	t.Helper()
-	brokers := testenv.Kafka(t)
-	group := &contract.LiveData{Log: contract.OpenLog(t, brokers)}
-	return &livelog{live: &live{Server: contract.Start(t, group.Group), LiveData: group}, brokers: brokers}
+	broker := testenv.NewKFake(t)
+	group := &contract.LiveData{Log: contract.OpenLog(t, broker)}
+	return &livelog{live: &live{Server: contract.Start(t, group.Group), LiveData: group}, broker: broker}
 }
 
 func TestRowsAndColumnsReachTheLog(t *testing.T) {
@@ -96,7 +96,7 @@ func TestRowsAndColumnsReachTheLog(t *testing.T) {
 	got = decode[accepted](t, l.post(t, ingestPath, `{"precision":"s","series":[{"sourceId":"`+made.ID+`","metric":"load","timestamps":[1772323200,1772323201],"values":[1,2]}]}`), http.StatusCreated)
 	require.Equal(t, 2, got.Accepted)
 
-	lines := logged(t, l.brokers)
+	lines := logged(t, l.broker)
 	require.Len(t, lines, 6)
 	for _, want := range []string{
 		"temp [{room A}] 2026-03-01T00:00:00.000001Z=1.5", "temp [{room B}] 2026-03-01T00:00:01Z=1", `door [{room A}] 2026-03-01T00:00:02Z="open \"wide\""`,
@@ -143,14 +143,14 @@ func TestRejectedPointsAreToldAndTheRestIsAccepted(t *testing.T) {
 	}
 	require.Equal(t, 8, count)
 	require.Subset(t, fields, []string{"points[1].timestamp", "points[2].timestamp", "points[3].timestamp", "points[4].value", "points[5].sourceId", "points[8].value"})
-	require.Len(t, logged(t, l.brokers), 1, "what is rejected is not there")
+	require.Len(t, logged(t, l.broker), 1, "what is rejected is not there")
 
 	strict := l.post(t, ingestPath+"?strict=true", body)
 	strict.RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"accepted": 0.0, "field": "points[1].timestamp"})
 	require.NotEmpty(t, strict.Error.Details["errors"])
 	all := l.post(t, ingestPath, `{"points":[{"sourceId":"`+foreign.ID+`","metric":"m","value":1}]}`)
 	all.RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"accepted": 0.0, "rejected": 1.0, "field": "points[0].sourceId"})
-	require.Len(t, logged(t, l.brokers), 1)
+	require.Len(t, logged(t, l.broker), 1)
 
 	columns := decode[accepted](t, l.post(t, ingestPath, `{"series":[{"sourceId":"`+made.ID+`","metric":"c","timestamps":[1772323200000,-5,1772323202000],"values":[1,2,3]}]}`), http.StatusCreated)
 	require.Equal(t, 2, columns.Accepted)
@@ -194,13 +194,13 @@ func TestIngestBodiesAreReadStrictly(t *testing.T) {
 	for query, field := range map[string]string{"strict=1": "strict", "strict=": "strict", "strict=true&strict=true": "strict", "precision=s": "precision"} {
 		l.post(t, ingestPath+"?"+query, good).RequireFailure(t, 400, validation, "", map[string]any{"field": field})
 	}
-	require.Empty(t, logged(t, l.brokers), "nothing of it is there")
+	require.Empty(t, logged(t, l.broker), "nothing of it is there")
 	for _, text := range hostile {
 		body, err := json.Marshal(map[string]any{"points": []any{map[string]any{"sourceId": made.ID, "metric": text, "value": text, "tags": map[string]string{text: text}}}})
 		require.NoError(t, err)
 		require.Equal(t, 1, decode[accepted](t, l.post(t, ingestPath, string(body)), http.StatusCreated).Accepted)
 	}
-	require.Len(t, logged(t, l.brokers), len(hostile))
+	require.Len(t, logged(t, l.broker), len(hostile))
 }
 
 func TestIngestTakesEncodedBodiesAndBoundsThem(t *testing.T) {
@@ -237,13 +237,13 @@ func TestIngestTakesEncodedBodiesAndBoundsThem(t *testing.T) {
 }
 
 func TestWithTheLogStoppedIngestIsUnavailableAtOnce(t *testing.T) {
-	broker := testenv.StoppableKafka(t)
-	group := &contract.LiveData{Log: contract.OpenLog(t, broker.Brokers())}
+	broker := testenv.NewKFake(t)
+	group := &contract.LiveData{Log: contract.OpenLog(t, broker)}
 	l := &live{Server: contract.Start(t, group.Group), LiveData: group}
 	made := l.createSource(t, `{"name":"boiler"}`)
 	good := `{"points":[{"sourceId":"` + made.ID + `","metric":"m","timestamp":"2026-03-01T00:00:00Z","value":1}]}`
 	require.Equal(t, http.StatusCreated, l.post(t, ingestPath, good).Status)
-	require.NoError(t, broker.Stop(t.Context()))
+	broker.Stop(t)
 	require.Eventually(t, func() bool { return !l.Log.Healthy() }, 10*time.Second, 20*time.Millisecond)
 	began := time.Now()
 	a := l.post(t, ingestPath, good)
@@ -251,7 +251,7 @@ func TestWithTheLogStoppedIngestIsUnavailableAtOnce(t *testing.T) {
 	require.Equal(t, "INTERNAL_ERROR", a.Error.Code)
 	require.NotEmpty(t, a.Header.Get("Retry-After"))
 	require.Less(t, time.Since(began), time.Second)
-	require.NoError(t, broker.Start(t.Context()))
+	broker.Start(t)
 	require.Eventually(t, func() bool { return l.post(t, ingestPath, good).Status == http.StatusCreated }, 10*time.Second, 50*time.Millisecond)
 }
 
@@ -268,7 +268,7 @@ func TestAChangeOfSourcesHoldsForTheNextIngest(t *testing.T) {
 	require.Equal(t, http.StatusCreated, send("kettle"))
 	l.Do(t, contract.Request{Method: "DELETE", Path: "/api/live-data/sources/" + made.ID})
 	require.Equal(t, http.StatusUnprocessableEntity, send("kettle"))
-	lines := logged(t, l.brokers)
+	lines := logged(t, l.broker)
 	require.Len(t, lines, 3)
 	require.Equal(t, "deleted "+made.ID+" true", lines[2])
 }
@@ -285,7 +285,7 @@ func TestTheWorkspacesLimitOfSeriesRejectsPoints(t *testing.T) {
 	got := decode[accepted](t, l.post(t, ingestPath, `{"sourceId":"`+made.ID+`","points":[`+strings.Join(points, ",")+`]}`), http.StatusCreated)
 	require.Equal(t, 3, got.Accepted)
 	require.Equal(t, 2, got.Rejected)
-	require.Len(t, logged(t, l.brokers), 3)
+	require.Len(t, logged(t, l.broker), 3)
 }
 
 func TestAQueryWaitsForItsCheckpoint(t *testing.T) {

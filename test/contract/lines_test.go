@@ -62,7 +62,7 @@ func TestLinesReachTheLogAndMakeTheirSources(t *testing.T) {
 	ids := l.sourceIDs(t)
 	require.Len(t, ids, 2)
 	require.Equal(t, made.ID, ids["boiler"])
-	lines := logged(t, l.brokers)
+	lines := logged(t, l.broker)
 	require.ElementsMatch(t, []string{
 		made.ID + " temp [{room A}] 2026-03-01T00:00:00Z=71.5",
 		made.ID + " on [{room A}] 2026-03-01T00:00:00Z=1",

@@ -43,7 +43,7 @@ func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 		l.Points = store
 	}
 	if l.Log == nil {
-		l.Log = OpenLog(t, testenv.Kafka(t))
+		l.Log = OpenLog(t, testenv.NewKFake(t))
 	}
 	installation, err := s.DB.Installation(t.Context())
 	require.NoError(t, err)
@@ -70,10 +70,10 @@ func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	return livedata.Routes(deps)
 }
 
-// OpenLog opens the log of the brokers, with topics of four partitions.
-func OpenLog(t testing.TB, brokers []string) *kafka.Client {
+// OpenLog opens the log of a broker, with topics of four partitions.
+func OpenLog(t testing.TB, broker *testenv.Broker) *kafka.Client {
 	t.Helper()
-	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: brokers, BufferedBytes: 64 << 20})
+	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: broker.Brokers(), Security: broker.Security(), BufferedBytes: 64 << 20})
 	require.NoError(t, err)
 	t.Cleanup(log.Close)
 	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 4, CommandsPartitions: 4, Replication: -1, RetentionBytes: 256 << 20}))

@@ -119,12 +119,12 @@ func TestTimesOfPointsHaveTheirForms(t *testing.T) {
 			send(precision, fmt.Sprint(at)).RequireFailure(t, 422, validation, "", map[string]any{"field": "points[0].timestamp"})
 		}
 	}
-	require.Empty(t, logged(t, l.brokers))
+	require.Empty(t, logged(t, l.broker))
 	good := []string{later(23 * time.Hour), later(0), `"1970-01-01T00:00:00Z"`, "0", "-0", fmt.Sprint(now.UnixMilli()), fmt.Sprint(now.Unix()), `"2026-03-01T05:45:00+05:45"`, `"2026-02-28T00:01:00-23:59"`, `"2024-02-29T00:00:00.1234567Z"`}
 	for _, timestamp := range good {
 		require.Equal(t, 1, decode[accepted](t, send("ms", timestamp), 201).Accepted, timestamp)
 	}
-	require.Len(t, logged(t, l.brokers), len(good))
+	require.Len(t, logged(t, l.broker), len(good))
 }
 
 // badIntervals are no interval of a query.
@@ -199,7 +199,7 @@ func TestNumbersAreKeptExactlyOrRefused(t *testing.T) {
 	for number := range kept {
 		require.Equal(t, http.StatusCreated, value(number).Status, number)
 	}
-	lines := strings.Join(logged(t, l.brokers), "\n") + "\n"
+	lines := strings.Join(logged(t, l.broker), "\n") + "\n"
 	for number, want := range kept {
 		require.Contains(t, lines, " m"+number+" [] 1970-01-01T00:00:00Z="+want+"\n", number)
 	}

@@ -22,7 +22,7 @@ const streamPath = "/api/live-data/stream"
 // startLiveOn is startLive with the log of a broker.
 func startLiveOn(t *testing.T, k *testenv.Broker, group *contract.LiveData) *live {
 	t.Helper()
-	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: k.Brokers(), TopicPrefix: k.Prefix, BufferedBytes: 64 << 20})
+	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: k.Brokers(), Security: k.Security(), TopicPrefix: k.Prefix, BufferedBytes: 64 << 20})
 	require.NoError(t, err)
 	t.Cleanup(log.Close)
 	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 4, CommandsPartitions: 4, Replication: -1, RetentionBytes: 256 << 20}))

@@ -75,7 +75,7 @@ func TestRemoteWritesReachTheLog(t *testing.T) {
 	require.ElementsMatch(t, []string{
 		names["node/a:1"] + " up [{zone b}] 2026-03-01T00:00:00Z=1", names["node/a:1"] + " up [{zone b}] 2026-03-01T00:00:00.001Z=1",
 		names["node/b:1"] + " up [] 2026-03-01T00:00:00Z=0.5", names["node/b:1"] + " up [] 2026-03-01T00:00:00.001Z=0.5",
-	}, logged(t, l.brokers))
+	}, logged(t, l.broker))
 }
 
 func TestRemoteWritesWithNothingToStoreAreTaken(t *testing.T) {
@@ -87,7 +87,7 @@ func TestRemoteWritesWithNothingToStoreAreTaken(t *testing.T) {
 		}
 	}
 	require.Empty(t, l.sourceNames(t))
-	require.Empty(t, logged(t, l.brokers))
+	require.Empty(t, logged(t, l.broker))
 }
 
 func TestGoodSamplesOfARemoteWriteAreKept(t *testing.T) {
@@ -114,19 +114,19 @@ func TestGoodSamplesOfARemoteWriteAreKept(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &errors))
 	check(errors)
 	require.NotContains(t, strings.TrimSuffix(string(a.Body), "\n"), "\n", "Prometheus logs the first line of an error")
-	require.Len(t, logged(t, l.brokers), 1, "what was good is there")
+	require.Len(t, logged(t, l.broker), 1, "what was good is there")
 
 	got := decode[accepted](t, l.write(t, ingestPath, partly, nil), http.StatusCreated)
 	require.Equal(t, []int{1, 4}, []int{got.Accepted, got.Rejected})
 	check(got.Errors)
 	require.NotEmpty(t, got.Checkpoint)
-	require.Len(t, logged(t, l.brokers), 2)
+	require.Len(t, logged(t, l.broker), 2)
 
 	l.write(t, ingestPath+"?strict=true", partly, nil).RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"accepted": 0.0, "rejected": 4.0})
 	none := packed(up("c:1").Sample(march, math.Inf(1)))
 	l.write(t, ingestPath, none, nil).RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"accepted": 0.0, "rejected": 1.0})
 	l.write(t, remoteWritePath, none, nil).RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"accepted": 0.0, "rejected": 1.0})
-	require.Len(t, logged(t, l.brokers), 2)
+	require.Len(t, logged(t, l.broker), 2)
 	require.NotContains(t, l.sourceNames(t), "node/c:1", "no source is made for what is rejected")
 }
 
@@ -161,7 +161,7 @@ func TestRemoteWritesAreCompressedInTheUsualWays(t *testing.T) {
 		}
 		require.Equal(t, http.StatusNoContent, l.write(t, path, packed(up("a:1").Sample(march, 1)), nil).Status, "the next good request works")
 	}
-	require.Len(t, logged(t, l.brokers), 12)
+	require.Len(t, logged(t, l.broker), 12)
 }
 
 func TestOtherMessagesThanRemoteWrite1AreUnsupported(t *testing.T) {
@@ -186,7 +186,7 @@ func TestOtherMessagesThanRemoteWrite1AreUnsupported(t *testing.T) {
 	for _, contentType := range []string{"", "application/json", "text/plain", "application/octet-stream", "application/x-protobuf; charset=latin1"} {
 		l.write(t, remoteWritePath, good, map[string]string{"Content-Type": contentType}).RequireFailure(t, http.StatusUnsupportedMediaType, validation, "", map[string]any{"field": "Content-Type", "allowed": []any{"application/x-protobuf"}})
 	}
-	require.Len(t, logged(t, l.brokers), 6)
+	require.Len(t, logged(t, l.broker), 6)
 }
 
 func TestRemoteWriteWantsKeyWorkspaceAndScope(t *testing.T) {
@@ -217,7 +217,7 @@ func TestARemoteWriteWithAnIdempotencyKeyIsDoneOnce(t *testing.T) {
 		require.Equal(t, http.StatusNoContent, a.Status)
 		require.Equal(t, i == 1, a.Header.Get("Idempotent-Replayed") == "true")
 	}
-	require.Len(t, logged(t, l.brokers), 1)
+	require.Len(t, logged(t, l.broker), 1)
 }
 
 func TestTheLimitOfSourcesRejectsSamples(t *testing.T) {
@@ -243,7 +243,7 @@ func TestLinesOfJSONReachTheLog(t *testing.T) {
 	require.Equal(t, 4, *got.Errors[0].Line)
 	require.NotEmpty(t, got.Checkpoint)
 	want := []string{made.ID + " temp [] 2026-03-01T00:00:00Z=1", made.ID + " load [{a b}] 2026-03-01T00:00:00Z=1", made.ID + ` load [{a b}] 2026-03-01T00:00:01Z="x"`}
-	require.ElementsMatch(t, want, logged(t, l.brokers))
+	require.ElementsMatch(t, want, logged(t, l.broker))
 
 	send(ingestPath, row+"\n{\n}").RequireFailure(t, 400, validation, "", map[string]any{"field": "body", "line": 2.0})
 	send(ingestPath, row+"\n"+`{"metric":"m","value":1}`).RequireFailure(t, 400, validation, "", map[string]any{"field": "sourceId", "line": 2.0})
@@ -253,5 +253,5 @@ func TestLinesOfJSONReachTheLog(t *testing.T) {
 	send(ingestPath+"?strict=true", row+"\n"+bad).RequireFailure(t, 422, validation, "", map[string]any{"field": "timestamp", "line": 2.0})
 	send(ingestPath, `{"points":[`+row+`]}`).RequireFailure(t, 400, validation, "", map[string]any{"field": "points", "line": 1.0})
 	send(ingestPath, row+"\n"+strings.Repeat("[", 100_000)).RequireFailure(t, 400, validation, "", map[string]any{"line": 2.0})
-	require.Len(t, logged(t, l.brokers), len(want), "nothing of these is there")
+	require.Len(t, logged(t, l.broker), len(want), "nothing of these is there")
 }

@@ -33,7 +33,7 @@ func startSearch(t *testing.T) *searcher {
 
 func startSearchWith(t *testing.T, group *contract.Search) *searcher {
 	t.Helper()
-	group.Log = contract.OpenLog(t, testenv.Kafka(t))
+	group.Log = contract.OpenLog(t, testenv.NewKFake(t))
 	commands := &contract.Commands{Log: group.Log}
 	return &searcher{
 		writer: &writer{Server: contract.Start(t, commands.Group, contract.GraphReads, group.Group), Commands: commands},

@@ -189,7 +189,7 @@ func TestAnAdministratorHasTheirOwnWorkspaceIndexedAnewOnly(t *testing.T) {
 }
 
 func TestHybridSearchShowsTheLatestValuesOfLinkedSources(t *testing.T) {
-	group := &contract.Search{Log: contract.OpenLog(t, testenv.Kafka(t))}
+	group := &contract.Search{Log: contract.OpenLog(t, testenv.NewKFake(t))}
 	data, commands := &contract.LiveData{Log: group.Log}, &contract.Commands{Log: group.Log}
 	s := contract.Start(t, data.Group, commands.Group, contract.GraphReads, func(t testing.TB, s *contract.Server) []route.Route {
 		group.Points = data.Points

@@ -306,17 +306,17 @@ func TestADeletedSourceIsToldToTheLog(t *testing.T) {
 }
 
 func TestADeletionOutlivesAnOutageOfTheLog(t *testing.T) {
-	broker := testenv.StoppableKafka(t)
-	group := &contract.LiveData{Log: contract.OpenLog(t, broker.Brokers())}
+	broker := testenv.NewKFake(t)
+	group := &contract.LiveData{Log: contract.OpenLog(t, broker)}
 	l := &live{Server: contract.Start(t, group.Group), LiveData: group}
 	made := l.createSource(t, `{"name":"boiler"}`)
-	require.NoError(t, broker.Stop(t.Context()))
+	broker.Stop(t)
 	gone := l.Do(t, contract.Request{Method: http.MethodDelete, Path: "/api/live-data/sources/" + made.ID})
 	require.Equal(t, http.StatusNoContent, gone.Status)
 	pending, err := l.DB.PendingDeletions(t.Context(), 0, 10)
 	require.NoError(t, err)
 	require.Len(t, pending, 1)
-	require.NoError(t, broker.Start(t.Context()))
+	broker.Start(t)
 	require.Eventually(t, func() bool {
 		pending, err := l.DB.PendingDeletions(t.Context(), 0, 10)
 		return err == nil && len(pending) == 0

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/testenv"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/schemas/pointblock"
@@ -63,7 +64,7 @@ var pythonOfConsumers = sync.OnceValues(func() (string, error) {
 type example struct {
 	t       *testing.T
 	command []string
-	brokers string
+	broker  *testenv.Broker
 	topic   string
 }
 
@@ -84,10 +85,10 @@ func (e *example) run(args ...string) (lines []exampleLine) {
 	e.t.Helper()
 	ctx, cancel := context.WithTimeout(e.t.Context(), 2*time.Minute)
 	defer cancel()
-	args = append([]string{"--brokers", e.brokers, "--topic", e.topic, "--until-end"}, args...)
+	args = append([]string{"--brokers", strings.Join(e.broker.Brokers(), ","), "--topic", e.topic, "--until-end"}, args...)
 	command := exec.CommandContext(ctx, e.command[0], append(e.command[1:], args...)...)
 	var failures bytes.Buffer
-	command.Stderr = &failures
+	command.Stderr, command.Env = &failures, append(os.Environ(), e.broker.Settings()...)
 	printed, err := command.Output()
 	require.NoError(e.t, err, "%s", &failures)
 	require.NotContains(e.t, failures.String(), "passed over")
@@ -99,25 +100,25 @@ func (e *example) run(args ...string) (lines []exampleLine) {
 	return lines
 }
 
-func eachExample(t *testing.T, brokers []string, test func(t *testing.T, e *example)) {
+func eachExample(t *testing.T, broker *testenv.Broker, test func(t *testing.T, e *example)) {
 	t.Helper()
 	t.Run("go", func(t *testing.T) {
 		program := filepath.Join(t.TempDir(), "consumer")
 		printed, err := exec.Command("go", "build", "-o", program, examples+"/go").CombinedOutput()
 		require.NoError(t, err, "%s", printed)
-		test(t, &example{t: t, command: []string{program}, brokers: strings.Join(brokers, ","), topic: "points"})
+		test(t, &example{t: t, command: []string{program}, broker: broker, topic: "points"})
 	})
 	t.Run("python", func(t *testing.T) {
 		python, err := pythonOfConsumers()
 		require.NoError(t, err)
-		test(t, &example{t: t, command: []string{python, filepath.Join(examples, "python", "consumer.py")}, brokers: strings.Join(brokers, ","), topic: "points"})
+		test(t, &example{t: t, command: []string{python, filepath.Join(examples, "python", "consumer.py")}, broker: broker, topic: "points"})
 	})
 }
 
 // produce puts a record into the log as the server would.
 func (e *example) produce(source uuid.UUID, value []byte) {
 	e.t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(e.brokers, ",")...), kgo.DisableClientMetrics())
+	client, err := kgo.NewClient(e.broker.Opts()...)
 	require.NoError(e.t, err)
 	defer client.Close()
 	require.NoError(e.t, client.ProduceSync(e.t.Context(), &kgo.Record{Topic: e.topic, Key: source[:], Value: value}).FirstErr())
@@ -134,7 +135,7 @@ func TestTheExampleConsumersReadTheLog(t *testing.T) {
 	t.Run("Apache Kafka", func(t *testing.T) {
 		broker := testenv.StoppableApacheKafka(t)
 		s := newServer(t)
-		s.Env = []string{"LIVEGRAPH_KAFKA_BROKERS=" + strings.Join(broker.Brokers(), ",")}
+		s.Env = testenv.BrokerAt(broker.Brokers(), config.KafkaSecurity{}).Settings()
 		s.Start()
 		tryExamples(t, s)
 	})
@@ -142,7 +143,7 @@ func TestTheExampleConsumersReadTheLog(t *testing.T) {
 
 func tryExamples(t *testing.T, s *server) {
 	t.Helper()
-	eachExample(t, s.Control().KafkaBrokers, func(t *testing.T, e *example) {
+	eachExample(t, s.Kafka(), func(t *testing.T, e *example) {
 		s.t = t
 		name := filepath.Base(t.Name())
 		kept, gone := s.createSource(name+"-kept"), s.createSource(name+"-gone")

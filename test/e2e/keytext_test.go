@@ -291,7 +291,7 @@ func (s *server) dumpMilvus() string {
 func (s *server) dumpTopics() string {
 	s.t.Helper()
 	var all strings.Builder
-	for _, r := range testenv.Records(s.t, s.Control().KafkaBrokers) {
+	for _, r := range testenv.Records(s.t, s.Kafka()) {
 		fmt.Fprintf(&all, "%s %s %s\n", r.Topic, r.Key, r.Value)
 		for _, h := range r.Headers {
 			fmt.Fprintf(&all, "%s %s\n", h.Key, h.Value)

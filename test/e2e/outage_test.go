@@ -86,8 +86,9 @@ func (s *server) eventuallyTotals(source string, count int, sum float64, limit t
 // TestIngestIsRefusedAtOnceWhileKafkaIsDown: nothing is promised that the log
 // does not hold, nobody waits for it, and it goes on when Kafka is back.
 func TestIngestIsRefusedAtOnceWhileKafkaIsDown(t *testing.T) {
-	kafka := testenv.StoppableKafka(t)
-	s := newServer(t, "--kafka-brokers", strings.Join(kafka.Brokers(), ","))
+	kafka := testenv.NewKFake(t)
+	s := newServer(t)
+	s.Env = kafka.Settings()
 	s.Start()
 	source := s.createSource("valve")
 	ingest := func(n int) (int, http.Header, time.Duration) {
@@ -99,7 +100,7 @@ func TestIngestIsRefusedAtOnceWhileKafkaIsDown(t *testing.T) {
 	status, _, _ := ingest(0)
 	require.Equal(t, http.StatusCreated, status)
 
-	require.NoError(t, kafka.Stop(t.Context()))
+	kafka.Stop(t)
 	status, header, took := ingest(1)
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.NotEmpty(t, header.Get("Retry-After"))
@@ -112,7 +113,7 @@ func TestIngestIsRefusedAtOnceWhileKafkaIsDown(t *testing.T) {
 	}
 	s.Do("GET", "/api/live-data/sources", nil, http.StatusOK, nil)
 
-	require.NoError(t, kafka.Start(t.Context()))
+	kafka.Start(t)
 	require.Eventually(t, func() bool {
 		status, _, _ := ingest(1)
 		return status == http.StatusCreated

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -42,7 +41,7 @@ func NewSplit(t testing.TB, binary string, roles []Role, kafka ...string) *Split
 	t.Helper()
 	s := &Split{ClickHouseURL: testenv.ClickHouse(t), t: t, byRole: map[string][]*Server{}}
 	if len(kafka) == 0 {
-		kafka = []string{"LIVEGRAPH_KAFKA_BROKERS=" + strings.Join(testenv.Kafka(t), ",")}
+		kafka = testenv.NewKFake(t).Settings()
 	}
 	engines := append(slices.Clone(kafka),
 		"LIVEGRAPH_CLICKHOUSE_URL="+s.ClickHouseURL,

@@ -20,6 +20,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
@@ -79,6 +81,19 @@ func parse(args []string) (o options, err error) {
 	return o, nil
 }
 
+// login is how to log in to Kafka, by the settings of Livegraph itself: a password on the
+// command line would be in the list of processes. Without a user nobody logs in.
+func login() []sasl.Mechanism {
+	user := scram.Auth{User: os.Getenv("LIVEGRAPH_KAFKA_SASL_USERNAME"), Pass: os.Getenv("LIVEGRAPH_KAFKA_SASL_PASSWORD")}
+	switch {
+	case user.User == "":
+		return nil
+	case strings.EqualFold(os.Getenv("LIVEGRAPH_KAFKA_SASL_MECHANISM"), "scram-sha-512"):
+		return []sasl.Mechanism{user.AsSha512Mechanism()}
+	}
+	return []sasl.Mechanism{user.AsSha256Mechanism()} // the embedded Kafka's
+}
+
 // consumer is a member of the group at work.
 type consumer struct {
 	options
@@ -94,7 +109,8 @@ func run(ctx context.Context, o options, out *bufio.Writer) (err error) {
 	c := &consumer{options: o, place: p, out: out, table: newTable()}
 	c.client, err = kgo.NewClient(
 		kgo.SeedBrokers(strings.Split(o.brokers, ",")...),
-		// With TLS and a login: kgo.DialTLSConfig(…), kgo.SASL(scram.Auth{…}.AsSha512Mechanism()).
+		kgo.SASL(login()...),
+		// With TLS: kgo.DialTLSConfig(…).
 		kgo.ConsumerGroup(o.group),
 		kgo.ConsumeTopics(o.topic),
 		kgo.AdjustFetchOffsetsFn(p.start),

@@ -40,6 +40,20 @@ def version_of(message):
     return message.offset()
 
 
+def login():
+    """Gives how to log in to Kafka, by the settings of Livegraph itself: a password on the
+    command line would be in the list of processes. Without a user nobody logs in."""
+    user = os.environ.get("LIVEGRAPH_KAFKA_SASL_USERNAME")
+    if not user:
+        return {}
+    return {
+        "security.protocol": "SASL_PLAINTEXT",  # with TLS: "SASL_SSL"
+        "sasl.mechanism": os.environ.get("LIVEGRAPH_KAFKA_SASL_MECHANISM", "").upper() or "SCRAM-SHA-256",  # the embedded Kafka's
+        "sasl.username": user,
+        "sasl.password": os.environ.get("LIVEGRAPH_KAFKA_SASL_PASSWORD", ""),
+    }
+
+
 class Member:
     """A member of the group: where its partitions begin, and whether it is done."""
 
@@ -50,8 +64,7 @@ class Member:
         self.ends = {}
         self.consumer = Consumer({
             "bootstrap.servers": options.brokers,
-            # With TLS and a login: "security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-512",
-            # "sasl.username": …, "sasl.password": …
+            **login(),
             "group.id": options.group,
             "enable.auto.commit": False,  # committed is what is done, not what was fetched
             "auto.offset.reset": "earliest",  # a new group misses nothing

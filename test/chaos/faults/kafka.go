@@ -128,8 +128,8 @@ func moveLeaders(ctx context.Context, s *world.Stores, dice *rand.Rand) error {
 // hold up whoever would, for moments.
 func rebalances(ctx context.Context, w *world.World, c consumer, dice *rand.Rand) error {
 	for range 2 + dice.IntN(4) {
-		member, err := kgo.NewClient(kgo.SeedBrokers(w.Brokers()...), kgo.ConsumerGroup(c.group), kgo.ConsumeTopics(c.topic),
-			kgo.DisableAutoCommit(), kgo.DisableClientMetrics(), kgo.SessionTimeout(world.Session), kgo.HeartbeatInterval(500*time.Millisecond))
+		member, err := kgo.NewClient(w.KafkaClient(kgo.ConsumerGroup(c.group), kgo.ConsumeTopics(c.topic),
+			kgo.DisableAutoCommit(), kgo.SessionTimeout(world.Session), kgo.HeartbeatInterval(500*time.Millisecond))...)
 		if err != nil {
 			return err
 		}

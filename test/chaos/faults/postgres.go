@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/test/chaos/proxy"
 	"github.com/livegraph/livegraph/test/chaos/world"
 )
@@ -47,7 +48,7 @@ func postgreses(w *world.World, s *world.Stores) []Fault {
 		}},
 		// As after a failover to a replica.
 		{Kind: "read-only/postgres", Lasts: away, Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
-			return readOnly(ctx, s)
+			return readOnly(ctx, e)
 		}},
 		// Some commands fail for an internal reason, and are dead letters.
 		{Kind: "refused-rows/postgres", Lasts: between(time.Second, 4*time.Second), Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
@@ -117,11 +118,11 @@ func useUp(ctx context.Context, address string) (func(context.Context) error, er
 }
 
 // readOnly makes new transactions read-only; heal takes that back.
-func readOnly(ctx context.Context, s *world.Stores) (func(context.Context) error, error) {
+func readOnly(ctx context.Context, e *world.Engine) (func(context.Context) error, error) {
 	heal := func(ctx context.Context) error {
-		return insist(ctx, func(ctx context.Context) error { return setReadOnly(ctx, s, "RESET default_transaction_read_only") })
+		return insist(ctx, func(ctx context.Context) error { return setReadOnly(ctx, e, "RESET default_transaction_read_only") })
 	}
-	return heal, setReadOnly(ctx, s, "SET default_transaction_read_only = on")
+	return heal, setReadOnly(ctx, e, "SET default_transaction_read_only = on")
 }
 
 // refuseRows has new nodes refused that have a word in their name, which only the load's
@@ -143,12 +144,18 @@ func refuseRows(ctx context.Context, s *world.Stores) (func(context.Context) err
 	}, err
 }
 
-func setReadOnly(ctx context.Context, s *world.Stores, change string) error {
-	conn, err := s.Postgres.Acquire(ctx)
+// setReadOnly changes a setting of the server, as only its superuser may: for whom there is
+// a connection left where others have used them up.
+func setReadOnly(ctx context.Context, e *world.Engine, change string) error {
+	address, err := embedded.PostgresSuperuser(e.Dir)
 	if err != nil {
 		return err
 	}
-	defer conn.Release()
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
 	_, err = conn.Exec(ctx, "ALTER SYSTEM "+change)
 	_, reload := conn.Exec(ctx, "SELECT pg_reload_conf()")
 	return errors.Join(err, reload)

@@ -21,7 +21,7 @@ import (
 func storesOf(t *testing.T, s *harness.Server) Stores {
 	t.Helper()
 	running := s.Control()
-	stores := Stores{Kafka: running.KafkaBrokers, Milvus: running.MilvusAddress}
+	stores := Stores{Kafka: running.KafkaBrokers, KafkaOptions: s.Kafka().Opts(), Milvus: running.MilvusAddress}
 	var err error
 	stores.Postgres, err = pgxpool.New(t.Context(), running.PostgresURL)
 	require.NoError(t, err)

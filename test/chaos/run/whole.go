@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/livegraph/livegraph/test/chaos/faults"
 	"github.com/livegraph/livegraph/test/chaos/load"
 	"github.com/livegraph/livegraph/test/chaos/world"
@@ -120,7 +118,7 @@ func Drive(ctx context.Context, w *world.World, s *world.Stores, c load.Config) 
 	}
 	l, err := load.New(ctx, c)
 	return driver{l, load.Stores{
-		Postgres: s.Postgres, ClickHouse: s.ClickHouse, Kafka: s.Kafka, KafkaOptions: []kgo.Opt{w.DirectKafka()},
+		Postgres: s.Postgres, ClickHouse: s.ClickHouse, Kafka: s.Kafka, KafkaOptions: w.DirectKafka(),
 		Redis: s.Redis, Milvus: s.Milvus,
 	}}, err
 }

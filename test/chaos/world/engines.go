@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/google/uuid"
@@ -107,12 +106,12 @@ func (w *World) startBroker(ctx context.Context, o embedded.EngineOptions, way *
 	if err := p.WaitReady(ctx); err != nil {
 		return nil, errors.Join(err, stop(ctx))
 	}
-	w.broker = p
-	address, err := os.ReadFile(task.Address)
+	at, err := readBroker(task.Address)
 	if err != nil {
 		return nil, errors.Join(err, stop(ctx))
 	}
-	return newEngine(Kafka, way, string(address), p, stop), nil
+	w.broker, w.login = p, at.Login
+	return newEngine(Kafka, way, at.Address, p, stop), nil
 }
 
 // startApache starts two brokers of Apache Kafka, each with a replica of everything,

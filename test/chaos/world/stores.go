@@ -50,7 +50,7 @@ func (w *World) Connect(ctx context.Context) (*Stores, error) {
 	if s.ClickHouse, err = ch.Open(options); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(s.Kafka...), w.DirectKafka(), kgo.DisableClientMetrics())
+	client, err := kgo.NewClient(w.DirectKafka()...)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -67,18 +67,18 @@ func (w *World) Connect(ctx context.Context) (*Stores, error) {
 // leave them alone.
 const Observer = "chaos-observer"
 
-// DirectKafka makes a client of Kafka connect past the proxies, to which the brokers
-// send everybody.
-func (w *World) DirectKafka() kgo.Opt {
+// DirectKafka are the options of a client of Kafka that connects past the proxies, to which
+// the brokers send everybody.
+func (w *World) DirectKafka() []kgo.Opt {
 	direct := map[string]string{}
 	for _, name := range []string{Kafka, Kafka2} {
 		if e := w.Engine(name); e != nil {
 			direct[e.Through] = e.Direct
 		}
 	}
-	return kgo.Dialer(func(ctx context.Context, network, host string) (net.Conn, error) {
+	return w.KafkaClient(kgo.Dialer(func(ctx context.Context, network, host string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, cmp.Or(direct[host], host))
-	})
+	}))
 }
 
 // Close closes the connections.
@@ -137,7 +137,7 @@ func (w *World) RemoveGhosts(ctx context.Context, s *Stores, groups map[string]s
 
 // sendAway ends all memberships of a group.
 func (w *World) sendAway(ctx context.Context, group kadm.DescribedGroup) {
-	client, err := kgo.NewClient(kgo.SeedBrokers(w.Brokers()...), w.DirectKafka(), kgo.DisableClientMetrics())
+	client, err := kgo.NewClient(w.DirectKafka()...)
 	if err != nil {
 		return
 	}

@@ -24,8 +24,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/test/chaos/proxy"
 	"github.com/livegraph/livegraph/test/ports"
@@ -60,7 +62,8 @@ type World struct {
 
 	options Options
 	ways    []*proxy.Proxy
-	broker  *Process // the embedded Kafka's; nil with Apache Kafka
+	broker  *Process             // the embedded Kafka's; nil with Apache Kafka
+	login   config.KafkaSecurity // to Kafka; zero with Apache Kafka
 
 	mu        sync.Mutex
 	engines   map[string]*Engine
@@ -176,6 +179,12 @@ func (w *World) Brokers() []string {
 	return brokers
 }
 
+// KafkaClient are the options of a client of Kafka that connects as the processes do.
+func (w *World) KafkaClient(more ...kgo.Opt) []kgo.Opt {
+	opts := append(kafkaLogin(w.login), kgo.SeedBrokers(w.Brokers()...))
+	return append(opts, more...)
+}
+
 // Apache reports whether Kafka is Apache Kafka.
 func (w *World) Apache() bool { return w.broker == nil }
 
@@ -250,6 +259,9 @@ func (w *World) Command(ctx context.Context, args ...string) *exec.Cmd {
 func (w *World) environment() []string {
 	env := []string{
 		"LIVEGRAPH_KAFKA_BROKERS=" + strings.Join(w.Brokers(), ","),
+		"LIVEGRAPH_KAFKA_SASL_MECHANISM=" + w.login.SASLMechanism,
+		"LIVEGRAPH_KAFKA_SASL_USERNAME=" + w.login.SASLUsername,
+		"LIVEGRAPH_KAFKA_SASL_PASSWORD=" + w.login.SASLPassword.Reveal(),
 		"LIVEGRAPH_CLICKHOUSE_URL=" + w.Engine(ClickHouse).Through,
 		"LIVEGRAPH_POSTGRES_URL=" + w.Engine(Postgres).Through,
 		"LIVEGRAPH_REDIS_URL=" + w.Engine(Redis).Through,
