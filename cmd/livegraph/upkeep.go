@@ -22,7 +22,9 @@ func (p *process) newUpkeep() *upkeep.Upkeep {
 			{Name: "milvus", Of: p.newEraser()},
 			{Name: "postgres", Of: p.postgres}, // last: by its rows one can see what is not done
 		},
-		Config: upkeep.Config{RetentionEvery: p.cfg.Points.RetentionEvery, DeletedNodesFor: p.cfg.Graph.DeletedFor},
+		Config: upkeep.Config{
+			RetentionEvery: p.cfg.Points.RetentionEvery, DeletedNodesFor: p.cfg.Graph.DeletedFor, LogFor: p.cfg.Kafka.Retention,
+		},
 	})
 }
 

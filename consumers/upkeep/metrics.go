@@ -14,6 +14,7 @@ type metrics struct {
 	deletions prometheus.Gauge
 	deleted   prometheus.Counter
 	entries   prometheus.Counter
+	trimmed   prometheus.Counter
 	purged    prometheus.Counter
 
 	pointDeletions, oldestDeletion prometheus.Gauge
@@ -28,12 +29,13 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	m := &metrics{
 		failures: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_upkeep_failures_total",
-			Help: "Background work of this process that failed and is tried again, by work: retention, tombstones, deletions (of points), graphs (undo stacks and deleted nodes looked through), purges (of nodes), workspaces (that were deleted).",
+			Help: "Background work of this process that failed and is tried again, by work: retention, tombstones, deletions (of points), log (trimmed by time), graphs (undo stacks and deleted nodes looked through), purges (of nodes), workspaces (that were deleted).",
 		}, []string{"work"}),
 		expired: counter("livegraph_retention_removed_rows_total", "Rows that this process removed because they were past their retention."),
 		erased:  counter("livegraph_workspace_deletion_rows_total", "Rows of deleted workspaces that this process removed, of all stores."),
 		pruned:  counter("livegraph_tombstones_pruned_total", "Tombstones that this process removed because the log had outlived them."),
 		entries: counter("livegraph_undo_entries_pruned_total", "Commands that this process removed from undo stacks because they can be neither undone nor redone any more."),
+		trimmed: counter("livegraph_log_trimmed_records_total", "Records that this process removed from the topics because they were older than these are kept."),
 		purged:  counter("livegraph_nodes_purged_total", "Deleted nodes of which this process removed what they were."),
 		deletions: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_workspace_deletions_pending", Help: "Deleted workspaces that are not removed from all stores yet, as this process last saw it.",
@@ -50,7 +52,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Name: "livegraph_retention_last_pass_timestamp_seconds", Help: "When this process last finished removing old points; 0: not yet.",
 		}),
 	}
-	for _, work := range []string{"retention", "tombstones", "deletions", "graphs", "purges", "workspaces"} {
+	for _, work := range []string{"retention", "tombstones", "deletions", "log", "graphs", "purges", "workspaces"} {
 		m.failures.WithLabelValues(work)
 	}
 	return m

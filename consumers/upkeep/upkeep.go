@@ -1,7 +1,7 @@
 // Package upkeep is the background work of role points that one process at a time
 // does for the whole installation: it deletes the points that tombstones cover,
 // removes points that are past their retention, removes deleted workspaces from all
-// stores, forgets tombstones that the log has outlived, prunes undo stacks, and purges
+// stores, trims the log by time, forgets tombstones that the log has outlived, prunes undo stacks, and purges
 // deleted nodes.
 //
 // Each piece of work has a lease in Postgres: whichever process holds it does the
@@ -57,6 +57,11 @@ type Config struct {
 	// SettleAfter is how old a deletion of points is when it is done for the last time;
 	// 2 minutes, which is longer than an insert may take.
 	SettleAfter time.Duration
+	// TrimEvery is how often the log is looked through for records that are older than LogFor;
+	// 10 minutes.
+	TrimEvery time.Duration
+	// LogFor is how long records are kept in the log; 0: for as long as there is room.
+	LogFor time.Duration
 	// GraphEvery is how often graphs are looked through for undo entries that nobody can
 	// reach, and for deleted nodes that are not to be kept; 1 hour.
 	GraphEvery time.Duration
@@ -78,7 +83,7 @@ func (c Config) withDefaults() Config {
 	}{
 		{&c.RetentionEvery, time.Hour}, {&c.PruneEvery, 6 * time.Hour}, {&c.EraseEvery, time.Second},
 		{&c.DeleteEvery, time.Second / 2}, {&c.SettleAfter, 2 * time.Minute},
-		{&c.GraphEvery, time.Hour}, {&c.PurgeEvery, time.Second / 2},
+		{&c.GraphEvery, time.Hour}, {&c.TrimEvery, 10 * time.Minute}, {&c.PurgeEvery, time.Second / 2},
 		{&c.SweepAfter, 150 * time.Second}, {&c.LeaseFor, 15 * time.Second},
 	} {
 		if *setting.at <= 0 {
@@ -127,6 +132,7 @@ func (u *Upkeep) Run(ctx context.Context) error {
 		{name: "retention", every: u.Config.RetentionEvery, rests: true, due: always, do: u.expire},
 		{name: "tombstones", every: u.Config.PruneEvery, rests: true, due: always, do: u.prune},
 		{name: "deletions", every: u.Config.DeleteEvery, due: u.anyToDelete, do: u.deletePoints},
+		{name: "log", every: u.Config.TrimEvery, rests: true, due: always, do: u.trimLog},
 		{name: "graphs", every: u.Config.GraphEvery, rests: true, due: always, do: u.tidyGraphs},
 		{name: "purges", every: u.Config.PurgeEvery, due: u.anyToPurge, do: u.purgeNodes},
 		{name: "workspaces", every: u.Config.EraseEvery, due: u.anyToErase, do: u.eraseWorkspaces},

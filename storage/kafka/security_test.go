@@ -163,7 +163,7 @@ func (g *guarded) grant(t *testing.T) {
 	require.ErrorContains(t, err, "rights that docs/operations.md lists")
 	for _, rights := range []*kadm.ACLBuilder{
 		kadm.NewACLs().Topics("points", "points.dlq", "graph.commands", "graph.commands.dlq", "graph.events", "graph.events.dlq", "audit", "audit.dlq").
-			Operations(kadm.OpCreate, kadm.OpDescribe, kadm.OpDescribeConfigs, kadm.OpRead, kadm.OpWrite),
+			Operations(kadm.OpCreate, kadm.OpDelete, kadm.OpDescribe, kadm.OpDescribeConfigs, kadm.OpRead, kadm.OpWrite),
 		kadm.NewACLs().Groups("points", "commands").Operations(kadm.OpRead),
 		kadm.NewACLs().Clusters().Operations(kadm.OpDescribe),
 	} {

@@ -41,7 +41,7 @@ type TopicSettings struct {
 	CommandsPartitions int32
 
 	Replication    int16 // -1: the broker's default
-	RetentionBytes int64 // kept of each partition; records go by size, never by age
+	RetentionBytes int64 // kept of each partition; by age TrimBefore removes them
 
 	segmentBytes int64 // of segments; 0: by what is kept
 }
