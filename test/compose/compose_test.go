@@ -383,7 +383,7 @@ func TestKafkaIsOneBrokerThatKnowsIt(t *testing.T) {
 		require.Equal(t, "1", kafka["KAFKA_"+setting], setting)
 	}
 	require.Equal(t, "false", kafka["KAFKA_AUTO_CREATE_TOPICS_ENABLE"])
-	require.Equal(t, "-1", kafka["KAFKA_LOG_RETENTION_MS"], "records go by size, never by age")
+	require.Equal(t, "-1", kafka["KAFKA_LOG_RETENTION_MS"], "Kafka itself removes none by age: it does not know what was read")
 	bytes, err := strconv.ParseInt(kafka["KAFKA_LOG_RETENTION_BYTES"], 10, 64)
 	require.NoError(t, err)
 	require.Positive(t, bytes)
