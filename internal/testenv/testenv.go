@@ -174,18 +174,34 @@ var (
 func Postgres(t testing.TB) string {
 	t.Helper()
 	server := started(t, postgres)
+	_, name := postgresDatabase(t, ` OWNER `+embedded.PostgresApplication)
+	return withPath(t, server.Address(), name)
+}
+
+// PostgresAsSuperuser is Postgres of a database that belongs to the superuser, and with that
+// one's login.
+func PostgresAsSuperuser(t testing.TB) string {
+	t.Helper()
+	started(t, postgres)
+	superuser, name := postgresDatabase(t, "")
+	return withPath(t, superuser, name)
+}
+
+// postgresDatabase makes a database, and gives the address of the superuser and its name.
+func postgresDatabase(t testing.TB, options string) (superuser, name string) {
+	t.Helper()
 	shared, err := folder()
 	if err != nil {
 		t.Fatalf("testenv: %v", err)
 	}
-	superuser, err := embedded.PostgresSuperuser(filepath.Join(shared, postgresName))
+	superuser, err = embedded.PostgresSuperuser(filepath.Join(shared, postgresName))
 	if err != nil {
 		t.Fatalf("testenv: %v", err)
 	}
-	name := fmt.Sprintf("test_%d", serial.Add(1))
-	execPostgres(t, superuser, `CREATE DATABASE `+name+` OWNER `+embedded.PostgresApplication)
+	name = fmt.Sprintf("test_%d", serial.Add(1))
+	execPostgres(t, superuser, `CREATE DATABASE `+name+options)
 	t.Cleanup(func() { execPostgres(t, superuser, `DROP DATABASE `+name+` WITH (FORCE)`) })
-	return withPath(t, server.Address(), name)
+	return superuser, name
 }
 
 // ClickHouse gives the URL of an empty database, http://user:password@host:port/database.

@@ -107,7 +107,7 @@ func TestLivegraphTakesItsSettings(t *testing.T) {
 				scheme, user, password, host string
 			}{
 				{cfg.ClickHouse.URL, "clickhouse", "livegraph", canary("CLICKHOUSE_PASSWORD"), "clickhouse:9000"},
-				{cfg.Postgres.URL, "postgres", "livegraph", canary("POSTGRES_PASSWORD"), "postgres:5432"},
+				{cfg.Postgres.URL, "postgres", "livegraph_app", canary("DATABASE_PASSWORD"), "postgres:5432"},
 				{cfg.Redis.URL, "redis", "", canary("REDIS_PASSWORD"), "redis:6379"},
 			} {
 				u, err := url.Parse(store.url.Reveal())
@@ -129,7 +129,7 @@ func TestTheStoresHaveTheUserAndDatabaseOfTheURLs(t *testing.T) {
 	clickhouse, postgres := environment(project.Services["clickhouse"]), environment(project.Services["postgres"])
 	for at, want := range map[config.Secret][2]string{
 		cfg.ClickHouse.URL: {clickhouse["CLICKHOUSE_USER"], clickhouse["CLICKHOUSE_DB"]},
-		cfg.Postgres.URL:   {postgres["POSTGRES_USER"], postgres["POSTGRES_DB"]},
+		cfg.Postgres.URL:   {"livegraph_app", postgres["POSTGRES_DB"]}, // no superuser: see TestTheApplicationOwnsItsDatabaseAndIsNoSuperuser
 	} {
 		u, err := url.Parse(at.Reveal())
 		require.NoError(t, err)
