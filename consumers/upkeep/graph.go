@@ -47,7 +47,9 @@ func (u *Upkeep) pruneEntries(ctx context.Context, workspace uuid.UUID) (pruned 
 		}
 		pruned += n
 		u.metrics.entries.Add(float64(n))
-		rest(ctx, time.Since(began))
+		if err := rest(ctx, time.Since(began)); err != nil {
+			return pruned, err
+		}
 	}
 	return pruned, nil
 }
@@ -65,7 +67,9 @@ func (u *Upkeep) markDeleted(ctx context.Context) error {
 			return err
 		}
 		after = *last
-		rest(ctx, time.Since(began))
+		if err := rest(ctx, time.Since(began)); err != nil {
+			return err
+		}
 	}
 }
 

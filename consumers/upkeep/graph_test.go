@@ -50,7 +50,9 @@ func TestNodesThatWereDeletedLongAgoArePurged(t *testing.T) {
 	require.NoError(t, err)
 	purged := graphrecord.PurgedName + " 2"
 
-	stop := w.run(w.upkeep(func(d *upkeep.Deps) { d.Config.GraphEvery, d.Config.PurgeEvery = 20*time.Millisecond, 20*time.Millisecond }))
+	stop := w.run(w.upkeep(func(d *upkeep.Deps) {
+		d.Config.GraphEvery, d.Config.PurgeEvery = 20*time.Millisecond, 20*time.Millisecond
+	}))
 	require.Eventually(t, func() bool { return w.named(asked) == purged }, patience, 20*time.Millisecond)
 	time.Sleep(200 * time.Millisecond)
 	stop()
