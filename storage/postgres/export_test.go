@@ -98,7 +98,13 @@ func (db *DB) PartTotals(times []time.Time) { db.bounds.times = times }
 // BoundSearches makes searches reach their bounds with few postings, and with few
 // nodes that pass a filter.
 func (db *DB) BoundSearches(first, postings, lookups int64, few int) {
-	db.search = searchBounds{first: first, postings: postings, lookups: lookups, few: few}
+	db.search.first, db.search.postings, db.search.lookups, db.search.few = first, postings, lookups, few
+}
+
+// BoundChampions makes champion lists have so many postings, and has so many of the newest
+// read beside them.
+func (db *DB) BoundChampions(kept, newest int64) {
+	db.search.champions, db.search.newest = kept, newest
 }
 
 // ForgetTexts empties what searches keep in memory, of which so many bytes are kept from

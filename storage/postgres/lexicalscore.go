@@ -48,11 +48,7 @@ func (s *textSearch) gather(ctx context.Context, terms []searchTerm) error {
 		others = terms
 	}
 	if !s.bounded {
-		most := searchCandidates
-		if !unfiltered(s.filter) || len(kept) > 0 {
-			most = int(s.most.postings) // any of them may be all that pass, or score by the others
-		}
-		return s.score(ctx, scoreAll, others, s.most.postings, most)
+		return s.gatherPostings(ctx, others, len(kept) > 0)
 	}
 	var whole, each []searchTerm
 	for _, t := range others {
@@ -70,12 +66,18 @@ func (s *textSearch) gather(ctx context.Context, terms []searchTerm) error {
 
 // lookUp adds what terms add to the scores of the candidates that can still be among
 // the best; of these so many as the bound of looks allows, the best. Others are no
-// candidates any more.
-func (s *textSearch) lookUp(ctx context.Context, terms []searchTerm) error {
+// candidates any more. The terms are the rest, and those of the first that had only
+// champions read: of a candidate that others of the first found they are looked up.
+func (s *textSearch) lookUp(ctx context.Context, first, rest []searchTerm) error {
+	terms, least := rest, s.threshold()-atMost(rest)
+	for i := range first {
+		if t := &first[i]; len(first) > 1 && s.readsList(t) {
+			terms, least = append(terms[:len(terms):len(terms)], *t), least-s.atMostUnlisted(t)
+		}
+	}
 	if len(terms) == 0 {
 		return nil
 	}
-	least := s.threshold() - atMost(terms)
 	order := s.ranked()
 	most := min(len(order), max(2*s.limit, int(s.most.lookups)/len(terms)))
 	for most > 0 && order[most-1].score < least {
@@ -84,17 +86,21 @@ func (s *textSearch) lookUp(ctx context.Context, terms []searchTerm) error {
 	kept := make(uuids, most)
 	s.sorted = false
 	for i, n := range order {
-		if i < most {
-			kept[i] = column(n.id)
-		} else {
+		switch {
+		case i >= most:
 			delete(s.scores, n.id)
+			continue
+		case len(terms) > len(rest): // what champions added is added whole
+			s.scores[n.id] = s.base[n.id]
 		}
+		kept[i] = column(n.id)
 	}
 	return s.score(ctx, scoreEach, terms, kept, most)
 }
 
-// score runs a query that scores by terms, and adds what it gives to the scores.
-func (s *textSearch) score(ctx context.Context, query string, terms []searchTerm, of any, most int) error {
+// score runs a query that scores by terms, and adds what it gives to the scores. more are
+// arguments of the query behind those that all have.
+func (s *textSearch) score(ctx context.Context, query string, terms []searchTerm, of any, most int, more ...any) error {
 	if len(terms) == 0 {
 		return nil
 	}
@@ -102,7 +108,8 @@ func (s *textSearch) score(ctx context.Context, query string, terms []searchTerm
 	for i, t := range terms {
 		texts[i], weights[i] = t.text, t.weight*(bm25K1+1)
 	}
-	rows, err := s.tx.Query(ctx, query, s.workspace, texts, weights, bm25K1*(1-bm25B), bm25K1*bm25B/s.average, of, most)
+	args := []any{s.workspace, texts, weights, bm25K1 * (1 - bm25B), bm25K1 * bm25B / s.average, of, most}
+	rows, err := s.tx.Query(ctx, query, append(args, more...)...)
 	if err != nil {
 		return fmt.Errorf("reading postings: %w", err)
 	}
