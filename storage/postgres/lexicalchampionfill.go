@@ -116,7 +116,7 @@ const (
 		CROSS JOIN (SELECT $5::bigint AS average, $6::bigint AS floor, $7::uuid AS node) l
 		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = $2 AND node_id = n.id OFFSET 0) p
 		WHERE ` + championImpact + ` > l.floor OR ` + championImpact + ` = l.floor AND p.node_id <= l.node`
-	noteChampionList = `UPDATE lexical_champion_lists SET average = $3, floor = $4, floor_node = $5, size = $6, due = $6 NOT BETWEEN $7 AND $8
+	noteChampionList = `UPDATE lexical_champion_lists SET average = $3, floor = $4, floor_node = $5, size = $6::bigint, due = $6 NOT BETWEEN $7 AND $8
 		WHERE workspace_id = $1 AND term = $2`
 )
 

@@ -14,7 +14,11 @@ import (
 // scored is what the postings of a term add to the score of their node. $2 and $3
 // are the terms and their weights, $4 and $5 what of the length counts: k1 (1-b), and
 // k1 b by the average length.
-const scored = `sum(t.weight * p.count / (p.count + $4::float8 + $5::float8 * p.length)) AS score`
+const (
+	scored    = `sum(` + part + `) AS score`
+	scoredOne = part + ` AS score`
+	part      = `t.weight * p.count / (p.count + $4::float8 + $5::float8 * p.length)`
+)
 
 // What is read of postings is read from the index alone, one term after the other:
 // the subqueries are such that the planner has no other way.
@@ -64,52 +68,55 @@ func (s *textSearch) gather(ctx context.Context, terms []searchTerm) error {
 	return s.score(ctx, scoreEach, each, s.few, len(s.few))
 }
 
-// lookUp adds what terms add to the scores of the candidates that can still be among
-// the best; of these so many as the bound of looks allows, the best. Others are no
-// candidates any more. The terms are the rest, and those of the first that had only
-// champions read: of a candidate that others of the first found they are looked up.
+// lookUp adds what the rest of the terms adds to the scores of the candidates that can
+// still be among the best, and what those of the first do of which no more than champions
+// were read; of these candidates so many as the bound of looks allows, the best. Others
+// are no candidates any more.
 func (s *textSearch) lookUp(ctx context.Context, first, rest []searchTerm) error {
-	terms, least := rest, s.threshold()-atMost(rest)
-	for i := range first {
-		if t := &first[i]; len(first) > 1 && s.readsList(t) {
-			terms, least = append(terms[:len(terms):len(terms)], *t), least-s.atMostUnlisted(t)
+	var unlisted []float64
+	if len(first) > 1 { // else every candidate was found by the only term
+		for i := range s.listed {
+			unlisted = append(unlisted, s.atMostUnlisted(&s.listed[i]))
 		}
 	}
-	if len(terms) == 0 {
+	if len(rest)+len(unlisted) == 0 {
 		return nil
 	}
+	least := s.threshold() - atMost(rest)
 	order := s.ranked()
-	most := min(len(order), max(2*s.limit, int(s.most.lookups)/len(terms)))
-	for most > 0 && order[most-1].score < least {
-		most--
-	}
-	kept := make(uuids, most)
+	most := min(len(order), max(2*s.limit, int(s.most.lookups)/(len(rest)+len(unlisted))))
+	kept := make(uuids, 0, most)
 	s.sorted = false
-	for i, n := range order {
-		switch {
-		case i >= most:
+	for _, n := range order {
+		if len(kept) < most && n.score+s.missing(n.id, unlisted) >= least {
+			kept = append(kept, column(n.id))
+		} else {
 			delete(s.scores, n.id)
-			continue
-		case len(terms) > len(rest): // what champions added is added whole
-			s.scores[n.id] = s.base[n.id]
 		}
-		kept[i] = column(n.id)
 	}
-	return s.score(ctx, scoreEach, terms, kept, most)
+	if len(unlisted) > 0 {
+		if err := s.completeListed(ctx, kept); err != nil {
+			return err
+		}
+	}
+	return s.score(ctx, scoreEach, rest, kept, len(kept))
 }
 
-// score runs a query that scores by terms, and adds what it gives to the scores. more are
-// arguments of the query behind those that all have.
-func (s *textSearch) score(ctx context.Context, query string, terms []searchTerm, of any, most int, more ...any) error {
-	if len(terms) == 0 {
-		return nil
-	}
+// scoring are the arguments that all queries have that score by terms.
+func (s *textSearch) scoring(terms []searchTerm) []any {
 	texts, weights := make([]string, len(terms)), make([]float64, len(terms))
 	for i, t := range terms {
 		texts[i], weights[i] = t.text, t.weight*(bm25K1+1)
 	}
-	args := []any{s.workspace, texts, weights, bm25K1 * (1 - bm25B), bm25K1 * bm25B / s.average, of, most}
-	rows, err := s.tx.Query(ctx, query, append(args, more...)...)
+	return []any{s.workspace, texts, weights, bm25K1 * (1 - bm25B), bm25K1 * bm25B / s.average}
+}
+
+// score runs a query that scores by terms, and adds what it gives to the scores.
+func (s *textSearch) score(ctx context.Context, query string, terms []searchTerm, of any, most int) error {
+	if len(terms) == 0 {
+		return nil
+	}
+	rows, err := s.tx.Query(ctx, query, append(s.scoring(terms), of, most)...)
 	if err != nil {
 		return fmt.Errorf("reading postings: %w", err)
 	}

@@ -61,6 +61,7 @@ type searchBounds struct {
 	first, postings, lookups int64
 	few                      int
 	champions, newest        int64
+	unlisted                 bool // champion lists are left out
 }
 
 func boundsOfSearches() searchBounds {
@@ -112,7 +113,8 @@ type textSearch struct {
 	few     uuids
 	bounded bool // only the nodes in few pass the filter
 	scores  map[uuid.UUID]float64
-	base    map[uuid.UUID]float64  // scores without terms of which champions were read
+	listed  []searchTerm           // of which champions were read
+	has     map[uuid.UUID]uint64   // which of listed a candidate was found by, a bit each
 	cut     retrieval.TextCut      // what was read of the terms
 	raised  map[uuid.UUID]float64  // what of a score is for a name
 	asked   float64                // what the terms of the query weigh together
@@ -272,7 +274,7 @@ func (s *textSearch) cost(t searchTerm) int64 {
 		return 0
 	case s.bounded:
 		return min(t.nodes, int64(len(s.few)))
-	case t.listed:
+	case s.readsList(&t):
 		return t.size + s.most.newest
 	}
 	return t.nodes
@@ -304,7 +306,7 @@ func (s *textSearch) rank(ctx context.Context, terms []searchTerm) error {
 			return s.lookUp(ctx, first, rest)
 		}
 		clear(s.scores)
-		s.base, s.cut, s.sorted = nil, retrieval.TextWhole, false
+		s.listed, s.has, s.cut, s.sorted = nil, nil, retrieval.TextWhole, false
 		arrange(terms) // what was read is in memory now
 	}
 	first, rest := s.split(terms, s.most.postings)
