@@ -49,7 +49,7 @@ type championFill struct {
 	drop  bool // the term has few enough nodes to be read whole
 
 	revision int64 // the newest change that was seen
-	now      championList
+	was, now championList
 	nodes    []uuid.UUID // of the heaviest postings
 }
 
@@ -57,7 +57,7 @@ const (
 	// selectChampionFill reads what a list is to be made of. A list is cut back only while
 	// the average length is near the one that its impacts are reckoned with.
 	selectChampionFill = `SELECT coalesce(t.nodes, 0) <= $3, coalesce(l.floor IS NOT NULL AND l.size > $4 AND a.average BETWEEN l.average * 0.8 AND l.average * 1.25, false),
-			CASE WHEN l.floor IS NULL THEN a.average ELSE l.average END, a.average,
+			l.average, coalesce(l.floor, -1), coalesce(l.floor_node, '00000000-0000-0000-0000-000000000000'), a.average,
 			(SELECT coalesce(max(revision), 0) FROM lexical_nodes WHERE workspace_id = $1)
 		FROM lexical_champion_lists l LEFT JOIN lexical_terms t ON t.workspace_id = l.workspace_id AND t.term = l.term
 		CROSS JOIN LATERAL (SELECT greatest(1, coalesce((SELECT length / nullif(nodes, 0) FROM lexical_workspaces w WHERE w.workspace_id = $1), 1)) AS average) a
@@ -72,9 +72,8 @@ const (
 func (f *championFill) read(ctx context.Context, tx pgx.Tx) error {
 	*f = championFill{db: f.db, list: f.list}
 	bounds := f.db.search
-	var average int64
 	err := tx.QueryRow(ctx, selectChampionFill, f.list.Workspace, f.list.Term, bounds.postings, bounds.champions).
-		Scan(&f.drop, &f.cut, &f.now.average, &average, &f.revision)
+		Scan(&f.drop, &f.cut, &f.was.average, &f.was.floor, &f.was.node, &f.now.average, &f.revision)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil // erased with its workspace
 	}
@@ -85,9 +84,9 @@ func (f *championFill) read(ctx context.Context, tx pgx.Tx) error {
 	if f.drop {
 		return nil
 	}
-	table := "lexical_champions"
-	if !f.cut {
-		table, f.now.average = "lexical_postings", average
+	table := "lexical_postings"
+	if f.cut {
+		table, f.now.average = "lexical_champions", f.was.average
 	}
 	rows, err := tx.Query(ctx, fmt.Sprintf(selectHeaviest, table), f.list.Workspace, f.list.Term, f.now.average, bounds.champions)
 	if err != nil {
@@ -116,6 +115,15 @@ const (
 		CROSS JOIN (SELECT $5::bigint AS average, $6::bigint AS floor, $7::uuid AS node) l
 		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = $2 AND node_id = n.id OFFSET 0) p
 		WHERE ` + championImpact + ` > l.floor OR ` + championImpact + ` = l.floor AND p.node_id <= l.node`
+	// raiseFloor raises the floor of a list that is as it was read, and cutChampionList
+	// takes out what is below.
+	raiseFloor = `UPDATE lexical_champion_lists SET floor = $4, floor_node = $5
+		WHERE workspace_id = $1 AND term = $2 AND average = $3 AND floor = $6 AND floor_node = $7`
+	cutChampionList = `WITH cut AS (DELETE FROM lexical_champions p USING (SELECT $3::bigint AS average, $4::bigint AS floor, $5::uuid AS node) l
+			WHERE p.workspace_id = $1 AND p.term = $2
+			AND (` + championImpact + ` < l.floor OR ` + championImpact + ` = l.floor AND p.node_id > l.node) RETURNING 1)
+		UPDATE lexical_champion_lists SET size = size - c.rows, due = size - c.rows NOT BETWEEN $6 AND $7
+		FROM (SELECT count(*) AS rows FROM cut) c WHERE workspace_id = $1 AND term = $2`
 	noteChampionList = `UPDATE lexical_champion_lists SET average = $3, floor = $4, floor_node = $5, size = $6::bigint, due = $6 NOT BETWEEN $7 AND $8
 		WHERE workspace_id = $1 AND term = $2`
 )
@@ -125,6 +133,9 @@ func (f *championFill) write(ctx context.Context, tx pgx.Tx) error {
 	p := f.db.newPortion(tx)
 	if err := p.lock(ctx, []uuid.UUID{f.list.Workspace}); err != nil || p.gone[f.list.Workspace] {
 		return err
+	}
+	if f.cut {
+		return f.cutBack(ctx, tx)
 	}
 	if _, err := tx.Exec(ctx, deleteChampionList, f.list.Workspace, f.list.Term); err != nil {
 		return fmt.Errorf("emptying a champion list: %w", err)
@@ -137,10 +148,23 @@ func (f *championFill) write(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return fmt.Errorf("filling a champion list: %w", err)
 	}
-	least, most := f.db.search.champions/2, 2*f.db.search.champions
+	least, most := f.db.search.championSizes()
 	_, err = tx.Exec(ctx, noteChampionList, f.list.Workspace, f.list.Term, f.now.average, f.now.floor, f.now.node, tag.RowsAffected(), least, most)
 	if err != nil {
 		return fmt.Errorf("noting a champion list: %w", err)
+	}
+	return nil
+}
+
+// cutBack cuts the list back. One that is not as it was read any more stays due.
+func (f *championFill) cutBack(ctx context.Context, tx pgx.Tx) error {
+	tag, err := tx.Exec(ctx, raiseFloor, f.list.Workspace, f.list.Term, f.now.average, f.now.floor, f.now.node, f.was.floor, f.was.node)
+	if err == nil && tag.RowsAffected() > 0 {
+		least, most := f.db.search.championSizes()
+		_, err = tx.Exec(ctx, cutChampionList, f.list.Workspace, f.list.Term, f.now.average, f.now.floor, f.now.node, least, most)
+	}
+	if err != nil {
+		return fmt.Errorf("cutting a champion list back: %w", err)
 	}
 	return nil
 }

@@ -17,12 +17,17 @@ import (
 
 const (
 	// championsKept is how many postings a list has when it was filled or cut back. It is
-	// due for that again at twice as many, and at half as many.
+	// due for that again at half as many more, and at half as many.
 	championsKept = 4_000
 	// impactScale is what an impact of 1 is as an integer: integers are the same here and
 	// in Postgres, to the last digit.
 	impactScale = 1_024
 )
+
+// championSizes are the least and the greatest size of a list that is not due.
+func (b *searchBounds) championSizes() (least, most int64) {
+	return b.champions / 2, b.champions + b.champions/2
+}
 
 // championList is which postings of a term are in its list.
 type championList struct {
@@ -112,7 +117,7 @@ func (p *lexicalPortion) queueChampions(batch *pgx.Batch, lists map[lexicalTerm]
 			enter = append(enter, row)
 		}
 	}
-	least, most := p.bounds.champions/2, 2*p.bounds.champions
+	least, most := p.bounds.championSizes()
 	if len(leave) > 0 {
 		ids, terms, _, _ := leave.columns()
 		batch.Queue(deleteChampions+fmt.Sprintf(resizeChampionLists, 4, 5, "-count(*)"), ids.workspaces, terms, ids.ids, least, most)

@@ -166,11 +166,6 @@ func BenchmarkTextRecall(b *testing.B) {
 	for i, id := range ids {
 		place[id] = i
 	}
-	if v := os.Getenv("TUNE"); v != "" { // TUNE
-		var k, n int64
-		fmt.Sscan(v, &k, &n)
-		db.BoundChampions(k, n)
-	}
 	began := time.Now()
 	lists := refreshLists(b, db)
 	require.NoError(b, db.ExecLong(b.Context(), `VACUUM ANALYZE`))

@@ -85,6 +85,9 @@ func (s *textSearch) lookUp(ctx context.Context, first, rest []searchTerm) error
 	least := s.threshold() - atMost(rest)
 	order := s.ranked()
 	most := min(len(order), max(2*s.limit, int(s.most.lookups)/(len(rest)+len(unlisted))))
+	if len(unlisted) > 0 && unfiltered(s.filter) {
+		most = min(most, max(2*s.limit, s.most.listed))
+	}
 	kept := make(uuids, 0, most)
 	s.sorted = false
 	for _, n := range order {

@@ -28,7 +28,10 @@ const (
 	fewMatches = 5_000
 	// searchNewest is how many of the newest postings are read beside a champion list: of
 	// nodes that score the same the newest come first.
-	searchNewest = 1_000
+	searchNewest = 300
+	// searchListed is how many of the best of those that were found by champions are looked
+	// up in the terms that they were not found by.
+	searchListed = 500
 	// searchTerms is how many terms of a query count: the rarest.
 	searchTerms = 32
 	// searchFirst is how many postings are read to find candidates, the rarest terms'
@@ -61,13 +64,14 @@ type searchBounds struct {
 	first, postings, lookups int64
 	few                      int
 	champions, newest        int64
+	listed                   int
 	unlisted                 bool // champion lists are left out
 }
 
 func boundsOfSearches() searchBounds {
 	return searchBounds{
 		first: searchFirst, postings: searchPostings, lookups: searchLookups, few: fewMatches,
-		champions: championsKept, newest: searchNewest,
+		champions: championsKept, newest: searchNewest, listed: searchListed,
 	}
 }
 
@@ -321,12 +325,13 @@ func (s *textSearch) rank(ctx context.Context, terms []searchTerm) error {
 func (s *textSearch) selective() bool { return s.bounded || unfiltered(s.filter) }
 
 // split gives the terms whose nodes are candidates, and those that are only looked up
-// for candidates: the rarest come first, the first always.
+// for candidates: the rarest come first, the first always. Champions are read within the
+// first bound alone: what only the most frequent words are heavy in is seldom the best.
 func (s *textSearch) split(terms []searchTerm, few int64) (first, rest []searchTerm) {
 	read, enough := int64(0), searchShare*atMost(terms)
 	for i, t := range terms {
 		read += s.cost(t)
-		if i > 0 && (read > s.most.postings || read > few && atMost(terms[i:]) <= enough) {
+		if i > 0 && (read > s.most.postings || read > few && atMost(terms[i:]) <= enough || read > s.most.first && s.readsList(&terms[i])) {
 			return terms[:i], terms[i:]
 		}
 	}
