@@ -61,15 +61,19 @@ func (m *champions) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var failed error
 	for i, list := range due {
 		if held, err := m.lease.take(ctx); err != nil || !held {
 			return err
 		}
 		if err := m.c.deps.Graph.RefreshChampionList(ctx, list); err != nil {
-			return err
+			if failed = err; ctx.Err() != nil {
+				return err
+			}
+			continue // the others are not to wait for one
 		}
 		m.c.metrics.lists.Inc()
 		m.c.metrics.listsDue.Set(float64(len(due) - i - 1))
 	}
-	return nil
+	return failed
 }

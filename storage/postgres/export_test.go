@@ -107,7 +107,6 @@ func (db *DB) BoundChampions(kept, newest int64) {
 	db.search.champions, db.search.newest = kept, newest
 }
 
-
 // ForgetTexts empties what searches keep in memory, of which so many bytes are kept from
 // here on; negative: nothing.
 func (db *DB) ForgetTexts(most int64) {

@@ -24,6 +24,10 @@ const (
 	impactScale = 1_024
 )
 
+// keepsChampions is the setting by which a transaction says that champion lists agree with the
+// postings when it ends: as a restore brings both.
+const keepsChampions = `SET LOCAL livegraph.champions = 'kept'`
+
 // championSizes are the least and the greatest size of a list that is not due.
 func (b *searchBounds) championSizes() (least, most int64) {
 	return b.champions / 2, b.champions + b.champions/2

@@ -288,6 +288,40 @@ func TestListsAreRightWhileOthersWrite(t *testing.T) {
 	}
 }
 
+// Whatever a search of frequent words finds passes the filter and has the score that it
+// is due, of all words of the query.
+func TestWhatChampionsFindIsScoredWhole(t *testing.T) {
+	db := open(t)
+	fewChampions(db)
+	ws := limited(t, db, 1, 1)
+	r := rand.New(rand.NewPCG(14, 1))
+	nodes := textNodes(r, 400)
+	insertNodes(t, db, ws, nodes)
+	index(t, db, ws, idsOf(nodes)...)
+	require.Positive(t, refreshLists(t, db))
+	byID := map[uuid.UUID]*graph.Node{}
+	for i := range nodes {
+		byID[nodes[i].ID] = &nodes[i]
+	}
+	cuts := 0
+	for round := range 200 {
+		db.BoundSearches(50, 100, 100, []int{5_000, 5}[round%2])
+		q := lexical.Parse(someText(r, 4) + " ")
+		filter, passes := someSearchFilter(r)
+		scores := plainBM25(nodes, q)
+		found, err := db.SearchText(t.Context(), ws, q, filter, 10, 0)
+		require.NoError(t, err)
+		if found.Cut == retrieval.TextHeaviest {
+			cuts++
+		}
+		for _, hit := range found.Hits {
+			require.True(t, passes(byID[hit.Node]) && !byID[hit.Node].Deleted)
+			require.InDelta(t, scores[hit.Node], hit.Score, 1e-9, "of %v with %v", q.Terms, filter)
+		}
+	}
+	require.Greater(t, cuts, 50)
+}
+
 // requireBest10 holds the ten best of a word against the formula.
 func requireBest10(t testing.TB, db *postgres.DB, ws uuid.UUID, nodes []graph.Node, word string) {
 	t.Helper()

@@ -19,6 +19,7 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/internal/retrieval/lexical"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/test/bench/record"
 )
 
 const (
@@ -144,55 +145,62 @@ func exactBM25(texts [][]uint32, query []uint32, average float64) []float64 {
 	return scores
 }
 
+// recallQueries is how many queries of each kind are asked.
+const recallQueries = 200
+
 // BenchmarkTextRecall reports which share of the exact ten best a search in words finds,
-// counting a node that scores as the tenth does, among 100,000 nodes, or
-// LIVEGRAPH_TEXT_NODES. The queries have one to three words, each of the 30 or of the
-// 3,000 most frequent. Each is asked twice: once of postings that are cut by weight, and
-// once, as before there were champion lists and as it is until they are filled, of the
-// newest. Both are timed in turns, so that they share what else the machine does.
+// counting a node that scores as the tenth does, among 100,000 nodes, or each number of
+// LIVEGRAPH_TEXT_NODES (with a comma between). The queries have one to three words, each of the 30 or of
+// the 3,000 most frequent. Each is asked twice: once of postings that are cut by weight,
+// and once, as before there were champion lists and as it is until they are filled, of
+// the newest. Both are timed in turns, so that they share what else the machine does.
 func BenchmarkTextRecall(b *testing.B) {
-	nodes := 100_000
-	if set := os.Getenv("LIVEGRAPH_TEXT_NODES"); set != "" {
-		var err error
-		nodes, err = strconv.Atoi(set)
+	rec := record.New(b)
+	for size := range strings.SplitSeq(cmp.Or(os.Getenv("LIVEGRAPH_TEXT_NODES"), "100000"), ",") {
+		nodes, err := strconv.Atoi(size)
 		require.NoError(b, err)
+		recallAmong(b, rec, nodes)
 	}
+	rec.Save()
+}
+
+func recallAmong(b *testing.B, rec *record.Recorder, nodes int) {
 	w := newGraphWorld(b)
 	db, ws := w.db, w.workspace(b)
 	r := rand.New(rand.NewPCG(23, 1))
 	texts := zipfTexts(r, nodes)
 	ids, average := loadTexts(b, db, ws, texts)
-	place := map[uuid.UUID]int{}
+	place := make(map[uuid.UUID]int, len(ids))
 	for i, id := range ids {
 		place[id] = i
 	}
-	began := time.Now()
+	began, prefix := time.Now(), fmt.Sprintf("nodes=%d/", nodes)
 	lists := refreshLists(b, db)
-	require.NoError(b, db.ExecLong(b.Context(), `VACUUM ANALYZE`))
+	rec.Add(prefix+"lists", "s", time.Since(began).Seconds()) // until they were filled
 	b.Logf("%d champion lists filled in %s", lists, time.Since(began).Round(time.Millisecond))
+	require.NoError(b, db.ExecLong(b.Context(), `VACUUM ANALYZE`))
 	aged := db.WithoutChampions()
 	for _, common := range []uint32{30, 3_000} {
-		b.Run(fmt.Sprintf("words=%d", common), func(b *testing.B) {
-			cuts := map[string]*recallOf{"weight": {db: db}, "age": {db: aged}}
-			for b.Loop() {
-				query := make([]uint32, 1+r.IntN(3))
-				for i := range query {
-					query[i] = r.Uint32N(common)
-				}
-				slices.Sort(query)
-				query = slices.Compact(query)
-				scores := exactBM25(texts, query, average)
-				for _, cut := range []string{"weight", "age"} {
-					cuts[cut].ask(b, ws, query, scores, place)
-				}
+		cuts := map[string]*recallOf{"weight": {db: db}, "age": {db: aged}}
+		for range recallQueries {
+			query := make([]uint32, 1+r.IntN(3))
+			for i := range query {
+				query[i] = r.Uint32N(common)
 			}
-			for cut, c := range cuts {
-				slices.Sort(c.took)
-				b.ReportMetric(float64(c.took[len(c.took)/2].Microseconds())/1000, cut+"-p50-ms")
-				b.ReportMetric(float64(c.took[len(c.took)*95/100].Microseconds())/1000, cut+"-p95-ms")
-				b.ReportMetric(100*c.found/c.wanted, cut+"-R@10")
+			slices.Sort(query)
+			query = slices.Compact(query)
+			scores := exactBM25(texts, query, average)
+			for _, cut := range []string{"weight", "age"} {
+				cuts[cut].ask(b, ws, query, scores, place)
 			}
-		})
+		}
+		for cut, c := range cuts {
+			slices.Sort(c.took)
+			name := fmt.Sprintf("%swords=%d/%s/", prefix, common, cut)
+			rec.Add(name+"R@10", "%", 100*c.found/c.wanted)
+			rec.Add(name+"p50", "ms", float64(c.took[len(c.took)/2].Microseconds())/1000)
+			rec.Add(name+"p95", "ms", float64(c.took[len(c.took)*95/100].Microseconds())/1000)
+		}
 	}
 }
 
