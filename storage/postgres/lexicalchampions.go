@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -19,6 +18,9 @@ const (
 	// championsKept is how many postings a list has when it was filled or cut back. It is
 	// due for that again at half as many more, and at half as many.
 	championsKept = 4_000
+	// championsUnnoticed is in how many transactions one looks whether a term has become so
+	// frequent that it wants a list: a term is in most transactions before it is.
+	championsUnnoticed = 8
 	// impactScale is what an impact of 1 is as an integer: integers are the same here and
 	// in Postgres, to the last digit.
 	impactScale = 1_024
@@ -71,46 +73,33 @@ const (
 		ON CONFLICT (workspace_id, term, node_id) DO UPDATE SET count = excluded.count, length = excluded.length RETURNING workspace_id, term)`
 )
 
-// readChampionLists reads the lists of the workspaces whose postings are written.
-func (p *lexicalPortion) readChampionLists(ctx context.Context) (map[lexicalTerm]championList, error) {
-	if len(p.totals) == 0 {
-		return nil, nil //nolint:nilnil // nothing is written, so no list changes
-	}
-	workspaces := make([]uuid.UUID, 0, len(p.totals))
-	for id := range p.totals {
-		workspaces = append(workspaces, id)
-	}
-	rows, err := p.tx.Query(ctx, selectChampionLists, workspaces)
-	if err != nil {
-		return nil, fmt.Errorf("reading champion lists: %w", err)
-	}
-	lists := map[lexicalTerm]championList{}
-	var t lexicalTerm
-	var l championList
-	_, err = pgx.ForEachRow(rows, []any{&t.workspace, &t.text, &l.average, &l.floor, &l.node}, func() error {
-		lists[t] = l
-		return nil
+// queueLists has the champion lists of workspaces read, beside other things.
+func (p *lexicalPortion) queueLists(batch *pgx.Batch, workspaces []uuid.UUID) {
+	batch.Queue(selectChampionLists, workspaces).Query(func(rows pgx.Rows) error {
+		var t lexicalTerm
+		var l championList
+		_, err := pgx.ForEachRow(rows, []any{&t.workspace, &t.text, &l.average, &l.floor, &l.node}, func() error {
+			p.lists[t] = l
+			return nil
+		})
+		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("reading champion lists: %w", err)
-	}
-	return lists, nil
 }
 
 // queueChampions has the postings that are written enter the lists and leave them.
 // Those of nodes that had the term before leave first, whether or not they come again.
-func (p *lexicalPortion) queueChampions(batch *pgx.Batch, lists map[lexicalTerm]championList) {
-	if len(lists) == 0 {
+func (p *lexicalPortion) queueChampions(batch *pgx.Batch) {
+	if len(p.lists) == 0 {
 		return
 	}
 	var leave, enter lexicalPostingRows
 	for _, row := range p.dropped {
-		if _, listed := lists[lexicalTerm{row.workspace, row.term}]; listed {
+		if _, listed := p.lists[lexicalTerm{row.workspace, row.term}]; listed {
 			leave = append(leave, row)
 		}
 	}
 	for _, row := range p.postings {
-		list, listed := lists[lexicalTerm{row.workspace, row.term}]
+		list, listed := p.lists[lexicalTerm{row.workspace, row.term}]
 		if !listed {
 			continue
 		}

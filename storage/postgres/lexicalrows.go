@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -155,9 +156,11 @@ const (
 		WHERE p.count <> excluded.count OR p.length <> excluded.length`
 	deletePostings = `DELETE FROM lexical_postings p USING unnest($1::uuid[], $2::text[], $3::uuid[]) AS t (workspace_id, term, id)
 		WHERE p.workspace_id = t.workspace_id AND p.term = t.term AND p.node_id = t.id`
-	// Terms of more than $4 nodes get a champion list, which is to be filled.
-	changeTerms = `WITH changed AS (INSERT INTO lexical_terms AS l (workspace_id, term, nodes) SELECT * FROM unnest($1::uuid[], $2::text[], $3::bigint[])
-			ON CONFLICT (workspace_id, term) DO UPDATE SET nodes = l.nodes + excluded.nodes RETURNING workspace_id, term, nodes)
+	changeTerms = `INSERT INTO lexical_terms AS l (workspace_id, term, nodes) SELECT * FROM unnest($1::uuid[], $2::text[], $3::bigint[])
+		ON CONFLICT (workspace_id, term) DO UPDATE SET nodes = l.nodes + excluded.nodes`
+	// changeTermsAndList is changeTerms, and gives terms of more than $4 nodes a champion
+	// list, which is to be filled.
+	changeTermsAndList = `WITH changed AS (` + changeTerms + ` RETURNING workspace_id, term, nodes)
 		INSERT INTO lexical_champion_lists (workspace_id, term) SELECT workspace_id, term FROM changed WHERE nodes > $4 ON CONFLICT DO NOTHING`
 	deleteTerms = `DELETE FROM lexical_terms l USING unnest($1::uuid[], $2::text[]) AS t (workspace_id, term)
 		WHERE l.workspace_id = t.workspace_id AND l.term = t.term AND l.nodes <= 0`
@@ -168,10 +171,6 @@ const (
 
 // write writes what was taken.
 func (p *lexicalPortion) write(ctx context.Context) error {
-	lists, err := p.readChampionLists(ctx)
-	if err != nil {
-		return err
-	}
 	batch := &pgx.Batch{}
 	if r := &p.nodes; len(r.lengths) > 0 {
 		batch.Queue(insertLexicalNodes, r.ids.workspaces, r.ids.ids, r.digests, r.lengths, r.names, r.terms)
@@ -187,7 +186,7 @@ func (p *lexicalPortion) write(ctx context.Context) error {
 		ids, terms, counts, lengths := p.postings.columns()
 		batch.Queue(insertPostings, ids.workspaces, terms, ids.ids, counts, lengths)
 	}
-	p.queueChampions(batch, lists)
+	p.queueChampions(batch)
 	p.queueTerms(batch)
 	p.queueTotals(batch)
 	if batch.Len() == 0 {
@@ -219,7 +218,11 @@ func (p *lexicalPortion) queueTerms(batch *pgx.Batch) {
 			fewer.workspaces, fewerTerms = append(fewer.workspaces, ids.workspaces[i]), append(fewerTerms, text)
 		}
 	}
-	batch.Queue(changeTerms, ids.workspaces, terms, by, p.bounds.postings)
+	if rand.N(p.bounds.unnoticed) == 0 { //nolint:gosec // G404: a sample
+		batch.Queue(changeTermsAndList, ids.workspaces, terms, by, p.bounds.postings)
+	} else {
+		batch.Queue(changeTerms, ids.workspaces, terms, by)
+	}
 	if len(fewerTerms) > 0 {
 		batch.Queue(deleteTerms, fewer.workspaces, fewerTerms)
 	}

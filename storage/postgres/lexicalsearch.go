@@ -66,12 +66,13 @@ type searchBounds struct {
 	champions, newest        int64
 	listed                   int
 	unlisted                 bool // champion lists are left out
+	unnoticed                int  // see championsUnnoticed
 }
 
 func boundsOfSearches() searchBounds {
 	return searchBounds{
 		first: searchFirst, postings: searchPostings, lookups: searchLookups, few: fewMatches,
-		champions: championsKept, newest: searchNewest, listed: searchListed,
+		champions: championsKept, newest: searchNewest, listed: searchListed, unnoticed: championsUnnoticed,
 	}
 }
 

@@ -99,6 +99,7 @@ type lexicalPortion struct {
 	tx     pgx.Tx
 	bounds searchBounds
 	gone   map[uuid.UUID]bool // workspaces that are deleted, or unknown
+	lists  map[lexicalTerm]championList
 	done   LexicalDone
 
 	nodes    lexicalRows
@@ -119,7 +120,7 @@ type lexicalTotals struct{ nodes, length int64 }
 func (db *DB) newPortion(tx pgx.Tx) *lexicalPortion {
 	return &lexicalPortion{
 		tx: tx, bounds: db.search,
-		gone: map[uuid.UUID]bool{}, terms: map[lexicalTerm]int64{}, totals: map[uuid.UUID]*lexicalTotals{},
+		gone: map[uuid.UUID]bool{}, lists: map[lexicalTerm]championList{}, terms: map[lexicalTerm]int64{}, totals: map[uuid.UUID]*lexicalTotals{},
 	}
 }
 
@@ -130,24 +131,28 @@ func (db *DB) newPortion(tx pgx.Tx) *lexicalPortion {
 const lockLexical = `SELECT set_config('livegraph.champions', 'kept', true), pg_advisory_xact_lock(hashtextextended('livegraph.lexical.' || w::text, 0))
 	FROM (SELECT DISTINCT w FROM unnest($1::uuid[]) AS w ORDER BY w) AS workspaces`
 
-// lock waits until nobody else writes to the workspaces, and finds out which are gone.
+const selectGone = `SELECT t.id FROM unnest($1::uuid[]) AS t (id)
+	WHERE NOT EXISTS (SELECT FROM workspaces w WHERE w.id = t.id AND w.deleted_at IS NULL)`
+
+// lock waits until nobody else writes to the workspaces, and finds out which are gone
+// and which champion lists the others have.
 // One that is closed after this is cleared by whoever deletes it, who waits for us.
 func (p *lexicalPortion) lock(ctx context.Context, workspaces []uuid.UUID) error {
 	if _, err := p.tx.Exec(ctx, lockLexical, workspaces); err != nil {
 		return fmt.Errorf("waiting for other writers: %w", err)
 	}
-	rows, err := p.tx.Query(ctx, `SELECT t.id FROM unnest($1::uuid[]) AS t (id)
-		WHERE NOT EXISTS (SELECT FROM workspaces w WHERE w.id = t.id AND w.deleted_at IS NULL)`, workspaces)
-	if err != nil {
-		return fmt.Errorf("reading which workspaces stand: %w", err)
-	}
-	var id uuid.UUID
-	_, err = pgx.ForEachRow(rows, []any{&id}, func() error {
-		p.gone[id] = true
-		return nil
+	batch := &pgx.Batch{}
+	batch.Queue(selectGone, workspaces).Query(func(rows pgx.Rows) error {
+		var id uuid.UUID
+		_, err := pgx.ForEachRow(rows, []any{&id}, func() error {
+			p.gone[id] = true
+			return nil
+		})
+		return err
 	})
-	if err != nil {
-		return fmt.Errorf("reading which workspaces stand: %w", err)
+	p.queueLists(batch, workspaces)
+	if err := p.tx.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("reading which workspaces stand, and champion lists: %w", err)
 	}
 	return nil
 }
