@@ -27,7 +27,7 @@ type Stores struct {
 // NewEngine makes the engine that searches in the stores.
 func NewEngine(stores Stores, logger *slog.Logger, metrics *Metrics) *retrieval.Engine {
 	return retrieval.New(retrieval.Deps{
-		Text: textLane{stores.Postgres}, Vectors: vectorLane{stores.Postgres, stores.Milvus}, Graph: stores.Postgres, Embedder: speaking{stores.Embedder},
+		Text: textLane{stores.Postgres, metrics}, Vectors: vectorLane{stores.Postgres, stores.Milvus}, Graph: stores.Postgres, Embedder: speaking{stores.Embedder},
 		Chunks: chunksOf, Logger: logger, Observe: metrics.Lane,
 	})
 }
@@ -45,11 +45,18 @@ func (s speaking) EmbedQuery(ctx context.Context, model embed.Model, text string
 }
 
 // textLane is the words' part of Postgres.
-type textLane struct{ db *postgres.DB }
+type textLane struct {
+	db      *postgres.DB
+	metrics *Metrics
+}
 
 // SearchText finds nodes by their words and names.
 func (l textLane) SearchText(ctx context.Context, workspace uuid.UUID, text string, f retrieval.Filter, limit, named int) (retrieval.TextFindings, error) {
-	return l.db.SearchText(ctx, workspace, lexical.Parse(text), f, limit, named)
+	found, err := l.db.SearchText(ctx, workspace, lexical.Parse(text), f, limit, named)
+	if err == nil && found.Cut != retrieval.TextWhole {
+		l.metrics.cut.WithLabelValues(string(found.Cut)).Inc()
+	}
+	return found, err
 }
 
 // vectorLane is Milvus; which of its collections answers Postgres knows.

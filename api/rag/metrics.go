@@ -24,6 +24,7 @@ type Metrics struct {
 	degraded *prometheus.CounterVec
 	lanes    *prometheus.HistogramVec
 	away     *prometheus.CounterVec
+	cut      *prometheus.CounterVec
 }
 
 // NewMetrics registers the metrics; with nil they are counted for nobody.
@@ -47,6 +48,12 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		degraded: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_search_degraded_total", Help: "Searches that were answered without something, by what was missing: text, vector, graph (lanes), liveData.",
 		}, []string{"missing"}),
+		cut: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "livegraph_search_text_cut_total", Help: "Searches with a word that more nodes have than are read, by what was read of it: heaviest (the nodes it weighs most for, and the newest), newest (no others: the heaviest are not listed yet).",
+		}, []string{"read"}),
+	}
+	for _, read := range []retrieval.TextCut{retrieval.TextHeaviest, retrieval.TextNewest} {
+		m.cut.WithLabelValues(string(read))
 	}
 	for _, kind := range []string{kindSearch, kindHybrid} {
 		m.duration.WithLabelValues(kind)

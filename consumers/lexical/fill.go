@@ -15,11 +15,6 @@ import (
 const (
 	// leaseName is what filling is called among the work that one process does.
 	leaseName = "lexical-fill"
-	// A process that died is followed by another after leaseFor; no transaction of a
-	// fill takes as long.
-	leaseFor    = 90 * time.Second
-	renewEvery  = 20 * time.Second
-	releaseTime = time.Second
 	// fillWorkspaces is how many workspaces are found by one look.
 	fillWorkspaces = 1_000
 )
@@ -30,16 +25,15 @@ var errLost = errors.New("another process fills")
 // One process does so at a time: that another one did, too, would be no harm, but no
 // use either.
 type filler struct {
-	c       *Consumer
-	db      *postgres.DB
-	logger  *slog.Logger
-	holder  uuid.UUID
-	renewed time.Time
-	wake    chan struct{}
+	c      *Consumer
+	db     *postgres.DB
+	logger *slog.Logger
+	lease  lease
+	wake   chan struct{}
 }
 
 func newFiller(c *Consumer) *filler {
-	return &filler{c: c, db: c.deps.Graph, logger: c.logger, holder: uuid.New(), wake: make(chan struct{}, 1)}
+	return &filler{c: c, db: c.deps.Graph, logger: c.logger, lease: newLease(leaseName, c), wake: make(chan struct{}, 1)}
 }
 
 // poke says that a workspace lacks something.
@@ -52,7 +46,7 @@ func (f *filler) poke() {
 
 // run fills until ctx is done.
 func (f *filler) run(ctx context.Context) {
-	defer f.release(ctx)
+	defer f.lease.release(ctx)
 	failing := false
 	for every := f.c.deps.Config.FillEvery; ; {
 		err := f.round(ctx)
@@ -78,7 +72,7 @@ func (f *filler) run(ctx context.Context) {
 
 // round fills every workspace that lacks something.
 func (f *filler) round(ctx context.Context) error {
-	if held, err := f.lease(ctx); err != nil || !held {
+	if held, err := f.lease.take(ctx); err != nil || !held {
 		return err
 	}
 	for {
@@ -103,7 +97,7 @@ func (f *filler) round(ctx context.Context) error {
 func (f *filler) fill(ctx context.Context, workspace uuid.UUID) error {
 	began, nodes := time.Now(), 0
 	for over := false; !over; {
-		held, err := f.lease(ctx)
+		held, err := f.lease.take(ctx)
 		if err != nil {
 			return err
 		}
@@ -122,28 +116,4 @@ func (f *filler) fill(ctx context.Context, workspace uuid.UUID) error {
 		f.logger.Info("the text lane of a workspace was filled", "workspace", workspace, "nodes", nodes, "took", time.Since(began).Round(time.Millisecond))
 	}
 	return nil
-}
-
-// lease takes the lease or renews it, and reports whether it is ours.
-func (f *filler) lease(ctx context.Context) (bool, error) {
-	if time.Since(f.renewed) < renewEvery {
-		return true, nil
-	}
-	held, err := f.db.TakeLease(ctx, leaseName, f.holder, leaseFor)
-	if f.renewed = (time.Time{}); err == nil && held {
-		f.renewed = time.Now()
-	}
-	return held, err
-}
-
-// release lets another process fill at once.
-func (f *filler) release(ctx context.Context) {
-	if f.renewed.IsZero() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
-	defer cancel()
-	if err := f.db.GiveLease(ctx, leaseName, f.holder); err != nil {
-		f.logger.Debug("the lease was not given back", "error", err)
-	}
 }

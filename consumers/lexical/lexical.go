@@ -10,6 +10,8 @@
 // older than the lane. Each workspace has in Postgres up to which change its lane is;
 // where a change is missing, or that does not move, a [filler] makes the lane anew
 // from the nodes, beside the live events.
+//
+// Of terms that very many nodes have it lists the heaviest postings, see [champions].
 package lexical
 
 import (
@@ -45,7 +47,8 @@ type Config struct {
 	BatchWait  time.Duration // see consumers.Config
 	FetchBytes int32         // most bytes of one fetch
 	Grace      time.Duration // see consumers.Config
-	// FillEvery is how often it is looked whether a workspace lacks something; 0: 10 s.
+	// FillEvery is how often it is looked whether a workspace lacks something, and whether
+	// champion lists are due; 0: 10 s.
 	FillEvery time.Duration
 	// Behind is how long a workspace may stay behind what is published without any
 	// progress, before it is filled anew; 0: 5 minutes.
@@ -68,6 +71,7 @@ type Consumer struct {
 	loop    *consumers.Loop
 	metrics *metrics
 	filler  *filler
+	lists   *champions
 	parts   consumers.ChangeParts // of changes that were read
 }
 
@@ -92,7 +96,7 @@ func New(deps Deps) *Consumer {
 		BatchRows: cfg.BatchNodes, BatchBytes: batchBytes, BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes,
 		Grace: cfg.Grace, Tracing: deps.Tracing,
 	}, handler{c}, deps.Log, c.logger, deps.Metrics)
-	c.filler = newFiller(c)
+	c.filler, c.lists = newFiller(c), newChampions(c)
 	return c
 }
 
@@ -101,6 +105,7 @@ func New(deps Deps) *Consumer {
 func (c *Consumer) Run(ctx context.Context) error {
 	var work errgroup.Group
 	work.Go(func() error { c.filler.run(ctx); return nil })
+	work.Go(func() error { c.lists.run(ctx); return nil })
 	work.Go(func() error { return c.loop.Run(ctx) })
 	return work.Wait()
 }

@@ -163,3 +163,18 @@ func TestTheStatusTellsHowFarTheWordsAre(t *testing.T) {
 	require.EqualValues(t, 2, status.Text.Indexed)
 	require.False(t, status.Text.Filling)
 }
+
+// A list that is due and needs no more than to be dropped, and one of a word that is no
+// word of the workspace any more: the consumer sees to both.
+func TestChampionListsAreMaintained(t *testing.T) {
+	w := newWorld(t, testenv.NewKFake(t))
+	w.do(w.workspace, node("pump", "moves water"))
+	_, err := w.look.Exec(t.Context(), `INSERT INTO lexical_champion_lists (workspace_id, term) VALUES ($1, 'water'), ($1, 'gone')`, w.workspace)
+	require.NoError(t, err)
+	w.consume("lexical")
+	w.eventually("the lists are seen to", func() bool {
+		var lists int
+		require.NoError(t, w.look.QueryRow(context.Background(), `SELECT count(*) FROM lexical_champion_lists`).Scan(&lists))
+		return lists == 0
+	})
+}

@@ -15,6 +15,8 @@ type metrics struct {
 	unreadable prometheus.Counter
 	filled     prometheus.Counter
 	unfilled   prometheus.Gauge
+	lists      prometheus.Counter
+	listsDue   prometheus.Gauge
 }
 
 func newMetrics(registerer prometheus.Registerer) *metrics {
@@ -33,6 +35,10 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		filled:     counter("livegraph_lexical_filled_total", "Workspaces whose text lane was made from their nodes."),
 		unfilled: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_lexical_unfilled_workspaces", Help: "Workspaces whose text lane is still to be made from their nodes, as the process that does it saw last.",
+		}),
+		lists: counter("livegraph_lexical_champion_lists_refreshed_total", "Lists of the heaviest postings of frequent terms that were filled, cut back or dropped."),
+		listsDue: factory.NewGauge(prometheus.GaugeOpts{
+			Name: "livegraph_lexical_champion_lists_due", Help: "Lists of the heaviest postings of frequent terms that are to be filled or cut back, as the process that does it saw last.",
 		}),
 	}
 	for _, result := range []string{"written", "removed", "same"} {

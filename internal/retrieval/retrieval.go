@@ -113,7 +113,18 @@ type Result struct {
 type TextFindings struct {
 	Hits  []TextHit
 	Named []NamedNode
+	Cut   TextCut
 }
+
+// TextCut says how much was read of words that very many nodes have.
+type TextCut string
+
+// What was read of them.
+const (
+	TextWhole    TextCut = ""         // all; or no word was such
+	TextHeaviest TextCut = "heaviest" // the nodes that such a word weighs most for
+	TextNewest   TextCut = "newest"   // the newest nodes: the heaviest are not listed yet
+)
 
 // NamedNode is a node whose whole name stands in the query.
 type NamedNode struct {

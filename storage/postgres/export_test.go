@@ -99,7 +99,13 @@ func (db *DB) PartTotals(times []time.Time) { db.bounds.times = times }
 // BoundSearches makes searches reach their bounds with few postings, and with few
 // nodes that pass a filter.
 func (db *DB) BoundSearches(first, postings, lookups int64, few int) {
-	db.search = searchBounds{first: first, postings: postings, lookups: lookups, few: few}
+	db.search.first, db.search.postings, db.search.lookups, db.search.few = first, postings, lookups, few
+}
+
+// BoundChampions makes champion lists have so many postings, and has so many of the newest
+// read beside them.
+func (db *DB) BoundChampions(kept, newest int64) {
+	db.search.champions, db.search.newest, db.search.unnoticed = kept, newest, 1
 }
 
 // ForgetTexts empties what searches keep in memory, of which so many bytes are kept from
@@ -137,3 +143,40 @@ const (
 	KeptBounds    = keptBounds
 	DeleteEntries = deleteEntries
 )
+
+// Copy writes rows of a test by COPY, as the consumer of the text lane does: it keeps
+// champion lists.
+func (db *DB) Copy(ctx context.Context, table string, columns []string, rows [][]any) error {
+	return pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `SELECT set_config('livegraph.champions', 'kept', true)`)
+		if err == nil {
+			_, err = tx.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromRows(rows))
+		}
+		return err
+	})
+}
+
+// ExecLong is Exec of a statement that takes as long as it does.
+func (db *DB) ExecLong(ctx context.Context, statement string) error {
+	conn, err := pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if _, err := conn.Exec(ctx, `SET statement_timeout = 0`); err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, statement)
+	return err
+}
+
+// WithoutChampions is the same database, with a memory of its own, searched as if no
+// champion list were filled.
+func (db *DB) WithoutChampions() *DB {
+	other := &DB{pool: db.pool, bounds: db.bounds, search: db.search, texts: newTextMemory(memoryBytes)}
+	other.search.unlisted = true
+	return other
+}
+
+// MigrateTo brings the schema up to a migration, as an older version had it.
+func (db *DB) MigrateTo(ctx context.Context, version int64) error { return db.migrateTo(ctx, version) }

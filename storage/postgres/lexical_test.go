@@ -231,6 +231,8 @@ func dumpLexical(t testing.TB, db *postgres.DB, ws uuid.UUID) string {
 	lines, err := db.Strings(t.Context(), `
 		SELECT concat_ws(' ', 'node', node_id, digest, length, name_key, terms) FROM lexical_nodes WHERE workspace_id = $1 AND digest <> ''
 		UNION ALL SELECT concat_ws(' ', 'posting', term, node_id, count, length) FROM lexical_postings WHERE workspace_id = $1
+		UNION ALL SELECT concat_ws(' ', 'list', term, floor, size) FROM lexical_champion_lists WHERE workspace_id = $1
+		UNION ALL SELECT concat_ws(' ', 'champion', term, node_id, count, length) FROM lexical_champions WHERE workspace_id = $1
 		UNION ALL SELECT concat_ws(' ', 'term', term, nodes) FROM lexical_terms WHERE workspace_id = $1
 		UNION ALL SELECT concat_ws(' ', 'totals', nodes, length) FROM lexical_workspaces WHERE workspace_id = $1 ORDER BY 1`, ws)
 	require.NoError(t, err)
@@ -368,11 +370,14 @@ func TestTheLaneKnowsHowFarItIsAndWhatItMissed(t *testing.T) {
 func TestADeletedWorkspaceLeavesNoTexts(t *testing.T) {
 	db := open(t)
 	ws, stays := limited(t, db, 1, 1), limited(t, db, 1, 1)
+	db.BoundSearches(5, 5, 100, 5_000)
+	db.BoundChampions(3, 3)
 	nodes := textNodes(rand.New(rand.NewPCG(2, 2)), 20)
 	for _, in := range []uuid.UUID{ws, stays} {
 		insertNodes(t, db, in, nodes)
 		index(t, db, in, idsOf(nodes)...)
 	}
+	require.Positive(t, refreshLists(t, db))
 	before := dumpLexical(t, db, stays)
 	require.NoError(t, db.DeleteWorkspace(t.Context(), ws, "req_1"))
 	require.NoError(t, db.EraseWorkspace(t.Context(), ws, func(int64) error { return nil }))

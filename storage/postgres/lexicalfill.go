@@ -115,7 +115,7 @@ func (db *DB) UnfilledLexical(ctx context.Context, behind time.Duration, limit i
 // transaction, or begins to. over says that it is whole.
 func (db *DB) FillLexical(ctx context.Context, workspace uuid.UUID) (done LexicalDone, over bool, err error) {
 	err = db.inBulkTx(ctx, func(tx pgx.Tx) error {
-		p := newPortion(tx)
+		p := db.newPortion(tx)
 		err := p.lock(ctx, []uuid.UUID{workspace})
 		if err == nil && !p.gone[workspace] {
 			over, err = p.fill(ctx, workspace)

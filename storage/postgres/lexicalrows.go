@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -117,13 +118,14 @@ type lexicalPostingRow struct {
 	term            string
 	count           int16
 	length          int32
+	again           bool // the node had the term before
 }
 
 type lexicalPostingRows []lexicalPostingRow
 
-func (r *lexicalPostingRows) add(n *lexicalNode, t lexical.Term, length int) {
+func (r *lexicalPostingRows) add(n *lexicalNode, t lexical.Term, length int, again bool) {
 	*r = append(*r, lexicalPostingRow{
-		workspace: n.workspace, node: n.id, term: t.Text, count: int16(min(t.Count, math.MaxInt16)), length: int32(length),
+		workspace: n.workspace, node: n.id, term: t.Text, count: int16(min(t.Count, math.MaxInt16)), length: int32(length), again: again,
 	})
 }
 
@@ -156,6 +158,10 @@ const (
 		WHERE p.workspace_id = t.workspace_id AND p.term = t.term AND p.node_id = t.id`
 	changeTerms = `INSERT INTO lexical_terms AS l (workspace_id, term, nodes) SELECT * FROM unnest($1::uuid[], $2::text[], $3::bigint[])
 		ON CONFLICT (workspace_id, term) DO UPDATE SET nodes = l.nodes + excluded.nodes`
+	// changeTermsAndList is changeTerms, and gives terms of more than $4 nodes a champion
+	// list, which is to be filled.
+	changeTermsAndList = `WITH changed AS (` + changeTerms + ` RETURNING workspace_id, term, nodes)
+		INSERT INTO lexical_champion_lists (workspace_id, term) SELECT workspace_id, term FROM changed WHERE nodes > $4 ON CONFLICT DO NOTHING`
 	deleteTerms = `DELETE FROM lexical_terms l USING unnest($1::uuid[], $2::text[]) AS t (workspace_id, term)
 		WHERE l.workspace_id = t.workspace_id AND l.term = t.term AND l.nodes <= 0`
 	changeLexicalTotals = `INSERT INTO lexical_workspaces AS l (workspace_id, nodes, length, version) SELECT t.*, $4
@@ -180,6 +186,7 @@ func (p *lexicalPortion) write(ctx context.Context) error {
 		ids, terms, counts, lengths := p.postings.columns()
 		batch.Queue(insertPostings, ids.workspaces, terms, ids.ids, counts, lengths)
 	}
+	p.queueChampions(batch)
 	p.queueTerms(batch)
 	p.queueTotals(batch)
 	if batch.Len() == 0 {
@@ -211,7 +218,11 @@ func (p *lexicalPortion) queueTerms(batch *pgx.Batch) {
 			fewer.workspaces, fewerTerms = append(fewer.workspaces, ids.workspaces[i]), append(fewerTerms, text)
 		}
 	}
-	batch.Queue(changeTerms, ids.workspaces, terms, by)
+	if rand.N(p.bounds.unnoticed) == 0 { //nolint:gosec // G404: a sample
+		batch.Queue(changeTermsAndList, ids.workspaces, terms, by, p.bounds.postings)
+	} else {
+		batch.Queue(changeTerms, ids.workspaces, terms, by)
+	}
 	if len(fewerTerms) > 0 {
 		batch.Queue(deleteTerms, fewer.workspaces, fewerTerms)
 	}

@@ -14,7 +14,11 @@ import (
 // scored is what the postings of a term add to the score of their node. $2 and $3
 // are the terms and their weights, $4 and $5 what of the length counts: k1 (1-b), and
 // k1 b by the average length.
-const scored = `sum(t.weight * p.count / (p.count + $4::float8 + $5::float8 * p.length)) AS score`
+const (
+	scored    = `sum(` + part + `) AS score`
+	scoredOne = part + ` AS score`
+	part      = `t.weight * p.count / (p.count + $4::float8 + $5::float8 * p.length)`
+)
 
 // What is read of postings is read from the index alone, one term after the other:
 // the subqueries are such that the planner has no other way.
@@ -48,11 +52,7 @@ func (s *textSearch) gather(ctx context.Context, terms []searchTerm) error {
 		others = terms
 	}
 	if !s.bounded {
-		most := searchCandidates
-		if !unfiltered(s.filter) || len(kept) > 0 {
-			most = int(s.most.postings) // any of them may be all that pass, or score by the others
-		}
-		return s.score(ctx, scoreAll, others, s.most.postings, most)
+		return s.gatherPostings(ctx, others, len(kept) > 0)
 	}
 	var whole, each []searchTerm
 	for _, t := range others {
@@ -68,29 +68,50 @@ func (s *textSearch) gather(ctx context.Context, terms []searchTerm) error {
 	return s.score(ctx, scoreEach, each, s.few, len(s.few))
 }
 
-// lookUp adds what terms add to the scores of the candidates that can still be among
-// the best; of these so many as the bound of looks allows, the best. Others are no
-// candidates any more.
-func (s *textSearch) lookUp(ctx context.Context, terms []searchTerm) error {
-	if len(terms) == 0 {
+// lookUp adds what the rest of the terms adds to the scores of the candidates that can
+// still be among the best, and what those of the first do of which no more than champions
+// were read; of these candidates so many as the bound of looks allows, the best. Others
+// are no candidates any more.
+func (s *textSearch) lookUp(ctx context.Context, first, rest []searchTerm) error {
+	var unlisted []float64
+	if len(first) > 1 { // else every candidate was found by the only term
+		for i := range s.listed {
+			unlisted = append(unlisted, s.atMostUnlisted(&s.listed[i]))
+		}
+	}
+	if len(rest)+len(unlisted) == 0 {
 		return nil
 	}
-	least := s.threshold() - atMost(terms)
+	least := s.threshold() - atMost(rest)
 	order := s.ranked()
-	most := min(len(order), max(2*s.limit, int(s.most.lookups)/len(terms)))
-	for most > 0 && order[most-1].score < least {
-		most--
+	most := min(len(order), max(2*s.limit, int(s.most.lookups)/(len(rest)+len(unlisted))))
+	if len(unlisted) > 0 && unfiltered(s.filter) {
+		most = min(most, max(2*s.limit, s.most.listed))
 	}
-	kept := make(uuids, most)
+	kept := make(uuids, 0, most)
 	s.sorted = false
-	for i, n := range order {
-		if i < most {
-			kept[i] = column(n.id)
+	for _, n := range order {
+		if len(kept) < most && n.score+s.missing(n.id, unlisted) >= least {
+			kept = append(kept, column(n.id))
 		} else {
 			delete(s.scores, n.id)
 		}
 	}
-	return s.score(ctx, scoreEach, terms, kept, most)
+	if len(unlisted) > 0 {
+		if err := s.completeListed(ctx, kept); err != nil {
+			return err
+		}
+	}
+	return s.score(ctx, scoreEach, rest, kept, len(kept))
+}
+
+// scoring are the arguments that all queries have that score by terms.
+func (s *textSearch) scoring(terms []searchTerm) []any {
+	texts, weights := make([]string, len(terms)), make([]float64, len(terms))
+	for i, t := range terms {
+		texts[i], weights[i] = t.text, t.weight*(bm25K1+1)
+	}
+	return []any{s.workspace, texts, weights, bm25K1 * (1 - bm25B), bm25K1 * bm25B / s.average}
 }
 
 // score runs a query that scores by terms, and adds what it gives to the scores.
@@ -98,11 +119,7 @@ func (s *textSearch) score(ctx context.Context, query string, terms []searchTerm
 	if len(terms) == 0 {
 		return nil
 	}
-	texts, weights := make([]string, len(terms)), make([]float64, len(terms))
-	for i, t := range terms {
-		texts[i], weights[i] = t.text, t.weight*(bm25K1+1)
-	}
-	rows, err := s.tx.Query(ctx, query, s.workspace, texts, weights, bm25K1*(1-bm25B), bm25K1*bm25B/s.average, of, most)
+	rows, err := s.tx.Query(ctx, query, append(s.scoring(terms), of, most)...)
 	if err != nil {
 		return fmt.Errorf("reading postings: %w", err)
 	}

@@ -26,6 +26,12 @@ const (
 	// fewMatches is how many nodes a filter lets through at most for the terms to be
 	// looked up node by node.
 	fewMatches = 5_000
+	// searchNewest is how many of the newest postings are read beside a champion list: of
+	// nodes that score the same the newest come first.
+	searchNewest = 300
+	// searchListed is how many of the best of those that were found by champions are looked
+	// up in the terms that they were not found by.
+	searchListed = 500
 	// searchTerms is how many terms of a query count: the rarest.
 	searchTerms = 32
 	// searchFirst is how many postings are read to find candidates, the rarest terms'
@@ -57,10 +63,17 @@ const (
 type searchBounds struct {
 	first, postings, lookups int64
 	few                      int
+	champions, newest        int64
+	listed                   int
+	unlisted                 bool // champion lists are left out
+	unnoticed                int  // see championsUnnoticed
 }
 
 func boundsOfSearches() searchBounds {
-	return searchBounds{first: searchFirst, postings: searchPostings, lookups: searchLookups, few: fewMatches}
+	return searchBounds{
+		first: searchFirst, postings: searchPostings, lookups: searchLookups, few: fewMatches,
+		champions: championsKept, newest: searchNewest, listed: searchListed, unnoticed: championsUnnoticed,
+	}
 }
 
 // SearchText finds the nodes whose texts suit a query best, by BM25 (k1 1.2, b 0.75),
@@ -68,7 +81,8 @@ func boundsOfSearches() searchBounds {
 // first, at most names; these go up among the others, too. They stand and pass the
 // filter; which would come before them without it does not matter, but where
 // the query has nothing but words of more than 20,000 nodes and the filter lets more
-// than 5,000 nodes pass: then what was read of them is what is ranked, the newest.
+// than 5,000 nodes pass: then what was read of them is what is ranked, the heaviest of
+// their postings.
 func (db *DB) SearchText(ctx context.Context, workspace uuid.UUID, q lexical.Query, f retrieval.Filter, limit, names int) (found retrieval.TextFindings, err error) {
 	if len(q.Terms) == 0 || limit <= 0 {
 		return found, nil
@@ -104,6 +118,9 @@ type textSearch struct {
 	few     uuids
 	bounded bool // only the nodes in few pass the filter
 	scores  map[uuid.UUID]float64
+	listed  []searchTerm           // of which champions were read
+	has     map[uuid.UUID]uint64   // which of listed a candidate was found by, a bit each
+	cut     retrieval.TextCut      // what was read of the terms
 	raised  map[uuid.UUID]float64  // what of a score is for a name
 	asked   float64                // what the terms of the query weigh together
 	names   map[string][]uuid.UUID // nodes that have a name of the query, by its key
@@ -121,6 +138,10 @@ type searchTerm struct {
 	nodes  int64   // that have it
 	weight float64 // what it adds to a score at most, by 1/(k1+1)
 	kept   bool    // its postings are in memory
+	// listed says that the term has a champion list, which has size postings.
+	listed bool
+	list   championList
+	size   int64
 }
 
 func (s *textSearch) run(ctx context.Context, q lexical.Query, names int) (found retrieval.TextFindings, err error) {
@@ -142,8 +163,17 @@ func (s *textSearch) run(ctx context.Context, q lexical.Query, names int) (found
 	found.Named = certain(called, names)
 	s.raise(called, q)
 	found.Hits, err = s.best(ctx)
+	found.Cut = s.cut
 	return found, err
 }
+
+const (
+	selectTerms = `SELECT t.term, t.nodes` + listColumns + ` FROM (SELECT term, nodes FROM lexical_terms
+			WHERE workspace_id = $1 AND term = ANY($2) ORDER BY nodes, term LIMIT $3) t` + joinList + `t.nodes > $4 ORDER BY t.nodes, t.term`
+	selectBegun = `SELECT t.term, t.nodes` + listColumns + ` FROM (SELECT term, nodes FROM (SELECT term, nodes FROM lexical_terms
+			WHERE workspace_id = $1 AND term >= $2 AND term < $3 ORDER BY term LIMIT $4) s
+			WHERE term <> ALL($5) ORDER BY nodes DESC, term LIMIT $6) t` + joinList + `t.nodes > $7 ORDER BY t.nodes DESC, t.term`
+)
 
 // weigh reads how frequent the terms are and gives those that are there, rarest first.
 // Which nodes have the names of the query, at most so many of each, it reads as well.
@@ -162,19 +192,16 @@ func (s *textSearch) weigh(ctx context.Context, q lexical.Query, names int) ([]s
 	read := func(to *[]searchTerm) func(pgx.Rows) error {
 		return func(rows pgx.Rows) error {
 			var t searchTerm
-			_, err := pgx.ForEachRow(rows, []any{&t.text, &t.nodes}, func() error {
+			_, err := pgx.ForEachRow(rows, []any{&t.text, &t.nodes, &t.listed, &t.list.average, &t.list.floor, &t.list.node, &t.size}, func() error {
 				*to = append(*to, t)
 				return nil
 			})
 			return err
 		}
 	}
-	batch.Queue(`SELECT term, nodes FROM lexical_terms WHERE workspace_id = $1 AND term = ANY($2) ORDER BY nodes, term LIMIT $3`,
-		s.workspace, texts, searchTerms).Query(read(&terms))
+	batch.Queue(selectTerms, s.workspace, texts, searchTerms, s.most.postings).Query(read(&terms))
 	if q.Prefix != "" {
-		batch.Queue(`SELECT term, nodes FROM (SELECT term, nodes FROM lexical_terms WHERE workspace_id = $1 AND term >= $2 AND term < $3
-			ORDER BY term LIMIT $4) t WHERE term <> ALL($5) ORDER BY nodes DESC, term LIMIT $6`,
-			s.workspace, q.Prefix, q.Prefix+"\U0010ffff", prefixSeen, texts, prefixTerms).Query(read(&begun))
+		batch.Queue(selectBegun, s.workspace, q.Prefix, q.Prefix+"\U0010ffff", prefixSeen, texts, prefixTerms, s.most.postings).Query(read(&begun))
 	}
 	s.queueNames(batch, q, names)
 	s.memory.queue(batch, s.workspace)
@@ -252,6 +279,8 @@ func (s *textSearch) cost(t searchTerm) int64 {
 		return 0
 	case s.bounded:
 		return min(t.nodes, int64(len(s.few)))
+	case s.readsList(&t):
+		return t.size + s.most.newest
 	}
 	return t.nodes
 }
@@ -279,17 +308,17 @@ func (s *textSearch) rank(ctx context.Context, terms []searchTerm) error {
 			return err
 		}
 		if len(rest) == 0 || atMost(rest) <= s.threshold() {
-			return s.lookUp(ctx, rest)
+			return s.lookUp(ctx, first, rest)
 		}
 		clear(s.scores)
-		s.sorted = false
+		s.listed, s.has, s.cut, s.sorted = nil, nil, retrieval.TextWhole, false
 		arrange(terms) // what was read is in memory now
 	}
 	first, rest := s.split(terms, s.most.postings)
 	if err := s.gather(ctx, first); err != nil {
 		return err
 	}
-	return s.lookUp(ctx, rest)
+	return s.lookUp(ctx, first, rest)
 }
 
 // selective says that whatever is read of postings passes the filter, but for what
@@ -297,12 +326,13 @@ func (s *textSearch) rank(ctx context.Context, terms []searchTerm) error {
 func (s *textSearch) selective() bool { return s.bounded || unfiltered(s.filter) }
 
 // split gives the terms whose nodes are candidates, and those that are only looked up
-// for candidates: the rarest come first, the first always.
+// for candidates: the rarest come first, the first always. Champions are read within the
+// first bound alone: what only the most frequent words are heavy in is seldom the best.
 func (s *textSearch) split(terms []searchTerm, few int64) (first, rest []searchTerm) {
 	read, enough := int64(0), searchShare*atMost(terms)
 	for i, t := range terms {
 		read += s.cost(t)
-		if i > 0 && (read > s.most.postings || read > few && atMost(terms[i:]) <= enough) {
+		if i > 0 && (read > s.most.postings || read > few && atMost(terms[i:]) <= enough || read > s.most.first && s.readsList(&terms[i])) {
 			return terms[:i], terms[i:]
 		}
 	}

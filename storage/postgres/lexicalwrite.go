@@ -59,7 +59,7 @@ func (db *DB) ApplyLexical(ctx context.Context, work []LexicalWork) (LexicalDone
 		var part LexicalDone
 		var taken int
 		err := db.inBulkTx(ctx, func(tx pgx.Tx) (err error) {
-			p := newPortion(tx)
+			p := db.newPortion(tx)
 			last := len(all.ids) <= lexicalNodes
 			of := idList{workspaces: all.workspaces[:min(len(all.ids), lexicalNodes)], ids: all.ids[:min(len(all.ids), lexicalNodes)]}
 			if err = p.lock(ctx, locksOf(of, work, last)); err != nil {
@@ -96,9 +96,11 @@ func locksOf(of idList, work []LexicalWork, last bool) []uuid.UUID {
 
 // lexicalPortion is what one transaction writes.
 type lexicalPortion struct {
-	tx   pgx.Tx
-	gone map[uuid.UUID]bool // workspaces that are deleted, or unknown
-	done LexicalDone
+	tx     pgx.Tx
+	bounds searchBounds
+	gone   map[uuid.UUID]bool // workspaces that are deleted, or unknown
+	lists  map[lexicalTerm]championList
+	done   LexicalDone
 
 	nodes    lexicalRows
 	removed  idList
@@ -115,34 +117,42 @@ type lexicalTerm struct {
 
 type lexicalTotals struct{ nodes, length int64 }
 
-func newPortion(tx pgx.Tx) *lexicalPortion {
-	return &lexicalPortion{tx: tx, gone: map[uuid.UUID]bool{}, terms: map[lexicalTerm]int64{}, totals: map[uuid.UUID]*lexicalTotals{}}
+func (db *DB) newPortion(tx pgx.Tx) *lexicalPortion {
+	return &lexicalPortion{
+		tx: tx, bounds: db.search,
+		gone: map[uuid.UUID]bool{}, lists: map[lexicalTerm]championList{}, terms: map[lexicalTerm]int64{}, totals: map[uuid.UUID]*lexicalTotals{},
+	}
 }
 
 // lockLexical is the statement that makes its transaction the only one that writes to
 // the text lane of the workspaces $1; in one order, so that none waits for another in
-// a circle.
-const lockLexical = `SELECT pg_advisory_xact_lock(hashtextextended('livegraph.lexical.' || w::text, 0))
+// a circle. The transaction says that it keeps champion lists, too: what others write,
+// those of versions that know of none, sets the lists aside.
+const lockLexical = `SELECT set_config('livegraph.champions', 'kept', true), pg_advisory_xact_lock(hashtextextended('livegraph.lexical.' || w::text, 0))
 	FROM (SELECT DISTINCT w FROM unnest($1::uuid[]) AS w ORDER BY w) AS workspaces`
 
-// lock waits until nobody else writes to the workspaces, and finds out which are gone.
+const selectGone = `SELECT t.id FROM unnest($1::uuid[]) AS t (id)
+	WHERE NOT EXISTS (SELECT FROM workspaces w WHERE w.id = t.id AND w.deleted_at IS NULL)`
+
+// lock waits until nobody else writes to the workspaces, and finds out which are gone
+// and which champion lists the others have.
 // One that is closed after this is cleared by whoever deletes it, who waits for us.
 func (p *lexicalPortion) lock(ctx context.Context, workspaces []uuid.UUID) error {
 	if _, err := p.tx.Exec(ctx, lockLexical, workspaces); err != nil {
 		return fmt.Errorf("waiting for other writers: %w", err)
 	}
-	rows, err := p.tx.Query(ctx, `SELECT t.id FROM unnest($1::uuid[]) AS t (id)
-		WHERE NOT EXISTS (SELECT FROM workspaces w WHERE w.id = t.id AND w.deleted_at IS NULL)`, workspaces)
-	if err != nil {
-		return fmt.Errorf("reading which workspaces stand: %w", err)
-	}
-	var id uuid.UUID
-	_, err = pgx.ForEachRow(rows, []any{&id}, func() error {
-		p.gone[id] = true
-		return nil
+	batch := &pgx.Batch{}
+	batch.Queue(selectGone, workspaces).Query(func(rows pgx.Rows) error {
+		var id uuid.UUID
+		_, err := pgx.ForEachRow(rows, []any{&id}, func() error {
+			p.gone[id] = true
+			return nil
+		})
+		return err
 	})
-	if err != nil {
-		return fmt.Errorf("reading which workspaces stand: %w", err)
+	p.queueLists(batch, workspaces)
+	if err := p.tx.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("reading which workspaces stand, and champion lists: %w", err)
 	}
 	return nil
 }
@@ -184,15 +194,16 @@ func (p *lexicalPortion) take(n *lexicalNode) {
 		before[t] = true
 	}
 	for _, t := range now.List {
-		if !before[t.Text] {
+		again := before[t.Text]
+		if !again {
 			p.terms[lexicalTerm{n.workspace, t.Text}]++
 		}
 		delete(before, t.Text)
-		p.postings.add(n, t, now.Length)
+		p.postings.add(n, t, now.Length, again)
 	}
 	for t := range before {
 		p.terms[lexicalTerm{n.workspace, t}]--
-		p.dropped.add(n, lexical.Term{Text: t}, 0)
+		p.dropped.add(n, lexical.Term{Text: t}, 0, true)
 	}
 	p.done.Postings += len(now.List) + len(before)
 	p.count(n, now)

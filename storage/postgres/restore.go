@@ -82,7 +82,7 @@ type Restoration struct {
 // Restore runs work, which brings the tables, and commits what it did.
 func (db *DB) Restore(ctx context.Context, tables []Table, begun time.Time, work func(*Restoration) error) error {
 	err := pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, withoutLimits); err != nil {
+		if _, err := tx.Exec(ctx, withoutLimits+`; `+keepsChampions); err != nil {
 			return err
 		}
 		for _, t := range tables {

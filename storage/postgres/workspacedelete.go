@@ -31,6 +31,7 @@ func workspaceTables() []workspaceTable {
 		{"nodes", "id"}, {"edges", "id"}, {"journal", "sequence"}, {"journal_nodes", "node_id, sequence"},
 		{"cascade_edges", "sequence, node_id, place"}, {"undo_entries", "sequence"}, {"command_outcomes", "command_id"},
 		{"graph_totals", ""}, {"graph_published", ""}, {"graph_heads", ""},
+		{"lexical_champions", "term, node_id"}, {"lexical_champion_lists", "term"},
 		{"lexical_postings", "term, node_id"}, {"lexical_terms", "term"}, {"lexical_nodes", "node_id"}, {"lexical_workspaces", ""},
 	}
 }

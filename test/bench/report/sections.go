@@ -34,6 +34,7 @@ var sections = []section{
 	{id: "graph-reads", packages: whole, bench: "^BenchmarkGraphReads$", args: once},
 	{id: "retrieval", packages: whole, bench: "^BenchmarkRetrieval$", args: append([]string{"-timeout", "90m"}, once...)},
 	{id: "large-retrieval", packages: whole, bench: "^BenchmarkRetrievalLarge$", args: append([]string{"-timeout", "60m"}, once...), asked: true},
+	{id: "text-recall", packages: []string{"./storage/postgres"}, bench: "^BenchmarkTextRecall$", args: append([]string{"-timeout", "60m"}, once...), asked: true},
 	{id: "disk", packages: whole, bench: "^BenchmarkDisk$", args: once},
 	{id: "starts", packages: whole, bench: "^BenchmarkStarts$", args: once},
 	{
