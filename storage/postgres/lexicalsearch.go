@@ -29,9 +29,9 @@ const (
 	// searchNewest is how many of the newest postings are read beside a champion list: of
 	// nodes that score the same the newest come first.
 	searchNewest = 300
-	// searchListed is how many of the best of those that were found by champions are looked
-	// up in the terms that they were not found by.
-	searchListed = 1_000
+	// searchListed is one in how many of those that were found by champions is looked up in
+	// the terms that it was not found by: the best.
+	searchListed = 16
 	// searchLists is how many champion lists are read.
 	searchLists = 2
 	// searchTerms is how many terms of a query count: the rarest.
@@ -67,7 +67,6 @@ type searchBounds struct {
 	few                      int
 	champions, championsMost int64
 	newest                   int64
-	listed                   int
 	unlisted                 bool // champion lists are left out
 	unnoticed                int  // see championsUnnoticed
 }
@@ -75,7 +74,7 @@ type searchBounds struct {
 func boundsOfSearches() searchBounds {
 	return searchBounds{
 		first: searchFirst, postings: searchPostings, lookups: searchLookups, few: fewMatches,
-		champions: championsLeast, championsMost: championsMost, newest: searchNewest, listed: searchListed, unnoticed: championsUnnoticed,
+		champions: championsLeast, championsMost: championsMost, newest: searchNewest, unnoticed: championsUnnoticed,
 	}
 }
 
@@ -335,10 +334,12 @@ func (s *textSearch) split(terms []searchTerm, few int64) (first, rest []searchT
 	read, lists, enough := int64(0), 0, searchShare*atMost(terms)
 	for i, t := range terms {
 		read += s.cost(t)
-		if s.readsList(&terms[i]) {
+		listed := s.readsList(&terms[i])
+		if listed {
 			lists++
 		}
-		if i > 0 && (read > s.most.postings || read > few && atMost(terms[i:]) <= enough || lists > searchLists) {
+		if i > 0 && (read > s.most.postings || read > few && atMost(terms[i:]) <= enough ||
+			listed && (lists > searchLists || lists == 1 && read > s.most.first)) {
 			return terms[:i], terms[i:]
 		}
 	}
