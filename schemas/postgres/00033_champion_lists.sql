@@ -12,6 +12,7 @@ CREATE TABLE lexical_champion_lists (
     floor        bigint,                     -- null: the list is not filled, or not up to date any more
     floor_node   uuid,
     size         bigint  NOT NULL DEFAULT 0, -- postings in it
+    kept         bigint  NOT NULL DEFAULT 0, -- how many it was to have when it was filled or cut back
     due          boolean NOT NULL DEFAULT true, -- it is to be filled, or cut back
     PRIMARY KEY (workspace_id, term)
 ) WITH (fillfactor = 80);

@@ -105,7 +105,7 @@ func (db *DB) BoundSearches(first, postings, lookups int64, few int) {
 // BoundChampions makes champion lists have so many postings, and has so many of the newest
 // read beside them.
 func (db *DB) BoundChampions(kept, newest int64) {
-	db.search.champions, db.search.newest, db.search.unnoticed = kept, newest, 1
+	db.search.champions, db.search.championsMost, db.search.newest, db.search.unnoticed = kept, kept, newest, 1
 }
 
 // ForgetTexts empties what searches keep in memory, of which so many bytes are kept from

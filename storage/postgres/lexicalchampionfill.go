@@ -48,6 +48,7 @@ type championFill struct {
 	cut   bool // back to what is in it: the others weigh less
 	drop  bool // the term has few enough nodes to be read whole
 
+	kept     int64 // how many postings it is to have
 	revision int64 // the newest change that was seen
 	was, now championList
 	nodes    []uuid.UUID // of the heaviest postings
@@ -56,10 +57,12 @@ type championFill struct {
 const (
 	// selectChampionFill reads what a list is to be made of. A list is cut back only while
 	// the average length is near the one that its impacts are reckoned with.
-	selectChampionFill = `SELECT coalesce(t.nodes, 0) <= $3, coalesce(l.floor IS NOT NULL AND l.size > $4 AND a.average BETWEEN l.average * 0.8 AND l.average * 1.25, false),
+	selectChampionFill = `SELECT coalesce(t.nodes, 0) <= $3, k.kept,
+			coalesce(l.floor IS NOT NULL AND l.size > k.kept AND a.average BETWEEN l.average * 0.8 AND l.average * 1.25, false),
 			l.average, coalesce(l.floor, -1), coalesce(l.floor_node, '00000000-0000-0000-0000-000000000000'), a.average,
 			(SELECT coalesce(max(revision), 0) FROM lexical_nodes WHERE workspace_id = $1)
 		FROM lexical_champion_lists l LEFT JOIN lexical_terms t ON t.workspace_id = l.workspace_id AND t.term = l.term
+		CROSS JOIN LATERAL (SELECT least(greatest(coalesce(t.nodes, 0) / $6::bigint, $4::bigint), $5::bigint) AS kept) k
 		CROSS JOIN LATERAL (SELECT greatest(1, coalesce((SELECT length / nullif(nodes, 0) FROM lexical_workspaces w WHERE w.workspace_id = $1), 1)) AS average) a
 		WHERE l.workspace_id = $1 AND l.term = $2`
 	// selectHeaviest gives the heaviest postings of a table, with their impacts.
@@ -72,8 +75,8 @@ const (
 func (f *championFill) read(ctx context.Context, tx pgx.Tx) error {
 	*f = championFill{db: f.db, list: f.list}
 	bounds := f.db.search
-	err := tx.QueryRow(ctx, selectChampionFill, f.list.Workspace, f.list.Term, bounds.postings, bounds.champions).
-		Scan(&f.drop, &f.cut, &f.was.average, &f.was.floor, &f.was.node, &f.now.average, &f.revision)
+	err := tx.QueryRow(ctx, selectChampionFill, f.list.Workspace, f.list.Term,
+		bounds.postings, bounds.champions, bounds.championsMost, championsShare).Scan(&f.drop, &f.kept, &f.cut, &f.was.average, &f.was.floor, &f.was.node, &f.now.average, &f.revision)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil // erased with its workspace
 	}
@@ -88,7 +91,7 @@ func (f *championFill) read(ctx context.Context, tx pgx.Tx) error {
 	if f.cut {
 		table, f.now.average = "lexical_champions", f.was.average
 	}
-	rows, err := tx.Query(ctx, fmt.Sprintf(selectHeaviest, table), f.list.Workspace, f.list.Term, f.now.average, bounds.champions)
+	rows, err := tx.Query(ctx, fmt.Sprintf(selectHeaviest, table), f.list.Workspace, f.list.Term, f.now.average, f.kept)
 	if err != nil {
 		return fmt.Errorf("reading the heaviest postings: %w", err)
 	}
@@ -117,14 +120,15 @@ const (
 		WHERE ` + championImpact + ` > l.floor OR ` + championImpact + ` = l.floor AND p.node_id <= l.node`
 	// raiseFloor raises the floor of a list that is as it was read, and cutChampionList
 	// takes out what is below.
-	raiseFloor = `UPDATE lexical_champion_lists SET floor = $4, floor_node = $5
+	raiseFloor = `UPDATE lexical_champion_lists SET floor = $4, floor_node = $5, kept = $8
 		WHERE workspace_id = $1 AND term = $2 AND average = $3 AND floor = $6 AND floor_node = $7`
 	cutChampionList = `WITH cut AS (DELETE FROM lexical_champions p USING (SELECT $3::bigint AS average, $4::bigint AS floor, $5::uuid AS node) l
 			WHERE p.workspace_id = $1 AND p.term = $2
 			AND (` + championImpact + ` < l.floor OR ` + championImpact + ` = l.floor AND p.node_id > l.node) RETURNING 1)
-		UPDATE lexical_champion_lists SET size = size - c.rows, due = size - c.rows NOT BETWEEN $6 AND $7
+		UPDATE lexical_champion_lists SET size = size - c.rows, due = size - c.rows NOT BETWEEN kept / 2 AND kept * 5 / 4
 		FROM (SELECT count(*) AS rows FROM cut) c WHERE workspace_id = $1 AND term = $2`
-	noteChampionList = `UPDATE lexical_champion_lists SET average = $3, floor = $4, floor_node = $5, size = $6::bigint, due = $6 NOT BETWEEN $7 AND $8
+	noteChampionList = `UPDATE lexical_champion_lists SET average = $3, floor = $4, floor_node = $5, size = $6::bigint, kept = $7::bigint,
+			due = $6 NOT BETWEEN $7 / 2 AND $7 * 5 / 4
 		WHERE workspace_id = $1 AND term = $2`
 )
 
@@ -148,8 +152,7 @@ func (f *championFill) write(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return fmt.Errorf("filling a champion list: %w", err)
 	}
-	least, most := f.db.search.championSizes()
-	_, err = tx.Exec(ctx, noteChampionList, f.list.Workspace, f.list.Term, f.now.average, f.now.floor, f.now.node, tag.RowsAffected(), least, most)
+	_, err = tx.Exec(ctx, noteChampionList, f.list.Workspace, f.list.Term, f.now.average, f.now.floor, f.now.node, tag.RowsAffected(), f.kept)
 	if err != nil {
 		return fmt.Errorf("noting a champion list: %w", err)
 	}
@@ -158,10 +161,9 @@ func (f *championFill) write(ctx context.Context, tx pgx.Tx) error {
 
 // cutBack cuts the list back. One that is not as it was read any more stays due.
 func (f *championFill) cutBack(ctx context.Context, tx pgx.Tx) error {
-	tag, err := tx.Exec(ctx, raiseFloor, f.list.Workspace, f.list.Term, f.now.average, f.now.floor, f.now.node, f.was.floor, f.was.node)
+	tag, err := tx.Exec(ctx, raiseFloor, f.list.Workspace, f.list.Term, f.now.average, f.now.floor, f.now.node, f.was.floor, f.was.node, f.kept)
 	if err == nil && tag.RowsAffected() > 0 {
-		least, most := f.db.search.championSizes()
-		_, err = tx.Exec(ctx, cutChampionList, f.list.Workspace, f.list.Term, f.now.average, f.now.floor, f.now.node, least, most)
+		_, err = tx.Exec(ctx, cutChampionList, f.list.Workspace, f.list.Term, f.now.average, f.now.floor, f.now.node)
 	}
 	if err != nil {
 		return fmt.Errorf("cutting a champion list back: %w", err)

@@ -15,9 +15,14 @@ import (
 // them back.
 
 const (
-	// championsKept is how many postings a list has when it was filled or cut back. It is
-	// due for that again at half as many more, and at half as many.
-	championsKept = 4_000
+	// championsLeast is how many postings a list has when it was filled or cut back, of a
+	// term that very many nodes have more: one in championsShare, at most championsMost, so
+	// that two lists fit what a search reads. What suits several words best is further
+	// down in the list of each the more nodes there are. A list is due again at half as many,
+	// and at a quarter more.
+	championsLeast = 4_000
+	championsMost  = 7_500
+	championsShare = 16
 	// championsUnnoticed is in how many transactions one looks whether a term has become so
 	// frequent that it wants a list: a term is in most transactions before it is.
 	championsUnnoticed = 8
@@ -29,11 +34,6 @@ const (
 // keepsChampions is the setting by which a transaction says that champion lists agree with the
 // postings when it ends: as a restore brings both.
 const keepsChampions = `SET LOCAL livegraph.champions = 'kept'`
-
-// championSizes are the least and the greatest size of a list that is not due.
-func (b *searchBounds) championSizes() (least, most int64) {
-	return b.champions / 2, b.champions + b.champions/2
-}
 
 // championList is which postings of a term are in its list.
 type championList struct {
@@ -63,7 +63,8 @@ const (
 	selectChampionLists = `SELECT workspace_id, term, average, floor, floor_node FROM lexical_champion_lists
 		WHERE workspace_id = ANY($1) AND floor IS NOT NULL`
 	// Where the sizes of lists change, those that are too large or too small are due.
-	resizeChampionLists = ` UPDATE lexical_champion_lists l SET size = l.size + c.change, due = l.due OR l.size + c.change NOT BETWEEN $%d AND $%d
+	resizeChampionLists = ` UPDATE lexical_champion_lists l SET size = l.size + c.change,
+			due = l.due OR l.size + c.change NOT BETWEEN l.kept / 2 AND l.kept * 5 / 4
 		FROM (SELECT workspace_id, term, %s AS change FROM changed GROUP BY workspace_id, term) c
 		WHERE l.workspace_id = c.workspace_id AND l.term = c.term`
 	deleteChampions = `WITH changed AS (DELETE FROM lexical_champions p USING unnest($1::uuid[], $2::text[], $3::uuid[]) AS t (workspace_id, term, id)
@@ -110,13 +111,12 @@ func (p *lexicalPortion) queueChampions(batch *pgx.Batch) {
 			enter = append(enter, row)
 		}
 	}
-	least, most := p.bounds.championSizes()
 	if len(leave) > 0 {
 		ids, terms, _, _ := leave.columns()
-		batch.Queue(deleteChampions+fmt.Sprintf(resizeChampionLists, 4, 5, "-count(*)"), ids.workspaces, terms, ids.ids, least, most)
+		batch.Queue(deleteChampions+fmt.Sprintf(resizeChampionLists, "-count(*)"), ids.workspaces, terms, ids.ids)
 	}
 	if len(enter) > 0 {
 		ids, terms, counts, lengths := enter.columns()
-		batch.Queue(insertChampions+fmt.Sprintf(resizeChampionLists, 6, 7, "count(*)"), ids.workspaces, terms, ids.ids, counts, lengths, least, most)
+		batch.Queue(insertChampions+fmt.Sprintf(resizeChampionLists, "count(*)"), ids.workspaces, terms, ids.ids, counts, lengths)
 	}
 }

@@ -182,6 +182,7 @@ func recallAmong(b *testing.B, rec *record.Recorder, nodes int) {
 	aged := db.WithoutChampions()
 	for _, common := range []uint32{30, 3_000} {
 		cuts := map[string]*recallOf{"weight": {db: db}, "age": {db: aged}}
+		order := []string{"weight", "age"}
 		for range recallQueries {
 			query := make([]uint32, 1+r.IntN(3))
 			for i := range query {
@@ -190,7 +191,8 @@ func recallAmong(b *testing.B, rec *record.Recorder, nodes int) {
 			slices.Sort(query)
 			query = slices.Compact(query)
 			scores := exactBM25(texts, query, average)
-			for _, cut := range []string{"weight", "age"} {
+			slices.Reverse(order) // who asks first finds less in Postgres' memory
+			for _, cut := range order {
 				cuts[cut].ask(b, ws, query, scores, place)
 			}
 		}

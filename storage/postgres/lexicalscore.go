@@ -86,7 +86,11 @@ func (s *textSearch) lookUp(ctx context.Context, first, rest []searchTerm) error
 	order := s.ranked()
 	most := min(len(order), max(2*s.limit, int(s.most.lookups)/(len(rest)+len(unlisted))))
 	if len(unlisted) > 0 && unfiltered(s.filter) {
-		most = min(most, max(2*s.limit, s.most.listed))
+		size := int64(0)
+		for i := range s.listed {
+			size += s.listed[i].size
+		}
+		most = min(most, max(2*s.limit, int(size)/searchListed))
 	}
 	kept := make(uuids, 0, most)
 	s.sorted = false

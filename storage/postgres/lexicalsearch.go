@@ -29,9 +29,11 @@ const (
 	// searchNewest is how many of the newest postings are read beside a champion list: of
 	// nodes that score the same the newest come first.
 	searchNewest = 300
-	// searchListed is how many of the best of those that were found by champions are looked
-	// up in the terms that they were not found by.
-	searchListed = 500
+	// searchListed is one in how many of those that were found by champions is looked up in
+	// the terms that it was not found by: the best.
+	searchListed = 16
+	// searchLists is how many champion lists are read.
+	searchLists = 2
 	// searchTerms is how many terms of a query count: the rarest.
 	searchTerms = 32
 	// searchFirst is how many postings are read to find candidates, the rarest terms'
@@ -63,8 +65,8 @@ const (
 type searchBounds struct {
 	first, postings, lookups int64
 	few                      int
-	champions, newest        int64
-	listed                   int
+	champions, championsMost int64
+	newest                   int64
 	unlisted                 bool // champion lists are left out
 	unnoticed                int  // see championsUnnoticed
 }
@@ -72,7 +74,7 @@ type searchBounds struct {
 func boundsOfSearches() searchBounds {
 	return searchBounds{
 		first: searchFirst, postings: searchPostings, lookups: searchLookups, few: fewMatches,
-		champions: championsKept, newest: searchNewest, listed: searchListed, unnoticed: championsUnnoticed,
+		champions: championsLeast, championsMost: championsMost, newest: searchNewest, unnoticed: championsUnnoticed,
 	}
 }
 
@@ -326,13 +328,18 @@ func (s *textSearch) rank(ctx context.Context, terms []searchTerm) error {
 func (s *textSearch) selective() bool { return s.bounded || unfiltered(s.filter) }
 
 // split gives the terms whose nodes are candidates, and those that are only looked up
-// for candidates: the rarest come first, the first always. Champions are read within the
-// first bound alone: what only the most frequent words are heavy in is seldom the best.
+// for candidates: the rarest come first, the first always. Of lists no more than
+// searchLists are read: what only the most frequent words are heavy in is seldom best.
 func (s *textSearch) split(terms []searchTerm, few int64) (first, rest []searchTerm) {
-	read, enough := int64(0), searchShare*atMost(terms)
+	read, lists, enough := int64(0), 0, searchShare*atMost(terms)
 	for i, t := range terms {
 		read += s.cost(t)
-		if i > 0 && (read > s.most.postings || read > few && atMost(terms[i:]) <= enough || read > s.most.first && s.readsList(&terms[i])) {
+		listed := s.readsList(&terms[i])
+		if listed {
+			lists++
+		}
+		if i > 0 && (read > s.most.postings || read > few && atMost(terms[i:]) <= enough ||
+			listed && (lists > searchLists || lists == 1 && read > s.most.first)) {
 			return terms[:i], terms[i:]
 		}
 	}
