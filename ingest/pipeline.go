@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/pause"
 	"github.com/livegraph/livegraph/internal/spares"
 	"github.com/livegraph/livegraph/internal/tracing"
 	"github.com/livegraph/livegraph/schemas/pointblock"
@@ -150,12 +151,7 @@ func (p *Pipeline) SourcesChanged(workspace uuid.UUID) {
 // when the context ends: after a second or so. Lines with the name of a source that
 // was deleted would else be accepted for the deleted one, and be lost with it.
 func (p *Pipeline) AwaitOthers(ctx context.Context, committed time.Time) {
-	t := time.NewTimer(time.Until(committed.Add(sourceTTL + clockGrace)))
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
+	pause.For(ctx, time.Until(committed.Add(sourceTTL+clockGrace)))
 }
 
 // Accept takes points in the format (see the package comment) and returns when

@@ -63,7 +63,7 @@ func (p *process) watchOldModel(engines *embedded.Engines) {
 		start: func(ctx context.Context) (string, error) {
 			return engines.StartEmbedder(ctx, embedded.EmbedderSettings{Threads: p.cfg.Embedder.Threads})
 		},
-		stop: engines.StopEmbedder, forget: p.queries.Forget, logger: p.logger,
+		stop: engines.StopEmbedder, forget: p.queries.Close, logger: p.logger,
 		check: oldModelCheck, at: p.embeddedAt, looked: make(chan struct{}),
 	}
 }

@@ -105,7 +105,7 @@ func TestQueriesReachTheEmbeddedEmbedderOnceItRuns(t *testing.T) {
 	require.Len(t, vector, embeddedModel.Dimensions)
 
 	made.embeddedAt.Store(nil)
-	made.queries.Forget()
+	made.queries.Close()
 	_, err = made.queries.EmbedQuery(t.Context(), embeddedModel, "pump")
 	require.ErrorIs(t, err, embed.ErrOtherModel)
 	_, err = made.queries.EmbedQuery(t.Context(), made.queries.Model(), "pump")

@@ -3,7 +3,8 @@ package lexical
 import (
 	"context"
 	"math/rand/v2"
-	"time"
+
+	"github.com/livegraph/livegraph/internal/pause"
 )
 
 // championLease is what the maintenance of champion lists is called among the work that
@@ -42,12 +43,7 @@ func (m *champions) run(ctx context.Context) {
 				m.c.logger.Info("the heaviest postings of frequent terms can be listed again")
 			}
 		}
-		timer := time.NewTimer(every/2 + rand.N(every)) //nolint:gosec // so that processes do not ask all at once; G404: jitter
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+		pause.For(ctx, every/2+rand.N(every)) //nolint:gosec // so that processes do not ask all at once; G404: jitter
 	}
 }
 

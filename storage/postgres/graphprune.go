@@ -22,8 +22,8 @@ const (
 
 // keptBounds gives of actors from which command on those that stand are kept, and the newest.
 const keptBounds = `SELECT t.actor_id,
-		(SELECT sequence FROM undo_entries a WHERE a.workspace_id = $1 AND a.actor_id = t.actor_id AND a.cancelled_by = 0
-			ORDER BY a.sequence DESC OFFSET $3 - 1 LIMIT 1),
+		COALESCE((SELECT sequence FROM undo_entries a WHERE a.workspace_id = $1 AND a.actor_id = t.actor_id AND a.cancelled_by = 0
+			ORDER BY a.sequence DESC OFFSET $3 - 1 LIMIT 1), 0),
 		GREATEST(
 			(SELECT max(sequence) FROM undo_entries a WHERE a.workspace_id = $1 AND a.actor_id = t.actor_id AND a.cancelled_by = 0),
 			(SELECT max(sequence) FROM undo_entries a WHERE a.workspace_id = $1 AND a.actor_id = t.actor_id AND a.cancelled_by > 0))
@@ -94,15 +94,8 @@ func readKeptBounds(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, page []
 		return nil, err
 	}
 	var actor uuid.UUID
-	var from, newest *int64
-	_, err = pgx.ForEachRow(rows, []any{&actor, &from, &newest}, func() error {
-		var b keptBound
-		if from != nil {
-			b.from = graph.Sequence(*from)
-		}
-		if newest != nil {
-			b.newest = graph.Sequence(*newest)
-		}
+	var b keptBound
+	_, err = pgx.ForEachRow(rows, []any{&actor, &b.from, &b.newest}, func() error {
 		bounds[actor] = b
 		return nil
 	})

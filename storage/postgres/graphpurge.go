@@ -159,10 +159,12 @@ func lockDeleted(ctx context.Context, tx pgx.Tx, id GraphNodeID) (deleted bool, 
 	if _, err = tx.Exec(ctx, `SELECT FROM graph_heads WHERE workspace_id = $1 FOR UPDATE`, id.Workspace); err != nil {
 		return false, err
 	}
-	err = tx.QueryRow(ctx, `UPDATE nodes SET purge = CASE WHEN deleted THEN purge ELSE 0 END
-		WHERE workspace_id = $1 AND id = $2 RETURNING deleted`, id.Workspace, id.Node).Scan(&deleted)
-	if errors.Is(err, pgx.ErrNoRows) { // its workspace was erased
+	err = tx.QueryRow(ctx, `SELECT deleted FROM nodes WHERE workspace_id = $1 AND id = $2`, id.Workspace, id.Node).Scan(&deleted)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows): // its workspace was erased
 		return false, nil
+	case err == nil && !deleted:
+		_, err = tx.Exec(ctx, `UPDATE nodes SET purge = 0 WHERE workspace_id = $1 AND id = $2`, id.Workspace, id.Node)
 	}
 	return deleted, err
 }

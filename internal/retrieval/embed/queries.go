@@ -121,11 +121,8 @@ func (q *Queries) closeOther() {
 	}
 }
 
-// Forget closes the embedder of another model, which is gone. The next query for that
+// Close lets go of the connections to the embedder of another model. The next query for that
 // model asks for it anew.
-func (q *Queries) Forget() { q.Close() }
-
-// Close lets go of the connections to the embedder of another model.
 func (q *Queries) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
