@@ -215,6 +215,7 @@ func (w *tenants) bodies() map[string][]call {
 		"POST /api/v2/write":                {line, inTheirs("bucket")},
 		"POST /write":                       {line, inTheirs("db")},
 		"POST /api/admin/reindex":           of(object{}),
+		"POST /api/admin/nodes/{id}/purge":  of(object{}),
 	}
 }
 
