@@ -57,6 +57,10 @@ build: prerequisites $(PAGE) ## build bin/livegraph
 run: build ## set up, build, start everything on this machine and stream its own metrics
 	@$(BIN)/livegraph serve --demo --data-dir $(DATA) --listen $(LISTEN)
 
+.PHONY: dev
+dev: prerequisites $(PAGE_DEPS) $(TOOLS)/air ## run the server and the page from their sources, each reloaded when they change
+	@DATA='$(DATA)' LISTEN='$(LISTEN)' internal/tools/dev/run.sh
+
 # What tests could not be run for lack of something on this machine.
 NOT_RUN := $(CURDIR)/$(BIN)/not-run
 
@@ -151,6 +155,10 @@ $(TOOLS)/govulncheck: SECURITY_TOOL := golang.org/x/vuln/cmd/govulncheck
 $(TOOLS)/gitleaks $(TOOLS)/govulncheck: internal/tools/security/go.mod internal/tools/security/go.sum
 	@echo "building the tool $(notdir $@)"
 	@cd internal/tools/security && go build -o $(TOOLS)/ $(SECURITY_TOOL)
+
+$(TOOLS)/air: internal/tools/dev/go.mod internal/tools/dev/go.sum
+	@echo "building the tool $(notdir $@)"
+	@cd internal/tools/dev && go build -o $(TOOLS)/ github.com/air-verse/air
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint $(BIN)/.page-linted ## golangci-lint, with the import rules of the design; the page's sources
