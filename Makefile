@@ -210,7 +210,7 @@ vulnerabilities: $(TOOLS)/govulncheck ## fail if a dependency has a known vulner
 	@TOOLS=$(TOOLS) internal/tools/vulnerabilities.sh
 
 # How goreleaser is called. Without a Docker engine nobody can build the image.
-GORELEASER = PATH="$(TOOLS):$$PATH" RELEASE=$(RELEASE) $(TOOLS)/goreleaser
+GORELEASER = PATH="$(TOOLS):$$PATH" RELEASE=$(RELEASE) COMMIT=$(COMMIT) $(TOOLS)/goreleaser
 NO_DOCKER  = $(shell docker buildx version >/dev/null 2>&1 && docker info >/dev/null 2>&1 || echo --skip=docker)
 
 .PHONY: release-check
@@ -218,7 +218,7 @@ release-check: prerequisites $(PAGE) $(TOOLS)/goreleaser $(TOOLS)/cyclonedx-gomo
 	@$(GORELEASER) check --quiet
 	@$(GORELEASER) release --snapshot --clean $(NO_DOCKER)
 	@cd dist && sha256sum --check --quiet checksums.txt
-	@$(if $(NO_DOCKER),echo "NOT BUILT: the image, for which a Docker engine with buildx is needed" >&2)
+	@$(if $(NO_DOCKER),echo "NOT BUILT: the image. It needs a Docker engine with buildx." >&2)
 
 .PHONY: release
 release: prerequisites $(PAGE) $(TOOLS)/goreleaser $(TOOLS)/cyclonedx-gomod ## publish the tag v$(cat VERSION) that is checked out; GITHUB_TOKEN has to be set
