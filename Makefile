@@ -2,7 +2,11 @@
 
 BIN     := bin
 TOOLS   := $(CURDIR)/$(BIN)/tools
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# The version that is worked on. A build of its tag says 0.1.0, any other 0.1.0-dev+COMMIT.
+RELEASE := $(shell cat VERSION)
+COMMIT  := $(shell git describe --always --exclude '*' --abbrev=12 --dirty 2>/dev/null | sed 's/-dirty/.dirty/')
+TAGGED  := $(shell git describe --tags --exact-match --match 'v$(RELEASE)' --dirty 2>/dev/null)
+VERSION ?= $(RELEASE)$(if $(filter v$(RELEASE),$(TAGGED)),,-dev$(addprefix +,$(COMMIT)))
 LDFLAGS := -s -w -X main.version=$(VERSION)
 DATA    ?= ./data
 LISTEN  ?= 127.0.0.1:8080
@@ -11,7 +15,7 @@ LISTEN  ?= 127.0.0.1:8080
 
 .PHONY: help
 help: ## this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: prerequisites
 prerequisites:
@@ -56,6 +60,10 @@ build: prerequisites $(PAGE) ## build bin/livegraph
 .PHONY: run
 run: build ## set up, build, start everything on this machine and stream its own metrics
 	@$(BIN)/livegraph serve --demo --data-dir $(DATA) --listen $(LISTEN)
+
+.PHONY: dev
+dev: prerequisites $(PAGE_DEPS) $(TOOLS)/air ## run the server and the page from their sources, each reloaded when they change
+	@DATA='$(DATA)' LISTEN='$(LISTEN)' internal/tools/dev/run.sh
 
 # What tests could not be run for lack of something on this machine.
 NOT_RUN := $(CURDIR)/$(BIN)/not-run
@@ -118,7 +126,7 @@ chaos: build ## try FAULTS (100) faults under load; SEED=n deals the same again,
 	@$(BIN)/livegraph engines install
 	@go build -o $(BIN)/chaos ./test/chaos/cmd
 	@$(BIN)/chaos -faults $(or $(FAULTS),100) $(if $(SEED),-seed $(SEED)) $(if $(KAFKA),-kafka $(KAFKA)) $(if $(ONLY),-only '$(ONLY)') $(if $(LOAD),-load $(LOAD)) \
-		-binary $(BIN)/livegraph -commit '$(VERSION)' $(if $(RECORD),-runs test/chaos/runs)
+		-binary $(BIN)/livegraph -commit '$(COMMIT)' $(if $(RECORD),-runs test/chaos/runs)
 
 .PHONY: mutants
 mutants: build ## plant each bug of test/chaos/mutants/patches and have it caught by faults under load; ONLY=name,name
@@ -151,6 +159,16 @@ $(TOOLS)/govulncheck: SECURITY_TOOL := golang.org/x/vuln/cmd/govulncheck
 $(TOOLS)/gitleaks $(TOOLS)/govulncheck: internal/tools/security/go.mod internal/tools/security/go.sum
 	@echo "building the tool $(notdir $@)"
 	@cd internal/tools/security && go build -o $(TOOLS)/ $(SECURITY_TOOL)
+
+$(TOOLS)/goreleaser: RELEASE_TOOL := github.com/goreleaser/goreleaser/v2
+$(TOOLS)/cyclonedx-gomod: RELEASE_TOOL := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
+$(TOOLS)/goreleaser $(TOOLS)/cyclonedx-gomod: internal/tools/release/go.mod internal/tools/release/go.sum
+	@echo "building the tool $(notdir $@)"
+	@cd internal/tools/release && go build -o $(TOOLS)/ $(RELEASE_TOOL)
+
+$(TOOLS)/air: internal/tools/dev/go.mod internal/tools/dev/go.sum
+	@echo "building the tool $(notdir $@)"
+	@cd internal/tools/dev && go build -o $(TOOLS)/ github.com/air-verse/air
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint $(BIN)/.page-linted ## golangci-lint, with the import rules of the design; the page's sources
@@ -190,6 +208,22 @@ secrets: $(TOOLS)/gitleaks ## fail if something that looks like a secret is, or 
 .PHONY: vulnerabilities
 vulnerabilities: $(TOOLS)/govulncheck ## fail if a dependency has a known vulnerability, or none can be asked about (OFFLINE=1: say so)
 	@TOOLS=$(TOOLS) internal/tools/vulnerabilities.sh
+
+# How goreleaser is called. Without a Docker engine nobody can build the image.
+GORELEASER = PATH="$(TOOLS):$$PATH" RELEASE=$(RELEASE) COMMIT=$(COMMIT) $(TOOLS)/goreleaser
+NO_DOCKER  = $(shell docker buildx version >/dev/null 2>&1 && docker info >/dev/null 2>&1 || echo --skip=docker)
+
+.PHONY: release-check
+release-check: prerequisites $(PAGE) $(TOOLS)/goreleaser $(TOOLS)/cyclonedx-gomod ## build in dist/ what a release has, and publish nothing
+	@$(GORELEASER) check --quiet
+	@$(GORELEASER) release --snapshot --clean $(NO_DOCKER)
+	@cd dist && sha256sum --check --quiet checksums.txt
+	@$(if $(NO_DOCKER),echo "NOT BUILT: the image. It needs a Docker engine with buildx." >&2)
+
+.PHONY: release
+release: prerequisites $(PAGE) $(TOOLS)/goreleaser $(TOOLS)/cyclonedx-gomod ## publish the tag v$(cat VERSION) that is checked out; GITHUB_TOKEN has to be set
+	@mkdir -p $(BIN) && awk '/^## /{on = index($$0, "## [$(RELEASE)]") == 1; next} on && !/^\[/' CHANGELOG.md > $(BIN)/release-notes.md
+	@$(GORELEASER) release --clean --release-notes $(BIN)/release-notes.md
 
 .env:
 	@(umask 077; awk '/^[A-Z]+_PASSWORD=$$/ {c = "openssl rand -hex 24"; c | getline s; close(c); $$0 = $$0 s} 1' deploy/.env.example > $@)

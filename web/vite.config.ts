@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vitest/config'
 
+const devServer = process.env['DEV_SERVER'] ?? 'http://127.0.0.1:8080'
+
 export default defineConfig({
   base: '/admin/',
   plugins: [react()],
@@ -20,8 +22,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
   },
   server: {
-    // `npm run dev` beside a running server: DEV_SERVER=http://127.0.0.1:8080
-    proxy: { '/admin/api': { target: process.env['DEV_SERVER'] ?? 'http://127.0.0.1:8080' } },
+    // `make dev` starts both; `npm run dev` alone goes to the server at DEV_SERVER.
+    proxy: Object.fromEntries(['/admin/api', '/api'].map((path) => [path, { target: devServer }])),
   },
   test: {
     include: ['src/**/*.test.ts', 'src/**/*.test.tsx'],
