@@ -106,6 +106,11 @@ function Switcher({ onPalette }: { onPalette: () => void }) {
       }
     >
       <MenuLabel>Workspace</MenuLabel>
+      {many && (
+        <MenuItem icon={<Search size={14} />} onSelect={onPalette}>
+          Find one of {num(total)}…
+        </MenuItem>
+      )}
       {offered.map((one) => (
         <MenuItem
           key={one.id}
@@ -116,11 +121,6 @@ function Switcher({ onPalette }: { onPalette: () => void }) {
         </MenuItem>
       ))}
       <MenuSeparator />
-      {many && (
-        <MenuItem icon={<Search size={14} />} onSelect={onPalette}>
-          Find one of {num(total)}…
-        </MenuItem>
-      )}
       <MenuItem icon={<Settings2 size={14} />} onSelect={() => void navigate('/workspaces')}>
         All workspaces
       </MenuItem>

@@ -21,12 +21,13 @@ export function WorkspaceSelect({ value, onChange, none, hideLabel, error, besid
   const [text, setText] = useState('')
   const { choices, many } = useWorkspaceChoices(text)
   const nameOf = useWorkspaceNames([value])
+  const chosen = choices.find((one) => one.id === value)?.name ?? nameOf(value)
   return (
     <div className={cx('workspace-select', beside && 'workspace-select-beside')}>
       <Field label="Workspace" hideLabel={hideLabel ?? false} error={error}>
         <Select value={value} onChange={(e) => onChange(e.target.value)}>
           <option value="">{none}</option>
-          {value && <option value={value}>{visible(nameOf(value) ?? value, 60)}</option>}
+          {value && <option value={value}>{visible(chosen ?? value, 60)}</option>}
           {choices
             .filter((one) => one.id !== value)
             .map((one) => (
