@@ -124,13 +124,15 @@ func (a *Admin) keys(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	now := time.Now()
 	f := postgres.KeyFilter{
-		Workspace: p.UUID("workspaceId"), IDs: p.UUIDs("id"), State: p.OneOf("state", "", postgres.KeyActive, postgres.KeyExpired, postgres.KeyRevoked),
+		Workspace: p.UUID("workspaceId"), IDs: p.UUIDs("id"), Actors: p.UUIDs("actorId"), State: p.OneOf("state", "", postgres.KeyActive, postgres.KeyExpired, postgres.KeyRevoked),
 		Newest: p.OneOf("sort", "createdAt", "createdAt", "-createdAt") == "-createdAt",
 		Limit:  p.Int("limit", longestList, 1, longestList), Offset: p.Int("offset", 0, 0, 1<<31-1),
 	}
 	f.Text, _ = p.String("name")
-	if len(f.IDs) > longestList {
-		p.Fail("id", fmt.Sprintf("must be at most %d ids", longestList))
+	for name, ids := range map[string][]uuid.UUID{"id": f.IDs, "actorId": f.Actors} {
+		if len(ids) > longestList {
+			p.Fail(name, fmt.Sprintf("must be at most %d ids", longestList))
+		}
 	}
 	if p.Bool("rollDue") {
 		f.State, f.CreatedBefore = postgres.KeyActive, new(now.Add(-rollAfter))

@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -91,11 +93,41 @@ func cut[T any](list []T, limit, offset int) ([]T, reply.Meta) {
 	return page, reply.PageMeta(int64(len(list)), limit, offset, len(page))
 }
 
-// workspaces lists those that stand, oldest first.
+// workspaceOrders are the orders of a list of workspaces.
+var workspaceOrders = map[string]func(a, b *postgres.Workspace) int{
+	"createdAt": func(a, b *postgres.Workspace) int { return a.CreatedAt.Compare(b.CreatedAt) },
+	"name": func(a, b *postgres.Workspace) int {
+		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
+	},
+	"plan":    func(a, b *postgres.Workspace) int { return strings.Compare(a.Plan, b.Plan) },
+	"sources": func(a, b *postgres.Workspace) int { return cmp.Compare(a.Sources, b.Sources) },
+	"series":  func(a, b *postgres.Workspace) int { return cmp.Compare(a.Series, b.Series) },
+}
+
+// sortWorkspaces puts workspaces, which are in the order of their creation, in another
+// one; a minus sign turns it around.
+func sortWorkspaces(list []postgres.Workspace, by string) {
+	name, down := strings.CutPrefix(by, "-")
+	compare := workspaceOrders[name]
+	slices.SortStableFunc(list, func(a, b postgres.Workspace) int {
+		if down {
+			return compare(&b, &a)
+		}
+		return compare(&a, &b)
+	})
+}
+
+// workspaces lists those that stand, oldest first unless asked otherwise.
 func (a *Admin) workspaces(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
-	name, _ := p.String("name")
+	text, _ := p.String("name")
+	ids := p.UUIDs("id")
+	by := p.OneOf("sort", "createdAt",
+		"createdAt", "-createdAt", "name", "-name", "plan", "-plan", "sources", "-sources", "series", "-series")
 	limit, offset := p.Int("limit", longestList, 1, longestList), p.Int("offset", 0, 0, 1<<31-1)
+	if len(ids) > longestList {
+		p.Fail("id", fmt.Sprintf("must be at most %d ids", longestList))
+	}
 	if err := p.Err(); err != nil {
 		return err
 	}
@@ -103,9 +135,12 @@ func (a *Admin) workspaces(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if name = strings.ToLower(name); name != "" {
-		found = slices.DeleteFunc(found, func(w postgres.Workspace) bool { return !strings.Contains(strings.ToLower(w.Name), name) })
-	}
+	text = strings.ToLower(text)
+	found = slices.DeleteFunc(found, func(w postgres.Workspace) bool {
+		return ids != nil && !slices.Contains(ids, w.ID) ||
+			!strings.Contains(strings.ToLower(w.Name), text) && w.ID.String() != text
+	})
+	sortWorkspaces(found, by)
 	found, meta := cut(found, limit, offset)
 	list := make([]workspaceAnswer, len(found))
 	for i := range found {

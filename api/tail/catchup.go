@@ -50,7 +50,12 @@ func (s *Stream) CatchUp(ctx context.Context, emit Emit) error {
 	if joined.Topic != behind.Topic || joined.Partitions != behind.Partitions {
 		return s.lose(LogChanged, behind)
 	}
-	s.at = Position{Topic: behind.Topic, Partitions: behind.Partitions, SinceUS: behind.SinceUS, Next: behind.Next}
+	s.at = Position{Topic: behind.Topic, Partitions: behind.Partitions, SinceUS: behind.SinceUS, Next: maps.Clone(joined.Next)}
+	for p := range joined.Next {
+		if next, was := behind.Next[p]; was { // else it is one that was not needed then
+			s.at.Next[p] = next
+		}
+	}
 	err = s.readUpTo(ctx, joined.Next, emit)
 	if errors.Is(err, kafka.ErrDiscontinued) {
 		s.at = joined // the shared tail has it: to join again would be to hear everything twice

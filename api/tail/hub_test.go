@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/api/tail"
+	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
@@ -36,6 +37,15 @@ type world struct {
 
 func newWorld(t *testing.T, broker *testenv.Broker) *world {
 	t.Helper()
+	w := prepareWorld(t, broker, true)
+	w.start(tail.Deps{Log: w.log})
+	return w
+}
+
+// prepareWorld makes a world whose hub does not run yet, and in which routes are recorded
+// or not.
+func prepareWorld(t *testing.T, broker *testenv.Broker, routes bool) *world {
+	t.Helper()
 	w := &world{t: t, registry: prometheus.NewRegistry()}
 	var err error
 	w.db, err = postgres.Open(t.Context(), testenv.Postgres(t), 4)
@@ -45,17 +55,30 @@ func newWorld(t *testing.T, broker *testenv.Broker) *world {
 	workspace, err := w.db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "w", Plan: "enterprise", Mode: "live"})
 	require.NoError(t, err)
 	w.workspace = workspace.ID
-	w.log, err = kafka.Open(t.Context(), kafka.Options{Brokers: broker.Brokers(), Security: broker.Security(), TopicPrefix: broker.Prefix, BufferedBytes: 64 << 20})
+	w.log, err = kafka.Open(t.Context(), kafka.Options{
+		Brokers: broker.Brokers(), Security: broker.Security(), TopicPrefix: broker.Prefix, BufferedBytes: 64 << 20,
+		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
+			if !routes {
+				return nil
+			}
+			return w.recordRoutes(ctx)
+		},
+	})
 	require.NoError(t, err)
 	t.Cleanup(w.log.Close)
 	require.NoError(t, w.log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: partitions, Replication: -1, RetentionBytes: 64 << 20}))
-	w.hub = tail.NewHub(tail.Deps{Log: w.log, Sources: w.db, Logger: slog.New(slog.DiscardHandler), Metrics: w.registry})
+	return w
+}
+
+// start runs the hub on the log of deps.
+func (w *world) start(deps tail.Deps) {
+	deps.Sources, deps.Routes, deps.Logger, deps.Metrics = w.db, w.db, slog.New(slog.DiscardHandler), w.registry
+	w.hub = tail.NewHub(deps)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- w.hub.Run(ctx) }()
-	w.stop = func() { cancel(); require.NoError(t, <-done); done <- nil }
-	t.Cleanup(func() { w.stop() })
-	return w
+	w.stop = func() { cancel(); require.NoError(w.t, <-done); done <- nil }
+	w.t.Cleanup(func() { w.stop() })
 }
 
 // source makes a source whose points are in the partition.
@@ -63,13 +86,21 @@ func (w *world) source(partition int32) uuid.UUID {
 	w.t.Helper()
 	for {
 		id := uuid.New()
-		if pointblock.Partition(id, partitions) != partition {
-			continue
+		if pointblock.Partition(id, partitions) == partition {
+			return w.create(id)
 		}
-		_, err := w.db.CreateSource(w.t.Context(), w.workspace, postgres.Source{ID: id, Name: id.String()})
-		require.NoError(w.t, err)
-		return id
 	}
+}
+
+func (w *world) recordRoutes(ctx context.Context) error {
+	return points.ResolveGenerations(ctx, w.log, w.db, slog.New(slog.DiscardHandler))
+}
+
+func (w *world) create(id uuid.UUID) uuid.UUID {
+	w.t.Helper()
+	_, err := w.db.CreateSource(w.t.Context(), w.workspace, postgres.Source{ID: id, Name: id.String()})
+	require.NoError(w.t, err)
+	return id
 }
 
 // message is a record of one point of the source.
@@ -215,15 +246,15 @@ func TestNothingIsLeftOfStreamsThatHaveEnded(t *testing.T) {
 		s.Close()
 		s, err := w.hub.Open(t.Context(), tail.Opening{Workspace: w.workspace, After: &position})
 		require.NoError(t, err)
-		points := 0
+		count := 0
 		require.NoError(t, s.CatchUp(t.Context(), func(list []tail.Delivery) error {
 			for i := range list {
-				points += list[i].Points()
+				count += list[i].Points()
 			}
 			return nil
 		}))
 		require.Empty(t, s.Missed())
-		require.GreaterOrEqual(t, points, 3)
+		require.GreaterOrEqual(t, count, 3)
 		position = tail.Position{Topic: position.Topic, Partitions: position.Partitions, Next: position.Next}
 		s.Close()
 	}

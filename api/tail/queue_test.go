@@ -2,6 +2,7 @@ package tail
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -46,8 +47,14 @@ func TestADeliveryBeyondTheRoomIsNotTaken(t *testing.T) {
 	require.Len(t, list, 1)
 }
 
+// seenLog is a log whose topic was just seen; nothing else is asked of it.
+type seenLog struct{ pointsLog }
+
+func (seenLog) PointsSeen() time.Time { return time.Now() }
+
 func TestWhatWasCaughtUpWithDoesNotComeAgain(t *testing.T) {
-	s := &Stream{sub: &subscriber{queue: newQueue(&budget{limit: 1000})}, at: Position{Next: map[int32]int64{0: 10, 1: 5}}}
+	hub := &Hub{deps: Deps{Log: seenLog{}}}
+	s := &Stream{hub: hub, sub: &subscriber{queue: newQueue(&budget{limit: 1000})}, at: Position{Next: map[int32]int64{0: 10, 1: 5}}}
 	for _, d := range []Delivery{{partition: 0, next: 9}, {partition: 1, next: 6}, {partition: 0, next: 10}, {partition: 0, next: 11}, {partition: 1, next: 8}} {
 		s.sub.queue.put(d)
 	}

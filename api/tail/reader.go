@@ -22,7 +22,7 @@ type reader struct {
 	hub    *Hub
 	router *router
 	tail   *kafka.Tail // nil: nobody reads
-	topic  kafka.TopicInfo
+	topic  layout
 	next   map[int32]int64 // of the partitions that are read
 	silent bool            // for logging a failure once
 }
@@ -44,13 +44,13 @@ func (r *reader) attend(ctx context.Context) {
 
 // takeIn begins to read for a stream what is not read yet, from its end on.
 func (r *reader) takeIn(ctx context.Context, s *subscriber) error {
-	if r.tail == nil || !r.reads(s.selector.partitions(r.topic.Partitions)) {
+	if r.tail == nil || !r.topic.known() || !r.reads(s.selector.partitions(r.topic)) {
 		if err := r.extend(ctx, s); err != nil {
 			return errAway(err)
 		}
 	}
-	s.topic, s.from = r.topic, map[int32]int64{}
-	for _, p := range s.selector.partitions(r.topic.Partitions) {
+	s.topic, s.from = r.topic.TopicInfo, map[int32]int64{}
+	for _, p := range s.selector.partitions(r.topic) {
 		s.from[p] = r.next[p]
 	}
 	r.router.add(s)
@@ -64,16 +64,14 @@ func (r *reader) reads(partitions []int32) bool {
 
 // observe asks where the partitions end.
 func (r *reader) observe(ctx context.Context) (kafka.TopicState, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeLimit)
-	defer cancel()
-	state, err := r.hub.deps.Log.Observe(ctx)
+	state, of, err := r.hub.observe(ctx)
 	if err != nil {
 		return state, err
 	}
-	if r.tail != nil && state.TopicInfo != r.topic {
+	if r.tail != nil && of.TopicInfo != r.topic.TopicInfo {
 		r.endAll()
 	}
-	r.topic = state.TopicInfo
+	r.topic = of
 	return state, nil
 }
 
@@ -84,7 +82,7 @@ func (r *reader) extend(ctx context.Context, s *subscriber) error {
 		return err
 	}
 	further := map[int32]int64{}
-	for _, p := range s.selector.partitions(r.topic.Partitions) {
+	for _, p := range s.selector.partitions(r.topic) {
 		if _, have := r.next[p]; !have {
 			further[p] = state.State[p].End
 		}
@@ -125,7 +123,7 @@ func (r *reader) shrink() {
 
 // read takes what has come and puts it into the queues.
 func (r *reader) read(ctx context.Context) {
-	if now := r.hub.deps.Log.PointsTopic(); now.Partitions != 0 && now != r.topic {
+	if now := r.hub.deps.Log.PointsTopic(); now.Partitions != 0 && now != r.topic.TopicInfo {
 		r.endAll()
 		return
 	}
@@ -201,6 +199,6 @@ func (r *reader) close() {
 	if r.tail != nil {
 		r.tail.Close()
 	}
-	r.tail, r.topic = nil, kafka.TopicInfo{}
+	r.tail, r.topic = nil, layout{}
 	clear(r.next)
 }

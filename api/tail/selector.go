@@ -35,17 +35,20 @@ func newSelector(filter postgres.SeriesFilter) selector {
 }
 
 // partitions are those that can have points of the series. A name or a node may get
-// to be that of any source.
-func (s *selector) partitions(of int32) []int32 {
+// to be that of any source; a source has had one partition under each route, and late
+// records come to an earlier one at any time.
+func (s *selector) partitions(of layout) []int32 {
 	var list []int32
-	if s.Sources == nil {
-		for p := range of {
+	if s.Sources == nil || !of.known() {
+		for p := range of.Partitions {
 			list = append(list, p)
 		}
 		return list
 	}
-	for _, id := range s.Sources {
-		list = append(list, pointblock.Partition(id, of))
+	for _, count := range of.counts {
+		for _, id := range s.Sources {
+			list = append(list, pointblock.Partition(id, count))
+		}
 	}
 	slices.Sort(list)
 	return slices.Compact(list)

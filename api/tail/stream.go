@@ -49,16 +49,15 @@ func (s *Stream) begin(ctx context.Context, after *Position) error {
 	if after == nil {
 		return s.join(ctx)
 	}
-	limited, cancel := context.WithTimeout(ctx, storeLimit)
-	defer cancel()
-	state, err := s.hub.deps.Log.Observe(limited)
+	state, of, err := s.hub.observe(ctx)
 	if err != nil {
 		return errAway(err)
 	}
-	if s.missed = s.gap(after, state); s.missed == "" {
+	need := s.sub.selector.partitions(of)
+	if s.missed = s.gap(after, state, need); s.missed == "" {
 		s.at, s.ends = *after, map[int32]int64{}
 		s.at.Next = map[int32]int64{}
-		for _, p := range s.sub.selector.partitions(state.Partitions) {
+		for _, p := range need {
 			s.at.Next[p], s.ends[p] = after.Next[p], state.State[p].End
 		}
 		s.hub.metrics.resumed.WithLabelValues(resumed).Inc()
@@ -76,11 +75,10 @@ func (s *Stream) begin(ctx context.Context, after *Position) error {
 const resumed = "resumed"
 
 // gap tells why what came after a position cannot be read again; empty: it can.
-func (s *Stream) gap(after *Position, state kafka.TopicState) string {
+func (s *Stream) gap(after *Position, state kafka.TopicState, need []int32) string {
 	if after.Topic != state.ID || after.Partitions != state.Partitions {
 		return LogChanged
 	}
-	need := s.sub.selector.partitions(state.Partitions)
 	records := int64(0)
 	for _, p := range need {
 		next, known := after.Next[p]
@@ -138,7 +136,10 @@ func (s *Stream) Passed(d *Delivery) {
 // received after it: the longest wait for Kafka, and what clocks differ by.
 const sinceMargin = 10 * time.Second
 
+// since raises the time of receipt up to which nothing is missing; not past when the topic
+// was seen, for others may send to partitions that were added later.
 func (s *Stream) since(receivedUS int64) {
+	receivedUS = min(receivedUS, s.hub.deps.Log.PointsSeen().UnixMicro())
 	s.at.SinceUS = max(s.at.SinceUS, receivedUS-sinceMargin.Microseconds())
 }
 

@@ -32,6 +32,8 @@ import (
 // pointsLog is topic points.
 type pointsLog interface {
 	PointsTopic() kafka.TopicInfo
+	// PointsSeen is when the topic was last found to be as PointsTopic says.
+	PointsSeen() time.Time
 	Observe(ctx context.Context) (kafka.TopicState, error)
 	TailPoints(from map[int32]int64, fetchBytes int32) (*kafka.Tail, error)
 }
@@ -39,6 +41,12 @@ type pointsLog interface {
 // sourceStore knows what sources are called.
 type sourceStore interface {
 	SourceLabels(ctx context.Context, workspace uuid.UUID, known map[uuid.UUID]int64) ([]postgres.SourceLabel, error)
+}
+
+// routeStore knows by which routes points were divided among partitions.
+type routeStore interface {
+	// PartitionCounts gives how many partitions a topic of that id had under each route.
+	PartitionCounts(ctx context.Context, topic string, id [16]byte) ([]int32, error)
 }
 
 // Limits bound what streams may take. Zero: the default.
@@ -74,6 +82,7 @@ func (l Limits) withDefaults() Limits {
 type Deps struct {
 	Log     pointsLog
 	Sources sourceStore
+	Routes  routeStore
 	Limits  Limits
 	Logger  *slog.Logger          // nil: slog.Default()
 	Metrics prometheus.Registerer // nil: nowhere

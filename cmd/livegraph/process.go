@@ -279,7 +279,7 @@ func (p *process) buildAPI() (err error) {
 		},
 	})
 	p.streams = tail.NewHub(tail.Deps{
-		Log: p.kafka, Sources: p.postgres, Logger: p.logger, Metrics: p.metrics,
+		Log: p.kafka, Sources: p.postgres, Routes: p.postgres, Logger: p.logger, Metrics: p.metrics,
 		Limits: tail.Limits{
 			Streams: p.cfg.Streams.Max, OfWorkspace: p.cfg.Streams.MaxPerWorkspace, OfKey: p.cfg.Streams.MaxPerKey,
 			BufferedBytes: p.cfg.Streams.BufferedBytes, ReplayRecords: p.cfg.Streams.ReplayRecords,

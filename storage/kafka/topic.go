@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -62,6 +63,7 @@ type topic struct {
 	direct     passing      // what is on its way past the producer
 	fixed      atomic.Int32 // the partitions that it must have; 0: any
 	info       atomic.Pointer[TopicInfo]
+	asked      atomic.Int64 // when the brokers last said that the topic is as info has it, Unix nanoseconds
 	fill       logFill
 	partitions partitions
 	seen       readers
@@ -196,6 +198,11 @@ func (c *Client) topicOf(name string) *topic {
 // PointsTopic gives the state of topic points: what ProducePoints goes by. It is
 // the zero value before EnsureTopics.
 func (c *Client) PointsTopic() TopicInfo { return c.points.state() }
+
+// PointsSeen returns when the brokers were last asked and said of topic points what
+// PointsTopic gives: a change of it is not older. It is about as old as the topics are
+// looked at often, older while the brokers are away or a change cannot take effect.
+func (c *Client) PointsSeen() time.Time { return time.Unix(0, c.points.asked.Load()) }
 
 // Partitions gives the partition count of topic points.
 func (c *Client) Partitions() int32 { return c.PointsTopic().Partitions }

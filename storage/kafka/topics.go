@@ -71,6 +71,7 @@ func (c *Client) EnsureTopics(ctx context.Context, s TopicSettings) error {
 			if err := c.createMissing(ctx, s, t); err != nil {
 				return err
 			}
+			asked := time.Now()
 			info, err := c.describe(ctx, t)
 			if err != nil {
 				return err
@@ -78,6 +79,7 @@ func (c *Client) EnsureTopics(ctx context.Context, s TopicSettings) error {
 			if err := c.adopt(ctx, t, info); err != nil {
 				return err
 			}
+			t.asked.Store(asked.UnixNano())
 		}
 		return nil
 	})
@@ -281,12 +283,15 @@ func (c *Client) watchTopics() {
 func (c *Client) lookAt(t *topic) (gone bool) {
 	ctx, cancel := context.WithTimeout(c.ctx, adminTimeout)
 	defer cancel()
+	asked := time.Now()
 	info, err := c.describe(ctx, t)
 	if err != nil {
 		return errors.Is(err, kerr.UnknownTopicOrPartition)
 	}
 	if err := c.adopt(ctx, t, info); err != nil {
 		c.log.Error("a change of the topic cannot take effect", "error", err)
+	} else {
+		t.asked.Store(asked.UnixNano())
 	}
 	if t.group != "" {
 		c.measureFill(ctx, t)

@@ -21,6 +21,7 @@ const (
 type KeyFilter struct {
 	Workspace *uuid.UUID  // opened by them
 	IDs       []uuid.UUID // those alone
+	Actors    []uuid.UUID // of these actors alone
 	State     string
 	// Text is a part of the name, or of what is shown of the key, in any case; or an id.
 	Text          string
@@ -34,12 +35,13 @@ const keyConditions = `
 	AND ($2::uuid[] IS NULL OR k.id = ANY ($2))
 	AND ($3 = '' OR $3 = CASE WHEN k.revoked_at IS NOT NULL THEN 'revoked' WHEN k.expires_at <= $4 THEN 'expired' ELSE 'active' END)
 	AND ($5 = '' OR strpos(lower(k.name), $5) > 0 OR strpos(lower(k.display), $5) > 0 OR k.id::text = $5)
-	AND ($6::timestamptz IS NULL OR k.created_at < $6)`
+	AND ($6::timestamptz IS NULL OR k.created_at < $6)
+	AND ($7::uuid[] IS NULL OR k.actor_id = ANY ($7))`
 
 // KeyPage returns a page of the keys that a filter selects, as they are at a time, and
 // how many it selects.
 func (db *DB) KeyPage(ctx context.Context, f *KeyFilter, now time.Time) (page []Key, total int64, err error) {
-	values := []any{f.Workspace, f.IDs, f.State, now, strings.ToLower(f.Text), f.CreatedBefore}
+	values := []any{f.Workspace, f.IDs, f.State, now, strings.ToLower(f.Text), f.CreatedBefore, f.Actors}
 	err = db.pool.QueryRow(ctx, `SELECT count(*) FROM api_keys k`+keyConditions, values...).Scan(&total)
 	if err != nil {
 		return nil, 0, classify(fmt.Errorf("counting keys: %w", err))
@@ -48,7 +50,7 @@ func (db *DB) KeyPage(ctx context.Context, f *KeyFilter, now time.Time) (page []
 	if f.Newest {
 		order = "k.created_at DESC, k.id DESC"
 	}
-	rows, err := db.pool.Query(ctx, `SELECT `+keyColumns+` FROM api_keys k`+keyConditions+` ORDER BY `+order+` LIMIT $7 OFFSET $8`,
+	rows, err := db.pool.Query(ctx, `SELECT `+keyColumns+` FROM api_keys k`+keyConditions+` ORDER BY `+order+` LIMIT $8 OFFSET $9`,
 		append(values, f.Limit, f.Offset)...)
 	if err != nil {
 		return nil, 0, classify(fmt.Errorf("listing keys: %w", err))

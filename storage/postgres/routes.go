@@ -74,6 +74,20 @@ func (db *DB) LeaveRoute(ctx context.Context, topic string, holder uuid.UUID) er
 	return nil
 }
 
+// PartitionCounts gives how many partitions a topic of that id had under each route, the
+// earliest first.
+func (db *DB) PartitionCounts(ctx context.Context, topic string, id [16]byte) ([]int32, error) {
+	rows, err := db.pool.Query(ctx, `SELECT partitions FROM topic_routes WHERE topic = $1 AND topic_id = $2 ORDER BY route`, topic, id[:])
+	if err != nil {
+		return nil, classify(fmt.Errorf("reading the routes of topic %s: %w", topic, err))
+	}
+	counts, err := pgx.CollectRows(rows, pgx.RowTo[int32])
+	if err != nil {
+		return nil, classify(fmt.Errorf("reading the routes of topic %s: %w", topic, err))
+	}
+	return counts, nil
+}
+
 // nextRoute returns the number of the newest route of a topic, after it has recorded one
 // for what the log says if that is new: another topic id, or more partitions.
 func nextRoute(ctx context.Context, tx pgx.Tx, topic string, seen LogState) (int64, error) {

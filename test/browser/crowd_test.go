@@ -9,25 +9,38 @@ import (
 	"github.com/livegraph/livegraph/test/harness"
 )
 
-// crowd gives a workspace so many keys, all at once and older than any other: to make
-// each by a request would take minutes.
+// crowd makes so many workspaces, or gives one so many keys, all at once: to make each by
+// a request would take minutes. The workspaces are newer than any other; the keys are
+// older, or newer where that is asked for.
 func crowd(t *testing.T, s *harness.Server, body map[string]any) {
 	t.Helper()
+	if count, ok := body["workspaces"].(float64); ok {
+		onPostgres(t, s, `
+			INSERT INTO workspaces (id, name, plan, mode, created_at)
+			SELECT gen_random_uuid(), 'Crowd ' || i, 'starter', 'live', now() + i * interval '1 second'
+			FROM generate_series(1, $1::int) i`, int(count))
+		return
+	}
+	age := -1 // which way their times go
+	if newer, _ := body["newer"].(bool); newer {
+		age = 1
+	}
 	onPostgres(t, s, `
 		WITH made AS (
 			INSERT INTO api_keys (id, hash, display, name, mode, scopes, actor_id, created_by, created_at)
 			SELECT gen_random_uuid(), sha256(('crowd ' || i)::bytea), 'lg_live_crwd', 'crowd ' || i, w.mode, '{read:nodes}',
-			       gen_random_uuid(), 'crowd', now() - interval '1 day' - i * interval '1 second'
+			       gen_random_uuid(), 'crowd', now() + $3::int * (interval '1 hour' + i * interval '1 second')
 			FROM generate_series(1, $2::int) i, workspaces w WHERE w.id = $1::uuid
 			RETURNING id)
 		INSERT INTO api_key_workspaces (key_id, workspace_id) SELECT id, $1::uuid FROM made`,
-		body["workspace"], int(body["count"].(float64)))
+		body["workspace"], int(body["count"].(float64)), age)
 }
 
 // disperse takes away what crowd made.
 func disperse(t *testing.T, s *harness.Server) {
 	t.Helper()
 	onPostgres(t, s, `DELETE FROM api_keys WHERE created_by = 'crowd'`)
+	onPostgres(t, s, `DELETE FROM workspaces WHERE name LIKE 'Crowd %'`)
 }
 
 func onPostgres(t *testing.T, s *harness.Server, statement string, values ...any) {

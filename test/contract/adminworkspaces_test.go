@@ -94,6 +94,50 @@ func TestAnOperatorLooksAfterWorkspaces(t *testing.T) {
 	})
 }
 
+func TestWorkspacesBeyondAPageAreFound(t *testing.T) {
+	s, _ := administered(t)
+	o := s.Login(t)
+	execute(t, s, `INSERT INTO workspaces (id, name, plan, mode, created_at)
+		SELECT gen_random_uuid(), 'Plant ' || i, CASE WHEN i % 2 = 0 THEN 'pro' ELSE 'starter' END, 'live', now() - i * interval '1 hour'
+		FROM generate_series(1, 1100) i`)
+	list := func(query string) (list []workspaceShown, total int64) {
+		t.Helper()
+		a := o.Do(t, contract.Request{Path: "/admin/api/workspaces?" + query})
+		require.Equal(t, 200, a.Status, string(a.Body))
+		var answer struct {
+			Data []workspaceShown
+			Meta struct{ Total int64 }
+		}
+		require.NoError(t, json.Unmarshal(a.Body, &answer))
+		return answer.Data, answer.Meta.Total
+	}
+	names := func(query string) (names []string) {
+		t.Helper()
+		found, _ := list(query)
+		for _, w := range found {
+			names = append(names, w.Name)
+		}
+		return names
+	}
+	require.Equal(t, []string{"Plant 1100", "Plant 1099"}, names("name=plant&limit=2"))
+	require.Equal(t, []string{"Plant 1", "Plant 2"}, names("name=plant&limit=2&sort=-createdAt"))
+	require.Equal(t, []string{"Plant 1", "Plant 10", "Plant 100"}, names("name=plant&limit=3&sort=name"))
+	require.Equal(t, []string{"Plant 999", "Plant 998"}, names("name=plant&limit=2&sort=-name"))
+	require.Equal(t, []string{"Plant 1099", "Plant 1097"}, names("name=plant&limit=2&sort=-plan"), "among equals the oldest first")
+	require.Equal(t, []string{"Plant 2", "Plant 1"}, names("name=plant&offset=1098"))
+	last, total := list("name=PLANT+700")
+	require.Len(t, last, 1)
+	require.EqualValues(t, 1, total)
+	for _, query := range []string{"name=" + last[0].ID, "name=" + strings.ToUpper(last[0].ID), "id=" + last[0].ID, "id=" + uuid.NewString() + "," + last[0].ID} {
+		require.Equal(t, []string{"Plant 700"}, names(query), query)
+	}
+	require.Empty(t, names("id="+uuid.NewString()))
+	require.Empty(t, names("name=plant+701&id="+last[0].ID))
+	for _, query := range []string{"id=none", "sort=mode", "sort=+name", "limit=1001"} {
+		require.Equal(t, 400, o.Do(t, contract.Request{Path: "/admin/api/workspaces?" + query}).Status, query)
+	}
+}
+
 func TestWrongWorkspacesAreRefusedByField(t *testing.T) {
 	s, _ := administered(t)
 	o := s.Login(t)
@@ -237,13 +281,18 @@ func TestKeysArePagedSortedAndFoundByTheStore(t *testing.T) {
 		require.Equal(t, []string{"many 700"}, found, query)
 		require.EqualValues(t, 1, total, query)
 	}
+	found, total = names("actorId=" + list[0].ActorID + "," + uuid.NewString())
+	require.Equal(t, []string{"many 700"}, found)
+	require.EqualValues(t, 1, total)
+	found, _ = names("actorId=" + uuid.NewString())
+	require.Empty(t, found)
 	found, _ = names("state=revoked&name=many")
 	require.Empty(t, found)
 	for _, name := range []string{"%25", "many_700", "'", "\\\\"} { // each is a text, not a pattern
 		found, _ = names("name=" + name + "&id=" + list[0].ID)
 		require.Empty(t, found, name)
 	}
-	for _, query := range []string{"id=none", "sort=name", "rollDue=yes", "limit=1001"} {
+	for _, query := range []string{"id=none", "actorId=none", "sort=name", "rollDue=yes", "limit=1001"} {
 		require.Equal(t, 400, o.Do(t, contract.Request{Path: "/admin/api/keys?" + query}).Status, query)
 	}
 }

@@ -55,7 +55,7 @@ func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	background(t, routes.Run)
 	deletions := livedata.NewDeletionSender(s.DB, l.Log, routes)
 	background(t, deletions.Run)
-	l.Streams = tail.NewHub(tail.Deps{Log: l.Log, Sources: s.DB, Limits: l.Limits})
+	l.Streams = tail.NewHub(tail.Deps{Log: l.Log, Sources: s.DB, Routes: s.DB, Limits: l.Limits})
 	background(t, l.Streams.Run)
 	deps := livedata.Deps{
 		Sources: s.DB, Series: s.DB, Points: l.Points, Marks: s.DB, Dead: s.DB, Deletions: deletions, Streams: l.Streams, Keys: idempotency.New(s.DB, slog.Default(), nil),

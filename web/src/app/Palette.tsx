@@ -3,14 +3,14 @@ import { Search } from 'lucide-react'
 import { useId, useMemo, useState, type KeyboardEvent } from 'react'
 import { useNavigate } from 'react-router'
 
-import { cx, visible } from '@/ui'
+import { cx, usePaused, visible } from '@/ui'
 import { useReturningFocus } from '@/ui/focus'
 import { chooseTheme } from '@/ui/scheme'
 
 import { matching, useRegistry, type Command } from './commands'
 import { PAGES } from './pages'
 import { useLogout } from './session'
-import { useWorkspaces } from './workspace'
+import { useWorkspaceChoices, useWorkspaces } from './workspace'
 
 /** Every page and action by name: Ctrl K. */
 export function Palette({ open, onClose }: { open: boolean; onClose: () => void }) {
@@ -30,8 +30,8 @@ export function Palette({ open, onClose }: { open: boolean; onClose: () => void 
 }
 
 function Finder({ onClose }: { onClose: () => void }) {
-  const all = useAllCommands()
   const [text, setText] = useState('')
+  const all = useAllCommands(usePaused(text))
   const [active, setActive] = useState(0)
   const id = useId()
   const found = useMemo(() => matching(all, text).slice(0, 40), [all, text])
@@ -101,11 +101,14 @@ function Finder({ onClose }: { onClose: () => void }) {
   )
 }
 
-function useAllCommands(): Command[] {
+/** Every command, with the workspaces that a text finds beyond those that are loaded. */
+function useAllCommands(text: string): Command[] {
   const navigate = useNavigate()
   const { commands } = useRegistry()
   const { workspace, workspaces, select } = useWorkspaces()
+  const { choices } = useWorkspaceChoices(text)
   const logout = useLogout()
+  const offered = [...new Map([...workspaces, ...choices].map((one) => [one.id, one])).values()]
   const scope = workspace ? `?workspace=${workspace.id}` : ''
   return [
     ...commands,
@@ -130,7 +133,7 @@ function useAllCommands(): Command[] {
       also: 'create api',
       run: () => void navigate('/keys?new=1'),
     },
-    ...workspaces.map((one) => ({
+    ...offered.map((one) => ({
       id: `workspace:${one.id}`,
       name: one.name,
       group: 'Switch workspace',

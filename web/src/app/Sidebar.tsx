@@ -12,12 +12,12 @@ import {
 } from 'lucide-react'
 import { NavLink, useNavigate } from 'react-router'
 
-import { IconButton, Menu, MenuItem, MenuLabel, MenuSeparator, Name } from '@/ui'
+import { IconButton, Menu, MenuItem, MenuLabel, MenuSeparator, Name, num } from '@/ui'
 import { chooseTheme, useTheme, type Theme } from '@/ui/scheme'
 
 import { GROUPS, PAGES, type PageEntry } from './pages'
 import { useLogout, useSession } from './session'
-import { useWorkspaces } from './workspace'
+import { useWorkspaceChoices, useWorkspaces } from './workspace'
 
 export function Brand() {
   return (
@@ -38,7 +38,7 @@ export function Sidebar({ onPalette, onNavigate }: { onPalette: () => void; onNa
       <div className="sidebar-top">
         <Brand />
       </div>
-      <Switcher />
+      <Switcher onPalette={onPalette} />
       <button type="button" className="sidebar-find" onClick={onPalette}>
         <Search size={14} aria-hidden="true" />
         <span>Find…</span>
@@ -82,8 +82,12 @@ function PageLink({ page, onNavigate }: { page: PageEntry; onNavigate: (() => vo
   )
 }
 
-function Switcher() {
-  const { workspace, workspaces, select } = useWorkspaces()
+function Switcher({ onPalette }: { onPalette: () => void }) {
+  const { workspace, total, select } = useWorkspaces()
+  const { choices, many } = useWorkspaceChoices('')
+  // The one that is shown may be none of the first.
+  const offered =
+    workspace && !choices.some((one) => one.id === workspace.id) ? [workspace, ...choices] : choices
   const navigate = useNavigate()
   return (
     <Menu
@@ -102,7 +106,12 @@ function Switcher() {
       }
     >
       <MenuLabel>Workspace</MenuLabel>
-      {workspaces.map((one) => (
+      {many && (
+        <MenuItem icon={<Search size={14} />} onSelect={onPalette}>
+          Find one of {num(total)}…
+        </MenuItem>
+      )}
+      {offered.map((one) => (
         <MenuItem
           key={one.id}
           onSelect={() => select(one.id)}

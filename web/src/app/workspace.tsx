@@ -1,10 +1,13 @@
 // The workspace that the pages of one workspace show: in the address (`?workspace=`), so that a link leads back to it.
 
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { createContext, useContext, useMemo, useState, type ReactNode } from 'react'
 import { useSearchParams } from 'react-router'
 
 import { api, ApiError, type Workspace } from '@/api'
+
+import { called } from './choices'
+import { useKnown, type Known } from './known'
 
 export interface Workspaces {
   /** The one that is shown; null: there is none, or it is not known yet. */
@@ -13,6 +16,8 @@ export interface Workspaces {
   missing: string | null
   /** The first thousand. */
   workspaces: Workspace[]
+  /** How many there are. */
+  total: number
   loading: boolean
   error: unknown
   retry: () => void
@@ -34,6 +39,7 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
   const asked = params.get('workspace')
   const wanted = asked ?? remembered
   const known = list.data?.data
+  const total = list.data?.meta.total ?? 0
   const inList = known?.find((w) => w.id === wanted)
   // One beyond the first thousand, by a link.
   const single = useQuery({
@@ -58,6 +64,7 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
       workspace,
       missing,
       workspaces: known ?? [],
+      total,
       loading,
       error,
       retry: () => void (known ? askSingle() : askList()),
@@ -70,7 +77,7 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
         })
       },
     }),
-    [workspace, missing, known, loading, error, askList, askSingle, setParams],
+    [workspace, missing, known, total, loading, error, askList, askSingle, setParams],
   )
   return <Context value={value}>{children}</Context>
 }
@@ -84,6 +91,51 @@ export function useWorkspaces(): Workspaces {
   const workspaces = useContext(Context)
   if (!workspaces) throw new Error('useWorkspaces outside of WorkspaceProvider')
   return workspaces
+}
+
+/** Workspaces that one chooses among; the others are found by their names. */
+const CHOICES = 100
+
+export interface Choices {
+  /** Without a text the oldest; else those whose name has it, or whose id it is. */
+  choices: readonly Workspace[]
+  /** There are more than are shown without a text. */
+  many: boolean
+}
+
+/** What a choice of a workspace offers when a text is typed. While another text is asked for, the one before stays. */
+export function useWorkspaceChoices(text: string): Choices {
+  const { workspaces, total } = useWorkspaces()
+  const name = text.trim()
+  const all = workspaces.length >= total
+  const found = useQuery({
+    queryKey: [...WORKSPACES, 'named', name],
+    queryFn: ({ signal }) => api.list<Workspace>('/workspaces', { query: { name, limit: CHOICES }, signal }),
+    placeholderData: keepPreviousData,
+    enabled: name !== '' && !all,
+  })
+  const choices = useMemo(
+    () => (name === '' || all ? called(workspaces, name) : (found.data?.data ?? [])).slice(0, CHOICES),
+    [workspaces, name, all, found.data],
+  )
+  return { choices, many: total > CHOICES }
+}
+
+/** Workspaces by their ids: those of the list, and each other that is asked for. */
+export function useWorkspacesById(ids: readonly string[]): Known<Workspace> {
+  const { workspaces, loading } = useWorkspaces()
+  const listed = useMemo(() => new Map(workspaces.map((w) => [w.id, w])), [workspaces])
+  const asked = loading ? [] : ids.filter((id) => !listed.has(id))
+  const others = useKnown<Workspace>('/workspaces', 'id', asked, (w) => w.id)
+  return useMemo(() => new Map<string, Workspace | null>([...others, ...listed]), [others, listed])
+}
+
+/** Gives a workspace's name by its id; undefined: it is not known, or there is none. */
+export function useWorkspaceNames(
+  ids: readonly (string | null | undefined)[],
+): (id: string) => string | undefined {
+  const known = useWorkspacesById(ids.filter((id): id is string => Boolean(id)))
+  return useMemo(() => (id) => known.get(id)?.name, [known])
 }
 
 const CurrentContext = createContext<Workspace | null>(null)

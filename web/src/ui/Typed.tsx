@@ -18,6 +18,16 @@ export function useTyped(value: string): [typed: string, setTyped: (typed: strin
   return [typed, setTyped]
 }
 
+/** A text as it was when its writer paused last. */
+export function usePaused(text: string): string {
+  const [held, setHeld] = useState(text)
+  useEffect(() => {
+    const timer = window.setTimeout(() => setHeld(text), PAUSE)
+    return () => window.clearTimeout(timer)
+  }, [text])
+  return held
+}
+
 /** A SearchInput whose text holds when its writer pauses. */
 export function PausedSearch({
   label,

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import { api, type Key, type Query } from '@/api'
-import { useWorkspaces } from '@/app/workspace'
+import { WorkspaceSelect } from '@/app/WorkspaceSelect'
 import { Field, fieldError, Input, PausedSearch, Select, useTyped, visible } from '@/ui'
 
 import { searchText } from '../keys/keys'
@@ -16,7 +16,6 @@ interface FiltersProps {
 
 /** The filters: what is typed holds on Enter or when it is left, what is chosen at once. */
 export function Filters({ params, set, error }: FiltersProps) {
-  const { workspaces } = useWorkspaces()
   const value = (name: string) => params.get(name) ?? ''
   const typed = (name: string, label: string, placeholder: string) => (
     <TypedFilter
@@ -27,7 +26,6 @@ export function Filters({ params, set, error }: FiltersProps) {
       onChange={(text) => set(name, text)}
     />
   )
-  const workspaceId = value('workspaceId')
   return (
     <div className="audit-filters">
       <Field label="Time">
@@ -41,19 +39,11 @@ export function Filters({ params, set, error }: FiltersProps) {
         <Select value={value('status')} onChange={(e) => set('status', e.target.value)} options={STATUSES} />
       </Field>
       <KeyChoice value={value('keyId')} onChange={(id) => set('keyId', id)} />
-      <Field label="Workspace">
-        <Select value={workspaceId} onChange={(e) => set('workspaceId', e.target.value)}>
-          <option value="">Any workspace</option>
-          {workspaceId && !workspaces.some((w) => w.id === workspaceId) && (
-            <option value={workspaceId}>{visible(workspaceId, 60)}</option>
-          )}
-          {workspaces.map((w) => (
-            <option key={w.id} value={w.id}>
-              {visible(w.name, 60)}
-            </option>
-          ))}
-        </Select>
-      </Field>
+      <WorkspaceSelect
+        value={value('workspaceId')}
+        onChange={(id) => set('workspaceId', id)}
+        none="Any workspace"
+      />
       {typed('route', 'Route', '/api/queries/*')}
       {typed('ip', 'Address', '203.0.113.7')}
       {typed('requestId', 'Request', 'req_…')}

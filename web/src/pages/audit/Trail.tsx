@@ -3,7 +3,7 @@ import { UserRound } from 'lucide-react'
 import { useState } from 'react'
 
 import { api, type Act } from '@/api'
-import { useWorkspaces } from '@/app/workspace'
+import { useWorkspaceNames } from '@/app/workspace'
 import {
   Badge,
   Copyable,
@@ -49,8 +49,8 @@ const COLUMNS: readonly Column<Act>[] = [
 
 /** What operators changed, here and by the command line's hand. */
 export function Trail() {
-  const { workspaces } = useWorkspaces()
   const [open, setOpen] = useState<Act | null>(null)
+  const nameOf = useWorkspaceNames([open?.workspaceId])
   const list = useInfiniteQuery({
     queryKey: ['trail'],
     queryFn: ({ pageParam, signal }) =>
@@ -60,7 +60,6 @@ export function Trail() {
   })
   const rows = list.data?.pages.flatMap((page) => page.data)
   if (list.error && !rows) return <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
-  const workspace = workspaces.find((w) => w.id === open?.workspaceId)
   return (
     <Panel flush>
       <Table
@@ -103,7 +102,7 @@ export function Trail() {
               ['Operator', <Name key="o" text={open.actor || 'nobody known'} />],
               open.subject ? ['Of', <Name key="of" text={open.subject} />] : null,
               open.workspaceId
-                ? ['Workspace', <Name key="w" text={workspace?.name ?? open.workspaceId} />]
+                ? ['Workspace', <Name key="w" text={nameOf(open.workspaceId) ?? open.workspaceId} />]
                 : null,
               ['Request', <Copyable key="r" text={open.requestId} label="Copy the request's id" />],
               ['Address', <code key="ip">{open.ip ?? '–'}</code>],

@@ -1,10 +1,11 @@
-import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { Download, FileClock, RotateCw, X } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { useSearchParams } from 'react-router'
 
 import { api, url, type Key, type Use } from '@/api'
-import { useWorkspaces } from '@/app/workspace'
+import { useKnown } from '@/app/known'
+import { useWorkspaceNames } from '@/app/workspace'
 import {
   Badge,
   Button,
@@ -30,29 +31,18 @@ import { FIELDS, queryOf, toneOf } from './filter'
 import { Filters } from './Filters'
 
 const PAGE = 50
-/** Keys whose names are asked for: more ids would not pass in an address. */
-const MOST_NAMES = 150
 
-/** Names of keys and workspaces by id: of the keys that are shown. */
-function useNames(ids: readonly string[]): {
+/** Names of the keys and the workspaces that are shown, by id. */
+function useNames(
+  ofKeys: readonly string[],
+  ofWorkspaces: readonly string[],
+): {
   key: (id: string) => string | undefined
   workspace: (id: string) => string | undefined
 } {
-  const { workspaces } = useWorkspaces()
-  const asked = [...new Set(ids)].sort().slice(0, MOST_NAMES)
-  const keys = useQuery({
-    queryKey: ['keys', 'names', asked],
-    queryFn: ({ signal }) => api.list<Key>('/keys', { query: { id: asked }, signal }),
-    placeholderData: keepPreviousData,
-    staleTime: 60_000,
-    enabled: asked.length > 0,
-  })
-  const list = keys.data?.data
-  return useMemo(() => {
-    const byKey = new Map(list?.map((k) => [k.id, k.name]))
-    const byWorkspace = new Map(workspaces.map((w) => [w.id, w.name]))
-    return { key: (id) => byKey.get(id), workspace: (id) => byWorkspace.get(id) }
-  }, [list, workspaces])
+  const keys = useKnown<Key>('/keys', 'id', ofKeys, (k) => k.id)
+  const workspace = useWorkspaceNames(ofWorkspaces)
+  return useMemo(() => ({ key: (id) => keys.get(id)?.name, workspace }), [keys, workspace])
 }
 
 export function Uses() {
@@ -77,7 +67,10 @@ export function Uses() {
     setAsked(Date.now())
   }
   const rows = list.data?.pages.flatMap((page) => page.data)
-  const names = useNames(rows?.flatMap((u) => u.keyId ?? []) ?? [])
+  const names = useNames(
+    rows?.flatMap((u) => u.keyId ?? []) ?? [],
+    rows?.flatMap((u) => u.workspaceId ?? []) ?? [],
+  )
   const meta = list.data?.pages[0]?.meta
   const filtered = FIELDS.some((field) => params.get(field))
   return (

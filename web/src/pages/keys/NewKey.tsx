@@ -1,9 +1,9 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
-import { api, SCOPES, type NewKey, type Scope, type Workspace } from '@/api'
+import { api, SCOPES, type NewKey, type Scope } from '@/api'
 import { useShowOnce } from '@/app/once'
-import { useWorkspaces } from '@/app/workspace'
+import { useWorkspaceChoices, useWorkspaces, useWorkspacesById } from '@/app/workspace'
 import {
   Badge,
   Button,
@@ -15,7 +15,7 @@ import {
   Group,
   Input,
   Name,
-  SearchInput,
+  PausedSearch,
   Segmented,
   Select,
 } from '@/ui'
@@ -53,7 +53,7 @@ const LIVES = [
 ]
 
 export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; onClose: () => void }) {
-  const { workspace, workspaces } = useWorkspaces()
+  const { workspace } = useWorkspaces()
   const queries = useQueryClient()
   const [name, setName] = useState('')
   const [opens, setOpens] = useState<readonly string[]>(
@@ -107,7 +107,7 @@ export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; on
         <Field label="Name" hint="What or who uses it, such as gateway-hall-3" error={nameError}>
           <Input value={name} maxLength={256} spellCheck={false} onChange={(e) => setName(e.target.value)} />
         </Field>
-        <WorkspaceChoice workspaces={workspaces} chosen={opens} onChange={setOpens} error={opensError} />
+        <WorkspaceChoice chosen={opens} onChange={setOpens} error={opensError} />
         <Group label="Scopes" tight>
           <Segmented
             label="Scopes"
@@ -152,23 +152,25 @@ export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; on
 
 /** Which workspaces the key opens: of one mode. */
 function WorkspaceChoice({
-  workspaces,
   chosen,
   onChange,
   error,
 }: {
-  workspaces: readonly Workspace[]
   chosen: readonly string[]
   onChange: (ids: readonly string[]) => void
   error: string | undefined
 }) {
   const [text, setText] = useState('')
-  const mode = workspaces.find((w) => w.id === chosen[0])?.mode
-  const wanted = text.trim().toLowerCase()
-  const shown = workspaces.filter((w) => w.name.toLowerCase().includes(wanted) || w.id === wanted)
+  const { total } = useWorkspaces()
+  const { choices } = useWorkspaceChoices(text)
+  const known = useWorkspacesById(chosen)
+  // What is chosen stays in sight, if it is none of the first or was found by another text.
+  const further = chosen.flatMap((id) => (choices.some((w) => w.id === id) ? [] : (known.get(id) ?? [])))
+  const shown = [...further, ...choices]
+  const mode = known.get(chosen[0] ?? '')?.mode
   return (
     <Group label="Opens the workspaces" error={error}>
-      {workspaces.length > 6 && <SearchInput label="Find a workspace" value={text} onChange={setText} />}
+      {total > 6 && <PausedSearch label="Find a workspace" value={text} onChange={setText} />}
       {/* It may be longer than its box, so the keyboard has to reach it: by its checkboxes. */}
       <div className="keys-workspaces">
         {shown.map((w) => (
@@ -189,11 +191,11 @@ function WorkspaceChoice({
         ))}
         {shown.length === 0 && (
           <span className="muted">
-            {workspaces.length === 0 ? 'There is no workspace yet: make one first.' : 'None is called that.'}
+            {total === 0 ? 'There is no workspace yet: make one first.' : 'None is called that.'}
           </span>
         )}
       </div>
-      {mode && workspaces.some((w) => w.mode !== mode) && (
+      {mode && shown.some((w) => w.mode !== mode) && (
         <span className="field-hint">A key opens workspaces of one mode: {mode}.</span>
       )}
     </Group>

@@ -6,7 +6,7 @@ import { useState } from 'react'
 import { useSearchParams } from 'react-router'
 
 import { api, type Key, type Query } from '@/api'
-import { useWorkspaces } from '@/app/workspace'
+import { WorkspaceSelect } from '@/app/WorkspaceSelect'
 import {
   Button,
   Empty,
@@ -21,7 +21,6 @@ import {
   Select,
   Table,
   Time,
-  visible,
   type Column,
 } from '@/ui'
 
@@ -66,7 +65,6 @@ export default function KeysPage() {
   const [params, setParams] = useSearchParams()
   const [text, setText] = useState('')
   const [offset, setOffset] = useState(0)
-  const { workspaces } = useWorkspaces()
   const workspaceId = params.get('workspaceId') ?? ''
   const state = params.get('state') ?? 'active'
   const among = { workspaceId, state: state === 'all' ? null : state }
@@ -122,22 +120,13 @@ export default function KeysPage() {
           title={list.data ? plural(list.data.meta.total, 'key') : 'Keys'}
           actions={
             <>
-              <Select
-                aria-label="Workspace"
+              <WorkspaceSelect
+                hideLabel
+                beside
                 value={workspaceId}
-                onChange={(e) => filter({ workspaceId: e.target.value })}
-                className="keys-select"
-              >
-                <option value="">All workspaces</option>
-                {workspaceId && !workspaces.some((w) => w.id === workspaceId) && (
-                  <option value={workspaceId}>{visible(workspaceId, 60)}</option>
-                )}
-                {workspaces.map((w) => (
-                  <option key={w.id} value={w.id}>
-                    {w.name.slice(0, 60)}
-                  </option>
-                ))}
-              </Select>
+                onChange={(id) => filter({ workspaceId: id })}
+                none="All workspaces"
+              />
               <Select
                 aria-label="State"
                 value={state}

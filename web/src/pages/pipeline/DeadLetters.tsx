@@ -1,7 +1,7 @@
 import { MailCheck, RotateCcw, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 
-import { useWorkspaces } from '@/app/workspace'
+import { useWorkspaceNames } from '@/app/workspace'
 import {
   Badge,
   Button,
@@ -202,8 +202,7 @@ interface LetterTableProps {
 }
 
 function LetterTable({ list, loading, picked, onPick, onOpen, empty }: LetterTableProps) {
-  const { workspaces } = useWorkspaces()
-  const names = new Map(workspaces.map((workspace) => [workspace.id, workspace.name]))
+  const nameOf = useWorkspaceNames(list?.map((letter) => letter.workspaceId) ?? [])
   const all = Boolean(list?.length) && list?.every((letter) => picked.has(placeKey(letter)))
   const columns: Column<Letter>[] = [
     {
@@ -239,7 +238,7 @@ function LetterTable({ list, loading, picked, onPick, onOpen, empty }: LetterTab
       wide: true,
       cell: (letter) =>
         letter.workspaceId ? (
-          <Name text={names.get(letter.workspaceId) ?? letter.workspaceId} max={40} />
+          <Name text={nameOf(letter.workspaceId) ?? letter.workspaceId} max={40} />
         ) : (
           <span className="muted">unknown</span>
         ),

@@ -1,5 +1,5 @@
-import { useWorkspaces } from '@/app/workspace'
-import { Button, Field, Input, PausedSearch, Segmented, Select, useTyped, visible } from '@/ui'
+import { WorkspaceSelect } from '@/app/WorkspaceSelect'
+import { Button, Field, Input, PausedSearch, Segmented, Select, useTyped } from '@/ui'
 
 import { browserZone, instantOf, wallOf } from '../sources/zones'
 import { type LetterQuery, narrowed } from './letters'
@@ -28,13 +28,6 @@ export function LetterFilters({
   query: LetterQuery
   onChange: (change: Partial<LetterQuery>) => void
 }) {
-  const { workspaces } = useWorkspaces()
-  const owners = [
-    { value: '', label: 'All workspaces' },
-    ...workspaces.map((one) => ({ value: one.id, label: visible(one.name, 60) })),
-  ]
-  if (query.workspaceId && !workspaces.some((one) => one.id === query.workspaceId))
-    owners.push({ value: query.workspaceId, label: query.workspaceId })
   return (
     <div className="pipeline-filters">
       <Segmented
@@ -50,13 +43,13 @@ export function LetterFilters({
           options={TOPICS.some((one) => one.value === query.topic) ? TOPICS : [...TOPICS, query.topic]}
         />
       </Field>
-      <Field label="Workspace" hideLabel>
-        <Select
-          value={query.workspaceId}
-          onChange={(e) => onChange({ workspaceId: e.target.value })}
-          options={owners}
-        />
-      </Field>
+      <WorkspaceSelect
+        hideLabel
+        beside
+        value={query.workspaceId}
+        onChange={(workspaceId) => onChange({ workspaceId })}
+        none="All workspaces"
+      />
       <PausedSearch
         label="Text of the reason"
         value={query.reason}

@@ -1,7 +1,7 @@
 import { RotateCcw, Trash2 } from 'lucide-react'
 import type { ReactNode } from 'react'
 
-import { useWorkspaces } from '@/app/workspace'
+import { useWorkspaceNames } from '@/app/workspace'
 import {
   Button,
   CodeBlock,
@@ -64,8 +64,8 @@ export function LetterSheet({
 }
 
 function Shown({ letter: l }: { letter: ShownLetter }) {
-  const { workspaces } = useWorkspaces()
-  const owner = l.workspaceId && (workspaces.find((one) => one.id === l.workspaceId)?.name ?? l.workspaceId)
+  const nameOf = useWorkspaceNames([l.workspaceId])
+  const owner = l.workspaceId && (nameOf(l.workspaceId) ?? l.workspaceId)
   return (
     <div className="stack">
       <p className="pipeline-reason">{visible(l.reason || 'No reason is given', 2000)}</p>

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 
-import { useWorkspaces } from '@/app/workspace'
+import { WorkspaceSelect } from '@/app/WorkspaceSelect'
 import {
   Button,
   Dialog,
@@ -17,7 +17,6 @@ import {
   Table,
   Textarea,
   useNow,
-  visible,
   type Column,
 } from '@/ui'
 
@@ -102,7 +101,6 @@ const TO = [
 ] as const
 
 function ReplayForm({ draft: d, zone, tried, error, onChange }: ReplayFormProps) {
-  const { workspaces } = useWorkspaces()
   const { problems } = replayRequest(d, zone, useNow())
   const errorOf = (field: keyof ReplayDraft, name: string = field) =>
     (tried ? problems[field] : undefined) ?? fieldError(error, name)
@@ -164,16 +162,12 @@ function ReplayForm({ draft: d, zone, tried, error, onChange }: ReplayFormProps)
             <Input value={d.partitions} onChange={(e) => onChange({ partitions: e.target.value })} />
           </Field>
         )}
-        <Field label="Workspace" error={errorOf('workspaceId')}>
-          <Select
-            value={d.workspaceId}
-            onChange={(e) => onChange({ workspaceId: e.target.value })}
-            options={[
-              { value: '', label: 'All' },
-              ...workspaces.map((one) => ({ value: one.id, label: visible(one.name, 60) })),
-            ]}
-          />
-        </Field>
+        <WorkspaceSelect
+          value={d.workspaceId}
+          onChange={(workspaceId) => onChange({ workspaceId })}
+          none="All"
+          error={errorOf('workspaceId')}
+        />
         <Field
           label="Rows a second"
           optional

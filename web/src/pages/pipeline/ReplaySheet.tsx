@@ -1,6 +1,6 @@
 import { useState } from 'react'
 
-import { useWorkspaces } from '@/app/workspace'
+import { useWorkspaceNames } from '@/app/workspace'
 import {
   Button,
   compact,
@@ -93,8 +93,8 @@ const PARTITIONS: Column<ReplayPartition>[] = [
 ]
 
 function Shown({ replay: r }: { replay: Replay }) {
-  const { workspaces } = useWorkspaces()
-  const owner = r.workspaceId && (workspaces.find((one) => one.id === r.workspaceId)?.name ?? r.workspaceId)
+  const nameOf = useWorkspaceNames([r.workspaceId])
+  const owner = r.workspaceId && (nameOf(r.workspaceId) ?? r.workspaceId)
   return (
     <div className="stack">
       <div className="pipeline-big" role="status">

@@ -1,6 +1,6 @@
 import './workspaces.css'
 
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Building2, Plus } from 'lucide-react'
 import { useState } from 'react'
 import { useSearchParams } from 'react-router'
@@ -16,9 +16,10 @@ import {
   Name,
   num,
   Page,
+  Pager,
   Panel,
+  PausedSearch,
   plural,
-  SearchInput,
   Table,
   Time,
   type Column,
@@ -26,7 +27,6 @@ import {
 
 import { Details } from './Details'
 import { NewWorkspace } from './Form'
-import { arranged } from './list'
 
 const COLUMNS: readonly Column<Workspace>[] = [
   { id: 'name', head: 'Name', primary: true, sortable: true, cell: (w) => <Name text={w.name} strong /> },
@@ -56,18 +56,30 @@ const COLUMNS: readonly Column<Workspace>[] = [
 
 const limit = (n: number | null) => (n === null ? <span className="muted">any number</span> : num(n))
 
+const PAGE = 50
+
 export default function WorkspacesPage() {
   const [params, setParams] = useSearchParams()
   const [text, setText] = useState('')
   const [sort, setSort] = useState('createdAt')
+  const [offset, setOffset] = useState(0)
+  const name = text.trim()
+  const find = (text: string) => {
+    setText(text)
+    setOffset(0)
+  }
   const list = useQuery({
-    queryKey: [...WORKSPACES, 'all'],
-    queryFn: ({ signal }) => api.list<Workspace>('/workspaces', { signal }),
+    queryKey: [...WORKSPACES, 'page', name, sort, offset],
+    queryFn: ({ signal }) =>
+      api.list<Workspace>('/workspaces', {
+        query: { name, sort, limit: PAGE, offset: offset || null },
+        signal,
+      }),
+    placeholderData: keepPreviousData,
     refetchInterval: 15_000,
   })
   const open = params.get('id')
   const show = (change: Record<string, string>) => setParams(change)
-  const rows = list.data && arranged(list.data.data, text, sort)
   return (
     <Page
       title="Workspaces"
@@ -84,16 +96,19 @@ export default function WorkspacesPage() {
         <Panel
           flush
           title={list.data ? plural(list.data.meta.total, 'workspace') : 'Workspaces'}
-          actions={<SearchInput label="Find by name or id" value={text} onChange={setText} />}
+          actions={<PausedSearch label="Find by name or id" value={text} onChange={find} />}
         >
           <Table
             label="Workspaces"
             columns={COLUMNS}
-            rows={rows}
+            rows={list.data?.data}
             rowKey={(w) => w.id}
             loading={list.isPending}
             sort={sort}
-            onSort={setSort}
+            onSort={(sort) => {
+              setSort(sort)
+              setOffset(0)
+            }}
             selected={open}
             onOpen={(w) => show({ id: w.id })}
             empty={
@@ -108,6 +123,7 @@ export default function WorkspacesPage() {
               )
             }
           />
+          {list.data && list.data.meta.total > PAGE && <Pager meta={list.data.meta} onOffset={setOffset} />}
         </Panel>
       )}
       <NewWorkspace open={params.get('new') === '1'} onClose={() => show({})} onMade={(id) => show({ id })} />

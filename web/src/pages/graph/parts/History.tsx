@@ -33,7 +33,6 @@ export function History({ state, onCommand, busy, onShow }: HistoryProps) {
   const node = state.selected?.kind === 'node' ? state.selected.id : null
   const [whole, setWhole] = useState(false)
   const of = whole ? null : node
-  const actorOf = useActors(workspace)
   const pages = useInfiniteQuery({
     queryKey: ['graph', workspace, 'history', of],
     queryFn: ({ pageParam, signal }) => source.history(of, pageParam, PAGE, signal),
@@ -47,6 +46,7 @@ export function History({ state, onCommand, busy, onShow }: HistoryProps) {
     const newest = fetched[0]?.sequence ?? 0
     return told.filter((change) => change.sequence > newest).reduce(withChange, fetched)
   }, [pages.data, state.recent, of])
+  const actorOf = useActors(changes.map((change) => change.actorId))
   const standing = useMemo(() => standings(changes), [changes])
   const altered = useMemo(() => alterations(changes), [changes])
   const nameOf = namer(state.canvas)
