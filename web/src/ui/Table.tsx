@@ -37,6 +37,8 @@ export interface TableProps<Row> {
   onSort?: (sort: string) => void
   /** Instead of rows where there are none. */
   empty?: ReactNode
+  /** The rows are those of another filter, until its own come: they are dimmed, and none can be opened. */
+  stale?: boolean
   /** No rows yet: so many lines stand for them. */
   loading?: boolean
   skeletonRows?: number
@@ -56,16 +58,17 @@ export function Table<Row>(props: TableProps<Row>) {
     sort,
     onSort,
     empty,
+    stale,
     loading,
     skeletonRows = 6,
   } = props
   const body = useRef<HTMLTableSectionElement>(null)
-  if (!loading && rows?.length === 0 && empty) return <>{empty}</>
+  if (!loading && !stale && rows?.length === 0 && empty) return <>{empty}</>
   return (
     // Where it scrolls sideways the keyboard has to get at it: by its rows, if they can be opened, else as a whole.
     <div className="table-box" {...(onOpen ? {} : { role: 'group', 'aria-label': label, tabIndex: 0 })}>
       {loading && !rows && <Loading />}
-      <table className="table" aria-label={label} aria-busy={loading || undefined}>
+      <table className="table" aria-label={label} aria-busy={loading || stale || undefined}>
         <thead>
           <tr>
             {columns.map((c) => (
@@ -75,7 +78,12 @@ export function Table<Row>(props: TableProps<Row>) {
         </thead>
         {/* Each row is reached by Tab or an arrow key; the body only moves the focus between them. */}
         {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions */}
-        <tbody ref={body} onKeyDown={(e) => moveBetweenRows(e, body.current)}>
+        <tbody
+          ref={body}
+          inert={stale}
+          className={cx(stale && 'table-stale')}
+          onKeyDown={(e) => moveBetweenRows(e, body.current)}
+        >
           {rows?.map((row, i) => {
             const key = rowKey(row)
             return (

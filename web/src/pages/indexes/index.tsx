@@ -101,6 +101,7 @@ export default function IndexesPage() {
             rows={list.data?.data}
             rowKey={(row) => row.workspace.id}
             loading={list.isPending}
+            stale={list.isPlaceholderData}
             empty={
               <Empty
                 icon={<DatabaseZap size={20} />}

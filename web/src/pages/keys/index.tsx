@@ -148,6 +148,7 @@ export default function KeysPage() {
             rows={rows}
             rowKey={(k) => k.id}
             loading={list.isPending}
+            stale={list.isPlaceholderData}
             selected={params.get('id')}
             onOpen={(k) => set({ id: k.id })}
             empty={

@@ -105,6 +105,7 @@ export function DeadLetters() {
           <LetterTable
             list={letters.data?.data}
             loading={letters.isPending}
+            stale={letters.isPlaceholderData}
             picked={picked}
             onPick={pick}
             onOpen={(letter) => setOpen(placeOf(letter))}
@@ -195,13 +196,14 @@ export const StateBadge = ({ state }: { state: LetterState }) => (
 interface LetterTableProps {
   list: Letter[] | undefined
   loading: boolean
+  stale: boolean
   picked: ReadonlyMap<string, Place>
   onPick: (letters: readonly Letter[], on: boolean) => void
   onOpen: (letter: Letter) => void
   empty: React.ReactNode
 }
 
-function LetterTable({ list, loading, picked, onPick, onOpen, empty }: LetterTableProps) {
+function LetterTable({ list, loading, stale, picked, onPick, onOpen, empty }: LetterTableProps) {
   const nameOf = useWorkspaceNames(list?.map((letter) => letter.workspaceId) ?? [])
   const all = Boolean(list?.length) && list?.every((letter) => picked.has(placeKey(letter)))
   const columns: Column<Letter>[] = [
@@ -252,6 +254,7 @@ function LetterTable({ list, loading, picked, onPick, onOpen, empty }: LetterTab
       columns={columns}
       rows={list}
       loading={loading}
+      stale={stale}
       rowKey={placeKey}
       onOpen={onOpen}
       empty={empty}

@@ -52,6 +52,7 @@ export function Replays() {
           <ReplayTable
             list={replays.data?.data}
             loading={replays.isPending}
+            stale={replays.isPlaceholderData}
             selected={open ?? null}
             onOpen={show}
             onAsk={() => setAsking(true)}
@@ -96,12 +97,13 @@ export function ReplayBadge({ state, cancelling }: { state: ReplayState; cancell
 interface ReplayTableProps {
   list: Replay[] | undefined
   loading: boolean
+  stale: boolean
   selected: string | null
   onOpen: (id: string) => void
   onAsk: () => void
 }
 
-function ReplayTable({ list, loading, selected, onOpen, onAsk }: ReplayTableProps) {
+function ReplayTable({ list, loading, stale, selected, onOpen, onAsk }: ReplayTableProps) {
   const { workspaces } = useWorkspaces()
   const columns: Column<Replay>[] = [
     {
@@ -155,6 +157,7 @@ function ReplayTable({ list, loading, selected, onOpen, onAsk }: ReplayTableProp
       columns={columns}
       rows={list}
       loading={loading}
+      stale={stale}
       rowKey={(r) => r.id}
       selected={selected}
       onOpen={(r) => onOpen(r.id)}

@@ -31,6 +31,7 @@ export function SeriesTable({ sourceId }: { sourceId: string }) {
           columns={COLUMNS}
           rows={series.data?.data}
           loading={series.isPending}
+          stale={series.isPlaceholderData}
           rowKey={(s) => s.id}
           skeletonRows={3}
         />

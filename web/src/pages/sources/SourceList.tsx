@@ -76,6 +76,7 @@ export function SourceList() {
             columns={columnsOf(kept, setOpen)}
             rows={sources.data?.data}
             loading={sources.isPending}
+            stale={sources.isPlaceholderData}
             rowKey={(source) => source.id}
             onOpen={show}
             sort={filter.sort}

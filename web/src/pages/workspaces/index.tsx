@@ -104,6 +104,7 @@ export default function WorkspacesPage() {
             rows={list.data?.data}
             rowKey={(w) => w.id}
             loading={list.isPending}
+            stale={list.isPlaceholderData}
             sort={sort}
             onSort={(sort) => {
               setSort(sort)
