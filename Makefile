@@ -92,22 +92,28 @@ chromium:
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; } || true
 
 .PHONY: browser
+browser: export LIVEGRAPH_TEST = all
 browser: build chromium $(BROWSER_DEPS) ## the tests of the administration page in Chromium
 	@go test -count=1 -timeout 20m -v ./test/browser
 
 .PHONY: test
 test: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)
-test: build lint page-test chromium $(BROWSER_DEPS) $(INFLUX_PYTHON) ## set up, check and test everything
+test: build chromium $(BROWSER_DEPS) $(TOOLS)/golangci-lint ## set up, check and test everything on the embedded engines
 	@rm -f $(NOT_RUN)
 	@$(BIN)/livegraph engines install
-	@go test -count=1 -timeout 30m $$(go list ./... | grep -v -e /test/e2e -e /test/compose -e /test/browser -e '/test/chaos$$')
-	@cd test/promql && go test -count=1 ./...
-	@go test -count=1 -timeout 40m -p 1 ./test/compose ./test/e2e ./test/chaos
-	@cd test/grafana && go test -count=1 -timeout 10m ./...
-	@cd test/prometheus && go test -count=1 -timeout 10m ./...
-	@cd test/influx && go test -count=1 -timeout 10m ./...
-	@go test -count=1 -timeout 20m ./test/browser
-	@if [ -s $(NOT_RUN) ]; then echo; sort -u $(NOT_RUN); echo "Install what is missing (Java 17 and Maven for Apache Kafka, Chromium for the page) to run them too."; fi >&2
+	@test/stages.sh short
+	@$(not-run)
+
+.PHONY: test-all
+test-all: export LIVEGRAPH_TEST_NOT_RUN = $(NOT_RUN)
+test-all: build chromium $(BROWSER_DEPS) $(INFLUX_PYTHON) $(TOOLS)/golangci-lint ## make test in its long form, on Apache Kafka as well, and with the clients and servers of other projects
+	@rm -f $(NOT_RUN)
+	@$(BIN)/livegraph engines install
+	@test/stages.sh all
+	@$(not-run)
+
+not-run = if [ -s $(NOT_RUN) ]; then echo; sort -u $(NOT_RUN); \
+	echo "Install what is missing (Java 17 and Maven for Apache Kafka, Chromium for the page) to run them too."; fi >&2
 
 .PHONY: milvus
 milvus: ## the tests of the store of vectors on Milvus standalone (make test runs them on milvus-lite)

@@ -36,7 +36,7 @@ func newSite(t *testing.T, maxSeries int64) *site {
 		t.Skip("needs engines")
 	}
 	s := &site{broker: testenv.NewKFake(t)}
-	db, err := postgres.Open(t.Context(), testenv.Postgres(t), 8)
+	db, err := postgres.Open(t.Context(), testenv.MigratedPostgres(t), 8)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))

@@ -64,7 +64,7 @@ func run(t *testing.T, a *auth.Authenticator) (stop func()) {
 }
 
 func TestARevokedKeyEndsWithinASecondOnEveryProcess(t *testing.T) {
-	db := open(t, testenv.Postgres(t))
+	db := open(t, testenv.MigratedPostgres(t))
 	first, second := auth.New(db), auth.New(db)
 	run(t, first)
 	run(t, second)
@@ -86,7 +86,7 @@ func TestARevokedKeyEndsWithinASecondOnEveryProcess(t *testing.T) {
 }
 
 func TestAKeyWorksAsSoonAsItIsMadeThoughItWasTriedBefore(t *testing.T) {
-	db := open(t, testenv.Postgres(t))
+	db := open(t, testenv.MigratedPostgres(t))
 	a := auth.New(db)
 	run(t, a)
 	w, err := db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "plant", Plan: "starter", Mode: apikey.Live})
@@ -104,7 +104,7 @@ func TestAKeyWorksAsSoonAsItIsMadeThoughItWasTriedBefore(t *testing.T) {
 }
 
 func TestWithoutAPollEveryRequestLooksUp(t *testing.T) {
-	db := open(t, testenv.Postgres(t))
+	db := open(t, testenv.MigratedPostgres(t))
 	a := auth.New(db) // Run is not running
 	text, key := newKey(t, db)
 	_, err := a.Authenticate(t.Context(), text, netip.Addr{})
@@ -177,7 +177,7 @@ func TestASilentDatabaseMakesKeysUnverifiableAfterASecondAndNotForGood(t *testin
 }
 
 func TestUnknownKeysDoNotFillTheMemory(t *testing.T) {
-	db := open(t, testenv.Postgres(t))
+	db := open(t, testenv.MigratedPostgres(t))
 	a := auth.New(db)
 	run(t, a)
 	for range 200 {
@@ -187,7 +187,7 @@ func TestUnknownKeysDoNotFillTheMemory(t *testing.T) {
 }
 
 func TestTheLastUseIsStored(t *testing.T) {
-	db := open(t, testenv.Postgres(t))
+	db := open(t, testenv.MigratedPostgres(t))
 	a := auth.New(db)
 	stop := run(t, a)
 	_, key := newKey(t, db)
@@ -259,7 +259,7 @@ func (a *away) CredentialByHash(ctx context.Context, hash [32]byte) (*postgres.C
 }
 
 func TestAProcessThatCannotAskPostgresBelievesTheOthers(t *testing.T) {
-	db := open(t, testenv.Postgres(t))
+	db := open(t, testenv.MigratedPostgres(t))
 	between := &wire{}
 	sees, blind := &away{DB: db}, &away{DB: db}
 	first, second := auth.New(sees), auth.New(blind)
@@ -304,7 +304,7 @@ func TestAProcessThatCannotAskPostgresBelievesTheOthers(t *testing.T) {
 
 // However the clocks are, what is heard is never younger than the hearing.
 func TestAnotherClockKeepsNoKeyAlive(t *testing.T) {
-	db := open(t, testenv.Postgres(t))
+	db := open(t, testenv.MigratedPostgres(t))
 	between := &wire{}
 	sees, blind := &away{DB: db}, &away{DB: db}
 	first, second := auth.New(sees), auth.New(blind)
@@ -331,7 +331,7 @@ func TestAnotherClockKeepsNoKeyAlive(t *testing.T) {
 
 // However many processes there are, few of them tell: what was just told is not told again.
 func TestFewProcessesTellWhatAllKnow(t *testing.T) {
-	db := open(t, testenv.Postgres(t))
+	db := open(t, testenv.MigratedPostgres(t))
 	between := &wire{}
 	const processes = 8
 	for range processes {

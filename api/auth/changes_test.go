@@ -19,7 +19,7 @@ import (
 )
 
 func TestAChangeOfOneKeyOrWorkspaceLeavesWhatIsRememberedOfOthers(t *testing.T) {
-	store := &counting{DB: open(t, testenv.Postgres(t))}
+	store := &counting{DB: open(t, testenv.MigratedPostgres(t))}
 	a := auth.New(store)
 	run(t, a)
 	kept, _ := newKey(t, store.DB)
@@ -61,7 +61,7 @@ func TestAChangeOfOneKeyOrWorkspaceLeavesWhatIsRememberedOfOthers(t *testing.T) 
 }
 
 func TestWhoMissedChangesDropsEverything(t *testing.T) {
-	db := open(t, testenv.Postgres(t))
+	db := open(t, testenv.MigratedPostgres(t))
 	_, err := db.AuthChanges(t.Context(), 0)
 	require.NoError(t, err)
 	now, err := db.AuthChanges(t.Context(), 0)
@@ -105,7 +105,7 @@ func (s *slow) CredentialByHash(ctx context.Context, hash [32]byte) (*postgres.C
 }
 
 func TestKeysThatWereMadeUpKeepNobodyElseFromBeingLookedUp(t *testing.T) {
-	db := open(t, testenv.Postgres(t))
+	db := open(t, testenv.MigratedPostgres(t))
 	text, _ := newKey(t, db)
 	key, err := apikey.Parse(text)
 	require.NoError(t, err)

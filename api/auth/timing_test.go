@@ -32,7 +32,7 @@ func (c *counting) CredentialByHash(ctx context.Context, hash [32]byte) (*postgr
 // none. Only a text that can be no key costs nothing, which its sender can see
 // for himself.
 func TestTheWorkForAKeyDoesNotTellWhatIsWrongWithIt(t *testing.T) {
-	db := open(t, testenv.Postgres(t))
+	db := open(t, testenv.MigratedPostgres(t))
 	good, _ := newKey(t, db)
 	gone, key := newKey(t, db)
 	_, err := db.RevokeKey(t.Context(), key.ID)

@@ -31,7 +31,7 @@ type world struct {
 
 func newWorld(t *testing.T, redisURL string) *world {
 	t.Helper()
-	url := testenv.Postgres(t)
+	url := testenv.MigratedPostgres(t)
 	db, err := postgres.Open(t.Context(), url, 2)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)

@@ -48,7 +48,7 @@ func prepareWorld(t *testing.T, broker *testenv.Broker, routes bool) *world {
 	t.Helper()
 	w := &world{t: t, registry: prometheus.NewRegistry()}
 	var err error
-	w.db, err = postgres.Open(t.Context(), testenv.Postgres(t), 4)
+	w.db, err = postgres.Open(t.Context(), testenv.MigratedPostgres(t), 4)
 	require.NoError(t, err)
 	t.Cleanup(w.db.Close)
 	require.NoError(t, w.db.Migrate(t.Context()))

@@ -13,7 +13,7 @@ import (
 )
 
 func TestWhatTheCommandLineDoesIsInTheOperatorsTrail(t *testing.T) {
-	url := testenv.Postgres(t)
+	url := testenv.MigratedPostgres(t)
 	t.Setenv("LIVEGRAPH_POSTGRES_URL", url)
 	db, err := postgres.Open(t.Context(), url, 2)
 	require.NoError(t, err)

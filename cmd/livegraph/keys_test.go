@@ -19,7 +19,7 @@ import (
 // in production: by the environment.
 func commandLine(t *testing.T) (db *postgres.DB, ok func(args ...string) string, bad func(args ...string) string) {
 	t.Helper()
-	url := testenv.Postgres(t)
+	url := testenv.MigratedPostgres(t)
 	t.Setenv("LIVEGRAPH_POSTGRES_URL", url)
 	db, err := postgres.Open(t.Context(), url, 2)
 	require.NoError(t, err)

@@ -43,7 +43,7 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	require.NoError(t, store.Migrate(t.Context()))
-	registry, err := postgres.Open(t.Context(), testenv.Postgres(t), 4)
+	registry, err := postgres.Open(t.Context(), testenv.MigratedPostgres(t), 4)
 	require.NoError(t, err)
 	t.Cleanup(registry.Close)
 	require.NoError(t, registry.Migrate(t.Context()))

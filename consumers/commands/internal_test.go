@@ -131,7 +131,7 @@ func TestAPartitionThatIsLostIsNoRecordsFault(t *testing.T) {
 }
 
 func TestOldOutcomesAreRemovedAFewAtATime(t *testing.T) {
-	db, err := postgres.Open(t.Context(), testenv.Postgres(t), 2)
+	db, err := postgres.Open(t.Context(), testenv.MigratedPostgres(t), 2)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))

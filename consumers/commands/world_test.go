@@ -53,7 +53,7 @@ func newWorld(tb testing.TB, broker *testenv.Broker) *world {
 	w := &world{tb: tb, broker: broker, logger: slog.New(slog.NewTextHandler(logTo(), nil)), actor: uuid.New()}
 	w.config = commands.Config{Group: broker.Prefix + "commands-test", FetchBytes: 8 << 20}
 	var err error
-	w.url, w.redisURL = testenv.Postgres(tb), testenv.Redis(tb)
+	w.url, w.redisURL = testenv.MigratedPostgres(tb), testenv.Redis(tb)
 	w.graph, err = postgres.Open(ctx, w.url, 8)
 	require.NoError(tb, err)
 	tb.Cleanup(w.graph.Close)

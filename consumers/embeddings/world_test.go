@@ -65,7 +65,7 @@ func newWorldOn(tb testing.TB, address string) *world {
 		CheckEvery: 200 * time.Millisecond, BehindAfter: time.Second, KeepOld: time.Millisecond, LeaseFor: 2 * time.Second,
 	}
 	var err error
-	w.graph, err = postgres.Open(ctx, testenv.Postgres(tb), 16)
+	w.graph, err = postgres.Open(ctx, testenv.MigratedPostgres(tb), 16)
 	require.NoError(tb, err)
 	tb.Cleanup(w.graph.Close)
 	require.NoError(tb, w.graph.Migrate(ctx))

@@ -46,7 +46,7 @@ func newWorld(tb testing.TB, broker *testenv.Broker) *world {
 	tb.Helper()
 	ctx := context.Background()
 	w := &world{tb: tb, broker: broker, logger: slog.New(slog.NewTextHandler(logTo(), nil)), actor: uuid.New()}
-	url := testenv.Postgres(tb)
+	url := testenv.MigratedPostgres(tb)
 	var err error
 	w.graph, err = postgres.Open(ctx, url, 8)
 	require.NoError(tb, err)

@@ -19,7 +19,7 @@ import (
 
 func TestWithTheStoreStoppedTheLogFillsMemoryDoesNotAndAllIsVisibleAfterwards(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
-	w := newWorldOn(t, testenv.NewKFake(t), server.Address(), testenv.Postgres(t))
+	w := newWorldOn(t, testenv.NewKFake(t), server.Address(), testenv.MigratedPostgres(t))
 	w.config.BatchRows = 10_000
 	w.config.BatchBytes = 1 << 20
 	w.config.FetchBytes = 1 << 20
@@ -252,7 +252,7 @@ func TestATombstoneOfAnotherProcessIsHeeded(t *testing.T) {
 
 func TestStoppingWithTheStoreAwayEndsInTimeAndLosesNothing(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
-	w := newWorldOn(t, testenv.NewKFake(t), server.Address(), testenv.Postgres(t))
+	w := newWorldOn(t, testenv.NewKFake(t), server.Address(), testenv.MigratedPostgres(t))
 	w.config.Grace = time.Second
 	s := w.number(uuid.New(), "m")
 	c := w.consume()
@@ -306,7 +306,7 @@ func TestRecordsThatRetentionTookAreCountedAndTheRestGoesOn(t *testing.T) {
 
 func TestWhatAStaleConsumerStoresAfterADeletionIsDeletedAgain(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
-	w := newWorldOn(t, testenv.NewKFake(t), server.Address(), testenv.Postgres(t))
+	w := newWorldOn(t, testenv.NewKFake(t), server.Address(), testenv.MigratedPostgres(t))
 	s := w.number(uuid.New(), "m")
 	c := w.consume()
 	w.produce(w.write(s, at(0), []float64{0}))

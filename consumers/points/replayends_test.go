@@ -85,7 +85,7 @@ func TestARunThatHasLostItsClaimNotesNothing(t *testing.T) {
 
 func TestACancelledReplayLeavesNoRowsThatWereDeletedMeanwhile(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
-	w := newWorldOn(t, testenv.NewKFake(t), server.Address(), testenv.Postgres(t))
+	w := newWorldOn(t, testenv.NewKFake(t), server.Address(), testenv.MigratedPostgres(t))
 	w.consume()
 	s := w.number(uuid.New(), "m")
 	for i := range int64(8) { // more than are read ahead

@@ -53,7 +53,7 @@ type world struct {
 // newWorld makes one on a broker, with a store and a registry of its own.
 func newWorld(tb testing.TB, broker *testenv.Broker) *world {
 	tb.Helper()
-	return newWorldOn(tb, broker, testenv.ClickHouse(tb), testenv.Postgres(tb))
+	return newWorldOn(tb, broker, testenv.ClickHouse(tb), testenv.MigratedPostgres(tb))
 }
 
 func newWorldOn(tb testing.TB, broker *testenv.Broker, store, registry string) *world {

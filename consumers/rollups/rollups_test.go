@@ -32,7 +32,7 @@ func newWorld(t *testing.T, store string) *world {
 	t.Helper()
 	w := &world{t: t}
 	var err error
-	w.registry, err = postgres.Open(t.Context(), testenv.Postgres(t), 4)
+	w.registry, err = postgres.Open(t.Context(), testenv.MigratedPostgres(t), 4)
 	require.NoError(t, err)
 	t.Cleanup(w.registry.Close)
 	require.NoError(t, w.registry.Migrate(t.Context()))

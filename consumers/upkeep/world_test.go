@@ -48,7 +48,7 @@ func newWorld(tb testing.TB) *world {
 	tb.Helper()
 	ctx := context.Background()
 	w := &world{
-		tb: tb, broker: testenv.NewKFake(tb), store: testenv.ClickHouse(tb), cache: testenv.Redis(tb), truth: testenv.Postgres(tb),
+		tb: tb, broker: testenv.NewKFake(tb), store: testenv.ClickHouse(tb), cache: testenv.Redis(tb), truth: testenv.MigratedPostgres(tb),
 		logger: slog.New(slog.NewTextHandler(io.Discard, nil)), now: now,
 	}
 	var err error

@@ -38,7 +38,7 @@ func newSite(t *testing.T, k *testenv.Broker) *site {
 	t.Helper()
 	s := &site{t: t, points: testenv.ClickHouse(t)}
 	var err error
-	s.Postgres, err = postgres.Open(t.Context(), testenv.Postgres(t), 4)
+	s.Postgres, err = postgres.Open(t.Context(), testenv.MigratedPostgres(t), 4)
 	require.NoError(t, err)
 	t.Cleanup(s.Postgres.Close)
 	s.ClickHouse, err = clickhouse.Open(t.Context(), s.points)

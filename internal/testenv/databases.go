@@ -19,14 +19,19 @@ func execPostgres(t testing.TB, address, statement string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, address)
-	if err != nil {
-		t.Fatalf("testenv: postgres: %v", err)
-	}
-	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, statement); err != nil {
+	if err := runPostgres(ctx, address, statement); err != nil {
 		t.Fatalf("testenv: postgres: %s: %v", statement, err)
 	}
+}
+
+func runPostgres(ctx context.Context, address, statement string) error {
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, statement)
+	return err
 }
 
 func execClickHouse(t testing.TB, address, statement string) {

@@ -43,13 +43,16 @@ type kafkaServer interface {
 	Stop(ctx context.Context) error
 }
 
-// EachKafka runs a test on an empty Kafka of each edition. Apache Kafka is one
-// broker for all tests of the binary, which therefore do not run in parallel, with
-// a Prefix for each; a test that stops it starts it again. Where it cannot run, its
-// half is reported as missing.
+// EachKafka runs a test on an empty Kafka of each edition; on Apache Kafka if everything is
+// to be tested (see Full). Apache Kafka is one broker for all tests of the binary, which
+// therefore do not run in parallel, with a Prefix for each; a test that stops it starts it
+// again. Where it cannot run, its half is reported as missing.
 func EachKafka(t *testing.T, test func(t *testing.T, k *Broker)) {
 	t.Helper()
 	t.Run(KFake, func(t *testing.T) { test(t, NewKFake(t)) })
+	if !Full() {
+		return
+	}
 	t.Run(Apache, func(t *testing.T) {
 		requireApache(t)
 		server, err := apacheKafka()

@@ -23,6 +23,7 @@ func requireApache(t testing.TB) *embedded.Jars {
 	if testing.Short() {
 		t.Skip("needs Apache Kafka")
 	}
+	RequireFull(t)
 	jars, err := apachePackages()
 	if err == nil {
 		return jars

@@ -163,18 +163,21 @@ const (
 )
 
 var (
-	postgres   = starter(postgresName, startPostgres)
-	clickhouse = starter("clickhouse", embedded.StartClickHouse)
-	valkey     = starter("valkey", embedded.StartValkey)
-	embedder   = starter(embedderName, startEmbedder)
+	postgresServer = starter(postgresName, startPostgres)
+	clickhouse     = starter("clickhouse", embedded.StartClickHouse)
+	valkey         = starter("valkey", embedded.StartValkey)
+	embedder       = starter(embedderName, startEmbedder)
 )
+
+// ownedByApplication gives a database to the role that the application logs in with.
+const ownedByApplication = ` OWNER ` + embedded.PostgresApplication
 
 // Postgres gives the URL of an empty database, whose owner logs in with it: the role of the
 // embedded edition's application, which may do no more there than here.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	server := started(t, postgres)
-	_, name := postgresDatabase(t, ` OWNER `+embedded.PostgresApplication)
+	server := started(t, postgresServer)
+	_, name := postgresDatabase(t, ownedByApplication)
 	return withPath(t, server.Address(), name)
 }
 
@@ -182,7 +185,7 @@ func Postgres(t testing.TB) string {
 // one's login.
 func PostgresAsSuperuser(t testing.TB) string {
 	t.Helper()
-	started(t, postgres)
+	started(t, postgresServer)
 	superuser, name := postgresDatabase(t, "")
 	return withPath(t, superuser, name)
 }
@@ -199,7 +202,7 @@ func postgresDatabase(t testing.TB, options string) (superuser, name string) {
 		t.Fatalf("testenv: %v", err)
 	}
 	name = fmt.Sprintf("test_%d", serial.Add(1))
-	execPostgres(t, superuser, `CREATE DATABASE `+name+options)
+	execPostgres(t, superuser, createDatabase(name, options))
 	t.Cleanup(func() { execPostgres(t, superuser, `DROP DATABASE `+name+` WITH (FORCE)`) })
 	return superuser, name
 }
@@ -253,10 +256,18 @@ func started(t testing.TB, start func() (*embedded.Process, error)) *embedded.Pr
 // withPath replaces a URL's path, which names the database.
 func withPath(t testing.TB, address, database string) string {
 	t.Helper()
-	u, err := url.Parse(address)
+	replaced, err := replacePath(address, database)
 	if err != nil {
 		t.Fatalf("testenv: %v", err)
 	}
-	u.Path = "/" + strings.TrimPrefix(database, "/")
-	return u.String()
+	return replaced
+}
+
+func replacePath(address, path string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	u.Path = "/" + strings.TrimPrefix(path, "/")
+	return u.String(), nil
 }

@@ -30,7 +30,7 @@ func fillGraph(t testing.TB, db *postgres.DB, url string, nodes, edges int) {
 
 // What a list is made of never reads a whole table where an index has it.
 func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
-	url := testenv.Postgres(t)
+	url := testenv.MigratedPostgres(t)
 	db := openAt(t, url)
 	fillGraph(t, db, url, 20_000, 60_000)
 	r, err := db.Recorder(t.Context())
@@ -96,7 +96,7 @@ func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
 // That more than a few rows pass a filter can take as long to find out as to count
 // them: where many are expected they are counted at once.
 func TestAFilterThatManyPassIsCountedWithoutBeingTriedFirst(t *testing.T) {
-	url := testenv.Postgres(t)
+	url := testenv.MigratedPostgres(t)
 	db := openAt(t, url)
 	fillGraph(t, db, url, 5_000, 20_000)
 	db.BoundLists(100, 1000, 64)

@@ -29,7 +29,7 @@ type graphWorld struct {
 
 func newGraphWorld(t testing.TB) *graphWorld {
 	t.Helper()
-	url := testenv.Postgres(t)
+	url := testenv.MigratedPostgres(t)
 	db, err := postgres.Open(context.Background(), url, 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)

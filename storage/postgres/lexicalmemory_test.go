@@ -58,7 +58,7 @@ func requireBest(t testing.TB, db *postgres.DB, ws uuid.UUID, nodes []graph.Node
 // Another process writes; what two processes keep in memory of it, in room for all and
 // for next to nothing, is what the database has, at every search.
 func TestWhatIsKeptInMemoryIsNeverOlderThanTheTables(t *testing.T) {
-	url := testenv.Postgres(t)
+	url := testenv.MigratedPostgres(t)
 	writer, large, small := openURL(t, url), openURL(t, url), openURL(t, url)
 	small.ForgetTexts(10_000)
 	ws, other := limited(t, writer, 1, 1), limited(t, writer, 1, 1)
@@ -84,7 +84,7 @@ func TestWhatIsKeptInMemoryIsNeverOlderThanTheTables(t *testing.T) {
 // Searches that bring the memory up to date at the same time, and add to it, do not
 // undo each other's work.
 func TestManySearchesShareWhatIsInMemory(t *testing.T) {
-	url := testenv.Postgres(t)
+	url := testenv.MigratedPostgres(t)
 	writer, db := openURL(t, url), openURL(t, url)
 	ws := limited(t, writer, 1, 1)
 	r := rand.New(rand.NewPCG(8, 1))

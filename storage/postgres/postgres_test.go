@@ -19,7 +19,7 @@ import (
 
 func open(t *testing.T) *postgres.DB {
 	t.Helper()
-	return openURL(t, testenv.Postgres(t))
+	return openURL(t, testenv.MigratedPostgres(t))
 }
 
 // openURL is a process of its own on a database.

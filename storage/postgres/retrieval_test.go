@@ -164,7 +164,7 @@ func TestAWalkFollowsWhatPassesAndNothingElse(t *testing.T) {
 }
 
 func TestAHubThatLetsNothingPassCostsNoMoreThanItsBound(t *testing.T) {
-	url := testenv.Postgres(t)
+	url := testenv.MigratedPostgres(t)
 	db := openAt(t, url)
 	fillGraph(t, db, url, 20_000, 60_000) // a hub with 1,200 edges
 	hub := hubNode(t, db, graphWorkspace)

@@ -14,7 +14,7 @@ import (
 
 // What another process changes is in the next list, whether the page was listed before or not.
 func TestSeriesThatAreRememberedAreThoseThatStand(t *testing.T) {
-	url := testenv.Postgres(t)
+	url := testenv.MigratedPostgres(t)
 	db, other := openURL(t, url), openURL(t, url)
 	rapid.Check(t, func(rt *rapid.T) {
 		ws := limited(t, db, 100, 100_000)

@@ -15,7 +15,7 @@ import (
 // TestTombstonesBecomeVisibleInTheirOrder has one writer linger before its commit: a
 // later number must not be seen before its own, or a follower would pass it.
 func TestTombstonesBecomeVisibleInTheirOrder(t *testing.T) {
-	address := testenv.Postgres(t)
+	address := testenv.MigratedPostgres(t)
 	db, err := postgres.Open(t.Context(), address, 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)

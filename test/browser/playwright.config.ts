@@ -6,6 +6,8 @@ export default defineConfig({
   testDir: 'specs',
   globalSetup: './seed.ts',
   outputDir: `${process.env['LIVEGRAPH_STATE'] ?? 'test-results'}/failures`,
+  // What takes long is marked @full, and runs with make test-all.
+  ...(process.env['LIVEGRAPH_TEST'] === 'all' ? {} : { grepInvert: /@full/ }),
   workers: 1,
   retries: 0,
   forbidOnly: true,

@@ -169,5 +169,5 @@ func (s *Server) CheckPageSchema(t testing.TB, name, object string) {
 	t.Helper()
 	var value any
 	require.NoError(t, json.Unmarshal([]byte(object), &value))
-	require.NoError(t, s.adminDoc.Components.Schemas[name].Value.VisitJSON(value), "%s", object)
+	require.NoError(t, s.page.doc.Components.Schemas[name].Value.VisitJSON(value), "%s", object)
 }

@@ -21,6 +21,7 @@ import (
 const operatorsExecute = "/admin/api/commands/execute"
 
 func TestThePagesRoutesAndTheirDescriptionAreTheSame(t *testing.T) {
+	t.Parallel()
 	log := &contract.Audit{}
 	page := &contract.Administration{}
 	s := contract.Start(t, log.Group, (&contract.Desk{}).Group, func(t testing.TB, s *contract.Server) []route.Route {
@@ -53,6 +54,7 @@ func TestThePagesRoutesAndTheirDescriptionAreTheSame(t *testing.T) {
 }
 
 func TestEachRouteOfAWorkspaceIsThereForOperators(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t, groups()...)
 	o := s.Login(t)
 	mirrored := map[string]route.Route{}
@@ -101,6 +103,7 @@ func aNode(t *testing.T, o *contract.Operator, name string) (id string) {
 }
 
 func TestAnOperatorsUndoTakesBackWhatTheOperatorDid(t *testing.T) {
+	t.Parallel()
 	s, page := administered(t, (&contract.Commands{}).Group, contract.GraphReads)
 	o := s.Login(t)
 	mine := aNode(t, o, "by the operator")
@@ -133,6 +136,7 @@ func TestAnOperatorsUndoTakesBackWhatTheOperatorDid(t *testing.T) {
 }
 
 func TestAnOperatorIsNotCountedAgainstThePlan(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t, contract.GraphReads)
 	o := s.Login(t)
 	starter, err := s.DB.CreateWorkspace(t.Context(), postgres.Workspace{Name: "small", Plan: "starter", Mode: "test"})
@@ -150,6 +154,7 @@ func TestAnOperatorIsNotCountedAgainstThePlan(t *testing.T) {
 }
 
 func TestAnOperatorSeesADeletedWorkspaceNoMore(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t, contract.GraphReads)
 	o := s.Login(t)
 	gone := s.NewWorkspace(t, "live")
@@ -176,6 +181,7 @@ func (o operatorTest) stream(t *testing.T, path string) (*http.Response, *bufio.
 }
 
 func TestAStreamEndsWithItsSession(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t, contract.GraphReads)
 	for _, path := range []string{"/admin/api/queries/events", "/admin/api/overview/stream"} {
 		o := operatorTest{s.Login(t)}
@@ -205,6 +211,7 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 }
 
 func TestAStreamEndsWithItsWorkspace(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t, contract.GraphReads)
 	o := operatorTest{s.Login(t)}
 	_, body := o.stream(t, "/admin/api/queries/events")
@@ -215,6 +222,7 @@ func TestAStreamEndsWithItsWorkspace(t *testing.T) {
 }
 
 func TestWhatOperatorsDoIsInTheTrailAndNotAmongTheUsesOfKeys(t *testing.T) {
+	t.Parallel()
 	log := &contract.Audit{}
 	page := &contract.Administration{}
 	s := contract.Start(t, log.Group, contract.GraphReads, (&contract.Commands{}).Group, func(t testing.TB, s *contract.Server) []route.Route {
@@ -311,6 +319,7 @@ func TestWhatOperatorsDoIsInTheTrailAndNotAmongTheUsesOfKeys(t *testing.T) {
 }
 
 func TestWhatCannotBeNotedIsNotDone(t *testing.T) {
+	t.Parallel()
 	page := &contract.Administration{}
 	s := contract.Start(t, page.Group)
 	o := s.Login(t)
@@ -326,6 +335,7 @@ func TestWhatCannotBeNotedIsNotDone(t *testing.T) {
 }
 
 func TestTheTrailIsKeptForItsTime(t *testing.T) {
+	t.Parallel()
 	page := &contract.Administration{Change: func(d *admin.Deps) { d.TrailKept = time.Hour }}
 	s := contract.Start(t, page.Group)
 	s.Login(t)

@@ -15,6 +15,7 @@ import (
 )
 
 func TestOperatorsAreCreatedAndDeleted(t *testing.T) {
+	t.Parallel()
 	s, page := administered(t)
 	o := s.Login(t)
 	var made struct{ ID, Name, Password string }
@@ -49,6 +50,7 @@ func TestOperatorsAreCreatedAndDeleted(t *testing.T) {
 }
 
 func TestAnotherOperatorsPasswordIsResetByWhoKnowsTheirOwn(t *testing.T) {
+	t.Parallel()
 	s, page := administered(t)
 	o := operatorTest{s.Login(t)}
 	var made struct{ ID, Name, Password string }
@@ -112,6 +114,7 @@ func TestAnotherOperatorsPasswordIsResetByWhoKnowsTheirOwn(t *testing.T) {
 
 // Guessing one's way to a reset is as limited as guessing at the login.
 func TestAPasswordIsNotGuessedByResets(t *testing.T) {
+	t.Parallel()
 	page := &contract.Administration{Change: func(d *admin.Deps) {
 		d.Attempts = admin.Attempts{PerAddress: 3, AddressWindow: 24 * time.Hour}
 	}}

@@ -23,6 +23,7 @@ func browsed(t *testing.T, s *contract.Server, path string, header map[string]st
 }
 
 func TestThePageIsServedWhateverItsAddress(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t)
 	for _, path := range []string{
 		"/admin", "/admin/", "/admin/index.html", "/admin/sources/" + uuid.NewString(), "/admin/keys?x=<script>", "/admin/apis", "/admin/%2e%2e/api/me",
@@ -75,6 +76,7 @@ func TestThePageIsServedWhateverItsAddress(t *testing.T) {
 
 // What a browser must be told of everything below /admin, whatever the answer is.
 func TestEveryAnswerOfThePageIsGuarded(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t, contract.GraphReads)
 	o := s.Login(t)
 	as := func(q contract.Request) contract.Request { return o.Request(q) }
@@ -122,6 +124,7 @@ func TestEveryAnswerOfThePageIsGuarded(t *testing.T) {
 }
 
 func TestAPageThatWasNotBuiltSaysSo(t *testing.T) {
+	t.Parallel()
 	page := &contract.Administration{Page: fstest.MapFS{".keep": {}}}
 	s := contract.Start(t, page.Group)
 	for _, path := range []string{"/admin", "/admin/keys"} {
@@ -133,6 +136,7 @@ func TestAPageThatWasNotBuiltSaysSo(t *testing.T) {
 }
 
 func TestThereIsNoPageWithoutOne(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t)
 	for _, path := range []string{"/admin", "/admin/", "/admin/api/session", "/admin/api/queries/nodes"} {
 		require.Equal(t, 404, s.DoUnchecked(t, contract.Request{Path: path}).Status, path)

@@ -50,6 +50,7 @@ func (o operatorTest) requireOut(t *testing.T) {
 type operatorTest struct{ *contract.Operator }
 
 func TestAnOperatorLogsInAndOut(t *testing.T) {
+	t.Parallel()
 	s, page := administered(t)
 	o := operatorTest{s.Login(t)}
 	var session struct {
@@ -69,6 +70,7 @@ func TestAnOperatorLogsInAndOut(t *testing.T) {
 }
 
 func TestWhatIsWrongWithALoginIsNotSaid(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t)
 	var answers []string
 	for name, text := range map[string]string{
@@ -87,6 +89,7 @@ func TestWhatIsWrongWithALoginIsNotSaid(t *testing.T) {
 }
 
 func TestALoginIsReadStrictly(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t)
 	login := func(body string) *contract.Answer {
 		return s.Do(t, contract.Request{Method: "POST", Path: sessionPath, Key: contract.None, Workspace: contract.None, Body: body})
@@ -114,6 +117,7 @@ func TestALoginIsReadStrictly(t *testing.T) {
 
 // Session fixation: what a browser was made to bring along is never a session.
 func TestALoginMakesANewSessionWhateverCookieComes(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t)
 	offered := base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("f", 32)))
 	a := s.TryLogin(t, contract.OperatorName, contract.OperatorPassword, map[string]string{"Cookie": "livegraph_session=" + offered})
@@ -135,6 +139,7 @@ func TestALoginMakesANewSessionWhateverCookieComes(t *testing.T) {
 }
 
 func TestWhatIsNoSessionIsNone(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t)
 	o := s.Login(t)
 	_, value, _ := strings.Cut(o.Cookie, "=")
@@ -151,6 +156,7 @@ func TestWhatIsNoSessionIsNone(t *testing.T) {
 }
 
 func TestTheCookieIsForThePageAlone(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t)
 	a := s.TryLogin(t, contract.OperatorName, contract.OperatorPassword, nil)
 	cookie := cookieOf(t, a)
@@ -202,6 +208,7 @@ func cookieOf(t *testing.T, a *contract.Answer) *http.Cookie {
 }
 
 func TestAnotherSiteCannotHaveAnythingDone(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t)
 	o, other := s.Login(t), s.Login(t)
 	before := len(namesOf(t, o))
@@ -238,6 +245,7 @@ func TestAnotherSiteCannotHaveAnythingDone(t *testing.T) {
 }
 
 func TestThePublicAddressIsOurOwn(t *testing.T) {
+	t.Parallel()
 	page := &contract.Administration{Change: func(d *admin.Deps) { d.PublicURL = "https://livegraph.example/sub" }}
 	s := contract.Start(t, page.Group)
 	for origin, status := range map[string]int{"https://livegraph.example": 200, "http://livegraph.example": 403, "https://livegraph.example.evil": 403} {
@@ -257,6 +265,7 @@ func namesOf(t *testing.T, o *contract.Operator) (names []string) {
 }
 
 func TestAKeyOpensNothingOfThePageAndTheCookieNothingElse(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t, contract.GraphReads)
 	o := s.Login(t)
 	for _, path := range []string{sessionPath, "/admin/api/keys", "/admin/api/queries/nodes", "/admin/api/unknown"} {
@@ -272,6 +281,7 @@ func TestAKeyOpensNothingOfThePageAndTheCookieNothingElse(t *testing.T) {
 }
 
 func TestFailedLoginsAreLimitedByAddress(t *testing.T) {
+	t.Parallel()
 	page := &contract.Administration{Change: func(d *admin.Deps) {
 		d.Attempts = admin.Attempts{PerAddress: 3, AddressWindow: 24 * time.Hour}
 	}}
@@ -305,6 +315,7 @@ func TestFailedLoginsAreLimitedByAddress(t *testing.T) {
 
 // Behind a proxy that is not trusted all callers have its address.
 func TestFailedLoginsOfOthersDoNotKeepAnOperatorOutOfTheNetworkOfTheLastLogin(t *testing.T) {
+	t.Parallel()
 	page := &contract.Administration{Change: func(d *admin.Deps) {
 		d.Attempts = admin.Attempts{PerAddress: 3, AddressWindow: 24 * time.Hour, Kept: 2}
 	}}
@@ -328,6 +339,7 @@ func TestFailedLoginsOfOthersDoNotKeepAnOperatorOutOfTheNetworkOfTheLastLogin(t 
 }
 
 func TestFailedLoginsAreLimitedByName(t *testing.T) {
+	t.Parallel()
 	page := &contract.Administration{Change: func(d *admin.Deps) {
 		d.Attempts = admin.Attempts{PerName: 3, NameWindow: 24 * time.Hour, PerAddress: 1000}
 	}}
@@ -349,6 +361,7 @@ func TestFailedLoginsAreLimitedByName(t *testing.T) {
 }
 
 func TestASessionEndsByItself(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t)
 	o := operatorTest{s.Login(t)}
 	execute(t, s, `UPDATE operator_sessions SET seen_at = now() - interval '11 hours 59 minutes'`)
@@ -364,6 +377,7 @@ func TestASessionEndsByItself(t *testing.T) {
 }
 
 func TestAPageThatNobodyUsesIsLoggedOut(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t)
 	o := operatorTest{s.Login(t)}
 	execute(t, s, `UPDATE operator_sessions SET seen_at = now() - interval '11 hours 59 minutes'`)
@@ -383,6 +397,7 @@ func TestAPageThatNobodyUsesIsLoggedOut(t *testing.T) {
 }
 
 func TestAChangeOfThePasswordEndsAllSessions(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t)
 	_, err := s.DB.CreateOperator(t.Context(), "other", password.Hash("another good password"))
 	require.NoError(t, err)
@@ -408,6 +423,7 @@ func TestAChangeOfThePasswordEndsAllSessions(t *testing.T) {
 
 // What another server's browser brings along in the header is not looked at.
 func TestAWorkspaceKeyBesideTheSessionIsIgnored(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t)
 	o := s.Login(t)
 	reader := s.NewKey(t, []uuid.UUID{s.Workspace}, request.ReadNodes)

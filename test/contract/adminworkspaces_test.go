@@ -27,6 +27,7 @@ type workspaceShown struct {
 }
 
 func TestAnOperatorLooksAfterWorkspaces(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t, contract.GraphReads)
 	o := s.Login(t)
 	var w workspaceShown
@@ -139,6 +140,7 @@ func TestWorkspacesBeyondAPageAreFound(t *testing.T) {
 }
 
 func TestWrongWorkspacesAreRefusedByField(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t)
 	o := s.Login(t)
 	starter := "/admin/api/workspaces/" + s.NewWorkspace(t, apikey.Live).String()
@@ -186,6 +188,7 @@ type keyShown struct {
 }
 
 func TestAKeysTextIsInTheAnswerThatMadeItAndInNoOther(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t)
 	o := s.Login(t)
 	var made, next keyShown
@@ -240,6 +243,7 @@ func TestAKeysTextIsInTheAnswerThatMadeItAndInNoOther(t *testing.T) {
 }
 
 func TestKeysArePagedSortedAndFoundByTheStore(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t)
 	o := s.Login(t)
 	execute(t, s, `
@@ -298,6 +302,7 @@ func TestKeysArePagedSortedAndFoundByTheStore(t *testing.T) {
 }
 
 func TestWrongKeysAreRefusedByField(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t)
 	o := s.Login(t)
 	live, sandbox := s.Workspace.String(), s.NewWorkspace(t, apikey.Test).String()
@@ -334,6 +339,7 @@ func TestWrongKeysAreRefusedByField(t *testing.T) {
 }
 
 func TestTheOverviewTellsWhatTheProcessMeasures(t *testing.T) {
+	t.Parallel()
 	registry := prometheus.NewRegistry()
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "livegraph_http_requests_total"}, []string{"route", "method", "status"})
 	up := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "livegraph_engine_up"}, []string{"engine"})

@@ -47,6 +47,7 @@ func useOf(t *testing.T, s *contract.Server, requestID string, ready func(u *aud
 }
 
 func TestEachUseOfAKeyIsInTheAuditLog(t *testing.T) {
+	t.Parallel()
 	group := &contract.Audit{}
 	cfg := contract.Config()
 	cfg.TrustedProxies = []string{"127.0.0.0/8"}
@@ -99,6 +100,7 @@ func TestEachUseOfAKeyIsInTheAuditLog(t *testing.T) {
 }
 
 func TestRequestsWithoutAKnownKeyAreCountedByAddress(t *testing.T) {
+	t.Parallel()
 	group := &contract.Audit{}
 	s := contract.Start(t, group.Group)
 	const asked = 7
@@ -123,6 +125,7 @@ func TestRequestsWithoutAKnownKeyAreCountedByAddress(t *testing.T) {
 }
 
 func TestAnAuditLogIsReadByItsWorkspaceAlone(t *testing.T) {
+	t.Parallel()
 	group := &contract.Audit{}
 	s := contract.Start(t, group.Group)
 	other := s.NewWorkspace(t, apikey.Live)
@@ -154,6 +157,7 @@ func TestAnAuditLogIsReadByItsWorkspaceAlone(t *testing.T) {
 }
 
 func TestAnAuditLogIsFilteredAndPaged(t *testing.T) {
+	t.Parallel()
 	group := &contract.Audit{}
 	s := contract.Start(t, group.Group, contract.GraphReads)
 	reader, key := s.AddKey(t, postgres.NewKey{Mode: apikey.Live, Workspaces: []uuid.UUID{s.Workspace}}, request.ReadNodes)
@@ -249,6 +253,7 @@ func badAudits() map[string]string {
 }
 
 func TestBadQuestionsToTheAuditLogAreRefused(t *testing.T) {
+	t.Parallel()
 	group := &contract.Audit{}
 	s := contract.Start(t, group.Group)
 	for query, field := range badAudits() {
@@ -280,6 +285,7 @@ func TestBadQuestionsToTheAuditLogAreRefused(t *testing.T) {
 }
 
 func TestAFullSpoolRefusesRequestsWithAKeyAlone(t *testing.T) {
+	t.Parallel()
 	group := &contract.Audit{Alone: true, Limit: 500}
 	s := contract.Start(t, group.Group)
 	var a *contract.Answer
@@ -298,6 +304,7 @@ func TestAFullSpoolRefusesRequestsWithAKeyAlone(t *testing.T) {
 }
 
 func TestAUseThatCannotBeRecordedIsNotAnswered(t *testing.T) {
+	t.Parallel()
 	group := &contract.Audit{Alone: true}
 	s := contract.Start(t, group.Group)
 	require.NoError(t, group.Spool.Close())
@@ -309,6 +316,7 @@ func TestAUseThatCannotBeRecordedIsNotAnswered(t *testing.T) {
 }
 
 func TestACommandThatWasAppliedIsNamedWhereItsUseCannotBeRecorded(t *testing.T) {
+	t.Parallel()
 	group := &contract.Audit{Alone: true}
 	writes := &contract.Commands{}
 	s := contract.Start(t, group.Group, writes.Group)
@@ -328,6 +336,7 @@ func TestACommandThatWasAppliedIsNamedWhereItsUseCannotBeRecorded(t *testing.T) 
 }
 
 func TestAStreamIsRecordedWhenItOpensAndWhenItEnds(t *testing.T) {
+	t.Parallel()
 	group := &contract.Audit{}
 	s := contract.Start(t, group.Group, contract.GraphReads)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/api/queries/events", nil)
@@ -347,6 +356,7 @@ func TestAStreamIsRecordedWhenItOpensAndWhenItEnds(t *testing.T) {
 }
 
 func TestAKeysTextIsNowhereInTheAuditLog(t *testing.T) {
+	t.Parallel()
 	group := &contract.Audit{}
 	s := contract.Start(t, group.Group)
 	secret := s.Admin[len("lg_live_")+4:]

@@ -19,6 +19,7 @@ import (
 const authentication, authorization, validation = "AUTHENTICATION_ERROR", "AUTHORIZATION_ERROR", "VALIDATION_ERROR"
 
 func TestAKeyTellsWhatItIs(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t)
 	workspace, err := s.DB.CreateWorkspace(t.Context(), postgres.Workspace{Name: "plant-7", Plan: "starter", Mode: "live", MaxSources: 5, MaxSeries: 10})
 	require.NoError(t, err)
@@ -81,6 +82,7 @@ func badAuthorizations(good string) map[string]badAuthorization {
 }
 
 func TestWithoutAValidKeyEveryPathIsUnauthorized(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	good := s.Admin
 	for name, c := range badAuthorizations(good) {
@@ -96,6 +98,7 @@ func TestWithoutAValidKeyEveryPathIsUnauthorized(t *testing.T) {
 }
 
 func TestFormsOfTheHeaderThatAreRight(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t)
 	for _, header := range []string{"Bearer " + s.Admin, "bearer " + s.Admin, "BEARER   " + s.Admin, "Bearer " + s.Admin + "  "} {
 		a := s.Do(t, contract.Request{Path: "/api/me", Key: contract.None, Header: map[string]string{"Authorization": header}})
@@ -104,6 +107,7 @@ func TestFormsOfTheHeaderThatAreRight(t *testing.T) {
 }
 
 func TestExpiredAndRevokedKeysAreUnauthorizedSoon(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	soon := time.Now().Add(700 * time.Millisecond)
 	spec := postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{s.Workspace}}
@@ -125,6 +129,7 @@ func TestExpiredAndRevokedKeysAreUnauthorizedSoon(t *testing.T) {
 }
 
 func TestWorkspacesAreCheckedAfterTheKeyAndBeforeTheScope(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	other := s.NewWorkspace(t, apikey.Live)
 	sandbox := s.NewWorkspace(t, apikey.Test)
@@ -160,6 +165,7 @@ func TestWorkspacesAreCheckedAfterTheKeyAndBeforeTheScope(t *testing.T) {
 
 // The order: key, workspace, scope, size, parse, values.
 func TestChecksComeInTheContractsOrder(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	reader := s.NewKey(t, []uuid.UUID{s.Workspace}, request.ReadNodes)
 	q := contract.Request{Method: "POST", Path: "/api/test/echo", Key: "nonsense", Workspace: "nonsense", Body: strings.Repeat("x", 2<<20)}
@@ -182,6 +188,7 @@ func TestChecksComeInTheContractsOrder(t *testing.T) {
 // them apart by much more than a look-up; that neither is answered with more
 // than the other is what a caller can see.
 func TestRefusalsLookAlike(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t)
 	spec := postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{s.Workspace}}
 	revokedText, revoked := s.AddKey(t, spec, request.Admin)

@@ -28,6 +28,7 @@ func batchOf(atomic bool, commands ...string) string {
 }
 
 func TestAnAtomicBatchIsOneChangeAndOneUndoStep(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	a, b := uuid.NewString(), uuid.NewString()
 	made := decode[batchDone](t, w.batch(t, `{"commands":[
@@ -66,6 +67,7 @@ func badLasts(id, create string) []refusal {
 }
 
 func TestAnAtomicBatchThatFailsChangesNothing(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	id := w.node(t, "a")
 	fresh := uuid.NewString()
@@ -84,6 +86,7 @@ func TestAnAtomicBatchThatFailsChangesNothing(t *testing.T) {
 }
 
 func TestTheCommandsOfASeparateBatchAreDoneEachByItself(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	id := w.node(t, "a")
 	got := decode[batchDone](t, w.batch(t, batchOf(false, updateNode(id, `"name":"b"`), deleteNode(uuid.NewString()), `{"type":"CREATE_NODE","payload":{"name":"","entityType":"object"}}`,
@@ -113,6 +116,7 @@ func TestTheCommandsOfASeparateBatchAreDoneEachByItself(t *testing.T) {
 }
 
 func TestABatchHasAThousandCommandsAtMost(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	commands := make([]string, 1001)
 	for i := range commands {
@@ -131,6 +135,7 @@ func TestABatchHasAThousandCommandsAtMost(t *testing.T) {
 }
 
 func TestABatchMayHaveEightMiB(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	command := func(size int) string {
 		return `{"type":"CREATE_NODE","payload":{"name":"a","entityType":"object","description":"` + strings.Repeat("x", size) + `"}}`

@@ -43,6 +43,7 @@ func bombs(t *testing.T) map[string][]byte {
 // What decodes to far more than a body may have stops at the limit, whatever it says of its
 // size, and leaves nothing of it in memory.
 func TestABombOfTenGigabytesIsTooLarge(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	all := bombs(t)
 	send := func(path, encoding string, body []byte) *contract.Answer {

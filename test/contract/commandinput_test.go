@@ -32,6 +32,7 @@ func badCommands(id, edge string) []refusal {
 // What the bodies of commands may be is tested beside their reader, in api/commands.
 // Here: that the routes read by it, and that what is bad changes nothing.
 func TestBadCommandsAreRefusedAndChangeNothing(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	id := w.node(t, "a")
 	edge := w.edge(t, id, id)
@@ -47,6 +48,7 @@ func TestBadCommandsAreRefusedAndChangeNothing(t *testing.T) {
 }
 
 func TestTheRoutesOfCommandsWantWhatHTTPWants(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	for _, path := range []string{executePath, batchPath} {
 		for _, c := range []struct {

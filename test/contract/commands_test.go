@@ -149,6 +149,7 @@ func read(t testing.TB, s *contract.Server, path string) *graphItem {
 }
 
 func TestANodeIsCreatedChangedAndDeleted(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	id := "0194A5B0-0000-7000-8000-00000000000A"
 	a := w.execute(t, `{"type":"CREATE_NODE","payload":{"id":"`+id+`","name":"Pump","entityType":"object","description":"of\nwater","properties":{"site":"north","n":1.50,"gone":null}}}`)
@@ -191,6 +192,7 @@ func TestANodeIsCreatedChangedAndDeleted(t *testing.T) {
 }
 
 func TestEdgesStandBetweenNodesThatStand(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	a, b := w.node(t, "a"), w.node(t, "b")
 	first := w.applied(t, `{"type":"CREATE_EDGE","payload":{"sourceId":"`+a+`","targetId":"`+b+`","relationType":"feeds","properties":{"w":1}}}`)
@@ -221,6 +223,7 @@ func TestEdgesStandBetweenNodesThatStand(t *testing.T) {
 }
 
 func TestAnotherVersionThanExpectedIsAConflict(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	a := w.node(t, "a")
 	edge := w.edge(t, a, a)
@@ -246,6 +249,7 @@ func TestAnotherVersionThanExpectedIsAConflict(t *testing.T) {
 }
 
 func TestAnotherWorkspacesResourcesAreUnknown(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	other := w.NewWorkspace(t, "live")
 	key := w.NewKey(t, []uuid.UUID{other}, request.Admin)
@@ -271,6 +275,7 @@ func TestAnotherWorkspacesResourcesAreUnknown(t *testing.T) {
 }
 
 func TestWritingWantsTheScopeOfWhatIsWritten(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	nodes, edges, reads := w.actor(t, request.WriteNodes), w.actor(t, request.WriteEdges), w.actor(t, request.ReadNodes, request.ReadEdges, request.WriteLiveData)
 	a := w.appliedAs(t, nodes, createNode("a")).Node.ID
@@ -301,6 +306,7 @@ func TestWritingWantsTheScopeOfWhatIsWritten(t *testing.T) {
 }
 
 func TestTextsOfTheGraphComeBackAsTheyWere(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	for _, text := range hostile {
 		quoted, err := json.Marshal(text)
@@ -321,6 +327,7 @@ func TestTextsOfTheGraphComeBackAsTheyWere(t *testing.T) {
 }
 
 func TestTheLimitsOfANodeAreExact(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	keys := &strings.Builder{}
 	for i := range 256 {
@@ -343,6 +350,7 @@ func TestTheLimitsOfANodeAreExact(t *testing.T) {
 }
 
 func TestAKeyThatIsRolledKeepsItsActor(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	text, key := w.AddKey(t, postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{w.Workspace}}, request.Admin)
 	made := w.appliedAs(t, text, createNode("a"))

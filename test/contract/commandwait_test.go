@@ -35,6 +35,7 @@ func (w *writer) state(t testing.TB, id string) commandState {
 }
 
 func TestWhatCameOfACommandCanBeAsked(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	made := w.applied(t, createNode("a"))
 	got := w.state(t, made.CommandID)
@@ -54,6 +55,7 @@ func TestWhatCameOfACommandCanBeAsked(t *testing.T) {
 }
 
 func TestACommandThatTakesTooLongMayStillApply(t *testing.T) {
+	t.Parallel()
 	w := startCommandsWith(t, &contract.Commands{Undecided: true})
 	send := func(path, prefer, body string) *contract.Answer {
 		return w.Do(t, contract.Request{Method: http.MethodPost, Path: path, Body: body, Header: map[string]string{"Prefer": prefer}})
@@ -92,6 +94,7 @@ func TestACommandThatTakesTooLongMayStillApply(t *testing.T) {
 }
 
 func TestWithoutTheLogACommandIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
 	broker := testenv.NewKFake(t)
 	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: broker.Brokers(), Security: broker.Security(), BufferedBytes: 64 << 20})
 	require.NoError(t, err)
@@ -131,6 +134,7 @@ func (l *silentLog) ProduceCommand(ctx context.Context, r kafka.Record) error {
 }
 
 func TestACommandThatDidNotReachTheLogIsSettled(t *testing.T) {
+	t.Parallel()
 	log := contract.OpenLog(t, testenv.NewKFake(t))
 	lossy := &silentLog{Client: log}
 	group := &contract.Commands{Log: log, Undecided: true, Change: func(d *commands.Deps) { d.Log, d.AbandonAfter = lossy, time.Millisecond }}
@@ -172,6 +176,7 @@ func TestACommandThatDidNotReachTheLogIsSettled(t *testing.T) {
 }
 
 func TestWithoutRedisCommandsAreAnsweredAllTheSame(t *testing.T) {
+	t.Parallel()
 	engine := testenv.StoppableRedis(t)
 	db, err := redis.Open(t.Context(), redis.Options{URL: engine.Address()})
 	require.NoError(t, err)

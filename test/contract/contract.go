@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/routers"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -54,12 +53,9 @@ type Server struct {
 	Stop      func()             // tells it to end, as SIGTERM does, before the test does
 	Metrics   *prometheus.Registry
 
-	doc    *openapi3.T
-	router routers.Router
-	// Of the administration page.
-	adminDoc    *openapi3.T
-	adminRouter routers.Router
-	http        *http.Client
+	contract document
+	page     document // of what the administration page calls
+	http     *http.Client
 }
 
 // Config is the configuration that servers under test have.
@@ -80,14 +76,16 @@ func Start(t testing.TB, groups ...Group) *Server {
 // StartWith is Start with another configuration.
 func StartWith(t testing.TB, cfg config.API, groups ...Group) *Server {
 	t.Helper()
-	url := testenv.Postgres(t)
+	url := testenv.MigratedPostgres(t)
 	db, err := postgres.Open(t.Context(), url, 8)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))
 	s := &Server{Postgres: url, DB: db, http: newClient()}
-	s.doc, s.router = loadContract(t)
-	s.adminDoc, s.adminRouter = loadAdminContract(t)
+	s.contract, err = loadContract()
+	require.NoError(t, err)
+	s.page, err = loadAdminContract()
+	require.NoError(t, err)
 	s.Workspace = s.NewWorkspace(t, apikey.Live)
 	s.Admin = s.NewKey(t, []uuid.UUID{s.Workspace}, request.Admin)
 	s.start(t, cfg, groups)
@@ -181,11 +179,11 @@ func (s *Server) Address() string {
 // PathsOfContract gives every method and path that the contract documents, as
 // in "GET /api/me".
 func (s *Server) PathsOfContract() map[string]*openapi3.Operation {
-	return pathsOf(s.doc)
+	return pathsOf(s.contract.doc)
 }
 
 // PathsOfPage is PathsOfContract for what the administration page calls.
-func (s *Server) PathsOfPage() map[string]*openapi3.Operation { return pathsOf(s.adminDoc) }
+func (s *Server) PathsOfPage() map[string]*openapi3.Operation { return pathsOf(s.page.doc) }
 
 func pathsOf(doc *openapi3.T) map[string]*openapi3.Operation {
 	operations := map[string]*openapi3.Operation{}

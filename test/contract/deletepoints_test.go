@@ -31,6 +31,7 @@ func (l *live) deletePoints(t testing.TB, params string) *contract.Answer {
 }
 
 func TestADeletionOfPointsIsInTheLogWhenItIsAnswered(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	s := l.createSource(t, `{"name":"boiler"}`)
 	ends := func() (sum int64) {
@@ -86,6 +87,7 @@ func badDeletions(source, gone string) map[string]string {
 }
 
 func TestWrongDeletionsOfPointsChangeNothing(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	s := l.createSource(t, `{"name":"boiler"}`)
 	gone := l.createSource(t, `{"name":"gone"}`)
@@ -122,6 +124,7 @@ func TestWrongDeletionsOfPointsChangeNothing(t *testing.T) {
 }
 
 func TestADeletionOfPointsIsRefusedWhileTheLogIsAway(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	s := l.createSource(t, `{"name":"boiler"}`)
 	l.Log.Close()

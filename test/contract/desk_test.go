@@ -50,6 +50,7 @@ func startDesk(t *testing.T, brief bool) *deskTest {
 }
 
 func TestBadQuestionsToTheDeskAreRefused(t *testing.T) {
+	t.Parallel()
 	d := startDesk(t, false)
 	for query, field := range map[string]string{
 		lettersPath + "?topic=nothing": "topic", lettersPath + "?topic=points,": "topic", lettersPath + "?state=lost": "state", lettersPath + "?workspaceId=x": "workspaceId",
@@ -113,6 +114,7 @@ func TestBadQuestionsToTheDeskAreRefused(t *testing.T) {
 
 // Nobody without a session sees or changes anything, whatever key they have.
 func TestTheDeskIsForOperators(t *testing.T) {
+	t.Parallel()
 	d := startDesk(t, false)
 	tried := 0
 	for _, rt := range d.Server.API.Routes() {

@@ -13,6 +13,7 @@ import (
 )
 
 func TestAReplayIsPlannedStartedShownAndCancelled(t *testing.T) {
+	t.Parallel()
 	d := startDesk(t, false)
 	source := decode[struct{ ID string }](t, d.Server.Do(t, contract.Request{Method: http.MethodPost, Path: "/api/live-data/sources", Body: `{"name":"pump"}`}), 201).ID
 	for n := range 3 {
@@ -68,6 +69,7 @@ func TestAReplayIsPlannedStartedShownAndCancelled(t *testing.T) {
 }
 
 func TestTheIndexesAreListedByWorkspaceAndMadeAnew(t *testing.T) {
+	t.Parallel()
 	d := startDesk(t, false)
 	other := d.Server.NewWorkspace(t, "live")
 	type state struct {

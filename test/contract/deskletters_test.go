@@ -94,6 +94,7 @@ func (d *deskTest) act(t *testing.T, what, body string) (done acted) {
 }
 
 func TestADeadLetterIsFoundShownAndPutBack(t *testing.T) {
+	t.Parallel()
 	d := startDesk(t, false)
 	source := d.refused(t, 2)
 	list, a := d.letters(t, "?topic=points&workspaceId="+d.Server.Workspace.String()+"&reason=REFUSED&from=2026-01-01T00:00:00Z")
@@ -182,6 +183,7 @@ func TestADeadLetterIsFoundShownAndPutBack(t *testing.T) {
 
 // What cannot be read says so, and is not put back.
 func TestALetterThatCannotBeReadIsShownAndStays(t *testing.T) {
+	t.Parallel()
 	d := startDesk(t, false)
 	client, err := kgo.NewClient(d.desk.Kafka.Opts(kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	require.NoError(t, err)
@@ -207,6 +209,7 @@ func TestALetterThatCannotBeReadIsShownAndStays(t *testing.T) {
 
 // Many letters are done in several requests, each of which says where to go on.
 func TestManyLettersAreDoneBitByBit(t *testing.T) {
+	t.Parallel()
 	const letters = 1200 // more than are looked at at a time
 	d := startDesk(t, true)
 	source := d.refused(t, 1)

@@ -147,6 +147,7 @@ func (w *wire) between(t *testing.T, b bad, good string, first answered, atOnce 
 // the one before. Every other one comes together with the good one that follows, as a proxy
 // may send it. After all of them the process has what it had.
 func TestWhatIsBadChangesNothingAndHarmsNothingAfterIt(t *testing.T) {
+	t.Parallel()
 	w := startWhole(t)
 	classes := slices.Concat(w.httpClasses(t), w.bodyClasses(t), w.parameterClasses(t), w.accessClasses(t))
 	for _, c := range classes { // connections and caches are there, then

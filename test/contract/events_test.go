@@ -74,6 +74,7 @@ type cascade struct {
 }
 
 func TestAHistoryHasWhatWasDoneNewestFirst(t *testing.T) {
+	t.Parallel()
 	g := startGraph(t)
 	other := g.NewWorkspace(t, "live")
 	_, first := g.change(t, g.Workspace, "a")
@@ -113,6 +114,7 @@ func TestAHistoryHasWhatWasDoneNewestFirst(t *testing.T) {
 }
 
 func TestAPageOfLargeChangesIsCutShortAndGoesOn(t *testing.T) {
+	t.Parallel()
 	g := startGraph(t)
 	for range 4 {
 		g.change(t, g.Workspace, slices.Repeat([]string{strings.Repeat("x", 512)}, 1200)...)
@@ -187,6 +189,7 @@ func (e *events) want(ids ...int64) {
 }
 
 func TestAStreamHasEachChangeOnceAndGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
 	g := startGraph(t)
 	g.change(t, g.Workspace, "before")
 	live := g.open(t, g.Admin, "", nil)
@@ -211,6 +214,7 @@ func TestAStreamHasEachChangeOnceAndGoesOnWhereItWas(t *testing.T) {
 }
 
 func TestAStreamOfAKeyThatMayNotReadAnyMoreEnds(t *testing.T) {
+	t.Parallel()
 	g := startGraph(t)
 	text, key := g.AddKey(t, postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{g.Workspace}}, request.ReadNodes, request.ReadEdges)
 	stream := g.open(t, text, "", nil)
@@ -225,6 +229,7 @@ func TestAStreamOfAKeyThatMayNotReadAnyMoreEnds(t *testing.T) {
 }
 
 func TestAStreamOfARevokedKeyEndsThoughItsReaderDoesNotRead(t *testing.T) {
+	t.Parallel()
 	group := &contract.Graph{Change: func(d *queries.Deps) { d.Patience = 2 * time.Minute }}
 	g := startGraphWith(t, group)
 	text, key := g.AddKey(t, postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{g.Workspace}}, request.ReadNodes, request.ReadEdges)
@@ -252,6 +257,7 @@ func (g *graphRows) stuck(t *testing.T, key string) {
 }
 
 func TestStreamsEndWithTheServer(t *testing.T) {
+	t.Parallel()
 	cfg := contract.Config()
 	s := contract.StartWith(t, cfg, contract.GraphReads)
 	g := &graphRows{Server: s}
@@ -265,6 +271,7 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 
 // Who does not read is let go, and what waits for him with him.
 func TestAStreamThatIsNotReadEnds(t *testing.T) {
+	t.Parallel()
 	group := &contract.Graph{Change: func(d *queries.Deps) { d.Patience = 200 * time.Millisecond }}
 	g := startGraphWith(t, group)
 	g.stuck(t, g.Admin)
@@ -273,6 +280,7 @@ func TestAStreamThatIsNotReadEnds(t *testing.T) {
 
 // A graph that came back out of a backup is behind what its readers have seen.
 func TestAReaderThatKnowsMoreThanTheJournalIsToldToBeginAgain(t *testing.T) {
+	t.Parallel()
 	g := startGraph(t)
 	streams := map[*events]int64{} // with the change that comes next
 	for newest := range int64(2) {
@@ -295,6 +303,7 @@ func TestAReaderThatKnowsMoreThanTheJournalIsToldToBeginAgain(t *testing.T) {
 }
 
 func TestABadPlaceInAStreamIsRefused(t *testing.T) {
+	t.Parallel()
 	g := startGraph(t)
 	g.change(t, g.Workspace, "a")
 	for _, text := range []string{"-1", "+1", "1.5", "x", "", "9223372036854775808", "%201"} {
@@ -315,6 +324,7 @@ func TestABadPlaceInAStreamIsRefused(t *testing.T) {
 }
 
 func TestAWorkspaceHasSoManyStreamsAndNotMore(t *testing.T) {
+	t.Parallel()
 	g := startGraph(t)
 	for range 100 {
 		g.open(t, g.Admin, "", nil)

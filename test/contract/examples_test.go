@@ -15,6 +15,7 @@ import (
 // TestTheContractsExamplesWork sends the bodies that the contract shows, in the
 // order in which a reader would try them.
 func TestTheContractsExamplesWork(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	operations := l.PathsOfContract()
 	send := func(operation, path string, status int) {
@@ -50,6 +51,7 @@ func TestTheContractsExamplesWork(t *testing.T) {
 // TestTheContractsCommandsWork does the same for commands, whose examples go on from
 // one another.
 func TestTheContractsCommandsWork(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	batch := examples(t, w.PathsOfContract()["POST "+batchPath])
 	require.Equal(t, http.StatusOK, w.batch(t, batch["example"]).Status)

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -193,15 +194,15 @@ func (s *Server) check(t testing.TB, r *http.Request, a *Answer) *Answer {
 // the administration page's own calls is there for operators as it is in the interface.
 func (s *Server) find(lookup *http.Request) (*routers.Route, map[string]string, error) {
 	if !strings.HasPrefix(lookup.URL.Path, "/admin") {
-		return s.router.FindRoute(lookup)
+		return s.contract.router.FindRoute(lookup)
 	}
-	found, params, err := s.adminRouter.FindRoute(lookup)
+	found, params, err := s.page.router.FindRoute(lookup)
 	if err == nil && (found.Path != "/admin/{asset}" || !strings.HasPrefix(lookup.URL.Path, "/admin/api/")) {
 		return found, params, nil
 	}
 	lookup.URL.Path = strings.TrimPrefix(lookup.URL.Path, "/admin")
 	lookup.URL.RawPath = ""
-	return s.router.FindRoute(lookup)
+	return s.contract.router.FindRoute(lookup)
 }
 
 func (s *Server) checkContentType(t testing.TB, found *routers.Route, a *Answer, method string) {
@@ -231,13 +232,13 @@ func (s *Server) checkFailure(t testing.TB, path string, a *Answer) {
 	t.Helper()
 	name, known := genericFailures[a.Status]
 	require.True(t, known, "status %d is none of the interface", a.Status)
-	response := s.doc.Components.Responses[name].Value
+	response := s.contract.doc.Components.Responses[name].Value
 	if strings.HasPrefix(path, "/admin") {
 		switch a.Status {
 		case http.StatusUnauthorized:
-			response = s.adminDoc.Components.Responses["NoSession"].Value
+			response = s.page.doc.Components.Responses["NoSession"].Value
 		case http.StatusForbidden:
-			response = s.adminDoc.Components.Responses["Forged"].Value
+			response = s.page.doc.Components.Responses["Forged"].Value
 		}
 	}
 	var body any
@@ -266,20 +267,24 @@ func (a *Answer) RequireFailure(t testing.TB, status int, code, message string, 
 	}
 }
 
-func loadContract(t testing.TB) (*openapi3.T, routers.Router) {
-	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(bytes.Clone(schemas.OpenAPI))
-	require.NoError(t, err)
-	doc.Servers = nil // any host
-	router, err := gorillamux.NewRouter(doc)
-	require.NoError(t, err)
-	return doc, router
+// document is a description of an interface, with what finds the operation of a request.
+type document struct {
+	doc    *openapi3.T
+	router routers.Router
 }
+
+// loadContract loads the published contract, once for all tests. Nobody changes it.
+var loadContract = sync.OnceValues(func() (document, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(bytes.Clone(schemas.OpenAPI))
+	if err != nil {
+		return document{}, err
+	}
+	return newDocument(doc)
+})
 
 // loadAdminContract loads what the administration page calls, which refers to the
 // contract.
-func loadAdminContract(t testing.TB) (*openapi3.T, routers.Router) {
-	t.Helper()
+var loadAdminContract = sync.OnceValues(func() (document, error) {
 	loader := openapi3.NewLoader()
 	loader.IsExternalRefsAllowed = true
 	loader.ReadFromURIFunc = func(_ *openapi3.Loader, uri *url.URL) ([]byte, error) {
@@ -289,11 +294,16 @@ func loadAdminContract(t testing.TB) (*openapi3.T, routers.Router) {
 		return bytes.Clone(schemas.OpenAPI), nil
 	}
 	doc, err := loader.LoadFromDataWithPath(bytes.Clone(schemas.Admin), &url.URL{Path: "admin.yaml"})
-	require.NoError(t, err)
-	doc.Servers = nil
+	if err != nil {
+		return document{}, err
+	}
+	return newDocument(doc)
+})
+
+func newDocument(doc *openapi3.T) (document, error) {
+	doc.Servers = nil // any host
 	router, err := gorillamux.NewRouter(doc)
-	require.NoError(t, err)
-	return doc, router
+	return document{doc: doc, router: router}, err
 }
 
 // CheckSchema holds a list's JSON against the contract: each item must be as the
@@ -303,6 +313,6 @@ func (s *Server) CheckSchema(t testing.TB, name, list string) {
 	var items []any
 	require.NoError(t, json.Unmarshal([]byte(list), &items))
 	for _, item := range items {
-		require.NoError(t, s.doc.Components.Schemas[name].Value.VisitJSON(item), "%s", list)
+		require.NoError(t, s.contract.doc.Components.Schemas[name].Value.VisitJSON(item), "%s", list)
 	}
 }

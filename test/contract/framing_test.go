@@ -59,6 +59,7 @@ func lyingLengths() map[string]framed {
 // is an error or a request of its own, which needs its own key. The last answer
 // of each is that of the odd request or of what follows it.
 func TestLengthsThatLieHaveOneReading(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	for name, c := range lyingLengths() {
 		t.Run(name, func(t *testing.T) {
@@ -102,6 +103,7 @@ func oddTrailers(s *contract.Server) map[string]onTheWire {
 }
 
 func TestTrailersAreNoHeaders(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	for name, c := range oddTrailers(s) {
 		t.Run(name, func(t *testing.T) {
@@ -120,6 +122,7 @@ func TestTrailersAreNoHeaders(t *testing.T) {
 }
 
 func TestABodyThatTricklesIsGivenUp(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	w := dial(t, s)
 	w.send(w.head("POST", "/api/test/echo") + jsonType + "Content-Length: 1000\r\n\r\n")
@@ -145,6 +148,7 @@ func TestABodyThatTricklesIsGivenUp(t *testing.T) {
 
 // Who is refused for what the header says is not asked for the body.
 func TestARefusedBodyIsNotAskedFor(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	for name, c := range map[string]struct {
 		path, headers string
@@ -192,6 +196,7 @@ func oddLines() map[string]onTheWire {
 }
 
 func TestOddRequestLinesAndUpgrades(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	for name, c := range oddLines() {
 		t.Run(name, func(t *testing.T) {

@@ -72,6 +72,7 @@ func (g *graphRows) deleteNode(t *testing.T, id string) {
 }
 
 func TestANodeAndAnEdgeAreReadAsTheyStand(t *testing.T) {
+	t.Parallel()
 	g := startGraph(t)
 	id := g.node(t, g.Workspace, "Pump", "object", `{"b": [1, {"y": 1.5, "x": true}], "a": "ä\"", "n": 12345678901234567890}`)
 	edge := g.edge(t, g.Workspace, id, id, "feeds", `{}`)
@@ -99,6 +100,7 @@ func TestANodeAndAnEdgeAreReadAsTheyStand(t *testing.T) {
 }
 
 func TestWhatDoesNotStandInThisWorkspaceIsNotFound(t *testing.T) {
+	t.Parallel()
 	g := startGraph(t)
 	other := g.NewWorkspace(t, "live")
 	node, edge := g.node(t, g.Workspace, "gone", "object", `{}`), uuid.NewString()
@@ -122,6 +124,7 @@ func TestWhatDoesNotStandInThisWorkspaceIsNotFound(t *testing.T) {
 type resource struct{ ID, Name, EntityType, RelationType string }
 
 func TestNodesAreFilteredByWhatIsMeantLiterally(t *testing.T) {
+	t.Parallel()
 	g := startGraph(t)
 	stranger := g.NewWorkspace(t, "live")
 	for i, text := range hostile {
@@ -164,6 +167,7 @@ func TestNodesAreFilteredByWhatIsMeantLiterally(t *testing.T) {
 }
 
 func TestEdgesAreFilteredByTheirEnds(t *testing.T) {
+	t.Parallel()
 	g := startGraph(t)
 	a, b, c := g.node(t, g.Workspace, "a", "object", `{}`), g.node(t, g.Workspace, "b", "object", `{}`), g.node(t, g.Workspace, "c", "object", `{}`)
 	ab, ba := g.edge(t, g.Workspace, a, b, "feeds", `{"w":1}`), g.edge(t, g.Workspace, b, a, "a,b", `{"w":2}`)
@@ -201,6 +205,7 @@ func TestEdgesAreFilteredByTheirEnds(t *testing.T) {
 }
 
 func TestPagesOfTheGraphAreWalkedByOffsetAndByCursor(t *testing.T) {
+	t.Parallel()
 	g := startGraph(t)
 	for i := range 7 {
 		g.node(t, g.Workspace, fmt.Sprint("n", i%3), []string{"object", "actor"}[i%2], `{}`)
@@ -281,6 +286,7 @@ func badGraphLists() map[string][]parameter {
 }
 
 func TestBadParametersOfTheGraphAreNamed(t *testing.T) {
+	t.Parallel()
 	g := startGraph(t)
 	for path, queries := range badGraphLists() {
 		for _, q := range queries {
@@ -308,6 +314,7 @@ func TestBadParametersOfTheGraphAreNamed(t *testing.T) {
 }
 
 func TestReadsOfTheGraphWantTheirScope(t *testing.T) {
+	t.Parallel()
 	g := startGraph(t)
 	id := g.node(t, g.Workspace, "a", "object", `{}`)
 	edge := g.edge(t, g.Workspace, id, id, "is", `{}`)

@@ -15,6 +15,7 @@ import (
 // What commands do is seen at once by every way of reading: by itself, in lists with
 // their totals, around a node, in histories, and on a stream.
 func TestWhatIsCommandedIsReadInEveryWay(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	stream := (&graphRows{Server: w.Server}).open(t, w.Admin, "", nil)
 	a, b := w.node(t, "ÄPFEL a"), w.node(t, "b")
@@ -83,6 +84,7 @@ func TestWhatIsCommandedIsReadInEveryWay(t *testing.T) {
 
 // A change names the first thousand edges that went with a node; all can be asked for.
 func TestAllEdgesThatWentWithANodeAreListed(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	hub, other := w.node(t, "hub"), w.node(t, "other")
 	var all []string

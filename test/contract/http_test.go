@@ -17,6 +17,7 @@ import (
 )
 
 func TestUnknownPathsAndMethods(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	for _, path := range []string{"/api", "/api/", "/api/unknown", "/api/me/", "/api/me/x", "/api//me", "/api/ME", "/api/test/items/", "/api/../me",
 		"/api/test/%2e%2e/me", "/api/me%00", "/api/me%ff", "/api/me%2f", "/api%2fme", "/%61pi/me", "/api/me;x=1", "/unknown", "/", "/api\\me"} {
@@ -37,6 +38,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 }
 
 func TestIdsThatAreNoUUIDsAreNotFound(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	id := uuid.NewString()
 	for _, bad := range []string{"x", "0", "{" + id + "}", "urn:uuid:" + id, strings.ReplaceAll(id, "-", ""), id + "0", "%20" + id, id + "%00", "..%2f" + id, "%ff",
@@ -48,6 +50,7 @@ func TestIdsThatAreNoUUIDsAreNotFound(t *testing.T) {
 }
 
 func TestParametersThatAreWrongNameWhatIsAllowed(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	for query, field := range map[string]string{
 		"limit=0": "limit", "limit=-1": "limit", "limit=x": "limit", "limit=": "limit", "limit=1.5": "limit", "limit=%205": "limit", "limit=%2B5": "limit",
@@ -69,6 +72,7 @@ func TestParametersThatAreWrongNameWhatIsAllowed(t *testing.T) {
 }
 
 func TestFailuresOfTheServerTellNothingOfIt(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	a := s.DoUnchecked(t, contract.Request{Path: "/api/test/panic"})
 	a.RequireFailure(t, 500, "INTERNAL_ERROR", "Internal server error", nil)
@@ -86,6 +90,7 @@ func TestFailuresOfTheServerTellNothingOfIt(t *testing.T) {
 }
 
 func TestHeadIsGetWithoutABody(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	for _, path := range []string{"/api/me", "/healthz", "/api/openapi.yaml", "/api/docs"} {
 		a := s.Do(t, contract.Request{Method: "HEAD", Path: path})
@@ -97,6 +102,7 @@ func TestHeadIsGetWithoutABody(t *testing.T) {
 }
 
 func TestAnswersAreCompressedOnRequest(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	plain := s.DoUnchecked(t, contract.Request{Path: "/api/test/large"})
 	require.Empty(t, plain.Header.Get("Content-Encoding"))
@@ -124,6 +130,7 @@ func TestAnswersAreCompressedOnRequest(t *testing.T) {
 }
 
 func TestBrowsersOfListedOriginsMayCall(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	preflight := func(origin, method, headers string) *contract.Answer {
 		return s.DoUnchecked(t, contract.Request{Method: "OPTIONS", Path: "/api/test/echo", Key: contract.None, Workspace: contract.None,
@@ -144,6 +151,7 @@ func TestBrowsersOfListedOriginsMayCall(t *testing.T) {
 }
 
 func TestAResourceThatTheCallerHasIsNotSentAgain(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	path := "/api/test/items/" + uuid.NewString()
 	tag := s.DoUnchecked(t, contract.Request{Path: path}).Header.Get("ETag")
@@ -153,6 +161,7 @@ func TestAResourceThatTheCallerHasIsNotSentAgain(t *testing.T) {
 }
 
 func TestEveryRequestHasItsOwnId(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t)
 	seen := map[string]bool{}
 	for range 50 {
@@ -166,6 +175,7 @@ func TestEveryRequestHasItsOwnId(t *testing.T) {
 }
 
 func TestManyAtATime(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	var wg sync.WaitGroup
 	for range 16 {

@@ -41,6 +41,7 @@ func requireReplayed(t *testing.T, first, second *contract.Answer) {
 }
 
 func TestACommandWithAKeyIsDoneOnce(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	id := w.node(t, "a")
 	first := w.Do(t, keyed(executePath, "k1", createNode("b")))
@@ -81,6 +82,7 @@ func TestACommandWithAKeyIsDoneOnce(t *testing.T) {
 }
 
 func TestAKeyIsTheActorsAndTheWorkspaces(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	other := w.NewWorkspace(t, "live")
 	both := w.NewKey(t, []uuid.UUID{w.Workspace, other}, request.Admin)
@@ -95,6 +97,7 @@ func TestAKeyIsTheActorsAndTheWorkspaces(t *testing.T) {
 }
 
 func TestAnswersThatAreNotKeptLeaveTheKeyFree(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	nodes := w.actor(t, request.WriteNodes)
 	edge := w.applied(t, createEdge(w.node(t, "a"), w.node(t, "b")))
@@ -113,6 +116,7 @@ func TestAnswersThatAreNotKeptLeaveTheKeyFree(t *testing.T) {
 // TestARetryUnderItsKeyAndItsDeadLetterPutBackAreOneEffect has commands fail internally:
 // each is a dead letter then, and its caller is told to try again.
 func TestARetryUnderItsKeyAndItsDeadLetterPutBackAreOneEffect(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	conn, err := pgx.Connect(t.Context(), w.Postgres)
 	require.NoError(t, err)
@@ -177,6 +181,7 @@ func (w *writer) nodes(t *testing.T, conn *pgx.Conn) (count int) {
 }
 
 func TestAKeyHasTheRightForm(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	longest := strings.Repeat("~", 255)
 	for key, status := range map[string]int{"!": 201, longest: 201, longest + "x": 400, "a b": 400, "é": 400, "\u00a0": 400, "a\tb": 400} {
@@ -196,6 +201,7 @@ func TestAKeyHasTheRightForm(t *testing.T) {
 }
 
 func TestWhileTheFirstRunsARepetitionIsAConflictAndThenItsOutcome(t *testing.T) {
+	t.Parallel()
 	group := &contract.Commands{Undecided: true}
 	w := startCommandsWith(t, group)
 	q := keyed(executePath, "k", createNode("a"))
@@ -237,6 +243,7 @@ func TestWhileTheFirstRunsARepetitionIsAConflictAndThenItsOutcome(t *testing.T) 
 }
 
 func TestManyAtOnceWithOneKeyAreOne(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	made := make([]string, 16)
 	var all sync.WaitGroup
@@ -257,6 +264,7 @@ func TestManyAtOnceWithOneKeyAreOne(t *testing.T) {
 }
 
 func TestASourceWithAKeyIsCreatedOnce(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	const path = "/api/live-data/sources"
 	first := l.Do(t, keyed(path, "k", `{"name":"boiler"}`))
@@ -275,6 +283,7 @@ func TestASourceWithAKeyIsCreatedOnce(t *testing.T) {
 }
 
 func TestPointsWithAKeyKeepTheirTimeOfReceipt(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	l.createSource(t, `{"name":"boiler"}`)
 	body := `{"source":"boiler","points":[{"metric":"temp","value":1}]}`
@@ -306,6 +315,7 @@ func TestPointsWithAKeyKeepTheirTimeOfReceipt(t *testing.T) {
 }
 
 func TestAKeyMeansNothingAfterADay(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	conn, err := pgx.Connect(t.Context(), l.Postgres)
 	require.NoError(t, err)

@@ -81,6 +81,7 @@ func startLiveWithLog(t *testing.T) *livelog {
 }
 
 func TestRowsAndColumnsReachTheLog(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	before := time.Now()
@@ -117,6 +118,7 @@ func TestRowsAndColumnsReachTheLog(t *testing.T) {
 }
 
 func TestRejectedPointsAreToldAndTheRestIsAccepted(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	other := l.NewWorkspace(t, apikey.Live)
@@ -179,6 +181,7 @@ func badIngest(made source) []refusal {
 }
 
 func TestIngestBodiesAreReadStrictly(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	point := func(fields string) string { return `{"points":[{"sourceId":"` + made.ID + `",` + fields + `}]}` }
@@ -204,6 +207,7 @@ func TestIngestBodiesAreReadStrictly(t *testing.T) {
 }
 
 func TestIngestTakesEncodedBodiesAndBoundsThem(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	good := []byte(`{"points":[{"sourceId":"` + made.ID + `","metric":"m","value":1}]}`)
@@ -237,6 +241,7 @@ func TestIngestTakesEncodedBodiesAndBoundsThem(t *testing.T) {
 }
 
 func TestWithTheLogStoppedIngestIsUnavailableAtOnce(t *testing.T) {
+	t.Parallel()
 	broker := testenv.NewKFake(t)
 	group := &contract.LiveData{Log: contract.OpenLog(t, broker)}
 	l := &live{Server: contract.Start(t, group.Group), LiveData: group}
@@ -256,6 +261,7 @@ func TestWithTheLogStoppedIngestIsUnavailableAtOnce(t *testing.T) {
 }
 
 func TestAChangeOfSourcesHoldsForTheNextIngest(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	send := func(source string) int {
 		return l.post(t, ingestPath, `{"points":[{"source":"`+source+`","metric":"m","value":1}]}`).Status
@@ -274,6 +280,7 @@ func TestAChangeOfSourcesHoldsForTheNextIngest(t *testing.T) {
 }
 
 func TestTheWorkspacesLimitOfSeriesRejectsPoints(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	_, err := l.DB.UpdateWorkspace(t.Context(), l.Workspace, limitOfSeries(3))
@@ -289,6 +296,7 @@ func TestTheWorkspacesLimitOfSeriesRejectsPoints(t *testing.T) {
 }
 
 func TestAQueryWaitsForItsCheckpoint(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	token := decode[accepted](t, l.post(t, ingestPath, `{"points":[{"sourceId":"`+made.ID+`","metric":"m","value":1}]}`), http.StatusCreated).Checkpoint
@@ -318,6 +326,7 @@ func TestAQueryWaitsForItsCheckpoint(t *testing.T) {
 }
 
 func TestAQueryWithACheckpointSaysWhatWasPutAside(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	token := decode[accepted](t, l.post(t, ingestPath, `{"points":[{"sourceId":"`+made.ID+`","metric":"m","value":1}]}`), http.StatusCreated).Checkpoint
@@ -344,6 +353,7 @@ func TestAQueryWithACheckpointSaysWhatWasPutAside(t *testing.T) {
 }
 
 func TestACheckpointIsOnlyGoodForItsWorkspaceAndLog(t *testing.T) {
+	t.Parallel()
 	group := &contract.LiveData{}
 	remade := false
 	group.Change = func(d *livedata.Deps) {

@@ -32,6 +32,7 @@ func badJSON() map[string]refusal {
 // The classes of bad JSON, each between what is sent and what the caller is told.
 // What the parser makes of them in detail is tested beside it, in api/request.
 func TestBadJSONIsToldApart(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	for name, c := range badJSON() {
 		t.Run(name, func(t *testing.T) {
@@ -47,6 +48,7 @@ func TestBadJSONIsToldApart(t *testing.T) {
 }
 
 func TestTextsComeBackAsTheyWere(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	for _, text := range []string{
 		"'; DROP TABLE workspaces; --", `{"$gt":""}`, "<script>alert(1)</script>", "{{7*7}}${7*7}#{7*7}", "=HYPERLINK(\"x\")", "@SUM(1)", "%_\\", "a.b['c']",

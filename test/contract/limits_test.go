@@ -41,6 +41,7 @@ func endsSoon(t *testing.T, window, needed time.Duration) {
 }
 
 func TestARequestThatFindsNoRoomCostsNothingOfThePlan(t *testing.T) {
+	t.Parallel()
 	budget := request.NewBudget(100 << 10)
 	group := &contract.Commands{Change: func(d *commands.Deps) { d.Bodies = budget }}
 	s := contract.Start(t, contract.Counted(testenv.Redis(t)), group.Group)
@@ -99,6 +100,7 @@ func ratesOf(t *testing.T, a *contract.Answer) (r rates) {
 }
 
 func TestEveryAnswerInAWorkspaceSaysWhatIsLeft(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, contract.Counted(testenv.Redis(t)), contract.GraphReads)
 	workspace, key := limited(t, s, 50, 1000, request.ReadNodes)
 	startOfAMinute(t, 10*time.Second)
@@ -144,6 +146,7 @@ func TestEveryAnswerInAWorkspaceSaysWhatIsLeft(t *testing.T) {
 }
 
 func TestAWorkspaceWithoutLimitsSaysSo(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, contract.Counted(testenv.Redis(t)), contract.GraphReads)
 	for range 3 {
 		a := s.Do(t, contract.Request{Path: "/api/queries/nodes"})
@@ -157,6 +160,7 @@ func TestAWorkspaceWithoutLimitsSaysSo(t *testing.T) {
 
 // The day's numbers are told when fewer are left in it, and it then refuses until its end.
 func TestTheDayIsToldWhenFewerAreLeftInIt(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, contract.Counted(testenv.Redis(t)), contract.GraphReads)
 	workspace, key := limited(t, s, 50, 2, request.ReadNodes)
 	day := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
@@ -185,6 +189,7 @@ func requireWait(t *testing.T, a *contract.Answer, end time.Time) {
 }
 
 func TestTheLimitComesAfterTheScopeAndBeforeTheBody(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, contract.Counted(testenv.Redis(t)), testRoutes)
 	workspace, key := limited(t, s, 1, 100, request.WriteLiveData)
 	startOfAMinute(t, 15*time.Second)
@@ -212,6 +217,7 @@ func TestTheLimitComesAfterTheScopeAndBeforeTheBody(t *testing.T) {
 
 // Clients of InfluxDB and Prometheus send again what is answered 429.
 func TestTheLimitIsToldInTheClientsOwnDialect(t *testing.T) {
+	t.Parallel()
 	live := contract.LiveData{}
 	s := contract.Start(t, contract.Counted(testenv.Redis(t)), live.Group)
 	workspace, key := limited(t, s, 1, 1, request.WriteLiveData, request.ReadLiveData)
@@ -239,6 +245,7 @@ func TestTheLimitIsToldInTheClientsOwnDialect(t *testing.T) {
 // Four processes, fifty callers each: no more than the plan's requests pass in a
 // minute, and no fewer, and a larger plan holds everywhere within a second.
 func TestThePlanHoldsOverAllProcesses(t *testing.T) {
+	t.Parallel()
 	const perMinute, callers, each = 120, 50, 3
 	counted := contract.Counted(testenv.Redis(t))
 	s := contract.Start(t, counted, contract.GraphReads)
@@ -290,6 +297,7 @@ func TestThePlanHoldsOverAllProcesses(t *testing.T) {
 }
 
 func TestFailedAuthenticationsAreRefusedByAddressButNeverAValidKey(t *testing.T) {
+	t.Parallel()
 	cfg := contract.Config()
 	cfg.AuthFailuresPerMinute, cfg.TrustedProxies = 4, []string{"127.0.0.0/8"}
 	s := contract.StartWith(t, cfg, testRoutes)
@@ -321,6 +329,7 @@ func TestFailedAuthenticationsAreRefusedByAddressButNeverAValidKey(t *testing.T)
 // Redis goes away and comes back: no answer is another for it, but that the process
 // counts alone meanwhile.
 func TestWithoutRedisThePlanHoldsInEachProcess(t *testing.T) {
+	t.Parallel()
 	engine := testenv.StoppableRedis(t)
 	s := contract.Start(t, contract.Counted(engine.Address()), contract.GraphReads)
 	workspace, key := limited(t, s, 1_000_000, 8, request.ReadNodes)

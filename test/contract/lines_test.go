@@ -50,6 +50,7 @@ func (l *live) sourceIDs(t testing.TB) map[string]string {
 }
 
 func TestLinesReachTheLogAndMakeTheirSources(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	got := decode[acceptedLines](t, l.lines(t, "?precision=s", "# a comment\n\n"+
@@ -72,6 +73,7 @@ func TestLinesReachTheLogAndMakeTheirSources(t *testing.T) {
 }
 
 func TestABadLineIsRejectedAloneAndToldByItsNumber(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	body := "m f=1 1000\n\nm f= 2000\n# comment\nm f=\"x 3000\nm g=1e999,f=2 4000\nm f=3 -1\nm f=4 5000\n"
 	got := decode[acceptedLines](t, l.lines(t, "?precision=ms", body), http.StatusCreated)
@@ -96,6 +98,7 @@ func TestABadLineIsRejectedAloneAndToldByItsNumber(t *testing.T) {
 }
 
 func TestSourcesOfLinesStopAtTheWorkspacesLimit(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	w, err := l.DB.CreateWorkspace(t.Context(), postgres.Workspace{Name: "small", Plan: "starter", Mode: "live", MaxSources: 2, MaxSeries: 100})
 	require.NoError(t, err)
@@ -140,6 +143,7 @@ func (l *live) influx(t testing.TB, w influx) (*contract.Answer, influxAnswer) {
 }
 
 func TestClientsOfInfluxDBWriteWithWhatTheyHave(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	id, key := l.Workspace.String(), l.Admin
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("telegraf:"+key))
@@ -172,6 +176,7 @@ func TestClientsOfInfluxDBWriteWithWhatTheyHave(t *testing.T) {
 }
 
 func TestClientsOfInfluxDBReadTheErrorsTheyKnow(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	id, token := l.Workspace.String(), "Token "+l.Admin
 	v2, v1 := "/api/v2/write?bucket="+id, "/write?db="+id
@@ -222,6 +227,7 @@ func TestClientsOfInfluxDBReadTheErrorsTheyKnow(t *testing.T) {
 }
 
 func TestClientsOfInfluxDBAreToldToWaitWhenTooMuchIsUnderWay(t *testing.T) {
+	t.Parallel()
 	group := &contract.LiveData{Change: func(d *livedata.Deps) { d.Bodies = request.NewBudget(1) }}
 	l := &live{Server: contract.Start(t, group.Group), LiveData: group}
 	a, read := l.influx(t, influx{path: "/api/v2/write?bucket=" + l.Workspace.String(), authorization: "Token " + l.Admin})
@@ -231,6 +237,7 @@ func TestClientsOfInfluxDBAreToldToWaitWhenTooMuchIsUnderWay(t *testing.T) {
 }
 
 func TestTheProbesOfInfluxDBAnswerWithoutAKey(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t)
 	public := contract.Request{Key: contract.None, Workspace: contract.None}
 	for _, method := range []string{http.MethodGet, http.MethodHead} {

@@ -36,6 +36,7 @@ func (l *live) unchanged(t *testing.T, made source) {
 }
 
 func TestLiveDataHasItsPathsAndNoOthers(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	for _, path := range []string{
@@ -54,6 +55,7 @@ func TestLiveDataHasItsPathsAndNoOthers(t *testing.T) {
 }
 
 func TestLiveDataSaysWhichMethodsItTakes(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	for path, allow := range map[string]string{
@@ -95,6 +97,7 @@ func TestLiveDataSaysWhichMethodsItTakes(t *testing.T) {
 }
 
 func TestEachLiveDataRouteWantsKeyAndWorkspace(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	other, sandbox := l.NewWorkspace(t, apikey.Live), l.NewWorkspace(t, apikey.Test)
@@ -132,6 +135,7 @@ func TestEachLiveDataRouteWantsKeyAndWorkspace(t *testing.T) {
 // Headers that must be there once are refused when they are there twice, even
 // with the same value: two readers might take different ones.
 func TestHeadersOfTheCallerAreGivenOnce(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	other := s.NewKey(t, []uuid.UUID{s.Workspace}, request.Admin)
 	for name, c := range map[string]struct {

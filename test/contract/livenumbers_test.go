@@ -22,6 +22,7 @@ var hugeCounts = []string{"9223372036854775808", "18446744073709551616"}
 var badCounts = []string{"", "-1", "-0", "%205", "5%20", "%2B5", "+5", "0x10", "0b1", "1e2", "1.5", "1.0", "1_000", "five", "NaN", "null", "true", "%D9%A5", "%EF%BC%95", "5%0A", "5,6"}
 
 func TestPagesAreCountedInWholeNumbers(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	for _, path := range []string{sourcesPath + "?", "/api/live-data/series?", "/api/live-data/query?" + within(time.Hour) + "&"} {
 		for _, name := range []string{"limit", "offset"} {
@@ -68,6 +69,7 @@ var badTimes = []string{
 }
 
 func TestTimesOfAQueryHaveTheirForms(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	for _, name := range []string{"from", "to"} {
 		for _, text := range append([]string{"1.5", "1e3", "-5", "-", "-0s", "-5y", "-5ms", "--5m", "-5 m", "-5M", "+5m", "5m", "now+5m", "now-", "now 5m", "NOW", "253402300800000", "1795246808290296", "1795246808290296000",
@@ -93,6 +95,7 @@ func TestTimesOfAQueryHaveTheirForms(t *testing.T) {
 }
 
 func TestTimesOfPointsHaveTheirForms(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	now := time.Now()
@@ -134,6 +137,7 @@ var badIntervals = []string{
 }
 
 func TestIntervalsHaveTheirForms(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	path := "/api/live-data/query?aggregation=count&metric=temp&" + within(time.Hour) + "&interval="
 	for _, text := range badIntervals {
@@ -151,6 +155,7 @@ func TestIntervalsHaveTheirForms(t *testing.T) {
 // The largest range that a query can have goes from 1970 to 2300: what is
 // counted in it must not overflow, whatever the unit of the answer.
 func TestTheWholeOfTimeIsCountedWithoutOverflow(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	const all = "/api/live-data/query?metric=pressure&from=0000-01-01T00:00:00Z&to=9999-12-31T23:59:59Z"
 	for _, more := range []string{"", "&order=desc", "&aggregation=avg,count", "&aggregation=count&interval=1s", "&aggregation=count&interval=30d&timezone=Europe/Berlin", "&aggregation=count&interval=1d&timezone=Asia/Kathmandu", "&aggregation=count&interval=1h&timezone=America/St_Johns",
@@ -170,6 +175,7 @@ func TestTheWholeOfTimeIsCountedWithoutOverflow(t *testing.T) {
 }
 
 func TestNumbersAreKeptExactlyOrRefused(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	path := sourcesPath + "/" + made.ID

@@ -28,6 +28,7 @@ func quoted(t *testing.T, v any) string {
 }
 
 func TestEveryTextOfASourceComesBackAsItWas(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	for i, text := range injected {
 		body := map[string]any{
@@ -48,6 +49,7 @@ func TestEveryTextOfASourceComesBackAsItWas(t *testing.T) {
 }
 
 func TestNoParameterIsTakenForAnOrder(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	for _, text := range append([]string{strings.Repeat("a", 10_000), strings.Repeat("'", 10_000)}, injected...) {
 		value := escape(text)
@@ -89,6 +91,7 @@ func TestNoParameterIsTakenForAnOrder(t *testing.T) {
 
 // Thousands of parameters, as many as a header holds, are answered.
 func TestManyParametersAreAnswered(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	repeat := func(format string, n int) string {
 		var b strings.Builder
@@ -125,6 +128,7 @@ func wrongIDs(id string) []string {
 }
 
 func TestAnIdIsAnyUUIDInItsOneForm(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	id := uuid.NewString()
 	wrong := wrongIDs(id)
@@ -165,6 +169,7 @@ func TestAnIdIsAnyUUIDInItsOneForm(t *testing.T) {
 // A field's path in details can be told apart from any other's, whatever
 // characters the names in it have.
 func TestTheFieldOfATagIsNamedUnmistakably(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	for key, field := range map[string]string{

@@ -19,6 +19,7 @@ type near struct {
 }
 
 func TestNeighborsAreListedWithTheEdgesThatLeadThere(t *testing.T) {
+	t.Parallel()
 	g := startGraph(t)
 	a, b := g.node(t, g.Workspace, "a", "object", `{}`), g.node(t, g.Workspace, "b", "process", `{}`)
 	c, d := g.node(t, g.Workspace, "c", "object", `{}`), g.node(t, g.Workspace, "d", "object", `{}`)
@@ -69,6 +70,7 @@ func badNeighbors() map[string]string {
 }
 
 func TestBadQuestionsForNeighborsAreRefused(t *testing.T) {
+	t.Parallel()
 	g := startGraph(t)
 	id := g.node(t, g.Workspace, "a", "object", `{}`)
 	path := "/api/queries/nodes/" + id + "/neighbors"

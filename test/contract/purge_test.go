@@ -14,6 +14,7 @@ import (
 )
 
 func TestADeletedNodeIsPurged(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	var made struct{ Node struct{ ID string } }
 	a := w.execute(t, createNode("Quintus"))

@@ -77,6 +77,7 @@ func (f *fixture) shapes(t *testing.T, params string) []string {
 }
 
 func TestRawPointsAreGivenAsTheyStand(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	require.Equal(t, []string{
 		"boiler pressure [1s 7]", `boiler state [1m0s on] [2m0.000001s off "now"]`,
@@ -97,6 +98,7 @@ func TestRawPointsAreGivenAsTheyStand(t *testing.T) {
 }
 
 func TestFromIsInclusiveAndToExclusive(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	ask := func(from, to string) []string {
 		return f.shapes(t, fmt.Sprintf("source=boiler&metric=temp&from=%s&to=%s", escape(from), escape(to)))
@@ -117,6 +119,7 @@ func TestFromIsInclusiveAndToExclusive(t *testing.T) {
 }
 
 func TestSelectorsCombineWithAnd(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	for query, want := range map[string]int{
 		"": 4, "sourceId=" + f.boiler.ID: 3, "sourceId=" + f.boiler.ID + "&sourceId=" + f.fan.ID: 4, "sourceId=" + f.boiler.ID + "," + uuid.NewString(): 3,
@@ -143,6 +146,7 @@ func TestSelectorsCombineWithAnd(t *testing.T) {
 }
 
 func TestTheLatestPointIsGivenHoweverOld(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	require.Equal(t, []string{"boiler pressure [1s 7]", `boiler state [2m0.000001s off "now"]`, "boiler temp room=A [3m0s 4.5]", "fan temp room=B [5m0s 101]"}, f.shapes(t, "latest=true"))
 	require.Equal(t, []string{"boiler pressure", "boiler state", "boiler temp room=A", "fan temp room=B [5m0s 101]"}, f.shapes(t, "latest=true&from="+stamp(4*time.Minute)))
@@ -150,6 +154,7 @@ func TestTheLatestPointIsGivenHoweverOld(t *testing.T) {
 }
 
 func TestAggregatesAreByBucketAndGroup(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	ask := func(params string) []string { return f.shapes(t, within(10*time.Minute)+"&"+params) }
 	require.Equal(t, []string{"boiler temp room=A [0s 2.5 2 4.5]", "fan temp room=B [0s 100.5 100.5 101]"}, ask("metric=temp&aggregation=avg,p50,max&interval=10m"),
@@ -176,6 +181,7 @@ func TestAggregatesAreByBucketAndGroup(t *testing.T) {
 }
 
 func TestBucketsWithoutPointsAreFilledAsAsked(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	ask := func(params string) []string {
 		return f.shapes(t, "from="+stamp(-time.Minute)+"&to="+stamp(5*time.Minute)+"&source=boiler&interval=1m&"+params)
@@ -194,6 +200,7 @@ func TestBucketsWithoutPointsAreFilledAsAsked(t *testing.T) {
 }
 
 func TestBucketsAreAlignedInTheTimeZone(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	key := seriesKey{source: f.fan.ID, metric: "hourly"}
 	var samples []sample
@@ -206,6 +213,7 @@ func TestBucketsAreAlignedInTheTimeZone(t *testing.T) {
 }
 
 func TestOneRawSeriesIsPagedByCursor(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	var samples []sample
 	for i := range 25 {
@@ -261,6 +269,7 @@ func TestOneRawSeriesIsPagedByCursor(t *testing.T) {
 }
 
 func TestTooManyPointsSayWhatToNarrow(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	for _, params := range []string{"pointsLimit=3&metric=temp", "pointsLimit=1&groupBy=sourceId&aggregation=sum", "pointsLimit=3&metric=temp&aggregation=avg&interval=1m",
 		"pointsLimit=100&interval=1s&aggregation=avg&fill=null", "interval=1s&aggregation=avg&fill=0&from=1970-01-01T00:00:00Z"} {
@@ -275,6 +284,7 @@ func TestTooManyPointsSayWhatToNarrow(t *testing.T) {
 }
 
 func TestAQueryThatTakesTooLongIs504(t *testing.T) {
+	t.Parallel()
 	group := &contract.LiveData{Change: func(d *livedata.Deps) { d.QueryTimeout = 30 * time.Millisecond }}
 	l := &live{Server: contract.Start(t, group.Group), LiveData: group}
 	made := l.createSource(t, `{"name":"boiler"}`)
@@ -292,6 +302,7 @@ func TestAQueryThatTakesTooLongIs504(t *testing.T) {
 
 // TestAQueryWhoseTimeEndsAnywhereIs504: before the points are asked for, too.
 func TestAQueryWhoseTimeEndsAnywhereIs504(t *testing.T) {
+	t.Parallel()
 	group := &contract.LiveData{Change: func(d *livedata.Deps) { d.QueryTimeout = time.Nanosecond }}
 	l := &live{Server: contract.Start(t, group.Group), LiveData: group}
 	made := l.createSource(t, `{"name":"boiler"}`)
@@ -325,6 +336,7 @@ func badQueries(node string) map[string]string {
 }
 
 func TestBadQueryParametersNameTheParameter(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	for query, field := range badQueries(f.node) {
 		a := f.Do(t, contract.Request{Path: "/api/live-data/query?" + query})
@@ -344,6 +356,7 @@ func TestBadQueryParametersNameTheParameter(t *testing.T) {
 }
 
 func TestSeriesAreListedWithWhatTheyHold(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.register(t, f.Workspace, seriesKey{source: f.fan.ID, metric: "empty"})
 	type series struct {
@@ -399,6 +412,7 @@ func orEmpty(text *string) *string {
 }
 
 func TestAQueryPagesThroughSeriesAndGroups(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	for i := range 120 {
 		f.register(t, f.Workspace, seriesKey{source: f.fan.ID, metric: fmt.Sprintf("m%03d", i)})

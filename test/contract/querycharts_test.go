@@ -32,6 +32,7 @@ func chosenInterval(t *testing.T, a *contract.Answer) string {
 }
 
 func TestRatesAndDeltasAreOfCounters(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.storeEvery(t, "requests", 30*time.Second, 100, 110, 130, 5, 5, 25)
 	f.storeEvery(t, "errors", 30*time.Second, 7, 8, 8, 8, 8, 9)
@@ -50,6 +51,7 @@ func TestRatesAndDeltasAreOfCounters(t *testing.T) {
 }
 
 func TestDownsampledPointsKeepTheShape(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	values := make([]float64, 5000)
 	for i := range values {
@@ -85,6 +87,7 @@ func TestDownsampledPointsKeepTheShape(t *testing.T) {
 }
 
 func TestAutoIsTheShortestRoundIntervalThatFits(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	ask := func(length time.Duration, params string) *contract.Answer {
 		a := f.Do(t, contract.Request{Path: "/api/live-data/query?metric=temp&aggregation=count&from=" + stamp(0) + "&to=" + stamp(length) + params})

@@ -321,6 +321,7 @@ func sortedInts[V any](m map[int64]V) []int64 {
 // TestQueriesAgreeWithANaiveModel draws series with overwritten points around a
 // clock change, asks random queries and compares every cell.
 func TestQueriesAgreeWithANaiveModel(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		workspace := l.NewWorkspace(t, "live")

@@ -63,6 +63,7 @@ func (l *live) sourceNames(t testing.TB) map[string]string {
 }
 
 func TestRemoteWritesReachTheLog(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	for i, path := range remoteWritePaths {
 		a := l.write(t, path, packed(up("a:1", "zone", "b").Sample(march+int64(i), 1).Sample(march+1000, promwrite.Stale()), up("b:1").Sample(march+int64(i), 0.5)), nil)
@@ -79,6 +80,7 @@ func TestRemoteWritesReachTheLog(t *testing.T) {
 }
 
 func TestRemoteWritesWithNothingToStoreAreTaken(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	metadata := promwrite.Message{}.Bytes(3, promwrite.Message{}.Varint(1, 1).Text(2, "up").Text(4, "help"))
 	for _, path := range remoteWritePaths {
@@ -91,6 +93,7 @@ func TestRemoteWritesWithNothingToStoreAreTaken(t *testing.T) {
 }
 
 func TestGoodSamplesOfARemoteWriteAreKept(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	partly := packed(up("a:1").Sample(march, 1).Sample(march+1, math.NaN()), promwrite.Labels("job", "node").Sample(march, 1),
 		up("a:1").Sample(time.Now().Add(25*time.Hour).UnixMilli(), 1), up("b:1").Bytes(4, nil))
@@ -131,6 +134,7 @@ func TestGoodSamplesOfARemoteWriteAreKept(t *testing.T) {
 }
 
 func TestRemoteWritesAreCompressedInTheUsualWays(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	plain := promwrite.Request(up("a:1").Sample(march, 1))
 	var zipped bytes.Buffer
@@ -165,6 +169,7 @@ func TestRemoteWritesAreCompressedInTheUsualWays(t *testing.T) {
 }
 
 func TestOtherMessagesThanRemoteWrite1AreUnsupported(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	good := packed(up("a:1").Sample(march, 1))
 	v2 := snappy.Encode(nil, promwrite.Message{}.Text(4, "").Text(4, "up").Bytes(5, promwrite.Message{}.Bytes(1, []byte{0, 1}).Sample(march, 1)))
@@ -190,6 +195,7 @@ func TestOtherMessagesThanRemoteWrite1AreUnsupported(t *testing.T) {
 }
 
 func TestRemoteWriteWantsKeyWorkspaceAndScope(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	other := l.NewWorkspace(t, apikey.Live)
 	send := func(q contract.Request) *contract.Answer {
@@ -211,6 +217,7 @@ func TestRemoteWriteWantsKeyWorkspaceAndScope(t *testing.T) {
 }
 
 func TestARemoteWriteWithAnIdempotencyKeyIsDoneOnce(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	for i := range 2 {
 		a := l.write(t, ingestPath, packed(up("a:1").Sample(march, 1)), map[string]string{"Idempotency-Key": "once"})
@@ -221,6 +228,7 @@ func TestARemoteWriteWithAnIdempotencyKeyIsDoneOnce(t *testing.T) {
 }
 
 func TestTheLimitOfSourcesRejectsSamples(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	_, err := l.DB.UpdateWorkspace(t.Context(), l.Workspace, limitOfSources(1))
 	require.NoError(t, err)
@@ -230,6 +238,7 @@ func TestTheLimitOfSourcesRejectsSamples(t *testing.T) {
 }
 
 func TestLinesOfJSONReachTheLog(t *testing.T) {
+	t.Parallel()
 	l := startLiveWithLog(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	send := func(path, body string) *contract.Answer {

@@ -71,6 +71,7 @@ func (a *aged) ages(t *testing.T, params string) map[string]string {
 }
 
 func TestPointsPastTheirRetentionAreInNoAnswer(t *testing.T) {
+	t.Parallel()
 	a := newAged(t)
 	const everything = "from=0&to=now"
 	all := a.ages(t, everything)
@@ -132,6 +133,7 @@ func TestPointsPastTheirRetentionAreInNoAnswer(t *testing.T) {
 }
 
 func TestPagesOfPointsEndAtTheRetention(t *testing.T) {
+	t.Parallel()
 	a := newAged(t)
 	a.keep(t, a.boiler, 41)
 	path := "/api/live-data/query?metric=age&pointsLimit=1&from=0&to=now&sourceId=" + a.boiler.ID
@@ -154,6 +156,7 @@ func TestPagesOfPointsEndAtTheRetention(t *testing.T) {
 }
 
 func TestPointsThatAreTooOldAreRejectedAndTheOthersAccepted(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	l.createSource(t, `{"name":"boiler","retentionDays":1}`)
 	now := time.Now()
@@ -189,6 +192,7 @@ func TestPointsThatAreTooOldAreRejectedAndTheOthersAccepted(t *testing.T) {
 }
 
 func TestRetentionIsAWholeNumberOfDaysUpToACentury(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	s := l.createSource(t, `{"name":"boiler"}`)
 	for text, status := range map[string]int{
@@ -205,6 +209,7 @@ func TestRetentionIsAWholeNumberOfDaysUpToACentury(t *testing.T) {
 }
 
 func TestADeletedSourcesSeriesLeaveTheirRoomToOthers(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	_, err := l.DB.UpdateWorkspace(t.Context(), l.Workspace, postgres.WorkspaceChange{MaxSeries: ptr(int64(2)), MaxSources: ptr(int64(2))})
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestTheRoutesAndTheContractAreTheSame(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, groups()...)
 	documented := s.PathsOfContract()
 	served := map[string]bool{}
@@ -50,6 +51,7 @@ func TestTheRoutesAndTheContractAreTheSame(t *testing.T) {
 }
 
 func TestRequestsThatWriteAreHeldApartFromOthers(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, groups()...)
 	of := map[route.Work][]string{}
 	for _, rt := range s.API.Routes() {
@@ -62,6 +64,7 @@ func TestRequestsThatWriteAreHeldApartFromOthers(t *testing.T) {
 }
 
 func TestTheContractAndItsPageNeedNoKeyAndNoInternet(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t)
 	public := contract.Request{Key: contract.None, Workspace: contract.None}
 	get := func(path string) *contract.Answer {
@@ -89,6 +92,7 @@ func TestTheContractAndItsPageNeedNoKeyAndNoInternet(t *testing.T) {
 }
 
 func TestAnUnchangedContractIsNotSentAgain(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t)
 	first := s.Do(t, contract.Request{Path: "/api/openapi.yaml"})
 	tag := first.Header.Get("ETag")
@@ -102,6 +106,7 @@ func TestAnUnchangedContractIsNotSentAgain(t *testing.T) {
 }
 
 func TestProbesAreOnlyAStatus(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t)
 	for path, body := range map[string]string{"/healthz": `{"status":"ok"}`, "/readyz": `{"status":"ready"}`} {
 		a := s.Do(t, contract.Request{Path: path, Key: contract.None, Workspace: contract.None})

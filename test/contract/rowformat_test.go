@@ -27,6 +27,7 @@ func (l *live) rowsOf(t *testing.T, params, contentType string, header map[strin
 }
 
 func TestCSVHasARowAPointInTheOrderOfTimeOverAllSeries(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	raw := within(10*time.Minute) + "&format=csv"
 	a := f.rowsOf(t, raw, "text/csv", nil)
@@ -61,6 +62,7 @@ func TestCSVHasARowAPointInTheOrderOfTimeOverAllSeries(t *testing.T) {
 }
 
 func TestNDJSONHasAnObjectAPoint(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	a := f.rowsOf(t, within(10*time.Minute)+"&format=ndjson&aggregation=avg,count&interval=2m&fill=null&sourceId="+f.fan.ID, "application/x-ndjson", nil)
 	row := func(at time.Duration, cells string) string {
@@ -73,6 +75,7 @@ func TestNDJSONHasAnObjectAPoint(t *testing.T) {
 }
 
 func TestTheAcceptHeaderChoosesTheFormUnlessTheParameterDoes(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	for accept, want := range map[string]string{
 		"text/csv":                             "text/csv",
@@ -95,6 +98,7 @@ func TestTheAcceptHeaderChoosesTheFormUnlessTheParameterDoes(t *testing.T) {
 }
 
 func TestFurtherPagesOfRowsAreInTheLinkHeader(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	seen := map[string]bool{}
 	for next := "/api/live-data/query?" + within(10*time.Minute) + "&format=csv&limit=1"; next != ""; {
@@ -117,6 +121,7 @@ func TestFurtherPagesOfRowsAreInTheLinkHeader(t *testing.T) {
 // TestAPageOfRowsHasUpTo10000Series reads the newest points of more series than a page of
 // JSON has in one request.
 func TestAPageOfRowsHasUpTo10000Series(t *testing.T) {
+	t.Parallel()
 	const series = 120
 	l := startLive(t)
 	made := l.createSource(t, `{"name":"wide"}`)
@@ -154,6 +159,7 @@ func nextLink(t *testing.T, a *contract.Answer) string {
 }
 
 func TestNoTextOfATenantIsAFormulaInCSV(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	texts := []string{`=HYPERLINK("http://x","y")`, "+1+1", "-2+3", "@SUM(A1)", "'quoted", "\t=1", "plain", "a,b", "line\nbreak", ""}
 	s := l.createSource(t, `{"name":"=cmd|'/c calc'!A1","tags":{}}`)
@@ -177,6 +183,7 @@ func TestNoTextOfATenantIsAFormulaInCSV(t *testing.T) {
 }
 
 func TestCSVHasABoundedNumberOfColumns(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	s := l.createSource(t, `{"name":"many"}`)
 	for i := range 5 {

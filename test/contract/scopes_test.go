@@ -92,6 +92,7 @@ func sameScopes(t *testing.T, rt route.Route, want needs) {
 // Every route of the interface under every scope: one that is enough passes, any other
 // is refused with what would be enough, and so is none at all.
 func TestEachRouteWantsItsScope(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, groups()...)
 	keys := map[request.Scope]string{}
 	for _, scope := range request.Scopes {
@@ -161,6 +162,7 @@ func passes(t *testing.T, s *contract.Server, rt route.Route, path, key string) 
 
 // A key without any scope may ask who it is, and so may every other.
 func TestWhoAmIWantsNoScope(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t)
 	for _, scopes := range append([][]request.Scope{nil}, [][]request.Scope{request.Scopes[:1], request.Scopes}...) {
 		key := s.NewKey(t, []uuid.UUID{s.Workspace}, scopes...)
@@ -170,6 +172,7 @@ func TestWhoAmIWantsNoScope(t *testing.T) {
 
 // Every command under every scope: what a command needs depends on what it does.
 func TestEachCommandWantsItsScope(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, (&contract.Commands{}).Group)
 	keys := map[request.Scope]string{}
 	for _, scope := range request.Scopes {

@@ -194,6 +194,7 @@ func (s *searcher) untilReady(t testing.TB) indexStatus {
 }
 
 func TestSearchFindsByWordsAndMeaningAndPages(t *testing.T) {
+	t.Parallel()
 	s := startSearch(t)
 	ids := s.plant(t)
 
@@ -256,6 +257,7 @@ func jsonOf(t testing.TB, value any) string {
 }
 
 func TestSearchesShowOnlyWhatPassesTheFilters(t *testing.T) {
+	t.Parallel()
 	s := startSearch(t)
 	s.plant(t)
 	const query = `"query":"Pump 7 cooling water northern loop hall tower","limit":100`
@@ -287,6 +289,7 @@ func TestSearchesShowOnlyWhatPassesTheFilters(t *testing.T) {
 }
 
 func TestAnyTextIsAQuery(t *testing.T) {
+	t.Parallel()
 	s := startSearch(t)
 	s.plant(t)
 	for _, query := range []string{
@@ -308,6 +311,7 @@ func TestAnyTextIsAQuery(t *testing.T) {
 }
 
 func TestTwoWorkspacesWithTheSameTextsNeverSeeEachOther(t *testing.T) {
+	t.Parallel()
 	s := startSearch(t)
 	mine := s.plant(t)
 	other := s.NewWorkspace(t, apikey.Live)
@@ -334,6 +338,7 @@ func TestTwoWorkspacesWithTheSameTextsNeverSeeEachOther(t *testing.T) {
 }
 
 func TestADeletedNodeIsNotFoundAndFoundAgainWhenItIsBack(t *testing.T) {
+	t.Parallel()
 	s := startSearch(t)
 	ids := s.plant(t)
 	// Deleted is deleted at once, whatever the indexes have.

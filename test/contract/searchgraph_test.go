@@ -27,6 +27,7 @@ func hitNamed(t testing.TB, hits []searchHit, name string) *searchHit {
 }
 
 func TestHybridSearchWalksFromWhatItFinds(t *testing.T) {
+	t.Parallel()
 	s := startSearch(t)
 	ids := s.plant(t)
 
@@ -67,6 +68,7 @@ func TestHybridSearchWalksFromWhatItFinds(t *testing.T) {
 }
 
 func TestHybridSearchShowsEdgesAmongTheHits(t *testing.T) {
+	t.Parallel()
 	s := startSearch(t)
 	ids := s.plant(t)
 	self := s.relate(t, ids["Cooling"], "controls", ids["Cooling"])
@@ -86,6 +88,7 @@ func TestHybridSearchShowsEdgesAmongTheHits(t *testing.T) {
 }
 
 func TestAHubDoesNotHoldASearchUp(t *testing.T) {
+	t.Parallel()
 	s := startSearch(t)
 	hub := s.node(t, "Hub")
 	conn, err := pgx.Connect(t.Context(), s.Postgres)
@@ -114,6 +117,7 @@ func TestAHubDoesNotHoldASearchUp(t *testing.T) {
 }
 
 func TestWithoutMilvusSearchesGoOnByWords(t *testing.T) {
+	t.Parallel()
 	engine := testenv.StoppableMilvus(t)
 	s := startSearchWith(t, &contract.Search{Milvus: engine.Address()})
 	s.plant(t)
@@ -143,6 +147,7 @@ func TestWithoutMilvusSearchesGoOnByWords(t *testing.T) {
 }
 
 func TestWithoutTheEmbedderSearchesGoOnByWords(t *testing.T) {
+	t.Parallel()
 	s := startSearch(t)
 	s.plant(t)
 	s.Embedder.(*contract.Switch).Off.Store(true)
@@ -157,6 +162,7 @@ func TestWithoutTheEmbedderSearchesGoOnByWords(t *testing.T) {
 }
 
 func TestAnAdministratorHasTheirOwnWorkspaceIndexedAnewOnly(t *testing.T) {
+	t.Parallel()
 	s := startSearch(t)
 	s.plant(t)
 	before, err := s.DB.LastReindex(t.Context())
@@ -189,6 +195,7 @@ func TestAnAdministratorHasTheirOwnWorkspaceIndexedAnewOnly(t *testing.T) {
 }
 
 func TestHybridSearchShowsTheLatestValuesOfLinkedSources(t *testing.T) {
+	t.Parallel()
 	group := &contract.Search{Log: contract.OpenLog(t, testenv.NewKFake(t))}
 	data, commands := &contract.LiveData{Log: group.Log}, &contract.Commands{Log: group.Log}
 	s := contract.Start(t, data.Group, commands.Group, contract.GraphReads, func(t testing.TB, s *contract.Server) []route.Route {

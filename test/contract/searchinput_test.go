@@ -118,6 +118,7 @@ func hybridRefusals() []refusal {
 }
 
 func TestSearchesThatBreakARuleAreRefusedAndNameTheField(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, (&contract.Search{Unindexed: true}).Group)
 	try := func(path string, list []refusal) {
 		for _, r := range list {
@@ -146,6 +147,7 @@ func TestSearchesThatBreakARuleAreRefusedAndNameTheField(t *testing.T) {
 }
 
 func TestSearchesAreReadLikeOtherBodies(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, (&contract.Search{Unindexed: true}).Group)
 	for _, path := range []string{searchPath, hybridPath} {
 		post := func(change func(*contract.Request)) *contract.Answer {
@@ -166,6 +168,7 @@ func TestSearchesAreReadLikeOtherBodies(t *testing.T) {
 }
 
 func TestEachSearchRouteWantsItsScopes(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, (&contract.Search{Unindexed: true}).Group)
 	key := func(scopes ...request.Scope) string { return s.NewKey(t, []uuid.UUID{s.Workspace}, scopes...) }
 	const plain, live = `{"query":"a","hops":9}`, `{"query":"a","hops":9,"includeLiveData":true}` // refused for its values once the key has passed

@@ -32,6 +32,7 @@ func miniLM(t *testing.T) embed.Embedder {
 }
 
 func TestWhatIsSaidInOtherWordsIsFound(t *testing.T) {
+	t.Parallel()
 	s := startSearchWith(t, &contract.Search{Embedder: miniLM(t)})
 	pairs, err := paraphrases.Pairs()
 	require.NoError(t, err)

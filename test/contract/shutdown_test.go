@@ -21,6 +21,7 @@ import (
 
 // Readiness goes first, what is in flight is answered, then the door is closed.
 func TestAServerThatEndsAnswersWhatIsInFlight(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t)
 	cfg := contract.Config()
 	server, err := api.New(api.Deps{Config: cfg, Version: "test", Keys: s.Auth, Account: s.DB, Routes: testRoutes(t, s)})
@@ -59,6 +60,7 @@ func TestAServerThatEndsAnswersWhatIsInFlight(t *testing.T) {
 // A client that goes on sending on its kept-alive connection is answered until the
 // door is closed: no request of its meets a connection that ends at that moment.
 func TestKeptConnectionsEndWithAnAnswer(t *testing.T) {
+	t.Parallel()
 	cfg := contract.Config()
 	cfg.ShutdownTimeout = 4 * time.Second
 	server, err := api.New(api.Deps{Config: cfg, Version: "test", ProbesOnly: true})
@@ -105,6 +107,7 @@ func TestKeptConnectionsEndWithAnAnswer(t *testing.T) {
 
 // Connections that never brought a request are closed, not waited for.
 func TestConnectionsToSpareDoNotHoldUpTheEnd(t *testing.T) {
+	t.Parallel()
 	cfg := contract.Config()
 	cfg.ShutdownTimeout = 8 * time.Second // more than net/http's five, so that none is cut off for lack of time
 	cfg.ReadTimeout = time.Minute         // nor this ends it
@@ -130,6 +133,7 @@ func TestConnectionsToSpareDoNotHoldUpTheEnd(t *testing.T) {
 }
 
 func TestMoreConnectionsThanAllowedWait(t *testing.T) {
+	t.Parallel()
 	cfg := contract.Config()
 	cfg.MaxConnections = 4
 	s := contract.StartWith(t, cfg)

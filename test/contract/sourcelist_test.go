@@ -17,6 +17,7 @@ import (
 )
 
 func TestSourcesAreListedFilteredSortedAndPaged(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	node := uuid.NewString()
 	for i, text := range hostile {
@@ -107,6 +108,7 @@ func nextCursor(t testing.TB, a *contract.Answer) *string {
 }
 
 func TestACursorIsOnlyGoodForItsListFilterAndSort(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	for i := range 3 {
 		l.createSource(t, fmt.Sprintf(`{"name":"s%d"}`, i))
@@ -142,6 +144,7 @@ func badSourceLists() map[string]string {
 }
 
 func TestBadParametersOfTheSourceListNameTheParameter(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	for query, field := range badSourceLists() {
 		a := l.Do(t, contract.Request{Path: "/api/live-data/sources?" + strings.ReplaceAll(query, " ", "%20")})
@@ -159,6 +162,7 @@ func TestBadParametersOfTheSourceListNameTheParameter(t *testing.T) {
 }
 
 func TestSourcesAreListedWhileTheStoreOfPointsIsDown(t *testing.T) {
+	t.Parallel()
 	server := testenv.StoppableClickHouse(t)
 	points, err := clickhouse.Open(t.Context(), server.Address())
 	require.NoError(t, err)

@@ -28,6 +28,7 @@ var hostile = []string{
 }
 
 func TestASourceIsCreatedReadChangedAndDeleted(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	id := "0194A5B0-0000-7000-8000-00000000000A"
 	a := l.post(t, "/api/live-data/sources", `{"id":"`+id+`","name":"boiler","description":"in the\ncellar","nodeId":"`+uuid.NewString()+`",
@@ -79,6 +80,7 @@ func TestASourceIsCreatedReadChangedAndDeleted(t *testing.T) {
 }
 
 func TestNamesAndIdsOfSourcesAreTakenOnce(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	first := l.createSource(t, `{"name":"boiler"}`)
 	l.createSource(t, `{"name":"Boiler"}`) // another name
@@ -135,6 +137,7 @@ func badSources(made source) (both, onlyPost, onlyPatch []refusal) {
 }
 
 func TestSourceBodiesAreReadStrictly(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	path := "/api/live-data/sources/" + made.ID
@@ -167,6 +170,7 @@ func TestSourceBodiesAreReadStrictly(t *testing.T) {
 }
 
 func TestIdsInPathsThatAreNoUUIDAreNotFound(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	for _, id := range []string{
@@ -182,6 +186,7 @@ func TestIdsInPathsThatAreNoUUIDAreNotFound(t *testing.T) {
 }
 
 func TestStatusFollowsWhenASourceWasLastHeardFrom(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	quick, slow, silent := l.createSource(t, `{"name":"quick","intervalSeconds":10}`), l.createSource(t, `{"name":"slow"}`), l.createSource(t, `{"name":"silent"}`)
 	now := time.Now().UTC().Truncate(time.Microsecond)
@@ -213,6 +218,7 @@ func TestStatusFollowsWhenASourceWasLastHeardFrom(t *testing.T) {
 }
 
 func TestTheWorkspacesLimitOfSourcesIsNamed(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	_, err := l.DB.UpdateWorkspace(t.Context(), l.Workspace, postgres.WorkspaceChange{MaxSources: ptr(int64(1))})
 	require.NoError(t, err)
@@ -224,6 +230,7 @@ func TestTheWorkspacesLimitOfSourcesIsNamed(t *testing.T) {
 }
 
 func TestEachLiveDataRouteWantsItsScope(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	made := l.createSource(t, `{"name":"a"}`)
 	path := "/api/live-data/sources/" + made.ID
@@ -255,6 +262,7 @@ func TestEachLiveDataRouteWantsItsScope(t *testing.T) {
 }
 
 func TestAnotherWorkspacesSourcesDoNotExist(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	mine := l.createSource(t, `{"name":"canary","tags":{"k":"v"}}`)
 	l.store(t, l.Workspace, seriesKey{source: mine.ID, metric: "canarymetric"}, sample{time.Now().Add(-time.Minute).UnixMicro(), 424242.0, 1})
@@ -287,6 +295,7 @@ func TestAnotherWorkspacesSourcesDoNotExist(t *testing.T) {
 }
 
 func TestADeletedSourceIsToldToTheLog(t *testing.T) {
+	t.Parallel()
 	l := startLive(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	l.store(t, l.Workspace, seriesKey{source: made.ID, metric: "m"}, sample{at(0), 1.0, 1})
@@ -306,6 +315,7 @@ func TestADeletedSourceIsToldToTheLog(t *testing.T) {
 }
 
 func TestADeletionOutlivesAnOutageOfTheLog(t *testing.T) {
+	t.Parallel()
 	broker := testenv.NewKFake(t)
 	group := &contract.LiveData{Log: contract.OpenLog(t, broker)}
 	l := &live{Server: contract.Start(t, group.Group), LiveData: group}

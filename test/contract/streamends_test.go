@@ -22,6 +22,7 @@ import (
 )
 
 func TestAStreamOfPointsEndsWithItsKeyWithinASecond(t *testing.T) {
+	t.Parallel()
 	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
 	s := l.createSource(t, `{"name": "s"}`)
 	text, key := l.AddKey(t, postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{l.Workspace}}, request.ReadLiveData)
@@ -47,6 +48,7 @@ func TestAStreamOfPointsEndsWithItsKeyWithinASecond(t *testing.T) {
 }
 
 func TestStreamsOfPointsEndWithTheServer(t *testing.T) {
+	t.Parallel()
 	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
 	stream := l.follow(t, "").begun()
 	began := time.Now()
@@ -95,6 +97,7 @@ func (l *live) fill(t *testing.T, source string, requests int) {
 // Who does not read loses the stream and nothing else: nobody waits for him, and he
 // can go on where he was.
 func TestASlowReaderIsDroppedWhileTheOthersGoOn(t *testing.T) {
+	t.Parallel()
 	const requests = 14
 	group := &contract.LiveData{Limits: tail.Limits{BufferedBytes: 4 << 20}, Change: func(d *livedata.Deps) { d.Patience = 2 * time.Minute }}
 	l := startLiveOn(t, testenv.NewKFake(t), group)
@@ -167,6 +170,7 @@ func (s *pointStream) count() (points int, end sse) {
 }
 
 func TestSoManyStreamsOfPointsAndNotMore(t *testing.T) {
+	t.Parallel()
 	group := &contract.LiveData{Limits: tail.Limits{Streams: 4, OfWorkspace: 3, OfKey: 2}}
 	l := startLiveOn(t, testenv.NewKFake(t), group)
 	other := l.NewWorkspace(t, "live")
@@ -191,6 +195,7 @@ func TestSoManyStreamsOfPointsAndNotMore(t *testing.T) {
 }
 
 func TestBadParametersOfAStreamNameTheParameter(t *testing.T) {
+	t.Parallel()
 	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
 	s := l.follow(t, "metric=m&metric=n").begun()
 	for query, field := range map[string]string{
@@ -213,6 +218,7 @@ func TestBadParametersOfAStreamNameTheParameter(t *testing.T) {
 }
 
 func TestAStreamOutlivesAnOutageOfTheLog(t *testing.T) {
+	t.Parallel()
 	k := testenv.NewKFake(t)
 	l := startLiveOn(t, k, &contract.LiveData{})
 	s := l.createSource(t, `{"name": "s"}`)

@@ -27,6 +27,7 @@ func requireConflict(t *testing.T, a *contract.Answer, reason string) {
 }
 
 func TestCommandsAreUndoneAndRedone(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	requireConflict(t, w.execute(t, undo), "nothing_to_undo")
 	requireConflict(t, w.execute(t, redo), "nothing_to_redo")
@@ -60,6 +61,7 @@ func TestCommandsAreUndoneAndRedone(t *testing.T) {
 }
 
 func TestANewCommandClearsWhatTheActorCouldRedo(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	id := w.node(t, "a")
 	w.applied(t, updateNode(id, `"name":"b"`))
@@ -70,6 +72,7 @@ func TestANewCommandClearsWhatTheActorCouldRedo(t *testing.T) {
 }
 
 func TestEachActorUndoesItsOwnCommandsUnlessTheWorkspacesAreMeant(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	ann, bob := w.actor(t), w.actor(t)
 	first := w.appliedAs(t, ann, createNode("ann's"))
@@ -89,6 +92,7 @@ func TestEachActorUndoesItsOwnCommandsUnlessTheWorkspacesAreMeant(t *testing.T) 
 }
 
 func TestWhatOthersHaveChangedSinceBlocksAnUndo(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	ann, bob := w.actor(t), w.actor(t)
 	id := w.appliedAs(t, ann, createNode("a")).Node.ID
@@ -117,6 +121,7 @@ func TestWhatOthersHaveChangedSinceBlocksAnUndo(t *testing.T) {
 }
 
 func TestUndoingADeletionBringsBackTheNodeAndItsEdges(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	ann, bob := w.actor(t), w.actor(t)
 	a, b, c := w.appliedAs(t, ann, createNode("a")).Node.ID, w.appliedAs(t, bob, createNode("b")).Node.ID, w.appliedAs(t, bob, createNode("c")).Node.ID
@@ -140,6 +145,7 @@ func TestUndoingADeletionBringsBackTheNodeAndItsEdges(t *testing.T) {
 
 // The stacks show the newest hundred: what is undone uncovers what stands below.
 func TestAHundredCommandsCanBeUndone(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	made := w.applied(t, createNode("a"))
 	id := made.Node.ID
@@ -159,6 +165,7 @@ func TestAHundredCommandsCanBeUndone(t *testing.T) {
 }
 
 func TestACommandThatStandsIsUndoneAfterAHundredThatWereUndone(t *testing.T) {
+	t.Parallel()
 	w := startCommands(t)
 	made := w.applied(t, createNode("a"))
 	for range 105 {

@@ -173,6 +173,7 @@ func badOnTheWire() map[string]onTheWire {
 // A bad request between two good ones on one connection: the second good one is
 // answered as the first was, or the connection was closed in between, openly.
 func TestABadRequestHarmsNoOtherOnItsConnection(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	post := func(headers, body string) string {
 		return headers + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
@@ -217,6 +218,7 @@ func numbered(n int) string {
 }
 
 func TestABodyThatDoesNotComeIsGivenUp(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	w := dial(t, s)
 	w.send(w.head("POST", "/api/test/echo") + jsonType + "Content-Length: 100\r\n\r\n{")
@@ -235,6 +237,7 @@ func TestABodyThatDoesNotComeIsGivenUp(t *testing.T) {
 }
 
 func TestABodyCutOffHarmsNobody(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	w := dial(t, s)
 	w.send(w.head("POST", "/api/test/echo") + jsonType + "Content-Length: 100\r\n\r\n{")
@@ -244,6 +247,7 @@ func TestABodyCutOffHarmsNobody(t *testing.T) {
 }
 
 func TestExpectContinueIsAnsweredOnlyToWhoMaySend(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	w := dial(t, s)
 	w.send(w.head("POST", "/api/test/echo") + jsonType + "Expect: 100-continue\r\nContent-Length: 12\r\n\r\n")
@@ -266,6 +270,7 @@ func TestExpectContinueIsAnsweredOnlyToWhoMaySend(t *testing.T) {
 // an error that ends the connection, or, where RFC 9112 (6.3) says how to read
 // them, that one. What follows is a request of its own and needs its own key.
 func TestSmugglingPairsHaveOneReading(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	for name, framing := range map[string]string{
 		"length and chunks": "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG",
@@ -288,6 +293,7 @@ func TestSmugglingPairsHaveOneReading(t *testing.T) {
 }
 
 func TestNoHeaderOfAnAnswerCanBeForged(t *testing.T) {
+	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	for _, path := range []string{"/api/%0d%0aSet-Cookie:%20a=b", "/api/test/items?x%0d%0aSet-Cookie:%20a=b=1", "/api/test/items?limit=1%0d%0aSet-Cookie:%20a=b"} {
 		a := s.DoUnchecked(t, contract.Request{Path: path})

@@ -134,6 +134,7 @@ func (s *server) requireAudited(want map[string]int) {
 // every request whose answer a client received is in the audit log, with its status and
 // once; and the key that was used is in no file but the one that gives it to its owner.
 func TestEveryAnswerIsInTheAuditLogAfterKills(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	source := s.createSource("pump")
@@ -178,6 +179,7 @@ func requireNowhere(t *testing.T, dir, key string) {
 // TestAuditRecordsWaitForKafka: while Kafka is down, requests that need no log go on,
 // and a kill changes nothing; their records come when it is back, each once.
 func TestAuditRecordsWaitForKafka(t *testing.T) {
+	t.Parallel()
 	kafka := testenv.NewKFake(t)
 	s := newServer(t)
 	s.Env = kafka.Settings()

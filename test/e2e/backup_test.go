@@ -23,6 +23,7 @@ import (
 // is the same in every respect. Of the one under load everything is there that was
 // acknowledged before the backup began, nothing twice, and its events add up to its graph.
 func TestABackupOfARunningSystemIsRestored(t *testing.T) {
+	t.Parallel()
 	a := newServer(t)
 	a.Start()
 	still := a.furnish()

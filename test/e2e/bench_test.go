@@ -25,6 +25,7 @@ type benchReport struct {
 // TestBenchMeasuresAndCleansUp makes loads in a workspace of their own and with a
 // given key, and finds nothing left.
 func TestBenchMeasuresAndCleansUp(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	small := []string{"bench", "--points", "20000", "--batch", "500", "--series", "1000", "--sources", "20"}
@@ -74,6 +75,7 @@ func TestBenchMeasuresAndCleansUp(t *testing.T) {
 // TestBenchSendsEveryFormat: each of them is taken whole, and is of the sources that
 // the load has made.
 func TestBenchSendsEveryFormat(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	s.Env = []string{"LIVEGRAPH_BENCH_KEY=" + s.First.AdminKey}

@@ -17,6 +17,7 @@ import (
 // TestKeysAndWorkspacesByCommandLine walks an operator's path: a workspace, a
 // key of one scope, its use, its refusal elsewhere, its end.
 func TestKeysAndWorkspacesByCommandLine(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 
@@ -77,6 +78,7 @@ func TestKeysAndWorkspacesByCommandLine(t *testing.T) {
 
 // TestToolsSayWhatToDoWithoutAServer: an error is a sentence that helps.
 func TestToolsSayWhatToDoWithoutAServer(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	output, code := s.RunCLI("workspaces", "list")
 	require.Equal(t, 1, code)
@@ -85,6 +87,7 @@ func TestToolsSayWhatToDoWithoutAServer(t *testing.T) {
 
 // TestDoctorFindsEveryEngine on a server of the embedded editions.
 func TestDoctorFindsEveryEngine(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	var findings []struct{ Name, Status, Detail string }
@@ -106,6 +109,7 @@ func TestDoctorFindsEveryEngine(t *testing.T) {
 // TestTheDemoFillsTheWorkspace runs the demo for a few seconds and finds this
 // machine's metrics and its graph through the public interface.
 func TestTheDemoFillsTheWorkspace(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	output := s.CLI("demo", "--duration", "6s", "--plain")

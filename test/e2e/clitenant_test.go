@@ -14,6 +14,7 @@ import (
 // TestAWorkspaceIsLookedIntoByCommandLine: sources, points, graph, undo and search
 // without a key, as the interface answers them.
 func TestAWorkspaceIsLookedIntoByCommandLine(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	pump, boiler := uuid.New(), uuid.New()

@@ -248,6 +248,7 @@ func normal(lines []exampleLine, source string) (last exampleLine) {
 
 // TestThePythonExampleKnowsTheSchema of today: points_pb2.py is made anew with it.
 func TestThePythonExampleKnowsTheSchema(t *testing.T) {
+	t.Parallel()
 	python, err := pythonOfConsumers()
 	require.NoError(t, err)
 	command := exec.Command(python, "-c", `import points_pb2, sys; sys.stdout.write(points_pb2.DESCRIPTOR.serialized_pb.hex())`)

@@ -17,6 +17,7 @@ import (
 // TestDeletedPointsNeverComeBack deletes in the middle of what was ingested, writes
 // there again, and reads the whole log once more.
 func TestDeletedPointsNeverComeBack(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	source, other := s.createSource("turbine"), s.createSource("boiler")
@@ -94,6 +95,7 @@ func TestDeletedPointsNeverComeBack(t *testing.T) {
 // TestADeletedWorkspaceIsRemovedThoughTheServerIsKilled deletes one of two
 // workspaces with the same content, kills the server in the middle, and compares.
 func TestADeletedWorkspaceIsRemovedThoughTheServerIsKilled(t *testing.T) {
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	dice := rand.New(rand.NewPCG(seed, 1))

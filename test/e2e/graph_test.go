@@ -75,6 +75,7 @@ func (s *server) checkMachineGraph() {
 
 // TestAGraphMovesToAnotherWorkspace by export and import, as an operator does it.
 func TestAGraphMovesToAnotherWorkspace(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	var commands []map[string]any
@@ -143,6 +144,7 @@ func contents(t *testing.T, path string) (lines []map[string]any) {
 // TestAnImportRidesOutACrash: the server is killed in the middle of it, and it goes
 // on when there is one again, with everything there once.
 func TestAnImportRidesOutACrash(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	const nodes = 20_000

@@ -40,6 +40,7 @@ func graphKillTime(t *testing.T) time.Duration {
 // the events, once and in order, for a reader that resumes; and the events must add
 // up to the nodes and edges that the reads give.
 func TestTheGraphOutlivesKills(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	seed := uint64(time.Now().UnixNano())

@@ -19,6 +19,7 @@ import (
 // embedder to the static one. The old index is searched by meaning, as ever, until the
 // new one takes its place; then the process of the old model ends.
 func TestSearchesUseTheEmbeddedModelUntilTheNewIndexIsThere(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Env = []string{"LIVEGRAPH_EMBEDDER="}
 	s.Start()

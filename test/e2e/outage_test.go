@@ -29,6 +29,7 @@ func (s *server) rss() int {
 // a steady load: every request is answered 201, memory stays bounded, and all is
 // visible within seconds of the store's return.
 func TestIngestGoesOnWhileClickHouseIsDown(t *testing.T) {
+	t.Parallel()
 	const outage, catchUp, memoryBound = 30 * time.Second, 10 * time.Second, 600 << 20
 	clickhouse := testenv.StoppableClickHouse(t)
 	s := newServer(t, "--clickhouse-url", clickhouse.Address())
@@ -86,6 +87,7 @@ func (s *server) eventuallyTotals(source string, count int, sum float64, limit t
 // TestIngestIsRefusedAtOnceWhileKafkaIsDown: nothing is promised that the log
 // does not hold, nobody waits for it, and it goes on when Kafka is back.
 func TestIngestIsRefusedAtOnceWhileKafkaIsDown(t *testing.T) {
+	t.Parallel()
 	kafka := testenv.NewKFake(t)
 	s := newServer(t)
 	s.Env = kafka.Settings()
@@ -126,6 +128,7 @@ func TestIngestIsRefusedAtOnceWhileKafkaIsDown(t *testing.T) {
 // requests: what was answered 201 is there after the next start, what was
 // refused was refused as temporary, and the exit code is 0.
 func TestStoppingUnderLoadKeepsEveryAcknowledgement(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	source := s.createSource("fan")
@@ -174,6 +177,7 @@ func TestStoppingUnderLoadKeepsEveryAcknowledgement(t *testing.T) {
 // TestASecondServerOnTheSameDirectoryIsRefused keeps two processes from writing
 // into one set of engines.
 func TestASecondServerOnTheSameDirectoryIsRefused(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	second := newServer(t)

@@ -110,6 +110,7 @@ func (f *float64Or) UnmarshalJSON(b []byte) error {
 }
 
 func TestAPointGoesThroughEverythingAndOutlivesARestart(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	source := s.createSource("boiler")
@@ -139,6 +140,7 @@ func TestAPointGoesThroughEverythingAndOutlivesARestart(t *testing.T) {
 // was not answered finds every point exactly once, however often the process is
 // killed, and also after the whole log is consumed again.
 func TestNothingIsLostOrCountedTwice(t *testing.T) {
+	t.Parallel()
 	const batches, kills = 200, 10
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

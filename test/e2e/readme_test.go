@@ -29,6 +29,7 @@ func shellBlock(t *testing.T, heading string) string {
 // TestTheGraphOfTheREADMEWorksWhenPasted after the first steps, whose variables it
 // goes by.
 func TestTheGraphOfTheREADMEWorksWhenPasted(t *testing.T) {
+	t.Parallel()
 	server := harness.New(t, binary)
 	server.Start()
 	first, _, found := strings.Cut(shellBlock(t, "First steps"), "\n\n") // the variables
@@ -49,6 +50,7 @@ func TestTheGraphOfTheREADMEWorksWhenPasted(t *testing.T) {
 
 // TestTheSearchOfTheREADMEWorksWhenPasted after the graph, whose nodes it finds.
 func TestTheSearchOfTheREADMEWorksWhenPasted(t *testing.T) {
+	t.Parallel()
 	server := harness.New(t, binary)
 	server.Start()
 	first, _, found := strings.Cut(shellBlock(t, "First steps"), "\n\n") // the variables
@@ -65,6 +67,7 @@ func TestTheSearchOfTheREADMEWorksWhenPasted(t *testing.T) {
 // The commands are the README's own, in the shell of a new user; only the address
 // and the folder are the test's.
 func TestTheFirstStepsOfTheREADMEWorkWhenPasted(t *testing.T) {
+	t.Parallel()
 	server := harness.New(t, binary)
 	server.Start()
 	answers := paste(t, server, shellBlock(t, "First steps"))
@@ -80,6 +83,7 @@ func TestTheFirstStepsOfTheREADMEWorkWhenPasted(t *testing.T) {
 // TestTheLinesOfTheREADMEWorkWhenPasted after the first steps, whose variables they
 // go by.
 func TestTheLinesOfTheREADMEWorkWhenPasted(t *testing.T) {
+	t.Parallel()
 	server := harness.New(t, binary)
 	server.Start()
 	first, _, found := strings.Cut(shellBlock(t, "First steps"), "\n\n") // the variables

@@ -72,6 +72,7 @@ func (s *server) ingest(source string, from, to int) (checkpoint string) {
 // TestReplayingTwiceLeavesEverythingAsItWas by the command line, at rest and beside
 // live ingest.
 func TestReplayingTwiceLeavesEverythingAsItWas(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	source := s.createSource("mill")
@@ -110,6 +111,7 @@ func TestReplayingTwiceLeavesEverythingAsItWas(t *testing.T) {
 // TestAReplayOutlivesAKill: the process that carries it out is killed in the middle,
 // and the next one goes on from where the job's record is.
 func TestAReplayOutlivesAKill(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	source := s.createSource("lathe")
@@ -146,6 +148,7 @@ func TestAReplayOutlivesAKill(t *testing.T) {
 
 // TestReplaysOfAPartAndTheirEnd: by time, dry, cancelled.
 func TestReplaysOfAPartAndTheirEnd(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	source := s.createSource("press")
@@ -220,6 +223,7 @@ func TestReplaysOfAPartAndTheirEnd(t *testing.T) {
 // TestDeadLettersByCommandLine: a record that ClickHouse refuses is listed, shown,
 // redriven once the cause is gone; another is discarded.
 func TestDeadLettersByCommandLine(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	source := s.createSource("saw")

@@ -38,6 +38,7 @@ func (s *split) api(n int) *server {
 // TestSplitIntoProcessesByRole: two processes of each role that begin together
 // on empty engines are one service. What one API is told the other one knows.
 func TestSplitIntoProcessesByRole(t *testing.T) {
+	t.Parallel()
 	s := startSplit(t)
 	s.requireOneService("boiler")
 	s.requireNamesAreOfTheAnswer("kiln")

@@ -42,6 +42,7 @@ func rollingRounds(t *testing.T) int {
 // is sent again; in the end every point is there once. A machine that cannot keep
 // the rate says which it has reached.
 func TestARollingRestartUnderLoadLosesNothing(t *testing.T) {
+	t.Parallel()
 	s := startSplit(t)
 	newRollingLoad(t, s.Of("api")).survive(s.All(), rollingRounds(t))
 }
@@ -50,6 +51,7 @@ func TestARollingRestartUnderLoadLosesNothing(t *testing.T) {
 // in one process, which starts again on its data directory. While it is away
 // connections are refused; what is answered is held to the same.
 func TestTheSingleProcessIsRestartedUnderLoad(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	all := []*harness.Server{s.Server}

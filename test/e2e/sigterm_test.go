@@ -26,6 +26,7 @@ const endLimit = 10 * time.Second
 // 502, 503 or 504 with Retry-After; no answer broke off; and what was acknowledged is
 // there after the next start, once.
 func TestTheProcessEndsInOrderUnderEverythingAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	rush := newRush(s)

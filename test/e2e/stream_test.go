@@ -114,6 +114,7 @@ func (r *pointReader) has() (points int, begun bool) {
 // A reader that comes back with its last event's id has, in the end, every point that
 // was acknowledged, however often the server is killed.
 func TestAStreamOfPointsGoesOnOverKillsAndRestarts(t *testing.T) {
+	t.Parallel()
 	const batches, kills = 40, 3
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -21,6 +21,7 @@ import (
 // TestALittleOfEverythingOverTLS: with a certificate of an authority that nobody
 // knows, the service, its tools, and what it prints to be pasted work alike.
 func TestALittleOfEverythingOverTLS(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	authority := testenv.NewAuthority(t)
 	pair := authority.Sign("livegraph.example.org", time.Hour)
@@ -72,6 +73,7 @@ func requireCommands(t *testing.T, text string) {
 }
 
 func TestAStartWithACertificateThatCannotBeUsedSaysWhichSetting(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
 	authority := testenv.NewAuthority(t)
 	one, two := authority.Sign("one", time.Hour), authority.Sign("two", time.Hour)
@@ -91,6 +93,7 @@ func TestAStartWithACertificateThatCannotBeUsedSaysWhichSetting(t *testing.T) {
 // TestAProcessReachesItsEnginesByTLS runs the service with every engine but Kafka
 // behind TLS and a private CA: the settings reach every place that connects.
 func TestAProcessReachesItsEnginesByTLS(t *testing.T) {
+	t.Parallel()
 	authority := testenv.NewAuthority(t)
 	client := authority.Sign("livegraph", time.Hour)
 	asking := authority.ServerConfig("localhost")

@@ -150,6 +150,7 @@ const (
 // TestARequestIsOnePictureFromItsCallerToTheStore also sees to what must not be
 // in it, and that no collector's trouble becomes the service's.
 func TestARequestIsOnePictureFromItsCallerToTheStore(t *testing.T) {
+	t.Parallel()
 	c := newCollector(t)
 	s := newServer(t, "--tracing-endpoint="+c.URL, "--tracing-headers=x-key=hunter2", "--log-format=json")
 	s.Start()

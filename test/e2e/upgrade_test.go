@@ -77,6 +77,7 @@ func (s *schema) note(version int64, there bool) {
 // their last migrations, full of data, and compares what it tells with what was written.
 // A version older than the schema refuses it, in words, and changes nothing.
 func TestAnUpgradeKeepsEverything(t *testing.T) {
+	t.Parallel()
 	postgresURL, clickhouseURL := testenv.Postgres(t), testenv.ClickHouse(t)
 	s := newServer(t, "--postgres-url", postgresURL, "--clickhouse-url", clickhouseURL)
 	s.Start()

@@ -11,7 +11,7 @@ const LEAVES = 49
 const LINKS = 250
 const NODES = HUBS + HUBS * LEAVES
 
-test('a graph of five hundred nodes is shown, moved and searched', async ({ page }) => {
+test('a graph of five hundred nodes is shown, moved and searched', { tag: '@full' }, async ({ page }) => {
   test.setTimeout(240_000)
   const admin = await Admin.withSession(page.request)
   const large = await admin.tenant('Five hundred nodes', 'test')

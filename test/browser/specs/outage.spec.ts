@@ -1,6 +1,6 @@
 import { arrived, control, expect, FIRST, open, PAGES, row, test } from '../support.ts'
 
-test('a server that goes away leaves no blank page, and all goes on when it is back', async ({ page, watch }) => {
+test('a server that goes away leaves no blank page, and all goes on when it is back', { tag: '@full' }, async ({ page, watch }) => {
   test.setTimeout(240_000)
   watch.allow(/ERR_|Failed to fetch|net::|status of 50\d|Failed to load/)
   await open(page, '')

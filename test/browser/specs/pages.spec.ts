@@ -44,7 +44,7 @@ async function picture(page: Page, name: string): Promise<void> {
 }
 
 for (const scheme of ['light', 'dark'] as const) {
-  test.describe(scheme, () => {
+  test.describe(scheme, scheme === 'dark' ? { tag: '@full' } : {}, () => {
     // Without motion, so that a picture of the graph is one of its nodes at rest.
     test.use({ colorScheme: scheme, contextOptions: { reducedMotion: 'reduce' } })
     for (const { name, path, heading, scoped, shows } of PAGES) {
@@ -61,7 +61,7 @@ for (const scheme of ['light', 'dark'] as const) {
   })
 }
 
-test.describe('on a phone', () => {
+test.describe('on a phone', { tag: '@full' }, () => {
   test.use({ viewport: { width: 360, height: 780 }, hasTouch: true })
   test('no page is wider than the window, and each is reached', async ({ page }) => {
     for (const { name, path, heading, scoped, shows } of PAGES) {

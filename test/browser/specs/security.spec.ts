@@ -72,7 +72,7 @@ test('what a user may write is shown as text wherever it is shown', async ({ pag
   expect(await page.evaluate(() => (window as unknown as { __x?: unknown }).__x)).toBeUndefined()
 })
 
-test('hostile texts stay texts in what operators do about them', async ({ page }) => {
+test('hostile texts stay texts in what operators do about them', { tag: '@full' }, async ({ page }) => {
   test.setTimeout(240_000)
   const { workspace, source, key } = seed().nasty
   const dialog = (name: string) => page.getByRole('dialog', { name })

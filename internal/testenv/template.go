@@ -1,0 +1,62 @@
+package testenv
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// postgresTemplate is the database that migrated ones are copied from.
+const postgresTemplate = "migrated"
+
+// migrated creates the template once. Copying it takes a tenth of the time of the migrations.
+var migrated = sync.OnceValue(func() error {
+	server, err := postgresServer()
+	if err != nil {
+		return err
+	}
+	shared, err := folder()
+	if err != nil {
+		return err
+	}
+	superuser, err := embedded.PostgresSuperuser(filepath.Join(shared, postgresName))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	if err := runPostgres(ctx, superuser, createDatabase(postgresTemplate, ownedByApplication)); err != nil {
+		return err
+	}
+	address, err := replacePath(server.Address(), postgresTemplate)
+	if err != nil {
+		return err
+	}
+	db, err := postgres.Open(ctx, address, 1)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return db.Migrate(ctx)
+})
+
+// MigratedPostgres returns the URL of a database that has all migrations and no data. It is
+// otherwise as that of [Postgres].
+func MigratedPostgres(t testing.TB) string {
+	t.Helper()
+	server := started(t, postgresServer)
+	if err := migrated(); err != nil {
+		t.Fatalf("testenv: migrating the template: %v", err)
+	}
+	_, name := postgresDatabase(t, ownedByApplication+` TEMPLATE `+postgresTemplate)
+	return withPath(t, server.Address(), name)
+}
+
+func createDatabase(name, options string) string {
+	return fmt.Sprintf(`CREATE DATABASE %s%s`, name, options)
+}
