@@ -14,7 +14,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/api/tail"
-	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
@@ -92,8 +91,17 @@ func (w *world) source(partition int32) uuid.UUID {
 	}
 }
 
+// recordRoutes records how the topic is divided now, as the processes do that write to it.
 func (w *world) recordRoutes(ctx context.Context) error {
-	return points.ResolveGenerations(ctx, w.log, w.db, slog.New(slog.DiscardHandler))
+	_, _, err := w.db.ResolveGenerations(ctx, kafka.TopicPoints, func(ctx context.Context) (postgres.LogState, error) {
+		state, err := w.log.Observe(ctx)
+		seen := postgres.LogState{TopicID: state.ID}
+		for _, p := range state.State {
+			seen.Partitions = append(seen.Partitions, postgres.LogPartition{Start: p.Start, End: p.End, ReplacedFrom: -1})
+		}
+		return seen, err
+	})
+	return err
 }
 
 func (w *world) create(id uuid.UUID) uuid.UUID {
