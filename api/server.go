@@ -186,11 +186,13 @@ func checkRoutes(routes []route.Route, administered bool) error {
 			return fmt.Errorf("route %s declares scopes without a workspace", name)
 		case rt.Access == route.Operator && (!administered || !strings.HasPrefix(rt.Pattern, adminAPIPath+"/")):
 			return fmt.Errorf("route %s wants an operator, who is looked for below %s only", name, adminAPIPath)
-		case rt.Access != route.Public && rt.Access != route.Operator && !strings.HasPrefix(rt.Pattern, "/api/") && rt.Dialect == nil:
+		case rt.Access != route.Public && rt.Access != route.Operator && !strings.HasPrefix(rt.Pattern, "/api/") &&
+			rt.Dialect == nil:
 			return fmt.Errorf("route %s wants a key, which is looked at under /api only", name)
 		case rt.Dialect != nil && (rt.Access != route.Workspace || strings.ContainsAny(rt.Pattern, "{*")):
 			return fmt.Errorf("route %s has a dialect, which is for one path with a workspace", name)
-		case rt.Access == route.Public && strings.HasPrefix(rt.Pattern, adminAPIPath+"/") && name != http.MethodPost+" "+loginPath:
+		case rt.Access == route.Public && strings.HasPrefix(rt.Pattern, adminAPIPath+"/") &&
+			name != http.MethodPost+" "+loginPath:
 			return fmt.Errorf("route %s is public, but not the login", name)
 		case rt.Access == route.Public && strings.HasPrefix(rt.Pattern, "/api/") && !isPublicPath(rt.Pattern):
 			return fmt.Errorf("route %s is public, but not among the public paths", name)

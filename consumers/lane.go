@@ -26,7 +26,9 @@ type lane struct {
 }
 
 func newLane(s *session, partition int32) *lane {
-	l := &lane{session: s, partition: partition, intake: newIntake(s.cfg, s.handler), slots: make(chan struct{}, s.cfg.StoreAtOnce)}
+	l := &lane{
+		session: s, partition: partition, intake: newIntake(s.cfg, s.handler), slots: make(chan struct{}, s.cfg.StoreAtOnce),
+	}
 	l.hard, l.leave = context.WithCancel(s.hard)
 	return l
 }

@@ -96,7 +96,9 @@ func (s *session) revoked(partitions []int32, lost bool) {
 		ctx, cancel := context.WithTimeout(s.hard, revokeWait)
 		defer cancel()
 		if !s.lanes.flush(ctx, partitions) {
-			s.logger.Warn("partitions go before everything of theirs was stored; it will be consumed again", "partitions", partitions)
+			s.logger.Warn(
+				"partitions go before everything of theirs was stored; it will be consumed again", "partitions", partitions,
+			)
 		}
 	}
 	s.shown.assigned(s.owned.remove(partitions))

@@ -32,40 +32,113 @@ func TestPointsAreTakenInEveryForm(t *testing.T) {
 	}{
 		{"row", row(`"timestamp":1795246808000,"value":21.5`), map[string]any{one + "1795246808000000 n": 21.5}},
 		{"row without time", row(`"value":1`), map[string]any{one + fmt.Sprint(at) + " n": 1.0}},
-		{"row with RFC 3339", row(`"timestamp":"2026-11-21T08:40:08.0000019+01:00","value":1`), map[string]any{one + "1795246808000001 n": 1.0}},
+		{
+			"row with RFC 3339", row(`"timestamp":"2026-11-21T08:40:08.0000019+01:00","value":1`),
+			map[string]any{one + "1795246808000001 n": 1.0},
+		},
 		{"true", row(`"timestamp":1,"value":true`), map[string]any{one + "1000 n": 1.0}},
 		{"false", row(`"timestamp":1,"value":false`), map[string]any{one + "1000 n": 0.0}},
 		{"string", row(`"timestamp":1,"value":"on \u00e9\n\ud83d\ude00"`), map[string]any{one + "1000 s": "on é\n😀"}},
 		{"empty string", row(`"timestamp":1,"value":""`), map[string]any{one + "1000 s": ""}},
-		{"longest string", row(`"timestamp":1,"value":"` + strings.Repeat("x", 1024) + `"`), map[string]any{one + "1000 s": strings.Repeat("x", 1024)}},
+		{
+			"longest string", row(`"timestamp":1,"value":"` + strings.Repeat("x", 1024) + `"`),
+			map[string]any{one + "1000 s": strings.Repeat("x", 1024)},
+		},
 		{"tiny", row(`"timestamp":1,"value":1e-400`), map[string]any{one + "1000 n": 0.0}},
 		{"above 2^53", row(`"timestamp":1,"value":9007199254740993`), map[string]any{one + "1000 n": 9007199254740992.0}},
-		{"above 2^63", row(`"timestamp":1,"value":18446744073709551616`), map[string]any{one + "1000 n": 18446744073709551616.0}},
+		{
+			"above 2^63", row(`"timestamp":1,"value":18446744073709551616`),
+			map[string]any{one + "1000 n": 18446744073709551616.0},
+		},
 		{"time zero", row(`"timestamp":0,"value":1`), map[string]any{one + "0 n": 1.0}},
 		{"time minus zero", row(`"timestamp":-0,"value":1`), map[string]any{one + "0 n": 1.0}},
-		{"a day ahead", row(fmt.Sprintf(`"timestamp":"%s","value":1`, received.Add(24*time.Hour).Format(time.RFC3339Nano))), map[string]any{one + fmt.Sprint(at+dayUS) + " n": 1.0}},
-		{"same point twice", `{"points":[{` + someSource + `,"metric":"m","timestamp":1,"value":1},{` + someSource + `,"metric":"m","timestamp":1,"value":2}]}`, map[string]any{one + "1000 n": 2.0}},
-		{"upper case id", `{"points":[{"sourceId":"` + strings.ToUpper(boiler.String()) + `","metric":"m","timestamp":1,"value":1}]}`, map[string]any{one + "1000 n": 1.0}},
-		{"source by name", `{"points":[{"source":"boiler","metric":"m","timestamp":1,"value":1}]}`, map[string]any{one + "1000 n": 1.0}},
-		{"escaped names", `{"p\u006fints":[{"so\u0075rce":"b\u006filer","\u006detric":"\u006d","t\u0069mestamp":"2026-11-21T07:40:08\u005a","val\u0075e":1}]}`, map[string]any{one + "1795246808000000 n": 1.0}},
-		{"white space", " {\n\t\"points\" : [ { \"sourceId\" :\r\n\"" + boiler.String() + "\" , \"metric\" : \"m\" , \"timestamp\" : 1 , \"value\" : 2 } ] } \n", map[string]any{one + "1000 n": 2.0}},
-		{"series", col(`"timestamps":[1795246808000,"2026-11-21T07:40:09Z"],"values":[1,-2.5e1]`), map[string]any{one + "1795246808000000 n": 1.0, one + "1795246809000000 n": -25.0}},
-		{"values first", `{"series":[{"values":[1,2],"timestamps":[3,4],` + someSource + `,"metric":"m"}]}`, map[string]any{one + "3000 n": 1.0, one + "4000 n": 2.0}},
-		{"white space in columns", col("\"timestamps\" : [ 1 , 2\n,\t3 ] , \"values\": [ true , \"x\" ,\r\n 3 ] "), map[string]any{one + "1000 n": 1.0, one + "2000 s": "x", one + "3000 n": 3.0}},
-		{"kinds mixed", col(`"timestamps":[1,2,3,4],"values":[1,"b",true,"d"]`), map[string]any{one + "1000 n": 1.0, one + "2000 s": "b", one + "3000 n": 1.0, one + "4000 s": "d"}},
-		{"an empty series beside a full one", `{` + someSource + `,"metric":"m","series":[{"timestamps":[],"values":[]},{"timestamps":[1],"values":[1]}]}`, map[string]any{one + "1000 n": 1.0}},
-		{"a series in two blocks", `{` + someSource + `,"metric":"m","series":[{"timestamps":[3,1],"values":[1,1]},{"metric":"k","timestamps":[1],"values":[1]},{"timestamps":[2,3],"values":[2,2]}]}`,
-			map[string]any{one + "1000 n": 1.0, one + "2000 n": 2.0, one + "3000 n": 2.0, fmt.Sprintf(`%s "k"{} 1000 n`, boiler): 1.0}},
-		{"defaults", `{"precision":"s",` + someSource + `,"metric":"m","tags":{"a":"1","b":"2"},"points":[{"value":1,"timestamp":5},{"metric":"k","tags":{"b":"3","c":"4"},"value":2,"timestamp":5}]}`,
-			map[string]any{fmt.Sprintf(`%s "m"{"a"="1","b"="2",} 5000000 n`, boiler): 1.0, fmt.Sprintf(`%s "k"{"a"="1","b"="3","c"="4",} 5000000 n`, boiler): 2.0}},
-		{"defaults behind", `{"points":[{"value":1,"timestamp":5000}],"precision":"us","tags":{"a":"]}"},"source":"pump","metric":"m"}`,
-			map[string]any{fmt.Sprintf(`%s "m"{"a"="]}",} 5000 n`, pump): 1.0}},
-		{"defaults on both sides", `{"metric":"m","series":[{"timestamps":[1999],"values":[1]}],"precision":"ns","source":"pump"}`, map[string]any{fmt.Sprintf(`%s "m"{} 1 n`, pump): 1.0}},
-		{"own source over default name", `{"source":"pump","points":[{` + someSource + `,"metric":"m","timestamp":1,"value":1}]}`, map[string]any{one + "1000 n": 1.0}},
-		{"tags in any order are one series", `{` + someSource + `,"metric":"m","points":[{"tags":{"a":"1","b":"2"},"timestamp":1,"value":1},{"tags":{"b":"2","\u0061":"1"},"timestamp":1,"value":2}]}`,
+		{
+			"a day ahead", row(fmt.Sprintf(`"timestamp":"%s","value":1`, received.Add(24*time.Hour).Format(time.RFC3339Nano))),
+			map[string]any{one + fmt.Sprint(at+dayUS) + " n": 1.0},
+		},
+		{
+			"same point twice",
+			`{"points":[{` +
+				someSource + `,"metric":"m","timestamp":1,"value":1},{` + someSource + `,"metric":"m","timestamp":1,"value":2}]}`,
+			map[string]any{one + "1000 n": 2.0},
+		},
+		{
+			"upper case id",
+			`{"points":[{"sourceId":"` + strings.ToUpper(boiler.String()) + `","metric":"m","timestamp":1,"value":1}]}`,
+			map[string]any{one + "1000 n": 1.0},
+		},
+		{
+			"source by name", `{"points":[{"source":"boiler","metric":"m","timestamp":1,"value":1}]}`,
+			map[string]any{one + "1000 n": 1.0},
+		},
+		{
+			"escaped names",
+			`{"p\u006fints":[{"so\u0075rce":"b\u006filer","\u006detric":"\u006d","t\u0069mestamp":"2026-11-21T07:40:08\u005a","val\u0075e":1}]}`,
+			map[string]any{one + "1795246808000000 n": 1.0},
+		},
+		{
+			"white space",
+			" {\n\t\"points\" : [ { \"sourceId\" :\r\n\"" +
+				boiler.String() + "\" , \"metric\" : \"m\" , \"timestamp\" : 1 , \"value\" : 2 } ] } \n",
+			map[string]any{one + "1000 n": 2.0},
+		},
+		{
+			"series", col(`"timestamps":[1795246808000,"2026-11-21T07:40:09Z"],"values":[1,-2.5e1]`),
+			map[string]any{one + "1795246808000000 n": 1.0, one + "1795246809000000 n": -25.0},
+		},
+		{
+			"values first", `{"series":[{"values":[1,2],"timestamps":[3,4],` + someSource + `,"metric":"m"}]}`,
+			map[string]any{one + "3000 n": 1.0, one + "4000 n": 2.0},
+		},
+		{
+			"white space in columns", col("\"timestamps\" : [ 1 , 2\n,\t3 ] , \"values\": [ true , \"x\" ,\r\n 3 ] "),
+			map[string]any{one + "1000 n": 1.0, one + "2000 s": "x", one + "3000 n": 3.0},
+		},
+		{"kinds mixed", col(`"timestamps":[1,2,3,4],"values":[1,"b",true,"d"]`), map[string]any{
+			one + "1000 n": 1.0, one + "2000 s": "b", one + "3000 n": 1.0, one + "4000 s": "d",
+		}},
+		{
+			"an empty series beside a full one",
+			`{` + someSource + `,"metric":"m","series":[{"timestamps":[],"values":[]},{"timestamps":[1],"values":[1]}]}`,
+			map[string]any{one + "1000 n": 1.0},
+		},
+		{"a series in two blocks", `{` +
+			someSource +
+			`,"metric":"m","series":[{"timestamps":[3,1],"values":[1,1]},{"metric":"k","timestamps":[1],"values":[1]},{"timestamps":[2,3],"values":[2,2]}]}`,
+			map[string]any{
+				one + "1000 n": 1.0, one + "2000 n": 2.0, one + "3000 n": 2.0, fmt.Sprintf(`%s "k"{} 1000 n`, boiler): 1.0,
+			}},
+		{"defaults", `{"precision":"s",` +
+			someSource +
+			`,"metric":"m","tags":{"a":"1","b":"2"},"points":[{"value":1,"timestamp":5},{"metric":"k","tags":{"b":"3","c":"4"},"value":2,"timestamp":5}]}`,
+			map[string]any{
+				fmt.Sprintf(`%s "m"{"a"="1","b"="2",} 5000000 n`, boiler):         1.0,
+				fmt.Sprintf(`%s "k"{"a"="1","b"="3","c"="4",} 5000000 n`, boiler): 2.0,
+			}},
+		{
+			"defaults behind",
+			`{"points":[{"value":1,"timestamp":5000}],"precision":"us","tags":{"a":"]}"},"source":"pump","metric":"m"}`,
+			map[string]any{fmt.Sprintf(`%s "m"{"a"="]}",} 5000 n`, pump): 1.0},
+		},
+		{
+			"defaults on both sides",
+			`{"metric":"m","series":[{"timestamps":[1999],"values":[1]}],"precision":"ns","source":"pump"}`,
+			map[string]any{fmt.Sprintf(`%s "m"{} 1 n`, pump): 1.0},
+		},
+		{
+			"own source over default name",
+			`{"source":"pump","points":[{` + someSource + `,"metric":"m","timestamp":1,"value":1}]}`,
+			map[string]any{one + "1000 n": 1.0},
+		},
+		{"tags in any order are one series", `{` +
+			someSource +
+			`,"metric":"m","points":[{"tags":{"a":"1","b":"2"},"timestamp":1,"value":1},{"tags":{"b":"2","\u0061":"1"},"timestamp":1,"value":2}]}`,
 			map[string]any{fmt.Sprintf(`%s "m"{"a"="1","b"="2",} 1000 n`, boiler): 2.0}},
 		{"empty tags", row(`"tags":{},"timestamp":1,"value":1`), map[string]any{one + "1000 n": 1.0}},
-		{"names of another kind", row(`"tags":{"__proto__":"","a.b":"'; DROP TABLE"},"timestamp":1,"value":1`), map[string]any{fmt.Sprintf(`%s "m"{"__proto__"="","a.b"="'; DROP TABLE",} 1000 n`, boiler): 1.0}},
+		{
+			"names of another kind", row(`"tags":{"__proto__":"","a.b":"'; DROP TABLE"},"timestamp":1,"value":1`),
+			map[string]any{fmt.Sprintf(`%s "m"{"__proto__"="","a.b"="'; DROP TABLE",} 1000 n`, boiler): 1.0},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, result, err := accept(t, c.body)
@@ -115,7 +188,10 @@ func TestARequestOfTheWrongFormIsRefusedWhole(t *testing.T) {
 		{"no digits", row(`"value":.5`), malformed, "points[0].value", "is not valid JSON"},
 		{"comment", row(`"value":1/**/`), malformed, "points[0]", "is not valid JSON"},
 		{"trailing comma", row(`"value":1,`), malformed, "points[0]", "is not valid JSON"},
-		{"trailing comma in columns", col(`"timestamps":[1,],"values":[1]`), malformed, "series[0].timestamps", "is not valid JSON"},
+		{
+			"trailing comma in columns", col(`"timestamps":[1,],"values":[1]`), malformed, "series[0].timestamps",
+			"is not valid JSON",
+		},
 		{"single quotes", `{'points':[]}`, malformed, "body", "is not valid JSON"},
 		{"raw line end in a string", row("\"value\":\"a\nb\""), malformed, "points[0].value", "is not valid JSON"},
 		{"invalid UTF-8", row("\"value\":\"\xff\""), malformed, "points[0].value", "is not valid UTF-8"},
@@ -126,7 +202,10 @@ func TestARequestOfTheWrongFormIsRefusedWhole(t *testing.T) {
 		{"bad escape", row(`"value":"\x41"`), malformed, "points[0].value", "is not valid JSON"},
 		{"depth 10 000", row(`"value":` + strings.Repeat("[", 10_001)), malformed, "body", "is nested too deep"},
 		{"depth 10 000 of objects", strings.Repeat(`{"points":`, 10_000), malformed, "body", "is nested too deep"},
-		{"depth 50", row(`"value":` + strings.Repeat("[", 50) + strings.Repeat("]", 50)), malformed, "points[0].value", "must be a number, a boolean or a string, not an array"},
+		{
+			"depth 50", row(`"value":` + strings.Repeat("[", 50) + strings.Repeat("]", 50)), malformed, "points[0].value",
+			"must be a number, a boolean or a string, not an array",
+		},
 		{"unknown field", `{"point":[]}`, malformed, "point", "is not a known field"},
 		{"another case", `{"Points":[]}`, malformed, "Points", "is not a known field"},
 		{"unknown field of a point", row(`"value":1,"val":2`), malformed, "points[0].val", "is not a known field"},
@@ -134,17 +213,41 @@ func TestARequestOfTheWrongFormIsRefusedWhole(t *testing.T) {
 		{"field of a point in a series", col(`"value":1`), malformed, "series[0].value", "is not a known field"},
 		{"precision of a point", row(`"value":1,"precision":"s"`), malformed, "points[0].precision", "is not a known field"},
 		{"field twice", row(`"value":1,"value":2`), malformed, "points[0].value", "is given more than once"},
-		{"field twice, once escaped", row(`"value":1,"\u0076alue":2`), malformed, "points[0].value", "is given more than once"},
+		{
+			"field twice, once escaped", row(`"value":1,"\u0076alue":2`), malformed, "points[0].value",
+			"is given more than once",
+		},
 		{"points twice", `{"points":[` + rowObject + `],"points":[]}`, malformed, "points", "is given more than once"},
-		{"tag twice", row(`"value":1,"tags":{"a":"1","b":"","a":"2"}`), malformed, "points[0].tags.a", "is given more than once"},
-		{"tag twice, once escaped", row(`"value":1,"tags":{"a":"1","\u0061":"2"}`), malformed, "points[0].tags.a", "is given more than once"},
-		{"default tag twice", `{"tags":{"a.b":"","a.b":""},"points":[` + rowObject + `]}`, malformed, `tags["a.b"]`, "is given more than once"},
-		{"points and series", `{"points":[` + rowObject + `],"series":[]}`, malformed, "series", "cannot be given together with points"},
-		{"sourceId and source", `{"points":[{` + someSource + `,"source":"pump","metric":"m","value":1}]}`, malformed, "points[0].source", "cannot be given together with sourceId"},
-		{"sourceId and source by default", `{"source":"pump",` + someSource + `,"points":[]}`, malformed, "source", "cannot be given together with sourceId"},
+		{
+			"tag twice", row(`"value":1,"tags":{"a":"1","b":"","a":"2"}`), malformed, "points[0].tags.a",
+			"is given more than once",
+		},
+		{
+			"tag twice, once escaped", row(`"value":1,"tags":{"a":"1","\u0061":"2"}`), malformed, "points[0].tags.a",
+			"is given more than once",
+		},
+		{
+			"default tag twice", `{"tags":{"a.b":"","a.b":""},"points":[` + rowObject + `]}`, malformed, `tags["a.b"]`,
+			"is given more than once",
+		},
+		{
+			"points and series", `{"points":[` + rowObject + `],"series":[]}`, malformed, "series",
+			"cannot be given together with points",
+		},
+		{
+			"sourceId and source", `{"points":[{` + someSource + `,"source":"pump","metric":"m","value":1}]}`, malformed,
+			"points[0].source", "cannot be given together with sourceId",
+		},
+		{
+			"sourceId and source by default", `{"source":"pump",` + someSource + `,"points":[]}`, malformed, "source",
+			"cannot be given together with sourceId",
+		},
 		{"neither points nor series", `{}`, malformed, "points", "is required"},
 		{"no metric", `{"points":[{` + someSource + `,"value":1}]}`, malformed, "points[0].metric", "is required"},
-		{"no source", `{"points":[` + rowObject + `,{"metric":"m","value":1}]}`, malformed, "points[1].sourceId", "is required"},
+		{
+			"no source", `{"points":[` + rowObject + `,{"metric":"m","value":1}]}`, malformed, "points[1].sourceId",
+			"is required",
+		},
 		{"no value", row(`"timestamp":1`), malformed, "points[0].value", "is required"},
 		{"no values", col(`"timestamps":[1]`), malformed, "series[0].values", "is required"},
 		{"no timestamps", col(`"values":[1]`), malformed, "series[0].timestamps", "is required"},
@@ -152,28 +255,70 @@ func TestARequestOfTheWrongFormIsRefusedWhole(t *testing.T) {
 		{"points is null", `{"points":null}`, malformed, "points", "must be an array, not null"},
 		{"point is a number", `{"points":[1]}`, malformed, "points[0]", "must be an object, not a number"},
 		{"point is null", `{"points":[` + rowObject + `,null]}`, malformed, "points[1]", "must be an object, not null"},
-		{"source is a number", `{"points":[{"sourceId":1,"metric":"m","value":1}]}`, malformed, "points[0].sourceId", "must be a string, not a number"},
-		{"metric is null", `{"points":[{` + someSource + `,"metric":null,"value":1}]}`, malformed, "points[0].metric", "must be a string, not null"},
+		{
+			"source is a number", `{"points":[{"sourceId":1,"metric":"m","value":1}]}`, malformed, "points[0].sourceId",
+			"must be a string, not a number",
+		},
+		{
+			"metric is null", `{"points":[{` + someSource + `,"metric":null,"value":1}]}`, malformed, "points[0].metric",
+			"must be a string, not null",
+		},
 		{"tags is null", row(`"tags":null,"value":1`), malformed, "points[0].tags", "must be an object, not null"},
 		{"tags is an array", row(`"tags":[],"value":1`), malformed, "points[0].tags", "must be an object, not an array"},
 		{"tag is a number", row(`"tags":{"a":1},"value":1`), malformed, "points[0].tags.a", "must be a string, not a number"},
-		{"value is null", row(`"value":null`), malformed, "points[0].value", "must be a number, a boolean or a string, not null"},
-		{"value is an object", row(`"value":{}`), malformed, "points[0].value", "must be a number, a boolean or a string, not an object"},
-		{"value in columns is null", col(`"timestamps":[1,2],"values":[1,null]`), malformed, "series[0].values[1]", "must be a number, a boolean or a string, not null"},
-		{"values is a number", col(`"timestamps":[1],"values":1`), malformed, "series[0].values", "must be an array, not a number"},
-		{"timestamp is null", row(`"timestamp":null,"value":1`), malformed, "points[0].timestamp", "must be a string or an integer, not null"},
-		{"timestamp is a boolean", row(`"timestamp":true,"value":1`), malformed, "points[0].timestamp", "must be a string or an integer, not a boolean"},
-		{"timestamp in columns is an array", col(`"timestamps":[1,[]],"values":[1,2]`), malformed, "series[0].timestamps[1]", "must be a string or an integer, not an array"},
+		{
+			"value is null", row(`"value":null`), malformed, "points[0].value",
+			"must be a number, a boolean or a string, not null",
+		},
+		{
+			"value is an object", row(`"value":{}`), malformed, "points[0].value",
+			"must be a number, a boolean or a string, not an object",
+		},
+		{
+			"value in columns is null", col(`"timestamps":[1,2],"values":[1,null]`), malformed, "series[0].values[1]",
+			"must be a number, a boolean or a string, not null",
+		},
+		{
+			"values is a number", col(`"timestamps":[1],"values":1`), malformed, "series[0].values",
+			"must be an array, not a number",
+		},
+		{
+			"timestamp is null", row(`"timestamp":null,"value":1`), malformed, "points[0].timestamp",
+			"must be a string or an integer, not null",
+		},
+		{
+			"timestamp is a boolean", row(`"timestamp":true,"value":1`), malformed, "points[0].timestamp",
+			"must be a string or an integer, not a boolean",
+		},
+		{
+			"timestamp in columns is an array", col(`"timestamps":[1,[]],"values":[1,2]`), malformed, "series[0].timestamps[1]",
+			"must be a string or an integer, not an array",
+		},
 		{"precision is a number", `{"precision":1,"points":[]}`, malformed, "precision", "must be a string, not a number"},
 		{"default metric is a number", `{"metric":1,"points":[]}`, malformed, "metric", "must be a string, not a number"},
 		{"unknown precision", `{"precision":"m","points":[]}`, invalid, "precision", "is not one of the allowed values"},
 		{"default metric empty", `{"metric":"","points":[` + rowObject + `]}`, invalid, "metric", "must not be empty"},
-		{"default metric too long", `{"metric":"` + strings.Repeat("é", 257) + `","points":[` + rowObject + `]}`, invalid, "metric", "must have at most 256 characters"},
-		{"default tag with U+0000", `{"tags":{"a":"\u0000"},"points":[` + rowObject + `]}`, invalid, "tags.a", "must not contain U+0000"},
-		{"65 default tags", `{"tags":` + manyTags(65) + `,"points":[` + rowObject + `]}`, invalid, "tags", reasonText[tagsMany]},
+		{
+			"default metric too long", `{"metric":"` + strings.Repeat("é", 257) + `","points":[` + rowObject + `]}`, invalid,
+			"metric", "must have at most 256 characters",
+		},
+		{
+			"default tag with U+0000", `{"tags":{"a":"\u0000"},"points":[` + rowObject + `]}`, invalid, "tags.a",
+			"must not contain U+0000",
+		},
+		{
+			"65 default tags", `{"tags":` + manyTags(65) + `,"points":[` + rowObject + `]}`, invalid, "tags",
+			reasonText[tagsMany],
+		},
 		{"1025 tags", row(`"value":1,"tags":` + manyTags(1025)), invalid, "points[0].tags", reasonText[tagsMany]},
-		{"fewer values", col(`"timestamps":[1,2],"values":[1]`), invalid, "series[0].values", "must have as many entries as timestamps: 2, not 1"},
-		{"more values", col(`"timestamps":[],"values":[1]`), invalid, "series[0].values", "must have as many entries as timestamps: 0, not 1"},
+		{
+			"fewer values", col(`"timestamps":[1,2],"values":[1]`), invalid, "series[0].values",
+			"must have as many entries as timestamps: 2, not 1",
+		},
+		{
+			"more values", col(`"timestamps":[],"values":[1]`), invalid, "series[0].values",
+			"must have as many entries as timestamps: 0, not 1",
+		},
 		{"no JSON goes before everything", `{"precision":"m","points":[{"x":1}],}`, malformed, "body", "is not valid JSON"},
 		{"empty batch", `{"points":[]}`, invalid, "points", "must hold at least one point"},
 		{"empty series", col(`"timestamps":[],"values":[]`), invalid, "series", "must hold at least one point"},
@@ -225,8 +370,14 @@ func TestBadValuesAreRejectedPointByPoint(t *testing.T) {
 		{"before 1970", `"timestamp":"1969-12-31T23:59:59.999999Z","value":1`, "timestamp", timeEarly},
 		{"before 1970 by its zone", `"timestamp":"1970-01-01T00:59:59+01:00","value":1`, "timestamp", timeEarly},
 		{"negative epoch", `"timestamp":-1,"value":1`, "timestamp", timeEarly},
-		{"over a day ahead", `"timestamp":"` + day.Add(time.Microsecond).Format(time.RFC3339Nano) + `","value":1`, "timestamp", timeLate},
-		{"25 hours ahead", fmt.Sprintf(`"timestamp":%d,"value":1`, received.Add(25*time.Hour).UnixMilli()), "timestamp", timeLate},
+		{
+			"over a day ahead", `"timestamp":"` + day.Add(time.Microsecond).Format(time.RFC3339Nano) + `","value":1`,
+			"timestamp", timeLate,
+		},
+		{
+			"25 hours ahead", fmt.Sprintf(`"timestamp":%d,"value":1`, received.Add(25*time.Hour).UnixMilli()), "timestamp",
+			timeLate,
+		},
 		{"epoch in a smaller unit", `"timestamp":1795246808000000,"value":1`, "timestamp", timeLate},
 		{"2^63", `"timestamp":9223372036854775808,"value":1`, "timestamp", timeLate},
 		{"2^64", `"timestamp":18446744073709551616,"value":1`, "timestamp", timeLate},
@@ -244,7 +395,10 @@ func TestBadValuesAreRejectedPointByPoint(t *testing.T) {
 		{"1e400", `"timestamp":1,"value":1e400`, "value", valueRange},
 		{"-1e400", `"timestamp":1,"value":-1e400`, "value", valueRange},
 		{"long string", `"timestamp":1,"value":"` + longText + `"`, "value", valueLong},
-		{"50 MiB would be too long as well", `"timestamp":1,"value":"` + strings.Repeat(`\u0061`, 100_000) + `"`, "value", valueLong},
+		{
+			"50 MiB would be too long as well", `"timestamp":1,"value":"` + strings.Repeat(`\u0061`, 100_000) + `"`, "value",
+			valueLong,
+		},
 		{"U+0000", `"timestamp":1,"value":"a\u0000b"`, "value", valueNUL},
 		{"metric empty", `"metric":"","value":1`, "metric", metricEmpty},
 		{"metric long", `"metric":"` + long + `","value":1`, "metric", metricLong},
@@ -277,7 +431,9 @@ func TestBadValuesAreRejectedPointByPoint(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, 2, result.Accepted)
 			require.Equal(t, 2, result.Rejected)
-			require.Equal(t, []Rejection{{Index: 1, Field: "points[1]." + c.field, Reason: reasonText[c.why], Count: 2}}, result.Errors)
+			require.Equal(
+				t, []Rejection{{Index: 1, Field: "points[1]." + c.field, Reason: reasonText[c.why], Count: 2}}, result.Errors,
+			)
 			require.Len(t, p.written(t), 2)
 
 			p, _, err = accept(t, fmt.Sprintf(`{"points":[{%s}]}`, bad))
@@ -311,7 +467,13 @@ func TestInColumnsARejectionNamesSeriesAndPosition(t *testing.T) {
 	require.Equal(t, 5, result.Accepted)
 	require.Equal(t, 10, result.Rejected)
 	one5 := fmt.Sprintf(`%s "m"{} `, boiler)
-	require.Equal(t, map[string]any{one5 + "1000 n": 1.0, one5 + "2000 n": 2.0, one5 + "3000 n": 1.0, one5 + "8000 s": "ok", one5 + "9000 n": 1.0}, p.written(t))
+	require.Equal(
+		t,
+		map[string]any{
+			one5 + "1000 n": 1.0, one5 + "2000 n": 2.0, one5 + "3000 n": 1.0, one5 + "8000 s": "ok", one5 + "9000 n": 1.0,
+		},
+		p.written(t),
+	)
 }
 
 func TestOneBadPointAmongManyIsTheOnlyOneRejected(t *testing.T) {
@@ -331,13 +493,17 @@ func TestOneBadPointAmongManyIsTheOnlyOneRejected(t *testing.T) {
 	p, result, err := accept(t, b.String()+"]}")
 	require.NoError(t, err)
 	require.Equal(t, n-1, result.Accepted)
-	require.Equal(t, []Rejection{{Index: bad, Field: "points[54321].timestamp", Reason: reasonText[timeForm], Count: 1}}, result.Errors)
+	require.Equal(
+		t, []Rejection{{Index: bad, Field: "points[54321].timestamp", Reason: reasonText[timeForm], Count: 1}}, result.Errors,
+	)
 	require.Len(t, p.written(t), n-1)
 }
 
 func TestTheNumberOfPointsIsLimited(t *testing.T) {
 	rows := func(n int) string {
-		return `{` + someSource + `,"metric":"m","points":[` + strings.TrimSuffix(strings.Repeat(`{"value":1},`, n), ",") + `]}`
+		return `{` + someSource + `,"metric":"m","points":[` + strings.TrimSuffix(
+			strings.Repeat(`{"value":1},`, n), ",",
+		) + `]}`
 	}
 	columns := func(n, m int) string {
 		list := func(n int) string { return strings.TrimSuffix(strings.Repeat("1,", n), ",") }
@@ -345,7 +511,8 @@ func TestTheNumberOfPointsIsLimited(t *testing.T) {
 		return `{` + someSource + `,"metric":"m","series":[` + series + `,` + series + `]}`
 	}
 	for body, tooMany := range map[string]bool{
-		rows(10): false, rows(11): true, columns(5, 5): false, columns(6, 6): true, columns(11, 1): true, columns(1, 11): true,
+		rows(10): false, rows(11): true, columns(5, 5): false, columns(6, 6): true, columns(11, 1): true,
+		columns(1, 11): true,
 	} {
 		_, err := newPlant().pipeline(Limits{MaxPoints: 10}).Accept(t.Context(), JSON, request(body))
 		if !tooMany {

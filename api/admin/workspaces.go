@@ -79,7 +79,9 @@ func workspaceOf(w *postgres.Workspace) workspaceAnswer {
 	perMinute, perDay := w.RequestLimits()
 	return workspaceAnswer{
 		ID: w.ID, Name: w.Name, Plan: w.Plan, Mode: w.Mode, PerMinute: w.PerMinute, PerDay: w.PerDay,
-		Limits:        limits{RequestsPerMinute: perMinute, RequestsPerDay: perDay, Sources: w.MaxSources, Series: w.MaxSeries},
+		Limits: limits{
+			RequestsPerMinute: perMinute, RequestsPerDay: perDay, Sources: w.MaxSources, Series: w.MaxSeries,
+		},
 		RetentionDays: w.RetentionDays, Sources: w.Sources, Series: w.Series, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt,
 	}
 }
@@ -104,7 +106,9 @@ func (a *Admin) workspaces(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if name = strings.ToLower(name); name != "" {
-		found = slices.DeleteFunc(found, func(w postgres.Workspace) bool { return !strings.Contains(strings.ToLower(w.Name), name) })
+		found = slices.DeleteFunc(found, func(w postgres.Workspace) bool {
+			return !strings.Contains(strings.ToLower(w.Name), name)
+		})
 	}
 	found, meta := cut(found, limit, offset)
 	list := make([]workspaceAnswer, len(found))

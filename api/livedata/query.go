@@ -25,17 +25,23 @@ const maxGroupedSeries = 100_000
 // seriesStore is the registry of series.
 type seriesStore interface {
 	deleted.Store
-	Series(ctx context.Context, workspace uuid.UUID, filter postgres.SeriesFilter, page postgres.SeriesPage) (list []postgres.Series, total int64, more bool, err error)
+	Series(
+		ctx context.Context, workspace uuid.UUID, filter postgres.SeriesFilter, page postgres.SeriesPage,
+	) (list []postgres.Series, total int64, more bool, err error)
 	AllSeries(ctx context.Context, workspace uuid.UUID, filter postgres.SeriesFilter, most int) ([]postgres.Series, error)
 }
 
 // pointStore is where points are.
 type pointStore interface {
 	RawPoints(ctx context.Context, q clickhouse.RawQuery) (found map[uint64]*clickhouse.Points, more bool, err error)
-	Downsample(ctx context.Context, q clickhouse.DownsampleQuery) (found map[uint64]*clickhouse.Points, more bool, err error)
+	Downsample(ctx context.Context, q clickhouse.DownsampleQuery) (
+		found map[uint64]*clickhouse.Points, more bool, err error,
+	)
 	LatestPoints(ctx context.Context, q clickhouse.LatestQuery) ([]*clickhouse.Points, error)
 	Aggregate(ctx context.Context, q clickhouse.AggregateQuery) (found map[int]*clickhouse.Points, more bool, err error)
-	SeriesStats(ctx context.Context, numbers, texts []uint64, kept clickhouse.Kept, hidden clickhouse.Hidden) (map[uint64]clickhouse.SeriesStats, error)
+	SeriesStats(
+		ctx context.Context, numbers, texts []uint64, kept clickhouse.Kept, hidden clickhouse.Hidden,
+	) (map[uint64]clickhouse.SeriesStats, error)
 	SourceActivity(ctx context.Context, workspace uuid.UUID, sources []uuid.UUID) (map[uuid.UUID]time.Time, error)
 }
 
@@ -121,7 +127,9 @@ func (a *api) awaitCheckpoint(ctx context.Context, workspace uuid.UUID, token st
 	}
 	topic := a.TopicID()
 	if c.topic != topic {
-		return 0, fault.Field(fault.Malformed, "checkpoint", "is of a log that is no longer there: its points cannot be waited for")
+		return 0, fault.Field(
+			fault.Malformed, "checkpoint", "is of a log that is no longer there: its points cannot be waited for",
+		)
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.CheckpointWait)
 	defer cancel()
@@ -161,7 +169,9 @@ type run struct {
 func (r *run) selectGroups(ctx context.Context) error {
 	q := r.q
 	if q.grouping == nil {
-		list, total, _, err := r.Series.Series(ctx, r.workspace, q.filter, postgres.SeriesPage{Limit: q.limit, Offset: q.offset})
+		list, total, _, err := r.Series.Series(ctx, r.workspace, q.filter, postgres.SeriesPage{
+			Limit: q.limit, Offset: q.offset,
+		})
 		if err != nil {
 			return err
 		}
@@ -258,7 +268,9 @@ func (r *run) readRaw(ctx context.Context) error {
 	of := token.ScopeOf("points", r.workspace, q.asked)
 	if q.cursor != "" {
 		if len(r.groups) != 1 {
-			return fault.Field(fault.Malformed, "cursor", "continues the points of one series; the query selects another number of them")
+			return fault.Field(
+				fault.Malformed, "cursor", "continues the points of one series; the query selects another number of them",
+			)
 		}
 		var at pointPosition
 		if err := r.sealer.ReadCursor(q.cursor, of, &at); err != nil {
@@ -312,7 +324,9 @@ func (r *run) continueFrom(of token.Scope, span clickhouse.Range) error {
 func (r *run) readDownsampled(ctx context.Context) error {
 	q := r.q
 	numbers, _ := byKind(r.groups, pointblock.KindNumber)
-	found, more, err := r.Points.Downsample(ctx, clickhouse.DownsampleQuery{Series: numbers, Range: q.span, Most: q.perSeries(), Limit: q.rows()})
+	found, more, err := r.Points.Downsample(ctx, clickhouse.DownsampleQuery{
+		Series: numbers, Range: q.span, Most: q.perSeries(), Limit: q.rows(),
+	})
 	if err != nil {
 		return explainLimits(err, r.QueryTimeout)
 	}

@@ -45,10 +45,14 @@ func newWorld(t *testing.T, broker *testenv.Broker) *world {
 	workspace, err := w.db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "w", Plan: "enterprise", Mode: "live"})
 	require.NoError(t, err)
 	w.workspace = workspace.ID
-	w.log, err = kafka.Open(t.Context(), kafka.Options{Brokers: broker.Brokers(), Security: broker.Security(), TopicPrefix: broker.Prefix, BufferedBytes: 64 << 20})
+	w.log, err = kafka.Open(t.Context(), kafka.Options{
+		Brokers: broker.Brokers(), Security: broker.Security(), TopicPrefix: broker.Prefix, BufferedBytes: 64 << 20,
+	})
 	require.NoError(t, err)
 	t.Cleanup(w.log.Close)
-	require.NoError(t, w.log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: partitions, Replication: -1, RetentionBytes: 64 << 20}))
+	require.NoError(t, w.log.EnsureTopics(t.Context(), kafka.TopicSettings{
+		Partitions: partitions, Replication: -1, RetentionBytes: 64 << 20,
+	}))
 	w.hub = tail.NewHub(tail.Deps{Log: w.log, Sources: w.db, Logger: slog.New(slog.DiscardHandler), Metrics: w.registry})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -76,10 +80,14 @@ func (w *world) source(partition int32) uuid.UUID {
 func (w *world) message(source uuid.UUID, value float64) pointblock.Message {
 	w.t.Helper()
 	w.ids++
-	id := pointblock.Identity{Workspace: w.workspace, Source: source, Metric: fmt.Sprint("m", w.ids), Kind: pointblock.KindNumber}
+	id := pointblock.Identity{
+		Workspace: w.workspace, Source: source, Metric: fmt.Sprint("m", w.ids), Kind: pointblock.KindNumber,
+	}
 	var encoder pointblock.Encoder
 	encoder.Reset(w.workspace, time.Now().UnixMicro())
-	require.NoError(w.t, encoder.AppendNumbers(pointblock.SeriesRef{ID: w.ids, Fingerprint: id.Fingerprint(&[16]byte{})}, &id, []int64{1}, []float64{value}))
+	require.NoError(w.t, encoder.AppendNumbers(
+		pointblock.SeriesRef{ID: w.ids, Fingerprint: id.Fingerprint(&[16]byte{})}, &id, []int64{1}, []float64{value},
+	))
 	return encoder.AppendMessages(nil, pointblock.Partition(source, partitions))[0]
 }
 
@@ -227,7 +235,9 @@ func TestNothingIsLeftOfStreamsThatHaveEnded(t *testing.T) {
 		position = tail.Position{Topic: position.Topic, Partitions: position.Partitions, Next: position.Next}
 		s.Close()
 	}
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+2 }, 20*time.Second, 50*time.Millisecond, "%d goroutines were there", before)
+	require.Eventually(t, func() bool {
+		return runtime.NumGoroutine() <= before+2
+	}, 20*time.Second, 50*time.Millisecond, "%d goroutines were there", before)
 	require.Zero(t, w.measured("livegraph_point_streams", ""))
 	require.Zero(t, w.measured("livegraph_point_streams_buffered_bytes", ""))
 	w.stop()
@@ -255,7 +265,9 @@ func TestALogThatIsTrimmedBehindAJoinIsHeardOnce(t *testing.T) {
 	position := first.Position()
 	first.Close()
 	w.send(w.message(a, 1))
-	s, err := w.hub.Open(t.Context(), tail.Opening{Workspace: w.workspace, Filter: postgres.SeriesFilter{Sources: []uuid.UUID{a}}, After: &position})
+	s, err := w.hub.Open(t.Context(), tail.Opening{
+		Workspace: w.workspace, Filter: postgres.SeriesFilter{Sources: []uuid.UUID{a}}, After: &position,
+	})
 	require.NoError(t, err)
 	defer s.Close()
 	require.NoError(t, s.CatchUp(t.Context(), func(list []tail.Delivery) error {

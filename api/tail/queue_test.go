@@ -48,7 +48,10 @@ func TestADeliveryBeyondTheRoomIsNotTaken(t *testing.T) {
 
 func TestWhatWasCaughtUpWithDoesNotComeAgain(t *testing.T) {
 	s := &Stream{sub: &subscriber{queue: newQueue(&budget{limit: 1000})}, at: Position{Next: map[int32]int64{0: 10, 1: 5}}}
-	for _, d := range []Delivery{{partition: 0, next: 9}, {partition: 1, next: 6}, {partition: 0, next: 10}, {partition: 0, next: 11}, {partition: 1, next: 8}} {
+	for _, d := range []Delivery{
+		{partition: 0, next: 9}, {partition: 1, next: 6}, {partition: 0, next: 10}, {partition: 0, next: 11},
+		{partition: 1, next: 8},
+	} {
 		s.sub.queue.put(d)
 	}
 	list, _ := s.Take()

@@ -70,7 +70,9 @@ func (c *DemoCmd) Run(ctx context.Context, out *output) error {
 
 // demoDeps gives the demo its surroundings. The zero workspace stands for that of
 // the first run.
-func demoDeps(db *postgres.DB, dataDir string, workspace uuid.UUID, server control.Server, out *output) (demo.Deps, error) {
+func demoDeps(
+	db *postgres.DB, dataDir string, workspace uuid.UUID, server control.Server, out *output,
+) (demo.Deps, error) {
 	record, err := firstrun.Read(dataDir)
 	if workspace == uuid.Nil {
 		if err != nil {

@@ -116,7 +116,9 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 	if cfg.Has("api") {
 		err = p.buildAPI()
 	} else {
-		p.api, err = api.New(api.Deps{Config: cfg.API, Version: version, Ready: p.ready, ProbesOnly: true, Metrics: metrics, TLS: tls})
+		p.api, err = api.New(api.Deps{
+			Config: cfg.API, Version: version, Ready: p.ready, ProbesOnly: true, Metrics: metrics, TLS: tls,
+		})
 	}
 	if err != nil {
 		return nil, err
@@ -159,7 +161,10 @@ func newProcess(ctx context.Context, cfg *config.Config, logger *slog.Logger, me
 func (p *process) openStores(ctx context.Context) (err error) {
 	pools, points := postgres.NewMetrics(p.metrics), clickhouse.NewMetrics(p.metrics)
 	err = p.await(ctx, "Postgres", func(ctx context.Context) error {
-		if p.postgres, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), p.cfg.Postgres.MaxConns, postgres.Measured(pools, "main"), postgres.Traced(p.tracing)); err != nil {
+		if p.postgres, err = postgres.Open(
+			ctx, p.cfg.Postgres.URL.Reveal(), p.cfg.Postgres.MaxConns, postgres.Measured(pools, "main"),
+			postgres.Traced(p.tracing),
+		); err != nil {
 			return err
 		}
 		return p.postgres.Migrate(ctx)
@@ -167,11 +172,16 @@ func (p *process) openStores(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.keys, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), keyConns, postgres.Measured(pools, "keys"), postgres.Traced(p.tracing)); err != nil {
+	if p.keys, err = postgres.Open(
+		ctx, p.cfg.Postgres.URL.Reveal(), keyConns, postgres.Measured(pools, "keys"), postgres.Traced(p.tracing),
+	); err != nil {
 		return err
 	}
 	if p.cfg.Has("commands") {
-		p.deciding, err = postgres.Open(ctx, p.cfg.Postgres.URL.Reveal(), p.cfg.Commands.Connections, postgres.Measured(pools, "commands"), postgres.Traced(p.tracing))
+		p.deciding, err = postgres.Open(
+			ctx, p.cfg.Postgres.URL.Reveal(), p.cfg.Commands.Connections, postgres.Measured(pools, "commands"),
+			postgres.Traced(p.tracing),
+		)
 		if err != nil {
 			return err
 		}
@@ -180,7 +190,9 @@ func (p *process) openStores(ctx context.Context) (err error) {
 		return err
 	}
 	err = p.await(ctx, "ClickHouse", func(ctx context.Context) error {
-		if p.clickhouse, err = openClickHouse(ctx, p.cfg, clickhouse.Measured(points), clickhouse.Traced(p.tracing)); err != nil {
+		if p.clickhouse, err = openClickHouse(
+			ctx, p.cfg, clickhouse.Measured(points), clickhouse.Traced(p.tracing),
+		); err != nil {
 			return err
 		}
 		return p.clickhouse.Migrate(ctx)
@@ -191,7 +203,9 @@ func (p *process) openStores(ctx context.Context) (err error) {
 	if err := p.openRedis(ctx); err != nil {
 		return err
 	}
-	if p.milvus, err = openMilvus(p.cfg.Milvus, milvus.Measured(milvus.NewMetrics(p.metrics)), milvus.Traced(p.tracing)); err != nil {
+	if p.milvus, err = openMilvus(
+		p.cfg.Milvus, milvus.Measured(milvus.NewMetrics(p.metrics)), milvus.Traced(p.tracing),
+	); err != nil {
 		return err
 	}
 	return p.openKafka(ctx)
@@ -206,9 +220,11 @@ func (p *process) openKafka(ctx context.Context) error {
 	client, err = kafka.Open(ctx, kafka.Options{
 		Security: security,
 		Brokers:  p.cfg.Kafka.Brokers, TopicPrefix: p.cfg.Kafka.TopicPrefix, Compression: p.cfg.Kafka.Compression,
-		BufferedBytes: p.cfg.Kafka.BufferedBytes, ProduceTimeout: p.cfg.Ingest.ProduceTimeout, SessionTimeout: p.cfg.Kafka.SessionTimeout,
-		PointsGroup: p.cfg.Points.Group, CommandsGroup: p.cfg.Commands.Group, AuditGroup: p.cfg.Audit.Group,
-		EventsGroups: []string{p.cfg.Lexical.Group, p.cfg.Embeddings.Group}, LogFullThreshold: p.cfg.Ingest.LogFullThreshold, Log: p.logger, Metrics: p.metrics, Tracing: p.tracing,
+		BufferedBytes: p.cfg.Kafka.BufferedBytes, ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
+		SessionTimeout: p.cfg.Kafka.SessionTimeout,
+		PointsGroup:    p.cfg.Points.Group, CommandsGroup: p.cfg.Commands.Group, AuditGroup: p.cfg.Audit.Group,
+		EventsGroups: []string{p.cfg.Lexical.Group, p.cfg.Embeddings.Group}, LogFullThreshold: p.cfg.Ingest.LogFullThreshold,
+		Log: p.logger, Metrics: p.metrics, Tracing: p.tracing,
 		// Versions of what is produced from then on must be above those of before.
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, client, p.postgres, p.logger)
@@ -262,7 +278,9 @@ func (p *process) buildAPI() (err error) {
 	p.auth = auth.New(p.keys)
 	p.auth.Through(p.redis.NewRevisions(p.install.ID, p.install.CheckpointKey, p.logger))
 	p.auth.Register(p.metrics)
-	p.routes = routing.New(routing.Deps{Leases: p.postgres, Topic: points.Topic, Logger: p.logger, Seen: func() ([16]byte, int32) {
+	p.routes = routing.New(routing.Deps{Leases: p.postgres, Topic: points.Topic, Logger: p.logger, Seen: func() (
+		[16]byte, int32,
+	) {
 		topic := p.kafka.PointsTopic()
 		return topic.ID, topic.Partitions
 	}})
@@ -271,8 +289,9 @@ func (p *process) buildAPI() (err error) {
 	bodies := request.NewBudget(p.cfg.Ingest.InFlightBytes)
 	bodies.Register(p.metrics)
 	pipeline := ingest.New(ingest.Deps{
-		Sources: p.postgres, Registry: p.postgres, Retention: p.postgres, Log: p.kafka, Routes: p.routes, FingerprintKey: p.install.FingerprintKey,
-		CacheSize: p.cfg.Ingest.SeriesCacheSize, Metrics: p.metrics, Tracing: p.tracing,
+		Sources: p.postgres, Registry: p.postgres, Retention: p.postgres, Log: p.kafka, Routes: p.routes,
+		FingerprintKey: p.install.FingerprintKey,
+		CacheSize:      p.cfg.Ingest.SeriesCacheSize, Metrics: p.metrics, Tracing: p.tracing,
 		Limits: ingest.Limits{
 			MaxPoints: p.cfg.Ingest.MaxPoints, InFlightBytes: p.cfg.Ingest.InFlightBytes,
 			ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
@@ -289,17 +308,22 @@ func (p *process) buildAPI() (err error) {
 		return err
 	}
 	p.repeats = idempotency.New(p.postgres, p.logger, p.metrics)
-	limits := ratelimit.New(ratelimit.Deps{Counter: p.redis, Timeout: p.cfg.API.LimitsTimeout, Logger: p.logger, Metrics: p.metrics})
+	limits := ratelimit.New(ratelimit.Deps{
+		Counter: p.redis, Timeout: p.cfg.API.LimitsTimeout, Logger: p.logger, Metrics: p.metrics,
+	})
 	if p.admin, err = p.newAdmin(limits); err != nil {
 		return err
 	}
 	p.api, err = api.New(api.Deps{
-		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Audit: p.trail, Limits: limits, Admin: p.admin, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
+		Config: p.cfg.API, Version: version, Keys: p.auth, Account: p.postgres, Audit: p.trail, Limits: limits,
+		Admin: p.admin, Ready: p.ready, Metrics: p.metrics, TLS: p.tls, Tracing: p.tracing,
 		Routes: slices.Concat(
 			p.graphRoutes(bodies), p.searchRoutes(), p.auditRoutes(), p.adminRoutes(),
 			livedata.Routes(livedata.Deps{
-				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Dead: p.postgres, Pipeline: pipeline,
-				Deletions: p.deletions, Streams: p.streams, Keys: p.repeats, TopicID: func() [16]byte { return p.kafka.PointsTopic().ID },
+				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Dead: p.postgres,
+				Pipeline:  pipeline,
+				Deletions: p.deletions, Streams: p.streams, Keys: p.repeats,
+				TopicID:  func() [16]byte { return p.kafka.PointsTopic().ID },
 				TokenKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
 				MaxBodyBytes: p.cfg.Ingest.MaxBodyBytes, QueryTimeout: p.cfg.API.QueryTimeout,
 			})),

@@ -41,7 +41,9 @@ func (c *ReadyCmd) Run(ctx context.Context, out *output) error {
 	if c.TLS.Encrypted() {
 		scheme = "https"
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+net.JoinHostPort(host, port)+"/readyz", nil)
+	request, err := http.NewRequestWithContext(
+		ctx, http.MethodGet, scheme+"://"+net.JoinHostPort(host, port)+"/readyz", nil,
+	)
 	if err != nil {
 		return err
 	}

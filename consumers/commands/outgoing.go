@@ -41,7 +41,9 @@ func (o *outgoing) read(workspace uuid.UUID, sequence int64, node uuid.UUID, fro
 func (o *outgoing) add(w postgres.WorkspaceChanges, further furtherEdges) error {
 	for _, c := range w.Changes {
 		before, size := len(o.records), o.size
-		err := graphrecord.EncodeEvents(w.Workspace, c.Encoded, func(sequence int64, node uuid.UUID, from, to int64) ([]uuid.UUID, error) {
+		err := graphrecord.EncodeEvents(w.Workspace, c.Encoded, func(
+			sequence int64, node uuid.UUID, from, to int64,
+		) ([]uuid.UUID, error) {
 			return further(w.Workspace, sequence, node, from, to)
 		}, func(part []byte, requestID string) error {
 			o.records = append(o.records, kafka.Record{Workspace: w.Workspace, Value: part, RequestID: requestID})

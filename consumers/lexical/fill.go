@@ -113,7 +113,10 @@ func (f *filler) fill(ctx context.Context, workspace uuid.UUID) error {
 	}
 	f.c.metrics.filled.Inc()
 	if nodes > 0 {
-		f.logger.Info("the text lane of a workspace was filled", "workspace", workspace, "nodes", nodes, "took", time.Since(began).Round(time.Millisecond))
+		f.logger.Info(
+			"the text lane of a workspace was filled", "workspace", workspace, "nodes", nodes, "took",
+			time.Since(began).Round(time.Millisecond),
+		)
 	}
 	return nil
 }

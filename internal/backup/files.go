@@ -147,9 +147,13 @@ func checkFile(ctx context.Context, dir string, f *File, m *meter) error {
 	}
 	switch {
 	case to.bytes < f.Bytes:
-		return fault.Newf(fault.Invalid, "the backup in %s is not whole: %s was cut off at %d of %d bytes", dir, f.Name, to.bytes, f.Bytes)
+		return fault.Newf(
+			fault.Invalid, "the backup in %s is not whole: %s was cut off at %d of %d bytes", dir, f.Name, to.bytes, f.Bytes,
+		)
 	case hex.EncodeToString(to.sum.Sum(nil)) != f.SHA256:
-		return fault.Newf(fault.Invalid, "the backup in %s was altered: %s does not have the digest that it was written with", dir, f.Name)
+		return fault.Newf(
+			fault.Invalid, "the backup in %s was altered: %s does not have the digest that it was written with", dir, f.Name,
+		)
 	}
 	return nil
 }

@@ -204,17 +204,20 @@ func (c *Config) Validate() error {
 	c.TLS.validate(bad)
 	c.validateEngines(bad)
 	positive := map[string]int64{
-		"kafka-points-partitions": int64(c.Kafka.PointsPartitions), "kafka-commands-partitions": int64(c.Kafka.CommandsPartitions), "kafka-retention-bytes": c.Kafka.RetentionBytes,
+		"kafka-points-partitions":   int64(c.Kafka.PointsPartitions),
+		"kafka-commands-partitions": int64(c.Kafka.CommandsPartitions), "kafka-retention-bytes": c.Kafka.RetentionBytes,
 		"kafka-buffered-bytes": int64(c.Kafka.BufferedBytes), "postgres-max-conns": int64(c.Postgres.MaxConns),
 		"ingest-max-body-bytes": c.Ingest.MaxBodyBytes, "ingest-max-points": int64(c.Ingest.MaxPoints),
 		"ingest-in-flight-bytes": c.Ingest.InFlightBytes, "points-batch-rows": int64(c.Points.BatchRows),
 		"points-batch-bytes": int64(c.Points.BatchBytes), "points-fetch-bytes": int64(c.Points.FetchBytes),
-		"ingest-series-cache-size": int64(c.Ingest.SeriesCacheSize), "api-max-connections": int64(c.API.MaxConnections), "api-max-requests": int64(c.API.MaxRequests),
+		"ingest-series-cache-size": int64(c.Ingest.SeriesCacheSize), "api-max-connections": int64(c.API.MaxConnections),
+		"api-max-requests":     int64(c.API.MaxRequests),
 		"api-max-public":       int64(c.API.MaxPublic),
 		"api-max-header-bytes": int64(c.API.MaxHeaderBytes), "api-read-timeout": int64(c.API.ReadTimeout),
 		"api-query-timeout": int64(c.API.QueryTimeout), "api-shutdown-timeout": int64(c.API.ShutdownTimeout),
-		"ingest-produce-timeout": int64(c.Ingest.ProduceTimeout), "points-batch-wait": int64(c.Points.BatchWait), "points-retention-every": int64(c.Points.RetentionEvery),
-		"rollups-quiet": int64(c.Rollups.Quiet), "api-limits-timeout": int64(c.API.LimitsTimeout),
+		"ingest-produce-timeout": int64(c.Ingest.ProduceTimeout), "points-batch-wait": int64(c.Points.BatchWait),
+		"points-retention-every": int64(c.Points.RetentionEvery),
+		"rollups-quiet":          int64(c.Rollups.Quiet), "api-limits-timeout": int64(c.API.LimitsTimeout),
 	}
 	for _, name := range slices.Sorted(maps.Keys(positive)) {
 		if positive[name] <= 0 {

@@ -36,7 +36,9 @@ func TestManyUndosAndAsManyRedosAreTheIdentity(t *testing.T) {
 		}
 		_, depth, _ := h.state.Depths(uuid.Nil)
 		for range depth { // what is left to redo would be redone among the undone
-			if _, err := h.state.Apply(graph.Command{Origin: h.origin(0), Action: graph.Action{Payload: graph.Redo{Pick: graph.Pick{Workspace: true}}}}); err != nil {
+			if _, err := h.state.Apply(graph.Command{Origin: h.origin(0), Action: graph.Action{Payload: graph.Redo{
+				Pick: graph.Pick{Workspace: true},
+			}}}); err != nil {
 				return
 			}
 		}

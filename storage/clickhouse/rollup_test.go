@@ -168,7 +168,9 @@ func differ(want, got map[int]*clickhouse.Points) string {
 	return ""
 }
 
-var rollable = []clickhouse.Function{clickhouse.Avg, clickhouse.Min, clickhouse.Max, clickhouse.Sum, clickhouse.Count, clickhouse.First, clickhouse.Last}
+var rollable = []clickhouse.Function{
+	clickhouse.Avg, clickhouse.Min, clickhouse.Max, clickhouse.Sum, clickhouse.Count, clickhouse.First, clickhouse.Last,
+}
 
 func TestRollupsAnswerWhereTheyHoldAndPointsTheRest(t *testing.T) {
 	r := newRolled(t, 3)
@@ -193,7 +195,8 @@ func TestRollupsAnswerWhereTheyHoldAndPointsTheRest(t *testing.T) {
 		zone, source string
 	}{
 		{time.Hour, "UTC", "rollup_1h"}, {0, "UTC", "rollup_1h"}, {24 * time.Hour, "Europe/Berlin", "rollup_1h"},
-		{time.Minute, "UTC", "rollup_1m"}, {time.Hour, "Asia/Kolkata", "rollup_1m"}, {90 * time.Minute, "America/St_Johns", "rollup_1m"},
+		{time.Minute, "UTC", "rollup_1m"}, {time.Hour, "Asia/Kolkata", "rollup_1m"},
+		{90 * time.Minute, "America/St_Johns", "rollup_1m"},
 		{90 * time.Second, "UTC", "raw"}, {time.Second, "UTC", "raw"},
 	} {
 		before := r.reads(c.source)
@@ -243,7 +246,9 @@ func TestSeriesAreCountedByRollups(t *testing.T) {
 	require.Equal(t, before, after)
 
 	// Points that came late are counted, too, and those that were written again once.
-	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(5*second, t0+6*hour, t0+7*hour, ids(3)...)...)))
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(
+		r.next(), every(5*second, t0+6*hour, t0+7*hour, ids(3)...)...,
+	)))
 	late, err := r.SeriesStats(t.Context(), ids(3), nil, kept, nil)
 	require.NoError(t, err)
 	require.Equal(t, before[id(1)], late[id(1)], "all of them are past its retention")
@@ -318,7 +323,9 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 				if random.IntN(2) == 0 {
 					from = clock - random.Int64N(2*hour)
 				}
-				points = append(points, every(1+random.Int64N(20*minute), from, from+random.Int64N(3*hour), id(random.IntN(series)))...)
+				points = append(
+					points, every(1+random.Int64N(20*minute), from, from+random.Int64N(3*hour), id(random.IntN(series)))...,
+				)
 			}
 			c := r.columns(version, points...)
 			for i := range c.Values {
@@ -327,7 +334,9 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 			do := func(ctx context.Context) error { return r.InsertPoints(ctx, c) }
 			log, err = append(log, do), do(t.Context())
 		case what == 4: // a deletion, up to a version
-			d := clickhouse.Deletion{Workspace: r.workspace, Source: r.source, Ceiling: uint64(random.Int64N(int64(r.version)+1)) + 1}
+			d := clickhouse.Deletion{
+				Workspace: r.workspace, Source: r.source, Ceiling: uint64(random.Int64N(int64(r.version)+1)) + 1,
+			}
 			if random.IntN(2) == 0 {
 				metric := fmt.Sprintf("m%d", random.IntN(series))
 				d.Metric = &metric
@@ -373,8 +382,15 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 		r.same(r.randomQuery(random, series, span), fmt.Sprintf("at the end of seed %d", seed))
 	}
 	require.Positive(t, r.reads("rollup_1m")+r.reads("rollup_1h"))
-	require.Equal(t, "0", testenv.AskClickHouse(t, r.url.String(), "SELECT count() FROM rollup_1h AS h FINAL FULL JOIN (SELECT series, toStartOfHour(ts) AS ts, sum(points) AS points FROM rollup_1m FINAL GROUP BY series, ts) AS m "+
-		"ON h.series = m.series AND toDateTime(h.ts) = m.ts WHERE h.points != m.points"))
+	require.Equal(
+		t, "0",
+		testenv.AskClickHouse(
+			t, r.url.String(),
+			"SELECT count() FROM rollup_1h AS h FINAL FULL JOIN (SELECT series, toStartOfHour(ts) AS ts, sum(points) AS points "+
+				"FROM rollup_1m FINAL GROUP BY series, ts) AS m "+
+				"ON h.series = m.series AND toDateTime(h.ts) = m.ts WHERE h.points != m.points",
+		),
+	)
 }
 
 // randomQuery asks for any of what a query may ask.
@@ -396,7 +412,9 @@ func (r *rolled) randomQuery(random *rand.Rand, series int, span int64) clickhou
 		}
 	}
 	zones := []string{"UTC", "UTC", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe"}
-	steps := []time.Duration{time.Minute, 5 * time.Minute, time.Hour, time.Hour, 6 * time.Hour, 24 * time.Hour, 40 * time.Second}
+	steps := []time.Duration{
+		time.Minute, 5 * time.Minute, time.Hour, time.Hour, 6 * time.Hour, 24 * time.Hour, 40 * time.Second,
+	}
 	if random.IntN(6) > 0 {
 		zone, err := time.LoadLocation(zones[random.IntN(len(zones))])
 		require.NoError(r.t, err)
@@ -440,7 +458,8 @@ func TestWhatIsStoredIsInEveryAnswerWhilePassesRun(t *testing.T) {
 					return
 				}
 				found, _, err := r.Aggregate(ctx, clickhouse.AggregateQuery{Series: []uint64{id(w)}, Groups: []int{0}, Limit: 10,
-					Range: clickhouse.Range{FromUS: t0, ToUS: t0 + 2*day}, Functions: []clickhouse.Function{clickhouse.Count, clickhouse.Sum}})
+					Range:     clickhouse.Range{FromUS: t0, ToUS: t0 + 2*day},
+					Functions: []clickhouse.Function{clickhouse.Count, clickhouse.Sum}})
 				if err != nil {
 					t.Errorf("reader: %v", err)
 					return
@@ -449,8 +468,12 @@ func TestWhatIsStoredIsInEveryAnswerWhilePassesRun(t *testing.T) {
 				for _, v := range stored {
 					sum += v
 				}
-				if got := found[0].Columns; got[0].Numbers[0] != float64(len(stored)) || math.Abs(got[1].Numbers[0]-sum) > 1e-6*sum {
-					t.Errorf("writer %d, round %d: %v points and sum %v, not %d and %v", w, round, got[0].Numbers[0], got[1].Numbers[0], len(stored), sum)
+				if got := found[0].Columns; got[0].Numbers[0] != float64(len(stored)) ||
+					math.Abs(got[1].Numbers[0]-sum) > 1e-6*sum {
+					t.Errorf(
+						"writer %d, round %d: %v points and sum %v, not %d and %v", w, round, got[0].Numbers[0], got[1].Numbers[0],
+						len(stored), sum,
+					)
 					return
 				}
 			}

@@ -180,7 +180,9 @@ func (r *rollup) everySeries(ctx context.Context, from, to int64) error {
 		if high < low {
 			high = math.MaxUint64
 		}
-		took, err := r.compute(ctx, window{series: fmt.Sprintf("series >= %d AND series <= %d", low, high), from: from, to: to})
+		took, err := r.compute(ctx, window{
+			series: fmt.Sprintf("series >= %d AND series <= %d", low, high), from: from, to: to,
+		})
 		switch {
 		case tooMuch(err) && r.width > 1:
 			r.width /= 2
@@ -233,12 +235,15 @@ func (r *rollup) compute(ctx context.Context, w window) (took time.Duration, err
 	began := time.Now()
 	where := w.condition()
 	if w.removal {
-		if err := r.write(ctx, tableMinutes, none(tableMinutes, where, "SELECT series, "+startOf("Minute")+" FROM points WHERE "+where)); err != nil {
+		if err := r.write(ctx, tableMinutes, none(
+			tableMinutes, where, "SELECT series, "+startOf("Minute")+" FROM points WHERE "+where,
+		)); err != nil {
 			return 0, err
 		}
 	}
 	err = r.write(ctx, tableMinutes, `
-		SELECT series, `+startOf("Minute")+` AS bucket, toUInt32(count()), sum(value), min(value), max(value), argMin(value, ts), argMax(value, ts),
+		SELECT series, `+
+		startOf("Minute")+` AS bucket, toUInt32(count()), sum(value), min(value), max(value), argMin(value, ts), argMax(value, ts),
 			toUInt32(toUnixTimestamp64Micro(min(ts)) - toUnixTimestamp64Micro(bucket)), toUInt32(toUnixTimestamp64Micro(max(ts)) - toUnixTimestamp64Micro(bucket)), %d
 		FROM points FINAL PREWHERE `+where+` GROUP BY series, bucket`)
 	if err != nil {
@@ -248,12 +253,15 @@ func (r *rollup) compute(ctx context.Context, w window) (took time.Duration, err
 		return 0, err
 	}
 	if w.removal {
-		if err := r.write(ctx, tableHours, none(tableHours, where, "SELECT series, "+startOf("Hour")+" FROM rollup_1m FINAL PREWHERE "+where+" WHERE points > 0")); err != nil {
+		if err := r.write(ctx, tableHours, none(
+			tableHours, where, "SELECT series, "+startOf("Hour")+" FROM rollup_1m FINAL PREWHERE "+where+" WHERE points > 0",
+		)); err != nil {
 			return 0, err
 		}
 	}
 	err = r.write(ctx, tableHours, `
-		SELECT series, `+startOf("Hour")+` AS bucket, toUInt32(sum(points)), sum(total), min(lowest), max(highest), argMin(first, ts), argMax(last, ts),
+		SELECT series, `+
+		startOf("Hour")+` AS bucket, toUInt32(sum(points)), sum(total), min(lowest), max(highest), argMin(first, ts), argMax(last, ts),
 			toUInt32(min(toUnixTimestamp64Micro(ts) + first_us) - toUnixTimestamp64Micro(bucket)),
 			toUInt32(max(toUnixTimestamp64Micro(ts) + last_us) - toUnixTimestamp64Micro(bucket)), %d
 		FROM rollup_1m FINAL PREWHERE `+where+` WHERE points > 0 GROUP BY series, bucket`)
@@ -305,7 +313,8 @@ func rollupSettings() ch.Settings {
 func (r *rollup) count(ctx context.Context, where string) error {
 	var rows, points uint64
 	err := r.db.conn.QueryRow(ch.Context(ctx, ch.WithSettings(settings())), fmt.Sprintf(
-		"SELECT toUInt64(count()), toUInt64(sum(points)) FROM rollup_1m WHERE %s AND version = %d", where, r.version)).Scan(&rows, &points)
+		"SELECT toUInt64(count()), toUInt64(sum(points)) FROM rollup_1m WHERE %s AND version = %d", where,
+		r.version)).Scan(&rows, &points)
 	if err != nil {
 		return fmt.Errorf("counting rollups: %w", err)
 	}

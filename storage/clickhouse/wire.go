@@ -143,7 +143,8 @@ func (c textMaps) appendTo(batch driver.Batch, i int) error {
 // batch of the driver would hold them twice more, and what it grows into as well, which
 // for a million points is 100 MB.
 func (db *DB) insertWire(
-	ctx context.Context, conn driver.Conn, operation, statement string, columns []ch.ColumnNameAndType, rows int, data ...wireColumn,
+	ctx context.Context, conn driver.Conn, operation, statement string, columns []ch.ColumnNameAndType, rows int,
+	data ...wireColumn,
 ) error {
 	if db.options.Protocol != ch.HTTP {
 		return db.insert(ctx, conn, operation, statement, columns, rows, func(batch driver.Batch) error {

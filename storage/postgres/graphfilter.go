@@ -91,7 +91,8 @@ func (f *EdgeFilter) apply(w *where) {
 }
 
 func (f *GraphFilter) set() bool {
-	return f.IDs != nil || f.CreatedAfter != nil || f.CreatedBefore != nil || f.UpdatedAfter != nil || f.UpdatedBefore != nil || len(f.Properties) > 0
+	return f.IDs != nil || f.CreatedAfter != nil || f.CreatedBefore != nil || f.UpdatedAfter != nil ||
+		f.UpdatedBefore != nil || len(f.Properties) > 0
 }
 
 func (f *GraphFilter) apply(w *where) {

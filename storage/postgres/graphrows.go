@@ -87,7 +87,8 @@ func eachEdge(rows pgx.Rows, f func(workspace uuid.UUID, e *graph.Edge), before 
 	)
 	_, err := pgx.ForEachRow(rows, append(before,
 		&workspace, &e.ID, &e.SourceID, &e.TargetID, &e.RelationType, &text.properties, &e.CreatedAt, &e.UpdatedAt,
-		&e.Version, &e.ChangedBy, &e.CreatedBy, &e.Deleted, &e.DeletedBy, &text.stamps, &e.Floor, &e.Taken.Sequence, &takenNode,
+		&e.Version, &e.ChangedBy, &e.CreatedBy, &e.Deleted, &e.DeletedBy, &text.stamps, &e.Floor, &e.Taken.Sequence,
+		&takenNode,
 	), func() error {
 		edge := e
 		if takenNode != nil {

@@ -40,7 +40,9 @@ func (s *GraphState) manyEdges(limit int, set edgeStatement, args ...any) (graph
 	args = append([]any{s.workspace}, args...)
 	var found graph.EdgeSet
 	b := &pgx.Batch{}
-	b.Queue(`SELECT count(*) `+edgesOf+string(set), args...).QueryRow(func(row pgx.Row) error { return row.Scan(&found.Count) })
+	b.Queue(`SELECT count(*) `+edgesOf+string(set), args...).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&found.Count)
+	})
 	b.Queue(firstEdges(set, limit), args...).Query(func(rows pgx.Rows) (err error) {
 		found.First, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 		return err

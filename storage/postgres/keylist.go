@@ -48,7 +48,8 @@ func (db *DB) KeyPage(ctx context.Context, f *KeyFilter, now time.Time) (page []
 	if f.Newest {
 		order = "k.created_at DESC, k.id DESC"
 	}
-	rows, err := db.pool.Query(ctx, `SELECT `+keyColumns+` FROM api_keys k`+keyConditions+` ORDER BY `+order+` LIMIT $7 OFFSET $8`,
+	rows, err := db.pool.Query(ctx, `SELECT `+
+		keyColumns+` FROM api_keys k`+keyConditions+` ORDER BY `+order+` LIMIT $7 OFFSET $8`,
 		append(values, f.Limit, f.Offset)...)
 	if err != nil {
 		return nil, 0, classify(fmt.Errorf("listing keys: %w", err))

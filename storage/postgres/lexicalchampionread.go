@@ -29,7 +29,8 @@ const (
 				ORDER BY node_id DESC LIMIT $6) p
 			WHERE ` + championImpact + ` < t.floor OR ` + championImpact + ` = t.floor AND p.node_id > t.node) p`
 	// scorePairs looks each node up in one term.
-	scorePairs = `SELECT p.node_id, ` + scoredOne + ` FROM unnest($2::text[], $3::float8[], $6::uuid[]) AS t (term, weight, id)
+	scorePairs = `SELECT p.node_id, ` +
+		scoredOne + ` FROM unnest($2::text[], $3::float8[], $6::uuid[]) AS t (term, weight, id)
 		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = t.term AND node_id = t.id OFFSET 0) p
 		LIMIT $7`
 )

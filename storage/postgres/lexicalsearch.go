@@ -85,13 +85,16 @@ func boundsOfSearches() searchBounds {
 // the query has nothing but words of more than 20,000 nodes and the filter lets more
 // than 5,000 nodes pass: then what was read of them is what is ranked, the heaviest of
 // their postings.
-func (db *DB) SearchText(ctx context.Context, workspace uuid.UUID, q lexical.Query, f retrieval.Filter, limit, names int) (found retrieval.TextFindings, err error) {
+func (db *DB) SearchText(
+	ctx context.Context, workspace uuid.UUID, q lexical.Query, f retrieval.Filter, limit, names int,
+) (found retrieval.TextFindings, err error) {
 	if len(q.Terms) == 0 || limit <= 0 {
 		return found, nil
 	}
 	err = db.reading(ctx, func(tx pgx.Tx) error {
 		s := &textSearch{
-			tx: tx, workspace: workspace, filter: f, limit: limit, most: db.search, keeper: db.texts, memory: recall{texts: db.texts.of(workspace)},
+			tx: tx, workspace: workspace, filter: f, limit: limit, most: db.search, keeper: db.texts,
+			memory: recall{texts: db.texts.of(workspace)},
 			scores: map[uuid.UUID]float64{}, raised: map[uuid.UUID]float64{},
 		}
 		found, err = s.run(ctx, q, names)
@@ -171,10 +174,13 @@ func (s *textSearch) run(ctx context.Context, q lexical.Query, names int) (found
 
 const (
 	selectTerms = `SELECT t.term, t.nodes` + listColumns + ` FROM (SELECT term, nodes FROM lexical_terms
-			WHERE workspace_id = $1 AND term = ANY($2) ORDER BY nodes, term LIMIT $3) t` + joinList + `t.nodes > $4 ORDER BY t.nodes, t.term`
-	selectBegun = `SELECT t.term, t.nodes` + listColumns + ` FROM (SELECT term, nodes FROM (SELECT term, nodes FROM lexical_terms
+			WHERE workspace_id = $1 AND term = ANY($2) ORDER BY nodes, term LIMIT $3) t` +
+		joinList + `t.nodes > $4 ORDER BY t.nodes, t.term`
+	selectBegun = `SELECT t.term, t.nodes` +
+		listColumns + ` FROM (SELECT term, nodes FROM (SELECT term, nodes FROM lexical_terms
 			WHERE workspace_id = $1 AND term >= $2 AND term < $3 ORDER BY term LIMIT $4) s
-			WHERE term <> ALL($5) ORDER BY nodes DESC, term LIMIT $6) t` + joinList + `t.nodes > $7 ORDER BY t.nodes DESC, t.term`
+			WHERE term <> ALL($5) ORDER BY nodes DESC, term LIMIT $6) t` +
+		joinList + `t.nodes > $7 ORDER BY t.nodes DESC, t.term`
 )
 
 // weigh reads how frequent the terms are and gives those that are there, rarest first.
@@ -187,14 +193,18 @@ func (s *textSearch) weigh(ctx context.Context, q lexical.Query, names int) ([]s
 	var length float64
 	var terms, begun []searchTerm
 	batch := &pgx.Batch{}
-	batch.Queue(`SELECT nodes, length FROM lexical_workspaces WHERE workspace_id = $1`, s.workspace).Query(func(rows pgx.Rows) error {
+	batch.Queue(
+		`SELECT nodes, length FROM lexical_workspaces WHERE workspace_id = $1`, s.workspace,
+	).Query(func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, []any{&s.nodes, &length}, func() error { return nil })
 		return err
 	})
 	read := func(to *[]searchTerm) func(pgx.Rows) error {
 		return func(rows pgx.Rows) error {
 			var t searchTerm
-			_, err := pgx.ForEachRow(rows, []any{&t.text, &t.nodes, &t.listed, &t.list.average, &t.list.floor, &t.list.node, &t.size}, func() error {
+			_, err := pgx.ForEachRow(rows, []any{
+				&t.text, &t.nodes, &t.listed, &t.list.average, &t.list.floor, &t.list.node, &t.size,
+			}, func() error {
 				*to = append(*to, t)
 				return nil
 			})
@@ -203,7 +213,9 @@ func (s *textSearch) weigh(ctx context.Context, q lexical.Query, names int) ([]s
 	}
 	batch.Queue(selectTerms, s.workspace, texts, searchTerms, s.most.postings).Query(read(&terms))
 	if q.Prefix != "" {
-		batch.Queue(selectBegun, s.workspace, q.Prefix, q.Prefix+"\U0010ffff", prefixSeen, texts, prefixTerms, s.most.postings).Query(read(&begun))
+		batch.Queue(
+			selectBegun, s.workspace, q.Prefix, q.Prefix+"\U0010ffff", prefixSeen, texts, prefixTerms, s.most.postings,
+		).Query(read(&begun))
 	}
 	s.queueNames(batch, q, names)
 	s.memory.queue(batch, s.workspace)
@@ -388,7 +400,9 @@ func (s *textSearch) best(ctx context.Context) (hits []retrieval.TextHit, err er
 			if !pass[n.id] {
 				continue
 			}
-			if hits = append(hits, retrieval.TextHit{Node: n.id, Score: n.score, Share: (n.score - s.raised[n.id]) / s.asked}); len(hits) == s.limit {
+			if hits = append(hits, retrieval.TextHit{
+				Node: n.id, Score: n.score, Share: (n.score - s.raised[n.id]) / s.asked,
+			}); len(hits) == s.limit {
 				return hits, nil
 			}
 		}

@@ -67,7 +67,9 @@ type CommandLogEnd struct {
 //
 // It takes its turn among those who decide the workspace's commands, who read the
 // outcomes when they have the workspace's head.
-func (db *DB) AbandonCommand(ctx context.Context, ref CommandRef, actor uuid.UUID, log CommandLogEnd, outcome []byte) (stands []byte, err error) {
+func (db *DB) AbandonCommand(
+	ctx context.Context, ref CommandRef, actor uuid.UUID, log CommandLogEnd, outcome []byte,
+) (stands []byte, err error) {
 	err = db.inTx(ctx, func(tx pgx.Tx) error {
 		stands = nil
 		if _, err := tx.Exec(ctx, beginHeads, []uuid.UUID{ref.Workspace}); err != nil {
@@ -77,7 +79,9 @@ func (db *DB) AbandonCommand(ctx context.Context, ref CommandRef, actor uuid.UUI
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
-		err = tx.QueryRow(ctx, `SELECT outcome FROM command_outcomes WHERE workspace_id = $1 AND command_id = $2`, ref.Workspace, ref.ID).Scan(&stands)
+		err = tx.QueryRow(
+			ctx, `SELECT outcome FROM command_outcomes WHERE workspace_id = $1 AND command_id = $2`, ref.Workspace, ref.ID,
+		).Scan(&stands)
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}

@@ -31,11 +31,15 @@ var errNoFreeID = errors.New("registering series: no free id near the fingerprin
 // those that are new. ok is false where the workspace's limit of series refuses
 // a new one, or the source does not stand (any more). The limit is exact,
 // whatever registers at the same time, and two identities never share an id.
-func (db *DB) RegisterSeries(ctx context.Context, workspace uuid.UUID, idents []pointblock.Identity, fps []pointblock.Fingerprint) (ids []uint64, ok []bool, err error) {
+func (db *DB) RegisterSeries(
+	ctx context.Context, workspace uuid.UUID, idents []pointblock.Identity, fps []pointblock.Fingerprint,
+) (ids []uint64, ok []bool, err error) {
 	ids, ok = make([]uint64, len(idents)), make([]bool, len(idents))
 	for from := 0; from < len(idents); from += registerChunk {
 		to := min(from+registerChunk, len(idents))
-		r := registration{workspace: workspace, idents: idents[from:to], fps: fps[from:to], ids: ids[from:to], ok: ok[from:to]}
+		r := registration{
+			workspace: workspace, idents: idents[from:to], fps: fps[from:to], ids: ids[from:to], ok: ok[from:to],
+		}
 		if err := r.run(ctx, db); err != nil {
 			return nil, nil, err
 		}

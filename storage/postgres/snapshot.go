@@ -67,7 +67,9 @@ func (db *DB) Snapshot(ctx context.Context, work func(*Snapshot) error) error {
 	if _, err := tx.Exec(ctx, withoutLimits); err != nil {
 		return classify(fmt.Errorf("beginning a snapshot: %w", err))
 	}
-	err = tx.QueryRow(ctx, `SELECT now(), (SELECT max(version_id) FROM goose_db_version WHERE is_applied), (SELECT id FROM installation)`).
+	err = tx.QueryRow(
+		ctx, `SELECT now(), (SELECT max(version_id) FROM goose_db_version WHERE is_applied), (SELECT id FROM installation)`,
+	).
 		Scan(&s.At, &s.Schema, &s.Installation)
 	if err != nil {
 		return classify(fmt.Errorf("beginning a snapshot: %w", err))

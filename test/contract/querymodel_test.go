@@ -43,7 +43,10 @@ func (q *modelQuery) params() string {
 	for name, us := range map[string]int64{"from": q.from, "to": q.to} {
 		v.Set(name, time.UnixMicro(us).UTC().Format(time.RFC3339Nano))
 	}
-	for name, text := range map[string]string{"aggregation": strings.Join(q.functions, ","), "timezone": q.zone, "fill": q.fill, "groupBy": strings.Join(q.groupBy, ",")} {
+	for name, text := range map[string]string{
+		"aggregation": strings.Join(q.functions, ","), "timezone": q.zone, "fill": q.fill,
+		"groupBy": strings.Join(q.groupBy, ","),
+	} {
 		if text != "" {
 			v.Set(name, text)
 		}
@@ -60,7 +63,8 @@ func (q *modelQuery) params() string {
 func (q *modelQuery) selects(s *modelSeries) bool {
 	any := func(of []string, value string) bool { return len(of) == 0 || slices.Contains(of, value) }
 	room, has := s.tags["room"]
-	return any(q.sources, s.source) && any(q.metrics, s.metric) && (len(q.rooms) == 0 || has && slices.Contains(q.rooms, room))
+	return any(q.sources, s.source) && any(q.metrics, s.metric) && (len(q.rooms) == 0 ||
+		has && slices.Contains(q.rooms, room))
 }
 
 // group names the row of the answer that a series is in.
@@ -173,7 +177,9 @@ func (q *modelQuery) counters(all []*modelSeries, grid *clickhouse.Grid) map[str
 	return out
 }
 
-func (q *modelQuery) rows(buckets map[int64][]placed, textual bool, grid *clickhouse.Grid, counters map[int64]map[string]float64) [][]any {
+func (q *modelQuery) rows(
+	buckets map[int64][]placed, textual bool, grid *clickhouse.Grid, counters map[int64]map[string]float64,
+) [][]any {
 	starts := sortedInts(buckets)
 	if q.fill != "" && q.fill != "none" {
 		starts = nil
@@ -325,7 +331,9 @@ func TestQueriesAgreeWithANaiveModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		workspace := l.NewWorkspace(t, "live")
 		key := l.NewKey(t, []uuid.UUID{workspace}, request.Admin)
-		middle := rapid.SampledFrom([]string{"2026-03-29T01:00:00Z", "2025-11-02T06:00:00Z", "2026-04-04T15:00:00Z", "2026-06-01T12:00:00Z"}).Draw(rt, "middle")
+		middle := rapid.SampledFrom([]string{
+			"2026-03-29T01:00:00Z", "2025-11-02T06:00:00Z", "2026-04-04T15:00:00Z", "2026-06-01T12:00:00Z",
+		}).Draw(rt, "middle")
 		around, _ := time.Parse(time.RFC3339, middle)
 		all := drawSeries(t, rt, l, workspace, key, around)
 		for n := range 6 {
@@ -335,7 +343,9 @@ func TestQueriesAgreeWithANaiveModel(t *testing.T) {
 			want := q.answer(all)
 			require.Len(rt, list, len(want), q.params())
 			for _, got := range list {
-				s := &modelSeries{seriesKey: seriesKey{source: *orEmpty(got.SourceID), metric: *orEmpty(got.Metric), tags: got.Tags, text: got.Kind == "string"}}
+				s := &modelSeries{seriesKey: seriesKey{
+					source: *orEmpty(got.SourceID), metric: *orEmpty(got.Metric), tags: got.Tags, text: got.Kind == "string",
+				}}
 				group := (&modelQuery{}).group(s)
 				require.Contains(rt, want, group)
 				requireSameRows(rt, want[group], got.Points, q.params()+" "+group)
@@ -352,7 +362,9 @@ func requireSameRows(rt *rapid.T, want, got [][]any, what string) {
 			w, number := want[i][j].(float64)
 			g, alsoNumber := got[i][j].(float64)
 			if number && alsoNumber {
-				require.LessOrEqual(rt, math.Abs(w-g), 1e-9*(1+math.Abs(w)), "%s row %d column %d: want %v, got %v", what, i, j, want[i], got[i])
+				require.LessOrEqual(
+					rt, math.Abs(w-g), 1e-9*(1+math.Abs(w)), "%s row %d column %d: want %v, got %v", what, i, j, want[i], got[i],
+				)
 				continue
 			}
 			require.Equal(rt, want[i][j], got[i][j], "%s row %d column %d: want %v, got %v", what, i, j, want[i], got[i])
@@ -364,7 +376,10 @@ func drawSeries(t *testing.T, rt *rapid.T, l *live, workspace uuid.UUID, key str
 	t.Helper()
 	var all []*modelSeries
 	for i := range rapid.IntRange(1, 2).Draw(rt, "sources") {
-		a := l.Do(t, contract.Request{Method: "POST", Path: "/api/live-data/sources", Body: fmt.Sprintf(`{"name":"s%d"}`, i), Key: key, Workspace: workspace.String()})
+		a := l.Do(t, contract.Request{
+			Method: "POST", Path: "/api/live-data/sources", Body: fmt.Sprintf(`{"name":"s%d"}`, i), Key: key,
+			Workspace: workspace.String(),
+		})
 		made := decode[source](t, a, http.StatusCreated)
 		for n := range rapid.IntRange(1, 4).Draw(rt, "series") {
 			tags := []map[string]string{nil, {"room": "A"}, {"room": "B", "x": ""}, {"x": "1"}}[n]
@@ -374,7 +389,9 @@ func drawSeries(t *testing.T, rt *rapid.T, l *live, workspace uuid.UUID, key str
 			for version := range rapid.IntRange(0, 40).Draw(rt, "points") {
 				// Some at the second, so that times repeat; no time in two series of a
 				// group, or first and last would be anybody's.
-				us := around.Add(time.Duration(rapid.IntRange(-30*60, 30*60).Draw(rt, "minute"))*time.Minute).UnixMicro() + int64(len(all))
+				us := around.Add(
+					time.Duration(rapid.IntRange(-30*60, 30*60).Draw(rt, "minute"))*time.Minute,
+				).UnixMicro() + int64(len(all))
 				var value any = float64(rapid.IntRange(-400, 400).Draw(rt, "value")) / 4
 				if s.text {
 					value = rapid.SampledFrom([]string{"", "on", "off", "🚀", `"\`}).Draw(rt, "text")
@@ -403,7 +420,10 @@ func drawQuery(rt *rapid.T, all []*modelSeries, around time.Time, n int) *modelQ
 		}
 		return rapid.SliceOfNDistinct(rapid.SampledFrom(of), 1, len(of), rapid.ID).Draw(rt, label)
 	}
-	q := &modelQuery{metrics: some("metric", "m", "n"), rooms: some("room", "A", "B"), sources: some("source", all[0].source, uuid.NewString())}
+	q := &modelQuery{
+		metrics: some("metric", "m", "n"), rooms: some("room", "A", "B"),
+		sources: some("source", all[0].source, uuid.NewString()),
+	}
 	hours := func(label string) int64 {
 		return around.Add(time.Duration(rapid.IntRange(-31*3600, 31*3600).Draw(rt, label)) * time.Second).UnixMicro()
 	}
@@ -413,18 +433,26 @@ func drawQuery(rt *rapid.T, all []*modelSeries, around time.Time, n int) *modelQ
 	if n == 0 {
 		return q // raw
 	}
-	for _, f := range rapid.SliceOfNDistinct(rapid.SampledFrom(clickhouse.Functions()), 1, 5, rapid.ID).Draw(rt, "functions") {
+	for _, f := range rapid.SliceOfNDistinct(
+		rapid.SampledFrom(clickhouse.Functions()), 1, 5, rapid.ID,
+	).Draw(rt, "functions") {
 		q.functions = append(q.functions, string(f))
 	}
 	if rapid.Bool().Draw(rt, "grouped") {
-		q.groupBy = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"sourceId", "metric", "tag.room"}), 1, 3, rapid.ID).Draw(rt, "groupBy")
+		q.groupBy = rapid.SliceOfNDistinct(
+			rapid.SampledFrom([]string{"sourceId", "metric", "tag.room"}), 1, 3, rapid.ID,
+		).Draw(rt, "groupBy")
 		if rapid.IntRange(0, 3).Draw(rt, "none") == 0 {
 			q.groupBy = []string{"none"}
 		}
 	}
 	if rapid.IntRange(0, 3).Draw(rt, "buckets") > 0 {
-		q.interval = rapid.SampledFrom([]time.Duration{15 * time.Minute, 45 * time.Minute, time.Hour, 6 * time.Hour, 7 * time.Hour, 24 * time.Hour, 72 * time.Hour}).Draw(rt, "interval")
-		q.zone = rapid.SampledFrom([]string{"", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"}).Draw(rt, "zone")
+		q.interval = rapid.SampledFrom([]time.Duration{
+			15 * time.Minute, 45 * time.Minute, time.Hour, 6 * time.Hour, 7 * time.Hour, 24 * time.Hour, 72 * time.Hour,
+		}).Draw(rt, "interval")
+		q.zone = rapid.SampledFrom([]string{
+			"", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata",
+		}).Draw(rt, "zone")
 		q.fill = rapid.SampledFrom([]string{"", "none", "null", "previous", "linear", "7.5"}).Draw(rt, "fill")
 	}
 	return q

@@ -83,7 +83,9 @@ func (r *eventReader) stop() {
 
 // connect reads events until the connection ends.
 func (r *eventReader) connect() error {
-	request, err := http.NewRequestWithContext(r.ctx, http.MethodGet, "http://"+r.s.Listen+"/api/queries/events?after=0", nil)
+	request, err := http.NewRequestWithContext(
+		r.ctx, http.MethodGet, "http://"+r.s.Listen+"/api/queries/events?after=0", nil,
+	)
 	if err != nil {
 		return err
 	}
@@ -158,7 +160,9 @@ func (r *eventReader) violations() []string {
 
 func (r *eventReader) waitFor(t *testing.T, sequence int64) {
 	t.Helper()
-	require.Eventually(t, func() bool { return r.last() >= sequence || len(r.violations()) > 0 }, 60*time.Second, 20*time.Millisecond,
+	require.Eventually(t, func() bool {
+		return r.last() >= sequence || len(r.violations()) > 0
+	}, 60*time.Second, 20*time.Millisecond,
 		"the reader sees change %d", sequence)
 }
 
@@ -168,7 +172,10 @@ func (r *eventReader) compareAnswers(t *testing.T, answers []applied) {
 	t.Helper()
 	seen := map[uuid.UUID]int64{}
 	for _, event := range r.events {
-		require.Zero(t, seen[event.CommandID], "command %s made changes %d and %d", event.CommandID, seen[event.CommandID], event.Sequence)
+		require.Zero(
+			t, seen[event.CommandID], "command %s made changes %d and %d", event.CommandID, seen[event.CommandID],
+			event.Sequence,
+		)
 		seen[event.CommandID] = event.Sequence
 	}
 	for _, a := range answers {

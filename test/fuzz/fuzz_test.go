@@ -28,7 +28,8 @@ func targets(t *testing.T) (wanted, found map[string]bool) {
 		}
 		name := entry.Name()
 		switch {
-		case entry.IsDir() && path != top && (strings.HasPrefix(name, ".") || name == "bin" || name == "data" || name == "node_modules"):
+		case entry.IsDir() && path != top && (strings.HasPrefix(name, ".") || name == "bin" || name == "data" ||
+			name == "node_modules"):
 			return filepath.SkipDir
 		case entry.IsDir() && strings.HasSuffix(filepath.ToSlash(filepath.Dir(path)), "testdata/fuzz"):
 			found[path] = true

@@ -17,7 +17,10 @@ import (
 
 func alerts(t *testing.T) []rulefmt.Rule {
 	t.Helper()
-	groups, errs := rulefmt.Parse([]byte(read(t, "deploy/prometheus/alerts.yml")), false, model.LegacyValidation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
+	groups, errs := rulefmt.Parse(
+		[]byte(read(t, "deploy/prometheus/alerts.yml")), false, model.LegacyValidation, parser.NewParser(parser.Options{}),
+		slog.New(slog.DiscardHandler),
+	)
 	require.Empty(t, errs)
 	require.Len(t, groups.Groups, 1)
 	return groups.Groups[0].Rules
@@ -45,7 +48,9 @@ func TestEveryAlertReadsMetricsThatAreThereAndHasARunbook(t *testing.T) {
 	}
 	require.Len(t, regexp.MustCompile(`(?m)^## `).FindAllString(runbooks, -1), len(seen), "a runbook is of no alert")
 	for _, name := range regexp.MustCompile(`livegraph_[a-z0-9_]*[a-z0-9]`).FindAllString(runbooks, -1) {
-		require.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(all)), func(metric string) bool { return strings.HasPrefix(name, metric) || strings.HasPrefix(metric, name) }),
+		require.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(all)), func(metric string) bool {
+			return strings.HasPrefix(name, metric) || strings.HasPrefix(metric, name)
+		}),
 			"the runbooks name %s, which is no metric", name)
 	}
 }
@@ -239,7 +244,9 @@ func TestAPublisherThatStandsStillWithoutAFailureIsNoticed(t *testing.T) {
 }
 
 func TestDeadLettersAreToldApartByTheirConsumer(t *testing.T) {
-	for consumer, alert := range map[string]string{"points": "LivegraphCommandDeadLetters", "commands": "LivegraphDeadLetters"} {
+	for consumer, alert := range map[string]string{
+		"points": "LivegraphCommandDeadLetters", "commands": "LivegraphDeadLetters",
+	} {
 		world := newWorld(t, healthy)
 		world.replace(t, `livegraph_consumer_dead_letters_total{instance="p",consumer="`+consumer+`"} 0x30 1x30`)
 		require.False(t, firing(t, world, alert), consumer)

@@ -96,7 +96,10 @@ func (c *census) count(ctx context.Context, now time.Time) ([]Process, error) {
 // list takes the residents that there is room for: those listed before first.
 func list(residents []*resident) []Process {
 	slices.SortFunc(residents, func(a, b *resident) int {
-		return cmp.Or(compareBool(b.listed, a.listed), a.process.Started.Compare(b.process.Started), cmp.Compare(a.process.PID, b.process.PID))
+		return cmp.Or(
+			compareBool(b.listed, a.listed), a.process.Started.Compare(b.process.Started),
+			cmp.Compare(a.process.PID, b.process.PID),
+		)
 	})
 	for i, r := range residents {
 		r.listed = i < mostProcesses
@@ -226,6 +229,7 @@ func parseStat(text []byte) (stat, bool) {
 		return stat{}, false
 	}
 	return stat{
-		command: string(text[open+1 : end]), state: fields[state][0], parent: int32(ppid), flags: bits, started: string(fields[started]),
+		command: string(text[open+1 : end]), state: fields[state][0], parent: int32(ppid), flags: bits,
+		started: string(fields[started]),
 	}, true
 }

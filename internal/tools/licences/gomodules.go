@@ -67,7 +67,8 @@ func modulesBelow(root string) (folders []string, err error) {
 		switch name := entry.Name(); {
 		case err != nil:
 			return err
-		case entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "bin" || name == "data"):
+		case entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "bin" ||
+			name == "data"):
 			return filepath.SkipDir
 		case name == "go.mod":
 			folders = append(folders, filepath.Dir(path))
@@ -117,7 +118,8 @@ func filesNamed(dir string, names *regexp.Regexp) (paths []string, err error) {
 		return nil, err
 	}
 	for _, entry := range entries {
-		if ext := filepath.Ext(entry.Name()); entry.Type().IsRegular() && names.MatchString(entry.Name()) && ext != ".go" && ext != ".json" {
+		if ext := filepath.Ext(entry.Name()); entry.Type().IsRegular() && names.MatchString(entry.Name()) && ext != ".go" &&
+			ext != ".json" {
 			paths = append(paths, filepath.Join(dir, entry.Name()))
 		}
 	}

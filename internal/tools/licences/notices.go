@@ -64,7 +64,9 @@ func notices(root string, out io.Writer) error {
 	w := bufio.NewWriter(out)
 	fmt.Fprint(w, preface) // errors come with Flush
 	for _, t := range all {
-		fmt.Fprintf(w, "\n%s\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(t.names, "\n"), strings.Repeat("-", 80), t.body)
+		fmt.Fprintf(
+			w, "\n%s\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(t.names, "\n"), strings.Repeat("-", 80), t.body,
+		)
 	}
 	fmt.Fprintf(w, "\n%s\nWithout a text of their own:\n\n%s\n", strings.Repeat("=", 80), strings.Join(without, "\n"))
 	return w.Flush()
@@ -88,7 +90,9 @@ func insideBinary(root string) ([]dependency, error) {
 		return nil, fmt.Errorf("go env: %w", err)
 	}
 	// Without its version: the text is the same, and toolchains differ between machines.
-	inside := []dependency{{kind: kindGo, name: "Go", version: "(runtime and standard library)", dir: strings.TrimSpace(string(env))}}
+	inside := []dependency{
+		{kind: kindGo, name: "Go", version: "(runtime and standard library)", dir: strings.TrimSpace(string(env))},
+	}
 	modules, err := listModules(root, "./cmd/livegraph")
 	if err != nil {
 		return nil, err

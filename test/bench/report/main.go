@@ -44,7 +44,9 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("report", flag.ContinueOnError)
-	only := flags.String("only", "", "regular expression: run the sections whose id matches; those that take long run only so")
+	only := flags.String(
+		"only", "", "regular expression: run the sections whose id matches; those that take long run only so",
+	)
 	render := flags.Bool("render", false, "run nothing, make the page again")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -54,7 +54,9 @@ func (g *ledger) init() {
 
 // call makes the request of a command.
 func (c *command) call() call {
-	q := call{key: c.actor, method: "POST", path: c.path, body: c.body, header: map[string]string{}, refusable: c.refusable}
+	q := call{
+		key: c.actor, method: "POST", path: c.path, body: c.body, header: map[string]string{}, refusable: c.refusable,
+	}
 	if c.key != "" {
 		q.header[idempotencyKey] = c.key
 	}
