@@ -15,9 +15,8 @@ func FuzzParseJSON(f *testing.F) {
 		`{"precision":"s",` +
 			someSource + `,"metric":"m","tags":{"a":"1"},"points":[{"value":1},{"metric":"k","tags":{"a":"2"},"value":2}]}`,
 		`{"series":[{"timestamps":[1],"values":[1]}],"precision":"ns","source":"pump","metric":"m"}`,
-		`{` +
-			someSource +
-			`,"metric":"m","points":[{"tags":{"a":"1","b":"2"},"value":1},{"tags":{"b":"2","\u0061":"1"},"value":2},{"tags":{"a":"1","b":"2"},"value":3}]}`,
+		`{` + someSource + `,"metric":"m","points":[{"tags":{"a":"1","b":"2"},"value":1},` +
+			`{"tags":{"b":"2","\u0061":"1"},"value":2},{"tags":{"a":"1","b":"2"},"value":3}]}`,
 	} {
 		f.Add([]byte(body))
 	}

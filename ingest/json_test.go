@@ -73,7 +73,8 @@ func TestPointsAreTakenInEveryForm(t *testing.T) {
 		},
 		{
 			"escaped names",
-			`{"p\u006fints":[{"so\u0075rce":"b\u006filer","\u006detric":"\u006d","t\u0069mestamp":"2026-11-21T07:40:08\u005a","val\u0075e":1}]}`,
+			`{"p\u006fints":[{"so\u0075rce":"b\u006filer","\u006detric":"\u006d",` +
+				`"t\u0069mestamp":"2026-11-21T07:40:08\u005a","val\u0075e":1}]}`,
 			map[string]any{one + "1795246808000000 n": 1.0},
 		},
 		{
@@ -102,15 +103,17 @@ func TestPointsAreTakenInEveryForm(t *testing.T) {
 			`{` + someSource + `,"metric":"m","series":[{"timestamps":[],"values":[]},{"timestamps":[1],"values":[1]}]}`,
 			map[string]any{one + "1000 n": 1.0},
 		},
-		{"a series in two blocks", `{` +
-			someSource +
-			`,"metric":"m","series":[{"timestamps":[3,1],"values":[1,1]},{"metric":"k","timestamps":[1],"values":[1]},{"timestamps":[2,3],"values":[2,2]}]}`,
+		{
+			"a series in two blocks",
+			`{` + someSource + `,"metric":"m","series":[{"timestamps":[3,1],"values":[1,1]},` +
+				`{"metric":"k","timestamps":[1],"values":[1]},{"timestamps":[2,3],"values":[2,2]}]}`,
 			map[string]any{
 				one + "1000 n": 1.0, one + "2000 n": 2.0, one + "3000 n": 2.0, fmt.Sprintf(`%s "k"{} 1000 n`, boiler): 1.0,
 			}},
-		{"defaults", `{"precision":"s",` +
-			someSource +
-			`,"metric":"m","tags":{"a":"1","b":"2"},"points":[{"value":1,"timestamp":5},{"metric":"k","tags":{"b":"3","c":"4"},"value":2,"timestamp":5}]}`,
+		{
+			"defaults",
+			`{"precision":"s",` + someSource + `,"metric":"m","tags":{"a":"1","b":"2"},` +
+				`"points":[{"value":1,"timestamp":5},{"metric":"k","tags":{"b":"3","c":"4"},"value":2,"timestamp":5}]}`,
 			map[string]any{
 				fmt.Sprintf(`%s "m"{"a"="1","b"="2",} 5000000 n`, boiler):         1.0,
 				fmt.Sprintf(`%s "k"{"a"="1","b"="3","c"="4",} 5000000 n`, boiler): 2.0,
@@ -130,10 +133,12 @@ func TestPointsAreTakenInEveryForm(t *testing.T) {
 			`{"source":"pump","points":[{` + someSource + `,"metric":"m","timestamp":1,"value":1}]}`,
 			map[string]any{one + "1000 n": 1.0},
 		},
-		{"tags in any order are one series", `{` +
-			someSource +
-			`,"metric":"m","points":[{"tags":{"a":"1","b":"2"},"timestamp":1,"value":1},{"tags":{"b":"2","\u0061":"1"},"timestamp":1,"value":2}]}`,
-			map[string]any{fmt.Sprintf(`%s "m"{"a"="1","b"="2",} 1000 n`, boiler): 2.0}},
+		{
+			"tags in any order are one series",
+			`{` + someSource + `,"metric":"m","points":[{"tags":{"a":"1","b":"2"},"timestamp":1,"value":1},` +
+				`{"tags":{"b":"2","\u0061":"1"},"timestamp":1,"value":2}]}`,
+			map[string]any{fmt.Sprintf(`%s "m"{"a"="1","b"="2",} 1000 n`, boiler): 2.0},
+		},
 		{"empty tags", row(`"tags":{},"timestamp":1,"value":1`), map[string]any{one + "1000 n": 1.0}},
 		{
 			"names of another kind", row(`"tags":{"__proto__":"","a.b":"'; DROP TABLE"},"timestamp":1,"value":1`),

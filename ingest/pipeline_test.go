@@ -60,9 +60,8 @@ func TestWhatCannotBeStoredAtTheSeriesLimitIsRejected(t *testing.T) {
 	p := newPlant()
 	p.maxSeries = 2
 	pipeline := p.pipeline(Limits{})
-	body := `{` +
-		someSource +
-		`,"points":[{"metric":"a","value":1},{"metric":"b","value":1},{"metric":"c","value":1},{"metric":"c","value":"x"},{"metric":"c","value":2}]}`
+	body := `{` + someSource + `,"points":[{"metric":"a","value":1},{"metric":"b","value":1},` +
+		`{"metric":"c","value":1},{"metric":"c","value":"x"},{"metric":"c","value":2}]}`
 	result, err := pipeline.Accept(t.Context(), JSON, request(body))
 	require.NoError(t, err)
 	require.Equal(t, 2, result.Accepted)
@@ -339,7 +338,8 @@ func TestRequestsAtTheSameTimeDoNotMix(t *testing.T) {
 		all.Go(func() {
 			for i := range 100 {
 				body := fmt.Sprintf(
-					`{%s,"metric":"m%d","tags":{"a":"\u0041%d"},"points":[{"timestamp":%d,"value":%d},{"timestamp":%d,"value":"w%d"},{"value":1e400}]}`,
+					`{%s,"metric":"m%d","tags":{"a":"\u0041%d"},`+
+						`"points":[{"timestamp":%d,"value":%d},{"timestamp":%d,"value":"w%d"},{"value":1e400}]}`,
 					someSource, worker, worker, i, worker*1000+i, i, worker,
 				)
 				result, err := pipeline.Accept(context.Background(), JSON, request(body))

@@ -101,7 +101,8 @@ func UseOf(r *auditrecord.Record) Use {
 }
 
 // CSVHeader is the first line of uses in CSV.
-const CSVHeader = "timestamp,requestId,keyId,workspaceId,method,route,status,ip,userAgent,durationMs,until,bytesIn,bytesOut,requests\n"
+const CSVHeader = "timestamp,requestId,keyId,workspaceId,method,route,status,ip,userAgent,durationMs,until," +
+	"bytesIn,bytesOut,requests\n"
 
 // AppendCSV appends the line of a record.
 func AppendCSV(dst []byte, r *auditrecord.Record) []byte {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
@@ -100,8 +101,23 @@ func TestAChangeShowsOneResourceAloneAndSeveralAsSteps(t *testing.T) {
 }
 
 func ExampleOfNode() {
-	raw, _ := json.Marshal(graphjson.OfNode(node()))
+	raw, _ := json.Marshal(graphjson.OfNode(node()), jsontext.WithIndent("  "))
 	fmt.Println(string(raw))
-	// Output: {"id":"00000000-0000-7000-8000-00000000000a","name":"pump","entityType":"object","description":"of
-	// water","properties":{"a":"x","b":[1,null]},"createdAt":"2026-11-21T07:40:08.290296Z","updatedAt":"2026-11-21T07:40:09.290296Z","version":2}
+	// Output:
+	// {
+	//   "id": "00000000-0000-7000-8000-00000000000a",
+	//   "name": "pump",
+	//   "entityType": "object",
+	//   "description": "of water",
+	//   "properties": {
+	//     "a": "x",
+	//     "b": [
+	//       1,
+	//       null
+	//     ]
+	//   },
+	//   "createdAt": "2026-11-21T07:40:08.290296Z",
+	//   "updatedAt": "2026-11-21T07:40:09.290296Z",
+	//   "version": 2
+	// }
 }

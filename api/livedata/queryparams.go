@@ -210,8 +210,8 @@ func (q *queryParams) tooManyPoints() error {
 	hint := "ask for a shorter range, fewer series (limit, sourceId, metric, tag.<key>) or more points (pointsLimit)"
 	switch {
 	case q.resolution.downsample || q.resolution.auto:
-		hint = "ask for fewer points a series (maxPoints), fewer series (limit, sourceId, metric, tag.<key>) or more points " +
-			"(pointsLimit)"
+		hint = "ask for fewer points a series (maxPoints), fewer series (limit, sourceId, metric, tag.<key>) or more " +
+			"points (pointsLimit)"
 	case q.interval != 0:
 		hint = "ask for a longer interval, a shorter range, fewer series or more points (pointsLimit)"
 	case len(q.functions) == 0:

@@ -108,9 +108,10 @@ func ExampleList() {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	reply.List(w, r.WithContext(reply.WithRequestID(r.Context(), "req_1")), []string{"a"}, reply.PageMeta(3, 1, 0, 1))
-	fmt.Println(w.Body)
+	fmt.Println(strings.Replace(w.Body.String(), `"meta"`, "\n"+`"meta"`, 1))
 	// Output:
-	// {"success":true,"data":["a"],"meta":{"total":3,"limit":1,"offset":0,"hasMore":true,"nextCursor":null},"requestId":"req_1"}
+	// {"success":true,"data":["a"],
+	// "meta":{"total":3,"limit":1,"offset":0,"hasMore":true,"nextCursor":null},"requestId":"req_1"}
 }
 
 func TestAnswersEndInANewline(t *testing.T) {

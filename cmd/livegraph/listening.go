@@ -74,8 +74,8 @@ func (l listening) warn(cfg *config.Config, logger *slog.Logger) {
 		logger.Warn(
 			"no proxy is trusted: behind one, all callers have its address, so that a few wrong passwords of anybody keep "+
 				"everybody out of the administration page, and the audit log names nobody's address: name the proxy's "+
-				"network with "+
-				"--api-trusted-proxies, or, without a proxy, an address that sends nothing, such as 192.0.2.1/32", "listen", cfg.Listen,
+				"network with --api-trusted-proxies, or, without a proxy, an address that sends nothing, such as 192.0.2.1/32",
+			"listen", cfg.Listen,
 		)
 	}
 	if l.files != nil || !cfg.Has("api") || config.IsLoopback(cfg.Listen) {

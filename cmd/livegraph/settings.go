@@ -74,22 +74,16 @@ func printReference(out io.Writer, flags []*kong.Flag) error {
 	return err
 }
 
-const referenceHead = `# Settings
-
-Printed by ` + "`livegraph config --reference`" + `. A flag beats its environment variable, which beats the file that
-` +
-	"`--config`" +
-	` (LIVEGRAPH_CONFIG) names: YAML with the flags' names as keys, whole (` + "`kafka-brokers: [a:9092]`" + `) or nested
-(` +
-	"`kafka: {brokers: [a:9092]}`" +
-	`). Lists are comma-separated in flags and variables. Durations are like ` + "`150ms`" + `, ` + "`60s`" + `,
-` +
-	"`1h`" + `. A value that is not allowed, or a key of the file that is no setting, ends the start with a message that names it.
-` + "`livegraph config`" + ` prints the settings in force, secrets hidden.
-
-| flag | variable | default | meaning |
-|---|---|---|---|
-`
+const referenceHead = "# Settings\n" +
+	"\n" +
+	"Printed by `livegraph config --reference`. A flag beats its environment variable, which beats the file that\n" +
+	"`--config` (LIVEGRAPH_CONFIG) names: YAML with the flags' names as keys, whole (`kafka-brokers: [a:9092]`) or\n" +
+	"nested (`kafka: {brokers: [a:9092]}`). Lists are comma-separated in flags and variables. Durations are like\n" +
+	"`150ms`, `60s`, `1h`. A value that is not allowed, or a key of the file that is no setting, ends the start with a\n" +
+	"message that names it. `livegraph config` prints the settings in force, secrets hidden.\n" +
+	"\n" +
+	"| flag | variable | default | meaning |\n" +
+	"|---|---|---|---|\n"
 
 func defaultOf(flag *kong.Flag) string {
 	if flag.Default == "" {

@@ -63,7 +63,8 @@ func (c *ServeCmd) tryThis(say func(string, ...any), at listening, first firstru
 	)
 	say(
 		curl+
-			` %s/api/live-data/ingest %s -H "Content-Type: application/json" -d '{"source": "boiler", "points": [{"metric": "temperature", "value": 71.5}]}'`+"\n",
+			` %s/api/live-data/ingest %s -H "Content-Type: application/json" -d `+
+			`'{"source": "boiler", "points": [{"metric": "temperature", "value": 71.5}]}'`+"\n",
 		at.url, auth,
 	)
 	say(`sleep 1; `+curl+` "%s/api/live-data/query?source=boiler&latest=true" %s`+"\n", at.url, auth)

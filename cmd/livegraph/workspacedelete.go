@@ -159,8 +159,8 @@ func (c *WorkspacesDeleteCmd) done(d postgres.WorkspaceDeletion, out *output) er
 	}
 	text := "workspace %s is deleted: %s removed\n"
 	if d.FinishedAt == nil {
-		text = "workspace %s is deleted: %s removed; in a few minutes the server looks once more for what was being written " +
-			"meanwhile\n"
+		text = "workspace %s is deleted: %s removed; in a few minutes the server looks once more for what was being " +
+			"written meanwhile\n"
 	}
 	_, err := fmt.Fprintf(out, text, c.ID, wording.Count(rows, "row"))
 	return err

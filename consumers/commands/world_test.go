@@ -247,7 +247,8 @@ func (w *world) dump() string {
 		(SELECT string_agg(u::text, E'\n' ORDER BY u::text) FROM undo_entries u),
 		(SELECT string_agg(t::text, E'\n' ORDER BY t::text) FROM graph_totals t),
 		(SELECT string_agg(o::text, E'\n' ORDER BY o::text) FROM command_outcomes o),
-		(SELECT string_agg(concat(h.workspace_id, h.sequence), E'\n' ORDER BY h.workspace_id) FROM graph_heads h))`).Scan(&text))
+		(SELECT string_agg(concat(h.workspace_id, h.sequence), E'\n' ORDER BY h.workspace_id)
+			FROM graph_heads h))`).Scan(&text))
 	return text
 }
 

@@ -69,7 +69,7 @@ func (k *keeper) run(ctx context.Context) {
 			k.metrics.failures.Inc()
 		}
 		k.say(err)
-		wait := keepEvery/2 + rand.N(keepEvery) //nolint:gosec // with jitter, so that processes do not ask all at once; G404: jitter
+		wait := keepEvery/2 + rand.N(keepEvery) //nolint:gosec // G404: jitter, so that processes do not ask all at once
 		if err != nil {
 			if !pause.For(ctx, wait) { // whatever nudges
 				return

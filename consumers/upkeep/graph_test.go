@@ -65,7 +65,8 @@ func TestNodesThatWereDeletedLongAgoArePurged(t *testing.T) {
 	require.Equal(t, "Quintus 0", w.named(old), "by default they are kept for ever")
 
 	w.run(w.upkeep(func(d *upkeep.Deps) {
-		d.Config.GraphEvery, d.Config.PurgeEvery, d.Config.DeletedNodesFor = 20*time.Millisecond, 20*time.Millisecond, 48*time.Hour
+		d.Config.GraphEvery, d.Config.PurgeEvery = 20*time.Millisecond, 20*time.Millisecond
+		d.Config.DeletedNodesFor = 48 * time.Hour
 	}))
 	require.Eventually(t, func() bool { return w.named(old) == purged }, patience, 20*time.Millisecond)
 	require.Equal(t, "Quintus 0", w.named(young))
@@ -77,7 +78,8 @@ func TestUndoEntriesThatNobodyCanReachAreRemoved(t *testing.T) {
 	for workspace, commands := range map[uuid.UUID]int{long: 5_000, short: 900} {
 		w.exec(fmt.Sprintf(`INSERT INTO graph_heads (workspace_id, sequence) VALUES ('%[1]s', %[2]d);
 			INSERT INTO undo_entries (workspace_id, sequence, command_id, actor_id, type)
-				SELECT '%[1]s', n, gen_random_uuid(), '%[1]s', 'CREATE_NODE' FROM generate_series(1, %[2]d) n`, workspace, commands))
+				SELECT '%[1]s', n, gen_random_uuid(), '%[1]s', 'CREATE_NODE' FROM generate_series(1, %[2]d) n`,
+			workspace, commands))
 	}
 	left := func(workspace uuid.UUID) string {
 		return w.value(fmt.Sprintf(

@@ -245,10 +245,10 @@ func (w *world) dump(workspace uuid.UUID) string {
 	w.tb.Helper()
 	var all strings.Builder
 	for _, statement := range []string{
-		"SELECT series, ts, value, version FROM points FINAL WHERE series IN (SELECT id FROM series WHERE workspace = '%s') " +
-			"ORDER BY series, ts",
-		"SELECT series, ts, value, version FROM states FINAL WHERE series IN (SELECT id FROM series WHERE workspace = '%s') " +
-			"ORDER BY series, ts",
+		"SELECT series, ts, value, version FROM points FINAL " +
+			"WHERE series IN (SELECT id FROM series WHERE workspace = '%s') ORDER BY series, ts",
+		"SELECT series, ts, value, version FROM states FINAL " +
+			"WHERE series IN (SELECT id FROM series WHERE workspace = '%s') ORDER BY series, ts",
 		"SELECT * FROM latest FINAL WHERE workspace = '%s' ORDER BY series",
 		"SELECT * FROM source_activity FINAL WHERE workspace = '%s' ORDER BY source",
 		"SELECT * FROM series FINAL WHERE workspace = '%s' ORDER BY id",

@@ -39,7 +39,8 @@ func TestACommandIsOneIdempotentRequestHoweverOftenItIsTried(t *testing.T) {
 				"entityType":"object","properties":{"power":5}}}`, string(body))
 			answerOK(w, 201, `{"commandId":"00000000-0000-7000-8000-000000000001","type":"CREATE_NODE","status":"applied",
 				"node":{"id":"00000000-0000-7000-8000-00000000000a","name":"pump","entityType":"object","description":null,
-				"properties":{"power":5},"createdAt":"2026-11-21T07:40:08.290296Z","updatedAt":"2026-11-21T07:40:08.290296Z","version":1},
+				"properties":{"power":5},"createdAt":"2026-11-21T07:40:08.290296Z",
+				"updatedAt":"2026-11-21T07:40:08.290296Z","version":1},
 				"affected":{"nodes":["00000000-0000-7000-8000-00000000000a"],"edges":[],"counts":{"nodes":1,"edges":0}},
 				"undoDepth":1,"redoDepth":0,"sequence":7}`)
 		}

@@ -12,7 +12,8 @@ import (
 // message.
 func FuzzFailure(f *testing.F) {
 	f.Add(404, []byte(
-		`{"success":false,"error":{"code":"NOT_FOUND","message":"No such node","details":{"field":"id"}},"requestId":"req_1"}`,
+		`{"success":false,"error":{"code":"NOT_FOUND","message":"No such node","details":{"field":"id"}},`+
+			`"requestId":"req_1"}`,
 	))
 	f.Add(502, []byte("<html>"))
 	f.Add(302, []byte(`{"error":{"details":[]}}`))

@@ -97,7 +97,8 @@ func TestAQueryAsksOnlyForWhatIsSet(t *testing.T) {
 func TestResultsAreReadByColumn(t *testing.T) {
 	c := newTestClient(t, quick, func(w http.ResponseWriter, _ *http.Request) {
 		answerOK(w, 200, `[{"sourceId":"s","sourceName":"n","metric":"m","unit":null,"tags":{},
-			"columns":["timestamp","avg","max"],"points":[[1767225600000,1.5,2],[1767225601000,null,3],[1767225602000,2.5,"x"],[null,4,5],[1]]}]`)
+			"columns":["timestamp","avg","max"],
+			"points":[[1767225600000,1.5,2],[1767225601000,null,3],[1767225602000,2.5,"x"],[null,4,5],[1]]}]`)
 	})
 	results, err := c.Query(t.Context(), Query{})
 	require.NoError(t, err)

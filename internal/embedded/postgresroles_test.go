@@ -134,7 +134,8 @@ func asBefore(t *testing.T, dir string) []string {
 	// What migrations might make one day.
 	_, err = conn.Exec(
 		t.Context(),
-		`CREATE SCHEMA "odd schema"; CREATE TYPE "odd schema"."a'kind" AS ENUM ('a'); CREATE DOMAIN few AS int; CREATE TYPE pair AS (a int, b int);
+		`CREATE SCHEMA "odd schema"; CREATE TYPE "odd schema"."a'kind" AS ENUM ('a');
+		CREATE DOMAIN few AS int; CREATE TYPE pair AS (a int, b int);
 		CREATE TYPE span AS RANGE (subtype = int); CREATE TABLE "odd schema"."Odd" (a serial,
 		b int GENERATED ALWAYS AS IDENTITY, c "odd schema"."a'kind");
 		CREATE TABLE parts (a int) PARTITION BY LIST (a); CREATE TABLE part PARTITION OF parts FOR VALUES IN (1);

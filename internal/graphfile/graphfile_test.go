@@ -128,7 +128,8 @@ func (p *peer) do(c client.Command, undo *[]func()) error {
 	return nil
 }
 
-const header = `{"graph":{"format":1,"workspaceId":"w","exportedAt":"2026-11-21T07:40:08Z","sequence":9,"nodes":2,"edges":1}}`
+const header = `{"graph":{"format":1,"workspaceId":"w","exportedAt":"2026-11-21T07:40:08Z","sequence":9,` +
+	`"nodes":2,"edges":1}}`
 
 func TestAWholeFileIsGood(t *testing.T) {
 	found, err := Check(fileOf(header, nodeText(1), "", "  ", nodeText(2), edgeText(3, 1, 2)))

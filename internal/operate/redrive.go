@@ -273,8 +273,8 @@ func (d *Desk) refusals(ctx context.Context, t kafka.Overview, letters []found) 
 // refusalOfCommand says by a command's outcome why it must not be decided anew.
 func refusalOfCommand(outcome []byte) string {
 	if outcome == nil {
-		return "what came of the command is not known any more (outcomes are kept for 24 hours), so it might be carried out " +
-			"twice; whoever sent it may send it again"
+		return "what came of the command is not known any more (outcomes are kept for 24 hours), so it might be carried " +
+			"out twice; whoever sent it may send it again"
 	}
 	if !graphrecord.FailedInternally(outcome) {
 		return "the command was decided after all"

@@ -37,12 +37,12 @@ var replayable = map[string]struct{ consumer, reason string }{
 	kafka.TopicPoints: {consumer: "points"},
 	kafka.TopicCommands: {
 		reason: "cannot be replayed: every command was decided once, when it came, and a record that is read again " +
-			"is known to be decided and changes nothing. What commands did is in the history (GET /api/queries/history) and in " +
-			"`livegraph export`",
+			"is known to be decided and changes nothing. What commands did is in the history (GET /api/queries/history) " +
+			"and in `livegraph export`",
 	},
 	kafka.TopicEvents: {
-		reason: "cannot be replayed: this version has no built-in consumer of it. A consumer of your own is replayed by its " +
-			"own offsets (schemas/topics.md)",
+		reason: "cannot be replayed: this version has no built-in consumer of it. A consumer of your own is replayed by " +
+			"its own offsets (schemas/topics.md)",
 	},
 	kafka.TopicAudit: {
 		reason: "cannot be replayed: its records are stored once, and nothing is computed from them that could be wrong",

@@ -118,8 +118,10 @@ func TestAKnownVulnerabilityOfAnNPMPackageFails(t *testing.T) {
 	}
 	folder := t.TempDir()
 	write(t, folder, map[string]string{
-		"package.json":      `{"name":"m","version":"1.0.0","dependencies":{"left":"1.0.0"}}`,
-		"package-lock.json": `{"name":"m","version":"1.0.0","lockfileVersion":3,"requires":true,"packages":{"":{"name":"m","version":"1.0.0","dependencies":{"left":"1.0.0"}},"node_modules/left":{"version":"1.0.0","license":"MIT"}}}`,
+		"package.json": `{"name":"m","version":"1.0.0","dependencies":{"left":"1.0.0"}}`,
+		"package-lock.json": `{"name":"m","version":"1.0.0","lockfileVersion":3,"requires":true,
+			"packages":{"":{"name":"m","version":"1.0.0","dependencies":{"left":"1.0.0"}},
+			"node_modules/left":{"version":"1.0.0","license":"MIT"}}}`,
 	})
 	about := []string{
 		"GO_MODULES=", "NPM_FOLDERS=" + folder, "npm_config_cache=" + t.TempDir(), "npm_config_fetch_retries=0",
@@ -128,7 +130,8 @@ func TestAKnownVulnerabilityOfAnNPMPackageFails(t *testing.T) {
 		t,
 		append(about, registry(
 			t,
-			`{"left":[{"id":1,"url":"https://example.com","title":"made for a test","severity":"high","vulnerable_versions":"*"}]}`,
+			`{"left":[{"id":1,"url":"https://example.com","title":"made for a test","severity":"high",
+				"vulnerable_versions":"*"}]}`,
 		))...,
 	)
 	require.Equal(t, 1, status, output)

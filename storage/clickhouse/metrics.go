@@ -106,9 +106,8 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		errors: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_clickhouse_errors_total",
 			Help: "Operations that failed, by kind: timeout, memory (its limit), overloaded (too many queries or parts, no " +
-				"connection free in time), " +
-				"refused (for what is in the rows), exception (anything else the server says), unavailable (no answer), cancelled " +
-				"(the caller left).",
+				"connection free in time), refused (for what is in the rows), exception (anything else the server says), " +
+				"unavailable (no answer), cancelled (the caller left).",
 		}, []string{"operation", "kind"}),
 		rows: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_clickhouse_inserted_rows_total", Help: "Rows inserted, by operation.",

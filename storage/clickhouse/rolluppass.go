@@ -159,7 +159,9 @@ func (r *rollup) nextStored(ctx context.Context, from, end int64) (int64, error)
 		first int64
 	)
 	err := r.db.conn.QueryRow(ctx, fmt.Sprintf(`
-		SELECT toUInt64(count()), toUnixTimestamp64Micro(min(ts)) FROM points WHERE toYYYYMM(ts) >= toYYYYMM(%s)`, moment(from))).Scan(&parts, &first)
+		SELECT toUInt64(count()), toUnixTimestamp64Micro(min(ts)) FROM points WHERE toYYYYMM(ts) >= toYYYYMM(%s)`,
+		moment(from),
+	)).Scan(&parts, &first)
 	if err != nil {
 		return 0, fmt.Errorf("looking for points to roll up: %w", err)
 	}
@@ -242,9 +244,10 @@ func (r *rollup) compute(ctx context.Context, w window) (took time.Duration, err
 		}
 	}
 	err = r.write(ctx, tableMinutes, `
-		SELECT series, `+
-		startOf("Minute")+` AS bucket, toUInt32(count()), sum(value), min(value), max(value), argMin(value, ts), argMax(value, ts),
-			toUInt32(toUnixTimestamp64Micro(min(ts)) - toUnixTimestamp64Micro(bucket)), toUInt32(toUnixTimestamp64Micro(max(ts)) - toUnixTimestamp64Micro(bucket)), %d
+		SELECT series, `+startOf("Minute")+` AS bucket,
+			toUInt32(count()), sum(value), min(value), max(value), argMin(value, ts), argMax(value, ts),
+			toUInt32(toUnixTimestamp64Micro(min(ts)) - toUnixTimestamp64Micro(bucket)),
+			toUInt32(toUnixTimestamp64Micro(max(ts)) - toUnixTimestamp64Micro(bucket)), %d
 		FROM points FINAL PREWHERE `+where+` GROUP BY series, bucket`)
 	if err != nil {
 		return 0, err
@@ -260,8 +263,8 @@ func (r *rollup) compute(ctx context.Context, w window) (took time.Duration, err
 		}
 	}
 	err = r.write(ctx, tableHours, `
-		SELECT series, `+
-		startOf("Hour")+` AS bucket, toUInt32(sum(points)), sum(total), min(lowest), max(highest), argMin(first, ts), argMax(last, ts),
+		SELECT series, `+startOf("Hour")+` AS bucket,
+			toUInt32(sum(points)), sum(total), min(lowest), max(highest), argMin(first, ts), argMax(last, ts),
 			toUInt32(min(toUnixTimestamp64Micro(ts) + first_us) - toUnixTimestamp64Micro(bucket)),
 			toUInt32(max(toUnixTimestamp64Micro(ts) + last_us) - toUnixTimestamp64Micro(bucket)), %d
 		FROM rollup_1m FINAL PREWHERE `+where+` WHERE points > 0 GROUP BY series, bucket`)

@@ -47,7 +47,8 @@ type words[W uint64 | int64 | float64] []W
 
 // raw gives the memory of the words.
 func (c words[W]) raw() []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(c))), 8*len(c)) //nolint:gosec // G103: of the length of the words
+	memory := unsafe.Pointer(unsafe.SliceData(c))  //nolint:gosec // G103: that of the words
+	return unsafe.Slice((*byte)(memory), 8*len(c)) //nolint:gosec // G103: of their length
 }
 
 func (c words[W]) sections(block []section) []section {

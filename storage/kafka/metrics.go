@@ -50,8 +50,8 @@ func newMetrics(c *Client, registerer prometheus.Registerer) *metrics {
 		}, []string{topicLabel}),
 		failed: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_kafka_produce_failures_total",
-			Help: "Calls that were refused or failed: away (no broker answers), log_full (the consumer lags behind retention), " +
-				"buffer_full (too much waits for its acknowledgement), timeout (none came in time), other.",
+			Help: "Calls that were refused or failed: away (no broker answers), log_full (the consumer lags behind " +
+				"retention), buffer_full (too much waits for its acknowledgement), timeout (none came in time), other.",
 		}, []string{topicLabel, "reason"}),
 		letters: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_kafka_dead_letters_produced_total",

@@ -158,7 +158,8 @@ func (t *topic) check(info TopicInfo) error {
 	return fault.Newf(
 		fault.Invalid,
 		"topic %s has %d partitions, but %d are configured (--kafka-commands-partitions): its number is fixed, "+
-			"because the partition decides the order of a workspace's commands; configure %d", info.Name, info.Partitions, fixed, info.Partitions,
+			"because the partition decides the order of a workspace's commands; configure %d",
+		info.Name, info.Partitions, fixed, info.Partitions,
 	)
 }
 

@@ -63,7 +63,8 @@ func classifyCode(err error, code string) error {
 	switch {
 	case code == codeQueryCanceled:
 		return fault.Wrap(err, fault.Timeout, "The database took too long").After(retryAfter)
-	case code == codeSerialization, code == codeDeadlock, code == codeLockTimeout, code == codeReadOnly, code == codeIdleTransaction, code == codeTransactionTime,
+	case code == codeSerialization, code == codeDeadlock, code == codeLockTimeout, code == codeReadOnly,
+		code == codeIdleTransaction, code == codeTransactionTime,
 		strings.HasPrefix(code, "08"), // connection exceptions
 		strings.HasPrefix(code, "53"), // insufficient resources
 		strings.HasPrefix(code, "57"), // shutdown, crash recovery

@@ -125,8 +125,8 @@ func (db *DB) NextToBuild(ctx context.Context, index uuid.UUID) (b WorkspaceBuil
 	err = db.pool.QueryRow(ctx, `SELECT h.workspace_id, p.after_node
 		FROM graph_heads h JOIN workspaces w ON w.id = h.workspace_id AND w.deleted_at IS NULL
 		LEFT JOIN embedding_progress p ON p.index_id = $1 AND p.workspace_id = h.workspace_id
-		WHERE h.sequence > 0 AND NOT COALESCE(p.built, false) ORDER BY p.index_id IS NULL, h.workspace_id LIMIT 1`, index).Scan(
-		&b.Workspace, &b.After)
+		WHERE h.sequence > 0 AND NOT COALESCE(p.built, false)
+		ORDER BY p.index_id IS NULL, h.workspace_id LIMIT 1`, index).Scan(&b.Workspace, &b.After)
 	if isNoRows(err) {
 		return b, false, nil
 	}
@@ -139,7 +139,8 @@ func (db *DB) NextToBuild(ctx context.Context, index uuid.UUID) (b WorkspaceBuil
 func (db *DB) BeginBuild(ctx context.Context, index, workspace uuid.UUID) (sequence int64, err error) {
 	err = db.pool.QueryRow(ctx, `INSERT INTO embedding_progress AS p (index_id, workspace_id, sequence, built)
 		SELECT $1, workspace_id, sequence, false FROM graph_heads WHERE workspace_id = $2
-		ON CONFLICT (index_id, workspace_id) DO UPDATE SET sequence = p.sequence RETURNING sequence`, index, workspace).Scan(&sequence)
+		ON CONFLICT (index_id, workspace_id) DO UPDATE SET sequence = p.sequence RETURNING sequence`,
+		index, workspace).Scan(&sequence)
 	if isNoRows(err) {
 		return 0, nil // it is gone
 	}
@@ -228,7 +229,8 @@ func (w *IndexWriter) Nodes(
 ) ([]IndexedNode, error) {
 	rows, err := w.conn.Query(
 		ctx, `SELECT workspace_id, node_id, entity_type, text_hash, chunks, vectors, intent FROM embedding_nodes
-		WHERE index_id = $1 AND workspace_id = $2 AND ($3::uuid IS NULL OR node_id > $3) ORDER BY node_id LIMIT $4`, w.index, workspace, after, limit,
+		WHERE index_id = $1 AND workspace_id = $2 AND ($3::uuid IS NULL OR node_id > $3) ORDER BY node_id LIMIT $4`,
+		w.index, workspace, after, limit,
 	)
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading what is indexed of a workspace: %w", err))

@@ -63,7 +63,8 @@ func (db *DB) NodeHistory(
 	return db.history(ctx, page,
 		`SELECT count(*) FROM journal_nodes WHERE workspace_id = $1 AND node_id = $2`,
 		`SELECT sequence, octet_length(change)::bigint FROM journal_nodes JOIN journal USING (workspace_id, sequence)
-			WHERE workspace_id = $1 AND node_id = $2 AND sequence < $3 ORDER BY sequence DESC OFFSET $4 LIMIT $5`, workspace, node)
+			WHERE workspace_id = $1 AND node_id = $2 AND sequence < $3 ORDER BY sequence DESC OFFSET $4 LIMIT $5`,
+		workspace, node)
 }
 
 // History lists the changes of the workspace, and how many there are in all.

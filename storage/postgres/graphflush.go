@@ -82,7 +82,8 @@ func (c *columns) edgeArgs() []any {
 }
 
 const (
-	nodeArrays = `unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[],
+	nodeArrays = `unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[],
+		$7::timestamptz[], $8::timestamptz[],
 		$9::bigint[], $10::bigint[], $11::bigint[], $12::boolean[], $13::bigint[], $14::text[], $15::bigint[])
 		AS t (workspace_id, id, name, entity_type, description, properties, created_at, updated_at,
 		version, changed_by, created_by, deleted, deleted_by, stamps, stamps_floor)`
@@ -95,7 +96,8 @@ const (
 		deleted = t.deleted, deleted_by = t.deleted_by, stamps = t.stamps::jsonb, stamps_floor = t.stamps_floor
 		FROM ` + nodeArrays + ` WHERE n.workspace_id = t.workspace_id AND n.id = t.id`
 
-	edgeArrays = `unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[],
+	edgeArrays = `unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[],
+		$7::timestamptz[], $8::timestamptz[],
 		$9::bigint[], $10::bigint[], $11::bigint[], $12::boolean[], $13::bigint[], $14::text[], $15::bigint[], $16::bigint[],
 		$17::bigint[], $18::uuid[])
 		AS t (workspace_id, id, source_id, target_id, relation_type, properties, created_at, updated_at,

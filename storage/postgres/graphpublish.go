@@ -110,7 +110,8 @@ func (db *DB) Published(ctx context.Context, upTo map[uuid.UUID]int64) error {
 	}
 	_, err := db.pool.Exec(
 		ctx, `INSERT INTO graph_published AS p (workspace_id, sequence) SELECT * FROM unnest($1::uuid[], $2::bigint[])
-		ON CONFLICT (workspace_id) DO UPDATE SET sequence = excluded.sequence WHERE p.sequence < excluded.sequence`, workspaces, sequences,
+		ON CONFLICT (workspace_id) DO UPDATE SET sequence = excluded.sequence WHERE p.sequence < excluded.sequence`,
+		workspaces, sequences,
 	)
 	if err != nil {
 		return classify(fmt.Errorf("noting what is published: %w", err))

@@ -229,7 +229,8 @@ func (db *DB) redactChanges(
 		b.Queue(`UPDATE journal j SET change = t.change FROM unnest($2::bigint[], $3::bytea[]) AS t (sequence, change)
 			WHERE j.workspace_id = $1 AND j.sequence = t.sequence`, id.Workspace, sequences, changes)
 		b.Queue(`UPDATE edges SET properties = '{}', stamps = NULL
-			WHERE workspace_id = $1 AND id = ANY($2) AND deleted AND (source_id = $3 OR target_id = $3)`, id.Workspace, edges, id.Node)
+			WHERE workspace_id = $1 AND id = ANY($2) AND deleted AND (source_id = $3 OR target_id = $3)`,
+			id.Workspace, edges, id.Node)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	return last, n, err
@@ -245,7 +246,8 @@ func (db *DB) redactOutcomes(ctx context.Context, id GraphNodeID) error {
 			next, seen := after, 0
 			rows, err := tx.Query(
 				ctx, `SELECT command_id, CASE WHEN position($3 IN outcome) > 0 THEN outcome END FROM command_outcomes
-				WHERE workspace_id = $1 AND command_id > $2 ORDER BY command_id LIMIT $4`, id.Workspace, after, id.Node[:], outcomeBatch,
+				WHERE workspace_id = $1 AND command_id > $2 ORDER BY command_id LIMIT $4`,
+				id.Workspace, after, id.Node[:], outcomeBatch,
 			)
 			if err != nil {
 				return err

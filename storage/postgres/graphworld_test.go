@@ -90,7 +90,8 @@ func (w *graphWorld) read(t require.TestingT, workspace uuid.UUID) *graphtest.Me
 		*p, err = graph.ReadProperties(jsontext.Value(properties))
 		return err
 	}
-	const common = `properties::text, created_at, updated_at, version, changed_by, created_by, deleted, deleted_by, stamps::text, stamps_floor`
+	const common = `properties::text, created_at, updated_at, version, changed_by, created_by, deleted, deleted_by,
+		stamps::text, stamps_floor`
 	fields := func(l *graph.Lifecycle) []any {
 		return []any{
 			&properties, &l.CreatedAt, &l.UpdatedAt, &l.Version, &l.ChangedBy, &l.CreatedBy, &l.Deleted, &l.DeletedBy, &stamps,

@@ -98,7 +98,8 @@ func (db *DB) idempotencyKey(ctx context.Context, key IdempotencyKey) (Idempoten
 	return found, nil
 }
 
-const ofHolder = ` WHERE workspace_id = $1 AND actor_id = $2 AND route = $3 AND key = $4 AND attempt = $5 AND answer IS NULL`
+const ofHolder = ` WHERE workspace_id = $1 AND actor_id = $2 AND route = $3 AND key = $4
+	AND attempt = $5 AND answer IS NULL`
 
 // AnswerIdempotencyKey keeps the answer of the key's holder. Nothing happens if
 // another holds it by now.

@@ -246,7 +246,8 @@ func dumpLexical(t testing.TB, db *postgres.DB, ws uuid.UUID) string {
 		UNION ALL SELECT concat_ws(' ', 'champion', term, node_id, count, length) FROM lexical_champions
 		WHERE workspace_id = $1
 		UNION ALL SELECT concat_ws(' ', 'term', term, nodes) FROM lexical_terms WHERE workspace_id = $1
-		UNION ALL SELECT concat_ws(' ', 'totals', nodes, length) FROM lexical_workspaces WHERE workspace_id = $1 ORDER BY 1`, ws)
+		UNION ALL SELECT concat_ws(' ', 'totals', nodes, length) FROM lexical_workspaces WHERE workspace_id = $1
+		ORDER BY 1`, ws)
 	require.NoError(t, err)
 	return strings.Join(lines, "\n")
 }

@@ -34,7 +34,8 @@ func insertTexts(b testing.TB, db *postgres.DB, ws uuid.UUID, names, texts []str
 			`INSERT INTO nodes (workspace_id, id, name, entity_type, description, properties, created_at, updated_at, version,
 				changed_by, created_by)
 		SELECT $1, id, name, type, text, jsonb_build_object('line', place % 1000), now(), now(), 1, 1, 1
-		FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS t (id, name, type, text, place)`, ws, ids, names, types, texts,
+		FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[])
+			WITH ORDINALITY AS t (id, name, type, text, place)`, ws, ids, names, types, texts,
 		),
 	)
 	return ids

@@ -170,7 +170,8 @@ const (
 	// changeTermsAndList is changeTerms, and gives terms of more than $4 nodes a champion
 	// list, which is to be filled.
 	changeTermsAndList = `WITH changed AS (` + changeTerms + ` RETURNING workspace_id, term, nodes)
-		INSERT INTO lexical_champion_lists (workspace_id, term) SELECT workspace_id, term FROM changed WHERE nodes > $4 ON CONFLICT DO NOTHING`
+		INSERT INTO lexical_champion_lists (workspace_id, term)
+		SELECT workspace_id, term FROM changed WHERE nodes > $4 ON CONFLICT DO NOTHING`
 	deleteTerms = `DELETE FROM lexical_terms l USING unnest($1::uuid[], $2::text[]) AS t (workspace_id, term)
 		WHERE l.workspace_id = t.workspace_id AND l.term = t.term AND l.nodes <= 0`
 	changeLexicalTotals = `INSERT INTO lexical_workspaces AS l (workspace_id, nodes, length, version) SELECT t.*, $4

@@ -20,7 +20,8 @@ func (db *DB) CommandOutcomes(ctx context.Context, refs []CommandRef) (map[Comma
 		workspaces[i], ids[i] = r.Workspace, r.ID
 	}
 	rows, err := db.pool.Query(ctx, `SELECT workspace_id, command_id, outcome FROM command_outcomes
-		JOIN unnest($1::uuid[], $2::uuid[]) AS wanted (workspace_id, command_id) USING (workspace_id, command_id)`, workspaces, ids)
+		JOIN unnest($1::uuid[], $2::uuid[]) AS wanted (workspace_id, command_id) USING (workspace_id, command_id)`,
+		workspaces, ids)
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading outcomes: %w", err))
 	}

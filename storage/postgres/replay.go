@@ -233,7 +233,8 @@ func (db *DB) ClaimReplay(
 // the job to end. ErrReplayTaken: it is not this run's any more.
 func (db *DB) RenewReplay(ctx context.Context, id, claim uuid.UUID, lease time.Duration) (cancel bool, err error) {
 	err = db.pool.QueryRow(ctx, `UPDATE replay_jobs SET lease_until = now() + make_interval(secs => $3)
-		WHERE id = $1 AND claim = $2 AND finished_at IS NULL RETURNING cancel_requested`, id, claim, lease.Seconds()).Scan(&cancel)
+		WHERE id = $1 AND claim = $2 AND finished_at IS NULL RETURNING cancel_requested`,
+		id, claim, lease.Seconds()).Scan(&cancel)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, ErrReplayTaken
 	}

@@ -138,9 +138,14 @@ func (r *Restoration) Finish(ctx context.Context, letters []LetterPlace) error {
 		args            []any
 	}{
 		{"having keys looked at again", `UPDATE auth_revision SET revision = revision + 1`, nil},
-		{"deleting sources once more", `INSERT INTO pending_deletions (id, workspace_id, source_id, request_id)
+		{
+			"deleting sources once more",
+			`INSERT INTO pending_deletions (id, workspace_id, source_id, request_id)
 			SELECT gen_random_uuid(), s.workspace_id, s.id, 'restore' FROM sources s WHERE s.deleted_at >= $1
-				AND NOT EXISTS (SELECT FROM pending_deletions p WHERE p.workspace_id = s.workspace_id AND p.source_id = s.id)`, []any{r.Begun}},
+				AND NOT EXISTS (SELECT FROM pending_deletions p
+					WHERE p.workspace_id = s.workspace_id AND p.source_id = s.id)`,
+			[]any{r.Begun},
+		},
 		{
 			"deleting workspaces once more",
 			`UPDATE workspace_deletions SET removed_at = NULL, finished_at = NULL, progress = '[]', updated_at = now()

@@ -112,7 +112,8 @@ func (s *walkStatement) way(from, to string, number int) string {
 			edges, order, mostRelations, s.step.OfNode, to)
 	}
 	return fmt.Sprintf(`(SELECT s.id, s.node, s.other, %d AS way, s.kind, s.most, %s AS passes
-		FROM (SELECT e.id, f.node, e.other, e.kind, e.most FROM unnest(%s::uuid[]) AS f(node) CROSS JOIN LATERAL %s e LIMIT %d) s)`,
+		FROM (SELECT e.id, f.node, e.other, e.kind, e.most
+			FROM unnest(%s::uuid[]) AS f(node) CROSS JOIN LATERAL %s e LIMIT %d) s)`,
 		number, passes, s.frontier, source, s.limit+1)
 }
 

@@ -142,7 +142,8 @@ func (f *SeriesFilter) counting(workspace uuid.UUID) (statement string, args []a
 	if f.Sources == nil && f.SourceName == nil && f.NodeID == nil && f.Metrics == nil && len(f.Tags) == 0 {
 		return `SELECT COALESCE((SELECT w.series - (SELECT count(*) FROM sources src JOIN series s
 			ON s.workspace_id = src.workspace_id AND s.source_id = src.id
-			WHERE src.workspace_id = w.id AND src.deleted_at IS NOT NULL) FROM workspaces w WHERE w.id = $1), 0)`, []any{workspace}
+			WHERE src.workspace_id = w.id AND src.deleted_at IS NOT NULL)
+			FROM workspaces w WHERE w.id = $1), 0)`, []any{workspace}
 	}
 	w := f.where(workspace)
 	return "SELECT count(*) FROM " + seriesTables + " WHERE " + w.text(), w.args

@@ -82,7 +82,8 @@ func (db *DB) Snapshot(ctx context.Context, work func(*Snapshot) error) error {
 }
 
 // withoutLimits takes off, for a transaction, what bounds statements of requests.
-const withoutLimits = `SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0`
+const withoutLimits = `SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;
+	SET LOCAL idle_in_transaction_session_timeout = 0`
 
 // Tables lists the tables of a backup, those first that others refer to.
 func (s *Snapshot) Tables(ctx context.Context) ([]Table, error) {

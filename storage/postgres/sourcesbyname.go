@@ -78,7 +78,8 @@ func (db *DB) sourcesFull(ctx context.Context, workspace uuid.UUID) (full bool, 
 // roomForSources locks the workspace's counter and gives how many sources fit.
 func roomForSources(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) (left int64, err error) {
 	err = tx.QueryRow(ctx, `
-		SELECT max_sources - sources FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE`, workspace).Scan(&left)
+		SELECT max_sources - sources FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE`,
+		workspace).Scan(&left)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, nil
 	}

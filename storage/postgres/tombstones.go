@@ -55,7 +55,8 @@ func (db *DB) AddTombstones(ctx context.Context, tombstones []Tombstone) error {
 	return nil
 }
 
-const tombstoneColumns = `partition, record_version, ordinal, workspace_id, source_id, metric, from_us, to_us, version_ceiling`
+const tombstoneColumns = `partition, record_version, ordinal, workspace_id, source_id, metric,
+	from_us, to_us, version_ceiling`
 
 const selectTombstones = `SELECT ` + tombstoneColumns + ` FROM tombstones`
 

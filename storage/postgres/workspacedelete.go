@@ -71,7 +71,8 @@ func (db *DB) DeleteWorkspace(ctx context.Context, id uuid.UUID, requestID strin
 		}
 		if _, err = tx.Exec(ctx, lockTombstones); err == nil { // behind the row's lock, so that nobody waits for that
 			_, err = tx.Exec(ctx, `
-				UPDATE workspaces SET deleted_sequence = COALESCE(deleted_sequence, nextval('tombstone_sequence')) WHERE id = $1`, id)
+				UPDATE workspaces SET deleted_sequence = COALESCE(deleted_sequence, nextval('tombstone_sequence'))
+				WHERE id = $1`, id)
 		}
 		if err != nil {
 			return fmt.Errorf("numbering the workspace's deletion: %w", err)
@@ -233,7 +234,8 @@ func (t workspaceTable) some(
 		where = fmt.Sprintf(" AND (%s) > (%s)", t.keys, strings.Join(values, ", "))
 	}
 	rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT %s FROM %s t WHERE t.workspace_id = $1%s
-		AND EXISTS (SELECT FROM workspaces w WHERE w.id = $1 AND w.deleted_at IS NOT NULL)%s LIMIT $2`, columns, t.name, where, order), args...)
+		AND EXISTS (SELECT FROM workspaces w WHERE w.id = $1 AND w.deleted_at IS NOT NULL)%s LIMIT $2`,
+		columns, t.name, where, order), args...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("looking for the workspace's %s: %w", t.name, err)
 	}

@@ -42,7 +42,8 @@ type WorkspaceChange struct {
 	RetentionDays **int32 // to nil: for good
 }
 
-const workspaceColumns = `id, name, plan, mode, per_minute, per_day, max_sources, max_series, retention_days, sources, series, created_at, updated_at`
+const workspaceColumns = `id, name, plan, mode, per_minute, per_day, max_sources, max_series, retention_days,
+	sources, series, created_at, updated_at`
 
 // CreateWorkspace adds a workspace of the name, plan, mode and limits of w (zero
 // id and limits: the defaults) and gives back what is stored. Names may repeat.

@@ -99,7 +99,8 @@ func (d *dashboards) rates(f *load.Fleet, length time.Duration) func(n int) (str
 				return fmt.Sprintf(`SELECT series, toStartOfMinute(ts) AS bucket,
 				sum(multiIf(isNaN(prior), 0, value >= prior, value - prior,
 				value)) / (max(toUnixTimestamp64Micro(ts)) - min(toUnixTimestamp64Micro(since))) * 1e6 AS rate
-				FROM (%s) GROUP BY series, bucket HAVING bucket >= fromUnixTimestamp64Milli(%d, 'UTC') ORDER BY series, bucket`, steps, from.UnixMilli())
+				FROM (%s) GROUP BY series, bucket HAVING bucket >= fromUnixTimestamp64Milli(%d, 'UTC')
+				ORDER BY series, bucket`, steps, from.UnixMilli())
 			}, "groupArray((bucket, rate))")
 	}
 }

@@ -72,7 +72,8 @@ func (g *graphLoad) makeHub(r *record.Recorder) uuid.UUID {
 		edges := make([]string, inBatch)
 		for i := range edges {
 			edges[i] = fmt.Sprintf(
-				`{"type":"CREATE_EDGE","payload":{"id":%q,"sourceId":%q,"targetId":%q,"relationType":"feeds","properties":{"weight":%d}}}`,
+				`{"type":"CREATE_EDGE","payload":{"id":%q,"sourceId":%q,"targetId":%q,"relationType":"feeds",
+					"properties":{"weight":%d}}}`,
 				uuid.Must(uuid.NewV7()), ids[0], ids[1+i%hubEnds], i,
 			)
 		}

@@ -94,8 +94,10 @@ func (t *target) settlePostgres() {
 	deadline := time.Now().Add(settleLimit)
 	for quiet := 0; quiet < 3; {
 		require.True(t.b, time.Now().Before(deadline), "Postgres does not come to rest")
-		if t.askPostgres(`SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker') +
-			(SELECT count(*) FROM graph_heads h JOIN graph_published p USING (workspace_id) WHERE p.sequence < h.sequence)`) == 0 {
+		atWork := t.askPostgres(`SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker') +
+			(SELECT count(*) FROM graph_heads h JOIN graph_published p USING (workspace_id)
+				WHERE p.sequence < h.sequence)`)
+		if atWork == 0 {
 			quiet++
 		} else {
 			quiet = 0

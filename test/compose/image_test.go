@@ -150,7 +150,8 @@ func TestTheBuildContextHasTheSourcesAndNothingPrivate(t *testing.T) {
 
 	const module = "github.com/livegraph/livegraph/"
 	list := exec.Command("go", "list", "-deps", "-f",
-		`{{$dir := .ImportPath}}{{range .GoFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}`,
+		`{{$dir := .ImportPath}}{{range .GoFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}`+
+			`{{range .EmbedFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}`,
 		"./cmd/livegraph")
 	list.Dir = root
 	output, err := list.Output()

@@ -154,9 +154,8 @@ func TestANodeIsCreatedChangedAndDeleted(t *testing.T) {
 	id := "0194A5B0-0000-7000-8000-00000000000A"
 	a := w.execute(
 		t,
-		`{"type":"CREATE_NODE","payload":{"id":"`+
-			id+
-			`","name":"Pump","entityType":"object","description":"of\nwater","properties":{"site":"north","n":1.50,"gone":null}}}`,
+		`{"type":"CREATE_NODE","payload":{"id":"`+id+`","name":"Pump","entityType":"object",
+			"description":"of\nwater","properties":{"site":"north","n":1.50,"gone":null}}}`,
 	)
 	made := decode[done](t, a, http.StatusCreated)
 	id = strings.ToLower(id)
@@ -375,7 +374,8 @@ func TestTextsOfTheGraphComeBackAsTheyWere(t *testing.T) {
 	require.NotEqual(t, a.Node.Name, b.Node.Name, "names are not normalised")
 	odd := w.applied(
 		t,
-		`{"type":"CREATE_NODE","payload":{"name":"a","entityType":"object","properties":{"":1,"a.b":{"":[]},"__proto__":{"x":true},"properties.a":"x","big":12345678901234567890,"small":1e-300}}}`,
+		`{"type":"CREATE_NODE","payload":{"name":"a","entityType":"object","properties":{"":1,"a.b":{"":[]},
+			"__proto__":{"x":true},"properties.a":"x","big":12345678901234567890,"small":1e-300}}}`,
 	)
 	require.Equal(t, odd.Node.Properties, w.readNode(t, odd.Node.ID).Properties)
 }

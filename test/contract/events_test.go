@@ -44,7 +44,8 @@ func (g *graphRows) change(t *testing.T, workspace uuid.UUID, names ...string) (
 	tx, err := g.conn.Begin(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, tx.QueryRow(t.Context(), `INSERT INTO graph_heads (workspace_id, sequence) VALUES ($1, 1)
-		ON CONFLICT (workspace_id) DO UPDATE SET sequence = graph_heads.sequence + 1 RETURNING sequence`, workspace).Scan(&sequence))
+		ON CONFLICT (workspace_id) DO UPDATE SET sequence = graph_heads.sequence + 1 RETURNING sequence`,
+		workspace).Scan(&sequence))
 	c.Sequence = sequence
 	raw, err := proto.Marshal(c)
 	require.NoError(t, err)

@@ -154,7 +154,8 @@ func (a *Answer) decode(t testing.TB) {
 		RequestID string
 	}
 	require.NoError(t, json.Unmarshal(a.Body, &envelope), "%s", a.Body)
-	a.Success, a.Data, a.Meta, a.Error, a.RequestID = envelope.Success, envelope.Data, envelope.Meta, envelope.Error, envelope.RequestID
+	a.Success, a.Data, a.Meta = envelope.Success, envelope.Data, envelope.Meta
+	a.Error, a.RequestID = envelope.Error, envelope.RequestID
 	if a.RequestID != "" {
 		require.Equal(t, a.RequestID, a.Header.Get("X-Request-Id"), "the body and the header tell the same request")
 	}

@@ -205,7 +205,8 @@ func TestNodesAreFilteredByWhatIsMeantLiterally(t *testing.T) {
 	require.Equal(t, []string{"ÉTAGE Ärger"}, names("entityType=actor,process"))
 	require.Len(t, names("entityType=actor&entityType=object"), len(hostile)+1)
 	require.Equal(t, []string{"ÉTAGE Ärger"}, names(
-		"property.number=7&entityType=actor&name=rger&createdAfter=2026-11-21T07:40:08.29Z&updatedBefore=2026-11-21T08:40:09%2B01:00",
+		"property.number=7&entityType=actor&name=rger&createdAfter=2026-11-21T07:40:08.29Z"+
+			"&updatedBefore=2026-11-21T08:40:09%2B01:00",
 	))
 	require.Empty(t, names("name="+strings.Repeat("x", 10_000)))
 	require.Len(t, names("name="), len(hostile)+1)

@@ -147,10 +147,12 @@ func TestTimesOfPointsHaveTheirForms(t *testing.T) {
 		)
 	}
 	later := func(d time.Duration) string { return quoted(t, now.Add(d).Format(time.RFC3339Nano)) }
-	bad := []string{later(25 * time.Hour), later(
-		24*time.Hour + time.Minute,
-	), `"1969-12-31T23:59:59.999999Z"`, `"9999-12-31T23:59:59Z"`, `"now"`, `"-1h"`, `"0"`, `"1795246808"`, "-1", "1.5", "1e3", "9223372036854775807", "9223372036854775808",
-		"18446744073709551616", strings.Repeat("9", 1000), "-9223372036854775809"}
+	bad := []string{
+		later(25 * time.Hour), later(24*time.Hour + time.Minute),
+		`"1969-12-31T23:59:59.999999Z"`, `"9999-12-31T23:59:59Z"`, `"now"`, `"-1h"`, `"0"`, `"1795246808"`,
+		"-1", "1.5", "1e3", "9223372036854775807", "9223372036854775808", "18446744073709551616",
+		strings.Repeat("9", 1000), "-9223372036854775809",
+	}
 	for _, text := range badTimes {
 		bad = append(bad, quoted(t, text))
 	}
@@ -240,14 +242,16 @@ func TestTheWholeOfTimeIsCountedWithoutOverflow(t *testing.T) {
 		}
 	}
 	a := f.Do(t, contract.Request{
-		Path: "/api/live-data/query?metric=pressure&from=2299-12-01T00:00:00Z&to=9999-01-01T00:00:00Z&aggregation=count&interval=1d&fill=0&epoch=ns",
+		Path: "/api/live-data/query?metric=pressure&from=2299-12-01T00:00:00Z&to=9999-01-01T00:00:00Z" +
+			"&aggregation=count&interval=1d&fill=0&epoch=ns",
 	})
 	require.Contains(
 		t, string(a.Data), "[[10411113600000000000,0],[10411200000000000000,0]",
 		"nanoseconds of the year 2299 are beyond 2^63",
 	)
 	a = f.Do(t, contract.Request{
-		Path: "/api/live-data/query?metric=pressure&from=1970-01-01T00:00:00Z&to=1970-01-02T00:00:00Z&aggregation=count&interval=1d&fill=0&epoch=ns&timezone=America/New_York",
+		Path: "/api/live-data/query?metric=pressure&from=1970-01-01T00:00:00Z&to=1970-01-02T00:00:00Z" +
+			"&aggregation=count&interval=1d&fill=0&epoch=ns&timezone=America/New_York",
 	})
 	require.Contains(t, string(a.Data), "[[-68400000000000,0],[18000000000000,0]]", "the first day began before 1970")
 }

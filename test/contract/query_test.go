@@ -273,7 +273,8 @@ func TestBucketsWithoutPointsAreFilledAsAsked(t *testing.T) {
 	require.Equal(
 		t,
 		[]string{
-			`boiler state [-1m0s <nil> <nil>] [0s <nil> <nil>] [1m0s on 1] [2m0s off "now" 1] [3m0s off "now" 1] [4m0s off "now" 1]`,
+			`boiler state [-1m0s <nil> <nil>] [0s <nil> <nil>] ` +
+				`[1m0s on 1] [2m0s off "now" 1] [3m0s off "now" 1] [4m0s off "now" 1]`,
 		},
 		ask("metric=state&aggregation=last,count&fill=previous"),
 	)
@@ -299,7 +300,8 @@ func TestBucketsAreAlignedInTheTimeZone(t *testing.T) {
 	f.store(t, f.Workspace, key, samples...)
 	list := f.query(
 		t,
-		"metric=hourly&from=2026-03-27T23:00:00Z&to=2026-03-30T22:00:00Z&aggregation=count&interval=1d&timezone=Europe/Berlin",
+		"metric=hourly&from=2026-03-27T23:00:00Z&to=2026-03-30T22:00:00Z"+
+			"&aggregation=count&interval=1d&timezone=Europe/Berlin",
 	)
 	require.Equal(
 		t, [][]any{{"2026-03-27T23:00:00Z", 24.0}, {"2026-03-28T23:00:00Z", 23.0}, {"2026-03-29T22:00:00Z", 24.0}},
@@ -521,8 +523,9 @@ func TestSeriesAreListedWithWhatTheyHold(t *testing.T) {
 		found["fan empty"],
 	)
 
+	const pages = "/api/live-data/series?limit=2"
 	var paged []string
-	for cursor, path := ptr(""), "/api/live-data/series?limit=2"; cursor != nil; path = "/api/live-data/series?limit=2&cursor=" + *orEmpty(cursor) {
+	for cursor, path := ptr(""), pages; cursor != nil; path = pages + "&cursor=" + *orEmpty(cursor) {
 		var page []series
 		cursor = nextCursor(t, f.Get(t, path, &page))
 		for _, s := range page {

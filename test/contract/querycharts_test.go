@@ -155,7 +155,8 @@ func TestAutoIsTheShortestRoundIntervalThatFits(t *testing.T) {
 	days := decode[[]rows](
 		t,
 		f.Do(t, contract.Request{
-			Path: "/api/live-data/query?metric=temp&source=fan&aggregation=count&interval=auto&maxPoints=3&fill=0&timezone=Europe/Berlin&from=2026-03-27T23:00:00Z&to=2026-03-30T22:00:00Z",
+			Path: "/api/live-data/query?metric=temp&source=fan&aggregation=count&interval=auto&maxPoints=3&fill=0" +
+				"&timezone=Europe/Berlin&from=2026-03-27T23:00:00Z&to=2026-03-30T22:00:00Z",
 		}),
 		http.StatusOK,
 	)

@@ -312,7 +312,8 @@ func TestLinesOfJSONReachTheLog(t *testing.T) {
 			Method: http.MethodPost, Path: path, Body: body, Header: map[string]string{"Content-Type": "application/x-ndjson"},
 		})
 	}
-	row, bad := `{"source":"boiler","metric":"temp","timestamp":"2026-03-01T00:00:00Z","value":1}`, `{"source":"boiler","metric":"temp","timestamp":-1,"value":1}`
+	row := `{"source":"boiler","metric":"temp","timestamp":"2026-03-01T00:00:00Z","value":1}`
+	bad := `{"source":"boiler","metric":"temp","timestamp":-1,"value":1}`
 	series := `{"sourceId":"` +
 		made.ID + `","metric":"load","tags":{"a":"b"},"timestamps":[1772323200000,1772323201000],"values":[1,"x"]}`
 	got := decode[accepted](t, send(ingestPath, row+"\r\n\r\n"+series+"\n"+bad+"\n"), http.StatusCreated)

@@ -34,7 +34,8 @@ func TestASourceIsCreatedReadChangedAndDeleted(t *testing.T) {
 	id := "0194A5B0-0000-7000-8000-00000000000A"
 	a := l.post(t, "/api/live-data/sources", `{"id":"`+
 		id+`","name":"boiler","description":"in the\ncellar","nodeId":"`+uuid.NewString()+`",
-		"unit":"°C","metrics":[{"name":"temp","unit":"K"},{"name":"door","description":"open?"}],"tags":{"room":"A","floor":"1"},"retentionDays":30,"intervalSeconds":0.5}`)
+		"unit":"°C","metrics":[{"name":"temp","unit":"K"},{"name":"door","description":"open?"}],
+		"tags":{"room":"A","floor":"1"},"retentionDays":30,"intervalSeconds":0.5}`)
 	made := decode[source](t, a, http.StatusCreated)
 	require.Equal(t, strings.ToLower(id), made.ID)
 	require.Equal(t, "/api/live-data/sources/"+made.ID, a.Header.Get("Location"))
@@ -58,7 +59,8 @@ func TestASourceIsCreatedReadChangedAndDeleted(t *testing.T) {
 	require.Equal(t, made, same, "a change of nothing")
 	require.Equal(t, made, patch(`{}`))
 	changed := patch(
-		`{"expectedVersion":1,"name":"kettle","description":null,"nodeId":null,"unit":null,"metrics":null,"tags":{"room":null,"site":"x"},"retentionDays":null,"intervalSeconds":2}`,
+		`{"expectedVersion":1,"name":"kettle","description":null,"nodeId":null,"unit":null,"metrics":null,
+			"tags":{"room":null,"site":"x"},"retentionDays":null,"intervalSeconds":2}`,
 	)
 	require.Equal(t, 2, changed.Version)
 	require.True(t, changed.UpdatedAt.After(made.UpdatedAt))

@@ -25,8 +25,10 @@ func TestPointsAreStreamedAsTheyArrive(t *testing.T) {
 		epoch := l.follow(t, "epoch=ms", func(r *http.Request) { r.Header.Set("Accept-Encoding", "identity") }).begun()
 
 		const body = `{"points": [
-			{"source": "boiler", "metric": "temperature", "tags": {"room": "cellar", "a": "<b>"}, "timestamp": "2026-03-01T00:00:01.5Z", "value": 71.5},
-			{"source": "boiler", "metric": "temperature", "tags": {"room": "cellar", "a": "<b>"}, "timestamp": "2026-03-01T00:00:02Z", "value": true},
+			{"source": "boiler", "metric": "temperature", "tags": {"room": "cellar", "a": "<b>"},
+				"timestamp": "2026-03-01T00:00:01.5Z", "value": 71.5},
+			{"source": "boiler", "metric": "temperature", "tags": {"room": "cellar", "a": "<b>"},
+				"timestamp": "2026-03-01T00:00:02Z", "value": true},
 			{"source": "boiler", "metric": "state", "timestamp": "2026-03-01T00:00:03Z", "value": "on\nand \"on\""}]}`
 		began := time.Now()
 		require.Equal(t, http.StatusCreated, l.post(t, "/api/live-data/ingest", body).Status)
@@ -81,7 +83,8 @@ func TestAStreamShowsNothingOfAnotherWorkspace(t *testing.T) {
 	}).begun()
 	for n := range 20 {
 		body := fmt.Sprintf(
-			`{"points": [{"source": "canary", "metric": "m", "tags": {"canary": "canary"}, "value": %d}, {"source": "canary", "metric": "canary", "value": "canary"}]}`,
+			`{"points": [{"source": "canary", "metric": "m", "tags": {"canary": "canary"}, "value": %d},
+				{"source": "canary", "metric": "canary", "value": "canary"}]}`,
 			n,
 		)
 		require.Equal(

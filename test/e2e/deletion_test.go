@@ -87,8 +87,8 @@ func TestDeletedPointsNeverComeBack(t *testing.T) {
 	s.Start()
 	s.waitConsumed(source)
 	s.waitConsumed(other)
-	probes := "SELECT count(), sum(cityHash64(series, ts, value, version)) FROM points FINAL WHERE series NOT IN (SELECT " +
-		"id FROM series WHERE metric = 'probe')"
+	probes := "SELECT count(), sum(cityHash64(series, ts, value, version)) FROM points FINAL " +
+		"WHERE series NOT IN (SELECT id FROM series WHERE metric = 'probe')"
 	require.Equal(t, before, s.AskClickHouse(probes))
 	require.InDelta(t, want+1, count(""), 1)
 	n, _ := s.totals(other, nil)

@@ -107,7 +107,8 @@ const (
 	insertNodes = `INSERT INTO nodes (workspace_id, id, name, entity_type, description, properties, created_at, updated_at,
 		version, changed_by, created_by)
 		SELECT $1, pg_temp.made('n', i, 100),
-			(ARRAY['Pump','Valve','Boiler','Motor','Sensor','Turbine','Conveyor','Compressor'])[1 + i % 8] || ' ' || substr(md5(i::text), 1, 6) || ' hall ' || i % 250,
+			(ARRAY['Pump','Valve','Boiler','Motor','Sensor','Turbine','Conveyor','Compressor'])[1 + i % 8]
+				|| ' ' || substr(md5(i::text), 1, 6) || ' hall ' || i % 250,
 			(ARRAY['object','object','process','concept','actor'])[1 + i * 7 % 5],
 			CASE WHEN i % 3 = 0 THEN 'Installed in hall ' || i % 250 || ', serviced by team ' || i % 40 END,
 			jsonb_build_object('status', (ARRAY['ok','ok','ok','warn','fail'])[1 + i * 13 % 5], 'line', i % 100, 'serial',

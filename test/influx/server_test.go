@@ -177,7 +177,8 @@ func (s *server) busy(t *testing.T, times int64, status int) *busy {
 		_, _ = fmt.Fprint(
 			w,
 			`{"success":false,"error":{"code":"INTERNAL_ERROR","message":"Too much is being ingested at this moment"},`+
-				`"requestId":"req_01JD0000000000000000000000","code":"unavailable","message":"Too much is being ingested at this moment"}`,
+				`"requestId":"req_01JD0000000000000000000000","code":"unavailable",`+
+				`"message":"Too much is being ingested at this moment"}`,
 		)
 	}))
 	t.Cleanup(front.Close)

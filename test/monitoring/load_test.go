@@ -102,8 +102,12 @@ func (c *tenant) write(t *testing.T) {
 		CommandID string
 		Node      struct{ ID string }
 	}
-	decode(t, string(c.call(t, "POST", "/api/commands/execute", fmt.Sprintf(
-		`{"type":"CREATE_NODE","payload":{"name":"%s-node","entityType":"object","description":"%s","properties":{"%s":"%s"}}}`, canary, canary, canary, canary), http.StatusCreated)), &made)
+	decode(t, string(c.call(
+		t, "POST", "/api/commands/execute",
+		fmt.Sprintf(`{"type":"CREATE_NODE","payload":{"name":"%[1]s-node","entityType":"object",
+			"description":"%[1]s","properties":{"%[1]s":"%[1]s"}}}`, canary),
+		http.StatusCreated,
+	)), &made)
 	node := made.Node.ID
 	c.call(
 		t, "POST", "/api/commands/execute",

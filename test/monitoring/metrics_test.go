@@ -90,28 +90,25 @@ func documented(t *testing.T, s *harness.Server) {
 	require.NoError(t, os.WriteFile(filepath.FromSlash(page), []byte(pageOf(families)), 0o644))
 }
 
-const pageHead = `# Metrics
-
-What ` +
-	"`/metrics`" +
-	` of every process says, in Prometheus' format, at ` +
-	"`--metrics-listen`" + ` (127.0.0.1:9464 unless set, ` + "`off`" + `
-for none). The same listener has Go's profiles at ` +
-	"`/debug/pprof/`" + `. Neither wants a key, so keep it to yourself.
-
-No label names a workspace, a source, a metric or a key, and all labels have few values, so the number of series does not
-grow with use. Units are seconds and bytes. A process without a role does not have the metrics of that role. Beside these
-there are those of the Go runtime (` +
-	"`go_…`" + `), of the process (` + "`process_…`" + `) and of the scrapes themselves (` + "`promhttp_…`" + `).
-
-[deploy/prometheus](../deploy/prometheus) has a scrape configuration and alert rules, [deploy/grafana](../deploy/grafana) a
-dashboard, and [operations.md](operations.md#alerts) what to do about each alert.
-
-This page is made from a running server: ` + "`go test ./test/monitoring -update`" + `.
-
-| metric | type | labels | meaning |
-|---|---|---|---|
-`
+const pageHead = "# Metrics\n" +
+	"\n" +
+	"What `/metrics` of every process says, in Prometheus' format, at `--metrics-listen` (127.0.0.1:9464 unless set,\n" +
+	"`off` for none). The same listener has Go's profiles at `/debug/pprof/`. Neither wants a key, so keep it to\n" +
+	"yourself.\n" +
+	"\n" +
+	"No label names a workspace, a source, a metric or a key, and all labels have few values, so the number of series\n" +
+	"does not grow with use. Units are seconds and bytes. A process without a role does not have the metrics of that\n" +
+	"role. Beside these there are those of the Go runtime (`go_…`), of the process (`process_…`) and of the scrapes\n" +
+	"themselves (`promhttp_…`).\n" +
+	"\n" +
+	"[deploy/prometheus](../deploy/prometheus) has a scrape configuration and alert rules,\n" +
+	"[deploy/grafana](../deploy/grafana) a dashboard, and [operations.md](operations.md#alerts) what to do about each\n" +
+	"alert.\n" +
+	"\n" +
+	"This page is made from a running server: `go test ./test/monitoring -update`.\n" +
+	"\n" +
+	"| metric | type | labels | meaning |\n" +
+	"|---|---|---|---|\n"
 
 // pageOf makes the page.
 func pageOf(families map[string]*dto.MetricFamily) string {
@@ -168,7 +165,8 @@ var allowed = map[string]*regexp.Regexp{
 	"cause":    regexp.MustCompile(`^[a-z]+$`),
 	"quantile": regexp.MustCompile(`^[0-9.]+$`), "partition": regexp.MustCompile(`^[0-9]{1,4}$`),
 	"operation": regexp.MustCompile(
-		`^(delete|expire|erase|(insert|query)_[a-z]+|alias|count|flush|list|search|upsert|delete_workspace|(create|describe|drop|load)_collection)$`,
+		`^(delete|expire|erase|(insert|query)_[a-z]+|alias|count|flush|list|search|upsert|delete_workspace|` +
+			`(create|describe|drop|load)_collection)$`,
 	), "statement": regexp.MustCompile(`^[a-z]+$`),
 	"version": regexp.MustCompile(`^\S+$`), "go_version": regexp.MustCompile(`^go\S+$`),
 }

@@ -59,7 +59,8 @@ func newCensus(proc string, settled time.Duration) *census {
 // procRoot gives the folder in which Linux shows the processes, "" elsewhere.
 func procRoot() string {
 	root := cmp.Or(os.Getenv("HOST_PROC"), "/proc")
-	if _, err := os.Stat(filepath.Join(root, "self", "stat")); err != nil { //nolint:gosec // G703: the root of /proc is given by this process
+	_, err := os.Stat(filepath.Join(root, "self", "stat")) //nolint:gosec // G703: this process gives the root of /proc
+	if err != nil {
 		return ""
 	}
 	return root

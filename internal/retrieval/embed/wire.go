@@ -127,7 +127,9 @@ func refusal(response *http.Response) error {
 		return fault.Wrap(
 			cause, fault.Unavailable, "the embedder cannot answer at present",
 		).After(retryafter.Of(response.Header))
-	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge, status == http.StatusUnprocessableEntity:
+	case status == http.StatusBadRequest,
+		status == http.StatusRequestEntityTooLarge,
+		status == http.StatusUnprocessableEntity:
 		return fault.Wrap(cause, fault.Invalid, "the embedder refuses the text")
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return fault.Wrap(cause, fault.BadGateway, "the embedder refuses our key")

@@ -64,11 +64,22 @@ func TestAPolicyHasAReasonForEachException(t *testing.T) {
 }
 
 func TestLicencesAreReadByTheirTexts(t *testing.T) {
-	mit := "MIT License\n\nCopyright (c) 2026 X\n\n" + `Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files (the "Software"), to deal in the Software without restriction, including without limitation the rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is furnished to do so, subject to the following conditions:
+	mit := `MIT License
 
-The above copyright notice and this permission notice shall be included in all copies or substantial portions of the Software.
+Copyright (c) 2026 X
 
-THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`
+Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
+documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
+rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
+persons to whom the Software is furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
+Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
+COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
+OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  string
@@ -98,7 +109,8 @@ func TestPackagesOfALockFileAreShippedUnlessForDevelopment(t *testing.T) {
 	require.NoError(
 		t,
 		os.WriteFile(path, []byte(`{"packages":{"":{"version":"0"},"node_modules/a":{"version":"1","license":"MIT"},
-		"node_modules/a/node_modules/@b/c":{"version":"2","license":"ISC","dev":true},"node_modules/d":{"version":"3"}}}`), 0o600),
+		"node_modules/a/node_modules/@b/c":{"version":"2","license":"ISC","dev":true},
+		"node_modules/d":{"version":"3"}}}`), 0o600),
 	)
 	found, err := lockedPackages(path, true)
 	require.NoError(t, err)

@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-const preface = `Livegraph has the following inside, or is built from it. Their licences ask for these notices. What is below a
-line of dashes holds for what is listed above it.
+const preface = `Livegraph has the following inside, or is built from it. Their licences ask for these notices. What is
+below a line of dashes holds for what is listed above it.
 
-The embedding model inside has notices of its own: internal/retrieval/embed/minilm-static-256/NOTICE. The documentation of
-the interface is shown by Swagger UI, Copyright SmartBear Software Inc., under the Apache License 2.0 below, which
-github.com/swaggest/swgui brings along.
+The embedding model inside has notices of its own: internal/retrieval/embed/minilm-static-256/NOTICE. The
+documentation of the interface is shown by Swagger UI, Copyright SmartBear Software Inc., under the Apache License 2.0
+below, which github.com/swaggest/swgui brings along.
 `
 
 // text is a licence's or notice's text with those to which it belongs.

@@ -119,7 +119,8 @@ func measure(ctx context.Context, out io.Writer, pattern *regexp.Regexp, all map
 			failed = errors.Join(failed, fmt.Errorf("section %s: %w", s.id, err))
 			continue
 		}
-		measured.notes[noteMachine], measured.notes[noteGo], measured.notes[noteCommit] = where.Machine, where.Go, where.Commit
+		measured.notes[noteMachine], measured.notes[noteGo] = where.Machine, where.Go
+		measured.notes[noteCommit] = where.Commit
 		measured.notes[noteMeasured] = began.UTC().Format(time.DateOnly)
 		measured.notes[noteTook] = time.Since(began).Round(time.Second).String()
 		text, err := renderSection(s.id, measured)

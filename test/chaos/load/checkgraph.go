@@ -173,7 +173,8 @@ func readGraph(ctx context.Context, stores Stores, workspace uuid.UUID) (*grapht
 		kind, standing     int64
 		label              string
 	)
-	const common = `properties::text, created_at, updated_at, version, changed_by, created_by, deleted, deleted_by, stamps::text, stamps_floor`
+	const common = `properties::text, created_at, updated_at, version, changed_by, created_by, deleted, deleted_by,
+		stamps::text, stamps_floor`
 	fields := func(l *graph.Lifecycle) []any {
 		return []any{
 			&properties, &l.CreatedAt, &l.UpdatedAt, &l.Version, &l.ChangedBy, &l.CreatedBy, &l.Deleted, &l.DeletedBy, &stamps,

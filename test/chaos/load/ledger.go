@@ -48,7 +48,8 @@ type command struct {
 }
 
 func (g *ledger) init() {
-	g.applied, g.failed, g.unchanged, g.loose = map[uuid.UUID]int64{}, map[uuid.UUID]string{}, map[uuid.UUID]bool{}, map[int64]bool{}
+	g.applied, g.failed = map[uuid.UUID]int64{}, map[uuid.UUID]string{}
+	g.unchanged, g.loose = map[uuid.UUID]bool{}, map[int64]bool{}
 	g.depths = map[uuid.UUID]depths{}
 }
 

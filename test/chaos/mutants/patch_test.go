@@ -40,7 +40,8 @@ func TestAPatchThatDoesNotApplyIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "old.patch")
 	require.NoError(t, os.WriteFile(path, []byte("Bug: b\nInvariant: 1\nFaults: kill/api\nCount: 1\n\n"+
-		"diff --git a/go.mod b/go.mod\n--- a/go.mod\n+++ b/go.mod\n@@ -1 +1 @@\n-module somewhere/else\n+module nowhere\n"), 0o600))
+		"diff --git a/go.mod b/go.mod\n--- a/go.mod\n+++ b/go.mod\n"+
+		"@@ -1 +1 @@\n-module somewhere/else\n+module nowhere\n"), 0o600))
 	p, err := readPatch("old", path)
 	require.NoError(t, err)
 	_, err = p.overlay(t.Context(), path, t.TempDir())
