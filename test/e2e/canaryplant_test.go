@@ -167,15 +167,18 @@ func (w *tenants) requireAllWritten() {
 				continue
 			}
 			op := method + " " + path
-			for kind := range operation.RequestBody.Value.Content {
-				if op != "POST /api/admin/reindex" { // which has nothing to say
-					require.True(w.t, w.writes[op+" "+kind], "%s: no canary was written as %s", op, kind)
-				}
+			schema := w.bodyOf(op)
+			if schema != nil && len(texts("", schema)) == 0 && len(operation.RequestBody.Value.Content) == 1 {
+				continue // its body is an empty object
 			}
-			if schema := w.bodyOf(op); schema != nil {
-				for _, place := range texts("", schema) {
-					require.True(w.t, w.writes[op+" "+place], "%s: no canary was written into %s", op, place)
-				}
+			for kind := range operation.RequestBody.Value.Content {
+				require.True(w.t, w.writes[op+" "+kind], "%s: no canary was written as %s", op, kind)
+			}
+			if schema == nil {
+				continue
+			}
+			for _, place := range texts("", schema) {
+				require.True(w.t, w.writes[op+" "+place], "%s: no canary was written into %s", op, place)
 			}
 		}
 	}

@@ -233,9 +233,10 @@ func (w *tenants) bodies() map[string][]call {
 		opSearch:  of(searches...),
 		opHybrid:  of(hybrids...),
 		opSources: of(object{"name": "own-source"}, object{"name": ""}),
-		"PATCH /api/live-data/sources/{id}": of(object{"name": "taken over"}, object{
-			"expectedVersion": 1, "tags": object{"k": nil},
-		}),
+		"PATCH /api/live-data/sources/{id}": of(
+			object{"name": "taken over"},
+			object{"expectedVersion": 1, "tags": object{"k": nil}},
+		),
 		opIngest: append(
 			of(
 				point(object{"sourceId": p["source"]}), point(object{"sourceId": p["goneSource"]}),
@@ -243,10 +244,11 @@ func (w *tenants) bodies() map[string][]call {
 			),
 			line, remote,
 		),
-		"POST /api/v1/write":      {remote},
-		"POST /api/v2/write":      {line, inTheirs("bucket")},
-		"POST /write":             {line, inTheirs("db")},
-		"POST /api/admin/reindex": of(object{}),
+		"POST /api/v1/write":               {remote},
+		"POST /api/v2/write":               {line, inTheirs("bucket")},
+		"POST /write":                      {line, inTheirs("db")},
+		"POST /api/admin/reindex":          of(object{}),
+		"POST /api/admin/nodes/{id}/purge": of(object{}),
 	}
 }
 
