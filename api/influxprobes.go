@@ -38,9 +38,8 @@ func (s *Server) influxHealth(w http.ResponseWriter, r *http.Request) error {
 	}
 	probe(
 		w, status,
-		`{"name":"livegraph","message":"`+message+`","status":"`+text+`","checks":[],"version":`+strconv.Quote(
-			s.deps.Version,
-		)+`}`,
+		`{"name":"livegraph","message":"`+message+`","status":"`+text+`","checks":[],"version":`+
+			strconv.Quote(s.deps.Version)+`}`,
 	)
 	return nil
 }

@@ -155,9 +155,8 @@ func TestOneBadPointAmongManyIsTheOnlyOneRejected(t *testing.T) {
 
 func TestTheNumberOfPointsIsLimited(t *testing.T) {
 	rows := func(n int) string {
-		return `{` + someSource + `,"metric":"m","points":[` + strings.TrimSuffix(
-			strings.Repeat(`{"value":1},`, n), ",",
-		) + `]}`
+		return `{` + someSource + `,"metric":"m","points":[` + strings.TrimSuffix(strings.Repeat(`{"value":1},`, n), ",") +
+			`]}`
 	}
 	columns := func(n, m int) string {
 		list := func(n int) string { return strings.TrimSuffix(strings.Repeat("1,", n), ",") }

@@ -173,9 +173,8 @@ func write(w http.ResponseWriter, r *http.Request, status int, body any) {
 		slog.ErrorContext(r.Context(), "encoding the answer", "error", err)
 		status = http.StatusInternalServerError
 		payload = []byte(
-			`{"success":false,"error":{"code":"INTERNAL_ERROR","message":"Internal server error"},"requestId":"` + RequestID(
-				r.Context(),
-			) + `"}`,
+			`{"success":false,"error":{"code":"INTERNAL_ERROR","message":"Internal server error"},"requestId":"` +
+				RequestID(r.Context()) + `"}`,
 		)
 	}
 	writeHead(w, status)

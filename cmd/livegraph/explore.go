@@ -88,11 +88,10 @@ func (c *GraphNodeCmd) Run(ctx context.Context, out *output) error {
 			return err
 		}
 		edges.Meta.NextCursor = "" // no flag of this command takes it
-		list := listing[graphjson.Edge]{one: "edge", head: []string{
-			"EDGE", "RELATION", "FROM", "TO",
-		}, row: func(e *graphjson.Edge) []string {
-			return []string{e.ID.String(), e.RelationType, e.SourceID.String(), e.TargetID.String()}
-		}}
+		list := listing[graphjson.Edge]{one: "edge", head: []string{"EDGE", "RELATION", "FROM", "TO"},
+			row: func(e *graphjson.Edge) []string {
+				return []string{e.ID.String(), e.RelationType, e.SourceID.String(), e.TargetID.String()}
+			}}
 		return list.show(out, &edges)
 	})
 }
@@ -222,10 +221,9 @@ func (c *tenant) turn(ctx context.Context, out *output, how graph.Type, command 
 			return err
 		}
 		d := done.Data
-		_, err = fmt.Fprintf(out, "%s of %s %s is change %d: %s, %s\n", strings.ToLower(
-			string(how),
-		), d.Target.Type, d.Target.CommandID, d.Sequence,
-			wording.Count(d.Affected.Counts.Nodes, "node"), wording.Count(d.Affected.Counts.Edges, "edge"))
+		_, err = fmt.Fprintf(out, "%s of %s %s is change %d: %s, %s\n", strings.ToLower(string(how)), d.Target.Type,
+			d.Target.CommandID, d.Sequence, wording.Count(d.Affected.Counts.Nodes, "node"),
+			wording.Count(d.Affected.Counts.Edges, "edge"))
 		return err
 	})
 }

@@ -265,9 +265,8 @@ func (w *world) held(collection string) []string {
 		return nil
 	}
 	lines := []string{}
-	workspaces, nodes := found.GetColumn(
-		"workspace_id",
-	).(*entity.ColumnVarChar), found.GetColumn("node_id").(*entity.ColumnVarChar)
+	workspaces, nodes := found.GetColumn("workspace_id").(*entity.ColumnVarChar),
+		found.GetColumn("node_id").(*entity.ColumnVarChar)
 	types, chunks := found.GetColumn("entity_type").(*entity.ColumnVarChar), found.GetColumn("chunk").(*entity.ColumnInt64)
 	vectors := found.GetColumn("vector").(*entity.ColumnFloatVector)
 	for i := range workspaces.Len() {

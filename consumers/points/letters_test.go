@@ -29,9 +29,8 @@ func ailing(t *testing.T, broker *testenv.Broker) (*world, series) {
 	w.ask("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
 	s := w.number(uuid.New(), "m")
 	w.consume()
-	w.produce(w.write(s, at(0, 1), []float64{0, 1}), w.write(
-		s, at(1, 2), []float64{666, 666},
-	), w.write(s, at(2), []float64{2}),
+	w.produce(w.write(s, at(0, 1), []float64{0, 1}), w.write(s, at(1, 2), []float64{666, 666}),
+		w.write(s, at(2), []float64{2}),
 		[]pointblock.Message{
 			{Partition: pointblock.Partition(s.source, partitions), Key: []byte("k"), Value: []byte("not a point block")},
 		},

@@ -49,9 +49,8 @@ func TestNodesThatWereDeletedLongAgoArePurged(t *testing.T) {
 	w := newWorld(t)
 	workspace := w.tenant(0)
 	w.exec(fmt.Sprintf(`INSERT INTO graph_heads (workspace_id, sequence) VALUES ('%s', 3)`, workspace))
-	old, young, asked := w.deletedNode(
-		workspace, 1, 49*time.Hour,
-	), w.deletedNode(workspace, 2, 47*time.Hour), w.deletedNode(workspace, 3, time.Minute)
+	old, young, asked := w.deletedNode(workspace, 1, 49*time.Hour), w.deletedNode(workspace, 2, 47*time.Hour),
+		w.deletedNode(workspace, 3, time.Minute)
 	_, err := w.registry.RequestPurge(t.Context(), postgres.GraphNodeID{Workspace: workspace, Node: asked})
 	require.NoError(t, err)
 	purged := graphrecord.PurgedName + " 2"

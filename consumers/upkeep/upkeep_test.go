@@ -20,9 +20,8 @@ const patience = 30 * time.Second
 func TestOldPointsAreRemovedAndOthersStay(t *testing.T) {
 	w := newWorld(t)
 	limited, free := w.tenant(30), w.tenant(0)
-	month, week, long, ever, own := w.source(limited, 0), w.source(limited, 7), w.source(
-		limited, 365,
-	), w.source(free, 0), w.source(free, 1)
+	month, week, long, ever, own := w.source(limited, 0), w.source(limited, 7), w.source(limited, 365),
+		w.source(free, 0), w.source(free, 1)
 	for workspace, sources := range map[uuid.UUID][]uuid.UUID{limited: {month, week, long}, free: {ever, own}} {
 		for _, s := range sources {
 			w.write(workspace, s, 400, 31, 30, 8, 7, 2, 0)

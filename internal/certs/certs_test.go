@@ -176,9 +176,8 @@ func TestACertificateTellsWhomItIsFor(t *testing.T) {
 }
 
 func TestALocalClientBelievesThatVeryCertificate(t *testing.T) {
-	mine, other := testenv.NewAuthority(t).Sign(
-		"somewhere", -time.Hour,
-	), testenv.NewAuthority(t).Sign("somewhere", time.Hour)
+	mine, other := testenv.NewAuthority(t).Sign("somewhere", -time.Hour),
+		testenv.NewAuthority(t).Sign("somewhere", time.Hour)
 	file := copied(t, mine.Cert)
 	config, err := certs.Local("tls", file)
 	require.NoError(t, err)

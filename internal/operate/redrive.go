@@ -248,9 +248,8 @@ func (d *Desk) refusals(ctx context.Context, t kafka.Overview, letters []found) 
 		case c.points != nil && one.Version == 0:
 			why[i] = "it does not say which version its points have"
 		case c.points != nil && len(c.points.Spans) > 0 && timeOf(c.points.ReceivedAtUS).Before(horizon):
-			why[i] = "it came before " + horizon.UTC().Format(
-				time.RFC3339,
-			) + ", and what was deleted since is not known any more: its points would not be stored"
+			why[i] = "it came before " + horizon.UTC().Format(time.RFC3339) +
+				", and what was deleted since is not known any more: its points would not be stored"
 		case c.request != nil:
 			commands = append(commands, postgres.CommandRef{Workspace: c.request.Workspace, ID: c.request.ID})
 		}

@@ -91,9 +91,8 @@ func replayOf(job postgres.Replay) Replay {
 	if job.Refused > 0 {
 		r.Notes = append(
 			r.Notes,
-			"left out, because unreadable or not storable: "+wording.Count(
-				job.Refused, "record",
-			)+"; `livegraph dlq list` has them from when they were first consumed",
+			"left out, because unreadable or not storable: "+wording.Count(job.Refused, "record")+
+				"; `livegraph dlq list` has them from when they were first consumed",
 		)
 	}
 	if job.State == postgres.ReplayQueued {

@@ -44,16 +44,14 @@ func TestSnippetsAreCutBetweenWordsInAnyScript(t *testing.T) {
 		"Chinese": {"锅炉泵漏水", strings.Repeat("大厅很长地板是灰色的。", 40) + "锅炉的泵在结冰时漏水。" + strings.Repeat("大厅很长地板是灰色的。", 40), "锅炉的泵"},
 		"Thai": {
 			"ปั๊มน้ำ",
-			strings.Repeat(
-				"ห้องโถงยาวและพื้นเป็นสีเทา", 30,
-			) + " ปั๊มน้ำรั่ว " + strings.Repeat("ห้องโถงยาวและพื้นเป็นสีเทา", 30),
+			strings.Repeat("ห้องโถงยาวและพื้นเป็นสีเทา", 30) + " ปั๊มน้ำรั่ว " +
+				strings.Repeat("ห้องโถงยาวและพื้นเป็นสีเทา", 30),
 			"ปั๊มน้ำ",
 		},
 		"Greek": {
 			"αντλια",
-			strings.Repeat(
-				"Η αίθουσα είναι μακριά. ", 30,
-			) + "Η ΑΝΤΛΊΑ στάζει. " + strings.Repeat("Η αίθουσα είναι μακριά. ", 30),
+			strings.Repeat("Η αίθουσα είναι μακριά. ", 30) + "Η ΑΝΤΛΊΑ στάζει. " +
+				strings.Repeat("Η αίθουσα είναι μακριά. ", 30),
 			"ΑΝΤΛΊΑ",
 		},
 		"accents": {"etage", strings.Repeat(filler, 10) + "Un bruit à l'étage. " + strings.Repeat(filler, 10), "étage"},

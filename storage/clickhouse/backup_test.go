@@ -55,11 +55,10 @@ func fillEverything(t *testing.T, db *clickhouse.DB) {
 	}))
 	var uses []auditrecord.Record
 	for i := range 3 {
-		uses = append(uses, auditrecord.Record{Workspace: w, At: time.UnixMicro(
-			1_795_246_810_123_457,
-		).UTC(), RequestID: fmt.Sprintf("req_%d'", i/2), Final: i == 1, Key: s,
-			Method: "GET", Route: "/api/me", Status: 200, IP: netip.MustParseAddr("::1"), UserAgent: "u", Duration: time.Second,
-			BytesIn: 1, BytesOut: -1, Requests: 1})
+		uses = append(uses, auditrecord.Record{Workspace: w, At: time.UnixMicro(1_795_246_810_123_457).UTC(),
+			RequestID: fmt.Sprintf("req_%d'", i/2), Final: i == 1, Key: s,
+			Method: "GET", Route: "/api/me", Status: 200, IP: netip.MustParseAddr("::1"), UserAgent: "u",
+			Duration: time.Second, BytesIn: 1, BytesOut: -1, Requests: 1})
 	}
 	require.NoError(t, db.InsertAudit(ctx, uses))
 }

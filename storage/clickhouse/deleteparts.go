@@ -87,8 +87,8 @@ func anyPart(parts []part, of func(*part) string) string {
 // partsOf finds the series of deletions: those of one metric, or all of their source.
 // One that is about none is left out.
 func (db *DB) partsOf(ctx context.Context, deletions []Deletion) ([]part, error) {
-	query, parameters := "SELECT DISTINCT workspace, source, metric, id FROM series WHERE "+
-		ofSources(deletions), ch.Parameters{}
+	query := "SELECT DISTINCT workspace, source, metric, id FROM series WHERE " + ofSources(deletions)
+	parameters := ch.Parameters{}
 	if !slices.ContainsFunc(deletions, func(d Deletion) bool { return d.Metric == nil }) {
 		named := make([]string, len(deletions))
 		for i, d := range deletions {

@@ -51,9 +51,8 @@ func classify(err error) error {
 	}
 	var netErr net.Error
 	if errors.As(err, &netErr) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, net.ErrClosed) || errors.Is(err, pgx.ErrTxClosed) || errors.Is(
-		err, pgx.ErrTxCommitRollback,
-	) || strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "closed pool") {
+		errors.Is(err, net.ErrClosed) || errors.Is(err, pgx.ErrTxClosed) || errors.Is(err, pgx.ErrTxCommitRollback) ||
+		strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "closed pool") {
 		return unavailable(err)
 	}
 	return err

@@ -156,9 +156,8 @@ func collectGenerations(rows pgx.Rows) (Generations, error) {
 func recordGeneration(ctx context.Context, tx pgx.Tx, topic string, g Generation) error {
 	_, err := tx.Exec(
 		ctx, `INSERT INTO topic_generations (topic, partition, generation, from_offset, topic_id, route, reason)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`, topic, g.Partition, int32(
-			g.Generation,
-		), g.FromOffset, g.TopicID[:], g.Route, g.Reason,
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`, topic, g.Partition, int32(g.Generation), g.FromOffset, g.TopicID[:], g.Route,
+		g.Reason,
 	)
 	if err != nil {
 		return fmt.Errorf("recording generation %d of partition %d: %w", g.Generation, g.Partition, err)

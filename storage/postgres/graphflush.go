@@ -30,9 +30,8 @@ type columns struct {
 }
 
 func (c *columns) add(workspace, id uuid.UUID, label string, p graph.Properties, l *graph.Lifecycle) error {
-	c.workspaces, c.ids, c.labels = append(
-		c.workspaces, column(workspace),
-	), append(c.ids, column(id)), append(c.labels, label)
+	c.workspaces, c.ids = append(c.workspaces, column(workspace)), append(c.ids, column(id))
+	c.labels = append(c.labels, label)
 	c.properties = append(c.properties, string(p.Encode()))
 	c.created, c.updated = append(c.created, micros(l.CreatedAt)), append(c.updated, micros(l.UpdatedAt))
 	c.versions, c.changed = append(c.versions, l.Version), append(c.changed, int64(l.ChangedBy))

@@ -283,9 +283,8 @@ func (tx *GraphTx) Outcome(workspace, id uuid.UUID) []byte {
 func (tx *GraphTx) AddOutcome(workspace, id, actor uuid.UUID, encoded []byte) {
 	key := graphID{workspace, id}
 	if tx.known[key] != nil {
-		tx.replaced.workspaces, tx.replaced.ids = append(
-			tx.replaced.workspaces, column(workspace),
-		), append(tx.replaced.ids, column(id))
+		tx.replaced.workspaces = append(tx.replaced.workspaces, column(workspace))
+		tx.replaced.ids = append(tx.replaced.ids, column(id))
 		tx.outcomes = slices.DeleteFunc(tx.outcomes, func(o graphOutcome) bool { return o.graphID == key })
 	}
 	tx.known[key] = encoded

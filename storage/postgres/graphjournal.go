@@ -103,9 +103,8 @@ func (tx *GraphTx) queueEntries(b *pgx.Batch) {
 	)
 	for _, s := range tx.order {
 		for _, entry := range s.undo.fresh {
-			workspaces, commands, actors = append(workspaces, column(s.workspace)), append(commands, column(
-				entry.CommandID,
-			)), append(actors, column(entry.Actor))
+			workspaces, actors = append(workspaces, column(s.workspace)), append(actors, column(entry.Actor))
+			commands = append(commands, column(entry.CommandID))
 			sequences, types = append(sequences, int64(entry.Sequence)), append(types, string(entry.Type))
 			cancelledBy = append(cancelledBy, int64(s.undo.cancelled[entry.Sequence]))
 		}
@@ -113,9 +112,8 @@ func (tx *GraphTx) queueEntries(b *pgx.Batch) {
 			if len(s.undo.fresh) > 0 && sequence >= s.undo.fresh[0].Sequence {
 				continue // it is inserted so
 			}
-			others, cancelled, by = append(others, column(
-				s.workspace,
-			)), append(cancelled, int64(sequence)), append(by, int64(undo))
+			others = append(others, column(s.workspace))
+			cancelled, by = append(cancelled, int64(sequence)), append(by, int64(undo))
 		}
 	}
 	if len(commands) > 0 {

@@ -180,9 +180,8 @@ func (h *graphHistory) needs(remembered *postgres.GraphStacks) postgres.GraphNee
 		}
 		return slices.Collect(maps.Keys(seen))
 	}
-	needs.Nodes, needs.Edges, needs.Centres, needs.Actors = unique(needs.Nodes), unique(needs.Edges), unique(
-		needs.Centres,
-	), unique(needs.Actors)
+	needs.Nodes, needs.Edges, needs.Centres, needs.Actors = unique(needs.Nodes), unique(needs.Edges),
+		unique(needs.Centres), unique(needs.Actors)
 	return needs
 }
 

@@ -189,8 +189,9 @@ func (p *workspaceProgress) status(live, building *SearchIndex) (s IndexStatus) 
 	switch {
 	case live == nil && building == nil, building != nil && building.Cause == CauseLost, still > degradedAfter:
 		s.Status = StatusDegraded
-	case live == nil, max(s.Lag.Seconds, s.Text.Lag.Seconds) > readyWithin, s.Nodes.Pending > 0 &&
-		s.Lag.Events == 0, s.Text.Filling:
+	case live == nil, s.Text.Filling,
+		max(s.Lag.Seconds, s.Text.Lag.Seconds) > readyWithin,
+		s.Nodes.Pending > 0 && s.Lag.Events == 0:
 		s.Status = StatusIndexing
 	default:
 		s.Status = StatusReady

@@ -25,9 +25,8 @@ func TestTheShorterRetentionHolds(t *testing.T) {
 		require.NoError(t, err)
 		return id
 	}
-	week, year, plain, own := add(limited.ID, days(7)), add(
-		limited.ID, days(365),
-	), add(limited.ID, nil), add(free.ID, days(90))
+	week, year, plain, own := add(limited.ID, days(7)), add(limited.ID, days(365)), add(limited.ID, nil),
+		add(free.ID, days(90))
 
 	all, found := map[uuid.UUID]int32{}, postgres.Retained{}
 	for {

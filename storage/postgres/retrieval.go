@@ -166,9 +166,8 @@ func addFilter(w *where, f retrieval.Filter) {
 		for _, value := range f.Properties[name] {
 			condition := "n.properties @> " + w.arg(string(property(name, value))) + "::jsonb"
 			if kind := value.Kind(); kind == '{' || kind == '[' {
-				condition = "(" + condition + " AND n.properties -> " + w.arg(name) + "::text = " + w.arg(string(
-					value,
-				)) + "::jsonb)"
+				condition = "(" + condition + " AND n.properties -> " + w.arg(name) + "::text = " + w.arg(string(value)) +
+					"::jsonb)"
 			}
 			any = append(any, condition)
 		}

@@ -67,9 +67,8 @@ func someGraph(
 	standing := slices.DeleteFunc(slices.Clone(list), func(n graph.Node) bool { return n.Deleted })
 	var links []graph.Edge
 	for _, life := range someNodes(r, edges) {
-		links = append(links, graph.Edge{ID: life.ID, SourceID: standing[r.IntN(len(
-			standing,
-		))].ID, TargetID: standing[r.IntN(len(standing))].ID,
+		links = append(links, graph.Edge{ID: life.ID, SourceID: standing[r.IntN(len(standing))].ID,
+			TargetID:     standing[r.IntN(len(standing))].ID,
 			RelationType: []string{"feeds", "owns", "near"}[r.IntN(3)], Lifecycle: life.Lifecycle})
 	}
 	insertNodes(t, db, ws, list)

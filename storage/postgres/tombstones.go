@@ -152,9 +152,8 @@ func (db *DB) TombstonesOf(ctx context.Context, sources []SourceFloor) (
 	if len(sources) == 0 {
 		return nil, nil, nil
 	}
-	workspaces, ids, floors := make(
-		[]uuid.UUID, len(sources),
-	), make([]uuid.UUID, len(sources)), make([]int64, len(sources))
+	workspaces, ids := make([]uuid.UUID, len(sources)), make([]uuid.UUID, len(sources))
+	floors := make([]int64, len(sources))
 	for i, s := range sources {
 		workspaces[i], ids[i], floors[i] = s.Workspace, s.Source, int64(s.Floor)
 	}

@@ -169,12 +169,11 @@ func unguarded(rt route.Route, workspace uuid.UUID) route.Route {
 
 // nothing is a route that does nothing.
 func nothing(testing.TB, *contract.Server) []route.Route {
-	return []route.Route{{Method: http.MethodGet, Pattern: nothingPath, Scopes: []request.Scope{
-		request.ReadLiveData,
-	}, Handle: func(w http.ResponseWriter, r *http.Request) error {
-		reply.Data(w, r, http.StatusOK, "nothing")
-		return nil
-	}}}
+	return []route.Route{{Method: http.MethodGet, Pattern: nothingPath, Scopes: []request.Scope{request.ReadLiveData},
+		Handle: func(w http.ResponseWriter, r *http.Request) error {
+			reply.Data(w, r, http.StatusOK, "nothing")
+			return nil
+		}}}
 }
 
 // newSource makes the source that points are of.

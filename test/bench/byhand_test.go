@@ -87,9 +87,8 @@ func (d *dashboards) buckets(
 func (d *dashboards) rates(f *load.Fleet, length time.Duration) func(n int) (string, byHand) {
 	return func(n int) (string, byHand) {
 		source, from := f.Sources()[n%len(f.Sources())], d.end.Add(-length)
-		return d.path(
-				source, from, "limit=100&pointsLimit=1000000&interval=1m&aggregation=rate",
-			), d.byHand(source, "", func(series string) string {
+		return d.path(source, from, "limit=100&pointsLimit=1000000&interval=1m&aggregation=rate"),
+			d.byHand(source, "", func(series string) string {
 				steps := fmt.Sprintf(
 					`SELECT series, ts, value, lagInFrame(value, 1, nan) OVER w AS prior, lagInFrame(ts, 1, ts) OVER w AS since
 				FROM points FINAL PREWHERE series IN (%s) AND %s WINDOW w AS (PARTITION BY series
@@ -111,9 +110,8 @@ func (d *dashboards) downsampled(f *load.Fleet, length time.Duration) func(n int
 	return func(n int) (string, byHand) {
 		source, from := f.Sources()[n%len(f.Sources())], d.end.Add(-length)
 		middle := from.Add(length / 2).UnixMicro()
-		return d.path(
-				source, from, "limit=100&pointsLimit=1000000&downsample=lttb&maxPoints=500",
-			), d.byHand(source, "", func(series string) string {
+		return d.path(source, from, "limit=100&pointsLimit=1000000&downsample=lttb&maxPoints=500"),
+			d.byHand(source, "", func(series string) string {
 				return fmt.Sprintf(
 					`SELECT series, lttb(500)(toUnixTimestamp64Micro(ts) - %d, value) AS shape
 						FROM points FINAL PREWHERE series IN (%s) AND %s GROUP BY series`,

@@ -217,10 +217,8 @@ func (t *target) askWiki(r *record.Recorder, w *wiki, name, path, more string) {
 		}
 	}
 	slices.Sort(times)
-	r.Say("%s: R@2 %.1f, R@5 %.1f, p50 %.1f ms, p95 %.1f ms", name, 100*two/float64(len(
-		w.questions,
-	)), 100*five/float64(len(w.questions)),
-		times[len(times)/2], times[len(times)*95/100])
+	r.Say("%s: R@2 %.1f, R@5 %.1f, p50 %.1f ms, p95 %.1f ms", name, 100*two/float64(len(w.questions)),
+		100*five/float64(len(w.questions)), times[len(times)/2], times[len(times)*95/100])
 	r.Add(name+"/R@2", "%", 100*two/float64(len(w.questions)))
 	r.Add(name+"/R@5", "%", 100*five/float64(len(w.questions)))
 	addTimes(r, name, times)

@@ -249,9 +249,8 @@ func (w *whole) parameterClasses(t *testing.T) []class {
 				))
 		}
 	}
-	query, node := get(
-		"/api/live-data/query?metric=temp&from=1970-01-01T00:00:00Z&to=2026-11-01T00:00:00Z",
-	), get("/api/queries/nodes/"+w.node)
+	query, node := get("/api/live-data/query?metric=temp&from=1970-01-01T00:00:00Z&to=2026-11-01T00:00:00Z"),
+		get("/api/queries/nodes/"+w.node)
 	return []class{
 		{"queries", query, of(http.MethodGet, "/api/live-data/query", badQueries(w.node))},
 		{"times", node, of(http.MethodGet, "/api/live-data/query", times)},

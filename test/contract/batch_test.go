@@ -91,9 +91,8 @@ func TestAnAtomicBatchThatFailsChangesNothing(t *testing.T) {
 func TestTheCommandsOfASeparateBatchAreDoneEachByItself(t *testing.T) {
 	w := startCommands(t)
 	id := w.node(t, "a")
-	got := decode[batchDone](t, w.batch(t, batchOf(false, updateNode(
-		id, `"name":"b"`,
-	), deleteNode(uuid.NewString()), `{"type":"CREATE_NODE","payload":{"name":"","entityType":"object"}}`,
+	got := decode[batchDone](t, w.batch(t, batchOf(false, updateNode(id, `"name":"b"`), deleteNode(uuid.NewString()),
+		`{"type":"CREATE_NODE","payload":{"name":"","entityType":"object"}}`,
 		`{"type":"UPDATE_NODE","expectedVersion":1,"payload":{"id":"`+id+`","name":"c"}}`, createEdge(id, id),
 		updateNode(id, `"name":"b"`))), http.StatusOK)
 	require.Len(t, got.Results, 6)

@@ -101,9 +101,8 @@ func oddTrailers(s *contract.Server) map[string]onTheWire {
 			)
 		}, 401},
 		"the workspace in a trailer": {func(*wire) string {
-			return fmt.Sprintf(
-				"POST /api/test/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n", s.Admin,
-			) + jsonType + body("X-Workspace-Id: "+s.Workspace.String()+"\r\n")
+			return fmt.Sprintf("POST /api/test/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n", s.Admin) + jsonType +
+				body("X-Workspace-Id: "+s.Workspace.String()+"\r\n")
 		}, 400},
 		"a trailer of 1 MiB": {func(w *wire) string {
 			return w.head("POST", "/api/test/echo") + jsonType + body("X-A: "+strings.Repeat("a", 1<<20)+"\r\n")
@@ -184,9 +183,8 @@ func oddLines() map[string]onTheWire {
 	return map[string]onTheWire{
 		"absolute form": {func(w *wire) string { return w.head("GET", "http://evil.example/api/me") + "\r\n" }, 200},
 		"upgrade to HTTP/2": {func(w *wire) string {
-			return w.head(
-				"GET", "/api/me",
-			) + "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n"
+			return w.head("GET", "/api/me") +
+				"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n"
 		}, 200},
 		"connect":               {func(w *wire) string { return w.head("CONNECT", "example.com:443") + "\r\n" }, 404},
 		"no leading slash":      {func(w *wire) string { return w.head("GET", "api/me") + "\r\n" }, 400},

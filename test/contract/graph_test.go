@@ -214,9 +214,8 @@ func TestNodesAreFilteredByWhatIsMeantLiterally(t *testing.T) {
 
 func TestEdgesAreFilteredByTheirEnds(t *testing.T) {
 	g := startGraph(t)
-	a, b, c := g.node(
-		t, g.Workspace, "a", "object", `{}`,
-	), g.node(t, g.Workspace, "b", "object", `{}`), g.node(t, g.Workspace, "c", "object", `{}`)
+	a, b, c := g.node(t, g.Workspace, "a", "object", `{}`), g.node(t, g.Workspace, "b", "object", `{}`),
+		g.node(t, g.Workspace, "c", "object", `{}`)
 	ab, ba := g.edge(t, g.Workspace, a, b, "feeds", `{"w":1}`), g.edge(t, g.Workspace, b, a, "a,b", `{"w":2}`)
 	cc, bc := g.edge(t, g.Workspace, c, c, "feeds", `{}`), g.edge(t, g.Workspace, b, c, `' OR 1=1 --`, `{}`)
 	ids := func(query string) (got []string) {

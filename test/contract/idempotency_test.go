@@ -210,9 +210,8 @@ func TestAKeyHasTheRightForm(t *testing.T) {
 	for _, header := range []string{"Idempotency-Key: \r\n", "Idempotency-Key: a\r\nIdempotency-Key: b\r\n"} {
 		conn := dial(t, l.Server)
 		conn.send(
-			conn.head(
-				"POST", "/api/live-data/sources",
-			) + "Content-Type: application/json\r\nContent-Length: 12\r\n" + header + "\r\n{\"name\":\"a\"}",
+			conn.head("POST", "/api/live-data/sources") + "Content-Type: application/json\r\nContent-Length: 12\r\n" + header +
+				"\r\n{\"name\":\"a\"}",
 		)
 		status, code, _ := conn.receive()
 		require.Equal(t, []any{400, validation}, []any{status, code}, header)

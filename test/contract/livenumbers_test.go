@@ -111,9 +111,8 @@ func TestTimesOfAQueryHaveTheirForms(t *testing.T) {
 			require.Equal(t, http.StatusBadRequest, a.Status, "%s=%q", name, text)
 			a.RequireFailure(t, 400, validation, "", map[string]any{"field": name})
 		}
-		for _, text := range []string{"now", "-1s", "now-1s", "-9223372036854775807w", "-" +
-			strings.Repeat("9", 30) +
-			"s", "0", "1795246808", "1795246808290", "253402300799000", "1969-12-31T23:59:59Z", "0000-01-01T00:00:00Z",
+		for _, text := range []string{"now", "-1s", "now-1s", "-9223372036854775807w", "-" + strings.Repeat("9", 30) + "s",
+			"0", "1795246808", "1795246808290", "253402300799000", "1969-12-31T23:59:59Z", "0000-01-01T00:00:00Z",
 			"9999-12-31T23:59:59.999999999Z", "2026-03-01T05:45:00+05:45", "2026-03-01T00:00:00-23:59", "2024-02-29T00:00:00Z",
 			"2026-03-01T00:00:00.123456789012Z"} {
 			query := name + "=" + escape(text)

@@ -81,9 +81,8 @@ func drawSeries(t *testing.T, rt *rapid.T, l *live, workspace uuid.UUID, key str
 			for version := range rapid.IntRange(0, 40).Draw(rt, "points") {
 				// Some at the second, so that times repeat; no time in two series of a
 				// group, or first and last would be anybody's.
-				us := around.Add(
-					time.Duration(rapid.IntRange(-30*60, 30*60).Draw(rt, "minute"))*time.Minute,
-				).UnixMicro() + int64(len(all))
+				us := around.Add(time.Duration(rapid.IntRange(-30*60, 30*60).Draw(rt, "minute"))*time.Minute).UnixMicro() +
+					int64(len(all))
 				var value any = float64(rapid.IntRange(-400, 400).Draw(rt, "value")) / 4
 				if s.text {
 					value = rapid.SampledFrom([]string{"", "on", "off", "🚀", `"\`}).Draw(rt, "text")

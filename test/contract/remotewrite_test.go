@@ -103,10 +103,9 @@ func TestRemoteWritesWithNothingToStoreAreTaken(t *testing.T) {
 
 func TestGoodSamplesOfARemoteWriteAreKept(t *testing.T) {
 	l := startLiveWithLog(t)
-	partly := packed(up("a:1").Sample(march, 1).Sample(
-		march+1, math.NaN(),
-	), promwrite.Labels("job", "node").Sample(march, 1),
-		up("a:1").Sample(time.Now().Add(25*time.Hour).UnixMilli(), 1), up("b:1").Bytes(4, nil))
+	partly := packed(up("a:1").Sample(march, 1).Sample(march+1, math.NaN()),
+		promwrite.Labels("job", "node").Sample(march, 1), up("a:1").Sample(time.Now().Add(25*time.Hour).UnixMilli(), 1),
+		up("b:1").Bytes(4, nil))
 	rejected := map[string]string{
 		"timeseries[0].samples[1].value": "must be a finite number", "timeseries[1].labels.__name__": "must not be empty",
 		"timeseries[2].samples[0].timestamp": "is more than a day ahead of the server's clock (see precision)",

@@ -72,10 +72,9 @@ func TestNDJSONHasAnObjectAPoint(t *testing.T) {
 			`","sourceId":"` +
 			f.fan.ID + `","sourceName":"fan","metric":"temp","kind":"number","unit":null,"tags":{"room":"B"},` + cells + "}\n"
 	}
-	require.Equal(t, row(0, `"avg":100,"count":1`)+row(
-		2*time.Minute, `"avg":null,"count":null`,
-	)+row(4*time.Minute, `"avg":101,"count":1`)+
-		row(6*time.Minute, `"avg":null,"count":null`)+row(8*time.Minute, `"avg":null,"count":null`), string(a.Body))
+	require.Equal(t, row(0, `"avg":100,"count":1`)+row(2*time.Minute, `"avg":null,"count":null`)+
+		row(4*time.Minute, `"avg":101,"count":1`)+row(6*time.Minute, `"avg":null,"count":null`)+
+		row(8*time.Minute, `"avg":null,"count":null`), string(a.Body))
 	grouped := f.rowsOf(
 		t, within(10*time.Minute)+"&format=ndjson&aggregation=sum&groupBy=none&metric=temp", "application/x-ndjson", nil,
 	)

@@ -111,9 +111,8 @@ func hybridRefusals() []refusal {
 		{`{"query":"a","nodeIds":["pump"]}`, 422, "nodeIds[0]"},
 		{`{"query":"a","nodeIds":["{0194a5b0-0000-7000-8000-00000000000a}"]}`, 422, "nodeIds[0]"},
 		{
-			`{"query":"a","nodeIds":["` + strings.Repeat(
-				`0194a5b0-0000-7000-8000-00000000000a","`, 100,
-			) + `0194a5b0-0000-7000-8000-00000000000b"]}`,
+			`{"query":"a","nodeIds":["` + strings.Repeat(`0194a5b0-0000-7000-8000-00000000000a","`, 100) +
+				`0194a5b0-0000-7000-8000-00000000000b"]}`,
 			422, "nodeIds",
 		},
 		{`{"query":"a","weights":{"text":-0.5}}`, 422, "weights.text"},

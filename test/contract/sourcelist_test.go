@@ -127,10 +127,10 @@ func TestACursorIsOnlyGoodForItsListFilterAndSort(t *testing.T) {
 		a := l.Do(t, contract.Request{Path: path})
 		a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "cursor"})
 	}
-	for _, query := range []string{"sort=-name&cursor=" + cursor, "cursor=" + cursor, "sort=name&name=s&cursor=" +
-		cursor, "sort=name&offset=1&cursor=" + cursor,
-		"sort=name&cursor=", "sort=name&cursor=x", "sort=name&cursor=" + cursor + "A",
-		"sort=name&cursor=" + cursor[:len(cursor)-1] + "_", "sort=name&cursor=" + strings.Repeat("A", 5000)} {
+	for _, query := range []string{"sort=-name&cursor=" + cursor, "cursor=" + cursor,
+		"sort=name&name=s&cursor=" + cursor, "sort=name&offset=1&cursor=" + cursor, "sort=name&cursor=",
+		"sort=name&cursor=x", "sort=name&cursor=" + cursor + "A", "sort=name&cursor=" + cursor[:len(cursor)-1] + "_",
+		"sort=name&cursor=" + strings.Repeat("A", 5000)} {
 		bad("/api/live-data/sources?" + query)
 	}
 	bad("/api/live-data/series?cursor=" + cursor)

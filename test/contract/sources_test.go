@@ -239,9 +239,8 @@ func TestIdsInPathsThatAreNoUUIDAreNotFound(t *testing.T) {
 
 func TestStatusFollowsWhenASourceWasLastHeardFrom(t *testing.T) {
 	l := startLive(t)
-	quick, slow, silent := l.createSource(
-		t, `{"name":"quick","intervalSeconds":10}`,
-	), l.createSource(t, `{"name":"slow"}`), l.createSource(t, `{"name":"silent"}`)
+	quick, slow, silent := l.createSource(t, `{"name":"quick","intervalSeconds":10}`),
+		l.createSource(t, `{"name":"slow"}`), l.createSource(t, `{"name":"silent"}`)
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	seen := func(s source, ago time.Duration) {
 		require.NoError(t, l.Points.InsertActivity(t.Context(), []clickhouse.ActivityRow{

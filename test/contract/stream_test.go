@@ -39,9 +39,8 @@ func TestPointsAreStreamedAsTheyArrive(t *testing.T) {
 		require.NotEmpty(t, all.id)
 		l.CheckSchema(t, "PointRows", e.data)
 		want := []rows{
-			{SourceID: &boiler.ID, SourceName: ptr("boiler"), Metric: ptr(
-				"temperature",
-			), Kind: "number", Unit: ptr("°C"), Tags: map[string]string{"room": "cellar", "a": "<b>"},
+			{SourceID: &boiler.ID, SourceName: ptr("boiler"), Metric: ptr("temperature"),
+				Kind: "number", Unit: ptr("°C"), Tags: map[string]string{"room": "cellar", "a": "<b>"},
 				Columns: []string{"timestamp", "value"},
 				Points:  [][]any{{"2026-03-01T00:00:01.5Z", 71.5}, {"2026-03-01T00:00:02Z", 1.0}}},
 			{

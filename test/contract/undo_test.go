@@ -132,9 +132,8 @@ func TestWhatOthersHaveChangedSinceBlocksAnUndo(t *testing.T) {
 func TestUndoingADeletionBringsBackTheNodeAndItsEdges(t *testing.T) {
 	w := startCommands(t)
 	ann, bob := w.actor(t), w.actor(t)
-	a, b, c := w.appliedAs(
-		t, ann, createNode("a"),
-	).Node.ID, w.appliedAs(t, bob, createNode("b")).Node.ID, w.appliedAs(t, bob, createNode("c")).Node.ID
+	a, b, c := w.appliedAs(t, ann, createNode("a")).Node.ID, w.appliedAs(t, bob, createNode("b")).Node.ID,
+		w.appliedAs(t, bob, createNode("c")).Node.ID
 	first, second := w.appliedAs(t, bob, createEdge(a, b)).Edge.ID, w.appliedAs(t, bob, createEdge(c, a)).Edge.ID
 	w.appliedAs(t, ann, deleteNode(a))
 	back := w.appliedAs(t, ann, undo)

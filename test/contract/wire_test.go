@@ -141,9 +141,8 @@ func badOnTheWire() map[string]onTheWire {
 		"panic": {func(w *wire) string { return w.head("GET", "/api/test/panic") + "\r\n" }, 500},
 		"query": {func(w *wire) string { return w.head("GET", "/api/test/items?limit=0") + "\r\n" }, 400},
 		"trailers": {func(w *wire) string {
-			return w.head(
-				"POST", "/api/test/echo",
-			) + jsonType + "Transfer-Encoding: chunked\r\nTrailer: X-A\r\n\r\n2\r\n{}\r\n0\r\nX-A: b\r\n\r\n"
+			return w.head("POST", "/api/test/echo") + jsonType +
+				"Transfer-Encoding: chunked\r\nTrailer: X-A\r\n\r\n2\r\n{}\r\n0\r\nX-A: b\r\n\r\n"
 		}, 400},
 		"bad chunk": {func(w *wire) string {
 			return w.head("POST", "/api/test/echo") + jsonType + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n"

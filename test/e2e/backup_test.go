@@ -80,9 +80,8 @@ func (s *server) furnish() *stillLife {
 	s.CLI("keys", "revoke", l.revoked.ID)
 	for i := range 4 {
 		l.nodes = append(l.nodes, uuid.NewString())
-		l.command(s, "CREATE_NODE", map[string]any{"id": l.nodes[i], "name": fmt.Sprintf(
-			"Pump %d", i,
-		), "entityType": "object",
+		l.command(s, "CREATE_NODE", map[string]any{"id": l.nodes[i], "name": fmt.Sprintf("Pump %d", i),
+			"entityType":  "object",
 			"description": "moves cooling water\nwith a tab\tand a backslash \\N",
 			"properties":  map[string]any{"power": 5.5, "ärger": []any{"%", nil}}})
 	}

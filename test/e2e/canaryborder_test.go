@@ -98,8 +98,8 @@ func (w *tenants) requireFreeNames() {
 		delete(w.ids, w.pick[kind]) // it is the second's as well by now
 	}
 	// The second tenant is shown its own.
-	for _, path := range []string{"queries/nodes/" + w.pick["node"], "queries/nodes/" +
-		w.pick["node"] + "/neighbors", "queries/edges/" + w.pick["edge"], "queries/history?nodeId=" + w.pick["node"],
+	for _, path := range []string{"queries/nodes/" + w.pick["node"], "queries/nodes/" + w.pick["node"] + "/neighbors",
+		"queries/edges/" + w.pick["edge"], "queries/history?nodeId=" + w.pick["node"],
 		"live-data/sources/" + w.pick["source"], "live-data/query?from=-2h&sourceId=" + w.pick["source"],
 		"live-data/series?sourceId=" + w.pick["source"]} {
 		c := call{op: "GET /api/" + path, path: "/api/" + path}

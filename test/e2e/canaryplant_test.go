@@ -62,9 +62,8 @@ func (w *tenants) plant() {
 		for _, p := range operation.Parameters {
 			if p.Value.In == "query" && p.Value.Schema.Value.Type.Is("string") && len(p.Value.Schema.Value.Enum) == 0 {
 				name := strings.Replace(p.Value.Name, "<key>", c("parameter's key"), 1)
-				at := strings.NewReplacer(
-					"{id}", w.pick["node"], "{sequence}", "1",
-				).Replace(path) + "?" + name + "=" + c(path+"?"+p.Value.Name)
+				at := strings.NewReplacer("{id}", w.pick["node"], "{sequence}", "1").Replace(path) + "?" + name + "=" +
+					c(path+"?"+p.Value.Name)
 				w.remember("GET "+at, w.say(w.theirs.Key, w.theirs.workspace, call{op: "GET " + path, path: at}).text())
 			}
 		}
@@ -79,9 +78,8 @@ func (w *tenants) plantGraph() {
 		return w.writeJSON(opExecute, "/api/commands/execute", object{"type": kind, "payload": payload}, status)
 	}
 	key, value := c("property's key"), c("property's value")
-	w.pick["propertyKey"], w.pick["propertyValue"], w.pick["name"], w.pick["relation"] = key, value, c(
-		"node's name",
-	), c("relation")
+	w.pick["propertyKey"], w.pick["propertyValue"], w.pick["name"], w.pick["relation"] = key, value, c("node's name"),
+		c("relation")
 	w.pick["description"] = c("description")
 	made := run(
 		"CREATE_NODE",
@@ -152,9 +150,8 @@ func (w *tenants) plantPoints() {
 	w.t.Helper()
 	c := w.canary
 	source := func(name string) object {
-		return object{"name": name, "description": c(
-			"source's description",
-		), "nodeId": w.pick["node"], "unit": c("unit"), "tags": object{c("tag's key"): c("tag's value")},
+		return object{"name": name, "description": c("source's description"),
+			"nodeId": w.pick["node"], "unit": c("unit"), "tags": object{c("tag's key"): c("tag's value")},
 			"metrics": []any{object{
 				"name": c("metric's name"), "unit": c("metric's unit"), "description": c("metric's description"),
 			}}}

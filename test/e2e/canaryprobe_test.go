@@ -181,9 +181,8 @@ func (w *tenants) bodies() map[string][]call {
 	command := func(kind string, payload object) object { return object{"type": kind, "payload": payload} }
 	var commands []object
 	for _, id := range w.picks("node", "edge", "gone", "source") {
-		commands = append(commands, command("UPDATE_NODE", object{
-			"id": id, "name": "taken over",
-		}), command("DELETE_NODE", object{"id": id}), command("DELETE_EDGE", object{"id": id}),
+		commands = append(commands, command("UPDATE_NODE", object{"id": id, "name": "taken over"}),
+			command("DELETE_NODE", object{"id": id}), command("DELETE_EDGE", object{"id": id}),
 			command("UPDATE_EDGE", object{"id": id, "relationType": "taken over"}),
 			command("CREATE_EDGE", object{"sourceId": id, "targetId": id, "relationType": "r"}))
 	}

@@ -228,9 +228,8 @@ func (d *drawing) storage(i *machine.Inventory) {
 		key := "file-system/" + m.Path
 		d.add(mirror.Node{
 			Key: key, Kind: kindFileSystem, Name: "File system " + m.Path + " of " + d.host, EntityType: object,
-			Description: sentence(
-				"File system mounted at "+m.Path+" of "+d.host, m.Type, size(m.Bytes),
-			) + " " + fullness(m.Used),
+			Description: sentence("File system mounted at "+m.Path+" of "+d.host, m.Type, size(m.Bytes)) + " " +
+				fullness(m.Used),
 			Properties: map[string]any{
 				"path": m.Path, "type": orAbsent(m.Type), "device": orAbsent(m.Device), "bytes": orUnknown(m.Bytes),
 				"usedPercent": m.Used,

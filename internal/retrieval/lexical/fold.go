@@ -132,9 +132,8 @@ func stem(word string) string {
 		return word
 	case strings.HasSuffix(word, "ies") && n > 4:
 		return word[:n-3] + "y"
-	case strings.HasSuffix(
-		word, "sses",
-	), strings.HasSuffix(word, "xes"), strings.HasSuffix(word, "ches"), strings.HasSuffix(word, "shes"):
+	case strings.HasSuffix(word, "sses"), strings.HasSuffix(word, "xes"), strings.HasSuffix(word, "ches"),
+		strings.HasSuffix(word, "shes"):
 		return word[:n-2]
 	}
 	return word[:n-1]

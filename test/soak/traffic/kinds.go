@@ -163,13 +163,12 @@ func (f *Traffic) command(n int64) request {
 		}
 	}
 	id := uuid.NewString()
-	return request{method: http.MethodPost, path: "/api/commands/execute", body: encode(
-		f.nodes.create(id),
-	), done: func(ok bool) {
-		if ok {
-			f.nodes.put(id)
-		}
-	}}
+	return request{method: http.MethodPost, path: "/api/commands/execute", body: encode(f.nodes.create(id)),
+		done: func(ok bool) {
+			if ok {
+				f.nodes.put(id)
+			}
+		}}
 }
 
 // batch makes two nodes with an edge between them, and deletes two when there are enough.
@@ -188,14 +187,14 @@ func (f *Traffic) batch(int64) request {
 			}
 		}
 	}
-	return request{method: http.MethodPost, path: "/api/commands/batch", body: encode(map[string]any{
-		"commands": commands,
-	}), done: func(ok bool) {
-		if ok {
-			f.nodes.put(first)
-			f.nodes.put(second)
-		}
-	}}
+	return request{method: http.MethodPost, path: "/api/commands/batch",
+		body: encode(map[string]any{"commands": commands}),
+		done: func(ok bool) {
+			if ok {
+				f.nodes.put(first)
+				f.nodes.put(second)
+			}
+		}}
 }
 
 func (f *Traffic) execute(kind string, payload map[string]any, done func(bool)) request {
