@@ -62,8 +62,7 @@ func FuzzConnection(f *testing.F) {
 		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET /api/%2e%2e/fuzzed%00 HTTP/1.0\r\n\r\n",
 		"BREW /api/fuzzed HTTP/1.1\r\n" + head + "\r\n",
 		"HEAD /api/fuzzed HTTP/1.1\r\n" + head + "If-None-Match: *\r\nAccept-Encoding: gzip;q=x\r\nOrigin: y\r\n\r\n",
-		"GET http://evil/api/fuzzed?name=%ff HTTP/1.1\r\n" +
-			head +
+		"GET http://evil/api/fuzzed?name=%ff HTTP/1.1\r\n" + head +
 			"X-Forwarded-For: 1.2.3.4, x\r\nTraceparent: 00-x\r\n\r\n",
 		"GET /api/docs/../openapi.yaml HTTP/1.1\r\nHost: x\r\n\r\n", "\x16\x03\x01\x00", "",
 	} {

@@ -30,8 +30,10 @@ type promReference struct {
 func eachField(b []byte, f func(field protowire.Number, wire protowire.Type, value []byte, number uint64) bool) bool {
 	for len(b) > 0 {
 		field, wire, n := protowire.ConsumeTag(b)
-		if n < 0 || n != protowire.SizeTag(field) || field > protowire.MaxValidNumber || wire == protowire.StartGroupType ||
-			wire == protowire.EndGroupType {
+		if n < 0 || n != protowire.SizeTag(field) || field > protowire.MaxValidNumber {
+			return false
+		}
+		if wire == protowire.StartGroupType || wire == protowire.EndGroupType {
 			return false
 		}
 		value := b[n:]

@@ -238,7 +238,8 @@ func TestWhatIsNoRemoteWriteIsRefused(t *testing.T) {
 		"a time without end":   promWrite(plain().Bytes(2, []byte{0x10, 0xff})),
 		"a time of 11 bytes": promWrite(plain().Bytes(2, append(
 			message{}.Double(1, 1), "\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"...,
-		))), "a fixed32 cut off": good + "\x15\x00", "a fixed64 cut off": good + "\x11\x00",
+		))),
+		"a fixed32 cut off": good + "\x15\x00", "a fixed64 cut off": good + "\x11\x00",
 		"snappy": "\x05\x10hello",
 	} {
 		p, _, err := acceptAs(t, RemoteWrite, body)

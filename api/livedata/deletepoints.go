@@ -65,8 +65,8 @@ func readDeletion(p *request.Params, now time.Time) (pointblock.Deletion, error)
 	} else if _, given := p.String("sourceId"); !given {
 		p.Fail("sourceId", "is required")
 	}
-	if d.Metric, d.HasMetric = p.String("metric"); d.HasMetric && (d.Metric == "" ||
-		utf8.RuneCountInString(d.Metric) > maxName) {
+	d.Metric, d.HasMetric = p.String("metric")
+	if d.HasMetric && (d.Metric == "" || utf8.RuneCountInString(d.Metric) > maxName) {
 		p.Fail("metric", "must have 1 to 256 characters")
 	}
 	d.FromUS, d.HasFrom = bound(p, "from", now)

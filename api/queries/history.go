@@ -152,8 +152,8 @@ func about(change *eventsv1.Change, node *uuid.UUID) *eventsv1.Change {
 	var steps []*eventsv1.Step
 	for _, step := range change.GetSteps() {
 		n, e := step.GetNode(), step.GetEdge()
-		if n != nil && string(n.GetId()) == id || e != nil && (string(e.GetSourceId()) == id ||
-			string(e.GetTargetId()) == id) {
+		isNode := n != nil && string(n.GetId()) == id
+		if isNode || e != nil && (string(e.GetSourceId()) == id || string(e.GetTargetId()) == id) {
 			steps = append(steps, step)
 		}
 	}

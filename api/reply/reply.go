@@ -155,9 +155,11 @@ const CommandID = "commandId"
 
 func setErrorHeaders(h http.Header, fe *fault.Error, status int, challenge string) {
 	after := fe.RetryAfter
-	if after <= 0 && (status == http.StatusBadGateway || status == http.StatusServiceUnavailable ||
-		status == http.StatusGatewayTimeout) {
-		after = time.Second
+	switch status {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		if after <= 0 {
+			after = time.Second
+		}
 	}
 	if after > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))

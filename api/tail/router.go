@@ -281,8 +281,8 @@ func (r *router) match(a *audience, span *pointblock.Span) *match {
 	if label != nil && !label.Deleted { // else its points are void
 		var streams []*subscriber
 		for _, s := range a.streams {
-			if s.selector.source(&span.Source) && s.selector.metric(span.Metric) && s.selector.label(label) &&
-				s.selector.tags(tags) {
+			of := &s.selector
+			if of.source(&span.Source) && of.metric(span.Metric) && of.label(label) && of.tags(tags) {
 				streams = append(streams, s)
 			}
 		}
@@ -347,9 +347,11 @@ func (r *router) sortDeletion(s *scanned, d *pointblock.Deletion, list *[]addres
 		out.ToUS = &d.ToUS
 	}
 	for _, stream := range a.streams {
-		if s.from.Offset < stream.from[s.from.Partition] || !stream.selector.source(&d.Source) ||
-			!stream.selector.label(label) ||
-			d.HasMetric && !stream.selector.metric([]byte(d.Metric)) {
+		of := &stream.selector
+		if s.from.Offset < stream.from[s.from.Partition] || !of.source(&d.Source) || !of.label(label) {
+			continue
+		}
+		if d.HasMetric && !of.metric([]byte(d.Metric)) {
 			continue
 		}
 		to := delivery(list, s, stream)

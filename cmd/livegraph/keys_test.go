@@ -72,9 +72,9 @@ func TestAKeyIsMadeListedRolledAndRevoked(t *testing.T) {
 	bare := ok("keys", "create", "--workspace", workspace, "--name", "bare")
 	require.Regexp(t, `^lg_live_[0-9A-Za-z]{38}\n`, bare)
 
-	for _, list := range []string{ok("keys", "list"), ok("keys", "list", "--json"), ok(
-		"keys", "list", "--workspace", workspace,
-	)} {
+	for _, list := range []string{
+		ok("keys", "list"), ok("keys", "list", "--json"), ok("keys", "list", "--workspace", workspace),
+	} {
 		require.NotContains(t, list, key.Key)
 		require.NotContains(t, list, strings.TrimSpace(strings.SplitN(bare, "\n", 2)[0]))
 		require.Contains(t, list, key.ID)

@@ -331,8 +331,8 @@ func (g *group) decide(r *record) (err error) {
 	if request == nil {
 		return nil // nobody can be told
 	}
-	if known := g.tx.Outcome(request.Workspace, request.ID); known != nil && (!r.redriven() ||
-		!graphrecord.FailedInternally(known)) {
+	known := g.tx.Outcome(request.Workspace, request.ID)
+	if known != nil && (!r.redriven() || !graphrecord.FailedInternally(known)) {
 		g.counts.add(repeated, "", 1)
 		g.reply(r, known)
 		return nil

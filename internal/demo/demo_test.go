@@ -118,8 +118,8 @@ func TestNothingIsLostWhileTheServerRefuses(t *testing.T) {
 	refused := 0
 	began := time.Now()
 	p.refuse = func(r *http.Request) int {
-		if since := time.Since(began); r.URL.Path == "/api/live-data/ingest" && since > time.Second &&
-			since < 2500*time.Millisecond {
+		since := time.Since(began)
+		if r.URL.Path == "/api/live-data/ingest" && since > time.Second && since < 2500*time.Millisecond {
 			refused++
 			return http.StatusServiceUnavailable
 		}

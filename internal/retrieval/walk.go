@@ -172,10 +172,10 @@ func (t *terrain) trail(flows []flow, ranks []float64) *trail {
 			return
 		}
 		given := ranks[from] * flows[from].shareOf(to)
-		if p.from[to] < 0 ||
-			cmp.Or(
-				cmp.Compare(gives[to], given), compareIDs(t.ids[from], t.ids[max(p.from[to], 0)]), compareIDs(edge, p.edge[to]),
-			) < 0 {
+		better := p.from[to] < 0 || cmp.Or(
+			cmp.Compare(gives[to], given), compareIDs(t.ids[from], t.ids[max(p.from[to], 0)]), compareIDs(edge, p.edge[to]),
+		) < 0
+		if better {
 			p.from[to], p.edge[to], gives[to] = from, edge, given
 		}
 	}

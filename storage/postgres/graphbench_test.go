@@ -25,8 +25,8 @@ func openBench(b *testing.B) (*postgres.DB, uuid.UUID) {
 		url = testenv.Postgres(b)
 	}
 	db := openAt(b, url)
-	if l, err := db.Edges(b.Context(), graphWorkspace, postgres.EdgeFilter{}, postgres.GraphPage{Limit: 1}); err != nil ||
-		l.Total != graphdata.LargeEdges {
+	l, err := db.Edges(b.Context(), graphWorkspace, postgres.EdgeFilter{}, postgres.GraphPage{Limit: 1})
+	if err != nil || l.Total != graphdata.LargeEdges {
 		fillGraph(b, db, url, graphdata.LargeNodes, graphdata.LargeEdges)
 	}
 	return db, graphWorkspace

@@ -183,8 +183,8 @@ func someNodeFilter(r *rand.Rand, all []graph.Node) (postgres.NodeFilter, func(*
 		f.Name = []string{"p", "UMP", "_", "%", `\`, "é", "🚀", "1", "' OR 1=1 --"}[r.IntN(9)]
 	}
 	return f, func(n *graph.Node) bool {
-		return common(n.ID, &n.Lifecycle, n.Properties) && (f.EntityTypes == nil ||
-			slices.Contains(f.EntityTypes, string(n.EntityType))) &&
+		return common(n.ID, &n.Lifecycle, n.Properties) &&
+			(f.EntityTypes == nil || slices.Contains(f.EntityTypes, string(n.EntityType))) &&
 			strings.Contains(strings.ToLower(n.Name), strings.ToLower(f.Name))
 	}
 }
@@ -215,8 +215,9 @@ func someGraphFilter(
 		}
 		if f.CreatedAfter != nil && !life.CreatedAt.After(*f.CreatedAfter) ||
 			f.CreatedBefore != nil && !life.CreatedAt.Before(*f.CreatedBefore) ||
-			f.UpdatedAfter != nil && !life.UpdatedAt.After(*f.UpdatedAfter) || f.UpdatedBefore != nil &&
-			!life.UpdatedAt.Before(*f.UpdatedBefore) {
+			f.UpdatedAfter != nil && !life.UpdatedAt.After(*f.UpdatedAfter) ||
+			f.UpdatedBefore != nil && !life.UpdatedAt.Before(*f.UpdatedBefore) {
+
 			return false
 		}
 		for name, texts := range f.Properties {

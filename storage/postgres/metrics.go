@@ -56,8 +56,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		errors: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_postgres_errors_total",
 			Help: "Statements that failed, by kind: timeout, unavailable (not reachable, overloaded, or a conflict that is " +
-				"tried again), " +
-				"cancelled (the caller left), rejected (constraints, mostly).",
+				"tried again), cancelled (the caller left), rejected (constraints, mostly).",
 		}, []string{"kind"}),
 		connects: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_postgres_connect_failures_total", Help: "Connections that could not be made, by pool.",

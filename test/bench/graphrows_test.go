@@ -201,8 +201,8 @@ func (d *directGraph) writeAlone(after int64) float64 {
 			var batch pgx.Batch // one transaction
 			for i, table := range graphTables {
 				batch.Queue(
-					"INSERT INTO "+
-						table.name+" ("+d.columns[i]+") SELECT "+d.columns[i]+" FROM jsonb_populate_record(NULL::"+table.name+", $1)",
+					"INSERT INTO "+table.name+" ("+d.columns[i]+") SELECT "+d.columns[i]+
+						" FROM jsonb_populate_record(NULL::"+table.name+", $1)",
 					rows[i],
 				)
 			}

@@ -307,8 +307,8 @@ func (t *target) freshness(perSecond int, text func() string) (times []float64) 
 		began := time.Now()
 		for {
 			// Not found is not yet; nor is an answer that says that the engines are busy.
-			if a, err := t.Try(http.MethodPost, searchPath, []byte(`{"query":"`+word+`"}`)); err == nil &&
-				strings.Contains(string(a.Data), "Probe "+word) {
+			a, err := t.Try(http.MethodPost, searchPath, []byte(`{"query":"`+word+`"}`))
+			if err == nil && strings.Contains(string(a.Data), "Probe "+word) {
 				break
 			}
 			require.Less(t.b, time.Since(began), time.Minute, "it is not found")

@@ -245,7 +245,8 @@ func TestTheLimitIsToldInTheClientsOwnDialect(t *testing.T) {
 	s := contract.Start(t, contract.Counted(testenv.Redis(t)), live.Group)
 	workspace, key := limited(t, s, 1, 1, request.WriteLiveData, request.ReadLiveData)
 	line := contract.Request{Method: "POST", Path: "/api/v2/write?bucket=" + workspace.String(), Key: contract.None,
-		Workspace: contract.None, Header: map[string]string{"Authorization": "Token " + key, "Content-Type": "text/plain"}, Body: "cpu value=1"}
+		Workspace: contract.None, Body: "cpu value=1",
+		Header: map[string]string{"Authorization": "Token " + key, "Content-Type": "text/plain"}}
 	a := s.Do(t, line)
 	require.Equal(t, http.StatusNoContent, a.Status, "%s", a.Body)
 	require.EqualValues(t, 0, ratesOf(t, a).remaining)

@@ -290,9 +290,8 @@ func TestBucketsAreAlignedInTheTimeZone(t *testing.T) {
 	f := newFixture(t)
 	key := seriesKey{source: f.fan.ID, metric: "hourly"}
 	var samples []sample
-	for hour := time.Date(2026, 3, 27, 0, 0, 0, 0, time.UTC); hour.Before(time.Date(
-		2026, 4, 1, 0, 0, 0, 0, time.UTC,
-	)); hour = hour.Add(time.Hour) {
+	end := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
+	for hour := time.Date(2026, 3, 27, 0, 0, 0, 0, time.UTC); hour.Before(end); hour = hour.Add(time.Hour) {
 		samples = append(samples, sample{hour.UnixMicro(), 1.0, 1})
 	}
 	f.store(t, f.Workspace, key, samples...)

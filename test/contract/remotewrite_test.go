@@ -91,9 +91,8 @@ func TestRemoteWritesWithNothingToStoreAreTaken(t *testing.T) {
 	l := startLiveWithLog(t)
 	metadata := promwrite.Message{}.Bytes(3, promwrite.Message{}.Varint(1, 1).Text(2, "up").Text(4, "help"))
 	for _, path := range remoteWritePaths {
-		for _, body := range [][]byte{packed(), snappy.Encode(nil, metadata), packed(up("a:1").Sample(
-			march, promwrite.Stale(),
-		))} {
+		stale := packed(up("a:1").Sample(march, promwrite.Stale()))
+		for _, body := range [][]byte{packed(), snappy.Encode(nil, metadata), stale} {
 			require.Equal(t, http.StatusNoContent, l.write(t, path, body, nil).Status)
 		}
 	}

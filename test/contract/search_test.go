@@ -122,8 +122,8 @@ func (s *searcher) describe(t testing.TB, key, workspace, entityType, name, desc
 	}
 	a := s.Do(t, q)
 	// the log is slow to come up
-	for deadline := time.Now().Add(indexPatience); a.Status == http.StatusServiceUnavailable &&
-		time.Now().Before(deadline); {
+	deadline := time.Now().Add(indexPatience)
+	for a.Status == http.StatusServiceUnavailable && time.Now().Before(deadline) {
 		time.Sleep(100 * time.Millisecond)
 		a = s.Do(t, q)
 	}

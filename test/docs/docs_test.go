@@ -25,8 +25,8 @@ func files(t *testing.T, suffix string) map[string]string {
 			return err
 		}
 		name := entry.Name()
-		if entry.IsDir() && path != top && (strings.HasPrefix(name, ".") || name == "bin" || name == "data" ||
-			name == "node_modules") {
+		other := strings.HasPrefix(name, ".") || name == "bin" || name == "data" || name == "node_modules"
+		if entry.IsDir() && path != top && other {
 			return filepath.SkipDir
 		}
 		if entry.IsDir() || !strings.HasSuffix(name, suffix) {

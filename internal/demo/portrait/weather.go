@@ -22,8 +22,7 @@ func Weather(stations []weather.Station) mirror.Picture {
 	d.add(mirror.Node{
 		Key: datasetKey, Kind: kindDataset, Name: "Daily weather, 2012 to 2015", EntityType: concept,
 		Description: "Four years of daily weather measurements by NOAA (GHCN-Daily, public domain): precipitation, " +
-			"highest and " +
-			"lowest temperature, wind, and the day in a word.",
+			"highest and lowest temperature, wind, and the day in a word.",
 		Properties: map[string]any{"source": weather.Package, "licence": "public domain"},
 	})
 	for i := range stations {

@@ -181,11 +181,14 @@ func (e event) compare(c journalRow) string {
 	}
 	step := c.change.Steps[0]
 	switch {
-	case step.Node != nil && (e.Node == nil || e.Node.ID != step.Node.ID || e.Node.Version != step.Node.Version ||
+	case step.Node != nil && (e.Node == nil ||
+		e.Node.ID != step.Node.ID || e.Node.Version != step.Node.Version ||
 		e.Node.Name != step.Node.Name || e.Node.Deleted != step.Node.Deleted):
+
 		return fmt.Sprintf("event %d has node %+v, the journal %+v", e.Sequence, e.Node, step.Node)
-	case step.Edge != nil && (e.Edge == nil || e.Edge.ID != step.Edge.ID || e.Edge.Version != step.Edge.Version ||
-		e.Edge.Deleted != step.Edge.Deleted):
+	case step.Edge != nil && (e.Edge == nil ||
+		e.Edge.ID != step.Edge.ID || e.Edge.Version != step.Edge.Version || e.Edge.Deleted != step.Edge.Deleted):
+
 		return fmt.Sprintf("event %d has edge %+v, the journal %+v", e.Sequence, e.Edge, step.Edge)
 	}
 	return ""

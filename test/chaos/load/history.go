@@ -230,8 +230,8 @@ func (h *history) reversal(t *traces, row journalRow) (found []Violation) {
 // differsNode says how a node is not as it was before (want 0) or after (1) a change, in
 // what the change changed.
 func differsNode(pair [2]*graph.Node, want int, now *graph.Node) string {
-	if why := differsInBeing(pair[0] == nil || pair[0].Deleted, pair[1].Deleted, want, now.Deleted); why != "" ||
-		now.Deleted {
+	why := differsInBeing(pair[0] == nil || pair[0].Deleted, pair[1].Deleted, want, now.Deleted)
+	if why != "" || now.Deleted {
 		return why
 	}
 	text := func(s *string) string {
@@ -251,8 +251,8 @@ func differsNode(pair [2]*graph.Node, want int, now *graph.Node) string {
 }
 
 func differsEdge(pair [2]*graph.Edge, want int, now *graph.Edge) string {
-	if why := differsInBeing(pair[0] == nil || pair[0].Deleted, pair[1].Deleted, want, now.Deleted); why != "" ||
-		now.Deleted {
+	why := differsInBeing(pair[0] == nil || pair[0].Deleted, pair[1].Deleted, want, now.Deleted)
+	if why != "" || now.Deleted {
 		return why
 	}
 	fields := func(e *graph.Edge) map[string]string {

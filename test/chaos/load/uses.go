@@ -33,8 +33,8 @@ var beforeKey = []string{"Keys cannot be verified at the moment", "Uses of keys 
 // note takes up an answer whose status has come, by a key that is known, whatever
 // becomes of the rest of the answer. Of a 5xx the rest has to be known, too.
 func (u *uses) note(q call, a *answer) {
-	if q.key.id == "" || a.RequestID == "" || a.Status >= 500 && (a.Error.Message == "" ||
-		slices.Contains(beforeKey, a.Error.Message)) {
+	unsure := a.Status >= 500 && (a.Error.Message == "" || slices.Contains(beforeKey, a.Error.Message))
+	if q.key.id == "" || a.RequestID == "" || unsure {
 		return
 	}
 	one := use{key: q.key.id, status: a.Status, what: q.method + " " + q.path}

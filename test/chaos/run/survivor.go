@@ -110,8 +110,8 @@ func (s *survivor) audited(ctx context.Context) error {
 		return err
 	}
 	_ = answer.Body.Close()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline) &&
-		ctx.Err() == nil; pause(ctx, 200*time.Millisecond) {
+	deadline := time.Now().Add(10 * time.Second)
+	for ; time.Now().Before(deadline) && ctx.Err() == nil; pause(ctx, 200*time.Millisecond) {
 		var records []json.RawMessage
 		err := s.ask(
 			ctx, http.MethodGet, "/api/admin/audit?requestId="+answer.Header.Get("X-Request-Id"), nil, http.StatusOK, &records,
