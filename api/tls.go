@@ -49,7 +49,7 @@ type tlsListener struct {
 
 	ready  chan net.Conn
 	failed chan error
-	ctx    context.Context // ends with Close; owns the goroutines
+	ctx    context.Context //nolint:containedctx // of the goroutines: it ends with Close
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 }

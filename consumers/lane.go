@@ -18,7 +18,7 @@ type lane struct {
 	partition int32 // or shared
 	intake    *intake
 	slots     chan struct{}      // of batches that are being stored
-	hard      context.Context    // ends with the session's, or when the partition has gone
+	hard      context.Context    //nolint:containedctx // ends with the session's, or when the partition has gone
 	leave     context.CancelFunc // ends hard
 
 	uncommitted map[int32]kgo.EpochOffset // of the storing goroutine

@@ -15,7 +15,7 @@ type session struct {
 	group *kafka.Group
 	owned *owned
 	gaps  continuity
-	hard  context.Context         // ends when what is in flight may take no longer
+	hard  context.Context         //nolint:containedctx // ends when what is in flight may take no longer
 	end   context.CancelCauseFunc // ends the polling
 	give  context.CancelFunc      // ends hard
 	lanes lanes

@@ -222,7 +222,7 @@ func (r *restoring) fillPostgres(ctx context.Context) error {
 	}
 	return r.Postgres.Restore(ctx, tables, r.manifest.BegunAt, func(into *postgres.Restoration) error {
 		for _, f := range files {
-			err := r.read(f, func(from io.Reader) error { return into.Load(ctx, *f.Table, f.Rows, &until{ctx, from}) })
+			err := r.read(f, func(from io.Reader) error { return into.Load(ctx, *f.Table, f.Rows, until(ctx, from)) })
 			if err != nil {
 				return err
 			}

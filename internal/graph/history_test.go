@@ -72,13 +72,13 @@ func reason(err error) string {
 }
 
 // pickID draws an id that was used, or the next that was not.
-func (h *history) pickID(make func(int) uuid.UUID, used int, label string) uuid.UUID {
-	id := make(h.roll(used+1, label))
+func (h *history) pickID(idOf func(int) uuid.UUID, used int, label string) uuid.UUID {
+	id := idOf(h.roll(used+1, label))
 	for range 3 { // mostly one that stands
 		if h.state.Stands(id) {
 			break
 		}
-		id = make(h.roll(used+1, label))
+		id = idOf(h.roll(used+1, label))
 	}
 	return id
 }

@@ -61,11 +61,11 @@ func (f *AuditFilter) conditions(parameters ch.Parameters) (place, rest string) 
 		add("key IN {keys:Array(UUID)}")
 	}
 	if len(f.Statuses) > 0 {
-		var any []string
+		var either []string
 		for _, s := range f.Statuses {
-			any = append(any, "status BETWEEN "+strconv.Itoa(int(s.From))+" AND "+strconv.Itoa(int(s.To)))
+			either = append(either, "status BETWEEN "+strconv.Itoa(int(s.From))+" AND "+strconv.Itoa(int(s.To)))
 		}
-		add("(" + strings.Join(any, " OR ") + ")")
+		add("(" + strings.Join(either, " OR ") + ")")
 	}
 	if f.Route != "" {
 		prefix, open := strings.CutSuffix(f.Route, "*")

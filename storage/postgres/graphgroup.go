@@ -95,7 +95,7 @@ const (
 // fence and of the workspaces' heads, so that nobody else decides there. It belongs
 // to one goroutine, and ends with Commit or Rollback.
 type GraphTx struct {
-	ctx      context.Context
+	ctx      context.Context //nolint:containedctx // that of the transaction, as in sql.Tx
 	conn     *graphConn
 	edges    int // see centreEdges
 	most     int // see GraphGroup.CascadeEdges

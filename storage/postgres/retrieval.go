@@ -162,15 +162,15 @@ func addFilter(w *where, f retrieval.Filter) {
 		w.add("n.entity_type = ANY(?)", f.EntityTypes)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Properties)) {
-		any := []string{"false"} // of no values
+		either := []string{"false"} // of no values
 		for _, value := range f.Properties[name] {
 			condition := "n.properties @> " + w.arg(string(property(name, value))) + "::jsonb"
 			if kind := value.Kind(); kind == '{' || kind == '[' {
 				condition = "(" + condition + " AND n.properties -> " + w.arg(name) + "::text = " + w.arg(string(value)) +
 					"::jsonb)"
 			}
-			any = append(any, condition)
+			either = append(either, condition)
 		}
-		w.conditions = append(w.conditions, "("+strings.Join(any, " OR ")+")")
+		w.conditions = append(w.conditions, "("+strings.Join(either, " OR ")+")")
 	}
 }

@@ -114,11 +114,11 @@ func (r *registration) findKnown(ctx context.Context, q queryer) error {
 	}
 	known := make(map[pointblock.Fingerprint]uint64, len(r.fps))
 	var (
-		print []byte
-		id    int64
+		raw []byte
+		id  int64
 	)
-	_, err = pgx.ForEachRow(rows, []any{&print, &id}, func() error {
-		known[pointblock.Fingerprint(print)] = uint64(id)
+	_, err = pgx.ForEachRow(rows, []any{&raw, &id}, func() error {
+		known[pointblock.Fingerprint(raw)] = uint64(id)
 		return nil
 	})
 	if err != nil {
@@ -219,11 +219,11 @@ func (r *registration) insert(ctx context.Context, tx pgx.Tx, fresh []int) error
 		}
 		added := make(map[pointblock.Fingerprint]uint64, len(left))
 		var (
-			print []byte
-			id    int64
+			raw []byte
+			id  int64
 		)
-		_, err = pgx.ForEachRow(rows, []any{&print, &id}, func() error {
-			added[pointblock.Fingerprint(print)] = uint64(id)
+		_, err = pgx.ForEachRow(rows, []any{&raw, &id}, func() error {
+			added[pointblock.Fingerprint(raw)] = uint64(id)
 			return nil
 		})
 		if err != nil {

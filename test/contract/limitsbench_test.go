@@ -72,11 +72,11 @@ func BenchmarkIngestLimited(b *testing.B) {
 	}
 }
 
-func measure(b *testing.B, handler http.Handler, status int, make func() *http.Request) {
+func measure(b *testing.B, handler http.Handler, status int, ask func() *http.Request) {
 	b.Helper()
 	var took []time.Duration
 	for b.Loop() {
-		r, w := make(), httptest.NewRecorder()
+		r, w := ask(), httptest.NewRecorder()
 		began := time.Now()
 		handler.ServeHTTP(w, r)
 		took = append(took, time.Since(began))

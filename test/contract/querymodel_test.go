@@ -53,9 +53,9 @@ func (q *modelQuery) params() string {
 }
 
 func (q *modelQuery) selects(s *modelSeries) bool {
-	any := func(of []string, value string) bool { return len(of) == 0 || slices.Contains(of, value) }
+	takes := func(of []string, value string) bool { return len(of) == 0 || slices.Contains(of, value) }
 	room, has := s.tags["room"]
-	return any(q.sources, s.source) && any(q.metrics, s.metric) &&
+	return takes(q.sources, s.source) && takes(q.metrics, s.metric) &&
 		(len(q.rooms) == 0 || has && slices.Contains(q.rooms, room))
 }
 

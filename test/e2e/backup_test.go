@@ -319,8 +319,7 @@ func (b *busy) requireKept(on *server, batches int, answers []applied) {
 	require.Zero(t, int(all)%pointsInSeries, "later batches are whole or not there")
 	t.Logf("%d further batches", int(all)/pointsInSeries-batches)
 
-	reader := newEventReader(on)
-	go reader.run()
+	reader := readEvents(on)
 	defer reader.stop()
 	last := (&graphFleet{s: on}).mustWrite(t)
 	reader.waitFor(t, last.Sequence)

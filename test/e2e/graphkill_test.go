@@ -45,8 +45,7 @@ func TestTheGraphOutlivesKills(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	fleet := newGraphFleet(s, seed)
-	reader := newEventReader(s)
-	go reader.run()
+	reader := readEvents(s)
 	defer reader.stop()
 
 	took := graphKillTime(t)

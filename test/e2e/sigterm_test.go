@@ -236,8 +236,7 @@ func (r *rush) requireKept() {
 		at := epoch.Add(time.Duration(n*pointsInSeries) * time.Second).Format(time.RFC3339)
 		require.Equal(t, [2]float64{pointsInBatch, batch{n}.sum()}, found[at], "batch %d at %s", n, at)
 	}
-	reader := newEventReader(r.s)
-	go reader.run()
+	reader := readEvents(r.s)
 	defer reader.stop()
 	last := r.fleet.mustWrite(t)
 	reader.waitFor(t, last.Sequence)
