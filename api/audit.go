@@ -155,7 +155,10 @@ func (a *auditedAnswer) announced(first int) int64 {
 // refuse answers instead of what was to be answered.
 func (a *auditedAnswer) refuse(err error) {
 	h := a.Header()
-	for _, name := range []string{"Content-Type", "Content-Encoding", "Content-Length", "Cache-Control", "ETag", "Link", "Location", "Idempotent-Replayed"} {
+	for _, name := range []string{
+		"Content-Type", "Content-Encoding", "Content-Length", "Cache-Control", "ETag", "Link", "Location",
+		"Idempotent-Replayed",
+	} {
 		h.Del(name)
 	}
 	a.status = http.StatusServiceUnavailable
@@ -186,8 +189,9 @@ func (a *auditedAnswer) record(sent int64, final bool) error {
 	record := auditrecord.Record{
 		RequestID: reply.RequestID(ctx), At: a.began, Final: final,
 		Key: a.exchange.used.ID, Workspace: a.exchange.workspace(),
-		Method: a.request.Method, Route: auditrecord.NoRoute, Status: a.status, IP: a.exchange.ip, UserAgent: a.request.UserAgent(),
-		Duration: time.Since(a.began), BytesOut: sent,
+		Method: a.request.Method, Route: auditrecord.NoRoute, Status: a.status, IP: a.exchange.ip,
+		UserAgent: a.request.UserAgent(),
+		Duration:  time.Since(a.began), BytesOut: sent,
 	}
 	if pattern := chi.RouteContext(ctx).RoutePattern(); a.server.metrics.routes[pattern] {
 		record.Route = pattern

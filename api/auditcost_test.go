@@ -41,7 +41,10 @@ func BenchmarkAudit(b *testing.B) {
 	for name, with := range map[string]bool{"without": false, "with": true} {
 		b.Run(name, func(b *testing.B) {
 			workspace := uuid.New()
-			key := oneKey{&postgres.Credential{ID: uuid.New(), Mode: "live", Scopes: []string{"admin"}, Workspaces: map[uuid.UUID]postgres.Access{workspace: {Mode: "live"}}}}
+			key := oneKey{&postgres.Credential{
+				ID: uuid.New(), Mode: "live", Scopes: []string{"admin"},
+				Workspaces: map[uuid.UUID]postgres.Access{workspace: {Mode: "live"}},
+			}}
 			deps := api.Deps{Config: config.API{MaxHeaderBytes: 1 << 16}, Keys: key, Routes: []route.Route{{
 				Method: http.MethodGet, Pattern: "/api/nothing", Scopes: []request.Scope{request.Admin},
 				Handle: func(w http.ResponseWriter, r *http.Request) error {

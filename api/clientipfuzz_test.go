@@ -12,7 +12,9 @@ import (
 // FuzzClientIP: whatever is said to have been forwarded, the caller has an address, and
 // through nobody who is trusted it is the connection's.
 func FuzzClientIP(f *testing.F) {
-	for _, text := range []string{"", "1.2.3.4", "1.2.3.4, 10.0.0.2", "::ffff:10.0.0.1", "fe80::1%eth0", "[::1]:80", ",,,", "unknown", "\x00"} {
+	for _, text := range []string{
+		"", "1.2.3.4", "1.2.3.4, 10.0.0.2", "::ffff:10.0.0.1", "fe80::1%eth0", "[::1]:80", ",,,", "unknown", "\x00",
+	} {
 		f.Add(text)
 	}
 	s, err := New(Deps{Config: config.API{TrustedProxies: []string{"10.0.0.0/8", "fd00::/8"}}})

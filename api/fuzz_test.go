@@ -53,19 +53,32 @@ func FuzzConnection(f *testing.F) {
 	const head = "Host: x\r\nAuthorization: Bearer x\r\nX-Workspace-Id: 0194a5b0-0000-7000-8000-00000000000a\r\n"
 	const post = "POST /api/fuzzed HTTP/1.1\r\n" + head + "Content-Type: application/json\r\n"
 	for _, text := range []string{
-		"GET /api/fuzzed?limit=1 HTTP/1.1\r\n" + head + "\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", post + "Content-Length: 12\r\n\r\n{\"name\":\"x\"}", post + "Transfer-Encoding: chunked\r\n\r\nc\r\n{\"name\":\"x\"}\r\n0\r\nX-A: b\r\n\r\n",
-		post + "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG", post + "Content-Length: 5\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00\x00", post + "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}",
-		"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET /api/%2e%2e/fuzzed%00 HTTP/1.0\r\n\r\n", "BREW /api/fuzzed HTTP/1.1\r\n" + head + "\r\n", "HEAD /api/fuzzed HTTP/1.1\r\n" + head + "If-None-Match: *\r\nAccept-Encoding: gzip;q=x\r\nOrigin: y\r\n\r\n",
-		"GET http://evil/api/fuzzed?name=%ff HTTP/1.1\r\n" + head + "X-Forwarded-For: 1.2.3.4, x\r\nTraceparent: 00-x\r\n\r\n", "GET /api/docs/../openapi.yaml HTTP/1.1\r\nHost: x\r\n\r\n", "\x16\x03\x01\x00", "",
+		"GET /api/fuzzed?limit=1 HTTP/1.1\r\n" + head + "\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+		post + "Content-Length: 12\r\n\r\n{\"name\":\"x\"}",
+		post + "Transfer-Encoding: chunked\r\n\r\nc\r\n{\"name\":\"x\"}\r\n0\r\nX-A: b\r\n\r\n",
+		post + "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG",
+		post + "Content-Length: 5\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00\x00",
+		post + "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}", "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n",
+		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET /api/%2e%2e/fuzzed%00 HTTP/1.0\r\n\r\n",
+		"BREW /api/fuzzed HTTP/1.1\r\n" + head + "\r\n",
+		"HEAD /api/fuzzed HTTP/1.1\r\n" + head + "If-None-Match: *\r\nAccept-Encoding: gzip;q=x\r\nOrigin: y\r\n\r\n",
+		"GET http://evil/api/fuzzed?name=%ff HTTP/1.1\r\n" + head +
+			"X-Forwarded-For: 1.2.3.4, x\r\nTraceparent: 00-x\r\n\r\n",
+		"GET /api/docs/../openapi.yaml HTTP/1.1\r\nHost: x\r\n\r\n", "\x16\x03\x01\x00", "",
 	} {
 		f.Add([]byte(text))
 	}
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	server, err := api.New(api.Deps{
-		Version: "test", Keys: oneKey{&postgres.Credential{ID: fuzzed, Mode: "live", Scopes: []string{"admin"}, Workspaces: map[uuid.UUID]postgres.Access{fuzzed: {Mode: "live"}}}},
+		Version: "test",
+		Keys: oneKey{&postgres.Credential{
+			ID: fuzzed, Mode: "live", Scopes: []string{"admin"},
+			Workspaces: map[uuid.UUID]postgres.Access{fuzzed: {Mode: "live"}},
+		}},
 		Account: noAccount{},
 		Config: config.API{
-			ReadTimeout: 20 * time.Second, QueryTimeout: 20 * time.Second, ShutdownTimeout: time.Second, MaxHeaderBytes: 64 << 10, MaxConnections: 64,
+			ReadTimeout: 20 * time.Second, QueryTimeout: 20 * time.Second, ShutdownTimeout: time.Second,
+			MaxHeaderBytes: 64 << 10, MaxConnections: 64,
 			TrustedProxies: []string{"127.0.0.0/8"}, CORSOrigins: []string{"*"},
 		},
 		Routes: []route.Route{
@@ -132,7 +145,9 @@ func requireAnswers(t *testing.T, sent, received []byte) {
 			RequestID string
 		}
 		require.NoError(t, json.Unmarshal(body, &envelope), "%q after %q", received, sent)
-		require.True(t, envelope.Success != nil && !*envelope.Success && envelope.Error.Code != "" && envelope.Error.Message != "")
+		require.True(
+			t, envelope.Success != nil && !*envelope.Success && envelope.Error.Code != "" && envelope.Error.Message != "",
+		)
 		require.Equal(t, envelope.RequestID, answer.Header.Get("X-Request-Id"))
 		require.False(t, strings.ContainsAny(envelope.RequestID, "\r\n"))
 	}

@@ -36,6 +36,10 @@ func (s *Server) influxHealth(w http.ResponseWriter, r *http.Request) error {
 	if s.state(r) != stateReady {
 		status, text, message = http.StatusServiceUnavailable, "fail", "not ready"
 	}
-	probe(w, status, `{"name":"livegraph","message":"`+message+`","status":"`+text+`","checks":[],"version":`+strconv.Quote(s.deps.Version)+`}`)
+	probe(
+		w, status,
+		`{"name":"livegraph","message":"`+message+`","status":"`+text+`","checks":[],"version":`+
+			strconv.Quote(s.deps.Version)+`}`,
+	)
 	return nil
 }

@@ -61,7 +61,9 @@ func exceeds(standing *ratelimit.Standing) error {
 	if w == nil {
 		return nil
 	}
-	return fault.Newf(fault.RateLimited, "The workspace's %s used up", wording.CountOf(w.Limit, "request a "+w.Name+" is", "requests a "+w.Name+" are")).
+	return fault.Newf(fault.RateLimited, "The workspace's %s used up", wording.CountOf(
+		w.Limit, "request a "+w.Name+" is", "requests a "+w.Name+" are",
+	)).
 		With("window", w.Name).With("limit", w.Limit).After(w.Wait)
 }
 

@@ -36,8 +36,10 @@ var (
 		http.MethodGet: true, http.MethodHead: true, http.MethodPost: true, http.MethodPut: true,
 		http.MethodPatch: true, http.MethodDelete: true, http.MethodOptions: true,
 	}
-	refusals = []string{refusedNoKey, refusedScheme, refusedKey, refusedHeader, refusedWorkspace, refusedScope, refusedRate, refusedAttempts,
-		refusedSession, refusedForgery}
+	refusals = []string{
+		refusedNoKey, refusedScheme, refusedKey, refusedHeader, refusedWorkspace, refusedScope, refusedRate, refusedAttempts,
+		refusedSession, refusedForgery,
+	}
 )
 
 // durationBuckets are seconds: most answers take a millisecond or a few, a query
@@ -71,20 +73,33 @@ func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
 		return factory.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	m := &metrics{
-		requests: vec("livegraph_http_requests_total", "Requests answered, by the route's pattern (none: no route), method and status.", "route", "method", "status"),
+		requests: vec(
+			"livegraph_http_requests_total", "Requests answered, by the route's pattern (none: no route), method and status.",
+			"route", "method", "status",
+		),
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "livegraph_http_request_duration_seconds", Help: "Time from the request's header to the end of its answer, its body included; not of streams.",
+			Name:    "livegraph_http_request_duration_seconds",
+			Help:    "Time from the request's header to the end of its answer, its body included; not of streams.",
 			Buckets: durationBuckets,
 		}, []string{"route"}),
-		requestBytes:  vec("livegraph_http_request_bytes_total", "Bytes of request bodies as they came, before decompression.", "route"),
+		requestBytes: vec(
+			"livegraph_http_request_bytes_total", "Bytes of request bodies as they came, before decompression.", "route",
+		),
 		responseBytes: vec("livegraph_http_response_bytes_total", "Bytes of answers' bodies, before compression.", "route"),
 		inFlight:      gauge("livegraph_http_requests_in_flight", "Requests that are being answered."),
 		connections:   gauge("livegraph_http_connections", "Open connections."),
 		accepted:      counter("livegraph_http_connections_accepted_total", "Connections accepted."),
-		refused:       vec("livegraph_http_access_refusals_total", "Requests refused for their key, workspace, scope or plan, or for their session of the administration page, by reason.", "reason"),
-		panics:        counter("livegraph_http_panics_total", "Panics while answering; each is a defect, and its stack is in the log."),
-		routes:        map[string]bool{},
-		lasting:       map[string]bool{},
+		refused: vec(
+			"livegraph_http_access_refusals_total",
+			"Requests refused for their key, workspace, scope or plan, or for their session of the administration page, by "+
+				"reason.",
+			"reason",
+		),
+		panics: counter(
+			"livegraph_http_panics_total", "Panics while answering; each is a defect, and its stack is in the log.",
+		),
+		routes:  map[string]bool{},
+		lasting: map[string]bool{},
 	}
 	for _, reason := range refusals {
 		m.refused.WithLabelValues(reason)

@@ -58,7 +58,10 @@ func exchangeOf(ctx context.Context) *exchange {
 // use installs what every request passes, outermost first.
 func (s *Server) use(mux *chi.Mux) error {
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(compressFrom), gzhttp.SetContentType(false),
-		gzhttp.ContentTypes([]string{"application/json", "application/yaml", "application/x-ndjson", "text/csv", "text/html", "text/javascript", "text/css"}))
+		gzhttp.ContentTypes([]string{
+			"application/json", "application/yaml", "application/x-ndjson", "text/csv", "text/html", "text/javascript",
+			"text/css",
+		}))
 	if err != nil {
 		return fmt.Errorf("setting up compression: %w", err)
 	}
@@ -124,7 +127,8 @@ func (s *Server) log(next http.Handler) http.Handler {
 			}
 			attributes := []slog.Attr{
 				slog.String("method", shortMethod(r.Method)), slog.String("route", pattern), slog.Int("status", status),
-				slog.Duration("duration", time.Since(started)), slog.Int("bytes", recorder.BytesWritten()), slog.String("ip", x.ip.String()),
+				slog.Duration("duration", time.Since(started)), slog.Int("bytes", recorder.BytesWritten()),
+				slog.String("ip", x.ip.String()),
 			}
 			if x.key != uuid.Nil {
 				attributes = append(attributes, slog.String("key", x.key.String()))
@@ -213,11 +217,17 @@ func (s *Server) sharedOrigins() func(http.Handler) http.Handler {
 		AllowOriginFunc: func(_ *http.Request, origin string) bool {
 			return slices.Contains(origins, "*") || slices.Contains(origins, origin)
 		},
-		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete},
-		AllowedHeaders: []string{"Authorization", workspaceHeader, "Content-Type", "Content-Encoding", "Accept", "If-None-Match",
-			"Idempotency-Key", "Prefer", "Last-Event-ID", "Traceparent", "Tracestate"},
-		ExposedHeaders: []string{"X-Request-Id", "X-Livegraph-Version", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
-			"RateLimit", "RateLimit-Policy", "Retry-After", "ETag", "Idempotent-Replayed", "Link", "Deprecation", "Sunset"},
+		AllowedMethods: []string{
+			http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete,
+		},
+		AllowedHeaders: []string{
+			"Authorization", workspaceHeader, "Content-Type", "Content-Encoding", "Accept", "If-None-Match",
+			"Idempotency-Key", "Prefer", "Last-Event-ID", "Traceparent", "Tracestate",
+		},
+		ExposedHeaders: []string{
+			"X-Request-Id", "X-Livegraph-Version", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
+			"RateLimit", "RateLimit-Policy", "Retry-After", "ETag", "Idempotent-Replayed", "Link", "Deprecation", "Sunset",
+		},
 		MaxAge: 600,
 	})
 }

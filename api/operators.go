@@ -47,13 +47,15 @@ type administration interface {
 // adminHeaders are those of every answer of the administration page, whichever handler
 // gives it. Those that may be cached after all say so themselves.
 var adminHeaders = map[string]string{
-	"Content-Security-Policy":      "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; object-src 'none'",
+	"Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; " +
+		"object-src 'none'",
 	"X-Frame-Options":              "DENY", // for what does not know frame-ancestors
 	"Referrer-Policy":              "no-referrer",
 	"Cross-Origin-Opener-Policy":   "same-origin",
 	"Cross-Origin-Resource-Policy": "same-origin",
-	"Permissions-Policy":           "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), microphone=(), payment=(), usb=()",
-	"Cache-Control":                "no-store",
+	"Permissions-Policy": "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), " +
+		"microphone=(), payment=(), usb=()",
+	"Cache-Control": "no-store",
 }
 
 // under reports whether a path is or is below prefix, as it is read or as it was
@@ -78,7 +80,9 @@ func (s *Server) administer(next http.Handler) http.Handler {
 		for name, value := range adminHeaders {
 			w.Header().Set(name, value)
 		}
-		ctx := request.WithClient(r.Context(), request.Client{IP: exchangeOf(r.Context()).ip.WithZone(""), Secure: s.secure(r)})
+		ctx := request.WithClient(r.Context(), request.Client{
+			IP: exchangeOf(r.Context()).ip.WithZone(""), Secure: s.secure(r),
+		})
 		next.ServeHTTP(w, r.WithContext(reply.WithChallenge(ctx, sessionScheme)))
 	})
 }
@@ -136,7 +140,8 @@ func (s *Server) operatorRoutes() http.Handler {
 		}
 	}
 	for _, rt := range s.mirrored {
-		mux.Method(rt.Method, strings.TrimPrefix(rt.Pattern, adminAPIPath), s.enforceOperator(rt, true)) // a tenant's, all of them
+		// a tenant's, all of them
+		mux.Method(rt.Method, strings.TrimPrefix(rt.Pattern, adminAPIPath), s.enforceOperator(rt, true))
 	}
 	mux.NotFound(s.notFound)
 	mux.MethodNotAllowed(s.methodNotAllowed)
@@ -171,7 +176,9 @@ func (s *Server) enforceOperator(rt route.Route, noted bool) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if request.OperatorOf(r.Context()) == nil { // the path was not below /admin/api: a defect of the table
-			reply.Error(w, r, fault.Wrap(errors.New("route "+rt.Pattern+" wants an operator but is outside "+adminAPIPath), fault.Internal, ""))
+			reply.Error(w, r, fault.Wrap(
+				errors.New("route "+rt.Pattern+" wants an operator but is outside "+adminAPIPath), fault.Internal, "",
+			))
 			return
 		}
 		if rt.Lasts {

@@ -60,12 +60,15 @@ func newCrowds(cfg *config.API, registerer prometheus.Registerer) *crowds {
 		writes = writesPerProcessor * runtime.GOMAXPROCS(0)
 	}
 	limits := map[route.Work]int64{
-		route.WritesPoints: int64(writes), route.ChangesGraph: int64(cfg.MaxRequests), route.OtherWork: int64(cfg.MaxRequests),
+		route.WritesPoints: int64(writes), route.ChangesGraph: int64(cfg.MaxRequests),
+		route.OtherWork:   int64(cfg.MaxRequests),
 		route.ServesFiles: int64(cfg.MaxPublic), route.LogsIn: int64(cfg.MaxPublic),
 	}
 	c := &crowds{limits: limits, inside: map[route.Work]*atomic.Int64{}, shares: map[route.Work]*shares{}}
 	c.refused = promauto.With(registerer).NewCounterVec(prometheus.CounterOpts{
-		Name: "livegraph_http_overload_refusals_total", Help: "Requests answered 503 at once because as many of their kind as --api-max-requests, --api-max-writes or --api-max-public were being worked on.",
+		Name: "livegraph_http_overload_refusals_total",
+		Help: "Requests answered 503 at once because as many of their kind as --api-max-requests, --api-max-writes or " +
+			"--api-max-public were being worked on.",
 	}, []string{"kind"})
 	for work := range limits {
 		c.inside[work] = new(atomic.Int64)
@@ -157,5 +160,6 @@ const unreadGrace = time.Second
 // body, which may not come for long.
 func endUnread(w http.ResponseWriter) {
 	w.Header().Set("Connection", "close")
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(unreadGrace)) // where it cannot, the server's own holds
+	// where it cannot, the server's own holds
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(unreadGrace))
 }

@@ -40,7 +40,9 @@ func TestRoomIsNeverLostWhoeverComesAndGoes(t *testing.T) {
 		work.Go(func() {
 			for range 2000 {
 				if leave, err := c.enter(route.OtherWork, netip.Addr{}); err == nil {
-					require.LessOrEqual(t, c.inside[route.OtherWork].Load(), int64(3+16), "each that is refused is counted for a moment")
+					require.LessOrEqual(
+						t, c.inside[route.OtherWork].Load(), int64(3+16), "each that is refused is counted for a moment",
+					)
 					leave()
 				}
 			}

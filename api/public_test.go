@@ -41,7 +41,9 @@ func publicServer(t *testing.T, cfg config.API) (*api.Server, *prometheus.Regist
 	page, err := admin.New(admin.Deps{})
 	require.NoError(t, err)
 	registry := prometheus.NewRegistry()
-	server, err := api.New(api.Deps{Config: cfg, Version: "test", Keys: oneKey{}, Admin: page, Routes: page.Routes(), Metrics: registry})
+	server, err := api.New(api.Deps{
+		Config: cfg, Version: "test", Keys: oneKey{}, Admin: page, Routes: page.Routes(), Metrics: registry,
+	})
 	require.NoError(t, err)
 	return server, registry
 }
@@ -149,8 +151,11 @@ func TestAThousandHangingLoginsHoldLittleMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server, registry := publicServer(t, publicConfig())
 			address := listening(t, server)
-			request := fmt.Appendf(nil, "POST /admin/api/session HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s",
-				address, body.encoding, len(body.bytes)+50, body.bytes)
+			request := fmt.Appendf(
+				nil,
+				"POST /admin/api/session HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s",
+				address, body.encoding, len(body.bytes)+50, body.bytes,
+			)
 			before := memory()
 			hang(t, address, registry, request, true)
 			require.Less(t, memory()-before, int64(hangingBytes))
@@ -159,7 +164,9 @@ func TestAThousandHangingLoginsHoldLittleMemory(t *testing.T) {
 }
 
 func TestAThousandReadersOfTheDocumentationHoldLittleMemory(t *testing.T) {
-	for name, accept := range map[string]string{"plain": "", "gzip": "Accept-Encoding: gzip\r\n", "zstd": "Accept-Encoding: zstd\r\n"} {
+	for name, accept := range map[string]string{
+		"plain": "", "gzip": "Accept-Encoding: gzip\r\n", "zstd": "Accept-Encoding: zstd\r\n",
+	} {
 		t.Run(name, func(t *testing.T) {
 			server, registry := publicServer(t, publicConfig())
 			address := listening(t, server)
@@ -173,7 +180,9 @@ func TestAThousandReadersOfTheDocumentationHoldLittleMemory(t *testing.T) {
 
 func TestTheDocumentationIsPreparedOnceAndNotForEachRequest(t *testing.T) {
 	server, _ := publicServer(t, publicConfig())
-	for _, path := range []string{"/api/docs/swagger-ui-bundle.js", "/api/docs/swagger-ui.css", "/api/docs/init.js", "/api/docs", "/api/openapi.yaml"} {
+	for _, path := range []string{
+		"/api/docs/swagger-ui-bundle.js", "/api/docs/swagger-ui.css", "/api/docs/init.js", "/api/docs", "/api/openapi.yaml",
+	} {
 		for _, accept := range []string{"", "gzip", "zstd", "gzip, deflate, br, zstd"} {
 			get := func(match string) *httptest.ResponseRecorder {
 				r := httptest.NewRequest(http.MethodGet, path, nil)
@@ -258,7 +267,9 @@ func TestALoginWhoseBodyDoesNotComeEnds(t *testing.T) {
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", listening(t, server))
 	require.NoError(t, err)
 	defer func() { _ = conn.Close() }()
-	_, err = fmt.Fprint(conn, "POST /admin/api/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+	_, err = fmt.Fprint(
+		conn, "POST /admin/api/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+	)
 	require.NoError(t, err)
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(30*time.Second)), "half of what any other body has")
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -277,8 +288,12 @@ func TestRequestsWithoutAKeyAreBoundedInNumberAndByAddress(t *testing.T) {
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
-		_, err = fmt.Fprintf(conn, "POST /admin/api/session HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: %s\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\n%s",
-			from, body)
+		_, err = fmt.Fprintf(
+			conn,
+			"POST /admin/api/session HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: %s\r\nContent-Type: "+
+				"application/json\r\nContent-Length: 4\r\n\r\n%s",
+			from, body,
+		)
 		require.NoError(t, err)
 		return conn
 	}
@@ -290,7 +305,9 @@ func TestRequestsWithoutAKeyAreBoundedInNumberAndByAddress(t *testing.T) {
 		return a
 	}
 	hanging := func(n float64) {
-		require.Eventually(t, func() bool { return gauge(t, registry, "livegraph_http_requests_in_flight") == n }, time.Minute, 5*time.Millisecond)
+		require.Eventually(t, func() bool {
+			return gauge(t, registry, "livegraph_http_requests_in_flight") == n
+		}, time.Minute, 5*time.Millisecond)
 	}
 	var open []net.Conn
 	for i := range 2 {
@@ -305,7 +322,9 @@ func TestRequestsWithoutAKeyAreBoundedInNumberAndByAddress(t *testing.T) {
 		open = append(open, request(fmt.Sprintf("192.0.2.%d", 10+i), ""))
 		hanging(float64(i + 3))
 	}
-	require.Equal(t, http.StatusServiceUnavailable, answer(request("192.0.2.2", "{}  ")).StatusCode, "all of them are taken")
+	require.Equal(
+		t, http.StatusServiceUnavailable, answer(request("192.0.2.2", "{}  ")).StatusCode, "all of them are taken",
+	)
 	docs := httptest.NewRecorder()
 	server.Handler().ServeHTTP(docs, httptest.NewRequest(http.MethodGet, "/api/docs", nil))
 	require.Equal(t, http.StatusOK, docs.Code, "what is only read has room of its own")

@@ -30,13 +30,18 @@ func TestRefusalsWithoutEndTakeLittleRoomInTheAuditLog(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = s.Close() }()
 	workspace, foreign := uuid.New(), uuid.New()
-	credential := &postgres.Credential{ID: uuid.New(), Mode: "live", Scopes: []string{"read:nodes"}, Workspaces: map[uuid.UUID]postgres.Access{workspace: {Mode: "live"}}}
+	credential := &postgres.Credential{
+		ID: uuid.New(), Mode: "live", Scopes: []string{"read:nodes"},
+		Workspaces: map[uuid.UUID]postgres.Access{workspace: {Mode: "live"}},
+	}
 	cfg := publicConfig()
 	cfg.RefusalsPerSecond = perSecond
 	server, err := api.New(api.Deps{
 		Config: cfg, Version: "test", Keys: oneKey{credential}, Audit: audit.NewTrail(audit.TrailDeps{Spool: s}),
 		Routes: []route.Route{
-			{Method: http.MethodGet, Pattern: "/api/good", Scopes: []request.Scope{request.ReadNodes}, Handle: func(w http.ResponseWriter, r *http.Request) error {
+			{Method: http.MethodGet, Pattern: "/api/good", Scopes: []request.Scope{request.ReadNodes}, Handle: func(
+				w http.ResponseWriter, r *http.Request,
+			) error {
 				reply.Data(w, r, http.StatusOK, "good")
 				return nil
 			}},
@@ -57,7 +62,10 @@ func TestRefusalsWithoutEndTakeLittleRoomInTheAuditLog(t *testing.T) {
 		path   string
 		id     uuid.UUID
 		status int
-	}{{"/api/none", workspace, 404}, {"/api/other", workspace, 403}, {"/api/good", foreign, 403}, {"/api/none", foreign, 404}}
+	}{
+		{"/api/none", workspace, 404}, {"/api/other", workspace, 403}, {"/api/good", foreign, 403},
+		{"/api/none", foreign, 404},
+	}
 	var work sync.WaitGroup
 	began := time.Now()
 	for n := range workers {

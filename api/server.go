@@ -177,6 +177,8 @@ func checkRoutes(routes []route.Route, administered bool) error {
 	seen := map[string]bool{}
 	for _, rt := range routes {
 		name := rt.Method + " " + rt.Pattern
+		inAPI, inAdmin := strings.HasPrefix(rt.Pattern, "/api/"), strings.HasPrefix(rt.Pattern, adminAPIPath+"/")
+		wantsKey := rt.Access != route.Public && rt.Access != route.Operator
 		switch {
 		case seen[name]:
 			return fmt.Errorf("route %s is declared twice", name)
@@ -184,15 +186,15 @@ func checkRoutes(routes []route.Route, administered bool) error {
 			return fmt.Errorf("route %s declares no scope", name)
 		case rt.Access != route.Workspace && len(rt.Scopes) > 0:
 			return fmt.Errorf("route %s declares scopes without a workspace", name)
-		case rt.Access == route.Operator && (!administered || !strings.HasPrefix(rt.Pattern, adminAPIPath+"/")):
+		case rt.Access == route.Operator && (!administered || !inAdmin):
 			return fmt.Errorf("route %s wants an operator, who is looked for below %s only", name, adminAPIPath)
-		case rt.Access != route.Public && rt.Access != route.Operator && !strings.HasPrefix(rt.Pattern, "/api/") && rt.Dialect == nil:
+		case wantsKey && !inAPI && rt.Dialect == nil:
 			return fmt.Errorf("route %s wants a key, which is looked at under /api only", name)
 		case rt.Dialect != nil && (rt.Access != route.Workspace || strings.ContainsAny(rt.Pattern, "{*")):
 			return fmt.Errorf("route %s has a dialect, which is for one path with a workspace", name)
-		case rt.Access == route.Public && strings.HasPrefix(rt.Pattern, adminAPIPath+"/") && name != http.MethodPost+" "+loginPath:
+		case rt.Access == route.Public && inAdmin && name != http.MethodPost+" "+loginPath:
 			return fmt.Errorf("route %s is public, but not the login", name)
-		case rt.Access == route.Public && strings.HasPrefix(rt.Pattern, "/api/") && !isPublicPath(rt.Pattern):
+		case rt.Access == route.Public && inAPI && !isPublicPath(rt.Pattern):
 			return fmt.Errorf("route %s is public, but not among the public paths", name)
 		}
 		seen[name] = true

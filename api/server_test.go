@@ -16,8 +16,10 @@ func nothing(http.ResponseWriter, *http.Request) error { return nil }
 
 func TestARouteMustDeclareWhatItRequires(t *testing.T) {
 	for name, routes := range map[string][]route.Route{
-		"no scope":                  {{Method: "GET", Pattern: "/api/x", Handle: nothing}},
-		"a scope without workspace": {{Method: "GET", Pattern: "/api/x", Access: route.Global, Scopes: request.Scopes, Handle: nothing}},
+		"no scope": {{Method: "GET", Pattern: "/api/x", Handle: nothing}},
+		"a scope without workspace": {
+			{Method: "GET", Pattern: "/api/x", Access: route.Global, Scopes: request.Scopes, Handle: nothing},
+		},
 		"twice": {
 			{Method: "GET", Pattern: "/api/x", Access: route.Global, Handle: nothing},
 			{Method: "GET", Pattern: "/api/x", Access: route.Public, Handle: nothing},
@@ -28,7 +30,9 @@ func TestARouteMustDeclareWhatItRequires(t *testing.T) {
 		_, err := api.New(api.Deps{Routes: routes})
 		require.Error(t, err, name)
 	}
-	_, err := api.New(api.Deps{Routes: []route.Route{{Method: "GET", Pattern: "/api/x", Scopes: request.Scopes, Handle: nothing}}})
+	_, err := api.New(api.Deps{Routes: []route.Route{
+		{Method: "GET", Pattern: "/api/x", Scopes: request.Scopes, Handle: nothing},
+	}})
 	require.NoError(t, err)
 }
 

@@ -49,7 +49,7 @@ type tlsListener struct {
 
 	ready  chan net.Conn
 	failed chan error
-	ctx    context.Context // ends with Close; owns the goroutines
+	ctx    context.Context //nolint:containedctx // of the goroutines: it ends with Close
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 }
@@ -135,9 +135,11 @@ func (l *tlsListener) refuseClear(raw net.Conn) {
 	body := fmt.Sprintf(`{"success":false,"error":{"code":"VALIDATION_ERROR","message":%q},"requestId":%q}`,
 		"This port speaks HTTPS: use https:// in the address", id)
 	slog.Info("request in the clear refused", "requestId", id)
-	_, _ = fmt.Fprintf(raw, "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\n"+
-		"X-Request-Id: %s\r\nX-Livegraph-Version: %s\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n%s",
-		len(body), id, l.version, body) // the client is gone: nothing to do
+	_, _ = fmt.Fprintf(
+		raw, "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\n"+
+			"X-Request-Id: %s\r\nX-Livegraph-Version: %s\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n%s",
+		len(body), id, l.version, body,
+	) // the client is gone: nothing to do
 }
 
 // beginsRequest reports whether the first bytes are those of an HTTP request.

@@ -94,7 +94,9 @@ func raw(t *testing.T, conn net.Conn, text string) string {
 }
 
 func TestTheListenerSpeaksHTTP2AndHTTP1OverTLS(t *testing.T) {
-	s := startSecure(t, route.Route{Method: "GET", Pattern: "/seen", Access: route.Public, Handle: func(w http.ResponseWriter, r *http.Request) error {
+	s := startSecure(t, route.Route{Method: "GET", Pattern: "/seen", Access: route.Public, Handle: func(
+		w http.ResponseWriter, r *http.Request,
+	) error {
 		_, err := fmt.Fprint(w, r.Proto, " ", r.TLS != nil)
 		return err
 	}})
@@ -151,9 +153,14 @@ func TestARequestInTheClearIsToldOfTLSInTheEnvelope(t *testing.T) {
 		"nonsense\r\n\r\n": "400 Bad Request",
 		"GET /readyz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: foo\r\n\r\n": "501 Not Implemented",
 	} {
-		require.True(t, strings.HasPrefix(raw(t, inTLS(), text), "HTTP/1.1 "+status), "what is no request net/http refuses by itself: %q", text)
+		require.True(
+			t, strings.HasPrefix(raw(t, inTLS(), text), "HTTP/1.1 "+status), "what is no request net/http refuses by itself: %q",
+			text,
+		)
 	}
-	require.Empty(t, raw(t, inTheClear(), "SSH-2.0-OpenSSH_9.9\r\n"+strings.Repeat("x", 100)), "what speaks neither is told nothing")
+	require.Empty(
+		t, raw(t, inTheClear(), "SSH-2.0-OpenSSH_9.9\r\n"+strings.Repeat("x", 100)), "what speaks neither is told nothing",
+	)
 	answer, _ := s.get(t, s.client(t, true), "/readyz")
 	require.Equal(t, http.StatusOK, answer.StatusCode, "the next good request is served")
 }
@@ -181,7 +188,9 @@ func TestRequestsInFlightAreAnsweredAtTheEnd(t *testing.T) {
 	for _, two := range []bool{true, false} {
 		t.Run(fmt.Sprint("HTTP/2: ", two), func(t *testing.T) {
 			began := make(chan struct{})
-			s := startSecure(t, route.Route{Method: "GET", Pattern: "/slow", Access: route.Public, Handle: func(w http.ResponseWriter, _ *http.Request) error {
+			s := startSecure(t, route.Route{Method: "GET", Pattern: "/slow", Access: route.Public, Handle: func(
+				w http.ResponseWriter, _ *http.Request,
+			) error {
 				close(began)
 				time.Sleep(time.Second) // longer than the door stays open
 				_, err := io.WriteString(w, "done")
@@ -204,7 +213,9 @@ func TestRequestsInFlightAreAnsweredAtTheEnd(t *testing.T) {
 func TestStreamsThatAreResetDoNotPileUp(t *testing.T) {
 	var running, most atomic.Int64
 	release := make(chan struct{})
-	s := startSecure(t, route.Route{Method: "GET", Pattern: "/slow", Access: route.Public, Handle: func(http.ResponseWriter, *http.Request) error {
+	s := startSecure(t, route.Route{Method: "GET", Pattern: "/slow", Access: route.Public, Handle: func(
+		http.ResponseWriter, *http.Request,
+	) error {
 		now := running.Add(1)
 		defer running.Add(-1)
 		for seen := most.Load(); now > seen && !most.CompareAndSwap(seen, now); seen = most.Load() {
@@ -229,12 +240,16 @@ func TestStreamsThatAreResetDoNotPileUp(t *testing.T) {
 
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
-	for _, f := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", "/slow"}} {
+	for _, f := range [][2]string{
+		{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", "/slow"},
+	} {
 		require.NoError(t, encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}))
 	}
 	first := bytes.Clone(block.Bytes())
 	block.Reset()
-	for _, f := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", "/slow"}} {
+	for _, f := range [][2]string{
+		{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", "/slow"},
+	} {
 		require.NoError(t, encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}))
 	}
 	const attempts = 20_000
@@ -244,7 +259,9 @@ func TestStreamsThatAreResetDoNotPileUp(t *testing.T) {
 			fragment = first
 		}
 		id := uint32(2*i + 1)
-		err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: fragment, EndStream: true, EndHeaders: true})
+		err := framer.WriteHeaders(http2.HeadersFrameParam{
+			StreamID: id, BlockFragment: fragment, EndStream: true, EndHeaders: true,
+		})
 		if err == nil {
 			err = framer.WriteRSTStream(id, http2.ErrCodeCancel)
 		}
@@ -304,7 +321,9 @@ func (c *streams) get(path string, fields ...string) error {
 	}
 	const frame = 16 << 10
 	first := c.block.Next(frame)
-	err := c.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: c.last, BlockFragment: first, EndStream: true, EndHeaders: c.block.Len() == 0})
+	err := c.framer.WriteHeaders(http2.HeadersFrameParam{
+		StreamID: c.last, BlockFragment: first, EndStream: true, EndHeaders: c.block.Len() == 0,
+	})
 	for err == nil && c.block.Len() > 0 {
 		part := c.block.Next(frame)
 		err = c.framer.WriteContinuation(c.last, c.block.Len() == 0, part)
@@ -360,8 +379,11 @@ func TestHeadersOverHTTP2AreBounded(t *testing.T) {
 		many = append(many, fmt.Sprint("x-", i), "a")
 	}
 	for name, fields := range map[string][]string{
-		"10 000 headers": many, "a value of 1 MiB": {"x-a", strings.Repeat("a", 1<<20)}, "values of 8 MiB": slices.Repeat([]string{"x-a", strings.Repeat("a", 64<<10)}, 128),
-		"a name in upper case": {"X-A", "b"}, "a line's end in a value": {"x-a", "b\r\nset-cookie: c=d"}, "connection": {"connection", "close"}, "an encoding": {"transfer-encoding", "chunked"}, "a path twice": {":path", "/api/me"}, "a field after a pseudo-field": {"x-a", "b", ":path", "/x"},
+		"10 000 headers": many, "a value of 1 MiB": {"x-a", strings.Repeat("a", 1<<20)},
+		"values of 8 MiB":      slices.Repeat([]string{"x-a", strings.Repeat("a", 64<<10)}, 128),
+		"a name in upper case": {"X-A", "b"}, "a line's end in a value": {"x-a", "b\r\nset-cookie: c=d"},
+		"connection": {"connection", "close"}, "an encoding": {"transfer-encoding", "chunked"},
+		"a path twice": {":path", "/api/me"}, "a field after a pseudo-field": {"x-a", "b", ":path", "/x"},
 	} {
 		c := s.streams(t)
 		if c.get("/readyz", fields...) == nil {

@@ -58,7 +58,10 @@ func (s *Server) trace(next http.Handler) http.Handler {
 
 // knownMethod bounds what callers can make up.
 func knownMethod(method string) string {
-	known := []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+	known := []string{
+		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodOptions,
+	}
 	if slices.Contains(known, method) {
 		return method
 	}

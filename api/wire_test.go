@@ -23,9 +23,13 @@ import (
 // What a tenant stored goes out as it is, whatever it looks like on the connection: here
 // like an answer of net/http to a request that it cannot read.
 func TestAnAnswersBytesAreNotChangedOnTheConnection(t *testing.T) {
-	body := "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n" + strings.Repeat("x", 64<<10)
+	body := "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n" +
+		strings.Repeat("x", 64<<10)
 	workspace := uuid.New()
-	key := oneKey{&postgres.Credential{ID: uuid.New(), Mode: "live", Scopes: []string{"admin"}, Workspaces: map[uuid.UUID]postgres.Access{workspace: {Mode: "live"}}}}
+	key := oneKey{&postgres.Credential{
+		ID: uuid.New(), Mode: "live", Scopes: []string{"admin"},
+		Workspaces: map[uuid.UUID]postgres.Access{workspace: {Mode: "live"}},
+	}}
 	server, err := api.New(api.Deps{Config: publicConfig(), Version: "test", Keys: key, Routes: []route.Route{{
 		Method: http.MethodGet, Pattern: "/api/values", Scopes: []request.Scope{request.Admin},
 		Handle: func(w http.ResponseWriter, _ *http.Request) error {
@@ -44,7 +48,9 @@ func TestAnAnswersBytesAreNotChangedOnTheConnection(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = conn.Close() }()
 	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
-	_, err = fmt.Fprintf(conn, "GET /api/values HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\nX-Workspace-Id: %s\r\n\r\n", workspace)
+	_, err = fmt.Fprintf(
+		conn, "GET /api/values HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\nX-Workspace-Id: %s\r\n\r\n", workspace,
+	)
 	require.NoError(t, err)
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	require.NoError(t, err)

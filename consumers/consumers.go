@@ -191,12 +191,17 @@ type Loop struct {
 }
 
 // New makes a loop. Run runs it. What it measures is registered; nil: nowhere.
-func New(cfg Config, handler Handler, client *kafka.Client, logger *slog.Logger, registerer prometheus.Registerer) *Loop {
+func New(
+	cfg Config, handler Handler, client *kafka.Client, logger *slog.Logger, registerer prometheus.Registerer,
+) *Loop {
 	if cfg.Grace <= 0 {
 		cfg.Grace = defaultGrace
 	}
 	cfg.StoreAtOnce = max(cfg.StoreAtOnce, 1)
-	l := &Loop{cfg: cfg, handler: handler, log: client, logger: logger.With("group", cfg.Group), tracer: tracing.New(cfg.Tracing, "consumers")}
+	l := &Loop{
+		cfg: cfg, handler: handler, log: client, logger: logger.With("group", cfg.Group),
+		tracer: tracing.New(cfg.Tracing, "consumers"),
+	}
 	l.shown = newCollectors(l, registerer)
 	return l
 }

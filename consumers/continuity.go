@@ -35,7 +35,9 @@ func (c *continuity) see(records []*kgo.Record) (lost int64, backwards error) {
 	for _, r := range records {
 		expected, known := c.next[r.Partition]
 		if known && r.Offset < expected {
-			return lost, kafka.NewDiscontinuity(r.Partition, r.Offset, fmt.Errorf("offset %d was next and %d came", expected, r.Offset))
+			return lost, kafka.NewDiscontinuity(r.Partition, r.Offset, fmt.Errorf(
+				"offset %d was next and %d came", expected, r.Offset,
+			))
 		}
 		if known {
 			lost += r.Offset - expected

@@ -27,7 +27,10 @@ func (l *Loop) StartOfEvents(ctx context.Context, committed map[int32]int64) (ma
 		log := seen.State[p]
 		switch {
 		case at > log.End:
-			l.logger.Warn("more is committed than there is; events are consumed from the log's start", "partition", p, "committed", at, "end", log.End)
+			l.logger.Warn(
+				"more is committed than there is; events are consumed from the log's start", "partition", p, "committed", at, "end",
+				log.End,
+			)
 			at = log.Start
 		case at < 0:
 			at = log.Start

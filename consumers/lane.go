@@ -18,7 +18,7 @@ type lane struct {
 	partition int32 // or shared
 	intake    *intake
 	slots     chan struct{}      // of batches that are being stored
-	hard      context.Context    // ends with the session's, or when the partition has gone
+	hard      context.Context    //nolint:containedctx // ends with the session's, or when the partition has gone
 	leave     context.CancelFunc // ends hard
 
 	uncommitted map[int32]kgo.EpochOffset // of the storing goroutine
@@ -26,7 +26,9 @@ type lane struct {
 }
 
 func newLane(s *session, partition int32) *lane {
-	l := &lane{session: s, partition: partition, intake: newIntake(s.cfg, s.handler), slots: make(chan struct{}, s.cfg.StoreAtOnce)}
+	l := &lane{
+		session: s, partition: partition, intake: newIntake(s.cfg, s.handler), slots: make(chan struct{}, s.cfg.StoreAtOnce),
+	}
 	l.hard, l.leave = context.WithCancel(s.hard)
 	return l
 }

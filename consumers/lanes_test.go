@@ -14,7 +14,10 @@ import (
 
 // byPartition makes a loop that stores each partition by itself.
 func (g *gates) byPartition() *Loop {
-	return New(Config{Name: "test", BatchRows: 1, BatchBytes: 1000, ByPartition: true, Grace: time.Second}, g, nil, slog.New(slog.DiscardHandler), nil)
+	return New(
+		Config{Name: "test", BatchRows: 1, BatchBytes: 1000, ByPartition: true, Grace: time.Second}, g, nil,
+		slog.New(slog.DiscardHandler), nil,
+	)
 }
 
 func inPartition(partition int32, word string) *kgo.Record {

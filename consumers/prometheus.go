@@ -38,12 +38,20 @@ func newCollectors(l *Loop, registerer prometheus.Registerer) *collectors {
 		rows: histogram("livegraph_consumer_batch_rows", "Rows a batch.", prometheus.ExponentialBuckets(10, 10, 6)),
 		bytes: histogram("livegraph_consumer_batch_bytes", "Bytes of the records of a batch.",
 			prometheus.ExponentialBuckets(1<<10, 8, 6)),
-		prepare: histogram("livegraph_consumer_prepare_duration_seconds", "Time to make a batch ready to be stored.", seconds),
-		store:   histogram("livegraph_consumer_store_duration_seconds", "Time to store a batch, failures that were tried again included.", seconds),
-		freshness: histogram("livegraph_consumer_freshness_seconds", "Age of each record, from its production to its visibility.",
-			[]float64{0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1, 2.5, 5, 10, 30, 60, 300, 3600}),
+		prepare: histogram(
+			"livegraph_consumer_prepare_duration_seconds", "Time to make a batch ready to be stored.", seconds,
+		),
+		store: histogram(
+			"livegraph_consumer_store_duration_seconds", "Time to store a batch, failures that were tried again included.",
+			seconds,
+		),
+		freshness: histogram(
+			"livegraph_consumer_freshness_seconds", "Age of each record, from its production to its visibility.",
+			[]float64{0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1, 2.5, 5, 10, 30, 60, 300, 3600},
+		),
 		watermark: factory.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "livegraph_consumer_watermark_offset", Help: "Offset below which everything of a partition of ours is visible.", ConstLabels: labels,
+			Name: "livegraph_consumer_watermark_offset",
+			Help: "Offset below which everything of a partition of ours is visible.", ConstLabels: labels,
 		}, []string{"partition"}),
 		owned: gauge("livegraph_consumer_partitions", "Partitions that are assigned to this process."),
 		lastStored: gauge("livegraph_consumer_last_batch_timestamp_seconds",
@@ -63,17 +71,29 @@ func (m *Metrics) register(factory promauto.Factory, labels prometheus.Labels) {
 		{"livegraph_consumer_records_total", "Records that are done: stored, or dead letters.", &m.Records},
 		{"livegraph_consumer_rows_total", "Rows stored.", &m.Rows},
 		{"livegraph_consumer_batches_total", "Batches stored.", &m.Batches},
-		{"livegraph_consumer_dead_letters_total", "Records that can never be processed and were put aside, into the topic's .dlq.", &m.DeadLetters},
-		{"livegraph_consumer_retries_total", "Failures that were tried again: a store or the log did not answer.", &m.Retries},
+		{
+			"livegraph_consumer_dead_letters_total",
+			"Records that can never be processed and were put aside, into the topic's .dlq.", &m.DeadLetters,
+		},
+		{
+			"livegraph_consumer_retries_total", "Failures that were tried again: a store or the log did not answer.", &m.Retries,
+		},
 		{"livegraph_consumer_rebalances_total", "Times that partitions came or went.", &m.Rebalances},
-		{"livegraph_consumer_restarts_total", "Memberships of the group that a failure ended; the consumer joins again.", &m.Restarts},
-		{"livegraph_consumer_lost_records_total", "Records that the log no longer had when they were due: data loss.", &m.Lost},
+		{
+			"livegraph_consumer_restarts_total", "Memberships of the group that a failure ended; the consumer joins again.",
+			&m.Restarts,
+		},
+		{
+			"livegraph_consumer_lost_records_total", "Records that the log no longer had when they were due: data loss.",
+			&m.Lost,
+		},
 	} {
 		factory.NewCounterFunc(prometheus.CounterOpts{Name: counter.name, Help: counter.help, ConstLabels: labels},
 			func() float64 { return float64(counter.value.Load()) })
 	}
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "livegraph_consumer_fetch_lag_records", Help: "Records of our partitions that are not fetched yet, as the last fetch saw it.", ConstLabels: labels,
+		Name: "livegraph_consumer_fetch_lag_records",
+		Help: "Records of our partitions that are not fetched yet, as the last fetch saw it.", ConstLabels: labels,
 	}, func() float64 { return float64(m.Lag.Load()) })
 }
 

@@ -26,7 +26,10 @@ func TestWhatWasReplacedIsKnownUntilItIsRecorded(t *testing.T) {
 }
 
 func TestTheStateOfATopicSaysWhichRecordsWereReplaced(t *testing.T) {
-	seen := kafka.TopicState{TopicInfo: kafka.TopicInfo{ID: [16]byte{7}}, State: []kafka.PartitionState{{Start: 1, End: 5}, {Start: 0, End: 9}, {}}}
+	seen := kafka.TopicState{
+		TopicInfo: kafka.TopicInfo{ID: [16]byte{7}},
+		State:     []kafka.PartitionState{{Start: 1, End: 5}, {Start: 0, End: 9}, {}},
+	}
 	require.Equal(t, postgres.LogState{TopicID: [16]byte{7}, Partitions: []postgres.LogPartition{
 		{Start: 1, End: 5, ReplacedFrom: -1}, {Start: 0, End: 9, ReplacedFrom: 4}, {ReplacedFrom: 0},
 	}}, LogState(seen, map[int32]int64{1: 4, 2: 0, 8: 3}))

@@ -43,7 +43,9 @@ func (r *retry) wait(ctx context.Context, err error) bool {
 	}
 	if r.failed == 1 || now.Sub(r.said) >= repeatedLog {
 		r.said = now
-		r.logger.WarnContext(ctx, r.what+" failed and is tried again", "tries", r.failed, "since", r.since.UTC(), "error", err)
+		r.logger.WarnContext(
+			ctx, r.what+" failed and is tried again", "tries", r.failed, "since", r.since.UTC(), "error", err,
+		)
 	}
 	return pause.For(ctx, r.pace.NextBackOff())
 }

@@ -15,7 +15,7 @@ type session struct {
 	group *kafka.Group
 	owned *owned
 	gaps  continuity
-	hard  context.Context         // ends when what is in flight may take no longer
+	hard  context.Context         //nolint:containedctx // ends when what is in flight may take no longer
 	end   context.CancelCauseFunc // ends the polling
 	give  context.CancelFunc      // ends hard
 	lanes lanes
@@ -96,7 +96,9 @@ func (s *session) revoked(partitions []int32, lost bool) {
 		ctx, cancel := context.WithTimeout(s.hard, revokeWait)
 		defer cancel()
 		if !s.lanes.flush(ctx, partitions) {
-			s.logger.Warn("partitions go before everything of theirs was stored; it will be consumed again", "partitions", partitions)
+			s.logger.Warn(
+				"partitions go before everything of theirs was stored; it will be consumed again", "partitions", partitions,
+			)
 		}
 	}
 	s.shown.assigned(s.owned.remove(partitions))

@@ -13,7 +13,7 @@ import (
 // storing is a batch from the beginning of its storing to its commit.
 type storing struct {
 	*batch
-	ctx   context.Context
+	ctx   context.Context //nolint:containedctx // of the stage, for whoever takes the batch on
 	stage trace.Span
 	began time.Time
 

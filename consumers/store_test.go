@@ -143,7 +143,9 @@ func (o *once) Poll(ctx context.Context, _ int) ([]*kgo.Record, error) {
 
 // loop makes a loop that stores so many batches at once.
 func (g *gates) loop(atOnce int) *Loop {
-	return New(Config{Name: "test", BatchRows: 1, BatchBytes: 1000, BatchWait: time.Second, StoreAtOnce: atOnce, Grace: time.Second},
+	return New(Config{
+		Name: "test", BatchRows: 1, BatchBytes: 1000, BatchWait: time.Second, StoreAtOnce: atOnce, Grace: time.Second,
+	},
 		g, nil, slog.New(slog.DiscardHandler), nil)
 }
 

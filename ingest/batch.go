@@ -110,7 +110,8 @@ func (b *batch) end() {
 
 // size estimates the bytes that the batch holds on to.
 func (b *batch) size() int {
-	return cap(b.numbers.ts)*24 + cap(b.strings.ts)*32 + cap(b.blocks)*48 + cap(b.unescaped) + b.labels.size() + b.output.size()
+	return cap(b.numbers.ts)*24 + cap(b.strings.ts)*32 + cap(b.blocks)*48 + cap(b.unescaped) + b.labels.size() +
+		b.output.size()
 }
 
 // need estimates the bytes that the parsed request takes, with those of its records.

@@ -25,7 +25,9 @@ func benchSeries(series, points int) string {
 		if s > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{%s,"metric":"metric_%d","tags":{"host":"host-%d","rack":"r%d"},"timestamps":[`, someSource, s%10, s/10, s%7)
+		fmt.Fprintf(
+			&b, `{%s,"metric":"metric_%d","tags":{"host":"host-%d","rack":"r%d"},"timestamps":[`, someSource, s%10, s/10, s%7,
+		)
 		for i := range points {
 			if i > 0 {
 				b.WriteByte(',')

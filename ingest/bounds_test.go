@@ -23,10 +23,12 @@ func TestARequestAllocatesByRequestNotByPoint(t *testing.T) {
 		"series":           benchSeries(100, 100),
 		"rows":             benchRows(100, 100, true),
 		"rows, one series": benchRows(1, 10_000, false),
-		"strings":          `{` + someSource + `,"metric":"m","series":[` + strings.TrimSuffix(strings.Repeat(`{"timestamps":[1,2,3],"values":["a","b\n",3]},`, 1000), ",") + `]}`,
-		"remote write":     benchRemoteWrite(2000, 1), "remote write, many samples": benchRemoteWrite(20, 100),
-		"NDJSON":     strings.Repeat(lineRow+"\n"+lineSeries+"\r\n", 1000),
-		"rejections": `{` + someSource + `,"metric":"m","points":[{"value":1}` + strings.Repeat(`,{"value":1e400},{"value":1,"timestamp":-1}`, 1000) + `]}`,
+		"strings": `{` + someSource + `,"metric":"m","series":[` +
+			strings.TrimSuffix(strings.Repeat(`{"timestamps":[1,2,3],"values":["a","b\n",3]},`, 1000), ",") + `]}`,
+		"remote write": benchRemoteWrite(2000, 1), "remote write, many samples": benchRemoteWrite(20, 100),
+		"NDJSON": strings.Repeat(lineRow+"\n"+lineSeries+"\r\n", 1000),
+		"rejections": `{` + someSource + `,"metric":"m","points":[{"value":1}` +
+			strings.Repeat(`,{"value":1e400},{"value":1,"timestamp":-1}`, 1000) + `]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlant()
@@ -88,7 +90,11 @@ func TestManyNewSeriesAndUnknownSourcesAreAskedForInPortions(t *testing.T) {
 	var b strings.Builder
 	const n = 20_000
 	for i := range n {
-		fmt.Fprintf(&b, `,{%s,"metric":"m%d","value":1},{"sourceId":"%s","metric":"m","value":1},{"source":"s%d","metric":"m","value":1}`, someSource, i, uuid.New(), i)
+		fmt.Fprintf(
+			&b,
+			`,{%s,"metric":"m%d","value":1},{"sourceId":"%s","metric":"m","value":1},{"source":"s%d","metric":"m","value":1}`,
+			someSource, i, uuid.New(), i,
+		)
 	}
 	result, err := p.pipeline(Limits{}).Accept(t.Context(), JSON, request(`{"points":[`+b.String()[1:]+`]}`))
 	require.NoError(t, err)

@@ -77,7 +77,9 @@ func (p *parser) identityToken(f field, i int, seen fields, t *tokens, expected 
 		}
 	} else {
 		if seen.has(fieldSourceID) && seen.has(fieldSource) {
-			return p.fail(fault.Field(fault.Malformed, p.path(fieldNames[fieldSource]), "cannot be given together with sourceId"))
+			return p.fail(fault.Field(
+				fault.Malformed, p.path(fieldNames[fieldSource]), "cannot be given together with sourceId",
+			))
 		}
 		token, t.byName = &t.source, f == fieldSource
 		if expected != nil && expected.byName == t.byName {

@@ -55,7 +55,9 @@ func (b *batch) appendStrings(e *pointblock.Encoder, f *final, ts []int64, value
 }
 
 // encodeKind encodes the series of one kind.
-func encodeKind[V any](b *batch, kind pointblock.Kind, c *column[V], s *sorted[V], write appendPoints[V]) (points int, err error) {
+func encodeKind[V any](
+	b *batch, kind pointblock.Kind, c *column[V], s *sorted[V], write appendPoints[V],
+) (points int, err error) {
 	if len(c.ts) == 0 {
 		return 0, nil
 	}
@@ -84,7 +86,9 @@ func encodeKind[V any](b *batch, kind pointblock.Kind, c *column[V], s *sorted[V
 			return 0, fault.Wrap(err, fault.Internal, "A series could not be encoded")
 		}
 		if o.bytes += e.Len() - before; o.bytes > maxEncodedBytes {
-			return 0, fault.Field(fault.TooLarge, b.listName(), "must not amount to more than 64 MiB with their series' names and tags").
+			return 0, fault.Field(
+				fault.TooLarge, b.listName(), "must not amount to more than 64 MiB with their series' names and tags",
+			).
 				With("limit", maxEncodedBytes)
 		}
 		points += f.count

@@ -40,7 +40,9 @@ func newSite(t *testing.T, maxSeries int64) *site {
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))
-	w, err := db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "plant", Plan: "enterprise", Mode: "live", MaxSources: 100, MaxSeries: maxSeries})
+	w, err := db.CreateWorkspace(t.Context(), postgres.Workspace{
+		Name: "plant", Plan: "enterprise", Mode: "live", MaxSources: 100, MaxSeries: maxSeries,
+	})
 	require.NoError(t, err)
 	s.db, s.workspace = db, w.ID
 	s.pipeline = s.process(t, nil)
@@ -65,7 +67,9 @@ func (s *site) process(t *testing.T, notice func() error) *ingest.Pipeline {
 	})
 	require.NoError(t, err)
 	t.Cleanup(log.Close)
-	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 4, Replication: -1, RetentionBytes: 256 << 20}))
+	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{
+		Partitions: 4, Replication: -1, RetentionBytes: 256 << 20,
+	}))
 	routes := routing.New(routing.Deps{Leases: s.db, Topic: points.Topic, Seen: func() ([16]byte, int32) {
 		topic := log.PointsTopic()
 		return topic.ID, topic.Partitions
@@ -105,8 +109,10 @@ func (s *site) read(t *testing.T, n int) []*kgo.Record {
 func TestPointsReachTheLogWithTheIdsOfTheRegistry(t *testing.T) {
 	s := newSite(t, 3)
 	a, b := s.source(t, "a"), s.source(t, "b")
-	body := fmt.Sprintf(`{"metric":"m","points":[{"sourceId":"%s","value":1,"tags":{"k":"\u00e9"}},{"source":"b","value":2},
-		{"source":"b","value":"on"},{"source":"c","value":3},{"source":"a","value":4}]}`, a)
+	body := fmt.Sprintf(
+		`{"metric":"m","points":[{"sourceId":"%s","value":1,"tags":{"k":"\u00e9"}},{"source":"b","value":2},
+		{"source":"b","value":"on"},{"source":"c","value":3},{"source":"a","value":4}]}`, a,
+	)
 	for range 2 { // new series, then known ones
 		result, err := s.send(t, body)
 		require.NoError(t, err)
@@ -125,7 +131,9 @@ func TestPointsReachTheLogWithTheIdsOfTheRegistry(t *testing.T) {
 			span := &block.Spans[i]
 			points += span.Count
 			id := span.Identity(&block)
-			ids, ok, err := s.db.RegisterSeries(t.Context(), s.workspace, []pointblock.Identity{id}, []pointblock.Fingerprint{span.Fingerprint})
+			ids, ok, err := s.db.RegisterSeries(
+				t.Context(), s.workspace, []pointblock.Identity{id}, []pointblock.Fingerprint{span.Fingerprint},
+			)
 			require.NoError(t, err)
 			require.Equal(t, []bool{true}, ok)
 			require.Equal(t, ids[0], span.SeriesID)
@@ -142,7 +150,10 @@ func TestAMillionPointsOfOneSeriesFitThroughTheLog(t *testing.T) {
 		fmt.Fprintf(&times, ",%d", i)
 		fmt.Fprintf(&values, ",%d", i%100)
 	}
-	result, err := s.send(t, `{"source":"a","metric":"m","series":[{"timestamps":[`+times.String()[1:]+`],"values":[`+values.String()[1:]+`]}]}`)
+	result, err := s.send(
+		t,
+		`{"source":"a","metric":"m","series":[{"timestamps":[`+times.String()[1:]+`],"values":[`+values.String()[1:]+`]}]}`,
+	)
 	require.NoError(t, err)
 	require.Equal(t, 1_000_000, result.Accepted)
 	points, next := 0, int64(0)

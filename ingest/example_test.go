@@ -27,7 +27,9 @@ func (s shed) CreateSources(context.Context, uuid.UUID, []string) (map[string]uu
 	return nil, nil
 }
 
-func (s shed) RegisterSeries(_ context.Context, _ uuid.UUID, ids []pointblock.Identity, fps []pointblock.Fingerprint) ([]uint64, []bool, error) {
+func (s shed) RegisterSeries(
+	_ context.Context, _ uuid.UUID, ids []pointblock.Identity, fps []pointblock.Fingerprint,
+) ([]uint64, []bool, error) {
 	series, ok := make([]uint64, len(ids)), make([]bool, len(ids))
 	for i := range ids {
 		series[i], ok[i] = fps[i].SeriesID(), true
@@ -39,7 +41,9 @@ func (s shed) Route(context.Context) (pointblock.Route, error) {
 	return pointblock.Route{Number: 1, Partitions: 1}, nil
 }
 
-func (s shed) ProducePoints(_ context.Context, requestID string, messages []pointblock.Message) ([]pointblock.Position, error) {
+func (s shed) ProducePoints(
+	_ context.Context, requestID string, messages []pointblock.Message,
+) ([]pointblock.Position, error) {
 	for _, m := range messages {
 		var r pointblock.Record
 		if err := pointblock.Decode(m.Value, &r); err != nil {
@@ -70,7 +74,9 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(result.Accepted, "accepted,", result.Rejected, "rejected:", result.Errors[0].Field, result.Errors[0].Reason)
+	fmt.Println(
+		result.Accepted, "accepted,", result.Rejected, "rejected:", result.Errors[0].Field, result.Errors[0].Reason,
+	)
 	// Output:
 	// req_01 temperature [1795246801000000 1795246802000000] [21.5 21.6]
 	// 2 accepted, 1 rejected: points[2].timestamp must be an RFC 3339 time such as 2026-11-21T07:40:08Z

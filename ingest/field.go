@@ -25,8 +25,9 @@ func (f field) bit() fields       { return 1 << f }
 func (s fields) has(f field) bool { return s&f.bit() != 0 }
 
 var fieldNames = [...]string{
-	fieldSourceID: "sourceId", fieldSource: "source", fieldMetric: "metric", fieldTags: "tags", fieldTimestamp: "timestamp",
-	fieldValue: "value", fieldTimestamps: "timestamps", fieldValues: "values", fieldPrecision: "precision",
+	fieldSourceID: "sourceId", fieldSource: "source", fieldMetric: "metric", fieldTags: "tags",
+	fieldTimestamp: "timestamp",
+	fieldValue:     "value", fieldTimestamps: "timestamps", fieldValues: "values", fieldPrecision: "precision",
 	fieldPoints: "points", fieldSeries: "series",
 }
 

@@ -56,7 +56,9 @@ func newPlant() *plant {
 }
 
 func (p *plant) pipeline(limits Limits) *Pipeline {
-	return New(Deps{Sources: p, Registry: p, Log: p, Routes: p, FingerprintKey: [16]byte{1, 2, 3}, Limits: limits, CacheSize: 100_000})
+	return New(Deps{
+		Sources: p, Registry: p, Log: p, Routes: p, FingerprintKey: [16]byte{1, 2, 3}, Limits: limits, CacheSize: 100_000,
+	})
 }
 
 func (p *plant) SourcesByID(_ context.Context, ws uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
@@ -104,7 +106,9 @@ func (p *plant) CreateSources(_ context.Context, ws uuid.UUID, names []string) (
 	return made, p.failCreate
 }
 
-func (p *plant) RegisterSeries(_ context.Context, _ uuid.UUID, ids []pointblock.Identity, fps []pointblock.Fingerprint) ([]uint64, []bool, error) {
+func (p *plant) RegisterSeries(
+	_ context.Context, _ uuid.UUID, ids []pointblock.Identity, fps []pointblock.Fingerprint,
+) ([]uint64, []bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.failRegistry != nil {
@@ -127,7 +131,9 @@ func (p *plant) Route(context.Context) (pointblock.Route, error) {
 	return pointblock.Route{Number: 7, Partitions: p.partitions}, p.failRoute
 }
 
-func (p *plant) ProducePoints(ctx context.Context, requestID string, messages []pointblock.Message) ([]pointblock.Position, error) {
+func (p *plant) ProducePoints(
+	ctx context.Context, requestID string, messages []pointblock.Message,
+) ([]pointblock.Position, error) {
 	if p.produce != nil {
 		return p.produce(ctx, messages)
 	}

@@ -30,7 +30,8 @@ type tokens struct {
 }
 
 func (t *tokens) equal(o *tokens) bool {
-	return string(t.metric) == string(o.metric) && string(t.tags) == string(o.tags) && string(t.source) == string(o.source) && t.byName == o.byName
+	return string(t.metric) == string(o.metric) && string(t.tags) == string(o.tags) &&
+		string(t.source) == string(o.source) && t.byName == o.byName
 }
 
 // label is one way in which the body names a series. Two ways may name the same

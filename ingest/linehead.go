@@ -59,7 +59,9 @@ func (p *lineParser) readHead(raw []byte) (ok bool) {
 		}
 	}
 	measurement := raw[:end]
-	h.source = p.batch.sources.internName(view(measurement), func() string { return p.batch.unescapeName(measurement, inMeasurement) })
+	h.source = p.batch.sources.internName(view(measurement), func() string {
+		return p.batch.unescapeName(measurement, inMeasurement)
+	})
 	p.head = h
 	return true
 }

@@ -80,7 +80,9 @@ func (b *batch) parseLines(maxPoints int) error {
 		i = p.line(i)
 		if b.points > maxPoints {
 			// TooLarge, which tells clients of this protocol to send less at a time.
-			return fault.Field(fault.TooLarge, "body", fmt.Sprintf("must hold at most %d points in one request", maxPoints)).With("limit", maxPoints)
+			return fault.Field(fault.TooLarge, "body", fmt.Sprintf(
+				"must hold at most %d points in one request", maxPoints,
+			)).With("limit", maxPoints)
 		}
 	}
 	return nil

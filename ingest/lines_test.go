@@ -43,29 +43,54 @@ func TestLinesAreTakenInEveryForm(t *testing.T) {
 		want            map[string]any
 	}{
 		"float": {"boiler f=21.5 1000\n", "", one(21.5)}, "negative": {"boiler f=-21.5 1000\n", "", one(-21.5)},
-		"plus": {"boiler f=+1 1000\n", "", one(1.0)}, "exponent": {"boiler f=1e3 1000\n", "", one(1000.0)}, "large exponent": {"boiler f=1E+3 1000\n", "", one(1000.0)},
-		"no digits after the point": {"boiler f=1. 1000\n", "", one(1.0)}, "none before": {"boiler f=.5 1000\n", "", one(0.5)}, "leading zeros": {"boiler f=007 1000\n", "", one(7.0)},
-		"tiny": {"boiler f=1e-400 1000\n", "", one(0.0)}, "long": {"boiler f=123456789012345678901234567890 1000\n", "", one(123456789012345678901234567890.0)},
+		"plus": {"boiler f=+1 1000\n", "", one(1.0)}, "exponent": {"boiler f=1e3 1000\n", "", one(1000.0)},
+		"large exponent":            {"boiler f=1E+3 1000\n", "", one(1000.0)},
+		"no digits after the point": {"boiler f=1. 1000\n", "", one(1.0)},
+		"none before":               {"boiler f=.5 1000\n", "", one(0.5)},
+		"leading zeros":             {"boiler f=007 1000\n", "", one(7.0)},
+		"tiny":                      {"boiler f=1e-400 1000\n", "", one(0.0)},
+		"long": {
+			"boiler f=123456789012345678901234567890 1000\n", "", one(123456789012345678901234567890.0),
+		},
 		"integer": {"boiler f=3i 1000\n", "", one(3.0)}, "negative integer": {"boiler f=-3i 1000\n", "", one(-3.0)},
-		"largest integer": {"boiler f=9223372036854775807i 1000\n", "", one(9223372036854775807.0)}, "smallest": {"boiler f=-9223372036854775808i 1000\n", "", one(-9223372036854775808.0)},
-		"unsigned": {"boiler f=3u 1000\n", "", one(3.0)}, "largest unsigned": {"boiler f=18446744073709551615u 1000\n", "", one(18446744073709551615.0)},
-		"t": {"boiler f=t 1000\n", "", one(1.0)}, "T": {"boiler f=T 1000\n", "", one(1.0)}, "true": {"boiler f=true 1000\n", "", one(1.0)}, "True": {"boiler f=True 1000\n", "", one(1.0)}, "TRUE": {"boiler f=TRUE 1000\n", "", one(1.0)},
-		"f": {"boiler f=f 1000\n", "", one(0.0)}, "F": {"boiler f=F 1000\n", "", one(0.0)}, "false": {"boiler f=false 1000\n", "", one(0.0)}, "False": {"boiler f=False 1000\n", "", one(0.0)}, "FALSE": {"boiler f=FALSE 1000\n", "", one(0.0)},
-		"string": {`boiler f="on" 1000`, "", one("on")}, "empty string": {`boiler f="" 1000`, "", one("")}, "quote in it": {`boiler f="a \"b\"" 1000`, "", one(`a "b"`)},
-		"backslash at its end": {`boiler f="c:\\" 1000`, "", one(`c:\`)}, "backslash before a letter": {`boiler f="a\nb" 1000`, "", one(`a\nb`)},
-		"line end in it": {"boiler f=\"a\nb\" 1000", "", one("a\nb")}, "what separates in it": {`boiler f="a, b=c #" 1000`, "", one("a, b=c #")},
-		"a line in it": {"boiler f=\"\npump g=1 1\n\" 1000", "", one("\npump g=1 1\n")}, "longest": {`boiler f="` + strings.Repeat("x", 1024) + `" 1000`, "", one(strings.Repeat("x", 1024))},
-		"no time": {"boiler f=1", "", at(now, 1.0)}, "no time, space": {"boiler f=1 \n", "", at(now, 1.0)}, "no time, tab and carriage return": {"boiler f=1 \t\r\n", "", at(now, 1.0)},
-		"n": {"boiler f=1 1999", "n", one(1.0)}, "ns": {"boiler f=1 1999", "ns", one(1.0)}, "u": {"boiler f=1 1", "u", one(1.0)}, "us": {"boiler f=1 1", "us", one(1.0)}, "µs": {"boiler f=1 1", "µs", one(1.0)},
-		"ms": {"boiler f=1 2", "ms", at(2000, 1.0)}, "s": {"boiler f=1 2", "s", at(2_000_000, 1.0)}, "m": {"boiler f=1 2", "m", at(120_000_000, 1.0)}, "h": {"boiler f=1 2", "h", at(7_200_000_000, 1.0)},
-		"time zero": {"boiler f=1 0", "", at(0, 1.0)}, "minus zero": {"boiler f=1 -0", "", at(0, 1.0)}, "a day ahead": {fmt.Sprintf("boiler f=1 %d", now+dayUS), "us", at(now+dayUS, 1.0)},
-		"carriage return": {"boiler f=1 1000\r\n\r\n", "", one(1.0)}, "at the very end": {"boiler f=1 1000\r", "", one(1.0)}, "space around": {" \tboiler   f=1  \t1000 \t\n\n", "", one(1.0)},
-		"comments":          {"# boiler f=2 1000\n  #\nboiler f=1 1000\n#", "", one(1.0)},
-		"byte order mark":   {"\ufeffboiler f=1 1000", "", one(1.0)},
-		"same point twice":  {"boiler f=1 1000\nboiler f=2 1000", "", one(2.0)},
-		"same field twice":  {"boiler f=1,f=2 1000", "", one(2.0)},
-		"tags":              {"boiler,b=2,a=1 f=1 1000", "", of(boiler, "f", `"a"="1","b"="2",`, 1.0)},
-		"tags in any order": {"boiler,b=2,a=1 f=1 1000\nboiler,a=1,b=2 f=2 1000", "", of(boiler, "f", `"a"="1","b"="2",`, 2.0)},
+		"largest integer":  {"boiler f=9223372036854775807i 1000\n", "", one(9223372036854775807.0)},
+		"smallest":         {"boiler f=-9223372036854775808i 1000\n", "", one(-9223372036854775808.0)},
+		"unsigned":         {"boiler f=3u 1000\n", "", one(3.0)},
+		"largest unsigned": {"boiler f=18446744073709551615u 1000\n", "", one(18446744073709551615.0)},
+		"t":                {"boiler f=t 1000\n", "", one(1.0)}, "T": {"boiler f=T 1000\n", "", one(1.0)},
+		"true": {"boiler f=true 1000\n", "", one(1.0)}, "True": {"boiler f=True 1000\n", "", one(1.0)},
+		"TRUE": {"boiler f=TRUE 1000\n", "", one(1.0)},
+		"f":    {"boiler f=f 1000\n", "", one(0.0)}, "F": {"boiler f=F 1000\n", "", one(0.0)},
+		"false": {"boiler f=false 1000\n", "", one(0.0)}, "False": {"boiler f=False 1000\n", "", one(0.0)},
+		"FALSE":  {"boiler f=FALSE 1000\n", "", one(0.0)},
+		"string": {`boiler f="on" 1000`, "", one("on")}, "empty string": {`boiler f="" 1000`, "", one("")},
+		"quote in it":               {`boiler f="a \"b\"" 1000`, "", one(`a "b"`)},
+		"backslash at its end":      {`boiler f="c:\\" 1000`, "", one(`c:\`)},
+		"backslash before a letter": {`boiler f="a\nb" 1000`, "", one(`a\nb`)},
+		"line end in it":            {"boiler f=\"a\nb\" 1000", "", one("a\nb")},
+		"what separates in it":      {`boiler f="a, b=c #" 1000`, "", one("a, b=c #")},
+		"a line in it":              {"boiler f=\"\npump g=1 1\n\" 1000", "", one("\npump g=1 1\n")},
+		"longest": {
+			`boiler f="` + strings.Repeat("x", 1024) + `" 1000`, "", one(strings.Repeat("x", 1024)),
+		},
+		"no time": {"boiler f=1", "", at(now, 1.0)}, "no time, space": {"boiler f=1 \n", "", at(now, 1.0)},
+		"no time, tab and carriage return": {"boiler f=1 \t\r\n", "", at(now, 1.0)},
+		"n":                                {"boiler f=1 1999", "n", one(1.0)}, "ns": {"boiler f=1 1999", "ns", one(1.0)},
+		"u": {"boiler f=1 1", "u", one(1.0)}, "us": {"boiler f=1 1", "us", one(1.0)}, "µs": {"boiler f=1 1", "µs", one(1.0)},
+		"ms": {"boiler f=1 2", "ms", at(2000, 1.0)}, "s": {"boiler f=1 2", "s", at(2_000_000, 1.0)},
+		"m": {"boiler f=1 2", "m", at(120_000_000, 1.0)}, "h": {"boiler f=1 2", "h", at(7_200_000_000, 1.0)},
+		"time zero": {"boiler f=1 0", "", at(0, 1.0)}, "minus zero": {"boiler f=1 -0", "", at(0, 1.0)},
+		"a day ahead":     {fmt.Sprintf("boiler f=1 %d", now+dayUS), "us", at(now+dayUS, 1.0)},
+		"carriage return": {"boiler f=1 1000\r\n\r\n", "", one(1.0)}, "at the very end": {"boiler f=1 1000\r", "", one(1.0)},
+		"space around":     {" \tboiler   f=1  \t1000 \t\n\n", "", one(1.0)},
+		"comments":         {"# boiler f=2 1000\n  #\nboiler f=1 1000\n#", "", one(1.0)},
+		"byte order mark":  {"\ufeffboiler f=1 1000", "", one(1.0)},
+		"same point twice": {"boiler f=1 1000\nboiler f=2 1000", "", one(2.0)},
+		"same field twice": {"boiler f=1,f=2 1000", "", one(2.0)},
+		"tags":             {"boiler,b=2,a=1 f=1 1000", "", of(boiler, "f", `"a"="1","b"="2",`, 1.0)},
+		"tags in any order": {
+			"boiler,b=2,a=1 f=1 1000\nboiler,a=1,b=2 f=2 1000", "", of(boiler, "f", `"a"="1","b"="2",`, 2.0),
+		},
 		"escapes in tags":   {`boiler,k\ \,\==v\ \,\= f=1 1000`, "", of(boiler, "f", `"k ,="="v ,=",`, 1.0)},
 		"other backslashes": {`boiler,dir=c:\dir\\x f=1 1000`, "", of(boiler, "f", `"dir"="c:\\dir\\\\x",`, 1.0)},
 		"quotes in tags":    {`boiler,a="x" f=1 1000`, "", of(boiler, "f", `"a"="\"x\"",`, 1.0)},
@@ -96,25 +121,54 @@ func TestABadLineIsRejectedAndTheRestKept(t *testing.T) {
 		why         reason
 		count       int
 	}{
-		"measurement alone": {"m", "fields", lineNoField, 1}, "and tags": {"m,a=b", "fields", lineNoField, 1}, "carriage return alone": {"m\r", "fields", lineNoField, 1},
-		"spaces": {"m,a=b   ", "fields", lineNoField, 1}, "no measurement": {",a=b f=1", "measurement", lineMeasurement, 1}, "escaped space at the end": {`m,a=b\ f=1`, "fields", lineNoField, 1},
-		"backslash at the end": {`m f=1\`, "fields.f", lineValue, 1}, "key alone": {"m f", "fields", lineField, 1}, "no key": {"m =1", "fields", lineField, 1},
-		"value missing": {"m f=", "fields.f", lineValue, 1}, "value missing before another": {"m f=,g=1", "fields.f", lineValue, 1}, "missing before the time": {"m f= 1", "fields.f", lineValue, 1},
-		"comma at the end": {"m f=1,", "fields", lineField, 1}, "two commas": {"m f=1,,g=2", "fields", lineField, 1}, "space after a comma": {"m f=1, g=2", "fields", lineField, 1},
-		"tag without value": {"m,a= f=1", "tags", lineTag, 1}, "without key": {"m,=b f=1", "tags", lineTag, 1}, "without equals": {"m,a f=1", "tags", lineTag, 1}, "two equals": {"m,a=b=c f=1", "tags", lineTag, 1}, "comma after": {"m,a=b, f=1", "tags", lineTag, 1},
-		"tag twice": {"m,a=b,c=d,a=e f=1", "tags.a", tagTwice, 1}, "65 tags": {"m" + tags(65) + " f=1,g=2", "tags", tagsMany, 2},
-		"not a number": {"m f=NaN", "fields.f", lineValue, 1}, "infinity": {"m f=-inf", "fields.f", lineValue, 1}, "hexadecimal": {"m f=0x10", "fields.f", lineValue, 1}, "underscore": {"m f=1_000", "fields.f", lineValue, 1},
-		"word": {"m f=on", "fields.f", lineValue, 1}, "odd case": {"m f=tRUE", "fields.f", lineValue, 1}, "two points": {"m f=1.2.3", "fields.f", lineValue, 1}, "fraction with i": {"m f=1.5i", "fields.f", lineValue, 1},
-		"exponent with i": {"m f=1e3i", "fields.f", lineValue, 1}, "negative unsigned": {"m f=-1u", "fields.f", lineValue, 1}, "i alone": {"m f=i", "fields.f", lineValue, 1}, "tab after a value": {"m f=1\t1000", "fields.f", lineValue, 1},
-		"beyond float64": {"m f=1e400", "fields.f", valueRange, 1}, "beyond int64": {"m f=9223372036854775808i", "fields.f", valueRange, 1}, "beyond uint64": {"m f=18446744073709551616u", "fields.f", valueRange, 1},
-		"quote unclosed": {`m f="x`, "fields.f", lineQuote, 1}, "text after a quote": {`m f="x"y`, "fields.f", lineQuote, 1}, "quote in a quote": {`m f="x "y" z"`, "fields.f", lineQuote, 1}, "escaped at the end": {`m f="x\"`, "fields.f", lineQuote, 1},
-		"string too long": {`m f="` + strings.Repeat("x", 1025) + `"`, "fields.f", valueLong, 1}, "NUL": {"m f=\"a\x00b\"", "fields.f", valueNUL, 1},
-		"key too long": {"m " + strings.Repeat("x", 257) + "=1", "fields." + strings.Repeat("x", 100) + "…", metricLong, 1}, "tag too long": {"m,a=" + strings.Repeat("x", 1025) + " f=1", "tags.a", tagValueLong, 1},
-		"time with a fraction": {"m f=1 1.5", "timestamp", timeFraction, 1}, "as a date": {"m f=1 2026-11-21T07:40:08Z", "timestamp", timeFraction, 1}, "with a plus": {"m f=1 +1", "timestamp", timeFraction, 1},
-		"before 1970": {"m f=1,g=2 -1", "timestamp", timeEarly, 2}, "beyond 2^64": {"m f=1 99999999999999999999", "timestamp", timeLate, 1}, "far before": {"m f=1 -99999999999999999999", "timestamp", timeEarly, 1},
-		"far ahead": {"m f=1 9223372036854775807", "timestamp", timeLate, 1}, "text after the time": {"m f=1 1 1", "timestamp", lineTail, 1},
-		"no UTF-8 in a tag": {"m,a=\xff f=1", "line", lineUTF8, 1}, "in a key": {"m \xff=1", "line", lineUTF8, 1}, "in a string": {"m f=\"\xff\"", "line", lineUTF8, 1},
-		"control character in the measurement": {"m\tx f=1", "measurement", sourceName, 1}, "too long": {strings.Repeat("é", 257) + " f=1", "measurement", sourceName, 1}, "only spaces": {`\ \  f=1`, "measurement", sourceName, 1},
+		"measurement alone": {"m", "fields", lineNoField, 1}, "and tags": {"m,a=b", "fields", lineNoField, 1},
+		"carriage return alone":    {"m\r", "fields", lineNoField, 1},
+		"spaces":                   {"m,a=b   ", "fields", lineNoField, 1},
+		"no measurement":           {",a=b f=1", "measurement", lineMeasurement, 1},
+		"escaped space at the end": {`m,a=b\ f=1`, "fields", lineNoField, 1},
+		"backslash at the end":     {`m f=1\`, "fields.f", lineValue, 1}, "key alone": {"m f", "fields", lineField, 1},
+		"no key":                       {"m =1", "fields", lineField, 1},
+		"value missing":                {"m f=", "fields.f", lineValue, 1},
+		"value missing before another": {"m f=,g=1", "fields.f", lineValue, 1},
+		"missing before the time":      {"m f= 1", "fields.f", lineValue, 1},
+		"comma at the end":             {"m f=1,", "fields", lineField, 1},
+		"two commas":                   {"m f=1,,g=2", "fields", lineField, 1},
+		"space after a comma":          {"m f=1, g=2", "fields", lineField, 1},
+		"tag without value":            {"m,a= f=1", "tags", lineTag, 1}, "without key": {"m,=b f=1", "tags", lineTag, 1},
+		"without equals": {"m,a f=1", "tags", lineTag, 1}, "two equals": {"m,a=b=c f=1", "tags", lineTag, 1},
+		"comma after":  {"m,a=b, f=1", "tags", lineTag, 1},
+		"tag twice":    {"m,a=b,c=d,a=e f=1", "tags.a", tagTwice, 1},
+		"65 tags":      {"m" + tags(65) + " f=1,g=2", "tags", tagsMany, 2},
+		"not a number": {"m f=NaN", "fields.f", lineValue, 1}, "infinity": {"m f=-inf", "fields.f", lineValue, 1},
+		"hexadecimal": {"m f=0x10", "fields.f", lineValue, 1}, "underscore": {"m f=1_000", "fields.f", lineValue, 1},
+		"word": {"m f=on", "fields.f", lineValue, 1}, "odd case": {"m f=tRUE", "fields.f", lineValue, 1},
+		"two points": {"m f=1.2.3", "fields.f", lineValue, 1}, "fraction with i": {"m f=1.5i", "fields.f", lineValue, 1},
+		"exponent with i": {"m f=1e3i", "fields.f", lineValue, 1}, "negative unsigned": {"m f=-1u", "fields.f", lineValue, 1},
+		"i alone": {"m f=i", "fields.f", lineValue, 1}, "tab after a value": {"m f=1\t1000", "fields.f", lineValue, 1},
+		"beyond float64": {"m f=1e400", "fields.f", valueRange, 1},
+		"beyond int64":   {"m f=9223372036854775808i", "fields.f", valueRange, 1},
+		"beyond uint64":  {"m f=18446744073709551616u", "fields.f", valueRange, 1},
+		"quote unclosed": {`m f="x`, "fields.f", lineQuote, 1}, "text after a quote": {`m f="x"y`, "fields.f", lineQuote, 1},
+		"quote in a quote":   {`m f="x "y" z"`, "fields.f", lineQuote, 1},
+		"escaped at the end": {`m f="x\"`, "fields.f", lineQuote, 1},
+		"string too long":    {`m f="` + strings.Repeat("x", 1025) + `"`, "fields.f", valueLong, 1},
+		"NUL":                {"m f=\"a\x00b\"", "fields.f", valueNUL, 1},
+		"key too long": {
+			"m " + strings.Repeat("x", 257) + "=1", "fields." + strings.Repeat("x", 100) + "…", metricLong, 1,
+		}, "tag too long": {"m,a=" + strings.Repeat("x", 1025) + " f=1", "tags.a", tagValueLong, 1},
+		"time with a fraction": {"m f=1 1.5", "timestamp", timeFraction, 1},
+		"as a date":            {"m f=1 2026-11-21T07:40:08Z", "timestamp", timeFraction, 1},
+		"with a plus":          {"m f=1 +1", "timestamp", timeFraction, 1},
+		"before 1970":          {"m f=1,g=2 -1", "timestamp", timeEarly, 2},
+		"beyond 2^64":          {"m f=1 99999999999999999999", "timestamp", timeLate, 1},
+		"far before":           {"m f=1 -99999999999999999999", "timestamp", timeEarly, 1},
+		"far ahead":            {"m f=1 9223372036854775807", "timestamp", timeLate, 1},
+		"text after the time":  {"m f=1 1 1", "timestamp", lineTail, 1},
+		"no UTF-8 in a tag":    {"m,a=\xff f=1", "line", lineUTF8, 1}, "in a key": {"m \xff=1", "line", lineUTF8, 1},
+		"in a string":                          {"m f=\"\xff\"", "line", lineUTF8, 1},
+		"control character in the measurement": {"m\tx f=1", "measurement", sourceName, 1},
+		"too long":                             {strings.Repeat("é", 257) + " f=1", "measurement", sourceName, 1},
+		"only spaces":                          {`\ \  f=1`, "measurement", sourceName, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, result, err := acceptLines(t, "boiler f=1 1000\n\n"+c.line+"\nboiler f=\"after it\" 1000\n", "")
@@ -122,7 +176,9 @@ func TestABadLineIsRejectedAndTheRestKept(t *testing.T) {
 			require.Equal(t, 2, result.Accepted)
 			require.Equal(t, c.count, result.Rejected)
 			line := 3
-			require.Equal(t, []Rejection{{Index: 2, Line: &line, Field: c.field, Reason: syntax(c.why), Count: c.count}}, result.Errors)
+			require.Equal(
+				t, []Rejection{{Index: 2, Line: &line, Field: c.field, Reason: syntax(c.why), Count: c.count}}, result.Errors,
+			)
 			one := fmt.Sprintf(`%s "f"{} 1 `, boiler)
 			require.Equal(t, map[string]any{one + "n": 1.0, one + "s": "after it"}, p.written(t))
 			require.Empty(t, p.created, "no source is made for what is rejected")
@@ -131,7 +187,9 @@ func TestABadLineIsRejectedAndTheRestKept(t *testing.T) {
 }
 
 func TestATimeThatBeginsLikeTheLastOneIsAnother(t *testing.T) {
-	p, result, err := acceptLines(t, "boiler f=1 1\nboiler f=2 12\nboiler f=3 1\nboiler f=4 1.5\nboiler f=5 123\r\nboiler f=6 12 \nboiler f=7 12", "us")
+	p, result, err := acceptLines(
+		t, "boiler f=1 1\nboiler f=2 12\nboiler f=3 1\nboiler f=4 1.5\nboiler f=5 123\r\nboiler f=6 12 \nboiler f=7 12", "us",
+	)
 	require.NoError(t, err)
 	require.Equal(t, 1, result.Rejected)
 	one := fmt.Sprintf(`%s "f"{} `, boiler)
@@ -150,7 +208,8 @@ func TestTheOtherFieldsOfALineAreKept(t *testing.T) {
 // is bad.
 func TestALineInAStringOfABadLineIsNoLine(t *testing.T) {
 	for _, around := range []string{
-		"boiler note=\"%s\" 1.5\n", "boiler note=\"%s\",f=NaN 1\n", "boiler,a= note=\"%s\" 1\n", "boiler f=on,note=\"%s\" 1\n", "boiler note=\"%s\" 1 1\n",
+		"boiler note=\"%s\" 1.5\n", "boiler note=\"%s\",f=NaN 1\n", "boiler,a= note=\"%s\" 1\n",
+		"boiler f=on,note=\"%s\" 1\n", "boiler note=\"%s\" 1 1\n",
 	} {
 		_, _, err := acceptLines(t, fmt.Sprintf(around, "\npump f=1 1000\n"), "")
 		require.True(t, fault.Is(err, fault.Invalid), "%q: %v", around, err)
@@ -170,7 +229,9 @@ func TestSourcesAreMadeOnFirstSightOnly(t *testing.T) {
 
 func TestOnlyFormatsThatNameSourcesMakeThem(t *testing.T) {
 	p := newPlant()
-	_, err := p.pipeline(Limits{}).Accept(t.Context(), JSON, request(`{"points":[{"source":"new","metric":"m","value":1}]}`))
+	_, err := p.pipeline(Limits{}).Accept(t.Context(), JSON, request(
+		`{"points":[{"source":"new","metric":"m","value":1}]}`,
+	))
 	_, _, reason := problem(t, err)
 	require.Equal(t, reasonText[sourceUnknown], reason)
 	require.Empty(t, p.created)
@@ -183,7 +244,10 @@ func TestBeyondTheLimitOfSourcesPointsAreRejected(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 3, result.Accepted)
 	line := 3
-	require.Equal(t, []Rejection{{Index: 2, Line: &line, Field: "measurement", Reason: reasonText[sourceLimit], Count: 3}}, result.Errors)
+	require.Equal(
+		t, []Rejection{{Index: 2, Line: &line, Field: "measurement", Reason: reasonText[sourceLimit], Count: 3}},
+		result.Errors,
+	)
 }
 
 func TestWhereSourcesCannotBeMadeNothingIsWritten(t *testing.T) {
@@ -217,9 +281,11 @@ func TestAPrecisionThatThereIsNotIsRefused(t *testing.T) {
 
 func TestLinesAllocateByRequestNotByPoint(t *testing.T) {
 	for name, body := range map[string]string{
-		"lines": benchLines(100, 100), "fields": benchFields(1000, 10), "strings": strings.Repeat("boiler s=\"a \\\"b\\\"\" 1000\n", 1000),
-		"integers": strings.Repeat("boiler f=1i,g=t,h=.5 1000\n", 1000), "rejections": "boiler f=1\n" + strings.Repeat("m\nm f=\nm f=1e999\nm f=1 -1\n", 1000),
-		"escapes": strings.Repeat("boi\\ ler,a\\ b=c\\,d f\\ f=1 1000\n", 1000),
+		"lines": benchLines(100, 100), "fields": benchFields(1000, 10),
+		"strings":    strings.Repeat("boiler s=\"a \\\"b\\\"\" 1000\n", 1000),
+		"integers":   strings.Repeat("boiler f=1i,g=t,h=.5 1000\n", 1000),
+		"rejections": "boiler f=1\n" + strings.Repeat("m\nm f=\nm f=1e999\nm f=1 -1\n", 1000),
+		"escapes":    strings.Repeat("boi\\ ler,a\\ b=c\\,d f\\ f=1 1000\n", 1000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlant()
@@ -238,10 +304,16 @@ func TestLinesAllocateByRequestNotByPoint(t *testing.T) {
 
 func TestAbuseByLinesIsAnsweredQuickly(t *testing.T) {
 	for name, body := range map[string]string{
-		"quotes that close each other": strings.Repeat("m f=\"\n", 5<<20), "quotes that nobody closes": "m f=\"" + strings.Repeat("m f=1x\n", 4<<20),
-		"bad heads with quotes": strings.Repeat("m,=\" \"x=\"\n", 3<<20), "escaped quotes": strings.Repeat("m f=\"\\\n", 4<<20), "tags": "m" + strings.Repeat(",a=b", 7<<20) + " f=1",
-		"fields": "m " + strings.Repeat("f=1,", 7<<20), "bad fields": "m " + strings.Repeat("f=1e999,", 3<<20) + "f=", "backslashes": "m" + strings.Repeat("\\", 30<<20), "spaces": strings.Repeat(" ", 30<<20),
-		"empty lines": strings.Repeat("\n", 30<<20), "comments": strings.Repeat("#\n", 15<<20), "a long number": "m f=" + strings.Repeat("1", 30<<20), "a long string": "m f=\"" + strings.Repeat("x", 30<<20) + "\"",
+		"quotes that close each other": strings.Repeat("m f=\"\n", 5<<20),
+		"quotes that nobody closes":    "m f=\"" + strings.Repeat("m f=1x\n", 4<<20),
+		"bad heads with quotes":        strings.Repeat("m,=\" \"x=\"\n", 3<<20),
+		"escaped quotes":               strings.Repeat("m f=\"\\\n", 4<<20),
+		"tags":                         "m" + strings.Repeat(",a=b", 7<<20) + " f=1",
+		"fields":                       "m " + strings.Repeat("f=1,", 7<<20),
+		"bad fields":                   "m " + strings.Repeat("f=1e999,", 3<<20) + "f=",
+		"backslashes":                  "m" + strings.Repeat("\\", 30<<20), "spaces": strings.Repeat(" ", 30<<20),
+		"empty lines": strings.Repeat("\n", 30<<20), "comments": strings.Repeat("#\n", 15<<20),
+		"a long number": "m f=" + strings.Repeat("1", 30<<20), "a long string": "m f=\"" + strings.Repeat("x", 30<<20) + "\"",
 		"equals and quotes": "m f=1 " + strings.Repeat("=\"", 15<<20),
 	} {
 		t.Run(name, func(t *testing.T) {

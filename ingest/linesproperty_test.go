@@ -54,12 +54,19 @@ func (w *lineWriter) line() {
 		w.pick("", " \t", "# m f=1 1", "#", " # \"")
 		return
 	case 1:
-		w.pick("m", "m ", ",a=b f=1", "m,a f=1", "m,a= f=1", "m,=b f=1", "m f", "m f=", "m =1", "m f=1,", "m f=1 1 1", "m f=\"x", "m f=\"x\"y", "m,a=b,a=c f=1",
-			"m f=1 x", "m f=1 1.5", "m f=1,,g=2", "m f=1 ,g=2", "m\tf=1", "m f=1\t", "m  f=1", "m,a=b=c f=1", `m\ f=1`, `m,a=b\ f=1`, "m f=\"a\nb\" x")
+		w.pick(
+			"m", "m ", ",a=b f=1", "m,a f=1", "m,a= f=1", "m,=b f=1", "m f", "m f=", "m =1", "m f=1,", "m f=1 1 1", "m f=\"x",
+			"m f=\"x\"y", "m,a=b,a=c f=1",
+			"m f=1 x", "m f=1 1.5", "m f=1,,g=2", "m f=1 ,g=2", "m\tf=1", "m f=1\t", "m  f=1", "m,a=b=c f=1", `m\ f=1`,
+			`m,a=b\ f=1`, "m f=\"a\nb\" x",
+		)
 		return
 	}
 	w.pick("", "", "", " ", "\t ")
-	w.pick("m", "boiler", "pump", "cpu\\ load", `a\,b`, `a\=b`, `a\\b`, "naïve😀", strings.Repeat("é", 256), strings.Repeat("é", 257), `c:\`, "a=b", `"q"`)
+	w.pick(
+		"m", "boiler", "pump", "cpu\\ load", `a\,b`, `a\=b`, `a\\b`, "naïve😀", strings.Repeat("é", 256),
+		strings.Repeat("é", 257), `c:\`, "a=b", `"q"`,
+	)
 	for range rapid.IntRange(0, 3).Draw(w.t, "tags") {
 		w.b.WriteString(",")
 		w.pick("host", "a", "b", `k\=1`, `k\,`, `k\ k`, "é")
@@ -77,7 +84,10 @@ func (w *lineWriter) line() {
 	}
 	if rapid.IntRange(0, 3).Draw(w.t, "hasTime") > 0 {
 		w.pick(" ", " ", "  ", " \t")
-		w.pick("0", "-0", "1", "2", "1000", "1795246808000000000", "1795246808000", "-1", "0001", "99999999999999999999", "9223372036854775807")
+		w.pick(
+			"0", "-0", "1", "2", "1000", "1795246808000000000", "1795246808000", "-1", "0001", "99999999999999999999",
+			"9223372036854775807",
+		)
 	}
 	w.pick("", "", "", " ", "\r", "  \t", " \r")
 }
@@ -85,13 +95,22 @@ func (w *lineWriter) line() {
 func (w *lineWriter) value() {
 	switch rapid.IntRange(0, 4).Draw(w.t, "value") {
 	case 0:
-		w.pick(`""`, `"on"`, `"a b,c=d"`, `"say \"hi\""`, `"a\\b\c"`, "\"two\nlines\"", "\"# no\n comment\"", `"é😀"`, `"`+strings.Repeat("x", 1024)+`"`, `"`+strings.Repeat("x", 1025)+`"`, "\"a\x00b\"")
+		w.pick(
+			`""`, `"on"`, `"a b,c=d"`, `"say \"hi\""`, `"a\\b\c"`, "\"two\nlines\"", "\"# no\n comment\"", `"é😀"`,
+			`"`+strings.Repeat("x", 1024)+`"`, `"`+strings.Repeat("x", 1025)+`"`, "\"a\x00b\"",
+		)
 	case 1:
 		w.pick("t", "T", "true", "True", "TRUE", "f", "F", "false", "False", "FALSE", "tRUE", "yes")
 	case 2:
-		w.pick("1i", "-1i", "+1i", "0i", "007i", "9223372036854775807i", "9223372036854775808i", "1u", "18446744073709551615u", "18446744073709551616u", "-1u", "1.0i", "1e3i", "i", "-i")
+		w.pick(
+			"1i", "-1i", "+1i", "0i", "007i", "9223372036854775807i", "9223372036854775808i", "1u", "18446744073709551615u",
+			"18446744073709551616u", "-1u", "1.0i", "1e3i", "i", "-i",
+		)
 	case 3:
-		w.pick("+1", "1.", ".5", "-.5", "01", "1e400", "1e-400", "NaN", "inf", "0x1", "1_0", ".", "-", "1e", "1E+3", "--1", "123456789012345678901234567890")
+		w.pick(
+			"+1", "1.", ".5", "-.5", "01", "1e400", "1e-400", "NaN", "inf", "0x1", "1_0", ".", "-", "1e", "1E+3", "--1",
+			"123456789012345678901234567890",
+		)
 	default:
 		fmt.Fprintf(&w.b, "%.2f", float64(rapid.IntRange(-10_000, 10_000).Draw(w.t, "plain"))/100)
 	}
@@ -147,8 +166,10 @@ func TestTheLineParserAgreesWithTheReferenceOnBrokenLines(t *testing.T) {
 func FuzzLines(f *testing.F) {
 	for _, body := range []string{
 		"", "\n", "\ufeff", "# nothing\n", "m f=1", "m,a=1,b=2 f=1i,g=2u,h=t,s=\"x\" 1795246808000000000\n",
-		`cpu\ load,ho\=st=a\,b f\ f="say \"hi\"` + "\n" + `there\\" 1` + "\r\n", "m f=1 1\nm f=2 2\nm f=\"x\nm f=3 3\nm g=\"y\" 4\n",
-		"m,a=1 f=1 1\nm,a=1 f=2 2\nm,a=1 g=3 3\nm,a=1 f=4,g=5 4\n", "m,a= f=1\nm,a=b,a=c f=1\nm f=1e400,g=2\n", "m f=1 99999999999999999999\nm f=1 1 1\nm f=NaN\n",
+		`cpu\ load,ho\=st=a\,b f\ f="say \"hi\"` + "\n" + `there\\" 1` + "\r\n",
+		"m f=1 1\nm f=2 2\nm f=\"x\nm f=3 3\nm g=\"y\" 4\n",
+		"m,a=1 f=1 1\nm,a=1 f=2 2\nm,a=1 g=3 3\nm,a=1 f=4,g=5 4\n", "m,a= f=1\nm,a=b,a=c f=1\nm f=1e400,g=2\n",
+		"m f=1 99999999999999999999\nm f=1 1 1\nm f=NaN\n",
 		"m,,=\"\nm f=1 1\n", "m\\", "m,a=b\\ f=1", "m f=\"\\", "m f=1\r\r\n",
 	} {
 		f.Add([]byte(body), "")

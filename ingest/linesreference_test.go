@@ -26,8 +26,10 @@ type linesReference struct {
 func interpretLines(body string, precision string) *linesReference {
 	r := &linesReference{verdict: verdict{points: map[string]any{}}}
 	r.micros = map[string]*big.Rat{
-		"": big.NewRat(1, 1000), "n": big.NewRat(1, 1000), "ns": big.NewRat(1, 1000), "u": big.NewRat(1, 1), "us": big.NewRat(1, 1),
-		"ms": big.NewRat(1000, 1), "s": big.NewRat(1_000_000, 1), "m": big.NewRat(60_000_000, 1), "h": big.NewRat(3_600_000_000, 1),
+		"": big.NewRat(1, 1000), "n": big.NewRat(1, 1000), "ns": big.NewRat(1, 1000), "u": big.NewRat(1, 1),
+		"us": big.NewRat(1, 1),
+		"ms": big.NewRat(1000, 1), "s": big.NewRat(1_000_000, 1), "m": big.NewRat(60_000_000, 1),
+		"h": big.NewRat(3_600_000_000, 1),
 	}[precision]
 	rest, number := strings.TrimPrefix(body, "\ufeff"), 1
 	for rest != "" {
@@ -236,7 +238,9 @@ func badTag(t pointblock.Tag) bool {
 }
 
 func twice(tags []pointblock.Tag) bool {
-	return len(slices.CompactFunc(slices.Clone(tags), func(a, b pointblock.Tag) bool { return a.Key == b.Key })) < len(tags)
+	return len(slices.CompactFunc(slices.Clone(tags), func(a, b pointblock.Tag) bool {
+		return a.Key == b.Key
+	})) < len(tags)
 }
 
 func readHeadSlowly(head string) (name string, tags []pointblock.Tag, readable bool) {
@@ -252,7 +256,9 @@ func readHeadSlowly(head string) (name string, tags []pointblock.Tag, readable b
 		if equals == i || end == equals+1 || end < len(head) && head[end] == '=' {
 			return "", nil, false
 		}
-		tags = append(tags, pointblock.Tag{Key: unbackslash(head[i:equals], ",= "), Value: unbackslash(head[equals+1:end], ",= ")})
+		tags = append(tags, pointblock.Tag{
+			Key: unbackslash(head[i:equals], ",= "), Value: unbackslash(head[equals+1:end], ",= "),
+		})
 		i = end
 	}
 	slices.SortStableFunc(tags, func(a, b pointblock.Tag) int { return strings.Compare(a.Key, b.Key) })

@@ -22,14 +22,16 @@ var outcomes = []string{outcomeAccepted, outcomePartly, outcomeRefused, outcomeN
 
 // reasonLabel names the reasons in metrics.
 var reasonLabel = [reasons]string{
-	timeForm: "time_form", timeFraction: "time_fraction", timeEarly: "time_early", timeLate: "time_late", timeExpired: "time_expired",
-	valueRange: "value_range", valueLong: "value_long", valueNUL: "value_nul",
+	timeForm: "time_form", timeFraction: "time_fraction", timeEarly: "time_early", timeLate: "time_late",
+	timeExpired: "time_expired",
+	valueRange:  "value_range", valueLong: "value_long", valueNUL: "value_nul",
 	valueNotFinite: "value_not_finite", valueHistogram: "value_histogram",
 	metricEmpty: "metric_empty", metricLong: "metric_long", metricNUL: "metric_nul", metricUTF8: "metric_encoding",
 	tagsMany: "tags_many", tagEmpty: "tag_empty", tagLong: "tag_long", tagNUL: "tag_nul", tagUTF8: "tag_encoding",
 	tagValueLong: "tag_value_long", tagValueNUL: "tag_value_nul",
 	sourceUnknown: "source_unknown", sourceName: "source_name", sourceLimit: "source_limit", seriesLimit: "series_limit",
-	tagTwice: "tag_twice", lineMeasurement: "line_measurement", lineTag: "line_tag", lineNoField: "line_no_field", lineField: "line_field",
+	tagTwice: "tag_twice", lineMeasurement: "line_measurement", lineTag: "line_tag", lineNoField: "line_no_field",
+	lineField: "line_field",
 	lineValue: "line_value", lineQuote: "line_quote", lineTail: "line_tail", lineUTF8: "line_encoding",
 }
 
@@ -72,18 +74,25 @@ func newMetrics(p *Pipeline, registerer prometheus.Registerer) *metrics {
 	}
 	m := &metrics{
 		requests: map[string]prometheus.Counter{},
-		accepted: counter("livegraph_ingest_points_accepted_total", "Points answered as accepted: all of them are acknowledged by Kafka."),
+		accepted: counter(
+			"livegraph_ingest_points_accepted_total", "Points answered as accepted: all of them are acknowledged by Kafka.",
+		),
 		unacknowledged: counter("livegraph_ingest_points_unacknowledged_total",
 			"Points of requests that were answered with an error while they were written: they may be in the log or not."),
-		created: counter("livegraph_ingest_sources_created_total", "Sources made because points came for them, in formats that name their sources."),
-		bytes:   counter("livegraph_ingest_body_bytes_total", "Bytes of ingest bodies, decoded."),
+		created: counter(
+			"livegraph_ingest_sources_created_total",
+			"Sources made because points came for them, in formats that name their sources.",
+		),
+		bytes: counter("livegraph_ingest_body_bytes_total", "Bytes of ingest bodies, decoded."),
 		size: factory.NewHistogram(prometheus.HistogramOpts{
 			Name: "livegraph_ingest_request_points", Help: "Points a request, rejected ones included.",
 			Buckets: prometheus.ExponentialBuckets(1, 10, 7),
 		}),
 	}
-	requests := vec("livegraph_ingest_requests_total", "Ingest requests by outcome: accepted (all points), partly (some were rejected), "+
-		"refused (for what is in it), no_room (too much is under way), failed (a store or the log).", "outcome")
+	requests := vec(
+		"livegraph_ingest_requests_total", "Ingest requests by outcome: accepted (all points), partly (some were rejected), "+
+			"refused (for what is in it), no_room (too much is under way), failed (a store or the log).", "outcome",
+	)
 	for _, outcome := range outcomes {
 		m.requests[outcome] = requests.WithLabelValues(outcome)
 	}
@@ -92,14 +101,18 @@ func newMetrics(p *Pipeline, registerer prometheus.Registerer) *metrics {
 		m.rejected[why] = rejected.WithLabelValues(reasonLabel[why])
 	}
 	took := factory.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "livegraph_ingest_stage_duration_seconds", Help: "Time of a request in a stage: parse, resolve (sources and series), encode, produce (Kafka's acknowledgement).",
+		Name: "livegraph_ingest_stage_duration_seconds",
+		Help: "Time of a request in a stage: parse, resolve (sources and series), encode, produce (Kafka's " +
+			"acknowledgement).",
 		Buckets: prometheus.ExponentialBuckets(0.00005, 3, 12),
 	}, []string{"stage"})
 	for s, label := range stageLabel {
 		m.stages[s] = took.WithLabelValues(label)
 	}
 	lookups := factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "livegraph_ingest_cache_lookups_total", Help: "Look-ups of series (one each), of a request's sources (one for all), and of Prometheus' label sets (one each), by whether they were in memory.",
+		Name: "livegraph_ingest_cache_lookups_total",
+		Help: "Look-ups of series (one each), of a request's sources (one for all), and of Prometheus' label sets (one " +
+			"each), by whether they were in memory.",
 	}, []string{"cache", "result"})
 	m.seriesHits, m.seriesMisses = lookups.WithLabelValues("series", "hit"), lookups.WithLabelValues("series", "miss")
 	m.sourcesHits, m.sourcesMisses = lookups.WithLabelValues("sources", "hit"), lookups.WithLabelValues("sources", "miss")

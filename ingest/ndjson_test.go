@@ -46,19 +46,26 @@ func TestLinesOfJSONAreTakenInEveryForm(t *testing.T) {
 		body string
 		want map[string]any
 	}{
-		"a row":                      {lineRow, row},
-		"a row and the end of line":  {lineRow + "\n", row},
-		"CR LF":                      {lineRow + "\r\n" + lineSeries + "\r\n", both},
-		"blank lines":                {"\n \t\r\n\n" + lineRow + "\n\n\r\n", row},
-		"a series":                   {lineSeries, series},
-		"a series, then a row":       {lineSeries + "\n" + lineRow, both},
-		"a row, then a series":       {lineRow + "\n" + lineSeries, both},
-		"by turns":                   {lineRow + "\n" + lineSeries + "\n" + lineRow + "\n" + lineSeries, both},
-		"spaces around":              {"  " + lineRow + " \t\n\t" + lineSeries, both},
-		"escaped names":              {strings.ReplaceAll(lineSeries, "timestamps", `t\u0069mestamps`) + "\n" + lineRow, both},
+		"a row":                     {lineRow, row},
+		"a row and the end of line": {lineRow + "\n", row},
+		"CR LF":                     {lineRow + "\r\n" + lineSeries + "\r\n", both},
+		"blank lines":               {"\n \t\r\n\n" + lineRow + "\n\n\r\n", row},
+		"a series":                  {lineSeries, series},
+		"a series, then a row":      {lineSeries + "\n" + lineRow, both},
+		"a row, then a series":      {lineRow + "\n" + lineSeries, both},
+		"by turns":                  {lineRow + "\n" + lineSeries + "\n" + lineRow + "\n" + lineSeries, both},
+		"spaces around":             {"  " + lineRow + " \t\n\t" + lineSeries, both},
+		"escaped names": {
+			strings.ReplaceAll(lineSeries, "timestamps", `t\u0069mestamps`) + "\n" + lineRow, both,
+		},
 		"names inside of other text": {`{` + someSource + `,"metric":"m","timestamp":1,"value":1,"tags":{}}`, row},
-		"the last stands":            {lineRow + "\n" + strings.ReplaceAll(lineSeries, "[2,3]", "[1,3]"), map[string]any{one + "1000 n": 2.0, one + "3000 s": "x"}},
-		"a series' name as a value":  {`{` + someSource + `,"metric":"m","timestamp":1,"value":"timestamps"}`, map[string]any{one + "1000 s": "timestamps"}},
+		"the last stands": {
+			lineRow + "\n" + strings.ReplaceAll(lineSeries, "[2,3]", "[1,3]"),
+			map[string]any{one + "1000 n": 2.0, one + "3000 s": "x"},
+		},
+		"a series' name as a value": {
+			`{` + someSource + `,"metric":"m","timestamp":1,"value":"timestamps"}`, map[string]any{one + "1000 s": "timestamps"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, result, err := acceptAs(t, NDJSON, c.body)
@@ -74,35 +81,63 @@ func TestALineThatIsNotOfTheFormRefusesTheRequestAndIsNamed(t *testing.T) {
 		line, field, reason string
 		kind                fault.Kind
 	}{
-		"no JSON":               {`{`, "body", "ends too early", fault.Malformed},
-		"an object over lines":  {"{" + someSource + "\n" + `,"metric":"m","value":1}`, "body", "ends too early", fault.Malformed},
-		"text after it":         {lineRow + lineRow, "body", "has text after the JSON value", fault.Malformed},
-		"a comma after it":      {lineRow + ",", "body", "has text after the JSON value", fault.Malformed},
-		"an array":              {"[" + lineRow + "]", "body", "must be an object, not an array", fault.Malformed},
-		"null":                  {"null", "body", "must be an object, not null", fault.Malformed},
-		"BOM":                   {"\ufeff" + lineRow, "body", "is not valid JSON", fault.Malformed},
-		"invalid UTF-8":         {`{"metric":"` + "\xff" + `"}`, "metric", "is not valid UTF-8", fault.Malformed},
-		"a comment":             {"# " + lineRow, "body", "is not valid JSON", fault.Malformed},
-		"a request of JSON":     {`{"points":[` + lineRow + `]}`, "points", "is not a known field", fault.Malformed},
-		"unknown field":         {`{` + someSource + `,"metric":"m","value":1,"extra":1}`, "extra", "is not a known field", fault.Malformed},
-		"unknown in a series":   {`{` + someSource + `,"metric":"m","values":[1],"timestamps":[1],"extra":1}`, "extra", "is not a known field", fault.Malformed},
-		"twice":                 {`{` + someSource + `,"metric":"m","value":1,"value":2}`, "value", "is given more than once", fault.Malformed},
-		"nothing":               {`{}`, "sourceId", "is required", fault.Malformed},
-		"no value":              {`{` + someSource + `,"metric":"m"}`, "value", "is required", fault.Malformed},
-		"no metric":             {`{` + someSource + `,"value":1}`, "metric", "is required", fault.Malformed},
-		"timestamps alone":      {`{` + someSource + `,"metric":"m","timestamps":[1]}`, "values", "is required", fault.Malformed},
-		"row and series":        {`{` + someSource + `,"metric":"m","value":1,"timestamps":[1]}`, "value", "is not a known field", fault.Malformed},
-		"wrong type":            {`{` + someSource + `,"metric":1,"value":1}`, "metric", "must be a string, not a number", fault.Malformed},
-		"wrong type of a tag":   {`{` + someSource + `,"metric":"m","value":1,"tags":{"a":null}}`, "tags.a", "must be a string, not null", fault.Malformed},
-		"wrong type of a value": {`{` + someSource + `,"metric":"m","timestamps":[1],"values":[null]}`, "values[0]", "must be a number, a boolean or a string, not null", fault.Malformed},
-		"lengths":               {`{` + someSource + `,"metric":"m","timestamps":[1,2],"values":[1]}`, "values", "must have as many entries as timestamps: 2, not 1", fault.Invalid},
+		"no JSON": {`{`, "body", "ends too early", fault.Malformed},
+		"an object over lines": {
+			"{" + someSource + "\n" + `,"metric":"m","value":1}`, "body", "ends too early", fault.Malformed,
+		},
+		"text after it":     {lineRow + lineRow, "body", "has text after the JSON value", fault.Malformed},
+		"a comma after it":  {lineRow + ",", "body", "has text after the JSON value", fault.Malformed},
+		"an array":          {"[" + lineRow + "]", "body", "must be an object, not an array", fault.Malformed},
+		"null":              {"null", "body", "must be an object, not null", fault.Malformed},
+		"BOM":               {"\ufeff" + lineRow, "body", "is not valid JSON", fault.Malformed},
+		"invalid UTF-8":     {`{"metric":"` + "\xff" + `"}`, "metric", "is not valid UTF-8", fault.Malformed},
+		"a comment":         {"# " + lineRow, "body", "is not valid JSON", fault.Malformed},
+		"a request of JSON": {`{"points":[` + lineRow + `]}`, "points", "is not a known field", fault.Malformed},
+		"unknown field": {
+			`{` + someSource + `,"metric":"m","value":1,"extra":1}`, "extra", "is not a known field", fault.Malformed,
+		},
+		"unknown in a series": {
+			`{` + someSource + `,"metric":"m","values":[1],"timestamps":[1],"extra":1}`, "extra", "is not a known field",
+			fault.Malformed,
+		},
+		"twice": {
+			`{` + someSource + `,"metric":"m","value":1,"value":2}`, "value", "is given more than once", fault.Malformed,
+		},
+		"nothing":   {`{}`, "sourceId", "is required", fault.Malformed},
+		"no value":  {`{` + someSource + `,"metric":"m"}`, "value", "is required", fault.Malformed},
+		"no metric": {`{` + someSource + `,"value":1}`, "metric", "is required", fault.Malformed},
+		"timestamps alone": {
+			`{` + someSource + `,"metric":"m","timestamps":[1]}`, "values", "is required", fault.Malformed,
+		},
+		"row and series": {
+			`{` + someSource + `,"metric":"m","value":1,"timestamps":[1]}`, "value", "is not a known field", fault.Malformed,
+		},
+		"wrong type": {
+			`{` + someSource + `,"metric":1,"value":1}`, "metric", "must be a string, not a number", fault.Malformed,
+		},
+		"wrong type of a tag": {
+			`{` + someSource + `,"metric":"m","value":1,"tags":{"a":null}}`, "tags.a", "must be a string, not null",
+			fault.Malformed,
+		},
+		"wrong type of a value": {
+			`{` + someSource + `,"metric":"m","timestamps":[1],"values":[null]}`, "values[0]",
+			"must be a number, a boolean or a string, not null", fault.Malformed,
+		},
+		"lengths": {
+			`{` + someSource + `,"metric":"m","timestamps":[1,2],"values":[1]}`, "values",
+			"must have as many entries as timestamps: 2, not 1", fault.Invalid,
+		},
 	} {
-		for before, lines := range map[string]int{"": 0, lineRow + "\n\n": 2, lineSeries + "\r\n": 1, "\n" + lineRow + "\n" + lineSeries + "\n": 3} {
+		for before, lines := range map[string]int{
+			"": 0, lineRow + "\n\n": 2, lineSeries + "\r\n": 1, "\n" + lineRow + "\n" + lineSeries + "\n": 3,
+		} {
 			p, _, err := acceptAs(t, NDJSON, before+c.line+"\n"+lineRow+"\n")
 			require.Error(t, err, name)
 			kind, field, reason := problem(t, err)
 			require.Equal(t, c.kind, kind, name)
-			require.Equal(t, []any{c.field, c.reason, lines + 1}, []any{field, reason, lineOf(t, err)}, "%s after %q", name, before)
+			require.Equal(
+				t, []any{c.field, c.reason, lines + 1}, []any{field, reason, lineOf(t, err)}, "%s after %q", name, before,
+			)
 			require.Empty(t, p.messages)
 		}
 	}
@@ -267,9 +302,12 @@ func TestBrokenLinesOfJSONAgreeWithTheReference(t *testing.T) {
 // the reference does, names the same line, and does not panic.
 func FuzzParseNDJSON(f *testing.F) {
 	for _, body := range []string{
-		"", "\n", "\r\n\r\n", lineRow, lineSeries, lineRow + "\n" + lineSeries + "\n", lineSeries + "\r\n" + lineRow, "{\n}", "[]", "\ufeff" + lineRow,
-		lineRow + lineRow, `{"values":[],"timestamps":[]}`, `{"source":"pump","metric":"m","value":"\ud800"}`, `{"metric":"m","source":"pump","value":1,"timestamps":[1]}`,
-		`{"source":"pump","metric":"m","timestamps":[1,-1],"values":[1e999,"x"],"tags":{"b":"1","a":"2"}}` + "\n" + `{"source":"pump","metric":"m","value":true,"tags":{"a":"2","b":"1"}}`,
+		"", "\n", "\r\n\r\n", lineRow, lineSeries, lineRow + "\n" + lineSeries + "\n", lineSeries + "\r\n" + lineRow, "{\n}",
+		"[]", "\ufeff" + lineRow,
+		lineRow + lineRow, `{"values":[],"timestamps":[]}`, `{"source":"pump","metric":"m","value":"\ud800"}`,
+		`{"metric":"m","source":"pump","value":1,"timestamps":[1]}`,
+		`{"source":"pump","metric":"m","timestamps":[1,-1],"values":[1e999,"x"],"tags":{"b":"1","a":"2"}}` +
+			"\n" + `{"source":"pump","metric":"m","value":true,"tags":{"a":"2","b":"1"}}`,
 	} {
 		f.Add([]byte(body))
 	}

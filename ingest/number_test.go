@@ -25,11 +25,16 @@ func requireNumber(t require.TestingT, text string) {
 
 func TestNumbersAreRoundedAsStrconvRoundsThem(t *testing.T) {
 	for _, text := range []string{
-		"0", "-0", "0.0", "-0.0", "1", "-1", "21.5", "1e3", "1E+3", "1e-3", "9007199254740991", "9007199254740992", "9007199254740993",
-		"9007199254740993.0", "18446744073709551615", "18446744073709551616", "9999999999999999999", "99999999999999999999", "1e22", "1e23",
-		"8.442911973260991817129021e-309", "5e-324", "2.4703282292062327e-324", "2.4703282292062328e-324", "1e-400", "-1e-400", "1e400", "-1e400",
-		"1.7976931348623157e308", "1.7976931348623159e308", "0.000000000000000000000000000000000000001", "1e99999999999", "1e-99999999999",
-		"123456789012345678", "0.30000000000000004", "0.1234567890123456789012345678901234567890", "7.2057594037927933e16", "0e400", "12345678e-8",
+		"0", "-0", "0.0", "-0.0", "1", "-1", "21.5", "1e3", "1E+3", "1e-3", "9007199254740991", "9007199254740992",
+		"9007199254740993",
+		"9007199254740993.0", "18446744073709551615", "18446744073709551616", "9999999999999999999", "99999999999999999999",
+		"1e22", "1e23",
+		"8.442911973260991817129021e-309", "5e-324", "2.4703282292062327e-324", "2.4703282292062328e-324", "1e-400",
+		"-1e-400", "1e400", "-1e400",
+		"1.7976931348623157e308", "1.7976931348623159e308", "0.000000000000000000000000000000000000001", "1e99999999999",
+		"1e-99999999999",
+		"123456789012345678", "0.30000000000000004", "0.1234567890123456789012345678901234567890", "7.2057594037927933e16",
+		"0e400", "12345678e-8",
 	} {
 		requireNumber(t, text)
 	}
@@ -47,14 +52,19 @@ func TestAnyDecimalIsRoundedAsStrconvRoundsIt(t *testing.T) {
 }
 
 func TestWhatIsNoJSONNumberIsRefused(t *testing.T) {
-	for _, text := range []string{"", "-", "+1", ".5", "1.", "1.e3", "01", "-01", "00", "1e", "1e+", "1e-", "e5", "NaN", "Infinity", "-Infinity", "-.5", "0123456789"} {
+	for _, text := range []string{
+		"", "-", "+1", ".5", "1.", "1.e3", "01", "-01", "00", "1e", "1e+", "1e-", "e5", "NaN", "Infinity", "-Infinity", "-.5",
+		"0123456789",
+	} {
 		_, _, out := readNumber([]byte(text), 0)
 		require.Equal(t, readSyntax, out, text)
 	}
 }
 
 func TestANumberEndsWhereItEnds(t *testing.T) {
-	for text, end := range map[string]int{"1,2": 1, "0x10": 1, "1.5]": 3, "12345678}": 8, "1e5 ": 3, "-0 ": 2, "1_000": 1} {
+	for text, end := range map[string]int{
+		"1,2": 1, "0x10": 1, "1.5]": 3, "12345678}": 8, "1e5 ": 3, "-0 ": 2, "1_000": 1,
+	} {
 		_, got, out := readNumber([]byte(text), 0)
 		require.Equal(t, readOK, out, text)
 		require.Equal(t, end, got, text)
@@ -66,10 +76,12 @@ func TestIntegersAreReadWhole(t *testing.T) {
 		value uint64
 		out   outcome
 	}{
-		"0": {0, readOK}, "-0": {0, readOK}, "7": {7, readOK}, "1700000000000": {1700000000000, readOK}, "9223372036854775807": {math.MaxInt64, readOK},
+		"0": {0, readOK}, "-0": {0, readOK}, "7": {7, readOK}, "1700000000000": {1700000000000, readOK},
+		"9223372036854775807": {math.MaxInt64, readOK},
 		"9999999999999999999": {9999999999999999999, readOK}, "10000000000000000000": {0, readRange}, "-1": {0, readRange},
 		"1.5": {0, readNotInteger}, "1.0": {0, readNotInteger}, "1e3": {0, readNotInteger}, "-1.5": {0, readNotInteger},
-		"": {0, readSyntax}, "-": {0, readSyntax}, "01": {0, readSyntax}, "1.": {0, readSyntax}, "1e": {0, readSyntax}, "x": {0, readSyntax},
+		"": {0, readSyntax}, "-": {0, readSyntax}, "01": {0, readSyntax}, "1.": {0, readSyntax}, "1e": {0, readSyntax},
+		"x": {0, readSyntax},
 	} {
 		value, end, out := readInteger([]byte(text), 0)
 		require.Equal(t, want.out, out, text)

@@ -36,7 +36,9 @@ type seriesRegistry interface {
 	// RegisterSeries gives, index for index, the id of each identity, new or
 	// known. Not ok are those that the workspace's limit refuses, or whose source
 	// has gone.
-	RegisterSeries(ctx context.Context, workspace uuid.UUID, identities []pointblock.Identity, fingerprints []pointblock.Fingerprint) (ids []uint64, ok []bool, err error)
+	RegisterSeries(
+		ctx context.Context, workspace uuid.UUID, identities []pointblock.Identity, fingerprints []pointblock.Fingerprint,
+	) (ids []uint64, ok []bool, err error)
 }
 
 // router knows how points are divided among the partitions of their topic.
@@ -287,7 +289,9 @@ func (p *Pipeline) produce(ctx context.Context, b *batch, requestID string) ([]P
 		return positions, nil
 	}
 	b.output.encoders, b.output.messages = nil, nil // the producer may yet read them
-	failure := fault.Wrap(err, fault.Unavailable, "Not all points could be written to the log; send them again").After(time.Second)
+	failure := fault.Wrap(
+		err, fault.Unavailable, "Not all points could be written to the log; send them again",
+	).After(time.Second)
 	var cause *fault.Error
 	if errors.As(err, &cause) {
 		failure.Kind, failure.Message = cause.Kind, cause.Message

@@ -60,14 +60,17 @@ func TestWhatCannotBeStoredAtTheSeriesLimitIsRejected(t *testing.T) {
 	p := newPlant()
 	p.maxSeries = 2
 	pipeline := p.pipeline(Limits{})
-	body := `{` + someSource + `,"points":[{"metric":"a","value":1},{"metric":"b","value":1},{"metric":"c","value":1},{"metric":"c","value":"x"},{"metric":"c","value":2}]}`
+	body := `{` + someSource + `,"points":[{"metric":"a","value":1},{"metric":"b","value":1},` +
+		`{"metric":"c","value":1},{"metric":"c","value":"x"},{"metric":"c","value":2}]}`
 	result, err := pipeline.Accept(t.Context(), JSON, request(body))
 	require.NoError(t, err)
 	require.Equal(t, 2, result.Accepted)
 	require.Equal(t, []Rejection{{Index: 2, Field: "points[2]", Reason: reasonText[seriesLimit], Count: 3}}, result.Errors)
 	require.Len(t, p.written(t), 2)
 
-	_, err = pipeline.Accept(t.Context(), JSON, request(`{`+someSource+`,"metric":"d","series":[{"timestamps":[1,2],"values":[1,2]}]}`))
+	_, err = pipeline.Accept(t.Context(), JSON, request(
+		`{`+someSource+`,"metric":"d","series":[{"timestamps":[1,2],"values":[1,2]}]}`,
+	))
 	_, field, reason := problem(t, err)
 	require.Equal(t, "series[0]", field)
 	require.Equal(t, reasonText[seriesLimit], reason)
@@ -102,7 +105,9 @@ func TestADeletedSourceIsRefusedWithinASecond(t *testing.T) {
 	pipeline := p.pipeline(Limits{})
 	pipeline.sources.ttl = 20 * time.Millisecond
 	send := func() error {
-		_, err := pipeline.Accept(t.Context(), JSON, request(`{"points":[{"source":"boiler","metric":"m","value":1},{`+someSource+`,"metric":"m","value":1}]}`))
+		_, err := pipeline.Accept(t.Context(), JSON, request(
+			`{"points":[{"source":"boiler","metric":"m","value":1},{`+someSource+`,"metric":"m","value":1}]}`,
+		))
 		return err
 	}
 	require.NoError(t, send())
@@ -238,11 +243,15 @@ func TestAPartlyFailedProduceSaysSo(t *testing.T) {
 		after     time.Duration
 		message   string
 	}{
-		"some written":   {acked, down, true, 3 * time.Second, "Kafka is not reachable"},
-		"none written":   {nil, down, nil, 3 * time.Second, "Kafka is not reachable"},
-		"unclassified":   {acked, errors.New("boom"), true, time.Second, "Not all points could be written to the log; send them again"},
-		"wrapped":        {nil, fmt.Errorf("producing: %w", down), nil, 3 * time.Second, "Kafka is not reachable"},
-		"deadline":       {nil, context.DeadlineExceeded, nil, time.Second, "Not all points could be written to the log; send them again"},
+		"some written": {acked, down, true, 3 * time.Second, "Kafka is not reachable"},
+		"none written": {nil, down, nil, 3 * time.Second, "Kafka is not reachable"},
+		"unclassified": {
+			acked, errors.New("boom"), true, time.Second, "Not all points could be written to the log; send them again",
+		},
+		"wrapped": {nil, fmt.Errorf("producing: %w", down), nil, 3 * time.Second, "Kafka is not reachable"},
+		"deadline": {
+			nil, context.DeadlineExceeded, nil, time.Second, "Not all points could be written to the log; send them again",
+		},
 		"no Retry-After": {nil, fault.New(fault.Unavailable, "No"), nil, time.Second, "No"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -267,7 +276,9 @@ func TestTheWaitForTheLogIsBounded(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	_, err := p.pipeline(Limits{ProduceTimeout: 10 * time.Millisecond}).Accept(t.Context(), JSON, request(row(`"value":1`)))
+	_, err := p.pipeline(Limits{
+		ProduceTimeout: 10 * time.Millisecond,
+	}).Accept(t.Context(), JSON, request(row(`"value":1`)))
 	require.True(t, fault.Is(err, fault.Unavailable))
 }
 
@@ -326,8 +337,11 @@ func TestRequestsAtTheSameTimeDoNotMix(t *testing.T) {
 	for worker := range 8 {
 		all.Go(func() {
 			for i := range 100 {
-				body := fmt.Sprintf(`{%s,"metric":"m%d","tags":{"a":"\u0041%d"},"points":[{"timestamp":%d,"value":%d},{"timestamp":%d,"value":"w%d"},{"value":1e400}]}`,
-					someSource, worker, worker, i, worker*1000+i, i, worker)
+				body := fmt.Sprintf(
+					`{%s,"metric":"m%d","tags":{"a":"\u0041%d"},`+
+						`"points":[{"timestamp":%d,"value":%d},{"timestamp":%d,"value":"w%d"},{"value":1e400}]}`,
+					someSource, worker, worker, i, worker*1000+i, i, worker,
+				)
 				result, err := pipeline.Accept(context.Background(), JSON, request(body))
 				if err != nil || result.Accepted != 2 || result.Rejected != 1 {
 					t.Errorf("%+v %v", result, err)

@@ -38,7 +38,8 @@ func TestLabelsThatCameBeforeAreTheSameSeries(t *testing.T) {
 	names := func(at int64) []message {
 		return []message{
 			plain("mode", "idle").Sample(at, float64(at)).Sample(at-1, 1), plain("zone", "é").Sample(at, 2),
-			promwrite.Labels("job", "node", "b", "2", "a", "1", "__name__", "up").Sample(at, 3), promwrite.Labels("__name__", "up", "a", "1", "b", "2", "job", "node").Sample(at+1, 4),
+			promwrite.Labels("job", "node", "b", "2", "a", "1", "__name__", "up").Sample(at, 3),
+			promwrite.Labels("__name__", "up", "a", "1", "b", "2", "job", "node").Sample(at+1, 4),
 			plain("bad", "\xff").Sample(at, 1), plain("mode", "idle").Sample(at+2, promwrite.Stale()).Sample(at+3, math.NaN()),
 		}
 	}
@@ -65,7 +66,8 @@ func TestASourceThatIsMadeAnewHasItsOwnSeries(t *testing.T) {
 		p.send(t, plain().Sample(at, 2))
 	}
 	require.Equal(t, map[string]any{
-		nodeSource.String() + ` "up"{} 1000 n`: 1.0, other.String() + ` "up"{} 2000 n`: 2.0, other.String() + ` "up"{} 3000 n`: 2.0,
+		nodeSource.String() + ` "up"{} 1000 n`: 1.0, other.String() + ` "up"{} 2000 n`: 2.0,
+		other.String() + ` "up"{} 3000 n`: 2.0,
 	}, p.written(t))
 }
 

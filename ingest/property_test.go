@@ -93,7 +93,9 @@ func (w *writer) text(s string) {
 // object writes an object of these members in any order.
 func (w *writer) object(members map[string]func()) {
 	names := make([]string, 0, len(members))
-	for _, name := range []string{"sourceId", "source", "metric", "tags", "precision", "timestamp", "value", "timestamps", "values", "points", "series"} {
+	for _, name := range []string{
+		"sourceId", "source", "metric", "tags", "precision", "timestamp", "value", "timestamps", "values", "points", "series",
+	} {
 		if members[name] != nil {
 			names = append(names, name)
 		}
@@ -134,7 +136,9 @@ func (w *writer) identity(members map[string]func(), optional bool) {
 		}
 	}
 	if has("hasMetric") {
-		members["metric"] = func() { w.text(w.pick("m", "temperature", "naïve 😀", "m", "a.b\"c\\", strings.Repeat("é", 256))) }
+		members["metric"] = func() {
+			w.text(w.pick("m", "temperature", "naïve 😀", "m", "a.b\"c\\", strings.Repeat("é", 256)))
+		}
 	}
 	if rapid.Bool().Draw(w.t, "hasTags") {
 		members["tags"] = w.tags
@@ -142,7 +146,9 @@ func (w *writer) identity(members map[string]func(), optional bool) {
 }
 
 func (w *writer) tags() {
-	keys := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "host", "é", "__proto__", "a b"}), 0, 3, rapid.ID).Draw(w.t, "keys")
+	keys := rapid.SliceOfNDistinct(
+		rapid.SampledFrom([]string{"a", "b", "host", "é", "__proto__", "a b"}), 0, 3, rapid.ID,
+	).Draw(w.t, "keys")
 	w.token("{")
 	for i, key := range keys {
 		if i > 0 {
@@ -158,7 +164,10 @@ func (w *writer) tags() {
 func (w *writer) timestamp() {
 	switch rapid.IntRange(0, 5).Draw(w.t, "time") {
 	case 0:
-		w.text(w.pick("2026-11-21T07:40:08Z", "2026-11-21t07:40:08.1234567+02:00", "2026-02-30T00:00:00Z", "1969-01-01T00:00:00Z", "x", "2026-11-22T07:40:08.290296Z", "2026-11-22T07:40:08.290297Z"))
+		w.text(w.pick(
+			"2026-11-21T07:40:08Z", "2026-11-21t07:40:08.1234567+02:00", "2026-02-30T00:00:00Z", "1969-01-01T00:00:00Z", "x",
+			"2026-11-22T07:40:08.290296Z", "2026-11-22T07:40:08.290297Z",
+		))
 	case 1:
 		w.token(w.pick("-1", "-0", "0", "1.5", "1e3", "9223372036854775807", "99999999999999999999999"))
 	case 2:

@@ -68,26 +68,29 @@ var reasonText = [reasons]string{
 	tagValueLong:  "must have at most 1024 bytes",
 	tagValueNUL:   "must not contain U+0000",
 	sourceUnknown: "is not a source of this workspace",
-	sourceName:    "cannot name a source: it must have 1 to 256 characters, none of them a control character, and not only spaces",
-	sourceLimit:   "is of a new source, and the workspace has as many sources as its limit (maxSources) allows",
-	seriesLimit:   "is of a new series, and the workspace has as many series as its limit (maxSeries) allows",
+	sourceName: "cannot name a source: it must have 1 to 256 characters, none of them a control character, and not " +
+		"only spaces",
+	sourceLimit: "is of a new source, and the workspace has as many sources as its limit (maxSources) allows",
+	seriesLimit: "is of a new series, and the workspace has as many series as its limit (maxSeries) allows",
 
 	// Of the line protocol.
 	tagTwice:        "is given more than once",
 	lineMeasurement: "must come first in a line",
-	lineTag:         "must be key=value after the measurement, none of them empty, with a backslash before commas, equals signs and spaces",
-	lineNoField:     "are missing: after measurement and tags come a space and key=value",
-	lineField:       "must be key=value, with commas between and no spaces",
-	lineValue:       "must be a number, an integer with i or u after it, a boolean, or a string in double quotes",
-	lineQuote:       "must be a string that ends with a double quote, with a backslash before those in it",
-	lineTail:        "must be the last of the line",
-	lineUTF8:        "is not valid UTF-8",
+	lineTag: "must be key=value after the measurement, none of them empty, with a backslash before commas, " +
+		"equals signs and spaces",
+	lineNoField: "are missing: after measurement and tags come a space and key=value",
+	lineField:   "must be key=value, with commas between and no spaces",
+	lineValue:   "must be a number, an integer with i or u after it, a boolean, or a string in double quotes",
+	lineQuote:   "must be a string that ends with a double quote, with a backslash before those in it",
+	lineTail:    "must be the last of the line",
+	lineUTF8:    "is not valid UTF-8",
 
 	// Of Prometheus.
 	valueNotFinite: "must be a finite number",
-	valueHistogram: "is a native histogram; only samples are stored (Prometheus: send_native_histograms: false, classic histograms are taken)",
-	metricUTF8:     "is not valid UTF-8",
-	tagUTF8:        "is not valid UTF-8",
+	valueHistogram: "is a native histogram; only samples are stored (Prometheus: send_native_histograms: false, classic " +
+		"histograms are taken)",
+	metricUTF8: "is not valid UTF-8",
+	tagUTF8:    "is not valid UTF-8",
 }
 
 // Rejection says why points were rejected: the first of them, and how many there

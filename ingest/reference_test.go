@@ -270,7 +270,9 @@ func badTags(tags map[string]any) bool {
 
 var (
 	integer = regexp.MustCompile(`^-?[0-9]+$`)
-	rfc3339 = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
+	rfc3339 = regexp.MustCompile(
+		`^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`,
+	)
 )
 
 func (r *reference) time(value any) (us int64, good bool) {

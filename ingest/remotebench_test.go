@@ -16,7 +16,8 @@ func benchRemoteWrite(series, samples int) string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var all []message
 	for s := range series {
-		m := promwrite.Labels("__name__", fmt.Sprintf("node_cpu_seconds_total_%d", s%10), "cluster", "eu-west-1-production", "cpu", fmt.Sprint(s%10),
+		m := promwrite.Labels("__name__", fmt.Sprintf("node_cpu_seconds_total_%d", s%10),
+			"cluster", "eu-west-1-production", "cpu", fmt.Sprint(s%10),
 			"environment", "production", "instance", fmt.Sprintf("10.1.%d.%d:9100", s/10/250, s/10%250), "job", "node-exporter",
 			"mode", "idle", "namespace", "monitoring", "pod", fmt.Sprintf("node-exporter-%05d", s/10))
 		for i := range samples {

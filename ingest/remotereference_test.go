@@ -30,7 +30,10 @@ type promReference struct {
 func eachField(b []byte, f func(field protowire.Number, wire protowire.Type, value []byte, number uint64) bool) bool {
 	for len(b) > 0 {
 		field, wire, n := protowire.ConsumeTag(b)
-		if n < 0 || n != protowire.SizeTag(field) || field > protowire.MaxValidNumber || wire == protowire.StartGroupType || wire == protowire.EndGroupType {
+		if n < 0 || n != protowire.SizeTag(field) || field > protowire.MaxValidNumber {
+			return false
+		}
+		if wire == protowire.StartGroupType || wire == protowire.EndGroupType {
 			return false
 		}
 		value := b[n:]
@@ -182,7 +185,9 @@ func (w *promWriter) label() message {
 		key = rapid.SampledFrom([]string{"", "\xff", "\x00", strings.Repeat("x", 257)}).Draw(w.t, "odd key")
 	}
 	if w.one(40) {
-		value = rapid.SampledFrom([]string{"\xff", "\x00", strings.Repeat("x", 1025), strings.Repeat("x", 200), "a\nb"}).Draw(w.t, "odd value")
+		value = rapid.SampledFrom([]string{
+			"\xff", "\x00", strings.Repeat("x", 1025), strings.Repeat("x", 200), "a\nb",
+		}).Draw(w.t, "odd value")
 	}
 	if w.one(20) {
 		return message{}.Text(2, value).Varint(3, 7).Text(1, key)
@@ -194,10 +199,14 @@ func (w *promWriter) sample() message {
 	ms := rapid.Int64Range(0, 20).Draw(w.t, "ms")
 	value := float64(rapid.IntRange(-1000, 1000).Draw(w.t, "value")) / 8
 	if w.one(8) {
-		ms = rapid.SampledFrom([]int64{-1, 0, math.MaxInt64, math.MinInt64, received.UnixMilli() + 86_400_000, received.UnixMilli() + 86_400_001}).Draw(w.t, "odd time")
+		ms = rapid.SampledFrom([]int64{
+			-1, 0, math.MaxInt64, math.MinInt64, received.UnixMilli() + 86_400_000, received.UnixMilli() + 86_400_001,
+		}).Draw(w.t, "odd time")
 	}
 	if w.one(8) {
-		value = rapid.SampledFrom([]float64{stale, math.NaN(), math.Inf(1), math.Copysign(0, -1), math.MaxFloat64}).Draw(w.t, "odd value")
+		value = rapid.SampledFrom([]float64{
+			stale, math.NaN(), math.Inf(1), math.Copysign(0, -1), math.MaxFloat64,
+		}).Draw(w.t, "odd value")
 	}
 	switch {
 	case w.one(10):
@@ -212,7 +221,10 @@ func (w *promWriter) series() (s message) {
 	target := rapid.IntRange(0, 2).Draw(w.t, "target")
 	s = promwrite.Labels("__name__", rapid.SampledFrom([]string{"up", "temperature"}).Draw(w.t, "metric"))
 	if !w.one(10) {
-		s = append(s, promwrite.Labels("instance", []string{"a:1", "b:1", "c"}[target], "job", []string{"node", "node", "b"}[target])...)
+		s = append(
+			s,
+			promwrite.Labels("instance", []string{"a:1", "b:1", "c"}[target], "job", []string{"node", "node", "b"}[target])...,
+		)
 	}
 	for range rapid.IntRange(0, 3).Draw(w.t, "labels") {
 		s = s.Bytes(1, w.label())
@@ -276,10 +288,14 @@ func TestBrokenRemoteWritesAgreeWithTheReference(t *testing.T) {
 // what the reference does, writes the same points, and does not panic.
 func FuzzParseRemoteWrite(f *testing.F) {
 	for _, body := range []string{
-		"", promWrite(plain().Sample(1, 1)), promWrite(plain("a", "1", "b", "").Sample(1, 1).Sample(2, stale).Sample(1, math.NaN())),
+		"", promWrite(plain().Sample(1, 1)),
+		promWrite(plain("a", "1", "b", "").Sample(1, 1).Sample(2, stale).Sample(1, math.NaN())),
 		promWrite(append(message{}.Sample(1, 1), plain("mode", "idle").Bytes(4, nil).Sample(2, 2)...)),
-		promWrite(promwrite.Labels("zone", "z", "job", "node", "__name__", "up", "zone", "m").Sample(-1, 1), message{}.Bytes(2, nil)),
-		string(message{}.Text(4, "").Bytes(5, nil)), string(message{}.Bytes(3, message{}.Varint(1, 1).Text(2, "up")).Varint(2, 1)),
+		promWrite(
+			promwrite.Labels("zone", "z", "job", "node", "__name__", "up", "zone", "m").Sample(-1, 1), message{}.Bytes(2, nil),
+		),
+		string(message{}.Text(4, "").Bytes(5, nil)),
+		string(message{}.Bytes(3, message{}.Varint(1, 1).Text(2, "up")).Varint(2, 1)),
 		promWrite(plain("é", "\xff").Bytes(2, message{}.Varint(2, 7).Text(9, "x").Double(1, 5))),
 	} {
 		f.Add([]byte(body))

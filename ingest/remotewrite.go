@@ -69,7 +69,8 @@ func (p *parser) explainRemoteWrite() error {
 
 func unsupportedVersion() error {
 	return fault.Field(fault.UnsupportedMedia, "Content-Type",
-		"must be version 1.0 of Prometheus' remote write, not 2.0 (protobuf_message: prometheus.WriteRequest)", RemoteWriteTypes...)
+		"must be version 1.0 of Prometheus' remote write, not 2.0 (protobuf_message: prometheus.WriteRequest)",
+		RemoteWriteTypes...)
 }
 
 // timeSeries reads the TimeSeries at b[i:end], its samples straight into the

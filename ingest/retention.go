@@ -72,7 +72,9 @@ func (c *retentionCache) of(workspace uuid.UUID) *retention {
 }
 
 // read gives what the workspace says; the map is not to be changed.
-func (c *retentionCache) read(ctx context.Context, workspace uuid.UUID) (days *int32, sources map[uuid.UUID]int32, err error) {
+func (c *retentionCache) read(ctx context.Context, workspace uuid.UUID) (
+	days *int32, sources map[uuid.UUID]int32, err error,
+) {
 	if c.directory == nil {
 		return nil, nil, nil
 	}

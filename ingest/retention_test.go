@@ -64,7 +64,9 @@ func TestInColumnsAnOldPointIsNamedByItsPosition(t *testing.T) {
 		{"source":"boiler","timestamps":[%[2]d,%[1]d,1],"values":["x",7,1e999]}]}`, now, old)))
 	require.NoError(t, err)
 	require.Equal(t, 4, result.Accepted)
-	require.Equal(t, Rejection{Index: 1, Position: new(1), Field: "series[1].timestamps[1]", Reason: reasonText[timeExpired], Count: 2},
+	require.Equal(t, Rejection{
+		Index: 1, Position: new(1), Field: "series[1].timestamps[1]", Reason: reasonText[timeExpired], Count: 2,
+	},
 		result.Errors[0])
 	require.Len(t, p.written(t), 3)
 }
@@ -105,6 +107,8 @@ func TestInLinesAnOldPointIsNamedByItsLine(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 3, result.Accepted)
 	require.Len(t, result.Errors, 1)
-	require.Equal(t, Rejection{Index: 3, Line: new(4), Field: "timestamp", Reason: reasonText[timeExpired], Count: 2}, result.Errors[0])
+	require.Equal(
+		t, Rejection{Index: 3, Line: new(4), Field: "timestamp", Reason: reasonText[timeExpired], Count: 2}, result.Errors[0],
+	)
 	require.Len(t, p.written(t), 2, "the two of the boiler have one time")
 }

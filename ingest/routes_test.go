@@ -42,7 +42,9 @@ func TestPointsKeepTheirOrderWhilePartitionsAreAdded(t *testing.T) {
 		require.Eventually(t, func() bool { // whoever is told to send again does
 			_, err := p.Accept(t.Context(), ingest.JSON, ingest.Request{
 				Workspace: s.workspace, RequestID: "req_7", ReceivedAt: time.Now(),
-				Body: fmt.Appendf(nil, `{"metric":"m","points":[{"sourceId":"%s","value":%d,"timestamp":"2026-11-25T00:00:00Z"}]}`, source, written),
+				Body: fmt.Appendf(
+					nil, `{"metric":"m","points":[{"sourceId":"%s","value":%d,"timestamp":"2026-11-25T00:00:00Z"}]}`, source, written,
+				),
 			})
 			if !fault.Is(err, fault.Unavailable) {
 				require.NoError(t, err)
@@ -81,7 +83,9 @@ func (s *site) requireOrder(t *testing.T, written int) {
 	for _, record := range s.read(t, written) {
 		var r pointblock.Record
 		require.NoError(t, pointblock.Decode(record.Value, &r))
-		generation, ok := generations.At(generations[len(generations)-1].TopicID, record.Partition, record.Offset, kafka.RouteOf(record))
+		generation, ok := generations.At(
+			generations[len(generations)-1].TopicID, record.Partition, record.Offset, kafka.RouteOf(record),
+		)
 		require.True(t, ok)
 		value := int(r.Spans[0].AppendValues(nil)[0])
 		versions[value] = max(versions[value], pointblock.Version(generation, record.Offset))

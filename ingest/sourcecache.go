@@ -48,7 +48,9 @@ type cachedName struct {
 }
 
 func newSourceCache(ttl time.Duration, limit int) *sourceCache {
-	return &sourceCache{ttl: ttl, limit: limit, workspaces: map[uuid.UUID]*cachedSources{}, asking: map[uuid.UUID]*asking{}}
+	return &sourceCache{
+		ttl: ttl, limit: limit, workspaces: map[uuid.UUID]*cachedSources{}, asking: map[uuid.UUID]*asking{},
+	}
 }
 
 // ask begins a question to the store. answered must be called with what it returns.

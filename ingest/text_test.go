@@ -40,8 +40,10 @@ func TestEveryByteInAStringIsJudgedAsTheOtherParserJudgesIt(t *testing.T) {
 
 func TestStringsAreReadAsTheOtherParserReadsThem(t *testing.T) {
 	piece := rapid.SampledFrom([]string{
-		"a", "temperature", `\n`, `\"`, `\\`, `\/`, `\u0041`, `\u00e9`, `\ud83d\ude00`, `\ud83d`, `\ude00`, `\u12`, `\x`, "é", "😀",
-		"\xff", "\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x00", "\x1f", "\x7f", `"`, `\`, `\uD834\uDD1E`, `\ud83d\u0041`, `\ud83dx`,
+		"a", "temperature", `\n`, `\"`, `\\`, `\/`, `\u0041`, `\u00e9`, `\ud83d\ude00`, `\ud83d`, `\ude00`, `\u12`, `\x`, "é",
+		"😀",
+		"\xff", "\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x00", "\x1f", "\x7f", `"`, `\`, `\uD834\uDD1E`, `\ud83d\u0041`,
+		`\ud83dx`,
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		requireString(t, []byte(`"`+strings.Join(rapid.SliceOfN(piece, 0, 8).Draw(t, "pieces"), "")+`"`))
@@ -59,8 +61,10 @@ func TestUUIDsHaveOneForm(t *testing.T) {
 	}
 	good := boiler.String()
 	for _, text := range []string{
-		"", good[:35], good + "0", "{" + good[:34] + "}", "urn:uuid:" + good, strings.ReplaceAll(good, "-", ""), strings.Replace(good, "a", "g", 1),
-		" " + good[:35], good[:35] + " ", "-198a1b--0000-7000-8000-00000000000a", "0198a1b2_0000_7000_8000_00000000000a", "0198a1b20-000-7000-8000-00000000000a",
+		"", good[:35], good + "0", "{" + good[:34] + "}", "urn:uuid:" + good, strings.ReplaceAll(good, "-", ""),
+		strings.Replace(good, "a", "g", 1),
+		" " + good[:35], good[:35] + " ", "-198a1b--0000-7000-8000-00000000000a", "0198a1b2_0000_7000_8000_00000000000a",
+		"0198a1b20-000-7000-8000-00000000000a",
 	} {
 		_, ok := parseUUID(text)
 		require.False(t, ok, text)

@@ -5,4 +5,6 @@ import "unsafe"
 // view gives bytes as a string without copying. It is good only as long as the
 // bytes are not changed, so nothing that outlives the request may keep it:
 // whatever is handed on to a store is cloned first.
-func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) } //nolint:gosec // G103: the bytes are not changed while the text is used
+func view(b []byte) string {
+	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // G103: nobody changes the bytes meanwhile
+}

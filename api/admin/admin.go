@@ -87,7 +87,9 @@ type keyStore interface {
 	KeyPage(ctx context.Context, f *postgres.KeyFilter, now time.Time) ([]postgres.Key, int64, error)
 	KeyByID(ctx context.Context, id uuid.UUID) (postgres.Key, error)
 	CreateKey(ctx context.Context, n postgres.NewKey) (postgres.Key, error)
-	RollKey(ctx context.Context, id uuid.UUID, hash [32]byte, display, createdBy string, grace time.Duration) (postgres.Key, error)
+	RollKey(
+		ctx context.Context, id uuid.UUID, hash [32]byte, display, createdBy string, grace time.Duration,
+	) (postgres.Key, error)
 	RevokeKey(ctx context.Context, id uuid.UUID) (postgres.Key, error)
 }
 
@@ -134,7 +136,8 @@ func New(deps Deps) (*Admin, error) {
 		return nil, err
 	}
 	return &Admin{
-		deps: deps, logger: deps.Logger.With("component", "admin"), sites: sites, logins: newLogins(deps.Attempts), came: newLoginCounter(deps.Metrics), page: page,
+		deps: deps, logger: deps.Logger.With("component", "admin"), sites: sites, logins: newLogins(deps.Attempts),
+		came: newLoginCounter(deps.Metrics), page: page,
 	}, nil
 }
 

@@ -85,7 +85,9 @@ func TestFewPasswordsAreHashedAtATime(t *testing.T) {
 }
 
 func TestAPageIsMadeOfAnyFiles(t *testing.T) {
-	p, err := readPage(fstest.MapFS{"index.html": {Data: []byte("x")}, ".keep": {}, "assets/.x.js": {}, "a.bin": {Data: []byte("y")}})
+	p, err := readPage(fstest.MapFS{
+		"index.html": {Data: []byte("x")}, ".keep": {}, "assets/.x.js": {}, "a.bin": {Data: []byte("y")},
+	})
 	require.NoError(t, err)
 	require.Len(t, p.files, 2)
 	answer := httptest.NewRecorder()

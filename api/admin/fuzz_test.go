@@ -11,7 +11,11 @@ import (
 // no token but the session's opens what changes something.
 func FuzzSessionCookie(f *testing.F) {
 	good := newSessionText()
-	for _, header := range []string{"", cookieName + "=" + good, cookieName + "=" + good + "; " + cookieName + "=" + good, cookieName + "=\"" + good + "\"", secureCookieName + "=" + good, cookieName + "=" + good + "=", "a=b;;;=", cookieName + "=\xff"} {
+	for _, header := range []string{
+		"", cookieName + "=" + good, cookieName + "=" + good + "; " + cookieName + "=" + good,
+		cookieName + "=\"" + good + "\"", secureCookieName + "=" + good, cookieName + "=" + good + "=", "a=b;;;=",
+		cookieName + "=\xff",
+	} {
 		f.Add(header)
 	}
 	f.Fuzz(func(t *testing.T, header string) {

@@ -63,8 +63,10 @@ type keyWithText struct {
 
 func keyOf(k *postgres.Key, now time.Time) keyAnswer {
 	shown := keyAnswer{
-		ID: k.ID, Display: k.Display, Name: k.Name, Mode: k.Mode, Scopes: k.Scopes, Workspaces: make([]opened, len(k.Workspaces)), ActorID: k.ActorID,
-		RolledFrom: k.RolledFrom, CreatedBy: k.CreatedBy, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
+		ID: k.ID, Display: k.Display, Name: k.Name, Mode: k.Mode, Scopes: k.Scopes,
+		Workspaces: make([]opened, len(k.Workspaces)), ActorID: k.ActorID,
+		RolledFrom: k.RolledFrom, CreatedBy: k.CreatedBy, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
+		RevokedAt:  k.RevokedAt,
 		LastUsedAt: k.LastUsedAt, LastUsedIP: k.LastUsedIP, State: postgres.KeyActive,
 	}
 	switch {
@@ -124,7 +126,8 @@ func (a *Admin) keys(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	now := time.Now()
 	f := postgres.KeyFilter{
-		Workspace: p.UUID("workspaceId"), IDs: p.UUIDs("id"), Actors: p.UUIDs("actorId"), State: p.OneOf("state", "", postgres.KeyActive, postgres.KeyExpired, postgres.KeyRevoked),
+		Workspace: p.UUID("workspaceId"), IDs: p.UUIDs("id"), Actors: p.UUIDs("actorId"),
+		State:  p.OneOf("state", "", postgres.KeyActive, postgres.KeyExpired, postgres.KeyRevoked),
 		Newest: p.OneOf("sort", "createdAt", "createdAt", "-createdAt") == "-createdAt",
 		Limit:  p.Int("limit", longestList, 1, longestList), Offset: p.Int("offset", 0, 0, 1<<31-1),
 	}

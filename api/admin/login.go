@@ -50,7 +50,8 @@ const (
 func newLoginCounter(registerer prometheus.Registerer) *prometheus.CounterVec {
 	counter := promauto.With(registerer).NewCounterVec(prometheus.CounterOpts{
 		Name: "livegraph_operator_logins_total",
-		Help: "Logins on the administration page by result: succeeded, refused (name or password wrong), limited (429: too many failed), failed (a store, or too many at a time).",
+		Help: "Logins on the administration page by result: succeeded, refused (name or password wrong), limited (429: too " +
+			"many failed), failed (a store, or too many at a time).",
 	}, []string{"result"})
 	for _, result := range []string{loginSucceeded, loginRefused, loginLimited, loginFailed} {
 		counter.WithLabelValues(result)
@@ -113,7 +114,10 @@ func (a *Admin) login(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	a.setCookie(w, r, text)
-	operator := request.Operator{ID: secret.ID, Name: secret.Name, SessionEnds: time.Now().UTC().Add(min(a.deps.Idle, a.deps.Age)).Truncate(time.Microsecond)}
+	operator := request.Operator{
+		ID: secret.ID, Name: secret.Name,
+		SessionEnds: time.Now().UTC().Add(min(a.deps.Idle, a.deps.Age)).Truncate(time.Microsecond),
+	}
 	a.answerSession(w, r, &operator, text)
 	return nil
 }

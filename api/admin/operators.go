@@ -57,7 +57,9 @@ var operatorNames = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$`)
 // CheckOperatorName checks the name of a new operator.
 func CheckOperatorName(check *request.Check, field, name string) {
 	if !operatorNames.MatchString(name) {
-		check.Fail(field, "must have 1 to 64 characters, letters and digits without accents, and . _ @ + - but at the beginning")
+		check.Fail(
+			field, "must have 1 to 64 characters, letters and digits without accents, and . _ @ + - but at the beginning",
+		)
 	}
 }
 

@@ -184,14 +184,17 @@ func (o *Overview) now(at time.Time) overviewAnswer {
 	latest, before := o.look(at)
 	span := latest.at.Sub(before.at).Seconds()
 	answer := overviewAnswer{
-		At: latest.at.UTC().Truncate(time.Microsecond), Version: o.Version, Roles: o.Roles, StartedAt: o.Started.UTC().Truncate(time.Microsecond),
+		At: latest.at.UTC().Truncate(time.Microsecond), Version: o.Version, Roles: o.Roles,
+		StartedAt:     o.Started.UTC().Truncate(time.Microsecond),
 		UptimeSeconds: math.Round(at.Sub(o.Started).Seconds()*10) / 10,
 		Engines:       latest.engines, Requests: []statusRate{}, Consumers: latest.consumers, DeadLetters: latest.dead,
 		Connections: latest.connections, Streams: latest.streams, MemoryBytes: latest.memory,
 		Rates: latest.since(&before, span), Freshness: latest.freshSince(&before),
 	}
 	for _, class := range statusClasses {
-		answer.Requests = append(answer.Requests, statusRate{Status: class, PerSecond: perSecond(latest.statuses[class], before.statuses[class], span)})
+		answer.Requests = append(answer.Requests, statusRate{Status: class, PerSecond: perSecond(
+			latest.statuses[class], before.statuses[class], span,
+		)})
 	}
 	return answer
 }
@@ -206,9 +209,10 @@ func (o *Overview) history() []historyPoint {
 		span := s.at.Sub(before.at).Seconds()
 		rates := s.since(before, span)
 		p := historyPoint{
-			At: s.at.UTC().Truncate(time.Microsecond), Requests: rates.Requests, PointsAccepted: rates.PointsAccepted, PointsVisible: rates.PointsVisible,
-			Freshness: s.freshSince(before),
-			Errors:    perSecond(s.statuses["5xx"], before.statuses["5xx"], span),
+			At: s.at.UTC().Truncate(time.Microsecond), Requests: rates.Requests, PointsAccepted: rates.PointsAccepted,
+			PointsVisible: rates.PointsVisible,
+			Freshness:     s.freshSince(before),
+			Errors:        perSecond(s.statuses["5xx"], before.statuses["5xx"], span),
 		}
 		for _, c := range s.consumers {
 			if c.Topic == pointsTopic {

@@ -32,10 +32,13 @@ var contentTypes = map[string]struct {
 	name string
 	pack bool
 }{
-	".html": {"text/html; charset=utf-8", true}, ".js": {"text/javascript; charset=utf-8", true}, ".css": {"text/css; charset=utf-8", true},
-	".svg": {"image/svg+xml", true}, ".json": {"application/json; charset=utf-8", true}, ".webmanifest": {"application/manifest+json", true},
-	".txt": {"text/plain; charset=utf-8", true}, ".map": {"application/json; charset=utf-8", true},
-	".png": {"image/png", false}, ".ico": {"image/x-icon", false}, ".woff2": {"font/woff2", false}, ".webp": {"image/webp", false},
+	".html": {"text/html; charset=utf-8", true}, ".js": {"text/javascript; charset=utf-8", true},
+	".css": {"text/css; charset=utf-8", true},
+	".svg": {"image/svg+xml", true}, ".json": {"application/json; charset=utf-8", true},
+	".webmanifest": {"application/manifest+json", true},
+	".txt":         {"text/plain; charset=utf-8", true}, ".map": {"application/json; charset=utf-8", true},
+	".png": {"image/png", false}, ".ico": {"image/x-icon", false}, ".woff2": {"font/woff2", false},
+	".webp": {"image/webp", false},
 }
 
 // page is the files of the page. It is read once: they are part of the binary.

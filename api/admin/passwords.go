@@ -77,7 +77,9 @@ func (a *Admin) resetPassword(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if id == request.OperatorOf(r.Context()).ID {
-		return fault.New(fault.Conflict, "One's own password is changed, not reset: PUT /admin/api/session/password").With("reason", "own_account")
+		return fault.New(
+			fault.Conflict, "One's own password is changed, not reset: PUT /admin/api/session/password",
+		).With("reason", "own_account")
 	}
 	if err := a.verifyOwn(r, "ownPassword", *body.OwnPassword); err != nil {
 		return err

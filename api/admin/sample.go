@@ -44,7 +44,10 @@ type bucket struct{ bound, count float64 }
 // take gathers a sample. What cannot be gathered is missing in it.
 func (o *Overview) take(now time.Time) sample {
 	families, _ := o.Metrics.Gather() // what there is comes along with the error
-	s := sample{at: now, statuses: map[string]float64{}, engines: []engineAnswer{}, consumers: []consumerAnswer{}, dead: []deadLetterCount{}}
+	s := sample{
+		at: now, statuses: map[string]float64{}, engines: []engineAnswer{}, consumers: []consumerAnswer{},
+		dead: []deadLetterCount{},
+	}
 	for _, family := range families {
 		if read, ok := readers[family.GetName()]; ok {
 			for _, m := range family.GetMetric() {
@@ -85,7 +88,9 @@ var readers = map[string]func(*sample, *dto.Metric){
 			s.visible = plus(s.visible, m.GetCounter().GetValue())
 		}
 	},
-	"livegraph_commands_total": func(s *sample, m *dto.Metric) { s.commands = plus(s.commands, m.GetCounter().GetValue()) },
+	"livegraph_commands_total": func(s *sample, m *dto.Metric) {
+		s.commands = plus(s.commands, m.GetCounter().GetValue())
+	},
 	"livegraph_consumer_freshness_seconds": func(s *sample, m *dto.Metric) {
 		if label(m, "consumer") != pointsConsumer {
 			return
@@ -157,7 +162,8 @@ func (s *sample) since(before *sample, seconds float64) rates {
 	r := rates{
 		Requests: perSecond(s.requests, before.requests, seconds),
 		BytesIn:  perSecond(s.bytesIn, before.bytesIn, seconds), BytesOut: perSecond(s.bytesOut, before.bytesOut, seconds),
-		PointsAccepted: perSecond(s.accepted, before.accepted, seconds), PointsRejected: perSecond(s.rejected, before.rejected, seconds),
+		PointsAccepted: perSecond(s.accepted, before.accepted, seconds),
+		PointsRejected: perSecond(s.rejected, before.rejected, seconds),
 	}
 	if s.visible != nil && before.visible != nil {
 		r.PointsVisible = new(perSecond(*s.visible, *before.visible, seconds))

@@ -89,7 +89,8 @@ func (a *Admin) notedBefore(read polledRead) bool {
 // act is what is known of an act by its request.
 func (a *Admin) act(r *http.Request, pattern string) postgres.OperatorAct {
 	act := postgres.OperatorAct{
-		RequestID: reply.RequestID(r.Context()), Method: r.Method, Route: pattern, Subject: subject(r), UserAgent: clean(r.UserAgent()),
+		RequestID: reply.RequestID(r.Context()), Method: r.Method, Route: pattern, Subject: subject(r),
+		UserAgent: clean(r.UserAgent()),
 	}
 	if ip := request.ClientOf(r.Context()).IP; ip.IsValid() {
 		act.IP = &ip
@@ -182,7 +183,8 @@ type actAnswer struct {
 func actOf(act *postgres.OperatorAct) actAnswer {
 	shown := actAnswer{
 		Timestamp: act.At, RequestID: act.RequestID, WorkspaceID: act.Workspace, Method: act.Method, Route: act.Route,
-		Subject: act.Subject, Status: act.Status, UserAgent: act.UserAgent, Actor: act.OperatorName, Results: act.Results, Fields: act.Fields,
+		Subject: act.Subject, Status: act.Status, UserAgent: act.UserAgent, Actor: act.OperatorName, Results: act.Results,
+		Fields: act.Fields,
 	}
 	if act.Operator != nil {
 		shown.Operator = &operatorName{ID: *act.Operator, Name: act.OperatorName}

@@ -81,7 +81,9 @@ func workspaceOf(w *postgres.Workspace) workspaceAnswer {
 	perMinute, perDay := w.RequestLimits()
 	return workspaceAnswer{
 		ID: w.ID, Name: w.Name, Plan: w.Plan, Mode: w.Mode, PerMinute: w.PerMinute, PerDay: w.PerDay,
-		Limits:        limits{RequestsPerMinute: perMinute, RequestsPerDay: perDay, Sources: w.MaxSources, Series: w.MaxSeries},
+		Limits: limits{
+			RequestsPerMinute: perMinute, RequestsPerDay: perDay, Sources: w.MaxSources, Series: w.MaxSeries,
+		},
 		RetentionDays: w.RetentionDays, Sources: w.Sources, Series: w.Series, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt,
 	}
 }

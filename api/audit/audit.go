@@ -233,7 +233,8 @@ func (t *Trail) writeCounts() {
 			return
 		}
 		_ = t.Write(&auditrecord.Record{ // a failure is counted
-			RequestID: reply.NewRequestID(), At: since, Route: auditrecord.NoRoute, Status: from.status, IP: from.ip, Requests: n,
+			RequestID: reply.NewRequestID(), At: since, Route: auditrecord.NoRoute, Status: from.status, IP: from.ip,
+			Requests: n,
 		})
 	}
 }

@@ -79,7 +79,9 @@ func (t *Trail) join(r *auditrecord.Record) *foldBatch {
 
 func (b *foldBatch) add(r *auditrecord.Record) {
 	b.uses++
-	key := foldKey{r.Key, r.Workspace, auditrecord.Clean(r.Method, auditrecord.MaxMethod), r.Route, r.Status, r.IP.WithZone("")}
+	key := foldKey{
+		r.Key, r.Workspace, auditrecord.Clean(r.Method, auditrecord.MaxMethod), r.Route, r.Status, r.IP.WithZone(""),
+	}
 	if b.records[key] == nil && b.perKey[r.Key] >= maxFolds {
 		key.method, key.route, key.ip = "", auditrecord.NoRoute, netip.Addr{}
 		if b.perKey[r.Key] >= 2*maxFolds {

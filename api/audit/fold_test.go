@@ -60,7 +60,10 @@ func TestUsesThatAreAlikeBecomeOneRecordWhichTheirAnswersWaitFor(t *testing.T) {
 	var sum, others uint32
 	begin, end := first.Add(time.Hour), time.Time{}
 	for _, r := range records {
-		require.Equal(t, []any{like.Key, like.Workspace, like.Method, like.Route, like.IP}, []any{r.Key, r.Workspace, r.Method, r.Route, r.IP})
+		require.Equal(
+			t, []any{like.Key, like.Workspace, like.Method, like.Route, like.IP},
+			[]any{r.Key, r.Workspace, r.Method, r.Route, r.IP},
+		)
 		if r.Status == 403 {
 			others += r.Requests
 			continue

@@ -79,7 +79,8 @@ const (
 func UseOf(r *auditrecord.Record) Use {
 	u := Use{
 		RequestID: r.RequestID, Timestamp: r.At.UTC(), Method: r.Method, Route: r.Route, UserAgent: r.UserAgent,
-		DurationMS: float64(r.Duration.Microseconds()) / 1000, Until: untilFirstByte, BytesIn: r.BytesIn, BytesOut: r.BytesOut, Requests: r.Requests,
+		DurationMS: float64(r.Duration.Microseconds()) / 1000, Until: untilFirstByte, BytesIn: r.BytesIn,
+		BytesOut: r.BytesOut, Requests: r.Requests,
 	}
 	if r.Final {
 		u.Until = untilEnd
@@ -100,7 +101,8 @@ func UseOf(r *auditrecord.Record) Use {
 }
 
 // CSVHeader is the first line of uses in CSV.
-const CSVHeader = "timestamp,requestId,keyId,workspaceId,method,route,status,ip,userAgent,durationMs,until,bytesIn,bytesOut,requests\n"
+const CSVHeader = "timestamp,requestId,keyId,workspaceId,method,route,status,ip,userAgent,durationMs,until," +
+	"bytesIn,bytesOut,requests\n"
 
 // AppendCSV appends the line of a record.
 func AppendCSV(dst []byte, r *auditrecord.Record) []byte {
@@ -152,7 +154,9 @@ func (a *api) show(w http.ResponseWriter, r *http.Request, p *request.Params, wo
 	f := filter(p, workspace)
 	format := p.OneOf("format", "", formatJSON, formatCSV)
 	if format == "" {
-		format = reply.Negotiate(r.Header, formatJSON, map[string]string{formatJSON: "application/json", formatCSV: "text/csv"})
+		format = reply.Negotiate(r.Header, formatJSON, map[string]string{
+			formatJSON: "application/json", formatCSV: "text/csv",
+		})
 	}
 	limit, offset, cursor := p.Paging()
 	if format == formatCSV {

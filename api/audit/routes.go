@@ -27,9 +27,13 @@ type Deps struct {
 
 // records is where the uses of keys are.
 type records interface {
-	Audit(ctx context.Context, f clickhouse.AuditFilter, after *clickhouse.AuditPosition, offset, limit int) ([]auditrecord.Record, error)
+	Audit(
+		ctx context.Context, f clickhouse.AuditFilter, after *clickhouse.AuditPosition, offset, limit int,
+	) ([]auditrecord.Record, error)
 	CountAudit(ctx context.Context, f clickhouse.AuditFilter, most int) (int64, error)
-	AuditUsage(ctx context.Context, f clickhouse.AuditFilter, byDay bool, offset, limit int) ([]clickhouse.Usage, int64, error)
+	AuditUsage(
+		ctx context.Context, f clickhouse.AuditFilter, byDay bool, offset, limit int,
+	) ([]clickhouse.Usage, int64, error)
 }
 
 type api struct {
@@ -59,7 +63,9 @@ func Routes(deps Deps) []route.Route {
 // workspaces, and the counts of requests without a known key.
 func OperatorRoutes(deps Deps) []route.Route {
 	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}}
-	return []route.Route{{Method: http.MethodGet, Pattern: operatorsAuditPath, Access: route.Operator, Handle: a.listAll, ReadsData: true}}
+	return []route.Route{
+		{Method: http.MethodGet, Pattern: operatorsAuditPath, Access: route.Operator, Handle: a.listAll, ReadsData: true},
+	}
 }
 
 // kept brings a filter within what is kept: what is past its retention is in no

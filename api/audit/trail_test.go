@@ -65,8 +65,9 @@ func newTrail(t testing.TB, dir string, log *outage) *audit.Trail {
 func use() *auditrecord.Record {
 	return &auditrecord.Record{
 		RequestID: reply.NewRequestID(), At: time.Now(), Key: uuid.New(), Workspace: uuid.New(), Method: "POST",
-		Route: "/api/live-data/ingest", Status: 201, IP: netip.MustParseAddr("203.0.113.7"), UserAgent: "Telegraf/1.30 Go/1.22",
-		Duration: time.Millisecond, BytesIn: 1000, BytesOut: 300,
+		Route: "/api/live-data/ingest", Status: 201, IP: netip.MustParseAddr("203.0.113.7"),
+		UserAgent: "Telegraf/1.30 Go/1.22",
+		Duration:  time.Millisecond, BytesIn: 1000, BytesOut: 300,
 	}
 }
 

@@ -61,7 +61,9 @@ func (a *api) usage(w http.ResponseWriter, r *http.Request) error {
 	}
 	rows := make([]usageRow, len(found))
 	for i, u := range found {
-		rows[i] = usageRow{Start: u.Start, KeyID: u.Key, Group: u.Group, Requests: u.Requests, BytesIn: u.BytesIn, BytesOut: u.BytesOut}
+		rows[i] = usageRow{
+			Start: u.Start, KeyID: u.Key, Group: u.Group, Requests: u.Requests, BytesIn: u.BytesIn, BytesOut: u.BytesOut,
+		}
 		if u.Status != 0 {
 			rows[i].Status = new(int(u.Status))
 		}

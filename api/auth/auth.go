@@ -5,9 +5,9 @@
 // to keys or workspaces raises. A remembered answer holds while no channel (a
 // poll of Postgres five times a second, and what other processes that poll tell
 // through Redis) has reported a higher revision that is not known to be of other
-// keys and workspaces, and at least one has reported within the last second. So a revocation works everywhere within a second, one
-// channel may be away, and when both are silent each request looks its key up
-// anew, or is refused as Unavailable.
+// keys and workspaces, and at least one has reported within the last second. So a revocation works everywhere
+// within a second, one channel may be away, and when both are silent each request looks its key up anew, or
+// is refused as Unavailable.
 //
 // The package knows nothing of HTTP, workspaces headers or scopes: it gives the
 // credential, and api decides with it.
@@ -82,7 +82,8 @@ type Authenticator struct {
 // New makes an authenticator over the store.
 func New(s store) *Authenticator {
 	return &Authenticator{
-		store: s, start: time.Now().Add(-time.Hour), slots: make(chan struct{}, maxLookups), callers: newCallers(), nudge: make(chan struct{}, 1),
+		store: s, start: time.Now().Add(-time.Hour), slots: make(chan struct{}, maxLookups), callers: newCallers(),
+		nudge:   make(chan struct{}, 1),
 		metrics: newMetrics(nil, nil),
 	}
 }
@@ -126,7 +127,9 @@ func (a *Authenticator) Authenticate(ctx context.Context, text string, from neti
 }
 
 // check finds out what a key's text is worth. An error is not the key's fault.
-func (a *Authenticator) check(ctx context.Context, text string, from netip.Addr) (credential *postgres.Credential, outcome string, err error) {
+func (a *Authenticator) check(ctx context.Context, text string, from netip.Addr) (
+	credential *postgres.Credential, outcome string, err error,
+) {
 	key, err := apikey.Parse(text)
 	if err != nil {
 		return nil, malformed, nil

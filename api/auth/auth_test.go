@@ -94,8 +94,11 @@ func TestAKeyWorksAsSoonAsItIsMadeThoughItWasTriedBefore(t *testing.T) {
 	text := apikey.Generate(apikey.Live)
 	_, err = a.Authenticate(t.Context(), text.Reveal(), netip.Addr{})
 	require.Equal(t, fault.Unauthenticated, fault.KindOf(err))
-	_, err = db.CreateKey(t.Context(), postgres.NewKey{Hash: text.Hash(), Display: text.Display(), Name: "k", Mode: apikey.Live,
-		Scopes: []string{}, Workspaces: []uuid.UUID{w.ID}, CreatedBy: "test"})
+	_, err = db.CreateKey(
+		t.Context(),
+		postgres.NewKey{Hash: text.Hash(), Display: text.Display(), Name: "k", Mode: apikey.Live,
+			Scopes: []string{}, Workspaces: []uuid.UUID{w.ID}, CreatedBy: "test"},
+	)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		_, err := a.Authenticate(t.Context(), text.Reveal(), netip.Addr{})

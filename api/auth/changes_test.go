@@ -46,7 +46,9 @@ func TestAChangeOfOneKeyOrWorkspaceLeavesWhatIsRememberedOfOthers(t *testing.T) 
 	name := "other"
 	_, err := store.UpdateWorkspace(t.Context(), key.Workspaces[0], postgres.WorkspaceChange{Name: &name})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return ask(changed) == nil && store.lookUps.Load() > before }, 20*time.Second, 10*time.Millisecond,
+	require.Eventually(t, func() bool {
+		return ask(changed) == nil && store.lookUps.Load() > before
+	}, 20*time.Second, 10*time.Millisecond,
 		"a key of the workspace that changed is looked up")
 	time.Sleep(time.Second)
 	before = store.lookUps.Load()
@@ -55,7 +57,9 @@ func TestAChangeOfOneKeyOrWorkspaceLeavesWhatIsRememberedOfOthers(t *testing.T) 
 	_, err = store.RevokeKey(t.Context(), key.ID)
 	require.NoError(t, err)
 	revoked := time.Now()
-	require.Eventually(t, func() bool { return fault.Is(ask(changed), fault.Unauthenticated) }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return fault.Is(ask(changed), fault.Unauthenticated)
+	}, 20*time.Second, 5*time.Millisecond)
 	t.Logf("revoked after %s", time.Since(revoked))
 	require.NoError(t, ask(kept))
 }
@@ -123,7 +127,9 @@ func TestKeysThatWereMadeUpKeepNobodyElseFromBeingLookedUp(t *testing.T) {
 			}
 		})
 	}
-	require.Eventually(t, func() bool { return store.asked.Load() > 0 && crowded.Load() > 0 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool {
+		return store.asked.Load() > 0 && crowded.Load() > 0
+	}, 20*time.Second, time.Millisecond)
 	require.EqualValues(t, 1, store.asked.Load(), "one of them at a time")
 	_, err = a.Authenticate(t.Context(), text, netip.MustParseAddr("203.0.113.2"))
 	require.NoError(t, err, "another address's key is looked up meanwhile")

@@ -37,12 +37,14 @@ func newMetrics(a *Authenticator, registerer prometheus.Registerer) metrics {
 		Name: "livegraph_auth_checks_total", Help: "Keys that were checked, by outcome.",
 	}, []string{"outcome"})
 	lookups := factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "livegraph_auth_cache_lookups_total", Help: "Keys looked for in memory, by whether the answer was there (hit) or Postgres was asked (miss).",
+		Name: "livegraph_auth_cache_lookups_total",
+		Help: "Keys looked for in memory, by whether the answer was there (hit) or Postgres was asked (miss).",
 	}, []string{"result"})
 	m := metrics{
 		checks: map[string]prometheus.Counter{}, hit: lookups.WithLabelValues("hit"), miss: lookups.WithLabelValues("miss"),
 		unsaved: factory.NewCounter(prometheus.CounterOpts{
-			Name: "livegraph_auth_use_write_failures_total", Help: "Times that the last uses of keys could not be stored; they are kept and tried again.",
+			Name: "livegraph_auth_use_write_failures_total",
+			Help: "Times that the last uses of keys could not be stored; they are kept and tried again.",
 		}),
 	}
 	for _, outcome := range []string{valid, malformed, unknown, revoked, expired, unavailable} {
@@ -53,17 +55,21 @@ func newMetrics(a *Authenticator, registerer prometheus.Registerer) metrics {
 	}
 	for name, c := range map[string]*cache{"known": &a.known, "unknown": &a.unknown} {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "livegraph_auth_cache_entries", Help: "Keys in memory: those that exist (known), and texts that are no key (unknown).",
+			Name:        "livegraph_auth_cache_entries",
+			Help:        "Keys in memory: those that exist (known), and texts that are no key (unknown).",
 			ConstLabels: prometheus.Labels{"cache": name},
 		}, func() float64 { return float64(c.Len()) })
 	}
 	if a.others != nil {
 		factory.NewCounterFunc(prometheus.CounterOpts{
-			Name: "livegraph_auth_revisions_heard_total", Help: "Reports of other processes, through Redis, on whether keys or workspaces have changed.",
+			Name: "livegraph_auth_revisions_heard_total",
+			Help: "Reports of other processes, through Redis, on whether keys or workspaces have changed.",
 		}, func() float64 { return float64(a.others.heard.Load()) })
 	}
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "livegraph_auth_fresh", Help: "1 while keys may be checked from memory; 0 when neither Postgres nor, through Redis, another process has confirmed for a second that nothing changed.",
+		Name: "livegraph_auth_fresh",
+		Help: "1 while keys may be checked from memory; 0 when neither Postgres nor, through Redis, another process has " +
+			"confirmed for a second that nothing changed.",
 	}, func() float64 {
 		if a.fresh() {
 			return 1

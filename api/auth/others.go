@@ -54,7 +54,9 @@ func (o *others) run(ctx context.Context, a *Authenticator) (wait func()) {
 	}
 	var listening sync.WaitGroup
 	listening.Go(func() {
-		if err := o.channel.Hear(ctx, func(revision int64, at time.Time) { o.hear(a, revision, at) }); err != nil && ctx.Err() == nil {
+		if err := o.channel.Hear(ctx, func(revision int64, at time.Time) {
+			o.hear(a, revision, at)
+		}); err != nil && ctx.Err() == nil {
 			slog.WarnContext(ctx, "other processes' auth revision is not listened for", "error", err)
 		}
 	})

@@ -26,7 +26,9 @@ const (
 // fate settles what is to become of commands that are not decided, or not well.
 type fate interface {
 	// AbandonCommand settles that a command is not in the log.
-	AbandonCommand(ctx context.Context, ref postgres.CommandRef, actor uuid.UUID, log postgres.CommandLogEnd, outcome []byte) ([]byte, error)
+	AbandonCommand(
+		ctx context.Context, ref postgres.CommandRef, actor uuid.UUID, log postgres.CommandLogEnd, outcome []byte,
+	) ([]byte, error)
 	// ForgetFailure has a command that failed internally be decided again.
 	ForgetFailure(ctx context.Context, ref postgres.CommandRef, outcome []byte) (bool, error)
 }
@@ -60,13 +62,16 @@ func (a *api) settle(ctx context.Context, workspace, id uuid.UUID) (*eventsv1.Ou
 	}
 	partition := kafka.WorkspacePartition(workspace, int32(len(seen.State)))
 	lost, err := graphrecord.EncodeOutcome(&eventsv1.Outcome{
-		Id: id[:], Failure: graphrecord.FromFault(fault.New(fault.Unavailable, "The command did not reach the log: send it again")),
+		Id:      id[:],
+		Failure: graphrecord.FromFault(fault.New(fault.Unavailable, "The command did not reach the log: send it again")),
 	})
 	if err != nil {
 		return nil, err
 	}
 	end := postgres.CommandLogEnd{TopicID: seen.ID, Partition: partition, Offset: seen.State[partition].End}
-	encoded, err := a.Fate.AbandonCommand(ctx, postgres.CommandRef{Workspace: workspace, ID: id}, request.PrincipalOf(ctx).ActorID, end, lost)
+	encoded, err := a.Fate.AbandonCommand(
+		ctx, postgres.CommandRef{Workspace: workspace, ID: id}, request.PrincipalOf(ctx).ActorID, end, lost,
+	)
 	if err != nil || encoded == nil {
 		return nil, err
 	}

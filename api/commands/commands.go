@@ -76,8 +76,14 @@ func Routes(deps Deps) []route.Route {
 	a := &api{Deps: deps, ids: issuer{key: deps.IDKey}}
 	a.register(deps.Metrics)
 	return []route.Route{
-		{Method: http.MethodPost, Pattern: executePath, Scopes: writeScopes, Handle: a.execute, Work: route.ChangesGraph, Room: a.room},
-		{Method: http.MethodPost, Pattern: batchPath, Scopes: writeScopes, Handle: a.batch, Work: route.ChangesGraph, Room: a.room},
+		{
+			Method: http.MethodPost, Pattern: executePath, Scopes: writeScopes, Handle: a.execute, Work: route.ChangesGraph,
+			Room: a.room,
+		},
+		{
+			Method: http.MethodPost, Pattern: batchPath, Scopes: writeScopes, Handle: a.batch, Work: route.ChangesGraph,
+			Room: a.room,
+		},
 		{Method: http.MethodGet, Pattern: commandPath, Scopes: writeScopes, Handle: a.get},
 		{Method: http.MethodPost, Pattern: purgePath, Scopes: []request.Scope{request.Admin}, Handle: a.purge},
 	}
@@ -155,10 +161,13 @@ const holdMore = 15 * time.Second
 
 // claim claims the request's Idempotency-Key. known is the answer, if the command is
 // decided or was refused; claim is nil if the request has no key.
-func (a *api) claim(w http.ResponseWriter, r *http.Request, body []byte, patience time.Duration) (claim *idempotency.Claim, known *idempotency.Answer, err error) {
+func (a *api) claim(
+	w http.ResponseWriter, r *http.Request, body []byte, patience time.Duration,
+) (claim *idempotency.Claim, known *idempotency.Answer, err error) {
 	workspace := request.PrincipalOf(r.Context()).Workspace
 	use := idempotency.Use{
-		Route: r.URL.Path, Asked: [][]byte{body}, NewID: func() uuid.UUID { return a.ids.issue(workspace) }, Hold: patience + holdMore,
+		Route: r.URL.Path, Asked: [][]byte{body}, NewID: func() uuid.UUID { return a.ids.issue(workspace) },
+		Hold: patience + holdMore,
 	}
 	for {
 		claim, err = a.Keys.Begin(r, use)
@@ -212,7 +221,9 @@ func (a *api) reopen(ctx context.Context, ref postgres.CommandRef, held bool) (*
 
 // decide puts the request into the log and waits for what comes of it. An error that
 // does not say what came of it has the id by which to ask.
-func (a *api) decide(ctx context.Context, asked *asked, claim *idempotency.Claim, patience time.Duration) (answer idempotency.Answer, err error) {
+func (a *api) decide(
+	ctx context.Context, asked *asked, claim *idempotency.Claim, patience time.Duration,
+) (answer idempotency.Answer, err error) {
 	workspace := request.PrincipalOf(ctx).Workspace
 	var id uuid.UUID
 	if claim != nil {

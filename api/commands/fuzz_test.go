@@ -13,7 +13,10 @@ import (
 
 // FuzzPatience: whatever a caller prefers, it waits for at most half a minute.
 func FuzzPatience(f *testing.F) {
-	for _, header := range []string{"", "wait=5", "WAIT = \"7\"; x=y", "respond-async, wait=10", "wait", "wait=-1", "wait=99999999999", "wait=4294967295", "wait=1.5", "wait=\"\"", ",;=,"} {
+	for _, header := range []string{
+		"", "wait=5", "WAIT = \"7\"; x=y", "respond-async, wait=10", "wait", "wait=-1", "wait=99999999999", "wait=4294967295",
+		"wait=1.5", "wait=\"\"", ",;=,",
+	} {
 		f.Add(header)
 	}
 	f.Fuzz(func(t *testing.T, header string) {

@@ -127,7 +127,9 @@ func (p *payloadReader) createNode() (graph.Payload, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := graph.CreateNode{ID: p.chosen(body.ID), Name: *body.Name, EntityType: graph.EntityType(*body.EntityType), Properties: properties}
+	made := graph.CreateNode{
+		ID: p.chosen(body.ID), Name: *body.Name, EntityType: graph.EntityType(*body.EntityType), Properties: properties,
+	}
 	if body.Description.Set && !body.Description.Null {
 		made.Description = &body.Description.Value
 	}

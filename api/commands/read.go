@@ -88,7 +88,9 @@ func readBatch(body []byte) (*asked, error) {
 	}
 	switch {
 	case count == 0 || count > graph.MaxBatch:
-		a.invalid = fault.Field(fault.Invalid, "commands", fmt.Sprintf("must have 1 to %d commands, has %d", graph.MaxBatch, count))
+		a.invalid = fault.Field(fault.Invalid, "commands", fmt.Sprintf(
+			"must have 1 to %d commands, has %d", graph.MaxBatch, count,
+		))
 	case a.invalid == nil:
 		a.invalid = a.validate()
 	}

@@ -25,18 +25,28 @@ func ptr[T any](v T) *T { return &v }
 func TestEachCommandIsRead(t *testing.T) {
 	id, other := uuid.MustParse(someID), uuid.MustParse(otherID)
 	for body, want := range map[string]graph.Action{
-		`{"type":"CREATE_NODE","payload":{"id":"` + strings.ToUpper(someID) + `","name":"a","entityType":"object","description":"d","properties":{ "b" : 1, "a" : null }}}`: {
-			Payload: graph.CreateNode{ID: id, Name: "a", EntityType: graph.Object, Description: ptr("d"), Properties: []byte(`{"b":1,"a":null}`)},
+		`{"type":"CREATE_NODE","payload":{"id":"` +
+			strings.ToUpper(someID) +
+			`","name":"a","entityType":"object","description":"d","properties":{ "b" : 1, "a" : null }}}`: {
+			Payload: graph.CreateNode{
+				ID: id, Name: "a", EntityType: graph.Object, Description: ptr("d"), Properties: []byte(`{"b":1,"a":null}`),
+			},
 		},
 		`{"type":"CREATE_NODE","payload":{"id":"` + someID + `","name":"a","entityType":"object","description":null}}`: {
 			Payload: graph.CreateNode{ID: id, Name: "a", EntityType: graph.Object},
 		},
-		`{"expectedVersion":7,"payload":{"id":"` + someID + `","name":"b","entityType":"actor","description":"d","properties":{}},"type":"UPDATE_NODE"}`: {
-			Payload: graph.UpdateNode{ID: id, Name: ptr("b"), EntityType: ptr(graph.Actor), Description: ptr("d"), Properties: []byte(`{}`)}, ExpectedVersion: ptr(int64(7)),
+		`{"expectedVersion":7,"payload":{"id":"` +
+			someID + `","name":"b","entityType":"actor","description":"d","properties":{}},"type":"UPDATE_NODE"}`: {
+			Payload: graph.UpdateNode{
+				ID: id, Name: ptr("b"), EntityType: ptr(graph.Actor), Description: ptr("d"), Properties: []byte(`{}`),
+			}, ExpectedVersion: ptr(int64(7)),
 		},
-		`{"type":"UPDATE_NODE","payload":{"id":"` + someID + `","description":null}}`: {Payload: graph.UpdateNode{ID: id, ClearDescription: true}},
-		`{"type":"DELETE_NODE","payload":{"id":"` + someID + `"}}`:                    {Payload: graph.DeleteNode{ID: id}},
-		`{"type":"CREATE_EDGE","payload":{"id":"` + someID + `","sourceId":"` + otherID + `","targetId":"` + someID + `","relationType":"feeds"}}`: {
+		`{"type":"UPDATE_NODE","payload":{"id":"` + someID + `","description":null}}`: {Payload: graph.UpdateNode{
+			ID: id, ClearDescription: true,
+		}},
+		`{"type":"DELETE_NODE","payload":{"id":"` + someID + `"}}`: {Payload: graph.DeleteNode{ID: id}},
+		`{"type":"CREATE_EDGE","payload":{"id":"` +
+			someID + `","sourceId":"` + otherID + `","targetId":"` + someID + `","relationType":"feeds"}}`: {
 			Payload: graph.CreateEdge{ID: id, SourceID: other, TargetID: id, RelationType: "feeds"},
 		},
 		`{"type":"UPDATE_EDGE","payload":{"id":"` + someID + `","relationType":"r","properties":{"a":null}}}`: {
@@ -72,9 +82,12 @@ func TestWhatIsCreatedWithoutAnIDGetsANewOne(t *testing.T) {
 // A target that cannot be one is as unknown as one that is not there, in the order
 // in which commands are decided.
 func TestATargetThatIsNoUUIDIsAnUnknownOne(t *testing.T) {
-	for _, target := range []string{"", "x", "{" + someID + "}", strings.ReplaceAll(someID, "-", ""), "urn:uuid:" + someID, strings.Repeat("a", 10_000)} {
+	for _, target := range []string{
+		"", "x", "{" + someID + "}", strings.ReplaceAll(someID, "-", ""), "urn:uuid:" + someID, strings.Repeat("a", 10_000),
+	} {
 		for _, body := range []string{
-			`{"type":"UPDATE_NODE","payload":{"id":%q,"name":"a"}}`, `{"type":"DELETE_NODE","payload":{"id":%q}}`, `{"type":"DELETE_EDGE","payload":{"id":%q}}`,
+			`{"type":"UPDATE_NODE","payload":{"id":%q,"name":"a"}}`, `{"type":"DELETE_NODE","payload":{"id":%q}}`,
+			`{"type":"DELETE_EDGE","payload":{"id":%q}}`,
 			`{"type":"UPDATE_EDGE","payload":{"id":%q,"relationType":"a"}}`, `{"type":"UNDO","payload":{"commandId":%q}}`,
 			`{"type":"CREATE_EDGE","payload":{"sourceId":%[1]q,"targetId":%[1]q,"relationType":"a"}}`,
 		} {
@@ -118,33 +131,92 @@ func TestCommandsAreReadStrictly(t *testing.T) {
 	}
 	deep := strings.Repeat(`{"a":`, 9) + "1" + strings.Repeat("}", 9)
 	for _, f := range []failure{
-		{``, fault.Malformed, "body"}, {`[]`, fault.Malformed, "body"}, {`null`, fault.Malformed, "body"}, {`{}`, fault.Malformed, "type"}, {`{"type":"UNDO"}x`, fault.Malformed, "body"},
-		{`{"type":null}`, fault.Malformed, "type"}, {`{"type":1}`, fault.Malformed, "type"}, {`{"type":"FLY"}`, fault.Invalid, "type"}, {`{"type":"create_node"}`, fault.Invalid, "type"},
-		{`{"type":"BATCH"}`, fault.Invalid, "type"}, {`{"Type":"UNDO"}`, fault.Malformed, "Type"}, {`{"type":"UNDO","type":"UNDO"}`, fault.Malformed, "type"}, {`{"type":"UNDO","x":1}`, fault.Malformed, "x"},
-		{`{"type":"UNDO","payload":null}`, fault.Malformed, "payload"}, {`{"type":"UNDO","payload":[]}`, fault.Malformed, "payload"}, {`{"type":"UNDO","payload":{"id":"x"}}`, fault.Malformed, "payload.id"},
-		{`{"type":"UNDO","payload":{"scope":"all"}}`, fault.Invalid, "payload.scope"}, {`{"type":"UNDO","payload":{"scope":1}}`, fault.Malformed, "payload.scope"},
-		{`{"type":"UNDO","payload":{"scope":"mine","commandId":"` + someID + `"}}`, fault.Invalid, "payload.scope"}, {`{"type":"UNDO","expectedVersion":1}`, fault.Invalid, "expectedVersion"},
-		{`{"type":"CREATE_NODE"}`, fault.Malformed, "payload"}, {`{"type":"CREATE_NODE","payload":"x"}`, fault.Malformed, "payload"}, {`{"type":"CREATE_NODE","payload":{}}`, fault.Malformed, "payload.name"},
-		{`{"type":"CREATE_NODE","payload":{"name":"a"}}`, fault.Malformed, "payload.entityType"}, {`{"type":"CREATE_NODE","payload":{"name":null,"entityType":"object"}}`, fault.Malformed, "payload.name"},
-		{`{"type":"CREATE_NODE","payload":{"sourceId":"` + someID + `"}}`, fault.Malformed, "payload.sourceId"}, {`{"type":"CREATE_NODE","payload":{"name":"a","entityType":"thing"}}`, fault.Invalid, "payload.entityType"},
-		{`{"type":"CREATE_NODE","payload":{"name":"","entityType":"object"}}`, fault.Invalid, "payload.name"}, {`{"type":"CREATE_NODE","payload":{"name":"` + strings.Repeat("é", 513) + `","entityType":"object"}}`, fault.Invalid, "payload.name"},
-		{`{"type":"CREATE_NODE","payload":{"name":"a\u0000","entityType":"object"}}`, fault.Invalid, "payload.name"}, {`{"type":"CREATE_NODE","payload":{"name":"a\n","entityType":"object"}}`, fault.Invalid, "payload.name"},
-		{node(`,"version":1`), fault.Malformed, "payload.version"}, {node(`,"id":"x"`), fault.Invalid, "payload.id"}, {node(`,"id":null`), fault.Malformed, "payload.id"}, {node(`,"id":7`), fault.Malformed, "payload.id"},
-		{node(`,"id":"{` + someID + `}"`), fault.Invalid, "payload.id"}, {node(`,"description":7`), fault.Malformed, "payload.description"}, {node(`,"description":"` + strings.Repeat("x", 64<<10+1) + `"`), fault.Invalid, "payload.description"},
-		{node(`,"properties":null`), fault.Malformed, "payload.properties"}, {node(`,"properties":[]`), fault.Malformed, "payload.properties"}, {node(`,"properties":{"a":1,"a":2}`), fault.Malformed, "payload.properties.a"},
-		{node(`,"properties":{"a":1e400}`), fault.Invalid, "payload.properties"}, {node(`,"properties":` + deep), fault.Invalid, "payload.properties"}, {node(`,"properties":{"a":"` + strings.Repeat("x", 32<<10) + `"}`), fault.Invalid, "payload.properties"},
-		{node(`,"properties":{"a":"` + strings.Repeat("x", 300<<10) + `"}`), fault.Invalid, "payload.properties"}, {node(`,"properties":{"` + "\xff" + `":1}`), fault.Malformed, "payload.properties"},
-		{node(`,"properties":{"a":"\ud800"}`), fault.Malformed, "payload.properties.a"}, {node(`},"expectedVersion":1,"x":{`), fault.Malformed, "x"},
-		{`{"type":"CREATE_NODE","expectedVersion":1,"payload":{"name":"a","entityType":"object"}}`, fault.Invalid, "expectedVersion"},
-		{update(``), fault.Invalid, "payload"}, {`{"type":"UPDATE_NODE","payload":{"name":"a"}}`, fault.Malformed, "payload.id"}, {update(`,"name":null`), fault.Malformed, "payload.name"},
-		{update(`,"relationType":"x"`), fault.Malformed, "payload.relationType"}, {update(`,"entityType":"Object"`), fault.Invalid, "payload.entityType"},
-		{`{"type":"UPDATE_NODE","expectedVersion":0,"payload":{"id":"` + someID + `","name":"a"}}`, fault.Invalid, "expectedVersion"}, {`{"type":"UPDATE_NODE","expectedVersion":-1,"payload":{"id":"` + someID + `","name":"a"}}`, fault.Invalid, "expectedVersion"},
-		{`{"type":"UPDATE_NODE","expectedVersion":9223372036854775808,"payload":{"id":"` + someID + `","name":"a"}}`, fault.Invalid, "expectedVersion"},
-		{`{"type":"UPDATE_NODE","expectedVersion":"1","payload":{"id":"` + someID + `","name":"a"}}`, fault.Malformed, "expectedVersion"}, {`{"type":"UPDATE_NODE","expectedVersion":1.5,"payload":{"id":"` + someID + `","name":"a"}}`, fault.Malformed, "expectedVersion"},
-		{`{"type":"UPDATE_NODE","expectedVersion":null,"payload":{"id":"` + someID + `","name":"a"}}`, fault.Malformed, "expectedVersion"},
-		{`{"type":"DELETE_NODE","payload":{}}`, fault.Malformed, "payload.id"}, {`{"type":"DELETE_EDGE","payload":{"id":["` + someID + `"]}}`, fault.Malformed, "payload.id"},
-		{`{"type":"CREATE_EDGE","payload":{"sourceId":"` + someID + `","relationType":"a"}}`, fault.Malformed, "payload.targetId"}, {`{"type":"CREATE_EDGE","payload":{"sourceId":"x","targetId":"x","relationType":""}}`, fault.Invalid, "payload.relationType"},
-		{`{"type":"CREATE_EDGE","payload":{"sourceId":"x","targetId":"x","relationType":"` + strings.Repeat("x", 129) + `"}}`, fault.Invalid, "payload.relationType"}, {`{"type":"UPDATE_EDGE","payload":{"id":"x"}}`, fault.Invalid, "payload"},
+		{``, fault.Malformed, "body"}, {`[]`, fault.Malformed, "body"}, {`null`, fault.Malformed, "body"},
+		{`{}`, fault.Malformed, "type"}, {`{"type":"UNDO"}x`, fault.Malformed, "body"},
+		{`{"type":null}`, fault.Malformed, "type"}, {`{"type":1}`, fault.Malformed, "type"},
+		{`{"type":"FLY"}`, fault.Invalid, "type"}, {`{"type":"create_node"}`, fault.Invalid, "type"},
+		{`{"type":"BATCH"}`, fault.Invalid, "type"}, {`{"Type":"UNDO"}`, fault.Malformed, "Type"},
+		{`{"type":"UNDO","type":"UNDO"}`, fault.Malformed, "type"}, {`{"type":"UNDO","x":1}`, fault.Malformed, "x"},
+		{`{"type":"UNDO","payload":null}`, fault.Malformed, "payload"},
+		{`{"type":"UNDO","payload":[]}`, fault.Malformed, "payload"},
+		{`{"type":"UNDO","payload":{"id":"x"}}`, fault.Malformed, "payload.id"},
+		{`{"type":"UNDO","payload":{"scope":"all"}}`, fault.Invalid, "payload.scope"},
+		{`{"type":"UNDO","payload":{"scope":1}}`, fault.Malformed, "payload.scope"},
+		{`{"type":"UNDO","payload":{"scope":"mine","commandId":"` + someID + `"}}`, fault.Invalid, "payload.scope"},
+		{`{"type":"UNDO","expectedVersion":1}`, fault.Invalid, "expectedVersion"},
+		{`{"type":"CREATE_NODE"}`, fault.Malformed, "payload"},
+		{`{"type":"CREATE_NODE","payload":"x"}`, fault.Malformed, "payload"},
+		{`{"type":"CREATE_NODE","payload":{}}`, fault.Malformed, "payload.name"},
+		{`{"type":"CREATE_NODE","payload":{"name":"a"}}`, fault.Malformed, "payload.entityType"},
+		{`{"type":"CREATE_NODE","payload":{"name":null,"entityType":"object"}}`, fault.Malformed, "payload.name"},
+		{`{"type":"CREATE_NODE","payload":{"sourceId":"` + someID + `"}}`, fault.Malformed, "payload.sourceId"},
+		{`{"type":"CREATE_NODE","payload":{"name":"a","entityType":"thing"}}`, fault.Invalid, "payload.entityType"},
+		{`{"type":"CREATE_NODE","payload":{"name":"","entityType":"object"}}`, fault.Invalid, "payload.name"},
+		{
+			`{"type":"CREATE_NODE","payload":{"name":"` + strings.Repeat("é", 513) + `","entityType":"object"}}`, fault.Invalid,
+			"payload.name",
+		},
+		{`{"type":"CREATE_NODE","payload":{"name":"a\u0000","entityType":"object"}}`, fault.Invalid, "payload.name"},
+		{`{"type":"CREATE_NODE","payload":{"name":"a\n","entityType":"object"}}`, fault.Invalid, "payload.name"},
+		{node(`,"version":1`), fault.Malformed, "payload.version"}, {node(`,"id":"x"`), fault.Invalid, "payload.id"},
+		{node(`,"id":null`), fault.Malformed, "payload.id"}, {node(`,"id":7`), fault.Malformed, "payload.id"},
+		{node(`,"id":"{` + someID + `}"`), fault.Invalid, "payload.id"},
+		{node(`,"description":7`), fault.Malformed, "payload.description"},
+		{node(`,"description":"` + strings.Repeat("x", 64<<10+1) + `"`), fault.Invalid, "payload.description"},
+		{node(`,"properties":null`), fault.Malformed, "payload.properties"},
+		{node(`,"properties":[]`), fault.Malformed, "payload.properties"},
+		{node(`,"properties":{"a":1,"a":2}`), fault.Malformed, "payload.properties.a"},
+		{node(`,"properties":{"a":1e400}`), fault.Invalid, "payload.properties"},
+		{node(`,"properties":` + deep), fault.Invalid, "payload.properties"},
+		{node(`,"properties":{"a":"` + strings.Repeat("x", 32<<10) + `"}`), fault.Invalid, "payload.properties"},
+		{node(`,"properties":{"a":"` + strings.Repeat("x", 300<<10) + `"}`), fault.Invalid, "payload.properties"},
+		{node(`,"properties":{"` + "\xff" + `":1}`), fault.Malformed, "payload.properties"},
+		{node(`,"properties":{"a":"\ud800"}`), fault.Malformed, "payload.properties.a"},
+		{node(`},"expectedVersion":1,"x":{`), fault.Malformed, "x"},
+		{
+			`{"type":"CREATE_NODE","expectedVersion":1,"payload":{"name":"a","entityType":"object"}}`, fault.Invalid,
+			"expectedVersion",
+		},
+		{update(``), fault.Invalid, "payload"},
+		{`{"type":"UPDATE_NODE","payload":{"name":"a"}}`, fault.Malformed, "payload.id"},
+		{update(`,"name":null`), fault.Malformed, "payload.name"},
+		{update(`,"relationType":"x"`), fault.Malformed, "payload.relationType"},
+		{update(`,"entityType":"Object"`), fault.Invalid, "payload.entityType"},
+		{
+			`{"type":"UPDATE_NODE","expectedVersion":0,"payload":{"id":"` + someID + `","name":"a"}}`, fault.Invalid,
+			"expectedVersion",
+		}, {
+			`{"type":"UPDATE_NODE","expectedVersion":-1,"payload":{"id":"` + someID + `","name":"a"}}`, fault.Invalid,
+			"expectedVersion",
+		},
+		{
+			`{"type":"UPDATE_NODE","expectedVersion":9223372036854775808,"payload":{"id":"` + someID + `","name":"a"}}`,
+			fault.Invalid, "expectedVersion",
+		},
+		{
+			`{"type":"UPDATE_NODE","expectedVersion":"1","payload":{"id":"` + someID + `","name":"a"}}`, fault.Malformed,
+			"expectedVersion",
+		}, {
+			`{"type":"UPDATE_NODE","expectedVersion":1.5,"payload":{"id":"` + someID + `","name":"a"}}`, fault.Malformed,
+			"expectedVersion",
+		},
+		{
+			`{"type":"UPDATE_NODE","expectedVersion":null,"payload":{"id":"` + someID + `","name":"a"}}`, fault.Malformed,
+			"expectedVersion",
+		},
+		{`{"type":"DELETE_NODE","payload":{}}`, fault.Malformed, "payload.id"},
+		{`{"type":"DELETE_EDGE","payload":{"id":["` + someID + `"]}}`, fault.Malformed, "payload.id"},
+		{
+			`{"type":"CREATE_EDGE","payload":{"sourceId":"` + someID + `","relationType":"a"}}`, fault.Malformed,
+			"payload.targetId",
+		}, {
+			`{"type":"CREATE_EDGE","payload":{"sourceId":"x","targetId":"x","relationType":""}}`, fault.Invalid,
+			"payload.relationType",
+		},
+		{
+			`{"type":"CREATE_EDGE","payload":{"sourceId":"x","targetId":"x","relationType":"` + strings.Repeat("x", 129) + `"}}`,
+			fault.Invalid, "payload.relationType",
+		}, {`{"type":"UPDATE_EDGE","payload":{"id":"x"}}`, fault.Invalid, "payload"},
 	} {
 		asked, err := readCommand([]byte(f.body))
 		f.require(t, asked, err)
@@ -156,13 +228,27 @@ func TestBatchesAreReadStrictly(t *testing.T) {
 	const bad = `{"type":"CREATE_NODE","payload":{"name":"","entityType":"object"}}`
 	many := func(n int) string { return strings.TrimSuffix(strings.Repeat(good+",", n), ",") }
 	for _, f := range []failure{
-		{`{}`, fault.Malformed, "commands"}, {`{"commands":null}`, fault.Malformed, "commands"}, {`{"commands":{}}`, fault.Malformed, "commands"}, {`{"commands":[]}`, fault.Invalid, "commands"},
-		{`{"commands":[` + many(1001) + `]}`, fault.Invalid, "commands"}, {`{"commands":[` + good + `],"atomic":1}`, fault.Malformed, "atomic"}, {`{"commands":[` + good + `],"atomic":null}`, fault.Malformed, "atomic"},
-		{`{"commands":[` + good + `,7]}`, fault.Malformed, "commands[1]"}, {`{"commands":[null]}`, fault.Malformed, "commands[0]"}, {`{"commands":[{}]}`, fault.Malformed, "commands[0].type"},
-		{`{"commands":[` + good + `,{"type":"UNDO"}]}`, fault.Invalid, "commands[1].type"}, {`{"atomic":false,"commands":[{"type":"REDO"}]}`, fault.Invalid, "commands[0].type"}, {`{"commands":[{"type":"X"}]}`, fault.Invalid, "commands[0].type"},
-		{`{"commands":[` + good + `,` + bad + `]}`, fault.Invalid, "commands[1].payload.name"}, {`{"commands":[{"type":"DELETE_NODE","payload":{"x":1}}]}`, fault.Malformed, "commands[0].payload.x"},
-		{`{"commands":[` + bad + `,{"type":"DELETE_NODE"}]}`, fault.Malformed, "commands[1].payload"}, {`{"commands":[{"type":"CREATE_NODE","payload":{"id":"x","name":"a","entityType":"object"}}]}`, fault.Invalid, "commands[0].payload.id"},
-		{`{"commands":[{"type":"CREATE_NODE","payload":{"name":"\u0000","entityType":"object"}}]}`, fault.Invalid, "commands[0].payload.name"},
+		{`{}`, fault.Malformed, "commands"}, {`{"commands":null}`, fault.Malformed, "commands"},
+		{`{"commands":{}}`, fault.Malformed, "commands"}, {`{"commands":[]}`, fault.Invalid, "commands"},
+		{`{"commands":[` + many(1001) + `]}`, fault.Invalid, "commands"},
+		{`{"commands":[` + good + `],"atomic":1}`, fault.Malformed, "atomic"},
+		{`{"commands":[` + good + `],"atomic":null}`, fault.Malformed, "atomic"},
+		{`{"commands":[` + good + `,7]}`, fault.Malformed, "commands[1]"},
+		{`{"commands":[null]}`, fault.Malformed, "commands[0]"}, {`{"commands":[{}]}`, fault.Malformed, "commands[0].type"},
+		{`{"commands":[` + good + `,{"type":"UNDO"}]}`, fault.Invalid, "commands[1].type"},
+		{`{"atomic":false,"commands":[{"type":"REDO"}]}`, fault.Invalid, "commands[0].type"},
+		{`{"commands":[{"type":"X"}]}`, fault.Invalid, "commands[0].type"},
+		{`{"commands":[` + good + `,` + bad + `]}`, fault.Invalid, "commands[1].payload.name"},
+		{`{"commands":[{"type":"DELETE_NODE","payload":{"x":1}}]}`, fault.Malformed, "commands[0].payload.x"},
+		{`{"commands":[` + bad + `,{"type":"DELETE_NODE"}]}`, fault.Malformed, "commands[1].payload"},
+		{
+			`{"commands":[{"type":"CREATE_NODE","payload":{"id":"x","name":"a","entityType":"object"}}]}`, fault.Invalid,
+			"commands[0].payload.id",
+		},
+		{
+			`{"commands":[{"type":"CREATE_NODE","payload":{"name":"\u0000","entityType":"object"}}]}`, fault.Invalid,
+			"commands[0].payload.name",
+		},
 	} {
 		asked, err := readBatch([]byte(f.body))
 		f.require(t, asked, err)
@@ -183,8 +269,12 @@ func TestBatchesAreReadStrictly(t *testing.T) {
 func TestTheScopesAreThoseOfTheCommands(t *testing.T) {
 	nodes, edges := []request.Scope{request.WriteNodes}, []request.Scope{request.WriteEdges}
 	for want, actions := range map[string][]graph.Action{
-		fmt.Sprint([][]request.Scope{nodes}):        {{Payload: graph.CreateNode{}}, {Payload: graph.DeleteNode{}}, {Payload: graph.UpdateNode{}}},
-		fmt.Sprint([][]request.Scope{edges}):        {{Payload: graph.CreateEdge{}}, {Payload: graph.DeleteEdge{}}, {Payload: graph.UpdateEdge{}}},
+		fmt.Sprint([][]request.Scope{nodes}): {
+			{Payload: graph.CreateNode{}}, {Payload: graph.DeleteNode{}}, {Payload: graph.UpdateNode{}},
+		},
+		fmt.Sprint([][]request.Scope{edges}): {
+			{Payload: graph.CreateEdge{}}, {Payload: graph.DeleteEdge{}}, {Payload: graph.UpdateEdge{}},
+		},
 		fmt.Sprint([][]request.Scope{nodes, edges}): {{Payload: graph.CreateEdge{}}, {Payload: graph.DeleteNode{}}},
 		fmt.Sprint([][]request.Scope{writeScopes}):  {{Payload: graph.Undo{}}},
 	} {
@@ -194,9 +284,12 @@ func TestTheScopesAreThoseOfTheCommands(t *testing.T) {
 
 func FuzzReadCommand(f *testing.F) {
 	for _, body := range []string{
-		`{"type":"CREATE_NODE","payload":{"id":"` + someID + `","name":"a","entityType":"object","description":"d","properties":{"a":[1,2.5,null]}}}`,
-		`{"type":"UPDATE_NODE","payload":{"id":"` + someID + `","description":null,"properties":{"a":null}},"expectedVersion":3}`,
-		`{"type":"CREATE_EDGE","payload":{"sourceId":"x","targetId":"x","relationType":"r"}}`, `{"type":"UNDO","payload":{"scope":"workspace"}}`, `{"type":"REDO"}`,
+		`{"type":"CREATE_NODE","payload":{"id":"` +
+			someID + `","name":"a","entityType":"object","description":"d","properties":{"a":[1,2.5,null]}}}`,
+		`{"type":"UPDATE_NODE","payload":{"id":"` +
+			someID + `","description":null,"properties":{"a":null}},"expectedVersion":3}`,
+		`{"type":"CREATE_EDGE","payload":{"sourceId":"x","targetId":"x","relationType":"r"}}`,
+		`{"type":"UNDO","payload":{"scope":"workspace"}}`, `{"type":"REDO"}`,
 	} {
 		f.Add([]byte(body), false)
 		f.Add([]byte(`{"commands":[`+body+`],"atomic":false}`), true)

@@ -64,8 +64,10 @@ func newWorld(t *testing.T, redisURL string) *world {
 // decided notes an outcome where it is kept.
 func (w *world) decided(t *testing.T, id uuid.UUID, outcome string) {
 	t.Helper()
-	_, err := w.raw.Exec(t.Context(), `INSERT INTO command_outcomes (workspace_id, command_id, actor_id, outcome) VALUES ($1, $2, $2, $3)`,
-		w.workspace, id, []byte(outcome))
+	_, err := w.raw.Exec(
+		t.Context(), `INSERT INTO command_outcomes (workspace_id, command_id, actor_id, outcome) VALUES ($1, $2, $2, $3)`,
+		w.workspace, id, []byte(outcome),
+	)
 	require.NoError(t, err)
 }
 
@@ -86,7 +88,9 @@ func (o *wait) require(t *testing.T, want string) {
 
 func (w *world) reply(t *testing.T, id uuid.UUID, payload string) {
 	t.Helper()
-	require.NoError(t, w.redis.SendReplies(t.Context(), []redis.Reply{{To: w.replies.Address(), ID: id, Payload: []byte(payload)}}))
+	require.NoError(t, w.redis.SendReplies(t.Context(), []redis.Reply{
+		{To: w.replies.Address(), ID: id, Payload: []byte(payload)},
+	}))
 }
 
 func TestAnOutcomeComesByItsReply(t *testing.T) {
@@ -171,8 +175,10 @@ func TestAnIDTellsWhetherAndWhenItWasGivenOut(t *testing.T) {
 
 func TestThePatienceOfACaller(t *testing.T) {
 	for header, want := range map[string]time.Duration{
-		"": 10 * time.Second, "wait=3": 3 * time.Second, "respond-async, wait=3": 3 * time.Second, "Wait = 5; x=1": 5 * time.Second,
-		`wait="7"`: 7 * time.Second, "wait=31": 30 * time.Second, "wait=0": 0, "wait=4, wait=9": 4 * time.Second, "handling=lenient": 10 * time.Second,
+		"": 10 * time.Second, "wait=3": 3 * time.Second, "respond-async, wait=3": 3 * time.Second,
+		"Wait = 5; x=1": 5 * time.Second,
+		`wait="7"`:      7 * time.Second, "wait=31": 30 * time.Second, "wait=0": 0, "wait=4, wait=9": 4 * time.Second,
+		"handling=lenient": 10 * time.Second,
 	} {
 		r, w := httptest.NewRequest(http.MethodPost, "/", nil), httptest.NewRecorder()
 		r.Header.Set("Prefer", header)
@@ -198,7 +204,9 @@ func (c *connection) Connected() bool                       { c.asked.Add(1); re
 // nothing is a store in which there is no outcome, and that counts who is looked for.
 type nothing struct{ looked atomic.Int64 }
 
-func (n *nothing) CommandOutcomes(_ context.Context, refs []postgres.CommandRef) (map[postgres.CommandRef][]byte, error) {
+func (n *nothing) CommandOutcomes(
+	_ context.Context, refs []postgres.CommandRef,
+) (map[postgres.CommandRef][]byte, error) {
 	n.looked.Add(int64(len(refs)))
 	return nil, nil
 }

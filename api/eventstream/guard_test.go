@@ -18,7 +18,9 @@ import (
 var errRevoked = errors.New("revoked")
 
 // guarded serves a stream that is told to end, and gives how it did.
-func guarded(t *testing.T, session request.Session, work func(ctx context.Context, out *eventstream.Writer) error) (url string, ended <-chan error) {
+func guarded(
+	t *testing.T, session request.Session, work func(ctx context.Context, out *eventstream.Writer) error,
+) (url string, ended <-chan error) {
 	t.Helper()
 	end := make(chan error, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -43,8 +43,9 @@ type Edge struct {
 // OfNode shows a node.
 func OfNode(n *graph.Node) Node {
 	return Node{
-		ID: n.ID, Name: n.Name, EntityType: string(n.EntityType), Description: n.Description, Properties: n.Properties.Encode(),
-		CreatedAt: n.CreatedAt.UTC(), UpdatedAt: n.UpdatedAt.UTC(), Version: n.Version, Deleted: n.Deleted,
+		ID: n.ID, Name: n.Name, EntityType: string(n.EntityType), Description: n.Description,
+		Properties: n.Properties.Encode(),
+		CreatedAt:  n.CreatedAt.UTC(), UpdatedAt: n.UpdatedAt.UTC(), Version: n.Version, Deleted: n.Deleted,
 	}
 }
 

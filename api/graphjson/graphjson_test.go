@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
@@ -31,7 +32,9 @@ func node() *graph.Node {
 func recordedNode() *eventsv1.Node {
 	return &eventsv1.Node{Id: nodeID[:], Name: "pump", EntityType: "object", Description: ptr("of water"),
 		Properties: []byte(`{"a":"x","b":[1,null]}`),
-		Life:       &eventsv1.Lifecycle{CreatedAtUs: when.UnixMicro(), UpdatedAtUs: when.Add(time.Second).UnixMicro(), Version: 2}}
+		Life: &eventsv1.Lifecycle{
+			CreatedAtUs: when.UnixMicro(), UpdatedAtUs: when.Add(time.Second).UnixMicro(), Version: 2,
+		}}
 }
 
 func text(t *testing.T, v any) string {
@@ -79,8 +82,10 @@ func TestAChangeShowsOneResourceAloneAndSeveralAsSteps(t *testing.T) {
 	command := uuid.New()
 	step := &eventsv1.Step{Type: "DELETE_NODE", After: &eventsv1.Step_Node{Node: recordedNode()},
 		Cascade: &eventsv1.Cascade{Restored: true, Count: 5000, EdgeIds: [][]byte{edgeID[:]}}}
-	change := &eventsv1.Change{Sequence: 4, CommandId: command[:], Type: "UNDO", AtUs: when.UnixMicro(), RequestId: "req_1",
-		Target: &eventsv1.Target{CommandId: command[:], Type: "DELETE_NODE"}, Steps: []*eventsv1.Step{step}}
+	change := &eventsv1.Change{
+		Sequence: 4, CommandId: command[:], Type: "UNDO", AtUs: when.UnixMicro(), RequestId: "req_1",
+		Target: &eventsv1.Target{CommandId: command[:], Type: "DELETE_NODE"}, Steps: []*eventsv1.Step{step},
+	}
 	one := graphjson.OfChange(change)
 	require.Empty(t, one.Steps)
 	require.Equal(t, "pump", one.Node.Name)
@@ -96,7 +101,23 @@ func TestAChangeShowsOneResourceAloneAndSeveralAsSteps(t *testing.T) {
 }
 
 func ExampleOfNode() {
-	raw, _ := json.Marshal(graphjson.OfNode(node()))
+	raw, _ := json.Marshal(graphjson.OfNode(node()), jsontext.WithIndent("  "))
 	fmt.Println(string(raw))
-	// Output: {"id":"00000000-0000-7000-8000-00000000000a","name":"pump","entityType":"object","description":"of water","properties":{"a":"x","b":[1,null]},"createdAt":"2026-11-21T07:40:08.290296Z","updatedAt":"2026-11-21T07:40:09.290296Z","version":2}
+	// Output:
+	// {
+	//   "id": "00000000-0000-7000-8000-00000000000a",
+	//   "name": "pump",
+	//   "entityType": "object",
+	//   "description": "of water",
+	//   "properties": {
+	//     "a": "x",
+	//     "b": [
+	//       1,
+	//       null
+	//     ]
+	//   },
+	//   "createdAt": "2026-11-21T07:40:08.290296Z",
+	//   "updatedAt": "2026-11-21T07:40:09.290296Z",
+	//   "version": 2
+	// }
 }

@@ -33,7 +33,8 @@ func FuzzKey(f *testing.F) {
 // kept again.
 func FuzzAnswer(f *testing.F) {
 	for _, answer := range []Answer{
-		{Status: 201, Location: "/x", Data: map[string]any{"id": 7}}, {Status: 204}, {Err: fault.Field(fault.Invalid, "name", "must not be empty", "a")}, {Err: fault.New(fault.NotFound, "No such node")},
+		{Status: 201, Location: "/x", Data: map[string]any{"id": 7}}, {Status: 204},
+		{Err: fault.Field(fault.Invalid, "name", "must not be empty", "a")}, {Err: fault.New(fault.NotFound, "No such node")},
 	} {
 		encoded, err := answer.Encode()
 		require.NoError(f, err)

@@ -44,7 +44,9 @@ const (
 
 // store is where keys are.
 type store interface {
-	ClaimIdempotencyKey(ctx context.Context, want postgres.IdempotencyClaim, hold time.Duration) (postgres.IdempotencyClaim, error)
+	ClaimIdempotencyKey(
+		ctx context.Context, want postgres.IdempotencyClaim, hold time.Duration,
+	) (postgres.IdempotencyClaim, error)
 	AnswerIdempotencyKey(ctx context.Context, c postgres.IdempotencyClaim, answer []byte) error
 	ReleaseIdempotencyKey(ctx context.Context, c postgres.IdempotencyClaim) error
 	ForgetIdempotencyKey(ctx context.Context, c postgres.IdempotencyClaim) error
@@ -70,7 +72,8 @@ const (
 // New makes a Keeper. The registerer may be nil.
 func New(keys store, log *slog.Logger, registerer prometheus.Registerer) *Keeper {
 	k := &Keeper{store: keys, log: log, uses: promauto.With(registerer).NewCounterVec(prometheus.CounterOpts{
-		Name: "livegraph_idempotency_keys_total", Help: "Requests with an Idempotency-Key: first, resumed (the one before ended without an answer that is kept), " +
+		Name: "livegraph_idempotency_keys_total",
+		Help: "Requests with an Idempotency-Key: first, resumed (the one before ended without an answer that is kept), " +
 			"replayed (answered as before), other_body (422), running (409).",
 	}, []string{"use"})}
 	for _, use := range []string{useFirst, useResumed, useReplayed, useOther, useRunning} {
@@ -129,8 +132,10 @@ func (k *Keeper) Begin(r *http.Request, use Use) (*Claim, error) {
 	}
 	principal := request.PrincipalOf(r.Context())
 	want := postgres.IdempotencyClaim{
-		IdempotencyKey: postgres.IdempotencyKey{Workspace: principal.Workspace, Actor: principal.ActorID, Route: use.Route, Key: key},
-		BodyHash:       hash(use.Asked), ReservedID: use.NewID(), ReceivedAt: time.Now().UTC().Truncate(time.Microsecond),
+		IdempotencyKey: postgres.IdempotencyKey{
+			Workspace: principal.Workspace, Actor: principal.ActorID, Route: use.Route, Key: key,
+		},
+		BodyHash: hash(use.Asked), ReservedID: use.NewID(), ReceivedAt: time.Now().UTC().Truncate(time.Microsecond),
 	}
 	found, err := k.store.ClaimIdempotencyKey(r.Context(), want, use.Hold)
 	if err != nil {

@@ -65,7 +65,8 @@ func readDeletion(p *request.Params, now time.Time) (pointblock.Deletion, error)
 	} else if _, given := p.String("sourceId"); !given {
 		p.Fail("sourceId", "is required")
 	}
-	if d.Metric, d.HasMetric = p.String("metric"); d.HasMetric && (d.Metric == "" || utf8.RuneCountInString(d.Metric) > maxName) {
+	d.Metric, d.HasMetric = p.String("metric")
+	if d.HasMetric && (d.Metric == "" || utf8.RuneCountInString(d.Metric) > maxName) {
 		p.Fail("metric", "must have 1 to 256 characters")
 	}
 	d.FromUS, d.HasFrom = bound(p, "from", now)
@@ -95,11 +96,15 @@ func timeAt(us int64) *time.Time {
 
 // deletePoints tells the log of a deletion. It is told at once or not at all: the
 // caller may ask again, because what is deleted twice is deleted.
-func (s *DeletionSender) deletePoints(ctx context.Context, workspace uuid.UUID, d pointblock.Deletion) ([]pointblock.Position, error) {
+func (s *DeletionSender) deletePoints(
+	ctx context.Context, workspace uuid.UUID, d pointblock.Deletion,
+) ([]pointblock.Position, error) {
 	positions, err := s.tell(ctx, reply.RequestID(ctx), d.Source,
 		pointblock.EncodeDeletions(workspace, time.Now().UnixMicro(), []pointblock.Deletion{d}))
 	if err != nil && fault.KindOf(err) == fault.Internal {
-		return positions, fault.Wrap(err, fault.Unavailable, "The deletion could not be written to the log; ask for it again").After(time.Second)
+		return positions, fault.Wrap(
+			err, fault.Unavailable, "The deletion could not be written to the log; ask for it again",
+		).After(time.Second)
 	}
 	return positions, err
 }

@@ -23,9 +23,14 @@ import (
 // by the name of a parameter; the buckets of one that is taken can be counted.
 func FuzzQueryParameters(f *testing.F) {
 	for _, query := range []string{
-		"", "from=-1h&to=now&metric=a&metric=b&tag.room=A&sourceId=0194a5b0-0000-7000-8000-00000000000a", "aggregation=avg,p95&interval=1d&timezone=Europe/Berlin&fill=linear&groupBy=metric,tag.a",
-		"aggregation=rate&interval=auto&maxPoints=2&from=0000-01-01T00:00:00Z&to=9999-12-31T23:59:59Z", "latest=true&epoch=ns&format=csv&order=desc", "downsample=lttb&pointsLimit=1000000&limit=101&offset=9223372036854775807",
-		"from=-9223372036854775807w&to=253402300799000", "interval=1ns", "aggregation=count&interval=99999999999999999999s&fill=1e400", "cursor=x&checkpoint=y&source=z&nodeId=", "timezone=../../etc/passwd", "from=now-&to=-0s", "a;b=1&%zz",
+		"", "from=-1h&to=now&metric=a&metric=b&tag.room=A&sourceId=0194a5b0-0000-7000-8000-00000000000a",
+		"aggregation=avg,p95&interval=1d&timezone=Europe/Berlin&fill=linear&groupBy=metric,tag.a",
+		"aggregation=rate&interval=auto&maxPoints=2&from=0000-01-01T00:00:00Z&to=9999-12-31T23:59:59Z",
+		"latest=true&epoch=ns&format=csv&order=desc",
+		"downsample=lttb&pointsLimit=1000000&limit=101&offset=9223372036854775807",
+		"from=-9223372036854775807w&to=253402300799000", "interval=1ns",
+		"aggregation=count&interval=99999999999999999999s&fill=1e400", "cursor=x&checkpoint=y&source=z&nodeId=",
+		"timezone=../../etc/passwd", "from=now-&to=-0s", "a;b=1&%zz",
 	} {
 		f.Add(query)
 		f.Add(query + "&limit=10001")
@@ -48,7 +53,10 @@ func FuzzQueryParameters(f *testing.F) {
 		}
 		require.False(t, d.HasFrom && d.HasTo && d.FromUS >= d.ToUS)
 		var again pointblock.Record
-		require.NoError(t, pointblock.Decode(pointblock.EncodeDeletions(uuid.New(), 1, []pointblock.Deletion{d}), &again), "what is taken can be written down")
+		require.NoError(
+			t, pointblock.Decode(pointblock.EncodeDeletions(uuid.New(), 1, []pointblock.Deletion{d}), &again),
+			"what is taken can be written down",
+		)
 		require.Equal(t, []pointblock.Deletion{d}, again.Deletions)
 	})
 }
@@ -89,7 +97,9 @@ func requireBounded(t *testing.T, q *queryParams) {
 func FuzzPosition(f *testing.F) {
 	s := &sealer{token.Sealer{Key: [32]byte{1}}}
 	of := token.ScopeOf("stream", uuid.Nil, "x")
-	whole := s.encodePosition(of, tail.Position{Topic: [16]byte{7}, Partitions: 4, SinceUS: 5, Next: map[int32]int64{0: 1, 3: 1 << 62}})
+	whole := s.encodePosition(of, tail.Position{
+		Topic: [16]byte{7}, Partitions: 4, SinceUS: 5, Next: map[int32]int64{0: 1, 3: 1 << 62},
+	})
 	payload, ok := s.Open(token.ForStream, whole)
 	require.True(f, ok)
 	f.Add("", []byte{})
@@ -113,7 +123,11 @@ func FuzzPosition(f *testing.F) {
 // FuzzAuthorization: of whatever header the clients of InfluxDB send, the text that is
 // taken for the key is a part of it.
 func FuzzAuthorization(f *testing.F) {
-	for _, header := range []string{"", "Token ", "Token a:b:c", "token\tx", "Bearer  x", "Basic " + base64.StdEncoding.EncodeToString([]byte("user:pass:word")), "Basic =", "Basic " + base64.StdEncoding.EncodeToString([]byte("user")), "Basic \xff"} {
+	for _, header := range []string{
+		"", "Token ", "Token a:b:c", "token\tx", "Bearer  x",
+		"Basic " + base64.StdEncoding.EncodeToString([]byte("user:pass:word")), "Basic =",
+		"Basic " + base64.StdEncoding.EncodeToString([]byte("user")), "Basic \xff",
+	} {
 		f.Add(header)
 	}
 	f.Fuzz(func(t *testing.T, header string) {
@@ -126,7 +140,10 @@ func FuzzAuthorization(f *testing.F) {
 
 // FuzzParts: the parsers of single values, which other routes and commands use too.
 func FuzzParts(f *testing.F) {
-	for _, text := range []string{"", "now", "-15m", "now-2w", "1795246808290", "2026-11-21 07:40:08Z", "1s", "30d", "1ns", "-0.5e3", "linear", "Local", "Asia/Kathmandu"} {
+	for _, text := range []string{
+		"", "now", "-15m", "now-2w", "1795246808290", "2026-11-21 07:40:08Z", "1s", "30d", "1ns", "-0.5e3", "linear", "Local",
+		"Asia/Kathmandu",
+	} {
 		f.Add(text)
 	}
 	now := time.Date(2026, 11, 21, 7, 40, 8, 0, time.UTC)

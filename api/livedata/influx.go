@@ -30,7 +30,8 @@ func (a *api) influxRoutes() []route.Route {
 	write := func(path string, d *route.Dialect) route.Route {
 		d.Errors = influxError
 		return route.Route{
-			Method: http.MethodPost, Pattern: path, Scopes: []request.Scope{request.WriteLiveData}, Handle: a.influxWrite, Dialect: d, Work: route.WritesPoints, Room: a.Bodies.Room,
+			Method: http.MethodPost, Pattern: path, Scopes: []request.Scope{request.WriteLiveData}, Handle: a.influxWrite,
+			Dialect: d, Work: route.WritesPoints, Room: a.Bodies.Room,
 		}
 	}
 	return []route.Route{
@@ -76,7 +77,8 @@ var influxCodes = map[int]string{
 	http.StatusNotFound: "not found", http.StatusMethodNotAllowed: "method not allowed", http.StatusConflict: "conflict",
 	http.StatusRequestEntityTooLarge: "request too large", http.StatusUnsupportedMediaType: "invalid",
 	http.StatusTooManyRequests: "too many requests", http.StatusInternalServerError: "internal error",
-	http.StatusBadGateway: "unavailable", http.StatusServiceUnavailable: "unavailable", http.StatusGatewayTimeout: "unavailable",
+	http.StatusBadGateway: "unavailable", http.StatusServiceUnavailable: "unavailable",
+	http.StatusGatewayTimeout: "unavailable",
 }
 
 // influxError gives an error the status that its clients go by: they do not send
@@ -118,7 +120,9 @@ func (a *api) influxWrite(w http.ResponseWriter, r *http.Request) error {
 func influxPrecision(r *http.Request) (string, error) {
 	q := r.URL.Query()
 	if q.Has("p") {
-		return "", fault.Field(fault.Malformed, "p", "is not taken: a key in a URL ends up in logs; send it in the header Authorization")
+		return "", fault.Field(
+			fault.Malformed, "p", "is not taken: a key in a URL ends up in logs; send it in the header Authorization",
+		)
 	}
 	precision, allowed := q.Get("precision"), ingest.LinePrecisions()
 	if precision != "" && !slices.Contains(allowed, precision) {
@@ -152,7 +156,10 @@ func describeRejection(r *ingest.Rejection) string {
 // its clients show the message alone.
 func partialWrite(result *ingest.Result) *fault.Error {
 	first := &result.Errors[0]
-	return fault.Newf(fault.Malformed, "partial write: %s; %s stored, %d not", describeRejection(first), wording.CountOf(result.Accepted, "point is", "points are"), result.Rejected).
+	return fault.Newf(
+		fault.Malformed, "partial write: %s; %s stored, %d not", describeRejection(first),
+		wording.CountOf(result.Accepted, "point is", "points are"), result.Rejected,
+	).
 		With("field", first.Field).With("reason", first.Reason).
 		With("accepted", result.Accepted).With("rejected", result.Rejected).With("errors", result.Errors)
 }

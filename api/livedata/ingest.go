@@ -76,7 +76,9 @@ func (a *ingestParams) answer(result *ingest.Result, made string) idempotency.An
 
 // acceptPoints brings the points into the log: what became of them, and their
 // checkpoint.
-func (a *api) acceptPoints(ctx context.Context, asked ingestParams, body []byte, received time.Time) (ingest.Result, string, error) {
+func (a *api) acceptPoints(
+	ctx context.Context, asked ingestParams, body []byte, received time.Time,
+) (ingest.Result, string, error) {
 	workspace := request.PrincipalOf(ctx).Workspace
 	// Before the produce: positions of a topic that is made anew meanwhile are
 	// then refused with the checkpoint, instead of being taken for others.

@@ -88,7 +88,10 @@ func Routes(deps Deps) []route.Route {
 	if deps.Patience == 0 {
 		deps.Patience = defaultPatience
 	}
-	a := &api{Deps: deps, sealer: sealer{token.Sealer{Key: deps.TokenKey}}, watch: watcher{store: deps.Marks}, admission: newAdmission()}
+	a := &api{
+		Deps: deps, sealer: sealer{token.Sealer{Key: deps.TokenKey}}, watch: watcher{store: deps.Marks},
+		admission: newAdmission(),
+	}
 	a.register(deps.Metrics)
 	one := func(method, pattern string, scope request.Scope, handle route.Handler) route.Route {
 		return route.Route{Method: method, Pattern: pattern, Scopes: []request.Scope{scope}, Handle: handle}
@@ -110,7 +113,10 @@ func Routes(deps Deps) []route.Route {
 		points(remoteWritePath, a.remoteWrite),
 		query,
 		one(http.MethodGet, seriesPath, request.ReadLiveData, a.listSeries),
-		route.Route{Method: http.MethodGet, Pattern: streamPath, Scopes: []request.Scope{request.ReadLiveData}, Lasts: true, Handle: a.streamPoints},
+		route.Route{
+			Method: http.MethodGet, Pattern: streamPath, Scopes: []request.Scope{request.ReadLiveData}, Lasts: true,
+			Handle: a.streamPoints,
+		},
 		one(http.MethodDelete, pointsPath, request.Admin, a.deletePoints),
 	)
 }

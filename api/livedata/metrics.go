@@ -17,20 +17,29 @@ func (a *api) register(registerer prometheus.Registerer) {
 	}
 	gauge("livegraph_query_values", "Values that the answers of queries under way may hold together.",
 		func() float64 { return float64(a.room.used.Load()) })
-	gauge("livegraph_query_values_limit", "Most values that they may hold; beyond, 503.", func() float64 { return maxRoom })
+	gauge("livegraph_query_values_limit", "Most values that they may hold; beyond, 503.", func() float64 {
+		return maxRoom
+	})
 	factory.NewCounterFunc(prometheus.CounterOpts{
 		Name: "livegraph_query_refused_total", Help: "Queries answered 503 because those under way hold too much.",
 	}, func() float64 { return float64(a.room.refused.Load()) })
-	gauge("livegraph_query_admitted", "Queries that are with the stores.", func() float64 { return float64(a.admission.inside.Load()) })
-	gauge("livegraph_query_admitted_limit", "Most queries that are let in at a time: while there are many, as many as are answered in two seconds.",
-		func() float64 { return float64(a.admission.limit.Load()) })
+	gauge("livegraph_query_admitted", "Queries that are with the stores.", func() float64 {
+		return float64(a.admission.inside.Load())
+	})
+	gauge(
+		"livegraph_query_admitted_limit",
+		"Most queries that are let in at a time: while there are many, as many as are answered in two seconds.",
+		func() float64 { return float64(a.admission.limit.Load()) },
+	)
 	factory.NewCounterFunc(prometheus.CounterOpts{
-		Name: "livegraph_query_overload_refusals_total", Help: "Queries answered 503 at once because with those before them they would have taken too long.",
+		Name: "livegraph_query_overload_refusals_total",
+		Help: "Queries answered 503 at once because with those before them they would have taken too long.",
 	}, func() float64 { return float64(a.admission.refused.Load()) })
 	gauge("livegraph_query_checkpoint_waiters", "Queries that wait for their checkpoint to become visible.",
 		func() float64 { return float64(a.waiting.Load()) })
 	factory.NewCounterFunc(prometheus.CounterOpts{
-		Name: "livegraph_query_checkpoint_timeouts_total", Help: "Queries answered 504 because their checkpoint did not become visible in time.",
+		Name: "livegraph_query_checkpoint_timeouts_total",
+		Help: "Queries answered 504 because their checkpoint did not become visible in time.",
 	}, func() float64 { return float64(a.overdue.Load()) })
 }
 
@@ -48,10 +57,14 @@ func (s *DeletionSender) Register(registerer prometheus.Registerer) {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read)
 	}
 	counter := func(name, help string, value *atomic.Int64) {
-		factory.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value.Load()) })
+		factory.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 {
+			return float64(value.Load())
+		})
 	}
-	gauge("livegraph_deletions_pending", "Deleted sources that the log has not been told of yet, in the whole installation.",
-		func() float64 { return float64(s.outbox.pending.Load()) })
+	gauge(
+		"livegraph_deletions_pending", "Deleted sources that the log has not been told of yet, in the whole installation.",
+		func() float64 { return float64(s.outbox.pending.Load()) },
+	)
 	gauge("livegraph_deletions_oldest_age_seconds", "Age of the oldest of them; 0 without any.",
 		func() float64 { return time.Duration(s.outbox.oldest.Load()).Seconds() })
 	counter("livegraph_deletions_sent_total", "Deleted sources that this process told the log of.", &s.outbox.sent)

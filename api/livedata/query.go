@@ -25,17 +25,23 @@ const maxGroupedSeries = 100_000
 // seriesStore is the registry of series.
 type seriesStore interface {
 	deleted.Store
-	Series(ctx context.Context, workspace uuid.UUID, filter postgres.SeriesFilter, page postgres.SeriesPage) (list []postgres.Series, total int64, more bool, err error)
+	Series(
+		ctx context.Context, workspace uuid.UUID, filter postgres.SeriesFilter, page postgres.SeriesPage,
+	) (list []postgres.Series, total int64, more bool, err error)
 	AllSeries(ctx context.Context, workspace uuid.UUID, filter postgres.SeriesFilter, most int) ([]postgres.Series, error)
 }
 
 // pointStore is where points are.
 type pointStore interface {
 	RawPoints(ctx context.Context, q clickhouse.RawQuery) (found map[uint64]*clickhouse.Points, more bool, err error)
-	Downsample(ctx context.Context, q clickhouse.DownsampleQuery) (found map[uint64]*clickhouse.Points, more bool, err error)
+	Downsample(ctx context.Context, q clickhouse.DownsampleQuery) (
+		found map[uint64]*clickhouse.Points, more bool, err error,
+	)
 	LatestPoints(ctx context.Context, q clickhouse.LatestQuery) ([]*clickhouse.Points, error)
 	Aggregate(ctx context.Context, q clickhouse.AggregateQuery) (found map[int]*clickhouse.Points, more bool, err error)
-	SeriesStats(ctx context.Context, numbers, texts []uint64, kept clickhouse.Kept, hidden clickhouse.Hidden) (map[uint64]clickhouse.SeriesStats, error)
+	SeriesStats(
+		ctx context.Context, numbers, texts []uint64, kept clickhouse.Kept, hidden clickhouse.Hidden,
+	) (map[uint64]clickhouse.SeriesStats, error)
 	SourceActivity(ctx context.Context, workspace uuid.UUID, sources []uuid.UUID) (map[uuid.UUID]time.Time, error)
 }
 
@@ -99,50 +105,6 @@ func (r *run) read(ctx context.Context) error {
 	return r.readPoints(ctx)
 }
 
-// deadLetteredHeader says how many records of the checkpoint were put aside, where an
-// answer has no envelope, too.
-const deadLetteredHeader = "X-Livegraph-Dead-Lettered"
-
-// deadRecordStore knows which records of the log were put aside.
-type deadRecordStore interface {
-	DeadRecords(ctx context.Context, topicID [16]byte, records []postgres.LogPosition) (int64, error)
-}
-
-// awaitCheckpoint returns when the points of the checkpoint, if there is one, are
-// visible, and tells how many of its records never will be, because they were put
-// among the dead letters.
-func (a *api) awaitCheckpoint(ctx context.Context, workspace uuid.UUID, token string) (dead int64, err error) {
-	if token == "" {
-		return 0, nil
-	}
-	c, err := a.sealer.decodeCheckpoint(token, workspace)
-	if err != nil {
-		return 0, err
-	}
-	topic := a.TopicID()
-	if c.topic != topic {
-		return 0, fault.Field(fault.Malformed, "checkpoint", "is of a log that is no longer there: its points cannot be waited for")
-	}
-	ctx, cancel := context.WithTimeout(ctx, a.CheckpointWait)
-	defer cancel()
-	a.waiting.Add(1)
-	defer a.waiting.Add(-1)
-	err = a.watch.wait(ctx, topic, c.positions)
-	if fault.Is(err, fault.Timeout) {
-		a.overdue.Add(1)
-		return 0, fault.New(fault.Timeout, "The points of the checkpoint are not visible yet").
-			With("checkpoint", token).After(time.Second).Because(err)
-	}
-	if err != nil {
-		return 0, err
-	}
-	places := make([]postgres.LogPosition, len(c.positions))
-	for i, p := range c.positions {
-		places[i] = postgres.LogPosition{Partition: p.Partition, Offset: p.Offset}
-	}
-	return a.Dead.DeadRecords(ctx, topic, places)
-}
-
 // run is one query being answered.
 type run struct {
 	*api
@@ -161,7 +123,9 @@ type run struct {
 func (r *run) selectGroups(ctx context.Context) error {
 	q := r.q
 	if q.grouping == nil {
-		list, total, _, err := r.Series.Series(ctx, r.workspace, q.filter, postgres.SeriesPage{Limit: q.limit, Offset: q.offset})
+		list, total, _, err := r.Series.Series(ctx, r.workspace, q.filter, postgres.SeriesPage{
+			Limit: q.limit, Offset: q.offset,
+		})
 		if err != nil {
 			return err
 		}
@@ -258,7 +222,9 @@ func (r *run) readRaw(ctx context.Context) error {
 	of := token.ScopeOf("points", r.workspace, q.asked)
 	if q.cursor != "" {
 		if len(r.groups) != 1 {
-			return fault.Field(fault.Malformed, "cursor", "continues the points of one series; the query selects another number of them")
+			return fault.Field(
+				fault.Malformed, "cursor", "continues the points of one series; the query selects another number of them",
+			)
 		}
 		var at pointPosition
 		if err := r.sealer.ReadCursor(q.cursor, of, &at); err != nil {
@@ -312,7 +278,9 @@ func (r *run) continueFrom(of token.Scope, span clickhouse.Range) error {
 func (r *run) readDownsampled(ctx context.Context) error {
 	q := r.q
 	numbers, _ := byKind(r.groups, pointblock.KindNumber)
-	found, more, err := r.Points.Downsample(ctx, clickhouse.DownsampleQuery{Series: numbers, Range: q.span, Most: q.perSeries(), Limit: q.rows()})
+	found, more, err := r.Points.Downsample(ctx, clickhouse.DownsampleQuery{
+		Series: numbers, Range: q.span, Most: q.perSeries(), Limit: q.rows(),
+	})
 	if err != nil {
 		return explainLimits(err, r.QueryTimeout)
 	}

@@ -173,7 +173,10 @@ func (q *queryParams) checkCombination(p *request.Params) {
 		{q.resolution.downsample && aggregated, "downsample", "is of raw points: it cannot be combined with aggregation"},
 		{q.resolution.downsample && q.latest, "downsample", "cannot be combined with latest"},
 		{q.resolution.downsample && q.cursor != "", "cursor", "cannot be combined with downsample"},
-		{q.resolution.most > 0 && !q.resolution.downsample && !q.resolution.auto, "maxPoints", "needs downsample=lttb or interval=auto"},
+		{
+			q.resolution.most > 0 && !q.resolution.downsample && !q.resolution.auto, "maxPoints",
+			"needs downsample=lttb or interval=auto",
+		},
 	} {
 		if c.bad {
 			p.Fail(c.field, c.reason)
@@ -207,19 +210,25 @@ func (q *queryParams) tooManyPoints() error {
 	hint := "ask for a shorter range, fewer series (limit, sourceId, metric, tag.<key>) or more points (pointsLimit)"
 	switch {
 	case q.resolution.downsample || q.resolution.auto:
-		hint = "ask for fewer points a series (maxPoints), fewer series (limit, sourceId, metric, tag.<key>) or more points (pointsLimit)"
+		hint = "ask for fewer points a series (maxPoints), fewer series (limit, sourceId, metric, tag.<key>) or more " +
+			"points (pointsLimit)"
 	case q.interval != 0:
 		hint = "ask for a longer interval, a shorter range, fewer series or more points (pointsLimit)"
 	case len(q.functions) == 0:
 		hint += ", or for one series and page with cursor"
 	}
 	return fault.Newf(fault.Invalid, "The answer has more than %d points: %s", q.rows(), hint).
-		With("field", "pointsLimit").With("reason", "the answer has more points").With("limit", q.rows()).With("narrow", narrow)
+		With("field", "pointsLimit").With(
+		"reason", "the answer has more points",
+	).With("limit", q.rows()).With("narrow", narrow)
 }
 
 // tooManySeries refuses a grouping over more series than one query reads.
 func tooManySeries() error {
-	return fault.Newf(fault.Invalid, "The query covers more than %d series: select fewer by sourceId, nodeId, metric or tag.<key>", maxGroupedSeries).
+	return fault.Newf(
+		fault.Invalid, "The query covers more than %d series: select fewer by sourceId, nodeId, metric or tag.<key>",
+		maxGroupedSeries,
+	).
 		With("field", "groupBy").With("reason", "covers too many series").With("limit", maxGroupedSeries).
 		With("narrow", []string{"sourceId", "source", "nodeId", "metric", "tag.<key>"})
 }
@@ -227,7 +236,9 @@ func tooManySeries() error {
 // explainLimits says what to narrow when a query ran out of time or memory.
 func explainLimits(err error, timeout time.Duration) error {
 	if fault.Is(err, fault.Invalid) {
-		return fault.New(fault.Invalid, "The query needs too much memory: ask for a shorter range, fewer series or fewer aggregations").
+		return fault.New(
+			fault.Invalid, "The query needs too much memory: ask for a shorter range, fewer series or fewer aggregations",
+		).
 			With("field", "query").With("reason", "needs too much memory").With("narrow", narrow).Because(err)
 	}
 	return explainTimeout(err, timeout)
@@ -240,7 +251,9 @@ func explainTimeout(err error, timeout time.Duration) error {
 		return err
 	}
 	seconds := int(math.Ceil(timeout.Seconds()))
-	return fault.Newf(fault.Timeout, "The query took longer than %d s: ask for a shorter range, fewer series or a longer interval", seconds).
+	return fault.Newf(
+		fault.Timeout, "The query took longer than %d s: ask for a shorter range, fewer series or a longer interval", seconds,
+	).
 		With("field", "query").With("reason", "took too long").With("limit", seconds).With("narrow", narrow).
 		After(time.Second).Because(err)
 }

@@ -32,7 +32,9 @@ func (a *api) remoteWrite(w http.ResponseWriter, r *http.Request) error {
 	if err := checkRemoteWrite(r.Header); err != nil {
 		return err
 	}
-	body, release, err := request.Body(w, r, a.MaxBodyBytes, request.Types(remoteWriteType), request.EncodedBy("snappy"), request.Within(a.Bodies))
+	body, release, err := request.Body(
+		w, r, a.MaxBodyBytes, request.Types(remoteWriteType), request.EncodedBy("snappy"), request.Within(a.Bodies),
+	)
 	if err != nil {
 		return err
 	}

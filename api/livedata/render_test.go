@@ -25,7 +25,9 @@ func numbered(rows int) *clickhouse.Points {
 }
 
 func TestManyPointsAreWrittenInOrder(t *testing.T) {
-	groups := []*clickhouse.Points{numbered(3*renderRows + 1), nil, numbered(0), numbered(renderRows), numbered(1), numbered(2 * renderRows)}
+	groups := []*clickhouse.Points{
+		numbered(3*renderRows + 1), nil, numbered(0), numbered(renderRows), numbered(1), numbered(2 * renderRows),
+	}
 	var parts []part
 	for i, points := range groups {
 		before := fmt.Sprintf(`{"at":%d,"points":[`, i)
@@ -70,7 +72,8 @@ func (w *away) Write([]byte) (int, error) {
 func TestNothingIsRenderedForAClientThatIsGone(t *testing.T) {
 	w := &away{}
 	r := &run{q: &queryParams{}}
-	parts := append(partsOf(numbered(2*runtime.GOMAXPROCS(0)*renderRows), nil, nil), part{points: nil, to: 1}) // the last would panic
+	// the last would panic
+	parts := append(partsOf(numbered(2*runtime.GOMAXPROCS(0)*renderRows), nil, nil), part{points: nil, to: 1})
 	r.writeParts(bufio.NewWriterSize(w, 16), parts)
 	require.Equal(t, 1, w.writes)
 }

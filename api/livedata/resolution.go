@@ -64,9 +64,14 @@ func (q *queryParams) chooseInterval() error {
 			return nil
 		}
 	}
-	return fault.Newf(fault.Invalid, "The range has more than %d intervals of the longest, %s: ask for a shorter range or more rows a series (maxPoints)",
-		most, intervalText(maxInterval)).
-		With("field", "maxPoints").With("reason", "the range has more intervals").With("limit", most).With("narrow", []string{"from", "to", "maxPoints"})
+	return fault.Newf(
+		fault.Invalid,
+		"The range has more than %d intervals of the longest, %s: ask for a shorter range or more rows a series (maxPoints)",
+		most, intervalText(maxInterval),
+	).
+		With("field", "maxPoints").With("reason", "the range has more intervals").With("limit", most).With("narrow", []string{
+		"from", "to", "maxPoints",
+	})
 }
 
 // intervalText writes an interval as parameter interval has it, in the largest

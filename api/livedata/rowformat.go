@@ -187,7 +187,11 @@ func tagColumns(groups []*group) ([]string, error) {
 		}
 	}
 	if len(tags) > maxTagColumns {
-		return nil, fault.Newf(fault.Invalid, "The series have more than %d different tags, each a column of CSV: ask for fewer series, or for NDJSON", maxTagColumns).
+		return nil, fault.Newf(
+			fault.Invalid,
+			"The series have more than %d different tags, each a column of CSV: ask for fewer series, or for NDJSON",
+			maxTagColumns,
+		).
 			With("field", "format").With("reason", "has too many columns").With("limit", maxTagColumns).With("narrow", narrow)
 	}
 	return slices.Sorted(maps.Keys(tags)), nil

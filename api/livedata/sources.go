@@ -21,8 +21,12 @@ type sourceStore interface {
 	CreateSourceOnce(ctx context.Context, workspace uuid.UUID, s postgres.Source, key postgres.IdempotencyClaim,
 		answer func(postgres.Source) ([]byte, error)) (postgres.Source, error)
 	Source(ctx context.Context, workspace, id uuid.UUID) (postgres.Source, error)
-	Sources(ctx context.Context, workspace uuid.UUID, filter postgres.SourceFilter, page postgres.SourcePage) (list []postgres.Source, total int64, more bool, err error)
-	UpdateSource(ctx context.Context, workspace, id uuid.UUID, expected *int64, change func(*postgres.Source) error) (postgres.Source, error)
+	Sources(
+		ctx context.Context, workspace uuid.UUID, filter postgres.SourceFilter, page postgres.SourcePage,
+	) (list []postgres.Source, total int64, more bool, err error)
+	UpdateSource(
+		ctx context.Context, workspace, id uuid.UUID, expected *int64, change func(*postgres.Source) error,
+	) (postgres.Source, error)
 	DeleteSource(ctx context.Context, workspace, id uuid.UUID, requestID string) (postgres.PendingDeletion, error)
 }
 
@@ -165,7 +169,9 @@ func (a *api) createSource(w http.ResponseWriter, r *http.Request) error {
 }
 
 // makeSource creates the source that the body describes; with a claim once.
-func (a *api) makeSource(ctx context.Context, body *newSource, claim *idempotency.Claim) (answer idempotency.Answer, err error) {
+func (a *api) makeSource(
+	ctx context.Context, body *newSource, claim *idempotency.Claim,
+) (answer idempotency.Answer, err error) {
 	s, err := body.source()
 	if err != nil {
 		return answer, err
@@ -199,7 +205,8 @@ func replay(w http.ResponseWriter, r *http.Request, claim *idempotency.Claim) er
 func createdSource(s postgres.Source) idempotency.Answer {
 	status := statusNever
 	return idempotency.Answer{
-		Status: http.StatusCreated, Location: sourcesPath + "/" + s.ID.String(), Data: sourceAnswer{Source: s, Status: &status},
+		Status: http.StatusCreated, Location: sourcesPath + "/" + s.ID.String(),
+		Data: sourceAnswer{Source: s, Status: &status},
 	}
 }
 
@@ -218,10 +225,13 @@ func (a *api) patchSource(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	before := ""
-	changed, err := a.Sources.UpdateSource(r.Context(), workspace, id, body.ExpectedVersion, func(s *postgres.Source) error {
-		before = s.Name
-		return body.apply(s)
-	})
+	changed, err := a.Sources.UpdateSource(
+		r.Context(), workspace, id, body.ExpectedVersion,
+		func(s *postgres.Source) error {
+			before = s.Name
+			return body.apply(s)
+		},
+	)
 	if err != nil {
 		return err
 	}

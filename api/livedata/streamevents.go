@@ -84,7 +84,8 @@ func headOf(series *tail.Series) ([]byte, error) {
 		kind = pointblock.KindString
 	}
 	return json.Marshal(groupHead{
-		SourceID: &series.Source, SourceName: &series.SourceName, Metric: &series.Metric, Kind: kindName(kind), Unit: series.Unit,
+		SourceID: &series.Source, SourceName: &series.SourceName, Metric: &series.Metric, Kind: kindName(kind),
+		Unit: series.Unit,
 		Tags: series.Tags, Columns: rawColumns,
 	}, json.Deterministic(true))
 }
@@ -145,7 +146,10 @@ func (s *stream) deletions(d *tail.Delivery) error {
 		if i == len(d.Deletions)-1 {
 			id = s.id()
 		}
-		out := deletion{SourceID: gone.Source, Metric: gone.Metric, WholeSource: gone.Whole, From: s.stamp(gone.FromUS), To: s.stamp(gone.ToUS)}
+		out := deletion{
+			SourceID: gone.Source, Metric: gone.Metric, WholeSource: gone.Whole, From: s.stamp(gone.FromUS),
+			To: s.stamp(gone.ToUS),
+		}
 		if gone.SourceName != "" {
 			out.SourceName = &gone.SourceName
 		}
@@ -174,7 +178,8 @@ type notice struct {
 
 // reasons say what happened, and how to go on.
 var reasons = map[string]string{
-	tail.SlowReader:   "Points arrive faster than this reader takes them. Come back with Last-Event-ID to go on where it was, or query with from.",
+	tail.SlowReader: "Points arrive faster than this reader takes them. Come back with Last-Event-ID to go on where it " +
+		"was, or query with from.",
 	tail.LogChanged:   "The log was made anew or has more partitions: what was missed is to be queried with from.",
 	tail.Trimmed:      "The log does not have any more what was missed: query it with from. What is new follows.",
 	tail.TooFarBehind: "Too much was missed to be sent again: query it with from. What is new follows.",
@@ -183,6 +188,7 @@ var reasons = map[string]string{
 // say adds a notice.
 func (s *stream) say(event, reason string) {
 	since := time.UnixMicro(s.from.Position().SinceUS).UTC()
-	data, _ := json.Marshal(notice{Reason: reason, Message: reasons[reason], Since: since}) // of texts and a time: it cannot fail
+	// of texts and a time: it cannot fail
+	data, _ := json.Marshal(notice{Reason: reason, Message: reasons[reason], Since: since})
 	s.out.Named(event, s.id(), data)
 }

@@ -20,13 +20,18 @@ func TestACheckpointComesBackAsItWasMade(t *testing.T) {
 		c := checkpoint{workspace: uuid.New(), topic: [16]byte(uuid.New())}
 		offsets := rapid.MapOf(rapid.Int32Range(0, math.MaxInt32), rapid.Int64Range(0, math.MaxInt64)).Draw(t, "offsets")
 		for partition, offset := range offsets {
-			c.positions = append(c.positions, pointblock.Position{Partition: partition, Offset: offset / 2}, pointblock.Position{Partition: partition, Offset: offset})
+			c.positions = append(
+				c.positions, pointblock.Position{Partition: partition, Offset: offset / 2},
+				pointblock.Position{Partition: partition, Offset: offset},
+			)
 		}
 		text := s.encodeCheckpoint(c)
 		got, err := s.decodeCheckpoint(text, c.workspace)
 		require.NoError(t, err)
 		require.Equal(t, c.topic, got.topic)
-		require.Equal(t, sortedPositions(c.positions), slices.Concat(got.positions, []pointblock.Position{}), "every record once")
+		require.Equal(
+			t, sortedPositions(c.positions), slices.Concat(got.positions, []pointblock.Position{}), "every record once",
+		)
 		_, err = s.decodeCheckpoint(text, uuid.New())
 		require.Equal(t, fault.Malformed, fault.KindOf(err))
 		_, err = (&sealer{token.Sealer{Key: [32]byte{2}}}).decodeCheckpoint(text, c.workspace)
@@ -51,7 +56,9 @@ func TestACheckpointOfTheFirstVersionIsStillRead(t *testing.T) {
 func FuzzTokens(f *testing.F) {
 	s := &sealer{token.Sealer{Key: [32]byte{1}}}
 	workspace := uuid.MustParse("0194a5b0-0000-7000-8000-00000000000a")
-	f.Add(s.encodeCheckpoint(checkpoint{workspace: workspace, positions: []pointblock.Position{{Partition: 1, Offset: 2}}}))
+	f.Add(s.encodeCheckpoint(checkpoint{
+		workspace: workspace, positions: []pointblock.Position{{Partition: 1, Offset: 2}},
+	}))
 	f.Add("")
 	f.Add("AQ")
 	f.Fuzz(func(t *testing.T, text string) {

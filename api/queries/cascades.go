@@ -117,7 +117,9 @@ func portionsOf(change *eventsv1.Change, from, limit int64) (page []portion, tot
 }
 
 // cascadeEdges reads the edges of a portion. The first are in the change.
-func (a *api) cascadeEdges(ctx context.Context, workspace uuid.UUID, sequence int64, p portion) (graphjson.CascadeEdges, error) {
+func (a *api) cascadeEdges(
+	ctx context.Context, workspace uuid.UUID, sequence int64, p portion,
+) (graphjson.CascadeEdges, error) {
 	shown := graphjson.CascadeEdges{NodeID: p.node, Restored: p.cascade.GetRestored(), First: p.first}
 	if p.first == 0 {
 		shown.Edges = graphjson.OfCascade(p.cascade).Edges

@@ -87,7 +87,9 @@ func (a *api) streamEvents(w http.ResponseWriter, r *http.Request) error {
 // reset tells a reader that has seen a change which the journal does not have that the
 // graph is not the one it knows. It is no refusal: a browser would never come back.
 func (s *stream) reset(after int64) {
-	s.out.Named("reset", strconv.FormatInt(s.sent, 10), fmt.Appendf(nil, `{"reason":"beyond_newest","after":%d,"newest":%d}`, after, s.sent))
+	s.out.Named("reset", strconv.FormatInt(s.sent, 10), fmt.Appendf(
+		nil, `{"reason":"beyond_newest","after":%d,"newest":%d}`, after, s.sent,
+	))
 }
 
 // startAfter reads where a stream begins; field "" is now. A browser that reconnects

@@ -18,10 +18,14 @@ import (
 type journal interface {
 	headStore
 	ChangesAfter(ctx context.Context, workspace uuid.UUID, after int64, limit int) ([]postgres.ChangeSize, error)
-	NodeHistory(ctx context.Context, workspace, node uuid.UUID, page postgres.HistoryPage) ([]postgres.ChangeSize, int64, error)
+	NodeHistory(
+		ctx context.Context, workspace, node uuid.UUID, page postgres.HistoryPage,
+	) ([]postgres.ChangeSize, int64, error)
 	History(ctx context.Context, workspace uuid.UUID, page postgres.HistoryPage) ([]postgres.ChangeSize, int64, error)
 	Changes(ctx context.Context, workspace uuid.UUID, sizes []postgres.ChangeSize) ([]*eventsv1.Change, error)
-	CascadeEdges(ctx context.Context, workspace uuid.UUID, sequence int64, node uuid.UUID, from, to int64) ([]uuid.UUID, error)
+	CascadeEdges(
+		ctx context.Context, workspace uuid.UUID, sequence int64, node uuid.UUID, from, to int64,
+	) ([]uuid.UUID, error)
 }
 
 const (
@@ -90,7 +94,9 @@ func (a *api) listHistory(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *api) history(ctx context.Context, workspace uuid.UUID, node *uuid.UUID, page postgres.HistoryPage) ([]postgres.ChangeSize, int64, error) {
+func (a *api) history(
+	ctx context.Context, workspace uuid.UUID, node *uuid.UUID, page postgres.HistoryPage,
+) ([]postgres.ChangeSize, int64, error) {
 	if node == nil {
 		return a.Journal.History(ctx, workspace, page)
 	}
@@ -111,7 +117,9 @@ func fitting(sizes []postgres.ChangeSize, most int64) []postgres.ChangeSize {
 
 // take reads changes once there is room for them. The caller calls release when they
 // are shown.
-func (a *api) take(ctx context.Context, workspace uuid.UUID, sizes []postgres.ChangeSize) (changes []*eventsv1.Change, release func(), err error) {
+func (a *api) take(
+	ctx context.Context, workspace uuid.UUID, sizes []postgres.ChangeSize,
+) (changes []*eventsv1.Change, release func(), err error) {
 	need := int64(0)
 	for _, s := range sizes {
 		need += s.Bytes
@@ -144,7 +152,8 @@ func about(change *eventsv1.Change, node *uuid.UUID) *eventsv1.Change {
 	var steps []*eventsv1.Step
 	for _, step := range change.GetSteps() {
 		n, e := step.GetNode(), step.GetEdge()
-		if n != nil && string(n.GetId()) == id || e != nil && (string(e.GetSourceId()) == id || string(e.GetTargetId()) == id) {
+		isNode := n != nil && string(n.GetId()) == id
+		if isNode || e != nil && (string(e.GetSourceId()) == id || string(e.GetTargetId()) == id) {
 			steps = append(steps, step)
 		}
 	}

@@ -19,8 +19,12 @@ import (
 type graphStore interface {
 	Node(ctx context.Context, workspace, id uuid.UUID) (graph.Node, error)
 	Edge(ctx context.Context, workspace, id uuid.UUID) (graph.Edge, error)
-	Nodes(ctx context.Context, workspace uuid.UUID, filter postgres.NodeFilter, page postgres.GraphPage) (postgres.GraphList[graph.Node], error)
-	Edges(ctx context.Context, workspace uuid.UUID, filter postgres.EdgeFilter, page postgres.GraphPage) (postgres.GraphList[graph.Edge], error)
+	Nodes(
+		ctx context.Context, workspace uuid.UUID, filter postgres.NodeFilter, page postgres.GraphPage,
+	) (postgres.GraphList[graph.Node], error)
+	Edges(
+		ctx context.Context, workspace uuid.UUID, filter postgres.EdgeFilter, page postgres.GraphPage,
+	) (postgres.GraphList[graph.Edge], error)
 	Neighbors(ctx context.Context, workspace uuid.UUID, q postgres.NeighborQuery) (postgres.NeighborList, error)
 }
 
@@ -34,7 +38,9 @@ func (a *api) listNodes(w http.ResponseWriter, r *http.Request) error {
 	}
 	return answerList(a, w, r, list[graph.Node, graphjson.Node]{
 		name: "nodes", parameters: []any{filter, page.Order}, page: page, cursor: cursor, show: graphjson.OfNodes,
-		read: func(ctx context.Context, workspace uuid.UUID, page postgres.GraphPage) (postgres.GraphList[graph.Node], error) {
+		read: func(
+			ctx context.Context, workspace uuid.UUID, page postgres.GraphPage,
+		) (postgres.GraphList[graph.Node], error) {
 			return a.Graph.Nodes(ctx, workspace, filter, page)
 		},
 	})
@@ -52,7 +58,9 @@ func (a *api) listEdges(w http.ResponseWriter, r *http.Request) error {
 	}
 	return answerList(a, w, r, list[graph.Edge, graphjson.Edge]{
 		name: "edges", parameters: []any{filter, page.Order}, page: page, cursor: cursor, show: graphjson.OfEdges,
-		read: func(ctx context.Context, workspace uuid.UUID, page postgres.GraphPage) (postgres.GraphList[graph.Edge], error) {
+		read: func(
+			ctx context.Context, workspace uuid.UUID, page postgres.GraphPage,
+		) (postgres.GraphList[graph.Edge], error) {
 			return a.Graph.Edges(ctx, workspace, filter, page)
 		},
 	})

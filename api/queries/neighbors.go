@@ -52,7 +52,9 @@ func (a *api) listNeighbors(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	meta := reply.Meta{Total: found.Total, Limit: q.Limit, Offset: q.Offset, HasMore: found.Next != nil, Truncated: &found.Truncated}
+	meta := reply.Meta{
+		Total: found.Total, Limit: q.Limit, Offset: q.Offset, HasMore: found.Next != nil, Truncated: &found.Truncated,
+	}
 	if found.Next != nil {
 		next, err := a.sealer.Cursor(of, found.Next)
 		if err != nil {

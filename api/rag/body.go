@@ -67,7 +67,9 @@ type page struct {
 
 // read checks the body and gives the query that it asks for.
 func (b *searchBody) read(c *request.Check, workspace uuid.UUID) (retrieval.Query, page) {
-	q := retrieval.Query{Workspace: workspace, Filter: retrieval.Filter{EntityTypes: entityTypes(c, b.EntityTypes), Properties: properties(c, b.Properties)}}
+	q := retrieval.Query{Workspace: workspace, Filter: retrieval.Filter{
+		EntityTypes: entityTypes(c, b.EntityTypes), Properties: properties(c, b.Properties),
+	}}
 	c.Required("query", b.Query != nil)
 	if b.Query != nil {
 		q.Text = *b.Query
@@ -184,7 +186,9 @@ func (b *hybridBody) read(c *request.Check, workspace uuid.UUID) (retrieval.Hybr
 		q.Hops = int(*b.Hops)
 	}
 	if b.Direction != nil {
-		c.OneOf("direction", *b.Direction, string(retrieval.Outgoing), string(retrieval.Incoming), string(retrieval.AnyDirection))
+		c.OneOf(
+			"direction", *b.Direction, string(retrieval.Outgoing), string(retrieval.Incoming), string(retrieval.AnyDirection),
+		)
 		q.Direction = retrieval.Direction(*b.Direction)
 	}
 	return q, p

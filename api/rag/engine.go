@@ -27,8 +27,9 @@ type Stores struct {
 // NewEngine makes the engine that searches in the stores.
 func NewEngine(stores Stores, logger *slog.Logger, metrics *Metrics) *retrieval.Engine {
 	return retrieval.New(retrieval.Deps{
-		Text: textLane{stores.Postgres, metrics}, Vectors: vectorLane{stores.Postgres, stores.Milvus}, Graph: stores.Postgres, Embedder: speaking{stores.Embedder},
-		Chunks: chunksOf, Logger: logger, Observe: metrics.Lane,
+		Text: textLane{stores.Postgres, metrics}, Vectors: vectorLane{stores.Postgres, stores.Milvus}, Graph: stores.Postgres,
+		Embedder: speaking{stores.Embedder},
+		Chunks:   chunksOf, Logger: logger, Observe: metrics.Lane,
 	})
 }
 
@@ -51,7 +52,9 @@ type textLane struct {
 }
 
 // SearchText finds nodes by their words and names.
-func (l textLane) SearchText(ctx context.Context, workspace uuid.UUID, text string, f retrieval.Filter, limit, named int) (retrieval.TextFindings, error) {
+func (l textLane) SearchText(
+	ctx context.Context, workspace uuid.UUID, text string, f retrieval.Filter, limit, named int,
+) (retrieval.TextFindings, error) {
 	found, err := l.db.SearchText(ctx, workspace, lexical.Parse(text), f, limit, named)
 	if err == nil && found.Cut != retrieval.TextWhole {
 		l.metrics.cut.WithLabelValues(string(found.Cut)).Inc()
@@ -73,8 +76,12 @@ func (l vectorLane) LiveIndex(ctx context.Context) (retrieval.Index, error) {
 
 // Nearest gives the nearest chunks. A collection that is gone is made again by the
 // consumer; until then the lane is away.
-func (l vectorLane) Nearest(ctx context.Context, index retrieval.Index, workspace uuid.UUID, vector embed.Vector, near retrieval.Near, limit int) ([]retrieval.VectorHit, error) {
-	hits, err := l.vectors.Search(ctx, index.Collection, workspace, vector, milvus.Near{EntityTypes: near.EntityTypes, Nodes: near.Nodes}, limit)
+func (l vectorLane) Nearest(
+	ctx context.Context, index retrieval.Index, workspace uuid.UUID, vector embed.Vector, near retrieval.Near, limit int,
+) ([]retrieval.VectorHit, error) {
+	hits, err := l.vectors.Search(
+		ctx, index.Collection, workspace, vector, milvus.Near{EntityTypes: near.EntityTypes, Nodes: near.Nodes}, limit,
+	)
 	if errors.Is(err, milvus.ErrNoCollection) {
 		return nil, fault.Wrap(err, fault.Unavailable, "The index of vectors is being made again")
 	}

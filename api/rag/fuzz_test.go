@@ -14,9 +14,14 @@ import (
 // the name of a field.
 func FuzzSearchBody(f *testing.F) {
 	for _, body := range []string{
-		`{"query":"pump"}`, `{"query":" ","limit":0}`, `{"query":"a","limit":9223372036854775807,"offset":9223372036854775807,"minScore":1}`, `{"query":"a","properties":{"a.b":["x",1.50,true],"":0}}`,
-		`{"query":"a","properties":{"a":[[1]],"b":null}}`, `{"query":"a","entityTypes":["object","process","object"],"includeContent":true}`, `{"query":"a","properties":{"n":1e400}}`,
-		`{"query":"a","hops":3,"relationTypes":["feeds"],"direction":"out","nodeIds":["0194a5b0-0000-7000-8000-00000000000a"],"weights":{"text":0,"vector":0.5,"graph":1},"explain":true}`,
+		`{"query":"pump"}`, `{"query":" ","limit":0}`,
+		`{"query":"a","limit":9223372036854775807,"offset":9223372036854775807,"minScore":1}`,
+		`{"query":"a","properties":{"a.b":["x",1.50,true],"":0}}`,
+		`{"query":"a","properties":{"a":[[1]],"b":null}}`,
+		`{"query":"a","entityTypes":["object","process","object"],"includeContent":true}`,
+		`{"query":"a","properties":{"n":1e400}}`,
+		`{"query":"a","hops":3,"relationTypes":["feeds"],"direction":"out",` +
+			`"nodeIds":["0194a5b0-0000-7000-8000-00000000000a"],"weights":{"text":0,"vector":0.5,"graph":1},"explain":true}`,
 		`{"query":"a","weights":{"text":0,"vector":0,"graph":0}}`, `{"query":"a","hops":-1,"nodeIds":[""]}`,
 	} {
 		f.Add([]byte(body))

@@ -58,7 +58,9 @@ func (a *api) reindex(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	running := func() error {
-		return fault.New(fault.Conflict, "The index is being made anew already").With("reason", "reindex_running").After(reindexAgain)
+		return fault.New(
+			fault.Conflict, "The index is being made anew already",
+		).With("reason", "reindex_running").After(reindexAgain)
 	}
 	if status.Reindex.Running {
 		return running()

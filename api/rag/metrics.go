@@ -32,24 +32,30 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	factory := promauto.With(registerer)
 	m := &Metrics{
 		lanes: factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "livegraph_search_lane_duration_seconds", Help: "Time that a lane took for a search, by lane: text, vector (with the embedder) and graph (the walk).",
+			Name:    "livegraph_search_lane_duration_seconds",
+			Help:    "Time that a lane took for a search, by lane: text, vector (with the embedder) and graph (the walk).",
 			Buckets: searchBuckets(),
 		}, []string{"lane"}),
 		away: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_search_lane_failures_total", Help: "Times that a lane could not answer a search, by lane.",
 		}, []string{"lane"}),
 		requests: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_search_requests_total", Help: "Searches, by kind (search, hybrid) and outcome: answered, degraded (answered without a lane), refused (bad input), unavailable, timeout, failed.",
+			Name: "livegraph_search_requests_total",
+			Help: "Searches, by kind (search, hybrid) and outcome: answered, degraded (answered without a lane), refused (bad " +
+				"input), unavailable, timeout, failed.",
 		}, []string{"kind", "outcome"}),
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "livegraph_search_duration_seconds", Help: "Time of a search that was answered, by kind.",
 			Buckets: searchBuckets(),
 		}, []string{"kind"}),
 		degraded: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_search_degraded_total", Help: "Searches that were answered without something, by what was missing: text, vector, graph (lanes), liveData.",
+			Name: "livegraph_search_degraded_total",
+			Help: "Searches that were answered without something, by what was missing: text, vector, graph (lanes), liveData.",
 		}, []string{"missing"}),
 		cut: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_search_text_cut_total", Help: "Searches with a word that more nodes have than are read, by what was read of it: heaviest (the nodes it weighs most for, and the newest), newest (no others: the heaviest are not listed yet).",
+			Name: "livegraph_search_text_cut_total",
+			Help: "Searches with a word that more nodes have than are read, by what was read of it: heaviest (the nodes it " +
+				"weighs most for, and the newest), newest (no others: the heaviest are not listed yet).",
 		}, []string{"read"}),
 	}
 	for _, read := range []retrieval.TextCut{retrieval.TextHeaviest, retrieval.TextNewest} {

@@ -35,7 +35,9 @@ type edgeStore interface {
 // seriesStore is the registry of series.
 type seriesStore interface {
 	deleted.Store
-	SeriesOfNodes(ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID, most int) (map[uuid.UUID][]postgres.Series, error)
+	SeriesOfNodes(
+		ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID, most int,
+	) (map[uuid.UUID][]postgres.Series, error)
 }
 
 // pointStore is where points are.
@@ -105,7 +107,9 @@ func (a *api) addLiveData(ctx context.Context, workspace uuid.UUID, hits []hybri
 	return err
 }
 
-func (a *api) readLatest(ctx context.Context, workspace uuid.UUID, series map[uuid.UUID][]postgres.Series, hits []hybridHit) error {
+func (a *api) readLatest(
+	ctx context.Context, workspace uuid.UUID, series map[uuid.UUID][]postgres.Series, hits []hybridHit,
+) error {
 	ask := clickhouse.LatestQuery{Workspace: workspace, Kept: clickhouse.Kept{}}
 	type shown struct { // with each of the series that are asked for
 		values *[]liveValue
@@ -118,7 +122,9 @@ func (a *api) readLatest(ctx context.Context, workspace uuid.UUID, series map[uu
 		for j := range list {
 			s := &list[j]
 			places = append(places, shown{hits[i].LiveData, s})
-			ask.Series = append(ask.Series, clickhouse.LatestSeries{ID: s.ID, Source: s.SourceID, Texts: s.Kind == pointblock.KindString})
+			ask.Series = append(ask.Series, clickhouse.LatestSeries{
+				ID: s.ID, Source: s.SourceID, Texts: s.Kind == pointblock.KindString,
+			})
 			if s.RetentionDays != nil {
 				ask.Kept[s.ID] = postgres.KeptFrom(now, *s.RetentionDays)
 			}

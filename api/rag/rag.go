@@ -41,7 +41,10 @@ func Routes(deps Deps) []route.Route {
 	return []route.Route{
 		{Method: http.MethodPost, Pattern: searchPath, Scopes: read, Handle: a.measured(kindSearch, a.search)},
 		// What is found is found by edges too, and the path to it is shown.
-		{Method: http.MethodPost, Pattern: hybridPath, Scopes: []request.Scope{request.ReadNodes, request.ReadEdges}, All: true, Handle: a.measured(kindHybrid, a.hybrid)},
+		{
+			Method: http.MethodPost, Pattern: hybridPath, Scopes: []request.Scope{request.ReadNodes, request.ReadEdges},
+			All: true, Handle: a.measured(kindHybrid, a.hybrid),
+		},
 		{Method: http.MethodGet, Pattern: statusPath, Scopes: read, Handle: a.status},
 		{Method: http.MethodPost, Pattern: reindexPath, Scopes: []request.Scope{request.Admin}, Handle: a.reindex},
 	}

@@ -71,7 +71,9 @@ type reason struct {
 }
 
 // measured has a search counted by how it ended.
-func (a *api) measured(kind string, answer func(http.ResponseWriter, *http.Request) (retrieval.Result, error)) route.Handler {
+func (a *api) measured(
+	kind string, answer func(http.ResponseWriter, *http.Request) (retrieval.Result, error),
+) route.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		done := a.Metrics.began(kind)
 		result, err := answer(w, r)
@@ -106,7 +108,9 @@ func (a *api) search(w http.ResponseWriter, r *http.Request) (result retrieval.R
 	hits := make([]searchHit, len(result.Hits))
 	for i := range result.Hits {
 		found := &result.Hits[i]
-		hits[i] = searchHit{hit: hitOf(found, body.IncludeContent), Scores: searchScores{found.Scores.Text, found.Scores.Vector}}
+		hits[i] = searchHit{
+			hit: hitOf(found, body.IncludeContent), Scores: searchScores{found.Scores.Text, found.Scores.Vector},
+		}
 	}
 	reply.List(w, r, hits, page.meta(&result, len(hits)))
 	return result, nil

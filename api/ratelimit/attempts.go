@@ -33,7 +33,9 @@ type Attempts struct {
 func NewAttempts(limit int, registerer prometheus.Registerer) *Attempts {
 	a := &Attempts{limit: limit, counts: map[netip.Addr]int{}}
 	promauto.With(registerer).NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "livegraph_auth_failing_addresses", Help: "Addresses (of IPv6: networks of 64 bits) from which authentications failed in this minute; told apart up to 50,000.",
+		Name: "livegraph_auth_failing_addresses",
+		Help: "Addresses (of IPv6: networks of 64 bits) from which authentications failed in this minute; told apart up to " +
+			"50,000.",
 	}, func() float64 {
 		a.mu.Lock()
 		defer a.mu.Unlock()

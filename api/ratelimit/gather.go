@@ -77,7 +77,9 @@ func (g *gathering) end(key callKey, c *call) {
 
 // takeTogether asks Redis for a request, with those that ask at the same time; false:
 // it does not answer. The first of a call have the room that is left.
-func (l *Limiter) takeTogether(ctx context.Context, workspace uuid.UUID, limits [2]int64) (at time.Time, counts [2]int64, taken, ok bool) {
+func (l *Limiter) takeTogether(
+	ctx context.Context, workspace uuid.UUID, limits [2]int64,
+) (at time.Time, counts [2]int64, taken, ok bool) {
 	key := callKey{workspace: workspace, limits: limits}
 	c, number, leads := l.gather.join(key)
 	if !leads {

@@ -95,7 +95,9 @@ func (m *memory) learn(workspace uuid.UUID, answer *redis.RequestAnswer, lengths
 
 // spent reports whether it is known that a window has no room left: counts only grow,
 // so Redis need not be asked until its end.
-func (m *memory) spent(workspace uuid.UUID, limits [2]int64, c *clock, lengths [2]time.Duration) (now time.Time, counts [2]int64, spent bool) {
+func (m *memory) spent(
+	workspace uuid.UUID, limits [2]int64, c *clock, lengths [2]time.Duration,
+) (now time.Time, counts [2]int64, spent bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k := m.workspaces[workspace]
@@ -113,7 +115,9 @@ func (m *memory) spent(workspace uuid.UUID, limits [2]int64, c *clock, lengths [
 }
 
 // take counts a request in this process alone, if there is room.
-func (m *memory) take(workspace uuid.UUID, limits [2]int64, now time.Time, lengths [2]time.Duration) (at time.Time, counts [2]int64, taken bool) {
+func (m *memory) take(
+	workspace uuid.UUID, limits [2]int64, now time.Time, lengths [2]time.Duration,
+) (at time.Time, counts [2]int64, taken bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, now := m.at(workspace, now, lengths)

@@ -21,23 +21,29 @@ func newMetrics(registerer prometheus.Registerer) metrics {
 	factory := promauto.With(registerer)
 	decisions := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "livegraph_ratelimit_requests_total",
-		Help: "Requests held against their workspace's plan, by who decided: redis; memory (this process had just been told that nothing is left); process (alone, as Redis does not answer); none (the workspace has no limits).",
+		Help: "Requests held against their workspace's plan, by who decided: redis; memory (this process had just been " +
+			"told that nothing is left); process (alone, as Redis does not answer); none (the workspace has no limits).",
 	}, []string{"by"})
 	refused := factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "livegraph_ratelimit_refused_total", Help: "Requests answered 429 because their workspace's plan has none left, by window.",
+		Name: "livegraph_ratelimit_refused_total",
+		Help: "Requests answered 429 because their workspace's plan has none left, by window.",
 	}, []string{"window"})
 	return metrics{
 		unlimited: decisions.WithLabelValues("none"), byRedis: decisions.WithLabelValues("redis"),
 		byMemory: decisions.WithLabelValues("memory"), byProcess: decisions.WithLabelValues("process"),
 		refused: map[string]prometheus.Counter{Minute: refused.WithLabelValues(Minute), Day: refused.WithLabelValues(Day)},
 		failures: factory.NewCounter(prometheus.CounterOpts{
-			Name: "livegraph_ratelimit_redis_failures_total", Help: "Times that Redis did not count a request: it was away, too slow or refused.",
+			Name: "livegraph_ratelimit_redis_failures_total",
+			Help: "Times that Redis did not count a request: it was away, too slow or refused.",
 		}),
 		behind: factory.NewCounter(prometheus.CounterOpts{
-			Name: "livegraph_ratelimit_redis_behind_total", Help: "Times that Redis had counted fewer requests of a window than this process knew of, because it had lost data or was away; it goes on from what the process knows.",
+			Name: "livegraph_ratelimit_redis_behind_total",
+			Help: "Times that Redis had counted fewer requests of a window than this process knew of, because it had lost " +
+				"data or was away; it goes on from what the process knows.",
 		}),
 		duration: factory.NewHistogram(prometheus.HistogramOpts{
-			Name: "livegraph_ratelimit_redis_duration_seconds", Help: "Time in which Redis counted a request.", Buckets: durationBuckets,
+			Name: "livegraph_ratelimit_redis_duration_seconds", Help: "Time in which Redis counted a request.",
+			Buckets: durationBuckets,
 		}),
 	}
 }

@@ -74,7 +74,9 @@ func (l *Limiter) standing(plan Plan, now time.Time, counts [2]int64, refused bo
 	limits := plan.limits()
 	window := func(i int, name string) Window {
 		reset := start(numberOf(now, l.lengths[i])+1, l.lengths[i])
-		w := Window{Name: name, Limit: limits[i], Remaining: Unlimited, Length: l.lengths[i], Reset: reset, Wait: reset.Sub(now)}
+		w := Window{
+			Name: name, Limit: limits[i], Remaining: Unlimited, Length: l.lengths[i], Reset: reset, Wait: reset.Sub(now),
+		}
 		if w.Limit < Unlimited {
 			w.Remaining = max(w.Limit-counts[i], 0)
 		}

@@ -69,7 +69,10 @@ type Limiter struct {
 
 // New makes a limiter.
 func New(d Deps) *Limiter {
-	l := &Limiter{counter: d.Counter, timeout: d.Timeout, logger: d.Logger, lengths: [2]time.Duration{d.Minute, d.Day}, metrics: newMetrics(d.Metrics)}
+	l := &Limiter{
+		counter: d.Counter, timeout: d.Timeout, logger: d.Logger, lengths: [2]time.Duration{d.Minute, d.Day},
+		metrics: newMetrics(d.Metrics),
+	}
 	if l.timeout <= 0 {
 		l.timeout = DefaultTimeout
 	}

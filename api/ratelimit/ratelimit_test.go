@@ -33,7 +33,10 @@ func open(t testing.TB, url string) *redis.DB {
 // process makes the limiter of a process of its own.
 func process(t testing.TB, url string, change ...func(*ratelimit.Deps)) *ratelimit.Limiter {
 	t.Helper()
-	deps := ratelimit.Deps{Counter: open(t, url), Timeout: patient, Logger: slog.New(slog.DiscardHandler), Minute: 20 * time.Hour, Day: 400 * time.Hour}
+	deps := ratelimit.Deps{
+		Counter: open(t, url), Timeout: patient, Logger: slog.New(slog.DiscardHandler), Minute: 20 * time.Hour,
+		Day: 400 * time.Hour,
+	}
 	for _, apply := range change {
 		apply(&deps)
 	}
@@ -114,7 +117,10 @@ func TestTheWindowThatRefusesIsTold(t *testing.T) {
 		require.EqualValues(t, 2, s.Day.Remaining, "what is refused does not count")
 	}
 	plan.PerMinute = 100 // a larger plan holds at once
-	require.Equal(t, ratelimit.Day, func() string { s := limiter.Take(t.Context(), workspace, plan); return s.Nearest().Name }())
+	require.Equal(t, ratelimit.Day, func() string {
+		s := limiter.Take(t.Context(), workspace, plan)
+		return s.Nearest().Name
+	}())
 	require.Equal(t, 1, passed(t, limiter, workspace, plan, 10))
 	s := limiter.Take(t.Context(), workspace, plan)
 	require.Equal(t, ratelimit.Day, s.Refusing().Name)
@@ -135,7 +141,9 @@ func TestTheWindowThatRefusesIsTold(t *testing.T) {
 func TestLookingCountsNothing(t *testing.T) {
 	url := testenv.Redis(t)
 	limiter, one, two, free := process(t, url), uuid.New(), uuid.New(), uuid.New()
-	plan, none := ratelimit.Plan{PerMinute: 3, PerDay: 5}, ratelimit.Plan{PerMinute: ratelimit.Unlimited, PerDay: ratelimit.Unlimited}
+	plan, none := ratelimit.Plan{PerMinute: 3, PerDay: 5}, ratelimit.Plan{
+		PerMinute: ratelimit.Unlimited, PerDay: ratelimit.Unlimited,
+	}
 	require.Equal(t, 2, passed(t, limiter, one, plan, 2))
 	for range 5 {
 		s := limiter.Look(t.Context(), []ratelimit.Of{{free, none}, {one, plan}, {two, plan}})
@@ -171,7 +179,9 @@ func TestRedisIsNotAskedWithoutNeed(t *testing.T) {
 	workspace := uuid.New()
 	require.Equal(t, 5, passed(t, limiter, workspace, ratelimit.Plan{PerMinute: 5, PerDay: 50}, 1000))
 	require.Less(t, counter.asked.Load(), int64(500), "what has just been used up is remembered")
-	require.Equal(t, 1, passed(t, limiter, workspace, ratelimit.Plan{PerMinute: 6, PerDay: 50}, 10), "but not beyond a larger plan")
+	require.Equal(
+		t, 1, passed(t, limiter, workspace, ratelimit.Plan{PerMinute: 6, PerDay: 50}, 10), "but not beyond a larger plan",
+	)
 }
 
 // held is Redis, whose answers are held back until they are let go.
@@ -279,7 +289,9 @@ func TestARedisThatHangsHoldsNobodyUp(t *testing.T) {
 	require.NoError(t, engine.Signal(syscall.SIGSTOP))
 	began, before := time.Now(), counter.asked.Load()
 	all += passed(t, limiter, workspace, plan, 200)
-	require.Less(t, counter.asked.Load()-before, int64(3+time.Since(began)/(500*time.Millisecond)+1), "the others do not wait")
+	require.Less(
+		t, counter.asked.Load()-before, int64(3+time.Since(began)/(500*time.Millisecond)+1), "the others do not wait",
+	)
 	require.NoError(t, engine.Signal(syscall.SIGCONT))
 	require.Eventually(t, answered, 20*time.Second, 10*time.Millisecond, "it goes back by itself")
 	s := process(t, engine.Address()).Look(t.Context(), []ratelimit.Of{{Workspace: workspace, Plan: plan}})
@@ -291,7 +303,9 @@ func TestWhatRedisFindsOnItsConnectionsLaterIsNotCounted(t *testing.T) {
 	engine := testenv.StoppableRedis(t)
 	limited := []ratelimit.Of{{Workspace: uuid.New(), Plan: ratelimit.Plan{PerMinute: 1000, PerDay: ratelimit.Unlimited}}}
 	counter := &counted{DB: open(t, engine.Address())}
-	limiter := process(t, engine.Address(), func(d *ratelimit.Deps) { d.Counter, d.Timeout, d.Minute = counter, 100*time.Millisecond, length })
+	limiter := process(t, engine.Address(), func(d *ratelimit.Deps) {
+		d.Counter, d.Timeout, d.Minute = counter, 100*time.Millisecond, length
+	})
 	other := process(t, engine.Address(), func(d *ratelimit.Deps) { d.Minute = length })
 	require.Eventually(t, func() bool {
 		passed(t, limiter, limited[0].Workspace, limited[0].Plan, 1)
@@ -345,7 +359,9 @@ func BenchmarkTake(b *testing.B) {
 		b.SetParallelism(32) // times as many as processors
 		b.RunParallel(func(p *testing.PB) {
 			for p.Next() {
-				limiter.Take(b.Context(), workspace, ratelimit.Plan{PerMinute: ratelimit.Unlimited - 1, PerDay: ratelimit.Unlimited})
+				limiter.Take(b.Context(), workspace, ratelimit.Plan{
+					PerMinute: ratelimit.Unlimited - 1, PerDay: ratelimit.Unlimited,
+				})
 			}
 		})
 	})

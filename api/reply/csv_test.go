@@ -49,9 +49,11 @@ func cells(record string) (read []string, ok bool) {
 
 func TestATextIsOneCellToTheLetterOfTheStandard(t *testing.T) {
 	for text, want := range map[string]string{
-		"a\r\nb": "a\r\nb", "a\rb": "a\rb", "a\nb": "a\nb", "a\r\n": "a\r\n", "a,b": "a,b", `say "hi"`: `say "hi"`, "": "", "plain": "plain", " a ": " a ",
+		"a\r\nb": "a\r\nb", "a\rb": "a\rb", "a\nb": "a\nb", "a\r\n": "a\r\n", "a,b": "a,b", `say "hi"`: `say "hi"`, "": "",
+		"plain": "plain", " a ": " a ",
 		"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n": "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n",
-		"\r\n=1+1": "'\r\n=1+1", "\n=1": "'\n=1", "\t=1": "'\t=1", "=1": "'=1", "'=1": "''=1", "a\r\n=1": "a\r\n=1", "a\"\r\n,=1": "a\"\r\n,=1",
+		"\r\n=1+1": "'\r\n=1+1", "\n=1": "'\n=1", "\t=1": "'\t=1", "=1": "'=1", "'=1": "''=1", "a\r\n=1": "a\r\n=1",
+		"a\"\r\n,=1": "a\"\r\n,=1",
 	} {
 		line := string(reply.AppendCSVText([]byte("before,"), text)) + ",after"
 		got, ok := cells(line)

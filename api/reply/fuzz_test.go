@@ -15,7 +15,10 @@ import (
 // FuzzCSVText: any text is one cell, which reads back as it was, but for the ' in front
 // of what a spreadsheet would calculate.
 func FuzzCSVText(f *testing.F) {
-	for _, text := range []string{"", "plain", "=1+1", "+1", "-1", "@SUM(1)", "'quoted", "\tx", "\r=1", "\n=1", `say "hi"`, "a,b", "a\r\nb", "\xff", "＝1", "\u202e=1", "\x00", `"`, " =1"} {
+	for _, text := range []string{
+		"", "plain", "=1+1", "+1", "-1", "@SUM(1)", "'quoted", "\tx", "\r=1", "\n=1", `say "hi"`, "a,b", "a\r\nb", "\xff",
+		"＝1", "\u202e=1", "\x00", `"`, " =1",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -35,7 +38,10 @@ func FuzzCSVText(f *testing.F) {
 // of the forms, and 304 for the tag itself only.
 func FuzzHeaders(f *testing.F) {
 	tag := reply.ETag([]byte("content"))
-	for _, text := range []string{"", "*", tag, strings.TrimPrefix(tag, "W/"), `"x", ` + tag, "W/", "text/csv;q=0.5, application/json;q=NaN", "text/csv; q=Inf", "*/*", "text/csv;;;", ",,,", "\xff"} {
+	for _, text := range []string{
+		"", "*", tag, strings.TrimPrefix(tag, "W/"), `"x", ` + tag, "W/", "text/csv;q=0.5, application/json;q=NaN",
+		"text/csv; q=Inf", "*/*", "text/csv;;;", ",,,", "\xff",
+	} {
 		f.Add(text)
 	}
 	forms := map[string]string{"json": "application/json", "csv": "text/csv"}

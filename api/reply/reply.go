@@ -155,8 +155,11 @@ const CommandID = "commandId"
 
 func setErrorHeaders(h http.Header, fe *fault.Error, status int, challenge string) {
 	after := fe.RetryAfter
-	if after <= 0 && (status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout) {
-		after = time.Second
+	switch status {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		if after <= 0 {
+			after = time.Second
+		}
 	}
 	if after > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))
@@ -171,7 +174,10 @@ func write(w http.ResponseWriter, r *http.Request, status int, body any) {
 	if err != nil {
 		slog.ErrorContext(r.Context(), "encoding the answer", "error", err)
 		status = http.StatusInternalServerError
-		payload = []byte(`{"success":false,"error":{"code":"INTERNAL_ERROR","message":"Internal server error"},"requestId":"` + RequestID(r.Context()) + `"}`)
+		payload = []byte(
+			`{"success":false,"error":{"code":"INTERNAL_ERROR","message":"Internal server error"},"requestId":"` +
+				RequestID(r.Context()) + `"}`,
+		)
 	}
 	writeHead(w, status)
 	_, _ = w.Write(append(payload, '\n')) // so that answers on a terminal stand apart; the client is gone: nothing to do

@@ -30,8 +30,10 @@ func answer(write func(w http.ResponseWriter, r *http.Request)) (*httptest.Respo
 func TestEveryKindHasItsStatusAndCode(t *testing.T) {
 	for kind, want := range map[fault.Kind]string{
 		fault.Internal: "500 INTERNAL_ERROR", fault.Malformed: "400 VALIDATION_ERROR", fault.Invalid: "422 VALIDATION_ERROR",
-		fault.TooLarge: "413 VALIDATION_ERROR", fault.UnsupportedMedia: "415 VALIDATION_ERROR", fault.MethodNotAllowed: "405 VALIDATION_ERROR",
-		fault.Unauthenticated: "401 AUTHENTICATION_ERROR", fault.Forbidden: "403 AUTHORIZATION_ERROR", fault.NotFound: "404 NOT_FOUND",
+		fault.TooLarge: "413 VALIDATION_ERROR", fault.UnsupportedMedia: "415 VALIDATION_ERROR",
+		fault.MethodNotAllowed: "405 VALIDATION_ERROR",
+		fault.Unauthenticated:  "401 AUTHENTICATION_ERROR", fault.Forbidden: "403 AUTHORIZATION_ERROR",
+		fault.NotFound: "404 NOT_FOUND",
 		fault.Conflict: "409 CONFLICT", fault.RateLimited: "429 RATE_LIMITED", fault.BadGateway: "502 INTERNAL_ERROR",
 		fault.Unavailable: "503 INTERNAL_ERROR", fault.Timeout: "504 INTERNAL_ERROR",
 	} {
@@ -73,7 +75,9 @@ func TestListsAreNeverNull(t *testing.T) {
 	})
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Equal(t, []any{}, body["data"])
-	require.Equal(t, map[string]any{"total": 120.0, "limit": 50.0, "offset": 100.0, "hasMore": true, "nextCursor": nil}, body["meta"])
+	require.Equal(
+		t, map[string]any{"total": 120.0, "limit": 50.0, "offset": 100.0, "hasMore": true, "nextCursor": nil}, body["meta"],
+	)
 }
 
 func TestMoreItemsFollowUntilTheLastPage(t *testing.T) {
@@ -104,8 +108,10 @@ func ExampleList() {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	reply.List(w, r.WithContext(reply.WithRequestID(r.Context(), "req_1")), []string{"a"}, reply.PageMeta(3, 1, 0, 1))
-	fmt.Println(w.Body)
-	// Output: {"success":true,"data":["a"],"meta":{"total":3,"limit":1,"offset":0,"hasMore":true,"nextCursor":null},"requestId":"req_1"}
+	fmt.Println(strings.Replace(w.Body.String(), `"meta"`, "\n"+`"meta"`, 1))
+	// Output:
+	// {"success":true,"data":["a"],
+	// "meta":{"total":3,"limit":1,"offset":0,"hasMore":true,"nextCursor":null},"requestId":"req_1"}
 }
 
 func TestAnswersEndInANewline(t *testing.T) {
@@ -121,9 +127,12 @@ func TestAnswersEndInANewline(t *testing.T) {
 }
 
 func TestAnInternalErrorTellsOnlyWhoseOutcomeItIs(t *testing.T) {
-	hidden := fault.New(fault.Internal, "secret").With("field", "secret").With(reply.CommandID, "01a1ff00-d79f-7649-8b01-ece35a26ff15")
+	hidden := fault.New(fault.Internal, "secret").With("field", "secret").With(
+		reply.CommandID, "01a1ff00-d79f-7649-8b01-ece35a26ff15",
+	)
 	require.Equal(t, reply.Problem{
-		Code: "INTERNAL_ERROR", Message: "Internal server error", Details: map[string]any{"commandId": "01a1ff00-d79f-7649-8b01-ece35a26ff15"},
+		Code: "INTERNAL_ERROR", Message: "Internal server error",
+		Details: map[string]any{"commandId": "01a1ff00-d79f-7649-8b01-ece35a26ff15"},
 	}, reply.ProblemOf(hidden))
 	require.Nil(t, reply.ProblemOf(errors.New("secret")).Details)
 	require.Equal(t, http.StatusInternalServerError, reply.Status(hidden))

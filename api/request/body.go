@@ -87,10 +87,12 @@ func (b *Budget) Used() int64 { return b.used.Load() }
 func (b *Budget) Register(registerer prometheus.Registerer) {
 	factory := promauto.With(registerer)
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "livegraph_http_bodies_bytes", Help: "Bytes of bodies of ingest and commands that are being worked on, decoded.",
+		Name: "livegraph_http_bodies_bytes",
+		Help: "Bytes of bodies of ingest and commands that are being worked on, decoded.",
 	}, func() float64 { return float64(b.used.Load()) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "livegraph_http_bodies_limit_bytes", Help: "Most bytes of such bodies that are worked on at a time; beyond, 503.",
+		Name: "livegraph_http_bodies_limit_bytes",
+		Help: "Most bytes of such bodies that are worked on at a time; beyond, 503.",
 	}, func() float64 { return float64(b.limit) })
 	factory.NewCounterFunc(prometheus.CounterOpts{
 		Name: "livegraph_http_bodies_refused_total", Help: "Bodies answered 503 because no room was left for them.",
@@ -124,7 +126,9 @@ type bodyReader struct {
 // not UTF-8, or the encoding unknown or nested. TooLarge: more than limit.
 // Malformed: cut off or corrupt. Timeout: it came too slowly for the server's
 // read deadline. Unavailable: the budget is used up.
-func Body(_ http.ResponseWriter, r *http.Request, limit int64, options ...BodyOption) (body []byte, release func(), err error) {
+func Body(
+	_ http.ResponseWriter, r *http.Request, limit int64, options ...BodyOption,
+) (body []byte, release func(), err error) {
 	reader := &bodyReader{types: []string{mediaJSON}}
 	for _, option := range options {
 		option(reader)

@@ -75,7 +75,10 @@ func TestABodyMayBeEncodedWithoutSayingSo(t *testing.T) {
 	for _, c := range []struct {
 		encoding string
 		header   []string
-	}{{"snappy", nil}, {"snappy", []string{"Content-Encoding", "snappy"}}, {"gzip", []string{"Content-Encoding", "gzip"}}, {"", []string{"Content-Encoding", "identity"}}} {
+	}{
+		{"snappy", nil}, {"snappy", []string{"Content-Encoding", "snappy"}}, {"gzip", []string{"Content-Encoding", "gzip"}},
+		{"", []string{"Content-Encoding", "identity"}},
+	} {
 		sent := plain
 		if c.encoding != "" {
 			sent = encode(t, c.encoding, plain)
@@ -146,8 +149,10 @@ func TestWrongContentTypesAndEncodingsAreUnsupported(t *testing.T) {
 	for _, header := range [][]string{
 		{"Content-Type", "text/plain"}, {"Content-Type", ""}, {"Content-Type", "application/json|application/json"},
 		{"Content-Type", "application/json; charset=latin1"}, {"Content-Type", "application/json; charset=utf-16"},
-		{"Content-Type", "application/jsonx"}, {"Content-Type", "application/json, text/plain"}, {"Content-Type", "application/json; charset"},
-		{"Content-Encoding", "br"}, {"Content-Encoding", "gzip, gzip"}, {"Content-Encoding", "gzip|gzip"}, {"Content-Encoding", "deflate"},
+		{"Content-Type", "application/jsonx"}, {"Content-Type", "application/json, text/plain"},
+		{"Content-Type", "application/json; charset"},
+		{"Content-Encoding", "br"}, {"Content-Encoding", "gzip, gzip"}, {"Content-Encoding", "gzip|gzip"},
+		{"Content-Encoding", "deflate"},
 		{"Content-Encoding", "gzip,identity"},
 	} {
 		_, _, err := request.Body(nil, post([]byte("{}"), header...), limit)
@@ -162,7 +167,9 @@ func TestWrongContentTypesAndEncodingsAreUnsupported(t *testing.T) {
 	_, _, err := request.Body(nil, missing, limit)
 	require.Equal(t, fault.UnsupportedMedia, fault.KindOf(err))
 
-	for _, contentType := range []string{"application/json;charset=UTF-8", "Application/JSON", `application/json; charset="utf-8"`} {
+	for _, contentType := range []string{
+		"application/json;charset=UTF-8", "Application/JSON", `application/json; charset="utf-8"`,
+	} {
 		_, release, err := request.Body(nil, post([]byte("{}"), "Content-Type", contentType), limit)
 		require.NoError(t, err, contentType)
 		release()

@@ -42,7 +42,9 @@ func contentEncoding(h http.Header, unsaid string) (string, error) {
 	case "gzip", "zstd", "snappy":
 		return encoding, nil
 	}
-	return "", fault.Field(fault.UnsupportedMedia, "Content-Encoding", "is not one of the allowed encodings, or nested", encodings...)
+	return "", fault.Field(
+		fault.UnsupportedMedia, "Content-Encoding", "is not one of the allowed encodings, or nested", encodings...,
+	)
 }
 
 // decode reads src, which is encoded and says that it has size bytes, into buffer.

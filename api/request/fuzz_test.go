@@ -38,7 +38,9 @@ func FuzzBody(f *testing.F) {
 		r.ContentLength = max(said, -1)
 		got, release, err := request.Body(nil, r, limit, request.Within(budget))
 		if err != nil {
-			require.Contains(t, []fault.Kind{fault.Malformed, fault.TooLarge, fault.UnsupportedMedia}, fault.KindOf(err), "%v", err)
+			require.Contains(
+				t, []fault.Kind{fault.Malformed, fault.TooLarge, fault.UnsupportedMedia}, fault.KindOf(err), "%v", err,
+			)
 			var refusal *fault.Error
 			require.True(t, errors.As(err, &refusal) && refusal.Details["field"] != nil, "%v", err)
 		} else {
@@ -51,7 +53,11 @@ func FuzzBody(f *testing.F) {
 
 // FuzzParseTime: what is a time here is one for package time, and the same.
 func FuzzParseTime(f *testing.F) {
-	for _, text := range []string{"2026-11-21T07:40:08Z", "2026-11-21T07:40:08.290296+05:45", "0000-01-01T00:00:00-23:59", "0000-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "9999-12-31T23:59:59.999999999Z", "2016-12-31T23:59:60Z", "2026-02-30T00:00:00Z", "2026-11-21T7:40:08,5Z"} {
+	for _, text := range []string{
+		"2026-11-21T07:40:08Z", "2026-11-21T07:40:08.290296+05:45", "0000-01-01T00:00:00-23:59", "0000-01-01T00:00:00+23:59",
+		"9999-12-31T23:59:59-23:59", "9999-12-31T23:59:59.999999999Z", "2016-12-31T23:59:60Z", "2026-02-30T00:00:00Z",
+		"2026-11-21T7:40:08,5Z",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -87,11 +87,20 @@ func TestJSONIsReadStrictly(t *testing.T) {
 		{"null for a map", `{"tags":null}`, malformed, "tags", "must be an object, not null"},
 		{"null in a map", `{"tags":{"a":null}}`, malformed, "tags.a", "must be a string, not null"},
 		{"null in an array", `{"metrics":[null]}`, malformed, "metrics[0]", "must be an object, not null"},
-		{"wrong type in an array", `{"metrics":[{"name":"a"},{"name":5}]}`, malformed, "metrics[1].name", "must be a string, not a number"},
+		{
+			"wrong type in an array", `{"metrics":[{"name":"a"},{"name":5}]}`, malformed, "metrics[1].name",
+			"must be a string, not a number",
+		},
 		{"wrong type under a name of digits", `{"tags":{"0":5}}`, malformed, "tags.0", "must be a string, not a number"},
-		{"wrong type under a name with a dot", `{"tags":{"a.b":5}}`, malformed, `tags["a.b"]`, "must be a string, not a number"},
+		{
+			"wrong type under a name with a dot", `{"tags":{"a.b":5}}`, malformed, `tags["a.b"]`,
+			"must be a string, not a number",
+		},
 		{"wrong type under an empty name", `{"tags":{"":5}}`, malformed, `tags[""]`, "must be a string, not a number"},
-		{"wrong type under a name with a slash", `{"tags":{"a/b~c":5}}`, malformed, "tags.a/b~c", "must be a string, not a number"},
+		{
+			"wrong type under a name with a slash", `{"tags":{"a/b~c":5}}`, malformed, "tags.a/b~c",
+			"must be a string, not a number",
+		},
 		{"beyond float64", `{"every":1e400}`, invalid, "every", "is beyond the range of numbers"},
 		{"beyond float64 below", `{"extra":{"a":[1,1e400]}}`, invalid, "extra.a[1]", "is beyond the range of numbers"},
 		{"beyond int64", `{"version":9223372036854775808}`, invalid, "version", "is beyond the range of numbers"},
@@ -194,14 +203,18 @@ func TestValueRules(t *testing.T) {
 	require.Equal(t, fault.Invalid, fe.Kind)
 	require.Equal(t, []string{"live", "test"}, fe.Details["allowed"])
 	for _, text := range []string{"", "x", "{00000000-0000-0000-0000-00000000abcd}", "0000000000000000000000000000abcd",
-		"urn:uuid:00000000-0000-0000-0000-00000000abcd", " 00000000-0000-0000-0000-00000000abc", strings.Repeat("a", 10_000)} {
+		"urn:uuid:00000000-0000-0000-0000-00000000abcd", " 00000000-0000-0000-0000-00000000abc",
+		strings.Repeat("a", 10_000)} {
 		_, ok := request.ParseUUID(text)
 		require.False(t, ok, "%.40q", text)
 	}
 }
 
 func FuzzDecodeJSON(f *testing.F) {
-	for _, seed := range []string{`{"name":"a"}`, `{"metrics":[{"name":null}]}`, `{"extra":{"a":[1e400,"\u0000"]}}`, `{"tags":{"0":5}}`, "{\"a\":\"\xff"} {
+	for _, seed := range []string{
+		`{"name":"a"}`, `{"metrics":[{"name":null}]}`, `{"extra":{"a":[1e400,"\u0000"]}}`, `{"tags":{"0":5}}`,
+		"{\"a\":\"\xff",
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -43,7 +43,9 @@ func describeSemantic(body []byte, err *json.SemanticError) error {
 	case err.JSONKind == '"' && err.Err != nil:
 		return fault.Field(fault.Invalid, field, "has not the right form").Because(err)
 	}
-	return fault.Field(fault.Malformed, field, "must be "+expected(err.GoType)+", not "+kindName(err.JSONKind)).Because(err)
+	return fault.Field(
+		fault.Malformed, field, "must be "+expected(err.GoType)+", not "+kindName(err.JSONKind),
+	).Because(err)
 }
 
 func describeSyntactic(body []byte, err *jsontext.SyntacticError) error {

@@ -19,8 +19,9 @@ func params(query string) *request.Params {
 func TestPageLimits(t *testing.T) {
 	for query, want := range map[string][2]int{
 		"": {50, 0}, "limit=1": {1, 0}, "limit=100": {100, 0}, "limit=101": {100, 0}, "limit=2147483648": {100, 0},
-		"limit=9223372036854775807": {100, 0}, "limit=9223372036854775808": {100, 0}, "limit=100000000000000000000000": {100, 0},
-		"offset=0": {50, 0}, "offset=7&limit=3": {3, 7}, "offset=2147483648": {50, 2147483648},
+		"limit=9223372036854775807": {100, 0}, "limit=9223372036854775808": {100, 0},
+		"limit=100000000000000000000000": {100, 0},
+		"offset=0":                       {50, 0}, "offset=7&limit=3": {3, 7}, "offset=2147483648": {50, 2147483648},
 	} {
 		p := params(query)
 		limit, offset := p.Page()
@@ -28,7 +29,9 @@ func TestPageLimits(t *testing.T) {
 		require.Equal(t, want, [2]int{limit, offset}, query)
 	}
 	for _, name := range []string{"limit", "offset"} {
-		for _, value := range []string{"-1", "1.5", "", "%205", "+5", "%2B5", "0x10", "1e2", "5%20", "five", "%D9%A5", "null"} {
+		for _, value := range []string{
+			"-1", "1.5", "", "%205", "+5", "%2B5", "0x10", "1e2", "5%20", "five", "%D9%A5", "null",
+		} {
 			p := params(name + "=" + value)
 			p.Page()
 			kind, field, _ := problem(t, p.Err())
@@ -57,14 +60,16 @@ func TestAnUnknownParameterIsNamedWithTheAllowedOnes(t *testing.T) {
 	require.ErrorAs(t, p.Err(), &fe)
 	require.Equal(t, fault.Malformed, fe.Kind)
 	require.Equal(t, map[string]any{
-		"field": "nmae", "reason": "is not a parameter of this route", "allowed": []string{"limit", "name", "offset", "tag.<key>"},
+		"field": "nmae", "reason": "is not a parameter of this route",
+		"allowed": []string{"limit", "name", "offset", "tag.<key>"},
 	}, fe.Details)
 }
 
 func TestParametersThatCannotBeRead(t *testing.T) {
 	for query, field := range map[string]string{
-		"name=%zz": "name", "name=%": "name", "name=%f": "name", "name=%00": "name", "name=%ff": "name", "name=%c0%af": "name",
-		"%zz=1": "query", "%00=1": "query", "name=a&name=b": "name", "NAME=a": "NAME", "name[]=a": "name[]",
+		"name=%zz": "name", "name=%": "name", "name=%f": "name", "name=%00": "name", "name=%ff": "name",
+		"name=%c0%af": "name",
+		"%zz=1":       "query", "%00=1": "query", "name=a&name=b": "name", "NAME=a": "NAME", "name[]=a": "name[]",
 	} {
 		p := params(query)
 		p.String("name")
@@ -75,7 +80,9 @@ func TestParametersThatCannotBeRead(t *testing.T) {
 }
 
 func TestParametersOfManyValues(t *testing.T) {
-	p := params("metric=a&metric=b%2Cc&type=x,y&type=z&tag.room=1&tag.room=2&tag.a.b=%20&&id=00000000-0000-0000-0000-00000000ABCD")
+	p := params(
+		"metric=a&metric=b%2Cc&type=x,y&type=z&tag.room=1&tag.room=2&tag.a.b=%20&&id=00000000-0000-0000-0000-00000000ABCD",
+	)
 	require.Equal(t, []string{"a", "b,c"}, p.Strings("metric"))
 	require.Equal(t, []string{"x", "y", "z"}, p.List("type"))
 	require.Equal(t, map[string][]string{"room": {"1", "2"}, "a.b": {" "}}, p.Family("tag."))
@@ -89,7 +96,9 @@ func TestParametersOfManyValues(t *testing.T) {
 	p = params("id=nope")
 	p.UUIDs("id")
 	require.Error(t, p.Err())
-	for _, query := range []string{"id=", "id=nope", "id=00000000-0000-0000-0000-00000000abcd,00000000-0000-0000-0000-00000000abcd"} {
+	for _, query := range []string{
+		"id=", "id=nope", "id=00000000-0000-0000-0000-00000000abcd,00000000-0000-0000-0000-00000000abcd",
+	} {
 		p = params(query)
 		p.UUID("id")
 		require.Error(t, p.Err(), query)
@@ -101,7 +110,9 @@ func TestParametersOfManyValues(t *testing.T) {
 
 func TestSortOrders(t *testing.T) {
 	p := params("sort=-createdAt,name")
-	require.Equal(t, []request.SortField{{Name: "createdAt", Descending: true}, {Name: "name"}}, p.Sort("createdAt", "name"))
+	require.Equal(
+		t, []request.SortField{{Name: "createdAt", Descending: true}, {Name: "name"}}, p.Sort("createdAt", "name"),
+	)
 	require.NoError(t, p.Err())
 	for _, text := range []string{"", "size", "name,-name", "name,", "--name", "NAME", "+name"} {
 		p := params("sort=" + url.QueryEscape(text))

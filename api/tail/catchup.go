@@ -50,7 +50,9 @@ func (s *Stream) CatchUp(ctx context.Context, emit Emit) error {
 	if joined.Topic != behind.Topic || joined.Partitions != behind.Partitions {
 		return s.lose(LogChanged, behind)
 	}
-	s.at = Position{Topic: behind.Topic, Partitions: behind.Partitions, SinceUS: behind.SinceUS, Next: maps.Clone(joined.Next)}
+	s.at = Position{
+		Topic: behind.Topic, Partitions: behind.Partitions, SinceUS: behind.SinceUS, Next: maps.Clone(joined.Next),
+	}
 	for p := range joined.Next {
 		if next, was := behind.Next[p]; was { // else it is one that was not needed then
 			s.at.Next[p] = next

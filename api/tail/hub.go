@@ -47,7 +47,8 @@ func NewHub(deps Deps) *Hub {
 	}
 	h := &Hub{
 		deps: deps, log: deps.Logger.With("component", "point streams"), budget: budget{limit: deps.Limits.BufferedBytes},
-		turns: semaphore.NewWeighted(turnsAtOnce), ofWorkspace: map[uuid.UUID]int{}, ofKey: map[uuid.UUID]int{}, wake: make(chan struct{}, 1),
+		turns: semaphore.NewWeighted(turnsAtOnce), ofWorkspace: map[uuid.UUID]int{}, ofKey: map[uuid.UUID]int{},
+		wake: make(chan struct{}, 1),
 	}
 	h.metrics = newMetrics(h, deps.Metrics)
 	return h

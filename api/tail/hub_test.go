@@ -65,7 +65,9 @@ func prepareWorld(t *testing.T, broker *testenv.Broker, routes bool) *world {
 	})
 	require.NoError(t, err)
 	t.Cleanup(w.log.Close)
-	require.NoError(t, w.log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: partitions, Replication: -1, RetentionBytes: 64 << 20}))
+	require.NoError(t, w.log.EnsureTopics(t.Context(), kafka.TopicSettings{
+		Partitions: partitions, Replication: -1, RetentionBytes: 64 << 20,
+	}))
 	return w
 }
 
@@ -115,10 +117,14 @@ func (w *world) create(id uuid.UUID) uuid.UUID {
 func (w *world) message(source uuid.UUID, value float64) pointblock.Message {
 	w.t.Helper()
 	w.ids++
-	id := pointblock.Identity{Workspace: w.workspace, Source: source, Metric: fmt.Sprint("m", w.ids), Kind: pointblock.KindNumber}
+	id := pointblock.Identity{
+		Workspace: w.workspace, Source: source, Metric: fmt.Sprint("m", w.ids), Kind: pointblock.KindNumber,
+	}
 	var encoder pointblock.Encoder
 	encoder.Reset(w.workspace, time.Now().UnixMicro())
-	require.NoError(w.t, encoder.AppendNumbers(pointblock.SeriesRef{ID: w.ids, Fingerprint: id.Fingerprint(&[16]byte{})}, &id, []int64{1}, []float64{value}))
+	require.NoError(w.t, encoder.AppendNumbers(
+		pointblock.SeriesRef{ID: w.ids, Fingerprint: id.Fingerprint(&[16]byte{})}, &id, []int64{1}, []float64{value},
+	))
 	return encoder.AppendMessages(nil, pointblock.Partition(source, partitions))[0]
 }
 
@@ -266,7 +272,9 @@ func TestNothingIsLeftOfStreamsThatHaveEnded(t *testing.T) {
 		position = tail.Position{Topic: position.Topic, Partitions: position.Partitions, Next: position.Next}
 		s.Close()
 	}
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+2 }, 20*time.Second, 50*time.Millisecond, "%d goroutines were there", before)
+	require.Eventually(t, func() bool {
+		return runtime.NumGoroutine() <= before+2
+	}, 20*time.Second, 50*time.Millisecond, "%d goroutines were there", before)
 	require.Zero(t, w.measured("livegraph_point_streams", ""))
 	require.Zero(t, w.measured("livegraph_point_streams_buffered_bytes", ""))
 	w.stop()
@@ -294,7 +302,9 @@ func TestALogThatIsTrimmedBehindAJoinIsHeardOnce(t *testing.T) {
 	position := first.Position()
 	first.Close()
 	w.send(w.message(a, 1))
-	s, err := w.hub.Open(t.Context(), tail.Opening{Workspace: w.workspace, Filter: postgres.SeriesFilter{Sources: []uuid.UUID{a}}, After: &position})
+	s, err := w.hub.Open(t.Context(), tail.Opening{
+		Workspace: w.workspace, Filter: postgres.SeriesFilter{Sources: []uuid.UUID{a}}, After: &position,
+	})
 	require.NoError(t, err)
 	defer s.Close()
 	require.NoError(t, s.CatchUp(t.Context(), func(list []tail.Delivery) error {

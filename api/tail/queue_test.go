@@ -54,8 +54,13 @@ func (seenLog) PointsSeen() time.Time { return time.Now() }
 
 func TestWhatWasCaughtUpWithDoesNotComeAgain(t *testing.T) {
 	hub := &Hub{deps: Deps{Log: seenLog{}}}
-	s := &Stream{hub: hub, sub: &subscriber{queue: newQueue(&budget{limit: 1000})}, at: Position{Next: map[int32]int64{0: 10, 1: 5}}}
-	for _, d := range []Delivery{{partition: 0, next: 9}, {partition: 1, next: 6}, {partition: 0, next: 10}, {partition: 0, next: 11}, {partition: 1, next: 8}} {
+	s := &Stream{
+		hub: hub, sub: &subscriber{queue: newQueue(&budget{limit: 1000})}, at: Position{Next: map[int32]int64{0: 10, 1: 5}},
+	}
+	for _, d := range []Delivery{
+		{partition: 0, next: 9}, {partition: 1, next: 6}, {partition: 0, next: 10}, {partition: 0, next: 11},
+		{partition: 1, next: 8},
+	} {
 		s.sub.queue.put(d)
 	}
 	list, _ := s.Take()

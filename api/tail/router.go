@@ -78,8 +78,10 @@ func (r *router) add(s *subscriber) {
 	a := r.audiences[s.workspace]
 	if a == nil {
 		a = &audience{
-			directory: directory{store: r.store, workspace: s.workspace, labels: map[uuid.UUID]*postgres.SourceLabel{}, read: time.Now()},
-			matches:   map[uint64]*match{}, wanted: map[uuid.UUID]struct{}{},
+			directory: directory{
+				store: r.store, workspace: s.workspace, labels: map[uuid.UUID]*postgres.SourceLabel{}, read: time.Now(),
+			},
+			matches: map[uint64]*match{}, wanted: map[uuid.UUID]struct{}{},
 		}
 		r.audiences[s.workspace] = a
 	}
@@ -279,7 +281,8 @@ func (r *router) match(a *audience, span *pointblock.Span) *match {
 	if label != nil && !label.Deleted { // else its points are void
 		var streams []*subscriber
 		for _, s := range a.streams {
-			if s.selector.source(&span.Source) && s.selector.metric(span.Metric) && s.selector.label(label) && s.selector.tags(tags) {
+			of := &s.selector
+			if of.source(&span.Source) && of.metric(span.Metric) && of.label(label) && of.tags(tags) {
 				streams = append(streams, s)
 			}
 		}
@@ -293,7 +296,10 @@ func (r *router) match(a *audience, span *pointblock.Span) *match {
 }
 
 func describe(span *pointblock.Span, label *postgres.SourceLabel, tags []pointblock.Tag) *Series {
-	s := &Series{Source: span.Source, SourceName: label.Name, Metric: string(span.Metric), Text: span.Kind == pointblock.KindString, Tags: map[string]string{}}
+	s := &Series{
+		Source: span.Source, SourceName: label.Name, Metric: string(span.Metric), Text: span.Kind == pointblock.KindString,
+		Tags: map[string]string{},
+	}
 	s.Unit = label.MetricUnit(s.Metric)
 	for _, t := range tags {
 		s.Tags[t.Key] = t.Value
@@ -341,8 +347,11 @@ func (r *router) sortDeletion(s *scanned, d *pointblock.Deletion, list *[]addres
 		out.ToUS = &d.ToUS
 	}
 	for _, stream := range a.streams {
-		if s.from.Offset < stream.from[s.from.Partition] || !stream.selector.source(&d.Source) || !stream.selector.label(label) ||
-			d.HasMetric && !stream.selector.metric([]byte(d.Metric)) {
+		of := &stream.selector
+		if s.from.Offset < stream.from[s.from.Partition] || !of.source(&d.Source) || !of.label(label) {
+			continue
+		}
+		if d.HasMetric && !of.metric([]byte(d.Metric)) {
 			continue
 		}
 		to := delivery(list, s, stream)

@@ -153,6 +153,9 @@ func TestAStreamVouchesForNothingAfterTheTopicWasSeen(t *testing.T) {
 	w.send(w.message(a, 1))
 	require.Equal(t, []float64{1}, w.values(s, 1))
 	require.LessOrEqual(t, s.Position().SinceUS, seen.UnixMicro())
-	require.Eventually(t, func() bool { s.Settle(); return s.Position().Next[0] == 1 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		s.Settle()
+		return s.Position().Next[0] == 1
+	}, 20*time.Second, 10*time.Millisecond)
 	require.LessOrEqual(t, s.Position().SinceUS, seen.UnixMicro())
 }

@@ -26,8 +26,12 @@ func TestACursorIsGoodForWhatItWasMadeForAlone(t *testing.T) {
 	require.NoError(t, s.ReadCursor(text, of, &at))
 	require.EqualValues(t, 7, at.ID)
 	for what, err := range map[string]error{
-		"another list":      s.ReadCursor(text, token.ScopeOf("edges", workspace, map[string]string{"sort": "name", "type": "object"}), &at),
-		"another workspace": s.ReadCursor(text, token.ScopeOf("nodes", uuid.New(), map[string]string{"sort": "name", "type": "object"}), &at),
+		"another list": s.ReadCursor(
+			text, token.ScopeOf("edges", workspace, map[string]string{"sort": "name", "type": "object"}), &at,
+		),
+		"another workspace": s.ReadCursor(
+			text, token.ScopeOf("nodes", uuid.New(), map[string]string{"sort": "name", "type": "object"}), &at,
+		),
 		"another parameter": s.ReadCursor(text, token.ScopeOf("nodes", workspace, map[string]string{"sort": "name"}), &at),
 		"another key":       (&token.Sealer{Key: [32]byte{2}}).ReadCursor(text, of, &at),
 		"a checkpoint":      s.ReadCursor(s.Seal(token.ForCheckpoint, of[:]), of, &at),

@@ -22,7 +22,8 @@ func (p *process) newAdmin(limits *ratelimit.Limiter) (*admin.Admin, error) {
 		return nil, fmt.Errorf("reading the administration page: %w", err)
 	}
 	return admin.New(admin.Deps{
-		Operators: p.postgres, Workspaces: p.postgres, Keys: p.postgres, Limits: limits, PublicURL: p.cfg.API.PublicURL, Page: page,
+		Operators: p.postgres, Workspaces: p.postgres, Keys: p.postgres, Limits: limits, PublicURL: p.cfg.API.PublicURL,
+		Page:      page,
 		TrailKept: p.cfg.Audit.Retention(), Logger: p.logger, Metrics: p.metrics,
 		Overview: &admin.Overview{Version: version, Roles: p.cfg.RoleNames(), Started: time.Now(), Metrics: p.metrics},
 	})
@@ -31,6 +32,7 @@ func (p *process) newAdmin(limits *ratelimit.Limiter) (*admin.Admin, error) {
 // adminRoutes are those of operators, and the page.
 func (p *process) adminRoutes() []route.Route {
 	return slices.Concat(p.admin.Routes(), audit.OperatorRoutes(p.auditDeps()), desk.Routes(desk.Deps{
-		Pipeline: operate.New(p.kafka, p.postgres), Index: p.postgres, TokenKey: p.install.CheckpointKey, QueryTimeout: p.cfg.API.QueryTimeout,
+		Pipeline: operate.New(p.kafka, p.postgres), Index: p.postgres, TokenKey: p.install.CheckpointKey,
+		QueryTimeout: p.cfg.API.QueryTimeout,
 	}))
 }

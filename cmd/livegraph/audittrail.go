@@ -15,7 +15,9 @@ import (
 // newTrail opens the spool of this process's audit records.
 func (p *process) newTrail() (*audit.Trail, error) {
 	cfg := p.cfg.Audit
-	queue, err := spool.Open(cfg.Spool(p.cfg.DataDir), spool.Options{MaxBytes: cfg.SpoolBytes, Sync: cfg.SyncInterval, Log: p.logger})
+	queue, err := spool.Open(cfg.Spool(p.cfg.DataDir), spool.Options{
+		MaxBytes: cfg.SpoolBytes, Sync: cfg.SyncInterval, Log: p.logger,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("opening the spool of audit records: %w (choose another folder with --audit-spool-dir)", err)
 	}
@@ -27,7 +29,8 @@ func (p *process) auditRoutes() []route.Route { return audit.Routes(p.auditDeps(
 
 func (p *process) auditDeps() audit.Deps {
 	return audit.Deps{
-		Records: p.clickhouse, Retention: p.cfg.Audit.Retention(), TokenKey: p.install.CheckpointKey, QueryTimeout: p.cfg.API.QueryTimeout,
+		Records: p.clickhouse, Retention: p.cfg.Audit.Retention(), TokenKey: p.install.CheckpointKey,
+		QueryTimeout: p.cfg.API.QueryTimeout,
 	}
 }
 

@@ -108,8 +108,10 @@ func (c *RestoreCmd) Run(ctx context.Context, out *output) error {
 		_, err = fmt.Fprintf(out, "the backup is good: taken %s by Livegraph %s, %d files, %s\n",
 			found.BegunAt.Format(time.RFC3339), found.Version, len(found.Files), doctor.Size(found.Bytes()))
 	default:
-		_, err = fmt.Fprintf(out, "restored: the graph, keys and sources of %s. Keys that were revoked since then work again: revoke them\n",
-			found.GraphAt.Format(time.RFC3339))
+		_, err = fmt.Fprintf(
+			out, "restored: the graph, keys and sources of %s. Keys that were revoked since then work again: revoke them\n",
+			found.GraphAt.Format(time.RFC3339),
+		)
 	}
 	return err
 }
@@ -139,14 +141,21 @@ func (c *RestoreCmd) restore(ctx context.Context, out *output, found *backup.Man
 
 func (c *RestoreCmd) requireEmptyDir() error {
 	if server, err := control.Read(c.DataDir); err == nil {
-		return fmt.Errorf("a livegraph server, process %d, runs on %s: a restore wants an empty data directory; choose one with --data-dir", server.PID, c.DataDir)
+		return fmt.Errorf(
+			"a livegraph server, process %d, runs on %s: a restore wants an empty data directory; choose one with --data-dir",
+			server.PID, c.DataDir,
+		)
 	}
 	there, err := os.ReadDir(c.DataDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reading the data directory: %w", err)
 	}
 	if len(there) > 0 {
-		return fmt.Errorf("the data directory %s is not empty: a restore wants one that is; choose another with --data-dir, or move this one away", c.DataDir)
+		return fmt.Errorf(
+			"the data directory %s is not empty: a restore wants one that is; choose another with --data-dir, or move this "+
+				"one away",
+			c.DataDir,
+		)
 	}
 	return nil
 }
@@ -163,7 +172,9 @@ func (c *RestoreCmd) startEmpty(ctx context.Context, out *output) (*embedded.Eng
 		ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
 		RedisURL: notStarted, MilvusAddress: notStarted,
 	}
-	engines, err := embedded.Start(ctx, embedded.Options{DataDir: c.DataDir, Configured: configured, KafkaSyncWrites: true, Progress: progress, Logger: slog.Default()})
+	engines, err := embedded.Start(ctx, embedded.Options{
+		DataDir: c.DataDir, Configured: configured, KafkaSyncWrites: true, Progress: progress, Logger: slog.Default(),
+	})
 	if err != nil {
 		return nil, err
 	}

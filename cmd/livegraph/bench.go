@@ -89,11 +89,15 @@ func flagErrors(err error) error {
 }
 
 // withGivenKey makes the load in a workspace that stays, and removes its sources.
-func (c *BenchCmd) withGivenKey(ctx context.Context, out *output, to load.Target, size load.Size, plan load.Plan) error {
+func (c *BenchCmd) withGivenKey(
+	ctx context.Context, out *output, to load.Target, size load.Size, plan load.Plan,
+) error {
 	return c.bench(ctx, out, to, size, plan, func(f *load.Fleet) error {
 		err := c.cleanUp(ctx, out, f.Remove)
 		if err != nil {
-			return fmt.Errorf("%w; the sources %s-… stay in the workspace: a key with the scope admin may delete them", err, f.Name())
+			return fmt.Errorf(
+				"%w; the sources %s-… stay in the workspace: a key with the scope admin may delete them", err, f.Name(),
+			)
 		}
 		return nil
 	})
@@ -104,7 +108,10 @@ func (c *BenchCmd) bench(
 	ctx context.Context, out *output, to load.Target, size load.Size, plan load.Plan, after func(*load.Fleet) error,
 ) (err error) {
 	screen := newBenchScreen(out, c.JSON)
-	screen.say("making %s with %s on %s", wording.Count(size.Sources, "source"), wording.CountOf(size.Series, "series", "series"), to.BaseURL)
+	screen.say(
+		"making %s with %s on %s", wording.Count(size.Sources, "source"), wording.CountOf(size.Series, "series", "series"),
+		to.BaseURL,
+	)
 	fleet, err := load.NewFleet(ctx, to, "bench-"+time.Now().UTC().Format("20060102T150405.000"), size)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -121,7 +128,9 @@ func (c *BenchCmd) bench(
 	screen.clear()
 	if result.Requests > 0 || err == nil {
 		if c.JSON {
-			err = errors.Join(err, printJSON(out, benchReport{Version: version, URL: to.BaseURL, Plan: c.summary(), Result: result}))
+			err = errors.Join(err, printJSON(out, benchReport{
+				Version: version, URL: to.BaseURL, Plan: c.summary(), Result: result,
+			}))
 		} else {
 			err = errors.Join(err, printBench(out, c, result))
 		}

@@ -65,9 +65,13 @@ func (s *benchScreen) say(format string, args ...any) {
 func (s *benchScreen) progress(p load.Progress) {
 	rate := float64(p.Accepted-s.last.Accepted) / (p.Elapsed - s.last.Elapsed).Seconds()
 	s.last = p
-	text := fmt.Sprintf("%3.0f s  %s points accepted, %s/s now", p.Elapsed.Seconds(), amount(float64(p.Accepted)), amount(rate))
+	text := fmt.Sprintf(
+		"%3.0f s  %s points accepted, %s/s now", p.Elapsed.Seconds(), amount(float64(p.Accepted)), amount(rate),
+	)
 	if p.Waiting {
-		text = fmt.Sprintf("%3.0f s  %s points accepted; waiting for them to be visible", p.Elapsed.Seconds(), amount(float64(p.Accepted)))
+		text = fmt.Sprintf(
+			"%3.0f s  %s points accepted; waiting for them to be visible", p.Elapsed.Seconds(), amount(float64(p.Accepted)),
+		)
 	}
 	if p.Refusals > 0 {
 		text += fmt.Sprintf(", %s told to wait", wording.Count(p.Refusals, "request"))
@@ -98,7 +102,10 @@ func printBench(w io.Writer, c *BenchCmd, r load.Result) error {
 	if r.Visible < r.Accepted {
 		visible = "not waited for to the end"
 	}
-	_, _ = fmt.Fprintf(w, "\naccepted   %s points in %s, %s points/s\n", amount(float64(r.Accepted)), wording.Count(r.Requests, "request"), amount(r.AcceptedPerSecond))
+	_, _ = fmt.Fprintf(
+		w, "\naccepted   %s points in %s, %s points/s\n", amount(float64(r.Accepted)), wording.Count(r.Requests, "request"),
+		amount(r.AcceptedPerSecond),
+	)
 	_, _ = fmt.Fprintf(w, "visible    %s\n", visible)
 	if c.Rate > 0 {
 		_, _ = fmt.Fprintf(w, "asked for  %s points/s\n", amount(c.Rate))

@@ -70,7 +70,9 @@ func (c *DemoCmd) Run(ctx context.Context, out *output) error {
 
 // demoDeps gives the demo its surroundings. The zero workspace stands for that of
 // the first run.
-func demoDeps(db *postgres.DB, dataDir string, workspace uuid.UUID, server control.Server, out *output) (demo.Deps, error) {
+func demoDeps(
+	db *postgres.DB, dataDir string, workspace uuid.UUID, server control.Server, out *output,
+) (demo.Deps, error) {
 	record, err := firstrun.Read(dataDir)
 	if workspace == uuid.Nil {
 		if err != nil {
@@ -110,10 +112,9 @@ func newDemoKey(ctx context.Context, db *postgres.DB, workspace uuid.UUID) (stri
 	expires := time.Now().Add(demoKeyLife)
 	_, err = db.CreateKey(ctx, postgres.NewKey{
 		Hash: key.Hash(), Display: key.Display(), Name: "demo", Mode: found[0].Mode,
-		Scopes: []string{
-			"read:livedata", "write:livedata", "read:nodes", "write:nodes", "read:edges", "write:edges",
-		}, Workspaces: []uuid.UUID{workspace},
-		CreatedBy: "demo", ExpiresAt: &expires,
+		Scopes:     []string{"read:livedata", "write:livedata", "read:nodes", "write:nodes", "read:edges", "write:edges"},
+		Workspaces: []uuid.UUID{workspace},
+		CreatedBy:  "demo", ExpiresAt: &expires,
 	})
 	return key.Reveal(), expires, err
 }

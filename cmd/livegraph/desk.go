@@ -43,7 +43,8 @@ func (t *target) openLog(ctx context.Context, produceTimeout time.Duration) (*ka
 	}
 	return kafka.Open(ctx, kafka.Options{
 		Security: security, Brokers: t.Kafka.Brokers, TopicPrefix: t.Kafka.TopicPrefix, Compression: t.Kafka.Compression,
-		BufferedBytes: t.Kafka.BufferedBytes, ProduceTimeout: produceTimeout, PointsGroup: t.Points.Group, CommandsGroup: t.Commands.Group, AuditGroup: t.Audit.Group,
+		BufferedBytes: t.Kafka.BufferedBytes, ProduceTimeout: produceTimeout, PointsGroup: t.Points.Group,
+		CommandsGroup: t.Commands.Group, AuditGroup: t.Audit.Group,
 		EventsGroups: []string{t.Lexical.Group, t.Embeddings.Group},
 		Log:          slog.New(slog.DiscardHandler), // what goes wrong is in the errors
 	})
@@ -54,9 +55,11 @@ func operator() string { return createdByCLI + " (" + userName() + ")" }
 
 // flagNames are the flags of the fields that requests of package operate name.
 var flagNames = map[string]string{
-	"topic": "--topic", "fromStart": "--from-start", "fromTime": "--from-time", "fromOffsets": "--from-offset", "toTime": "--to-time",
-	"toOffsets": "--to-offset", "partitions": "--partitions", "workspaceId": "--workspace", "maxRowsPerSecond": "--max-rows",
-	"limit": "--limit", "states": "--state", "from": "--from", "to": "--to", "reason": "--reason",
+	"topic": "--topic", "fromStart": "--from-start", "fromTime": "--from-time", "fromOffsets": "--from-offset",
+	"toTime":    "--to-time",
+	"toOffsets": "--to-offset", "partitions": "--partitions", "workspaceId": "--workspace",
+	"maxRowsPerSecond": "--max-rows",
+	"limit":            "--limit", "states": "--state", "from": "--from", "to": "--to", "reason": "--reason",
 }
 
 // flagError has an error name the flag where it names a field.

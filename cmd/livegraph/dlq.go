@@ -72,7 +72,8 @@ func (c *DLQListCmd) Run(ctx context.Context, out *output) error {
 		rows := [][]string{{"LETTER", "PUT ASIDE", "STATE", "WORKSPACE", "HOLDS", "REASON"}}
 		for _, l := range list.Letters {
 			rows = append(rows, []string{
-				l.String(), l.At.Format(time.RFC3339), string(l.State), workspaceText(l.Workspace), l.Holds, shortened(l.Reason, 100),
+				l.String(), l.At.Format(time.RFC3339), string(l.State), workspaceText(l.Workspace), l.Holds,
+				shortened(l.Reason, 100),
 			})
 		}
 		if err := printTable(out, rows); err != nil {
@@ -90,7 +91,9 @@ func sayScan(out *output, s operate.Scan) error {
 	if s.Skipped == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(out, "not looked at: %s; --to and --topic narrow the search to them\n", wording.Count(s.Skipped, "older letter"))
+	_, err := fmt.Fprintf(
+		out, "not looked at: %s; --to and --topic narrow the search to them\n", wording.Count(s.Skipped, "older letter"),
+	)
 	return err
 }
 
@@ -208,7 +211,10 @@ func (f *actionFlags) request(reason string) (operate.LetterRequest, error) {
 	case len(r.Places) > 0 && (f.given() || f.All):
 		return r, errors.New("name letters by their places or choose them by flags, not both")
 	case len(r.Places) == 0 && !f.given() && !f.All:
-		return r, errors.New("name letters by their places, choose some by --topic, --workspace, --from, --to or --reason-contains, or give --all")
+		return r, errors.New(
+			"name letters by their places, choose some by --topic, --workspace, --from, --to or --reason-contains, or " +
+				"give --all",
+		)
 	}
 	return r, nil
 }
@@ -250,7 +256,9 @@ func printOutcomes(out *output, result operate.LetterResult, would string) error
 		}
 	}
 	counts := ""
-	for _, fate := range []operate.Fate{operate.FateWould, operate.FateRedriven, operate.FateDiscarded, operate.FateSkipped} {
+	for _, fate := range []operate.Fate{
+		operate.FateWould, operate.FateRedriven, operate.FateDiscarded, operate.FateSkipped,
+	} {
 		n := result.Counts[fate]
 		if n == 0 {
 			continue
@@ -278,7 +286,9 @@ type DLQRedriveCmd struct {
 
 // Run puts the letters back.
 func (c *DLQRedriveCmd) Run(ctx context.Context, out *output) error {
-	return c.act(ctx, out, c.Reason, "would be redriven", func(desk *operate.Desk, r operate.LetterRequest, progress func(operate.LetterResult)) (operate.LetterResult, error) {
+	return c.act(ctx, out, c.Reason, "would be redriven", func(
+		desk *operate.Desk, r operate.LetterRequest, progress func(operate.LetterResult),
+	) (operate.LetterResult, error) {
 		return desk.Redrive(ctx, r, progress)
 	})
 }
@@ -291,7 +301,9 @@ type DLQDiscardCmd struct {
 
 // Run marks the letters.
 func (c *DLQDiscardCmd) Run(ctx context.Context, out *output) error {
-	return c.act(ctx, out, c.Reason, "would be discarded", func(desk *operate.Desk, r operate.LetterRequest, progress func(operate.LetterResult)) (operate.LetterResult, error) {
+	return c.act(ctx, out, c.Reason, "would be discarded", func(
+		desk *operate.Desk, r operate.LetterRequest, progress func(operate.LetterResult),
+	) (operate.LetterResult, error) {
 		return desk.Discard(ctx, r, progress)
 	})
 }

@@ -56,9 +56,11 @@ func (c *DoctorCmd) checked() doctor.Target {
 	}
 	return doctor.Target{
 		SharesAddresses: shares,
-		KafkaBrokers:    c.Kafka.Brokers, KafkaSecurity: c.Kafka.KafkaSecurity, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
-		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, MilvusToken: c.Milvus.Token.Reveal(),
-		ClickHouseTLS: c.ClickHouse.TLS, RedisTLS: c.Redis.TLS, MilvusTLS: c.Milvus.TLS, Listener: c.TLS, Embedder: c.Embedder,
+		KafkaBrokers:    c.Kafka.Brokers, KafkaSecurity: c.Kafka.KafkaSecurity, ClickHouseURL: c.ClickHouse.URL.Reveal(),
+		PostgresURL: c.Postgres.URL.Reveal(),
+		RedisURL:    c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, MilvusToken: c.Milvus.Token.Reveal(),
+		ClickHouseTLS: c.ClickHouse.TLS, RedisTLS: c.Redis.TLS, MilvusTLS: c.Milvus.TLS, Listener: c.TLS,
+		Embedder:    c.Embedder,
 		PointsTopic: c.Kafka.TopicPrefix + "points", PointsGroup: c.Points.Group,
 		LogFullThreshold: c.Ingest.LogFullThreshold, DataDir: c.DataDir,
 		MetricsListen: metrics, MetricsURL: server.MetricsURL, ServerRuns: err == nil,

@@ -48,7 +48,9 @@ func (c *GraphNodesCmd) Run(ctx context.Context, out *output) error {
 func nodeHead() []string { return []string{"NAME", "TYPE", "ID", "VERSION", "UPDATED"} }
 
 func nodeRow(n *graphjson.Node) []string {
-	return []string{n.Name, n.EntityType, n.ID.String(), strconv.FormatInt(n.Version, 10), n.UpdatedAt.Format(time.RFC3339)}
+	return []string{
+		n.Name, n.EntityType, n.ID.String(), strconv.FormatInt(n.Version, 10), n.UpdatedAt.Format(time.RFC3339),
+	}
 }
 
 // GraphNodeCmd shows a node.
@@ -72,7 +74,10 @@ func (c *GraphNodeCmd) Run(ctx context.Context, out *output) error {
 		if err := printTable(out, [][]string{nodeHead(), nodeRow(n)}); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(out, "description: %s\nproperties: %s\n", printableText(textOr(n.Description, "-")), printableText(string(n.Properties))); err != nil {
+		if _, err := fmt.Fprintf(
+			out, "description: %s\nproperties: %s\n", printableText(textOr(n.Description, "-")),
+			printableText(string(n.Properties)),
+		); err != nil {
 			return err
 		}
 		if got, err = v.get(ctx, "/api/queries/edges", url.Values{"nodeId": {c.ID.String()}, "limit": {"50"}}); err != nil {
@@ -83,9 +88,10 @@ func (c *GraphNodeCmd) Run(ctx context.Context, out *output) error {
 			return err
 		}
 		edges.Meta.NextCursor = "" // no flag of this command takes it
-		list := listing[graphjson.Edge]{one: "edge", head: []string{"EDGE", "RELATION", "FROM", "TO"}, row: func(e *graphjson.Edge) []string {
-			return []string{e.ID.String(), e.RelationType, e.SourceID.String(), e.TargetID.String()}
-		}}
+		list := listing[graphjson.Edge]{one: "edge", head: []string{"EDGE", "RELATION", "FROM", "TO"},
+			row: func(e *graphjson.Edge) []string {
+				return []string{e.ID.String(), e.RelationType, e.SourceID.String(), e.TargetID.String()}
+			}}
 		return list.show(out, &edges)
 	})
 }
@@ -215,8 +221,9 @@ func (c *tenant) turn(ctx context.Context, out *output, how graph.Type, command 
 			return err
 		}
 		d := done.Data
-		_, err = fmt.Fprintf(out, "%s of %s %s is change %d: %s, %s\n", strings.ToLower(string(how)), d.Target.Type, d.Target.CommandID, d.Sequence,
-			wording.Count(d.Affected.Counts.Nodes, "node"), wording.Count(d.Affected.Counts.Edges, "edge"))
+		_, err = fmt.Fprintf(out, "%s of %s %s is change %d: %s, %s\n", strings.ToLower(string(how)), d.Target.Type,
+			d.Target.CommandID, d.Sequence, wording.Count(d.Affected.Counts.Nodes, "node"),
+			wording.Count(d.Affected.Counts.Edges, "edge"))
 		return err
 	})
 }

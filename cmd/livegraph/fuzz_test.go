@@ -11,7 +11,10 @@ import (
 // FuzzFlags: whatever is typed for a duration, a moment, offsets, a retention, a status
 // or an address, it is one within its bounds, or an error.
 func FuzzFlags(f *testing.F) {
-	for _, text := range []string{"90d", "12w", "1h30m", "-1d", "99999999999999999999d", "-1537228672809129302w", "2026-11-21T07:40:08Z", "--7d", "0:1200,3:5", "0:1,0:2", "-1:0", "none", "36500", "36501", "4xx", "099", "::1", "fe80::1%eth0", ""} {
+	for _, text := range []string{
+		"90d", "12w", "1h30m", "-1d", "99999999999999999999d", "-1537228672809129302w", "2026-11-21T07:40:08Z", "--7d",
+		"0:1200,3:5", "0:1,0:2", "-1:0", "none", "36500", "36501", "4xx", "099", "::1", "fe80::1%eth0", "",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

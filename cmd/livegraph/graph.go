@@ -32,7 +32,10 @@ func (p *process) graphRoutes(bodies *request.Budget) []route.Route {
 	p.feed = queries.NewFeed(p.postgres)
 	p.feed.Register(p.metrics)
 	return append(
-		queries.Routes(queries.Deps{Graph: p.postgres, Journal: p.postgres, Feed: p.feed, TokenKey: p.install.CheckpointKey, QueryTimeout: p.cfg.API.QueryTimeout}),
+		queries.Routes(queries.Deps{
+			Graph: p.postgres, Journal: p.postgres, Feed: p.feed, TokenKey: p.install.CheckpointKey,
+			QueryTimeout: p.cfg.API.QueryTimeout,
+		}),
 		commands.Routes(commands.Deps{
 			Log: p.kafka, Outcomes: p.postgres, Fate: p.postgres, Purges: p.postgres, Waiter: p.waiter, Keys: p.repeats,
 			IDKey: p.install.CheckpointKey, Bodies: bodies, Metrics: p.metrics,
@@ -44,7 +47,8 @@ func (p *process) newDecisions() *decisions.Consumer {
 	return decisions.New(decisions.Deps{
 		Log: p.kafka, Graph: p.deciding, Redis: p.redis, Logger: p.logger, Metrics: p.metrics, Tracing: p.tracing,
 		Config: decisions.Config{
-			Group: p.cfg.Commands.Group, GroupRecords: p.cfg.Commands.GroupRecords, FetchBytes: p.cfg.Commands.FetchBytes, Grace: consumerGrace,
+			Group: p.cfg.Commands.Group, GroupRecords: p.cfg.Commands.GroupRecords, FetchBytes: p.cfg.Commands.FetchBytes,
+			Grace:        consumerGrace,
 			Transactions: decisions.TransactionsOf(p.cfg.Commands.Connections),
 		},
 	})

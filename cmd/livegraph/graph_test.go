@@ -25,15 +25,24 @@ func TestAGraphIsExportedAsAFileThatIsGoodForAnImport(t *testing.T) {
 	}
 	workspace := decode[postgres.Workspace](t, ok("workspaces", "create", "--name", "plant", "--json")).ID
 	node, edge := uuid.New(), uuid.New()
-	run(`INSERT INTO nodes (workspace_id, id, name, entity_type, properties, created_at, updated_at, version, changed_by, created_by)
-		VALUES ($1, $2, 'Pump 7 <&>', 'object', '{"power": 5.5}', '2026-11-21T07:40:08.290296Z', '2026-11-21T07:40:08.290296Z', 3, 1, 1)`, workspace, node)
-	run(`INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, created_at, updated_at, version, changed_by, created_by, newest)
-		VALUES ($1, $2, $3, $3, 'feeds', now(), now(), 1, 1, 1, 1)`, workspace, edge, node)
+	run(
+		`INSERT INTO nodes (workspace_id, id, name, entity_type, properties, created_at, updated_at, version, changed_by,
+			created_by)
+		VALUES ($1, $2, 'Pump 7 <&>', 'object', '{"power": 5.5}', '2026-11-21T07:40:08.290296Z',
+		'2026-11-21T07:40:08.290296Z', 3, 1, 1)`, workspace, node,
+	)
+	run(
+		`INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, created_at, updated_at, version,
+			changed_by, created_by, newest)
+		VALUES ($1, $2, $3, $3, 'feeds', now(), now(), 1, 1, 1, 1)`, workspace, edge, node,
+	)
 	run(`INSERT INTO graph_totals VALUES ($1, 1, 'object', 1), ($1, 2, 'feeds', 1)`, workspace)
 	run(`INSERT INTO graph_heads (workspace_id, sequence) VALUES ($1, 9)`, workspace)
 
 	path := filepath.Join(t.TempDir(), "plant.ndjson")
-	require.Contains(t, ok("export", "--workspace", workspace.String(), "--output", path), "exported 1 node and 1 edge, up to sequence 9")
+	require.Contains(
+		t, ok("export", "--workspace", workspace.String(), "--output", path), "exported 1 node and 1 edge, up to sequence 9",
+	)
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
@@ -45,7 +54,8 @@ func TestAGraphIsExportedAsAFileThatIsGoodForAnImport(t *testing.T) {
 	}
 	require.Len(t, lines, 3)
 	require.Contains(t, lines[0], `{"graph":{"format":1,"workspaceId":"`+workspace.String()+`"`)
-	require.Equal(t, `{"node":{"id":"`+node.String()+`","name":"Pump 7 <&>","entityType":"object","description":null,"properties":{"power":5.5},`+
+	require.Equal(t, `{"node":{"id":"`+
+		node.String()+`","name":"Pump 7 <&>","entityType":"object","description":null,"properties":{"power":5.5},`+
 		`"createdAt":"2026-11-21T07:40:08.290296Z","updatedAt":"2026-11-21T07:40:08.290296Z","version":3}}`, lines[1])
 	require.Contains(t, lines[2], edge.String())
 

@@ -83,7 +83,9 @@ func (c *ImportCmd) Run(ctx context.Context, out *output) error {
 	}
 	return c.withPostgres(ctx, func(db *postgres.DB) error {
 		return c.withClient(ctx, db, workspace, out, func(to *client.Client) error {
-			done, err := graphfile.Import(ctx, to, file, graphfile.Options{FromLine: c.FromLine, Progress: c.progress(out, found)})
+			done, err := graphfile.Import(ctx, to, file, graphfile.Options{
+				FromLine: c.FromLine, Progress: c.progress(out, found),
+			})
 			return c.report(out, workspace, &done, err)
 		})
 	})
@@ -119,7 +121,9 @@ func openImport(path string) (file *os.File, remove func(), err error) {
 }
 
 // withClient runs work with a client of the server, whose key ends with it.
-func (c *ImportCmd) withClient(ctx context.Context, db *postgres.DB, workspace uuid.UUID, out *output, work func(*client.Client) error) error {
+func (c *ImportCmd) withClient(
+	ctx context.Context, db *postgres.DB, workspace uuid.UUID, out *output, work func(*client.Client) error,
+) error {
 	server, err := c.server("")
 	if err != nil {
 		return err
@@ -197,7 +201,9 @@ func (c *ImportCmd) good(out *output, found graphfile.Found) error {
 	if c.JSON {
 		return printJSON(out, map[string]int64{"nodes": found.Nodes, "edges": found.Edges})
 	}
-	_, err := fmt.Fprintf(out, "the file is good: %s and %s\n", wording.Count(found.Nodes, "node"), wording.Count(found.Edges, "edge"))
+	_, err := fmt.Fprintf(
+		out, "the file is good: %s and %s\n", wording.Count(found.Nodes, "node"), wording.Count(found.Edges, "edge"),
+	)
 	return err
 }
 
@@ -224,8 +230,11 @@ func (c *ImportCmd) report(out *output, workspace uuid.UUID, done *graphfile.Imp
 		})
 	} else {
 		if err = printLines(out, done.Refused, done.RefusedCount); err == nil {
-			_, err = fmt.Fprintf(out, "%d nodes and edges created, %d there already, %d there already with another content and left so, %d refused\n",
-				done.Created, done.There, done.Different, done.RefusedCount)
+			_, err = fmt.Fprintf(
+				out,
+				"%d nodes and edges created, %d there already, %d there already with another content and left so, %d refused\n",
+				done.Created, done.There, done.Different, done.RefusedCount,
+			)
 		}
 	}
 	switch {

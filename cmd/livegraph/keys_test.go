@@ -56,8 +56,11 @@ func TestAKeyIsMadeListedRolledAndRevoked(t *testing.T) {
 		Scopes           []string
 		ExpiresAt        *time.Time
 	}
-	key := decode[created](t, ok("keys", "create", "--workspace", workspace, "--name", "reader", "--scope", "read:livedata",
-		"--scope", "read:nodes", "--scope", "read:nodes", "--expires", "90d", "--json"))
+	key := decode[created](
+		t,
+		ok("keys", "create", "--workspace", workspace, "--name", "reader", "--scope", "read:livedata",
+			"--scope", "read:nodes", "--scope", "read:nodes", "--expires", "90d", "--json"),
+	)
 	text, err := apikey.Parse(key.Key)
 	require.NoError(t, err)
 	require.Equal(t, []string{"read:livedata", "read:nodes"}, key.Scopes)
@@ -69,7 +72,9 @@ func TestAKeyIsMadeListedRolledAndRevoked(t *testing.T) {
 	bare := ok("keys", "create", "--workspace", workspace, "--name", "bare")
 	require.Regexp(t, `^lg_live_[0-9A-Za-z]{38}\n`, bare)
 
-	for _, list := range []string{ok("keys", "list"), ok("keys", "list", "--json"), ok("keys", "list", "--workspace", workspace)} {
+	for _, list := range []string{
+		ok("keys", "list"), ok("keys", "list", "--json"), ok("keys", "list", "--workspace", workspace),
+	} {
 		require.NotContains(t, list, key.Key)
 		require.NotContains(t, list, strings.TrimSpace(strings.SplitN(bare, "\n", 2)[0]))
 		require.Contains(t, list, key.ID)
@@ -88,7 +93,9 @@ func TestAKeyIsMadeListedRolledAndRevoked(t *testing.T) {
 func TestWrongKeyCommandsSayWhy(t *testing.T) {
 	_, ok, bad := commandLine(t)
 	live := decode[postgres.Workspace](t, ok("workspaces", "create", "--name", "live", "--json")).ID.String()
-	sandbox := decode[postgres.Workspace](t, ok("workspaces", "create", "--name", "sandbox", "--mode", "test", "--json")).ID.String()
+	sandbox := decode[postgres.Workspace](t, ok(
+		"workspaces", "create", "--name", "sandbox", "--mode", "test", "--json",
+	)).ID.String()
 	create := func(flags ...string) []string { return append([]string{"keys", "create", "--name", "x"}, flags...) }
 	for want, args := range map[string][]string{
 		"read:nodes":      create("--workspace", live, "--scope", "read"),
@@ -108,12 +115,16 @@ func TestWrongKeyCommandsSayWhy(t *testing.T) {
 }
 
 func TestLifetimes(t *testing.T) {
-	for text, want := range map[string]time.Duration{"90d": 90 * 24 * time.Hour, "2w": 14 * 24 * time.Hour, "12h": 12 * time.Hour, "1h30m": 90 * time.Minute} {
+	for text, want := range map[string]time.Duration{
+		"90d": 90 * 24 * time.Hour, "2w": 14 * 24 * time.Hour, "12h": 12 * time.Hour, "1h30m": 90 * time.Minute,
+	} {
 		d, err := parseLifetime(text)
 		require.NoError(t, err)
 		require.Equal(t, want, d)
 	}
-	for _, text := range []string{"", "d", "0", "0d", "-1d", "1.5d", "9223372036854775807d", "36501d", "6000w", "90 d", "x"} {
+	for _, text := range []string{
+		"", "d", "0", "0d", "-1d", "1.5d", "9223372036854775807d", "36501d", "6000w", "90 d", "x",
+	} {
 		_, err := parseLifetime(text)
 		require.Error(t, err, text)
 	}

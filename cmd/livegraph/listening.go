@@ -71,9 +71,12 @@ func (l listening) tls() *tls.Config {
 // warn says what keys are exposed to, and whether callers can be told apart.
 func (l listening) warn(cfg *config.Config, logger *slog.Logger) {
 	if cfg.SharesAddresses() {
-		logger.Warn("no proxy is trusted: behind one, all callers have its address, so that a few wrong passwords of anybody keep "+
-			"everybody out of the administration page, and the audit log names nobody's address: name the proxy's network with "+
-			"--api-trusted-proxies, or, without a proxy, an address that sends nothing, such as 192.0.2.1/32", "listen", cfg.Listen)
+		logger.Warn(
+			"no proxy is trusted: behind one, all callers have its address, so that a few wrong passwords of anybody keep "+
+				"everybody out of the administration page, and the audit log names nobody's address: name the proxy's "+
+				"network with --api-trusted-proxies, or, without a proxy, an address that sends nothing, such as 192.0.2.1/32",
+			"listen", cfg.Listen,
+		)
 	}
 	if l.files != nil || !cfg.Has("api") || config.IsLoopback(cfg.Listen) {
 		return
@@ -83,9 +86,12 @@ func (l listening) warn(cfg *config.Config, logger *slog.Logger) {
 	if u, err := url.Parse(cfg.API.PublicURL); err == nil && (u.Scheme == "https" || config.IsLoopback(u.Host)) {
 		return
 	}
-	logger.Warn("API keys and data travel in the clear to a port that other machines can reach: give the listener a certificate "+
-		"(--tls-cert, --tls-key), or let it listen on 127.0.0.1 behind a proxy that ends TLS and say its address with --api-public-url",
-		"listen", cfg.Listen)
+	logger.Warn(
+		"API keys and data travel in the clear to a port that other machines can reach: give the listener a certificate "+
+			"(--tls-cert, --tls-key), or let it listen on 127.0.0.1 behind a proxy that ends TLS and say its address with "+
+			"--api-public-url",
+		"listen", cfg.Listen,
+	)
 }
 
 // loopback is the address at which this machine reaches a listener.

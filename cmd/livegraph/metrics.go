@@ -33,7 +33,10 @@ func openMonitor(ctx context.Context, cfg *config.Config) (*monitor, error) {
 		m.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen for metrics on %s: %w (choose another address with --metrics-listen, or off)", cfg.Metrics.Listen, err)
+		return nil, fmt.Errorf(
+			"cannot listen for metrics on %s: %w (choose another address with --metrics-listen, or off)", cfg.Metrics.Listen,
+			err,
+		)
 	}
 	m.url = "http://" + loopback(m.listener.Addr()) + "/metrics"
 	return m, nil
@@ -45,7 +48,10 @@ func (m *monitor) start(ctx context.Context, cfg config.Metrics, logger *slog.Lo
 		return
 	}
 	if cfg.Exposed() {
-		logger.Warn("metrics and profiles need no key and can be reached from other machines: see to it that only yours do", "address", m.listener.Addr().String())
+		logger.Warn(
+			"metrics and profiles need no key and can be reached from other machines: see to it that only yours do", "address",
+			m.listener.Addr().String(),
+		)
 	}
 	ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
 	m.done = make(chan struct{})

@@ -117,8 +117,11 @@ func (o *oldModel) look(ctx context.Context) {
 			return
 		}
 		o.at.Store(&at)
-		o.logger.Info("the search index is of another model than the embedder; queries are embedded by that model until a new index is complete",
-			"model", model.String())
+		o.logger.Info(
+			"the search index is of another model than the embedder; queries are embedded by that model until a new index is "+
+				"complete",
+			"model", model.String(),
+		)
 	case !needed && running && o.unneeded:
 		o.at.Store(nil)
 		o.forget()

@@ -34,7 +34,9 @@ func TestOperatorsAreMadeListedResetAndDeleted(t *testing.T) {
 	require.Contains(t, bad("operators", "create", "--name", "ops"), "already")
 
 	open := func(hash [32]byte) error {
-		return db.OpenOperatorSession(t.Context(), postgres.NewOperatorSession{Hash: hash, Operator: secret.ID, PasswordHash: secret.PasswordHash, Age: time.Hour})
+		return db.OpenOperatorSession(t.Context(), postgres.NewOperatorSession{
+			Hash: hash, Operator: secret.ID, PasswordHash: secret.PasswordHash, Age: time.Hour,
+		})
 	}
 	require.NoError(t, open([32]byte{1}))
 	require.NoError(t, open([32]byte{2}))

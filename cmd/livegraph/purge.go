@@ -29,7 +29,9 @@ func (c *GraphPurgeCmd) Run(ctx context.Context, out *output) error {
 			_, err = fmt.Fprintf(out, "node %s is purged\n", c.Node)
 			return err
 		}
-		_, err = fmt.Fprintf(out, "node %s is purged by a server with role points, as soon as one runs; ask again to see that it was\n", c.Node)
+		_, err = fmt.Fprintf(
+			out, "node %s is purged by a server with role points, as soon as one runs; ask again to see that it was\n", c.Node,
+		)
 		return err
 	})
 }

@@ -64,7 +64,8 @@ func (c *QueryCmd) Run(ctx context.Context, out *output) error {
 func (c *QueryCmd) parameters() url.Values {
 	query := url.Values{"limit": {strconv.Itoa(c.Limit)}, "pointsLimit": {strconv.Itoa(c.PointsLimit)}}
 	for name, value := range map[string]string{
-		"source": c.Source, "from": sinceThen(c.From), "to": sinceThen(c.To), "aggregation": strings.Join(c.Aggregation, ","), "interval": c.Interval,
+		"source": c.Source, "from": sinceThen(c.From), "to": sinceThen(c.To), "aggregation": strings.Join(c.Aggregation, ","),
+		"interval": c.Interval,
 		"timezone": c.Timezone, "fill": c.Fill, "groupBy": c.GroupBy,
 	} {
 		setText(query, name, value)

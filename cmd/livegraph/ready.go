@@ -34,14 +34,19 @@ func (c *ReadyCmd) Run(ctx context.Context, out *output) error {
 	client := http.Client{Timeout: readyLimitOfProbe, Transport: &http.Transport{
 		// It is this machine's own server, nothing secret goes either way, and it is
 		// ready also while its certificate is being renewed.
-		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}, //nolint:gosec // G402: it asks this machine for a sign of life, and sends nothing
+		TLSClientConfig: &tls.Config{
+			MinVersion:         tls.VersionTLS12,
+			InsecureSkipVerify: true, //nolint:gosec // G402: it asks this machine for a sign of life, and sends nothing
+		},
 	}}
 	defer client.CloseIdleConnections()
 	scheme := "http"
 	if c.TLS.Encrypted() {
 		scheme = "https"
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+net.JoinHostPort(host, port)+"/readyz", nil)
+	request, err := http.NewRequestWithContext(
+		ctx, http.MethodGet, scheme+"://"+net.JoinHostPort(host, port)+"/readyz", nil,
+	)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,12 @@ func (c *ReindexCmd) Run(ctx context.Context, out *output) error {
 		if c.JSON {
 			return printJSON(out, r)
 		}
-		_, err = fmt.Fprintf(out, "re-index %s is %s; a server with role embeddings builds it, and searches use the index of before until it is done\n", r.ID, r.State)
+		_, err = fmt.Fprintf(
+			out,
+			"re-index %s is %s; a server with role embeddings builds it, and searches use the index of before until it "+
+				"is done\n",
+			r.ID, r.State,
+		)
 		return err
 	})
 }

@@ -82,7 +82,8 @@ const (
 func (c *ReplayStartCmd) Run(ctx context.Context, out *output) error {
 	return c.withDesk(ctx, func(desk *operate.Desk) error {
 		asked := operate.ReplayRequest{
-			Topic: c.Topic, FromStart: c.FromStart, FromTime: c.FromTime.point(), FromOffsets: c.FromOffset, ToTime: c.ToTime.point(),
+			Topic: c.Topic, FromStart: c.FromStart, FromTime: c.FromTime.point(), FromOffsets: c.FromOffset,
+			ToTime:    c.ToTime.point(),
 			ToOffsets: c.ToOffset, Partitions: c.Partitions, Workspace: c.Workspace, MaxRows: c.MaxRows, By: operator(),
 		}
 		if c.DryRun {
@@ -106,9 +107,14 @@ func (c *ReplayStartCmd) Run(ctx context.Context, out *output) error {
 
 func (c *ReplayStartCmd) printPlan(out *output, job operate.Replay) error {
 	if c.JSON {
-		return printJSON(out, map[string]any{"topic": job.Topic, "consumer": job.Consumer, "records": job.Records, "partitions": job.Partitions})
+		return printJSON(out, map[string]any{
+			"topic": job.Topic, "consumer": job.Consumer, "records": job.Records, "partitions": job.Partitions,
+		})
 	}
-	if _, err := fmt.Fprintf(out, "would read %s of topic %s once more, for consumer %s:\n", wording.Count(job.Records, "record"), job.Topic, job.Consumer); err != nil {
+	if _, err := fmt.Fprintf(
+		out, "would read %s of topic %s once more, for consumer %s:\n", wording.Count(job.Records, "record"), job.Topic,
+		job.Consumer,
+	); err != nil {
 		return err
 	}
 	return printTable(out, partitionRows(job))
@@ -139,7 +145,9 @@ func (c *ReplayStartCmd) follow(ctx context.Context, out *output, desk *operate.
 		select {
 		case <-ctx.Done():
 			if !c.JSON {
-				line.say("the replay goes on: `livegraph replay show %s` shows it, `livegraph replay cancel %s` ends it", job.ID, job.ID)
+				line.say(
+					"the replay goes on: `livegraph replay show %s` shows it, `livegraph replay cancel %s` ends it", job.ID, job.ID,
+				)
 			}
 			return nil
 		case <-time.After(lookEvery):
@@ -171,7 +179,10 @@ func (c *ReplayStartCmd) conclude(line *progressLine, job operate.Replay) error 
 }
 
 func replayText(job operate.Replay) string {
-	text := fmt.Sprintf("%-9s %5.1f %%  %d of %s, %s", job.State, job.Percent, job.RecordsDone, wording.Count(job.Records, "record"), wording.Count(job.Rows, "row"))
+	text := fmt.Sprintf(
+		"%-9s %5.1f %%  %d of %s, %s", job.State, job.Percent, job.RecordsDone, wording.Count(job.Records, "record"),
+		wording.Count(job.Rows, "row"),
+	)
 	if job.State == postgres.ReplayRunning && job.RowsRate > 0 {
 		text += fmt.Sprintf(", %.0f rows/s", job.RowsRate)
 	}
@@ -204,7 +215,8 @@ func (c *ReplayListCmd) Run(ctx context.Context, out *output) error {
 		rows := [][]string{{"ID", "TOPIC", "STATE", "DONE", "RECORDS", "ROWS", "CREATED", "BY"}}
 		for _, job := range list {
 			rows = append(rows, []string{
-				job.ID.String(), job.Topic, string(job.State), fmt.Sprintf("%.1f %%", job.Percent), strconv.FormatInt(job.Records, 10),
+				job.ID.String(), job.Topic, string(job.State), fmt.Sprintf("%.1f %%", job.Percent),
+				strconv.FormatInt(job.Records, 10),
 				strconv.FormatInt(job.Rows, 10), job.CreatedAt.UTC().Format(time.RFC3339), job.RequestedBy,
 			})
 		}
@@ -259,7 +271,10 @@ func printReplay(out *output, job operate.Replay, asJSON bool) error {
 	lines := []string{
 		fmt.Sprintf("replay %s of topic %s: %s", job.ID, job.Topic, state),
 		replayText(job),
-		fmt.Sprintf("asked for by %s at %s, taken up %s", job.RequestedBy, job.CreatedAt.UTC().Format(time.RFC3339), wording.Count(job.Runs, "time")),
+		fmt.Sprintf(
+			"asked for by %s at %s, taken up %s", job.RequestedBy, job.CreatedAt.UTC().Format(time.RFC3339),
+			wording.Count(job.Runs, "time"),
+		),
 	}
 	if job.Workspace != nil {
 		lines = append(lines, "of workspace "+job.Workspace.String()+" only")

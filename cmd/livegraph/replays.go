@@ -29,7 +29,9 @@ func (p *process) newReplays() *replay.Runner {
 	return replay.New(replay.Deps{
 		Log: p.kafka, Jobs: p.postgres, Busy: busyConsumer(p.points.Metrics()), Logger: p.logger, Metrics: p.metrics,
 		Consumers: map[string]replay.Consumer{
-			points.Topic: points.NewReplayer(points.Deps{Log: p.kafka, Points: p.clickhouse, Registry: p.postgres, Logger: p.logger}),
+			points.Topic: points.NewReplayer(points.Deps{
+				Log: p.kafka, Points: p.clickhouse, Registry: p.postgres, Logger: p.logger,
+			}),
 		},
 		Config: replay.Config{
 			BatchRows: cfg.BatchRows, BatchBytes: max(cfg.BatchBytes/replayShare, 1), BatchWait: cfg.BatchWait,

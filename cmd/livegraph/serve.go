@@ -46,8 +46,11 @@ func (c *ServeCmd) serve(ctx context.Context, out *output) error {
 	// The ports of a second server on a data directory mostly are taken, too: say
 	// what is behind it.
 	if other, err := control.Read(c.DataDir); err == nil {
-		return fmt.Errorf("the data directory %s is in use by a livegraph server, process %d at %s: stop that one, or choose another with --data-dir",
-			c.DataDir, other.PID, other.URL)
+		return fmt.Errorf(
+			"the data directory %s is in use by a livegraph server, process %d at %s: stop that one, or choose another with "+
+				"--data-dir",
+			c.DataDir, other.PID, other.URL,
+		)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
 	if err != nil {
@@ -158,7 +161,9 @@ func (c *ServeCmd) logger(terminal bool) (*slog.Logger, func(), error) {
 	return logTo(c.Log, file), func() { _ = file.Close() }, nil
 }
 
-func (c *ServeCmd) startEngines(ctx context.Context, out *output, terminal bool, logger *slog.Logger) (*embedded.Engines, error) {
+func (c *ServeCmd) startEngines(
+	ctx context.Context, out *output, terminal bool, logger *slog.Logger,
+) (*embedded.Engines, error) {
 	progress := newStartProgress(out, terminal)
 	return embedded.Start(ctx, embedded.Options{
 		DataDir: c.DataDir,
@@ -194,7 +199,8 @@ func (c *ServeCmd) unshared() (missing []string) {
 		unset bool
 	}{
 		{"--kafka-brokers", len(c.Kafka.Brokers) == 0}, {"--clickhouse-url", c.ClickHouse.URL == ""},
-		{"--postgres-url", c.Postgres.URL == ""}, {"--redis-url", c.Redis.URL == ""}, {"--milvus-address", c.Milvus.Address == ""},
+		{"--postgres-url", c.Postgres.URL == ""}, {"--redis-url", c.Redis.URL == ""},
+		{"--milvus-address", c.Milvus.Address == ""},
 	} {
 		if engine.unset {
 			missing = append(missing, engine.flag)

@@ -66,23 +66,24 @@ func printReference(out io.Writer, flags []*kong.Flag) error {
 	var page strings.Builder
 	page.WriteString(referenceHead)
 	for _, flag := range flags {
-		fmt.Fprintf(&page, "| `--%s` | `%s` | %s | %s |\n", flag.Name, strings.Join(flag.Envs, "`, `"), defaultOf(flag), cell(flag.Help))
+		fmt.Fprintf(
+			&page, "| `--%s` | `%s` | %s | %s |\n", flag.Name, strings.Join(flag.Envs, "`, `"), defaultOf(flag), cell(flag.Help),
+		)
 	}
 	_, err := io.WriteString(out, page.String())
 	return err
 }
 
-const referenceHead = `# Settings
-
-Printed by ` + "`livegraph config --reference`" + `. A flag beats its environment variable, which beats the file that
-` + "`--config`" + ` (LIVEGRAPH_CONFIG) names: YAML with the flags' names as keys, whole (` + "`kafka-brokers: [a:9092]`" + `) or nested
-(` + "`kafka: {brokers: [a:9092]}`" + `). Lists are comma-separated in flags and variables. Durations are like ` + "`150ms`" + `, ` + "`60s`" + `,
-` + "`1h`" + `. A value that is not allowed, or a key of the file that is no setting, ends the start with a message that names it.
-` + "`livegraph config`" + ` prints the settings in force, secrets hidden.
-
-| flag | variable | default | meaning |
-|---|---|---|---|
-`
+const referenceHead = "# Settings\n" +
+	"\n" +
+	"Printed by `livegraph config --reference`. A flag beats its environment variable, which beats the file that\n" +
+	"`--config` (LIVEGRAPH_CONFIG) names: YAML with the flags' names as keys, whole (`kafka-brokers: [a:9092]`) or\n" +
+	"nested (`kafka: {brokers: [a:9092]}`). Lists are comma-separated in flags and variables. Durations are like\n" +
+	"`150ms`, `60s`, `1h`. A value that is not allowed, or a key of the file that is no setting, ends the start with a\n" +
+	"message that names it. `livegraph config` prints the settings in force, secrets hidden.\n" +
+	"\n" +
+	"| flag | variable | default | meaning |\n" +
+	"|---|---|---|---|\n"
 
 func defaultOf(flag *kong.Flag) string {
 	if flag.Default == "" {

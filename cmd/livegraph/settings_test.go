@@ -18,7 +18,9 @@ func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 func TestThePrintedSettingsAreAFileThatGivesThemAgain(t *testing.T) {
-	code, printed, stderr := call(t, "config", "--listen", "127.0.0.1:1", "--kafka-brokers", "a:1,b:2", "--api-read-timeout", "90s")
+	code, printed, stderr := call(
+		t, "config", "--listen", "127.0.0.1:1", "--kafka-brokers", "a:1,b:2", "--api-read-timeout", "90s",
+	)
 	require.Zero(t, code, stderr)
 	require.Contains(t, printed, `listen: "127.0.0.1:1"`)
 	require.Contains(t, printed, `kafka-brokers: ["a:1","b:2"]`)
@@ -44,7 +46,10 @@ func TestThePrintedSettingsHideSecrets(t *testing.T) {
 }
 
 func TestAnIDThatIsNoneIsSaidPlainly(t *testing.T) {
-	for _, args := range [][]string{{"keys", "revoke", "zzz"}, {"keys", "list", "--workspace", "zzz"}, {"keys", "create", "--name", "x", "--workspace", "zzz"}} {
+	for _, args := range [][]string{
+		{"keys", "revoke", "zzz"}, {"keys", "list", "--workspace", "zzz"},
+		{"keys", "create", "--name", "x", "--workspace", "zzz"},
+	} {
 		code, _, stderr := call(t, args...)
 		require.Equal(t, 2, code)
 		require.Contains(t, stderr, `"zzz" is not a UUID`)

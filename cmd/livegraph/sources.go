@@ -55,7 +55,8 @@ func (c *SourcesListCmd) Run(ctx context.Context, out *output) error {
 		head: []string{"NAME", "ID", "STATUS", "LAST SEEN", "UNIT", "TAGS", "NODE"},
 		row: func(s *listedSource) []string {
 			return []string{
-				s.Name, s.ID.String(), textOr(s.Status, "unknown"), when(s.LastSeenAt), textOr(s.Unit, "-"), tagText(s.Tags), idOr(s.NodeID),
+				s.Name, s.ID.String(), textOr(s.Status, "unknown"), when(s.LastSeenAt), textOr(s.Unit, "-"), tagText(s.Tags),
+				idOr(s.NodeID),
 			}
 		},
 	}

@@ -36,7 +36,8 @@ func openEmbedder(cfg config.Embedder) (embed.Embedder, error) {
 	}
 	return embed.NewRemote(embed.Options{
 		URL: cfg.At, Key: cfg.Key.Reveal(), Model: embed.Model{Name: cfg.Model, Dimensions: cfg.Dimensions},
-		AllowPrivateAddresses: cfg.AllowPrivateAddresses, Batch: cfg.Batch, Timeout: cfg.Timeout, Retries: cfg.Retries, TLS: files,
+		AllowPrivateAddresses: cfg.AllowPrivateAddresses, Batch: cfg.Batch, Timeout: cfg.Timeout, Retries: cfg.Retries,
+		TLS: files,
 	})
 }
 
@@ -64,9 +65,11 @@ func openEmbedders(cfg config.Embedder) (e embedders, err error) {
 	}
 	embeddedAt := new(atomic.Pointer[string])
 	e.embeddedAt = embeddedAt
-	e.queries = embed.NewQueries(embed.QueryOptions{Embedder: e.asked, Timeout: cfg.QueryTimeout, Other: func(m embed.Model) (embed.Embedder, bool) {
-		return previousEmbedder(cfg, embeddedAt.Load(), m)
-	}})
+	e.queries = embed.NewQueries(
+		embed.QueryOptions{Embedder: e.asked, Timeout: cfg.QueryTimeout, Other: func(m embed.Model) (embed.Embedder, bool) {
+			return previousEmbedder(cfg, embeddedAt.Load(), m)
+		}},
+	)
 	return e, nil
 }
 

@@ -25,7 +25,9 @@ func answeringEmbedder(t *testing.T, dimensions int) (at string, asked func() (k
 		vector := make([]float32, dimensions)
 		vector[0] = 1
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"model": model, "data": []any{map[string]any{"index": 0, "embedding": vector}}})
+		_ = json.NewEncoder(w).Encode(map[string]any{"model": model, "data": []any{map[string]any{
+			"index": 0, "embedding": vector,
+		}}})
 	}))
 	t.Cleanup(s.Close)
 	return s.URL, func() (string, string) { return key, model }
@@ -39,7 +41,8 @@ func TestAnIndexOfAnotherModelIsAskedByWhoeverHasThatModel(t *testing.T) {
 	embedded := "http://:child-key@" + child[len("http://"):] + "/v1"
 
 	named := config.Embedder{At: config.EmbedderStatic, Batch: 1, Timeout: time.Minute, QueryTimeout: time.Minute,
-		AllowPrivateAddresses: true, PreviousAt: remote, PreviousKey: "remote-key", PreviousModel: before.Name, PreviousDimensions: before.Dimensions}
+		AllowPrivateAddresses: true, PreviousAt: remote, PreviousKey: "remote-key", PreviousModel: before.Name,
+		PreviousDimensions: before.Dimensions}
 	unnamed := named
 	unnamed.PreviousAt, unnamed.PreviousKey, unnamed.PreviousModel, unnamed.PreviousDimensions = "", "", "", 0
 	strict := unnamed // the embedded one is on this machine, whatever the settings say of other addresses
@@ -57,17 +60,27 @@ func TestAnIndexOfAnotherModelIsAskedByWhoeverHasThatModel(t *testing.T) {
 		key   string
 		known bool
 	}{
-		"static":                             {cfg: unnamed, model: static, known: true},
-		"static, though another is named":    {cfg: named, at: &embedded, model: static, known: true},
-		"the API that is named":              {cfg: named, model: before, asked: askedRemote, key: "Bearer remote-key", known: true},
-		"that, beside the embedded one":      {cfg: named, at: &embedded, model: before, asked: askedRemote, key: "Bearer remote-key", known: true},
-		"embedded":                           {cfg: strict, at: &embedded, model: embeddedModel, asked: askedChild, key: "Bearer child-key", known: true},
-		"embedded, though another is named":  {cfg: named, at: &embedded, model: embeddedModel, asked: askedChild, key: "Bearer child-key", known: true},
-		"an API of the embedded one's model": {cfg: ours, at: &embedded, model: embeddedModel, asked: askedOurs, key: "Bearer remote-key", known: true},
-		"embedded, which does not run":       {cfg: unnamed, model: embeddedModel},
-		"named is of other dimensions":       {cfg: named, model: embed.Model{Name: before.Name, Dimensions: 4}},
-		"named is another":                   {cfg: named, model: embed.Model{Name: "older", Dimensions: 3}},
-		"nobody knows it":                    {cfg: unnamed, at: &embedded, model: before},
+		"static":                          {cfg: unnamed, model: static, known: true},
+		"static, though another is named": {cfg: named, at: &embedded, model: static, known: true},
+		"the API that is named": {
+			cfg: named, model: before, asked: askedRemote, key: "Bearer remote-key", known: true,
+		},
+		"that, beside the embedded one": {
+			cfg: named, at: &embedded, model: before, asked: askedRemote, key: "Bearer remote-key", known: true,
+		},
+		"embedded": {
+			cfg: strict, at: &embedded, model: embeddedModel, asked: askedChild, key: "Bearer child-key", known: true,
+		},
+		"embedded, though another is named": {
+			cfg: named, at: &embedded, model: embeddedModel, asked: askedChild, key: "Bearer child-key", known: true,
+		},
+		"an API of the embedded one's model": {
+			cfg: ours, at: &embedded, model: embeddedModel, asked: askedOurs, key: "Bearer remote-key", known: true,
+		},
+		"embedded, which does not run": {cfg: unnamed, model: embeddedModel},
+		"named is of other dimensions": {cfg: named, model: embed.Model{Name: before.Name, Dimensions: 4}},
+		"named is another":             {cfg: named, model: embed.Model{Name: "older", Dimensions: 3}},
+		"nobody knows it":              {cfg: unnamed, at: &embedded, model: before},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, known := previousEmbedder(c.cfg, c.at, c.model)
@@ -94,7 +107,9 @@ func TestAnIndexOfAnotherModelIsAskedByWhoeverHasThatModel(t *testing.T) {
 func TestQueriesReachTheEmbeddedEmbedderOnceItRuns(t *testing.T) {
 	child, _ := answeringEmbedder(t, embeddedModel.Dimensions)
 	at := "http://:k@" + child[len("http://"):] + "/v1"
-	made, err := openEmbedders(config.Embedder{At: config.EmbedderStatic, Batch: 1, Timeout: time.Minute, QueryTimeout: time.Minute})
+	made, err := openEmbedders(config.Embedder{
+		At: config.EmbedderStatic, Batch: 1, Timeout: time.Minute, QueryTimeout: time.Minute,
+	})
 	require.NoError(t, err)
 	defer made.close()
 	_, err = made.queries.EmbedQuery(t.Context(), embeddedModel, "pump")

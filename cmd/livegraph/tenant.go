@@ -61,7 +61,9 @@ func (c *tenant) reads(ctx context.Context, work func(*visit) error) error {
 		if p.milvus, err = openMilvus(c.Milvus); err != nil {
 			return err
 		}
-		v.serve(queries.Routes(queries.Deps{Graph: p.postgres, Journal: p.postgres, TokenKey: p.install.CheckpointKey, QueryTimeout: c.API.QueryTimeout}))
+		v.serve(queries.Routes(queries.Deps{
+			Graph: p.postgres, Journal: p.postgres, TokenKey: p.install.CheckpointKey, QueryTimeout: c.API.QueryTimeout,
+		}))
 		v.serve(p.searchRoutes())
 		v.serve(livedata.Routes(livedata.Deps{
 			Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Dead: p.postgres,

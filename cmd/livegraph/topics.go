@@ -47,7 +47,9 @@ func (c *TopicsCmd) Run(ctx context.Context, out *output) error {
 // topicRows are a topic, its partitions, and below them each of its readers with the same
 // partitions.
 func topicRows(t *operate.Topic) [][]string {
-	rows := [][]string{{t.Name, "all", "", "", strconv.FormatInt(t.Records, 10), sizeAndRetention(*t), groupsOf(t), "", countOrNone(t.Lag)}}
+	rows := [][]string{
+		{t.Name, "all", "", "", strconv.FormatInt(t.Records, 10), sizeAndRetention(*t), groupsOf(t), "", countOrNone(t.Lag)},
+	}
 	for i, p := range t.Partitions {
 		row := []string{
 			"", strconv.Itoa(int(p.Partition)), strconv.FormatInt(p.Begin, 10), strconv.FormatInt(p.End, 10),

@@ -15,7 +15,9 @@ import (
 
 // welcome says where the service is and what to try. The first start's key and password
 // are printed on a terminal alone, and once; elsewhere only where they can be read.
-func (c *ServeCmd) welcome(out *output, terminal bool, at listening, metricsURL string, first firstrun.Record, made bool) {
+func (c *ServeCmd) welcome(
+	out *output, terminal bool, at listening, metricsURL string, first firstrun.Record, made bool,
+) {
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }
 	say("\nLivegraph %s serves %s", version, at.url)
 	say("  interface   %s/api/docs", at.url)
@@ -24,7 +26,10 @@ func (c *ServeCmd) welcome(out *output, terminal bool, at listening, metricsURL 
 	}
 	switch {
 	case made && terminal:
-		say("  log in as   %s, password %s  (shown once; kept in %s)", first.AdminUser, first.AdminPassword, firstrun.Path(c.DataDir))
+		say(
+			"  log in as   %s, password %s  (shown once; kept in %s)", first.AdminUser, first.AdminPassword,
+			firstrun.Path(c.DataDir),
+		)
 		say("  workspace   %s (default)", first.WorkspaceID)
 		say("  admin key   %s  (shown once; kept in %s)", first.AdminKey, firstrun.Path(c.DataDir))
 		c.tryThis(say, at, first)
@@ -52,8 +57,16 @@ func (c *ServeCmd) tryThis(say func(string, ...any), at listening, first firstru
 	}
 	auth := fmt.Sprintf(`-H "Authorization: Bearer %s" -H "x-workspace-id: %s"`, first.AdminKey, first.WorkspaceID)
 	say("\nTry:\n")
-	say(curl+` %s/api/live-data/sources %s -H "Content-Type: application/json" -d '{"name": "boiler", "unit": "°C"}'`+"\n", at.url, auth)
-	say(curl+` %s/api/live-data/ingest %s -H "Content-Type: application/json" -d '{"source": "boiler", "points": [{"metric": "temperature", "value": 71.5}]}'`+"\n", at.url, auth)
+	say(
+		curl+` %s/api/live-data/sources %s -H "Content-Type: application/json" -d '{"name": "boiler", "unit": "°C"}'`+"\n",
+		at.url, auth,
+	)
+	say(
+		curl+
+			` %s/api/live-data/ingest %s -H "Content-Type: application/json" -d `+
+			`'{"source": "boiler", "points": [{"metric": "temperature", "value": 71.5}]}'`+"\n",
+		at.url, auth,
+	)
 	say(`sleep 1; `+curl+` "%s/api/live-data/query?source=boiler&latest=true" %s`+"\n", at.url, auth)
 }
 

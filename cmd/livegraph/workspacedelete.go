@@ -63,8 +63,12 @@ func (c *WorkspacesDeleteCmd) confirm(ctx context.Context, db *postgres.DB, out 
 		return errors.New("deleting a workspace cannot be undone: say --yes, because there is no terminal to ask on")
 	}
 	w := &found[0]
-	_, _ = fmt.Fprintf(out, "Workspace %q has %s with %s, and its graph. All of it is removed, and cannot be brought back.\nType its id to delete it: ",
-		printableText(w.Name), wording.Count(w.Sources, "source"), wording.CountOf(w.Series, "series", "series"))
+	_, _ = fmt.Fprintf(
+		out,
+		"Workspace %q has %s with %s, and its graph. All of it is removed, and cannot be brought back.\nType its id to "+
+			"delete it: ",
+		printableText(w.Name), wording.Count(w.Sources, "source"), wording.CountOf(w.Series, "series", "series"),
+	)
 	return confirmed(os.Stdin, w.ID)
 }
 
@@ -155,7 +159,8 @@ func (c *WorkspacesDeleteCmd) done(d postgres.WorkspaceDeletion, out *output) er
 	}
 	text := "workspace %s is deleted: %s removed\n"
 	if d.FinishedAt == nil {
-		text = "workspace %s is deleted: %s removed; in a few minutes the server looks once more for what was being written meanwhile\n"
+		text = "workspace %s is deleted: %s removed; in a few minutes the server looks once more for what was being " +
+			"written meanwhile\n"
 	}
 	_, err := fmt.Fprintf(out, text, c.ID, wording.Count(rows, "row"))
 	return err

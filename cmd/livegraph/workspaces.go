@@ -80,7 +80,8 @@ func (c *WorkspacesListCmd) Run(ctx context.Context, out *output) error {
 			perMinute, perDay := w.RequestLimits()
 			rows = append(rows, []string{
 				w.ID.String(), w.Name, w.Plan, w.Mode, limitText(perMinute), limitText(perDay),
-				fmt.Sprintf("%d/%d", w.Sources, w.MaxSources), fmt.Sprintf("%d/%d", w.Series, w.MaxSeries), retentionText(w.RetentionDays),
+				fmt.Sprintf("%d/%d", w.Sources, w.MaxSources), fmt.Sprintf("%d/%d", w.Series, w.MaxSeries),
+				retentionText(w.RetentionDays),
 				w.CreatedAt.Format(time.DateTime),
 			})
 		}
@@ -130,8 +131,12 @@ func (c *WorkspacesUpdateCmd) Run(ctx context.Context, out *output) error {
 			return printJSON(out, w)
 		}
 		perMinute, perDay := w.RequestLimits()
-		_, err = fmt.Fprintf(out, "workspace %s (%s, %s, %s): %s requests a minute, %s a day; at most %s and %s; points are kept %s\n",
-			w.ID, printableText(w.Name), w.Plan, w.Mode, limitText(perMinute), limitText(perDay), wording.Count(w.MaxSources, "source"), wording.CountOf(w.MaxSeries, "series", "series"), retentionText(w.RetentionDays))
+		_, err = fmt.Fprintf(
+			out, "workspace %s (%s, %s, %s): %s requests a minute, %s a day; at most %s and %s; points are kept %s\n",
+			w.ID, printableText(w.Name), w.Plan, w.Mode, limitText(perMinute), limitText(perDay),
+			wording.Count(w.MaxSources, "source"), wording.CountOf(w.MaxSeries, "series", "series"),
+			retentionText(w.RetentionDays),
+		)
 		return err
 	})
 }
@@ -176,10 +181,15 @@ func requireEnterprise(ctx context.Context, db *postgres.DB, id uuid.UUID) error
 	return nil // unknown ones are the update's to refuse
 }
 
-var errPlanLimits = errors.New("--per-minute and --per-day are for the plan enterprise; the others have their own limits")
+var errPlanLimits = errors.New(
+	"--per-minute and --per-day are for the plan enterprise; the others have their own limits",
+)
 
 // A larger one could not be told from none in the answers' headers.
-var errLimitTooLarge = fmt.Errorf("--per-minute and --per-day must be below %d; a workspace of plan enterprise without them is unlimited", ratelimit.Unlimited)
+var errLimitTooLarge = fmt.Errorf(
+	"--per-minute and --per-day must be below %d; a workspace of plan enterprise without them is unlimited",
+	ratelimit.Unlimited,
+)
 
 func checkName(name string) error {
 	var check request.Check

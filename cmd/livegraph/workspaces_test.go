@@ -12,12 +12,16 @@ import (
 func TestAWorkspaceIsMadeListedChangedAndDeleted(t *testing.T) {
 	_, ok, bad := commandLine(t)
 	require.Equal(t, "[]\n", ok("workspaces", "list", "--json"))
-	made := decode[postgres.Workspace](t, ok("workspaces", "create", "--name", "plant", "--plan", "enterprise", "--per-minute", "5", "--per-day", "9", "--json"))
+	made := decode[postgres.Workspace](t, ok(
+		"workspaces", "create", "--name", "plant", "--plan", "enterprise", "--per-minute", "5", "--per-day", "9", "--json",
+	))
 	require.EqualValues(t, 5, *made.PerMinute)
 	id := made.ID.String()
 	require.Regexp(t, id+` +plant +enterprise +live +5 +9 `, ok("workspaces", "list"))
 
-	changed := decode[postgres.Workspace](t, ok("workspaces", "update", id, "--name", "plant 8", "--per-minute", "0", "--max-series", "7", "--json"))
+	changed := decode[postgres.Workspace](t, ok(
+		"workspaces", "update", id, "--name", "plant 8", "--per-minute", "0", "--max-series", "7", "--json",
+	))
 	require.Equal(t, "plant 8", changed.Name)
 	require.Nil(t, changed.PerMinute)
 	require.EqualValues(t, 9, *changed.PerDay)
@@ -36,7 +40,9 @@ func TestAWorkspaceIsMadeListedChangedAndDeleted(t *testing.T) {
 	require.Contains(t, bad("workspaces", "delete", id), "--yes", "nobody can be asked")
 	require.Contains(t, ok("workspaces", "list"), id)
 	require.Contains(t, ok("workspaces", "delete", id, "--yes", "--no-wait"), "closed")
-	require.Contains(t, ok("workspaces", "delete", id, "--no-wait", "--json"), `"deleted": false`, "asked again it goes on")
+	require.Contains(
+		t, ok("workspaces", "delete", id, "--no-wait", "--json"), `"deleted": false`, "asked again it goes on",
+	)
 	require.NotContains(t, ok("workspaces", "list"), id)
 	require.Contains(t, bad("workspaces", "update", id, "--name", "x"), "No workspace")
 	require.Contains(t, bad("workspaces", "delete", uuid.NewString(), "--yes"), "No workspace")

@@ -171,14 +171,20 @@ func (h handler) begin(partition int32, committed int64, marks map[int32]int64, 
 	mark, stored := marks[partition]
 	at := min(committed, mark)
 	if stored && committed > mark {
-		h.logger.Warn("more is committed than is stored; it is consumed from what is stored", "partition", partition, "committed", committed, "watermark", mark)
+		h.logger.Warn(
+			"more is committed than is stored; it is consumed from what is stored", "partition", partition, "committed",
+			committed, "watermark", mark,
+		)
 	}
 	switch {
 	case committed < 0 || !stored || at > log.End: // never consumed, or another topic's offset
 		return log.Start
 	case at < log.Start:
 		h.loop.Metrics().Lost.Add(log.Start - at)
-		h.logger.Error("DATA LOSS: audit records were trimmed before they were stored", "partition", partition, "next", at, "start", log.Start)
+		h.logger.Error(
+			"DATA LOSS: audit records were trimmed before they were stored", "partition", partition, "next", at, "start",
+			log.Start,
+		)
 		return log.Start
 	}
 	return at

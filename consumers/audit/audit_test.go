@@ -35,10 +35,14 @@ func newWorld(t *testing.T) *world {
 	logger := slog.New(slog.DiscardHandler)
 	group := "audit-" + uuid.NewString()
 	broker := testenv.NewKFake(t)
-	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: broker.Brokers(), Security: broker.Security(), BufferedBytes: 1 << 20, AuditGroup: group, Log: logger})
+	log, err := kafka.Open(t.Context(), kafka.Options{
+		Brokers: broker.Brokers(), Security: broker.Security(), BufferedBytes: 1 << 20, AuditGroup: group, Log: logger,
+	})
 	require.NoError(t, err)
 	t.Cleanup(log.Close)
-	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 1, CommandsPartitions: 2, Replication: -1, RetentionBytes: 64 << 20}))
+	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{
+		Partitions: 1, CommandsPartitions: 2, Replication: -1, RetentionBytes: 64 << 20,
+	}))
 	store, err := clickhouse.Open(t.Context(), testenv.ClickHouse(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
@@ -48,7 +52,8 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(registry.Close)
 	require.NoError(t, registry.Migrate(t.Context()))
 	return &world{t: t, broker: broker, log: log, store: store, deps: audit.Deps{
-		Log: log, Records: store, Marks: registry, Logger: logger, Config: audit.Config{Group: group, BatchWait: 10 * time.Millisecond, Retention: 30 * 24 * time.Hour},
+		Log: log, Records: store, Marks: registry, Logger: logger,
+		Config: audit.Config{Group: group, BatchWait: 10 * time.Millisecond, Retention: 30 * 24 * time.Hour},
 	}}
 }
 
@@ -98,7 +103,8 @@ func TestAUseIsShownOnceHoweverOftenItComes(t *testing.T) {
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	use := auditrecord.Record{
 		RequestID: "req_1", At: now, Key: uuid.New(), Workspace: uuid.New(), Method: "GET", Route: "/api/me", Status: 200,
-		IP: netip.MustParseAddr("2001:db8::1"), UserAgent: "curl", Duration: 1500 * time.Microsecond, BytesIn: 1, BytesOut: 2, Requests: 1,
+		IP: netip.MustParseAddr("2001:db8::1"), UserAgent: "curl", Duration: 1500 * time.Microsecond, BytesIn: 1, BytesOut: 2,
+		Requests: 1,
 	}
 	final, other := use, use
 	final.Final, final.Duration, final.BytesOut = true, time.Second, 99

@@ -178,7 +178,9 @@ func ResolveOffsets(ctx context.Context, log *kafka.Client, db *postgres.DB, log
 }
 
 // resolve compares them, and returns the state of the topic that it found.
-func resolve(ctx context.Context, log *kafka.Client, db *postgres.DB, logger *slog.Logger, replaced map[int32]int64) (seen kafka.TopicState, err error) {
+func resolve(
+	ctx context.Context, log *kafka.Client, db *postgres.DB, logger *slog.Logger, replaced map[int32]int64,
+) (seen kafka.TopicState, err error) {
 	_, set, err := db.ResolveCommandOffsets(ctx, func(ctx context.Context) (postgres.LogState, error) {
 		var err error
 		if seen, err = log.ObserveTopic(ctx, kafka.TopicCommands); err != nil {
@@ -194,7 +196,10 @@ func resolve(ctx context.Context, log *kafka.Client, db *postgres.DB, logger *sl
 		if s.Was >= 0 {
 			level = slog.LevelError
 		}
-		logger.Log(ctx, level, "commands are decided from another offset", "partition", s.Partition, "was", s.Was, "next", s.Next, "reason", s.Reason)
+		logger.Log(
+			ctx, level, "commands are decided from another offset", "partition", s.Partition, "was", s.Was, "next", s.Next,
+			"reason", s.Reason,
+		)
 	}
 	return seen, nil
 }
@@ -245,7 +250,9 @@ func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int3
 		h.ours[p] = newPartition(p, at, owner)
 		if start := seen.State[p].Start; at < start {
 			h.loop.Metrics().Lost.Add(start - at)
-			h.logger.Error("DATA LOSS: commands were trimmed before they were decided", "partition", p, "next", at, "start", start)
+			h.logger.Error(
+				"DATA LOSS: commands were trimmed before they were decided", "partition", p, "next", at, "start", start,
+			)
 			at = start
 		}
 		from[p] = at

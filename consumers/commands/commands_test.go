@@ -62,7 +62,9 @@ func TestAnAtomicBatchIsOneChangeOrNone(t *testing.T) {
 		a, b := node("a"), node("b")
 		link := edge(a.ID, b.ID)
 		same := "a"
-		outcome := w.ask(w.request(graphrecord.Atomic, a, b, link, graph.UpdateNode{ID: a.ID, Name: &same}, graph.DeleteNode{ID: b.ID}))
+		outcome := w.ask(w.request(
+			graphrecord.Atomic, a, b, link, graph.UpdateNode{ID: a.ID, Name: &same}, graph.DeleteNode{ID: b.ID},
+		))
 		require.Nil(t, outcome.GetFailure())
 		require.Equal(t, int64(1), outcome.GetSequence())
 		require.Equal(t, int32(1), outcome.GetUndoDepth())
@@ -91,7 +93,9 @@ func TestCommandsOfASeparateBatchStandByThemselves(t *testing.T) {
 		outcome := w.ask(request)
 		require.Nil(t, outcome.GetFailure())
 		results := outcome.GetResults()
-		require.Equal(t, []int64{1, 0, 2}, []int64{results[0].GetSequence(), results[1].GetSequence(), results[2].GetSequence()})
+		require.Equal(t, []int64{1, 0, 2}, []int64{
+			results[0].GetSequence(), results[1].GetSequence(), results[2].GetSequence(),
+		})
 		require.Equal(t, fault.Conflict.String(), results[1].GetFailure().GetKind())
 		require.Equal(t, []int32{1, 2}, []int32{results[0].GetUndoDepth(), results[2].GetUndoDepth()})
 		require.Equal(t, request.CommandIDs[2][:], results[2].GetCommandId())

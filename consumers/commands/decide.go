@@ -75,7 +75,9 @@ func (c *decider) decide(ctx context.Context, records []*record) error {
 		case len(records) == 1:
 			c.poison(records[0], err)
 		default:
-			c.logger.Warn("the database refuses something in a group; deciding its halves", "records", len(records), "error", err)
+			c.logger.Warn(
+				"the database refuses something in a group; deciding its halves", "records", len(records), "error", err,
+			)
 			middle := len(records) / 2
 			if err := c.decide(ctx, records[:middle]); err != nil {
 				return err
@@ -329,7 +331,8 @@ func (g *group) decide(r *record) (err error) {
 	if request == nil {
 		return nil // nobody can be told
 	}
-	if known := g.tx.Outcome(request.Workspace, request.ID); known != nil && (!r.redriven() || !graphrecord.FailedInternally(known)) {
+	known := g.tx.Outcome(request.Workspace, request.ID)
+	if known != nil && (!r.redriven() || !graphrecord.FailedInternally(known)) {
 		g.counts.add(repeated, "", 1)
 		g.reply(r, known)
 		return nil

@@ -64,7 +64,9 @@ func TestReadingTheLogAgainFromTheStartChangesNothing(t *testing.T) {
 		_, err := w.look.Exec(context.Background(), `UPDATE command_offsets SET next_offset = 0`)
 		require.NoError(t, err)
 		w.consume()
-		w.eventually("all are read again", func() bool { return w.number(`SELECT sum(next_offset) FROM command_offsets`) == 5 })
+		w.eventually("all are read again", func() bool {
+			return w.number(`SELECT sum(next_offset) FROM command_offsets`) == 5
+		})
 		require.Equal(t, before, w.dump())
 		require.Equal(t, int64(6), w.do(node("c")).GetSequence()+1, "the journal goes on")
 	})
@@ -110,7 +112,9 @@ func TestAConsumerWithNothingLeftToDoIsNotBehind(t *testing.T) {
 	w.eventually("all is committed", func() bool {
 		seen, err := w.log.ObserveTopic(t.Context(), kafka.TopicCommands)
 		require.NoError(t, err)
-		return !slices.ContainsFunc(seen.State, func(p kafka.PartitionState) bool { return p.End > max(p.Committed, p.Start) })
+		return !slices.ContainsFunc(seen.State, func(p kafka.PartitionState) bool {
+			return p.End > max(p.Committed, p.Start)
+		})
 	})
 }
 
@@ -199,7 +203,9 @@ func TestARecordThatCannotBeReadIsADeadLetterAndThePartitionGoesOn(t *testing.T)
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		w := newWorld(t, broker)
 		w.consume()
-		require.NoError(t, w.log.ProduceCommand(context.Background(), kafka.Record{Workspace: w.workspace, Value: []byte("no request"), RequestID: "req_x"}))
+		require.NoError(t, w.log.ProduceCommand(context.Background(), kafka.Record{
+			Workspace: w.workspace, Value: []byte("no request"), RequestID: "req_x",
+		}))
 		require.Nil(t, w.do(node("a")).GetFailure())
 		letters := w.topic(w.log.Topic(kafka.TopicCommands).Name+".dlq", 1)
 		require.Len(t, letters, 1)
@@ -363,11 +369,15 @@ func TestLosingTheStacksChangesNoAnswer(t *testing.T) {
 			},
 			"flushed": func(int) { require.NoError(t, raw.FlushDB(context.Background()).Err()) },
 			"of another sequence": func(i int) {
-				require.NoError(t, raw.HIncrBy(context.Background(), "livegraph:undo:"+w.workspace.String(), "head", int64(1-i%3)).Err())
+				require.NoError(
+					t, raw.HIncrBy(context.Background(), "livegraph:undo:"+w.workspace.String(), "head", int64(1-i%3)).Err(),
+				)
 			},
 			"not readable": func(int) {
 				for _, actor := range append(actors, uuid.Nil) {
-					require.NoError(t, raw.HSet(context.Background(), "livegraph:undo:"+w.workspace.String(), actor.String(), "nonsense").Err())
+					require.NoError(
+						t, raw.HSet(context.Background(), "livegraph:undo:"+w.workspace.String(), actor.String(), "nonsense").Err(),
+					)
 				}
 			},
 		} {

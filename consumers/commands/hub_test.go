@@ -29,7 +29,8 @@ func (w *world) hub(edges int) graph.CreateNode {
 	}
 	require.Nil(w.tb, w.ask(w.request(graphrecord.Atomic, others...)).GetFailure())
 	_, err := w.look.Exec(context.Background(), `
-		INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, created_at, updated_at, version, changed_by, created_by, newest)
+		INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, created_at, updated_at, version, changed_by,
+		created_by, newest)
 		SELECT $1, gen_random_uuid(), $2, o.id, 'feeds', now(), now(), 1, 2, 2, 2
 		FROM (SELECT id, row_number() OVER (ORDER BY id) - 1 AS place FROM nodes WHERE workspace_id = $1 AND id <> $2) o
 		JOIN generate_series(0, $3 - 1) i ON i % 100 = o.place`, w.workspace, hub.ID, edges)

@@ -22,11 +22,14 @@ func drawStack(t *rapid.T) graph.Stacks {
 	sequence := func(label string) graph.Sequence {
 		return graph.Sequence(rapid.Int64Range(0, 1<<62).Draw(t, label))
 	}
-	stacks := graph.Stacks{Newest: sequence("newest"), StandingFrom: sequence("standing"), CancelledFrom: sequence("cancelled")}
+	stacks := graph.Stacks{
+		Newest: sequence("newest"), StandingFrom: sequence("standing"), CancelledFrom: sequence("cancelled"),
+	}
 	for _, list := range []*[]graph.Entry{&stacks.Standing, &stacks.Cancelled} {
 		for i := range rapid.IntRange(0, graph.StackDepth).Draw(t, "entries") {
 			*list = append(*list, graph.Entry{
-				Sequence: graph.Sequence(i + 1), CommandID: uuid.New(), Actor: uuid.New(), Type: graph.TypeUpdateEdge, CancelledBy: sequence("by"),
+				Sequence: graph.Sequence(i + 1), CommandID: uuid.New(), Actor: uuid.New(), Type: graph.TypeUpdateEdge,
+				CancelledBy: sequence("by"),
 			})
 		}
 	}
@@ -119,7 +122,10 @@ func FuzzDecodeStack(f *testing.F) {
 // TestAPartitionThatIsLostIsNoRecordsFault has a group's partition go before the group is
 // decided, as a broker that was away takes it: that poisons nothing.
 func TestAPartitionThatIsLostIsNoRecordsFault(t *testing.T) {
-	c := &Consumer{ours: map[int32]*partition{1: newPartition(1, 7, uuid.New())}, logger: slog.New(slog.DiscardHandler), deciding: make(chan struct{}, 1)}
+	c := &Consumer{
+		ours: map[int32]*partition{1: newPartition(1, 7, uuid.New())}, logger: slog.New(slog.DiscardHandler),
+		deciding: make(chan struct{}, 1),
+	}
 	records := []*record{{kafka: &kgo.Record{Partition: 0, Offset: 3}}, {kafka: &kgo.Record{Partition: 1, Offset: 7}}}
 	err := c.decide(t.Context(), records[:1])
 	require.True(t, consumers.IsRejoin(err), "%v", err)

@@ -16,7 +16,6 @@ import (
 // ids of a cascade may be many more than the change in the journal is large.
 type outgoing struct {
 	*Publisher
-	ctx     context.Context
 	records []kafka.Record
 	size    int
 	upTo    map[uuid.UUID]int64 // what is published when the records are sent
@@ -25,31 +24,37 @@ type outgoing struct {
 }
 
 // furtherEdges reads the ids of a cascade that its change does not list.
-type furtherEdges func(workspace uuid.UUID, sequence int64, node uuid.UUID, from, to int64) ([]uuid.UUID, error)
+type furtherEdges func(
+	ctx context.Context, workspace uuid.UUID, sequence int64, node uuid.UUID, from, to int64,
+) ([]uuid.UUID, error)
 
 // notLong leaves a change with such ids to publishLong.
-func (*outgoing) notLong(uuid.UUID, int64, uuid.UUID, int64, int64) ([]uuid.UUID, error) {
+func (*outgoing) notLong(context.Context, uuid.UUID, int64, uuid.UUID, int64, int64) ([]uuid.UUID, error) {
 	return nil, errLong
 }
 
-func (o *outgoing) read(workspace uuid.UUID, sequence int64, node uuid.UUID, from, to int64) ([]uuid.UUID, error) {
-	return o.db.CascadeEdges(o.ctx, workspace, sequence, node, from, to)
+func (o *outgoing) read(
+	ctx context.Context, workspace uuid.UUID, sequence int64, node uuid.UUID, from, to int64,
+) ([]uuid.UUID, error) {
+	return o.db.CascadeEdges(ctx, workspace, sequence, node, from, to)
 }
 
 // add adds the changes of a workspace. After an error those before the change that it is
 // about are added.
-func (o *outgoing) add(w postgres.WorkspaceChanges, further furtherEdges) error {
+func (o *outgoing) add(ctx context.Context, w postgres.WorkspaceChanges, further furtherEdges) error {
 	for _, c := range w.Changes {
 		before, size := len(o.records), o.size
-		err := graphrecord.EncodeEvents(w.Workspace, c.Encoded, func(sequence int64, node uuid.UUID, from, to int64) ([]uuid.UUID, error) {
-			return further(w.Workspace, sequence, node, from, to)
+		err := graphrecord.EncodeEvents(w.Workspace, c.Encoded, func(
+			sequence int64, node uuid.UUID, from, to int64,
+		) ([]uuid.UUID, error) {
+			return further(ctx, w.Workspace, sequence, node, from, to)
 		}, func(part []byte, requestID string) error {
 			o.records = append(o.records, kafka.Record{Workspace: w.Workspace, Value: part, RequestID: requestID})
 			if o.size += len(part); o.size < publishBytes {
 				return nil
 			}
 			before, size = 0, 0
-			return o.send()
+			return o.send(ctx)
 		})
 		if err != nil {
 			if o.lost == nil { // what is sent of the change comes again
@@ -64,18 +69,18 @@ func (o *outgoing) add(w postgres.WorkspaceChanges, further furtherEdges) error 
 }
 
 // send sends the records.
-func (o *outgoing) send() error {
-	o.lost = o.log.ProduceEvents(o.ctx, o.records)
+func (o *outgoing) send(ctx context.Context) error {
+	o.lost = o.log.ProduceEvents(ctx, o.records)
 	o.records, o.size = nil, 0
 	return o.lost
 }
 
 // finish sends what is left, and notes what is published.
-func (o *outgoing) finish() error {
-	if err := o.send(); err != nil || len(o.upTo) == 0 {
+func (o *outgoing) finish(ctx context.Context) error {
+	if err := o.send(ctx); err != nil || len(o.upTo) == 0 {
 		return err
 	}
-	if err := o.db.Published(o.ctx, o.upTo); err != nil {
+	if err := o.db.Published(ctx, o.upTo); err != nil {
 		return err
 	}
 	o.metrics.published.Add(float64(o.count))
@@ -135,11 +140,11 @@ func (p *Publisher) publishLong(ctx context.Context, workspace uuid.UUID) error 
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	o := &outgoing{Publisher: p, ctx: ctx, upTo: map[uuid.UUID]int64{}}
-	if err := o.add(found[0], o.read); err != nil {
+	o := &outgoing{Publisher: p, upTo: map[uuid.UUID]int64{}}
+	if err := o.add(ctx, found[0], o.read); err != nil {
 		return err
 	}
-	if err := o.finish(); err != nil {
+	if err := o.finish(ctx); err != nil {
 		return err
 	}
 	p.metrics.publishTime.Observe(time.Since(began).Seconds())

@@ -32,7 +32,9 @@ type partition struct {
 }
 
 func newPartition(number int32, next int64, owner uuid.UUID) *partition {
-	return &partition{number: number, owner: owner, next: next, end: next, aside: map[uuid.UUID]*aside{}, changed: make(chan struct{})}
+	return &partition{
+		number: number, owner: owner, next: next, end: next, aside: map[uuid.UUID]*aside{}, changed: make(chan struct{}),
+	}
 }
 
 // isDecided reports whether a record was decided or set aside before.

@@ -246,10 +246,10 @@ func (p *Publisher) publish(ctx context.Context, workspaces []uuid.UUID) (failin
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	o := &outgoing{Publisher: p, ctx: ctx, upTo: map[uuid.UUID]int64{}}
+	o := &outgoing{Publisher: p, upTo: map[uuid.UUID]int64{}}
 	var failed error
 	for _, w := range found {
-		switch err := o.add(w, o.notLong); {
+		switch err := o.add(ctx, w, o.notLong); {
 		case err == nil:
 		case errors.Is(err, errLong):
 			p.setAside(w.Workspace)
@@ -259,7 +259,7 @@ func (p *Publisher) publish(ctx context.Context, workspaces []uuid.UUID) (failin
 			failing, failed = append(failing, w.Workspace), fmt.Errorf("workspace %s: %w", w.Workspace, err)
 		}
 	}
-	if err := o.finish(); err != nil {
+	if err := o.finish(ctx); err != nil {
 		return nil, err
 	}
 	p.metrics.publishTime.Observe(time.Since(began).Seconds())

@@ -61,12 +61,16 @@ func TestChangesThatAnotherProcessDecidedArePublished(t *testing.T) {
 		w := newWorld(t, broker)
 		consumer := w.consume()
 		w.do(node("a"))
-		w.eventually("it is published", func() bool { return w.number(`SELECT COALESCE(max(sequence), 0) FROM graph_published`) == 1 })
+		w.eventually("it is published", func() bool {
+			return w.number(`SELECT COALESCE(max(sequence), 0) FROM graph_published`) == 1
+		})
 		consumer.stop()
 		_, err := w.look.Exec(context.Background(), `UPDATE graph_published SET sequence = 0`)
 		require.NoError(t, err)
 		w.consume()
-		w.eventually("it is published again", func() bool { return w.number(`SELECT COALESCE(max(sequence), 0) FROM graph_published`) == 1 })
+		w.eventually("it is published again", func() bool {
+			return w.number(`SELECT COALESCE(max(sequence), 0) FROM graph_published`) == 1
+		})
 		require.Len(t, w.events(2), 2)
 	})
 }
@@ -121,7 +125,9 @@ func TestChangesOfManyWorkspacesArePublishedTogether(t *testing.T) {
 	require.NoError(t, err)
 
 	measured := prometheus.NewRegistry()
-	again := commands.New(commands.Deps{Log: w.log, Graph: w.graph, Redis: w.redis, Config: w.config, Logger: w.logger, Metrics: measured})
+	again := commands.New(commands.Deps{
+		Log: w.log, Graph: w.graph, Redis: w.redis, Config: w.config, Logger: w.logger, Metrics: measured,
+	})
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- again.Run(ctx) }()

@@ -31,8 +31,10 @@ func (w *world) holders(text string) (tables []string) {
 	require.NoError(w.tb, err)
 	require.Greater(w.tb, len(names), 20)
 	for _, name := range names {
-		sql := fmt.Sprintf(`SELECT count(*) FROM %s t WHERE t::text LIKE '%%' || $1 || '%%' OR t::text LIKE '%%' || $2 || '%%'`,
-			pgx.Identifier{name}.Sanitize())
+		sql := fmt.Sprintf(
+			`SELECT count(*) FROM %s t WHERE t::text LIKE '%%' || $1 || '%%' OR t::text LIKE '%%' || $2 || '%%'`,
+			pgx.Identifier{name}.Sanitize(),
+		)
 		if w.number(sql, text, hex.EncodeToString([]byte(text))) > 0 {
 			tables = append(tables, name)
 		}

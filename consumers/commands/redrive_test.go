@@ -63,7 +63,9 @@ func TestACommandThatFailedInternallyIsDecidedAnewWhenItIsRedriven(t *testing.T)
 		require.NoError(t, err)
 		partition := kafka.WorkspacePartition(w.workspace, partitions)
 		w.eventually("it is read", func() bool {
-			return w.number(`SELECT next_offset FROM command_offsets WHERE partition = $1`, partition) >= int(state.State[partition].End)
+			return w.number(
+				`SELECT next_offset FROM command_offsets WHERE partition = $1`, partition,
+			) >= int(state.State[partition].End)
 		})
 		require.Equal(t, 1, w.number(`SELECT count(*) FROM nodes WHERE id = $1`, payload.ID))
 	})

@@ -147,7 +147,9 @@ func (s *stacks) keep(workspace uuid.UUID, state *postgres.GraphState, used *pos
 	if len(state.Recorded()) == 0 {
 		return
 	}
-	update := redis.StackUpdate{Workspace: workspace, Base: int64(base), Head: int64(now.Head), Actors: map[uuid.UUID][]byte{}}
+	update := redis.StackUpdate{
+		Workspace: workspace, Base: int64(base), Head: int64(now.Head), Actors: map[uuid.UUID][]byte{},
+	}
 	for _, actor := range changed {
 		update.Actors[actor] = nil
 		if stack, ok := now.Actors[actor]; ok {

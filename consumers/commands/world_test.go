@@ -91,7 +91,8 @@ func (w *world) client() *kafka.Client {
 	w.tb.Helper()
 	var c *kafka.Client
 	c, err := kafka.Open(context.Background(), kafka.Options{
-		Brokers: w.broker.Brokers(), Security: w.broker.Security(), TopicPrefix: w.broker.Prefix, BufferedBytes: 64 << 20, CommandsGroup: w.config.Group, Log: w.logger,
+		Brokers: w.broker.Brokers(), Security: w.broker.Security(), TopicPrefix: w.broker.Prefix, BufferedBytes: 64 << 20,
+		CommandsGroup: w.config.Group, Log: w.logger,
 		OnCommandsChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return commands.ResolveOffsets(ctx, c, w.graph, w.logger)
 		},
@@ -108,7 +109,9 @@ func (w *world) client() *kafka.Client {
 
 func (w *world) newWorkspace() uuid.UUID {
 	w.tb.Helper()
-	made, err := w.graph.CreateWorkspace(context.Background(), postgres.Workspace{Name: "plant", Plan: "enterprise", Mode: "live"})
+	made, err := w.graph.CreateWorkspace(context.Background(), postgres.Workspace{
+		Name: "plant", Plan: "enterprise", Mode: "live",
+	})
 	require.NoError(w.tb, err)
 	return made.ID
 }
@@ -156,7 +159,9 @@ func (r *running) stop() {
 func (w *world) request(mode graphrecord.Mode, actions ...graph.Payload) *graphrecord.Request {
 	r := &graphrecord.Request{
 		Workspace: w.workspace, Mode: mode, ID: uuid.New(),
-		Origin: graph.Origin{Actor: w.actor, Scopes: []string{"write:nodes", "write:edges"}, AcceptedAt: time.Now(), RequestID: "req_1"},
+		Origin: graph.Origin{
+			Actor: w.actor, Scopes: []string{"write:nodes", "write:edges"}, AcceptedAt: time.Now(), RequestID: "req_1",
+		},
 	}
 	for _, payload := range actions {
 		r.Actions = append(r.Actions, graph.Action{Payload: payload})
@@ -242,7 +247,8 @@ func (w *world) dump() string {
 		(SELECT string_agg(u::text, E'\n' ORDER BY u::text) FROM undo_entries u),
 		(SELECT string_agg(t::text, E'\n' ORDER BY t::text) FROM graph_totals t),
 		(SELECT string_agg(o::text, E'\n' ORDER BY o::text) FROM command_outcomes o),
-		(SELECT string_agg(concat(h.workspace_id, h.sequence), E'\n' ORDER BY h.workspace_id) FROM graph_heads h))`).Scan(&text))
+		(SELECT string_agg(concat(h.workspace_id, h.sequence), E'\n' ORDER BY h.workspace_id)
+			FROM graph_heads h))`).Scan(&text))
 	return text
 }
 

@@ -16,7 +16,9 @@ func TestAChangeWhosePartsAreMissingIsLookedUp(t *testing.T) {
 	read := func(at int64, parts ...uint32) (to int64, gap bool) {
 		b := &batch{c: &Consumer{}}
 		for _, part := range parts {
-			value, err := proto.Marshal(&eventsv1.GraphEvent{WorkspaceId: workspace[:], Part: part, Parts: 3, Change: &eventsv1.Change{Sequence: 7}})
+			value, err := proto.Marshal(&eventsv1.GraphEvent{
+				WorkspaceId: workspace[:], Part: part, Parts: 3, Change: &eventsv1.Change{Sequence: 7},
+			})
 			require.NoError(t, err)
 			require.NoError(t, b.Add(&kgo.Record{Value: value}))
 		}

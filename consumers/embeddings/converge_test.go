@@ -20,7 +20,9 @@ import (
 )
 
 // words are what random texts are made of; some have no vector.
-var words = strings.Fields("pump boiler valve sensor disk fills process network alarm 😀 สวัสดี motor belt hall night shift oil leak hot cold")
+var words = strings.Fields(
+	"pump boiler valve sensor disk fills process network alarm 😀 สวัสดี motor belt hall night shift oil leak hot cold",
+)
 
 func (w *world) words(n int) string {
 	var b strings.Builder
@@ -52,7 +54,9 @@ func (w *world) anything(nodes *[]uuid.UUID) graph.Payload {
 	case 3, 4:
 		return graph.UpdateNode{ID: pick(), Description: text(w.words(w.random.IntN(400)))}
 	case 5:
-		return graph.UpdateNode{ID: pick(), Properties: []byte(fmt.Sprintf(`{"maker":%q,"n":%d}`, w.words(2), w.random.IntN(9)))}
+		return graph.UpdateNode{ID: pick(), Properties: []byte(fmt.Sprintf(
+			`{"maker":%q,"n":%d}`, w.words(2), w.random.IntN(9),
+		))}
 	case 6:
 		return graph.DeleteNode{ID: pick()}
 	case 7:
@@ -148,7 +152,10 @@ func TestADeletedWorkspaceLeavesNothing(t *testing.T) {
 	_, stop := w.index(func(d *embeddings.Deps) { d.Config.Group += "again" }) // all events once more
 	w.converges(a, b)
 	stop()
-	nodes, err := w.graph.IndexedNodes(context.Background(), func() uuid.UUID { i, _ := w.live(); return i.ID }(), refs(a, w))
+	nodes, err := w.graph.IndexedNodes(context.Background(), func() uuid.UUID {
+		i, _ := w.live()
+		return i.ID
+	}(), refs(a, w))
 	require.NoError(t, err)
 	require.Empty(t, nodes)
 }

@@ -127,7 +127,9 @@ func New(deps Deps) *Consumer {
 		deps.Logger = slog.Default()
 	}
 	cfg := deps.Config.withDefaults()
-	c := &Consumer{deps: deps, cfg: cfg, logger: deps.Logger.With("component", "embeddings"), metrics: newMetrics(deps.Metrics)}
+	c := &Consumer{
+		deps: deps, cfg: cfg, logger: deps.Logger.With("component", "embeddings"), metrics: newMetrics(deps.Metrics),
+	}
 	c.indexer = &indexer{
 		db: deps.Graph, vectors: deps.Vectors, metrics: c.metrics,
 		texts:   &embedding{embedder: deps.Embedder, most: cfg.EmbedTexts, logger: c.logger, metrics: c.metrics},

@@ -16,7 +16,8 @@ func TestWhatIsWrittenIsIndexedAndWhatIsDeletedIsNot(t *testing.T) {
 	w := newWorld(t)
 	w.index()
 	a, b := w.tenant(), w.tenant()
-	pump, long, gone, silent := node("Pump 7", "Feeds the boiler."), node("Log", strings.Repeat("It hummed all night long. ", 200)), node("Old", "Scrap."), node("😀", "😀 😀")
+	pump, long, gone, silent := node("Pump 7", "Feeds the boiler."),
+		node("Log", strings.Repeat("It hummed all night long. ", 200)), node("Old", "Scrap."), node("😀", "😀 😀")
 	w.do(a, pump, long, gone, silent)
 	w.do(b, node("Pump 7", "Feeds the boiler."))
 	w.converges(a, b)

@@ -54,7 +54,8 @@ func (e Eraser) erase(ctx context.Context, index postgres.SearchIndex, workspace
 	if rows, err = w.Vectors(ctx, workspace); err != nil {
 		return 0, err
 	}
-	if err := e.Vectors.DeleteWorkspace(ctx, index.Collection, workspace); err != nil && !errors.Is(err, milvus.ErrNoCollection) {
+	err = e.Vectors.DeleteWorkspace(ctx, index.Collection, workspace)
+	if err != nil && !errors.Is(err, milvus.ErrNoCollection) {
 		return 0, err
 	}
 	return rows, w.Forget(ctx, workspace)

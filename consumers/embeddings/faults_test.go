@@ -86,7 +86,10 @@ func TestTextThatDidNotChangeIsNotEmbeddedAgain(t *testing.T) {
 	w.converges(a)
 	w.status(a, ready)
 	calls := m.calls.Load()
-	w.do(a, graph.UpdateNode{ID: n.ID, Properties: []byte(`{"rpm":3}`)}, graph.UpdateNode{ID: n.ID, Description: text("Fine.")})
+	w.do(
+		a, graph.UpdateNode{ID: n.ID, Properties: []byte(`{"rpm":3}`)},
+		graph.UpdateNode{ID: n.ID, Description: text("Fine.")},
+	)
 	w.status(a, ready)
 	stop()
 	_, stop = w.index(func(d *embeddings.Deps) { d.Embedder, d.Config.Group = m, d.Config.Group+"again" })

@@ -34,7 +34,9 @@ type unflushed struct {
 }
 
 func newFlusher(vectors *milvus.DB, cfg Config, logger *slog.Logger) *flusher {
-	return &flusher{vectors: vectors, rows: cfg.FlushRows, after: cfg.FlushAfter, logger: logger, written: map[string]*unflushed{}}
+	return &flusher{
+		vectors: vectors, rows: cfg.FlushRows, after: cfg.FlushAfter, logger: logger, written: map[string]*unflushed{},
+	}
 }
 
 // wrote says that rows were written to a collection.
@@ -70,7 +72,9 @@ func (f *flusher) run(ctx context.Context) {
 	for pause.For(ctx, flushLook) {
 		for _, name := range f.due() {
 			if err := f.flush(ctx, name); err != nil && ctx.Err() == nil {
-				f.logger.Debug("a collection could not be flushed; it will be with what is written next", "collection", name, "error", err)
+				f.logger.Debug(
+					"a collection could not be flushed; it will be with what is written next", "collection", name, "error", err,
+				)
 			}
 		}
 	}

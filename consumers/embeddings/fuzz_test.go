@@ -14,8 +14,10 @@ import (
 func FuzzDecode(f *testing.F) {
 	id := uuid.MustParse("0194a5b0-0000-7000-8000-00000000000a")
 	for _, e := range []*eventsv1.GraphEvent{
-		{}, {WorkspaceId: id[:], Change: &eventsv1.Change{Sequence: 1}}, {WorkspaceId: id[:], Part: 1<<32 - 1, Parts: 3, Change: &eventsv1.Change{Sequence: 1 << 62, Steps: []*eventsv1.Step{
-			{After: &eventsv1.Step_Node{Node: &eventsv1.Node{Id: id[:]}}}, {After: &eventsv1.Step_Edge{Edge: &eventsv1.Edge{}}}, {},
+		{}, {WorkspaceId: id[:], Change: &eventsv1.Change{Sequence: 1}},
+		{WorkspaceId: id[:], Part: 1<<32 - 1, Parts: 3, Change: &eventsv1.Change{Sequence: 1 << 62, Steps: []*eventsv1.Step{
+			{After: &eventsv1.Step_Node{Node: &eventsv1.Node{Id: id[:]}}}, {After: &eventsv1.Step_Edge{Edge: &eventsv1.Edge{}}},
+			{},
 		}}},
 	} {
 		encoded, err := proto.Marshal(e)

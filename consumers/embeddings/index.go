@@ -112,7 +112,9 @@ type outside struct {
 	index uuid.UUID
 }
 
-func (o outside) IndexedNodes(ctx context.Context, refs []postgres.NodeRef) (map[postgres.NodeRef]postgres.IndexedNode, error) {
+func (o outside) IndexedNodes(ctx context.Context, refs []postgres.NodeRef) (
+	map[postgres.NodeRef]postgres.IndexedNode, error,
+) {
 	return o.DB.IndexedNodes(ctx, o.index, refs)
 }
 
@@ -199,7 +201,10 @@ func hashOf(chunks []chunk.Chunk) []byte {
 }
 
 // carryOut writes a plan: that it will be is noted first, and last that it was.
-func (x *indexer) carryOut(ctx context.Context, w *postgres.IndexWriter, t task, p *plan, known map[string]embed.Vector, progress map[uuid.UUID]int64) error {
+func (x *indexer) carryOut(
+	ctx context.Context, w *postgres.IndexWriter, t task, p *plan, known map[string]embed.Vector,
+	progress map[uuid.UUID]int64,
+) error {
 	if len(p.nodes)+len(p.gone)+len(progress) == 0 {
 		return nil
 	}
@@ -212,7 +217,9 @@ func (x *indexer) carryOut(ctx context.Context, w *postgres.IndexWriter, t task,
 		there := map[int]bool{}
 		for _, c := range n.chunks {
 			if v := known[c.Text]; v != nil { // a text without a vector is none to Milvus
-				entries = append(entries, milvus.Entry{Workspace: n.Workspace, Node: n.Node, Chunk: c.Index, EntityType: n.EntityType, Vector: v})
+				entries = append(entries, milvus.Entry{
+					Workspace: n.Workspace, Node: n.Node, Chunk: c.Index, EntityType: n.EntityType, Vector: v,
+				})
 				there[c.Index] = true
 			}
 		}

@@ -69,7 +69,7 @@ func (k *keeper) run(ctx context.Context) {
 			k.metrics.failures.Inc()
 		}
 		k.say(err)
-		wait := keepEvery/2 + rand.N(keepEvery) //nolint:gosec // with jitter, so that processes do not ask all at once; G404: jitter
+		wait := keepEvery/2 + rand.N(keepEvery) //nolint:gosec // G404: jitter, so that processes do not ask all at once
 		if err != nil {
 			if !pause.For(ctx, wait) { // whatever nudges
 				return
@@ -125,7 +125,9 @@ func (k *keeper) turn(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			k.logger.Info("a search index is built", "cause", cause, "model", begun.Model.String(), "collection", begun.Collection)
+			k.logger.Info(
+				"a search index is built", "cause", cause, "model", begun.Model.String(), "collection", begun.Collection,
+			)
 			building = &begun
 		}
 	}
@@ -236,7 +238,10 @@ func (k *keeper) cause(ctx context.Context, live *postgres.SearchIndex) (string,
 		}
 		// Whoever was started after us and chose another model has the say: else the two
 		// would build in turns for ever.
-		return "", errors.New("the search index is of the model " + live.Model.String() + ", chosen by a process that was started later; this one is to be restarted with that model")
+		return "", errors.New(
+			"the search index is of the model " +
+				live.Model.String() + ", chosen by a process that was started later; this one is to be restarted with that model",
+		)
 	}
 	wanted, err := k.deps.Graph.ReindexWanted(ctx)
 	if err != nil || wanted {
@@ -299,7 +304,10 @@ func (k *keeper) counts(ctx context.Context, index postgres.SearchIndex) (given,
 func (k *keeper) tooFew(index postgres.SearchIndex, given, held int64) bool {
 	few := given >= lostLeast && float64(held) < lostShare*float64(given)
 	if few {
-		k.logger.Warn("Milvus holds less of the search index than it was given", "collection", index.Collection, "vectors", held, "given", given)
+		k.logger.Warn(
+			"Milvus holds less of the search index than it was given", "collection", index.Collection, "vectors", held, "given",
+			given,
+		)
 	}
 	return few
 }

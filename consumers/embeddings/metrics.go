@@ -44,12 +44,14 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	}
 	histogram := func(name, help string) prometheus.Histogram {
 		return factory.NewHistogram(prometheus.HistogramOpts{
-			Name: "livegraph_embeddings_" + name, Help: help, Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+			Name: "livegraph_embeddings_" + name, Help: help,
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		})
 	}
 	m := &metrics{
 		nodes: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_embeddings_nodes_total", Help: "Nodes whose vectors changed, by what became of them: written, removed.",
+			Name: "livegraph_embeddings_nodes_total",
+			Help: "Nodes whose vectors changed, by what became of them: written, removed.",
 		}, []string{"change"}),
 		vectors:       counter("vectors_total", "Vectors that were written to Milvus."),
 		writeTime:     histogram("write_seconds", "Time to write some nodes' vectors to Milvus and to note it in Postgres."),
@@ -57,16 +59,22 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		embedTime:     histogram("embed_seconds", "Time of a call of the embedder for the index."),
 		embedFailures: counter("embed_failures_total", "Calls of the embedder that failed and are repeated."),
 		refused:       counter("refused_total", "Texts that the embedder refuses for what is in them; they have no vector."),
-		failures:      counter("failures_total", "Attempts to write to the index or to keep it that failed and are repeated."),
-		rewritten:     counter("lost_nodes_total", "Nodes that were written again because Milvus had not what it was given of them."),
-		strays:        counter("stray_vectors_total", "Vectors that were removed because Milvus still had them after they were deleted."),
-		indexed:       gauge("nodes", "Nodes that the live search index holds."),
-		pending:       gauge("pending_nodes", "Nodes that it does not hold yet."),
-		lagEvents:     gauge("lag_events", "Changes of graphs that are not in the live search index yet."),
-		lagSeconds:    gauge("lag_seconds", "Age of the oldest of them; 0: there is none."),
-		rebuilding:    gauge("rebuilding", "1 while a new search index is being built."),
-		rebuilt:       gauge("rebuild_nodes", "Nodes that the index that is being built holds."),
-		left:          gauge("rebuild_pending_nodes", "Nodes that it does not hold yet."),
+		failures: counter(
+			"failures_total", "Attempts to write to the index or to keep it that failed and are repeated.",
+		),
+		rewritten: counter(
+			"lost_nodes_total", "Nodes that were written again because Milvus had not what it was given of them.",
+		),
+		strays: counter(
+			"stray_vectors_total", "Vectors that were removed because Milvus still had them after they were deleted.",
+		),
+		indexed:    gauge("nodes", "Nodes that the live search index holds."),
+		pending:    gauge("pending_nodes", "Nodes that it does not hold yet."),
+		lagEvents:  gauge("lag_events", "Changes of graphs that are not in the live search index yet."),
+		lagSeconds: gauge("lag_seconds", "Age of the oldest of them; 0: there is none."),
+		rebuilding: gauge("rebuilding", "1 while a new search index is being built."),
+		rebuilt:    gauge("rebuild_nodes", "Nodes that the index that is being built holds."),
+		left:       gauge("rebuild_pending_nodes", "Nodes that it does not hold yet."),
 	}
 	m.nodes.WithLabelValues(nodeWritten)
 	m.nodes.WithLabelValues(nodeRemoved)

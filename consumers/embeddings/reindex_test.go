@@ -78,9 +78,13 @@ func TestAWorkspaceIsIndexedAnewAndNoOther(t *testing.T) {
 	now, _ := w.live()
 	require.Equal(t, was.ID, now.ID, "in the index there is")
 	texts := heard.take()
-	require.False(t, slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, "Belt") }), "another workspace's texts")
+	require.False(t, slices.ContainsFunc(texts, func(text string) bool {
+		return strings.Contains(text, "Belt")
+	}), "another workspace's texts")
 	for i := range nodes {
-		require.True(t, slices.ContainsFunc(texts, func(text string) bool { return strings.HasPrefix(text, fmt.Sprintf("Pump %d", i)) }), i)
+		require.True(t, slices.ContainsFunc(texts, func(text string) bool {
+			return strings.HasPrefix(text, fmt.Sprintf("Pump %d", i))
+		}), i)
 	}
 	again, err := w.graph.RequestWorkspaceReindex(t.Context(), a, "me")
 	require.NoError(t, err, "another may be asked for then")

@@ -90,7 +90,9 @@ func (k *keeper) repair(ctx context.Context, live postgres.SearchIndex) error {
 
 // checkWorkspace counts what an index has of a workspace while nobody writes to it, and
 // puts it right if that is not what it should have. It reports whether it was wrong.
-func (k *keeper) checkWorkspace(ctx context.Context, live postgres.SearchIndex, workspace uuid.UUID) (wrong bool, err error) {
+func (k *keeper) checkWorkspace(
+	ctx context.Context, live postgres.SearchIndex, workspace uuid.UUID,
+) (wrong bool, err error) {
 	if err := k.proceed(ctx); err != nil {
 		return false, err
 	}
@@ -125,7 +127,9 @@ func (k *keeper) checkWorkspace(ctx context.Context, live postgres.SearchIndex, 
 	return true, nil
 }
 
-func (k *keeper) countWorkspace(ctx context.Context, live postgres.SearchIndex, workspace uuid.UUID) (given, held int64, err error) {
+func (k *keeper) countWorkspace(
+	ctx context.Context, live postgres.SearchIndex, workspace uuid.UUID,
+) (given, held int64, err error) {
 	w, err := k.deps.Graph.WriteIndex(ctx, live.ID, []uuid.UUID{workspace})
 	if err != nil {
 		return 0, 0, err
@@ -147,7 +151,9 @@ type repairs struct {
 
 // nextNodes reads what an index was given of the next nodes of a workspace, as far as
 // their vectors can be listed at once, and whether there are more.
-func nextNodes(ctx context.Context, w *postgres.IndexWriter, workspace uuid.UUID, after *uuid.UUID) (nodes []postgres.IndexedNode, more bool, err error) {
+func nextNodes(
+	ctx context.Context, w *postgres.IndexWriter, workspace uuid.UUID, after *uuid.UUID,
+) (nodes []postgres.IndexedNode, more bool, err error) {
 	if nodes, err = w.Nodes(ctx, workspace, after, nodesAtOnce); err != nil {
 		return nil, false, err
 	}
@@ -162,7 +168,9 @@ func nextNodes(ctx context.Context, w *postgres.IndexWriter, workspace uuid.UUID
 
 // compareNodes compares what Milvus holds of the next nodes with what it was given,
 // while nobody writes to them, and removes what it should not hold.
-func (k *keeper) compareNodes(ctx context.Context, live postgres.SearchIndex, workspace uuid.UUID, after *uuid.UUID) (page repairs, err error) {
+func (k *keeper) compareNodes(
+	ctx context.Context, live postgres.SearchIndex, workspace uuid.UUID, after *uuid.UUID,
+) (page repairs, err error) {
 	w, err := k.deps.Graph.WriteIndex(ctx, live.ID, []uuid.UUID{workspace})
 	if err != nil {
 		return page, err

@@ -57,12 +57,14 @@ func newWorldOn(tb testing.TB, address string) *world {
 	tb.Helper()
 	ctx := context.Background()
 	w := &world{
-		tb: tb, broker: testenv.NewKFake(tb), logger: slog.New(slog.NewTextHandler(logTo(), nil)), embedder: embed.NewStatic(),
-		random: rand.New(rand.NewPCG(7, 7)),
+		tb: tb, broker: testenv.NewKFake(tb), logger: slog.New(slog.NewTextHandler(logTo(), nil)),
+		embedder: embed.NewStatic(),
+		random:   rand.New(rand.NewPCG(7, 7)),
 	}
 	w.config = embeddings.Config{
-		Group: w.broker.Prefix + "embeddings-test", BatchWait: 20 * time.Millisecond, Collections: "t" + strings.ReplaceAll(uuid.NewString(), "-", ""),
-		CheckEvery: 200 * time.Millisecond, BehindAfter: time.Second, KeepOld: time.Millisecond, LeaseFor: 2 * time.Second,
+		Group: w.broker.Prefix + "embeddings-test", BatchWait: 20 * time.Millisecond,
+		Collections: "t" + strings.ReplaceAll(uuid.NewString(), "-", ""),
+		CheckEvery:  200 * time.Millisecond, BehindAfter: time.Second, KeepOld: time.Millisecond, LeaseFor: 2 * time.Second,
 	}
 	var err error
 	w.graph, err = postgres.Open(ctx, testenv.MigratedPostgres(tb), 16)
@@ -99,7 +101,8 @@ func (w *world) client() *kafka.Client {
 	w.tb.Helper()
 	var c *kafka.Client
 	c, err := kafka.Open(context.Background(), kafka.Options{
-		Brokers: w.broker.Brokers(), Security: w.broker.Security(), TopicPrefix: w.broker.Prefix, BufferedBytes: 64 << 20, CommandsGroup: w.broker.Prefix + "commands", Log: w.logger,
+		Brokers: w.broker.Brokers(), Security: w.broker.Security(), TopicPrefix: w.broker.Prefix, BufferedBytes: 64 << 20,
+		CommandsGroup: w.broker.Prefix + "commands", Log: w.logger,
 		OnCommandsChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return commands.ResolveOffsets(ctx, c, w.graph, w.logger)
 		},
@@ -108,7 +111,9 @@ func (w *world) client() *kafka.Client {
 	w.tb.Cleanup(c.Close)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	require.NoError(w.tb, c.EnsureTopics(ctx, kafka.TopicSettings{Partitions: 1, CommandsPartitions: partitions, Replication: -1, RetentionBytes: 1 << 30}))
+	require.NoError(w.tb, c.EnsureTopics(ctx, kafka.TopicSettings{
+		Partitions: 1, CommandsPartitions: partitions, Replication: -1, RetentionBytes: 1 << 30,
+	}))
 	return c
 }
 
@@ -149,7 +154,9 @@ func (w *world) background(run func(context.Context) error) (stop func()) {
 // index runs a consumer until stop is called or the test ends.
 func (w *world) index(change ...func(*embeddings.Deps)) (c *embeddings.Consumer, stop func()) {
 	w.tb.Helper()
-	deps := embeddings.Deps{Log: w.log, Graph: w.graph, Vectors: w.vectors, Embedder: w.embedder, Config: w.config, Logger: w.logger}
+	deps := embeddings.Deps{
+		Log: w.log, Graph: w.graph, Vectors: w.vectors, Embedder: w.embedder, Config: w.config, Logger: w.logger,
+	}
 	for _, f := range change {
 		f(&deps)
 	}
@@ -159,7 +166,9 @@ func (w *world) index(change ...func(*embeddings.Deps)) (c *embeddings.Consumer,
 
 func (w *world) tenant() uuid.UUID {
 	w.tb.Helper()
-	made, err := w.graph.CreateWorkspace(context.Background(), postgres.Workspace{Name: "plant", Plan: "enterprise", Mode: "live"})
+	made, err := w.graph.CreateWorkspace(context.Background(), postgres.Workspace{
+		Name: "plant", Plan: "enterprise", Mode: "live",
+	})
 	require.NoError(w.tb, err)
 	return made.ID
 }
@@ -173,14 +182,18 @@ func (w *world) do(workspace uuid.UUID, payloads ...graph.Payload) {
 	w.tb.Helper()
 	r := &graphrecord.Request{
 		Workspace: workspace, Mode: graphrecord.Separate, ID: uuid.New(),
-		Origin: graph.Origin{Actor: actor, Scopes: []string{"write:nodes", "write:edges"}, AcceptedAt: time.Now(), RequestID: "req_1"},
+		Origin: graph.Origin{
+			Actor: actor, Scopes: []string{"write:nodes", "write:edges"}, AcceptedAt: time.Now(), RequestID: "req_1",
+		},
 	}
 	for _, p := range payloads {
 		r.Actions, r.CommandIDs = append(r.Actions, graph.Action{Payload: p}), append(r.CommandIDs, uuid.New())
 	}
 	value, err := graphrecord.EncodeRequest(r)
 	require.NoError(w.tb, err)
-	require.NoError(w.tb, w.log.ProduceCommand(context.Background(), kafka.Record{Workspace: workspace, Value: value, RequestID: r.RequestID}))
+	require.NoError(w.tb, w.log.ProduceCommand(context.Background(), kafka.Record{
+		Workspace: workspace, Value: value, RequestID: r.RequestID,
+	}))
 	ref := postgres.CommandRef{Workspace: workspace, ID: r.ID}
 	w.eventually("commands are carried out", func() bool {
 		found, err := w.graph.CommandOutcomes(context.Background(), []postgres.CommandRef{ref})
@@ -244,18 +257,23 @@ func (w *world) wanted(workspaces ...uuid.UUID) []string {
 func (w *world) held(collection string) []string {
 	w.tb.Helper()
 	ctx := context.Background()
-	found, err := w.look.Query(ctx, collection, nil, `chunk >= 0`, []string{"workspace_id", "node_id", "chunk", "entity_type", "vector"},
+	found, err := w.look.Query(ctx, collection, nil, `chunk >= 0`, []string{
+		"workspace_id", "node_id", "chunk", "entity_type", "vector",
+	},
 		client.WithLimit(16_000), client.WithSearchQueryConsistencyLevel(entity.ClStrong))
 	if err != nil {
 		return nil
 	}
 	lines := []string{}
-	workspaces, nodes := found.GetColumn("workspace_id").(*entity.ColumnVarChar), found.GetColumn("node_id").(*entity.ColumnVarChar)
+	workspaces, nodes := found.GetColumn("workspace_id").(*entity.ColumnVarChar),
+		found.GetColumn("node_id").(*entity.ColumnVarChar)
 	types, chunks := found.GetColumn("entity_type").(*entity.ColumnVarChar), found.GetColumn("chunk").(*entity.ColumnInt64)
 	vectors := found.GetColumn("vector").(*entity.ColumnFloatVector)
 	for i := range workspaces.Len() {
 		v := vectors.Data()[i]
-		lines = append(lines, fmt.Sprintf("%s %s %d %s %.3f %.3f", workspaces.Data()[i], nodes.Data()[i], chunks.Data()[i], types.Data()[i], v[0], v[1]))
+		lines = append(lines, fmt.Sprintf(
+			"%s %s %d %s %.3f %.3f", workspaces.Data()[i], nodes.Data()[i], chunks.Data()[i], types.Data()[i], v[0], v[1],
+		))
 	}
 	slices.Sort(lines)
 	return lines

@@ -17,7 +17,9 @@ func TestTheLastPartAloneMakesNoChangeKnown(t *testing.T) {
 		if b == nil {
 			b = newBatch(c)
 		}
-		value, err := proto.Marshal(&eventsv1.GraphEvent{WorkspaceId: workspace[:], Part: part, Parts: 3, Change: &eventsv1.Change{Sequence: 7}})
+		value, err := proto.Marshal(&eventsv1.GraphEvent{
+			WorkspaceId: workspace[:], Part: part, Parts: 3, Change: &eventsv1.Change{Sequence: 7},
+		})
 		require.NoError(t, err)
 		require.NoError(t, b.Add(&kgo.Record{Value: value}))
 		return b.workspaces[workspace].sequences

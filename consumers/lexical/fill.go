@@ -60,7 +60,8 @@ func (f *filler) run(ctx context.Context) {
 				f.logger.Info("the text lane can be filled again")
 			}
 		}
-		timer := time.NewTimer(every/2 + rand.N(every)) //nolint:gosec // so that processes do not ask all at once; G404: jitter
+		wait := every/2 + rand.N(every) //nolint:gosec // G404: jitter, so that processes do not ask all at once
+		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 		case <-timer.C:
@@ -113,7 +114,10 @@ func (f *filler) fill(ctx context.Context, workspace uuid.UUID) error {
 	}
 	f.c.metrics.filled.Inc()
 	if nodes > 0 {
-		f.logger.Info("the text lane of a workspace was filled", "workspace", workspace, "nodes", nodes, "took", time.Since(began).Round(time.Millisecond))
+		f.logger.Info(
+			"the text lane of a workspace was filled", "workspace", workspace, "nodes", nodes, "took",
+			time.Since(began).Round(time.Millisecond),
+		)
 	}
 	return nil
 }

@@ -18,7 +18,10 @@ func FuzzAdd(f *testing.F) {
 	node := &eventsv1.Step{After: &eventsv1.Step_Node{Node: &eventsv1.Node{Id: id[:]}}}
 	for _, e := range []*eventsv1.GraphEvent{
 		{}, {WorkspaceId: id[:], Change: &eventsv1.Change{Sequence: 1, Steps: []*eventsv1.Step{node, node, {}}}},
-		{WorkspaceId: id[:], Parts: 2, Change: &eventsv1.Change{Sequence: -1}}, {WorkspaceId: id[:], Change: &eventsv1.Change{Sequence: 1, Steps: []*eventsv1.Step{node, {After: &eventsv1.Step_Node{}}}}},
+		{WorkspaceId: id[:], Parts: 2, Change: &eventsv1.Change{Sequence: -1}},
+		{WorkspaceId: id[:], Change: &eventsv1.Change{Sequence: 1, Steps: []*eventsv1.Step{
+			node, {After: &eventsv1.Step_Node{}},
+		}}},
 	} {
 		encoded, err := proto.Marshal(e)
 		require.NoError(f, err)

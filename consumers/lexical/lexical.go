@@ -142,7 +142,10 @@ func (handler) Advance(context.Context, map[int32]int64) error { return nil }
 func (h handler) Refused(_ context.Context, letters []kafka.DeadLetter) error {
 	for i := range letters {
 		r := letters[i].Record
-		h.logger.Error("an event cannot be read and is passed over", "partition", r.Partition, "offset", r.Offset, "reason", letters[i].Reason)
+		h.logger.Error(
+			"an event cannot be read and is passed over", "partition", r.Partition, "offset", r.Offset, "reason",
+			letters[i].Reason,
+		)
 		h.metrics.unreadable.Inc()
 	}
 	return nil

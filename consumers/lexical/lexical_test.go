@@ -140,7 +140,9 @@ func TestAnEventThatCannotBeReadStopsNobody(t *testing.T) {
 	w := newWorld(t, testenv.NewKFake(t))
 	w.consume("lexical")
 	for _, value := range []string{"", "rubbish", "\x0a\x03abc"} {
-		require.NoError(t, w.log.ProduceEvents(context.Background(), []kafka.Record{{Workspace: w.workspace, Value: []byte(value)}}))
+		require.NoError(t, w.log.ProduceEvents(context.Background(), []kafka.Record{
+			{Workspace: w.workspace, Value: []byte(value)},
+		}))
 	}
 	pump := node("pump", "moves water")
 	w.do(w.workspace, pump)
@@ -169,7 +171,10 @@ func TestTheStatusTellsHowFarTheWordsAre(t *testing.T) {
 func TestChampionListsAreMaintained(t *testing.T) {
 	w := newWorld(t, testenv.NewKFake(t))
 	w.do(w.workspace, node("pump", "moves water"))
-	_, err := w.look.Exec(t.Context(), `INSERT INTO lexical_champion_lists (workspace_id, term) VALUES ($1, 'water'), ($1, 'gone')`, w.workspace)
+	_, err := w.look.Exec(
+		t.Context(), `INSERT INTO lexical_champion_lists (workspace_id, term) VALUES ($1, 'water'), ($1, 'gone')`,
+		w.workspace,
+	)
 	require.NoError(t, err)
 	w.consume("lexical")
 	w.eventually("the lists are seen to", func() bool {

@@ -56,19 +56,23 @@ func newWorld(tb testing.TB, broker *testenv.Broker) *world {
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = w.look.Close(ctx) })
 	w.log, err = kafka.Open(ctx, kafka.Options{
-		Brokers: broker.Brokers(), Security: broker.Security(), TopicPrefix: broker.Prefix, BufferedBytes: 64 << 20, CommandsGroup: broker.Prefix + "commands-test", Log: w.logger,
+		Brokers: broker.Brokers(), Security: broker.Security(), TopicPrefix: broker.Prefix, BufferedBytes: 64 << 20,
+		CommandsGroup: broker.Prefix + "commands-test", Log: w.logger,
 	})
 	require.NoError(tb, err)
 	tb.Cleanup(w.log.Close)
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	require.NoError(tb, w.log.EnsureTopics(limited, kafka.TopicSettings{Partitions: 1, CommandsPartitions: partitions, Replication: -1, RetentionBytes: 1 << 30}))
+	require.NoError(tb, w.log.EnsureTopics(limited, kafka.TopicSettings{
+		Partitions: 1, CommandsPartitions: partitions, Replication: -1, RetentionBytes: 1 << 30,
+	}))
 	db, err := redis.Open(ctx, redis.Options{URL: testenv.Redis(tb)})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = db.Close() })
 	w.workspace = w.newWorkspace()
 	w.run(commands.New(commands.Deps{
-		Log: w.log, Graph: w.graph, Redis: db, Logger: w.logger, Config: commands.Config{Group: broker.Prefix + "commands-test", FetchBytes: 8 << 20},
+		Log: w.log, Graph: w.graph, Redis: db, Logger: w.logger,
+		Config: commands.Config{Group: broker.Prefix + "commands-test", FetchBytes: 8 << 20},
 	}).Run)
 	return w
 }
@@ -83,7 +87,9 @@ func logTo() io.Writer {
 
 func (w *world) newWorkspace() uuid.UUID {
 	w.tb.Helper()
-	made, err := w.graph.CreateWorkspace(context.Background(), postgres.Workspace{Name: "plant", Plan: "enterprise", Mode: "live"})
+	made, err := w.graph.CreateWorkspace(context.Background(), postgres.Workspace{
+		Name: "plant", Plan: "enterprise", Mode: "live",
+	})
 	require.NoError(w.tb, err)
 	return made.ID
 }
@@ -114,7 +120,8 @@ func (w *world) consume(group string) (c *lexical.Consumer, stop func()) {
 	c = lexical.New(lexical.Deps{
 		Log: w.log, Graph: w.graph, Logger: w.logger,
 		Config: lexical.Config{
-			Group: w.broker.Prefix + group, BatchWait: time.Millisecond, FetchBytes: 8 << 20, FillEvery: 20 * time.Millisecond, Behind: time.Hour,
+			Group: w.broker.Prefix + group, BatchWait: time.Millisecond, FetchBytes: 8 << 20, FillEvery: 20 * time.Millisecond,
+			Behind: time.Hour,
 		},
 	})
 	return c, w.run(c.Run)
@@ -132,11 +139,15 @@ func (w *world) do(in uuid.UUID, actions ...graph.Payload) {
 	for _, payload := range actions {
 		r := &graphrecord.Request{
 			Workspace: in, Mode: graphrecord.Single, ID: uuid.New(), Actions: []graph.Action{{Payload: payload}},
-			Origin: graph.Origin{Actor: w.actor, Scopes: []string{"write:nodes", "write:edges"}, AcceptedAt: time.Now(), RequestID: "req_1"},
+			Origin: graph.Origin{
+				Actor: w.actor, Scopes: []string{"write:nodes", "write:edges"}, AcceptedAt: time.Now(), RequestID: "req_1",
+			},
 		}
 		value, err := graphrecord.EncodeRequest(r)
 		require.NoError(w.tb, err)
-		require.NoError(w.tb, w.log.ProduceCommand(context.Background(), kafka.Record{Workspace: in, Value: value, RequestID: r.RequestID}))
+		require.NoError(w.tb, w.log.ProduceCommand(context.Background(), kafka.Record{
+			Workspace: in, Value: value, RequestID: r.RequestID,
+		}))
 		last = postgres.CommandRef{Workspace: in, ID: r.ID}
 	}
 	w.eventually("the commands are decided", func() bool {
@@ -173,10 +184,12 @@ func (w *world) dump() string {
 	w.tb.Helper()
 	var text string
 	require.NoError(w.tb, w.look.QueryRow(context.Background(), `SELECT concat(
-		(SELECT string_agg(concat_ws(' ', node_id, digest, length, name_key, terms), E'\n' ORDER BY node_id) FROM lexical_nodes WHERE digest <> ''),
+		(SELECT string_agg(concat_ws(' ', node_id, digest, length, name_key, terms), E'\n' ORDER BY node_id)
+		FROM lexical_nodes WHERE digest <> ''),
 		(SELECT string_agg(p::text, E'\n' ORDER BY p::text) FROM lexical_postings p),
 		(SELECT string_agg(t::text, E'\n' ORDER BY t::text) FROM lexical_terms t),
-		(SELECT string_agg(concat(s.workspace_id, s.nodes, s.length, s.sequence), E'\n' ORDER BY s.workspace_id) FROM lexical_workspaces s))`).Scan(&text))
+		(SELECT string_agg(concat(s.workspace_id, s.nodes, s.length, s.sequence), E'\n' ORDER BY s.workspace_id)
+		FROM lexical_workspaces s))`).Scan(&text))
 	return text
 }
 

@@ -139,7 +139,10 @@ func (b *batch) gather(s *sorter) ([]piece, []line) {
 func (b *batch) line(rec *record, span *pointblock.Span) line {
 	key := owner{Workspace: rec.Workspace, Source: span.Source}
 	covers := b.tombstonesOf(key)
-	return line{id: span.SeriesID, first: -1, last: -1, owner: key, covered: covers.of(span.Metric), whole: covers != nil && covers.whole}
+	return line{
+		id: span.SeriesID, first: -1, last: -1, owner: key, covered: covers.of(span.Metric),
+		whole: covers != nil && covers.whole,
+	}
 }
 
 // tombstonesOf gives what the tombstones of a source cover; nil: nothing.

@@ -86,8 +86,12 @@ func requireModel(t require.TestingT, c *columns, want map[moment]string, versio
 			}
 		}
 	}
-	check(c.points.Series.AppendTo(nil, 0), c.points.TS, c.points.Versions.AppendTo(nil, 0), func(i int) string { return fmt.Sprint(c.points.Values[i]) })
-	check(c.states.Series.AppendTo(nil, 0), c.states.TS, c.states.Versions.AppendTo(nil, 0), func(i int) string { return c.states.Values[i] })
+	check(c.points.Series.AppendTo(nil, 0), c.points.TS, c.points.Versions.AppendTo(nil, 0), func(i int) string {
+		return fmt.Sprint(c.points.Values[i])
+	})
+	check(c.states.Series.AppendTo(nil, 0), c.states.TS, c.states.Versions.AppendTo(nil, 0), func(i int) string {
+		return c.states.Values[i]
+	})
 	require.Equal(t, want, got)
 	require.Len(t, c.latest, len(newest))
 	for _, l := range c.latest {
@@ -110,7 +114,9 @@ func drawMetric(rt *rapid.T) string { return rapid.SampledFrom([]string{"a", "b"
 func drawTombstones(rt *rapid.T, workspace uuid.UUID) []postgres.Tombstone {
 	var stones []postgres.Tombstone
 	for range rapid.IntRange(0, 8).Draw(rt, "tombstones") {
-		s := postgres.Tombstone{Workspace: workspace, Source: drawSource(rt), Ceiling: uint64(rapid.IntRange(1, 12).Draw(rt, "ceiling"))}
+		s := postgres.Tombstone{
+			Workspace: workspace, Source: drawSource(rt), Ceiling: uint64(rapid.IntRange(1, 12).Draw(rt, "ceiling")),
+		}
 		if rapid.Bool().Draw(rt, "metric?") {
 			m := drawMetric(rt)
 			s.Metric = &m
@@ -133,7 +139,9 @@ func drawRecord(rt *rapid.T, workspace uuid.UUID, version uint64) *record {
 	e.Reset(workspace, 1)
 	seen := map[string]bool{}
 	for range rapid.IntRange(1, 4).Draw(rt, "series") {
-		id := pointblock.Identity{Workspace: workspace, Source: drawSource(rt), Metric: drawMetric(rt), Kind: pointblock.KindNumber}
+		id := pointblock.Identity{
+			Workspace: workspace, Source: drawSource(rt), Metric: drawMetric(rt), Kind: pointblock.KindNumber,
+		}
 		if rapid.Bool().Draw(rt, "text?") {
 			id.Kind = pointblock.KindString
 		}

@@ -165,7 +165,9 @@ func BenchmarkFreshnessBesideADeletion(b *testing.B) {
 	})
 	b.StopTimer()
 	w.executed()
-	require.Equal(b, "0", w.ask(fmt.Sprintf("SELECT count() FROM points WHERE series IN (SELECT id FROM series WHERE workspace = '%s')", victim)))
+	require.Equal(b, "0", w.ask(fmt.Sprintf(
+		"SELECT count() FROM points WHERE series IN (SELECT id FROM series WHERE workspace = '%s')", victim,
+	)))
 	b.ReportMetric(float64(before.Milliseconds()), "p95-before-ms")
 	b.ReportMetric(float64(during.Milliseconds()), "p95-during-ms")
 	b.ReportMetric(float64(during)/float64(before), "ratio")
@@ -199,7 +201,9 @@ func TestALeaseKeepsDeletionsToOneProcess(t *testing.T) {
 	held, err := w.registry.TakeLease(t.Context(), "deletions", holder, time.Hour)
 	require.NoError(t, err)
 	require.True(t, held)
-	require.NoError(t, w.registry.AddTombstones(t.Context(), []postgres.Tombstone{{RecordVersion: 1, Workspace: w.workspace, Source: s.source, Ceiling: 1}}))
+	require.NoError(t, w.registry.AddTombstones(t.Context(), []postgres.Tombstone{
+		{RecordVersion: 1, Workspace: w.workspace, Source: s.source, Ceiling: 1},
+	}))
 	w.delete()
 	time.Sleep(300 * time.Millisecond)
 	waiting, _, err := w.registry.UnexecutedDeletions(t.Context())

@@ -52,7 +52,9 @@ func TestWithTheStoreStoppedTheLogFillsMemoryDoesNotAndAllIsVisibleAfterwards(t 
 	began := time.Now()
 	w.settledWithin(30 * time.Second)
 	t.Logf("all visible %s after the store was back", time.Since(began))
-	require.Equal(t, fmt.Sprintf("%d %d", n+1, n*(n-1)/2), w.ask("SELECT concat(toString(count()), ' ', toString(toUInt64(sum(value)))) FROM points FINAL"))
+	require.Equal(t, fmt.Sprintf("%d %d", n+1, n*(n-1)/2), w.ask(
+		"SELECT concat(toString(count()), ' ', toString(toUInt64(sum(value)))) FROM points FINAL",
+	))
 }
 
 func TestATopicThatIsCreatedAgainWhileRunningGoesOnWithHigherVersions(t *testing.T) {
@@ -174,7 +176,9 @@ func TestADeletionSparesWhatIsWrittenAfterIt(t *testing.T) {
 		all := [][]pointblock.Message{
 			w.write(s, at(0, 1, 2, 3, 4, 5, 6), []float64{0, 1, 2, 3, 4, 5, 6}),
 			w.write(other, at(0, 3), []float64{0, 3}),
-			w.deletion(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true, FromUS: from, HasFrom: true, ToUS: to, HasTo: true}),
+			w.deletion(pointblock.Deletion{
+				Source: s.source, Metric: "m", HasMetric: true, FromUS: from, HasFrom: true, ToUS: to, HasTo: true,
+			}),
 			w.write(s, at(3), []float64{33}),
 		}
 		const want = "0=0 1=1 3=33 5=5 6=6"
@@ -223,8 +227,12 @@ func TestADeletedSourceNeverComesBack(t *testing.T) {
 		w.settled()
 		w.produce(w.writeTexts(state, at(1), []string{"off"}))
 		w.settled()
-		require.Empty(t, w.ask("SELECT series FROM points UNION ALL SELECT series FROM states UNION ALL SELECT series FROM latest"))
-		require.Eventually(t, func() bool { return strings.TrimSpace(w.dump()) == "" }, 10*time.Second, 50*time.Millisecond, "in the end not even the series are known")
+		require.Empty(t, w.ask(
+			"SELECT series FROM points UNION ALL SELECT series FROM states UNION ALL SELECT series FROM latest",
+		))
+		require.Eventually(t, func() bool {
+			return strings.TrimSpace(w.dump()) == ""
+		}, 10*time.Second, 50*time.Millisecond, "in the end not even the series are known")
 
 		// The same source of another workspace is another source.
 		w.workspace = uuid.New()
@@ -348,7 +356,9 @@ func TestAGenerationThatAnotherProcessRecordedHoldsFromTheNextBatchOn(t *testing
 		w.consume()
 		w.produce(w.write(s, at(0), []float64{0}))
 		w.settled()
-		_, raised, err := w.registry.ResolveGenerations(t.Context(), "points", func(ctx context.Context) (postgres.LogState, error) {
+		_, raised, err := w.registry.ResolveGenerations(t.Context(), "points", func(ctx context.Context) (
+			postgres.LogState, error,
+		) {
 			seen, err := w.log.Observe(ctx)
 			state := postgres.LogState{TopicID: seen.ID, Partitions: make([]postgres.LogPartition, partitions+1)}
 			for p := range state.Partitions {

@@ -35,7 +35,11 @@ func TestNothingOfADeletedWorkspaceIsEverStoredAgain(t *testing.T) {
 		require.NoError(t, w.registry.DeleteWorkspace(t.Context(), gone, "req_test"))
 		w.workspace = gone
 		for p := range int32(partitions) {
-			w.produce([]pointblock.Message{{Partition: p, Key: gone[:], Value: pointblock.EncodeDeletions(gone, t0, []pointblock.Deletion{{WholeWorkspace: true}})}})
+			w.produce([]pointblock.Message{
+				{Partition: p, Key: gone[:], Value: pointblock.EncodeDeletions(gone, t0, []pointblock.Deletion{
+					{WholeWorkspace: true},
+				})},
+			})
 		}
 		c := w.consume()
 		w.produce(w.write(a, at(2), []float64{2})) // by a process that does not know yet

@@ -21,14 +21,19 @@ import (
 // dead letters: one that the store refuses and one that cannot be read.
 func ailing(t *testing.T, broker *testenv.Broker) (*world, series) {
 	w := newWorld(t, broker)
-	made, err := w.registry.CreateWorkspace(t.Context(), postgres.Workspace{Name: "ailing", Plan: "enterprise", Mode: "live"})
+	made, err := w.registry.CreateWorkspace(t.Context(), postgres.Workspace{
+		Name: "ailing", Plan: "enterprise", Mode: "live",
+	})
 	require.NoError(t, err)
 	w.workspace = made.ID
 	w.ask("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
 	s := w.number(uuid.New(), "m")
 	w.consume()
-	w.produce(w.write(s, at(0, 1), []float64{0, 1}), w.write(s, at(1, 2), []float64{666, 666}), w.write(s, at(2), []float64{2}),
-		[]pointblock.Message{{Partition: pointblock.Partition(s.source, partitions), Key: []byte("k"), Value: []byte("not a point block")}},
+	w.produce(w.write(s, at(0, 1), []float64{0, 1}), w.write(s, at(1, 2), []float64{666, 666}),
+		w.write(s, at(2), []float64{2}),
+		[]pointblock.Message{
+			{Partition: pointblock.Partition(s.source, partitions), Key: []byte("k"), Value: []byte("not a point block")},
+		},
 		w.write(s, at(3), []float64{3}))
 	w.settled()
 	require.Equal(t, "0=0 1=1 2=2 3=3", w.values(s))
@@ -97,7 +102,8 @@ func TestDeadLettersAreListedAndShown(t *testing.T) {
 		require.Nil(t, shown.Workspace)
 
 		for _, at := range []operate.Place{
-			{Topic: "points.dlq", Partition: 99, Offset: 0}, {Topic: "points.dlq", Partition: 0, Offset: 1 << 40}, {Topic: "nothing", Partition: 0, Offset: 0},
+			{Topic: "points.dlq", Partition: 99, Offset: 0}, {Topic: "points.dlq", Partition: 0, Offset: 1 << 40},
+			{Topic: "nothing", Partition: 0, Offset: 0},
 		} {
 			_, err := w.desk().ShowLetter(t.Context(), at)
 			require.Error(t, err)
@@ -140,20 +146,30 @@ func TestALetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testing.T)
 				require.Contains(t, o.Why, "cannot be read")
 			}
 		}
-		require.Len(t, w.letters(operate.LetterFilter{States: []postgres.LetterState{postgres.LetterOpen}}), 2, "a dry run changes nothing")
+		require.Len(
+			t, w.letters(operate.LetterFilter{States: []postgres.LetterState{postgres.LetterOpen}}), 2,
+			"a dry run changes nothing",
+		)
 
 		// Before the cause is gone it comes back.
 		result, err = w.desk().Redrive(ctx, everything, nil)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, result.Counts[operate.FateRedriven])
 		w.settled()
-		require.Eventually(t, func() bool { return len(w.letters(operate.LetterFilter{})) == 3 }, 20*time.Second, 20*time.Millisecond)
-		back := w.letters(operate.LetterFilter{ReasonContains: "refused", States: []postgres.LetterState{postgres.LetterOpen}})
+		require.Eventually(t, func() bool {
+			return len(w.letters(operate.LetterFilter{})) == 3
+		}, 20*time.Second, 20*time.Millisecond)
+		back := w.letters(operate.LetterFilter{
+			ReasonContains: "refused", States: []postgres.LetterState{postgres.LetterOpen},
+		})
 		require.Len(t, back, 1)
 		require.EqualValues(t, 1<<48|1, back[0].Version, "it has the version of the first time")
 
 		w.ask("ALTER TABLE points DROP CONSTRAINT good")
-		result, err = w.desk().Redrive(ctx, operate.LetterRequest{By: "somebody", Places: []operate.Place{back[0].Place}, Reason: "the constraint is gone"}, nil)
+		result, err = w.desk().Redrive(
+			ctx, operate.LetterRequest{By: "somebody", Places: []operate.Place{back[0].Place}, Reason: "the constraint is gone"},
+			nil,
+		)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, result.Counts[operate.FateRedriven])
 		w.settled()
@@ -164,7 +180,9 @@ func TestALetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testing.T)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, result.Counts[operate.FateSkipped])
 		require.Contains(t, result.Outcomes[0].Why, "redriven already, by somebody")
-		result, err = w.desk().Redrive(ctx, operate.LetterRequest{By: "other", Places: []operate.Place{back[0].Place}, Again: true}, nil)
+		result, err = w.desk().Redrive(
+			ctx, operate.LetterRequest{By: "other", Places: []operate.Place{back[0].Place}, Again: true}, nil,
+		)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, result.Counts[operate.FateRedriven])
 		w.settled()
@@ -172,7 +190,10 @@ func TestALetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testing.T)
 
 		redriven := w.letters(operate.LetterFilter{States: []postgres.LetterState{postgres.LetterRedriven}})
 		require.Len(t, redriven, 2)
-		require.Len(t, w.letters(operate.LetterFilter{States: []postgres.LetterState{postgres.LetterOpen}}), 1, "the one that cannot be read")
+		require.Len(
+			t, w.letters(operate.LetterFilter{States: []postgres.LetterState{postgres.LetterOpen}}), 1,
+			"the one that cannot be read",
+		)
 	})
 }
 
@@ -182,7 +203,9 @@ func TestARedrivenLetterDoesNotBringDeletedPointsBack(t *testing.T) {
 	w.settled()
 	require.Empty(t, w.values(s))
 	w.ask("ALTER TABLE points DROP CONSTRAINT good")
-	result, err := w.desk().Redrive(t.Context(), operate.LetterRequest{Filter: operate.LetterFilter{ReasonContains: "refused"}}, nil)
+	result, err := w.desk().Redrive(
+		t.Context(), operate.LetterRequest{Filter: operate.LetterFilter{ReasonContains: "refused"}}, nil,
+	)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, result.Counts[operate.FateRedriven])
 	w.settled()
@@ -195,7 +218,9 @@ func TestALetterFromBeforeTheOldestTombstoneIsNotRedriven(t *testing.T) {
 	require.NoError(t, err)
 	_, err = w.registry.PruneTombstones(t.Context(), time.UnixMicro(t0).Add(time.Hour))
 	require.NoError(t, err)
-	result, err := w.desk().Redrive(t.Context(), operate.LetterRequest{Filter: operate.LetterFilter{ReasonContains: "refused"}}, nil)
+	result, err := w.desk().Redrive(
+		t.Context(), operate.LetterRequest{Filter: operate.LetterFilter{ReasonContains: "refused"}}, nil,
+	)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, result.Counts[operate.FateSkipped])
 	require.Contains(t, result.Outcomes[0].Why, "not known any more")
@@ -208,7 +233,13 @@ func TestADiscardedLetterStaysAndIsSaidToBe(t *testing.T) {
 	require.Equal(t, "reason", fieldOf(err))
 	_, err = w.desk().Discard(ctx, operate.LetterRequest{Reason: strings.Repeat("x", operate.MaxReason+1)}, nil)
 	require.Equal(t, "reason", fieldOf(err))
-	result, err := w.desk().Discard(ctx, operate.LetterRequest{Reason: "nonsense of a test", By: "somebody", Filter: operate.LetterFilter{ReasonContains: "unreadable"}}, nil)
+	result, err := w.desk().Discard(
+		ctx,
+		operate.LetterRequest{
+			Reason: "nonsense of a test", By: "somebody", Filter: operate.LetterFilter{ReasonContains: "unreadable"},
+		},
+		nil,
+	)
 	require.NoError(t, err)
 	require.Equal(t, map[operate.Fate]int64{operate.FateDiscarded: 1}, result.Counts)
 	discarded := w.letters(operate.LetterFilter{States: []postgres.LetterState{postgres.LetterDiscarded}})
@@ -242,12 +273,17 @@ func TestARecordThatWasPutAsideIsKnownUntilItIsPutBack(t *testing.T) {
 	w, s := ailing(t, testenv.NewKFake(t))
 	partition := pointblock.Partition(s.source, partitions)
 	id := w.log.PointsTopic().ID
-	places := []postgres.LogPosition{{Partition: partition, Offset: 0}, {Partition: partition, Offset: 1}, {Partition: partition, Offset: 3}, {Partition: partition + 1, Offset: 1}}
+	places := []postgres.LogPosition{
+		{Partition: partition, Offset: 0}, {Partition: partition, Offset: 1}, {Partition: partition, Offset: 3},
+		{Partition: partition + 1, Offset: 1},
+	}
 	n, err := w.registry.DeadRecords(t.Context(), id, places)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, n)
 	w.ask("ALTER TABLE points DROP CONSTRAINT good")
-	_, err = w.desk().Redrive(t.Context(), operate.LetterRequest{Filter: operate.LetterFilter{ReasonContains: "refused"}}, nil)
+	_, err = w.desk().Redrive(
+		t.Context(), operate.LetterRequest{Filter: operate.LetterFilter{ReasonContains: "refused"}}, nil,
+	)
 	require.NoError(t, err)
 	n, err = w.registry.DeadRecords(t.Context(), id, places)
 	require.NoError(t, err)
@@ -270,21 +306,47 @@ func TestAReplayThatCannotBeIsRefusedByName(t *testing.T) {
 		field string
 		says  string
 	}{
-		"commands":          {operate.ReplayRequest{Topic: "graph.commands", FromStart: true}, "topic", "was decided once"},
-		"events":            {operate.ReplayRequest{Topic: "graph.events", FromStart: true}, "topic", "no built-in consumer"},
-		"no topic":          {operate.ReplayRequest{Topic: "nothing", FromStart: true}, "topic", "there is points"},
-		"from nowhere":      {operate.ReplayRequest{Topic: "points"}, "fromStart", "one of the start, a time, or offsets"},
-		"from twice":        {operate.ReplayRequest{Topic: "points", FromStart: true, FromTime: &past}, "fromStart", "one of"},
-		"the future":        {operate.ReplayRequest{Topic: "points", FromTime: &future}, "fromTime", "future"},
-		"backwards":         {operate.ReplayRequest{Topic: "points", FromTime: &past, ToTime: &past}, "toTime", "after"},
-		"to twice":          {operate.ReplayRequest{Topic: "points", FromStart: true, ToTime: &past, ToOffsets: map[int32]int64{0: 1}}, "toTime", "not by both"},
-		"no partition":      {operate.ReplayRequest{Topic: "points", FromStart: true, Partitions: []int32{77}}, "partitions", "there is no partition 77"},
-		"no offset":         {operate.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 4}}, "fromOffsets", "has the offsets 0 to 3"},
-		"another partition": {operate.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 0}, ToOffsets: map[int32]int64{(partition + 1) % partitions: 0}}, "toOffsets", "not among those"},
-		"both":              {operate.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 0}, Partitions: []int32{partition}}, "partitions", "already"},
-		"no workspace":      {operate.ReplayRequest{Topic: "points", FromStart: true, Workspace: &unknown}, "workspaceId", "no workspace"},
-		"no rows":           {operate.ReplayRequest{Topic: "points", FromStart: true, MaxRows: &zero}, "maxRowsPerSecond", "above zero"},
-		"nothing":           {operate.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 3}}, "", "no record in this range"},
+		"commands":     {operate.ReplayRequest{Topic: "graph.commands", FromStart: true}, "topic", "was decided once"},
+		"events":       {operate.ReplayRequest{Topic: "graph.events", FromStart: true}, "topic", "no built-in consumer"},
+		"no topic":     {operate.ReplayRequest{Topic: "nothing", FromStart: true}, "topic", "there is points"},
+		"from nowhere": {operate.ReplayRequest{Topic: "points"}, "fromStart", "one of the start, a time, or offsets"},
+		"from twice": {
+			operate.ReplayRequest{Topic: "points", FromStart: true, FromTime: &past}, "fromStart", "one of",
+		},
+		"the future": {operate.ReplayRequest{Topic: "points", FromTime: &future}, "fromTime", "future"},
+		"backwards":  {operate.ReplayRequest{Topic: "points", FromTime: &past, ToTime: &past}, "toTime", "after"},
+		"to twice": {
+			operate.ReplayRequest{Topic: "points", FromStart: true, ToTime: &past, ToOffsets: map[int32]int64{0: 1}}, "toTime",
+			"not by both",
+		},
+		"no partition": {
+			operate.ReplayRequest{Topic: "points", FromStart: true, Partitions: []int32{77}}, "partitions",
+			"there is no partition 77",
+		},
+		"no offset": {
+			operate.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 4}}, "fromOffsets",
+			"has the offsets 0 to 3",
+		},
+		"another partition": {
+			operate.ReplayRequest{
+				Topic: "points", FromOffsets: map[int32]int64{partition: 0},
+				ToOffsets: map[int32]int64{(partition + 1) % partitions: 0},
+			},
+			"toOffsets", "not among those",
+		},
+		"both": {
+			operate.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 0}, Partitions: []int32{partition}},
+			"partitions", "already",
+		},
+		"no workspace": {
+			operate.ReplayRequest{Topic: "points", FromStart: true, Workspace: &unknown}, "workspaceId", "no workspace",
+		},
+		"no rows": {
+			operate.ReplayRequest{Topic: "points", FromStart: true, MaxRows: &zero}, "maxRowsPerSecond", "above zero",
+		},
+		"nothing": {
+			operate.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 3}}, "", "no record in this range",
+		},
 	} {
 		_, err := w.desk().StartReplay(t.Context(), c.r)
 		require.Error(t, err, name)

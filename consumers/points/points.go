@@ -90,8 +90,9 @@ func New(deps Deps) *Consumer {
 	c := newCore(deps)
 	cfg := deps.Config
 	c.loop = consumers.New(consumers.Config{
-		Name: Topic, Group: cfg.Group, Topic: deps.Log.PointsTopic().Name, BatchRows: cfg.BatchRows, BatchBytes: cfg.BatchBytes,
-		BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes, Grace: cfg.Grace,
+		Name: Topic, Group: cfg.Group, Topic: deps.Log.PointsTopic().Name, BatchRows: cfg.BatchRows,
+		BatchBytes: cfg.BatchBytes,
+		BatchWait:  cfg.BatchWait, FetchBytes: cfg.FetchBytes, Grace: cfg.Grace,
 		StoreAtOnce: storeAtOnce, Tracing: deps.Tracing,
 	}, handler{c}, deps.Log, c.logger, deps.Metrics)
 	return c
@@ -128,7 +129,9 @@ func ResolveGenerations(ctx context.Context, log *kafka.Client, registry *postgr
 
 // resolve does it and also gives all generations and the state of the topic that
 // they were resolved by.
-func resolve(ctx context.Context, log *kafka.Client, registry *postgres.DB, logger *slog.Logger, replaced map[int32]int64) (postgres.Generations, kafka.TopicState, error) {
+func resolve(
+	ctx context.Context, log *kafka.Client, registry *postgres.DB, logger *slog.Logger, replaced map[int32]int64,
+) (postgres.Generations, kafka.TopicState, error) {
 	var seen kafka.TopicState
 	all, raised, err := registry.ResolveGenerations(ctx, Topic, func(ctx context.Context) (postgres.LogState, error) {
 		var err error

@@ -29,13 +29,19 @@ func TestPointsTextsAndWhatIsKnownOfThemBecomeVisible(t *testing.T) {
 		temperature := w.number(source, "temperature")
 		door := series{source: source, metric: "door", kind: pointblock.KindString}
 		w.consume()
-		w.produce(w.write(temperature, at(0, 1, 2), []float64{20, 21, 22}), w.writeTexts(door, at(0, 1), []string{"open", "shut\t€"}))
+		w.produce(
+			w.write(temperature, at(0, 1, 2), []float64{20, 21, 22}), w.writeTexts(door, at(0, 1), []string{"open", "shut\t€"}),
+		)
 		w.settled()
 		require.Equal(t, "0=20 1=21 2=22", w.values(temperature))
 		require.Equal(t, "2\t22", w.latest(temperature))
 		require.Equal(t, "1\t0\tshut\\t€", w.latest(door))
-		require.Equal(t, source.String()+"\t2026-11-21 07:40:10.000000", w.ask("SELECT source, received_at FROM source_activity FINAL"))
-		require.Equal(t, "door\t{}\t2\ntemperature\t{'room':'a'}\t1", w.ask("SELECT metric, tags, kind FROM series FINAL ORDER BY metric"))
+		require.Equal(t, source.String()+"\t2026-11-21 07:40:10.000000", w.ask(
+			"SELECT source, received_at FROM source_activity FINAL",
+		))
+		require.Equal(t, "door\t{}\t2\ntemperature\t{'room':'a'}\t1", w.ask(
+			"SELECT metric, tags, kind FROM series FINAL ORDER BY metric",
+		))
 	})
 }
 
@@ -95,13 +101,17 @@ func TestReadingTheLogAgainFromTheStartChangesNothing(t *testing.T) {
 		w.load(1, 20)
 		c := w.consume()
 		w.settled()
-		require.Eventually(t, func() bool { return !strings.Contains(w.dump(), all[1].source.String()) }, 10*time.Second, 50*time.Millisecond, "a deleted source")
+		require.Eventually(t, func() bool {
+			return !strings.Contains(w.dump(), all[1].source.String())
+		}, 10*time.Second, 50*time.Millisecond, "a deleted source")
 		before := w.dump()
 		for range 2 {
 			c.stop(t)
 			w.rewind()
 			c = w.consume()
-			require.Eventually(t, func() bool { return c.Metrics().Snapshot().Records >= 222 }, 20*time.Second, 5*time.Millisecond)
+			require.Eventually(t, func() bool {
+				return c.Metrics().Snapshot().Records >= 222
+			}, 20*time.Second, 5*time.Millisecond)
 			w.settled()
 			require.Equal(t, before, w.dump())
 		}
@@ -121,7 +131,9 @@ func TestACrashBetweenInsertAndCommitShowsNoPointTwice(t *testing.T) {
 	c.stop(t)
 	fault.Remove()
 	c = w.consume()
-	require.Eventually(t, func() bool { return c.Metrics().Snapshot().Records >= 100 }, 20*time.Second, 5*time.Millisecond, "all is consumed again")
+	require.Eventually(t, func() bool {
+		return c.Metrics().Snapshot().Records >= 100
+	}, 20*time.Second, 5*time.Millisecond, "all is consumed again")
 	require.Equal(t, first, w.dump())
 	require.Equal(t, w.ask("SELECT uniqExact(series, ts) FROM points"), w.ask("SELECT count() FROM points FINAL"))
 }
@@ -204,7 +216,9 @@ func TestABadRecordGoesToTheDeadLettersAloneAndTheWatermarkPasses(t *testing.T) 
 		}
 		c := w.consume()
 		w.settled()
-		require.Equal(t, "20 190", w.ask("SELECT concat(toString(uniqExact(ts)), ' ', toString(sum(value))) FROM points FINAL"))
+		require.Equal(t, "20 190", w.ask(
+			"SELECT concat(toString(uniqExact(ts)), ' ', toString(sum(value))) FROM points FINAL",
+		))
 		require.EqualValues(t, 2, c.Metrics().DeadLetters.Load())
 		letters := w.deadLetters(2)
 		require.Equal(t, foreign[0].Value, letters[0].Value)

@@ -28,7 +28,10 @@ func (w *world) replays(change ...func(*replay.Deps)) (stop func()) {
 		Consumers: map[string]replay.Consumer{
 			points.Topic: points.NewReplayer(points.Deps{Log: w.log, Points: w.points, Registry: w.registry, Logger: w.logger}),
 		},
-		Config: replay.Config{BatchRows: 1000, BatchBytes: 1 << 20, BatchWait: 10 * time.Millisecond, FetchBytes: 1 << 20, Grace: 5 * time.Second, Lease: 2 * time.Second},
+		Config: replay.Config{
+			BatchRows: 1000, BatchBytes: 1 << 20, BatchWait: 10 * time.Millisecond, FetchBytes: 1 << 20, Grace: 5 * time.Second,
+			Lease: 2 * time.Second,
+		},
 	}
 	for _, c := range change {
 		c(&deps)
@@ -90,10 +93,15 @@ func (w *world) mixed(n int64) []series {
 		s := w.number(uuid.New(), "m")
 		state := series{source: s.source, metric: "state", kind: pointblock.KindString}
 		for j := range n {
-			w.produce(w.write(s, at(j, j+1), []float64{float64(j), float64(100*i + j)}), w.writeTexts(state, at(j), []string{string(rune('a' + j%26))}))
+			w.produce(
+				w.write(s, at(j, j+1), []float64{float64(j), float64(100*i + j)}),
+				w.writeTexts(state, at(j), []string{string(rune('a' + j%26))}),
+			)
 		}
 		from, to := t0+2*second, t0+4*second
-		w.produce(w.deletion(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true, FromUS: from, HasFrom: true, ToUS: to, HasTo: true}))
+		w.produce(w.deletion(pointblock.Deletion{
+			Source: s.source, Metric: "m", HasMetric: true, FromUS: from, HasFrom: true, ToUS: to, HasTo: true,
+		}))
 		w.produce(w.write(s, at(3), []float64{333}))
 		all = append(all, s)
 	}
@@ -152,7 +160,9 @@ func TestAReplayWritesAgainWhatTheStoreHasLost(t *testing.T) {
 func TestAReplayOfAPartStoresThatPartAlone(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		w := newWorld(t, broker)
-		made, err := w.registry.CreateWorkspace(t.Context(), postgres.Workspace{Name: "replayed", Plan: "enterprise", Mode: "live"})
+		made, err := w.registry.CreateWorkspace(t.Context(), postgres.Workspace{
+			Name: "replayed", Plan: "enterprise", Mode: "live",
+		})
 		require.NoError(t, err)
 		w.workspace = made.ID
 		w.consume()
@@ -178,11 +188,15 @@ func TestAReplayOfAPartStoresThatPartAlone(t *testing.T) {
 			w.ask("TRUNCATE TABLE points")
 			job := w.over(w.again(r).ID)
 			require.Equal(t, postgres.ReplayDone, job.State, "%v", job.Error)
-			return w.ask("SELECT arrayStringConcat(groupArray(toString(value)), ' ') FROM (SELECT value FROM points FINAL ORDER BY ts)")
+			return w.ask(
+				"SELECT arrayStringConcat(groupArray(toString(value)), ' ') FROM (SELECT value FROM points FINAL ORDER BY ts)",
+			)
 		}
 		require.Equal(t, "3 4 5 7", replayed(operate.ReplayRequest{FromTime: &middle}))
 		require.Equal(t, "0 1 2", replayed(operate.ReplayRequest{FromStart: true, ToTime: &middle}))
-		require.Equal(t, "1 2 7", replayed(operate.ReplayRequest{FromOffsets: map[int32]int64{partition: 1}, ToOffsets: map[int32]int64{partition: 4}}))
+		require.Equal(t, "1 2 7", replayed(operate.ReplayRequest{
+			FromOffsets: map[int32]int64{partition: 1}, ToOffsets: map[int32]int64{partition: 4},
+		}))
 		require.Equal(t, "0 1 2 3 4 5 7", replayed(operate.ReplayRequest{FromStart: true, Partitions: []int32{partition}}))
 
 		require.Equal(t, "0 1 2 3 4 5", replayed(operate.ReplayRequest{FromStart: true, Workspace: &w.workspace}))
@@ -272,7 +286,8 @@ func TestAReplayLeavesOutWhatCannotBeStored(t *testing.T) {
 	s := w.number(uuid.New(), "m")
 	partition := pointblock.Partition(s.source, partitions)
 	w.produce(w.write(s, at(0), []float64{0}), w.write(s, at(1), []float64{666}), w.write(s, at(2), []float64{2}),
-		[]pointblock.Message{{Partition: partition, Key: []byte("k"), Value: []byte("not a point block")}}, w.write(s, at(3), []float64{3}))
+		[]pointblock.Message{{Partition: partition, Key: []byte("k"), Value: []byte("not a point block")}},
+		w.write(s, at(3), []float64{3}))
 	w.consume()
 	w.settled()
 	w.replays()

@@ -27,7 +27,9 @@ func BenchmarkReplay(b *testing.B) {
 	w.consume()
 	w.settledWithin(5 * time.Minute)
 	w.replays(func(d *replay.Deps) {
-		d.Config = replay.Config{BatchRows: 1_000_000, BatchBytes: 8 << 20, BatchWait: 150 * time.Millisecond, FetchBytes: 1 << 20, StoreAtOnce: 2}
+		d.Config = replay.Config{
+			BatchRows: 1_000_000, BatchBytes: 8 << 20, BatchWait: 150 * time.Millisecond, FetchBytes: 1 << 20, StoreAtOnce: 2,
+		}
 	})
 	before := record.CPU(b)
 	b.ResetTimer()

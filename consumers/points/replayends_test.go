@@ -73,8 +73,13 @@ func TestARunThatHasLostItsClaimNotesNothing(t *testing.T) {
 		return err == nil && ok
 	}, 10*time.Second, 5*time.Millisecond)
 	require.Equal(t, job.ID, other.ID)
-	require.ErrorIs(t, w.registry.AdvanceReplay(t.Context(), job.ID, first, postgres.ReplayProgress{Rows: 5}), postgres.ErrReplayTaken)
-	require.ErrorIs(t, w.registry.FinishReplay(t.Context(), job.ID, first, postgres.ReplayProgress{}, postgres.ReplayDone, ""), postgres.ErrReplayTaken)
+	require.ErrorIs(
+		t, w.registry.AdvanceReplay(t.Context(), job.ID, first, postgres.ReplayProgress{Rows: 5}), postgres.ErrReplayTaken,
+	)
+	require.ErrorIs(
+		t, w.registry.FinishReplay(t.Context(), job.ID, first, postgres.ReplayProgress{}, postgres.ReplayDone, ""),
+		postgres.ErrReplayTaken,
+	)
 	_, err = w.registry.RenewReplay(t.Context(), job.ID, first, time.Minute)
 	require.ErrorIs(t, err, postgres.ErrReplayTaken)
 	now, err := w.registry.Replay(t.Context(), job.ID)
@@ -101,7 +106,9 @@ func TestACancelledReplayLeavesNoRowsThatWereDeletedMeanwhile(t *testing.T) {
 	job := w.again(operate.ReplayRequest{FromStart: true, MaxRows: &slow})
 	w.replayUntil(job.ID, func(job operate.Replay) bool { return job.Rows > 0 })
 	require.NoError(t, server.Stop(context.Background()))
-	require.Eventually(t, func() bool { return strings.Contains(said.String(), "storing a batch failed") }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return strings.Contains(said.String(), "storing a batch failed")
+	}, 10*time.Second, 10*time.Millisecond)
 	w.produce(w.deletion(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
 	require.Eventually(t, func() bool { return w.tombstones() > 0 }, 10*time.Second, 10*time.Millisecond)
 	_, err := w.desk().CancelReplay(t.Context(), job.ID)

@@ -78,7 +78,9 @@ func TestARecordThatIsLeftOutLeavesNothingBehind(t *testing.T) {
 	require.Zero(t, b.spans, "it counts for nothing")
 	require.Zero(t, b.Rows())
 	require.Equal(t, 1, c.records.Len(), "its memory is given back")
-	require.Error(t, b.Add(&kgo.Record{Value: whole, Headers: []kgo.RecordHeader{{Key: kafka.HeaderVersion, Value: []byte("none")}}}))
+	require.Error(t, b.Add(&kgo.Record{Value: whole, Headers: []kgo.RecordHeader{
+		{Key: kafka.HeaderVersion, Value: []byte("none")},
+	}}))
 	require.Equal(t, 1, c.records.Len(), "that of one that cannot be stored, too")
 	require.Zero(t, b.spans)
 }

@@ -63,7 +63,9 @@ func (t *tombstones) forget(sources []owner, all bool) {
 
 // find puts into found what covers points of sources, each from a version on. A source
 // that nothing covers is left out.
-func (t *tombstones) find(ctx context.Context, registry *postgres.DB, floors map[owner]uint64, found map[owner]*covering) error {
+func (t *tombstones) find(
+	ctx context.Context, registry *postgres.DB, floors map[owner]uint64, found map[owner]*covering,
+) error {
 	t.mu.Lock()
 	epoch, changes := t.epoch, t.changes
 	t.mu.Unlock()

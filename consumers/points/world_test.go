@@ -63,7 +63,9 @@ func newWorldOn(tb testing.TB, broker *testenv.Broker, store, registry string) *
 		tb: tb, broker: broker, topic: broker.Prefix + "points", group: broker.Prefix + "points-test",
 		store: store, address: registry, workspace: uuid.New(), logger: slog.New(slog.NewTextHandler(logTo(), nil)),
 	}
-	w.config = points.Config{Group: w.group, BatchRows: 1_000_000, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20}
+	w.config = points.Config{
+		Group: w.group, BatchRows: 1_000_000, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20,
+	}
 	var err error
 	w.registry, err = postgres.Open(ctx, registry, 8)
 	require.NoError(tb, err)
@@ -90,7 +92,8 @@ func (w *world) client() *kafka.Client {
 	w.tb.Helper()
 	var c *kafka.Client
 	c, err := kafka.Open(context.Background(), kafka.Options{
-		Brokers: w.broker.Brokers(), Security: w.broker.Security(), TopicPrefix: w.broker.Prefix, BufferedBytes: 128 << 20, PointsGroup: w.group, Log: w.logger,
+		Brokers: w.broker.Brokers(), Security: w.broker.Security(), TopicPrefix: w.broker.Prefix, BufferedBytes: 128 << 20,
+		PointsGroup: w.group, Log: w.logger,
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, c, w.registry, w.logger)
 		},
@@ -99,7 +102,9 @@ func (w *world) client() *kafka.Client {
 	w.tb.Cleanup(c.Close)
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
-	require.NoError(w.tb, c.EnsureTopics(ctx, kafka.TopicSettings{Partitions: partitions, Replication: -1, RetentionBytes: 1 << 30}))
+	require.NoError(w.tb, c.EnsureTopics(ctx, kafka.TopicSettings{
+		Partitions: partitions, Replication: -1, RetentionBytes: 1 << 30,
+	}))
 	return c
 }
 
@@ -193,7 +198,9 @@ type series struct {
 }
 
 func (w *world) number(source uuid.UUID, metric string) series {
-	return series{source: source, metric: metric, kind: pointblock.KindNumber, tags: []pointblock.Tag{{Key: "room", Value: "a"}}}
+	return series{
+		source: source, metric: metric, kind: pointblock.KindNumber, tags: []pointblock.Tag{{Key: "room", Value: "a"}},
+	}
 }
 
 func (s series) identity(w *world) *pointblock.Identity {
@@ -298,7 +305,8 @@ func (w *world) dump() string {
 	for _, statement := range []string{
 		"SELECT 'point', series, ts, value, version FROM points FINAL ORDER BY series, ts",
 		"SELECT 'state', series, ts, value, version FROM states FINAL ORDER BY series, ts",
-		"SELECT 'latest', workspace, source, series, ts, value, text, version FROM latest FINAL ORDER BY workspace, source, series",
+		"SELECT 'latest', workspace, source, series, ts, value, text, version FROM latest FINAL ORDER BY workspace, " +
+			"source, series",
 		"SELECT 'active', workspace, source, received_at FROM source_activity FINAL ORDER BY workspace, source",
 		"SELECT 'series', id, workspace, source, metric, tags, kind FROM series FINAL ORDER BY id",
 	} {
@@ -310,14 +318,22 @@ func (w *world) dump() string {
 // values gives a series' points as "seconds since t0=value", by time.
 func (w *world) values(s series) string {
 	w.tb.Helper()
-	return w.ask(fmt.Sprintf("SELECT arrayStringConcat(groupArray(concat(toString(intDiv(toUnixTimestamp64Micro(ts)-%d, 1000000)), '=', toString(value))), ' ')"+
-		" FROM (SELECT ts, value FROM points FINAL WHERE series = %d ORDER BY ts)", t0, s.ref(w).ID))
+	return w.ask(
+		fmt.Sprintf(
+			"SELECT arrayStringConcat(groupArray(concat(toString(intDiv(toUnixTimestamp64Micro(ts)-%d, 1000000)), '=', "+
+				"toString(value))), ' ')"+
+				" FROM (SELECT ts, value FROM points FINAL WHERE series = %d ORDER BY ts)", t0, s.ref(w).ID,
+		),
+	)
 }
 
 // latest gives what is known of the newest point of a series.
 func (w *world) latest(s series) string {
 	w.tb.Helper()
-	return w.ask(fmt.Sprintf("SELECT intDiv(toUnixTimestamp64Micro(ts)-%d, 1000000), value, text FROM latest FINAL WHERE series = %d", t0, s.ref(w).ID))
+	return w.ask(fmt.Sprintf(
+		"SELECT intDiv(toUnixTimestamp64Micro(ts)-%d, 1000000), value, text FROM latest FINAL WHERE series = %d", t0,
+		s.ref(w).ID,
+	))
 }
 
 // at gives times in seconds since t0.

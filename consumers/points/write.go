@@ -103,7 +103,8 @@ func write[V float64 | string](
 // newest offers a point to table latest.
 func (w *writer) newest(l *line, ts int64, version uint64, value float64, text string) {
 	w.columns.latest = append(w.columns.latest, clickhouse.LatestRow{
-		Workspace: l.owner.Workspace, Source: l.owner.Source, Series: l.id, TS: ts, Version: version, Value: value, Text: text,
+		Workspace: l.owner.Workspace, Source: l.owner.Source, Series: l.id, TS: ts, Version: version, Value: value,
+		Text: text,
 	})
 }
 

@@ -65,7 +65,7 @@ func (*handler) Version(*kgo.Record) uint64 { return 0 }
 // was meant: between the begin and the first fetch it may have become another.
 type source struct {
 	*kafka.Assignment
-	wanted  context.Context // done when no more is to be read
+	wanted  context.Context //nolint:containedctx // done when no more is to be read, with why
 	cut     error           // why the reading ended before the ranges did; nil: it did not
 	log     *kafka.Client
 	topic   string

@@ -26,10 +26,12 @@ func newMetrics(registerer prometheus.Registerer, names []string) *metrics {
 		Name: "livegraph_replay_running", Help: "1 while this process carries out a replay.",
 	}, label)
 	ratio := factory.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "livegraph_replay_progress_ratio", Help: "How much of the records of the last replay in this process are done, 0 to 1.",
+		Name: "livegraph_replay_progress_ratio",
+		Help: "How much of the records of the last replay in this process are done, 0 to 1.",
 	}, label)
 	records := factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "livegraph_replay_records_total", Help: "Records that replays have done with: stored, left out, or gone from the log.",
+		Name: "livegraph_replay_records_total",
+		Help: "Records that replays have done with: stored, left out, or gone from the log.",
 	}, label)
 	rows := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "livegraph_replay_rows_total", Help: "Rows that replays have stored.",

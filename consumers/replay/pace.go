@@ -22,7 +22,7 @@ const (
 // pace holds a replay back. It may be used by several goroutines: batches are prepared by
 // one, but halves of a batch that was refused by those that store.
 type pace struct {
-	run  context.Context // when it is done, nothing is held back any more
+	run  context.Context //nolint:containedctx // when it is done, nothing is held back any more
 	turn chan struct{}   // has room for one, who waits: the others come after it
 	busy func() bool
 

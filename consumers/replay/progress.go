@@ -46,7 +46,8 @@ type rates struct {
 
 func newProgress(job postgres.Replay, claim uuid.UUID, jobs *postgres.DB, m *counters) *progress {
 	p := &progress{
-		jobs: jobs, id: job.ID, claim: claim, metrics: m, partitions: job.Partitions, rowsBefore: job.Rows, refused: job.Refused,
+		jobs: jobs, id: job.ID, claim: claim, metrics: m, partitions: job.Partitions, rowsBefore: job.Rows,
+		refused: job.Refused,
 		trimmed: func(int32, int64) int64 { return 0 }, stored: func() int64 { return 0 },
 	}
 	p.before = append(p.before, job.Partitions...)

@@ -105,7 +105,9 @@ func New(deps Deps) *Runner {
 		deps.Busy = func() bool { return false }
 	}
 	names := slices.Sorted(maps.Keys(deps.Consumers))
-	return &Runner{deps: deps, names: names, logger: deps.Logger.With("component", "replay"), metrics: newMetrics(deps.Metrics, names)}
+	return &Runner{
+		deps: deps, names: names, logger: deps.Logger.With("component", "replay"), metrics: newMetrics(deps.Metrics, names),
+	}
 }
 
 // Run takes up jobs until ctx is done, and then leaves its own to the next run. It
@@ -136,8 +138,10 @@ func (r *Runner) Run(ctx context.Context) error {
 // Why a run ends before its job is done.
 var (
 	errCancelled = errors.New("somebody cancelled it")
-	errTooOften  = fmt.Errorf("it was taken up %d times and never came to an end: the processes that carry it out die, or are ended", maxRuns)
-	errOtherLog  = errors.New("the topic was created again, and the records that were meant are gone with the old one")
+	errTooOften  = fmt.Errorf(
+		"it was taken up %d times and never came to an end: the processes that carry it out die, or are ended", maxRuns,
+	)
+	errOtherLog = errors.New("the topic was created again, and the records that were meant are gone with the old one")
 )
 
 // carryOut works at a job until it is done, or this run must leave it.
@@ -267,7 +271,9 @@ func (r *Runner) read(working, wanted context.Context, job postgres.Replay, p *p
 }
 
 // begin has the consumer make ready, until it can.
-func (r *Runner) begin(ctx context.Context, job postgres.Replay, log *slog.Logger) (topicID [16]byte, newBatch func() consumers.Batch, err error) {
+func (r *Runner) begin(ctx context.Context, job postgres.Replay, log *slog.Logger) (
+	topicID [16]byte, newBatch func() consumers.Batch, err error,
+) {
 	err = r.until(ctx, "the replay cannot begin yet", log, func() error {
 		topicID, newBatch, err = r.deps.Consumers[job.Consumer].Begin(ctx, job.Workspace)
 		return err
@@ -294,7 +300,9 @@ func (r *Runner) until(ctx context.Context, cannot string, log *slog.Logger, do 
 
 // finish notes the end of a job, until it can or ctx is done. Where it cannot, the
 // next run finds nothing left to do and notes it.
-func (r *Runner) finish(ctx context.Context, p *progress, state postgres.ReplayState, problem string, log *slog.Logger) {
+func (r *Runner) finish(
+	ctx context.Context, p *progress, state postgres.ReplayState, problem string, log *slog.Logger,
+) {
 	for {
 		err := p.finish(context.WithoutCancel(ctx), state, problem)
 		if err == nil {

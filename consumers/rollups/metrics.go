@@ -33,13 +33,17 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	m := &metrics{
 		age: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_rollups_age_seconds",
-			Help: "How long ago the time is from which on queries read points, because rollups are not computed yet; up to 70 minutes is usual.",
+			Help: "How long ago the time is from which on queries read points, because rollups are not computed yet; up to 70 " +
+				"minutes is usual.",
 		}),
 		passes: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_rollups_passes_total", Help: "Passes that were due, by result: done, failed.",
 		}, []string{"result"}),
 		seconds: counter("livegraph_rollups_seconds_total", "Time that passes took."),
-		marks:   counter("livegraph_rollups_marks_total", "Series that were computed again because of late, overwritten or deleted points, counted once a day of such points."),
+		marks: counter(
+			"livegraph_rollups_marks_total",
+			"Series that were computed again because of late, overwritten or deleted points, counted once a day of such points.",
+		),
 		minutes: counter("livegraph_rollups_minutes_total", "Minutes of series that were computed, new and again."),
 		points:  counter("livegraph_rollups_points_total", "Points that they were computed from."),
 	}

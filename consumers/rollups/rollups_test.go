@@ -132,7 +132,9 @@ func TestAWorkerWithoutClickHouseGoesOnWhenItIsBack(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
 	w := newWorld(t, server.Address())
 	one := w.work()
-	require.Eventually(t, func() bool { return one.value(t, "livegraph_rollups_passes_total", "done") > 2 }, patience, often)
+	require.Eventually(t, func() bool {
+		return one.value(t, "livegraph_rollups_passes_total", "done") > 2
+	}, patience, often)
 	require.NoError(t, server.Stop(t.Context()))
 	require.NoError(t, server.Start(t.Context()))
 	w.store(5, 1)

@@ -128,7 +128,9 @@ func (e *erasure) run(ctx context.Context) error {
 func (e *erasure) begin(ctx context.Context) error {
 	if len(e.d.Progress) != len(e.Stores)+1 { // the first time, or another version's
 		e.d.Progress = make([]postgres.StoreProgress, len(e.Stores)+1)
-		e.d.Progress[0] = postgres.StoreProgress{Store: theLog, Found: int64(e.Log.Partitions()), Left: int64(e.Log.Partitions())}
+		e.d.Progress[0] = postgres.StoreProgress{
+			Store: theLog, Found: int64(e.Log.Partitions()), Left: int64(e.Log.Partitions()),
+		}
 		for i, store := range e.Stores {
 			rows, err := store.Of.WorkspaceRows(ctx, e.d.Workspace)
 			if err != nil { // it is emptied all the same
@@ -149,7 +151,9 @@ func (e *erasure) begin(ctx context.Context) error {
 // tellLog writes the deletion to every partition, so that whoever reads one of them
 // knows. To write it twice changes nothing.
 func (e *erasure) tellLog(ctx context.Context) error {
-	value := pointblock.EncodeDeletions(e.d.Workspace, e.d.RequestedAt.UnixMicro(), []pointblock.Deletion{{WholeWorkspace: true}})
+	value := pointblock.EncodeDeletions(
+		e.d.Workspace, e.d.RequestedAt.UnixMicro(), []pointblock.Deletion{{WholeWorkspace: true}},
+	)
 	messages := make([]pointblock.Message, e.Log.Partitions())
 	for i := range messages {
 		messages[i] = pointblock.Message{Partition: int32(i), Key: e.d.Workspace[:], Value: value}

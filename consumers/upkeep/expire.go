@@ -58,7 +58,9 @@ func (u *Upkeep) dropParts(ctx context.Context) error {
 		}
 		if dropped {
 			u.metrics.expired.Add(float64(part.Rows))
-			u.Logger.Info("a part with nothing but old points is dropped", "table", part.Table, "part", part.Name, "rows", part.Rows)
+			u.Logger.Info(
+				"a part with nothing but old points is dropped", "table", part.Table, "part", part.Name, "rows", part.Rows,
+			)
 		}
 		if err := rest(ctx, time.Since(began)); err != nil {
 			return err

@@ -30,10 +30,14 @@ func (w *world) deletedNode(workspace uuid.UUID, sequence int, ago time.Duration
 	w.tb.Helper()
 	id := uuid.New()
 	w.exec(fmt.Sprintf(`
-		INSERT INTO nodes (workspace_id, id, name, entity_type, created_at, updated_at, version, changed_by, created_by, deleted, deleted_by)
+		INSERT INTO nodes (workspace_id, id, name, entity_type, created_at, updated_at, version, changed_by, created_by,
+		deleted, deleted_by)
 			VALUES ('%[1]s', '%[2]s', 'Quintus', 'actor', now(), now(), 2, %[3]d, 1, true, %[3]d);
-		INSERT INTO journal (workspace_id, sequence, command_id, at, change) VALUES ('%[1]s', %[3]d, gen_random_uuid(), '%[4]s', '');
-		INSERT INTO journal_nodes VALUES ('%[1]s', '%[2]s', %[3]d)`, workspace, id, sequence, w.now.Add(-ago).Format(time.RFC3339)))
+		INSERT INTO journal (workspace_id, sequence, command_id, at, change)
+		VALUES ('%[1]s', %[3]d, gen_random_uuid(), '%[4]s', '');
+		INSERT INTO journal_nodes VALUES ('%[1]s', '%[2]s', %[3]d)`, workspace, id, sequence, w.now.Add(-ago).Format(
+		time.RFC3339,
+	)))
 	return id
 }
 
@@ -45,7 +49,8 @@ func TestNodesThatWereDeletedLongAgoArePurged(t *testing.T) {
 	w := newWorld(t)
 	workspace := w.tenant(0)
 	w.exec(fmt.Sprintf(`INSERT INTO graph_heads (workspace_id, sequence) VALUES ('%s', 3)`, workspace))
-	old, young, asked := w.deletedNode(workspace, 1, 49*time.Hour), w.deletedNode(workspace, 2, 47*time.Hour), w.deletedNode(workspace, 3, time.Minute)
+	old, young, asked := w.deletedNode(workspace, 1, 49*time.Hour), w.deletedNode(workspace, 2, 47*time.Hour),
+		w.deletedNode(workspace, 3, time.Minute)
 	_, err := w.registry.RequestPurge(t.Context(), postgres.GraphNodeID{Workspace: workspace, Node: asked})
 	require.NoError(t, err)
 	purged := graphrecord.PurgedName + " 2"
@@ -59,7 +64,8 @@ func TestNodesThatWereDeletedLongAgoArePurged(t *testing.T) {
 	require.Equal(t, "Quintus 0", w.named(old), "by default they are kept for ever")
 
 	w.run(w.upkeep(func(d *upkeep.Deps) {
-		d.Config.GraphEvery, d.Config.PurgeEvery, d.Config.DeletedNodesFor = 20*time.Millisecond, 20*time.Millisecond, 48*time.Hour
+		d.Config.GraphEvery, d.Config.PurgeEvery = 20*time.Millisecond, 20*time.Millisecond
+		d.Config.DeletedNodesFor = 48 * time.Hour
 	}))
 	require.Eventually(t, func() bool { return w.named(old) == purged }, patience, 20*time.Millisecond)
 	require.Equal(t, "Quintus 0", w.named(young))
@@ -71,10 +77,13 @@ func TestUndoEntriesThatNobodyCanReachAreRemoved(t *testing.T) {
 	for workspace, commands := range map[uuid.UUID]int{long: 5_000, short: 900} {
 		w.exec(fmt.Sprintf(`INSERT INTO graph_heads (workspace_id, sequence) VALUES ('%[1]s', %[2]d);
 			INSERT INTO undo_entries (workspace_id, sequence, command_id, actor_id, type)
-				SELECT '%[1]s', n, gen_random_uuid(), '%[1]s', 'CREATE_NODE' FROM generate_series(1, %[2]d) n`, workspace, commands))
+				SELECT '%[1]s', n, gen_random_uuid(), '%[1]s', 'CREATE_NODE' FROM generate_series(1, %[2]d) n`,
+			workspace, commands))
 	}
 	left := func(workspace uuid.UUID) string {
-		return w.value(fmt.Sprintf(`SELECT count(*) || ' from ' || min(sequence) FROM undo_entries WHERE workspace_id = '%s'`, workspace))
+		return w.value(fmt.Sprintf(
+			`SELECT count(*) || ' from ' || min(sequence) FROM undo_entries WHERE workspace_id = '%s'`, workspace,
+		))
 	}
 	w.run(w.upkeep(func(d *upkeep.Deps) { d.Config.GraphEvery = 20 * time.Millisecond }))
 	require.Eventually(t, func() bool { return left(long) == "1000 from 4001" }, patience, 20*time.Millisecond)

@@ -20,7 +20,9 @@ func (u *Upkeep) trimLog(ctx context.Context) error {
 		}
 		u.metrics.trimmed.Add(float64(removed))
 		if removed > 0 {
-			u.Logger.Info("records that are older than the log is kept are removed", "topic", name, "records", removed, "before", before)
+			u.Logger.Info(
+				"records that are older than the log is kept are removed", "topic", name, "records", removed, "before", before,
+			)
 		}
 	}
 	return nil

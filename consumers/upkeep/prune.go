@@ -39,7 +39,9 @@ func (u *Upkeep) prune(ctx context.Context) error {
 		}
 		u.metrics.pruned.Add(float64(pruned))
 		if pruned > 0 {
-			u.Logger.Info("tombstones that the log has outlived are forgotten", "tombstones", pruned, "before", at.Add(-pruneMargin))
+			u.Logger.Info(
+				"tombstones that the log has outlived are forgotten", "tombstones", pruned, "before", at.Add(-pruneMargin),
+			)
 		}
 	}
 	return u.Registry.AddLogMark(ctx, state.ID, ends)

@@ -20,7 +20,8 @@ const patience = 30 * time.Second
 func TestOldPointsAreRemovedAndOthersStay(t *testing.T) {
 	w := newWorld(t)
 	limited, free := w.tenant(30), w.tenant(0)
-	month, week, long, ever, own := w.source(limited, 0), w.source(limited, 7), w.source(limited, 365), w.source(free, 0), w.source(free, 1)
+	month, week, long, ever, own := w.source(limited, 0), w.source(limited, 7), w.source(limited, 365),
+		w.source(free, 0), w.source(free, 1)
 	for workspace, sources := range map[uuid.UUID][]uuid.UUID{limited: {month, week, long}, free: {ever, own}} {
 		for _, s := range sources {
 			w.write(workspace, s, 400, 31, 30, 8, 7, 2, 0)
@@ -31,7 +32,8 @@ func TestOldPointsAreRemovedAndOthersStay(t *testing.T) {
 	untouched := w.dump(free)
 	stop := w.run(w.upkeep())
 	want := map[uuid.UUID]string{
-		month: "0l 0l 0n 0s 2n 2s 30n 30s 7n 7s 8n 8s", week: "0l 0l 0n 0s 2n 2s 7n 7s", long: "0l 0l 0n 0s 2n 2s 30n 30s 7n 7s 8n 8s",
+		month: "0l 0l 0n 0s 2n 2s 30n 30s 7n 7s 8n 8s", week: "0l 0l 0n 0s 2n 2s 7n 7s",
+		long: "0l 0l 0n 0s 2n 2s 30n 30s 7n 7s 8n 8s",
 		own:  "0l 0l 0n 0s",
 		ever: "0l 0l 0n 0s 2n 2s 30n 30s 31n 31s 400n 400s 7n 7s 8n 8s",
 	}
@@ -60,9 +62,15 @@ func TestWhereAllIsOldWholePartsAreDropped(t *testing.T) {
 	w.consume()
 	stop := w.run(w.upkeep())
 	require.Eventually(t, func() bool { return w.stored(source) == "1l 1l 1n 1s" }, patience, 50*time.Millisecond)
-	require.Equal(t, "0", w.ask("SELECT count() FROM system.parts WHERE database = currentDatabase() AND active AND table = 'points' AND partition_id < '202609'"))
+	require.Equal(t, "0", w.ask(
+		"SELECT count() FROM system.parts WHERE database = currentDatabase() AND active AND table = 'points' AND "+
+			"partition_id < '202609'",
+	))
 	// What is in the month of the cut-off had to be looked at.
-	require.Equal(t, "1", w.ask("SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table = 'points' AND command LIKE '%_row_exists%'"))
+	require.Equal(t, "1", w.ask(
+		"SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table = 'points' AND command LIKE "+
+			"'%_row_exists%'",
+	))
 	stop()
 
 	// A source that keeps its points for good is in the way.
@@ -96,9 +104,12 @@ func TestADeletedWorkspaceIsRemovedFromAllStoresAndAnotherIsUntouched(t *testing
 		for range 3 {
 			w.write(workspace, w.source(workspace, 0), 3, 2, 1)
 		}
-		require.NoError(t, w.redis.SaveStacks(t.Context(), []redis.StackUpdate{{Workspace: workspace, Head: 1, Actors: map[uuid.UUID][]byte{uuid.New(): {1}}}}))
+		require.NoError(t, w.redis.SaveStacks(t.Context(), []redis.StackUpdate{
+			{Workspace: workspace, Head: 1, Actors: map[uuid.UUID][]byte{uuid.New(): {1}}},
+		}))
 		_, err := w.registry.ClaimIdempotencyKey(t.Context(), postgres.IdempotencyClaim{
-			IdempotencyKey: postgres.IdempotencyKey{Workspace: workspace, Actor: uuid.New(), Route: "/x", Key: "k"}, ReservedID: uuid.New(), ReceivedAt: now,
+			IdempotencyKey: postgres.IdempotencyKey{Workspace: workspace, Actor: uuid.New(), Route: "/x", Key: "k"},
+			ReservedID:     uuid.New(), ReceivedAt: now,
 		}, time.Minute)
 		require.NoError(t, err)
 	}
@@ -120,14 +131,18 @@ func TestADeletedWorkspaceIsRemovedFromAllStoresAndAnotherIsUntouched(t *testing
 	stop()
 
 	// What a process still had under way comes after that.
-	require.NoError(t, w.redis.SaveStacks(t.Context(), []redis.StackUpdate{{Workspace: gone, Head: 1, Actors: map[uuid.UUID][]byte{uuid.New(): {1}}}}))
+	require.NoError(t, w.redis.SaveStacks(t.Context(), []redis.StackUpdate{
+		{Workspace: gone, Head: 1, Actors: map[uuid.UUID][]byte{uuid.New(): {1}}},
+	}))
 	w.run(w.upkeep(func(d *upkeep.Deps) { d.Config.Now = time.Now }))
 	w.awaitDeletion(gone, func(d postgres.WorkspaceDeletion) bool { return d.FinishedAt != nil })
 	require.Equal(t, " 0 rows, 0 keys", w.dump(gone), "in the end not even the series are known")
 	require.Equal(t, kept, w.dump(stays))
 
 	require.NoError(t, w.registry.DeleteWorkspace(t.Context(), gone, "req_again"), "to ask again changes nothing")
-	_, err := w.registry.CreateWorkspace(t.Context(), postgres.Workspace{ID: gone, Name: "again", Plan: "pro", Mode: "live"})
+	_, err := w.registry.CreateWorkspace(t.Context(), postgres.Workspace{
+		ID: gone, Name: "again", Plan: "pro", Mode: "live",
+	})
 	require.Error(t, err, "its id is never used again")
 
 	marks, err := w.log.Observe(t.Context())
@@ -140,7 +155,9 @@ func TestADeletedWorkspaceIsRemovedFromAllStoresAndAnotherIsUntouched(t *testing
 	require.Equal(t, " 0 rows, 0 keys", w.dump(gone))
 }
 
-func (w *world) awaitDeletion(workspace uuid.UUID, until func(postgres.WorkspaceDeletion) bool) (d postgres.WorkspaceDeletion) {
+func (w *world) awaitDeletion(
+	workspace uuid.UUID, until func(postgres.WorkspaceDeletion) bool,
+) (d postgres.WorkspaceDeletion) {
 	w.tb.Helper()
 	require.Eventually(w.tb, func() bool {
 		var err error
@@ -208,9 +225,13 @@ func TestTombstonesAreForgottenWhenTheLogHasOutlivedThem(t *testing.T) {
 	source := w.source(workspace, 0)
 	w.write(workspace, source, 1)
 	w.consume()
-	require.NoError(t, w.registry.AddTombstones(t.Context(), []postgres.Tombstone{{RecordVersion: 1, Workspace: workspace, Source: source, Ceiling: 1}}))
+	require.NoError(t, w.registry.AddTombstones(t.Context(), []postgres.Tombstone{
+		{RecordVersion: 1, Workspace: workspace, Source: source, Ceiling: 1},
+	}))
 	known := func() int {
-		found, _, err := w.registry.TombstonesOf(t.Context(), []postgres.SourceFloor{{SourceID: postgres.SourceID{Workspace: workspace, Source: source}}})
+		found, _, err := w.registry.TombstonesOf(t.Context(), []postgres.SourceFloor{
+			{SourceID: postgres.SourceID{Workspace: workspace, Source: source}},
+		})
 		require.NoError(t, err)
 		return len(found)
 	}

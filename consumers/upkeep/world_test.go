@@ -48,7 +48,8 @@ func newWorld(tb testing.TB) *world {
 	tb.Helper()
 	ctx := context.Background()
 	w := &world{
-		tb: tb, broker: testenv.NewKFake(tb), store: testenv.ClickHouse(tb), cache: testenv.Redis(tb), truth: testenv.MigratedPostgres(tb),
+		tb: tb, broker: testenv.NewKFake(tb), store: testenv.ClickHouse(tb), cache: testenv.Redis(tb),
+		truth:  testenv.MigratedPostgres(tb),
 		logger: slog.New(slog.NewTextHandler(io.Discard, nil)), now: now,
 	}
 	var err error
@@ -66,11 +67,14 @@ func newWorld(tb testing.TB) *world {
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = w.redis.Close() })
 	w.log, err = kafka.Open(ctx, kafka.Options{
-		Brokers: w.broker.Brokers(), Security: w.broker.Security(), TopicPrefix: w.broker.Prefix, BufferedBytes: 64 << 20, PointsGroup: w.group(), Log: w.logger,
+		Brokers: w.broker.Brokers(), Security: w.broker.Security(), TopicPrefix: w.broker.Prefix, BufferedBytes: 64 << 20,
+		PointsGroup: w.group(), Log: w.logger,
 	})
 	require.NoError(tb, err)
 	tb.Cleanup(w.log.Close)
-	require.NoError(tb, w.log.EnsureTopics(ctx, kafka.TopicSettings{Partitions: partitions, CommandsPartitions: partitions, Replication: -1, RetentionBytes: 1 << 30}))
+	require.NoError(tb, w.log.EnsureTopics(ctx, kafka.TopicSettings{
+		Partitions: partitions, CommandsPartitions: partitions, Replication: -1, RetentionBytes: 1 << 30,
+	}))
 	return w
 }
 
@@ -96,7 +100,9 @@ func limit(days int32) *int32 {
 func (w *world) source(workspace uuid.UUID, days int32) uuid.UUID {
 	w.tb.Helper()
 	id := uuid.New()
-	_, err := w.registry.CreateSource(context.Background(), workspace, postgres.Source{ID: id, Name: id.String(), RetentionDays: limit(days)})
+	_, err := w.registry.CreateSource(context.Background(), workspace, postgres.Source{
+		ID: id, Name: id.String(), RetentionDays: limit(days),
+	})
 	require.NoError(w.tb, err)
 	return id
 }
@@ -110,7 +116,9 @@ func (w *world) write(workspace, source uuid.UUID, daysAgo ...int) {
 	for _, kind := range []pointblock.Kind{pointblock.KindNumber, pointblock.KindString} {
 		id := pointblock.Identity{Workspace: workspace, Source: source, Metric: "m", Kind: kind}
 		fingerprint := id.Fingerprint(&[16]byte{1})
-		ids, ok, err := w.registry.RegisterSeries(ctx, workspace, []pointblock.Identity{id}, []pointblock.Fingerprint{fingerprint})
+		ids, ok, err := w.registry.RegisterSeries(
+			ctx, workspace, []pointblock.Identity{id}, []pointblock.Fingerprint{fingerprint},
+		)
 		require.NoError(w.tb, err)
 		require.True(w.tb, ok[0])
 		ref := pointblock.SeriesRef{ID: ids[0], Fingerprint: fingerprint}
@@ -127,7 +135,9 @@ func (w *world) write(workspace, source uuid.UUID, daysAgo ...int) {
 			require.NoError(w.tb, w.encoder.AppendStrings(ref, &id, ts, texts))
 		}
 	}
-	_, err := w.log.ProducePoints(ctx, "req_test", w.encoder.AppendMessages(nil, pointblock.Partition(source, w.log.Partitions())))
+	_, err := w.log.ProducePoints(ctx, "req_test", w.encoder.AppendMessages(nil, pointblock.Partition(
+		source, w.log.Partitions(),
+	)))
 	require.NoError(w.tb, err)
 }
 
@@ -137,7 +147,9 @@ func (w *world) consume() {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := points.New(points.Deps{
 		Log: w.log, Points: w.points, Registry: w.registry, Logger: w.logger,
-		Config: points.Config{Group: w.group(), BatchRows: 1 << 20, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20},
+		Config: points.Config{
+			Group: w.group(), BatchRows: 1 << 20, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20,
+		},
 	})
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }()
@@ -165,10 +177,13 @@ func (w *world) consume() {
 func (w *world) upkeep(change ...func(*upkeep.Deps)) *upkeep.Upkeep {
 	deps := upkeep.Deps{
 		Registry: w.registry, Points: w.points, Log: w.log, Logger: w.logger,
-		Stores: []upkeep.Store{{Name: "clickhouse", Of: w.points}, {Name: "redis", Of: w.redis}, {Name: "postgres", Of: w.registry}},
+		Stores: []upkeep.Store{
+			{Name: "clickhouse", Of: w.points}, {Name: "redis", Of: w.redis}, {Name: "postgres", Of: w.registry},
+		},
 		Config: upkeep.Config{
 			RetentionEvery: 50 * time.Millisecond, PruneEvery: 50 * time.Millisecond, EraseEvery: 20 * time.Millisecond,
-			DeleteEvery: 20 * time.Millisecond, SettleAfter: 50 * time.Millisecond, SweepAfter: time.Millisecond, LeaseFor: 300 * time.Millisecond, Now: func() time.Time { return w.now },
+			DeleteEvery: 20 * time.Millisecond, SettleAfter: 50 * time.Millisecond, SweepAfter: time.Millisecond,
+			LeaseFor: 300 * time.Millisecond, Now: func() time.Time { return w.now },
 		},
 	}
 	for _, c := range change {
@@ -214,10 +229,15 @@ func (w *world) ask(statement string) string {
 // stored gives the ages in days of what is stored of a source, numbers and texts.
 func (w *world) stored(source uuid.UUID) string {
 	w.tb.Helper()
-	return w.ask(fmt.Sprintf(`SELECT arrayStringConcat(arraySort(groupArray(concat(toString(dateDiff('day', ts, toDateTime64('%s', 6, 'UTC'))), kind))), ' ') FROM (
+	return w.ask(
+		fmt.Sprintf(
+			`SELECT arrayStringConcat(arraySort(groupArray(concat(toString(dateDiff('day', ts, toDateTime64('%s', 6, 'UTC'))),
+				kind))), ' ') FROM (
 		SELECT ts, 'n' AS kind FROM points FINAL WHERE series IN (SELECT id FROM series WHERE source = '%[2]s')
 		UNION ALL SELECT ts, 's' FROM states FINAL WHERE series IN (SELECT id FROM series WHERE source = '%[2]s')
-		UNION ALL SELECT ts, 'l' FROM latest FINAL WHERE source = '%[2]s')`, now.Format(time.DateTime), source))
+		UNION ALL SELECT ts, 'l' FROM latest FINAL WHERE source = '%[2]s')`, now.Format(time.DateTime), source,
+		),
+	)
 }
 
 // dump gives what the stores have of a workspace.
@@ -225,8 +245,10 @@ func (w *world) dump(workspace uuid.UUID) string {
 	w.tb.Helper()
 	var all strings.Builder
 	for _, statement := range []string{
-		"SELECT series, ts, value, version FROM points FINAL WHERE series IN (SELECT id FROM series WHERE workspace = '%s') ORDER BY series, ts",
-		"SELECT series, ts, value, version FROM states FINAL WHERE series IN (SELECT id FROM series WHERE workspace = '%s') ORDER BY series, ts",
+		"SELECT series, ts, value, version FROM points FINAL " +
+			"WHERE series IN (SELECT id FROM series WHERE workspace = '%s') ORDER BY series, ts",
+		"SELECT series, ts, value, version FROM states FINAL " +
+			"WHERE series IN (SELECT id FROM series WHERE workspace = '%s') ORDER BY series, ts",
 		"SELECT * FROM latest FINAL WHERE workspace = '%s' ORDER BY series",
 		"SELECT * FROM source_activity FINAL WHERE workspace = '%s' ORDER BY source",
 		"SELECT * FROM series FINAL WHERE workspace = '%s' ORDER BY id",

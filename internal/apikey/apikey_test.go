@@ -50,7 +50,10 @@ func TestEveryChangedCharacterIsRefused(t *testing.T) {
 		_, err := apikey.Parse(string(changed))
 		require.ErrorIs(t, err, apikey.ErrMalformed, "position %d", i)
 	}
-	for _, bad := range []string{"", "lg_live_", text[:len(text)-1], text + "a", " " + text, strings.ToUpper(text), "sk" + text[2:], text[:20] + "\x00" + text[21:], strings.Repeat("é", 23)} {
+	for _, bad := range []string{
+		"", "lg_live_", text[:len(text)-1], text + "a", " " + text, strings.ToUpper(text), "sk" + text[2:],
+		text[:20] + "\x00" + text[21:], strings.Repeat("é", 23),
+	} {
 		_, err := apikey.Parse(bad)
 		require.ErrorIs(t, err, apikey.ErrMalformed, "%q", bad)
 	}
@@ -60,7 +63,9 @@ func TestAKeyDoesNotShowItself(t *testing.T) {
 	key := apikey.Generate(apikey.Live)
 	asJSON, err := json.Marshal(map[string]any{"key": key})
 	require.NoError(t, err)
-	for _, shown := range []string{fmt.Sprint(key), fmt.Sprintf("%+v", key), fmt.Sprintf("%#v", key), key.String(), string(asJSON)} {
+	for _, shown := range []string{
+		fmt.Sprint(key), fmt.Sprintf("%+v", key), fmt.Sprintf("%#v", key), key.String(), string(asJSON),
+	} {
 		require.Contains(t, shown, key.Display())
 		require.NotContains(t, shown, key.Reveal())
 	}

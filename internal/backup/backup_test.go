@@ -45,7 +45,8 @@ func newSite(t *testing.T, k *testenv.Broker) *site {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.ClickHouse.Close() })
 	s.Kafka, err = kafka.Open(t.Context(), kafka.Options{
-		Brokers: k.Brokers(), Security: k.Security(), TopicPrefix: fmt.Sprintf("%s%s-", k.Prefix, uuid.NewString()[:8]), BufferedBytes: 64 << 20, ProduceTimeout: time.Minute,
+		Brokers: k.Brokers(), Security: k.Security(), TopicPrefix: fmt.Sprintf("%s%s-", k.Prefix, uuid.NewString()[:8]),
+		BufferedBytes: 64 << 20, ProduceTimeout: time.Minute,
 		PointsGroup: "points", CommandsGroup: "commands", AuditGroup: "audit", Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
@@ -58,7 +59,9 @@ func (s *site) migrated() *site {
 	s.t.Helper()
 	require.NoError(s.t, s.Postgres.Migrate(s.t.Context()))
 	require.NoError(s.t, s.ClickHouse.Migrate(s.t.Context()))
-	require.NoError(s.t, s.Kafka.EnsureTopics(s.t.Context(), kafka.TopicSettings{Partitions: 2, CommandsPartitions: 3, Replication: 1, RetentionBytes: retention}))
+	require.NoError(s.t, s.Kafka.EnsureTopics(s.t.Context(), kafka.TopicSettings{
+		Partitions: 2, CommandsPartitions: 3, Replication: 1, RetentionBytes: retention,
+	}))
 	require.Eventually(s.t, func() bool { // a broker that has just been started has no groups for a while
 		_, err := s.Kafka.Observe(s.t.Context())
 		return err == nil
@@ -114,15 +117,20 @@ func filled(t *testing.T, k *testenv.Broker) (*site, uuid.UUID) {
 	_, _, err = s.Postgres.ResolveGenerations(ctx, "points", s.observe("points", 0))
 	require.NoError(t, err)
 	for i := range 3 {
-		_, err := s.Kafka.ProducePoints(ctx, "req_1", []pointblock.Message{{Partition: 0, Key: []byte("k"), Value: fmt.Append(nil, "p0-", i)}, {Partition: 1, Value: fmt.Append(nil, "p1-", i)}})
+		_, err := s.Kafka.ProducePoints(ctx, "req_1", []pointblock.Message{
+			{Partition: 0, Key: []byte("k"), Value: fmt.Append(nil, "p0-", i)}, {Partition: 1, Value: fmt.Append(nil, "p1-", i)},
+		})
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.Postgres.AdvanceWatermarks(ctx, s.Kafka.PointsTopic().ID, map[int32]int64{0: 2}))
 	require.NoError(t, s.ClickHouse.InsertPoints(ctx, &clickhouse.PointColumns{
-		Series: clickhouse.RunsOf(1, 1, 1<<63), TS: []int64{1_795_246_810_123_457, 1_795_246_810_123_457, 5}, Values: []float64{1, 2, 0.1}, Versions: clickhouse.RunsOf(1, 2, 1),
+		Series: clickhouse.RunsOf(1, 1, 1<<63), TS: []int64{1_795_246_810_123_457, 1_795_246_810_123_457, 5},
+		Values: []float64{1, 2, 0.1}, Versions: clickhouse.RunsOf(1, 2, 1),
 	}))
 	for i := range 4 {
-		require.NoError(t, s.Kafka.ProduceCommand(ctx, kafka.Record{Workspace: workspace.ID, Value: fmt.Append(nil, "c", i), RequestID: "req_2"}))
+		require.NoError(t, s.Kafka.ProduceCommand(ctx, kafka.Record{
+			Workspace: workspace.ID, Value: fmt.Append(nil, "c", i), RequestID: "req_2",
+		}))
 	}
 	_, _, err = s.Postgres.ResolveCommandOffsets(ctx, s.observe("graph.commands", 2))
 	require.NoError(t, err)
@@ -143,12 +151,16 @@ func (s *site) putAside(workspace uuid.UUID) {
 	require.NoError(s.t, s.Kafka.ProduceDeadLetters(ctx, letters))
 	found, err := s.Kafka.Overviews(ctx, "points.dlq")
 	require.NoError(s.t, err)
-	require.NoError(s.t, s.Postgres.MarkLetters(ctx, found[0].ID, []postgres.LogPosition{{Offset: 1}}, postgres.LetterMark{State: postgres.LetterDiscarded, By: workspace.String(), Reason: "nonsense"}))
+	require.NoError(s.t, s.Postgres.MarkLetters(ctx, found[0].ID, []postgres.LogPosition{{Offset: 1}}, postgres.LetterMark{
+		State: postgres.LetterDiscarded, By: workspace.String(), Reason: "nonsense",
+	}))
 }
 
 // act notes what an operator did, under the next number.
 func (s *site) act() error {
-	_, err := s.Postgres.BeginOperatorAct(s.t.Context(), postgres.OperatorAct{RequestID: "req_3", OperatorName: "ops", Method: "POST", Route: "/", UserAgent: "u"})
+	_, err := s.Postgres.BeginOperatorAct(s.t.Context(), postgres.OperatorAct{
+		RequestID: "req_3", OperatorName: "ops", Method: "POST", Route: "/", UserAgent: "u",
+	})
 	return err
 }
 
@@ -161,7 +173,9 @@ func (s *site) restore(dir string) error {
 	if err != nil {
 		return err
 	}
-	return backup.Restore(s.t.Context(), s.Stores, m, backup.RestoreOptions{Dir: dir, Topics: kafka.TopicSettings{Replication: 1, RetentionBytes: retention}})
+	return backup.Restore(s.t.Context(), s.Stores, m, backup.RestoreOptions{Dir: dir, Topics: kafka.TopicSettings{
+		Replication: 1, RetentionBytes: retention,
+	}})
 }
 
 const pointsDump = "SELECT series, toString(ts), value, version FROM points FINAL ORDER BY series, ts"
@@ -183,11 +197,19 @@ func TestWhatNobodyWasDoneWithIsInTheLogAgain(t *testing.T) {
 		require.Equal(t, was.Key, got.Key)
 		require.Equal(t, was.Timestamp.UnixMilli(), got.Timestamp.UnixMilli())
 		require.Equal(t, "req_1", string(kafka.Header(got, kafka.HeaderRequestID)))
-		require.Equal(t, strconv.FormatUint(pointblock.Version(1, 2), 10), string(kafka.Header(got, kafka.HeaderVersion)), "it has the version that it had")
+		require.Equal(
+			t, strconv.FormatUint(pointblock.Version(1, 2), 10), string(kafka.Header(got, kafka.HeaderVersion)),
+			"it has the version that it had",
+		)
 		commands := b.records("graph.commands")
-		require.Equal(t, []string{"c2", "c3"}, texts(commands[kafka.WorkspacePartition(workspace, 3)]), "those above the fence were not decided")
+		require.Equal(
+			t, []string{"c2", "c3"}, texts(commands[kafka.WorkspacePartition(workspace, 3)]),
+			"those above the fence were not decided",
+		)
 		require.Equal(t, testenv.AskClickHouse(t, a.points, pointsDump), testenv.AskClickHouse(t, b.points, pointsDump))
-		require.Equal(t, "2", testenv.AskClickHouse(t, b.points, "SELECT count() FROM points"), "overwritten rows stay behind")
+		require.Equal(
+			t, "2", testenv.AskClickHouse(t, b.points, "SELECT count() FROM points"), "overwritten rows stay behind",
+		)
 
 		found, err := b.Postgres.WorkspacesByID(t.Context(), []uuid.UUID{workspace})
 		require.NoError(t, err)
@@ -200,7 +222,9 @@ func TestWhatNobodyWasDoneWithIsInTheLogAgain(t *testing.T) {
 		require.Len(t, b.records("points.dlq")[0], 3)
 		letters, err := b.Kafka.Overviews(t.Context(), "points.dlq")
 		require.NoError(t, err)
-		marks, err := b.Postgres.LetterMarks(t.Context(), letters[0].ID, []postgres.LogPosition{{Offset: 0}, {Offset: 1}, {Offset: 2}})
+		marks, err := b.Postgres.LetterMarks(t.Context(), letters[0].ID, []postgres.LogPosition{
+			{Offset: 0}, {Offset: 1}, {Offset: 2},
+		})
 		require.NoError(t, err)
 		require.Len(t, marks, 1)
 		require.Equal(t, "nonsense", marks[postgres.LogPosition{Offset: 1}].Reason, "a mark is where its letter is now")
@@ -243,7 +267,9 @@ func TestARestoreThatBrokeOffIsNotServed(t *testing.T) {
 	b := newSite(t, k)
 	// As if the disk had failed behind the check.
 	require.NoError(t, os.Truncate(filepath.Join(dir, "postgres", "workspaces.copy.zst"), 5))
-	err = backup.Restore(t.Context(), b.Stores, m, backup.RestoreOptions{Dir: dir, Topics: kafka.TopicSettings{Replication: 1, RetentionBytes: retention}})
+	err = backup.Restore(t.Context(), b.Stores, m, backup.RestoreOptions{Dir: dir, Topics: kafka.TopicSettings{
+		Replication: 1, RetentionBytes: retention,
+	}})
 	require.Error(t, err)
 	err = b.Postgres.Migrate(t.Context())
 	require.True(t, fault.Is(err, fault.Invalid), "%v", err)
@@ -275,12 +301,18 @@ func TestWhatIsNoWholeBackupIsRefused(t *testing.T) {
 			require.NoError(t, os.RemoveAll(dir))
 			require.NoError(t, os.Mkdir(dir, 0o700))
 		}},
-		"one that was not finished":  {"was not finished", func(t *testing.T, dir string) { require.NoError(t, os.Remove(filepath.Join(dir, "manifest.json"))) }},
-		"another program's manifest": {"is not a backup of Livegraph", func(t *testing.T, dir string) { manifest(t, dir, func(m map[string]any) { m["product"] = "another" }) }},
+		"one that was not finished": {"was not finished", func(t *testing.T, dir string) {
+			require.NoError(t, os.Remove(filepath.Join(dir, "manifest.json")))
+		}},
+		"another program's manifest": {"is not a backup of Livegraph", func(t *testing.T, dir string) {
+			manifest(t, dir, func(m map[string]any) { m["product"] = "another" })
+		}},
 		"half a manifest": {"is not a backup of Livegraph", func(t *testing.T, dir string) {
 			require.NoError(t, os.Truncate(filepath.Join(dir, "manifest.json"), 100))
 		}},
-		"a format of the future": {"reads format 1", func(t *testing.T, dir string) { manifest(t, dir, func(m map[string]any) { m["format"] = 2 }) }},
+		"a format of the future": {"reads format 1", func(t *testing.T, dir string) {
+			manifest(t, dir, func(m map[string]any) { m["format"] = 2 })
+		}},
 		"a manifest that was changed": {"manifest.json does not have the digest", func(t *testing.T, dir string) {
 			manifest(t, dir, func(m map[string]any) { m["files"] = m["files"].([]any)[1:] })
 		}},

@@ -142,29 +142,34 @@ func checkFile(ctx context.Context, dir string, f *File, m *meter) error {
 	}
 	defer func() { _ = file.Close() }()
 	to := &counted{to: io.Discard, sum: sha256.New(), meter: m}
-	if _, err := io.CopyBuffer(to, &until{ctx, file}, make([]byte, copyBytes)); err != nil {
+	if _, err := io.CopyBuffer(to, until(ctx, file), make([]byte, copyBytes)); err != nil {
 		return fmt.Errorf("reading %s: %w", f.Name, err)
 	}
 	switch {
 	case to.bytes < f.Bytes:
-		return fault.Newf(fault.Invalid, "the backup in %s is not whole: %s was cut off at %d of %d bytes", dir, f.Name, to.bytes, f.Bytes)
+		return fault.Newf(
+			fault.Invalid, "the backup in %s is not whole: %s was cut off at %d of %d bytes", dir, f.Name, to.bytes, f.Bytes,
+		)
 	case hex.EncodeToString(to.sum.Sum(nil)) != f.SHA256:
-		return fault.Newf(fault.Invalid, "the backup in %s was altered: %s does not have the digest that it was written with", dir, f.Name)
+		return fault.Newf(
+			fault.Invalid, "the backup in %s was altered: %s does not have the digest that it was written with", dir, f.Name,
+		)
 	}
 	return nil
 }
 
-// until reads as long as ctx lasts.
-type until struct {
-	ctx  context.Context
-	from io.Reader
-}
+type readerFunc func(p []byte) (int, error)
 
-func (u *until) Read(p []byte) (int, error) {
-	if err := u.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return u.from.Read(p)
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// until reads as long as ctx lasts.
+func until(ctx context.Context, from io.Reader) io.Reader {
+	return readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return from.Read(p)
+	})
 }
 
 // makeDir makes the folder of a new backup, and refuses one in which anything is.

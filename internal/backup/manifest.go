@@ -165,18 +165,26 @@ func readManifest(dir string) (*Manifest, error) {
 	}
 	var m Manifest
 	if err := json.Unmarshal(payload, &m); err != nil || m.Product != product {
-		return nil, fault.Newf(fault.Invalid, "%s is not a backup of Livegraph: its %s is of something else, or was damaged", dir, manifestName)
+		return nil, fault.Newf(
+			fault.Invalid, "%s is not a backup of Livegraph: its %s is of something else, or was damaged", dir, manifestName,
+		)
 	}
 	if m.Format != format {
-		return nil, fault.Newf(fault.Invalid, "the backup in %s has format %d, and this version reads format %d: use the version that took it, %s, or a later one",
-			dir, m.Format, format, m.Version)
+		return nil, fault.Newf(
+			fault.Invalid,
+			"the backup in %s has format %d, and this version reads format %d: use the version that took it, %s, or a later one",
+			dir, m.Format, format, m.Version,
+		)
 	}
 	digest, err := m.digest()
 	if err != nil {
 		return nil, err
 	}
 	if digest != m.Digest {
-		return nil, fault.Newf(fault.Invalid, "the backup in %s was altered: its %s does not have the digest that it was written with", dir, manifestName)
+		return nil, fault.Newf(
+			fault.Invalid, "the backup in %s was altered: its %s does not have the digest that it was written with", dir,
+			manifestName,
+		)
 	}
 	for i := range m.Files {
 		if !filepath.IsLocal(filepath.FromSlash(m.Files[i].Name)) {

@@ -55,7 +55,10 @@ func (d *recordReader) next() (*kgo.Record, error) {
 	if _, err := d.from.Peek(1); errors.Is(err, io.EOF) {
 		return nil, io.EOF
 	}
-	r := &kgo.Record{Partition: int32(d.number()), Offset: int64(d.number()), Timestamp: time.UnixMilli(d.signed()), Key: d.text(), Value: d.text()}
+	r := &kgo.Record{
+		Partition: int32(d.number()), Offset: int64(d.number()), Timestamp: time.UnixMilli(d.signed()), Key: d.text(),
+		Value: d.text(),
+	}
 	for n := d.number(); n > 0 && d.err == nil; n-- {
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: string(d.text()), Value: d.text()})
 	}

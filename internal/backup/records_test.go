@@ -29,7 +29,8 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 		for range rapid.IntRange(0, 5).Draw(t, "records") {
 			r := &kgo.Record{
 				Partition: rapid.Int32Range(0, 1<<30).Draw(t, "partition"), Offset: rapid.Int64Range(0, 1<<62).Draw(t, "offset"),
-				Timestamp: time.UnixMilli(rapid.Int64Range(-1<<40, 1<<45).Draw(t, "time")), Key: texts().Draw(t, "key"), Value: texts().Draw(t, "value"),
+				Timestamp: time.UnixMilli(rapid.Int64Range(-1<<40, 1<<45).Draw(t, "time")), Key: texts().Draw(t, "key"),
+				Value: texts().Draw(t, "value"),
 			}
 			for range rapid.IntRange(0, 3).Draw(t, "headers") {
 				r.Headers = append(r.Headers, kgo.RecordHeader{Key: rapid.String().Draw(t, "name"), Value: texts().Draw(t, "text")})

@@ -56,7 +56,9 @@ func Restore(ctx context.Context, stores Stores, m *Manifest, o RestoreOptions) 
 	if err := stores.Postgres.BeginRestore(ctx, m.Schemas.Postgres); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{r.fillClickHouse, r.fillKafka, r.fillPostgres, r.deleteOnceMore, stores.Postgres.EndRestore} {
+	for _, step := range []func(context.Context) error{
+		r.fillClickHouse, r.fillKafka, r.fillPostgres, r.deleteOnceMore, stores.Postgres.EndRestore,
+	} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -82,14 +84,19 @@ func (r *restoring) partitions() (map[string]int32, error) {
 		counts[t.Topic] = int32(len(t.Partitions))
 		for p, part := range t.Partitions {
 			if part.Bytes > int64(logShare*float64(r.settings.RetentionBytes)) {
-				return nil, fault.Newf(fault.Invalid, "partition %d of topic %s gets %d bytes of records, and --kafka-retention-bytes keeps %d: set it to at least %d",
-					p, t.Topic, part.Bytes, r.settings.RetentionBytes, int64(float64(part.Bytes)/logShare)+1)
+				return nil, fault.Newf(
+					fault.Invalid,
+					"partition %d of topic %s gets %d bytes of records, and --kafka-retention-bytes keeps %d: set it to at least %d",
+					p, t.Topic, part.Bytes, r.settings.RetentionBytes, int64(float64(part.Bytes)/logShare)+1,
+				)
 			}
 		}
 	}
 	r.settings.Partitions, r.settings.CommandsPartitions = counts[kafka.TopicPoints], counts[kafka.TopicCommands]
 	// The others are made with as many as these, and their records go where they can.
-	return map[string]int32{kafka.TopicPoints: counts[kafka.TopicPoints], kafka.TopicCommands: counts[kafka.TopicCommands]}, nil
+	return map[string]int32{
+		kafka.TopicPoints: counts[kafka.TopicPoints], kafka.TopicCommands: counts[kafka.TopicCommands],
+	}, nil
 }
 
 func (r *restoring) fillClickHouse(ctx context.Context) error {
@@ -215,7 +222,7 @@ func (r *restoring) fillPostgres(ctx context.Context) error {
 	}
 	return r.Postgres.Restore(ctx, tables, r.manifest.BegunAt, func(into *postgres.Restoration) error {
 		for _, f := range files {
-			err := r.read(f, func(from io.Reader) error { return into.Load(ctx, *f.Table, f.Rows, &until{ctx, from}) })
+			err := r.read(f, func(from io.Reader) error { return into.Load(ctx, *f.Table, f.Rows, until(ctx, from)) })
 			if err != nil {
 				return err
 			}

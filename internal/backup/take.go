@@ -45,8 +45,13 @@ func Take(ctx context.Context, stores Stores, o TakeOptions) (*Manifest, error) 
 	if err := makeDir(o.Dir); err != nil {
 		return nil, err
 	}
-	t := &taking{Stores: stores, dir: o.Dir, meter: newMeter(o.Progress, 0), manifest: &Manifest{Product: product, Format: format, Version: o.Version}}
-	for _, step := range []func(context.Context) error{t.begin, t.readClickHouse, t.noteEnds, t.readPostgres, t.readKafka} {
+	t := &taking{
+		Stores: stores, dir: o.Dir, meter: newMeter(o.Progress, 0),
+		manifest: &Manifest{Product: product, Format: format, Version: o.Version},
+	}
+	for _, step := range []func(context.Context) error{
+		t.begin, t.readClickHouse, t.noteEnds, t.readPostgres, t.readKafka,
+	} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}

@@ -15,7 +15,9 @@ func TestCeilingsAreTheHighestOfTheirIntervals(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var list []ceiling.Interval
 		for range rapid.IntRange(0, 12).Draw(rt, "intervals") {
-			i := ceiling.Interval{From: ceiling.Always, To: ceiling.Forever, Ceiling: rapid.Uint64Range(1, 6).Draw(rt, "ceiling")}
+			i := ceiling.Interval{
+				From: ceiling.Always, To: ceiling.Forever, Ceiling: rapid.Uint64Range(1, 6).Draw(rt, "ceiling"),
+			}
 			if rapid.Bool().Draw(rt, "from?") {
 				i.From = rapid.Int64Range(0, 20).Draw(rt, "from")
 			}

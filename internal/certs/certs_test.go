@@ -57,16 +57,23 @@ func TestFilesThatCannotBeUsedAreNamedWithTheirSetting(t *testing.T) {
 		files certs.Files
 		want  string
 	}{
-		"no CA file":           {certs.Files{CA: "/no/such.pem"}, "--redis-tls-ca: stat /no/such.pem"},
-		"a folder":             {certs.Files{CA: t.TempDir()}, "--redis-tls-ca: "},
-		"no CA in it":          {certs.Files{CA: empty}, "--redis-tls-ca: " + empty + ": it holds no PEM certificate"},
-		"a key for a CA":       {certs.Files{CA: mine.Key}, "--redis-tls-ca: " + mine.Key},
-		"no key":               {certs.Files{Cert: mine.Cert}, "--redis-tls-cert and --redis-tls-key go together"},
-		"no certificate":       {certs.Files{Key: mine.Key}, "--redis-tls-cert and --redis-tls-key go together"},
-		"the wrong way round":  {certs.Files{Cert: mine.Key, Key: mine.Cert}, "--redis-tls-cert: " + mine.Key},
-		"another's key":        {certs.Files{Cert: mine.Cert, Key: other.Key}, "--redis-tls-key: " + other.Key + ": it is not the key of " + mine.Cert},
-		"an encrypted key":     {certs.Files{Cert: mine.Cert, Key: encrypted}, "--redis-tls-key: " + encrypted + ": it is encrypted"},
-		"an empty key":         {certs.Files{Cert: mine.Cert, Key: empty}, "--redis-tls-key: " + empty + ": it holds no PEM private key"},
+		"no CA file":          {certs.Files{CA: "/no/such.pem"}, "--redis-tls-ca: stat /no/such.pem"},
+		"a folder":            {certs.Files{CA: t.TempDir()}, "--redis-tls-ca: "},
+		"no CA in it":         {certs.Files{CA: empty}, "--redis-tls-ca: " + empty + ": it holds no PEM certificate"},
+		"a key for a CA":      {certs.Files{CA: mine.Key}, "--redis-tls-ca: " + mine.Key},
+		"no key":              {certs.Files{Cert: mine.Cert}, "--redis-tls-cert and --redis-tls-key go together"},
+		"no certificate":      {certs.Files{Key: mine.Key}, "--redis-tls-cert and --redis-tls-key go together"},
+		"the wrong way round": {certs.Files{Cert: mine.Key, Key: mine.Cert}, "--redis-tls-cert: " + mine.Key},
+		"another's key": {
+			certs.Files{Cert: mine.Cert, Key: other.Key},
+			"--redis-tls-key: " + other.Key + ": it is not the key of " + mine.Cert,
+		},
+		"an encrypted key": {
+			certs.Files{Cert: mine.Cert, Key: encrypted}, "--redis-tls-key: " + encrypted + ": it is encrypted",
+		},
+		"an empty key": {
+			certs.Files{Cert: mine.Cert, Key: empty}, "--redis-tls-key: " + empty + ": it holds no PEM private key",
+		},
 		"a broken certificate": {certs.Files{Cert: broken, Key: mine.Key}, "--redis-tls-cert: " + broken},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +155,9 @@ func TestTheListenerSpeaksNothingOlderThanTLS12(t *testing.T) {
 	server, err := certs.NewServer("tls", pair.Cert, pair.Key)
 	require.NoError(t, err)
 	address := serve(t, server.Config())
-	for version, spoken := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+	for version, spoken := range map[uint16]bool{
+		tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true,
+	} {
 		_, err := shown(address, &tls.Config{
 			RootCAs: authority.Pool(), ServerName: "localhost", MinVersion: tls.VersionTLS10, MaxVersion: version,
 		})
@@ -167,7 +176,8 @@ func TestACertificateTellsWhomItIsFor(t *testing.T) {
 }
 
 func TestALocalClientBelievesThatVeryCertificate(t *testing.T) {
-	mine, other := testenv.NewAuthority(t).Sign("somewhere", -time.Hour), testenv.NewAuthority(t).Sign("somewhere", time.Hour)
+	mine, other := testenv.NewAuthority(t).Sign("somewhere", -time.Hour),
+		testenv.NewAuthority(t).Sign("somewhere", time.Hour)
 	file := copied(t, mine.Cert)
 	config, err := certs.Local("tls", file)
 	require.NoError(t, err)
@@ -191,7 +201,8 @@ func TestALocalClientBelievesThatVeryCertificate(t *testing.T) {
 
 func TestErrorsOfTLSComeWithAdvice(t *testing.T) {
 	settings := certs.Settings{
-		Address: "LIVEGRAPH_REDIS_URL", CA: "LIVEGRAPH_REDIS_TLS_CA", Pair: "LIVEGRAPH_REDIS_TLS_CERT and LIVEGRAPH_REDIS_TLS_KEY",
+		Address: "LIVEGRAPH_REDIS_URL", CA: "LIVEGRAPH_REDIS_TLS_CA",
+		Pair:       "LIVEGRAPH_REDIS_TLS_CERT and LIVEGRAPH_REDIS_TLS_KEY",
 		ServerName: "LIVEGRAPH_REDIS_TLS_SERVER_NAME",
 	}
 	authority := testenv.NewAuthority(t)
@@ -214,8 +225,10 @@ func TestErrorsOfTLSComeWithAdvice(t *testing.T) {
 	old := authority.ServerConfig("127.0.0.1")
 	old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 	for want, address := range map[string]string{
-		"set LIVEGRAPH_REDIS_TLS_CA":                    serve(t, testenv.NewAuthority(t).ServerConfig("127.0.0.1")),
-		"renew the server's certificate":                serve(t, &tls.Config{Certificates: []tls.Certificate{authority.Sign("late", -time.Minute).Pair}}),
+		"set LIVEGRAPH_REDIS_TLS_CA": serve(t, testenv.NewAuthority(t).ServerConfig("127.0.0.1")),
+		"renew the server's certificate": serve(t, &tls.Config{Certificates: []tls.Certificate{
+			authority.Sign("late", -time.Minute).Pair,
+		}}),
 		"set LIVEGRAPH_REDIS_TLS_CERT":                  serve(t, asking),
 		"the port or the scheme in LIVEGRAPH_REDIS_URL": plain.Addr().String(),
 		"upgrade the server":                            serve(t, old),

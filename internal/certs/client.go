@@ -85,7 +85,9 @@ func (c *Client) Config(address string, protocols ...string) *tls.Config {
 
 // Dial connects to host:port and verifies the server, all within timeout. protocols
 // are offered by ALPN.
-func (c *Client) Dial(ctx context.Context, address string, timeout time.Duration, protocols ...string) (net.Conn, error) {
+func (c *Client) Dial(
+	ctx context.Context, address string, timeout time.Duration, protocols ...string,
+) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	dialer := tls.Dialer{NetDialer: &net.Dialer{}, Config: c.Config(address, protocols...)}

@@ -34,14 +34,14 @@ type follower[T any] struct {
 }
 
 // follow reads the files and makes the value. Files without a path have no contents.
-func follow[T any](files []file, make func([]contents) (T, error)) (*follower[T], error) {
-	f := &follower[T]{files: files, make: make, looked: time.Now()}
+func follow[T any](files []file, build func([]contents) (T, error)) (*follower[T], error) {
+	f := &follower[T]{files: files, make: build, looked: time.Now()}
 	held, err := f.read()
 	if err != nil {
 		return nil, err
 	}
 	f.seen = digest(held, nil)
-	f.value, err = make(held)
+	f.value, err = build(held)
 	return f, err
 }
 

@@ -40,7 +40,9 @@ func answerOK(w http.ResponseWriter, status int, data string) {
 func answerError(w http.ResponseWriter, status int, code string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = fmt.Fprintf(w, `{"success":false,"error":{"code":%q,"message":"no","details":{"field":"x"}},"requestId":"req_1"}`, code)
+	_, _ = fmt.Fprintf(
+		w, `{"success":false,"error":{"code":%q,"message":"no","details":{"field":"x"}},"requestId":"req_1"}`, code,
+	)
 }
 
 func TestACallCarriesKeyWorkspaceAndAZippedBody(t *testing.T) {
@@ -68,7 +70,9 @@ func TestACallCarriesKeyWorkspaceAndAZippedBody(t *testing.T) {
 	})
 	points := make([]Point, 100)
 	for i := range points {
-		points[i] = Point{SourceID: "s", Metric: "m", Timestamp: int64(i), Value: 0.1 * float64(i), Tags: map[string]string{"core": "0"}}
+		points[i] = Point{
+			SourceID: "s", Metric: "m", Timestamp: int64(i), Value: 0.1 * float64(i), Tags: map[string]string{"core": "0"},
+		}
 	}
 	receipt, err := c.IngestPoints(t.Context(), points)
 	require.NoError(t, err)
@@ -124,7 +128,9 @@ func TestFinalRefusalsAreNotTriedAgain(t *testing.T) {
 
 func TestADefectOfTheServerIsNotTriedForever(t *testing.T) {
 	var calls atomic.Int32
-	c := newTestClient(t, Retry{First: time.Millisecond, Most: time.Millisecond}, func(w http.ResponseWriter, _ *http.Request) {
+	c := newTestClient(t, Retry{
+		First: time.Millisecond, Most: time.Millisecond,
+	}, func(w http.ResponseWriter, _ *http.Request) {
 		calls.Add(1)
 		w.WriteHeader(http.StatusInternalServerError)
 		_, _ = io.WriteString(w, "<html>not the envelope</html>")
@@ -185,14 +191,18 @@ func TestACancelledContextEndsTheWaitAtOnce(t *testing.T) {
 func TestAServerThatIsAwayIsUnavailable(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	c, err := New(Options{BaseURL: server.URL, Retry: Retry{First: time.Millisecond, Most: time.Millisecond, Total: 20 * time.Millisecond}})
+	c, err := New(Options{BaseURL: server.URL, Retry: Retry{
+		First: time.Millisecond, Most: time.Millisecond, Total: 20 * time.Millisecond,
+	}})
 	require.NoError(t, err)
 	_, err = c.Query(t.Context(), Query{})
 	require.Equal(t, fault.Unavailable, fault.KindOf(err))
 }
 
 func TestAnAnswerThatIsNoEnvelopeIsABadGateway(t *testing.T) {
-	c := newTestClient(t, Retry{First: time.Millisecond, Total: 10 * time.Millisecond}, func(w http.ResponseWriter, _ *http.Request) {
+	c := newTestClient(t, Retry{
+		First: time.Millisecond, Total: 10 * time.Millisecond,
+	}, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "hello")
 	})
 	_, err := c.Query(t.Context(), Query{})

@@ -119,7 +119,9 @@ func (c *Client) Batch(ctx context.Context, commands []Command, atomic bool) (Ba
 		return BatchAnswer{}, err
 	}
 	if len(answer.Data.Results) != len(commands) {
-		return BatchAnswer{}, fault.Newf(fault.BadGateway, "The server answered %d of %d commands", len(answer.Data.Results), len(commands))
+		return BatchAnswer{}, fault.Newf(
+			fault.BadGateway, "The server answered %d of %d commands", len(answer.Data.Results), len(commands),
+		)
 	}
 	return answer.Data.answer(answer.RequestID), nil
 }
@@ -140,7 +142,9 @@ func (d *batchData) answer(requestID string) BatchAnswer {
 		a.Results[i].Applied = r.Data
 		if r.Status != applied {
 			status := statusOf(r.Error.Code)
-			a.Results[i].Err = r.Error.fault(status).Because(because(http.MethodPost, batchPath, status, r.Error.Code, requestID))
+			a.Results[i].Err = r.Error.fault(status).Because(because(
+				http.MethodPost, batchPath, status, r.Error.Code, requestID,
+			))
 		}
 	}
 	return a

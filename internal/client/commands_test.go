@@ -39,7 +39,8 @@ func TestACommandIsOneIdempotentRequestHoweverOftenItIsTried(t *testing.T) {
 				"entityType":"object","properties":{"power":5}}}`, string(body))
 			answerOK(w, 201, `{"commandId":"00000000-0000-7000-8000-000000000001","type":"CREATE_NODE","status":"applied",
 				"node":{"id":"00000000-0000-7000-8000-00000000000a","name":"pump","entityType":"object","description":null,
-				"properties":{"power":5},"createdAt":"2026-11-21T07:40:08.290296Z","updatedAt":"2026-11-21T07:40:08.290296Z","version":1},
+				"properties":{"power":5},"createdAt":"2026-11-21T07:40:08.290296Z",
+				"updatedAt":"2026-11-21T07:40:08.290296Z","version":1},
 				"affected":{"nodes":["00000000-0000-7000-8000-00000000000a"],"edges":[],"counts":{"nodes":1,"edges":0}},
 				"undoDepth":1,"redoDepth":0,"sequence":7}`)
 		}
@@ -80,8 +81,10 @@ func TestABatchHasAResultForEachCommand(t *testing.T) {
 		{"index":1,"status":"failed","error":{"code":"CONFLICT","message":"taken","details":{"reason":"already_exists"}}}`
 	c := newTestClient(t, quick, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		require.JSONEq(t, `{"atomic":false,"commands":[{"type":"DELETE_EDGE","payload":{"id":"00000000-0000-7000-8000-00000000000a"}},
-			{"type":"UNDO"}]}`, string(body))
+		require.JSONEq(
+			t, `{"atomic":false,"commands":[{"type":"DELETE_EDGE","payload":{"id":"00000000-0000-7000-8000-00000000000a"}},
+			{"type":"UNDO"}]}`, string(body),
+		)
 		answerOK(w, 200, `{"batchId":"00000000-0000-7000-8000-000000000009","results":[`+results+`]}`)
 	})
 	commands := []Command{{Type: DeleteEdge, Payload: Resource{pump}}, {Type: "UNDO"}}
@@ -94,7 +97,8 @@ func TestABatchHasAResultForEachCommand(t *testing.T) {
 	require.ErrorAs(t, answer.Results[1].Err, &fe)
 	require.Equal(t, "already_exists", fe.Details["reason"])
 	for code, kind := range map[string]fault.Kind{
-		"VALIDATION_ERROR": fault.Invalid, "AUTHORIZATION_ERROR": fault.Forbidden, "NOT_FOUND": fault.NotFound, "INTERNAL_ERROR": fault.Internal,
+		"VALIDATION_ERROR": fault.Invalid, "AUTHORIZATION_ERROR": fault.Forbidden, "NOT_FOUND": fault.NotFound,
+		"INTERNAL_ERROR": fault.Internal,
 	} {
 		require.Equal(t, kind, fault.KindOf(refusal{Code: code}.fault(statusOf(code))))
 	}
@@ -122,8 +126,10 @@ func TestListsAreReadToTheirEndByCursor(t *testing.T) {
 		if query.Get("cursor") == "next" {
 			cursor, node = "null", "00000000-0000-7000-8000-000000000002"
 		}
-		_, _ = fmt.Fprintf(w, `{"success":true,"data":[{"id":%q,"name":"n","entityType":"object","description":null,"properties":{"a":[1]},
-			"version":2}],"meta":{"total":2,"limit":100,"offset":0,"hasMore":true,"nextCursor":%s}}`, node, cursor)
+		_, _ = fmt.Fprintf(
+			w, `{"success":true,"data":[{"id":%q,"name":"n","entityType":"object","description":null,"properties":{"a":[1]},
+			"version":2}],"meta":{"total":2,"limit":100,"offset":0,"hasMore":true,"nextCursor":%s}}`, node, cursor,
+		)
 	})
 	var ids []string
 	filter := Filter{
@@ -171,7 +177,8 @@ func TestOneResourceIsReadByItsID(t *testing.T) {
 func TestASourceIsLinkedToANode(t *testing.T) {
 	c := newTestClient(t, quick, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if r.Method != http.MethodPatch || r.URL.Path != "/api/live-data/sources/s1" || string(body) != `{"nodeId":"`+pump.String()+`"}` {
+		if r.Method != http.MethodPatch || r.URL.Path != "/api/live-data/sources/s1" ||
+			string(body) != `{"nodeId":"`+pump.String()+`"}` {
 			answerError(w, 400, "VALIDATION_ERROR")
 			return
 		}

@@ -11,7 +11,10 @@ import (
 // FuzzFailure: whatever a server, or a proxy before it, answers, it is an error with a
 // message.
 func FuzzFailure(f *testing.F) {
-	f.Add(404, []byte(`{"success":false,"error":{"code":"NOT_FOUND","message":"No such node","details":{"field":"id"}},"requestId":"req_1"}`))
+	f.Add(404, []byte(
+		`{"success":false,"error":{"code":"NOT_FOUND","message":"No such node","details":{"field":"id"}},`+
+			`"requestId":"req_1"}`,
+	))
 	f.Add(502, []byte("<html>"))
 	f.Add(302, []byte(`{"error":{"details":[]}}`))
 	f.Add(999, []byte{})

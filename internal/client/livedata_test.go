@@ -32,7 +32,9 @@ func TestASourceThatIsThereIsFoundByItsExactName(t *testing.T) {
 		offset, _ := strconv.Atoi(r.URL.Query().Get("offset"))
 		var page []string
 		for _, name := range names[offset:min(offset+100, len(names))] {
-			page = append(page, fmt.Sprintf(`{"id":"id of %s","name":%q,"unit":null,"metrics":null,"intervalSeconds":0.5}`, name, name))
+			page = append(page, fmt.Sprintf(
+				`{"id":"id of %s","name":%q,"unit":null,"metrics":null,"intervalSeconds":0.5}`, name, name,
+			))
 		}
 		_, _ = fmt.Fprintf(w, `{"success":true,"data":[%s],"meta":{"total":%d,"limit":100,"offset":%d,"hasMore":%t}}`,
 			strings.Join(page, ","), len(names), offset, offset+100 < len(names))
@@ -59,7 +61,9 @@ func TestANewSourceIsCreated(t *testing.T) {
 		}
 		answerOK(w, 201, `{"id":"7","name":"a/b","status":"never","version":1}`)
 	})
-	source, created, err := c.EnsureSource(t.Context(), Source{Name: "a/b", IntervalSeconds: 1, Metrics: []Metric{{Name: "m", Unit: "bytes"}}})
+	source, created, err := c.EnsureSource(t.Context(), Source{
+		Name: "a/b", IntervalSeconds: 1, Metrics: []Metric{{Name: "m", Unit: "bytes"}},
+	})
 	require.NoError(t, err)
 	require.True(t, created)
 	require.Equal(t, "7", source.ID)
@@ -69,7 +73,9 @@ func TestSeriesOfNumbersAndOfWordsAreColumns(t *testing.T) {
 	numbers, err := json.Marshal(Series{SourceID: "s", Metric: "m", Timestamps: []int64{1, 2}, Numbers: []float64{0.5, 2}})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"sourceId":"s","metric":"m","timestamps":[1,2],"values":[0.5,2]}`, string(numbers))
-	words, err := json.Marshal(Series{SourceID: "s", Metric: "m", Tags: map[string]string{"a": "b"}, Timestamps: []int64{1}, Words: []string{"sun"}})
+	words, err := json.Marshal(Series{
+		SourceID: "s", Metric: "m", Tags: map[string]string{"a": "b"}, Timestamps: []int64{1}, Words: []string{"sun"},
+	})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"sourceId":"s","metric":"m","tags":{"a":"b"},"timestamps":[1],"values":["sun"]}`, string(words))
 }
@@ -91,7 +97,8 @@ func TestAQueryAsksOnlyForWhatIsSet(t *testing.T) {
 func TestResultsAreReadByColumn(t *testing.T) {
 	c := newTestClient(t, quick, func(w http.ResponseWriter, _ *http.Request) {
 		answerOK(w, 200, `[{"sourceId":"s","sourceName":"n","metric":"m","unit":null,"tags":{},
-			"columns":["timestamp","avg","max"],"points":[[1767225600000,1.5,2],[1767225601000,null,3],[1767225602000,2.5,"x"],[null,4,5],[1]]}]`)
+			"columns":["timestamp","avg","max"],
+			"points":[[1767225600000,1.5,2],[1767225601000,null,3],[1767225602000,2.5,"x"],[null,4,5],[1]]}]`)
 	})
 	results, err := c.Query(t.Context(), Query{})
 	require.NoError(t, err)
@@ -112,7 +119,8 @@ func TestABodyIsSentAsItIs(t *testing.T) {
 	body := strings.Repeat("cpu value=1\n", 1000)
 	c := newTestClient(t, quick, func(w http.ResponseWriter, r *http.Request) {
 		payload, err := io.ReadAll(r.Body)
-		if err != nil || string(payload) != body || r.Header.Get("Content-Type") != "text/plain" || r.Header.Get("Content-Encoding") != "" {
+		if err != nil || string(payload) != body || r.Header.Get("Content-Type") != "text/plain" ||
+			r.Header.Get("Content-Encoding") != "" {
 			answerError(w, 400, "VALIDATION_ERROR")
 			return
 		}

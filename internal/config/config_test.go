@@ -63,33 +63,47 @@ func TestAnUnknownSettingInTheFileIsAnError(t *testing.T) {
 }
 
 func TestWrongValuesAreRefusedByName(t *testing.T) {
-	for args, want := range map[string]string{
-		"--listen=8080":                                          `--listen: "8080" is not host:port`,
-		"--roles=api,cook":                                       `--roles: "cook" is not one of all, api, points`,
-		"--postgres-url=mysql://u:p@h/db":                        "--postgres-url: is not a URL with scheme postgres",
-		"--points-batch-rows=0":                                  "--points-batch-rows: must be above zero",
-		"--ingest-log-full-threshold=1.5":                        "--ingest-log-full-threshold: must be above 0",
-		"--api-trusted-proxies=10.0.0.1":                         "is not a network",
-		"--log-level=loud":                                       "--log-level must be one of",
-		"--api-query-timeout=fast":                               "--api-query-timeout",
-		"--metrics-listen=9464":                                  `--metrics-listen: "9464" is neither host:port nor off`,
-		"--kafka-tls":                                            "--kafka-brokers: is needed with --kafka-tls",
-		"--kafka-brokers=a:1 --kafka-tls-ca=ca.pem":              "--kafka-tls-ca: and the others of kafka-tls are for an address that speaks TLS: --kafka-tls",
-		"--kafka-brokers=a:1 --kafka-tls --kafka-tls-key=k.pem":  "--kafka-tls-cert: goes together with --kafka-tls-key",
-		"--kafka-brokers=a:1 --kafka-tls --kafka-tls-cert=c.pem": "--kafka-tls-cert: goes together with --kafka-tls-key",
-		"--kafka-brokers=a:1 --kafka-sasl-username=u":            "--kafka-sasl-username: needs --kafka-sasl-mechanism, one of plain",
-		"--kafka-brokers=a:1 --kafka-sasl-password=u:p@":         "--kafka-sasl-password: needs --kafka-sasl-mechanism",
-		"--kafka-brokers=a:1 --kafka-sasl-mechanism=plain --kafka-sasl-username=u":                             "needs --kafka-sasl-username and --kafka-sasl-password",
-		"--kafka-brokers=a:1 --kafka-sasl-mechanism=gssapi --kafka-sasl-username=u --kafka-sasl-password=u:p@": `"gssapi" is not one of plain, scram-sha-256, scram-sha-512`,
+	for _, c := range []struct{ args, want string }{
+		{"--listen=8080", `--listen: "8080" is not host:port`},
+		{"--roles=api,cook", `--roles: "cook" is not one of all, api, points`},
+		{"--postgres-url=mysql://u:p@h/db", "--postgres-url: is not a URL with scheme postgres"},
+		{"--points-batch-rows=0", "--points-batch-rows: must be above zero"},
+		{"--ingest-log-full-threshold=1.5", "--ingest-log-full-threshold: must be above 0"},
+		{"--api-trusted-proxies=10.0.0.1", "is not a network"},
+		{"--log-level=loud", "--log-level must be one of"},
+		{"--api-query-timeout=fast", "--api-query-timeout"},
+		{"--metrics-listen=9464", `--metrics-listen: "9464" is neither host:port nor off`},
+		{"--kafka-tls", "--kafka-brokers: is needed with --kafka-tls"},
+		{
+			"--kafka-brokers=a:1 --kafka-tls-ca=ca.pem",
+			"--kafka-tls-ca: and the others of kafka-tls are for an address that speaks TLS: --kafka-tls",
+		},
+		{"--kafka-brokers=a:1 --kafka-tls --kafka-tls-key=k.pem", "--kafka-tls-cert: goes together with --kafka-tls-key"},
+		{"--kafka-brokers=a:1 --kafka-tls --kafka-tls-cert=c.pem", "--kafka-tls-cert: goes together with --kafka-tls-key"},
+		{
+			"--kafka-brokers=a:1 --kafka-sasl-username=u",
+			"--kafka-sasl-username: needs --kafka-sasl-mechanism, one of plain",
+		},
+		{"--kafka-brokers=a:1 --kafka-sasl-password=u:p@", "--kafka-sasl-password: needs --kafka-sasl-mechanism"},
+		{
+			"--kafka-brokers=a:1 --kafka-sasl-mechanism=plain --kafka-sasl-username=u",
+			"needs --kafka-sasl-username and --kafka-sasl-password",
+		},
+		{
+			"--kafka-brokers=a:1 --kafka-sasl-mechanism=gssapi --kafka-sasl-username=u --kafka-sasl-password=u:p@",
+			`"gssapi" is not one of plain, scram-sha-256, scram-sha-512`,
+		},
 	} {
-		_, err := parse(t, "", strings.Fields(args)...)
-		require.ErrorContains(t, err, want, args)
+		_, err := parse(t, "", strings.Fields(c.args)...)
+		require.ErrorContains(t, err, c.want, c.args)
 		require.NotContains(t, err.Error(), "u:p@", "a secret is never in an error")
 	}
 }
 
 func TestALoginInClearTextIsWarnedOf(t *testing.T) {
-	login := []string{"--kafka-brokers=a:1", "--kafka-sasl-mechanism=PLAIN", "--kafka-sasl-username=u", "--kafka-sasl-password=hunter2"}
+	login := []string{
+		"--kafka-brokers=a:1", "--kafka-sasl-mechanism=PLAIN", "--kafka-sasl-username=u", "--kafka-sasl-password=hunter2",
+	}
 	cfg, err := parse(t, "", login...)
 	require.NoError(t, err)
 	require.Len(t, cfg.Kafka.Warnings(), 1)
@@ -118,8 +132,9 @@ func TestSecretsAreHiddenWhereverTheConfigurationIsPrinted(t *testing.T) {
 func TestMetricsAreForThisMachineUnlessConfigured(t *testing.T) {
 	for listen, want := range map[string]struct{ enabled, exposed bool }{
 		"127.0.0.1:9464": {true, false}, "localhost:0": {true, false}, "[::1]:9464": {true, false},
-		"0.0.0.0:9464": {true, true}, ":9464": {true, true}, "10.1.2.3:9464": {true, true}, "metrics.internal:9464": {true, true},
-		"off": {}, "": {},
+		"0.0.0.0:9464": {true, true}, ":9464": {true, true}, "10.1.2.3:9464": {true, true},
+		"metrics.internal:9464": {true, true},
+		"off":                   {}, "": {},
 	} {
 		cfg, err := parse(t, "", "--metrics-listen="+listen)
 		require.NoError(t, err, listen)
@@ -130,20 +145,23 @@ func TestMetricsAreForThisMachineUnlessConfigured(t *testing.T) {
 
 func TestTLSSettingsThatContradictTheAddressAreRefused(t *testing.T) {
 	for args, want := range map[string]string{
-		"--tls-cert=a.pem":                                               "--tls-cert: goes together with --tls-key",
-		"--tls-key=a.key":                                                "--tls-cert: goes together with --tls-key",
-		"--redis-tls-ca=a.pem":                                           "--redis-url as rediss://",
-		"--redis-url=redis://h --redis-tls-ca=a.pem":                     "--redis-url as rediss://",
-		"--redis-url=rediss://h --redis-tls-cert=a.pem":                  "--redis-tls-cert: goes together with --redis-tls-key",
+		"--tls-cert=a.pem":                           "--tls-cert: goes together with --tls-key",
+		"--tls-key=a.key":                            "--tls-cert: goes together with --tls-key",
+		"--redis-tls-ca=a.pem":                       "--redis-url as rediss://",
+		"--redis-url=redis://h --redis-tls-ca=a.pem": "--redis-url as rediss://",
+		"--redis-url=rediss://h --redis-tls-cert=a.pem": "--redis-tls-cert: goes together with " +
+			"--redis-tls-key",
 		"--clickhouse-url=clickhouse://h --clickhouse-tls-ca=a.pem":      "clickhouse://…?secure=true or https://",
 		"--clickhouse-url=clickhouse://h?secure=0 --clickhouse-tls-ca=a": "clickhouse://…?secure=true or https://",
-		"--clickhouse-url=https://h?skip_verify=true":                    "--clickhouse-url: skip_verify is not taken: name the server's CA, or its own certificate, in --clickhouse-tls-ca",
-		"--clickhouse-url=https://h?tls_server_name=x":                   "use --clickhouse-tls-server-name",
-		"--redis-url=rediss://h?skip_verify=true":                        "--redis-tls-ca",
-		"--milvus-address=h:1 --milvus-tls-server-name=x":                "--milvus-address as https://host:port",
-		"--milvus-address=root:s3cret@h:1":                               "--milvus-address: takes no user and password: they go into --milvus-token",
-		"--milvus-address=https://h":                                     "is not host:port or https://host:port",
-		"--milvus-address=tcp://h:1":                                     "is not host:port or https://host:port",
+		"--clickhouse-url=https://h?skip_verify=true": "--clickhouse-url: skip_verify is not taken: name " +
+			"the server's CA, or its own certificate, in --clickhouse-tls-ca",
+		"--clickhouse-url=https://h?tls_server_name=x":    "use --clickhouse-tls-server-name",
+		"--redis-url=rediss://h?skip_verify=true":         "--redis-tls-ca",
+		"--milvus-address=h:1 --milvus-tls-server-name=x": "--milvus-address as https://host:port",
+		"--milvus-address=root:s3cret@h:1": "--milvus-address: takes no user and password: they go into " +
+			"--milvus-token",
+		"--milvus-address=https://h": "is not host:port or https://host:port",
+		"--milvus-address=tcp://h:1": "is not host:port or https://host:port",
 	} {
 		_, err := parse(t, "", strings.Fields(args)...)
 		require.ErrorContains(t, err, want, args)

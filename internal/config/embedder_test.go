@@ -11,7 +11,9 @@ func TestTheEmbedderIsEmbeddedStaticOrElsewhere(t *testing.T) {
 	for args, want := range map[string]struct{ static, remote bool }{
 		"":                  {},
 		"--embedder=static": {static: true},
-		"--embedder=https://api.openai.com/v1 --embedder-model=m --embedder-dimensions=1536 --embedder-key=sk-1": {remote: true},
+		"--embedder=https://api.openai.com/v1 --embedder-model=m --embedder-dimensions=1536 --embedder-key=sk-1": {
+			remote: true,
+		},
 		"--embedder=http://embedder:8080/v1 --embedder-model=m --embedder-dimensions=384 " +
 			"--embedder-allow-private-addresses --embedder-batch=16 --embedder-timeout=5s": {remote: true},
 	} {

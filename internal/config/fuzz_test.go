@@ -14,7 +14,9 @@ import (
 // or an error that says why not.
 func FuzzFile(f *testing.F) {
 	for _, file := range []string{
-		"", "listen: 127.0.0.1:1\nkafka:\n  brokers: [a:1, b:2]\nlog-level: warn\n", "kafka: {brokers: }", "unknown: 1", "- a\n- b", "a: &a [*a]", "listen: [1, {a: b}]", "query-timeout: 99999999999999h", "\x00", "a: !!binary x", "max-connections: -1",
+		"", "listen: 127.0.0.1:1\nkafka:\n  brokers: [a:1, b:2]\nlog-level: warn\n", "kafka: {brokers: }", "unknown: 1",
+		"- a\n- b", "a: &a [*a]", "listen: [1, {a: b}]", "query-timeout: 99999999999999h", "\x00", "a: !!binary x",
+		"max-connections: -1",
 		"a: &x {b: 1}\nc: {<<: *x}", "kafka:\n  kafka:\n    kafka: 1", "? [a]\n: b", "1: 2",
 	} {
 		f.Add(file)

@@ -99,6 +99,9 @@ func (k *Kafka) validate(bad func(setting, format string, args ...any)) {
 		bad("kafka-sasl-mechanism", "needs --kafka-sasl-username and --kafka-sasl-password")
 	}
 	if (k.TLS || k.SASLMechanism != "") && len(k.Brokers) == 0 {
-		bad("kafka-brokers", "is needed with --kafka-tls and --kafka-sasl-mechanism: the embedded Kafka speaks no TLS and has a login of its own")
+		bad(
+			"kafka-brokers",
+			"is needed with --kafka-tls and --kafka-sasl-mechanism: the embedded Kafka speaks no TLS and has a login of its own",
+		)
 	}
 }

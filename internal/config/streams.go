@@ -14,7 +14,8 @@ func (s *Streams) validate(bad func(setting, format string, args ...any)) {
 		setting string
 		value   int64
 	}{
-		{"streams-max", int64(s.Max)}, {"streams-max-per-workspace", int64(s.MaxPerWorkspace)}, {"streams-max-per-key", int64(s.MaxPerKey)},
+		{"streams-max", int64(s.Max)}, {"streams-max-per-workspace", int64(s.MaxPerWorkspace)},
+		{"streams-max-per-key", int64(s.MaxPerKey)},
 		{"streams-buffered-bytes", s.BufferedBytes}, {"streams-replay-records", s.ReplayRecords},
 	} {
 		if limit.value <= 0 {

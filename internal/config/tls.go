@@ -84,9 +84,13 @@ func (t EngineTLS) validate(setting string, encrypted bool, how string, bad func
 // validateEngines checks the TLS of the engines whose URLs have no parameters for it.
 func (c *Config) validateEngines(bad func(setting, format string, args ...any)) {
 	clickhouse, redis := parameters(c.ClickHouse.URL), parameters(c.Redis.URL)
-	c.ClickHouse.TLS.validate("clickhouse-tls", speaksTLS(clickhouse), "--clickhouse-url as clickhouse://…?secure=true or https://…", bad)
+	c.ClickHouse.TLS.validate(
+		"clickhouse-tls", speaksTLS(clickhouse), "--clickhouse-url as clickhouse://…?secure=true or https://…", bad,
+	)
 	c.Redis.TLS.validate("redis-tls", speaksTLS(redis), "--redis-url as rediss://…", bad)
-	c.Milvus.TLS.validate("milvus-tls", strings.HasPrefix(c.Milvus.Address, "https://"), "--milvus-address as https://host:port", bad)
+	c.Milvus.TLS.validate(
+		"milvus-tls", strings.HasPrefix(c.Milvus.Address, "https://"), "--milvus-address as https://host:port", bad,
+	)
 	refuseParameters("clickhouse", clickhouse, bad)
 	refuseParameters("redis", redis, bad)
 	c.Milvus.validate(bad)

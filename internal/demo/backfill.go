@@ -68,7 +68,9 @@ func (s *session) backfillStation(ctx context.Context, c *client.Client, station
 
 // stored counts a station's numbers that can be read; words are not counted.
 // With a checkpoint it waits for that one first.
-func stored(ctx context.Context, c *client.Client, id string, station *weather.Station, checkpoint string) (int, error) {
+func stored(
+	ctx context.Context, c *client.Client, id string, station *weather.Station, checkpoint string,
+) (int, error) {
 	last := station.Days[len(station.Days)-1]
 	results, err := c.Query(ctx, client.Query{
 		SourceIDs: []string{id}, Metrics: numberMetrics(station), Aggregation: []string{"count"}, Checkpoint: checkpoint,

@@ -36,7 +36,10 @@ func depsOf(p *peer, out *testenv.Output, life time.Duration) Deps {
 func TestTheDemoSendsWhatItMeasuresAndSaysWhereToLook(t *testing.T) {
 	t.Parallel()
 	p, out := newPeer(t), &testenv.Output{}
-	err := Run(t.Context(), Options{Interval: 200 * time.Millisecond, Duration: 3 * time.Second, Backfill: true, Plain: true}, depsOf(p, out, time.Hour))
+	err := Run(
+		t.Context(), Options{Interval: 200 * time.Millisecond, Duration: 3 * time.Second, Backfill: true, Plain: true},
+		depsOf(p, out, time.Hour),
+	)
 	require.NoError(t, err)
 	text := out.String()
 	p.locked(func() {
@@ -115,13 +118,16 @@ func TestNothingIsLostWhileTheServerRefuses(t *testing.T) {
 	refused := 0
 	began := time.Now()
 	p.refuse = func(r *http.Request) int {
-		if since := time.Since(began); r.URL.Path == "/api/live-data/ingest" && since > time.Second && since < 2500*time.Millisecond {
+		since := time.Since(began)
+		if r.URL.Path == "/api/live-data/ingest" && since > time.Second && since < 2500*time.Millisecond {
 			refused++
 			return http.StatusServiceUnavailable
 		}
 		return 0
 	}
-	require.NoError(t, Run(t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 6 * time.Second}, depsOf(p, out, time.Hour)))
+	require.NoError(t, Run(
+		t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 6 * time.Second}, depsOf(p, out, time.Hour),
+	))
 	p.locked(func() {
 		require.Positive(t, refused)
 		series := p.points[p.sources[machine.HostName()+"/memory"]+" total_bytes"]
@@ -174,7 +180,9 @@ func TestASourceThatWasDeletedIsMadeAgain(t *testing.T) {
 		}
 		return 0
 	}
-	require.NoError(t, Run(t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 3 * time.Second}, depsOf(p, out, time.Hour)))
+	require.NoError(t, Run(
+		t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 3 * time.Second}, depsOf(p, out, time.Hour),
+	))
 	p.locked(func() {
 		require.True(t, deleted)
 		require.NotEmpty(t, p.points[p.sources[name]+" total_bytes"])
@@ -226,7 +234,9 @@ func TestAServerThatIsGoneAtTheEndDoesNotHoldTheDemo(t *testing.T) {
 		}
 		return 0
 	}
-	require.NoError(t, Run(t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 2 * time.Second}, depsOf(p, out, time.Hour)))
+	require.NoError(t, Run(
+		t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 2 * time.Second}, depsOf(p, out, time.Hour),
+	))
 	require.Less(t, time.Since(began), 2*time.Second+sendFarewell+2*time.Second)
 	require.NotContains(t, out.String(), ", 0 dropped", "what could not be sent is counted")
 }

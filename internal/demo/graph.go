@@ -64,9 +64,11 @@ func newCartographer(s *session, host string, sources []machine.Source) *cartogr
 	// What the graph waits for is not what the points wait for: it is said here.
 	c := s.client.With(client.Retry{Total: graphPatience})
 	return &cartographer{
-		client: c, keys: s.keys, stats: s.stats, note: s.say, surveyor: machine.NewSurveyor(host, cmp.Or(s.options.settled, settled)), sources: sources,
+		client: c, keys: s.keys, stats: s.stats, note: s.say,
+		surveyor: machine.NewSurveyor(host, cmp.Or(s.options.settled, settled)), sources: sources,
 		stations: s.stations, machine: mirror.New(c, portrait.Owner(host)), weather: mirror.New(c, portrait.WeatherOwner),
-		every: cmp.Or(s.options.surveyEvery, surveyEvery), began: time.Now(), linked: map[string]link{}, drawn: s.drawn, belongs: s.belongs,
+		every: cmp.Or(s.options.surveyEvery, surveyEvery), began: time.Now(), linked: map[string]link{}, drawn: s.drawn,
+		belongs: s.belongs,
 	}
 }
 
@@ -151,7 +153,9 @@ func (c *cartographer) link(ctx context.Context) error {
 		}
 	}
 	for i := range c.stations {
-		if err := c.linkSource(ctx, stationSource(&c.stations[i]).Name, c.weather.Known(), portrait.StationKey(&c.stations[i])); err != nil {
+		if err := c.linkSource(
+			ctx, stationSource(&c.stations[i]).Name, c.weather.Known(), portrait.StationKey(&c.stations[i]),
+		); err != nil {
 			return err
 		}
 	}

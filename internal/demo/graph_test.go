@@ -73,7 +73,9 @@ func TestTheMachineIsDrawnAndItsSourcesBelongToIt(t *testing.T) {
 	require.NotContains(t, out.String(), "\ngraph: ", "no trouble")
 
 	again := &testenv.Output{}
-	runUntil(t, options, depsOf(p, again, time.Hour), func() bool { return strings.Contains(again.String(), "/neighbors") })
+	runUntil(t, options, depsOf(p, again, time.Hour), func() bool {
+		return strings.Contains(again.String(), "/neighbors")
+	})
 	p.locked(func() {
 		require.Subset(t, slices.Collect(maps.Keys(p.graph.nodes)), ids)
 		machines := 0
@@ -97,7 +99,9 @@ func TestProcessesComeAndGoInTheGraphAsOnTheMachine(t *testing.T) {
 	has := func() (found bool) {
 		p.locked(func() {
 			for _, n := range p.graph.nodes {
-				found = found || (n.property("kind") == "process" && strings.HasPrefix(n.property("key"), "process/"+strconv.Itoa(child.Process.Pid)+"/"))
+				found = found ||
+					(n.property("kind") == "process" &&
+						strings.HasPrefix(n.property("key"), "process/"+strconv.Itoa(child.Process.Pid)+"/"))
 			}
 		})
 		return found
@@ -124,7 +128,9 @@ func TestAServerWithoutAGraphStillGetsThePoints(t *testing.T) {
 		}
 		return 0
 	}
-	require.NoError(t, Run(t.Context(), Options{Interval: 200 * time.Millisecond, Duration: 3 * time.Second}, depsOf(p, out, time.Hour)))
+	require.NoError(t, Run(
+		t.Context(), Options{Interval: 200 * time.Millisecond, Duration: 3 * time.Second}, depsOf(p, out, time.Hour),
+	))
 	require.Equal(t, 1, strings.Count(out.String(), "\ngraph: reading the graph: refused by the test"))
 	require.Contains(t, out.String(), "0 were rejected, 0 dropped")
 	require.NotContains(t, out.String(), "neighbors")

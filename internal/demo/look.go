@@ -62,10 +62,15 @@ func (l *lookAt) commands() []lookCommand {
 		}
 	}
 	commands := []lookCommand{
-		{"the sources: what is measured, in which units, and which of them are live", l.curl("/api/live-data/sources", "limit=100")},
+		{
+			"the sources: what is measured, in which units, and which of them are live",
+			l.curl("/api/live-data/sources", "limit=100"),
+		},
 		{
 			"this machine's CPU over the last five minutes: mean and peak of every ten seconds",
-			l.curl("/api/live-data/query", "source="+l.cpu, "metric=usage_percent", "from=-5m", "interval=10s", "aggregation=avg,max"),
+			l.curl(
+				"/api/live-data/query", "source="+l.cpu, "metric=usage_percent", "from=-5m", "interval=10s", "aggregation=avg,max",
+			),
 		},
 		third,
 	}
@@ -102,7 +107,9 @@ func (l *lookAt) curl(path string, parameters ...string) string {
 // post writes a POST of JSON as a command.
 func (l *lookAt) post(path, body string) string {
 	parts := append([]string{"curl -sS"}, l.headers()...)
-	return strings.Join(append(parts, "-H 'Content-Type: application/json'", "-d "+quote(body), quote(l.address+path)), " ")
+	return strings.Join(
+		append(parts, "-H 'Content-Type: application/json'", "-d "+quote(body), quote(l.address+path)), " ",
+	)
 }
 
 func (l *lookAt) headers() (parts []string) {

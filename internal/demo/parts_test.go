@@ -104,7 +104,9 @@ func TestAKeyIsDueBeforeItExpiresAndMadeOnceForAll(t *testing.T) {
 }
 
 func TestAKeyWithoutExpiryIsNeverDue(t *testing.T) {
-	k := &keyring{use: func(string) {}, mint: func(context.Context) (string, time.Time, error) { return "k", time.Time{}, nil }}
+	k := &keyring{use: func(string) {}, mint: func(context.Context) (string, time.Time, error) {
+		return "k", time.Time{}, nil
+	}}
 	require.NoError(t, k.renew(t.Context(), ""))
 	_, _, due := k.current(time.Now().AddDate(10, 0, 0))
 	require.False(t, due)
@@ -156,13 +158,17 @@ func TestTheCPUsHistoryGrowsByNewValuesOnly(t *testing.T) {
 }
 
 func TestCommandsSurviveOddNames(t *testing.T) {
-	l := lookAt{address: "http://127.0.0.1:8080", workspace: uuid.Nil, cpu: "it's a host/cpu", key: "k", expires: time.Unix(0, 0)}
+	l := lookAt{
+		address: "http://127.0.0.1:8080", workspace: uuid.Nil, cpu: "it's a host/cpu", key: "k", expires: time.Unix(0, 0),
+	}
 	text := l.text()
 	require.Contains(t, text, `'source=it'\''s a host/cpu'`)
 	require.Contains(t, text, "until 1970-01-01 00:00 UTC")
 	require.Regexp(t, `(?m)^  curl -N .*/api/live-data/stream$`, text)
 	require.Contains(t, text, "latest=true", "without a history the third command shows the newest values")
-	for word, quoted := range map[string]string{"": "''", "a b": "'a b'", "$HOME": "'$HOME'", "from=-5m": "from=-5m", "é": "'é'"} {
+	for word, quoted := range map[string]string{
+		"": "''", "a b": "'a b'", "$HOME": "'$HOME'", "from=-5m": "from=-5m", "é": "'é'",
+	} {
 		require.Equal(t, quoted, quote(word))
 		echoed, err := exec.CommandContext(t.Context(), "sh", "-c", "printf %s "+quoted).Output()
 		require.NoError(t, err)

@@ -205,7 +205,8 @@ func (p *peer) query(w http.ResponseWriter, r *http.Request) {
 	results := []client.Result{}
 	for _, series := range slices.Sorted(maps.Keys(p.points)) {
 		parts := strings.SplitN(series, " ", 3)
-		if (q.Has("sourceId") && !slices.Contains(q["sourceId"], parts[0])) || (q.Has("metric") && !slices.Contains(q["metric"], parts[1])) {
+		if (q.Has("sourceId") && !slices.Contains(q["sourceId"], parts[0])) ||
+			(q.Has("metric") && !slices.Contains(q["metric"], parts[1])) {
 			continue
 		}
 		result := client.Result{

@@ -47,7 +47,8 @@ func (g *peerGraph) serve(p *peer, w http.ResponseWriter, r *http.Request, body 
 		owner, kind := r.URL.Query().Get("property.managedBy"), r.URL.Query().Get("property.kind")
 		list := []peerNode{}
 		for _, id := range slices.Sorted(maps.Keys(g.nodes)) {
-			if n := g.nodes[id]; (owner == "" || n.property("managedBy") == owner) && (kind == "" || n.property("kind") == kind) {
+			n := g.nodes[id]
+			if (owner == "" || n.property("managedBy") == owner) && (kind == "" || n.property("kind") == kind) {
 				list = append(list, n)
 			}
 		}

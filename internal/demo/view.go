@@ -171,7 +171,9 @@ func (v *view) progress(p palette) string {
 		parts = append(parts, "lag "+duration(v.lag))
 	}
 	if v.graph.nodes > 0 {
-		parts = append(parts, fmt.Sprintf("graph of %s nodes and %s edges", thousands(int64(v.graph.nodes)), thousands(int64(v.graph.edges))))
+		parts = append(parts, fmt.Sprintf(
+			"graph of %s nodes and %s edges", thousands(int64(v.graph.nodes)), thousands(int64(v.graph.edges)),
+		))
 	}
 	if n := len(v.shown.cpu); n > 0 {
 		parts = append(parts, "cpu "+quantity(v.shown.cpu[n-1], "percent", p))

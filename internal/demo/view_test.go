@@ -33,11 +33,14 @@ func sampleView() view {
 	v.shown.values = []value{
 		{"cpu", "percent", 23.41}, {"cpu waiting for disk", "percent", 0.4}, {"memory", "percent", 41.25},
 		{"memory available", "bytes", 14.2 * (1 << 30)}, {"load, 1 minute", "", 1.327}, {"k10temp_tctl", "celsius", 45.25},
-		{"disk /", "percent", 18.8}, {"disk /very/long/mount/point/of/some/volume", "percent", 100}, {"vda read", "bytes/s", 0},
+		{"disk /", "percent", 18.8}, {"disk /very/long/mount/point/of/some/volume", "percent", 100},
+		{"vda read", "bytes/s", 0},
 		{"vda written", "bytes/s", 1.25e6}, {"eth0 received", "bytes/s", 123456}, {"eth0 sent", "bytes/s", 999},
 	}
 	for i := range 20 {
-		v.shown.processes = append(v.shown.processes, processRow{name: fmt.Sprintf("program-%d", i), cpu: float64(100 - 5*i), rss: 1e6 * float64(i*i)})
+		v.shown.processes = append(v.shown.processes, processRow{
+			name: fmt.Sprintf("program-%d", i), cpu: float64(100 - 5*i), rss: 1e6 * float64(i*i),
+		})
 	}
 	v.shown.processes[1].name = "a-program-with-quite-a-long-name-indeed"
 	v.shown.processes[2].name = "evil\x1b[2J\nname"
@@ -50,7 +53,8 @@ func TestTheViewGolden(t *testing.T) {
 		width, height int
 		palette       palette
 	}{
-		{"60", 60, 40, unicodePalette}, {"80", 80, 24, unicodePalette}, {"120", 120, 50, unicodePalette}, {"80-ascii", 80, 30, asciiPalette},
+		{"60", 60, 40, unicodePalette}, {"80", 80, 24, unicodePalette}, {"120", 120, 50, unicodePalette},
+		{"80-ascii", 80, 30, asciiPalette},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := sampleView()
@@ -90,8 +94,12 @@ func TestTheViewFitsAnyTerminal(t *testing.T) {
 
 func TestProgressIsOneLine(t *testing.T) {
 	v := sampleView()
-	require.Equal(t, "24,310 points sent (118/s), ingest p95 5.0 ms, visible p95 183 ms after the answer, lag 912 ms, graph of 312 nodes and 1,188 edges, cpu 28.0 %, "+
-		"236 waiting, 3 rejected, The store of points is not available", v.progress(asciiPalette))
+	require.Equal(
+		t,
+		"24,310 points sent (118/s), ingest p95 5.0 ms, visible p95 183 ms after the answer, lag 912 ms, graph of 312 nodes "+
+			"and 1,188 edges, cpu 28.0 %, "+
+			"236 waiting, 3 rejected, The store of points is not available", v.progress(asciiPalette),
+	)
 	empty := view{}
 	require.Equal(t, "0 points sent (0/s)", empty.progress(asciiPalette))
 }
@@ -106,7 +114,9 @@ func TestTheScreenIsRedrawnInPlace(t *testing.T) {
 	rows := strings.Count(first, "\n")
 	out.Reset()
 	s.note("a note that stays")
-	require.True(t, strings.HasPrefix(out.String(), hideCursor+fmt.Sprintf("\x1b[%dA", rows)+eraseBelow+"a note that stays\n"))
+	require.True(t, strings.HasPrefix(
+		out.String(), hideCursor+fmt.Sprintf("\x1b[%dA", rows)+eraseBelow+"a note that stays\n",
+	))
 	require.Equal(t, rows+1, strings.Count(out.String(), "\n"), "the view is drawn again below the note")
 	out.Reset()
 	s.close()

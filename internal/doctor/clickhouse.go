@@ -62,17 +62,26 @@ func (r *Result) readClickHouse(ctx context.Context, conn driver.Conn) (err erro
 	if err != nil {
 		return err
 	}
-	if err := conn.QueryRow(ctx, `SELECT toUInt64(min(free_space)), toUInt64(min(total_space)) FROM system.disks`).Scan(&free, &total); err != nil {
+	if err := conn.QueryRow(
+		ctx, `SELECT toUInt64(min(free_space)), toUInt64(min(total_space)) FROM system.disks`,
+	).Scan(&free, &total); err != nil {
 		return err
 	}
 	bytes := int64(disk)
 	r.DiskBytes = &bytes
 	r.Detail = fmt.Sprintf("%d parts, at most %d in a partition", parts, crowded)
 	if crowded > partsNearly {
-		r.warn("inserts are about to be slowed down", "let merges catch up: fewer and larger inserts (LIVEGRAPH_POINTS_BATCH_WAIT), faster disks, or fewer old months written at once")
+		r.warn(
+			"inserts are about to be slowed down",
+			"let merges catch up: fewer and larger inserts (LIVEGRAPH_POINTS_BATCH_WAIT), faster disks, or fewer old months "+
+				"written at once",
+		)
 	}
 	if total > 0 && float64(free) < diskNearly*float64(total) {
-		r.warn(fmt.Sprintf("%s of %s free on its disk", Size(int64(free)), Size(int64(total))), "free disk space, or shorten the retention of points")
+		r.warn(
+			fmt.Sprintf("%s of %s free on its disk", Size(int64(free)), Size(int64(total))),
+			"free disk space, or shorten the retention of points",
+		)
 	}
 	return r.readRollups(ctx, conn)
 }
@@ -82,10 +91,14 @@ func (r *Result) readClickHouse(ctx context.Context, conn driver.Conn) (err erro
 func (r *Result) readRollups(ctx context.Context, conn driver.Conn) error {
 	var tables, passes uint64
 	var cleanUS, nowUS int64
-	if err := conn.QueryRow(ctx, `SELECT toUInt64(count()) FROM system.tables WHERE database = currentDatabase() AND name = 'rollup_state'`).Scan(&tables); err != nil || tables == 0 {
+	if err := conn.QueryRow(
+		ctx, `SELECT toUInt64(count()) FROM system.tables WHERE database = currentDatabase() AND name = 'rollup_state'`,
+	).Scan(&tables); err != nil || tables == 0 {
 		return err
 	}
-	err := conn.QueryRow(ctx, `SELECT max(epoch), max(clean), toUnixTimestamp64Micro(now64(6)) FROM rollup_state`).Scan(&passes, &cleanUS, &nowUS)
+	err := conn.QueryRow(
+		ctx, `SELECT max(epoch), max(clean), toUnixTimestamp64Micro(now64(6)) FROM rollup_state`,
+	).Scan(&passes, &cleanUS, &nowUS)
 	if err != nil || passes == 0 || cleanUS == 0 {
 		return err
 	}

@@ -62,8 +62,13 @@ func checkFirstRun(_ context.Context, t Target) []Result {
 	if _, err := os.Stat(path); err != nil {
 		return nil
 	}
-	return []Result{{Name: "first-run.json", Status: Warning, Address: path, Detail: "holds the first admin key and the first operator's password in plain text",
-		Advice: "put the key where you keep secrets, change the password on the administration page, then delete the file"}}
+	return []Result{
+		{
+			Name: "first-run.json", Status: Warning, Address: path,
+			Detail: "holds the first admin key and the first operator's password in plain text",
+			Advice: "put the key where you keep secrets, change the password on the administration page, then delete the file",
+		},
+	}
 }
 
 // Size is a number of bytes for people.

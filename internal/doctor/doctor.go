@@ -29,7 +29,8 @@ const (
 
 // Result is one finding.
 type Result struct {
-	Name      string  `json:"name"` // "postgres", "clickhouse", "kafka", "redis", "milvus", "embedder", "retention", "disk", …
+	// "postgres", "clickhouse", "kafka", "redis", "milvus", "embedder", "retention", "disk", …
+	Name      string  `json:"name"`
 	Status    Status  `json:"status"`
 	Address   string  `json:"address,omitempty"` // without credentials
 	Version   string  `json:"version,omitempty"`

@@ -25,8 +25,9 @@ func healthyTarget(t *testing.T) doctor.Target {
 	t.Helper()
 	kafka := testenv.NewKFake(t)
 	return doctor.Target{
-		KafkaBrokers: kafka.Brokers(), KafkaSecurity: kafka.Login(), ClickHouseURL: testenv.ClickHouse(t), PostgresURL: testenv.Postgres(t),
-		RedisURL: testenv.Redis(t), MilvusAddress: testenv.Milvus(t),
+		KafkaBrokers: kafka.Brokers(), KafkaSecurity: kafka.Login(), ClickHouseURL: testenv.ClickHouse(t),
+		PostgresURL: testenv.Postgres(t),
+		RedisURL:    testenv.Redis(t), MilvusAddress: testenv.Milvus(t),
 		PointsTopic: "points", PointsGroup: "livegraph-points", LogFullThreshold: 0.8, DataDir: t.TempDir(),
 	}
 }
@@ -52,13 +53,17 @@ func TestEnginesThatAnswerAreReportedWithVersionLatencyAndDisk(t *testing.T) {
 	require.NoError(t, err)
 	defer client.Close()
 	bound := "1000000"
-	_, err = kadm.NewClient(client).CreateTopic(t.Context(), 2, -1, map[string]*string{"retention.bytes": &bound}, "points")
+	_, err = kadm.NewClient(client).CreateTopic(
+		t.Context(), 2, -1, map[string]*string{"retention.bytes": &bound}, "points",
+	)
 	require.NoError(t, err)
 	require.NoError(t, client.ProduceSync(t.Context(), kgo.StringRecord("r")).FirstErr())
 
 	results := doctor.Check(t.Context(), target)
 	found := byName(t, results)
-	for name, version := range map[string]string{"postgres": "18.", "clickhouse": "26.", "kafka": "", "redis": "Valkey 9.", "milvus": ""} {
+	for name, version := range map[string]string{
+		"postgres": "18.", "clickhouse": "26.", "kafka": "", "redis": "Valkey 9.", "milvus": "",
+	} {
 		r := found[name]
 		require.Contains(t, []doctor.Status{doctor.OK, doctor.Warning}, r.Status, "%s: %s", name, r.Detail)
 		require.True(t, strings.HasPrefix(r.Version, version), "%s: %s", name, r.Version)
@@ -84,20 +89,27 @@ func TestTheOutageThatTheLogRidesOutIsThatOfItsBusiestPartition(t *testing.T) {
 	require.NoError(t, err)
 	defer client.Close()
 	bound := "10000000"
-	_, err = kadm.NewClient(client).CreateTopic(t.Context(), 8, -1, map[string]*string{"retention.bytes": &bound}, "points")
+	_, err = kadm.NewClient(client).CreateTopic(
+		t.Context(), 8, -1, map[string]*string{"retention.bytes": &bound}, "points",
+	)
 	require.NoError(t, err)
 	hourAgo := time.Now().Add(-time.Hour)
 	record := &kgo.Record{Partition: 3, Value: make([]byte, 800_000), Timestamp: hourAgo}
 	require.NoError(t, client.ProduceSync(t.Context(), record).FirstErr())
 
 	found := byName(t, doctor.Check(t.Context(), target))["retention"]
-	require.Regexp(t, `an outage of (9h5\dm|10h0m)\d+s is ridden out`, found.Detail, "0.8 of 10 MB at 0.8 MB an hour, in one of 8 partitions")
+	require.Regexp(
+		t, `an outage of (9h5\dm|10h0m)\d+s is ridden out`, found.Detail,
+		"0.8 of 10 MB at 0.8 MB an hour, in one of 8 partitions",
+	)
 }
 
 // TestTheEmbeddedLogIsFullByItsRecordsToo: it keeps 1,600,000 of points.
 func TestTheEmbeddedLogIsFullByItsRecordsToo(t *testing.T) {
 	target := healthyTarget(t)
-	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.ClusterID(kafka.EmbeddedCluster), kfake.SeedTopics(8, "points"))
+	broker, err := kfake.NewCluster(
+		kfake.NumBrokers(1), kfake.ClusterID(kafka.EmbeddedCluster), kfake.SeedTopics(8, "points"),
+	)
 	require.NoError(t, err)
 	defer broker.Close()
 	target.KafkaBrokers, target.KafkaSecurity = broker.ListenAddrs(), config.KafkaSecurity{}
@@ -105,7 +117,9 @@ func TestTheEmbeddedLogIsFullByItsRecordsToo(t *testing.T) {
 	require.NoError(t, err)
 	defer client.Close()
 	bound := "268435456"
-	_, err = kadm.NewClient(client).AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "retention.bytes", Value: &bound}}, "points")
+	_, err = kadm.NewClient(client).AlterTopicConfigs(
+		t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "retention.bytes", Value: &bound}}, "points",
+	)
 	require.NoError(t, err)
 	records := make([]*kgo.Record, 160_000) // a tenth
 	for i := range records {
@@ -122,7 +136,8 @@ func TestEnginesThatDoNotAnswerAreReportedWithWhatToDo(t *testing.T) {
 	const nobody = "127.0.0.1:1"
 	target := doctor.Target{
 		KafkaBrokers: []string{nobody}, ClickHouseURL: "http://default:s3cret@" + nobody + "/default",
-		PostgresURL: "postgres://u:s3cret@" + nobody + "/d", RedisURL: "redis://:s3cret@" + nobody + "/0", MilvusAddress: nobody,
+		PostgresURL: "postgres://u:s3cret@" + nobody + "/d", RedisURL: "redis://:s3cret@" + nobody + "/0",
+		MilvusAddress: nobody,
 	}
 	results := doctor.Check(t.Context(), target)
 	require.Len(t, results, 5)
@@ -207,7 +222,9 @@ func TestWhatIsWrongWithTLSIsSaidWithWhatToDo(t *testing.T) {
 		front = testenv.NewTLSFront(t, plain.MilvusAddress, server)
 		target.MilvusAddress, target.MilvusTLS = "https://"+front.Address, files
 		front = testenv.NewPostgresFront(t, testenv.Host(t, plain.PostgresURL), server)
-		target.PostgresURL = front.Behind(plain.PostgresURL, "postgres", url.Values{"sslmode": {"verify-full"}, "sslrootcert": {ca}}.Encode())
+		target.PostgresURL = front.Behind(
+			plain.PostgresURL, "postgres", url.Values{"sslmode": {"verify-full"}, "sslrootcert": {ca}}.Encode(),
+		)
 		return target
 	}
 	asking := authority.ServerConfig("localhost")
@@ -217,10 +234,19 @@ func TestWhatIsWrongWithTLSIsSaidWithWhatToDo(t *testing.T) {
 		ca     string
 		advice map[string]string // by engine, "" for all others; none: all is well
 	}{
-		"all right":  {authority.ServerConfig("localhost"), authority.File, nil},
-		"unknown CA": {stranger.ServerConfig("localhost"), authority.File, map[string]string{"postgres": "sslrootcert", "": "_TLS_CA"}},
-		"other name": {authority.ServerConfig("elsewhere"), authority.File, map[string]string{"postgres": "LIVEGRAPH_POSTGRES_URL", "": "_TLS_SERVER_NAME"}},
-		"expired":    {&tls.Config{NextProtos: []string{"h2"}, Certificates: []tls.Certificate{authority.Sign("localhost", -time.Hour).Pair}}, authority.File, map[string]string{"": "renew"}},
+		"all right": {authority.ServerConfig("localhost"), authority.File, nil},
+		"unknown CA": {
+			stranger.ServerConfig("localhost"), authority.File, map[string]string{"postgres": "sslrootcert", "": "_TLS_CA"},
+		},
+		"other name": {authority.ServerConfig("elsewhere"), authority.File, map[string]string{
+			"postgres": "LIVEGRAPH_POSTGRES_URL", "": "_TLS_SERVER_NAME",
+		}},
+		"expired": {
+			&tls.Config{NextProtos: []string{"h2"}, Certificates: []tls.Certificate{
+				authority.Sign("localhost", -time.Hour).Pair,
+			}},
+			authority.File, map[string]string{"": "renew"},
+		},
 		"no own":     {asking, authority.File, map[string]string{"postgres": "sslcert and sslkey", "": "_TLS_CERT"}},
 		"no CA file": {authority.ServerConfig("localhost"), "/no/such.pem", map[string]string{"": "or the file"}},
 	} {
@@ -264,7 +290,9 @@ func TestTheListenersCertificateIsLookedAt(t *testing.T) {
 			require.Equal(t, c.status != doctor.OK, found["certificate"].Advice != "")
 		})
 	}
-	found := byName(t, doctor.Check(t.Context(), doctor.Target{Listener: config.TLS{Cert: "/no/such.pem", Key: "/no/such.key"}}))
+	found := byName(t, doctor.Check(t.Context(), doctor.Target{Listener: config.TLS{
+		Cert: "/no/such.pem", Key: "/no/such.key",
+	}}))
 	require.Equal(t, doctor.Failed, found["certificate"].Status)
 	require.Contains(t, found["certificate"].Detail, "--tls-cert: stat /no/such.pem")
 	require.NotContains(t, byName(t, doctor.Check(t.Context(), doctor.Target{})), "certificate")

@@ -57,7 +57,9 @@ func embedderAdvice(err error) string {
 	}
 	var failure *fault.Error
 	if errors.As(err, &failure) && (failure.Kind == fault.BadGateway || failure.Kind == fault.Invalid) {
-		return fmt.Sprintf("correct %[1]s, %[1]s_KEY, %[1]s_MODEL or %[1]s_DIMENSIONS: which one, the line above says", embedderVariable)
+		return fmt.Sprintf(
+			"correct %[1]s, %[1]s_KEY, %[1]s_MODEL or %[1]s_DIMENSIONS: which one, the line above says", embedderVariable,
+		)
 	}
 	return reachAdvice(embedderVariable, logOf("embedder"))
 }

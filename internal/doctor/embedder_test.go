@@ -32,11 +32,21 @@ func TestTheEmbedderIsAskedForAVector(t *testing.T) {
 		change         func(*config.Embedder)
 		detail, advice string
 	}{
-		"wrong key":        {change: func(e *config.Embedder) { e.Key = "s3cret" }, detail: "refuses our key", advice: "LIVEGRAPH_EMBEDDER_KEY"},
-		"wrong model":      {change: func(e *config.Embedder) { e.Model = "m" }, detail: "no such model", advice: "LIVEGRAPH_EMBEDDER_MODEL"},
-		"wrong dimensions": {change: func(e *config.Embedder) { e.Dimensions = 3 }, detail: "384 dimensions, not 3", advice: "LIVEGRAPH_EMBEDDER_DIMENSIONS"},
-		"nobody there":     {change: func(e *config.Embedder) { e.At = "http://127.0.0.1:1/v1" }, detail: "does not answer", advice: "logs/embedder.log"},
-		"private":          {change: func(e *config.Embedder) { e.AllowPrivateAddresses = false }, detail: "not a public address", advice: "LIVEGRAPH_EMBEDDER"},
+		"wrong key": {change: func(e *config.Embedder) {
+			e.Key = "s3cret"
+		}, detail: "refuses our key", advice: "LIVEGRAPH_EMBEDDER_KEY"},
+		"wrong model": {change: func(e *config.Embedder) {
+			e.Model = "m"
+		}, detail: "no such model", advice: "LIVEGRAPH_EMBEDDER_MODEL"},
+		"wrong dimensions": {change: func(e *config.Embedder) {
+			e.Dimensions = 3
+		}, detail: "384 dimensions, not 3", advice: "LIVEGRAPH_EMBEDDER_DIMENSIONS"},
+		"nobody there": {change: func(e *config.Embedder) {
+			e.At = "http://127.0.0.1:1/v1"
+		}, detail: "does not answer", advice: "logs/embedder.log"},
+		"private": {change: func(e *config.Embedder) {
+			e.AllowPrivateAddresses = false
+		}, detail: "not a public address", advice: "LIVEGRAPH_EMBEDDER"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wrong := cfg

@@ -133,7 +133,8 @@ func checkRetention(ctx context.Context, admin *kadm.Client, t Target, topic kad
 		r.warn("its size is not bounded", "set retention.bytes of the topic, or the disk fills up")
 	case age >= ageLeast && bytes > 0:
 		// The first partition to be full stops ingest; where it is embedded, so do too many records.
-		used, advice := float64(busiest)/float64(bound), "raise retention.bytes of the topic (docs/operations.md, Retention and outages)"
+		used, advice := float64(busiest)/float64(bound), "raise retention.bytes of the topic (docs/operations.md, Retention "+
+			"and outages)"
 		if share := float64(records) / kafka.PointsKept; inside && share > used {
 			used, advice = share, "send more points a request, or run Apache Kafka (docs/operations.md, Retention and outages)"
 		}
@@ -170,7 +171,9 @@ func retentionBytes(ctx context.Context, admin *kadm.Client, topic string) (int6
 
 // logSize is how many bytes a topic and its largest partition hold, replicas counted
 // once, and the age of its oldest record.
-func logSize(ctx context.Context, admin *kadm.Client, topic string) (bytes, busiest int64, age time.Duration, err error) {
+func logSize(
+	ctx context.Context, admin *kadm.Client, topic string,
+) (bytes, busiest int64, age time.Duration, err error) {
 	dirs, err := admin.DescribeAllLogDirs(ctx, nil)
 	if err != nil {
 		return 0, 0, 0, err

@@ -42,7 +42,10 @@ func answering(ctx context.Context, url string) Result {
 	var failures string
 	r.LatencyMS, err = latency(func() (err error) { failures, err = askMetrics(ctx, url); return err })
 	if err == nil && failures != "" && failures != "0" {
-		r.warn(failures+" syncs of the spool of audit records failed since the server's start", "replace the disk of the data directory")
+		r.warn(
+			failures+" syncs of the spool of audit records failed since the server's start",
+			"replace the disk of the data directory",
+		)
 	}
 	if err != nil {
 		return Result{Name: "metrics", Status: Failed, Address: url, Detail: err.Error(),

@@ -32,15 +32,19 @@ func scraped(t *testing.T, status int, body string) *httptest.Server {
 
 func TestMetricsOfARunningServerAreAskedFor(t *testing.T) {
 	good := scraped(t, http.StatusOK, "# HELP go_goroutines Number.\ngo_goroutines 8\nlivegraph_build_info 1\n")
-	r := metricsFinding(t, doctor.Target{MetricsURL: good.URL + "/metrics", ServerRuns: true, MetricsListen: "127.0.0.1:9464"})
+	r := metricsFinding(t, doctor.Target{
+		MetricsURL: good.URL + "/metrics", ServerRuns: true, MetricsListen: "127.0.0.1:9464",
+	})
 	require.Equal(t, doctor.OK, r.Status)
 	require.Equal(t, "answer", r.Detail)
 	require.Positive(t, r.LatencyMS)
 
 	for want, url := range map[string]string{
-		"answers 500 Internal Server Error":      scraped(t, http.StatusInternalServerError, "").URL,
-		"answers, without a metric of Livegraph": scraped(t, http.StatusOK, "# livegraph_ in a comment\ngo_goroutines 8\n").URL,
-		"connect: connection refused":            "http://" + free(t),
+		"answers 500 Internal Server Error": scraped(t, http.StatusInternalServerError, "").URL,
+		"answers, without a metric of Livegraph": scraped(
+			t, http.StatusOK, "# livegraph_ in a comment\ngo_goroutines 8\n",
+		).URL,
+		"connect: connection refused": "http://" + free(t),
 	} {
 		r := metricsFinding(t, doctor.Target{MetricsURL: url, ServerRuns: true})
 		require.Equal(t, doctor.Failed, r.Status)

@@ -39,7 +39,8 @@ func milvusAdvice(err error) string {
 		return advice
 	}
 	switch text := strings.ToLower(err.Error()); {
-	case strings.Contains(text, "unauthenticated"), strings.Contains(text, "auth check failure"), strings.Contains(text, "password"):
+	case strings.Contains(text, "unauthenticated"), strings.Contains(text, "auth check failure"),
+		strings.Contains(text, "password"):
 		return "correct LIVEGRAPH_MILVUS_TOKEN: user:password, or an API key"
 	case strings.Contains(text, "database not found"):
 		return "create the database that " + milvusVariable + " names"

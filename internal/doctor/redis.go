@@ -49,7 +49,10 @@ func (r *Result) readRedis(info map[string]string) {
 		r.DiskBytes = &n
 	}
 	if policy := info["maxmemory_policy"]; strings.HasPrefix(policy, "allkeys") {
-		r.warn("its maxmemory-policy is "+policy, "use noeviction or a volatile policy: counters of rate limits must not be evicted")
+		r.warn(
+			"its maxmemory-policy is "+policy,
+			"use noeviction or a volatile policy: counters of rate limits must not be evicted",
+		)
 	}
 	if info["aof_enabled"] == "0" {
 		r.warn("its append-only file is off", "turn on appendonly: else a restart forgets counters of rate limits")

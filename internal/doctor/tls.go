@@ -20,7 +20,8 @@ const renewalNearly = 14 * 24 * time.Hour
 func tlsSettings(address string) certs.Settings {
 	prefix := address[:strings.LastIndex(address, "_")] + "_TLS"
 	return certs.Settings{
-		Address: address, CA: prefix + "_CA", Pair: prefix + "_CERT and " + prefix + "_KEY", ServerName: prefix + "_SERVER_NAME",
+		Address: address, CA: prefix + "_CA", Pair: prefix + "_CERT and " + prefix + "_KEY",
+		ServerName: prefix + "_SERVER_NAME",
 	}
 }
 

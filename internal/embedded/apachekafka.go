@@ -224,7 +224,9 @@ func (k *ApacheKafka) settings(s *site, o ApacheKafkaOptions) map[string]string 
 }
 
 // apacheJava are Java's options for a broker that is small and starts soon.
-var apacheJava = []string{"-Xms64m", "-Xmx" + apacheHeap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError"}
+var apacheJava = []string{
+	"-Xms64m", "-Xmx" + apacheHeap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError",
+}
 
 // probeKafka asks a broker whether it takes part in its cluster.
 func probeKafka(ctx context.Context, address string) error {

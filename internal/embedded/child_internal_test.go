@@ -17,7 +17,9 @@ func TestChildrenDoNotGetOurSecrets(t *testing.T) {
 	require.NoError(t, err)
 	python := exec.Command("/usr/bin/env")
 	python.Env = pythonEnv()
-	for name, cmd := range map[string]*exec.Cmd{"any": exec.Command("/usr/bin/env"), "as another user": asIdentity, "python": python} {
+	for name, cmd := range map[string]*exec.Cmd{
+		"any": exec.Command("/usr/bin/env"), "as another user": asIdentity, "python": python,
+	} {
 		var out bytes.Buffer
 		run, err := spawn(cmd, syscall.SIGKILL, &out, nil)
 		require.NoError(t, err)

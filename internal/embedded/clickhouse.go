@@ -37,7 +37,10 @@ func StartClickHouse(ctx context.Context, o EngineOptions) (*Process, error) {
 	return s.run(ctx, spec{
 		name: clickhouseName,
 		address: func() string {
-			u := url.URL{Scheme: "http", User: url.UserPassword("default", s.endpoint.Password), Host: s.endpoint.address(), Path: "/livegraph"}
+			u := url.URL{
+				Scheme: "http", User: url.UserPassword("default", s.endpoint.Password), Host: s.endpoint.address(),
+				Path: "/livegraph",
+			}
 			return u.String()
 		},
 		command: func() (*exec.Cmd, error) {

@@ -106,12 +106,15 @@ func TestClickHouseTakesAMillionRowsInOneInsert(t *testing.T) {
 func TestClickHouseTakesEveryColumnTypeWeUse(t *testing.T) {
 	conn := open(t, testenv.ClickHouse(t))
 	require.NoError(t, conn.Exec(t.Context(), `CREATE TABLE t (id UUID, name String, kind LowCardinality(String),
-		tags Map(String, String), list Array(UInt64), maybe Nullable(Float64), at DateTime64(6, 'UTC'), big UInt128 DEFAULT 7) ENGINE = MergeTree ORDER BY id`))
+		tags Map(String, String), list Array(UInt64), maybe Nullable(Float64), at DateTime64(6, 'UTC'),
+		big UInt128 DEFAULT 7) ENGINE = MergeTree ORDER BY id`))
 	batch, err := conn.PrepareBatch(t.Context(), `INSERT INTO t (id, name, kind, tags, list, maybe, at)`)
 	require.NoError(t, err)
 	at := time.Date(2026, 11, 21, 7, 40, 8, 290296000, time.UTC)
 	tags := map[string]string{"a;b": "c'd\\", "": "\n"}
-	require.NoError(t, batch.Append("0193449e-0000-7000-8000-000000000001", "semi;colon ' quote \\ \x00 ü", "k", tags, []uint64{1, 2}, nil, at))
+	require.NoError(t, batch.Append(
+		"0193449e-0000-7000-8000-000000000001", "semi;colon ' quote \\ \x00 ü", "k", tags, []uint64{1, 2}, nil, at,
+	))
 	require.NoError(t, batch.Send())
 
 	var name, kind string
@@ -153,7 +156,9 @@ func TestClickHouseErrorsHaveTheirCode(t *testing.T) {
 	require.ErrorAs(t, conn.Exec(t.Context(), `SELECT * FROM no_such_table`), &exception)
 	require.EqualValues(t, 60, exception.Code)
 
-	ctx := clickhouse.Context(t.Context(), clickhouse.WithSettings(clickhouse.Settings{"max_block_size": 10000, "max_threads": 1}))
+	ctx := clickhouse.Context(t.Context(), clickhouse.WithSettings(clickhouse.Settings{
+		"max_block_size": 10000, "max_threads": 1,
+	}))
 	rows, err := conn.Query(ctx, `SELECT number, throwIf(number = 90000) FROM numbers(200000)`)
 	require.NoError(t, err, "the error comes after the first blocks")
 	seen := 0
@@ -194,7 +199,10 @@ func TestClickHouseStopsAQueryWhoseClientLeft(t *testing.T) {
 	require.Less(t, time.Since(began), 2*time.Second)
 	require.Eventually(t, func() bool {
 		var running uint64
-		row := conn.QueryRow(t.Context(), `SELECT count() FROM system.processes WHERE query LIKE '%sipHash64(number)%' AND query NOT LIKE '%processes%'`)
+		row := conn.QueryRow(
+			t.Context(),
+			`SELECT count() FROM system.processes WHERE query LIKE '%sipHash64(number)%' AND query NOT LIKE '%processes%'`,
+		)
 		return row.Scan(&running) == nil && running == 0
 	}, 5*time.Second, 50*time.Millisecond)
 }
@@ -210,7 +218,9 @@ func TestClickHouseStopsNoQueryForAnotherClientThatLeft(t *testing.T) {
 	group.SetLimit(4)
 	for range 400 {
 		group.Go(func() error {
-			request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), strings.NewReader(`SELECT sum(sipHash64(number)) FROM numbers(300000)`))
+			request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), strings.NewReader(
+				`SELECT sum(sipHash64(number)) FROM numbers(300000)`,
+			))
 			if err != nil {
 				return err
 			}
@@ -256,8 +266,13 @@ func TestClickHouseRunsGooseMigrations(t *testing.T) {
 	db := clickhouse.OpenDB(options)
 	defer db.Close()
 	migrations := fstest.MapFS{
-		"00001_a.sql": {Data: []byte("-- +goose Up\nCREATE TABLE a (x Int64) ENGINE = MergeTree ORDER BY x;\n-- a comment; with a semicolon\nCREATE TABLE b (x Int64) ENGINE = MergeTree ORDER BY x;\n")},
-		"00002_b.sql": {Data: []byte("-- +goose Up\nINSERT INTO a VALUES (1), (2);\nALTER TABLE b ADD COLUMN y String DEFAULT 'z';\n")},
+		"00001_a.sql": {Data: []byte(
+			"-- +goose Up\nCREATE TABLE a (x Int64) ENGINE = MergeTree ORDER BY x;\n-- a comment; with a semicolon\nCREATE " +
+				"TABLE b (x Int64) ENGINE = MergeTree ORDER BY x;\n",
+		)},
+		"00002_b.sql": {Data: []byte(
+			"-- +goose Up\nINSERT INTO a VALUES (1), (2);\nALTER TABLE b ADD COLUMN y String DEFAULT 'z';\n",
+		)},
 	}
 	for range 2 { // the second time there is nothing to do
 		provider, err := goose.NewProvider(goose.DialectClickHouse, db, migrations)
@@ -275,7 +290,9 @@ func TestClickHouseRefusesWhoDoesNotKnowThePassword(t *testing.T) {
 	u, err := url.Parse(testenv.ClickHouse(t))
 	require.NoError(t, err)
 	u.Path = "/"
-	for _, user := range []*url.Userinfo{nil, url.User("default"), url.UserPassword("default", "wrong"), url.UserPassword("admin", "x")} {
+	for _, user := range []*url.Userinfo{
+		nil, url.User("default"), url.UserPassword("default", "wrong"), url.UserPassword("admin", "x"),
+	} {
 		u.User = user
 		status, body := post(t, u, "SELECT 1")
 		require.Equal(t, http.StatusForbidden, status)
@@ -374,7 +391,9 @@ func TestClickHouseStartsMergesWhileChangesWaitForThem(t *testing.T) {
 	}
 	require.Eventually(t, func() bool {
 		var waiting uint64
-		err := conn.QueryRow(t.Context(), `SELECT count() FROM system.mutations WHERE table = 'waits' AND NOT is_done`).Scan(&waiting)
+		err := conn.QueryRow(
+			t.Context(), `SELECT count() FROM system.mutations WHERE table = 'waits' AND NOT is_done`,
+		).Scan(&waiting)
 		return err == nil && waiting == 2
 	}, 10*time.Second, 20*time.Millisecond)
 	require.NoError(t, conn.Exec(t.Context(), `SYSTEM START MERGES`))

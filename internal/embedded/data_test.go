@@ -113,7 +113,9 @@ func withClickHouse(a embedded.Addresses, do func(clickhouse.Conn) error) error 
 
 func writeClickHouse(ctx context.Context, a embedded.Addresses, n int64) error {
 	return withClickHouse(a, func(conn clickhouse.Conn) error {
-		if err := conn.Exec(ctx, `CREATE TABLE IF NOT EXISTS kept (n Int64) ENGINE = ReplacingMergeTree ORDER BY n`); err != nil {
+		if err := conn.Exec(
+			ctx, `CREATE TABLE IF NOT EXISTS kept (n Int64) ENGINE = ReplacingMergeTree ORDER BY n`,
+		); err != nil {
 			return err
 		}
 		batch, err := conn.PrepareBatch(ctx, `INSERT INTO kept`)

@@ -34,7 +34,10 @@ func lockDataDir(dir string) (*dataLock, error) {
 		if raw, err := io.ReadAll(io.LimitReader(file, 32)); err == nil && len(raw) > 0 {
 			holder = "process " + strings.TrimSpace(string(raw))
 		}
-		err = fmt.Errorf("the data directory %s is in use by a livegraph server, %s: stop that one, or choose another with --data-dir", dir, holder)
+		err = fmt.Errorf(
+			"the data directory %s is in use by a livegraph server, %s: stop that one, or choose another with --data-dir", dir,
+			holder,
+		)
 		return nil, errors.Join(err, file.Close())
 	}
 	if err != nil {

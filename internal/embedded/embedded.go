@@ -110,7 +110,9 @@ func (e *Engines) start(ctx context.Context, dir string, o Options) error {
 	}
 	if o.Embedder != nil && o.Configured.EmbedderURL == "" {
 		group.Go(func() (err error) {
-			e.embedder, err = StartEmbedder(ctx, EmbedderOptions{EngineOptions: site(embedderName, nil), EmbedderSettings: *o.Embedder})
+			e.embedder, err = StartEmbedder(ctx, EmbedderOptions{
+				EngineOptions: site(embedderName, nil), EmbedderSettings: *o.Embedder,
+			})
 			return err
 		})
 	}
@@ -211,7 +213,8 @@ func (e *Engines) Register(registerer prometheus.Registerer) {
 
 func registerRestarts(registerer prometheus.Registerer, engine string, restarts func() float64) {
 	promauto.With(registerer).NewCounterFunc(prometheus.CounterOpts{
-		Name: "livegraph_embedded_restarts_total", Help: "Times that an embedded engine ended unexpectedly and was started again.",
+		Name:        "livegraph_embedded_restarts_total",
+		Help:        "Times that an embedded engine ended unexpectedly and was started again.",
 		ConstLabels: prometheus.Labels{"engine": engine},
 	}, restarts)
 }

@@ -119,11 +119,14 @@ func TestConfiguredEnginesAreNotStarted(t *testing.T) {
 		PostgresURL: "postgres://p/d", MilvusAddress: "milvus:19530"}
 	var mu sync.Mutex
 	var events []embedded.Event
-	engines, err := embedded.Start(t.Context(), embedded.Options{DataDir: dir, Configured: configured, Progress: func(e embedded.Event) {
-		mu.Lock()
-		defer mu.Unlock()
-		events = append(events, e)
-	}})
+	engines, err := embedded.Start(
+		t.Context(),
+		embedded.Options{DataDir: dir, Configured: configured, Progress: func(e embedded.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			events = append(events, e)
+		}},
+	)
 	require.NoError(t, err)
 	defer func() { _ = engines.Stop(context.Background()) }()
 
@@ -268,7 +271,9 @@ func TestPostgresStartsForRootWithAndWithoutUserNamespaces(t *testing.T) {
 func TestPostgresStartsReadOnly(t *testing.T) {
 	testenv.NeedsEngines(t)
 	dir := filepath.Join(t.TempDir(), "postgres")
-	p, err := embedded.StartPostgres(t.Context(), embedded.PostgresOptions{EngineOptions: embedded.EngineOptions{Dir: dir}})
+	p, err := embedded.StartPostgres(t.Context(), embedded.PostgresOptions{
+		EngineOptions: embedded.EngineOptions{Dir: dir},
+	})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, p.Stop(context.Background())) }()
 	address, err := embedded.PostgresSuperuser(dir)

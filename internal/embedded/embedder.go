@@ -62,7 +62,9 @@ func StartEmbedder(ctx context.Context, o EmbedderOptions) (*Process, error) {
 	return s.run(ctx, spec{
 		name: embedderName,
 		address: func() string {
-			u := url.URL{Scheme: "http", User: url.UserPassword("", s.endpoint.Password), Host: s.endpoint.address(), Path: "/v1"}
+			u := url.URL{
+				Scheme: "http", User: url.UserPassword("", s.endpoint.Password), Host: s.endpoint.address(), Path: "/v1",
+			}
 			return u.String()
 		},
 		command: func() (*exec.Cmd, error) {

@@ -172,26 +172,41 @@ func TestTheEmbedderRefusesWhatIsWrongInOpenAIsForm(t *testing.T) {
 		param, says  string
 		code, method string
 	}{
-		"no JSON":          {body: `{"input": `, status: 400, says: "not JSON"},
-		"not UTF-8":        {body: "{\"input\": \"\xff\"}", status: 400, says: "not JSON in UTF-8"},
-		"deep":             {body: strings.Repeat("[", 100000), status: 400, says: "not JSON"},
-		"a list":           {body: `[]`, status: 400, says: "not a JSON object"},
-		"empty body":       {body: ``, status: 400, says: "not JSON"},
-		"another model":    {body: `{"model": "gpt", "input": "a"}`, status: 404, param: "model", code: "model_not_found", says: "all-MiniLM-L6-v2"},
-		"no model":         {body: `{"input": "a"}`, status: 404, param: "model", says: "all-MiniLM-L6-v2"},
-		"no input":         {body: `{"model": "all-MiniLM-L6-v2"}`, status: 400, param: "input", says: "neither a text nor a list"},
+		"no JSON":    {body: `{"input": `, status: 400, says: "not JSON"},
+		"not UTF-8":  {body: "{\"input\": \"\xff\"}", status: 400, says: "not JSON in UTF-8"},
+		"deep":       {body: strings.Repeat("[", 100000), status: 400, says: "not JSON"},
+		"a list":     {body: `[]`, status: 400, says: "not a JSON object"},
+		"empty body": {body: ``, status: 400, says: "not JSON"},
+		"another model": {
+			body: `{"model": "gpt", "input": "a"}`, status: 404, param: "model", code: "model_not_found",
+			says: "all-MiniLM-L6-v2",
+		},
+		"no model": {body: `{"input": "a"}`, status: 404, param: "model", says: "all-MiniLM-L6-v2"},
+		"no input": {
+			body: `{"model": "all-MiniLM-L6-v2"}`, status: 400, param: "input", says: "neither a text nor a list",
+		},
 		"no texts":         {body: input(`[]`), status: 400, param: "input", says: "neither a text nor a list"},
 		"an object":        {body: input(`{}`), status: 400, param: "input", says: "neither a text nor a list"},
 		"token ids":        {body: input(`[[1, 2]]`), status: 400, param: "input[0]", says: "not a text"},
 		"a number":         {body: input(`["a", 7]`), status: 400, param: "input[1]", says: "not a text"},
 		"an empty text":    {body: input(`["a", " \n"]`), status: 400, param: "input[1]", says: "empty"},
 		"half a character": {body: input(`"\ud800"`), status: 400, param: "input", says: "not valid Unicode"},
-		"a huge text":      {body: input(`"` + strings.Repeat("a", 65537) + `"`), status: 400, param: "input", says: "65536 characters"},
-		"too many texts":   {body: input(`[` + strings.Repeat(`"a",`, 2048) + `"a"]`), status: 400, param: "input", says: "2048 texts"},
-		"a huge body":      {body: strings.Repeat(" ", 8<<20+1), status: 413, code: "request_too_large", says: "8388608 bytes"},
-		"dimensions":       {body: `{"model": "all-MiniLM-L6-v2", "input": "a", "dimensions": 256}`, status: 400, param: "dimensions", says: "384"},
-		"format":           {body: `{"model": "all-MiniLM-L6-v2", "input": "a", "encoding_format": "hex"}`, status: 400, param: "encoding_format", says: "base64"},
-		"wrong method":     {method: "GET", status: 405, code: "method_not_allowed", says: "POST"},
+		"a huge text": {
+			body: input(`"` + strings.Repeat("a", 65537) + `"`), status: 400, param: "input", says: "65536 characters",
+		},
+		"too many texts": {
+			body: input(`[` + strings.Repeat(`"a",`, 2048) + `"a"]`), status: 400, param: "input", says: "2048 texts",
+		},
+		"a huge body": {body: strings.Repeat(" ", 8<<20+1), status: 413, code: "request_too_large", says: "8388608 bytes"},
+		"dimensions": {
+			body: `{"model": "all-MiniLM-L6-v2", "input": "a", "dimensions": 256}`, status: 400, param: "dimensions",
+			says: "384",
+		},
+		"format": {
+			body: `{"model": "all-MiniLM-L6-v2", "input": "a", "encoding_format": "hex"}`, status: 400, param: "encoding_format",
+			says: "base64",
+		},
+		"wrong method": {method: "GET", status: 405, code: "method_not_allowed", says: "POST"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.method == "" {
@@ -300,7 +315,9 @@ func TestAQueryDoesNotStandBehindPassages(t *testing.T) {
 
 func TestTheEmbedderRefusesMoreThanItsQueueHoldsAndForgetsWhoLeaves(t *testing.T) {
 	address := testenv.StoppableEmbedder(t).Address()
-	body, err := json.Marshal(map[string]any{"model": embedded.EmbedderModel, "input": slices.Repeat([]string{"a pump in the cellar"}, 2048)})
+	body, err := json.Marshal(map[string]any{"model": embedded.EmbedderModel, "input": slices.Repeat(
+		[]string{"a pump in the cellar"}, 2048,
+	)})
 	require.NoError(t, err)
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
@@ -380,7 +397,9 @@ func TestTheEmbedderIsStartedWhereItIsWanted(t *testing.T) {
 			dir := t.TempDir()
 			configured := others
 			configured.EmbedderURL = c.configured
-			engines, err := embedded.Start(t.Context(), embedded.Options{DataDir: dir, Configured: configured, Embedder: c.settings})
+			engines, err := embedded.Start(t.Context(), embedded.Options{
+				DataDir: dir, Configured: configured, Embedder: c.settings,
+			})
 			require.NoError(t, err)
 			require.Len(t, engines.Processes(), c.processes)
 			if c.processes == 1 {

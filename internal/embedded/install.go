@@ -62,7 +62,9 @@ type installation struct {
 
 // enginePackages are what the stores need.
 func enginePackages() installation {
-	return installation{"engines", requirements, []string{chdbLibrary, postgresBinary, valkeyBinary, milvusModule, pymilvusModule}}
+	return installation{"engines", requirements, []string{
+		chdbLibrary, postgresBinary, valkeyBinary, milvusModule, pymilvusModule,
+	}}
 }
 
 // embedderPackages are what the embedder needs.
@@ -238,8 +240,11 @@ func (in installation) make(ctx context.Context, dir string, lock *os.File, repo
 	if err := os.WriteFile(file, []byte(in.requirements), 0o644); err != nil {
 		return failed(err)
 	}
-	pip := exec.CommandContext(ctx, filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--disable-pip-version-check",
-		"--no-input", "--progress-bar", "off", "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", file) // the file has the dependencies too
+	pip := exec.CommandContext(ctx, filepath.Join(
+		dir, "bin", "python",
+	), "-m", "pip", "install", "--disable-pip-version-check",
+		// the file has the dependencies too
+		"--no-input", "--progress-bar", "off", "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", file)
 	lines := &pipProgress{log: log, report: report, packages: strings.Count(in.requirements, "==")}
 	pip.Stdout, pip.Stderr, pip.Env = lines, lines, pythonEnv()
 	pip.ExtraFiles, pip.WaitDelay = []*os.File{lock}, killPatience

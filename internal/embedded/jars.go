@@ -118,7 +118,9 @@ func (set *JarSet) wanted() map[string]string {
 func (set *JarSet) fetch(ctx context.Context, dir string, lock *os.File, report func(string, int, string)) error {
 	mvn, err := exec.LookPath("mvn")
 	if err != nil {
-		return set.failed(errors.New("it comes by Maven, and there is no mvn in PATH: install it (Debian, Ubuntu: apt install maven)"))
+		return set.failed(errors.New(
+			"it comes by Maven, and there is no mvn in PATH: install it (Debian, Ubuntu: apt install maven)",
+		))
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("removing an incomplete installation: %w", err)

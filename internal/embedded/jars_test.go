@@ -44,7 +44,9 @@ func TestJarsThatAreNotThoseKnownAreRefused(t *testing.T) {
 	t.Setenv("JAVA_HOME", "")
 	t.Setenv(enginesDirVariable, cache)
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "java"), []byte("#!/bin/sh\necho 'openjdk version \"21.0.2\"' >&2\n"), 0o755))
+	require.NoError(t, os.WriteFile(
+		filepath.Join(bin, "java"), []byte("#!/bin/sh\necho 'openjdk version \"21.0.2\"' >&2\n"), 0o755,
+	))
 	wanted := apacheJars()
 	// A Maven that brings every jar, none of them with the right content.
 	mvn := "#!/bin/sh\nfor a; do case $a in -DoutputDirectory=*) d=${a#*=};; esac; done\n"

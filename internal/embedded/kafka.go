@@ -79,7 +79,8 @@ func (k *Kafka) Brokers() []string { return []string{k.site.endpoint.address()} 
 // Security is how a client logs in. The password is the one in the broker's folder.
 func (k *Kafka) Security() config.KafkaSecurity {
 	return config.KafkaSecurity{
-		SASLMechanism: kafka.MechanismScram256, SASLUsername: kafkaUser, SASLPassword: config.Secret(k.site.endpoint.Password),
+		SASLMechanism: kafka.MechanismScram256, SASLUsername: kafkaUser,
+		SASLPassword: config.Secret(k.site.endpoint.Password),
 	}
 }
 
@@ -100,7 +101,8 @@ func (k *Kafka) Start(ctx context.Context) error {
 		return fmt.Errorf("starting kafka: %w", err)
 	}
 	options := []kfake.Opt{
-		kfake.NumBrokers(1), kfake.Ports(k.site.endpoint.Port), kfake.DataDir(log), kfake.ClusterID(kafka.EmbeddedCluster), kfake.ListenFn(k.listen),
+		kfake.NumBrokers(1), kfake.Ports(k.site.endpoint.Port), kfake.DataDir(log), kfake.ClusterID(kafka.EmbeddedCluster),
+		kfake.ListenFn(k.listen),
 		// One way to log in: by PLAIN, kfake would believe any unknown user without a password.
 		kfake.EnableSASL(), kfake.Superuser("SCRAM-SHA-256", kafkaUser, k.site.endpoint.Password),
 		kfake.BrokerConfigs(map[string]string{

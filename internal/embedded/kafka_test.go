@@ -39,12 +39,16 @@ func TestKafkaDropsTheOldestBeyondRetentionAlsoAfterARestart(t *testing.T) {
 	defer client.Close()
 	admin := kadm.NewClient(client)
 	bound, segment := "4000000", "1000000"
-	_, err = admin.CreateTopic(t.Context(), 1, -1, map[string]*string{"retention.bytes": &bound, "segment.bytes": &segment}, "bounded")
+	_, err = admin.CreateTopic(
+		t.Context(), 1, -1, map[string]*string{"retention.bytes": &bound, "segment.bytes": &segment}, "bounded",
+	)
 	require.NoError(t, err)
 	const records = 100
 	produce := func() {
 		for range records {
-			require.NoError(t, client.ProduceSync(t.Context(), &kgo.Record{Value: bytes.Repeat([]byte("x"), 100_000)}).FirstErr())
+			require.NoError(
+				t, client.ProduceSync(t.Context(), &kgo.Record{Value: bytes.Repeat([]byte("x"), 100_000)}).FirstErr(),
+			)
 		}
 	}
 	offsets := func() (start, end int64) {

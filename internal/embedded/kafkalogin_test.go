@@ -101,7 +101,9 @@ func admitted(t *testing.T, broker *testenv.Broker, opts ...kgo.Opt) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	client, err := kgo.NewClient(append(opts, kgo.SeedBrokers(broker.Brokers()...), kgo.RetryTimeout(time.Second), kgo.RequestRetries(0))...)
+	client, err := kgo.NewClient(
+		append(opts, kgo.SeedBrokers(broker.Brokers()...), kgo.RetryTimeout(time.Second), kgo.RequestRetries(0))...,
+	)
 	require.NoError(t, err)
 	defer client.Close()
 	_, err = kadm.NewClient(client).ListTopics(ctx)
@@ -148,7 +150,9 @@ func TestTheEmbeddedKafkaAnswersNobodyWithoutItsLogin(t *testing.T) {
 func TestWhatIsNoRequestEndsAConnectionToTheEmbeddedKafka(t *testing.T) {
 	broker := testenv.NewKFake(t)
 	request := func(size uint32, key int16) []byte {
-		return append(binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint32(nil, size), uint16(key)), 0, 0, 0, 0, 0, 1, 0xff, 0xff)
+		return append(
+			binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint32(nil, size), uint16(key)), 0, 0, 0, 0, 0, 1, 0xff, 0xff,
+		)
 	}
 	for what, sent := range map[string][]byte{
 		"a kind that there is not": request(10, 999), "one below": request(10, -1), "no size": request(0, 18),
@@ -165,7 +169,12 @@ func TestWhatIsNoRequestEndsAConnectionToTheEmbeddedKafka(t *testing.T) {
 		require.NotErrorIs(t, err, os.ErrDeadlineExceeded, what)
 		require.NoError(t, conn.Close())
 	}
-	client, err := kgo.NewClient(broker.Opts(kgo.DefaultProduceTopic("large"), kgo.ProducerBatchMaxBytes(8<<20), kgo.ProducerBatchCompression(kgo.NoCompression()))...)
+	client, err := kgo.NewClient(
+		broker.Opts(
+			kgo.DefaultProduceTopic("large"), kgo.ProducerBatchMaxBytes(8<<20),
+			kgo.ProducerBatchCompression(kgo.NoCompression()),
+		)...,
+	)
 	require.NoError(t, err)
 	defer client.Close()
 	_, err = kadm.NewClient(client).CreateTopic(t.Context(), 1, -1, nil, "large")
@@ -196,7 +205,9 @@ func TestAPasswordThatWasChangedIsTheOneOfTheEmbeddedKafka(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "endpoint.json"), text, 0o600))
 	// Whoever was let in by the broker's own means goes with the old password.
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "log", "sasl.json"), []byte(`{"version":1,"plain":{"guest":"guest"}}`), 0o600))
+	require.NoError(t, os.WriteFile(
+		filepath.Join(dir, "log", "sasl.json"), []byte(`{"version":1,"plain":{"guest":"guest"}}`), 0o600,
+	))
 
 	broker = testenv.KFakeIn(t, dir)
 	require.Equal(t, config.Secret("another"), broker.Login().SASLPassword)
@@ -210,7 +221,10 @@ func TestAPasswordThatWasChangedIsTheOneOfTheEmbeddedKafka(t *testing.T) {
 func TestALogFromBeforeTheLoginIsReadWithIt(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "endpoint.json"), []byte("{}"), 0o600))
-	old, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.DataDir(filepath.Join(dir, "log")), kfake.ClusterID(kafka.EmbeddedCluster), kfake.SeedTopics(1, "kept"))
+	old, err := kfake.NewCluster(
+		kfake.NumBrokers(1), kfake.DataDir(filepath.Join(dir, "log")), kfake.ClusterID(kafka.EmbeddedCluster),
+		kfake.SeedTopics(1, "kept"),
+	)
 	require.NoError(t, err)
 	client, err := kgo.NewClient(kgo.SeedBrokers(old.ListenAddrs()...), kgo.DefaultProduceTopic("kept"))
 	require.NoError(t, err)

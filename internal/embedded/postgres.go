@@ -96,7 +96,9 @@ func StartPostgres(ctx context.Context, o PostgresOptions) (*Process, error) {
 			return nil, fmt.Errorf("starting postgres: %w", err)
 		}
 	}
-	if pg.install, err = pg.identity.program(filepath.Join(s.Packages.site, postgresFolder), s.Dir, filepath.Base(s.Packages.dir)); err != nil {
+	if pg.install, err = pg.identity.program(
+		filepath.Join(s.Packages.site, postgresFolder), s.Dir, filepath.Base(s.Packages.dir),
+	); err != nil {
 		return nil, fmt.Errorf("starting postgres: %w", err)
 	}
 	if err := pg.prepare(ctx); err != nil {
@@ -174,7 +176,9 @@ func (pg *postgres) command() (*exec.Cmd, error) {
 	if err := os.Remove(filepath.Join(pg.data, "postmaster.pid")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	args := []string{"-D", pg.data, "-p", strconv.Itoa(pg.endpoint.Port), "-c", "unix_socket_directories=" + pg.socketDir()}
+	args := []string{
+		"-D", pg.data, "-p", strconv.Itoa(pg.endpoint.Port), "-c", "unix_socket_directories=" + pg.socketDir(),
+	}
 	machine := map[string]string{
 		"shared_buffers": strconv.FormatInt(postgresCache(machineMemory())>>20, 10) + "MB",
 		// With its leader a query has no more processes than there are processors: more

@@ -127,7 +127,8 @@ const belongings = `WITH
 	me AS (SELECT oid FROM pg_roles WHERE rolname = current_user),
 	bound AS (SELECT d.classid, d.objid FROM pg_depend d
 		LEFT JOIN pg_class numbers ON d.classid = 'pg_class'::regclass AND numbers.oid = d.objid AND numbers.relkind = 'S'
-		WHERE d.deptype = 'e' OR (numbers.oid IS NOT NULL AND d.refclassid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')))
+		WHERE d.deptype = 'e' OR (numbers.oid IS NOT NULL AND d.refclassid = 'pg_class'::regclass
+		AND d.deptype IN ('a', 'i')))
 	SELECT 'ALTER SCHEMA ' || oid::regnamespace FROM pg_namespace
 	WHERE oid IN (TABLE spaces) AND nspowner IN (TABLE me) AND ('pg_namespace'::regclass, oid) NOT IN (TABLE bound)
 UNION ALL
@@ -139,7 +140,8 @@ UNION ALL
 	WHERE pronamespace IN (TABLE spaces) AND proowner IN (TABLE me) AND ('pg_proc'::regclass, oid) NOT IN (TABLE bound)
 UNION ALL
 	SELECT 'ALTER TYPE ' || t.oid::regtype FROM pg_type t LEFT JOIN pg_class c ON c.oid = t.typrelid
-	WHERE t.typnamespace IN (TABLE spaces) AND t.typowner IN (TABLE me) AND (t.typtype IN ('d', 'e', 'r') OR c.relkind = 'c')
+	WHERE t.typnamespace IN (TABLE spaces) AND t.typowner IN (TABLE me)
+	AND (t.typtype IN ('d', 'e', 'r') OR c.relkind = 'c')
 		AND ('pg_type'::regclass, t.oid) NOT IN (TABLE bound)
 UNION ALL
 	SELECT format('ALTER STATISTICS %s.%I', stxnamespace::regnamespace, stxname) FROM pg_statistic_ext
@@ -149,7 +151,9 @@ UNION ALL
 // database with all in it.
 func (pg *postgres) handOver(ctx context.Context, tx pgx.Tx) error {
 	var there bool
-	if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)`, PostgresApplication).Scan(&there); err != nil {
+	if err := tx.QueryRow(
+		ctx, `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)`, PostgresApplication,
+	).Scan(&there); err != nil {
 		return err
 	}
 	verb := "CREATE"
@@ -158,7 +162,8 @@ func (pg *postgres) handOver(ctx context.Context, tx pgx.Tx) error {
 	}
 	statements := []string{
 		`SET LOCAL log_min_error_statement = panic`, // the next holds a password
-		verb + ` ROLE ` + PostgresApplication + ` LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS PASSWORD '` +
+		verb +
+			` ROLE ` + PostgresApplication + ` LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS PASSWORD '` +
 			pg.endpoint.Application + `'`,
 		`RESET log_min_error_statement`,
 	}

@@ -53,17 +53,24 @@ func requireNoSuperuser(t *testing.T, address string) {
 	t.Helper()
 	conn := connectTo(t, address)
 	var may, owns bool
-	require.NoError(t, conn.QueryRow(t.Context(), `SELECT rolsuper OR rolcreatedb OR rolcreaterole OR rolreplication OR rolbypassrls,
+	require.NoError(
+		t,
+		conn.QueryRow(t.Context(), `SELECT rolsuper OR rolcreatedb OR rolcreaterole OR rolreplication OR rolbypassrls,
 		EXISTS (SELECT FROM pg_database WHERE datname = current_database() AND datdba = r.oid)
-		FROM pg_roles r WHERE rolname = current_user`).Scan(&may, &owns))
+		FROM pg_roles r WHERE rolname = current_user`).Scan(&may, &owns),
+	)
 	require.False(t, may, "it may do what its role needs not")
 	require.True(t, owns)
 	var roles int
-	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_auth_members WHERE member = current_user::regrole`).Scan(&roles))
+	require.NoError(
+		t,
+		conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_auth_members WHERE member = current_user::regrole`).Scan(&roles),
+	)
 	require.Zero(t, roles, "it is no member of a role that may more")
 	for _, refused := range []string{
 		`COPY (SELECT 1) TO PROGRAM 'true'`, `SELECT pg_read_file('PG_VERSION')`, `ALTER SYSTEM SET log_statement = 'all'`,
-		`CREATE DATABASE another`, `CREATE ROLE another`, `ALTER ROLE CURRENT_USER SUPERUSER`, `CREATE FUNCTION f() RETURNS int LANGUAGE c AS 'libc', 'abs'`,
+		`CREATE DATABASE another`, `CREATE ROLE another`, `ALTER ROLE CURRENT_USER SUPERUSER`,
+		`CREATE FUNCTION f() RETURNS int LANGUAGE c AS 'libc', 'abs'`,
 		`SELECT rolpassword FROM pg_authid`, `SET ROLE livegraph`,
 	} {
 		_, err := conn.Exec(t.Context(), refused)
@@ -125,12 +132,18 @@ func asBefore(t *testing.T, dir string) []string {
 	require.NoError(t, err)
 	conn := connectTo(t, superuser(t, dir, "livegraph"))
 	// What migrations might make one day.
-	_, err = conn.Exec(t.Context(), `CREATE SCHEMA "odd schema"; CREATE TYPE "odd schema"."a'kind" AS ENUM ('a'); CREATE DOMAIN few AS int; CREATE TYPE pair AS (a int, b int);
-		CREATE TYPE span AS RANGE (subtype = int); CREATE TABLE "odd schema"."Odd" (a serial, b int GENERATED ALWAYS AS IDENTITY, c "odd schema"."a'kind");
+	_, err = conn.Exec(
+		t.Context(),
+		`CREATE SCHEMA "odd schema"; CREATE TYPE "odd schema"."a'kind" AS ENUM ('a');
+		CREATE DOMAIN few AS int; CREATE TYPE pair AS (a int, b int);
+		CREATE TYPE span AS RANGE (subtype = int); CREATE TABLE "odd schema"."Odd" (a serial,
+		b int GENERATED ALWAYS AS IDENTITY, c "odd schema"."a'kind");
 		CREATE TABLE parts (a int) PARTITION BY LIST (a); CREATE TABLE part PARTITION OF parts FOR VALUES IN (1);
 		CREATE VIEW seen AS SELECT 1 AS one; CREATE MATERIALIZED VIEW stored AS SELECT 1 AS one;
-		CREATE STATISTICS "odd schema".both ON a, b FROM "odd schema"."Odd"; CREATE PROCEDURE done() LANGUAGE sql AS 'SELECT 1';
-		CREATE AGGREGATE total(int) (sfunc = int4pl, stype = int)`)
+		CREATE STATISTICS "odd schema".both ON a, b
+		FROM "odd schema"."Odd"; CREATE PROCEDURE done() LANGUAGE sql AS 'SELECT 1';
+		CREATE AGGREGATE total(int) (sfunc = int4pl, stype = int)`,
+	)
 	require.NoError(t, err)
 	text, err := json.Marshal(func() map[string]any {
 		endpoint := endpointOf(t, dir)
@@ -148,13 +161,19 @@ func asBefore(t *testing.T, dir string) []string {
 func ownedBy(t *testing.T, conn *pgx.Conn, role string) []string {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), `WITH mine AS (SELECT oid FROM pg_roles WHERE rolname = $1), found AS (
-			SELECT 'pg_class'::regclass AS of, oid, relnamespace AS space, 'class ' || oid::regclass AS name FROM pg_class WHERE relowner IN (TABLE mine)
-			UNION ALL SELECT 'pg_proc'::regclass, oid, pronamespace, 'routine ' || oid::regprocedure FROM pg_proc WHERE proowner IN (TABLE mine)
-			UNION ALL SELECT 'pg_type'::regclass, oid, typnamespace, 'type ' || oid::regtype FROM pg_type WHERE typowner IN (TABLE mine)
-			UNION ALL SELECT 'pg_namespace'::regclass, oid, oid, 'schema ' || oid::regnamespace FROM pg_namespace WHERE nspowner IN (TABLE mine)
-			UNION ALL SELECT 'pg_statistic_ext'::regclass, oid, stxnamespace, 'statistics ' || stxname FROM pg_statistic_ext WHERE stxowner IN (TABLE mine))
+			SELECT 'pg_class'::regclass AS of, oid, relnamespace AS space, 'class ' || oid::regclass AS name FROM pg_class
+			WHERE relowner IN (TABLE mine)
+			UNION ALL SELECT 'pg_proc'::regclass, oid, pronamespace, 'routine ' || oid::regprocedure FROM pg_proc
+			WHERE proowner IN (TABLE mine)
+			UNION ALL SELECT 'pg_type'::regclass, oid, typnamespace, 'type ' || oid::regtype FROM pg_type
+			WHERE typowner IN (TABLE mine)
+			UNION ALL SELECT 'pg_namespace'::regclass, oid, oid, 'schema ' || oid::regnamespace FROM pg_namespace
+			WHERE nspowner IN (TABLE mine)
+			UNION ALL SELECT 'pg_statistic_ext'::regclass, oid, stxnamespace, 'statistics ' || stxname FROM pg_statistic_ext
+			WHERE stxowner IN (TABLE mine))
 		SELECT name FROM found JOIN pg_namespace n ON n.oid = space
-		WHERE nspname NOT LIKE 'pg\_%' AND nspname <> 'information_schema' AND (of, found.oid) NOT IN (SELECT classid, objid FROM pg_depend WHERE deptype = 'e')
+		WHERE nspname NOT LIKE 'pg\_%' AND nspname <> 'information_schema'
+		AND (of, found.oid) NOT IN (SELECT classid, objid FROM pg_depend WHERE deptype = 'e')
 		ORDER BY 1`, role)
 	require.NoError(t, err)
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
@@ -184,7 +203,9 @@ func TestADatabaseOfTheSuperuserIsGivenToTheApplication(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, workspaces, 1)
 		db.Close()
-		_, err = conn.Exec(t.Context(), `ALTER TABLE workspaces ADD COLUMN later int; ALTER TABLE workspaces DROP COLUMN later`)
+		_, err = conn.Exec(
+			t.Context(), `ALTER TABLE workspaces ADD COLUMN later int; ALTER TABLE workspaces DROP COLUMN later`,
+		)
 		require.NoError(t, err, "as a migration would")
 		require.NoError(t, p.Stop(t.Context()))
 	}

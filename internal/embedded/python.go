@@ -43,7 +43,8 @@ func findPython(ctx context.Context) (string, error) {
 			bare = version
 		}
 	}
-	const way = "; or configure addresses of engines that run elsewhere (LIVEGRAPH_CLICKHOUSE_URL, LIVEGRAPH_POSTGRES_URL, …)"
+	const way = "; or configure addresses of engines that run elsewhere (LIVEGRAPH_CLICKHOUSE_URL, " +
+		"LIVEGRAPH_POSTGRES_URL, …)"
 	switch {
 	case bare != "":
 		return "", fmt.Errorf("the embedded engines need Python's venv module, which Python %s lacks here: "+

@@ -27,7 +27,9 @@ func TestClickHouseStoresOfEachInsertItsOwnRows(t *testing.T) {
 	for writer := range 4 {
 		kind := []string{"UInt64", "String"}[writer%2]
 		table := fmt.Sprintf("own_%d", writer)
-		require.NoError(t, conn.Exec(ctx, fmt.Sprintf("CREATE TABLE %s (writer UInt8, id UInt64, value %s) ENGINE = MergeTree ORDER BY id", table, kind)))
+		require.NoError(t, conn.Exec(ctx, fmt.Sprintf(
+			"CREATE TABLE %s (writer UInt8, id UInt64, value %s) ENGINE = MergeTree ORDER BY id", table, kind,
+		)))
 		group.Go(func() error {
 			dice := rand.New(rand.NewPCG(11, uint64(writer)))
 			rows := uint64(0)
@@ -39,8 +41,13 @@ func TestClickHouseStoresOfEachInsertItsOwnRows(t *testing.T) {
 				rows += n
 			}
 			var count, different, wrong uint64
-			err := conn.QueryRow(ctx, fmt.Sprintf("SELECT count(), uniqExact(id), countIf(writer != %d OR toString(value) != toString(id * 7) OR id >= %d) FROM %s",
-				writer, rows, table)).Scan(&count, &different, &wrong)
+			err := conn.QueryRow(
+				ctx,
+				fmt.Sprintf(
+					"SELECT count(), uniqExact(id), countIf(writer != %d OR toString(value) != toString(id * 7) OR id >= %d) FROM %s",
+					writer, rows, table,
+				),
+			).Scan(&count, &different, &wrong)
 			if err == nil && (count != rows || different != rows || wrong != 0) {
 				err = fmt.Errorf("%s: %d rows, %d different, %d wrong, of %d", table, count, different, wrong, rows)
 			}

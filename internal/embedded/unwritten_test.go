@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const unwrittenTable = `CREATE TABLE facts (id UInt64, text String, version UInt64, INDEX by_text text TYPE bloom_filter GRANULARITY 1)
+const unwrittenTable = `CREATE TABLE facts (id UInt64, text String, version UInt64,
+	INDEX by_text text TYPE bloom_filter GRANULARITY 1)
 	ENGINE = ReplacingMergeTree(version) ORDER BY id`
 
 // limitFiles has a process write no file longer than so many bytes: what is beyond fails,
@@ -29,7 +30,9 @@ func TestNothingIsAcknowledgedThatClickHouseCouldNotWrite(t *testing.T) {
 	const rows = 2000
 	acknowledged := 0
 	insert := func() error {
-		err := conn.Exec(t.Context(), fmt.Sprintf(`INSERT INTO facts SELECT number + %d, 'text ' || toString(rand64()), 1 FROM numbers(%d)`, acknowledged, rows))
+		err := conn.Exec(t.Context(), fmt.Sprintf(
+			`INSERT INTO facts SELECT number + %d, 'text ' || toString(rand64()), 1 FROM numbers(%d)`, acknowledged, rows,
+		))
 		if err == nil {
 			acknowledged += rows
 		}
@@ -59,7 +62,9 @@ func TestNothingIsAcknowledgedThatClickHouseCouldNotWrite(t *testing.T) {
 				return engine.Restarts() > began && conn.Ping(t.Context()) == nil
 			}, 30*time.Second, 50*time.Millisecond)
 			var count, texts uint64
-			require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(), uniqExact(text) FROM facts FINAL").Scan(&count, &texts))
+			require.NoError(
+				t, conn.QueryRow(t.Context(), "SELECT count(), uniqExact(text) FROM facts FINAL").Scan(&count, &texts),
+			)
 			require.EqualValues(t, acknowledged, count)
 			require.EqualValues(t, acknowledged, texts)
 			require.NoError(t, of.work(), "once there is room again")

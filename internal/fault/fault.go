@@ -35,9 +35,12 @@ const (
 
 // kindNames are the kinds as logs and traces name them.
 var kindNames = [...]string{
-	Internal: "internal", Malformed: "malformed", Invalid: "invalid", TooLarge: "too_large", UnsupportedMedia: "unsupported_media",
-	MethodNotAllowed: "method_not_allowed", Unauthenticated: "unauthenticated", Forbidden: "forbidden", NotFound: "not_found",
-	Conflict: "conflict", RateLimited: "rate_limited", BadGateway: "bad_gateway", Unavailable: "unavailable", Timeout: "timeout",
+	Internal: "internal", Malformed: "malformed", Invalid: "invalid", TooLarge: "too_large",
+	UnsupportedMedia: "unsupported_media",
+	MethodNotAllowed: "method_not_allowed", Unauthenticated: "unauthenticated", Forbidden: "forbidden",
+	NotFound: "not_found",
+	Conflict: "conflict", RateLimited: "rate_limited", BadGateway: "bad_gateway", Unavailable: "unavailable",
+	Timeout: "timeout",
 }
 
 // String names the kind.

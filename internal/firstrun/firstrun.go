@@ -74,7 +74,9 @@ func setUp(ctx context.Context, db *postgres.DB, dataDir, url string) (Record, e
 		return Record{}, fmt.Errorf("making a workspace id: %w", err)
 	}
 	key := apikey.Generate(apikey.Live)
-	record := Record{WorkspaceID: id, AdminKey: key.Reveal(), URL: url, AdminUser: operatorName, AdminPassword: password.Generate()}
+	record := Record{
+		WorkspaceID: id, AdminKey: key.Reveal(), URL: url, AdminUser: operatorName, AdminPassword: password.Generate(),
+	}
 	pending := filepath.Join(dataDir, pendingName)
 	if err := write(pending, record); err != nil {
 		return Record{}, err

@@ -103,7 +103,8 @@ func TestACrashBetweenCommitAndFileLosesNoKey(t *testing.T) {
 
 func TestWhatACrashLeftBeforeTheCommitIsForgotten(t *testing.T) {
 	for name, content := range map[string]string{
-		"half a file": `{"adminKey":"lg_l`, "a key that was never stored": `{"adminKey":"` + apikey.Generate("live").Reveal() + `"}`,
+		"half a file":                 `{"adminKey":"lg_l`,
+		"a key that was never stored": `{"adminKey":"` + apikey.Generate("live").Reveal() + `"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, dir := open(t), t.TempDir()

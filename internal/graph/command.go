@@ -168,7 +168,9 @@ func (a Action) Validate() error {
 // action is prefixed with its place, as in "commands[3].payload.name".
 func (b Batch) Validate() error {
 	if len(b.Actions) == 0 || len(b.Actions) > MaxBatch {
-		return fault.Field(fault.Invalid, "commands", fmt.Sprintf("must have 1 to %d commands, has %d", MaxBatch, len(b.Actions)))
+		return fault.Field(fault.Invalid, "commands", fmt.Sprintf(
+			"must have 1 to %d commands, has %d", MaxBatch, len(b.Actions),
+		))
 	}
 	for i, action := range b.Actions {
 		if err := action.validateInBatch(); err != nil {
@@ -203,7 +205,9 @@ func (p CreateNode) check() error {
 
 func (p UpdateNode) check() error {
 	if p.Name == nil && p.EntityType == nil && p.Description == nil && !p.ClearDescription && p.Properties == nil {
-		return fault.Field(fault.Invalid, "payload", "must change at least one field", "name", "entityType", "description", "properties")
+		return fault.Field(
+			fault.Invalid, "payload", "must change at least one field", "name", "entityType", "description", "properties",
+		)
 	}
 	if p.Name != nil {
 		if err := checkText("payload.name", *p.Name, MaxName); err != nil {

@@ -72,13 +72,13 @@ func reason(err error) string {
 }
 
 // pickID draws an id that was used, or the next that was not.
-func (h *history) pickID(make func(int) uuid.UUID, used int, label string) uuid.UUID {
-	id := make(h.roll(used+1, label))
+func (h *history) pickID(idOf func(int) uuid.UUID, used int, label string) uuid.UUID {
+	id := idOf(h.roll(used+1, label))
 	for range 3 { // mostly one that stands
 		if h.state.Stands(id) {
 			break
 		}
-		id = make(h.roll(used+1, label))
+		id = idOf(h.roll(used+1, label))
 	}
 	return id
 }
@@ -89,7 +89,8 @@ func (h *history) edge() uuid.UUID { return h.pickID(edgeID, len(h.state.Edges),
 var (
 	names   = []string{"x", "y", "z"}
 	patches = []string{
-		`{}`, `{"a":1}`, `{"a":2}`, `{"a":null}`, `{"a":{"b":1}}`, `{"a":{"b":null,"c":[1]}}`, `{"b":"x"}`, `{"b":null,"a":3}`,
+		`{}`, `{"a":1}`, `{"a":2}`, `{"a":null}`, `{"a":{"b":1}}`, `{"a":{"b":null,"c":[1]}}`, `{"b":"x"}`,
+		`{"b":null,"a":3}`,
 	}
 )
 
@@ -101,7 +102,8 @@ func (h *history) draw(usedNodes, usedEdges int) graph.Action {
 	switch h.roll(12, "action") {
 	case 0, 1:
 		return graph.Action{Payload: graph.CreateNode{
-			ID: nodeID(len(h.state.Nodes) + usedNodes), Name: name, EntityType: graph.Concept, Description: &name, Properties: patch}}
+			ID: nodeID(len(h.state.Nodes) + usedNodes), Name: name, EntityType: graph.Concept, Description: &name,
+			Properties: patch}}
 	case 2:
 		return graph.Action{Payload: graph.CreateNode{ID: node, Name: name, EntityType: graph.Object}}
 	case 3, 4:
@@ -112,7 +114,8 @@ func (h *history) draw(usedNodes, usedEdges int) graph.Action {
 		return graph.Action{Payload: graph.DeleteNode{ID: node}}
 	case 7, 8, 9:
 		return graph.Action{Payload: graph.CreateEdge{
-			ID: edgeID(len(h.state.Edges) + usedEdges), SourceID: node, TargetID: h.node(), RelationType: name, Properties: patch}}
+			ID: edgeID(len(h.state.Edges) + usedEdges), SourceID: node, TargetID: h.node(), RelationType: name,
+			Properties: patch}}
 	case 10:
 		return graph.Action{Payload: graph.UpdateEdge{ID: edge, RelationType: &name, Properties: patch}}
 	}
@@ -287,7 +290,9 @@ func (h *history) step() {
 }
 
 func (h *history) check(before *memory) {
-	require.Equal(h.t, h.model.now().shown(), seen(h.state).shown(), "the state is what the standing commands make of nothing")
+	require.Equal(
+		h.t, h.model.now().shown(), seen(h.state).shown(), "the state is what the standing commands make of nothing",
+	)
 	require.Equal(h.t, h.model.changes, len(h.state.Journal))
 	folded := graphtest.Fold(h.state.Journal)
 	require.Equal(h.t, h.state.Nodes, folded.Nodes, "the journal folds to the state")

@@ -14,15 +14,15 @@ import (
 // timeless is a state without what undo and redo may change.
 func timeless(s *memory) (map[uuid.UUID]graph.Node, map[uuid.UUID]graph.Edge) {
 	nodes, edges := map[uuid.UUID]graph.Node{}, map[uuid.UUID]graph.Edge{}
-	clear := func(l *graph.Lifecycle) { l.Version, l.ChangedBy, l.UpdatedAt = 0, 0, time.Time{} }
+	forget := func(l *graph.Lifecycle) { l.Version, l.ChangedBy, l.UpdatedAt = 0, 0, time.Time{} }
 	for id, n := range s.Nodes {
 		copied := *n
-		clear(&copied.Lifecycle)
+		forget(&copied.Lifecycle)
 		nodes[id] = copied
 	}
 	for id, e := range s.Edges {
 		copied := *e
-		clear(&copied.Lifecycle)
+		forget(&copied.Lifecycle)
 		edges[id] = copied
 	}
 	return nodes, edges
@@ -36,7 +36,9 @@ func TestManyUndosAndAsManyRedosAreTheIdentity(t *testing.T) {
 		}
 		_, depth, _ := h.state.Depths(uuid.Nil)
 		for range depth { // what is left to redo would be redone among the undone
-			if _, err := h.state.Apply(graph.Command{Origin: h.origin(0), Action: graph.Action{Payload: graph.Redo{Pick: graph.Pick{Workspace: true}}}}); err != nil {
+			if _, err := h.state.Apply(graph.Command{Origin: h.origin(0), Action: graph.Action{Payload: graph.Redo{
+				Pick: graph.Pick{Workspace: true},
+			}}}); err != nil {
 				return
 			}
 		}

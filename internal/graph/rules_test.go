@@ -25,7 +25,8 @@ func newDesk(t *testing.T) *desk { return &desk{t: t, memory: graphtest.NewMemor
 func (d *desk) try(actor int, p graph.Payload) (graph.Outcome, error) {
 	d.count++
 	return d.Apply(graph.Command{
-		ID: commandID(d.count), Origin: graph.Origin{Actor: actorID(actor), Scopes: []string{"admin"}}, Action: graph.Action{Payload: p}})
+		ID: commandID(d.count), Origin: graph.Origin{Actor: actorID(actor), Scopes: []string{"admin"}},
+		Action: graph.Action{Payload: p}})
 }
 
 // do gives the id of the command.
@@ -63,7 +64,9 @@ func TestABlockedUndoNamesTheFieldAndTheCommandThatStandsThere(t *testing.T) {
 	d.do(1, node(1))
 	d.do(1, rename(1, "mine"))
 	theirs := d.do(2, rename(1, "theirs"))
-	require.Equal(t, []graph.Conflict{{Kind: "node", ID: nodeID(1), Field: "name", ByCommandID: theirs}}, d.blocked(1, graph.Undo{}))
+	require.Equal(
+		t, []graph.Conflict{{Kind: "node", ID: nodeID(1), Field: "name", ByCommandID: theirs}}, d.blocked(1, graph.Undo{}),
+	)
 	d.do(2, graph.Undo{})
 	d.do(1, graph.Undo{})
 	require.Equal(t, "n", d.Nodes[nodeID(1)].Name)
@@ -184,7 +187,9 @@ func TestTheScopesDecideWhatACommandMayTouch(t *testing.T) {
 		{"write:nodes", edge(1, 1, 1), "write:edges"},
 		{"write:edges", graph.Undo{}, "write:nodes"},
 	} {
-		_, err := d.Apply(graph.Command{Origin: graph.Origin{Actor: actorID(1), Scopes: []string{c.scope}}, Action: graph.Action{Payload: c.payload}})
+		_, err := d.Apply(graph.Command{
+			Origin: graph.Origin{Actor: actorID(1), Scopes: []string{c.scope}}, Action: graph.Action{Payload: c.payload},
+		})
 		require.True(t, fault.Is(err, fault.Forbidden), "%v", err)
 		require.Equal(t, []string{c.required}, public(t, err).Details["required"])
 	}
@@ -192,7 +197,10 @@ func TestTheScopesDecideWhatACommandMayTouch(t *testing.T) {
 
 func TestABatchThatFailsChangesNothingAndSaysWhere(t *testing.T) {
 	d := newDesk(t)
-	batch := graph.Batch{Origin: graph.Origin{Scopes: []string{"admin"}}, Actions: []graph.Action{{Payload: node(1)}, {Payload: edge(1, 1, 2)}}}
+	batch := graph.Batch{
+		Origin:  graph.Origin{Scopes: []string{"admin"}},
+		Actions: []graph.Action{{Payload: node(1)}, {Payload: edge(1, 1, 2)}},
+	}
 	_, err := d.ApplyBatch(batch)
 	require.Equal(t, map[string]any{"field": "commands[1].payload.targetId", "index": 1}, public(t, err).Details)
 	require.Empty(t, d.Nodes)
@@ -220,7 +228,9 @@ func TestValuesBeyondTheirLimitsAreRefusedByName(t *testing.T) {
 		{"payload.name", graph.Action{Payload: graph.CreateNode{Name: "", EntityType: graph.Concept}}},
 		{"payload.name", graph.Action{Payload: graph.CreateNode{Name: long, EntityType: graph.Concept}}},
 		{"payload.entityType", graph.Action{Payload: graph.CreateNode{Name: "x", EntityType: "person"}}},
-		{"payload.description", graph.Action{Payload: graph.CreateNode{Name: "x", EntityType: graph.Concept, Description: &description}}},
+		{"payload.description", graph.Action{Payload: graph.CreateNode{
+			Name: "x", EntityType: graph.Concept, Description: &description,
+		}}},
 		{"payload.properties", graph.Action{Payload: graph.UpdateNode{Properties: []byte(`{"a":"\u0000"}`)}}},
 		{"payload", graph.Action{Payload: graph.UpdateNode{}}},
 		{"payload.relationType", graph.Action{Payload: graph.CreateEdge{RelationType: strings.Repeat("x", 129)}}},

@@ -176,7 +176,8 @@ func (l *nodeLine) record() (record, error) {
 		return record{}, err
 	}
 	return record{node: n}, valid("node", graph.CreateNode{
-		ID: n.ID, Name: n.Name, EntityType: graph.EntityType(n.EntityType), Description: n.Description, Properties: l.Properties,
+		ID: n.ID, Name: n.Name, EntityType: graph.EntityType(n.EntityType), Description: n.Description,
+		Properties: l.Properties,
 	})
 }
 
@@ -304,7 +305,12 @@ func Check(r io.Reader) (found Found, err error) {
 // complete notices a file that was cut off.
 func (f *Found) complete(add func(BadLine), last int) {
 	if h := f.Header; h != nil && f.BadCount == 0 && (h.Nodes != f.Nodes || h.Edges != f.Edges) {
-		add(BadLine{last, fmt.Sprintf("the file ends with %d nodes and %d edges, its header announces %d and %d: it is not whole",
-			f.Nodes, f.Edges, h.Nodes, h.Edges)})
+		add(
+			BadLine{
+				last,
+				fmt.Sprintf("the file ends with %d nodes and %d edges, its header announces %d and %d: it is not whole",
+					f.Nodes, f.Edges, h.Nodes, h.Edges),
+			},
+		)
 	}
 }

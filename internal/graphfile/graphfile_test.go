@@ -27,7 +27,10 @@ func nodeText(n int) string {
 }
 
 func edgeText(n, source, target int) string {
-	return fmt.Sprintf(`{"edge":{"id":%q,"sourceId":%q,"targetId":%q,"relationType":"feeds","properties":{}}}`, id(n), id(source), id(target))
+	return fmt.Sprintf(
+		`{"edge":{"id":%q,"sourceId":%q,"targetId":%q,"relationType":"feeds","properties":{}}}`, id(n), id(source),
+		id(target),
+	)
 }
 
 func fileOf(lines ...string) io.Reader { return strings.NewReader(strings.Join(lines, "\n") + "\n") }
@@ -105,7 +108,8 @@ func (p *peer) do(c client.Command, undo *[]func()) error {
 			return err
 		}
 		p.nodes[payload.ID] = client.Node{
-			ID: payload.ID, Name: payload.Name, EntityType: payload.EntityType, Description: payload.Description, Properties: payload.Properties,
+			ID: payload.ID, Name: payload.Name, EntityType: payload.EntityType, Description: payload.Description,
+			Properties: payload.Properties,
 		}
 	case *client.NewEdge:
 		for _, end := range []uuid.UUID{payload.SourceID, payload.TargetID} {
@@ -117,13 +121,15 @@ func (p *peer) do(c client.Command, undo *[]func()) error {
 			return err
 		}
 		p.edges[payload.ID] = client.Edge{
-			ID: payload.ID, SourceID: payload.SourceID, TargetID: payload.TargetID, RelationType: payload.RelationType, Properties: payload.Properties,
+			ID: payload.ID, SourceID: payload.SourceID, TargetID: payload.TargetID, RelationType: payload.RelationType,
+			Properties: payload.Properties,
 		}
 	}
 	return nil
 }
 
-const header = `{"graph":{"format":1,"workspaceId":"w","exportedAt":"2026-11-21T07:40:08Z","sequence":9,"nodes":2,"edges":1}}`
+const header = `{"graph":{"format":1,"workspaceId":"w","exportedAt":"2026-11-21T07:40:08Z","sequence":9,` +
+	`"nodes":2,"edges":1}}`
 
 func TestAWholeFileIsGood(t *testing.T) {
 	found, err := Check(fileOf(header, nodeText(1), "", "  ", nodeText(2), edgeText(3, 1, 2)))
@@ -166,7 +172,8 @@ func TestEveryBadLineIsNamedWithItsReason(t *testing.T) {
 		with(id(1).String(), "1"):                                "node.id must be a UUID",
 		strings.Replace(edgeText(3, 1, 2), "feeds", "", 1):       "edge.relationType: must not be empty",
 		strings.Replace(edgeText(3, 1, 2), "sourceId", "s", 1):   "edge.s: unknown",
-		`{"edge":{}}`:                      "edge.id must be a UUID; edge.sourceId must be a UUID; edge.targetId must be a UUID",
+		`{"edge":{}}`: "edge.id must be a UUID; edge.sourceId must be a UUID; edge.targetId must " +
+			"be a UUID",
 		nodeText(1) + "x":                  "is no JSON",
 		`{"node":"` + "\xff" + `"}`:        "is no JSON",
 		strings.Repeat("x", longestLine+5): "is longer than 1048576 bytes",
@@ -182,7 +189,10 @@ func TestEveryBadLineIsNamedWithItsReason(t *testing.T) {
 }
 
 func TestAFileThatWasCutOffIsNotWhole(t *testing.T) {
-	for _, lines := range [][]string{{header}, {header, nodeText(1), nodeText(2)}, {header, nodeText(1), nodeText(2), edgeText(3, 1, 2), edgeText(4, 1, 2)}} {
+	for _, lines := range [][]string{
+		{header}, {header, nodeText(1), nodeText(2)},
+		{header, nodeText(1), nodeText(2), edgeText(3, 1, 2), edgeText(4, 1, 2)},
+	} {
 		found, err := Check(fileOf(lines...))
 		require.NoError(t, err)
 		require.Equal(t, 1, found.BadCount)
@@ -220,7 +230,9 @@ func TestAnImportMakesEverythingWithItsID(t *testing.T) {
 		lines = append(lines, nodeText(n))
 	}
 	lines = append(lines, edgeText(10_000, 0, 2499))
-	done, err := importFile(t.Context(), p, fileOf(lines...), Options{Progress: func(i *Imported) { told = append(told, i.Line) }})
+	done, err := importFile(t.Context(), p, fileOf(lines...), Options{Progress: func(i *Imported) {
+		told = append(told, i.Line)
+	}})
 	require.NoError(t, err)
 	require.Equal(t, Imported{Line: 2502, Created: 2501}, done)
 	require.Equal(t, []int{1000, 1000, 501}, p.batches)
@@ -266,7 +278,8 @@ func TestWhatStandsIsLeftAsItIsAndWhatIsRefusedIsNamed(t *testing.T) {
 	p.nodes[id(2)] = changed
 	delete(p.nodes, id(3)) // its id stays used
 	done, err := importFile(t.Context(), p, fileOf(
-		nodeText(1), nodeText(2), nodeText(3), nodeText(4), nodeText(4), "x", edgeText(9, 1, 2), edgeText(5, 1, 77), edgeText(6, 1, 4)), Options{})
+		nodeText(1), nodeText(2), nodeText(3), nodeText(4), nodeText(4), "x", edgeText(9, 1, 2), edgeText(5, 1, 77),
+		edgeText(6, 1, 4)), Options{})
 	require.NoError(t, err)
 	require.Equal(t, Imported{
 		Line: 9, Created: 2, There: 2, Different: 1, RefusedCount: 4,
@@ -284,7 +297,9 @@ func TestBatchesAreBoundedInBytes(t *testing.T) {
 	p := newPeer()
 	var lines []string
 	for n := range 100 {
-		lines = append(lines, strings.Replace(nodeText(n), `"description":null`, `"description":"`+strings.Repeat("d", 60_000)+`"`, 1))
+		lines = append(lines, strings.Replace(
+			nodeText(n), `"description":null`, `"description":"`+strings.Repeat("d", 60_000)+`"`, 1,
+		))
 	}
 	done, err := importFile(t.Context(), p, fileOf(lines...), Options{})
 	require.NoError(t, err)
@@ -298,18 +313,23 @@ func TestPropertiesAreComparedWhateverTheyLookLike(t *testing.T) {
 		return p
 	}
 	for _, same := range [][2]string{
-		{`{}`, `{}`}, {`{"a":1.0,"b":{"y":1,"x":2}}`, `{"b":{"x":2,"y":1},"a":1}`}, {`{"a":null}`, `{}`}, {`{"a":"\u0041"}`, `{"a":"A"}`},
+		{`{}`, `{}`}, {`{"a":1.0,"b":{"y":1,"x":2}}`, `{"b":{"x":2,"y":1},"a":1}`}, {`{"a":null}`, `{}`},
+		{`{"a":"\u0041"}`, `{"a":"A"}`},
 	} {
 		require.True(t, sameProperties(read(same[0]), read(same[1])), same)
 	}
-	for _, other := range [][2]string{{`{"a":1}`, `{}`}, {`{}`, `{"a":1}`}, {`{"a":1}`, `{"a":"1"}`}, {`{"a":null}`, `{"b":1}`}} {
+	for _, other := range [][2]string{
+		{`{"a":1}`, `{}`}, {`{}`, `{"a":1}`}, {`{"a":1}`, `{"a":"1"}`}, {`{"a":null}`, `{"b":1}`},
+	} {
 		require.False(t, sameProperties(read(other[0]), read(other[1])), other)
 	}
 	require.True(t, sameProperties(nil, client.Properties{}))
 }
 
 func FuzzALineIsARecordOrHasAReason(f *testing.F) {
-	for _, seed := range []string{header, nodeText(1), edgeText(3, 1, 2), `{"node":{"id":"x"}}`, "\x00", `{"node":{"properties":{"a":[[[]]]}}}`} {
+	for _, seed := range []string{
+		header, nodeText(1), edgeText(3, 1, 2), `{"node":{"id":"x"}}`, "\x00", `{"node":{"properties":{"a":[[[]]]}}}`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

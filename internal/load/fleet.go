@@ -81,7 +81,8 @@ func NewFleet(ctx context.Context, to Target, name string, size Size) (_ *Fleet,
 	transport.MaxIdleConnsPerHost, transport.MaxIdleConns = mostCallers+watchers, mostCallers+watchers
 	f.client, err = client.New(client.Options{
 		BaseURL: to.BaseURL, Workspace: to.Workspace, UserAgent: "livegraph-bench",
-		HTTP: &http.Client{Transport: transport}, Retry: client.Retry{First: 100 * time.Millisecond, Total: requestPatience, Waiting: f.refused},
+		HTTP:  &http.Client{Transport: transport},
+		Retry: client.Retry{First: 100 * time.Millisecond, Total: requestPatience, Waiting: f.refused},
 	})
 	if err != nil {
 		return nil, err

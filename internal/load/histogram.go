@@ -67,7 +67,9 @@ func inMS(d time.Duration) ms { return ms(float64(d.Microseconds()) / 1000) }
 func (h *histogram) distribution() Distribution {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return Distribution{Count: h.count, P50: h.percentile(0.50), P95: h.percentile(0.95), P99: h.percentile(0.99), Max: inMS(h.most)}
+	return Distribution{
+		Count: h.count, P50: h.percentile(0.50), P95: h.percentile(0.95), P99: h.percentile(0.99), Max: inMS(h.most),
+	}
 }
 
 // percentile gives the least value that p of all do not exceed.

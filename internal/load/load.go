@@ -127,7 +127,9 @@ func (p Plan) complete(series int) (Plan, error) {
 }
 
 func (p Plan) tooMany() error {
-	return fmt.Errorf("points must be fewer, or of more series: at one each %s they would reach back before 1970", p.Interval)
+	return fmt.Errorf(
+		"points must be fewer, or of more series: at one each %s they would reach back before 1970", p.Interval,
+	)
 }
 
 // steps gives how many timestamps each series has.

@@ -171,7 +171,9 @@ func (r *run) request(ctx context.Context, group int, s slice, due time.Time, bo
 		receipt.Accepted = int(s.size())
 	}
 	if err == nil && int64(receipt.Accepted+receipt.Rejected) != s.size() {
-		err = fault.Newf(fault.BadGateway, "%d points were sent and %d answered for", s.size(), receipt.Accepted+receipt.Rejected)
+		err = fault.Newf(
+			fault.BadGateway, "%d points were sent and %d answered for", s.size(), receipt.Accepted+receipt.Rejected,
+		)
 	}
 	if err != nil {
 		return fmt.Errorf("sending points: %w", err)

@@ -73,12 +73,12 @@ type mark struct {
 	begun, answered time.Time
 }
 
-func (m *marks) add(group int, new mark) {
+func (m *marks) add(group int, fresh mark) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of[group] = append(slices.DeleteFunc(m.of[group], func(old mark) bool {
-		return old.answered.Before(new.begun)
-	}), new)
+		return old.answered.Before(fresh.begun)
+	}), fresh)
 }
 
 func (m *marks) all() []string {

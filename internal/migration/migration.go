@@ -46,15 +46,21 @@ func known(store string, current, newest, version int64) error {
 	case current > newest:
 		return newer(store, current, newest)
 	case version != Latest && version > newest:
-		return fault.Newf(fault.Invalid, "it was made by a newer version of Livegraph (migration %d of %s; this version knows those up to %d): "+
-			"use that version or a later one", version, store, newest)
+		return fault.Newf(
+			fault.Invalid,
+			"it was made by a newer version of Livegraph (migration %d of %s; this version knows those up to %d): "+
+				"use that version or a later one", version, store, newest,
+		)
 	}
 	return nil
 }
 
 func newer(store string, current, newest int64) error {
-	return fault.Newf(fault.Invalid, "the schema of %s is of a newer version of Livegraph (migration %d; this version knows those up to %d): "+
-		"run that version or a later one; there is no way back but a backup of before", store, current, newest)
+	return fault.Newf(
+		fault.Invalid,
+		"the schema of %s is of a newer version of Livegraph (migration %d; this version knows those up to %d): "+
+			"run that version or a later one; there is no way back but a backup of before", store, current, newest,
+	)
 }
 
 // Known refuses a schema that a newer version made; files are the migrations there are.

@@ -266,10 +266,16 @@ func decodeDeletion(d *pointblock.Deletion) DecodedDeletion {
 }
 
 func decodeRequest(r *graphrecord.Request) *DecodedCommand {
-	modes := map[graphrecord.Mode]string{graphrecord.Single: "single", graphrecord.Atomic: "atomic", graphrecord.Separate: "separate"}
-	d := &DecodedCommand{ID: r.ID, Mode: modes[r.Mode], ActorID: r.Actor, Scopes: r.Scopes, AcceptedAt: timeOf(r.AcceptedAt.UnixMicro())}
+	modes := map[graphrecord.Mode]string{
+		graphrecord.Single: "single", graphrecord.Atomic: "atomic", graphrecord.Separate: "separate",
+	}
+	d := &DecodedCommand{
+		ID: r.ID, Mode: modes[r.Mode], ActorID: r.Actor, Scopes: r.Scopes, AcceptedAt: timeOf(r.AcceptedAt.UnixMicro()),
+	}
 	for i, action := range r.Actions {
-		d.Commands = append(d.Commands, DecodedAction{Type: typeOf(r, i), ExpectedVersion: action.ExpectedVersion, Payload: shownPayload(action.Payload)})
+		d.Commands = append(d.Commands, DecodedAction{
+			Type: typeOf(r, i), ExpectedVersion: action.ExpectedVersion, Payload: shownPayload(action.Payload),
+		})
 	}
 	return d
 }

@@ -20,8 +20,12 @@ import (
 func FuzzContent(f *testing.F) {
 	topics := []string{kafka.TopicPoints, kafka.TopicCommands, kafka.TopicEvents, kafka.TopicAudit, "unknown"}
 	source := uuid.MustParse("0194a5b0-0000-7000-8000-00000000000a")
-	f.Add(uint8(0), pointblock.EncodeDeletions(source, 1, []pointblock.Deletion{{Source: source, Metric: "m", HasMetric: true, FromUS: 1, HasFrom: true}}))
-	command, err := graphrecord.EncodeRequest(&graphrecord.Request{Mode: graphrecord.Single, Actions: []graph.Action{{Payload: graph.DeleteNode{ID: source}}}})
+	f.Add(uint8(0), pointblock.EncodeDeletions(source, 1, []pointblock.Deletion{
+		{Source: source, Metric: "m", HasMetric: true, FromUS: 1, HasFrom: true},
+	}))
+	command, err := graphrecord.EncodeRequest(&graphrecord.Request{Mode: graphrecord.Single, Actions: []graph.Action{
+		{Payload: graph.DeleteNode{ID: source}},
+	}})
 	require.NoError(f, err)
 	f.Add(uint8(1), command)
 	odd, err := graphrecord.EncodeRequest(&graphrecord.Request{

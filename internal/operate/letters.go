@@ -105,9 +105,13 @@ func (d *Desk) Letters(ctx context.Context, f LetterFilter, limit int, progress 
 	}
 	list := LetterList{Letters: []Letter{}}
 	newest := func(a, b Letter) int {
-		return -slices.Compare([]int64{a.At.UnixMilli(), a.Offset, int64(a.Partition)}, []int64{b.At.UnixMilli(), b.Offset, int64(b.Partition)})
+		return -slices.Compare([]int64{a.At.UnixMilli(), a.Offset, int64(a.Partition)}, []int64{
+			b.At.UnixMilli(), b.Offset, int64(b.Partition),
+		})
 	}
-	scan, _, err := d.scan(ctx, look{filter: f, progress: progress}, func(_ kafka.Overview, found []found, _ func([]found)) error {
+	scan, _, err := d.scan(ctx, look{filter: f, progress: progress}, func(
+		_ kafka.Overview, found []found, _ func([]found),
+	) error {
 		for _, one := range found {
 			list.Letters = append(list.Letters, one.Letter)
 		}
@@ -177,14 +181,20 @@ func (d *Desk) letterLabel(name string) (string, error) {
 		label = kafka.DeadLettersOf(label)
 	}
 	if !slices.Contains(LetterTopics(), label) {
-		return "", fault.Field(fault.Invalid, "topic", fmt.Sprintf("%q is no topic of dead letters; there are %s", name, strings.Join(LetterTopics(), ", ")), LetterTopics()...)
+		return "", fault.Field(
+			fault.Invalid, "topic",
+			fmt.Sprintf("%q is no topic of dead letters; there are %s", name, strings.Join(LetterTopics(), ", ")),
+			LetterTopics()...,
+		)
 	}
 	return label, nil
 }
 
 // letterSpans gives what is to be looked at of a topic: the newest so many of what is
 // within the filter's times.
-func (d *Desk) letterSpans(ctx context.Context, f LetterFilter, t kafka.Overview, most int64, sum *Scan) (map[int32]kafka.Span, error) {
+func (d *Desk) letterSpans(
+	ctx context.Context, f LetterFilter, t kafka.Overview, most int64, sum *Scan,
+) (map[int32]kafka.Span, error) {
 	from, err := d.offsetsAt(ctx, t.Name, f.From)
 	if err != nil {
 		return nil, err
@@ -215,8 +225,12 @@ func (d *Desk) letterSpans(ctx context.Context, f LetterFilter, t kafka.Overview
 }
 
 // readSpans reads ranges of a topic and hands the records on.
-func (d *Desk) readSpans(ctx context.Context, t kafka.Overview, spans map[int32]kafka.Span, take func([]*kgo.Record) error) error {
-	reading, err := d.log.Assign(kafka.AssignOptions{Topic: t.Name, Name: "letters", Spans: spans, FetchBytes: scanFetchBytes})
+func (d *Desk) readSpans(
+	ctx context.Context, t kafka.Overview, spans map[int32]kafka.Span, take func([]*kgo.Record) error,
+) error {
+	reading, err := d.log.Assign(kafka.AssignOptions{
+		Topic: t.Name, Name: "letters", Spans: spans, FetchBytes: scanFetchBytes,
+	})
 	if err != nil {
 		return err
 	}
@@ -280,7 +294,9 @@ func (d *Desk) letterOf(label string, r *kgo.Record) Letter {
 	partition, err1 := strconv.ParseInt(string(kafka.Header(r, kafka.HeaderPartition)), 10, 32)
 	offset, err2 := strconv.ParseInt(string(kafka.Header(r, kafka.HeaderOffset)), 10, 64)
 	if err1 == nil && err2 == nil {
-		l.Origin = &Place{Topic: d.log.Label(string(kafka.Header(r, kafka.HeaderTopic))), Partition: int32(partition), Offset: offset}
+		l.Origin = &Place{
+			Topic: d.log.Label(string(kafka.Header(r, kafka.HeaderTopic))), Partition: int32(partition), Offset: offset,
+		}
 	}
 	c := contentOf(label, r.Value)
 	l.Workspace, l.Holds = c.workspace(), c.summary()
@@ -304,12 +320,16 @@ func (d *Desk) letter(ctx context.Context, at Place) (kafka.Overview, found, err
 	}
 	if p := t.Partitions[at.Partition]; at.Offset < p.Start || at.Offset >= p.End {
 		if at.Offset >= 0 && at.Offset < p.Start {
-			missing = fault.Newf(fault.NotFound, "dead letter %s is gone: the topic's retention has removed what is below offset %d", at, p.Start)
+			missing = fault.Newf(
+				fault.NotFound, "dead letter %s is gone: the topic's retention has removed what is below offset %d", at, p.Start,
+			)
 		}
 		return t, found{}, missing
 	}
 	var one []found
-	err = d.readSpans(ctx, t, map[int32]kafka.Span{at.Partition: {From: at.Offset, To: at.Offset + 1}}, func(records []*kgo.Record) (err error) {
+	err = d.readSpans(ctx, t, map[int32]kafka.Span{at.Partition: {
+		From: at.Offset, To: at.Offset + 1,
+	}}, func(records []*kgo.Record) (err error) {
 		one, err = d.match(ctx, LetterFilter{}, t, records)
 		return err
 	})

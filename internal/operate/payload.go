@@ -24,7 +24,8 @@ func shownPayload(payload graph.Payload) map[string]any {
 		}
 		shown.addProperties(p.Properties)
 	case graph.CreateEdge:
-		shown["id"], shown["sourceId"], shown["targetId"], shown["relationType"] = p.ID, p.SourceID, p.TargetID, p.RelationType
+		shown["id"], shown["relationType"] = p.ID, p.RelationType
+		shown["sourceId"], shown["targetId"] = p.SourceID, p.TargetID
 		shown.addProperties(p.Properties)
 	case graph.UpdateEdge:
 		shown["id"] = p.ID

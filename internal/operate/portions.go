@@ -78,7 +78,10 @@ func (d *Desk) scan(ctx context.Context, l look, take taking) (sum Scan, rest []
 
 // takeRecords hands on those of a topic's records that match, and moves the beginnings
 // of what is left behind those that are done.
-func (d *Desk) takeRecords(ctx context.Context, f LetterFilter, t kafka.Overview, records []*kgo.Record, left map[int32]kafka.Span, sum *Scan, take taking) error {
+func (d *Desk) takeRecords(
+	ctx context.Context, f LetterFilter, t kafka.Overview, records []*kgo.Record, left map[int32]kafka.Span, sum *Scan,
+	take taking,
+) error {
 	matched, err := d.match(ctx, f, t, records)
 	if err != nil {
 		return err
@@ -139,7 +142,9 @@ func leftOf(topics []kafka.Overview, spans []map[int32]kafka.Span) (rest []Rest)
 type action func(context.Context, LetterRequest, kafka.Overview, []found) ([]LetterOutcome, error)
 
 // each does something about the letters of a request, in portions.
-func (d *Desk) each(ctx context.Context, r LetterRequest, progress func(LetterResult), do action) (LetterResult, error) {
+func (d *Desk) each(
+	ctx context.Context, r LetterRequest, progress func(LetterResult), do action,
+) (LetterResult, error) {
 	result := LetterResult{Outcomes: []LetterOutcome{}, Counts: map[Fate]int64{}}
 	if progress == nil {
 		progress = func(LetterResult) {}

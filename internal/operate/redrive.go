@@ -89,7 +89,9 @@ func (d *Desk) ShowLetter(ctx context.Context, at Place) (ShownLetter, error) {
 		return ShownLetter{}, err
 	}
 	c := contentOf(one.Topic, one.record.Value)
-	shown := ShownLetter{Letter: one.Letter, Headers: map[string]string{}, Decoded: c.decode(), Key: one.record.Key, Value: one.record.Value}
+	shown := ShownLetter{
+		Letter: one.Letter, Headers: map[string]string{}, Decoded: c.decode(), Key: one.record.Key, Value: one.record.Value,
+	}
 	for _, h := range one.record.Headers {
 		shown.Headers[h.Key] = string(h.Value)
 	}
@@ -122,8 +124,11 @@ const MaxReason = 1000
 func (r *LetterRequest) sort(letters []found) (todo []found, outcomes []LetterOutcome) {
 	for _, one := range letters {
 		if one.Mark != nil && !r.Again {
-			outcomes = append(outcomes, LetterOutcome{Letter: one.Letter, Fate: FateSkipped, Why: fmt.Sprintf("it was %s already, by %s at %s",
-				one.Mark.State, one.Mark.By, one.Mark.At.UTC().Format(time.RFC3339))})
+			outcomes = append(
+				outcomes,
+				LetterOutcome{Letter: one.Letter, Fate: FateSkipped, Why: fmt.Sprintf("it was %s already, by %s at %s",
+					one.Mark.State, one.Mark.By, one.Mark.At.UTC().Format(time.RFC3339))},
+			)
 			continue
 		}
 		todo = append(todo, one)
@@ -131,7 +136,9 @@ func (r *LetterRequest) sort(letters []found) (todo []found, outcomes []LetterOu
 	return todo, outcomes
 }
 
-func (d *Desk) discard(ctx context.Context, r LetterRequest, t kafka.Overview, letters []found) ([]LetterOutcome, error) {
+func (d *Desk) discard(
+	ctx context.Context, r LetterRequest, t kafka.Overview, letters []found,
+) ([]LetterOutcome, error) {
 	todo, outcomes := r.sort(letters)
 	if !r.DryRun {
 		mark := postgres.LetterMark{State: postgres.LetterDiscarded, By: r.By, Reason: r.Reason}
@@ -165,7 +172,9 @@ func positionsOf(letters []found) []postgres.LogPosition {
 
 // redrive puts letters of one topic back, and marks them. It produces first: a crash
 // in between leaves them open, and putting them back again does no harm.
-func (d *Desk) redrive(ctx context.Context, r LetterRequest, t kafka.Overview, letters []found) ([]LetterOutcome, error) {
+func (d *Desk) redrive(
+	ctx context.Context, r LetterRequest, t kafka.Overview, letters []found,
+) ([]LetterOutcome, error) {
 	todo, outcomes := r.sort(letters)
 	refusals, err := d.refusals(ctx, t, todo)
 	if err != nil {
@@ -239,7 +248,8 @@ func (d *Desk) refusals(ctx context.Context, t kafka.Overview, letters []found) 
 		case c.points != nil && one.Version == 0:
 			why[i] = "it does not say which version its points have"
 		case c.points != nil && len(c.points.Spans) > 0 && timeOf(c.points.ReceivedAtUS).Before(horizon):
-			why[i] = "it came before " + horizon.UTC().Format(time.RFC3339) + ", and what was deleted since is not known any more: its points would not be stored"
+			why[i] = "it came before " + horizon.UTC().Format(time.RFC3339) +
+				", and what was deleted since is not known any more: its points would not be stored"
 		case c.request != nil:
 			commands = append(commands, postgres.CommandRef{Workspace: c.request.Workspace, ID: c.request.ID})
 		}
@@ -262,7 +272,8 @@ func (d *Desk) refusals(ctx context.Context, t kafka.Overview, letters []found) 
 // refusalOfCommand says by a command's outcome why it must not be decided anew.
 func refusalOfCommand(outcome []byte) string {
 	if outcome == nil {
-		return "what came of the command is not known any more (outcomes are kept for 24 hours), so it might be carried out twice; whoever sent it may send it again"
+		return "what came of the command is not known any more (outcomes are kept for 24 hours), so it might be carried " +
+			"out twice; whoever sent it may send it again"
 	}
 	if !graphrecord.FailedInternally(outcome) {
 		return "the command was decided after all"
@@ -296,7 +307,11 @@ func (d *Desk) awaitRoom(ctx context.Context, origin string, most time.Duration)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return fault.Newf(fault.Unavailable, "the consumer of %s is more than %d records behind: nothing more is put back until it has caught up", origin, lagLimit)
+		return fault.Newf(
+			fault.Unavailable,
+			"the consumer of %s is more than %d records behind: nothing more is put back until it has caught up", origin,
+			lagLimit,
+		)
 	}
 }
 

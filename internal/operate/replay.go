@@ -35,10 +35,18 @@ type ReplayRequest struct {
 // replayable says which consumer replays a topic, and why others have none.
 var replayable = map[string]struct{ consumer, reason string }{
 	kafka.TopicPoints: {consumer: "points"},
-	kafka.TopicCommands: {reason: "cannot be replayed: every command was decided once, when it came, and a record that is read again " +
-		"is known to be decided and changes nothing. What commands did is in the history (GET /api/queries/history) and in `livegraph export`"},
-	kafka.TopicEvents: {reason: "cannot be replayed: this version has no built-in consumer of it. A consumer of your own is replayed by its own offsets (schemas/topics.md)"},
-	kafka.TopicAudit:  {reason: "cannot be replayed: its records are stored once, and nothing is computed from them that could be wrong"},
+	kafka.TopicCommands: {
+		reason: "cannot be replayed: every command was decided once, when it came, and a record that is read again " +
+			"is known to be decided and changes nothing. What commands did is in the history (GET /api/queries/history) " +
+			"and in `livegraph export`",
+	},
+	kafka.TopicEvents: {
+		reason: "cannot be replayed: this version has no built-in consumer of it. A consumer of your own is replayed by " +
+			"its own offsets (schemas/topics.md)",
+	},
+	kafka.TopicAudit: {
+		reason: "cannot be replayed: its records are stored once, and nothing is computed from them that could be wrong",
+	},
 }
 
 // ReplayableTopics are the topics that have a consumer that can be replayed.
@@ -76,10 +84,16 @@ func replayOf(job postgres.Replay) Replay {
 		r.ETASeconds = &eta
 	}
 	if r.Trimmed > 0 {
-		r.Notes = append(r.Notes, "gone from the range before they were read, by the topic's retention: "+wording.Count(r.Trimmed, "record"))
+		r.Notes = append(
+			r.Notes, "gone from the range before they were read, by the topic's retention: "+wording.Count(r.Trimmed, "record"),
+		)
 	}
 	if job.Refused > 0 {
-		r.Notes = append(r.Notes, "left out, because unreadable or not storable: "+wording.Count(job.Refused, "record")+"; `livegraph dlq list` has them from when they were first consumed")
+		r.Notes = append(
+			r.Notes,
+			"left out, because unreadable or not storable: "+wording.Count(job.Refused, "record")+
+				"; `livegraph dlq list` has them from when they were first consumed",
+		)
 	}
 	if job.State == postgres.ReplayQueued {
 		r.Notes = append(r.Notes, "it waits for a process with the role "+job.Consumer)
@@ -165,8 +179,10 @@ func (r *ReplayRequest) check(now time.Time) error {
 	known, ours := replayable[r.Topic]
 	switch {
 	case !ours:
-		return fault.Field(fault.Invalid, "topic", fmt.Sprintf("%q is no topic with a consumer that can be replayed; there is %s",
-			r.Topic, strings.Join(ReplayableTopics(), ", ")), ReplayableTopics()...)
+		return fault.Field(
+			fault.Invalid, "topic", fmt.Sprintf("%q is no topic with a consumer that can be replayed; there is %s",
+				r.Topic, strings.Join(ReplayableTopics(), ", ")), ReplayableTopics()...,
+		)
 	case known.consumer == "":
 		return bad("topic", "%s %s", r.Topic, known.reason)
 	}
@@ -247,7 +263,9 @@ func (r *ReplayRequest) choose(topic kafka.Overview) ([]int32, error) {
 	check := func(field string, partitions []int32) error {
 		for _, p := range partitions {
 			if p < 0 || p >= count {
-				return fault.Field(fault.Invalid, field, fmt.Sprintf("there is no partition %d; topic %s has 0 to %d", p, r.Topic, count-1))
+				return fault.Field(fault.Invalid, field, fmt.Sprintf(
+					"there is no partition %d; topic %s has 0 to %d", p, r.Topic, count-1,
+				))
 			}
 		}
 		return nil
@@ -280,7 +298,9 @@ func within(field string, p kafka.PartitionOverview, at int64) error {
 	if at >= p.Start && at <= p.End {
 		return nil
 	}
-	return fault.Field(fault.Invalid, field, fmt.Sprintf("partition %d has the offsets %d to %d, and %d is not among them", p.Partition, p.Start, p.End, at))
+	return fault.Field(fault.Invalid, field, fmt.Sprintf(
+		"partition %d has the offsets %d to %d, and %d is not among them", p.Partition, p.Start, p.End, at,
+	))
 }
 
 func (d *Desk) offsetsAt(ctx context.Context, topic string, at *time.Time) (map[int32]int64, error) {

@@ -49,7 +49,9 @@ func Hash(text string) string {
 	_, _ = rand.Read(salt[:])
 	hash := argon2.IDKey([]byte(text), salt[:], passes, memoryKiB, lanes, hashLength)
 	encode := base64.RawStdEncoding.EncodeToString
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memoryKiB, passes, lanes, encode(salt[:]), encode(hash))
+	return fmt.Sprintf(
+		"$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memoryKiB, passes, lanes, encode(salt[:]), encode(hash),
+	)
 }
 
 // Matches reports whether text is the password of the PHC string stored. A

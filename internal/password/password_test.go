@@ -22,8 +22,9 @@ func TestOnlyThePasswordMatchesItsHash(t *testing.T) {
 
 func TestWhatIsNoHashMatchesNothing(t *testing.T) {
 	stored := password.Hash("secret")
-	for _, bad := range []string{"", "secret", "$argon2id$", strings.Replace(stored, "argon2id", "argon2i", 1), strings.Replace(stored, "t=2", "t=0", 1),
-		strings.Replace(stored, "m=19456", "m=99999999", 1), strings.Replace(stored, "p=1", "p=0", 1), stored[:len(stored)-2], stored + "$"} {
+	for _, bad := range []string{"", "secret", "$argon2id$", strings.Replace(stored, "argon2id", "argon2i", 1),
+		strings.Replace(stored, "t=2", "t=0", 1), strings.Replace(stored, "m=19456", "m=99999999", 1),
+		strings.Replace(stored, "p=1", "p=0", 1), stored[:len(stored)-2], stored + "$"} {
 		require.False(t, password.Matches(bad, "secret"), bad)
 	}
 }

@@ -41,7 +41,9 @@ type VectorLane interface {
 	// LiveIndex says which index answers.
 	LiveIndex(ctx context.Context) (Index, error)
 	// Nearest gives the nearest chunks in it, nearest first.
-	Nearest(ctx context.Context, index Index, workspace uuid.UUID, vector embed.Vector, near Near, limit int) ([]VectorHit, error)
+	Nearest(
+		ctx context.Context, index Index, workspace uuid.UUID, vector embed.Vector, near Near, limit int,
+	) ([]VectorHit, error)
 }
 
 // Graph reads the truth: nodes and edges as they stand now.

@@ -15,7 +15,9 @@ import (
 // pump feeds the boiler.
 type plant struct{ pump, boiler, feeds uuid.UUID }
 
-func (p *plant) SearchText(context.Context, uuid.UUID, string, retrieval.Filter, int, int) (retrieval.TextFindings, error) {
+func (p *plant) SearchText(
+	context.Context, uuid.UUID, string, retrieval.Filter, int, int,
+) (retrieval.TextFindings, error) {
 	return retrieval.TextFindings{Hits: []retrieval.TextHit{{Node: p.pump, Score: 3.2, Share: 0.9}}}, nil
 }
 
@@ -23,11 +25,15 @@ func (p *plant) LiveIndex(context.Context) (retrieval.Index, error) {
 	return retrieval.Index{Collection: "live", Model: embed.NewStatic().Model()}, nil
 }
 
-func (p *plant) Nearest(context.Context, retrieval.Index, uuid.UUID, embed.Vector, retrieval.Near, int) ([]retrieval.VectorHit, error) {
+func (p *plant) Nearest(
+	context.Context, retrieval.Index, uuid.UUID, embed.Vector, retrieval.Near, int,
+) ([]retrieval.VectorHit, error) {
 	return []retrieval.VectorHit{{Node: p.pump, Cosine: 0.7}}, nil
 }
 
-func (p *plant) FoundNodes(context.Context, uuid.UUID, []uuid.UUID, retrieval.Filter) (map[uuid.UUID]graph.Node, error) {
+func (p *plant) FoundNodes(
+	context.Context, uuid.UUID, []uuid.UUID, retrieval.Filter,
+) (map[uuid.UUID]graph.Node, error) {
 	return map[uuid.UUID]graph.Node{p.pump: {ID: p.pump, Name: "pump"}, p.boiler: {ID: p.boiler, Name: "boiler"}}, nil
 }
 
@@ -44,12 +50,16 @@ func (p *plant) WalkEdges(context.Context, uuid.UUID, retrieval.Step) (retrieval
 }
 
 func (p *plant) FoundEdges(context.Context, uuid.UUID, []uuid.UUID) (map[uuid.UUID]graph.Edge, error) {
-	return map[uuid.UUID]graph.Edge{p.feeds: {ID: p.feeds, SourceID: p.pump, TargetID: p.boiler, RelationType: "feeds"}}, nil
+	return map[uuid.UUID]graph.Edge{p.feeds: {
+		ID: p.feeds, SourceID: p.pump, TargetID: p.boiler, RelationType: "feeds",
+	}}, nil
 }
 
 func ExampleEngine_Hybrid() {
 	p := &plant{uuid.New(), uuid.New(), uuid.New()}
-	engine := retrieval.New(retrieval.Deps{Text: p, Vectors: p, Graph: p, Embedder: embed.NewQueries(embed.QueryOptions{Embedder: embed.NewStatic()})})
+	engine := retrieval.New(retrieval.Deps{Text: p, Vectors: p, Graph: p, Embedder: embed.NewQueries(embed.QueryOptions{
+		Embedder: embed.NewStatic(),
+	})})
 	result, err := engine.Hybrid(context.Background(), retrieval.HybridQuery{
 		Query: retrieval.Query{Text: "what does the pump supply?", Limit: 10},
 		Hops:  1, Direction: retrieval.AnyDirection, Weights: retrieval.DefaultWeights(), Explain: true,

@@ -36,7 +36,9 @@ type explanation struct {
 }
 
 func (r *ranking) explain(page []candidate) *explanation {
-	x := &explanation{ranking: r, parts: map[uuid.UUID][]float64{}, place: map[uuid.UUID]int{}, direct: map[uuid.UUID]seed{}}
+	x := &explanation{
+		ranking: r, parts: map[uuid.UUID][]float64{}, place: map[uuid.UUID]int{}, direct: map[uuid.UUID]seed{},
+	}
 	for i, c := range page {
 		x.place[c.id] = i
 	}

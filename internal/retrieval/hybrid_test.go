@@ -15,7 +15,9 @@ import (
 
 // link adds an edge between numbered nodes.
 func (m *memory) link(number, from, to int, relation string) {
-	m.edge(graph.Edge{ID: wikiID(1_000_000 + number), SourceID: wikiID(from), TargetID: wikiID(to), RelationType: relation})
+	m.edge(graph.Edge{
+		ID: wikiID(1_000_000 + number), SourceID: wikiID(from), TargetID: wikiID(to), RelationType: relation,
+	})
 }
 
 // chain is 0 -> 1 -> 2 -> 3 -> 4.
@@ -70,7 +72,9 @@ func TestAPathLeadsFromTheSeed(t *testing.T) {
 	}
 	require.Nil(t, r.Hits[3].Scores.Text)
 	require.Equal(t, 1.0, *r.Hits[1].Scores.Graph)
-	require.Equal(t, []Reason{{Kind: LaneGraph, From: wikiID(0), Detail: `linked to "node 0"`, Share: 1}}, r.Hits[3].Reasons)
+	require.Equal(
+		t, []Reason{{Kind: LaneGraph, From: wikiID(0), Detail: `linked to "node 0"`, Share: 1}}, r.Hits[3].Reasons,
+	)
 	require.Equal(t, LaneText, r.Hits[0].Reasons[0].Kind)
 	require.Equal(t, "it has 80 % of what the query's words weigh", r.Hits[0].Reasons[0].Detail)
 }
@@ -79,7 +83,11 @@ func TestStartsAndNamesAreSeedsOfFullWeight(t *testing.T) {
 	s := newSaid()
 	s.names = []NamedNode{{wikiID(4), 1}}
 	m := chain()
-	r := hybrid(t, s, m, func(q *HybridQuery) { q.Starts = []uuid.UUID{wikiID(0), wikiID(99)}; q.Hops = 1; q.Explain = true })
+	r := hybrid(t, s, m, func(q *HybridQuery) {
+		q.Starts = []uuid.UUID{wikiID(0), wikiID(99)}
+		q.Hops = 1
+		q.Explain = true
+	})
 	require.Equal(t, []string{"node 4", "node 0", "node 1", "node 3"}, names(r.Hits), "a start that is not there is none")
 	require.Equal(t, "named", r.Hits[0].Reasons[0].Kind)
 	require.Equal(t, "start", r.Hits[1].Reasons[0].Kind)
@@ -142,7 +150,9 @@ func TestAWalkThatTakesTooLongEndsWhereItIs(t *testing.T) {
 	require.Equal(t, []string{LaneGraph}, r.Degraded)
 	require.Equal(t, []string{"node 0"}, names(r.Hits))
 	m.err = errAway
-	_, err := s.engine(m).Hybrid(t.Context(), HybridQuery{Query: Query{Text: "x", Limit: 1}, Hops: 1, Weights: DefaultWeights()})
+	_, err := s.engine(m).Hybrid(t.Context(), HybridQuery{
+		Query: Query{Text: "x", Limit: 1}, Hops: 1, Weights: DefaultWeights(),
+	})
 	require.ErrorIs(t, err, errAway, "without the graph no node can be shown either")
 }
 

@@ -144,7 +144,9 @@ func missing(lane string, why error) error {
 type modelMismatch struct{ index, embedder embed.Model }
 
 func (m *modelMismatch) Error() string {
-	return fmt.Sprintf("the index was made by %s and the embedder is %s; the index is being made anew", m.index, m.embedder)
+	return fmt.Sprintf(
+		"the index was made by %s and the embedder is %s; the index is being made anew", m.index, m.embedder,
+	)
 }
 
 func (e *Engine) askVectors(ctx context.Context, q *Query) (hits []VectorHit, err error) {
@@ -218,7 +220,9 @@ func (e *Engine) embed(ctx context.Context, text string) (index Index, vector em
 }
 
 // askNearest asks the store of vectors, unless it has not answered others.
-func (e *Engine) askNearest(ctx context.Context, index Index, q *Query, vector embed.Vector, near Near, limit int) ([]VectorHit, error) {
+func (e *Engine) askNearest(
+	ctx context.Context, index Index, q *Query, vector embed.Vector, near Near, limit int,
+) ([]VectorHit, error) {
 	if !e.nearest.Admits() {
 		return nil, fault.New(fault.Unavailable, "The store of vectors does not answer").After(retryAfter)
 	}

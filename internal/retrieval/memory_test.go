@@ -47,7 +47,9 @@ func passes(n graph.Node, f Filter) bool {
 	return true
 }
 
-func (m *memory) FoundNodes(_ context.Context, _ uuid.UUID, ids []uuid.UUID, f Filter) (map[uuid.UUID]graph.Node, error) {
+func (m *memory) FoundNodes(
+	_ context.Context, _ uuid.UUID, ids []uuid.UUID, f Filter,
+) (map[uuid.UUID]graph.Node, error) {
 	found := map[uuid.UUID]graph.Node{}
 	for _, id := range ids {
 		if n, there := m.nodes[id]; there && passes(n, f) {
@@ -57,7 +59,9 @@ func (m *memory) FoundNodes(_ context.Context, _ uuid.UUID, ids []uuid.UUID, f F
 	return found, nil
 }
 
-func (m *memory) PassingNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f Filter) (list []uuid.UUID, err error) {
+func (m *memory) PassingNodes(
+	ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f Filter,
+) (list []uuid.UUID, err error) {
 	found, err := m.FoundNodes(ctx, workspace, ids, f)
 	for id := range found {
 		list = append(list, id)
@@ -65,7 +69,9 @@ func (m *memory) PassingNodes(ctx context.Context, workspace uuid.UUID, ids []uu
 	return list, err
 }
 
-func (m *memory) MatchingNodes(_ context.Context, _ uuid.UUID, f Filter, limit int) (ids []uuid.UUID, more bool, err error) {
+func (m *memory) MatchingNodes(
+	_ context.Context, _ uuid.UUID, f Filter, limit int,
+) (ids []uuid.UUID, more bool, err error) {
 	for id, n := range m.nodes {
 		if passes(n, f) {
 			ids = append(ids, id)
@@ -166,7 +172,9 @@ func (s *said) SearchText(_ context.Context, _ uuid.UUID, _ string, _ Filter, li
 
 func (s *said) LiveIndex(context.Context) (Index, error) { return Index{"live", s.model}, nil }
 
-func (s *said) Nearest(_ context.Context, _ Index, _ uuid.UUID, _ embed.Vector, near Near, limit int) ([]VectorHit, error) {
+func (s *said) Nearest(
+	_ context.Context, _ Index, _ uuid.UUID, _ embed.Vector, near Near, limit int,
+) ([]VectorHit, error) {
 	s.asked, s.nears = append(s.asked, limit), append(s.nears, near)
 	var hits []VectorHit
 	for _, h := range s.near {

@@ -106,7 +106,9 @@ type bm25 struct {
 
 func plainTerms(s string) []string {
 	folded, _, _ := transform.String(transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn))), s)
-	return strings.FieldsFunc(strings.ToLower(folded), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	return strings.FieldsFunc(strings.ToLower(folded), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
+	})
 }
 
 func newBM25(texts []string) *bm25 {
@@ -213,7 +215,9 @@ func (w *wiki) whole() []string {
 	return list
 }
 
-func (l *wikiLanes) SearchText(_ context.Context, _ uuid.UUID, text string, _ Filter, limit, named int) (found TextFindings, err error) {
+func (l *wikiLanes) SearchText(
+	_ context.Context, _ uuid.UUID, text string, _ Filter, limit, named int,
+) (found TextFindings, err error) {
 	weight := l.text.weight(text)
 	for _, s := range l.text.search(text, limit) {
 		found.Hits = append(found.Hits, TextHit{Node: wikiID(s.at), Score: s.score, Share: s.score / weight})
@@ -258,7 +262,9 @@ func (l *wikiLanes) LiveIndex(context.Context) (Index, error) {
 	return Index{"wiki", l.embedder.Model()}, nil
 }
 
-func (l *wikiLanes) Nearest(_ context.Context, _ Index, _ uuid.UUID, v embed.Vector, _ Near, limit int) (hits []VectorHit, err error) {
+func (l *wikiLanes) Nearest(
+	_ context.Context, _ Index, _ uuid.UUID, v embed.Vector, _ Near, limit int,
+) (hits []VectorHit, err error) {
 	scores := make(map[int]float64, len(l.vectors))
 	for i, passage := range l.vectors {
 		if passage != nil {
@@ -282,7 +288,9 @@ func (w *wiki) graph() *memory {
 		m.node(graph.Node{ID: wikiID(i), Name: w.titles[i], EntityType: graph.Concept, Description: &w.texts[i]})
 	}
 	for i, mention := range w.mentions {
-		m.edge(graph.Edge{ID: wikiID(i), SourceID: wikiID(mention[0]), TargetID: wikiID(mention[1]), RelationType: "mentions"})
+		m.edge(graph.Edge{
+			ID: wikiID(i), SourceID: wikiID(mention[0]), TargetID: wikiID(mention[1]), RelationType: "mentions",
+		})
 	}
 	return m
 }
@@ -304,15 +312,22 @@ func (w *wiki) ask(t testing.TB, put func(question string) (Result, error)) (ans
 type figures struct{ search2, search5, hybrid2, hybrid5 float64 }
 
 func (w *wiki) measure(t testing.TB, lanes *wikiLanes) (f figures) {
-	e := New(Deps{Text: lanes, Vectors: lanes, Graph: w.graph(), Embedder: embed.NewQueries(embed.QueryOptions{Embedder: lanes.embedder, Timeout: time.Minute})})
+	e := New(Deps{Text: lanes, Vectors: lanes, Graph: w.graph(), Embedder: embed.NewQueries(embed.QueryOptions{
+		Embedder: lanes.embedder, Timeout: time.Minute,
+	})})
 	search := w.ask(t, func(question string) (Result, error) {
 		return e.Search(t.Context(), Query{Text: question, Limit: 10})
 	})
 	hybrid := w.ask(t, func(question string) (Result, error) {
-		return e.Hybrid(t.Context(), HybridQuery{Query: Query{Text: question, Limit: 10}, Hops: 2, Direction: AnyDirection, Weights: DefaultWeights()})
+		return e.Hybrid(t.Context(), HybridQuery{
+			Query: Query{Text: question, Limit: 10}, Hops: 2, Direction: AnyDirection, Weights: DefaultWeights(),
+		})
 	})
 	f = figures{w.recall(2, search), w.recall(5, search), w.recall(2, hybrid), w.recall(5, hybrid)}
-	t.Logf("%s: search R@2 %.1f R@5 %.1f, hybrid R@2 %.1f R@5 %.1f", lanes.embedder.Model(), f.search2, f.search5, f.hybrid2, f.hybrid5)
+	t.Logf(
+		"%s: search R@2 %.1f R@5 %.1f, hybrid R@2 %.1f R@5 %.1f", lanes.embedder.Model(), f.search2, f.search5, f.hybrid2,
+		f.hybrid5,
+	)
 	return f
 }
 

@@ -72,7 +72,10 @@ func (q *Query) page(ranked []candidate) (page []candidate, total int) {
 
 // show reads the nodes of a page and makes hits of them. What was deleted meanwhile is
 // left out. others are nodes to be read with them; each sees all.
-func (e *Engine) show(ctx context.Context, q *Query, page []candidate, with func(hit *Hit, c candidate, nodes map[uuid.UUID]graph.Node), others ...uuid.UUID) ([]Hit, error) {
+func (e *Engine) show(
+	ctx context.Context, q *Query, page []candidate, with func(hit *Hit, c candidate, nodes map[uuid.UUID]graph.Node),
+	others ...uuid.UUID,
+) ([]Hit, error) {
 	ids := slices.Clone(others)
 	for _, c := range page {
 		ids = append(ids, c.id)

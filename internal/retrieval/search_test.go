@@ -104,11 +104,13 @@ func TestASearchGoesOnWithoutALaneAndFailsWithoutBoth(t *testing.T) {
 		spoil func(*said)
 		lane  string
 	}{
-		"Milvus is away":     {func(s *said) { s.errVector = errAway }, LaneVector},
-		"the embedder is":    {func(s *said) { s.errEmbed = fault.New(fault.BadGateway, "nonsense") }, LaneVector},
-		"another model":      {func(s *said) { s.model.Name = "old" }, LaneVector},
-		"the text lane is":   {func(s *said) { s.errText = errAway }, LaneText},
-		"the embedder waits": {func(s *said) { s.errEmbed = fault.New(fault.Unavailable, "busy").After(7 * time.Second) }, LaneVector},
+		"Milvus is away":   {func(s *said) { s.errVector = errAway }, LaneVector},
+		"the embedder is":  {func(s *said) { s.errEmbed = fault.New(fault.BadGateway, "nonsense") }, LaneVector},
+		"another model":    {func(s *said) { s.model.Name = "old" }, LaneVector},
+		"the text lane is": {func(s *said) { s.errText = errAway }, LaneText},
+		"the embedder waits": {func(s *said) {
+			s.errEmbed = fault.New(fault.Unavailable, "busy").After(7 * time.Second)
+		}, LaneVector},
 	} {
 		s := newSaid()
 		s.text, s.near = []TextHit{{wikiID(1), 9, 0.6}}, []VectorHit{{wikiID(2), 0, 0.7}}
@@ -134,10 +136,14 @@ func TestASearchGoesOnWithoutALaneAndFailsWithoutBoth(t *testing.T) {
 	require.Equal(t, fault.Unavailable, f.Kind)
 	require.Equal(t, "The text search is not available", f.Message)
 	require.Positive(t, f.RetryAfter)
-	_, err = s.engine(nodesOf(1)).Hybrid(t.Context(), HybridQuery{Query: Query{Text: "x", Limit: 10}, Weights: DefaultWeights()})
+	_, err = s.engine(nodesOf(1)).Hybrid(t.Context(), HybridQuery{
+		Query: Query{Text: "x", Limit: 10}, Weights: DefaultWeights(),
+	})
 	require.Equal(t, fault.Unavailable, fault.KindOf(err))
 	s.errVector = errors.New("a defect")
-	_, err = s.engine(nodesOf(1)).Hybrid(t.Context(), HybridQuery{Query: Query{Text: "x", Limit: 10}, Weights: DefaultWeights()})
+	_, err = s.engine(nodesOf(1)).Hybrid(t.Context(), HybridQuery{
+		Query: Query{Text: "x", Limit: 10}, Weights: DefaultWeights(),
+	})
 	require.ErrorIs(t, err, s.errVector, "a defect is not taken for a store that is away")
 }
 
@@ -152,7 +158,9 @@ func TestAnIndexOfTheOldModelIsSearchedByItUntilTheNewOneTakesItsPlace(t *testin
 		require.Empty(t, r.Degraded)
 		require.Equal(t, []string{"node 2"}, names(r.Hits))
 	}
-	require.Equal(t, []string{"said", "old", "old", "old"}, s.embedded, "once it is known which is searched no other is asked")
+	require.Equal(
+		t, []string{"said", "old", "old", "old"}, s.embedded, "once it is known which is searched no other is asked",
+	)
 	s.model, s.embedded = s.Model(), nil
 	for range 2 {
 		_, err := e.Search(t.Context(), Query{Text: "x", Limit: 10})
@@ -218,7 +226,10 @@ func TestAFilterThatFewPassIsAskedForByNodeAndOneThatManyPassByMoreHits(t *testi
 		if i < 3 {
 			value = `"few"`
 		}
-		m.node(graph.Node{ID: wikiID(i), Name: fmt.Sprint(i), EntityType: graph.Object, Properties: graph.Properties{"p": jsontext.Value(value)}})
+		m.node(graph.Node{
+			ID: wikiID(i), Name: fmt.Sprint(i), EntityType: graph.Object,
+			Properties: graph.Properties{"p": jsontext.Value(value)},
+		})
 	}
 	s := newSaid()
 	for i := range 1_000 { // nearest are those that do not pass
@@ -228,7 +239,9 @@ func TestAFilterThatFewPassIsAskedForByNodeAndOneThatManyPassByMoreHits(t *testi
 		s.near = append(s.near, VectorHit{wikiID(i), 0, 0.5})
 	}
 	filtered := func(value string) Query {
-		return Query{Text: "x", Limit: 100, Filter: Filter{Properties: map[string][]jsontext.Value{"p": {jsontext.Value(value)}}}}
+		return Query{Text: "x", Limit: 100, Filter: Filter{Properties: map[string][]jsontext.Value{"p": {
+			jsontext.Value(value),
+		}}}}
 	}
 	e := s.engine(m)
 	r, err := e.Search(t.Context(), filtered(`"few"`))
@@ -268,20 +281,24 @@ func TestALaneThatCountsForNothingIsNotAsked(t *testing.T) {
 		words, near  int // searches
 		spoil, fails bool
 	}{
-		"words":                  {weights: Weights{Text: 1, Graph: 1}, words: 1},
-		"meaning":                {weights: Weights{Vector: 1, Graph: 1}, near: 1},
-		"both":                   {weights: Weights{Text: 0.1, Vector: 0.1}, words: 1, near: 1},
-		"neither":                {weights: Weights{Graph: 1}, words: 1, near: 1},
-		"meaning that is away":   {weights: Weights{Vector: 1, Graph: 1}, near: 1, spoil: true, fails: true},
-		"words without meaning":  {weights: Weights{Text: 1, Graph: 1}, words: 1, spoil: true},
-		"starts without meaning": {weights: Weights{Vector: 1, Graph: 1}, starts: []uuid.UUID{wikiID(3)}, near: 1, spoil: true},
+		"words":                 {weights: Weights{Text: 1, Graph: 1}, words: 1},
+		"meaning":               {weights: Weights{Vector: 1, Graph: 1}, near: 1},
+		"both":                  {weights: Weights{Text: 0.1, Vector: 0.1}, words: 1, near: 1},
+		"neither":               {weights: Weights{Graph: 1}, words: 1, near: 1},
+		"meaning that is away":  {weights: Weights{Vector: 1, Graph: 1}, near: 1, spoil: true, fails: true},
+		"words without meaning": {weights: Weights{Text: 1, Graph: 1}, words: 1, spoil: true},
+		"starts without meaning": {
+			weights: Weights{Vector: 1, Graph: 1}, starts: []uuid.UUID{wikiID(3)}, near: 1, spoil: true,
+		},
 	} {
 		s := newSaid()
 		s.text, s.near = []TextHit{{wikiID(1), 9, 0.6}}, []VectorHit{{wikiID(2), 0, 0.7}}
 		if c.spoil {
 			s.errVector = errAway
 		}
-		r, err := s.engine(nodesOf(4)).Hybrid(t.Context(), HybridQuery{Query: Query{Text: "x", Limit: 10}, Hops: 1, Weights: c.weights, Starts: c.starts})
+		r, err := s.engine(nodesOf(4)).Hybrid(t.Context(), HybridQuery{
+			Query: Query{Text: "x", Limit: 10}, Hops: 1, Weights: c.weights, Starts: c.starts,
+		})
 		require.Equal(t, c.fails, err != nil, name)
 		require.Equal(t, c.words, s.searched, name)
 		require.Len(t, s.asked, c.near, name)
@@ -311,7 +328,9 @@ func TestScoresOrderAndStayWithinTheirBounds(t *testing.T) {
 			s.text = append(s.text, TextHit{wikiID(i), 1, rapid.Float64Range(0.001, 3).Draw(t, "share")})
 		}
 		for range rapid.IntRange(0, 30).Draw(t, "near") {
-			s.near = append(s.near, VectorHit{wikiID(hit.Draw(t, "node")), hit.Draw(t, "chunk"), rapid.Float64Range(-1, 1.000001).Draw(t, "cosine")})
+			s.near = append(s.near, VectorHit{
+				wikiID(hit.Draw(t, "node")), hit.Draw(t, "chunk"), rapid.Float64Range(-1, 1.000001).Draw(t, "cosine"),
+			})
 		}
 		r, err := s.engine(nodesOf(25)).Search(context.Background(), Query{Text: "x", Limit: 100})
 		require.NoError(t, err)

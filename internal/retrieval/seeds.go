@@ -59,7 +59,9 @@ func (f *findings) seeds(q *HybridQuery) []seed {
 	}
 	best := f.best(func(n *found) float64 { return n.share })
 	if len(best) > 0 {
-		spread(best, func(n *found) float64 { return n.share }, words*min(best[0].share, 1), func(id uuid.UUID, w float64) { of(id).text = w })
+		spread(best, func(n *found) float64 {
+			return n.share
+		}, words*min(best[0].share, 1), func(id uuid.UUID, w float64) { of(id).text = w })
 	}
 	best = f.best((*found).cosine)
 	if len(best) > 0 {

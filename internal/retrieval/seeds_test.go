@@ -88,7 +88,9 @@ func TestAWalkGoesOnFromTheNodesWithMostScore(t *testing.T) {
 }
 
 func TestAPathWithAnEdgeThatIsAnotherByNowIsNotShown(t *testing.T) {
-	edges := map[uuid.UUID]graph.Edge{wikiID(1): {ID: wikiID(1), RelationType: "feeds"}, wikiID(2): {ID: wikiID(2), RelationType: "owns"}}
+	edges := map[uuid.UUID]graph.Edge{
+		wikiID(1): {ID: wikiID(1), RelationType: "feeds"}, wikiID(2): {ID: wikiID(2), RelationType: "owns"},
+	}
 	ids := []uuid.UUID{wikiID(1), wikiID(2)}
 	require.Len(t, walkedPath(ids, edges, nil), 2)
 	require.Nil(t, walkedPath(ids, edges, []string{"feeds"}))

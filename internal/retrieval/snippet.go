@@ -282,7 +282,10 @@ const firstUnspaced = '\u0e00'
 
 // unspaced reports whether a script is written without spaces between words.
 func unspaced(r rune) bool {
-	return r >= firstUnspaced && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) &&
+	return r >= firstUnspaced &&
+		unicode.In(
+			r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+		) &&
 		!unicode.IsMark(r)
 }
 

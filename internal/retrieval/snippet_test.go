@@ -41,11 +41,23 @@ func TestASnippetAtTheEndIsFilledFromTheFront(t *testing.T) {
 
 func TestSnippetsAreCutBetweenWordsInAnyScript(t *testing.T) {
 	for name, c := range map[string]struct{ query, text, want string }{
-		"Chinese":  {"锅炉泵漏水", strings.Repeat("大厅很长地板是灰色的。", 40) + "锅炉的泵在结冰时漏水。" + strings.Repeat("大厅很长地板是灰色的。", 40), "锅炉的泵"},
-		"Thai":     {"ปั๊มน้ำ", strings.Repeat("ห้องโถงยาวและพื้นเป็นสีเทา", 30) + " ปั๊มน้ำรั่ว " + strings.Repeat("ห้องโถงยาวและพื้นเป็นสีเทา", 30), "ปั๊มน้ำ"},
-		"Greek":    {"αντλια", strings.Repeat("Η αίθουσα είναι μακριά. ", 30) + "Η ΑΝΤΛΊΑ στάζει. " + strings.Repeat("Η αίθουσα είναι μακριά. ", 30), "ΑΝΤΛΊΑ"},
-		"accents":  {"etage", strings.Repeat(filler, 10) + "Un bruit à l'étage. " + strings.Repeat(filler, 10), "étage"},
-		"numbers":  {"10.0.0.17", strings.Repeat(filler, 10) + "Host 10.0.0.17 is down. " + strings.Repeat(filler, 10), "10.0.0.17"},
+		"Chinese": {"锅炉泵漏水", strings.Repeat("大厅很长地板是灰色的。", 40) + "锅炉的泵在结冰时漏水。" + strings.Repeat("大厅很长地板是灰色的。", 40), "锅炉的泵"},
+		"Thai": {
+			"ปั๊มน้ำ",
+			strings.Repeat("ห้องโถงยาวและพื้นเป็นสีเทา", 30) + " ปั๊มน้ำรั่ว " +
+				strings.Repeat("ห้องโถงยาวและพื้นเป็นสีเทา", 30),
+			"ปั๊มน้ำ",
+		},
+		"Greek": {
+			"αντλια",
+			strings.Repeat("Η αίθουσα είναι μακριά. ", 30) + "Η ΑΝΤΛΊΑ στάζει. " +
+				strings.Repeat("Η αίθουσα είναι μακριά. ", 30),
+			"ΑΝΤΛΊΑ",
+		},
+		"accents": {"etage", strings.Repeat(filler, 10) + "Un bruit à l'étage. " + strings.Repeat(filler, 10), "étage"},
+		"numbers": {
+			"10.0.0.17", strings.Repeat(filler, 10) + "Host 10.0.0.17 is down. " + strings.Repeat(filler, 10), "10.0.0.17",
+		},
 		"families": {"👨‍👩‍👧‍👦", strings.Repeat("👨‍👩‍👧‍👦", 200), "👨‍👩‍👧‍👦"},
 		"one word": {"x", strings.Repeat("a", 5_000), "aaa"},
 		"marks":    {"x", strings.Repeat("e\u0301\u0302", 500), "e\u0301\u0302"},
@@ -67,7 +79,9 @@ func requireSnippet(t testing.TB, text, snippet string) {
 }
 
 func TestANodeWithoutADescriptionShowsItsProperties(t *testing.T) {
-	hit := &Hit{Node: graph.Node{Properties: graph.Properties{"host": jsontext.Value(`"db-1"`), "cores": jsontext.Value(`8`), "area": jsontext.Value(`"hall"`)}}}
+	hit := &Hit{Node: graph.Node{Properties: graph.Properties{
+		"host": jsontext.Value(`"db-1"`), "cores": jsontext.Value(`8`), "area": jsontext.Value(`"hall"`),
+	}}}
 	require.Equal(t, "area: hall; host: db-1", passage(hit))
 }
 

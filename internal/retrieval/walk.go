@@ -70,7 +70,10 @@ type walker struct {
 // not need goes to those that have more, and of these each relation has its share.
 func (w *walker) expand(ctx context.Context, hop, share int) (used int, err error) {
 	q := w.query
-	step := Step{Frontier: w.terrain.frontier(w.seeds, hop), Direction: q.Direction, RelationTypes: q.RelationTypes, Filter: q.Filter, Limit: share}
+	step := Step{
+		Frontier: w.terrain.frontier(w.seeds, hop), Direction: q.Direction, RelationTypes: q.RelationTypes, Filter: q.Filter,
+		Limit: share,
+	}
 	most := edgesOfNode
 	if hop == 0 {
 		most = edgesOfSeed
@@ -128,7 +131,9 @@ func (t *terrain) frontier(seeds []seed, depth int) []uuid.UUID {
 			at = append(at, n)
 		}
 	}
-	slices.SortFunc(at, func(a, b int) int { return cmp.Or(cmp.Compare(ranks[b], ranks[a]), compareIDs(t.ids[a], t.ids[b])) })
+	slices.SortFunc(at, func(a, b int) int {
+		return cmp.Or(cmp.Compare(ranks[b], ranks[a]), compareIDs(t.ids[a], t.ids[b]))
+	})
 	ids := make([]uuid.UUID, 0, min(len(at), mostExpanded))
 	for _, n := range at[:cap(ids)] {
 		ids = append(ids, t.ids[n])
@@ -167,7 +172,10 @@ func (t *terrain) trail(flows []flow, ranks []float64) *trail {
 			return
 		}
 		given := ranks[from] * flows[from].shareOf(to)
-		if p.from[to] < 0 || cmp.Or(cmp.Compare(gives[to], given), compareIDs(t.ids[from], t.ids[max(p.from[to], 0)]), compareIDs(edge, p.edge[to])) < 0 {
+		better := p.from[to] < 0 || cmp.Or(
+			cmp.Compare(gives[to], given), compareIDs(t.ids[from], t.ids[max(p.from[to], 0)]), compareIDs(edge, p.edge[to]),
+		) < 0
+		if better {
 			p.from[to], p.edge[to], gives[to] = from, edge, given
 		}
 	}

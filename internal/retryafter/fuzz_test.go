@@ -12,7 +12,9 @@ import (
 
 // FuzzOf: whatever a server says, nobody waits for less than nothing.
 func FuzzOf(f *testing.F) {
-	for _, text := range []string{"", "7", "-1", "99999999999", "Fri, 31 Dec 9999 23:59:59 GMT", "Mon, 01 Jan 0001 00:00:00 GMT", "x"} {
+	for _, text := range []string{
+		"", "7", "-1", "99999999999", "Fri, 31 Dec 9999 23:59:59 GMT", "Mon, 01 Jan 0001 00:00:00 GMT", "x",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -53,7 +53,8 @@ type reader struct {
 // read takes up what was noted; nothing when there is no note that can be read.
 func (r *reader) read(dir string) {
 	raw, err := os.ReadFile(filepath.Join(dir, noteName))
-	if err != nil || len(raw) != noteBytes || crc32.Checksum(raw[:16], castagnoli) != binary.LittleEndian.Uint32(raw[16:]) {
+	if err != nil || len(raw) != noteBytes ||
+		crc32.Checksum(raw[:16], castagnoli) != binary.LittleEndian.Uint32(raw[16:]) {
 		return
 	}
 	r.at = position{segment: binary.LittleEndian.Uint64(raw), offset: int64(binary.LittleEndian.Uint64(raw[8:]))}
@@ -157,7 +158,10 @@ func (s *Spool) readFrom(seg *segment, most, bytes int) (*Batch, error) {
 	b.next.offset += b.bytes
 	if len(b.Records) == 0 { // it was whole when it was written or recovered
 		lost := end - at.offset
-		s.log.Error("DATA LOSS: a segment of the spool cannot be read any more", "segment", seg.number, "offset", at.offset, "bytes", lost)
+		s.log.Error(
+			"DATA LOSS: a segment of the spool cannot be read any more", "segment", seg.number, "offset", at.offset, "bytes",
+			lost,
+		)
 		s.damaged.Add(lost)
 		s.pending.Add(-lost)
 		s.segs.Lock()

@@ -152,7 +152,9 @@ func (s *Spool) recoverSegment(number uint64) error {
 		return errors.Join(err, file.Close())
 	}
 	if torn := info.Size() - whole; torn > 0 {
-		s.log.Warn("the end of a segment of the spool was not written to its end, and is cut off", "segment", number, "bytes", torn)
+		s.log.Warn(
+			"the end of a segment of the spool was not written to its end, and is cut off", "segment", number, "bytes", torn,
+		)
 		if err := file.Truncate(whole); err != nil {
 			return errors.Join(err, file.Close())
 		}
@@ -176,7 +178,8 @@ func scan(file *os.File, number uint64, at position) (whole int64, boundary bool
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, false, err
 	}
-	if len(header) < headerBytes || string(header[:len(magic)]) != magic || binary.LittleEndian.Uint64(header[len(magic):]) != number {
+	if len(header) < headerBytes || string(header[:len(magic)]) != magic ||
+		binary.LittleEndian.Uint64(header[len(magic):]) != number {
 		return 0, false, nil
 	}
 	_, _ = in.Discard(headerBytes) // it was peeked at

@@ -98,7 +98,9 @@ func TestWhatIsNotDoneIsGivenAgain(t *testing.T) {
 }
 
 func TestManyAppendAtATime(t *testing.T) {
-	for name, pace := range map[string]time.Duration{"synced now and then": time.Millisecond, "synced before the answer": 0} {
+	for name, pace := range map[string]time.Duration{
+		"synced now and then": time.Millisecond, "synced before the answer": 0,
+	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, t.TempDir(), spool.Options{MaxBytes: 1 << 30, SegmentBytes: 4 << 10, Sync: pace})
 			const writers, each = 16, 60
@@ -293,7 +295,9 @@ func TestACrashAtAnyByteLosesNothingThatWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		runs++
 		dir := filepath.Join(root, fmt.Sprint(runs))
-		s := open(t, dir, spool.Options{MaxBytes: 1 << 30, SegmentBytes: int64(rapid.IntRange(64, 600).Draw(t, "segment")), Sync: time.Hour})
+		s := open(t, dir, spool.Options{
+			MaxBytes: 1 << 30, SegmentBytes: int64(rapid.IntRange(64, 600).Draw(t, "segment")), Sync: time.Hour,
+		})
 		var records []string
 		var ends []string // segment and size after each
 		for i := range rapid.IntRange(0, 40).Draw(t, "records") {
@@ -359,7 +363,9 @@ func readSome(t T, s *spool.Spool, n int) {
 // FuzzOpen: whatever lies in the folder, a spool opens, and works.
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte("LGSPOOL1\x01\x00\x00\x00\x00\x00\x00\x00"), []byte{})
-	f.Add([]byte("LGSPOOL1\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00a"), []byte("12345678901234567890"))
+	f.Add(
+		[]byte("LGSPOOL1\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00a"), []byte("12345678901234567890"),
+	)
 	f.Fuzz(func(t *testing.T, segment, note []byte) {
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%020d.seg", 1)), segment, 0o600))

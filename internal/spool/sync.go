@@ -15,7 +15,10 @@ func (s *Spool) repeat(next *segment) error {
 		s.unsaved.Add(1)
 		return err
 	}
-	s.log.Info("what may not have reached the disk is in a new segment of the spool", "segment", next.number, "bytes", len(s.unsynced))
+	s.log.Info(
+		"what may not have reached the disk is in a new segment of the spool", "segment", next.number, "bytes",
+		len(s.unsynced),
+	)
 	s.unsynced = s.unsynced[:0]
 	return nil
 }
@@ -84,5 +87,7 @@ func (s *Spool) flush(seg *segment) error {
 func (s *Spool) spoil(err error) {
 	s.active.spoilt = true
 	s.unsaved.Add(1)
-	s.log.Error("a segment of the spool cannot be synced", "segment", s.active.number, "unsynced", len(s.unsynced), "error", err)
+	s.log.Error(
+		"a segment of the spool cannot be synced", "segment", s.active.number, "unsynced", len(s.unsynced), "error", err,
+	)
 }

@@ -1,6 +1,6 @@
 // Package telemetry sets up how the process speaks of itself: its log, the
-// traces that it sends to a collector, and the listener on which operators read its metrics and profiles. What is measured
-// belongs to the packages that measure it.
+// traces that it sends to a collector, and the listener on which operators read its metrics and profiles.
+// What is measured belongs to the packages that measure it.
 package telemetry
 
 import (

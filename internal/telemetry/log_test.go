@@ -35,7 +35,9 @@ func TestEveryRecordCarriesWhatTheContextKnows(t *testing.T) {
 func TestADurationSaysItsUnit(t *testing.T) {
 	for format, want := range map[string]string{"json": `"durationMs":1234.567`, "text": "duration=1.234567s"} {
 		var out bytes.Buffer
-		log := telemetry.NewLogger(config.Log{Level: "info", Format: format}, &out, func(context.Context) []slog.Attr { return nil })
+		log := telemetry.NewLogger(config.Log{Level: "info", Format: format}, &out, func(context.Context) []slog.Attr {
+			return nil
+		})
 		log.Info("done", "duration", 1234567*time.Microsecond)
 		require.Contains(t, out.String(), want)
 	}

@@ -52,22 +52,27 @@ func NewRegistry(version string, roles []string) *prometheus.Registry {
 // is left out of that: secrets may have been given by flags.
 func MetricsHandler(registry *prometheus.Registry) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.InstrumentMetricHandler(registry, promhttp.HandlerFor(registry, promhttp.HandlerOpts{
-		// What can be gathered is served; what cannot is counted and logged.
-		ErrorHandling:       promhttp.ContinueOnError,
-		ErrorLog:            scrapeLog{},
-		Registry:            registry,
-		MaxRequestsInFlight: scrapesAtOnce,
-		Timeout:             scrapeTimeout,
-		EnableOpenMetrics:   true,
-	})))
+	mux.Handle(
+		"GET /metrics",
+		promhttp.InstrumentMetricHandler(registry, promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+			// What can be gathered is served; what cannot is counted and logged.
+			ErrorHandling:       promhttp.ContinueOnError,
+			ErrorLog:            scrapeLog{},
+			Registry:            registry,
+			MaxRequestsInFlight: scrapesAtOnce,
+			Timeout:             scrapeTimeout,
+			EnableOpenMetrics:   true,
+		})),
+	)
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write([]byte(`<title>Livegraph</title><a href="/metrics">metrics</a>, <a href="/debug/pprof/">profiles</a>` + "\n"))
+		_, _ = w.Write([]byte(
+			`<title>Livegraph</title><a href="/metrics">metrics</a>, <a href="/debug/pprof/">profiles</a>` + "\n",
+		))
 	})
 	return mux
 }

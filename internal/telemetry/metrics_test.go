@@ -40,7 +40,8 @@ func TestMetricsAndProfilesAreServedUntilTheEnd(t *testing.T) {
 	require.Contains(t, body, "go_goroutines")
 	require.Contains(t, body, "process_resident_memory_bytes")
 	for path, want := range map[string]int{
-		"/": 200, "/debug/pprof/": 200, "/debug/pprof/goroutine?debug=1": 200, "/debug/pprof/heap": 200, "/debug/pprof/cmdline": 404, "/nothing": 404,
+		"/": 200, "/debug/pprof/": 200, "/debug/pprof/goroutine?debug=1": 200, "/debug/pprof/heap": 200,
+		"/debug/pprof/cmdline": 404, "/nothing": 404,
 	} {
 		status, _ := get(path)
 		require.Equal(t, want, status, path)
@@ -58,7 +59,9 @@ func TestAnEngineIsUpWhileItAnswersInTime(t *testing.T) {
 		var answer atomic.Pointer[check]
 		answers := func(how check) { answer.Store(&how) }
 		answers(func(context.Context) error { return nil })
-		prober := telemetry.NewProber(registry, telemetry.Probe{Engine: "kafka", Check: func(ctx context.Context) error { return (*answer.Load())(ctx) }})
+		prober := telemetry.NewProber(registry, telemetry.Probe{Engine: "kafka", Check: func(ctx context.Context) error {
+			return (*answer.Load())(ctx)
+		}})
 		ctx, end := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- prober.Run(ctx) }()

@@ -36,10 +36,13 @@ func NewProber(registerer prometheus.Registerer, probes ...Probe) *Prober {
 	p := &Prober{
 		probes: probes,
 		up: factory.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "livegraph_engine_up", Help: "1 if the engine answered the last probe in time, else 0. Each probe of Redis logs in anew, an embedder is asked for its list of models.",
+			Name: "livegraph_engine_up",
+			Help: "1 if the engine answered the last probe in time, else 0. Each probe of Redis logs in anew, an embedder is " +
+				"asked for its list of models.",
 		}, engine),
 		took: factory.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "livegraph_engine_probe_duration_seconds", Help: "How long the last probe of the engine took, successful or not.",
+			Name: "livegraph_engine_probe_duration_seconds",
+			Help: "How long the last probe of the engine took, successful or not.",
 		}, engine),
 		failed: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_engine_probe_failures_total", Help: "Probes that the engine did not answer in time.",

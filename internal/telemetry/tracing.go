@@ -35,7 +35,9 @@ type Tracing struct {
 
 // NewTracing sets tracing up as configured: nil without an endpoint. It does not
 // need the collector to be there. version is the build's; roles are this process's.
-func NewTracing(ctx context.Context, cfg *config.Tracing, version string, roles []string, logger *slog.Logger) (*Tracing, error) {
+func NewTracing(
+	ctx context.Context, cfg *config.Tracing, version string, roles []string, logger *slog.Logger,
+) (*Tracing, error) {
 	if cfg.Endpoint == "" {
 		return nil, nil //nolint:nilnil // documented: the tracing of a process that is not traced
 	}

@@ -50,7 +50,9 @@ func NotRun(t testing.TB, what string) {
 // sayNotRunOnApache says once a binary that tests were not run on Apache Kafka.
 var sayNotRunOnApache = sync.OnceFunc(func() {
 	_, reason := apachePackages()
-	sayNotRun(fmt.Sprintf("NOT RUN: the tests of %s on Apache Kafka (%v). They ran on kfake alone.\n", binaryName(), reason))
+	sayNotRun(fmt.Sprintf(
+		"NOT RUN: the tests of %s on Apache Kafka (%v). They ran on kfake alone.\n", binaryName(), reason,
+	))
 })
 
 // sayNotRun says what did not run. `go test` shows nothing of what a package prints

@@ -86,7 +86,9 @@ func (s *Secure) requireRenewal(t *testing.T) {
 		shown.Store(config)
 	}
 	show(before, old)
-	front := s.front(t, &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return shown.Load(), nil }})
+	front := s.front(t, &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		return shown.Load(), nil
+	}})
 	mine := certs.Files{CA: before.File, Cert: old.Cert, Key: old.Key, Setting: "engine-tls"}
 	ping, err := s.Open(t, front, mine)
 	require.NoError(t, err)

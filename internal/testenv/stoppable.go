@@ -32,7 +32,9 @@ func StoppableEmbedder(t testing.TB) *embedded.Process {
 	return stoppable(t, embedderName, startEmbedder)
 }
 
-func stoppable(t testing.TB, name string, start func(context.Context, embedded.EngineOptions) (*embedded.Process, error)) *embedded.Process {
+func stoppable(
+	t testing.TB, name string, start func(context.Context, embedded.EngineOptions) (*embedded.Process, error),
+) *embedded.Process {
 	t.Helper()
 	NeedsEngines(t)
 	o, err := options(name, t.TempDir())
@@ -43,7 +45,9 @@ func stoppable(t testing.TB, name string, start func(context.Context, embedded.E
 }
 
 // forTheTest starts a server that ends with the test, if the test has not stopped it.
-func forTheTest[O any, S interface{ Stop(context.Context) error }](t testing.TB, o O, start func(context.Context, O) (S, error)) S {
+func forTheTest[O any, S interface{ Stop(context.Context) error }](
+	t testing.TB, o O, start func(context.Context, O) (S, error),
+) S {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()

@@ -133,7 +133,9 @@ func options(name, dir string) (embedded.EngineOptions, error) {
 }
 
 // starter makes the function that starts an engine once.
-func starter(name string, start func(context.Context, embedded.EngineOptions) (*embedded.Process, error)) func() (*embedded.Process, error) {
+func starter(
+	name string, start func(context.Context, embedded.EngineOptions) (*embedded.Process, error),
+) func() (*embedded.Process, error) {
 	return sync.OnceValues(func() (*embedded.Process, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 		defer cancel()
@@ -154,7 +156,9 @@ func startPostgres(ctx context.Context, o embedded.EngineOptions) (*embedded.Pro
 
 // startEmbedder takes one core: tests run beside each other.
 func startEmbedder(ctx context.Context, o embedded.EngineOptions) (*embedded.Process, error) {
-	return embedded.StartEmbedder(ctx, embedded.EmbedderOptions{EngineOptions: o, EmbedderSettings: embedded.EmbedderSettings{Threads: 1}})
+	return embedded.StartEmbedder(ctx, embedded.EmbedderOptions{
+		EngineOptions: o, EmbedderSettings: embedded.EmbedderSettings{Threads: 1},
+	})
 }
 
 const (

@@ -54,11 +54,14 @@ func write(t *testing.T, dir string, files map[string]string) {
 func knows(t *testing.T, one bool) (address string) {
 	t.Helper()
 	const when = `"2026-01-01T00:00:00Z"`
-	files := map[string]string{"index/db.json": `{"modified":` + when + `}`, "index/modules.json": `[]`, "index/vulns.json": `[]`}
+	files := map[string]string{
+		"index/db.json": `{"modified":` + when + `}`, "index/modules.json": `[]`, "index/vulns.json": `[]`,
+	}
 	if one {
 		files["index/modules.json"] = `[{"path":"stdlib","vulns":[{"id":"GO-2026-0001","modified":` + when + `}]}]`
 		files["index/vulns.json"] = `[{"id":"GO-2026-0001","modified":` + when + `}]`
-		files["ID/GO-2026-0001.json"] = `{"schema_version":"1.3.1","id":"GO-2026-0001","modified":` + when + `,"published":` + when + `,"details":"made for a test","database_specific":{"url":"https://example.com"},
+		files["ID/GO-2026-0001.json"] = `{"schema_version":"1.3.1","id":"GO-2026-0001","modified":` +
+			when + `,"published":` + when + `,"details":"made for a test","database_specific":{"url":"https://example.com"},
 			"affected":[{"package":{"name":"stdlib","ecosystem":"Go"},"ranges":[{"type":"SEMVER","events":[{"introduced":"0"}]}],
 			"ecosystem_specific":{"imports":[{"path":"os","symbols":["Getenv"]}]}}]}`
 	}
@@ -70,7 +73,10 @@ func knows(t *testing.T, one bool) (address string) {
 func TestAKnownVulnerabilityFails(t *testing.T) {
 	tools := "TOOLS=" + tool(t, "security", "golang.org/x/vuln/cmd/govulncheck")
 	module := t.TempDir()
-	write(t, module, map[string]string{"go.mod": "module example.com/m\n\ngo 1.26\n", "main.go": "package main\n\nimport \"os\"\n\nfunc main() { println(os.Getenv(\"X\")) }\n"})
+	write(t, module, map[string]string{
+		"go.mod":  "module example.com/m\n\ngo 1.26\n",
+		"main.go": "package main\n\nimport \"os\"\n\nfunc main() { println(os.Getenv(\"X\")) }\n",
+	})
 	about := []string{tools, "GO_MODULES=" + module, "NPM_FOLDERS="}
 
 	output, status := ask(t, append(about, "GOVULNDB="+knows(t, true))...)
@@ -112,11 +118,22 @@ func TestAKnownVulnerabilityOfAnNPMPackageFails(t *testing.T) {
 	}
 	folder := t.TempDir()
 	write(t, folder, map[string]string{
-		"package.json":      `{"name":"m","version":"1.0.0","dependencies":{"left":"1.0.0"}}`,
-		"package-lock.json": `{"name":"m","version":"1.0.0","lockfileVersion":3,"requires":true,"packages":{"":{"name":"m","version":"1.0.0","dependencies":{"left":"1.0.0"}},"node_modules/left":{"version":"1.0.0","license":"MIT"}}}`,
+		"package.json": `{"name":"m","version":"1.0.0","dependencies":{"left":"1.0.0"}}`,
+		"package-lock.json": `{"name":"m","version":"1.0.0","lockfileVersion":3,"requires":true,
+			"packages":{"":{"name":"m","version":"1.0.0","dependencies":{"left":"1.0.0"}},
+			"node_modules/left":{"version":"1.0.0","license":"MIT"}}}`,
 	})
-	about := []string{"GO_MODULES=", "NPM_FOLDERS=" + folder, "npm_config_cache=" + t.TempDir(), "npm_config_fetch_retries=0"}
-	output, status := ask(t, append(about, registry(t, `{"left":[{"id":1,"url":"https://example.com","title":"made for a test","severity":"high","vulnerable_versions":"*"}]}`))...)
+	about := []string{
+		"GO_MODULES=", "NPM_FOLDERS=" + folder, "npm_config_cache=" + t.TempDir(), "npm_config_fetch_retries=0",
+	}
+	output, status := ask(
+		t,
+		append(about, registry(
+			t,
+			`{"left":[{"id":1,"url":"https://example.com","title":"made for a test","severity":"high",
+				"vulnerable_versions":"*"}]}`,
+		))...,
+	)
 	require.Equal(t, 1, status, output)
 	require.Contains(t, output, "FOUND: npm audit")
 	output, status = ask(t, append(about, registry(t, `{}`))...)
@@ -134,13 +151,17 @@ func TestASecretInTheTreeOrItsHistoryFails(t *testing.T) {
 	dir := t.TempDir()
 	git := func(args ...string) {
 		t.Helper()
-		output, err := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...).CombinedOutput()
+		output, err := exec.Command(
+			"git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...,
+		).CombinedOutput()
 		require.NoError(t, err, "%s", output)
 	}
 	look := func(more ...string) (found []string) {
 		t.Helper()
 		report := filepath.Join(t.TempDir(), "report.json")
-		run := exec.Command(gitleaks, append([]string{"git", "--no-banner", "--config", config, "--report-path", report, dir}, more...)...)
+		run := exec.Command(
+			gitleaks, append([]string{"git", "--no-banner", "--config", config, "--report-path", report, dir}, more...)...,
+		)
 		var stderr bytes.Buffer
 		run.Stderr = &stderr
 		err := run.Run()
@@ -167,7 +188,9 @@ func TestASecretInTheTreeOrItsHistoryFails(t *testing.T) {
 	write(t, dir, map[string]string{"a.txt": "nothing\n"})
 	git("commit", "-qam", "c")
 	require.Equal(t, []string{"livegraph-api-key"}, look(), "it is in the history")
-	write(t, dir, map[string]string{"b.txt": fmt.Sprintf("token = \"gh%s_%s\"\n", "p", "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx")})
+	write(t, dir, map[string]string{"b.txt": fmt.Sprintf(
+		"token = \"gh%s_%s\"\n", "p", "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx",
+	)})
 	git("add", ".")
 	require.Contains(t, look("--staged", "--pre-commit"), "github-pat")
 }

@@ -54,7 +54,9 @@ func (t Tracer) Start(ctx context.Context, kind trace.SpanKind, name string) (co
 
 // StartLinked begins a trace of its own that points to others: work for several
 // requests at once belongs to the trace of none of them.
-func (t Tracer) StartLinked(ctx context.Context, kind trace.SpanKind, name string, to []trace.SpanContext) (context.Context, trace.Span) {
+func (t Tracer) StartLinked(
+	ctx context.Context, kind trace.SpanKind, name string, to []trace.SpanContext,
+) (context.Context, trace.Span) {
 	if t.tracer == nil {
 		return ctx, noop.Span{}
 	}

@@ -55,9 +55,11 @@ type Record struct {
 // bounded, of valid characters, and without the text of a key.
 func Encode(r *Record) ([]byte, error) {
 	out := eventsv1.AuditRecord{
-		RequestId: r.RequestID, AtUs: r.At.UnixMicro(), Final: r.Final, KeyId: idBytes(r.Key), WorkspaceId: idBytes(r.Workspace),
-		Method: Clean(r.Method, MaxMethod), Route: r.Route, Status: uint32(r.Status), Ip: r.IP.AsSlice(),
-		UserAgent: Clean(r.UserAgent, MaxUserAgent), DurationUs: r.Duration.Microseconds(), BytesIn: r.BytesIn, BytesOut: r.BytesOut,
+		RequestId: r.RequestID, AtUs: r.At.UnixMicro(), Final: r.Final, KeyId: idBytes(r.Key),
+		WorkspaceId: idBytes(r.Workspace),
+		Method:      Clean(r.Method, MaxMethod), Route: r.Route, Status: uint32(r.Status), Ip: r.IP.AsSlice(),
+		UserAgent: Clean(r.UserAgent, MaxUserAgent), DurationUs: r.Duration.Microseconds(), BytesIn: r.BytesIn,
+		BytesOut: r.BytesOut,
 		Requests: max(r.Requests, 1),
 	}
 	bytes, err := proto.Marshal(&out)
@@ -77,7 +79,9 @@ func idBytes(id uuid.UUID) []byte {
 // Clean makes a text that a caller chose one that may be kept: of at most so many bytes,
 // of valid characters, and without the text of a key.
 func Clean(text string, most int) string {
-	if !strings.ContainsFunc(text, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) && len(text) <= most && !apikey.Within(text) {
+	if !strings.ContainsFunc(text, func(r rune) bool {
+		return r == utf8.RuneError || !unicode.IsPrint(r)
+	}) && len(text) <= most && !apikey.Within(text) {
 		return text
 	}
 	text = strings.Map(func(r rune) rune {
@@ -119,8 +123,9 @@ func Decode(bytes []byte) (Record, error) {
 	}
 	ip, _ := netip.AddrFromSlice(in.GetIp()) // none: not known
 	return Record{
-		RequestID: in.GetRequestId(), At: time.UnixMicro(in.GetAtUs()).UTC(), Final: in.GetFinal(), Key: key, Workspace: workspace,
-		Method: in.GetMethod(), Route: in.GetRoute(), Status: int(in.GetStatus()), IP: ip, UserAgent: in.GetUserAgent(),
+		RequestID: in.GetRequestId(), At: time.UnixMicro(in.GetAtUs()).UTC(), Final: in.GetFinal(), Key: key,
+		Workspace: workspace,
+		Method:    in.GetMethod(), Route: in.GetRoute(), Status: int(in.GetStatus()), IP: ip, UserAgent: in.GetUserAgent(),
 		Duration: time.Duration(in.GetDurationUs()) * time.Microsecond, BytesIn: in.GetBytesIn(), BytesOut: in.GetBytesOut(),
 		Requests: max(in.GetRequests(), 1),
 	}, nil

@@ -17,8 +17,10 @@ func FuzzDecode(f *testing.F) {
 	for _, r := range []auditrecord.Record{
 		{RequestID: "req_1", At: time.UnixMicro(1), Requests: 7},
 		{
-			RequestID: "req_2", At: time.UnixMicro(1_795_246_808_290_296), Final: true, Key: uuid.MustParse("0194a5b0-0000-7000-8000-00000000000a"), Workspace: uuid.Max, Method: "GET", Route: "/api/me",
-			Status: 200, IP: netip.MustParseAddr("2001:db8::1"), UserAgent: "curl/8", Duration: time.Millisecond, BytesIn: 1, BytesOut: 1 << 40,
+			RequestID: "req_2", At: time.UnixMicro(1_795_246_808_290_296), Final: true,
+			Key: uuid.MustParse("0194a5b0-0000-7000-8000-00000000000a"), Workspace: uuid.Max, Method: "GET", Route: "/api/me",
+			Status: 200, IP: netip.MustParseAddr("2001:db8::1"), UserAgent: "curl/8", Duration: time.Millisecond, BytesIn: 1,
+			BytesOut: 1 << 40,
 		},
 	} {
 		encoded, err := auditrecord.Encode(&r)
@@ -33,7 +35,9 @@ func FuzzDecode(f *testing.F) {
 		}
 		require.NotEmpty(t, r.RequestID)
 		require.NotZero(t, r.Requests)
-		r.Method, r.UserAgent = auditrecord.Clean(r.Method, auditrecord.MaxMethod), auditrecord.Clean(r.UserAgent, auditrecord.MaxUserAgent)
+		r.Method, r.UserAgent = auditrecord.Clean(r.Method, auditrecord.MaxMethod), auditrecord.Clean(
+			r.UserAgent, auditrecord.MaxUserAgent,
+		)
 		again, err := auditrecord.Encode(&r)
 		require.NoError(t, err)
 		same, err := auditrecord.Decode(again)
@@ -45,7 +49,9 @@ func FuzzDecode(f *testing.F) {
 // FuzzClean: whatever a caller calls itself is kept within its bounds, of characters that
 // can be seen.
 func FuzzClean(f *testing.F) {
-	for _, text := range []string{"", "curl/8", "\x1b[31m", "a\r\nlevel=ERROR msg=forged", "\xff\xfe", "\u202e\u200b", "lg_live_x"} {
+	for _, text := range []string{
+		"", "curl/8", "\x1b[31m", "a\r\nlevel=ERROR msg=forged", "\xff\xfe", "\u202e\u200b", "lg_live_x",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -58,8 +58,9 @@ func FromChange(c *graph.Change) *eventsv1.Change {
 func ToChange(record *eventsv1.Change) (*graph.Change, error) {
 	r := reader{}
 	c := &graph.Change{
-		Sequence: graph.Sequence(record.GetSequence()), CommandID: r.id(record.GetCommandId()), Actor: r.id(record.GetActorId()),
-		Type: graph.Type(record.GetType()), At: at(record.GetAtUs()), RequestID: record.GetRequestId(),
+		Sequence: graph.Sequence(record.GetSequence()), CommandID: r.id(record.GetCommandId()),
+		Actor: r.id(record.GetActorId()),
+		Type:  graph.Type(record.GetType()), At: at(record.GetAtUs()), RequestID: record.GetRequestId(),
 	}
 	if t := record.GetTarget(); t != nil {
 		c.Target = r.target(t)
@@ -221,7 +222,8 @@ func (r *reader) id(raw []byte) uuid.UUID {
 
 func (r *reader) target(record *eventsv1.Target) *graph.Target {
 	return &graph.Target{
-		Sequence: graph.Sequence(record.GetSequence()), CommandID: r.id(record.GetCommandId()), Type: graph.Type(record.GetType()),
+		Sequence: graph.Sequence(record.GetSequence()), CommandID: r.id(record.GetCommandId()),
+		Type: graph.Type(record.GetType()),
 	}
 }
 
@@ -242,7 +244,9 @@ func (r *reader) step(record *eventsv1.Step) graph.Step {
 		}
 	}
 	if b := record.GetBefore(); b != nil {
-		s.Before = graph.Before{Fields: toFields(b.GetFields()), Stamps: toStamps(b.GetStamps()), Floor: graph.Sequence(b.GetFloor())}
+		s.Before = graph.Before{
+			Fields: toFields(b.GetFields()), Stamps: toStamps(b.GetStamps()), Floor: graph.Sequence(b.GetFloor()),
+		}
 	}
 	return s
 }
@@ -265,14 +269,16 @@ func toFields(records map[string]*eventsv1.Field) map[string]graph.Field {
 func (r *reader) node(record *eventsv1.Node) *graph.Node {
 	return &graph.Node{
 		ID: r.id(record.GetId()), Name: record.GetName(), EntityType: graph.EntityType(record.GetEntityType()),
-		Description: record.Description, Properties: r.properties(record.GetProperties()), Lifecycle: r.life(record.GetLife()),
+		Description: record.Description, Properties: r.properties(record.GetProperties()),
+		Lifecycle: r.life(record.GetLife()),
 	}
 }
 
 func (r *reader) edge(record *eventsv1.Edge) *graph.Edge {
 	e := &graph.Edge{
 		ID: r.id(record.GetId()), SourceID: r.id(record.GetSourceId()), TargetID: r.id(record.GetTargetId()),
-		RelationType: record.GetRelationType(), Properties: r.properties(record.GetProperties()), Lifecycle: r.life(record.GetLife()),
+		RelationType: record.GetRelationType(), Properties: r.properties(record.GetProperties()),
+		Lifecycle: r.life(record.GetLife()),
 	}
 	if record.GetTaken() != nil {
 		e.Taken = r.mark(record.GetTaken())

@@ -18,8 +18,10 @@ import (
 )
 
 var (
-	texts   = rapid.SampledFrom([]string{"", "x", "größe", "\u202e", "a.b", `"`, "__proto__", "properties.a"})
-	values  = rapid.SampledFrom([]string{`1`, `"x"`, `null`, `true`, `{"a":[1,2.5]}`, `[]`, `123456789012345678901234567890`})
+	texts  = rapid.SampledFrom([]string{"", "x", "größe", "\u202e", "a.b", `"`, "__proto__", "properties.a"})
+	values = rapid.SampledFrom([]string{
+		`1`, `"x"`, `null`, `true`, `{"a":[1,2.5]}`, `[]`, `123456789012345678901234567890`,
+	})
 	numbers = rapid.Int64Range(0, 1<<60)
 	ids     = rapid.Custom(func(t *rapid.T) uuid.UUID {
 		return uuid.UUID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
@@ -73,8 +75,9 @@ var (
 	})
 	edges = rapid.Custom(func(t *rapid.T) *graph.Edge {
 		return &graph.Edge{
-			ID: ids.Draw(t, "edge"), SourceID: ids.Draw(t, "source"), TargetID: ids.Draw(t, "target"), RelationType: texts.Draw(t, "type"),
-			Properties: properties.Draw(t, "properties"), Lifecycle: lives.Draw(t, "life"), Taken: marks.Draw(t, "taken"),
+			ID: ids.Draw(t, "edge"), SourceID: ids.Draw(t, "source"), TargetID: ids.Draw(t, "target"),
+			RelationType: texts.Draw(t, "type"),
+			Properties:   properties.Draw(t, "properties"), Lifecycle: lives.Draw(t, "life"), Taken: marks.Draw(t, "taken"),
 		}
 	})
 	steps = rapid.Custom(func(t *rapid.T) graph.Step {
@@ -96,8 +99,9 @@ var (
 	})
 	changes = rapid.Custom(func(t *rapid.T) *graph.Change {
 		c := &graph.Change{
-			Sequence: graph.Sequence(numbers.Draw(t, "sequence")), CommandID: ids.Draw(t, "command"), Actor: ids.Draw(t, "actor"),
-			Type: graph.TypeBatch, At: times.Draw(t, "at"), RequestID: texts.Draw(t, "request"),
+			Sequence: graph.Sequence(numbers.Draw(t, "sequence")), CommandID: ids.Draw(t, "command"),
+			Actor: ids.Draw(t, "actor"),
+			Type:  graph.TypeBatch, At: times.Draw(t, "at"), RequestID: texts.Draw(t, "request"),
 			Steps: rapid.SliceOfN(steps, 1, 4).Draw(t, "steps"),
 		}
 		if rapid.Bool().Draw(t, "reverses") {
@@ -143,7 +147,9 @@ func TestARecordThatLacksSomethingIsRefused(t *testing.T) {
 }
 
 func TestARefusalKeepsItsPublicFaceAlone(t *testing.T) {
-	refused := fault.Wrap(assert.AnError, fault.Conflict, "Version mismatch").With("expectedVersion", int64(1)).With("actualVersion", int64(1<<62+1))
+	refused := fault.Wrap(
+		assert.AnError, fault.Conflict, "Version mismatch",
+	).With("expectedVersion", int64(1)).With("actualVersion", int64(1<<62+1))
 	again := graphrecord.ToFault(graphrecord.FromFault(refused))
 	require.Equal(t, fault.Conflict, again.Kind)
 	require.Equal(t, "Version mismatch", again.Message)

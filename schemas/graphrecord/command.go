@@ -55,8 +55,9 @@ func (r *Request) Batch() graph.Batch {
 // EncodeRequest makes the value of a record of topic graph.commands.
 func EncodeRequest(r *Request) ([]byte, error) {
 	record := &eventsv1.CommandRecord{
-		WorkspaceId: bytesOf(r.Workspace), ActorId: bytesOf(r.Actor), Scopes: r.Scopes, AcceptedAtUs: r.AcceptedAt.UnixMicro(),
-		RequestId: r.RequestID, Mode: eventsv1.Mode(r.Mode), Commands: make([]*eventsv1.Command, len(r.Actions)),
+		WorkspaceId: bytesOf(r.Workspace), ActorId: bytesOf(r.Actor), Scopes: r.Scopes,
+		AcceptedAtUs: r.AcceptedAt.UnixMicro(),
+		RequestId:    r.RequestID, Mode: eventsv1.Mode(r.Mode), Commands: make([]*eventsv1.Command, len(r.Actions)),
 	}
 	if r.Mode != Single {
 		record.BatchId = bytesOf(r.ID)
@@ -92,7 +93,8 @@ func DecodeRequest(encoded []byte) (*Request, error) {
 	request := &Request{
 		Workspace: r.id(record.GetWorkspaceId()), Mode: Mode(record.GetMode()),
 		Origin: graph.Origin{
-			Actor: r.id(record.GetActorId()), Scopes: record.GetScopes(), AcceptedAt: at(record.GetAcceptedAtUs()), RequestID: record.GetRequestId(),
+			Actor: r.id(record.GetActorId()), Scopes: record.GetScopes(), AcceptedAt: at(record.GetAcceptedAtUs()),
+			RequestID: record.GetRequestId(),
 		},
 		Actions: make([]graph.Action, len(record.GetCommands())),
 	}
@@ -148,7 +150,8 @@ func fromAction(a graph.Action) (*eventsv1.Command, error) {
 	switch p := a.Payload.(type) {
 	case graph.CreateNode:
 		record.Payload = &eventsv1.Command_CreateNode{CreateNode: &eventsv1.CreateNode{
-			Id: bytesOf(p.ID), Name: p.Name, EntityType: string(p.EntityType), Description: p.Description, Properties: p.Properties,
+			Id: bytesOf(p.ID), Name: p.Name, EntityType: string(p.EntityType), Description: p.Description,
+			Properties: p.Properties,
 		}}
 	case graph.UpdateNode:
 		record.Payload = &eventsv1.Command_UpdateNode{UpdateNode: &eventsv1.UpdateNode{
@@ -159,7 +162,8 @@ func fromAction(a graph.Action) (*eventsv1.Command, error) {
 		record.Payload = &eventsv1.Command_DeleteNode{DeleteNode: &eventsv1.DeleteNode{Id: bytesOf(p.ID)}}
 	case graph.CreateEdge:
 		record.Payload = &eventsv1.Command_CreateEdge{CreateEdge: &eventsv1.CreateEdge{
-			Id: bytesOf(p.ID), SourceId: bytesOf(p.SourceID), TargetId: bytesOf(p.TargetID), RelationType: p.RelationType, Properties: p.Properties,
+			Id: bytesOf(p.ID), SourceId: bytesOf(p.SourceID), TargetId: bytesOf(p.TargetID), RelationType: p.RelationType,
+			Properties: p.Properties,
 		}}
 	case graph.UpdateEdge:
 		record.Payload = &eventsv1.Command_UpdateEdge{UpdateEdge: &eventsv1.UpdateEdge{
@@ -191,7 +195,8 @@ func (r *reader) action(record *eventsv1.Command) graph.Action {
 	case *eventsv1.Command_CreateNode:
 		c := p.CreateNode
 		a.Payload = graph.CreateNode{
-			ID: r.id(c.GetId()), Name: c.GetName(), EntityType: graph.EntityType(c.GetEntityType()), Description: c.Description, Properties: raw(c.GetProperties()),
+			ID: r.id(c.GetId()), Name: c.GetName(), EntityType: graph.EntityType(c.GetEntityType()), Description: c.Description,
+			Properties: raw(c.GetProperties()),
 		}
 	case *eventsv1.Command_UpdateNode:
 		c := p.UpdateNode

@@ -59,7 +59,9 @@ var (
 				Actor: ids.Draw(t, "actor"), Scopes: rapid.SliceOfN(texts, 1, 3).Draw(t, "scopes"),
 				AcceptedAt: times.Draw(t, "at"), RequestID: texts.Draw(t, "request"),
 			},
-			Mode: rapid.SampledFrom([]graphrecord.Mode{graphrecord.Single, graphrecord.Atomic, graphrecord.Separate}).Draw(t, "mode"),
+			Mode: rapid.SampledFrom([]graphrecord.Mode{
+				graphrecord.Single, graphrecord.Atomic, graphrecord.Separate,
+			}).Draw(t, "mode"),
 		}
 		n := 1
 		if r.Mode != graphrecord.Single {
@@ -86,10 +88,14 @@ func TestARequestComesBackAsItWas(t *testing.T) {
 
 func TestARequestGivesItsCommandsWithTheirIDs(t *testing.T) {
 	action := graph.Action{Payload: graph.DeleteNode{ID: uuid.New()}}
-	r := graphrecord.Request{Mode: graphrecord.Single, ID: uuid.New(), Origin: graph.Origin{RequestID: "req_1"}, Actions: []graph.Action{action}}
+	r := graphrecord.Request{
+		Mode: graphrecord.Single, ID: uuid.New(), Origin: graph.Origin{RequestID: "req_1"}, Actions: []graph.Action{action},
+	}
 	require.Equal(t, []graph.Command{{ID: r.ID, Origin: r.Origin, Action: action}}, r.Commands())
 
-	r.Mode, r.Actions, r.CommandIDs = graphrecord.Separate, []graph.Action{action, action}, []uuid.UUID{uuid.New(), uuid.New()}
+	r.Mode, r.Actions, r.CommandIDs = graphrecord.Separate, []graph.Action{action, action}, []uuid.UUID{
+		uuid.New(), uuid.New(),
+	}
 	require.Equal(t, r.CommandIDs[1], r.Commands()[1].ID)
 	require.Equal(t, graph.Batch{ID: r.ID, Origin: r.Origin, Actions: r.Actions}, r.Batch())
 }
@@ -97,10 +103,14 @@ func TestARequestGivesItsCommandsWithTheirIDs(t *testing.T) {
 func TestARequestWithoutWhatItNeedsIsRefused(t *testing.T) {
 	id := make([]byte, 16)
 	command := func(id []byte) *eventsv1.Command {
-		return &eventsv1.Command{Id: id, Payload: &eventsv1.Command_DeleteNode{DeleteNode: &eventsv1.DeleteNode{Id: make([]byte, 16)}}}
+		return &eventsv1.Command{Id: id, Payload: &eventsv1.Command_DeleteNode{
+			DeleteNode: &eventsv1.DeleteNode{Id: make([]byte, 16)},
+		}}
 	}
 	whole := func() *eventsv1.CommandRecord {
-		return &eventsv1.CommandRecord{WorkspaceId: id, ActorId: id, Mode: eventsv1.Mode_MODE_SINGLE, Commands: []*eventsv1.Command{command(id)}}
+		return &eventsv1.CommandRecord{
+			WorkspaceId: id, ActorId: id, Mode: eventsv1.Mode_MODE_SINGLE, Commands: []*eventsv1.Command{command(id)},
+		}
 	}
 	for name, spoil := range map[string]func(*eventsv1.CommandRecord){
 		"an id":       func(r *eventsv1.CommandRecord) { r.WorkspaceId = id[:15] },

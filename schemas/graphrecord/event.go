@@ -27,7 +27,9 @@ type FurtherEdges func(sequence int64, node uuid.UUID, from, to int64) ([]uuid.U
 // it. A change beyond EventBytes has its steps in several records. Behind them come
 // those with the ids of cascades that the journal does not list: each has the step
 // once more, with other ids.
-func EncodeEvents(workspace uuid.UUID, journal []byte, further FurtherEdges, put func(part []byte, requestID string) error) error {
+func EncodeEvents(
+	workspace uuid.UUID, journal []byte, further FurtherEdges, put func(part []byte, requestID string) error,
+) error {
 	var change eventsv1.Change
 	if err := proto.Unmarshal(journal, &change); err != nil {
 		return fmt.Errorf("decoding a change: %w", err)

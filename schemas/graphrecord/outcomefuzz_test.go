@@ -13,9 +13,12 @@ import (
 // FuzzDecodeOutcome: whatever came as the reply to a command, it is an outcome or an
 // error, and every refusal in it can be told.
 func FuzzDecodeOutcome(f *testing.F) {
-	refusal := graphrecord.FromFault(fault.Field(fault.Conflict, "payload.id", "already_exists").With("expectedVersion", int64(1)<<62))
+	refusal := graphrecord.FromFault(
+		fault.Field(fault.Conflict, "payload.id", "already_exists").With("expectedVersion", int64(1)<<62),
+	)
 	for _, o := range []*eventsv1.Outcome{
-		{}, {Failure: refusal}, {Id: make([]byte, 16), Sequence: 1, UndoDepth: 2, Results: []*eventsv1.Result{{Failure: refusal}, {Sequence: 7}}},
+		{}, {Failure: refusal},
+		{Id: make([]byte, 16), Sequence: 1, UndoDepth: 2, Results: []*eventsv1.Result{{Failure: refusal}, {Sequence: 7}}},
 		{Failure: &eventsv1.Failure{Kind: "nonsense", Details: []byte("{")}},
 	} {
 		encoded, err := graphrecord.EncodeOutcome(o)

@@ -45,7 +45,9 @@ func benchColumns(n int, decimals bool) (ts []int64, values []float64) {
 	return ts, values
 }
 
-func encodeBench(b *testing.B, e *pointblock.Encoder, ref pointblock.SeriesRef, id *pointblock.Identity, ts []int64, values []float64) {
+func encodeBench(
+	b *testing.B, e *pointblock.Encoder, ref pointblock.SeriesRef, id *pointblock.Identity, ts []int64, values []float64,
+) {
 	e.Reset(workspaceA, 1)
 	for i := range benchPoints / len(ts) {
 		ref.ID = uint64(i)

@@ -29,7 +29,9 @@ var (
 	finite     = rapid.Float64().Filter(func(v float64) bool { return !math.IsInf(v, 0) && !math.IsNaN(v) })
 	timestamps = rapid.Int64Range(0, pointblock.MaxTimestampUS)
 	decimals   = rapid.Custom(func(t *rapid.T) float64 {
-		return float64(rapid.Int64Range(-1<<53, 1<<53).Draw(t, "integer")>>rapid.IntRange(0, 50).Draw(t, "bits")) / math.Pow10(rapid.IntRange(0, 15).Draw(t, "scale"))
+		return float64(
+			rapid.Int64Range(-1<<53, 1<<53).Draw(t, "integer")>>rapid.IntRange(0, 50).Draw(t, "bits"),
+		) / math.Pow10(rapid.IntRange(0, 15).Draw(t, "scale"))
 	})
 )
 
@@ -57,7 +59,9 @@ func drawIdentity(t *rapid.T, workspace, source uuid.UUID) pointblock.Identity {
 }
 
 func drawSeries(t *rapid.T, workspace uuid.UUID, n int) []series {
-	sources := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) uuid.UUID { return drawUUID(t, "source") }), 1, 3).Draw(t, "sources")
+	sources := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) uuid.UUID {
+		return drawUUID(t, "source")
+	}), 1, 3).Draw(t, "sources")
 	ids := rapid.SliceOfNDistinct(rapid.Uint64(), n, n, rapid.ID).Draw(t, "ids")
 	list := make([]series, n)
 	for i := range list {
@@ -72,7 +76,9 @@ func drawSeries(t *rapid.T, workspace uuid.UUID, n int) []series {
 		slices.Sort(s.ts)
 		s.ts = slices.Compact(s.ts)
 		if s.id.Kind == pointblock.KindNumber {
-			numbers := rapid.SampledFrom([]*rapid.Generator[float64]{finite, decimals, rapid.OneOf(finite, decimals)}).Draw(t, "numbers")
+			numbers := rapid.SampledFrom([]*rapid.Generator[float64]{
+				finite, decimals, rapid.OneOf(finite, decimals),
+			}).Draw(t, "numbers")
 			s.values = rapid.SliceOfN(numbers, len(s.ts), len(s.ts)).Draw(t, "values")
 		} else {
 			s.texts = rapid.SliceOfN(texts, len(s.ts), len(s.ts)).Draw(t, "texts")
@@ -137,7 +143,8 @@ func packed(t *rapid.T, m *eventsv1.Series) *eventsv1.Series {
 	scale, previous := rapid.Uint32Range(0, 15).Draw(t, "their scale"), int64(0)
 	for _, v := range m.Values {
 		integer := math.Round(v * math.Pow10(int(scale)))
-		if math.Abs(integer) > 1<<53 || math.Float64bits(integer/math.Pow10(int(scale))) != math.Float64bits(v) || math.Signbit(integer) && integer == 0 {
+		if math.Abs(integer) > 1<<53 || math.Float64bits(integer/math.Pow10(int(scale))) != math.Float64bits(v) ||
+			math.Signbit(integer) && integer == 0 {
 			m.DecimalDeltas = nil
 			return m
 		}
@@ -205,7 +212,9 @@ func TestDecodeReadsUnpackedShuffledAndUnknownFields(t *testing.T) {
 func TestTheDeletionOfAWorkspaceIsTheSameForTheGeneratedCode(t *testing.T) {
 	workspace := uuid.New()
 	value := pointblock.EncodeDeletions(workspace, 5, []pointblock.Deletion{{WholeWorkspace: true}})
-	want := &eventsv1.PointsRecord{WorkspaceId: workspace[:], ReceivedAtUs: 5, Deletions: []*eventsv1.Deletion{{WholeWorkspace: true}}}
+	want := &eventsv1.PointsRecord{
+		WorkspaceId: workspace[:], ReceivedAtUs: 5, Deletions: []*eventsv1.Deletion{{WholeWorkspace: true}},
+	}
 	theirs, err := proto.Marshal(want)
 	require.NoError(t, err)
 	require.Equal(t, theirs, value)
@@ -310,7 +319,9 @@ func drawUnknown(t *rapid.T) [][]byte {
 
 // drawPieces writes a repeated field in packed pieces, with elements of their own between
 // them, which every reader has to take for the same.
-func drawPieces[V any](t *rapid.T, field protowire.Number, element protowire.Type, values []V, write func([]byte, V) []byte) (pieces [][]byte) {
+func drawPieces[V any](
+	t *rapid.T, field protowire.Number, element protowire.Type, values []V, write func([]byte, V) []byte,
+) (pieces [][]byte) {
 	for rest := values; len(rest) > 0; {
 		n := rapid.IntRange(0, len(rest)).Draw(t, "piece")
 		var packed []byte
@@ -332,7 +343,8 @@ func oddSeries(t *rapid.T, s *series) []byte {
 	m := packed(t, toProto(s))
 	scalars := [][]byte{
 		protowire.AppendFixed64(protowire.AppendTag(nil, 1, protowire.Fixed64Type), m.SeriesId),
-		bytesField(2, m.Fingerprint), bytesField(3, m.SourceId), varintField(6, uint64(m.Kind)), bytesField(4, []byte(m.Metric)),
+		bytesField(2, m.Fingerprint), bytesField(3, m.SourceId), varintField(6, uint64(m.Kind)),
+		bytesField(4, []byte(m.Metric)),
 		varintField(11, uint64(m.DecimalScale)), varintField(13, uint64(m.TimestampUnitUs)),
 	}
 	queues := [][][]byte{nil, nil, nil, nil, shuffle(t, append(scalars, drawUnknown(t)...))}
@@ -346,8 +358,12 @@ func oddSeries(t *rapid.T, s *series) []byte {
 	}
 	double := func(b []byte, v float64) []byte { return protowire.AppendFixed64(b, math.Float64bits(v)) }
 	zigzagged := func(b []byte, d int64) []byte { return protowire.AppendVarint(b, protowire.EncodeZigZag(d)) }
-	queues[1] = drawPieces(t, times, protowire.VarintType, slices.Concat(m.TimestampDeltasUs, m.TimestampDeltas), protowire.AppendVarint)
-	queues[2] = slices.Concat(drawPieces(t, 8, protowire.Fixed64Type, m.Values, double), drawPieces(t, 10, protowire.VarintType, m.DecimalDeltas, zigzagged))
+	queues[1] = drawPieces(
+		t, times, protowire.VarintType, slices.Concat(m.TimestampDeltasUs, m.TimestampDeltas), protowire.AppendVarint,
+	)
+	queues[2] = slices.Concat(drawPieces(t, 8, protowire.Fixed64Type, m.Values, double), drawPieces(
+		t, 10, protowire.VarintType, m.DecimalDeltas, zigzagged,
+	))
 	for _, text := range m.Texts {
 		queues[3] = append(queues[3], bytesField(9, []byte(text)))
 	}

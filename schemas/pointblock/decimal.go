@@ -23,7 +23,9 @@ const (
 	fewPoints = 3
 )
 
-var powersOfTen = [maxScale + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+var powersOfTen = [maxScale + 1]float64{
+	1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+}
 
 // packDecimals writes values as integers with as few decimals as they need into dst, whose
 // memory it keeps using, and says whether they can be written so, and in less than they are.

@@ -140,7 +140,9 @@ const maxPointsInRecord = MaxRecordBytes / 9
 
 // appendPoints appends the points of the series in e.series, in as many records
 // as it takes.
-func appendPoints[V any](e *Encoder, source uuid.UUID, ts []int64, values []V, size func(*Encoder, []V) int, write func(*Encoder, []V)) error {
+func appendPoints[V any](
+	e *Encoder, source uuid.UUID, ts []int64, values []V, size func(*Encoder, []V) int, write func(*Encoder, []V),
+) error {
 	if len(ts) == 0 {
 		return nil
 	}

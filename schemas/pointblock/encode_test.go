@@ -76,7 +76,10 @@ func TestASeriesLargerThanARecordIsSpreadOverSeveral(t *testing.T) {
 	for name, c := range map[string]struct {
 		n     int
 		value func(i int) float64
-	}{"a little": {120_000, odd}, "a lot": {1_000_000, odd}, "too many points": {200_000, whole}, "far too many": {1_000_000, whole}} {
+	}{
+		"a little": {120_000, odd}, "a lot": {1_000_000, odd}, "too many points": {200_000, whole},
+		"far too many": {1_000_000, whole},
+	} {
 		t.Run(name, func(t *testing.T) {
 			n := c.n
 			ts, values := make([]int64, n), make([]float64, n)

@@ -15,12 +15,15 @@ import (
 // reads as the same, and encoding that again gives the same again.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []*eventsv1.Series{sampleSeries(), sampleTexts(), sampleDecimals()} {
-		value, err := proto.Marshal(&eventsv1.PointsRecord{WorkspaceId: workspaceA[:], ReceivedAtUs: 5, Series: []*eventsv1.Series{s}})
+		value, err := proto.Marshal(&eventsv1.PointsRecord{
+			WorkspaceId: workspaceA[:], ReceivedAtUs: 5, Series: []*eventsv1.Series{s},
+		})
 		require.NoError(f, err)
 		f.Add(value)
 	}
 	f.Add(pointblock.EncodeDeletions(workspaceA, 1, []pointblock.Deletion{
-		{Source: sourceA, WholeSource: true}, {Source: sourceA, Metric: "m", HasMetric: true, FromUS: 1, ToUS: 2, HasFrom: true, HasTo: true},
+		{Source: sourceA, WholeSource: true},
+		{Source: sourceA, Metric: "m", HasMetric: true, FromUS: 1, ToUS: 2, HasFrom: true, HasTo: true},
 	}))
 	f.Fuzz(func(t *testing.T, value []byte) {
 		var r pointblock.Record

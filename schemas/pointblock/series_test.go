@@ -11,7 +11,8 @@ import (
 
 func TestASeriesThatWasWrittenBeforeMakesTheSameRecord(t *testing.T) {
 	id := pointblock.Identity{
-		Workspace: uuid.New(), Source: uuid.New(), Metric: "up", Tags: []pointblock.Tag{{Key: "a", Value: "é"}, {Key: "b", Value: ""}}, Kind: pointblock.KindNumber,
+		Workspace: uuid.New(), Source: uuid.New(), Metric: "up",
+		Tags: []pointblock.Tag{{Key: "a", Value: "é"}, {Key: "b", Value: ""}}, Kind: pointblock.KindNumber,
 	}
 	ref := pointblock.SeriesRef{ID: 7, Fingerprint: id.Fingerprint(&[16]byte{1})}
 	series := pointblock.AppendSeries(nil, ref, &id)

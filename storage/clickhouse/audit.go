@@ -23,7 +23,8 @@ var auditColumns = []ch.ColumnNameAndType{
 // InsertAudit stores uses of keys. When it returns nil they are visible. A record may
 // be stored any number of times.
 func (db *DB) InsertAudit(ctx context.Context, records []auditrecord.Record) error {
-	const statement = "INSERT INTO audit (workspace, ts, request_id, final, key, method, route, status, ip, user_agent, duration_us, bytes_in, bytes_out, requests)"
+	const statement = "INSERT INTO audit (workspace, ts, request_id, final, key, method, route, status, ip, user_agent, " +
+		"duration_us, bytes_in, bytes_out, requests)"
 	type record = auditrecord.Record
 	return db.insert(ctx, db.conn, opInsertAudit, statement, auditColumns, len(records), func(batch driver.Batch) error {
 		return firstError(
@@ -67,7 +68,8 @@ func (db *DB) ExpireAudit(ctx context.Context, by time.Time) (months int, err er
 	var ids []string
 	statement := `SELECT DISTINCT partition_id FROM system.parts
 		WHERE database = currentDatabase() AND active AND table = 'audit' AND match(partition_id, '^[0-9]{6}$')
-			AND toUnixTimestamp64Micro(toDateTime64(addMonths(toDate(concat(partition_id, '01')), 1), 6, 'UTC')) <= ` + fmt.Sprint(by.UnixMicro()) + `
+			AND toUnixTimestamp64Micro(toDateTime64(addMonths(toDate(concat(partition_id, '01')), 1), 6, 'UTC')) <= ` +
+		fmt.Sprint(by.UnixMicro()) + `
 		ORDER BY partition_id`
 	err = db.query(ctx, opAudit, statement, nil, func(scan func(...any) error) error {
 		var id string

@@ -19,7 +19,9 @@ func BenchmarkAuditReads(b *testing.B) {
 	db, _ := open(b)
 	workspaces := []uuid.UUID{uuid.New(), uuid.New()}
 	keys := []uuid.UUID{uuid.New(), uuid.New(), uuid.New()}
-	routes := []string{"/api/live-data/ingest", "/api/live-data/query", "/api/queries/nodes", "/api/commands/execute", "/api/rag/search"}
+	routes := []string{
+		"/api/live-data/ingest", "/api/live-data/query", "/api/queries/nodes", "/api/commands/execute", "/api/rag/search",
+	}
 	from := time.Now().Add(-25 * time.Hour).Truncate(time.Hour)
 	for insert := range inserts {
 		var records []auditrecord.Record
@@ -27,8 +29,10 @@ func BenchmarkAuditReads(b *testing.B) {
 			n := insert*len(workspaces)*uses/inserts + i
 			records = append(records, auditrecord.Record{
 				RequestID: uuid.NewString(), At: from.Add(time.Duration(n) * (24 * time.Hour / (2 * uses))), Final: true,
-				Key: keys[n%len(keys)], Workspace: workspaces[n%len(workspaces)], Method: "POST", Route: routes[n%len(routes)], Status: 200,
-				IP: netip.MustParseAddr("127.0.0.1"), UserAgent: "bench", Duration: time.Millisecond, BytesIn: 1000, BytesOut: 100, Requests: 1,
+				Key: keys[n%len(keys)], Workspace: workspaces[n%len(workspaces)], Method: "POST", Route: routes[n%len(routes)],
+				Status: 200,
+				IP:     netip.MustParseAddr("127.0.0.1"), UserAgent: "bench", Duration: time.Millisecond, BytesIn: 1000,
+				BytesOut: 100, Requests: 1,
 			})
 		}
 		require.NoError(b, db.InsertAudit(b.Context(), records))

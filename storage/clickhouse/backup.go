@@ -32,12 +32,24 @@ type keptTable struct {
 func keptTables() []keptTable {
 	const light, heavy = 250_000, 20_000
 	return []keptTable{
-		{name: tableNumbers, columns: pointsColumns, key: []string{"series", "ts"}, newest: "version", monthly: true, page: light},
-		{name: tableTexts, columns: statesColumns, key: []string{"series", "ts"}, newest: "version", monthly: true, page: heavy},
+		{
+			name: tableNumbers, columns: pointsColumns, key: []string{"series", "ts"}, newest: "version", monthly: true,
+			page: light,
+		},
+		{
+			name: tableTexts, columns: statesColumns, key: []string{"series", "ts"}, newest: "version", monthly: true,
+			page: heavy,
+		},
 		{name: "latest", columns: latestColumns, key: []string{"series"}, newest: "rank", page: heavy},
-		{name: "source_activity", columns: activityColumns, key: []string{"toString(source)", "toString(workspace)"}, newest: "received_at", page: light},
+		{
+			name: "source_activity", columns: activityColumns, key: []string{"toString(source)", "toString(workspace)"},
+			newest: "received_at", page: light,
+		},
 		{name: "series", columns: seriesColumns, key: []string{"id"}, page: heavy},
-		{name: "audit", columns: auditColumns, key: []string{"ts", "request_id"}, newest: "final", monthly: true, by: "workspace", page: heavy},
+		{
+			name: "audit", columns: auditColumns, key: []string{"ts", "request_id"}, newest: "final", monthly: true,
+			by: "workspace", page: heavy,
+		},
 	}
 }
 
@@ -68,7 +80,9 @@ func (p BackupPart) table() (keptTable, bool) {
 // SchemaVersion gives the last migration that the database has had. It is an error when
 // that is one that this version does not know.
 func (db *DB) SchemaVersion(ctx context.Context) (version int64, err error) {
-	if err := db.conn.QueryRow(ctx, `SELECT max(version_id) FROM goose_db_version WHERE is_applied = 1`).Scan(&version); err != nil {
+	if err := db.conn.QueryRow(
+		ctx, `SELECT max(version_id) FROM goose_db_version WHERE is_applied = 1`,
+	).Scan(&version); err != nil {
 		return 0, fmt.Errorf("reading the version of ClickHouse's schema: %w", explain(ctx, err))
 	}
 	return version, migration.Known("ClickHouse", version, schemas.ClickHouse)
@@ -76,10 +90,17 @@ func (db *DB) SchemaVersion(ctx context.Context) (version int64, err error) {
 
 // RequireEmpty refuses a database with rows in any table, fault.Conflict.
 func (db *DB) RequireEmpty(ctx context.Context) error {
-	return db.texts(ctx, `SELECT DISTINCT table FROM system.parts WHERE database = currentDatabase() AND active AND rows > 0 AND table != 'goose_db_version' ORDER BY table`,
+	return db.texts(
+		ctx,
+		`SELECT DISTINCT table FROM system.parts WHERE database = currentDatabase() AND active AND rows > 0
+			AND table != 'goose_db_version' ORDER BY table`,
 		func(table string) error {
-			return fault.Newf(fault.Conflict, "ClickHouse is not empty: table %s has rows. A restore wants stores that nothing was written to", table)
-		})
+			return fault.Newf(
+				fault.Conflict, "ClickHouse is not empty: table %s has rows. A restore wants stores that nothing was written to",
+				table,
+			)
+		},
+	)
 }
 
 // BackupParts lists the parts of a backup that is taken now.
@@ -90,7 +111,8 @@ func (db *DB) BackupParts(ctx context.Context) (parts []BackupPart, err error) {
 			continue
 		}
 		err := db.texts(ctx, `SELECT DISTINCT partition_id FROM system.parts
-			WHERE database = currentDatabase() AND active AND rows > 0 AND table = '`+t.name+`' ORDER BY partition_id`, func(month string) error {
+			WHERE database = currentDatabase() AND active AND rows > 0 AND table = '`+
+			t.name+`' ORDER BY partition_id`, func(month string) error {
 			parts = append(parts, BackupPart{Table: t.name, Month: month})
 			return nil
 		})
@@ -119,7 +141,9 @@ func (db *DB) texts(ctx context.Context, statement string, each func(string) err
 //
 // It is read in pages by the table's order, so that neither the server nor this process
 // holds more than one, and no statement lasts.
-func (db *DB) DumpPart(ctx context.Context, p BackupPart, w io.Writer, progress func(rows int64)) (total int64, err error) {
+func (db *DB) DumpPart(
+	ctx context.Context, p BackupPart, w io.Writer, progress func(rows int64),
+) (total int64, err error) {
 	t, ok := p.table()
 	if !ok {
 		return 0, fmt.Errorf("table %s is not of a backup", p)
@@ -156,7 +180,9 @@ func isMonth(text string) bool {
 	return len(text) == 6 && strings.Trim(text, "0123456789") == ""
 }
 
-func (db *DB) dumpWhere(ctx context.Context, t *keptTable, where string, w io.Writer, progress func(int64)) (total int64, err error) {
+func (db *DB) dumpWhere(
+	ctx context.Context, t *keptTable, where string, w io.Writer, progress func(int64),
+) (total int64, err error) {
 	behind := "" // the last row's key
 	for {
 		block := newBlock(t.columns)
@@ -187,7 +213,10 @@ func (db *DB) readPage(ctx context.Context, t *keptTable, where, behind string, 
 	if behind != "" {
 		where += " AND " + behind
 	}
-	statement := fmt.Sprintf("SELECT %s FROM %s WHERE %s ORDER BY %s%s LIMIT %d", strings.Join(into.names, ", "), t.name, where, order, one, t.page)
+	statement := fmt.Sprintf(
+		"SELECT %s FROM %s WHERE %s ORDER BY %s%s LIMIT %d", strings.Join(into.names, ", "), t.name, where, order, one,
+		t.page,
+	)
 	targets := into.targets()
 	err = db.query(ctx, opBackup, statement, nil, func(scan func(...any) error) error {
 		if err := scan(targets...); err != nil {
@@ -213,7 +242,9 @@ func (t *keptTable) behind(b *block) string {
 			values[i] = "unhex('" + hex.EncodeToString(fmt.Append(nil, v)) + "')"
 		}
 	}
-	return fmt.Sprintf("%s >= %s AND (%s) > (%s)", t.key[0], values[0], strings.Join(t.key, ", "), strings.Join(values, ", "))
+	return fmt.Sprintf(
+		"%s >= %s AND (%s) > (%s)", t.key[0], values[0], strings.Join(t.key, ", "), strings.Join(values, ", "),
+	)
 }
 
 // LoadPart stores what DumpPart wrote, and checks that it is so many rows. Rollups of it
@@ -231,7 +262,9 @@ func (db *DB) LoadPart(ctx context.Context, p BackupPart, rows int64, r io.Reade
 			break
 		}
 		if err == nil {
-			err = db.insert(ctx, db.bulk, opRestore, statement, t.columns, block.rows(), func(batch driver.Batch) error { return block.fill(batch) })
+			err = db.insert(ctx, db.bulk, opRestore, statement, t.columns, block.rows(), func(batch driver.Batch) error {
+				return block.fill(batch)
+			})
 		}
 		if err != nil {
 			return fmt.Errorf("storing part %s: %w", p, err)

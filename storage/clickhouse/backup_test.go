@@ -24,7 +24,9 @@ func fillEverything(t *testing.T, db *clickhouse.DB) {
 	const rows, month = 45_000, int64(31 * 24 * time.Hour / time.Microsecond)
 	var states clickhouse.StateColumns
 	for i := range rows {
-		states.Append(uint64(i/9000)<<60|7, 1_795_246_810_000_000+int64(i%9000)-int64(i%2)*month, fmt.Sprintf("open \\ ' \n %d", i), 1)
+		states.Append(
+			uint64(i/9000)<<60|7, 1_795_246_810_000_000+int64(i%9000)-int64(i%2)*month, fmt.Sprintf("open \\ ' \n %d", i), 1,
+		)
 	}
 	require.NoError(t, db.InsertStates(ctx, &states))
 	var shut clickhouse.StateColumns
@@ -33,16 +35,30 @@ func fillEverything(t *testing.T, db *clickhouse.DB) {
 	}
 	require.NoError(t, db.InsertStates(ctx, &shut))
 	require.NoError(t, db.InsertPoints(ctx, &clickhouse.PointColumns{
-		Series: clickhouse.RunsOf(1, 1, 1<<63), TS: []int64{5, 5, 1_795_246_810_123_457}, Values: []float64{1, 2, -1.5e300}, Versions: clickhouse.RunsOf(1, 2, 1<<63-1),
+		Series: clickhouse.RunsOf(1, 1, 1<<63), TS: []int64{5, 5, 1_795_246_810_123_457}, Values: []float64{1, 2, -1.5e300},
+		Versions: clickhouse.RunsOf(1, 2, 1<<63-1),
 	}))
 	w, s := uuid.New(), uuid.New()
-	require.NoError(t, db.InsertLatest(ctx, []clickhouse.LatestRow{{Workspace: w, Source: s, Series: 1 << 63, TS: 9, Text: "ä", Version: 3}, {Workspace: w, Source: s, Series: 1 << 63, TS: 8, Text: "old", Version: 4}}))
-	require.NoError(t, db.InsertActivity(ctx, []clickhouse.ActivityRow{{Workspace: w, Source: s, ReceivedAtUS: 7}, {Workspace: w, Source: s, ReceivedAtUS: 6}}))
-	require.NoError(t, db.InsertSeries(ctx, []clickhouse.SeriesRow{{ID: 1 << 63, Workspace: w, Source: s, Metric: "m'", Tags: map[string]string{"a": "b", "": "\\", "c": "d", "e": "f", "g": "h", "i": "j"}, Kind: 2}, {ID: 1, Workspace: w, Source: s, Metric: "m", Kind: 1}}))
+	require.NoError(t, db.InsertLatest(ctx, []clickhouse.LatestRow{
+		{Workspace: w, Source: s, Series: 1 << 63, TS: 9, Text: "ä", Version: 3},
+		{Workspace: w, Source: s, Series: 1 << 63, TS: 8, Text: "old", Version: 4},
+	}))
+	require.NoError(t, db.InsertActivity(ctx, []clickhouse.ActivityRow{
+		{Workspace: w, Source: s, ReceivedAtUS: 7}, {Workspace: w, Source: s, ReceivedAtUS: 6},
+	}))
+	require.NoError(t, db.InsertSeries(ctx, []clickhouse.SeriesRow{
+		{
+			ID: 1 << 63, Workspace: w, Source: s, Metric: "m'",
+			Tags: map[string]string{"a": "b", "": "\\", "c": "d", "e": "f", "g": "h", "i": "j"}, Kind: 2,
+		},
+		{ID: 1, Workspace: w, Source: s, Metric: "m", Kind: 1},
+	}))
 	var uses []auditrecord.Record
 	for i := range 3 {
-		uses = append(uses, auditrecord.Record{Workspace: w, At: time.UnixMicro(1_795_246_810_123_457).UTC(), RequestID: fmt.Sprintf("req_%d'", i/2), Final: i == 1, Key: s,
-			Method: "GET", Route: "/api/me", Status: 200, IP: netip.MustParseAddr("::1"), UserAgent: "u", Duration: time.Second, BytesIn: 1, BytesOut: -1, Requests: 1})
+		uses = append(uses, auditrecord.Record{Workspace: w, At: time.UnixMicro(1_795_246_810_123_457).UTC(),
+			RequestID: fmt.Sprintf("req_%d'", i/2), Final: i == 1, Key: s,
+			Method: "GET", Route: "/api/me", Status: 200, IP: netip.MustParseAddr("::1"), UserAgent: "u",
+			Duration: time.Second, BytesIn: 1, BytesOut: -1, Requests: 1})
 	}
 	require.NoError(t, db.InsertAudit(ctx, uses))
 }
@@ -64,7 +80,9 @@ func TestEveryTableOfABackupIsFilledAgainRowForRow(t *testing.T) {
 		require.Equal(t, rows, heard)
 		require.NoError(t, to.LoadPart(t.Context(), p, rows, bytes.NewReader(file.Bytes()), func(int64) {}))
 		if rows > 0 {
-			require.ErrorContains(t, to.LoadPart(t.Context(), p, rows+1, bytes.NewReader(file.Bytes()), func(int64) {}), "were written")
+			require.ErrorContains(
+				t, to.LoadPart(t.Context(), p, rows+1, bytes.NewReader(file.Bytes()), func(int64) {}), "were written",
+			)
 		}
 	}
 	require.Len(t, names, 6)

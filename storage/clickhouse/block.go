@@ -58,7 +58,9 @@ func columnOf(kind string) column {
 	case kind == "UUID":
 		return &columnFor[uuid.UUID]{values: new(proto.ColUUID)}
 	case strings.HasPrefix(kind, "DateTime64(6"):
-		return &columnFor[time.Time]{values: new(proto.ColDateTime64).WithPrecision(proto.PrecisionMicro).WithLocation(time.UTC)}
+		return &columnFor[time.Time]{
+			values: new(proto.ColDateTime64).WithPrecision(proto.PrecisionMicro).WithLocation(time.UTC),
+		}
 	case strings.HasPrefix(kind, "Map("):
 		return &mapColumn{values: proto.NewMap[string, string](new(proto.ColStr), new(proto.ColStr))}
 	default: // String, and LowCardinality(String)

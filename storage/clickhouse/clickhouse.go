@@ -79,7 +79,8 @@ func Open(ctx context.Context, address string, changes ...Option) (*DB, error) {
 	}
 	db.options = options
 	bulkOptions := *options
-	bulkOptions.MaxOpenConns, bulkOptions.MaxIdleConns, bulkOptions.ConnMaxLifetime = bulkConns, bulkIdleConns, bulkLifetime
+	bulkOptions.MaxOpenConns, bulkOptions.MaxIdleConns = bulkConns, bulkIdleConns
+	bulkOptions.ConnMaxLifetime = bulkLifetime
 	for _, pool := range []struct {
 		conn    *driver.Conn
 		options *ch.Options

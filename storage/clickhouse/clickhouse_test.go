@@ -46,7 +46,9 @@ func TestProcessesThatStartTogetherCanMigrate(t *testing.T) {
 }
 
 func TestTheURLIsNotShown(t *testing.T) {
-	for _, address := range []string{"http://u:secret@%zz", "clickhouse://u:secret@127.0.0.1:1/x?dial_timeout=nonsense", "http://u:secret@127.0.0.1:1/x"} {
+	for _, address := range []string{
+		"http://u:secret@%zz", "clickhouse://u:secret@127.0.0.1:1/x?dial_timeout=nonsense", "http://u:secret@127.0.0.1:1/x",
+	} {
 		_, err := clickhouse.Open(t.Context(), address)
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), "secret")
@@ -57,15 +59,23 @@ func TestRowsAreStoredToTheMicrosecondAndTheHighestVersionStands(t *testing.T) {
 	db, address := open(t)
 	const us = 1_795_246_810_123_457
 	require.NoError(t, db.InsertPoints(t.Context(), &clickhouse.PointColumns{
-		Series: clickhouse.RunsOf(1<<63, 7, 7, 7), TS: []int64{us, 0, us, us}, Values: []float64{0.1, -1.5e300, 3, 2}, Versions: clickhouse.RunsOf(1, 1, 9, 8),
+		Series: clickhouse.RunsOf(1<<63, 7, 7, 7), TS: []int64{us, 0, us, us}, Values: []float64{0.1, -1.5e300, 3, 2},
+		Versions: clickhouse.RunsOf(1, 1, 9, 8),
 	}))
 	require.NoError(t, db.InsertStates(t.Context(), &clickhouse.StateColumns{
-		Series: clickhouse.RunsOf(8, 8), TS: []int64{us, us + 1}, Values: []string{"offen", "zu\t€"}, Versions: clickhouse.RunsOf(1, 1),
+		Series: clickhouse.RunsOf(8, 8), TS: []int64{us, us + 1}, Values: []string{"offen", "zu\t€"},
+		Versions: clickhouse.RunsOf(1, 1),
 	}))
-	require.Equal(t, "7\t1970-01-01 00:00:00.000000\t-1.5e300\n7\t2026-11-21 07:40:10.123457\t3\n9223372036854775808\t2026-11-21 07:40:10.123457\t0.1",
-		testenv.AskClickHouse(t, address, "SELECT series, ts, value FROM points FINAL ORDER BY series, ts"))
+	require.Equal(
+		t,
+		"7\t1970-01-01 00:00:00.000000\t-1.5e300\n7\t2026-11-21 07:40:10.123457\t3\n9223372036854775808\t2026-11-21 "+
+			"07:40:10.123457\t0.1",
+		testenv.AskClickHouse(t, address, "SELECT series, ts, value FROM points FINAL ORDER BY series, ts"),
+	)
 	require.Equal(t, "8\t1795246810123457\toffen\n8\t1795246810123458\tzu\\t€",
-		testenv.AskClickHouse(t, address, "SELECT series, toUnixTimestamp64Micro(ts), value FROM states FINAL ORDER BY series, ts"))
+		testenv.AskClickHouse(
+			t, address, "SELECT series, toUnixTimestamp64Micro(ts), value FROM states FINAL ORDER BY series, ts",
+		))
 }
 
 func TestABatchMayHoldPointsOfEveryMonth(t *testing.T) {
@@ -87,14 +97,26 @@ func TestOfLatestAndActivityTheNewestStays(t *testing.T) {
 	require.NoError(t, db.InsertLatest(t.Context(), []clickhouse.LatestRow{row(20, 3, 1)}))
 	require.NoError(t, db.InsertLatest(t.Context(), []clickhouse.LatestRow{row(10, 9, 2)}))
 	require.NoError(t, db.InsertLatest(t.Context(), []clickhouse.LatestRow{row(20, 4, 3)}))
-	require.Equal(t, fmt.Sprintf("%s\t%s\t5\t20\t3", w, s), testenv.AskClickHouse(t, address, "SELECT workspace, source, series, toUnixTimestamp64Micro(ts), value FROM latest FINAL"))
+	require.Equal(t, fmt.Sprintf("%s\t%s\t5\t20\t3", w, s), testenv.AskClickHouse(
+		t, address, "SELECT workspace, source, series, toUnixTimestamp64Micro(ts), value FROM latest FINAL",
+	))
 
-	require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{{Workspace: w, Source: s, ReceivedAtUS: 7}}))
-	require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{{Workspace: w, Source: s, ReceivedAtUS: 6}}))
-	require.Equal(t, "7", testenv.AskClickHouse(t, address, "SELECT toUnixTimestamp64Micro(received_at) FROM source_activity FINAL"))
+	require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{
+		{Workspace: w, Source: s, ReceivedAtUS: 7},
+	}))
+	require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{
+		{Workspace: w, Source: s, ReceivedAtUS: 6},
+	}))
+	require.Equal(t, "7", testenv.AskClickHouse(
+		t, address, "SELECT toUnixTimestamp64Micro(received_at) FROM source_activity FINAL",
+	))
 
-	require.NoError(t, db.InsertSeries(t.Context(), []clickhouse.SeriesRow{{ID: 5, Workspace: w, Source: s, Metric: "temperature", Tags: map[string]string{"room": "a"}, Kind: 1}}))
-	require.Equal(t, "5\ttemperature\t{'room':'a'}\t1", testenv.AskClickHouse(t, address, "SELECT id, metric, tags, kind FROM series FINAL"))
+	require.NoError(t, db.InsertSeries(t.Context(), []clickhouse.SeriesRow{
+		{ID: 5, Workspace: w, Source: s, Metric: "temperature", Tags: map[string]string{"room": "a"}, Kind: 1},
+	}))
+	require.Equal(t, "5\ttemperature\t{'room':'a'}\t1", testenv.AskClickHouse(
+		t, address, "SELECT id, metric, tags, kind FROM series FINAL",
+	))
 }
 
 // deletable fills a source with two metrics of ten points each, all of version 5,
@@ -114,12 +136,16 @@ func deletable(t *testing.T, db *clickhouse.DB) clickhouse.Deletion {
 	latest[2].Source = uuid.New()
 	require.NoError(t, db.InsertPoints(t.Context(), &c))
 	require.NoError(t, db.InsertStates(t.Context(), &clickhouse.StateColumns{
-		Series: clickhouse.RunsOf(4, 4), TS: []int64{3, 9}, Values: []string{"off", "on"}, Versions: clickhouse.RunsOf(5, 5)}))
+		Series: clickhouse.RunsOf(4, 4), TS: []int64{3, 9}, Values: []string{"off", "on"},
+		Versions: clickhouse.RunsOf(5, 5)}))
 	require.NoError(t, db.InsertLatest(t.Context(), latest))
-	require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{{Workspace: w, Source: s, ReceivedAtUS: 7}}))
+	require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{
+		{Workspace: w, Source: s, ReceivedAtUS: 7},
+	}))
 	require.NoError(t, db.InsertSeries(t.Context(), []clickhouse.SeriesRow{
 		{ID: 1, Workspace: w, Source: s, Metric: "a", Kind: 1}, {ID: 2, Workspace: w, Source: s, Metric: "b", Kind: 1},
-		{ID: 3, Workspace: w, Source: latest[2].Source, Metric: "a", Kind: 1}, {ID: 4, Workspace: w, Source: s, Metric: "state", Kind: 2},
+		{ID: 3, Workspace: w, Source: latest[2].Source, Metric: "a", Kind: 1},
+		{ID: 4, Workspace: w, Source: s, Metric: "state", Kind: 2},
 	}))
 	return clickhouse.Deletion{Workspace: w, Source: s, Ceiling: 6}
 }
@@ -131,9 +157,13 @@ func TestADeletionRemovesWhatItNamesAndLatestFollows(t *testing.T) {
 	d.Metric, d.FromUS, d.ToUS = &metric, &from, &to
 	for range 2 { // again changes nothing
 		require.NoError(t, db.Delete(t.Context(), d))
-		require.Equal(t, "1\t5\n2\t10\n3\t10", testenv.AskClickHouse(t, address, "SELECT series, uniq(ts) FROM points GROUP BY series ORDER BY series"))
+		require.Equal(t, "1\t5\n2\t10\n3\t10", testenv.AskClickHouse(
+			t, address, "SELECT series, uniq(ts) FROM points GROUP BY series ORDER BY series",
+		))
 		require.Equal(t, "1\t4\t4\t\n2\t9\t9\t\n3\t9\t9\t\n4\t9\t0\ton",
-			testenv.AskClickHouse(t, address, "SELECT series, toUnixTimestamp64Micro(ts), value, text FROM latest FINAL ORDER BY series"))
+			testenv.AskClickHouse(
+				t, address, "SELECT series, toUnixTimestamp64Micro(ts), value, text FROM latest FINAL ORDER BY series",
+			))
 	}
 }
 
@@ -143,8 +173,13 @@ func TestADeletionSparesNewerVersions(t *testing.T) {
 	require.NoError(t, db.InsertPoints(t.Context(), &clickhouse.PointColumns{
 		Series: clickhouse.RunsOf(1), TS: []int64{2}, Values: []float64{42}, Versions: clickhouse.RunsOf(7)}))
 	require.NoError(t, db.Delete(t.Context(), d))
-	require.Equal(t, "1\t2\t42\n3\t9\t9", testenv.AskClickHouse(t, address, "SELECT series, toUnixTimestamp64Micro(max(ts)), argMax(value, ts) FROM points GROUP BY series ORDER BY series"))
-	require.Equal(t, "1\t2\t42\n3\t9\t9", testenv.AskClickHouse(t, address, "SELECT series, toUnixTimestamp64Micro(ts), value FROM latest FINAL ORDER BY series"))
+	require.Equal(t, "1\t2\t42\n3\t9\t9", testenv.AskClickHouse(
+		t, address,
+		"SELECT series, toUnixTimestamp64Micro(max(ts)), argMax(value, ts) FROM points GROUP BY series ORDER BY series",
+	))
+	require.Equal(t, "1\t2\t42\n3\t9\t9", testenv.AskClickHouse(
+		t, address, "SELECT series, toUnixTimestamp64Micro(ts), value FROM latest FINAL ORDER BY series",
+	))
 	require.Equal(t, "0", testenv.AskClickHouse(t, address, "SELECT count() FROM states"))
 }
 
@@ -156,7 +191,10 @@ func TestAWholeSourceGoesWithItsSeriesAndItsActivity(t *testing.T) {
 		require.NoError(t, db.Delete(t.Context(), d))
 		require.Equal(t, "3", testenv.AskClickHouse(t, address, "SELECT DISTINCT series FROM points"))
 		require.Equal(t, "3", testenv.AskClickHouse(t, address, "SELECT series FROM latest FINAL"))
-		require.Equal(t, "1\n2\n3\n4", testenv.AskClickHouse(t, address, "SELECT id FROM series FINAL ORDER BY id"), "by them a repetition finds what comes late")
+		require.Equal(
+			t, "1\n2\n3\n4", testenv.AskClickHouse(t, address, "SELECT id FROM series FINAL ORDER BY id"),
+			"by them a repetition finds what comes late",
+		)
 		require.Equal(t, "0", testenv.AskClickHouse(t, address, "SELECT count() FROM source_activity"))
 	}
 	d.Forget = true
@@ -177,7 +215,9 @@ func TestManySourcesGoTogether(t *testing.T) {
 		deletions[i] = clickhouse.Deletion{Workspace: w, Source: uuid.New(), WholeSource: true}
 		c.Append(id, 1, 1, 5)
 		series = append(series, clickhouse.SeriesRow{ID: id, Workspace: w, Source: deletions[i].Source, Metric: "m", Kind: 1})
-		latest = append(latest, clickhouse.LatestRow{Workspace: w, Source: deletions[i].Source, Series: id, TS: 1, Version: 5})
+		latest = append(latest, clickhouse.LatestRow{
+			Workspace: w, Source: deletions[i].Source, Series: id, TS: 1, Version: 5,
+		})
 	}
 	require.NoError(t, db.InsertPoints(t.Context(), &c))
 	require.NoError(t, db.InsertSeries(t.Context(), series))
@@ -188,14 +228,19 @@ func TestManySourcesGoTogether(t *testing.T) {
 	require.Equal(t, strconv.Itoa(sources), testenv.AskClickHouse(t, address, "SELECT series FROM points"))
 	require.Equal(t, strconv.Itoa(sources), testenv.AskClickHouse(t, address, "SELECT series FROM latest FINAL"))
 	require.Equal(t, strconv.Itoa(sources-1), testenv.AskClickHouse(t, address, "SELECT count() FROM series FINAL"))
-	mutations, err := strconv.Atoi(testenv.AskClickHouse(t, address, "SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table IN ('points', 'latest')"))
+	mutations, err := strconv.Atoi(testenv.AskClickHouse(
+		t, address,
+		"SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table IN ('points', 'latest')",
+	))
 	require.NoError(t, err)
 	require.LessOrEqual(t, mutations, 4, "a statement each thousand sources, not each source")
 }
 
 func TestOnlyErrorsOfTheDataArePermanent(t *testing.T) {
 	db, address := open(t)
-	one := &clickhouse.PointColumns{Series: clickhouse.RunsOf(1), TS: []int64{1}, Values: []float64{666}, Versions: clickhouse.RunsOf(1)}
+	one := &clickhouse.PointColumns{
+		Series: clickhouse.RunsOf(1), TS: []int64{1}, Values: []float64{666}, Versions: clickhouse.RunsOf(1),
+	}
 	testenv.AskClickHouse(t, address, "ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
 	err := db.InsertPoints(t.Context(), one)
 	require.Error(t, err)

@@ -87,7 +87,8 @@ func anyPart(parts []part, of func(*part) string) string {
 // partsOf finds the series of deletions: those of one metric, or all of their source.
 // One that is about none is left out.
 func (db *DB) partsOf(ctx context.Context, deletions []Deletion) ([]part, error) {
-	query, parameters := "SELECT DISTINCT workspace, source, metric, id FROM series WHERE "+ofSources(deletions), ch.Parameters{}
+	query := "SELECT DISTINCT workspace, source, metric, id FROM series WHERE " + ofSources(deletions)
+	parameters := ch.Parameters{}
 	if !slices.ContainsFunc(deletions, func(d Deletion) bool { return d.Metric == nil }) {
 		named := make([]string, len(deletions))
 		for i, d := range deletions {
@@ -118,7 +119,9 @@ func (db *DB) partsOf(ctx context.Context, deletions []Deletion) ([]part, error)
 
 // seriesByMetric gives the ids of series that a query finds, by whose they are and what
 // they are of.
-func (db *DB) seriesByMetric(ctx context.Context, query string, parameters ch.Parameters) (found map[Owner]map[string][]uint64, err error) {
+func (db *DB) seriesByMetric(
+	ctx context.Context, query string, parameters ch.Parameters,
+) (found map[Owner]map[string][]uint64, err error) {
 	rows, err := db.conn.Query(ch.Context(ctx, ch.WithParameters(parameters)), query)
 	if err != nil {
 		return nil, err

@@ -40,7 +40,9 @@ func newPartial(t *testing.T, db *clickhouse.DB, dice *rand.Rand) *partial {
 		p.sources = append(p.sources, source)
 		for _, metric := range partMetrics {
 			id := uint64(len(series)) + 1
-			series = append(series, clickhouse.SeriesRow{ID: id, Workspace: p.workspace, Source: source, Metric: metric, Kind: 1})
+			series = append(series, clickhouse.SeriesRow{
+				ID: id, Workspace: p.workspace, Source: source, Metric: metric, Kind: 1,
+			})
 			p.left[id] = map[int64]uint64{}
 			for ts := range int64(partTimes) {
 				version := dice.Uint64N(100) + 1
@@ -48,7 +50,9 @@ func newPartial(t *testing.T, db *clickhouse.DB, dice *rand.Rand) *partial {
 				c.Append(id, ts, float64(version), version)
 			}
 			last := p.left[id][partTimes-1]
-			latest = append(latest, clickhouse.LatestRow{Workspace: p.workspace, Source: source, Series: id, TS: partTimes - 1, Value: float64(last), Version: last})
+			latest = append(latest, clickhouse.LatestRow{
+				Workspace: p.workspace, Source: source, Series: id, TS: partTimes - 1, Value: float64(last), Version: last,
+			})
 		}
 	}
 	require.NoError(t, db.InsertPoints(t.Context(), &c))
@@ -123,10 +127,17 @@ func TestManyDeletionsOfPartsGoTogether(t *testing.T) {
 	require.NotEmpty(t, latest)
 	for range 2 { // again changes nothing
 		require.NoError(t, db.Delete(t.Context(), deletions...))
-		require.Equal(t, points, testenv.AskClickHouse(t, address, "SELECT series, toUnixTimestamp64Micro(ts), version FROM points FINAL ORDER BY series, ts"))
-		require.Equal(t, latest, testenv.AskClickHouse(t, address, "SELECT series, toUnixTimestamp64Micro(ts), version FROM latest FINAL ORDER BY series"))
+		require.Equal(t, points, testenv.AskClickHouse(
+			t, address, "SELECT series, toUnixTimestamp64Micro(ts), version FROM points FINAL ORDER BY series, ts",
+		))
+		require.Equal(t, latest, testenv.AskClickHouse(
+			t, address, "SELECT series, toUnixTimestamp64Micro(ts), version FROM latest FINAL ORDER BY series",
+		))
 	}
-	mutations, err := strconv.Atoi(testenv.AskClickHouse(t, address, "SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table IN ('points', 'states', 'latest')"))
+	mutations, err := strconv.Atoi(testenv.AskClickHouse(
+		t, address,
+		"SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table IN ('points', 'states', 'latest')",
+	))
 	require.NoError(t, err)
 	require.LessOrEqual(t, mutations, 9, "a statement a table each hundred deletions, not each deletion")
 }

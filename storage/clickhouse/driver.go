@@ -67,7 +67,9 @@ func encrypt(options *ch.Options, files *certs.Client) {
 		return
 	}
 	options.TransportFunc = func(transport *http.Transport) (http.RoundTripper, error) {
-		transport.DialTLSContext = func(ctx context.Context, _, address string) (net.Conn, error) { return dial(ctx, address) }
+		transport.DialTLSContext = func(ctx context.Context, _, address string) (net.Conn, error) {
+			return dial(ctx, address)
+		}
 		return transport, nil
 	}
 }

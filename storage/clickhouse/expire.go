@@ -21,7 +21,9 @@ type Owner struct{ Workspace, Source uuid.UUID }
 // series in chunks and calls pause after each that had anything to remove: nobody
 // waits for it, and what it removes is in no answer any more. It may be repeated,
 // and be cut short and begun again.
-func (db *DB) Expire(ctx context.Context, sources []Owner, fromUS int64, pause func(context.Context, time.Duration) error) (removed int64, err error) {
+func (db *DB) Expire(
+	ctx context.Context, sources []Owner, fromUS int64, pause func(context.Context, time.Duration) error,
+) (removed int64, err error) {
 	if len(sources) == 0 {
 		return 0, nil
 	}
@@ -84,7 +86,9 @@ func (db *DB) removeWhere(ctx context.Context, table, condition string) (rows in
 }
 
 func (db *DB) countWhere(ctx context.Context, table, condition string) (rows int64, err error) {
-	err = db.conn.QueryRow(ch.Context(ctx, ch.WithSettings(settings())), "SELECT toInt64(count()) FROM "+table+" WHERE "+condition).Scan(&rows)
+	err = db.conn.QueryRow(
+		ch.Context(ctx, ch.WithSettings(settings())), "SELECT toInt64(count()) FROM "+table+" WHERE "+condition,
+	).Scan(&rows)
 	if err != nil {
 		return 0, fmt.Errorf("counting rows to delete in %s: %w", table, err)
 	}
@@ -106,7 +110,8 @@ func (db *DB) Parts(ctx context.Context, byUS int64) ([]Part, error) {
 		names = append(names, "'"+t.name+"'")
 	}
 	rows, err := db.conn.Query(ctx, `
-		SELECT table, name, toUnixTimestamp64Micro(toDateTime64(addMonths(toDate(concat(partition_id, '01')), 1), 6, 'UTC')) AS ends, toInt64(rows)
+		SELECT table, name, toUnixTimestamp64Micro(toDateTime64(addMonths(toDate(concat(partition_id, '01')), 1), 6,
+		'UTC')) AS ends, toInt64(rows)
 		FROM system.parts
 		WHERE database = currentDatabase() AND active AND table IN (`+strings.Join(names, ",")+`)
 			AND match(partition_id, '^[0-9]{6}$') AND ends <= `+fmt.Sprint(byUS)+` ORDER BY table, name`)
@@ -151,7 +156,9 @@ func (db *DB) DropPart(ctx context.Context, p Part) (dropped bool, err error) {
 // ClickHouse only marks what is deleted, and merges take it out; old partitions are
 // not merged any more. So each deleted row costs the rewriting of less than one
 // other.
-func (db *DB) Reclaim(ctx context.Context, pause func(context.Context, time.Duration) error) (rewritten int, err error) {
+func (db *DB) Reclaim(
+	ctx context.Context, pause func(context.Context, time.Duration) error,
+) (rewritten int, err error) {
 	for _, table := range timedTables() {
 		ids, err := db.markedPartitions(ctx, table.name)
 		if err != nil {

@@ -86,7 +86,9 @@ func (h Hidden) visible(series []uint64, fromUS, toUS int64) (string, error) {
 		}
 		groups[key].series = append(groups[key].series, id)
 		if total > hiddenMax {
-			return "", fault.New(fault.Unavailable, "Too many deletions of points of these series are under way").After(time.Second)
+			return "", fault.New(
+				fault.Unavailable, "Too many deletions of points of these series are under way",
+			).After(time.Second)
 		}
 	}
 	if len(groups) == 0 {
@@ -117,7 +119,10 @@ func hiddenBy(steps ceiling.Steps) string {
 		from, ceilings = append(from, max(s.From, beginning+1)), append(ceilings, s.Ceiling)
 	}
 	at := numberArray("Int64", from)
-	return fmt.Sprintf("version <= transform(roundDown(toUnixTimestamp64Micro(ts), %[1]s), %[1]s, %[2]s, 0::UInt64)", at, numberArray("UInt64", ceilings))
+	return fmt.Sprintf(
+		"version <= transform(roundDown(toUnixTimestamp64Micro(ts), %[1]s), %[1]s, %[2]s, 0::UInt64)", at,
+		numberArray("UInt64", ceilings),
+	)
 }
 
 // marks gives the hours of series, in a range of time, of which rollups may have hidden

@@ -31,7 +31,9 @@ func (r *rolled) answers(numbers, texts []uint64, within clickhouse.Range) map[s
 		return shown
 	}
 	for _, descending := range []bool{false, true} {
-		raw, _, err := r.RawPoints(ctx, clickhouse.RawQuery{Numbers: numbers, Texts: texts, Range: within, Limit: 1e6, Descending: descending})
+		raw, _, err := r.RawPoints(ctx, clickhouse.RawQuery{
+			Numbers: numbers, Texts: texts, Range: within, Limit: 1e6, Descending: descending,
+		})
 		note(fmt.Sprint("raw, descending ", descending), show(raw), err)
 	}
 	shape, _, err := r.Downsample(ctx, clickhouse.DownsampleQuery{Series: numbers, Range: within, Most: 50, Limit: 1e6})
@@ -40,7 +42,9 @@ func (r *rolled) answers(numbers, texts []uint64, within clickhouse.Range) map[s
 	note("stats", stats, err)
 	latest := clickhouse.LatestQuery{Workspace: r.workspace, Hidden: within.Hidden}
 	for _, id := range append(numbers, texts...) {
-		latest.Series = append(latest.Series, clickhouse.LatestSeries{ID: id, Source: r.source, Texts: len(texts) > 0 && id == texts[0]})
+		latest.Series = append(latest.Series, clickhouse.LatestSeries{
+			ID: id, Source: r.source, Texts: len(texts) > 0 && id == texts[0],
+		})
 	}
 	newest, err := r.LatestPoints(ctx, latest)
 	byID := map[uint64]*clickhouse.Points{}
@@ -75,7 +79,8 @@ func (r *rolled) answers(numbers, texts []uint64, within clickhouse.Range) map[s
 		}
 	}
 	counted, _, err := r.Aggregate(ctx, clickhouse.AggregateQuery{
-		Series: texts, Groups: make([]int, len(texts)), Texts: true, Range: within, Functions: []clickhouse.Function{clickhouse.Count}, Limit: 10})
+		Series: texts, Groups: make([]int, len(texts)), Texts: true, Range: within,
+		Functions: []clickhouse.Function{clickhouse.Count}, Limit: 10})
 	note("count of texts", fmt.Sprint(counted[0] != nil && len(counted[0].TS) > 0, numbersOf(counted[0])), err)
 	return all
 }
@@ -109,7 +114,10 @@ func TestWhatIsHiddenIsAsIfItWereDeleted(t *testing.T) {
 		},
 		"many that overlap": func(at func(int64) *int64, metric func(int) *string) (list []clickhouse.Deletion) {
 			for i := range int64(40) {
-				list = append(list, clickhouse.Deletion{Metric: metric(int(i % 3)), FromUS: at(i * 11 * minute), ToUS: at(i*11*minute + 25*minute), Ceiling: uint64(4 + i%7)})
+				list = append(list, clickhouse.Deletion{
+					Metric: metric(int(i % 3)), FromUS: at(i * 11 * minute), ToUS: at(i*11*minute + 25*minute),
+					Ceiling: uint64(4 + i%7),
+				})
 			}
 			return list
 		},
@@ -157,7 +165,9 @@ func (r *rolled) fill() {
 				version = 11
 			}
 			c.Append(id(series), ts, float64(random.IntN(1000)), version)
-			last = clickhouse.LatestRow{Workspace: r.workspace, Source: r.source, Series: id(series), TS: ts, Version: version, Value: c.Values[c.Len()-1]}
+			last = clickhouse.LatestRow{
+				Workspace: r.workspace, Source: r.source, Series: id(series), TS: ts, Version: version, Value: c.Values[c.Len()-1],
+			}
 		}
 		require.NoError(r.t, r.InsertPoints(r.t.Context(), &c))
 		latest = append(latest, last)
@@ -167,7 +177,9 @@ func (r *rolled) fill() {
 		texts.Append(id(3), t0+i*10*minute, fmt.Sprint("state ", i), 1+uint64(i)%10)
 	}
 	require.NoError(r.t, r.InsertStates(r.t.Context(), &texts))
-	latest = append(latest, clickhouse.LatestRow{Workspace: r.workspace, Source: r.source, Series: id(3), TS: t0 + 39*10*minute, Version: 10, Text: "state 39"})
+	latest = append(latest, clickhouse.LatestRow{
+		Workspace: r.workspace, Source: r.source, Series: id(3), TS: t0 + 39*10*minute, Version: 10, Text: "state 39",
+	})
 	require.NoError(r.t, r.InsertLatest(r.t.Context(), latest))
 	r.settle(t0 + 9*hour + 10*minute)
 }

@@ -122,7 +122,8 @@ func each[R, V any](rows []R, take func(*R) V) []V {
 // insert sends one batch. A batch holds a connection until it is sent or aborted,
 // so it is always one or the other.
 func (db *DB) insert(
-	ctx context.Context, conn driver.Conn, operation, statement string, columns []ch.ColumnNameAndType, rows int, fill func(driver.Batch) error,
+	ctx context.Context, conn driver.Conn, operation, statement string, columns []ch.ColumnNameAndType, rows int,
+	fill func(driver.Batch) error,
 ) error {
 	return db.inserting(ctx, operation, rows, func(ctx context.Context) error {
 		batch, err := conn.PrepareBatch(ch.Context(ctx, ch.WithColumnNamesAndTypes(columns)), statement)

@@ -60,7 +60,9 @@ func TestOnlyWhatIsKeptIsInAnswers(t *testing.T) {
 		for i := range groups {
 			groups[i] = i
 		}
-		rows, _, err := s.Aggregate(t.Context(), clickhouse.AggregateQuery{Series: series, Groups: groups, Range: span, Functions: []clickhouse.Function{clickhouse.Count}, Limit: 1000})
+		rows, _, err := s.Aggregate(t.Context(), clickhouse.AggregateQuery{
+			Series: series, Groups: groups, Range: span, Functions: []clickhouse.Function{clickhouse.Count}, Limit: 1000,
+		})
 		require.NoError(t, err)
 		got = map[uint64]string{}
 		for i, p := range rows {

@@ -38,9 +38,11 @@ const (
 	opRestore        = "insert_restore"
 )
 
-var operations = []string{opInsertPoints, opInsertStates, opInsertLatest, opInsertActivity, opInsertSeries, opDelete, opExpire, opErase,
+var operations = []string{
+	opInsertPoints, opInsertStates, opInsertLatest, opInsertActivity, opInsertSeries, opDelete, opExpire, opErase,
 	opRaw, opLatest, opAggregate, opDownsample, opStats, opActivity,
-	opInsertMarks, opRollupMarks, opRollupState, opRollup, opInsertAudit, opAudit}
+	opInsertMarks, opRollupMarks, opRollupState, opRollup, opInsertAudit, opAudit,
+}
 
 // Kinds of errors, as metrics name them.
 const (
@@ -53,7 +55,9 @@ const (
 	kindCancelled   = "cancelled" // the caller left
 )
 
-var errorKinds = []string{kindTimeout, kindMemory, kindOverloaded, kindRefused, kindException, kindUnavailable, kindCancelled}
+var errorKinds = []string{
+	kindTimeout, kindMemory, kindOverloaded, kindRefused, kindException, kindUnavailable, kindCancelled,
+}
 
 const (
 	codeTooManyParts = 252
@@ -95,25 +99,33 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	}
 	m := &Metrics{
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "livegraph_clickhouse_operation_duration_seconds", Help: "Time of an operation on ClickHouse, failed ones included.",
+			Name:    "livegraph_clickhouse_operation_duration_seconds",
+			Help:    "Time of an operation on ClickHouse, failed ones included.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12),
 		}, []string{"operation"}),
 		errors: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_clickhouse_errors_total", Help: "Operations that failed, by kind: timeout, memory (its limit), overloaded (too many queries or parts, no connection free in time), " +
-				"refused (for what is in the rows), exception (anything else the server says), unavailable (no answer), cancelled (the caller left).",
+			Name: "livegraph_clickhouse_errors_total",
+			Help: "Operations that failed, by kind: timeout, memory (its limit), overloaded (too many queries or parts, no " +
+				"connection free in time), refused (for what is in the rows), exception (anything else the server says), " +
+				"unavailable (no answer), cancelled (the caller left).",
 		}, []string{"operation", "kind"}),
 		rows: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_clickhouse_inserted_rows_total", Help: "Rows inserted, by operation.",
 		}, []string{"operation"}),
 		aggregates: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_query_rollup_total", Help: "Aggregating queries by what they read: rollup_1h, rollup_1m (with points for what these do not hold for), or raw: points alone.",
+			Name: "livegraph_query_rollup_total",
+			Help: "Aggregating queries by what they read: rollup_1h, rollup_1m (with points for what these do not hold for), " +
+				"or raw: points alone.",
 		}, []string{"source"}),
-		parts:   byTable("livegraph_clickhouse_parts", "Active parts of a table, looked at every half minute."),
-		bytes:   byTable("livegraph_clickhouse_table_bytes", "Bytes on disk of a table's active parts."),
-		crowded: gauge("livegraph_clickhouse_partition_parts_max", "Most active parts in one partition of a table; ClickHouse slows inserts at 1,000 and refuses them at 3,000."),
-		free:    gauge("livegraph_clickhouse_disk_free_bytes", "Free bytes of ClickHouse's fullest disk."),
-		total:   gauge("livegraph_clickhouse_disk_total_bytes", "Size of that disk."),
-		pools:   map[string]driver.Conn{},
+		parts: byTable("livegraph_clickhouse_parts", "Active parts of a table, looked at every half minute."),
+		bytes: byTable("livegraph_clickhouse_table_bytes", "Bytes on disk of a table's active parts."),
+		crowded: gauge(
+			"livegraph_clickhouse_partition_parts_max",
+			"Most active parts in one partition of a table; ClickHouse slows inserts at 1,000 and refuses them at 3,000.",
+		),
+		free:  gauge("livegraph_clickhouse_disk_free_bytes", "Free bytes of ClickHouse's fullest disk."),
+		total: gauge("livegraph_clickhouse_disk_total_bytes", "Size of that disk."),
+		pools: map[string]driver.Conn{},
 	}
 	for _, operation := range operations {
 		m.duration.WithLabelValues(operation)
@@ -167,9 +179,14 @@ func errorKind(err error) string {
 
 var (
 	poolLabel = []string{"pool"}
-	openDesc  = prometheus.NewDesc("livegraph_clickhouse_connections", "Open connections, by pool: bulk (inserts of points), reads (queries) and main (everything else).", poolLabel, nil)
+	openDesc  = prometheus.NewDesc(
+		"livegraph_clickhouse_connections",
+		"Open connections, by pool: bulk (inserts of points), reads (queries) and main (everything else).", poolLabel, nil,
+	)
 	inUseDesc = prometheus.NewDesc("livegraph_clickhouse_connections_in_use", "Connections that are busy.", poolLabel, nil)
-	limitDesc = prometheus.NewDesc("livegraph_clickhouse_connections_limit", "Most connections of the pool; beyond, callers wait.", poolLabel, nil)
+	limitDesc = prometheus.NewDesc(
+		"livegraph_clickhouse_connections_limit", "Most connections of the pool; beyond, callers wait.", poolLabel, nil,
+	)
 )
 
 // Describe implements prometheus.Collector.
@@ -185,7 +202,9 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	defer m.mu.Unlock()
 	for pool, conn := range m.pools {
 		s := conn.Stats()
-		for desc, value := range map[*prometheus.Desc]int{openDesc: s.Open, inUseDesc: max(s.Open-s.Idle, 0), limitDesc: s.MaxOpenConns} {
+		for desc, value := range map[*prometheus.Desc]int{
+			openDesc: s.Open, inUseDesc: max(s.Open-s.Idle, 0), limitDesc: s.MaxOpenConns,
+		} {
 			to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value), pool)
 		}
 	}
@@ -236,7 +255,10 @@ func (db *DB) lookAtStorage(ctx context.Context) {
 	if err == nil {
 		m.crowded.Set(float64(most))
 	}
-	_ = db.eachRow(ctx, `SELECT toUInt64(free_space), toUInt64(total_space) FROM system.disks WHERE total_space > 0 ORDER BY free_space LIMIT 1`,
+	_ = db.eachRow(
+		ctx,
+		`SELECT toUInt64(free_space), toUInt64(total_space) FROM system.disks WHERE total_space > 0 ORDER BY free_space
+			LIMIT 1`,
 		func(rows driver.Rows) error {
 			var free, total uint64
 			if err := rows.Scan(&free, &total); err != nil {
@@ -245,7 +267,8 @@ func (db *DB) lookAtStorage(ctx context.Context) {
 			m.free.Set(float64(free))
 			m.total.Set(float64(total))
 			return nil
-		})
+		},
+	)
 }
 
 // eachRow reads what no user waits for.

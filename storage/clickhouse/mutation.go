@@ -75,7 +75,9 @@ func (db *DB) awaitMutations(ctx context.Context, table, mark string) (waited bo
 		}
 		waited = true
 		if !pause.For(ctx, look) {
-			return waited, fmt.Errorf("waiting for a deletion from %s, which goes on (ClickHouse says %q): %w", table, problem, ctx.Err())
+			return waited, fmt.Errorf(
+				"waiting for a deletion from %s, which goes on (ClickHouse says %q): %w", table, problem, ctx.Err(),
+			)
 		}
 	}
 }
@@ -84,7 +86,8 @@ func (db *DB) awaitMutations(ctx context.Context, table, mark string) (waited bo
 // failed; empty: none did.
 func (db *DB) unfinished(ctx context.Context, table, mark string) (count uint64, problem string, err error) {
 	err = db.conn.QueryRow(ctx, `SELECT count(), anyLast(latest_fail_reason) FROM system.mutations
-		WHERE database = currentDatabase() AND table = '`+table+`' AND NOT is_done AND position(command, '`+mark+`') > 0`).Scan(&count, &problem)
+		WHERE database = currentDatabase() AND table = '`+
+		table+`' AND NOT is_done AND position(command, '`+mark+`') > 0`).Scan(&count, &problem)
 	if err != nil {
 		return 0, "", fmt.Errorf("looking at the deletions from %s: %w", table, err)
 	}

@@ -28,7 +28,9 @@ func TestQueriesThatHaveAllConnectionsLeaveTheInsertsBe(t *testing.T) {
 	}
 	asked.Wait()
 	for range 50 { // the first are perhaps quicker than the queries
-		require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{{Workspace: uuid.New(), Source: uuid.New(), ReceivedAtUS: 1}}))
+		require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{
+			{Workspace: uuid.New(), Source: uuid.New(), ReceivedAtUS: 1},
+		}))
 	}
 	require.Zero(t, answered.Load(), "no query was waited for")
 	err := queries.Wait()

@@ -80,7 +80,9 @@ func settings() ch.Settings {
 // query runs a statement and calls each for every row. Whatever comes from
 // outside travels in the parameters; the statement itself is made of constants
 // and numbers.
-func (db *DB) query(ctx context.Context, operation, statement string, parameters ch.Parameters, each func(scan func(...any) error) error) (err error) {
+func (db *DB) query(
+	ctx context.Context, operation, statement string, parameters ch.Parameters, each func(scan func(...any) error) error,
+) (err error) {
 	defer func(began time.Time) { db.metrics.observe(operation, began, 0, err) }(time.Now())
 	ctx, span := db.start(ctx, operation)
 	defer func() { tracing.End(span, err) }()

@@ -97,7 +97,9 @@ func TestRawPointsGiveTheNewestVersionInOrder(t *testing.T) {
 	found, more = ask(clickhouse.RawQuery{Numbers: []uint64{1}, Limit: 2, Descending: true})
 	require.True(t, more)
 	require.Equal(t, []int64{t0 + 2, t0 + 1}, found[1].TS)
-	found, more = ask(clickhouse.RawQuery{Numbers: []uint64{1}, Limit: 2, Range: clickhouse.Range{FromUS: t0 + 1, ToUS: t0 + 2}})
+	found, more = ask(clickhouse.RawQuery{
+		Numbers: []uint64{1}, Limit: 2, Range: clickhouse.Range{FromUS: t0 + 1, ToUS: t0 + 2},
+	})
 	require.False(t, more)
 	require.Equal(t, []int64{t0 + 1}, found[1].TS)
 	found, more = ask(clickhouse.RawQuery{Limit: 5})
@@ -109,8 +111,14 @@ func TestLatestPointsAreOfTheWorkspaceAndSourcesAsked(t *testing.T) {
 	s := newStore(t)
 	ws, other, pump, fan := uuid.New(), uuid.New(), uuid.New(), uuid.New()
 	row := func(ws, source uuid.UUID, series uint64, ts int64, value float64, text string, version uint64) {
-		s.exec(t, fmt.Sprintf("INSERT INTO latest (workspace, source, series, ts, value, text, version) VALUES ('%s','%s',%d,fromUnixTimestamp64Micro(%d),%v,'%s',%d)",
-			ws, source, series, ts, value, text, version))
+		s.exec(
+			t,
+			fmt.Sprintf(
+				"INSERT INTO latest (workspace, source, series, ts, value, text, version) VALUES "+
+					"('%s','%s',%d,fromUnixTimestamp64Micro(%d),%v,'%s',%d)",
+				ws, source, series, ts, value, text, version,
+			),
+		)
 	}
 	row(ws, pump, 1, t0, 1, "", 5)
 	row(ws, pump, 1, t0+1, 2, "", 3) // newer, though of an older version
@@ -154,7 +162,10 @@ func TestAggregatesCountEachPointOnceInItsBucket(t *testing.T) {
 	for i, v := range []float64{4, 1, 3, 2} {
 		s.insert(t, "points", point{1, t0 + int64(i)*second, v, 1})
 	}
-	s.insert(t, "points", point{1, t0, 999, 0}, point{2, t0, 10, 1}, point{1, t0 + 60*second, 7, 1}, point{2, t0 + 3*second, 20, 1})
+	s.insert(
+		t, "points", point{1, t0, 999, 0}, point{2, t0, 10, 1}, point{1, t0 + 60*second, 7, 1},
+		point{2, t0 + 3*second, 20, 1},
+	)
 	all := clickhouse.Functions()
 	ask := func(q clickhouse.AggregateQuery) map[int]*clickhouse.Points {
 		q.Range, q.Limit = clickhouse.Range{FromUS: t0 - second, ToUS: t0 + 3600*second}, 100
@@ -172,24 +183,35 @@ func TestAggregatesCountEachPointOnceInItsBucket(t *testing.T) {
 	grid := clickhouse.NewGrid(time.Minute, time.UTC, t0-second, t0+3600*second)
 	found := ask(clickhouse.AggregateQuery{Series: []uint64{1, 2}, Groups: []int{0, 1}, Grid: grid, Functions: all})
 	require.Equal(t, []int64{t0, t0 + 60*second}, found[0].TS)
-	require.InDeltaSlice(t, []float64{2.5, 1, 4, 10, 4, 4, 2, 1.2909944487358056, 2.5, 3.7, 3.85, 3.97, 5. / 3, 5}, row(found[0], 0), 1e-9)
+	require.InDeltaSlice(
+		t, []float64{2.5, 1, 4, 10, 4, 4, 2, 1.2909944487358056, 2.5, 3.7, 3.85, 3.97, 5. / 3, 5}, row(found[0], 0), 1e-9,
+	)
 	alone := row(found[0], 1)
 	require.True(t, math.IsNaN(alone[7]), "one value has no deviation")
 	require.InDelta(t, 15, row(found[1], 0)[0], 0)
 
-	found = ask(clickhouse.AggregateQuery{Series: []uint64{1, 2}, Groups: []int{0, 0}, Functions: []clickhouse.Function{clickhouse.Sum, clickhouse.First, clickhouse.Last}})
+	found = ask(clickhouse.AggregateQuery{
+		Series: []uint64{1, 2}, Groups: []int{0, 0},
+		Functions: []clickhouse.Function{clickhouse.Sum, clickhouse.First, clickhouse.Last},
+	})
 	require.Equal(t, []int64{t0 - second}, found[0].TS, "stamped with the range's start")
 	require.Equal(t, []float64{47, 4, 7}, row(found[0], 0))
 
-	_, more, err := s.Aggregate(t.Context(), clickhouse.AggregateQuery{Series: []uint64{1, 2}, Groups: []int{0, 1}, Grid: grid,
-		Functions: all, Range: everything, Limit: 2})
+	_, more, err := s.Aggregate(
+		t.Context(),
+		clickhouse.AggregateQuery{Series: []uint64{1, 2}, Groups: []int{0, 1}, Grid: grid,
+			Functions: all, Range: everything, Limit: 2},
+	)
 	require.NoError(t, err)
 	require.True(t, more)
 }
 
 func TestTextsHaveFirstLastAndCount(t *testing.T) {
 	s := newStore(t)
-	s.insert(t, "states", point{5, t0, "on", 1}, point{5, t0 + 2, "off", 1}, point{5, t0 + 2, "stale", 0}, point{5, t0 + 1, "mid", 1})
+	s.insert(
+		t, "states", point{5, t0, "on", 1}, point{5, t0 + 2, "off", 1}, point{5, t0 + 2, "stale", 0},
+		point{5, t0 + 1, "mid", 1},
+	)
 	found, _, err := s.Aggregate(t.Context(), clickhouse.AggregateQuery{Series: []uint64{5}, Groups: []int{3}, Texts: true,
 		Range: everything, Functions: clickhouse.Functions(), Limit: 10})
 	require.NoError(t, err)
@@ -211,8 +233,11 @@ func TestTextsHaveFirstLastAndCount(t *testing.T) {
 func TestSumsBeyondTheRangeOfNumbersAreNone(t *testing.T) {
 	s := newStore(t)
 	s.insert(t, "points", point{1, t0, 1.7e308, 1}, point{1, t0 + 1, 1.7e308, 1})
-	found, _, err := s.Aggregate(t.Context(), clickhouse.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: everything,
-		Functions: []clickhouse.Function{clickhouse.Sum, clickhouse.Max}, Limit: 10})
+	found, _, err := s.Aggregate(
+		t.Context(),
+		clickhouse.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: everything,
+			Functions: []clickhouse.Function{clickhouse.Sum, clickhouse.Max}, Limit: 10},
+	)
 	require.NoError(t, err)
 	require.True(t, math.IsNaN(found[0].Columns[0].Numbers[0]))
 	require.InDelta(t, 1.7e308, found[0].Columns[1].Numbers[0], 0)
@@ -225,15 +250,27 @@ func TestBucketsInClickHouseAreThoseOfTheGrid(t *testing.T) {
 	const step, n = int64(1800 * second), 40_000
 	for _, from := range []int64{3600 * second, 1_500_000_000 * second} {
 		s.exec(t, "TRUNCATE TABLE points")
-		s.exec(t, fmt.Sprintf("INSERT INTO points SELECT 1, fromUnixTimestamp64Micro(toInt64(%d + number * %d)), number, 1 FROM numbers(%d) SETTINGS max_partitions_per_insert_block = 0", from, step, n))
+		s.exec(t, fmt.Sprintf(
+			"INSERT INTO points SELECT 1, fromUnixTimestamp64Micro(toInt64(%d + number * %d)), number, 1 FROM numbers(%d) "+
+				"SETTINGS max_partitions_per_insert_block = 0",
+			from, step, n,
+		))
 		whole := clickhouse.Range{FromUS: from, ToUS: from + n*step}
-		for _, name := range []string{"UTC", "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "America/Sao_Paulo", "Africa/Casablanca", "Pacific/Apia"} {
+		for _, name := range []string{
+			"UTC", "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "America/Sao_Paulo", "Africa/Casablanca",
+			"Pacific/Apia",
+		} {
 			zone, err := time.LoadLocation(name)
 			require.NoError(t, err)
-			for _, interval := range []time.Duration{45 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour} {
+			for _, interval := range []time.Duration{
+				45 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour,
+			} {
 				grid := clickhouse.NewGrid(interval, zone, whole.FromUS, whole.ToUS)
-				found, more, err := s.Aggregate(t.Context(), clickhouse.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: whole,
-					Grid: grid, Functions: []clickhouse.Function{clickhouse.Count}, Limit: 100_000})
+				found, more, err := s.Aggregate(
+					t.Context(),
+					clickhouse.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: whole,
+						Grid: grid, Functions: []clickhouse.Function{clickhouse.Count}, Limit: 100_000},
+				)
 				require.NoError(t, err)
 				require.False(t, more)
 				want := map[int64]float64{}
@@ -264,7 +301,9 @@ func TestActivityIsTheNewestReceipt(t *testing.T) {
 	s := newStore(t)
 	ws, pump, fan := uuid.New(), uuid.New(), uuid.New()
 	for i, id := range []uuid.UUID{pump, pump} {
-		s.exec(t, fmt.Sprintf("INSERT INTO source_activity VALUES ('%s','%s',fromUnixTimestamp64Micro(%d))", ws, id, t0-int64(i)))
+		s.exec(t, fmt.Sprintf(
+			"INSERT INTO source_activity VALUES ('%s','%s',fromUnixTimestamp64Micro(%d))", ws, id, t0-int64(i),
+		))
 	}
 	found, err := s.SourceActivity(t.Context(), ws, []uuid.UUID{pump, fan})
 	require.NoError(t, err)
@@ -280,7 +319,10 @@ func TestAQueryWithManySeriesAndGroupsRuns(t *testing.T) {
 	for i := range 100_000 {
 		q.Series, q.Groups = append(q.Series, math.MaxUint64-uint64(i)), append(q.Groups, i%7)
 	}
-	s.insert(t, "points", point{math.MaxUint64 - 8, t0, 5, 1}, point{math.MaxUint64 - 15, t0, 6, 1}, point{math.MaxUint64 - 100_000, t0, 6, 1})
+	s.insert(
+		t, "points", point{math.MaxUint64 - 8, t0, 5, 1}, point{math.MaxUint64 - 15, t0, 6, 1},
+		point{math.MaxUint64 - 100_000, t0, 6, 1},
+	)
 	found, _, err := s.Aggregate(t.Context(), q)
 	require.NoError(t, err)
 	require.Len(t, found, 1)
@@ -289,7 +331,10 @@ func TestAQueryWithManySeriesAndGroupsRuns(t *testing.T) {
 
 func TestAQueryThatTakesTooLongEndsWithItsDeadline(t *testing.T) {
 	s := newStore(t)
-	s.exec(t, fmt.Sprintf("INSERT INTO points SELECT 1, fromUnixTimestamp64Micro(toInt64(%d + number)), rand(), 1 FROM numbers(5000000)", int64(t0)))
+	s.exec(t, fmt.Sprintf(
+		"INSERT INTO points SELECT 1, fromUnixTimestamp64Micro(toInt64(%d + number)), rand(), 1 FROM numbers(5000000)",
+		int64(t0),
+	))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	_, _, err := s.Aggregate(ctx, clickhouse.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: everything,

@@ -60,7 +60,9 @@ func expressions(functions []Function, several bool) string {
 		list.WriteString(", ")
 		if share, ok := shareOf[f]; ok {
 			// Written the same each time, all percentiles are computed at once.
-			fmt.Fprintf(&list, "quantilesExactInclusive(%s)(value)[%d]", strings.Join(shares, ", "), slices.Index(shares, share)+1)
+			fmt.Fprintf(
+				&list, "quantilesExactInclusive(%s)(value)[%d]", strings.Join(shares, ", "), slices.Index(shares, share)+1,
+			)
 			continue
 		}
 		list.WriteString(f.expression(order))
@@ -135,7 +137,9 @@ func (db *DB) Aggregate(ctx context.Context, q AggregateQuery) (found map[int]*P
 }
 
 // aggregatePlain gives functions that are not of counters.
-func (db *DB) aggregatePlain(ctx context.Context, q *AggregateQuery, asked []Function) (found map[int]*Points, more bool, err error) {
+func (db *DB) aggregatePlain(
+	ctx context.Context, q *AggregateQuery, asked []Function,
+) (found map[int]*Points, more bool, err error) {
 	statement, err := db.statementFor(ctx, q, asked)
 	if err != nil {
 		return nil, false, err

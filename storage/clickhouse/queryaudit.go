@@ -61,11 +61,11 @@ func (f *AuditFilter) conditions(parameters ch.Parameters) (place, rest string) 
 		add("key IN {keys:Array(UUID)}")
 	}
 	if len(f.Statuses) > 0 {
-		var any []string
+		var either []string
 		for _, s := range f.Statuses {
-			any = append(any, "status BETWEEN "+strconv.Itoa(int(s.From))+" AND "+strconv.Itoa(int(s.To)))
+			either = append(either, "status BETWEEN "+strconv.Itoa(int(s.From))+" AND "+strconv.Itoa(int(s.To)))
 		}
-		add("(" + strings.Join(any, " OR ") + ")")
+		add("(" + strings.Join(either, " OR ") + ")")
 	}
 	if f.Route != "" {
 		prefix, open := strings.CutSuffix(f.Route, "*")
@@ -96,7 +96,9 @@ func auditMoment(at time.Time) string {
 
 // Audit gives uses of keys, each once, from the newest to the oldest, at most so many,
 // beginning after a place (nil: at the newest) and an offset.
-func (db *DB) Audit(ctx context.Context, f AuditFilter, after *AuditPosition, offset, limit int) ([]auditrecord.Record, error) {
+func (db *DB) Audit(
+	ctx context.Context, f AuditFilter, after *AuditPosition, offset, limit int,
+) ([]auditrecord.Record, error) {
 	parameters := ch.Parameters{}
 	where := f.where(parameters)
 	if after != nil {
@@ -105,7 +107,8 @@ func (db *DB) Audit(ctx context.Context, f AuditFilter, after *AuditPosition, of
 	}
 	var found []auditrecord.Record
 	err := db.query(ctx, opAudit, `
-		SELECT workspace, toUnixTimestamp64Micro(ts), request_id, final, key, method, route, status, ip, user_agent, duration_us, bytes_in, bytes_out, requests
+		SELECT workspace, toUnixTimestamp64Micro(ts), request_id, final, key, method, route, status, ip, user_agent,
+		duration_us, bytes_in, bytes_out, requests
 		FROM audit WHERE `+where+`
 		ORDER BY ts DESC, request_id DESC, final DESC LIMIT 1 BY ts, request_id
 		LIMIT `+strconv.Itoa(limit)+` OFFSET `+strconv.Itoa(offset), parameters, func(scan func(...any) error) error {
@@ -121,7 +124,10 @@ func scanAudit(scan func(...any) error) (r auditrecord.Record, err error) {
 	var final uint8
 	var status uint16
 	var ip string
-	err = scan(&r.Workspace, &us, &r.RequestID, &final, &r.Key, &r.Method, &r.Route, &status, &ip, &r.UserAgent, &durationUS, &r.BytesIn, &r.BytesOut, &r.Requests)
+	err = scan(
+		&r.Workspace, &us, &r.RequestID, &final, &r.Key, &r.Method, &r.Route, &status, &ip, &r.UserAgent, &durationUS,
+		&r.BytesIn, &r.BytesOut, &r.Requests,
+	)
 	if ip != "" {
 		r.IP, _ = netip.ParseAddr(ip) // it was written as one
 	}
@@ -133,7 +139,8 @@ func scanAudit(scan func(...any) error) (r auditrecord.Record, err error) {
 func (db *DB) CountAudit(ctx context.Context, f AuditFilter, most int) (count int64, err error) {
 	parameters := ch.Parameters{}
 	err = db.query(ctx, opAudit, `SELECT toInt64(count()) FROM (
-		SELECT 1 FROM audit WHERE `+f.where(parameters)+` ORDER BY ts DESC, request_id DESC LIMIT 1 BY ts, request_id LIMIT `+strconv.Itoa(most)+`)`,
+		SELECT 1 FROM audit WHERE `+
+		f.where(parameters)+` ORDER BY ts DESC, request_id DESC LIMIT 1 BY ts, request_id LIMIT `+strconv.Itoa(most)+`)`,
 		parameters, func(scan func(...any) error) error { return scan(&count) })
 	return count, err
 }
@@ -157,7 +164,9 @@ const routeGroup = `multiIf(route IN ('/api/live-data/ingest', '/api/v1/write', 
 
 // AuditUsage gives what uses come to by hour or by day (UTC), the newest first, and how
 // many rows there are without limit and offset.
-func (db *DB) AuditUsage(ctx context.Context, f AuditFilter, byDay bool, offset, limit int) (found []Usage, total int64, err error) {
+func (db *DB) AuditUsage(
+	ctx context.Context, f AuditFilter, byDay bool, offset, limit int,
+) (found []Usage, total int64, err error) {
 	bucket := "toStartOfHour(ts)"
 	if byDay {
 		bucket = "toStartOfDay(ts)"
@@ -171,8 +180,10 @@ func (db *DB) AuditUsage(ctx context.Context, f AuditFilter, byDay bool, offset,
 	grouped := `SELECT toInt64(toUnixTimestamp(bucket)) AS start, workspace, key, ` + routeGroup + ` AS grp, status,
 			sum(asked) AS n, sum(taken) AS got, sum(given) AS sent
 		FROM (` + byRoute + `) GROUP BY start, workspace, key, grp, status`
-	err = db.query(ctx, opAudit, `SELECT start, workspace, key, grp, status, n, got, sent, toInt64(count() OVER ()) FROM (`+grouped+`)
-		ORDER BY start DESC, workspace, key, grp, status LIMIT `+strconv.Itoa(limit)+` OFFSET `+strconv.Itoa(offset), parameters,
+	err = db.query(
+		ctx, opAudit, `SELECT start, workspace, key, grp, status, n, got, sent, toInt64(count() OVER ()) FROM (`+grouped+`)
+		ORDER BY start DESC, workspace, key, grp, status LIMIT `+
+			strconv.Itoa(limit)+` OFFSET `+strconv.Itoa(offset), parameters,
 		func(scan func(...any) error) error {
 			var u Usage
 			var start int64
@@ -180,7 +191,8 @@ func (db *DB) AuditUsage(ctx context.Context, f AuditFilter, byDay bool, offset,
 			u.Start = time.Unix(start, 0).UTC()
 			found = append(found, u)
 			return err
-		})
+		},
+	)
 	if err == nil && len(found) == 0 && offset > 0 {
 		_, total, err = db.AuditUsage(ctx, f, byDay, 0, 1)
 	}

@@ -57,11 +57,16 @@ func (q *AggregateQuery) counterStatement(asked []Function) string {
 	if q.Grid != nil {
 		bucket, with = q.Grid.sql("us"), q.Grid.with("us")
 	}
-	points := fmt.Sprintf("SELECT series, toUnixTimestamp64Micro(ts) AS us, value FROM (%s)", standing(q.table(), q.Series, &read))
+	points := fmt.Sprintf(
+		"SELECT series, toUnixTimestamp64Micro(ts) AS us, value FROM (%s)", standing(q.table(), q.Series, &read),
+	)
 	steps := fmt.Sprintf(`
 		SELECT series, us, value, lagInFrame(value, 1, nan) OVER w AS prior, lagInFrame(us, 1, us) OVER w AS since
 		FROM (%s) WINDOW w AS (PARTITION BY series ORDER BY us ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)`, points)
-	placed := fmt.Sprintf("SELECT series, us, value, prior, since, %s%s AS bucket FROM (%s) WHERE us >= %d", with, bucket, steps, q.Range.FromUS)
+	placed := fmt.Sprintf(
+		"SELECT series, us, value, prior, since, %s%s AS bucket FROM (%s) WHERE us >= %d", with, bucket, steps,
+		q.Range.FromUS,
+	)
 	increases := fmt.Sprintf(`
 		SELECT series, bucket, sum(multiIf(isNaN(prior), 0, value >= prior, value - prior, value)) AS increase,
 			(max(us) - min(since)) / 1e6 AS seconds, seconds > 0 AS known

@@ -70,9 +70,13 @@ func TestAnIncreaseIsLostNeitherBetweenBucketsNorAtAReset(t *testing.T) {
 		return s.counters(t, q)
 	}
 	none := math.NaN()
-	requireRows(t, [][]float64{{0, 10. / 30, 10}, {60, 25. / 60, 25}, {120, 20. / 60, 20}}, ask(time.Minute, secondsFrom(0, 180)))
+	requireRows(
+		t, [][]float64{{0, 10. / 30, 10}, {60, 25. / 60, 25}, {120, 20. / 60, 20}}, ask(time.Minute, secondsFrom(0, 180)),
+	)
 	requireRows(t, [][]float64{{0, 55. / 150, 55}}, ask(0, secondsFrom(0, 180)))
-	requireRows(t, [][]float64{{0, none, none}, {30, 10. / 30, 10}, {60, 20. / 30, 20}, {90, 5. / 30, 5}, {120, 0, 0}, {150, 20. / 30, 20}},
+	requireRows(t, [][]float64{
+		{0, none, none}, {30, 10. / 30, 10}, {60, 20. / 30, 20}, {90, 5. / 30, 5}, {120, 0, 0}, {150, 20. / 30, 20},
+	},
 		ask(30*time.Second, secondsFrom(0, 180)))
 	requireRows(t, [][]float64{{60, 5. / 30, 5}, {120, 20. / 60, 20}}, ask(time.Minute, secondsFrom(70, 180)))
 	requireRows(t, [][]float64{{0, none, none}}, ask(time.Minute, secondsFrom(0, 30)))
@@ -124,7 +128,9 @@ func TestCountersAgreeWithANaiveModel(t *testing.T) {
 	s := newStore(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		s.exec(t, "TRUNCATE TABLE points")
-		middle := rapid.SampledFrom([]int64{1_774_746_000, 1_761_436_800, 1_775_314_800, t0 / second}).Draw(rt, "middle") * second
+		middle := rapid.SampledFrom([]int64{
+			1_774_746_000, 1_761_436_800, 1_775_314_800, t0 / second,
+		}).Draw(rt, "middle") * second
 		series := rapid.IntRange(1, 3).Draw(rt, "series")
 		standing := make([]map[int64]float64, series)
 		q := clickhouse.AggregateQuery{Limit: 100_000}
@@ -138,9 +144,13 @@ func TestCountersAgreeWithANaiveModel(t *testing.T) {
 		from, to := hours("from"), hours("to")
 		q.Range = clickhouse.Range{FromUS: min(from, to), ToUS: max(from, to)}
 		if rapid.IntRange(0, 4).Draw(rt, "buckets") > 0 {
-			zone, err := time.LoadLocation(rapid.SampledFrom([]string{"UTC", "Europe/Berlin", "Australia/Lord_Howe"}).Draw(rt, "zone"))
+			zone, err := time.LoadLocation(
+				rapid.SampledFrom([]string{"UTC", "Europe/Berlin", "Australia/Lord_Howe"}).Draw(rt, "zone"),
+			)
 			require.NoError(t, err)
-			step := rapid.SampledFrom([]time.Duration{10 * time.Minute, time.Hour, 7 * time.Hour, 24 * time.Hour}).Draw(rt, "step")
+			step := rapid.SampledFrom([]time.Duration{
+				10 * time.Minute, time.Hour, 7 * time.Hour, 24 * time.Hour,
+			}).Draw(rt, "step")
 			q.Grid = clickhouse.NewGrid(step, zone, q.Range.FromUS, q.Range.ToUS)
 		}
 		q.Functions = rapid.SampledFrom([][]clickhouse.Function{
@@ -178,7 +188,9 @@ func (s *store) drawCounter(t *testing.T, rt *rapid.T, series uint64, middle int
 	standing := map[int64]float64{}
 	var points []point
 	for version := range rapid.IntRange(0, 30).Draw(rt, "points") {
-		ts := middle + rapid.Int64Range(-300, 300).Draw(rt, "ten minutes")*600*second + rapid.Int64Range(0, 3).Draw(rt, "microseconds")
+		ts := middle + rapid.Int64Range(-300, 300).Draw(rt, "ten minutes")*600*second + rapid.Int64Range(0, 3).Draw(
+			rt, "microseconds",
+		)
 		value := float64(rapid.IntRange(-5, 400).Draw(rt, "value")) / 4
 		standing[ts] = value
 		points = append(points, point{series, ts, value, uint64(version)})
@@ -211,7 +223,9 @@ func (c *counted) of(f clickhouse.Function) float64 {
 	return c.delta
 }
 
-func naiveCounters(q *clickhouse.AggregateQuery, standing []map[int64]float64, lookBack int64) map[int]map[int64]*counted {
+func naiveCounters(
+	q *clickhouse.AggregateQuery, standing []map[int64]float64, lookBack int64,
+) map[int]map[int64]*counted {
 	want := map[int]map[int64]*counted{}
 	for i, points := range standing {
 		own := map[int64]*[2]float64{} // by bucket: increase, microseconds
@@ -268,7 +282,11 @@ func sorted[V any](m map[int64]V) []int64 {
 func TestCountersOfMillionsOfPointsAreComputed(t *testing.T) {
 	s := newStore(t)
 	const n = 2_000_000
-	s.exec(t, fmt.Sprintf("INSERT INTO points SELECT 1, fromUnixTimestamp64Micro(toInt64(%d + number * %d)), number %% 1000, 1 FROM numbers(%d)", int64(t0), second, n))
+	s.exec(t, fmt.Sprintf(
+		"INSERT INTO points SELECT 1, fromUnixTimestamp64Micro(toInt64(%d + number * %d)), number %% 1000, 1 FROM "+
+			"numbers(%d)",
+		int64(t0), second, n,
+	))
 	q := clickhouse.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: secondsFrom(0, n)}
 	requireRows(t, [][]float64{{0, 999. * n / 1000 / (n - 1), 999 * n / 1000}}, s.counters(t, q))
 }

@@ -33,7 +33,8 @@ func (db *DB) Downsample(ctx context.Context, q DownsampleQuery) (found map[uint
 	middle := q.Range.FromUS + (q.Range.ToUS-q.Range.FromUS)/2
 	statement := fmt.Sprintf(`
 		SELECT series, toInt64(point.1) + %[1]d AS us, point.2 FROM (
-			SELECT series, arrayJoin(lttb(%[2]d)(toUnixTimestamp64Micro(ts) - %[1]d, value)) AS point FROM (%[3]s) GROUP BY series)
+			SELECT series, arrayJoin(lttb(%[2]d)(toUnixTimestamp64Micro(ts) - %[1]d, value)) AS point FROM (%[3]s)
+			GROUP BY series)
 		ORDER BY series, us LIMIT %[4]d`, middle, q.Most, standing(tableNumbers, q.Series, &q.Range), q.Limit+1)
 	left := q.Limit
 	err = db.query(ctx, opDownsample, statement, q.Range.parameters(), takeNumbers(found, &left))

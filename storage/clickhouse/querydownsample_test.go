@@ -25,7 +25,9 @@ func requireLargestTriangles(t require.TestingT, x, y []float64, most int, chose
 	}
 	every := float64(n-2) / float64(most-2)
 	for i := range most - 2 {
-		first, from, to := int(math.Floor(float64(i)*every))+1, int(math.Floor(float64(i+1)*every))+1, min(int(math.Floor(float64(i+2)*every))+1, n)
+		first, from, to := int(math.Floor(float64(i)*every))+1, int(math.Floor(float64(i+1)*every))+1, min(
+			int(math.Floor(float64(i+2)*every))+1, n,
+		)
 		meanX, meanY := 0.0, 0.0
 		for j := from; j < to; j++ {
 			meanX += x[j] / float64(to-from)
@@ -109,7 +111,9 @@ func TestDownsampledTimesAreExact(t *testing.T) {
 	s := newStore(t)
 	const last = 10_413_791_999_999_999 // 2299-12-31T23:59:59.999999Z
 	s.insert(t, "points", point{1, 1, 1, 1}, point{1, t0, 5, 1}, point{1, t0 + 1, 5, 1}, point{1, last, 9, 1})
-	found := s.downsample(t, clickhouse.DownsampleQuery{Series: []uint64{1}, Range: clickhouse.Range{ToUS: last + 1}, Most: 2, Limit: 9})
+	found := s.downsample(t, clickhouse.DownsampleQuery{
+		Series: []uint64{1}, Range: clickhouse.Range{ToUS: last + 1}, Most: 2, Limit: 9,
+	})
 	require.Equal(t, []int64{1, last}, found[1].TS)
 }
 
@@ -117,7 +121,11 @@ func TestDownsampledTimesAreExact(t *testing.T) {
 func TestMillionsOfPointsAreDownsampled(t *testing.T) {
 	s := newStore(t)
 	const n = 3_000_000
-	s.exec(t, fmt.Sprintf("INSERT INTO points SELECT 1, fromUnixTimestamp64Micro(toInt64(%d + number * %d)), if(number = 1234567, 1000, sin(number / 1e5)), 1 FROM numbers(%d) SETTINGS max_partitions_per_insert_block = 0", int64(t0), second, n))
+	s.exec(t, fmt.Sprintf(
+		"INSERT INTO points SELECT 1, fromUnixTimestamp64Micro(toInt64(%d + number * %d)), if(number = 1234567, 1000, "+
+			"sin(number / 1e5)), 1 FROM numbers(%d) SETTINGS max_partitions_per_insert_block = 0",
+		int64(t0), second, n,
+	))
 	found := s.downsample(t, clickhouse.DownsampleQuery{Series: []uint64{1}, Range: everything, Most: 500, Limit: 500})
 	require.Len(t, found[1].TS, 500)
 	require.Contains(t, found[1].TS, int64(t0+1234567*second), "the one that stands out")

@@ -77,7 +77,9 @@ func takeNumbers(found map[uint64]*Points, left *int) func(scan func(...any) err
 // raw reads in the table's own order, so that it stops at the limit instead of
 // reading the whole range. Of the rows of one timestamp the newest version comes
 // first, and LIMIT BY keeps that one.
-func (db *DB) raw(ctx context.Context, table string, series []uint64, q RawQuery, limit int, each func(scan func(...any) error) error) error {
+func (db *DB) raw(
+	ctx context.Context, table string, series []uint64, q RawQuery, limit int, each func(scan func(...any) error) error,
+) error {
 	direction := ""
 	if q.Descending {
 		direction = " DESC"

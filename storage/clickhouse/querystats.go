@@ -24,7 +24,9 @@ const statsEndUS = 1 << 53
 // SeriesStats counts the points of series, all that are kept and not deleted; series
 // without points are left out. Numbers are counted by rollups where these are up to date,
 // and otherwise one by one.
-func (db *DB) SeriesStats(ctx context.Context, numbers, texts []uint64, kept Kept, hidden Hidden) (map[uint64]SeriesStats, error) {
+func (db *DB) SeriesStats(
+	ctx context.Context, numbers, texts []uint64, kept Kept, hidden Hidden,
+) (map[uint64]SeriesStats, error) {
 	found := map[uint64]SeriesStats{}
 	for table, series := range map[string][]uint64{tableNumbers: numbers, tableTexts: texts} {
 		if len(series) == 0 {
@@ -69,14 +71,18 @@ func (db *DB) statsStatement(ctx context.Context, table string, series []uint64,
 			table, idArray(series), all.Kept.condition(series, math.MinInt64), all.leavingOut("WHERE")), nil
 	}
 	pieces := p.pieces(q, []rollupColumn{firstAtColumn, lastAtColumn, countColumn})
-	return fmt.Sprintf(`SELECT series, toInt64(min(head_at)), toInt64(max(tail_at)), toInt64(sum(n)) FROM (%s) GROUP BY series`,
-		strings.Join(pieces, " UNION ALL ")), nil
+	return fmt.Sprintf(
+		`SELECT series, toInt64(min(head_at)), toInt64(max(tail_at)), toInt64(sum(n)) FROM (%s) GROUP BY series`,
+		strings.Join(pieces, " UNION ALL "),
+	), nil
 }
 
 // SourceActivity tells when each source was last heard from: when the API
 // received its newest request, whatever the points' times. Sources that were
 // never heard from are left out.
-func (db *DB) SourceActivity(ctx context.Context, workspace uuid.UUID, sources []uuid.UUID) (map[uuid.UUID]time.Time, error) {
+func (db *DB) SourceActivity(
+	ctx context.Context, workspace uuid.UUID, sources []uuid.UUID,
+) (map[uuid.UUID]time.Time, error) {
 	found := make(map[uuid.UUID]time.Time, len(sources))
 	if len(sources) == 0 {
 		return found, nil

@@ -52,7 +52,8 @@ type rollupState struct {
 // rollupState reads the state. Before the first pass everything is zero.
 func (db *DB) rollupState(ctx context.Context) (s rollupState, err error) {
 	err = db.conn.QueryRow(ctx, `
-		SELECT max(epoch), max(opened), max(horizon), max(clean), max(version), toUnixTimestamp64Micro(now64(6)) FROM rollup_state`).
+		SELECT max(epoch), max(opened), max(horizon), max(clean), max(version), toUnixTimestamp64Micro(now64(6))
+		FROM rollup_state`).
 		Scan(&s.epoch, &s.opened, &s.horizon, &s.clean, &s.version, &s.now)
 	if err != nil {
 		return rollupState{}, fmt.Errorf("reading how far the rollups are: %w", err)

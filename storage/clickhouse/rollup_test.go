@@ -1,12 +1,8 @@
 package clickhouse_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"sync"
 	"testing"
 	"time"
 
@@ -168,7 +164,9 @@ func differ(want, got map[int]*clickhouse.Points) string {
 	return ""
 }
 
-var rollable = []clickhouse.Function{clickhouse.Avg, clickhouse.Min, clickhouse.Max, clickhouse.Sum, clickhouse.Count, clickhouse.First, clickhouse.Last}
+var rollable = []clickhouse.Function{
+	clickhouse.Avg, clickhouse.Min, clickhouse.Max, clickhouse.Sum, clickhouse.Count, clickhouse.First, clickhouse.Last,
+}
 
 func TestRollupsAnswerWhereTheyHoldAndPointsTheRest(t *testing.T) {
 	r := newRolled(t, 3)
@@ -193,7 +191,8 @@ func TestRollupsAnswerWhereTheyHoldAndPointsTheRest(t *testing.T) {
 		zone, source string
 	}{
 		{time.Hour, "UTC", "rollup_1h"}, {0, "UTC", "rollup_1h"}, {24 * time.Hour, "Europe/Berlin", "rollup_1h"},
-		{time.Minute, "UTC", "rollup_1m"}, {time.Hour, "Asia/Kolkata", "rollup_1m"}, {90 * time.Minute, "America/St_Johns", "rollup_1m"},
+		{time.Minute, "UTC", "rollup_1m"}, {time.Hour, "Asia/Kolkata", "rollup_1m"},
+		{90 * time.Minute, "America/St_Johns", "rollup_1m"},
 		{90 * time.Second, "UTC", "raw"}, {time.Second, "UTC", "raw"},
 	} {
 		before := r.reads(c.source)
@@ -243,7 +242,9 @@ func TestSeriesAreCountedByRollups(t *testing.T) {
 	require.Equal(t, before, after)
 
 	// Points that came late are counted, too, and those that were written again once.
-	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(5*second, t0+6*hour, t0+7*hour, ids(3)...)...)))
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(
+		r.next(), every(5*second, t0+6*hour, t0+7*hour, ids(3)...)...,
+	)))
 	late, err := r.SeriesStats(t.Context(), ids(3), nil, kept, nil)
 	require.NoError(t, err)
 	require.Equal(t, before[id(1)], late[id(1)], "all of them are past its retention")
@@ -293,172 +294,4 @@ func TestAnOldZoneIsReadFromPoints(t *testing.T) {
 	r.same(clickhouse.AggregateQuery{Series: ids(1), Groups: []int{0}, Range: whole, Functions: rollable,
 		Grid: clickhouse.NewGrid(time.Hour, amsterdam, whole.FromUS, whole.ToUS)}, "an odd offset")
 	require.Zero(t, r.reads("rollup_1m")+r.reads("rollup_1h"))
-}
-
-// TestRollupsAndPointsAgreeWhateverHappens writes, overwrites, deletes, expires and replays at
-// random, with passes in between, some of which are cut short, and compares.
-func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 1))
-	const series, span = 4, int64(3 * day)
-	r := newRolled(t, series)
-	var log []func(context.Context) error // what was done, for replays
-	clock := int64(t0 + 12*hour)
-	cut := errors.New("cut short")
-	for step := range 120 {
-		what := random.IntN(10)
-		var err error
-		switch {
-		case what < 4: // points: live, late, overwriting
-			version := r.next()
-			var points []point
-			for range 1 + random.IntN(3) {
-				from := t0 + random.Int64N(span)
-				if random.IntN(2) == 0 {
-					from = clock - random.Int64N(2*hour)
-				}
-				points = append(points, every(1+random.Int64N(20*minute), from, from+random.Int64N(3*hour), id(random.IntN(series)))...)
-			}
-			c := r.columns(version, points...)
-			for i := range c.Values {
-				c.Values[i] = math.Round(random.NormFloat64()*1e4) / 100
-			}
-			do := func(ctx context.Context) error { return r.InsertPoints(ctx, c) }
-			log, err = append(log, do), do(t.Context())
-		case what == 4: // a deletion, up to a version
-			d := clickhouse.Deletion{Workspace: r.workspace, Source: r.source, Ceiling: uint64(random.Int64N(int64(r.version)+1)) + 1}
-			if random.IntN(2) == 0 {
-				metric := fmt.Sprintf("m%d", random.IntN(series))
-				d.Metric = &metric
-			}
-			if random.IntN(4) > 0 {
-				from := t0 + random.Int64N(span)
-				d.FromUS = &from
-			}
-			if random.IntN(4) > 0 {
-				to := t0 + random.Int64N(span)
-				d.ToUS = &to
-			}
-			err = r.Delete(t.Context(), d)
-		case what == 5 && len(log) > 0: // a piece of the log, once more
-			err = log[random.IntN(len(log))](t.Context())
-		case what == 6: // a pass that ends somewhere in between
-			left := random.IntN(6)
-			_, passed := r.RollUp(t.Context(), clickhouse.RollupPass{NowUS: clock, Proceed: func(context.Context) error {
-				if left--; left < 0 {
-					return cut
-				}
-				return nil
-			}})
-			if passed != nil {
-				require.ErrorIs(t, passed, cut)
-			}
-		case what == 7:
-			r.reopen()
-		case what == 8: // what is before a time goes, with the rollups of its hours
-			_, err = r.Expire(t.Context(), []clickhouse.Owner{{Workspace: r.workspace, Source: r.source}},
-				t0+random.Int64N(span/4), func(context.Context, time.Duration) error { return nil })
-		default:
-			clock += random.Int64N(5 * hour)
-			r.pass(clock)
-		}
-		require.NoError(t, err)
-		if step%3 == 2 {
-			r.same(r.randomQuery(random, series, span), fmt.Sprintf("step %d of seed %d", step, seed))
-		}
-	}
-	r.settle(clock + 4*day)
-	for range 10 {
-		r.same(r.randomQuery(random, series, span), fmt.Sprintf("at the end of seed %d", seed))
-	}
-	require.Positive(t, r.reads("rollup_1m")+r.reads("rollup_1h"))
-	require.Equal(t, "0", testenv.AskClickHouse(t, r.url.String(), "SELECT count() FROM rollup_1h AS h FINAL FULL JOIN (SELECT series, toStartOfHour(ts) AS ts, sum(points) AS points FROM rollup_1m FINAL GROUP BY series, ts) AS m "+
-		"ON h.series = m.series AND toDateTime(h.ts) = m.ts WHERE h.points != m.points"))
-}
-
-// randomQuery asks for any of what a query may ask.
-func (r *rolled) randomQuery(random *rand.Rand, series int, span int64) clickhouse.AggregateQuery {
-	from := t0 - hour + random.Int64N(span)
-	whole := clickhouse.Range{FromUS: from, ToUS: from + random.Int64N(span)}
-	if random.IntN(3) == 0 { // some series have a retention
-		whole.Kept = clickhouse.Kept{}
-		for i := range series {
-			if random.IntN(2) == 0 {
-				whole.Kept[id(i)] = t0 + random.Int64N(span)
-			}
-		}
-	}
-	q := clickhouse.AggregateQuery{Range: whole, Functions: rollable}
-	for i := range series {
-		if random.IntN(4) > 0 {
-			q.Series, q.Groups = append(q.Series, id(i)), append(q.Groups, random.IntN(3))
-		}
-	}
-	zones := []string{"UTC", "UTC", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe"}
-	steps := []time.Duration{time.Minute, 5 * time.Minute, time.Hour, time.Hour, 6 * time.Hour, 24 * time.Hour, 40 * time.Second}
-	if random.IntN(6) > 0 {
-		zone, err := time.LoadLocation(zones[random.IntN(len(zones))])
-		require.NoError(r.t, err)
-		q.Grid = clickhouse.NewGrid(steps[random.IntN(len(steps))], zone, whole.FromUS, whole.ToUS)
-	}
-	return q
-}
-
-// TestWhatIsStoredIsInEveryAnswerWhilePassesRun has writers that each ask for their
-// own points as soon as these are stored, above and below a horizon that rises.
-func TestWhatIsStoredIsInEveryAnswerWhilePassesRun(t *testing.T) {
-	const writers, rounds = 3, 40
-	r := newRolled(t, writers)
-	ctx, stop := context.WithCancel(t.Context())
-	var passes, work sync.WaitGroup
-	passed := 0
-	passes.Go(func() {
-		for clock := int64(t0); ctx.Err() == nil; clock += 20 * minute {
-			if _, err := r.RollUp(ctx, clickhouse.RollupPass{NowUS: clock}); err == nil {
-				passed++
-			} else if ctx.Err() == nil {
-				t.Errorf("pass: %v", err)
-				return
-			}
-		}
-	})
-	for w := range writers {
-		work.Go(func() {
-			random := rand.New(rand.NewPCG(uint64(w), 7))
-			stored := map[int64]float64{}
-			for round := range rounds {
-				c := &clickhouse.PointColumns{}
-				from := t0 + random.Int64N(12)*hour
-				for ts := from; ts < from+hour; ts += 9 * minute {
-					at, value := ts+random.Int64N(3)*second, float64(round*1000+w)
-					c.Append(id(w), at, value, uint64(round+1))
-					stored[at] = value
-				}
-				if err := r.InsertPoints(ctx, c); err != nil {
-					t.Errorf("writer: %v", err)
-					return
-				}
-				found, _, err := r.Aggregate(ctx, clickhouse.AggregateQuery{Series: []uint64{id(w)}, Groups: []int{0}, Limit: 10,
-					Range: clickhouse.Range{FromUS: t0, ToUS: t0 + 2*day}, Functions: []clickhouse.Function{clickhouse.Count, clickhouse.Sum}})
-				if err != nil {
-					t.Errorf("reader: %v", err)
-					return
-				}
-				sum := 0.0
-				for _, v := range stored {
-					sum += v
-				}
-				if got := found[0].Columns; got[0].Numbers[0] != float64(len(stored)) || math.Abs(got[1].Numbers[0]-sum) > 1e-6*sum {
-					t.Errorf("writer %d, round %d: %v points and sum %v, not %d and %v", w, round, got[0].Numbers[0], got[1].Numbers[0], len(stored), sum)
-					return
-				}
-			}
-		})
-	}
-	work.Wait()
-	stop()
-	passes.Wait()
-	require.Positive(t, r.reads("rollup_1h"))
-	require.Greater(t, passed, 3)
 }

@@ -18,11 +18,14 @@ func fillDays(b *testing.B, address string, series, days int, every time.Duratio
 	b.Helper()
 	each := int(24 * time.Hour / every)
 	for d := range days {
-		testenv.AskClickHouse(b, address, fmt.Sprintf(`INSERT INTO points SELECT bitXor(intDiv(number, %[1]d) + 1, 0) * 11400714819323198485,
+		testenv.AskClickHouse(
+			b, address,
+			fmt.Sprintf(`INSERT INTO points SELECT bitXor(intDiv(number, %[1]d) + 1, 0) * 11400714819323198485,
 			fromUnixTimestamp64Micro(toInt64(%[2]d) + (%[3]d * %[1]d + number %% %[1]d) * %[4]d),
 			round(20 + 5 * sin(number / 977) + (rand() %% 1000) / 1000, 2), 1 FROM numbers(%[5]d)
 			ORDER BY 1, 2 SETTINGS optimize_on_insert = 0, max_partitions_per_insert_block = 0`,
-			each, int64(t0), d, every.Microseconds(), series*each))
+				each, int64(t0), d, every.Microseconds(), series*each),
+		)
 	}
 }
 
@@ -50,10 +53,14 @@ func BenchmarkRollUp(b *testing.B) {
 	const series, hours = 1000, 2
 	db, address := open(b)
 	for h := range hours * 6 { // ten minutes an insert
-		testenv.AskClickHouse(b, address, fmt.Sprintf(`INSERT INTO points SELECT (intDiv(number, 600) + 1) * 11400714819323198485,
+		testenv.AskClickHouse(
+			b, address,
+			fmt.Sprintf(`INSERT INTO points SELECT (intDiv(number, 600) + 1) * 11400714819323198485,
 			fromUnixTimestamp64Micro(toInt64(%d) + (%d + number %% 600) * 1000000),
-			round(20 + 5 * sin(number / 977) + (rand() %% 1000) / 1000, 2), 1 FROM numbers(%d) ORDER BY 1, 2 SETTINGS optimize_on_insert = 0`,
-			int64(t0), h*600, 600*series))
+			round(20 + 5 * sin(number / 977) + (rand() %% 1000) / 1000, 2), 1 FROM numbers(%d) ORDER BY 1, 2
+			SETTINGS optimize_on_insert = 0`,
+				int64(t0), h*600, 600*series),
+		)
 	}
 	points, took := rollUpAll(b, db, t0+hours*3600*second)
 	b.ReportMetric(float64(took.Nanoseconds())/float64(points), "new-ns/point")
@@ -81,7 +88,14 @@ func BenchmarkRollUp(b *testing.B) {
 	testenv.AskClickHouse(b, address, "OPTIMIZE TABLE rollup_1m FINAL")
 	for _, table := range []string{"rollup_1m", "rollup_1h"} {
 		var rows, bytes float64
-		_, err := fmt.Sscan(testenv.AskClickHouse(b, address, "SELECT sum(rows), sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase() AND table = '"+table+"'"), &rows, &bytes)
+		_, err := fmt.Sscan(
+			testenv.AskClickHouse(
+				b, address,
+				"SELECT sum(rows), sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase() AND "+
+					"table = '"+table+"'",
+			),
+			&rows, &bytes,
+		)
 		require.NoError(b, err)
 		b.ReportMetric(bytes/rows, table+"-B/row")
 	}
@@ -105,7 +119,8 @@ func BenchmarkRolledDashboards(b *testing.B) {
 		step time.Duration
 	}{{"day-by-1m", end - 24*3600*second, time.Minute}, {"month-by-1h", t0, time.Hour}} {
 		ask := clickhouse.AggregateQuery{Range: clickhouse.Range{FromUS: q.from, ToUS: end}, Limit: 1_000_000,
-			Grid: clickhouse.NewGrid(q.step, time.UTC, q.from, end), Functions: []clickhouse.Function{clickhouse.Avg, clickhouse.Min, clickhouse.Max}}
+			Grid:      clickhouse.NewGrid(q.step, time.UTC, q.from, end),
+			Functions: []clickhouse.Function{clickhouse.Avg, clickhouse.Min, clickhouse.Max}}
 		for s := range series {
 			ask.Series, ask.Groups = append(ask.Series, uint64(s+1)*11400714819323198485), append(ask.Groups, s)
 		}

@@ -51,7 +51,9 @@ func (r *rollup) epochs(ctx context.Context, upTo uint64) (epochs []uint64, err 
 // marked comes out as it was.
 func (r *rollup) markedDays(ctx context.Context, upTo uint64, horizon int64) error {
 	within := fmt.Sprintf("epoch <= %d AND to_hour - from_hour <= %d", upTo, dayHours)
-	days, err := r.days(ctx, fmt.Sprintf("SELECT DISTINCT toUInt32(intDiv(from_hour, %d)) AS day FROM rollup_marks WHERE %s ORDER BY day", dayHours, within))
+	days, err := r.days(ctx, fmt.Sprintf(
+		"SELECT DISTINCT toUInt32(intDiv(from_hour, %d)) AS day FROM rollup_marks WHERE %s ORDER BY day", dayHours, within,
+	))
 	if err != nil {
 		return err
 	}
@@ -92,28 +94,36 @@ func consecutive(days []uint32, most int64) int {
 // markedLong computes marks of more than a day: those of deletions, which may be
 // without end. Only days in which there is something are computed.
 func (r *rollup) markedLong(ctx context.Context, upTo uint64, horizon int64) error {
-	return r.eachChunk(ctx, fmt.Sprintf("epoch <= %d AND to_hour - from_hour > %d", upTo, dayHours), func(w window) (time.Duration, error) {
-		w.to = min(w.to, horizon)
-		if w.from >= w.to {
-			return 0, nil
-		}
-		part := func(table string) string {
-			return fmt.Sprintf("SELECT DISTINCT toUInt32(intDiv(toUnixTimestamp64Micro(ts), %d)) AS day FROM %s WHERE %s", dayUS, table, w.condition())
-		}
-		days, err := r.days(ctx, "SELECT DISTINCT day FROM ("+part("points")+" UNION ALL "+part(tableMinutes)+" UNION ALL "+part(tableHours)+") ORDER BY day")
-		if err != nil {
-			return 0, err
-		}
-		began := time.Now()
-		for _, day := range days {
-			one := w
-			one.from, one.to = max(w.from, int64(day)*dayUS), min(w.to, int64(day+1)*dayUS)
-			if _, err := r.compute(ctx, one); err != nil {
+	return r.eachChunk(ctx, fmt.Sprintf("epoch <= %d AND to_hour - from_hour > %d", upTo, dayHours),
+		func(w window) (time.Duration, error) {
+			w.to = min(w.to, horizon)
+			if w.from >= w.to {
+				return 0, nil
+			}
+			part := func(table string) string {
+				return fmt.Sprintf(
+					"SELECT DISTINCT toUInt32(intDiv(toUnixTimestamp64Micro(ts), %d)) AS day FROM %s WHERE %s", dayUS, table,
+					w.condition(),
+				)
+			}
+			days, err := r.days(
+				ctx,
+				"SELECT DISTINCT day FROM ("+part("points")+" UNION ALL "+part(tableMinutes)+" UNION ALL "+
+					part(tableHours)+") ORDER BY day",
+			)
+			if err != nil {
 				return 0, err
 			}
-		}
-		return time.Since(began) / time.Duration(max(len(days), 1)), nil
-	})
+			began := time.Now()
+			for _, day := range days {
+				one := w
+				one.from, one.to = max(w.from, int64(day)*dayUS), min(w.to, int64(day+1)*dayUS)
+				if _, err := r.compute(ctx, one); err != nil {
+					return 0, err
+				}
+			}
+			return time.Since(began) / time.Duration(max(len(days), 1)), nil
+		})
 }
 
 // days reads days, counted from the Unix epoch.

@@ -194,7 +194,9 @@ func (db *DB) beginRemoval(ctx context.Context, parts []part) (removal, error) {
 	}
 	hours := anyPart(timed, func(p *part) string {
 		from, to := p.hours()
-		return fmt.Sprintf("series IN (%s) AND ts >= %s AND ts < %s", joinIDs(p.series), moment(from*hourUS), moment(to*hourUS))
+		return fmt.Sprintf(
+			"series IN (%s) AND ts >= %s AND ts < %s", joinIDs(p.series), moment(from*hourUS), moment(to*hourUS),
+		)
 	})
 	for _, rows := range []string{
 		"points WHERE " + anyPart(timed, (*part).where),

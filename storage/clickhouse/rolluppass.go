@@ -159,7 +159,9 @@ func (r *rollup) nextStored(ctx context.Context, from, end int64) (int64, error)
 		first int64
 	)
 	err := r.db.conn.QueryRow(ctx, fmt.Sprintf(`
-		SELECT toUInt64(count()), toUnixTimestamp64Micro(min(ts)) FROM points WHERE toYYYYMM(ts) >= toYYYYMM(%s)`, moment(from))).Scan(&parts, &first)
+		SELECT toUInt64(count()), toUnixTimestamp64Micro(min(ts)) FROM points WHERE toYYYYMM(ts) >= toYYYYMM(%s)`,
+		moment(from),
+	)).Scan(&parts, &first)
 	if err != nil {
 		return 0, fmt.Errorf("looking for points to roll up: %w", err)
 	}
@@ -180,7 +182,9 @@ func (r *rollup) everySeries(ctx context.Context, from, to int64) error {
 		if high < low {
 			high = math.MaxUint64
 		}
-		took, err := r.compute(ctx, window{series: fmt.Sprintf("series >= %d AND series <= %d", low, high), from: from, to: to})
+		took, err := r.compute(ctx, window{
+			series: fmt.Sprintf("series >= %d AND series <= %d", low, high), from: from, to: to,
+		})
 		switch {
 		case tooMuch(err) && r.width > 1:
 			r.width /= 2
@@ -233,13 +237,17 @@ func (r *rollup) compute(ctx context.Context, w window) (took time.Duration, err
 	began := time.Now()
 	where := w.condition()
 	if w.removal {
-		if err := r.write(ctx, tableMinutes, none(tableMinutes, where, "SELECT series, "+startOf("Minute")+" FROM points WHERE "+where)); err != nil {
+		if err := r.write(ctx, tableMinutes, none(
+			tableMinutes, where, "SELECT series, "+startOf("Minute")+" FROM points WHERE "+where,
+		)); err != nil {
 			return 0, err
 		}
 	}
 	err = r.write(ctx, tableMinutes, `
-		SELECT series, `+startOf("Minute")+` AS bucket, toUInt32(count()), sum(value), min(value), max(value), argMin(value, ts), argMax(value, ts),
-			toUInt32(toUnixTimestamp64Micro(min(ts)) - toUnixTimestamp64Micro(bucket)), toUInt32(toUnixTimestamp64Micro(max(ts)) - toUnixTimestamp64Micro(bucket)), %d
+		SELECT series, `+startOf("Minute")+` AS bucket,
+			toUInt32(count()), sum(value), min(value), max(value), argMin(value, ts), argMax(value, ts),
+			toUInt32(toUnixTimestamp64Micro(min(ts)) - toUnixTimestamp64Micro(bucket)),
+			toUInt32(toUnixTimestamp64Micro(max(ts)) - toUnixTimestamp64Micro(bucket)), %d
 		FROM points FINAL PREWHERE `+where+` GROUP BY series, bucket`)
 	if err != nil {
 		return 0, err
@@ -248,12 +256,15 @@ func (r *rollup) compute(ctx context.Context, w window) (took time.Duration, err
 		return 0, err
 	}
 	if w.removal {
-		if err := r.write(ctx, tableHours, none(tableHours, where, "SELECT series, "+startOf("Hour")+" FROM rollup_1m FINAL PREWHERE "+where+" WHERE points > 0")); err != nil {
+		if err := r.write(ctx, tableHours, none(
+			tableHours, where, "SELECT series, "+startOf("Hour")+" FROM rollup_1m FINAL PREWHERE "+where+" WHERE points > 0",
+		)); err != nil {
 			return 0, err
 		}
 	}
 	err = r.write(ctx, tableHours, `
-		SELECT series, `+startOf("Hour")+` AS bucket, toUInt32(sum(points)), sum(total), min(lowest), max(highest), argMin(first, ts), argMax(last, ts),
+		SELECT series, `+startOf("Hour")+` AS bucket,
+			toUInt32(sum(points)), sum(total), min(lowest), max(highest), argMin(first, ts), argMax(last, ts),
 			toUInt32(min(toUnixTimestamp64Micro(ts) + first_us) - toUnixTimestamp64Micro(bucket)),
 			toUInt32(max(toUnixTimestamp64Micro(ts) + last_us) - toUnixTimestamp64Micro(bucket)), %d
 		FROM rollup_1m FINAL PREWHERE `+where+` WHERE points > 0 GROUP BY series, bucket`)
@@ -305,7 +316,8 @@ func rollupSettings() ch.Settings {
 func (r *rollup) count(ctx context.Context, where string) error {
 	var rows, points uint64
 	err := r.db.conn.QueryRow(ch.Context(ctx, ch.WithSettings(settings())), fmt.Sprintf(
-		"SELECT toUInt64(count()), toUInt64(sum(points)) FROM rollup_1m WHERE %s AND version = %d", where, r.version)).Scan(&rows, &points)
+		"SELECT toUInt64(count()), toUInt64(sum(points)) FROM rollup_1m WHERE %s AND version = %d", where,
+		r.version)).Scan(&rows, &points)
 	if err != nil {
 		return fmt.Errorf("counting rollups: %w", err)
 	}

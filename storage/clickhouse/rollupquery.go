@@ -298,7 +298,10 @@ func (p *rollupPlan) pieces(q *AggregateQuery, columns []rollupColumn) []string 
 		row += ", " + c.rollup + " AS " + c.name
 	}
 	points := func(series []uint64, where string) string {
-		return fmt.Sprintf("SELECT %s FROM points FINAL PREWHERE series IN (%s) AND %s%s", point, idArray(series), where, q.Range.leavingOut("WHERE"))
+		return fmt.Sprintf(
+			"SELECT %s FROM points FINAL PREWHERE series IN (%s) AND %s%s", point, idArray(series), where,
+			q.Range.leavingOut("WHERE"),
+		)
 	}
 	between := func(from, to int64) string { return "ts >= " + moment(from) + " AND ts < " + moment(to) }
 	inner, rolledOnly, kept := between(p.from, p.to), p.rolledOnly(), q.Range.Kept

@@ -67,7 +67,9 @@ func TestPassesBetweenTheStagesOfAWriteMissNothing(t *testing.T) {
 	clock := int64(t0 + 2*hour)
 	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(5*minute, t0, t0+hour, id(0))...)))
 	r.settle(clock)
-	for i, stages := range [][3]int{{0, 0, 0}, {1, 0, 0}, {3, 0, 0}, {0, 0, 1}, {0, 1, 0}, {0, 2, 1}, {3, 1, 0}, {0, 3, 1}, {3, 0, 1}, {2, 2, 0}} {
+	for i, stages := range [][3]int{
+		{0, 0, 0}, {1, 0, 0}, {3, 0, 0}, {0, 0, 1}, {0, 1, 0}, {0, 2, 1}, {3, 1, 0}, {0, 3, 1}, {3, 0, 1}, {2, 2, 0},
+	} {
 		for _, below := range []bool{true, false} { // the horizon, when the write begins
 			at, before, after, dies := int64(t0+10*minute), stages[0], stages[1], stages[2] == 1
 			if !below {
@@ -120,7 +122,9 @@ func TestAPassMayEndAnywhere(t *testing.T) {
 		for at := 0; ; at++ {
 			metric := "m1"
 			from, to := t0+int64(at)*minute, t0+int64(at+7)*minute
-			require.NoError(t, r.Delete(t.Context(), clickhouse.Deletion{Workspace: r.workspace, Source: r.source, Metric: &metric, FromUS: &from, ToUS: &to, Ceiling: r.version}))
+			require.NoError(t, r.Delete(t.Context(), clickhouse.Deletion{
+				Workspace: r.workspace, Source: r.source, Metric: &metric, FromUS: &from, ToUS: &to, Ceiling: r.version,
+			}))
 			require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(11*minute, t0, t0+hour, id(0))...)))
 			r.pass(clock)
 			statements := 0
@@ -180,10 +184,14 @@ func TestSteadyLatePointsAreMarkedOnceAnEpoch(t *testing.T) {
 	}
 	for i := range int64(20) {
 		at := t0 + hour + i*second
-		require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), point{series: id(0), ts: at, value: 1.0}, point{series: id(1), ts: at, value: 2.0})))
+		require.NoError(t, r.InsertPoints(t.Context(), r.columns(
+			r.next(), point{series: id(0), ts: at, value: 1.0}, point{series: id(1), ts: at, value: 2.0},
+		)))
 	}
 	require.Equal(t, "2\t2", marks())
-	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), point{series: id(0), ts: t0 + 10*hour, value: 1.0})))
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), point{
+		series: id(0), ts: t0 + 10*hour, value: 1.0,
+	})))
 	require.Equal(t, "2\t2", marks(), "what is above the horizon needs none")
 }
 

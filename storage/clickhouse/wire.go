@@ -47,7 +47,8 @@ type words[W uint64 | int64 | float64] []W
 
 // raw gives the memory of the words.
 func (c words[W]) raw() []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(c))), 8*len(c)) //nolint:gosec // G103: of the length of the words
+	memory := unsafe.Pointer(unsafe.SliceData(c))  //nolint:gosec // G103: that of the words
+	return unsafe.Slice((*byte)(memory), 8*len(c)) //nolint:gosec // G103: of their length
 }
 
 func (c words[W]) sections(block []section) []section {
@@ -143,7 +144,8 @@ func (c textMaps) appendTo(batch driver.Batch, i int) error {
 // batch of the driver would hold them twice more, and what it grows into as well, which
 // for a million points is 100 MB.
 func (db *DB) insertWire(
-	ctx context.Context, conn driver.Conn, operation, statement string, columns []ch.ColumnNameAndType, rows int, data ...wireColumn,
+	ctx context.Context, conn driver.Conn, operation, statement string, columns []ch.ColumnNameAndType, rows int,
+	data ...wireColumn,
 ) error {
 	if db.options.Protocol != ch.HTTP {
 		return db.insert(ctx, conn, operation, statement, columns, rows, func(batch driver.Batch) error {

@@ -38,7 +38,9 @@ func TestBlocksAreThoseOfTheDriver(t *testing.T) {
 				runsOf proto.ColUInt64
 			)
 			for i := range rows {
-				series, times, values = append(series, rand.Uint64()), append(times, rand.Int64()), append(values, rand.NormFloat64())
+				series, times, values = append(series, rand.Uint64()), append(times, rand.Int64()), append(
+					values, rand.NormFloat64(),
+				)
 				own = append(own, strings.Repeat("ü", i%90)) // as long as takes two bytes to say
 				states.Append(own[i])
 				ids, kinds = append(ids, uuid.New()), append(kinds, uint8(i))
@@ -53,17 +55,22 @@ func TestBlocksAreThoseOfTheDriver(t *testing.T) {
 				tags.AppendKV(some)
 			}
 			columns := []ch.ColumnNameAndType{
-				{Name: "series", Type: "UInt64"}, {Name: "ts", Type: "Int64"}, {Name: "value", Type: "Float64"}, {Name: "state", Type: "String"},
-				{Name: "id", Type: "UUID"}, {Name: "kind", Type: "UInt8"}, {Name: "version", Type: "UInt64"}, {Name: "tags", Type: "Map(String, String)"},
+				{Name: "series", Type: "UInt64"}, {Name: "ts", Type: "Int64"}, {Name: "value", Type: "Float64"},
+				{Name: "state", Type: "String"},
+				{Name: "id", Type: "UUID"}, {Name: "kind", Type: "UInt8"}, {Name: "version", Type: "UInt64"},
+				{Name: "tags", Type: "Map(String, String)"},
 			}
 			var buffer proto.Buffer
 			require.NoError(t, proto.Block{Columns: len(columns), Rows: rows}.EncodeRawBlock(&buffer, 0, []proto.InputColumn{
-				{Name: "series", Data: &series}, {Name: "ts", Data: &times}, {Name: "value", Data: &values}, {Name: "state", Data: &states},
-				{Name: "id", Data: &ids}, {Name: "kind", Data: &kinds}, {Name: "version", Data: &runsOf}, {Name: "tags", Data: tags},
+				{Name: "series", Data: &series}, {Name: "ts", Data: &times}, {Name: "value", Data: &values},
+				{Name: "state", Data: &states},
+				{Name: "id", Data: &ids}, {Name: "kind", Data: &kinds}, {Name: "version", Data: &runsOf},
+				{Name: "tags", Data: tags},
 			}))
 			block := func() *lentBody {
 				return &lentBody{rest: blockOf(columns, rows, []wireColumn{
-					words[uint64](series), words[int64](times), words[float64](values), texts(own), uuids(ids), octets(kinds), &runs, maps,
+					words[uint64](series), words[int64](times), words[float64](values), texts(own), uuids(ids), octets(kinds), &runs,
+					maps,
 				})}
 			}
 			var written bytes.Buffer

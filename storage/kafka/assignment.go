@@ -109,7 +109,9 @@ func (a *Assignment) see(r *kgo.Record) (keep bool, err error) {
 	case !ok:
 		return false, nil // of before the partition was left
 	case r.Offset < span.From:
-		return false, NewDiscontinuity(r.Partition, r.Offset, fmt.Errorf("offset %d was next and %d came", span.From, r.Offset))
+		return false, NewDiscontinuity(r.Partition, r.Offset, fmt.Errorf(
+			"offset %d was next and %d came", span.From, r.Offset,
+		))
 	case r.Offset >= span.To:
 		a.miss(r.Partition, span)
 		a.leave(r.Partition)

@@ -19,7 +19,9 @@ const (
 
 // ReadSpans reads ranges of a topic, by its full name, from their beginnings to their
 // ends. It fails when the log has not all of them any more.
-func (c *Client) ReadSpans(ctx context.Context, topic string, spans map[int32]Span, each func(*kgo.Record) error) error {
+func (c *Client) ReadSpans(
+	ctx context.Context, topic string, spans map[int32]Span, each func(*kgo.Record) error,
+) error {
 	reading, err := c.Assign(AssignOptions{Topic: topic, Name: "backup", Spans: spans, FetchBytes: backupFetchBytes})
 	if err != nil {
 		return err
@@ -59,12 +61,17 @@ func (c *Client) RequireEmpty(ctx context.Context, partitions map[string]int32) 
 		t := &topics[i]
 		for _, p := range t.Partitions {
 			if p.End > 0 {
-				return fault.Newf(fault.Conflict, "Kafka is not empty: topic %s has had records. A restore wants stores that nothing was written to", t.Name)
+				return fault.Newf(
+					fault.Conflict, "Kafka is not empty: topic %s has had records. A restore wants stores that nothing was written to",
+					t.Name,
+				)
 			}
 		}
 		if want, known := partitions[t.Label]; known && want != int32(len(t.Partitions)) {
-			return fault.Newf(fault.Conflict, "topic %s has %d partitions, and that of the backup %d: delete it, so that the restore makes it",
-				t.Name, len(t.Partitions), want)
+			return fault.Newf(
+				fault.Conflict, "topic %s has %d partitions, and that of the backup %d: delete it, so that the restore makes it",
+				t.Name, len(t.Partitions), want,
+			)
 		}
 	}
 	return nil

@@ -34,10 +34,14 @@ func benchmarkProduce(b *testing.B, size, callers int, linger time.Duration) {
 	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.DataDir(b.TempDir()))
 	require.NoError(b, err)
 	defer broker.Close()
-	c, err := Open(context.Background(), Options{Brokers: broker.ListenAddrs(), BufferedBytes: 64 << 20, linger: linger, Log: slog.New(slog.DiscardHandler)})
+	c, err := Open(context.Background(), Options{
+		Brokers: broker.ListenAddrs(), BufferedBytes: 64 << 20, linger: linger, Log: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(b, err)
 	defer c.Close()
-	require.NoError(b, c.EnsureTopics(context.Background(), TopicSettings{Partitions: 8, Replication: -1, RetentionBytes: 1 << 30}))
+	require.NoError(b, c.EnsureTopics(context.Background(), TopicSettings{
+		Partitions: 8, Replication: -1, RetentionBytes: 1 << 30,
+	}))
 	value := make([]byte, size)
 	waits := make([][]time.Duration, callers)
 	var work sync.WaitGroup
@@ -47,7 +51,9 @@ func benchmarkProduce(b *testing.B, size, callers int, linger time.Duration) {
 		work.Go(func() {
 			for i := caller; i < b.N; i += callers {
 				began := time.Now()
-				_, err := c.ProducePoints(context.Background(), "req", []pointblock.Message{{Partition: int32(i % 8), Value: value}})
+				_, err := c.ProducePoints(context.Background(), "req", []pointblock.Message{
+					{Partition: int32(i % 8), Value: value},
+				})
 				if err != nil {
 					b.Error(err)
 					return

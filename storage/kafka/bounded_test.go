@@ -51,7 +51,9 @@ func TestCutsLeaveWhatIsNotConsumedAndNeverEmptyAPartition(t *testing.T) {
 }
 
 func TestRecordsBehindAreTheSumOfPartitions(t *testing.T) {
-	state := []PartitionState{{Start: 0, End: 100, Committed: 60}, {Start: 10, End: 30, Committed: -1}, {Start: 5, End: 5, Committed: 5}}
+	state := []PartitionState{
+		{Start: 0, End: 100, Committed: 60}, {Start: 10, End: 30, Committed: -1}, {Start: 5, End: 5, Committed: 5},
+	}
 	require.InDelta(t, 0.6, recordsBehind(state, 100), 1e-9)
 	require.Zero(t, recordsBehind(state, 0), "no bound")
 }
@@ -69,7 +71,9 @@ func bounded(t *testing.T, cluster string) *Client {
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	require.NoError(t, c.EnsureTopics(t.Context(), TopicSettings{Partitions: 2, Replication: -1, RetentionBytes: 256 << 20}))
+	require.NoError(t, c.EnsureTopics(t.Context(), TopicSettings{
+		Partitions: 2, Replication: -1, RetentionBytes: 256 << 20,
+	}))
 	return c
 }
 
@@ -105,7 +109,9 @@ func commit(t *testing.T, c *Client, at int64) {
 func TestTheEmbeddedBrokerKeepsSoManyRecords(t *testing.T) {
 	c := bounded(t, EmbeddedCluster)
 	require.NoError(t, produce(t, c, 700))
-	require.Eventually(t, func() bool { return c.LogFill() > 1.39 && c.LogFill() < 1.41 }, 10*time.Second, 50*time.Millisecond,
+	require.Eventually(t, func() bool {
+		return c.LogFill() > 1.39 && c.LogFill() < 1.41
+	}, 10*time.Second, 50*time.Millisecond,
 		"1,400 of 1,000 are not consumed")
 	require.True(t, fault.Is(produce(t, c, 1), fault.Unavailable), "no more are let in")
 	c.boundRecords(t.Context(), c.points)
@@ -132,7 +138,9 @@ func TestOtherBrokersKeepWhatTheirSettingsSay(t *testing.T) {
 	c := bounded(t, "somebody's")
 	require.NoError(t, produce(t, c, 2000))
 	commit(t, c, 2000)
-	require.Eventually(t, func() bool { return !c.embedded.Load() && c.LogFill() == 0 }, 10*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return !c.embedded.Load() && c.LogFill() == 0
+	}, 10*time.Second, 50*time.Millisecond)
 	c.boundRecords(t.Context(), c.points)
 	require.Equal(t, [2]int64{0, 0}, begins(t, c))
 	require.NoError(t, produce(t, c, 1))

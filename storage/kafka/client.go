@@ -114,7 +114,7 @@ type Client struct {
 	tasks  sync.WaitGroup
 	watch  sync.Once
 	closed atomic.Bool
-	ctx    context.Context // ends with Close; owns the watching goroutines
+	ctx    context.Context //nolint:containedctx // of the watching goroutines: it ends with Close
 }
 
 // Open makes a client and begins to watch the brokers. It does not need them to

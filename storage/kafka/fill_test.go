@@ -24,7 +24,9 @@ func send(t *testing.T, c *kafka.Client, n, bytes int) int {
 	t.Helper()
 	value := make([]byte, bytes)
 	for i := range n {
-		if _, err := c.ProducePoints(context.Background(), "req", []pointblock.Message{{Partition: 1, Value: value}}); err != nil {
+		if _, err := c.ProducePoints(
+			context.Background(), "req", []pointblock.Message{{Partition: 1, Value: value}},
+		); err != nil {
 			requireUnavailable(t, err)
 			return i
 		}
@@ -49,7 +51,9 @@ func TestLargeRecordsBehindManySmallOnesAreCountedByTheirBytes(t *testing.T) {
 		commitAt(t, c, b, small).Leave()
 		require.Eventually(t, func() bool { return c.LogFill() == 0 }, 10*time.Second, 50*time.Millisecond)
 		require.Equal(t, 16, send(t, c, 16, large))
-		require.Eventually(t, func() bool { return c.LogFill() > 0.45 && c.LogFill() < 0.6 }, 10*time.Second, 50*time.Millisecond,
+		require.Eventually(t, func() bool {
+			return c.LogFill() > 0.45 && c.LogFill() < 0.6
+		}, 10*time.Second, 50*time.Millisecond,
 			"8 of 16 MiB, in 16 of 2016 records")
 		require.Less(t, send(t, c, 100, large), 12)
 	})

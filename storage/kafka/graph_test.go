@@ -75,12 +75,16 @@ func TestTheLargestCommandFitsAndALargerOneIsRefused(t *testing.T) {
 func TestTheCommandsPartitionCountIsFixed(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
 		openGraph(t, b, nil)
-		other, err := kafka.Open(t.Context(), kafka.Options{Brokers: b.Brokers(), Security: b.Security(), TopicPrefix: b.Prefix, BufferedBytes: 1 << 20})
+		other, err := kafka.Open(t.Context(), kafka.Options{
+			Brokers: b.Brokers(), Security: b.Security(), TopicPrefix: b.Prefix, BufferedBytes: 1 << 20,
+		})
 		require.NoError(t, err)
 		defer other.Close()
 		err = other.EnsureTopics(t.Context(), graphSettings(6))
 		require.True(t, fault.Is(err, fault.Invalid), "%v", err)
-		require.ErrorContains(t, err, kafka.TopicCommands+" has 4 partitions, but 6 are configured (--kafka-commands-partitions)")
+		require.ErrorContains(
+			t, err, kafka.TopicCommands+" has 4 partitions, but 6 are configured (--kafka-commands-partitions)",
+		)
 		require.Error(t, other.ProduceCommand(t.Context(), kafka.Record{Workspace: uuid.New()}), "nothing is produced to it")
 		require.NoError(t, other.EnsureTopics(t.Context(), graphSettings(4)))
 	})

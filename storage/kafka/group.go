@@ -105,7 +105,9 @@ func (c *Client) Join(o GroupOptions) (*Group, error) {
 
 // adjust lets Start decide. Where it does not move an offset, the epoch of the
 // commit stays with it, by which franz-go notices a log that was cut off.
-func (g *Group) adjust(o GroupOptions) func(context.Context, map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+func (g *Group) adjust(o GroupOptions) func(
+	context.Context, map[string]map[int32]kgo.Offset,
+) (map[string]map[int32]kgo.Offset, error) {
 	return func(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
 		mine := offsets[g.topic]
 		if len(mine) == 0 {

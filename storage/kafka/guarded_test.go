@@ -41,7 +41,9 @@ func eachGuarded(t *testing.T, test func(t *testing.T, g *guarded)) {
 
 func newGuarded(t *testing.T) (g *guarded, server, late testenv.Certificate) {
 	ca := testenv.NewAuthority(t)
-	return &guarded{ca: ca, client: ca.Sign("client", time.Hour)}, ca.Sign("localhost", time.Hour), ca.Sign("late", -time.Hour)
+	return &guarded{ca: ca, client: ca.Sign(
+		"client", time.Hour,
+	)}, ca.Sign("localhost", time.Hour), ca.Sign("late", -time.Hour)
 }
 
 // guardedKFake is a cluster for each kind: kfake has one kind of listener.

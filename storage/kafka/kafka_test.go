@@ -30,7 +30,10 @@ func settings(partitions int32) kafka.TopicSettings {
 // open gives a client with its topics made.
 func open(tb testing.TB, b *testenv.Broker, change func(*kafka.Options)) *kafka.Client {
 	tb.Helper()
-	opts := kafka.Options{Brokers: b.Brokers(), Security: b.Security(), TopicPrefix: b.Prefix, BufferedBytes: 64 << 20, PointsGroup: b.Prefix + "points"}
+	opts := kafka.Options{
+		Brokers: b.Brokers(), Security: b.Security(), TopicPrefix: b.Prefix, BufferedBytes: 64 << 20,
+		PointsGroup: b.Prefix + "points",
+	}
 	if change != nil {
 		change(&opts)
 	}
@@ -71,9 +74,13 @@ func TestRecordsLandInTheirPartitionWithTheRequestID(t *testing.T) {
 		require.EqualValues(t, 4, c.PointsTopic().Partitions)
 		require.NotZero(t, c.PointsTopic().ID)
 
-		positions, err := c.ProducePoints(context.Background(), "req_1", []pointblock.Message{message(3, "a"), message(0, "b"), message(3, "c")})
+		positions, err := c.ProducePoints(context.Background(), "req_1", []pointblock.Message{
+			message(3, "a"), message(0, "b"), message(3, "c"),
+		})
 		require.NoError(t, err)
-		require.Equal(t, []pointblock.Position{{Partition: 3, Offset: 0}, {Partition: 0, Offset: 0}, {Partition: 3, Offset: 1}}, positions)
+		require.Equal(
+			t, []pointblock.Position{{Partition: 3, Offset: 0}, {Partition: 0, Offset: 0}, {Partition: 3, Offset: 1}}, positions,
+		)
 
 		for _, r := range consume(t, b, "points", 3) {
 			require.Equal(t, "req_1", string(kafka.Header(r, kafka.HeaderRequestID)))
@@ -104,7 +111,9 @@ func TestTopicsAreMadeWithTheirSettingsAndKeptWhenTheyExist(t *testing.T) {
 			require.Equal(t, largest, has["max.message.bytes"])
 		}
 
-		require.NoError(t, c.EnsureTopics(context.Background(), kafka.TopicSettings{Partitions: 9, Replication: -1, RetentionBytes: 1}))
+		require.NoError(t, c.EnsureTopics(context.Background(), kafka.TopicSettings{
+			Partitions: 9, Replication: -1, RetentionBytes: 1,
+		}))
 		require.EqualValues(t, 4, c.Partitions())
 	})
 }
@@ -263,21 +272,29 @@ func TestLogFillSaysHowFarTheGroupLagsBehindAndNoticesLoss(t *testing.T) {
 		value := make([]byte, 512<<10)
 		produce := func(n int) (err error) {
 			for range n {
-				if _, err = c.ProducePoints(context.Background(), "req", []pointblock.Message{{Partition: 1, Value: value}}); err != nil {
+				if _, err = c.ProducePoints(
+					context.Background(), "req", []pointblock.Message{{Partition: 1, Value: value}},
+				); err != nil {
 					return err
 				}
 			}
 			return nil
 		}
 		require.NoError(t, produce(16)) // 8 of 16 MiB
-		require.Eventually(t, func() bool { return c.LogFill() > 0.45 && c.LogFill() < 0.55 }, 10*time.Second, 50*time.Millisecond, "half full")
+		require.Eventually(t, func() bool {
+			return c.LogFill() > 0.45 && c.LogFill() < 0.55
+		}, 10*time.Second, 50*time.Millisecond, "half full")
 
 		group := commitAt(t, c, b, 8)
-		require.Eventually(t, func() bool { return c.LogFill() < 0.3 }, 10*time.Second, 50*time.Millisecond, "caught up by half")
+		require.Eventually(t, func() bool {
+			return c.LogFill() < 0.3
+		}, 10*time.Second, 50*time.Millisecond, "caught up by half")
 		group.Leave()
 
 		requireUnavailable(t, produce(20)) // 18 of them would be 13 MiB
-		require.Eventually(t, func() bool { return c.LogFill() > 0.75 && c.LogFill() < 1 }, 10*time.Second, 50*time.Millisecond)
+		require.Eventually(t, func() bool {
+			return c.LogFill() > 0.75 && c.LogFill() < 1
+		}, 10*time.Second, 50*time.Millisecond)
 
 		b.Trim(t, b.Prefix+"points", 1, 20)
 		require.Eventually(t, func() bool { return c.LostRecords() == 12 }, 10*time.Second, 50*time.Millisecond)
@@ -306,16 +323,21 @@ func TestADeadLetterKeepsTheRecordAndTellsItsStory(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
 		c := open(t, b, nil)
 		largest := make([]byte, pointblock.MaxRecordBytes)
-		_, err := c.ProducePoints(context.Background(), "req_9", []pointblock.Message{{Partition: 2, Key: []byte("k"), Value: largest}})
+		_, err := c.ProducePoints(context.Background(), "req_9", []pointblock.Message{
+			{Partition: 2, Key: []byte("k"), Value: largest},
+		})
 		require.NoError(t, err)
 		record := consume(t, b, "points", 1)[0]
 
-		require.NoError(t, c.ProduceDeadLetters(context.Background(), []kafka.DeadLetter{{Record: record, Version: 1 << 48, Reason: "unreadable"}}))
+		require.NoError(t, c.ProduceDeadLetters(context.Background(), []kafka.DeadLetter{
+			{Record: record, Version: 1 << 48, Reason: "unreadable"},
+		}))
 		letter := consume(t, b, "points.dlq", 1)[0]
 		require.Equal(t, record.Value, letter.Value)
 		require.Equal(t, record.Key, letter.Key)
 		for name, want := range map[string]string{
-			kafka.HeaderError: "unreadable", kafka.HeaderTopic: b.Prefix + "points", kafka.HeaderPartition: "2", kafka.HeaderOffset: "0",
+			kafka.HeaderError: "unreadable", kafka.HeaderTopic: b.Prefix + "points", kafka.HeaderPartition: "2",
+			kafka.HeaderOffset:  "0",
 			kafka.HeaderVersion: "281474976710656", kafka.HeaderRequestID: "req_9",
 		} {
 			require.Equal(t, want, string(kafka.Header(letter, name)), name)

@@ -37,24 +37,29 @@ func newMetrics(c *Client, registerer prometheus.Registerer) *metrics {
 	factory := promauto.With(registerer)
 	m := &metrics{
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "livegraph_kafka_produce_duration_seconds", Help: "Time until all records of one call were acknowledged by all in-sync replicas, or it failed.",
+			Name:    "livegraph_kafka_produce_duration_seconds",
+			Help:    "Time until all records of one call were acknowledged by all in-sync replicas, or it failed.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14),
 		}, []string{topicLabel}),
 		records: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_kafka_produced_records_total", Help: "Records that were acknowledged.",
 		}, []string{topicLabel}),
 		bytes: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_kafka_produced_bytes_total", Help: "Bytes of keys and values of acknowledged records, before compression.",
+			Name: "livegraph_kafka_produced_bytes_total",
+			Help: "Bytes of keys and values of acknowledged records, before compression.",
 		}, []string{topicLabel}),
 		failed: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_kafka_produce_failures_total", Help: "Calls that were refused or failed: away (no broker answers), log_full (the consumer lags behind retention), " +
-				"buffer_full (too much waits for its acknowledgement), timeout (none came in time), other.",
+			Name: "livegraph_kafka_produce_failures_total",
+			Help: "Calls that were refused or failed: away (no broker answers), log_full (the consumer lags behind " +
+				"retention), buffer_full (too much waits for its acknowledgement), timeout (none came in time), other.",
 		}, []string{topicLabel, "reason"}),
 		letters: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_kafka_dead_letters_produced_total", Help: "Records of the topic put among its dead letters and acknowledged.",
+			Name: "livegraph_kafka_dead_letters_produced_total",
+			Help: "Records of the topic put among its dead letters and acknowledged.",
 		}, []string{topicLabel}),
 		measured: factory.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "livegraph_kafka_offsets_observed_timestamp_seconds", Help: "When the topic's offsets were last read, seconds since the Unix epoch; 0: not yet.",
+			Name: "livegraph_kafka_offsets_observed_timestamp_seconds",
+			Help: "When the topic's offsets were last read, seconds since the Unix epoch; 0: not yet.",
 		}, []string{topicLabel}),
 	}
 	for _, t := range c.topics {
@@ -64,14 +69,19 @@ func newMetrics(c *Client, registerer prometheus.Registerer) *metrics {
 	if registerer != nil {
 		registerer.MustRegister(partitionsOf{c.topics})
 	}
-	factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "livegraph_kafka_up", Help: "1 while a broker has answered of late, else 0; then ingest and commands are refused at once."}, func() float64 {
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "livegraph_kafka_up",
+		Help: "1 while a broker has answered of late, else 0; then ingest and commands are refused at once.",
+	}, func() float64 {
 		if c.Healthy() {
 			return 1
 		}
 		return 0
 	})
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "livegraph_kafka_log_full_threshold_ratio", Help: "Share of a topic's retention that its consumer may lag behind; beyond, ingest or commands are answered 503; 0: any.",
+		Name: "livegraph_kafka_log_full_threshold_ratio",
+		Help: "Share of a topic's retention that its consumer may lag behind; beyond, ingest or commands are answered 503; " +
+			"0: any.",
 	}, func() float64 { return c.opts.LogFullThreshold })
 	return m
 }
@@ -109,11 +119,20 @@ func (c *Client) registerGauges(factory promauto.Factory, t *topic) {
 	if t.group == "" {
 		return
 	}
-	gauge("livegraph_kafka_log_fill_ratio", "Share of the log's retention that the topic's consumer lags behind, on its slowest partition; at 1 records are lost. In the embedded broker the share of the records that it keeps, where that is more.", t.fill.read)
-	gauge("livegraph_kafka_retention_bytes", "Bytes that the topic keeps of each partition, as its setting says; 0: not known.",
-		func() float64 { return float64(max(t.fill.retention.Load(), 0)) })
+	gauge(
+		"livegraph_kafka_log_fill_ratio",
+		"Share of the log's retention that the topic's consumer lags behind, on its slowest partition; at 1 records are "+
+			"lost. In the embedded broker the share of the records that it keeps, where that is more.",
+		t.fill.read,
+	)
+	gauge(
+		"livegraph_kafka_retention_bytes", "Bytes that the topic keeps of each partition, as its setting says; 0: not known.",
+		func() float64 { return float64(max(t.fill.retention.Load(), 0)) },
+	)
 	factory.NewCounterFunc(prometheus.CounterOpts{
-		Name: "livegraph_kafka_lost_records_total", Help: "Records that retention removed before the topic's consumer had them, as far as this process has seen: data loss.",
+		Name: "livegraph_kafka_lost_records_total",
+		Help: "Records that retention removed before the topic's consumer had them, as far as this process has seen: " +
+			"data loss.",
 	}, func() float64 { return float64(t.fill.lost.Load()) })
 }
 
@@ -138,12 +157,30 @@ type partitions struct {
 
 var (
 	partitionLabel = []string{topicLabel, "partition"}
-	endDesc        = prometheus.NewDesc("livegraph_kafka_partition_end_offset", "Offset after the last record of a partition.", partitionLabel, nil)
-	startDesc      = prometheus.NewDesc("livegraph_kafka_partition_start_offset", "Offset of the first record that the partition still has.", partitionLabel, nil)
-	committedDesc  = prometheus.NewDesc("livegraph_kafka_partition_committed_offset", "Offset below which the topic's consumer has stored and committed everything.", partitionLabel, nil)
-	lagDesc        = prometheus.NewDesc("livegraph_kafka_partition_lag_records", "Records that the topic's consumer has yet to store and commit.", partitionLabel, nil)
-	lagAgeDesc     = prometheus.NewDesc("livegraph_kafka_partition_lag_seconds", "How long ago, to a second or so, the oldest record that is not committed came; at least that long when it was there before this process.", partitionLabel, nil)
-	sizeDesc       = prometheus.NewDesc("livegraph_kafka_partition_bytes", "Bytes of the partition's largest replica.", partitionLabel, nil)
+	endDesc        = prometheus.NewDesc(
+		"livegraph_kafka_partition_end_offset", "Offset after the last record of a partition.", partitionLabel, nil,
+	)
+	startDesc = prometheus.NewDesc(
+		"livegraph_kafka_partition_start_offset", "Offset of the first record that the partition still has.", partitionLabel,
+		nil,
+	)
+	committedDesc = prometheus.NewDesc(
+		"livegraph_kafka_partition_committed_offset",
+		"Offset below which the topic's consumer has stored and committed everything.", partitionLabel, nil,
+	)
+	lagDesc = prometheus.NewDesc(
+		"livegraph_kafka_partition_lag_records", "Records that the topic's consumer has yet to store and commit.",
+		partitionLabel, nil,
+	)
+	lagAgeDesc = prometheus.NewDesc(
+		"livegraph_kafka_partition_lag_seconds",
+		"How long ago, to a second or so, the oldest record that is not committed came; at least that long when it was "+
+			"there before this process.",
+		partitionLabel, nil,
+	)
+	sizeDesc = prometheus.NewDesc(
+		"livegraph_kafka_partition_bytes", "Bytes of the partition's largest replica.", partitionLabel, nil,
+	)
 )
 
 // observe takes up a new reading.
@@ -159,7 +196,9 @@ type partitionsOf struct{ topics []*topic }
 
 // Describe implements prometheus.Collector.
 func (partitionsOf) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{endDesc, startDesc, committedDesc, lagDesc, lagAgeDesc, sizeDesc, readerLagDesc, readerLateDesc} {
+	for _, d := range []*prometheus.Desc{
+		endDesc, startDesc, committedDesc, lagDesc, lagAgeDesc, sizeDesc, readerLagDesc, readerLateDesc,
+	} {
 		to <- d
 	}
 }

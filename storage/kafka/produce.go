@@ -61,7 +61,9 @@ type delivery struct {
 //
 // After an error the messages' bytes must not be written again: records that were
 // given up may still refer to them. After success they are free.
-func (c *Client) ProducePoints(ctx context.Context, requestID string, msgs []pointblock.Message) ([]pointblock.Position, error) {
+func (c *Client) ProducePoints(
+	ctx context.Context, requestID string, msgs []pointblock.Message,
+) ([]pointblock.Position, error) {
 	if len(msgs) == 0 {
 		return nil, nil
 	}

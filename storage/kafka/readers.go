@@ -10,9 +10,17 @@ import (
 )
 
 var (
-	readerLabels   = []string{"group", topicLabel}
-	readerLagDesc  = prometheus.NewDesc("livegraph_kafka_reader_lag_records", "Records of the topic that a built-in consumer, by its group, has yet to commit.", readerLabels, nil)
-	readerLateDesc = prometheus.NewDesc("livegraph_kafka_reader_lag_seconds", "How long ago, to a second or so, the oldest record of the topic came that a built-in consumer, by its group, has not committed; at least that long when it was there before this process.", readerLabels, nil)
+	readerLabels  = []string{"group", topicLabel}
+	readerLagDesc = prometheus.NewDesc(
+		"livegraph_kafka_reader_lag_records",
+		"Records of the topic that a built-in consumer, by its group, has yet to commit.", readerLabels, nil,
+	)
+	readerLateDesc = prometheus.NewDesc(
+		"livegraph_kafka_reader_lag_seconds",
+		"How long ago, to a second or so, the oldest record of the topic came that a built-in consumer, by its group, has "+
+			"not committed; at least that long when it was there before this process.",
+		readerLabels, nil,
+	)
 )
 
 // readers are the built-in consumers of a topic, as they were last observed.
@@ -75,7 +83,9 @@ func (c *Client) measureOthers(ctx context.Context, t *topic) {
 	}
 }
 
-func (c *Client) measureOther(ctx context.Context, t *topic, group string, info TopicInfo, bounds map[int32]Span) error {
+func (c *Client) measureOther(
+	ctx context.Context, t *topic, group string, info TopicInfo, bounds map[int32]Span,
+) error {
 	committed, err := c.committed(ctx, group)
 	if err != nil {
 		return err

@@ -47,7 +47,9 @@ func TestEachReaderOfATopicHasALag(t *testing.T) {
 	t.Cleanup(cluster.Close)
 	registry := prometheus.NewPedanticRegistry()
 	c := openEvents(t, cluster.ListenAddrs(), func(o *Options) {
-		o.PointsGroup, o.CommandsGroup, o.AuditGroup, o.EventsGroups = "points", "commands", "audit", []string{"lexical", "embeddings"}
+		o.PointsGroup, o.CommandsGroup, o.AuditGroup, o.EventsGroups = "points", "commands", "audit", []string{
+			"lexical", "embeddings",
+		}
 		o.Metrics = registry
 	})
 	var changes []Record

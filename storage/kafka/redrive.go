@@ -48,7 +48,9 @@ func (c *Client) Redrive(ctx context.Context, letters []*kgo.Record) error {
 		if p, err := strconv.ParseInt(string(Header(l, HeaderPartition)), 10, 32); err == nil && p >= 0 {
 			partition = int32(p)
 		}
-		records[i] = &kgo.Record{Topic: t.name, Partition: partition % info.Partitions, Key: l.Key, Value: l.Value, Headers: headers}
+		records[i] = &kgo.Record{
+			Topic: t.name, Partition: partition % info.Partitions, Key: l.Key, Value: l.Value, Headers: headers,
+		}
 	}
 	if err := t.producer.ProduceSync(ctx, records...).FirstErr(); err != nil {
 		return errAsking("redriving dead letters", err)

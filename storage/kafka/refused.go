@@ -27,13 +27,16 @@ func (e *Refused) Unwrap() error { return e.cause }
 
 // What to do about a connection that fails.
 const (
-	adviceNoTLS     = "TLS seems not to be spoken there: use the port of the brokers' TLS listener, or unset LIVEGRAPH_KAFKA_TLS"
+	adviceNoTLS = "TLS seems not to be spoken there: use the port of the brokers' TLS listener, or unset " +
+		"LIVEGRAPH_KAFKA_TLS"
 	adviceTLS       = "the brokers want TLS there: set LIVEGRAPH_KAFKA_TLS"
 	adviceLogin     = "check LIVEGRAPH_KAFKA_SASL_USERNAME and LIVEGRAPH_KAFKA_SASL_PASSWORD"
 	adviceMechanism = "the brokers do not offer this way to log in: set LIVEGRAPH_KAFKA_SASL_MECHANISM to one that they do"
-	adviceNoLogin   = "nobody logs in there: use the port of the listener for SASL, or unset LIVEGRAPH_KAFKA_SASL_MECHANISM"
-	adviceRights    = "give the user the rights that docs/operations.md lists"
-	adviceClosed    = "the broker closes the connection: check that LIVEGRAPH_KAFKA_TLS and LIVEGRAPH_KAFKA_SASL_MECHANISM are what this listener wants, and the login"
+	adviceNoLogin   = "nobody logs in there: use the port of the listener for SASL, or unset " +
+		"LIVEGRAPH_KAFKA_SASL_MECHANISM"
+	adviceRights = "give the user the rights that docs/operations.md lists"
+	adviceClosed = "the broker closes the connection: check that LIVEGRAPH_KAFKA_TLS and LIVEGRAPH_KAFKA_SASL_MECHANISM " +
+		"are what this listener wants, and the login"
 )
 
 // Explain makes a *Refused of an error that is one, and gives others as they are.

@@ -64,7 +64,9 @@ func requireRights(t *testing.T, at string, s kafka.Security) {
 	require.NoError(t, err)
 	_, err = c.ProducePoints(t.Context(), "req", []pointblock.Message{message(1, "a")})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return c.LogFill() > 0 }, 20*time.Second, 50*time.Millisecond, "partitions' sizes are known")
+	require.Eventually(t, func() bool {
+		return c.LogFill() > 0
+	}, 20*time.Second, 50*time.Millisecond, "partitions' sizes are known")
 	change := kafka.Record{Workspace: uuid.New(), Value: []byte("a"), RequestID: "req"}
 	require.NoError(t, c.ProduceCommand(t.Context(), change))
 	require.NoError(t, c.ProduceEvents(t.Context(), []kafka.Record{change}))
@@ -94,7 +96,9 @@ func TestClientsSpeakTLSAndLogIn(t *testing.T) {
 		requireWorks(t, g.tls, over(t, ca))
 		requireWorks(t, g.tls, over(t, certs.Files{CA: g.ca.File, ServerName: "localhost"}))
 		requireWorks(t, g.mutual, over(t, certs.Files{CA: g.ca.File, Cert: g.client.Cert, Key: g.client.Key}))
-		for _, mechanism := range []string{kafka.MechanismPlain, kafka.MechanismScram256, kafka.MechanismScram512, "SCRAM-SHA-512"} {
+		for _, mechanism := range []string{
+			kafka.MechanismPlain, kafka.MechanismScram256, kafka.MechanismScram512, "SCRAM-SHA-512",
+		} {
 			requireWorks(t, g.login, as(t, ca, mechanism, password))
 		}
 		requireRights(t, g.login, as(t, ca, kafka.MechanismScram512, password))
@@ -117,22 +121,35 @@ func (g *guarded) requireRefusals(t *testing.T) {
 	}{
 		{"unknown authority", g.tls, over(t, certs.Files{CA: other.File}), "LIVEGRAPH_KAFKA_TLS_CA"},
 		{"the system's authorities", g.tls, over(t, certs.Files{ServerName: "localhost"}), "LIVEGRAPH_KAFKA_TLS_CA"},
-		{"another name", g.tls, over(t, certs.Files{CA: g.ca.File, ServerName: "elsewhere.example"}), "LIVEGRAPH_KAFKA_TLS_SERVER_NAME"},
+		{
+			"another name", g.tls, over(t, certs.Files{CA: g.ca.File, ServerName: "elsewhere.example"}),
+			"LIVEGRAPH_KAFKA_TLS_SERVER_NAME",
+		},
 		{"expired", g.expired, over(t, ca), "renew the server's certificate"},
 		{"no certificate of ours", g.mutual, over(t, ca), "LIVEGRAPH_KAFKA_TLS_CERT"},
-		{"a foreign one", g.mutual, over(t, certs.Files{CA: g.ca.File, Cert: foreign.Cert, Key: foreign.Key}), "LIVEGRAPH_KAFKA_TLS_CERT"},
-		{"an expired one", g.mutual, over(t, certs.Files{CA: g.ca.File, Cert: late.Cert, Key: late.Key}), "LIVEGRAPH_KAFKA_TLS_CERT"},
+		{
+			"a foreign one", g.mutual, over(t, certs.Files{CA: g.ca.File, Cert: foreign.Cert, Key: foreign.Key}),
+			"LIVEGRAPH_KAFKA_TLS_CERT",
+		},
+		{
+			"an expired one", g.mutual, over(t, certs.Files{CA: g.ca.File, Cert: late.Cert, Key: late.Key}),
+			"LIVEGRAPH_KAFKA_TLS_CERT",
+		},
 		{"wrong password, plain", g.login, as(t, ca, kafka.MechanismPlain, "wr0ng-one"), "LIVEGRAPH_KAFKA_SASL_PASSWORD"},
 		{"wrong password, scram", g.login, as(t, ca, kafka.MechanismScram256, "wr0ng-one"), "LIVEGRAPH_KAFKA_SASL_PASSWORD"},
 		{"no login", g.bare, kafka.Security{}, "LIVEGRAPH_KAFKA_SASL_MECHANISM"},
-		{"a login where nobody does", g.open, as(t, certs.Files{}, kafka.MechanismPlain, password), "unset LIVEGRAPH_KAFKA_SASL_MECHANISM"},
+		{
+			"a login where nobody does", g.open, as(t, certs.Files{}, kafka.MechanismPlain, password),
+			"unset LIVEGRAPH_KAFKA_SASL_MECHANISM",
+		},
 		{"plain text to TLS", g.tls, kafka.Security{}, "set LIVEGRAPH_KAFKA_TLS"},
 		{"TLS to plain text", g.open, over(t, ca), "LIVEGRAPH_KAFKA_TLS"},
 	} {
 		began := time.Now()
 		var err error
 		told := func() bool { // kfake closes the connection without a word
-			return err != nil && (strings.Contains(err.Error(), c.advice) || strings.Contains(err.Error(), "closes the connection: check"))
+			return err != nil && (strings.Contains(err.Error(), c.advice) ||
+				strings.Contains(err.Error(), "closes the connection: check"))
 		}
 		// Some take their whole time; on a busy machine a short one ends before the broker has answered.
 		for _, limit := range []time.Duration{300 * time.Millisecond, time.Second, 3 * time.Second, 20 * time.Second} {
@@ -162,12 +179,17 @@ func (g *guarded) grant(t *testing.T) {
 	_, err = connect(t, g.login, login, 20*time.Second)
 	require.ErrorContains(t, err, "rights that docs/operations.md lists")
 	for _, rights := range []*kadm.ACLBuilder{
-		kadm.NewACLs().Topics("points", "points.dlq", "graph.commands", "graph.commands.dlq", "graph.events", "graph.events.dlq", "audit", "audit.dlq").
+		kadm.NewACLs().Topics(
+			"points", "points.dlq", "graph.commands", "graph.commands.dlq", "graph.events", "graph.events.dlq", "audit",
+			"audit.dlq",
+		).
 			Operations(kadm.OpCreate, kadm.OpDelete, kadm.OpDescribe, kadm.OpDescribeConfigs, kadm.OpRead, kadm.OpWrite),
 		kadm.NewACLs().Groups("points", "commands").Operations(kadm.OpRead),
 		kadm.NewACLs().Clusters().Operations(kadm.OpDescribe),
 	} {
-		results, err := admin.CreateACLs(t.Context(), rights.Allow("User:"+user).AllowHosts().ResourcePatternType(kadm.ACLPatternLiteral))
+		results, err := admin.CreateACLs(
+			t.Context(), rights.Allow("User:"+user).AllowHosts().ResourcePatternType(kadm.ACLPatternLiteral),
+		)
 		require.NoError(t, err)
 		for _, r := range results {
 			require.NoError(t, r.Err)

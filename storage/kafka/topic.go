@@ -157,8 +157,12 @@ func (t *topic) check(info TopicInfo) error {
 	if fixed == 0 || info.Partitions == fixed {
 		return nil
 	}
-	return fault.Newf(fault.Invalid, "topic %s has %d partitions, but %d are configured (--kafka-commands-partitions): its number is fixed, "+
-		"because the partition decides the order of a workspace's commands; configure %d", info.Name, info.Partitions, fixed, info.Partitions)
+	return fault.Newf(
+		fault.Invalid,
+		"topic %s has %d partitions, but %d are configured (--kafka-commands-partitions): its number is fixed, "+
+			"because the partition decides the order of a workspace's commands; configure %d",
+		info.Name, info.Partitions, fixed, info.Partitions,
+	)
 }
 
 // batchMaxBytes is the largest record batch of a topic, by its full name.

@@ -240,7 +240,9 @@ func (c *Client) adopt(ctx context.Context, t *topic, info TopicInfo) error {
 			"topic", info.Name, "oldId", kadm.TopicID(old.ID).String(), "newId", kadm.TopicID(info.ID).String())
 		t.producer.PurgeTopicsFromProducing(info.Name) // franz-go never adopts a new id by itself
 	default:
-		c.log.Info("topic has another number of partitions", "topic", info.Name, "old", old.Partitions, "new", info.Partitions)
+		c.log.Info(
+			"topic has another number of partitions", "topic", info.Name, "old", old.Partitions, "new", info.Partitions,
+		)
 		t.producer.ForceMetadataRefresh()
 	}
 	t.info.Store(&info)

@@ -145,7 +145,9 @@ func (u *unstored) behind(partition int32, next, end int64) (bytes, records, sin
 		return 0, 0, 0
 	}
 	at := func(offset int64) (place int, found bool) {
-		return slices.BinarySearchFunc(s.marks, offset, func(m sentMark, offset int64) int { return cmp.Compare(m.offset, offset) })
+		return slices.BinarySearchFunc(s.marks, offset, func(m sentMark, offset int64) int {
+			return cmp.Compare(m.offset, offset)
+		})
 	}
 	before := s.records // those before the end
 	if i, _ := at(end); i < len(s.marks) {

@@ -66,7 +66,9 @@ func (db *DB) makeCollection(ctx context.Context, name string, dimensions int) e
 	case found.name != name:
 		return fault.Newf(fault.Conflict, "%s is an alias in Milvus", name)
 	case found.dimensions != dimensions:
-		return fault.Newf(fault.Conflict, "the collection %s in Milvus has %d dimensions, not %d", name, found.dimensions, dimensions)
+		return fault.Newf(
+			fault.Conflict, "the collection %s in Milvus has %d dimensions, not %d", name, found.dimensions, dimensions,
+		)
 	}
 	return nil
 }

@@ -56,7 +56,9 @@ func entry(workspace uuid.UUID, vector ...float32) milvus.Entry {
 }
 
 // awaitHits searches until it finds so many.
-func awaitHits(t testing.TB, db *milvus.DB, name string, workspace uuid.UUID, vector []float32, near milvus.Near, n int) []retrieval.VectorHit {
+func awaitHits(
+	t testing.TB, db *milvus.DB, name string, workspace uuid.UUID, vector []float32, near milvus.Near, n int,
+) []retrieval.VectorHit {
 	t.Helper()
 	var hits []retrieval.VectorHit
 	require.Eventually(t, func() bool {

@@ -66,7 +66,10 @@ func (p place) dialling() []grpc.DialOption {
 
 // refusals makes an error of an answer that tells of one, before the SDK, which looks
 // at the older of two fields alone and drops its code.
-func refusals(ctx context.Context, method string, request, answer any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+func refusals(
+	ctx context.Context, method string, request, answer any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
+	options ...grpc.CallOption,
+) error {
 	if err := invoke(ctx, method, request, answer, conn, options...); err != nil {
 		return err
 	}

@@ -14,7 +14,9 @@ import (
 type credential struct{ files *certs.Client }
 
 // ClientHandshake implements credentials.TransportCredentials.
-func (c *credential) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (c *credential) ClientHandshake(
+	ctx context.Context, authority string, raw net.Conn,
+) (net.Conn, credentials.AuthInfo, error) {
 	return c.now(authority).ClientHandshake(ctx, authority, raw)
 }
 

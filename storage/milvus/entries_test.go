@@ -24,7 +24,10 @@ func TestSearchGivesTheNearestFirstWithTheirCosines(t *testing.T) {
 	require.NoError(t, db.Upsert(t.Context(), name, []milvus.Entry{opposite, near, same}))
 
 	hits := awaitHits(t, db, name, workspace, []float32{0.5, 0}, milvus.Near{}, 3)
-	want := []retrieval.VectorHit{{Node: same.Node, Cosine: 1}, {Node: near.Node, Chunk: 70_000, Cosine: math.Sqrt(0.5)}, {Node: opposite.Node, Cosine: -1}}
+	want := []retrieval.VectorHit{
+		{Node: same.Node, Cosine: 1}, {Node: near.Node, Chunk: 70_000, Cosine: math.Sqrt(0.5)},
+		{Node: opposite.Node, Cosine: -1},
+	}
 	for i, hit := range hits {
 		require.InDelta(t, want[i].Cosine, hit.Cosine, 1e-5)
 		want[i].Cosine = hit.Cosine
@@ -113,7 +116,9 @@ func TestWorkspacesNeverSeeEachOther(t *testing.T) {
 	for i, vector := range random(1, 200, 8) {
 		node := uuid.New()
 		for _, workspace := range []uuid.UUID{mine, other} {
-			entries = append(entries, milvus.Entry{Workspace: workspace, Node: node, Chunk: i % 3, EntityType: "object", Vector: vector})
+			entries = append(entries, milvus.Entry{
+				Workspace: workspace, Node: node, Chunk: i % 3, EntityType: "object", Vector: vector,
+			})
 		}
 	}
 	require.NoError(t, db.Upsert(t.Context(), name, entries))
@@ -252,7 +257,8 @@ func TestWhatNoCosineCanBeTakenOfIsRefusedAndNothingIsWritten(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for what, vector := range map[string][]float32{
 		"short": {1}, "long": {1, 2, 3}, "none": nil, "zero": {0, 0}, "negative zero": {float32(math.Copysign(0, -1)), 0},
-		"not a number": {nan, 1}, "infinite": {1, inf}, "minus infinite": {-inf, 1}, "huge": {math.MaxFloat32, math.MaxFloat32}, "tiny": {1e-30, 0},
+		"not a number": {nan, 1}, "infinite": {1, inf}, "minus infinite": {-inf, 1},
+		"huge": {math.MaxFloat32, math.MaxFloat32}, "tiny": {1e-30, 0},
 	} {
 		err := db.Upsert(t.Context(), name, []milvus.Entry{entry(workspace, 1, 0), entry(workspace, vector...)})
 		require.True(t, fault.Is(err, fault.Invalid), "%s: %v", what, err)
@@ -269,7 +275,9 @@ func TestWhatNoCosineCanBeTakenOfIsRefusedAndNothingIsWritten(t *testing.T) {
 		bad(&e)
 		require.True(t, fault.Is(db.Upsert(t.Context(), name, []milvus.Entry{e}), fault.Invalid))
 	}
-	_, err := db.Search(t.Context(), name, workspace, []float32{1, 0}, milvus.Near{EntityTypes: []string{`x"] || id like "%`}}, 1)
+	_, err := db.Search(
+		t.Context(), name, workspace, []float32{1, 0}, milvus.Near{EntityTypes: []string{`x"] || id like "%`}}, 1,
+	)
 	require.True(t, fault.Is(err, fault.Invalid))
 	require.True(t, fault.Is(db.Delete(t.Context(), name, []milvus.EntryID{{Chunk: -1}}), fault.Invalid))
 	requireCount(t, db, name, 0)

@@ -51,7 +51,8 @@ func (r *refusal) Error() string {
 func (r *refusal) Is(target error) bool { return target == ErrNoCollection && r.noCollection() }
 
 func (r *refusal) noCollection() bool {
-	return r.code == codeNoCollection || r.legacy == legacyNoCollection || strings.Contains(r.reason, "can't find collection")
+	return r.code == codeNoCollection || r.legacy == legacyNoCollection ||
+		strings.Contains(r.reason, "can't find collection")
 }
 
 func (r *refusal) notLoaded() bool {

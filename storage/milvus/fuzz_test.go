@@ -40,7 +40,9 @@ func FuzzExpression(f *testing.F) {
 
 // FuzzAddress: an address that is taken has a host.
 func FuzzAddress(f *testing.F) {
-	for _, text := range []string{"", "localhost:19530", "https://milvus.example/db", "http://", "://", "unix:///x", "http://[::1", "\x00"} {
+	for _, text := range []string{
+		"", "localhost:19530", "https://milvus.example/db", "http://", "://", "unix:///x", "http://[::1", "\x00",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

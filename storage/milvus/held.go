@@ -40,7 +40,9 @@ func (db *DB) count(ctx context.Context, name, expression string) (n int64, err 
 // Held names the entries of those nodes of a workspace whose id is above one and not
 // above another (nil: from the first, to the last), with all that was written before,
 // in no order. There may be at most 16,383; more are TooLarge.
-func (db *DB) Held(ctx context.Context, name string, workspace uuid.UUID, above, upTo *uuid.UUID) (ids []EntryID, err error) {
+func (db *DB) Held(
+	ctx context.Context, name string, workspace uuid.UUID, above, upTo *uuid.UUID,
+) (ids []EntryID, err error) {
 	expression := ofWorkspace(workspace)
 	if above != nil {
 		expression += fmt.Sprintf(` && %s > "%s"`, fieldNode, above)
@@ -69,7 +71,10 @@ func (db *DB) Held(ctx context.Context, name string, workspace uuid.UUID, above,
 
 // query reads a field of the entries that an expression is true of, with all that was
 // written before.
-func (db *DB) query(ctx context.Context, operation, name, expression, field string, read func(entity.Column) error, options ...client.SearchQueryOptionFunc) error {
+func (db *DB) query(
+	ctx context.Context, operation, name, expression, field string, read func(entity.Column) error,
+	options ...client.SearchQueryOptionFunc,
+) error {
 	if err := checkName(name); err != nil {
 		return err
 	}

@@ -11,7 +11,10 @@ import (
 func ids() *rapid.Generator[EntryID] {
 	return rapid.Custom(func(t *rapid.T) EntryID {
 		bytes := rapid.SliceOfN(rapid.Byte(), 16, 16)
-		return EntryID{uuid.UUID(bytes.Draw(t, "workspace")), uuid.UUID(bytes.Draw(t, "node")), rapid.IntRange(0, maxChunk).Draw(t, "chunk")}
+		return EntryID{
+			uuid.UUID(bytes.Draw(t, "workspace")), uuid.UUID(bytes.Draw(t, "node")),
+			rapid.IntRange(0, maxChunk).Draw(t, "chunk"),
+		}
 	})
 }
 
@@ -47,7 +50,9 @@ func TestTwoIdentitiesHaveTwoKeys(t *testing.T) {
 
 func TestWhateverIsNoKeyIsRefused(t *testing.T) {
 	good := EntryID{uuid.New(), uuid.New(), 3}.key()
-	for _, text := range []string{"", "x", good[1:], good + "A", good[:47] + "!", good[:46] + "\n\n", good[:42] + "______"} {
+	for _, text := range []string{
+		"", "x", good[1:], good + "A", good[:47] + "!", good[:46] + "\n\n", good[:42] + "______",
+	} {
 		_, err := parseKey(text)
 		require.ErrorIs(t, err, errKey, "%q", text)
 	}

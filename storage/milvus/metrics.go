@@ -29,7 +29,10 @@ const (
 	opFlush           = "flush"
 )
 
-var operations = []string{opCreate, opDescribe, opLoad, opDrop, opAlias, opUpsert, opDelete, opDeleteWorkspace, opSearch, opCount, opList, opFlush}
+var operations = []string{
+	opCreate, opDescribe, opLoad, opDrop, opAlias, opUpsert, opDelete, opDeleteWorkspace, opSearch, opCount, opList,
+	opFlush,
+}
 
 // Kinds of errors, as metrics name them.
 const (
@@ -55,11 +58,13 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	factory := promauto.With(registerer)
 	m := &Metrics{
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "livegraph_milvus_operation_duration_seconds", Help: "Time of an operation on Milvus, repetitions and failed ones included.",
+			Name:    "livegraph_milvus_operation_duration_seconds",
+			Help:    "Time of an operation on Milvus, repetitions and failed ones included.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12),
 		}, []string{"operation"}),
 		errors: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_milvus_errors_total", Help: "Operations that failed, by kind: timeout, missing (the collection), overloaded (asked too often), " +
+			Name: "livegraph_milvus_errors_total",
+			Help: "Operations that failed, by kind: timeout, missing (the collection), overloaded (asked too often), " +
 				"refused (anything else the server says), unavailable (no answer), cancelled (the caller left).",
 		}, []string{"operation", "kind"}),
 		entries: factory.NewCounterVec(prometheus.CounterOpts{

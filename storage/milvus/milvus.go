@@ -96,7 +96,9 @@ func Open(ctx context.Context, o Options, changes ...Option) (*DB, error) {
 // greet says who we are, which servers that know databases answer by whether ours is
 // there. Older ones do not know the call.
 func (db *DB) greet(ctx context.Context) error {
-	_, err := db.client.Service.Connect(ctx, &milvuspb.ConnectRequest{ClientInfo: &commonpb.ClientInfo{SdkType: "Livegraph"}})
+	_, err := db.client.Service.Connect(ctx, &milvuspb.ConnectRequest{
+		ClientInfo: &commonpb.ClientInfo{SdkType: "Livegraph"},
+	})
 	if status.Code(err) == codes.Unimplemented {
 		return db.Ping(ctx)
 	}

@@ -55,7 +55,9 @@ func TestConnectionsByTLSAreVerified(t *testing.T) {
 		Open: func(t *testing.T, front *testenv.TLSFront, f certs.Files) (func() error, error) {
 			files, err := certs.NewClient(f)
 			require.NoError(t, err)
-			db, err := milvus.Open(t.Context(), milvus.Options{Address: "https://" + front.Address, Token: "root:s3cret", TLS: files})
+			db, err := milvus.Open(t.Context(), milvus.Options{
+				Address: "https://" + front.Address, Token: "root:s3cret", TLS: files,
+			})
 			if err != nil {
 				return nil, err
 			}

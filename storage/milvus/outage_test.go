@@ -177,8 +177,14 @@ func TestOperationsAreMeasuredAndTraced(t *testing.T) {
 		t.Fatalf("no %s%v", name, labels)
 		return 0
 	}
-	require.EqualValues(t, 1, value("livegraph_milvus_operation_duration_seconds", map[string]string{"operation": "upsert"}))
+	require.EqualValues(t, 1, value(
+		"livegraph_milvus_operation_duration_seconds", map[string]string{"operation": "upsert"},
+	))
 	require.EqualValues(t, 1, value("livegraph_milvus_entries_total", map[string]string{"operation": "upsert"}))
-	require.EqualValues(t, 1, value("livegraph_milvus_errors_total", map[string]string{"operation": "count", "kind": "missing"}))
-	require.EqualValues(t, 0, value("livegraph_milvus_errors_total", map[string]string{"operation": "search", "kind": "unavailable"}))
+	require.EqualValues(t, 1, value("livegraph_milvus_errors_total", map[string]string{
+		"operation": "count", "kind": "missing",
+	}))
+	require.EqualValues(t, 0, value("livegraph_milvus_errors_total", map[string]string{
+		"operation": "search", "kind": "unavailable",
+	}))
 }

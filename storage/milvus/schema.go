@@ -50,7 +50,9 @@ func newSchema(name string, dimensions int) *entity.Schema {
 		WithField(words(fieldNode, uuidText)).
 		WithField(words(fieldEntityType, maxEntityType)).
 		WithField(entity.NewField().WithName(fieldChunk).WithDataType(entity.FieldTypeInt64)).
-		WithField(entity.NewField().WithName(fieldVector).WithDataType(entity.FieldTypeFloatVector).WithDim(int64(dimensions)))
+		WithField(
+			entity.NewField().WithName(fieldVector).WithDataType(entity.FieldTypeFloatVector).WithDim(int64(dimensions)),
+		)
 }
 
 // newIndex says how its index is made.

@@ -41,7 +41,9 @@ type Near struct {
 // Milvus standalone looks at those of the nearest clusters only, so that fewer may be
 // found than there are. An alias costs a look at where it leads;
 // after a restart of Milvus the first search loads the collection.
-func (db *DB) Search(ctx context.Context, name string, workspace uuid.UUID, vector []float32, near Near, limit int) ([]retrieval.VectorHit, error) {
+func (db *DB) Search(
+	ctx context.Context, name string, workspace uuid.UUID, vector []float32, near Near, limit int,
+) ([]retrieval.VectorHit, error) {
 	if limit < 1 || limit > maxHits {
 		return nil, fmt.Errorf("a search in Milvus gives 1 to %d hits, not %d", maxHits, limit)
 	}
@@ -73,13 +75,17 @@ func (db *DB) Search(ctx context.Context, name string, workspace uuid.UUID, vect
 // search is one call. It asks for no field but the key: asked for none, milvus-lite gives
 // all, vectors too; asked for others, Milvus 2.3 fails when nothing is found. The key comes
 // by itself, whether or not the SDK finds it among the fields.
-func (db *DB) search(ctx context.Context, name string, workspace uuid.UUID, expression string, vector []float32, limit int) (hits []retrieval.VectorHit, err error) {
+func (db *DB) search(
+	ctx context.Context, name string, workspace uuid.UUID, expression string, vector []float32, limit int,
+) (hits []retrieval.VectorHit, err error) {
 	width, err := entity.NewIndexHNSWSearchParam(min(max(leastWidth, 2*limit), mostWidth))
 	if err != nil {
 		return nil, err
 	}
 	err = db.loaded(ctx, name, func() error {
-		found, err := db.client.Search(ctx, name, nil, expression, []string{fieldID}, []entity.Vector{entity.FloatVector(vector)},
+		found, err := db.client.Search(ctx, name, nil, expression, []string{fieldID}, []entity.Vector{
+			entity.FloatVector(vector),
+		},
 			fieldVector, metricType, limit, width, client.WithSearchQueryConsistencyLevel(staleness))
 		if err == nil {
 			hits, err = readHits(found, workspace)
@@ -129,7 +135,9 @@ func readHits(found []client.SearchResult, workspace uuid.UUID) ([]retrieval.Vec
 		if err != nil || id.Workspace != workspace {
 			return nil, &refusal{reason: "a search that answers with what was not asked for"}
 		}
-		hits = append(hits, retrieval.VectorHit{Node: id.Node, Chunk: id.Chunk, Cosine: min(max(float64(found[0].Scores[i]), -1), 1)})
+		hits = append(hits, retrieval.VectorHit{Node: id.Node, Chunk: id.Chunk, Cosine: min(
+			max(float64(found[0].Scores[i]), -1), 1,
+		)})
 	}
 	nearestFirst(hits)
 	return hits, nil

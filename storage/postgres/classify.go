@@ -51,7 +51,8 @@ func classify(err error) error {
 	}
 	var netErr net.Error
 	if errors.As(err, &netErr) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, net.ErrClosed) || errors.Is(err, pgx.ErrTxClosed) || errors.Is(err, pgx.ErrTxCommitRollback) || strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "closed pool") {
+		errors.Is(err, net.ErrClosed) || errors.Is(err, pgx.ErrTxClosed) || errors.Is(err, pgx.ErrTxCommitRollback) ||
+		strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "closed pool") {
 		return unavailable(err)
 	}
 	return err
@@ -61,7 +62,8 @@ func classifyCode(err error, code string) error {
 	switch {
 	case code == codeQueryCanceled:
 		return fault.Wrap(err, fault.Timeout, "The database took too long").After(retryAfter)
-	case code == codeSerialization, code == codeDeadlock, code == codeLockTimeout, code == codeReadOnly, code == codeIdleTransaction, code == codeTransactionTime,
+	case code == codeSerialization, code == codeDeadlock, code == codeLockTimeout, code == codeReadOnly,
+		code == codeIdleTransaction, code == codeTransactionTime,
 		strings.HasPrefix(code, "08"), // connection exceptions
 		strings.HasPrefix(code, "53"), // insufficient resources
 		strings.HasPrefix(code, "57"), // shutdown, crash recovery
@@ -87,7 +89,8 @@ func IsRefusal(err error) bool {
 		}
 		return false
 	}
-	return fault.KindOf(classify(err)) == fault.Internal && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	return fault.KindOf(classify(err)) == fault.Internal && !errors.Is(err, context.Canceled) &&
+		!errors.Is(err, context.DeadlineExceeded)
 }
 
 func unavailable(err error) error {

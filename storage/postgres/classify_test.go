@@ -21,8 +21,10 @@ func TestDriverErrorsGetTheirKind(t *testing.T) {
 		err  error
 		kind fault.Kind
 	}{
-		{state("08006"), fault.Unavailable}, {state("53300"), fault.Unavailable}, {state("57P01"), fault.Unavailable}, {state("57P03"), fault.Unavailable},
-		{state("25006"), fault.Unavailable}, {state("40001"), fault.Unavailable}, {state("40P01"), fault.Unavailable}, {state("55P03"), fault.Unavailable},
+		{state("08006"), fault.Unavailable}, {state("53300"), fault.Unavailable}, {state("57P01"), fault.Unavailable},
+		{state("57P03"), fault.Unavailable},
+		{state("25006"), fault.Unavailable}, {state("40001"), fault.Unavailable}, {state("40P01"), fault.Unavailable},
+		{state("55P03"), fault.Unavailable},
 		{state("25P03"), fault.Unavailable}, {state("58030"), fault.Unavailable}, {state("25P02"), fault.Internal},
 		{fmt.Errorf("x: %w", pgx.ErrTxClosed), fault.Unavailable}, {pgx.ErrTxCommitRollback, fault.Unavailable},
 		{state("57014"), fault.Timeout}, {state("23505"), fault.Internal}, {state("42601"), fault.Internal},
@@ -33,6 +35,8 @@ func TestDriverErrorsGetTheirKind(t *testing.T) {
 	}
 	require.NoError(t, classify(nil))
 	require.ErrorIs(t, classify(context.Canceled), context.Canceled)
-	require.True(t, violates(fmt.Errorf("x: %w", &pgconn.PgError{Code: "23505", ConstraintName: "sources_name"}), "sources_name"))
+	require.True(t, violates(
+		fmt.Errorf("x: %w", &pgconn.PgError{Code: "23505", ConstraintName: "sources_name"}), "sources_name",
+	))
 	require.False(t, violates(state("23505"), "sources_name"))
 }

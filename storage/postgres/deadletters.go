@@ -40,7 +40,8 @@ func (db *DB) MarkLetters(ctx context.Context, topicID [16]byte, letters []LogPo
 	}
 	partitions, offsets := columnsOf(letters)
 	_, err := db.pool.Exec(ctx, `INSERT INTO dead_letter_marks (topic_id, partition, "offset", state, marked_by, reason)
-		SELECT DISTINCT $1::bytea, p, o, $4::text, $5::text, NULLIF($6::text, '') FROM unnest($2::int[], $3::bigint[]) AS t (p, o)
+		SELECT DISTINCT $1::bytea, p, o, $4::text, $5::text, NULLIF($6::text, '')
+		FROM unnest($2::int[], $3::bigint[]) AS t (p, o)
 		ON CONFLICT (topic_id, partition, "offset") DO UPDATE
 		SET state = excluded.state, marked_by = excluded.marked_by, reason = excluded.reason, marked_at = now()`,
 		topicID[:], partitions, offsets, string(mark.State), mark.By, mark.Reason)
@@ -51,21 +52,27 @@ func (db *DB) MarkLetters(ctx context.Context, topicID [16]byte, letters []LogPo
 }
 
 // LetterMarks gives the marks of dead letters that have one.
-func (db *DB) LetterMarks(ctx context.Context, topicID [16]byte, letters []LogPosition) (map[LogPosition]LetterMark, error) {
+func (db *DB) LetterMarks(
+	ctx context.Context, topicID [16]byte, letters []LogPosition,
+) (map[LogPosition]LetterMark, error) {
 	marks := map[LogPosition]LetterMark{}
 	if len(letters) == 0 {
 		return marks, nil
 	}
 	partitions, offsets := columnsOf(letters)
-	rows, err := db.pool.Query(ctx, `SELECT partition, "offset", state, marked_by, COALESCE(reason, ''), marked_at FROM dead_letter_marks
+	rows, err := db.pool.Query(
+		ctx, `SELECT partition, "offset", state, marked_by, COALESCE(reason, ''), marked_at FROM dead_letter_marks
 		JOIN unnest($2::int[], $3::bigint[]) AS t (p, o) ON partition = p AND "offset" = o WHERE topic_id = $1`,
-		topicID[:], partitions, offsets)
+		topicID[:], partitions, offsets,
+	)
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading the marks of dead letters: %w", err))
 	}
 	var at LogPosition
 	var mark LetterMark
-	_, err = pgx.ForEachRow(rows, []any{&at.Partition, &at.Offset, &mark.State, &mark.By, &mark.Reason, &mark.At}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{
+		&at.Partition, &at.Offset, &mark.State, &mark.By, &mark.Reason, &mark.At,
+	}, func() error {
 		mark.At = mark.At.UTC()
 		marks[at] = mark
 		return nil
@@ -78,10 +85,13 @@ func (db *DB) LetterMarks(ctx context.Context, topicID [16]byte, letters []LogPo
 
 // CountLetterMarks counts marks by state of letters that a topic still has: starts
 // are where its partitions begin.
-func (db *DB) CountLetterMarks(ctx context.Context, topicID [16]byte, starts []LogPosition) (map[LetterState]int64, error) {
+func (db *DB) CountLetterMarks(
+	ctx context.Context, topicID [16]byte, starts []LogPosition,
+) (map[LetterState]int64, error) {
 	partitions, offsets := columnsOf(starts)
 	rows, err := db.pool.Query(ctx, `SELECT state, count(*) FROM dead_letter_marks
-		JOIN unnest($2::int[], $3::bigint[]) AS t (p, o) ON partition = p AND "offset" >= o WHERE topic_id = $1 GROUP BY state`,
+		JOIN unnest($2::int[], $3::bigint[]) AS t (p, o) ON partition = p AND "offset" >= o WHERE topic_id = $1
+		GROUP BY state`,
 		topicID[:], partitions, offsets)
 	if err != nil {
 		return nil, classify(fmt.Errorf("counting the marks of dead letters: %w", err))

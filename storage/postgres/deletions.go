@@ -25,7 +25,9 @@ type PendingDeletion struct {
 // registry, so that none holds the workspace's counter for long.
 const removeSeriesBatch = 10_000
 
-func insertDeletion(ctx context.Context, tx pgx.Tx, workspace, source uuid.UUID, requestID string) (PendingDeletion, error) {
+func insertDeletion(
+	ctx context.Context, tx pgx.Tx, workspace, source uuid.UUID, requestID string,
+) (PendingDeletion, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return PendingDeletion{}, fmt.Errorf("making a deletion id: %w", err)
@@ -62,7 +64,9 @@ func (db *DB) PendingDeletions(ctx context.Context, age time.Duration, limit int
 func (db *DB) DeletionBacklog(ctx context.Context) (pending int64, oldest time.Duration, err error) {
 	var seconds float64
 	err = db.pool.QueryRow(ctx, `
-		SELECT count(*), COALESCE(EXTRACT(EPOCH FROM now() - min(created_at)), 0)::float8 FROM pending_deletions`).Scan(&pending, &seconds)
+		SELECT count(*), COALESCE(EXTRACT(EPOCH FROM now() - min(created_at)), 0)::float8 FROM pending_deletions`).Scan(
+		&pending, &seconds,
+	)
 	return pending, time.Duration(seconds * float64(time.Second)), classify(err)
 }
 
@@ -82,7 +86,9 @@ func (db *DB) RemoveSeries(ctx context.Context, d PendingDeletion) (more bool, e
 		if err != nil {
 			return fmt.Errorf("removing the source's series: %w", err)
 		}
-		_, err = tx.Exec(ctx, `UPDATE workspaces SET series = GREATEST(series - $2, 0) WHERE id = $1`, d.Workspace, tag.RowsAffected())
+		_, err = tx.Exec(
+			ctx, `UPDATE workspaces SET series = GREATEST(series - $2, 0) WHERE id = $1`, d.Workspace, tag.RowsAffected(),
+		)
 		if err != nil {
 			return fmt.Errorf("counting the series: %w", err)
 		}

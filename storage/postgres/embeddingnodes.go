@@ -52,11 +52,13 @@ func (db *DB) StandingTexts(ctx context.Context, refs []NodeRef) (map[NodeRef]No
 
 func standingTexts(ctx context.Context, q querier, refs []NodeRef) (map[NodeRef]NodeTexts, error) {
 	workspaces, ids := refColumns(refs)
-	rows, err := q.Query(ctx, `SELECT n.workspace_id, n.id, n.entity_type, n.name, COALESCE(n.description, ''), n.properties
+	rows, err := q.Query(
+		ctx, `SELECT n.workspace_id, n.id, n.entity_type, n.name, COALESCE(n.description, ''), n.properties
 		FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace, node)
 		JOIN workspaces w ON w.id = t.workspace AND w.deleted_at IS NULL
 		CROSS JOIN LATERAL (SELECT * FROM nodes x WHERE x.workspace_id = t.workspace AND x.id = t.node OFFSET 0) n
-		WHERE NOT n.deleted`, planned([]any{workspaces, ids})...)
+		WHERE NOT n.deleted`, planned([]any{workspaces, ids})...,
+	)
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading nodes to index: %w", err))
 	}
@@ -81,7 +83,8 @@ func indexedNodes(ctx context.Context, q querier, index uuid.UUID, refs []NodeRe
 	rows, err := q.Query(ctx, `SELECT e.workspace_id, e.node_id, e.entity_type, e.text_hash, e.chunks, e.vectors, e.intent
 		FROM unnest($2::uuid[], $3::uuid[]) AS t (workspace, node)
 		CROSS JOIN LATERAL (
-			SELECT * FROM embedding_nodes x WHERE x.index_id = $1 AND x.workspace_id = t.workspace AND x.node_id = t.node OFFSET 0) e`,
+			SELECT * FROM embedding_nodes x WHERE x.index_id = $1 AND x.workspace_id = t.workspace
+			AND x.node_id = t.node OFFSET 0) e`,
 		planned([]any{index, workspaces, ids})...)
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading what is indexed: %w", err))
@@ -176,7 +179,8 @@ func (w *IndexWriter) Intend(ctx context.Context, nodes []IndexedNode) error {
 	c := indexedColumns(nodes)
 	_, err := w.conn.Exec(ctx, `INSERT INTO embedding_nodes AS e (index_id, workspace_id, node_id, entity_type, chunks)
 		SELECT $1, * FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::int[])
-		ON CONFLICT (index_id, workspace_id, node_id) DO UPDATE SET intent = true, chunks = GREATEST(e.chunks, excluded.chunks)`,
+		ON CONFLICT (index_id, workspace_id, node_id) DO UPDATE SET intent = true,
+		chunks = GREATEST(e.chunks, excluded.chunks)`,
 		w.index, c.workspaces, c.nodes, c.types, c.chunks)
 	if err != nil {
 		return classify(fmt.Errorf("noting what is about to be indexed: %w", err))
@@ -204,10 +208,15 @@ func (w *IndexWriter) Complete(ctx context.Context, done IndexedBatch) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `UPDATE embedding_nodes e SET entity_type = t.type, text_hash = t.hash, chunks = t.chunks, vectors = t.vectors, intent = false
-			FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::int[], $6::bytea[], $7::int[]) AS t (workspace, node, type, chunks, hash, vectors)
+		_, err = tx.Exec(
+			ctx,
+			`UPDATE embedding_nodes e SET entity_type = t.type, text_hash = t.hash, chunks = t.chunks, vectors = t.vectors,
+				intent = false
+			FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::int[], $6::bytea[], $7::int[]) AS t (workspace, node, type,
+			chunks, hash, vectors)
 			WHERE e.index_id = $1 AND e.workspace_id = t.workspace AND e.node_id = t.node`,
-			w.index, c.workspaces, c.nodes, c.types, c.chunks, c.hashes, c.vectors)
+			w.index, c.workspaces, c.nodes, c.types, c.chunks, c.hashes, c.vectors,
+		)
 		if err != nil {
 			return err
 		}
@@ -266,10 +275,12 @@ func (w *IndexWriter) progress(ctx context.Context, tx pgx.Tx, changed sums, seq
 		nodes, vectors = append(nodes, by[0]), append(vectors, by[1])
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO embedding_progress AS p (index_id, workspace_id, sequence, nodes, vectors)
-		SELECT $1, t.* FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[]) AS t (workspace, sequence, nodes, vectors)
+		SELECT $1, t.* FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[]) AS t (workspace, sequence, nodes,
+		vectors)
 		JOIN workspaces w ON w.id = t.workspace AND w.deleted_at IS NULL
 		ON CONFLICT (index_id, workspace_id) DO UPDATE SET sequence = GREATEST(p.sequence, excluded.sequence),
-			nodes = GREATEST(p.nodes + excluded.nodes, 0), vectors = GREATEST(p.vectors + excluded.vectors, 0), indexed_at = now()`,
+			nodes = GREATEST(p.nodes + excluded.nodes, 0), vectors = GREATEST(p.vectors + excluded.vectors, 0),
+			indexed_at = now()`,
 		w.index, workspaces, moved, nodes, vectors)
 	return err
 }

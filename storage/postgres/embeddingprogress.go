@@ -11,7 +11,9 @@ import (
 
 // IndexProgress reads how far an index is with workspaces. One that it has nothing of
 // yet is not in the answer.
-func (db *DB) IndexProgress(ctx context.Context, index uuid.UUID, workspaces []uuid.UUID) (map[uuid.UUID]IndexProgress, error) {
+func (db *DB) IndexProgress(
+	ctx context.Context, index uuid.UUID, workspaces []uuid.UUID,
+) (map[uuid.UUID]IndexProgress, error) {
 	rows, err := db.pool.Query(ctx, `SELECT workspace_id, sequence, built FROM embedding_progress
 		WHERE index_id = $1 AND workspace_id = ANY ($2)`, index, workspaces)
 	if err != nil {
@@ -35,7 +37,9 @@ type WorkspaceLag struct {
 
 // WorkspacesBehind gives workspaces with changes older than some time that an index
 // does not have, and that it has not moved with for that time.
-func (db *DB) WorkspacesBehind(ctx context.Context, index uuid.UUID, age time.Duration, limit int) ([]WorkspaceLag, error) {
+func (db *DB) WorkspacesBehind(
+	ctx context.Context, index uuid.UUID, age time.Duration, limit int,
+) ([]WorkspaceLag, error) {
 	rows, err := db.pool.Query(ctx, `SELECT h.workspace_id, COALESCE(p.sequence, 0)
 		FROM graph_heads h JOIN workspaces w ON w.id = h.workspace_id AND w.deleted_at IS NULL
 		LEFT JOIN embedding_progress p ON p.index_id = $1 AND p.workspace_id = h.workspace_id
@@ -55,7 +59,9 @@ func (db *DB) WorkspacesBehind(ctx context.Context, index uuid.UUID, age time.Du
 
 // GraphSequence gives the sequence of a workspace's newest change; 0: there is none.
 func (db *DB) GraphSequence(ctx context.Context, workspace uuid.UUID) (sequence int64, err error) {
-	err = db.pool.QueryRow(ctx, `SELECT COALESCE((SELECT sequence FROM graph_heads WHERE workspace_id = $1), 0)`, workspace).Scan(&sequence)
+	err = db.pool.QueryRow(
+		ctx, `SELECT COALESCE((SELECT sequence FROM graph_heads WHERE workspace_id = $1), 0)`, workspace,
+	).Scan(&sequence)
 	return sequence, classify(err)
 }
 
@@ -70,9 +76,13 @@ type ChangedNode struct {
 // that one and have a greater id, and by none after another: at most so many, by the
 // change and the id. A node that is touched meanwhile is not among them any more, so
 // what there is to read never grows.
-func (db *DB) ChangedNodes(ctx context.Context, workspace uuid.UUID, after ChangedNode, to int64, limit int) ([]ChangedNode, error) {
-	rows, err := db.pool.Query(ctx, `SELECT id, changed_by FROM nodes WHERE workspace_id = $1 AND (changed_by, id) > ($2, $3) AND changed_by <= $4
-		ORDER BY workspace_id, changed_by, id LIMIT $5`, workspace, after.ChangedBy, after.ID, to, limit)
+func (db *DB) ChangedNodes(
+	ctx context.Context, workspace uuid.UUID, after ChangedNode, to int64, limit int,
+) ([]ChangedNode, error) {
+	rows, err := db.pool.Query(
+		ctx, `SELECT id, changed_by FROM nodes WHERE workspace_id = $1 AND (changed_by, id) > ($2, $3) AND changed_by <= $4
+		ORDER BY workspace_id, changed_by, id LIMIT $5`, workspace, after.ChangedBy, after.ID, to, limit,
+	)
 	if err != nil {
 		return nil, classify(fmt.Errorf("looking for nodes that changed: %w", err))
 	}
@@ -85,13 +95,17 @@ func (db *DB) ChangedNodes(ctx context.Context, workspace uuid.UUID, after Chang
 // StandingNodes returns ids of nodes that stand and that no change after a sequence
 // created: at most so many, after the one given (nil: from the first on), by id. So
 // what there is to read does not grow while it is read.
-func (db *DB) StandingNodes(ctx context.Context, workspace uuid.UUID, to int64, after *uuid.UUID, limit int) ([]uuid.UUID, error) {
+func (db *DB) StandingNodes(
+	ctx context.Context, workspace uuid.UUID, to int64, after *uuid.UUID, limit int,
+) ([]uuid.UUID, error) {
 	position, from := uuid.Nil, ">=" // the lowest id there is may be chosen by a client
 	if after != nil {
 		position, from = *after, ">"
 	}
-	rows, err := db.pool.Query(ctx, `SELECT id FROM nodes WHERE workspace_id = $1 AND NOT deleted AND created_by <= $2 AND id `+from+` $3
-		ORDER BY workspace_id, id LIMIT $4`, workspace, to, position, limit)
+	rows, err := db.pool.Query(
+		ctx, `SELECT id FROM nodes WHERE workspace_id = $1 AND NOT deleted AND created_by <= $2 AND id `+from+` $3
+		ORDER BY workspace_id, id LIMIT $4`, workspace, to, position, limit,
+	)
 	if err != nil {
 		return nil, classify(fmt.Errorf("looking for nodes to index: %w", err))
 	}
@@ -111,8 +125,8 @@ func (db *DB) NextToBuild(ctx context.Context, index uuid.UUID) (b WorkspaceBuil
 	err = db.pool.QueryRow(ctx, `SELECT h.workspace_id, p.after_node
 		FROM graph_heads h JOIN workspaces w ON w.id = h.workspace_id AND w.deleted_at IS NULL
 		LEFT JOIN embedding_progress p ON p.index_id = $1 AND p.workspace_id = h.workspace_id
-		WHERE h.sequence > 0 AND NOT COALESCE(p.built, false) ORDER BY p.index_id IS NULL, h.workspace_id LIMIT 1`, index).Scan(
-		&b.Workspace, &b.After)
+		WHERE h.sequence > 0 AND NOT COALESCE(p.built, false)
+		ORDER BY p.index_id IS NULL, h.workspace_id LIMIT 1`, index).Scan(&b.Workspace, &b.After)
 	if isNoRows(err) {
 		return b, false, nil
 	}
@@ -125,7 +139,8 @@ func (db *DB) NextToBuild(ctx context.Context, index uuid.UUID) (b WorkspaceBuil
 func (db *DB) BeginBuild(ctx context.Context, index, workspace uuid.UUID) (sequence int64, err error) {
 	err = db.pool.QueryRow(ctx, `INSERT INTO embedding_progress AS p (index_id, workspace_id, sequence, built)
 		SELECT $1, workspace_id, sequence, false FROM graph_heads WHERE workspace_id = $2
-		ON CONFLICT (index_id, workspace_id) DO UPDATE SET sequence = p.sequence RETURNING sequence`, index, workspace).Scan(&sequence)
+		ON CONFLICT (index_id, workspace_id) DO UPDATE SET sequence = p.sequence RETURNING sequence`,
+		index, workspace).Scan(&sequence)
 	if isNoRows(err) {
 		return 0, nil // it is gone
 	}
@@ -134,12 +149,18 @@ func (db *DB) BeginBuild(ctx context.Context, index, workspace uuid.UUID) (seque
 
 // ContinueBuild notes up to which node an index is built of a workspace.
 func (db *DB) ContinueBuild(ctx context.Context, index, workspace, after uuid.UUID) error {
-	return db.changeIndex(ctx, `UPDATE embedding_progress SET after_node = $3 WHERE index_id = $1 AND workspace_id = $2 AND NOT built`, index, workspace, after)
+	return db.changeIndex(
+		ctx, `UPDATE embedding_progress SET after_node = $3 WHERE index_id = $1 AND workspace_id = $2 AND NOT built`, index,
+		workspace, after,
+	)
 }
 
 // EndBuild notes that an index is built of a workspace.
 func (db *DB) EndBuild(ctx context.Context, index, workspace uuid.UUID) error {
-	return db.changeIndex(ctx, `UPDATE embedding_progress SET built = true, after_node = NULL WHERE index_id = $1 AND workspace_id = $2`, index, workspace)
+	return db.changeIndex(
+		ctx, `UPDATE embedding_progress SET built = true, after_node = NULL WHERE index_id = $1 AND workspace_id = $2`, index,
+		workspace,
+	)
 }
 
 // IndexTotals are sums over all workspaces.
@@ -155,11 +176,13 @@ type IndexTotals struct {
 // workspaces.
 func (db *DB) IndexTotals(ctx context.Context, index uuid.UUID) (t IndexTotals, err error) {
 	err = db.pool.QueryRow(ctx, `WITH standing AS (
-			SELECT w.id, COALESCE(h.sequence, 0) AS head, p.sequence AS at, COALESCE(p.nodes, 0) AS nodes, COALESCE(p.vectors, 0) AS vectors,
+			SELECT w.id, COALESCE(h.sequence, 0) AS head, p.sequence AS at, COALESCE(p.nodes, 0) AS nodes,
+			COALESCE(p.vectors, 0) AS vectors,
 				COALESCE((SELECT sum(g.standing) FROM graph_totals g WHERE g.workspace_id = w.id AND g.kind = 1), 0) AS total
 			FROM workspaces w LEFT JOIN graph_heads h ON h.workspace_id = w.id
 			LEFT JOIN embedding_progress p ON p.index_id = $1 AND p.workspace_id = w.id WHERE w.deleted_at IS NULL)
-		SELECT COALESCE(sum(nodes), 0)::bigint, COALESCE(sum(vectors), 0)::bigint, COALESCE(sum(GREATEST(total - nodes, 0)), 0)::bigint,
+		SELECT COALESCE(sum(nodes), 0)::bigint, COALESCE(sum(vectors), 0)::bigint,
+		COALESCE(sum(GREATEST(total - nodes, 0)), 0)::bigint,
 			COALESCE(sum(GREATEST(head - COALESCE(at, 0), 0)), 0)::bigint,
 			COALESCE(max((SELECT GREATEST(EXTRACT(EPOCH FROM now() - j.at), 0) FROM journal j
 				WHERE j.workspace_id = s.id AND j.sequence = COALESCE(s.at, 0) + 1 AND s.head > COALESCE(s.at, 0))), 0)::float8
@@ -172,14 +195,18 @@ func (db *DB) IndexTotals(ctx context.Context, index uuid.UUID) (t IndexTotals, 
 
 // IndexedVectors tells how many vectors of a workspace the indexes hold.
 func (db *DB) IndexedVectors(ctx context.Context, workspace uuid.UUID) (vectors int64, err error) {
-	err = db.pool.QueryRow(ctx, `SELECT COALESCE(sum(vectors), 0)::bigint FROM embedding_progress WHERE workspace_id = $1`, workspace).Scan(&vectors)
+	err = db.pool.QueryRow(
+		ctx, `SELECT COALESCE(sum(vectors), 0)::bigint FROM embedding_progress WHERE workspace_id = $1`, workspace,
+	).Scan(&vectors)
 	return vectors, classify(err)
 }
 
 // Forget notes that an index holds nothing of a workspace any more.
 func (w *IndexWriter) Forget(ctx context.Context, workspace uuid.UUID) error {
 	for _, table := range []string{"embedding_nodes", "embedding_progress"} {
-		if _, err := w.conn.Exec(ctx, `DELETE FROM `+table+` WHERE index_id = $1 AND workspace_id = $2`, w.index, workspace); err != nil {
+		if _, err := w.conn.Exec(
+			ctx, `DELETE FROM `+table+` WHERE index_id = $1 AND workspace_id = $2`, w.index, workspace,
+		); err != nil {
 			return classify(fmt.Errorf("forgetting what is indexed of a workspace: %w", err))
 		}
 	}
@@ -188,16 +215,23 @@ func (w *IndexWriter) Forget(ctx context.Context, workspace uuid.UUID) error {
 
 // Vectors tells how many vectors of a workspace the index holds.
 func (w *IndexWriter) Vectors(ctx context.Context, workspace uuid.UUID) (vectors int64, err error) {
-	err = w.conn.QueryRow(ctx, `SELECT COALESCE(sum(vectors), 0)::bigint FROM embedding_progress WHERE index_id = $1 AND workspace_id = $2`,
-		w.index, workspace).Scan(&vectors)
+	err = w.conn.QueryRow(
+		ctx, `SELECT COALESCE(sum(vectors), 0)::bigint FROM embedding_progress WHERE index_id = $1 AND workspace_id = $2`,
+		w.index, workspace,
+	).Scan(&vectors)
 	return vectors, classify(err)
 }
 
 // Nodes reads what the index is known to hold of a workspace's nodes: at most so many,
 // after the one given (nil: from the first on), by id.
-func (w *IndexWriter) Nodes(ctx context.Context, workspace uuid.UUID, after *uuid.UUID, limit int) ([]IndexedNode, error) {
-	rows, err := w.conn.Query(ctx, `SELECT workspace_id, node_id, entity_type, text_hash, chunks, vectors, intent FROM embedding_nodes
-		WHERE index_id = $1 AND workspace_id = $2 AND ($3::uuid IS NULL OR node_id > $3) ORDER BY node_id LIMIT $4`, w.index, workspace, after, limit)
+func (w *IndexWriter) Nodes(
+	ctx context.Context, workspace uuid.UUID, after *uuid.UUID, limit int,
+) ([]IndexedNode, error) {
+	rows, err := w.conn.Query(
+		ctx, `SELECT workspace_id, node_id, entity_type, text_hash, chunks, vectors, intent FROM embedding_nodes
+		WHERE index_id = $1 AND workspace_id = $2 AND ($3::uuid IS NULL OR node_id > $3) ORDER BY node_id LIMIT $4`,
+		w.index, workspace, after, limit,
+	)
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading what is indexed of a workspace: %w", err))
 	}
@@ -208,7 +242,9 @@ func (w *IndexWriter) Nodes(ctx context.Context, workspace uuid.UUID, after *uui
 // WorkspaceIDs gives workspaces, those that are deleted too: at most so many, after the
 // one given (nil: from the first on), by id.
 func (db *DB) WorkspaceIDs(ctx context.Context, after *uuid.UUID, limit int) ([]uuid.UUID, error) {
-	rows, err := db.pool.Query(ctx, `SELECT id FROM workspaces WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2`, after, limit)
+	rows, err := db.pool.Query(
+		ctx, `SELECT id FROM workspaces WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2`, after, limit,
+	)
 	if err != nil {
 		return nil, classify(fmt.Errorf("listing workspaces: %w", err))
 	}

@@ -21,7 +21,8 @@ func TestNodesThatChangedAreReadByTheChangeAndFromAnIndex(t *testing.T) {
 	list, _ := plainNodes(slices.Repeat([]string{"pump"}, 3000))
 	insertNodes(t, db, ws, list)
 	require.NoError(t, db.Exec(t.Context(), `UPDATE nodes SET changed_by = place / 3, created_by = place / 3 FROM
-		(SELECT id AS node, row_number() OVER (ORDER BY id) AS place FROM nodes WHERE workspace_id = $1) n WHERE workspace_id = $1 AND id = node`, ws))
+		(SELECT id AS node, row_number() OVER (ORDER BY id) AS place FROM nodes WHERE workspace_id = $1) n
+		WHERE workspace_id = $1 AND id = node`, ws))
 	require.NoError(t, db.Exec(t.Context(), `VACUUM ANALYZE`))
 	slices.SortFunc(list, func(a, b graph.Node) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 

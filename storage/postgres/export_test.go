@@ -133,7 +133,9 @@ func (tx *GraphTx) Exec(statement string) error {
 }
 
 // PruneEntriesTo is PruneEntries with how many are kept that stand.
-func (db *DB) PruneEntriesTo(ctx context.Context, workspace uuid.UUID, after int64, kept int) (pruned, next int64, err error) {
+func (db *DB) PruneEntriesTo(
+	ctx context.Context, workspace uuid.UUID, after int64, kept int,
+) (pruned, next int64, err error) {
 	return db.pruneEntries(ctx, workspace, after, kept)
 }
 

@@ -71,9 +71,13 @@ type LogPartition struct {
 // are read, because only then an end below a watermark proves anything.
 //
 // Offsets that went backwards take the partition's watermark down with them.
-func (db *DB) ResolveGenerations(ctx context.Context, topic string, observe func(context.Context) (LogState, error)) (all Generations, raised []Generation, err error) {
+func (db *DB) ResolveGenerations(
+	ctx context.Context, topic string, observe func(context.Context) (LogState, error),
+) (all Generations, raised []Generation, err error) {
 	err = db.inTx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('livegraph.generations.' || $1, 0))`, topic); err != nil {
+		if _, err := tx.Exec(
+			ctx, `SELECT pg_advisory_xact_lock(hashtextextended('livegraph.generations.' || $1, 0))`, topic,
+		); err != nil {
 			return fmt.Errorf("waiting for the turn to record generations: %w", err)
 		}
 		if all, err = readGenerations(ctx, tx, topic); err != nil {
@@ -150,8 +154,11 @@ func collectGenerations(rows pgx.Rows) (Generations, error) {
 // recordGeneration writes a new generation and takes the watermark of its
 // partition down to where it begins; there is none above unless offsets restarted.
 func recordGeneration(ctx context.Context, tx pgx.Tx, topic string, g Generation) error {
-	_, err := tx.Exec(ctx, `INSERT INTO topic_generations (topic, partition, generation, from_offset, topic_id, route, reason)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`, topic, g.Partition, int32(g.Generation), g.FromOffset, g.TopicID[:], g.Route, g.Reason)
+	_, err := tx.Exec(
+		ctx, `INSERT INTO topic_generations (topic, partition, generation, from_offset, topic_id, route, reason)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`, topic, g.Partition, int32(g.Generation), g.FromOffset, g.TopicID[:], g.Route,
+		g.Reason,
+	)
 	if err != nil {
 		return fmt.Errorf("recording generation %d of partition %d: %w", g.Generation, g.Partition, err)
 	}
@@ -189,7 +196,9 @@ func nextGenerations(recorded Generations, watermarks map[int32]int64, seen LogS
 		case known[int32(i)] && p.ReplacedFrom >= 0:
 			g.FromOffset, g.Reason = p.ReplacedFrom, "records were replaced"
 		case ok && watermark > p.End:
-			g.FromOffset, g.Reason = p.Start, fmt.Sprintf("offsets went backwards: %d was stored and the end is %d", watermark, p.End)
+			g.FromOffset, g.Reason = p.Start, fmt.Sprintf(
+				"offsets went backwards: %d was stored and the end is %d", watermark, p.End,
+			)
 		case reason == "":
 			continue // as it was
 		case known[int32(i)]:

@@ -23,7 +23,9 @@ func log(id byte, parts ...[2]int64) func(context.Context) (postgres.LogState, e
 	return func(context.Context) (postgres.LogState, error) { return state, nil }
 }
 
-func resolve(t *testing.T, db *postgres.DB, observe func(context.Context) (postgres.LogState, error)) (postgres.Generations, int) {
+func resolve(
+	t *testing.T, db *postgres.DB, observe func(context.Context) (postgres.LogState, error),
+) (postgres.Generations, int) {
 	t.Helper()
 	all, raised, err := db.ResolveGenerations(t.Context(), "points", observe)
 	require.NoError(t, err)
@@ -84,7 +86,9 @@ func TestRecordsThatWereReplacedGetANewGeneration(t *testing.T) {
 	resolve(t, db, log(1, [2]int64{0, 100}))
 	require.NoError(t, db.AdvanceWatermarks(t.Context(), [16]byte{1}, map[int32]int64{0: 100}))
 	all, raised := resolve(t, db, func(context.Context) (postgres.LogState, error) {
-		return postgres.LogState{TopicID: [16]byte{1}, Partitions: []postgres.LogPartition{{Start: 0, End: 120, ReplacedFrom: 90}}}, nil
+		return postgres.LogState{
+			TopicID: [16]byte{1}, Partitions: []postgres.LogPartition{{Start: 0, End: 120, ReplacedFrom: 90}},
+		}, nil
 	})
 	require.Equal(t, 1, raised)
 	requireGeneration(t, all, 0, 89, 1)
@@ -140,7 +144,10 @@ func TestTombstonesAreWrittenOnceAndReadByWhatIsNew(t *testing.T) {
 		Partition: 1, RecordVersion: 1<<48 | 5, Ordinal: 0, Workspace: uuid.New(), Source: uuid.New(),
 		Metric: &metric, FromUS: &from, Ceiling: 1<<48 | 5,
 	}
-	whole := postgres.Tombstone{Partition: 1, RecordVersion: 1<<48 | 5, Ordinal: 1, Workspace: uuid.New(), Source: uuid.New(), Ceiling: postgres.CeilingUnlimited}
+	whole := postgres.Tombstone{
+		Partition: 1, RecordVersion: 1<<48 | 5, Ordinal: 1, Workspace: uuid.New(), Source: uuid.New(),
+		Ceiling: postgres.CeilingUnlimited,
+	}
 	for range 2 {
 		require.NoError(t, db.AddTombstones(t.Context(), []postgres.Tombstone{first, whole}))
 	}
@@ -150,7 +157,13 @@ func TestTombstonesAreWrittenOnceAndReadByWhatIsNew(t *testing.T) {
 	state, err := db.ConsumerState(t.Context(), "points", 1)
 	require.NoError(t, err)
 	require.Equal(t, begin.AsOf, state.AsOf)
-	require.Equal(t, []postgres.SourceID{{Workspace: first.Workspace, Source: first.Source}, {Workspace: whole.Workspace, Source: whole.Source}}, state.Changed)
+	require.Equal(
+		t,
+		[]postgres.SourceID{
+			{Workspace: first.Workspace, Source: first.Source}, {Workspace: whole.Workspace, Source: whole.Source},
+		},
+		state.Changed,
+	)
 	later, err := db.ConsumerState(t.Context(), "points", state.AsOf)
 	require.NoError(t, err)
 	require.Empty(t, later.Changed)
@@ -158,7 +171,8 @@ func TestTombstonesAreWrittenOnceAndReadByWhatIsNew(t *testing.T) {
 
 	of := func(floor uint64) []postgres.Tombstone {
 		found, gone, err := db.TombstonesOf(t.Context(), []postgres.SourceFloor{
-			{SourceID: state.Changed[0], Floor: floor}, {SourceID: state.Changed[1], Floor: floor}, {SourceID: postgres.SourceID{Source: uuid.New()}},
+			{SourceID: state.Changed[0], Floor: floor}, {SourceID: state.Changed[1], Floor: floor},
+			{SourceID: postgres.SourceID{Source: uuid.New()}},
 		})
 		require.NoError(t, err)
 		require.Empty(t, gone)

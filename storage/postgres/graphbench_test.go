@@ -25,7 +25,8 @@ func openBench(b *testing.B) (*postgres.DB, uuid.UUID) {
 		url = testenv.Postgres(b)
 	}
 	db := openAt(b, url)
-	if l, err := db.Edges(b.Context(), graphWorkspace, postgres.EdgeFilter{}, postgres.GraphPage{Limit: 1}); err != nil || l.Total != graphdata.LargeEdges {
+	l, err := db.Edges(b.Context(), graphWorkspace, postgres.EdgeFilter{}, postgres.GraphPage{Limit: 1})
+	if err != nil || l.Total != graphdata.LargeEdges {
 		fillGraph(b, db, url, graphdata.LargeNodes, graphdata.LargeEdges)
 	}
 	return db, graphWorkspace
@@ -114,26 +115,59 @@ func BenchmarkGraphLists(b *testing.B) {
 	}
 	list("fast/nodes/name=4000", &nodeFilter{Name: "HALL 17"}, nil, order("name"), 0)
 	list("fast/nodes/name=rare", &nodeFilter{Name: "c4ca42"}, nil, nil, 0)
-	list("fast/nodes/name+type", &nodeFilter{Name: "hall 171", EntityTypes: []string{"concept", "actor"}}, nil, order("-updatedAt"), 0)
+	list(
+		"fast/nodes/name+type", &nodeFilter{Name: "hall 171", EntityTypes: []string{"concept", "actor"}}, nil,
+		order("-updatedAt"), 0,
+	)
 	list("fast/nodes/property=10000", &nodeFilter{GraphFilter: props("line", "7")}, nil, order("-updatedAt"), 0)
 	list("fast/nodes/property=one", &nodeFilter{GraphFilter: props("serial", "SN-4711")}, nil, nil, 0)
-	list("fast/nodes/created=10000", &nodeFilter{GraphFilter: postgres.GraphFilter{CreatedAfter: minute(60), CreatedBefore: ptr(minute(61).Add(39 * time.Second))}}, nil, order("name"), 0)
-	list("fast/nodes/updated=few", &nodeFilter{GraphFilter: postgres.GraphFilter{UpdatedAfter: at(24 * 5), UpdatedBefore: ptr(at(24 * 5).Add(time.Hour))}}, nil, order("name", "-version"), 0)
+	list(
+		"fast/nodes/created=10000",
+		&nodeFilter{GraphFilter: postgres.GraphFilter{CreatedAfter: minute(60), CreatedBefore: ptr(minute(61).Add(
+			39 * time.Second,
+		))}},
+		nil, order("name"), 0,
+	)
+	list(
+		"fast/nodes/updated=few",
+		&nodeFilter{GraphFilter: postgres.GraphFilter{
+			UpdatedAfter: at(24 * 5), UpdatedBefore: ptr(at(24 * 5).Add(time.Hour)),
+		}},
+		nil, order("name", "-version"), 0,
+	)
 	list("fast/edges/source", nil, &edgeFilter{SourceIDs: []uuid.UUID{someNode(b, db, ws)}}, order("-createdAt"), 0)
-	list("fast/edges/node+type", nil, &edgeFilter{NodeIDs: []uuid.UUID{someNode(b, db, ws)}, RelationTypes: []string{"feeds"}}, nil, 0)
+	list(
+		"fast/edges/node+type", nil, &edgeFilter{NodeIDs: []uuid.UUID{someNode(b, db, ws)}, RelationTypes: []string{"feeds"}},
+		nil, 0,
+	)
 	list("fast/edges/property=5000", nil, &edgeFilter{GraphFilter: props("weight", "77")}, order("-updatedAt"), 0)
-	list("fast/edges/created=10000", nil, &edgeFilter{GraphFilter: postgres.GraphFilter{CreatedAfter: minute(60), CreatedBefore: ptr(minute(60).Add(20 * time.Second))}}, order("relationType"), 0)
+	list(
+		"fast/edges/created=10000", nil,
+		&edgeFilter{GraphFilter: postgres.GraphFilter{CreatedAfter: minute(60), CreatedBefore: ptr(minute(60).Add(
+			20 * time.Second,
+		))}},
+		order("relationType"), 0,
+	)
 
 	hub := hubNode(b, db, ws)
 	list("broad/edges/hub", nil, &edgeFilter{NodeIDs: []uuid.UUID{hub}}, order("-createdAt"), 0)
-	list("broad/edges/hub+type", nil, &edgeFilter{SourceIDs: []uuid.UUID{hub}, RelationTypes: []string{"owns", "near"}}, order("version", "-updatedAt"), 0)
+	list(
+		"broad/edges/hub+type", nil, &edgeFilter{SourceIDs: []uuid.UUID{hub}, RelationTypes: []string{"owns", "near"}},
+		order("version", "-updatedAt"), 0,
+	)
 	list("broad/nodes/name=e", &nodeFilter{Name: "e"}, nil, order("name"), 0)
 	list("broad/nodes/name=zq", &nodeFilter{Name: "zq"}, nil, order("name"), 0)
 	list("broad/nodes/name=pump", &nodeFilter{Name: "pump"}, nil, order("-updatedAt"), 0)
 	list("broad/nodes/type+sort", &nodeFilter{EntityTypes: []string{"actor"}}, nil, order("-updatedAt"), 0)
 	list("broad/nodes/property", &nodeFilter{GraphFilter: props("status", "warn", "fail")}, nil, order("-createdAt"), 0)
-	list("broad/nodes/property+name", &nodeFilter{GraphFilter: props("active", "true"), Name: "boiler"}, nil, order("entityType", "name"), 0)
-	list("broad/nodes/updated-half", &nodeFilter{GraphFilter: postgres.GraphFilter{UpdatedAfter: at(2)}}, nil, order("createdAt"), 0)
+	list(
+		"broad/nodes/property+name", &nodeFilter{GraphFilter: props("active", "true"), Name: "boiler"}, nil,
+		order("entityType", "name"), 0,
+	)
+	list(
+		"broad/nodes/updated-half", &nodeFilter{GraphFilter: postgres.GraphFilter{UpdatedAfter: at(2)}}, nil,
+		order("createdAt"), 0,
+	)
 	list("broad/nodes/sort=entityType,name", &nodeFilter{}, nil, order("entityType", "name"), 0)
 	list("broad/nodes/sort=version,entityType,-name", &nodeFilter{}, nil, order("version", "entityType", "-name"), 0)
 	list("broad/nodes/sort=createdAt,-name", &nodeFilter{}, nil, order("createdAt", "-name"), 0)
@@ -141,12 +175,25 @@ func BenchmarkGraphLists(b *testing.B) {
 	list("broad/nodes/offset=900000", &nodeFilter{}, nil, order("name"), 900_000)
 	list("broad/edges/sort=relationType,-updatedAt", nil, &edgeFilter{}, order("relationType", "-updatedAt"), 0)
 	list("broad/edges/sort=version,createdAt", nil, &edgeFilter{}, order("version", "createdAt"), 0)
-	list("broad/edges/sort=-version,relationType,updatedAt", nil, &edgeFilter{}, order("-version", "relationType", "updatedAt"), 0)
+	list(
+		"broad/edges/sort=-version,relationType,updatedAt", nil, &edgeFilter{},
+		order("-version", "relationType", "updatedAt"), 0,
+	)
 	list("broad/edges/type", nil, &edgeFilter{RelationTypes: []string{"owns"}}, order("-createdAt"), 0)
 	list("broad/edges/property", nil, &edgeFilter{GraphFilter: props("kind", "b")}, order("-createdAt"), 0)
-	list("broad/edges/property+type", nil, &edgeFilter{GraphFilter: props("kind", "b"), RelationTypes: []string{"part_of"}}, order("version"), 0)
-	list("broad/edges/created-half", nil, &edgeFilter{GraphFilter: postgres.GraphFilter{CreatedAfter: minute(80)}}, order("updatedAt"), 0)
-	list("broad/edges/updated-late+created-order", nil, &edgeFilter{GraphFilter: postgres.GraphFilter{UpdatedAfter: at(24 * 2), CreatedAfter: minute(150)}}, order("createdAt"), 0)
+	list(
+		"broad/edges/property+type", nil, &edgeFilter{GraphFilter: props("kind", "b"), RelationTypes: []string{"part_of"}},
+		order("version"), 0,
+	)
+	list(
+		"broad/edges/created-half", nil, &edgeFilter{GraphFilter: postgres.GraphFilter{CreatedAfter: minute(80)}},
+		order("updatedAt"), 0,
+	)
+	list(
+		"broad/edges/updated-late+created-order", nil,
+		&edgeFilter{GraphFilter: postgres.GraphFilter{UpdatedAfter: at(24 * 2), CreatedAfter: minute(150)}},
+		order("createdAt"), 0,
+	)
 	list("broad/edges/offset=2500000", nil, &edgeFilter{}, order("-createdAt"), 2_500_000)
 	list("broad/edges/offset=2500000/two", nil, &edgeFilter{}, order("relationType", "-createdAt"), 2_500_000)
 }
@@ -160,7 +207,11 @@ func someNode(b testing.TB, db *postgres.DB, ws uuid.UUID) uuid.UUID {
 
 func hubNode(b testing.TB, db *postgres.DB, ws uuid.UUID) uuid.UUID {
 	b.Helper()
-	l, err := db.Nodes(b.Context(), ws, postgres.NodeFilter{GraphFilter: postgres.GraphFilter{Properties: map[string][]string{"serial": {"SN-1"}}}}, postgres.GraphPage{Limit: 1})
+	l, err := db.Nodes(
+		b.Context(), ws,
+		postgres.NodeFilter{GraphFilter: postgres.GraphFilter{Properties: map[string][]string{"serial": {"SN-1"}}}},
+		postgres.GraphPage{Limit: 1},
+	)
 	require.NoError(b, err)
 	return l.Items[0].ID
 }
@@ -183,7 +234,9 @@ func BenchmarkNeighbors(b *testing.B) {
 						n++
 					}
 					start := time.Now()
-					found, err := db.Neighbors(b.Context(), ws, postgres.NeighborQuery{Node: id, Depth: depth, Out: true, In: true, Limit: 50})
+					found, err := db.Neighbors(b.Context(), ws, postgres.NeighborQuery{
+						Node: id, Depth: depth, Out: true, In: true, Limit: 50,
+					})
 					require.NoError(b, err)
 					times = append(times, time.Since(start))
 					total += found.Total

@@ -21,7 +21,9 @@ type ChangeSize struct {
 // GraphSequences gives the sequence of the newest change of each of the workspaces;
 // of one without changes 0.
 func (db *DB) GraphSequences(ctx context.Context, workspaces []uuid.UUID) (map[uuid.UUID]int64, error) {
-	rows, err := db.pool.Query(ctx, `SELECT workspace_id, sequence FROM graph_heads WHERE workspace_id = ANY($1)`, workspaces)
+	rows, err := db.pool.Query(
+		ctx, `SELECT workspace_id, sequence FROM graph_heads WHERE workspace_id = ANY($1)`, workspaces,
+	)
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading the heads of graphs: %w", err))
 	}
@@ -55,22 +57,29 @@ type HistoryPage struct {
 
 // NodeHistory lists the changes that touched a node or its edges, and how many there
 // are in all.
-func (db *DB) NodeHistory(ctx context.Context, workspace, node uuid.UUID, page HistoryPage) (sizes []ChangeSize, total int64, err error) {
+func (db *DB) NodeHistory(
+	ctx context.Context, workspace, node uuid.UUID, page HistoryPage,
+) (sizes []ChangeSize, total int64, err error) {
 	return db.history(ctx, page,
 		`SELECT count(*) FROM journal_nodes WHERE workspace_id = $1 AND node_id = $2`,
 		`SELECT sequence, octet_length(change)::bigint FROM journal_nodes JOIN journal USING (workspace_id, sequence)
-			WHERE workspace_id = $1 AND node_id = $2 AND sequence < $3 ORDER BY sequence DESC OFFSET $4 LIMIT $5`, workspace, node)
+			WHERE workspace_id = $1 AND node_id = $2 AND sequence < $3 ORDER BY sequence DESC OFFSET $4 LIMIT $5`,
+		workspace, node)
 }
 
 // History lists the changes of the workspace, and how many there are in all.
-func (db *DB) History(ctx context.Context, workspace uuid.UUID, page HistoryPage) (sizes []ChangeSize, total int64, err error) {
+func (db *DB) History(
+	ctx context.Context, workspace uuid.UUID, page HistoryPage,
+) (sizes []ChangeSize, total int64, err error) {
 	return db.history(ctx, page,
 		`SELECT COALESCE((SELECT sequence FROM graph_heads WHERE workspace_id = $1), 0)`, // without gaps from 1
 		`SELECT sequence, octet_length(change)::bigint FROM journal
 			WHERE workspace_id = $1 AND sequence < $2 ORDER BY sequence DESC OFFSET $3 LIMIT $4`, workspace)
 }
 
-func (db *DB) history(ctx context.Context, page HistoryPage, counting, listing string, args ...any) (sizes []ChangeSize, total int64, err error) {
+func (db *DB) history(
+	ctx context.Context, page HistoryPage, counting, listing string, args ...any,
+) (sizes []ChangeSize, total int64, err error) {
 	before := page.Before
 	if before == 0 {
 		before = 1<<63 - 1
@@ -93,7 +102,9 @@ func (db *DB) Changes(ctx context.Context, workspace uuid.UUID, sizes []ChangeSi
 	for i, s := range sizes {
 		sequences[i], place[s.Sequence] = s.Sequence, i
 	}
-	rows, err := db.pool.Query(ctx, `SELECT sequence, change FROM journal WHERE workspace_id = $1 AND sequence = ANY($2)`, workspace, sequences)
+	rows, err := db.pool.Query(
+		ctx, `SELECT sequence, change FROM journal WHERE workspace_id = $1 AND sequence = ANY($2)`, workspace, sequences,
+	)
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading changes: %w", err))
 	}
@@ -124,7 +135,9 @@ const cascadeRow = 10_000
 // CascadeEdges gives the ids of the edges that a change took with a node, or brought
 // back with it, from one place to before another in the order of their ids: fewer
 // where there are no more, and none of a cascade that the journal lists whole.
-func (db *DB) CascadeEdges(ctx context.Context, workspace uuid.UUID, sequence int64, node uuid.UUID, from, to int64) ([]uuid.UUID, error) {
+func (db *DB) CascadeEdges(
+	ctx context.Context, workspace uuid.UUID, sequence int64, node uuid.UUID, from, to int64,
+) ([]uuid.UUID, error) {
 	rows, err := db.pool.Query(ctx, `SELECT edge_ids[GREATEST($4 - place, 0) + 1 : $5 - place] FROM cascade_edges
 		WHERE workspace_id = $1 AND sequence = $2 AND node_id = $3 AND place < $5 AND place + cardinality(edge_ids) > $4
 		ORDER BY place`, workspace, sequence, node, from, to)

@@ -28,7 +28,8 @@ func TestAWorkspaceTakesItsGraphWithIt(t *testing.T) {
 	require.NoError(t, w.db.EraseWorkspace(t.Context(), gone, count(&removed)))
 	require.Equal(t, found, removed)
 	for _, table := range []string{
-		"nodes", "edges", "journal", "journal_nodes", "undo_entries", "command_outcomes", "graph_totals", "graph_published", "graph_heads",
+		"nodes", "edges", "journal", "journal_nodes", "undo_entries", "command_outcomes", "graph_totals", "graph_published",
+		"graph_heads",
 	} {
 		var left, others int
 		require.NoError(t, w.look.QueryRow(context.Background(), `SELECT count(*) FILTER (WHERE workspace_id = $1),
@@ -48,10 +49,22 @@ func TestAWorkspaceIsErasedByItsKeys(t *testing.T) {
 	const changes = 12_000 // more than two batches
 	w := newGraphWorld(t)
 	gone := w.workspace(t)
-	require.NoError(t, w.db.Exec(t.Context(), `INSERT INTO journal SELECT $1, n, gen_random_uuid(), now(), 'x' FROM generate_series(1, $2) n`, gone, changes))
-	require.NoError(t, w.db.Exec(t.Context(), `INSERT INTO journal_nodes SELECT $1, gen_random_uuid(), n FROM generate_series(1, $2) n`, gone, changes))
-	require.NoError(t, w.db.Exec(t.Context(), `INSERT INTO idempotency_keys (workspace_id, actor_id, route, key, body_hash, reserved_id, received_at, running_until)
-		SELECT $1, gen_random_uuid(), 'r', 'k', sha256(''), gen_random_uuid(), now(), now() FROM generate_series(1, 3)`, gone))
+	require.NoError(t, w.db.Exec(
+		t.Context(), `INSERT INTO journal SELECT $1, n, gen_random_uuid(), now(), 'x' FROM generate_series(1, $2) n`, gone,
+		changes,
+	))
+	require.NoError(t, w.db.Exec(
+		t.Context(), `INSERT INTO journal_nodes SELECT $1, gen_random_uuid(), n FROM generate_series(1, $2) n`, gone, changes,
+	))
+	require.NoError(
+		t,
+		w.db.Exec(
+			t.Context(),
+			`INSERT INTO idempotency_keys (workspace_id, actor_id, route, key, body_hash, reserved_id, received_at,
+				running_until)
+		SELECT $1, gen_random_uuid(), 'r', 'k', sha256(''), gen_random_uuid(), now(), now() FROM generate_series(1, 3)`, gone,
+		),
+	)
 	require.NoError(t, w.db.DeleteWorkspace(t.Context(), gone, "test"))
 	r, err := w.db.Recorder(t.Context())
 	require.NoError(t, err)
@@ -61,7 +74,9 @@ func TestAWorkspaceIsErasedByItsKeys(t *testing.T) {
 	require.EqualValues(t, 2*changes+3, removed)
 	behind := map[string]int{}
 	for _, q := range r.Statements {
-		for _, keys := range []string{"FROM journal t WHERE t.workspace_id = $1 AND (sequence) > ($3)", "(node_id, sequence) > ($3, $4)"} {
+		for _, keys := range []string{
+			"FROM journal t WHERE t.workspace_id = $1 AND (sequence) > ($3)", "(node_id, sequence) > ($3, $4)",
+		} {
 			if strings.Contains(q.SQL, keys) {
 				behind[keys]++
 			}

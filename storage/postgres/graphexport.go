@@ -82,8 +82,10 @@ func graphExtent(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) (e GraphEx
 func visitAll[T any](ctx context.Context, tx pgx.Tx, of resource[T], workspace uuid.UUID, visit func(*T) error) error {
 	// The first page begins with the lowest id there is, which a client may have chosen.
 	for after, from := uuid.Nil, ">="; ; from = ">" {
-		rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT %s FROM %s WHERE workspace_id = $1 AND id %s $2 AND NOT deleted ORDER BY id LIMIT %d`,
-			of.columns, of.table, from, exportPage), workspace, after)
+		rows, err := tx.Query(
+			ctx, fmt.Sprintf(`SELECT %s FROM %s WHERE workspace_id = $1 AND id %s $2 AND NOT deleted ORDER BY id LIMIT %d`,
+				of.columns, of.table, from, exportPage), workspace, after,
+		)
 		if err != nil {
 			return classify(fmt.Errorf("exporting %s: %w", of.table, err))
 		}

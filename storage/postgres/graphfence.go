@@ -11,7 +11,9 @@ import (
 // ClaimCommands makes the owner the one who decides partitions of the commands' topic, and
 // returns how far they are decided. From then on whoever decided them before can commit
 // nothing: their fence is not its own any more.
-func (db *DB) ClaimCommands(ctx context.Context, topicID [16]byte, partitions []int32, owner uuid.UUID) (map[int32]int64, error) {
+func (db *DB) ClaimCommands(
+	ctx context.Context, topicID [16]byte, partitions []int32, owner uuid.UUID,
+) (map[int32]int64, error) {
 	rows, err := db.pool.Query(ctx, `UPDATE command_offsets SET owner = $3, updated_at = now()
 		WHERE topic_id = $1 AND partition = ANY($2) RETURNING partition, next_offset`, topicID[:], partitions, owner)
 	if err != nil {
@@ -69,8 +71,10 @@ func (tx *GraphTx) stale(g GraphGroup) error {
 	if _, err := tx.conn.Exec(tx.ctx, "rollback"); err != nil {
 		return fmt.Errorf("rolling a group back: %w", err)
 	}
-	rows, err := tx.conn.Query(tx.ctx, `SELECT partition, next_offset, owner IS NOT DISTINCT FROM $3::uuid FROM command_offsets
-		WHERE topic_id = $1 AND partition = ANY($2)`, g.TopicID[:], partitions, ownerOf(g))
+	rows, err := tx.conn.Query(
+		tx.ctx, `SELECT partition, next_offset, owner IS NOT DISTINCT FROM $3::uuid FROM command_offsets
+		WHERE topic_id = $1 AND partition = ANY($2)`, g.TopicID[:], partitions, ownerOf(g),
+	)
 	if err != nil {
 		return fmt.Errorf("reading the fence: %w", err)
 	}

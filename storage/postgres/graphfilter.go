@@ -91,7 +91,8 @@ func (f *EdgeFilter) apply(w *where) {
 }
 
 func (f *GraphFilter) set() bool {
-	return f.IDs != nil || f.CreatedAfter != nil || f.CreatedBefore != nil || f.UpdatedAfter != nil || f.UpdatedBefore != nil || len(f.Properties) > 0
+	return f.IDs != nil || f.CreatedAfter != nil || f.CreatedBefore != nil || f.UpdatedAfter != nil ||
+		f.UpdatedBefore != nil || len(f.Properties) > 0
 }
 
 func (f *GraphFilter) apply(w *where) {
@@ -112,13 +113,13 @@ func (f *GraphFilter) apply(w *where) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Properties)) {
 		// Each by itself and not @> ANY: an index answers that alone.
-		var any []string
+		var either []string
 		for _, text := range f.Properties[name] {
 			for _, value := range readings(text) {
-				any = append(any, "properties @> "+w.arg(string(property(name, value)))+"::jsonb")
+				either = append(either, "properties @> "+w.arg(string(property(name, value)))+"::jsonb")
 			}
 		}
-		w.conditions = append(w.conditions, "("+strings.Join(any, " OR ")+")")
+		w.conditions = append(w.conditions, "("+strings.Join(either, " OR ")+")")
 	}
 }
 

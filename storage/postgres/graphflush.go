@@ -30,7 +30,8 @@ type columns struct {
 }
 
 func (c *columns) add(workspace, id uuid.UUID, label string, p graph.Properties, l *graph.Lifecycle) error {
-	c.workspaces, c.ids, c.labels = append(c.workspaces, column(workspace)), append(c.ids, column(id)), append(c.labels, label)
+	c.workspaces, c.ids = append(c.workspaces, column(workspace)), append(c.ids, column(id))
+	c.labels = append(c.labels, label)
 	c.properties = append(c.properties, string(p.Encode()))
 	c.created, c.updated = append(c.created, micros(l.CreatedAt)), append(c.updated, micros(l.UpdatedAt))
 	c.versions, c.changed = append(c.versions, l.Version), append(c.changed, int64(l.ChangedBy))
@@ -65,20 +66,23 @@ func (c *columns) addEdge(workspace uuid.UUID, e *graph.Edge) error {
 
 func (c *columns) nodeArgs() []any {
 	return []any{
-		c.workspaces, c.ids, c.names, c.labels, c.descriptions, c.properties, c.created, c.updated, c.versions, c.changed, c.makers,
+		c.workspaces, c.ids, c.names, c.labels, c.descriptions, c.properties, c.created, c.updated, c.versions, c.changed,
+		c.makers,
 		c.deleted, c.deletedBy, c.stamps, c.floors,
 	}
 }
 
 func (c *columns) edgeArgs() []any {
 	return []any{
-		c.workspaces, c.ids, c.sources, c.targets, c.labels, c.properties, c.created, c.updated, c.versions, c.changed, c.makers,
+		c.workspaces, c.ids, c.sources, c.targets, c.labels, c.properties, c.created, c.updated, c.versions, c.changed,
+		c.makers,
 		c.deleted, c.deletedBy, c.stamps, c.floors, c.newest, c.takenFirst, c.takenNodes,
 	}
 }
 
 const (
-	nodeArrays = `unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[],
+	nodeArrays = `unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[],
+		$7::timestamptz[], $8::timestamptz[],
 		$9::bigint[], $10::bigint[], $11::bigint[], $12::boolean[], $13::bigint[], $14::text[], $15::bigint[])
 		AS t (workspace_id, id, name, entity_type, description, properties, created_at, updated_at,
 		version, changed_by, created_by, deleted, deleted_by, stamps, stamps_floor)`
@@ -91,18 +95,22 @@ const (
 		deleted = t.deleted, deleted_by = t.deleted_by, stamps = t.stamps::jsonb, stamps_floor = t.stamps_floor
 		FROM ` + nodeArrays + ` WHERE n.workspace_id = t.workspace_id AND n.id = t.id`
 
-	edgeArrays = `unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[],
+	edgeArrays = `unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[],
+		$7::timestamptz[], $8::timestamptz[],
 		$9::bigint[], $10::bigint[], $11::bigint[], $12::boolean[], $13::bigint[], $14::text[], $15::bigint[], $16::bigint[],
 		$17::bigint[], $18::uuid[])
 		AS t (workspace_id, id, source_id, target_id, relation_type, properties, created_at, updated_at,
 		version, changed_by, created_by, deleted, deleted_by, stamps, stamps_floor, newest, taken_sequence, taken_node)`
-	insertEdges = `INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, properties, created_at, updated_at,
+	insertEdges = `INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, properties, created_at,
+		updated_at,
 		version, changed_by, created_by, deleted, deleted_by, stamps, stamps_floor, newest, taken_sequence, taken_node)
 		SELECT workspace_id, id, source_id, target_id, relation_type, properties::jsonb, created_at, updated_at,
 		version, changed_by, created_by, deleted, deleted_by, stamps::jsonb, stamps_floor, newest, taken_sequence, taken_node
 		FROM ` + edgeArrays
-	updateEdges = `UPDATE edges e SET relation_type = t.relation_type, properties = t.properties::jsonb, updated_at = t.updated_at,
-		version = t.version, changed_by = t.changed_by, deleted = t.deleted, deleted_by = t.deleted_by, stamps = t.stamps::jsonb,
+	updateEdges = `UPDATE edges e SET relation_type = t.relation_type, properties = t.properties::jsonb,
+		updated_at = t.updated_at,
+		version = t.version, changed_by = t.changed_by, deleted = t.deleted, deleted_by = t.deleted_by,
+		stamps = t.stamps::jsonb,
 		stamps_floor = t.stamps_floor, newest = t.newest, taken_sequence = t.taken_sequence, taken_node = t.taken_node
 		FROM ` + edgeArrays + ` WHERE e.workspace_id = t.workspace_id AND e.id = t.id`
 

@@ -9,7 +9,8 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
-const selectChanges = `SELECT j.workspace_id, j.sequence, j.change FROM unnest($1::uuid[], $2::bigint[]) AS t (workspace_id, sequence)
+const selectChanges = `SELECT j.workspace_id, j.sequence, j.change
+	FROM unnest($1::uuid[], $2::bigint[]) AS t (workspace_id, sequence)
 	JOIN journal j ON j.workspace_id = t.workspace_id AND j.sequence = t.sequence`
 
 // foreseenSteps is up to how many steps of changes are looked into for what an UNDO or

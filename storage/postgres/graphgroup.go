@@ -95,7 +95,7 @@ const (
 // fence and of the workspaces' heads, so that nobody else decides there. It belongs
 // to one goroutine, and ends with Commit or Rollback.
 type GraphTx struct {
-	ctx      context.Context
+	ctx      context.Context //nolint:containedctx // that of the transaction, as in sql.Tx
 	conn     *graphConn
 	edges    int // see centreEdges
 	most     int // see GraphGroup.CascadeEdges
@@ -128,7 +128,8 @@ func (db *DB) beginGraph(ctx context.Context, g GraphGroup, edges int) (*GraphTx
 		return nil, classify(fmt.Errorf("beginning a group: %w", err))
 	}
 	tx := &GraphTx{
-		ctx: ctx, conn: &graphConn{Conn: conn}, edges: edges, most: g.CascadeEdges, states: make(map[uuid.UUID]*GraphState, len(g.Workspaces)), known: map[graphID][]byte{},
+		ctx: ctx, conn: &graphConn{Conn: conn}, edges: edges, most: g.CascadeEdges,
+		states: make(map[uuid.UUID]*GraphState, len(g.Workspaces)), known: map[graphID][]byte{},
 	}
 	if err := tx.begin(g); err != nil {
 		tx.Rollback()
@@ -142,9 +143,11 @@ const beginSettings = byIndexes + `, set_config('statement_timeout', $1, true)`
 const moveFence = `UPDATE command_offsets o SET next_offset = t.next, updated_at = now(),
 	held_since = CASE WHEN t.held THEN COALESCE(o.held_since, now()) END
 	FROM unnest($2::int[], $3::bigint[], $4::bigint[], $5::boolean[]) AS t (partition, was, next, held)
-	WHERE o.topic_id = $1 AND o.partition = t.partition AND o.next_offset = t.was AND o.owner IS NOT DISTINCT FROM $6::uuid`
+	WHERE o.topic_id = $1 AND o.partition = t.partition AND o.next_offset = t.was AND o.owner IS NOT DISTINCT
+	FROM $6::uuid`
 
-const lockHeads = `SELECT h.workspace_id, h.sequence, h.stacks_void FROM graph_heads h JOIN workspaces w ON w.id = h.workspace_id
+const lockHeads = `SELECT h.workspace_id, h.sequence, h.stacks_void FROM graph_heads h JOIN workspaces w
+	ON w.id = h.workspace_id
 	WHERE h.workspace_id = ANY($1) AND w.deleted_at IS NULL ORDER BY h.workspace_id FOR UPDATE OF h`
 
 const beginHeads = `INSERT INTO graph_heads (workspace_id)
@@ -189,7 +192,9 @@ func (tx *GraphTx) begin(g GraphGroup) error {
 		b.Queue(selectEdgesAt, wanted.centres.workspaces, wanted.centres.ids, tx.edges).Query(tx.readEdgesAt(wanted.centres))
 	}
 	if len(wanted.actors.ids) > 0 {
-		b.Queue(selectStacks, wanted.actors.workspaces, wanted.actors.ids, stacksRead).Query(tx.readStacks(wanted.actors, stacksRead))
+		b.Queue(
+			selectStacks, wanted.actors.workspaces, wanted.actors.ids, stacksRead,
+		).Query(tx.readStacks(wanted.actors, stacksRead))
 	}
 	if err := tx.conn.send(tx.ctx, b); err != nil {
 		return fmt.Errorf("beginning a group: %w", err)
@@ -278,7 +283,8 @@ func (tx *GraphTx) Outcome(workspace, id uuid.UUID) []byte {
 func (tx *GraphTx) AddOutcome(workspace, id, actor uuid.UUID, encoded []byte) {
 	key := graphID{workspace, id}
 	if tx.known[key] != nil {
-		tx.replaced.workspaces, tx.replaced.ids = append(tx.replaced.workspaces, column(workspace)), append(tx.replaced.ids, column(id))
+		tx.replaced.workspaces = append(tx.replaced.workspaces, column(workspace))
+		tx.replaced.ids = append(tx.replaced.ids, column(id))
 		tx.outcomes = slices.DeleteFunc(tx.outcomes, func(o graphOutcome) bool { return o.graphID == key })
 	}
 	tx.known[key] = encoded

@@ -20,7 +20,8 @@ func newGroupNodes(n int) []graph.Action {
 	actions := make([]graph.Action, n)
 	for i := range actions {
 		actions[i].Payload = graph.CreateNode{
-			ID: uuid.Must(uuid.NewV7()), Name: fmt.Sprint("pump ", i), EntityType: graph.Object, Properties: []byte(`{"serial":12,"site":"north"}`),
+			ID: uuid.Must(uuid.NewV7()), Name: fmt.Sprint("pump ", i), EntityType: graph.Object,
+			Properties: []byte(`{"serial":12,"site":"north"}`),
 		}
 	}
 	return actions
@@ -85,13 +86,17 @@ func (w *graphWorld) group(b testing.TB, workspace uuid.UUID, actions []graph.Ac
 	state := tx.State(workspace)
 	answer := make([]byte, 200)
 	if batch {
-		done, err := graph.ApplyBatch(state, graph.Batch{ID: ids[0], Origin: origin, Actions: actions}, state.Next(), time.Now())
+		done, err := graph.ApplyBatch(
+			state, graph.Batch{ID: ids[0], Origin: origin, Actions: actions}, state.Next(), time.Now(),
+		)
 		require.NoError(b, err)
 		require.NoError(b, state.Record(done.Change))
 		tx.AddOutcome(workspace, ids[0], origin.Actor, make([]byte, 100*len(actions)))
 	} else {
 		for i := range actions {
-			done, err := graph.Apply(state, graph.Command{ID: ids[i], Origin: origin, Action: actions[i]}, state.Next(), time.Now())
+			done, err := graph.Apply(
+				state, graph.Command{ID: ids[i], Origin: origin, Action: actions[i]}, state.Next(), time.Now(),
+			)
 			require.NoError(b, err)
 			require.NoError(b, state.Record(done.Change))
 			tx.AddOutcome(workspace, ids[i], origin.Actor, answer)
@@ -118,7 +123,9 @@ func (w *graphWorld) direct(b testing.TB, workspace uuid.UUID, actions []graph.A
 	var steps []graph.Step
 	entry := func(i int, steps []graph.Step) {
 		id := uuid.Must(uuid.NewV7())
-		change := &graph.Change{Sequence: graph.Sequence(sequence(i)), CommandID: id, Actor: actor, Type: graph.TypeBatch, At: now, Steps: steps}
+		change := &graph.Change{
+			Sequence: graph.Sequence(sequence(i)), CommandID: id, Actor: actor, Type: graph.TypeBatch, At: now, Steps: steps,
+		}
 		encoded, err := graphrecord.EncodeChange(change)
 		require.NoError(b, err)
 		journal = append(journal, []any{workspace, sequence(i), id, now, encoded})
@@ -127,11 +134,15 @@ func (w *graphWorld) direct(b testing.TB, workspace uuid.UUID, actions []graph.A
 	}
 	for i, a := range actions {
 		n := a.Payload.(graph.CreateNode)
-		nodes = append(nodes, []any{workspace, n.ID, n.Name, string(n.EntityType), string(n.Properties), now, now, int64(1), sequence(i), sequence(i)})
+		nodes = append(nodes, []any{
+			workspace, n.ID, n.Name, string(n.EntityType), string(n.Properties), now, now, int64(1), sequence(i), sequence(i),
+		})
 		touched = append(touched, []any{workspace, n.ID, sequence(i)})
 		p, err := graph.ParseProperties(n.Properties)
 		require.NoError(b, err)
-		steps = append(steps, graph.Step{Type: graph.TypeCreateNode, Node: &graph.Node{ID: n.ID, Name: n.Name, EntityType: n.EntityType, Properties: p}})
+		steps = append(steps, graph.Step{Type: graph.TypeCreateNode, Node: &graph.Node{
+			ID: n.ID, Name: n.Name, EntityType: n.EntityType, Properties: p,
+		}})
 		if !batch {
 			entry(i, steps[i:])
 		}
@@ -144,7 +155,14 @@ func (w *graphWorld) direct(b testing.TB, workspace uuid.UUID, actions []graph.A
 		columns []string
 		rows    [][]any
 	}{
-		{"nodes", []string{"workspace_id", "id", "name", "entity_type", "properties", "created_at", "updated_at", "version", "changed_by", "created_by"}, nodes},
+		{
+			"nodes",
+			[]string{
+				"workspace_id", "id", "name", "entity_type", "properties", "created_at", "updated_at", "version", "changed_by",
+				"created_by",
+			},
+			nodes,
+		},
 		{"journal", []string{"workspace_id", "sequence", "command_id", "at", "change"}, journal},
 		{"journal_nodes", []string{"workspace_id", "node_id", "sequence"}, touched},
 		{"undo_entries", []string{"workspace_id", "sequence", "command_id", "actor_id", "type", "cancelled_by"}, entries},

@@ -24,7 +24,8 @@ const (
 		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bytea[])`
 	deleteOutcomes = `DELETE FROM command_outcomes c USING unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, command_id)
 		WHERE c.workspace_id = t.workspace_id AND c.command_id = t.command_id`
-	moveHeads = `UPDATE graph_heads h SET sequence = t.sequence FROM unnest($1::uuid[], $2::bigint[]) AS t (workspace_id, sequence)
+	moveHeads = `UPDATE graph_heads h SET sequence = t.sequence
+		FROM unnest($1::uuid[], $2::bigint[]) AS t (workspace_id, sequence)
 		WHERE h.workspace_id = t.workspace_id`
 )
 
@@ -102,7 +103,8 @@ func (tx *GraphTx) queueEntries(b *pgx.Batch) {
 	)
 	for _, s := range tx.order {
 		for _, entry := range s.undo.fresh {
-			workspaces, commands, actors = append(workspaces, column(s.workspace)), append(commands, column(entry.CommandID)), append(actors, column(entry.Actor))
+			workspaces, actors = append(workspaces, column(s.workspace)), append(actors, column(entry.Actor))
+			commands = append(commands, column(entry.CommandID))
 			sequences, types = append(sequences, int64(entry.Sequence)), append(types, string(entry.Type))
 			cancelledBy = append(cancelledBy, int64(s.undo.cancelled[entry.Sequence]))
 		}
@@ -110,7 +112,8 @@ func (tx *GraphTx) queueEntries(b *pgx.Batch) {
 			if len(s.undo.fresh) > 0 && sequence >= s.undo.fresh[0].Sequence {
 				continue // it is inserted so
 			}
-			others, cancelled, by = append(others, column(s.workspace)), append(cancelled, int64(sequence)), append(by, int64(undo))
+			others = append(others, column(s.workspace))
+			cancelled, by = append(cancelled, int64(sequence)), append(by, int64(undo))
 		}
 	}
 	if len(commands) > 0 {

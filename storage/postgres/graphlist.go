@@ -46,7 +46,8 @@ const (
 
 	// beginReading makes all statements of a list see the same moment. Each is
 	// planned for the values that it is about.
-	beginReading = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL jit = off; SET LOCAL work_mem = '32MB'; SET LOCAL statement_timeout = `
+	beginReading = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL plan_cache_mode = force_custom_plan;
+		SET LOCAL jit = off; SET LOCAL work_mem = '32MB'; SET LOCAL statement_timeout = `
 )
 
 // GraphList is a page of nodes or edges.
@@ -68,30 +69,44 @@ type resource[T any] struct {
 var nodes = resource[graph.Node]{
 	table: "nodes", columns: nodeColumns, label: "entity_type", kind: graph.KindNode, scan: scanNode,
 	position: func(n *graph.Node) GraphPosition {
-		return GraphPosition{ID: n.ID, Name: n.Name, Type: string(n.EntityType), CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt, Version: n.Version}
+		return GraphPosition{
+			ID: n.ID, Name: n.Name, Type: string(n.EntityType), CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt,
+			Version: n.Version,
+		}
 	},
 }
 
 var edges = resource[graph.Edge]{
 	table: "edges", columns: edgeColumns, label: "relation_type", kind: graph.KindEdge, scan: scanEdge,
 	position: func(e *graph.Edge) GraphPosition {
-		return GraphPosition{ID: e.ID, Type: e.RelationType, CreatedAt: e.CreatedAt, UpdatedAt: e.UpdatedAt, Version: e.Version}
+		return GraphPosition{
+			ID: e.ID, Type: e.RelationType, CreatedAt: e.CreatedAt, UpdatedAt: e.UpdatedAt, Version: e.Version,
+		}
 	},
 }
 
 // Nodes lists a page of the workspace's nodes that stand and pass the filter.
-func (db *DB) Nodes(ctx context.Context, workspace uuid.UUID, filter NodeFilter, page GraphPage) (GraphList[graph.Node], error) {
+func (db *DB) Nodes(
+	ctx context.Context, workspace uuid.UUID, filter NodeFilter, page GraphPage,
+) (GraphList[graph.Node], error) {
 	return listGraph(ctx, db, nodes, workspace, &filter, page)
 }
 
 // Edges lists a page of the workspace's edges that stand and pass the filter.
-func (db *DB) Edges(ctx context.Context, workspace uuid.UUID, filter EdgeFilter, page GraphPage) (GraphList[graph.Edge], error) {
+func (db *DB) Edges(
+	ctx context.Context, workspace uuid.UUID, filter EdgeFilter, page GraphPage,
+) (GraphList[graph.Edge], error) {
 	return listGraph(ctx, db, edges, workspace, &filter, page)
 }
 
-func listGraph[T any](ctx context.Context, db *DB, of resource[T], workspace uuid.UUID, filter conditions, page GraphPage) (list GraphList[T], err error) {
+func listGraph[T any](
+	ctx context.Context, db *DB, of resource[T], workspace uuid.UUID, filter conditions, page GraphPage,
+) (list GraphList[T], err error) {
 	err = db.reading(ctx, func(tx pgx.Tx) error {
-		l := &lister{tx: tx, table: of.table, label: of.label, kind: of.kind, workspace: workspace, filter: filter, totals: &db.totals, bounds: db.bounds}
+		l := &lister{
+			tx: tx, table: of.table, label: of.label, kind: of.kind, workspace: workspace, filter: filter, totals: &db.totals,
+			bounds: db.bounds,
+		}
 		by := page.order()
 		if page.After != nil {
 			l.bound = page.After.Bound

@@ -40,7 +40,9 @@ func someNodes(r *rand.Rand, n int) []graph.Node {
 
 func someProperties(r *rand.Rand) graph.Properties {
 	values := []string{`"5"`, `5`, `5.5`, `true`, `"true"`, `[5]`, `{"k":5}`, `"x"`, `-5`, `""`, `"a\"b"`}
-	p, _ := graph.ParseProperties([]byte(fmt.Sprintf(`{"k":%s,"a.b":%s}`, values[r.IntN(len(values))], values[r.IntN(len(values))])))
+	p, _ := graph.ParseProperties([]byte(fmt.Sprintf(
+		`{"k":%s,"a.b":%s}`, values[r.IntN(len(values))], values[r.IntN(len(values))],
+	)))
 	return p
 }
 
@@ -48,12 +50,15 @@ func insertNodes(t testing.TB, db *postgres.DB, ws uuid.UUID, list []graph.Node)
 	t.Helper()
 	for _, n := range list {
 		require.NoError(t, db.Exec(t.Context(), `
-			INSERT INTO nodes (workspace_id, id, name, entity_type, description, properties, created_at, updated_at, version, changed_by, created_by, deleted)
+			INSERT INTO nodes (workspace_id, id, name, entity_type, description, properties, created_at, updated_at, version,
+			changed_by, created_by, deleted)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, 1, $10)`,
-			ws, n.ID, n.Name, string(n.EntityType), n.Description, string(n.Properties.Encode()), n.CreatedAt, n.UpdatedAt, n.Version, n.Deleted))
+			ws, n.ID, n.Name, string(n.EntityType), n.Description, string(n.Properties.Encode()), n.CreatedAt, n.UpdatedAt,
+			n.Version, n.Deleted))
 	}
 	require.NoError(t, db.Exec(t.Context(), `
-		INSERT INTO graph_totals SELECT workspace_id, 1, entity_type, count(*) FROM nodes WHERE workspace_id = $1 AND NOT deleted GROUP BY 1, 3
+		INSERT INTO graph_totals SELECT workspace_id, 1, entity_type, count(*) FROM nodes WHERE workspace_id = $1
+		AND NOT deleted GROUP BY 1, 3
 		ON CONFLICT (workspace_id, kind, label) DO UPDATE SET standing = EXCLUDED.standing`, ws))
 }
 
@@ -61,12 +66,15 @@ func insertEdges(t testing.TB, db *postgres.DB, ws uuid.UUID, list []graph.Edge)
 	t.Helper()
 	for _, e := range list {
 		require.NoError(t, db.Exec(t.Context(), `
-			INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, properties, created_at, updated_at, version, changed_by, created_by, deleted, newest)
+			INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, properties, created_at, updated_at,
+			version, changed_by, created_by, deleted, newest)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1, 1, $10, 1)`,
-			ws, e.ID, e.SourceID, e.TargetID, e.RelationType, string(e.Properties.Encode()), e.CreatedAt, e.UpdatedAt, e.Version, e.Deleted))
+			ws, e.ID, e.SourceID, e.TargetID, e.RelationType, string(e.Properties.Encode()), e.CreatedAt, e.UpdatedAt, e.Version,
+			e.Deleted))
 	}
 	require.NoError(t, db.Exec(t.Context(), `
-		INSERT INTO graph_totals SELECT workspace_id, 2, relation_type, count(*) FROM edges WHERE workspace_id = $1 AND NOT deleted GROUP BY 1, 3
+		INSERT INTO graph_totals SELECT workspace_id, 2, relation_type, count(*) FROM edges WHERE workspace_id = $1
+		AND NOT deleted GROUP BY 1, 3
 		ON CONFLICT (workspace_id, kind, label) DO UPDATE SET standing = EXCLUDED.standing`, ws))
 }
 
@@ -126,11 +134,16 @@ func someOrder(r *rand.Rand, fields []string) (by []postgres.GraphOrder) {
 }
 
 func nodeValues(n *graph.Node) map[string]any {
-	return map[string]any{"createdAt": n.CreatedAt, "updatedAt": n.UpdatedAt, "name": n.Name, "entityType": string(n.EntityType), "version": n.Version}
+	return map[string]any{
+		"createdAt": n.CreatedAt, "updatedAt": n.UpdatedAt, "name": n.Name, "entityType": string(n.EntityType),
+		"version": n.Version,
+	}
 }
 
 func edgeValues(e *graph.Edge) map[string]any {
-	return map[string]any{"createdAt": e.CreatedAt, "updatedAt": e.UpdatedAt, "relationType": e.RelationType, "version": e.Version}
+	return map[string]any{
+		"createdAt": e.CreatedAt, "updatedAt": e.UpdatedAt, "relationType": e.RelationType, "version": e.Version,
+	}
 }
 
 func compare(by []postgres.GraphOrder, a, b map[string]any, idA, idB uuid.UUID) (c int) {
@@ -170,12 +183,15 @@ func someNodeFilter(r *rand.Rand, all []graph.Node) (postgres.NodeFilter, func(*
 		f.Name = []string{"p", "UMP", "_", "%", `\`, "é", "🚀", "1", "' OR 1=1 --"}[r.IntN(9)]
 	}
 	return f, func(n *graph.Node) bool {
-		return common(n.ID, &n.Lifecycle, n.Properties) && (f.EntityTypes == nil || slices.Contains(f.EntityTypes, string(n.EntityType))) &&
+		return common(n.ID, &n.Lifecycle, n.Properties) &&
+			(f.EntityTypes == nil || slices.Contains(f.EntityTypes, string(n.EntityType))) &&
 			strings.Contains(strings.ToLower(n.Name), strings.ToLower(f.Name))
 	}
 }
 
-func someGraphFilter(r *rand.Rand, f *postgres.GraphFilter, someID func() uuid.UUID) func(uuid.UUID, *graph.Lifecycle, graph.Properties) bool {
+func someGraphFilter(
+	r *rand.Rand, f *postgres.GraphFilter, someID func() uuid.UUID,
+) func(uuid.UUID, *graph.Lifecycle, graph.Properties) bool {
 	if r.IntN(5) == 0 {
 		f.IDs = []uuid.UUID{uuid.New()}
 		for range 30 {
@@ -189,14 +205,19 @@ func someGraphFilter(r *rand.Rand, f *postgres.GraphFilter, someID func() uuid.U
 	}
 	if r.IntN(3) == 0 {
 		texts := []string{"5", "5.5", "true", "x", "-5", "", `a"b`, "5.50", "[5]", "null"}
-		f.Properties = map[string][]string{[]string{"k", "a.b", "none", "k')"}[r.IntN(4)]: {texts[r.IntN(len(texts))], texts[r.IntN(len(texts))]}}
+		f.Properties = map[string][]string{[]string{"k", "a.b", "none", "k')"}[r.IntN(4)]: {
+			texts[r.IntN(len(texts))], texts[r.IntN(len(texts))],
+		}}
 	}
 	return func(id uuid.UUID, life *graph.Lifecycle, p graph.Properties) bool {
 		if f.IDs != nil && !slices.Contains(f.IDs, id) {
 			return false
 		}
-		if f.CreatedAfter != nil && !life.CreatedAt.After(*f.CreatedAfter) || f.CreatedBefore != nil && !life.CreatedAt.Before(*f.CreatedBefore) ||
-			f.UpdatedAfter != nil && !life.UpdatedAt.After(*f.UpdatedAfter) || f.UpdatedBefore != nil && !life.UpdatedAt.Before(*f.UpdatedBefore) {
+		if f.CreatedAfter != nil && !life.CreatedAt.After(*f.CreatedAfter) ||
+			f.CreatedBefore != nil && !life.CreatedAt.Before(*f.CreatedBefore) ||
+			f.UpdatedAfter != nil && !life.UpdatedAt.After(*f.UpdatedAfter) ||
+			f.UpdatedBefore != nil && !life.UpdatedAt.Before(*f.UpdatedBefore) {
+
 			return false
 		}
 		for name, texts := range f.Properties {
@@ -218,7 +239,9 @@ func TestListsOfEdgesAreThoseOfAPlainModel(t *testing.T) {
 	ends := []uuid.UUID{uuid.New(), uuid.New(), uuid.New(), uuid.New()}
 	var all []graph.Edge
 	for _, n := range someNodes(r, 150) { // their lives and properties do for edges
-		all = append(all, graph.Edge{ID: n.ID, SourceID: ends[r.IntN(4)], TargetID: ends[r.IntN(4)], RelationType: []string{"feeds", "a,b", "Feeds", "é"}[r.IntN(4)],
+		all = append(all, graph.Edge{ID: n.ID, SourceID: ends[r.IntN(4)], TargetID: ends[r.IntN(4)], RelationType: []string{
+			"feeds", "a,b", "Feeds", "é",
+		}[r.IntN(4)],
 			Properties: n.Properties, Lifecycle: n.Lifecycle})
 	}
 	insertEdges(t, db, ws, all)
@@ -241,7 +264,8 @@ func TestListsOfEdgesAreThoseOfAPlainModel(t *testing.T) {
 		}
 		var want []graph.Edge
 		for _, e := range all {
-			if !e.Deleted && common(e.ID, &e.Lifecycle, e.Properties) && in(f.SourceIDs, e.SourceID) && in(f.TargetIDs, e.TargetID) && in(f.NodeIDs, e.SourceID, e.TargetID) &&
+			if !e.Deleted && common(e.ID, &e.Lifecycle, e.Properties) && in(f.SourceIDs, e.SourceID) &&
+				in(f.TargetIDs, e.TargetID) && in(f.NodeIDs, e.SourceID, e.TargetID) &&
 				(f.RelationTypes == nil || slices.Contains(f.RelationTypes, e.RelationType)) {
 				want = append(want, e)
 			}
@@ -274,7 +298,12 @@ func TestATotalIsRememberedOnlyWhileTheGraphIsTheSame(t *testing.T) {
 		return l.Total
 	}
 	add := func(sequence int) {
-		insertNodes(t, db, ws, []graph.Node{{ID: uuid.New(), Name: "node", EntityType: graph.Object, Lifecycle: graph.Lifecycle{CreatedAt: epoch, UpdatedAt: epoch, Version: 1}}})
+		insertNodes(t, db, ws, []graph.Node{
+			{
+				ID: uuid.New(), Name: "node", EntityType: graph.Object,
+				Lifecycle: graph.Lifecycle{CreatedAt: epoch, UpdatedAt: epoch, Version: 1},
+			},
+		})
 		require.NoError(t, db.Exec(t.Context(), `INSERT INTO graph_heads (workspace_id, sequence) VALUES ($1, $2)
 			ON CONFLICT (workspace_id) DO UPDATE SET sequence = $2`, ws, sequence))
 	}
@@ -293,12 +322,16 @@ func TestTotalsOfDifferentFiltersAreNotMixedUp(t *testing.T) {
 	db.BoundLists(0, 100, 64)
 	var list []graph.Edge
 	for _, relation := range []string{"a", "a", "b", "a b"} {
-		list = append(list, graph.Edge{ID: uuid.New(), RelationType: relation, Lifecycle: graph.Lifecycle{CreatedAt: epoch, UpdatedAt: epoch, Version: 1}})
+		list = append(list, graph.Edge{ID: uuid.New(), RelationType: relation, Lifecycle: graph.Lifecycle{
+			CreatedAt: epoch, UpdatedAt: epoch, Version: 1,
+		}})
 	}
 	insertEdges(t, db, ws, list)
 	require.NoError(t, db.Exec(t.Context(), `INSERT INTO graph_heads (workspace_id, sequence) VALUES ($1, 4)`, ws))
 	total := func(relations ...string) int64 {
-		f := postgres.EdgeFilter{RelationTypes: relations, GraphFilter: postgres.GraphFilter{CreatedBefore: ptr(epoch.Add(1))}}
+		f := postgres.EdgeFilter{
+			RelationTypes: relations, GraphFilter: postgres.GraphFilter{CreatedBefore: ptr(epoch.Add(1))},
+		}
 		l, err := db.Edges(t.Context(), ws, f, postgres.GraphPage{Limit: 1})
 		require.NoError(t, err)
 		return l.Total
@@ -315,7 +348,10 @@ func TestOneResourceIsReadWhileItStands(t *testing.T) {
 	ws, other := limited(t, db, 1, 1), limited(t, db, 1, 1)
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, n := range someNodes(r, 20) {
-		e := graph.Edge{ID: n.ID, SourceID: uuid.New(), TargetID: uuid.New(), RelationType: "feeds", Properties: n.Properties, Lifecycle: n.Lifecycle}
+		e := graph.Edge{
+			ID: n.ID, SourceID: uuid.New(), TargetID: uuid.New(), RelationType: "feeds", Properties: n.Properties,
+			Lifecycle: n.Lifecycle,
+		}
 		insertNodes(t, db, ws, []graph.Node{n})
 		insertEdges(t, db, ws, []graph.Edge{e})
 		node, nodeErr := db.Node(t.Context(), ws, n.ID)

@@ -63,7 +63,10 @@ type NeighborList struct {
 // Neighbors walks the graph from a node that stands, NotFound for any other.
 func (db *DB) Neighbors(ctx context.Context, workspace uuid.UUID, q NeighborQuery) (list NeighborList, err error) {
 	err = db.reading(ctx, func(tx pgx.Tx) error {
-		w := &walk{tx: tx, workspace: workspace, query: q, seen: map[uuid.UUID]int{q.Node: 0}, edges: map[uuid.UUID][]uuid.UUID{}, left: walkEdges}
+		w := &walk{
+			tx: tx, workspace: workspace, query: q, seen: map[uuid.UUID]int{q.Node: 0}, edges: map[uuid.UUID][]uuid.UUID{},
+			left: walkEdges,
+		}
 		if err := w.start(ctx); err != nil {
 			return err
 		}
@@ -112,7 +115,9 @@ type walk struct {
 }
 
 func (w *walk) start(ctx context.Context) error {
-	err := w.tx.QueryRow(ctx, `SELECT FROM nodes WHERE workspace_id = $1 AND id = $2 AND NOT deleted`, w.workspace, w.query.Node).Scan()
+	err := w.tx.QueryRow(
+		ctx, `SELECT FROM nodes WHERE workspace_id = $1 AND id = $2 AND NOT deleted`, w.workspace, w.query.Node,
+	).Scan()
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fault.New(fault.NotFound, "No such node")
 	}
@@ -195,9 +200,11 @@ func (w *walk) followOneWay(ctx context.Context, frontier []uuid.UUID, from, to 
 	if w.query.RelationTypes != nil {
 		c.add("relation_type = ANY(?)", w.query.RelationTypes)
 	}
-	query := fmt.Sprintf(`SELECT e.id, f.node, e.other FROM unnest(%s::uuid[]) WITH ORDINALITY AS f(node, place) CROSS JOIN LATERAL
+	query := fmt.Sprintf(
+		`SELECT e.id, f.node, e.other FROM unnest(%s::uuid[]) WITH ORDINALITY AS f(node, place) CROSS JOIN LATERAL
 		(SELECT id, %s AS other FROM edges WHERE %s ORDER BY workspace_id, %s, relation_type LIMIT %d) e LIMIT %d`,
-		c.arg(frontier), to, c.text(), from, ofNode+1, w.left+1)
+		c.arg(frontier), to, c.text(), from, ofNode+1, w.left+1,
+	)
 	rows, err := w.tx.Query(ctx, query, planned(c.args)...)
 	if err != nil {
 		return nil, err

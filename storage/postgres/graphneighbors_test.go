@@ -14,7 +14,9 @@ import (
 )
 
 // plainWalk is what Neighbors must find: a breadth-first search by the book.
-func plainWalk(q postgres.NeighborQuery, nodes map[uuid.UUID]graph.Node, edges []graph.Edge) map[uuid.UUID]postgres.Neighbor {
+func plainWalk(
+	q postgres.NeighborQuery, nodes map[uuid.UUID]graph.Node, edges []graph.Edge,
+) map[uuid.UUID]postgres.Neighbor {
 	depth := map[uuid.UUID]int{q.Node: 0}
 	found := map[uuid.UUID]postgres.Neighbor{}
 	for d := 1; d <= q.Depth; d++ {
@@ -58,14 +60,19 @@ func TestNeighborsAreThoseOfAPlainWalk(t *testing.T) {
 	}
 	var edges []graph.Edge
 	for _, life := range someNodes(r, 90) {
-		edges = append(edges, graph.Edge{ID: life.ID, SourceID: list[r.IntN(len(list))].ID, TargetID: list[r.IntN(len(list))].ID,
-			RelationType: []string{"feeds", "owns", "a,b"}[r.IntN(3)], Lifecycle: life.Lifecycle})
+		edges = append(
+			edges,
+			graph.Edge{ID: life.ID, SourceID: list[r.IntN(len(list))].ID, TargetID: list[r.IntN(len(list))].ID,
+				RelationType: []string{"feeds", "owns", "a,b"}[r.IntN(3)], Lifecycle: life.Lifecycle},
+		)
 	}
 	insertNodes(t, db, ws, list)
 	insertEdges(t, db, ws, edges)
 	insertNodes(t, db, other, list[:5]) // the same ids, without edges
 	for range 200 {
-		q := postgres.NeighborQuery{Node: list[r.IntN(len(list))].ID, Depth: 1 + r.IntN(3), Out: r.IntN(3) > 0, Limit: 1 + r.IntN(10)}
+		q := postgres.NeighborQuery{
+			Node: list[r.IntN(len(list))].ID, Depth: 1 + r.IntN(3), Out: r.IntN(3) > 0, Limit: 1 + r.IntN(10),
+		}
 		q.In = !q.Out || r.IntN(2) == 0
 		if r.IntN(3) == 0 {
 			q.RelationTypes = []string{"owns", "a,b"}
@@ -93,7 +100,9 @@ func TestNeighborsAreThoseOfAPlainWalk(t *testing.T) {
 			require.ElementsMatch(t, want[n.Node.ID].Edges, n.Edges)
 			if i > 0 {
 				a, b := walked[i-1], n
-				require.True(t, a.Depth < b.Depth || a.Depth == b.Depth && a.Node.ID.String() < b.Node.ID.String(), "sorted by depth and id")
+				require.True(
+					t, a.Depth < b.Depth || a.Depth == b.Depth && a.Node.ID.String() < b.Node.ID.String(), "sorted by depth and id",
+				)
 			}
 		}
 		q.After, q.Offset = nil, r.IntN(len(want)+2)
@@ -102,7 +111,9 @@ func TestNeighborsAreThoseOfAPlainWalk(t *testing.T) {
 		from := min(q.Offset, len(walked))
 		require.Equal(t, slices.Concat(walked[from:min(from+q.Limit, len(walked))]), slices.Concat(got.Items))
 	}
-	got, err := db.Neighbors(t.Context(), other, postgres.NeighborQuery{Node: list[0].ID, Depth: 3, Out: true, In: true, Limit: 10})
+	got, err := db.Neighbors(t.Context(), other, postgres.NeighborQuery{
+		Node: list[0].ID, Depth: 3, Out: true, In: true, Limit: 10,
+	})
 	require.NoError(t, err)
 	require.Empty(t, got.Items, "edges of another workspace lead nowhere")
 	_, err = db.Neighbors(t.Context(), other, postgres.NeighborQuery{Node: uuid.New(), Depth: 1, Out: true, Limit: 10})
@@ -113,14 +124,32 @@ func TestAWalkFromOrPastAHubIsBoundedAndSaysSo(t *testing.T) {
 	db := open(t)
 	ws := limited(t, db, 1, 1)
 	hub, beside, far := uuid.New(), uuid.New(), uuid.New()
-	require.NoError(t, db.Exec(t.Context(), `INSERT INTO nodes (workspace_id, id, name, entity_type, created_at, updated_at, version, changed_by, created_by)
-		SELECT $1::uuid, CASE i WHEN 1 THEN $2::uuid WHEN 2 THEN $3::uuid WHEN 3 THEN $4::uuid ELSE ('00000000-0000-4000-8000-' || lpad(i::text, 12, '0'))::uuid END, 'n' || i, 'object', now(), now(), 1, 1, 1
-		FROM generate_series(1, 12003) i`, ws, hub, beside, far))
-	require.NoError(t, db.Exec(t.Context(), `INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, created_at, updated_at, version, changed_by, created_by, newest)
-		SELECT $1::uuid, gen_random_uuid(), $2::uuid, n.id, 'feeds', now(), now(), 1, 1, 1, 1 FROM nodes n WHERE id NOT IN ($2::uuid, $3::uuid, $4::uuid)
-		UNION ALL SELECT $1::uuid, gen_random_uuid(), $3::uuid, id, 'near', now(), now(), 1, 1, 1, 1 FROM unnest(ARRAY[$2, $4]::uuid[]) id`, ws, hub, beside, far))
+	require.NoError(
+		t,
+		db.Exec(
+			t.Context(),
+			`INSERT INTO nodes (workspace_id, id, name, entity_type, created_at, updated_at, version, changed_by, created_by)
+		SELECT $1::uuid, CASE i WHEN 1 THEN $2::uuid WHEN 2 THEN $3::uuid WHEN 3 THEN $4::uuid
+		ELSE ('00000000-0000-4000-8000-' || lpad(i::text, 12, '0'))::uuid END, 'n' || i, 'object', now(), now(), 1, 1, 1
+		FROM generate_series(1, 12003) i`, ws, hub, beside, far,
+		),
+	)
+	require.NoError(
+		t,
+		db.Exec(
+			t.Context(),
+			`INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, created_at, updated_at, version,
+				changed_by, created_by, newest)
+		SELECT $1::uuid, gen_random_uuid(), $2::uuid, n.id, 'feeds', now(), now(), 1, 1, 1, 1 FROM nodes n
+		WHERE id NOT IN ($2::uuid, $3::uuid, $4::uuid)
+		UNION ALL SELECT $1::uuid, gen_random_uuid(), $3::uuid, id, 'near', now(), now(), 1, 1, 1, 1
+		FROM unnest(ARRAY[$2, $4]::uuid[]) id`, ws, hub, beside, far,
+		),
+	)
 	walk := func(from uuid.UUID, depth int) postgres.NeighborList {
-		found, err := db.Neighbors(t.Context(), ws, postgres.NeighborQuery{Node: from, Depth: depth, Out: true, In: true, Limit: 5})
+		found, err := db.Neighbors(t.Context(), ws, postgres.NeighborQuery{
+			Node: from, Depth: depth, Out: true, In: true, Limit: 5,
+		})
 		require.NoError(t, err)
 		return found
 	}

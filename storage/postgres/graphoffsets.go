@@ -24,10 +24,14 @@ type CommandOffset struct {
 // It has to be done before anything is produced to a log that may have lost its end,
 // or the new records would be taken for decided ones. Processes take turns; observe
 // is called in the turn, after the offsets are read.
-func (db *DB) ResolveCommandOffsets(ctx context.Context, observe func(context.Context) (LogState, error)) (next map[int32]int64, set []CommandOffset, err error) {
+func (db *DB) ResolveCommandOffsets(
+	ctx context.Context, observe func(context.Context) (LogState, error),
+) (next map[int32]int64, set []CommandOffset, err error) {
 	err = db.inTx(ctx, func(tx pgx.Tx) error {
 		next, set = map[int32]int64{}, nil
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('livegraph.command_offsets', 0))`); err != nil {
+		if _, err := tx.Exec(
+			ctx, `SELECT pg_advisory_xact_lock(hashtextextended('livegraph.command_offsets', 0))`,
+		); err != nil {
 			return fmt.Errorf("waiting for the turn to resolve offsets: %w", err)
 		}
 		all, err := allCommandOffsets(ctx, tx)

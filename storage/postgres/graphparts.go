@@ -38,7 +38,9 @@ func (p *parted) part(created time.Time) int {
 
 // recount brings a remembered total up to the workspace's present sequence. known is
 // false if that has to be counted as if it was not remembered.
-func (l *lister) recount(ctx context.Context, key string, c counted, sequence int64) (total int64, known bool, err error) {
+func (l *lister) recount(
+	ctx context.Context, key string, c counted, sequence int64,
+) (total int64, known bool, err error) {
 	if c.total <= int64(l.bounds.few) || c.sequence > sequence {
 		return 0, false, nil
 	}
@@ -140,8 +142,10 @@ func (l *lister) countParts(ctx context.Context) (*parted, error) {
 	w := l.where()
 	l.filter.apply(w)
 	conditions := w.text()
-	rows, err := l.tx.Query(ctx, fmt.Sprintf(`SELECT width_bucket(created_at, %s::timestamptz[]), count(*) FROM %s WHERE %s GROUP BY 1`,
-		w.arg(times), l.table, conditions), planned(w.args)...)
+	rows, err := l.tx.Query(
+		ctx, fmt.Sprintf(`SELECT width_bucket(created_at, %s::timestamptz[]), count(*) FROM %s WHERE %s GROUP BY 1`,
+			w.arg(times), l.table, conditions), planned(w.args)...,
+	)
 	if err != nil {
 		return nil, err
 	}

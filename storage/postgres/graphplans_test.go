@@ -20,7 +20,11 @@ var graphWorkspace = uuid.MustParse("00000000-0000-7000-8000-000000000001")
 func fillGraph(t testing.TB, db *postgres.DB, url string, nodes, edges int) {
 	t.Helper()
 	began := time.Now()
-	require.NoError(t, db.Exec(t.Context(), `INSERT INTO workspaces (id, name, plan, mode) VALUES ($1, 'large', 'enterprise', 'live') ON CONFLICT DO NOTHING`, graphWorkspace))
+	require.NoError(t, db.Exec(
+		t.Context(),
+		`INSERT INTO workspaces (id, name, plan, mode) VALUES ($1, 'large', 'enterprise', 'live') ON CONFLICT DO NOTHING`,
+		graphWorkspace,
+	))
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
@@ -43,7 +47,9 @@ func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
 			if err != nil || l.Next == nil {
 				return err
 			}
-			_, err = r.Nodes(t.Context(), graphWorkspace, filter, postgres.GraphPage{Order: order(by...), Limit: 50, After: l.Next})
+			_, err = r.Nodes(t.Context(), graphWorkspace, filter, postgres.GraphPage{
+				Order: order(by...), Limit: 50, After: l.Next,
+			})
 			return err
 		}
 	}
@@ -55,19 +61,21 @@ func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
 	}
 	some := []uuid.UUID{uuid.New()}
 	for index, read := range map[string]func() error{
-		"nodes_created":                     node(postgres.NodeFilter{}),
-		"Backward using nodes_created":      node(postgres.NodeFilter{}, "-createdAt"),
-		"nodes_updated":                     node(postgres.NodeFilter{}, "updatedAt"),
-		"nodes_name":                        node(postgres.NodeFilter{}, "name"),
-		"nodes_type":                        node(postgres.NodeFilter{}, "entityType"),
-		"nodes_version":                     node(postgres.NodeFilter{}, "version"),
-		"edges_created":                     edge(postgres.EdgeFilter{}),
-		"edges_updated":                     edge(postgres.EdgeFilter{}, "-updatedAt"),
-		"edges_type":                        edge(postgres.EdgeFilter{}, "relationType"),
-		"edges_version":                     edge(postgres.EdgeFilter{}, "version"),
-		"nodes_words/name":                  node(postgres.NodeFilter{Name: "c4ca42"}),
-		"nodes_words/property":              node(postgres.NodeFilter{GraphFilter: property}),
-		"edges_words":                       edge(postgres.EdgeFilter{GraphFilter: postgres.GraphFilter{Properties: map[string][]string{"weight": {"7"}}}}),
+		"nodes_created":                node(postgres.NodeFilter{}),
+		"Backward using nodes_created": node(postgres.NodeFilter{}, "-createdAt"),
+		"nodes_updated":                node(postgres.NodeFilter{}, "updatedAt"),
+		"nodes_name":                   node(postgres.NodeFilter{}, "name"),
+		"nodes_type":                   node(postgres.NodeFilter{}, "entityType"),
+		"nodes_version":                node(postgres.NodeFilter{}, "version"),
+		"edges_created":                edge(postgres.EdgeFilter{}),
+		"edges_updated":                edge(postgres.EdgeFilter{}, "-updatedAt"),
+		"edges_type":                   edge(postgres.EdgeFilter{}, "relationType"),
+		"edges_version":                edge(postgres.EdgeFilter{}, "version"),
+		"nodes_words/name":             node(postgres.NodeFilter{Name: "c4ca42"}),
+		"nodes_words/property":         node(postgres.NodeFilter{GraphFilter: property}),
+		"edges_words": edge(postgres.EdgeFilter{GraphFilter: postgres.GraphFilter{
+			Properties: map[string][]string{"weight": {"7"}},
+		}}),
 		"edges_out":                         edge(postgres.EdgeFilter{SourceIDs: some}),
 		"edges_in":                          edge(postgres.EdgeFilter{TargetIDs: some, RelationTypes: []string{"feeds"}}),
 		"edges_out/either":                  edge(postgres.EdgeFilter{NodeIDs: some}),
@@ -84,7 +92,9 @@ func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
 		require.NotContains(t, all, "Seq Scan on nodes", index)
 		require.NotContains(t, all, "Seq Scan on edges", index)
 	}
-	_, err = r.Neighbors(t.Context(), graphWorkspace, postgres.NeighborQuery{Node: someNode(t, db, graphWorkspace), Depth: 2, Out: true, In: true, Limit: 50})
+	_, err = r.Neighbors(t.Context(), graphWorkspace, postgres.NeighborQuery{
+		Node: someNode(t, db, graphWorkspace), Depth: 2, Out: true, In: true, Limit: 50,
+	})
 	require.NoError(t, err)
 	plans, err := r.Plans(t.Context(), db)
 	require.NoError(t, err)
@@ -108,9 +118,18 @@ func TestAFilterThatManyPassIsCountedWithoutBeingTriedFirst(t *testing.T) {
 		total  int64
 		tried  int
 	}{
-		"many":  {postgres.EdgeFilter{GraphFilter: postgres.GraphFilter{Properties: map[string][]string{"kind": {"b"}}}, RelationTypes: []string{"feeds"}}, 2001, 0},
-		"a few": {postgres.EdgeFilter{GraphFilter: postgres.GraphFilter{Properties: map[string][]string{"weight": {"7"}}}}, 20, 1},
-		"none":  {postgres.EdgeFilter{GraphFilter: postgres.GraphFilter{Properties: map[string][]string{"kind": {"z"}}}}, 0, 1},
+		"many": {
+			postgres.EdgeFilter{
+				GraphFilter: postgres.GraphFilter{Properties: map[string][]string{"kind": {"b"}}}, RelationTypes: []string{"feeds"},
+			},
+			2001, 0,
+		},
+		"a few": {
+			postgres.EdgeFilter{GraphFilter: postgres.GraphFilter{Properties: map[string][]string{"weight": {"7"}}}}, 20, 1,
+		},
+		"none": {
+			postgres.EdgeFilter{GraphFilter: postgres.GraphFilter{Properties: map[string][]string{"kind": {"z"}}}}, 0, 1,
+		},
 	} {
 		r.Statements = nil
 		list, err := r.Edges(t.Context(), graphWorkspace, of.filter, postgres.GraphPage{Limit: 50})

@@ -22,11 +22,14 @@ const (
 
 // keptBounds gives of actors from which command on those that stand are kept, and the newest.
 const keptBounds = `SELECT t.actor_id,
-		COALESCE((SELECT sequence FROM undo_entries a WHERE a.workspace_id = $1 AND a.actor_id = t.actor_id AND a.cancelled_by = 0
+		COALESCE((SELECT sequence FROM undo_entries a WHERE a.workspace_id = $1 AND a.actor_id = t.actor_id
+		AND a.cancelled_by = 0
 			ORDER BY a.sequence DESC OFFSET $3 - 1 LIMIT 1), 0),
 		GREATEST(
-			(SELECT max(sequence) FROM undo_entries a WHERE a.workspace_id = $1 AND a.actor_id = t.actor_id AND a.cancelled_by = 0),
-			(SELECT max(sequence) FROM undo_entries a WHERE a.workspace_id = $1 AND a.actor_id = t.actor_id AND a.cancelled_by > 0))
+			(SELECT max(sequence) FROM undo_entries a WHERE a.workspace_id = $1 AND a.actor_id = t.actor_id
+			AND a.cancelled_by = 0),
+			(SELECT max(sequence) FROM undo_entries a WHERE a.workspace_id = $1 AND a.actor_id = t.actor_id
+			AND a.cancelled_by > 0))
 	FROM unnest($2::uuid[]) AS t (actor_id)`
 
 const (
@@ -44,7 +47,9 @@ func (db *DB) PruneEntries(ctx context.Context, workspace uuid.UUID, after int64
 	return db.pruneEntries(ctx, workspace, after, keptEntries)
 }
 
-func (db *DB) pruneEntries(ctx context.Context, workspace uuid.UUID, after int64, kept int) (pruned, next int64, err error) {
+func (db *DB) pruneEntries(
+	ctx context.Context, workspace uuid.UUID, after int64, kept int,
+) (pruned, next int64, err error) {
 	err = db.inBulkTx(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, selectEntries, workspace, after, pruneBatch)
 		if err != nil {
@@ -84,7 +89,9 @@ func (db *DB) pruneEntries(ctx context.Context, workspace uuid.UUID, after int64
 // keptBound is from which command on an actor's that stand are kept, and its newest.
 type keptBound struct{ from, newest graph.Sequence }
 
-func readKeptBounds(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, page []graph.Entry, kept int) (map[uuid.UUID]keptBound, error) {
+func readKeptBounds(
+	ctx context.Context, tx pgx.Tx, workspace uuid.UUID, page []graph.Entry, kept int,
+) (map[uuid.UUID]keptBound, error) {
 	bounds := map[uuid.UUID]keptBound{}
 	for _, e := range page {
 		bounds[e.Actor] = keptBound{}

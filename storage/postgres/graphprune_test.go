@@ -55,8 +55,12 @@ func TestPrunedStacksAreAsDeepAsBefore(t *testing.T) {
 		workspace, actors := w.workspace(t), []uuid.UUID{uuid.New(), uuid.New(), uuid.New(), uuid.New()}
 		const commands = 6_000 // more than one statement looks at
 		list := entries(r, commands, actors)
-		require.NoError(t, w.db.Exec(ctx, `INSERT INTO graph_heads (workspace_id, sequence) VALUES ($1, $2)`, workspace, commands))
-		_, err := w.look.CopyFrom(ctx, pgx.Identifier{"undo_entries"}, []string{"workspace_id", "sequence", "command_id", "actor_id", "type", "cancelled_by"},
+		require.NoError(t, w.db.Exec(
+			ctx, `INSERT INTO graph_heads (workspace_id, sequence) VALUES ($1, $2)`, workspace, commands,
+		))
+		_, err := w.look.CopyFrom(ctx, pgx.Identifier{"undo_entries"}, []string{
+			"workspace_id", "sequence", "command_id", "actor_id", "type", "cancelled_by",
+		},
 			pgx.CopyFromSlice(len(list), func(i int) ([]any, error) {
 				e := list[i]
 				return []any{workspace, int64(e.Sequence), e.CommandID, e.Actor, string(e.Type), int64(e.CancelledBy)}, nil
@@ -76,7 +80,9 @@ func TestPrunedStacksAreAsDeepAsBefore(t *testing.T) {
 			return found
 		}
 		count := func() (n int) {
-			require.NoError(t, w.look.QueryRow(ctx, `SELECT count(*) FROM undo_entries WHERE workspace_id = $1`, workspace).Scan(&n))
+			require.NoError(
+				t, w.look.QueryRow(ctx, `SELECT count(*) FROM undo_entries WHERE workspace_id = $1`, workspace).Scan(&n),
+			)
 			return n
 		}
 		before, was := stacks(), count()

@@ -24,8 +24,10 @@ type WorkspaceChanges struct {
 // UnpublishedWorkspaces returns workspaces with changes that are not published, in the
 // order of their ids: at most limit behind one of them.
 func (db *DB) UnpublishedWorkspaces(ctx context.Context, behind uuid.UUID, limit int) ([]uuid.UUID, error) {
-	rows, err := db.pool.Query(ctx, `SELECT h.workspace_id FROM graph_heads h LEFT JOIN graph_published p USING (workspace_id)
-		WHERE h.workspace_id > $1 AND h.sequence > COALESCE(p.sequence, 0) ORDER BY h.workspace_id LIMIT $2`, behind, limit)
+	rows, err := db.pool.Query(
+		ctx, `SELECT h.workspace_id FROM graph_heads h LEFT JOIN graph_published p USING (workspace_id)
+		WHERE h.workspace_id > $1 AND h.sequence > COALESCE(p.sequence, 0) ORDER BY h.workspace_id LIMIT $2`, behind, limit,
+	)
 	if err != nil {
 		return nil, classify(fmt.Errorf("looking for changes to publish: %w", err))
 	}
@@ -40,10 +42,13 @@ func (db *DB) UnpublishedWorkspaces(ctx context.Context, behind uuid.UUID, limit
 // workspace; 0 if all are.
 func (db *DB) OldestUnpublished(ctx context.Context) (time.Duration, error) {
 	var seconds float64
-	err := db.pool.QueryRow(ctx, `SELECT COALESCE(GREATEST(extract(epoch FROM clock_timestamp() - min(j.at)), 0), 0)::float8
+	err := db.pool.QueryRow(
+		ctx,
+		`SELECT COALESCE(GREATEST(extract(epoch FROM clock_timestamp() - min(j.at)), 0), 0)::float8
 		FROM graph_heads h LEFT JOIN graph_published p USING (workspace_id)
 		JOIN journal j ON j.workspace_id = h.workspace_id AND j.sequence = COALESCE(p.sequence, 0) + 1
-		WHERE h.sequence > COALESCE(p.sequence, 0)`).Scan(&seconds)
+		WHERE h.sequence > COALESCE(p.sequence, 0)`,
+	).Scan(&seconds)
 	if err != nil {
 		return 0, classify(fmt.Errorf("looking for the oldest change to publish: %w", err))
 	}
@@ -61,7 +66,9 @@ const selectUnpublished = `SELECT t.workspace_id, j.sequence, j.change FROM unne
 // UnpublishedChanges returns the first changes of each of some workspaces that are not
 // published: at most limit of each, and no more after the change that brings all of them
 // over so many bytes. cut reports whether there was such a change.
-func (db *DB) UnpublishedChanges(ctx context.Context, workspaces []uuid.UUID, limit, bytes int) (found []WorkspaceChanges, cut bool, err error) {
+func (db *DB) UnpublishedChanges(
+	ctx context.Context, workspaces []uuid.UUID, limit, bytes int,
+) (found []WorkspaceChanges, cut bool, err error) {
 	rows, err := db.pool.Query(ctx, selectUnpublished, workspaces, limit)
 	if err != nil {
 		return nil, false, classify(fmt.Errorf("reading changes to publish: %w", err))
@@ -101,8 +108,11 @@ func (db *DB) Published(ctx context.Context, upTo map[uuid.UUID]int64) error {
 	for i, id := range workspaces {
 		sequences[i] = upTo[id]
 	}
-	_, err := db.pool.Exec(ctx, `INSERT INTO graph_published AS p (workspace_id, sequence) SELECT * FROM unnest($1::uuid[], $2::bigint[])
-		ON CONFLICT (workspace_id) DO UPDATE SET sequence = excluded.sequence WHERE p.sequence < excluded.sequence`, workspaces, sequences)
+	_, err := db.pool.Exec(
+		ctx, `INSERT INTO graph_published AS p (workspace_id, sequence) SELECT * FROM unnest($1::uuid[], $2::bigint[])
+		ON CONFLICT (workspace_id) DO UPDATE SET sequence = excluded.sequence WHERE p.sequence < excluded.sequence`,
+		workspaces, sequences,
+	)
 	if err != nil {
 		return classify(fmt.Errorf("noting what is published: %w", err))
 	}

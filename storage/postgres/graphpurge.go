@@ -65,18 +65,23 @@ const markDeleted = `WITH page AS (
 		SELECT workspace_id, id, COALESCE(NULLIF(deleted_by, 0), changed_by) AS deleted_by FROM nodes
 		WHERE deleted AND purge = 0 AND (workspace_id, id) > ($1, $2) ORDER BY workspace_id, id LIMIT $4),
 	marked AS (
-		UPDATE nodes n SET purge = 1 FROM page s JOIN journal j ON j.workspace_id = s.workspace_id AND j.sequence = s.deleted_by
+		UPDATE nodes n SET purge = 1 FROM page s JOIN journal j ON j.workspace_id = s.workspace_id
+		AND j.sequence = s.deleted_by
 		WHERE n.workspace_id = s.workspace_id AND n.id = s.id AND n.deleted AND n.purge = 0 AND j.at < $3 RETURNING 1)
 	SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM marked), l.workspace_id, l.id
 	FROM (SELECT workspace_id, id FROM page ORDER BY workspace_id DESC, id DESC LIMIT 1) l`
 
 // MarkDeletedNodes asks for the purge of some of the nodes after one that were deleted
 // before a time, and returns the last it looked at; nil: there are no more.
-func (db *DB) MarkDeletedNodes(ctx context.Context, after GraphNodeID, before time.Time) (last *GraphNodeID, marked int64, err error) {
+func (db *DB) MarkDeletedNodes(
+	ctx context.Context, after GraphNodeID, before time.Time,
+) (last *GraphNodeID, marked int64, err error) {
 	at := GraphNodeID{}
 	var seen int
 	err = db.inBulkTx(ctx, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, markDeleted, after.Workspace, after.Node, before, markBatch).Scan(&seen, &marked, &at.Workspace, &at.Node)
+		return tx.QueryRow(
+			ctx, markDeleted, after.Workspace, after.Node, before, markBatch,
+		).Scan(&seen, &marked, &at.Workspace, &at.Node)
 	})
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
@@ -121,7 +126,9 @@ func (db *DB) PurgeNode(ctx context.Context, id GraphNodeID) error {
 			return fmt.Errorf("purging a node: %w", err)
 		}
 	}
-	_, err = db.pool.Exec(ctx, `UPDATE nodes SET purge = 2 WHERE workspace_id = $1 AND id = $2 AND purge = 1`, id.Workspace, id.Node)
+	_, err = db.pool.Exec(
+		ctx, `UPDATE nodes SET purge = 2 WHERE workspace_id = $1 AND id = $2 AND purge = 1`, id.Workspace, id.Node,
+	)
 	return classify(err)
 }
 
@@ -159,7 +166,9 @@ func lockDeleted(ctx context.Context, tx pgx.Tx, id GraphNodeID) (deleted bool, 
 	if _, err = tx.Exec(ctx, `SELECT FROM graph_heads WHERE workspace_id = $1 FOR UPDATE`, id.Workspace); err != nil {
 		return false, err
 	}
-	err = tx.QueryRow(ctx, `SELECT deleted FROM nodes WHERE workspace_id = $1 AND id = $2`, id.Workspace, id.Node).Scan(&deleted)
+	err = tx.QueryRow(
+		ctx, `SELECT deleted FROM nodes WHERE workspace_id = $1 AND id = $2`, id.Workspace, id.Node,
+	).Scan(&deleted)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows): // its workspace was erased
 		return false, nil
@@ -173,7 +182,8 @@ func lockDeleted(ctx context.Context, tx pgx.Tx, id GraphNodeID) (deleted bool, 
 // itself neither stands, nor was it undone after the newest command.
 func voidSome(ctx context.Context, tx pgx.Tx, id GraphNodeID, after int64) (last int64, n int, err error) {
 	err = tx.QueryRow(ctx, `WITH page AS (
-			SELECT sequence FROM journal_nodes WHERE workspace_id = $1 AND node_id = $2 AND sequence > $3 ORDER BY sequence LIMIT $4),
+			SELECT sequence FROM journal_nodes WHERE workspace_id = $1 AND node_id = $2 AND sequence > $3 ORDER BY sequence
+			LIMIT $4),
 		void AS (
 			UPDATE undo_entries u SET cancelled_by = u.sequence FROM page
 			WHERE u.workspace_id = $1 AND u.sequence = page.sequence AND u.cancelled_by <> u.sequence)
@@ -190,7 +200,9 @@ const selectChangesOf = `SELECT j.sequence, j.at, j.change FROM journal_nodes n
 
 // redactChanges removes from the node's next changes what the node was, and from the edges
 // in them what they were. It returns the last of them, how many, and when it was.
-func (db *DB) redactChanges(ctx context.Context, id GraphNodeID, after int64, at *time.Time) (last int64, n int, err error) {
+func (db *DB) redactChanges(
+	ctx context.Context, id GraphNodeID, after int64, at *time.Time,
+) (last int64, n int, err error) {
 	err = db.inBulkTx(ctx, func(tx pgx.Tx) error {
 		last, n = after, 0
 		var sequences []int64
@@ -217,7 +229,8 @@ func (db *DB) redactChanges(ctx context.Context, id GraphNodeID, after int64, at
 		b.Queue(`UPDATE journal j SET change = t.change FROM unnest($2::bigint[], $3::bytea[]) AS t (sequence, change)
 			WHERE j.workspace_id = $1 AND j.sequence = t.sequence`, id.Workspace, sequences, changes)
 		b.Queue(`UPDATE edges SET properties = '{}', stamps = NULL
-			WHERE workspace_id = $1 AND id = ANY($2) AND deleted AND (source_id = $3 OR target_id = $3)`, id.Workspace, edges, id.Node)
+			WHERE workspace_id = $1 AND id = ANY($2) AND deleted AND (source_id = $3 OR target_id = $3)`,
+			id.Workspace, edges, id.Node)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	return last, n, err
@@ -231,8 +244,11 @@ func (db *DB) redactOutcomes(ctx context.Context, id GraphNodeID) error {
 			var commands []uuid.UUID
 			var outcomes [][]byte
 			next, seen := after, 0
-			rows, err := tx.Query(ctx, `SELECT command_id, CASE WHEN position($3 IN outcome) > 0 THEN outcome END FROM command_outcomes
-				WHERE workspace_id = $1 AND command_id > $2 ORDER BY command_id LIMIT $4`, id.Workspace, after, id.Node[:], outcomeBatch)
+			rows, err := tx.Query(
+				ctx, `SELECT command_id, CASE WHEN position($3 IN outcome) > 0 THEN outcome END FROM command_outcomes
+				WHERE workspace_id = $1 AND command_id > $2 ORDER BY command_id LIMIT $4`,
+				id.Workspace, after, id.Node[:], outcomeBatch,
+			)
 			if err != nil {
 				return err
 			}
@@ -248,8 +264,11 @@ func (db *DB) redactOutcomes(ctx context.Context, id GraphNodeID) error {
 			if err != nil {
 				return err
 			}
-			_, err = tx.Exec(ctx, `UPDATE command_outcomes c SET outcome = t.outcome FROM unnest($2::uuid[], $3::bytea[]) AS t (command_id, outcome)
-				WHERE c.workspace_id = $1 AND c.command_id = t.command_id`, id.Workspace, commands, outcomes)
+			_, err = tx.Exec(
+				ctx,
+				`UPDATE command_outcomes c SET outcome = t.outcome FROM unnest($2::uuid[], $3::bytea[]) AS t (command_id, outcome)
+				WHERE c.workspace_id = $1 AND c.command_id = t.command_id`, id.Workspace, commands, outcomes,
+			)
 			after, more = next, seen == outcomeBatch
 			return err
 		})

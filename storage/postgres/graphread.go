@@ -21,7 +21,10 @@ const (
 
 // Node reads a node that stands; NotFound for any other id.
 func (db *DB) Node(ctx context.Context, workspace, id uuid.UUID) (graph.Node, error) {
-	n, err := readOne(ctx, db, nodes, `SELECT `+nodeColumns+` FROM nodes WHERE workspace_id = $1 AND id = $2 AND NOT deleted`, workspace, id)
+	n, err := readOne(
+		ctx, db, nodes, `SELECT `+nodeColumns+` FROM nodes WHERE workspace_id = $1 AND id = $2 AND NOT deleted`, workspace,
+		id,
+	)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return n, fault.New(fault.NotFound, "No such node")
 	}
@@ -30,7 +33,10 @@ func (db *DB) Node(ctx context.Context, workspace, id uuid.UUID) (graph.Node, er
 
 // Edge reads an edge that stands; NotFound for any other id.
 func (db *DB) Edge(ctx context.Context, workspace, id uuid.UUID) (graph.Edge, error) {
-	e, err := readOne(ctx, db, edges, `SELECT `+edgeColumns+` FROM edges WHERE workspace_id = $1 AND id = $2 AND NOT deleted`, workspace, id)
+	e, err := readOne(
+		ctx, db, edges, `SELECT `+edgeColumns+` FROM edges WHERE workspace_id = $1 AND id = $2 AND NOT deleted`, workspace,
+		id,
+	)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return e, fault.New(fault.NotFound, "No such edge")
 	}
@@ -52,7 +58,9 @@ func scanNode(row pgx.CollectableRow) (graph.Node, error) {
 		n    graph.Node
 		text storedText
 	)
-	if err := row.Scan(&n.ID, &n.Name, &n.EntityType, &n.Description, &text.properties, &n.CreatedAt, &n.UpdatedAt, &n.Version); err != nil {
+	if err := row.Scan(
+		&n.ID, &n.Name, &n.EntityType, &n.Description, &text.properties, &n.CreatedAt, &n.UpdatedAt, &n.Version,
+	); err != nil {
 		return n, err
 	}
 	return n, text.into(&n.Properties, &n.Lifecycle)
@@ -63,7 +71,9 @@ func scanEdge(row pgx.CollectableRow) (graph.Edge, error) {
 		e    graph.Edge
 		text storedText
 	)
-	if err := row.Scan(&e.ID, &e.SourceID, &e.TargetID, &e.RelationType, &text.properties, &e.CreatedAt, &e.UpdatedAt, &e.Version); err != nil {
+	if err := row.Scan(
+		&e.ID, &e.SourceID, &e.TargetID, &e.RelationType, &text.properties, &e.CreatedAt, &e.UpdatedAt, &e.Version,
+	); err != nil {
 		return e, err
 	}
 	return e, text.into(&e.Properties, &e.Lifecycle)

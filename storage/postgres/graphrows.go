@@ -12,11 +12,13 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
-const wholeNode = `n.workspace_id, n.id, n.name, n.entity_type, n.description, n.properties::text, n.created_at, n.updated_at,
-	n.version, n.changed_by, n.created_by, n.deleted, n.deleted_by, n.stamps::text, n.stamps_floor`
+const wholeNode = `n.workspace_id, n.id, n.name, n.entity_type, n.description, n.properties::text,
+	n.created_at, n.updated_at, n.version, n.changed_by, n.created_by, n.deleted, n.deleted_by,
+	n.stamps::text, n.stamps_floor`
 
-const wholeEdge = `e.workspace_id, e.id, e.source_id, e.target_id, e.relation_type, e.properties::text, e.created_at, e.updated_at,
-	e.version, e.changed_by, e.created_by, e.deleted, e.deleted_by, e.stamps::text, e.stamps_floor, e.taken_sequence, e.taken_node`
+const wholeEdge = `e.workspace_id, e.id, e.source_id, e.target_id, e.relation_type, e.properties::text,
+	e.created_at, e.updated_at, e.version, e.changed_by, e.created_by, e.deleted, e.deleted_by,
+	e.stamps::text, e.stamps_floor, e.taken_sequence, e.taken_node`
 
 const selectNodes = `SELECT ` + wholeNode + ` FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id)
 	JOIN nodes n ON n.workspace_id = t.workspace_id AND n.id = t.id`
@@ -31,7 +33,8 @@ const selectEdgesAt = `SELECT t.id, ` + wholeEdge + ` FROM unnest($1::uuid[], $2
 	CROSS JOIN LATERAL (
 		(SELECT * FROM edges s WHERE s.workspace_id = t.workspace_id AND s.source_id = t.id AND NOT s.deleted LIMIT $3 + 1)
 		UNION ALL
-		(SELECT * FROM edges g WHERE g.workspace_id = t.workspace_id AND g.target_id = t.id AND g.source_id <> t.id AND NOT g.deleted LIMIT $3 + 1)
+		(SELECT * FROM edges g WHERE g.workspace_id = t.workspace_id AND g.target_id = t.id AND g.source_id <> t.id
+			AND NOT g.deleted LIMIT $3 + 1)
 		UNION ALL
 		(SELECT * FROM edges d WHERE d.workspace_id = t.workspace_id AND d.taken_node = t.id AND d.deleted LIMIT $3 + 1)
 	) e`
@@ -87,7 +90,8 @@ func eachEdge(rows pgx.Rows, f func(workspace uuid.UUID, e *graph.Edge), before 
 	)
 	_, err := pgx.ForEachRow(rows, append(before,
 		&workspace, &e.ID, &e.SourceID, &e.TargetID, &e.RelationType, &text.properties, &e.CreatedAt, &e.UpdatedAt,
-		&e.Version, &e.ChangedBy, &e.CreatedBy, &e.Deleted, &e.DeletedBy, &text.stamps, &e.Floor, &e.Taken.Sequence, &takenNode,
+		&e.Version, &e.ChangedBy, &e.CreatedBy, &e.Deleted, &e.DeletedBy, &text.stamps, &e.Floor, &e.Taken.Sequence,
+		&takenNode,
 	), func() error {
 		edge := e
 		if takenNode != nil {

@@ -21,7 +21,8 @@ const (
 	liveEdges   = edgeStatement(isAtNode)
 	takenEdges  = edgeStatement(isTaken)
 	orphanEdges = edgeStatement(isTaken + ` AND e.created_by <> $3 AND (SELECT n.deleted FROM nodes n
-		WHERE n.workspace_id = e.workspace_id AND n.id = CASE e.source_id WHEN $2 THEN e.target_id ELSE e.source_id END AND n.id <> $2)`)
+		WHERE n.workspace_id = e.workspace_id
+			AND n.id = CASE e.source_id WHEN $2 THEN e.target_id ELSE e.source_id END AND n.id <> $2)`)
 	// strayEdges reads the edges that stand and that the deletion of the mark did not take,
 	// or that were written since. Which it took is what the journal lists, $4, or, of many,
 	// cascade_edges; those that carry the mark need not be looked for there.
@@ -40,7 +41,9 @@ func (s *GraphState) manyEdges(limit int, set edgeStatement, args ...any) (graph
 	args = append([]any{s.workspace}, args...)
 	var found graph.EdgeSet
 	b := &pgx.Batch{}
-	b.Queue(`SELECT count(*) `+edgesOf+string(set), args...).QueryRow(func(row pgx.Row) error { return row.Scan(&found.Count) })
+	b.Queue(`SELECT count(*) `+edgesOf+string(set), args...).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&found.Count)
+	})
 	b.Queue(firstEdges(set, limit), args...).Query(func(rows pgx.Rows) (err error) {
 		found.First, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 		return err

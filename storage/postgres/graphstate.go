@@ -182,7 +182,9 @@ func sortIDs(ids []uuid.UUID) {
 func isAt(e *graph.Edge, node uuid.UUID) bool { return e.SourceID == node || e.TargetID == node }
 
 // edgeSet answers from memory if it can, else by a statement.
-func (s *GraphState) edgeSet(node uuid.UUID, limit int, match func(*graph.Edge) bool, set edgeStatement, args ...any) (graph.EdgeSet, error) {
+func (s *GraphState) edgeSet(
+	node uuid.UUID, limit int, match func(*graph.Edge) bool, set edgeStatement, args ...any,
+) (graph.EdgeSet, error) {
 	whole, err := s.wholeAt(node)
 	if err != nil {
 		return graph.EdgeSet{}, err
@@ -224,7 +226,9 @@ func (s *GraphState) Do(step *graph.Step, sequence graph.Sequence, at time.Time)
 
 // cascade does to the edges in memory what a cascade does; made is given the row as
 // it was and the edge as it is then.
-func (s *GraphState) cascade(c *graph.Cascade, sequence graph.Sequence, at time.Time, made func(edgeRow, *graph.Edge) edgeRow) {
+func (s *GraphState) cascade(
+	c *graph.Cascade, sequence graph.Sequence, at time.Time, made func(edgeRow, *graph.Edge) edgeRow,
+) {
 	taken := takenBy(c.Mark)
 	for id := range s.at[c.Mark.Node] {
 		row := s.edges[id]

@@ -54,7 +54,10 @@ func (h *graphHistory) pick(kind, used int) uuid.UUID {
 func (h *graphHistory) node() uuid.UUID { return h.pick(1, len(h.model.Nodes)) }
 func (h *graphHistory) edge() uuid.UUID { return h.pick(2, len(h.model.Edges)) }
 
-var graphPatches = []string{`{}`, `{"a":1}`, `{"a":2.5e3}`, `{"a":null}`, `{"b":{"d":1,"cc":2}}`, `{"b":{"d":null,"x":[1,"é\u0001"]}}`, `{"":"\"","b":null}`}
+var graphPatches = []string{
+	`{}`, `{"a":1}`, `{"a":2.5e3}`, `{"a":null}`, `{"b":{"d":1,"cc":2}}`, `{"b":{"d":null,"x":[1,"é\u0001"]}}`,
+	`{"":"\"","b":null}`,
+}
 
 // action draws an action; nodes and edges are how many new ones came before it in
 // its batch.
@@ -119,7 +122,9 @@ func (h *graphHistory) command() (graph.Origin, uuid.UUID, []graph.Action, bool)
 }
 
 // decide runs a command on a state; at is the model's.
-func (h *graphHistory) decide(state graph.State, next graph.Sequence, o graph.Origin, id uuid.UUID, actions []graph.Action, batch bool) (graph.Outcome, error) {
+func (h *graphHistory) decide(
+	state graph.State, next graph.Sequence, o graph.Origin, id uuid.UUID, actions []graph.Action, batch bool,
+) (graph.Outcome, error) {
 	at := h.model.Moment()
 	if batch {
 		return graph.ApplyBatch(state, graph.Batch{ID: id, Origin: o, Actions: actions}, next, at)
@@ -175,7 +180,8 @@ func (h *graphHistory) needs(remembered *postgres.GraphStacks) postgres.GraphNee
 		}
 		return slices.Collect(maps.Keys(seen))
 	}
-	needs.Nodes, needs.Edges, needs.Centres, needs.Actors = unique(needs.Nodes), unique(needs.Edges), unique(needs.Centres), unique(needs.Actors)
+	needs.Nodes, needs.Edges, needs.Centres, needs.Actors = unique(needs.Nodes), unique(needs.Edges),
+		unique(needs.Centres), unique(needs.Actors)
 	return needs
 }
 

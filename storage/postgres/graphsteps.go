@@ -21,7 +21,8 @@ func (l *lister) whole(ctx context.Context, s stretch) (count int64, ids []uuid.
 	l.after(page, &s)
 	query := fmt.Sprintf(`WITH hits AS MATERIALIZED (SELECT %s, changed_by FROM %s WHERE %s LIMIT %d),
 		counted AS (SELECT count(*) AS n FROM hits)
-		SELECT n, CASE WHEN n > %d THEN '{}' ELSE ARRAY(SELECT id FROM hits WHERE %s ORDER BY %s OFFSET %s LIMIT %s) END FROM counted`,
+		SELECT n, CASE WHEN n > %d THEN '{}' ELSE ARRAY(SELECT id FROM hits WHERE %s ORDER BY %s OFFSET %s LIMIT %s) END
+		FROM counted`,
 		s.order.columns(), l.table, conditions, l.bounds.few+1, l.bounds.few,
 		page.text(), s.order.by(false), page.arg(s.skip), page.arg(s.need))
 	err = l.tx.QueryRow(ctx, query, planned(page.args)...).Scan(&count, &ids)
@@ -122,7 +123,9 @@ func (l *lister) part(ctx context.Context, s stretch) (ids []uuid.UUID, passed i
 
 // nextValue gives the first value of a coarse field, from the one of a position on
 // or behind another value; nil: there is none.
-func (l *lister) nextValue(ctx context.Context, lead GraphOrder, from *GraphPosition, behind any) (value any, err error) {
+func (l *lister) nextValue(
+	ctx context.Context, lead GraphOrder, from *GraphPosition, behind any,
+) (value any, err error) {
 	w := l.where()
 	f := sortFields[lead.Field]
 	if from != nil {
@@ -134,7 +137,9 @@ func (l *lister) nextValue(ctx context.Context, lead GraphOrder, from *GraphPosi
 	if labels := l.filter.labels(); labels != nil && f.column == l.label {
 		w.add(f.column+" = ANY(?)", labels)
 	}
-	query := fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY %s LIMIT 1`, f.column, l.table, w.text(), order{lead}.by(false))
+	query := fmt.Sprintf(
+		`SELECT %s FROM %s WHERE %s ORDER BY %s LIMIT 1`, f.column, l.table, w.text(), order{lead}.by(false),
+	)
 	err = l.tx.QueryRow(ctx, query, planned(w.args)...).Scan(&value)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
@@ -168,8 +173,14 @@ func (l *lister) window(ctx context.Context, s stretch) ([]uuid.UUID, error) {
 	l.filter.bound(inner, s.order[0])
 	outer := &where{args: inner.args, conditions: []string{"true"}}
 	l.apply(outer, &s)
-	ids, err := l.ids(ctx, fmt.Sprintf(`SELECT id FROM (SELECT * FROM %s WHERE %s ORDER BY %s LIMIT %d) w WHERE %s ORDER BY %s OFFSET %s LIMIT %s`,
-		l.table, inner.text(), s.order.by(false), l.bounds.window, outer.text(), s.order.by(false), outer.arg(s.skip), outer.arg(s.need)), outer)
+	ids, err := l.ids(
+		ctx,
+		fmt.Sprintf(
+			`SELECT id FROM (SELECT * FROM %s WHERE %s ORDER BY %s LIMIT %d) w WHERE %s ORDER BY %s OFFSET %s LIMIT %s`,
+			l.table, inner.text(), s.order.by(false), l.bounds.window, outer.text(), s.order.by(false), outer.arg(s.skip),
+			outer.arg(s.need),
+		), outer,
+	)
 	if len(ids) < s.need {
 		return nil, err
 	}

@@ -113,7 +113,8 @@ func (u *undoState) newer(whose uuid.UUID, read graph.Stacks) graph.Stacks {
 	return read
 }
 
-const selectEntry = `SELECT sequence, actor_id, type, cancelled_by FROM undo_entries WHERE workspace_id = $1 AND command_id = $2`
+const selectEntry = `SELECT sequence, actor_id, type, cancelled_by FROM undo_entries WHERE workspace_id = $1
+	AND command_id = $2`
 
 // stacksRead is how many entries of a list are read of an actor: so many commands beyond
 // the depth can be undone, or redone, before the stacks are short.
@@ -230,7 +231,9 @@ func (s *GraphState) Entry(commandID uuid.UUID) (*graph.Entry, error) {
 		}
 	}
 	e := graph.Entry{CommandID: commandID}
-	err := s.tx.conn.QueryRow(s.tx.ctx, selectEntry, s.workspace, commandID).Scan(&e.Sequence, &e.Actor, &e.Type, &e.CancelledBy)
+	err := s.tx.conn.QueryRow(s.tx.ctx, selectEntry, s.workspace, commandID).Scan(
+		&e.Sequence, &e.Actor, &e.Type, &e.CancelledBy,
+	)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}

@@ -80,7 +80,9 @@ func (h *stackHistory) decide(c graph.Command) (graph.Outcome, error) {
 func TestStacksOfTheDatabaseAreWhatAnOracleOfItsOwnSays(t *testing.T) {
 	w := newGraphWorld(t)
 	rapid.Check(t, func(t *rapid.T) {
-		h := &stackHistory{t: t, w: w, workspace: w.workspace(t), actors: []uuid.UUID{graphID(3, 1), graphID(3, 2), graphID(3, 3)}}
+		h := &stackHistory{t: t, w: w, workspace: w.workspace(t), actors: []uuid.UUID{
+			graphID(3, 1), graphID(3, 2), graphID(3, 3),
+		}}
 		t.Cleanup(func() {
 			if h.tx != nil {
 				h.tx.Rollback()
@@ -130,7 +132,10 @@ func TestStacksAreReadByTheirIndexes(t *testing.T) {
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	plan := strings.Join(lines, "\n")
-	for _, index := range []string{"undo_entries_standing on", "undo_entries_standing_all on", "undo_entries_cancelled on", "undo_entries_cancelled_all on", "undo_entries_newest on"} {
+	for _, index := range []string{
+		"undo_entries_standing on", "undo_entries_standing_all on", "undo_entries_cancelled on",
+		"undo_entries_cancelled_all on", "undo_entries_newest on",
+	} {
 		require.Contains(t, plan, index)
 	}
 	require.NotContains(t, plan, "Rows Removed by Filter", "nothing is read in vain")
@@ -176,7 +181,10 @@ func TestADeletionOfManyEdgesIsRedoneAfterAnotherOfThemWasUndone(t *testing.T) {
 		return graph.CreateEdge{ID: uuid.New(), SourceID: hub, TargetID: other, RelationType: "feeds"}
 	}
 	const many = graph.MaxListed + 200
-	do(3, graph.CreateNode{ID: hub, Name: "hub", EntityType: graph.Object}, graph.CreateNode{ID: other, Name: "other", EntityType: graph.Object})
+	do(
+		3, graph.CreateNode{ID: hub, Name: "hub", EntityType: graph.Object},
+		graph.CreateNode{ID: other, Name: "other", EntityType: graph.Object},
+	)
 	for range 2 {
 		edges := make([]graph.Payload, many/2)
 		for i := range edges {

@@ -46,7 +46,9 @@ func newGraphWorld(t testing.TB) *graphWorld {
 }
 
 func (w *graphWorld) workspace(t require.TestingT) uuid.UUID {
-	made, err := w.db.CreateWorkspace(context.Background(), postgres.Workspace{Name: "plant", Plan: "enterprise", Mode: "live"})
+	made, err := w.db.CreateWorkspace(context.Background(), postgres.Workspace{
+		Name: "plant", Plan: "enterprise", Mode: "live",
+	})
 	require.NoError(t, err)
 	return made.ID
 }
@@ -88,9 +90,13 @@ func (w *graphWorld) read(t require.TestingT, workspace uuid.UUID) *graphtest.Me
 		*p, err = graph.ReadProperties(jsontext.Value(properties))
 		return err
 	}
-	const common = `properties::text, created_at, updated_at, version, changed_by, created_by, deleted, deleted_by, stamps::text, stamps_floor`
+	const common = `properties::text, created_at, updated_at, version, changed_by, created_by, deleted, deleted_by,
+		stamps::text, stamps_floor`
 	fields := func(l *graph.Lifecycle) []any {
-		return []any{&properties, &l.CreatedAt, &l.UpdatedAt, &l.Version, &l.ChangedBy, &l.CreatedBy, &l.Deleted, &l.DeletedBy, &stamps, &l.Floor}
+		return []any{
+			&properties, &l.CreatedAt, &l.UpdatedAt, &l.Version, &l.ChangedBy, &l.CreatedBy, &l.Deleted, &l.DeletedBy, &stamps,
+			&l.Floor,
+		}
 	}
 	query(`SELECT id, name, entity_type, description, `+common+` FROM nodes WHERE workspace_id = $1`,
 		append([]any{&n.ID, &n.Name, &n.EntityType, &n.Description}, fields(&n.Lifecycle)...), func() error {
@@ -98,8 +104,11 @@ func (w *graphWorld) read(t require.TestingT, workspace uuid.UUID) *graphtest.Me
 			m.Nodes[n.ID] = &node
 			return life(&node.Lifecycle, &node.Properties)
 		})
-	query(`SELECT id, source_id, target_id, relation_type, newest, taken_sequence, taken_node, `+common+` FROM edges WHERE workspace_id = $1`,
-		append([]any{&e.ID, &e.SourceID, &e.TargetID, &e.RelationType, &newest, &e.Taken.Sequence, &taken}, fields(&e.Lifecycle)...), func() error {
+	query(`SELECT id, source_id, target_id, relation_type, newest, taken_sequence, taken_node, `+
+		common+` FROM edges WHERE workspace_id = $1`,
+		append(
+			[]any{&e.ID, &e.SourceID, &e.TargetID, &e.RelationType, &newest, &e.Taken.Sequence, &taken}, fields(&e.Lifecycle)...,
+		), func() error {
 			edge := e
 			if taken != nil {
 				edge.Taken.Node = *taken
@@ -116,17 +125,22 @@ func (w *graphWorld) read(t require.TestingT, workspace uuid.UUID) *graphtest.Me
 		return err
 	})
 	var entry graph.Entry
-	query(`SELECT sequence, command_id, actor_id, type, cancelled_by FROM undo_entries WHERE workspace_id = $1 ORDER BY sequence`,
+	query(
+		`SELECT sequence, command_id, actor_id, type, cancelled_by FROM undo_entries WHERE workspace_id = $1
+			ORDER BY sequence`,
 		[]any{&entry.Sequence, &entry.CommandID, &entry.Actor, &entry.Type, &entry.CancelledBy}, func() error {
 			m.Entries = append(m.Entries, entry)
 			return nil
-		})
+		},
+	)
 	return m
 }
 
 // totals gives what graph_totals says, without what counts none.
 func (w *graphWorld) totals(t require.TestingT, workspace uuid.UUID) map[string]int64 {
-	rows, err := w.look.Query(context.Background(), `SELECT kind, label, standing FROM graph_totals WHERE workspace_id = $1`, workspace)
+	rows, err := w.look.Query(
+		context.Background(), `SELECT kind, label, standing FROM graph_totals WHERE workspace_id = $1`, workspace,
+	)
 	require.NoError(t, err)
 	totals := map[string]int64{}
 	var kind, standing int64
@@ -178,17 +192,26 @@ func (w *graphWorld) counts(t require.TestingT, workspace uuid.UUID) {
 	same := func(total int64, err error, table, condition string) {
 		require.NoError(t, err)
 		var want int64
-		require.NoError(t, w.look.QueryRow(ctx, `SELECT count(*) FROM `+table+` WHERE workspace_id = $1 AND NOT deleted AND `+condition, workspace).Scan(&want))
+		require.NoError(
+			t,
+			w.look.QueryRow(
+				ctx, `SELECT count(*) FROM `+table+` WHERE workspace_id = $1 AND NOT deleted AND `+condition, workspace,
+			).Scan(&want),
+		)
 		require.Equal(t, want, total, "%s: %s", table, condition)
 	}
 	page := postgres.GraphPage{Limit: 1}
 	property := postgres.GraphFilter{Properties: map[string][]string{"a": {"1"}}}
 	byName, err := w.db.Nodes(ctx, workspace, postgres.NodeFilter{Name: "x"}, page)
 	same(byName.Total, err, "nodes", `name LIKE '%x%'`)
-	byProperty, err := w.db.Nodes(ctx, workspace, postgres.NodeFilter{GraphFilter: property, EntityTypes: []string{"object"}}, page)
+	byProperty, err := w.db.Nodes(
+		ctx, workspace, postgres.NodeFilter{GraphFilter: property, EntityTypes: []string{"object"}}, page,
+	)
 	same(byProperty.Total, err, "nodes", `properties @> '{"a":1}' AND entity_type = 'object'`)
 	edges, err := w.db.Edges(ctx, workspace, postgres.EdgeFilter{GraphFilter: property}, page)
 	same(edges.Total, err, "edges", `properties @> '{"a":1}'`)
-	typed, err := w.db.Edges(ctx, workspace, postgres.EdgeFilter{GraphFilter: property, RelationTypes: []string{"x", "y"}}, page)
+	typed, err := w.db.Edges(
+		ctx, workspace, postgres.EdgeFilter{GraphFilter: property, RelationTypes: []string{"x", "y"}}, page,
+	)
 	same(typed.Total, err, "edges", `properties @> '{"a":1}' AND relation_type IN ('x', 'y')`)
 }

@@ -18,7 +18,9 @@ type LogMark struct {
 
 // AddLogMark notes how far the topic is now.
 func (db *DB) AddLogMark(ctx context.Context, topicID [16]byte, ends []int64) error {
-	if _, err := db.pool.Exec(ctx, `INSERT INTO log_marks (topic_id, ends) VALUES ($1, $2)`, topicID[:], ends); err != nil {
+	if _, err := db.pool.Exec(
+		ctx, `INSERT INTO log_marks (topic_id, ends) VALUES ($1, $2)`, topicID[:], ends,
+	); err != nil {
 		return classify(fmt.Errorf("marking the log: %w", err))
 	}
 	return nil

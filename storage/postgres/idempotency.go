@@ -43,15 +43,21 @@ const idempotencyKept = `interval '24 hours'`
 // most: one that is new, or whose holder ended without an answer that is kept. Then
 // ReservedID and ReceivedAt are those of the first holder. A key that has another
 // body hash, is answered, or is held by somebody else is given as it is.
-func (db *DB) ClaimIdempotencyKey(ctx context.Context, want IdempotencyClaim, hold time.Duration) (IdempotencyClaim, error) {
+func (db *DB) ClaimIdempotencyKey(
+	ctx context.Context, want IdempotencyClaim, hold time.Duration,
+) (IdempotencyClaim, error) {
 	const claim = `
-		INSERT INTO idempotency_keys AS k (workspace_id, actor_id, route, key, body_hash, reserved_id, received_at, running_until)
+		INSERT INTO idempotency_keys AS k (workspace_id, actor_id, route, key, body_hash, reserved_id, received_at,
+		running_until)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, now() + $8::interval)
 		ON CONFLICT (workspace_id, actor_id, route, key) DO UPDATE SET
 			body_hash     = excluded.body_hash,
-			reserved_id   = CASE WHEN k.created_at <= now() - ` + idempotencyKept + ` THEN excluded.reserved_id ELSE k.reserved_id END,
-			received_at   = CASE WHEN k.created_at <= now() - ` + idempotencyKept + ` THEN excluded.received_at ELSE k.received_at END,
-			created_at    = CASE WHEN k.created_at <= now() - ` + idempotencyKept + ` THEN excluded.created_at ELSE k.created_at END,
+			reserved_id   = CASE WHEN k.created_at <= now() - ` +
+		idempotencyKept + ` THEN excluded.reserved_id ELSE k.reserved_id END,
+			received_at   = CASE WHEN k.created_at <= now() - ` +
+		idempotencyKept + ` THEN excluded.received_at ELSE k.received_at END,
+			created_at    = CASE WHEN k.created_at <= now() - ` +
+		idempotencyKept + ` THEN excluded.created_at ELSE k.created_at END,
 			attempt       = CASE WHEN k.created_at <= now() - ` + idempotencyKept + ` THEN 1 ELSE k.attempt + 1 END,
 			running_until = excluded.running_until, answer = NULL
 		WHERE k.created_at <= now() - ` + idempotencyKept + `
@@ -59,7 +65,10 @@ func (db *DB) ClaimIdempotencyKey(ctx context.Context, want IdempotencyClaim, ho
 		RETURNING reserved_id, received_at, attempt`
 	for {
 		held := want
-		err := db.pool.QueryRow(ctx, claim, want.Workspace, want.Actor, want.Route, want.Key, want.BodyHash[:], want.ReservedID, want.ReceivedAt, hold).
+		err := db.pool.QueryRow(
+			ctx, claim, want.Workspace, want.Actor, want.Route, want.Key, want.BodyHash[:], want.ReservedID, want.ReceivedAt,
+			hold,
+		).
 			Scan(&held.ReservedID, &held.ReceivedAt, &held.Attempt)
 		if err == nil {
 			held.Held, held.ReceivedAt = true, held.ReceivedAt.UTC()
@@ -89,7 +98,8 @@ func (db *DB) idempotencyKey(ctx context.Context, key IdempotencyKey) (Idempoten
 	return found, nil
 }
 
-const ofHolder = ` WHERE workspace_id = $1 AND actor_id = $2 AND route = $3 AND key = $4 AND attempt = $5 AND answer IS NULL`
+const ofHolder = ` WHERE workspace_id = $1 AND actor_id = $2 AND route = $3 AND key = $4
+	AND attempt = $5 AND answer IS NULL`
 
 // AnswerIdempotencyKey keeps the answer of the key's holder. Nothing happens if
 // another holds it by now.
@@ -100,7 +110,9 @@ func (db *DB) AnswerIdempotencyKey(ctx context.Context, c IdempotencyClaim, answ
 
 // answerIdempotencyKey says whether the caller still held the key.
 func answerIdempotencyKey(ctx context.Context, q execer, c IdempotencyClaim, answer []byte) (bool, error) {
-	tag, err := q.Exec(ctx, `UPDATE idempotency_keys SET answer = $6`+ofHolder, c.Workspace, c.Actor, c.Route, c.Key, c.Attempt, answer)
+	tag, err := q.Exec(
+		ctx, `UPDATE idempotency_keys SET answer = $6`+ofHolder, c.Workspace, c.Actor, c.Route, c.Key, c.Attempt, answer,
+	)
 	if err != nil {
 		return false, fmt.Errorf("answering an idempotency key: %w", err)
 	}
@@ -110,7 +122,9 @@ func answerIdempotencyKey(ctx context.Context, q execer, c IdempotencyClaim, ans
 // ReleaseIdempotencyKey ends the holding without an answer: the next who asks goes
 // on, with what is reserved.
 func (db *DB) ReleaseIdempotencyKey(ctx context.Context, c IdempotencyClaim) error {
-	_, err := db.pool.Exec(ctx, `UPDATE idempotency_keys SET running_until = now()`+ofHolder, c.Workspace, c.Actor, c.Route, c.Key, c.Attempt)
+	_, err := db.pool.Exec(
+		ctx, `UPDATE idempotency_keys SET running_until = now()`+ofHolder, c.Workspace, c.Actor, c.Route, c.Key, c.Attempt,
+	)
 	if err != nil {
 		return classify(fmt.Errorf("releasing an idempotency key: %w", err))
 	}
@@ -131,7 +145,8 @@ func (db *DB) ForgetIdempotencyKey(ctx context.Context, c IdempotencyClaim) erro
 // gives how many.
 func (db *DB) PruneIdempotencyKeys(ctx context.Context, most int) (int64, error) {
 	tag, err := db.pool.Exec(ctx, `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY (
-		SELECT ctid FROM idempotency_keys WHERE created_at <= now() - `+idempotencyKept+` ORDER BY created_at LIMIT $1))`, most)
+		SELECT ctid FROM idempotency_keys WHERE created_at <= now() - `+
+		idempotencyKept+` ORDER BY created_at LIMIT $1))`, most)
 	if err != nil {
 		return 0, classify(fmt.Errorf("pruning idempotency keys: %w", err))
 	}

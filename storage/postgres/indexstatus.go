@@ -117,7 +117,9 @@ type textProgress struct {
 	moved         *time.Time
 }
 
-func (db *DB) workspaceProgress(ctx context.Context, live, building *SearchIndex, workspaces []uuid.UUID) ([]workspaceProgress, error) {
+func (db *DB) workspaceProgress(
+	ctx context.Context, live, building *SearchIndex, workspaces []uuid.UUID,
+) ([]workspaceProgress, error) {
 	var liveID, buildingID uuid.UUID // of no index, if there is none
 	if live != nil {
 		liveID = live.ID
@@ -127,11 +129,13 @@ func (db *DB) workspaceProgress(ctx context.Context, live, building *SearchIndex
 	}
 	rows, err := db.pool.Query(ctx, `SELECT
 			COALESCE((SELECT sum(standing) FROM graph_totals WHERE workspace_id = w.id AND kind = 1), 0)::bigint,
-			COALESCE(p.nodes, 0), COALESCE(b.nodes, 0), COALESCE(h.sequence, 0) - LEAST(COALESCE(p.sequence, 0), COALESCE(h.sequence, 0)),
+			COALESCE(p.nodes, 0), COALESCE(b.nodes, 0), COALESCE(h.sequence, 0) - LEAST(COALESCE(p.sequence, 0),
+			COALESCE(h.sequence, 0)),
 			COALESCE((SELECT GREATEST(EXTRACT(EPOCH FROM now() - j.at), 0) FROM journal j
 				WHERE j.workspace_id = w.id AND j.sequence = COALESCE(p.sequence, 0) + 1), 0)::float8,
 			p.indexed_at,
-			COALESCE(l.nodes, 0), COALESCE(h.sequence, 0) - LEAST(COALESCE(l.sequence, 0), COALESCE(h.sequence, 0)), COALESCE(l.filling, false),
+			COALESCE(l.nodes, 0), COALESCE(h.sequence, 0) - LEAST(COALESCE(l.sequence, 0), COALESCE(h.sequence, 0)),
+			COALESCE(l.filling, false),
 			COALESCE((SELECT GREATEST(EXTRACT(EPOCH FROM now() - j.at), 0) FROM journal j
 				WHERE j.workspace_id = w.id AND j.sequence = COALESCE(l.sequence, 0) + 1), 0)::float8,
 			l.updated_at, r.done
@@ -185,7 +189,9 @@ func (p *workspaceProgress) status(live, building *SearchIndex) (s IndexStatus) 
 	switch {
 	case live == nil && building == nil, building != nil && building.Cause == CauseLost, still > degradedAfter:
 		s.Status = StatusDegraded
-	case live == nil, max(s.Lag.Seconds, s.Text.Lag.Seconds) > readyWithin, s.Nodes.Pending > 0 && s.Lag.Events == 0, s.Text.Filling:
+	case live == nil, s.Text.Filling,
+		max(s.Lag.Seconds, s.Text.Lag.Seconds) > readyWithin,
+		s.Nodes.Pending > 0 && s.Lag.Events == 0:
 		s.Status = StatusIndexing
 	default:
 		s.Status = StatusReady

@@ -33,7 +33,8 @@ type KeyFilter struct {
 const keyConditions = `
 	WHERE ($1::uuid IS NULL OR EXISTS (SELECT FROM api_key_workspaces w WHERE w.key_id = k.id AND w.workspace_id = $1))
 	AND ($2::uuid[] IS NULL OR k.id = ANY ($2))
-	AND ($3 = '' OR $3 = CASE WHEN k.revoked_at IS NOT NULL THEN 'revoked' WHEN k.expires_at <= $4 THEN 'expired' ELSE 'active' END)
+	AND ($3 = '' OR $3 = CASE
+		WHEN k.revoked_at IS NOT NULL THEN 'revoked' WHEN k.expires_at <= $4 THEN 'expired' ELSE 'active' END)
 	AND ($5 = '' OR strpos(lower(k.name), $5) > 0 OR strpos(lower(k.display), $5) > 0 OR k.id::text = $5)
 	AND ($6::timestamptz IS NULL OR k.created_at < $6)
 	AND ($7::uuid[] IS NULL OR k.actor_id = ANY ($7))`
@@ -50,7 +51,8 @@ func (db *DB) KeyPage(ctx context.Context, f *KeyFilter, now time.Time) (page []
 	if f.Newest {
 		order = "k.created_at DESC, k.id DESC"
 	}
-	rows, err := db.pool.Query(ctx, `SELECT `+keyColumns+` FROM api_keys k`+keyConditions+` ORDER BY `+order+` LIMIT $8 OFFSET $9`,
+	rows, err := db.pool.Query(ctx, `SELECT `+
+		keyColumns+` FROM api_keys k`+keyConditions+` ORDER BY `+order+` LIMIT $8 OFFSET $9`,
 		append(values, f.Limit, f.Offset)...)
 	if err != nil {
 		return nil, 0, classify(fmt.Errorf("listing keys: %w", err))

@@ -73,7 +73,9 @@ func createKey(ctx context.Context, tx pgx.Tx, n NewKey) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("adding key: %w", err)
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO api_key_workspaces (key_id, workspace_id) SELECT $1, unnest($2::uuid[])`, id, n.Workspaces)
+	_, err = tx.Exec(
+		ctx, `INSERT INTO api_key_workspaces (key_id, workspace_id) SELECT $1, unnest($2::uuid[])`, id, n.Workspaces,
+	)
 	if err != nil {
 		return Key{}, fmt.Errorf("adding the key's workspaces: %w", err)
 	}
@@ -107,7 +109,9 @@ func checkWorkspaces(ctx context.Context, tx pgx.Tx, ids []uuid.UUID, mode strin
 // RollKey makes a successor of a key, of the same actor, name, scopes,
 // workspaces and length of life, and lets the old one live for grace at most. The length of
 // life is that of the key before it was rolled first: what grace left of it is nobody's.
-func (db *DB) RollKey(ctx context.Context, id uuid.UUID, hash [32]byte, display, createdBy string, grace time.Duration) (Key, error) {
+func (db *DB) RollKey(
+	ctx context.Context, id uuid.UUID, hash [32]byte, display, createdBy string, grace time.Duration,
+) (Key, error) {
 	var made Key
 	err := db.inTx(ctx, func(tx pgx.Tx) error {
 		successor, err := uuid.NewV7()
@@ -133,7 +137,8 @@ func (db *DB) RollKey(ctx context.Context, id uuid.UUID, hash [32]byte, display,
 		}
 		_, err = tx.Exec(ctx, `
 			UPDATE api_keys SET expires_at = LEAST(expires_at, now() + make_interval(secs => $2)),
-				lifetime = CASE WHEN rolled_at IS NULL THEN expires_at - created_at ELSE lifetime END, rolled_at = COALESCE(rolled_at, now())
+				lifetime = CASE WHEN rolled_at IS NULL THEN expires_at - created_at
+				ELSE lifetime END, rolled_at = COALESCE(rolled_at, now())
 			WHERE id = $1`,
 			id, grace.Seconds())
 		if err != nil {

@@ -22,7 +22,9 @@ import (
 )
 
 // words are few, so that texts share them; the first are in most texts.
-var words = []string{"the", "pump", "of", "water", "valve", "node-7", "cpu0", "reactor", "東京", "líne", "heat", "turbine", "ghost"}
+var words = []string{
+	"the", "pump", "of", "water", "valve", "node-7", "cpu0", "reactor", "東京", "líne", "heat", "turbine", "ghost",
+}
 
 func someText(r *rand.Rand, most int) string {
 	var text []string
@@ -114,17 +116,23 @@ func someSearchFilter(r *rand.Rand) (f retrieval.Filter, passes func(*graph.Node
 		if f.EntityTypes != nil && !slices.Contains(f.EntityTypes, string(n.EntityType)) {
 			return false
 		}
-		return f.Properties == nil || slices.ContainsFunc(f.Properties["k"], func(v jsontext.Value) bool { return bytes.Equal(v, n.Properties["k"]) })
+		return f.Properties == nil || slices.ContainsFunc(f.Properties["k"], func(v jsontext.Value) bool {
+			return bytes.Equal(v, n.Properties["k"])
+		})
 	}
 }
 
 // searcher is a database, or one that is watched.
 type searcher interface {
-	SearchText(ctx context.Context, workspace uuid.UUID, q lexical.Query, f retrieval.Filter, limit, names int) (retrieval.TextFindings, error)
+	SearchText(
+		ctx context.Context, workspace uuid.UUID, q lexical.Query, f retrieval.Filter, limit, names int,
+	) (retrieval.TextFindings, error)
 }
 
 // byWords gives what a search in words finds.
-func byWords(t testing.TB, db searcher, ws uuid.UUID, q lexical.Query, f retrieval.Filter, limit int) []retrieval.TextHit {
+func byWords(
+	t testing.TB, db searcher, ws uuid.UUID, q lexical.Query, f retrieval.Filter, limit int,
+) []retrieval.TextHit {
 	t.Helper()
 	found, err := db.SearchText(t.Context(), ws, q, f, limit, 0)
 	require.NoError(t, err)
@@ -149,7 +157,9 @@ func TestSearchRanksAsBM25ByTheBook(t *testing.T) {
 	}
 	const all = math.MaxInt32
 	for round := range 300 {
-		bound := [][4]int64{{20_000, 20_000, 8_000, 5_000}, {1, all, all, 5_000}, {20, all, all, 5_000}, {20, all, all, 0}}[round%4]
+		bound := [][4]int64{
+			{20_000, 20_000, 8_000, 5_000}, {1, all, all, 5_000}, {20, all, all, 5_000}, {20, all, all, 0},
+		}[round%4]
 		db.BoundSearches(bound[0], bound[1], bound[2], int(bound[3]))
 		if round%5 < 3 { // else terms of searches before are in memory
 			db.ForgetTexts([]int64{-1, 0, 1 << 20}[round%5])
@@ -229,12 +239,15 @@ func TestAWordOfTooManyNodesFindsTheNewest(t *testing.T) {
 func dumpLexical(t testing.TB, db *postgres.DB, ws uuid.UUID) string {
 	t.Helper()
 	lines, err := db.Strings(t.Context(), `
-		SELECT concat_ws(' ', 'node', node_id, digest, length, name_key, terms) FROM lexical_nodes WHERE workspace_id = $1 AND digest <> ''
+		SELECT concat_ws(' ', 'node', node_id, digest, length, name_key, terms) FROM lexical_nodes WHERE workspace_id = $1
+		AND digest <> ''
 		UNION ALL SELECT concat_ws(' ', 'posting', term, node_id, count, length) FROM lexical_postings WHERE workspace_id = $1
 		UNION ALL SELECT concat_ws(' ', 'list', term, floor, size) FROM lexical_champion_lists WHERE workspace_id = $1
-		UNION ALL SELECT concat_ws(' ', 'champion', term, node_id, count, length) FROM lexical_champions WHERE workspace_id = $1
+		UNION ALL SELECT concat_ws(' ', 'champion', term, node_id, count, length) FROM lexical_champions
+		WHERE workspace_id = $1
 		UNION ALL SELECT concat_ws(' ', 'term', term, nodes) FROM lexical_terms WHERE workspace_id = $1
-		UNION ALL SELECT concat_ws(' ', 'totals', nodes, length) FROM lexical_workspaces WHERE workspace_id = $1 ORDER BY 1`, ws)
+		UNION ALL SELECT concat_ws(' ', 'totals', nodes, length) FROM lexical_workspaces WHERE workspace_id = $1
+		ORDER BY 1`, ws)
 	require.NoError(t, err)
 	return strings.Join(lines, "\n")
 }
@@ -258,8 +271,13 @@ func TestHoweverTheNodesCameTheLaneIsAsIfItWereMadeAtOnce(t *testing.T) {
 			case 2:
 				n.Name = someText(r, 3)
 			}
-			require.NoError(t, db.Exec(t.Context(), `UPDATE nodes SET deleted = $3, description = $4, name = $5 WHERE workspace_id = $1 AND id = $2`,
-				ws, n.ID, n.Deleted, n.Description, n.Name))
+			require.NoError(
+				t,
+				db.Exec(
+					t.Context(), `UPDATE nodes SET deleted = $3, description = $4, name = $5 WHERE workspace_id = $1 AND id = $2`,
+					ws, n.ID, n.Deleted, n.Description, n.Name,
+				),
+			)
 		}
 		if r.IntN(3) > 0 { // else it comes later, or never
 			index(t, db, ws, append(ids, uuid.New())...)
@@ -314,7 +332,9 @@ func TestTheLaneKnowsHowFarItIsAndWhatItMissed(t *testing.T) {
 	insertNodes(t, db, ws, nodes)
 	require.NoError(t, db.Exec(t.Context(), `INSERT INTO graph_heads VALUES ($1, 10)`, ws))
 	apply := func(nodes []graph.Node, sequences ...int64) postgres.LexicalDone {
-		done, err := db.ApplyLexical(t.Context(), []postgres.LexicalWork{{Workspace: ws, Nodes: idsOf(nodes), Sequences: sequences}})
+		done, err := db.ApplyLexical(t.Context(), []postgres.LexicalWork{
+			{Workspace: ws, Nodes: idsOf(nodes), Sequences: sequences},
+		})
 		require.NoError(t, err)
 		return done
 	}
@@ -382,7 +402,9 @@ func TestADeletedWorkspaceLeavesNoTexts(t *testing.T) {
 	require.NoError(t, db.DeleteWorkspace(t.Context(), ws, "req_1"))
 	require.NoError(t, db.EraseWorkspace(t.Context(), ws, func(int64) error { return nil }))
 	require.Empty(t, dumpLexical(t, db, ws))
-	done, err := db.ApplyLexical(t.Context(), []postgres.LexicalWork{{Workspace: ws, Nodes: idsOf(nodes), Sequences: []int64{1}}, {Workspace: uuid.New(), Sequences: []int64{1}}})
+	done, err := db.ApplyLexical(t.Context(), []postgres.LexicalWork{
+		{Workspace: ws, Nodes: idsOf(nodes), Sequences: []int64{1}}, {Workspace: uuid.New(), Sequences: []int64{1}},
+	})
 	require.NoError(t, err)
 	require.Zero(t, done.Written)
 	_, over, err := db.FillLexical(t.Context(), ws)
@@ -406,7 +428,9 @@ func TestASearchIsServedByIndexes(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
 	for _, first := range []int64{20_000, 1} {
-		for _, f := range []retrieval.Filter{{}, {EntityTypes: []string{"actor"}}, {Properties: map[string][]jsontext.Value{"k": {jsontext.Value(`"x"`)}}}} {
+		for _, f := range []retrieval.Filter{
+			{}, {EntityTypes: []string{"actor"}}, {Properties: map[string][]jsontext.Value{"k": {jsontext.Value(`"x"`)}}},
+		} {
 			r.BoundSearches(first, 20_000, 100, 5_000)
 			hits := byWords(t, r, ws, lexical.Parse("the turbine of the reactor wat"), f, 10)
 			require.NotEmpty(t, hits)

@@ -27,9 +27,17 @@ func insertTexts(b testing.TB, db *postgres.DB, ws uuid.UUID, names, texts []str
 	for i := range ids {
 		ids[i], types[i] = uuid.Must(uuid.NewV7()), []string{"object", "concept"}[i%2]
 	}
-	require.NoError(b, db.Exec(b.Context(), `INSERT INTO nodes (workspace_id, id, name, entity_type, description, properties, created_at, updated_at, version, changed_by, created_by)
+	require.NoError(
+		b,
+		db.Exec(
+			b.Context(),
+			`INSERT INTO nodes (workspace_id, id, name, entity_type, description, properties, created_at, updated_at, version,
+				changed_by, created_by)
 		SELECT $1, id, name, type, text, jsonb_build_object('line', place % 1000), now(), now(), 1, 1, 1
-		FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS t (id, name, type, text, place)`, ws, ids, names, types, texts))
+		FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[])
+			WITH ORDINALITY AS t (id, name, type, text, place)`, ws, ids, names, types, texts,
+		),
+	)
 	return ids
 }
 
@@ -79,7 +87,8 @@ func BenchmarkSearchOf100000(b *testing.B) {
 	}
 	require.NoError(b, db.Exec(b.Context(), `VACUUM ANALYZE`))
 	for name, f := range map[string]retrieval.Filter{
-		"any": {}, "half": {EntityTypes: []string{"object"}}, "few": {Properties: map[string][]jsontext.Value{"line": {jsontext.Value(`7`)}}},
+		"any": {}, "half": {EntityTypes: []string{"object"}},
+		"few": {Properties: map[string][]jsontext.Value{"line": {jsontext.Value(`7`)}}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			var took []time.Duration

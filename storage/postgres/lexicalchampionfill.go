@@ -17,7 +17,9 @@ type ChampionList struct {
 
 // DueChampionLists lists champion lists that are to be filled or cut back, at most limit.
 func (db *DB) DueChampionLists(ctx context.Context, limit int) ([]ChampionList, error) {
-	rows, err := db.pool.Query(ctx, `SELECT workspace_id, term FROM lexical_champion_lists WHERE due ORDER BY workspace_id, term LIMIT $1`, limit)
+	rows, err := db.pool.Query(
+		ctx, `SELECT workspace_id, term FROM lexical_champion_lists WHERE due ORDER BY workspace_id, term LIMIT $1`, limit,
+	)
 	if err != nil {
 		return nil, classify(fmt.Errorf("listing the champion lists that are due: %w", err))
 	}
@@ -63,7 +65,8 @@ const (
 			(SELECT coalesce(max(revision), 0) FROM lexical_nodes WHERE workspace_id = $1)
 		FROM lexical_champion_lists l LEFT JOIN lexical_terms t ON t.workspace_id = l.workspace_id AND t.term = l.term
 		CROSS JOIN LATERAL (SELECT least(greatest(coalesce(t.nodes, 0) / $6::bigint, $4::bigint), $5::bigint) AS kept) k
-		CROSS JOIN LATERAL (SELECT greatest(1, coalesce((SELECT length / nullif(nodes, 0) FROM lexical_workspaces w WHERE w.workspace_id = $1), 1)) AS average) a
+		CROSS JOIN LATERAL (SELECT greatest(1, coalesce((SELECT length / nullif(nodes, 0) FROM lexical_workspaces w
+		WHERE w.workspace_id = $1), 1)) AS average) a
 		WHERE l.workspace_id = $1 AND l.term = $2`
 	// selectHeaviest gives the heaviest postings of a table, with their impacts.
 	selectHeaviest = `SELECT p.node_id, ` + championImpact + ` AS impact FROM (SELECT $3::bigint AS average OFFSET 0) l
@@ -76,7 +79,8 @@ func (f *championFill) read(ctx context.Context, tx pgx.Tx) error {
 	*f = championFill{db: f.db, list: f.list}
 	bounds := f.db.search
 	err := tx.QueryRow(ctx, selectChampionFill, f.list.Workspace, f.list.Term,
-		bounds.postings, bounds.champions, bounds.championsMost, championsShare).Scan(&f.drop, &f.kept, &f.cut, &f.was.average, &f.was.floor, &f.was.node, &f.now.average, &f.revision)
+		bounds.postings, bounds.champions, bounds.championsMost,
+		championsShare).Scan(&f.drop, &f.kept, &f.cut, &f.was.average, &f.was.floor, &f.was.node, &f.now.average, &f.revision)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil // erased with its workspace
 	}
@@ -114,20 +118,24 @@ const (
 	// nodes were read, that are for the list; as they are now.
 	fillChampionList = `INSERT INTO lexical_champions (workspace_id, term, node_id, count, length)
 		SELECT $1, $2, p.node_id, p.count, p.length
-		FROM (SELECT id FROM unnest($3::uuid[]) AS id UNION SELECT node_id FROM lexical_nodes WHERE workspace_id = $1 AND revision > $4) n
+		FROM (SELECT id FROM unnest($3::uuid[]) AS id UNION SELECT node_id FROM lexical_nodes WHERE workspace_id = $1
+		AND revision > $4) n
 		CROSS JOIN (SELECT $5::bigint AS average, $6::bigint AS floor, $7::uuid AS node) l
-		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = $2 AND node_id = n.id OFFSET 0) p
+		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = $2
+		AND node_id = n.id OFFSET 0) p
 		WHERE ` + championImpact + ` > l.floor OR ` + championImpact + ` = l.floor AND p.node_id <= l.node`
 	// raiseFloor raises the floor of a list that is as it was read, and cutChampionList
 	// takes out what is below.
 	raiseFloor = `UPDATE lexical_champion_lists SET floor = $4, floor_node = $5, kept = $8
 		WHERE workspace_id = $1 AND term = $2 AND average = $3 AND floor = $6 AND floor_node = $7`
-	cutChampionList = `WITH cut AS (DELETE FROM lexical_champions p USING (SELECT $3::bigint AS average, $4::bigint AS floor, $5::uuid AS node) l
+	cutChampionList = `WITH cut AS (DELETE FROM lexical_champions p USING (SELECT $3::bigint AS average,
+		$4::bigint AS floor, $5::uuid AS node) l
 			WHERE p.workspace_id = $1 AND p.term = $2
 			AND (` + championImpact + ` < l.floor OR ` + championImpact + ` = l.floor AND p.node_id > l.node) RETURNING 1)
 		UPDATE lexical_champion_lists SET size = size - c.rows, due = size - c.rows NOT BETWEEN kept / 2 AND kept * 5 / 4
 		FROM (SELECT count(*) AS rows FROM cut) c WHERE workspace_id = $1 AND term = $2`
-	noteChampionList = `UPDATE lexical_champion_lists SET average = $3, floor = $4, floor_node = $5, size = $6::bigint, kept = $7::bigint,
+	noteChampionList = `UPDATE lexical_champion_lists SET average = $3, floor = $4, floor_node = $5, size = $6::bigint,
+		kept = $7::bigint,
 			due = $6 NOT BETWEEN $7 / 2 AND $7 * 5 / 4
 		WHERE workspace_id = $1 AND term = $2`
 )
@@ -148,11 +156,16 @@ func (f *championFill) write(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, dropChampionList, f.list.Workspace, f.list.Term)
 		return err
 	}
-	tag, err := tx.Exec(ctx, fillChampionList, f.list.Workspace, f.list.Term, f.nodes, f.revision, f.now.average, f.now.floor, f.now.node)
+	tag, err := tx.Exec(
+		ctx, fillChampionList, f.list.Workspace, f.list.Term, f.nodes, f.revision, f.now.average, f.now.floor, f.now.node,
+	)
 	if err != nil {
 		return fmt.Errorf("filling a champion list: %w", err)
 	}
-	_, err = tx.Exec(ctx, noteChampionList, f.list.Workspace, f.list.Term, f.now.average, f.now.floor, f.now.node, tag.RowsAffected(), f.kept)
+	_, err = tx.Exec(
+		ctx, noteChampionList, f.list.Workspace, f.list.Term, f.now.average, f.now.floor, f.now.node, tag.RowsAffected(),
+		f.kept,
+	)
 	if err != nil {
 		return fmt.Errorf("noting a champion list: %w", err)
 	}
@@ -161,7 +174,10 @@ func (f *championFill) write(ctx context.Context, tx pgx.Tx) error {
 
 // cutBack cuts the list back. One that is not as it was read any more stays due.
 func (f *championFill) cutBack(ctx context.Context, tx pgx.Tx) error {
-	tag, err := tx.Exec(ctx, raiseFloor, f.list.Workspace, f.list.Term, f.now.average, f.now.floor, f.now.node, f.was.floor, f.was.node, f.kept)
+	tag, err := tx.Exec(
+		ctx, raiseFloor, f.list.Workspace, f.list.Term, f.now.average, f.now.floor, f.now.node, f.was.floor, f.was.node,
+		f.kept,
+	)
 	if err == nil && tag.RowsAffected() > 0 {
 		_, err = tx.Exec(ctx, cutChampionList, f.list.Workspace, f.list.Term, f.now.average, f.now.floor, f.now.node)
 	}

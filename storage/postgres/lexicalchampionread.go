@@ -18,19 +18,23 @@ const (
 	// listColumns and joinList read the champion lists of terms t beside them.
 	listColumns = `, l.floor IS NOT NULL, coalesce(l.average, 0), coalesce(l.floor, 0),
 		coalesce(l.floor_node, '00000000-0000-0000-0000-000000000000'), coalesce(l.size, 0)`
-	joinList = ` LEFT JOIN lexical_champion_lists l ON l.workspace_id = $1 AND l.term = t.term AND l.floor IS NOT NULL AND `
+	joinList = ` LEFT JOIN lexical_champion_lists l
+		ON l.workspace_id = $1 AND l.term = t.term AND l.floor IS NOT NULL AND `
 	// scoreChampions reads of each term its champion list, and of the others of its
 	// postings so many of the newest nodes.
 	scoreChampions = `SELECT t.place, p.node_id, ` + scoredOne + `
-		FROM unnest($2::text[], $3::float8[], $7::bigint[], $8::bigint[], $9::uuid[]) WITH ORDINALITY AS t (term, weight, average, floor, node, place)
+		FROM unnest($2::text[], $3::float8[], $7::bigint[], $8::bigint[], $9::uuid[])
+			WITH ORDINALITY AS t (term, weight, average, floor, node, place)
 		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_champions WHERE workspace_id = $1 AND term = t.term
 			UNION ALL SELECT p.node_id, p.count, p.length FROM (SELECT t.average OFFSET 0) l
 			CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = t.term
 				ORDER BY node_id DESC LIMIT $6) p
 			WHERE ` + championImpact + ` < t.floor OR ` + championImpact + ` = t.floor AND p.node_id > t.node) p`
 	// scorePairs looks each node up in one term.
-	scorePairs = `SELECT p.node_id, ` + scoredOne + ` FROM unnest($2::text[], $3::float8[], $6::uuid[]) AS t (term, weight, id)
-		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = t.term AND node_id = t.id OFFSET 0) p
+	scorePairs = `SELECT p.node_id, ` +
+		scoredOne + ` FROM unnest($2::text[], $3::float8[], $6::uuid[]) AS t (term, weight, id)
+		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings
+			WHERE workspace_id = $1 AND term = t.term AND node_id = t.id OFFSET 0) p
 		LIMIT $7`
 )
 

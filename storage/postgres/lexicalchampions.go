@@ -67,11 +67,13 @@ const (
 			due = l.due OR l.size + c.change NOT BETWEEN l.kept / 2 AND l.kept * 5 / 4
 		FROM (SELECT workspace_id, term, %s AS change FROM changed GROUP BY workspace_id, term) c
 		WHERE l.workspace_id = c.workspace_id AND l.term = c.term`
-	deleteChampions = `WITH changed AS (DELETE FROM lexical_champions p USING unnest($1::uuid[], $2::text[], $3::uuid[]) AS t (workspace_id, term, id)
+	deleteChampions = `WITH changed AS (DELETE FROM lexical_champions p USING unnest($1::uuid[], $2::text[],
+		$3::uuid[]) AS t (workspace_id, term, id)
 		WHERE p.workspace_id = t.workspace_id AND p.term = t.term AND p.node_id = t.id RETURNING p.workspace_id, p.term)`
 	insertChampions = `WITH changed AS (INSERT INTO lexical_champions
 		SELECT * FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::int[])
-		ON CONFLICT (workspace_id, term, node_id) DO UPDATE SET count = excluded.count, length = excluded.length RETURNING workspace_id, term)`
+		ON CONFLICT (workspace_id, term, node_id) DO UPDATE SET count = excluded.count, length = excluded.length
+		RETURNING workspace_id, term)`
 )
 
 // queueLists has the champion lists of workspaces read, beside other things.
@@ -117,6 +119,8 @@ func (p *lexicalPortion) queueChampions(batch *pgx.Batch) {
 	}
 	if len(enter) > 0 {
 		ids, terms, counts, lengths := enter.columns()
-		batch.Queue(insertChampions+fmt.Sprintf(resizeChampionLists, "count(*)"), ids.workspaces, terms, ids.ids, counts, lengths)
+		batch.Queue(
+			insertChampions+fmt.Sprintf(resizeChampionLists, "count(*)"), ids.workspaces, terms, ids.ids, counts, lengths,
+		)
 	}
 }

@@ -55,14 +55,18 @@ func commonTexts(t testing.TB, db *postgres.DB, ws uuid.UUID, n int) []uuid.UUID
 // rewrite gives a node another text.
 func rewrite(t testing.TB, db *postgres.DB, ws, id uuid.UUID, text string) {
 	t.Helper()
-	require.NoError(t, db.Exec(t.Context(), `UPDATE nodes SET description = $3 WHERE workspace_id = $1 AND id = $2`, ws, id, text))
+	require.NoError(t, db.Exec(
+		t.Context(), `UPDATE nodes SET description = $3 WHERE workspace_id = $1 AND id = $2`, ws, id, text,
+	))
 	index(t, db, ws, id)
 }
 
 // remove deletes nodes, or brings them back.
 func remove(t testing.TB, db *postgres.DB, ws uuid.UUID, deleted bool, ids ...uuid.UUID) {
 	t.Helper()
-	require.NoError(t, db.Exec(t.Context(), `UPDATE nodes SET deleted = $3 WHERE workspace_id = $1 AND id = ANY($2)`, ws, ids, deleted))
+	require.NoError(t, db.Exec(
+		t.Context(), `UPDATE nodes SET deleted = $3 WHERE workspace_id = $1 AND id = ANY($2)`, ws, ids, deleted,
+	))
 	index(t, db, ws, ids...)
 }
 
@@ -93,10 +97,17 @@ func requireLists(t testing.TB, db *postgres.DB) {
 	want := read(`SELECT concat_ws(' ', p.workspace_id, p.term, p.node_id, p.count, p.length) FROM lexical_postings p
 		JOIN lexical_champion_lists l ON l.workspace_id = p.workspace_id AND l.term = p.term
 		WHERE ` + impact + ` > l.floor OR ` + impact + ` = l.floor AND p.node_id <= l.floor_node ORDER BY 1`)
-	require.Equal(t, want, read(`SELECT concat_ws(' ', p.workspace_id, p.term, p.node_id, p.count, p.length) FROM lexical_champions p
-		JOIN lexical_champion_lists l ON l.workspace_id = p.workspace_id AND l.term = p.term WHERE l.floor IS NOT NULL ORDER BY 1`))
-	require.Empty(t, read(`SELECT l.term || ' has ' || l.size FROM lexical_champion_lists l WHERE l.floor IS NOT NULL AND l.size <>
-		(SELECT count(*) FROM lexical_champions p WHERE p.workspace_id = l.workspace_id AND p.term = l.term)`))
+	require.Equal(
+		t, want,
+		read(`SELECT concat_ws(' ', p.workspace_id, p.term, p.node_id, p.count, p.length) FROM lexical_champions p
+		JOIN lexical_champion_lists l ON l.workspace_id = p.workspace_id AND l.term = p.term WHERE l.floor IS NOT NULL
+		ORDER BY 1`),
+	)
+	require.Empty(
+		t,
+		read(`SELECT l.term || ' has ' || l.size FROM lexical_champion_lists l WHERE l.floor IS NOT NULL AND l.size <>
+		(SELECT count(*) FROM lexical_champions p WHERE p.workspace_id = l.workspace_id AND p.term = l.term)`),
+	)
 }
 
 func TestAWordOfTooManyNodesFindsTheHeaviestHoweverOldItIs(t *testing.T) {
@@ -170,7 +181,9 @@ func TestAListThatLosesItsNodesIsFilledAgain(t *testing.T) {
 
 	remove(t, db, ws, true, ids[:350]...)
 	refreshLists(t, db)
-	left, err := db.Strings(t.Context(), `SELECT term FROM lexical_champion_lists UNION ALL SELECT term FROM lexical_champions`)
+	left, err := db.Strings(
+		t.Context(), `SELECT term FROM lexical_champion_lists UNION ALL SELECT term FROM lexical_champions`,
+	)
 	require.NoError(t, err)
 	require.Empty(t, left, "no word is so frequent any more")
 }
@@ -188,8 +201,13 @@ func TestAWriterThatKnowsNoListsSetsThemAside(t *testing.T) {
 	refreshLists(t, db)
 	requireCut(t, db, ws, retrieval.TextHeaviest, ids[0], ids[1])
 
-	require.NoError(t, db.Exec(t.Context(), `UPDATE lexical_postings SET count = 9 WHERE workspace_id = $1 AND node_id = $2 AND term = 'common'`, ws, ids[5]))
-	require.NoError(t, db.Exec(t.Context(), `UPDATE lexical_nodes SET length = length WHERE workspace_id = $1 AND node_id = $2`, ws, ids[5]))
+	require.NoError(t, db.Exec(
+		t.Context(), `UPDATE lexical_postings SET count = 9 WHERE workspace_id = $1 AND node_id = $2 AND term = 'common'`, ws,
+		ids[5],
+	))
+	require.NoError(t, db.Exec(
+		t.Context(), `UPDATE lexical_nodes SET length = length WHERE workspace_id = $1 AND node_id = $2`, ws, ids[5],
+	))
 	requireCut(t, db, ws, retrieval.TextNewest)
 	requireCut(t, db, other, retrieval.TextHeaviest)
 	rewrite(t, db, ws, ids[6], "common common of one")
@@ -205,7 +223,10 @@ func TestTextsFromBeforeTheListsGetThem(t *testing.T) {
 	t.Cleanup(db.Close)
 	require.NoError(t, db.MigrateTo(t.Context(), 32))
 	ws, rare := uuid.New(), uuid.New()
-	require.NoError(t, db.Exec(t.Context(), `INSERT INTO lexical_terms VALUES ($1, 'common', 20001), ($1, 'rare', 20000), ($2, 'common', 7)`, ws, rare))
+	require.NoError(t, db.Exec(
+		t.Context(), `INSERT INTO lexical_terms VALUES ($1, 'common', 20001), ($1, 'rare', 20000), ($2, 'common', 7)`, ws,
+		rare,
+	))
 	require.NoError(t, db.Migrate(t.Context()))
 	lists, err := db.DueChampionLists(t.Context(), 10)
 	require.NoError(t, err)
@@ -227,7 +248,10 @@ func TestALaneThatIsMadeAgainHasItsLists(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	for _, table := range []string{"lexical_nodes", "lexical_postings", "lexical_terms", "lexical_workspaces", "lexical_champions", "lexical_champion_lists"} {
+	for _, table := range []string{
+		"lexical_nodes", "lexical_postings", "lexical_terms", "lexical_workspaces", "lexical_champions",
+		"lexical_champion_lists",
+	} {
 		require.NoError(t, db.Exec(t.Context(), `DELETE FROM `+table))
 	}
 	fill()
@@ -273,7 +297,9 @@ func TestListsAreRightWhileOthersWrite(t *testing.T) {
 	for round := range 60 {
 		index(t, writer, ws, changeTexts(t, writer, ws, r, nodes, 1+r.IntN(30))...)
 		if round%20 == 10 { // of a version that knows no lists
-			require.NoError(t, writer.Exec(t.Context(), `UPDATE lexical_nodes SET length = length WHERE node_id = $1`, nodes[0].ID))
+			require.NoError(t, writer.Exec(
+				t.Context(), `UPDATE lexical_nodes SET length = length WHERE node_id = $1`, nodes[0].ID,
+			))
 		}
 	}
 	stop()

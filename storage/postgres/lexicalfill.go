@@ -25,9 +25,14 @@ type LexicalStatus struct {
 func (db *DB) LexicalStatus(ctx context.Context, workspace uuid.UUID) (LexicalStatus, error) {
 	var s LexicalStatus
 	var at *time.Time
-	err := db.pool.QueryRow(ctx, `SELECT coalesce(l.nodes, 0), coalesce(l.sequence, 0), coalesce(h.sequence, 0), coalesce(l.filling, false), l.updated_at
-		FROM (SELECT $1::uuid AS id) w LEFT JOIN lexical_workspaces l ON l.workspace_id = w.id LEFT JOIN graph_heads h ON h.workspace_id = w.id`,
-		workspace).Scan(&s.Nodes, &s.Sequence, &s.Head, &s.Filling, &at)
+	err := db.pool.QueryRow(
+		ctx,
+		`SELECT coalesce(l.nodes, 0), coalesce(l.sequence, 0), coalesce(h.sequence, 0), coalesce(l.filling, false),
+			l.updated_at
+		FROM (SELECT $1::uuid AS id) w LEFT JOIN lexical_workspaces l ON l.workspace_id = w.id LEFT JOIN graph_heads h
+		ON h.workspace_id = w.id`,
+		workspace,
+	).Scan(&s.Nodes, &s.Sequence, &s.Head, &s.Filling, &at)
 	if err != nil {
 		return LexicalStatus{}, classify(fmt.Errorf("reading how far the text lane is: %w", err))
 	}
@@ -54,7 +59,9 @@ func (p *lexicalPortion) note(ctx context.Context, work []LexicalWork) error {
 func (p *lexicalPortion) noteOf(ctx context.Context, w LexicalWork) error {
 	var sequence, target int64
 	var filling bool
-	err := p.tx.QueryRow(ctx, `SELECT sequence, filling, fill_target FROM lexical_workspaces WHERE workspace_id = $1`, w.Workspace).
+	err := p.tx.QueryRow(
+		ctx, `SELECT sequence, filling, fill_target FROM lexical_workspaces WHERE workspace_id = $1`, w.Workspace,
+	).
 		Scan(&sequence, &filling, &target)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return err
@@ -90,7 +97,8 @@ func (p *lexicalPortion) fillAnew(ctx context.Context, workspace uuid.UUID) erro
 	_, err := p.tx.Exec(ctx, `INSERT INTO lexical_workspaces AS l (workspace_id, version, filling, fill_target)
 		VALUES ($1, $2, true, coalesce((SELECT sequence FROM graph_heads WHERE workspace_id = $1), 0))
 		ON CONFLICT (workspace_id) DO UPDATE
-		SET version = excluded.version, filling = true, fill_target = excluded.fill_target, filled_to = NULL, updated_at = now()`,
+		SET version = excluded.version, filling = true, fill_target = excluded.fill_target, filled_to = NULL,
+		updated_at = now()`,
 		workspace, lexical.Version)
 	return err
 }
@@ -135,7 +143,9 @@ func (p *lexicalPortion) fill(ctx context.Context, workspace uuid.UUID) (over bo
 	var to *uuid.UUID
 	var version int
 	var filling bool
-	err = p.tx.QueryRow(ctx, `SELECT filled_to, version, filling FROM lexical_workspaces WHERE workspace_id = $1`, workspace).Scan(&to, &version, &filling)
+	err = p.tx.QueryRow(
+		ctx, `SELECT filled_to, version, filling FROM lexical_workspaces WHERE workspace_id = $1`, workspace,
+	).Scan(&to, &version, &filling)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return false, fmt.Errorf("reading how far it is filled: %w", err)
 	}
@@ -145,8 +155,10 @@ func (p *lexicalPortion) fill(ctx context.Context, workspace uuid.UUID) (over bo
 			return false, fmt.Errorf("beginning to fill: %w", err)
 		}
 	}
-	rows, err := p.tx.Query(ctx, `SELECT id FROM nodes WHERE workspace_id = $1 AND ($2::uuid IS NULL OR id > $2) ORDER BY id LIMIT $3`,
-		pgx.QueryExecModeCacheDescribe, workspace, to, lexicalNodes)
+	rows, err := p.tx.Query(
+		ctx, `SELECT id FROM nodes WHERE workspace_id = $1 AND ($2::uuid IS NULL OR id > $2) ORDER BY id LIMIT $3`,
+		pgx.QueryExecModeCacheDescribe, workspace, to, lexicalNodes,
+	)
 	if err != nil {
 		return false, fmt.Errorf("reading which nodes there are: %w", err)
 	}
@@ -161,10 +173,17 @@ func (p *lexicalPortion) fill(ctx context.Context, workspace uuid.UUID) (over bo
 		return false, err
 	}
 	if over = taken == len(ids) && taken < lexicalNodes; over {
-		_, err = p.tx.Exec(ctx, `UPDATE lexical_workspaces SET filling = false, filled_to = NULL, sequence = greatest(sequence, fill_target), updated_at = now()
-			WHERE workspace_id = $1`, workspace)
+		_, err = p.tx.Exec(
+			ctx,
+			`UPDATE lexical_workspaces SET filling = false, filled_to = NULL, sequence = greatest(sequence, fill_target),
+				updated_at = now()
+			WHERE workspace_id = $1`, workspace,
+		)
 	} else {
-		_, err = p.tx.Exec(ctx, `UPDATE lexical_workspaces SET filled_to = $2, updated_at = now() WHERE workspace_id = $1`, workspace, ids[taken-1])
+		_, err = p.tx.Exec(
+			ctx, `UPDATE lexical_workspaces SET filled_to = $2, updated_at = now() WHERE workspace_id = $1`, workspace,
+			ids[taken-1],
+		)
 	}
 	if err != nil {
 		return false, fmt.Errorf("noting how far it is filled: %w", err)

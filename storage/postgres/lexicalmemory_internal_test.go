@@ -56,7 +56,10 @@ func TestTextsInMemoryAreNotMixedWithThoseOfAnotherTime(t *testing.T) {
 	from, loads := texts.at()
 	require.True(t, texts.keep(5, []string{"pump"}, [][]posting{{{a, 1, 5}}}))
 	changes := []textChange{{node: a, length: 5, terms: "pump", revision: 6}}
-	require.False(t, texts.advance(from, loads, 6, changes, nil), "another search added a term whose postings of the change were not read")
+	require.False(
+		t, texts.advance(from, loads, 6, changes, nil),
+		"another search added a term whose postings of the change were not read",
+	)
 	require.Equal(t, []uuid.UUID{a}, found(texts, "pump"))
 
 	_, loads = texts.at()
@@ -82,7 +85,10 @@ func TestTextsInMemoryAreForgottenWhenMostOfThemAreOld(t *testing.T) {
 	for found(texts, "pump") != nil {
 		_, loads := texts.at()
 		revision++
-		require.True(t, texts.advance(revision-1, loads, revision, []textChange{{node: a, length: 5, terms: "pump", revision: revision}}, map[string][]posting{"pump": {{a, 1, 5}}}))
+		require.True(t, texts.advance(
+			revision-1, loads, revision, []textChange{{node: a, length: 5, terms: "pump", revision: revision}},
+			map[string][]posting{"pump": {{a, 1, 5}}},
+		))
 		require.Less(t, revision, int64(2*memorySpoilt))
 	}
 	require.Greater(t, revision, int64(memorySpoilt))
@@ -94,7 +100,9 @@ func TestTheMemoryOfTextsForgetsWhatWasNotSearchedForLongest(t *testing.T) {
 	for range 4 {
 		ws := uuid.New()
 		workspaces = append(workspaces, ws)
-		require.True(t, memory.of(ws).keep(0, []string{"pump"}, [][]posting{slices.Repeat([]posting{{uuid.New(), 1, 5}}, 100)}))
+		require.True(t, memory.of(ws).keep(0, []string{"pump"}, [][]posting{slices.Repeat(
+			[]posting{{uuid.New(), 1, 5}}, 100,
+		)}))
 	}
 	_ = memory.of(workspaces[0])
 	memory.fit()

@@ -19,7 +19,9 @@ import (
 )
 
 // changeTexts gives some of the nodes another text, or has them gone, or back.
-func changeTexts(t testing.TB, db *postgres.DB, ws uuid.UUID, r *rand.Rand, nodes []graph.Node, n int) (changed []uuid.UUID) {
+func changeTexts(
+	t testing.TB, db *postgres.DB, ws uuid.UUID, r *rand.Rand, nodes []graph.Node, n int,
+) (changed []uuid.UUID) {
 	t.Helper()
 	for range n {
 		node := &nodes[r.IntN(len(nodes))]
@@ -28,14 +30,20 @@ func changeTexts(t testing.TB, db *postgres.DB, ws uuid.UUID, r *rand.Rand, node
 		} else {
 			node.Description = ptr(someText(r, 30))
 		}
-		require.NoError(t, db.Exec(t.Context(), `UPDATE nodes SET deleted = $3, description = $4 WHERE workspace_id = $1 AND id = $2`, ws, node.ID, node.Deleted, node.Description))
+		require.NoError(t, db.Exec(
+			t.Context(), `UPDATE nodes SET deleted = $3, description = $4 WHERE workspace_id = $1 AND id = $2`, ws, node.ID,
+			node.Deleted, node.Description,
+		))
 		changed = append(changed, node.ID)
 	}
 	return changed
 }
 
 // requireBest holds a search against the formula.
-func requireBest(t testing.TB, db *postgres.DB, ws uuid.UUID, nodes []graph.Node, text string, filter retrieval.Filter, passes func(*graph.Node) bool) {
+func requireBest(
+	t testing.TB, db *postgres.DB, ws uuid.UUID, nodes []graph.Node, text string, filter retrieval.Filter,
+	passes func(*graph.Node) bool,
+) {
 	t.Helper()
 	q := lexical.Parse(text + " ")
 	scores := plainBM25(nodes, q)
@@ -128,6 +136,8 @@ func TestTermsOfVeryManyNodesAreLookedUp(t *testing.T) {
 	index(t, db, ws, idsOf(nodes)...)
 	db.BoundSearches(60, 120, 10_000, 50)
 	for range 100 {
-		requireBest(t, db, ws, nodes, "ubiquitous "+someText(r, 4), retrieval.Filter{}, func(*graph.Node) bool { return true })
+		requireBest(t, db, ws, nodes, "ubiquitous "+someText(r, 4), retrieval.Filter{}, func(*graph.Node) bool {
+			return true
+		})
 	}
 }

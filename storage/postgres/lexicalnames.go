@@ -31,7 +31,8 @@ type calledNodes struct {
 
 const selectNamed = `SELECT k.key, p.id FROM unnest($1::text[]) AS k (key)
 	CROSS JOIN LATERAL (
-		SELECT n.id FROM (SELECT node_id FROM lexical_nodes WHERE workspace_id = $2 AND name_key = k.key ORDER BY node_id LIMIT $3) l
+		SELECT n.id FROM (SELECT node_id FROM lexical_nodes WHERE workspace_id = $2 AND name_key = k.key ORDER BY node_id
+		LIMIT $3) l
 		CROSS JOIN LATERAL (SELECT n.id FROM nodes n WHERE n.workspace_id = $2 AND n.id = l.node_id AND `
 
 // queueNames has the nodes read, beside other things, that have a name of the query, at

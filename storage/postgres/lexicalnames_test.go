@@ -17,7 +17,10 @@ func named(t testing.TB, db *postgres.DB, ws uuid.UUID, names ...string) map[str
 	ids := map[string]uuid.UUID{}
 	var nodes []graph.Node
 	for i, name := range names {
-		n := graph.Node{ID: uuid.New(), Name: name, EntityType: graph.EntityType(graph.EntityTypes()[i%4]), Lifecycle: graph.Lifecycle{Version: 1}}
+		n := graph.Node{
+			ID: uuid.New(), Name: name, EntityType: graph.EntityType(graph.EntityTypes()[i%4]),
+			Lifecycle: graph.Lifecycle{Version: 1},
+		}
 		ids[name] = n.ID
 		nodes = append(nodes, n)
 	}
@@ -60,7 +63,9 @@ func TestNodesThatTheQueryNamesAreFound(t *testing.T) {
 	got := called(query, retrieval.Filter{EntityTypes: graph.EntityTypes()[:2]}, 10)
 	require.Equal(t, []uuid.UUID{ids["Rack 7"], ids["Server"]}, got, "a longer name that does not pass hides nothing")
 	require.NoError(t, db.Exec(t.Context(), `UPDATE nodes SET deleted = true WHERE id = $1`, ids["Server Rack 7"]))
-	require.Equal(t, []uuid.UUID{ids["Rack 7"]}, called(query, retrieval.Filter{}, 1), "what is deleted is not called, indexed or not")
+	require.Equal(
+		t, []uuid.UUID{ids["Rack 7"]}, called(query, retrieval.Filter{}, 1), "what is deleted is not called, indexed or not",
+	)
 }
 
 func TestExactNamesComeFirstAndBeginningsOfWordsAreFound(t *testing.T) {

@@ -16,11 +16,14 @@ import (
 
 const (
 	selectRevision    = `SELECT coalesce(max(revision), 0) FROM lexical_nodes WHERE workspace_id = $1`
-	selectTextChanges = `SELECT node_id, length, terms, revision FROM lexical_nodes WHERE workspace_id = $1 AND revision > $2 ORDER BY revision LIMIT $3`
-	selectKept        = `SELECT t.place, p.node_id, p.count, p.length FROM unnest($2::text[]) WITH ORDINALITY AS t (term, place)
-		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = t.term OFFSET 0) p`
+	selectTextChanges = `SELECT node_id, length, terms, revision FROM lexical_nodes WHERE workspace_id = $1
+		AND revision > $2 ORDER BY revision LIMIT $3`
+	selectKept = `SELECT t.place, p.node_id, p.count, p.length FROM unnest($2::text[]) WITH ORDINALITY AS t (term, place)
+		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1
+		AND term = t.term OFFSET 0) p`
 	selectChanged = `SELECT t.term, t.id, p.count, p.length FROM unnest($2::text[], $3::uuid[]) AS t (term, id)
-		CROSS JOIN LATERAL (SELECT count, length FROM lexical_postings WHERE workspace_id = $1 AND term = t.term AND node_id = t.id OFFSET 0) p`
+		CROSS JOIN LATERAL (SELECT count, length FROM lexical_postings WHERE workspace_id = $1 AND term = t.term
+		AND node_id = t.id OFFSET 0) p`
 )
 
 // recall is what a search has in memory, as it found it and as it is to become.

@@ -78,17 +78,25 @@ func loadTexts(b *testing.B, db *postgres.DB, ws uuid.UUID, texts [][]uint32) (i
 			ids = append(ids, id)
 		}
 		require.NoError(b, db.Copy(ctx, "nodes", []string{
-			"workspace_id", "id", "name", "entity_type", "properties", "created_at", "updated_at", "version", "changed_by", "created_by",
+			"workspace_id", "id", "name", "entity_type", "properties", "created_at", "updated_at", "version", "changed_by",
+			"created_by",
 		}, rows.nodes))
-		require.NoError(b, db.Copy(ctx, "lexical_nodes", []string{"workspace_id", "node_id", "digest", "length", "name_key", "terms"}, rows.texts))
-		require.NoError(b, db.Copy(ctx, "lexical_postings", []string{"workspace_id", "term", "node_id", "count", "length"}, rows.postings))
+		require.NoError(b, db.Copy(
+			ctx, "lexical_nodes", []string{"workspace_id", "node_id", "digest", "length", "name_key", "terms"}, rows.texts,
+		))
+		require.NoError(b, db.Copy(
+			ctx, "lexical_postings", []string{"workspace_id", "term", "node_id", "count", "length"}, rows.postings,
+		))
 	}
 	for _, statement := range []string{
-		`ALTER TABLE lexical_postings ADD CONSTRAINT lexical_postings_pkey PRIMARY KEY (workspace_id, term, node_id) INCLUDE (count, length)`,
+		`ALTER TABLE lexical_postings ADD CONSTRAINT lexical_postings_pkey PRIMARY KEY (workspace_id, term,
+			node_id) INCLUDE (count, length)`,
 		`INSERT INTO lexical_terms SELECT workspace_id, term, count(*) FROM lexical_postings GROUP BY workspace_id, term`,
-		`INSERT INTO lexical_workspaces (workspace_id, nodes, length, version) SELECT workspace_id, count(*), sum(length), ` + strconv.Itoa(lexical.Version) +
+		`INSERT INTO lexical_workspaces (workspace_id, nodes, length, version) SELECT workspace_id, count(*), sum(length), ` +
+			strconv.Itoa(lexical.Version) +
 			` FROM lexical_nodes GROUP BY workspace_id`,
-		`INSERT INTO lexical_champion_lists (workspace_id, term) SELECT workspace_id, term FROM lexical_terms WHERE nodes > 20000`,
+		`INSERT INTO lexical_champion_lists (workspace_id, term) SELECT workspace_id, term FROM lexical_terms
+			WHERE nodes > 20000`,
 		`VACUUM ANALYZE`,
 	} {
 		require.NoError(b, db.ExecLong(ctx, statement))
@@ -111,7 +119,9 @@ func (c *lexicalCopy) add(ws, id uuid.UUID, n int, text []uint32) int {
 		c.postings = append(c.postings, []any{ws, t.Text, id, int16(t.Count), int32(terms.Length)})
 	}
 	now := time.Now()
-	c.nodes = append(c.nodes, []any{ws, id, name, []string{"object", "concept"}[n%2], "{}", now, now, int64(1), int64(1), int64(1)})
+	c.nodes = append(c.nodes, []any{
+		ws, id, name, []string{"object", "concept"}[n%2], "{}", now, now, int64(1), int64(1), int64(1),
+	})
 	c.texts = append(c.texts, []any{ws, id, []byte("bulk"), int32(terms.Length), name, strings.Join(all, " ")})
 	return terms.Length
 }

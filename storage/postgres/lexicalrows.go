@@ -39,7 +39,8 @@ func (n *lexicalNode) document() lexical.Document {
 	return lexical.Document{Name: n.name, Description: n.description, Properties: n.properties}
 }
 
-const selectLexicalNodes = `SELECT t.workspace_id, t.id, coalesce(NOT n.deleted, false), coalesce(n.name, ''), coalesce(n.description, ''),
+const selectLexicalNodes = `SELECT t.workspace_id, t.id, coalesce(NOT n.deleted, false), coalesce(n.name, ''),
+	coalesce(n.description, ''),
 		n.properties::text, coalesce(length(l.digest) > 0, false), l.digest, coalesce(l.length, 0), coalesce(l.terms, '')
 	FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS t (workspace_id, id, place)
 	LEFT JOIN nodes n ON n.workspace_id = t.workspace_id AND n.id = t.id
@@ -57,7 +58,9 @@ func (p *lexicalPortion) read(ctx context.Context, of idList) ([]lexicalNode, er
 	read, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (n lexicalNode, err error) {
 		var properties []byte
 		var terms string
-		err = row.Scan(&n.workspace, &n.id, &n.stands, &n.name, &n.description, &properties, &n.known, &n.stored, &n.length, &terms)
+		err = row.Scan(
+			&n.workspace, &n.id, &n.stands, &n.name, &n.description, &properties, &n.known, &n.stored, &n.length, &terms,
+		)
 		n.terms = strings.Fields(terms)
 		if err != nil || !n.stands {
 			return n, err
@@ -125,7 +128,8 @@ type lexicalPostingRows []lexicalPostingRow
 
 func (r *lexicalPostingRows) add(n *lexicalNode, t lexical.Term, length int, again bool) {
 	*r = append(*r, lexicalPostingRow{
-		workspace: n.workspace, node: n.id, term: t.Text, count: int16(min(t.Count, math.MaxInt16)), length: int32(length), again: again,
+		workspace: n.workspace, node: n.id, term: t.Text, count: int16(min(t.Count, math.MaxInt16)), length: int32(length),
+		again: again,
 	})
 }
 
@@ -133,7 +137,9 @@ func (r *lexicalPostingRows) add(n *lexicalNode, t lexical.Term, length int, aga
 // them faster so.
 func (r lexicalPostingRows) columns() (ids idList, terms []string, counts []int16, lengths []int32) {
 	slices.SortFunc(r, func(a, b lexicalPostingRow) int {
-		return cmp.Or(bytes.Compare(a.workspace[:], b.workspace[:]), cmp.Compare(a.term, b.term), bytes.Compare(a.node[:], b.node[:]))
+		return cmp.Or(
+			bytes.Compare(a.workspace[:], b.workspace[:]), cmp.Compare(a.term, b.term), bytes.Compare(a.node[:], b.node[:]),
+		)
 	})
 	for _, row := range r {
 		ids.workspaces, ids.ids = append(ids.workspaces, column(row.workspace)), append(ids.ids, column(row.node))
@@ -149,24 +155,29 @@ const (
 		SET digest = excluded.digest, length = excluded.length, name_key = excluded.name_key, terms = excluded.terms`
 	// What is removed leaves a row, so that it is seen that it was.
 	removeLexicalNodes = `UPDATE lexical_nodes l SET digest = '', length = 0, name_key = NULL, terms = ''
-		FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id) WHERE l.workspace_id = t.workspace_id AND l.node_id = t.id`
+		FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id) WHERE l.workspace_id = t.workspace_id
+		AND l.node_id = t.id`
 	insertPostings = `INSERT INTO lexical_postings AS p (workspace_id, term, node_id, count, length)
 		SELECT * FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::int[])
 		ON CONFLICT (workspace_id, term, node_id) DO UPDATE SET count = excluded.count, length = excluded.length
 		WHERE p.count <> excluded.count OR p.length <> excluded.length`
-	deletePostings = `DELETE FROM lexical_postings p USING unnest($1::uuid[], $2::text[], $3::uuid[]) AS t (workspace_id, term, id)
+	deletePostings = `DELETE FROM lexical_postings p USING unnest($1::uuid[], $2::text[], $3::uuid[]) AS t (workspace_id,
+		term, id)
 		WHERE p.workspace_id = t.workspace_id AND p.term = t.term AND p.node_id = t.id`
-	changeTerms = `INSERT INTO lexical_terms AS l (workspace_id, term, nodes) SELECT * FROM unnest($1::uuid[], $2::text[], $3::bigint[])
+	changeTerms = `INSERT INTO lexical_terms AS l (workspace_id, term, nodes) SELECT *
+		FROM unnest($1::uuid[], $2::text[], $3::bigint[])
 		ON CONFLICT (workspace_id, term) DO UPDATE SET nodes = l.nodes + excluded.nodes`
 	// changeTermsAndList is changeTerms, and gives terms of more than $4 nodes a champion
 	// list, which is to be filled.
 	changeTermsAndList = `WITH changed AS (` + changeTerms + ` RETURNING workspace_id, term, nodes)
-		INSERT INTO lexical_champion_lists (workspace_id, term) SELECT workspace_id, term FROM changed WHERE nodes > $4 ON CONFLICT DO NOTHING`
+		INSERT INTO lexical_champion_lists (workspace_id, term)
+		SELECT workspace_id, term FROM changed WHERE nodes > $4 ON CONFLICT DO NOTHING`
 	deleteTerms = `DELETE FROM lexical_terms l USING unnest($1::uuid[], $2::text[]) AS t (workspace_id, term)
 		WHERE l.workspace_id = t.workspace_id AND l.term = t.term AND l.nodes <= 0`
 	changeLexicalTotals = `INSERT INTO lexical_workspaces AS l (workspace_id, nodes, length, version) SELECT t.*, $4
 		FROM unnest($1::uuid[], $2::bigint[], $3::bigint[]) AS t
-		ON CONFLICT (workspace_id) DO UPDATE SET nodes = l.nodes + excluded.nodes, length = l.length + excluded.length, updated_at = now()`
+		ON CONFLICT (workspace_id) DO UPDATE SET nodes = l.nodes + excluded.nodes, length = l.length + excluded.length,
+		updated_at = now()`
 )
 
 // write writes what was taken.

@@ -31,12 +31,14 @@ const (
 		GROUP BY p.node_id ORDER BY score DESC, p.node_id DESC LIMIT $7`
 	// scoreListed reads whole terms and takes the listed nodes of them.
 	scoreListed = `SELECT p.node_id, ` + scored + ` FROM unnest($2::text[], $3::float8[]) AS t (term, weight)
-		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = t.term OFFSET 0) p
+		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings
+			WHERE workspace_id = $1 AND term = t.term OFFSET 0) p
 		WHERE p.node_id = ANY($6) GROUP BY p.node_id ORDER BY score DESC, p.node_id DESC LIMIT $7`
 	// scoreEach looks each listed node up in each term.
 	scoreEach = `SELECT p.node_id, ` + scored + ` FROM unnest($2::text[], $3::float8[]) AS t (term, weight)
 		CROSS JOIN unnest($6::uuid[]) AS n (id)
-		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = t.term AND node_id = n.id OFFSET 0) p
+		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings
+			WHERE workspace_id = $1 AND term = t.term AND node_id = n.id OFFSET 0) p
 		GROUP BY p.node_id ORDER BY score DESC, p.node_id DESC LIMIT $7`
 )
 

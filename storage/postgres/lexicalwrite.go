@@ -61,7 +61,9 @@ func (db *DB) ApplyLexical(ctx context.Context, work []LexicalWork) (LexicalDone
 		err := db.inBulkTx(ctx, func(tx pgx.Tx) (err error) {
 			p := db.newPortion(tx)
 			last := len(all.ids) <= lexicalNodes
-			of := idList{workspaces: all.workspaces[:min(len(all.ids), lexicalNodes)], ids: all.ids[:min(len(all.ids), lexicalNodes)]}
+			of := idList{
+				workspaces: all.workspaces[:min(len(all.ids), lexicalNodes)], ids: all.ids[:min(len(all.ids), lexicalNodes)],
+			}
 			if err = p.lock(ctx, locksOf(of, work, last)); err != nil {
 				return err
 			}
@@ -120,7 +122,8 @@ type lexicalTotals struct{ nodes, length int64 }
 func (db *DB) newPortion(tx pgx.Tx) *lexicalPortion {
 	return &lexicalPortion{
 		tx: tx, bounds: db.search,
-		gone: map[uuid.UUID]bool{}, lists: map[lexicalTerm]championList{}, terms: map[lexicalTerm]int64{}, totals: map[uuid.UUID]*lexicalTotals{},
+		gone: map[uuid.UUID]bool{}, lists: map[lexicalTerm]championList{}, terms: map[lexicalTerm]int64{},
+		totals: map[uuid.UUID]*lexicalTotals{},
 	}
 }
 
@@ -128,7 +131,8 @@ func (db *DB) newPortion(tx pgx.Tx) *lexicalPortion {
 // the text lane of the workspaces $1; in one order, so that none waits for another in
 // a circle. The transaction says that it keeps champion lists, too: what others write,
 // those of versions that know of none, sets the lists aside.
-const lockLexical = `SELECT set_config('livegraph.champions', 'kept', true), pg_advisory_xact_lock(hashtextextended('livegraph.lexical.' || w::text, 0))
+const lockLexical = `SELECT set_config('livegraph.champions', 'kept', true),
+	pg_advisory_xact_lock(hashtextextended('livegraph.lexical.' || w::text, 0))
 	FROM (SELECT DISTINCT w FROM unnest($1::uuid[]) AS w ORDER BY w) AS workspaces`
 
 const selectGone = `SELECT t.id FROM unnest($1::uuid[]) AS t (id)

@@ -44,8 +44,11 @@ func BenchmarkTextsAreWrittenAmong100000(b *testing.B) {
 		created, cpu = append(created, time.Since(began)), cpu+serverCPU(b, db)-used
 		_, texts = some()
 		from := r.IntN(len(ids) - nodes)
-		require.NoError(b, db.Exec(b.Context(), `UPDATE nodes n SET description = t.text FROM unnest($2::uuid[], $3::text[]) AS t (id, text)
-			WHERE n.workspace_id = $1 AND n.id = t.id`, ws, ids[from:from+nodes], texts))
+		require.NoError(
+			b,
+			db.Exec(b.Context(), `UPDATE nodes n SET description = t.text FROM unnest($2::uuid[], $3::text[]) AS t (id, text)
+			WHERE n.workspace_id = $1 AND n.id = t.id`, ws, ids[from:from+nodes], texts),
+		)
 		began, used = time.Now(), serverCPU(b, db)
 		index(b, db, ws, ids[from:from+nodes]...)
 		updated, cpu = append(updated, time.Since(began)), cpu+serverCPU(b, db)-used
@@ -64,7 +67,10 @@ func BenchmarkTextsAreWrittenAmong100000(b *testing.B) {
 // for the connections of a database: what a busy machine changes least.
 func serverCPU(b *testing.B, db *postgres.DB) (sum time.Duration) {
 	b.Helper()
-	backends, err := db.Strings(b.Context(), `SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'`)
+	backends, err := db.Strings(
+		b.Context(),
+		`SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'`,
+	)
 	require.NoError(b, err)
 	for _, pid := range backends {
 		if stat := processStat(pid); stat != nil {

@@ -49,12 +49,14 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	factory := promauto.With(registerer)
 	m := &Metrics{
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "livegraph_postgres_statement_duration_seconds", Help: "Time of a statement on Postgres, failed ones included, by its first word.",
+			Name:    "livegraph_postgres_statement_duration_seconds",
+			Help:    "Time of a statement on Postgres, failed ones included, by its first word.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2.5, 12),
 		}, []string{"statement"}),
 		errors: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "livegraph_postgres_errors_total", Help: "Statements that failed, by kind: timeout, unavailable (not reachable, overloaded, or a conflict that is tried again), " +
-				"cancelled (the caller left), rejected (constraints, mostly).",
+			Name: "livegraph_postgres_errors_total",
+			Help: "Statements that failed, by kind: timeout, unavailable (not reachable, overloaded, or a conflict that is " +
+				"tried again), cancelled (the caller left), rejected (constraints, mostly).",
 		}, []string{"kind"}),
 		connects: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_postgres_connect_failures_total", Help: "Connections that could not be made, by pool.",
@@ -189,12 +191,23 @@ func errorKind(err error) string {
 }
 
 var (
-	poolLabel    = []string{"pool"}
-	openDesc     = prometheus.NewDesc("livegraph_postgres_connections", "Open connections, by pool: keys (their check alone) and main.", poolLabel, nil)
-	inUseDesc    = prometheus.NewDesc("livegraph_postgres_connections_in_use", "Connections that are busy.", poolLabel, nil)
-	limitDesc    = prometheus.NewDesc("livegraph_postgres_connections_limit", "Most connections of the pool; beyond, callers wait.", poolLabel, nil)
-	waitsDesc    = prometheus.NewDesc("livegraph_postgres_connection_waits_total", "Times that a caller had to wait for a connection.", poolLabel, nil)
-	waitTimeDesc = prometheus.NewDesc("livegraph_postgres_connection_wait_seconds_total", "Time that callers waited for connections, seconds.", poolLabel, nil)
+	poolLabel = []string{"pool"}
+	openDesc  = prometheus.NewDesc(
+		"livegraph_postgres_connections", "Open connections, by pool: keys (their check alone) and main.", poolLabel, nil,
+	)
+	inUseDesc = prometheus.NewDesc(
+		"livegraph_postgres_connections_in_use", "Connections that are busy.", poolLabel, nil,
+	)
+	limitDesc = prometheus.NewDesc(
+		"livegraph_postgres_connections_limit", "Most connections of the pool; beyond, callers wait.", poolLabel, nil,
+	)
+	waitsDesc = prometheus.NewDesc(
+		"livegraph_postgres_connection_waits_total", "Times that a caller had to wait for a connection.", poolLabel, nil,
+	)
+	waitTimeDesc = prometheus.NewDesc(
+		"livegraph_postgres_connection_wait_seconds_total", "Time that callers waited for connections, seconds.", poolLabel,
+		nil,
+	)
 )
 
 // Describe implements prometheus.Collector.

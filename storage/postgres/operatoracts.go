@@ -34,7 +34,8 @@ func (db *DB) BeginOperatorAct(ctx context.Context, a OperatorAct) (id int64, er
 	err = db.pool.QueryRow(ctx, `INSERT INTO operator_acts
 		(request_id, operator_id, operator_name, workspace_id, method, route, subject, status, ip, user_agent)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
-		a.RequestID, a.Operator, a.OperatorName, a.Workspace, a.Method, a.Route, a.Subject, a.Status, a.IP, a.UserAgent).Scan(&id)
+		a.RequestID, a.Operator, a.OperatorName, a.Workspace, a.Method, a.Route, a.Subject, a.Status, a.IP,
+		a.UserAgent).Scan(&id)
 	if err != nil {
 		return 0, classify(fmt.Errorf("noting an operator's act: %w", err))
 	}
@@ -44,8 +45,12 @@ func (db *DB) BeginOperatorAct(ctx context.Context, a OperatorAct) (id int64, er
 // EndOperatorAct notes with which status an act was answered, ids of what it made, and names
 // of the fields that it set.
 func (db *DB) EndOperatorAct(ctx context.Context, id int64, status int16, results, fields []string) error {
-	_, err := db.pool.Exec(ctx, `UPDATE operator_acts SET status = $2, results = COALESCE($3::text[], '{}'), fields = COALESCE($4::text[], '{}') WHERE id = $1`,
-		id, status, results, fields)
+	_, err := db.pool.Exec(
+		ctx,
+		`UPDATE operator_acts SET status = $2, results = COALESCE($3::text[], '{}'), fields = COALESCE($4::text[], '{}')
+			WHERE id = $1`,
+		id, status, results, fields,
+	)
 	if err != nil {
 		return classify(fmt.Errorf("noting the end of an operator's act: %w", err))
 	}
@@ -69,7 +74,8 @@ func (db *DB) OperatorActs(ctx context.Context, f OperatorActFilter, limit int) 
 		return &t
 	}
 	rows, err := db.pool.Query(ctx, `
-		SELECT id, at, request_id, operator_id, operator_name, workspace_id, method, route, subject, status, ip, user_agent, results, fields
+		SELECT id, at, request_id, operator_id, operator_name, workspace_id, method, route, subject, status, ip, user_agent,
+		results, fields
 		FROM operator_acts
 		WHERE ($1::uuid IS NULL OR operator_id = $1) AND ($2::uuid IS NULL OR workspace_id = $2)
 			AND ($3::timestamptz IS NULL OR at >= $3) AND ($4::timestamptz IS NULL OR at < $4) AND ($5::bigint = 0 OR id < $5)
@@ -79,7 +85,10 @@ func (db *DB) OperatorActs(ctx context.Context, f OperatorActFilter, limit int) 
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (OperatorAct, error) {
 		var a OperatorAct
-		err := row.Scan(&a.ID, &a.At, &a.RequestID, &a.Operator, &a.OperatorName, &a.Workspace, &a.Method, &a.Route, &a.Subject, &a.Status, &a.IP, &a.UserAgent, &a.Results, &a.Fields)
+		err := row.Scan(
+			&a.ID, &a.At, &a.RequestID, &a.Operator, &a.OperatorName, &a.Workspace, &a.Method, &a.Route, &a.Subject, &a.Status,
+			&a.IP, &a.UserAgent, &a.Results, &a.Fields,
+		)
 		a.At = a.At.UTC()
 		return a, err
 	})

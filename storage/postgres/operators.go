@@ -53,13 +53,17 @@ func (db *DB) CreateOperator(ctx context.Context, name, passwordHash string) (Op
 	}
 	var made Operator
 	err = db.inTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `INSERT INTO operators (id, name, password_hash) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING`,
-			id, name, passwordHash)
+		tag, err := tx.Exec(
+			ctx, `INSERT INTO operators (id, name, password_hash) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING`,
+			id, name, passwordHash,
+		)
 		if err != nil {
 			return fmt.Errorf("adding operator: %w", err)
 		}
 		if tag.RowsAffected() == 0 {
-			return fault.Newf(fault.Conflict, "There is an operator %s already", name).With("field", "name").With("reason", "already_exists")
+			return fault.Newf(
+				fault.Conflict, "There is an operator %s already", name,
+			).With("field", "name").With("reason", "already_exists")
 		}
 		made, err = readOperator(ctx, tx, id)
 		return err
@@ -102,7 +106,9 @@ func (db *DB) DeleteOperator(ctx context.Context, id uuid.UUID) error {
 func (db *DB) SetOperatorPassword(ctx context.Context, id uuid.UUID, passwordHash string) (Operator, error) {
 	var changed Operator
 	err := db.inTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `UPDATE operators SET password_hash = $2, updated_at = now() WHERE id = $1`, id, passwordHash)
+		tag, err := tx.Exec(
+			ctx, `UPDATE operators SET password_hash = $2, updated_at = now() WHERE id = $1`, id, passwordHash,
+		)
 		if err != nil {
 			return fmt.Errorf("changing a password: %w", err)
 		}

@@ -37,7 +37,9 @@ func TestAnOperatorHasSoManySessions(t *testing.T) {
 	require.True(t, holds(25))
 	require.NoError(t, login(26, session(25), "hash"))
 	require.False(t, holds(25), "the one in whose place it is ends")
-	require.True(t, fault.Is(login(27, [32]byte{}, "an older hash"), fault.Unauthenticated), "the password is another one by now")
+	require.True(
+		t, fault.Is(login(27, [32]byte{}, "an older hash"), fault.Unauthenticated), "the password is another one by now",
+	)
 	require.False(t, holds(27))
 
 	require.NoError(t, db.EndOperatorSession(t.Context(), session(26)))

@@ -45,8 +45,10 @@ func (db *DB) OpenOperatorSession(ctx context.Context, n NewOperatorSession) err
 		ip = &n.IP
 	}
 	return db.inTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `UPDATE operators SET last_login_at = now(), last_login_ip = $3 WHERE id = $1 AND password_hash = $2`,
-			n.Operator, n.PasswordHash, ip)
+		tag, err := tx.Exec(
+			ctx, `UPDATE operators SET last_login_at = now(), last_login_ip = $3 WHERE id = $1 AND password_hash = $2`,
+			n.Operator, n.PasswordHash, ip,
+		)
 		if err != nil {
 			return fmt.Errorf("noting a login: %w", err)
 		}
@@ -70,11 +72,14 @@ func (db *DB) OpenOperatorSession(ctx context.Context, n NewOperatorSession) err
 
 // OperatorSession gives a session that holds, Unauthenticated if there is none: unknown,
 // too old, or not used for idle. With touch it counts as used now, to a minute.
-func (db *DB) OperatorSession(ctx context.Context, hash [32]byte, idle time.Duration, touch bool) (OperatorSession, error) {
+func (db *DB) OperatorSession(
+	ctx context.Context, hash [32]byte, idle time.Duration, touch bool,
+) (OperatorSession, error) {
 	var s OperatorSession
 	var stale bool
 	err := db.pool.QueryRow(ctx, `
-		SELECT o.id, o.name, LEAST(s.expires_at, CASE WHEN $3 THEN now() ELSE s.seen_at END + $2::interval), s.seen_at < now() - interval '1 minute'
+		SELECT o.id, o.name, LEAST(s.expires_at, CASE WHEN $3 THEN now() ELSE s.seen_at END + $2::interval),
+		s.seen_at < now() - interval '1 minute'
 		FROM operator_sessions s JOIN operators o ON o.id = s.operator_id
 		WHERE s.hash = $1 AND s.expires_at > now() AND s.seen_at > now() - $2::interval`, hash[:], idle, touch).
 		Scan(&s.Operator, &s.OperatorName, &s.ExpiresAt, &stale)
@@ -86,7 +91,9 @@ func (db *DB) OperatorSession(ctx context.Context, hash [32]byte, idle time.Dura
 	}
 	s.ExpiresAt = s.ExpiresAt.UTC()
 	if touch && stale {
-		if _, err := db.pool.Exec(ctx, `UPDATE operator_sessions SET seen_at = now() WHERE hash = $1 AND seen_at < now()`, hash[:]); err != nil {
+		if _, err := db.pool.Exec(
+			ctx, `UPDATE operator_sessions SET seen_at = now() WHERE hash = $1 AND seen_at < now()`, hash[:],
+		); err != nil {
 			return s, classify(fmt.Errorf("noting the use of a session: %w", err))
 		}
 	}

@@ -20,7 +20,8 @@ func (db *DB) CommandOutcomes(ctx context.Context, refs []CommandRef) (map[Comma
 		workspaces[i], ids[i] = r.Workspace, r.ID
 	}
 	rows, err := db.pool.Query(ctx, `SELECT workspace_id, command_id, outcome FROM command_outcomes
-		JOIN unnest($1::uuid[], $2::uuid[]) AS wanted (workspace_id, command_id) USING (workspace_id, command_id)`, workspaces, ids)
+		JOIN unnest($1::uuid[], $2::uuid[]) AS wanted (workspace_id, command_id) USING (workspace_id, command_id)`,
+		workspaces, ids)
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading outcomes: %w", err))
 	}
@@ -67,7 +68,9 @@ type CommandLogEnd struct {
 //
 // It takes its turn among those who decide the workspace's commands, who read the
 // outcomes when they have the workspace's head.
-func (db *DB) AbandonCommand(ctx context.Context, ref CommandRef, actor uuid.UUID, log CommandLogEnd, outcome []byte) (stands []byte, err error) {
+func (db *DB) AbandonCommand(
+	ctx context.Context, ref CommandRef, actor uuid.UUID, log CommandLogEnd, outcome []byte,
+) (stands []byte, err error) {
 	err = db.inTx(ctx, func(tx pgx.Tx) error {
 		stands = nil
 		if _, err := tx.Exec(ctx, beginHeads, []uuid.UUID{ref.Workspace}); err != nil {
@@ -77,7 +80,9 @@ func (db *DB) AbandonCommand(ctx context.Context, ref CommandRef, actor uuid.UUI
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
-		err = tx.QueryRow(ctx, `SELECT outcome FROM command_outcomes WHERE workspace_id = $1 AND command_id = $2`, ref.Workspace, ref.ID).Scan(&stands)
+		err = tx.QueryRow(
+			ctx, `SELECT outcome FROM command_outcomes WHERE workspace_id = $1 AND command_id = $2`, ref.Workspace, ref.ID,
+		).Scan(&stands)
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}

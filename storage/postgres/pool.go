@@ -58,7 +58,10 @@ func Open(ctx context.Context, url string, maxConns int32, changes ...Option) (*
 	if err != nil {
 		return nil, classify(fmt.Errorf("opening Postgres: %w", err))
 	}
-	db := &DB{pool: pool, bounds: listBounds{few: fewRows, window: windowRows, values: coarseValues}, search: boundsOfSearches(), texts: newTextMemory(memoryBytes)}
+	db := &DB{
+		pool: pool, bounds: listBounds{few: fewRows, window: windowRows, values: coarseValues}, search: boundsOfSearches(),
+		texts: newTextMemory(memoryBytes),
+	}
 	if err := db.Ping(ctx); err != nil {
 		pool.Close()
 		return nil, err

@@ -153,7 +153,9 @@ func TestEveryChangeToKeysAndWorkspacesRaisesTheRevision(t *testing.T) {
 	require.NoError(t, db.DeleteWorkspace(t.Context(), w.ID, "test"))
 	raised("workspace deleted")
 
-	require.NoError(t, db.RecordKeyUses(t.Context(), []postgres.KeyUse{{ID: key.ID, At: time.Now(), IP: netip.MustParseAddr("10.1.2.3")}}))
+	require.NoError(t, db.RecordKeyUses(t.Context(), []postgres.KeyUse{
+		{ID: key.ID, At: time.Now(), IP: netip.MustParseAddr("10.1.2.3")},
+	}))
 	now, _, err := authRevision(t.Context(), db)
 	require.NoError(t, err)
 	require.Equal(t, last, now, "a use is no change")
@@ -212,7 +214,9 @@ func TestARolledKeyHandsOnItsActorAndLivesForTheGracePeriod(t *testing.T) {
 	require.Equal(t, old.Scopes, next.Scopes)
 	require.Equal(t, old.Workspaces, next.Workspaces)
 	require.Equal(t, old.ID, *next.RolledFrom)
-	require.WithinDuration(t, expires, *next.ExpiresAt, time.Minute, "the successor lives as long as the old one was made for")
+	require.WithinDuration(
+		t, expires, *next.ExpiresAt, time.Minute, "the successor lives as long as the old one was made for",
+	)
 
 	keys, err := db.Keys(t.Context(), &w.ID)
 	require.NoError(t, err)
@@ -221,7 +225,9 @@ func TestARolledKeyHandsOnItsActorAndLivesForTheGracePeriod(t *testing.T) {
 
 	again, err := db.RollKey(t.Context(), old.ID, sha256.Sum256([]byte("two again")), "lg_live_ijkl", "test", time.Hour)
 	require.NoError(t, err)
-	require.WithinDuration(t, expires, *again.ExpiresAt, time.Minute, "so does a second one, though the old key's life is cut short")
+	require.WithinDuration(
+		t, expires, *again.ExpiresAt, time.Minute, "so does a second one, though the old key's life is cut short",
+	)
 
 	lasting, err := db.CreateKey(t.Context(), newKey("lasting", w.ID))
 	require.NoError(t, err)

@@ -45,10 +45,14 @@ func (db *DB) RequestReindex(ctx context.Context, by string) (Reindex, error) {
 		if _, err := tx.Exec(ctx, `LOCK TABLE reindex_requests IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 			return err
 		}
-		return tx.QueryRow(ctx, `WITH waiting AS (SELECT id FROM reindex_requests WHERE index_id IS NULL ORDER BY requested_at LIMIT 1), made AS (
+		return tx.QueryRow(
+			ctx,
+			`WITH waiting AS (SELECT id FROM reindex_requests WHERE index_id IS NULL ORDER BY requested_at LIMIT 1), made AS (
 				INSERT INTO reindex_requests (id, requested_by, index_id)
-				SELECT $1, $2, (SELECT id FROM search_indexes WHERE state = 'building') WHERE NOT EXISTS (SELECT FROM waiting) RETURNING id)
-			SELECT id FROM waiting UNION ALL SELECT id FROM made`, id, by).Scan(&id)
+				SELECT $1, $2, (SELECT id FROM search_indexes WHERE state = 'building') WHERE NOT EXISTS (SELECT FROM waiting)
+				RETURNING id)
+			SELECT id FROM waiting UNION ALL SELECT id FROM made`, id, by,
+		).Scan(&id)
 	})
 	if err != nil {
 		return Reindex{}, fmt.Errorf("asking for a new index: %w", err)
@@ -85,8 +89,10 @@ func (db *DB) Reindex(ctx context.Context, id uuid.UUID) (Reindex, error) {
 		length *int
 		index  *uuid.UUID
 	)
-	err := db.pool.QueryRow(ctx, `SELECT r.id, r.requested_by, r.requested_at, i.id, i.state, i.model, i.dimensions, i.switched_at
-		FROM reindex_requests r LEFT JOIN search_indexes i ON i.id = r.index_id WHERE r.id = $1`, id).Scan(
+	err := db.pool.QueryRow(
+		ctx, `SELECT r.id, r.requested_by, r.requested_at, i.id, i.state, i.model, i.dimensions, i.switched_at
+		FROM reindex_requests r LEFT JOIN search_indexes i ON i.id = r.index_id WHERE r.id = $1`, id,
+	).Scan(
 		&r.ID, &r.RequestedBy, &r.RequestedAt, &index, &state, &name, &length, &r.FinishedAt)
 	if isNoRows(err) {
 		return r, errNoReindex(id)
@@ -126,7 +132,8 @@ func (db *DB) BuildProgress(ctx context.Context, index uuid.UUID) (BuildProgress
 	)
 	err := db.pool.QueryRow(ctx, `SELECT
 			COALESCE((SELECT sum(nodes) FROM embedding_progress WHERE index_id = $1), 0)::bigint,
-			COALESCE((SELECT sum(t.standing) FROM graph_totals t JOIN workspaces w ON w.id = t.workspace_id WHERE t.kind = 1 AND w.deleted_at IS NULL), 0)::bigint,
+			COALESCE((SELECT sum(t.standing) FROM graph_totals t JOIN workspaces w ON w.id = t.workspace_id WHERE t.kind = 1
+			AND w.deleted_at IS NULL), 0)::bigint,
 			i.began_done, COALESCE(EXTRACT(EPOCH FROM now() - i.began_at), 0)::float8
 		FROM search_indexes i WHERE i.id = $1`, index).Scan(&p.Done, &p.Total, &before, &ran)
 	if isNoRows(err) {

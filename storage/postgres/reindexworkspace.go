@@ -26,7 +26,8 @@ type WorkspaceReindex struct {
 func (db *DB) RequestWorkspaceReindex(ctx context.Context, workspace uuid.UUID, by string) (WorkspaceReindex, error) {
 	r := WorkspaceReindex{Workspace: workspace, ID: uuid.New()}
 	err := db.pool.QueryRow(ctx, `INSERT INTO workspace_reindexes (workspace_id, id, requested_by, sequence)
-		SELECT id, $2, $3, COALESCE((SELECT sequence FROM graph_heads WHERE workspace_id = $1), 0) FROM workspaces WHERE id = $1 AND deleted_at IS NULL
+		SELECT id, $2, $3, COALESCE((SELECT sequence FROM graph_heads WHERE workspace_id = $1), 0) FROM workspaces
+		WHERE id = $1 AND deleted_at IS NULL
 		ON CONFLICT DO NOTHING RETURNING requested_at, sequence`, workspace, r.ID, by).Scan(&r.RequestedAt, &r.Sequence)
 	if isNoRows(err) {
 		return r, fault.New(fault.Conflict, "The workspace is being indexed anew already").With("reason", "reindex_running")
@@ -44,7 +45,9 @@ func (db *DB) NextWorkspaceReindex(ctx context.Context) (*WorkspaceReindex, erro
 	var r WorkspaceReindex
 	err := db.pool.QueryRow(ctx, `SELECT r.workspace_id, r.id, r.requested_at, r.sequence, r.after_node, r.done
 		FROM workspace_reindexes r JOIN workspaces w ON w.id = r.workspace_id AND w.deleted_at IS NULL
-		ORDER BY r.done, r.requested_at, r.workspace_id LIMIT 1`).Scan(&r.Workspace, &r.ID, &r.RequestedAt, &r.Sequence, &r.After, &r.Done)
+		ORDER BY r.done, r.requested_at, r.workspace_id LIMIT 1`).Scan(
+		&r.Workspace, &r.ID, &r.RequestedAt, &r.Sequence, &r.After, &r.Done,
+	)
 	if isNoRows(err) {
 		return nil, nil
 	}
@@ -56,7 +59,9 @@ func (db *DB) NextWorkspaceReindex(ctx context.Context) (*WorkspaceReindex, erro
 
 // ContinueWorkspaceReindex notes that the next nodes of a wish were written, up to one.
 func (db *DB) ContinueWorkspaceReindex(ctx context.Context, id, after uuid.UUID, nodes int) error {
-	return db.changeIndex(ctx, `UPDATE workspace_reindexes SET after_node = $2, done = done + $3 WHERE id = $1`, id, after, nodes)
+	return db.changeIndex(
+		ctx, `UPDATE workspace_reindexes SET after_node = $2, done = done + $3 WHERE id = $1`, id, after, nodes,
+	)
 }
 
 // EndWorkspaceReindex notes that a wish is fulfilled.

@@ -103,14 +103,17 @@ func (db *DB) CreateReplay(ctx context.Context, job Replay) (Replay, error) {
 	return db.Replay(ctx, job.ID)
 }
 
-const selectReplays = `SELECT id, consumer, topic, topic_id, workspace_id, state, requested_by, max_rows, cancel_requested, runs,
+const selectReplays = `SELECT id, consumer, topic, topic_id, workspace_id, state, requested_by, max_rows,
+	cancel_requested, runs,
 	rows, refused, records_rate, rows_rate, error, created_at, started_at, finished_at, updated_at FROM replay_jobs`
 
 func scanReplay(row pgx.CollectableRow) (Replay, error) {
 	var r Replay
 	var id []byte
-	err := row.Scan(&r.ID, &r.Consumer, &r.Topic, &id, &r.Workspace, &r.State, &r.RequestedBy, &r.MaxRows, &r.CancelRequested, &r.Runs,
-		&r.Rows, &r.Refused, &r.RecordsRate, &r.RowsRate, &r.Error, &r.CreatedAt, &r.StartedAt, &r.FinishedAt, &r.UpdatedAt)
+	err := row.Scan(
+		&r.ID, &r.Consumer, &r.Topic, &id, &r.Workspace, &r.State, &r.RequestedBy, &r.MaxRows, &r.CancelRequested, &r.Runs,
+		&r.Rows, &r.Refused, &r.RecordsRate, &r.RowsRate, &r.Error, &r.CreatedAt, &r.StartedAt, &r.FinishedAt, &r.UpdatedAt,
+	)
 	copy(r.TopicID[:], id)
 	r.CreatedAt, r.UpdatedAt = r.CreatedAt.UTC(), r.UpdatedAt.UTC()
 	for _, at := range []*time.Time{r.StartedAt, r.FinishedAt} {
@@ -204,14 +207,18 @@ var ErrReplayTaken = errors.New("the replay is another run's, or over")
 // ClaimReplay takes up the oldest job of the consumers that nobody works at, for so
 // long unless the claim is renewed; false: there is none. It may be one that is to be
 // cancelled and whose run has died. The claim's id is needed for all that follows.
-func (db *DB) ClaimReplay(ctx context.Context, consumers []string, claim uuid.UUID, lease time.Duration) (job Replay, ok bool, err error) {
+func (db *DB) ClaimReplay(
+	ctx context.Context, consumers []string, claim uuid.UUID, lease time.Duration,
+) (job Replay, ok bool, err error) {
 	var id uuid.UUID
-	err = db.pool.QueryRow(ctx, `UPDATE replay_jobs SET state = 'running', claim = $2, lease_until = now() + make_interval(secs => $3),
+	err = db.pool.QueryRow(
+		ctx, `UPDATE replay_jobs SET state = 'running', claim = $2, lease_until = now() + make_interval(secs => $3),
 			runs = runs + 1, started_at = COALESCE(started_at, now()), updated_at = now()
 		WHERE id = (SELECT id FROM replay_jobs
 			WHERE finished_at IS NULL AND consumer = ANY($1) AND (lease_until IS NULL OR lease_until <= now())
 			ORDER BY created_at, id LIMIT 1 FOR UPDATE SKIP LOCKED)
-		RETURNING id`, consumers, claim, lease.Seconds()).Scan(&id)
+		RETURNING id`, consumers, claim, lease.Seconds(),
+	).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Replay{}, false, nil
 	}
@@ -226,7 +233,8 @@ func (db *DB) ClaimReplay(ctx context.Context, consumers []string, claim uuid.UU
 // the job to end. ErrReplayTaken: it is not this run's any more.
 func (db *DB) RenewReplay(ctx context.Context, id, claim uuid.UUID, lease time.Duration) (cancel bool, err error) {
 	err = db.pool.QueryRow(ctx, `UPDATE replay_jobs SET lease_until = now() + make_interval(secs => $3)
-		WHERE id = $1 AND claim = $2 AND finished_at IS NULL RETURNING cancel_requested`, id, claim, lease.Seconds()).Scan(&cancel)
+		WHERE id = $1 AND claim = $2 AND finished_at IS NULL RETURNING cancel_requested`,
+		id, claim, lease.Seconds()).Scan(&cancel)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, ErrReplayTaken
 	}
@@ -252,12 +260,18 @@ func (db *DB) AdvanceReplay(ctx context.Context, id, claim uuid.UUID, p ReplayPr
 
 // FinishReplay ends a job in a final state, with what was wrong if that is
 // ReplayFailed. ErrReplayTaken as in AdvanceReplay.
-func (db *DB) FinishReplay(ctx context.Context, id, claim uuid.UUID, p ReplayProgress, state ReplayState, problem string) error {
+func (db *DB) FinishReplay(
+	ctx context.Context, id, claim uuid.UUID, p ReplayProgress, state ReplayState, problem string,
+) error {
 	var text *string
 	if problem != "" {
 		text = &problem
 	}
-	return db.noteReplay(ctx, id, claim, p, `updated_at = now(), finished_at = now(), claim = NULL, lease_until = NULL, state = $7, error = $8`, string(state), text)
+	return db.noteReplay(
+		ctx, id, claim, p,
+		`updated_at = now(), finished_at = now(), claim = NULL, lease_until = NULL, state = $7, error = $8`, string(state),
+		text,
+	)
 }
 
 // ReleaseReplay lets go of a job that is not over: another run may take it up at

@@ -25,7 +25,9 @@ type LetterPlace struct {
 
 // errUnfinishedRestore is for a database that a restore has left as it was.
 func errUnfinishedRestore() error {
-	return fault.New(fault.Invalid, "a restore into this database has begun and not ended: empty all stores, and restore again")
+	return fault.New(
+		fault.Invalid, "a restore into this database has begun and not ended: empty all stores, and restore again",
+	)
 }
 
 // checkNoRestore refuses a database in which a restore has not ended.
@@ -60,13 +62,18 @@ func (db *DB) BeginRestore(ctx context.Context, schema int64) error {
 			return classify(fmt.Errorf("looking whether the database is empty: %w", err))
 		}
 		if rows {
-			return fault.Newf(fault.Conflict, "Postgres is not empty: table %s has rows. A restore wants stores that nothing was written to", t.Name)
+			return fault.Newf(
+				fault.Conflict, "Postgres is not empty: table %s has rows. A restore wants stores that nothing was written to",
+				t.Name,
+			)
 		}
 	}
 	if err := db.migrateTo(ctx, schema); err != nil {
 		return err
 	}
-	if _, err := db.pool.Exec(ctx, `CREATE TABLE `+restoreMark+` (begun_at timestamptz NOT NULL DEFAULT now())`); err != nil {
+	if _, err := db.pool.Exec(
+		ctx, `CREATE TABLE `+restoreMark+` (begun_at timestamptz NOT NULL DEFAULT now())`,
+	); err != nil {
 		return classify(fmt.Errorf("marking the restore: %w", err))
 	}
 	return nil
@@ -113,7 +120,9 @@ func (r *Restoration) Continue(ctx context.Context, last map[string]int64) error
 	for name, value := range last {
 		sequence := pgx.Identifier{name}.Sanitize()
 		// What triggers took while the tables were filled may be further.
-		_, err := r.tx.Exec(ctx, `SELECT setval($1::text::regclass, GREATEST($2, last_value)) FROM `+sequence, sequence, value)
+		_, err := r.tx.Exec(
+			ctx, `SELECT setval($1::text::regclass, GREATEST($2, last_value)) FROM `+sequence, sequence, value,
+		)
 		if err != nil {
 			return fmt.Errorf("going on with the numbers of %s: %w", name, err)
 		}
@@ -121,20 +130,31 @@ func (r *Restoration) Continue(ctx context.Context, last map[string]int64) error
 	return nil
 }
 
-// Finish sets right what the rows of another moment than the points' say: what was deleted while the backup was taken is
-// deleted once more, and marks of dead letters follow their letters.
+// Finish sets right what the rows of another moment than the points' say: what was deleted while the backup
+// was taken is deleted once more, and marks of dead letters follow their letters.
 func (r *Restoration) Finish(ctx context.Context, letters []LetterPlace) error {
 	for _, step := range []struct {
 		what, statement string
 		args            []any
 	}{
 		{"having keys looked at again", `UPDATE auth_revision SET revision = revision + 1`, nil},
-		{"deleting sources once more", `INSERT INTO pending_deletions (id, workspace_id, source_id, request_id)
+		{
+			"deleting sources once more",
+			`INSERT INTO pending_deletions (id, workspace_id, source_id, request_id)
 			SELECT gen_random_uuid(), s.workspace_id, s.id, 'restore' FROM sources s WHERE s.deleted_at >= $1
-				AND NOT EXISTS (SELECT FROM pending_deletions p WHERE p.workspace_id = s.workspace_id AND p.source_id = s.id)`, []any{r.Begun}},
-		{"deleting workspaces once more", `UPDATE workspace_deletions SET removed_at = NULL, finished_at = NULL, progress = '[]', updated_at = now()
-			WHERE removed_at >= $1 OR finished_at >= $1`, []any{r.Begun}},
-		{"opening dead letters that were put back meanwhile", `DELETE FROM dead_letter_marks WHERE state = 'redriven' AND marked_at >= $1`, []any{r.Begun}},
+				AND NOT EXISTS (SELECT FROM pending_deletions p
+					WHERE p.workspace_id = s.workspace_id AND p.source_id = s.id)`,
+			[]any{r.Begun},
+		},
+		{
+			"deleting workspaces once more",
+			`UPDATE workspace_deletions SET removed_at = NULL, finished_at = NULL, progress = '[]', updated_at = now()
+			WHERE removed_at >= $1 OR finished_at >= $1`, []any{r.Begun},
+		},
+		{
+			"opening dead letters that were put back meanwhile",
+			`DELETE FROM dead_letter_marks WHERE state = 'redriven' AND marked_at >= $1`, []any{r.Begun},
+		},
 	} {
 		if _, err := r.tx.Exec(ctx, step.statement, step.args...); err != nil {
 			return fmt.Errorf("%s: %w", step.what, err)
@@ -154,7 +174,10 @@ func (r *Restoration) repeatDeletions(ctx context.Context) error {
 	err := r.tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM information_schema.columns
 		WHERE table_schema = current_schema() AND table_name = 'tombstones' AND column_name = 'settled_at')`).Scan(&pending)
 	if err == nil && pending {
-		_, err = r.tx.Exec(ctx, `UPDATE tombstones t SET `+doAgain+` WHERE settled_at IS NULL OR GREATEST(executed_at, settled_at) >= $1`, r.Begun)
+		_, err = r.tx.Exec(
+			ctx, `UPDATE tombstones t SET `+doAgain+` WHERE settled_at IS NULL OR GREATEST(executed_at, settled_at) >= $1`,
+			r.Begun,
+		)
 	}
 	if err != nil {
 		return fmt.Errorf("having deletions done again: %w", err)
@@ -169,14 +192,19 @@ func (r *Restoration) moveLetters(ctx context.Context, letters []LetterPlace) er
 	if err != nil {
 		return fmt.Errorf("moving the marks of dead letters: %w", err)
 	}
-	_, err = r.tx.CopyFrom(ctx, pgx.Identifier{"moved_letters"}, []string{"was_topic", "was_partition", "was_offset", "topic", "partition", "offset"},
+	_, err = r.tx.CopyFrom(ctx, pgx.Identifier{"moved_letters"}, []string{
+		"was_topic", "was_partition", "was_offset", "topic", "partition", "offset",
+	},
 		pgx.CopyFromSlice(len(letters), func(i int) ([]any, error) {
 			l := &letters[i]
 			return []any{l.WasTopic[:], l.WasPartition, l.WasOffset, l.Topic[:], l.Partition, l.Offset}, nil
 		}))
 	if err == nil {
-		_, err = r.tx.Exec(ctx, `UPDATE dead_letter_marks m SET topic_id = l.topic, partition = l.partition, "offset" = l."offset"
-			FROM moved_letters l WHERE m.topic_id = l.was_topic AND m.partition = l.was_partition AND m."offset" = l.was_offset`)
+		_, err = r.tx.Exec(
+			ctx,
+			`UPDATE dead_letter_marks m SET topic_id = l.topic, partition = l.partition, "offset" = l."offset"
+			FROM moved_letters l WHERE m.topic_id = l.was_topic AND m.partition = l.was_partition AND m."offset" = l.was_offset`,
+		)
 	}
 	if err != nil {
 		return fmt.Errorf("moving the marks of dead letters: %w", err)

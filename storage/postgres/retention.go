@@ -23,7 +23,9 @@ func KeptFrom(now time.Time, days int32) int64 {
 
 // Retention gives for how many days the points of a workspace are kept (nil: for
 // good), and of its sources those that say something themselves. The shorter holds.
-func (db *DB) Retention(ctx context.Context, workspace uuid.UUID) (days *int32, sources map[uuid.UUID]int32, err error) {
+func (db *DB) Retention(ctx context.Context, workspace uuid.UUID) (
+	days *int32, sources map[uuid.UUID]int32, err error,
+) {
 	sources = map[uuid.UUID]int32{}
 	batch := &pgx.Batch{}
 	batch.Queue(`SELECT retention_days FROM workspaces WHERE id = $1`, workspace).Query(func(rows pgx.Rows) error {
@@ -31,12 +33,14 @@ func (db *DB) Retention(ctx context.Context, workspace uuid.UUID) (days *int32, 
 		return err
 	})
 	batch.Queue(`SELECT id, retention_days FROM sources
-		WHERE workspace_id = $1 AND deleted_at IS NULL AND retention_days IS NOT NULL`, workspace).Query(func(rows pgx.Rows) error {
-		var id uuid.UUID
-		var own int32
-		_, err := pgx.ForEachRow(rows, []any{&id, &own}, func() error { sources[id] = own; return nil })
-		return err
-	})
+		WHERE workspace_id = $1 AND deleted_at IS NULL AND retention_days IS NOT NULL`, workspace).Query(
+		func(rows pgx.Rows) error {
+			var id uuid.UUID
+			var own int32
+			_, err := pgx.ForEachRow(rows, []any{&id, &own}, func() error { sources[id] = own; return nil })
+			return err
+		},
+	)
 	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return nil, nil, classify(fmt.Errorf("reading the workspace's retention: %w", err))
 	}

@@ -13,7 +13,9 @@ import (
 func TestTheShorterRetentionHolds(t *testing.T) {
 	db := open(t)
 	days := func(n int32) *int32 { return &n }
-	limited, err := db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "limited", Plan: "pro", Mode: "live", RetentionDays: days(30)})
+	limited, err := db.CreateWorkspace(t.Context(), postgres.Workspace{
+		Name: "limited", Plan: "pro", Mode: "live", RetentionDays: days(30),
+	})
 	require.NoError(t, err)
 	require.EqualValues(t, 30, *limited.RetentionDays)
 	free := workspace(t, db, "live")
@@ -23,7 +25,8 @@ func TestTheShorterRetentionHolds(t *testing.T) {
 		require.NoError(t, err)
 		return id
 	}
-	week, year, plain, own := add(limited.ID, days(7)), add(limited.ID, days(365)), add(limited.ID, nil), add(free.ID, days(90))
+	week, year, plain, own := add(limited.ID, days(7)), add(limited.ID, days(365)), add(limited.ID, nil),
+		add(free.ID, days(90))
 
 	all, found := map[uuid.UUID]int32{}, postgres.Retained{}
 	for {

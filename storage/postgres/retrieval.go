@@ -19,12 +19,16 @@ import (
 // vectors may be behind, the tables are not.
 
 // FoundNodes reads those of the nodes that stand and pass the filter.
-func (db *DB) FoundNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter) (map[uuid.UUID]graph.Node, error) {
+func (db *DB) FoundNodes(
+	ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter,
+) (map[uuid.UUID]graph.Node, error) {
 	found := make(map[uuid.UUID]graph.Node, len(ids))
 	if len(ids) == 0 {
 		return found, nil
 	}
-	list, err := foundAll(ctx, db.pool, `SELECT `+nodeColumns+` FROM nodes n WHERE `, foundWhere(workspace, ids, f), scanNode)
+	list, err := foundAll(
+		ctx, db.pool, `SELECT `+nodeColumns+` FROM nodes n WHERE `, foundWhere(workspace, ids, f), scanNode,
+	)
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading the nodes that were found: %w", err))
 	}
@@ -35,7 +39,9 @@ func (db *DB) FoundNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UU
 }
 
 // PassingNodes gives the ids of the nodes that FoundNodes would read.
-func (db *DB) PassingNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter) ([]uuid.UUID, error) {
+func (db *DB) PassingNodes(
+	ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter,
+) ([]uuid.UUID, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -44,7 +50,9 @@ func (db *DB) PassingNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.
 }
 
 // passing is PassingNodes on a connection.
-func passing(ctx context.Context, q queryer, workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter) ([]uuid.UUID, error) {
+func passing(
+	ctx context.Context, q queryer, workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter,
+) ([]uuid.UUID, error) {
 	list, err := foundAll(ctx, q, `SELECT n.id FROM nodes n WHERE `, foundWhere(workspace, ids, f), scanID)
 	if err != nil {
 		return nil, fmt.Errorf("looking at the nodes that were found: %w", err)
@@ -74,7 +82,9 @@ func (db *DB) FoundEdges(ctx context.Context, workspace uuid.UUID, ids []uuid.UU
 
 // MatchingNodes gives up to limit nodes that stand and pass the filter, in no order,
 // and whether there are more.
-func (db *DB) MatchingNodes(ctx context.Context, workspace uuid.UUID, f retrieval.Filter, limit int) (ids []uuid.UUID, more bool, err error) {
+func (db *DB) MatchingNodes(
+	ctx context.Context, workspace uuid.UUID, f retrieval.Filter, limit int,
+) (ids []uuid.UUID, more bool, err error) {
 	err = db.reading(ctx, func(tx pgx.Tx) error {
 		ids, more, err = matching(ctx, tx, workspace, f, limit)
 		return err
@@ -83,9 +93,13 @@ func (db *DB) MatchingNodes(ctx context.Context, workspace uuid.UUID, f retrieva
 }
 
 // matching is MatchingNodes on a connection.
-func matching(ctx context.Context, q queryer, workspace uuid.UUID, f retrieval.Filter, limit int) (ids []uuid.UUID, more bool, err error) {
+func matching(
+	ctx context.Context, q queryer, workspace uuid.UUID, f retrieval.Filter, limit int,
+) (ids []uuid.UUID, more bool, err error) {
 	w := foundWhere(workspace, nil, f)
-	rows, err := q.Query(ctx, fmt.Sprintf(`SELECT n.id FROM nodes n WHERE %s LIMIT %d`, w.text(), limit+1), planned(w.args)...)
+	rows, err := q.Query(
+		ctx, fmt.Sprintf(`SELECT n.id FROM nodes n WHERE %s LIMIT %d`, w.text(), limit+1), planned(w.args)...,
+	)
 	if err == nil {
 		ids, err = pgx.CollectRows(rows, scanID)
 	}
@@ -148,14 +162,15 @@ func addFilter(w *where, f retrieval.Filter) {
 		w.add("n.entity_type = ANY(?)", f.EntityTypes)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Properties)) {
-		any := []string{"false"} // of no values
+		either := []string{"false"} // of no values
 		for _, value := range f.Properties[name] {
 			condition := "n.properties @> " + w.arg(string(property(name, value))) + "::jsonb"
 			if kind := value.Kind(); kind == '{' || kind == '[' {
-				condition = "(" + condition + " AND n.properties -> " + w.arg(name) + "::text = " + w.arg(string(value)) + "::jsonb)"
+				condition = "(" + condition + " AND n.properties -> " + w.arg(name) + "::text = " + w.arg(string(value)) +
+					"::jsonb)"
 			}
-			any = append(any, condition)
+			either = append(either, condition)
 		}
-		w.conditions = append(w.conditions, "("+strings.Join(any, " OR ")+")")
+		w.conditions = append(w.conditions, "("+strings.Join(either, " OR ")+")")
 	}
 }

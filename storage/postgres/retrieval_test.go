@@ -32,7 +32,10 @@ func someFilter(r *rand.Rand) (f retrieval.Filter) {
 		f.Properties = map[string][]jsontext.Value{}
 		for range 1 + r.IntN(2) {
 			name := []string{"k", "a.b", "absent"}[r.IntN(10)/4]
-			for _, value := range [][]byte{[]byte(`"5"`), []byte(`5`), []byte(`[5]`), []byte(`{"k":5}`), []byte(`{}`), []byte(`[]`), []byte(`"x"`), []byte(`true`), []byte(`"a\"b"`)} {
+			for _, value := range [][]byte{
+				[]byte(`"5"`), []byte(`5`), []byte(`[5]`), []byte(`{"k":5}`), []byte(`{}`), []byte(`[]`), []byte(`"x"`),
+				[]byte(`true`), []byte(`"a\"b"`),
+			} {
 				if r.IntN(3) > 0 {
 					f.Properties[name] = append(f.Properties[name], value)
 				}
@@ -55,14 +58,17 @@ func passesFilter(n graph.Node, f retrieval.Filter) bool {
 }
 
 // someGraph is a workspace with random nodes and edges; some are deleted.
-func someGraph(t *testing.T, db *postgres.DB, r *rand.Rand, nodes, edges int) (uuid.UUID, map[uuid.UUID]graph.Node, map[uuid.UUID]graph.Edge) {
+func someGraph(
+	t *testing.T, db *postgres.DB, r *rand.Rand, nodes, edges int,
+) (uuid.UUID, map[uuid.UUID]graph.Node, map[uuid.UUID]graph.Edge) {
 	t.Helper()
 	ws := limited(t, db, 1, 1)
 	list := someNodes(r, nodes)
 	standing := slices.DeleteFunc(slices.Clone(list), func(n graph.Node) bool { return n.Deleted })
 	var links []graph.Edge
 	for _, life := range someNodes(r, edges) {
-		links = append(links, graph.Edge{ID: life.ID, SourceID: standing[r.IntN(len(standing))].ID, TargetID: standing[r.IntN(len(standing))].ID,
+		links = append(links, graph.Edge{ID: life.ID, SourceID: standing[r.IntN(len(standing))].ID,
+			TargetID:     standing[r.IntN(len(standing))].ID,
 			RelationType: []string{"feeds", "owns", "near"}[r.IntN(3)], Lifecycle: life.Lifecycle})
 	}
 	insertNodes(t, db, ws, list)
@@ -139,8 +145,10 @@ func TestAWalkFollowsWhatPassesAndNothingElse(t *testing.T) {
 			if e.Deleted || len(step.RelationTypes) > 0 && !slices.Contains(step.RelationTypes, e.RelationType) {
 				continue
 			}
-			out := step.Direction != retrieval.Incoming && slices.Contains(step.Frontier, e.SourceID) && passesFilter(nodes[e.TargetID], step.Filter)
-			in := step.Direction != retrieval.Outgoing && slices.Contains(step.Frontier, e.TargetID) && passesFilter(nodes[e.SourceID], step.Filter)
+			out := step.Direction != retrieval.Incoming && slices.Contains(step.Frontier, e.SourceID) &&
+				passesFilter(nodes[e.TargetID], step.Filter)
+			in := step.Direction != retrieval.Outgoing && slices.Contains(step.Frontier, e.TargetID) &&
+				passesFilter(nodes[e.SourceID], step.Filter)
 			if out || in {
 				want = append(want, retrieval.Link{Edge: e.ID, Source: e.SourceID, Target: e.TargetID})
 			}
@@ -149,7 +157,9 @@ func TestAWalkFollowsWhatPassesAndNothingElse(t *testing.T) {
 		require.NoError(t, err)
 		require.ElementsMatch(t, want, walked.Edges)
 		require.False(t, walked.Truncated)
-		require.True(t, slices.IsSortedFunc(walked.Edges, func(a, b retrieval.Link) int { return strings.Compare(a.Edge.String(), b.Edge.String()) }))
+		require.True(t, slices.IsSortedFunc(walked.Edges, func(a, b retrieval.Link) int {
+			return strings.Compare(a.Edge.String(), b.Edge.String())
+		}))
 		walked, err = db.WalkEdges(t.Context(), other, step)
 		require.NoError(t, err)
 		require.Empty(t, walked.Edges)
@@ -181,7 +191,9 @@ func TestAHubThatLetsNothingPassCostsNoMoreThanItsBound(t *testing.T) {
 	r, err := db.Recorder(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
-	step.Filter = retrieval.Filter{EntityTypes: []string{"object"}, Properties: map[string][]jsontext.Value{"serial": {jsontext.Value(`"SN-7"`)}}}
+	step.Filter = retrieval.Filter{
+		EntityTypes: []string{"object"}, Properties: map[string][]jsontext.Value{"serial": {jsontext.Value(`"SN-7"`)}},
+	}
 	step.RelationTypes = []string{"feeds", "owns"}
 	for range 400 {
 		step.Frontier = append(step.Frontier, uuid.New())
@@ -217,7 +229,9 @@ type lanes struct {
 	observe func(lane string, took time.Duration, err error)
 }
 
-func (l *lanes) SearchText(ctx context.Context, ws uuid.UUID, text string, f retrieval.Filter, limit, named int) (retrieval.TextFindings, error) {
+func (l *lanes) SearchText(
+	ctx context.Context, ws uuid.UUID, text string, f retrieval.Filter, limit, named int,
+) (retrieval.TextFindings, error) {
 	return l.DB.SearchText(ctx, ws, lexical.Parse(text), f, limit, named)
 }
 
@@ -227,7 +241,9 @@ func (l *lanes) LiveIndex(context.Context) (retrieval.Index, error) {
 }
 
 // Nearest knows nothing of workspaces and filters, as an index that is behind.
-func (l *lanes) Nearest(_ context.Context, _ retrieval.Index, _ uuid.UUID, v embed.Vector, _ retrieval.Near, limit int) ([]retrieval.VectorHit, error) {
+func (l *lanes) Nearest(
+	_ context.Context, _ retrieval.Index, _ uuid.UUID, v embed.Vector, _ retrieval.Near, limit int,
+) ([]retrieval.VectorHit, error) {
 	hits := make([]retrieval.VectorHit, 0, len(l.vectors))
 	for id, other := range l.vectors {
 		sum := float32(0)
@@ -250,8 +266,9 @@ func newLanes(t testing.TB, db *postgres.DB) *lanes {
 func (l *lanes) engine() *retrieval.Engine {
 	// What a busy machine takes its time for is no fault: nothing ends early here.
 	return retrieval.New(retrieval.Deps{
-		Text: l, Vectors: l, Graph: l.DB, Embedder: embed.NewQueries(embed.QueryOptions{Embedder: &l.Static, Timeout: time.Minute}),
-		Observe: l.observe, LaneTimeout: time.Minute, WalkTimeout: time.Minute,
+		Text: l, Vectors: l, Graph: l.DB,
+		Embedder: embed.NewQueries(embed.QueryOptions{Embedder: &l.Static, Timeout: time.Minute}),
+		Observe:  l.observe, LaneTimeout: time.Minute, WalkTimeout: time.Minute,
 	})
 }
 
@@ -293,8 +310,11 @@ func TestNothingInAnAnswerLeavesTheFilterOrTheWorkspace(t *testing.T) {
 	shown, walked := 0, 0
 	for range 150 {
 		q := retrieval.HybridQuery{
-			Query: retrieval.Query{Workspace: ws, Text: []string{"pump water", "Étage 2 load", "of the", "🚀", "slash a"}[r.IntN(5)], Filter: someFilter(r), Limit: 100},
-			Hops:  r.IntN(4), Explain: true,
+			Query: retrieval.Query{
+				Workspace: ws, Text: []string{"pump water", "Étage 2 load", "of the", "🚀", "slash a"}[r.IntN(5)],
+				Filter: someFilter(r), Limit: 100,
+			},
+			Hops: r.IntN(4), Explain: true,
 			Direction: []retrieval.Direction{retrieval.AnyDirection, retrieval.Outgoing, retrieval.Incoming}[r.IntN(3)],
 			Weights:   retrieval.Weights{Text: float64(r.IntN(2)), Vector: float64(r.IntN(2)), Graph: 1},
 		}
@@ -331,7 +351,9 @@ func TestNothingInAnAnswerLeavesTheFilterOrTheWorkspace(t *testing.T) {
 }
 
 // requirePath holds a path against what was to be walked: every edge and every node.
-func requirePath(t *testing.T, q retrieval.HybridQuery, h retrieval.Hit, nodes map[uuid.UUID]graph.Node, edges map[uuid.UUID]graph.Edge) {
+func requirePath(
+	t *testing.T, q retrieval.HybridQuery, h retrieval.Hit, nodes map[uuid.UUID]graph.Node, edges map[uuid.UUID]graph.Edge,
+) {
 	t.Helper()
 	at := h.Node.ID
 	for i := len(h.Path) - 1; i >= 0; i-- {
@@ -358,7 +380,9 @@ type drawn struct {
 }
 
 // SearchText implements retrieval.TextLane.
-func (d *drawn) SearchText(_ context.Context, _ uuid.UUID, _ string, _ retrieval.Filter, limit, _ int) (found retrieval.TextFindings, err error) {
+func (d *drawn) SearchText(
+	_ context.Context, _ uuid.UUID, _ string, _ retrieval.Filter, limit, _ int,
+) (found retrieval.TextFindings, err error) {
 	for i := range limit {
 		score := 1 / float64(1+i)
 		found.Hits = append(found.Hits, retrieval.TextHit{Node: d.draw(uint64(i)), Score: score, Share: score})
@@ -367,7 +391,9 @@ func (d *drawn) SearchText(_ context.Context, _ uuid.UUID, _ string, _ retrieval
 }
 
 // Nearest implements retrieval.VectorLane.
-func (d *drawn) Nearest(_ context.Context, _ retrieval.Index, _ uuid.UUID, _ embed.Vector, _ retrieval.Near, limit int) (hits []retrieval.VectorHit, err error) {
+func (d *drawn) Nearest(
+	_ context.Context, _ retrieval.Index, _ uuid.UUID, _ embed.Vector, _ retrieval.Near, limit int,
+) (hits []retrieval.VectorHit, err error) {
 	for i := range limit {
 		hits = append(hits, retrieval.VectorHit{Node: d.draw(uint64(i) + 1<<32), Cosine: 1 / float64(1+i)})
 	}
@@ -385,7 +411,10 @@ func TestANodesShareOfAQueryGrowsWithWhatOfItItHas(t *testing.T) {
 	nodes := map[uuid.UUID]graph.Node{}
 	named := map[string]uuid.UUID{}
 	for _, name := range []string{"boiler pump", "the boiler", "the pump", "the hall", "the valve", "the motor"} {
-		n := graph.Node{ID: uuid.New(), Name: name, EntityType: graph.Object, Lifecycle: graph.Lifecycle{CreatedAt: epoch, UpdatedAt: epoch, Version: 1}}
+		n := graph.Node{
+			ID: uuid.New(), Name: name, EntityType: graph.Object,
+			Lifecycle: graph.Lifecycle{CreatedAt: epoch, UpdatedAt: epoch, Version: 1},
+		}
 		nodes[n.ID], named[name] = n, n.ID
 	}
 	insertNodes(t, db, ws, slices.Collect(maps.Values(nodes)))
@@ -401,7 +430,9 @@ func TestANodesShareOfAQueryGrowsWithWhatOfItItHas(t *testing.T) {
 	}
 	require.Greater(t, share("boiler pump leaks badly", "boiler pump"), share("boiler pump leaks badly", "the boiler"))
 	require.Greater(t, share("boiler pump", "boiler pump"), 0.9)
-	require.Less(t, share("boiler zebra", "the boiler"), share("boiler", "the boiler"), "what no node has was asked for as well")
+	require.Less(
+		t, share("boiler zebra", "the boiler"), share("boiler", "the boiler"), "what no node has was asked for as well",
+	)
 	require.Less(t, share("the zebra eats", "the hall"), 0.2, "the best of a bad lot")
 	require.InDelta(t, share("boiler", "boiler pump"), share("boiler", "the boiler"), 0.2, "names add nothing to it")
 	require.Positive(t, share("where is the boi", "the boiler"), "an unfinished word")

@@ -54,7 +54,9 @@ func BenchmarkRetrieval(b *testing.B) {
 	url := testenv.Postgres(b)
 	db := openAt(b, url)
 	ws := uuid.New()
-	require.NoError(b, db.Exec(b.Context(), `INSERT INTO workspaces (id, name, plan, mode) VALUES ($1, 'wiki', 'enterprise', 'live')`, ws))
+	require.NoError(b, db.Exec(
+		b.Context(), `INSERT INTO workspaces (id, name, plan, mode) VALUES ($1, 'wiki', 'enterprise', 'live')`, ws,
+	))
 	var list []uuid.UUID
 	nodes := map[uuid.UUID]graph.Node{}
 	readLines(b, "corpus.jsonl", func(line string) {
@@ -72,15 +74,21 @@ func BenchmarkRetrieval(b *testing.B) {
 	defer func() { _ = conn.Close(b.Context()) }()
 	batch := &pgx.Batch{}
 	for _, id := range list {
-		batch.Queue(`INSERT INTO nodes (workspace_id, id, name, entity_type, description, created_at, updated_at, version, changed_by, created_by)
-			VALUES ($1, $2, $3, 'concept', $4, now(), now(), 1, 1, 1)`, ws, id, nodes[id].Name, nodes[id].Description)
+		batch.Queue(
+			`INSERT INTO nodes (workspace_id, id, name, entity_type, description, created_at, updated_at, version, changed_by,
+				created_by)
+			VALUES ($1, $2, $3, 'concept', $4, now(), now(), 1, 1, 1)`, ws, id, nodes[id].Name, nodes[id].Description,
+		)
 	}
 	readLines(b, "mentions.tsv", func(line string) {
 		var from, to int
 		_, err := fmt.Sscan(line, &from, &to)
 		require.NoError(b, err)
-		batch.Queue(`INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, created_at, updated_at, version, changed_by, created_by, newest)
-			VALUES ($1, $2, $3, $4, 'mentions', now(), now(), 1, 1, 1, 1)`, ws, uuid.New(), list[from], list[to])
+		batch.Queue(
+			`INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, created_at, updated_at, version,
+				changed_by, created_by, newest)
+			VALUES ($1, $2, $3, $4, 'mentions', now(), now(), 1, 1, 1, 1)`, ws, uuid.New(), list[from], list[to],
+		)
 	})
 	require.NoError(b, conn.SendBatch(b.Context(), batch).Close())
 	l := newLanes(b, db)
@@ -123,7 +131,9 @@ func BenchmarkRetrieval(b *testing.B) {
 			search = append(search, time.Since(began))
 			require.NoError(b, err)
 			began = time.Now()
-			h, err := e.Hybrid(b.Context(), retrieval.HybridQuery{Query: query, Hops: 2, Direction: retrieval.AnyDirection, Weights: retrieval.DefaultWeights()})
+			h, err := e.Hybrid(b.Context(), retrieval.HybridQuery{
+				Query: query, Hops: 2, Direction: retrieval.AnyDirection, Weights: retrieval.DefaultWeights(),
+			})
 			hybrid = append(hybrid, time.Since(began))
 			require.NoError(b, err)
 			sums["search-R@2"] += recall(2, s.Hits, q.Gold)
@@ -149,7 +159,10 @@ func BenchmarkRetrieval(b *testing.B) {
 func BenchmarkRetrievalLarge(b *testing.B) {
 	url := testenv.Postgres(b)
 	db := openAt(b, url)
-	require.NoError(b, db.Exec(b.Context(), `INSERT INTO workspaces (id, name, plan, mode) VALUES ($1, 'large', 'enterprise', 'live')`, graphWorkspace))
+	require.NoError(b, db.Exec(
+		b.Context(), `INSERT INTO workspaces (id, name, plan, mode) VALUES ($1, 'large', 'enterprise', 'live')`,
+		graphWorkspace,
+	))
 	conn, err := pgx.Connect(b.Context(), url)
 	require.NoError(b, err)
 	defer func() { _ = conn.Close(b.Context()) }()
@@ -157,14 +170,18 @@ func BenchmarkRetrievalLarge(b *testing.B) {
 	ids, err := db.Strings(b.Context(), `SELECT id::text FROM nodes WHERE workspace_id = $1 ORDER BY id`, graphWorkspace)
 	require.NoError(b, err)
 	for _, hops := range []int{1, 2, 3} {
-		for name, filter := range map[string]retrieval.Filter{"all": {}, "filtered": {EntityTypes: []string{"object", "process"}}} {
+		for name, filter := range map[string]retrieval.Filter{"all": {}, "filtered": {EntityTypes: []string{
+			"object", "process",
+		}}} {
 			b.Run(fmt.Sprintf("hops=%d/%s", hops, name), func(b *testing.B) {
 				r := rand.New(rand.NewPCG(1, uint64(hops)))
 				var times []time.Duration
 				total, late := 0, 0
 				for b.Loop() {
 					l := &drawn{lanes: newLanes(b, db), seed: r.Uint64(), ids: ids}
-					e := retrieval.New(retrieval.Deps{Text: l, Vectors: l, Graph: db, Embedder: embed.NewQueries(embed.QueryOptions{Embedder: &l.Static})})
+					e := retrieval.New(retrieval.Deps{
+						Text: l, Vectors: l, Graph: db, Embedder: embed.NewQueries(embed.QueryOptions{Embedder: &l.Static}),
+					})
 					began := time.Now()
 					found, err := e.Hybrid(b.Context(), retrieval.HybridQuery{
 						Query: retrieval.Query{Workspace: graphWorkspace, Text: "pump", Limit: 10, Filter: filter},

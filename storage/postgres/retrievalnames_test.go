@@ -16,7 +16,10 @@ import (
 func plainNodes(names []string, descriptions ...string) (list []graph.Node, all map[uuid.UUID]graph.Node) {
 	all = map[uuid.UUID]graph.Node{}
 	for i, name := range names {
-		n := graph.Node{ID: uuid.New(), Name: name, EntityType: graph.Object, Lifecycle: graph.Lifecycle{CreatedAt: epoch, UpdatedAt: epoch, Version: 1}}
+		n := graph.Node{
+			ID: uuid.New(), Name: name, EntityType: graph.Object,
+			Lifecycle: graph.Lifecycle{CreatedAt: epoch, UpdatedAt: epoch, Version: 1},
+		}
 		if i < len(descriptions) {
 			n.Description = &descriptions[i]
 		}
@@ -81,10 +84,15 @@ func TestANameOfManyNodesLeavesRoomForOthers(t *testing.T) {
 	list, all := plainNodes(names)
 	insertNodes(t, db, ws, list)
 	newLanes(t, db).index(t, ws, all)
-	found, err := newLanes(t, db).SearchText(t.Context(), ws, "the cold water pump in the rack", retrieval.Filter{}, 100, 50)
+	found, err := newLanes(t, db).SearchText(
+		t.Context(), ws, "the cold water pump in the rack", retrieval.Filter{}, 100, 50,
+	)
 	require.NoError(t, err)
 	require.Len(t, found.Named, 50)
-	require.Equal(t, retrieval.NamedNode{Node: list[0].ID, Mass: 1}, found.Named[0], "the name that one node has is not crowded out by that of many")
+	require.Equal(
+		t, retrieval.NamedNode{Node: list[0].ID, Mass: 1}, found.Named[0],
+		"the name that one node has is not crowded out by that of many",
+	)
 }
 
 func TestAShortNameCountsByWhatItsWordWeighs(t *testing.T) {
@@ -107,6 +115,8 @@ func TestAShortNameCountsByWhatItsWordWeighs(t *testing.T) {
 	const query = "who closed the relief valve of the boiler"
 	require.Equal(t, "Valve 12", search(query).Hits[0].Node.Name, "a word that is in every text names nothing")
 	require.Equal(t, "Valve 12", hybridOf(t, l, ws, query)[0])
-	require.Equal(t, "CPU", search("the load of the CPU in the hall").Hits[0].Node.Name, "a rare word of three letters does")
+	require.Equal(
+		t, "CPU", search("the load of the CPU in the hall").Hits[0].Node.Name, "a rare word of three letters does",
+	)
 	require.Equal(t, "The", search("the").Hits[0].Node.Name, "the query is its name")
 }

@@ -21,7 +21,9 @@ const mostRelations = 32
 // nothing pass, costs no more than anything else. Of a node come first the edges that
 // the index has first, or of each relation type those; when there are too many in all,
 // those of the nodes that stand first in the frontier, and each way has half.
-func (db *DB) WalkEdges(ctx context.Context, workspace uuid.UUID, step retrieval.Step) (walked retrieval.Walked, err error) {
+func (db *DB) WalkEdges(
+	ctx context.Context, workspace uuid.UUID, step retrieval.Step,
+) (walked retrieval.Walked, err error) {
 	if len(step.Frontier) == 0 || step.Limit <= 0 || step.OfNode <= 0 {
 		return walked, nil
 	}
@@ -85,11 +87,19 @@ func (s *walkStatement) way(from, to string, number int) string {
 	// reads the whole table for a few thousand.
 	passes := "true"
 	if s.filter != "" {
-		passes = fmt.Sprintf("coalesce((SELECT true FROM nodes n WHERE n.workspace_id = %s AND n.id = s.other AND NOT n.deleted AND %s), false)", s.workspace, s.filter)
+		passes = fmt.Sprintf(
+			"coalesce((SELECT true FROM nodes n WHERE n.workspace_id = %s AND n.id = s.other AND NOT n.deleted AND %s), false)",
+			s.workspace, s.filter,
+		)
 	}
-	edges := fmt.Sprintf("FROM edges e WHERE e.workspace_id = %s AND e.%s = f.node AND NOT e.deleted%s", s.workspace, from, s.kinds)
+	edges := fmt.Sprintf(
+		"FROM edges e WHERE e.workspace_id = %s AND e.%s = f.node AND NOT e.deleted%s", s.workspace, from, s.kinds,
+	)
 	order := fmt.Sprintf("ORDER BY e.workspace_id, e.%s, e.relation_type", from)
-	source := fmt.Sprintf(`(SELECT e.id, e.%s AS other, 0 AS kind, %d AS most %s %s LIMIT %d)`, to, s.step.OfNode, edges, order, s.step.OfNode+1)
+	source := fmt.Sprintf(
+		`(SELECT e.id, e.%s AS other, 0 AS kind, %d AS most %s %s LIMIT %d)`, to, s.step.OfNode, edges, order,
+		s.step.OfNode+1,
+	)
 	if s.step.ByRelation {
 		// The index is asked for one relation type after the other, whatever is between.
 		source = fmt.Sprintf(`(WITH RECURSIVE kinds AS (
@@ -102,7 +112,8 @@ func (s *walkStatement) way(from, to string, number int) string {
 			edges, order, mostRelations, s.step.OfNode, to)
 	}
 	return fmt.Sprintf(`(SELECT s.id, s.node, s.other, %d AS way, s.kind, s.most, %s AS passes
-		FROM (SELECT e.id, f.node, e.other, e.kind, e.most FROM unnest(%s::uuid[]) AS f(node) CROSS JOIN LATERAL %s e LIMIT %d) s)`,
+		FROM (SELECT e.id, f.node, e.other, e.kind, e.most
+			FROM unnest(%s::uuid[]) AS f(node) CROSS JOIN LATERAL %s e LIMIT %d) s)`,
 		number, passes, s.frontier, source, s.limit+1)
 }
 

@@ -40,7 +40,10 @@ func TestAStepByRelationHasSomeOfEachAndSaysOfWhichNodesThereAreMore(t *testing.
 	link(1, 262, "a", false)
 	insertEdges(t, db, ws, edges)
 
-	step := retrieval.Step{Frontier: []uuid.UUID{list[1].ID, list[0].ID}, Direction: retrieval.AnyDirection, OfNode: 30, ByRelation: true, Limit: 1_000}
+	step := retrieval.Step{
+		Frontier: []uuid.UUID{list[1].ID, list[0].ID}, Direction: retrieval.AnyDirection, OfNode: 30, ByRelation: true,
+		Limit: 1_000,
+	}
 	count := func(step retrieval.Step) (map[string]int, retrieval.Walked) {
 		walked, err := db.WalkEdges(t.Context(), ws, step)
 		require.NoError(t, err)

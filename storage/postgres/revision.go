@@ -93,7 +93,8 @@ func (db *DB) CredentialByHash(ctx context.Context, hash [32]byte) (*Credential,
 	if id == nil {
 		return nil, revision, nil
 	}
-	if len(ids) != len(modes) || len(ids) != len(plans) || len(ids) != len(minutes) || len(ids) != len(days) || actor == nil || mode == nil {
+	if len(ids) != len(modes) || len(ids) != len(plans) || len(ids) != len(minutes) || len(ids) != len(days) ||
+		actor == nil || mode == nil {
 		return nil, 0, errors.New("looking up a key: the row is incomplete")
 	}
 	c.ID, c.ActorID, c.Mode = *id, *actor, *mode

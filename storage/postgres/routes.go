@@ -68,7 +68,9 @@ func (db *DB) HoldRoute(
 
 // LeaveRoute gives the holder's lease back.
 func (db *DB) LeaveRoute(ctx context.Context, topic string, holder uuid.UUID) error {
-	if _, err := db.pool.Exec(ctx, `DELETE FROM route_leases WHERE topic = $1 AND holder = $2`, topic, holder); err != nil {
+	if _, err := db.pool.Exec(
+		ctx, `DELETE FROM route_leases WHERE topic = $1 AND holder = $2`, topic, holder,
+	); err != nil {
 		return classify(fmt.Errorf("giving a route back: %w", err))
 	}
 	return nil
@@ -77,7 +79,9 @@ func (db *DB) LeaveRoute(ctx context.Context, topic string, holder uuid.UUID) er
 // PartitionCounts gives how many partitions a topic of that id had under each route, the
 // earliest first.
 func (db *DB) PartitionCounts(ctx context.Context, topic string, id [16]byte) ([]int32, error) {
-	rows, err := db.pool.Query(ctx, `SELECT partitions FROM topic_routes WHERE topic = $1 AND topic_id = $2 ORDER BY route`, topic, id[:])
+	rows, err := db.pool.Query(
+		ctx, `SELECT partitions FROM topic_routes WHERE topic = $1 AND topic_id = $2 ORDER BY route`, topic, id[:],
+	)
 	if err != nil {
 		return nil, classify(fmt.Errorf("reading the routes of topic %s: %w", topic, err))
 	}
@@ -91,7 +95,9 @@ func (db *DB) PartitionCounts(ctx context.Context, topic string, id [16]byte) ([
 // nextRoute returns the number of the newest route of a topic, after it has recorded one
 // for what the log says if that is new: another topic id, or more partitions.
 func nextRoute(ctx context.Context, tx pgx.Tx, topic string, seen LogState) (int64, error) {
-	rows, err := tx.Query(ctx, `SELECT route, topic_id, partitions FROM topic_routes WHERE topic = $1 ORDER BY route`, topic)
+	rows, err := tx.Query(
+		ctx, `SELECT route, topic_id, partitions FROM topic_routes WHERE topic = $1 ORDER BY route`, topic,
+	)
 	if err != nil {
 		return 0, fmt.Errorf("reading routes: %w", err)
 	}

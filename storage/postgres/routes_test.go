@@ -75,7 +75,10 @@ func TestALeaseOfARouteEndsByItself(t *testing.T) {
 	other := uuid.New()
 	_, held = hold(t, db, other, 0)
 	require.False(t, held)
-	require.Eventually(t, func() bool { _, held := hold(t, db, other, 0); return held }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		_, held := hold(t, db, other, 0)
+		return held
+	}, 10*time.Second, 10*time.Millisecond)
 }
 
 // TestTwoRoutesAreNeverLeasedAtOnce: many processes go over from route to route, each

@@ -46,11 +46,15 @@ type SearchIndex struct {
 	EndedAt    *time.Time // when it was retired or failed
 }
 
-const selectIndexes = `SELECT id, model, dimensions, collection, state, cause, prepared, created_at, switched_at, ended_at FROM search_indexes `
+const selectIndexes = `SELECT id, model, dimensions, collection, state, cause, prepared, created_at, switched_at,
+	ended_at FROM search_indexes `
 
 func scanIndex(row pgx.CollectableRow) (SearchIndex, error) {
 	var i SearchIndex
-	err := row.Scan(&i.ID, &i.Model.Name, &i.Model.Dimensions, &i.Collection, &i.State, &i.Cause, &i.Prepared, &i.CreatedAt, &i.SwitchedAt, &i.EndedAt)
+	err := row.Scan(
+		&i.ID, &i.Model.Name, &i.Model.Dimensions, &i.Collection, &i.State, &i.Cause, &i.Prepared, &i.CreatedAt,
+		&i.SwitchedAt, &i.EndedAt,
+	)
 	return i, err
 }
 
@@ -112,12 +116,18 @@ func (db *DB) BeginIndex(ctx context.Context, model embed.Model, prefix, cause s
 				return fmt.Errorf("forgetting old search indexes: %w", err)
 			}
 		}
-		_, err := tx.Exec(ctx, `INSERT INTO search_indexes (id, model, dimensions, collection, cause) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (state) WHERE state = 'building' DO NOTHING`, id, model.Name, model.Dimensions, collection, cause)
+		_, err := tx.Exec(
+			ctx, `INSERT INTO search_indexes (id, model, dimensions, collection, cause) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (state) WHERE state = 'building' DO NOTHING`, id, model.Name, model.Dimensions, collection, cause,
+		)
 		if err != nil {
 			return fmt.Errorf("noting a search index: %w", err)
 		}
-		_, err = tx.Exec(ctx, `UPDATE reindex_requests SET index_id = (SELECT id FROM search_indexes WHERE state = 'building') WHERE index_id IS NULL`)
+		_, err = tx.Exec(
+			ctx,
+			`UPDATE reindex_requests SET index_id = (SELECT id FROM search_indexes WHERE state = 'building')
+				WHERE index_id IS NULL`,
+		)
 		return err
 	})
 	if err != nil {
@@ -148,11 +158,17 @@ func (db *DB) ResumeIndex(ctx context.Context, id uuid.UUID) error {
 // SwitchIndex makes the index that was built the live one, in place of the one before.
 func (db *DB) SwitchIndex(ctx context.Context, id uuid.UUID) error {
 	return db.inTx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `UPDATE search_indexes SET state = 'retired', ended_at = now() WHERE state = 'live' AND EXISTS
-			(SELECT FROM search_indexes WHERE id = $1 AND state = 'building')`, id); err != nil {
+		if _, err := tx.Exec(
+			ctx, `UPDATE search_indexes SET state = 'retired', ended_at = now() WHERE state = 'live' AND EXISTS
+			(SELECT FROM search_indexes WHERE id = $1 AND state = 'building')`, id,
+		); err != nil {
 			return fmt.Errorf("retiring a search index: %w", err)
 		}
-		_, err := tx.Exec(ctx, `UPDATE search_indexes SET state = 'live', switched_at = now(), error = NULL WHERE id = $1 AND state = 'building'`, id)
+		_, err := tx.Exec(
+			ctx,
+			`UPDATE search_indexes SET state = 'live', switched_at = now(), error = NULL WHERE id = $1 AND state = 'building'`,
+			id,
+		)
 		return err
 	})
 }
@@ -160,7 +176,10 @@ func (db *DB) SwitchIndex(ctx context.Context, id uuid.UUID) error {
 // FailIndex gives an index up that is being built. Requests for it wait for another.
 func (db *DB) FailIndex(ctx context.Context, id uuid.UUID, reason string) error {
 	return db.inTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `UPDATE search_indexes SET state = 'failed', ended_at = now(), error = $2 WHERE id = $1 AND state = 'building'`, id, reason)
+		tag, err := tx.Exec(
+			ctx, `UPDATE search_indexes SET state = 'failed', ended_at = now(), error = $2 WHERE id = $1 AND state = 'building'`,
+			id, reason,
+		)
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
@@ -188,7 +207,9 @@ func (db *DB) ForgetIndex(ctx context.Context, id uuid.UUID) error {
 	if _, err := db.pool.Exec(ctx, `DELETE FROM embedding_progress WHERE index_id = $1`, id); err != nil {
 		return classify(fmt.Errorf("forgetting an index's progress: %w", err))
 	}
-	return db.changeIndex(ctx, `UPDATE search_indexes SET dropped_at = now() WHERE id = $1 AND state IN ('retired', 'failed')`, id)
+	return db.changeIndex(
+		ctx, `UPDATE search_indexes SET dropped_at = now() WHERE id = $1 AND state IN ('retired', 'failed')`, id,
+	)
 }
 
 func (db *DB) changeIndex(ctx context.Context, statement string, args ...any) error {

@@ -31,11 +31,15 @@ var errNoFreeID = errors.New("registering series: no free id near the fingerprin
 // those that are new. ok is false where the workspace's limit of series refuses
 // a new one, or the source does not stand (any more). The limit is exact,
 // whatever registers at the same time, and two identities never share an id.
-func (db *DB) RegisterSeries(ctx context.Context, workspace uuid.UUID, idents []pointblock.Identity, fps []pointblock.Fingerprint) (ids []uint64, ok []bool, err error) {
+func (db *DB) RegisterSeries(
+	ctx context.Context, workspace uuid.UUID, idents []pointblock.Identity, fps []pointblock.Fingerprint,
+) (ids []uint64, ok []bool, err error) {
 	ids, ok = make([]uint64, len(idents)), make([]bool, len(idents))
 	for from := 0; from < len(idents); from += registerChunk {
 		to := min(from+registerChunk, len(idents))
-		r := registration{workspace: workspace, idents: idents[from:to], fps: fps[from:to], ids: ids[from:to], ok: ok[from:to]}
+		r := registration{
+			workspace: workspace, idents: idents[from:to], fps: fps[from:to], ids: ids[from:to], ok: ok[from:to],
+		}
 		if err := r.run(ctx, db); err != nil {
 			return nil, nil, err
 		}
@@ -110,11 +114,11 @@ func (r *registration) findKnown(ctx context.Context, q queryer) error {
 	}
 	known := make(map[pointblock.Fingerprint]uint64, len(r.fps))
 	var (
-		print []byte
-		id    int64
+		raw []byte
+		id  int64
 	)
-	_, err = pgx.ForEachRow(rows, []any{&print, &id}, func() error {
-		known[pointblock.Fingerprint(print)] = uint64(id)
+	_, err = pgx.ForEachRow(rows, []any{&raw, &id}, func() error {
+		known[pointblock.Fingerprint(raw)] = uint64(id)
 		return nil
 	})
 	if err != nil {
@@ -215,11 +219,11 @@ func (r *registration) insert(ctx context.Context, tx pgx.Tx, fresh []int) error
 		}
 		added := make(map[pointblock.Fingerprint]uint64, len(left))
 		var (
-			print []byte
-			id    int64
+			raw []byte
+			id  int64
 		)
-		_, err = pgx.ForEachRow(rows, []any{&print, &id}, func() error {
-			added[pointblock.Fingerprint(print)] = uint64(id)
+		_, err = pgx.ForEachRow(rows, []any{&raw, &id}, func() error {
+			added[pointblock.Fingerprint(raw)] = uint64(id)
 			return nil
 		})
 		if err != nil {

@@ -23,8 +23,10 @@ func identities(ws, source uuid.UUID, from, to int) ([]pointblock.Identity, []po
 		prints []pointblock.Fingerprint
 	)
 	for i := from; i < to; i++ {
-		ident := pointblock.Identity{Workspace: ws, Source: source, Metric: fmt.Sprintf("m%06d", i), Kind: pointblock.KindNumber,
-			Tags: []pointblock.Tag{{Key: "n", Value: fmt.Sprint(i % 3)}, {Key: "z", Value: `"'\`}}}
+		ident := pointblock.Identity{
+			Workspace: ws, Source: source, Metric: fmt.Sprintf("m%06d", i), Kind: pointblock.KindNumber,
+			Tags: []pointblock.Tag{{Key: "n", Value: fmt.Sprint(i % 3)}, {Key: "z", Value: `"'\`}},
+		}
 		idents = append(idents, ident)
 		prints = append(prints, ident.Fingerprint(&fingerprintKey))
 	}
@@ -154,14 +156,18 @@ func TestADeletedSourceRegistersNothingAndGivesItsSeriesBack(t *testing.T) {
 	pump, fan := source(t, db, ws, "pump"), source(t, db, ws, "fan")
 	idents, prints := identities(ws, pump.ID, 0, 60)
 	fans, fanPrints := identities(ws, fan.ID, 0, 10)
-	_, ok, err := db.RegisterSeries(t.Context(), ws, append(slices.Clone(idents), fans...), append(slices.Clone(prints), fanPrints...))
+	_, ok, err := db.RegisterSeries(
+		t.Context(), ws, append(slices.Clone(idents), fans...), append(slices.Clone(prints), fanPrints...),
+	)
 	require.NoError(t, err)
 	require.NotContains(t, ok, false)
 
 	left, err := db.DeleteSource(t.Context(), ws, pump.ID, "req_1")
 	require.NoError(t, err)
 	more, _ := identities(ws, pump.ID, 100, 101)
-	_, ok, err = db.RegisterSeries(t.Context(), ws, append(idents[:1:1], more...), append(prints[:1:1], more[0].Fingerprint(&fingerprintKey)))
+	_, ok, err = db.RegisterSeries(t.Context(), ws, append(idents[:1:1], more...), append(
+		prints[:1:1], more[0].Fingerprint(&fingerprintKey),
+	))
 	require.NoError(t, err)
 	require.Equal(t, []bool{false, false}, ok, "neither known nor new ones")
 	list, total, _, err := db.Series(t.Context(), ws, postgres.SeriesFilter{}, postgres.SeriesPage{Limit: 100})
@@ -179,8 +185,11 @@ func TestSeriesAreSelectedAndPaged(t *testing.T) {
 	db := open(t)
 	ws := limited(t, db, 10, 1000)
 	node := uuid.New()
-	pump, err := db.CreateSource(t.Context(), ws, postgres.Source{ID: uuid.New(), Name: "pump", NodeID: &node, Unit: ptr("bar"),
-		Metrics: []postgres.SourceMetric{{Name: "m000001", Unit: ptr("°C")}, {Name: "m000002"}}})
+	pump, err := db.CreateSource(
+		t.Context(), ws,
+		postgres.Source{ID: uuid.New(), Name: "pump", NodeID: &node, Unit: ptr("bar"),
+			Metrics: []postgres.SourceMetric{{Name: "m000001", Unit: ptr("°C")}, {Name: "m000002"}}},
+	)
 	require.NoError(t, err)
 	fan := source(t, db, ws, "fan")
 	for _, src := range []uuid.UUID{pump.ID, fan.ID} {
@@ -207,7 +216,9 @@ func TestSeriesAreSelectedAndPaged(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, total, "another workspace")
 
-	list, _, _, err := db.Series(t.Context(), ws, postgres.SeriesFilter{Sources: []uuid.UUID{pump.ID}}, postgres.SeriesPage{Limit: 3})
+	list, _, _, err := db.Series(
+		t.Context(), ws, postgres.SeriesFilter{Sources: []uuid.UUID{pump.ID}}, postgres.SeriesPage{Limit: 3},
+	)
 	require.NoError(t, err)
 	require.Equal(t, []*string{ptr("bar"), ptr("°C"), ptr("bar")}, []*string{list[0].Unit, list[1].Unit, list[2].Unit})
 	require.Equal(t, map[string]string{"n": "1", "z": `"'\`}, list[1].Tags)
@@ -235,5 +246,7 @@ func TestSeriesAreSelectedAndPaged(t *testing.T) {
 
 	_, err = db.DeleteSource(t.Context(), ws, pump.ID, "req_1")
 	require.NoError(t, err)
-	require.EqualValues(t, 20, count(postgres.SeriesFilter{}), "the series of a source that is gone are not counted while they are there")
+	require.EqualValues(
+		t, 20, count(postgres.SeriesFilter{}), "the series of a source that is gone are not counted while they are there",
+	)
 }

@@ -66,7 +66,9 @@ const (
 
 // Series lists a page of the workspace's series that pass the filter, how many
 // pass in all, and whether more follow the page.
-func (db *DB) Series(ctx context.Context, workspace uuid.UUID, filter SeriesFilter, page SeriesPage) (list []Series, total int64, more bool, err error) {
+func (db *DB) Series(
+	ctx context.Context, workspace uuid.UUID, filter SeriesFilter, page SeriesPage,
+) (list []Series, total int64, more bool, err error) {
 	err = db.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
 		listing, err := db.seriesListing(ctx, conn, workspace, &filter, page)
 		if err != nil {
@@ -83,7 +85,9 @@ func (db *DB) Series(ctx context.Context, workspace uuid.UUID, filter SeriesFilt
 }
 
 // seriesListing gives a page as it is remembered, if it still holds, or else reads it.
-func (db *DB) seriesListing(ctx context.Context, conn *pgxpool.Conn, workspace uuid.UUID, filter *SeriesFilter, page SeriesPage) (*seriesListing, error) {
+func (db *DB) seriesListing(
+	ctx context.Context, conn *pgxpool.Conn, workspace uuid.UUID, filter *SeriesFilter, page SeriesPage,
+) (*seriesListing, error) {
 	key, state := filter.key(workspace, page), ""
 	if key != "" {
 		var err error
@@ -102,13 +106,19 @@ func (db *DB) seriesListing(ctx context.Context, conn *pgxpool.Conn, workspace u
 	return listing, err
 }
 
-func listSeries(ctx context.Context, conn *pgxpool.Conn, workspace uuid.UUID, filter *SeriesFilter, page SeriesPage) (*seriesListing, error) {
+func listSeries(
+	ctx context.Context, conn *pgxpool.Conn, workspace uuid.UUID, filter *SeriesFilter, page SeriesPage,
+) (*seriesListing, error) {
 	w := filter.where(workspace)
 	if page.After != nil {
-		w.add("(s.source_id, s.metric, s.id) > (?::uuid, ?::text, ?::bigint)", page.After.Source, page.After.Metric, page.After.ID)
+		w.add(
+			"(s.source_id, s.metric, s.id) > (?::uuid, ?::text, ?::bigint)", page.After.Source, page.After.Metric, page.After.ID,
+		)
 	}
-	rows, err := conn.Query(ctx, fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY s.source_id, s.metric, s.id LIMIT %s OFFSET %s`,
-		seriesColumns, seriesTables, w.text(), w.arg(page.Limit+1), w.arg(page.Offset)), planned(w.args)...)
+	rows, err := conn.Query(
+		ctx, fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY s.source_id, s.metric, s.id LIMIT %s OFFSET %s`,
+			seriesColumns, seriesTables, w.text(), w.arg(page.Limit+1), w.arg(page.Offset)), planned(w.args)...,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +126,9 @@ func listSeries(ctx context.Context, conn *pgxpool.Conn, workspace uuid.UUID, fi
 	if err != nil {
 		return nil, err
 	}
-	listing := &seriesListing{more: len(list) > page.Limit, list: list[:min(len(list), page.Limit)], total: int64(len(list))}
+	listing := &seriesListing{
+		more: len(list) > page.Limit, list: list[:min(len(list), page.Limit)], total: int64(len(list)),
+	}
 	if page.Offset == 0 && page.After == nil && !listing.more { // these are all
 		return listing, nil
 	}
@@ -128,8 +140,10 @@ func listSeries(ctx context.Context, conn *pgxpool.Conn, workspace uuid.UUID, fi
 // counted already, those of sources that are being deleted with them.
 func (f *SeriesFilter) counting(workspace uuid.UUID) (statement string, args []any) {
 	if f.Sources == nil && f.SourceName == nil && f.NodeID == nil && f.Metrics == nil && len(f.Tags) == 0 {
-		return `SELECT COALESCE((SELECT w.series - (SELECT count(*) FROM sources src JOIN series s ON s.workspace_id = src.workspace_id AND s.source_id = src.id
-			WHERE src.workspace_id = w.id AND src.deleted_at IS NOT NULL) FROM workspaces w WHERE w.id = $1), 0)`, []any{workspace}
+		return `SELECT COALESCE((SELECT w.series - (SELECT count(*) FROM sources src JOIN series s
+			ON s.workspace_id = src.workspace_id AND s.source_id = src.id
+			WHERE src.workspace_id = w.id AND src.deleted_at IS NOT NULL)
+			FROM workspaces w WHERE w.id = $1), 0)`, []any{workspace}
 	}
 	w := f.where(workspace)
 	return "SELECT count(*) FROM " + seriesTables + " WHERE " + w.text(), w.args

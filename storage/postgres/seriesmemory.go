@@ -72,7 +72,10 @@ func (f *SeriesFilter) key(workspace uuid.UUID, page SeriesPage) string {
 	if f.SourceName != nil || f.NodeID != nil || page.After != nil {
 		return ""
 	}
-	key := fmt.Sprintf("%s %t %s %t %q %q %d %d", workspace, f.Sources == nil, f.Sources, f.Metrics == nil, f.Metrics, f.Tags, page.Limit, page.Offset)
+	key := fmt.Sprintf(
+		"%s %t %s %t %q %q %d %d", workspace, f.Sources == nil, f.Sources, f.Metrics == nil, f.Metrics, f.Tags, page.Limit,
+		page.Offset,
+	)
 	if len(key) > longestSeriesKey {
 		return ""
 	}

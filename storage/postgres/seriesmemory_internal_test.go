@@ -41,9 +41,11 @@ func TestRememberedSeriesHaveBounds(t *testing.T) {
 func TestPagesAreRememberedApart(t *testing.T) {
 	some, name := uuid.New(), "pump"
 	filters := []SeriesFilter{
-		{}, {Sources: []uuid.UUID{}}, {Sources: []uuid.UUID{some}}, {Metrics: []string{}}, {Metrics: []string{"a", "b"}}, {Metrics: []string{"a b"}},
+		{}, {Sources: []uuid.UUID{}}, {Sources: []uuid.UUID{some}}, {Metrics: []string{}}, {Metrics: []string{"a", "b"}},
+		{Metrics: []string{"a b"}},
 		{Metrics: []string{"\xff"}}, {Metrics: []string{"\xfe"}}, {Metrics: []string{"\ufffd"}},
-		{Tags: map[string][]string{"k": {"v"}}}, {Tags: map[string][]string{"k": {"v", "w"}}}, {Tags: map[string][]string{"k": {"v"}, "w": nil}},
+		{Tags: map[string][]string{"k": {"v"}}}, {Tags: map[string][]string{"k": {"v", "w"}}},
+		{Tags: map[string][]string{"k": {"v"}, "w": nil}},
 	}
 	seen := map[string]bool{}
 	for _, ws := range []uuid.UUID{uuid.New(), uuid.New()} {
@@ -56,7 +58,9 @@ func TestPagesAreRememberedApart(t *testing.T) {
 			}
 		}
 	}
-	for _, f := range []SeriesFilter{{SourceName: &name}, {NodeID: &some}, {Metrics: []string{strings.Repeat("m", longestSeriesKey)}}} {
+	for _, f := range []SeriesFilter{
+		{SourceName: &name}, {NodeID: &some}, {Metrics: []string{strings.Repeat("m", longestSeriesKey)}},
+	} {
 		require.Empty(t, f.key(some, SeriesPage{Limit: 1}))
 	}
 	require.Empty(t, (&SeriesFilter{}).key(some, SeriesPage{Limit: 1, After: &SeriesPosition{}}))

@@ -74,7 +74,8 @@ func TestSeriesThatAreRememberedAreThoseThatStand(t *testing.T) {
 			},
 			"": func(rt *rapid.T) {
 				filter := rapid.SampledFrom([]postgres.SeriesFilter{
-					{}, {Sources: []uuid.UUID{sources[0]}}, {Metrics: []string{"m000001", "m000003"}}, {Tags: map[string][]string{"n": {"1"}}},
+					{}, {Sources: []uuid.UUID{sources[0]}}, {Metrics: []string{"m000001", "m000003"}},
+					{Tags: map[string][]string{"n": {"1"}}},
 				}).Draw(rt, "filter")
 				page := postgres.SeriesPage{Limit: rapid.SampledFrom([]int{3, 100}).Draw(rt, "limit")}
 				list, total, more, err := db.Series(t.Context(), ws, filter, page)

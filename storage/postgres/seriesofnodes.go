@@ -9,15 +9,20 @@ import (
 
 // SeriesOfNodes gives the series of the sources that are linked to nodes, of each node
 // the first most by source and metric. Nodes without any are left out.
-func (db *DB) SeriesOfNodes(ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID, most int) (map[uuid.UUID][]Series, error) {
+func (db *DB) SeriesOfNodes(
+	ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID, most int,
+) (map[uuid.UUID][]Series, error) {
 	found := map[uuid.UUID][]Series{}
 	if len(nodes) == 0 {
 		return found, nil
 	}
 	// Planned for its arguments, as lists of series are: see planned.
 	rows, err := db.pool.Query(ctx, fmt.Sprintf(`SELECT n.node, l.* FROM unnest($2::uuid[]) AS n(node) CROSS JOIN LATERAL (
-		SELECT %s FROM %s WHERE s.workspace_id = $1 AND src.workspace_id = $1 AND src.node_id = n.node AND src.deleted_at IS NULL
-		ORDER BY s.source_id, s.metric, s.id LIMIT $3) l`, seriesColumns, seriesTables), planned([]any{workspace, nodes, most})...)
+		SELECT %s FROM %s WHERE s.workspace_id = $1 AND src.workspace_id = $1 AND src.node_id = n.node
+		AND src.deleted_at IS NULL
+		ORDER BY s.source_id, s.metric, s.id LIMIT $3) l`, seriesColumns, seriesTables), planned([]any{
+		workspace, nodes, most,
+	})...)
 	if err != nil {
 		return nil, classify(fmt.Errorf("selecting the series of nodes: %w", err))
 	}

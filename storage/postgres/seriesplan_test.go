@@ -105,7 +105,9 @@ func rowsRead(t *testing.T, address, table string) int64 {
 // sources is used for many. Neither the look-ups of series and sources nor the checks of
 // foreign keys may read all sources for each series, whenever statistics were gathered.
 func TestManyNewSourcesAndSeriesReadFewRows(t *testing.T) {
-	for name, gathered := range map[string]struct{ empty, few bool }{"never": {}, "while empty": {empty: true}, "while few": {few: true}} {
+	for name, gathered := range map[string]struct{ empty, few bool }{
+		"never": {}, "while empty": {empty: true}, "while few": {few: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			const few, many, each, chunk = 60, 2_000, 2, 200
 			address := testenv.Postgres(t)
@@ -164,7 +166,8 @@ func registerSources(t *testing.T, db *postgres.DB, ws uuid.UUID, names []string
 // does not take comparing each with all that are.
 func TestNamesBeyondTheLimitAreRefusedSoon(t *testing.T) {
 	const limit, chunk, bound = 20_000, 4_000, 2 * time.Minute
-	ctx, cancel := context.WithTimeout(t.Context(), bound) // a second and a half; many times the bound without plans for arguments
+	// a second and a half; many times the bound without plans for arguments
+	ctx, cancel := context.WithTimeout(t.Context(), bound)
 	defer cancel()
 	db, err := postgres.Open(ctx, testenv.Postgres(t), 1)
 	require.NoError(t, err)

@@ -118,7 +118,8 @@ func describe(ctx context.Context, q querier, workspace uuid.UUID, list []Series
 
 func (sources seriesSources) read(ctx context.Context, q querier, workspace uuid.UUID, ids []uuid.UUID) error {
 	rows, err := q.Query(ctx, `
-		SELECT s.id, s.name, s.unit, s.metrics, LEAST(s.retention_days, (SELECT w.retention_days FROM workspaces w WHERE w.id = $1))
+		SELECT s.id, s.name, s.unit, s.metrics, LEAST(s.retention_days,
+		(SELECT w.retention_days FROM workspaces w WHERE w.id = $1))
 		FROM unnest($2::uuid[]) AS t (id)
 		CROSS JOIN LATERAL (SELECT * FROM sources x WHERE x.workspace_id = $1 AND x.id = t.id OFFSET 0) s`,
 		planned([]any{workspace, ids})...)

@@ -67,7 +67,9 @@ func (db *DB) Snapshot(ctx context.Context, work func(*Snapshot) error) error {
 	if _, err := tx.Exec(ctx, withoutLimits); err != nil {
 		return classify(fmt.Errorf("beginning a snapshot: %w", err))
 	}
-	err = tx.QueryRow(ctx, `SELECT now(), (SELECT max(version_id) FROM goose_db_version WHERE is_applied), (SELECT id FROM installation)`).
+	err = tx.QueryRow(
+		ctx, `SELECT now(), (SELECT max(version_id) FROM goose_db_version WHERE is_applied), (SELECT id FROM installation)`,
+	).
 		Scan(&s.At, &s.Schema, &s.Installation)
 	if err != nil {
 		return classify(fmt.Errorf("beginning a snapshot: %w", err))
@@ -80,7 +82,8 @@ func (db *DB) Snapshot(ctx context.Context, work func(*Snapshot) error) error {
 }
 
 // withoutLimits takes off, for a transaction, what bounds statements of requests.
-const withoutLimits = `SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0`
+const withoutLimits = `SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;
+	SET LOCAL idle_in_transaction_session_timeout = 0`
 
 // Tables lists the tables of a backup, those first that others refer to.
 func (s *Snapshot) Tables(ctx context.Context) ([]Table, error) {

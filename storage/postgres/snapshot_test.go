@@ -50,7 +50,11 @@ func TestASchemaOfANewerVersionIsRefused(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
-	_, err = conn.Exec(t.Context(), `INSERT INTO installation (fingerprint_key, checkpoint_key) VALUES (decode(repeat('00', 16), 'hex'), decode(repeat('00', 32), 'hex'))`)
+	_, err = conn.Exec(
+		t.Context(),
+		`INSERT INTO installation (fingerprint_key, checkpoint_key)
+			VALUES (decode(repeat('00', 16), 'hex'), decode(repeat('00', 32), 'hex'))`,
+	)
 	require.NoError(t, err)
 	_, err = conn.Exec(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`)
 	require.NoError(t, err)

@@ -67,7 +67,9 @@ func (p *SourcePosition) field(name string) (column string, value any) {
 
 // Sources lists a page of the workspace's sources that pass the filter, how many
 // pass in all, and whether more follow the page.
-func (db *DB) Sources(ctx context.Context, workspace uuid.UUID, filter SourceFilter, page SourcePage) (list []Source, total int64, more bool, err error) {
+func (db *DB) Sources(
+	ctx context.Context, workspace uuid.UUID, filter SourceFilter, page SourcePage,
+) (list []Source, total int64, more bool, err error) {
 	w := &where{}
 	w.add("workspace_id = ?", workspace)
 	w.add("deleted_at IS NULL")
@@ -138,7 +140,9 @@ func (p *SourcePage) after(w *where) {
 			sign = "<"
 		}
 		arg := w.arg(value)
-		alternatives = append(alternatives, "("+strings.Join(append(slices.Clone(equal), column+" "+sign+" "+arg), " AND ")+")")
+		alternatives = append(
+			alternatives, "("+strings.Join(append(slices.Clone(equal), column+" "+sign+" "+arg), " AND ")+")",
+		)
 		equal = append(equal, column+" = "+arg)
 	}
 	w.add("(" + strings.Join(alternatives, " OR ") + ")")

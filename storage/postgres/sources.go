@@ -67,7 +67,9 @@ func (db *DB) CreateSourceOnce(ctx context.Context, workspace uuid.UUID, s Sourc
 	})
 }
 
-func (db *DB) createSource(ctx context.Context, workspace uuid.UUID, s Source, also func(pgx.Tx, Source) error) (Source, error) {
+func (db *DB) createSource(
+	ctx context.Context, workspace uuid.UUID, s Source, also func(pgx.Tx, Source) error,
+) (Source, error) {
 	var made Source
 	err := db.inBulkTx(ctx, func(tx pgx.Tx) (err error) { // its checks are those of many
 		if err := countSource(ctx, tx, workspace); err != nil {
@@ -112,7 +114,8 @@ func countSource(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) error {
 func insertSource(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, s Source) (Source, error) {
 	s.normalise()
 	rows, err := tx.Query(ctx, `
-		INSERT INTO sources (workspace_id, id, name, description, node_id, unit, metrics, tags, retention_days, interval_seconds)
+		INSERT INTO sources (workspace_id, id, name, description, node_id, unit, metrics, tags, retention_days,
+		interval_seconds)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING `+sourceColumns,
 		workspace, s.ID, s.Name, s.Description, s.NodeID, s.Unit, s.Metrics, s.Tags, s.RetentionDays, s.IntervalSeconds)
 	if err != nil {
@@ -140,9 +143,11 @@ func (db *DB) Source(ctx context.Context, workspace, id uuid.UUID) (Source, erro
 }
 
 // UpdateSource changes a source by the function, which gets what stands, may
-// refuse, and replaces what its pointers point to instead of writing there. With an expected version other than the stored one it is Conflict.
-// A change of nothing keeps version and time.
-func (db *DB) UpdateSource(ctx context.Context, workspace, id uuid.UUID, expected *int64, change func(*Source) error) (Source, error) {
+// refuse, and replaces what its pointers point to instead of writing there. With an expected version other
+// than the stored one it is Conflict. A change of nothing keeps version and time.
+func (db *DB) UpdateSource(
+	ctx context.Context, workspace, id uuid.UUID, expected *int64, change func(*Source) error,
+) (Source, error) {
 	var changed Source
 	err := db.inTx(ctx, func(tx pgx.Tx) error {
 		before, err := lockSource(ctx, tx, workspace, id)

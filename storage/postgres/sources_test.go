@@ -42,9 +42,11 @@ func TestASourceIsStoredAsGiven(t *testing.T) {
 	db := open(t)
 	ws := limited(t, db, 10, 10)
 	want := postgres.Source{
-		ID: uuid.New(), Name: `'; DROP TABLE sources; -- "%_\ 🚀`, Description: "line one\nline two", NodeID: ptr(uuid.New()), Unit: ptr("°C"),
+		ID: uuid.New(), Name: `'; DROP TABLE sources; -- "%_\ 🚀`, Description: "line one\nline two", NodeID: ptr(uuid.New()),
+		Unit:    ptr("°C"),
 		Metrics: []postgres.SourceMetric{{Name: "temp", Unit: ptr("°C"), Description: ptr("of the oil")}, {Name: "rpm"}},
-		Tags:    map[string]string{"room": "A", "": "", "__proto__": "x"}, RetentionDays: ptr(int32(7)), IntervalSeconds: ptr(0.5),
+		Tags:    map[string]string{"room": "A", "": "", "__proto__": "x"}, RetentionDays: ptr(int32(7)),
+		IntervalSeconds: ptr(0.5),
 	}
 	made, err := db.CreateSource(t.Context(), ws, want)
 	require.NoError(t, err)
@@ -138,7 +140,9 @@ func TestAChangeRaisesTheVersionAndAChangeOfNothingDoesNot(t *testing.T) {
 
 	_, err = db.UpdateSource(t.Context(), ws, s.ID, nil, rename("fan"))
 	requireConflict(t, err, "name")
-	_, err = db.UpdateSource(t.Context(), ws, s.ID, nil, func(*postgres.Source) error { return fault.New(fault.Invalid, "no") })
+	_, err = db.UpdateSource(t.Context(), ws, s.ID, nil, func(*postgres.Source) error {
+		return fault.New(fault.Invalid, "no")
+	})
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 	_, err = db.UpdateSource(t.Context(), ws, uuid.New(), nil, rename("x"))
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
@@ -158,7 +162,9 @@ func TestSourcesAreFilteredLiterally(t *testing.T) {
 		require.NoError(t, err)
 	}
 	names := func(filter postgres.SourceFilter) []string {
-		list, total, _, err := db.Sources(t.Context(), ws, filter, postgres.SourcePage{Limit: 100, Order: []postgres.SourceOrder{{Field: "name"}}})
+		list, total, _, err := db.Sources(t.Context(), ws, filter, postgres.SourcePage{
+			Limit: 100, Order: []postgres.SourceOrder{{Field: "name"}},
+		})
 		require.NoError(t, err)
 		require.EqualValues(t, len(list), total)
 		got := []string{}
@@ -174,9 +180,15 @@ func TestSourcesAreFilteredLiterally(t *testing.T) {
 	require.Equal(t, []string{"emoji 🚀"}, names(postgres.SourceFilter{Name: "🚀"}))
 	require.Empty(t, names(postgres.SourceFilter{Name: "' OR 1=1 --"}))
 	require.Equal(t, []string{"under_score", "underscore"}, names(postgres.SourceFilter{NodeID: &node}))
-	require.Equal(t, []string{"100% load", "1000 load", "underscore"}, names(postgres.SourceFilter{Tags: map[string][]string{"room": {"A", "B"}}}))
-	require.Equal(t, []string{"100% load"}, names(postgres.SourceFilter{Tags: map[string][]string{"room": {"A"}, "a.b": {"1"}}}))
-	require.Equal(t, []string{"underscore"}, names(postgres.SourceFilter{Name: "score", NodeID: &node, Tags: map[string][]string{"room": {"A"}}}))
+	require.Equal(t, []string{"100% load", "1000 load", "underscore"}, names(postgres.SourceFilter{
+		Tags: map[string][]string{"room": {"A", "B"}},
+	}))
+	require.Equal(t, []string{"100% load"}, names(postgres.SourceFilter{Tags: map[string][]string{
+		"room": {"A"}, "a.b": {"1"},
+	}}))
+	require.Equal(t, []string{"underscore"}, names(postgres.SourceFilter{
+		Name: "score", NodeID: &node, Tags: map[string][]string{"room": {"A"}},
+	}))
 	require.Empty(t, names(postgres.SourceFilter{Tags: map[string][]string{"') OR ('1'='1": {"A"}}}))
 }
 
@@ -188,7 +200,10 @@ func TestPagesNeverOverlapWhateverTheOrder(t *testing.T) {
 		s := source(t, db, ws, fmt.Sprintf("%c%d", 'a'+rune(i%3), i))
 		want[s.ID] = true
 		for range i % 4 {
-			_, err := db.UpdateSource(t.Context(), ws, s.ID, nil, func(s *postgres.Source) error { s.Description += "."; return nil })
+			_, err := db.UpdateSource(t.Context(), ws, s.ID, nil, func(s *postgres.Source) error {
+				s.Description += "."
+				return nil
+			})
 			require.NoError(t, err)
 		}
 	}
@@ -199,7 +214,9 @@ func TestPagesNeverOverlapWhateverTheOrder(t *testing.T) {
 		t.Run(fmt.Sprint(order), func(t *testing.T) {
 			var byOffset, byCursor []string
 			for offset := 0; ; offset += 5 {
-				list, total, more, err := db.Sources(t.Context(), ws, postgres.SourceFilter{}, postgres.SourcePage{Order: order, Limit: 5, Offset: offset})
+				list, total, more, err := db.Sources(
+					t.Context(), ws, postgres.SourceFilter{}, postgres.SourcePage{Order: order, Limit: 5, Offset: offset},
+				)
 				require.NoError(t, err)
 				require.EqualValues(t, 23, total)
 				require.Equal(t, offset+5 < 23, more)
@@ -212,7 +229,9 @@ func TestPagesNeverOverlapWhateverTheOrder(t *testing.T) {
 			}
 			var after *postgres.SourcePosition
 			for {
-				list, total, more, err := db.Sources(t.Context(), ws, postgres.SourceFilter{}, postgres.SourcePage{Order: order, Limit: 5, After: after})
+				list, total, more, err := db.Sources(
+					t.Context(), ws, postgres.SourceFilter{}, postgres.SourcePage{Order: order, Limit: 5, After: after},
+				)
 				require.NoError(t, err)
 				require.EqualValues(t, 23, total)
 				for _, s := range list {

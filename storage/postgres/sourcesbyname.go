@@ -48,7 +48,9 @@ func (db *DB) CreateSources(ctx context.Context, workspace uuid.UUID, names []st
 			}
 			maps.Copy(standing, renamed)
 		}
-		if _, err = tx.Exec(ctx, `UPDATE workspaces SET sources = sources + $2 WHERE id = $1`, workspace, len(made)); err != nil {
+		if _, err = tx.Exec(
+			ctx, `UPDATE workspaces SET sources = sources + $2 WHERE id = $1`, workspace, len(made),
+		); err != nil {
 			return fmt.Errorf("counting the sources: %w", err)
 		}
 		return nil
@@ -61,7 +63,9 @@ func (db *DB) CreateSources(ctx context.Context, workspace uuid.UUID, names []st
 
 // sourcesFull says whether the workspace has its sources.
 func (db *DB) sourcesFull(ctx context.Context, workspace uuid.UUID) (full bool, err error) {
-	err = db.pool.QueryRow(ctx, `SELECT sources >= max_sources FROM workspaces WHERE id = $1 AND deleted_at IS NULL`, workspace).Scan(&full)
+	err = db.pool.QueryRow(
+		ctx, `SELECT sources >= max_sources FROM workspaces WHERE id = $1 AND deleted_at IS NULL`, workspace,
+	).Scan(&full)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return true, nil
 	}
@@ -74,7 +78,8 @@ func (db *DB) sourcesFull(ctx context.Context, workspace uuid.UUID) (full bool, 
 // roomForSources locks the workspace's counter and gives how many sources fit.
 func roomForSources(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) (left int64, err error) {
 	err = tx.QueryRow(ctx, `
-		SELECT max_sources - sources FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE`, workspace).Scan(&left)
+		SELECT max_sources - sources FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE`,
+		workspace).Scan(&left)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, nil
 	}

@@ -55,7 +55,8 @@ func (db *DB) AddTombstones(ctx context.Context, tombstones []Tombstone) error {
 	return nil
 }
 
-const tombstoneColumns = `partition, record_version, ordinal, workspace_id, source_id, metric, from_us, to_us, version_ceiling`
+const tombstoneColumns = `partition, record_version, ordinal, workspace_id, source_id, metric,
+	from_us, to_us, version_ceiling`
 
 const selectTombstones = `SELECT ` + tombstoneColumns + ` FROM tombstones`
 
@@ -113,7 +114,8 @@ const (
 	changedSince = `SELECT workspace_id, source_id, sequence FROM tombstones WHERE sequence > $1
 		UNION ALL SELECT id, NULL, deleted_sequence FROM workspaces WHERE deleted_sequence > $1
 		ORDER BY sequence LIMIT $2`
-	newestTombstone = `SELECT GREATEST((SELECT max(sequence) FROM tombstones), (SELECT max(deleted_sequence) FROM workspaces), 1)`
+	newestTombstone = `SELECT GREATEST((SELECT max(sequence) FROM tombstones),
+		(SELECT max(deleted_sequence) FROM workspaces), 1)`
 )
 
 func (s *ConsumerState) collectChanges(rows pgx.Rows) error {
@@ -144,11 +146,14 @@ type SourceFloor struct {
 
 // TombstonesOf gives the tombstones of sources that cover points of these versions,
 // and which of their workspaces are deleted.
-func (db *DB) TombstonesOf(ctx context.Context, sources []SourceFloor) (tombstones []Tombstone, gone []uuid.UUID, err error) {
+func (db *DB) TombstonesOf(ctx context.Context, sources []SourceFloor) (
+	tombstones []Tombstone, gone []uuid.UUID, err error,
+) {
 	if len(sources) == 0 {
 		return nil, nil, nil
 	}
-	workspaces, ids, floors := make([]uuid.UUID, len(sources)), make([]uuid.UUID, len(sources)), make([]int64, len(sources))
+	workspaces, ids := make([]uuid.UUID, len(sources)), make([]uuid.UUID, len(sources))
+	floors := make([]int64, len(sources))
 	for i, s := range sources {
 		workspaces[i], ids[i], floors[i] = s.Workspace, s.Source, int64(s.Floor)
 	}
@@ -157,7 +162,9 @@ func (db *DB) TombstonesOf(ctx context.Context, sources []SourceFloor) (tombston
 		tombstones, err = pgx.CollectRows(rows, scanTombstone)
 		return err
 	})
-	batch.Queue(`SELECT id FROM workspaces WHERE deleted_at IS NOT NULL AND id = ANY($1)`, workspaces).Query(func(rows pgx.Rows) (err error) {
+	batch.Queue(
+		`SELECT id FROM workspaces WHERE deleted_at IS NOT NULL AND id = ANY($1)`, workspaces,
+	).Query(func(rows pgx.Rows) (err error) {
 		gone, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 		return err
 	})

@@ -82,9 +82,13 @@ func (t queryTracer) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, b pgx.Trace
 }
 
 // TraceCopyFromStart implements pgx.CopyFromTracer.
-func (t queryTracer) TraceCopyFromStart(ctx context.Context, _ *pgx.Conn, c pgx.TraceCopyFromStartData) context.Context {
+func (t queryTracer) TraceCopyFromStart(
+	ctx context.Context, _ *pgx.Conn, c pgx.TraceCopyFromStartData,
+) context.Context {
 	table := strings.Join(c.TableName, ".")
-	return t.start(ctx, "COPY "+table, attribute.String("db.operation.name", "COPY"), attribute.String("db.collection.name", table))
+	return t.start(
+		ctx, "COPY "+table, attribute.String("db.operation.name", "COPY"), attribute.String("db.collection.name", table),
+	)
 }
 
 // TraceCopyFromEnd implements pgx.CopyFromTracer.

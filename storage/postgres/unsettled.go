@@ -38,8 +38,10 @@ func (db *DB) UnsettledDeletions(ctx context.Context, workspace uuid.UUID) ([]Un
 // DueDeletions gives the oldest of the deletions that are to be done now: those that
 // were not executed, and those that were and are as old as settleAfter.
 func (db *DB) DueDeletions(ctx context.Context, settleAfter time.Duration, limit int) ([]UnsettledDeletion, error) {
-	rows, err := db.pool.Query(ctx, selectUnsettled+`(executed_at IS NULL OR pending_since <= now() - make_interval(secs => $1))
-		ORDER BY sequence LIMIT $2`, settleAfter.Seconds(), limit)
+	rows, err := db.pool.Query(
+		ctx, selectUnsettled+`(executed_at IS NULL OR pending_since <= now() - make_interval(secs => $1))
+		ORDER BY sequence LIMIT $2`, settleAfter.Seconds(), limit,
+	)
 	return collectUnsettled(rows, err)
 }
 
@@ -67,9 +69,12 @@ func (db *DB) DeletionsDone(ctx context.Context, done []UnsettledDeletion) error
 	for i, d := range done {
 		sequences[i], attempts[i], settle[i] = d.Sequence, d.Attempt, d.Settles
 	}
-	_, err := db.pool.Exec(ctx, `UPDATE tombstones t SET executed_at = COALESCE(executed_at, now()), settled_at = CASE WHEN d.settles THEN now() END
+	_, err := db.pool.Exec(
+		ctx,
+		`UPDATE tombstones t SET executed_at = COALESCE(executed_at, now()), settled_at = CASE WHEN d.settles THEN now() END
 		FROM unnest($1::bigint[], $2::integer[], $3::boolean[]) AS d (sequence, attempt, settles)
-		WHERE t.sequence = d.sequence AND t.attempt = d.attempt`, sequences, attempts, settle)
+		WHERE t.sequence = d.sequence AND t.attempt = d.attempt`, sequences, attempts, settle,
+	)
 	if err != nil {
 		return classify(fmt.Errorf("noting deletions that are done: %w", err))
 	}
@@ -83,7 +88,10 @@ func (db *DB) RepeatDeletionsOf(ctx context.Context, sources []SourceID, since i
 	for i, s := range sources {
 		workspaces[i], ids[i] = s.Workspace, s.Source
 	}
-	return db.repeatDeletions(ctx, `sequence > $1 AND (workspace_id, source_id) IN (SELECT * FROM unnest($2::uuid[], $3::uuid[]))`, since, workspaces, ids)
+	return db.repeatDeletions(
+		ctx, `sequence > $1 AND (workspace_id, source_id) IN (SELECT * FROM unnest($2::uuid[], $3::uuid[]))`, since,
+		workspaces, ids,
+	)
 }
 
 // RepeatDeletionsSince has the deletions since a time of the database done again.
@@ -94,8 +102,10 @@ func (db *DB) RepeatDeletionsSince(ctx context.Context, since time.Time) error {
 // RepeatWorkspaceDeletions has those of the workspaces that are deleted removed once more
 // from all stores: rows of theirs were stored since.
 func (db *DB) RepeatWorkspaceDeletions(ctx context.Context, workspaces []uuid.UUID) error {
-	_, err := db.pool.Exec(ctx, `UPDATE workspace_deletions SET removed_at = NULL, finished_at = NULL, progress = '[]', updated_at = now()
-		WHERE workspace_id = ANY($1)`, workspaces)
+	_, err := db.pool.Exec(
+		ctx, `UPDATE workspace_deletions SET removed_at = NULL, finished_at = NULL, progress = '[]', updated_at = now()
+		WHERE workspace_id = ANY($1)`, workspaces,
+	)
 	if err != nil {
 		return classify(fmt.Errorf("having workspaces deleted again: %w", err))
 	}

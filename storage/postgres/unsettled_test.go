@@ -28,14 +28,21 @@ func TestTombstonesBecomeVisibleInTheirOrder(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), `SELECT pg_advisory_xact_lock(hashtextextended('livegraph.tombstones', 0))`)
 	require.NoError(t, err)
-	_, err = tx.Exec(t.Context(), `INSERT INTO tombstones (partition, record_version, ordinal, workspace_id, source_id, version_ceiling) VALUES (0, 1, 0, $1, $2, 5)`, workspace, slow)
+	_, err = tx.Exec(
+		t.Context(),
+		`INSERT INTO tombstones (partition, record_version, ordinal, workspace_id, source_id, version_ceiling)
+			VALUES (0, 1, 0, $1, $2, 5)`,
+		workspace, slow,
+	)
 	require.NoError(t, err)
 
 	state, err := db.ConsumerState(t.Context(), "points", 0)
 	require.NoError(t, err)
 	written := make(chan error, 1)
 	go func() {
-		written <- db.AddTombstones(t.Context(), []postgres.Tombstone{{RecordVersion: 2, Workspace: workspace, Source: fast, Ceiling: 6}})
+		written <- db.AddTombstones(t.Context(), []postgres.Tombstone{
+			{RecordVersion: 2, Workspace: workspace, Source: fast, Ceiling: 6},
+		})
 	}()
 	time.Sleep(300 * time.Millisecond)
 	between, err := db.ConsumerState(t.Context(), "points", state.AsOf)
@@ -45,7 +52,9 @@ func TestTombstonesBecomeVisibleInTheirOrder(t *testing.T) {
 	require.NoError(t, <-written)
 	after, err := db.ConsumerState(t.Context(), "points", between.AsOf)
 	require.NoError(t, err)
-	require.Equal(t, []postgres.SourceID{{Workspace: workspace, Source: slow}, {Workspace: workspace, Source: fast}}, after.Changed)
+	require.Equal(
+		t, []postgres.SourceID{{Workspace: workspace, Source: slow}, {Workspace: workspace, Source: fast}}, after.Changed,
+	)
 }
 
 func TestADeletedWorkspaceIsToldInTheSameOrder(t *testing.T) {
@@ -60,7 +69,9 @@ func TestADeletedWorkspaceIsToldInTheSameOrder(t *testing.T) {
 	state, err := db.ConsumerState(t.Context(), "points", begin.AsOf)
 	require.NoError(t, err)
 	require.Equal(t, []uuid.UUID{made.ID}, state.Gone)
-	_, gone, err := db.TombstonesOf(t.Context(), []postgres.SourceFloor{{SourceID: postgres.SourceID{Workspace: made.ID, Source: uuid.New()}}})
+	_, gone, err := db.TombstonesOf(t.Context(), []postgres.SourceFloor{
+		{SourceID: postgres.SourceID{Workspace: made.ID, Source: uuid.New()}},
+	})
 	require.NoError(t, err)
 	require.Equal(t, []uuid.UUID{made.ID}, gone)
 }
@@ -92,7 +103,9 @@ func TestADeletionSettlesOnlyUnderItsLastAttempt(t *testing.T) {
 	last := due(0)
 	require.Len(t, last, 1)
 	require.True(t, last[0].Settles)
-	require.NoError(t, db.RepeatDeletionsOf(t.Context(), []postgres.SourceID{{Workspace: stone.Workspace, Source: stone.Source}}, begin.AsOf))
+	require.NoError(t, db.RepeatDeletionsOf(
+		t.Context(), []postgres.SourceID{{Workspace: stone.Workspace, Source: stone.Source}}, begin.AsOf,
+	))
 	require.NoError(t, db.DeletionsDone(t.Context(), last), "rows came in between")
 	require.Len(t, unsettled(), 1)
 	require.False(t, unsettled()[0].Executed)

@@ -32,7 +32,8 @@ func workspaceTables() []workspaceTable {
 		{"cascade_edges", "sequence, node_id, place"}, {"undo_entries", "sequence"}, {"command_outcomes", "command_id"},
 		{"graph_totals", ""}, {"graph_published", ""}, {"graph_heads", ""},
 		{"lexical_champions", "term, node_id"}, {"lexical_champion_lists", "term"},
-		{"lexical_postings", "term, node_id"}, {"lexical_terms", "term"}, {"lexical_nodes", "node_id"}, {"lexical_workspaces", ""},
+		{"lexical_postings", "term, node_id"}, {"lexical_terms", "term"}, {"lexical_nodes", "node_id"},
+		{"lexical_workspaces", ""},
 	}
 }
 
@@ -70,7 +71,8 @@ func (db *DB) DeleteWorkspace(ctx context.Context, id uuid.UUID, requestID strin
 		}
 		if _, err = tx.Exec(ctx, lockTombstones); err == nil { // behind the row's lock, so that nobody waits for that
 			_, err = tx.Exec(ctx, `
-				UPDATE workspaces SET deleted_sequence = COALESCE(deleted_sequence, nextval('tombstone_sequence')) WHERE id = $1`, id)
+				UPDATE workspaces SET deleted_sequence = COALESCE(deleted_sequence, nextval('tombstone_sequence'))
+				WHERE id = $1`, id)
 		}
 		if err != nil {
 			return fmt.Errorf("numbering the workspace's deletion: %w", err)
@@ -132,7 +134,9 @@ func scanDeletion(row pgx.CollectableRow) (WorkspaceDeletion, error) {
 func (db *DB) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (rows int64, err error) {
 	for _, table := range workspaceTables() {
 		var n int64
-		if err := db.pool.QueryRow(ctx, `SELECT count(*) FROM `+table.name+` WHERE workspace_id = $1`, workspace).Scan(&n); err != nil {
+		if err := db.pool.QueryRow(
+			ctx, `SELECT count(*) FROM `+table.name+` WHERE workspace_id = $1`, workspace,
+		).Scan(&n); err != nil {
 			return 0, classify(fmt.Errorf("counting the workspace's %s: %w", table.name, err))
 		}
 		rows += n
@@ -152,14 +156,18 @@ func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func
 			more = n > 0
 		}
 	}
-	_, err := db.pool.Exec(ctx, `UPDATE workspaces SET sources = 0, series = 0 WHERE id = $1 AND deleted_at IS NOT NULL`, workspace)
+	_, err := db.pool.Exec(
+		ctx, `UPDATE workspaces SET sources = 0, series = 0 WHERE id = $1 AND deleted_at IS NOT NULL`, workspace,
+	)
 	return classify(err)
 }
 
 // eraseTable removes the rows of a workspace from a table, each batch behind the one
 // before: from the beginning, a batch would pass over the entries in the index of all rows
 // that are removed.
-func (db *DB) eraseTable(ctx context.Context, table workspaceTable, workspace uuid.UUID, gone func(rows int64) error) (all int64, err error) {
+func (db *DB) eraseTable(
+	ctx context.Context, table workspaceTable, workspace uuid.UUID, gone func(rows int64) error,
+) (all int64, err error) {
 	var last []any
 	for {
 		n, next, err := db.eraseFrom(ctx, table, workspace, last)
@@ -177,7 +185,9 @@ func (db *DB) eraseTable(ctx context.Context, table workspaceTable, workspace uu
 // of the last. It waits for a group of commands that is being decided, for series that
 // are being registered and for texts that are being written; none comes after, because the
 // workspace is closed. A workspace that stands loses nothing.
-func (db *DB) eraseFrom(ctx context.Context, table workspaceTable, workspace uuid.UUID, behind []any) (deleted int64, last []any, err error) {
+func (db *DB) eraseFrom(
+	ctx context.Context, table workspaceTable, workspace uuid.UUID, behind []any,
+) (deleted int64, last []any, err error) {
 	err = db.inTx(ctx, func(tx pgx.Tx) error {
 		deleted, last = 0, nil
 		if _, err := tx.Exec(ctx, `SELECT FROM workspaces WHERE id = $1 FOR NO KEY UPDATE`, workspace); err != nil {
@@ -193,7 +203,9 @@ func (db *DB) eraseFrom(ctx context.Context, table workspaceTable, workspace uui
 		if err != nil || len(places) == 0 {
 			return err
 		}
-		tag, err := tx.Exec(ctx, `DELETE FROM `+table.name+` WHERE workspace_id = $1 AND ctid = ANY ($2::text[]::tid[])`, workspace, places)
+		tag, err := tx.Exec(
+			ctx, `DELETE FROM `+table.name+` WHERE workspace_id = $1 AND ctid = ANY ($2::text[]::tid[])`, workspace, places,
+		)
 		if err != nil {
 			return fmt.Errorf("deleting the workspace's %s: %w", table.name, err)
 		}
@@ -205,7 +217,9 @@ func (db *DB) eraseFrom(ctx context.Context, table workspaceTable, workspace uui
 
 // some returns where some rows of a workspace that is closed are, behind the keys of one,
 // and the keys of the last.
-func (t workspaceTable) some(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, behind []any) (places []string, last []any, err error) {
+func (t workspaceTable) some(
+	ctx context.Context, tx pgx.Tx, workspace uuid.UUID, behind []any,
+) (places []string, last []any, err error) {
 	columns, where, order := "t.ctid::text", "", ""
 	if t.keys != "" {
 		columns, order = columns+", "+t.keys, " ORDER BY t.workspace_id, "+t.keys
@@ -220,7 +234,8 @@ func (t workspaceTable) some(ctx context.Context, tx pgx.Tx, workspace uuid.UUID
 		where = fmt.Sprintf(" AND (%s) > (%s)", t.keys, strings.Join(values, ", "))
 	}
 	rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT %s FROM %s t WHERE t.workspace_id = $1%s
-		AND EXISTS (SELECT FROM workspaces w WHERE w.id = $1 AND w.deleted_at IS NOT NULL)%s LIMIT $2`, columns, t.name, where, order), args...)
+		AND EXISTS (SELECT FROM workspaces w WHERE w.id = $1 AND w.deleted_at IS NOT NULL)%s LIMIT $2`,
+		columns, t.name, where, order), args...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("looking for the workspace's %s: %w", t.name, err)
 	}

@@ -42,7 +42,8 @@ type WorkspaceChange struct {
 	RetentionDays **int32 // to nil: for good
 }
 
-const workspaceColumns = `id, name, plan, mode, per_minute, per_day, max_sources, max_series, retention_days, sources, series, created_at, updated_at`
+const workspaceColumns = `id, name, plan, mode, per_minute, per_day, max_sources, max_series, retention_days,
+	sources, series, created_at, updated_at`
 
 // CreateWorkspace adds a workspace of the name, plan, mode and limits of w (zero
 // id and limits: the defaults) and gives back what is stored. Names may repeat.
@@ -65,7 +66,8 @@ func createWorkspace(ctx context.Context, tx pgx.Tx, w Workspace) (Workspace, er
 	rows, err := tx.Query(ctx, `
 		INSERT INTO workspaces (id, name, plan, mode, per_minute, per_day, max_sources, max_series, retention_days)
 		VALUES ($1, $2, $3, $4, $5, $6, COALESCE(NULLIF($7::bigint, 0), 10000), COALESCE(NULLIF($8::bigint, 0), 1000000), $9)
-		RETURNING `+workspaceColumns, w.ID, w.Name, w.Plan, w.Mode, w.PerMinute, w.PerDay, w.MaxSources, w.MaxSeries, w.RetentionDays)
+		RETURNING `+
+		workspaceColumns, w.ID, w.Name, w.Plan, w.Mode, w.PerMinute, w.PerDay, w.MaxSources, w.MaxSeries, w.RetentionDays)
 	if err != nil {
 		return Workspace{}, fmt.Errorf("adding workspace: %w", err)
 	}
@@ -74,7 +76,9 @@ func createWorkspace(ctx context.Context, tx pgx.Tx, w Workspace) (Workspace, er
 
 // Workspaces lists the workspaces that stand, oldest first.
 func (db *DB) Workspaces(ctx context.Context) ([]Workspace, error) {
-	return db.workspaces(ctx, `SELECT `+workspaceColumns+` FROM workspaces WHERE deleted_at IS NULL ORDER BY created_at, id`)
+	return db.workspaces(
+		ctx, `SELECT `+workspaceColumns+` FROM workspaces WHERE deleted_at IS NULL ORDER BY created_at, id`,
+	)
 }
 
 // WorkspacesByID lists those of the ids that stand, oldest first.

@@ -36,8 +36,11 @@ func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func
 // RequireEmpty refuses a database that has keys of ours, fault.Conflict.
 func (db *DB) RequireEmpty(ctx context.Context) error {
 	return db.keysLike(ctx, "livegraph:*", func([]string) error {
-		return fault.New(fault.Conflict, "Redis is not empty: it has keys that begin with livegraph:, of another moment than the backup's. "+
-			"Remove them; whatever they are, it is made again")
+		return fault.New(
+			fault.Conflict,
+			"Redis is not empty: it has keys that begin with livegraph:, of another moment than the backup's. "+
+				"Remove them; whatever they are, it is made again",
+		)
 	})
 }
 

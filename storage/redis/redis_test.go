@@ -48,7 +48,9 @@ func TestAUserWithFewRightsIsEnough(t *testing.T) {
 	require.NoError(t, err)
 	admin := driver.NewClient(options)
 	defer func() { _ = admin.Close() }()
-	require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "little", "on", ">s3cret", "-@all", "+ping", "+info", "+select").Err())
+	require.NoError(
+		t, admin.Do(t.Context(), "ACL", "SETUSER", "little", "on", ">s3cret", "-@all", "+ping", "+info", "+select").Err(),
+	)
 	t.Cleanup(func() { _ = admin.Do(t.Context(), "ACL", "DELUSER", "little").Err() })
 
 	u, err := url.Parse(engine)

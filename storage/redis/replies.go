@@ -114,7 +114,9 @@ func (r *Replies) Run(ctx context.Context) error {
 		},
 		ended: func() { r.connected.Store(false) },
 		lost: func(err error) {
-			r.log.Warn("the replies' connection to Redis is lost; outcomes are looked up in Postgres until it is back", "error", err)
+			r.log.Warn(
+				"the replies' connection to Redis is lost; outcomes are looked up in Postgres until it is back", "error", err,
+			)
 		},
 	}
 	return s.run(ctx)

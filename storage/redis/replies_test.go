@@ -80,7 +80,9 @@ func TestOfALargeReplyOnlyTheNoticeIsSent(t *testing.T) {
 	for size, want := range map[int]int{redis.MaxReplyBytes: redis.MaxReplyBytes, redis.MaxReplyBytes + 1: 0} {
 		id := uuid.New()
 		heard, stop := replies.Await(id)
-		require.NoError(t, db.SendReplies(t.Context(), []redis.Reply{{To: replies.Address(), ID: id, Payload: bytes.Repeat([]byte("x"), size)}}))
+		require.NoError(t, db.SendReplies(t.Context(), []redis.Reply{
+			{To: replies.Address(), ID: id, Payload: bytes.Repeat([]byte("x"), size)},
+		}))
 		require.Len(t, hear(t, heard), want)
 		stop()
 	}

@@ -49,7 +49,8 @@ func TestRequestsAreCountedAsByHand(t *testing.T) {
 			now += rapid.SampledFrom([]int64{0, 1, 999_999, 20_000_000, 59_999_999, 600_000_000, 7_200_000_000}).Draw(t, "later")
 			ask := redis.RequestAsk{
 				Workspace: rapid.SampledFrom(workspaces).Draw(t, "workspace"), Take: rapid.Int64Range(0, 4).Draw(t, "take"),
-				Limits: [2]int64{rapid.Int64Range(1, 5).Draw(t, "per minute"), rapid.Int64Range(1, 20).Draw(t, "per day")}, Lengths: minuteAndDay,
+				Limits:  [2]int64{rapid.Int64Range(1, 5).Draw(t, "per minute"), rapid.Int64Range(1, 20).Draw(t, "per day")},
+				Lengths: minuteAndDay,
 			}
 			keys, _ := ask.Arguments()
 			if rapid.IntRange(0, 9).Draw(t, "forget") == 0 {
@@ -90,7 +91,9 @@ func TestRequestsAreCountedAsByHand(t *testing.T) {
 				model.lost[ask.Workspace] = 0
 				model.forgetBut(ask.Workspace, now/minuteAndDay[1].Microseconds())
 			}
-			require.Equal(t, redis.RequestAnswer{At: time.UnixMicro(now).UTC(), Taken: taken, Behind: behind, Counts: want}, answer)
+			require.Equal(
+				t, redis.RequestAnswer{At: time.UnixMicro(now).UTC(), Taken: taken, Behind: behind, Counts: want}, answer,
+			)
 		}
 	})
 }
@@ -108,7 +111,9 @@ func (n *naive) forgetBut(workspace uuid.UUID, day int64) {
 
 func TestARequestIsNotCountedWhenNobodyWaitsForItAnyMore(t *testing.T) {
 	db := openRedis(t, testenv.Redis(t))
-	ask := redis.RequestAsk{Workspace: uuid.New(), Take: 1, Limits: [2]int64{5, 5}, Lengths: minuteAndDay, NotAfter: time.Now().Add(-time.Minute)}
+	ask := redis.RequestAsk{
+		Workspace: uuid.New(), Take: 1, Limits: [2]int64{5, 5}, Lengths: minuteAndDay, NotAfter: time.Now().Add(-time.Minute),
+	}
 	answer, err := db.CountRequest(t.Context(), &ask)
 	require.NoError(t, err)
 	require.True(t, answer.Late)

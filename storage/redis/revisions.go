@@ -49,11 +49,15 @@ func (r *Revisions) Hear(ctx context.Context, hear func(revision int64, at time.
 	s := subscription{
 		db: r.db, channel: r.channel, begun: func() {}, ended: func() {},
 		lost: func(err error) {
-			r.log.Warn("the auth revision's connection to Redis is lost; keys are checked by Postgres alone until it is back", "error", err)
+			r.log.Warn(
+				"the auth revision's connection to Redis is lost; keys are checked by Postgres alone until it is back", "error",
+				err,
+			)
 		},
 		hear: func(message string) {
 			payload := []byte(message)
-			if len(payload) != revisionBytes+revisionTag || !hmac.Equal(payload[revisionBytes:], r.sign(payload[:revisionBytes])) {
+			if len(payload) != revisionBytes+revisionTag ||
+				!hmac.Equal(payload[revisionBytes:], r.sign(payload[:revisionBytes])) {
 				return
 			}
 			hear(int64(binary.BigEndian.Uint64(payload)), time.UnixMicro(int64(binary.BigEndian.Uint64(payload[8:]))))

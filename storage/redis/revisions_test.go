@@ -37,7 +37,9 @@ func revisionsOf(t *testing.T, r *ours.Revisions) <-chan heardRevision {
 
 // sendUntilHeard sends again until it is heard: to listen takes a moment to begin, and
 // what is sent before is lost.
-func sendUntilHeard(t *testing.T, r *ours.Revisions, heard <-chan heardRevision, revision int64, at time.Time) heardRevision {
+func sendUntilHeard(
+	t *testing.T, r *ours.Revisions, heard <-chan heardRevision, revision int64, at time.Time,
+) heardRevision {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; {
 		_ = r.Send(t.Context(), revision, at) // it may be away
@@ -68,7 +70,9 @@ func TestARevisionIsHeardByTheInstallationThatItIsOf(t *testing.T) {
 	require.NoError(t, err)
 	raw := redis.NewClient(options)
 	defer func() { _ = raw.Close() }()
-	for _, message := range []string{"", "8", string(make([]byte, 16)), string(make([]byte, 32)), string(make([]byte, 1000))} {
+	for _, message := range []string{
+		"", "8", string(make([]byte, 16)), string(make([]byte, 32)), string(make([]byte, 1000)),
+	} {
 		require.NoError(t, raw.Publish(t.Context(), "livegraph:auth:"+mine.String(), message).Err())
 	}
 	require.NoError(t, db.NewRevisions(mine, [32]byte{2}, log).Send(t.Context(), 8, at))

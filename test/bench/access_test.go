@@ -80,7 +80,9 @@ func BenchmarkAccess(b *testing.B) {
 			r.Add("request/cpu", "ms", asked[0].cpu-asked[1].cpu)
 		}
 		for _, points := range []int{1_000, 10_000, 100_000} {
-			took := inTurn(turn, []*entrance{unlimited, limited, without}, func(e *entrance) ingestCost { return e.ingest(b, points) })
+			took := inTurn(turn, []*entrance{unlimited, limited, without}, func(e *entrance) ingestCost {
+				return e.ingest(b, points)
+			})
 			if turn == 0 {
 				continue
 			}
@@ -116,12 +118,19 @@ func guarded(b *testing.B, limit *int64) *entrance {
 	cfg := contract.Config()
 	cfg.RefusalsPerSecond, cfg.AuthFailuresPerMinute = 10, 1200 // as by default
 	s := contract.StartWith(b, cfg, contract.Counted(testenv.Redis(b)), audit.Group, live.Group, nothing)
-	w, err := s.DB.CreateWorkspace(b.Context(), postgres.Workspace{Name: "limited", Plan: "enterprise", Mode: apikey.Live, PerMinute: limit, PerDay: limit})
+	w, err := s.DB.CreateWorkspace(b.Context(), postgres.Workspace{
+		Name: "limited", Plan: "enterprise", Mode: apikey.Live, PerMinute: limit, PerDay: limit,
+	})
 	require.NoError(b, err)
-	e := &entrance{handler: s.API.Handler(), workspace: w.ID, key: s.NewKey(b, []uuid.UUID{w.ID}, request.Admin), pending: audit.Spool.Pending}
+	e := &entrance{
+		handler: s.API.Handler(), workspace: w.ID, key: s.NewKey(b, []uuid.UUID{w.ID}, request.Admin),
+		pending: audit.Spool.Pending,
+	}
 	e.neighbour = func(b *testing.B) *entrance {
 		b.Helper()
-		return &entrance{handler: e.handler, workspace: s.Workspace, key: s.NewKey(b, []uuid.UUID{s.Workspace}, request.ReadLiveData)}
+		return &entrance{handler: e.handler, workspace: s.Workspace, key: s.NewKey(
+			b, []uuid.UUID{s.Workspace}, request.ReadLiveData,
+		)}
 	}
 	e.newSource(b)
 	return e
@@ -148,18 +157,23 @@ func bare(b *testing.B) *entrance {
 
 func unguarded(rt route.Route, workspace uuid.UUID) route.Route {
 	handle := rt.Handle
-	principal := &request.Principal{KeyID: uuid.New(), ActorID: uuid.New(), Scopes: []request.Scope{request.Admin}, Workspace: workspace}
-	return route.Route{Method: rt.Method, Pattern: barePrefix + rt.Pattern, Access: route.Public, Handle: func(w http.ResponseWriter, r *http.Request) error {
+	principal := &request.Principal{
+		KeyID: uuid.New(), ActorID: uuid.New(), Scopes: []request.Scope{request.Admin}, Workspace: workspace,
+	}
+	return route.Route{Method: rt.Method, Pattern: barePrefix + rt.Pattern, Access: route.Public, Handle: func(
+		w http.ResponseWriter, r *http.Request,
+	) error {
 		return handle(w, r.WithContext(request.WithPrincipal(r.Context(), principal)))
 	}}
 }
 
 // nothing is a route that does nothing.
 func nothing(testing.TB, *contract.Server) []route.Route {
-	return []route.Route{{Method: http.MethodGet, Pattern: nothingPath, Scopes: []request.Scope{request.ReadLiveData}, Handle: func(w http.ResponseWriter, r *http.Request) error {
-		reply.Data(w, r, http.StatusOK, "nothing")
-		return nil
-	}}}
+	return []route.Route{{Method: http.MethodGet, Pattern: nothingPath, Scopes: []request.Scope{request.ReadLiveData},
+		Handle: func(w http.ResponseWriter, r *http.Request) error {
+			reply.Data(w, r, http.StatusOK, "nothing")
+			return nil
+		}}}
 }
 
 // newSource makes the source that points are of.
@@ -254,7 +268,9 @@ func (e *entrance) points(count int) string {
 		for n := range count / series {
 			times, values = append(times, fmt.Sprint(1_700_000_000_000+n)), append(values, fmt.Sprintf("%d.%d", n%97, n%10))
 		}
-		fmt.Fprintf(&body, `{"metric":"m%d","timestamps":[%s],"values":[%s]}`, s, strings.Join(times, ","), strings.Join(values, ","))
+		fmt.Fprintf(
+			&body, `{"metric":"m%d","timestamps":[%s],"values":[%s]}`, s, strings.Join(times, ","), strings.Join(values, ","),
+		)
 	}
 	body.WriteString("]}")
 	return body.String()

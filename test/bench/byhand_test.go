@@ -35,8 +35,12 @@ func (d *dashboards) shapes() []shape {
 	return []shape{
 		{"raw-1h-10", d.hour(d.wide)},
 		{"day-1m-100", d.buckets(d.day, day, "1m", "avg", "toStartOfMinute", "avg(value) AS mean", "mean")},
-		{"month-1h-100", d.buckets(d.month, 30*day, "1h", "avg,max", "toStartOfHour", "avg(value) AS mean, max(value) AS most", "mean, most")},
-		{"percentiles-day-1h-100", d.buckets(d.day, day, "1h", "p50,p95", "toStartOfHour", "quantilesExactInclusive(0.5, 0.95)(value) AS q", "q[1], q[2]")},
+		{"month-1h-100", d.buckets(
+			d.month, 30*day, "1h", "avg,max", "toStartOfHour", "avg(value) AS mean, max(value) AS most", "mean, most",
+		)},
+		{"percentiles-day-1h-100", d.buckets(
+			d.day, day, "1h", "p50,p95", "toStartOfHour", "quantilesExactInclusive(0.5, 0.95)(value) AS q", "q[1], q[2]",
+		)},
 		{"rate-day-1m-100", d.rates(d.day, day)},
 		{"lttb-day-100", d.downsampled(d.day, day)},
 	}
@@ -53,19 +57,27 @@ func (d *dashboards) hour(f *load.Fleet) func(n int) (string, byHand) {
 			names[i] = fmt.Sprintf("'m%d'", i)
 		}
 		return path, d.byHand(source, strings.Join(names, ","), func(series string) string {
-			return fmt.Sprintf(`SELECT series, ts, value FROM points FINAL PREWHERE series IN (%s) AND %s ORDER BY series, ts`, series, d.within(from))
+			return fmt.Sprintf(
+				`SELECT series, ts, value FROM points FINAL PREWHERE series IN (%s) AND %s ORDER BY series, ts`, series,
+				d.within(from),
+			)
 		}, "groupArray((ts, value))")
 	}
 }
 
 // buckets asks for aggregates of a source's series over the last time of a length.
-func (d *dashboards) buckets(f *load.Fleet, length time.Duration, interval, functions, start, expressions, columns string) func(n int) (string, byHand) {
+func (d *dashboards) buckets(
+	f *load.Fleet, length time.Duration, interval, functions, start, expressions, columns string,
+) func(n int) (string, byHand) {
 	return func(n int) (string, byHand) {
 		source, from := f.Sources()[n%len(f.Sources())], d.end.Add(-length)
 		return d.path(source, from, "limit=100&pointsLimit=1000000&interval="+interval+"&aggregation="+functions),
 			d.byHand(source, "", func(series string) string {
-				return fmt.Sprintf(`SELECT series, %s(ts) AS bucket, %s FROM points FINAL PREWHERE series IN (%s) AND %s GROUP BY series, bucket ORDER BY series, bucket`,
-					start, expressions, series, d.within(from))
+				return fmt.Sprintf(
+					`SELECT series, %s(ts) AS bucket, %s FROM points FINAL PREWHERE series IN (%s) AND %s GROUP BY series, bucket
+						ORDER BY series, bucket`,
+					start, expressions, series, d.within(from),
+				)
 			}, "groupArray((bucket, "+columns+"))")
 	}
 }
@@ -75,14 +87,20 @@ func (d *dashboards) buckets(f *load.Fleet, length time.Duration, interval, func
 func (d *dashboards) rates(f *load.Fleet, length time.Duration) func(n int) (string, byHand) {
 	return func(n int) (string, byHand) {
 		source, from := f.Sources()[n%len(f.Sources())], d.end.Add(-length)
-		return d.path(source, from, "limit=100&pointsLimit=1000000&interval=1m&aggregation=rate"), d.byHand(source, "", func(series string) string {
-			steps := fmt.Sprintf(`SELECT series, ts, value, lagInFrame(value, 1, nan) OVER w AS prior, lagInFrame(ts, 1, ts) OVER w AS since
-				FROM points FINAL PREWHERE series IN (%s) AND %s WINDOW w AS (PARTITION BY series ORDER BY ts ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)`,
-				series, d.within(from.Add(-time.Hour)))
-			return fmt.Sprintf(`SELECT series, toStartOfMinute(ts) AS bucket,
-				sum(multiIf(isNaN(prior), 0, value >= prior, value - prior, value)) / (max(toUnixTimestamp64Micro(ts)) - min(toUnixTimestamp64Micro(since))) * 1e6 AS rate
-				FROM (%s) GROUP BY series, bucket HAVING bucket >= fromUnixTimestamp64Milli(%d, 'UTC') ORDER BY series, bucket`, steps, from.UnixMilli())
-		}, "groupArray((bucket, rate))")
+		return d.path(source, from, "limit=100&pointsLimit=1000000&interval=1m&aggregation=rate"),
+			d.byHand(source, "", func(series string) string {
+				steps := fmt.Sprintf(
+					`SELECT series, ts, value, lagInFrame(value, 1, nan) OVER w AS prior, lagInFrame(ts, 1, ts) OVER w AS since
+				FROM points FINAL PREWHERE series IN (%s) AND %s WINDOW w AS (PARTITION BY series
+				ORDER BY ts ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)`,
+					series, d.within(from.Add(-time.Hour)),
+				)
+				return fmt.Sprintf(`SELECT series, toStartOfMinute(ts) AS bucket,
+				sum(multiIf(isNaN(prior), 0, value >= prior, value - prior,
+				value)) / (max(toUnixTimestamp64Micro(ts)) - min(toUnixTimestamp64Micro(since))) * 1e6 AS rate
+				FROM (%s) GROUP BY series, bucket HAVING bucket >= fromUnixTimestamp64Milli(%d, 'UTC')
+				ORDER BY series, bucket`, steps, from.UnixMilli())
+			}, "groupArray((bucket, rate))")
 	}
 }
 
@@ -92,10 +110,14 @@ func (d *dashboards) downsampled(f *load.Fleet, length time.Duration) func(n int
 	return func(n int) (string, byHand) {
 		source, from := f.Sources()[n%len(f.Sources())], d.end.Add(-length)
 		middle := from.Add(length / 2).UnixMicro()
-		return d.path(source, from, "limit=100&pointsLimit=1000000&downsample=lttb&maxPoints=500"), d.byHand(source, "", func(series string) string {
-			return fmt.Sprintf(`SELECT series, lttb(500)(toUnixTimestamp64Micro(ts) - %d, value) AS shape FROM points FINAL PREWHERE series IN (%s) AND %s GROUP BY series`,
-				middle, series, d.within(from))
-		}, fmt.Sprintf("arrayMap(p -> (fromUnixTimestamp64Micro(toInt64(p.1) + %d, 'UTC'), p.2), any(shape))", middle))
+		return d.path(source, from, "limit=100&pointsLimit=1000000&downsample=lttb&maxPoints=500"),
+			d.byHand(source, "", func(series string) string {
+				return fmt.Sprintf(
+					`SELECT series, lttb(500)(toUnixTimestamp64Micro(ts) - %d, value) AS shape
+						FROM points FINAL PREWHERE series IN (%s) AND %s GROUP BY series`,
+					middle, series, d.within(from),
+				)
+			}, fmt.Sprintf("arrayMap(p -> (fromUnixTimestamp64Micro(toInt64(p.1) + %d, 'UTC'), p.2), any(shape))", middle))
 	}
 }
 
@@ -128,11 +150,16 @@ func (d *dashboards) latestByHand(sources []string) byHand {
 
 // path gives the path of a query for a source's points up to the end.
 func (d *dashboards) path(source string, from time.Time, rest string) string {
-	return fmt.Sprintf("/api/live-data/query?sourceId=%s&from=%d&to=%d&%s", source, from.UnixMilli(), d.end.UnixMilli(), rest)
+	return fmt.Sprintf(
+		"/api/live-data/query?sourceId=%s&from=%d&to=%d&%s", source, from.UnixMilli(), d.end.UnixMilli(), rest,
+	)
 }
 
 func (d *dashboards) within(from time.Time) string {
-	return fmt.Sprintf("ts >= fromUnixTimestamp64Milli(%d, 'UTC') AND ts < fromUnixTimestamp64Milli(%d, 'UTC')", from.UnixMilli(), d.end.UnixMilli())
+	return fmt.Sprintf(
+		"ts >= fromUnixTimestamp64Milli(%d, 'UTC') AND ts < fromUnixTimestamp64Milli(%d, 'UTC')", from.UnixMilli(),
+		d.end.UnixMilli(),
+	)
 }
 
 // sameAnswer fails unless the first query's answer has what that by hand has.

@@ -100,10 +100,14 @@ func p50(times []float64) float64 {
 // it makes, and waits until nothing is done in the background.
 func (d *dashboards) fill(r *record.Recorder) {
 	d.b.Helper()
-	d.day, d.month, d.wide = d.sources("day", daySources), d.sources("month", monthSources), d.sources("wide", wideSeries/seriesASource)
+	d.day, d.month, d.wide = d.sources("day", daySources), d.sources("month", monthSources), d.sources(
+		"wide", wideSeries/seriesASource,
+	)
 	r.Say("a day of %d series, a month of %d", daySources*seriesASource, monthSources*seriesASource)
 	d.send(d.day, daySources*seriesASource, daySources*seriesASource*180, dayInterval, d.end.AddDate(0, 0, -1), d.end)
-	d.send(d.month, monthSources*seriesASource, monthSources*seriesASource*360, monthInterval, d.end.AddDate(0, 0, -30), d.end)
+	d.send(
+		d.month, monthSources*seriesASource, monthSources*seriesASource*360, monthInterval, d.end.AddDate(0, 0, -30), d.end,
+	)
 	r.Say("all %d series for %s", wideSeries, wideLoading)
 	d.sendHours(r, d.wide, wideSeries, wideBatch, wideInterval, wideLoading)
 	r.Say("rollups")
@@ -120,14 +124,18 @@ func (d *dashboards) sources(name string, n int) *load.Fleet {
 func (d *dashboards) send(f *load.Fleet, series, batch int, interval time.Duration, from, to time.Time) int64 {
 	d.b.Helper()
 	points := int64(series) * int64(to.Sub(from)/interval)
-	result, err := f.Run(d.b.Context(), load.Plan{Points: points, Batch: batch, Callers: 2, Start: from, Interval: interval})
+	result, err := f.Run(d.b.Context(), load.Plan{
+		Points: points, Batch: batch, Callers: 2, Start: from, Interval: interval,
+	})
 	require.NoError(d.b, err)
 	return result.Visible
 }
 
 // sendHours sends hour by hour for as long as said, a day at most: first the last hour before
 // the end, which the queries are about, and back in time from there.
-func (d *dashboards) sendHours(r *record.Recorder, f *load.Fleet, series, batch int, interval, loading time.Duration) (points int64, length time.Duration) {
+func (d *dashboards) sendHours(
+	r *record.Recorder, f *load.Fleet, series, batch int, interval, loading time.Duration,
+) (points int64, length time.Duration) {
 	d.b.Helper()
 	for began := time.Now(); length < 24*time.Hour && (length == 0 || time.Since(began) < loading); {
 		length += time.Hour

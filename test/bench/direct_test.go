@@ -178,7 +178,8 @@ func (d *direct) holds(p load.Plan) {
 	d.t.b.Helper()
 	sum := func(database, settled string) string {
 		return d.t.AskClickHouse(fmt.Sprintf(
-			"SELECT count(), groupBitXor(cityHash64(series, ts, value)) FROM %s.points%s WHERE ts >= fromUnixTimestamp64Micro(%d, 'UTC') AND ts < fromUnixTimestamp64Micro(%d, 'UTC')",
+			"SELECT count(), groupBitXor(cityHash64(series, ts, value)) FROM %s.points%s WHERE ts >= "+
+				"fromUnixTimestamp64Micro(%d, 'UTC') AND ts < fromUnixTimestamp64Micro(%d, 'UTC')",
 			database, settled, p.Start.UnixMicro(), p.Start.AddDate(0, 1, 0).UnixMicro()))
 	}
 	own := d.t.AskClickHouse("SELECT currentDatabase()")

@@ -51,7 +51,8 @@ func BenchmarkDisk(b *testing.B) {
 func (t *target) partitionBytes(month time.Time, points int) int64 {
 	t.b.Helper()
 	fields := strings.Fields(t.AskClickHouse(fmt.Sprintf(
-		"SELECT sum(bytes_on_disk), sum(rows) FROM system.parts WHERE active AND database = currentDatabase() AND table = 'points' AND partition = '%s'",
+		"SELECT sum(bytes_on_disk), sum(rows) FROM system.parts WHERE active AND database = currentDatabase() AND table = "+
+			"'points' AND partition = '%s'",
 		month.Format("200601"))))
 	require.Equal(t.b, strconv.Itoa(points), fields[1], "rows of a month")
 	size, err := strconv.ParseInt(fields[0], 10, 64)

@@ -60,7 +60,10 @@ func BenchmarkCommands(b *testing.B) {
 		from := g.sequence()
 		batches := g.batches(4, 100)
 		grouped := rows.write(from)
-		r.Say("turn %d of %d: %.0f commands/s in batches of %d, their rows alone %.0f/s", turn+1, turns, batches.perSecond(), inBatch, grouped*inBatch)
+		r.Say(
+			"turn %d of %d: %.0f commands/s in batches of %d, their rows alone %.0f/s", turn+1, turns, batches.perSecond(),
+			inBatch, grouped*inBatch,
+		)
 		r.Add("batch/service", "commands/s", batches.perSecond())
 		r.Add("batch/rows", "commands/s", grouped*inBatch)
 		r.Add("batch/of-rows", "ratio", batches.perSecond()/(grouped*inBatch))

@@ -63,14 +63,19 @@ func (g *graphLoad) makeHub(r *record.Recorder) uuid.UUID {
 	var nodes []string
 	for i := range ids {
 		ids[i] = uuid.Must(uuid.NewV7())
-		nodes = append(nodes, fmt.Sprintf(`{"type":"CREATE_NODE","payload":{"id":%q,"name":"hub and ends %d","entityType":"object"}}`, ids[i], i))
+		nodes = append(nodes, fmt.Sprintf(
+			`{"type":"CREATE_NODE","payload":{"id":%q,"name":"hub and ends %d","entityType":"object"}}`, ids[i], i,
+		))
 	}
 	require.NoError(g.t.b, g.post("/api/commands/batch", `{"commands":[`+strings.Join(nodes, ",")+`]}`))
 	made := g.run(4, hubEdges/inBatch, inBatch, func() (string, string) {
 		edges := make([]string, inBatch)
 		for i := range edges {
-			edges[i] = fmt.Sprintf(`{"type":"CREATE_EDGE","payload":{"id":%q,"sourceId":%q,"targetId":%q,"relationType":"feeds","properties":{"weight":%d}}}`,
-				uuid.Must(uuid.NewV7()), ids[0], ids[1+i%hubEnds], i)
+			edges[i] = fmt.Sprintf(
+				`{"type":"CREATE_EDGE","payload":{"id":%q,"sourceId":%q,"targetId":%q,"relationType":"feeds",
+					"properties":{"weight":%d}}}`,
+				uuid.Must(uuid.NewV7()), ids[0], ids[1+i%hubEnds], i,
+			)
 		}
 		return "/api/commands/batch", `{"commands":[` + strings.Join(edges, ",") + `]}`
 	})
@@ -84,7 +89,8 @@ func (t *target) postgresProcesses() (found []int) {
 	t.b.Helper()
 	processes := readProcesses(t)
 	for pid := range processes {
-		if engine := engineOf(processes, pid, t.PID()); engine != 0 && strings.Contains(processes[engine].command, "postgres") {
+		if engine := engineOf(processes, pid, t.PID()); engine != 0 &&
+			strings.Contains(processes[engine].command, "postgres") {
 			found = append(found, pid)
 		}
 	}

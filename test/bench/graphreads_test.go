@@ -62,7 +62,9 @@ func BenchmarkGraphReads(b *testing.B) {
 	r.Say("making %d nodes and %d edges", graphdata.LargeNodes, graphdata.LargeEdges)
 	conn, err := pgx.Connect(b.Context(), t.Control().PostgresURL)
 	require.NoError(b, err)
-	require.NoError(b, graphdata.Fill(b.Context(), conn, uuid.MustParse(t.First.WorkspaceID), graphdata.LargeNodes, graphdata.LargeEdges))
+	require.NoError(b, graphdata.Fill(
+		b.Context(), conn, uuid.MustParse(t.First.WorkspaceID), graphdata.LargeNodes, graphdata.LargeEdges,
+	))
 	require.NoError(b, conn.Close(b.Context()))
 
 	for _, read := range graphReads {
@@ -82,7 +84,10 @@ func BenchmarkGraphReads(b *testing.B) {
 			var times []float64
 			for n := range readRounds {
 				began := time.Now()
-				t.Do(http.MethodGet, fmt.Sprintf("/api/queries/nodes/%s/neighbors?depth=%d", nodes[n%len(nodes)].ID, depth), nil, http.StatusOK, nil)
+				t.Do(
+					http.MethodGet, fmt.Sprintf("/api/queries/nodes/%s/neighbors?depth=%d", nodes[n%len(nodes)].ID, depth), nil,
+					http.StatusOK, nil,
+				)
 				times = append(times, time.Since(began).Seconds()*1000)
 			}
 			r.Add(fmt.Sprintf("neighbors=%s/depth=%d/p95", name, depth), "ms", p95(times))
@@ -109,7 +114,10 @@ func (t *target) changedPages(path string) (times []float64) {
 		from, to := uuid.New(), uuid.New()
 		for _, c := range []command{
 			createNode(from, "Another pump", ""), createNode(to, "Another", ""),
-			{"CREATE_EDGE", map[string]any{"id": uuid.New(), "sourceId": from, "targetId": to, "relationType": "part_of", "properties": map[string]any{"kind": "b"}}},
+			{"CREATE_EDGE", map[string]any{
+				"id": uuid.New(), "sourceId": from, "targetId": to, "relationType": "part_of",
+				"properties": map[string]any{"kind": "b"},
+			}},
 		} {
 			t.Do(http.MethodPost, "/api/commands/execute", c, http.StatusCreated, nil)
 		}

@@ -35,7 +35,8 @@ var graphTables = []struct{ name, where, sequence string }{
 	{"journal_nodes", "sequence BETWEEN $1 AND $2", "sequence"},
 	{"undo_entries", "sequence BETWEEN $1 AND $2", "sequence"},
 	{
-		"command_outcomes", "(workspace_id, command_id) IN (SELECT workspace_id, command_id FROM journal WHERE sequence BETWEEN $1 AND $2)",
+		"command_outcomes",
+		"(workspace_id, command_id) IN (SELECT workspace_id, command_id FROM journal WHERE sequence BETWEEN $1 AND $2)",
 		"(SELECT min(j.sequence) FROM journal j WHERE j.workspace_id = t.workspace_id AND j.command_id = t.command_id)",
 	},
 }
@@ -93,8 +94,10 @@ func (t *target) settlePostgres() {
 	deadline := time.Now().Add(settleLimit)
 	for quiet := 0; quiet < 3; {
 		require.True(t.b, time.Now().Before(deadline), "Postgres does not come to rest")
-		if t.askPostgres(`SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker') +
-			(SELECT count(*) FROM graph_heads h JOIN graph_published p USING (workspace_id) WHERE p.sequence < h.sequence)`) == 0 {
+		atWork := t.askPostgres(`SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker') +
+			(SELECT count(*) FROM graph_heads h JOIN graph_published p USING (workspace_id)
+				WHERE p.sequence < h.sequence)`)
+		if atWork == 0 {
 			quiet++
 		} else {
 			quiet = 0
@@ -154,7 +157,9 @@ func (d *directGraph) write(after int64) float64 {
 	for _, rows := range held {
 		require.NoError(d.t.b, pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			for i, table := range graphTables {
-				if _, err := tx.Conn().PgConn().CopyFrom(ctx, bytes.NewReader(rows[i]), "COPY "+table.name+" ("+d.columns[i]+") FROM STDIN (FORMAT binary)"); err != nil {
+				if _, err := tx.Conn().PgConn().CopyFrom(
+					ctx, bytes.NewReader(rows[i]), "COPY "+table.name+" ("+d.columns[i]+") FROM STDIN (FORMAT binary)",
+				); err != nil {
 					return err
 				}
 			}
@@ -176,7 +181,9 @@ func (d *directGraph) writeAlone(after int64) float64 {
 	last := min(d.count("journal"), after+most)
 	held := make([][]string, last-after) // by change and table
 	for _, table := range graphTables {
-		found, err := d.from.Query(ctx, "SELECT to_jsonb(t)::text FROM "+table.name+" t WHERE "+table.where+" ORDER BY "+table.sequence, after+1, last)
+		found, err := d.from.Query(
+			ctx, "SELECT to_jsonb(t)::text FROM "+table.name+" t WHERE "+table.where+" ORDER BY "+table.sequence, after+1, last,
+		)
 		require.NoError(d.t.b, err)
 		rows, err := pgx.CollectRows(found, pgx.RowTo[string])
 		require.NoError(d.t.b, err)
@@ -193,7 +200,11 @@ func (d *directGraph) writeAlone(after int64) float64 {
 		work.Go(func() error {
 			var batch pgx.Batch // one transaction
 			for i, table := range graphTables {
-				batch.Queue("INSERT INTO "+table.name+" ("+d.columns[i]+") SELECT "+d.columns[i]+" FROM jsonb_populate_record(NULL::"+table.name+", $1)", rows[i])
+				batch.Queue(
+					"INSERT INTO "+table.name+" ("+d.columns[i]+") SELECT "+d.columns[i]+
+						" FROM jsonb_populate_record(NULL::"+table.name+", $1)",
+					rows[i],
+				)
 			}
 			return d.to.SendBatch(ctx, &batch).Close()
 		})

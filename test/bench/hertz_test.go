@@ -46,14 +46,18 @@ func BenchmarkHertz(b *testing.B) {
 
 	d.compare(r, shape{"raw-1h-10", d.hour(f)})
 	d.compare(r, shape{"all-1m-100", d.buckets(f, length, "1m", "avg", "toStartOfMinute", "avg(value) AS mean", "mean")})
-	d.compare(r, shape{"all-1h-100", d.buckets(f, length, "1h", "avg,max", "toStartOfHour", "avg(value) AS mean, max(value) AS most", "mean, most")})
+	d.compare(r, shape{"all-1h-100", d.buckets(
+		f, length, "1h", "avg,max", "toStartOfHour", "avg(value) AS mean, max(value) AS most", "mean, most",
+	)})
 	r.Save()
 }
 
 // stored gives the bytes that ClickHouse has on disk of all tables.
 func (d *dashboards) stored() float64 {
 	d.b.Helper()
-	bytes, err := strconv.ParseFloat(d.AskClickHouse("SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase()"), 64)
+	bytes, err := strconv.ParseFloat(
+		d.AskClickHouse("SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase()"), 64,
+	)
 	require.NoError(d.b, err)
 	return bytes
 }

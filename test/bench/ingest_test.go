@@ -116,7 +116,9 @@ const profileLead = 250 * time.Millisecond
 // profiled makes a run and gives where the service's CPU time went meanwhile. The
 // profile is taken for so many seconds, in whole ones: what it sees after the run is
 // idle. Shares of it count, so it may end before the run does, too.
-func (t *target) profiled(fleet *load.Fleet, plan load.Plan, seconds float64) (outcome, map[stages.Stage]time.Duration) {
+func (t *target) profiled(
+	fleet *load.Fleet, plan load.Plan, seconds float64,
+) (outcome, map[stages.Stage]time.Duration) {
 	t.b.Helper()
 	type answer struct {
 		times map[stages.Stage]time.Duration

@@ -33,7 +33,10 @@ var crowds = []struct {
 	{"large-lines", load.FormatLines, load.Size{Sources: 100, Series: 100_000}, 500_000, 32, 10_000_000, false},
 	{"many-series", load.FormatLines, load.Size{Sources: 100, Series: 100_000}, 15_000, 256, 10_000_000, false},
 	{"beside-replay", load.FormatSeries, load.Size{Sources: 100, Series: 1000}, 500_000, 32, 40_000_000, true},
-	{"many-series-beside-replay", load.FormatLines, load.Size{Sources: 100, Series: 100_000}, 15_000, 256, 10_000_000, true},
+	{
+		"many-series-beside-replay", load.FormatLines, load.Size{Sources: 100, Series: 100_000}, 15_000, 256, 10_000_000,
+		true,
+	},
 }
 
 // BenchmarkMemory measures the most memory that the service has while crowds send to it,
@@ -63,7 +66,10 @@ func BenchmarkMemory(b *testing.B) {
 		for _, n := range result.Refusals {
 			refusals += n
 		}
-		r.Say("%s: %.0f MiB, %.2f M points/s accepted, %d requests told to wait", c.name, peak, result.AcceptedPerSecond/1e6, refusals)
+		r.Say(
+			"%s: %.0f MiB, %.2f M points/s accepted, %d requests told to wait", c.name, peak, result.AcceptedPerSecond/1e6,
+			refusals,
+		)
 		r.Add(c.name+"/visible", "points/s", result.VisiblePerSecond)
 		r.Add(c.name+"/refusals", "requests", float64(refusals))
 		r.Add(c.name+"/memory", "MiB", peak)
@@ -75,7 +81,9 @@ func BenchmarkMemory(b *testing.B) {
 func (t *target) replay() (id string) {
 	t.b.Helper()
 	var job struct{ ID string }
-	require.NoError(t.b, json.Unmarshal([]byte(t.CLI("replay", "start", "--topic", "points", "--from-start", "--detach", "--json")), &job))
+	require.NoError(t.b, json.Unmarshal(
+		[]byte(t.CLI("replay", "start", "--topic", "points", "--from-start", "--detach", "--json")), &job,
+	))
 	return job.ID
 }
 

@@ -132,7 +132,8 @@ func (t *target) hasPoints(start time.Time, points int64) {
 	var found int64
 	for from := start; from.Before(end) && found < points; from = from.Add(piece) {
 		n, err := strconv.ParseInt(t.AskClickHouse(fmt.Sprintf(
-			"SELECT count() FROM points FINAL WHERE ts >= fromUnixTimestamp64Micro(%d, 'UTC') AND ts < fromUnixTimestamp64Micro(%d, 'UTC')",
+			"SELECT count() FROM points FINAL WHERE ts >= fromUnixTimestamp64Micro(%d, 'UTC') AND ts < "+
+				"fromUnixTimestamp64Micro(%d, 'UTC')",
 			from.UnixMicro(), from.Add(piece).UnixMicro())), 10, 64)
 		require.NoError(t.b, err)
 		found += n

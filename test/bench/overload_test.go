@@ -40,7 +40,9 @@ func BenchmarkOverload(b *testing.B) {
 		r.Say("the load generator has the processors that the service has")
 	}
 	r.Engines(t.engines())
-	o := &overload{t: t, http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: overloadOpen, DisableCompression: true}}}
+	o := &overload{t: t, http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{
+		MaxIdleConnsPerHost: overloadOpen, DisableCompression: true,
+	}}}
 	var source struct{ ID string }
 	t.Do(http.MethodPost, "/api/live-data/sources", map[string]any{"name": "overload"}, http.StatusCreated, &source)
 	o.source = source.ID
@@ -97,13 +99,16 @@ func (o *overload) body(n int) string {
 
 func (o *overload) command(n int64) (method, path, body string) {
 	return http.MethodPost, "/api/commands/execute", fmt.Sprintf(
-		`{"type":"CREATE_NODE","payload":{"id":%q,"name":"node %d","entityType":"object","properties":{"n":%d}}}`, uuid.NewString(), n, n)
+		`{"type":"CREATE_NODE","payload":{"id":%q,"name":"node %d","entityType":"object","properties":{"n":%d}}}`,
+		uuid.NewString(), n, n)
 }
 
 func (o *overload) query(n int64) (method, path, body string) {
 	from := month(0).Add(time.Duration(n%1000) * time.Minute)
-	return http.MethodGet, fmt.Sprintf("/api/live-data/query?sourceId=%s&metric=m%d&aggregation=avg,max&interval=1m&from=%d&to=%d",
-		o.source, n%10, from.UnixMilli(), from.Add(time.Hour).UnixMilli()), ""
+	return http.MethodGet, fmt.Sprintf(
+		"/api/live-data/query?sourceId=%s&metric=m%d&aggregation=avg,max&interval=1m&from=%d&to=%d",
+		o.source, n%10, from.UnixMilli(), from.Add(time.Hour).UnixMilli(),
+	), ""
 }
 
 // answered is what came of requests.
@@ -171,7 +176,9 @@ func (o *overload) capacity(request func(int64) (string, string, string)) (*answ
 
 // flood sends at a rate, whether it is answered or not. Those that are open at its end
 // are the rest.
-func (o *overload) flood(rate float64, request func(int64) (string, string, string)) (into *answered, rest *sync.WaitGroup) {
+func (o *overload) flood(
+	rate float64, request func(int64) (string, string, string),
+) (into *answered, rest *sync.WaitGroup) {
 	into = &answered{wrong: map[string]int{}}
 	var work sync.WaitGroup
 	var open atomic.Int64
@@ -208,8 +215,11 @@ func (o *overload) measure(r *record.Recorder, name string, request func(int64) 
 	took := o.recovery(usual, request) // from the last request that was sent, while others are still being answered
 	rest.Wait()
 	all := len(flooded.accepted) + len(flooded.refused) + flooded.timeouts + flooded.unsent
-	r.Say("%s: three times that: %d accepted, %d refused, %d timed out, %d not sent; as quick as before after %s; wrong: %v",
-		name, len(flooded.accepted), len(flooded.refused), flooded.timeouts, flooded.unsent, took.Round(10*time.Millisecond), flooded.wrong)
+	r.Say(
+		"%s: three times that: %d accepted, %d refused, %d timed out, %d not sent; as quick as before after %s; wrong: %v",
+		name, len(flooded.accepted), len(flooded.refused), flooded.timeouts, flooded.unsent, took.Round(10*time.Millisecond),
+		flooded.wrong,
+	)
 	require.Empty(b, flooded.wrong)
 	add := func(what, unit string, value float64) { r.Add(name+"/"+what, unit, value) }
 	times := func(prefix string, of []time.Duration) {

@@ -26,7 +26,9 @@ func BenchmarkPipeline(b *testing.B) {
 	r.Engines(t.engines())
 	fleet := t.fleet("bench", load.Size{Sources: 100, Series: 1000})
 	direct := t.newDirect(fleet)
-	plan := load.Plan{Batch: 100_000, Callers: 4, Values: load.ValuesGauge, Interval: time.Second, Prepared: true, Unwatched: true}
+	plan := load.Plan{
+		Batch: 100_000, Callers: 4, Values: load.ValuesGauge, Interval: time.Second, Prepared: true, Unwatched: true,
+	}
 	for pair := range pairs + 1 { // the first warms up: it is not counted
 		plan.Points, plan.Start = 10_000_000, month(pair)
 		if pair == 0 {
@@ -86,7 +88,10 @@ func rollUpBeside(b *testing.B, r *record.Recorder, plan load.Plan) {
 			continue
 		}
 		drained := float64(service.points) / time.Since(began).Seconds()
-		r.Say("with rollups, turn %d of %d: %.2f M points/s visible, %.2f M rolled up", turn, turns, service.perSecond()/1e6, drained/1e6)
+		r.Say(
+			"with rollups, turn %d of %d: %.2f M points/s visible, %.2f M rolled up", turn, turns, service.perSecond()/1e6,
+			drained/1e6,
+		)
 		r.Add("rolled-up/visible", "points/s", service.perSecond())
 		r.Add("rolled-up/drained", "points/s", drained)
 		r.Add("rolled-up/cpu", "cpu-ns/point", service.perPoint(t.usage().since(before).total()))
@@ -115,7 +120,9 @@ func replayTwice(b *testing.B, r *record.Recorder, plan load.Plan) {
 			Rows                  int64
 			StartedAt, FinishedAt time.Time
 		}
-		lines := strings.Split(strings.TrimSpace(t.CLI("replay", "start", "--topic", "points", "--from-start", "--json")), "\n")
+		lines := strings.Split(
+			strings.TrimSpace(t.CLI("replay", "start", "--topic", "points", "--from-start", "--json")), "\n",
+		)
 		require.NoError(t.b, json.Unmarshal([]byte(lines[len(lines)-1]), &job))
 		require.Equal(t.b, "done", job.State)
 		t.settle()

@@ -36,7 +36,9 @@ func BenchmarkRefusals(b *testing.B) {
 	good := guarded(b, &many)
 	evil := good.neighbour(b)
 	attacks := map[string]func(*http.Request){
-		"made-up-keys":   func(q *http.Request) { q.Header.Set("Authorization", "Bearer "+apikey.Generate(apikey.Live).Reveal()) },
+		"made-up-keys": func(q *http.Request) {
+			q.Header.Set("Authorization", "Bearer "+apikey.Generate(apikey.Live).Reveal())
+		},
 		"unknown-paths":  func(q *http.Request) { q.URL.Path = "/api/nowhere" },
 		"no-such-opened": func(q *http.Request) { q.Header.Set("X-Workspace-Id", good.workspace.String()) },
 	}

@@ -75,10 +75,14 @@ func BenchmarkRetrieval(b *testing.B) {
 		r.Say("%s: paraphrases", model)
 		r.Add(model+"/paraphrases", "%", t.paraphrases(b))
 		r.Say("%s: freshness at %d commands/s", model, textsASecond)
-		addTimes(r, model+"/fresh", t.freshness(textsASecond, func() string { return "Reads " + uuid.NewString() + " in the yard." }))
+		addTimes(r, model+"/fresh", t.freshness(textsASecond, func() string {
+			return "Reads " + uuid.NewString() + " in the yard."
+		}))
 		r.Say("%s: freshness at %d passages/s", model, pagesASecond)
 		random := rand.New(rand.NewPCG(1, pageWords))
-		addTimes(r, model+"/fresh-passages", t.freshness(pagesASecond, func() string { return someWords(random, w, pageWords) }))
+		addTimes(r, model+"/fresh-passages", t.freshness(pagesASecond, func() string {
+			return someWords(random, w, pageWords)
+		}))
 		t.Stop()
 	}
 	r.Save()
@@ -131,7 +135,9 @@ type command struct {
 }
 
 func createNode(id uuid.UUID, name, description string) command {
-	return command{"CREATE_NODE", map[string]any{"id": id, "name": name, "description": description, "entityType": "concept"}}
+	return command{"CREATE_NODE", map[string]any{
+		"id": id, "name": name, "description": description, "entityType": "concept",
+	}}
 }
 
 // loadWiki makes a node of each passage and an edge of each mention.
@@ -144,7 +150,9 @@ func (t *target) loadWiki(w *wiki) {
 		commands = append(commands, createNode(ids[i], p.Title, p.Text))
 	}
 	for _, m := range w.mentions {
-		commands = append(commands, command{"CREATE_EDGE", map[string]any{"sourceId": ids[m[0]], "targetId": ids[m[1]], "relationType": "mentions"}})
+		commands = append(commands, command{"CREATE_EDGE", map[string]any{
+			"sourceId": ids[m[0]], "targetId": ids[m[1]], "relationType": "mentions",
+		}})
 	}
 	for part := range slices.Chunk(commands, 500) {
 		t.Do(http.MethodPost, "/api/commands/batch", map[string]any{"commands": part}, http.StatusOK, nil)
@@ -209,8 +217,8 @@ func (t *target) askWiki(r *record.Recorder, w *wiki, name, path, more string) {
 		}
 	}
 	slices.Sort(times)
-	r.Say("%s: R@2 %.1f, R@5 %.1f, p50 %.1f ms, p95 %.1f ms", name, 100*two/float64(len(w.questions)), 100*five/float64(len(w.questions)),
-		times[len(times)/2], times[len(times)*95/100])
+	r.Say("%s: R@2 %.1f, R@5 %.1f, p50 %.1f ms, p95 %.1f ms", name, 100*two/float64(len(w.questions)),
+		100*five/float64(len(w.questions)), times[len(times)/2], times[len(times)*95/100])
 	r.Add(name+"/R@2", "%", 100*two/float64(len(w.questions)))
 	r.Add(name+"/R@5", "%", 100*five/float64(len(w.questions)))
 	addTimes(r, name, times)
@@ -241,9 +249,13 @@ func (t *target) paraphrases(b *testing.B) float64 {
 	server := *t.Server
 	own.Server = &server
 	var made struct{ ID, Key string }
-	require.NoError(b, json.Unmarshal([]byte(t.CLI("workspaces", "create", "--name", "paraphrases", "--plan", "enterprise", "--json")), &made))
+	require.NoError(b, json.Unmarshal(
+		[]byte(t.CLI("workspaces", "create", "--name", "paraphrases", "--plan", "enterprise", "--json")), &made,
+	))
 	own.First.WorkspaceID = made.ID
-	require.NoError(b, json.Unmarshal([]byte(t.CLI("keys", "create", "--workspace", made.ID, "--name", "paraphrases", "--scope", "admin", "--json")), &made))
+	require.NoError(b, json.Unmarshal(
+		[]byte(t.CLI("keys", "create", "--workspace", made.ID, "--name", "paraphrases", "--scope", "admin", "--json")), &made,
+	))
 	own.First.AdminKey = made.Key
 	pairs, err := paraphrases.Pairs()
 	require.NoError(b, err)
@@ -288,11 +300,15 @@ func (t *target) freshness(perSecond int, text func() string) (times []float64) 
 	}
 	for range probes {
 		word := strings.ReplaceAll(uuid.NewString(), "-", "")
-		t.Do(http.MethodPost, "/api/commands/execute", createNode(uuid.New(), "Probe "+word, "Is looked for."), http.StatusCreated, nil)
+		t.Do(
+			http.MethodPost, "/api/commands/execute", createNode(uuid.New(), "Probe "+word, "Is looked for."),
+			http.StatusCreated, nil,
+		)
 		began := time.Now()
 		for {
 			// Not found is not yet; nor is an answer that says that the engines are busy.
-			if a, err := t.Try(http.MethodPost, searchPath, []byte(`{"query":"`+word+`"}`)); err == nil && strings.Contains(string(a.Data), "Probe "+word) {
+			a, err := t.Try(http.MethodPost, searchPath, []byte(`{"query":"`+word+`"}`))
+			if err == nil && strings.Contains(string(a.Data), "Probe "+word) {
 				break
 			}
 			require.Less(t.b, time.Since(began), time.Minute, "it is not found")

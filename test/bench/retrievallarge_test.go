@@ -127,7 +127,9 @@ func (t *target) loadLarge(r *record.Recorder, w *wiki) {
 		if from >= to {
 			from++
 		}
-		batch = append(batch, command{"CREATE_EDGE", map[string]any{"sourceId": ids[from], "targetId": ids[to], "relationType": "feeds"}})
+		batch = append(batch, command{"CREATE_EDGE", map[string]any{
+			"sourceId": ids[from], "targetId": ids[to], "relationType": "feeds",
+		}})
 		if len(batch) == 1000 {
 			send(i+1, largeEdges)
 		}

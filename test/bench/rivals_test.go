@@ -105,7 +105,9 @@ func (t *target) rivals(r *record.Recorder) (started []*rival.Rival) {
 
 // bodiesFor gives where a rival takes a contest's points, and the bodies for it; "" if
 // it does not take part.
-func (t *target) bodiesFor(other *rival.Rival, c contest, fleet *load.Fleet, plan load.Plan) (to string, bodies [][]byte) {
+func (t *target) bodiesFor(
+	other *rival.Rival, c contest, fleet *load.Fleet, plan load.Plan,
+) (to string, bodies [][]byte) {
 	t.b.Helper()
 	if c.format != load.FormatSeries {
 		bodies, err := fleet.Bodies(plan)
@@ -134,7 +136,9 @@ func (t *target) bodiesFor(other *rival.Rival, c contest, fleet *load.Fleet, pla
 }
 
 // sendTo makes one run on a rival.
-func (t *target) sendTo(other *rival.Rival, c contest, fleet *load.Fleet, plan load.Plan, to string, bodies [][]byte) outcome {
+func (t *target) sendTo(
+	other *rival.Rival, c contest, fleet *load.Fleet, plan load.Plan, to string, bodies [][]byte,
+) outcome {
 	t.b.Helper()
 	require.NoError(t.b, other.Wake())
 	self := func() time.Duration {

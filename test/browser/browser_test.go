@@ -48,7 +48,9 @@ func TestAdministrationPage(t *testing.T) {
 
 	asked := make(chan request)
 	control := newControl(t, asked)
-	run := exec.Command("node", append([]string{runner, "test"}, strings.Fields(os.Getenv("LIVEGRAPH_BROWSER_ARGS"))...)...)
+	run := exec.Command(
+		"node", append([]string{runner, "test"}, strings.Fields(os.Getenv("LIVEGRAPH_BROWSER_ARGS"))...)...,
+	)
 	results := filepath.Join(t.TempDir(), "results.json")
 	run.Env = append(append(os.Environ(), environment(t, s, control)...), "LIVEGRAPH_RESULTS="+results)
 	run.Stdout, run.Stderr = os.Stdout, os.Stderr
@@ -150,8 +152,10 @@ func newControl(t *testing.T, asked chan<- request) (url string) {
 	})
 	mux.HandleFunc("GET /frame", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = fmt.Fprintf(w, `<!doctype html><title>Win a prize</title><iframe id="trap" width="800" height="600" src="%s/admin/"></iframe>`,
-			r.URL.Query().Get("of"))
+		_, _ = fmt.Fprintf(
+			w, `<!doctype html><title>Win a prize</title><iframe id="trap" width="800" height="600" src="%s/admin/"></iframe>`,
+			r.URL.Query().Get("of"),
+		)
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }()
@@ -211,7 +215,9 @@ func bury(t *testing.T, s *harness.Server, body map[string]any) (places []string
 				Offset    int64
 			}
 		}
-		require.NoError(t, json.Unmarshal([]byte(s.CLI("dlq", "list", "--json", "--state", "open", "--workspace", body["workspace"].(string))), &list))
+		require.NoError(t, json.Unmarshal(
+			[]byte(s.CLI("dlq", "list", "--json", "--state", "open", "--workspace", body["workspace"].(string))), &list,
+		))
 		places = nil
 		for _, l := range list.Letters {
 			places = append(places, fmt.Sprintf("%s/%d/%d", l.Topic, l.Partition, l.Offset))

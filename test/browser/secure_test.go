@@ -20,7 +20,8 @@ func secure(t *testing.T, s *harness.Server) (url string) {
 	engines := s.Control()
 	second := harness.New(t, path, "--roles", "api")
 	second.Env = append(s.Kafka().Settings(), "LIVEGRAPH_CLICKHOUSE_URL="+engines.ClickHouseURL,
-		"LIVEGRAPH_POSTGRES_URL="+engines.PostgresURL, "LIVEGRAPH_REDIS_URL="+engines.RedisURL, "LIVEGRAPH_MILVUS_ADDRESS="+engines.MilvusAddress)
+		"LIVEGRAPH_POSTGRES_URL="+engines.PostgresURL, "LIVEGRAPH_REDIS_URL="+engines.RedisURL,
+		"LIVEGRAPH_MILVUS_ADDRESS="+engines.MilvusAddress)
 	authority := testenv.NewAuthority(t)
 	pair := authority.Sign("livegraph.test", time.Hour)
 	second.Secure(pair.Cert, pair.Key, authority.Pool())

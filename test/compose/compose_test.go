@@ -19,7 +19,10 @@ import (
 const missing = "is missing a value: see deploy/.env.example"
 
 func TestTheStackHasTheEnginesAndLivegraphByRoles(t *testing.T) {
-	always := []string{apiService, pointsService, commandsService, indexService, "kafka", "clickhouse", "postgres", "redis", "milvus", "etcd", "minio", embedderService}
+	always := []string{
+		apiService, pointsService, commandsService, indexService, "kafka", "clickhouse", "postgres", "redis", "milvus",
+		"etcd", "minio", embedderService,
+	}
 	plain, err := loadProfiles(t, filled(t, nil))
 	require.NoError(t, err)
 	require.ElementsMatch(t, always, plain.ServiceNames(), "without a profile")
@@ -117,7 +120,9 @@ func TestEveryPasswordReachesTheStoreAndLivegraphAlike(t *testing.T) {
 
 // exactVersion is a tag that names one release: 4.3.1, 18.6-trixie, 3.13.18-slim-trixie, v2.4.24,
 // RELEASE.2024-12-18T13-15-44Z.
-var exactVersion = regexp.MustCompile(`^(v?\d+\.\d+(\.\d+)*(-[a-z]+[\d.]*)*|RELEASE\.\d{4}(-\d{2}){2}T\d{2}(-\d{2}){2}Z)$`)
+var exactVersion = regexp.MustCompile(
+	`^(v?\d+\.\d+(\.\d+)*(-[a-z]+[\d.]*)*|RELEASE\.\d{4}(-\d{2}){2}T\d{2}(-\d{2}){2}Z)$`,
+)
 
 // tagOf gives an image's tag: what follows the last colon behind the last slash.
 func tagOf(image string) string {
@@ -145,8 +150,9 @@ func TestEveryImageIsPinnedToAnExactVersion(t *testing.T) {
 var asks = map[string]string{
 	"kafka": "kafka-broker-api-versions.sh", "clickhouse": "SELECT 1", "postgres": "pg_isready", "redis": "PONG",
 	"milvus": ":9091/healthz", "etcd": "endpoint health", "minio": "/minio/health/live",
-	apiService: "/readyz", pointsService: "/readyz", commandsService: "/readyz", indexService: "/readyz", embedderService: "/health",
-	"prometheus": "promtool check ready", "grafana": ":3000/api/health",
+	apiService: "/readyz", pointsService: "/readyz", commandsService: "/readyz", indexService: "/readyz",
+	embedderService: "/health",
+	"prometheus":    "promtool check ready", "grafana": ":3000/api/health",
 }
 
 func TestEveryServiceHasAHealthCheck(t *testing.T) {
@@ -195,7 +201,9 @@ func TestServicesWaitUntilWhatTheyTalkToIsHealthy(t *testing.T) {
 		}
 	}
 	for _, name := range consumerServices {
-		require.Contains(t, project.Services[name].DependsOn, apiService, "the API goes first: first-run.json is in its volume")
+		require.Contains(
+			t, project.Services[name].DependsOn, apiService, "the API goes first: first-run.json is in its volume",
+		)
 	}
 }
 
@@ -224,7 +232,9 @@ func TestEveryStoreKeepsItsDataInANamedVolume(t *testing.T) {
 			return
 		}
 		require.Contains(t, stores, name, "say where the new service keeps its data")
-		kept := slices.DeleteFunc(slices.Clone(service.Volumes), func(v types.ServiceVolumeConfig) bool { return v.Type == types.VolumeTypeBind })
+		kept := slices.DeleteFunc(slices.Clone(service.Volumes), func(v types.ServiceVolumeConfig) bool {
+			return v.Type == types.VolumeTypeBind
+		})
 		require.Len(t, kept, 1)
 		volume := kept[0]
 		require.Equal(t, types.VolumeTypeVolume, volume.Type)
@@ -383,7 +393,9 @@ func TestKafkaIsOneBrokerThatKnowsIt(t *testing.T) {
 		require.Equal(t, "1", kafka["KAFKA_"+setting], setting)
 	}
 	require.Equal(t, "false", kafka["KAFKA_AUTO_CREATE_TOPICS_ENABLE"])
-	require.Equal(t, "-1", kafka["KAFKA_LOG_RETENTION_MS"], "Kafka itself removes none by age: it does not know what was read")
+	require.Equal(
+		t, "-1", kafka["KAFKA_LOG_RETENTION_MS"], "Kafka itself removes none by age: it does not know what was read",
+	)
 	bytes, err := strconv.ParseInt(kafka["KAFKA_LOG_RETENTION_BYTES"], 10, 64)
 	require.NoError(t, err)
 	require.Positive(t, bytes)

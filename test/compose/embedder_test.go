@@ -75,13 +75,17 @@ func TestTheEmbeddersImageIsMadeOfTheEmbeddedEdition(t *testing.T) {
 	const pinned = "internal/embedded/requirements-embedder.txt"
 	require.Equal(t, pinned+" /requirements.txt", of(t, embedderDockerfile, "COPY", false)[0])
 	install := of(t, embedderDockerfile, "RUN", false)[0]
-	for _, argument := range []string{"--require-hashes", "--no-deps", "--only-binary :all:", "--requirement /requirements.txt"} {
+	for _, argument := range []string{
+		"--require-hashes", "--no-deps", "--only-binary :all:", "--requirement /requirements.txt",
+	} {
 		require.Contains(t, install, argument)
 	}
 	require.NotRegexp(t, `(?i)apt-get|curl|wget|https?:`, strings.Join(of(t, embedderDockerfile, "RUN", false), "\n"))
 
 	files := copiedToTheEmbedder(t)
-	for _, needed := range []string{"server.py", "handler.py", "lanes.py", "model.py", "lifetime.py", "serving.py", "vocab.txt", "NOTICE"} {
+	for _, needed := range []string{
+		"server.py", "handler.py", "lanes.py", "model.py", "lifetime.py", "serving.py", "vocab.txt", "NOTICE",
+	} {
 		require.Contains(t, files, needed)
 	}
 	requireInContext(t, pinned, "LICENSE")
@@ -163,7 +167,9 @@ func startEmbedder(t *testing.T, service types.ServiceConfig) string {
 	check := slices.Clone(words(t, embedderDockerfile, "HEALTHCHECK"))
 	require.Contains(t, check[len(check)-1], "http://127.0.0.1:8080/health")
 	check[0], check[len(check)-1] = packages.Python(), strings.Replace(check[len(check)-1], "127.0.0.1:8080", listen, 1)
-	require.Eventually(t, func() bool { return exec.Command(check[0], check[1:]...).Run() == nil }, healthyLimit, 100*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return exec.Command(check[0], check[1:]...).Run() == nil
+	}, healthyLimit, 100*time.Millisecond)
 
 	answer, err := http.Get("http://" + listen + "/v1/models")
 	require.NoError(t, err)

@@ -100,7 +100,9 @@ func TestTheImageIsTheBinaryAloneAndNotRoot(t *testing.T) {
 		require.NotNil(t, image, stage)
 		require.Regexp(t, exactVersion, tagOf(image[1]), "FROM %s", stage)
 	}
-	require.Regexp(t, `^[1-9]\d+:[1-9]\d+$`, imageUser(t, dockerfile), "by number, so that Kubernetes can tell that it is not root")
+	require.Regexp(
+		t, `^[1-9]\d+:[1-9]\d+$`, imageUser(t, dockerfile), "by number, so that Kubernetes can tell that it is not root",
+	)
 	require.Equal(t, []string{`["livegraph"]`}, of(t, dockerfile, "ENTRYPOINT", true))
 	require.Equal(t, []string{`["serve"]`}, of(t, dockerfile, "CMD", true))
 	require.Empty(t, of(t, dockerfile, "ADD", false))
@@ -132,7 +134,9 @@ func TestTheImageIsBuiltByAGoThatIsNewEnough(t *testing.T) {
 	require.NoError(t, err)
 	needed := regexp.MustCompile(`(?m)^go (\S+)$`).FindStringSubmatch(string(payload))
 	require.NotNil(t, needed)
-	builder := regexp.MustCompile(`golang:([\d.]+)`).FindStringSubmatch(strings.Join(of(t, dockerfile, "FROM", false), "\n"))
+	builder := regexp.MustCompile(`golang:([\d.]+)`).FindStringSubmatch(strings.Join(
+		of(t, dockerfile, "FROM", false), "\n",
+	))
 	require.NotNil(t, builder)
 	require.GreaterOrEqual(t, version.Compare("go"+builder[1], "go"+needed[1]), 0,
 		"the image has Go %s, go.mod wants %s", builder[1], needed[1])
@@ -146,7 +150,8 @@ func TestTheBuildContextHasTheSourcesAndNothingPrivate(t *testing.T) {
 
 	const module = "github.com/livegraph/livegraph/"
 	list := exec.Command("go", "list", "-deps", "-f",
-		`{{$dir := .ImportPath}}{{range .GoFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}`,
+		`{{$dir := .ImportPath}}{{range .GoFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}`+
+			`{{range .EmbedFiles}}{{$dir}}/{{.}}{{"\n"}}{{end}}`,
 		"./cmd/livegraph")
 	list.Dir = root
 	output, err := list.Output()

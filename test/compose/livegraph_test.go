@@ -129,7 +129,8 @@ func TestTheStoresHaveTheUserAndDatabaseOfTheURLs(t *testing.T) {
 	clickhouse, postgres := environment(project.Services["clickhouse"]), environment(project.Services["postgres"])
 	for at, want := range map[config.Secret][2]string{
 		cfg.ClickHouse.URL: {clickhouse["CLICKHOUSE_USER"], clickhouse["CLICKHOUSE_DB"]},
-		cfg.Postgres.URL:   {"livegraph_app", postgres["POSTGRES_DB"]}, // no superuser: see TestTheApplicationOwnsItsDatabaseAndIsNoSuperuser
+		// no superuser: see TestTheApplicationOwnsItsDatabaseAndIsNoSuperuser
+		cfg.Postgres.URL: {"livegraph_app", postgres["POSTGRES_DB"]},
 	} {
 		u, err := url.Parse(at.Reveal())
 		require.NoError(t, err)
@@ -162,7 +163,9 @@ func TestTheRolesAreTheSameImageWithTheSameRights(t *testing.T) {
 	api := project.Services[apiService]
 	settings := func(service types.ServiceConfig) map[string]string {
 		all := environment(service)
-		for _, differs := range []string{"LIVEGRAPH_ROLES", "LIVEGRAPH_API_PUBLIC_URL", "LIVEGRAPH_API_CORS_ORIGINS", "LIVEGRAPH_API_TRUSTED_PROXIES"} {
+		for _, differs := range []string{
+			"LIVEGRAPH_ROLES", "LIVEGRAPH_API_PUBLIC_URL", "LIVEGRAPH_API_CORS_ORIGINS", "LIVEGRAPH_API_TRUSTED_PROXIES",
+		} {
 			delete(all, differs)
 		}
 		return all

@@ -19,7 +19,9 @@ func TestMilvusIsOfTheLineThatItsClientIsMadeFor(t *testing.T) {
 	require.Regexp(t, `^v`+regexp.QuoteMeta(client[1])+`\.\d+$`, tagOf(milvus.Image))
 
 	settings := environment(milvus)
-	require.Equal(t, "rocksmq", settings["MQ_TYPE"], "2.4 has no woodpecker, and Pulsar or Kafka would be a further service")
+	require.Equal(
+		t, "rocksmq", settings["MQ_TYPE"], "2.4 has no woodpecker, and Pulsar or Kafka would be a further service",
+	)
 	require.Equal(t, "etcd:2379", settings["ETCD_ENDPOINTS"])
 	require.Equal(t, "minio:9000", settings["MINIO_ADDRESS"])
 	require.Regexp(t, `^v3\.5\.`, tagOf(stack(t).Services["etcd"].Image), "Milvus 2.4 is made for etcd 3.5")

@@ -143,7 +143,9 @@ func TestGrafanaIsProvisioned(t *testing.T) {
 				require.Contains(t, grafana.DependsOn, "prometheus")
 				require.True(t, shareNetwork(grafana, project.Services["prometheus"]))
 			default: // a plugin, which the image does not have
-				require.Regexp(t, `(^|,)`+regexp.QuoteMeta(source.Type)+`@\d+\.\d+\.\d+(,|$)`, settings["GF_PLUGINS_PREINSTALL_SYNC"])
+				require.Regexp(
+					t, `(^|,)`+regexp.QuoteMeta(source.Type)+`@\d+\.\d+\.\d+(,|$)`, settings["GF_PLUGINS_PREINSTALL_SYNC"],
+				)
 				require.Equal(t, "$LG_URL", source.URL)
 			}
 		}
@@ -172,7 +174,9 @@ func TestGrafanaReadsAWorkspacesDataWithTheOperatorsKey(t *testing.T) {
 	project := stack(t)
 	grafana := project.Services["grafana"]
 	settings := environment(grafana)
-	payload, err := os.ReadFile(filepath.Join(mounted(t, grafana, "/etc/grafana/provisioning"), "datasources/livegraph-data.yml"))
+	payload, err := os.ReadFile(filepath.Join(
+		mounted(t, grafana, "/etc/grafana/provisioning"), "datasources/livegraph-data.yml",
+	))
 	require.NoError(t, err)
 	for _, variable := range regexp.MustCompile(`\$(\w+)`).FindAllStringSubmatch(string(payload), -1) {
 		require.Contains(t, settings, variable[1])
@@ -213,7 +217,9 @@ func TestMonitoringHasNoRightsItDoesNotNeed(t *testing.T) {
 }
 
 func TestMonitorsArePublishedWhereTheOperatorSays(t *testing.T) {
-	project, err := load(t, filled(t, map[string]string{"PROMETHEUS_PORT": "9991", "GRAFANA_PORT": "3333", "API_BIND": "0.0.0.0"}))
+	project, err := load(t, filled(t, map[string]string{
+		"PROMETHEUS_PORT": "9991", "GRAFANA_PORT": "3333", "API_BIND": "0.0.0.0",
+	}))
 	require.NoError(t, err)
 	for name, port := range map[string]string{"prometheus": "9991", "grafana": "3333"} {
 		require.Equal(t, port, project.Services[name].Ports[0].Published)

@@ -48,7 +48,10 @@ func TestTheApplicationOwnsItsDatabaseAndIsNoSuperuser(t *testing.T) {
 	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_roles WHERE rolname = 'compose_app'
 		AND (rolsuper OR rolcreatedb OR rolcreaterole OR rolreplication OR rolbypassrls)`).Scan(&may))
 	require.Zero(t, may)
-	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace
-		AND pg_get_userbyid(relowner) <> 'compose_app'`).Scan(&foreign))
+	require.NoError(
+		t,
+		conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace
+		AND pg_get_userbyid(relowner) <> 'compose_app'`).Scan(&foreign),
+	)
 	require.Zero(t, foreign, "all tables are its own")
 }

@@ -181,7 +181,9 @@ func TestTheRolesWorkTogetherWithTheirSettings(t *testing.T) {
 	require.Contains(t, built, `"done":1,"total":1`)
 	require.Contains(t, built, "all-MiniLM-L6-v2")
 
-	for name, r := range map[string]*role{apiService: api, pointsService: points, commandsService: commands, indexService: index} {
+	for name, r := range map[string]*role{
+		apiService: api, pointsService: points, commandsService: commands, indexService: index,
+	} {
 		before := time.Now()
 		require.Zero(t, r.Stop(), "%s", name)
 		require.Less(t, time.Since(before), time.Duration(*r.service.StopGracePeriod), "%s", name)

@@ -43,7 +43,9 @@ type Administration struct {
 // PageFiles are the files of a page, for tests.
 func PageFiles() fs.FS {
 	return fstest.MapFS{
-		"index.html":        {Data: []byte(`<!doctype html><title>Livegraph</title><script type="module" src="/admin/assets/main-a1b2c3.js"></script>`)},
+		"index.html": {Data: []byte(
+			`<!doctype html><title>Livegraph</title><script type="module" src="/admin/assets/main-a1b2c3.js"></script>`,
+		)},
 		"assets/main-a1.js": {Data: []byte("// " + strings.Repeat("the page ", 500))},
 		"favicon.svg":       {Data: []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`)},
 	}
@@ -80,7 +82,12 @@ func (g *Administration) Group(t testing.TB, s *Server) []route.Route {
 	if g.Records != nil {
 		installation, err := s.DB.Installation(t.Context())
 		require.NoError(t, err)
-		routes = append(routes, audit.OperatorRoutes(audit.Deps{Records: g.Records, TokenKey: installation.CheckpointKey, QueryTimeout: 10 * time.Second})...)
+		routes = append(
+			routes,
+			audit.OperatorRoutes(audit.Deps{
+				Records: g.Records, TokenKey: installation.CheckpointKey, QueryTimeout: 10 * time.Second,
+			})...,
+		)
 	}
 	return routes
 }
@@ -114,7 +121,9 @@ func (s *Server) TryLogin(t testing.TB, name, text string, header map[string]str
 	t.Helper()
 	body, err := json.Marshal(map[string]string{"name": name, "password": text})
 	require.NoError(t, err)
-	return s.Do(t, Request{Method: http.MethodPost, Path: "/admin/api/session", Key: None, Workspace: None, Body: string(body), Header: header})
+	return s.Do(t, Request{
+		Method: http.MethodPost, Path: "/admin/api/session", Key: None, Workspace: None, Body: string(body), Header: header,
+	})
 }
 
 // Request makes a request that the operator's browser sends: with the cookie, and the

@@ -73,7 +73,9 @@ func TestEachRouteOfAWorkspaceIsThereForOperators(t *testing.T) {
 		out := s.DoUnchecked(t, contract.Request{Method: m.Method, Path: path})
 		out.RequireFailure(t, 401, authentication, "Unauthorized", nil)
 		if m.Method != http.MethodGet {
-			forged := s.DoUnchecked(t, o.Request(contract.Request{Method: m.Method, Path: path, Workspace: s.Workspace.String(), Header: map[string]string{"X-CSRF-Token": "x"}}))
+			forged := s.DoUnchecked(t, o.Request(contract.Request{
+				Method: m.Method, Path: path, Workspace: s.Workspace.String(), Header: map[string]string{"X-CSRF-Token": "x"},
+			}))
 			require.Equal(t, 403, forged.Status, name)
 		}
 		nowhere := s.DoUnchecked(t, o.Request(contract.Request{Method: m.Method, Path: path}))
@@ -107,21 +109,31 @@ func TestAnOperatorsUndoTakesBackWhatTheOperatorDid(t *testing.T) {
 	s, page := administered(t, (&contract.Commands{}).Group, contract.GraphReads)
 	o := s.Login(t)
 	mine := aNode(t, o, "by the operator")
-	a := s.Do(t, contract.Request{Method: "POST", Path: "/api/commands/execute", Body: `{"type":"CREATE_NODE","payload":{"name":"by a key","entityType":"concept"}}`})
+	a := s.Do(t, contract.Request{
+		Method: "POST", Path: "/api/commands/execute",
+		Body: `{"type":"CREATE_NODE","payload":{"name":"by a key","entityType":"concept"}}`,
+	})
 	require.Equal(t, 201, a.Status, "%s", a.Body)
 	var theirs struct{ Node struct{ ID string } }
 	require.NoError(t, json.Unmarshal(a.Data, &theirs))
 
-	a = o.Do(t, contract.Request{Method: "POST", Path: operatorsExecute, Workspace: s.Workspace.String(), Body: `{"type":"UNDO"}`})
+	a = o.Do(t, contract.Request{
+		Method: "POST", Path: operatorsExecute, Workspace: s.Workspace.String(), Body: `{"type":"UNDO"}`,
+	})
 	require.Equal(t, 200, a.Status, "%s", a.Body)
 	read := func(id string) int {
 		return o.Do(t, contract.Request{Path: "/admin/api/queries/nodes/" + id, Workspace: s.Workspace.String()}).Status
 	}
 	require.Equal(t, 404, read(mine), "the key's newer command is not the operator's")
 	require.Equal(t, 200, read(theirs.Node.ID))
-	a = o.Do(t, contract.Request{Method: "POST", Path: operatorsExecute, Workspace: s.Workspace.String(), Body: `{"type":"UNDO","payload":{"scope":"mine"}}`})
+	a = o.Do(t, contract.Request{
+		Method: "POST", Path: operatorsExecute, Workspace: s.Workspace.String(),
+		Body: `{"type":"UNDO","payload":{"scope":"mine"}}`,
+	})
 	a.RequireFailure(t, 409, "CONFLICT", "", map[string]any{"reason": "nothing_to_undo"})
-	a = o.Do(t, contract.Request{Method: "POST", Path: operatorsExecute, Workspace: s.Workspace.String(), Body: `{"type":"REDO"}`})
+	a = o.Do(t, contract.Request{
+		Method: "POST", Path: operatorsExecute, Workspace: s.Workspace.String(), Body: `{"type":"REDO"}`,
+	})
 	require.Equal(t, 200, a.Status, "%s", a.Body)
 	require.Equal(t, 200, read(mine))
 
@@ -225,7 +237,9 @@ func TestWhatOperatorsDoIsInTheTrailAndNotAmongTheUsesOfKeys(t *testing.T) {
 	t.Parallel()
 	log := &contract.Audit{}
 	page := &contract.Administration{}
-	s := contract.Start(t, log.Group, contract.GraphReads, (&contract.Commands{}).Group, func(t testing.TB, s *contract.Server) []route.Route {
+	s := contract.Start(t, log.Group, contract.GraphReads, (&contract.Commands{}).Group, func(
+		t testing.TB, s *contract.Server,
+	) []route.Route {
 		page.Records = log.Records
 		return page.Group(t, s)
 	})
@@ -245,7 +259,9 @@ func TestWhatOperatorsDoIsInTheTrailAndNotAmongTheUsesOfKeys(t *testing.T) {
 	var workspace struct{ ID string }
 	require.NoError(t, json.Unmarshal(made.Data, &workspace))
 	key := s.Admin
-	o.Do(t, contract.Request{Method: "DELETE", Path: "/admin/api/keys/" + key, Header: map[string]string{"User-Agent": "curl\t" + key}})
+	o.Do(t, contract.Request{
+		Method: "DELETE", Path: "/admin/api/keys/" + key, Header: map[string]string{"User-Agent": "curl\t" + key},
+	})
 
 	type act struct {
 		RequestID     string
@@ -314,7 +330,9 @@ func TestWhatOperatorsDoIsInTheTrailAndNotAmongTheUsesOfKeys(t *testing.T) {
 	csv := o.Do(t, contract.Request{Path: "/admin/api/audit", Header: map[string]string{"Accept": "text/csv"}})
 	require.True(t, strings.HasPrefix(string(csv.Body), audit.CSVHeader), "%s", csv.Body)
 	require.Contains(t, string(csv.Body), use.RequestID)
-	o.Do(t, contract.Request{Path: "/admin/api/audit?workspaceId=x"}).RequireFailure(t, 400, validation, "", map[string]any{"field": "workspaceId"})
+	o.Do(t, contract.Request{Path: "/admin/api/audit?workspaceId=x"}).RequireFailure(
+		t, 400, validation, "", map[string]any{"field": "workspaceId"},
+	)
 	require.NoError(t, s.DB.EndOperatorAct(t.Context(), 1, 200, nil, nil))
 }
 
@@ -331,7 +349,9 @@ func TestWhatCannotBeNotedIsNotDone(t *testing.T) {
 	require.Equal(t, 500, a.Status)
 	require.Empty(t, a.Header.Get("Set-Cookie"))
 	execute(t, s, `ALTER TABLE operator_acts_gone RENAME TO operator_acts`)
-	require.Equal(t, 201, o.Do(t, contract.Request{Method: "POST", Path: "/admin/api/workspaces", Body: `{"name":"seen"}`}).Status)
+	require.Equal(
+		t, 201, o.Do(t, contract.Request{Method: "POST", Path: "/admin/api/workspaces", Body: `{"name":"seen"}`}).Status,
+	)
 }
 
 func TestTheTrailIsKeptForItsTime(t *testing.T) {

@@ -34,7 +34,9 @@ func TestOperatorsAreCreatedAndDeleted(t *testing.T) {
 	require.NotContains(t, string(chosen.Body), "a password of my own")
 	o.Do(t, contract.Request{Method: "POST", Path: "/admin/api/operators", Body: `{"name":"third"}`}).
 		RequireFailure(t, 409, "CONFLICT", "", map[string]any{"reason": "already_exists"})
-	for _, name := range []string{"", " ", "a b", "аdmin", "a\u202e", "<b>", "-x", "a/b", strings.Repeat("a", 65), "a'--", "=1+1", "a\\u000a"} {
+	for _, name := range []string{
+		"", " ", "a b", "аdmin", "a\u202e", "<b>", "-x", "a/b", strings.Repeat("a", 65), "a'--", "=1+1", "a\\u000a",
+	} {
 		body, err := json.Marshal(map[string]string{"name": name})
 		require.NoError(t, err)
 		o.Do(t, contract.Request{Method: "POST", Path: "/admin/api/operators", Body: string(body)}).
@@ -63,12 +65,17 @@ func TestAnotherOperatorsPasswordIsResetByWhoKnowsTheirOwn(t *testing.T) {
 	}
 	own := map[string]string{"ownPassword": contract.OperatorPassword}
 	for field, body := range map[string]map[string]string{
-		"ownPassword": {"ownPassword": "not mine"}, "password": {"ownPassword": contract.OperatorPassword, "password": "too short"},
+		"ownPassword": {"ownPassword": "not mine"},
+		"password":    {"ownPassword": contract.OperatorPassword, "password": "too short"},
 	} {
 		reset(made.ID, body).RequireFailure(t, 422, validation, "", map[string]any{"field": field})
 	}
-	reset(made.ID, map[string]string{"ownPassword": strings.Repeat("x", 2000)}).RequireFailure(t, 422, validation, "", map[string]any{"field": "ownPassword"})
-	reset(made.ID, map[string]string{"ownPassword": made.Password}).RequireFailure(t, 422, validation, "", map[string]any{"field": "ownPassword"})
+	reset(made.ID, map[string]string{
+		"ownPassword": strings.Repeat("x", 2000),
+	}).RequireFailure(t, 422, validation, "", map[string]any{"field": "ownPassword"})
+	reset(made.ID, map[string]string{"ownPassword": made.Password}).RequireFailure(
+		t, 422, validation, "", map[string]any{"field": "ownPassword"},
+	)
 	reset(made.ID, map[string]string{}).RequireFailure(t, 400, validation, "", map[string]any{"field": "ownPassword"})
 	reset(page.Operator.ID.String(), own).RequireFailure(t, 409, "CONFLICT", "", map[string]any{"reason": "own_account"})
 	for _, id := range []string{uuid.NewString(), "x", "%00"} {

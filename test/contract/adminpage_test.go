@@ -26,7 +26,8 @@ func TestThePageIsServedWhateverItsAddress(t *testing.T) {
 	t.Parallel()
 	s, _ := administered(t)
 	for _, path := range []string{
-		"/admin", "/admin/", "/admin/index.html", "/admin/sources/" + uuid.NewString(), "/admin/keys?x=<script>", "/admin/apis", "/admin/%2e%2e/api/me",
+		"/admin", "/admin/", "/admin/index.html", "/admin/sources/" + uuid.NewString(), "/admin/keys?x=<script>",
+		"/admin/apis", "/admin/%2e%2e/api/me",
 		"/admin/..%2f..%2fetc%2fpasswd", "/admin/%00", "/admin/.keep", "/admin/a%0d%0aSet-Cookie:%20x=y",
 	} {
 		a := browsed(t, s, path, nil)
@@ -52,25 +53,40 @@ func TestThePageIsServedWhateverItsAddress(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, asset.Body, plain)
 	for _, encoding := range []string{"", "identity", "gzip;q=0", "br"} {
-		require.Empty(t, browsed(t, s, "/admin/assets/main-a1.js", map[string]string{"Accept-Encoding": encoding}).Header.Get("Content-Encoding"), encoding)
+		require.Empty(
+			t,
+			browsed(
+				t, s, "/admin/assets/main-a1.js", map[string]string{"Accept-Encoding": encoding},
+			).Header.Get("Content-Encoding"),
+			encoding,
+		)
 	}
-	unchanged := browsed(t, s, "/admin", map[string]string{"If-None-Match": browsed(t, s, "/admin", nil).Header.Get("ETag")})
+	unchanged := browsed(t, s, "/admin", map[string]string{
+		"If-None-Match": browsed(t, s, "/admin", nil).Header.Get("ETag"),
+	})
 	require.Equal(t, http.StatusNotModified, unchanged.Status)
 
 	gone := browsed(t, s, "/admin/assets/main-b2.js", nil)
 	gone.RequireFailure(t, 404, "NOT_FOUND", "", nil)
 	require.Equal(t, "no-store", gone.Header.Get("Cache-Control"), "the next build may have it")
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
-		a := s.DoUnchecked(t, contract.Request{Method: method, Path: "/admin/keys", Key: contract.None, Workspace: contract.None})
+		a := s.DoUnchecked(t, contract.Request{
+			Method: method, Path: "/admin/keys", Key: contract.None, Workspace: contract.None,
+		})
 		require.Equal(t, 405, a.Status, method)
 		require.Contains(t, a.Header.Get("Allow"), "GET")
 	}
 	for _, path := range []string{"/admin", "/admin/favicon.svg"} {
 		require.Equal(t, 200, s.Do(t, contract.Request{Path: path, Key: contract.None, Workspace: contract.None}).Status)
 	}
-	require.Equal(t, 200, s.Do(t, contract.Request{Method: "HEAD", Path: "/admin", Key: contract.None, Workspace: contract.None}).Status)
+	require.Equal(
+		t, 200,
+		s.Do(t, contract.Request{Method: "HEAD", Path: "/admin", Key: contract.None, Workspace: contract.None}).Status,
+	)
 	for _, path := range []string{"/administration", "/Admin", "//admin", "/x/admin"} {
-		require.Equal(t, 404, s.DoUnchecked(t, contract.Request{Path: path, Key: contract.None, Workspace: contract.None}).Status, path)
+		require.Equal(
+			t, 404, s.DoUnchecked(t, contract.Request{Path: path, Key: contract.None, Workspace: contract.None}).Status, path,
+		)
 	}
 }
 
@@ -86,20 +102,38 @@ func TestEveryAnswerOfThePageIsGuarded(t *testing.T) {
 	}
 	for name, q := range map[string]contract.Request{
 		"page": nobody(contract.Request{Path: "/admin"}), "asset": nobody(contract.Request{Path: "/admin/assets/main-a1.js"}),
-		"no asset": nobody(contract.Request{Path: "/admin/assets/x.js"}), "no session": nobody(contract.Request{Path: "/admin/api/keys"}),
-		"wrong method": nobody(contract.Request{Method: "POST", Path: "/admin"}), "login": nobody(contract.Request{Method: "POST", Path: sessionPath, Body: "{}"}),
-		"session": as(contract.Request{Path: sessionPath}), "unknown": as(contract.Request{Path: "/admin/api/unknown"}),
+		"no asset":     nobody(contract.Request{Path: "/admin/assets/x.js"}),
+		"no session":   nobody(contract.Request{Path: "/admin/api/keys"}),
+		"wrong method": nobody(contract.Request{Method: "POST", Path: "/admin"}),
+		"login":        nobody(contract.Request{Method: "POST", Path: sessionPath, Body: "{}"}),
+		"session":      as(contract.Request{Path: sessionPath}), "unknown": as(contract.Request{Path: "/admin/api/unknown"}),
 		"unknown, changed": as(contract.Request{Method: "POST", Path: "/admin/api/unknown"}),
-		"not allowed":      as(contract.Request{Method: "PUT", Path: "/admin/api/keys"}), "forged": as(contract.Request{Method: "POST", Path: "/admin/api/keys", Header: map[string]string{"X-CSRF-Token": ""}}),
-		"mirrored":                          as(contract.Request{Path: "/admin/api/queries/nodes", Workspace: s.Workspace.String()}),
-		"created":                           as(contract.Request{Method: "POST", Path: "/admin/api/keys", Body: `{"name":"x","workspaces":["` + s.Workspace.String() + `"]}`}),
-		"too large a header":                nobody(contract.Request{Path: "/admin", Header: map[string]string{"X-Large": strings.Repeat("x", 70<<10)}}),
-		"preflight":                         nobody(contract.Request{Method: "OPTIONS", Path: "/admin/api/keys", Header: map[string]string{"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}}),
-		"from an origin that may call /api": as(contract.Request{Path: "/admin/api/keys", Header: map[string]string{"Origin": "https://app.example"}}),
+		"not allowed":      as(contract.Request{Method: "PUT", Path: "/admin/api/keys"}),
+		"forged": as(contract.Request{
+			Method: "POST", Path: "/admin/api/keys", Header: map[string]string{"X-CSRF-Token": ""},
+		}),
+		"mirrored": as(contract.Request{
+			Path: "/admin/api/queries/nodes", Workspace: s.Workspace.String(),
+		}),
+		"created": as(contract.Request{
+			Method: "POST", Path: "/admin/api/keys", Body: `{"name":"x","workspaces":["` + s.Workspace.String() + `"]}`,
+		}),
+		"too large a header": nobody(contract.Request{Path: "/admin", Header: map[string]string{
+			"X-Large": strings.Repeat("x", 70<<10),
+		}}),
+		"preflight": nobody(contract.Request{
+			Method: "OPTIONS", Path: "/admin/api/keys",
+			Header: map[string]string{"Origin": "https://app.example", "Access-Control-Request-Method": "POST"},
+		}),
+		"from an origin that may call /api": as(contract.Request{
+			Path: "/admin/api/keys", Header: map[string]string{"Origin": "https://app.example"},
+		}),
 	} {
 		h := s.DoUnchecked(t, q).Header
 		policy := h.Get("Content-Security-Policy")
-		for _, directive := range []string{"default-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'", "object-src 'none'"} {
+		for _, directive := range []string{
+			"default-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'", "object-src 'none'",
+		} {
 			require.Contains(t, policy, directive, name)
 		}
 		require.NotContains(t, policy, "unsafe", name)
@@ -115,7 +149,9 @@ func TestEveryAnswerOfThePageIsGuarded(t *testing.T) {
 		}
 	}
 	for method, status := range map[string]int{"GET": 404, "POST": 404, "DELETE": 404} {
-		require.Equal(t, status, s.DoUnchecked(t, as(contract.Request{Method: method, Path: "/admin/api/unknown"})).Status, method)
+		require.Equal(
+			t, status, s.DoUnchecked(t, as(contract.Request{Method: method, Path: "/admin/api/unknown"})).Status, method,
+		)
 	}
 	a := s.DoUnchecked(t, as(contract.Request{Method: "PUT", Path: "/admin/api/keys"}))
 	require.Equal(t, 405, a.Status)

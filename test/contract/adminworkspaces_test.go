@@ -38,7 +38,9 @@ func TestAnOperatorLooksAfterWorkspaces(t *testing.T) {
 
 	path := "/admin/api/workspaces/" + w.ID
 	w = workspaceShown{}
-	o.Send(t, "PATCH", path, `{"plan":"enterprise","perMinute":10,"maxSeries":5,"retentionDays":30,"name":"plant 8"}`, 200, &w)
+	o.Send(
+		t, "PATCH", path, `{"plan":"enterprise","perMinute":10,"maxSeries":5,"retentionDays":30,"name":"plant 8"}`, 200, &w,
+	)
 	require.Equal(t, "plant 8", w.Name)
 	require.EqualValues(t, 10, *w.PerMinute)
 	require.EqualValues(t, 10, *w.Limits.RequestsPerMinute)
@@ -91,15 +93,19 @@ func TestAnOperatorLooksAfterWorkspaces(t *testing.T) {
 	require.Equal(t, 404, o.Do(t, contract.Request{Path: path}).Status)
 	require.NotContains(t, namesOf(t, o), "plant 8")
 	eventually(t, "the key opens it no more", func() bool {
-		return s.Do(t, contract.Request{Path: "/api/queries/nodes", Key: reader, Workspace: w.ID}).Status == http.StatusForbidden
+		return s.Do(t, contract.Request{
+			Path: "/api/queries/nodes", Key: reader, Workspace: w.ID,
+		}).Status == http.StatusForbidden
 	})
 }
 
 func TestWorkspacesBeyondAPageAreFound(t *testing.T) {
+	t.Parallel()
 	s, _ := administered(t)
 	o := s.Login(t)
 	execute(t, s, `INSERT INTO workspaces (id, name, plan, mode, created_at)
-		SELECT gen_random_uuid(), 'Plant ' || i, CASE WHEN i % 2 = 0 THEN 'pro' ELSE 'starter' END, 'live', now() - i * interval '1 hour'
+		SELECT gen_random_uuid(), 'Plant ' || i, CASE WHEN i % 2 = 0 THEN 'pro'
+		ELSE 'starter' END, 'live', now() - i * interval '1 hour'
 		FROM generate_series(1, 1100) i`)
 	list := func(query string) (list []workspaceShown, total int64) {
 		t.Helper()
@@ -124,12 +130,17 @@ func TestWorkspacesBeyondAPageAreFound(t *testing.T) {
 	require.Equal(t, []string{"Plant 1", "Plant 2"}, names("name=plant&limit=2&sort=-createdAt"))
 	require.Equal(t, []string{"Plant 1", "Plant 10", "Plant 100"}, names("name=plant&limit=3&sort=name"))
 	require.Equal(t, []string{"Plant 999", "Plant 998"}, names("name=plant&limit=2&sort=-name"))
-	require.Equal(t, []string{"Plant 1099", "Plant 1097"}, names("name=plant&limit=2&sort=-plan"), "among equals the oldest first")
+	require.Equal(
+		t, []string{"Plant 1099", "Plant 1097"}, names("name=plant&limit=2&sort=-plan"), "among equals the oldest first",
+	)
 	require.Equal(t, []string{"Plant 2", "Plant 1"}, names("name=plant&offset=1098"))
 	last, total := list("name=PLANT+700")
 	require.Len(t, last, 1)
 	require.EqualValues(t, 1, total)
-	for _, query := range []string{"name=" + last[0].ID, "name=" + strings.ToUpper(last[0].ID), "id=" + last[0].ID, "id=" + uuid.NewString() + "," + last[0].ID} {
+	for _, query := range []string{
+		"name=" + last[0].ID, "name=" + strings.ToUpper(last[0].ID), "id=" + last[0].ID,
+		"id=" + uuid.NewString() + "," + last[0].ID,
+	} {
 		require.Equal(t, []string{"Plant 700"}, names(query), query)
 	}
 	require.Empty(t, names("id="+uuid.NewString()))
@@ -150,26 +161,36 @@ func TestWrongWorkspacesAreRefusedByField(t *testing.T) {
 		status             int
 		field              string
 	}{
-		{"POST", "", `{}`, 400, "name"}, {"POST", "", `{"name":""}`, 422, "name"}, {"POST", "", `{"name":"a\nb"}`, 422, "name"},
-		{"POST", "", `{"name":"` + strings.Repeat("a", 257) + `"}`, 422, "name"}, {"POST", "", `{"name":"a","plan":"gold"}`, 422, "plan"},
+		{"POST", "", `{}`, 400, "name"}, {"POST", "", `{"name":""}`, 422, "name"},
+		{"POST", "", `{"name":"a\nb"}`, 422, "name"},
+		{"POST", "", `{"name":"` + strings.Repeat("a", 257) + `"}`, 422, "name"},
+		{"POST", "", `{"name":"a","plan":"gold"}`, 422, "plan"},
 		{"POST", "", `{"name":"a","mode":"prod"}`, 422, "mode"}, {"POST", "", `{"name":"a","perMinute":5}`, 422, "perMinute"},
 		{"POST", "", `{"name":"a","plan":"enterprise","perMinute":0}`, 422, "perMinute"},
 		{"POST", "", `{"name":"a","plan":"enterprise","perDay":2147483647}`, 422, "perDay"},
-		{"POST", "", `{"name":"a","plan":"enterprise","perDay":1.5}`, 400, "perDay"}, {"POST", "", `{"name":"a","maxSources":0}`, 422, "maxSources"},
-		{"POST", "", `{"name":"a","retentionDays":0}`, 422, "retentionDays"}, {"POST", "", `{"name":"a","id":"x"}`, 400, "id"},
-		{"PATCH", starter, `{"mode":"test"}`, 400, "mode"}, {"PATCH", starter, `{"perDay":5}`, 422, "perDay"}, {"PATCH", starter, `{"name":null}`, 400, "name"},
-		{"PATCH", starter, `{"maxSeries":-1}`, 422, "maxSeries"}, {"PATCH", starter, `{"plan":"enterprise","perMinute":99999999999}`, 422, "perMinute"},
+		{"POST", "", `{"name":"a","plan":"enterprise","perDay":1.5}`, 400, "perDay"},
+		{"POST", "", `{"name":"a","maxSources":0}`, 422, "maxSources"},
+		{"POST", "", `{"name":"a","retentionDays":0}`, 422, "retentionDays"},
+		{"POST", "", `{"name":"a","id":"x"}`, 400, "id"},
+		{"PATCH", starter, `{"mode":"test"}`, 400, "mode"}, {"PATCH", starter, `{"perDay":5}`, 422, "perDay"},
+		{"PATCH", starter, `{"name":null}`, 400, "name"},
+		{"PATCH", starter, `{"maxSeries":-1}`, 422, "maxSeries"},
+		{"PATCH", starter, `{"plan":"enterprise","perMinute":99999999999}`, 422, "perMinute"},
 	} {
 		if c.path == "" {
 			c.path = "/admin/api/workspaces"
 		}
-		o.Do(t, contract.Request{Method: c.method, Path: c.path, Body: c.body}).RequireFailure(t, c.status, validation, "", map[string]any{"field": c.field})
+		o.Do(t, contract.Request{
+			Method: c.method, Path: c.path, Body: c.body,
+		}).RequireFailure(t, c.status, validation, "", map[string]any{"field": c.field})
 	}
 	for _, id := range []string{uuid.NewString(), "x", "%00", "{}", strings.ToUpper("none")} {
 		for _, method := range []string{"GET", "DELETE"} {
 			require.Equal(t, 404, o.Do(t, contract.Request{Method: method, Path: "/admin/api/workspaces/" + id}).Status, id)
 		}
-		require.Equal(t, 404, o.Do(t, contract.Request{Method: "PATCH", Path: "/admin/api/workspaces/" + id, Body: `{}`}).Status, id)
+		require.Equal(
+			t, 404, o.Do(t, contract.Request{Method: "PATCH", Path: "/admin/api/workspaces/" + id, Body: `{}`}).Status, id,
+		)
 		require.Equal(t, 404, o.Do(t, contract.Request{Path: "/admin/api/workspaces/" + id + "/deletion"}).Status, id)
 	}
 	for _, query := range []string{"limit=0", "limit=1001", "offset=-1", "x=1", "name=a&name=b"} {
@@ -192,7 +213,12 @@ func TestAKeysTextIsInTheAnswerThatMadeItAndInNoOther(t *testing.T) {
 	s, _ := administered(t)
 	o := s.Login(t)
 	var made, next keyShown
-	o.Send(t, "POST", "/admin/api/keys", `{"name":"reader","workspaces":["`+s.Workspace.String()+`"],"scopes":["read:nodes","read:nodes"],"expiresAt":"2099-01-01T00:00:00Z"}`, 201, &made)
+	o.Send(
+		t, "POST", "/admin/api/keys",
+		`{"name":"reader","workspaces":["`+
+			s.Workspace.String()+`"],"scopes":["read:nodes","read:nodes"],"expiresAt":"2099-01-01T00:00:00Z"}`,
+		201, &made,
+	)
 	_, err := apikey.Parse(made.Key)
 	require.NoError(t, err)
 	require.Equal(t, []string{"read:nodes"}, made.Scopes)
@@ -209,7 +235,8 @@ func TestAKeysTextIsInTheAnswerThatMadeItAndInNoOther(t *testing.T) {
 	o.Send(t, "POST", "/admin/api/keys/"+next.ID+"/roll", "", 201, &last)
 
 	for _, path := range []string{
-		"/admin/api/keys", "/admin/api/keys?workspaceId=" + s.Workspace.String(), "/admin/api/trail", "/admin/api/workspaces", "/admin/api/overview", "/admin/api/operators",
+		"/admin/api/keys", "/admin/api/keys?workspaceId=" + s.Workspace.String(), "/admin/api/trail", "/admin/api/workspaces",
+		"/admin/api/overview", "/admin/api/operators",
 		"/admin/api/workspaces/" + s.Workspace.String(),
 	} {
 		a := o.Do(t, contract.Request{Path: path})
@@ -220,9 +247,13 @@ func TestAKeysTextIsInTheAnswerThatMadeItAndInNoOther(t *testing.T) {
 	}
 	o.Send(t, "DELETE", "/admin/api/keys/"+made.ID, "", 204, nil)
 	o.Send(t, "DELETE", "/admin/api/keys/"+made.ID, "", 204, nil)
-	eventually(t, "the key works no more", func() bool { return s.Do(t, contract.Request{Path: "/api/me", Key: made.Key}).Status == 401 })
+	eventually(t, "the key works no more", func() bool {
+		return s.Do(t, contract.Request{Path: "/api/me", Key: made.Key}).Status == 401
+	})
 	require.Equal(t, 200, s.Do(t, contract.Request{Path: "/api/me", Key: next.Key}).Status)
-	o.Do(t, contract.Request{Method: "POST", Path: "/admin/api/keys/" + made.ID + "/roll"}).RequireFailure(t, 409, "CONFLICT", "", nil)
+	o.Do(t, contract.Request{
+		Method: "POST", Path: "/admin/api/keys/" + made.ID + "/roll",
+	}).RequireFailure(t, 409, "CONFLICT", "", nil)
 
 	execute(t, s, `UPDATE api_keys SET created_at = now() - interval '91 days' WHERE id = $1`, last.ID)
 	execute(t, s, `UPDATE api_keys SET expires_at = now() - interval '1 second' WHERE id = $1`, next.ID)
@@ -232,7 +263,9 @@ func TestAKeysTextIsInTheAnswerThatMadeItAndInNoOther(t *testing.T) {
 	for _, k := range list {
 		states[k.ID] = k
 	}
-	require.Equal(t, []string{"revoked", "expired", "active"}, []string{states[made.ID].State, states[next.ID].State, states[last.ID].State})
+	require.Equal(t, []string{"revoked", "expired", "active"}, []string{
+		states[made.ID].State, states[next.ID].State, states[last.ID].State,
+	})
 	require.True(t, states[last.ID].RollDue)
 	require.False(t, states[made.ID].RollDue)
 	o.Get(t, "/admin/api/keys?state=revoked", &list)
@@ -249,7 +282,8 @@ func TestKeysArePagedSortedAndFoundByTheStore(t *testing.T) {
 	execute(t, s, `
 		WITH made AS (
 			INSERT INTO api_keys (id, hash, display, name, mode, scopes, actor_id, created_by, created_at)
-			SELECT gen_random_uuid(), sha256(('many ' || i)::bytea), 'lg_live_Many', 'many ' || i, 'live', '{}', gen_random_uuid(), 'test', now() - i * interval '1 second'
+			SELECT gen_random_uuid(), sha256(('many ' || i)::bytea), 'lg_live_Many', 'many ' || i, 'live', '{}',
+			gen_random_uuid(), 'test', now() - i * interval '1 second'
 			FROM generate_series(1, 1100) i RETURNING id)
 		INSERT INTO api_key_workspaces (key_id, workspace_id) SELECT id, $1 FROM made`, s.Workspace)
 	names := func(query string) (names []string, total int64) {
@@ -280,7 +314,9 @@ func TestKeysArePagedSortedAndFoundByTheStore(t *testing.T) {
 	var list []keyShown
 	o.Get(t, "/admin/api/keys?name=many+700", &list)
 	require.Len(t, list, 1)
-	for _, query := range []string{"name=" + list[0].ID, "id=" + list[0].ID, "state=active&id=" + list[0].ID + "," + uuid.NewString()} {
+	for _, query := range []string{
+		"name=" + list[0].ID, "id=" + list[0].ID, "state=active&id=" + list[0].ID + "," + uuid.NewString(),
+	} {
 		found, total = names(query)
 		require.Equal(t, []string{"many 700"}, found, query)
 		require.EqualValues(t, 1, total, query)
@@ -314,20 +350,34 @@ func TestWrongKeysAreRefusedByField(t *testing.T) {
 		status int
 		field  string
 	}{
-		{`{` + ofLive + `}`, 400, "name"}, {`{"name":"a"}`, 400, "workspaces"}, {`{"name":"a","workspaces":[]}`, 422, "workspaces"},
-		{`{"name":"a","workspaces":["x"]}`, 422, "workspaces[0]"}, {`{"name":"a","workspaces":["` + live + `","` + live + `"]}`, 422, "workspaces[1]"},
-		{`{"name":"a","workspaces":["` + live + `","` + sandbox + `"]}`, 422, "workspaces[1]"}, {`{"name":"a","workspaces":["` + uuid.NewString() + `"]}`, 422, "workspaces[0]"},
+		{`{` + ofLive + `}`, 400, "name"}, {`{"name":"a"}`, 400, "workspaces"},
+		{`{"name":"a","workspaces":[]}`, 422, "workspaces"},
+		{`{"name":"a","workspaces":["x"]}`, 422, "workspaces[0]"},
+		{`{"name":"a","workspaces":["` + live + `","` + live + `"]}`, 422, "workspaces[1]"},
+		{`{"name":"a","workspaces":["` + live + `","` + sandbox + `"]}`, 422, "workspaces[1]"},
+		{`{"name":"a","workspaces":["` + uuid.NewString() + `"]}`, 422, "workspaces[0]"},
 		{`{"name":"a","workspaces":["` + gone.String() + `"]}`, 422, "workspaces[0]"},
-		{`{"name":"a",` + ofLive + `,"scopes":["read"]}`, 422, "scopes[0]"}, {`{"name":"a",` + ofLive + `,"scopes":"admin"}`, 400, "scopes"},
-		{`{"name":"a",` + ofLive + `,"expiresAt":"tomorrow"}`, 422, "expiresAt"}, {`{"name":"a",` + ofLive + `,"expiresAt":"2020-01-01T00:00:00Z"}`, 422, "expiresAt"},
-		{`{"name":"a",` + ofLive + `,"expiresAt":"9999-01-01T00:00:00Z"}`, 422, "expiresAt"}, {`{"name":"\u001b[2J",` + ofLive + `}`, 422, "name"},
+		{`{"name":"a",` + ofLive + `,"scopes":["read"]}`, 422, "scopes[0]"},
+		{`{"name":"a",` + ofLive + `,"scopes":"admin"}`, 400, "scopes"},
+		{`{"name":"a",` + ofLive + `,"expiresAt":"tomorrow"}`, 422, "expiresAt"},
+		{`{"name":"a",` + ofLive + `,"expiresAt":"2020-01-01T00:00:00Z"}`, 422, "expiresAt"},
+		{`{"name":"a",` + ofLive + `,"expiresAt":"9999-01-01T00:00:00Z"}`, 422, "expiresAt"},
+		{`{"name":"\u001b[2J",` + ofLive + `}`, 422, "name"},
 		{`{"name":"a",` + ofLive + `,"key":"lg_live_x"}`, 400, "key"},
 	} {
-		o.Do(t, contract.Request{Method: "POST", Path: "/admin/api/keys", Body: c.body}).RequireFailure(t, c.status, validation, "", map[string]any{"field": c.field})
+		o.Do(t, contract.Request{
+			Method: "POST", Path: "/admin/api/keys", Body: c.body,
+		}).RequireFailure(t, c.status, validation, "", map[string]any{"field": c.field})
 	}
 	_, key := s.AddKey(t, postgres.NewKey{Mode: apikey.Live, Workspaces: []uuid.UUID{s.Workspace}})
-	for body, status := range map[string]int{`{"graceSeconds":-1}`: 422, `{"graceSeconds":2592001}`: 422, `{"graceSeconds":"1"}`: 400, `{"grace":1}`: 400} {
-		require.Equal(t, status, o.Do(t, contract.Request{Method: "POST", Path: "/admin/api/keys/" + key.ID.String() + "/roll", Body: body}).Status, body)
+	for body, status := range map[string]int{
+		`{"graceSeconds":-1}`: 422, `{"graceSeconds":2592001}`: 422, `{"graceSeconds":"1"}`: 400, `{"grace":1}`: 400,
+	} {
+		require.Equal(
+			t, status,
+			o.Do(t, contract.Request{Method: "POST", Path: "/admin/api/keys/" + key.ID.String() + "/roll", Body: body}).Status,
+			body,
+		)
 	}
 	for _, id := range []string{uuid.NewString(), "x", "%00", "..%2fkeys"} {
 		require.Equal(t, 404, o.Do(t, contract.Request{Method: "DELETE", Path: "/admin/api/keys/" + id}).Status, id)
@@ -341,16 +391,24 @@ func TestWrongKeysAreRefusedByField(t *testing.T) {
 func TestTheOverviewTellsWhatTheProcessMeasures(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	requests := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "livegraph_http_requests_total"}, []string{"route", "method", "status"})
+	requests := prometheus.NewCounterVec(
+		prometheus.CounterOpts{Name: "livegraph_http_requests_total"}, []string{"route", "method", "status"},
+	)
 	up := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "livegraph_engine_up"}, []string{"engine"})
-	lag := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "livegraph_kafka_reader_lag_records"}, []string{"group", "topic"})
-	seconds := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "livegraph_kafka_reader_lag_seconds"}, []string{"group", "topic"})
+	lag := prometheus.NewGaugeVec(
+		prometheus.GaugeOpts{Name: "livegraph_kafka_reader_lag_records"}, []string{"group", "topic"},
+	)
+	seconds := prometheus.NewGaugeVec(
+		prometheus.GaugeOpts{Name: "livegraph_kafka_reader_lag_seconds"}, []string{"group", "topic"},
+	)
 	dead := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "livegraph_dead_letters"}, []string{"state", "topic"})
 	registry.MustRegister(requests, up, lag, seconds, dead)
 	requests.WithLabelValues("/api/me", "GET", "200").Add(10)
 	up.WithLabelValues("postgres").Set(1)
 	up.WithLabelValues("kafka").Set(0)
-	for i, reader := range [][2]string{{"livegraph-points", "points"}, {"livegraph-lexical", "graph.events"}, {"livegraph-embeddings", "graph.events"}} {
+	for i, reader := range [][2]string{
+		{"livegraph-points", "points"}, {"livegraph-lexical", "graph.events"}, {"livegraph-embeddings", "graph.events"},
+	} {
 		lag.WithLabelValues(reader[0], reader[1]).Set(float64(7 + i))
 		seconds.WithLabelValues(reader[0], reader[1]).Set(float64(2 + i))
 	}
@@ -391,7 +449,10 @@ func TestTheOverviewTellsWhatTheProcessMeasures(t *testing.T) {
 	for i, want := range []struct {
 		topic, group     string
 		records, seconds float64
-	}{{"graph.events", "livegraph-embeddings", 9, 4}, {"graph.events", "livegraph-lexical", 8, 3}, {"points", "livegraph-points", 7, 2}} {
+	}{
+		{"graph.events", "livegraph-embeddings", 9, 4}, {"graph.events", "livegraph-lexical", 8, 3},
+		{"points", "livegraph-points", 7, 2},
+	} {
 		require.Equal(t, want.topic, seen.Consumers[i].Topic)
 		require.Equal(t, want.group, seen.Consumers[i].Group)
 		require.InDelta(t, want.records, float64(seen.Consumers[i].LagRecords), 0)

@@ -50,7 +50,10 @@ func (a *Audit) Group(t testing.TB, s *Server) []route.Route {
 	s.Trail = audit.NewTrail(audit.TrailDeps{Spool: a.Spool, Log: log, CountEvery: 100 * time.Millisecond})
 	if !a.Alone && !a.Unstored {
 		background(t, uses.New(uses.Deps{
-			Log: log, Records: a.Records, Marks: s.DB, Config: uses.Config{Group: "audit-" + uuid.NewString(), BatchWait: 20 * time.Millisecond, Retention: 365 * 24 * time.Hour},
+			Log: log, Records: a.Records, Marks: s.DB,
+			Config: uses.Config{
+				Group: "audit-" + uuid.NewString(), BatchWait: 20 * time.Millisecond, Retention: 365 * 24 * time.Hour,
+			},
 		}).Run)
 	}
 	if !a.Alone {
@@ -58,5 +61,8 @@ func (a *Audit) Group(t testing.TB, s *Server) []route.Route {
 	}
 	installation, err := s.DB.Installation(t.Context())
 	require.NoError(t, err)
-	return audit.Routes(audit.Deps{Records: a.Records, Retention: 365 * 24 * time.Hour, TokenKey: installation.CheckpointKey, QueryTimeout: 10 * time.Second})
+	return audit.Routes(audit.Deps{
+		Records: a.Records, Retention: 365 * 24 * time.Hour, TokenKey: installation.CheckpointKey,
+		QueryTimeout: 10 * time.Second,
+	})
 }

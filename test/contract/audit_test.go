@@ -52,8 +52,12 @@ func TestEachUseOfAKeyIsInTheAuditLog(t *testing.T) {
 	cfg := contract.Config()
 	cfg.TrustedProxies = []string{"127.0.0.0/8"}
 	s := contract.StartWith(t, cfg, group.Group, contract.GraphReads)
-	reader, readerKey := s.AddKey(t, postgres.NewKey{Mode: apikey.Live, Workspaces: []uuid.UUID{s.Workspace}}, request.ReadNodes)
-	gone, goneKey := s.AddKey(t, postgres.NewKey{Mode: apikey.Live, Workspaces: []uuid.UUID{s.Workspace}}, request.ReadNodes)
+	reader, readerKey := s.AddKey(
+		t, postgres.NewKey{Mode: apikey.Live, Workspaces: []uuid.UUID{s.Workspace}}, request.ReadNodes,
+	)
+	gone, goneKey := s.AddKey(
+		t, postgres.NewKey{Mode: apikey.Live, Workspaces: []uuid.UUID{s.Workspace}}, request.ReadNodes,
+	)
 	_, err := s.DB.RevokeKey(t.Context(), goneKey.ID)
 	require.NoError(t, err)
 	other := s.NewWorkspace(t, apikey.Live)
@@ -68,12 +72,27 @@ func TestEachUseOfAKeyIsInTheAuditLog(t *testing.T) {
 		{"an answer", contract.Request{Path: "/api/queries/nodes", Key: reader}, 200, "/api/queries/nodes", readerKey.ID},
 		{"not found", contract.Request{Path: node, Key: reader}, 404, "/api/queries/nodes/{id}", readerKey.ID},
 		{"no such path", contract.Request{Path: "/api/nothing", Key: reader}, 404, "none", readerKey.ID},
-		{"a bad parameter", contract.Request{Path: "/api/queries/nodes?x=1", Key: reader}, 400, "/api/queries/nodes", readerKey.ID},
+		{
+			"a bad parameter", contract.Request{Path: "/api/queries/nodes?x=1", Key: reader}, 400, "/api/queries/nodes",
+			readerKey.ID,
+		},
 		{"no scope", contract.Request{Path: "/api/queries/edges", Key: reader}, 403, "/api/queries/edges", readerKey.ID},
-		{"another workspace", contract.Request{Path: "/api/queries/nodes", Key: reader, Workspace: other.String()}, 403, "/api/queries/nodes", readerKey.ID},
-		{"no workspace", contract.Request{Path: "/api/queries/nodes", Key: reader, Workspace: contract.None}, 400, "/api/queries/nodes", readerKey.ID},
-		{"a global route", contract.Request{Path: "/api/me", Key: reader, Workspace: contract.None}, 200, "/api/me", readerKey.ID},
-		{"a wrong method", contract.Request{Method: http.MethodDelete, Path: "/api/me", Key: reader}, 405, "none", readerKey.ID},
+		{
+			"another workspace", contract.Request{Path: "/api/queries/nodes", Key: reader, Workspace: other.String()}, 403,
+			"/api/queries/nodes", readerKey.ID,
+		},
+		{
+			"no workspace", contract.Request{Path: "/api/queries/nodes", Key: reader, Workspace: contract.None}, 400,
+			"/api/queries/nodes", readerKey.ID,
+		},
+		{
+			"a global route", contract.Request{Path: "/api/me", Key: reader, Workspace: contract.None}, 200, "/api/me",
+			readerKey.ID,
+		},
+		{
+			"a wrong method", contract.Request{Method: http.MethodDelete, Path: "/api/me", Key: reader}, 405, "none",
+			readerKey.ID,
+		},
 		{"a revoked key", contract.Request{Path: "/api/queries/nodes", Key: gone}, 401, "none", goneKey.ID},
 		{"a head", contract.Request{Method: http.MethodHead, Path: "/api/me", Key: reader}, 200, "/api/me", readerKey.ID},
 	} {
@@ -109,7 +128,9 @@ func TestRequestsWithoutAKnownKeyAreCountedByAddress(t *testing.T) {
 	}
 	s.Do(t, contract.Request{Path: "/healthz", Key: contract.None})
 	eventually(t, "what was done is shown", func() bool {
-		found, err := group.Records.Audit(t.Context(), clickhouse.AuditFilter{Statuses: []clickhouse.Span{{From: 401, To: 401}}}, nil, 0, 100)
+		found, err := group.Records.Audit(
+			t.Context(), clickhouse.AuditFilter{Statuses: []clickhouse.Span{{From: 401, To: 401}}}, nil, 0, 100,
+		)
 		require.NoError(t, err)
 		counted := 0
 		for _, r := range found {
@@ -144,7 +165,8 @@ func TestAnAuditLogIsReadByItsWorkspaceAlone(t *testing.T) {
 	}
 	eventually(t, "what was done is shown", func() bool {
 		body := seen(theirs, other)
-		return strings.Contains(body, own.RequestID) && strings.Contains(body, shared.RequestID) && strings.Contains(body, foreign.RequestID)
+		return strings.Contains(body, own.RequestID) && strings.Contains(body, shared.RequestID) &&
+			strings.Contains(body, foreign.RequestID)
 	})
 	require.NotContains(t, seen(theirs, other), mine.RequestID)
 	require.NotContains(t, seen(s.Admin, s.Workspace), foreign.RequestID)
@@ -152,7 +174,9 @@ func TestAnAuditLogIsReadByItsWorkspaceAlone(t *testing.T) {
 
 	for _, path := range []string{"/api/admin/audit", "/api/admin/usage"} {
 		reader := s.NewKey(t, []uuid.UUID{s.Workspace}, request.ReadNodes, request.ReadLiveData)
-		s.Do(t, contract.Request{Path: path, Key: reader}).RequireFailure(t, 403, "AUTHORIZATION_ERROR", "Forbidden", map[string]any{"required": []any{"admin"}})
+		s.Do(t, contract.Request{Path: path, Key: reader}).RequireFailure(
+			t, 403, "AUTHORIZATION_ERROR", "Forbidden", map[string]any{"required": []any{"admin"}},
+		)
 	}
 }
 
@@ -198,8 +222,10 @@ func TestAnAuditLogIsFilteredAndPaged(t *testing.T) {
 	require.Equal(t, want, seen)
 	for query, count := range map[string]int{
 		"status=403": 12, "status=200,403": 24, "status=404": 0, "route=/api/queries/edges": 12, "route=/api/queries": 0,
-		"ip=127.0.0.1": 24, "ip=::ffff:127.0.0.1": 24, "ip=10.0.0.1": 0, "from=2026-01-01T00:00:00Z": 24, "to=2026-01-01T00:00:00Z": 0,
-		"from=9999-01-01T00:00:00Z": 0, "to=1969-01-01T00:00:00Z": 0, "requestId=" + last.RequestID: 1, "limit=3&offset=22": 2,
+		"ip=127.0.0.1": 24, "ip=::ffff:127.0.0.1": 24, "ip=10.0.0.1": 0, "from=2026-01-01T00:00:00Z": 24,
+		"to=2026-01-01T00:00:00Z":   0,
+		"from=9999-01-01T00:00:00Z": 0, "to=1969-01-01T00:00:00Z": 0, "requestId=" + last.RequestID: 1,
+		"limit=3&offset=22": 2,
 	} {
 		found, _, _ := page(byKey + "&" + query)
 		require.Len(t, found, count, query)
@@ -207,7 +233,9 @@ func TestAnAuditLogIsFilteredAndPaged(t *testing.T) {
 	found, _, _ := page("keyId=" + uuid.NewString())
 	require.Empty(t, found)
 
-	csv := s.Do(t, contract.Request{Path: "/api/admin/audit?limit=5&" + byKey, Header: map[string]string{"Accept": "text/csv"}})
+	csv := s.Do(t, contract.Request{
+		Path: "/api/admin/audit?limit=5&" + byKey, Header: map[string]string{"Accept": "text/csv"},
+	})
 	lines := strings.Split(strings.TrimSpace(string(csv.Body)), "\n")
 	require.Len(t, lines, 6)
 	require.Equal(t, strings.TrimSpace(audit.CSVHeader), lines[0])
@@ -245,10 +273,14 @@ func cursorOf(cursor string) string {
 // is wrong.
 func badAudits() map[string]string {
 	return map[string]string{
-		"keyId=x": "keyId", "status=99": "status", "status=600": "status", "status=+200": "status", "status=2x": "status", "status=": "status", "status=6xx": "status",
-		"route=" + strings.Repeat("a", 300): "route", "ip=1.2.3": "ip", "ip=fe80::1%25eth0": "ip", "ip=": "ip", "requestId=req_1": "requestId",
-		"requestId=%27OR+1": "requestId", "from=yesterday": "from", "from=2026-02-30T00:00:00Z": "from", "to=2026-01-01": "to",
-		"from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z": "to", "limit=0": "limit", "offset=-1": "offset", "x=1": "x", "ip=1.1.1.1&ip=1.1.1.2": "ip",
+		"keyId=x": "keyId", "status=99": "status", "status=600": "status", "status=+200": "status", "status=2x": "status",
+		"status=": "status", "status=6xx": "status",
+		"route=" + strings.Repeat("a", 300): "route", "ip=1.2.3": "ip", "ip=fe80::1%25eth0": "ip", "ip=": "ip",
+		"requestId=req_1":   "requestId",
+		"requestId=%27OR+1": "requestId", "from=yesterday": "from", "from=2026-02-30T00:00:00Z": "from",
+		"to=2026-01-01": "to",
+		"from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z": "to", "limit=0": "limit", "offset=-1": "offset", "x=1": "x",
+		"ip=1.1.1.1&ip=1.1.1.2": "ip",
 	}
 }
 
@@ -263,7 +295,9 @@ func TestBadQuestionsToTheAuditLogAreRefused(t *testing.T) {
 			require.Equal(t, field, a.Error.Details["field"], path+query)
 		}
 	}
-	for query, field := range map[string]string{"format=xml": "format", "cursor=abc": "cursor", "cursor=": "cursor", "format=csv&limit=0": "limit"} {
+	for query, field := range map[string]string{
+		"format=xml": "format", "cursor=abc": "cursor", "cursor=": "cursor", "format=csv&limit=0": "limit",
+	} {
 		a := s.Do(t, contract.Request{Path: "/api/admin/audit?" + query})
 		require.Equal(t, 400, a.Status, query)
 		require.Equal(t, field, a.Error.Details["field"], query)
@@ -362,7 +396,9 @@ func TestAKeysTextIsNowhereInTheAuditLog(t *testing.T) {
 	secret := s.Admin[len("lg_live_")+4:]
 	var last *contract.Answer
 	for _, agent := range []string{s.Admin, "curl " + s.Admin + " x", strings.Repeat("a", 240) + s.Admin} {
-		last = s.Do(t, contract.Request{Path: "/api/me?" + s.Admin, Header: map[string]string{"User-Agent": agent, "Referer": s.Admin}})
+		last = s.Do(t, contract.Request{Path: "/api/me?" + s.Admin, Header: map[string]string{
+			"User-Agent": agent, "Referer": s.Admin,
+		}})
 	}
 	// What is not done yet lies in the spool, and is looked at there.
 	require.NoError(t, filepath.WalkDir(group.Dir, func(path string, entry os.DirEntry, err error) error {

@@ -21,7 +21,9 @@ const authentication, authorization, validation = "AUTHENTICATION_ERROR", "AUTHO
 func TestAKeyTellsWhatItIs(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t)
-	workspace, err := s.DB.CreateWorkspace(t.Context(), postgres.Workspace{Name: "plant-7", Plan: "starter", Mode: "live", MaxSources: 5, MaxSeries: 10})
+	workspace, err := s.DB.CreateWorkspace(t.Context(), postgres.Workspace{
+		Name: "plant-7", Plan: "starter", Mode: "live", MaxSources: 5, MaxSeries: 10,
+	})
 	require.NoError(t, err)
 	text, key := s.AddKey(t, postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{workspace.ID}}, request.ReadLiveData)
 	a := s.Do(t, contract.Request{Path: "/api/me", Key: text, Workspace: contract.None})
@@ -52,8 +54,13 @@ func TestAKeyTellsWhatItIs(t *testing.T) {
 	require.EqualValues(t, 10_000, *me.Workspaces[0].Left.RequestsToday)
 
 	bare := s.NewKey(t, []uuid.UUID{s.Workspace})
-	require.Equal(t, http.StatusOK, s.Do(t, contract.Request{Path: "/api/me", Key: bare, Workspace: contract.None}).Status, "no scope is needed")
-	require.Equal(t, http.StatusOK, s.Do(t, contract.Request{Path: "/api/me", Workspace: "nonsense"}).Status, "nor a workspace")
+	require.Equal(
+		t, http.StatusOK, s.Do(t, contract.Request{Path: "/api/me", Key: bare, Workspace: contract.None}).Status,
+		"no scope is needed",
+	)
+	require.Equal(
+		t, http.StatusOK, s.Do(t, contract.Request{Path: "/api/me", Workspace: "nonsense"}).Status, "nor a workspace",
+	)
 	a = s.Do(t, contract.Request{Path: "/api/me?x=1"})
 	a.RequireFailure(t, 400, validation, "", map[string]any{"field": "x"})
 }
@@ -70,14 +77,17 @@ func badAuthorizations(good string) map[string]badAuthorization {
 	unknown := apikey.Generate(apikey.Live).Reveal()
 	return map[string]badAuthorization{
 		"no header": {"", "Missing Authorization"}, "white space": {"   ", "Missing Authorization"},
-		"Basic": {"Basic " + good, "Unauthorized"}, "no scheme": {good, "Unauthorized"}, "scheme alone": {"Bearer", "Unauthorized"},
+		"Basic": {"Basic " + good, "Unauthorized"}, "no scheme": {good, "Unauthorized"},
+		"scheme alone":     {"Bearer", "Unauthorized"},
 		"scheme and space": {"Bearer ", "Unauthorized"}, "tab": {"Bearer\t" + good, "Unauthorized"},
-		"two keys": {"Bearer " + good + " " + good, "Unauthorized"}, "comma": {"Bearer " + good + ", Bearer " + good, "Unauthorized"},
-		"quotes": {`Bearer "` + good + `"`, "Unauthorized"}, "checksum": {"Bearer " + wrongSum, "Unauthorized"},
+		"two keys": {"Bearer " + good + " " + good, "Unauthorized"},
+		"comma":    {"Bearer " + good + ", Bearer " + good, "Unauthorized"},
+		"quotes":   {`Bearer "` + good + `"`, "Unauthorized"}, "checksum": {"Bearer " + wrongSum, "Unauthorized"},
 		"truncated": {"Bearer " + good[:30], "Unauthorized"}, "longer": {"Bearer " + good + "a", "Unauthorized"},
 		"unknown": {"Bearer " + unknown, "Unauthorized"}, "upper case": {"Bearer " + strings.ToUpper(good), "Unauthorized"},
-		"other prefix": {"Bearer sk" + good[2:], "Unauthorized"}, "huge": {"Bearer " + strings.Repeat("a", 10_000), "Unauthorized"},
-		"injection": {"Bearer ' OR 1=1 --", "Unauthorized"},
+		"other prefix": {"Bearer sk" + good[2:], "Unauthorized"},
+		"huge":         {"Bearer " + strings.Repeat("a", 10_000), "Unauthorized"},
+		"injection":    {"Bearer ' OR 1=1 --", "Unauthorized"},
 	}
 }
 
@@ -86,9 +96,14 @@ func TestWithoutAValidKeyEveryPathIsUnauthorized(t *testing.T) {
 	s := contract.Start(t, testRoutes)
 	good := s.Admin
 	for name, c := range badAuthorizations(good) {
-		for _, path := range []string{"/api/me", "/api/test/items", "/api/unknown", "/api", "/api/", "/api/docsx", "/api/openapi.yamlx", "/%61pi/me", "/api%2Fme", "/api/test/items?key=" + good} {
+		for _, path := range []string{
+			"/api/me", "/api/test/items", "/api/unknown", "/api", "/api/", "/api/docsx", "/api/openapi.yamlx", "/%61pi/me",
+			"/api%2Fme", "/api/test/items?key=" + good,
+		} {
 			for _, method := range []string{"GET", "POST", "DELETE", "OPTIONS", "BREW"} {
-				a := s.Do(t, contract.Request{Method: method, Path: path, Key: contract.None, Header: map[string]string{"Authorization": c.header}})
+				a := s.Do(t, contract.Request{
+					Method: method, Path: path, Key: contract.None, Header: map[string]string{"Authorization": c.header},
+				})
 				a.RequireFailure(t, 401, authentication, c.message, nil)
 				require.Empty(t, a.Error.Details, name)
 				require.Equal(t, "Bearer", a.Header.Get("WWW-Authenticate"))
@@ -100,8 +115,12 @@ func TestWithoutAValidKeyEveryPathIsUnauthorized(t *testing.T) {
 func TestFormsOfTheHeaderThatAreRight(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t)
-	for _, header := range []string{"Bearer " + s.Admin, "bearer " + s.Admin, "BEARER   " + s.Admin, "Bearer " + s.Admin + "  "} {
-		a := s.Do(t, contract.Request{Path: "/api/me", Key: contract.None, Header: map[string]string{"Authorization": header}})
+	for _, header := range []string{
+		"Bearer " + s.Admin, "bearer " + s.Admin, "BEARER   " + s.Admin, "Bearer " + s.Admin + "  ",
+	} {
+		a := s.Do(t, contract.Request{
+			Path: "/api/me", Key: contract.None, Header: map[string]string{"Authorization": header},
+		})
 		require.Equal(t, http.StatusOK, a.Status, header)
 	}
 }
@@ -142,9 +161,14 @@ func TestWorkspacesAreCheckedAfterTheKeyAndBeforeTheScope(t *testing.T) {
 	items := func(key, workspace string) *contract.Answer {
 		return s.DoUnchecked(t, contract.Request{Path: "/api/test/items", Key: key, Workspace: workspace})
 	}
-	for _, workspace := range []string{contract.None, "", " ", "x", "{" + s.Workspace.String() + "}", strings.ReplaceAll(s.Workspace.String(), "-", ""),
-		s.Workspace.String() + "," + s.Workspace.String(), strings.Repeat("a", 10_000)} {
-		q := contract.Request{Path: "/api/test/items", Workspace: contract.None, Header: map[string]string{"x-workspace-id": workspace}}
+	id := s.Workspace.String()
+	for _, workspace := range []string{
+		contract.None, "", " ", "x", "{" + id + "}", strings.ReplaceAll(id, "-", ""), id + "," + id,
+		strings.Repeat("a", 10_000),
+	} {
+		q := contract.Request{
+			Path: "/api/test/items", Workspace: contract.None, Header: map[string]string{"x-workspace-id": workspace},
+		}
 		if workspace == contract.None {
 			q.Header = nil
 		}
@@ -160,7 +184,9 @@ func TestWorkspacesAreCheckedAfterTheKeyAndBeforeTheScope(t *testing.T) {
 	items(testKey, s.Workspace.String()).RequireFailure(t, 403, authorization, "Workspace access denied", nil)
 	require.Equal(t, http.StatusOK, items(testKey, sandbox.String()).Status)
 	require.Equal(t, http.StatusOK, items(s.Admin, strings.ToUpper(s.Workspace.String())).Status)
-	items(reader, s.Workspace.String()).RequireFailure(t, 403, authorization, "Forbidden", map[string]any{"required": []any{"read:livedata"}})
+	items(reader, s.Workspace.String()).RequireFailure(t, 403, authorization, "Forbidden", map[string]any{
+		"required": []any{"read:livedata"},
+	})
 }
 
 // The order: key, workspace, scope, size, parse, values.
@@ -168,18 +194,24 @@ func TestChecksComeInTheContractsOrder(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	reader := s.NewKey(t, []uuid.UUID{s.Workspace}, request.ReadNodes)
-	q := contract.Request{Method: "POST", Path: "/api/test/echo", Key: "nonsense", Workspace: "nonsense", Body: strings.Repeat("x", 2<<20)}
+	q := contract.Request{
+		Method: "POST", Path: "/api/test/echo", Key: "nonsense", Workspace: "nonsense", Body: strings.Repeat("x", 2<<20),
+	}
 	s.DoUnchecked(t, q).RequireFailure(t, 401, authentication, "Unauthorized", nil)
 	q.Key = reader
 	s.DoUnchecked(t, q).RequireFailure(t, 400, validation, "", map[string]any{"field": "x-workspace-id"})
 	q.Workspace = uuid.NewString()
 	s.DoUnchecked(t, q).RequireFailure(t, 403, authorization, "Workspace access denied", nil)
 	q.Workspace = s.Workspace.String()
-	s.DoUnchecked(t, q).RequireFailure(t, 403, authorization, "Forbidden", map[string]any{"required": []any{"write:livedata"}})
+	s.DoUnchecked(t, q).RequireFailure(t, 403, authorization, "Forbidden", map[string]any{"required": []any{
+		"write:livedata",
+	}})
 	q.Key = s.Admin
 	s.DoUnchecked(t, q).RequireFailure(t, 413, validation, "", map[string]any{"field": "body", "limit": float64(1 << 20)})
 	q.Body = `{"name":"","name":""}`
-	s.DoUnchecked(t, q).RequireFailure(t, 400, validation, "", map[string]any{"field": "name", "reason": "is given more than once"})
+	s.DoUnchecked(t, q).RequireFailure(t, 400, validation, "", map[string]any{
+		"field": "name", "reason": "is given more than once",
+	})
 	q.Body = `{"name":""}`
 	s.DoUnchecked(t, q).RequireFailure(t, 422, validation, "", map[string]any{"field": "name"})
 }
@@ -195,7 +227,9 @@ func TestRefusalsLookAlike(t *testing.T) {
 	_, err := s.DB.RevokeKey(t.Context(), revoked.ID)
 	require.NoError(t, err)
 	var bodies []string
-	for _, key := range []string{revokedText, apikey.Generate("live").Reveal(), apikey.Generate("test").Reveal(), "lg_live_x"} {
+	for _, key := range []string{
+		revokedText, apikey.Generate("live").Reveal(), apikey.Generate("test").Reveal(), "lg_live_x",
+	} {
 		a := s.Do(t, contract.Request{Path: "/api/me", Key: key})
 		bodies = append(bodies, strings.ReplaceAll(string(a.Body), a.RequestID, ""))
 	}

@@ -26,18 +26,27 @@ func (w *whole) httpClasses(t *testing.T) []class {
 			}
 		}
 	}
-	for _, path := range []string{"/api", "/api/", "/api/me/", "/api//me", "/api/ME", "/api/../me", "/api/test/%2e%2e/me", "/api/me%00", "/api/me%ff", "/api/me%2f", "/api%2fme", "/%61pi/me", "/api/me;x=1", "/api\\me", "/api/queries/../me", "/api/queries/nodes%2f" + w.node} {
+	for _, path := range []string{
+		"/api", "/api/", "/api/me/", "/api//me", "/api/ME", "/api/../me", "/api/test/%2e%2e/me", "/api/me%00", "/api/me%ff",
+		"/api/me%2f", "/api%2fme", "/%61pi/me", "/api/me;x=1", "/api\\me", "/api/queries/../me",
+		"/api/queries/nodes%2f" + w.node,
+	} {
 		paths = append(paths, w.of(t, path, contract.Request{Path: path}, 404, ""))
 	}
 	for _, rt := range w.API.Routes() {
 		path := strings.NewReplacer("{id}", w.node, "{sequence}", "1", "*", "x").Replace(rt.Pattern)
 		for _, method := range []string{"TRACE", "BREW", "get", "PUT"} {
-			methods = append(methods, w.of(t, method+" "+rt.Method+" "+path, contract.Request{Method: method, Path: path}, 405, "method"))
+			methods = append(methods, w.of(
+				t, method+" "+rt.Method+" "+path, contract.Request{Method: method, Path: path}, 405, "method",
+			))
 		}
 	}
 	for _, path := range []string{"/api/test/echo", executePath, batchPath, sourcesPath, searchPath, hybridPath} {
 		for header, values := range map[string][]string{
-			"Content-Type":     {"", "text/plain", "application/jsonx", "application/json; charset=latin1", "application/json, text/plain", "multipart/form-data"},
+			"Content-Type": {
+				"", "text/plain", "application/jsonx", "application/json; charset=latin1", "application/json, text/plain",
+				"multipart/form-data",
+			},
 			"Content-Encoding": {"br", "deflate", "gzip, gzip", "gzip, identity", "aes128gcm", "identity, gzip"},
 		} {
 			for _, value := range values {
@@ -46,7 +55,9 @@ func (w *whole) httpClasses(t *testing.T) []class {
 			}
 		}
 	}
-	return []class{{"HTTP", echo, framing}, {"paths", echo, paths}, {"methods", echo, methods}, {"media types", echo, types}}
+	return []class{
+		{"HTTP", echo, framing}, {"paths", echo, paths}, {"methods", echo, methods}, {"media types", echo, types},
+	}
 }
 
 // refusals makes a class of a table of bodies.
@@ -60,7 +71,10 @@ func (w *whole) refusals(t *testing.T, method, path string, list []refusal) (mad
 		if field == "body" {
 			field = "" // where broken syntax is noticed is the parser's business
 		}
-		made = append(made, w.of(t, fmt.Sprintf("%03d %s %.60q", i, path, r.body), contract.Request{Method: method, Path: path, Body: r.body}, r.status, field))
+		made = append(made, w.of(
+			t, fmt.Sprintf("%03d %s %.60q", i, path, r.body), contract.Request{Method: method, Path: path, Body: r.body},
+			r.status, field,
+		))
 	}
 	return made
 }
@@ -69,7 +83,9 @@ func (w *whole) refusals(t *testing.T, method, path string, list []refusal) (mad
 func (w *whole) bodyClasses(t *testing.T) []class {
 	t.Helper()
 	echo := w.Bytes(t, contract.Request{Method: http.MethodPost, Path: "/api/test/echo", Body: echoGood})
-	command := w.Bytes(t, contract.Request{Method: http.MethodPost, Path: executePath, Body: updateNode(w.node, `"name":"a"`)})
+	command := w.Bytes(t, contract.Request{
+		Method: http.MethodPost, Path: executePath, Body: updateNode(w.node, `"name":"a"`),
+	})
 	nothing := w.Bytes(t, contract.Request{
 		Method: http.MethodPost, Path: remoteWritePath, Body: string(packed(up("a:1").Sample(march, promwrite.Stale()))),
 		Header: map[string]string{"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy"},
@@ -77,7 +93,9 @@ func (w *whole) bodyClasses(t *testing.T) []class {
 	node := w.Bytes(t, contract.Request{Path: "/api/queries/nodes/" + w.node})
 	var plain, sources, batches, searches []bad
 	for name, r := range badJSON() {
-		plain = append(plain, w.of(t, name, contract.Request{Method: http.MethodPost, Path: "/api/test/echo", Body: r.body}, r.status, r.field))
+		plain = append(plain, w.of(
+			t, name, contract.Request{Method: http.MethodPost, Path: "/api/test/echo", Body: r.body}, r.status, r.field,
+		))
 	}
 	both, onlyPost, onlyPatch := badSources(w.source)
 	sources = append(sources, w.refusals(t, http.MethodPost, sourcesPath, append(onlyPost, both...))...)
@@ -89,22 +107,32 @@ func (w *whole) bodyClasses(t *testing.T) []class {
 		}, r.status, r.field))
 	}
 	many := strings.TrimSuffix(strings.Repeat(create+",", 1001), ",")
-	batches = append(batches, w.of(t, "1001 commands", contract.Request{Method: http.MethodPost, Path: batchPath, Body: `{"commands":[` + many + `]}`}, 422, "commands"))
+	batches = append(batches, w.of(
+		t, "1001 commands", contract.Request{Method: http.MethodPost, Path: batchPath, Body: `{"commands":[` + many + `]}`},
+		422, "commands",
+	))
 	searches = append(searches, w.refusals(t, http.MethodPost, searchPath, searchRefusals())...)
-	searches = append(searches, w.refusals(t, http.MethodPost, hybridPath, append(searchRefusals(), hybridRefusals()...))...)
+	searches = append(
+		searches, w.refusals(t, http.MethodPost, hybridPath, append(searchRefusals(), hybridRefusals()...))...,
+	)
 	return []class{
-		{"JSON", echo, plain}, {"commands", command, w.refusals(t, http.MethodPost, executePath, badCommands(w.node, w.edge))}, {"batches", command, batches},
+		{"JSON", echo, plain},
+		{"commands", command, w.refusals(t, http.MethodPost, executePath, badCommands(w.node, w.edge))},
+		{"batches", command, batches},
 		{"refused by the graph", command, w.refusals(t, http.MethodPost, executePath, refusedByTheGraph(w.node))},
-		{"sources", echo, sources}, {"points", nothing, w.refusals(t, http.MethodPost, ingestPath, badIngest(w.source))}, {"lines and remote writes", nothing, w.writes(t)}, {"searches", node, searches},
+		{"sources", echo, sources}, {"points", nothing, w.refusals(t, http.MethodPost, ingestPath, badIngest(w.source))},
+		{"lines and remote writes", nothing, w.writes(t)}, {"searches", node, searches},
 	}
 }
 
 // refusedByTheGraph are commands that are well formed and cannot be carried out.
 func refusedByTheGraph(node string) []refusal {
 	return []refusal{
-		{deleteNode(unknownID()), 404, "payload.id"}, {updateNode(unknownID(), `"name":"x"`), 404, "payload.id"}, {deleteNode("no-uuid"), 404, "payload.id"},
+		{deleteNode(unknownID()), 404, "payload.id"}, {updateNode(unknownID(), `"name":"x"`), 404, "payload.id"},
+		{deleteNode("no-uuid"), 404, "payload.id"},
 		{createEdge(node, unknownID()), 404, "payload.targetId"}, {createEdge(unknownID(), node), 404, "payload.sourceId"},
-		{`{"type":"CREATE_NODE","payload":{"id":"` + node + `","name":"x","entityType":"object"}}`, 409, ""}, {`{"type":"DELETE_NODE","expectedVersion":9223372036854775807,"payload":{"id":"` + node + `"}}`, 409, ""},
+		{`{"type":"CREATE_NODE","payload":{"id":"` + node + `","name":"x","entityType":"object"}}`, 409, ""},
+		{`{"type":"DELETE_NODE","expectedVersion":9223372036854775807,"payload":{"id":"` + node + `"}}`, 409, ""},
 		{redo, 409, ""}, {undoOf(unknownID()), 404, "payload.commandId"}, {redoOf("x"), 404, "payload.commandId"},
 	}
 }
@@ -114,22 +142,30 @@ func (w *whole) writes(t *testing.T) (made []bad) {
 	t.Helper()
 	add := func(name, path, contentType, encoding, body string, status int) {
 		header := map[string]string{"Content-Type": contentType, "Content-Encoding": encoding}
-		made = append(made, w.of(t, name, contract.Request{Method: http.MethodPost, Path: path, Body: body, Header: header}, status, ""))
+		made = append(made, w.of(
+			t, name, contract.Request{Method: http.MethodPost, Path: path, Body: body, Header: header}, status, "",
+		))
 	}
 	for i, line := range []string{
-		"x", "m f=", "m f=\"x", "m f=1e999", "m f=1 -1", "m f=1 99999999999999999999", "m f=1i1", "m f=9223372036854775808i", "m f=18446744073709551616u", "m f=-1u", "m f=NaN", "m f=1\\", "m,a f=1", "m,a= f=1", "m, f=1", ",a=b f=1",
-		"m,a=b,a=c f=1", "m f==1", "m f=1,", "m ,f=1", "m\tf=1", "m f=1\t1", "m f=tru", "m f='x'", "# only a comment", "\n", "\r\n", "\\", "m\\ f=1", "m f=1 1 1", "\x00 f=1", "m\xff f=1", "m f=\"\xff\"",
+		"x", "m f=", "m f=\"x", "m f=1e999", "m f=1 -1", "m f=1 99999999999999999999", "m f=1i1", "m f=9223372036854775808i",
+		"m f=18446744073709551616u", "m f=-1u", "m f=NaN", "m f=1\\", "m,a f=1", "m,a= f=1", "m, f=1", ",a=b f=1",
+		"m,a=b,a=c f=1", "m f==1", "m f=1,", "m ,f=1", "m\tf=1", "m f=1\t1", "m f=tru", "m f='x'", "# only a comment", "\n",
+		"\r\n", "\\", "m\\ f=1", "m f=1 1 1", "\x00 f=1", "m\xff f=1", "m f=\"\xff\"",
 	} {
 		add(fmt.Sprintf("line %02d %q", i, line), ingestPath, "text/plain", "", line, 422)
 	}
 	add("precision", ingestPath+"?precision=d", "text/plain", "", "m f=1", 400)
 	add("strict", ingestPath+"?strict=true", "text/plain", "", "m f=1\nx", 422)
-	for i, line := range []string{"{\n}", "[]", "null", "\ufeff{}", `{"points":[]}`, `{"sourceId":"x","metric":"m"}`, strings.Repeat("[", 100_000)} {
+	for i, line := range []string{
+		"{\n}", "[]", "null", "\ufeff{}", `{"points":[]}`, `{"sourceId":"x","metric":"m"}`, strings.Repeat("[", 100_000),
+	} {
 		add(fmt.Sprintf("line of JSON %02d", i), ingestPath, "application/x-ndjson", "", line, 400)
 	}
 	for _, path := range remoteWritePaths {
 		for name, body := range map[string]string{
-			"not compressed": "hello", "a length of nothing": "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "cut off": string(packed(up("a:1").Sample(march, 1))[:20]), "twice": string(snappy.Encode(nil, packed(up("a:1").Sample(march, 1)))),
+			"not compressed": "hello", "a length of nothing": "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+			"cut off": string(packed(up("a:1").Sample(march, 1))[:20]),
+			"twice":   string(snappy.Encode(nil, packed(up("a:1").Sample(march, 1)))),
 		} {
 			add(path+" "+name, path, "application/x-protobuf", "snappy", body, 400)
 		}
@@ -139,7 +175,8 @@ func (w *whole) writes(t *testing.T) (made []bad) {
 	}
 	for i, header := range []string{"a b", "é", strings.Repeat("x", 256), "a\tb"} {
 		made = append(made, w.of(t, fmt.Sprintf("idempotency key %d", i), contract.Request{
-			Method: http.MethodPost, Path: ingestPath, Body: `{"points":[{"source":"boiler","metric":"m","value":1}]}`, Header: map[string]string{"Idempotency-Key": header},
+			Method: http.MethodPost, Path: ingestPath, Body: `{"points":[{"source":"boiler","metric":"m","value":1}]}`,
+			Header: map[string]string{"Idempotency-Key": header},
 		}, 400, "Idempotency-Key"))
 	}
 	return made
@@ -155,7 +192,9 @@ func (w *whole) parameterClasses(t *testing.T) []class {
 				continue // which is right
 			}
 			query = strings.ReplaceAll(query, " ", "%20")
-			made = append(made, w.of(t, fmt.Sprintf("%s?%.80s", path, query), contract.Request{Method: method, Path: path + "?" + query}, 400, field))
+			made = append(made, w.of(
+				t, fmt.Sprintf("%s?%.80s", path, query), contract.Request{Method: method, Path: path + "?" + query}, 400, field,
+			))
 		}
 		return made
 	}
@@ -174,7 +213,10 @@ func (w *whole) parameterClasses(t *testing.T) []class {
 			continue // another path
 		}
 		for _, path := range []string{sourcesPath + "/", "/api/queries/nodes/", "/api/queries/edges/", "/api/commands/"} {
-			ids = append(ids, w.of(t, fmt.Sprintf("%02d %s", i, path), contract.Request{Path: path + strings.ReplaceAll(escape(text), "+", "%20")}, 404, ""))
+			ids = append(ids, w.of(
+				t, fmt.Sprintf("%02d %s", i, path), contract.Request{Path: path + strings.ReplaceAll(escape(text), "+", "%20")},
+				404, "",
+			))
 		}
 	}
 	var lists []bad
@@ -184,7 +226,9 @@ func (w *whole) parameterClasses(t *testing.T) []class {
 			if len(field) > 60 {
 				field = ""
 			}
-			lists = append(lists, w.of(t, fmt.Sprintf("%s%.80s", path, q.query), contract.Request{Path: path + q.query}, 400, field))
+			lists = append(lists, w.of(
+				t, fmt.Sprintf("%s%.80s", path, q.query), contract.Request{Path: path + q.query}, 400, field,
+			))
 		}
 	}
 	var streams []bad
@@ -193,19 +237,34 @@ func (w *whole) parameterClasses(t *testing.T) []class {
 			if text == "99999" && path != streamPath {
 				continue // it may be right, of a graph that was restored
 			}
-			streams = append(streams, w.of(t, path+" "+text, contract.Request{Path: path + "?after=" + escape(text)}, 400, "after"),
-				w.of(t, path+" Last-Event-ID "+text, contract.Request{Path: path, Header: map[string]string{"Last-Event-ID": text}}, 400, "Last-Event-ID"),
-				w.of(t, path+" HEAD "+text, contract.Request{Method: http.MethodHead, Path: path + "?after=" + escape(text)}, 400, ""))
+			streams = append(streams, w.of(
+				t, path+" "+text, contract.Request{Path: path + "?after=" + escape(text)}, 400, "after",
+			),
+				w.of(
+					t, path+" Last-Event-ID "+text, contract.Request{Path: path, Header: map[string]string{"Last-Event-ID": text}},
+					400, "Last-Event-ID",
+				),
+				w.of(
+					t, path+" HEAD "+text, contract.Request{Method: http.MethodHead, Path: path + "?after=" + escape(text)}, 400, "",
+				))
 		}
 	}
-	query, node := get("/api/live-data/query?metric=temp&from=1970-01-01T00:00:00Z&to=2026-11-01T00:00:00Z"), get("/api/queries/nodes/"+w.node)
+	query, node := get("/api/live-data/query?metric=temp&from=1970-01-01T00:00:00Z&to=2026-11-01T00:00:00Z"),
+		get("/api/queries/nodes/"+w.node)
 	return []class{
-		{"queries", query, of(http.MethodGet, "/api/live-data/query", badQueries(w.node))}, {"times", node, of(http.MethodGet, "/api/live-data/query", times)},
-		{"counts", node, append(of(http.MethodGet, sourcesPath, counts), of(http.MethodGet, "/api/queries/history", counts)...)},
+		{"queries", query, of(http.MethodGet, "/api/live-data/query", badQueries(w.node))},
+		{"times", node, of(http.MethodGet, "/api/live-data/query", times)},
+		{"counts", node, append(
+			of(http.MethodGet, sourcesPath, counts), of(http.MethodGet, "/api/queries/history", counts)...,
+		)},
 		{"lists of sources", node, of(http.MethodGet, sourcesPath, badSourceLists())},
 		{"deletions of points", node, of(http.MethodDelete, pointsPath, badDeletions(w.source.ID, w.gone.ID))},
-		{"the graph", node, lists}, {"neighbors", node, of(http.MethodGet, "/api/queries/nodes/"+w.node+"/neighbors", badNeighbors())}, {"ids", node, ids}, {"streams", node, streams},
-		{"the audit log", node, append(of(http.MethodGet, "/api/admin/audit", badAudits()), of(http.MethodGet, "/api/admin/usage", badAudits())...)},
+		{"the graph", node, lists},
+		{"neighbors", node, of(http.MethodGet, "/api/queries/nodes/"+w.node+"/neighbors", badNeighbors())},
+		{"ids", node, ids}, {"streams", node, streams},
+		{"the audit log", node, append(
+			of(http.MethodGet, "/api/admin/audit", badAudits()), of(http.MethodGet, "/api/admin/usage", badAudits())...,
+		)},
 	}
 }
 
@@ -216,29 +275,53 @@ func (w *whole) accessClasses(t *testing.T) []class {
 	var keys, workspaces, scopes []bad
 	for name, c := range badAuthorizations(w.Admin) {
 		for _, path := range []string{"/api/me", "/api/queries/nodes/" + w.node, "/api/unknown"} {
-			keys = append(keys, w.of(t, name+" "+path, contract.Request{Path: path, Key: contract.None, Header: map[string]string{"Authorization": c.header}}, 401, ""))
+			keys = append(keys, w.of(
+				t, name+" "+path,
+				contract.Request{Path: path, Key: contract.None, Header: map[string]string{"Authorization": c.header}}, 401, "",
+			))
 		}
-		body := contract.Request{Method: http.MethodPost, Path: executePath, Key: contract.None, Header: map[string]string{"Authorization": c.header}, Body: createNode("x")}
+		body := contract.Request{
+			Method: http.MethodPost, Path: executePath, Key: contract.None, Header: map[string]string{"Authorization": c.header},
+			Body: createNode("x"),
+		}
 		keys = append(keys, w.of(t, name+" with a body", body, 401, ""))
 	}
 	for _, header := range []string{"Authorization: Bearer " + w.Admin, "AUTHORIZATION: Basic x"} {
-		keys = append(keys, bad{name: "two headers " + header[:13], bytes: w.reader(t).head("GET", "/api/me") + header + "\r\n\r\n", status: 401})
+		keys = append(keys, bad{
+			name: "two headers " + header[:13], bytes: w.reader(t).head("GET", "/api/me") + header + "\r\n\r\n", status: 401,
+		})
 	}
-	keys = append(keys, bad{name: "in the query", bytes: "GET /api/me?Authorization=Bearer+" + w.Admin + " HTTP/1.1\r\nHost: x\r\n\r\n", status: 401})
+	keys = append(keys, bad{
+		name: "in the query", bytes: "GET /api/me?Authorization=Bearer+" + w.Admin + " HTTP/1.1\r\nHost: x\r\n\r\n",
+		status: 401,
+	})
 	other, sandbox := w.NewWorkspace(t, apikey.Live), w.NewWorkspace(t, apikey.Test)
 	for i, text := range append(wrongIDs(w.Workspace.String()), w.Workspace.String()+","+w.Workspace.String()) {
 		if strings.TrimSpace(text) == w.Workspace.String() || strings.ContainsAny(text, "\n") {
 			continue // white space around a value is no part of it, and a line's end none of a header's
 		}
-		workspaces = append(workspaces, w.of(t, fmt.Sprintf("%02d", i), contract.Request{Method: http.MethodPost, Path: executePath, Body: createNode("x"), Workspace: contract.None, Header: map[string]string{"X-Workspace-Id": text}}, 400, "x-workspace-id"))
+		workspaces = append(workspaces, w.of(
+			t, fmt.Sprintf("%02d", i),
+			contract.Request{
+				Method: http.MethodPost, Path: executePath, Body: createNode("x"), Workspace: contract.None,
+				Header: map[string]string{"X-Workspace-Id": text},
+			},
+			400, "x-workspace-id",
+		))
 	}
-	for _, workspace := range []string{other.String(), sandbox.String(), unknownID(), "00000000-0000-0000-0000-000000000000"} {
-		workspaces = append(workspaces, w.of(t, workspace, contract.Request{Method: http.MethodPost, Path: executePath, Body: createNode("x"), Workspace: workspace}, 403, ""))
+	for _, workspace := range []string{
+		other.String(), sandbox.String(), unknownID(), "00000000-0000-0000-0000-000000000000",
+	} {
+		workspaces = append(workspaces, w.of(
+			t, workspace,
+			contract.Request{Method: http.MethodPost, Path: executePath, Body: createNode("x"), Workspace: workspace}, 403, "",
+		))
 	}
 	none := w.actor(t, request.ReadLiveData)
 	for name := range scopesOfRoutes() {
 		method, path, _ := strings.Cut(name, " ")
-		if strings.Contains(path, "live-data") && method == http.MethodGet || path == "/write" || strings.HasPrefix(path, "/api/v") {
+		opened := strings.Contains(path, "live-data") && method == http.MethodGet
+		if opened || path == "/write" || strings.HasPrefix(path, "/api/v") {
 			continue // what the scope opens, and the dialects, whose order is another
 		}
 		path = strings.NewReplacer("{id}", w.node, "{sequence}", "1").Replace(path)

@@ -37,7 +37,9 @@ func TestAnAtomicBatchIsOneChangeAndOneUndoStep(t *testing.T) {
 		`+createEdge(a, b)+`,`+updateNode(a, `"name":"c"`)+`,`+updateNode(a, `"name":"c"`)+`]}`), http.StatusOK)
 	require.Len(t, made.Results, 5)
 	for i, r := range made.Results {
-		require.Equal(t, []any{i, "applied", made.BatchID, 1, 1}, []any{r.Index, r.Status, r.Data.CommandID, r.Data.UndoDepth, *r.Data.Sequence})
+		require.Equal(t, []any{i, "applied", made.BatchID, 1, 1}, []any{
+			r.Index, r.Status, r.Data.CommandID, r.Data.UndoDepth, *r.Data.Sequence,
+		})
 		require.Nil(t, r.Error)
 	}
 	require.Equal(t, "c", w.readNode(t, a).Name)
@@ -59,9 +61,12 @@ func TestAnAtomicBatchIsOneChangeAndOneUndoStep(t *testing.T) {
 // before them.
 func badLasts(id, create string) []refusal {
 	return []refusal{
-		{deleteNode(uuid.NewString()), 404, "commands[2].payload.id"}, {createEdge(id, "no-uuid"), 404, "commands[2].payload.targetId"}, {create, 409, "commands[2].payload.id"},
-		{`{"type":"UPDATE_NODE","expectedVersion":9,"payload":{"id":"` + id + `","name":"c"}}`, 409, ""}, {`{"type":"CREATE_NODE","payload":{"name":"","entityType":"object"}}`, 422, "commands[2].payload.name"},
-		{`{"type":"CREATE_NODE","payload":{"name":"a","entityType":"thing"}}`, 422, "commands[2].payload.entityType"}, {`{"type":"FLY"}`, 422, "commands[2].type"}, {undo, 422, "commands[2].type"},
+		{deleteNode(uuid.NewString()), 404, "commands[2].payload.id"},
+		{createEdge(id, "no-uuid"), 404, "commands[2].payload.targetId"}, {create, 409, "commands[2].payload.id"},
+		{`{"type":"UPDATE_NODE","expectedVersion":9,"payload":{"id":"` + id + `","name":"c"}}`, 409, ""},
+		{`{"type":"CREATE_NODE","payload":{"name":"","entityType":"object"}}`, 422, "commands[2].payload.name"},
+		{`{"type":"CREATE_NODE","payload":{"name":"a","entityType":"thing"}}`, 422, "commands[2].payload.entityType"},
+		{`{"type":"FLY"}`, 422, "commands[2].type"}, {undo, 422, "commands[2].type"},
 		{`{"type":"DELETE_NODE","payload":{}}`, 400, "commands[2].payload.id"}, {`7`, 400, "commands[2]"},
 	}
 }
@@ -89,8 +94,10 @@ func TestTheCommandsOfASeparateBatchAreDoneEachByItself(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
 	id := w.node(t, "a")
-	got := decode[batchDone](t, w.batch(t, batchOf(false, updateNode(id, `"name":"b"`), deleteNode(uuid.NewString()), `{"type":"CREATE_NODE","payload":{"name":"","entityType":"object"}}`,
-		`{"type":"UPDATE_NODE","expectedVersion":1,"payload":{"id":"`+id+`","name":"c"}}`, createEdge(id, id), updateNode(id, `"name":"b"`))), http.StatusOK)
+	got := decode[batchDone](t, w.batch(t, batchOf(false, updateNode(id, `"name":"b"`), deleteNode(uuid.NewString()),
+		`{"type":"CREATE_NODE","payload":{"name":"","entityType":"object"}}`,
+		`{"type":"UPDATE_NODE","expectedVersion":1,"payload":{"id":"`+id+`","name":"c"}}`, createEdge(id, id),
+		updateNode(id, `"name":"b"`))), http.StatusOK)
 	require.Len(t, got.Results, 6)
 	for i, want := range []string{"", "NOT_FOUND", "VALIDATION_ERROR", "CONFLICT", "", ""} {
 		r := got.Results[i]
@@ -123,8 +130,12 @@ func TestABatchHasAThousandCommandsAtMost(t *testing.T) {
 		commands[i] = createNode(fmt.Sprintf("node %d", i))
 	}
 	for _, atomic := range []bool{true, false} {
-		w.batch(t, batchOf(atomic, commands...)).RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "commands"})
-		w.batch(t, batchOf(atomic)).RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "commands"})
+		w.batch(t, batchOf(atomic, commands...)).RequireFailure(
+			t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "commands"},
+		)
+		w.batch(t, batchOf(atomic)).RequireFailure(
+			t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "commands"},
+		)
 		got := decode[batchDone](t, w.batch(t, batchOf(atomic, commands[:1000]...)), http.StatusOK)
 		require.Len(t, got.Results, 1000)
 	}
@@ -138,7 +149,8 @@ func TestABatchMayHaveEightMiB(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
 	command := func(size int) string {
-		return `{"type":"CREATE_NODE","payload":{"name":"a","entityType":"object","description":"` + strings.Repeat("x", size) + `"}}`
+		return `{"type":"CREATE_NODE","payload":{"name":"a","entityType":"object","description":"` +
+			strings.Repeat("x", size) + `"}}`
 	}
 	commands := make([]string, 127)
 	for i := range commands {
@@ -151,6 +163,10 @@ func TestABatchMayHaveEightMiB(t *testing.T) {
 	require.Len(t, body, 8<<20)
 	got := decode[batchDone](t, w.batch(t, body), http.StatusOK)
 	require.Len(t, got.Results, 128)
-	w.batch(t, body+" ").RequireFailure(t, http.StatusRequestEntityTooLarge, validation, "", map[string]any{"limit": float64(8 << 20)})
-	w.execute(t, command(1<<20)).RequireFailure(t, http.StatusRequestEntityTooLarge, validation, "", map[string]any{"limit": float64(1 << 20)})
+	w.batch(t, body+" ").RequireFailure(
+		t, http.StatusRequestEntityTooLarge, validation, "", map[string]any{"limit": float64(8 << 20)},
+	)
+	w.execute(t, command(1<<20)).RequireFailure(
+		t, http.StatusRequestEntityTooLarge, validation, "", map[string]any{"limit": float64(1 << 20)},
+	)
 }

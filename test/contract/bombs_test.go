@@ -36,7 +36,9 @@ func bombs(t *testing.T) map[string][]byte {
 	_, _ = frames.Write(bytes.Repeat([]byte(" "), 64<<10))
 	require.NoError(t, frames.Close())
 	const magic = 10
-	stream := append(bytes.Clone(framed.Bytes()[:magic]), bytes.Repeat(framed.Bytes()[magic:], 30<<20/(framed.Len()-magic))...)
+	stream := append(
+		bytes.Clone(framed.Bytes()[:magic]), bytes.Repeat(framed.Bytes()[magic:], 30<<20/(framed.Len()-magic))...,
+	)
 	return map[string][]byte{"zstd": zstandard, "gzip": bytes.Repeat(member.Bytes(), 10<<10), "snappy": stream}
 }
 
@@ -47,15 +49,21 @@ func TestABombOfTenGigabytesIsTooLarge(t *testing.T) {
 	l := startLive(t)
 	all := bombs(t)
 	send := func(path, encoding string, body []byte) *contract.Answer {
-		return l.Do(t, contract.Request{Method: "POST", Path: path, Body: string(body), Header: map[string]string{"Content-Encoding": encoding}})
+		return l.Do(t, contract.Request{
+			Method: "POST", Path: path, Body: string(body), Header: map[string]string{"Content-Encoding": encoding},
+		})
 	}
 	held := measured()
 	for encoding, bomb := range all {
 		for _, path := range []string{ingestPath, sourcesPath} {
 			started := time.Now()
 			a := send(path, encoding, bomb[:1024])
-			require.Contains(t, []int{http.StatusRequestEntityTooLarge, http.StatusBadRequest}, a.Status, "%s: %s", encoding, a.Body)
-			send(path, encoding, bomb).RequireFailure(t, http.StatusRequestEntityTooLarge, validation, "", map[string]any{"field": "body"})
+			require.Contains(
+				t, []int{http.StatusRequestEntityTooLarge, http.StatusBadRequest}, a.Status, "%s: %s", encoding, a.Body,
+			)
+			send(path, encoding, bomb).RequireFailure(
+				t, http.StatusRequestEntityTooLarge, validation, "", map[string]any{"field": "body"},
+			)
 			require.Less(t, time.Since(started), 20*time.Second)
 		}
 	}
@@ -66,7 +74,9 @@ func TestABombOfTenGigabytesIsTooLarge(t *testing.T) {
 	w := gzip.NewWriter(&nested)
 	_, _ = w.Write(all["zstd"])
 	require.NoError(t, w.Close())
-	send(ingestPath, "zstd, gzip", nested.Bytes()).RequireFailure(t, http.StatusUnsupportedMediaType, validation, "", map[string]any{"field": "Content-Encoding"})
+	send(ingestPath, "zstd, gzip", nested.Bytes()).RequireFailure(
+		t, http.StatusUnsupportedMediaType, validation, "", map[string]any{"field": "Content-Encoding"},
+	)
 	send(ingestPath, "gzip", nested.Bytes()).RequireFailure(t, http.StatusBadRequest, validation, "", nil)
 	l.createSource(t, `{"name":"boiler"}`)
 }

@@ -13,19 +13,44 @@ import (
 // badCommands are commands about a node and an edge that stand.
 func badCommands(id, edge string) []refusal {
 	return []refusal{
-		{`{"type":"FLY","payload":{}}`, 422, "type"}, {`{"type":"update_node","payload":{"id":"` + id + `","name":"x"}}`, 422, "type"}, {`{"payload":{"id":"` + id + `"}}`, 400, "type"},
-		{`{"type":"UPDATE_NODE"}`, 400, "payload"}, {`{"type":"UPDATE_NODE","payload":[]}`, 400, "payload"}, {`{"type":"UPDATE_NODE","payload":null}`, 400, "payload"},
-		{`{"type":"UPDATE_NODE","payload":{"sourceId":"` + id + `","targetId":"` + id + `","relationType":"x"}}`, 400, "payload.sourceId"}, {`{"type":"DELETE_NODE","payload":{"id":"` + id + `","name":"x"}}`, 400, "payload.name"},
-		{updateNode(id, `"version":7`), 400, "payload.version"}, {updateNode(id, `"Name":"x"`), 400, "payload.Name"}, {updateNode(id, `"name":"x","name":"y"`), 400, "payload.name"}, {updateNode(id, `"name":"\ud800"`), 400, "payload.name"},
-		{updateNode(id, `"name":"a\u0000b"`), 422, "payload.name"}, {updateNode(id, `"name":"a\u0007b"`), 422, "payload.name"}, {updateNode(id, `"entityType":"robot"`), 422, "payload.entityType"},
-		{updateNode(id, `"properties":{"a":1e400}`), 422, "payload.properties"}, {updateNode(id, `"properties":{"a":"\u0000"}`), 422, "payload.properties.a"}, {updateNode(id, `"properties":`+strings.Repeat(`{"a":`, 8)+`{}`+strings.Repeat("}", 8)), 422, "payload.properties"},
-		{`{"type":"UPDATE_NODE","payload":{"id":"` + id + `"}}`, 422, "payload"}, {`{"type":"UPDATE_NODE","payload":{"id":"` + id + `","name":"x"},"expectedVersion":0}`, 422, "expectedVersion"},
-		{`{"type":"UPDATE_NODE","payload":{"id":"` + id + `","name":"x"},"expectedVersion":9223372036854775808}`, 422, "expectedVersion"}, {`{"type":"UPDATE_NODE","payload":{"id":"` + id + `","name":"x"},"expectedVersion":"1"}`, 400, "expectedVersion"},
-		{`{"type":"UPDATE_NODE","payload":{"id":"` + id + `","name":"x"},"expectedVersion":-1}`, 422, "expectedVersion"}, {`{"type":"UNDO","expectedVersion":1}`, 422, "expectedVersion"}, {`{"type":"UNDO","payload":{"scope":"all"}}`, 422, "payload.scope"},
-		{`{"type":"CREATE_NODE","payload":{"id":"","name":"x","entityType":"object"}}`, 422, "payload.id"}, {`{"type":"CREATE_NODE","payload":{"id":"` + id + `x","name":"x","entityType":"object"}}`, 422, "payload.id"},
-		{`{"type":"CREATE_EDGE","payload":{"id":"{` + id + `}","sourceId":"` + id + `","targetId":"` + id + `","relationType":"x"}}`, 422, "payload.id"}, {`{"type":"CREATE_EDGE","payload":{"sourceId":"` + id + `","relationType":"x"}}`, 400, "payload.targetId"},
-		{`{"type":"UPDATE_EDGE","payload":{"id":"` + edge + `","relationType":""}}`, 422, "payload.relationType"}, {`{"type":"UPDATE_EDGE","payload":{"id":"` + edge + `","sourceId":"` + id + `"}}`, 400, "payload.sourceId"},
-		{`{"type":"UNDO"} {}`, 400, "body"}, {"\ufeff" + undo, 400, "body"}, {`{"type":"UNDO",}`, 400, "body"}, {strings.Repeat(`{"type":`, 10_000), 400, "body"},
+		{`{"type":"FLY","payload":{}}`, 422, "type"},
+		{`{"type":"update_node","payload":{"id":"` + id + `","name":"x"}}`, 422, "type"},
+		{`{"payload":{"id":"` + id + `"}}`, 400, "type"},
+		{`{"type":"UPDATE_NODE"}`, 400, "payload"}, {`{"type":"UPDATE_NODE","payload":[]}`, 400, "payload"},
+		{`{"type":"UPDATE_NODE","payload":null}`, 400, "payload"},
+		{
+			`{"type":"UPDATE_NODE","payload":{"sourceId":"` + id + `","targetId":"` + id + `","relationType":"x"}}`, 400,
+			"payload.sourceId",
+		}, {`{"type":"DELETE_NODE","payload":{"id":"` + id + `","name":"x"}}`, 400, "payload.name"},
+		{updateNode(id, `"version":7`), 400, "payload.version"}, {updateNode(id, `"Name":"x"`), 400, "payload.Name"},
+		{updateNode(id, `"name":"x","name":"y"`), 400, "payload.name"},
+		{updateNode(id, `"name":"\ud800"`), 400, "payload.name"},
+		{updateNode(id, `"name":"a\u0000b"`), 422, "payload.name"},
+		{updateNode(id, `"name":"a\u0007b"`), 422, "payload.name"},
+		{updateNode(id, `"entityType":"robot"`), 422, "payload.entityType"},
+		{updateNode(id, `"properties":{"a":1e400}`), 422, "payload.properties"},
+		{updateNode(id, `"properties":{"a":"\u0000"}`), 422, "payload.properties.a"},
+		{updateNode(id, `"properties":`+strings.Repeat(`{"a":`, 8)+`{}`+strings.Repeat("}", 8)), 422, "payload.properties"},
+		{`{"type":"UPDATE_NODE","payload":{"id":"` + id + `"}}`, 422, "payload"},
+		{`{"type":"UPDATE_NODE","payload":{"id":"` + id + `","name":"x"},"expectedVersion":0}`, 422, "expectedVersion"},
+		{
+			`{"type":"UPDATE_NODE","payload":{"id":"` + id + `","name":"x"},"expectedVersion":9223372036854775808}`, 422,
+			"expectedVersion",
+		}, {`{"type":"UPDATE_NODE","payload":{"id":"` + id + `","name":"x"},"expectedVersion":"1"}`, 400, "expectedVersion"},
+		{`{"type":"UPDATE_NODE","payload":{"id":"` + id + `","name":"x"},"expectedVersion":-1}`, 422, "expectedVersion"},
+		{`{"type":"UNDO","expectedVersion":1}`, 422, "expectedVersion"},
+		{`{"type":"UNDO","payload":{"scope":"all"}}`, 422, "payload.scope"},
+		{`{"type":"CREATE_NODE","payload":{"id":"","name":"x","entityType":"object"}}`, 422, "payload.id"},
+		{`{"type":"CREATE_NODE","payload":{"id":"` + id + `x","name":"x","entityType":"object"}}`, 422, "payload.id"},
+		{
+			`{"type":"CREATE_EDGE","payload":{"id":"{` +
+				id + `}","sourceId":"` + id + `","targetId":"` + id + `","relationType":"x"}}`,
+			422, "payload.id",
+		}, {`{"type":"CREATE_EDGE","payload":{"sourceId":"` + id + `","relationType":"x"}}`, 400, "payload.targetId"},
+		{`{"type":"UPDATE_EDGE","payload":{"id":"` + edge + `","relationType":""}}`, 422, "payload.relationType"},
+		{`{"type":"UPDATE_EDGE","payload":{"id":"` + edge + `","sourceId":"` + id + `"}}`, 400, "payload.sourceId"},
+		{`{"type":"UNDO"} {}`, 400, "body"}, {"\ufeff" + undo, 400, "body"}, {`{"type":"UNDO",}`, 400, "body"},
+		{strings.Repeat(`{"type":`, 10_000), 400, "body"},
 	}
 }
 
@@ -56,17 +81,39 @@ func TestTheRoutesOfCommandsWantWhatHTTPWants(t *testing.T) {
 			status int
 			field  any
 		}{
-			{contract.Request{Method: http.MethodPost, Path: path}, 400, "body"}, {contract.Request{Method: http.MethodPost, Path: path + "?wait=1", Body: undo}, 400, "wait"},
-			{contract.Request{Method: http.MethodPost, Path: path, Body: undo, Header: map[string]string{"Content-Type": ""}}, 415, "Content-Type"},
-			{contract.Request{Method: http.MethodPost, Path: path, Body: undo, Header: map[string]string{"Content-Type": "text/plain"}}, 415, "Content-Type"},
-			{contract.Request{Method: http.MethodPost, Path: path, Body: undo, Header: map[string]string{"Content-Encoding": "br"}}, 415, "Content-Encoding"},
-			{contract.Request{Method: http.MethodPost, Path: path, Body: undo, Header: map[string]string{"Content-Encoding": "gzip"}}, 400, "body"},
-			{contract.Request{Method: http.MethodPost, Path: path, Body: undo, Workspace: "x"}, 400, "x-workspace-id"}, {contract.Request{Method: http.MethodPut, Path: path, Body: undo}, 405, "method"},
+			{contract.Request{Method: http.MethodPost, Path: path}, 400, "body"},
+			{contract.Request{Method: http.MethodPost, Path: path + "?wait=1", Body: undo}, 400, "wait"},
+			{
+				contract.Request{Method: http.MethodPost, Path: path, Body: undo, Header: map[string]string{"Content-Type": ""}},
+				415, "Content-Type",
+			},
+			{
+				contract.Request{
+					Method: http.MethodPost, Path: path, Body: undo, Header: map[string]string{"Content-Type": "text/plain"},
+				},
+				415, "Content-Type",
+			},
+			{
+				contract.Request{
+					Method: http.MethodPost, Path: path, Body: undo, Header: map[string]string{"Content-Encoding": "br"},
+				},
+				415, "Content-Encoding",
+			},
+			{
+				contract.Request{
+					Method: http.MethodPost, Path: path, Body: undo, Header: map[string]string{"Content-Encoding": "gzip"},
+				},
+				400, "body",
+			},
+			{contract.Request{Method: http.MethodPost, Path: path, Body: undo, Workspace: "x"}, 400, "x-workspace-id"},
+			{contract.Request{Method: http.MethodPut, Path: path, Body: undo}, 405, "method"},
 		} {
 			a := w.Do(t, c.q)
 			a.RequireFailure(t, c.status, validation, "", map[string]any{"field": c.field})
 		}
-		w.Do(t, contract.Request{Method: http.MethodPost, Path: path, Key: contract.None, Body: undo}).RequireFailure(t, 401, authentication, "Missing Authorization", nil)
+		w.Do(t, contract.Request{
+			Method: http.MethodPost, Path: path, Key: contract.None, Body: undo,
+		}).RequireFailure(t, 401, authentication, "Missing Authorization", nil)
 	}
 	requireConflict(t, w.execute(t, undo), "nothing_to_undo")
 }

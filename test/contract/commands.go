@@ -49,7 +49,9 @@ func (c *Commands) Group(t testing.TB, s *Server) []route.Route {
 	background(t, untilStopped(replies.Run))
 	background(t, untilStopped(waiter.Run))
 	deps := commands.Deps{
-		Log: c.Log, Outcomes: s.DB, Fate: s.DB, Purges: s.DB, Waiter: waiter, Keys: idempotency.New(s.DB, slog.Default(), nil), IDKey: installation.CheckpointKey, Bodies: request.NewBudget(256 << 20),
+		Log: c.Log, Outcomes: s.DB, Fate: s.DB, Purges: s.DB, Waiter: waiter,
+		Keys: idempotency.New(s.DB, slog.Default(), nil), IDKey: installation.CheckpointKey,
+		Bodies: request.NewBudget(256 << 20),
 	}
 	if c.Change != nil {
 		c.Change(&deps)

@@ -107,7 +107,8 @@ func createNode(name string) string {
 }
 
 func createEdge(source, target string) string {
-	return `{"type":"CREATE_EDGE","payload":{"sourceId":"` + source + `","targetId":"` + target + `","relationType":"feeds"}}`
+	return `{"type":"CREATE_EDGE","payload":{"sourceId":"` +
+		source + `","targetId":"` + target + `","relationType":"feeds"}}`
 }
 
 func updateNode(id, members string) string {
@@ -152,7 +153,11 @@ func TestANodeIsCreatedChangedAndDeleted(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
 	id := "0194A5B0-0000-7000-8000-00000000000A"
-	a := w.execute(t, `{"type":"CREATE_NODE","payload":{"id":"`+id+`","name":"Pump","entityType":"object","description":"of\nwater","properties":{"site":"north","n":1.50,"gone":null}}}`)
+	a := w.execute(
+		t,
+		`{"type":"CREATE_NODE","payload":{"id":"`+id+`","name":"Pump","entityType":"object",
+			"description":"of\nwater","properties":{"site":"north","n":1.50,"gone":null}}}`,
+	)
 	made := decode[done](t, a, http.StatusCreated)
 	id = strings.ToLower(id)
 	require.Equal(t, "/api/queries/nodes/"+id, a.Header.Get("Location"))
@@ -165,7 +170,9 @@ func TestANodeIsCreatedChangedAndDeleted(t *testing.T) {
 	require.Equal(t, []any{1, 0, 1}, []any{made.UndoDepth, made.RedoDepth, *made.Sequence})
 	require.Equal(t, made.Node, w.readNode(t, id), "a read after the answer sees it")
 
-	changed := w.applied(t, updateNode(id, `"name":"Pump 7","entityType":"actor","description":null,"properties":{"site":null,"n":{"a":[1]}}`))
+	changed := w.applied(t, updateNode(
+		id, `"name":"Pump 7","entityType":"actor","description":null,"properties":{"site":null,"n":{"a":[1]}}`,
+	))
 	require.Equal(t, 2, changed.Node.Version)
 	require.Equal(t, []any{"Pump 7", "actor"}, []any{changed.Node.Name, changed.Node.EntityType})
 	require.Nil(t, changed.Node.Description)
@@ -195,13 +202,21 @@ func TestEdgesStandBetweenNodesThatStand(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
 	a, b := w.node(t, "a"), w.node(t, "b")
-	first := w.applied(t, `{"type":"CREATE_EDGE","payload":{"sourceId":"`+a+`","targetId":"`+b+`","relationType":"feeds","properties":{"w":1}}}`)
+	first := w.applied(
+		t,
+		`{"type":"CREATE_EDGE","payload":{"sourceId":"`+
+			a+`","targetId":"`+b+`","relationType":"feeds","properties":{"w":1}}}`,
+	)
 	require.Equal(t, first.Edge, w.readEdge(t, first.Edge.ID))
 	require.Equal(t, 1, first.Edge.Version)
 	parallel, loop := w.edge(t, a, b), w.edge(t, a, a)
 	require.NotEqual(t, first.Edge.ID, parallel)
 
-	changed := w.applied(t, `{"type":"UPDATE_EDGE","expectedVersion":1,"payload":{"id":"`+first.Edge.ID+`","relationType":"cools","properties":{"w":null}}}`)
+	changed := w.applied(
+		t,
+		`{"type":"UPDATE_EDGE","expectedVersion":1,"payload":{"id":"`+
+			first.Edge.ID+`","relationType":"cools","properties":{"w":null}}}`,
+	)
 	require.Equal(t, []any{"cools", 2}, []any{changed.Edge.RelationType, changed.Edge.Version})
 	require.Empty(t, changed.Edge.Properties)
 
@@ -219,7 +234,9 @@ func TestEdgesStandBetweenNodesThatStand(t *testing.T) {
 	c := w.edge(t, b, b)
 	deleted := w.applied(t, `{"type":"DELETE_EDGE","payload":{"id":"`+c+`"}}`)
 	require.True(t, deleted.Edge.Deleted)
-	w.execute(t, `{"type":"DELETE_EDGE","payload":{"id":"`+c+`"}}`).RequireFailure(t, http.StatusNotFound, "NOT_FOUND", "", nil)
+	w.execute(
+		t, `{"type":"DELETE_EDGE","payload":{"id":"`+c+`"}}`,
+	).RequireFailure(t, http.StatusNotFound, "NOT_FOUND", "", nil)
 }
 
 func TestAnotherVersionThanExpectedIsAConflict(t *testing.T) {
@@ -229,9 +246,12 @@ func TestAnotherVersionThanExpectedIsAConflict(t *testing.T) {
 	edge := w.edge(t, a, a)
 	w.applied(t, `{"type":"UPDATE_NODE","expectedVersion":1,"payload":{"id":"`+a+`","name":"b"}}`)
 	for _, body := range []string{
-		`{"type":"UPDATE_NODE","expectedVersion":%d,"payload":{"id":"` + a + `","name":"c"}}`, `{"type":"DELETE_NODE","expectedVersion":%d,"payload":{"id":"` + a + `"}}`,
+		`{"type":"UPDATE_NODE","expectedVersion":%d,"payload":{"id":"` + a + `","name":"c"}}`,
+		`{"type":"DELETE_NODE","expectedVersion":%d,"payload":{"id":"` + a + `"}}`,
 	} {
-		w.execute(t, fmt.Sprintf(body, 1)).RequireFailure(t, http.StatusConflict, "CONFLICT", "Version mismatch", map[string]any{"expectedVersion": 1.0, "actualVersion": 2.0})
+		w.execute(t, fmt.Sprintf(body, 1)).RequireFailure(
+			t, http.StatusConflict, "CONFLICT", "Version mismatch", map[string]any{"expectedVersion": 1.0, "actualVersion": 2.0},
+		)
 		huge := w.execute(t, fmt.Sprintf(body, int64(1<<63-1)))
 		huge.RequireFailure(t, http.StatusConflict, "CONFLICT", "Version mismatch", nil)
 		require.Contains(t, string(huge.Body), `"expectedVersion":9223372036854775807`)
@@ -242,7 +262,10 @@ func TestAnotherVersionThanExpectedIsAConflict(t *testing.T) {
 			payload = `{"id":"` + edge + `"}`
 		}
 		w.execute(t, `{"type":"`+kind+`","expectedVersion":7,"payload":`+payload+`}`).
-			RequireFailure(t, http.StatusConflict, "CONFLICT", "Version mismatch", map[string]any{"expectedVersion": 7.0, "actualVersion": 1.0})
+			RequireFailure(
+				t, http.StatusConflict, "CONFLICT", "Version mismatch",
+				map[string]any{"expectedVersion": 7.0, "actualVersion": 1.0},
+			)
 	}
 	require.Equal(t, "b", w.readNode(t, a).Name, "nothing changed")
 	require.Equal(t, 2, w.readNode(t, a).Version)
@@ -255,21 +278,35 @@ func TestAnotherWorkspacesResourcesAreUnknown(t *testing.T) {
 	key := w.NewKey(t, []uuid.UUID{other}, request.Admin)
 	a := w.node(t, "a")
 	edge := w.edge(t, a, a)
-	theirs := decode[done](t, w.Do(t, contract.Request{Method: http.MethodPost, Path: executePath, Key: key, Workspace: other.String(), Body: createNode("x")}), http.StatusCreated)
+	theirs := decode[done](
+		t,
+		w.Do(t, contract.Request{
+			Method: http.MethodPost, Path: executePath, Key: key, Workspace: other.String(), Body: createNode("x"),
+		}),
+		http.StatusCreated,
+	)
 	require.Equal(t, 1, *theirs.Sequence, "each workspace has a sequence of its own")
 	for _, body := range []string{
 		updateNode(a, `"name":"x"`), deleteNode(a), createEdge(a, theirs.Node.ID), createEdge(theirs.Node.ID, a),
-		`{"type":"UPDATE_EDGE","payload":{"id":"` + edge + `","relationType":"x"}}`, `{"type":"DELETE_EDGE","payload":{"id":"` + edge + `"}}`,
+		`{"type":"UPDATE_EDGE","payload":{"id":"` + edge + `","relationType":"x"}}`,
+		`{"type":"DELETE_EDGE","payload":{"id":"` + edge + `"}}`,
 	} {
-		got := w.Do(t, contract.Request{Method: http.MethodPost, Path: executePath, Key: key, Workspace: other.String(), Body: body})
+		got := w.Do(t, contract.Request{
+			Method: http.MethodPost, Path: executePath, Key: key, Workspace: other.String(), Body: body,
+		})
 		got.RequireFailure(t, http.StatusNotFound, "NOT_FOUND", "", nil)
 		require.NotContains(t, string(got.Body), a)
 	}
 	mine := w.applied(t, createNode("b"))
 	path := "/api/commands/" + mine.CommandID
-	w.Do(t, contract.Request{Path: path, Key: key, Workspace: other.String()}).RequireFailure(t, http.StatusNotFound, "NOT_FOUND", "No such command", nil)
-	same := decode[done](t, w.Do(t, contract.Request{Method: http.MethodPost, Path: executePath, Key: key, Workspace: other.String(),
-		Body: `{"type":"CREATE_NODE","payload":{"id":"` + a + `","name":"same id","entityType":"actor"}}`}), http.StatusCreated)
+	w.Do(t, contract.Request{
+		Path: path, Key: key, Workspace: other.String(),
+	}).RequireFailure(t, http.StatusNotFound, "NOT_FOUND", "No such command", nil)
+	same := decode[done](
+		t, w.Do(t, contract.Request{Method: http.MethodPost, Path: executePath, Key: key, Workspace: other.String(),
+			Body: `{"type":"CREATE_NODE","payload":{"id":"` +
+				a + `","name":"same id","entityType":"actor"}}`}), http.StatusCreated,
+	)
 	require.Equal(t, a, same.Node.ID, "ids are unique in a workspace")
 	require.Equal(t, "a", w.readNode(t, a).Name)
 }
@@ -277,23 +314,33 @@ func TestAnotherWorkspacesResourcesAreUnknown(t *testing.T) {
 func TestWritingWantsTheScopeOfWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	nodes, edges, reads := w.actor(t, request.WriteNodes), w.actor(t, request.WriteEdges), w.actor(t, request.ReadNodes, request.ReadEdges, request.WriteLiveData)
+	nodes, edges, reads := w.actor(t, request.WriteNodes), w.actor(t, request.WriteEdges), w.actor(
+		t, request.ReadNodes, request.ReadEdges, request.WriteLiveData,
+	)
 	a := w.appliedAs(t, nodes, createNode("a")).Node.ID
 	edge := w.appliedAs(t, edges, createEdge(a, a)).Edge.ID
 	refused := func(key, body string, required ...any) {
 		t.Helper()
-		w.executeAs(t, key, body).RequireFailure(t, http.StatusForbidden, authorization, "Forbidden", map[string]any{"required": required})
+		w.executeAs(t, key, body).RequireFailure(
+			t, http.StatusForbidden, authorization, "Forbidden", map[string]any{"required": required},
+		)
 	}
 	for _, body := range []string{createNode("b"), updateNode(a, `"name":"b"`), deleteNode(a)} {
 		refused(edges, body, "write:nodes")
 		refused(reads, body, "write:nodes", "write:edges")
 	}
-	for _, body := range []string{createEdge(a, a), `{"type":"UPDATE_EDGE","payload":{"id":"` + edge + `","relationType":"x"}}`, `{"type":"DELETE_EDGE","payload":{"id":"` + edge + `"}}`} {
+	for _, body := range []string{
+		createEdge(a, a), `{"type":"UPDATE_EDGE","payload":{"id":"` + edge + `","relationType":"x"}}`,
+		`{"type":"DELETE_EDGE","payload":{"id":"` + edge + `"}}`,
+	} {
 		refused(nodes, body, "write:edges")
 	}
 	refused(reads, `{"type":"FLY"`, "write:nodes", "write:edges") // before anything is read
 	refused(edges, `{"type":"CREATE_NODE","payload":{"name":"","entityType":"object"}}`, "write:nodes")
-	w.Do(t, contract.Request{Method: http.MethodPost, Path: batchPath, Key: nodes, Body: `{"commands":[` + createNode("b") + `,` + createEdge(a, a) + `]}`}).
+	w.Do(t, contract.Request{
+		Method: http.MethodPost, Path: batchPath, Key: nodes,
+		Body: `{"commands":[` + createNode("b") + `,` + createEdge(a, a) + `]}`,
+	}).
 		RequireFailure(t, http.StatusForbidden, authorization, "Forbidden", map[string]any{"required": []any{"write:edges"}})
 
 	refused(nodes, `{"type":"UNDO","payload":{"scope":"workspace"}}`, "write:edges") // the last of all is the edge
@@ -311,18 +358,31 @@ func TestTextsOfTheGraphComeBackAsTheyWere(t *testing.T) {
 	for _, text := range hostile {
 		quoted, err := json.Marshal(text)
 		require.NoError(t, err)
-		made := w.applied(t, `{"type":"CREATE_NODE","payload":{"name":`+string(quoted)+`,"entityType":"concept","description":`+string(quoted)+`,"properties":{`+string(quoted)+`:`+string(quoted)+`}}}`)
+		made := w.applied(
+			t,
+			`{"type":"CREATE_NODE","payload":{"name":`+
+				string(quoted)+
+				`,"entityType":"concept","description":`+string(quoted)+`,"properties":{`+string(quoted)+`:`+string(quoted)+`}}}`,
+		)
 		got := w.readNode(t, made.Node.ID)
 		require.Equal(t, []any{text, text, map[string]any{text: text}}, []any{got.Name, *got.Description, got.Properties})
 		if len(text) <= 128 {
-			edge := w.applied(t, `{"type":"CREATE_EDGE","payload":{"sourceId":"`+got.ID+`","targetId":"`+got.ID+`","relationType":`+string(quoted)+`}}`)
+			edge := w.applied(
+				t,
+				`{"type":"CREATE_EDGE","payload":{"sourceId":"`+
+					got.ID+`","targetId":"`+got.ID+`","relationType":`+string(quoted)+`}}`,
+			)
 			require.Equal(t, text, w.readEdge(t, edge.Edge.ID).RelationType)
 		}
 	}
 	a := w.applied(t, createNode("caf\\u00e9"))
 	b := w.applied(t, createNode("cafe\\u0301"))
 	require.NotEqual(t, a.Node.Name, b.Node.Name, "names are not normalised")
-	odd := w.applied(t, `{"type":"CREATE_NODE","payload":{"name":"a","entityType":"object","properties":{"":1,"a.b":{"":[]},"__proto__":{"x":true},"properties.a":"x","big":12345678901234567890,"small":1e-300}}}`)
+	odd := w.applied(
+		t,
+		`{"type":"CREATE_NODE","payload":{"name":"a","entityType":"object","properties":{"":1,"a.b":{"":[]},
+			"__proto__":{"x":true},"properties.a":"x","big":12345678901234567890,"small":1e-300}}}`,
+	)
 	require.Equal(t, odd.Node.Properties, w.readNode(t, odd.Node.ID).Properties)
 }
 
@@ -336,16 +396,22 @@ func TestTheLimitsOfANodeAreExact(t *testing.T) {
 	deepest := strings.Repeat(`{"a":`, 7) + "{}" + strings.Repeat("}", 7)
 	for _, members := range []string{
 		`"name":"` + strings.Repeat("é", 512) + `"`, `"name":"a","description":"` + strings.Repeat("x", 64<<10) + `"`,
-		`"name":"a","properties":{"a":"` + strings.Repeat("x", 32<<10-8) + `"}`, `"name":"a","properties":{` + keys.String()[1:] + `}`, `"name":"a","properties":` + deepest,
+		`"name":"a","properties":{"a":"` + strings.Repeat("x", 32<<10-8) + `"}`,
+		`"name":"a","properties":{` + keys.String()[1:] + `}`, `"name":"a","properties":` + deepest,
 	} {
 		made := w.applied(t, `{"type":"CREATE_NODE","payload":{"entityType":"object",`+members+`}}`)
 		require.Equal(t, made.Node, w.readNode(t, made.Node.ID))
 	}
 	id := w.node(t, "a")
-	w.applied(t, `{"type":"CREATE_EDGE","payload":{"sourceId":"`+id+`","targetId":"`+id+`","relationType":"`+strings.Repeat("é", 128)+`"}}`)
+	w.applied(
+		t,
+		`{"type":"CREATE_EDGE","payload":{"sourceId":"`+
+			id+`","targetId":"`+id+`","relationType":"`+strings.Repeat("é", 128)+`"}}`,
+	)
 	w.applied(t, updateNode(id, `"properties":{"a":"`+strings.Repeat("x", 20<<10)+`"}`))
 	w.execute(t, updateNode(id, `"properties":{"b":"`+strings.Repeat("x", 20<<10)+`"}`)).
-		RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "payload.properties"}) // together they are too many
+		// together they are too many
+		RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "payload.properties"})
 	require.Equal(t, 2, w.readNode(t, id).Version)
 }
 

@@ -46,19 +46,29 @@ func TestWhatCameOfACommandCanBeAsked(t *testing.T) {
 
 	batch := decode[batchDone](t, w.batch(t, batchOf(false, createNode("b"), deleteNode(uuid.NewString()))), http.StatusOK)
 	got = w.state(t, batch.BatchID)
-	require.Equal(t, []any{"applied", batch.BatchID, "applied", "failed"}, []any{got.Status, got.Result.BatchID, got.Result.Results[0].Status, got.Result.Results[1].Status})
+	require.Equal(t, []any{"applied", batch.BatchID, "applied", "failed"}, []any{
+		got.Status, got.Result.BatchID, got.Result.Results[0].Status, got.Result.Results[1].Status,
+	})
 
-	for _, id := range []string{uuid.NewString(), uuid.Must(uuid.NewV7()).String(), "no-uuid", strings.Repeat("a", 1000), made.Node.ID} {
-		w.Do(t, contract.Request{Path: "/api/commands/" + id}).RequireFailure(t, http.StatusNotFound, "NOT_FOUND", "No such command", nil)
+	for _, id := range []string{
+		uuid.NewString(), uuid.Must(uuid.NewV7()).String(), "no-uuid", strings.Repeat("a", 1000), made.Node.ID,
+	} {
+		w.Do(t, contract.Request{Path: "/api/commands/" + id}).RequireFailure(
+			t, http.StatusNotFound, "NOT_FOUND", "No such command", nil,
+		)
 	}
-	w.Do(t, contract.Request{Path: "/api/commands/" + made.CommandID + "?x=1"}).RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "x"})
+	w.Do(t, contract.Request{Path: "/api/commands/" + made.CommandID + "?x=1"}).RequireFailure(
+		t, http.StatusBadRequest, validation, "", map[string]any{"field": "x"},
+	)
 }
 
 func TestACommandThatTakesTooLongMayStillApply(t *testing.T) {
 	t.Parallel()
 	w := startCommandsWith(t, &contract.Commands{Undecided: true})
 	send := func(path, prefer, body string) *contract.Answer {
-		return w.Do(t, contract.Request{Method: http.MethodPost, Path: path, Body: body, Header: map[string]string{"Prefer": prefer}})
+		return w.Do(t, contract.Request{
+			Method: http.MethodPost, Path: path, Body: body, Header: map[string]string{"Prefer": prefer},
+		})
 	}
 	began := time.Now()
 	late := send(executePath, "wait=1", createNode("a"))
@@ -75,13 +85,18 @@ func TestACommandThatTakesTooLongMayStillApply(t *testing.T) {
 		ids = append(ids, id)
 	}
 	w.Decide(t, w.Server)
-	require.Eventually(t, func() bool { return w.state(t, ids[2]).Status == "applied" }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return w.state(t, ids[2]).Status == "applied"
+	}, 20*time.Second, 10*time.Millisecond)
 	require.Equal(t, "a", w.state(t, ids[0]).Result.Node.Name)
 	require.Len(t, w.state(t, ids[2]).Result.Results, 2)
 	failed := w.state(t, ids[1])
 	require.Equal(t, "failed", failed.Status)
 	require.Nil(t, failed.Result)
-	require.Equal(t, contract.Problem{Code: "NOT_FOUND", Message: "Node not found", Details: map[string]any{"field": "payload.id"}}, *failed.Error)
+	require.Equal(
+		t, contract.Problem{Code: "NOT_FOUND", Message: "Node not found", Details: map[string]any{"field": "payload.id"}},
+		*failed.Error,
+	)
 
 	long := send(executePath, "wait=3600", createNode("d"))
 	require.Equal(t, http.StatusCreated, long.Status)
@@ -89,17 +104,23 @@ func TestACommandThatTakesTooLongMayStillApply(t *testing.T) {
 	require.Empty(t, w.execute(t, createNode("e")).Header.Get("Preference-Applied"))
 	require.Empty(t, send(executePath, "handling=strict", createNode("f")).Header.Get("Preference-Applied"))
 	for _, prefer := range []string{"wait", "wait=x", "wait=-1", "wait=1.5"} {
-		send(executePath, prefer, createNode("g")).RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "Prefer"})
+		send(executePath, prefer, createNode("g")).RequireFailure(
+			t, http.StatusBadRequest, validation, "", map[string]any{"field": "Prefer"},
+		)
 	}
 }
 
 func TestWithoutTheLogACommandIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	broker := testenv.NewKFake(t)
-	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: broker.Brokers(), Security: broker.Security(), BufferedBytes: 64 << 20})
+	log, err := kafka.Open(t.Context(), kafka.Options{
+		Brokers: broker.Brokers(), Security: broker.Security(), BufferedBytes: 64 << 20,
+	})
 	require.NoError(t, err)
 	t.Cleanup(log.Close)
-	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 1, CommandsPartitions: 4, Replication: -1, RetentionBytes: 64 << 20}))
+	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{
+		Partitions: 1, CommandsPartitions: 4, Replication: -1, RetentionBytes: 64 << 20,
+	}))
 	w := startCommandsWith(t, &contract.Commands{Log: log})
 	q := keyed(executePath, "k", createNode("a"))
 	broker.Stop(t)
@@ -113,7 +134,10 @@ func TestWithoutTheLogACommandIsRefusedAtOnce(t *testing.T) {
 
 	broker.Start(t)
 	var a *contract.Answer
-	require.Eventually(t, func() bool { a = w.Do(t, q); return a.Status == http.StatusCreated }, 30*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool {
+		a = w.Do(t, q)
+		return a.Status == http.StatusCreated
+	}, 30*time.Second, 50*time.Millisecond)
 	require.Equal(t, id, decode[done](t, a, http.StatusCreated).CommandID, "the retry goes on with the same command")
 	require.Equal(t, "applied", w.state(t, id).Status)
 }
@@ -137,7 +161,9 @@ func TestACommandThatDidNotReachTheLogIsSettled(t *testing.T) {
 	t.Parallel()
 	log := contract.OpenLog(t, testenv.NewKFake(t))
 	lossy := &silentLog{Client: log}
-	group := &contract.Commands{Log: log, Undecided: true, Change: func(d *commands.Deps) { d.Log, d.AbandonAfter = lossy, time.Millisecond }}
+	group := &contract.Commands{Log: log, Undecided: true, Change: func(d *commands.Deps) {
+		d.Log, d.AbandonAfter = lossy, time.Millisecond
+	}}
 	w := startCommandsWith(t, group)
 	send := func(body string) string {
 		a := w.execute(t, body)
@@ -150,23 +176,35 @@ func TestACommandThatDidNotReachTheLogIsSettled(t *testing.T) {
 	require.NoError(t, log.ProduceCommand(t.Context(), waiting))
 	require.Equal(t, "pending", w.state(t, first).Status, "what is in the log may be this one")
 	w.Decide(t, w.Server)
-	require.Eventually(t, func() bool { return w.state(t, first).Status == "applied" }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return w.state(t, first).Status == "applied"
+	}, 20*time.Second, 10*time.Millisecond)
 
 	second := send(createNode("b"))
 	var settled commandState
-	require.Eventually(t, func() bool { settled = w.state(t, second); return settled.Status != "pending" }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		settled = w.state(t, second)
+		return settled.Status != "pending"
+	}, 20*time.Second, 10*time.Millisecond)
 	require.Equal(t, "failed", settled.Status)
-	require.Equal(t, contract.Problem{Code: "INTERNAL_ERROR", Message: "The command did not reach the log: send it again"}, *settled.Error)
+	require.Equal(
+		t, contract.Problem{Code: "INTERNAL_ERROR", Message: "The command did not reach the log: send it again"},
+		*settled.Error,
+	)
 	// Its record comes after all: what was said holds.
 	require.NoError(t, log.ProduceCommand(t.Context(), lossy.lost[1]))
 	third := send(createNode("c"))
 	require.NoError(t, log.ProduceCommand(t.Context(), lossy.lost[2]))
-	require.Eventually(t, func() bool { return w.state(t, third).Status == "applied" }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return w.state(t, third).Status == "applied"
+	}, 20*time.Second, 10*time.Millisecond)
 	require.Equal(t, settled, w.state(t, second))
 	// Under its key the request is done anew, as another command.
 	repeatable := keyed(executePath, "k", createNode("d"))
 	fourth := w.Do(t, repeatable).Error.Details["commandId"].(string)
-	require.Eventually(t, func() bool { return w.state(t, fourth).Status == "failed" }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return w.state(t, fourth).Status == "failed"
+	}, 20*time.Second, 10*time.Millisecond)
 	lossy.awake = true
 	again := decode[done](t, w.Do(t, repeatable), http.StatusCreated)
 	require.NotEqual(t, fourth, again.CommandID)

@@ -141,7 +141,9 @@ func Counted(url string) Group {
 // NewWorkspace adds a workspace of the mode and gives its id.
 func (s *Server) NewWorkspace(t testing.TB, mode string) uuid.UUID {
 	t.Helper()
-	w, err := s.DB.CreateWorkspace(t.Context(), postgres.Workspace{Name: t.Name(), Plan: postgres.PlanEnterprise, Mode: mode})
+	w, err := s.DB.CreateWorkspace(t.Context(), postgres.Workspace{
+		Name: t.Name(), Plan: postgres.PlanEnterprise, Mode: mode,
+	})
 	require.NoError(t, err)
 	return w.ID
 }

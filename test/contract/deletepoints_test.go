@@ -49,7 +49,10 @@ func TestADeletionOfPointsIsInTheLogWhenItIsAnswered(t *testing.T) {
 	require.Nil(t, all.To)
 	require.EqualValues(t, 1, ends())
 
-	some := decode[deletion](t, l.deletePoints(t, "metric=a%20b&from=1000&to=2026-03-01T00:00:00.000001Z&sourceId="+strings.ToUpper(s.ID)), http.StatusAccepted)
+	some := decode[deletion](
+		t, l.deletePoints(t, "metric=a%20b&from=1000&to=2026-03-01T00:00:00.000001Z&sourceId="+strings.ToUpper(s.ID)),
+		http.StatusAccepted,
+	)
 	require.Equal(t, "a b", *some.Metric)
 	require.Equal(t, time.Unix(1, 0).UTC(), *some.From)
 	require.Equal(t, 1000, some.To.Nanosecond())
@@ -67,9 +70,11 @@ func TestADeletionOfPointsIsInTheLogWhenItIsAnswered(t *testing.T) {
 // wrong, about a source that stands and one that is gone.
 func badDeletions(source, gone string) map[string]string {
 	return map[string]string{
-		"": "sourceId", "metric=m": "sourceId", "sourceId=": "sourceId", "sourceId=boiler": "sourceId", "sourceId={" + source + "}": "sourceId",
-		"sourceId=" + source + "," + gone: "sourceId", "sourceId=" + source + "&sourceId=" + source: "sourceId", "source=boiler": "source",
-		"sourceId=" + source + "&metric=":                            "metric",
+		"": "sourceId", "metric=m": "sourceId", "sourceId=": "sourceId", "sourceId=boiler": "sourceId",
+		"sourceId={" + source + "}":       "sourceId",
+		"sourceId=" + source + "," + gone: "sourceId", "sourceId=" + source + "&sourceId=" + source: "sourceId",
+		"source=boiler":                   "source",
+		"sourceId=" + source + "&metric=": "metric",
 		"sourceId=" + source + "&metric=" + strings.Repeat("m", 257): "metric",
 		"sourceId=" + source + "&metric=a&metric=b":                  "metric",
 		"sourceId=" + source + "&form=0":                             "form",
@@ -91,7 +96,10 @@ func TestWrongDeletionsOfPointsChangeNothing(t *testing.T) {
 	l := startLive(t)
 	s := l.createSource(t, `{"name":"boiler"}`)
 	gone := l.createSource(t, `{"name":"gone"}`)
-	require.Equal(t, http.StatusNoContent, l.Do(t, contract.Request{Method: http.MethodDelete, Path: sourcesPath + "/" + gone.ID}).Status)
+	require.Equal(
+		t, http.StatusNoContent,
+		l.Do(t, contract.Request{Method: http.MethodDelete, Path: sourcesPath + "/" + gone.ID}).Status,
+	)
 	before, err := l.Log.Observe(t.Context())
 	require.NoError(t, err)
 
@@ -107,13 +115,20 @@ func TestWrongDeletionsOfPointsChangeNothing(t *testing.T) {
 	for _, id := range []string{uuid.NewString(), gone.ID} {
 		require.Equal(t, http.StatusNotFound, l.deletePoints(t, "sourceId="+id).Status)
 	}
-	unknown := l.Do(t, contract.Request{Method: http.MethodDelete, Path: pointsPath + "?sourceId=" + uuid.NewString(), Key: key, Workspace: other.String()})
-	foreign := l.Do(t, contract.Request{Method: http.MethodDelete, Path: pointsPath + "?sourceId=" + s.ID, Key: key, Workspace: other.String()})
+	unknown := l.Do(t, contract.Request{
+		Method: http.MethodDelete, Path: pointsPath + "?sourceId=" + uuid.NewString(), Key: key, Workspace: other.String(),
+	})
+	foreign := l.Do(t, contract.Request{
+		Method: http.MethodDelete, Path: pointsPath + "?sourceId=" + s.ID, Key: key, Workspace: other.String(),
+	})
 	require.Equal(t, http.StatusNotFound, foreign.Status)
 	require.Equal(t, unknown.Error, foreign.Error, "another workspace's source looks like none")
 
 	writer := l.NewKey(t, []uuid.UUID{l.Workspace}, request.WriteLiveData, request.ReadLiveData)
-	require.Equal(t, http.StatusForbidden, l.Do(t, contract.Request{Method: http.MethodDelete, Path: pointsPath + "?sourceId=" + s.ID, Key: writer}).Status)
+	require.Equal(
+		t, http.StatusForbidden,
+		l.Do(t, contract.Request{Method: http.MethodDelete, Path: pointsPath + "?sourceId=" + s.ID, Key: writer}).Status,
+	)
 	a = l.Do(t, contract.Request{Path: pointsPath})
 	require.Equal(t, http.StatusMethodNotAllowed, a.Status)
 	require.Equal(t, "DELETE, OPTIONS", a.Header.Get("Allow"))

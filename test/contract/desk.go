@@ -41,17 +41,23 @@ func (d *Desk) Group(t testing.TB, s *Server) []route.Route {
 	const group = "desk-points"
 	d.Kafka = testenv.NewKFake(t)
 	d.Log, err = kafka.Open(t.Context(), kafka.Options{
-		Brokers: d.Kafka.Brokers(), Security: d.Kafka.Security(), BufferedBytes: 64 << 20, PointsGroup: group, EventsGroups: []string{"desk-lexical", "desk-embeddings"},
+		Brokers: d.Kafka.Brokers(), Security: d.Kafka.Security(), BufferedBytes: 64 << 20, PointsGroup: group,
+		EventsGroups: []string{"desk-lexical", "desk-embeddings"},
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, d.Log, s.DB, slog.Default())
 		},
 	})
 	require.NoError(t, err)
 	t.Cleanup(d.Log.Close)
-	require.NoError(t, d.Log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 4, CommandsPartitions: 4, Replication: -1, RetentionBytes: 256 << 20}))
+	require.NoError(t, d.Log.EnsureTopics(t.Context(), kafka.TopicSettings{
+		Partitions: 4, CommandsPartitions: 4, Replication: -1, RetentionBytes: 256 << 20,
+	}))
 	background(t, points.New(points.Deps{
 		Log: d.Log, Points: d.Points, Registry: s.DB, Logger: slog.Default(),
-		Config: points.Config{Group: group, BatchRows: 100_000, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20, Grace: time.Second},
+		Config: points.Config{
+			Group: group, BatchRows: 100_000, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20,
+			Grace: time.Second,
+		},
 	}).Run)
 	installation, err := s.DB.Installation(t.Context())
 	require.NoError(t, err)

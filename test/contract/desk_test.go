@@ -53,16 +53,23 @@ func TestBadQuestionsToTheDeskAreRefused(t *testing.T) {
 	t.Parallel()
 	d := startDesk(t, false)
 	for query, field := range map[string]string{
-		lettersPath + "?topic=nothing": "topic", lettersPath + "?topic=points,": "topic", lettersPath + "?state=lost": "state", lettersPath + "?workspaceId=x": "workspaceId",
-		lettersPath + "?workspaceId=" + uuid.NewString(): "workspaceId", lettersPath + "?from=yesterday": "from", lettersPath + "?limit=0": "limit",
-		lettersPath + "?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z": "to", lettersPath + "?offset=951": "offset", lettersPath + "?x=1": "x",
-		lettersPath + "?reason=a&reason=b": "reason", "/admin/api/topics?x=1": "x", replaysPath + "?limit=-1": "limit", replaysPath + "/x?y=1": "y",
+		lettersPath + "?topic=nothing": "topic", lettersPath + "?topic=points,": "topic",
+		lettersPath + "?state=lost": "state", lettersPath + "?workspaceId=x": "workspaceId",
+		lettersPath + "?workspaceId=" + uuid.NewString(): "workspaceId", lettersPath + "?from=yesterday": "from",
+		lettersPath + "?limit=0": "limit",
+		lettersPath + "?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z": "to", lettersPath + "?offset=951": "offset",
+		lettersPath + "?x=1":               "x",
+		lettersPath + "?reason=a&reason=b": "reason", "/admin/api/topics?x=1": "x", replaysPath + "?limit=-1": "limit",
+		replaysPath + "/x?y=1":         "y",
 		"/admin/api/indexes?offset=-1": "offset", deskReindex + "?x=1": "x",
 	} {
 		a := d.Do(t, contract.Request{Path: query})
 		a.RequireFailure(t, 400, validation, "", map[string]any{"field": field})
 	}
-	for _, path := range []string{"/points.dlq/0/1", "/points.dlq/99/0", "/points/x/0", "/points/0/x", "/nothing/0/0", "/points/-1/0", "/points.dlq/0/9223372036854775808"} {
+	for _, path := range []string{
+		"/points.dlq/0/1", "/points.dlq/99/0", "/points/x/0", "/points/0/x", "/nothing/0/0", "/points/-1/0",
+		"/points.dlq/0/9223372036854775808",
+	} {
 		d.Do(t, contract.Request{Path: lettersPath + path}).RequireFailure(t, 404, "NOT_FOUND", "", nil)
 	}
 	place := `{"topic":"points.dlq","partition":0,"offset":0}`
@@ -121,7 +128,9 @@ func TestTheDeskIsForOperators(t *testing.T) {
 		if rt.Access != route.Operator || !strings.HasPrefix(rt.Pattern, "/admin/api/") {
 			continue
 		}
-		path := strings.NewReplacer("{id}", uuid.NewString(), "{topic}", "points", "{partition}", "0", "{offset}", "0").Replace(rt.Pattern)
+		path := strings.NewReplacer(
+			"{id}", uuid.NewString(), "{topic}", "points", "{partition}", "0", "{offset}", "0",
+		).Replace(rt.Pattern)
 		a := d.Server.Do(t, contract.Request{Method: rt.Method, Path: path})
 		a.RequireFailure(t, 401, authentication, "Unauthorized", nil)
 		tried++

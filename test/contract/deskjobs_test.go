@@ -15,7 +15,10 @@ import (
 func TestAReplayIsPlannedStartedShownAndCancelled(t *testing.T) {
 	t.Parallel()
 	d := startDesk(t, false)
-	source := decode[struct{ ID string }](t, d.Server.Do(t, contract.Request{Method: http.MethodPost, Path: "/api/live-data/sources", Body: `{"name":"pump"}`}), 201).ID
+	source := decode[struct{ ID string }](
+		t, d.Server.Do(t, contract.Request{Method: http.MethodPost, Path: "/api/live-data/sources", Body: `{"name":"pump"}`}),
+		201,
+	).ID
 	for n := range 3 {
 		decode[any](t, d.Server.Do(t, contract.Request{Method: http.MethodPost, Path: "/api/live-data/ingest",
 			Body: fmt.Sprintf(`{"points":[{"sourceId":%q,"metric":"m","timestamp":%d,"value":1}]}`, source, n)}), 201)
@@ -40,16 +43,27 @@ func TestAReplayIsPlannedStartedShownAndCancelled(t *testing.T) {
 	}
 	var started job
 	partition := plan.Partitions[0].Partition
-	body := fmt.Sprintf(`{"topic":"points","fromOffsets":{"%d":1},"toOffsets":{"%d":3},"maxRowsPerSecond":10,"workspaceId":%q}`, partition, partition, d.Server.Workspace)
+	body := fmt.Sprintf(
+		`{"topic":"points","fromOffsets":{"%d":1},"toOffsets":{"%d":3},"maxRowsPerSecond":10,"workspaceId":%q}`, partition,
+		partition, d.Server.Workspace,
+	)
 	a := d.Send(t, http.MethodPost, replaysPath, body, http.StatusCreated, &started)
 	require.Equal(t, replaysPath+"/"+started.ID, a.Header.Get("Location"))
 	require.Equal(t, job{ID: started.ID, State: "queued", RequestedBy: "operator " + contract.OperatorName, Records: 2,
 		MaxRowsPerSecond: started.MaxRowsPerSecond, WorkspaceID: started.WorkspaceID}, started)
 	require.EqualValues(t, 10, *started.MaxRowsPerSecond)
 	require.Equal(t, d.Server.Workspace.String(), *started.WorkspaceID)
-	d.Send(t, http.MethodPost, replaysPath, `{"topic":"points","fromTime":"2026-01-01T00:00:00Z","toTime":"2026-01-02T00:00:00+01:00"}`, http.StatusUnprocessableEntity, nil)
+	d.Send(
+		t, http.MethodPost, replaysPath,
+		`{"topic":"points","fromTime":"2026-01-01T00:00:00Z","toTime":"2026-01-02T00:00:00+01:00"}`,
+		http.StatusUnprocessableEntity, nil,
+	)
 	var second job
-	d.Send(t, http.MethodPost, replaysPath, `{"topic":"points","fromTime":"2026-01-01T00:00:00Z","partitions":[`+fmt.Sprint(partition)+`]}`, http.StatusCreated, &second)
+	d.Send(
+		t, http.MethodPost, replaysPath,
+		`{"topic":"points","fromTime":"2026-01-01T00:00:00Z","partitions":[`+fmt.Sprint(partition)+`]}`, http.StatusCreated,
+		&second,
+	)
 
 	var list []job
 	require.EqualValues(t, 2, d.Get(t, replaysPath+"?limit=1", &list).Meta.Total)
@@ -79,7 +93,9 @@ func TestTheIndexesAreListedByWorkspaceAndMadeAnew(t *testing.T) {
 	}
 	var list []state
 	require.EqualValues(t, 2, d.Get(t, "/admin/api/indexes", &list).Meta.Total)
-	require.Equal(t, []string{d.Server.Workspace.String(), other.String()}, []string{list[0].Workspace.ID, list[1].Workspace.ID})
+	require.Equal(
+		t, []string{d.Server.Workspace.String(), other.String()}, []string{list[0].Workspace.ID, list[1].Workspace.ID},
+	)
 	require.Equal(t, postgres.StatusDegraded, list[0].Status, "there is no index yet")
 	d.Get(t, "/admin/api/indexes?limit=1&offset=1", &list)
 	require.Equal(t, other.String(), list[0].Workspace.ID)

@@ -57,10 +57,18 @@ func (d *deskTest) letters(t *testing.T, query string) (list []letter, a *contra
 func (d *deskTest) refused(t *testing.T, count int) (source string) {
 	t.Helper()
 	testenv.AskClickHouse(t, d.desk.Store, "ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
-	made := decode[struct{ ID string }](t, d.Server.Do(t, contract.Request{Method: http.MethodPost, Path: "/api/live-data/sources", Body: `{"name":"pump"}`}), 201)
+	made := decode[struct{ ID string }](
+		t, d.Server.Do(t, contract.Request{Method: http.MethodPost, Path: "/api/live-data/sources", Body: `{"name":"pump"}`}),
+		201,
+	)
 	for n := range count {
-		body := fmt.Sprintf(`{"sourceId":%q,"metric":"m","points":[{"timestamp":%d,"value":666},{"timestamp":%d,"value":666}]}`, made.ID, 1000*n, 1000*n+1)
-		decode[any](t, d.Server.Do(t, contract.Request{Method: http.MethodPost, Path: "/api/live-data/ingest", Body: body}), 201)
+		body := fmt.Sprintf(
+			`{"sourceId":%q,"metric":"m","points":[{"timestamp":%d,"value":666},{"timestamp":%d,"value":666}]}`, made.ID, 1000*n,
+			1000*n+1,
+		)
+		decode[any](
+			t, d.Server.Do(t, contract.Request{Method: http.MethodPost, Path: "/api/live-data/ingest", Body: body}), 201,
+		)
 	}
 	eventually(t, "they are dead letters", func() bool {
 		_, a := d.letters(t, "?state=open&limit=1")
@@ -97,14 +105,18 @@ func TestADeadLetterIsFoundShownAndPutBack(t *testing.T) {
 	t.Parallel()
 	d := startDesk(t, false)
 	source := d.refused(t, 2)
-	list, a := d.letters(t, "?topic=points&workspaceId="+d.Server.Workspace.String()+"&reason=REFUSED&from=2026-01-01T00:00:00Z")
+	list, a := d.letters(
+		t, "?topic=points&workspaceId="+d.Server.Workspace.String()+"&reason=REFUSED&from=2026-01-01T00:00:00Z",
+	)
 	require.Len(t, list, 2)
 	require.EqualValues(t, 2, a.Meta.Total)
 	require.Equal(t, []string{"points.dlq", "2 points of 1 series", "open", d.Server.Workspace.String()},
 		[]string{list[0].Topic, list[0].Holds, list[0].State, *list[0].WorkspaceID})
 	for query, count := range map[string]int{
-		"?topic=points.dlq,audit": 2, "?topic=graph.commands": 0, "?state=redriven,discarded": 0, "?workspaceId=" + d.Server.NewWorkspace(t, "live").String(): 0,
-		"?to=2026-01-01T00:00:00Z": 0, "?reason=nothing": 0, "?limit=1": 1, "?limit=1&offset=1": 1, "?offset=2": 0, "?offset=7": 0,
+		"?topic=points.dlq,audit": 2, "?topic=graph.commands": 0, "?state=redriven,discarded": 0,
+		"?workspaceId=" + d.Server.NewWorkspace(t, "live").String(): 0,
+		"?to=2026-01-01T00:00:00Z":                                  0, "?reason=nothing": 0, "?limit=1": 1,
+		"?limit=1&offset=1": 1, "?offset=2": 0, "?offset=7": 0,
 	} {
 		found, _ := d.letters(t, query)
 		require.Len(t, found, count, query)
@@ -188,7 +200,12 @@ func TestALetterThatCannotBeReadIsShownAndStays(t *testing.T) {
 	client, err := kgo.NewClient(d.desk.Kafka.Opts(kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	require.NoError(t, err)
 	defer client.Close()
-	require.NoError(t, client.ProduceSync(t.Context(), &kgo.Record{Topic: "points", Partition: 1, Key: []byte("<k>"), Value: []byte("no point block")}).FirstErr())
+	require.NoError(
+		t,
+		client.ProduceSync(t.Context(), &kgo.Record{
+			Topic: "points", Partition: 1, Key: []byte("<k>"), Value: []byte("no point block"),
+		}).FirstErr(),
+	)
 	var list []letter
 	eventually(t, "it is a dead letter", func() bool {
 		list, _ = d.letters(t, "")
@@ -226,7 +243,9 @@ func TestManyLettersAreDoneBitByBit(t *testing.T) {
 	}{
 		{"redrive", `"filter":{"topics":["points"]},"dryRun":true`, func(a acted) int64 { return a.Counts.Would }},
 		{"redrive", `"filter":{"topics":["points"]}`, func(a acted) int64 { return a.Counts.Redriven }},
-		{"discard", `"filter":{"topics":["points"]},"again":true,"reason":"done with"`, func(a acted) int64 { return a.Counts.Discarded }},
+		{"discard", `"filter":{"topics":["points"]},"again":true,"reason":"done with"`, func(a acted) int64 {
+			return a.Counts.Discarded
+		}},
 	} {
 		total, requests, cursor := int64(0), 0, ""
 		for {
@@ -244,7 +263,9 @@ func TestManyLettersAreDoneBitByBit(t *testing.T) {
 		require.Greater(t, requests, 1)
 	}
 	eventually(t, "they are stored", func() bool { return d.stored(t, source) == 2 })
-	a := d.Do(t, contract.Request{Method: http.MethodPost, Path: lettersPath + "/redrive", Body: `{"filter":{},"cursor":"x"}`})
+	a := d.Do(t, contract.Request{
+		Method: http.MethodPost, Path: lettersPath + "/redrive", Body: `{"filter":{},"cursor":"x"}`,
+	})
 	a.RequireFailure(t, 400, validation, "", map[string]any{"field": "cursor"})
 }
 

@@ -86,7 +86,10 @@ func (w *wire) next(head bool) *answered {
 		RequestID string
 	}
 	require.NoError(w.t, json.Unmarshal(body, &envelope), "%d %s", a.status, body)
-	require.True(w.t, envelope.Success != nil && !*envelope.Success && envelope.Error.Code != "" && envelope.Error.Message != "", "%s", body)
+	require.True(
+		w.t, envelope.Success != nil && !*envelope.Success && envelope.Error.Code != "" && envelope.Error.Message != "", "%s",
+		body,
+	)
 	require.Equal(w.t, envelope.RequestID, response.Header.Get("X-Request-Id"))
 	a.field = envelope.Error.Details["field"]
 	return a

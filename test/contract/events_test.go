@@ -28,12 +28,15 @@ import (
 func (g *graphRows) change(t *testing.T, workspace uuid.UUID, names ...string) (sequence int64, ids []string) {
 	t.Helper()
 	command, actor := uuid.New(), uuid.New()
-	c := &eventsv1.Change{CommandId: command[:], ActorId: actor[:], Type: "BATCH", AtUs: time.Now().UnixMicro(), RequestId: "req_1"}
+	c := &eventsv1.Change{
+		CommandId: command[:], ActorId: actor[:], Type: "BATCH", AtUs: time.Now().UnixMicro(), RequestId: "req_1",
+	}
 	for _, name := range names {
 		id := uuid.New()
 		ids = append(ids, id.String())
 		c.Steps = append(c.Steps, &eventsv1.Step{Type: "CREATE_NODE", After: &eventsv1.Step_Node{Node: &eventsv1.Node{
-			Id: id[:], Name: name, EntityType: "object", Life: &eventsv1.Lifecycle{CreatedAtUs: c.AtUs, UpdatedAtUs: c.AtUs, Version: 1}}}})
+			Id: id[:], Name: name, EntityType: "object",
+			Life: &eventsv1.Lifecycle{CreatedAtUs: c.AtUs, UpdatedAtUs: c.AtUs, Version: 1}}}})
 	}
 	if len(names) == 1 {
 		c.Type = "CREATE_NODE"
@@ -41,7 +44,8 @@ func (g *graphRows) change(t *testing.T, workspace uuid.UUID, names ...string) (
 	tx, err := g.conn.Begin(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, tx.QueryRow(t.Context(), `INSERT INTO graph_heads (workspace_id, sequence) VALUES ($1, 1)
-		ON CONFLICT (workspace_id) DO UPDATE SET sequence = graph_heads.sequence + 1 RETURNING sequence`, workspace).Scan(&sequence))
+		ON CONFLICT (workspace_id) DO UPDATE SET sequence = graph_heads.sequence + 1 RETURNING sequence`,
+		workspace).Scan(&sequence))
 	c.Sequence = sequence
 	raw, err := proto.Marshal(c)
 	require.NoError(t, err)
@@ -106,10 +110,13 @@ func TestAHistoryHasWhatWasDoneNewestFirst(t *testing.T) {
 	g.Get(t, "/api/queries/history?limit=1&offset=1", &page)
 	require.EqualValues(t, 2, page[0].Sequence)
 	for query, field := range map[string]string{
-		"nodeId=": "nodeId", "nodeId=x": "nodeId", "nodeId=" + first[0] + "&nodeId=" + first[0]: "nodeId", "sort=name": "sort", "limit=0": "limit", "offset=-1": "offset",
+		"nodeId=": "nodeId", "nodeId=x": "nodeId", "nodeId=" + first[0] + "&nodeId=" + first[0]: "nodeId",
+		"sort=name": "sort", "limit=0": "limit", "offset=-1": "offset",
 		"cursor=x": "cursor", "nodeId=" + first[0] + "&cursor=" + *nextCursor(t, a): "cursor",
 	} {
-		g.Do(t, contract.Request{Path: "/api/queries/history?" + query}).RequireFailure(t, 400, validation, "", map[string]any{"field": field})
+		g.Do(t, contract.Request{
+			Path: "/api/queries/history?" + query,
+		}).RequireFailure(t, 400, validation, "", map[string]any{"field": field})
 	}
 }
 
@@ -216,7 +223,9 @@ func TestAStreamHasEachChangeOnceAndGoesOnWhereItWas(t *testing.T) {
 func TestAStreamOfAKeyThatMayNotReadAnyMoreEnds(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)
-	text, key := g.AddKey(t, postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{g.Workspace}}, request.ReadNodes, request.ReadEdges)
+	text, key := g.AddKey(
+		t, postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{g.Workspace}}, request.ReadNodes, request.ReadEdges,
+	)
 	stream := g.open(t, text, "", nil)
 	g.change(t, g.Workspace, "a")
 	stream.want(1)
@@ -232,7 +241,9 @@ func TestAStreamOfARevokedKeyEndsThoughItsReaderDoesNotRead(t *testing.T) {
 	t.Parallel()
 	group := &contract.Graph{Change: func(d *queries.Deps) { d.Patience = 2 * time.Minute }}
 	g := startGraphWith(t, group)
-	text, key := g.AddKey(t, postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{g.Workspace}}, request.ReadNodes, request.ReadEdges)
+	text, key := g.AddKey(
+		t, postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{g.Workspace}}, request.ReadNodes, request.ReadEdges,
+	)
 	g.stuck(t, text)
 	_, err := g.DB.RevokeKey(t.Context(), key.ID)
 	require.NoError(t, err)
@@ -250,7 +261,10 @@ func (g *graphRows) stuck(t *testing.T, key string) {
 	conn, err := net.Dial("tcp", g.Address())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	_, err = fmt.Fprintf(conn, "GET /api/queries/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nx-workspace-id: %s\r\n\r\n", key, g.Workspace)
+	_, err = fmt.Fprintf(
+		conn, "GET /api/queries/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nx-workspace-id: %s\r\n\r\n",
+		key, g.Workspace,
+	)
 	require.NoError(t, err)
 	_, err = conn.Read(make([]byte, 1))
 	require.NoError(t, err)
@@ -307,18 +321,28 @@ func TestABadPlaceInAStreamIsRefused(t *testing.T) {
 	g := startGraph(t)
 	g.change(t, g.Workspace, "a")
 	for _, text := range []string{"-1", "+1", "1.5", "x", "", "9223372036854775808", "%201"} {
-		g.Do(t, contract.Request{Path: "/api/queries/events?after=" + text}).RequireFailure(t, 400, validation, "", map[string]any{"field": "after"})
+		g.Do(t, contract.Request{
+			Path: "/api/queries/events?after=" + text,
+		}).RequireFailure(t, 400, validation, "", map[string]any{"field": "after"})
 		if text != "" && text != "%201" {
 			g.Do(t, contract.Request{Path: "/api/queries/events", Header: map[string]string{"Last-Event-ID": text}}).
 				RequireFailure(t, 400, validation, "", map[string]any{"field": "Last-Event-ID"})
 		}
 	}
-	g.Do(t, contract.Request{Path: "/api/queries/events?after=0&after=1"}).RequireFailure(t, 400, validation, "", map[string]any{"field": "after"})
-	g.Do(t, contract.Request{Path: "/api/queries/events?since=1"}).RequireFailure(t, 400, validation, "", map[string]any{"field": "since"})
+	g.Do(t, contract.Request{
+		Path: "/api/queries/events?after=0&after=1",
+	}).RequireFailure(t, 400, validation, "", map[string]any{"field": "after"})
+	g.Do(t, contract.Request{Path: "/api/queries/events?since=1"}).RequireFailure(
+		t, 400, validation, "", map[string]any{"field": "since"},
+	)
 	for _, path := range []string{"/api/queries/events", "/api/queries/history"} {
-		for _, scope := range []request.Scope{request.ReadNodes, request.ReadEdges, request.WriteNodes, request.ReadLiveData} {
+		for _, scope := range []request.Scope{
+			request.ReadNodes, request.ReadEdges, request.WriteNodes, request.ReadLiveData,
+		} {
 			g.Do(t, contract.Request{Path: path, Key: g.NewKey(t, []uuid.UUID{g.Workspace}, scope)}).
-				RequireFailure(t, http.StatusForbidden, authorization, "Forbidden", map[string]any{"required": []any{"read:nodes", "read:edges"}})
+				RequireFailure(
+					t, http.StatusForbidden, authorization, "Forbidden", map[string]any{"required": []any{"read:nodes", "read:edges"}},
+				)
 		}
 	}
 }

@@ -32,7 +32,9 @@ func TestTheContractsExamplesWork(t *testing.T) {
 	require.Len(t, list, 1)
 	send("PATCH /api/live-data/sources/{id}", "/api/live-data/sources/"+list[0].ID, http.StatusOK)
 
-	for _, operation := range []string{"GET /api/live-data/sources", "GET /api/live-data/query", "GET /api/live-data/series"} {
+	for _, operation := range []string{
+		"GET /api/live-data/sources", "GET /api/live-data/query", "GET /api/live-data/series",
+	} {
 		for _, p := range operations[operation].Parameters {
 			value, isText := p.Value.Example.(string)
 			if p.Value.In != "query" || !isText {

@@ -138,7 +138,8 @@ func (s *Server) exchange(t testing.TB, r *http.Request) *Answer {
 	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	a := &Answer{Status: response.StatusCode, Header: response.Header, Body: body}
-	if strings.HasPrefix(a.Header.Get("Content-Type"), "application/json") && a.Header.Get("Content-Encoding") == "" && len(body) > 0 {
+	if strings.HasPrefix(a.Header.Get("Content-Type"), "application/json") && a.Header.Get("Content-Encoding") == "" &&
+		len(body) > 0 {
 		a.decode(t)
 	}
 	return a
@@ -154,7 +155,8 @@ func (a *Answer) decode(t testing.TB) {
 		RequestID string
 	}
 	require.NoError(t, json.Unmarshal(a.Body, &envelope), "%s", a.Body)
-	a.Success, a.Data, a.Meta, a.Error, a.RequestID = envelope.Success, envelope.Data, envelope.Meta, envelope.Error, envelope.RequestID
+	a.Success, a.Data, a.Meta = envelope.Success, envelope.Data, envelope.Meta
+	a.Error, a.RequestID = envelope.Error, envelope.RequestID
 	if a.RequestID != "" {
 		require.Equal(t, a.RequestID, a.Header.Get("X-Request-Id"), "the body and the header tell the same request")
 	}
@@ -170,7 +172,10 @@ func (s *Server) check(t testing.TB, r *http.Request, a *Answer) *Answer {
 	}
 	found, params, err := s.find(lookup)
 	if err != nil {
-		require.Contains(t, []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests}, a.Status,
+		require.Contains(t, []int{
+			http.StatusUnauthorized, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge,
+			http.StatusTooManyRequests,
+		}, a.Status,
 			"%s %s is not in the contract: %s", r.Method, r.URL.Path, a.Body)
 		s.checkFailure(t, r.URL.Path, a)
 		return a
@@ -185,7 +190,9 @@ func (s *Server) check(t testing.TB, r *http.Request, a *Answer) *Answer {
 		},
 	}
 	input.SetBodyBytes(a.Body)
-	require.NoError(t, openapi3filter.ValidateResponse(r.Context(), input), "%s %s %d: %s", r.Method, r.URL, a.Status, a.Body)
+	require.NoError(
+		t, openapi3filter.ValidateResponse(r.Context(), input), "%s %s %d: %s", r.Method, r.URL, a.Status, a.Body,
+	)
 	s.checkContentType(t, found, a, r.Method)
 	return a
 }
@@ -243,7 +250,9 @@ func (s *Server) checkFailure(t testing.TB, path string, a *Answer) {
 	}
 	var body any
 	require.NoError(t, json.Unmarshal(a.Body, &body), "%d: %s", a.Status, a.Body)
-	require.NoError(t, response.Content["application/json"].Schema.Value.VisitJSON(body, openapi3.EnableFormatValidation()), "%s", a.Body)
+	require.NoError(
+		t, response.Content["application/json"].Schema.Value.VisitJSON(body, openapi3.EnableFormatValidation()), "%s", a.Body,
+	)
 	for header, ref := range response.Headers {
 		if ref.Value.Required {
 			require.NotEmpty(t, a.Header.Get(header), header)

@@ -25,33 +25,41 @@ type framed struct {
 func lyingLengths() map[string]framed {
 	const chunked = "Transfer-Encoding: chunked\r\n"
 	return map[string]framed{
-		"too short":                  {"Content-Length: 5\r\n\r\n" + echoGood, []int{400, 400}},
-		"too long":                   {"Content-Length: 99\r\n\r\n" + echoGood, []int{400}},
-		"with a sign":                {"Content-Length: +12\r\n\r\n" + echoGood, []int{400}},
-		"hexadecimal":                {"Content-Length: 0xc\r\n\r\n" + echoGood, []int{400}},
-		"a list":                     {"Content-Length: 12, 12\r\n\r\n" + echoGood, []int{400}},
-		"empty":                      {"Content-Length:\r\n\r\n" + echoGood, []int{400}},
-		"beyond 2^63":                {"Content-Length: 9223372036854775808\r\n\r\n" + echoGood, []int{400}},
-		"chunked twice":              {"Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n", []int{501}},
-		"chunked, then another":      {"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n", []int{501}},
-		"quoted":                     {"Transfer-Encoding: \"chunked\"\r\n\r\n0\r\n\r\n", []int{501}},
-		"vertical tab":               {"Transfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n", []int{400}},
-		"folded name":                {"X: y\r\n Transfer-Encoding: chunked\r\nContent-Length: 12\r\n\r\n" + echoGood, []int{201}},
-		"chunk too short":            {chunked + "\r\n5\r\n" + echoGood + "\r\n0\r\n\r\n", []int{400}},
-		"chunk too long":             {chunked + "\r\nff\r\n" + echoGood + "\r\n0\r\n\r\n", []int{400}},
-		"chunk of 2^64":              {chunked + "\r\n10000000000000000\r\n" + echoGood + "\r\n0\r\n\r\n", []int{400}},
-		"chunk of minus one":         {chunked + "\r\n-1\r\n" + echoGood + "\r\n0\r\n\r\n", []int{400}},
-		"chunk in hexadecimal":       {chunked + "\r\n0xc\r\n" + echoGood + "\r\n0\r\n\r\n", []int{400}},
-		"chunks without end":         {chunked + "\r\nc\r\n" + echoGood + "\r\n", []int{400}},
-		"a chunk extension":          {chunked + "\r\nc;a=b\r\n" + echoGood + "\r\n0\r\n\r\n", []int{201}},
-		"extensions without end":     {chunked + "\r\nc;" + strings.Repeat("a", 100_000) + "\r\n" + echoGood + "\r\n0\r\n\r\n", []int{400}},
-		"an empty body in chunks":    {chunked + "\r\n0\r\n\r\n", []int{400}},
-		"the same length twice":      {"Content-Length: 12\r\nContent-Length: 12\r\n\r\n" + echoGood, []int{201}},
-		"a folded encoding":          {"Transfer-Encoding:\r\n chunked\r\nContent-Length: 12\r\n\r\n" + echoGood, []int{400}},
-		"a folded length":            {"Content-Length: 1\r\n 2\r\n\r\n" + echoGood, []int{400}},
-		"chunks and a length":        {chunked + "Content-Length: 99\r\n\r\nc\r\n" + echoGood + "\r\n0\r\n\r\n", []int{201}},
-		"a request after the body":   {"Content-Length: 12\r\n\r\n" + echoGood + "GET /api/me HTTP/1.1\r\nHost: x\r\n\r\n", []int{201, 401}},
-		"a request after the chunks": {chunked + "\r\nc\r\n" + echoGood + "\r\n0\r\n\r\nGET /api/me HTTP/1.1\r\nHost: x\r\n\r\n", []int{201, 401}},
+		"too short":             {"Content-Length: 5\r\n\r\n" + echoGood, []int{400, 400}},
+		"too long":              {"Content-Length: 99\r\n\r\n" + echoGood, []int{400}},
+		"with a sign":           {"Content-Length: +12\r\n\r\n" + echoGood, []int{400}},
+		"hexadecimal":           {"Content-Length: 0xc\r\n\r\n" + echoGood, []int{400}},
+		"a list":                {"Content-Length: 12, 12\r\n\r\n" + echoGood, []int{400}},
+		"empty":                 {"Content-Length:\r\n\r\n" + echoGood, []int{400}},
+		"beyond 2^63":           {"Content-Length: 9223372036854775808\r\n\r\n" + echoGood, []int{400}},
+		"chunked twice":         {"Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n", []int{501}},
+		"chunked, then another": {"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n", []int{501}},
+		"quoted":                {"Transfer-Encoding: \"chunked\"\r\n\r\n0\r\n\r\n", []int{501}},
+		"vertical tab":          {"Transfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n", []int{400}},
+		"folded name": {
+			"X: y\r\n Transfer-Encoding: chunked\r\nContent-Length: 12\r\n\r\n" + echoGood, []int{201},
+		},
+		"chunk too short":      {chunked + "\r\n5\r\n" + echoGood + "\r\n0\r\n\r\n", []int{400}},
+		"chunk too long":       {chunked + "\r\nff\r\n" + echoGood + "\r\n0\r\n\r\n", []int{400}},
+		"chunk of 2^64":        {chunked + "\r\n10000000000000000\r\n" + echoGood + "\r\n0\r\n\r\n", []int{400}},
+		"chunk of minus one":   {chunked + "\r\n-1\r\n" + echoGood + "\r\n0\r\n\r\n", []int{400}},
+		"chunk in hexadecimal": {chunked + "\r\n0xc\r\n" + echoGood + "\r\n0\r\n\r\n", []int{400}},
+		"chunks without end":   {chunked + "\r\nc\r\n" + echoGood + "\r\n", []int{400}},
+		"a chunk extension":    {chunked + "\r\nc;a=b\r\n" + echoGood + "\r\n0\r\n\r\n", []int{201}},
+		"extensions without end": {
+			chunked + "\r\nc;" + strings.Repeat("a", 100_000) + "\r\n" + echoGood + "\r\n0\r\n\r\n", []int{400},
+		},
+		"an empty body in chunks": {chunked + "\r\n0\r\n\r\n", []int{400}},
+		"the same length twice":   {"Content-Length: 12\r\nContent-Length: 12\r\n\r\n" + echoGood, []int{201}},
+		"a folded encoding":       {"Transfer-Encoding:\r\n chunked\r\nContent-Length: 12\r\n\r\n" + echoGood, []int{400}},
+		"a folded length":         {"Content-Length: 1\r\n 2\r\n\r\n" + echoGood, []int{400}},
+		"chunks and a length":     {chunked + "Content-Length: 99\r\n\r\nc\r\n" + echoGood + "\r\n0\r\n\r\n", []int{201}},
+		"a request after the body": {
+			"Content-Length: 12\r\n\r\n" + echoGood + "GET /api/me HTTP/1.1\r\nHost: x\r\n\r\n", []int{201, 401},
+		},
+		"a request after the chunks": {
+			chunked + "\r\nc\r\n" + echoGood + "\r\n0\r\n\r\nGET /api/me HTTP/1.1\r\nHost: x\r\n\r\n", []int{201, 401},
+		},
 	}
 }
 
@@ -81,17 +89,21 @@ func TestLengthsThatLieHaveOneReading(t *testing.T) {
 // oddTrailers are requests with trailers, of which only the first is a good one.
 func oddTrailers(s *contract.Server) map[string]onTheWire {
 	body := func(trailer string) string {
-		return "Transfer-Encoding: chunked\r\nTrailer: Authorization, X-Workspace-Id, X-A\r\n\r\nc\r\n" + echoGood + "\r\n0\r\n" + trailer + "\r\n"
+		return "Transfer-Encoding: chunked\r\nTrailer: Authorization, X-Workspace-Id, X-A\r\n\r\nc\r\n" +
+			echoGood + "\r\n0\r\n" + trailer + "\r\n"
 	}
 	return map[string]onTheWire{
 		"a good request has trailers": {func(w *wire) string {
 			return w.head("POST", "/api/test/echo") + jsonType + body("X-A: b\r\n")
 		}, 201},
 		"the key in a trailer": {func(*wire) string {
-			return "POST /api/test/echo HTTP/1.1\r\nHost: x\r\n" + jsonType + body("Authorization: Bearer "+s.Admin+"\r\nX-Workspace-Id: "+s.Workspace.String()+"\r\n")
+			return "POST /api/test/echo HTTP/1.1\r\nHost: x\r\n" + jsonType + body(
+				"Authorization: Bearer "+s.Admin+"\r\nX-Workspace-Id: "+s.Workspace.String()+"\r\n",
+			)
 		}, 401},
 		"the workspace in a trailer": {func(*wire) string {
-			return fmt.Sprintf("POST /api/test/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n", s.Admin) + jsonType + body("X-Workspace-Id: "+s.Workspace.String()+"\r\n")
+			return fmt.Sprintf("POST /api/test/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n", s.Admin) + jsonType +
+				body("X-Workspace-Id: "+s.Workspace.String()+"\r\n")
 		}, 400},
 		"a trailer of 1 MiB": {func(w *wire) string {
 			return w.head("POST", "/api/test/echo") + jsonType + body("X-A: "+strings.Repeat("a", 1<<20)+"\r\n")
@@ -175,23 +187,34 @@ func oddLines() map[string]onTheWire {
 	return map[string]onTheWire{
 		"absolute form": {func(w *wire) string { return w.head("GET", "http://evil.example/api/me") + "\r\n" }, 200},
 		"upgrade to HTTP/2": {func(w *wire) string {
-			return w.head("GET", "/api/me") + "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n"
+			return w.head("GET", "/api/me") +
+				"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n"
 		}, 200},
-		"connect":                  {func(w *wire) string { return w.head("CONNECT", "example.com:443") + "\r\n" }, 404},
-		"no leading slash":         {func(w *wire) string { return w.head("GET", "api/me") + "\r\n" }, 400},
-		"NUL in the path":          {func(w *wire) string { return w.head("GET", "/api/me\x00") + "\r\n" }, 400},
-		"raw bytes in the path":    {func(w *wire) string { return w.head("GET", "/api/\xff\xfe") + "\r\n" }, 404},
-		"raw bytes in the query":   {func(w *wire) string { return w.head("GET", "/api/test/items?name=\xff") + "\r\n" }, 400},
-		"NUL in the query":         {func(w *wire) string { return w.head("GET", "/api/me?a=\x00") + "\r\n" }, 400},
-		"a line end in a header":   {func(w *wire) string { return w.head("GET", "/api/me") + "X-A: b\rInjected: c\r\n\r\n" }, 400},
+		"connect":               {func(w *wire) string { return w.head("CONNECT", "example.com:443") + "\r\n" }, 404},
+		"no leading slash":      {func(w *wire) string { return w.head("GET", "api/me") + "\r\n" }, 400},
+		"NUL in the path":       {func(w *wire) string { return w.head("GET", "/api/me\x00") + "\r\n" }, 400},
+		"raw bytes in the path": {func(w *wire) string { return w.head("GET", "/api/\xff\xfe") + "\r\n" }, 404},
+		"raw bytes in the query": {func(w *wire) string {
+			return w.head("GET", "/api/test/items?name=\xff") + "\r\n"
+		}, 400},
+		"NUL in the query": {func(w *wire) string { return w.head("GET", "/api/me?a=\x00") + "\r\n" }, 400},
+		"a line end in a header": {func(w *wire) string {
+			return w.head("GET", "/api/me") + "X-A: b\rInjected: c\r\n\r\n"
+		}, 400},
 		"a header without a name":  {func(w *wire) string { return w.head("GET", "/api/me") + ": b\r\n\r\n" }, 400},
 		"a header without a colon": {func(w *wire) string { return w.head("GET", "/api/me") + "Authorization\r\n\r\n" }, 400},
 		"a space before the first": {func(w *wire) string {
 			return strings.Replace(w.head("GET", "/api/me"), "Host", " Host", 1) + "\r\n"
 		}, 400},
-		"a body where none is due": {func(w *wire) string { return w.head("GET", "/api/me") + "Content-Length: 12\r\n\r\n" + echoGood }, 200},
-		"a parameter of 60 KiB":    {func(w *wire) string { return w.head("GET", "/api/me?"+strings.Repeat("a", 60<<10)) + "\r\n" }, 400},
-		"60 000 empty parameters":  {func(w *wire) string { return w.head("GET", "/api/me?"+strings.Repeat("&", 60_000)) + "\r\n" }, 200},
+		"a body where none is due": {func(w *wire) string {
+			return w.head("GET", "/api/me") + "Content-Length: 12\r\n\r\n" + echoGood
+		}, 200},
+		"a parameter of 60 KiB": {func(w *wire) string {
+			return w.head("GET", "/api/me?"+strings.Repeat("a", 60<<10)) + "\r\n"
+		}, 400},
+		"60 000 empty parameters": {func(w *wire) string {
+			return w.head("GET", "/api/me?"+strings.Repeat("&", 60_000)) + "\r\n"
+		}, 200},
 	}
 }
 

@@ -30,7 +30,9 @@ func (g *Graph) Group(t testing.TB, s *Server) []route.Route {
 	require.NoError(t, err)
 	g.Feed = queries.NewFeed(s.DB)
 	background(t, g.Feed.Run)
-	deps := queries.Deps{Graph: s.DB, Journal: s.DB, Feed: g.Feed, TokenKey: installation.CheckpointKey, QueryTimeout: 10 * time.Second}
+	deps := queries.Deps{
+		Graph: s.DB, Journal: s.DB, Feed: g.Feed, TokenKey: installation.CheckpointKey, QueryTimeout: 10 * time.Second,
+	}
 	if g.Change != nil {
 		g.Change(&deps)
 	}

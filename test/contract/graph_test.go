@@ -48,33 +48,60 @@ func (g *graphRows) exec(t *testing.T, statement string, args ...any) {
 func (g *graphRows) node(t *testing.T, workspace uuid.UUID, name, entityType, properties string) string {
 	t.Helper()
 	id := uuid.NewString()
-	g.exec(t, `INSERT INTO nodes (workspace_id, id, name, entity_type, properties, created_at, updated_at, version, changed_by, created_by)
-		SELECT $1, $2, $3, $4, $5, at, at, 1, 1, 1 FROM (SELECT '2026-11-21T07:40:08.29Z'::timestamptz + count(*) * interval '1 microsecond' AS at FROM nodes) c`,
-		workspace, id, name, entityType, properties)
-	g.exec(t, `INSERT INTO graph_totals VALUES ($1, 1, $2, 1) ON CONFLICT (workspace_id, kind, label) DO UPDATE SET standing = graph_totals.standing + 1`, workspace, entityType)
+	g.exec(
+		t,
+		`INSERT INTO nodes (workspace_id, id, name, entity_type, properties, created_at, updated_at, version, changed_by,
+			created_by)
+		SELECT $1, $2, $3, $4, $5, at, at, 1, 1, 1
+		FROM (SELECT '2026-11-21T07:40:08.29Z'::timestamptz + count(*) * interval '1 microsecond' AS at FROM nodes) c`,
+		workspace, id, name, entityType, properties,
+	)
+	g.exec(
+		t,
+		`INSERT INTO graph_totals VALUES ($1, 1, $2, 1) ON CONFLICT (workspace_id, kind, label) DO UPDATE
+			SET standing = graph_totals.standing + 1`,
+		workspace, entityType,
+	)
 	return id
 }
 
 func (g *graphRows) edge(t *testing.T, workspace uuid.UUID, source, target, relationType, properties string) string {
 	t.Helper()
 	id := uuid.NewString()
-	g.exec(t, `INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, properties, created_at, updated_at, version, changed_by, created_by, newest)
-		SELECT $1, $2, $3, $4, $5, $6, at, at, 1, 1, 1, 1 FROM (SELECT '2026-11-21T07:40:08.29Z'::timestamptz + count(*) * interval '1 microsecond' AS at FROM edges) c`,
-		workspace, id, source, target, relationType, properties)
-	g.exec(t, `INSERT INTO graph_totals VALUES ($1, 2, $2, 1) ON CONFLICT (workspace_id, kind, label) DO UPDATE SET standing = graph_totals.standing + 1`, workspace, relationType)
+	g.exec(
+		t,
+		`INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, properties, created_at, updated_at,
+			version, changed_by, created_by, newest)
+		SELECT $1, $2, $3, $4, $5, $6, at, at, 1, 1, 1, 1
+		FROM (SELECT '2026-11-21T07:40:08.29Z'::timestamptz + count(*) * interval '1 microsecond' AS at FROM edges) c`,
+		workspace, id, source, target, relationType, properties,
+	)
+	g.exec(
+		t,
+		`INSERT INTO graph_totals VALUES ($1, 2, $2, 1) ON CONFLICT (workspace_id, kind, label) DO UPDATE
+			SET standing = graph_totals.standing + 1`,
+		workspace, relationType,
+	)
 	return id
 }
 
 func (g *graphRows) deleteNode(t *testing.T, id string) {
 	t.Helper()
 	g.exec(t, `UPDATE nodes SET deleted = true WHERE id = $1`, id)
-	g.exec(t, `UPDATE graph_totals t SET standing = t.standing - 1 FROM nodes n WHERE n.id = $1 AND t.workspace_id = n.workspace_id AND t.kind = 1 AND t.label = n.entity_type`, id)
+	g.exec(
+		t,
+		`UPDATE graph_totals t SET standing = t.standing - 1 FROM nodes n WHERE n.id = $1 AND t.workspace_id = n.workspace_id
+			AND t.kind = 1 AND t.label = n.entity_type`,
+		id,
+	)
 }
 
 func TestANodeAndAnEdgeAreReadAsTheyStand(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)
-	id := g.node(t, g.Workspace, "Pump", "object", `{"b": [1, {"y": 1.5, "x": true}], "a": "ä\"", "n": 12345678901234567890}`)
+	id := g.node(
+		t, g.Workspace, "Pump", "object", `{"b": [1, {"y": 1.5, "x": true}], "a": "ä\"", "n": 12345678901234567890}`,
+	)
 	edge := g.edge(t, g.Workspace, id, id, "feeds", `{}`)
 	a := g.Do(t, contract.Request{Path: "/api/queries/nodes/" + id})
 	require.Equal(t, http.StatusOK, a.Status)
@@ -86,17 +113,27 @@ func TestANodeAndAnEdgeAreReadAsTheyStand(t *testing.T) {
 	require.JSONEq(t, `{"id":"`+edge+`","sourceId":"`+id+`","targetId":"`+id+`","relationType":"feeds","properties":{},
 		"createdAt":"2026-11-21T07:40:08.29Z","updatedAt":"2026-11-21T07:40:08.29Z","version":1}`, string(b.Data))
 
-	for path, tag := range map[string]string{"/api/queries/nodes/" + id: a.Header.Get("ETag"), "/api/queries/edges/" + edge: b.Header.Get("ETag")} {
+	for path, tag := range map[string]string{
+		"/api/queries/nodes/" + id: a.Header.Get("ETag"), "/api/queries/edges/" + edge: b.Header.Get("ETag"),
+	} {
 		require.NotEmpty(t, tag)
 		for _, header := range []string{tag, strings.TrimPrefix(tag, "W/"), `"other", ` + tag, "*"} {
 			same := g.Do(t, contract.Request{Path: path, Header: map[string]string{"If-None-Match": header}})
 			require.Equal(t, http.StatusNotModified, same.Status, header)
 			require.Empty(t, same.Body)
 		}
-		require.Equal(t, http.StatusOK, g.Do(t, contract.Request{Path: path, Header: map[string]string{"If-None-Match": `"other"`}}).Status)
+		require.Equal(
+			t, http.StatusOK,
+			g.Do(t, contract.Request{Path: path, Header: map[string]string{"If-None-Match": `"other"`}}).Status,
+		)
 	}
 	g.exec(t, `UPDATE nodes SET version = 2`)
-	require.Equal(t, http.StatusOK, g.Do(t, contract.Request{Path: "/api/queries/nodes/" + id, Header: map[string]string{"If-None-Match": a.Header.Get("ETag")}}).Status)
+	require.Equal(
+		t, http.StatusOK,
+		g.Do(t, contract.Request{
+			Path: "/api/queries/nodes/" + id, Header: map[string]string{"If-None-Match": a.Header.Get("ETag")},
+		}).Status,
+	)
 }
 
 func TestWhatDoesNotStandInThisWorkspaceIsNotFound(t *testing.T) {
@@ -108,7 +145,8 @@ func TestWhatDoesNotStandInThisWorkspaceIsNotFound(t *testing.T) {
 	strange := g.edge(t, other, stranger, stranger, "secret", `{}`)
 	g.deleteNode(t, node)
 	for _, id := range []string{
-		node, edge, stranger, strange, "x", "{" + node + "}", "urn:uuid:" + node, strings.ReplaceAll(node, "-", ""), node + "0", "%20" + node, node + "%00",
+		node, edge, stranger, strange, "x", "{" + node + "}", "urn:uuid:" + node, strings.ReplaceAll(node, "-", ""),
+		node + "0", "%20" + node, node + "%00",
 		strings.Repeat("a", 10_000), "%F0%9F%9A%80", "'%20OR%201=1", "..%2f" + node, uuid.Nil.String(), "%C0%AF",
 	} {
 		for path, what := range map[string]string{"/api/queries/nodes/": "node", "/api/queries/edges/": "edge"} {
@@ -128,7 +166,9 @@ func TestNodesAreFilteredByWhatIsMeantLiterally(t *testing.T) {
 	g := startGraph(t)
 	stranger := g.NewWorkspace(t, "live")
 	for i, text := range hostile {
-		properties, err := json.Marshal(map[string]any{"kind": text, text: fmt.Sprint(i % 3), "number": i, "flag": i%2 == 0, "list": []string{text}})
+		properties, err := json.Marshal(map[string]any{
+			"kind": text, text: fmt.Sprint(i % 3), "number": i, "flag": i%2 == 0, "list": []string{text},
+		})
 		require.NoError(t, err)
 		g.node(t, g.Workspace, text, "object", string(properties))
 		g.node(t, stranger, text, "object", string(properties))
@@ -147,7 +187,13 @@ func TestNodesAreFilteredByWhatIsMeantLiterally(t *testing.T) {
 	for _, text := range hostile {
 		require.Contains(t, names("name="+url.QueryEscape(text)), text)
 		require.Equal(t, []string{text}, names("property.kind="+url.QueryEscape(text)))
-		require.Contains(t, names("property."+url.QueryEscape(text)+"=0&property."+url.QueryEscape(text)+"=1&property."+url.QueryEscape(text)+"=2"), text)
+		require.Contains(
+			t,
+			names(
+				"property."+url.QueryEscape(text)+"=0&property."+url.QueryEscape(text)+"=1&property."+url.QueryEscape(text)+"=2",
+			),
+			text,
+		)
 		require.Empty(t, names("property.list="+url.QueryEscape(text)), "a list is not its only element")
 	}
 	require.Equal(t, []string{"%_\\"}, names("name="+url.QueryEscape(`%_\`)))
@@ -161,7 +207,10 @@ func TestNodesAreFilteredByWhatIsMeantLiterally(t *testing.T) {
 	require.Empty(t, names("property.flag=TRUE"))
 	require.Equal(t, []string{"ÉTAGE Ärger"}, names("entityType=actor,process"))
 	require.Len(t, names("entityType=actor&entityType=object"), len(hostile)+1)
-	require.Equal(t, []string{"ÉTAGE Ärger"}, names("property.number=7&entityType=actor&name=rger&createdAfter=2026-11-21T07:40:08.29Z&updatedBefore=2026-11-21T08:40:09%2B01:00"))
+	require.Equal(t, []string{"ÉTAGE Ärger"}, names(
+		"property.number=7&entityType=actor&name=rger&createdAfter=2026-11-21T07:40:08.29Z"+
+			"&updatedBefore=2026-11-21T08:40:09%2B01:00",
+	))
 	require.Empty(t, names("name="+strings.Repeat("x", 10_000)))
 	require.Len(t, names("name="), len(hostile)+1)
 }
@@ -169,7 +218,8 @@ func TestNodesAreFilteredByWhatIsMeantLiterally(t *testing.T) {
 func TestEdgesAreFilteredByTheirEnds(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)
-	a, b, c := g.node(t, g.Workspace, "a", "object", `{}`), g.node(t, g.Workspace, "b", "object", `{}`), g.node(t, g.Workspace, "c", "object", `{}`)
+	a, b, c := g.node(t, g.Workspace, "a", "object", `{}`), g.node(t, g.Workspace, "b", "object", `{}`),
+		g.node(t, g.Workspace, "c", "object", `{}`)
 	ab, ba := g.edge(t, g.Workspace, a, b, "feeds", `{"w":1}`), g.edge(t, g.Workspace, b, a, "a,b", `{"w":2}`)
 	cc, bc := g.edge(t, g.Workspace, c, c, "feeds", `{}`), g.edge(t, g.Workspace, b, c, `' OR 1=1 --`, `{}`)
 	ids := func(query string) (got []string) {
@@ -210,7 +260,9 @@ func TestPagesOfTheGraphAreWalkedByOffsetAndByCursor(t *testing.T) {
 	for i := range 7 {
 		g.node(t, g.Workspace, fmt.Sprint("n", i%3), []string{"object", "actor"}[i%2], `{}`)
 	}
-	for _, sort := range []string{"", "&sort=name", "&sort=-entityType,name", "&sort=version,-updatedAt&entityType=object,actor"} {
+	for _, sort := range []string{
+		"", "&sort=name", "&sort=-entityType,name", "&sort=version,-updatedAt&entityType=object,actor",
+	} {
 		var all, byOffset, byCursor []resource
 		g.Get(t, "/api/queries/nodes?"+sort, &all)
 		require.Len(t, all, 7)
@@ -244,12 +296,18 @@ func TestPagesOfTheGraphAreWalkedByOffsetAndByCursor(t *testing.T) {
 	require.NotContains(t, rest, page[0], "a page by cursor stays where it is")
 	require.Len(t, rest, 6)
 	for _, query := range []string{
-		"cursor=" + first, "sort=-name&cursor=" + first, "sort=name&name=n&cursor=" + first, "sort=name&offset=1&cursor=" + first,
-		"sort=name&cursor=", "sort=name&cursor=x", "sort=name&cursor=" + first + "x", "sort=name&cursor=" + first + "&cursor=" + first,
+		"cursor=" + first, "sort=-name&cursor=" + first, "sort=name&name=n&cursor=" + first,
+		"sort=name&offset=1&cursor=" + first,
+		"sort=name&cursor=", "sort=name&cursor=x", "sort=name&cursor=" + first + "x",
+		"sort=name&cursor=" + first + "&cursor=" + first,
 	} {
-		g.Do(t, contract.Request{Path: "/api/queries/nodes?" + query}).RequireFailure(t, 400, validation, "", map[string]any{"field": "cursor"})
+		g.Do(t, contract.Request{Path: "/api/queries/nodes?" + query}).RequireFailure(
+			t, 400, validation, "", map[string]any{"field": "cursor"},
+		)
 	}
-	g.Do(t, contract.Request{Path: "/api/queries/edges?cursor=" + first}).RequireFailure(t, 400, validation, "", map[string]any{"field": "cursor"})
+	g.Do(t, contract.Request{
+		Path: "/api/queries/edges?cursor=" + first,
+	}).RequireFailure(t, 400, validation, "", map[string]any{"field": "cursor"})
 	other := g.NewWorkspace(t, "live")
 	key := g.NewKey(t, []uuid.UUID{other}, request.Admin)
 	g.Do(t, contract.Request{Path: "/api/queries/nodes?sort=name&cursor=" + first, Key: key, Workspace: other.String()}).
@@ -262,23 +320,35 @@ type parameter struct{ query, field string }
 // badGraphLists are parameters of the lists of nodes and of edges, by their paths.
 func badGraphLists() map[string][]parameter {
 	both := []parameter{
-		{"limit=0", "limit"}, {"limit=-1", "limit"}, {"limit=1.5", "limit"}, {"limit=", "limit"}, {"limit=%205", "limit"}, {"limit=%2B5", "limit"}, {"limit=0x10", "limit"},
-		{"limit=1&limit=2", "limit"}, {"offset=-1", "offset"}, {"offset=9223372036854775808", "offset"}, {"offset=1.5", "offset"}, {"offset=", "offset"},
-		{"sort=", "sort"}, {"sort=nothing", "sort"}, {"sort=createdAt,createdAt", "sort"}, {"sort=createdAt,-createdAt", "sort"}, {"sort=id", "sort"}, {"sort=createdat", "sort"},
-		{"sort=%2BcreatedAt", "sort"}, {"sort=--createdAt", "sort"}, {"sort=createdAt&sort=version", "sort"}, {"sort=created_at;DROP%20TABLE%20nodes", "sort"},
-		{"ids=", "ids"}, {"ids=x", "ids"}, {"ids=" + uuid.NewString() + ",", "ids"}, {"ids={" + uuid.NewString() + "}", "ids"},
-		{"createdAfter=", "createdAfter"}, {"createdAfter=now", "createdAfter"}, {"createdAfter=2026-02-30T00:00:00Z", "createdAfter"}, {"createdBefore=2026-11-21", "createdBefore"},
-		{"createdBefore=2026-11-21T07:40:08", "createdBefore"}, {"updatedAfter=2026-11-21T07:40:60Z", "updatedAfter"}, {"updatedBefore=10000-01-01T00:00:00Z", "updatedBefore"},
-		{"updatedBefore=1763710808", "updatedBefore"}, {"updatedBefore=2026-11-21T07:40:08+01:00", "updatedBefore"}, {"updatedAfter=2026-11-21T07:40:08Z&updatedAfter=2026-11-21T07:40:08Z", "updatedAfter"},
-		{"property.=x", "property."}, {"property=x", "property"}, {"properties.a=x", "properties.a"}, {"Name=x", "Name"}, {"x", "x"}, {"name%00=x", "query"}, {"ids=%C0%AF", "ids"}, {"%zz=1", "query"},
+		{"limit=0", "limit"}, {"limit=-1", "limit"}, {"limit=1.5", "limit"}, {"limit=", "limit"}, {"limit=%205", "limit"},
+		{"limit=%2B5", "limit"}, {"limit=0x10", "limit"},
+		{"limit=1&limit=2", "limit"}, {"offset=-1", "offset"}, {"offset=9223372036854775808", "offset"},
+		{"offset=1.5", "offset"}, {"offset=", "offset"},
+		{"sort=", "sort"}, {"sort=nothing", "sort"}, {"sort=createdAt,createdAt", "sort"},
+		{"sort=createdAt,-createdAt", "sort"}, {"sort=id", "sort"}, {"sort=createdat", "sort"},
+		{"sort=%2BcreatedAt", "sort"}, {"sort=--createdAt", "sort"}, {"sort=createdAt&sort=version", "sort"},
+		{"sort=created_at;DROP%20TABLE%20nodes", "sort"},
+		{"ids=", "ids"}, {"ids=x", "ids"}, {"ids=" + uuid.NewString() + ",", "ids"},
+		{"ids={" + uuid.NewString() + "}", "ids"},
+		{"createdAfter=", "createdAfter"}, {"createdAfter=now", "createdAfter"},
+		{"createdAfter=2026-02-30T00:00:00Z", "createdAfter"}, {"createdBefore=2026-11-21", "createdBefore"},
+		{"createdBefore=2026-11-21T07:40:08", "createdBefore"}, {"updatedAfter=2026-11-21T07:40:60Z", "updatedAfter"},
+		{"updatedBefore=10000-01-01T00:00:00Z", "updatedBefore"},
+		{"updatedBefore=1763710808", "updatedBefore"}, {"updatedBefore=2026-11-21T07:40:08+01:00", "updatedBefore"},
+		{"updatedAfter=2026-11-21T07:40:08Z&updatedAfter=2026-11-21T07:40:08Z", "updatedAfter"},
+		{"property.=x", "property."}, {"property=x", "property"}, {"properties.a=x", "properties.a"}, {"Name=x", "Name"},
+		{"x", "x"}, {"name%00=x", "query"}, {"ids=%C0%AF", "ids"}, {"%zz=1", "query"},
 		{strings.Repeat("y", 10_000) + "=1", strings.Repeat("y", 64) + "…"},
 	}
 	onlyNodes := []parameter{
-		{"entityType=", "entityType"}, {"entityType=Object", "entityType"}, {"entityType=object,", "entityType"}, {"entityType=object&entityType=x", "entityType"},
-		{"name=a&name=b", "name"}, {"name=%C0%AF", "name"}, {"relationType=x", "relationType"}, {"sort=relationType", "sort"}, {"sourceId=" + uuid.NewString(), "sourceId"},
+		{"entityType=", "entityType"}, {"entityType=Object", "entityType"}, {"entityType=object,", "entityType"},
+		{"entityType=object&entityType=x", "entityType"},
+		{"name=a&name=b", "name"}, {"name=%C0%AF", "name"}, {"relationType=x", "relationType"}, {"sort=relationType", "sort"},
+		{"sourceId=" + uuid.NewString(), "sourceId"},
 	}
 	onlyEdges := []parameter{
-		{"sourceId=x", "sourceId"}, {"targetId=", "targetId"}, {"nodeId=x", "nodeId"}, {"entityType=object", "entityType"}, {"name=x", "name"}, {"sort=name", "sort"},
+		{"sourceId=x", "sourceId"}, {"targetId=", "targetId"}, {"nodeId=x", "nodeId"}, {"entityType=object", "entityType"},
+		{"name=x", "name"}, {"sort=name", "sort"},
 	}
 	return map[string][]parameter{
 		"/api/queries/nodes?": slices.Concat(both, onlyNodes), "/api/queries/edges?": slices.Concat(both, onlyEdges),
@@ -300,17 +370,27 @@ func TestBadParametersOfTheGraphAreNamed(t *testing.T) {
 		}
 	}
 	g.Do(t, contract.Request{Path: "/api/queries/nodes?entityType=thing"}).
-		RequireFailure(t, 400, validation, "", map[string]any{"field": "entityType", "allowed": []any{"concept", "object", "process", "actor"}})
+		RequireFailure(t, 400, validation, "", map[string]any{"field": "entityType", "allowed": []any{
+			"concept", "object", "process", "actor",
+		}})
 	g.Do(t, contract.Request{Path: "/api/queries/nodes?sort=size"}).
-		RequireFailure(t, 400, validation, "", map[string]any{"field": "sort", "allowed": []any{"createdAt", "updatedAt", "name", "entityType", "version"}})
+		RequireFailure(t, 400, validation, "", map[string]any{"field": "sort", "allowed": []any{
+			"createdAt", "updatedAt", "name", "entityType", "version",
+		}})
 	g.Do(t, contract.Request{Path: "/api/queries/edges?sort=size"}).
-		RequireFailure(t, 400, validation, "", map[string]any{"field": "sort", "allowed": []any{"createdAt", "updatedAt", "relationType", "version"}})
-	g.Do(t, contract.Request{Path: "/api/queries/nodes/" + uuid.NewString() + "?x=1"}).RequireFailure(t, 400, validation, "", map[string]any{"field": "x"})
+		RequireFailure(t, 400, validation, "", map[string]any{"field": "sort", "allowed": []any{
+			"createdAt", "updatedAt", "relationType", "version",
+		}})
+	g.Do(t, contract.Request{
+		Path: "/api/queries/nodes/" + uuid.NewString() + "?x=1",
+	}).RequireFailure(t, 400, validation, "", map[string]any{"field": "x"})
 	var list []resource
 	a := g.Get(t, "/api/queries/nodes?limit=101&offset=9223372036854775807", &list)
 	require.Equal(t, contract.Meta{Total: 0, Limit: 100, Offset: 9223372036854775807}, *a.Meta)
 	require.Equal(t, "[]", string(a.Data))
-	require.EqualValues(t, 100, g.Get(t, "/api/queries/edges?limit=9223372036854775808&offset=2147483648", &list).Meta.Limit)
+	require.EqualValues(
+		t, 100, g.Get(t, "/api/queries/edges?limit=9223372036854775808&offset=2147483648", &list).Meta.Limit,
+	)
 }
 
 func TestReadsOfTheGraphWantTheirScope(t *testing.T) {
@@ -328,7 +408,9 @@ func TestReadsOfTheGraphWantTheirScope(t *testing.T) {
 				require.Equal(t, http.StatusOK, a.Status)
 				continue
 			}
-			a.RequireFailure(t, http.StatusForbidden, "AUTHORIZATION_ERROR", "Forbidden", map[string]any{"required": []any{string(scope)}})
+			a.RequireFailure(
+				t, http.StatusForbidden, "AUTHORIZATION_ERROR", "Forbidden", map[string]any{"required": []any{string(scope)}},
+			)
 		}
 	}
 }

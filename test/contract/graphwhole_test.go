@@ -93,7 +93,9 @@ func TestAllEdgesThatWentWithANodeAreListed(t *testing.T) {
 		for range 1000 {
 			id := uuid.NewString()
 			all = append(all, id)
-			commands = append(commands, fmt.Sprintf(`{"type":"CREATE_EDGE","payload":{"id":%q,"sourceId":%q,"targetId":%q,"relationType":"feeds"}}`, id, hub, other))
+			commands = append(commands, fmt.Sprintf(
+				`{"type":"CREATE_EDGE","payload":{"id":%q,"sourceId":%q,"targetId":%q,"relationType":"feeds"}}`, id, hub, other,
+			))
 		}
 		w.batch(t, `{"commands":[`+strings.Join(commands, ",")+`]}`)
 	}
@@ -139,7 +141,11 @@ func TestAllEdgesThatWentWithANodeAreListed(t *testing.T) {
 		w.Do(t, contract.Request{Path: path(unknown)}).RequireFailure(t, 404, "NOT_FOUND", "No such change", nil)
 	}
 	for query, field := range map[string]string{"cursor=x": "cursor", "limit=0": "limit", "nodeId=" + hub: "nodeId"} {
-		w.Do(t, contract.Request{Path: path(7) + "?" + query}).RequireFailure(t, 400, validation, "", map[string]any{"field": field})
+		w.Do(t, contract.Request{Path: path(7) + "?" + query}).RequireFailure(
+			t, 400, validation, "", map[string]any{"field": field},
+		)
 	}
-	w.Do(t, contract.Request{Path: path(8) + "?cursor=" + cursor}).RequireFailure(t, 400, validation, "", map[string]any{"field": "cursor"})
+	w.Do(t, contract.Request{Path: path(8) + "?cursor=" + cursor}).RequireFailure(
+		t, 400, validation, "", map[string]any{"field": "cursor"},
+	)
 }

@@ -10,7 +10,10 @@ import (
 
 // groups are all groups of endpoints, on engines of the test's own.
 func groups() []contract.Group {
-	return []contract.Group{(&contract.LiveData{}).Group, (&contract.Commands{}).Group, contract.GraphReads, (&contract.Search{Unindexed: true}).Group, (&contract.Audit{}).Group}
+	return []contract.Group{
+		(&contract.LiveData{}).Group, (&contract.Commands{}).Group, contract.GraphReads,
+		(&contract.Search{Unindexed: true}).Group, (&contract.Audit{}).Group,
+	}
 }
 
 func isWorkspaceHeader(t *testing.T) func(*openapi3.ParameterRef) bool {

@@ -22,7 +22,9 @@ import (
 
 // keyed makes a request with an Idempotency-Key.
 func keyed(path, key, body string) contract.Request {
-	return contract.Request{Method: http.MethodPost, Path: path, Body: body, Header: map[string]string{"Idempotency-Key": key}}
+	return contract.Request{
+		Method: http.MethodPost, Path: path, Body: body, Header: map[string]string{"Idempotency-Key": key},
+	}
 }
 
 // requireReplayed checks that the second answer is the first again.
@@ -47,7 +49,9 @@ func TestACommandWithAKeyIsDoneOnce(t *testing.T) {
 	first := w.Do(t, keyed(executePath, "k1", createNode("b")))
 	require.Equal(t, http.StatusCreated, first.Status)
 	requireReplayed(t, first, w.Do(t, keyed(executePath, "k1", createNode("b"))))
-	w.Do(t, keyed(executePath, "k1", createNode("c"))).RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "Idempotency-Key"})
+	w.Do(t, keyed(executePath, "k1", createNode("c"))).RequireFailure(
+		t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "Idempotency-Key"},
+	)
 
 	// The version is another by now, and that of the first time does not matter again.
 	update := `{"type":"UPDATE_NODE","expectedVersion":1,"payload":{"id":"` + id + `","name":"b"}}`
@@ -57,13 +61,17 @@ func TestACommandWithAKeyIsDoneOnce(t *testing.T) {
 	w.execute(t, update).RequireFailure(t, http.StatusConflict, "CONFLICT", "Version mismatch", nil)
 	require.Equal(t, 2, w.readNode(t, id).Version)
 
-	for i, body := range []string{update, deleteNode(uuid.NewString()), `{"type":"CREATE_NODE","payload":{"name":"","entityType":"object"}}`} {
+	for i, body := range []string{
+		update, deleteNode(uuid.NewString()), `{"type":"CREATE_NODE","payload":{"name":"","entityType":"object"}}`,
+	} {
 		key := fmt.Sprintf("refused %d", i)
 		key = strings.ReplaceAll(key, " ", "-")
 		first := w.Do(t, keyed(executePath, key, body))
 		require.Equal(t, []int{409, 404, 422}[i], first.Status)
 		requireReplayed(t, first, w.Do(t, keyed(executePath, key, body)))
-		w.Do(t, keyed(executePath, key, createNode("x"))).RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "Idempotency-Key"})
+		w.Do(t, keyed(executePath, key, createNode("x"))).RequireFailure(
+			t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "Idempotency-Key"},
+		)
 	}
 	body := batchOf(false, createNode("c"), deleteNode(uuid.NewString()))
 	first = w.Do(t, keyed(batchPath, "k1", body)) // the same key on another route is another one
@@ -101,7 +109,9 @@ func TestAnswersThatAreNotKeptLeaveTheKeyFree(t *testing.T) {
 	w := startCommands(t)
 	nodes := w.actor(t, request.WriteNodes)
 	edge := w.applied(t, createEdge(w.node(t, "a"), w.node(t, "b")))
-	for i, body := range []string{`{"type":"CREATE_NODE"}`, `{"type":"DELETE_EDGE","payload":{"id":"` + edge.Edge.ID + `"}}`, undoOf(edge.CommandID)} {
+	for i, body := range []string{
+		`{"type":"CREATE_NODE"}`, `{"type":"DELETE_EDGE","payload":{"id":"` + edge.Edge.ID + `"}}`, undoOf(edge.CommandID),
+	} {
 		q := keyed(executePath, fmt.Sprint("k", i), body)
 		q.Key = nodes
 		refused := w.Do(t, q)
@@ -123,7 +133,13 @@ func TestARetryUnderItsKeyAndItsDeadLetterPutBackAreOneEffect(t *testing.T) {
 	defer func() { _ = conn.Close(context.Background()) }()
 	desk := operate.New(w.Log, w.DB)
 	redrive := func() operate.LetterResult {
-		result, err := desk.Redrive(t.Context(), operate.LetterRequest{Again: true, By: "somebody", Filter: operate.LetterFilter{Topics: []string{kafka.TopicCommands}}}, nil)
+		result, err := desk.Redrive(
+			t.Context(),
+			operate.LetterRequest{
+				Again: true, By: "somebody", Filter: operate.LetterFilter{Topics: []string{kafka.TopicCommands}},
+			},
+			nil,
+		)
 		require.NoError(t, err)
 		return result
 	}
@@ -153,7 +169,9 @@ func TestARetryUnderItsKeyAndItsDeadLetterPutBackAreOneEffect(t *testing.T) {
 			before := w.nodes(t, conn)
 			if first == "redrive" {
 				redrive()
-				require.Eventually(t, func() bool { return w.state(t, id).Status == "applied" }, 20*time.Second, 10*time.Millisecond, name)
+				require.Eventually(t, func() bool {
+					return w.state(t, id).Status == "applied"
+				}, 20*time.Second, 10*time.Millisecond, name)
 			}
 			a := retry(q)
 			require.Contains(t, string(a.Data), id, "%s: it is the same command", name)
@@ -184,7 +202,9 @@ func TestAKeyHasTheRightForm(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
 	longest := strings.Repeat("~", 255)
-	for key, status := range map[string]int{"!": 201, longest: 201, longest + "x": 400, "a b": 400, "é": 400, "\u00a0": 400, "a\tb": 400} {
+	for key, status := range map[string]int{
+		"!": 201, longest: 201, longest + "x": 400, "a b": 400, "é": 400, "\u00a0": 400, "a\tb": 400,
+	} {
 		q := keyed("/api/live-data/sources", key, `{"name":"`+uuid.NewString()+`"}`)
 		a := l.Do(t, q)
 		require.Equal(t, status, a.Status, key)
@@ -194,7 +214,10 @@ func TestAKeyHasTheRightForm(t *testing.T) {
 	}
 	for _, header := range []string{"Idempotency-Key: \r\n", "Idempotency-Key: a\r\nIdempotency-Key: b\r\n"} {
 		conn := dial(t, l.Server)
-		conn.send(conn.head("POST", "/api/live-data/sources") + "Content-Type: application/json\r\nContent-Length: 12\r\n" + header + "\r\n{\"name\":\"a\"}")
+		conn.send(
+			conn.head("POST", "/api/live-data/sources") + "Content-Type: application/json\r\nContent-Length: 12\r\n" + header +
+				"\r\n{\"name\":\"a\"}",
+		)
 		status, code, _ := conn.receive()
 		require.Equal(t, []any{400, validation}, []any{status, code}, header)
 	}
@@ -239,7 +262,9 @@ func TestWhileTheFirstRunsARepetitionIsAConflictAndThenItsOutcome(t *testing.T) 
 	require.Equal(t, "true", replayed.Header.Get("Idempotent-Replayed"))
 	require.Equal(t, made, decode[done](t, replayed, http.StatusCreated))
 	var list []graphItem
-	require.EqualValues(t, 1, w.Get(t, "/api/queries/nodes", &list).Meta.Total, "the record is in the log several times and is done once")
+	require.EqualValues(
+		t, 1, w.Get(t, "/api/queries/nodes", &list).Meta.Total, "the record is in the log several times and is done once",
+	)
 }
 
 func TestManyAtOnceWithOneKeyAreOne(t *testing.T) {
@@ -270,11 +295,15 @@ func TestASourceWithAKeyIsCreatedOnce(t *testing.T) {
 	first := l.Do(t, keyed(path, "k", `{"name":"boiler"}`))
 	require.Equal(t, http.StatusCreated, first.Status)
 	requireReplayed(t, first, l.Do(t, keyed(path, "k", `{"name":"boiler"}`)))
-	l.Do(t, keyed(path, "k", `{"name":"kettle"}`)).RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "Idempotency-Key"})
+	l.Do(t, keyed(path, "k", `{"name":"kettle"}`)).RequireFailure(
+		t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "Idempotency-Key"},
+	)
 	taken := l.Do(t, keyed(path, "k2", `{"name":"boiler"}`))
 	require.Equal(t, http.StatusConflict, taken.Status)
 	made := decode[source](t, first, http.StatusCreated)
-	require.Equal(t, http.StatusNoContent, l.Do(t, contract.Request{Method: http.MethodDelete, Path: path + "/" + made.ID}).Status)
+	require.Equal(
+		t, http.StatusNoContent, l.Do(t, contract.Request{Method: http.MethodDelete, Path: path + "/" + made.ID}).Status,
+	)
 	requireReplayed(t, taken, l.Do(t, keyed(path, "k2", `{"name":"boiler"}`)))
 	requireReplayed(t, first, l.Do(t, keyed(path, "k", `{"name":"boiler"}`)))
 
@@ -290,7 +319,9 @@ func TestPointsWithAKeyKeepTheirTimeOfReceipt(t *testing.T) {
 	first := l.Do(t, keyed(ingestPath, "k", body))
 	require.Equal(t, http.StatusCreated, first.Status)
 	requireReplayed(t, first, l.Do(t, keyed(ingestPath, "k", body)))
-	l.Do(t, keyed(ingestPath+"?strict=true", "k", body)).RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "Idempotency-Key"})
+	l.Do(t, keyed(ingestPath+"?strict=true", "k", body)).RequireFailure(
+		t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "Idempotency-Key"},
+	)
 	require.Len(t, logged(t, l.broker), 1)
 
 	// As after a crash between the produce and the answer: nothing is kept of it.
@@ -309,7 +340,9 @@ func TestPointsWithAKeyKeepTheirTimeOfReceipt(t *testing.T) {
 	none := l.Do(t, keyed(ingestPath, "k2", `{"source":"nobody","points":[{"metric":"temp","value":1}]}`))
 	require.Equal(t, http.StatusUnprocessableEntity, none.Status)
 	l.createSource(t, `{"name":"nobody"}`)
-	requireReplayed(t, none, l.Do(t, keyed(ingestPath, "k2", `{"source":"nobody","points":[{"metric":"temp","value":1}]}`)))
+	requireReplayed(t, none, l.Do(t, keyed(
+		ingestPath, "k2", `{"source":"nobody","points":[{"metric":"temp","value":1}]}`,
+	)))
 	l.Do(t, keyed(ingestPath, "k3", `{"points":1}`)).RequireFailure(t, http.StatusBadRequest, validation, "", nil)
 	require.Equal(t, http.StatusCreated, l.Do(t, keyed(ingestPath, "k3", body)).Status)
 }

@@ -16,12 +16,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/api/livedata"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/apikey"
 	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas/pointblock"
-	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/test/contract"
 )
 
@@ -58,7 +56,9 @@ func logged(t *testing.T, broker *testenv.Broker) []string {
 				} else {
 					value = strconv.Quote(texts[n])
 				}
-				out = append(out, fmt.Sprintf("%s %s %v %s=%v", span.Source, span.Metric, span.Tags(), time.UnixMicro(us).UTC().Format(time.RFC3339Nano), value))
+				out = append(out, fmt.Sprintf(
+					"%s %s %v %s=%v", span.Source, span.Metric, span.Tags(), time.UnixMicro(us).UTC().Format(time.RFC3339Nano), value,
+				))
 			}
 		}
 		for _, d := range decoded.Deletions {
@@ -88,19 +88,29 @@ func TestRowsAndColumnsReachTheLog(t *testing.T) {
 	got := decode[accepted](t, l.post(t, ingestPath, `{"source":"boiler","tags":{"room":"A"},"points":[
 		{"metric":"temp","timestamp":"2026-03-01T00:00:00.000001Z","value":1.5},
 		{"metric":"temp","timestamp":1772323201000,"value":true,"tags":{"room":"B"}},
-		{"sourceId":"`+strings.ToUpper(made.ID)+`","metric":"door","timestamp":"2026-03-01T01:00:02+01:00","value":"open \"wide\""},
+		{"sourceId":"`+
+		strings.ToUpper(made.ID)+`","metric":"door","timestamp":"2026-03-01T01:00:02+01:00","value":"open \"wide\""},
 		{"metric":"now","value":-0}]}`), http.StatusCreated)
 	require.Equal(t, 4, got.Accepted)
 	require.Zero(t, got.Rejected)
 	require.NotNil(t, got.Errors)
 	require.NotEmpty(t, got.Checkpoint)
-	got = decode[accepted](t, l.post(t, ingestPath, `{"precision":"s","series":[{"sourceId":"`+made.ID+`","metric":"load","timestamps":[1772323200,1772323201],"values":[1,2]}]}`), http.StatusCreated)
+	got = decode[accepted](
+		t,
+		l.post(
+			t, ingestPath,
+			`{"precision":"s","series":[{"sourceId":"`+
+				made.ID+`","metric":"load","timestamps":[1772323200,1772323201],"values":[1,2]}]}`,
+		),
+		http.StatusCreated,
+	)
 	require.Equal(t, 2, got.Accepted)
 
 	lines := logged(t, l.broker)
 	require.Len(t, lines, 6)
 	for _, want := range []string{
-		"temp [{room A}] 2026-03-01T00:00:00.000001Z=1.5", "temp [{room B}] 2026-03-01T00:00:01Z=1", `door [{room A}] 2026-03-01T00:00:02Z="open \"wide\""`,
+		"temp [{room A}] 2026-03-01T00:00:00.000001Z=1.5", "temp [{room B}] 2026-03-01T00:00:01Z=1",
+		`door [{room A}] 2026-03-01T00:00:02Z="open \"wide\""`,
 		"load [] 2026-03-01T00:00:00Z=1", "load [] 2026-03-01T00:00:01Z=2",
 	} {
 		require.Contains(t, lines, made.ID+" "+want)
@@ -123,7 +133,13 @@ func TestRejectedPointsAreToldAndTheRestIsAccepted(t *testing.T) {
 	made := l.createSource(t, `{"name":"boiler"}`)
 	other := l.NewWorkspace(t, apikey.Live)
 	key := l.NewKey(t, []uuid.UUID{other}, request.Admin)
-	foreign := decode[source](t, l.Do(t, contract.Request{Method: "POST", Path: "/api/live-data/sources", Body: `{"name":"foreign"}`, Key: key, Workspace: other.String()}), 201)
+	foreign := decode[source](
+		t,
+		l.Do(t, contract.Request{
+			Method: "POST", Path: "/api/live-data/sources", Body: `{"name":"foreign"}`, Key: key, Workspace: other.String(),
+		}),
+		201,
+	)
 	future := time.Now().Add(25 * time.Hour).UTC().Format(time.RFC3339)
 	body := `{"sourceId":"` + made.ID + `","metric":"m","points":[
 		{"timestamp":"2026-03-01T00:00:00Z","value":1},
@@ -144,17 +160,32 @@ func TestRejectedPointsAreToldAndTheRestIsAccepted(t *testing.T) {
 		count += e.Count
 	}
 	require.Equal(t, 8, count)
-	require.Subset(t, fields, []string{"points[1].timestamp", "points[2].timestamp", "points[3].timestamp", "points[4].value", "points[5].sourceId", "points[8].value"})
+	require.Subset(t, fields, []string{
+		"points[1].timestamp", "points[2].timestamp", "points[3].timestamp", "points[4].value", "points[5].sourceId",
+		"points[8].value",
+	})
 	require.Len(t, logged(t, l.broker), 1, "what is rejected is not there")
 
 	strict := l.post(t, ingestPath+"?strict=true", body)
-	strict.RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"accepted": 0.0, "field": "points[1].timestamp"})
+	strict.RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{
+		"accepted": 0.0, "field": "points[1].timestamp",
+	})
 	require.NotEmpty(t, strict.Error.Details["errors"])
 	all := l.post(t, ingestPath, `{"points":[{"sourceId":"`+foreign.ID+`","metric":"m","value":1}]}`)
-	all.RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"accepted": 0.0, "rejected": 1.0, "field": "points[0].sourceId"})
+	all.RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{
+		"accepted": 0.0, "rejected": 1.0, "field": "points[0].sourceId",
+	})
 	require.Len(t, logged(t, l.broker), 1)
 
-	columns := decode[accepted](t, l.post(t, ingestPath, `{"series":[{"sourceId":"`+made.ID+`","metric":"c","timestamps":[1772323200000,-5,1772323202000],"values":[1,2,3]}]}`), http.StatusCreated)
+	columns := decode[accepted](
+		t,
+		l.post(
+			t, ingestPath,
+			`{"series":[{"sourceId":"`+
+				made.ID+`","metric":"c","timestamps":[1772323200000,-5,1772323202000],"values":[1,2,3]}]}`,
+		),
+		http.StatusCreated,
+	)
 	require.Equal(t, 2, columns.Accepted)
 	require.Equal(t, 0, columns.Errors[0].Index)
 	require.Equal(t, 1, *columns.Errors[0].Position)
@@ -166,17 +197,32 @@ func TestRejectedPointsAreToldAndTheRestIsAccepted(t *testing.T) {
 func badIngest(made source) []refusal {
 	point := func(fields string) string { return `{"points":[{"sourceId":"` + made.ID + `",` + fields + `}]}` }
 	return []refusal{
-		{`{"points":[]}`, 422, "points"}, {`{"series":[]}`, 422, "series"}, {`{}`, 400, ""}, {`[]`, 400, "body"}, {`null`, 400, "body"}, {` `, 400, "body"}, {"\ufeff{}", 400, ""},
-		{point(`"metric":"m","value":1`) + "x", 400, "body"}, {point(`"metric":"m","value":1,"value":2`), 400, "points[0].value"}, {point(`"metric":"m","Value":1`), 400, "points[0].Value"},
-		{point(`"metric":"m"`), 400, "points[0].value"}, {point(`"value":1`), 400, "points[0].metric"}, {`{"points":[{"metric":"m","value":1}]}`, 400, ""}, {point(`"metric":1,"value":1`), 400, "points[0].metric"},
-		{point(`"metric":"m","value":null`), 400, "points[0].value"}, {point(`"metric":"m","value":[1]`), 400, "points[0].value"}, {point(`"metric":"m","value":NaN`), 400, ""}, {point(`"metric":"m","value":01`), 400, ""},
-		{point(`"metric":"m","value":1,"tags":[]`), 400, "points[0].tags"}, {point(`"metric":"m","value":1,"tags":{"a":1}`), 400, "points[0].tags.a"}, {point(`"metric":"m","value":1,"tags":{"a":"1","a":"2"}`), 400, ""},
-		{point(`"metric":"m","value":1,"timestamp":true`), 400, "points[0].timestamp"}, {point(`"metric":"m` + "\xff" + `","value":1`), 400, ""}, {point(`"metric":"\ud800","value":1`), 400, ""},
-		{point(`"metric":"m","source":"boiler","value":1`), 400, ""}, {`{"points":[],"series":[]}`, 400, ""}, {`{"precision":"h","points":[]}`, 422, "precision"}, {`{"precision":1,"points":[]}`, 400, "precision"},
-		{`{"series":[{"sourceId":"` + made.ID + `","metric":"m","timestamps":[1,2],"values":[1]}]}`, 422, "series[0].values"}, {strings.Repeat("[", 10_000), 400, ""}, {`{"points":` + strings.Repeat(`[`, 100_000), 400, ""},
-		{point(`"metric":"m","value":1,}`), 400, ""}, {point(`"metric":"m","value":/**/1`), 400, ""}, {`{"workspace":"x","points":[]}`, 400, "workspace"},
-		{point(`"metric":"","value":1`), 422, "points[0].metric"}, {point(`"metric":"\u0000","value":1`), 422, "points[0].metric"}, {point(`"metric":"` + strings.Repeat("m", 257) + `","value":1`), 422, "points[0].metric"},
-		{point(`"metric":"m","timestamp":9223372036854775807,"value":1`), 422, "points[0].timestamp"}, {point(`"metric":"m","timestamp":1.5,"value":1`), 422, "points[0].timestamp"},
+		{`{"points":[]}`, 422, "points"}, {`{"series":[]}`, 422, "series"}, {`{}`, 400, ""}, {`[]`, 400, "body"},
+		{`null`, 400, "body"}, {` `, 400, "body"}, {"\ufeff{}", 400, ""},
+		{point(`"metric":"m","value":1`) + "x", 400, "body"},
+		{point(`"metric":"m","value":1,"value":2`), 400, "points[0].value"},
+		{point(`"metric":"m","Value":1`), 400, "points[0].Value"},
+		{point(`"metric":"m"`), 400, "points[0].value"}, {point(`"value":1`), 400, "points[0].metric"},
+		{`{"points":[{"metric":"m","value":1}]}`, 400, ""}, {point(`"metric":1,"value":1`), 400, "points[0].metric"},
+		{point(`"metric":"m","value":null`), 400, "points[0].value"},
+		{point(`"metric":"m","value":[1]`), 400, "points[0].value"}, {point(`"metric":"m","value":NaN`), 400, ""},
+		{point(`"metric":"m","value":01`), 400, ""},
+		{point(`"metric":"m","value":1,"tags":[]`), 400, "points[0].tags"},
+		{point(`"metric":"m","value":1,"tags":{"a":1}`), 400, "points[0].tags.a"},
+		{point(`"metric":"m","value":1,"tags":{"a":"1","a":"2"}`), 400, ""},
+		{point(`"metric":"m","value":1,"timestamp":true`), 400, "points[0].timestamp"},
+		{point(`"metric":"m` + "\xff" + `","value":1`), 400, ""}, {point(`"metric":"\ud800","value":1`), 400, ""},
+		{point(`"metric":"m","source":"boiler","value":1`), 400, ""}, {`{"points":[],"series":[]}`, 400, ""},
+		{`{"precision":"h","points":[]}`, 422, "precision"}, {`{"precision":1,"points":[]}`, 400, "precision"},
+		{`{"series":[{"sourceId":"` + made.ID + `","metric":"m","timestamps":[1,2],"values":[1]}]}`, 422, "series[0].values"},
+		{strings.Repeat("[", 10_000), 400, ""}, {`{"points":` + strings.Repeat(`[`, 100_000), 400, ""},
+		{point(`"metric":"m","value":1,}`), 400, ""}, {point(`"metric":"m","value":/**/1`), 400, ""},
+		{`{"workspace":"x","points":[]}`, 400, "workspace"},
+		{point(`"metric":"","value":1`), 422, "points[0].metric"},
+		{point(`"metric":"\u0000","value":1`), 422, "points[0].metric"},
+		{point(`"metric":"` + strings.Repeat("m", 257) + `","value":1`), 422, "points[0].metric"},
+		{point(`"metric":"m","timestamp":9223372036854775807,"value":1`), 422, "points[0].timestamp"},
+		{point(`"metric":"m","timestamp":1.5,"value":1`), 422, "points[0].timestamp"},
 	}
 }
 
@@ -194,12 +240,16 @@ func TestIngestBodiesAreReadStrictly(t *testing.T) {
 		}
 	}
 	good := point(`"metric":"m","value":1`)
-	for query, field := range map[string]string{"strict=1": "strict", "strict=": "strict", "strict=true&strict=true": "strict", "precision=s": "precision"} {
+	for query, field := range map[string]string{
+		"strict=1": "strict", "strict=": "strict", "strict=true&strict=true": "strict", "precision=s": "precision",
+	} {
 		l.post(t, ingestPath+"?"+query, good).RequireFailure(t, 400, validation, "", map[string]any{"field": field})
 	}
 	require.Empty(t, logged(t, l.broker), "nothing of it is there")
 	for _, text := range hostile {
-		body, err := json.Marshal(map[string]any{"points": []any{map[string]any{"sourceId": made.ID, "metric": text, "value": text, "tags": map[string]string{text: text}}}})
+		body, err := json.Marshal(map[string]any{"points": []any{map[string]any{
+			"sourceId": made.ID, "metric": text, "value": text, "tags": map[string]string{text: text},
+		}}})
 		require.NoError(t, err)
 		require.Equal(t, 1, decode[accepted](t, l.post(t, ingestPath, string(body)), http.StatusCreated).Accepted)
 	}
@@ -233,11 +283,18 @@ func TestIngestTakesEncodedBodiesAndBoundsThem(t *testing.T) {
 		send(encode(huge), header).RequireFailure(t, 413, validation, "", map[string]any{"limit": float64(32 << 20)})
 	}
 	send(huge, nil).RequireFailure(t, 413, validation, "", map[string]any{"field": "body", "limit": float64(32 << 20)})
-	send(good, map[string]string{"Content-Encoding": "br"}).RequireFailure(t, 415, validation, "", map[string]any{"field": "Content-Encoding"})
+	send(good, map[string]string{"Content-Encoding": "br"}).RequireFailure(t, 415, validation, "", map[string]any{
+		"field": "Content-Encoding",
+	})
 	for _, contentType := range []string{"text/html", "application/xml", "", "application/json; charset=latin1"} {
-		send(good, map[string]string{"Content-Type": contentType}).RequireFailure(t, 415, validation, "", map[string]any{"field": "Content-Type", "allowed": []any{"application/json", "application/x-ndjson", "text/plain", "application/x-protobuf"}})
+		send(good, map[string]string{"Content-Type": contentType}).RequireFailure(t, 415, validation, "", map[string]any{
+			"field":   "Content-Type",
+			"allowed": []any{"application/json", "application/x-ndjson", "text/plain", "application/x-protobuf"},
+		})
 	}
-	require.Equal(t, http.StatusCreated, send(good, map[string]string{"Content-Type": "application/json; charset=UTF-8"}).Status)
+	require.Equal(
+		t, http.StatusCreated, send(good, map[string]string{"Content-Type": "application/json; charset=UTF-8"}).Status,
+	)
 }
 
 func TestWithTheLogStoppedIngestIsUnavailableAtOnce(t *testing.T) {
@@ -257,7 +314,9 @@ func TestWithTheLogStoppedIngestIsUnavailableAtOnce(t *testing.T) {
 	require.NotEmpty(t, a.Header.Get("Retry-After"))
 	require.Less(t, time.Since(began), time.Second)
 	broker.Start(t)
-	require.Eventually(t, func() bool { return l.post(t, ingestPath, good).Status == http.StatusCreated }, 10*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return l.post(t, ingestPath, good).Status == http.StatusCreated
+	}, 10*time.Second, 50*time.Millisecond)
 }
 
 func TestAChangeOfSourcesHoldsForTheNextIngest(t *testing.T) {
@@ -289,102 +348,10 @@ func TestTheWorkspacesLimitOfSeriesRejectsPoints(t *testing.T) {
 	for i := range 5 {
 		points = append(points, fmt.Sprintf(`{"metric":"m%d","value":1}`, i))
 	}
-	got := decode[accepted](t, l.post(t, ingestPath, `{"sourceId":"`+made.ID+`","points":[`+strings.Join(points, ",")+`]}`), http.StatusCreated)
+	got := decode[accepted](
+		t, l.post(t, ingestPath, `{"sourceId":"`+made.ID+`","points":[`+strings.Join(points, ",")+`]}`), http.StatusCreated,
+	)
 	require.Equal(t, 3, got.Accepted)
 	require.Equal(t, 2, got.Rejected)
 	require.Len(t, logged(t, l.broker), 3)
-}
-
-func TestAQueryWaitsForItsCheckpoint(t *testing.T) {
-	t.Parallel()
-	l := startLiveWithLog(t)
-	made := l.createSource(t, `{"name":"boiler"}`)
-	token := decode[accepted](t, l.post(t, ingestPath, `{"points":[{"sourceId":"`+made.ID+`","metric":"m","value":1}]}`), http.StatusCreated).Checkpoint
-	path := "/api/live-data/query?checkpoint=" + token
-	began := time.Now()
-	a := l.Do(t, contract.Request{Path: path})
-	a.RequireFailure(t, http.StatusGatewayTimeout, "INTERNAL_ERROR", "The points of the checkpoint are not visible yet", map[string]any{"checkpoint": token})
-	require.Equal(t, "1", a.Header.Get("Retry-After"))
-	require.InDelta(t, time.Second.Seconds(), time.Since(began).Seconds(), 0.5)
-
-	topic := l.Log.PointsTopic()
-	partition := pointblock.Partition(uuid.MustParse(made.ID), topic.Partitions)
-	waited := make(chan int, 1)
-	go func() { waited <- l.Do(t, contract.Request{Path: path}).Status }()
-	time.Sleep(100 * time.Millisecond)
-	require.NoError(t, l.DB.AdvanceWatermarks(t.Context(), topic.ID, map[int32]int64{partition: 0}))
-	select {
-	case <-waited:
-		t.Fatal("it did not wait")
-	case <-time.After(100 * time.Millisecond):
-	}
-	require.NoError(t, l.DB.AdvanceWatermarks(t.Context(), topic.ID, map[int32]int64{partition: 1}))
-	require.Equal(t, http.StatusOK, <-waited)
-	began = time.Now()
-	require.Equal(t, http.StatusOK, l.Do(t, contract.Request{Path: path}).Status)
-	require.Less(t, time.Since(began), 500*time.Millisecond)
-}
-
-func TestAQueryWithACheckpointSaysWhatWasPutAside(t *testing.T) {
-	t.Parallel()
-	l := startLiveWithLog(t)
-	made := l.createSource(t, `{"name":"boiler"}`)
-	token := decode[accepted](t, l.post(t, ingestPath, `{"points":[{"sourceId":"`+made.ID+`","metric":"m","value":1}]}`), http.StatusCreated).Checkpoint
-	topic := l.Log.PointsTopic()
-	partition := pointblock.Partition(uuid.MustParse(made.ID), topic.Partitions)
-	require.NoError(t, l.DB.AdvanceWatermarks(t.Context(), topic.ID, map[int32]int64{partition: 1}))
-	ask := func(more string) *contract.Answer {
-		return l.Do(t, contract.Request{Path: "/api/live-data/query?checkpoint=" + token + more})
-	}
-	const header = "X-Livegraph-Dead-Lettered"
-	a := ask("")
-	require.NotContains(t, string(a.Body), "deadLettered")
-	require.Empty(t, a.Header.Get(header))
-
-	place := []postgres.LogPosition{{Partition: partition, Offset: 0}}
-	require.NoError(t, l.DB.AddDeadRecords(t.Context(), topic.ID, place))
-	a = ask("")
-	require.Contains(t, string(a.Body), `"deadLettered":1`)
-	require.Equal(t, "1", a.Header.Get(header))
-	require.Equal(t, "1", ask("&format=csv").Header.Get(header))
-
-	require.NoError(t, l.DB.RedriveDeadRecords(t.Context(), topic.ID, place))
-	require.NotContains(t, string(ask("").Body), "deadLettered")
-}
-
-func TestACheckpointIsOnlyGoodForItsWorkspaceAndLog(t *testing.T) {
-	t.Parallel()
-	group := &contract.LiveData{}
-	remade := false
-	group.Change = func(d *livedata.Deps) {
-		id := d.TopicID
-		d.TopicID = func() [16]byte {
-			if remade {
-				return [16]byte{1}
-			}
-			return id()
-		}
-	}
-	l := &live{Server: contract.Start(t, group.Group), LiveData: group}
-	made := l.createSource(t, `{"name":"boiler"}`)
-	token := decode[accepted](t, l.post(t, ingestPath, `{"points":[{"sourceId":"`+made.ID+`","metric":"m","value":1}]}`), http.StatusCreated).Checkpoint
-	bad := func(token string, q contract.Request, reason string) {
-		q.Path = "/api/live-data/query?checkpoint=" + escape(token)
-		l.Do(t, q).RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "checkpoint", "reason": reason})
-	}
-	const notOurs = "is not a checkpoint of this workspace"
-	other := l.NewWorkspace(t, apikey.Live)
-	bad(token, contract.Request{Key: l.NewKey(t, []uuid.UUID{other}, request.Admin), Workspace: other.String()}, notOurs)
-	flipped := []byte(token)
-	flipped[len(flipped)/2] ^= 1
-	for _, text := range []string{"x", string(flipped), token[1:], token + "AAAA", strings.Repeat("A", 20_000), "🚀"} {
-		bad(text, contract.Request{}, notOurs)
-	}
-	cursor := func() string {
-		l.createSource(t, `{"name":"second"}`)
-		return *nextCursor(t, l.Do(t, contract.Request{Path: "/api/live-data/sources?limit=1"}))
-	}()
-	bad(cursor, contract.Request{}, notOurs)
-	remade = true
-	bad(token, contract.Request{}, "is of a log that is no longer there: its points cannot be waited for")
 }

@@ -24,10 +24,14 @@ import (
 )
 
 // limited adds a workspace with so many requests, and a key for it.
-func limited(t *testing.T, s *contract.Server, perMinute, perDay int64, scopes ...request.Scope) (workspace uuid.UUID, key string) {
+func limited(
+	t *testing.T, s *contract.Server, perMinute, perDay int64, scopes ...request.Scope,
+) (workspace uuid.UUID, key string) {
 	t.Helper()
 	endsSoon(t, 24*time.Hour, 20*time.Second) // a test that spans midnight would see two days
-	w, err := s.DB.CreateWorkspace(t.Context(), postgres.Workspace{Name: t.Name(), Plan: "enterprise", Mode: apikey.Live, PerMinute: &perMinute, PerDay: &perDay})
+	w, err := s.DB.CreateWorkspace(t.Context(), postgres.Workspace{
+		Name: t.Name(), Plan: "enterprise", Mode: apikey.Live, PerMinute: &perMinute, PerDay: &perDay,
+	})
 	require.NoError(t, err)
 	return w.ID, s.NewKey(t, []uuid.UUID{w.ID}, scopes...)
 }
@@ -47,7 +51,9 @@ func TestARequestThatFindsNoRoomCostsNothingOfThePlan(t *testing.T) {
 	s := contract.Start(t, contract.Counted(testenv.Redis(t)), group.Group)
 	workspace, key := limited(t, s, 50, 1000, request.WriteNodes)
 	startOfAMinute(t, 30*time.Second)
-	create := contract.Request{Method: "POST", Path: "/api/commands/execute", Key: key, Workspace: workspace.String(), Body: createNode("a")}
+	create := contract.Request{
+		Method: "POST", Path: "/api/commands/execute", Key: key, Workspace: workspace.String(), Body: createNode("a"),
+	}
 	a := s.Do(t, create)
 	require.Equal(t, 201, a.Status, "%s", a.Body)
 	require.EqualValues(t, 49, ratesOf(t, a).remaining)
@@ -91,7 +97,9 @@ type rates struct{ limit, remaining, reset int64 }
 
 func ratesOf(t *testing.T, a *contract.Answer) (r rates) {
 	t.Helper()
-	for name, value := range map[string]*int64{"X-RateLimit-Limit": &r.limit, "X-RateLimit-Remaining": &r.remaining, "X-RateLimit-Reset": &r.reset} {
+	for name, value := range map[string]*int64{
+		"X-RateLimit-Limit": &r.limit, "X-RateLimit-Remaining": &r.remaining, "X-RateLimit-Reset": &r.reset,
+	} {
 		var err error
 		*value, err = strconv.ParseInt(a.Header.Get(name), 10, 64)
 		require.NoError(t, err, "%s of %s", name, a.Body)
@@ -104,7 +112,9 @@ func TestEveryAnswerInAWorkspaceSaysWhatIsLeft(t *testing.T) {
 	s := contract.Start(t, contract.Counted(testenv.Redis(t)), contract.GraphReads)
 	workspace, key := limited(t, s, 50, 1000, request.ReadNodes)
 	startOfAMinute(t, 10*time.Second)
-	minute, day := time.Now().Truncate(time.Minute).Add(time.Minute).Unix(), time.Now().UTC().Truncate(24*time.Hour).Add(24*time.Hour).Unix()
+	minute, day := time.Now().Truncate(time.Minute).Add(time.Minute).Unix(), time.Now().UTC().Truncate(24*time.Hour).Add(
+		24*time.Hour,
+	).Unix()
 	ask := func(path string, status int) *contract.Answer {
 		a := s.Do(t, contract.Request{Path: path, Key: key, Workspace: workspace.String()})
 		require.Equal(t, status, a.Status, "%s", a.Body)
@@ -114,11 +124,16 @@ func TestEveryAnswerInAWorkspaceSaysWhatIsLeft(t *testing.T) {
 	for n, c := range []struct {
 		path   string
 		status int
-	}{{"/api/queries/nodes", 200}, {"/api/queries/nodes/" + uuid.NewString(), 404}, {"/api/queries/nodes?limit=0", 400}, {"/api/queries/nodes?x=1", 400}} {
+	}{
+		{"/api/queries/nodes", 200}, {"/api/queries/nodes/" + uuid.NewString(), 404}, {"/api/queries/nodes?limit=0", 400},
+		{"/api/queries/nodes?x=1", 400},
+	} {
 		a := ask(c.path, c.status)
 		require.Equal(t, rates{limit: 50, remaining: 49 - int64(n), reset: minute}, ratesOf(t, a))
 		var left, wait, today, untilTomorrow int64
-		_, err := fmt.Sscanf(a.Header.Get("RateLimit"), `"minute";r=%d;t=%d, "day";r=%d;t=%d`, &left, &wait, &today, &untilTomorrow)
+		_, err := fmt.Sscanf(
+			a.Header.Get("RateLimit"), `"minute";r=%d;t=%d, "day";r=%d;t=%d`, &left, &wait, &today, &untilTomorrow,
+		)
 		require.NoError(t, err)
 		require.Equal(t, []int64{49 - int64(n), 999 - int64(n)}, []int64{left, today})
 		require.InDelta(t, minute-time.Now().Unix(), wait, 5)
@@ -128,7 +143,8 @@ func TestEveryAnswerInAWorkspaceSaysWhatIsLeft(t *testing.T) {
 	// What is refused before is told, but does not count; outside a workspace there is nothing to tell.
 	require.Equal(t, rates{limit: 50, remaining: 46, reset: minute}, ratesOf(t, ask("/api/queries/edges", 403)))
 	for _, q := range []contract.Request{
-		{Path: "/api/me", Key: key}, {Path: "/api/queries/nodes", Key: key, Workspace: uuid.NewString()}, {Path: "/api/queries/nodes", Key: "nonsense"},
+		{Path: "/api/me", Key: key}, {Path: "/api/queries/nodes", Key: key, Workspace: uuid.NewString()},
+		{Path: "/api/queries/nodes", Key: "nonsense"},
 		{Path: "/api/unknown", Key: key}, {Method: "OPTIONS", Path: "/api/unknown", Key: key},
 	} {
 		require.Empty(t, s.Do(t, q).Header.Get("X-RateLimit-Limit"), q.Path)
@@ -142,7 +158,12 @@ func TestEveryAnswerInAWorkspaceSaysWhatIsLeft(t *testing.T) {
 	require.NoError(t, json.Unmarshal(a.Data, &me))
 	require.EqualValues(t, 46, *me.Workspaces[0].Left.RequestsThisMinute)
 	require.EqualValues(t, 996, *me.Workspaces[0].Left.RequestsToday)
-	require.EqualValues(t, 45, ratesOf(t, s.Do(t, contract.Request{Method: http.MethodHead, Path: "/api/queries/nodes", Key: key, Workspace: workspace.String()})).remaining)
+	require.EqualValues(
+		t, 45,
+		ratesOf(t, s.Do(t, contract.Request{
+			Method: http.MethodHead, Path: "/api/queries/nodes", Key: key, Workspace: workspace.String(),
+		})).remaining,
+	)
 }
 
 func TestAWorkspaceWithoutLimitsSaysSo(t *testing.T) {
@@ -180,7 +201,8 @@ func TestTheDayIsToldWhenFewerAreLeftInIt(t *testing.T) {
 // requireWait holds Retry-After against the end of a window, to the second.
 func requireWait(t *testing.T, a *contract.Answer, end time.Time) {
 	t.Helper()
-	date, err := http.ParseTime(a.Header.Get("Date")) // cut to the second, and read at the time of the answer or just before
+	// cut to the second, and read at the time of the answer or just before
+	date, err := http.ParseTime(a.Header.Get("Date"))
 	require.NoError(t, err)
 	wait, err := strconv.ParseInt(a.Header.Get("Retry-After"), 10, 64)
 	require.NoError(t, err)
@@ -205,14 +227,21 @@ func TestTheLimitComesAfterTheScopeAndBeforeTheBody(t *testing.T) {
 	require.Equal(t, http.StatusCreated, do(echo).Status)
 	for _, body := range []string{`{"name":"n"}`, `{"name":`, strings.Repeat("x", 2<<20)} {
 		a := do(contract.Request{Path: "/api/test/echo", Body: body})
-		a.RequireFailure(t, 429, "RATE_LIMITED", "The workspace's 1 request a minute is used up", map[string]any{"window": "minute", "limit": float64(1)})
+		a.RequireFailure(
+			t, 429, "RATE_LIMITED", "The workspace's 1 request a minute is used up",
+			map[string]any{"window": "minute", "limit": float64(1)},
+		)
 		requireWait(t, a, end)
 		require.Equal(t, rates{limit: 1, remaining: 0, reset: end.Unix()}, ratesOf(t, a))
 	}
 	reader := s.NewKey(t, []uuid.UUID{workspace}, request.ReadNodes)
-	s.DoUnchecked(t, contract.Request{Method: "POST", Path: "/api/test/echo", Key: reader, Workspace: workspace.String(), Body: "x"}).
+	s.DoUnchecked(t, contract.Request{
+		Method: "POST", Path: "/api/test/echo", Key: reader, Workspace: workspace.String(), Body: "x",
+	}).
 		RequireFailure(t, 403, authorization, "Forbidden", nil)
-	do(contract.Request{Path: "/api/test/echo", Workspace: uuid.NewString()}).RequireFailure(t, 403, authorization, "Workspace access denied", nil)
+	do(contract.Request{
+		Path: "/api/test/echo", Workspace: uuid.NewString(),
+	}).RequireFailure(t, 403, authorization, "Workspace access denied", nil)
 }
 
 // Clients of InfluxDB and Prometheus send again what is answered 429.
@@ -221,13 +250,16 @@ func TestTheLimitIsToldInTheClientsOwnDialect(t *testing.T) {
 	live := contract.LiveData{}
 	s := contract.Start(t, contract.Counted(testenv.Redis(t)), live.Group)
 	workspace, key := limited(t, s, 1, 1, request.WriteLiveData, request.ReadLiveData)
-	line := contract.Request{Method: "POST", Path: "/api/v2/write?bucket=" + workspace.String(), Key: contract.None, Workspace: contract.None,
-		Header: map[string]string{"Authorization": "Token " + key, "Content-Type": "text/plain"}, Body: "cpu value=1"}
+	line := contract.Request{Method: "POST", Path: "/api/v2/write?bucket=" + workspace.String(), Key: contract.None,
+		Workspace: contract.None, Body: "cpu value=1",
+		Header: map[string]string{"Authorization": "Token " + key, "Content-Type": "text/plain"}}
 	a := s.Do(t, line)
 	require.Equal(t, http.StatusNoContent, a.Status, "%s", a.Body)
 	require.EqualValues(t, 0, ratesOf(t, a).remaining)
 	basic := line
-	basic.Path, basic.Header = "/write?db="+workspace.String(), map[string]string{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte("u:"+key))}
+	basic.Path, basic.Header = "/write?db="+workspace.String(), map[string]string{
+		"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte("u:"+key)),
+	}
 	for _, q := range []contract.Request{line, basic} {
 		a = s.Do(t, q)
 		a.RequireFailure(t, 429, "RATE_LIMITED", "", nil)
@@ -286,7 +318,9 @@ func TestThePlanHoldsOverAllProcesses(t *testing.T) {
 	}
 
 	plan, none := "enterprise", new(*int64)
-	_, err := s.DB.UpdateWorkspace(t.Context(), workspace, postgres.WorkspaceChange{Plan: &plan, PerMinute: none, PerDay: none})
+	_, err := s.DB.UpdateWorkspace(t.Context(), workspace, postgres.WorkspaceChange{
+		Plan: &plan, PerMinute: none, PerDay: none,
+	})
 	require.NoError(t, err)
 	for _, process := range processes {
 		require.Eventually(t, func() bool {
@@ -316,7 +350,9 @@ func TestFailedAuthenticationsAreRefusedByAddressButNeverAValidKey(t *testing.T)
 		requireWait(t, a, end)
 		require.Empty(t, a.Header.Get("WWW-Authenticate"))
 		require.Equal(t, http.StatusOK, from("192.0.2.1", s.Admin).Status)
-		require.Equal(t, http.StatusOK, from("192.0.2.1", s.NewKey(t, []uuid.UUID{s.Workspace})).Status, "one that was not seen before")
+		require.Equal(
+			t, http.StatusOK, from("192.0.2.1", s.NewKey(t, []uuid.UUID{s.Workspace})).Status, "one that was not seen before",
+		)
 	}
 	from("192.0.2.1", contract.None).RequireFailure(t, 401, authentication, "Missing Authorization", nil)
 	from("192.0.2.2", bad()).RequireFailure(t, 401, authentication, "Unauthorized", nil)

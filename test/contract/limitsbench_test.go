@@ -24,11 +24,14 @@ import (
 func BenchmarkAccess(b *testing.B) {
 	s := contract.Start(b, contract.Counted(testenv.Redis(b)), testRoutes)
 	many := int64(1 << 30)
-	w, err := s.DB.CreateWorkspace(b.Context(), postgres.Workspace{Name: "limited", Plan: "enterprise", Mode: apikey.Live, PerMinute: &many})
+	w, err := s.DB.CreateWorkspace(b.Context(), postgres.Workspace{
+		Name: "limited", Plan: "enterprise", Mode: apikey.Live, PerMinute: &many,
+	})
 	require.NoError(b, err)
 	limited := s.NewKey(b, []uuid.UUID{w.ID}, request.ReadLiveData)
 	for _, c := range []struct{ name, path, key, workspace string }{
-		{"probe", "/healthz", "", ""}, {"unlimited", "/api/test/items", s.Admin, s.Workspace.String()}, {"limited", "/api/test/items", limited, w.ID.String()},
+		{"probe", "/healthz", "", ""}, {"unlimited", "/api/test/items", s.Admin, s.Workspace.String()},
+		{"limited", "/api/test/items", limited, w.ID.String()},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			measure(b, s.API.Handler(), http.StatusOK, func() *http.Request {
@@ -50,7 +53,9 @@ func BenchmarkIngestLimited(b *testing.B) {
 		name  string
 		limit *int64
 	}{{"unlimited", nil}, {"limited", &many}} {
-		w, err := s.DB.CreateWorkspace(b.Context(), postgres.Workspace{Name: c.name, Plan: "enterprise", Mode: apikey.Live, PerMinute: c.limit})
+		w, err := s.DB.CreateWorkspace(b.Context(), postgres.Workspace{
+			Name: c.name, Plan: "enterprise", Mode: apikey.Live, PerMinute: c.limit,
+		})
 		require.NoError(b, err)
 		key := s.NewKey(b, []uuid.UUID{w.ID}, request.WriteLiveData)
 		var body strings.Builder
@@ -67,11 +72,11 @@ func BenchmarkIngestLimited(b *testing.B) {
 	}
 }
 
-func measure(b *testing.B, handler http.Handler, status int, make func() *http.Request) {
+func measure(b *testing.B, handler http.Handler, status int, ask func() *http.Request) {
 	b.Helper()
 	var took []time.Duration
 	for b.Loop() {
-		r, w := make(), httptest.NewRecorder()
+		r, w := ask(), httptest.NewRecorder()
 		began := time.Now()
 		handler.ServeHTTP(w, r)
 		took = append(took, time.Since(began))

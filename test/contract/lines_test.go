@@ -34,7 +34,10 @@ type acceptedLines struct {
 // lines posts lines to the route of all formats.
 func (l *live) lines(t testing.TB, query, body string) *contract.Answer {
 	t.Helper()
-	return l.Do(t, contract.Request{Method: http.MethodPost, Path: ingestPath + query, Body: body, Header: map[string]string{"Content-Type": "text/plain; charset=utf-8"}})
+	return l.Do(t, contract.Request{
+		Method: http.MethodPost, Path: ingestPath + query, Body: body,
+		Header: map[string]string{"Content-Type": "text/plain; charset=utf-8"},
+	})
 }
 
 // sourceIDs gives the workspace's sources by name.
@@ -80,18 +83,28 @@ func TestABadLineIsRejectedAloneAndToldByItsNumber(t *testing.T) {
 	require.Equal(t, 3, got.Accepted)
 	require.Equal(t, 4, got.Rejected)
 	require.Equal(t, []lineRejection{
-		{Index: 2, Line: 3, Count: 1, Field: "fields.f", Reason: "must be a number, an integer with i or u after it, a boolean, or a string in double quotes"},
-		{Index: 4, Line: 5, Count: 1, Field: "fields.f", Reason: "must be a string that ends with a double quote, with a backslash before those in it"},
+		{
+			Index: 2, Line: 3, Count: 1, Field: "fields.f",
+			Reason: "must be a number, an integer with i or u after it, a boolean, or a string in double quotes",
+		},
+		{
+			Index: 4, Line: 5, Count: 1, Field: "fields.f",
+			Reason: "must be a string that ends with a double quote, with a backslash before those in it",
+		},
 		{Index: 5, Line: 6, Count: 1, Field: "fields.g", Reason: "is beyond the range of numbers"},
 		{Index: 6, Line: 7, Count: 1, Field: "timestamp", Reason: "is before 1970"},
 	}, got.Errors)
 
-	l.lines(t, "?strict=true", body).RequireFailure(t, 422, validation, "", map[string]any{"field": "fields.f", "accepted": 0.0})
+	l.lines(t, "?strict=true", body).RequireFailure(t, 422, validation, "", map[string]any{
+		"field": "fields.f", "accepted": 0.0,
+	})
 	refused := l.lines(t, "", "x\ny\n")
 	refused.RequireFailure(t, 422, validation, "No point was accepted", map[string]any{"field": "fields", "rejected": 2.0})
 	require.NotContains(t, l.sourceIDs(t), "x", "no source is made for what is rejected")
 	for _, empty := range []string{"\n", "# only a comment", " "} {
-		l.lines(t, "", empty).RequireFailure(t, 422, validation, "", map[string]any{"field": "body", "reason": "must hold at least one point"})
+		l.lines(t, "", empty).RequireFailure(t, 422, validation, "", map[string]any{
+			"field": "body", "reason": "must hold at least one point",
+		})
 	}
 	l.lines(t, "?precision=d", "m f=1").RequireFailure(t, 400, validation, "", map[string]any{"field": "precision"})
 	l.post(t, ingestPath+"?precision=s", `{}`).RequireFailure(t, 400, validation, "", map[string]any{"field": "precision"})
@@ -100,17 +113,29 @@ func TestABadLineIsRejectedAloneAndToldByItsNumber(t *testing.T) {
 func TestSourcesOfLinesStopAtTheWorkspacesLimit(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
-	w, err := l.DB.CreateWorkspace(t.Context(), postgres.Workspace{Name: "small", Plan: "starter", Mode: "live", MaxSources: 2, MaxSeries: 100})
+	w, err := l.DB.CreateWorkspace(t.Context(), postgres.Workspace{
+		Name: "small", Plan: "starter", Mode: "live", MaxSources: 2, MaxSeries: 100,
+	})
 	require.NoError(t, err)
 	key := l.NewKey(t, []uuid.UUID{w.ID}, request.WriteLiveData)
 	send := func(body string) *contract.Answer {
-		return l.Do(t, contract.Request{Method: http.MethodPost, Path: ingestPath, Body: body, Key: key, Workspace: w.ID.String(), Header: map[string]string{"Content-Type": "text/plain"}})
+		return l.Do(t, contract.Request{
+			Method: http.MethodPost, Path: ingestPath, Body: body, Key: key, Workspace: w.ID.String(),
+			Header: map[string]string{"Content-Type": "text/plain"},
+		})
 	}
 	got := decode[acceptedLines](t, send("a f=1\nb f=1\nc f=1,g=2\na f=2\n\x01 f=3"), http.StatusCreated)
 	require.Equal(t, 3, got.Accepted)
 	require.Equal(t, []lineRejection{
-		{Index: 2, Line: 3, Count: 2, Field: "measurement", Reason: "is of a new source, and the workspace has as many sources as its limit (maxSources) allows"},
-		{Index: 4, Line: 5, Count: 1, Field: "measurement", Reason: "cannot name a source: it must have 1 to 256 characters, none of them a control character, and not only spaces"},
+		{
+			Index: 2, Line: 3, Count: 2, Field: "measurement",
+			Reason: "is of a new source, and the workspace has as many sources as its limit (maxSources) allows",
+		},
+		{
+			Index: 4, Line: 5, Count: 1, Field: "measurement",
+			Reason: "cannot name a source: it must have 1 to 256 characters, none of them a control character, and not " +
+				"only spaces",
+		},
 	}, got.Errors)
 	require.Equal(t, 422, send("d f=1").Status)
 }
@@ -133,7 +158,9 @@ func (l *live) influx(t testing.TB, w influx) (*contract.Answer, influxAnswer) {
 	for name, value := range w.header {
 		header[name] = value
 	}
-	a := l.Do(t, contract.Request{Method: http.MethodPost, Path: w.path, Body: w.body, Key: contract.None, Workspace: contract.None, Header: header})
+	a := l.Do(t, contract.Request{
+		Method: http.MethodPost, Path: w.path, Body: w.body, Key: contract.None, Workspace: contract.None, Header: header,
+	})
 	var read influxAnswer
 	if a.Status != http.StatusNoContent {
 		require.NoError(t, json.Unmarshal(a.Body, &read), "%s", a.Body)
@@ -149,16 +176,22 @@ func TestClientsOfInfluxDBWriteWithWhatTheyHave(t *testing.T) {
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("telegraf:"+key))
 	workspace := map[string]string{"x-workspace-id": id}
 	for name, w := range map[string]influx{
-		"version 2":               {path: "/api/v2/write?org=any&bucket=" + id + "&precision=ns", authorization: "Token " + key},
-		"bearer":                  {path: "/api/v2/write?bucket=" + id, authorization: "Bearer " + key},
-		"upper case":              {path: "/api/v2/write?bucket=" + strings.ToUpper(id), authorization: "TOKEN " + key},
-		"header":                  {path: "/api/v2/write?org=o", authorization: "Token " + key, header: workspace},
-		"header and a name":       {path: "/api/v2/write?bucket=telegraf", authorization: "Token " + key, header: workspace},
-		"header and the same id":  {path: "/api/v2/write?bucket=" + id, authorization: "Token " + key, header: workspace},
-		"version 1":               {path: "/write?rp=autogen&consistency=any&db=" + id, authorization: basic},
-		"version 1 with a token":  {path: "/write?precision=m&db=" + id, authorization: "Token telegraf:" + key, body: "m f=1 1"},
-		"version 1 with bearer":   {path: "/write?db=" + id, authorization: "Bearer " + key},
-		"any Content-Type":        {path: "/write?db=" + id, authorization: basic, header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}},
+		"version 2": {
+			path: "/api/v2/write?org=any&bucket=" + id + "&precision=ns", authorization: "Token " + key,
+		},
+		"bearer":                 {path: "/api/v2/write?bucket=" + id, authorization: "Bearer " + key},
+		"upper case":             {path: "/api/v2/write?bucket=" + strings.ToUpper(id), authorization: "TOKEN " + key},
+		"header":                 {path: "/api/v2/write?org=o", authorization: "Token " + key, header: workspace},
+		"header and a name":      {path: "/api/v2/write?bucket=telegraf", authorization: "Token " + key, header: workspace},
+		"header and the same id": {path: "/api/v2/write?bucket=" + id, authorization: "Token " + key, header: workspace},
+		"version 1":              {path: "/write?rp=autogen&consistency=any&db=" + id, authorization: basic},
+		"version 1 with a token": {
+			path: "/write?precision=m&db=" + id, authorization: "Token telegraf:" + key, body: "m f=1 1",
+		},
+		"version 1 with bearer": {path: "/write?db=" + id, authorization: "Bearer " + key},
+		"any Content-Type": {path: "/write?db=" + id, authorization: basic, header: map[string]string{
+			"Content-Type": "application/x-www-form-urlencoded",
+		}},
 		"no end of the last line": {path: "/write?db=" + id, authorization: basic, body: "m f=1"},
 	} {
 		a, _ := l.influx(t, w)
@@ -170,7 +203,10 @@ func TestClientsOfInfluxDBWriteWithWhatTheyHave(t *testing.T) {
 	_, err := z.Write([]byte("zipped f=1\n"))
 	require.NoError(t, err)
 	require.NoError(t, z.Close())
-	a, _ := l.influx(t, influx{path: "/api/v2/write?bucket=" + id, authorization: "Token " + key, body: compressed.String(), header: map[string]string{"Content-Encoding": "gzip"}})
+	a, _ := l.influx(t, influx{
+		path: "/api/v2/write?bucket=" + id, authorization: "Token " + key, body: compressed.String(),
+		header: map[string]string{"Content-Encoding": "gzip"},
+	})
 	require.Equal(t, http.StatusNoContent, a.Status)
 	require.Contains(t, l.sourceIDs(t), "zipped")
 }
@@ -187,27 +223,70 @@ func TestClientsOfInfluxDBReadTheErrorsTheyKnow(t *testing.T) {
 		status                int
 		code, inEnvelope, has string
 	}{
-		"no key":              {influx{path: v2}, 401, "unauthorized", authentication, "Missing Authorization"},
-		"no key, version 1":   {influx{path: v1}, 401, "unauthorized", authentication, "Missing Authorization"},
-		"unknown key":         {influx{path: v1, authorization: "Token " + apikey.Generate(apikey.Live).Reveal()}, 401, "unauthorized", authentication, "Unauthorized"},
-		"key in the URL":      {influx{path: v1 + "&u=x&p=" + l.Admin}, 401, "unauthorized", authentication, "Missing Authorization"},
-		"key there, too":      {influx{path: v1 + "&p=" + l.Admin, authorization: token}, 400, "invalid", validation, "in logs"},
-		"basic on version 2":  {influx{path: v2, authorization: "Basic " + base64.StdEncoding.EncodeToString([]byte("x:"+l.Admin))}, 401, "unauthorized", authentication, "Unauthorized"},
-		"basic without colon": {influx{path: v1, authorization: "Basic " + base64.StdEncoding.EncodeToString([]byte(l.Admin))}, 401, "unauthorized", authentication, "Unauthorized"},
-		"no base64":           {influx{path: v1, authorization: "Basic x:" + l.Admin}, 401, "unauthorized", authentication, "Unauthorized"},
-		"scope":               {influx{path: v2, authorization: reader}, 403, "forbidden", authorization, "Forbidden"},
-		"workspace denied":    {influx{path: "/api/v2/write?bucket=" + uuid.NewString(), authorization: token}, 403, "forbidden", authorization, "Workspace access denied"},
-		"no workspace":        {influx{path: "/api/v2/write?org=x", authorization: token}, 400, "invalid", validation, "bucket"},
-		"a bucket's name":     {influx{path: "/api/v2/write?bucket=telegraf", authorization: token}, 400, "invalid", validation, "bucket"},
-		"two workspaces":      {influx{path: v1, authorization: token, header: map[string]string{"x-workspace-id": uuid.NewString()}}, 400, "invalid", validation, "another workspace"},
-		"precision":           {influx{path: v2 + "&precision=d", authorization: token}, 400, "invalid", validation, "precision"},
-		"nothing readable":    {influx{path: v2, authorization: token, body: "x\ny\n"}, 400, "invalid", validation, "line 1: fields"},
-		"one bad line":        {influx{path: v2, authorization: token, body: "good f=1\nm f\n"}, 400, "invalid", validation, "partial write: line 2: fields"},
-		"only a comment":      {influx{path: v2, authorization: token, body: "# x"}, 400, "invalid", validation, "at least one point"},
-		"corrupt gzip":        {influx{path: v2, authorization: token, body: "x", header: map[string]string{"Content-Encoding": "gzip"}}, 400, "invalid", validation, "Content-Encoding"},
-		"unknown encoding":    {influx{path: v2, authorization: token, body: "x", header: map[string]string{"Content-Encoding": "br"}}, 415, "invalid", validation, "Content-Encoding"},
-		"too large":           {influx{path: v2, authorization: token, body: large}, 413, "request too large", validation, "larger"},
-		"too many points":     {influx{path: v2, authorization: token, body: strings.Repeat("m f=1\n", 1_000_001)}, 413, "request too large", validation, "1000000 points"},
+		"no key":            {influx{path: v2}, 401, "unauthorized", authentication, "Missing Authorization"},
+		"no key, version 1": {influx{path: v1}, 401, "unauthorized", authentication, "Missing Authorization"},
+		"unknown key": {
+			influx{path: v1, authorization: "Token " + apikey.Generate(apikey.Live).Reveal()}, 401, "unauthorized",
+			authentication, "Unauthorized",
+		},
+		"key in the URL": {
+			influx{path: v1 + "&u=x&p=" + l.Admin}, 401, "unauthorized", authentication, "Missing Authorization",
+		},
+		"key there, too": {
+			influx{path: v1 + "&p=" + l.Admin, authorization: token}, 400, "invalid", validation, "in logs",
+		},
+		"basic on version 2": {
+			influx{path: v2, authorization: "Basic " + base64.StdEncoding.EncodeToString([]byte("x:"+l.Admin))}, 401,
+			"unauthorized", authentication, "Unauthorized",
+		},
+		"basic without colon": {
+			influx{path: v1, authorization: "Basic " + base64.StdEncoding.EncodeToString([]byte(l.Admin))}, 401, "unauthorized",
+			authentication, "Unauthorized",
+		},
+		"no base64": {
+			influx{path: v1, authorization: "Basic x:" + l.Admin}, 401, "unauthorized", authentication, "Unauthorized",
+		},
+		"scope": {influx{path: v2, authorization: reader}, 403, "forbidden", authorization, "Forbidden"},
+		"workspace denied": {
+			influx{path: "/api/v2/write?bucket=" + uuid.NewString(), authorization: token}, 403, "forbidden", authorization,
+			"Workspace access denied",
+		},
+		"no workspace": {influx{path: "/api/v2/write?org=x", authorization: token}, 400, "invalid", validation, "bucket"},
+		"a bucket's name": {
+			influx{path: "/api/v2/write?bucket=telegraf", authorization: token}, 400, "invalid", validation, "bucket",
+		},
+		"two workspaces": {
+			influx{path: v1, authorization: token, header: map[string]string{"x-workspace-id": uuid.NewString()}}, 400,
+			"invalid", validation, "another workspace",
+		},
+		"precision": {
+			influx{path: v2 + "&precision=d", authorization: token}, 400, "invalid", validation, "precision",
+		},
+		"nothing readable": {
+			influx{path: v2, authorization: token, body: "x\ny\n"}, 400, "invalid", validation, "line 1: fields",
+		},
+		"one bad line": {
+			influx{path: v2, authorization: token, body: "good f=1\nm f\n"}, 400, "invalid", validation,
+			"partial write: line 2: fields",
+		},
+		"only a comment": {
+			influx{path: v2, authorization: token, body: "# x"}, 400, "invalid", validation, "at least one point",
+		},
+		"corrupt gzip": {
+			influx{path: v2, authorization: token, body: "x", header: map[string]string{"Content-Encoding": "gzip"}}, 400,
+			"invalid", validation, "Content-Encoding",
+		},
+		"unknown encoding": {
+			influx{path: v2, authorization: token, body: "x", header: map[string]string{"Content-Encoding": "br"}}, 415,
+			"invalid", validation, "Content-Encoding",
+		},
+		"too large": {
+			influx{path: v2, authorization: token, body: large}, 413, "request too large", validation, "larger",
+		},
+		"too many points": {
+			influx{path: v2, authorization: token, body: strings.Repeat("m f=1\n", 1_000_001)}, 413, "request too large",
+			validation, "1000000 points",
+		},
 	} {
 		a, read := l.influx(t, c.influx)
 		require.Equal(t, c.status, a.Status, "%s: %s", name, a.Body)
@@ -249,5 +328,7 @@ func TestTheProbesOfInfluxDBAnswerWithoutAKey(t *testing.T) {
 	public.Path, public.Method = "/health", http.MethodGet
 	a := s.Do(t, public)
 	require.Equal(t, http.StatusOK, a.Status)
-	require.JSONEq(t, `{"name":"livegraph","message":"ready for writes","status":"pass","checks":[],"version":"test"}`, string(a.Body))
+	require.JSONEq(
+		t, `{"name":"livegraph","message":"ready for writes","status":"pass","checks":[],"version":"test"}`, string(a.Body),
+	)
 }

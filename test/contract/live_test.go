@@ -72,14 +72,18 @@ type seriesKey struct {
 // register makes the series known, as an ingest would, and gives its id.
 func (l *live) register(t testing.TB, workspace uuid.UUID, key seriesKey) uint64 {
 	t.Helper()
-	ident := pointblock.Identity{Workspace: workspace, Source: uuid.MustParse(key.source), Metric: key.metric, Kind: pointblock.KindNumber}
+	ident := pointblock.Identity{
+		Workspace: workspace, Source: uuid.MustParse(key.source), Metric: key.metric, Kind: pointblock.KindNumber,
+	}
 	if key.text {
 		ident.Kind = pointblock.KindString
 	}
 	for _, name := range sortedKeys(key.tags) {
 		ident.Tags = append(ident.Tags, pointblock.Tag{Key: name, Value: key.tags[name]})
 	}
-	ids, ok, err := l.DB.RegisterSeries(t.Context(), workspace, []pointblock.Identity{ident}, []pointblock.Fingerprint{ident.Fingerprint(&[16]byte{1})})
+	ids, ok, err := l.DB.RegisterSeries(
+		t.Context(), workspace, []pointblock.Identity{ident}, []pointblock.Fingerprint{ident.Fingerprint(&[16]byte{1})},
+	)
 	require.NoError(t, err)
 	require.True(t, ok[0])
 	return ids[0]
@@ -102,7 +106,9 @@ func (l *live) store(t testing.TB, workspace uuid.UUID, key seriesKey, samples .
 		latest  []clickhouse.LatestRow
 	)
 	for _, p := range samples {
-		row := clickhouse.LatestRow{Workspace: workspace, Source: uuid.MustParse(key.source), Series: id, TS: p.us, Version: p.version}
+		row := clickhouse.LatestRow{
+			Workspace: workspace, Source: uuid.MustParse(key.source), Series: id, TS: p.us, Version: p.version,
+		}
 		switch value := p.value.(type) {
 		case string:
 			texts.Append(id, p.us, value, p.version)

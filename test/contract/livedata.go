@@ -58,8 +58,12 @@ func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	l.Streams = tail.NewHub(tail.Deps{Log: l.Log, Sources: s.DB, Routes: s.DB, Limits: l.Limits})
 	background(t, l.Streams.Run)
 	deps := livedata.Deps{
-		Sources: s.DB, Series: s.DB, Points: l.Points, Marks: s.DB, Dead: s.DB, Deletions: deletions, Streams: l.Streams, Keys: idempotency.New(s.DB, slog.Default(), nil),
-		Pipeline: ingest.New(ingest.Deps{Sources: s.DB, Registry: s.DB, Retention: s.DB, Log: l.Log, Routes: routes, FingerprintKey: installation.FingerprintKey}),
+		Sources: s.DB, Series: s.DB, Points: l.Points, Marks: s.DB, Dead: s.DB, Deletions: deletions, Streams: l.Streams,
+		Keys: idempotency.New(s.DB, slog.Default(), nil),
+		Pipeline: ingest.New(ingest.Deps{
+			Sources: s.DB, Registry: s.DB, Retention: s.DB, Log: l.Log, Routes: routes,
+			FingerprintKey: installation.FingerprintKey,
+		}),
 		TopicID:  func() [16]byte { return l.Log.PointsTopic().ID },
 		TokenKey: installation.CheckpointKey, Bodies: request.NewBudget(256 << 20), MaxBodyBytes: 32 << 20,
 		QueryTimeout: 10 * time.Second, CheckpointWait: time.Second,
@@ -73,9 +77,13 @@ func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 // OpenLog opens the log of a broker, with topics of four partitions.
 func OpenLog(t testing.TB, broker *testenv.Broker) *kafka.Client {
 	t.Helper()
-	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: broker.Brokers(), Security: broker.Security(), BufferedBytes: 64 << 20})
+	log, err := kafka.Open(t.Context(), kafka.Options{
+		Brokers: broker.Brokers(), Security: broker.Security(), BufferedBytes: 64 << 20,
+	})
 	require.NoError(t, err)
 	t.Cleanup(log.Close)
-	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 4, CommandsPartitions: 4, Replication: -1, RetentionBytes: 256 << 20}))
+	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{
+		Partitions: 4, CommandsPartitions: 4, Replication: -1, RetentionBytes: 256 << 20,
+	}))
 	return log
 }

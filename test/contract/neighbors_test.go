@@ -45,7 +45,9 @@ func TestNeighborsAreListedWithTheEdgesThatLeadThere(t *testing.T) {
 	require.Equal(t, found{"b": {"1", ab, ab2}}, read("depth=3&direction=out"))
 	require.Empty(t, read("depth=3&direction=in"))
 	require.Equal(t, found{"b": {"1", ab}, "c": {"2", cb}}, read("depth=2&relationType=feeds"))
-	require.Equal(t, found{"c": {"2", cb}, "d": {"3", cd}}, read("depth=3&entityType=object,actor"), "others are passed through")
+	require.Equal(
+		t, found{"c": {"2", cb}, "d": {"3", cd}}, read("depth=3&entityType=object,actor"), "others are passed through",
+	)
 	require.Equal(t, found{"b": {"1", ab2}}, read("depth=3&relationType=owns&relationType=none"))
 
 	var first, second []near
@@ -56,15 +58,19 @@ func TestNeighborsAreListedWithTheEdgesThatLeadThere(t *testing.T) {
 	require.Equal(t, []string{"b", "c", "d"}, []string{first[0].Node.Name, first[1].Node.Name, second[0].Node.Name})
 	g.Get(t, "/api/queries/nodes/"+a+"/neighbors?depth=3&offset=2", &second)
 	require.Equal(t, "d", second[0].Node.Name)
-	g.Do(t, contract.Request{Path: path + "&direction=out"}).RequireFailure(t, 400, validation, "", map[string]any{"field": "cursor"})
+	g.Do(t, contract.Request{Path: path + "&direction=out"}).RequireFailure(
+		t, 400, validation, "", map[string]any{"field": "cursor"},
+	)
 }
 
 // badNeighbors are parameters of a question for neighbors, with the name of the one that is
 // wrong.
 func badNeighbors() map[string]string {
 	return map[string]string{
-		"depth=0": "depth", "depth=4": "depth", "depth=-1": "depth", "depth=1.5": "depth", "depth=": "depth", "depth=1&depth=2": "depth", "depth=9223372036854775808": "depth",
-		"direction=up": "direction", "direction=": "direction", "direction=OUT": "direction", "entityType=thing": "entityType", "entityType=": "entityType",
+		"depth=0": "depth", "depth=4": "depth", "depth=-1": "depth", "depth=1.5": "depth", "depth=": "depth",
+		"depth=1&depth=2": "depth", "depth=9223372036854775808": "depth",
+		"direction=up": "direction", "direction=": "direction", "direction=OUT": "direction",
+		"entityType=thing": "entityType", "entityType=": "entityType",
 		"hops=2": "hops", "sort=name": "sort", "limit=0": "limit", "offset=-1": "offset", "cursor=x": "cursor",
 	}
 }
@@ -75,12 +81,16 @@ func TestBadQuestionsForNeighborsAreRefused(t *testing.T) {
 	id := g.node(t, g.Workspace, "a", "object", `{}`)
 	path := "/api/queries/nodes/" + id + "/neighbors"
 	for query, field := range badNeighbors() {
-		g.Do(t, contract.Request{Path: path + "?" + query}).RequireFailure(t, 400, validation, "", map[string]any{"field": field})
+		g.Do(t, contract.Request{Path: path + "?" + query}).RequireFailure(
+			t, 400, validation, "", map[string]any{"field": field},
+		)
 	}
 	other := g.NewWorkspace(t, "live")
 	stranger := g.node(t, other, "secret", "object", `{}`)
 	for _, unknown := range []string{uuid.NewString(), "x", stranger} {
-		g.Do(t, contract.Request{Path: "/api/queries/nodes/" + unknown + "/neighbors"}).RequireFailure(t, http.StatusNotFound, "NOT_FOUND", "No such node", nil)
+		g.Do(t, contract.Request{
+			Path: "/api/queries/nodes/" + unknown + "/neighbors",
+		}).RequireFailure(t, http.StatusNotFound, "NOT_FOUND", "No such node", nil)
 	}
 	both := []any{string(request.ReadNodes), string(request.ReadEdges)}
 	for _, scope := range request.Scopes {
@@ -89,5 +99,10 @@ func TestBadQuestionsForNeighborsAreRefused(t *testing.T) {
 			a.RequireFailure(t, http.StatusForbidden, authorization, "Forbidden", map[string]any{"required": both})
 		}
 	}
-	require.Equal(t, http.StatusOK, g.Do(t, contract.Request{Path: path, Key: g.NewKey(t, []uuid.UUID{g.Workspace}, request.ReadNodes, request.ReadEdges)}).Status)
+	require.Equal(
+		t, http.StatusOK,
+		g.Do(t, contract.Request{Path: path, Key: g.NewKey(
+			t, []uuid.UUID{g.Workspace}, request.ReadNodes, request.ReadEdges,
+		)}).Status,
+	)
 }

@@ -27,17 +27,27 @@ const forgery = "x\r\nSet-Cookie: forged=1\r\n\r\n{\"level\":\"ERROR\",\"msg\":\
 
 // oddValues are values of parameters that somebody tries.
 var oddValues = slices.Concat([]string{
-	"", " ", "0", "-1", "1.5", "1e400", "007", "101", "2147483648", "9223372036854775807", "9223372036854775808", "18446744073709551616", "NaN", "true", "null", "[]", "{}", ",", ",,,", "a,b", "*", ".", "..", "/", "%", "\x00", "\xff\xfe", "\ud7ff\ue000",
-	"now", "-1h", "0000-01-01T00:00:00Z", "0000-01-01T00:00:00+23:59", "9999-12-31T23:59:59.999999999Z", "9999-12-31T23:59:59-23:59", "1ns", "30d", "auto", "UTC", "id", "name", "-name", "asc", "0194a5b0-0000-7000-8000-00000000000a", forgery, strings.Repeat("9", 400), strings.Repeat("é", 2000),
+	"", " ", "0", "-1", "1.5", "1e400", "007", "101", "2147483648", "9223372036854775807", "9223372036854775808",
+	"18446744073709551616", "NaN", "true", "null", "[]", "{}", ",", ",,,", "a,b", "*", ".", "..", "/", "%", "\x00",
+	"\xff\xfe", "\ud7ff\ue000",
+	"now", "-1h", "0000-01-01T00:00:00Z", "0000-01-01T00:00:00+23:59", "9999-12-31T23:59:59.999999999Z",
+	"9999-12-31T23:59:59-23:59", "1ns", "30d", "auto", "UTC", "id", "name", "-name", "asc",
+	"0194a5b0-0000-7000-8000-00000000000a", forgery, strings.Repeat("9", 400), strings.Repeat("é", 2000),
 }, injected)
 
 // oddJSON are values that somebody puts in the place of any other in a body.
 func oddJSON() []string {
 	list := []string{
-		`null`, `true`, `0`, `-0`, `-1`, `1.5`, `1e308`, `1e400`, `9223372036854775807`, `9223372036854775808`, `123456789012345678901234567890`, `""`, `" "`, `"x"`, `"\u0000"`, `"\u0007"`, `"\ud800"`, `"` + strings.Repeat("x", 70_000) + `"`,
-		`[]`, `{}`, `[null]`, `[[]]`, `[1,"a",{}]`, `{"":""}`, `{"a":null}`, `{"__proto__":{"x":1},"constructor":1}`, strings.Repeat(`{"a":`, 60) + `1` + strings.Repeat("}", 60), strings.Repeat("[", 60) + strings.Repeat("]", 60),
+		`null`, `true`, `0`, `-0`, `-1`, `1.5`, `1e308`, `1e400`, `9223372036854775807`, `9223372036854775808`,
+		`123456789012345678901234567890`, `""`, `" "`, `"x"`, `"\u0000"`, `"\u0007"`, `"\ud800"`,
+		`"` + strings.Repeat("x", 70_000) + `"`,
+		`[]`, `{}`, `[null]`, `[[]]`, `[1,"a",{}]`, `{"":""}`, `{"a":null}`, `{"__proto__":{"x":1},"constructor":1}`,
+		strings.Repeat(`{"a":`, 60) + `1` + strings.Repeat("}", 60), strings.Repeat("[", 60) + strings.Repeat("]", 60),
 	}
-	for _, text := range append([]string{forgery, "0194a5b0-0000-7000-8000-00000000000a", "9999-12-31T23:59:59-23:59", "0000-01-01T00:00:00+23:59"}, injected...) {
+	for _, text := range append(
+		[]string{forgery, "0194a5b0-0000-7000-8000-00000000000a", "9999-12-31T23:59:59-23:59", "0000-01-01T00:00:00+23:59"},
+		injected...,
+	) {
 		quoted, _ := json.Marshal(text)
 		list = append(list, string(quoted))
 	}
@@ -57,7 +67,8 @@ func (l *loglines) Write(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	l.records++
 	var record struct{ Level, Msg string }
-	if bytes.Count(p, []byte("\n")) != 1 || json.Unmarshal(p, &record) != nil || record.Msg == "" || record.Msg == "forged" {
+	if bytes.Count(p, []byte("\n")) != 1 || json.Unmarshal(p, &record) != nil || record.Msg == "" ||
+		record.Msg == "forged" {
 		l.broken = string(p)
 	}
 	return len(p), nil
@@ -67,7 +78,9 @@ func (l *loglines) Write(p []byte) (int, error) {
 func watchLog(t *testing.T) *loglines {
 	t.Helper()
 	old, lines := slog.Default(), &loglines{}
-	slog.SetDefault(telemetry.NewLogger(config.Log{Level: "debug", Format: "json"}, lines, func(context.Context) []slog.Attr { return nil }))
+	slog.SetDefault(telemetry.NewLogger(
+		config.Log{Level: "debug", Format: "json"}, lines, func(context.Context) []slog.Attr { return nil },
+	))
 	t.Cleanup(func() { slog.SetDefault(old) })
 	return lines
 }
@@ -106,7 +119,9 @@ func (s *tries) send(q contract.Request) *contract.Answer {
 
 // fill puts what is there into the places of a path.
 func fill(path, id string) string {
-	return strings.NewReplacer("{id}", id, "{sequence}", "1", "{asset}", "init.js", "{topic}", "points.dlq", "{partition}", "0", "{offset}", "0").Replace(path)
+	return strings.NewReplacer(
+		"{id}", id, "{sequence}", "1", "{asset}", "init.js", "{topic}", "points.dlq", "{partition}", "0", "{offset}", "0",
+	).Replace(path)
 }
 
 // parameters sends a request for each parameter of each route and each odd value: by
@@ -247,7 +262,9 @@ func TestNoValueOnThePageIsAFailureOfOurs(t *testing.T) {
 	delete(operations, http.MethodDelete+" "+sessionPath) // or the operator is out
 	in := func(after string) {
 		t.Helper()
-		require.Equal(t, http.StatusOK, d.Do(t, contract.Request{Path: sessionPath}).Status, "the operator is out after %s", after)
+		require.Equal(
+			t, http.StatusOK, d.Do(t, contract.Request{Path: sessionPath}).Status, "the operator is out after %s", after,
+		)
 	}
 	s := &tries{t: t, do: func(q contract.Request) *contract.Answer {
 		if q.Method == http.MethodPost && q.Path == sessionPath { // a login ends the session that comes with it

@@ -22,10 +22,14 @@ const streamPath = "/api/live-data/stream"
 // startLiveOn is startLive with the log of a broker.
 func startLiveOn(t *testing.T, k *testenv.Broker, group *contract.LiveData) *live {
 	t.Helper()
-	log, err := kafka.Open(t.Context(), kafka.Options{Brokers: k.Brokers(), Security: k.Security(), TopicPrefix: k.Prefix, BufferedBytes: 64 << 20})
+	log, err := kafka.Open(t.Context(), kafka.Options{
+		Brokers: k.Brokers(), Security: k.Security(), TopicPrefix: k.Prefix, BufferedBytes: 64 << 20,
+	})
 	require.NoError(t, err)
 	t.Cleanup(log.Close)
-	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{Partitions: 4, CommandsPartitions: 4, Replication: -1, RetentionBytes: 256 << 20}))
+	require.NoError(t, log.EnsureTopics(t.Context(), kafka.TopicSettings{
+		Partitions: 4, CommandsPartitions: 4, Replication: -1, RetentionBytes: 256 << 20,
+	}))
 	group.Log = log
 	return &live{Server: contract.Start(t, group.Group), LiveData: group}
 }
@@ -33,7 +37,10 @@ func startLiveOn(t *testing.T, k *testenv.Broker, group *contract.LiveData) *liv
 // ingest makes the source send one point of a metric, and gives its value.
 func (l *live) ingest(t testing.TB, source, metric string, value float64) {
 	t.Helper()
-	body := fmt.Sprintf(`{"points": [{"sourceId": %q, "metric": %q, "timestamp": %d, "value": %v}]}`, source, metric, t0.UnixMilli()+int64(value), value)
+	body := fmt.Sprintf(
+		`{"points": [{"sourceId": %q, "metric": %q, "timestamp": %d, "value": %v}]}`, source, metric,
+		t0.UnixMilli()+int64(value), value,
+	)
 	require.Equal(t, http.StatusCreated, l.post(t, "/api/live-data/ingest", body).Status)
 }
 

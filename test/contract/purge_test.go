@@ -38,15 +38,24 @@ func TestADeletedNodeIsPurged(t *testing.T) {
 	for _, unknown := range []string{uuid.NewString(), "x"} {
 		require.Equal(t, http.StatusNotFound, w.Do(t, contract.Request{Method: http.MethodPost, Path: path(unknown)}).Status)
 	}
-	elsewhere := w.Do(t, contract.Request{Method: http.MethodPost, Path: path(made.Node.ID), Key: w.NewKey(t, []uuid.UUID{w.NewWorkspace(t, "live")}, request.Admin)})
+	elsewhere := w.Do(t, contract.Request{Method: http.MethodPost, Path: path(made.Node.ID), Key: w.NewKey(
+		t, []uuid.UUID{w.NewWorkspace(t, "live")}, request.Admin,
+	)})
 	require.Equal(t, http.StatusForbidden, elsewhere.Status)
-	require.Equal(t, http.StatusBadRequest, w.Do(t, contract.Request{Method: http.MethodPost, Path: path(made.Node.ID), Body: `{"force":true}`}).Status)
+	require.Equal(
+		t, http.StatusBadRequest,
+		w.Do(t, contract.Request{Method: http.MethodPost, Path: path(made.Node.ID), Body: `{"force":true}`}).Status,
+	)
 
 	require.Equal(t, http.StatusOK, w.execute(t, `{"type":"DELETE_NODE","payload":{"id":"`+made.Node.ID+`"}}`).Status)
 	require.Equal(t, "purging", purge(made.Node.ID, http.StatusAccepted), "no background work runs here")
-	require.NoError(t, w.DB.PurgeNode(t.Context(), postgres.GraphNodeID{Workspace: w.Workspace, Node: uuid.MustParse(made.Node.ID)}))
+	require.NoError(t, w.DB.PurgeNode(t.Context(), postgres.GraphNodeID{
+		Workspace: w.Workspace, Node: uuid.MustParse(made.Node.ID),
+	}))
 	require.Equal(t, "purged", purge(made.Node.ID, http.StatusOK))
-	w.execute(t, `{"type":"UNDO"}`).RequireFailure(t, http.StatusConflict, "CONFLICT", "", map[string]any{"reason": "nothing_to_undo"})
+	w.execute(t, `{"type":"UNDO"}`).RequireFailure(
+		t, http.StatusConflict, "CONFLICT", "", map[string]any{"reason": "nothing_to_undo"},
+	)
 	history := w.Do(t, contract.Request{Path: "/api/queries/history?nodeId=" + made.Node.ID})
 	require.Equal(t, http.StatusOK, history.Status)
 	require.NotContains(t, string(history.Body), "Quintus")

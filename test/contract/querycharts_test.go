@@ -39,15 +39,38 @@ func TestRatesAndDeltasAreOfCounters(t *testing.T) {
 	ask := func(params string) []string {
 		return f.shapes(t, "from="+stamp(0)+"&to="+stamp(4*time.Minute)+"&source=fan&"+params)
 	}
-	require.Equal(t, []string{"fan requests [0s 10] [1m0s 25] [2m0s 20]"}, ask("metric=requests&aggregation=delta&interval=1m"))
-	require.Equal(t, []string{"fan requests [0s 0.3333333333333333 2] [1m0s 0.4166666666666667 2] [2m0s 0.3333333333333333 2]"}, ask("metric=requests&aggregation=rate,count&interval=1m"), "10 in 30 s, 25 in 60 s, 20 in 60 s")
-	require.Equal(t, []string{"fan requests [0s 55]"}, ask("metric=requests&aggregation=delta"), "without an interval one row, and all steps in it")
-	require.Equal(t, []string{"fan [0s 11] [1m0s 25] [2m0s 21]"}, ask("metric=requests&metric=errors&aggregation=delta&groupBy=sourceId&interval=1m"), "the series' own, added up")
-	require.Equal(t, []string{"fan requests [3m0s 0] [2m0s 20] [1m0s 25] [0s 10]"}, ask("metric=requests&aggregation=delta&interval=1m&fill=0&order=desc"))
-	require.Equal(t, []string{"fan errors [0s <nil>] [30s 1] [1m0s 0] [1m30s 0] [2m0s 0] [2m30s 1] [3m0s <nil>] [3m30s <nil>]"}, ask("metric=errors&aggregation=delta&interval=30s&fill=null"), "the first point alone is no step")
-	require.Equal(t, []string{"boiler state [0s <nil> <nil> 2]"}, f.shapes(t, within(time.Hour)+"&metric=state&aggregation=rate,delta,count"), "texts have none")
-	later := f.shapes(t, "from="+stamp(time.Minute)+"&to="+stamp(4*time.Minute)+"&metric=requests&aggregation=delta&interval=1m")
-	require.Equal(t, []string{"fan requests [1m0s 25] [2m0s 20]"}, later, "the point before the range is where its first step begins")
+	require.Equal(t, []string{"fan requests [0s 10] [1m0s 25] [2m0s 20]"}, ask(
+		"metric=requests&aggregation=delta&interval=1m",
+	))
+	require.Equal(
+		t, []string{"fan requests [0s 0.3333333333333333 2] [1m0s 0.4166666666666667 2] [2m0s 0.3333333333333333 2]"},
+		ask("metric=requests&aggregation=rate,count&interval=1m"), "10 in 30 s, 25 in 60 s, 20 in 60 s",
+	)
+	require.Equal(
+		t, []string{"fan requests [0s 55]"}, ask("metric=requests&aggregation=delta"),
+		"without an interval one row, and all steps in it",
+	)
+	require.Equal(
+		t, []string{"fan [0s 11] [1m0s 25] [2m0s 21]"},
+		ask("metric=requests&metric=errors&aggregation=delta&groupBy=sourceId&interval=1m"), "the series' own, added up",
+	)
+	require.Equal(t, []string{"fan requests [3m0s 0] [2m0s 20] [1m0s 25] [0s 10]"}, ask(
+		"metric=requests&aggregation=delta&interval=1m&fill=0&order=desc",
+	))
+	require.Equal(
+		t, []string{"fan errors [0s <nil>] [30s 1] [1m0s 0] [1m30s 0] [2m0s 0] [2m30s 1] [3m0s <nil>] [3m30s <nil>]"},
+		ask("metric=errors&aggregation=delta&interval=30s&fill=null"), "the first point alone is no step",
+	)
+	require.Equal(
+		t, []string{"boiler state [0s <nil> <nil> 2]"},
+		f.shapes(t, within(time.Hour)+"&metric=state&aggregation=rate,delta,count"), "texts have none",
+	)
+	later := f.shapes(
+		t, "from="+stamp(time.Minute)+"&to="+stamp(4*time.Minute)+"&metric=requests&aggregation=delta&interval=1m",
+	)
+	require.Equal(
+		t, []string{"fan requests [1m0s 25] [2m0s 20]"}, later, "the point before the range is where its first step begins",
+	)
 }
 
 func TestDownsampledPointsKeepTheShape(t *testing.T) {
@@ -76,21 +99,28 @@ func TestDownsampledPointsKeepTheShape(t *testing.T) {
 	require.Len(t, ask("&metric=wave")[0].Points, 200, "pointsLimit by limit")
 	require.Len(t, ask("&metric=wave&limit=1")[0].Points, 1000, "no more than a chart shows")
 	require.Len(t, ask("&metric=wave&maxPoints=2")[0].Points, 2)
-	require.Equal(t, []string{"boiler pressure [1s 7]", `boiler state [1m0s on] [2m0.000001s off "now"]`, "boiler temp room=A [0s 1] [1m0s 2] [3m0s 4.5]"},
+	require.Equal(t, []string{
+		"boiler pressure [1s 7]", `boiler state [1m0s on] [2m0.000001s off "now"]`,
+		"boiler temp room=A [0s 1] [1m0s 2] [3m0s 4.5]",
+	},
 		f.shapes(t, "downsample=lttb&source=boiler&"+within(time.Hour)), "few points and texts are given as they stand")
 	a := f.Do(t, contract.Request{Path: path + "&metric=wave&metric=temp&maxPoints=100&pointsLimit=100"})
 	a.RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "pointsLimit"})
 	require.Contains(t, a.Error.Details["narrow"], "maxPoints")
 	a = f.Do(t, contract.Request{Path: path + "&source=boiler&pointsLimit=4"})
 	a.RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "pointsLimit"})
-	require.Equal(t, 101, strings.Count(string(f.Do(t, contract.Request{Path: path + "&metric=wave&maxPoints=100&format=csv"}).Body), "\n"))
+	require.Equal(t, 101, strings.Count(
+		string(f.Do(t, contract.Request{Path: path + "&metric=wave&maxPoints=100&format=csv"}).Body), "\n",
+	))
 }
 
 func TestAutoIsTheShortestRoundIntervalThatFits(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ask := func(length time.Duration, params string) *contract.Answer {
-		a := f.Do(t, contract.Request{Path: "/api/live-data/query?metric=temp&aggregation=count&from=" + stamp(0) + "&to=" + stamp(length) + params})
+		a := f.Do(t, contract.Request{
+			Path: "/api/live-data/query?metric=temp&aggregation=count&from=" + stamp(0) + "&to=" + stamp(length) + params,
+		})
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 		return a
 	}
@@ -100,9 +130,12 @@ func TestAutoIsTheShortestRoundIntervalThatFits(t *testing.T) {
 		want      string
 		intervals time.Duration // of the range
 	}{
-		{time.Hour, 3600, "1s", time.Second}, {time.Hour, 3599, "2s", 2 * time.Second}, {time.Hour, 60, "1m", time.Minute}, {time.Hour, 59, "2m", 2 * time.Minute},
-		{time.Hour + time.Microsecond, 60, "2m", 2 * time.Minute}, {24 * time.Hour, 1000, "2m", 2 * time.Minute}, {24 * time.Hour, 2, "12h", 12 * time.Hour},
-		{30 * 24 * time.Hour, 30, "1d", 24 * time.Hour}, {30 * 24 * time.Hour, 29, "2d", 48 * time.Hour}, {365 * 24 * time.Hour, 14, "30d", 720 * time.Hour},
+		{time.Hour, 3600, "1s", time.Second}, {time.Hour, 3599, "2s", 2 * time.Second}, {time.Hour, 60, "1m", time.Minute},
+		{time.Hour, 59, "2m", 2 * time.Minute},
+		{time.Hour + time.Microsecond, 60, "2m", 2 * time.Minute}, {24 * time.Hour, 1000, "2m", 2 * time.Minute},
+		{24 * time.Hour, 2, "12h", 12 * time.Hour},
+		{30 * 24 * time.Hour, 30, "1d", 24 * time.Hour}, {30 * 24 * time.Hour, 29, "2d", 48 * time.Hour},
+		{365 * 24 * time.Hour, 14, "30d", 720 * time.Hour},
 	} {
 		a := ask(c.length, fmt.Sprintf("&interval=auto&fill=0&maxPoints=%d", c.most))
 		require.Equal(t, c.want, chosenInterval(t, a), "%v", c)
@@ -122,8 +155,18 @@ func TestAutoIsTheShortestRoundIntervalThatFits(t *testing.T) {
 	require.Equal(t, "1s", chosenInterval(t, ask(0, "&interval=auto")), "an empty range")
 	require.Equal(t, "2m", ask(time.Hour, "&interval=auto&maxPoints=59&format=csv").Header.Get("X-Livegraph-Interval"))
 
-	days := decode[[]rows](t, f.Do(t, contract.Request{Path: "/api/live-data/query?metric=temp&source=fan&aggregation=count&interval=auto&maxPoints=3&fill=0&timezone=Europe/Berlin&from=2026-03-27T23:00:00Z&to=2026-03-30T22:00:00Z"}), http.StatusOK)
-	require.Equal(t, [][]any{{"2026-03-27T23:00:00Z", 0.0}, {"2026-03-28T23:00:00Z", 0.0}, {"2026-03-29T22:00:00Z", 0.0}}, days[0].Points, "a day of 23 hours is a day")
+	days := decode[[]rows](
+		t,
+		f.Do(t, contract.Request{
+			Path: "/api/live-data/query?metric=temp&source=fan&aggregation=count&interval=auto&maxPoints=3&fill=0" +
+				"&timezone=Europe/Berlin&from=2026-03-27T23:00:00Z&to=2026-03-30T22:00:00Z",
+		}),
+		http.StatusOK,
+	)
+	require.Equal(
+		t, [][]any{{"2026-03-27T23:00:00Z", 0.0}, {"2026-03-28T23:00:00Z", 0.0}, {"2026-03-29T22:00:00Z", 0.0}},
+		days[0].Points, "a day of 23 hours is a day",
+	)
 
 	a := f.Do(t, contract.Request{Path: "/api/live-data/query?aggregation=avg&interval=auto&maxPoints=10&from=0"})
 	a.RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "maxPoints"})

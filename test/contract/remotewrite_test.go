@@ -30,7 +30,8 @@ var remoteWritePaths = []string{remoteWritePath, ingestPath}
 func (l *live) write(t testing.TB, path string, body []byte, header map[string]string) *contract.Answer {
 	t.Helper()
 	all := map[string]string{
-		"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy", "X-Prometheus-Remote-Write-Version": "0.1.0", "User-Agent": "Prometheus/3.5.0",
+		"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy", "X-Prometheus-Remote-Write-Version": "0.1.0",
+		"User-Agent": "Prometheus/3.5.0",
 	}
 	for name, value := range header {
 		all[name] = value
@@ -66,7 +67,14 @@ func TestRemoteWritesReachTheLog(t *testing.T) {
 	t.Parallel()
 	l := startLiveWithLog(t)
 	for i, path := range remoteWritePaths {
-		a := l.write(t, path, packed(up("a:1", "zone", "b").Sample(march+int64(i), 1).Sample(march+1000, promwrite.Stale()), up("b:1").Sample(march+int64(i), 0.5)), nil)
+		a := l.write(
+			t, path,
+			packed(
+				up("a:1", "zone", "b").Sample(march+int64(i), 1).Sample(march+1000, promwrite.Stale()),
+				up("b:1").Sample(march+int64(i), 0.5),
+			),
+			nil,
+		)
 		require.Equal(t, http.StatusNoContent, a.Status, "%s", a.Body)
 		require.Empty(t, a.Body)
 		require.NotEmpty(t, a.Header.Get("X-Request-Id"))
@@ -74,7 +82,8 @@ func TestRemoteWritesReachTheLog(t *testing.T) {
 	names := l.sourceNames(t)
 	require.Len(t, names, 2)
 	require.ElementsMatch(t, []string{
-		names["node/a:1"] + " up [{zone b}] 2026-03-01T00:00:00Z=1", names["node/a:1"] + " up [{zone b}] 2026-03-01T00:00:00.001Z=1",
+		names["node/a:1"] + " up [{zone b}] 2026-03-01T00:00:00Z=1",
+		names["node/a:1"] + " up [{zone b}] 2026-03-01T00:00:00.001Z=1",
 		names["node/b:1"] + " up [] 2026-03-01T00:00:00Z=0.5", names["node/b:1"] + " up [] 2026-03-01T00:00:00.001Z=0.5",
 	}, logged(t, l.broker))
 }
@@ -84,7 +93,8 @@ func TestRemoteWritesWithNothingToStoreAreTaken(t *testing.T) {
 	l := startLiveWithLog(t)
 	metadata := promwrite.Message{}.Bytes(3, promwrite.Message{}.Varint(1, 1).Text(2, "up").Text(4, "help"))
 	for _, path := range remoteWritePaths {
-		for _, body := range [][]byte{packed(), snappy.Encode(nil, metadata), packed(up("a:1").Sample(march, promwrite.Stale()))} {
+		stale := packed(up("a:1").Sample(march, promwrite.Stale()))
+		for _, body := range [][]byte{packed(), snappy.Encode(nil, metadata), stale} {
 			require.Equal(t, http.StatusNoContent, l.write(t, path, body, nil).Status)
 		}
 	}
@@ -95,8 +105,9 @@ func TestRemoteWritesWithNothingToStoreAreTaken(t *testing.T) {
 func TestGoodSamplesOfARemoteWriteAreKept(t *testing.T) {
 	t.Parallel()
 	l := startLiveWithLog(t)
-	partly := packed(up("a:1").Sample(march, 1).Sample(march+1, math.NaN()), promwrite.Labels("job", "node").Sample(march, 1),
-		up("a:1").Sample(time.Now().Add(25*time.Hour).UnixMilli(), 1), up("b:1").Bytes(4, nil))
+	partly := packed(up("a:1").Sample(march, 1).Sample(march+1, math.NaN()),
+		promwrite.Labels("job", "node").Sample(march, 1), up("a:1").Sample(time.Now().Add(25*time.Hour).UnixMilli(), 1),
+		up("b:1").Bytes(4, nil))
 	rejected := map[string]string{
 		"timeseries[0].samples[1].value": "must be a finite number", "timeseries[1].labels.__name__": "must not be empty",
 		"timeseries[2].samples[0].timestamp": "is more than a day ahead of the server's clock (see precision)",
@@ -110,7 +121,9 @@ func TestGoodSamplesOfARemoteWriteAreKept(t *testing.T) {
 		require.Contains(t, errors[3].Reason, "native histogram")
 	}
 	a := l.write(t, remoteWritePath, partly, nil)
-	a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"accepted": 1.0, "rejected": 4.0, "field": "timeseries[0].samples[1].value"})
+	a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{
+		"accepted": 1.0, "rejected": 4.0, "field": "timeseries[0].samples[1].value",
+	})
 	var errors []rejection
 	text, err := json.Marshal(a.Error.Details["errors"])
 	require.NoError(t, err)
@@ -125,10 +138,16 @@ func TestGoodSamplesOfARemoteWriteAreKept(t *testing.T) {
 	require.NotEmpty(t, got.Checkpoint)
 	require.Len(t, logged(t, l.broker), 2)
 
-	l.write(t, ingestPath+"?strict=true", partly, nil).RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"accepted": 0.0, "rejected": 4.0})
+	l.write(t, ingestPath+"?strict=true", partly, nil).RequireFailure(
+		t, http.StatusUnprocessableEntity, validation, "", map[string]any{"accepted": 0.0, "rejected": 4.0},
+	)
 	none := packed(up("c:1").Sample(march, math.Inf(1)))
-	l.write(t, ingestPath, none, nil).RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"accepted": 0.0, "rejected": 1.0})
-	l.write(t, remoteWritePath, none, nil).RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"accepted": 0.0, "rejected": 1.0})
+	l.write(t, ingestPath, none, nil).RequireFailure(
+		t, http.StatusUnprocessableEntity, validation, "", map[string]any{"accepted": 0.0, "rejected": 1.0},
+	)
+	l.write(t, remoteWritePath, none, nil).RequireFailure(
+		t, http.StatusBadRequest, validation, "", map[string]any{"accepted": 0.0, "rejected": 1.0},
+	)
 	require.Len(t, logged(t, l.broker), 2)
 	require.NotContains(t, l.sourceNames(t), "node/c:1", "no source is made for what is rejected")
 }
@@ -146,24 +165,41 @@ func TestRemoteWritesAreCompressedInTheUsualWays(t *testing.T) {
 	require.NoError(t, err)
 	bomb := snappy.Encode(nil, make([]byte, 33<<20))
 	for _, path := range remoteWritePaths {
-		for encoding, body := range map[string][]byte{"snappy": packed(up("a:1").Sample(march, 1)), "": packed(up("a:1").Sample(march, 1)), "gzip": zipped.Bytes(), "zstd": z.EncodeAll(plain, nil), "identity": plain} {
-			require.Equal(t, http.StatusNoContent, l.write(t, path, body, map[string]string{"Content-Encoding": encoding}).Status, encoding)
+		for encoding, body := range map[string][]byte{
+			"snappy": packed(up("a:1").Sample(march, 1)), "": packed(up("a:1").Sample(march, 1)), "gzip": zipped.Bytes(),
+			"zstd": z.EncodeAll(plain, nil), "identity": plain,
+		} {
+			require.Equal(
+				t, http.StatusNoContent, l.write(t, path, body, map[string]string{"Content-Encoding": encoding}).Status, encoding,
+			)
 		}
 		for name, body := range map[string][]byte{
-			"not compressed": plain, "cut off": packed(up("a:1").Sample(march, 1))[:20], "compressed twice": snappy.Encode(nil, packed(up("a:1").Sample(march, 1))), "text": []byte("hello"),
+			"not compressed": plain, "cut off": packed(up("a:1").Sample(march, 1))[:20],
+			"compressed twice": snappy.Encode(nil, packed(up("a:1").Sample(march, 1))), "text": []byte("hello"),
 			"a length of nothing": {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01},
 		} {
 			a := l.write(t, path, body, nil)
 			a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "body"})
 			require.NotContains(t, string(a.Body), "snappy:", name)
 		}
-		l.write(t, path, nil, nil).RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "body", "reason": "is empty"})
-		l.write(t, path, bomb, nil).RequireFailure(t, http.StatusRequestEntityTooLarge, validation, "", map[string]any{"limit": float64(32 << 20)})
-		l.write(t, path, []byte{0xff, 0xff, 0xff, 0xff, 0x0f, 1, 2}, nil).RequireFailure(t, http.StatusRequestEntityTooLarge, validation, "", nil)
+		l.write(t, path, nil, nil).RequireFailure(
+			t, http.StatusBadRequest, validation, "", map[string]any{"field": "body", "reason": "is empty"},
+		)
+		l.write(t, path, bomb, nil).RequireFailure(
+			t, http.StatusRequestEntityTooLarge, validation, "", map[string]any{"limit": float64(32 << 20)},
+		)
+		l.write(t, path, []byte{0xff, 0xff, 0xff, 0xff, 0x0f, 1, 2}, nil).RequireFailure(
+			t, http.StatusRequestEntityTooLarge, validation, "", nil,
+		)
 		for _, encoding := range []string{"snappy, snappy", "br", "snappy,gzip"} {
-			l.write(t, path, plain, map[string]string{"Content-Encoding": encoding}).RequireFailure(t, http.StatusUnsupportedMediaType, validation, "", map[string]any{"field": "Content-Encoding"})
+			l.write(t, path, plain, map[string]string{"Content-Encoding": encoding}).RequireFailure(
+				t, http.StatusUnsupportedMediaType, validation, "", map[string]any{"field": "Content-Encoding"},
+			)
 		}
-		require.Equal(t, http.StatusNoContent, l.write(t, path, packed(up("a:1").Sample(march, 1)), nil).Status, "the next good request works")
+		require.Equal(
+			t, http.StatusNoContent, l.write(t, path, packed(up("a:1").Sample(march, 1)), nil).Status,
+			"the next good request works",
+		)
 	}
 	require.Len(t, logged(t, l.broker), 12)
 }
@@ -172,24 +208,43 @@ func TestOtherMessagesThanRemoteWrite1AreUnsupported(t *testing.T) {
 	t.Parallel()
 	l := startLiveWithLog(t)
 	good := packed(up("a:1").Sample(march, 1))
-	v2 := snappy.Encode(nil, promwrite.Message{}.Text(4, "").Text(4, "up").Bytes(5, promwrite.Message{}.Bytes(1, []byte{0, 1}).Sample(march, 1)))
+	v2 := snappy.Encode(nil, promwrite.Message{}.Text(4, "").Text(4, "up").Bytes(
+		5, promwrite.Message{}.Bytes(1, []byte{0, 1}).Sample(march, 1),
+	))
 	for _, path := range remoteWritePaths {
-		for _, contentType := range []string{"application/x-protobuf;proto=prometheus.WriteRequest", `application/x-protobuf; proto="prometheus.WriteRequest"`, "Application/X-Protobuf"} {
-			require.Equal(t, http.StatusNoContent, l.write(t, path, good, map[string]string{"Content-Type": contentType}).Status, contentType)
+		for _, contentType := range []string{
+			"application/x-protobuf;proto=prometheus.WriteRequest", `application/x-protobuf; proto="prometheus.WriteRequest"`,
+			"Application/X-Protobuf",
+		} {
+			require.Equal(
+				t, http.StatusNoContent, l.write(t, path, good, map[string]string{"Content-Type": contentType}).Status, contentType,
+			)
 		}
 		for name, header := range map[string]map[string]string{
-			"Content-Type":                      {"Content-Type": "application/x-protobuf;proto=io.prometheus.write.v2.Request", "X-Prometheus-Remote-Write-Version": "2.0.0"},
+			"Content-Type": {
+				"Content-Type":                      "application/x-protobuf;proto=io.prometheus.write.v2.Request",
+				"X-Prometheus-Remote-Write-Version": "2.0.0",
+			},
 			"X-Prometheus-Remote-Write-Version": {"X-Prometheus-Remote-Write-Version": "2.0.0"},
 		} {
 			a := l.write(t, path, v2, header)
 			a.RequireFailure(t, http.StatusUnsupportedMediaType, validation, "", map[string]any{"field": name})
 			require.NotEmpty(t, a.Error.Details["allowed"])
 		}
-		l.write(t, path, v2, nil).RequireFailure(t, http.StatusUnsupportedMediaType, validation, "", map[string]any{"field": "Content-Type"})
-		l.write(t, path, snappy.Encode(nil, []byte(`{"points":[]}`)), nil).RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "body"})
+		l.write(t, path, v2, nil).RequireFailure(
+			t, http.StatusUnsupportedMediaType, validation, "", map[string]any{"field": "Content-Type"},
+		)
+		l.write(t, path, snappy.Encode(nil, []byte(`{"points":[]}`)), nil).RequireFailure(
+			t, http.StatusBadRequest, validation, "", map[string]any{"field": "body"},
+		)
 	}
-	for _, contentType := range []string{"", "application/json", "text/plain", "application/octet-stream", "application/x-protobuf; charset=latin1"} {
-		l.write(t, remoteWritePath, good, map[string]string{"Content-Type": contentType}).RequireFailure(t, http.StatusUnsupportedMediaType, validation, "", map[string]any{"field": "Content-Type", "allowed": []any{"application/x-protobuf"}})
+	for _, contentType := range []string{
+		"", "application/json", "text/plain", "application/octet-stream", "application/x-protobuf; charset=latin1",
+	} {
+		l.write(t, remoteWritePath, good, map[string]string{"Content-Type": contentType}).RequireFailure(
+			t, http.StatusUnsupportedMediaType, validation, "",
+			map[string]any{"field": "Content-Type", "allowed": []any{"application/x-protobuf"}},
+		)
 	}
 	require.Len(t, logged(t, l.broker), 6)
 }
@@ -204,13 +259,27 @@ func TestRemoteWriteWantsKeyWorkspaceAndScope(t *testing.T) {
 		return l.Do(t, q)
 	}
 	send(contract.Request{Key: contract.None}).RequireFailure(t, 401, authentication, "Missing Authorization", nil)
-	send(contract.Request{Key: apikey.Generate(apikey.Live).Reveal()}).RequireFailure(t, 401, authentication, "Unauthorized", nil)
-	send(contract.Request{Workspace: contract.None}).RequireFailure(t, 400, validation, "", map[string]any{"field": "x-workspace-id"})
+	send(contract.Request{
+		Key: apikey.Generate(apikey.Live).Reveal(),
+	}).RequireFailure(t, 401, authentication, "Unauthorized", nil)
+	send(contract.Request{Workspace: contract.None}).RequireFailure(
+		t, 400, validation, "", map[string]any{"field": "x-workspace-id"},
+	)
 	send(contract.Request{Workspace: other.String()}).RequireFailure(t, 403, authorization, "Workspace access denied", nil)
-	send(contract.Request{Key: l.NewKey(t, []uuid.UUID{l.Workspace}, request.ReadLiveData)}).RequireFailure(t, 403, authorization, "Forbidden", nil)
-	require.Equal(t, http.StatusNoContent, send(contract.Request{Key: l.NewKey(t, []uuid.UUID{l.Workspace}, request.WriteLiveData)}).Status)
-	require.Equal(t, http.StatusNoContent, l.write(t, remoteWritePath+"?db=x&db=y", packed(up("a:1").Sample(march, 1)), nil).Status, "query parameters have no meaning")
-	l.write(t, ingestPath+"?db=x", packed(up("a:1").Sample(march, 1)), nil).RequireFailure(t, 400, validation, "", map[string]any{"field": "db"})
+	send(contract.Request{Key: l.NewKey(
+		t, []uuid.UUID{l.Workspace}, request.ReadLiveData,
+	)}).RequireFailure(t, 403, authorization, "Forbidden", nil)
+	require.Equal(
+		t, http.StatusNoContent,
+		send(contract.Request{Key: l.NewKey(t, []uuid.UUID{l.Workspace}, request.WriteLiveData)}).Status,
+	)
+	require.Equal(
+		t, http.StatusNoContent, l.write(t, remoteWritePath+"?db=x&db=y", packed(up("a:1").Sample(march, 1)), nil).Status,
+		"query parameters have no meaning",
+	)
+	l.write(
+		t, ingestPath+"?db=x", packed(up("a:1").Sample(march, 1)), nil,
+	).RequireFailure(t, 400, validation, "", map[string]any{"field": "db"})
 	a := l.Do(t, contract.Request{Path: remoteWritePath})
 	a.RequireFailure(t, http.StatusMethodNotAllowed, validation, "", nil)
 	require.Equal(t, "OPTIONS, POST", a.Header.Get("Allow"))
@@ -232,8 +301,12 @@ func TestTheLimitOfSourcesRejectsSamples(t *testing.T) {
 	l := startLiveWithLog(t)
 	_, err := l.DB.UpdateWorkspace(t.Context(), l.Workspace, limitOfSources(1))
 	require.NoError(t, err)
-	a := l.write(t, remoteWritePath, packed(up("a:1").Sample(march, 1), up("b:1").Sample(march, 1), up("b:1").Sample(march+1, 1)), nil)
-	a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"accepted": 1.0, "rejected": 2.0, "field": "timeseries[1].labels.job"})
+	a := l.write(
+		t, remoteWritePath, packed(up("a:1").Sample(march, 1), up("b:1").Sample(march, 1), up("b:1").Sample(march+1, 1)), nil,
+	)
+	a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{
+		"accepted": 1.0, "rejected": 2.0, "field": "timeseries[1].labels.job",
+	})
 	require.Len(t, l.sourceNames(t), 1)
 }
 
@@ -242,25 +315,44 @@ func TestLinesOfJSONReachTheLog(t *testing.T) {
 	l := startLiveWithLog(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
 	send := func(path, body string) *contract.Answer {
-		return l.Do(t, contract.Request{Method: http.MethodPost, Path: path, Body: body, Header: map[string]string{"Content-Type": "application/x-ndjson"}})
+		return l.Do(t, contract.Request{
+			Method: http.MethodPost, Path: path, Body: body, Header: map[string]string{"Content-Type": "application/x-ndjson"},
+		})
 	}
-	row, bad := `{"source":"boiler","metric":"temp","timestamp":"2026-03-01T00:00:00Z","value":1}`, `{"source":"boiler","metric":"temp","timestamp":-1,"value":1}`
-	series := `{"sourceId":"` + made.ID + `","metric":"load","tags":{"a":"b"},"timestamps":[1772323200000,1772323201000],"values":[1,"x"]}`
+	row := `{"source":"boiler","metric":"temp","timestamp":"2026-03-01T00:00:00Z","value":1}`
+	bad := `{"source":"boiler","metric":"temp","timestamp":-1,"value":1}`
+	series := `{"sourceId":"` +
+		made.ID + `","metric":"load","tags":{"a":"b"},"timestamps":[1772323200000,1772323201000],"values":[1,"x"]}`
 	got := decode[accepted](t, send(ingestPath, row+"\r\n\r\n"+series+"\n"+bad+"\n"), http.StatusCreated)
 	require.Equal(t, []int{3, 1}, []int{got.Accepted, got.Rejected})
 	require.Equal(t, "timestamp", got.Errors[0].Field)
 	require.Equal(t, 4, *got.Errors[0].Line)
 	require.NotEmpty(t, got.Checkpoint)
-	want := []string{made.ID + " temp [] 2026-03-01T00:00:00Z=1", made.ID + " load [{a b}] 2026-03-01T00:00:00Z=1", made.ID + ` load [{a b}] 2026-03-01T00:00:01Z="x"`}
+	want := []string{
+		made.ID + " temp [] 2026-03-01T00:00:00Z=1", made.ID + " load [{a b}] 2026-03-01T00:00:00Z=1",
+		made.ID + ` load [{a b}] 2026-03-01T00:00:01Z="x"`,
+	}
 	require.ElementsMatch(t, want, logged(t, l.broker))
 
 	send(ingestPath, row+"\n{\n}").RequireFailure(t, 400, validation, "", map[string]any{"field": "body", "line": 2.0})
-	send(ingestPath, row+"\n"+`{"metric":"m","value":1}`).RequireFailure(t, 400, validation, "", map[string]any{"field": "sourceId", "line": 2.0})
-	send(ingestPath, row+"\n"+`{"source":"boiler","metric":"m","timestamps":[1],"values":[]}`).RequireFailure(t, 422, validation, "", map[string]any{"field": "values", "line": 2.0})
+	send(ingestPath, row+"\n"+`{"metric":"m","value":1}`).RequireFailure(t, 400, validation, "", map[string]any{
+		"field": "sourceId", "line": 2.0,
+	})
+	send(
+		ingestPath, row+"\n"+`{"source":"boiler","metric":"m","timestamps":[1],"values":[]}`,
+	).RequireFailure(t, 422, validation, "", map[string]any{"field": "values", "line": 2.0})
 	send(ingestPath, "\n\n").RequireFailure(t, 422, validation, "", map[string]any{"field": "body", "accepted": 0.0})
-	send(ingestPath, bad).RequireFailure(t, 422, validation, "", map[string]any{"field": "timestamp", "line": 1.0, "rejected": 1.0})
-	send(ingestPath+"?strict=true", row+"\n"+bad).RequireFailure(t, 422, validation, "", map[string]any{"field": "timestamp", "line": 2.0})
-	send(ingestPath, `{"points":[`+row+`]}`).RequireFailure(t, 400, validation, "", map[string]any{"field": "points", "line": 1.0})
-	send(ingestPath, row+"\n"+strings.Repeat("[", 100_000)).RequireFailure(t, 400, validation, "", map[string]any{"line": 2.0})
+	send(ingestPath, bad).RequireFailure(t, 422, validation, "", map[string]any{
+		"field": "timestamp", "line": 1.0, "rejected": 1.0,
+	})
+	send(ingestPath+"?strict=true", row+"\n"+bad).RequireFailure(t, 422, validation, "", map[string]any{
+		"field": "timestamp", "line": 2.0,
+	})
+	send(ingestPath, `{"points":[`+row+`]}`).RequireFailure(t, 400, validation, "", map[string]any{
+		"field": "points", "line": 1.0,
+	})
+	send(ingestPath, row+"\n"+strings.Repeat("[", 100_000)).RequireFailure(
+		t, 400, validation, "", map[string]any{"line": 2.0},
+	)
 	require.Len(t, logged(t, l.broker), len(want), "nothing of these is there")
 }

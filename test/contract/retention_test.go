@@ -42,7 +42,12 @@ func newAged(t *testing.T) *aged {
 
 func (a *aged) keep(t *testing.T, s source, days any) {
 	t.Helper()
-	require.Equal(t, http.StatusOK, a.Do(t, contract.Request{Method: http.MethodPatch, Path: sourcesPath + "/" + s.ID, Body: fmt.Sprintf(`{"retentionDays":%v}`, days)}).Status)
+	require.Equal(
+		t, http.StatusOK,
+		a.Do(t, contract.Request{
+			Method: http.MethodPatch, Path: sourcesPath + "/" + s.ID, Body: fmt.Sprintf(`{"retentionDays":%v}`, days),
+		}).Status,
+	)
 }
 
 func (a *aged) keepAll(t *testing.T, days *int32) {
@@ -86,13 +91,22 @@ func TestPointsPastTheirRetentionAreInNoAnswer(t *testing.T) {
 		raw := a.ages(t, everything)
 		require.Equal(t, boiler, raw["boiler age"])
 		require.Equal(t, fan, raw["fan age"])
-		require.Equal(t, raw["boiler age"], a.ages(t, "metric=age&sourceId="+a.boiler.ID+"&"+everything)["boiler age"], "alone as with others")
+		require.Equal(
+			t, raw["boiler age"], a.ages(t, "metric=age&sourceId="+a.boiler.ID+"&"+everything)["boiler age"],
+			"alone as with others",
+		)
 		counts := a.query(t, "metric=age&aggregation=count&"+everything)
-		require.Equal(t, boilerCount, counts[slices.IndexFunc(counts, func(r rows) bool { return *r.SourceName == "boiler" })].Points[0][1])
-		require.Equal(t, fanCount, counts[slices.IndexFunc(counts, func(r rows) bool { return *r.SourceName == "fan" })].Points[0][1])
+		require.Equal(t, boilerCount, counts[slices.IndexFunc(counts, func(r rows) bool {
+			return *r.SourceName == "boiler"
+		})].Points[0][1])
+		require.Equal(t, fanCount, counts[slices.IndexFunc(counts, func(r rows) bool {
+			return *r.SourceName == "fan"
+		})].Points[0][1])
 		grouped := a.query(t, "metric=age&aggregation=count&groupBy=none&"+everything)
 		require.Equal(t, both, grouped[0].Points[0][1])
-		require.Equal(t, "1970-01-01T00:00:00Z", grouped[0].Points[0][0], "the row is stamped with the range as it was asked for")
+		require.Equal(
+			t, "1970-01-01T00:00:00Z", grouped[0].Points[0][0], "the row is stamped with the range as it was asked for",
+		)
 		texts := a.query(t, "metric=text&aggregation=count&groupBy=none&interval=30d&"+everything)
 		sum := 0.0
 		for _, row := range texts[0].Points {
@@ -199,7 +213,9 @@ func TestRetentionIsAWholeNumberOfDaysUpToACentury(t *testing.T) {
 		"1": 200, "36500": 200, "null": 200, "0": 422, "-1": 422, "36501": 422, "2147483647": 422,
 		"2147483648": 400, "9223372036854775807": 400, "106751992": 422, "1.5": 400, `"30"`: 400, "true": 400,
 	} {
-		a := l.Do(t, contract.Request{Method: http.MethodPatch, Path: sourcesPath + "/" + s.ID, Body: `{"retentionDays":` + text + `}`})
+		a := l.Do(t, contract.Request{
+			Method: http.MethodPatch, Path: sourcesPath + "/" + s.ID, Body: `{"retentionDays":` + text + `}`,
+		})
 		if status != 200 && (a.Status == 400 || a.Status == 422) {
 			require.Equal(t, "retentionDays", a.Error.Details["field"], text)
 			continue // 400 or 422 is the decoder's to say
@@ -211,18 +227,27 @@ func TestRetentionIsAWholeNumberOfDaysUpToACentury(t *testing.T) {
 func TestADeletedSourcesSeriesLeaveTheirRoomToOthers(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
-	_, err := l.DB.UpdateWorkspace(t.Context(), l.Workspace, postgres.WorkspaceChange{MaxSeries: ptr(int64(2)), MaxSources: ptr(int64(2))})
+	_, err := l.DB.UpdateWorkspace(t.Context(), l.Workspace, postgres.WorkspaceChange{
+		MaxSeries: ptr(int64(2)), MaxSources: ptr(int64(2)),
+	})
 	require.NoError(t, err)
 	a := l.createSource(t, `{"name":"a"}`)
 	b := l.createSource(t, `{"name":"b"}`)
 	full := l.post(t, sourcesPath, `{"name":"c"}`)
-	full.RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "sources", "limit": 2.0})
+	full.RequireFailure(
+		t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "sources", "limit": 2.0},
+	)
 	l.register(t, l.Workspace, seriesKey{source: a.ID, metric: "m"})
 	l.register(t, l.Workspace, seriesKey{source: a.ID, metric: "n"})
 	refused := l.post(t, "/api/live-data/ingest", `{"sourceId":"`+b.ID+`","metric":"m","points":[{"value":1}]}`)
 	refused.RequireFailure(t, http.StatusUnprocessableEntity, validation, "", nil)
 	require.Contains(t, refused.Error.Details["reason"], "maxSeries")
-	require.Equal(t, http.StatusNoContent, l.Do(t, contract.Request{Method: http.MethodDelete, Path: sourcesPath + "/" + a.ID}).Status)
-	require.Equal(t, http.StatusCreated, l.post(t, "/api/live-data/ingest", `{"sourceId":"`+b.ID+`","metric":"m","points":[{"value":1}]}`).Status)
+	require.Equal(
+		t, http.StatusNoContent, l.Do(t, contract.Request{Method: http.MethodDelete, Path: sourcesPath + "/" + a.ID}).Status,
+	)
+	require.Equal(
+		t, http.StatusCreated,
+		l.post(t, "/api/live-data/ingest", `{"sourceId":"`+b.ID+`","metric":"m","points":[{"value":1}]}`).Status,
+	)
 	l.createSource(t, `{"name":"c","id":"`+uuid.NewString()+`"}`)
 }

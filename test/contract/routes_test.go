@@ -84,7 +84,9 @@ func TestTheContractAndItsPageNeedNoKeyAndNoInternet(t *testing.T) {
 	}
 	require.Contains(t, string(get("/api/openapi.yaml").Body), "openapi: 3.0.3")
 
-	for _, path := range []string{"/api/docs/none.js", "/api/docs/", "/api/docs/../me", "/api/docs/%2e%2e/me", "/api/docs/embed.go"} {
+	for _, path := range []string{
+		"/api/docs/none.js", "/api/docs/", "/api/docs/../me", "/api/docs/%2e%2e/me", "/api/docs/embed.go",
+	} {
 		q := public
 		q.Path = path
 		require.Equal(t, http.StatusNotFound, s.DoUnchecked(t, q).Status, path)
@@ -98,7 +100,8 @@ func TestAnUnchangedContractIsNotSentAgain(t *testing.T) {
 	tag := first.Header.Get("ETag")
 	require.NotEmpty(t, tag)
 	for header, status := range map[string]int{
-		tag: http.StatusNotModified, `"x", ` + tag: http.StatusNotModified, "*": http.StatusNotModified, `W/"x"`: http.StatusOK,
+		tag: http.StatusNotModified, `"x", ` + tag: http.StatusNotModified, "*": http.StatusNotModified,
+		`W/"x"`: http.StatusOK,
 	} {
 		a := s.Do(t, contract.Request{Path: "/api/openapi.yaml", Header: map[string]string{"If-None-Match": header}})
 		require.Equal(t, status, a.Status, header)

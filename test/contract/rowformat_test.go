@@ -64,14 +64,28 @@ func TestCSVHasARowAPointInTheOrderOfTimeOverAllSeries(t *testing.T) {
 func TestNDJSONHasAnObjectAPoint(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	a := f.rowsOf(t, within(10*time.Minute)+"&format=ndjson&aggregation=avg,count&interval=2m&fill=null&sourceId="+f.fan.ID, "application/x-ndjson", nil)
+	a := f.rowsOf(
+		t, within(10*time.Minute)+"&format=ndjson&aggregation=avg,count&interval=2m&fill=null&sourceId="+f.fan.ID,
+		"application/x-ndjson", nil,
+	)
 	row := func(at time.Duration, cells string) string {
-		return `{"timestamp":"` + stamp(at) + `","sourceId":"` + f.fan.ID + `","sourceName":"fan","metric":"temp","kind":"number","unit":null,"tags":{"room":"B"},` + cells + "}\n"
+		return `{"timestamp":"` +
+			stamp(at) +
+			`","sourceId":"` +
+			f.fan.ID + `","sourceName":"fan","metric":"temp","kind":"number","unit":null,"tags":{"room":"B"},` + cells + "}\n"
 	}
-	require.Equal(t, row(0, `"avg":100,"count":1`)+row(2*time.Minute, `"avg":null,"count":null`)+row(4*time.Minute, `"avg":101,"count":1`)+
-		row(6*time.Minute, `"avg":null,"count":null`)+row(8*time.Minute, `"avg":null,"count":null`), string(a.Body))
-	grouped := f.rowsOf(t, within(10*time.Minute)+"&format=ndjson&aggregation=sum&groupBy=none&metric=temp", "application/x-ndjson", nil)
-	require.Equal(t, `{"timestamp":"`+stamp(0)+`","sourceId":null,"sourceName":null,"metric":null,"kind":"number","unit":null,"tags":{},"sum":208.5}`+"\n", string(grouped.Body))
+	require.Equal(t, row(0, `"avg":100,"count":1`)+row(2*time.Minute, `"avg":null,"count":null`)+
+		row(4*time.Minute, `"avg":101,"count":1`)+row(6*time.Minute, `"avg":null,"count":null`)+
+		row(8*time.Minute, `"avg":null,"count":null`), string(a.Body))
+	grouped := f.rowsOf(
+		t, within(10*time.Minute)+"&format=ndjson&aggregation=sum&groupBy=none&metric=temp", "application/x-ndjson", nil,
+	)
+	require.Equal(
+		t,
+		`{"timestamp":"`+
+			stamp(0)+`","sourceId":null,"sourceName":null,"metric":null,"kind":"number","unit":null,"tags":{},"sum":208.5}`+"\n",
+		string(grouped.Body),
+	)
 }
 
 func TestTheAcceptHeaderChoosesTheFormUnlessTheParameterDoes(t *testing.T) {
@@ -112,7 +126,9 @@ func TestFurtherPagesOfRowsAreInTheLinkHeader(t *testing.T) {
 	}
 	require.Len(t, seen, 8)
 	// The points of one raw series are paged by cursor.
-	a := f.Do(t, contract.Request{Path: "/api/live-data/query?" + within(10*time.Minute) + "&format=ndjson&metric=state&pointsLimit=1"})
+	a := f.Do(t, contract.Request{
+		Path: "/api/live-data/query?" + within(10*time.Minute) + "&format=ndjson&metric=state&pointsLimit=1",
+	})
 	next := nextLink(t, a)
 	require.Contains(t, next, "cursor=")
 	require.Contains(t, string(f.Do(t, contract.Request{Path: next}).Body), `"off \"now\""`)
@@ -128,7 +144,9 @@ func TestAPageOfRowsHasUpTo10000Series(t *testing.T) {
 	var latest []clickhouse.LatestRow
 	for i := range series {
 		id := l.register(t, l.Workspace, seriesKey{source: made.ID, metric: fmt.Sprintf("m%03d", i)})
-		latest = append(latest, clickhouse.LatestRow{Workspace: l.Workspace, Source: uuid.MustParse(made.ID), Series: id, TS: int64(i), Version: 1, Value: float64(i)})
+		latest = append(latest, clickhouse.LatestRow{
+			Workspace: l.Workspace, Source: uuid.MustParse(made.ID), Series: id, TS: int64(i), Version: 1, Value: float64(i),
+		})
 	}
 	require.NoError(t, l.Points.InsertLatest(t.Context(), latest))
 
@@ -138,7 +156,9 @@ func TestAPageOfRowsHasUpTo10000Series(t *testing.T) {
 		require.Equal(t, series, strings.Count(string(a.Body), "\n")-header, form)
 		require.Empty(t, a.Header.Get("Link"))
 	}
-	a := l.Do(t, contract.Request{Path: "/api/live-data/query?latest=true&limit=10001", Header: map[string]string{"Accept": "text/csv"}})
+	a := l.Do(t, contract.Request{
+		Path: "/api/live-data/query?latest=true&limit=10001", Header: map[string]string{"Accept": "text/csv"},
+	})
 	require.Equal(t, series+1, strings.Count(string(a.Body), "\n"), "the form that is accepted decides, too")
 	a = l.Do(t, contract.Request{Path: "/api/live-data/query?latest=true&limit=10001"})
 	require.Equal(t, http.StatusOK, a.Status)
@@ -161,17 +181,23 @@ func nextLink(t *testing.T, a *contract.Answer) string {
 func TestNoTextOfATenantIsAFormulaInCSV(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
-	texts := []string{`=HYPERLINK("http://x","y")`, "+1+1", "-2+3", "@SUM(A1)", "'quoted", "\t=1", "plain", "a,b", "line\nbreak", ""}
+	texts := []string{
+		`=HYPERLINK("http://x","y")`, "+1+1", "-2+3", "@SUM(A1)", "'quoted", "\t=1", "plain", "a,b", "line\nbreak", "",
+	}
 	s := l.createSource(t, `{"name":"=cmd|'/c calc'!A1","tags":{}}`)
 	var samples []sample
 	for i, text := range texts {
 		samples = append(samples, sample{at(time.Duration(i) * time.Second), text, 1})
 	}
-	l.store(t, l.Workspace, seriesKey{source: s.ID, metric: "-m", tags: map[string]string{"=k": "=v"}, text: true}, samples...)
+	l.store(
+		t, l.Workspace, seriesKey{source: s.ID, metric: "-m", tags: map[string]string{"=k": "=v"}, text: true}, samples...,
+	)
 	a := l.rowsOf(t, within(time.Hour)+"&format=csv", "text/csv", nil)
 	table, err := csv.NewReader(strings.NewReader(string(a.Body))).ReadAll()
 	require.NoError(t, err)
-	require.Equal(t, []string{"timestamp", "sourceId", "sourceName", "metric", "kind", "unit", "tag.=k", "value"}, table[0])
+	require.Equal(
+		t, []string{"timestamp", "sourceId", "sourceName", "metric", "kind", "unit", "tag.=k", "value"}, table[0],
+	)
 	for i, row := range table[1:] {
 		require.Equal(t, []string{"'=cmd|'/c calc'!A1", "'-m", "string", "", "'=v"}, row[2:7])
 		for _, cell := range row[2:] {

@@ -25,7 +25,9 @@ func (n needs) met(scopes ...request.Scope) bool {
 	has := func(s request.Scope) bool {
 		return slices.Contains(scopes, s) || slices.Contains(scopes, request.Admin)
 	}
-	return (len(n.any) == 0 || slices.ContainsFunc(n.any, has)) && !slices.ContainsFunc(n.all, func(s request.Scope) bool { return !has(s) })
+	return (len(n.any) == 0 || slices.ContainsFunc(n.any, has)) && !slices.ContainsFunc(n.all, func(s request.Scope) bool {
+		return !has(s)
+	})
 }
 
 // required is what a refusal says.

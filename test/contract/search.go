@@ -95,12 +95,17 @@ func (g *Search) index(t testing.TB, s *Server, vectors *milvus.DB) {
 	prefix := fmt.Sprintf("contract_%x", time.Now().UnixNano())
 	consumer := embeddings.New(embeddings.Deps{
 		Log: g.Log, Graph: s.DB, Vectors: vectors, Embedder: g.Embedder, Logger: slog.Default(),
-		Config: embeddings.Config{Group: "embeddings", Collections: prefix, BatchWait: 20 * time.Millisecond, CheckEvery: time.Second, Grace: time.Second},
+		Config: embeddings.Config{
+			Group: "embeddings", Collections: prefix, BatchWait: 20 * time.Millisecond, CheckEvery: time.Second,
+			Grace: time.Second,
+		},
 	})
 	background(t, consumer.Run)
 	words := lexical.New(lexical.Deps{
 		Log: g.Log, Graph: s.DB, Logger: slog.Default(),
-		Config: lexical.Config{Group: "lexical", BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20, FillEvery: time.Second, Grace: time.Second},
+		Config: lexical.Config{
+			Group: "lexical", BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20, FillEvery: time.Second, Grace: time.Second,
+		},
 	})
 	background(t, words.Run)
 }

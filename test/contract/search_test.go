@@ -117,9 +117,13 @@ func (s *searcher) describe(t testing.TB, key, workspace, entityType, name, desc
 		"name": name, "entityType": entityType, "description": description, "properties": json.RawMessage(properties),
 	}})
 	require.NoError(t, err)
-	q := contract.Request{Method: http.MethodPost, Path: executePath, Body: string(payload), Key: key, Workspace: workspace}
+	q := contract.Request{
+		Method: http.MethodPost, Path: executePath, Body: string(payload), Key: key, Workspace: workspace,
+	}
 	a := s.Do(t, q)
-	for deadline := time.Now().Add(indexPatience); a.Status == http.StatusServiceUnavailable && time.Now().Before(deadline); { // the log is slow to come up
+	// the log is slow to come up
+	deadline := time.Now().Add(indexPatience)
+	for a.Status == http.StatusServiceUnavailable && time.Now().Before(deadline) {
 		time.Sleep(100 * time.Millisecond)
 		a = s.Do(t, q)
 	}
@@ -128,7 +132,9 @@ func (s *searcher) describe(t testing.TB, key, workspace, entityType, name, desc
 
 func (s *searcher) relate(t testing.TB, source, relation, target string) string {
 	t.Helper()
-	return s.applied(t, `{"type":"CREATE_EDGE","payload":{"sourceId":"`+source+`","targetId":"`+target+`","relationType":"`+relation+`"}}`).Edge.ID
+	return s.applied(
+		t, `{"type":"CREATE_EDGE","payload":{"sourceId":"`+source+`","targetId":"`+target+`","relationType":"`+relation+`"}}`,
+	).Edge.ID
 }
 
 // plant makes a small plant, and waits until all of it is indexed.
@@ -136,7 +142,10 @@ func (s *searcher) plant(t testing.TB) map[string]string {
 	t.Helper()
 	ids := map[string]string{}
 	for _, n := range []struct{ entityType, name, description, properties string }{
-		{"object", "Pump 7", "Moves cooling water through the northern loop. Its bearing squeals.", `{"site":"north","bay":41,"running":true}`},
+		{
+			"object", "Pump 7", "Moves cooling water through the northern loop. Its bearing squeals.",
+			`{"site":"north","bay":41,"running":true}`,
+		},
 		{"object", "Pump 8", "Moves cooling water through the southern loop.", `{"site":"south","bay":"41","running":false}`},
 		{"process", "Cooling", "Keeps the reactor below its limit of temperature.", `{"site":"north"}`},
 		{"concept", "Northern hall", "A building with thick walls.", `{}`},
@@ -220,18 +229,26 @@ func TestSearchFindsByWordsAndMeaningAndPages(t *testing.T) {
 	require.Len(t, hits, 1)
 	require.Contains(t, *hits[0].MatchedChunk.Text, "Its bearing squeals.")
 
-	all := s.Do(t, contract.Request{Method: http.MethodPost, Path: searchPath, Body: `{"query":"cooling water loop","limit":1000}`})
+	all := s.Do(t, contract.Request{
+		Method: http.MethodPost, Path: searchPath, Body: `{"query":"cooling water loop","limit":1000}`,
+	})
 	require.EqualValues(t, 100, all.Meta.Limit, "clamped, and said so")
 	whole := decode[[]searchHit](t, all, http.StatusOK)
 	require.EqualValues(t, len(whole), all.Meta.Total)
 	require.False(t, all.Meta.HasMore)
 	require.GreaterOrEqual(t, len(whole), 3)
-	one := s.Do(t, contract.Request{Method: http.MethodPost, Path: searchPath, Body: `{"query":"cooling water loop","limit":1,"offset":1}`})
+	one := s.Do(t, contract.Request{
+		Method: http.MethodPost, Path: searchPath, Body: `{"query":"cooling water loop","limit":1,"offset":1}`,
+	})
 	require.Equal(t, whole[1].Node.ID, decode[[]searchHit](t, one, http.StatusOK)[0].Node.ID)
 	require.True(t, one.Meta.HasMore)
-	require.EqualValues(t, 10, s.Do(t, contract.Request{Method: http.MethodPost, Path: searchPath, Body: `{"query":"a"}`}).Meta.Limit)
+	require.EqualValues(
+		t, 10, s.Do(t, contract.Request{Method: http.MethodPost, Path: searchPath, Body: `{"query":"a"}`}).Meta.Limit,
+	)
 	for _, offset := range []string{"1000", "1001", "9223372036854775807"} {
-		far := s.Do(t, contract.Request{Method: http.MethodPost, Path: searchPath, Body: `{"query":"cooling","offset":` + offset + `}`})
+		far := s.Do(t, contract.Request{
+			Method: http.MethodPost, Path: searchPath, Body: `{"query":"cooling","offset":` + offset + `}`,
+		})
 		require.Equal(t, "[]", string(far.Data))
 		require.False(t, far.Meta.HasMore)
 	}
@@ -293,9 +310,12 @@ func TestAnyTextIsAQuery(t *testing.T) {
 	s := startSearch(t)
 	s.plant(t)
 	for _, query := range []string{
-		"?", "!!! ... ---", "😀", "👩‍👩‍👧", "the of and a", "\u200b", "\u202e\u202d", "e\u0301", "%", "_", `\`, `"`, `'`, "\x1b[31m", "a\nb\tc",
-		"' OR 1=1 --", `" || workspace_id != "`, `id in ["x"]`, "{{7*7}}", "<script>alert(1)</script>", "=HYPERLINK(1)", "redis.call('FLUSHALL')", "../../etc/passwd",
-		"東京", "สวัสดี", "مرحبا", "Ελλάδα", "-1", "NaN", "null", strings.Repeat("😀", 8192), strings.Repeat("a", 8192), strings.Repeat("ab ", 2730), strings.Repeat("東京", 4096),
+		"?", "!!! ... ---", "😀", "👩‍👩‍👧", "the of and a", "\u200b", "\u202e\u202d", "e\u0301", "%", "_", `\`, `"`, `'`,
+		"\x1b[31m", "a\nb\tc",
+		"' OR 1=1 --", `" || workspace_id != "`, `id in ["x"]`, "{{7*7}}", "<script>alert(1)</script>", "=HYPERLINK(1)",
+		"redis.call('FLUSHALL')", "../../etc/passwd",
+		"東京", "สวัสดี", "مرحبا", "Ελλάδα", "-1", "NaN", "null", strings.Repeat("😀", 8192), strings.Repeat("a", 8192),
+		strings.Repeat("ab ", 2730), strings.Repeat("東京", 4096),
 	} {
 		for _, path := range []string{searchPath, hybridPath} {
 			a := s.Do(t, contract.Request{Method: http.MethodPost, Path: path, Body: jsonOf(t, map[string]any{"query": query})})
@@ -316,8 +336,13 @@ func TestTwoWorkspacesWithTheSameTextsNeverSeeEachOther(t *testing.T) {
 	mine := s.plant(t)
 	other := s.NewWorkspace(t, apikey.Live)
 	key := s.NewKey(t, []uuid.UUID{other}, request.Admin)
-	theirs := s.describe(t, key, other.String(), "object", "Pump 7", "Moves cooling water through the northern loop. Its bearing squeals.", `{"site":"north"}`)
-	as := contract.Request{Path: searchPath, Body: `{"query":"Pump 7 squeals","limit":100}`, Key: key, Workspace: other.String()}
+	theirs := s.describe(
+		t, key, other.String(), "object", "Pump 7", "Moves cooling water through the northern loop. Its bearing squeals.",
+		`{"site":"north"}`,
+	)
+	as := contract.Request{
+		Path: searchPath, Body: `{"query":"Pump 7 squeals","limit":100}`, Key: key, Workspace: other.String(),
+	}
 	s.until(t, as, has("Pump 7"))
 	for _, path := range []string{searchPath, hybridPath} {
 		as.Path = path

@@ -57,12 +57,22 @@ func TestHybridSearchWalksFromWhatItFinds(t *testing.T) {
 	require.ElementsMatch(t, []string{"Pump 7"}, alone(`,"direction":"in"`))
 	require.ElementsMatch(t, []string{"Pump 7", "Cooling"}, alone(`,"relationTypes":["feeds"]`))
 	require.ElementsMatch(t, []string{"Pump 7"}, alone(`,"relationTypes":["'; DROP TABLE edges; --"]`))
-	require.ElementsMatch(t, []string{"Pump 7"}, alone(`,"entityTypes":["object","concept"]`), "what a filter leaves out is not walked over")
+	require.ElementsMatch(
+		t, []string{"Pump 7"}, alone(`,"entityTypes":["object","concept"]`), "what a filter leaves out is not walked over",
+	)
 	require.Empty(t, names(s.found(t, hybridPath, `{"query":"?"}`)))
-	require.Empty(t, names(s.found(t, hybridPath, `{"query":"?","nodeIds":["`+uuid.NewString()+`"]}`)), "one that is not there gives nothing")
+	require.Empty(
+		t, names(s.found(t, hybridPath, `{"query":"?","nodeIds":["`+uuid.NewString()+`"]}`)),
+		"one that is not there gives nothing",
+	)
 
-	for _, weights := range []string{`{"text":1,"vector":0,"graph":0}`, `{"vector":0}`, `{"text":0,"graph":0}`, `{"text":0,"vector":0}`, `{"text":0.001,"vector":0.001,"graph":0.001}`, `{}`} {
-		a := s.Do(t, contract.Request{Method: http.MethodPost, Path: hybridPath, Body: `{"query":"cooling water","weights":` + weights + `}`})
+	for _, weights := range []string{
+		`{"text":1,"vector":0,"graph":0}`, `{"vector":0}`, `{"text":0,"graph":0}`, `{"text":0,"vector":0}`,
+		`{"text":0.001,"vector":0.001,"graph":0.001}`, `{}`,
+	} {
+		a := s.Do(t, contract.Request{
+			Method: http.MethodPost, Path: hybridPath, Body: `{"query":"cooling water","weights":` + weights + `}`,
+		})
 		require.Equal(t, http.StatusOK, a.Status, "%s: %s", weights, a.Body)
 	}
 }
@@ -73,7 +83,10 @@ func TestHybridSearchShowsEdgesAmongTheHits(t *testing.T) {
 	ids := s.plant(t)
 	self := s.relate(t, ids["Cooling"], "controls", ids["Cooling"])
 	s.relate(t, ids["Cooling"], "watched_by", ids["Visitor counter"])
-	hits := s.found(t, hybridPath, `{"query":"Pump 7 Cooling","includeEdges":true,"entityTypes":["object","process"],"properties":{"site":"north"}}`)
+	hits := s.found(
+		t, hybridPath,
+		`{"query":"Pump 7 Cooling","includeEdges":true,"entityTypes":["object","process"],"properties":{"site":"north"}}`,
+	)
 	require.ElementsMatch(t, []string{"Pump 7", "Cooling"}, names(hits))
 	of := func(name string) (list []string) {
 		for _, e := range *hitNamed(t, hits, name).Edges {
@@ -95,11 +108,15 @@ func TestAHubDoesNotHoldASearchUp(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
 	for _, statement := range []string{
-		`INSERT INTO nodes (workspace_id, id, name, entity_type, properties, created_at, updated_at, version, changed_by, created_by)
-			SELECT n.workspace_id, gen_random_uuid(), 'Spoke ' || i, 'object', '{}', n.created_at, n.updated_at, 1, n.changed_by, n.created_by
+		`INSERT INTO nodes (workspace_id, id, name, entity_type, properties, created_at, updated_at, version, changed_by,
+			created_by)
+			SELECT n.workspace_id, gen_random_uuid(), 'Spoke ' || i, 'object', '{}', n.created_at, n.updated_at, 1, n.changed_by,
+			n.created_by
 			FROM nodes n, generate_series(1, 100000) i WHERE n.id = $1`,
-		`INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, properties, created_at, updated_at, version, changed_by, created_by, newest)
-			SELECT s.workspace_id, gen_random_uuid(), $1, s.id, 'has', '{}', s.created_at, s.updated_at, 1, s.changed_by, s.created_by, s.changed_by
+		`INSERT INTO edges (workspace_id, id, source_id, target_id, relation_type, properties, created_at, updated_at,
+			version, changed_by, created_by, newest)
+			SELECT s.workspace_id, gen_random_uuid(), $1, s.id, 'has', '{}', s.created_at, s.updated_at, 1, s.changed_by,
+			s.created_by, s.changed_by
 			FROM nodes s WHERE s.name LIKE 'Spoke %' AND $1 <> s.id`,
 	} {
 		_, err := conn.Exec(t.Context(), statement, hub)
@@ -169,7 +186,8 @@ func TestAnAdministratorHasTheirOwnWorkspaceIndexedAnewOnly(t *testing.T) {
 	require.NoError(t, err)
 	for _, body := range []string{"", "{}"} {
 		a := s.Do(t, contract.Request{Method: http.MethodPost, Path: reindexPath, Body: body})
-		for deadline := time.Now().Add(indexPatience); a.Status == http.StatusConflict && time.Now().Before(deadline); { // the one before runs yet
+		// the one before runs yet
+		for deadline := time.Now().Add(indexPatience); a.Status == http.StatusConflict && time.Now().Before(deadline); {
 			time.Sleep(100 * time.Millisecond)
 			a = s.Do(t, contract.Request{Method: http.MethodPost, Path: reindexPath, Body: body})
 		}
@@ -198,7 +216,9 @@ func TestHybridSearchShowsTheLatestValuesOfLinkedSources(t *testing.T) {
 	t.Parallel()
 	group := &contract.Search{Log: contract.OpenLog(t, testenv.NewKFake(t))}
 	data, commands := &contract.LiveData{Log: group.Log}, &contract.Commands{Log: group.Log}
-	s := contract.Start(t, data.Group, commands.Group, contract.GraphReads, func(t testing.TB, s *contract.Server) []route.Route {
+	s := contract.Start(t, data.Group, commands.Group, contract.GraphReads, func(
+		t testing.TB, s *contract.Server,
+	) []route.Route {
 		group.Points = data.Points
 		return group.Group(t, s)
 	})
@@ -209,9 +229,16 @@ func TestHybridSearchShowsTheLatestValuesOfLinkedSources(t *testing.T) {
 	linked := l.createSource(t, `{"name":"pump","unit":"°C","nodeId":"`+pump+`"}`)
 	elsewhere := l.createSource(t, `{"name":"elsewhere"}`)
 	now := time.Now().UnixMicro()
-	l.store(t, s.Workspace, seriesKey{source: linked.ID, metric: "temperature"}, sample{us: now - 1e6, value: 70.0, version: 1}, sample{us: now, value: 71.5, version: 2})
-	l.store(t, s.Workspace, seriesKey{source: linked.ID, metric: "state", text: true}, sample{us: now, value: "on", version: 1})
-	l.store(t, s.Workspace, seriesKey{source: elsewhere.ID, metric: "temperature"}, sample{us: now, value: 1.0, version: 1})
+	l.store(
+		t, s.Workspace, seriesKey{source: linked.ID, metric: "temperature"}, sample{us: now - 1e6, value: 70.0, version: 1},
+		sample{us: now, value: 71.5, version: 2},
+	)
+	l.store(
+		t, s.Workspace, seriesKey{source: linked.ID, metric: "state", text: true}, sample{us: now, value: "on", version: 1},
+	)
+	l.store(
+		t, s.Workspace, seriesKey{source: elsewhere.ID, metric: "temperature"}, sample{us: now, value: 1.0, version: 1},
+	)
 
 	search.until(t, contract.Request{Path: hybridPath, Body: `{"query":"Pump 7 Hall 3"}`}, has("Hall 3"))
 	hits := search.found(t, hybridPath, `{"query":"Pump 7 Hall 3","nodeIds":["`+other+`"],"includeLiveData":true}`)

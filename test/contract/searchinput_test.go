@@ -110,7 +110,11 @@ func hybridRefusals() []refusal {
 		{`{"query":"a","direction":"OUT"}`, 422, "direction"},
 		{`{"query":"a","nodeIds":["pump"]}`, 422, "nodeIds[0]"},
 		{`{"query":"a","nodeIds":["{0194a5b0-0000-7000-8000-00000000000a}"]}`, 422, "nodeIds[0]"},
-		{`{"query":"a","nodeIds":["` + strings.Repeat(`0194a5b0-0000-7000-8000-00000000000a","`, 100) + `0194a5b0-0000-7000-8000-00000000000b"]}`, 422, "nodeIds"},
+		{
+			`{"query":"a","nodeIds":["` + strings.Repeat(`0194a5b0-0000-7000-8000-00000000000a","`, 100) +
+				`0194a5b0-0000-7000-8000-00000000000b"]}`,
+			422, "nodeIds",
+		},
 		{`{"query":"a","weights":{"text":-0.5}}`, 422, "weights.text"},
 		{`{"query":"a","weights":{"vector":1.5}}`, 422, "weights.vector"},
 		{`{"query":"a","weights":{"text":0,"vector":0,"graph":0}}`, 422, "weights"},
@@ -140,7 +144,9 @@ func TestSearchesThatBreakARuleAreRefusedAndNameTheField(t *testing.T) {
 		try(searchPath, []refusal{r})
 	}
 
-	a := s.Do(t, contract.Request{Method: http.MethodPost, Path: searchPath, Body: `{"query":"a","entityTypes":["thing"]}`})
+	a := s.Do(t, contract.Request{
+		Method: http.MethodPost, Path: searchPath, Body: `{"query":"a","entityTypes":["thing"]}`,
+	})
 	require.Equal(t, []any{"concept", "object", "process", "actor"}, a.Error.Details["allowed"])
 	a = s.Do(t, contract.Request{Method: http.MethodPost, Path: hybridPath, Body: `{"query":"a","direction":"up"}`})
 	require.Equal(t, []any{"out", "in", "both"}, a.Error.Details["allowed"])
@@ -155,15 +161,25 @@ func TestSearchesAreReadLikeOtherBodies(t *testing.T) {
 			change(&q)
 			return s.Do(t, q)
 		}
-		require.Equal(t, 415, post(func(q *contract.Request) { q.Header = map[string]string{"Content-Type": "text/plain"} }).Status)
-		require.Equal(t, 415, post(func(q *contract.Request) { q.Header = map[string]string{"Content-Encoding": "br"} }).Status)
+		require.Equal(t, 415, post(func(q *contract.Request) {
+			q.Header = map[string]string{"Content-Type": "text/plain"}
+		}).Status)
+		require.Equal(t, 415, post(func(q *contract.Request) {
+			q.Header = map[string]string{"Content-Encoding": "br"}
+		}).Status)
 		require.Equal(t, 400, post(func(q *contract.Request) { q.Body = "" }).Status)
-		require.Equal(t, 400, post(func(q *contract.Request) { q.Path += "?limit=5" }).Status, "parameters belong into the body")
-		require.Equal(t, 413, post(func(q *contract.Request) { q.Body = `{"query":"` + strings.Repeat("a", 1<<20) + `"}` }).Status)
+		require.Equal(t, 400, post(func(q *contract.Request) {
+			q.Path += "?limit=5"
+		}).Status, "parameters belong into the body")
+		require.Equal(t, 413, post(func(q *contract.Request) {
+			q.Body = `{"query":"` + strings.Repeat("a", 1<<20) + `"}`
+		}).Status)
 		require.Equal(t, 405, post(func(q *contract.Request) { q.Method, q.Body = http.MethodGet, "" }).Status)
 	}
 	require.Equal(t, 400, s.Do(t, contract.Request{Path: statusPath + "?x=1"}).Status)
-	require.Equal(t, 400, s.Do(t, contract.Request{Method: http.MethodPost, Path: reindexPath, Body: `{"model":"x"}`}).Status)
+	require.Equal(
+		t, 400, s.Do(t, contract.Request{Method: http.MethodPost, Path: reindexPath, Body: `{"model":"x"}`}).Status,
+	)
 	require.Equal(t, 400, s.Do(t, contract.Request{Method: http.MethodPost, Path: reindexPath, Body: `[]`}).Status)
 }
 
@@ -171,14 +187,18 @@ func TestEachSearchRouteWantsItsScopes(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, (&contract.Search{Unindexed: true}).Group)
 	key := func(scopes ...request.Scope) string { return s.NewKey(t, []uuid.UUID{s.Workspace}, scopes...) }
-	const plain, live = `{"query":"a","hops":9}`, `{"query":"a","hops":9,"includeLiveData":true}` // refused for its values once the key has passed
+	// refused for its values once the key has passed
+	const plain, live = `{"query":"a","hops":9}`, `{"query":"a","hops":9,"includeLiveData":true}`
 	for _, c := range []struct {
 		method, path, body string
 		scopes             []request.Scope
 		status             int
 		required           []any
 	}{
-		{"POST", searchPath, plain, []request.Scope{request.ReadEdges, request.ReadLiveData, request.WriteNodes}, 403, []any{"read:nodes"}},
+		{
+			"POST", searchPath, plain, []request.Scope{request.ReadEdges, request.ReadLiveData, request.WriteNodes}, 403,
+			[]any{"read:nodes"},
+		},
 		{"POST", searchPath, plain, []request.Scope{request.ReadNodes}, 400, nil},
 		{"POST", hybridPath, plain, []request.Scope{request.ReadNodes}, 403, []any{"read:nodes", "read:edges"}},
 		{"POST", hybridPath, plain, []request.Scope{request.ReadEdges}, 403, []any{"read:nodes", "read:edges"}},
@@ -188,7 +208,10 @@ func TestEachSearchRouteWantsItsScopes(t *testing.T) {
 		{"POST", hybridPath, live, []request.Scope{request.Admin}, 422, nil},
 		{"GET", statusPath, "", []request.Scope{request.ReadEdges}, 403, []any{"read:nodes"}},
 		{"GET", statusPath, "", []request.Scope{request.ReadNodes}, 200, nil},
-		{"POST", reindexPath, "", []request.Scope{request.ReadNodes, request.ReadEdges, request.WriteNodes, request.WriteEdges}, 403, []any{"admin"}},
+		{
+			"POST", reindexPath, "",
+			[]request.Scope{request.ReadNodes, request.ReadEdges, request.WriteNodes, request.WriteEdges}, 403, []any{"admin"},
+		},
 	} {
 		a := s.Do(t, contract.Request{Method: c.method, Path: c.path, Body: c.body, Key: key(c.scopes...)})
 		require.Equal(t, c.status, a.Status, "%s %v: %s", c.path, c.scopes, a.Body)

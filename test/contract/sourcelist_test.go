@@ -21,7 +21,10 @@ func TestSourcesAreListedFilteredSortedAndPaged(t *testing.T) {
 	l := startLive(t)
 	node := uuid.NewString()
 	for i, text := range hostile {
-		body, err := json.Marshal(map[string]any{"name": text, "description": text, "unit": text[:min(len(text), 1)], "tags": map[string]string{"kind": text, text: fmt.Sprint(i % 3)}})
+		body, err := json.Marshal(map[string]any{
+			"name": text, "description": text, "unit": text[:min(len(text), 1)],
+			"tags": map[string]string{"kind": text, text: fmt.Sprint(i % 3)},
+		})
 		require.NoError(t, err)
 		require.Equal(t, text, l.createSource(t, string(body)).Name)
 	}
@@ -54,8 +57,13 @@ func TestSourcesAreListedFilteredSortedAndPaged(t *testing.T) {
 		var byOffset, byCursor []string
 		for offset := 0; offset < total; offset += 4 {
 			var list []source
-			a := l.Get(t, fmt.Sprintf("/api/live-data/sources?limit=4&offset=%d&sort=%s", offset, orDefault(sort, "createdAt")), &list)
-			require.Equal(t, contract.Meta{Total: int64(total), Limit: 4, Offset: int64(offset), HasMore: offset+4 < total}, metaWithoutCursor(a))
+			a := l.Get(
+				t, fmt.Sprintf("/api/live-data/sources?limit=4&offset=%d&sort=%s", offset, orDefault(sort, "createdAt")), &list,
+			)
+			require.Equal(
+				t, contract.Meta{Total: int64(total), Limit: 4, Offset: int64(offset), HasMore: offset+4 < total},
+				metaWithoutCursor(a),
+			)
 			for _, s := range list {
 				byOffset = append(byOffset, s.ID)
 			}
@@ -121,14 +129,18 @@ func TestACursorIsOnlyGoodForItsListFilterAndSort(t *testing.T) {
 		a := l.Do(t, contract.Request{Path: path})
 		a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "cursor"})
 	}
-	for _, query := range []string{"sort=-name&cursor=" + cursor, "cursor=" + cursor, "sort=name&name=s&cursor=" + cursor, "sort=name&offset=1&cursor=" + cursor,
-		"sort=name&cursor=", "sort=name&cursor=x", "sort=name&cursor=" + cursor + "A", "sort=name&cursor=" + cursor[:len(cursor)-1] + "_", "sort=name&cursor=" + strings.Repeat("A", 5000)} {
+	for _, query := range []string{"sort=-name&cursor=" + cursor, "cursor=" + cursor,
+		"sort=name&name=s&cursor=" + cursor, "sort=name&offset=1&cursor=" + cursor, "sort=name&cursor=",
+		"sort=name&cursor=x", "sort=name&cursor=" + cursor + "A", "sort=name&cursor=" + cursor[:len(cursor)-1] + "_",
+		"sort=name&cursor=" + strings.Repeat("A", 5000)} {
 		bad("/api/live-data/sources?" + query)
 	}
 	bad("/api/live-data/series?cursor=" + cursor)
 	other := l.NewWorkspace(t, "live")
 	key := l.NewKey(t, []uuid.UUID{other}, request.Admin)
-	l.Do(t, contract.Request{Path: "/api/live-data/sources?sort=name&cursor=" + cursor, Key: key, Workspace: other.String()}).
+	l.Do(t, contract.Request{
+		Path: "/api/live-data/sources?sort=name&cursor=" + cursor, Key: key, Workspace: other.String(),
+	}).
 		RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "cursor"})
 }
 
@@ -136,9 +148,12 @@ func TestACursorIsOnlyGoodForItsListFilterAndSort(t *testing.T) {
 // wrong.
 func badSourceLists() map[string]string {
 	return map[string]string{
-		"limit=0": "limit", "limit=-1": "limit", "limit=1.5": "limit", "limit=": "limit", "limit=%205": "limit", "limit=%2B5": "limit", "limit=0x10": "limit",
-		"offset=-1": "offset", "offset=x": "offset", "limit=5&limit=6": "limit", "name=a&name=b": "name", "nam=x": "nam", "Limit=5": "Limit", "nodeId=x": "nodeId", "nodeId=": "nodeId",
-		"sort=x": "sort", "sort=": "sort", "sort=name,name": "sort", "sort=name,-name": "sort", "sort=name;DROP TABLE sources": "sort", "sort=lastSeenAt": "sort", "sort=--name": "sort",
+		"limit=0": "limit", "limit=-1": "limit", "limit=1.5": "limit", "limit=": "limit", "limit=%205": "limit",
+		"limit=%2B5": "limit", "limit=0x10": "limit",
+		"offset=-1": "offset", "offset=x": "offset", "limit=5&limit=6": "limit", "name=a&name=b": "name", "nam=x": "nam",
+		"Limit=5": "Limit", "nodeId=x": "nodeId", "nodeId=": "nodeId",
+		"sort=x": "sort", "sort=": "sort", "sort=name,name": "sort", "sort=name,-name": "sort",
+		"sort=name;DROP TABLE sources": "sort", "sort=lastSeenAt": "sort", "sort=--name": "sort",
 		"tag.=x": "tag.", "tag=x": "tag", "name=%ff": "name", "name=%00": "name", "name=%zz": "name",
 	}
 }
@@ -179,7 +194,10 @@ func TestSourcesAreListedWhileTheStoreOfPointsIsDown(t *testing.T) {
 	require.Len(t, list, 1)
 	require.Nil(t, list[0].Status)
 	require.Nil(t, list[0].LastSeenAt)
-	for _, path := range []string{"/api/live-data/query", "/api/live-data/query?latest=true", "/api/live-data/query?aggregation=avg", "/api/live-data/series"} {
+	for _, path := range []string{
+		"/api/live-data/query", "/api/live-data/query?latest=true", "/api/live-data/query?aggregation=avg",
+		"/api/live-data/series",
+	} {
 		a := l.Do(t, contract.Request{Path: path})
 		a.RequireFailure(t, http.StatusServiceUnavailable, "INTERNAL_ERROR", "The store of points is not available", nil)
 		require.Equal(t, "1", a.Header.Get("Retry-After"))

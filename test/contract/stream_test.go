@@ -25,8 +25,10 @@ func TestPointsAreStreamedAsTheyArrive(t *testing.T) {
 		epoch := l.follow(t, "epoch=ms", func(r *http.Request) { r.Header.Set("Accept-Encoding", "identity") }).begun()
 
 		const body = `{"points": [
-			{"source": "boiler", "metric": "temperature", "tags": {"room": "cellar", "a": "<b>"}, "timestamp": "2026-03-01T00:00:01.5Z", "value": 71.5},
-			{"source": "boiler", "metric": "temperature", "tags": {"room": "cellar", "a": "<b>"}, "timestamp": "2026-03-01T00:00:02Z", "value": true},
+			{"source": "boiler", "metric": "temperature", "tags": {"room": "cellar", "a": "<b>"},
+				"timestamp": "2026-03-01T00:00:01.5Z", "value": 71.5},
+			{"source": "boiler", "metric": "temperature", "tags": {"room": "cellar", "a": "<b>"},
+				"timestamp": "2026-03-01T00:00:02Z", "value": true},
 			{"source": "boiler", "metric": "state", "timestamp": "2026-03-01T00:00:03Z", "value": "on\nand \"on\""}]}`
 		began := time.Now()
 		require.Equal(t, http.StatusCreated, l.post(t, "/api/live-data/ingest", body).Status)
@@ -37,10 +39,15 @@ func TestPointsAreStreamedAsTheyArrive(t *testing.T) {
 		require.NotEmpty(t, all.id)
 		l.CheckSchema(t, "PointRows", e.data)
 		want := []rows{
-			{SourceID: &boiler.ID, SourceName: ptr("boiler"), Metric: ptr("temperature"), Kind: "number", Unit: ptr("°C"), Tags: map[string]string{"room": "cellar", "a": "<b>"},
-				Columns: []string{"timestamp", "value"}, Points: [][]any{{"2026-03-01T00:00:01.5Z", 71.5}, {"2026-03-01T00:00:02Z", 1.0}}},
-			{SourceID: &boiler.ID, SourceName: ptr("boiler"), Metric: ptr("state"), Kind: "string", Unit: ptr("W"), Tags: map[string]string{},
-				Columns: []string{"timestamp", "value"}, Points: [][]any{{"2026-03-01T00:00:03Z", "on\nand \"on\""}}},
+			{SourceID: &boiler.ID, SourceName: ptr("boiler"), Metric: ptr("temperature"),
+				Kind: "number", Unit: ptr("°C"), Tags: map[string]string{"room": "cellar", "a": "<b>"},
+				Columns: []string{"timestamp", "value"},
+				Points:  [][]any{{"2026-03-01T00:00:01.5Z", 71.5}, {"2026-03-01T00:00:02Z", 1.0}}},
+			{
+				SourceID: &boiler.ID, SourceName: ptr("boiler"), Metric: ptr("state"), Kind: "string", Unit: ptr("W"),
+				Tags:    map[string]string{},
+				Columns: []string{"timestamp", "value"}, Points: [][]any{{"2026-03-01T00:00:03Z", "on\nand \"on\""}},
+			},
 		}
 		require.Equal(t, want, e.rows)
 		e, _ = epoch.next()
@@ -61,22 +68,41 @@ func TestAStreamShowsNothingOfAnotherWorkspace(t *testing.T) {
 	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
 	other := l.NewWorkspace(t, "live")
 	key := l.NewKey(t, []uuid.UUID{other}, request.Admin)
-	theirs := decode[source](t, l.Do(t, contract.Request{Method: http.MethodPost, Path: "/api/live-data/sources", Key: key, Workspace: other.String(),
-		Body: `{"name": "canary", "unit": "canary", "tags": {"canary": "canary"}}`}), http.StatusCreated)
+	theirs := decode[source](
+		t,
+		l.Do(t, contract.Request{Method: http.MethodPost, Path: "/api/live-data/sources", Key: key, Workspace: other.String(),
+			Body: `{"name": "canary", "unit": "canary", "tags": {"canary": "canary"}}`}), http.StatusCreated,
+	)
 	mine := l.createSource(t, `{"name": "mine"}`)
 	streams := []*pointStream{
 		l.follow(t, "").begun(), l.follow(t, "metric=m").begun(),
 		l.follow(t, "sourceId="+theirs.ID+"&sourceId="+mine.ID).begun(), l.follow(t, "epoch=us").begun(),
 	}
-	them := l.follow(t, "source=canary", withKey(key), func(r *http.Request) { r.Header.Set("x-workspace-id", other.String()) }).begun()
+	them := l.follow(t, "source=canary", withKey(key), func(r *http.Request) {
+		r.Header.Set("x-workspace-id", other.String())
+	}).begun()
 	for n := range 20 {
-		body := fmt.Sprintf(`{"points": [{"source": "canary", "metric": "m", "tags": {"canary": "canary"}, "value": %d}, {"source": "canary", "metric": "canary", "value": "canary"}]}`, n)
-		require.Equal(t, http.StatusCreated, l.Do(t, contract.Request{Method: http.MethodPost, Path: "/api/live-data/ingest", Key: key, Workspace: other.String(), Body: body}).Status)
+		body := fmt.Sprintf(
+			`{"points": [{"source": "canary", "metric": "m", "tags": {"canary": "canary"}, "value": %d},
+				{"source": "canary", "metric": "canary", "value": "canary"}]}`,
+			n,
+		)
+		require.Equal(
+			t, http.StatusCreated,
+			l.Do(t, contract.Request{
+				Method: http.MethodPost, Path: "/api/live-data/ingest", Key: key, Workspace: other.String(), Body: body,
+			}).Status,
+		)
 	}
 	e, ok := them.next()
 	require.True(t, ok)
 	require.Equal(t, theirs.ID, *e.rows[0].SourceID)
-	require.Equal(t, http.StatusNoContent, l.Do(t, contract.Request{Method: http.MethodDelete, Path: "/api/live-data/sources/" + theirs.ID, Key: key, Workspace: other.String()}).Status)
+	require.Equal(
+		t, http.StatusNoContent,
+		l.Do(t, contract.Request{
+			Method: http.MethodDelete, Path: "/api/live-data/sources/" + theirs.ID, Key: key, Workspace: other.String(),
+		}).Status,
+	)
 	l.ingest(t, mine.ID, "m", 7)
 	for _, s := range streams {
 		e, ok := s.next()
@@ -97,13 +123,18 @@ func TestAStreamHasWhatItsSelectorsSay(t *testing.T) {
 	later := uuid.NewString()
 	streams := map[string]*pointStream{}
 	for query := range map[string]bool{
-		"": true, "sourceId=" + a.ID: true, "sourceId=" + strings.ToUpper(a.ID) + "&sourceId=" + later: true, "source=b": true, "source=new": true, "nodeId=" + node: true,
-		"metric=m": true, "metric=m&metric=n": true, "tag.room=x": true, "tag.room=x&tag.room=y": true, "tag.room=y&tag.floor=1": true, "metric=n&sourceId=" + b.ID: true,
+		"": true, "sourceId=" + a.ID: true, "sourceId=" + strings.ToUpper(a.ID) + "&sourceId=" + later: true,
+		"source=b": true, "source=new": true, "nodeId=" + node: true,
+		"metric=m": true, "metric=m&metric=n": true, "tag.room=x": true, "tag.room=x&tag.room=y": true,
+		"tag.room=y&tag.floor=1": true, "metric=n&sourceId=" + b.ID: true,
 	} {
 		streams[query] = l.follow(t, query).begun()
 	}
 	send := func(source, metric, tags string, value float64) {
-		body := fmt.Sprintf(`{"points": [{"sourceId": %q, "metric": %q, "tags": {%s}, "timestamp": %d, "value": %v}]}`, source, metric, tags, t0.UnixMilli()+int64(value), value)
+		body := fmt.Sprintf(
+			`{"points": [{"sourceId": %q, "metric": %q, "tags": {%s}, "timestamp": %d, "value": %v}]}`, source, metric, tags,
+			t0.UnixMilli()+int64(value), value,
+		)
 		require.Equal(t, http.StatusCreated, l.post(t, "/api/live-data/ingest", body).Status)
 	}
 	send(a.ID, "m", ``, 1)
@@ -111,19 +142,29 @@ func TestAStreamHasWhatItsSelectorsSay(t *testing.T) {
 	send(b.ID, "n", `"room": "y", "floor": "1"`, 3)
 	send(a.ID, "o", `"floor": "1"`, 4)
 	// A source that comes to be while the streams are open.
-	require.Equal(t, http.StatusCreated, l.post(t, "/api/live-data/sources", fmt.Sprintf(`{"id": %q, "name": "new", "nodeId": %q}`, later, node)).Status)
+	require.Equal(
+		t, http.StatusCreated,
+		l.post(t, "/api/live-data/sources", fmt.Sprintf(`{"id": %q, "name": "new", "nodeId": %q}`, later, node)).Status,
+	)
 	send(later, "m", `"room": "y"`, 5)
 	send(a.ID, "end", `"room": "y", "floor": "1"`, 6) // of some
 	for query, want := range map[string][]float64{
-		"": {1, 2, 3, 4, 5, 6}, "sourceId=" + a.ID: {1, 4, 6}, "sourceId=" + strings.ToUpper(a.ID) + "&sourceId=" + later: {1, 4, 5, 6},
-		"source=b": {2, 3}, "source=new": {5}, "nodeId=" + node: {1, 4, 5, 6}, "metric=m": {1, 2, 5}, "metric=m&metric=n": {1, 2, 3, 5},
-		"tag.room=x": {2}, "tag.room=x&tag.room=y": {2, 3, 5, 6}, "tag.room=y&tag.floor=1": {3, 6}, "metric=n&sourceId=" + b.ID: {3},
+		"": {1, 2, 3, 4, 5, 6}, "sourceId=" + a.ID: {1, 4, 6},
+		"sourceId=" + strings.ToUpper(a.ID) + "&sourceId=" + later: {1, 4, 5, 6},
+		"source=b": {2, 3}, "source=new": {5}, "nodeId=" + node: {1, 4, 5, 6}, "metric=m": {1, 2, 5},
+		"metric=m&metric=n": {1, 2, 3, 5},
+		"tag.room=x":        {2}, "tag.room=x&tag.room=y": {2, 3, 5, 6}, "tag.room=y&tag.floor=1": {3, 6},
+		"metric=n&sourceId=" + b.ID: {3},
 	} {
 		require.ElementsMatch(t, want, streams[query].values(len(want)), query)
 	}
 
 	// A source that is given another name and node is another's.
-	l.Do(t, contract.Request{Method: http.MethodPatch, Path: "/api/live-data/sources/" + b.ID, Body: fmt.Sprintf(`{"name": "c", "nodeId": %q}`, node), Header: map[string]string{"Content-Type": "application/merge-patch+json"}})
+	l.Do(t, contract.Request{
+		Method: http.MethodPatch, Path: "/api/live-data/sources/" + b.ID,
+		Body:   fmt.Sprintf(`{"name": "c", "nodeId": %q}`, node),
+		Header: map[string]string{"Content-Type": "application/merge-patch+json"},
+	})
 	renamed := l.follow(t, "source=c").begun()
 	for value := 7.0; ; value++ {
 		send(b.ID, "m", ``, value)
@@ -231,11 +272,20 @@ func TestDeletionsAreStreamedAndWhatTheyMakeVoidIsNot(t *testing.T) {
 	others := l.follow(t, "source=other").begun()
 	l.ingest(t, s.ID, "m", 1)
 	all.values(1)
-	require.Equal(t, http.StatusNoContent, l.Do(t, contract.Request{Method: http.MethodDelete, Path: "/api/live-data/sources/" + s.ID}).Status)
+	require.Equal(
+		t, http.StatusNoContent,
+		l.Do(t, contract.Request{Method: http.MethodDelete, Path: "/api/live-data/sources/" + s.ID}).Status,
+	)
 	for _, stream := range []*pointStream{all, named} {
 		e, _ := stream.next()
 		require.Equal(t, "deleted", e.name)
-		require.JSONEq(t, fmt.Sprintf(`{"sourceId": %q, "sourceName": "s", "metric": null, "from": null, "to": null, "wholeSource": true}`, s.ID), e.data)
+		require.JSONEq(
+			t,
+			fmt.Sprintf(
+				`{"sourceId": %q, "sourceName": "s", "metric": null, "from": null, "to": null, "wholeSource": true}`, s.ID,
+			),
+			e.data,
+		)
 	}
 	l.ingest(t, other.ID, "m", 2)
 	require.Equal(t, []float64{2}, others.values(1))

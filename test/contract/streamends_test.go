@@ -34,7 +34,9 @@ func TestAStreamOfPointsEndsWithItsKeyWithinASecond(t *testing.T) {
 	_, err := l.DB.RevokeKey(t.Context(), key.ID)
 	require.NoError(t, err)
 	revoked := time.Now()
-	require.Eventually(t, func() bool { return l.Streams.Streams() == 1 }, 20*time.Second, time.Millisecond, "also that of a reader who does not read")
+	require.Eventually(t, func() bool {
+		return l.Streams.Streams() == 1
+	}, 20*time.Second, time.Millisecond, "also that of a reader who does not read")
 	t.Logf("streams ended %s after their key", time.Since(revoked).Round(time.Millisecond))
 	_, more := stream.next()
 	require.False(t, more)
@@ -65,7 +67,10 @@ func (l *live) dial(t *testing.T, key, query string) net.Conn {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(256<<10))
-	_, err = fmt.Fprintf(conn, "GET %s?%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nx-workspace-id: %s\r\n\r\n", streamPath, query, key, l.Workspace)
+	_, err = fmt.Fprintf(
+		conn, "GET %s?%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nx-workspace-id: %s\r\n\r\n", streamPath, query,
+		key, l.Workspace,
+	)
 	require.NoError(t, err)
 	_, err = conn.Read(make([]byte, 1))
 	require.NoError(t, err)
@@ -87,7 +92,9 @@ func (l *live) fill(t *testing.T, source string, requests int) {
 			fmt.Fprint(&times, t0.UnixMilli()+int64(p))
 			fmt.Fprint(&values, n)
 		}
-		body := fmt.Sprintf(`{"series": [{"sourceId": %q, "metric": "m", "timestamps": [%s], "values": [%s]}]}`, source, &times, &values)
+		body := fmt.Sprintf(
+			`{"series": [{"sourceId": %q, "metric": "m", "timestamps": [%s], "values": [%s]}]}`, source, &times, &values,
+		)
 		began := time.Now()
 		require.Equal(t, http.StatusCreated, l.post(t, "/api/live-data/ingest", body).Status)
 		t.Logf("request %d took %s", n, time.Since(began).Round(time.Millisecond))
@@ -99,7 +106,9 @@ func (l *live) fill(t *testing.T, source string, requests int) {
 func TestASlowReaderIsDroppedWhileTheOthersGoOn(t *testing.T) {
 	t.Parallel()
 	const requests = 14
-	group := &contract.LiveData{Limits: tail.Limits{BufferedBytes: 4 << 20}, Change: func(d *livedata.Deps) { d.Patience = 2 * time.Minute }}
+	group := &contract.LiveData{Limits: tail.Limits{BufferedBytes: 4 << 20}, Change: func(d *livedata.Deps) {
+		d.Patience = 2 * time.Minute
+	}}
 	l := startLiveOn(t, testenv.NewKFake(t), group)
 	s := l.createSource(t, `{"name": "s"}`)
 	stuck := l.dial(t, l.Admin, "")
@@ -199,19 +208,27 @@ func TestBadParametersOfAStreamNameTheParameter(t *testing.T) {
 	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
 	s := l.follow(t, "metric=m&metric=n").begun()
 	for query, field := range map[string]string{
-		"epoch=s": "epoch", "from=now": "from", "sourceId=x": "sourceId", "nodeId=x": "nodeId", "source=a&source=b": "source", "limit=1": "limit", "epoch=ms&epoch=ms": "epoch",
-		"after=": "after", "after=x": "after", "after=" + s.id: "after", "metric=n&after=" + s.id: "after", "metric=m&metric=n&after=" + s.id[:len(s.id)-1]: "after", "after=a&after=b": "after",
+		"epoch=s": "epoch", "from=now": "from", "sourceId=x": "sourceId", "nodeId=x": "nodeId", "source=a&source=b": "source",
+		"limit=1": "limit", "epoch=ms&epoch=ms": "epoch",
+		"after=": "after", "after=x": "after", "after=" + s.id: "after", "metric=n&after=" + s.id: "after",
+		"metric=m&metric=n&after=" + s.id[:len(s.id)-1]: "after", "after=a&after=b": "after",
 	} {
-		l.Do(t, contract.Request{Path: streamPath + "?" + query}).RequireFailure(t, 400, validation, "", map[string]any{"field": field})
+		l.Do(t, contract.Request{Path: streamPath + "?" + query}).RequireFailure(
+			t, 400, validation, "", map[string]any{"field": field},
+		)
 	}
-	l.Do(t, contract.Request{Path: streamPath, Header: map[string]string{"Last-Event-ID": "x"}}).RequireFailure(t, 400, validation, "", map[string]any{"field": "Last-Event-ID"})
+	l.Do(t, contract.Request{
+		Path: streamPath, Header: map[string]string{"Last-Event-ID": "x"},
+	}).RequireFailure(t, 400, validation, "", map[string]any{"field": "Last-Event-ID"})
 	other := l.NewWorkspace(t, "live")
 	key := l.NewKey(t, []uuid.UUID{other}, request.ReadLiveData)
 	l.Do(t, contract.Request{Path: streamPath + "?metric=m&metric=n&after=" + s.id, Key: key, Workspace: other.String()}).
 		RequireFailure(t, 400, validation, "", map[string]any{"field": "after"})
 	for _, scope := range []request.Scope{request.ReadNodes, request.WriteLiveData} {
 		l.Do(t, contract.Request{Path: streamPath, Key: l.NewKey(t, []uuid.UUID{l.Workspace}, scope)}).
-			RequireFailure(t, http.StatusForbidden, authorization, "Forbidden", map[string]any{"required": []any{"read:livedata"}})
+			RequireFailure(
+				t, http.StatusForbidden, authorization, "Forbidden", map[string]any{"required": []any{"read:livedata"}},
+			)
 	}
 	a := l.Do(t, contract.Request{Method: http.MethodHead, Path: streamPath})
 	require.Equal(t, "text/event-stream", a.Header.Get("Content-Type"))
@@ -227,7 +244,9 @@ func TestAStreamOutlivesAnOutageOfTheLog(t *testing.T) {
 	stream.values(1)
 	k.Stop(t)
 	require.Eventually(t, func() bool { return !l.Log.Healthy() }, 20*time.Second, 10*time.Millisecond)
-	require.Equal(t, http.StatusServiceUnavailable, l.Do(t, contract.Request{Path: streamPath + "?after=" + stream.id}).Status)
+	require.Equal(
+		t, http.StatusServiceUnavailable, l.Do(t, contract.Request{Path: streamPath + "?after=" + stream.id}).Status,
+	)
 	k.Start(t)
 	require.Eventually(t, l.Log.Healthy, 20*time.Second, 10*time.Millisecond)
 	l.ingest(t, s.ID, "m", 2)

@@ -21,8 +21,12 @@ func testRoutes(testing.TB, *contract.Server) []route.Route {
 		{Method: "GET", Pattern: "/api/test/items", Scopes: read, Handle: listItems},
 		{Method: "GET", Pattern: "/api/test/items/{id}", Scopes: read, Handle: getItem},
 		{Method: "POST", Pattern: "/api/test/echo", Scopes: write, Handle: echo},
-		{Method: "GET", Pattern: "/api/test/panic", Scopes: read, Handle: func(http.ResponseWriter, *http.Request) error { panic("boom") }},
-		{Method: "GET", Pattern: "/api/test/latepanic", Scopes: read, Handle: func(w http.ResponseWriter, _ *http.Request) error {
+		{Method: "GET", Pattern: "/api/test/panic", Scopes: read, Handle: func(http.ResponseWriter, *http.Request) error {
+			panic("boom")
+		}},
+		{Method: "GET", Pattern: "/api/test/latepanic", Scopes: read, Handle: func(
+			w http.ResponseWriter, _ *http.Request,
+		) error {
 			_, _ = w.Write([]byte(strings.Repeat("half an answer", 100)))
 			panic("boom")
 		}},

@@ -42,12 +42,18 @@ func TestCommandsAreUndoneAndRedone(t *testing.T) {
 		version      int
 		name         string // "": it does not stand
 	}{
-		{undo, gone.CommandID, done{Type: "UNDO", UndoDepth: 2, RedoDepth: 1}, 4, "b"}, {undo, changed.CommandID, done{Type: "UNDO", UndoDepth: 1, RedoDepth: 2}, 5, "a"},
-		{undo, made.CommandID, done{Type: "UNDO", UndoDepth: 0, RedoDepth: 3}, 6, ""}, {redo, made.CommandID, done{Type: "REDO", UndoDepth: 1, RedoDepth: 2}, 7, "a"},
-		{redo, changed.CommandID, done{Type: "REDO", UndoDepth: 2, RedoDepth: 1}, 8, "b"}, {redo, gone.CommandID, done{Type: "REDO", UndoDepth: 3, RedoDepth: 0}, 9, ""},
+		{undo, gone.CommandID, done{Type: "UNDO", UndoDepth: 2, RedoDepth: 1}, 4, "b"},
+		{undo, changed.CommandID, done{Type: "UNDO", UndoDepth: 1, RedoDepth: 2}, 5, "a"},
+		{undo, made.CommandID, done{Type: "UNDO", UndoDepth: 0, RedoDepth: 3}, 6, ""},
+		{redo, made.CommandID, done{Type: "REDO", UndoDepth: 1, RedoDepth: 2}, 7, "a"},
+		{redo, changed.CommandID, done{Type: "REDO", UndoDepth: 2, RedoDepth: 1}, 8, "b"},
+		{redo, gone.CommandID, done{Type: "REDO", UndoDepth: 3, RedoDepth: 0}, 9, ""},
 	} {
 		d := w.applied(t, step.body)
-		require.Equal(t, []any{step.want.Type, step.want.UndoDepth, step.want.RedoDepth, step.target}, []any{d.Type, d.UndoDepth, d.RedoDepth, d.Target.CommandID})
+		require.Equal(
+			t, []any{step.want.Type, step.want.UndoDepth, step.want.RedoDepth, step.target},
+			[]any{d.Type, d.UndoDepth, d.RedoDepth, d.Target.CommandID},
+		)
 		require.Equal(t, step.version, d.Node.Version, "a version only goes up")
 		require.Equal(t, made.Node.CreatedAt, d.Node.CreatedAt)
 		require.Equal(t, step.name == "", d.Node.Deleted)
@@ -82,12 +88,16 @@ func TestEachActorUndoesItsOwnCommandsUnlessTheWorkspacesAreMeant(t *testing.T) 
 	require.Equal(t, first.CommandID, w.appliedAs(t, ann, `{"type":"REDO","payload":{"scope":"mine"}}`).Target.CommandID)
 
 	// Of the whole workspace the last is Bob's; undone by Ann it leaves his stack.
-	require.Equal(t, second.CommandID, w.appliedAs(t, ann, `{"type":"UNDO","payload":{"scope":"workspace"}}`).Target.CommandID)
+	require.Equal(
+		t, second.CommandID, w.appliedAs(t, ann, `{"type":"UNDO","payload":{"scope":"workspace"}}`).Target.CommandID,
+	)
 	requireConflict(t, w.executeAs(t, bob, undo), "nothing_to_undo")
 	require.Equal(t, second.CommandID, w.appliedAs(t, bob, redo).Target.CommandID, "he can redo what is his")
 	require.Equal(t, second.CommandID, w.appliedAs(t, ann, undoOf(second.CommandID)).Target.CommandID)
 	w.appliedAs(t, bob, redoOf(second.CommandID))
-	w.executeAs(t, ann, undoOf(uuid.NewString())).RequireFailure(t, http.StatusNotFound, "NOT_FOUND", "", map[string]any{"field": "payload.commandId"})
+	w.executeAs(t, ann, undoOf(uuid.NewString())).RequireFailure(
+		t, http.StatusNotFound, "NOT_FOUND", "", map[string]any{"field": "payload.commandId"},
+	)
 	w.executeAs(t, ann, undoOf("no-uuid")).RequireFailure(t, http.StatusNotFound, "NOT_FOUND", "", nil)
 }
 
@@ -104,7 +114,10 @@ func TestWhatOthersHaveChangedSinceBlocksAnUndo(t *testing.T) {
 	before := w.readNode(t, id)
 	blocked := w.executeAs(t, ann, undo)
 	requireConflict(t, blocked, "undo_blocked")
-	require.Equal(t, []any{map[string]any{"kind": "node", "id": id, "field": "properties.x", "byCommandId": theirs.CommandID}}, blocked.Error.Details["conflicts"])
+	require.Equal(
+		t, []any{map[string]any{"kind": "node", "id": id, "field": "properties.x", "byCommandId": theirs.CommandID}},
+		blocked.Error.Details["conflicts"],
+	)
 	require.Equal(t, before, w.readNode(t, id), "nothing changed")
 	redone := w.appliedAs(t, ann, redo)
 	require.Equal(t, other.CommandID, redone.Target.CommandID, "the stacks are as they were")
@@ -124,7 +137,8 @@ func TestUndoingADeletionBringsBackTheNodeAndItsEdges(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
 	ann, bob := w.actor(t), w.actor(t)
-	a, b, c := w.appliedAs(t, ann, createNode("a")).Node.ID, w.appliedAs(t, bob, createNode("b")).Node.ID, w.appliedAs(t, bob, createNode("c")).Node.ID
+	a, b, c := w.appliedAs(t, ann, createNode("a")).Node.ID, w.appliedAs(t, bob, createNode("b")).Node.ID,
+		w.appliedAs(t, bob, createNode("c")).Node.ID
 	first, second := w.appliedAs(t, bob, createEdge(a, b)).Edge.ID, w.appliedAs(t, bob, createEdge(c, a)).Edge.ID
 	w.appliedAs(t, ann, deleteNode(a))
 	back := w.appliedAs(t, ann, undo)
@@ -136,7 +150,10 @@ func TestUndoingADeletionBringsBackTheNodeAndItsEdges(t *testing.T) {
 	gone := w.appliedAs(t, bob, deleteNode(c))
 	blocked := w.executeAs(t, ann, undo)
 	requireConflict(t, blocked, "undo_blocked")
-	require.Equal(t, []any{map[string]any{"kind": "edge", "id": second, "byCommandId": gone.CommandID}}, blocked.Error.Details["conflicts"])
+	require.Equal(
+		t, []any{map[string]any{"kind": "edge", "id": second, "byCommandId": gone.CommandID}},
+		blocked.Error.Details["conflicts"],
+	)
 	require.Nil(t, w.readNode(t, a))
 	w.appliedAs(t, bob, undo)
 	w.appliedAs(t, ann, undo)

@@ -37,7 +37,9 @@ func startWhole(t *testing.T) *whole {
 		t.Helper()
 		return (&contract.Search{Unindexed: true, Points: points.Points}).Group(t, s)
 	}
-	s := contract.Start(t, points.Group, commands.Group, contract.GraphReads, search, (&contract.Audit{}).Group, testRoutes)
+	s := contract.Start(
+		t, points.Group, commands.Group, contract.GraphReads, search, (&contract.Audit{}).Group, testRoutes,
+	)
 	w := &whole{writer: &writer{Server: s, Commands: commands}, live: &live{Server: s, LiveData: points}}
 	var err error
 	w.conn, err = pgx.Connect(t.Context(), s.Postgres)
@@ -45,12 +47,18 @@ func startWhole(t *testing.T) *whole {
 	t.Cleanup(func() { _ = w.conn.Close(t.Context()) })
 
 	w.source, w.gone = w.live.createSource(t, `{"name":"boiler"}`), w.live.createSource(t, `{"name":"gone"}`)
-	require.Equal(t, http.StatusNoContent, s.Do(t, contract.Request{Method: http.MethodDelete, Path: sourcesPath + "/" + w.gone.ID}).Status)
+	require.Equal(
+		t, http.StatusNoContent,
+		s.Do(t, contract.Request{Method: http.MethodDelete, Path: sourcesPath + "/" + w.gone.ID}).Status,
+	)
 	require.Eventually(t, func() bool { // until the log has been told
 		var pending int
 		return w.conn.QueryRow(t.Context(), `SELECT count(*) FROM pending_deletions`).Scan(&pending) == nil && pending == 0
 	}, 20*time.Second, 10*time.Millisecond)
-	w.live.store(t, s.Workspace, seriesKey{source: w.source.ID, metric: "temp", tags: map[string]string{"room": "A"}}, sample{at(0), 1.0, 1})
+	w.live.store(
+		t, s.Workspace, seriesKey{source: w.source.ID, metric: "temp", tags: map[string]string{"room": "A"}},
+		sample{at(0), 1.0, 1},
+	)
 	w.node = w.writer.node(t, "a")
 	w.edge = w.writer.edge(t, w.node, w.node)
 	return w
@@ -65,7 +73,10 @@ var kept = []string{"command_outcomes", "command_offsets", "idempotency_keys", "
 // a digest of each table of Postgres, and where the topic of points ends.
 func (w *whole) standing(t *testing.T) map[string]string {
 	t.Helper()
-	rows, err := w.conn.Query(t.Context(), `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`)
+	rows, err := w.conn.Query(
+		t.Context(),
+		`SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
+	)
 	require.NoError(t, err)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
@@ -81,8 +92,11 @@ func (w *whole) standing(t *testing.T) map[string]string {
 			from += fmt.Sprintf(` WHERE topic_id = '\x%x'`, topic[:])
 		}
 		var digest string
-		require.NoError(t, w.conn.QueryRow(t.Context(), `SELECT count(*) || ' ' || coalesce(md5(string_agg(row, ' ' ORDER BY row)), '')
-			FROM (SELECT (to_jsonb(t) - '{last_used_at,last_used_ip}'::text[])::text AS row FROM `+from+`) r`).Scan(&digest))
+		require.NoError(
+			t,
+			w.conn.QueryRow(t.Context(), `SELECT count(*) || ' ' || coalesce(md5(string_agg(row, ' ' ORDER BY row)), '')
+			FROM (SELECT (to_jsonb(t) - '{last_used_at,last_used_ip}'::text[])::text AS row FROM `+from+`) r`).Scan(&digest),
+		)
 		all[table] = digest
 	}
 	for _, topic := range []string{kafka.TopicPoints, kafka.TopicEvents} {
@@ -153,7 +167,9 @@ func (w *whole) requireNoFailureOfOurs(t *testing.T) {
 	t.Helper()
 	require.Zero(t, counted(t, w.Metrics, "livegraph_http_panics_total", "", ""))
 	require.Zero(t, counted(t, w.Metrics, "livegraph_http_requests_total", "status", "500"))
-	require.Equal(t, http.StatusOK, w.Do(t, contract.Request{Path: "/readyz", Key: contract.None, Workspace: contract.None}).Status)
+	require.Equal(
+		t, http.StatusOK, w.Do(t, contract.Request{Path: "/readyz", Key: contract.None, Workspace: contract.None}).Status,
+	)
 }
 
 // unknownID is of nothing.

@@ -40,7 +40,10 @@ func dial(t *testing.T, s *contract.Server) *wire {
 
 // head is the header of a good request, without the empty line that ends it.
 func (w *wire) head(method, path string) string {
-	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nx-workspace-id: %s\r\n", method, path, w.s.Admin, w.s.Workspace)
+	return fmt.Sprintf(
+		"%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nx-workspace-id: %s\r\n", method, path, w.s.Admin,
+		w.s.Workspace,
+	)
 }
 
 func (w *wire) send(text string) {
@@ -90,14 +93,18 @@ func badOnTheWire() map[string]onTheWire {
 	}
 	return map[string]onTheWire{
 		"unknown path": {func(w *wire) string { return w.head("GET", "/api/unknown") + "\r\n" }, 404},
-		"no key":       {func(*wire) string { return post("POST /api/test/echo HTTP/1.1\r\nHost: x\r\n", `{"name":"x"}`) }, 401},
+		"no key": {func(*wire) string {
+			return post("POST /api/test/echo HTTP/1.1\r\nHost: x\r\n", `{"name":"x"}`)
+		}, 401},
 		"wrong method": {func(w *wire) string { return post(w.head("PUT", "/api/test/echo"), "{}") }, 405},
 		"no type":      {func(w *wire) string { return post(w.head("POST", "/api/test/echo"), "{}") }, 415},
 		"wrong type": {func(w *wire) string {
 			return post(w.head("POST", "/api/test/echo")+"Content-Type: text/plain\r\n", "{}")
 		}, 415},
 		"two types": {func(w *wire) string {
-			return post(w.head("POST", "/api/test/echo")+"Content-Type: application/json\r\nContent-Type: application/json\r\n", "{}")
+			return post(
+				w.head("POST", "/api/test/echo")+"Content-Type: application/json\r\nContent-Type: application/json\r\n", "{}",
+			)
 		}, 415},
 		"charset": {func(w *wire) string {
 			return post(w.head("POST", "/api/test/echo")+"Content-Type: application/json; charset=latin1\r\n", "{}")
@@ -119,7 +126,9 @@ func badOnTheWire() map[string]onTheWire {
 		}, 400},
 		"malformed JSON": {func(w *wire) string { return post(w.head("POST", "/api/test/echo")+jsonType, `{"name":`) }, 400},
 		"empty body":     {func(w *wire) string { return post(w.head("POST", "/api/test/echo")+jsonType, "") }, 400},
-		"bad value":      {func(w *wire) string { return post(w.head("POST", "/api/test/echo")+jsonType, `{"name":"a\u0000"}`) }, 422},
+		"bad value": {func(w *wire) string {
+			return post(w.head("POST", "/api/test/echo")+jsonType, `{"name":"a\u0000"}`)
+		}, 422},
 		"too large": {func(w *wire) string {
 			return post(w.head("POST", "/api/test/echo")+jsonType, strings.Repeat(" ", 1<<20+1))
 		}, 413},
@@ -132,7 +141,8 @@ func badOnTheWire() map[string]onTheWire {
 		"panic": {func(w *wire) string { return w.head("GET", "/api/test/panic") + "\r\n" }, 500},
 		"query": {func(w *wire) string { return w.head("GET", "/api/test/items?limit=0") + "\r\n" }, 400},
 		"trailers": {func(w *wire) string {
-			return w.head("POST", "/api/test/echo") + jsonType + "Transfer-Encoding: chunked\r\nTrailer: X-A\r\n\r\n2\r\n{}\r\n0\r\nX-A: b\r\n\r\n"
+			return w.head("POST", "/api/test/echo") + jsonType +
+				"Transfer-Encoding: chunked\r\nTrailer: X-A\r\n\r\n2\r\n{}\r\n0\r\nX-A: b\r\n\r\n"
 		}, 400},
 		"bad chunk": {func(w *wire) string {
 			return w.head("POST", "/api/test/echo") + jsonType + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n"
@@ -144,15 +154,19 @@ func badOnTheWire() map[string]onTheWire {
 		"header of 1 MiB": {func(w *wire) string {
 			return w.head("GET", "/api/me") + "X-A: " + strings.Repeat("a", 1<<20) + "\r\n\r\n"
 		}, 431},
-		"query of 1 MiB":   {func(w *wire) string { return w.head("GET", "/api/me?"+strings.Repeat("a", 1<<20)) + "\r\n" }, 431},
+		"query of 1 MiB": {func(w *wire) string {
+			return w.head("GET", "/api/me?"+strings.Repeat("a", 1<<20)) + "\r\n"
+		}, 431},
 		"no host":          {func(*wire) string { return "GET /api/me HTTP/1.1\r\n\r\n" }, 400},
 		"two hosts":        {func(w *wire) string { return w.head("GET", "/api/me") + "Host: y\r\n\r\n" }, 400},
 		"bad request line": {func(*wire) string { return "GET\r\n\r\n" }, 400},
 		"bad version":      {func(*wire) string { return "GET / HTTP/9.9\r\n\r\n" }, 505},
 		"bad escape":       {func(w *wire) string { return w.head("GET", "/api/%zz") + "\r\n" }, 400},
 		"space in header":  {func(w *wire) string { return w.head("GET", "/api/me") + "X A: b\r\n\r\n" }, 400},
-		"folded header":    {func(w *wire) string { return w.head("GET", "/api/me") + "X-A: b\r\n\tInjected: c\r\n\r\n" }, 200},
-		"NUL in header":    {func(w *wire) string { return w.head("GET", "/api/me") + "X-A: b\x00c\r\n\r\n" }, 400},
+		"folded header": {func(w *wire) string {
+			return w.head("GET", "/api/me") + "X-A: b\r\n\tInjected: c\r\n\r\n"
+		}, 200},
+		"NUL in header": {func(w *wire) string { return w.head("GET", "/api/me") + "X-A: b\x00c\r\n\r\n" }, 400},
 		"two lengths": {func(w *wire) string {
 			return w.head("POST", "/api/test/echo") + jsonType + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}"
 		}, 400},
@@ -295,7 +309,10 @@ func TestSmugglingPairsHaveOneReading(t *testing.T) {
 func TestNoHeaderOfAnAnswerCanBeForged(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, testRoutes)
-	for _, path := range []string{"/api/%0d%0aSet-Cookie:%20a=b", "/api/test/items?x%0d%0aSet-Cookie:%20a=b=1", "/api/test/items?limit=1%0d%0aSet-Cookie:%20a=b"} {
+	for _, path := range []string{
+		"/api/%0d%0aSet-Cookie:%20a=b", "/api/test/items?x%0d%0aSet-Cookie:%20a=b=1",
+		"/api/test/items?limit=1%0d%0aSet-Cookie:%20a=b",
+	} {
 		a := s.DoUnchecked(t, contract.Request{Path: path})
 		require.GreaterOrEqual(t, a.Status, 400)
 		require.Empty(t, a.Header.Get("Set-Cookie"))

@@ -87,7 +87,9 @@ func TestTheChangelogIsKept(t *testing.T) {
 	}
 	for entry := range strings.SplitSeq(changelog, "\n- ") {
 		entry, _, _ = strings.Cut(entry, "\n\n")
-		require.LessOrEqual(t, strings.Count(entry, "\n"), 3, "an entry is short; the page that it links to has the rest:\n%s", entry)
+		require.LessOrEqual(
+			t, strings.Count(entry, "\n"), 3, "an entry is short; the page that it links to has the rest:\n%s", entry,
+		)
 	}
 }
 

@@ -25,7 +25,8 @@ func files(t *testing.T, suffix string) map[string]string {
 			return err
 		}
 		name := entry.Name()
-		if entry.IsDir() && path != top && (strings.HasPrefix(name, ".") || name == "bin" || name == "data" || name == "node_modules") {
+		other := strings.HasPrefix(name, ".") || name == "bin" || name == "data" || name == "node_modules"
+		if entry.IsDir() && path != top && other {
 			return filepath.SkipDir
 		}
 		if entry.IsDir() || !strings.HasSuffix(name, suffix) {
@@ -170,7 +171,9 @@ func TestTheDefaultsThatPagesNameAreThoseOfTheSettings(t *testing.T) {
 	} {
 		require.Contains(t, strings.Join(strings.Fields(all[told.page]), " "), told.phrase, told.page)
 		require.Contains(t, all["docs/settings.md"], "| `--"+flag+"` |", flag)
-		row := regexp.MustCompile("(?m)^\\| `--" + flag + "` \\| [^|]* \\| `([^`]*)` \\|").FindStringSubmatch(all["docs/settings.md"])
+		row := regexp.MustCompile(
+			"(?m)^\\| `--" + flag + "` \\| [^|]* \\| `([^`]*)` \\|",
+		).FindStringSubmatch(all["docs/settings.md"])
 		require.NotNil(t, row, flag)
 		require.Equal(t, told.value, row[1], "%s says %q", told.page, told.phrase)
 	}

@@ -54,7 +54,10 @@ func requirePlaces(t *testing.T, cell string) {
 		case strings.HasSuffix(path, "_test.go"):
 			require.True(t, regexp.MustCompile(`(?m)^func `+quoted+`\(`).Match(content), "%s has no test %s", path, name)
 		case strings.HasSuffix(path, ".go"):
-			require.True(t, regexp.MustCompile(`(?m)^((func (\([^)]*\) )?|type |var |const )|\s+)`+quoted+`\b`).Match(content), "%s has no %s", path, name)
+			require.True(
+				t, regexp.MustCompile(`(?m)^((func (\([^)]*\) )?|type |var |const )|\s+)`+quoted+`\b`).Match(content),
+				"%s has no %s", path, name,
+			)
 		default:
 			require.True(t, strings.Contains(string(content), name), "%s has no %s", path, name)
 		}

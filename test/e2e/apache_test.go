@@ -89,7 +89,10 @@ func (s *server) requireRefusedByKafka(settings map[string]string) {
 	s.t.Helper()
 	missing := filepath.Join(s.t.TempDir(), "missing.pem")
 	for _, c := range []struct{ setting, value, says string }{
-		{"LIVEGRAPH_KAFKA_SASL_PASSWORD", "wr0ng-one", "check LIVEGRAPH_KAFKA_SASL_USERNAME and LIVEGRAPH_KAFKA_SASL_PASSWORD"},
+		{
+			"LIVEGRAPH_KAFKA_SASL_PASSWORD", "wr0ng-one",
+			"check LIVEGRAPH_KAFKA_SASL_USERNAME and LIVEGRAPH_KAFKA_SASL_PASSWORD",
+		},
 		{"LIVEGRAPH_KAFKA_TLS_CA", missing, "--kafka-tls-ca: stat " + missing + ": no such file"},
 	} {
 		s.Env = environment(settings, map[string]string{c.setting: c.value})

@@ -125,7 +125,9 @@ func (s *server) requireAudited(want map[string]int) {
 		if missing == 0 {
 			return
 		}
-		require.True(s.t, time.Now().Before(deadline), "%d of %d answered requests are not in the audit log", missing, len(want))
+		require.True(
+			s.t, time.Now().Before(deadline), "%d of %d answered requests are not in the audit log", missing, len(want),
+		)
 		time.Sleep(200 * time.Millisecond)
 	}
 }
@@ -148,7 +150,10 @@ func TestEveryAnswerIsInTheAuditLogAfterKills(t *testing.T) {
 	a.stop()
 	began := time.Now()
 	s.requireAudited(a.status)
-	t.Logf("%d answered and in the audit log after %s, %d broken off", len(a.status), time.Since(began).Round(time.Millisecond), a.broken.Load())
+	t.Logf(
+		"%d answered and in the audit log after %s, %d broken off", len(a.status), time.Since(began).Round(time.Millisecond),
+		a.broken.Load(),
+	)
 	csv := s.CLI("audit", "--status", "4xx", "--route", "none", "--csv")
 	require.Contains(t, csv, ",404,")
 	require.NotContains(t, csv, ",200,")

@@ -81,8 +81,10 @@ func (s *server) furnish() *stillLife {
 	s.CLI("keys", "revoke", l.revoked.ID)
 	for i := range 4 {
 		l.nodes = append(l.nodes, uuid.NewString())
-		l.command(s, "CREATE_NODE", map[string]any{"id": l.nodes[i], "name": fmt.Sprintf("Pump %d", i), "entityType": "object",
-			"description": "moves cooling water\nwith a tab\tand a backslash \\N", "properties": map[string]any{"power": 5.5, "ärger": []any{"%", nil}}})
+		l.command(s, "CREATE_NODE", map[string]any{"id": l.nodes[i], "name": fmt.Sprintf("Pump %d", i),
+			"entityType":  "object",
+			"description": "moves cooling water\nwith a tab\tand a backslash \\N",
+			"properties":  map[string]any{"power": 5.5, "ärger": []any{"%", nil}}})
 	}
 	for i := range 3 {
 		l.command(s, "CREATE_EDGE", map[string]any{"sourceId": l.nodes[i], "targetId": l.nodes[i+1], "relationType": "feeds"})
@@ -93,26 +95,44 @@ func (s *server) furnish() *stillLife {
 	l.lastCommand = l.command(s, "UPDATE_NODE", map[string]any{"id": l.nodes[0], "name": "Compressor"})
 
 	var source struct{ ID string }
-	l.do(s, http.MethodPost, "/api/live-data/sources", map[string]any{"name": "meter", "unit": "bar", "nodeId": l.nodes[0], "tags": map[string]string{"hall": "7"}}, http.StatusCreated, &source)
+	l.do(
+		s, http.MethodPost, "/api/live-data/sources",
+		map[string]any{"name": "meter", "unit": "bar", "nodeId": l.nodes[0], "tags": map[string]string{"hall": "7"}},
+		http.StatusCreated, &source,
+	)
 	l.source = source.ID
 	point := func(minute int, metric string, value any) map[string]any {
-		return map[string]any{"sourceId": l.source, "metric": metric, "tags": map[string]string{"a": "b"}, "timestamp": epoch.Add(time.Duration(minute) * time.Minute), "value": value}
+		return map[string]any{
+			"sourceId": l.source, "metric": metric, "tags": map[string]string{"a": "b"},
+			"timestamp": epoch.Add(time.Duration(minute) * time.Minute), "value": value,
+		}
 	}
 	var checkpoint struct{ Checkpoint string }
 	for value := range 2 { // the second overwrites the first
 		var points []any
 		for minute := range 90 {
-			points = append(points, point(minute, "pressure", float64(minute)/7+float64(value)), point(minute, "state", fmt.Sprintf("open %d", value)))
+			points = append(
+				points, point(minute, "pressure", float64(minute)/7+float64(value)),
+				point(minute, "state", fmt.Sprintf("open %d", value)),
+			)
 		}
 		l.do(s, http.MethodPost, "/api/live-data/ingest", map[string]any{"points": points}, http.StatusCreated, &checkpoint)
 	}
 	l.do(s, http.MethodDelete, "/api/live-data/points?"+url.Values{"sourceId": {l.source}, "metric": {"pressure"},
 		"from": {epoch.Format(time.RFC3339)}, "to": {epoch.Add(10 * time.Minute).Format(time.RFC3339)}}.Encode(), nil, 0, nil)
-	l.do(s, http.MethodPost, "/api/live-data/ingest", map[string]any{"points": []any{point(100, "pressure", 1)}}, http.StatusCreated, &checkpoint)
-	l.do(s, http.MethodGet, "/api/live-data/query?sourceId="+l.source+"&checkpoint="+url.QueryEscape(checkpoint.Checkpoint), nil, http.StatusOK, nil)
+	l.do(
+		s, http.MethodPost, "/api/live-data/ingest", map[string]any{"points": []any{point(100, "pressure", 1)}},
+		http.StatusCreated, &checkpoint,
+	)
+	l.do(
+		s, http.MethodGet, "/api/live-data/query?sourceId="+l.source+"&checkpoint="+url.QueryEscape(checkpoint.Checkpoint),
+		nil, http.StatusOK, nil,
+	)
 	l.until = time.Now()
 	requests := l.requests
-	require.Eventually(s.t, func() bool { return len(l.uses(s)) >= requests }, 30*time.Second, 50*time.Millisecond, "the uses of the key are stored")
+	require.Eventually(s.t, func() bool {
+		return len(l.uses(s)) >= requests
+	}, 30*time.Second, 50*time.Millisecond, "the uses of the key are stored")
 	l.requests = requests
 	return l
 }
@@ -153,7 +173,11 @@ func (l *stillLife) command(s *server, kind string, payload map[string]any) stri
 
 // uses are the uses of the key until everything was made.
 func (l *stillLife) uses(s *server) (list []map[string]any) {
-	l.do(s, http.MethodGet, "/api/admin/audit?limit=100&keyId="+l.key.ID+"&to="+url.QueryEscape(l.until.UTC().Format(time.RFC3339Nano)), nil, http.StatusOK, &list)
+	l.do(
+		s, http.MethodGet,
+		"/api/admin/audit?limit=100&keyId="+l.key.ID+"&to="+url.QueryEscape(l.until.UTC().Format(time.RFC3339Nano)), nil,
+		http.StatusOK, &list,
+	)
 	return list
 }
 
@@ -163,11 +187,14 @@ var exportedAt = regexp.MustCompile(`"exportedAt":"[^"]*",`)
 // dump reads all that the interface tells of the workspace.
 func (l *stillLife) dump(s *server) map[string]any {
 	whole := map[string]any{"uses": l.uses(s)}
-	times := "&from=" + url.QueryEscape(epoch.Format(time.RFC3339)) + "&to=" + url.QueryEscape(epoch.AddDate(0, 1, 0).Format(time.RFC3339))
+	times := "&from=" + url.QueryEscape(epoch.Format(time.RFC3339)) + "&to=" + url.QueryEscape(
+		epoch.AddDate(0, 1, 0).Format(time.RFC3339),
+	)
 	for _, path := range []string{
 		"/api/queries/nodes", "/api/queries/edges", "/api/queries/history", "/api/commands/" + l.lastCommand,
 		"/api/live-data/sources", "/api/live-data/series?sourceId=" + l.source,
-		"/api/live-data/query?sourceId=" + l.source + times, "/api/live-data/query?latest=true&sourceId=" + l.source + "&from=" + url.QueryEscape(epoch.Format(time.RFC3339)),
+		"/api/live-data/query?sourceId=" + l.source + times,
+		"/api/live-data/query?latest=true&sourceId=" + l.source + "&from=" + url.QueryEscape(epoch.Format(time.RFC3339)),
 		"/api/live-data/query?sourceId=" + l.source + "&metric=pressure&aggregation=count,sum,min,max&interval=1h" + times,
 	} {
 		var answer any
@@ -210,17 +237,24 @@ func (l *stillLife) requireGoesOn(s *server) {
 	l.command(s, "REDO", nil)
 	require.Equal(l.t, "Compressor", name())
 	require.Eventually(l.t, func() bool {
-		a, err := s.TryAs(l.key.Key, l.key.workspace, http.MethodPost, "/api/rag/hybrid-search", []byte(`{"query":"Compressor","hops":0}`))
+		a, err := s.TryAs(
+			l.key.Key, l.key.workspace, http.MethodPost, "/api/rag/hybrid-search", []byte(`{"query":"Compressor","hops":0}`),
+		)
 		require.NoError(l.t, err)
 		return a.Status == http.StatusOK && strings.Contains(string(a.Data), l.nodes[0])
 	}, 60*time.Second, 100*time.Millisecond, "search finds what is there")
 	var checkpoint struct{ Checkpoint string }
 	l.do(s, http.MethodPost, "/api/live-data/ingest", map[string]any{"points": []any{map[string]any{
-		"sourceId": l.source, "metric": "pressure", "tags": map[string]string{"a": "b"}, "timestamp": epoch.Add(100 * time.Minute), "value": 42}}}, http.StatusCreated, &checkpoint)
+		"sourceId": l.source, "metric": "pressure", "tags": map[string]string{"a": "b"},
+		"timestamp": epoch.Add(100 * time.Minute), "value": 42}}}, http.StatusCreated, &checkpoint)
 	var series []struct{ Points [][]float64Or }
-	l.do(s, http.MethodGet, "/api/live-data/query?latest=true&metric=pressure&from="+url.QueryEscape(epoch.Format(time.RFC3339))+
+	l.do(s, http.MethodGet, "/api/live-data/query?latest=true&metric=pressure&from="+url.QueryEscape(epoch.Format(
+		time.RFC3339,
+	))+
 		"&sourceId="+l.source+"&checkpoint="+url.QueryEscape(checkpoint.Checkpoint), nil, http.StatusOK, &series)
-	require.InDelta(l.t, 42, series[0].Points[0][1].number, 0, "what is accepted after the restore overwrites what was before")
+	require.InDelta(
+		l.t, 42, series[0].Points[0][1].number, 0, "what is accepted after the restore overwrites what was before",
+	)
 }
 
 // busy is a load of points and commands in the workspace of the first run.
@@ -252,7 +286,9 @@ func (s *server) busy() *busy {
 // waitFor waits until so much was acknowledged.
 func (b *busy) waitFor(batches, commands int) {
 	b.s.t.Helper()
-	require.Eventually(b.s.t, func() bool { return int(b.sent.Load()) >= batches && len(b.fleet.answered()) >= commands }, 60*time.Second, 10*time.Millisecond)
+	require.Eventually(b.s.t, func() bool {
+		return int(b.sent.Load()) >= batches && len(b.fleet.answered()) >= commands
+	}, 60*time.Second, 10*time.Millisecond)
 }
 
 // acknowledged gives how many batches, and which commands.
@@ -284,8 +320,7 @@ func (b *busy) requireKept(on *server, batches int, answers []applied) {
 	require.Zero(t, int(all)%pointsInSeries, "later batches are whole or not there")
 	t.Logf("%d further batches", int(all)/pointsInSeries-batches)
 
-	reader := newEventReader(on)
-	go reader.run()
+	reader := readEvents(on)
 	defer reader.stop()
 	last := (&graphFleet{s: on}).mustWrite(t)
 	reader.waitFor(t, last.Sequence)

@@ -98,7 +98,8 @@ func interruptedBench(t *testing.T, s *server) benchReport {
 	cmd.Stdout, cmd.Stderr = &stdout, os.Stderr
 	require.NoError(t, cmd.Start())
 	// The set-up sends a point of each series; what has more is the load itself.
-	const loaded = "SELECT count() FROM (SELECT 1 FROM points WHERE series IN (SELECT id FROM series WHERE metric = 'm99') LIMIT 3)"
+	const loaded = "SELECT count() FROM (SELECT 1 FROM points WHERE series IN (SELECT id FROM series WHERE metric = " +
+		"'m99') LIMIT 3)"
 	require.Eventually(t, func() bool { return s.AskClickHouse(loaded) == "3" }, 60*time.Second, 50*time.Millisecond)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	require.NoError(t, cmd.Wait())

@@ -95,8 +95,10 @@ func TestNothingOfOneTenantIsShownToAnother(t *testing.T) {
 func startTenants(t *testing.T) *tenants {
 	t.Helper()
 	w := &tenants{
-		server: newServer(t, "--log-format=json", "--log-level=debug"), mark: "kanari" + strings.ReplaceAll(uuid.NewString(), "-", "")[:8],
-		meaning: map[string]string{}, ids: map[string]string{}, spared: map[string]bool{}, pick: map[string]string{}, writes: map[string]bool{},
+		server:  newServer(t, "--log-format=json", "--log-level=debug"),
+		mark:    "kanari" + strings.ReplaceAll(uuid.NewString(), "-", "")[:8],
+		meaning: map[string]string{}, ids: map[string]string{}, spared: map[string]bool{}, pick: map[string]string{},
+		writes: map[string]bool{},
 	}
 	var err error
 	w.doc, err = openapi3.NewLoader().LoadFromData(bytes.Clone(schemas.OpenAPI))
@@ -104,7 +106,9 @@ func startTenants(t *testing.T) *tenants {
 	w.Start()
 	workspace := func(name string) string {
 		var made struct{ ID string }
-		require.NoError(t, json.Unmarshal([]byte(w.CLI("workspaces", "create", "--plan", "enterprise", "--name", name, "--json")), &made))
+		require.NoError(t, json.Unmarshal(
+			[]byte(w.CLI("workspaces", "create", "--plan", "enterprise", "--name", name, "--json")), &made,
+		))
 		return made.ID
 	}
 	a, b := workspace(w.canary("workspace's name")), workspace("second")
@@ -214,7 +218,9 @@ func (w *tenants) requireNothingShown(as made, c call) {
 		return // and on: the other routes are worth knowing, too
 	}
 	if slices.ContainsFunc(w.tokens, func(token string) bool { return strings.Contains(c.path, token) }) {
-		assert.Contains(w.t, []int{http.StatusBadRequest, http.StatusNotFound}, answer.status, "%s %s: another tenant's token", c.op, c.path)
+		assert.Contains(
+			w.t, []int{http.StatusBadRequest, http.StatusNotFound}, answer.status, "%s %s: another tenant's token", c.op, c.path,
+		)
 	}
 	if nobodys, named := w.ofNobody(c); named {
 		assert.Equal(w.t, plain(w.say(as.Key, as.workspace, nobodys)), plain(answer), "%s %s %s", c.op, c.path, c.body)
@@ -241,7 +247,10 @@ func (w *tenants) ofNobody(c call) (other call, named bool) {
 // plain is an answer without what differs between any two.
 func plain(h heard) string {
 	h.header = h.header.Clone()
-	for _, name := range []string{"Date", "X-Request-Id", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "Ratelimit", "Ratelimit-Policy"} {
+	for _, name := range []string{
+		"Date", "X-Request-Id", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "Ratelimit",
+		"Ratelimit-Policy",
+	} {
 		h.header.Del(name)
 	}
 	h.body = inOrder(h.body)
@@ -264,16 +273,20 @@ func (w *tenants) requireSeenByOwner(calls []call) {
 	w.t.Helper()
 	seen := map[string]bool{}
 	for _, c := range calls {
-		if seen[c.op] || slices.Contains(lasting, c.op) || !strings.HasPrefix(c.op, "GET ") && !strings.HasPrefix(c.op, "POST /api/rag/") {
+		reads := strings.HasPrefix(c.op, "GET ") || strings.HasPrefix(c.op, "POST /api/rag/")
+		if seen[c.op] || slices.Contains(lasting, c.op) || !reads {
 			continue // the others change something
 		}
 		answer := w.say(w.theirs.Key, w.theirs.workspace, c)
 		seen[c.op] = answer.status < 300 && len(w.foreign(answer.body, "")) > 0
 	}
 	for _, op := range []string{
-		"GET /api/me", "GET /api/queries/nodes", "GET /api/queries/nodes/{id}", "GET /api/queries/nodes/{id}/neighbors", "GET /api/queries/edges",
-		"GET /api/queries/edges/{id}", "GET /api/queries/history", "GET /api/queries/history/{sequence}/edges", "GET /api/commands/{id}",
-		"GET /api/live-data/sources", "GET /api/live-data/sources/{id}", "GET /api/live-data/query", "GET /api/live-data/series",
+		"GET /api/me", "GET /api/queries/nodes", "GET /api/queries/nodes/{id}", "GET /api/queries/nodes/{id}/neighbors",
+		"GET /api/queries/edges",
+		"GET /api/queries/edges/{id}", "GET /api/queries/history", "GET /api/queries/history/{sequence}/edges",
+		"GET /api/commands/{id}",
+		"GET /api/live-data/sources", "GET /api/live-data/sources/{id}", "GET /api/live-data/query",
+		"GET /api/live-data/series",
 		"GET /api/admin/audit", "GET /api/admin/usage", "POST /api/rag/search", "POST /api/rag/hybrid-search",
 	} {
 		require.True(w.t, seen[op], "%s shows its owner nothing", op)
@@ -288,7 +301,9 @@ var varying = regexp.MustCompile(`"requestId":"[^"]*","success"|"status":"(activ
 func (w *tenants) lists(as made) string {
 	w.t.Helper()
 	var all strings.Builder
-	for _, path := range []string{"queries/nodes", "queries/edges", "queries/history", "live-data/sources", "live-data/series"} {
+	for _, path := range []string{
+		"queries/nodes", "queries/edges", "queries/history", "live-data/sources", "live-data/series",
+	} {
 		answer := w.say(as.Key, as.workspace, call{op: "GET /api/" + path, path: "/api/" + path + "?limit=100"})
 		require.Equal(w.t, http.StatusOK, answer.status, "%s", answer.body)
 		all.WriteString(varying.ReplaceAllString(inOrder(answer.body), ""))
@@ -338,9 +353,14 @@ func (w *tenants) requireOwnTrail() {
 	t.Helper()
 	last := w.say(w.mine.Key, w.mine.workspace, call{op: "GET /api/me", path: "/api/me"}).header.Get("X-Request-Id")
 	require.Eventually(t, func() bool {
-		return strings.Contains(w.say(w.mine.Key, w.mine.workspace, call{op: "GET /api/admin/audit", path: "/api/admin/audit?limit=100"}).body, last)
+		return strings.Contains(
+			w.say(w.mine.Key, w.mine.workspace, call{op: "GET /api/admin/audit", path: "/api/admin/audit?limit=100"}).body, last,
+		)
 	}, time.Minute, 50*time.Millisecond)
-	for _, path := range []string{"/api/admin/audit?limit=100", "/api/admin/audit?format=csv", "/api/admin/usage?limit=100", "/api/admin/usage?interval=day"} {
+	for _, path := range []string{
+		"/api/admin/audit?limit=100", "/api/admin/audit?format=csv", "/api/admin/usage?limit=100",
+		"/api/admin/usage?interval=day",
+	} {
 		op := "GET " + strings.SplitN(path, "?", 2)[0]
 		mine := w.say(w.mine.Key, w.mine.workspace, call{op: op, path: path})
 		require.Contains(t, mine.body, w.mine.ID)

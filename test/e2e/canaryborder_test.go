@@ -20,7 +20,9 @@ func (w *tenants) requireOutsideRefused(calls []call) {
 	t.Helper()
 	seen := map[string]bool{}
 	for _, c := range calls {
-		if operation := w.operation(c.op); operation.Security != nil && len(*operation.Security) == 0 || c.op == "GET /api/me" || seen[c.op] || strings.Contains(c.path, "?") {
+		security := w.operation(c.op).Security
+		public := security != nil && len(*security) == 0
+		if public || c.op == "GET /api/me" || seen[c.op] || strings.Contains(c.path, "?") {
 			continue
 		}
 		seen[c.op] = true
@@ -54,7 +56,10 @@ func (w *tenants) requireOperatorsOnly() {
 	}
 	for path, methods := range paths {
 		for _, method := range methods {
-			at := strings.NewReplacer("{id}", w.pick["workspace"], "{topic}", "points", "{partition}", "0", "{offset}", "0", "{sequence}", "1", "{asset}", "none").Replace(path)
+			at := strings.NewReplacer(
+				"{id}", w.pick["workspace"], "{topic}", "points", "{partition}", "0", "{offset}", "0", "{sequence}", "1", "{asset}",
+				"none",
+			).Replace(path)
 			c := call{op: method + " " + at, path: at, kind: asJSON, body: `{}`}
 			answer := w.say(w.mine.Key, w.theirs.workspace, c)
 			require.Empty(t, w.foreign(answer.text(), c.asked()), "%s", c.op)
@@ -71,11 +76,19 @@ func (w *tenants) requireFreeNames() {
 	t := w.t
 	t.Helper()
 	for _, c := range []call{
-		{op: opSources, body: fmt.Sprintf(`{"id":%q,"name":"own"}`, w.pick["source"])}, {op: opSources, body: fmt.Sprintf(`{"name":%q}`, w.pick["sourceName"])},
+		{op: opSources, body: fmt.Sprintf(`{"id":%q,"name":"own"}`, w.pick["source"])},
+		{op: opSources, body: fmt.Sprintf(`{"name":%q}`, w.pick["sourceName"])},
 		{op: opSources, body: fmt.Sprintf(`{"id":%q,"name":"own deleted"}`, w.pick["goneSource"])},
-		{op: opExecute, body: fmt.Sprintf(`{"type":"CREATE_NODE","payload":{"id":%q,"name":"own","entityType":"object"}}`, w.pick["node"])},
-		{op: opExecute, body: fmt.Sprintf(`{"type":"CREATE_NODE","payload":{"id":%q,"name":"own","entityType":"object"}}`, w.pick["gone"])},
-		{op: opExecute, body: fmt.Sprintf(`{"type":"CREATE_EDGE","payload":{"id":%q,"sourceId":%q,"targetId":%q,"relationType":"r"}}`, w.pick["edge"], w.pick["node"], w.pick["gone"])},
+		{op: opExecute, body: fmt.Sprintf(
+			`{"type":"CREATE_NODE","payload":{"id":%q,"name":"own","entityType":"object"}}`, w.pick["node"],
+		)},
+		{op: opExecute, body: fmt.Sprintf(
+			`{"type":"CREATE_NODE","payload":{"id":%q,"name":"own","entityType":"object"}}`, w.pick["gone"],
+		)},
+		{op: opExecute, body: fmt.Sprintf(
+			`{"type":"CREATE_EDGE","payload":{"id":%q,"sourceId":%q,"targetId":%q,"relationType":"r"}}`, w.pick["edge"],
+			w.pick["node"], w.pick["gone"],
+		)},
 	} {
 		c.kind, c.path = asJSON, strings.TrimPrefix(c.op, "POST ")
 		answer := w.say(w.mine.Key, w.mine.workspace, c)
@@ -86,8 +99,10 @@ func (w *tenants) requireFreeNames() {
 		delete(w.ids, w.pick[kind]) // it is the second's as well by now
 	}
 	// The second tenant is shown its own.
-	for _, path := range []string{"queries/nodes/" + w.pick["node"], "queries/nodes/" + w.pick["node"] + "/neighbors", "queries/edges/" + w.pick["edge"], "queries/history?nodeId=" + w.pick["node"],
-		"live-data/sources/" + w.pick["source"], "live-data/query?from=-2h&sourceId=" + w.pick["source"], "live-data/series?sourceId=" + w.pick["source"]} {
+	for _, path := range []string{"queries/nodes/" + w.pick["node"], "queries/nodes/" + w.pick["node"] + "/neighbors",
+		"queries/edges/" + w.pick["edge"], "queries/history?nodeId=" + w.pick["node"],
+		"live-data/sources/" + w.pick["source"], "live-data/query?from=-2h&sourceId=" + w.pick["source"],
+		"live-data/series?sourceId=" + w.pick["source"]} {
 		c := call{op: "GET /api/" + path, path: "/api/" + path}
 		answer := w.say(w.mine.Key, w.mine.workspace, c)
 		require.Equal(t, http.StatusOK, answer.status, "%s %s", path, answer.body)
@@ -107,7 +122,10 @@ func (w *tenants) requireOwnIdempotency() {
 	} {
 		for key, as := range map[string]made{w.pick["idempotency "+op]: w.mine, w.pick["shared "+op]: w.both} {
 			require.NotEmpty(t, key, op)
-			c := call{op: op, path: strings.TrimPrefix(op, "POST "), kind: asJSON, body: fmt.Sprintf(body, as.ID), header: map[string]string{"Idempotency-Key": key}}
+			c := call{
+				op: op, path: strings.TrimPrefix(op, "POST "), kind: asJSON, body: fmt.Sprintf(body, as.ID),
+				header: map[string]string{"Idempotency-Key": key},
+			}
 			answer := w.say(as.Key, as.workspace, c)
 			require.Contains(t, []int{http.StatusOK, http.StatusCreated}, answer.status, "%s: %s", op, answer.body)
 			require.Empty(t, answer.header.Get("Idempotent-Replayed"), op)

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/uuid"
 	"github.com/klauspost/compress/snappy"
 	"github.com/stretchr/testify/require"
@@ -29,174 +28,6 @@ const (
 	asJSON    = "application/json"
 )
 
-// object is a JSON object that is being made.
-type object = map[string]any
-
-// write has the first tenant write something, with canaries in the headers too, and
-// remembers the ids that it is told.
-func (w *tenants) write(op, path, kind, body string, header map[string]string, status int) json.RawMessage {
-	w.t.Helper()
-	return w.writeBy(w.theirs, op, path, kind, body, header, status)
-}
-
-// writeBy is write by another key.
-func (w *tenants) writeBy(as made, op, path, kind, body string, header map[string]string, status int) json.RawMessage {
-	w.t.Helper()
-	all := map[string]string{"User-Agent": w.canary(op + ": User-Agent"), "X-Request-Id": w.canary(op + ": X-Request-Id"), "Referer": "http://x/" + w.canary(op+": Referer")}
-	maps.Copy(all, header)
-	answer := w.say(as.Key, w.theirs.workspace, call{op: op, path: path, kind: kind, body: body, header: all})
-	require.Equal(w.t, status, answer.status, "%s %s\n%s\n%s", op, path, body, answer.body)
-	w.remember(op, answer.text())
-	if media := w.operation(op).RequestBody; media != nil {
-		w.writes[op+" "+kind], w.writes[op+" */*"] = true, true
-	}
-	var envelope struct{ Data json.RawMessage }
-	if answer.body != "" {
-		require.NoError(w.t, json.Unmarshal([]byte(answer.body), &envelope))
-	}
-	return envelope.Data
-}
-
-// writeJSON is write of a body whose texts are taken note of by the contract's schema.
-func (w *tenants) writeJSON(op, path string, body object, status int) json.RawMessage {
-	w.t.Helper()
-	text, err := json.Marshal(body)
-	require.NoError(w.t, err)
-	var read any
-	require.NoError(w.t, json.Unmarshal(text, &read))
-	w.note(op, "", w.bodyOf(op), read)
-	header := map[string]string{}
-	if slices.ContainsFunc(w.operation(op).Parameters, func(p *openapi3.ParameterRef) bool { return p.Value.Name == "Idempotency-Key" }) {
-		header["Idempotency-Key"] = w.canary(op + ": Idempotency-Key")
-		w.pick["idempotency "+op] = header["Idempotency-Key"]
-	}
-	return w.write(op, path, asJSON, string(text), header, status)
-}
-
-func (w *tenants) operation(op string) *openapi3.Operation {
-	w.t.Helper()
-	method, path, _ := strings.Cut(op, " ")
-	item := w.doc.Paths.Value(path)
-	require.NotNil(w.t, item, op)
-	require.NotNil(w.t, item.GetOperation(method), op)
-	return item.GetOperation(method)
-}
-
-// bodyOf gives the schema of an operation's JSON body; nil: it has none.
-func (w *tenants) bodyOf(op string) *openapi3.Schema {
-	body := w.operation(op).RequestBody
-	if body == nil || body.Value.Content[asJSON] == nil {
-		return nil
-	}
-	return body.Value.Content[asJSON].Schema.Value
-}
-
-// texts gives the places of a schema where a client's own text can stand.
-func texts(at string, s *openapi3.Schema) (places []string) {
-	for _, alternatives := range []openapi3.SchemaRefs{s.AnyOf, s.OneOf, s.AllOf} {
-		for _, one := range alternatives {
-			places = append(places, texts(at, one.Value)...)
-		}
-	}
-	for name, property := range s.Properties {
-		places = append(places, texts(at+"."+name, property.Value)...)
-	}
-	switch {
-	case s.Items != nil:
-		places = append(places, texts(at+"[]", s.Items.Value)...)
-	case s.AdditionalProperties.Schema != nil:
-		places = append(places, at+".(key)")
-		places = append(places, texts(at+".*", s.AdditionalProperties.Schema.Value)...)
-	case s.AdditionalProperties.Has != nil && *s.AdditionalProperties.Has:
-		places = append(places, at+".(key)", at+".*")
-	case s.Type.Is("string") && len(s.Enum) == 0 && s.Format != "date-time":
-		places = append(places, at)
-	}
-	return places
-}
-
-// note takes note of which texts of a schema a value has.
-func (w *tenants) note(op, at string, s *openapi3.Schema, value any) {
-	for _, alternatives := range []openapi3.SchemaRefs{s.AnyOf, s.OneOf, s.AllOf} {
-		for _, one := range alternatives {
-			w.note(op, at, one.Value, value)
-		}
-	}
-	has := func(where, text string) {
-		if strings.Contains(text, w.mark) || w.ids[text] != "" {
-			w.writes[op+" "+where] = true
-		}
-	}
-	switch v := value.(type) {
-	case string:
-		has(at, v)
-	case []any:
-		for _, item := range v {
-			if s.Items != nil {
-				w.note(op, at+"[]", s.Items.Value, item)
-			}
-		}
-	case map[string]any:
-		for name, member := range v {
-			switch {
-			case s.Properties[name] != nil:
-				w.note(op, at+"."+name, s.Properties[name].Value, member)
-			case s.AdditionalProperties.Schema != nil:
-				has(at+".(key)", name)
-				w.note(op, at+".*", s.AdditionalProperties.Schema.Value, member)
-			case s.AdditionalProperties.Has != nil && *s.AdditionalProperties.Has:
-				has(at+".(key)", name)
-				has(at+".*", fmt.Sprint(member))
-			}
-		}
-	}
-}
-
-// requireAllWritten: the first tenant has written a text of its own in every place that
-// the contract has for one, in every form of body.
-func (w *tenants) requireAllWritten() {
-	w.t.Helper()
-	for path, item := range w.doc.Paths.Map() {
-		for method, operation := range item.Operations() {
-			if operation.RequestBody == nil {
-				continue
-			}
-			op := method + " " + path
-			schema := w.bodyOf(op)
-			if schema != nil && len(texts("", schema)) == 0 && len(operation.RequestBody.Value.Content) == 1 {
-				continue // its body is an empty object
-			}
-			for kind := range operation.RequestBody.Value.Content {
-				require.True(w.t, w.writes[op+" "+kind], "%s: no canary was written as %s", op, kind)
-			}
-			if schema == nil {
-				continue
-			}
-			for _, place := range texts("", schema) {
-				require.True(w.t, w.writes[op+" "+place], "%s: no canary was written into %s", op, place)
-			}
-		}
-	}
-}
-
-// id reads an id out of an answer's data.
-func (w *tenants) id(data json.RawMessage, member string) string {
-	w.t.Helper()
-	var found map[string]any
-	require.NoError(w.t, json.Unmarshal(data, &found))
-	for name := range strings.SplitSeq(member, ".") {
-		if inner, ok := found[name].(map[string]any); ok {
-			found = inner
-			continue
-		}
-		text, ok := found[name].(string)
-		require.True(w.t, ok, "%s of %s", member, data)
-		return text
-	}
-	w.t.Fatalf("no %s in %s", member, data)
-	return ""
-}
-
 // plant writes everything that can be written, in every form.
 func (w *tenants) plant() {
 	w.t.Helper()
@@ -213,8 +44,15 @@ func (w *tenants) plant() {
 		body["properties"] = object{c("filter's key"): c("filter's only value")}
 		w.writeJSON(op, strings.TrimPrefix(op, "POST "), body, http.StatusOK)
 	}
-	for _, path := range []string{"/api/" + c("path"), "/api/queries/nodes/" + c("path's id"), "/api/queries/nodes?" + c("parameter") + "=1"} {
-		w.remember("a bad request", w.say(w.theirs.Key, w.theirs.workspace, call{op: "GET " + path, path: path, header: map[string]string{"User-Agent": c("User-Agent")}}).text())
+	for _, path := range []string{
+		"/api/" + c("path"), "/api/queries/nodes/" + c("path's id"), "/api/queries/nodes?" + c("parameter") + "=1",
+	} {
+		w.remember(
+			"a bad request",
+			w.say(w.theirs.Key, w.theirs.workspace, call{
+				op: "GET " + path, path: path, header: map[string]string{"User-Agent": c("User-Agent")},
+			}).text(),
+		)
 	}
 	for _, path := range slices.Sorted(maps.Keys(w.doc.Paths.Map())) { // every text that is asked for by
 		operation := w.doc.Paths.Value(path).Get
@@ -224,7 +62,8 @@ func (w *tenants) plant() {
 		for _, p := range operation.Parameters {
 			if p.Value.In == "query" && p.Value.Schema.Value.Type.Is("string") && len(p.Value.Schema.Value.Enum) == 0 {
 				name := strings.Replace(p.Value.Name, "<key>", c("parameter's key"), 1)
-				at := strings.NewReplacer("{id}", w.pick["node"], "{sequence}", "1").Replace(path) + "?" + name + "=" + c(path+"?"+p.Value.Name)
+				at := strings.NewReplacer("{id}", w.pick["node"], "{sequence}", "1").Replace(path) + "?" + name + "=" +
+					c(path+"?"+p.Value.Name)
 				w.remember("GET "+at, w.say(w.theirs.Key, w.theirs.workspace, call{op: "GET " + path, path: at}).text())
 			}
 		}
@@ -239,26 +78,52 @@ func (w *tenants) plantGraph() {
 		return w.writeJSON(opExecute, "/api/commands/execute", object{"type": kind, "payload": payload}, status)
 	}
 	key, value := c("property's key"), c("property's value")
-	w.pick["propertyKey"], w.pick["propertyValue"], w.pick["name"], w.pick["relation"] = key, value, c("node's name"), c("relation")
+	w.pick["propertyKey"], w.pick["propertyValue"], w.pick["name"], w.pick["relation"] = key, value, c("node's name"),
+		c("relation")
 	w.pick["description"] = c("description")
-	made := run("CREATE_NODE", object{"name": w.pick["name"], "entityType": "object", "description": w.pick["description"] + " pumps water",
-		"properties": object{key: value, "deep": object{c("deep key"): []any{c("deep value")}}}}, http.StatusCreated)
+	made := run(
+		"CREATE_NODE",
+		object{"name": w.pick["name"], "entityType": "object", "description": w.pick["description"] + " pumps water",
+			"properties": object{key: value, "deep": object{c("deep key"): []any{c("deep value")}}}}, http.StatusCreated,
+	)
 	node, first := w.id(made, "node.id"), w.id(made, "commandId")
 	w.pick["node"], w.pick["command"] = node, first
 	chosen := uuid.NewString()
 	w.ids[chosen] = "a chosen id"
 	run("CREATE_NODE", object{"id": chosen, "name": c("other node's name"), "entityType": "concept"}, http.StatusCreated)
-	run("UPDATE_NODE", object{"id": node, "name": w.pick["name"], "description": w.pick["description"] + c("new description"), "properties": object{c("new key"): c("new value")}}, http.StatusOK)
+	run(
+		"UPDATE_NODE",
+		object{
+			"id": node, "name": w.pick["name"], "description": w.pick["description"] + c("new description"),
+			"properties": object{c("new key"): c("new value")},
+		},
+		http.StatusOK,
+	)
 	edgeID := uuid.NewString()
 	w.ids[edgeID] = "a chosen id"
-	run("CREATE_EDGE", object{"id": edgeID, "sourceId": node, "targetId": chosen, "relationType": w.pick["relation"], "properties": object{key: value}}, http.StatusCreated)
-	run("UPDATE_EDGE", object{"id": edgeID, "relationType": w.pick["relation"], "properties": object{c("edge's key"): c("edge's value")}}, http.StatusOK)
+	run(
+		"CREATE_EDGE",
+		object{
+			"id": edgeID, "sourceId": node, "targetId": chosen, "relationType": w.pick["relation"],
+			"properties": object{key: value},
+		},
+		http.StatusCreated,
+	)
+	run(
+		"UPDATE_EDGE",
+		object{"id": edgeID, "relationType": w.pick["relation"], "properties": object{c("edge's key"): c("edge's value")}},
+		http.StatusOK,
+	)
 	w.pick["edge"] = edgeID
-	gone := w.id(run("CREATE_NODE", object{"name": c("deleted node"), "entityType": "actor"}, http.StatusCreated), "node.id")
+	gone := w.id(
+		run("CREATE_NODE", object{"name": c("deleted node"), "entityType": "actor"}, http.StatusCreated), "node.id",
+	)
 	run("CREATE_EDGE", object{"sourceId": gone, "targetId": node, "relationType": c("deleted edge")}, http.StatusCreated)
 	run("DELETE_NODE", object{"id": gone}, http.StatusOK)
 	w.pick["gone"] = gone
-	undone := w.id(run("CREATE_NODE", object{"name": c("undone node"), "entityType": "actor"}, http.StatusCreated), "commandId")
+	undone := w.id(
+		run("CREATE_NODE", object{"name": c("undone node"), "entityType": "actor"}, http.StatusCreated), "commandId",
+	)
 	run("UNDO", object{"commandId": undone}, http.StatusOK)
 
 	a, b := uuid.NewString(), uuid.NewString()
@@ -269,8 +134,14 @@ func (w *tenants) plantGraph() {
 	}
 	command := func(kind string, payload object) object { return object{"type": kind, "payload": payload} }
 	w.pick["batch"] = w.id(batch(http.StatusOK,
-		command("CREATE_NODE", object{"id": a, "name": c("batch's node"), "entityType": "process", "description": c("batch's description"), "properties": object{c("batch's key"): c("batch's value")}}),
-		command("CREATE_EDGE", object{"id": b, "sourceId": a, "targetId": node, "relationType": c("batch's relation"), "properties": object{c("key"): c("value")}}),
+		command("CREATE_NODE", object{
+			"id": a, "name": c("batch's node"), "entityType": "process", "description": c("batch's description"),
+			"properties": object{c("batch's key"): c("batch's value")},
+		}),
+		command("CREATE_EDGE", object{
+			"id": b, "sourceId": a, "targetId": node, "relationType": c("batch's relation"),
+			"properties": object{c("key"): c("value")},
+		}),
 	), "batchId")
 	batch(http.StatusUnprocessableEntity, command("UNDO", object{"commandId": first})) // which is not for batches
 }
@@ -279,8 +150,11 @@ func (w *tenants) plantPoints() {
 	w.t.Helper()
 	c := w.canary
 	source := func(name string) object {
-		return object{"name": name, "description": c("source's description"), "nodeId": w.pick["node"], "unit": c("unit"), "tags": object{c("tag's key"): c("tag's value")},
-			"metrics": []any{object{"name": c("metric's name"), "unit": c("metric's unit"), "description": c("metric's description")}}}
+		return object{"name": name, "description": c("source's description"),
+			"nodeId": w.pick["node"], "unit": c("unit"), "tags": object{c("tag's key"): c("tag's value")},
+			"metrics": []any{object{
+				"name": c("metric's name"), "unit": c("metric's unit"), "description": c("metric's description"),
+			}}}
 	}
 	w.pick["sourceName"], w.pick["metric"] = c("source's name"), c("metric")
 	w.pick["tagKey"], w.pick["tagValue"] = c("point's tag key"), c("point's tag value")
@@ -293,9 +167,17 @@ func (w *tenants) plantPoints() {
 	patch["unit"] = c("new unit")
 	op := "PATCH /api/live-data/sources/{id}"
 	w.writeJSON(op, "/api/live-data/sources/"+w.pick["source"], patch, http.StatusOK)
-	w.write(op, "/api/live-data/sources/"+w.pick["source"], "application/merge-patch+json", `{"tags":{"`+c("patched tag")+`":"`+c("patched value")+`"}}`, nil, http.StatusOK)
-	w.pick["goneSource"] = w.id(w.writeJSON(opSources, "/api/live-data/sources", source(c("deleted source")), http.StatusCreated), "id")
-	w.write("DELETE /api/live-data/sources/{id}", "/api/live-data/sources/"+w.pick["goneSource"], "", "", nil, http.StatusNoContent)
+	w.write(
+		op, "/api/live-data/sources/"+w.pick["source"], "application/merge-patch+json",
+		`{"tags":{"`+c("patched tag")+`":"`+c("patched value")+`"}}`, nil, http.StatusOK,
+	)
+	w.pick["goneSource"] = w.id(
+		w.writeJSON(opSources, "/api/live-data/sources", source(c("deleted source")), http.StatusCreated), "id",
+	)
+	w.write(
+		"DELETE /api/live-data/sources/{id}", "/api/live-data/sources/"+w.pick["goneSource"], "", "", nil,
+		http.StatusNoContent,
+	)
 
 	ingest := func(body object) json.RawMessage {
 		w.t.Helper()
@@ -303,26 +185,55 @@ func (w *tenants) plantPoints() {
 	}
 	id, name, tags := w.pick["source"], w.pick["sourceName"], object{w.pick["tagKey"]: w.pick["tagValue"]}
 	ingest(object{"points": []any{
-		object{"sourceId": id, "metric": w.pick["metric"], "value": 1, "tags": tags}, object{"source": name, "metric": c("row's metric"), "value": c("text value"), "tags": object{c("k"): c("v")}},
+		object{"sourceId": id, "metric": w.pick["metric"], "value": 1, "tags": tags},
+		object{"source": name, "metric": c("row's metric"), "value": c("text value"), "tags": object{c("k"): c("v")}},
 		object{"source": c("unknown source"), "metric": "m", "value": 1},
 	}})
 	now := []any{time.Now().UnixMilli()}
 	ingest(object{"series": []any{
-		object{"sourceId": id, "metric": c("column's metric"), "timestamps": now, "values": []any{c("column's text")}, "tags": object{c("k"): c("v")}}, object{"source": name, "metric": "m", "timestamps": now, "values": []any{1}},
+		object{
+			"sourceId": id, "metric": c("column's metric"), "timestamps": now, "values": []any{c("column's text")},
+			"tags": object{c("k"): c("v")},
+		}, object{"source": name, "metric": "m", "timestamps": now, "values": []any{1}},
 	}})
-	ingest(object{"sourceId": id, "metric": c("default metric"), "tags": object{c("default key"): c("default value")}, "points": []any{object{"value": 1}}})
+	ingest(object{
+		"sourceId": id, "metric": c("default metric"), "tags": object{c("default key"): c("default value")},
+		"points": []any{object{"value": 1}},
+	})
 	ingest(object{"source": name, "metric": c("default metric"), "points": []any{object{"value": 2}}})
-	w.write(opIngest, "/api/live-data/ingest", "application/x-ndjson", fmt.Sprintf(`{"source":%q,"metric":%q,"value":%q}`, name, c("line's metric"), c("line's text")), nil, http.StatusCreated)
-	w.write(opIngest, "/api/live-data/ingest", "text/plain", fmt.Sprintf(`%s,%s=%s %s=1,%s="%s"`, c("measurement"), c("k"), c("v"), c("field"), c("text field"), c("text")), nil, http.StatusCreated)
+	w.write(
+		opIngest, "/api/live-data/ingest", "application/x-ndjson",
+		fmt.Sprintf(`{"source":%q,"metric":%q,"value":%q}`, name, c("line's metric"), c("line's text")), nil,
+		http.StatusCreated,
+	)
+	w.write(
+		opIngest, "/api/live-data/ingest", "text/plain",
+		fmt.Sprintf(`%s,%s=%s %s=1,%s="%s"`, c("measurement"), c("k"), c("v"), c("field"), c("text field"), c("text")), nil,
+		http.StatusCreated,
+	)
 	influx := fmt.Sprintf(`%s,%s=%s %s=1`, c("measurement"), c("k"), c("v"), c("field"))
-	w.write("POST /api/v2/write", "/api/v2/write?org="+c("org")+"&bucket="+w.theirs.workspace, "text/plain", influx, nil, http.StatusNoContent)
+	w.write(
+		"POST /api/v2/write", "/api/v2/write?org="+c("org")+"&bucket="+w.theirs.workspace, "text/plain", influx, nil,
+		http.StatusNoContent,
+	)
 	w.write("POST /write", "/write?db="+w.theirs.workspace, "text/plain", influx, nil, http.StatusNoContent)
 	for _, op := range []string{"POST /api/v1/write", opIngest} {
-		series := promwrite.Labels("__name__", c("name"), "instance", c("instance"), "job", c("job"), c("label"), c("label's value")).Sample(time.Now().UnixMilli(), 1)
-		w.write(op, strings.TrimPrefix(op, "POST "), "application/x-protobuf", string(snappy.Encode(nil, promwrite.Request(series))), map[string]string{"Content-Encoding": "snappy"}, http.StatusNoContent)
+		series := promwrite.Labels(
+			"__name__", c("name"), "instance", c("instance"), "job", c("job"), c("label"), c("label's value"),
+		).Sample(time.Now().UnixMilli(), 1)
+		w.write(
+			op, strings.TrimPrefix(op, "POST "), "application/x-protobuf", string(snappy.Encode(nil, promwrite.Request(series))),
+			map[string]string{"Content-Encoding": "snappy"}, http.StatusNoContent,
+		)
 	}
-	w.write("DELETE /api/live-data/points", "/api/live-data/points?sourceId="+id+"&metric="+c("deleted metric"), "", "", nil, http.StatusAccepted)
-	w.checkpoint = w.id(ingest(object{"points": []any{object{"sourceId": id, "metric": w.pick["metric"], "value": 3, "tags": tags}}}), "checkpoint")
+	w.write(
+		"DELETE /api/live-data/points", "/api/live-data/points?sourceId="+id+"&metric="+c("deleted metric"), "", "", nil,
+		http.StatusAccepted,
+	)
+	w.checkpoint = w.id(
+		ingest(object{"points": []any{object{"sourceId": id, "metric": w.pick["metric"], "value": 3, "tags": tags}}}),
+		"checkpoint",
+	)
 }
 
 // awaitPlanted waits until all of it can be found, were it not for its workspace.
@@ -353,10 +264,13 @@ func (w *tenants) awaitIndexed(as made, query, found string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		status := w.say(as.Key, as.workspace, call{op: "GET ", path: "/api/rag/index/status"}).body
-		return strings.Contains(status, `"status":"ready"`) && strings.Contains(status, `"events":0`) && strings.Contains(status, `"running":false`)
+		return strings.Contains(status, `"status":"ready"`) && strings.Contains(status, `"events":0`) &&
+			strings.Contains(status, `"running":false`)
 	}, time.Minute, 20*time.Millisecond, "the index of meanings has the nodes")
 	require.Eventually(t, func() bool {
-		hits := w.say(as.Key, as.workspace, call{op: opSearch, path: "/api/rag/search", kind: asJSON, body: fmt.Sprintf(`{"query":%q}`, query)})
+		hits := w.say(as.Key, as.workspace, call{
+			op: opSearch, path: "/api/rag/search", kind: asJSON, body: fmt.Sprintf(`{"query":%q}`, query),
+		})
 		return strings.Contains(hits.body, found)
 	}, time.Minute, 20*time.Millisecond, "and that of words")
 }
@@ -376,11 +290,17 @@ func (w *tenants) plantShared() {
 			status = http.StatusOK
 		}
 		w.pick["shared "+op] = w.canary(op + ": the other key's Idempotency-Key")
-		w.writeBy(w.both, op, strings.TrimPrefix(op, "POST "), asJSON, fmt.Sprintf(body, w.canary(op+": by the key for both")), map[string]string{"Idempotency-Key": w.pick["shared "+op]}, status)
+		w.writeBy(
+			w.both, op, strings.TrimPrefix(op, "POST "), asJSON, fmt.Sprintf(body, w.canary(op+": by the key for both")),
+			map[string]string{"Idempotency-Key": w.pick["shared "+op]}, status,
+		)
 	}
 	for _, payload := range []string{`{}`, `{"scope":"workspace"}`} {
 		for _, kind := range []string{"UNDO", "REDO"} {
-			answer := w.say(w.both.Key, w.both.workspace, call{op: opExecute, path: "/api/commands/execute", kind: asJSON, body: `{"type":"` + kind + `","payload":` + payload + `}`})
+			answer := w.say(w.both.Key, w.both.workspace, call{
+				op: opExecute, path: "/api/commands/execute", kind: asJSON,
+				body: `{"type":"` + kind + `","payload":` + payload + `}`,
+			})
 			require.Equal(t, http.StatusConflict, answer.status, "%s", answer.body)
 			require.Contains(t, answer.body, "nothing_to_")
 		}

@@ -53,7 +53,9 @@ func (w *tenants) calls() (calls []call) {
 	}
 	slices.SortStableFunc(calls, func(a, b call) int {
 		// Searches and what came of them are compared while no index is being made.
-		return cmp.Or(cmp.Compare(strings.Count(a.op, "reindex"), strings.Count(b.op, "reindex")), strings.Compare(a.op, b.op))
+		return cmp.Or(
+			cmp.Compare(strings.Count(a.op, "reindex"), strings.Count(b.op, "reindex")), strings.Compare(a.op, b.op),
+		)
 	})
 	return calls
 }
@@ -101,7 +103,9 @@ func (w *tenants) queries(parameters openapi3.Parameters) (queries []string) {
 		if p.In != "query" {
 			continue
 		}
-		name := strings.NewReplacer("property.<key>", "property."+w.pick["propertyKey"], "tag.<key>", "tag."+w.pick["tagKey"]).Replace(p.Name)
+		name := strings.NewReplacer(
+			"property.<key>", "property."+w.pick["propertyKey"], "tag.<key>", "tag."+w.pick["tagKey"],
+		).Replace(p.Name)
 		for _, value := range w.valuesOf(p.Name, p.Schema.Value) {
 			queries = append(queries, url.Values{name: {value}}.Encode())
 		}
@@ -115,9 +119,12 @@ func (w *tenants) valuesOf(name string, s *openapi3.Schema) []string {
 		s = s.Items.Value
 	}
 	if known := map[string][]string{
-		"sort": {"-createdAt"}, "interval": {"1m", "hour"}, "from": {"-24h", "2020-01-01T00:00:00Z"}, "to": {"now"}, "fill": {"null"}, "timezone": {"UTC"}, "route": {"/api/*"}, "status": {"2xx"},
-		"groupBy": {"metric", "none", "tag." + w.pick["tagKey"]}, "ip": {"127.0.0.1"}, "requestId": w.picks("request"), "cursor": {w.cursor}, "checkpoint": {w.checkpoint},
-		"after": {"0", w.place}, "bucket": w.picks("workspace"), "db": w.picks("workspace"), "name": {w.pick["name"], w.pick["sourceName"], w.mark, "%"}, "limit": {"100", "1"},
+		"sort": {"-createdAt"}, "interval": {"1m", "hour"}, "from": {"-24h", "2020-01-01T00:00:00Z"}, "to": {"now"},
+		"fill": {"null"}, "timezone": {"UTC"}, "route": {"/api/*"}, "status": {"2xx"},
+		"groupBy": {"metric", "none", "tag." + w.pick["tagKey"]}, "ip": {"127.0.0.1"}, "requestId": w.picks("request"),
+		"cursor": {w.cursor}, "checkpoint": {w.checkpoint},
+		"after": {"0", w.place}, "bucket": w.picks("workspace"), "db": w.picks("workspace"),
+		"name": {w.pick["name"], w.pick["sourceName"], w.mark, "%"}, "limit": {"100", "1"},
 	}[name]; known != nil {
 		return known
 	}
@@ -143,9 +150,13 @@ func (w *tenants) valuesOf(name string, s *openapi3.Schema) []string {
 // pointQueries are queries of points with several parameters.
 func (w *tenants) pointQueries() (queries []string) {
 	id := url.QueryEscape
-	for _, selector := range []string{"", "sourceId=" + w.pick["source"], "source=" + id(w.pick["sourceName"]), "nodeId=" + w.pick["node"], "metric=" + id(w.pick["metric"]), "tag." + id(w.pick["tagKey"]) + "=" + id(w.pick["tagValue"])} {
+	for _, selector := range []string{
+		"", "sourceId=" + w.pick["source"], "source=" + id(w.pick["sourceName"]), "nodeId=" + w.pick["node"],
+		"metric=" + id(w.pick["metric"]), "tag." + id(w.pick["tagKey"]) + "=" + id(w.pick["tagValue"]),
+	} {
 		for _, form := range []string{
-			"", "aggregation=count,last&groupBy=none", "aggregation=last&interval=1m&groupBy=sourceId,metric&fill=previous", "latest=true", "downsample=lttb&maxPoints=10",
+			"", "aggregation=count,last&groupBy=none", "aggregation=last&interval=1m&groupBy=sourceId,metric&fill=previous",
+			"latest=true", "downsample=lttb&maxPoints=10",
 			"format=csv", "format=ndjson", "aggregation=count&groupBy=tag." + id(w.pick["tagKey"]), "epoch=us&order=desc",
 		} {
 			queries = append(queries, strings.Trim(selector+"&from=-2h&limit=100&"+form, "&"))
@@ -170,8 +181,10 @@ func (w *tenants) bodies() map[string][]call {
 	command := func(kind string, payload object) object { return object{"type": kind, "payload": payload} }
 	var commands []object
 	for _, id := range w.picks("node", "edge", "gone", "source") {
-		commands = append(commands, command("UPDATE_NODE", object{"id": id, "name": "taken over"}), command("DELETE_NODE", object{"id": id}), command("DELETE_EDGE", object{"id": id}),
-			command("UPDATE_EDGE", object{"id": id, "relationType": "taken over"}), command("CREATE_EDGE", object{"sourceId": id, "targetId": id, "relationType": "r"}))
+		commands = append(commands, command("UPDATE_NODE", object{"id": id, "name": "taken over"}),
+			command("DELETE_NODE", object{"id": id}), command("DELETE_EDGE", object{"id": id}),
+			command("UPDATE_EDGE", object{"id": id, "relationType": "taken over"}),
+			command("CREATE_EDGE", object{"sourceId": id, "targetId": id, "relationType": "r"}))
 	}
 	var batches, undos, searches []object
 	for i, c := range commands {
@@ -181,15 +194,23 @@ func (w *tenants) bodies() map[string][]call {
 		undos = append(undos, command("UNDO", object{"commandId": id}), command("REDO", object{"commandId": id}))
 	}
 	for _, query := range []string{p["name"], "pumps water", p["propertyValue"], w.mark} {
-		for _, body := range []object{{}, {"properties": object{p["propertyKey"]: p["propertyValue"]}}, {"includeContent": true, "limit": 100}} {
+		for _, body := range []object{
+			{}, {"properties": object{p["propertyKey"]: p["propertyValue"]}}, {"includeContent": true, "limit": 100},
+		} {
 			body["query"] = query
 			searches = append(searches, body)
 		}
 	}
 	hybrids := slices.Clone(searches)
 	for _, query := range []string{"pumps water", p["name"]} {
-		hybrids = append(hybrids, object{"query": query, "nodeIds": w.theirIDs(), "hops": 3, "explain": true, "includeEdges": true, "includeLiveData": true, "includeContent": true},
-			object{"query": query, "relationTypes": []any{p["relation"]}, "includeLiveData": true, "weights": object{"text": 0, "vector": 0}})
+		hybrids = append(hybrids, object{
+			"query": query, "nodeIds": w.theirIDs(), "hops": 3, "explain": true, "includeEdges": true, "includeLiveData": true,
+			"includeContent": true,
+		},
+			object{
+				"query": query, "relationTypes": []any{p["relation"]}, "includeLiveData": true,
+				"weights": object{"text": 0, "vector": 0},
+			})
 	}
 	point := func(more object) object {
 		more["value"], more["metric"] = 1, "m"
@@ -197,25 +218,36 @@ func (w *tenants) bodies() map[string][]call {
 	}
 	line := call{kind: "text/plain", body: "own-lines,k=v f=1"}
 	remote := call{kind: "application/x-protobuf", header: map[string]string{"Content-Encoding": "snappy"},
-		body: string(snappy.Encode(nil, promwrite.Request(promwrite.Labels("__name__", "up", "instance", "own", "job", "own").Sample(time.Now().UnixMilli(), 1))))}
+		body: string(snappy.Encode(nil, promwrite.Request(
+			promwrite.Labels("__name__", "up", "instance", "own", "job", "own").Sample(time.Now().UnixMilli(), 1),
+		)))}
 	inTheirs := func(parameter string) call {
 		c := line
 		c.path = "?" + parameter + "=" + p["workspace"]
 		return c
 	}
 	return map[string][]call{
-		opExecute:                           of(append(commands, undos...)...),
-		opBatch:                             of(batches...),
-		opSearch:                            of(searches...),
-		opHybrid:                            of(hybrids...),
-		opSources:                           of(object{"name": "own-source"}, object{"name": ""}),
-		"PATCH /api/live-data/sources/{id}": of(object{"name": "taken over"}, object{"expectedVersion": 1, "tags": object{"k": nil}}),
-		opIngest:                            append(of(point(object{"sourceId": p["source"]}), point(object{"sourceId": p["goneSource"]}), point(object{"source": p["sourceName"]})), line, remote),
-		"POST /api/v1/write":                {remote},
-		"POST /api/v2/write":                {line, inTheirs("bucket")},
-		"POST /write":                       {line, inTheirs("db")},
-		"POST /api/admin/reindex":           of(object{}),
-		"POST /api/admin/nodes/{id}/purge":  of(object{}),
+		opExecute: of(append(commands, undos...)...),
+		opBatch:   of(batches...),
+		opSearch:  of(searches...),
+		opHybrid:  of(hybrids...),
+		opSources: of(object{"name": "own-source"}, object{"name": ""}),
+		"PATCH /api/live-data/sources/{id}": of(
+			object{"name": "taken over"},
+			object{"expectedVersion": 1, "tags": object{"k": nil}},
+		),
+		opIngest: append(
+			of(
+				point(object{"sourceId": p["source"]}), point(object{"sourceId": p["goneSource"]}),
+				point(object{"source": p["sourceName"]}),
+			),
+			line, remote,
+		),
+		"POST /api/v1/write":               {remote},
+		"POST /api/v2/write":               {line, inTheirs("bucket")},
+		"POST /write":                      {line, inTheirs("db")},
+		"POST /api/admin/reindex":          of(object{}),
+		"POST /api/admin/nodes/{id}/purge": of(object{}),
 	}
 }
 

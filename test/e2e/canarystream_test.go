@@ -107,18 +107,34 @@ func (w *tenants) requireStreamsOwn(calls []call) {
 		})
 	}, time.Minute, 10*time.Millisecond)
 
-	w.writeJSON(opExecute, "/api/commands/execute", object{"type": "CREATE_NODE", "payload": object{"name": w.canary("live node"), "entityType": "object"}}, http.StatusCreated)
+	w.writeJSON(
+		opExecute, "/api/commands/execute",
+		object{"type": "CREATE_NODE", "payload": object{"name": w.canary("live node"), "entityType": "object"}},
+		http.StatusCreated,
+	)
 	w.checkpoint = w.id(w.writeJSON(opIngest, "/api/live-data/ingest", object{"points": []any{
-		object{"sourceId": w.pick["source"], "metric": w.pick["metric"], "value": 4, "tags": object{w.pick["tagKey"]: w.pick["tagValue"]}},
+		object{
+			"sourceId": w.pick["source"], "metric": w.pick["metric"], "value": 4,
+			"tags": object{w.pick["tagKey"]: w.pick["tagValue"]},
+		},
 	}}, http.StatusCreated), "checkpoint")
-	require.Equal(t, http.StatusOK, w.say(w.theirs.Key, w.theirs.workspace, call{op: "GET ", path: "/api/live-data/query?checkpoint=" + url.QueryEscape(w.checkpoint)}).status)
+	require.Equal(
+		t, http.StatusOK,
+		w.say(w.theirs.Key, w.theirs.workspace, call{
+			op: "GET ", path: "/api/live-data/query?checkpoint=" + url.QueryEscape(w.checkpoint),
+		}).status,
+	)
 	for _, s := range theirs {
-		require.Eventually(t, func() bool { return strings.Contains(s.heard(), w.mark) }, time.Minute, 10*time.Millisecond, "%s: the first tenant hears of it", s.op)
+		require.Eventually(t, func() bool {
+			return strings.Contains(s.heard(), w.mark)
+		}, time.Minute, 10*time.Millisecond, "%s: the first tenant hears of it", s.op)
 	}
 	w.writeOwn() // what comes later has come, so what came before has come, too
 	for _, s := range mine {
 		if s.whole() {
-			require.Eventually(t, func() bool { return strings.Contains(s.heard(), "own-") }, time.Minute, 10*time.Millisecond, "%s", s.op)
+			require.Eventually(t, func() bool {
+				return strings.Contains(s.heard(), "own-")
+			}, time.Minute, 10*time.Millisecond, "%s", s.op)
 		}
 	}
 	leave()
@@ -135,9 +151,14 @@ func (w *tenants) writeOwn() {
 	t := w.t
 	t.Helper()
 	for _, as := range []made{w.mine, w.both} {
-		made := w.say(as.Key, as.workspace, call{op: opExecute, path: "/api/commands/execute", kind: asJSON, body: `{"type":"CREATE_NODE","payload":{"name":"own-node","entityType":"object","description":"pumps water"}}`})
+		made := w.say(as.Key, as.workspace, call{
+			op: opExecute, path: "/api/commands/execute", kind: asJSON,
+			body: `{"type":"CREATE_NODE","payload":{"name":"own-node","entityType":"object","description":"pumps water"}}`,
+		})
 		require.Equal(t, http.StatusCreated, made.status, "%s", made.body)
-		points := w.say(as.Key, as.workspace, call{op: opIngest, path: "/api/live-data/ingest", kind: "text/plain", body: "own-lines f=1"})
+		points := w.say(as.Key, as.workspace, call{
+			op: opIngest, path: "/api/live-data/ingest", kind: "text/plain", body: "own-lines f=1",
+		})
 		require.Equal(t, http.StatusCreated, points.status, "%s", points.body)
 	}
 }

@@ -26,7 +26,9 @@ func TestKeysAndWorkspacesByCommandLine(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 
 	var workspace struct{ ID string }
-	require.NoError(t, json.Unmarshal([]byte(s.CLI("workspaces", "create", "--name", "plant-7", "--plan", "pro", "--json")), &workspace))
+	require.NoError(t, json.Unmarshal(
+		[]byte(s.CLI("workspaces", "create", "--name", "plant-7", "--plan", "pro", "--json")), &workspace,
+	))
 	var key struct{ ID, Key string }
 	require.NoError(t, json.Unmarshal([]byte(s.CLI("keys", "create", "--workspace", workspace.ID,
 		"--name", "reader", "--scope", "read:livedata", "--json")), &key))

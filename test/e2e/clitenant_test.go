@@ -19,16 +19,23 @@ func TestAWorkspaceIsLookedIntoByCommandLine(t *testing.T) {
 	s.Start()
 	pump, boiler := uuid.New(), uuid.New()
 	s.Do(http.MethodPost, "/api/commands/batch", map[string]any{"commands": []map[string]any{
-		{"type": "CREATE_NODE", "payload": map[string]any{"id": pump, "name": "Pump 7", "entityType": "object", "description": "leaks oil at night"}},
+		{"type": "CREATE_NODE", "payload": map[string]any{
+			"id": pump, "name": "Pump 7", "entityType": "object", "description": "leaks oil at night",
+		}},
 		{"type": "CREATE_NODE", "payload": map[string]any{"id": boiler, "name": "Boiler\x1b", "entityType": "object"}},
 		{"type": "CREATE_EDGE", "payload": map[string]any{"sourceId": pump, "targetId": boiler, "relationType": "feeds"}},
 	}}, http.StatusUnprocessableEntity, nil)
 	s.Do(http.MethodPost, "/api/commands/batch", map[string]any{"commands": []map[string]any{
-		{"type": "CREATE_NODE", "payload": map[string]any{"id": pump, "name": "Pump 7", "entityType": "object", "description": "leaks oil at night \x1b[31m"}},
+		{"type": "CREATE_NODE", "payload": map[string]any{
+			"id": pump, "name": "Pump 7", "entityType": "object", "description": "leaks oil at night \x1b[31m",
+		}},
 		{"type": "CREATE_NODE", "payload": map[string]any{"id": boiler, "name": "Boiler", "entityType": "object"}},
 		{"type": "CREATE_EDGE", "payload": map[string]any{"sourceId": pump, "targetId": boiler, "relationType": "feeds"}},
 	}}, http.StatusOK, nil)
-	s.Do(http.MethodPost, "/api/live-data/sources", map[string]any{"name": "kettle", "unit": "°C", "tags": map[string]string{"room": "cellar"}}, http.StatusCreated, nil)
+	s.Do(
+		http.MethodPost, "/api/live-data/sources",
+		map[string]any{"name": "kettle", "unit": "°C", "tags": map[string]string{"room": "cellar"}}, http.StatusCreated, nil,
+	)
 	var ingested struct{ Checkpoint string }
 	s.Do(http.MethodPost, "/api/live-data/ingest", map[string]any{"points": []map[string]any{
 		{"source": "kettle", "metric": "temp", "value": 71.5},
@@ -36,11 +43,17 @@ func TestAWorkspaceIsLookedIntoByCommandLine(t *testing.T) {
 	s.Do(http.MethodGet, "/api/live-data/query?checkpoint="+ingested.Checkpoint, nil, http.StatusOK, nil)
 
 	t.Run("sources and points", func(t *testing.T) {
-		require.Regexp(t, `(?m)^kettle +[0-9a-f-]{36} +(active|stale) .*°C +room=cellar`, s.CLI("sources", "list", "--tag", "room=cellar"))
+		require.Regexp(
+			t, `(?m)^kettle +[0-9a-f-]{36} +(active|stale) .*°C +room=cellar`, s.CLI("sources", "list", "--tag", "room=cellar"),
+		)
 		require.Contains(t, s.CLI("sources", "list", "--name", "nothing"), "0 sources")
 		require.Regexp(t, `(?m)^\S+Z +kettle +temp +°C +71.5$`, s.CLI("query", "--source", "kettle", "--from", "2h"))
-		require.Regexp(t, `(?m)^\S+Z +kettle +temp +°C +1 +71.5$`, s.CLI("query", "--metric", "temp", "--aggregation", "count,max", "--interval", "1h"))
-		require.Regexp(t, `^timestamp,sourceId,.*\n\S+,kettle,temp,number,°C,71.5\n$`, s.CLI("query", "--latest", "--format", "csv"))
+		require.Regexp(t, `(?m)^\S+Z +kettle +temp +°C +1 +71.5$`, s.CLI(
+			"query", "--metric", "temp", "--aggregation", "count,max", "--interval", "1h",
+		))
+		require.Regexp(
+			t, `^timestamp,sourceId,.*\n\S+,kettle,temp,number,°C,71.5\n$`, s.CLI("query", "--latest", "--format", "csv"),
+		)
 		require.Contains(t, s.CLI("query", "--source", "nothing"), "no points")
 	})
 	t.Run("the graph, and what was done to it", func(t *testing.T) {
@@ -57,14 +70,21 @@ func TestAWorkspaceIsLookedIntoByCommandLine(t *testing.T) {
 		require.Regexp(t, `(?s)\n3 .* REDO .*\n2 .* UNDO .*\n1 .* BATCH .*3 changes`, history)
 	})
 	t.Run("search and its index", func(t *testing.T) {
-		require.Eventually(t, func() bool { return strings.Contains(s.CLI("index", "status"), "ready: 2 of 2 nodes indexed") }, time.Minute, 200*time.Millisecond)
+		require.Eventually(t, func() bool {
+			return strings.Contains(s.CLI("index", "status"), "ready: 2 of 2 nodes indexed")
+		}, time.Minute, 200*time.Millisecond)
 		require.Regexp(t, `^\d\.\d{3}  Pump 7 `, s.CLI("search", "who leaks oil"))
-		require.Regexp(t, `(?s)^1\.000  Pump 7 .*\n0\.\d{3}  Boiler .*%  graph: linked to "Pump 7"`, s.CLI("search", "--hybrid", "--explain", "oil"))
+		require.Regexp(
+			t, `(?s)^1\.000  Pump 7 .*\n0\.\d{3}  Boiler .*%  graph: linked to "Pump 7"`,
+			s.CLI("search", "--hybrid", "--explain", "oil"),
+		)
 	})
 	t.Run("as JSON, the interface's answer", func(t *testing.T) {
 		for _, command := range [][]string{
-			{"sources", "list"}, {"query"}, {"graph", "nodes"}, {"graph", "node", pump.String()}, {"graph", "neighbors", pump.String()},
-			{"graph", "history"}, {"search", "oil"}, {"search", "--hybrid", "oil"}, {"index", "status"}, {"graph", "undo"}, {"graph", "redo"},
+			{"sources", "list"}, {"query"}, {"graph", "nodes"}, {"graph", "node", pump.String()},
+			{"graph", "neighbors", pump.String()},
+			{"graph", "history"}, {"search", "oil"}, {"search", "--hybrid", "oil"}, {"index", "status"}, {"graph", "undo"},
+			{"graph", "redo"},
 		} {
 			var answer struct {
 				Success   bool

@@ -111,7 +111,9 @@ func eachExample(t *testing.T, broker *testenv.Broker, test func(t *testing.T, e
 	t.Run("python", func(t *testing.T) {
 		python, err := pythonOfConsumers()
 		require.NoError(t, err)
-		test(t, &example{t: t, command: []string{python, filepath.Join(examples, "python", "consumer.py")}, broker: broker, topic: "points"})
+		test(t, &example{
+			t: t, command: []string{python, filepath.Join(examples, "python", "consumer.py")}, broker: broker, topic: "points",
+		})
 	})
 }
 
@@ -121,7 +123,9 @@ func (e *example) produce(source uuid.UUID, value []byte) {
 	client, err := kgo.NewClient(e.broker.Opts()...)
 	require.NoError(e.t, err)
 	defer client.Close()
-	require.NoError(e.t, client.ProduceSync(e.t.Context(), &kgo.Record{Topic: e.topic, Key: source[:], Value: value}).FirstErr())
+	require.NoError(
+		e.t, client.ProduceSync(e.t.Context(), &kgo.Record{Topic: e.topic, Key: source[:], Value: value}).FirstErr(),
+	)
 }
 
 // TestTheExampleConsumersReadTheLog beside the server, which neither notices.
@@ -148,7 +152,10 @@ func tryExamples(t *testing.T, s *server) {
 		name := filepath.Base(t.Name())
 		kept, gone := s.createSource(name+"-kept"), s.createSource(name+"-gone")
 		send := func(source, body string) {
-			s.Do("POST", "/api/live-data/ingest", json.RawMessage(fmt.Sprintf(`{"sourceId": %q, %s}`, source, body)), http.StatusCreated, nil)
+			s.Do(
+				"POST", "/api/live-data/ingest", json.RawMessage(fmt.Sprintf(`{"sourceId": %q, %s}`, source, body)),
+				http.StatusCreated, nil,
+			)
 		}
 		const hundred = `"series": [{"metric": "m", "tags": {"room": "Küche", "a": "1"}, "timestamps": [%s], "values": [%s]}]`
 		var times, values []string
@@ -170,8 +177,14 @@ func tryExamples(t *testing.T, s *server) {
 
 		room := map[string]string{"room": "Küche", "a": "1"}
 		stands := []exampleLine{
-			{Workspace: s.First.WorkspaceID, Source: kept, Metric: "m", Tags: room, Count: 91, Sum: 4950 - 145 + 1000 + 1012, Last: 99.0},
-			{Workspace: s.First.WorkspaceID, Source: kept, Metric: "state", Tags: map[string]string{}, Count: 1, Last: `an "apple"`},
+			{
+				Workspace: s.First.WorkspaceID, Source: kept, Metric: "m", Tags: room, Count: 91, Sum: 4950 - 145 + 1000 + 1012,
+				Last: 99.0,
+			},
+			{
+				Workspace: s.First.WorkspaceID, Source: kept, Metric: "state", Tags: map[string]string{}, Count: 1,
+				Last: `an "apple"`,
+			},
 		}
 		mine := func(lines []exampleLine) (own []exampleLine) {
 			for _, l := range lines {
@@ -183,7 +196,10 @@ func tryExamples(t *testing.T, s *server) {
 		}
 		require.Equal(t, stands, mine(e.run("--group", name+"-summary", "--summary")))
 		require.Empty(t, mine(e.run("--group", name+"-summary")), "the group goes on where it was")
-		require.Equal(t, stands, mine(e.run("--group", name+"-summary", "--summary", "--from-offset", "0")), "unless it is told to read again")
+		require.Equal(
+			t, stands, mine(e.run("--group", name+"-summary", "--summary", "--from-offset", "0")),
+			"unless it is told to read again",
+		)
 
 		lines := mine(e.run("--group", name+"-before"))
 		require.Len(t, lines, 100+100+1+1+100+1+1+1)
@@ -227,7 +243,10 @@ func tryExamples(t *testing.T, s *server) {
 			for range 2 {
 				require.Equal(t, stands, mine(e.run("--group", name+"-db", "--summary", "--db", db)))
 			}
-			require.Equal(t, stands, mine(e.run("--group", name+"-db", "--summary", "--db", db, "--from-offset", "0")), "reading again changes nothing")
+			require.Equal(
+				t, stands, mine(e.run("--group", name+"-db", "--summary", "--db", db, "--from-offset", "0")),
+				"reading again changes nothing",
+			)
 		}
 	})
 }
@@ -251,7 +270,9 @@ func TestThePythonExampleKnowsTheSchema(t *testing.T) {
 	t.Parallel()
 	python, err := pythonOfConsumers()
 	require.NoError(t, err)
-	command := exec.Command(python, "-c", `import points_pb2, sys; sys.stdout.write(points_pb2.DESCRIPTOR.serialized_pb.hex())`)
+	command := exec.Command(
+		python, "-c", `import points_pb2, sys; sys.stdout.write(points_pb2.DESCRIPTOR.serialized_pb.hex())`,
+	)
 	command.Dir = filepath.Join(examples, "python")
 	printed, err := command.Output()
 	require.NoError(t, err)
@@ -266,7 +287,9 @@ func TestThePythonExampleKnowsTheSchema(t *testing.T) {
 			field.JsonName = nil // protoc leaves out what follows from the name
 		}
 	}
-	require.True(t, proto.Equal(is, &knows), "docs/consumers/python/points_pb2.py is stale: its README says how it is made")
+	require.True(
+		t, proto.Equal(is, &knows), "docs/consumers/python/points_pb2.py is stale: its README says how it is made",
+	)
 }
 
 // TestTheGuideOfTheConsumersWorksWhenPasted but for the installation, which other tests
@@ -295,8 +318,9 @@ func TestTheGuideOfTheConsumersWorksWhenPasted(t *testing.T) {
 	}
 	replaced := commands.String()
 	for what, by := range map[string]string{
-		`"data/control.json"`: `"` + filepath.Join(s.DataDir, "control.json") + `"`, "/tmp/livegraph-consumer/bin/python": python,
-		"/tmp/livegraph-points.sqlite": filepath.Join(t.TempDir(), "points.sqlite"),
+		`"data/control.json"`:                `"` + filepath.Join(s.DataDir, "control.json") + `"`,
+		"/tmp/livegraph-consumer/bin/python": python,
+		"/tmp/livegraph-points.sqlite":       filepath.Join(t.TempDir(), "points.sqlite"),
 	} {
 		require.Contains(t, replaced, what)
 		replaced = strings.ReplaceAll(replaced, what, by)

@@ -40,7 +40,10 @@ func TestDeletedPointsNeverComeBack(t *testing.T) {
 	}
 	latest := func(checkpoint string) (points int, newest string) {
 		var rows []struct{ Points [][]float64Or }
-		s.Do("GET", "/api/live-data/query?latest=true&metric=m0&sourceId="+source+"&checkpoint="+url.QueryEscape(checkpoint), nil, http.StatusOK, &rows)
+		s.Do(
+			"GET", "/api/live-data/query?latest=true&metric=m0&sourceId="+source+"&checkpoint="+url.QueryEscape(checkpoint), nil,
+			http.StatusOK, &rows,
+		)
 		if len(rows) == 0 || len(rows[0].Points) == 0 {
 			return 0, ""
 		}
@@ -52,7 +55,10 @@ func TestDeletedPointsNeverComeBack(t *testing.T) {
 	}
 	require.InDelta(t, 3*pointsInBatch, count(remove("&from="+at(1)+"&to="+at(2))), 0, "a stretch of time")
 	_, newest := latest(remove("&from=" + at(3)))
-	require.Equal(t, epoch.Add((2*pointsInSeries+pointsInSeries-1)*time.Second).Format(time.RFC3339), newest, "the newest that stands is the latest again")
+	require.Equal(
+		t, epoch.Add((2*pointsInSeries+pointsInSeries-1)*time.Second).Format(time.RFC3339), newest,
+		"the newest that stands is the latest again",
+	)
 	require.InDelta(t, 2*pointsInBatch-100, count(remove("&metric=m7&to="+at(1))), 0, "of one metric")
 	checkpoint := send(1, source) // again, where it was deleted
 	remove("&from=" + at(3))      // again, where nothing is
@@ -82,7 +88,8 @@ func TestDeletedPointsNeverComeBack(t *testing.T) {
 	s.Start()
 	s.waitConsumed(source)
 	s.waitConsumed(other)
-	probes := "SELECT count(), sum(cityHash64(series, ts, value, version)) FROM points FINAL WHERE series NOT IN (SELECT id FROM series WHERE metric = 'probe')"
+	probes := "SELECT count(), sum(cityHash64(series, ts, value, version)) FROM points FINAL " +
+		"WHERE series NOT IN (SELECT id FROM series WHERE metric = 'probe')"
 	require.Equal(t, before, s.AskClickHouse(probes))
 	require.InDelta(t, want+1, count(""), 1)
 	n, _ := s.totals(other, nil)
@@ -102,9 +109,13 @@ func TestADeletedWorkspaceIsRemovedThoughTheServerIsKilled(t *testing.T) {
 	s := newServer(t)
 	s.Start()
 	var gone struct{ ID string }
-	require.NoError(t, json.Unmarshal([]byte(s.CLI("workspaces", "create", "--name", "gone", "--plan", "enterprise", "--json")), &gone))
+	require.NoError(t, json.Unmarshal(
+		[]byte(s.CLI("workspaces", "create", "--name", "gone", "--plan", "enterprise", "--json")), &gone,
+	))
 	var key struct{ Key string }
-	require.NoError(t, json.Unmarshal([]byte(s.CLI("keys", "create", "--workspace", gone.ID, "--name", "k", "--scope", "admin", "--json")), &key))
+	require.NoError(t, json.Unmarshal(
+		[]byte(s.CLI("keys", "create", "--workspace", gone.ID, "--name", "k", "--scope", "admin", "--json")), &key,
+	))
 	s.fill(s.First.AdminKey, s.First.WorkspaceID)
 	s.fill(key.Key, gone.ID)
 	stays := s.contents(s.First.WorkspaceID)
@@ -165,7 +176,10 @@ func (s *server) fill(key, workspace string) {
 			commands = append(commands, fmt.Sprintf(`{"type":"CREATE_NODE","payload":{"name":"n%d","entityType":"object"}}`, i))
 		}
 		post("/api/commands/batch", []byte(`{"commands":[`+strings.Join(commands, ",")+`]}`), http.StatusOK, nil)
-		a, err := s.TryAs(key, workspace, "GET", "/api/live-data/query?sourceId="+source.ID+"&checkpoint="+url.QueryEscape(checkpoint.Checkpoint), nil)
+		a, err := s.TryAs(
+			key, workspace, "GET",
+			"/api/live-data/query?sourceId="+source.ID+"&checkpoint="+url.QueryEscape(checkpoint.Checkpoint), nil,
+		)
 		require.NoError(s.t, err)
 		require.Equal(s.t, http.StatusOK, a.Status)
 	}

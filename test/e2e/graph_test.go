@@ -53,8 +53,13 @@ func (s *server) checkMachineGraph() {
 
 	for relation, kind := range map[string]string{"part_of": "storage", "runs_on": "process", "has_account_on": "user"} {
 		var near []struct{ Node node }
-		s.Do("GET", "/api/queries/nodes/"+hosts[0].ID+"/neighbors?direction=in&limit=100&relationType="+relation, nil, http.StatusOK, &near)
-		require.True(t, slices.ContainsFunc(near, func(n struct{ Node node }) bool { return n.Node.Properties["kind"] == kind }), "%s: %v", relation, near)
+		s.Do(
+			"GET", "/api/queries/nodes/"+hosts[0].ID+"/neighbors?direction=in&limit=100&relationType="+relation, nil,
+			http.StatusOK, &near,
+		)
+		require.True(t, slices.ContainsFunc(near, func(n struct{ Node node }) bool {
+			return n.Node.Properties["kind"] == kind
+		}), "%s: %v", relation, near)
 	}
 
 	processor := s.nodesOf("processor")[0].ID
@@ -94,18 +99,25 @@ func TestAGraphMovesToAnotherWorkspace(t *testing.T) {
 		}})
 	}
 	s.Do("POST", "/api/commands/batch", map[string]any{"commands": commands}, http.StatusOK, nil)
-	s.Do("POST", "/api/commands/execute", map[string]any{"type": "DELETE_NODE", "payload": map[string]any{"id": ids[0]}}, http.StatusOK, nil)
+	s.Do(
+		"POST", "/api/commands/execute", map[string]any{"type": "DELETE_NODE", "payload": map[string]any{"id": ids[0]}},
+		http.StatusOK, nil,
+	)
 
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
 	require.Contains(t, s.CLI("export", "--output", file("a")), "exported 299 nodes and 298 edges")
 	var target struct{ ID string }
 	require.NoError(t, json.Unmarshal([]byte(s.CLI("workspaces", "create", "--name", "copy", "--json")), &target))
-	require.Contains(t, s.CLI("import", file("a"), "--workspace", target.ID), "597 nodes and edges created, 0 there already")
+	require.Contains(
+		t, s.CLI("import", file("a"), "--workspace", target.ID), "597 nodes and edges created, 0 there already",
+	)
 	s.CLI("export", "--workspace", target.ID, "--output", file("b"))
 	require.Equal(t, contents(t, file("a")), contents(t, file("b")))
 
-	require.Contains(t, s.CLI("import", file("a"), "--workspace", target.ID), "0 nodes and edges created, 597 there already")
+	require.Contains(
+		t, s.CLI("import", file("a"), "--workspace", target.ID), "0 nodes and edges created, 597 there already",
+	)
 	output, code := s.RunCLI("import", file("a"))
 	require.Zero(t, code, output)
 
@@ -150,7 +162,10 @@ func TestAnImportRidesOutACrash(t *testing.T) {
 	const nodes = 20_000
 	var text strings.Builder
 	for i := range nodes {
-		fmt.Fprintf(&text, `{"node":{"id":%q,"name":"pump %d","entityType":"object","properties":{"i":%d}}}`+"\n", uuid.NewString(), i, i)
+		fmt.Fprintf(
+			&text, `{"node":{"id":%q,"name":"pump %d","entityType":"object","properties":{"i":%d}}}`+"\n", uuid.NewString(), i,
+			i,
+		)
 	}
 	file := filepath.Join(t.TempDir(), "pumps")
 	require.NoError(t, os.WriteFile(file, []byte(text.String()), 0o600))
@@ -164,7 +179,9 @@ func TestAnImportRidesOutACrash(t *testing.T) {
 		output, code := s.RunCLI("import", file, "--json")
 		ended <- end{output, code}
 	}()
-	require.Eventually(t, func() bool { return s.total("/api/queries/nodes") > nodes/10 }, time.Minute, 20*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return s.total("/api/queries/nodes") > nodes/10
+	}, time.Minute, 20*time.Millisecond)
 	s.Kill()
 	require.Empty(t, ended, "it is still under way")
 	s.Start()

@@ -54,7 +54,6 @@ type graphResource struct {
 // was whenever the server goes away.
 type eventReader struct {
 	s      *server
-	ctx    context.Context
 	cancel context.CancelFunc
 	done   chan struct{}
 
@@ -63,15 +62,18 @@ type eventReader struct {
 	wrong  []string
 }
 
-func newEventReader(s *server) *eventReader {
+// readEvents begins to read, until stop.
+func readEvents(s *server) *eventReader {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &eventReader{s: s, ctx: ctx, cancel: cancel, done: make(chan struct{})}
+	r := &eventReader{s: s, cancel: cancel, done: make(chan struct{})}
+	go r.run(ctx)
+	return r
 }
 
-func (r *eventReader) run() {
+func (r *eventReader) run(ctx context.Context) {
 	defer close(r.done)
-	for r.ctx.Err() == nil {
-		_ = r.connect() // the server was killed
+	for ctx.Err() == nil {
+		_ = r.connect(ctx) // the server was killed
 		time.Sleep(20 * time.Millisecond)
 	}
 }
@@ -82,8 +84,10 @@ func (r *eventReader) stop() {
 }
 
 // connect reads events until the connection ends.
-func (r *eventReader) connect() error {
-	request, err := http.NewRequestWithContext(r.ctx, http.MethodGet, "http://"+r.s.Listen+"/api/queries/events?after=0", nil)
+func (r *eventReader) connect(ctx context.Context) error {
+	request, err := http.NewRequestWithContext(
+		ctx, http.MethodGet, "http://"+r.s.Listen+"/api/queries/events?after=0", nil,
+	)
 	if err != nil {
 		return err
 	}
@@ -158,7 +162,9 @@ func (r *eventReader) violations() []string {
 
 func (r *eventReader) waitFor(t *testing.T, sequence int64) {
 	t.Helper()
-	require.Eventually(t, func() bool { return r.last() >= sequence || len(r.violations()) > 0 }, 60*time.Second, 20*time.Millisecond,
+	require.Eventually(t, func() bool {
+		return r.last() >= sequence || len(r.violations()) > 0
+	}, 60*time.Second, 20*time.Millisecond,
 		"the reader sees change %d", sequence)
 }
 
@@ -168,7 +174,10 @@ func (r *eventReader) compareAnswers(t *testing.T, answers []applied) {
 	t.Helper()
 	seen := map[uuid.UUID]int64{}
 	for _, event := range r.events {
-		require.Zero(t, seen[event.CommandID], "command %s made changes %d and %d", event.CommandID, seen[event.CommandID], event.Sequence)
+		require.Zero(
+			t, seen[event.CommandID], "command %s made changes %d and %d", event.CommandID, seen[event.CommandID],
+			event.Sequence,
+		)
 		seen[event.CommandID] = event.Sequence
 	}
 	for _, a := range answers {

@@ -46,8 +46,7 @@ func TestTheGraphOutlivesKills(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	fleet := newGraphFleet(s, seed)
-	reader := newEventReader(s)
-	go reader.run()
+	reader := readEvents(s)
 	defer reader.stop()
 
 	took := graphKillTime(t)
@@ -64,7 +63,10 @@ func TestTheGraphOutlivesKills(t *testing.T) {
 	reader.waitFor(t, last.Sequence)
 	require.Empty(t, reader.violations(), "events come once and in order")
 	reader.compareAnswers(t, fleet.answered())
-	t.Logf("%d answered, %d refused, %d unanswered; %d changes", len(fleet.answered()), fleet.refused.Load(), fleet.unknown.Load(), last.Sequence)
+	t.Logf(
+		"%d answered, %d refused, %d unanswered; %d changes", len(fleet.answered()), fleet.refused.Load(),
+		fleet.unknown.Load(), last.Sequence,
+	)
 	require.Greater(t, len(fleet.answered()), 500, "the clients got something done")
 	compareGraphs(t, reader.fold(), listGraph(s))
 }
@@ -222,7 +224,8 @@ func (f *graphFleet) command(dice *rand.Rand) map[string]any {
 
 func (f *graphFleet) edge(dice *rand.Rand) map[string]any {
 	return map[string]any{
-		"id": f.remember(&f.edges, dice), "sourceId": f.pick(&f.nodes, dice), "targetId": f.pick(&f.nodes, dice), "relationType": "next",
+		"id": f.remember(&f.edges, dice), "sourceId": f.pick(&f.nodes, dice), "targetId": f.pick(&f.nodes, dice),
+		"relationType": "next",
 	}
 }
 

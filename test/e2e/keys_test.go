@@ -52,7 +52,9 @@ func startTwoAPIs(t *testing.T) *twoAPIs {
 	var through [2]string
 	two.postgres, through[0] = harness.NewValve(t, engine("LIVEGRAPH_POSTGRES_URL"))
 	two.redis, through[1] = harness.NewValve(t, engine("LIVEGRAPH_REDIS_URL"))
-	two.second.Env = append(slices.Clone(two.first.Env), "LIVEGRAPH_POSTGRES_URL="+through[0], "LIVEGRAPH_REDIS_URL="+through[1])
+	two.second.Env = append(
+		slices.Clone(two.first.Env), "LIVEGRAPH_POSTGRES_URL="+through[0], "LIVEGRAPH_REDIS_URL="+through[1],
+	)
 	var err error
 	two.db, err = pgx.Connect(t.Context(), engine("LIVEGRAPH_POSTGRES_URL"))
 	require.NoError(t, err)
@@ -65,7 +67,9 @@ func startTwoAPIs(t *testing.T) *twoAPIs {
 func (s *server) workspace(args ...string) string {
 	s.t.Helper()
 	var w struct{ ID string }
-	require.NoError(s.t, json.Unmarshal([]byte(s.CLI(append([]string{"workspaces", "create", "--name", "w", "--json"}, args...)...)), &w))
+	require.NoError(s.t, json.Unmarshal(
+		[]byte(s.CLI(append([]string{"workspaces", "create", "--name", "w", "--json"}, args...)...)), &w,
+	))
 	return w.ID
 }
 
@@ -119,7 +123,9 @@ func (two *twoAPIs) changes() []change {
 		{"rolled, its grace over", func(k made) { two.first.roll(k, "1ms") }, http.StatusUnauthorized},
 		{"a lower scope", sql(`UPDATE api_keys SET scopes = '{read:nodes}' WHERE id = $1`), http.StatusForbidden},
 		{"its workspace taken away", sql(`DELETE FROM api_key_workspaces WHERE key_id = $1`), http.StatusForbidden},
-		{"its workspace deleted", func(k made) { two.first.CLI("workspaces", "delete", k.workspace, "--yes", "--no-wait") }, http.StatusForbidden},
+		{"its workspace deleted", func(k made) {
+			two.first.CLI("workspaces", "delete", k.workspace, "--yes", "--no-wait")
+		}, http.StatusForbidden},
 	}
 }
 

@@ -50,7 +50,9 @@ type place struct{ name, content, sign string }
 func TestAKeysTextIsNowhere(t *testing.T) {
 	t.Parallel()
 	traces := newCollector(t)
-	s := newServer(t, "--tracing-endpoint="+traces.URL, "--tracing-headers=x-key=hunter2", "--log-level=debug", "--log-format=json")
+	s := newServer(
+		t, "--tracing-endpoint="+traces.URL, "--tracing-headers=x-key=hunter2", "--log-level=debug", "--log-format=json",
+	)
 	s.Start()
 	workspace := s.First.WorkspaceID
 	unused := s.key(workspace, "--scope", "admin")
@@ -135,7 +137,8 @@ func (s *server) useEverywhere(k made, source string) {
 		{"GET", "/api/me", "Digest " + k.Key, "", nil},
 		{"GET", "/api/queries/nodes", good, "", http.Header{"X-Workspace-Id": {k.Key}}},
 		{"GET", "/api/me", good, "", http.Header{
-			"User-Agent": {"agent " + k.Key}, "Referer": {"http://x/?" + k.Key}, "Cookie": {"a=" + k.Key}, "Origin": {"http://" + k.Key},
+			"User-Agent": {"agent " + k.Key}, "Referer": {"http://x/?" + k.Key}, "Cookie": {"a=" + k.Key},
+			"Origin":          {"http://" + k.Key},
 			"X-Forwarded-For": {k.Key}, "X-Request-Id": {k.Key}, "Accept": {k.Key}, "Tracestate": {"a=" + k.Key},
 			"Traceparent": {"00-" + callersTrace + "-" + callersSpan + "-01"},
 		}},
@@ -162,7 +165,10 @@ func (s *server) useEverywhere(k made, source string) {
 // markedUse uses a key by a client whose name can be found.
 func (s *server) markedUse(k made) harness.Answer {
 	s.t.Helper()
-	a, err := s.TryWith(http.Header{"Authorization": {"Bearer " + k.Key}, "User-Agent": {"canary-agent"}}, http.MethodGet, "/api/queries/nodes", nil)
+	a, err := s.TryWith(
+		http.Header{"Authorization": {"Bearer " + k.Key}, "User-Agent": {"canary-agent"}}, http.MethodGet,
+		"/api/queries/nodes", nil,
+	)
 	require.NoError(s.t, err)
 	return a
 }
@@ -260,7 +266,8 @@ func (s *server) dumpMilvus() string {
 	conn, err := pgx.Connect(ctx, s.Control().PostgresURL)
 	require.NoError(s.t, err)
 	defer func() { _ = conn.Close(ctx) }()
-	rows, err := conn.Query(ctx, `SELECT collection FROM search_indexes WHERE dropped_at IS NULL`) // milvus-lite lists none
+	// milvus-lite lists none
+	rows, err := conn.Query(ctx, `SELECT collection FROM search_indexes WHERE dropped_at IS NULL`)
 	require.NoError(s.t, err)
 	collections, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(s.t, err)

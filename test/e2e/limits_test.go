@@ -84,8 +84,13 @@ func TestThePlanHoldsOverFourProcessesMinuteByMinute(t *testing.T) {
 	}
 	s.Start()
 	first := &server{Server: s.Of("api")[0], t: t}
-	workspace := first.workspace("--plan", "enterprise", "--per-minute", strconv.Itoa(limitPerMinute), "--per-day", "1000000")
-	c := &crowd{t: t, processes: s.Of("api"), key: first.key(workspace, "--scope", "read:nodes"), passed: map[int64]int{}, refused: map[int64]int{}}
+	workspace := first.workspace(
+		"--plan", "enterprise", "--per-minute", strconv.Itoa(limitPerMinute), "--per-day", "1000000",
+	)
+	c := &crowd{
+		t: t, processes: s.Of("api"), key: first.key(workspace, "--scope", "read:nodes"), passed: map[int64]int{},
+		refused: map[int64]int{},
+	}
 	const needed = 20 * time.Second // for the rush of the first minute, on a busy machine
 	if left := time.Until(nextMinute()); left < needed {
 		time.Sleep(left)
@@ -96,7 +101,10 @@ func TestThePlanHoldsOverFourProcessesMinuteByMinute(t *testing.T) {
 	c.rush(boundary)
 	require.GreaterOrEqual(t, len(c.refused), 2, "both minutes were used up: %v", c.refused)
 	for minute := range c.refused {
-		require.Equal(t, limitPerMinute, c.passed[minute], "in the minute that ends at %d; passed %v, refused %v", minute, c.passed, c.refused)
+		require.Equal(
+			t, limitPerMinute, c.passed[minute], "in the minute that ends at %d; passed %v, refused %v", minute, c.passed,
+			c.refused,
+		)
 	}
 	for minute, passed := range c.passed {
 		require.LessOrEqual(t, passed, limitPerMinute, "minute %d", minute)
@@ -123,7 +131,9 @@ func TestRequestsGoOnUnderLocalLimitsWithoutRedis(t *testing.T) {
 	ask := func() (status int) {
 		method, path, body := http.MethodGet, limitPath, []byte(nil)
 		if asked%5 == 4 { // what is decided elsewhere goes on as well
-			method, path, body = http.MethodPost, "/api/commands/execute", fmt.Appendf(nil, `{"type":"CREATE_NODE","payload":{"name":"n%d","entityType":"object"}}`, asked)
+			method, path, body = http.MethodPost, "/api/commands/execute", fmt.Appendf(
+				nil, `{"type":"CREATE_NODE","payload":{"name":"n%d","entityType":"object"}}`, asked,
+			)
 		}
 		a, err := s.TryAs(key.Key, key.workspace, method, path, body)
 		require.NoError(t, err)

@@ -25,10 +25,14 @@ func TestSearchesUseTheEmbeddedModelUntilTheNewIndexIsThere(t *testing.T) {
 	s.Start()
 	require.True(t, s.embedderRuns())
 	for _, name := range []string{"The machine stopped responding", "Bread with olives", "Little storage space is left"} {
-		s.Do("POST", "/api/commands/execute", map[string]any{"type": "CREATE_NODE", "payload": map[string]any{"name": name, "entityType": "object"}},
+		s.Do("POST", "/api/commands/execute", map[string]any{"type": "CREATE_NODE", "payload": map[string]any{
+			"name": name, "entityType": "object",
+		}},
 			http.StatusCreated, nil)
 	}
-	require.Eventually(t, func() bool { return s.searchedModel() == embedded.EmbedderModel && len(s.byMeaning()) == 3 }, time.Minute, 100*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return s.searchedModel() == embedded.EmbedderModel && len(s.byMeaning()) == 3
+	}, time.Minute, 100*time.Millisecond)
 	require.Equal(t, "The machine stopped responding", s.byMeaning()[0])
 	require.Zero(t, s.Stop())
 	require.False(t, s.embedderRuns())
@@ -51,7 +55,9 @@ func TestSearchesUseTheEmbeddedModelUntilTheNewIndexIsThere(t *testing.T) {
 		require.True(t, time.Now().Before(deadline), "the new index was not made")
 	}
 	require.NotEmpty(t, s.byMeaning())
-	require.Eventually(t, func() bool { return !s.embedderRuns() }, time.Minute, 100*time.Millisecond, "no index is of its model any more")
+	require.Eventually(t, func() bool {
+		return !s.embedderRuns()
+	}, time.Minute, 100*time.Millisecond, "no index is of its model any more")
 	require.NotEmpty(t, s.byMeaning())
 }
 
@@ -71,7 +77,9 @@ func (s *server) searchedModel() string {
 func (s *server) byMeaning() (names []string) {
 	s.t.Helper()
 	var hits []struct{ Node node }
-	s.Do("POST", "/api/rag/hybrid-search", map[string]any{"query": "server is down", "weights": map[string]any{"text": 0, "graph": 0, "vector": 1}},
+	s.Do("POST", "/api/rag/hybrid-search", map[string]any{
+		"query": "server is down", "weights": map[string]any{"text": 0, "graph": 0, "vector": 1},
+	},
 		http.StatusOK, &hits)
 	for _, h := range hits {
 		names = append(names, h.Node.Name)

@@ -63,7 +63,10 @@ func TestIngestGoesOnWhileClickHouseIsDown(t *testing.T) {
 		want += batch{n}.sum()
 	}
 	s.eventuallyTotals(source, number*pointsInBatch, want, catchUp)
-	t.Logf("%d points became visible %s after ClickHouse came back", number*pointsInBatch, time.Since(back).Round(time.Millisecond))
+	t.Logf(
+		"%d points became visible %s after ClickHouse came back", number*pointsInBatch,
+		time.Since(back).Round(time.Millisecond),
+	)
 	require.Zero(t, s.Stop())
 }
 

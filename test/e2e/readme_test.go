@@ -55,7 +55,9 @@ func TestTheSearchOfTheREADMEWorksWhenPasted(t *testing.T) {
 	server.Start()
 	first, _, found := strings.Cut(shellBlock(t, "First steps"), "\n\n") // the variables
 	require.True(t, found)
-	answers := paste(t, server, first+"\n"+shellBlock(t, "The graph")+"\n"+strings.Replace(shellBlock(t, "Search"), "sleep 3", "sleep 10", 1))
+	answers := paste(t, server, first+"\n"+shellBlock(t, "The graph")+"\n"+strings.Replace(
+		shellBlock(t, "Search"), "sleep 3", "sleep 10", 1,
+	))
 	require.Len(t, answers, 7)
 	for n, name := range map[int]string{5: "Pump 7", 6: "Hall 3"} {
 		payload, err := json.Marshal(answers[n]["data"])

@@ -89,7 +89,9 @@ func (s *split) requireNamesAreOfTheAnswer(name string) {
 	s.t.Helper()
 	one, other := s.api(0), s.api(1)
 	line := func() {
-		a, err := other.TryWith(http.Header{"Content-Type": {"text/plain"}}, "POST", "/api/live-data/ingest", []byte(name+" value=1"))
+		a, err := other.TryWith(
+			http.Header{"Content-Type": {"text/plain"}}, "POST", "/api/live-data/ingest", []byte(name+" value=1"),
+		)
 		require.NoError(s.t, err)
 		require.Equal(s.t, http.StatusCreated, a.Status, "%+v", a.Error)
 	}
@@ -206,7 +208,8 @@ func TestSplitProcessesAreRestartedUnderLoadOnApacheKafka(t *testing.T) {
 	t.Parallel()
 	settings := environment(secureKafka(t), nil)
 	requireRestartsLoseNothing(t, func(prefix string) []string {
-		return append(slices.Clone(settings), "LIVEGRAPH_KAFKA_TOPIC_PREFIX="+prefix, "LIVEGRAPH_POINTS_GROUP="+prefix+"points",
+		return append(slices.Clone(settings), "LIVEGRAPH_KAFKA_TOPIC_PREFIX="+prefix, "LIVEGRAPH_POINTS_GROUP="+
+			prefix+"points",
 			"LIVEGRAPH_COMMANDS_GROUP="+prefix+"commands", "LIVEGRAPH_EMBEDDINGS_GROUP="+prefix+"embeddings")
 	})
 }

@@ -94,7 +94,9 @@ func (r *rush) start() {
 func (r *rush) once(kind string) {
 	var a harness.Answer
 	var err error
-	times := "&from=" + url.QueryEscape(epoch.Format(time.RFC3339)) + "&to=" + url.QueryEscape(epoch.AddDate(0, 2, 0).Format(time.RFC3339))
+	times := "&from=" + url.QueryEscape(epoch.Format(time.RFC3339)) + "&to=" + url.QueryEscape(
+		epoch.AddDate(0, 2, 0).Format(time.RFC3339),
+	)
 	switch kind {
 	case "ingest":
 		n := int(r.batches.Add(1)) - 1
@@ -105,7 +107,9 @@ func (r *rush) once(kind string) {
 			r.mu.Unlock()
 		}
 	case "query":
-		a, err = r.s.Try(http.MethodGet, "/api/live-data/query?aggregation=avg&interval=1m&metric=m1&sourceId="+r.source+times, nil)
+		a, err = r.s.Try(
+			http.MethodGet, "/api/live-data/query?aggregation=avg&interval=1m&metric=m1&sourceId="+r.source+times, nil,
+		)
 	case "nodes":
 		a, err = r.s.Try(http.MethodGet, "/api/queries/nodes?limit=50&sort=-updatedAt", nil)
 	case "search":
@@ -128,7 +132,8 @@ func (r *rush) judge(kind string, a harness.Answer, err error) {
 		r.wrong = append(r.wrong, fmt.Sprintf("%s: an answer broke off", kind))
 	case err != nil:
 		r.broken[whyBroken(err)]++
-	case a.Status == http.StatusBadGateway || a.Status == http.StatusServiceUnavailable || a.Status == http.StatusGatewayTimeout:
+	case a.Status == http.StatusBadGateway || a.Status == http.StatusServiceUnavailable ||
+		a.Status == http.StatusGatewayTimeout:
 		r.refused[a.Status]++
 		if a.Header.Get("Retry-After") == "" {
 			r.wrong = append(r.wrong, fmt.Sprintf("%s: %d without Retry-After: %+v", kind, a.Status, a.Error))
@@ -203,7 +208,10 @@ func (r *rush) end() {
 func (r *rush) report(took time.Duration) {
 	t := r.s.t
 	t.Helper()
-	t.Logf("ended in %s; answered %v, refused while it ended %v, without an answer %v", took.Round(time.Millisecond), r.answered, r.refused, r.broken)
+	t.Logf(
+		"ended in %s; answered %v, refused while it ended %v, without an answer %v", took.Round(time.Millisecond), r.answered,
+		r.refused, r.broken,
+	)
 	require.Empty(t, r.wrong[:min(len(r.wrong), 10)])
 }
 
@@ -214,8 +222,10 @@ func (r *rush) requireKept() {
 	r.s.waitConsumed(r.source)
 	var groups []struct{ Points [][]float64Or }
 	r.s.Do(http.MethodGet, "/api/live-data/query?"+url.Values{ // a batch is a hundred seconds
-		"sourceId": {r.source}, "aggregation": {"count,sum"}, "groupBy": {"none"}, "interval": {"100s"}, "pointsLimit": {"100000"},
-		"from": {epoch.Format(time.RFC3339)}, "to": {epoch.Add(time.Duration(r.batches.Load()*pointsInSeries) * time.Second).Format(time.RFC3339)},
+		"sourceId": {r.source}, "aggregation": {"count,sum"}, "groupBy": {"none"}, "interval": {"100s"},
+		"pointsLimit": {"100000"},
+		"from":        {epoch.Format(time.RFC3339)},
+		"to":          {epoch.Add(time.Duration(r.batches.Load()*pointsInSeries) * time.Second).Format(time.RFC3339)},
 	}.Encode(), nil, http.StatusOK, &groups)
 	require.Len(t, groups, 1)
 	found := map[string][2]float64{}
@@ -227,8 +237,7 @@ func (r *rush) requireKept() {
 		at := epoch.Add(time.Duration(n*pointsInSeries) * time.Second).Format(time.RFC3339)
 		require.Equal(t, [2]float64{pointsInBatch, batch{n}.sum()}, found[at], "batch %d at %s", n, at)
 	}
-	reader := newEventReader(r.s)
-	go reader.run()
+	reader := readEvents(r.s)
 	defer reader.stop()
 	last := r.fleet.mustWrite(t)
 	reader.waitFor(t, last.Sequence)

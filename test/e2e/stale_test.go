@@ -47,7 +47,9 @@ func TestAConsumerThatWakesUpAfterItsSessionChangesNothing(t *testing.T) {
 
 	before := stale.Logged("partitions assigned")
 	stale.Resume()
-	require.Eventually(t, func() bool { return stale.Logged("partitions assigned") > before }, wakeLimit, 10*time.Millisecond,
+	require.Eventually(t, func() bool {
+		return stale.Logged("partitions assigned") > before
+	}, wakeLimit, 10*time.Millisecond,
 		"the consumer comes back")
 	for _, source := range sources {
 		api.requireTotals(source, pointsInBatch, newer*pointsInBatch)

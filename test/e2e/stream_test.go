@@ -39,7 +39,9 @@ func (r *pointReader) run(ctx context.Context) {
 }
 
 func (r *pointReader) connect(ctx context.Context) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.s.URL()+"/api/live-data/stream?epoch=ms&sourceId="+r.source, nil)
+	request, err := http.NewRequestWithContext(
+		ctx, http.MethodGet, r.s.URL()+"/api/live-data/stream?epoch=ms&sourceId="+r.source, nil,
+	)
 	if err != nil {
 		return err
 	}
@@ -130,7 +132,10 @@ func TestAStreamOfPointsGoesOnOverKillsAndRestarts(t *testing.T) {
 	s.sendThroughKills(source, batches, kills, rand.New(rand.NewPCG(seed, 1)))
 	require.Zero(t, s.Stop())
 	s.Start()
-	require.Eventually(t, func() bool { points, _ := r.has(); return points == batches*pointsInBatch }, 60*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool {
+		points, _ := r.has()
+		return points == batches*pointsInBatch
+	}, 60*time.Second, 50*time.Millisecond)
 	cancel()
 	<-r.done
 	require.Empty(t, r.missed)

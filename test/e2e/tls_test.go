@@ -132,7 +132,9 @@ func TestAProcessReachesItsEnginesByTLS(t *testing.T) {
 	output := s.CLI("doctor")
 	require.NotContains(t, output, "failed", output)
 	s.Env = environment
-	for name, front := range map[string]*testenv.TLSFront{"clickhouse": points, "redis": counters, "postgres": registry, "milvus": vectors} {
+	for name, front := range map[string]*testenv.TLSFront{
+		"clickhouse": points, "redis": counters, "postgres": registry, "milvus": vectors,
+	} {
 		require.Positive(t, front.Handshakes.Load(), name)
 		_, port, err := net.SplitHostPort(front.Address)
 		require.NoError(t, err)

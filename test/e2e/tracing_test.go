@@ -60,7 +60,8 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" || r.Header.Get("x-key") != "hunter2" {
+	if err != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" ||
+		r.Header.Get("x-key") != "hunter2" {
 		c.bad = append(c.bad, r.URL.Path+" "+r.Header.Get("Content-Type"))
 	}
 	c.raw.Write(body)
@@ -121,7 +122,8 @@ func attributeOf(s *spans.Span, name string) string {
 // ingestIn ingests one point with the given trace headers and waits for it.
 func (s *server) ingestIn(source string, header http.Header) (requestID string) {
 	s.t.Helper()
-	body := `{"points":[{"sourceId":"` + source + `","metric":"kanarienvogel","value":1,"tags":{"kanarienvogel":"kanarienvogel"}}]}`
+	body := `{"points":[{"sourceId":"` +
+		source + `","metric":"kanarienvogel","value":1,"tags":{"kanarienvogel":"kanarienvogel"}}]}`
 	request, err := http.NewRequest(http.MethodPost, "http://"+s.Listen+"/api/live-data/ingest", strings.NewReader(body))
 	require.NoError(s.t, err)
 	request.Header = header.Clone()
@@ -137,7 +139,10 @@ func (s *server) ingestIn(source string, header http.Header) (requestID string) 
 	}
 	require.NoError(s.t, json.NewDecoder(response.Body).Decode(&answer))
 	require.Equal(s.t, http.StatusCreated, response.StatusCode)
-	s.Do(http.MethodGet, "/api/live-data/query?sourceId="+source+"&checkpoint="+answer.Data.Checkpoint, nil, http.StatusOK, nil)
+	s.Do(
+		http.MethodGet, "/api/live-data/query?sourceId="+source+"&checkpoint="+answer.Data.Checkpoint, nil, http.StatusOK,
+		nil,
+	)
 	return answer.RequestID
 }
 
@@ -156,7 +161,8 @@ func TestARequestIsOnePictureFromItsCallerToTheStore(t *testing.T) {
 	s.Start()
 	var source struct{ ID string }
 	s.Do(http.MethodPost, "/api/live-data/sources",
-		map[string]any{"name": "kanarienvogel", "tags": map[string]string{"kanarienvogel": "kanarienvogel"}}, http.StatusCreated, &source)
+		map[string]any{"name": "kanarienvogel", "tags": map[string]string{"kanarienvogel": "kanarienvogel"}},
+		http.StatusCreated, &source)
 
 	// What a caller does not want recorded, or cannot say properly, comes first, so
 	// that it would have arrived when the rest has.
@@ -170,10 +176,13 @@ func TestARequestIsOnePictureFromItsCallerToTheStore(t *testing.T) {
 	} {
 		s.ingestIn(source.ID, header)
 	}
-	require.Nil(t, c.find(func(s *spans.Span) bool { return hex.EncodeToString(s.TraceId) == callersTrace }), "a traceparent that cannot be read is none")
+	require.Nil(t, c.find(func(s *spans.Span) bool {
+		return hex.EncodeToString(s.TraceId) == callersTrace
+	}), "a traceparent that cannot be read is none")
 
 	id := s.ingestIn(source.ID, http.Header{
-		"Traceparent": {"00-" + callersTrace + "-" + callersSpan + "-01"}, "Tracestate": {"vendor=" + strings.Repeat("x", 200)},
+		"Traceparent": {"00-" + callersTrace + "-" + callersSpan + "-01"},
+		"Tracestate":  {"vendor=" + strings.Repeat("x", 200)},
 	})
 	root := c.await(t, "the request", func(s *spans.Span) bool { return attributeOf(s, "livegraph.request_id") == id })
 	require.Equal(t, "POST /api/live-data/ingest", root.Name)
@@ -195,9 +204,13 @@ func TestARequestIsOnePictureFromItsCallerToTheStore(t *testing.T) {
 	c.await(t, "its statement", under(asked, "query_raw"))
 	require.NotNil(t, c.find(func(s *spans.Span) bool { return attributeOf(s, "db.system.name") == "postgresql" }))
 
-	require.Nil(t, c.find(func(s *spans.Span) bool { return hex.EncodeToString(s.TraceId) == silentTrace }), "the caller wanted no record")
 	require.Nil(t, c.find(func(s *spans.Span) bool {
-		return slices.ContainsFunc(s.Links, func(l *spans.Span_Link) bool { return hex.EncodeToString(l.TraceId) == silentTrace })
+		return hex.EncodeToString(s.TraceId) == silentTrace
+	}), "the caller wanted no record")
+	require.Nil(t, c.find(func(s *spans.Span) bool {
+		return slices.ContainsFunc(s.Links, func(l *spans.Span_Link) bool {
+			return hex.EncodeToString(l.TraceId) == silentTrace
+		})
 	}))
 	c.requireSilentAbout(t, "kanarienvogel", s.First.AdminKey, s.First.WorkspaceID, source.ID, "hunter2")
 	log, err := os.ReadFile(filepath.Join(filepath.Dir(s.DataDir), "stdout.log"))

@@ -41,7 +41,9 @@ func clickhouseSchema(t *testing.T, address string) *schema {
 	return openSchema(t, "ClickHouse", ch.OpenDB(options), goose.DialectClickHouse, schemas.ClickHouse, "clickhouse")
 }
 
-func openSchema(t *testing.T, store string, conns *sql.DB, dialect goose.Dialect, files embed.FS, folder string) *schema {
+func openSchema(
+	t *testing.T, store string, conns *sql.DB, dialect goose.Dialect, files embed.FS, folder string,
+) *schema {
 	t.Helper()
 	t.Cleanup(func() { _ = conns.Close() })
 	sub, err := fs.Sub(files, folder)
@@ -104,7 +106,10 @@ func TestAnUpgradeKeepsEverything(t *testing.T) {
 		store.note(9999, true)
 		output, code := s.RunServe()
 		require.Equal(t, 1, code)
-		require.Contains(t, output, "the schema of "+store.store+" is of a newer version of Livegraph (migration 9999; this version knows those up to ")
+		require.Contains(
+			t, output,
+			"the schema of "+store.store+" is of a newer version of Livegraph (migration 9999; this version knows those up to ",
+		)
 		store.note(9999, false)
 	}
 	s.Start()

@@ -27,8 +27,9 @@ func targets(t *testing.T) (wanted, found map[string]bool) {
 			return err
 		}
 		name := entry.Name()
+		other := strings.HasPrefix(name, ".") || name == "bin" || name == "data" || name == "node_modules"
 		switch {
-		case entry.IsDir() && path != top && (strings.HasPrefix(name, ".") || name == "bin" || name == "data" || name == "node_modules"):
+		case entry.IsDir() && path != top && other:
 			return filepath.SkipDir
 		case entry.IsDir() && strings.HasSuffix(filepath.ToSlash(filepath.Dir(path)), "testdata/fuzz"):
 			found[path] = true

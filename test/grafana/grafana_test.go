@@ -55,7 +55,9 @@ func provisioned(t *testing.T, env map[string]string) *DataSource {
 			SecureJSONData map[string]string `yaml:"secureJsonData"`
 		}
 	}
-	require.NoError(t, yaml.Unmarshal([]byte(os.Expand(string(text), func(name string) string { return env[name] })), &file))
+	require.NoError(t, yaml.Unmarshal([]byte(os.Expand(string(text), func(name string) string {
+		return env[name]
+	})), &file))
 	source := file.Datasources[0]
 	require.Equal(t, "bearerToken", source.JSONData["auth_method"])
 	require.Equal(t, []any{source.URL}, source.JSONData["allowedHosts"])
@@ -246,7 +248,8 @@ func TestTheDashboardShowsWhatWasIngested(t *testing.T) {
 	var board dashboard
 	require.NoError(t, json.Unmarshal(text, &board))
 	variables := map[string]string{
-		"__from": fmt.Sprint(begin.UnixMilli()), "__to": fmt.Sprint(begin.Add(10 * time.Minute).UnixMilli()), "__interval": "1m",
+		"__from": fmt.Sprint(begin.UnixMilli()), "__to": fmt.Sprint(begin.Add(10 * time.Minute).UnixMilli()),
+		"__interval": "1m",
 	}
 	board.choose(t, grafana, sent, variables)
 

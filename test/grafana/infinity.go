@@ -96,7 +96,9 @@ func (q *Query) Frame(body []byte) (*data.Frame, error) {
 		return nil, err
 	}
 	columns := slices.Clone(q.Columns)
-	slices.SortFunc(columns, func(a, b struct{ Selector, Text, Type string }) int { return strings.Compare(a.Selector, b.Selector) })
+	slices.SortFunc(columns, func(a, b struct{ Selector, Text, Type string }) int {
+		return strings.Compare(a.Selector, b.Selector)
+	})
 	frame := data.NewFrame("A")
 	for _, c := range columns {
 		if c.Text != "" && c.Text != c.Selector {

@@ -100,7 +100,10 @@ func (b *Balancer) Do(method, path string, body []byte) (Answer, error) {
 		case err != nil:
 			b.count(err)
 		case !slices.Contains([]int{502, 503, 504}, answer.Status) || answer.Header.Get("Retry-After") == "":
-			b.t.Errorf("%s %s was answered %d, Retry-After %q: %+v", method, path, answer.Status, answer.Header.Get("Retry-After"), answer.Error)
+			b.t.Errorf(
+				"%s %s was answered %d, Retry-After %q: %+v", method, path, answer.Status, answer.Header.Get("Retry-After"),
+				answer.Error,
+			)
 			return answer, nil
 		default:
 			b.Postponed.Add(1)

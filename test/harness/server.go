@@ -94,7 +94,8 @@ func New(t testing.TB, binary string, args ...string) *Server {
 	log, err := os.Create(filepath.Join(dir, "stdout.log"))
 	require.NoError(t, err)
 	s := &Server{
-		t: t, binary: binary, DataDir: filepath.Join(dir, "data"), Listen: FreeAddress(t), Metrics: FreeAddress(t), Args: args, log: log, scheme: "http",
+		t: t, binary: binary, DataDir: filepath.Join(dir, "data"), Listen: FreeAddress(t), Metrics: FreeAddress(t),
+		Args: args, log: log, scheme: "http",
 		client: &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}},
 	}
 	t.Cleanup(func() {
@@ -158,7 +159,9 @@ func readFirstRun(dataDir string) (first FirstRun, err error) {
 // Launch starts the process without waiting for it to be ready.
 func (s *Server) Launch() {
 	s.t.Helper()
-	args := append([]string{"serve", "--data-dir", s.DataDir, "--listen", s.Listen, "--metrics-listen", s.Metrics}, s.Args...)
+	args := append(
+		[]string{"serve", "--data-dir", s.DataDir, "--listen", s.Listen, "--metrics-listen", s.Metrics}, s.Args...,
+	)
 	s.cmd = exec.Command(s.binary, args...)
 	// The model inside the binary, unless a test wants another: it costs no start.
 	s.cmd.Env = append(append(os.Environ(), "LIVEGRAPH_EMBEDDER=static"), s.Env...)

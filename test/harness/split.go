@@ -22,7 +22,9 @@ type Role struct {
 // Roles are all roles, two processes of each. A new role joins every test of
 // split processes by a line here.
 func Roles() []Role {
-	return []Role{{Name: "api", Count: 2}, {Name: "points", Count: 2}, {Name: "commands", Count: 2}, {Name: "embeddings", Count: 2}}
+	return []Role{
+		{Name: "api", Count: 2}, {Name: "points", Count: 2}, {Name: "commands", Count: 2}, {Name: "embeddings", Count: 2},
+	}
 }
 
 // Split is Livegraph as processes by role, each with a data directory and a port

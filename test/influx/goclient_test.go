@@ -12,7 +12,9 @@ import (
 
 func TestTheGoClientWritesBatchesOfItsOwn(t *testing.T) {
 	s := running
-	client := influxdb2.NewClientWithOptions(s.url, s.writer, influxdb2.DefaultOptions().SetBatchSize(500).SetUseGZip(true))
+	client := influxdb2.NewClientWithOptions(
+		s.url, s.writer, influxdb2.DefaultOptions().SetBatchSize(500).SetUseGZip(true),
+	)
 	defer client.Close()
 	answers, err := client.Ping(t.Context())
 	require.NoError(t, err)
@@ -27,7 +29,10 @@ func TestTheGoClientWritesBatchesOfItsOwn(t *testing.T) {
 	at := time.Now().Add(-time.Hour)
 	for i := range points {
 		writer.WritePoint(influxdb2.NewPoint("weather station", map[string]string{"pla,ce": "no rth=1", "empty": ""},
-			map[string]any{"temperature": 20 + float64(i)/4, "visitors": int64(i), "uptime": uint64(i), "open": i%2 == 0, "note": "say \"hi\", \\ done"},
+			map[string]any{
+				"temperature": 20 + float64(i)/4, "visitors": int64(i), "uptime": uint64(i), "open": i%2 == 0,
+				"note": "say \"hi\", \\ done",
+			},
 			at.Add(time.Duration(i)*time.Second)))
 	}
 	writer.Flush()
@@ -70,9 +75,13 @@ func TestTheGoClientIsToldOfABadLine(t *testing.T) {
 
 func TestTheGoClientSendsAgainWhatWasNotTaken(t *testing.T) {
 	s := running
-	for source, status := range map[string]int{"throttled": http.StatusTooManyRequests, "unavailable": http.StatusServiceUnavailable} {
+	for source, status := range map[string]int{
+		"throttled": http.StatusTooManyRequests, "unavailable": http.StatusServiceUnavailable,
+	} {
 		front := s.busy(t, 2, status)
-		client := influxdb2.NewClientWithOptions(front.url, s.writer, influxdb2.DefaultOptions().SetBatchSize(100).SetRetryInterval(100).SetMaxRetryInterval(1000))
+		client := influxdb2.NewClientWithOptions(
+			front.url, s.writer, influxdb2.DefaultOptions().SetBatchSize(100).SetRetryInterval(100).SetMaxRetryInterval(1000),
+		)
 		writer := client.WriteAPI("any", s.workspace)
 		for i := range 500 {
 			writer.WritePoint(influxdb2.NewPoint(source, nil, map[string]any{"f": i}, time.UnixMilli(int64(i))))
@@ -80,7 +89,10 @@ func TestTheGoClientSendsAgainWhatWasNotTaken(t *testing.T) {
 				time.Sleep(300 * time.Millisecond) // a client retries when the next batch comes
 			}
 		}
-		require.Eventually(t, func() bool { writer.Flush(); return front.refused.Load() == 2 }, 30*time.Second, 100*time.Millisecond)
+		require.Eventually(t, func() bool {
+			writer.Flush()
+			return front.refused.Load() == 2
+		}, 30*time.Second, 100*time.Millisecond)
 		client.Close()
 		s.awaitCount(t, source, 500)
 	}

@@ -91,7 +91,9 @@ func serve(dir string) (s *server, stop func(), err error) {
 	if err == nil {
 		err = json.Unmarshal(text, &writer)
 	}
-	return &server{url: "http://" + address, workspace: first.WorkspaceID, admin: first.AdminKey, writer: writer.Key}, stop, err
+	return &server{
+		url: "http://" + address, workspace: first.WorkspaceID, admin: first.AdminKey, writer: writer.Key,
+	}, stop, err
 }
 
 func awaitReady(url string) error {
@@ -172,8 +174,12 @@ func (s *server) busy(t *testing.T, times int64, status int) *busy {
 		w.Header().Set("Retry-After", "1")
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		w.WriteHeader(status)
-		_, _ = fmt.Fprint(w, `{"success":false,"error":{"code":"INTERNAL_ERROR","message":"Too much is being ingested at this moment"},`+
-			`"requestId":"req_01JD0000000000000000000000","code":"unavailable","message":"Too much is being ingested at this moment"}`)
+		_, _ = fmt.Fprint(
+			w,
+			`{"success":false,"error":{"code":"INTERNAL_ERROR","message":"Too much is being ingested at this moment"},`+
+				`"requestId":"req_01JD0000000000000000000000","code":"unavailable",`+
+				`"message":"Too much is being ingested at this moment"}`,
+		)
 	}))
 	t.Cleanup(front.Close)
 	b.url = front.URL

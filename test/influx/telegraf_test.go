@@ -33,7 +33,8 @@ func output(t *testing.T, url, key, workspace string) *models.RunningOutput {
 func add(out *models.RunningOutput, source string, from, n int) {
 	for i := from; i < from+n; i++ {
 		out.AddMetric(metric.New(source, map[string]string{"host": "host-" + strconv.Itoa(i%3)},
-			map[string]any{"usage_idle": 90.5, "n": int64(i), "up": true, "state": "running, \"well\""}, time.Unix(int64(1763700000+i), 0)))
+			map[string]any{"usage_idle": 90.5, "n": int64(i), "up": true, "state": "running, \"well\""},
+			time.Unix(int64(1763700000+i), 0)))
 	}
 }
 
@@ -56,11 +57,15 @@ func TestTelegrafKeepsWhatWasNotTakenAndDropsWhatIsBad(t *testing.T) {
 	add(out, "kept", 0, 100)
 	require.Error(t, out.Write())
 	require.Equal(t, 100, out.BufferLength(), "it keeps the batch")
-	require.Eventually(t, func() bool { return out.Write() == nil && out.BufferLength() == 0 }, 30*time.Second, 100*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return out.Write() == nil && out.BufferLength() == 0
+	}, 30*time.Second, 100*time.Millisecond)
 	require.EqualValues(t, 2, front.refused.Load())
 	s.awaitCount(t, "kept", 400)
 
-	out.AddMetric(metric.New("bad", nil, map[string]any{"long": strings.Repeat("x", 1025), "good": 1.5}, time.Unix(1763700000, 0)))
+	out.AddMetric(metric.New(
+		"bad", nil, map[string]any{"long": strings.Repeat("x", 1025), "good": 1.5}, time.Unix(1763700000, 0),
+	))
 	err := out.Write()
 	require.ErrorContains(t, err, "line 1: fields.long: must have at most 1024 bytes")
 	require.Zero(t, out.BufferLength(), "it drops the batch")

@@ -27,7 +27,9 @@ func newTenant(t *testing.T, s *harness.Server) *tenant {
 	var workspace struct{ ID string }
 	decode(t, s.CLI("workspaces", "create", "--name", canary+"-workspace", "--plan", "enterprise", "--json"), &workspace)
 	var key struct{ ID, Key string }
-	decode(t, s.CLI("keys", "create", "--workspace", workspace.ID, "--name", canary+"-key", "--scope", "admin", "--json"), &key)
+	decode(
+		t, s.CLI("keys", "create", "--workspace", workspace.ID, "--name", canary+"-key", "--scope", "admin", "--json"), &key,
+	)
 	return &tenant{Server: s, workspace: workspace.ID, key: key.Key}
 }
 
@@ -50,7 +52,8 @@ func (c *tenant) load(t *testing.T, round int) {
 	t.Helper()
 	var source struct{ ID string }
 	decode(t, string(c.call(t, "POST", "/api/live-data/sources", fmt.Sprintf(
-		`{"name":"%s-source-%d","description":"%s","unit":"%s","tags":{"%s":"%s"}}`, canary, round, canary, canary, canary, canary), http.StatusCreated)), &source)
+		`{"name":"%s-source-%d","description":"%s","unit":"%s","tags":{"%s":"%s"}}`, canary, round, canary, canary, canary,
+		canary), http.StatusCreated)), &source)
 	ingest := func(points string, status int) string {
 		var answer struct{ Checkpoint string }
 		if data := c.call(t, "POST", "/api/live-data/ingest", points, status); len(data) > 0 {
@@ -58,7 +61,9 @@ func (c *tenant) load(t *testing.T, round int) {
 		}
 		return answer.Checkpoint
 	}
-	point := fmt.Sprintf(`{"sourceId":%q,"metric":"%s-metric","tags":{"%s-tag":"%s"},"value":`, source.ID, canary, canary, canary)
+	point := fmt.Sprintf(
+		`{"sourceId":%q,"metric":"%s-metric","tags":{"%s-tag":"%s"},"value":`, source.ID, canary, canary, canary,
+	)
 	checkpoint := ingest(`{"points":[`+point+`1.5},`+point+`"`+canary+`"},`+point+`1e999}]}`, http.StatusCreated)
 	ingest(`{"points":[{"source":"`+canary+`-unknown","metric":"m","value":1}]}`, http.StatusUnprocessableEntity)
 	ingest(`{"points":`, http.StatusBadRequest)
@@ -97,12 +102,24 @@ func (c *tenant) write(t *testing.T) {
 		CommandID string
 		Node      struct{ ID string }
 	}
-	decode(t, string(c.call(t, "POST", "/api/commands/execute", fmt.Sprintf(
-		`{"type":"CREATE_NODE","payload":{"name":"%s-node","entityType":"object","description":"%s","properties":{"%s":"%s"}}}`, canary, canary, canary, canary), http.StatusCreated)), &made)
+	decode(t, string(c.call(
+		t, "POST", "/api/commands/execute",
+		fmt.Sprintf(`{"type":"CREATE_NODE","payload":{"name":"%[1]s-node","entityType":"object",
+			"description":"%[1]s","properties":{"%[1]s":"%[1]s"}}}`, canary),
+		http.StatusCreated,
+	)), &made)
 	node := made.Node.ID
-	c.call(t, "POST", "/api/commands/execute", `{"type":"UPDATE_NODE","expectedVersion":7,"payload":{"id":"`+node+`","name":"`+canary+`"}}`, http.StatusConflict)
+	c.call(
+		t, "POST", "/api/commands/execute",
+		`{"type":"UPDATE_NODE","expectedVersion":7,"payload":{"id":"`+node+`","name":"`+canary+`"}}`, http.StatusConflict,
+	)
 	c.call(t, "POST", "/api/commands/execute", `{"type":"`+canary+`"}`, http.StatusUnprocessableEntity)
-	c.call(t, "POST", "/api/commands/batch", `{"commands":[{"type":"CREATE_EDGE","payload":{"sourceId":"`+node+`","targetId":"`+node+`","relationType":"`+canary+`"}}]}`, http.StatusOK)
+	c.call(
+		t, "POST", "/api/commands/batch",
+		`{"commands":[{"type":"CREATE_EDGE","payload":{"sourceId":"`+
+			node+`","targetId":"`+node+`","relationType":"`+canary+`"}}]}`,
+		http.StatusOK,
+	)
 	c.call(t, "GET", "/api/commands/"+made.CommandID, "", http.StatusOK)
 	c.call(t, "GET", "/api/queries/nodes?name="+canary, "", http.StatusOK)
 	c.call(t, "GET", "/api/queries/edges?relationType="+canary, "", http.StatusOK)

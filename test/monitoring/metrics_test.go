@@ -90,23 +90,25 @@ func documented(t *testing.T, s *harness.Server) {
 	require.NoError(t, os.WriteFile(filepath.FromSlash(page), []byte(pageOf(families)), 0o644))
 }
 
-const pageHead = `# Metrics
-
-What ` + "`/metrics`" + ` of every process says, in Prometheus' format, at ` + "`--metrics-listen`" + ` (127.0.0.1:9464 unless set, ` + "`off`" + `
-for none). The same listener has Go's profiles at ` + "`/debug/pprof/`" + `. Neither wants a key, so keep it to yourself.
-
-No label names a workspace, a source, a metric or a key, and all labels have few values, so the number of series does not
-grow with use. Units are seconds and bytes. A process without a role does not have the metrics of that role. Beside these
-there are those of the Go runtime (` + "`go_…`" + `), of the process (` + "`process_…`" + `) and of the scrapes themselves (` + "`promhttp_…`" + `).
-
-[deploy/prometheus](../deploy/prometheus) has a scrape configuration and alert rules, [deploy/grafana](../deploy/grafana) a
-dashboard, and [operations.md](operations.md#alerts) what to do about each alert.
-
-This page is made from a running server: ` + "`go test ./test/monitoring -update`" + `.
-
-| metric | type | labels | meaning |
-|---|---|---|---|
-`
+const pageHead = "# Metrics\n" +
+	"\n" +
+	"What `/metrics` of every process says, in Prometheus' format, at `--metrics-listen` (127.0.0.1:9464 unless set,\n" +
+	"`off` for none). The same listener has Go's profiles at `/debug/pprof/`. Neither wants a key, so keep it to\n" +
+	"yourself.\n" +
+	"\n" +
+	"No label names a workspace, a source, a metric or a key, and all labels have few values, so the number of series\n" +
+	"does not grow with use. Units are seconds and bytes. A process without a role does not have the metrics of that\n" +
+	"role. Beside these there are those of the Go runtime (`go_…`), of the process (`process_…`) and of the scrapes\n" +
+	"themselves (`promhttp_…`).\n" +
+	"\n" +
+	"[deploy/prometheus](../deploy/prometheus) has a scrape configuration and alert rules,\n" +
+	"[deploy/grafana](../deploy/grafana) a dashboard, and [operations.md](operations.md#alerts) what to do about each\n" +
+	"alert.\n" +
+	"\n" +
+	"This page is made from a running server: `go test ./test/monitoring -update`.\n" +
+	"\n" +
+	"| metric | type | labels | meaning |\n" +
+	"|---|---|---|---|\n"
 
 // pageOf makes the page.
 func pageOf(families map[string]*dto.MetricFamily) string {
@@ -131,11 +133,15 @@ func pageOf(families map[string]*dto.MetricFamily) string {
 
 // allowed are the values of each label. A label that is not here fails the test.
 var allowed = map[string]*regexp.Regexp{
-	"cache": oneOf("known", "unknown", "series", "sources", "labels"), "read": oneOf("heaviest", "newest"), "work": oneOf("deletions", "graphs", "log", "purges", "retention", "tombstones", "workspaces"), "consumer": oneOf("points", "commands", "embeddings", "lexical", "audit"), "role": oneOf("api", "points", "commands", "embeddings", "audit"), "change": oneOf("written", "removed"),
+	"cache": oneOf("known", "unknown", "series", "sources", "labels"), "read": oneOf("heaviest", "newest"),
+	"work":     oneOf("deletions", "graphs", "log", "purges", "retention", "tombstones", "workspaces"),
+	"consumer": oneOf("points", "commands", "embeddings", "lexical", "audit"),
+	"role":     oneOf("api", "points", "commands", "embeddings", "audit"), "change": oneOf("written", "removed"),
 	"group": regexp.MustCompile(`^livegraph-(points|commands|embeddings|lexical|audit)$`),
 	"topic": oneOf("points", `graph\.commands`, `graph\.events`, "audit"), "use": regexp.MustCompile(`^[a-z_]{5,12}$`),
-	"engine": oneOf("clickhouse", "embedder", "kafka", "milvus", "postgres", "redis", "valkey"), "pool": oneOf("main", "keys", "reads", "bulk", "commands"),
-	"by": oneOf("redis", "memory", "process", "none"), "window": oneOf("minute", "day"),
+	"engine": oneOf("clickhouse", "embedder", "kafka", "milvus", "postgres", "redis", "valkey"),
+	"pool":   oneOf("main", "keys", "reads", "bulk", "commands"),
+	"by":     oneOf("redis", "memory", "process", "none"), "window": oneOf("minute", "day"),
 	"method": oneOf("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"),
 	// Templates of routes: no digit is in one, and each path that bounded asks for has some.
 	"route": regexp.MustCompile(`^(none|(/([a-z][a-z.-]*|v[12]|\{[a-z]+\}|\*))+)$`),
@@ -143,8 +149,14 @@ var allowed = map[string]*regexp.Regexp{
 	"status": regexp.MustCompile(`^[2-5][0-9][0-9]$`),
 	"stage":  oneOf("parse", "resolve", "encode", "produce", "begin", "decide", "commit"),
 	"source": oneOf("raw", "rollup_1h", "rollup_1m"),
-	"result": oneOf("hit", "miss", "applied", "failed", "repeated", "done", "written", "removed", "same", "succeeded", "refused", "limited"), "what": regexp.MustCompile(`^([A-Z_]{4,11}|[a-z_]{5,20})$`),
-	"table":    oneOf("points", "states", "latest", "source_activity", "series", "rollup_1m", "rollup_1h", "rollup_marks", "rollup_state", "audit"),
+	"result": oneOf(
+		"hit", "miss", "applied", "failed", "repeated", "done", "written", "removed", "same", "succeeded", "refused",
+		"limited",
+	), "what": regexp.MustCompile(`^([A-Z_]{4,11}|[a-z_]{5,20})$`),
+	"table": oneOf(
+		"points", "states", "latest", "source_activity", "series", "rollup_1m", "rollup_1h", "rollup_marks", "rollup_state",
+		"audit",
+	),
 	"outcome":  regexp.MustCompile(`^[a-z_]{4,16}$`),
 	"reason":   regexp.MustCompile(`^[a-z0-9_]{4,20}$`),
 	"state":    oneOf("open", "redriven", "discarded", "done", "failed", "cancelled"),
@@ -152,7 +164,10 @@ var allowed = map[string]*regexp.Regexp{
 	"code":     regexp.MustCompile(`^[2-5][0-9][0-9]$`),
 	"cause":    regexp.MustCompile(`^[a-z]+$`),
 	"quantile": regexp.MustCompile(`^[0-9.]+$`), "partition": regexp.MustCompile(`^[0-9]{1,4}$`),
-	"operation": regexp.MustCompile(`^(delete|expire|erase|(insert|query)_[a-z]+|alias|count|flush|list|search|upsert|delete_workspace|(create|describe|drop|load)_collection)$`), "statement": regexp.MustCompile(`^[a-z]+$`),
+	"operation": regexp.MustCompile(
+		`^(delete|expire|erase|(insert|query)_[a-z]+|alias|count|flush|list|search|upsert|delete_workspace|` +
+			`(create|describe|drop|load)_collection)$`,
+	), "statement": regexp.MustCompile(`^[a-z]+$`),
 	"version": regexp.MustCompile(`^\S+$`), "go_version": regexp.MustCompile(`^go\S+$`),
 }
 
@@ -197,7 +212,9 @@ func bounded(t *testing.T, c *tenant) {
 	for worker := range workers {
 		group.Go(func() {
 			for n := worker; n < requests; n += workers {
-				path := [...]string{"/api/nothing-%d", "/api/live-data/sources/%d", "/%d", "/api/docs/%d", "/admin/%d", "/admin/api/nothing-%d"}[n/workers%6]
+				path := [...]string{
+					"/api/nothing-%d", "/api/live-data/sources/%d", "/%d", "/api/docs/%d", "/admin/%d", "/admin/api/nothing-%d",
+				}[n/workers%6]
 				request, err := http.NewRequest(fmt.Sprintf("M%d", n), "http://"+c.Listen+fmt.Sprintf(path, n), nil)
 				if err != nil {
 					t.Error(err)

@@ -10,9 +10,9 @@ import (
 )
 
 // grammar are words that say nothing of what a text is about.
-const grammar = `a all an and any are at be before being by can each every for from get gets has her his how in into is it
-	its keeps makes more must near no not of on one or our out over place same so somebody something than that the their
-	them there they this to too under until up was what when where whenever which who with without`
+const grammar = `a all an and any are at be before being by can each every for from get gets has her his how in into is
+	it its keeps makes more must near no not of on one or our out over place same so somebody something than that the
+	their them there they this to too under until up was what when where whenever which who with without`
 
 func TestThePairsHaveNoContentWordInCommon(t *testing.T) {
 	list, err := Pairs()
@@ -28,7 +28,9 @@ func TestThePairsHaveNoContentWordInCommon(t *testing.T) {
 
 // content gives the words that are no grammar, without the commonest endings.
 func content(text string) (words []string) {
-	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
 		if slices.Contains(strings.Fields(grammar), word) {
 			continue
 		}

@@ -38,9 +38,14 @@ func TestWhatAPrometheusScrapesIsRead(t *testing.T) {
 	begin := time.Now()
 	p := startPrometheus(t, l)
 	scraped, self := "livegraph/"+l.metrics, "prometheus/"+p.address
-	require.Eventually(t, func() bool { return len(l.points(t, scraped, "up", begin)) > 5 }, time.Minute, 100*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return len(l.points(t, scraped, "up", begin)) > 5
+	}, time.Minute, 100*time.Millisecond)
 
-	require.Positive(t, arrives(t, p, l, scraped, "livegraph_ingest_points_accepted_total", `livegraph_ingest_points_accepted_total{job="livegraph"}`, begin))
+	require.Positive(t, arrives(
+		t, p, l, scraped, "livegraph_ingest_points_accepted_total", `livegraph_ingest_points_accepted_total{job="livegraph"}`,
+		begin,
+	))
 	require.Positive(t, arrives(t, p, l, self, "prometheus_build_info", `prometheus_build_info`, begin))
 
 	// What is scraped while Livegraph is away is sent when it is back, and the
@@ -53,12 +58,17 @@ func TestWhatAPrometheusScrapesIsRead(t *testing.T) {
 			return slices.Contains(slices.Collect(maps.Values(p.samples(t, `up{job="livegraph"}`, away, time.Now()))), up)
 		}, time.Minute, 100*time.Millisecond)
 	}
-	require.Eventually(t, func() bool { return p.own(t, "prometheus_remote_storage_samples_retried_total") > 0 }, time.Minute, 100*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return p.own(t, "prometheus_remote_storage_samples_retried_total") > 0
+	}, time.Minute, 100*time.Millisecond)
 	seen(0) // which may come later: while it ends, it refuses writes and can be scraped
 	l.start(t)
 	seen(1)
 	require.Greater(t, arrives(t, p, l, self, "up", `up{job="prometheus"}`, begin), 10)
 	require.Positive(t, arrives(t, p, l, scraped, "up", `up{job="livegraph"}`, begin))
-	require.Positive(t, arrives(t, p, l, scraped, "livegraph_ingest_points_accepted_total", `livegraph_ingest_points_accepted_total{job="livegraph"}`, begin))
+	require.Positive(t, arrives(
+		t, p, l, scraped, "livegraph_ingest_points_accepted_total", `livegraph_ingest_points_accepted_total{job="livegraph"}`,
+		begin,
+	))
 	require.Zero(t, p.own(t, "prometheus_remote_storage_samples_failed_total"), "nothing was refused for good")
 }

@@ -101,14 +101,20 @@ func startLivegraph(t *testing.T) *livegraph {
 // start starts it, again on the same addresses.
 func (l *livegraph) start(t *testing.T) {
 	t.Helper()
-	l.process = run(t, "livegraph", binary, "serve", "--listen", l.address, "--data-dir", l.dir, "--metrics-listen", l.metrics, "--log-level", "warn")
+	l.process = run(
+		t, "livegraph", binary, "serve", "--listen", l.address, "--data-dir", l.dir, "--metrics-listen", l.metrics,
+		"--log-level", "warn",
+	)
 	waitReady(t, l.address+"/readyz")
 }
 
 // points gives the points of a source's metric since a time, by milliseconds.
 func (l *livegraph) points(t *testing.T, source, metric string, from time.Time) map[int64]float64 {
 	t.Helper()
-	query := url.Values{"source": {source}, "metric": {metric}, "from": {fmt.Sprint(from.UnixMilli())}, "epoch": {"ms"}, "pointsLimit": {"10000"}}
+	query := url.Values{
+		"source": {source}, "metric": {metric}, "from": {fmt.Sprint(from.UnixMilli())}, "epoch": {"ms"},
+		"pointsLimit": {"10000"},
+	}
 	request, err := http.NewRequest(http.MethodGet, "http://"+l.address+"/api/live-data/query?"+query.Encode(), nil)
 	require.NoError(t, err)
 	request.Header.Set("Authorization", "Bearer "+l.admin)
@@ -146,7 +152,9 @@ type prometheus struct{ address string }
 func build(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "prometheus")
-	text, err := exec.Command("go", "build", "-tags", "remove_all_sd", "-o", program, "github.com/prometheus/prometheus/cmd/prometheus").CombinedOutput()
+	text, err := exec.Command(
+		"go", "build", "-tags", "remove_all_sd", "-o", program, "github.com/prometheus/prometheus/cmd/prometheus",
+	).CombinedOutput()
 	require.NoError(t, err, "%s", text)
 	return program
 }
@@ -171,9 +179,13 @@ func startPrometheus(t *testing.T, l *livegraph) *prometheus {
 	p := &prometheus{address: freeAddress(t)}
 	text := documented(t, "test/prometheus runs a Prometheus with this") + documented(t, "and with this")
 	for _, change := range [][2]string{
-		{"127.0.0.1:8080", l.address}, {"API_KEY", l.writer}, {"WORKSPACE_ID", l.workspace}, {"scrape_interval: 15s", "scrape_interval: 200ms"},
-		{"    static_configs:\n      - targets: [\"127.0.0.1:9464\"]\n", fmt.Sprintf("    static_configs: [{targets: [%q]}]\n"+
-			"  - job_name: prometheus\n    static_configs: [{targets: [%q]}]\n", l.metrics, p.address)},
+		{"127.0.0.1:8080", l.address}, {"API_KEY", l.writer}, {"WORKSPACE_ID", l.workspace},
+		{"scrape_interval: 15s", "scrape_interval: 200ms"},
+		{
+			"    static_configs:\n      - targets: [\"127.0.0.1:9464\"]\n",
+			fmt.Sprintf("    static_configs: [{targets: [%q]}]\n"+
+				"  - job_name: prometheus\n    static_configs: [{targets: [%q]}]\n", l.metrics, p.address),
+		},
 	} {
 		require.Contains(t, text, change[0])
 		text = strings.Replace(text, change[0], change[1], 1)
@@ -181,7 +193,10 @@ func startPrometheus(t *testing.T, l *livegraph) *prometheus {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "prometheus.yml")
 	require.NoError(t, os.WriteFile(config, []byte(text), 0o600))
-	run(t, "prometheus", build(t), "--config.file", config, "--storage.tsdb.path", filepath.Join(dir, "data"), "--web.listen-address", p.address)
+	run(
+		t, "prometheus", build(t), "--config.file", config, "--storage.tsdb.path", filepath.Join(dir, "data"),
+		"--web.listen-address", p.address,
+	)
 	waitReady(t, p.address+"/-/ready")
 	return p
 }
@@ -190,7 +205,10 @@ func startPrometheus(t *testing.T, l *livegraph) *prometheus {
 // and up to another, by milliseconds.
 func (p *prometheus) samples(t *testing.T, selector string, from, to time.Time) map[int64]float64 {
 	t.Helper()
-	query := url.Values{"query": {fmt.Sprintf("%s[%dms]", selector, to.Sub(from).Milliseconds())}, "time": {fmt.Sprintf("%.3f", float64(to.UnixMilli())/1000)}}
+	query := url.Values{
+		"query": {fmt.Sprintf("%s[%dms]", selector, to.Sub(from).Milliseconds())},
+		"time":  {fmt.Sprintf("%.3f", float64(to.UnixMilli())/1000)},
+	}
 	request, err := http.NewRequest(http.MethodGet, "http://"+p.address+"/api/v1/query?"+query.Encode(), nil)
 	require.NoError(t, err)
 	var answer struct {

@@ -17,7 +17,10 @@ import (
 
 func alerts(t *testing.T) []rulefmt.Rule {
 	t.Helper()
-	groups, errs := rulefmt.Parse([]byte(read(t, "deploy/prometheus/alerts.yml")), false, model.LegacyValidation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
+	groups, errs := rulefmt.Parse(
+		[]byte(read(t, "deploy/prometheus/alerts.yml")), false, model.LegacyValidation, parser.NewParser(parser.Options{}),
+		slog.New(slog.DiscardHandler),
+	)
 	require.Empty(t, errs)
 	require.Len(t, groups.Groups, 1)
 	return groups.Groups[0].Rules
@@ -45,7 +48,9 @@ func TestEveryAlertReadsMetricsThatAreThereAndHasARunbook(t *testing.T) {
 	}
 	require.Len(t, regexp.MustCompile(`(?m)^## `).FindAllString(runbooks, -1), len(seen), "a runbook is of no alert")
 	for _, name := range regexp.MustCompile(`livegraph_[a-z0-9_]*[a-z0-9]`).FindAllString(runbooks, -1) {
-		require.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(all)), func(metric string) bool { return strings.HasPrefix(name, metric) || strings.HasPrefix(metric, name) }),
+		require.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(all)), func(metric string) bool {
+			return strings.HasPrefix(name, metric) || strings.HasPrefix(metric, name)
+		}),
 			"the runbooks name %s, which is no metric", name)
 	}
 }
@@ -150,42 +155,55 @@ var faults = map[string]string{
 	"LivegraphEmbeddedEngineRestarted": `livegraph_embedded_restarts_total{instance="a",engine="milvus"} 0x45 1x15`,
 	"LivegraphRecordsLost":             `livegraph_kafka_lost_records_total{instance="a",topic="points"} 0x30 7x30`,
 	"LivegraphLogNearlyFull":           `livegraph_kafka_log_fill_ratio{instance="a",topic="points"} 0.01x30 0.6x30`,
-	"LivegraphPointsLag":               `livegraph_kafka_partition_lag_seconds{instance="a",topic="points",partition="0"} 1x30 1+60x30`,
-	"LivegraphCommandsLag":             `livegraph_kafka_partition_lag_seconds{instance="a",topic="graph.commands",partition="0"} 0x30 1+60x30`,
-	"LivegraphAuditLag":                `livegraph_kafka_partition_lag_seconds{instance="a",topic="audit",partition="0"} 0x30 1+60x30`,
-	"LivegraphAuditSpoolFilling":       `livegraph_audit_spool_pending_bytes{instance="a"} 10x30 600x30`,
-	"LivegraphAuditRefusing":           `livegraph_audit_refused_requests_total{instance="a",reason="full"} 0x30 0+1x30`,
-	"LivegraphAuditSpoolSyncFails":     `livegraph_audit_spool_sync_failures_total{instance="a"} 0x30 1x30`,
-	"LivegraphNotFresh":                `livegraph_consumer_freshness_seconds_bucket{instance="p",consumer="points",le="0.1"} 0x60`,
-	"LivegraphPartitionsUnowned":       `livegraph_consumer_partitions{instance="p",consumer="points"} 1x30 0x30`,
-	"LivegraphRebalancing":             `livegraph_consumer_rebalances_total{instance="p",consumer="points"} 1+2x60`,
-	"LivegraphConsumerRetrying":        `livegraph_consumer_retries_total{instance="p",consumer="points"} 0+60x60`,
-	"LivegraphDeadLetters":             `livegraph_consumer_dead_letters_total{instance="p",consumer="points"} 0x30 1x30`,
-	"LivegraphCommandDeadLetters":      `livegraph_consumer_dead_letters_total{instance="p",consumer="commands"} 0x30 1x30`,
-	"LivegraphCommandsStale":           `livegraph_commands_stale_total{instance="p"} 0+1x60`,
-	"LivegraphEventsUnpublished":       `livegraph_graph_events_publish_failures_total{instance="p"} 0x30 0+2x30`,
-	"LivegraphSearchIndexLag":          `livegraph_search_index_lag_seconds{instance="e"} 2x30 2+60x30`,
-	"LivegraphEventsLate":              `livegraph_graph_events_unpublished_age_seconds{instance="p"} 1x30 1+60x30`,
-	"LivegraphRollupsFailing":          `livegraph_rollups_passes_total{instance="p",result="failed"} 0x20 0+1x40`,
-	"LivegraphUpkeepFailing":           `livegraph_upkeep_failures_total{instance="p",work="retention"} 0x20 1x20 3x20`,
-	"LivegraphReplayFailed":            `livegraph_replay_jobs_total{instance="p",consumer="points",state="failed"} 0x30 1x30`,
-	"LivegraphStreamReadersDropped":    `livegraph_point_streams_dropped_total{instance="a",reason="slow_reader"} 0x30 0+5x30`,
-	"LivegraphServerErrors":            `livegraph_http_requests_total{instance="a",route="/api/live-data/ingest",method="POST",status="500"} 0x55 1x5`,
-	"LivegraphUnavailable":             `livegraph_http_requests_total{instance="a",route="/api/live-data/ingest",method="POST",status="503"} 0+60x60`,
-	"LivegraphSlow":                    `livegraph_http_request_duration_seconds_bucket{instance="a",route="/api/live-data/ingest",le="0.1"} 0x60`,
-	"LivegraphPointsRejected":          `livegraph_ingest_points_rejected_total{instance="a",reason="time_late"} 0+60000x60`,
-	"LivegraphRateLimitsAlone":         `livegraph_ratelimit_requests_total{instance="a",by="process"} 3x56 4+60x4`,
-	"LivegraphKeysUnverified":          `livegraph_auth_fresh{instance="a"} 1x30 0x30`,
-	"LivegraphPostgresPoolFull":        `livegraph_postgres_connections_in_use{instance="a",pool="keys"} 1x30 4x30`,
-	"LivegraphClickHouseErrors":        `livegraph_clickhouse_errors_total{instance="a",operation="query_raw",kind="timeout"} 0+60x60`,
-	"LivegraphClickHouseParts":         `livegraph_clickhouse_partition_parts_max{instance="p"} 20x30 700x30`,
-	"LivegraphRollupsBehind":           `livegraph_rollups_age_seconds{instance="p"} 600x30 11000+60x30`,
-	"LivegraphClickHouseDiskLow":       `livegraph_clickhouse_disk_free_bytes{instance="p"} 800x30 50x30`,
-	"LivegraphKafkaFailures":           `livegraph_kafka_produce_failures_total{instance="a",topic="points",reason="away"} 0+60x60`,
-	"LivegraphPointDeletionsBehind":    `livegraph_point_deletions_oldest_seconds{instance="p"} 5x30 60+60x40`,
-	"LivegraphDeletionsStuck":          `livegraph_deletions_oldest_age_seconds{instance="a"} 2x30 2+60x30`,
-	"LivegraphConnectionsNearLimit":    `livegraph_http_connections{instance="a"} 10x30 4000x30`,
-	"LivegraphOpenFilesNearLimit":      `process_open_fds{job="livegraph-api",instance="a"} 100x30 1000x30`,
+	"LivegraphPointsLag": `livegraph_kafka_partition_lag_seconds{instance="a",topic="points",partition="0"} ` +
+		`1x30 1+60x30`,
+	"LivegraphCommandsLag": `livegraph_kafka_partition_lag_seconds{instance="a",topic="graph.commands",partition="0"} ` +
+		`0x30 1+60x30`,
+	"LivegraphAuditLag": `livegraph_kafka_partition_lag_seconds{instance="a",topic="audit",partition="0"} ` +
+		`0x30 1+60x30`,
+	"LivegraphAuditSpoolFilling":   `livegraph_audit_spool_pending_bytes{instance="a"} 10x30 600x30`,
+	"LivegraphAuditRefusing":       `livegraph_audit_refused_requests_total{instance="a",reason="full"} 0x30 0+1x30`,
+	"LivegraphAuditSpoolSyncFails": `livegraph_audit_spool_sync_failures_total{instance="a"} 0x30 1x30`,
+	"LivegraphNotFresh": `livegraph_consumer_freshness_seconds_bucket{instance="p",consumer="points",le="0.1"} ` +
+		`0x60`,
+	"LivegraphPartitionsUnowned": `livegraph_consumer_partitions{instance="p",consumer="points"} 1x30 0x30`,
+	"LivegraphRebalancing":       `livegraph_consumer_rebalances_total{instance="p",consumer="points"} 1+2x60`,
+	"LivegraphConsumerRetrying":  `livegraph_consumer_retries_total{instance="p",consumer="points"} 0+60x60`,
+	"LivegraphDeadLetters":       `livegraph_consumer_dead_letters_total{instance="p",consumer="points"} 0x30 1x30`,
+	"LivegraphCommandDeadLetters": `livegraph_consumer_dead_letters_total{instance="p",consumer="commands"} ` +
+		`0x30 1x30`,
+	"LivegraphCommandsStale":     `livegraph_commands_stale_total{instance="p"} 0+1x60`,
+	"LivegraphEventsUnpublished": `livegraph_graph_events_publish_failures_total{instance="p"} 0x30 0+2x30`,
+	"LivegraphSearchIndexLag":    `livegraph_search_index_lag_seconds{instance="e"} 2x30 2+60x30`,
+	"LivegraphEventsLate":        `livegraph_graph_events_unpublished_age_seconds{instance="p"} 1x30 1+60x30`,
+	"LivegraphRollupsFailing":    `livegraph_rollups_passes_total{instance="p",result="failed"} 0x20 0+1x40`,
+	"LivegraphUpkeepFailing":     `livegraph_upkeep_failures_total{instance="p",work="retention"} 0x20 1x20 3x20`,
+	"LivegraphReplayFailed": `livegraph_replay_jobs_total{instance="p",consumer="points",state="failed"} ` +
+		`0x30 1x30`,
+	"LivegraphStreamReadersDropped": `livegraph_point_streams_dropped_total{instance="a",reason="slow_reader"} ` +
+		`0x30 0+5x30`,
+	"LivegraphServerErrors": `livegraph_http_requests_total{instance="a",route="/api/live-data/ingest",` +
+		`method="POST",status="500"} 0x55 1x5`,
+	"LivegraphUnavailable": `livegraph_http_requests_total{instance="a",route="/api/live-data/ingest",` +
+		`method="POST",status="503"} 0+60x60`,
+	"LivegraphSlow": `livegraph_http_request_duration_seconds_bucket{instance="a",route="/api/live-data/ingest",` +
+		`le="0.1"} 0x60`,
+	"LivegraphPointsRejected": `livegraph_ingest_points_rejected_total{instance="a",reason="time_late"} ` +
+		`0+60000x60`,
+	"LivegraphRateLimitsAlone":  `livegraph_ratelimit_requests_total{instance="a",by="process"} 3x56 4+60x4`,
+	"LivegraphKeysUnverified":   `livegraph_auth_fresh{instance="a"} 1x30 0x30`,
+	"LivegraphPostgresPoolFull": `livegraph_postgres_connections_in_use{instance="a",pool="keys"} 1x30 4x30`,
+	"LivegraphClickHouseErrors": `livegraph_clickhouse_errors_total{instance="a",operation="query_raw",kind="timeout"} ` +
+		`0+60x60`,
+	"LivegraphClickHouseParts":   `livegraph_clickhouse_partition_parts_max{instance="p"} 20x30 700x30`,
+	"LivegraphRollupsBehind":     `livegraph_rollups_age_seconds{instance="p"} 600x30 11000+60x30`,
+	"LivegraphClickHouseDiskLow": `livegraph_clickhouse_disk_free_bytes{instance="p"} 800x30 50x30`,
+	"LivegraphKafkaFailures": `livegraph_kafka_produce_failures_total{instance="a",topic="points",reason="away"} ` +
+		`0+60x60`,
+	"LivegraphPointDeletionsBehind": `livegraph_point_deletions_oldest_seconds{instance="p"} 5x30 60+60x40`,
+	"LivegraphDeletionsStuck":       `livegraph_deletions_oldest_age_seconds{instance="a"} 2x30 2+60x30`,
+	"LivegraphConnectionsNearLimit": `livegraph_http_connections{instance="a"} 10x30 4000x30`,
+	"LivegraphOpenFilesNearLimit":   `process_open_fds{job="livegraph-api",instance="a"} 100x30 1000x30`,
 }
 
 func TestNoAlertFiresWhileAllIsWell(t *testing.T) {
@@ -239,7 +257,9 @@ func TestAPublisherThatStandsStillWithoutAFailureIsNoticed(t *testing.T) {
 }
 
 func TestDeadLettersAreToldApartByTheirConsumer(t *testing.T) {
-	for consumer, alert := range map[string]string{"points": "LivegraphCommandDeadLetters", "commands": "LivegraphDeadLetters"} {
+	for consumer, alert := range map[string]string{
+		"points": "LivegraphCommandDeadLetters", "commands": "LivegraphDeadLetters",
+	} {
 		world := newWorld(t, healthy)
 		world.replace(t, `livegraph_consumer_dead_letters_total{instance="p",consumer="`+consumer+`"} 0x30 1x30`)
 		require.False(t, firing(t, world, alert), consumer)

@@ -95,7 +95,10 @@ func check(t *testing.T, all map[string]metric, expression string) map[string]bo
 		}
 		for _, matcher := range selector.LabelMatchers {
 			if matcher.Name != "__name__" {
-				require.Contains(t, append([]string{"job", "instance"}, m.labels...), matcher.Name, "%s: %s has no such label", expression, selector.Name)
+				require.Contains(
+					t, append([]string{"job", "instance"}, m.labels...), matcher.Name, "%s: %s has no such label", expression,
+					selector.Name,
+				)
 			}
 		}
 		cumulative := m.kind == "counter" || m.kind == "histogram"

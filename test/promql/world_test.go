@@ -82,7 +82,9 @@ func (w *world) Querier(_, _ int64) (storage.Querier, error) { return querier{w}
 type querier struct{ world *world }
 
 // Select implements storage.Querier.
-func (q querier) Select(_ context.Context, _ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+func (q querier) Select(
+	_ context.Context, _ bool, _ *storage.SelectHints, matchers ...*labels.Matcher,
+) storage.SeriesSet {
 	set := &seriesSet{at: -1}
 	for _, series := range q.world.series {
 		matches := true
@@ -97,12 +99,16 @@ func (q querier) Select(_ context.Context, _ bool, _ *storage.SelectHints, match
 }
 
 // LabelValues implements storage.LabelQuerier.
-func (querier) LabelValues(context.Context, string, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (querier) LabelValues(
+	context.Context, string, *storage.LabelHints, ...*labels.Matcher,
+) ([]string, annotations.Annotations, error) {
 	return nil, nil, nil
 }
 
 // LabelNames implements storage.LabelQuerier.
-func (querier) LabelNames(context.Context, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+func (querier) LabelNames(
+	context.Context, *storage.LabelHints, ...*labels.Matcher,
+) ([]string, annotations.Annotations, error) {
 	return nil, nil, nil
 }
 

@@ -92,7 +92,9 @@ func (r *result) Verdict() string {
 	case r.Short():
 		said = append(said, "The run was too short to say anything of trends.")
 	case len(rising) == 0:
-		said = append(said, "Over the second half nothing goes up and on: neither memory nor goroutines nor open files of any process.")
+		said = append(
+			said, "Over the second half nothing goes up and on: neither memory nor goroutines nor open files of any process.",
+		)
 	default:
 		for _, t := range rising {
 			said = append(said, "Over the second half this goes up: "+t.String()+".")
@@ -177,7 +179,9 @@ func (r *result) plots() map[string]plots.Plot {
 	lag, answers, times := map[string][]plots.Dot{}, map[string][]plots.Dot{}, map[string][]plots.Dot{}
 	for i, s := range r.Samples {
 		for name, n := range s.Lag {
-			lag[strings.TrimPrefix(name, "livegraph-")] = append(lag[strings.TrimPrefix(name, "livegraph-")], plots.Dot{At: s.At, Value: float64(n)})
+			lag[strings.TrimPrefix(name, "livegraph-")] = append(
+				lag[strings.TrimPrefix(name, "livegraph-")], plots.Dot{At: s.At, Value: float64(n)},
+			)
 		}
 		if i == 0 {
 			continue
@@ -185,7 +189,9 @@ func (r *result) plots() map[string]plots.Plot {
 		seconds := (s.At - r.Samples[i-1].At).Seconds()
 		accepted := float64(s.Requests.Accepted())
 		answers["accepted"] = append(answers["accepted"], plots.Dot{At: s.At, Value: accepted / seconds})
-		answers["not accepted"] = append(answers["not accepted"], plots.Dot{At: s.At, Value: (float64(s.Requests.Sent()) - accepted) / seconds})
+		answers["not accepted"] = append(answers["not accepted"], plots.Dot{
+			At: s.At, Value: (float64(s.Requests.Sent()) - accepted) / seconds,
+		})
 		for _, share := range []float64{0.5, 0.99} {
 			name := fmt.Sprintf("p%.0f", 100*share)
 			times[name] = append(times[name], plots.Dot{At: s.At, Value: s.Requests.Took(share)})

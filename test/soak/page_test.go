@@ -17,15 +17,21 @@ import (
 // aRun is a run of an hour in which nothing was wrong.
 func aRun() *result {
 	r := &result{
-		Command: "make soak", Length: time.Hour, Capacity: 100, Share: 0.7, Rate: 62, Checked: 8, Engines: map[string]string{"redis": "8", "kafka": "kfake 1"},
-		Steps: []traffic.Step{{Callers: 4, PerSecond: 100, P99: 12}}, Order: []string{"commands", "searches"},
-		Kinds:  map[string]*traffic.Counts{"commands": {ByStatus: map[int]int{0: 1, 200: 90, 503: 9}}},
-		Events: []event{{What: "kill/api", At: time.Minute}, {What: "rolling restart", At: 2 * time.Minute, Restart: true}, {What: "full/redis", Missed: "it was away"}},
+		Command: "make soak", Length: time.Hour, Capacity: 100, Share: 0.7, Rate: 62, Checked: 8,
+		Engines: map[string]string{"redis": "8", "kafka": "kfake 1"},
+		Steps:   []traffic.Step{{Callers: 4, PerSecond: 100, P99: 12}}, Order: []string{"commands", "searches"},
+		Kinds: map[string]*traffic.Counts{"commands": {ByStatus: map[int]int{0: 1, 200: 90, 503: 9}}},
+		Events: []event{
+			{What: "kill/api", At: time.Minute}, {What: "rolling restart", At: 2 * time.Minute, Restart: true},
+			{What: "full/redis", Missed: "it was away"},
+		},
 	}
 	for at := time.Duration(0); at <= time.Hour; at += 5 * time.Second {
 		r.Samples = append(r.Samples, watch.Sample{
 			At: at, Lag: map[string]int64{"livegraph-points": 3}, Requests: &traffic.Counts{ByStatus: map[int]int{200: 300}},
-			Processes: map[string]watch.Process{"api-1": {Vitals: load.Vitals{Resident: 200 << 20, Goroutines: 100, OpenFiles: 50}}},
+			Processes: map[string]watch.Process{"api-1": {Vitals: load.Vitals{
+				Resident: 200 << 20, Goroutines: 100, OpenFiles: 50,
+			}}},
 		})
 	}
 	return r
@@ -78,7 +84,9 @@ func TestTheVerdictIsGoodOnlyIfNothingIsWrong(t *testing.T) {
 }
 
 func TestALengthIsWrittenAsItIsTyped(t *testing.T) {
-	for d, want := range map[time.Duration]string{time.Hour: "1h", 90 * time.Minute: "1h30m", 2 * time.Minute: "2m", 45 * time.Second: "45s"} {
+	for d, want := range map[time.Duration]string{
+		time.Hour: "1h", 90 * time.Minute: "1h30m", 2 * time.Minute: "2m", 45 * time.Second: "45s",
+	} {
 		require.Equal(t, want, shortest(d))
 	}
 }

@@ -97,7 +97,8 @@ func (s *soak) prepare(ctx context.Context) (err error) {
 	}
 	first := s.world.First
 	s.traffic, err = traffic.New(ctx, traffic.Target{
-		APIs: s.world.APIs(), Key: first.AdminKey, Workspace: first.WorkspaceID, Name: first.AdminUser, Password: first.AdminPassword,
+		APIs: s.world.APIs(), Key: first.AdminKey, Workspace: first.WorkspaceID, Name: first.AdminUser,
+		Password: first.AdminPassword,
 	})
 	if err != nil {
 		return fmt.Errorf("preparing the traffic: %w", err)
@@ -129,12 +130,18 @@ func (s *soak) measure(ctx context.Context) (err error) {
 		return err
 	}
 	for _, step := range s.result.Steps {
-		s.say("%d callers: %.0f requests/s, p99 %.0f ms, consumers had caught up %s later", step.Callers, step.PerSecond, step.P99, step.CaughtUp.Round(time.Millisecond))
+		s.say(
+			"%d callers: %.0f requests/s, p99 %.0f ms, consumers had caught up %s later", step.Callers, step.PerSecond, step.P99,
+			step.CaughtUp.Round(time.Millisecond),
+		)
 	}
 	modelled := checked.Ingest + checked.Commands + checked.Undo + checked.Reads + checked.Keys
 	s.result.Rate = max(s.share*s.result.Capacity-modelled, 1)
 	s.result.Checked = modelled
-	s.say("%.0f %% of %.0f requests/s for %s: %.0f of traffic, %.0f that are checked", 100*s.share, s.result.Capacity, s.length, s.result.Rate, modelled)
+	s.say(
+		"%.0f %% of %.0f requests/s for %s: %.0f of traffic, %.0f that are checked", 100*s.share, s.result.Capacity, s.length,
+		s.result.Rate, modelled,
+	)
 	return nil
 }
 
@@ -242,7 +249,9 @@ func (s *soak) summary(samples []watch.Sample) string {
 	var takes []string
 	for _, name := range slices.Sorted(maps.Keys(last.Processes)) {
 		p := last.Processes[name]
-		takes = append(takes, fmt.Sprintf("%s %.0f MiB %.0f goroutines %.0f files", name, p.Resident/(1<<20), p.Goroutines, p.OpenFiles))
+		takes = append(takes, fmt.Sprintf(
+			"%s %.0f MiB %.0f goroutines %.0f files", name, p.Resident/(1<<20), p.Goroutines, p.OpenFiles,
+		))
 	}
 	var lag int64
 	for _, n := range last.Lag {
@@ -257,7 +266,8 @@ func (s *soak) summary(samples []watch.Sample) string {
 		}
 	}
 	return fmt.Sprintf("%s: answers %s, %d not sent, worst p99 %.0f ms; lag %d; %s; %s",
-		last.At.Round(time.Second), statusText(statuses), unsent, p99, lag, strings.Join(takes, ", "), strings.Join(trouble, ", "))
+		last.At.Round(time.Second), statusText(statuses), unsent, p99, lag, strings.Join(takes, ", "),
+		strings.Join(trouble, ", "))
 }
 
 // say tells whoever waits.

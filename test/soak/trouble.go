@@ -106,7 +106,9 @@ func (s *soak) roll(ctx context.Context) {
 		}
 		cancel()
 		if err != nil {
-			s.wrong(run.Violation{Invariant: 15, What: "a process was not restarted", Evidence: fmt.Sprintf("%s: %v", r.Name, err)})
+			s.wrong(run.Violation{
+				Invariant: 15, What: "a process was not restarted", Evidence: fmt.Sprintf("%s: %v", r.Name, err),
+			})
 		}
 	}
 }

@@ -43,10 +43,16 @@ const defaultBulkTime = 5 * time.Second
 type pipeline interface {
 	Topics(ctx context.Context) ([]operate.Topic, error)
 	LetterCounts(ctx context.Context) (map[string]map[postgres.LetterState]int64, error)
-	Letters(ctx context.Context, f operate.LetterFilter, limit int, progress func(operate.Scan)) (operate.LetterList, error)
+	Letters(
+		ctx context.Context, f operate.LetterFilter, limit int, progress func(operate.Scan),
+	) (operate.LetterList, error)
 	ShowLetter(ctx context.Context, at operate.Place) (operate.ShownLetter, error)
-	Redrive(ctx context.Context, r operate.LetterRequest, progress func(operate.LetterResult)) (operate.LetterResult, error)
-	Discard(ctx context.Context, r operate.LetterRequest, progress func(operate.LetterResult)) (operate.LetterResult, error)
+	Redrive(
+		ctx context.Context, r operate.LetterRequest, progress func(operate.LetterResult),
+	) (operate.LetterResult, error)
+	Discard(
+		ctx context.Context, r operate.LetterRequest, progress func(operate.LetterResult),
+	) (operate.LetterResult, error)
 	PlanReplay(ctx context.Context, r operate.ReplayRequest) (operate.Replay, error)
 	StartReplay(ctx context.Context, r operate.ReplayRequest) (operate.Replay, error)
 	Replays(ctx context.Context, offset, limit int) ([]operate.Replay, int64, error)

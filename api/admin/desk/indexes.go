@@ -84,7 +84,10 @@ func (a *api) reindexing(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		shown := searchIndex{ID: x.ID, State: x.State, Cause: x.Cause, Model: x.Model, CreatedAt: x.CreatedAt.UTC(), Done: how.Done, Total: how.Total}
+		shown := searchIndex{
+			ID: x.ID, State: x.State, Cause: x.Cause, Model: x.Model, CreatedAt: x.CreatedAt.UTC(), Done: how.Done,
+			Total: how.Total,
+		}
 		if x.SwitchedAt != nil {
 			shown.SwitchedAt = new(x.SwitchedAt.UTC())
 		}

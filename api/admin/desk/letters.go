@@ -27,13 +27,17 @@ func letterTopics() (names []string) {
 	return names
 }
 
-var letterStates = []string{string(postgres.LetterOpen), string(postgres.LetterRedriven), string(postgres.LetterDiscarded)}
+var letterStates = []string{
+	string(postgres.LetterOpen), string(postgres.LetterRedriven), string(postgres.LetterDiscarded),
+}
 
 // letters lists the newest dead letters of a filter. One looks at all of them in each
 // request, so pages end where a narrower filter is the better question.
 func (a *api) letters(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
-	f := operate.LetterFilter{Topics: p.List("topic"), Workspace: p.UUID("workspaceId"), From: p.Time("from"), To: p.Time("to")}
+	f := operate.LetterFilter{
+		Topics: p.List("topic"), Workspace: p.UUID("workspaceId"), From: p.Time("from"), To: p.Time("to"),
+	}
 	for _, name := range f.Topics {
 		if known := letterTopics(); !slices.Contains(known, name) {
 			p.Fail("topic", "is no topic that has dead letters", known...)

@@ -28,8 +28,9 @@ type replayBody struct {
 func (b *replayBody) request(c *request.Check) operate.ReplayRequest {
 	c.Required("topic", b.Topic != nil)
 	return operate.ReplayRequest{
-		Topic: valueOf(b.Topic), FromStart: valueOf(b.FromStart), FromTime: moment(c, "fromTime", b.FromTime), FromOffsets: offsets(c, "fromOffsets", b.FromOffsets),
-		ToTime: moment(c, "toTime", b.ToTime), ToOffsets: offsets(c, "toOffsets", b.ToOffsets), Partitions: b.Partitions,
+		Topic: valueOf(b.Topic), FromStart: valueOf(b.FromStart), FromTime: moment(c, "fromTime", b.FromTime),
+		FromOffsets: offsets(c, "fromOffsets", b.FromOffsets),
+		ToTime:      moment(c, "toTime", b.ToTime), ToOffsets: offsets(c, "toOffsets", b.ToOffsets), Partitions: b.Partitions,
 		Workspace: identity(c, "workspaceId", b.WorkspaceID), MaxRows: b.MaxRowsPerSecond,
 	}
 }
@@ -78,7 +79,9 @@ func (a *api) startReplay(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		reply.Data(w, r, http.StatusOK, plannedReplay{Topic: job.Topic, Consumer: job.Consumer, Records: job.Records, Partitions: job.Partitions})
+		reply.Data(w, r, http.StatusOK, plannedReplay{
+			Topic: job.Topic, Consumer: job.Consumer, Records: job.Records, Partitions: job.Partitions,
+		})
 		return nil
 	}
 	job, err := a.Pipeline.StartReplay(r.Context(), asked)

@@ -24,7 +24,9 @@ type place struct {
 // start decides where newly assigned partitions begin: where the group was, unless the
 // command line says otherwise, which it does once a partition and not at each
 // rebalance.
-func (p *place) start(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+func (p *place) start(
+	ctx context.Context, offsets map[string]map[int32]kgo.Offset,
+) (map[string]map[int32]kgo.Offset, error) {
 	first, err := listed(p.admin.ListStartOffsets(ctx, p.topic))
 	if err != nil {
 		return nil, err

@@ -63,7 +63,9 @@ func (t *table) put(id uint64, identity pointblock.Identity, ts []int64, value f
 }
 
 func (t *table) buried(identity *pointblock.Identity, at, version int64) bool {
-	return slices.ContainsFunc(t.graves[identity.Source], func(g grave) bool { return g.covers(identity.Metric, at, version) })
+	return slices.ContainsFunc(t.graves[identity.Source], func(g grave) bool {
+		return g.covers(identity.Metric, at, version)
+	})
 }
 
 // covers tells whether the deletion removes a point: one that was accepted before it,

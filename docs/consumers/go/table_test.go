@@ -50,7 +50,9 @@ func TestTheLaterPointStandsAndADeletionTakesWhatWasBefore(t *testing.T) {
 	a, b := uuid.New(), uuid.New()
 	log := []entry{
 		points(a, "m", 1, 10, 20, 30), points(a, "m", 2, 20), points(a, "n", 3, 20), points(b, "m", 4, 20),
-		deletion(pointblock.Deletion{Source: a, Metric: "m", HasMetric: true, FromUS: 20, HasFrom: true, ToUS: 30, HasTo: true}),
+		deletion(pointblock.Deletion{
+			Source: a, Metric: "m", HasMetric: true, FromUS: 20, HasFrom: true, ToUS: 30, HasTo: true,
+		}),
 		deletion(pointblock.Deletion{Source: b, WholeSource: true}),
 		points(a, "m", 5, 21), points(b, "m", 6, 21),
 	}
@@ -80,7 +82,10 @@ func TestReadingAgainChangesNothing(t *testing.T) {
 			source, metric, at := sources[random.IntN(3)], string(rune('m'+random.IntN(2))), int64(random.IntN(8))
 			switch random.IntN(8) {
 			case 0:
-				log = append(log, deletion(pointblock.Deletion{Source: source, Metric: metric, HasMetric: random.IntN(2) == 0, FromUS: at, HasFrom: true, ToUS: at + 3, HasTo: random.IntN(2) == 0}))
+				log = append(log, deletion(pointblock.Deletion{
+					Source: source, Metric: metric, HasMetric: random.IntN(2) == 0, FromUS: at, HasFrom: true, ToUS: at + 3,
+					HasTo: random.IntN(2) == 0,
+				}))
 			case 1:
 				if random.IntN(5) == 0 {
 					log = append(log, deletion(pointblock.Deletion{Source: source, WholeSource: true}))

@@ -59,7 +59,8 @@ func newCensus(proc string, settled time.Duration) *census {
 // procRoot gives the folder in which Linux shows the processes, "" elsewhere.
 func procRoot() string {
 	root := cmp.Or(os.Getenv("HOST_PROC"), "/proc")
-	if _, err := os.Stat(filepath.Join(root, "self", "stat")); err != nil { //nolint:gosec // G703: the root of /proc is given by this process
+	_, err := os.Stat(filepath.Join(root, "self", "stat")) //nolint:gosec // G703: this process gives the root of /proc
+	if err != nil {
 		return ""
 	}
 	return root
@@ -96,7 +97,10 @@ func (c *census) count(ctx context.Context, now time.Time) ([]Process, error) {
 // list takes the residents that there is room for: those listed before first.
 func list(residents []*resident) []Process {
 	slices.SortFunc(residents, func(a, b *resident) int {
-		return cmp.Or(compareBool(b.listed, a.listed), a.process.Started.Compare(b.process.Started), cmp.Compare(a.process.PID, b.process.PID))
+		return cmp.Or(
+			compareBool(b.listed, a.listed), a.process.Started.Compare(b.process.Started),
+			cmp.Compare(a.process.PID, b.process.PID),
+		)
 	})
 	for i, r := range residents {
 		r.listed = i < mostProcesses
@@ -226,6 +230,7 @@ func parseStat(text []byte) (stat, bool) {
 		return stat{}, false
 	}
 	return stat{
-		command: string(text[open+1 : end]), state: fields[state][0], parent: int32(ppid), flags: bits, started: string(fields[started]),
+		command: string(text[open+1 : end]), state: fields[state][0], parent: int32(ppid), flags: bits,
+		started: string(fields[started]),
 	}, true
 }

@@ -55,7 +55,8 @@ func (c *census) look(processes []Process, mounts []Mount, now time.Time) {
 			r.contacts.looked = now
 			r.contacts.add(filepath.Join(c.proc, strconv.Itoa(int(processes[i].PID)), "fd"), sockets, mounts)
 		}
-		processes[i].Network, processes[i].Ports, processes[i].Mounts = r.contacts.network, slices.Clone(r.contacts.ports), slices.Clone(r.contacts.mounts)
+		processes[i].Network = r.contacts.network
+		processes[i].Ports, processes[i].Mounts = slices.Clone(r.contacts.ports), slices.Clone(r.contacts.mounts)
 	}
 }
 

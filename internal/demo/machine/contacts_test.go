@@ -42,8 +42,10 @@ func TestASurveySaysWhatAProcessIsConnectedTo(t *testing.T) {
 func TestSocketsAreReadAsTheKernelWritesThem(t *testing.T) {
 	const rest = " 00000000:00000000 00:00000000 00000000     0        0 4711 1 0000000000000000 100 0 0 10 0"
 	for line, want := range map[string]socket{
-		"   0: 0100007F:1538 00000000:0000 0A" + rest:                                                 {port: 5432},
-		"   0: 00000000:1538 00000000:0000 0A" + rest:                                                 {port: 5432, outside: true},
+		"   0: 0100007F:1538 00000000:0000 0A" + rest: {port: 5432},
+		"   0: 00000000:1538 00000000:0000 0A" + rest: {
+			port: 5432, outside: true,
+		},
 		"   0: 0100007F:9C40 0100007F:1538 01" + rest:                                                 {},
 		"   0: 0A00020F:9C40 08080808:01BB 01" + rest:                                                 {outside: true},
 		"   0: 00000000000000000000000001000000:0050 00000000000000000000000000000000:0000 0A" + rest: {port: 80},
@@ -54,7 +56,9 @@ func TestSocketsAreReadAsTheKernelWritesThem(t *testing.T) {
 		require.Equal(t, "4711", inode)
 		require.Equal(t, want, got, line)
 	}
-	for _, line := range []string{"", "  sl  local_address rem_address   st", "0: x y 0A" + rest, "   0: 0100007F:1538 00000000:0000 06" + rest} {
+	for _, line := range []string{
+		"", "  sl  local_address rem_address   st", "0: x y 0A" + rest, "   0: 0100007F:1538 00000000:0000 06" + rest,
+	} {
 		_, _, ok := parseSocket(line)
 		require.False(t, ok, line)
 	}

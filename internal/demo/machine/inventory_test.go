@@ -71,7 +71,9 @@ func TestAProcessLineIsReadWhateverTheCommandIsCalled(t *testing.T) {
 		require.True(t, ok, command)
 		require.Equal(t, stat{command: command, state: 'S', parent: 7, flags: 4194560, started: "987654"}, got)
 	}
-	for _, line := range []string{"", "12 cat S 7", ")(", "12 (cat)", "12 (cat) S x" + rest[4:], "12 (cat) S 7 1 1 0 -1 x 1 2 3 4 5 6 7 8 20 0 1 0 9"} {
+	for _, line := range []string{
+		"", "12 cat S 7", ")(", "12 (cat)", "12 (cat) S x" + rest[4:], "12 (cat) S 7 1 1 0 -1 x 1 2 3 4 5 6 7 8 20 0 1 0 9",
+	} {
 		_, ok := parseStat([]byte(line))
 		require.False(t, ok, line)
 	}

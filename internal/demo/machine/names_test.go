@@ -146,14 +146,18 @@ func TestCPUSharesAddUp(t *testing.T) {
 	}
 	_, ok := round(0, cpu.TimesStat{User: 10, Idle: 100})
 	require.False(t, ok)
-	share, ok := round(1, cpu.TimesStat{User: 10.5, Nice: 0.5, System: 0.2, Irq: 0.1, Softirq: 0.1, Steal: 0.1, Idle: 100.3, Iowait: 0.2})
+	share, ok := round(1, cpu.TimesStat{
+		User: 10.5, Nice: 0.5, System: 0.2, Irq: 0.1, Softirq: 0.1, Steal: 0.1, Idle: 100.3, Iowait: 0.2,
+	})
 	require.True(t, ok)
 	require.InDelta(t, 75, share.busy, 1e-6)
 	require.InDelta(t, 50, share.user, 1e-6)
 	require.InDelta(t, 20, share.system, 1e-6)
 	require.InDelta(t, 5, share.steal, 1e-6)
 	require.InDelta(t, 10, share.iowait, 1e-6)
-	_, ok = round(2, cpu.TimesStat{User: 10.5, Nice: 0.5, System: 0.2, Irq: 0.1, Softirq: 0.1, Steal: 0.1, Idle: 100.3, Iowait: 0.2})
+	_, ok = round(2, cpu.TimesStat{
+		User: 10.5, Nice: 0.5, System: 0.2, Irq: 0.1, Softirq: 0.1, Steal: 0.1, Idle: 100.3, Iowait: 0.2,
+	})
 	require.False(t, ok, "no time passed")
 }
 

@@ -28,7 +28,7 @@ type Sampler struct {
 	notice  func(string)
 	noticed map[string]bool
 	cancel  context.CancelFunc
-	ctx     context.Context // of the collectors: it outlives a round
+	ctx     context.Context //nolint:containedctx // of the collectors: it outlives a round
 	running sync.WaitGroup
 }
 

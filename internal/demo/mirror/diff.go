@@ -131,7 +131,8 @@ func (n *knownNode) patched(to Node, patch client.Properties) *knownNode {
 		}
 	}
 	return &knownNode{
-		id: n.id, kind: to.Kind, name: to.Name, entityType: to.EntityType, description: to.Description, properties: properties,
+		id: n.id, kind: to.Kind, name: to.Name, entityType: to.EntityType, description: to.Description,
+		properties: properties,
 	}
 }
 

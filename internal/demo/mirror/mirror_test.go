@@ -20,7 +20,10 @@ import (
 const owner = "test demo"
 
 func device(key string, properties map[string]any) Node {
-	return Node{Key: key, Kind: "device", Name: "Device " + key, EntityType: "object", Description: "about " + key, Properties: properties}
+	return Node{
+		Key: key, Kind: "device", Name: "Device " + key, EntityType: "object", Description: "about " + key,
+		Properties: properties,
+	}
 }
 
 func picture(edges []Edge, nodes ...Node) Picture {
@@ -85,7 +88,9 @@ func sync(t require.TestingT, m *Mirror, p Picture) Report {
 func TestAPictureIsDrawnOnceAndThenOnlyItsChangesAre(t *testing.T) {
 	p := newPeer()
 	m := newMirror(p, owner)
-	first := picture([]Edge{{"b", "a", "part_of"}}, device("a", map[string]any{"size": 1, "tags": []string{"x", "y"}}), device("b", nil))
+	first := picture(
+		[]Edge{{"b", "a", "part_of"}}, device("a", map[string]any{"size": 1, "tags": []string{"x", "y"}}), device("b", nil),
+	)
 	r := sync(t, m, first)
 	require.Equal(t, Report{Nodes: 2, Edges: 1, Applied: 3, Reread: true}, r)
 	require.Equal(t, should(first), looks(p))
@@ -147,15 +152,21 @@ func TestWhatComesBackGetsAnotherID(t *testing.T) {
 func TestWhatOthersDidIsPutRightAndTheirOwnIsLeftAlone(t *testing.T) {
 	p := newPeer()
 	m := newMirror(p, owner)
-	pic := picture([]Edge{{"b", "a", "part_of"}}, device("a", map[string]any{"size": 1}), device("b", nil), device("c", nil))
+	pic := picture(
+		[]Edge{{"b", "a", "part_of"}}, device("a", map[string]any{"size": 1}), device("b", nil), device("c", nil),
+	)
 	sync(t, m, pic)
 	a, _ := m.Known().ID("a")
 	b, _ := m.Known().ID("b")
 	name := "renamed"
-	require.NoError(t, p.updateNode(client.NodePatch{ID: a, Name: &name, Properties: client.Properties{"size": encode("big"), "yours": encode(1)}}))
+	require.NoError(t, p.updateNode(client.NodePatch{ID: a, Name: &name, Properties: client.Properties{
+		"size": encode("big"), "yours": encode(1),
+	}}))
 	require.NoError(t, p.deleteNode(b))
 	theirs := uuid.New()
-	require.NoError(t, p.createNode(client.NewNode{ID: theirs, Name: "their node", Properties: client.Properties{KeyOf: encode("c")}}))
+	require.NoError(t, p.createNode(client.NewNode{
+		ID: theirs, Name: "their node", Properties: client.Properties{KeyOf: encode("c")},
+	}))
 	require.NoError(t, p.createEdge(client.NewEdge{ID: uuid.New(), SourceID: a, TargetID: theirs, RelationType: "likes"}))
 
 	require.Zero(t, sync(t, m, pic).Applied, "what was read is believed for a while")
@@ -311,7 +322,9 @@ func TestAnySequenceOfPicturesEndsInTheLast(t *testing.T) {
 					pic.Edges = append(pic.Edges, e)
 				}
 			}
-			if ids := slices.SortedFunc(maps.Keys(p.nodes), func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) }); len(ids) > 0 && rapid.Bool().Draw(t, "vandal") {
+			if ids := slices.SortedFunc(maps.Keys(p.nodes), func(a, b uuid.UUID) int {
+				return strings.Compare(a.String(), b.String())
+			}); len(ids) > 0 && rapid.Bool().Draw(t, "vandal") {
 				require.NoError(t, p.deleteNode(rapid.SampledFrom(ids).Draw(t, "victim")))
 				m.read = time.Time{}
 			}

@@ -59,7 +59,9 @@ func (p *peer) Batch(_ context.Context, commands []client.Command, atomic bool) 
 		p.fail = nil
 		return client.BatchAnswer{}, err
 	}
-	before := peer{nodes: maps.Clone(p.nodes), edges: maps.Clone(p.edges), used: maps.Clone(p.used), order: slices.Clone(p.order)}
+	before := peer{
+		nodes: maps.Clone(p.nodes), edges: maps.Clone(p.edges), used: maps.Clone(p.used), order: slices.Clone(p.order),
+	}
 	answer := client.BatchAnswer{Results: make([]client.BatchResult, len(commands))}
 	for i, c := range commands {
 		err := p.do(c)
@@ -169,7 +171,8 @@ func (p *peer) createEdge(e client.NewEdge) error {
 		return err
 	}
 	p.edges[e.ID] = client.Edge{
-		ID: e.ID, SourceID: e.SourceID, TargetID: e.TargetID, RelationType: e.RelationType, Properties: e.Properties, Version: 1,
+		ID: e.ID, SourceID: e.SourceID, TargetID: e.TargetID, RelationType: e.RelationType, Properties: e.Properties,
+		Version: 1,
 	}
 	return nil
 }

@@ -192,7 +192,10 @@ func (d *drawing) processor(i *machine.Inventory) {
 func (d *drawing) storage(i *machine.Inventory) {
 	d.add(mirror.Node{
 		Key: storageKey, Kind: kindStorage, Name: "Storage of " + d.host, EntityType: object,
-		Description: sentence("Storage of "+d.host+": its disks and file systems", count(len(i.Disks), "disk"), count(len(i.Mounts), "file system")),
+		Description: sentence(
+			"Storage of "+d.host+": its disks and file systems", count(len(i.Disks), "disk"),
+			count(len(i.Mounts), "file system"),
+		),
 	})
 	d.relate(storageKey, partOf, MachineKey)
 	devices := map[string]string{} // key by device name
@@ -225,9 +228,11 @@ func (d *drawing) storage(i *machine.Inventory) {
 		key := "file-system/" + m.Path
 		d.add(mirror.Node{
 			Key: key, Kind: kindFileSystem, Name: "File system " + m.Path + " of " + d.host, EntityType: object,
-			Description: sentence("File system mounted at "+m.Path+" of "+d.host, m.Type, size(m.Bytes)) + " " + fullness(m.Used),
+			Description: sentence("File system mounted at "+m.Path+" of "+d.host, m.Type, size(m.Bytes)) + " " +
+				fullness(m.Used),
 			Properties: map[string]any{
-				"path": m.Path, "type": orAbsent(m.Type), "device": orAbsent(m.Device), "bytes": orUnknown(m.Bytes), "usedPercent": m.Used,
+				"path": m.Path, "type": orAbsent(m.Type), "device": orAbsent(m.Device), "bytes": orUnknown(m.Bytes),
+				"usedPercent": m.Used,
 			},
 		})
 		d.relate(key, partOf, storageKey)
@@ -240,7 +245,9 @@ func (d *drawing) storage(i *machine.Inventory) {
 func (d *drawing) network(i *machine.Inventory) {
 	d.add(mirror.Node{
 		Key: networkKey, Kind: kindNetwork, Name: "Network of " + d.host, EntityType: object,
-		Description: sentence("Network of "+d.host+": the interfaces it is connected through", count(len(i.Interfaces), "interface")),
+		Description: sentence(
+			"Network of "+d.host+": the interfaces it is connected through", count(len(i.Interfaces), "interface"),
+		),
 	})
 	d.relate(networkKey, partOf, MachineKey)
 	for _, n := range i.Interfaces {

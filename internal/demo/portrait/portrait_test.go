@@ -18,18 +18,29 @@ func lathe() *machine.Inventory {
 	started := time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
 	return &machine.Inventory{
 		Host: machine.Host{
-			Name: "lathe-7", System: "linux", Distribution: "debian 12", Kernel: "6.1", Architecture: "x86_64", Virtualization: "kvm",
+			Name: "lathe-7", System: "linux", Distribution: "debian 12", Kernel: "6.1", Architecture: "x86_64",
+			Virtualization: "kvm",
 		},
 		Cores:      []machine.Core{{Number: 0, Model: "Xeon"}, {Number: 1, Model: "Xeon"}},
 		Memory:     25276510208,
 		Disks:      []machine.Disk{{Name: "vda", Bytes: 256 << 30}},
 		Partitions: []machine.Partition{{Name: "vda1", Disk: "vda", Bytes: 255 << 30}},
-		Mounts:     []machine.Mount{{Path: "/", Device: "vda1", Type: "ext4", Bytes: 250 << 30, Used: 81}, {Path: "/mnt", Device: "server:/x", Type: "nfs", Bytes: 1}},
-		Interfaces: []machine.Interface{{Name: "lo", Addresses: []string{"127.0.0.1/8"}, MTU: 65536, Loopback: true, Up: true}},
+		Mounts: []machine.Mount{
+			{Path: "/", Device: "vda1", Type: "ext4", Bytes: 250 << 30, Used: 81},
+			{Path: "/mnt", Device: "server:/x", Type: "nfs", Bytes: 1},
+		},
+		Interfaces: []machine.Interface{
+			{Name: "lo", Addresses: []string{"127.0.0.1/8"}, MTU: 65536, Loopback: true, Up: true},
+		},
 		Processes: []machine.Process{
-			{PID: 1, Birth: "b:1", Name: "systemd", Program: "systemd", User: "root", Executable: "/sbin/init", Started: started},
-			{PID: 20, Birth: "b:9", Parent: 1, Name: "postgres", Program: "postgres", User: "postgres", Executable: "/usr/bin/postgres", Started: started,
-				Network: true, Ports: []int{5432}, Mounts: []string{"/", "/gone"}},
+			{
+				PID: 1, Birth: "b:1", Name: "systemd", Program: "systemd", User: "root", Executable: "/sbin/init", Started: started,
+			},
+			{
+				PID: 20, Birth: "b:9", Parent: 1, Name: "postgres", Program: "postgres", User: "postgres",
+				Executable: "/usr/bin/postgres", Started: started,
+				Network: true, Ports: []int{5432}, Mounts: []string{"/", "/gone"},
+			},
 			{PID: 21, Birth: "b:9", Parent: 20, Name: "postgres", Program: "postgres", User: "postgres", Started: started},
 			{PID: 30, Birth: "b:11", Parent: 999, Name: "orphan", Program: "orphan"},
 		},
@@ -83,13 +94,21 @@ process/21/b:9 started_by process/20/b:9
 process/30/b:11 runs_on machine
 process/30/b:11 instance_of program/orphan`, "\n"), edges)
 
-	require.Equal(t, "Computer lathe-7. It runs debian 12 on x86_64, kernel 6.1, with 2 processor cores and 23.5 GiB of memory. "+
-		"It is a guest of kvm. It measures itself: load, processor, memory, disks, network and processes are live data of this workspace.",
-		find(t, p, MachineKey).Description)
+	require.Equal(
+		t, "Computer lathe-7. It runs debian 12 on x86_64, kernel 6.1, with 2 processor cores and 23.5 GiB of memory. "+
+			"It is a guest of kvm. It measures itself: load, processor, memory, disks, network and processes are live data of "+
+			"this workspace.",
+		find(t, p, MachineKey).Description,
+	)
 	require.Equal(t, "Running process 20 on lathe-7, an instance of postgres (PostgreSQL, a relational database server), "+
-		"started by user postgres from /usr/bin/postgres. It talks over the network: other machines can connect to it at port 5432. It has files open on /, /gone.", find(t, p, "process/20/b:9").Description)
-	require.Equal(t, "File system mounted at / of lathe-7: ext4; 250 GiB. 81 % of its disk space is used: it fills up, and little free space is left.",
-		find(t, p, "file-system//").Description)
+		"started by user postgres from /usr/bin/postgres. It talks over the network: other machines can connect to it at "+
+		"port 5432. It has files open on /, /gone.", find(t, p, "process/20/b:9").Description)
+	require.Equal(
+		t,
+		"File system mounted at / of lathe-7: ext4; 250 GiB. 81 % of its disk space is used: it fills up, and little free "+
+			"space is left.",
+		find(t, p, "file-system//").Description,
+	)
 	require.Equal(t, "Partition vda1 of disk vda of lathe-7: 255 GiB.", find(t, p, "partition/vda1").Description)
 	require.Equal(t, "Program orphan. It was seen running on lathe-7.", find(t, p, "program/orphan").Description)
 	types := map[string]bool{}
@@ -166,7 +185,10 @@ func TestAVersionInItsNameDoesNotHideAProgram(t *testing.T) {
 }
 
 func TestSizesAreWrittenForPeople(t *testing.T) {
-	for bytes, text := range map[uint64]string{0: "", 512: "512 B", 1536: "1.5 KiB", 1023 << 30: "1023 GiB", 25276510208: "23.5 GiB", 256 << 30: "256 GiB", 1 << 60: "1024 PiB"} {
+	for bytes, text := range map[uint64]string{
+		0: "", 512: "512 B", 1536: "1.5 KiB", 1023 << 30: "1023 GiB", 25276510208: "23.5 GiB", 256 << 30: "256 GiB",
+		1 << 60: "1024 PiB",
+	} {
 		require.Equal(t, text, size(bytes))
 	}
 }

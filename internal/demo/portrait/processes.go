@@ -114,8 +114,9 @@ func (d *drawing) process(p *machine.Process) {
 		Key: processKey(p), Kind: kindProcess, Name: p.Name + " " + strconv.Itoa(int(p.PID)), EntityType: process,
 		Description: text + "." + contacts(p),
 		Properties: map[string]any{
-			"pid": p.PID, "program": p.Program, "user": orAbsent(p.User), "executable": orAbsent(p.Executable), "startedAt": started,
-			"ports": slices.Clip(p.Ports),
+			"pid": p.PID, "program": p.Program, "user": orAbsent(p.User), "executable": orAbsent(p.Executable),
+			"startedAt": started,
+			"ports":     slices.Clip(p.Ports),
 		},
 		// It is computed from the clock, and differs by a second now and then.
 		Fixed: []string{"startedAt"},

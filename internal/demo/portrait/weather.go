@@ -16,11 +16,13 @@ func StationKey(station *weather.Station) string { return "station/" + station.S
 
 // Weather gives the picture of the weather stations.
 func Weather(stations []weather.Station) mirror.Picture {
-	d := &drawing{keys: map[string]bool{}, picture: mirror.Picture{Whole: map[string]bool{kindStation: true, kindDataset: true}}}
+	d := &drawing{keys: map[string]bool{}, picture: mirror.Picture{Whole: map[string]bool{
+		kindStation: true, kindDataset: true,
+	}}}
 	d.add(mirror.Node{
 		Key: datasetKey, Kind: kindDataset, Name: "Daily weather, 2012 to 2015", EntityType: concept,
-		Description: "Four years of daily weather measurements by NOAA (GHCN-Daily, public domain): precipitation, highest and " +
-			"lowest temperature, wind, and the day in a word.",
+		Description: "Four years of daily weather measurements by NOAA (GHCN-Daily, public domain): precipitation, " +
+			"highest and lowest temperature, wind, and the day in a word.",
 		Properties: map[string]any{"source": weather.Package, "licence": "public domain"},
 	})
 	for i := range stations {

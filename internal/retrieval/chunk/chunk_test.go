@@ -18,7 +18,9 @@ func TestAShortNodeIsOneChunk(t *testing.T) {
 	got := chunk.Split("Pump 7", "Feeds  the boiler.\n\nLoud.", graph.Properties{
 		"maker": []byte(`"KSB"`), "tags": []byte(`["wet",3," ","old"]`), "rpm": []byte(`1450`), "nested": []byte(`{"a":"b"}`),
 	})
-	require.Equal(t, []chunk.Chunk{{Text: "Pump 7\nFeeds the boiler. Loud.\nmaker: KSB tags: wet, old", From: 0, To: 25}}, got)
+	require.Equal(
+		t, []chunk.Chunk{{Text: "Pump 7\nFeeds the boiler. Loud.\nmaker: KSB tags: wet, old", From: 0, To: 25}}, got,
+	)
 }
 
 func TestANodeWithANameAloneIsThatName(t *testing.T) {
@@ -92,7 +94,8 @@ func squeeze(s string) string {
 var scripts = [][]rune{
 	[]rune("abcdefghij   .!?\n"), []rune("äöüß éñ . "), []rune("漢字仮名の試験。、"), []rune("ひらがなカタカナ"),
 	[]rune("สวัสดีครับ"), []rune("مرحبا بالعالم؟ "), []rune("привет мир. "), []rune("안녕 하세요. "),
-	[]rune("😀👩‍🚀🇩🇪 "), []rune("!!!...???"), []rune(" \t\n\u00a0\u3000"), []rune("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), []rune("हिन्दी। "),
+	[]rune("😀👩‍🚀🇩🇪 "), []rune("!!!...???"), []rune(" \t\n\u00a0\u3000"), []rune("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
+	[]rune("हिन्दी। "),
 }
 
 func TestChunksCoverAnyText(t *testing.T) {

@@ -91,7 +91,9 @@ func TestEmbeddingGoesOnWhenTheEmbedderIsKilled(t *testing.T) {
 
 // BenchmarkMiniLM measures the embedded model on one core, through HTTP.
 func BenchmarkMiniLM(b *testing.B) {
-	passage := strings.Repeat("The boiler in the cellar feeds the pump that supplies the hall with warm water; it was replaced. ", 6)
+	passage := strings.Repeat(
+		"The boiler in the cellar feeds the pump that supplies the hall with warm water; it was replaced. ", 6,
+	)
 	for name, c := range map[string]struct {
 		text  string
 		texts int

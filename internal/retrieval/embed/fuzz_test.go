@@ -16,8 +16,11 @@ import (
 // or a fault that repeats nothing of it.
 func FuzzAnswer(f *testing.F) {
 	for _, body := range []string{
-		`{"data":[{"index":0,"embedding":[3,4]},{"index":1,"embedding":[0,-1e-3]}]}`, `{"data":[{"index":1,"embedding":[1,1]},{"index":1,"embedding":[1,1]}]}`, `{"data":[{"index":0,"embedding":[0,0]},{"index":1,"embedding":[1e308,1e308]}]}`,
-		`{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":null}]}`, `{"data":[{"index":-1}]}`, `{"error":{"type":"insufficient_quota","code":"x y"}}`, `{}`, ``, `[`, `{"data":[{"index":0,"embedding":[1e400,1]}]}`,
+		`{"data":[{"index":0,"embedding":[3,4]},{"index":1,"embedding":[0,-1e-3]}]}`,
+		`{"data":[{"index":1,"embedding":[1,1]},{"index":1,"embedding":[1,1]}]}`,
+		`{"data":[{"index":0,"embedding":[0,0]},{"index":1,"embedding":[1e308,1e308]}]}`,
+		`{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":null}]}`, `{"data":[{"index":-1}]}`,
+		`{"error":{"type":"insufficient_quota","code":"x y"}}`, `{}`, ``, `[`, `{"data":[{"index":0,"embedding":[1e400,1]}]}`,
 	} {
 		f.Add([]byte(body), 200)
 		f.Add([]byte(body), 429)
@@ -36,7 +39,9 @@ func FuzzAnswer(f *testing.F) {
 				require.InDelta(t, 1, math.Hypot(float64(v[0]), float64(v[1])), 1e-3)
 			}
 		}
-		response := &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(body)))}
+		response := &http.Response{
+			StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(body))),
+		}
 		require.Less(t, len(refusal(response).Error()), 1000)
 	})
 }

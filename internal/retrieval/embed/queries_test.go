@@ -104,10 +104,13 @@ func TestQueriesForAnIndexOfAnotherModelAreEmbeddedByThat(t *testing.T) {
 	at := serving(t, func(w http.ResponseWriter, r *http.Request) { answerLengths(w, r) })
 	static := embed.NewStatic()
 	var made atomic.Int32
-	q := embed.NewQueries(embed.QueryOptions{Embedder: remote(t, options(at)), Timeout: time.Minute, Other: func(m embed.Model) (embed.Embedder, bool) {
-		made.Add(1)
-		return static, m == static.Model()
-	}})
+	q := embed.NewQueries(embed.QueryOptions{
+		Embedder: remote(t, options(at)), Timeout: time.Minute,
+		Other: func(m embed.Model) (embed.Embedder, bool) {
+			made.Add(1)
+			return static, m == static.Model()
+		},
+	})
 	defer q.Close()
 	want, err := static.Embed(t.Context(), []string{"pump"})
 	require.NoError(t, err)

@@ -49,7 +49,9 @@ type Remote struct {
 // cannot be used.
 func NewRemote(o Options) (*Remote, error) {
 	base, err := url.Parse(o.URL)
-	if err != nil || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Scheme != "http" && base.Scheme != "https" {
+	if err != nil || base.Host == "" || base.User != nil || base.RawQuery != "" ||
+		base.Scheme != "http" && base.Scheme != "https" {
+
 		return nil, fault.New(fault.Invalid, "the embedder's URL cannot be used") // it may hold a secret: not shown
 	}
 	if o.TLS == nil {

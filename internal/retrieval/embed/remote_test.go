@@ -71,7 +71,8 @@ func TestTextsGoInBatchesAndVectorsComeBackInTheirOrder(t *testing.T) {
 	var mu sync.Mutex
 	var batches []asked
 	at := serving(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost || r.URL.Path != "/v1/embeddings" || r.Header.Get("Authorization") != "Bearer "+secret {
+		if r.Method != http.MethodPost || r.URL.Path != "/v1/embeddings" ||
+			r.Header.Get("Authorization") != "Bearer "+secret {
 			w.WriteHeader(http.StatusTeapot)
 			return
 		}
@@ -192,22 +193,32 @@ func TestAnswersThatCannotBeUsedAreFaultsAndNotTriedAgain(t *testing.T) {
 		kind   fault.Kind
 		says   string
 	}{
-		"no JSON":            {200, `<html>`, fault.BadGateway, "not what OpenAI's API answers"},
-		"nothing":            {200, ``, fault.BadGateway, "not what OpenAI's API answers"},
-		"too few":            {200, `{"data": []}`, fault.BadGateway, "0 vectors for 1 texts"},
-		"twice":              {200, `{"data": [{"index": 0, "embedding": [1, 2]}, {"index": 0, "embedding": [1, 2]}]}`, fault.BadGateway, "out of range or twice"},
-		"wrong index":        {200, `{"data": [{"index": 1, "embedding": [1, 2]}]}`, fault.BadGateway, "out of range"},
-		"wrong dimensions":   {200, one(`[1, 2, 3]`), fault.BadGateway, "3 dimensions, not 2"},
-		"no vector":          {200, one(`null`), fault.BadGateway, "0 dimensions"},
-		"base64":             {200, one(`"AAAA"`), fault.BadGateway, "not what"},
-		"not a number":       {200, one(`[NaN, 1]`), fault.BadGateway, "not what"},
-		"beyond float32":     {200, one(`[1e39, 1]`), fault.BadGateway, ""},
-		"endless":            {200, strings.Repeat(" ", 1<<20), fault.BadGateway, "longer than its vectors can be"},
-		"a redirect":         {302, ``, fault.BadGateway, "answered 302"},
-		"refused text":       {400, `{"error": {"code": "context_length_exceeded", "message": "TENANT"}}`, fault.Invalid, "context_length_exceeded"},
-		"too large":          {413, ``, fault.Invalid, "answered 413"},
-		"refused key":        {401, `{"error": {"code": "invalid_api_key", "message": "wrong: ` + secret + `"}}`, fault.BadGateway, "invalid_api_key"},
-		"no such model":      {404, `{"error": {"code": "` + strings.Repeat("x", 100) + `"}}`, fault.BadGateway, "answered 404"},
+		"no JSON": {200, `<html>`, fault.BadGateway, "not what OpenAI's API answers"},
+		"nothing": {200, ``, fault.BadGateway, "not what OpenAI's API answers"},
+		"too few": {200, `{"data": []}`, fault.BadGateway, "0 vectors for 1 texts"},
+		"twice": {
+			200, `{"data": [{"index": 0, "embedding": [1, 2]}, {"index": 0, "embedding": [1, 2]}]}`, fault.BadGateway,
+			"out of range or twice",
+		},
+		"wrong index":      {200, `{"data": [{"index": 1, "embedding": [1, 2]}]}`, fault.BadGateway, "out of range"},
+		"wrong dimensions": {200, one(`[1, 2, 3]`), fault.BadGateway, "3 dimensions, not 2"},
+		"no vector":        {200, one(`null`), fault.BadGateway, "0 dimensions"},
+		"base64":           {200, one(`"AAAA"`), fault.BadGateway, "not what"},
+		"not a number":     {200, one(`[NaN, 1]`), fault.BadGateway, "not what"},
+		"beyond float32":   {200, one(`[1e39, 1]`), fault.BadGateway, ""},
+		"endless":          {200, strings.Repeat(" ", 1<<20), fault.BadGateway, "longer than its vectors can be"},
+		"a redirect":       {302, ``, fault.BadGateway, "answered 302"},
+		"refused text": {
+			400, `{"error": {"code": "context_length_exceeded", "message": "TENANT"}}`, fault.Invalid, "context_length_exceeded",
+		},
+		"too large": {413, ``, fault.Invalid, "answered 413"},
+		"refused key": {
+			401, `{"error": {"code": "invalid_api_key", "message": "wrong: ` + secret + `"}}`, fault.BadGateway,
+			"invalid_api_key",
+		},
+		"no such model": {
+			404, `{"error": {"code": "` + strings.Repeat("x", 100) + `"}}`, fault.BadGateway, "answered 404",
+		},
 		"account used up":    {429, `{"error": {"code": "insufficient_quota"}}`, fault.BadGateway, "insufficient_quota"},
 		"a code of no words": {403, `{"error": {"code": "forge\nlog", "type": 7}}`, fault.BadGateway, "answered 403"},
 	} {
@@ -306,7 +317,9 @@ func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
 }
 
 func TestAURLWithASecretIsRefusedWithoutShowingIt(t *testing.T) {
-	for _, bad := range []string{"https://u:hunter2@e/v1", "https://e/v1?key=hunter2", "e/v1", "ftp://e", "https://", "%zz"} {
+	for _, bad := range []string{
+		"https://u:hunter2@e/v1", "https://e/v1?key=hunter2", "e/v1", "ftp://e", "https://", "%zz",
+	} {
 		_, err := embed.NewRemote(embed.Options{URL: bad})
 		require.True(t, fault.Is(err, fault.Invalid))
 		require.NotContains(t, err.Error(), "hunter2")

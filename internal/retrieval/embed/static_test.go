@@ -172,7 +172,8 @@ func FuzzStatic(f *testing.F) {
 
 // shortTexts are like the names and descriptions of nodes.
 var shortTexts = []string{
-	"Boiler 3 in the cellar", "temperature of the outgoing air", "Which pump feeds the cooling tower?", "nginx: worker process",
+	"Boiler 3 in the cellar", "temperature of the outgoing air", "Which pump feeds the cooling tower?",
+	"nginx: worker process",
 	"Disk /dev/sda1 is 93 % full", "Contract with Müller & Söhne GmbH", "eth0", "quarterly energy report, 2026",
 }
 

@@ -80,7 +80,9 @@ func vectorsOf(body []byte, texts, dimensions int) ([]Vector, error) {
 		}
 		seen[d.Index] = true
 		if len(d.Embedding) != dimensions {
-			return nil, nonsense(fmt.Errorf("the model's vectors have %d dimensions, not %d: correct --embedder-dimensions", len(d.Embedding), dimensions))
+			return nil, nonsense(fmt.Errorf(
+				"the model's vectors have %d dimensions, not %d: correct --embedder-dimensions", len(d.Embedding), dimensions,
+			))
 		}
 		v, ok := normalise(d.Embedding)
 		if !ok {
@@ -122,8 +124,12 @@ func refusal(response *http.Response) error {
 	case status == http.StatusTooManyRequests:
 		return fault.Wrap(cause, fault.BadGateway, "the embedder's account is used up")
 	case status == http.StatusRequestTimeout, status >= 500 && status != http.StatusNotImplemented:
-		return fault.Wrap(cause, fault.Unavailable, "the embedder cannot answer at present").After(retryafter.Of(response.Header))
-	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge, status == http.StatusUnprocessableEntity:
+		return fault.Wrap(
+			cause, fault.Unavailable, "the embedder cannot answer at present",
+		).After(retryafter.Of(response.Header))
+	case status == http.StatusBadRequest,
+		status == http.StatusRequestEntityTooLarge,
+		status == http.StatusUnprocessableEntity:
 		return fault.Wrap(cause, fault.Invalid, "the embedder refuses the text")
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return fault.Wrap(cause, fault.BadGateway, "the embedder refuses our key")

@@ -10,7 +10,9 @@ import (
 
 // accented are the scripts whose marks are spelling: who searches leaves them out. In
 // others, as those of India or in Japanese, a mark makes another letter.
-var accented = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Hebrew, unicode.Arabic, unicode.Common}
+var accented = []*unicode.RangeTable{
+	unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Hebrew, unicode.Arabic, unicode.Common,
+}
 
 // letters are those that are no letter with a mark in Unicode, but to who types.
 func letters(r rune) string {
@@ -130,7 +132,8 @@ func stem(word string) string {
 		return word
 	case strings.HasSuffix(word, "ies") && n > 4:
 		return word[:n-3] + "y"
-	case strings.HasSuffix(word, "sses"), strings.HasSuffix(word, "xes"), strings.HasSuffix(word, "ches"), strings.HasSuffix(word, "shes"):
+	case strings.HasSuffix(word, "sses"), strings.HasSuffix(word, "xes"), strings.HasSuffix(word, "ches"),
+		strings.HasSuffix(word, "shes"):
 		return word[:n-2]
 	}
 	return word[:n-1]

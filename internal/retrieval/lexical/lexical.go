@@ -23,10 +23,11 @@ const Version = 1
 
 // Bounds.
 const (
-	MaxText       = 64 << 10 // bytes of a node's text that are looked at: the name twice, description, properties, in that order
-	MaxTermBytes  = 64       // of a term; a longer one is cut there
-	MaxTerms      = 4096     // different terms of a node: the first ones
-	MaxQueryTerms = 256      // different terms of a query: the first ones
+	// bytes of a node's text that are looked at: the name twice, description, properties, in that order
+	MaxText       = 64 << 10
+	MaxTermBytes  = 64   // of a term; a longer one is cut there
+	MaxTerms      = 4096 // different terms of a node: the first ones
+	MaxQueryTerms = 256  // different terms of a query: the first ones
 
 	// A name in the query has at most so many words, or, without spaces, characters.
 	// Names of more are found when they are the whole query.

@@ -65,7 +65,9 @@ func TestTextsAreCutIntoTermsInAnyScript(t *testing.T) {
 }
 
 func TestANodeIsFoundByItsNameDescriptionAndProperties(t *testing.T) {
-	properties, err := graph.ParseProperties(jsontext.Value(`{"serialNumber": "SN-77", "ports": [8080, {"role": "admin"}], "on": true}`))
+	properties, err := graph.ParseProperties(jsontext.Value(
+		`{"serialNumber": "SN-77", "ports": [8080, {"role": "admin"}], "on": true}`,
+	))
 	require.NoError(t, err)
 	terms := lexical.Analyse(lexical.Document{Name: "Pump 7", Description: "The pump.", Properties: properties})
 	counts := map[string]int{}
@@ -75,7 +77,8 @@ func TestANodeIsFoundByItsNameDescriptionAndProperties(t *testing.T) {
 		sum += term.Count
 	}
 	require.Equal(t, map[string]int{
-		"pump": 3, "7": 2, "the": 1, "serialnumber": 1, "serial": 1, "number": 1, "sn": 1, "77": 1, "sn-77": 1, "port": 1, "8080": 1, "role": 1, "admin": 1, "on": 1,
+		"pump": 3, "7": 2, "the": 1, "serialnumber": 1, "serial": 1, "number": 1, "sn": 1, "77": 1, "sn-77": 1, "port": 1,
+		"8080": 1, "role": 1, "admin": 1, "on": 1,
 	}, counts, "a word of the name counts twice; keys, strings and numbers count at any depth")
 	require.Equal(t, sum, terms.Length)
 	require.Equal(t, "pump 7", terms.Name)
@@ -125,7 +128,9 @@ func TestNamesAreFoundInAQueryAsWholeWords(t *testing.T) {
 		{"...", "what ...", false},
 	} {
 		key := lexical.NameKey(c.name)
-		found := slices.ContainsFunc(lexical.Parse(c.query).Names, func(n lexical.Name) bool { return n.Key == key && key != "" })
+		found := slices.ContainsFunc(lexical.Parse(c.query).Names, func(n lexical.Name) bool {
+			return n.Key == key && key != ""
+		})
 		require.Equal(t, c.found, found, "%q in %q", c.name, c.query)
 	}
 }
@@ -166,13 +171,17 @@ func holds(t require.TestingT, text string) {
 	q := lexical.Parse(text)
 	if len(doc.List) < lexical.MaxTerms {
 		for _, term := range q.Terms {
-			_, there := slices.BinarySearchFunc(doc.List, term.Text, func(a lexical.Term, b string) int { return strings.Compare(a.Text, b) })
+			_, there := slices.BinarySearchFunc(doc.List, term.Text, func(a lexical.Term, b string) int {
+				return strings.Compare(a.Text, b)
+			})
 			require.True(t, there || len(text) > lexical.MaxText/2, "a text is found by itself: %q", term.Text)
 		}
 	}
 	require.Equal(t, doc.Name, q.Name)
 	if doc.Name != "" {
-		require.True(t, slices.ContainsFunc(q.Names, func(n lexical.Name) bool { return n.Key == doc.Name }), "a name is in itself")
+		require.True(t, slices.ContainsFunc(q.Names, func(n lexical.Name) bool {
+			return n.Key == doc.Name
+		}), "a name is in itself")
 	}
 }
 
@@ -180,19 +189,25 @@ func sound(t require.TestingT, term string) {
 	require.NotEmpty(t, term)
 	require.LessOrEqual(t, len(term), lexical.MaxTermBytes)
 	require.True(t, utf8.ValidString(term))
-	require.Equal(t, -1, strings.IndexFunc(term, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == 0 }), "%q", term)
+	require.Equal(t, -1, strings.IndexFunc(term, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || r == 0
+	}), "%q", term)
 }
 
 func TestPropertyAnyTextIsFoundByItself(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-zA-Z0-9._:/@+#'-]{1,12}`),
-			rapid.SampledFrom([]string{"東京", "ガス", "서울", "สวัสดี", "दिल्ली", "كِتَاب", "cafe\u0301", "İ", "ﬁ", "㎏", "½", "ǅ", "\u0345", "\u200b", "\u200d"})), 0, 12).Draw(t, "words")
+			rapid.SampledFrom([]string{
+				"東京", "ガス", "서울", "สวัสดี", "दिल्ली", "كِتَاب", "cafe\u0301", "İ", "ﬁ", "㎏", "½", "ǅ", "\u0345", "\u200b", "\u200d",
+			})), 0, 12).Draw(t, "words")
 		holds(t, strings.Join(words, rapid.SampledFrom([]string{" ", "", "-", "\n"}).Draw(t, "between")))
 	})
 }
 
 func FuzzText(f *testing.F) {
-	for _, seed := range []string{"", "cpu0 on node-7", "東京タワー 水", "C++ 10.0.0.1 Kellogg's", "\xff\xfe", "a\u0300\u0301\u200b", "ｆｕｌｌ ﷺ ½"} {
+	for _, seed := range []string{
+		"", "cpu0 on node-7", "東京タワー 水", "C++ 10.0.0.1 Kellogg's", "\xff\xfe", "a\u0300\u0301\u200b", "ｆｕｌｌ ﷺ ½",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) { holds(t, text) })
@@ -200,7 +215,9 @@ func FuzzText(f *testing.F) {
 
 func BenchmarkAnalyse(b *testing.B) {
 	short := lexical.Document{Name: "Pump 7", Description: "Feeds the reactor of line 2 with cooling water."}
-	long := lexical.Document{Name: "Pump 7", Description: strings.Repeat("Feeds the reactor of line 2 with cooling water. ", 200)}
+	long := lexical.Document{Name: "Pump 7", Description: strings.Repeat(
+		"Feeds the reactor of line 2 with cooling water. ", 200,
+	)}
 	for name, d := range map[string]lexical.Document{"short": short, "10KB": long} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(d.Description)))

@@ -27,7 +27,8 @@ type unit struct {
 // spaceless are the scripts that are written without spaces between words. Hangul has
 // spaces, but endings are written to the word: pairs find the word without them.
 var spaceless = []*unicode.RangeTable{
-	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Thai, unicode.Lao, unicode.Khmer,
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Thai, unicode.Lao,
+	unicode.Khmer,
 	unicode.Myanmar, unicode.Tibetan, unicode.Javanese, unicode.Yi, unicode.Tai_Le, unicode.New_Tai_Lue, unicode.Tai_Tham,
 }
 

@@ -61,13 +61,16 @@ func goModules(root string) (all []dependency, err error) {
 	return all, nil
 }
 
+// notOurs are folders in which nothing of ours is.
+var notOurs = []string{"node_modules", "bin", "data"}
+
 // modulesBelow gives the folders that have a go.mod.
 func modulesBelow(root string) (folders []string, err error) {
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch name := entry.Name(); {
 		case err != nil:
 			return err
-		case entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "bin" || name == "data"):
+		case entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || slices.Contains(notOurs, name)):
 			return filepath.SkipDir
 		case name == "go.mod":
 			folders = append(folders, filepath.Dir(path))
@@ -117,7 +120,8 @@ func filesNamed(dir string, names *regexp.Regexp) (paths []string, err error) {
 		return nil, err
 	}
 	for _, entry := range entries {
-		if ext := filepath.Ext(entry.Name()); entry.Type().IsRegular() && names.MatchString(entry.Name()) && ext != ".go" && ext != ".json" {
+		ext := filepath.Ext(entry.Name())
+		if entry.Type().IsRegular() && names.MatchString(entry.Name()) && ext != ".go" && ext != ".json" {
 			paths = append(paths, filepath.Join(dir, entry.Name()))
 		}
 	}

@@ -86,7 +86,10 @@ func check(root string, out io.Writer) error {
 	for _, d := range all {
 		counts[d.kind]++
 	}
-	_, err = fmt.Fprintf(out, "licences of %d Go modules, %d npm and %d Python packages are allowed\n", counts[kindGo], counts[kindNPM], counts[kindPython])
+	_, err = fmt.Fprintf(
+		out, "licences of %d Go modules, %d npm and %d Python packages are allowed\n", counts[kindGo], counts[kindNPM],
+		counts[kindPython],
+	)
 	return err
 }
 

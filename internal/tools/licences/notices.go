@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-const preface = `Livegraph has the following inside, or is built from it. Their licences ask for these notices. What is below a
-line of dashes holds for what is listed above it.
+const preface = `Livegraph has the following inside, or is built from it. Their licences ask for these notices. What is
+below a line of dashes holds for what is listed above it.
 
-The embedding model inside has notices of its own: internal/retrieval/embed/minilm-static-256/NOTICE. The documentation of
-the interface is shown by Swagger UI, Copyright SmartBear Software Inc., under the Apache License 2.0 below, which
-github.com/swaggest/swgui brings along.
+The embedding model inside has notices of its own: internal/retrieval/embed/minilm-static-256/NOTICE. The
+documentation of the interface is shown by Swagger UI, Copyright SmartBear Software Inc., under the Apache License 2.0
+below, which github.com/swaggest/swgui brings along.
 `
 
 // text is a licence's or notice's text with those to which it belongs.
@@ -64,7 +64,9 @@ func notices(root string, out io.Writer) error {
 	w := bufio.NewWriter(out)
 	fmt.Fprint(w, preface) // errors come with Flush
 	for _, t := range all {
-		fmt.Fprintf(w, "\n%s\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(t.names, "\n"), strings.Repeat("-", 80), t.body)
+		fmt.Fprintf(
+			w, "\n%s\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(t.names, "\n"), strings.Repeat("-", 80), t.body,
+		)
 	}
 	fmt.Fprintf(w, "\n%s\nWithout a text of their own:\n\n%s\n", strings.Repeat("=", 80), strings.Join(without, "\n"))
 	return w.Flush()
@@ -88,7 +90,9 @@ func insideBinary(root string) ([]dependency, error) {
 		return nil, fmt.Errorf("go env: %w", err)
 	}
 	// Without its version: the text is the same, and toolchains differ between machines.
-	inside := []dependency{{kind: kindGo, name: "Go", version: "(runtime and standard library)", dir: strings.TrimSpace(string(env))}}
+	inside := []dependency{
+		{kind: kindGo, name: "Go", version: "(runtime and standard library)", dir: strings.TrimSpace(string(env))},
+	}
 	modules, err := listModules(root, "./cmd/livegraph")
 	if err != nil {
 		return nil, err

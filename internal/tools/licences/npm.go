@@ -49,7 +49,8 @@ func lockedPackages(path string, shipped bool) (found []dependency, err error) {
 		p := lock.Packages[at]
 		name := at[strings.LastIndex(at, "node_modules/")+len("node_modules/"):]
 		found = append(found, dependency{
-			kind: kindNPM, name: name, version: p.Version, licence: p.License, shipped: shipped && !p.Dev && !p.DevOptional, dir: filepath.Join(filepath.Dir(path), at),
+			kind: kindNPM, name: name, version: p.Version, licence: p.License, shipped: shipped && !p.Dev && !p.DevOptional,
+			dir: filepath.Join(filepath.Dir(path), at),
 		})
 	}
 	return found, nil

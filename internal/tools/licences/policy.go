@@ -65,7 +65,9 @@ func (p policy) judge(all []dependency) (problems []string) {
 		if found == "" {
 			found = none
 		}
-		at := slices.IndexFunc(p.Exceptions, func(e exception) bool { return e.Kind == d.kind && e.Name == d.name && e.Licence == found })
+		at := slices.IndexFunc(p.Exceptions, func(e exception) bool {
+			return e.Kind == d.kind && e.Name == d.name && e.Licence == found
+		})
 		if at >= 0 {
 			used[at] = true
 			continue
@@ -74,7 +76,9 @@ func (p policy) judge(all []dependency) (problems []string) {
 		if d.shipped {
 			what = "shipped"
 		}
-		problems = append(problems, fmt.Sprintf("%s %s %s (%s): licence %s is not allowed", d.kind, d.name, d.version, what, found))
+		problems = append(problems, fmt.Sprintf(
+			"%s %s %s (%s): licence %s is not allowed", d.kind, d.name, d.version, what, found,
+		))
 	}
 	for i, e := range p.Exceptions {
 		if !used[i] {

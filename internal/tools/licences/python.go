@@ -17,7 +17,8 @@ const kindPython = "python"
 // requirementFiles pin what the binary installs for the embedded engines, and with what
 // tests write.
 var requirementFiles = map[string]bool{
-	"internal/embedded/requirements.txt": true, "internal/embedded/requirements-embedder.txt": true, "test/influx/requirements.txt": false,
+	"internal/embedded/requirements.txt": true, "internal/embedded/requirements-embedder.txt": true,
+	"test/influx/requirements.txt": false,
 }
 
 // pythonPackages lists what the requirements pin, with the licences that the installed
@@ -40,7 +41,10 @@ func pythonPackages(root string) (all []dependency, err error) {
 				continue
 			}
 			if d.dir == "" {
-				return nil, fmt.Errorf("%s %s of %s is not installed: run `bin/livegraph engines install`, and `make test` for those of tests", d.name, d.version, path)
+				return nil, fmt.Errorf(
+					"%s %s of %s is not installed: run `bin/livegraph engines install`, and `make test` for those of tests", d.name,
+					d.version, path,
+				)
 			}
 			metadata, err := os.ReadFile(filepath.Join(d.dir, "METADATA"))
 			if err != nil {
@@ -107,7 +111,8 @@ func installed(sites []string, d dependency) string {
 
 // said maps what packages call their licences, other than SPDX.
 var said = map[string]string{
-	"Apache Software License": "Apache-2.0", "MIT License": "MIT", "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0", "3-Clause BSD License": "BSD-3-Clause",
+	"Apache Software License": "Apache-2.0", "MIT License": "MIT", "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+	"3-Clause BSD License":               "BSD-3-Clause",
 	"Python Software Foundation License": "PSF-2.0", "ISC License (ISCL)": "ISC",
 }
 

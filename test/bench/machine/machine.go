@@ -42,7 +42,9 @@ func Look(ctx context.Context, leftAside ...string) (s Surroundings, err error) 
 	if err != nil {
 		return s, err
 	}
-	s.Machine = fmt.Sprintf("%d cores (%s), %.0f GiB, %s %s", runtime.NumCPU(), model, float64(memory.Total)/(1<<30), runtime.GOOS, kernel)
+	s.Machine = fmt.Sprintf(
+		"%d cores (%s), %.0f GiB, %s %s", runtime.NumCPU(), model, float64(memory.Total)/(1<<30), runtime.GOOS, kernel,
+	)
 	s.Go = "Go " + strings.TrimPrefix(version, "go")
 	s.Commit, err = commit(ctx, leftAside)
 	return s, err

@@ -44,7 +44,9 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("report", flag.ContinueOnError)
-	only := flags.String("only", "", "regular expression: run the sections whose id matches; those that take long run only so")
+	only := flags.String(
+		"only", "", "regular expression: run the sections whose id matches; those that take long run only so",
+	)
 	render := flags.Bool("render", false, "run nothing, make the page again")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -117,7 +119,8 @@ func measure(ctx context.Context, out io.Writer, pattern *regexp.Regexp, all map
 			failed = errors.Join(failed, fmt.Errorf("section %s: %w", s.id, err))
 			continue
 		}
-		measured.notes[noteMachine], measured.notes[noteGo], measured.notes[noteCommit] = where.Machine, where.Go, where.Commit
+		measured.notes[noteMachine], measured.notes[noteGo] = where.Machine, where.Go
+		measured.notes[noteCommit] = where.Commit
 		measured.notes[noteMeasured] = began.UTC().Format(time.DateOnly)
 		measured.notes[noteTook] = time.Since(began).Round(time.Second).String()
 		text, err := renderSection(s.id, measured)

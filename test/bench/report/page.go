@@ -56,7 +56,8 @@ func renderSection(id string, r *results) (string, error) {
 	name := id + ".md.tmpl"
 	functions := template.FuncMap{
 		"made": func() string { return made(id, r) }, "list": func(items ...string) []string { return items }, "names": names,
-		"measured": r.measured, "row": r.row, "median": r.medianText, "spread": r.spread, "cells": r.cells, "compared": r.compared, "runs": r.runs,
+		"measured": r.measured, "row": r.row, "median": r.medianText, "spread": r.spread, "cells": r.cells,
+		"compared": r.compared, "runs": r.runs,
 	}
 	t, err := template.New(name).Funcs(functions).ParseFS(templates, "sections/"+name)
 	if err != nil {

@@ -70,7 +70,8 @@ func TestResultsAreKeptAsTheyWereRead(t *testing.T) {
 
 func TestFiguresHaveThreeDigits(t *testing.T) {
 	for value, want := range map[float64]string{
-		0: "0", 0.00023: "0.0002", 0.0999: "0.0999", 1: "1.00", 9.996: "10.0", 99.96: "100", 0.9996: "1.00", 12.34: "12.3", 999.6: "1.00 k", 123456: "123 k", 999_600: "1.00 M",
+		0: "0", 0.00023: "0.0002", 0.0999: "0.0999", 1: "1.00", 9.996: "10.0", 99.96: "100", 0.9996: "1.00", 12.34: "12.3",
+		999.6: "1.00 k", 123456: "123 k", 999_600: "1.00 M",
 		3.26e6: "3.26 M", 2e10: "20.0 G",
 	} {
 		require.Equal(t, want, thousands(value))
@@ -87,7 +88,9 @@ func TestASectionThatIsNotMeasuredSaysHow(t *testing.T) {
 
 func TestASectionThatTakesLongRunsOnlyByName(t *testing.T) {
 	long, short := section{id: "outage", asked: true}, section{id: "pipeline"}
-	for only, want := range map[string][2]bool{"": {false, true}, "outage": {true, false}, "OUT": {true, false}, "pipe|out": {true, true}} {
+	for only, want := range map[string][2]bool{
+		"": {false, true}, "outage": {true, false}, "OUT": {true, false}, "pipe|out": {true, true},
+	} {
 		pattern, err := compile(only)
 		require.NoError(t, err)
 		require.Equal(t, want, [2]bool{long.chosen(pattern), short.chosen(pattern)}, only)

@@ -27,14 +27,23 @@ var sections = []section{
 	{id: "hertz", packages: whole, bench: "^BenchmarkHertz$", args: append([]string{"-timeout", "30m"}, once...)},
 	{id: "scrape", packages: whole, bench: "^BenchmarkScrape$", args: once},
 	{id: "access", packages: whole, bench: "^BenchmarkAccess$", args: once},
-	{id: "outage", packages: whole, bench: "^BenchmarkOutage$", args: append([]string{"-timeout", "40m"}, once...), asked: true},
+	{
+		id: "outage", packages: whole, bench: "^BenchmarkOutage$", args: append([]string{"-timeout", "40m"}, once...),
+		asked: true,
+	},
 	{id: "memory", packages: whole, bench: "^BenchmarkMemory$", args: append([]string{"-timeout", "20m"}, once...)},
 	{id: "overload", packages: whole, bench: "^BenchmarkOverload$", args: once},
 	{id: "commands", packages: whole, bench: "^BenchmarkCommands$", args: append([]string{"-timeout", "20m"}, once...)},
 	{id: "graph-reads", packages: whole, bench: "^BenchmarkGraphReads$", args: once},
 	{id: "retrieval", packages: whole, bench: "^BenchmarkRetrieval$", args: append([]string{"-timeout", "90m"}, once...)},
-	{id: "large-retrieval", packages: whole, bench: "^BenchmarkRetrievalLarge$", args: append([]string{"-timeout", "60m"}, once...), asked: true},
-	{id: "text-recall", packages: []string{"./storage/postgres"}, bench: "^BenchmarkTextRecall$", args: append([]string{"-timeout", "60m"}, once...), asked: true},
+	{
+		id: "large-retrieval", packages: whole, bench: "^BenchmarkRetrievalLarge$",
+		args: append([]string{"-timeout", "60m"}, once...), asked: true,
+	},
+	{
+		id: "text-recall", packages: []string{"./storage/postgres"}, bench: "^BenchmarkTextRecall$",
+		args: append([]string{"-timeout", "60m"}, once...), asked: true,
+	},
 	{id: "disk", packages: whole, bench: "^BenchmarkDisk$", args: once},
 	{id: "starts", packages: whole, bench: "^BenchmarkStarts$", args: once},
 	{

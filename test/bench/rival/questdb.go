@@ -55,11 +55,15 @@ func QuestDB(tb testing.TB) (*Rival, error) {
 	if err := os.Mkdir(filepath.Join(dir, "conf"), 0o700); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "conf", "server.conf"), fmt.Appendf(nil, questSettings, address), 0o600); err != nil {
+	if err := os.WriteFile(
+		filepath.Join(dir, "conf", "server.conf"), fmt.Appendf(nil, questSettings, address), 0o600,
+	); err != nil {
 		return nil, err
 	}
 	base := "http://" + address
-	r := &Rival{Name: "questdb", Version: questVersion(), Lines: base + "/write", base: base, seen: questRows, poll: questPoll}
+	r := &Rival{
+		Name: "questdb", Version: questVersion(), Lines: base + "/write", base: base, seen: questRows, poll: questPoll,
+	}
 	return r, r.run(tb, jars.Command(dir, questOptions, "io.questdb.ServerMain", "-d", dir), "/ping")
 }
 
@@ -78,7 +82,9 @@ func questRows(ctx context.Context, r *Rival, of Load) (found, all int64, err er
 		counts[i] = fmt.Sprintf(`SELECT count() n FROM '%s' WHERE timestamp >= '%s' AND timestamp < '%s'`,
 			measurement, of.From.UTC().Format(time.RFC3339), of.To.UTC().Format(time.RFC3339))
 	}
-	answer, err := r.get(ctx, "/exec", url.Values{"query": {"SELECT sum(n) FROM (" + strings.Join(counts, " UNION ALL ") + ")"}})
+	answer, err := r.get(ctx, "/exec", url.Values{"query": {
+		"SELECT sum(n) FROM (" + strings.Join(counts, " UNION ALL ") + ")",
+	}})
 	if err != nil && strings.Contains(err.Error(), "table does not exist") {
 		return 0, all, nil
 	}

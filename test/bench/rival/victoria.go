@@ -38,7 +38,8 @@ func VictoriaMetrics(tb testing.TB, moduleDir string) (*Rival, error) {
 	}
 	base := "http://" + address
 	r := &Rival{
-		Name: "victoriametrics", Version: strings.TrimPrefix(version, "v"), base: base, seen: victoriaPoints, poll: victoriaPoll,
+		Name: "victoriametrics", Version: strings.TrimPrefix(version, "v"), base: base, seen: victoriaPoints,
+		poll:  victoriaPoll,
 		Lines: base + "/write", Series: base + "/api/v1/import",
 	}
 	// What is older than the retention is dropped, and the points' times are made up.
@@ -64,8 +65,11 @@ func victoriaPoints(ctx context.Context, r *Rival, of Load) (found, all int64, e
 	}
 	end := of.To.Add(-time.Millisecond)
 	answer, err := r.get(ctx, "/api/v1/query", url.Values{
-		"query": {fmt.Sprintf(`sum(count_over_time({__name__=~"(%s)_.*"}[%ds]))`, strings.Join(of.Measurements, "|"), int64(of.To.Sub(of.From)/time.Second))},
-		"time":  {strconv.FormatFloat(float64(end.UnixMilli())/1000, 'f', 3, 64)}, "nocache": {"1"},
+		"query": {fmt.Sprintf(
+			`sum(count_over_time({__name__=~"(%s)_.*"}[%ds]))`, strings.Join(of.Measurements, "|"),
+			int64(of.To.Sub(of.From)/time.Second),
+		)},
+		"time": {strconv.FormatFloat(float64(end.UnixMilli())/1000, 'f', 3, 64)}, "nocache": {"1"},
 	})
 	if err != nil {
 		return 0, of.Points, err

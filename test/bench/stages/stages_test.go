@@ -11,7 +11,9 @@ import (
 
 // cpuProfile makes a profile of stacks, innermost first, a millisecond each.
 func cpuProfile(stacks ...[]string) *profile.Profile {
-	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}}
+	p := &profile.Profile{SampleType: []*profile.ValueType{
+		{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"},
+	}}
 	for _, stack := range stacks {
 		s := &profile.Sample{Value: []int64{1, int64(time.Millisecond)}}
 		for _, name := range stack {
@@ -28,14 +30,21 @@ func TestASampleIsOfTheInnermostStage(t *testing.T) {
 	serve := []string{ours + "ingest.(*Pipeline).Accept", ours + "api/livedata.(*api).ingest", "net/http.(*conn).serve"}
 	under := func(names ...string) []string { return append(names, serve...) }
 	for stage, stack := range map[Stage][]string{
-		HTTP:      under(),
-		Parse:     under("runtime.memmove", ours+"ingest.(*parser).times", ours+"ingest.(*batch).parse"),
-		Resolve:   under("runtime.mapaccess2", ours+"ingest.(*Pipeline).resolveSeries"),
-		Encode:    under(ours+"schemas/pointblock.appendDeltas", ours+"ingest.(*batch).encode"),
-		Produce:   under(franzGo+"kgo.(*Client).Produce", ours+"storage/kafka.(*Client).send", ours+"ingest.(*Pipeline).produce")[1:],
-		Log:       {"internal/poll.(*FD).Write", franzGo + "kfake.(*clientConn).write"},
-		Fetch:     {ours + "schemas/pointblock.Decode", ours + "consumers/points.(*batch).Add", ours + "consumers.(*session).fill"},
-		Arrange:   {ours + "schemas/pointblock.(*Span).AppendTimestamps", ours + "consumers/points.(*batch).arrange", ours + "consumers/points.(*batch).Prepare"},
+		HTTP:    under(),
+		Parse:   under("runtime.memmove", ours+"ingest.(*parser).times", ours+"ingest.(*batch).parse"),
+		Resolve: under("runtime.mapaccess2", ours+"ingest.(*Pipeline).resolveSeries"),
+		Encode:  under(ours+"schemas/pointblock.appendDeltas", ours+"ingest.(*batch).encode"),
+		Produce: under(
+			franzGo+"kgo.(*Client).Produce", ours+"storage/kafka.(*Client).send", ours+"ingest.(*Pipeline).produce",
+		)[1:],
+		Log: {"internal/poll.(*FD).Write", franzGo + "kfake.(*clientConn).write"},
+		Fetch: {
+			ours + "schemas/pointblock.Decode", ours + "consumers/points.(*batch).Add", ours + "consumers.(*session).fill",
+		},
+		Arrange: {
+			ours + "schemas/pointblock.(*Span).AppendTimestamps", ours + "consumers/points.(*batch).arrange",
+			ours + "consumers/points.(*batch).Prepare",
+		},
 		Insert:    {"internal/poll.(*FD).Write", "net/http.(*persistConn).writeLoop"},
 		Collector: under("runtime.gcAssistAlloc", "runtime.mallocgc", ours+"ingest.(*batch).parse"),
 		Scheduler: {"runtime.findRunnable", "runtime.schedule", "runtime.mcall"},
@@ -50,7 +59,9 @@ func TestASampleIsOfTheInnermostStage(t *testing.T) {
 
 func TestAWrittenProfileIsRead(t *testing.T) {
 	var b bytes.Buffer
-	require.NoError(t, cpuProfile([]string{ours + "ingest.(*batch).parse"}, []string{ours + "ingest.(*batch).parseLines"}).Write(&b))
+	require.NoError(
+		t, cpuProfile([]string{ours + "ingest.(*batch).parse"}, []string{ours + "ingest.(*batch).parseLines"}).Write(&b),
+	)
 	times, err := Read(&b)
 	require.NoError(t, err)
 	require.Equal(t, 2*time.Millisecond, times[Parse])

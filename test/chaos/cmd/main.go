@@ -81,7 +81,9 @@ func chaos(args []string, out io.Writer) int {
 	flags.IntVar(&c.PerRound, "per-round", 6, "how many faults overlap")
 	flags.Float64Var(&c.Load, "load", 0, "share of the usual load, for several runs beside each other; default: all of it")
 	flags.StringVar(&c.World.Kafka, "kafka", "", "apache: on Apache Kafka, instead of the embedded edition")
-	flags.BoolVar(&c.World.Embedder, "embedder", true, "with the embedded embedder, instead of the model inside the binary")
+	flags.BoolVar(
+		&c.World.Embedder, "embedder", true, "with the embedded embedder, instead of the model inside the binary",
+	)
 	flags.BoolVar(&c.Losing, "losing", false, "faults that lose data by definition: that it is noticed and said")
 	flags.StringVar(&c.World.Binary, "binary", "bin/livegraph", "the built livegraph")
 	flags.StringVar(&c.Commit, "commit", "", "what is run, for the log")
@@ -137,7 +139,9 @@ func try(c run.Config, runs string, out io.Writer) error {
 		return fmt.Errorf("%w; the logs are in %s", err, dir)
 	}
 	if summary.Violations > 0 {
-		return fmt.Errorf("%d violations, seed %d; the logs are in %s, the rounds in %s", summary.Violations, c.World.Seed, dir, path)
+		return fmt.Errorf(
+			"%d violations, seed %d; the logs are in %s, the rounds in %s", summary.Violations, c.World.Seed, dir, path,
+		)
 	}
 	if runs == dir {
 		return nil // the caller wanted no log elsewhere: it stays

@@ -52,7 +52,9 @@ func clickhouses(w *world.World, s *world.Stores) []Fault {
 					return insist(ctx, func(ctx context.Context) error { return s.ClickHouse.Exec(ctx, "SYSTEM START MERGES") })
 				}, s.ClickHouse.Exec(ctx, "SYSTEM STOP MERGES")
 			}},
-		Fault{Kind: "memory/clickhouse", Lasts: moment, Inject: func(ctx context.Context, dice *rand.Rand) (func(context.Context) error, error) {
+		Fault{Kind: "memory/clickhouse", Lasts: moment, Inject: func(
+			ctx context.Context, dice *rand.Rand,
+		) (func(context.Context) error, error) {
 			return hog(ctx, s, dice)
 		}},
 	)
@@ -60,8 +62,12 @@ func clickhouses(w *world.World, s *world.Stores) []Fault {
 
 // setTables gives some of the tables other settings; heal takes them away again. The
 // settings are none that our tables have of their own.
-func setTables(ctx context.Context, s *world.Stores, dice *rand.Rand, settings map[string]string) (func(context.Context) error, error) {
-	rows, err := s.ClickHouse.Query(ctx, "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' ORDER BY name")
+func setTables(
+	ctx context.Context, s *world.Stores, dice *rand.Rand, settings map[string]string,
+) (func(context.Context) error, error) {
+	rows, err := s.ClickHouse.Query(
+		ctx, "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' ORDER BY name",
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +101,9 @@ func setTables(ctx context.Context, s *world.Stores, dice *rand.Rand, settings m
 		return nil
 	}
 	for _, table := range tables {
-		if err := s.ClickHouse.Exec(ctx, fmt.Sprintf("ALTER TABLE %s MODIFY SETTING %s", table, strings.Join(set, ", "))); err != nil {
+		if err := s.ClickHouse.Exec(ctx, fmt.Sprintf(
+			"ALTER TABLE %s MODIFY SETTING %s", table, strings.Join(set, ", "),
+		)); err != nil {
 			return heal, err
 		}
 	}
@@ -108,8 +116,10 @@ func hog(ctx context.Context, s *world.Stores, dice *rand.Rand) (func(context.Co
 	const limit = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	statement := fmt.Sprintf("SELECT length(a), sleepEachRow(2) FROM (SELECT groupArray(repeat('x', 1000)) AS a FROM numbers(%d)) "+
-		"SETTINGS max_memory_usage = 0, max_threads = 1", 500_000+dice.IntN(400_000))
+	statement := fmt.Sprintf(
+		"SELECT length(a), sleepEachRow(2) FROM (SELECT groupArray(repeat('x', 1000)) AS a FROM numbers(%d)) "+
+			"SETTINGS max_memory_usage = 0, max_threads = 1", 500_000+dice.IntN(400_000),
+	)
 	// It may have the error itself that it is to bring others.
 	err := s.ClickHouse.Exec(ctx, statement)
 	if exception := (*ch.Exception)(nil); errors.As(err, &exception) {

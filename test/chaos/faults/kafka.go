@@ -35,23 +35,35 @@ func Groups() map[string]string {
 
 // logs are the faults that only a log can have.
 func logs(w *world.World, s *world.Stores) []Fault {
-	all := []Fault{{Kind: "restart/kafka", Lasts: moment, Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
+	all := []Fault{{Kind: "restart/kafka", Lasts: moment, Inject: func(ctx context.Context, _ *rand.Rand) (
+		func(context.Context) error, error,
+	) {
 		return w.Engine(world.Kafka).WaitReady, w.Engine(world.Kafka).Restart(ctx, nil)
 	}}}
 	if w.Apache() {
-		all = append(all, Fault{Kind: "leaders/kafka", Lasts: moment, Inject: func(ctx context.Context, dice *rand.Rand) (func(context.Context) error, error) {
+		all = append(all, Fault{Kind: "leaders/kafka", Lasts: moment, Inject: func(
+			ctx context.Context, dice *rand.Rand,
+		) (func(context.Context) error, error) {
 			return nothing, moveLeaders(ctx, s, dice)
 		}})
 	}
 	for _, c := range groups {
 		all = append(all,
-			Fault{Kind: "rebalances/" + c.group, Lasts: moment, Inject: func(ctx context.Context, dice *rand.Rand) (func(context.Context) error, error) {
+			Fault{Kind: "rebalances/" + c.group, Lasts: moment, Inject: func(
+				ctx context.Context, dice *rand.Rand,
+			) (func(context.Context) error, error) {
 				return nothing, rebalances(ctx, w, c, dice)
 			}},
-			Fault{Kind: "offsets-back/" + c.group, Lasts: moment, Inject: func(ctx context.Context, dice *rand.Rand) (func(context.Context) error, error) {
-				return moveOffsets(ctx, w, s, c, func(start, _, committed int64) int64 { return start + dice.Int64N(committed-start+1) })
+			Fault{Kind: "offsets-back/" + c.group, Lasts: moment, Inject: func(
+				ctx context.Context, dice *rand.Rand,
+			) (func(context.Context) error, error) {
+				return moveOffsets(ctx, w, s, c, func(start, _, committed int64) int64 {
+					return start + dice.Int64N(committed-start+1)
+				})
 			}},
-			Fault{Kind: "offsets-beyond/" + c.group, Lasts: moment, Inject: func(ctx context.Context, dice *rand.Rand) (func(context.Context) error, error) {
+			Fault{Kind: "offsets-beyond/" + c.group, Lasts: moment, Inject: func(
+				ctx context.Context, dice *rand.Rand,
+			) (func(context.Context) error, error) {
 				return moveOffsets(ctx, w, s, c, func(_, end, _ int64) int64 { return end + 1 + dice.Int64N(1000) })
 			}},
 		)
@@ -143,7 +155,9 @@ func rebalances(ctx context.Context, w *world.World, c consumer, dice *rand.Rand
 
 // moveOffsets has the group of a role find other offsets than it has committed, as an
 // operator's mistake would leave them: it must not lose by them, and not count twice.
-func moveOffsets(ctx context.Context, w *world.World, s *world.Stores, c consumer, to func(start, end, committed int64) int64) (func(context.Context) error, error) {
+func moveOffsets(
+	ctx context.Context, w *world.World, s *world.Stores, c consumer, to func(start, end, committed int64) int64,
+) (func(context.Context) error, error) {
 	return whileAway(ctx, w, c, func(ctx context.Context) error {
 		starts, err := s.Log.ListStartOffsets(ctx, c.topic)
 		if err != nil {
@@ -241,7 +255,9 @@ func trim(ctx context.Context, w *world.World, s *world.Stores, c consumer) (fun
 
 // whileAway ends the processes of a group's role, does something to the group when it is
 // empty, and has heal bring them back.
-func whileAway(ctx context.Context, w *world.World, c consumer, do func(context.Context) error) (func(context.Context) error, error) {
+func whileAway(
+	ctx context.Context, w *world.World, c consumer, do func(context.Context) error,
+) (func(context.Context) error, error) {
 	const limit = 20 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -18,7 +18,8 @@ import (
 var contended = []string{
 	"nodes", "edges", "journal", "undo_entries", "command_outcomes", "command_offsets", "graph_heads", "graph_published",
 	"idempotency_keys", "sources", "series", "watermarks", "tombstones", "pending_deletions", "api_keys", "auth_revision",
-	"leases", "route_leases", "topic_routes", "auth_changes", "topic_generations", "lexical_nodes", "embedding_progress", "dead_letter_marks", "workspaces",
+	"leases", "route_leases", "topic_routes", "auth_changes", "topic_generations", "lexical_nodes", "embedding_progress",
+	"dead_letter_marks", "workspaces",
 }
 
 // mostConnections bounds those that are opened to use the limit up.
@@ -29,39 +30,59 @@ func postgreses(w *world.World, s *world.Stores) []Fault {
 	e := w.Engine(world.Postgres)
 	others := func(function string) func(context.Context, *rand.Rand) (func(context.Context) error, error) {
 		return func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
-			_, err := s.Postgres.Exec(ctx, "SELECT "+function+"(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name <> $1", world.Observer)
+			_, err := s.Postgres.Exec(
+				ctx,
+				"SELECT "+function+"(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name <> $1",
+				world.Observer,
+			)
 			return nothing, err
 		}
 	}
 	return []Fault{
-		{Kind: "locked/postgres", Lasts: between(200*time.Millisecond, 2*time.Second), Inject: func(ctx context.Context, dice *rand.Rand) (func(context.Context) error, error) {
+		{Kind: "locked/postgres", Lasts: between(200*time.Millisecond, 2*time.Second), Inject: func(
+			ctx context.Context, dice *rand.Rand,
+		) (func(context.Context) error, error) {
 			return lock(ctx, s, dice)
 		}},
 		{Kind: "terminated/postgres", Lasts: moment, Inject: others("pg_terminate_backend")},
 		{Kind: "cancelled/postgres", Lasts: moment, Inject: others("pg_cancel_backend")},
-		{Kind: "connections/postgres", Lasts: away, Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
+		{Kind: "connections/postgres", Lasts: away, Inject: func(ctx context.Context, _ *rand.Rand) (
+			func(context.Context) error, error,
+		) {
 			return useUp(ctx, e.Direct)
 		}},
 		// A commit of which nobody is told.
-		{Kind: "commit-unanswered/postgres", Lasts: away, Inject: func(_ context.Context, dice *rand.Rand) (func(context.Context) error, error) {
-			return undo(e.Proxy.Apply(proxy.Rule{Cut: proxy.Cut{Chance: 0.1 + dice.Float64()/2, Of: proxy.Answer, Holding: []byte("COMMIT\x00")}})), nil
+		{Kind: "commit-unanswered/postgres", Lasts: away, Inject: func(
+			_ context.Context, dice *rand.Rand,
+		) (func(context.Context) error, error) {
+			return undo(e.Proxy.Apply(proxy.Rule{Cut: proxy.Cut{
+				Chance: 0.1 + dice.Float64()/2, Of: proxy.Answer, Holding: []byte("COMMIT\x00"),
+			}})), nil
 		}},
 		// As after a failover to a replica.
-		{Kind: "read-only/postgres", Lasts: away, Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
+		{Kind: "read-only/postgres", Lasts: away, Inject: func(ctx context.Context, _ *rand.Rand) (
+			func(context.Context) error, error,
+		) {
 			return readOnly(ctx, e)
 		}},
 		// Some commands fail for an internal reason, and are dead letters.
-		{Kind: "refused-rows/postgres", Lasts: between(time.Second, 4*time.Second), Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
+		{Kind: "refused-rows/postgres", Lasts: between(time.Second, 4*time.Second), Inject: func(
+			ctx context.Context, _ *rand.Rand,
+		) (func(context.Context) error, error) {
 			return refuseRows(ctx, s)
 		}},
 		// One of its processes crashes, and it starts all anew.
-		{Kind: "backend-kill/postgres", Lasts: moment, Inject: func(_ context.Context, dice *rand.Rand) (func(context.Context) error, error) {
+		{Kind: "backend-kill/postgres", Lasts: moment, Inject: func(
+			_ context.Context, dice *rand.Rand,
+		) (func(context.Context) error, error) {
 			if !e.KillPart(dice.IntN) {
 				return nil, errAway
 			}
 			return e.WaitReady, nil
 		}},
-		{Kind: "restart/postgres", Lasts: moment, Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
+		{Kind: "restart/postgres", Lasts: moment, Inject: func(ctx context.Context, _ *rand.Rand) (
+			func(context.Context) error, error,
+		) {
 			return e.WaitReady, e.Restart(ctx, nil)
 		}},
 	}
@@ -120,7 +141,9 @@ func useUp(ctx context.Context, address string) (func(context.Context) error, er
 // readOnly makes new transactions read-only; heal takes that back.
 func readOnly(ctx context.Context, e *world.Engine) (func(context.Context) error, error) {
 	heal := func(ctx context.Context) error {
-		return insist(ctx, func(ctx context.Context) error { return setReadOnly(ctx, e, "RESET default_transaction_read_only") })
+		return insist(ctx, func(ctx context.Context) error {
+			return setReadOnly(ctx, e, "RESET default_transaction_read_only")
+		})
 	}
 	return heal, setReadOnly(ctx, e, "SET default_transaction_read_only = on")
 }

@@ -27,7 +27,9 @@ func processes(w *world.World) []Fault {
 			return of[dice.IntN(len(of))]
 		}
 		all = append(all,
-			Fault{Kind: "kill/" + role, Lasts: away, Inject: func(_ context.Context, dice *rand.Rand) (func(context.Context) error, error) {
+			Fault{Kind: "kill/" + role, Lasts: away, Inject: func(
+				_ context.Context, dice *rand.Rand,
+			) (func(context.Context) error, error) {
 				process := pick(dice)
 				release := process.Hold()
 				process.Kill()
@@ -36,14 +38,18 @@ func processes(w *world.World) []Fault {
 					return process.WaitReady(ctx)
 				}, nil
 			}},
-			Fault{Kind: "pause/" + role, Lasts: pausing, Inject: func(_ context.Context, dice *rand.Rand) (func(context.Context) error, error) {
+			Fault{Kind: "pause/" + role, Lasts: pausing, Inject: func(
+				_ context.Context, dice *rand.Rand,
+			) (func(context.Context) error, error) {
 				process := pick(dice)
 				if process.PID() == 0 {
 					return nil, errAway
 				}
 				return undo(process.Pause()), nil
 			}},
-			Fault{Kind: "terminate/" + role, Lasts: moment, Inject: func(_ context.Context, dice *rand.Rand) (func(context.Context) error, error) {
+			Fault{Kind: "terminate/" + role, Lasts: moment, Inject: func(
+				_ context.Context, dice *rand.Rand,
+			) (func(context.Context) error, error) {
 				process := pick(dice)
 				return func(ctx context.Context) error {
 					if err := process.Terminate(ctx); err != nil {
@@ -66,7 +72,9 @@ func twins(w *world.World) []Fault {
 			return w.Twin(role, fmt.Sprintf("%s-twin-%d", role, serial.Add(1)))
 		}
 		all = append(all,
-			Fault{Kind: "twin/" + role, Lasts: between(3*time.Second, 6*time.Second), Inject: func(context.Context, *rand.Rand) (func(context.Context) error, error) {
+			Fault{Kind: "twin/" + role, Lasts: between(3*time.Second, 6*time.Second), Inject: func(context.Context, *rand.Rand) (
+				func(context.Context) error, error,
+			) {
 				_, end, err := start()
 				if err != nil {
 					return nil, err
@@ -103,14 +111,18 @@ func engines(w *world.World) []Fault {
 	var all []Fault
 	for _, e := range w.Engines() {
 		all = append(all,
-			Fault{Kind: "kill/" + e.Name, Lasts: moment, Inject: func(context.Context, *rand.Rand) (func(context.Context) error, error) {
+			Fault{Kind: "kill/" + e.Name, Lasts: moment, Inject: func(context.Context, *rand.Rand) (
+				func(context.Context) error, error,
+			) {
 				if e.PID() == 0 {
 					return nil, errAway
 				}
 				e.Kill()
 				return e.WaitReady, nil
 			}},
-			Fault{Kind: "pause/" + e.Name, Lasts: pausing, Inject: func(context.Context, *rand.Rand) (func(context.Context) error, error) {
+			Fault{Kind: "pause/" + e.Name, Lasts: pausing, Inject: func(context.Context, *rand.Rand) (
+				func(context.Context) error, error,
+			) {
 				if e.PID() == 0 {
 					return nil, errAway
 				}

@@ -20,17 +20,25 @@ const (
 func redises(w *world.World, s *world.Stores) []Fault {
 	e := w.Engine(world.Redis)
 	return []Fault{
-		{Kind: "flushed/redis", Lasts: moment, Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
+		{Kind: "flushed/redis", Lasts: moment, Inject: func(ctx context.Context, _ *rand.Rand) (
+			func(context.Context) error, error,
+		) {
 			return nothing, s.Redis.FlushAll(ctx).Err()
 		}},
-		{Kind: "emptied/redis", Lasts: moment, Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
+		{Kind: "emptied/redis", Lasts: moment, Inject: func(ctx context.Context, _ *rand.Rand) (
+			func(context.Context) error, error,
+		) {
 			return e.WaitReady, e.Restart(ctx, func() error { return os.RemoveAll(filepath.Join(e.Dir, "appendonlydir")) })
 		}},
-		{Kind: "stalled/redis", Lasts: moment, Inject: func(ctx context.Context, dice *rand.Rand) (func(context.Context) error, error) {
+		{Kind: "stalled/redis", Lasts: moment, Inject: func(
+			ctx context.Context, dice *rand.Rand,
+		) (func(context.Context) error, error) {
 			stall := between(200*time.Millisecond, 3*time.Second)(dice)
 			return nothing, s.Redis.Do(ctx, "CLIENT", "PAUSE", stall.Milliseconds()).Err()
 		}},
-		{Kind: "full/redis", Lasts: away, Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
+		{Kind: "full/redis", Lasts: away, Inject: func(ctx context.Context, _ *rand.Rand) (
+			func(context.Context) error, error,
+		) {
 			heal := func(ctx context.Context) error {
 				return insist(ctx, func(ctx context.Context) error {
 					if err := s.Redis.ConfigSet(ctx, "maxmemory", usualMemory).Err(); err != nil {

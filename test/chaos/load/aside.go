@@ -16,7 +16,9 @@ func (t *tenant) putAside(ctx context.Context, stores Stores, s *source) error {
 	}
 	old := &aside{id: s.id, format: s.format, series: series, removed: (t.load.round/keepRounds+len(t.shelf.aside))%3 == 0}
 	if old.removed {
-		a, err := t.load.client.reach(ctx, call{key: t.admin, method: http.MethodDelete, path: "/api/live-data/sources/" + s.id.String()})
+		a, err := t.load.client.reach(ctx, call{
+			key: t.admin, method: http.MethodDelete, path: "/api/live-data/sources/" + s.id.String(),
+		})
 		switch {
 		case err != nil:
 			return err
@@ -57,8 +59,10 @@ func readDigests(ctx context.Context, stores Stores, series []seriesRow) (map[ui
 			Rows   uint64 `ch:"rows"`
 			Hash   uint64 `ch:"hash"`
 		}
-		err := stores.ClickHouse.Select(ctx, &rows, `SELECT series, count() AS rows, sum(cityHash64(series, ts, value, version)) AS hash
-			FROM `+table+` FINAL WHERE series IN (?) GROUP BY series`, ids)
+		err := stores.ClickHouse.Select(
+			ctx, &rows, `SELECT series, count() AS rows, sum(cityHash64(series, ts, value, version)) AS hash
+			FROM `+table+` FINAL WHERE series IN (?) GROUP BY series`, ids,
+		)
 		if err != nil {
 			return nil, fmt.Errorf("reading sources that were put aside: %w", err)
 		}
@@ -87,9 +91,13 @@ func (t *tenant) checkAside(ctx context.Context, stores Stores) (found []Violati
 		}
 		switch now := old.sum(each); {
 		case old.removed && now.Rows > 0:
-			found = append(found, Violation{2, "points of a deleted source stand", fmt.Sprintf("source %s: %d", old.id, now.Rows)})
+			found = append(found, Violation{
+				2, "points of a deleted source stand", fmt.Sprintf("source %s: %d", old.id, now.Rows),
+			})
 		case !old.removed && now != old.digest:
-			found = append(found, Violation{1, "points changed that nobody wrote", fmt.Sprintf("source %s: %+v, before %+v", old.id, now, old.digest)})
+			found = append(found, Violation{1, "points changed that nobody wrote", fmt.Sprintf(
+				"source %s: %+v, before %+v", old.id, now, old.digest,
+			)})
 		}
 	}
 	return found, nil

@@ -39,6 +39,9 @@ func (l *Load) sniff(q call, text []byte) {
 		return
 	}
 	if found := strange(text, q.key.tenant.canary); found != "" {
-		l.wrong.add(10, "an answer to one workspace shows something of another", "%s %s, asked in %s, has %s: %s", q.method, q.path, q.key.tenant.id, found, clip(text))
+		l.wrong.add(
+			10, "an answer to one workspace shows something of another", "%s %s, asked in %s, has %s: %s", q.method, q.path,
+			q.key.tenant.id, found, clip(text),
+		)
 	}
 }

@@ -18,7 +18,8 @@ func TestAnEdgeThatIsMadeAndGoesWithItsNodeInOneChangeIsOneVersionFurther(t *tes
 	origin := graph.Origin{Actor: ann, Scopes: []string{"admin"}, AcceptedAt: time.Now()}
 	var actions []graph.Action
 	for _, payload := range []graph.Payload{
-		graph.CreateNode{ID: a, Name: "a", EntityType: graph.Object}, graph.CreateNode{ID: b, Name: "b", EntityType: graph.Object},
+		graph.CreateNode{ID: a, Name: "a", EntityType: graph.Object},
+		graph.CreateNode{ID: b, Name: "b", EntityType: graph.Object},
 		graph.CreateEdge{ID: uuid.New(), SourceID: a, TargetID: b, RelationType: "feeds"}, graph.DeleteNode{ID: a},
 	} {
 		actions = append(actions, graph.Action{Payload: payload})

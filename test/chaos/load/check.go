@@ -77,7 +77,9 @@ func (l *Load) took(what string, began time.Time) {
 // say logs what the load has done so far, and how long the parts of the last step took,
 // where that is noticeable.
 func (l *Load) say(ctx context.Context, what string) {
-	args := []any{"seed", l.cfg.Seed, "round", l.round, "answered", l.client.answered.Load(), "unanswered", l.client.unanswered.Load()}
+	args := []any{
+		"seed", l.cfg.Seed, "round", l.round, "answered", l.client.answered.Load(), "unanswered", l.client.unanswered.Load(),
+	}
 	for part, took := range l.times {
 		if took > 200*time.Millisecond {
 			args = append(args, part, took.Round(time.Millisecond))

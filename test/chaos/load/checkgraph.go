@@ -27,7 +27,9 @@ func (t *tenant) checkGraph(ctx context.Context, stores Stores) (found []Violati
 	}
 	found = t.past.follow(journal, t.graph.takeDepths())
 	if count != t.past.last {
-		found = append(found, Violation{5, "the journal has another number of entries than its newest sequence", fmt.Sprintf("workspace %s: %d, sequence %d", t.id, count, t.past.last)})
+		found = append(found, Violation{5, "the journal has another number of entries than its newest sequence", fmt.Sprintf(
+			"workspace %s: %d, sequence %d", t.id, count, t.past.last,
+		)})
 	}
 	found = append(found, t.graph.compare(t.id, journal)...)
 	found = append(found, compareEvents(t.id, journal, t.feed.takeAll())...)
@@ -41,8 +43,13 @@ func (t *tenant) checkGraph(ctx context.Context, stores Stores) (found []Violati
 }
 
 // readJournal reads the entries after a sequence, and how many there are in all.
-func readJournal(ctx context.Context, stores Stores, workspace uuid.UUID, after int64) (journal []journalRow, count int64, err error) {
-	found, err := stores.Postgres.Query(ctx, `SELECT sequence, command_id, change FROM journal WHERE workspace_id = $1 AND sequence > $2 ORDER BY sequence`, workspace, after)
+func readJournal(
+	ctx context.Context, stores Stores, workspace uuid.UUID, after int64,
+) (journal []journalRow, count int64, err error) {
+	found, err := stores.Postgres.Query(
+		ctx, `SELECT sequence, command_id, change FROM journal WHERE workspace_id = $1 AND sequence > $2 ORDER BY sequence`,
+		workspace, after,
+	)
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading the journal: %w", err)
 	}
@@ -74,17 +81,32 @@ func (g *ledger) compare(workspace string, journal []journalRow) (found []Violat
 		case known && want == row.sequence:
 			delete(g.applied, id)
 		case known:
-			found = shown(found, Violation{4, "a command has had its effect at another place than was answered, or twice", fmt.Sprintf("workspace %s: command %s is change %d, answered was %d", workspace, id, row.sequence, want)})
+			found = shown(found, Violation{
+				4, "a command has had its effect at another place than was answered, or twice",
+				fmt.Sprintf("workspace %s: command %s is change %d, answered was %d", workspace, id, row.sequence, want),
+			})
 		case g.failed[id] != "":
-			found = shown(found, Violation{4, "a command that was said to have failed had an effect", fmt.Sprintf("workspace %s: command %s is change %d: %s", workspace, id, row.sequence, g.failed[id])})
+			found = shown(found, Violation{4, "a command that was said to have failed had an effect", fmt.Sprintf(
+				"workspace %s: command %s is change %d: %s", workspace, id, row.sequence, g.failed[id],
+			)})
 		case g.unchanged[id]:
-			found = shown(found, Violation{4, "a command that was said to have changed nothing is in the journal", fmt.Sprintf("workspace %s: command %s is change %d", workspace, id, row.sequence)})
+			found = shown(found, Violation{4, "a command that was said to have changed nothing is in the journal", fmt.Sprintf(
+				"workspace %s: command %s is change %d", workspace, id, row.sequence,
+			)})
 		case !g.takeLoose(row.change):
-			found = shown(found, Violation{4, "a change is in the journal of a command that nobody asked for, or that had its effect before", fmt.Sprintf("workspace %s: %s %s of actor %s, request %s, is change %d", workspace, row.change.Type, id, row.change.Actor, row.change.RequestID, row.sequence)})
+			found = shown(found, Violation{
+				4, "a change is in the journal of a command that nobody asked for, or that had its effect before",
+				fmt.Sprintf(
+					"workspace %s: %s %s of actor %s, request %s, is change %d", workspace, row.change.Type, id, row.change.Actor,
+					row.change.RequestID, row.sequence,
+				),
+			})
 		}
 	}
 	for id, sequence := range g.applied {
-		found = shown(found, Violation{4, "a command that was answered as applied has had no effect", fmt.Sprintf("workspace %s: command %s, change %d", workspace, id, sequence)})
+		found = shown(found, Violation{4, "a command that was answered as applied has had no effect", fmt.Sprintf(
+			"workspace %s: command %s, change %d", workspace, id, sequence,
+		)})
 	}
 	clear(g.applied)
 	clear(g.failed)
@@ -121,11 +143,15 @@ func compareEvents(workspace string, journal []journalRow, events []event) (foun
 	for _, e := range events {
 		row, ok := bySequence[e.Sequence]
 		if !ok {
-			found = shown(found, Violation{5, "an event is of a change that is not in the journal", fmt.Sprintf("workspace %s: %d", workspace, e.Sequence)})
+			found = shown(found, Violation{
+				5, "an event is of a change that is not in the journal", fmt.Sprintf("workspace %s: %d", workspace, e.Sequence),
+			})
 			continue
 		}
 		if why := e.compare(row); why != "" {
-			found = shown(found, Violation{5, "an event says otherwise than the journal", fmt.Sprintf("workspace %s: %s", workspace, why)})
+			found = shown(found, Violation{
+				5, "an event says otherwise than the journal", fmt.Sprintf("workspace %s: %s", workspace, why),
+			})
 		}
 		delete(bySequence, e.Sequence)
 	}
@@ -147,9 +173,13 @@ func readGraph(ctx context.Context, stores Stores, workspace uuid.UUID) (*grapht
 		kind, standing     int64
 		label              string
 	)
-	const common = `properties::text, created_at, updated_at, version, changed_by, created_by, deleted, deleted_by, stamps::text, stamps_floor`
+	const common = `properties::text, created_at, updated_at, version, changed_by, created_by, deleted, deleted_by,
+		stamps::text, stamps_floor`
 	fields := func(l *graph.Lifecycle) []any {
-		return []any{&properties, &l.CreatedAt, &l.UpdatedAt, &l.Version, &l.ChangedBy, &l.CreatedBy, &l.Deleted, &l.DeletedBy, &stamps, &l.Floor}
+		return []any{
+			&properties, &l.CreatedAt, &l.UpdatedAt, &l.Version, &l.ChangedBy, &l.CreatedBy, &l.Deleted, &l.DeletedBy, &stamps,
+			&l.Floor,
+		}
 	}
 	life := func(l *graph.Lifecycle, p *graph.Properties) (err error) {
 		l.CreatedAt, l.UpdatedAt, l.Stamps = l.CreatedAt.UTC(), l.UpdatedAt.UTC(), nil
@@ -173,8 +203,10 @@ func readGraph(ctx context.Context, stores Stores, workspace uuid.UUID) (*grapht
 				m.Nodes[n.ID] = &node
 				return life(&node.Lifecycle, &node.Properties)
 			}},
-		{`SELECT id, source_id, target_id, relation_type, taken_sequence, taken_node, ` + common + ` FROM edges WHERE workspace_id = $1`,
-			append([]any{&e.ID, &e.SourceID, &e.TargetID, &e.RelationType, &e.Taken.Sequence, &taken}, fields(&e.Lifecycle)...), func() error {
+		{`SELECT id, source_id, target_id, relation_type, taken_sequence, taken_node, ` +
+			common + ` FROM edges WHERE workspace_id = $1`,
+			append([]any{&e.ID, &e.SourceID, &e.TargetID, &e.RelationType, &e.Taken.Sequence, &taken}, fields(&e.Lifecycle)...),
+			func() error {
 				edge := e
 				if edge.Taken.Node = uuid.Nil; taken != nil {
 					edge.Taken.Node = *taken
@@ -208,7 +240,9 @@ func compareGraphs(workspace string, want, stored *graphtest.Memory, totals map[
 			counts["1 "+string(n.EntityType)]++
 		}
 		if is := stored.Nodes[id]; !reflect.DeepEqual(is, n) {
-			found = shown(found, Violation{5, what, fmt.Sprintf("workspace %s, node %s: %s, must be %s", workspace, id, jsonOf(is), jsonOf(n))})
+			found = shown(found, Violation{5, what, fmt.Sprintf(
+				"workspace %s, node %s: %s, must be %s", workspace, id, jsonOf(is), jsonOf(n),
+			)})
 		}
 	}
 	for id, e := range want.Edges {
@@ -216,25 +250,35 @@ func compareGraphs(workspace string, want, stored *graphtest.Memory, totals map[
 			counts["2 "+e.RelationType]++
 		}
 		if is := stored.Edges[id]; !reflect.DeepEqual(is, e) {
-			found = shown(found, Violation{5, what, fmt.Sprintf("workspace %s, edge %s: %s, must be %s", workspace, id, jsonOf(is), jsonOf(e))})
+			found = shown(found, Violation{5, what, fmt.Sprintf(
+				"workspace %s, edge %s: %s, must be %s", workspace, id, jsonOf(is), jsonOf(e),
+			)})
 		}
 	}
 	for id, n := range stored.Nodes {
 		if want.Nodes[id] == nil {
-			found = shown(found, Violation{5, what, fmt.Sprintf("workspace %s, node %s is in no change: %s", workspace, id, jsonOf(n))})
+			found = shown(found, Violation{5, what, fmt.Sprintf(
+				"workspace %s, node %s is in no change: %s", workspace, id, jsonOf(n),
+			)})
 		}
 	}
 	for id, e := range stored.Edges {
 		if want.Edges[id] == nil {
-			found = shown(found, Violation{5, what, fmt.Sprintf("workspace %s, edge %s is in no change: %s", workspace, id, jsonOf(e))})
+			found = shown(found, Violation{5, what, fmt.Sprintf(
+				"workspace %s, edge %s is in no change: %s", workspace, id, jsonOf(e),
+			)})
 		}
 		source, target := stored.Nodes[e.SourceID], stored.Nodes[e.TargetID]
 		if !e.Deleted && (source == nil || source.Deleted || target == nil || target.Deleted) {
-			found = shown(found, Violation{7, "an edge stands without an end", fmt.Sprintf("workspace %s, edge %s from %s to %s", workspace, id, e.SourceID, e.TargetID)})
+			found = shown(found, Violation{7, "an edge stands without an end", fmt.Sprintf(
+				"workspace %s, edge %s from %s to %s", workspace, id, e.SourceID, e.TargetID,
+			)})
 		}
 	}
 	if !reflect.DeepEqual(counts, totals) {
-		found = append(found, Violation{5, "the totals are not what stands", fmt.Sprintf("workspace %s: %v, must be %v", workspace, totals, counts)})
+		found = append(found, Violation{5, "the totals are not what stands", fmt.Sprintf(
+			"workspace %s: %v, must be %v", workspace, totals, counts,
+		)})
 	}
 	return found
 }
@@ -267,7 +311,9 @@ func (t *tenant) compareTotals(ctx context.Context) (found []Violation, err erro
 			return found, err
 		}
 		if a.Status != http.StatusOK || a.Meta.Total != want {
-			found = append(found, Violation{5, "the API counts otherwise than what stands", fmt.Sprintf("workspace %s, %s: %d, total %d, must be %d", t.id, path, a.Status, a.Meta.Total, want)})
+			found = append(found, Violation{5, "the API counts otherwise than what stands", fmt.Sprintf(
+				"workspace %s, %s: %d, total %d, must be %d", t.id, path, a.Status, a.Meta.Total, want,
+			)})
 		}
 	}
 	return found, nil

@@ -108,7 +108,10 @@ func (one seriesRow) check(t *tenant, s *source) error {
 }
 
 func readSeries(ctx context.Context, stores Stores, workspace, source uuid.UUID) ([]seriesRow, error) {
-	found, err := stores.Postgres.Query(ctx, `SELECT id, source_id, metric, kind = 2, tags::text FROM series WHERE workspace_id = $1 AND source_id = $2`, workspace, source)
+	found, err := stores.Postgres.Query(
+		ctx, `SELECT id, source_id, metric, kind = 2, tags::text FROM series WHERE workspace_id = $1 AND source_id = $2`,
+		workspace, source,
+	)
 	if err != nil {
 		return nil, fmt.Errorf("reading the registry of series: %w", err)
 	}
@@ -139,7 +142,9 @@ func byTable(series []seriesRow) (ids map[string][]uint64, of map[uint64]seriesR
 }
 
 // readPoints reads what stands of series, and says which texts are not what was sent.
-func readPoints(ctx context.Context, stores Stores, series []seriesRow) (stored []pointRow, found []Violation, err error) {
+func readPoints(
+	ctx context.Context, stores Stores, series []seriesRow,
+) (stored []pointRow, found []Violation, err error) {
 	tables, of := byTable(series)
 	for table, ids := range tables {
 		var rows []struct {
@@ -147,14 +152,20 @@ func readPoints(ctx context.Context, stores Stores, series []seriesRow) (stored 
 			US     int64  `ch:"us"`
 			Value  string `ch:"value"`
 		}
-		err := stores.ClickHouse.Select(ctx, &rows, `SELECT series, toUnixTimestamp64Micro(ts) AS us, toString(value) AS value FROM `+table+` FINAL WHERE series IN (?)`, ids)
+		err := stores.ClickHouse.Select(
+			ctx, &rows,
+			`SELECT series, toUnixTimestamp64Micro(ts) AS us, toString(value) AS value FROM `+table+` FINAL WHERE series IN (?)`,
+			ids,
+		)
 		if err != nil {
 			return nil, nil, fmt.Errorf("reading points: %w", err)
 		}
 		for _, row := range rows {
 			number, err := strconv.ParseFloat(row.Value[strings.LastIndexByte(row.Value, ' ')+1:], 64)
 			if err != nil {
-				found = append(found, Violation{1, "a point has a text that nobody sent", fmt.Sprintf("series %d at %d: %q", row.Series, row.US, row.Value)})
+				found = append(found, Violation{1, "a point has a text that nobody sent", fmt.Sprintf(
+					"series %d at %d: %q", row.Series, row.US, row.Value,
+				)})
 				continue
 			}
 			stored = append(stored, pointRow{of[row.Series], row.US, number})
@@ -174,13 +185,17 @@ func readTorn(ctx context.Context, stores Stores, series []seriesRow) (found []V
 			Version uint64 `ch:"version"`
 			Values  string `ch:"all"`
 		}
-		err := stores.ClickHouse.Select(ctx, &rows, `SELECT series, toUnixTimestamp64Micro(ts) AS us, version, toString(groupUniqArray(value)) AS all
-			FROM `+table+` WHERE series IN (?) GROUP BY series, ts, version HAVING uniqExact(value) > 1 LIMIT 5`, ids)
+		err := stores.ClickHouse.Select(
+			ctx, &rows, `SELECT series, toUnixTimestamp64Micro(ts) AS us, version, toString(groupUniqArray(value)) AS all
+			FROM `+table+` WHERE series IN (?) GROUP BY series, ts, version HAVING uniqExact(value) > 1 LIMIT 5`, ids,
+		)
 		if err != nil {
 			return nil, fmt.Errorf("reading versions of points: %w", err)
 		}
 		for _, row := range rows {
-			found = append(found, Violation{2, "one version of a point has several values", fmt.Sprintf("series %d at %d, version %d: %s", row.Series, row.US, row.Version, row.Values)})
+			found = append(found, Violation{2, "one version of a point has several values", fmt.Sprintf(
+				"series %d at %d, version %d: %s", row.Series, row.US, row.Version, row.Values,
+			)})
 		}
 	}
 	return found, nil
@@ -221,14 +236,20 @@ func (s *source) compare(stored []pointRow) (found []Violation) {
 		r := s.points[p]
 		switch {
 		case r == nil:
-			found = shown(found, Violation{1, "a point stands that nobody was told is stored", fmt.Sprintf("source %s (%s), %+v = %v", s.id, s.format, p, row.value)})
+			found = shown(found, Violation{1, "a point stands that nobody was told is stored", fmt.Sprintf(
+				"source %s (%s), %+v = %v", s.id, s.format, p, row.value,
+			)})
 		case !r.allows(row.value):
-			found = shown(found, Violation{3, "a point has not the value that was accepted last", fmt.Sprintf("source %s (%s), %+v = %v, not one of %v", s.id, s.format, p, row.value, r.allowed())})
+			found = shown(found, Violation{3, "a point has not the value that was accepted last", fmt.Sprintf(
+				"source %s (%s), %+v = %v, not one of %v", s.id, s.format, p, row.value, r.allowed(),
+			)})
 		}
 	}
 	for p, r := range s.points {
 		if seen[p] == 0 && !r.allows(nothing()) {
-			found = shown(found, Violation{1, "a point that was answered 201 is lost", fmt.Sprintf("source %s (%s), %+v = %v", s.id, s.format, p, r.allowed())})
+			found = shown(found, Violation{1, "a point that was answered 201 is lost", fmt.Sprintf(
+				"source %s (%s), %+v = %v", s.id, s.format, p, r.allowed(),
+			)})
 		}
 	}
 	return append(found, s.compareReceipts(receipts)...)
@@ -238,14 +259,21 @@ func (s *source) compareReceipts(stored map[float64]int) (found []Violation) {
 	for v, times := range stored {
 		switch _, known := s.receipts[v]; {
 		case !known:
-			found = shown(found, Violation{1, "a point without a time stands that nobody sent", fmt.Sprintf("source %s: %v", s.id, v)})
+			found = shown(found, Violation{
+				1, "a point without a time stands that nobody sent", fmt.Sprintf("source %s: %v", s.id, v),
+			})
 		case times > 1:
-			found = shown(found, Violation{1, "a request with an Idempotency-Key has stored its point more than once", fmt.Sprintf("source %s: %v, %d times", s.id, v, times)})
+			found = shown(found, Violation{
+				1, "a request with an Idempotency-Key has stored its point more than once",
+				fmt.Sprintf("source %s: %v, %d times", s.id, v, times),
+			})
 		}
 	}
 	for v, r := range s.receipts {
 		if r.must && stored[v] == 0 {
-			found = shown(found, Violation{1, "a point without a time that was answered 201 is lost", fmt.Sprintf("source %s: %v", s.id, v)})
+			found = shown(found, Violation{
+				1, "a point without a time that was answered 201 is lost", fmt.Sprintf("source %s: %v", s.id, v),
+			})
 		}
 	}
 	return found
@@ -274,7 +302,9 @@ type reads struct {
 // queryPoints reads a source by the API, point by point and in sum.
 func (t *tenant) queryPoints(ctx context.Context, s *source) (reads, error) {
 	r := reads{points: map[point]float64{}}
-	span := url.Values{"sourceId": {s.id.String()}, "from": {firstPoint.Format(time.RFC3339)}, "to": {time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339)}}
+	span := url.Values{"sourceId": {s.id.String()}, "from": {firstPoint.Format(time.RFC3339)}, "to": {
+		time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339),
+	}}
 	span.Set("epoch", "us")
 	span.Set("pointsLimit", "1000000")
 	var raw []struct {
@@ -317,7 +347,9 @@ func (t *tenant) queryPoints(ctx context.Context, s *source) (reads, error) {
 var errRefused = errors.New("refused")
 
 func (t *tenant) query(ctx context.Context, q url.Values, data any) error {
-	a, err := t.load.client.reach(ctx, call{key: t.admin, method: http.MethodGet, path: "/api/live-data/query?" + q.Encode()})
+	a, err := t.load.client.reach(ctx, call{
+		key: t.admin, method: http.MethodGet, path: "/api/live-data/query?" + q.Encode(),
+	})
 	switch {
 	case err != nil:
 		return err
@@ -338,14 +370,20 @@ func compareReads(s *source, stored []pointRow, read reads) (found []Violation) 
 		n++
 		p := point{row.series.metric, row.series.text, row.us}
 		if got, ok := read.points[p]; !ok || got != row.value {
-			found = shown(found, Violation{1, "the API gives a point otherwise than it stands", fmt.Sprintf("source %s, %+v: %v, there: %t; stands as %v", s.id, p, got, ok, row.value)})
+			found = shown(found, Violation{1, "the API gives a point otherwise than it stands", fmt.Sprintf(
+				"source %s, %+v: %v, there: %t; stands as %v", s.id, p, got, ok, row.value,
+			)})
 		}
 	}
 	if len(read.points) != n {
-		found = append(found, Violation{1, "the API gives another number of points than stand", fmt.Sprintf("source %s: %d, not %d", s.id, len(read.points), n)})
+		found = append(found, Violation{1, "the API gives another number of points than stand", fmt.Sprintf(
+			"source %s: %d, not %d", s.id, len(read.points), n,
+		)})
 	}
 	if read.count != count || math.Abs(read.sum-sum) > 1e-6*math.Abs(sum) {
-		found = append(found, Violation{1, "the API counts or sums otherwise than what stands", fmt.Sprintf("source %s: %v, sum %v; there are %v, sum %v", s.id, read.count, read.sum, count, sum)})
+		found = append(found, Violation{1, "the API counts or sums otherwise than what stands", fmt.Sprintf(
+			"source %s: %v, sum %v; there are %v, sum %v", s.id, read.count, read.sum, count, sum,
+		)})
 	}
 	return found
 }

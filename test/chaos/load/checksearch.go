@@ -54,9 +54,13 @@ func lastWord(name string) string { return name[strings.LastIndexByte(name, ' ')
 func compareHits(path string, n *graph.Node, hits map[uuid.UUID]bool) *Violation {
 	switch {
 	case n.Deleted && hits[n.ID]:
-		return &Violation{13, "a search finds what is gone", fmt.Sprintf("%s for %q: node %s, version %d", path, n.Name, n.ID, n.Version)}
+		return &Violation{13, "a search finds what is gone", fmt.Sprintf(
+			"%s for %q: node %s, version %d", path, n.Name, n.ID, n.Version,
+		)}
 	case !n.Deleted && !hits[n.ID]:
-		return &Violation{13, "a search does not find what stands", fmt.Sprintf("%s for %q: node %s, version %d, among %d", path, n.Name, n.ID, n.Version, len(hits))}
+		return &Violation{13, "a search does not find what stands", fmt.Sprintf(
+			"%s for %q: node %s, version %d, among %d", path, n.Name, n.ID, n.Version, len(hits),
+		)}
 	}
 	return nil
 }
@@ -65,7 +69,8 @@ func compareHits(path string, n *graph.Node, hits map[uuid.UUID]bool) *Violation
 func (t *tenant) checkIndexes(ctx context.Context, stores Stores) (found []Violation, err error) {
 	queries := map[string]string{"words": `SELECT node_id FROM lexical_nodes WHERE workspace_id = $1 AND digest <> ''`}
 	if stores.Milvus != "" {
-		queries["vectors"] = `SELECT e.node_id FROM embedding_nodes e JOIN search_indexes i ON i.id = e.index_id AND i.state = 'live'
+		queries["vectors"] = `SELECT e.node_id FROM embedding_nodes e JOIN search_indexes i ON i.id = e.index_id
+			AND i.state = 'live'
 			WHERE e.workspace_id = $1 AND (e.vectors > 0 OR e.intent)`
 	}
 	for what, query := range queries {
@@ -89,12 +94,16 @@ func compareIndexed(workspace, what string, nodes map[uuid.UUID]*graph.Node, ids
 	for _, id := range ids {
 		indexed[id] = true
 		if n := nodes[id]; n == nil || n.Deleted {
-			found = shown(found, Violation{13, "the index of " + what + " has what is gone", fmt.Sprintf("workspace %s, node %s", workspace, id)})
+			found = shown(found, Violation{
+				13, "the index of " + what + " has what is gone", fmt.Sprintf("workspace %s, node %s", workspace, id),
+			})
 		}
 	}
 	for id, n := range nodes {
 		if !n.Deleted && !indexed[id] {
-			found = shown(found, Violation{13, "the index of " + what + " lacks what stands", fmt.Sprintf("workspace %s, node %s", workspace, id)})
+			found = shown(found, Violation{
+				13, "the index of " + what + " lacks what stands", fmt.Sprintf("workspace %s, node %s", workspace, id),
+			})
 		}
 	}
 	return found
@@ -117,7 +126,9 @@ func (l *Load) checkVectors(ctx context.Context, stores Stores) ([]Violation, er
 			want       int64
 		)
 		err := stores.Postgres.QueryRow(ctx, `SELECT i.collection, coalesce(sum(e.vectors), 0) FROM search_indexes i
-			LEFT JOIN embedding_nodes e ON e.index_id = i.id WHERE i.state = 'live' GROUP BY i.collection`).Scan(&collection, &want)
+			LEFT JOIN embedding_nodes e ON e.index_id = i.id WHERE i.state = 'live' GROUP BY i.collection`).Scan(
+			&collection, &want,
+		)
 		if err != nil {
 			return nil, fmt.Errorf("asking which index is live: %w", err)
 		}
@@ -126,7 +137,11 @@ func (l *Load) checkVectors(ctx context.Context, stores Stores) ([]Violation, er
 			return nil, err
 		}
 		if time.Now().After(deadline) {
-			return []Violation{{13, "Milvus has another number of vectors than what stands has", fmt.Sprintf("collection %s: %d, must be %d", collection, is, want)}}, nil
+			return []Violation{
+				{13, "Milvus has another number of vectors than what stands has", fmt.Sprintf(
+					"collection %s: %d, must be %d", collection, is, want,
+				)},
+			}, nil
 		}
 		if !rest(ctx, settlePause) {
 			return nil, ctx.Err()

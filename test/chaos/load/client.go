@@ -200,11 +200,21 @@ func (c *client) judge(q call, a *answer) {
 	switch {
 	case a.Status == http.StatusInternalServerError && q.refusable && commandOf(a) != uuid.Nil:
 	case a.Status >= 500 && !slices.Contains([]int{502, 503, 504}, a.Status):
-		c.load.wrong.add(15, "an answer is a 5xx other than 502, 503 and 504", "%s %s: %d %s %s", q.method, q.path, a.Status, a.RequestID, a.Error.Message)
+		c.load.wrong.add(
+			15, "an answer is a 5xx other than 502, 503 and 504", "%s %s: %d %s %s", q.method, q.path, a.Status, a.RequestID,
+			a.Error.Message,
+		)
 	case a.Status >= 500 && a.Header.Get("Retry-After") == "":
-		c.load.wrong.add(15, "a 502, 503 or 504 has no Retry-After", "%s %s: %d %s %s", q.method, q.path, a.Status, a.RequestID, a.Error.Message)
-	case !q.foreign && (a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden || a.Status == http.StatusTooManyRequests):
-		c.load.wrong.add(12, "what a key opens is refused", "%s %s with key %s: %d %s %s", q.method, q.path, q.key.id, a.Status, a.RequestID, a.Error.Message)
+		c.load.wrong.add(
+			15, "a 502, 503 or 504 has no Retry-After", "%s %s: %d %s %s", q.method, q.path, a.Status, a.RequestID,
+			a.Error.Message,
+		)
+	case !q.foreign && (a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden ||
+		a.Status == http.StatusTooManyRequests):
+		c.load.wrong.add(
+			12, "what a key opens is refused", "%s %s with key %s: %d %s %s", q.method, q.path, q.key.id, a.Status, a.RequestID,
+			a.Error.Message,
+		)
 	}
 }
 

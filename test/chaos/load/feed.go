@@ -52,7 +52,9 @@ func (f *feed) follow(ctx context.Context, dice *rand.Rand) {
 func (f *feed) read(ctx context.Context, until int64) {
 	after := f.upTo()
 	c := f.tenant.load.client
-	q := call{key: f.tenant.admin, method: http.MethodGet, path: "/api/queries/events?after=0", header: map[string]string{}}
+	q := call{
+		key: f.tenant.admin, method: http.MethodGet, path: "/api/queries/events?after=0", header: map[string]string{},
+	}
 	if after > 0 {
 		q.path = "/api/queries/events"
 		q.header["Last-Event-ID"] = strconv.FormatInt(after, 10)
@@ -70,7 +72,10 @@ func (f *feed) read(ctx context.Context, until int64) {
 	c.load.uses.note(q, a)
 	if a.Status != http.StatusOK {
 		if c.judge(q, a); a.Status < http.StatusInternalServerError {
-			c.load.wrong.add(5, "a stream of events cannot be resumed", "workspace %s after %d, %s: %d", f.tenant.id, after, a.RequestID, a.Status)
+			c.load.wrong.add(
+				5, "a stream of events cannot be resumed", "workspace %s after %d, %s: %d", f.tenant.id, after, a.RequestID,
+				a.Status,
+			)
 		}
 		return
 	}
@@ -125,9 +130,15 @@ func (f *feed) take(id, data, request string) {
 		l.wrong.add(5, "an event cannot be read", "workspace %s, event %s of %s: %v", f.tenant.id, id, request, err)
 		return
 	case strconv.FormatInt(e.Sequence, 10) != id:
-		l.wrong.add(5, "an event has another id than its change", "workspace %s, event %s of %s is change %d", f.tenant.id, id, request, e.Sequence)
+		l.wrong.add(
+			5, "an event has another id than its change", "workspace %s, event %s of %s is change %d", f.tenant.id, id, request,
+			e.Sequence,
+		)
 	case e.Sequence != f.last+1:
-		l.wrong.add(5, "a stream of events has left something out or repeats it", "workspace %s, %s: %d came after %d", f.tenant.id, request, e.Sequence, f.last)
+		l.wrong.add(
+			5, "a stream of events has left something out or repeats it", "workspace %s, %s: %d came after %d", f.tenant.id,
+			request, e.Sequence, f.last,
+		)
 	}
 	f.last = max(f.last, e.Sequence)
 	f.events = append(f.events, e)
@@ -140,7 +151,9 @@ func (f *feed) catchUp(ctx context.Context, sequence int64) error {
 		f.read(once, sequence)
 		cancel()
 		if f.upTo() < sequence && !rest(ctx, retryPause) {
-			return fmt.Errorf("events of workspace %s were read up to %d, not %d: %w", f.tenant.id, f.upTo(), sequence, ctx.Err())
+			return fmt.Errorf(
+				"events of workspace %s were read up to %d, not %d: %w", f.tenant.id, f.upTo(), sequence, ctx.Err(),
+			)
 		}
 	}
 	return nil
@@ -159,15 +172,23 @@ func (f *feed) takeAll() []event {
 func (e event) compare(c journalRow) string {
 	switch {
 	case e.CommandID != c.change.CommandID || e.ActorID != c.change.Actor || e.Type != string(c.change.Type):
-		return fmt.Sprintf("event %d is %s %s of %s, the journal has %s %s of %s", e.Sequence, e.Type, e.CommandID, e.ActorID, c.change.Type, c.change.CommandID, c.change.Actor)
+		return fmt.Sprintf(
+			"event %d is %s %s of %s, the journal has %s %s of %s", e.Sequence, e.Type, e.CommandID, e.ActorID, c.change.Type,
+			c.change.CommandID, c.change.Actor,
+		)
 	case len(c.change.Steps) != 1:
 		return ""
 	}
 	step := c.change.Steps[0]
 	switch {
-	case step.Node != nil && (e.Node == nil || e.Node.ID != step.Node.ID || e.Node.Version != step.Node.Version || e.Node.Name != step.Node.Name || e.Node.Deleted != step.Node.Deleted):
+	case step.Node != nil && (e.Node == nil ||
+		e.Node.ID != step.Node.ID || e.Node.Version != step.Node.Version ||
+		e.Node.Name != step.Node.Name || e.Node.Deleted != step.Node.Deleted):
+
 		return fmt.Sprintf("event %d has node %+v, the journal %+v", e.Sequence, e.Node, step.Node)
-	case step.Edge != nil && (e.Edge == nil || e.Edge.ID != step.Edge.ID || e.Edge.Version != step.Edge.Version || e.Edge.Deleted != step.Edge.Deleted):
+	case step.Edge != nil && (e.Edge == nil ||
+		e.Edge.ID != step.Edge.ID || e.Edge.Version != step.Edge.Version || e.Edge.Deleted != step.Edge.Deleted):
+
 		return fmt.Sprintf("event %d has edge %+v, the journal %+v", e.Sequence, e.Edge, step.Edge)
 	}
 	return ""

@@ -43,7 +43,9 @@ func (t *tenant) roll(dice *rand.Rand) *command {
 	}
 	marked := func(kind string, payload map[string]any) *command {
 		mark := t.load.tick()
-		payload["properties"] = map[string]any{"mark": mark, t.canary: t.canary, fmt.Sprintf("p%d", dice.IntN(4)): dice.IntN(9)}
+		payload["properties"] = map[string]any{
+			"mark": mark, t.canary: t.canary, fmt.Sprintf("p%d", dice.IntN(4)): dice.IntN(9),
+		}
 		c := one(kind, payload)
 		c.mark = mark
 		return c
@@ -63,12 +65,15 @@ func (t *tenant) roll(dice *rand.Rand) *command {
 		return one("UPDATE_NODE", map[string]any{"id": g.pick(&g.nodes, dice), "name": t.name(dice), "description": nil})
 	case roll < 52:
 		return &command{path: executePath, body: body(map[string]any{
-			"type": "UPDATE_NODE", "expectedVersion": 1 + dice.IntN(3), "payload": map[string]any{"id": g.pick(&g.nodes, dice), "entityType": entityType(dice)},
+			"type": "UPDATE_NODE", "expectedVersion": 1 + dice.IntN(3),
+			"payload": map[string]any{"id": g.pick(&g.nodes, dice), "entityType": entityType(dice)},
 		})}
 	case roll < 66:
 		return marked("CREATE_EDGE", t.edge(g.remember(&g.edges, dice), g.pick(&g.nodes, dice), g.pick(&g.nodes, dice), dice))
 	case roll < 70:
-		return one("UPDATE_EDGE", map[string]any{"id": g.pick(&g.edges, dice), "relationType": fmt.Sprintf("r%d %s", dice.IntN(3), t.canary)})
+		return one("UPDATE_EDGE", map[string]any{
+			"id": g.pick(&g.edges, dice), "relationType": fmt.Sprintf("r%d %s", dice.IntN(3), t.canary),
+		})
 	case roll < 73:
 		return one("DELETE_EDGE", map[string]any{"id": g.pick(&g.edges, dice)})
 	case roll < 79:
@@ -103,11 +108,15 @@ func entityType(dice *rand.Rand) string {
 }
 
 func (t *tenant) node(id uuid.UUID, dice *rand.Rand) map[string]any {
-	return map[string]any{"id": id, "name": t.name(dice), "entityType": entityType(dice), "description": "found by " + t.canary}
+	return map[string]any{
+		"id": id, "name": t.name(dice), "entityType": entityType(dice), "description": "found by " + t.canary,
+	}
 }
 
 func (t *tenant) edge(id, from, to uuid.UUID, dice *rand.Rand) map[string]any {
-	return map[string]any{"id": id, "sourceId": from, "targetId": to, "relationType": fmt.Sprintf("r%d %s", dice.IntN(3), t.canary)}
+	return map[string]any{
+		"id": id, "sourceId": from, "targetId": to, "relationType": fmt.Sprintf("r%d %s", dice.IntN(3), t.canary),
+	}
 }
 
 // batch makes nodes and edges between them: of one that is not atomic some fail.
@@ -118,7 +127,9 @@ func (t *tenant) batch(dice *rand.Rand) *command {
 		map[string]any{"type": "CREATE_NODE", "payload": t.node(first, dice)},
 		map[string]any{"type": "CREATE_NODE", "payload": t.node(second, dice)},
 		map[string]any{"type": "CREATE_EDGE", "payload": t.edge(g.remember(&g.edges, dice), first, second, dice)},
-		map[string]any{"type": "CREATE_EDGE", "payload": t.edge(g.remember(&g.edges, dice), second, g.pick(&g.nodes, dice), dice)},
+		map[string]any{"type": "CREATE_EDGE", "payload": t.edge(
+			g.remember(&g.edges, dice), second, g.pick(&g.nodes, dice), dice,
+		)},
 	}
 	if dice.IntN(4) == 0 {
 		commands = append(commands, map[string]any{"type": "DELETE_NODE", "payload": map[string]any{"id": first}})
@@ -165,7 +176,9 @@ func commandOf(a *answer) uuid.UUID {
 func (t *tenant) decided(c *command, a *answer) {
 	if a.Status/100 != 2 {
 		if !slices.Contains([]int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}, a.Status) {
-			t.load.wrong.add(4, "a command is answered as none should be", "%s %s: %d %s", c.body, a.RequestID, a.Status, a.Error.Message)
+			t.load.wrong.add(
+				4, "a command is answered as none should be", "%s %s: %d %s", c.body, a.RequestID, a.Status, a.Error.Message,
+			)
 		}
 		return
 	}
@@ -233,10 +246,18 @@ func (t *tenant) repeat(ctx context.Context, dice *rand.Rand, c *command, first 
 	switch {
 	case !kept:
 	case other && a.Status != http.StatusUnprocessableEntity:
-		t.load.wrong.add(4, "a key is taken for a request that it is not of", "%s: %d, after %s", a.RequestID, a.Status, first.RequestID)
+		t.load.wrong.add(
+			4, "a key is taken for a request that it is not of", "%s: %d, after %s", a.RequestID, a.Status, first.RequestID,
+		)
 	case !other && (a.Status != first.Status || a.Header.Get("Idempotent-Replayed") != "true"):
-		t.load.wrong.add(4, "a request that is repeated with its key is answered otherwise", "%s: %d %s, replayed %q; first %s: %d", a.RequestID, a.Status, clip(a.Body), a.Header.Get("Idempotent-Replayed"), first.RequestID, first.Status)
+		t.load.wrong.add(
+			4, "a request that is repeated with its key is answered otherwise", "%s: %d %s, replayed %q; first %s: %d",
+			a.RequestID, a.Status, clip(a.Body), a.Header.Get("Idempotent-Replayed"), first.RequestID, first.Status,
+		)
 	case !other && a.Status/100 == 2 && string(a.Data) != string(first.Data):
-		t.load.wrong.add(4, "a request that is repeated with its key has another outcome", "%s: %s; first %s: %s", a.RequestID, clip(a.Data), first.RequestID, clip(first.Data))
+		t.load.wrong.add(
+			4, "a request that is repeated with its key has another outcome", "%s: %s; first %s: %s", a.RequestID, clip(a.Data),
+			first.RequestID, clip(first.Data),
+		)
 	}
 }

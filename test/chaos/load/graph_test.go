@@ -35,7 +35,8 @@ func aJournal(t *testing.T) (journal []journalRow, model *graphtest.Memory) {
 		graph.Undo{}, graph.Redo{}, graph.Undo{}, graph.Undo{},
 	} {
 		_, err := model.Apply(graph.Command{
-			ID: uuid.New(), Origin: graph.Origin{Actor: ann, Scopes: []string{"admin"}, AcceptedAt: time.Now()}, Action: graph.Action{Payload: payload},
+			ID: uuid.New(), Origin: graph.Origin{Actor: ann, Scopes: []string{"admin"}, AcceptedAt: time.Now()},
+			Action: graph.Action{Payload: payload},
 		})
 		require.NoError(t, err)
 	}
@@ -61,15 +62,38 @@ func TestAJournalThatIsNotWhatItMustBeIsSeen(t *testing.T) {
 		invariant int
 		what      string
 	}{
-		"an entry is missing":          {func(j []journalRow) []journalRow { return append(j[:3:3], j[4:]...) }, 5, "a gap"},
-		"an entry is there twice":      {func(j []journalRow) []journalRow { return append(j[:3:3], j[2:]...) }, 5, "a repeat"},
-		"an entry is another's":        {func(j []journalRow) []journalRow { j[2].command = uuid.New(); return j }, 5, "not what its row says"},
-		"a version stays":              {func(j []journalRow) []journalRow { node(&j[3], func(n *graph.Node) { n.Version = 1 }); return j }, 6, "a version"},
-		"a version leaps":              {func(j []journalRow) []journalRow { node(&j[3], func(n *graph.Node) { n.Version = 9 }); return j }, 6, "a version"},
-		"an edge stays without a node": {func(j []journalRow) []journalRow { j[4].change.Steps[0].Cascade = nil; return j }, 7, "without an end"},
-		"an undo forgets the edges":    {func(j []journalRow) []journalRow { j[5].change.Steps[0].Cascade = nil; return j }, 8, "edge"},
-		"a redo does nothing":          {func(j []journalRow) []journalRow { node(&j[6], func(n *graph.Node) { n.Deleted = false }); return j }, 8, "does not bring back"},
-		"an undo leaves a name":        {func(j []journalRow) []journalRow { node(&j[8], func(n *graph.Node) { n.Name = "other" }); return j }, 8, "does not bring back"},
+		"an entry is missing": {func(j []journalRow) []journalRow { return append(j[:3:3], j[4:]...) }, 5, "a gap"},
+		"an entry is there twice": {func(j []journalRow) []journalRow {
+			return append(j[:3:3], j[2:]...)
+		}, 5, "a repeat"},
+		"an entry is another's": {func(j []journalRow) []journalRow {
+			j[2].command = uuid.New()
+			return j
+		}, 5, "not what its row says"},
+		"a version stays": {func(j []journalRow) []journalRow {
+			node(&j[3], func(n *graph.Node) { n.Version = 1 })
+			return j
+		}, 6, "a version"},
+		"a version leaps": {func(j []journalRow) []journalRow {
+			node(&j[3], func(n *graph.Node) { n.Version = 9 })
+			return j
+		}, 6, "a version"},
+		"an edge stays without a node": {func(j []journalRow) []journalRow {
+			j[4].change.Steps[0].Cascade = nil
+			return j
+		}, 7, "without an end"},
+		"an undo forgets the edges": {func(j []journalRow) []journalRow {
+			j[5].change.Steps[0].Cascade = nil
+			return j
+		}, 8, "edge"},
+		"a redo does nothing": {func(j []journalRow) []journalRow {
+			node(&j[6], func(n *graph.Node) { n.Deleted = false })
+			return j
+		}, 8, "does not bring back"},
+		"an undo leaves a name": {func(j []journalRow) []journalRow {
+			node(&j[8], func(n *graph.Node) { n.Name = "other" })
+			return j
+		}, 8, "does not bring back"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			journal, _ := aJournal(t)
@@ -96,7 +120,10 @@ func TestAGraphThatIsNotWhatItsJournalAddsUpToIsSeen(t *testing.T) {
 		"a node is missing":       {func(m *graphtest.Memory, _ map[string]int64) { dropOne(m.Nodes) }, 5},
 		"an edge is missing":      {func(m *graphtest.Memory, _ map[string]int64) { dropOne(m.Edges) }, 5},
 		"an edge has lost an end": {func(m *graphtest.Memory, _ map[string]int64) { clear(m.Nodes) }, 7},
-		"a node is too many":      {func(m *graphtest.Memory, _ map[string]int64) { id := uuid.New(); m.Nodes[id] = &graph.Node{ID: id} }, 5},
+		"a node is too many": {func(m *graphtest.Memory, _ map[string]int64) {
+			id := uuid.New()
+			m.Nodes[id] = &graph.Node{ID: id}
+		}, 5},
 		"a version is other": {func(m *graphtest.Memory, _ map[string]int64) {
 			for id, n := range m.Nodes {
 				changed := *n
@@ -148,11 +175,17 @@ func TestCommandsThatAreNotInTheJournalAsAnsweredAreSeen(t *testing.T) {
 		change func(*ledger)
 		what   string
 	}{
-		"answered, and without effect":   {func(g *ledger) { g.applied[uuid.New()] = 4 }, "has had no effect"},
-		"at another sequence":            {func(g *ledger) { g.applied[journal[2].command] = 77 }, "at another place"},
-		"in the journal, and of nobody":  {func(g *ledger) { delete(g.applied, journal[8].command) }, "nobody asked for"},
-		"said to have failed":            {func(g *ledger) { delete(g.applied, journal[4].command); g.failed[journal[4].command] = "why" }, "said to have failed"},
-		"said to have changed nothing":   {func(g *ledger) { delete(g.applied, journal[4].command); g.unchanged[journal[4].command] = true }, "changed nothing"},
+		"answered, and without effect":  {func(g *ledger) { g.applied[uuid.New()] = 4 }, "has had no effect"},
+		"at another sequence":           {func(g *ledger) { g.applied[journal[2].command] = 77 }, "at another place"},
+		"in the journal, and of nobody": {func(g *ledger) { delete(g.applied, journal[8].command) }, "nobody asked for"},
+		"said to have failed": {func(g *ledger) {
+			delete(g.applied, journal[4].command)
+			g.failed[journal[4].command] = "why"
+		}, "said to have failed"},
+		"said to have changed nothing": {func(g *ledger) {
+			delete(g.applied, journal[4].command)
+			g.unchanged[journal[4].command] = true
+		}, "changed nothing"},
 		"without a key, with its effect": {func(g *ledger) { delete(g.applied, journal[0].command); g.loose[1] = true }, ""},
 		"without a key, done twice": {func(g *ledger) {
 			delete(g.applied, journal[3].command)
@@ -183,7 +216,10 @@ func stream(journal []journalRow) string {
 	var text strings.Builder
 	for _, row := range journal {
 		c := row.change
-		fmt.Fprintf(&text, "id: %d\nevent: change\ndata: {\"sequence\":%d,\"commandId\":%q,\"actorId\":%q,\"type\":%q", row.sequence, row.sequence, c.CommandID, c.Actor, c.Type)
+		fmt.Fprintf(
+			&text, "id: %d\nevent: change\ndata: {\"sequence\":%d,\"commandId\":%q,\"actorId\":%q,\"type\":%q", row.sequence,
+			row.sequence, c.CommandID, c.Actor, c.Type,
+		)
 		if n := c.Steps[0].Node; n != nil {
 			fmt.Fprintf(&text, `,"node":{"id":%q,"name":%q,"version":%d,"deleted":%t}`, n.ID, n.Name, n.Version, n.Deleted)
 		}
@@ -243,7 +279,10 @@ func TestATopicThatIsNotTheJournalsIsSeen(t *testing.T) {
 	require.Empty(t, compare(append(records, topicRow{workspace: uuid.New(), sequence: 3})), "another world's")
 	requireFound(t, compare(append(records[:3:3], records[4:]...)), 5, "left out")
 	requireFound(t, compare(records[:8]), 5, "not published")
-	requireFound(t, compare(append(records, topicRow{workspace: ten.uuid, sequence: 10, command: uuid.New()})), 5, "not in the journal")
+	requireFound(
+		t, compare(append(records, topicRow{workspace: ten.uuid, sequence: 10, command: uuid.New()})), 5,
+		"not in the journal",
+	)
 	other := append([]topicRow(nil), records...)
 	other[4].command = uuid.New()
 	requireFound(t, compare(other), 5, "another command")

@@ -43,7 +43,10 @@ type journalRow struct {
 }
 
 func newHistory() *history {
-	return &history{graph: graphtest.NewMemory(), kept: map[graph.Sequence]*traces{}, commands: map[graph.Sequence]uuid.UUID{}, fresh: map[uuid.UUID]bool{}}
+	return &history{
+		graph: graphtest.NewMemory(), kept: map[graph.Sequence]*traces{}, commands: map[graph.Sequence]uuid.UUID{},
+		fresh: map[uuid.UUID]bool{},
+	}
 }
 
 // follow folds further entries of the journal, and says what is wrong with them:
@@ -55,7 +58,10 @@ func (h *history) follow(journal []journalRow, answered map[uuid.UUID]depths) (f
 	for _, row := range journal {
 		if row.sequence != h.last+1 || int64(row.change.Sequence) != row.sequence || row.change.CommandID != row.command {
 			found = shown(found, Violation{5, "the journal has a gap, a repeat or an entry that is not what its row says",
-				fmt.Sprintf("sequence %d of command %s after %d; the entry says %d of %s", row.sequence, row.command, h.last, row.change.Sequence, row.change.CommandID)})
+				fmt.Sprintf(
+					"sequence %d of command %s after %d; the entry says %d of %s", row.sequence, row.command, h.last,
+					row.change.Sequence, row.change.CommandID,
+				)})
 		}
 		h.last = row.sequence
 		t := h.fold(row.change)
@@ -63,7 +69,9 @@ func (h *history) follow(journal []journalRow, answered map[uuid.UUID]depths) (f
 		if said, ok := answered[row.command]; ok {
 			stacks = &said
 		}
-		for _, v := range slices.Concat(t.versions(row), h.ends(t, row), h.reversal(t, row), h.turns.follow(row.change, stacks)) {
+		for _, v := range slices.Concat(
+			t.versions(row), h.ends(t, row), h.reversal(t, row), h.turns.follow(row.change, stacks),
+		) {
 			found = shown(found, v)
 		}
 		h.kept[row.change.Sequence] = t
@@ -142,7 +150,9 @@ func (t *traces) versions(row journalRow) (found []Violation) {
 			want = pair[0].Version + 1
 		}
 		if pair[1].Version != want {
-			found = append(found, Violation{6, "a change did not raise a version by one", fmt.Sprintf("change %d, %s: %d, not %d", row.sequence, what, pair[1].Version, want)})
+			found = append(found, Violation{6, "a change did not raise a version by one", fmt.Sprintf(
+				"change %d, %s: %d, not %d", row.sequence, what, pair[1].Version, want,
+			)})
 		}
 	}
 	return found
@@ -153,7 +163,9 @@ func (h *history) ends(t *traces, row journalRow) (found []Violation) {
 	stands := func(id uuid.UUID) bool { n := h.graph.Nodes[id]; return n != nil && !n.Deleted }
 	look := func(e *graph.Edge) {
 		if !e.Deleted && (!stands(e.SourceID) || !stands(e.TargetID)) {
-			found = append(found, Violation{7, "an edge stands without an end", fmt.Sprintf("after change %d: edge %s from %s to %s", row.sequence, e.ID, e.SourceID, e.TargetID)})
+			found = append(found, Violation{7, "an edge stands without an end", fmt.Sprintf(
+				"after change %d: edge %s from %s to %s", row.sequence, e.ID, e.SourceID, e.TargetID,
+			)})
 		}
 	}
 	gone := false
@@ -188,7 +200,9 @@ func (h *history) reversal(t *traces, row journalRow) (found []Violation) {
 		want = 1
 	}
 	wrong := func(what string, id uuid.UUID, why string) {
-		found = append(found, Violation{8, "an undo or redo does not bring back what was", fmt.Sprintf("change %d is %s of %d; %s %s %s", row.sequence, row.change.Type, row.change.Target.Sequence, what, id, why)})
+		found = append(found, Violation{8, "an undo or redo does not bring back what was", fmt.Sprintf(
+			"change %d is %s of %d; %s %s %s", row.sequence, row.change.Type, row.change.Target.Sequence, what, id, why,
+		)})
 	}
 	for id, pair := range target.nodes {
 		if why := differsNode(pair, want, h.graph.Nodes[id]); why != "" {
@@ -216,7 +230,8 @@ func (h *history) reversal(t *traces, row journalRow) (found []Violation) {
 // differsNode says how a node is not as it was before (want 0) or after (1) a change, in
 // what the change changed.
 func differsNode(pair [2]*graph.Node, want int, now *graph.Node) string {
-	if why := differsInBeing(pair[0] == nil || pair[0].Deleted, pair[1].Deleted, want, now.Deleted); why != "" || now.Deleted {
+	why := differsInBeing(pair[0] == nil || pair[0].Deleted, pair[1].Deleted, want, now.Deleted)
+	if why != "" || now.Deleted {
 		return why
 	}
 	text := func(s *string) string {
@@ -236,14 +251,17 @@ func differsNode(pair [2]*graph.Node, want int, now *graph.Node) string {
 }
 
 func differsEdge(pair [2]*graph.Edge, want int, now *graph.Edge) string {
-	if why := differsInBeing(pair[0] == nil || pair[0].Deleted, pair[1].Deleted, want, now.Deleted); why != "" || now.Deleted {
+	why := differsInBeing(pair[0] == nil || pair[0].Deleted, pair[1].Deleted, want, now.Deleted)
+	if why != "" || now.Deleted {
 		return why
 	}
 	fields := func(e *graph.Edge) map[string]string {
 		if e == nil || e.Deleted {
 			return map[string]string{}
 		}
-		all := map[string]string{"relationType": e.RelationType, "sourceId": e.SourceID.String(), "targetId": e.TargetID.String()}
+		all := map[string]string{
+			"relationType": e.RelationType, "sourceId": e.SourceID.String(), "targetId": e.TargetID.String(),
+		}
 		return withProperties(all, e.Properties)
 	}
 	return differsInFields(fields(pair[0]), fields(pair[1]), want, fields(now))

@@ -61,7 +61,9 @@ func (t *tenant) sourceOf(ctx context.Context, dice *rand.Rand, f format) (*sour
 	a, err := t.load.client.reach(ctx, call{
 		key: t.admin, method: http.MethodPost, path: "/api/live-data/sources",
 		header: map[string]string{idempotencyKey: "source-" + id.String()},
-		body:   body(map[string]any{"id": id, "name": name, "description": t.canary, "tags": map[string]string{t.canary: t.canary}}),
+		body: body(map[string]any{
+			"id": id, "name": name, "description": t.canary, "tags": map[string]string{t.canary: t.canary},
+		}),
 	})
 	switch {
 	case err != nil:
@@ -112,7 +114,10 @@ func (t *tenant) compose(dice *rand.Rand, s *source) write {
 		}
 		metric := dice.IntN(metricsOf)
 		w.values = append(w.values, value{
-			point:  point{metric: fmt.Sprintf("m%d-%s", metric, t.canary), text: metric == 2, us: firstPoint.Add(time.Duration(step) * time.Second).UnixMicro()},
+			point: point{
+				metric: fmt.Sprintf("m%d-%s", metric, t.canary), text: metric == 2,
+				us: firstPoint.Add(time.Duration(step) * time.Second).UnixMicro(),
+			},
 			number: float64(t.load.tick()),
 		})
 	}
@@ -166,7 +171,10 @@ func (t *tenant) send(ctx context.Context, dice *rand.Rand, w write) {
 		Errors             []struct{ Count int }
 	}
 	if !done {
-		t.load.wrong.add(1, "good points are refused", "%d points of source %s by %s: %d %s", len(w.values), w.source.id, a.RequestID, a.Status, a.Error.Message)
+		t.load.wrong.add(
+			1, "good points are refused", "%d points of source %s by %s: %d %s", len(w.values), w.source.id, a.RequestID,
+			a.Status, a.Error.Message,
+		)
 		return
 	}
 	counted := 0
@@ -176,7 +184,10 @@ func (t *tenant) send(ctx context.Context, dice *rand.Rand, w write) {
 		}
 	}
 	if said.Accepted != len(w.values) || said.Rejected != w.bad || counted != w.bad {
-		t.load.wrong.add(1, "an ingest says otherwise than what was sent", "%s: %d good and %d bad points were sent: %s", a.RequestID, len(w.values), w.bad, clip(a.Body))
+		t.load.wrong.add(
+			1, "an ingest says otherwise than what was sent", "%s: %d good and %d bad points were sent: %s", a.RequestID,
+			len(w.values), w.bad, clip(a.Body),
+		)
 	}
 }
 
@@ -207,7 +218,9 @@ func (w write) request(t *tenant) call {
 	case rows:
 		points := []map[string]any{}
 		for _, v := range w.values {
-			points = append(points, map[string]any{"sourceId": w.source.id, "metric": v.metric, "timestamp": v.us / 1000, "value": v.sent(t), "tags": tags})
+			points = append(points, map[string]any{
+				"sourceId": w.source.id, "metric": v.metric, "timestamp": v.us / 1000, "value": v.sent(t), "tags": tags,
+			})
 		}
 		for i := range w.bad {
 			points = append(points, w.spoilt(i, tags))
@@ -256,7 +269,9 @@ func textOf(number float64, canary string) string {
 
 // spoilt is a point that must be rejected.
 func (w write) spoilt(i int, tags map[string]string) map[string]any {
-	bad := map[string]any{"sourceId": w.source.id, "metric": "bad", "timestamp": firstPoint.UnixMilli(), "value": badValue, "tags": tags}
+	bad := map[string]any{
+		"sourceId": w.source.id, "metric": "bad", "timestamp": firstPoint.UnixMilli(), "value": badValue, "tags": tags,
+	}
 	switch i {
 	case 0:
 		bad["timestamp"] = farAway
@@ -314,72 +329,18 @@ func (t *tenant) removePoints(ctx context.Context, dice *rand.Rand, s *source) {
 		from: from.UnixMicro(), to: to.UnixMicro(),
 	}
 	s.beginRemoval(gone, t.load.tick())
-	query := url.Values{"sourceId": {s.id.String()}, "metric": {gone.metric}, "from": {from.Format(time.RFC3339)}, "to": {to.Format(time.RFC3339)}}
-	a, straggler := t.try(ctx, dice, call{key: t.admin, method: http.MethodDelete, path: "/api/live-data/points?" + query.Encode()})
+	query := url.Values{
+		"sourceId": {s.id.String()}, "metric": {gone.metric}, "from": {from.Format(time.RFC3339)},
+		"to": {to.Format(time.RFC3339)},
+	}
+	a, straggler := t.try(ctx, dice, call{
+		key: t.admin, method: http.MethodDelete, path: "/api/live-data/points?" + query.Encode(),
+	})
 	done := a != nil && a.Status == http.StatusAccepted
 	s.endRemoval(gone, t.load.tick(), done, straggler)
 	if a != nil && !done {
-		t.load.wrong.add(1, "a deletion of points is refused", "source %s, %s: %d %s", s.id, a.RequestID, a.Status, a.Error.Message)
+		t.load.wrong.add(
+			1, "a deletion of points is refused", "source %s, %s: %d %s", s.id, a.RequestID, a.Status, a.Error.Message,
+		)
 	}
-}
-
-// sendReceipt sends a point without a time: the server's time of receipt is kept under
-// the request's key, so that however often it is sent there is one point.
-func (t *tenant) sendReceipt(ctx context.Context, dice *rand.Rand, s *source) {
-	number := float64(t.load.tick())
-	s.mu.Lock()
-	s.receipts[number] = receipt{}
-	s.mu.Unlock()
-	q := call{
-		key: t.admin, method: http.MethodPost, path: "/api/live-data/ingest",
-		header: map[string]string{idempotencyKey: fmt.Sprintf("%s-receipt-%d-%.0f", t.canary, t.load.round, number)},
-		body: body(map[string]any{"points": []map[string]any{{
-			"sourceId": s.id, "metric": receiptMetric, "value": number, "tags": map[string]string{"place": t.canary},
-		}}}),
-	}
-	a, _ := t.try(ctx, dice, q)
-	if a == nil {
-		t.shelf.mu.Lock()
-		t.shelf.open = append(t.shelf.open, openReceipt{s, number, q})
-		t.shelf.mu.Unlock()
-		return
-	}
-	if s.received(number, a) && dice.IntN(2) == 0 { // once more, on another process: answered as before, and one point still
-		_, _ = t.try(ctx, dice, q)
-	}
-}
-
-// openReceipt is a point without a time of which it is not known what came.
-type openReceipt struct {
-	source *source
-	number float64
-	call   call
-}
-
-// received notes the answer to a point without a time: whether it is stored.
-func (s *source) received(number float64, a *answer) bool {
-	if a.Status != http.StatusCreated {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.receipts[number] = receipt{must: true}
-	return true
-}
-
-// resolveReceipts sends points without a time again of which it is not known what came,
-// with their keys: whatever came of the first try, each is there once then.
-func (t *tenant) resolveReceipts(ctx context.Context) error {
-	t.shelf.mu.Lock()
-	open := t.shelf.open
-	t.shelf.open = nil
-	t.shelf.mu.Unlock()
-	for _, one := range open {
-		a, err := t.load.client.reach(ctx, one.call)
-		if err != nil {
-			return fmt.Errorf("resolving points without a time: %w", err)
-		}
-		one.source.received(one.number, a)
-	}
-	return nil
 }

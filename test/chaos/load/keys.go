@@ -67,16 +67,26 @@ func (t *tenant) useKey(ctx context.Context, dice *rand.Rand) {
 	if dice.IntN(3) == 0 {
 		why = "rolled without grace"
 		var next madeKey
-		err = l.operator.do(ctx, call{method: http.MethodPost, path: "/admin/api/keys/" + key.id + "/roll", body: body(map[string]any{"graceSeconds": 0})}, http.StatusCreated, &next)
+		err = l.operator.do(
+			ctx,
+			call{
+				method: http.MethodPost, path: "/admin/api/keys/" + key.id + "/roll", body: body(map[string]any{"graceSeconds": 0}),
+			},
+			http.StatusCreated, &next,
+		)
 		if err == nil { // whoever holds the successor can go on
 			after := access{tenant: t, id: next.ID, text: next.Key}
 			_, _ = l.client.do(ctx, call{key: after, method: http.MethodGet, path: "/api/queries/nodes?limit=1"})
-			if err := l.operator.do(ctx, call{method: http.MethodDelete, path: "/admin/api/keys/" + next.ID}, http.StatusNoContent, nil); err == nil {
+			if err := l.operator.do(
+				ctx, call{method: http.MethodDelete, path: "/admin/api/keys/" + next.ID}, http.StatusNoContent, nil,
+			); err == nil {
 				l.keys.add(goneKey{after, time.Now(), "revoked"})
 			}
 		}
 	} else {
-		err = l.operator.do(ctx, call{method: http.MethodDelete, path: "/admin/api/keys/" + key.id}, http.StatusNoContent, nil)
+		err = l.operator.do(
+			ctx, call{method: http.MethodDelete, path: "/admin/api/keys/" + key.id}, http.StatusNoContent, nil,
+		)
 	}
 	if err != nil {
 		return // it may or may not open things: nothing is expected of it
@@ -102,10 +112,16 @@ func (l *Load) tryScope(ctx context.Context, key access) {
 func (l *Load) tryGone(ctx context.Context, gone goneKey) {
 	for api := range l.cfg.APIs {
 		began := time.Now()
-		a, err := l.client.do(ctx, call{key: gone.access, foreign: true, api: api + 1, method: http.MethodGet, path: "/api/queries/nodes?limit=1"})
-		if unknown(a, err) || a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden || a.Status == http.StatusTooManyRequests {
+		a, err := l.client.do(ctx, call{
+			key: gone.access, foreign: true, api: api + 1, method: http.MethodGet, path: "/api/queries/nodes?limit=1",
+		})
+		if unknown(a, err) || a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden ||
+			a.Status == http.StatusTooManyRequests {
 			continue
 		}
-		l.wrong.add(12, "a key works that was taken back", "key %s, %s %s before the request on %s: %s answered %d", gone.id, gone.why, began.Sub(gone.since).Round(time.Millisecond), l.cfg.APIs[api], a.RequestID, a.Status)
+		l.wrong.add(
+			12, "a key works that was taken back", "key %s, %s %s before the request on %s: %s answered %d", gone.id, gone.why,
+			began.Sub(gone.since).Round(time.Millisecond), l.cfg.APIs[api], a.RequestID, a.Status,
+		)
 	}
 }

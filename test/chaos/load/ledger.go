@@ -48,13 +48,16 @@ type command struct {
 }
 
 func (g *ledger) init() {
-	g.applied, g.failed, g.unchanged, g.loose = map[uuid.UUID]int64{}, map[uuid.UUID]string{}, map[uuid.UUID]bool{}, map[int64]bool{}
+	g.applied, g.failed = map[uuid.UUID]int64{}, map[uuid.UUID]string{}
+	g.unchanged, g.loose = map[uuid.UUID]bool{}, map[int64]bool{}
 	g.depths = map[uuid.UUID]depths{}
 }
 
 // call makes the request of a command.
 func (c *command) call() call {
-	q := call{key: c.actor, method: "POST", path: c.path, body: c.body, header: map[string]string{}, refusable: c.refusable}
+	q := call{
+		key: c.actor, method: "POST", path: c.path, body: c.body, header: map[string]string{}, refusable: c.refusable,
+	}
 	if c.key != "" {
 		q.header[idempotencyKey] = c.key
 	}

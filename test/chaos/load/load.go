@@ -69,7 +69,9 @@ func (r Rate) Share(of float64) Rate {
 	if of == 0 {
 		return r
 	}
-	return Rate{Ingest: r.Ingest * of, Commands: r.Commands * of, Undo: r.Undo * of, Reads: r.Reads * of, Keys: r.Keys * of}
+	return Rate{
+		Ingest: r.Ingest * of, Commands: r.Commands * of, Undo: r.Undo * of, Reads: r.Reads * of, Keys: r.Keys * of,
+	}
 }
 
 // Bounds are what a process may take when everything has settled.
@@ -284,7 +286,9 @@ func (f *findings) take() []Violation {
 	defer f.mu.Unlock()
 	found := f.found
 	if f.dropped > 0 {
-		found = append(found, Violation{What: "there was more", Evidence: fmt.Sprintf("%d further violations are not listed", f.dropped)})
+		found = append(found, Violation{What: "there was more", Evidence: fmt.Sprintf(
+			"%d further violations are not listed", f.dropped,
+		)})
 	}
 	f.found, f.dropped = nil, 0
 	return found

@@ -69,7 +69,8 @@ func TestAProcessThatTakesTooMuchIsSeen(t *testing.T) {
 	requireFound(t, b.compare("u", first, Vitals{600, 60, 1 << 20}), 14, "too much")
 	requireFound(t, b.compare("u", first, Vitals{100, 501, 1 << 20}), 14, "too much")
 	requireFound(t, b.compare("u", first, Vitals{100, 50, 2 << 30}), 14, "too much")
-	page := "# TYPE go_goroutines gauge\ngo_goroutines 12\n# TYPE process_open_fds gauge\nprocess_open_fds 7\n# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes 1e+06\n"
+	page := "# TYPE go_goroutines gauge\ngo_goroutines 12\n# TYPE process_open_fds gauge\nprocess_open_fds 7\n# TYPE " +
+		"process_resident_memory_bytes gauge\nprocess_resident_memory_bytes 1e+06\n"
 	v, err := ReadVitals([]byte(page))
 	require.NoError(t, err)
 	require.Equal(t, Vitals{12, 7, 1e6}, v)

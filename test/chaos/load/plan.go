@@ -49,7 +49,9 @@ func (l *Load) checkLimit(ctx context.Context) ([]Violation, error) {
 	var work sync.WaitGroup
 	for n := range asked {
 		work.Go(func() {
-			a, err := l.client.do(ctx, call{key: key, foreign: true, api: 1 + n%len(l.cfg.APIs), method: http.MethodGet, path: "/api/queries/nodes?limit=1"})
+			a, err := l.client.do(ctx, call{
+				key: key, foreign: true, api: 1 + n%len(l.cfg.APIs), method: http.MethodGet, path: "/api/queries/nodes?limit=1",
+			})
 			switch {
 			case unknown(a, err):
 				open.Add(1)
@@ -61,7 +63,9 @@ func (l *Load) checkLimit(ctx context.Context) ([]Violation, error) {
 		})
 	}
 	work.Wait()
-	if err := l.operator.do(ctx, call{method: http.MethodDelete, path: "/admin/api/workspaces/" + t.id}, http.StatusAccepted, nil); err != nil {
+	if err := l.operator.do(
+		ctx, call{method: http.MethodDelete, path: "/admin/api/workspaces/" + t.id}, http.StatusAccepted, nil,
+	); err != nil {
 		return nil, err
 	}
 	failedSince, err := l.counted(ctx, failures)
@@ -70,7 +74,12 @@ func (l *Load) checkLimit(ctx context.Context) ([]Violation, error) {
 	}
 	alone := failedSince > failed
 	if n := passed.Load(); n > perDay && !alone || n+open.Load() < perDay {
-		return []Violation{{16, "a plan's limit does not hold across processes", fmt.Sprintf("workspace %s: %d of %d a day were let through, %d refused, %d not answered", t.id, n, perDay, refused.Load(), open.Load())}}, nil
+		return []Violation{
+			{16, "a plan's limit does not hold across processes", fmt.Sprintf(
+				"workspace %s: %d of %d a day were let through, %d refused, %d not answered", t.id, n, perDay, refused.Load(),
+				open.Load(),
+			)},
+		}, nil
 	}
 	return nil, nil
 }

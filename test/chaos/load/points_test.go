@@ -121,13 +121,22 @@ func TestPointsThatAreNotAsTheyWereAnsweredAreSeen(t *testing.T) {
 		invariant int
 		what      string
 	}{
-		"one is lost":                      {func(p []pointRow) []pointRow { return p[1:] }, 1, "is lost"},
-		"one stands twice":                 {func(p []pointRow) []pointRow { return append(p, p[3]) }, 1, "more than once"},
-		"one was rejected, or never sent":  {func(p []pointRow) []pointRow { return append(p, pointRow{p[0].series, 99, badValue}) }, 1, "nobody was told"},
-		"one has a value from before":      {func(p []pointRow) []pointRow { p[2].value = 1; return p }, 3, "accepted last"},
-		"one that was deleted is back":     {func(p []pointRow) []pointRow { return append(p, pointRow{p[0].series, 3, 103}) }, 3, "accepted last"},
-		"one is in the wrong series":       {func(p []pointRow) []pointRow { p[0].series.metric = "m1"; return p }, 1, "nobody was told"},
-		"a receipt is one that is unknown": {func(p []pointRow) []pointRow { return append(p, pointRow{seriesRow{metric: receiptMetric}, 5, 5}) }, 1, "nobody sent"},
+		"one is lost":      {func(p []pointRow) []pointRow { return p[1:] }, 1, "is lost"},
+		"one stands twice": {func(p []pointRow) []pointRow { return append(p, p[3]) }, 1, "more than once"},
+		"one was rejected, or never sent": {func(p []pointRow) []pointRow {
+			return append(p, pointRow{p[0].series, 99, badValue})
+		}, 1, "nobody was told"},
+		"one has a value from before": {func(p []pointRow) []pointRow { p[2].value = 1; return p }, 3, "accepted last"},
+		"one that was deleted is back": {func(p []pointRow) []pointRow {
+			return append(p, pointRow{p[0].series, 3, 103})
+		}, 3, "accepted last"},
+		"one is in the wrong series": {func(p []pointRow) []pointRow {
+			p[0].series.metric = "m1"
+			return p
+		}, 1, "nobody was told"},
+		"a receipt is one that is unknown": {func(p []pointRow) []pointRow {
+			return append(p, pointRow{seriesRow{metric: receiptMetric}, 5, 5})
+		}, 1, "nobody sent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, stored := aSource()

@@ -20,7 +20,9 @@ func (l *Load) replaceTenant(ctx context.Context) ([]Violation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a workspace in its place: %w", err)
 	}
-	if err := l.operator.do(ctx, call{method: http.MethodDelete, path: "/admin/api/workspaces/" + old.id}, http.StatusAccepted, nil); err != nil {
+	if err := l.operator.do(
+		ctx, call{method: http.MethodDelete, path: "/admin/api/workspaces/" + old.id}, http.StatusAccepted, nil,
+	); err != nil {
 		return nil, err
 	}
 	since := time.Now()

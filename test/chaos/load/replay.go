@@ -45,7 +45,10 @@ func (l *Load) dump(ctx context.Context, stores Stores) (map[string]digest, erro
 			args = append(args, sources)
 		}
 		var rows []digest
-		if err := stores.ClickHouse.Select(ctx, &rows, `SELECT count() AS rows, sum(cityHash64(`+of.fields+`)) AS hash FROM `+table+` FINAL WHERE `+of.where, args...); err != nil {
+		if err := stores.ClickHouse.Select(
+			ctx, &rows, `SELECT count() AS rows, sum(cityHash64(`+of.fields+`)) AS hash FROM `+table+` FINAL WHERE `+of.where,
+			args...,
+		); err != nil {
 			return nil, fmt.Errorf("reading table %s: %w", table, err)
 		}
 		all[table] = rows[0]
@@ -55,7 +58,9 @@ func (l *Load) dump(ctx context.Context, stores Stores) (map[string]digest, erro
 
 // standingSources are the sources of workspaces that are not deleted.
 func (s Stores) standingSources(ctx context.Context, workspaces []uuid.UUID) ([]string, error) {
-	found, err := s.Postgres.Query(ctx, `SELECT id::text FROM sources WHERE workspace_id = ANY($1) AND deleted_at IS NULL`, workspaces)
+	found, err := s.Postgres.Query(
+		ctx, `SELECT id::text FROM sources WHERE workspace_id = ANY($1) AND deleted_at IS NULL`, workspaces,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +112,9 @@ func (l *Load) replay(ctx context.Context, until map[string]any) (rows int64, wr
 		Error     *string
 		Rows      int64
 	}
-	err = l.operator.do(ctx, call{method: http.MethodPost, path: "/admin/api/replays", body: body(asked)}, http.StatusCreated, &job)
+	err = l.operator.do(
+		ctx, call{method: http.MethodPost, path: "/admin/api/replays", body: body(asked)}, http.StatusCreated, &job,
+	)
 	if err != nil {
 		return 0, nil, fmt.Errorf("starting a replay: %w", err)
 	}
@@ -117,12 +124,16 @@ func (l *Load) replay(ctx context.Context, until map[string]any) (rows int64, wr
 			if job.Error != nil {
 				why = *job.Error
 			}
-			return 0, []Violation{{2, "a replay did not end well", fmt.Sprintf("replay %s is %s: %s", job.ID, job.State, why)}}, nil
+			return 0, []Violation{
+				{2, "a replay did not end well", fmt.Sprintf("replay %s is %s: %s", job.ID, job.State, why)},
+			}, nil
 		}
 		if !rest(ctx, settlePause) {
 			return 0, nil, fmt.Errorf("replay %s is %s: %w", job.ID, job.State, ctx.Err())
 		}
-		if err := l.operator.do(ctx, call{method: http.MethodGet, path: "/admin/api/replays/" + job.ID}, http.StatusOK, &job); err != nil {
+		if err := l.operator.do(
+			ctx, call{method: http.MethodGet, path: "/admin/api/replays/" + job.ID}, http.StatusOK, &job,
+		); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -142,7 +153,9 @@ func deletionsSent(ctx context.Context, stores Stores) (string, error) {
 func compareDumps(before, after map[string]digest, replayed int64) (found []Violation) {
 	for table, was := range before {
 		if is := after[table]; is != was {
-			found = append(found, Violation{2, "a replay changed what stands", fmt.Sprintf("table %s: %+v, before %+v; %d rows were replayed", table, is, was, replayed)})
+			found = append(found, Violation{2, "a replay changed what stands", fmt.Sprintf(
+				"table %s: %+v, before %+v; %d rows were replayed", table, is, was, replayed,
+			)})
 		}
 	}
 	return found

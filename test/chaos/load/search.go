@@ -25,7 +25,9 @@ type hit struct {
 func (t *tenant) search(ctx context.Context, dice *rand.Rand) {
 	path := []string{searchPath, hybridPath}[dice.IntN(2)]
 	query := []string{"pump", t.canary + " pump", "found by", t.neighbour().canary}[dice.IntN(4)]
-	a, err := t.load.client.do(ctx, call{key: t.solo, method: http.MethodPost, path: path, body: body(map[string]any{"query": query, "limit": 20})})
+	a, err := t.load.client.do(ctx, call{key: t.solo, method: http.MethodPost, path: path, body: body(map[string]any{
+		"query": query, "limit": 20,
+	})})
 	if unknown(a, err) {
 		return
 	}
@@ -36,7 +38,9 @@ func (t *tenant) search(ctx context.Context, dice *rand.Rand) {
 
 // find searches and gives the ids of the nodes that were found.
 func (t *tenant) find(ctx context.Context, path, query string) (map[uuid.UUID]bool, error) {
-	a, err := t.load.client.reach(ctx, call{key: t.solo, method: http.MethodPost, path: path, body: body(map[string]any{"query": query, "limit": 100})})
+	a, err := t.load.client.reach(ctx, call{key: t.solo, method: http.MethodPost, path: path, body: body(map[string]any{
+		"query": query, "limit": 100,
+	})})
 	if err != nil {
 		return nil, err
 	}
@@ -66,22 +70,51 @@ func (t *tenant) intrusions(other *tenant, node, edge, source, mine uuid.UUID) [
 	now := map[string]any{"metric": "m0", "timestamp": firstPoint.UnixMilli(), "value": badValue}
 	return []intrusion{
 		{call{method: http.MethodGet, path: "/api/queries/nodes?limit=5", workspace: other.id}, status(http.StatusForbidden)},
-		{call{method: http.MethodPost, path: executePath, workspace: other.id, body: body(map[string]any{"type": "DELETE_NODE", "payload": map[string]any{"id": node}})}, status(http.StatusForbidden)},
-		{call{method: http.MethodGet, path: "/api/live-data/query?sourceId=" + source.String(), workspace: other.id}, status(http.StatusForbidden)},
+		{
+			call{method: http.MethodPost, path: executePath, workspace: other.id, body: body(map[string]any{
+				"type": "DELETE_NODE", "payload": map[string]any{"id": node},
+			})},
+			status(http.StatusForbidden),
+		},
+		{
+			call{method: http.MethodGet, path: "/api/live-data/query?sourceId=" + source.String(), workspace: other.id},
+			status(http.StatusForbidden),
+		},
 		{call{method: http.MethodGet, path: "/api/queries/nodes/" + node.String()}, status(http.StatusNotFound)},
 		{call{method: http.MethodGet, path: "/api/queries/edges/" + edge.String()}, status(http.StatusNotFound)},
 		{call{method: http.MethodGet, path: "/api/queries/nodes?ids=" + node.String()}, empty},
 		{call{method: http.MethodGet, path: "/api/queries/edges?nodeId=" + node.String()}, empty},
 		{call{method: http.MethodGet, path: "/api/queries/nodes?name=" + url.QueryEscape(other.canary)}, empty},
-		{call{method: http.MethodGet, path: "/api/queries/nodes/" + node.String() + "/neighbors"}, status(http.StatusNotFound)},
+		{
+			call{method: http.MethodGet, path: "/api/queries/nodes/" + node.String() + "/neighbors"},
+			status(http.StatusNotFound),
+		},
 		{call{method: http.MethodGet, path: "/api/queries/history?limit=20&nodeId=" + node.String()}, nil},
 		{call{method: http.MethodGet, path: "/api/live-data/sources/" + source.String()}, status(http.StatusNotFound)},
 		{call{method: http.MethodGet, path: "/api/live-data/sources?name=" + other.canary}, empty},
 		{call{method: http.MethodGet, path: "/api/live-data/series?limit=50"}, nil},
-		{call{method: http.MethodGet, path: "/api/live-data/query?from=2026-10-01T00:00:00Z&sourceId=" + source.String()}, empty},
-		{call{method: http.MethodGet, path: "/api/live-data/query?latest=true&from=2026-10-01T00:00:00Z&sourceId=" + source.String() + "&sourceId=" + mine.String()}, nil},
-		{call{method: http.MethodDelete, path: "/api/live-data/points?sourceId=" + source.String()}, status(http.StatusNotFound)},
-		{call{method: http.MethodPost, path: "/api/live-data/ingest?strict=true", body: body(map[string]any{"sourceId": source, "points": []any{now}})}, status(http.StatusUnprocessableEntity)},
+		{
+			call{method: http.MethodGet, path: "/api/live-data/query?from=2026-10-01T00:00:00Z&sourceId=" + source.String()},
+			empty,
+		},
+		{
+			call{
+				method: http.MethodGet,
+				path: "/api/live-data/query?latest=true&from=2026-10-01T00:00:00Z&sourceId=" +
+					source.String() + "&sourceId=" + mine.String(),
+			},
+			nil,
+		},
+		{
+			call{method: http.MethodDelete, path: "/api/live-data/points?sourceId=" + source.String()},
+			status(http.StatusNotFound),
+		},
+		{
+			call{method: http.MethodPost, path: "/api/live-data/ingest?strict=true", body: body(map[string]any{
+				"sourceId": source, "points": []any{now},
+			})},
+			status(http.StatusUnprocessableEntity),
+		},
 		{call{method: http.MethodGet, path: "/api/admin/audit?limit=20"}, nil},
 		{call{method: http.MethodGet, path: "/api/admin/usage"}, nil},
 		{call{method: http.MethodGet, path: "/api/me"}, status(http.StatusOK)},
@@ -124,7 +157,10 @@ func (t *tenant) intrude(ctx context.Context, one intrusion) {
 	if unknown(a, err) || one.want == nil || one.want(a) {
 		return
 	}
-	t.load.wrong.add(10, "something of another workspace is not as if it were not there", "%s %s by key %s of workspace %s, %s: %d %s", one.method, one.path, t.admin.id, t.id, a.RequestID, a.Status, clip(a.Body))
+	t.load.wrong.add(
+		10, "something of another workspace is not as if it were not there", "%s %s by key %s of workspace %s, %s: %d %s",
+		one.method, one.path, t.admin.id, t.id, a.RequestID, a.Status, clip(a.Body),
+	)
 }
 
 func status(want int) func(*answer) bool {

@@ -65,14 +65,26 @@ var doctored = []struct {
 	postgres   string
 	clickhouse string
 }{
-	{what: "a point has another value", invariant: 3, clickhouse: `INSERT INTO points SELECT series, ts, value + 0.5, version + 1 FROM points FINAL
-		WHERE series IN (SELECT id FROM series WHERE metric LIKE 'm0-%') LIMIT 1`},
-	{what: "a point has come from nowhere", invariant: 1, clickhouse: `INSERT INTO points SELECT series, ts + INTERVAL 1 YEAR, 1, 1 FROM points FINAL
-		WHERE series IN (SELECT id FROM series WHERE metric LIKE 'm1-%') LIMIT 1`},
+	{
+		what: "a point has another value", invariant: 3,
+		clickhouse: `INSERT INTO points SELECT series, ts, value + 0.5, version + 1 FROM points FINAL
+		WHERE series IN (SELECT id FROM series WHERE metric LIKE 'm0-%') LIMIT 1`,
+	},
+	{
+		what: "a point has come from nowhere", invariant: 1,
+		clickhouse: `INSERT INTO points SELECT series, ts + INTERVAL 1 YEAR, 1, 1 FROM points FINAL
+		WHERE series IN (SELECT id FROM series WHERE metric LIKE 'm1-%') LIMIT 1`,
+	},
 	{what: "points are lost", invariant: 1, clickhouse: `ALTER TABLE states DELETE WHERE 1 SETTINGS mutations_sync = 1`},
 	{what: "an entry of the journal is lost", invariant: 5, postgres: `DELETE FROM journal WHERE sequence = 2`},
-	{what: "a node's version goes down", invariant: 5, postgres: `UPDATE nodes SET version = version - 1 WHERE NOT deleted`},
-	{what: "edges lose an end", invariant: 7, postgres: `UPDATE nodes SET deleted = true WHERE id IN (SELECT source_id FROM edges WHERE NOT deleted)`},
+	{
+		what: "a node's version goes down", invariant: 5,
+		postgres: `UPDATE nodes SET version = version - 1 WHERE NOT deleted`,
+	},
+	{
+		what: "edges lose an end", invariant: 7,
+		postgres: `UPDATE nodes SET deleted = true WHERE id IN (SELECT source_id FROM edges WHERE NOT deleted)`,
+	},
 	{what: "words of a node are lost", invariant: 13, postgres: `DELETE FROM lexical_nodes`},
 }
 

@@ -79,7 +79,9 @@ func (l *Load) await(ctx context.Context, stores Stores, s step) error {
 	case s.invariant == 0 || ctx.Err() != nil:
 		return fmt.Errorf("%w: waiting until %s: %w", errBehind, s.what, err)
 	}
-	l.wrong.add(s.invariant, "it does not come that "+s.what, "after %s: %v", time.Since(began).Round(time.Millisecond), err)
+	l.wrong.add(
+		s.invariant, "it does not come that "+s.what, "after %s: %v", time.Since(began).Round(time.Millisecond), err,
+	)
 	return nil
 }
 
@@ -183,7 +185,9 @@ func (s Stores) ends(ctx context.Context, topic string) ([]partitionEnd, error) 
 			return nil, end.Err
 		}
 		start, _ := starts.Lookup(name, partition)
-		list = append(list, partitionEnd{topicID: meta.Topics[name].ID, partition: partition, start: start.Offset, end: end.Offset})
+		list = append(list, partitionEnd{
+			topicID: meta.Topics[name].ID, partition: partition, start: start.Offset, end: end.Offset,
+		})
 	}
 	return list, nil
 }
@@ -218,7 +222,10 @@ func consumed(ctx context.Context, stores Stores, topic, table string) (missing 
 			continue
 		}
 		var next int64
-		err := stores.Postgres.QueryRow(ctx, `SELECT coalesce(max(next_offset), 0) FROM `+table+` WHERE topic_id = $1 AND partition = $2`, e.topicID[:], e.partition).Scan(&next)
+		err := stores.Postgres.QueryRow(
+			ctx, `SELECT coalesce(max(next_offset), 0) FROM `+table+` WHERE topic_id = $1 AND partition = $2`, e.topicID[:],
+			e.partition,
+		).Scan(&next)
 		if err != nil {
 			return "", err
 		}
@@ -245,8 +252,11 @@ func (l *Load) published(ctx context.Context, stores Stores) (string, error) {
 
 // indexed looks at the words first and then at the vectors.
 func (l *Load) indexed(ctx context.Context, stores Stores) (string, error) {
-	missing, err := behind(ctx, stores, l.ids(), `SELECT h.workspace_id, h.sequence, coalesce(x.sequence, 0) FROM graph_heads h
-		LEFT JOIN lexical_workspaces x ON x.workspace_id = h.workspace_id AND NOT x.filling WHERE h.workspace_id = ANY($1)`)
+	missing, err := behind(
+		ctx, stores, l.ids(),
+		`SELECT h.workspace_id, h.sequence, coalesce(x.sequence, 0) FROM graph_heads h
+		LEFT JOIN lexical_workspaces x ON x.workspace_id = h.workspace_id AND NOT x.filling WHERE h.workspace_id = ANY($1)`,
+	)
 	if missing != "" {
 		missing += " in words"
 	}
@@ -256,9 +266,13 @@ func (l *Load) indexed(ctx context.Context, stores Stores) (string, error) {
 	if stores.Milvus == "" {
 		return "", nil
 	}
-	missing, err = behind(ctx, stores, l.ids(), `SELECT h.workspace_id, h.sequence, coalesce(p.sequence, 0) FROM graph_heads h
-		LEFT JOIN (embedding_progress p JOIN search_indexes i ON i.id = p.index_id AND i.state = 'live') ON p.workspace_id = h.workspace_id AND p.built
-		WHERE h.workspace_id = ANY($1)`)
+	missing, err = behind(
+		ctx, stores, l.ids(),
+		`SELECT h.workspace_id, h.sequence, coalesce(p.sequence, 0) FROM graph_heads h
+		LEFT JOIN (embedding_progress p JOIN search_indexes i ON i.id = p.index_id AND i.state = 'live')
+		ON p.workspace_id = h.workspace_id AND p.built
+		WHERE h.workspace_id = ANY($1)`,
+	)
 	if missing != "" {
 		missing += " in vectors"
 	}
@@ -289,7 +303,9 @@ func behind(ctx context.Context, stores Stores, workspaces []uuid.UUID, query st
 func (l *Load) readEvents(ctx context.Context, stores Stores) error {
 	return l.each(func(t *tenant) error {
 		var head int64
-		if err := stores.Postgres.QueryRow(ctx, `SELECT coalesce(max(sequence), 0) FROM graph_heads WHERE workspace_id = $1`, t.uuid).Scan(&head); err != nil {
+		if err := stores.Postgres.QueryRow(
+			ctx, `SELECT coalesce(max(sequence), 0) FROM graph_heads WHERE workspace_id = $1`, t.uuid,
+		).Scan(&head); err != nil {
 			return err
 		}
 		return t.feed.catchUp(ctx, head)

@@ -53,7 +53,10 @@ func (t *tenant) thereAndBack(ctx context.Context, dice *rand.Rand) (made int, o
 		case err != nil:
 			return made, false
 		case a.Status/100 != 2:
-			t.load.wrong.add(8, "a command of an actor on what is its own is refused", "%s %s: %d %s", step.body, a.RequestID, a.Status, a.Error.Message)
+			t.load.wrong.add(
+				8, "a command of an actor on what is its own is refused", "%s %s: %d %s", step.body, a.RequestID, a.Status,
+				a.Error.Message,
+			)
 			return made, false
 		}
 		made++
@@ -80,7 +83,10 @@ func (t *tenant) thereAndBack(ctx context.Context, dice *rand.Rand) (made int, o
 	}
 	for id, want := range before {
 		if after[id] != want {
-			t.load.wrong.add(8, "something is not as it was after all was undone and redone", "workspace %s, %s: %q, before %q", t.id, id, after[id], want)
+			t.load.wrong.add(
+				8, "something is not as it was after all was undone and redone", "workspace %s, %s: %q, before %q", t.id, id,
+				after[id], want,
+			)
 		}
 	}
 	return made, true
@@ -101,7 +107,9 @@ func (t *tenant) steps(nodes, edges []uuid.UUID, dice *rand.Rand) []*command {
 		}})},
 	}
 	more := []*command{
-		one("UPDATE_NODE", map[string]any{"id": nodes[0], "name": t.name(dice), "properties": map[string]any{"a": dice.IntN(9), "b": nil}}),
+		one("UPDATE_NODE", map[string]any{
+			"id": nodes[0], "name": t.name(dice), "properties": map[string]any{"a": dice.IntN(9), "b": nil},
+		}),
 		one("UPDATE_NODE", map[string]any{"id": nodes[1], "description": nil, "properties": map[string]any{"c": t.canary}}),
 		one("UPDATE_EDGE", map[string]any{"id": edges[0], "relationType": "again " + t.canary}),
 	}
@@ -150,7 +158,10 @@ func (t *tenant) turn(ctx context.Context, kind string, times int) bool {
 			return false
 		}
 		if a.Status != http.StatusOK {
-			t.load.wrong.add(8, "what an actor did last cannot be undone or redone", "workspace %s, %s %d of %d, %s: %d %s %v", t.id, kind, n+1, times, a.RequestID, a.Status, a.Error.Message, a.Error.Details)
+			t.load.wrong.add(
+				8, "what an actor did last cannot be undone or redone", "workspace %s, %s %d of %d, %s: %d %s %v", t.id, kind, n+1,
+				times, a.RequestID, a.Status, a.Error.Message, a.Error.Details,
+			)
 			return false
 		}
 	}

@@ -70,7 +70,9 @@ func (r removal) covers(p point) bool {
 }
 
 func newSource(id uuid.UUID, name string, f format, round int) *source {
-	return &source{id: id, name: name, format: f, born: round, points: map[point]*register{}, receipts: map[float64]receipt{}}
+	return &source{
+		id: id, name: name, format: f, born: round, points: map[point]*register{}, receipts: map[float64]receipt{},
+	}
 }
 
 // value is what a write wants to be of a point.

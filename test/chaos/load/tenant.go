@@ -101,12 +101,16 @@ func (t *tenant) workers() map[string]worker {
 		workers["redrive"] = worker{rate.Commands / commandsOfRedrive, t.load.redrive}
 	}
 	for i, format := range formats {
-		workers[fmt.Sprintf("points %d", i)] = worker{rate.Ingest / tenants / float64(len(formats)), func(ctx context.Context, dice *rand.Rand) {
+		workers[fmt.Sprintf("points %d", i)] = worker{rate.Ingest / tenants / float64(len(formats)), func(
+			ctx context.Context, dice *rand.Rand,
+		) {
 			t.ingest(ctx, dice, format)
 		}}
 	}
 	for i := range t.actors {
-		workers[fmt.Sprintf("actor %d", i)] = worker{rate.Commands / tenants / actorsOfTenant, func(ctx context.Context, dice *rand.Rand) {
+		workers[fmt.Sprintf("actor %d", i)] = worker{rate.Commands / tenants / actorsOfTenant, func(
+			ctx context.Context, dice *rand.Rand,
+		) {
 			t.command(ctx, dice, t.actors[i])
 		}}
 	}

@@ -77,7 +77,9 @@ func (r *topicReader) read(ctx context.Context, stores Stores, ends []partitionE
 	if left == 0 {
 		return nil, nil
 	}
-	client, err := stores.kafka(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{stores.TopicPrefix + eventsTopic: at}))
+	client, err := stores.kafka(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{
+		stores.TopicPrefix + eventsTopic: at,
+	}))
 	if err != nil {
 		return nil, err
 	}
@@ -132,19 +134,27 @@ func (r *topicReader) compare(records []topicRow, tenants map[uuid.UUID]*tenant)
 		seen := r.seen[row.workspace]
 		switch kept := t.past.commands[graph.Sequence(row.sequence)]; {
 		case row.sequence > t.past.last:
-			found = shown(found, Violation{5, "an event was published of a change that is not in the journal", fmt.Sprintf("workspace %s: change %d of command %s; the newest is %d", t.id, row.sequence, row.command, t.past.last)})
+			found = shown(found, Violation{5, "an event was published of a change that is not in the journal", fmt.Sprintf(
+				"workspace %s: change %d of command %s; the newest is %d", t.id, row.sequence, row.command, t.past.last,
+			)})
 			continue
 		case kept != uuid.Nil && kept != row.command:
-			found = shown(found, Violation{5, "an event was published of another command than the journal has", fmt.Sprintf("workspace %s: change %d is of command %s, published was %s", t.id, row.sequence, kept, row.command)})
+			found = shown(found, Violation{5, "an event was published of another command than the journal has", fmt.Sprintf(
+				"workspace %s: change %d is of command %s, published was %s", t.id, row.sequence, kept, row.command,
+			)})
 		}
 		if seen >= 0 && row.sequence > seen+1 {
-			found = shown(found, Violation{5, "an event was left out of the topic", fmt.Sprintf("workspace %s: %d comes after %d", t.id, row.sequence, seen)})
+			found = shown(found, Violation{5, "an event was left out of the topic", fmt.Sprintf(
+				"workspace %s: %d comes after %d", t.id, row.sequence, seen,
+			)})
 		}
 		r.seen[row.workspace] = max(seen, row.sequence)
 	}
 	for id, t := range tenants {
 		if seen := r.seen[id]; seen >= 0 && seen < t.past.last {
-			found = shown(found, Violation{5, "changes were not published", fmt.Sprintf("workspace %s: up to %d of %d", t.id, seen, t.past.last)})
+			found = shown(found, Violation{5, "changes were not published", fmt.Sprintf(
+				"workspace %s: up to %d of %d", t.id, seen, t.past.last,
+			)})
 		}
 	}
 	return found

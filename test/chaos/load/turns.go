@@ -39,8 +39,12 @@ func (t *turns) follow(c *graph.Change, answered *depths) (found []Violation) {
 		return found
 	}
 	if undo, redo := t.oracle.Depths(c.Actor); undo != answered.undo || redo != answered.redo {
-		found = append(found, Violation{17, "an actor can undo or redo another number of commands than was answered", fmt.Sprintf(
-			"after change %d of actor %s: answered %d and %d, must be %d and %d", sequence, c.Actor, answered.undo, answered.redo, undo, redo)})
+		found = append(
+			found,
+			Violation{17, "an actor can undo or redo another number of commands than was answered", fmt.Sprintf(
+				"after change %d of actor %s: answered %d and %d, must be %d and %d", sequence, c.Actor, answered.undo,
+				answered.redo, undo, redo)},
+		)
 	}
 	return found
 }
@@ -51,5 +55,6 @@ func (t *turns) due(c *graph.Change, next func(actor uuid.UUID) int64) []Violati
 		return nil
 	}
 	return []Violation{{8, "an undo or redo is not of the command whose turn it was", fmt.Sprintf(
-		"change %d of actor %s is %s of %d; it was the turn of %d or %d", c.Sequence, c.Actor, c.Type, c.Target.Sequence, mine, anybodys)}}
+		"change %d of actor %s is %s of %d; it was the turn of %d or %d", c.Sequence, c.Actor, c.Type, c.Target.Sequence,
+		mine, anybodys)}}
 }

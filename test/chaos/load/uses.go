@@ -33,7 +33,8 @@ var beforeKey = []string{"Keys cannot be verified at the moment", "Uses of keys 
 // note takes up an answer whose status has come, by a key that is known, whatever
 // becomes of the rest of the answer. Of a 5xx the rest has to be known, too.
 func (u *uses) note(q call, a *answer) {
-	if q.key.id == "" || a.RequestID == "" || a.Status >= 500 && (a.Error.Message == "" || slices.Contains(beforeKey, a.Error.Message)) {
+	unsure := a.Status >= 500 && (a.Error.Message == "" || slices.Contains(beforeKey, a.Error.Message))
+	if q.key.id == "" || a.RequestID == "" || unsure {
 		return
 	}
 	one := use{key: q.key.id, status: a.Status, what: q.method + " " + q.path}
@@ -85,7 +86,9 @@ func (u *uses) check(ctx context.Context, db driver.Conn, patience time.Duration
 		if n++; n > 5 {
 			break
 		}
-		found = append(found, Violation{11, "an answered request is not in the audit log", fmt.Sprintf("%s: %s, answered %d, key %s; %d in all", id, one.what, one.status, one.key, len(open))})
+		found = append(found, Violation{11, "an answered request is not in the audit log", fmt.Sprintf(
+			"%s: %s, answered %d, key %s; %d in all", id, one.what, one.status, one.key, len(open),
+		)})
 	}
 	return found, nil
 }
@@ -102,8 +105,12 @@ func readUses(ctx context.Context, db driver.Conn, open map[string]use) (logged 
 	ids := make([]string, 0, mostAsked)
 	ask := func() error {
 		var rows []loggedUse
-		err := db.Select(ctx, &rows, `SELECT request_id, toString(any(key)) AS key, toString(any(workspace)) AS workspace, any(status) AS status, count() AS rows
-			FROM audit FINAL WHERE request_id IN (?) GROUP BY request_id`, ids)
+		err := db.Select(
+			ctx, &rows,
+			`SELECT request_id, toString(any(key)) AS key, toString(any(workspace)) AS workspace, any(status) AS status,
+				count() AS rows
+			FROM audit FINAL WHERE request_id IN (?) GROUP BY request_id`, ids,
+		)
 		logged, ids = append(logged, rows...), ids[:0]
 		if err != nil {
 			return fmt.Errorf("reading the audit log: %w", err)
@@ -134,10 +141,18 @@ func compareUses(open map[string]use, logged []loggedUse) (found []Violation) {
 		delete(open, row.Request)
 		switch {
 		case row.Rows != 1:
-			found = append(found, Violation{11, "a request is in the audit log more than once", fmt.Sprintf("%s: %s, %d rows", row.Request, one.what, row.Rows)})
+			found = append(found, Violation{11, "a request is in the audit log more than once", fmt.Sprintf(
+				"%s: %s, %d rows", row.Request, one.what, row.Rows,
+			)})
 		case int(row.Status) != one.status || row.Key != one.key || one.workspace != "" && row.Workspace != one.workspace:
-			found = append(found, Violation{11, "the audit log says otherwise of a request", fmt.Sprintf("%s: %s, answered %d to key %s in %s, logged as %d of %s in %s",
-				row.Request, one.what, one.status, one.key, one.workspace, row.Status, row.Key, row.Workspace)})
+			found = append(
+				found,
+				Violation{
+					11, "the audit log says otherwise of a request",
+					fmt.Sprintf("%s: %s, answered %d to key %s in %s, logged as %d of %s in %s",
+						row.Request, one.what, one.status, one.key, one.workspace, row.Status, row.Key, row.Workspace),
+				},
+			)
 		}
 	}
 	return found

@@ -80,7 +80,9 @@ func ReadVitals(page []byte) (v Vitals, err error) {
 	if err != nil {
 		return v, err
 	}
-	for name, to := range map[string]*float64{"go_goroutines": &v.Goroutines, "process_open_fds": &v.OpenFiles, "process_resident_memory_bytes": &v.Resident} {
+	for name, to := range map[string]*float64{
+		"go_goroutines": &v.Goroutines, "process_open_fds": &v.OpenFiles, "process_resident_memory_bytes": &v.Resident,
+	} {
 		family := families[name]
 		if family == nil {
 			return v, fmt.Errorf("%s is not among the metrics", name)
@@ -101,7 +103,9 @@ func (b Bounds) compare(url string, first, now Vitals) (found []Violation) {
 		{"bytes of memory", now.Resident, 0, b.Resident, b.Resident},
 	} {
 		if one.is > one.bound || one.is > one.was+one.more {
-			found = append(found, Violation{14, "a process takes too much", fmt.Sprintf("%s: %.0f %s, after the first round %.0f, bound %.0f", url, one.is, one.what, one.was, one.bound)})
+			found = append(found, Violation{14, "a process takes too much", fmt.Sprintf(
+				"%s: %.0f %s, after the first round %.0f, bound %.0f", url, one.is, one.what, one.was, one.bound,
+			)})
 		}
 	}
 	return found

@@ -40,7 +40,8 @@ func TestAPatchThatDoesNotApplyIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "old.patch")
 	require.NoError(t, os.WriteFile(path, []byte("Bug: b\nInvariant: 1\nFaults: kill/api\nCount: 1\n\n"+
-		"diff --git a/go.mod b/go.mod\n--- a/go.mod\n+++ b/go.mod\n@@ -1 +1 @@\n-module somewhere/else\n+module nowhere\n"), 0o600))
+		"diff --git a/go.mod b/go.mod\n--- a/go.mod\n+++ b/go.mod\n"+
+		"@@ -1 +1 @@\n-module somewhere/else\n+module nowhere\n"), 0o600))
 	p, err := readPatch("old", path)
 	require.NoError(t, err)
 	_, err = p.overlay(t.Context(), path, t.TempDir())
@@ -49,11 +50,28 @@ func TestAPatchThatDoesNotApplyIsAnError(t *testing.T) {
 
 func TestTheTableIsBroughtUpToDate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "doc.md")
-	require.NoError(t, os.WriteFile(path, []byte("before\n"+tableBegins+"\n"+head+"| x | 1 | old | | 1 |\n| y | 2 | kept | | 1 |\n| gone | 3 | | | 1 |\n"+tableEnds+"\nafter\n"), 0o600))
-	x := result{patch: patch{bug: "x", invariant: "1", faults: "kill/api,kill/kafka"}, by: "faults", found: []int{1, 5}, what: "y"}
+	require.NoError(t, os.WriteFile(
+		path,
+		[]byte(
+			"before\n"+
+				tableBegins+"\n"+head+"| x | 1 | old | | 1 |\n| y | 2 | kept | | 1 |\n| gone | 3 | | | 1 |\n"+tableEnds+"\nafter\n",
+		),
+		0o600,
+	))
+	x := result{
+		patch: patch{bug: "x", invariant: "1", faults: "kill/api,kill/kafka"}, by: "faults", found: []int{1, 5}, what: "y",
+	}
 	require.NoError(t, write(path, []string{"x", "y", "never tried"}, []result{x}))
 	raw, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, "before\n"+tableBegins+"\n"+head+"| x | 1 | faults `kill/api`, `kill/kafka`; broken: 1, 5 | y | 0 |\n| y | 2 | kept | | 1 |\n"+tableEnds+"\nafter\n", string(raw))
+	require.Equal(
+		t,
+		"before\n"+
+			tableBegins+
+			"\n"+
+			head+
+			"| x | 1 | faults `kill/api`, `kill/kafka`; broken: 1, 5 | y | 0 |\n| y | 2 | kept | | 1 |\n"+tableEnds+"\nafter\n",
+		string(raw),
+	)
 	require.Error(t, write(filepath.Join("..", "..", "..", "go.mod"), nil, nil))
 }

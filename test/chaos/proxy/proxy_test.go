@@ -158,7 +158,9 @@ func TestARequestIsCutInTheMiddle(t *testing.T) {
 	conn := dial(t, p)
 	require.NoError(t, ask(conn, "SELECT"), "another request passes")
 	require.Error(t, ask(conn, "INSERT"))
-	require.Eventually(t, func() bool { return e.heard.String() == "SELECTINS" }, patience, time.Millisecond, "the server heard %q", e.heard.String())
+	require.Eventually(t, func() bool {
+		return e.heard.String() == "SELECTINS"
+	}, patience, time.Millisecond, "the server heard %q", e.heard.String())
 	require.EqualValues(t, 1, p.Cuts())
 }
 

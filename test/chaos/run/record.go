@@ -137,8 +137,10 @@ func (s *Summary) Kinds() []string { return slices.Sorted(maps.Keys(s.ByKind)) }
 
 // Print writes the summary for people.
 func (s *Summary) Print(w io.Writer) {
-	_, _ = fmt.Fprintf(w, "%d faults in %d rounds, %d s: %d kills, %d settlings (p50 %d ms, max %d ms), %d violations; %d did not happen\n",
-		s.Faults, s.Rounds, s.Seconds, s.Kills, s.Settlings, s.SettleP50, s.SettleMax, s.Violations, s.Missed)
+	_, _ = fmt.Fprintf(
+		w, "%d faults in %d rounds, %d s: %d kills, %d settlings (p50 %d ms, max %d ms), %d violations; %d did not happen\n",
+		s.Faults, s.Rounds, s.Seconds, s.Kills, s.Settlings, s.SettleP50, s.SettleMax, s.Violations, s.Missed,
+	)
 	for _, kind := range s.Kinds() {
 		_, _ = fmt.Fprintf(w, "%6d %s\n", s.ByKind[kind], kind)
 	}

@@ -122,7 +122,10 @@ func (r *Runner) round(ctx context.Context, deal []planned) Round {
 	select {
 	case <-quiet:
 	case <-time.After(quietLimit):
-		bad(0, "requests are neither answered nor refused", "the load has not ended "+quietLimit.String()+" after it was told to")
+		bad(
+			0, "requests are neither answered nor refused",
+			"the load has not ended "+quietLimit.String()+" after it was told to",
+		)
 		<-quiet
 	}
 	round.Load = time.Since(began).Milliseconds()
@@ -164,7 +167,8 @@ func Ends(exits []world.Exit) (found []Violation) {
 		found = append(found, Violation{invariant, what, evidence})
 	}
 	for _, e := range exits {
-		crashed := strings.Contains(e.Tail, "panic:") || strings.Contains(e.Tail, "fatal error:") || strings.Contains(e.Tail, "DATA RACE")
+		crashed := strings.Contains(e.Tail, "panic:") || strings.Contains(e.Tail, "fatal error:") ||
+			strings.Contains(e.Tail, "DATA RACE")
 		// A start gives up when a store stays away for a minute, and is made again.
 		switch {
 		case e.Asked && !e.Ready && e.How == "signal: terminated": // it had not come to hear of signals
@@ -228,7 +232,10 @@ func (r *Runner) say(round *Round, happened int) {
 		r.o.Logger.Warn("a fault was not taken back", "fault", u)
 	}
 	for _, v := range round.Violations {
-		r.o.Logger.Error("VIOLATION", "seed", round.Seed, "round", round.Round, "invariant", v.Invariant, "what", v.What, "evidence", v.Evidence)
+		r.o.Logger.Error(
+			"VIOLATION", "seed", round.Seed, "round", round.Round, "invariant", v.Invariant, "what", v.What, "evidence",
+			v.Evidence,
+		)
 	}
 }
 

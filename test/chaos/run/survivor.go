@@ -32,7 +32,9 @@ func newSurvivor(ctx context.Context, w *world.World) (*survivor, error) {
 		client: &http.Client{Timeout: 15 * time.Second},
 	}
 	var made struct{ ID string }
-	err := s.ask(ctx, http.MethodPost, "/api/live-data/sources", map[string]any{"name": "survivor"}, http.StatusCreated, &made)
+	err := s.ask(
+		ctx, http.MethodPost, "/api/live-data/sources", map[string]any{"name": "survivor"}, http.StatusCreated, &made,
+	)
 	s.source = made.ID
 	return s, err
 }
@@ -78,7 +80,9 @@ func (s *survivor) works(ctx context.Context) error {
 		return err
 	}
 	var found []struct{ Node struct{ ID string } }
-	if err := s.ask(ctx, http.MethodPost, "/api/rag/search", map[string]any{"query": name}, http.StatusOK, &found); err != nil {
+	if err := s.ask(
+		ctx, http.MethodPost, "/api/rag/search", map[string]any{"query": name}, http.StatusOK, &found,
+	); err != nil {
 		return err
 	}
 	for deadline := time.Now().Add(10 * time.Second); len(found) == 0 || found[0].Node.ID != id; {
@@ -86,7 +90,9 @@ func (s *survivor) works(ctx context.Context) error {
 			return errors.New("a new node is not found")
 		}
 		pause(ctx, 100*time.Millisecond)
-		if err := s.ask(ctx, http.MethodPost, "/api/rag/search", map[string]any{"query": name}, http.StatusOK, &found); err != nil {
+		if err := s.ask(
+			ctx, http.MethodPost, "/api/rag/search", map[string]any{"query": name}, http.StatusOK, &found,
+		); err != nil {
 			return err
 		}
 	}
@@ -104,9 +110,12 @@ func (s *survivor) audited(ctx context.Context) error {
 		return err
 	}
 	_ = answer.Body.Close()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline) && ctx.Err() == nil; pause(ctx, 200*time.Millisecond) {
+	deadline := time.Now().Add(10 * time.Second)
+	for ; time.Now().Before(deadline) && ctx.Err() == nil; pause(ctx, 200*time.Millisecond) {
 		var records []json.RawMessage
-		err := s.ask(ctx, http.MethodGet, "/api/admin/audit?requestId="+answer.Header.Get("X-Request-Id"), nil, http.StatusOK, &records)
+		err := s.ask(
+			ctx, http.MethodGet, "/api/admin/audit?requestId="+answer.Header.Get("X-Request-Id"), nil, http.StatusOK, &records,
+		)
 		if err == nil && len(records) > 0 {
 			return nil
 		}

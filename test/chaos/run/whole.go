@@ -64,7 +64,9 @@ func Whole(ctx context.Context, c Config) (summary Summary, err error) {
 		c.PerRound = 1 // each loss is looked at by itself
 		driven, err = newSurvivor(ctx, w)
 	} else {
-		driven, err = Drive(ctx, w, stores, load.Config{Seed: c.World.Seed, Workspaces: workspaces, Rate: load.DefaultRate().Share(c.Load), Log: c.World.Log})
+		driven, err = Drive(ctx, w, stores, load.Config{
+			Seed: c.World.Seed, Workspaces: workspaces, Rate: load.DefaultRate().Share(c.Load), Log: c.World.Log,
+		})
 	}
 	if err != nil {
 		return Summary{}, fmt.Errorf("preparing the load: %w", err)

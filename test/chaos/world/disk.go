@@ -28,7 +28,9 @@ func (w *World) ownDisk(dir, of string) (Disk, error) {
 
 // mount puts a disk of its own, in memory, at a directory.
 func mount(dir string) error {
-	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NODEV|unix.MS_NOSUID, "mode=0711,size="+strconv.Itoa(diskBytes)); err != nil {
+	if err := unix.Mount(
+		"tmpfs", dir, "tmpfs", unix.MS_NODEV|unix.MS_NOSUID, "mode=0711,size="+strconv.Itoa(diskBytes),
+	); err != nil {
 		return fmt.Errorf("mounting a disk at %s: %w", dir, err)
 	}
 	return nil
@@ -72,7 +74,9 @@ func (d Disk) Fill(left int64) (grow func() error, err error) {
 }
 
 func (d Disk) resize(size int64) error {
-	if err := unix.Mount("", string(d), "", unix.MS_REMOUNT|unix.MS_NODEV|unix.MS_NOSUID, "size="+strconv.FormatInt(size, 10)); err != nil {
+	if err := unix.Mount(
+		"", string(d), "", unix.MS_REMOUNT|unix.MS_NODEV|unix.MS_NOSUID, "size="+strconv.FormatInt(size, 10),
+	); err != nil {
 		return fmt.Errorf("resizing the disk %s: %w", d, err)
 	}
 	return nil

@@ -50,7 +50,9 @@ func (w *World) starters() map[string]starter {
 	}
 	if w.options.Embedder {
 		all[Embedder] = child(Embedder, func(ctx context.Context, o embedded.EngineOptions) (*embedded.Process, error) {
-			return embedded.StartEmbedder(ctx, embedded.EmbedderOptions{EngineOptions: o, EmbedderSettings: embedded.EmbedderSettings{Threads: 1}})
+			return embedded.StartEmbedder(ctx, embedded.EmbedderOptions{
+				EngineOptions: o, EmbedderSettings: embedded.EmbedderSettings{Threads: 1},
+			})
 		})
 	}
 	return all
@@ -70,7 +72,9 @@ func (w *World) startEngines(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			engine, err := start(ctx, embedded.EngineOptions{Dir: dir, LogDir: w.logs(), Logger: w.options.Log, Memory: clickhouseMemory}, way)
+			engine, err := start(
+				ctx, embedded.EngineOptions{Dir: dir, LogDir: w.logs(), Logger: w.options.Log, Memory: clickhouseMemory}, way,
+			)
 			if err != nil {
 				return fmt.Errorf("starting %s: %w", name, err)
 			}
@@ -118,7 +122,9 @@ func (w *World) startBroker(ctx context.Context, o embedded.EngineOptions, way *
 // whose listeners clients and the other broker reach through proxies.
 func (w *World) startApache(ctx context.Context, o embedded.EngineOptions, way *proxy.Proxy) (*Engine, error) {
 	cluster := uuid.New()
-	start := func(name string, o embedded.EngineOptions, way *proxy.Proxy, joins *embedded.KafkaCluster) (*Engine, *embedded.ApacheKafka, error) {
+	start := func(
+		name string, o embedded.EngineOptions, way *proxy.Proxy, joins *embedded.KafkaCluster,
+	) (*Engine, *embedded.ApacheKafka, error) {
 		p, err := embedded.StartApacheKafka(ctx, embedded.ApacheKafkaOptions{
 			EngineOptions: o, ClusterID: cluster, Joins: joins, Properties: map[string]string{
 				"advertised.listeners":       "PLAINTEXT://" + way.Address(),

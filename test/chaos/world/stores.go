@@ -150,5 +150,8 @@ func (w *World) sendAway(ctx context.Context, group kadm.DescribedGroup) {
 		leave.Members = append(leave.Members, member)
 	}
 	_, err = leave.RequestWith(ctx, client)
-	w.options.Log.Info("members that are not there were removed from a group", "group", group.Group, "members", len(group.Members), "error", err)
+	w.options.Log.Info(
+		"members that are not there were removed from a group", "group", group.Group, "members", len(group.Members), "error",
+		err,
+	)
 }

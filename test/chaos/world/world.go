@@ -280,8 +280,10 @@ func (w *World) environment() []string {
 	}
 	key, _ := u.User.Password()
 	u.User = nil
-	return append(env, "LIVEGRAPH_EMBEDDER="+u.String(), "LIVEGRAPH_EMBEDDER_KEY="+key, "LIVEGRAPH_EMBEDDER_MODEL="+embedded.EmbedderModel,
-		"LIVEGRAPH_EMBEDDER_DIMENSIONS="+strconv.Itoa(embedded.EmbedderDimensions), "LIVEGRAPH_EMBEDDER_ALLOW_PRIVATE_ADDRESSES=true")
+	return append(env, "LIVEGRAPH_EMBEDDER="+u.String(), "LIVEGRAPH_EMBEDDER_KEY="+key, "LIVEGRAPH_EMBEDDER_MODEL="+
+		embedded.EmbedderModel,
+		"LIVEGRAPH_EMBEDDER_DIMENSIONS="+strconv.Itoa(embedded.EmbedderDimensions),
+		"LIVEGRAPH_EMBEDDER_ALLOW_PRIVATE_ADDRESSES=true")
 }
 
 // Twin starts a further process of a role, in the same consumer group; end kills it.

@@ -88,11 +88,15 @@ func TestAWorldStandsAndComesBack(t *testing.T) {
 	resume := w.Engine(world.Postgres).Pause()
 	requireStatus(t, w.APIs()[0]+"/readyz", http.StatusServiceUnavailable)
 	resume()
-	require.Eventually(t, func() bool { return status(w.APIs()[0]+"/readyz") == http.StatusOK }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return status(w.APIs()[0]+"/readyz") == http.StatusOK
+	}, time.Minute, 10*time.Millisecond)
 	undo := w.Engine(world.Postgres).Proxy.Apply(proxy.Rule{Refuse: true})
 	requireStatus(t, w.APIs()[0]+"/readyz", http.StatusServiceUnavailable)
 	undo()
-	require.Eventually(t, func() bool { return status(w.APIs()[0]+"/readyz") == http.StatusOK }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return status(w.APIs()[0]+"/readyz") == http.StatusOK
+	}, time.Minute, 10*time.Millisecond)
 
 	twin, end, err := w.Twin("points", "points-twin")
 	require.NoError(t, err)

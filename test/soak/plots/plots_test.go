@@ -19,7 +19,10 @@ func TestAPlotIsAnImageWithItsNamesAndNotTooLarge(t *testing.T) {
 		dots = append(dots, Dot{time.Duration(i) * time.Second, float64(i % 100)})
 	}
 	path := filepath.Join(t.TempDir(), "plot.svg")
-	p := Plot{Title: "memory, MiB", Lines: []Line{{"api-1", dots}, {"nothing yet", nil}}, Marks: []time.Duration{time.Minute}, Bars: []time.Duration{time.Hour}}
+	p := Plot{
+		Title: "memory, MiB", Lines: []Line{{"api-1", dots}, {"nothing yet", nil}}, Marks: []time.Duration{time.Minute},
+		Bars: []time.Duration{time.Hour},
+	}
 	require.NoError(t, p.Save(path))
 	raw, err := os.ReadFile(path)
 	require.NoError(t, err)

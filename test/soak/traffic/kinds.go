@@ -128,7 +128,9 @@ func (f *Traffic) graph(n int64) request {
 
 func (f *Traffic) search(n int64) request {
 	path := []string{"/api/rag/search", "/api/rag/hybrid-search"}[n%2]
-	return request{method: http.MethodPost, path: path, body: fmt.Sprintf(`{"query":"%s %s","limit":10}`, subject(), subject())}
+	return request{method: http.MethodPost, path: path, body: fmt.Sprintf(
+		`{"query":"%s %s","limit":10}`, subject(), subject(),
+	)}
 }
 
 func (f *Traffic) operate(n int64) request {
@@ -151,7 +153,9 @@ func (f *Traffic) command(n int64) request {
 	switch {
 	case n%2 == 0:
 		if id, back := f.nodes.borrow(); id != "" {
-			return f.execute("UPDATE_NODE", map[string]any{"id": id, "properties": map[string]any{"n": n}}, func(bool) { back() })
+			return f.execute("UPDATE_NODE", map[string]any{"id": id, "properties": map[string]any{"n": n}}, func(bool) {
+				back()
+			})
 		}
 	case full:
 		if id, _ := f.nodes.borrow(); id != "" { // and never given back
@@ -159,11 +163,12 @@ func (f *Traffic) command(n int64) request {
 		}
 	}
 	id := uuid.NewString()
-	return request{method: http.MethodPost, path: "/api/commands/execute", body: encode(f.nodes.create(id)), done: func(ok bool) {
-		if ok {
-			f.nodes.put(id)
-		}
-	}}
+	return request{method: http.MethodPost, path: "/api/commands/execute", body: encode(f.nodes.create(id)),
+		done: func(ok bool) {
+			if ok {
+				f.nodes.put(id)
+			}
+		}}
 }
 
 // batch makes two nodes with an edge between them, and deletes two when there are enough.
@@ -171,7 +176,9 @@ func (f *Traffic) batch(int64) request {
 	first, second := uuid.NewString(), uuid.NewString()
 	commands := []any{
 		f.nodes.create(first), f.nodes.create(second),
-		map[string]any{"type": "CREATE_EDGE", "payload": map[string]any{"sourceId": first, "targetId": second, "relationType": "feeds"}},
+		map[string]any{"type": "CREATE_EDGE", "payload": map[string]any{
+			"sourceId": first, "targetId": second, "relationType": "feeds",
+		}},
 	}
 	if f.nodes.full() {
 		for range 2 {
@@ -180,16 +187,21 @@ func (f *Traffic) batch(int64) request {
 			}
 		}
 	}
-	return request{method: http.MethodPost, path: "/api/commands/batch", body: encode(map[string]any{"commands": commands}), done: func(ok bool) {
-		if ok {
-			f.nodes.put(first)
-			f.nodes.put(second)
-		}
-	}}
+	return request{method: http.MethodPost, path: "/api/commands/batch",
+		body: encode(map[string]any{"commands": commands}),
+		done: func(ok bool) {
+			if ok {
+				f.nodes.put(first)
+				f.nodes.put(second)
+			}
+		}}
 }
 
 func (f *Traffic) execute(kind string, payload map[string]any, done func(bool)) request {
-	return request{method: http.MethodPost, path: "/api/commands/execute", body: encode(map[string]any{"type": kind, "payload": payload}), done: done}
+	return request{
+		method: http.MethodPost, path: "/api/commands/execute",
+		body: encode(map[string]any{"type": kind, "payload": payload}), done: done,
+	}
 }
 
 func encode(v any) string {

@@ -51,7 +51,9 @@ func (f *Traffic) keepAsking(ctx context.Context, callers int, long time.Duratio
 // a while, until more of them have no more answered. What counts is what has been
 // accepted until the consumers have done it, which caughtUp waits for. It begins to count
 // anew when it is done.
-func (f *Traffic) Capacity(ctx context.Context, each time.Duration, caughtUp func(context.Context) error) (best float64, steps []Step, err error) {
+func (f *Traffic) Capacity(
+	ctx context.Context, each time.Duration, caughtUp func(context.Context) error,
+) (best float64, steps []Step, err error) {
 	for _, n := range callers {
 		f.Latest()
 		began := time.Now()

@@ -58,7 +58,8 @@ func idOf(command any) string {
 }
 
 var subjects = []string{
-	"pump", "valve", "boiler", "turbine", "filter", "tank", "sensor", "pipe", "motor", "fan", "hall", "line", "press", "oven", "mixer", "silo",
+	"pump", "valve", "boiler", "turbine", "filter", "tank", "sensor", "pipe", "motor", "fan", "hall", "line", "press",
+	"oven", "mixer", "silo",
 }
 
 func subject() string { return subjects[rand.IntN(len(subjects))] }

@@ -66,11 +66,13 @@ func New(ctx context.Context, t Target) (*Traffic, error) {
 	}
 	transport := func() *http.Transport {
 		return &http.Transport{
-			DialContext: (&net.Dialer{Timeout: 3 * time.Second}).DialContext, MaxIdleConnsPerHost: t.MostOpen, IdleConnTimeout: 30 * time.Second,
+			DialContext: (&net.Dialer{Timeout: 3 * time.Second}).DialContext, MaxIdleConnsPerHost: t.MostOpen,
+			IdleConnTimeout: 30 * time.Second,
 		}
 	}
 	f := &Traffic{
-		t: t, nodes: newShelf(), http: &http.Client{Timeout: t.RequestsTimeout, Transport: transport()}, streams: &http.Client{Transport: transport()},
+		t: t, nodes: newShelf(), http: &http.Client{Timeout: t.RequestsTimeout, Transport: transport()},
+		streams: &http.Client{Transport: transport()},
 	}
 	f.kinds = f.mix()
 	for _, k := range f.kinds {
@@ -113,7 +115,9 @@ func (f *Traffic) login(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	answer, err := f.send(ctx, f.t.APIs[0], request{method: http.MethodPost, path: "/admin/api/session", body: string(body), session: true})
+	answer, err := f.send(ctx, f.t.APIs[0], request{
+		method: http.MethodPost, path: "/admin/api/session", body: string(body), session: true,
+	})
 	if err != nil {
 		return err
 	}

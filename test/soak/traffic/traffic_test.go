@@ -53,7 +53,8 @@ func TestEveryKindOfRequestCanBeRead(t *testing.T) {
 		paths[r.URL.Path] = true
 	})
 	wanted := []string{
-		"/api/live-data/ingest", "/api/live-data/query", "/api/commands/execute", "/api/commands/batch", "/api/queries/nodes", "/api/rag/search",
+		"/api/live-data/ingest", "/api/live-data/query", "/api/commands/execute", "/api/commands/batch", "/api/queries/nodes",
+		"/api/rag/search",
 		"/api/rag/hybrid-search", "/api/admin/audit", "/admin/api/topics",
 	}
 	all := func() bool {

@@ -71,7 +71,10 @@ func (t Trend) Rises() bool {
 
 // String is the trend for people.
 func (t Trend) String() string {
-	return fmt.Sprintf("%s of %s: %+.1f %s/h (in the last quarter %+.1f), mean %.1f", t.Measure.Name, t.Process, t.Slope, t.Measure.Unit, t.Late, t.Mean)
+	return fmt.Sprintf(
+		"%s of %s: %+.1f %s/h (in the last quarter %+.1f), mean %.1f", t.Measure.Name, t.Process, t.Slope, t.Measure.Unit,
+		t.Late, t.Mean,
+	)
 }
 
 // Trends gives how each process goes over the second half of samples: the slope within

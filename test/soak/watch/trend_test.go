@@ -17,7 +17,9 @@ const quarter = 15 * time.Minute
 func anHour(resident func(at time.Duration, life int) float64, every time.Duration) (samples []Sample) {
 	for at := time.Duration(0); at <= time.Hour; at += 5 * time.Second {
 		life := int(at / every)
-		samples = append(samples, Sample{At: at, Processes: map[string]Process{"api-1": {load.Vitals{Resident: resident(at, life), Goroutines: 100, OpenFiles: 50}, life}}})
+		samples = append(samples, Sample{At: at, Processes: map[string]Process{"api-1": {
+			load.Vitals{Resident: resident(at, life), Goroutines: 100, OpenFiles: 50}, life,
+		}}})
 	}
 	return samples
 }
@@ -61,7 +63,9 @@ func TestNoiseAndCachesThatFillAreNoTrend(t *testing.T) {
 
 // inOneLife makes samples of a process that is started anew at the half of an hour only.
 func inOneLife(resident func(within time.Duration) float64) []Sample {
-	return anHour(func(at time.Duration, _ int) float64 { return resident(max(at-30*time.Minute, 0)) * mib }, 30*time.Minute)
+	return anHour(func(at time.Duration, _ int) float64 {
+		return resident(max(at-30*time.Minute, 0)) * mib
+	}, 30*time.Minute)
 }
 
 func TestWhatLevelsOffIsNoTrend(t *testing.T) {
@@ -75,7 +79,9 @@ func TestWhatLevelsOffIsNoTrend(t *testing.T) {
 		return 100 + 2*max(within.Minutes()-12, 0) + 2*dice.NormFloat64()
 	}))
 	require.True(t, late.Rises(), late)
-	steady := memory(t, inOneLife(func(within time.Duration) float64 { return 100 + 40*within.Hours() + 2*dice.NormFloat64() }))
+	steady := memory(t, inOneLife(func(within time.Duration) float64 {
+		return 100 + 40*within.Hours() + 2*dice.NormFloat64()
+	}))
 	require.True(t, steady.Rises(), steady)
 	short := steady
 	short.Late, short.LateSamples = 0, leastLate-1

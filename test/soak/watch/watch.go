@@ -50,7 +50,9 @@ const (
 // New makes a watch, which begins now. latest gives what came of requests since it was
 // called last.
 func New(w *world.World, s *world.Stores, latest func() *traffic.Counts) *Watch {
-	return &Watch{world: w, stores: s, latest: latest, began: time.Now(), client: &http.Client{Timeout: scrapeLimit, Transport: &http.Transport{DisableKeepAlives: true}}}
+	return &Watch{world: w, stores: s, latest: latest, began: time.Now(), client: &http.Client{
+		Timeout: scrapeLimit, Transport: &http.Transport{DisableKeepAlives: true},
+	}}
 }
 
 // Run takes a sample every so often until ctx ends.

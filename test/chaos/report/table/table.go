@@ -37,7 +37,10 @@ func Of(folder fs.FS) (string, error) {
 	}
 	slices.Sort(names)
 	var runs strings.Builder
-	runs.WriteString("| began | commit | Kafka | seed | faults | kinds | kills | settlings | settled in, p50 / max | took | violations |\n")
+	runs.WriteString(
+		"| began | commit | Kafka | seed | faults | kinds | kills | settlings | settled in, p50 / max | took | " +
+			"violations |\n",
+	)
 	runs.WriteString("|---|---|---|---|---|---|---|---|---|---|---|\n")
 	kinds, total := map[string]int{}, run.Summary{}
 	for _, name := range names {
@@ -45,8 +48,10 @@ func Of(folder fs.FS) (string, error) {
 			return "", fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	fmt.Fprintf(&runs, "\nAll in all %d faults of %d kinds, %d of them kills, in %d rounds that settled; %d violations.\n\n",
-		total.Faults, len(kinds), total.Kills, total.Settlings, total.Violations)
+	fmt.Fprintf(
+		&runs, "\nAll in all %d faults of %d kinds, %d of them kills, in %d rounds that settled; %d violations.\n\n",
+		total.Faults, len(kinds), total.Kills, total.Settlings, total.Violations,
+	)
 	byFamily(&runs, kinds)
 	return runs.String(), nil
 }

@@ -10,9 +10,12 @@ import (
 	"github.com/livegraph/livegraph/test/chaos/report/table"
 )
 
-const log = `{"begin":{"seed":7,"commit":"abc","at":"2026-11-22T07:00:00Z","kafka":"embedded","embedder":true,"disks":true,"perRound":6,"kinds":3}}
-{"round":{"round":1,"seed":7,"faults":[{"kind":"kill/api","at":1,"lasted":2}],"loadMs":1,"settleMs":1,"checkMs":1,"vitals":null,"violations":[]}}
-{"summary":{"rounds":1,"faults":3,"missed":0,"byKind":{"kill/api":2,"kill/points":1},"kills":3,"settlings":1,"settleP50Ms":1500,"settleMaxMs":2500,"seconds":61,"violations":0}}
+const log = `{"begin":{"seed":7,"commit":"abc","at":"2026-11-22T07:00:00Z","kafka":"embedded","embedder":true,` +
+	`"disks":true,"perRound":6,"kinds":3}}
+{"round":{"round":1,"seed":7,"faults":[{"kind":"kill/api","at":1,"lasted":2}],` +
+	`"loadMs":1,"settleMs":1,"checkMs":1,"vitals":null,"violations":[]}}
+{"summary":{"rounds":1,"faults":3,"missed":0,"byKind":{"kill/api":2,"kill/points":1},"kills":3,` +
+	`"settlings":1,"settleP50Ms":1500,"settleMaxMs":2500,"seconds":61,"violations":0}}
 `
 
 func TestLogsAreAddedUp(t *testing.T) {

@@ -1,0 +1,121 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Validate checks what tags cannot say, and names the setting that is wrong.
+func (c *Config) Validate() error {
+	var errs []error
+	bad := func(setting, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("--%s: "+format, append([]any{setting}, args...)...))
+	}
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		bad("listen", "%q is not host:port", c.Listen)
+	}
+	for _, r := range c.Roles {
+		if !slices.Contains(roles, r) {
+			bad("roles", "%q is not one of %s", r, strings.Join(roles, ", "))
+		}
+	}
+	c.validateURLs(bad)
+	c.TLS.validate(bad)
+	c.validateEngines(bad)
+	c.validateAboveZero(bad)
+	c.API.validate(bad)
+	if c.Rollups.Late < 0 {
+		bad("rollups-late", "must not be below zero")
+	}
+	if c.Graph.DeletedFor < 0 {
+		bad("graph-deleted-for", "must not be below zero")
+	}
+	c.Commands.validate(bad)
+	c.Lexical.validate(bad)
+	c.Embeddings.validate(bad)
+	c.Kafka.validate(bad)
+	c.Streams.validate(bad)
+	c.Audit.validate(bad)
+	c.Metrics.validate(bad)
+	if t := c.Ingest.LogFullThreshold; t <= 0 || t > 1 {
+		bad("ingest-log-full-threshold", "must be above 0 and at most 1")
+	}
+	c.Tracing.validate(bad)
+	return errors.Join(errs...)
+}
+
+func (c *Config) validateURLs(bad func(setting, format string, args ...any)) {
+	for _, s := range []struct {
+		flag    string
+		value   Secret
+		schemes []string
+	}{
+		{"clickhouse-url", c.ClickHouse.URL, []string{"clickhouse", "http", "https"}},
+		{"postgres-url", c.Postgres.URL, []string{"postgres", "postgresql"}},
+		{"redis-url", c.Redis.URL, []string{"redis", "rediss"}},
+	} {
+		if s.value == "" {
+			continue
+		}
+		u, err := url.Parse(s.value.Reveal())
+		if err != nil || u.Host == "" || !slices.Contains(s.schemes, u.Scheme) {
+			bad(s.flag, "is not a URL with scheme %s (its value is not shown)", strings.Join(s.schemes, ", "))
+		}
+	}
+}
+
+func (c *Config) validateAboveZero(bad func(setting, format string, args ...any)) {
+	positive := map[string]int64{
+		"kafka-points-partitions":   int64(c.Kafka.PointsPartitions),
+		"kafka-commands-partitions": int64(c.Kafka.CommandsPartitions),
+		"kafka-retention-bytes":     c.Kafka.RetentionBytes,
+		"kafka-buffered-bytes":      int64(c.Kafka.BufferedBytes),
+		"postgres-max-conns":        int64(c.Postgres.MaxConns),
+		"ingest-max-body-bytes":     c.Ingest.MaxBodyBytes,
+		"ingest-max-points":         int64(c.Ingest.MaxPoints),
+		"ingest-in-flight-bytes":    c.Ingest.InFlightBytes,
+		"points-batch-rows":         int64(c.Points.BatchRows),
+		"points-batch-bytes":        int64(c.Points.BatchBytes),
+		"points-fetch-bytes":        int64(c.Points.FetchBytes),
+		"ingest-series-cache-size":  int64(c.Ingest.SeriesCacheSize),
+		"api-max-connections":       int64(c.API.MaxConnections),
+		"api-max-requests":          int64(c.API.MaxRequests),
+		"api-max-public":            int64(c.API.MaxPublic),
+		"api-max-header-bytes":      int64(c.API.MaxHeaderBytes),
+		"api-read-timeout":          int64(c.API.ReadTimeout),
+		"api-query-timeout":         int64(c.API.QueryTimeout),
+		"api-shutdown-timeout":      int64(c.API.ShutdownTimeout),
+		"ingest-produce-timeout":    int64(c.Ingest.ProduceTimeout),
+		"points-batch-wait":         int64(c.Points.BatchWait),
+		"points-retention-every":    int64(c.Points.RetentionEvery),
+		"rollups-quiet":             int64(c.Rollups.Quiet),
+		"api-limits-timeout":        int64(c.API.LimitsTimeout),
+	}
+	for _, name := range slices.Sorted(maps.Keys(positive)) {
+		if positive[name] <= 0 {
+			bad(name, "must be above zero")
+		}
+	}
+}
+
+func (a *API) validate(bad func(setting, format string, args ...any)) {
+	for _, cidr := range a.TrustedProxies {
+		if _, _, err := net.ParseCIDR(cidr); err != nil {
+			bad("api-trusted-proxies", "%q is not a network such as 10.0.0.0/8", cidr)
+		}
+	}
+	if a.AuthFailuresPerMinute < 0 {
+		bad("api-auth-failures-per-minute", "must not be below zero")
+	}
+	if a.RefusalsPerSecond < 0 {
+		bad("api-refusals-per-second", "must not be below zero")
+	}
+	if a.MaxWrites < 0 {
+		bad("api-max-writes", "must not be below zero")
+	}
+}

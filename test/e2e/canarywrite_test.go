@@ -1,0 +1,185 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+)
+
+// object is a JSON object that is being made.
+type object = map[string]any
+
+// write has the first tenant write something, with canaries in the headers too, and
+// remembers the ids that it is told.
+func (w *tenants) write(op, path, kind, body string, header map[string]string, status int) json.RawMessage {
+	w.t.Helper()
+	return w.writeBy(w.theirs, op, path, kind, body, header, status)
+}
+
+// writeBy is write by another key.
+func (w *tenants) writeBy(as made, op, path, kind, body string, header map[string]string, status int) json.RawMessage {
+	w.t.Helper()
+	all := map[string]string{
+		"User-Agent": w.canary(op + ": User-Agent"), "X-Request-Id": w.canary(op + ": X-Request-Id"),
+		"Referer": "http://x/" + w.canary(op+": Referer"),
+	}
+	maps.Copy(all, header)
+	answer := w.say(as.Key, w.theirs.workspace, call{op: op, path: path, kind: kind, body: body, header: all})
+	require.Equal(w.t, status, answer.status, "%s %s\n%s\n%s", op, path, body, answer.body)
+	w.remember(op, answer.text())
+	if media := w.operation(op).RequestBody; media != nil {
+		w.writes[op+" "+kind], w.writes[op+" */*"] = true, true
+	}
+	var envelope struct{ Data json.RawMessage }
+	if answer.body != "" {
+		require.NoError(w.t, json.Unmarshal([]byte(answer.body), &envelope))
+	}
+	return envelope.Data
+}
+
+// writeJSON is write of a body whose texts are taken note of by the contract's schema.
+func (w *tenants) writeJSON(op, path string, body object, status int) json.RawMessage {
+	w.t.Helper()
+	text, err := json.Marshal(body)
+	require.NoError(w.t, err)
+	var read any
+	require.NoError(w.t, json.Unmarshal(text, &read))
+	w.note(op, "", w.bodyOf(op), read)
+	header := map[string]string{}
+	if slices.ContainsFunc(w.operation(op).Parameters, func(p *openapi3.ParameterRef) bool {
+		return p.Value.Name == "Idempotency-Key"
+	}) {
+		header["Idempotency-Key"] = w.canary(op + ": Idempotency-Key")
+		w.pick["idempotency "+op] = header["Idempotency-Key"]
+	}
+	return w.write(op, path, asJSON, string(text), header, status)
+}
+
+func (w *tenants) operation(op string) *openapi3.Operation {
+	w.t.Helper()
+	method, path, _ := strings.Cut(op, " ")
+	item := w.doc.Paths.Value(path)
+	require.NotNil(w.t, item, op)
+	require.NotNil(w.t, item.GetOperation(method), op)
+	return item.GetOperation(method)
+}
+
+// bodyOf gives the schema of an operation's JSON body; nil: it has none.
+func (w *tenants) bodyOf(op string) *openapi3.Schema {
+	body := w.operation(op).RequestBody
+	if body == nil || body.Value.Content[asJSON] == nil {
+		return nil
+	}
+	return body.Value.Content[asJSON].Schema.Value
+}
+
+// texts gives the places of a schema where a client's own text can stand.
+func texts(at string, s *openapi3.Schema) (places []string) {
+	for _, alternatives := range []openapi3.SchemaRefs{s.AnyOf, s.OneOf, s.AllOf} {
+		for _, one := range alternatives {
+			places = append(places, texts(at, one.Value)...)
+		}
+	}
+	for name, property := range s.Properties {
+		places = append(places, texts(at+"."+name, property.Value)...)
+	}
+	switch {
+	case s.Items != nil:
+		places = append(places, texts(at+"[]", s.Items.Value)...)
+	case s.AdditionalProperties.Schema != nil:
+		places = append(places, at+".(key)")
+		places = append(places, texts(at+".*", s.AdditionalProperties.Schema.Value)...)
+	case s.AdditionalProperties.Has != nil && *s.AdditionalProperties.Has:
+		places = append(places, at+".(key)", at+".*")
+	case s.Type.Is("string") && len(s.Enum) == 0 && s.Format != "date-time":
+		places = append(places, at)
+	}
+	return places
+}
+
+// note takes note of which texts of a schema a value has.
+func (w *tenants) note(op, at string, s *openapi3.Schema, value any) {
+	for _, alternatives := range []openapi3.SchemaRefs{s.AnyOf, s.OneOf, s.AllOf} {
+		for _, one := range alternatives {
+			w.note(op, at, one.Value, value)
+		}
+	}
+	has := func(where, text string) {
+		if strings.Contains(text, w.mark) || w.ids[text] != "" {
+			w.writes[op+" "+where] = true
+		}
+	}
+	switch v := value.(type) {
+	case string:
+		has(at, v)
+	case []any:
+		for _, item := range v {
+			if s.Items != nil {
+				w.note(op, at+"[]", s.Items.Value, item)
+			}
+		}
+	case map[string]any:
+		for name, member := range v {
+			switch {
+			case s.Properties[name] != nil:
+				w.note(op, at+"."+name, s.Properties[name].Value, member)
+			case s.AdditionalProperties.Schema != nil:
+				has(at+".(key)", name)
+				w.note(op, at+".*", s.AdditionalProperties.Schema.Value, member)
+			case s.AdditionalProperties.Has != nil && *s.AdditionalProperties.Has:
+				has(at+".(key)", name)
+				has(at+".*", fmt.Sprint(member))
+			}
+		}
+	}
+}
+
+// requireAllWritten: the first tenant has written a text of its own in every place that
+// the contract has for one, in every form of body.
+func (w *tenants) requireAllWritten() {
+	w.t.Helper()
+	for path, item := range w.doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			if operation.RequestBody == nil {
+				continue
+			}
+			op := method + " " + path
+			schema := w.bodyOf(op)
+			if schema != nil && len(texts("", schema)) == 0 && len(operation.RequestBody.Value.Content) == 1 {
+				continue // its body is an empty object
+			}
+			for kind := range operation.RequestBody.Value.Content {
+				require.True(w.t, w.writes[op+" "+kind], "%s: no canary was written as %s", op, kind)
+			}
+			if schema == nil {
+				continue
+			}
+			for _, place := range texts("", schema) {
+				require.True(w.t, w.writes[op+" "+place], "%s: no canary was written into %s", op, place)
+			}
+		}
+	}
+}
+
+// id reads an id out of an answer's data.
+func (w *tenants) id(data json.RawMessage, member string) string {
+	w.t.Helper()
+	var found map[string]any
+	require.NoError(w.t, json.Unmarshal(data, &found))
+	for name := range strings.SplitSeq(member, ".") {
+		if inner, ok := found[name].(map[string]any); ok {
+			found = inner
+			continue
+		}
+		text, ok := found[name].(string)
+		require.True(w.t, ok, "%s of %s", member, data)
+		return text
+	}
+	w.t.Fatalf("no %s in %s", member, data)
+	return ""
+}
