@@ -46,6 +46,7 @@ type intake struct {
 
 	mu       sync.Mutex
 	current  *batch
+	waiting  []*batch  // full, in order, before current; only of a lane of one partition
 	inFlight []*batch  // taken and not finished, in order
 	lastTake time.Time // when a batch was last taken
 	drained  bool      // the log held no more when the last records came
@@ -84,6 +85,12 @@ func (in *intake) add(records []*kgo.Record, drained bool) {
 		b.born, b.oldest = time.Now(), records[0].Timestamp
 	}
 	for _, r := range records {
+		if in.cfg.ByPartition && in.full() {
+			in.waiting = append(in.waiting, b)
+			b = in.newBatch()
+			b.born, b.oldest = time.Now(), r.Timestamp
+			in.current = b
+		}
 		b.bytes += len(r.Key) + len(r.Value)
 		b.next[r.Partition] = kgo.EpochOffset{Epoch: r.LeaderEpoch, Offset: r.Offset + 1}
 		if err := b.Add(r); err != nil {
@@ -123,14 +130,34 @@ func (in *intake) waitForSpace(ctx context.Context) bool {
 	}
 }
 
-// pauseIfFull has no more fetched while the current batch is full.
+// pauseIfFull has no more fetched while two batches' worth of bytes wait. A partition that
+// is fetched again has its next records only after the fetch under way, which does not ask
+// for it and lasts up to the longest wait of a fetch. So it is not stopped for one full
+// batch, and goes on while there is one left to work on.
 func (in *intake) pauseIfFull(pause func(bool)) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.resume == nil && in.full() {
+	if in.resume == nil && in.waitingBytes() >= 2*in.cfg.BatchBytes {
 		pause(true)
 		in.resume = func() { pause(false) }
 	}
+}
+
+// resumeIfLow has more fetched when one batch's worth of bytes is left.
+func (in *intake) resumeIfLow() {
+	if in.resume != nil && in.waitingBytes() <= in.cfg.BatchBytes {
+		in.resume()
+		in.resume = nil
+	}
+}
+
+// waitingBytes is how many bytes of records wait to be taken.
+func (in *intake) waitingBytes() int {
+	sum := in.current.bytes
+	for _, b := range in.waiting {
+		sum += b.bytes
+	}
+	return sum
 }
 
 // take waits for a batch to prepare. Nil: there will be none, or ctx is done.
@@ -157,6 +184,11 @@ func (in *intake) tryTake() (taken *batch, wait time.Duration, over bool) {
 	const nothing = time.Hour
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	if len(in.waiting) > 0 {
+		taken, in.waiting = in.waiting[0], in.waiting[1:]
+		in.took(taken)
+		return taken, 0, false
+	}
 	b := in.current
 	if b.empty() {
 		return nil, nothing, in.closed
@@ -169,14 +201,17 @@ func (in *intake) tryTake() (taken *batch, wait time.Duration, over bool) {
 			return nil, wait, false
 		}
 	}
-	in.current, in.force, in.lastTake = in.newBatch(), false, time.Now()
+	in.current, in.force = in.newBatch(), false
+	in.took(b)
+	return b, 0, false
+}
+
+// took notes that a batch is in flight.
+func (in *intake) took(b *batch) {
+	in.lastTake = time.Now()
 	in.inFlight = append(in.inFlight, b)
 	poke(in.space)
-	if in.resume != nil {
-		in.resume()
-		in.resume = nil
-	}
-	return b, 0, false
+	in.resumeIfLow()
 }
 
 // due gives when the current batch is to be taken if it does not fill up before:
@@ -211,7 +246,7 @@ func (in *intake) close() {
 // False: ctx was done first.
 func (in *intake) flush(ctx context.Context) bool {
 	in.mu.Lock()
-	pending := slices.Clone(in.inFlight)
+	pending := slices.Concat(in.inFlight, in.waiting)
 	if !in.current.empty() {
 		in.force = true
 		pending = append(pending, in.current)

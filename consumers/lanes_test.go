@@ -1,7 +1,6 @@
 package consumers
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"testing"
@@ -68,16 +67,40 @@ func TestWhatIsInFlightOfAPartitionThatHasGoneIsThrownAwayAndTheSessionGoesOn(t 
 	})
 }
 
-func TestAPartitionWhoseBatchIsFullIsNotFetchedUntilItIsTaken(t *testing.T) {
-	in := newIntake(Config{BatchRows: 1, BatchBytes: 1000}, &words{})
+func TestAPartitionOfWhichMuchWaitsIsNotFetchedUntilLittleDoes(t *testing.T) {
+	in := newIntake(Config{BatchRows: 1, BatchBytes: 10, ByPartition: true}, &words{})
 	var paused []bool
 	pause := func(is bool) { paused = append(paused, is) }
-	in.pauseIfFull(pause)
-	require.Empty(t, paused)
-	in.add([]*kgo.Record{inPartition(0, "a")}, true)
-	in.pauseIfFull(pause)
-	in.pauseIfFull(pause)
+	add := func(values ...string) {
+		for _, value := range values {
+			in.add([]*kgo.Record{inPartition(0, value)}, true)
+			in.pauseIfFull(pause)
+		}
+	}
+	add("aaaaaaa", "bbbbbbb")
+	require.Empty(t, paused, "full batches alone do not stop it")
+	add("ccccccc", "d")
 	require.Equal(t, []bool{true}, paused)
-	require.NotNil(t, in.take(context.Background()))
-	require.Equal(t, []bool{true, false}, paused)
+	for _, want := range []struct {
+		value  string
+		paused []bool
+	}{
+		{"aaaaaaa", []bool{true}}, {"bbbbbbb", []bool{true, false}}, {"ccccccc", []bool{true, false}},
+		{"d", []bool{true, false}},
+	} {
+		b := in.take(t.Context())
+		require.Len(t, b.records, 1, "a batch is full with one record")
+		require.Equal(t, want.value, string(b.records[0].Value), "in the order in which they came")
+		require.Equal(t, want.paused, paused)
+	}
+}
+
+func TestWhatWaitsIsTakenBeforeALaneEnds(t *testing.T) {
+	in := newIntake(Config{BatchRows: 1, BatchBytes: 10, ByPartition: true}, &words{})
+	in.add([]*kgo.Record{inPartition(0, "a"), inPartition(0, "b"), inPartition(0, "c")}, true)
+	in.close()
+	for _, want := range []string{"a", "b", "c"} {
+		require.Equal(t, want, string(in.take(t.Context()).records[0].Value))
+	}
+	require.Nil(t, in.take(t.Context()))
 }

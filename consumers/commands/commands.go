@@ -72,7 +72,7 @@ const (
 	groupCommands = 2000
 	groupBytes    = 8 << 20
 	// laneBytes is how many bytes of records a batch of one partition ends with: each
-	// partition has up to three batches in memory.
+	// partition has up to four batches in memory.
 	laneBytes           = 2 << 20
 	defaultTransactions = 8
 	// commitEvery is how often Kafka is told how far the consumer is, which only
