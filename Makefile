@@ -115,8 +115,8 @@ test-all: build chromium $(BROWSER_DEPS) $(INFLUX_PYTHON) $(TOOLS)/golangci-lint
 not-run = if [ -s $(NOT_RUN) ]; then echo; sort -u $(NOT_RUN); \
 	echo "Install what is missing (Java 17 and Maven for Apache Kafka, Chromium for the page) to run them too."; fi >&2
 
-.PHONY: milvus
-milvus: ## the tests of the store of vectors on Milvus standalone (make test runs them on milvus-lite)
+.PHONY: test-milvus
+test-milvus: ## the tests of the vector store on Milvus standalone (make test runs them on milvus-lite)
 	@LIVEGRAPH_TEST_MILVUS=standalone go test -count=1 -timeout 20m ./storage/milvus
 
 .PHONY: short

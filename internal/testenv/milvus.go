@@ -11,7 +11,7 @@ import (
 
 // milvusEdition names the edition of Milvus that tests get: lite, which is the
 // embedded one and the default, or standalone, which is closer to production and
-// takes longer (make milvus).
+// takes longer (make test-milvus).
 const milvusEdition = "LIVEGRAPH_TEST_MILVUS"
 
 const (

@@ -120,8 +120,11 @@ func TestEverySettingOfThePagesExists(t *testing.T) {
 	variables.Write(settings)
 	benchmarks, err := filepath.Glob(filepath.Join(top, "test", "bench", "*_test.go"))
 	require.NoError(t, err)
-	benchmarks = append(benchmarks, filepath.Join(top, "storage", "postgres", "lexicalrecallbench_test.go"))
-	for _, path := range benchmarks { // their variables are no settings of the service
+	ours := append(
+		benchmarks, filepath.Join(top, "storage", "postgres", "lexicalrecallbench_test.go"),
+		filepath.Join(top, "internal", "testenv", "full.go"),
+	)
+	for _, path := range ours { // variables of tests and benchmarks are no settings of the service
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		variables.WriteString("\n" + strings.Join(variable.FindAllString(string(text), -1), "\n"))

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const python = "../../bin/influx-python/bin/python" // as make test sets it up
+const python = "../../bin/influx-python/bin/python" // as make test-all sets it up
 
 // runPython runs a script of testdata and gives what it prints last.
 func runPython(t *testing.T, s *server, address, script string) map[string]any {
