@@ -36,11 +36,15 @@ func depsOf(p *peer, out *testenv.Output, life time.Duration) Deps {
 func TestTheDemoSendsWhatItMeasuresAndSaysWhereToLook(t *testing.T) {
 	t.Parallel()
 	p, out := newPeer(t), &testenv.Output{}
-	err := Run(
-		t.Context(), Options{Interval: 200 * time.Millisecond, Duration: 3 * time.Second, Backfill: true, Plain: true},
-		depsOf(p, out, time.Hour),
-	)
-	require.NoError(t, err)
+	options := Options{Interval: 200 * time.Millisecond, Backfill: true, Plain: true}
+	runUntil(t, options, depsOf(p, out, time.Hour), func() (all bool) {
+		p.locked(func() {
+			cpu := p.points[p.sources[machine.HostName()+"/cpu"]+" usage_percent"]
+			all = len(cpu) > 3 && p.sources[machine.HostName()+"/processes"] != "" && p.ingests > 5
+		})
+		return all && strings.Contains(out.String(), "weather/new-york: back-filled") &&
+			strings.Contains(out.String(), "weather/seattle: back-filled")
+	})
 	text := out.String()
 	p.locked(func() {
 		require.Contains(t, p.sources, machine.HostName()+"/cpu")
@@ -158,10 +162,15 @@ func TestAKeyThatIsRevokedOrAboutToExpireIsReplaced(t *testing.T) {
 				}
 				return 0
 			}
-			require.NoError(t, Run(t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 3 * time.Second}, deps))
-			p.locked(func() {
-				require.True(t, p.keys["key-2"], "a second key was made")
-				require.Greater(t, len(p.points[p.sources[machine.HostName()+"/memory"]+" total_bytes"]), 20)
+			before, now := 0, 0 // points when there was no second key, and in all
+			runUntil(t, Options{Interval: 100 * time.Millisecond}, deps, func() bool {
+				p.locked(func() {
+					now = len(p.points[p.sources[machine.HostName()+"/memory"]+" total_bytes"])
+					if !p.keys["key-2"] {
+						before = now
+					}
+				})
+				return now > before+5 && before > 0
 			})
 			require.Contains(t, out.String(), "0 were rejected, 0 dropped")
 		})
