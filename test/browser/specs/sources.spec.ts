@@ -190,7 +190,8 @@ test('points are deleted once it was said which, and the name was typed', async 
   // A time of which only a part was typed is no time.
   await dialog.getByRole('radio', { name: 'All metrics' }).check()
   await dialog.getByRole('radio', { name: 'Between two times' }).check()
-  const wall = (ms: number) => new Date(ms).toISOString().slice(0, 19)
+  // As the field writes it: without the seconds when there are none.
+  const wall = (ms: number) => new Date(ms).toISOString().slice(0, 19).replace(/:00$/, '')
   await dialog.getByLabel('From', { exact: true }).fill(wall(from))
   await dialog.getByLabel('To', { exact: true }).pressSequentially('0102')
   await page.keyboard.press('Enter')
