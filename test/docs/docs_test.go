@@ -241,3 +241,21 @@ func TestEveryFuzzTargetIsInThePageOfBadInput(t *testing.T) {
 		}
 	}
 }
+
+// TestEachDecisionIsInTheIndex compares the index of the records with their titles.
+func TestEachDecisionIsInTheIndex(t *testing.T) {
+	index, err := os.ReadFile(filepath.Join(top, "docs", "adr", "README.md"))
+	require.NoError(t, err)
+	records, err := filepath.Glob(filepath.Join(top, "docs", "adr", "0*.md"))
+	require.NoError(t, err)
+	require.NotEmpty(t, records)
+	for _, path := range records {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		heading, _, _ := strings.Cut(string(text), "\n")
+		number, title, ok := strings.Cut(strings.TrimPrefix(heading, "# "), ". ")
+		require.True(t, ok, "%s: its heading is %q", path, heading)
+		require.Contains(t, string(index), "| "+number+" | ["+title+"]("+filepath.Base(path)+") |")
+	}
+	require.Equal(t, len(records), strings.Count(string(index), "](0"), "an entry of no record")
+}
