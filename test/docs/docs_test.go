@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,10 +121,10 @@ func TestEverySettingOfThePagesExists(t *testing.T) {
 	variables.Write(settings)
 	benchmarks, err := filepath.Glob(filepath.Join(top, "test", "bench", "*_test.go"))
 	require.NoError(t, err)
-	ours := append(
-		benchmarks, filepath.Join(top, "storage", "postgres", "lexicalrecallbench_test.go"),
+	ours := slices.Concat(benchmarks, []string{
+		filepath.Join(top, "storage", "postgres", "lexicalrecallbench_test.go"),
 		filepath.Join(top, "internal", "testenv", "full.go"),
-	)
+	})
 	for _, path := range ours { // variables of tests and benchmarks are no settings of the service
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
