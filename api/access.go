@@ -84,7 +84,7 @@ func (s *Server) credentialOf(r *http.Request) (credential *postgres.Credential,
 	return credential, refusal, err
 }
 
-// bearerKey gives the key of an Authorization header of scheme Bearer.
+// bearerKey returns the key of an Authorization header of scheme Bearer.
 func bearerKey(authorization string) (text string, ok bool) {
 	scheme, text, _ := strings.Cut(authorization, " ")
 	return strings.TrimLeft(text, " "), strings.EqualFold(scheme, "Bearer")

@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// planOf gives the requests that a workspace of the credential has.
+// planOf returns the requests that a workspace of the credential has.
 func planOf(credential *postgres.Credential, workspace uuid.UUID) ratelimit.Plan {
 	access := credential.Workspaces[workspace]
 	return plan(access.PerMinute, access.PerDay)

@@ -198,7 +198,7 @@ func (c *countedAnswer) Flush() { _ = http.NewResponseController(c.ResponseWrite
 // Unwrap serves http.ResponseController.
 func (c *countedAnswer) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-// code gives the status; a handler that writes nothing has answered 200, unless
+// code returns the status; a handler that writes nothing has answered 200, unless
 // it was cut off, which the client sees as a broken connection.
 func (c *countedAnswer) code() int {
 	if c.status == 0 {

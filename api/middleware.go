@@ -82,7 +82,7 @@ func (s *Server) use(mux *chi.Mux) error {
 	return nil
 }
 
-// identify gives the request its id, and the answer the headers that all have.
+// identify sets the request's id, and the headers that all answers have.
 func (s *Server) identify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := reply.NewRequestID()
@@ -232,7 +232,7 @@ func (s *Server) sharedOrigins() func(http.Handler) http.Handler {
 	})
 }
 
-// clientIP gives the caller's address: the connection's, or, through trusted
+// clientIP returns the caller's address: the connection's, or, through trusted
 // proxies, the last one of X-Forwarded-For that is not itself trusted.
 func (s *Server) clientIP(r *http.Request) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)

@@ -31,7 +31,7 @@ const sessionScheme = "Session"
 
 // administration knows the operators and their sessions; see api/admin.
 type administration interface {
-	// Session gives the operator whose session a request belongs to, and counts as a use
+	// Session returns the operator whose session a request belongs to, and counts as a use
 	// of it. Unauthenticated: there is none.
 	Session(r *http.Request) (*request.Operator, error)
 	// Recheck refuses, as Unauthenticated, a request whose session has ended since.
@@ -69,7 +69,7 @@ func under(r *http.Request, prefix string) bool {
 	return false
 }
 
-// administer gives the answers of the administration page their headers, and its
+// administer returns the answers of the administration page their headers, and its
 // handlers what they need to know of the client.
 func (s *Server) administer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -148,7 +148,7 @@ func (s *Server) operatorRoutes() http.Handler {
 	return mux
 }
 
-// mirror gives the routes of workspaces as operators have them: /api/X is
+// mirror returns the routes of workspaces as operators have them: /api/X is
 // /admin/api/X, with a session in place of a key. Not those for clients of other
 // products.
 func (s *Server) mirror(routes []route.Route) []route.Route {

@@ -82,7 +82,7 @@ func newCrowds(cfg *config.API, registerer prometheus.Registerer) *crowds {
 
 func workLabel(work route.Work) string { return cmp.Or(string(work), otherWork) }
 
-// counted says which routes' requests are: probes must be answered, and answers that last
+// counted reports which routes' requests are: probes must be answered, and answers that last
 // have bounds of their own.
 func (c *crowds) counted(rt *route.Route) bool {
 	if c.shares[rt.Work] != nil {

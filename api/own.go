@@ -73,7 +73,7 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// ready says whether the process should get requests. Why not is in the log, and
+// ready reports whether the process should get requests. Why not is in the log, and
 // for operators: a probe is public.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	state, status := s.state(r), http.StatusOK
@@ -86,7 +86,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 
 const stateReady = "ready"
 
-// state says whether the process should get requests.
+// state reports whether the process should get requests.
 func (s *Server) state(r *http.Request) string {
 	switch {
 	case s.draining.Load():

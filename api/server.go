@@ -113,7 +113,7 @@ type Server struct {
 	metrics  *metrics
 }
 
-// New makes a server. It fails on a configuration that cannot work and on a
+// New creates a server. It fails on a configuration that cannot work and on a
 // route that is declared twice or without what its access needs.
 func New(deps Deps) (*Server, error) {
 	if deps.ProbesOnly {
@@ -202,13 +202,13 @@ func checkRoutes(routes []route.Route, administered bool) error {
 	return nil
 }
 
-// Handler gives the whole of the interface as one handler.
+// Handler returns the whole of the interface as one handler.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Routes gives every route with what it requires.
+// Routes returns every route with what it requires.
 func (s *Server) Routes() []route.Route { return s.routes }
 
-// Mirrored gives the routes of workspaces as operators have them, below /admin/api.
+// Mirrored returns the routes of workspaces as operators have them, below /admin/api.
 func (s *Server) Mirrored() []route.Route { return s.mirrored }
 
 // secured adds TLS to the listener, if the server speaks it.

@@ -46,9 +46,9 @@ type Handler interface {
 	// Discontinued says that the records of a partition from an offset on (-1: of
 	// the whole topic) are not those of before. Start is called next.
 	Discontinued(partition int32, from int64)
-	// NewBatch gives an empty batch.
+	// NewBatch returns an empty batch.
 	NewBatch() Batch
-	// Version gives the version that a record's effects have or would have had.
+	// Version returns the version that a record's effects have or would have had.
 	Version(r *kgo.Record) uint64
 	// Advance notes that every record below the given offsets is stored or a dead
 	// letter. It is called after each batch, before the offsets are committed.
@@ -62,14 +62,14 @@ type Batch interface {
 	// Add takes a record. An error means that it can never be processed; it is as
 	// if it had not been added then. The record's bytes stay valid until Release.
 	Add(r *kgo.Record) error
-	// Rows gives how many rows the batch will be, about.
+	// Rows returns how many rows the batch will be, about.
 	Rows() int
 	// Prepare does what can be done while an earlier batch is stored.
 	Prepare(ctx context.Context) error
 	// Store makes the effects durable and visible. An error made by Permanent
 	// means that the batch holds something that can never be stored.
 	Store(ctx context.Context) error
-	// Release gives back what the batch holds.
+	// Release returns what the batch holds to its pools.
 	Release()
 }
 
@@ -190,7 +190,7 @@ type Loop struct {
 	current atomic.Pointer[session]
 }
 
-// New makes a loop. Run runs it. What it measures is registered; nil: nowhere.
+// New creates a loop. Run runs it. What it measures is registered; nil: nowhere.
 func New(
 	cfg Config, handler Handler, client *kafka.Client, logger *slog.Logger, registerer prometheus.Registerer,
 ) *Loop {
@@ -206,7 +206,7 @@ func New(
 	return l
 }
 
-// Metrics gives the loop's counters, which go on counting.
+// Metrics returns the loop's counters, which go on counting.
 func (l *Loop) Metrics() *Metrics { return &l.metrics }
 
 // Abandon ends the present membership because of an error, as one of Batch.Store made by

@@ -17,7 +17,7 @@ type continuity struct {
 	next map[int32]int64
 }
 
-// begin says where partitions begin.
+// begin reports where partitions begin.
 func (c *continuity) begin(from map[int32]int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -27,7 +27,7 @@ func (c *continuity) begin(from map[int32]int64) {
 	maps.Copy(c.next, from)
 }
 
-// see gives how many records are missing before those polled, and an error when
+// see returns how many records are missing before those polled, and an error when
 // offsets went backwards.
 func (c *continuity) see(records []*kgo.Record) (lost int64, backwards error) {
 	c.mu.Lock()

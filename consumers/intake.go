@@ -28,7 +28,7 @@ type batch struct {
 
 func (b *batch) empty() bool { return len(b.next) == 0 }
 
-// offsets gives the batch's ends as plain numbers.
+// offsets returns the batch's ends as plain numbers.
 func (b *batch) offsets() map[int32]int64 {
 	next := make(map[int32]int64, len(b.next))
 	for p, o := range b.next {
@@ -214,7 +214,7 @@ func (in *intake) took(b *batch) {
 	in.resumeIfLow()
 }
 
-// due gives when the current batch is to be taken if it does not fill up before:
+// due returns when the current batch is to be taken if it does not fill up before:
 // at its age, or, when nothing more is there to wait for, as soon as the last
 // small batch was long enough ago.
 func (in *intake) due() time.Time {

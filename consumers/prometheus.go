@@ -123,7 +123,7 @@ func (c *collectors) advance(next map[int32]kgo.EpochOffset) {
 	}
 }
 
-// assigned says which partitions are ours now; the watermarks of others are
+// assigned reports which partitions are ours now; the watermarks of others are
 // theirs to show.
 func (c *collectors) assigned(ours map[int32]bool) {
 	c.mu.Lock()

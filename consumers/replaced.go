@@ -29,7 +29,7 @@ func (r *Replaced) Note(partition int32, from int64) {
 	r.from[partition] = from
 }
 
-// Known gives the offsets by partition. The map is the caller's.
+// Known returns the offsets by partition. The map is the caller's.
 func (r *Replaced) Known() map[int32]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -69,7 +69,7 @@ func (g *gates) note(what string) {
 	g.happened = append(g.happened, what)
 }
 
-// saw gives which batches were begun and what has happened when nothing moves any more.
+// saw returns which batches were begun and what has happened when nothing moves any more.
 func (g *gates) saw() (begun, happened []string) {
 	synctest.Wait()
 	g.mu.Lock()

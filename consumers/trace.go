@@ -38,7 +38,7 @@ func (s *lane) traceBatch(b *batch) context.Context {
 	return ctx
 }
 
-// linksOf gives the sampled spans that a batch's records were produced in, each
+// linksOf returns the sampled spans that a batch's records were produced in, each
 // once.
 func linksOf(b *batch) []trace.SpanContext {
 	var links []trace.SpanContext

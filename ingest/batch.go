@@ -121,7 +121,7 @@ func (b *batch) need() int64 {
 		len(b.labels.list)*ofLabel + len(b.labels.tags)*tagBytes)
 }
 
-// unescape gives the text of a string token, its quotes included.
+// unescape returns the text of a string token, its quotes included.
 func (b *batch) unescape(token []byte, escaped bool) string {
 	inner := token[1 : len(token)-1]
 	if !escaped {

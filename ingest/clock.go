@@ -29,7 +29,7 @@ var (
 // precisions are the names of the units, for a caller who misspelt one.
 var precisions = []string{"s", "ms", "us", "ns"}
 
-// lineUnitOf gives the unit of a precision as clients of InfluxDB name it.
+// lineUnitOf returns the unit of a precision as clients of InfluxDB name it.
 func lineUnitOf(precision string) (unit, bool) {
 	switch precision {
 	case "", "n":
@@ -44,7 +44,7 @@ func lineUnitOf(precision string) (unit, bool) {
 	return unitOf(precision)
 }
 
-// unitOf gives the unit of a precision.
+// unitOf returns the unit of a precision.
 func unitOf(precision string) (unit, bool) {
 	switch precision {
 	case "s":
@@ -79,7 +79,7 @@ type calendar struct {
 	days int64  // since 1970-01-01
 }
 
-// parse gives the microseconds since 1970 of an RFC 3339 time; digits beyond the
+// parse returns the microseconds since 1970 of an RFC 3339 time; digits beyond the
 // microsecond are cut off. Not ok is whatever has not that form or is no time:
 // without zone, on the 30th of February, in a leap second.
 func (c *calendar) parse(s []byte) (us int64, ok bool) {
@@ -143,7 +143,7 @@ func parseOffset(s []byte) (us int64, ok bool) {
 	return us, true
 }
 
-// twoDigits gives the number that two digits write, 255 or more if they do not.
+// twoDigits returns the number that two digits write, 255 or more if they do not.
 func twoDigits(s []byte) uint {
 	a, b := uint(s[0]-'0'), uint(s[1]-'0')
 	if a > 9 || b > 9 {

@@ -96,7 +96,7 @@ func encodeKind[V any](
 	return points, nil
 }
 
-// encoder gives the encoder of a partition.
+// encoder returns the encoder of a partition.
 func (b *batch) encoder(partition int32) *pointblock.Encoder {
 	o := &b.output
 	if missing := int(partition) + 1 - len(o.encoders); missing > 0 {
@@ -168,7 +168,7 @@ func (b *batch) chainBlocks(kind pointblock.Kind) {
 	}
 }
 
-// gather gives a series' points: as they are in the columns, or, when they came
+// gather returns a series' points: as they are in the columns, or, when they came
 // in several blocks, put together.
 func (s *sorted[V]) gather(b *batch, f *final, c *column[V]) ([]int64, []V) {
 	if f.blocks == 1 {

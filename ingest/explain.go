@@ -59,7 +59,7 @@ func (p *parser) tooMany() int {
 	return p.fail(fault.Field(fault.Invalid, field, reason).With("limit", p.maxPoints))
 }
 
-// explain gives the error of a refused request. The syntax of the whole comes
+// explain returns the error of a refused request. The syntax of the whole comes
 // before anything else, so a body is judged the same wherever its faults are.
 func (p *parser) explain() error {
 	if len(p.b) == space(p.b, 0) {
@@ -99,7 +99,7 @@ func tooDeep(b []byte) bool {
 	return false
 }
 
-// skipString gives where the string at b[i] has its closing quote.
+// skipString returns where the string at b[i] has its closing quote.
 func skipString(b []byte, i int) int {
 	for i++; i < len(b) && b[i] != '"'; i++ {
 		if b[i] == '\\' {
@@ -109,7 +109,7 @@ func skipString(b []byte, i int) int {
 	return i
 }
 
-// checkSyntax says what makes a body no JSON, by the parser that the rest of the
+// checkSyntax reports what makes a body no JSON, by the parser that the rest of the
 // interface uses. It is slow, and so only asked once something is wrong. Names
 // given twice are no concern of it: among those of the interface parser has
 // found them, and remembering all others would cost memory.
@@ -164,7 +164,7 @@ func pointerPath(pointer jsontext.Pointer) string {
 	return path
 }
 
-// path gives the path of a field of the object that is being read, or of the
+// path returns the path of a field of the object that is being read, or of the
 // object itself where name is empty.
 func (p *parser) path(name string) string {
 	if !p.inside {
@@ -222,7 +222,7 @@ func (b *batch) reject(why reason, index, position, n int, l *label) {
 	}
 }
 
-// blame gives the path of the field whose value breaks a rule.
+// blame returns the path of the field whose value breaks a rule.
 func (b *batch) blame(why reason, index, position int, l *label) string {
 	switch b.format {
 	case Lines:
@@ -261,7 +261,7 @@ func (b *batch) blame(why reason, index, position int, l *label) string {
 	return indexPath(memberPath(object, fieldNames[f]+"s"), position)
 }
 
-// sourcePath says where a label's source was given.
+// sourcePath reports where a label's source was given.
 func (b *batch) sourcePath(object string, l *label) string {
 	f := fieldSourceID
 	if b.sources.list[l.source].byName {

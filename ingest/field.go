@@ -49,7 +49,7 @@ func (s fields) names() (names []string) {
 	return names
 }
 
-// lookup gives the field of a name.
+// lookup returns the field of a name.
 func lookup(name string) field {
 	for f := fieldSourceID; int(f) < len(fieldNames); f++ {
 		if fieldNames[f] == name {

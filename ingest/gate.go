@@ -27,7 +27,7 @@ func (g *gate) enter(n, has int64) bool {
 	return true
 }
 
-// leave gives the room back.
+// leave releases the room.
 func (g *gate) leave(n int64) { g.used.Add(-n) }
 
 // Requests of this many bytes or more wait for each other; smaller ones do not wait
@@ -49,7 +49,7 @@ type queue struct {
 	patience time.Duration
 }
 
-// newQueue makes one of so many bytes in which nobody waits longer than this. Where
+// newQueue creates one of so many bytes in which nobody waits longer than this. Where
 // atATime is given, no more requests than that have room at a time.
 func newQueue(size int64, atATime int, patience time.Duration) *queue {
 	q := &queue{size: max(size, int64(atATime), 1), patience: patience}

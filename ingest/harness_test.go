@@ -150,7 +150,7 @@ func (p *plant) ProducePoints(
 	return positions, nil
 }
 
-// written gives all points in the log, later ones over earlier ones, by
+// written returns all points in the log, later ones over earlier ones, by
 // "source metric{tags} kind time".
 func (p *plant) written(t require.TestingT) map[string]any {
 	points := map[string]any{}
@@ -199,7 +199,7 @@ func accept(t testing.TB, body string) (*plant, Result, error) {
 	return p, result, err
 }
 
-// problem gives what a refused caller is told.
+// problem returns what a refused caller is told.
 func problem(t testing.TB, err error) (kind fault.Kind, field, reason string) {
 	t.Helper()
 	var fe *fault.Error

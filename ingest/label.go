@@ -83,7 +83,7 @@ func (s *labelSet) size() int {
 	return cap(s.list)*labelBytes + cap(s.tags)*tagBytes + cap(s.slots)*4
 }
 
-// expected gives the label that followed the last one the last time: batches
+// expected returns the label that followed the last one the last time: batches
 // mostly go through their series in the same order again and again.
 func (s *labelSet) expected() *label {
 	if len(s.list) == 0 {
@@ -92,7 +92,7 @@ func (s *labelSet) expected() *label {
 	return &s.list[s.list[s.last].next]
 }
 
-// find gives the index of the label with these tokens, or -1 and their hash.
+// find returns the index of the label with these tokens, or -1 and their hash.
 func (s *labelSet) find(t *tokens) (int32, uint64) {
 	h := maphash.Bytes(s.seed, t.metric)
 	h = h*0x9e3779b97f4a7c15 ^ maphash.Bytes(s.seed, t.tags)
@@ -174,7 +174,7 @@ func (b *batch) newLabel(t tokens, hash uint64, own []pointblock.Tag) int32 {
 	return b.labels.insert(l)
 }
 
-// identity gives the identity of a label's series; the tags are good until the
+// identity returns the identity of a label's series; the tags are good until the
 // scratch is used again.
 func (b *batch) identity(l *label, kind pointblock.Kind, scratch *[]pointblock.Tag) pointblock.Identity {
 	tags := l.tags
@@ -212,7 +212,7 @@ func checkName(name string, empty, long, nul reason) reason {
 	return accepted
 }
 
-// checkTags gives the first rule that tags break, and whose.
+// checkTags returns the first rule that tags break, and whose.
 func checkTags(tags []pointblock.Tag) (reason, string) {
 	for i := range tags {
 		tag := &tags[i]

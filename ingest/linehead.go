@@ -101,7 +101,7 @@ const (
 
 func (s special) has(c byte) bool { return c == ',' || c == ' ' || s == inKey && c == '=' }
 
-// scanEscaped gives where the name at b[i] ends: at a special character, at the
+// scanEscaped returns where the name at b[i] ends: at a special character, at the
 // end of the line, or with b. A backslash before anything else is itself.
 func scanEscaped(b []byte, i int, s special) int {
 	for ; i < len(b); i++ {
@@ -115,7 +115,7 @@ func scanEscaped(b []byte, i int, s special) int {
 	return i
 }
 
-// unescapeName gives a name without the backslashes before special characters.
+// unescapeName returns a name without the backslashes before special characters.
 func (b *batch) unescapeName(raw []byte, s special) string {
 	if !hasEscape(raw) {
 		return view(raw)

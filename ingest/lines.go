@@ -113,7 +113,7 @@ func (p *lineParser) line(i int) (next int) {
 	return next
 }
 
-// expectedHead gives the head at b[i], if it is that of the label that followed
+// expectedHead returns the head at b[i], if it is that of the label that followed
 // the last one the last time.
 func (p *lineParser) expectedHead(i int) []byte {
 	expected := p.batch.labels.expected()
@@ -192,7 +192,7 @@ func (p *lineParser) hashOf(t *tokens) uint64 {
 	return p.hash*0x9e3779b97f4a7c15 ^ maphash.Bytes(seed, t.metric)
 }
 
-// commit gives the line's points their time, or counts them as rejected.
+// commit sets the time of the line's points, or counts them as rejected.
 func (p *lineParser) commit(us int64, why reason) {
 	b := p.batch
 	for _, m := range p.mishaps {

@@ -54,7 +54,7 @@ func interpretLines(body string, precision string) *linesReference {
 	return r
 }
 
-// wholeLine gives the text up to the end of the first line. Where that cannot be
+// wholeLine returns the text up to the end of the first line. Where that cannot be
 // read because of a quote, it is up to the first line end that is in no string.
 func wholeLine(text string) (line string, readable bool) {
 	if trimmed := strings.TrimLeft(text, " \t"); strings.HasPrefix(trimmed, "#") {
@@ -75,7 +75,7 @@ func wholeLine(text string) (line string, readable bool) {
 	return text[:i], false
 }
 
-// closing gives where the string ends that begins at text[i], or -1.
+// closing returns where the string ends that begins at text[i], or -1.
 func closing(text string, i int) int {
 	for i++; i < len(text); i++ {
 		if text[i] == '"' {
@@ -92,7 +92,7 @@ func ends(text string, i int) bool {
 	return i == len(text) || strings.ContainsRune(", \n\r", rune(text[i]))
 }
 
-// properEnd gives where a line ends whose fields have the right form: keys and
+// properEnd returns where a line ends whose fields have the right form: keys and
 // values with commas between, whatever they are.
 func properEnd(text string) (end int, ok bool) {
 	i := len(text) - len(strings.TrimLeft(text, " \t"))
@@ -123,7 +123,7 @@ func properEnd(text string) (end int, ok bool) {
 	return i + len(tail), true
 }
 
-// until gives the first of the characters from text[i] on that has no backslash
+// until returns the first of the characters from text[i] on that has no backslash
 // before it, the end of the line, or that of the text.
 func until(text string, i int, characters string) int {
 	from := i
@@ -271,7 +271,7 @@ var (
 	lineFloat    = regexp.MustCompile(`^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
 )
 
-// readValueSlowly gives the value of a token; known is whether it has a form that
+// readValueSlowly returns the value of a token; known is whether it has a form that
 // there is, good whether it is within the limits.
 func readValueSlowly(token string) (value any, known, good bool) {
 	switch {

@@ -34,7 +34,7 @@ func atLineEnd(b []byte, i int) bool {
 	return ends
 }
 
-// afterLine gives where the line begins that follows b[i], whatever stands before
+// afterLine returns where the line begins that follows b[i], whatever stands before
 // it.
 func afterLine(b []byte, i int) int {
 	if n := bytes.IndexByte(b[i:], '\n'); n >= 0 {
@@ -43,7 +43,7 @@ func afterLine(b []byte, i int) int {
 	return len(b)
 }
 
-// skipLine gives where the line begins that follows the one at b[i], which cannot
+// skipLine returns where the line begins that follows the one at b[i], which cannot
 // be read. Where that one has the form of a line, its strings may have line ends
 // in them, which do not count: what somebody wrote into a string is not taken for
 // a line. Else a string is what looks like the value of a field, its end included,
@@ -69,7 +69,7 @@ func skipLine(b []byte, i int) int {
 	return len(b)
 }
 
-// scanFields gives where the fields end that begin at b[i], by their form alone:
+// scanFields returns where the fields end that begin at b[i], by their form alone:
 // keys and values with commas between, whatever they are; or failed.
 func scanFields(b []byte, i int) int {
 	for {
@@ -93,7 +93,7 @@ func scanFields(b []byte, i int) int {
 	}
 }
 
-// scanQuoted gives where the string ends that begins with the quote at b[i], after
+// scanQuoted returns where the string ends that begins with the quote at b[i], after
 // its closing quote, or -1.
 func scanQuoted(b []byte, i int) (end int, escaped bool) {
 	for i++; i < len(b); i++ {
@@ -108,7 +108,7 @@ func scanQuoted(b []byte, i int) (end int, escaped bool) {
 	return -1, false
 }
 
-// scanHead gives where the head that begins at b[i] ends: at a space without a
+// scanHead returns where the head that begins at b[i] ends: at a space without a
 // backslash before it, at the end of the line, or with b. It looks at eight bytes
 // at a time; a borrow can only mark a byte above a right one.
 func scanHead(b []byte, i int) int {

@@ -92,7 +92,7 @@ func (p *parser) objectOf(shape field, i int) int {
 	return end
 }
 
-// shapeOf gives what the object at b[i] is by the names of its members: a series
+// shapeOf returns what the object at b[i] is by the names of its members: a series
 // if it has one of a series' columns, else a row. It judges by brackets and
 // quotes alone, and so does not depend on what else is right or wrong.
 func shapeOf(b []byte, i int) field {
@@ -118,7 +118,7 @@ func shapeOf(b []byte, i int) field {
 	return fieldPoints
 }
 
-// nameOf gives the field of a name's token.
+// nameOf returns the field of a name's token.
 func nameOf(token []byte) field {
 	if end, escaped := scanString(token, 0); end != len(token) {
 		return unknownField
@@ -140,7 +140,7 @@ func (b *batch) labelBlocks() {
 	b.blocks = b.blocks[:0]
 }
 
-// fill gives the points of a block, which are the column's next without a label,
+// fill returns the points of a block, which are the column's next without a label,
 // the block's.
 func (c *column[V]) fill(part *block) {
 	for len(c.label) < part.to {
@@ -149,7 +149,7 @@ func (c *column[V]) fill(part *block) {
 	}
 }
 
-// explainLine gives the error of a request that is refused for the line in p.b.
+// explainLine returns the error of a request that is refused for the line in p.b.
 func (p *parser) explainLine() error {
 	err := p.explain()
 	var failure *fault.Error

@@ -24,7 +24,7 @@ func acceptAs(t testing.TB, format Format, body string) (*plant, Result, error) 
 	return p, result, err
 }
 
-// lineOf gives the line that a refused caller is told, 0 for none.
+// lineOf returns the line that a refused caller is told, 0 for none.
 func lineOf(t testing.TB, err error) int {
 	t.Helper()
 	var fe *fault.Error

@@ -96,7 +96,7 @@ func readDigits(b []byte, i int, mantissa uint64) (uint64, int) {
 
 var smallPowers = [8]uint64{1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000}
 
-// eightDigitValue gives the number of eight digits, each the value of a byte, the
+// eightDigitValue returns the number of eight digits, each the value of a byte, the
 // first in the lowest: pairs, then fours, then all are joined by multiplications.
 func eightDigitValue(w uint64) uint64 {
 	w = w*10 + w>>8
@@ -124,7 +124,7 @@ func readExponent(b []byte, i int) (exponent, end int, ok bool) {
 	return exponent, i, i > start
 }
 
-// scale gives mantissa * 10^exponent, correctly rounded. It answers not ok where
+// scale returns mantissa * 10^exponent, correctly rounded. It answers not ok where
 // it cannot be sure.
 func scale(mantissa uint64, exponent int, negative bool) (float64, bool) {
 	if mantissa < 1<<53 && -maxExactPower <= exponent && exponent <= maxExactPower {

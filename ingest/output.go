@@ -88,7 +88,7 @@ func (b *batch) identify(key *[16]byte) {
 	}
 }
 
-// intern gives the index of the series with this fingerprint.
+// intern returns the index of the series with this fingerprint.
 func (o *output) intern(fingerprint pointblock.Fingerprint) int32 {
 	mask := uint64(len(o.slots) - 1)
 	slot := fingerprint.SeriesID() & mask

@@ -111,7 +111,7 @@ func endsInList(b []byte) bool {
 	return true
 }
 
-// skipList gives where the array at b[i] ends, judging by brackets alone. It is
+// skipList returns where the array at b[i] ends, judging by brackets alone. It is
 // right for valid JSON, and what it skips is read later.
 func skipList(b []byte, i int) int {
 	depth := 0

@@ -20,7 +20,7 @@ import (
 
 // sourceDirectory knows the workspaces' sources.
 type sourceDirectory interface {
-	// SourcesByID gives those of the ids that are sources of the workspace, not
+	// SourcesByID returns those of the ids that are sources of the workspace, not
 	// deleted.
 	SourcesByID(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error)
 	// SourcesByName does the same by name.
@@ -33,7 +33,7 @@ type sourceDirectory interface {
 
 // seriesRegistry gives series their ids.
 type seriesRegistry interface {
-	// RegisterSeries gives, index for index, the id of each identity, new or
+	// RegisterSeries returns, index for index, the id of each identity, new or
 	// known. Not ok are those that the workspace's limit refuses, or whose source
 	// has gone.
 	RegisterSeries(
@@ -112,7 +112,7 @@ type Pipeline struct {
 	metrics   *metrics
 }
 
-// New makes a Pipeline.
+// New creates a Pipeline.
 func New(deps Deps) *Pipeline {
 	orDefault(&deps.Limits.MaxPoints, 1_000_000)
 	orDefault(&deps.Limits.InFlightBytes, 128<<20)
@@ -308,7 +308,7 @@ func (p *Pipeline) produce(ctx context.Context, b *batch, requestID string) ([]P
 	return positions, failure
 }
 
-// refuse gives the error of a request that has no points left, or that wants all
+// refuse returns the error of a request that has no points left, or that wants all
 // or none and has lost some.
 func (b *batch) refuse(strict bool) error {
 	list, rejected := b.listName(), b.rejected.rejected

@@ -69,7 +69,7 @@ func newPromCache(bytes int) *promCache {
 // hash hashes labels' bytes, for get and put.
 func (c *promCache) hash(raw []byte) uint64 { return maphash.Bytes(c.seed, raw) }
 
-// get gives what the labels of the workspace came to, nil if that is not known.
+// get returns what the labels of the workspace came to, nil if that is not known.
 func (c *promCache) get(hash uint64, workspace uuid.UUID, raw []byte) *promSeries {
 	s := &c.shards[hash%promShards]
 	s.mu.Lock()
@@ -144,7 +144,7 @@ func (b *batch) stillKnown(l *label) bool {
 	return false
 }
 
-// len gives how many label sets are remembered.
+// len returns how many label sets are remembered.
 func (c *promCache) len() (n int) {
 	for i := range c.shards {
 		s := &c.shards[i]

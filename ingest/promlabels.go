@@ -30,7 +30,7 @@ type promNames struct {
 	read          bool // job and instance are given
 }
 
-// promLabel gives the index of the label with these labels of Prometheus: Label
+// promLabel returns the index of the label with these labels of Prometheus: Label
 // messages, each with the tag and the length that it has in its TimeSeries. Not
 // ok are bytes that are no such messages.
 func (p *parser) promLabel(raw []byte) (at int32, ok bool) {
@@ -51,7 +51,7 @@ func (p *parser) promLabel(raw []byte) (at int32, ok bool) {
 	return b.labels.insert(l), true
 }
 
-// namedSource gives the index of the source with the name.
+// namedSource returns the index of the source with the name.
 func (p *parser) namedSource(name string) int32 {
 	if last := &p.prom; !last.known || last.name != name {
 		source := p.batch.sources.internName(name, func() string { return name })
@@ -173,7 +173,7 @@ func (l *label) refuseNotUTF8(tags []pointblock.Tag) {
 	}
 }
 
-// promSource gives the index of the source job/instance; of one of the two if
+// promSource returns the index of the source job/instance; of one of the two if
 // the other is missing.
 func (p *parser) promSource(job, instance string) int32 {
 	last := &p.prom
@@ -197,7 +197,7 @@ func (p *parser) promSource(job, instance string) int32 {
 	return source
 }
 
-// blameProm gives the path in a WriteRequest of what breaks a rule.
+// blameProm returns the path in a WriteRequest of what breaks a rule.
 func (b *batch) blameProm(why reason, index, position int, l *label) string {
 	series := indexPath("timeseries", index)
 	const labels = ".labels"

@@ -133,7 +133,7 @@ func (t *tally) add(why reason, index, position, n int) (field *string) {
 	return &g.field
 }
 
-// list gives the groups in the order of their first point. It is never nil.
+// list returns the groups in the order of their first point. It is never nil.
 func (t *tally) list() []Rejection {
 	list := []Rejection{}
 	for why := range t.groups {

@@ -212,7 +212,7 @@ func (r *reference) add(name func(int64) string, ts int64, value any, good bool)
 	}
 }
 
-// identity gives how a point of the object's series is called in the log.
+// identity returns how a point of the object's series is called in the log.
 func (r *reference) identity(object map[string]any) (name func(int64) string, good bool) {
 	metric, ok := object["metric"].(string)
 	if !ok {

@@ -135,7 +135,7 @@ func (r *promReference) series(b []byte) bool {
 	return true
 }
 
-// promIdentity gives the source and the series that labels name.
+// promIdentity returns the source and the series that labels name.
 func promIdentity(labels [][2]string) (source uuid.UUID, name pointblock.Identity, ok bool) {
 	seen, tags := map[string]string{}, map[string]any{}
 	for _, label := range labels {

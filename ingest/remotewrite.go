@@ -173,7 +173,7 @@ func (p *parser) sample(b []byte, i, from int) bool {
 	return true
 }
 
-// promTime gives the microseconds of a time in milliseconds.
+// promTime returns the microseconds of a time in milliseconds.
 func (p *parser) promTime(ms int64) (us int64, why reason) {
 	switch {
 	case ms < 0:

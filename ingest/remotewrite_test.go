@@ -18,7 +18,7 @@ type message = promwrite.Message
 // promWrite is a request of these series.
 func promWrite(series ...message) string { return string(promwrite.Request(series...)) }
 
-// plain gives the labels that most tests have, and those given.
+// plain returns the labels that most tests have, and those given.
 func plain(more ...string) message {
 	return promwrite.Labels(append([]string{"__name__", "up", "instance", "a:1", "job", "node"}, more...)...)
 }

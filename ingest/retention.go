@@ -23,7 +23,7 @@ const (
 
 // retentionDirectory knows for how long points are kept.
 type retentionDirectory interface {
-	// Retention gives for how many days of 24 hours a workspace keeps points (nil:
+	// Retention returns for how many days of 24 hours a workspace keeps points (nil:
 	// for good), and those of its sources that say something themselves.
 	Retention(ctx context.Context, workspace uuid.UUID) (days *int32, sources map[uuid.UUID]int32, err error)
 }
@@ -71,7 +71,7 @@ func (c *retentionCache) of(workspace uuid.UUID) *retention {
 	return r
 }
 
-// read gives what the workspace says; the map is not to be changed.
+// read returns what the workspace says; the map is not to be changed.
 func (c *retentionCache) read(ctx context.Context, workspace uuid.UUID) (
 	days *int32, sources map[uuid.UUID]int32, err error,
 ) {
@@ -114,7 +114,7 @@ func (p *Pipeline) rejectExpired(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// keptFrom gives the first time at which points of the source are kept.
+// keptFrom returns the first time at which points of the source are kept.
 func keptFrom(nowUS int64, days *int32, own map[uuid.UUID]int32, source uuid.UUID) int64 {
 	from := int64(math.MinInt64)
 	if days != nil {

@@ -107,7 +107,7 @@ func (p *parser) required(seen fields, also ...field) int {
 	return 0
 }
 
-// label gives the index of the label with these tokens. The tags of a new one
+// label returns the index of the label with these tokens. The tags of a new one
 // are those of the expected label, if they are the same bytes, else p.tags.
 func (p *parser) label(t *tokens, expected *label) int32 {
 	labels := &p.batch.labels

@@ -23,7 +23,7 @@ type seriesShard struct {
 	young, old map[pointblock.Fingerprint]uint64
 }
 
-// newSeriesCache makes a cache of at most so many series, rounded up to two a
+// newSeriesCache creates a cache of at most so many series, rounded up to two a
 // shard.
 func newSeriesCache(size int) *seriesCache {
 	c := &seriesCache{perGeneration: max(1, size/seriesShards/2)}
@@ -64,7 +64,7 @@ func (s *seriesShard) put(f pointblock.Fingerprint, id uint64, limit int) {
 	s.young[f] = id
 }
 
-// len gives how many series are remembered.
+// len returns how many series are remembered.
 func (c *seriesCache) len() (n int) {
 	for i := range c.shards {
 		s := &c.shards[i]

@@ -145,7 +145,7 @@ func (c *sourceCache) forget(workspace uuid.UUID) {
 	}
 }
 
-// len gives how many sources are remembered.
+// len returns how many sources are remembered.
 func (c *sourceCache) len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -39,7 +39,7 @@ func (s *sourceSet) reset() {
 	s.list, s.last, s.at = s.list[:0], sourceToken{}, 0
 }
 
-// intern gives the index of the source that a token names.
+// intern returns the index of the source that a token names.
 func (s *sourceSet) intern(b *batch, t *tokens) int32 {
 	key := sourceToken{token: view(t.source), byName: t.byName}
 	i, ok := s.find(key)
@@ -49,7 +49,7 @@ func (s *sourceSet) intern(b *batch, t *tokens) int32 {
 	return i
 }
 
-// find gives the index of a source that was named before.
+// find returns the index of a source that was named before.
 func (s *sourceSet) find(key sourceToken) (i int32, ok bool) {
 	if key == s.last {
 		return s.at, true
@@ -72,7 +72,7 @@ func (s *sourceSet) add(key sourceToken, ref sourceRef) int32 {
 	return i
 }
 
-// internName gives the index of the source with the name, in a format that
+// internName returns the index of the source with the name, in a format that
 // creates sources; raw is the name as it stands in the body.
 func (s *sourceSet) internName(raw string, name func() string) int32 {
 	key := sourceToken{token: raw, byName: true}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// at gives b[i], or 0, which no JSON text has outside a string, beyond the end.
+// at returns b[i], or 0, which no JSON text has outside a string, beyond the end.
 func at(b []byte, i int) byte {
 	if i < len(b) {
 		return b[i]
@@ -56,7 +56,7 @@ func scanString(b []byte, i int) (end int, escaped bool) {
 	return -1, false
 }
 
-// scanPlain gives the first byte from b[i] on that is not simply itself in a
+// scanPlain returns the first byte from b[i] on that is not simply itself in a
 // string: a quote, a backslash, a control character, or not ASCII. It looks at
 // eight bytes at a time; a borrow can only mark a byte above a right one.
 func scanPlain(b []byte, i int) int {
@@ -101,7 +101,7 @@ func scanEscape(b []byte, i int) int {
 	return i + 12
 }
 
-// hexRune gives the number that four hexadecimal digits write, -1 if they do not.
+// hexRune returns the number that four hexadecimal digits write, -1 if they do not.
 func hexRune(b []byte, i int) rune {
 	if i+4 > len(b) {
 		return -1
@@ -117,7 +117,7 @@ func hexRune(b []byte, i int) rune {
 	return r
 }
 
-// hexDigit gives the number that a hexadecimal digit writes, 255 for another
+// hexDigit returns the number that a hexadecimal digit writes, 255 for another
 // character.
 func hexDigit(c byte) byte {
 	switch {

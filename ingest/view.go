@@ -2,7 +2,7 @@ package ingest
 
 import "unsafe"
 
-// view gives bytes as a string without copying. It is good only as long as the
+// view returns bytes as a string without copying. It is good only as long as the
 // bytes are not changed, so nothing that outlives the request may keep it:
 // whatever is handed on to a store is cloned first.
 func view(b []byte) string {

@@ -15,7 +15,7 @@ import (
 
 var createTable = regexp.MustCompile(`(?i)CREATE TABLE (?:IF NOT EXISTS )?(\w+)`)
 
-// section gives the part of a page under a heading of the second level.
+// section returns the part of a page under a heading of the second level.
 func section(t *testing.T, page, heading string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(page, "\n## "+heading+"\n")

@@ -11,6 +11,6 @@ import (
 //go:embed all:dist
 var files embed.FS
 
-// Dist gives the page's files: index.html and what it loads. Without a build it is empty
+// Dist returns the page's files: index.html and what it loads. Without a build it is empty
 // but for .keep.
 func Dist() (fs.FS, error) { return fs.Sub(files, "dist") }

@@ -155,7 +155,7 @@ const (
 	overviewPath   = apiPath + "/overview"
 )
 
-// Routes gives the page's routes.
+// Routes returns the page's routes.
 func (a *Admin) Routes() []route.Route {
 	public := func(method, pattern string, work route.Work, handle route.Handler) route.Route {
 		return route.Route{Method: method, Pattern: pattern, Access: route.Public, Work: work, Handle: handle}

@@ -82,7 +82,7 @@ func (c *counter) of(what string) *uint16 {
 	return &c.counts[maphash.String(c.seed, what)%buckets]
 }
 
-// network gives what of an address is one caller's.
+// network returns what of an address is one caller's.
 func network(ip netip.Addr) netip.Addr {
 	ip = ip.Unmap().WithZone("")
 	if !ip.Is6() {

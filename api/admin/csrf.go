@@ -53,7 +53,7 @@ func (a *Admin) Guard(r *http.Request) error {
 	return nil
 }
 
-// csrfToken gives the token of a session. It follows from what the cookie holds, which
+// csrfToken returns the token of a session. It follows from what the cookie holds, which
 // no script can read and which cannot be found out from it; so it need not be kept.
 func csrfToken(session string) string {
 	mac := hmac.New(sha256.New, []byte(session))

@@ -30,7 +30,7 @@ func (h *hashing) matches(ctx context.Context, hash, text string) (ok bool, err 
 	return ok, err
 }
 
-// hash gives the hash of a password.
+// hash returns the hash of a password.
 func (h *hashing) hash(ctx context.Context, text string) (hash string, err error) {
 	err = h.within(ctx, func() { hash = password.Hash(text) })
 	return hash, err

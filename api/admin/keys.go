@@ -165,7 +165,7 @@ type newKey struct {
 	ExpiresAt  request.Nullable[string] `json:"expiresAt"`
 }
 
-// createKey makes a key; the answer is the only place where its text is.
+// createKey creates a key; the answer is the only place where its text is.
 func (a *Admin) createKey(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
@@ -240,7 +240,7 @@ func (b *newKey) read(now time.Time) (spec postgres.NewKey, err error) {
 	return spec, check.Err()
 }
 
-// modeOf gives the mode of the workspaces; they must stand and be of one mode.
+// modeOf returns the mode of the workspaces; they must stand and be of one mode.
 func (a *Admin) modeOf(r *http.Request, ids []uuid.UUID) (mode string, err error) {
 	found, err := a.deps.Workspaces.WorkspacesByID(r.Context(), ids)
 	if err != nil {

@@ -147,7 +147,7 @@ func (o *Overview) keep(now time.Time) {
 	}
 }
 
-// look gives a sample that is fresh enough, and an older one to compare it with.
+// look returns a sample that is fresh enough, and an older one to compare it with.
 func (o *Overview) look(now time.Time) (latest, before sample) {
 	o.refresh(now)
 	o.mu.Lock()
@@ -179,7 +179,7 @@ func (o *Overview) refresh(now time.Time) {
 	}
 }
 
-// now tells how it is.
+// now reports how it is.
 func (o *Overview) now(at time.Time) overviewAnswer {
 	latest, before := o.look(at)
 	span := latest.at.Sub(before.at).Seconds()
@@ -199,7 +199,7 @@ func (o *Overview) now(at time.Time) overviewAnswer {
 	return answer
 }
 
-// history tells how it was, from sample to sample.
+// history reports how it was, from sample to sample.
 func (o *Overview) history() []historyPoint {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -225,7 +225,7 @@ func (o *Overview) history() []historyPoint {
 	return points
 }
 
-// overview tells how the process and the engines are.
+// overview reports how the process and the engines are.
 func (a *Admin) overview(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err

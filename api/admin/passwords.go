@@ -15,7 +15,7 @@ type passwordBody struct {
 	New     *string `json:"new"`
 }
 
-// changePassword gives the operator another password. All sessions end, this one too.
+// changePassword changes the operator's password. All sessions end, this one too.
 func (a *Admin) changePassword(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
@@ -53,7 +53,7 @@ type passwordReset struct {
 	Password    *string `json:"password"`
 }
 
-// resetPassword gives another operator the password that is given or, else, one that is
+// resetPassword sets another operator's password to the one that is given or, else, one that is
 // made and shown this once, and ends the sessions. Who holds the password acts under the
 // operator's name, so a session that was left open is not enough for it.
 func (a *Admin) resetPassword(w http.ResponseWriter, r *http.Request) error {
@@ -112,7 +112,7 @@ func (a *Admin) verifyOwn(r *http.Request, field, text string) error {
 	return err
 }
 
-// hashGivenOrMade gives the hash of a password that was chosen, or of one that is made,
+// hashGivenOrMade returns the hash of a password that was chosen, or of one that is made,
 // which it gives as well.
 func (a *Admin) hashGivenOrMade(r *http.Request, chosen *string) (hash, made string, err error) {
 	text := chosen

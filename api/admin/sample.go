@@ -137,7 +137,7 @@ func plus(sum *float64, n float64) *float64 {
 	return &n
 }
 
-// engine gives the sample's row of a metric's engine.
+// engine returns the sample's row of a metric's engine.
 func (s *sample) engine(m *dto.Metric) *engineAnswer {
 	name := label(m, "engine")
 	i := slices.IndexFunc(s.engines, func(e engineAnswer) bool { return e.Name == name })
@@ -147,7 +147,7 @@ func (s *sample) engine(m *dto.Metric) *engineAnswer {
 	return &s.engines[i]
 }
 
-// consumer gives the sample's row of a metric's topic and group.
+// consumer returns the sample's row of a metric's topic and group.
 func (s *sample) consumer(m *dto.Metric) *consumerAnswer {
 	topic, group := label(m, "topic"), label(m, "group")
 	i := slices.IndexFunc(s.consumers, func(c consumerAnswer) bool { return c.Topic == topic && c.Group == group })
@@ -157,7 +157,7 @@ func (s *sample) consumer(m *dto.Metric) *consumerAnswer {
 	return &s.consumers[i]
 }
 
-// since gives the rates between two samples.
+// since returns the rates between two samples.
 func (s *sample) since(before *sample, seconds float64) rates {
 	r := rates{
 		Requests: perSecond(s.requests, before.requests, seconds),
@@ -182,7 +182,7 @@ func perSecond(now, before, seconds float64) float64 {
 	return round((now-before)/seconds, 2)
 }
 
-// freshSince gives how old points were that became visible between two samples; nil:
+// freshSince returns how old points were that became visible between two samples; nil:
 // none did.
 func (s *sample) freshSince(before *sample) *freshness {
 	if len(s.fresh) == 0 || len(before.fresh) != len(s.fresh) {

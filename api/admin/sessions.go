@@ -23,7 +23,7 @@ const (
 	sessionBytes     = 32
 )
 
-// sessionText gives what the request's cookie holds. Several of the name are none: which
+// sessionText returns what the request's cookie holds. Several of the name are none: which
 // is ours cannot be told.
 func sessionText(r *http.Request) (string, bool) {
 	name := cookieName
@@ -46,7 +46,7 @@ func newSessionText() string {
 	return base64.RawURLEncoding.EncodeToString(bytes[:])
 }
 
-// setCookie gives the browser a session, or, with the empty text, takes it away.
+// setCookie sets the browser's session or, with the empty text, removes it.
 func (a *Admin) setCookie(w http.ResponseWriter, r *http.Request, text string) {
 	cookie := http.Cookie{ //nolint:gosec // G124: Secure is set below, where the connection is
 		Name: cookieName, Value: text, Path: pagePath, MaxAge: int(a.deps.Age / time.Second),
@@ -65,7 +65,7 @@ func (a *Admin) setCookie(w http.ResponseWriter, r *http.Request, text string) {
 // while nobody has touched the page for some time.
 const backgroundHeader = "X-Livegraph-Background"
 
-// Session gives the operator whose session a request belongs to, and counts as a use of
+// Session returns the operator whose session a request belongs to, and counts as a use of
 // it, unless the page asks by itself. Unauthenticated: there is none.
 func (a *Admin) Session(r *http.Request) (*request.Operator, error) {
 	return a.sessionOf(r, !inBackground(r))
@@ -116,7 +116,7 @@ func (a *Admin) answerSession(w http.ResponseWriter, r *http.Request, o *request
 	})
 }
 
-// session tells who is logged in.
+// session reports who is logged in.
 func (a *Admin) session(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err

@@ -120,7 +120,7 @@ func subject(r *http.Request) string {
 	return clean(strings.Join(parts, "/"))
 }
 
-// clean gives what may be kept of a client's text.
+// clean returns what may be kept of a client's text.
 func clean(text string) string { return auditrecord.Clean(text, longestNoted) }
 
 // trail lists what operators did, newest first.

@@ -38,7 +38,7 @@ func (a *Admin) deleteWorkspace(w http.ResponseWriter, r *http.Request) error {
 	return a.answerDeletion(w, r, id, http.StatusAccepted)
 }
 
-// workspaceDeletion tells how far the deletion of a workspace is.
+// workspaceDeletion reports how far the deletion of a workspace is.
 func (a *Admin) workspaceDeletion(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err

@@ -185,7 +185,7 @@ func planOf(w *postgres.Workspace) ratelimit.Plan {
 	return plan
 }
 
-// workspaceOfPath gives the workspace that the path names, if it stands.
+// workspaceOfPath returns the workspace that the path names, if it stands.
 func (a *Admin) workspaceOfPath(r *http.Request) (postgres.Workspace, error) {
 	id, err := request.PathID(r, "id", "workspace")
 	if err != nil {

@@ -268,7 +268,7 @@ func (c *counts) add(ip netip.Addr, status int) {
 	c.found[key]++
 }
 
-// take gives what was counted, and since when, and begins anew.
+// take returns what was counted, and since when, and begins anew.
 func (c *counts) take() (since time.Time, found map[countKey]uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

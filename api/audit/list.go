@@ -207,7 +207,7 @@ func (a *api) show(w http.ResponseWriter, r *http.Request, p *request.Params, wo
 	return nil
 }
 
-// orNone gives the id that no workspace has for all of them.
+// orNone returns the id that no workspace has for all of them.
 func orNone(workspace *uuid.UUID) uuid.UUID {
 	if workspace == nil {
 		return uuid.Nil

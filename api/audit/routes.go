@@ -49,7 +49,7 @@ const (
 	operatorsAuditPath = "/admin/api/audit"
 )
 
-// Routes gives the group's routes: those by which a workspace's own uses are read.
+// Routes returns the group's routes: those by which a workspace's own uses are read.
 func Routes(deps Deps) []route.Route {
 	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}}
 	admin := []request.Scope{request.Admin}
@@ -59,7 +59,7 @@ func Routes(deps Deps) []route.Route {
 	}
 }
 
-// OperatorRoutes gives those of the administration page: the uses of all keys, in all
+// OperatorRoutes returns those of the administration page: the uses of all keys, in all
 // workspaces, and the counts of requests without a known key.
 func OperatorRoutes(deps Deps) []route.Route {
 	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}}

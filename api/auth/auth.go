@@ -79,7 +79,7 @@ type Authenticator struct {
 	metrics  metrics
 }
 
-// New makes an authenticator over the store.
+// New creates an authenticator over the store.
 func New(s store) *Authenticator {
 	return &Authenticator{
 		store: s, start: time.Now().Add(-time.Hour), slots: make(chan struct{}, maxLookups), callers: newCallers(),
@@ -108,7 +108,7 @@ func (a *Authenticator) fresh() bool {
 	return time.Since(a.start)-time.Duration(a.heard.Load()) < silence
 }
 
-// Authenticate gives the credential of a key's text. A text that is no key, an
+// Authenticate returns the credential of a key's text. A text that is no key, an
 // unknown, revoked or expired key are Unauthenticated, and look alike; the
 // checksum is checked before any look-up. With a revoked and an expired key the
 // credential is given beside the error: not to be believed, but to be named. Unavailable:

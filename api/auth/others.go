@@ -81,7 +81,7 @@ func (o *others) hear(a *Authenticator, revision int64, at time.Time) {
 	a.Confirm(revision, asOf)
 }
 
-// tell tells what was read at a time, unless somebody has just told as much. It does not
+// tell reports what was read at a time, unless somebody has just told as much. It does not
 // wait: the next poll must not come late.
 func (o *others) tell(ctx context.Context, revision int64, at, local time.Time) {
 	if o == nil {

@@ -68,7 +68,7 @@ const (
 	commandPath = "/api/commands/{id}"
 )
 
-// Routes gives the group's routes.
+// Routes returns the group's routes.
 func Routes(deps Deps) []route.Route {
 	if deps.AbandonAfter <= 0 {
 		deps.AbandonAfter = abandonAfter
@@ -199,7 +199,7 @@ func (a *api) claim(
 	}
 }
 
-// reopen gives the outcome of a command whose key is claimed again, nil if it has none.
+// reopen returns the outcome of a command whose key is claimed again, nil if it has none.
 // One that failed for an internal reason loses it if the key is held: it is decided once
 // more, under the same id. Its record is a dead letter, and whoever puts that back must
 // find what came of the repetition, or the repetition what came of that.
@@ -327,7 +327,7 @@ func (a *api) get(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// lookUp gives the outcome of a command, nil if there is none.
+// lookUp returns the outcome of a command, nil if there is none.
 func (a *api) lookUp(ctx context.Context, workspace, id uuid.UUID) (*eventsv1.Outcome, error) {
 	ref := postgres.CommandRef{Workspace: workspace, ID: id}
 	outcomes, err := a.Outcomes.CommandOutcomes(ctx, []postgres.CommandRef{ref})

@@ -28,7 +28,7 @@ func (s *issuer) issue(workspace uuid.UUID) uuid.UUID {
 	return id
 }
 
-// issued says whether, and when, an id was given out.
+// issued reports whether, and when, an id was given out.
 func (s *issuer) issued(workspace, id uuid.UUID) (at time.Time, ok bool) {
 	if !hmac.Equal(id[signedFrom:], s.sign(workspace, id)) {
 		return time.Time{}, false

@@ -85,7 +85,7 @@ func (p *payloadReader) decode(v any) error {
 	return request.DecodePart(p.raw, payloadPath, v)
 }
 
-// read gives the payload of a command of a type, nil where the type is none.
+// read returns the payload of a command of a type, nil where the type is none.
 func (p *payloadReader) read(kind graph.Type) (graph.Payload, error) {
 	switch kind {
 	case graph.TypeCreateNode:
@@ -267,7 +267,7 @@ func (p *payloadReader) properties(raw jsontext.Value) (jsontext.Value, error) {
 	return raw, nil
 }
 
-// chosen gives the id that a client chose, or a new one.
+// chosen returns the id that a client chose, or a new one.
 func (p *payloadReader) chosen(text *string) uuid.UUID {
 	if text == nil {
 		return newID()
@@ -279,7 +279,7 @@ func (p *payloadReader) chosen(text *string) uuid.UUID {
 	return id
 }
 
-// named gives the id of something that must be there already. What is no UUID is the
+// named returns the id of something that must be there already. What is no UUID is the
 // id of nothing: one that was never given out stands in for it, so that it is not
 // found where, and when, the command is decided.
 func named(text string) uuid.UUID {
@@ -289,5 +289,5 @@ func named(text string) uuid.UUID {
 	return newID()
 }
 
-// newID makes an id, of version 7: those of one process are in the order of time.
+// newID creates an id, of version 7: those of one process are in the order of time.
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

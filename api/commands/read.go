@@ -138,12 +138,12 @@ func (a *asked) readOne(raw jsontext.Value, index int) error {
 	return nil
 }
 
-// at says which command of a batch an error is about.
+// at reports which command of a batch an error is about.
 func at(index int, err error) error {
 	return reply.Public(request.Under(fmt.Sprintf("commands[%d]", index), err)).With("index", index)
 }
 
-// validate says what is wrong with a batch whose commands could all be read. Of one
+// validate reports what is wrong with a batch whose commands could all be read. Of one
 // that is not atomic each command is answered by itself, so here only what no command
 // of a batch may be counts.
 func (a *asked) validate() error {

@@ -32,7 +32,7 @@ type replies interface {
 	// Address is where this process is reached.
 	Address() string
 	Connected() bool
-	// Await gives the reply to an id; an empty one means to look where outcomes are
+	// Await returns the reply to an id; an empty one means to look where outcomes are
 	// kept.
 	Await(id uuid.UUID) (heard <-chan []byte, stop func())
 }
@@ -59,7 +59,7 @@ type Waiter struct {
 	heard, looked, overdue atomic.Int64
 }
 
-// NewWaiter makes a Waiter. Run must run while something is waited for.
+// NewWaiter creates a Waiter. Run must run while something is waited for.
 func NewWaiter(r replies, outcomes outcomeStore, log *slog.Logger) *Waiter {
 	return &Waiter{replies: r, outcomes: outcomes, log: log, wake: make(chan struct{}, 1)}
 }
@@ -126,7 +126,7 @@ func (w *Waiter) poke() {
 	}
 }
 
-// outcome gives the outcome as it was encoded, nil if none came in time.
+// outcome returns the outcome as it was encoded, nil if none came in time.
 func (o *wait) outcome(ctx context.Context, patience time.Duration) ([]byte, error) {
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
@@ -221,7 +221,7 @@ func (w *Waiter) look(ctx context.Context) error {
 	return nil
 }
 
-// dueNow gives those to look for, and notes when they are due again.
+// dueNow returns those to look for, and notes when they are due again.
 func (w *Waiter) dueNow() (due []*wait) {
 	now, connected := time.Now(), w.replies.Connected()
 	w.mu.Lock()

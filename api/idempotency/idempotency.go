@@ -69,7 +69,7 @@ const (
 	useRunning  = "running"
 )
 
-// New makes a Keeper. The registerer may be nil.
+// New creates a Keeper. The registerer may be nil.
 func New(keys store, log *slog.Logger, registerer prometheus.Registerer) *Keeper {
 	k := &Keeper{store: keys, log: log, uses: promauto.With(registerer).NewCounterVec(prometheus.CounterOpts{
 		Name: "livegraph_idempotency_keys_total",
@@ -176,7 +176,7 @@ func keyOf(h http.Header) (key string, given bool, err error) {
 	return key, true, nil
 }
 
-// hash tells what was asked for, each part apart from the next.
+// hash reports what was asked for, each part apart from the next.
 func hash(parts [][]byte) (sum [32]byte) {
 	h := sha256.New()
 	for _, part := range parts {
@@ -189,10 +189,10 @@ func hash(parts [][]byte) (sum [32]byte) {
 	return sum
 }
 
-// ID gives the reserved id.
+// ID returns the reserved id.
 func (c *Claim) ID() uuid.UUID { return c.claim.ReservedID }
 
-// ReceivedAt gives the time of receipt, to the microsecond.
+// ReceivedAt returns the time of receipt, to the microsecond.
 func (c *Claim) ReceivedAt() time.Time { return c.claim.ReceivedAt }
 
 // Held says that the request is the one to do what is asked for. Else it is done, or
@@ -202,10 +202,10 @@ func (c *Claim) Held() bool { return c.claim.Held }
 // Resumed says that somebody held the key before, and may have had an effect.
 func (c *Claim) Resumed() bool { return c.claim.Attempt > 1 }
 
-// Stored gives what the store knows the claim by.
+// Stored returns what the store knows the claim by.
 func (c *Claim) Stored() postgres.IdempotencyClaim { return c.claim }
 
-// Replay gives what the first request was answered, and marks the answer as not the
+// Replay returns what the first request was answered, and marks the answer as not the
 // first; Conflict with a Retry-After while that one still runs.
 func (c *Claim) Replay(w http.ResponseWriter) (*Answer, error) {
 	if c.claim.Answer == nil {
@@ -226,7 +226,7 @@ func (c *Claim) MarkReplayed(w http.ResponseWriter) {
 	w.Header().Set(Replayed, "true")
 }
 
-// Kept says whether an error is an answer that is kept.
+// Kept reports whether an error is an answer that is kept.
 func Kept(err error) bool {
 	switch reply.Public(err).Kind {
 	case fault.NotFound, fault.Conflict, fault.Invalid:

@@ -86,7 +86,7 @@ func (a *admission) leave(now time.Time) {
 	a.since, a.done, a.peak = now, 0, 0
 }
 
-// next gives the limit that follows from a look in which so many a second were answered.
+// next returns the limit that follows from a look in which so many a second were answered.
 func (a *admission) next(rate float64) int64 {
 	if a.peak <= fewestAdmitted {
 		a.rate = 0

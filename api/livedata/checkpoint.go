@@ -32,7 +32,7 @@ const (
 // sealer makes and opens the tokens of this group.
 type sealer struct{ token.Sealer }
 
-// encodeCheckpoint gives the checkpoint's token: a version, workspace, topic id,
+// encodeCheckpoint returns the checkpoint's token: a version, workspace, topic id,
 // then for each partition its number, how many records are there, and their offsets,
 // each as what it is more than the one before, all as varints.
 func (s *sealer) encodeCheckpoint(c checkpoint) string {
@@ -56,7 +56,7 @@ func (s *sealer) encodeCheckpoint(c checkpoint) string {
 	return s.Seal(token.ForCheckpoint, payload)
 }
 
-// sortedPositions gives each position once, by partition and offset.
+// sortedPositions returns each position once, by partition and offset.
 func sortedPositions(positions []pointblock.Position) []pointblock.Position {
 	list := slices.Clone(positions)
 	slices.SortFunc(list, func(a, b pointblock.Position) int {

@@ -54,7 +54,7 @@ type DeletionSender struct {
 	outbox outbox
 }
 
-// NewDeletionSender makes a sender. Somebody has to call Run.
+// NewDeletionSender creates a sender. Somebody has to call Run.
 func NewDeletionSender(store deletionStore, log deletionLog, routes router) *DeletionSender {
 	return &DeletionSender{store: store, log: log, routes: routes}
 }

@@ -36,7 +36,7 @@ func parseFill(text string) (f fill, ok bool) {
 	return fill{mode: fillNumber, value: value}, err == nil && jsonNumber.MatchString(text)
 }
 
-// apply gives a group's rows with the buckets of the range that have no points
+// apply returns a group's rows with the buckets of the range that have no points
 // filled in. rows may be nil: none has. textual tells which columns hold texts.
 func (f fill) apply(rows *clickhouse.Points, starts []int64, textual []bool) *clickhouse.Points {
 	if rows == nil {

@@ -26,7 +26,7 @@ func mediaTypes() (types []string) {
 	return types
 }
 
-// formatOf gives the format of a request's body by its Content-Type; JSON for a
+// formatOf returns the format of a request's body by its Content-Type; JSON for a
 // type that is none of them, which is refused when the body is read.
 func formatOf(r *http.Request) ingest.Format {
 	mediaType := request.MediaType(r)
@@ -59,7 +59,7 @@ func readIngest(r *http.Request) (ingestParams, error) {
 	return asked, checkRemoteWrite(r.Header)
 }
 
-// bodyOptions says how the body of the format is read.
+// bodyOptions reports how the body of the format is read.
 func (a *api) bodyOptions(format ingest.Format) []request.BodyOption {
 	options := []request.BodyOption{request.Types(mediaTypes()...), request.Within(a.Bodies)}
 	if format == ingest.RemoteWrite {
@@ -68,7 +68,7 @@ func (a *api) bodyOptions(format ingest.Format) []request.BodyOption {
 	return options
 }
 
-// all gives all that has a meaning, to tell one request from another.
+// all returns all that has a meaning, to tell one request from another.
 func (a *ingestParams) all(body []byte) [][]byte {
 	all := [][]byte{body, strconv.AppendBool(nil, a.strict)}
 	if a.format != ingest.JSON {

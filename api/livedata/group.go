@@ -108,7 +108,7 @@ func (g *grouping) groups(list []postgres.Series) []*group {
 	return sorted
 }
 
-// key gives a text that is the same for series of one group and orders groups.
+// key returns a text that is the same for series of one group and orders groups.
 func (g *grouping) key(s *postgres.Series) (string, map[string]string) {
 	var key strings.Builder
 	if g.source {
@@ -135,7 +135,7 @@ func slicePage[T any](list []T, limit, offset int) []T {
 	return list[from:min(from+limit, len(list))]
 }
 
-// byKind gives the series of groups by kind, each with its group's index.
+// byKind returns the series of groups by kind, each with its group's index.
 func byKind(groups []*group, kind pointblock.Kind) (series []uint64, indexes []int) {
 	for i, g := range groups {
 		if g.kind == kind {

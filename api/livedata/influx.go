@@ -40,7 +40,7 @@ func (a *api) influxRoutes() []route.Route {
 	}
 }
 
-// tokenKey gives the key of the schemes Token, which is InfluxDB's, and Bearer.
+// tokenKey returns the key of the schemes Token, which is InfluxDB's, and Bearer.
 func tokenKey(authorization string) (text string, ok bool) {
 	scheme, text, _ := strings.Cut(authorization, " ")
 	return strings.TrimLeft(text, " "), strings.EqualFold(scheme, "Token") || strings.EqualFold(scheme, "Bearer")
@@ -81,7 +81,7 @@ var influxCodes = map[int]string{
 	http.StatusGatewayTimeout: "unavailable",
 }
 
-// influxError gives an error the status that its clients go by: they do not send
+// influxError returns an error with the status that its clients go by: they do not send
 // again what is 400, and know no 422.
 func influxError(status int) (theirs int, code string) {
 	if status == http.StatusUnprocessableEntity {
@@ -152,7 +152,7 @@ func describeRejection(r *ingest.Rejection) string {
 	return text
 }
 
-// partialWrite says what was rejected of a request whose other points are stored:
+// partialWrite reports what was rejected of a request whose other points are stored:
 // its clients show the message alone.
 func partialWrite(result *ingest.Result) *fault.Error {
 	first := &result.Errors[0]

@@ -64,7 +64,7 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 	return answer.Send(w, r)
 }
 
-// answer gives the answer: 204 to a remote write of which nothing was rejected, as
+// answer returns the answer: 204 to a remote write of which nothing was rejected, as
 // its clients expect.
 func (a *ingestParams) answer(result *ingest.Result, made string) idempotency.Answer {
 	if a.format == ingest.RemoteWrite && result.Rejected == 0 {

@@ -80,7 +80,7 @@ const (
 	pointsPath  = "/api/live-data/points"
 )
 
-// Routes gives the group's routes.
+// Routes returns the group's routes.
 func Routes(deps Deps) []route.Route {
 	if deps.CheckpointWait == 0 {
 		deps.CheckpointWait = defaultCheckpointWait

@@ -58,7 +58,7 @@ func (m *merge) sink(i int) {
 	}
 }
 
-// before tells whether a group's next row comes before another's.
+// before reports whether a group's next row comes before another's.
 func (m *merge) before(a, b int) bool {
 	one, other := m.points[a].TS[m.at[a]], m.points[b].TS[m.at[b]]
 	if one == other {

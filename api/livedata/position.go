@@ -15,7 +15,7 @@ const positionVersion = 1
 // topic id.
 const positionHead = 1 + len(token.Scope{}) + 16
 
-// encodePosition gives the id of an event: a version, what the stream selects, the
+// encodePosition returns the id of an event: a version, what the stream selects, the
 // topic's id, then as varints the number of its partitions, the time, and for each of
 // the stream's partitions its number and the next offset.
 func (s *sealer) encodePosition(of token.Scope, p tail.Position) string {

@@ -186,7 +186,7 @@ func (r *run) readLatest(ctx context.Context) error {
 	return nil
 }
 
-// wholeSources gives the sources of which the page has all series. Pages are sorted by the
+// wholeSources returns the sources of which the page has all series. Pages are sorted by the
 // source, so that only the first and the last can have some on others.
 func (r *run) wholeSources() (whole []uuid.UUID) {
 	if r.q.filter.Metrics != nil || len(r.q.filter.Tags) > 0 || len(r.groups) == 0 {
@@ -357,7 +357,7 @@ func bucketStarts(grid *clickhouse.Grid, span clickhouse.Range) []int64 {
 	return starts
 }
 
-// textual tells which columns of a group of the kind hold texts.
+// textual reports which columns of a group of the kind hold texts.
 func (q *queryParams) textual(kind pointblock.Kind) []bool {
 	textual := make([]bool, len(q.functions))
 	for i, f := range q.functions {

@@ -199,7 +199,7 @@ func (q *queryParams) columns() []string {
 // maxCells bounds the values of an answer: rows times aggregations.
 const maxCells = 2 * maxPoints
 
-// rows gives the most rows of the answer.
+// rows returns the most rows of the answer.
 func (q *queryParams) rows() int { return min(q.points, maxCells/max(len(q.functions), 1)) }
 
 // narrow lists the parameters that make a query smaller.
@@ -233,7 +233,7 @@ func tooManySeries() error {
 		With("narrow", []string{"sourceId", "source", "nodeId", "metric", "tag.<key>"})
 }
 
-// explainLimits says what to narrow when a query ran out of time or memory.
+// explainLimits reports what to narrow when a query ran out of time or memory.
 func explainLimits(err error, timeout time.Duration) error {
 	if fault.Is(err, fault.Invalid) {
 		return fault.New(
@@ -244,7 +244,7 @@ func explainLimits(err error, timeout time.Duration) error {
 	return explainTimeout(err, timeout)
 }
 
-// explainTimeout says what to narrow when a query ran out of time, in whichever store.
+// explainTimeout reports what to narrow when a query ran out of time, in whichever store.
 func explainTimeout(err error, timeout time.Duration) error {
 	late := fault.Is(err, fault.Timeout) || fault.Is(err, fault.Internal) && errors.Is(err, context.DeadlineExceeded)
 	if !late {

@@ -7,7 +7,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// keptOf gives from when on the points of series are kept at a time.
+// keptOf returns from when on the points of series are kept at a time.
 func keptOf(list []postgres.Series, now time.Time) clickhouse.Kept {
 	var kept clickhouse.Kept
 	for i := range list {

@@ -68,7 +68,7 @@ func (r *run) writeRows(w http.ResponseWriter, request *http.Request) error {
 	return nil
 }
 
-// rowForm gives how the rows of the answer are written.
+// rowForm returns how the rows of the answer are written.
 func (r *run) rowForm() (rowForm, error) {
 	if r.q.format == formatNDJSON {
 		return ndjsonForm{clock: &clock{}}, nil
@@ -77,7 +77,7 @@ func (r *run) rowForm() (rowForm, error) {
 	return csvForm{tags: tags, clock: &clock{}}, err
 }
 
-// nextPage gives the address of what follows, empty at the end.
+// nextPage returns the address of what follows, empty at the end.
 func (r *run) nextPage(asked *url.URL) string {
 	values := asked.Query()
 	switch {
@@ -178,7 +178,7 @@ type csvForm struct {
 	clock *clock
 }
 
-// tagColumns gives the tags of all groups.
+// tagColumns returns the tags of all groups.
 func tagColumns(groups []*group) ([]string, error) {
 	tags := map[string]bool{}
 	for _, g := range groups {

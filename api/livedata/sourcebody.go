@@ -50,7 +50,7 @@ func requireNames(c *request.Check, metrics []metricBody) {
 	}
 }
 
-// metricsOf gives what is stored of metrics that all have names.
+// metricsOf returns what is stored of metrics that all have names.
 func metricsOf(bodies []metricBody) []postgres.SourceMetric {
 	metrics := make([]postgres.SourceMetric, len(bodies))
 	for i, b := range bodies {

@@ -77,7 +77,7 @@ func (e *pointsEvent) add(ctx context.Context, block *tail.Block) error {
 	return nil
 }
 
-// headOf gives what a query's answer says of a series, without its points.
+// headOf returns what a query's answer says of a series, without its points.
 func headOf(series *tail.Series) ([]byte, error) {
 	kind := pointblock.KindNumber
 	if series.Text {

@@ -98,7 +98,7 @@ func (a *api) change(ctx context.Context, workspace uuid.UUID, sequence int64) (
 	return changes[0], release, nil
 }
 
-// portionsOf gives at most limit portions of a change, from one on, and how many it
+// portionsOf returns at most limit portions of a change, from one on, and how many it
 // has in all.
 func portionsOf(change *eventsv1.Change, from, limit int64) (page []portion, total int64) {
 	for _, step := range change.GetSteps() {

@@ -44,7 +44,7 @@ func (f *Feed) Register(registerer prometheus.Registerer) {
 	}, func() float64 { return float64(f.Streams()) })
 }
 
-// NewFeed makes a feed; Run keeps it going.
+// NewFeed creates a feed; Run keeps it going.
 func NewFeed(store headStore) *Feed { return &Feed{store: store, watched: map[uuid.UUID]*head{}} }
 
 // Run asks until ctx is done.
@@ -132,7 +132,7 @@ func (f *Feed) join(workspace uuid.UUID, most int) (leave func(), ok bool) {
 	}, true
 }
 
-// newest gives the newest sequence that is known, and what is closed when there is a
+// newest returns the newest sequence that is known, and what is closed when there is a
 // newer one. The caller has joined.
 func (f *Feed) newest(workspace uuid.UUID) (sequence int64, changed <-chan struct{}) {
 	f.mu.Lock()

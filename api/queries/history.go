@@ -103,7 +103,7 @@ func (a *api) history(
 	return a.Journal.NodeHistory(ctx, workspace, *node, page)
 }
 
-// fitting gives the first of the changes that are together at most so large, but one
+// fitting returns the first of the changes that are together at most so large, but one
 // in any case.
 func fitting(sizes []postgres.ChangeSize, most int64) []postgres.ChangeSize {
 	total := int64(0)

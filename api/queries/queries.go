@@ -50,7 +50,7 @@ const (
 	eventsPath    = "/api/queries/events"
 )
 
-// Routes gives the group's routes.
+// Routes returns the group's routes.
 func Routes(deps Deps) []route.Route {
 	if deps.Patience == 0 {
 		deps.Patience = defaultPatience

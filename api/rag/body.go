@@ -145,7 +145,7 @@ func properties(c *request.Check, filter map[string]jsontext.Value) map[string][
 	return values
 }
 
-// elementsOf gives the elements of an array that has been read as JSON before.
+// elementsOf returns the elements of an array that has been read as JSON before.
 func elementsOf(array jsontext.Value) (elements []jsontext.Value) {
 	dec := jsontext.NewDecoder(strings.NewReader(string(array)))
 	_, _ = dec.ReadToken()
@@ -159,7 +159,7 @@ func elementsOf(array jsontext.Value) (elements []jsontext.Value) {
 	return elements
 }
 
-// scalar gives a value as a node's properties have it.
+// scalar returns a value as a node's properties have it.
 func scalar(c *request.Check, field string, value jsontext.Value) jsontext.Value {
 	switch value.Kind() {
 	case '"', '0', 't', 'f':
@@ -220,7 +220,7 @@ func starts(c *request.Check, texts []string) (ids []uuid.UUID) {
 	return ids
 }
 
-// read gives the weights. What is left out is as without any.
+// read returns the weights. What is left out is as without any.
 func (b *weightsBody) read(c *request.Check) retrieval.Weights {
 	w := retrieval.DefaultWeights()
 	if b == nil {

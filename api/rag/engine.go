@@ -37,7 +37,7 @@ func NewEngine(stores Stores, logger *slog.Logger, metrics *Metrics) *retrieval.
 // a question mark, and everything is near it by chance.
 type speaking struct{ retrieval.QueryEmbedder }
 
-// EmbedQuery gives no vector for what has neither letters nor digits.
+// EmbedQuery returns no vector for what has neither letters nor digits.
 func (s speaking) EmbedQuery(ctx context.Context, model embed.Model, text string) (embed.Vector, error) {
 	if len(lexical.Parse(text).Terms) == 0 {
 		return nil, nil
@@ -68,13 +68,13 @@ type vectorLane struct {
 	vectors *milvus.DB
 }
 
-// LiveIndex says which index answers.
+// LiveIndex reports which index answers.
 func (l vectorLane) LiveIndex(ctx context.Context) (retrieval.Index, error) {
 	index, err := l.db.LiveIndex(ctx)
 	return retrieval.Index{Collection: index.Collection, Model: index.Model}, err
 }
 
-// Nearest gives the nearest chunks. A collection that is gone is made again by the
+// Nearest returns the nearest chunks. A collection that is gone is made again by the
 // consumer; until then the lane is away.
 func (l vectorLane) Nearest(
 	ctx context.Context, index retrieval.Index, workspace uuid.UUID, vector embed.Vector, near retrieval.Near, limit int,

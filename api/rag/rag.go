@@ -34,7 +34,7 @@ const (
 	reindexPath = "/api/admin/reindex"
 )
 
-// Routes gives the group's routes.
+// Routes returns the group's routes.
 func Routes(deps Deps) []route.Route {
 	a := &api{deps}
 	read := []request.Scope{request.ReadNodes}

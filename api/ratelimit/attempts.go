@@ -29,7 +29,7 @@ type Attempts struct {
 	counts map[netip.Addr]int
 }
 
-// NewAttempts makes one that allows so many failures a minute; 0: any number.
+// NewAttempts creates one that allows so many failures a minute; 0: any number.
 func NewAttempts(limit int, registerer prometheus.Registerer) *Attempts {
 	a := &Attempts{limit: limit, counts: map[netip.Addr]int{}}
 	promauto.With(registerer).NewGaugeFunc(prometheus.GaugeOpts{

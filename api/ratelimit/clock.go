@@ -33,7 +33,7 @@ func (c *clock) now() time.Time {
 	return now
 }
 
-// on gives what Redis' clock says at a time of the process; the zero time: not known.
+// on returns what Redis' clock says at a time of the process; the zero time: not known.
 func (c *clock) on(here time.Time) time.Time {
 	r := c.seen.Load()
 	if r == nil {

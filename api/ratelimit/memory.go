@@ -32,7 +32,7 @@ type known struct {
 	heard   time.Time // when Redis said so last; the zero time: never
 }
 
-// at gives what is known of a workspace in the windows of now, made if need be. What
+// at returns what is known of a workspace in the windows of now, made if need be. What
 // is of other windows counts for nothing. Now is put off to the window's start where
 // a later one was seen already: clocks differ by a little.
 func (m *memory) at(workspace uuid.UUID, now time.Time, lengths [2]time.Duration) (*known, time.Time) {
@@ -69,7 +69,7 @@ func (m *memory) sweep(day int64) {
 	}
 }
 
-// of gives what Redis is told.
+// of returns what Redis is told.
 func (m *memory) of(workspace uuid.UUID) [2]redis.Window {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -131,7 +131,7 @@ func (m *memory) take(
 	return now, counts, taken
 }
 
-// look tells what is known, in the windows of now.
+// look reports what is known, in the windows of now.
 func (m *memory) look(workspace uuid.UUID, now time.Time, lengths [2]time.Duration) (at time.Time, counts [2]int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -45,7 +45,7 @@ type Standing struct {
 	refused     bool
 }
 
-// Refusing gives the window that refuses the request, nil when none does. Where both
+// Refusing returns the window that refuses the request, nil when none does. Where both
 // do it is the day, as the end of the minute does not help.
 func (s *Standing) Refusing() *Window {
 	switch {
@@ -57,7 +57,7 @@ func (s *Standing) Refusing() *Window {
 	return &s.Minute
 }
 
-// Nearest gives the window to go by: the one that refuses; else the minute, unless
+// Nearest returns the window to go by: the one that refuses; else the minute, unless
 // the day has fewer left.
 func (s *Standing) Nearest() *Window {
 	switch w := s.Refusing(); {
@@ -85,7 +85,7 @@ func (l *Limiter) standing(plan Plan, now time.Time, counts [2]int64, refused bo
 	return Standing{Minute: window(0, Minute), Day: window(1, Day), refused: refused}
 }
 
-// numberOf says how many spans of the length lie between 1970 and the one that at is in.
+// numberOf reports how many spans of the length lie between 1970 and the one that at is in.
 func numberOf(at time.Time, length time.Duration) int64 { return at.UnixNano() / int64(length) }
 
 // start is when the span of the number begins.

@@ -67,7 +67,7 @@ type Limiter struct {
 	metrics metrics
 }
 
-// New makes a limiter.
+// New creates a limiter.
 func New(d Deps) *Limiter {
 	l := &Limiter{
 		counter: d.Counter, timeout: d.Timeout, logger: d.Logger, lengths: [2]time.Duration{d.Minute, d.Day},
@@ -116,7 +116,7 @@ func (l *Limiter) take(ctx context.Context, workspace uuid.UUID, plan Plan) (Sta
 	return l.standing(plan, now, counts, !taken), l.metrics.byProcess
 }
 
-// Look tells how workspaces stand, in the order of asked, and counts nothing.
+// Look reports how workspaces stand, in the order of asked, and counts nothing.
 func (l *Limiter) Look(ctx context.Context, asked []Of) []Standing {
 	standings := make([]Standing, len(asked))
 	var asks []redis.RequestAsk

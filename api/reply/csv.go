@@ -23,7 +23,7 @@ func AppendCSVText(dst []byte, text string) []byte {
 	return append(append(dst, strings.ReplaceAll(text, `"`, `""`)...), '"')
 }
 
-// Negotiate gives the one of some forms (by name, with their content types) that the
+// Negotiate returns the one of some forms (by name, with their content types) that the
 // Accept header asks for most, and fallback where it asks for none of them or for
 // anything.
 func Negotiate(h http.Header, fallback string, contentTypes map[string]string) string {

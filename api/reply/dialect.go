@@ -14,7 +14,7 @@ func WithDialect(ctx context.Context, d Dialect) context.Context {
 	return context.WithValue(ctx, dialectKey{}, d)
 }
 
-// speak gives the failure the context's dialect, if it has one.
+// speak writes the failure in the context's dialect, if it has one.
 func (f *failure) speak(ctx context.Context, status int) int {
 	d, ok := ctx.Value(dialectKey{}).(Dialect)
 	if !ok {

@@ -118,13 +118,13 @@ func Error(w http.ResponseWriter, r *http.Request, err error) {
 	write(w, r, status, answer)
 }
 
-// ProblemOf gives err's public face, for an answer that tells of several.
+// ProblemOf returns err's public face, for an answer that tells of several.
 func ProblemOf(err error) Problem { return problem(Public(err)) }
 
-// Status gives the status that err is answered with.
+// Status returns the status that err is answered with.
 func Status(err error) int { return table[Public(err).Kind].status }
 
-// Public gives the error's public face, as a fault.
+// Public returns the error's public face, as a fault.
 func Public(err error) *fault.Error {
 	var fe *fault.Error
 	switch {

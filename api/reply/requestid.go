@@ -9,7 +9,7 @@ import (
 
 type requestIDKey struct{}
 
-// NewRequestID makes a request id: req_ and a ULID (26 characters, Crockford base32).
+// NewRequestID creates a request id: req_ and a ULID (26 characters, Crockford base32).
 func NewRequestID() string { return "req_" + ulid.Make().String() }
 
 // WithRequestID puts the request id into the context.
@@ -17,13 +17,13 @@ func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestIDKey{}, id)
 }
 
-// RequestID gives the context's request id, "" outside a request.
+// RequestID returns the context's request id, "" outside a request.
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
 }
 
-// LogAttrs gives what a log record in this context must carry: the request id.
+// LogAttrs returns what a log record in this context must carry: the request id.
 func LogAttrs(ctx context.Context) []slog.Attr {
 	if id := RequestID(ctx); id != "" {
 		return []slog.Attr{slog.String("requestId", id)}

@@ -43,7 +43,7 @@ func AnyType() BodyOption {
 	return func(b *bodyReader) { b.anyType = true }
 }
 
-// EncodedBy says how a body is encoded whose request does not say: gzip, zstd or
+// EncodedBy reports how a body is encoded whose request does not say: gzip, zstd or
 // snappy.
 func EncodedBy(encoding string) BodyOption {
 	return func(b *bodyReader) { b.encoding = encoding }
@@ -67,7 +67,7 @@ type Budget struct {
 	refused atomic.Int64
 }
 
-// NewBudget makes a budget of limit bytes.
+// NewBudget creates a budget of limit bytes.
 func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
 
 // Room refuses, as Unavailable, when a body would find no room: so a request need not be
@@ -80,7 +80,7 @@ func (b *Budget) Room() error {
 	return noRoom()
 }
 
-// Used gives how many bytes are reserved.
+// Used returns how many bytes are reserved.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
 // Register makes the budget's fill known to the registerer; nil: nothing happens.
@@ -220,7 +220,7 @@ func (b *bodyReader) fill(buffer *[]byte, src io.Reader, size, limit int64) erro
 	}
 }
 
-// grown gives the next capacity of a buffer that is full: what came so far lets a body
+// grown returns the next capacity of a buffer that is full: what came so far lets a body
 // claim as much again, or three times that where it says its size; never more than it is
 // long or may be, and a step to find its end in.
 func grown(full int, size, limit int64) int {
@@ -253,7 +253,7 @@ func tooLarge(limit int64) error {
 		With("field", "body").With("reason", "is too large").With("limit", limit)
 }
 
-// MediaType gives the media type of a request's body as its Content-Type has it,
+// MediaType returns the media type of a request's body as its Content-Type has it,
 // "" where that cannot be read. Body decides whether it is taken.
 func MediaType(r *http.Request) string {
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

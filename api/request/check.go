@@ -18,7 +18,7 @@ import (
 // breaks a rule (Invalid), else the first found. The zero Check is ready.
 type Check struct{ missing, invalid *fault.Error }
 
-// Err gives the problem to report, nil when there is none.
+// Err returns the problem to report, nil when there is none.
 func (c *Check) Err() error {
 	switch {
 	case c.missing != nil:

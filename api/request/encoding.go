@@ -27,7 +27,7 @@ const maxZstdWindow = 8 << 20
 // errCorrupt marks a body that its encoding cannot have produced.
 var errCorrupt = errors.New("corrupt encoding")
 
-// contentEncoding gives the one encoding of the body, "" for none; unsaid where
+// contentEncoding returns the one encoding of the body, "" for none; unsaid where
 // there is no header.
 func contentEncoding(h http.Header, unsaid string) (string, error) {
 	values := h.Values("Content-Encoding")

@@ -29,7 +29,7 @@ type source struct {
 	Extra   map[string]any           `json:"extra"`
 }
 
-// problem gives what the caller is told: kind, field and reason.
+// problem returns what the caller is told: kind, field and reason.
 func problem(t *testing.T, err error) (fault.Kind, string, string) {
 	t.Helper()
 	var fe *fault.Error

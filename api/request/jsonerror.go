@@ -115,7 +115,7 @@ func descendObject(dec *jsontext.Decoder, name string) {
 // maxShownName bounds how much of a caller's name an answer repeats.
 const maxShownName = 100
 
-// Member gives the path of an object's member, as DecodeJSON writes it: a name
+// Member returns the path of an object's member, as DecodeJSON writes it: a name
 // that could be taken for something else in a path is quoted, as in
 // tags["a.b"].
 func Member(object, name string) string {

@@ -23,7 +23,7 @@ func WithOperator(ctx context.Context, o *Operator) context.Context {
 	return context.WithValue(ctx, operatorKey{}, o)
 }
 
-// OperatorOf gives the context's operator. It is nil outside the administration page.
+// OperatorOf returns the context's operator. It is nil outside the administration page.
 func OperatorOf(ctx context.Context) *Operator {
 	o, _ := ctx.Value(operatorKey{}).(*Operator)
 	return o
@@ -53,7 +53,7 @@ func WithClient(ctx context.Context, c Client) context.Context {
 	return context.WithValue(ctx, clientKey{}, c)
 }
 
-// ClientOf gives the context's client; only requests of the administration page have
+// ClientOf returns the context's client; only requests of the administration page have
 // one.
 func ClientOf(ctx context.Context) Client {
 	c, _ := ctx.Value(clientKey{}).(Client)

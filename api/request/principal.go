@@ -51,7 +51,7 @@ func WithPrincipal(ctx context.Context, p *Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
-// PrincipalOf gives the context's principal. It is nil on routes without a key.
+// PrincipalOf returns the context's principal. It is nil on routes without a key.
 func PrincipalOf(ctx context.Context) *Principal {
 	p, _ := ctx.Value(principalKey{}).(*Principal)
 	return p

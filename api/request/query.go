@@ -82,7 +82,7 @@ func unescape(text string) (string, error) {
 	return plain, nil
 }
 
-// String gives a single-valued parameter, "" and false when it is absent.
+// String returns a single-valued parameter, "" and false when it is absent.
 func (p *Params) String(name string) (value string, given bool) {
 	p.known = append(p.known, name)
 	p.single = append(p.single, name)
@@ -93,13 +93,13 @@ func (p *Params) String(name string) (value string, given bool) {
 	return values[0], true
 }
 
-// Strings gives all values of a parameter that may be repeated.
+// Strings returns all values of a parameter that may be repeated.
 func (p *Params) Strings(name string) []string {
 	p.known = append(p.known, name)
 	return p.values[name]
 }
 
-// List gives the values of a parameter that may be repeated or a comma list.
+// List returns the values of a parameter that may be repeated or a comma list.
 func (p *Params) List(name string) []string {
 	var list []string
 	for _, value := range p.Strings(name) {
@@ -108,7 +108,7 @@ func (p *Params) List(name string) []string {
 	return list
 }
 
-// OneOf gives a single-valued parameter that must be one of allowed; fallback
+// OneOf returns a single-valued parameter that must be one of allowed; fallback
 // when it is absent.
 func (p *Params) OneOf(name, fallback string, allowed ...string) string {
 	value, given := p.String(name)
@@ -121,12 +121,12 @@ func (p *Params) OneOf(name, fallback string, allowed ...string) string {
 	return value
 }
 
-// Bool gives a parameter that is true or false; false when it is absent.
+// Bool returns a parameter that is true or false; false when it is absent.
 func (p *Params) Bool(name string) bool {
 	return p.OneOf(name, "false", "true", "false") == "true"
 }
 
-// UUID gives a parameter that is one id; nil when it is absent.
+// UUID returns a parameter that is one id; nil when it is absent.
 func (p *Params) UUID(name string) *uuid.UUID {
 	text, given := p.String(name)
 	if !given {
@@ -139,7 +139,7 @@ func (p *Params) UUID(name string) *uuid.UUID {
 	return &id
 }
 
-// UUIDs gives the ids of a parameter that may be repeated or a comma list.
+// UUIDs returns the ids of a parameter that may be repeated or a comma list.
 func (p *Params) UUIDs(name string) []uuid.UUID {
 	var ids []uuid.UUID
 	for _, text := range p.List(name) {
@@ -152,7 +152,7 @@ func (p *Params) UUIDs(name string) []uuid.UUID {
 	return ids
 }
 
-// Int gives a whole number from low to high, written in digits only; fallback
+// Int returns a whole number from low to high, written in digits only; fallback
 // when it is absent.
 func (p *Params) Int(name string, fallback, low, high int) int {
 	text, given := p.String(name)
@@ -166,11 +166,11 @@ func (p *Params) Int(name string, fallback, low, high int) int {
 	return n
 }
 
-// Page gives limit (50 by default, at most 100: more is clamped, however much
+// Page returns limit (50 by default, at most 100: more is clamped, however much
 // more) and offset.
 func (p *Params) Page() (limit, offset int) { return p.PageUpTo(MaxLimit) }
 
-// PageUpTo gives limit and offset as Page does, where a page has up to most items.
+// PageUpTo returns limit and offset as Page does, where a page has up to most items.
 func (p *Params) PageUpTo(most int) (limit, offset int) {
 	limit = DefaultLimit
 	if text, given := p.String("limit"); given {
@@ -182,7 +182,7 @@ func (p *Params) PageUpTo(most int) (limit, offset int) {
 	return limit, p.Int("offset", 0, 0, math.MaxInt)
 }
 
-// Paging gives limit and either offset or cursor; no cursor is "".
+// Paging returns limit and either offset or cursor; no cursor is "".
 func (p *Params) Paging() (limit, offset int, cursor string) {
 	limit, offset = p.Page()
 	cursor, given := p.String("cursor")
@@ -201,7 +201,7 @@ type SortField struct {
 	Descending bool
 }
 
-// Sort gives the fields of parameter sort, nil when it is absent. A field that
+// Sort returns the fields of parameter sort, nil when it is absent. A field that
 // is not allowed or repeated is an error.
 func (p *Params) Sort(allowed ...string) []SortField {
 	text, given := p.String("sort")
@@ -221,7 +221,7 @@ func (p *Params) Sort(allowed ...string) []SortField {
 	return fields
 }
 
-// Family gives the parameters whose name begins with prefix, without it, such
+// Family returns the parameters whose name begins with prefix, without it, such
 // as tag.<key>. A key may be repeated, but not empty.
 func (p *Params) Family(prefix string) map[string][]string {
 	p.families = append(p.families, prefix)

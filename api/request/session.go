@@ -18,7 +18,7 @@ func WithSession(ctx context.Context, s Session) context.Context {
 	return context.WithValue(ctx, sessionKey{}, s)
 }
 
-// SessionOf gives the context's session. Only routes that declare to last have one.
+// SessionOf returns the context's session. Only routes that declare to last have one.
 func SessionOf(ctx context.Context) Session {
 	s, _ := ctx.Value(sessionKey{}).(Session)
 	return s

@@ -32,7 +32,7 @@ func ParseTime(text string) (at time.Time, ok bool) {
 	return at, true
 }
 
-// Time gives a parameter that is an RFC 3339 time, in UTC; nil when it is absent.
+// Time returns a parameter that is an RFC 3339 time, in UTC; nil when it is absent.
 func (p *Params) Time(name string) *time.Time {
 	text, given := p.String(name)
 	if !given {

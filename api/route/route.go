@@ -86,7 +86,7 @@ type Dialect struct {
 	Errors reply.Dialect
 }
 
-// PathPattern gives the path as the contract writes it, wildcards included:
+// PathPattern returns the path as the contract writes it, wildcards included:
 // chi's /api/docs/* is /api/docs/{asset}.
 func (rt *Route) PathPattern() string {
 	if n := len(rt.Pattern) - 1; rt.Pattern[n] == '*' {

@@ -97,7 +97,7 @@ func (s *Stream) readUpTo(ctx context.Context, ends map[int32]int64, emit Emit) 
 	}
 }
 
-// behind gives where to read from, by partition that is not read up to the end.
+// behind returns where to read from, by partition that is not read up to the end.
 func (s *Stream) behind(ends map[int32]int64) map[int32]int64 {
 	from := map[int32]int64{}
 	for p, end := range ends {

@@ -39,7 +39,7 @@ type joining struct {
 	done   chan error // gets one
 }
 
-// NewHub makes a hub.
+// NewHub creates a hub.
 func NewHub(deps Deps) *Hub {
 	deps.Limits = deps.Limits.withDefaults()
 	if deps.Logger == nil {
@@ -161,7 +161,7 @@ func (h *Hub) polling(interrupt context.CancelFunc) bool {
 	return true
 }
 
-// guests gives who comes and who goes.
+// guests returns who comes and who goes.
 func (h *Hub) guests() (coming []*joining, going []*subscriber) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -70,7 +70,7 @@ func (q *queue) signal() {
 	}
 }
 
-// release gives bytes back.
+// release returns bytes to the budget.
 func (q *queue) release(bytes int64) {
 	if q.budget != nil {
 		q.budget.used.Add(-bytes)
@@ -78,7 +78,7 @@ func (q *queue) release(bytes int64) {
 	}
 }
 
-// take gives all that waits, and why the stream is dropped, if it is. With the call
+// take returns all that waits, and why the stream is dropped, if it is. With the call
 // the reader is done with what it took before.
 func (q *queue) take() (list []Delivery, dropped string) {
 	q.mu.Lock()
@@ -89,14 +89,14 @@ func (q *queue) take() (list []Delivery, dropped string) {
 	return list, q.dropped
 }
 
-// drained tells whether nothing waits, and more may come.
+// drained reports whether nothing waits, and more may come.
 func (q *queue) drained() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.waiting) == 0 && q.dropped == ""
 }
 
-// close gives everything back; nothing is taken in any more.
+// close returns everything to the budget; nothing is accepted any more.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

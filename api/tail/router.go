@@ -106,7 +106,7 @@ func (r *router) forget(a *audience) {
 	clear(a.matches)
 }
 
-// subscribers gives all.
+// subscribers returns all.
 func (r *router) subscribers() (list []*subscriber) {
 	for _, a := range r.audiences {
 		list = append(list, a.streams...)
@@ -144,13 +144,13 @@ func (r *router) scan(records []*kgo.Record) {
 	r.scanned = r.scanned[:n]
 }
 
-// redriven tells whether the record is one of before that was a dead letter: its
+// redriven reports whether the record is one of before that was a dead letter: its
 // points were accepted then, and streamed.
 func redriven(record *kgo.Record) bool {
 	return slices.ContainsFunc(record.Headers, func(h kgo.RecordHeader) bool { return h.Key == kafka.HeaderVersion })
 }
 
-// mayWant tells whether a stream may select the series; what its source is called is
+// mayWant reports whether a stream may select the series; what its source is called is
 // looked at later.
 func (a *audience) mayWant(span *pointblock.Span) bool {
 	if m := a.matches[span.SeriesID]; m != nil {

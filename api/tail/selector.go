@@ -54,7 +54,7 @@ func (s *selector) partitions(of layout) []int32 {
 	return slices.Compact(list)
 }
 
-// source tells whether a source's id can be meant.
+// source reports whether a source's id can be meant.
 func (s *selector) source(id *uuid.UUID) bool {
 	if s.sources == nil {
 		return true
@@ -63,7 +63,7 @@ func (s *selector) source(id *uuid.UUID) bool {
 	return ok
 }
 
-// metric tells whether a metric is meant.
+// metric reports whether a metric is meant.
 func (s *selector) metric(name []byte) bool {
 	if s.metrics == nil {
 		return true
@@ -72,7 +72,7 @@ func (s *selector) metric(name []byte) bool {
 	return ok
 }
 
-// tags tells whether a series with these tags is meant: each that the filter names
+// tags reports whether a series with these tags is meant: each that the filter names
 // has one of the values.
 func (s *selector) tags(tags []pointblock.Tag) bool {
 	for key, values := range s.Tags {
@@ -84,7 +84,7 @@ func (s *selector) tags(tags []pointblock.Tag) bool {
 	return true
 }
 
-// label tells whether a source of that name and at that node is meant.
+// label reports whether a source of that name and at that node is meant.
 func (s *selector) label(l *postgres.SourceLabel) bool {
 	if s.SourceName != nil && *s.SourceName != l.Name {
 		return false

@@ -74,7 +74,7 @@ func (s *Stream) begin(ctx context.Context, after *Position) error {
 // resumed is the outcome when what was missed is read again.
 const resumed = "resumed"
 
-// gap tells why what came after a position cannot be read again; empty: it can.
+// gap reports why what came after a position cannot be read again; empty: it can.
 func (s *Stream) gap(after *Position, state kafka.TopicState, need []int32) string {
 	if after.Topic != state.ID || after.Partitions != state.Partitions {
 		return LogChanged
@@ -109,7 +109,7 @@ func (s *Stream) join(ctx context.Context) error {
 	return nil
 }
 
-// Missed says why the stream could not go on where its reader was: one of the
+// Missed reports why the stream could not go on where its reader was: one of the
 // reasons. The reader has what was received before Position's SinceUS and what comes
 // from now on. Empty: nothing is missing.
 func (s *Stream) Missed() string { return s.missed }
@@ -117,7 +117,7 @@ func (s *Stream) Missed() string { return s.missed }
 // Ready gets a value when there is something to take.
 func (s *Stream) Ready() <-chan struct{} { return s.sub.queue.ready }
 
-// Take gives what has come since, and why the stream is dropped, if it is: then
+// Take returns what has come since, and why the stream is dropped, if it is: then
 // nothing follows. What was taken before is no longer held.
 func (s *Stream) Take() (list []Delivery, dropped string) {
 	list, dropped = s.sub.queue.take()

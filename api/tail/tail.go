@@ -45,7 +45,7 @@ type sourceStore interface {
 
 // routeStore knows by which routes points were divided among partitions.
 type routeStore interface {
-	// PartitionCounts gives how many partitions a topic of that id had under each route.
+	// PartitionCounts returns how many partitions a topic of that id had under each route.
 	PartitionCounts(ctx context.Context, topic string, id [16]byte) ([]int32, error)
 }
 

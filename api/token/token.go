@@ -37,7 +37,7 @@ func (s *Sealer) Seal(p Purpose, payload []byte) string {
 	return base64.RawURLEncoding.EncodeToString(append(payload[:len(payload):len(payload)], s.sign(p, payload)...))
 }
 
-// Open gives a token's payload, and false for whatever is not a token of ours.
+// Open returns a token's payload, and false for whatever is not a token of ours.
 func (s *Sealer) Open(p Purpose, token string) ([]byte, bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
 	if err != nil || len(raw) < tagBytes {

@@ -80,7 +80,7 @@ func (c *AuditCmd) filter() clickhouse.AuditFilter {
 	return f
 }
 
-// read gives the uses page by page.
+// read returns the uses page by page.
 func (c *AuditCmd) read(ctx context.Context, db *clickhouse.DB, add func([]auditrecord.Record) error) error {
 	f := c.filter()
 	var after *clickhouse.AuditPosition

@@ -68,7 +68,7 @@ func (c *DemoCmd) Run(ctx context.Context, out *output) error {
 	})
 }
 
-// demoDeps gives the demo its surroundings. The zero workspace stands for that of
+// demoDeps returns the dependencies of the demo. The zero workspace stands for that of
 // the first run.
 func demoDeps(
 	db *postgres.DB, dataDir string, workspace uuid.UUID, server control.Server, out *output,
@@ -119,7 +119,7 @@ func newDemoKey(ctx context.Context, db *postgres.DB, workspace uuid.UUID) (stri
 	return key.Reveal(), expires, err
 }
 
-// firstRunKeyCommand gives the shell command that prints the key in a
+// firstRunKeyCommand returns the shell command that prints the key in a
 // first-run.json, for commands that are to work when pasted without the key
 // being written where it may be kept.
 func firstRunKeyCommand(path string) string {

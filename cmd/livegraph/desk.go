@@ -50,7 +50,7 @@ func (t *target) openLog(ctx context.Context, produceTimeout time.Duration) (*ka
 	})
 }
 
-// operator says who asks, for what is noted of it.
+// operator reports who asks, for what is noted of it.
 func operator() string { return createdByCLI + " (" + userName() + ")" }
 
 // flagNames are the flags of the fields that requests of package operate name.
@@ -97,7 +97,7 @@ func (m *moment) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// point gives the time; nil: the flag was not given.
+// point returns the time; nil: the flag was not given.
 func (m *moment) point() *time.Time {
 	if m == nil {
 		return nil

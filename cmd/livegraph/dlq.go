@@ -86,7 +86,7 @@ func (c *DLQListCmd) Run(ctx context.Context, out *output) error {
 	})
 }
 
-// sayScan says what was not looked at.
+// sayScan reports what was not looked at.
 func sayScan(out *output, s operate.Scan) error {
 	if s.Skipped == 0 {
 		return nil

@@ -41,7 +41,7 @@ func (c *DoctorCmd) Run(ctx context.Context, out *output) error {
 	return err
 }
 
-// checked gives what the doctor looks at.
+// checked returns what the doctor looks at.
 func (c *DoctorCmd) checked() doctor.Target {
 	server, err := control.Read(c.DataDir) // the zero value on an error
 	metrics := c.Metrics.Listen

@@ -161,7 +161,7 @@ func (c *GraphHistoryCmd) Run(ctx context.Context, out *output) error {
 	return list.print(ctx, out, &c.tenant)
 }
 
-// touched says what a change was done to.
+// touched reports what a change was done to.
 func touched(c *graphjson.Change) string {
 	switch {
 	case c.Node != nil && c.Cascade != nil:

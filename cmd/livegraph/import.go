@@ -174,7 +174,7 @@ func (c *ImportCmd) waiting(out *output) func(error, time.Duration) {
 	}
 }
 
-// progress says how far the import is, now and then.
+// progress reports how far the import is, now and then.
 func (c *ImportCmd) progress(out *output, found graphfile.Found) func(*graphfile.Imported) {
 	last, all := time.Now(), found.Nodes+found.Edges
 	return func(i *graphfile.Imported) {

@@ -68,7 +68,7 @@ func (l listening) tls() *tls.Config {
 	return l.files.Config()
 }
 
-// warn says what keys are exposed to, and whether callers can be told apart.
+// warn reports what keys are exposed to, and whether callers can be told apart.
 func (l listening) warn(cfg *config.Config, logger *slog.Logger) {
 	if cfg.SharesAddresses() {
 		logger.Warn(

@@ -66,7 +66,7 @@ type newPassword struct {
 	Stdin bool `help:"Read the password, of 12 to 256 characters, from the first line of the standard input instead of making one."`
 }
 
-// read gives the password; made says that nobody knows it yet.
+// read returns the password; made says that nobody knows it yet.
 func (p *newPassword) read(from io.Reader) (text string, made bool, err error) {
 	if !p.Stdin {
 		return password.Generate(), true, nil

@@ -213,7 +213,7 @@ func (p *process) buildAPI() (err error) {
 	return err
 }
 
-// ready says whether requests can be served: without Postgres no key can be
+// ready reports whether requests can be served: without Postgres no key can be
 // checked. Kafka and ClickHouse may be away for a while; what needs them says so.
 func (p *process) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)

@@ -85,7 +85,7 @@ func (c *QueryCmd) parameters() url.Values {
 	return query
 }
 
-// sinceThen gives an age as the interface has it, with a minus before it, which would be
+// sinceThen returns an age as the interface has it, with a minus before it, which would be
 // a flag here. Other times stay as they are.
 func sinceThen(text string) string {
 	if age.MatchString(text) {

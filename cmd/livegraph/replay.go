@@ -162,7 +162,7 @@ func (c *ReplayStartCmd) follow(ctx context.Context, out *output, desk *operate.
 	}
 }
 
-// conclude says what there is to know, and fails unless all was read.
+// conclude reports what there is to know, and fails unless all was read.
 func (c *ReplayStartCmd) conclude(line *progressLine, job operate.Replay) error {
 	if !c.JSON {
 		for _, note := range job.Notes {

@@ -40,7 +40,7 @@ func (p *process) newReplays() *replay.Runner {
 	})
 }
 
-// busyConsumer gives what says that a consumer has work: that it has stored something
+// busyConsumer returns what says that a consumer has work: that it has stored something
 // of late, or has something to fetch.
 func busyConsumer(m *consumers.Metrics) func() bool {
 	records, last := m.Records.Load(), time.Time{}

@@ -144,7 +144,7 @@ func (c *ServeCmd) serveOn(ctx context.Context, out *output, listener net.Listen
 	return err
 }
 
-// logger gives the process's log. Beside a terminal's live view it goes to a
+// logger returns the process's log. Beside a terminal's live view it goes to a
 // file, so that neither spoils the other.
 func (c *ServeCmd) logger(terminal bool) (*slog.Logger, func(), error) {
 	if !c.Demo || !terminal {
@@ -179,7 +179,7 @@ func (c *ServeCmd) startEngines(
 	})
 }
 
-// embedder says how the embedded embedder is to be started; nil: it is not.
+// embedder reports how the embedded embedder is to be started; nil: it is not.
 func (c *ServeCmd) embedder() *embedded.EmbedderSettings {
 	if !c.WantsEmbedder() {
 		return nil

@@ -54,7 +54,7 @@ func (c *SettingsCmd) Run(out *output, command *kong.Context) error {
 	return nil
 }
 
-// settingsOf gives the flags that are settings, not those of this command.
+// settingsOf returns the flags that are settings, not those of this command.
 func settingsOf(command *kong.Context) []*kong.Flag {
 	return slices.DeleteFunc(slices.Clone(command.Selected().Flags), func(flag *kong.Flag) bool {
 		return len(flag.Envs) == 0

@@ -21,7 +21,7 @@ type target struct {
 	config.Config `embed:""`
 }
 
-// errNoServer says what to do when there is nothing to work on.
+// errNoServer reports what to do when there is nothing to work on.
 func errNoServer(dataDir string) error {
 	return fmt.Errorf("no server runs on %s: start one with `livegraph serve --data-dir %s`, "+
 		"or name the engines, such as LIVEGRAPH_POSTGRES_URL", dataDir, dataDir)
@@ -90,7 +90,7 @@ func (t *target) server(url string) (control.Server, error) {
 	return running, err
 }
 
-// workspace gives the workspace that was named, or that of the first run.
+// workspace returns the workspace that was named, or that of the first run.
 func (t *target) workspace(named *uuid.UUID) (uuid.UUID, error) {
 	if named != nil {
 		return *named, nil

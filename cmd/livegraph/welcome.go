@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// welcome says where the service is and what to try. The first start's key and password
+// welcome reports where the service is and what to try. The first start's key and password
 // are printed on a terminal alone, and once; elsewhere only where they can be read.
 func (c *ServeCmd) welcome(
 	out *output, terminal bool, at listening, metricsURL string, first firstrun.Record, made bool,

@@ -129,7 +129,7 @@ func (c *WorkspacesDeleteCmd) say(out *output, line string) {
 	}
 }
 
-// progressText says what is left, store by store.
+// progressText reports what is left, store by store.
 func progressText(d postgres.WorkspaceDeletion) string {
 	var parts []string
 	for _, p := range d.Progress {

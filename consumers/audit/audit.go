@@ -83,7 +83,7 @@ type Consumer struct {
 	topicID [16]byte
 }
 
-// New makes a consumer.
+// New creates a consumer.
 func New(deps Deps) *Consumer {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
@@ -97,7 +97,7 @@ func New(deps Deps) *Consumer {
 	return c
 }
 
-// Metrics gives the loop's counters.
+// Metrics returns the loop's counters.
 func (c *Consumer) Metrics() *consumers.Metrics { return c.loop.Metrics() }
 
 // Run consumes until ctx is done, then stores what is in flight, for Config.Grace at
@@ -190,7 +190,7 @@ func (h handler) begin(partition int32, committed int64, marks map[int32]int64, 
 	return at
 }
 
-// NewBatch gives an empty batch.
+// NewBatch returns an empty batch.
 func (h handler) NewBatch() consumers.Batch { return &batch{store: h.deps.Records} }
 
 // Version is nothing that these records have.
@@ -220,7 +220,7 @@ func (b *batch) Add(r *kgo.Record) error {
 	return nil
 }
 
-// Rows gives how many there are.
+// Rows returns how many there are.
 func (b *batch) Rows() int { return len(b.records) }
 
 // Prepare has nothing to do.

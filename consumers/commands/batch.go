@@ -50,7 +50,7 @@ func (b *batch) Add(r *kgo.Record) error {
 	return nil
 }
 
-// Rows gives the commands of the batch.
+// Rows returns the commands of the batch.
 func (b *batch) Rows() int { return b.rows }
 
 // Prepare has nothing to do.

@@ -108,7 +108,7 @@ func TransactionsOf(connections int32) int { return max(int(connections-2)*4/5, 
 // longOf is how many workspaces that are set aside are decided at a time.
 func longOf(transactions int) int { return max(transactions/4, 1) }
 
-// New makes a consumer.
+// New creates a consumer.
 func New(deps Deps) *Consumer {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
@@ -164,7 +164,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return errors.Join(err, around.Wait())
 }
 
-// Metrics gives the loop's counters.
+// Metrics returns the loop's counters.
 func (c *Consumer) Metrics() *consumers.Metrics { return c.loop.Metrics() }
 
 // ResolveOffsets compares topic graph.commands with how far it is decided, and sets
@@ -271,7 +271,7 @@ func (h handler) Gone(partitions []int32) {
 	h.publisher.own(slices.Collect(maps.Keys(h.ours)))
 }
 
-// NewBatch gives an empty batch.
+// NewBatch returns an empty batch.
 func (h handler) NewBatch() consumers.Batch { return &batch{c: h.Consumer} }
 
 // Version is nothing that commands have.

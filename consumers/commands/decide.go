@@ -262,7 +262,7 @@ func (c *decider) newGroup(records []*record) (*group, error) {
 	return g, nil
 }
 
-// committed tells what is decided.
+// committed reports what is decided.
 func (g *group) committed() {
 	c := g.c
 	c.replier.send(g.replies)

@@ -83,7 +83,7 @@ func TestANodeWith100000EdgesIsDeletedAndBroughtBackByOneCommandEach(t *testing.
 	}
 }
 
-// edgesNamed gives the edges that the parts of one event name.
+// edgesNamed returns the edges that the parts of one event name.
 func edgesNamed(t *testing.T, parts []*eventsv1.GraphEvent, restored bool) (ids []uuid.UUID) {
 	t.Helper()
 	for i, e := range parts {

@@ -7,7 +7,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// needsOf says what the commands of some records look at, by workspace.
+// needsOf reports what the commands of some records look at, by workspace.
 func needsOf(records []*record) []postgres.GraphNeeds {
 	var all []*needs
 	of := map[uuid.UUID]*needs{}

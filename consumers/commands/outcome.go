@@ -111,7 +111,7 @@ func (g *group) atomic(o *eventsv1.Outcome, request *graphrecord.Request, state 
 	return err
 }
 
-// isOf says whether a step left the very resource that an action gave.
+// isOf reports whether a step left the very resource that an action gave.
 func isOf(step *graph.Step, result graph.Result) bool {
 	return step.Node == result.Node && step.Edge == result.Edge
 }
@@ -137,7 +137,7 @@ func typeOf(a graph.Action) string {
 	return string(a.Payload.Type())
 }
 
-// asFault gives an error that is a command's answer.
+// asFault returns an error that is a command's answer.
 func asFault(err error) *fault.Error {
 	var public *fault.Error
 	if errors.As(err, &public) {

@@ -66,7 +66,7 @@ func newPublisher(db *postgres.DB, log *kafka.Client, logger *slog.Logger, m *me
 	}
 }
 
-// own says which partitions are ours.
+// own reports which partitions are ours.
 func (p *Publisher) own(partitions []int32) {
 	owned := make(map[int32]bool, len(partitions))
 	for _, number := range partitions {
@@ -221,7 +221,7 @@ func (p *Publisher) note(workspaces []uuid.UUID) {
 	}
 }
 
-// take gives the workspaces of ours that have changes to publish. Others are
+// take returns the workspaces of ours that have changes to publish. Others are
 // forgotten: who owns them looks for them.
 func (p *Publisher) take() []uuid.UUID {
 	partitions := p.log.Topic(kafka.TopicCommands).Partitions

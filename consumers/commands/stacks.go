@@ -74,7 +74,7 @@ func newStacks(db *redis.DB, logger *slog.Logger, m *metrics) *stacks {
 	}
 }
 
-// prepare gives each workspace of a group the stacks of its actors, as far as they are
+// prepare sets, for each workspace of a group, the stacks of its actors, as far as they are
 // remembered.
 func (s *stacks) prepare(ctx context.Context, workspaces []postgres.GraphNeeds) {
 	wanted, rest := s.recall(workspaces)
@@ -99,7 +99,7 @@ func (s *stacks) prepare(ctx context.Context, workspaces []postgres.GraphNeeds) 
 	}
 }
 
-// recall gives workspaces what is in memory, and returns the actors of the others. rest
+// recall returns workspaces what is in memory, and returns the actors of the others. rest
 // reports that Redis is to be left alone.
 func (s *stacks) recall(workspaces []postgres.GraphNeeds) (wanted map[uuid.UUID][]uuid.UUID, rest bool) {
 	s.mu.Lock()

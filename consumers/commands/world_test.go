@@ -214,7 +214,7 @@ func (w *world) do(p graph.Payload) *eventsv1.Result {
 	return outcome.GetResults()[0]
 }
 
-// stored gives the outcome that Postgres has, nil if none.
+// stored returns the outcome that Postgres has, nil if none.
 func (w *world) stored(r *graphrecord.Request) *eventsv1.Outcome {
 	w.tb.Helper()
 	ref := postgres.CommandRef{Workspace: r.Workspace, ID: r.ID}
@@ -228,7 +228,7 @@ func (w *world) stored(r *graphrecord.Request) *eventsv1.Outcome {
 	return outcome
 }
 
-// number gives the one number that a query asks for.
+// number returns the one number that a query asks for.
 func (w *world) number(sql string, args ...any) int {
 	w.tb.Helper()
 	var n int

@@ -82,7 +82,7 @@ func (b *batch) Add(r *kgo.Record) error {
 	return nil
 }
 
-// Rows gives the nodes that are told of, with repetitions.
+// Rows returns the nodes that are told of, with repetitions.
 func (b *batch) Rows() int { return b.rows }
 
 // Prepare has nothing to do: what is written is read when it is.
@@ -160,7 +160,7 @@ func (b *batch) storeIn(ctx context.Context, index postgres.SearchIndex) error {
 	return nil
 }
 
-// byWorkspace gives the events of each workspace by their sequences.
+// byWorkspace returns the events of each workspace by their sequences.
 func (b *batch) byWorkspace() map[uuid.UUID][]event {
 	all := map[uuid.UUID][]event{}
 	for _, e := range b.events {
@@ -172,7 +172,7 @@ func (b *batch) byWorkspace() map[uuid.UUID][]event {
 	return all
 }
 
-// reached gives up to which change everything is known after some events, if it was
+// reached returns up to which change everything is known after some events, if it was
 // up to one before; gap: some in between are missing, or parts of one.
 func reached(at int64, events []event) (to int64, gap bool) {
 	for _, e := range events {

@@ -21,7 +21,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// miniLM gives the embedded embedder.
+// miniLM returns the embedded embedder.
 func miniLM(tb testing.TB) embed.Embedder {
 	tb.Helper()
 	at, err := url.Parse(testenv.Embedder(tb))

@@ -121,7 +121,7 @@ type Consumer struct {
 	parts   consumers.ChangeParts // of changes that were read
 }
 
-// New makes a consumer.
+// New creates a consumer.
 func New(deps Deps) *Consumer {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
@@ -155,7 +155,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return work.Wait()
 }
 
-// Metrics gives the loop's counters.
+// Metrics returns the loop's counters.
 func (c *Consumer) Metrics() *consumers.Metrics { return c.loop.Metrics() }
 
 // handler is what the run loop sees of the consumer.
@@ -173,7 +173,7 @@ func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int3
 	return h.loop.StartOfEvents(ctx, committed)
 }
 
-// NewBatch gives an empty batch.
+// NewBatch returns an empty batch.
 func (h handler) NewBatch() consumers.Batch {
 	return &batch{c: h.Consumer, unsure: map[indexedRef]bool{}}
 }

@@ -140,7 +140,7 @@ type planned struct {
 	before               int // chunks that may be there
 }
 
-// texts gives what has to be embedded.
+// texts returns what has to be embedded.
 func (p *plan) texts() (all []string) {
 	for _, n := range p.nodes {
 		for _, c := range n.chunks {

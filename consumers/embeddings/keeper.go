@@ -214,7 +214,7 @@ func (k *keeper) release(ctx context.Context) {
 	}
 }
 
-// indexes gives the live index and the one that is being built; nil: there is none.
+// indexes returns the live index and the one that is being built; nil: there is none.
 func (k *keeper) indexes(ctx context.Context) (live, building *postgres.SearchIndex, err error) {
 	open, err := k.deps.Graph.OpenIndexes(ctx)
 	for i := range open {
@@ -227,7 +227,7 @@ func (k *keeper) indexes(ctx context.Context) (live, building *postgres.SearchIn
 	return live, building, err
 }
 
-// cause gives why an index has to be built; empty: it has not.
+// cause returns why an index has to be built; empty: it has not.
 func (k *keeper) cause(ctx context.Context, live *postgres.SearchIndex) (string, error) {
 	if live == nil {
 		return postgres.CauseFirst, nil
@@ -289,7 +289,7 @@ func (k *keeper) lost(ctx context.Context, live *postgres.SearchIndex) (bool, er
 	return again, nil
 }
 
-// counts gives how many vectors Milvus was given, and how many it has.
+// counts returns how many vectors Milvus was given, and how many it has.
 func (k *keeper) counts(ctx context.Context, index postgres.SearchIndex) (given, held int64, err error) {
 	totals, err := k.deps.Graph.IndexTotals(ctx, index.ID)
 	if err != nil {

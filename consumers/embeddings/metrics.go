@@ -93,13 +93,13 @@ func (m *metrics) embedded(texts int, took time.Duration) {
 	m.embedTime.Observe(took.Seconds())
 }
 
-// repaired says what was put right of a workspace.
+// repaired reports what was put right of a workspace.
 func (m *metrics) repaired(lost, surplus int) {
 	m.rewritten.Add(float64(lost))
 	m.strays.Add(float64(surplus))
 }
 
-// state says how far the index is.
+// state reports how far the index is.
 func (m *metrics) state(live postgres.IndexTotals, building bool, build postgres.BuildProgress) {
 	m.indexed.Set(float64(live.Nodes))
 	m.pending.Set(float64(live.Pending))

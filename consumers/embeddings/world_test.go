@@ -50,7 +50,7 @@ type world struct {
 	random   *rand.Rand
 }
 
-// newWorld makes one on the Milvus that the tests share.
+// newWorld creates one on the Milvus that the tests share.
 func newWorld(tb testing.TB) *world { return newWorldOn(tb, testenv.Milvus(tb)) }
 
 func newWorldOn(tb testing.TB, address string) *world {
@@ -216,7 +216,7 @@ func node(name, description string) graph.CreateNode {
 	return n
 }
 
-// standing gives the nodes of a workspace, as the graph has them.
+// standing returns the nodes of a workspace, as the graph has them.
 func (w *world) standing(workspace uuid.UUID) []postgres.NodeTexts {
 	w.tb.Helper()
 	ids, err := w.graph.StandingNodes(context.Background(), workspace, math.MaxInt64, nil, 100_000)
@@ -234,7 +234,7 @@ func (w *world) standing(workspace uuid.UUID) []postgres.NodeTexts {
 	return list
 }
 
-// wanted gives what the index should hold of workspaces: a line for each vector.
+// wanted returns what the index should hold of workspaces: a line for each vector.
 func (w *world) wanted(workspaces ...uuid.UUID) []string {
 	w.tb.Helper()
 	var lines []string
@@ -253,7 +253,7 @@ func (w *world) wanted(workspaces ...uuid.UUID) []string {
 	return lines
 }
 
-// held gives what a collection holds, likewise; nil: it cannot be read.
+// held returns what a collection holds, likewise; nil: it cannot be read.
 func (w *world) held(collection string) []string {
 	w.tb.Helper()
 	ctx := context.Background()

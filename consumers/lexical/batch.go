@@ -73,7 +73,7 @@ func (b *batch) Add(r *kgo.Record) error {
 	return nil
 }
 
-// Rows gives how many nodes were touched, and one more for each workspace: how far it
+// Rows returns how many nodes were touched, and one more for each workspace: how far it
 // is is a row, too.
 func (b *batch) Rows() int { return b.nodes + len(b.order) }
 

@@ -75,7 +75,7 @@ type Consumer struct {
 	parts   consumers.ChangeParts // of changes that were read
 }
 
-// New makes a consumer.
+// New creates a consumer.
 func New(deps Deps) *Consumer {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
@@ -110,7 +110,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return work.Wait()
 }
 
-// Metrics gives the loop's counters.
+// Metrics returns the loop's counters.
 func (c *Consumer) Metrics() *consumers.Metrics { return c.loop.Metrics() }
 
 // handler is what the run loop sees of the consumer.
@@ -128,7 +128,7 @@ func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int3
 	return h.loop.StartOfEvents(ctx, committed)
 }
 
-// NewBatch gives an empty batch.
+// NewBatch returns an empty batch.
 func (h handler) NewBatch() consumers.Batch { return newBatch(h.Consumer) }
 
 // Version is nothing that events have.
@@ -137,7 +137,7 @@ func (handler) Version(*kgo.Record) uint64 { return 0 }
 // Advance has nothing to note: Postgres knows how far each workspace is.
 func (handler) Advance(context.Context, map[int32]int64) error { return nil }
 
-// Refused says which records cannot be read. They need no place of their own: the
+// Refused reports which records cannot be read. They need no place of their own: the
 // change that is missing has its workspace filled anew.
 func (h handler) Refused(_ context.Context, letters []kafka.DeadLetter) error {
 	for i := range letters {

@@ -167,7 +167,7 @@ func (w *world) indexed(in uuid.UUID) {
 	})
 }
 
-// found gives the nodes that a query finds.
+// found returns the nodes that a query finds.
 func (w *world) found(in uuid.UUID, query string) []uuid.UUID {
 	w.tb.Helper()
 	found, err := w.graph.SearchText(context.Background(), in, terms.Parse(query), retrieval.Filter{}, 100, 0)

@@ -145,7 +145,7 @@ func (b *batch) line(rec *record, span *pointblock.Span) line {
 	}
 }
 
-// tombstonesOf gives what the tombstones of a source cover; nil: nothing.
+// tombstonesOf returns what the tombstones of a source cover; nil: nothing.
 func (b *batch) tombstonesOf(source owner) *covering {
 	return b.covering[source]
 }

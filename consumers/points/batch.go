@@ -131,10 +131,10 @@ func (c *Consumer) forgotten(rec *pointblock.Record) bool {
 	return !c.horizon.IsZero() && rec.ReceivedAtUS < c.horizon.UnixMicro() && len(rec.Spans) > 0
 }
 
-// Rows gives the points of the batch.
+// Rows returns the points of the batch.
 func (b *batch) Rows() int { return b.rows }
 
-// Prepare gives every record its version, writes the tombstones of the batch's
+// Prepare sets the version of every record, writes the tombstones of the batch's
 // deletions, and turns what lies under none into sorted columns.
 func (b *batch) Prepare(ctx context.Context) (err error) {
 	if b.asOf, err = b.c.refresh(ctx); err != nil {
@@ -213,7 +213,7 @@ func (b *batch) findTombstones(ctx context.Context) error {
 	return b.c.tombstones.find(ctx, b.c.deps.Registry, s.floors, b.covering)
 }
 
-// tombstoneOf gives the tombstone of a deletion: it ends at the deletion's own
+// tombstoneOf returns the tombstone of a deletion: it ends at the deletion's own
 // version, and never where the source itself is gone.
 func tombstoneOf(rec *record, ordinal int32, d *pointblock.Deletion) postgres.Tombstone {
 	t := postgres.Tombstone{
@@ -236,7 +236,7 @@ func tombstoneOf(rec *record, ordinal int32, d *pointblock.Deletion) postgres.To
 	return t
 }
 
-// Release gives the columns back.
+// Release returns the columns to the pool.
 func (b *batch) Release() {
 	if b.columns != nil {
 		b.c.giveColumns(b.columns)
@@ -259,7 +259,7 @@ func (c *Consumer) giveColumns(used *columns) {
 	c.columns.Give(used, 1)
 }
 
-// takeRecord gives a record to decode into. Its spans have served: they are large, and
+// takeRecord returns a record to decode into. Its spans have served: they are large, and
 // where points come one a series, making room for them anew costs as much as decoding.
 func (c *Consumer) takeRecord() *record {
 	if rec, ok := c.records.Take(); ok {

@@ -17,7 +17,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// hidden gives what queries leave out of series.
+// hidden returns what queries leave out of series.
 func (w *world) hidden(list ...series) clickhouse.Hidden {
 	w.tb.Helper()
 	deletions, err := w.registry.UnsettledDeletions(context.Background(), w.workspace)
@@ -33,7 +33,7 @@ func (w *world) hidden(list ...series) clickhouse.Hidden {
 	return hidden
 }
 
-// shown gives what a query shows of a series, as values does, and its newest point.
+// shown returns what a query shows of a series, as values does, and its newest point.
 func (w *world) shown(s series) (points, latest string) {
 	w.tb.Helper()
 	ctx, id, hidden := context.Background(), s.ref(w).ID, w.hidden(s)
@@ -173,7 +173,7 @@ func BenchmarkFreshnessBesideADeletion(b *testing.B) {
 	b.ReportMetric(float64(during)/float64(before), "ratio")
 }
 
-// freshness gives how long a point takes until the watermark has passed it.
+// freshness returns how long a point takes until the watermark has passed it.
 func (w *world) freshness(workspace uuid.UUID, i int) time.Duration {
 	w.tb.Helper()
 	w.workspace = workspace

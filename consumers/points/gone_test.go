@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// newTenant gives the world another workspace, one that is registered.
+// newTenant creates another workspace for the world, one that is registered.
 func (w *world) newTenant() uuid.UUID {
 	w.tb.Helper()
 	made, err := w.registry.CreateWorkspace(w.tb.Context(), postgres.Workspace{Name: "tenant", Plan: "pro", Mode: "live"})

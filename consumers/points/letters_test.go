@@ -112,7 +112,7 @@ func TestDeadLettersAreListedAndShown(t *testing.T) {
 	})
 }
 
-// at2 gives the letters of a time or later.
+// at2 returns the letters of a time or later.
 func at2(letters []operate.Letter, at time.Time) (later []operate.Letter) {
 	for _, l := range letters {
 		if !l.At.Before(at) {

@@ -9,7 +9,7 @@ type row struct {
 	at      int32 // where the value is
 }
 
-// before says whether x comes before y: in the order of time, and of those with one time the
+// before reports whether x comes before y: in the order of time, and of those with one time the
 // one with the highest version first.
 func (x *row) before(y *row) bool {
 	return x.ts < y.ts || (x.ts == y.ts && x.version > y.version)
@@ -24,7 +24,7 @@ type merger struct {
 	ends        []int // of the runs
 }
 
-// order gives the rows in the order of time; of several with one time only that with the
+// order returns the rows in the order of time; of several with one time only that with the
 // highest version. They hold until the next call.
 func (m *merger) order(ts []int64, versions []uint64) []row {
 	m.rows, m.ends = slices.Grow(m.rows[:0], len(ts)), m.ends[:0]

@@ -82,7 +82,7 @@ type Consumer struct {
 	records *spares.List[*record] // by how many spans they have room for
 }
 
-// New makes a consumer.
+// New creates a consumer.
 func New(deps Deps) *Consumer {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
@@ -114,7 +114,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return c.loop.Run(ctx)
 }
 
-// Metrics gives the consumer's counters.
+// Metrics returns the consumer's counters.
 func (c *Consumer) Metrics() *consumers.Metrics { return c.loop.Metrics() }
 
 // ResolveGenerations compares the topic with what is recorded of it and records
@@ -223,10 +223,10 @@ func (h handler) begin(partition int32, committed int64, marks map[int32]int64, 
 	return at
 }
 
-// NewBatch gives an empty batch.
+// NewBatch returns an empty batch.
 func (h handler) NewBatch() consumers.Batch { return &batch{c: h.Consumer} }
 
-// Version gives the version of a record's points: the original one if the record
+// Version returns the version of a record's points: the original one if the record
 // was redriven.
 func (h handler) Version(r *kgo.Record) uint64 {
 	h.mu.Lock()

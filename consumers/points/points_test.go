@@ -172,7 +172,7 @@ func TestConsumersThatJoinAndLeaveLoseNothing(t *testing.T) {
 	})
 }
 
-// sum gives "count sum" of 0, 1 … n-1.
+// sum returns "count sum" of 0, 1 … n-1.
 func sum(n int64) string {
 	return decimal(n) + " " + decimal(n*(n-1)/2)
 }

@@ -125,7 +125,7 @@ func TestACancelledReplayLeavesNoRowsThatWereDeletedMeanwhile(t *testing.T) {
 	require.Empty(t, w.values(s))
 }
 
-// tombstones says how many there are.
+// tombstones reports how many there are.
 func (w *world) tombstones() int {
 	w.tb.Helper()
 	state, err := w.registry.ConsumerState(context.Background(), w.topic, 1)

@@ -87,7 +87,7 @@ func (b *batch) repeatLate(ctx context.Context) error {
 	return nil
 }
 
-// concerned gives the sources and workspaces of the batch of which something was deleted,
+// concerned returns the sources and workspaces of the batch of which something was deleted,
 // or may have been.
 func (b *batch) concerned(state *postgres.ConsumerState) (sources []owner, workspaces []uuid.UUID) {
 	if len(state.Changed)+len(state.Gone) == 0 {

@@ -114,7 +114,7 @@ type covering struct {
 	metrics map[string]ceiling.Steps // what covers all metrics included
 }
 
-// of gives what covers a metric.
+// of returns what covers a metric.
 func (c *covering) of(metric []byte) ceiling.Steps {
 	if c == nil {
 		return nil
@@ -136,7 +136,7 @@ func (c *covering) size() int {
 	return n
 }
 
-// coverings gives what tombstones cover, by source.
+// coverings returns what tombstones cover, by source.
 func coverings(asked []postgres.SourceFloor, list []postgres.Tombstone, gone []uuid.UUID) map[owner]*covering {
 	bySource := map[owner][]postgres.Tombstone{}
 	for _, t := range list {

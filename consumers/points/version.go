@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// versionOf gives the version of a record's points. A redriven record carries its
+// versionOf returns the version of a record's points. A redriven record carries its
 // original one in a header.
 func versionOf(r *kgo.Record, topicID [16]byte, generations postgres.Generations) (uint64, error) {
 	if original, err := originalVersion(r); original > 0 || err != nil {
@@ -24,7 +24,7 @@ func versionOf(r *kgo.Record, topicID [16]byte, generations postgres.Generations
 	return pointblock.Version(generation, r.Offset), nil
 }
 
-// originalVersion gives the version in a redriven record's header, 0 without one.
+// originalVersion returns the version in a redriven record's header, 0 without one.
 func originalVersion(r *kgo.Record) (uint64, error) {
 	header := kafka.Header(r, kafka.HeaderVersion)
 	if header == nil {

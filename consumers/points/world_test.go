@@ -50,7 +50,7 @@ type world struct {
 	deleting    bool
 }
 
-// newWorld makes one on a broker, with a store and a registry of its own.
+// newWorld creates one on a broker, with a store and a registry of its own.
 func newWorld(tb testing.TB, broker *testenv.Broker) *world {
 	tb.Helper()
 	return newWorldOn(tb, broker, testenv.ClickHouse(tb), testenv.MigratedPostgres(tb))
@@ -227,7 +227,7 @@ func (w *world) writeTexts(s series, ts []int64, values []string) []pointblock.M
 	return w.take(s.source)
 }
 
-// take gives the encoder's messages with bytes of their own.
+// take returns the encoder's messages with bytes of their own.
 func (w *world) take(source uuid.UUID) []pointblock.Message {
 	messages := w.encoder.AppendMessages(nil, pointblock.Partition(source, w.log.Partitions()))
 	for i := range messages {
@@ -298,7 +298,7 @@ func (w *world) ask(statement string) string {
 	return testenv.AskClickHouse(w.tb, w.store, statement)
 }
 
-// dump gives the live rows of every table in one order.
+// dump returns the live rows of every table in one order.
 func (w *world) dump() string {
 	w.tb.Helper()
 	var all strings.Builder
@@ -315,7 +315,7 @@ func (w *world) dump() string {
 	return all.String()
 }
 
-// values gives a series' points as "seconds since t0=value", by time.
+// values returns a series' points as "seconds since t0=value", by time.
 func (w *world) values(s series) string {
 	w.tb.Helper()
 	return w.ask(
@@ -327,7 +327,7 @@ func (w *world) values(s series) string {
 	)
 }
 
-// latest gives what is known of the newest point of a series.
+// latest returns what is known of the newest point of a series.
 func (w *world) latest(s series) string {
 	w.tb.Helper()
 	return w.ask(fmt.Sprintf(
@@ -336,7 +336,7 @@ func (w *world) latest(s series) string {
 	))
 }
 
-// at gives times in seconds since t0.
+// at returns times in seconds since t0.
 func at(seconds ...int64) []int64 {
 	ts := make([]int64, len(seconds))
 	for i, s := range seconds {

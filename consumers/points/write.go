@@ -20,7 +20,7 @@ type writer struct {
 	versions []uint64
 }
 
-// sorted gives the pieces of a series in the order of their first time, and
+// sorted returns the pieces of a series in the order of their first time, and
 // whether they lie one after the other.
 func (w *writer) sorted(l *line, pieces []piece) (order []int32, apart bool) {
 	w.spans = w.spans[:0]

@@ -23,7 +23,7 @@ type handler struct {
 	fewRows, fewBytes int // of a batch while there is live work
 }
 
-// NewBatch gives an empty batch of the consumer's.
+// NewBatch returns an empty batch of the consumer's.
 func (h *handler) NewBatch() consumers.Batch { return &paced{Batch: h.newBatch(), pace: h.pace} }
 
 // Full has batches small while there is live work, which waits behind them.
@@ -74,7 +74,7 @@ type source struct {
 	checked bool
 }
 
-// Poll gives records, and none any more when they are not wanted.
+// Poll returns records, and none any more when they are not wanted.
 func (s *source) Poll(ctx context.Context, most int) ([]*kgo.Record, error) {
 	polling, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -68,7 +68,7 @@ type paced struct {
 	waited bool
 }
 
-// Full says whether the batch has enough by its own measure.
+// Full reports whether the batch has enough by its own measure.
 func (b *paced) Full() bool { return consumers.Full(b.Batch) }
 
 // Prepare waits and prepares.

@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// waited says how long a pace holds a batch back.
+// waited reports how long a pace holds a batch back.
 func waited(p *pace, rows int) time.Duration {
 	began := time.Now()
 	p.wait(rows)

@@ -58,7 +58,7 @@ func newProgress(job postgres.Replay, claim uuid.UUID, jobs *postgres.DB, m *cou
 	return p
 }
 
-// left gives what there is still to read.
+// left returns what there is still to read.
 func (p *progress) left() map[int32]kafka.Span {
 	spans := map[int32]kafka.Span{}
 	for _, part := range p.partitions {
@@ -67,7 +67,7 @@ func (p *progress) left() map[int32]kafka.Span {
 	return spans
 }
 
-// rows gives the rows of all runs.
+// rows returns the rows of all runs.
 func (p *progress) rows() int64 { return p.rowsBefore + p.stored() }
 
 func (p *progress) refuse(n int64) {

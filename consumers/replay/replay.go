@@ -93,7 +93,7 @@ type Runner struct {
 	metrics *metrics
 }
 
-// New makes a runner. Run runs it.
+// New creates a runner. Run runs it.
 func New(deps Deps) *Runner {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()

@@ -83,7 +83,7 @@ type Worker struct {
 	failing bool
 }
 
-// New makes a worker. Somebody has to call Run.
+// New creates a worker. Somebody has to call Run.
 func New(deps Deps) *Worker {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()

@@ -77,7 +77,7 @@ func (w *world) work() *worker {
 	return one
 }
 
-// value gives a metric, of a label if there is one.
+// value returns a metric, of a label if there is one.
 func (one *worker) value(t *testing.T, name, label string) float64 {
 	t.Helper()
 	families, err := one.registry.Gather()

@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// value gives the one value that a query asks Postgres for, as text.
+// value returns the one value that a query asks Postgres for, as text.
 func (w *world) value(statement string) (text string) {
 	w.tb.Helper()
 	conn, err := pgx.Connect(context.Background(), w.truth)

@@ -47,7 +47,7 @@ func (u *Upkeep) prune(ctx context.Context) error {
 	return u.Registry.AddLogMark(ctx, state.ID, ends)
 }
 
-// outlived gives the newest mark below which all is trimmed.
+// outlived returns the newest mark below which all is trimmed.
 func outlived(marks []postgres.LogMark, topic [16]byte, starts []int64) (time.Time, bool) {
 	for _, m := range marks {
 		trimmed := m.TopicID == topic // of another, what was there may have been copied

@@ -226,7 +226,7 @@ func (w *world) ask(statement string) string {
 	return testenv.AskClickHouse(w.tb, w.store, statement)
 }
 
-// stored gives the ages in days of what is stored of a source, numbers and texts.
+// stored returns the ages in days of what is stored of a source, numbers and texts.
 func (w *world) stored(source uuid.UUID) string {
 	w.tb.Helper()
 	return w.ask(
@@ -240,7 +240,7 @@ func (w *world) stored(source uuid.UUID) string {
 	)
 }
 
-// dump gives what the stores have of a workspace.
+// dump returns what the stores have of a workspace.
 func (w *world) dump(workspace uuid.UUID) string {
 	w.tb.Helper()
 	var all strings.Builder

@@ -45,7 +45,7 @@ type leases interface {
 	HoldRoute(
 		ctx context.Context, topic string, holder uuid.UUID, using int64, hold time.Duration,
 	) (newest pointblock.Route, held bool, err error)
-	// LeaveRoute gives the lease back.
+	// LeaveRoute releases the lease.
 	LeaveRoute(ctx context.Context, topic string, holder uuid.UUID) error
 }
 
@@ -185,7 +185,7 @@ func (k *Keeper) ask(ctx context.Context, using int64) (again bool, err error) {
 	return false, nil
 }
 
-// leave gives the lease back.
+// leave releases the lease.
 func (k *Keeper) leave(ctx context.Context) {
 	k.turns.Lock()
 	defer k.turns.Unlock()

@@ -82,17 +82,17 @@ func appendChecksum(text []byte) []byte {
 	return append(text, digits[:]...)
 }
 
-// Mode gives Live or Test.
+// Mode returns Live or Test.
 func (k Key) Mode() string { return k.text[len("lg_") : prefixLength-1] }
 
-// Hash gives the SHA-256 of the text: what is stored. The text has too much
+// Hash returns the SHA-256 of the text: what is stored. The text has too much
 // randomness for a slow hash to add anything.
 func (k Key) Hash() [32]byte { return sha256.Sum256([]byte(k.text)) }
 
-// Display gives what may be shown of the key: lg_live_ and four characters.
+// Display returns what may be shown of the key: lg_live_ and four characters.
 func (k Key) Display() string { return k.text[:prefixLength+displayLength] }
 
-// Reveal gives the text itself.
+// Reveal returns the text itself.
 func (k Key) Reveal() string { return k.text }
 
 // String is Display, so that no log shows a key by accident.

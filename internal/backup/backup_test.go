@@ -33,7 +33,7 @@ type site struct {
 	points string // ClickHouse's address
 }
 
-// newSite gives empty stores.
+// newSite returns empty stores.
 func newSite(t *testing.T, k *testenv.Broker) *site {
 	t.Helper()
 	s := &site{t: t, points: testenv.ClickHouse(t)}
@@ -69,7 +69,7 @@ func (s *site) migrated() *site {
 	return s
 }
 
-// observe gives a topic's state, beginning where the test says.
+// observe returns a topic's state, beginning where the test says.
 func (s *site) observe(topic string, start int64) func(context.Context) (postgres.LogState, error) {
 	return func(ctx context.Context) (postgres.LogState, error) {
 		seen, err := s.Kafka.ObserveTopic(ctx, topic)

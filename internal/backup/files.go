@@ -100,7 +100,7 @@ func writeFile(dir string, f *File, m *meter, fill func(io.Writer) (rows int64, 
 	return syncDir(filepath.Dir(path))
 }
 
-// readFile gives what is compressed in a file to read.
+// readFile returns what is compressed in a file to read.
 func readFile(dir string, f *File, read func(io.Reader) error) (err error) {
 	file, err := os.Open(filepath.Join(dir, filepath.FromSlash(f.Name)))
 	if err != nil {

@@ -99,7 +99,7 @@ type File struct {
 	Topic string                 `json:"topic,omitempty"` // of Kafka
 }
 
-// Bytes gives the size of the backup.
+// Bytes returns the size of the backup.
 func (m *Manifest) Bytes() (n int64) {
 	for i := range m.Files {
 		n += m.Files[i].Bytes

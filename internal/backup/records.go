@@ -50,7 +50,7 @@ func newRecordReader(r io.Reader) *recordReader {
 	return &recordReader{from: bufio.NewReaderSize(r, copyBytes)}
 }
 
-// next gives the next record, io.EOF behind the last one.
+// next returns the next record, io.EOF behind the last one.
 func (d *recordReader) next() (*kgo.Record, error) {
 	if _, err := d.from.Peek(1); errors.Is(err, io.EOF) {
 		return nil, io.EOF

@@ -76,7 +76,7 @@ type restoring struct {
 	letters  []postgres.LetterPlace
 }
 
-// partitions gives with how many partitions topics are made, and looks whether what is
+// partitions returns with how many partitions topics are made, and looks whether what is
 // to go into them is less than they keep.
 func (r *restoring) partitions() (map[string]int32, error) {
 	counts := map[string]int32{}

@@ -118,7 +118,7 @@ func (t *taking) lookAtTopics(ctx context.Context) (map[string]kafka.Overview, e
 	return topics, nil
 }
 
-// behind gives from where on a topic's records are not done with, given where its
+// behind returns from where on a topic's records are not done with, given where its
 // consumer is.
 func behind(o kafka.Overview, done map[int32]int64) map[int32]int64 {
 	from := map[int32]int64{}
@@ -266,7 +266,7 @@ func (t *taking) readTopic(ctx context.Context, o kafka.Overview, from, to map[i
 	return err
 }
 
-// keepVersion gives a record of points the version that its points have or will have:
+// keepVersion sets the version of a record of points to the one that its points have or will have:
 // in another log its place would give another.
 func (t *taking) keepVersion(o kafka.Overview, r *kgo.Record) error {
 	generations, versioned := t.generations[o.Label]

@@ -32,7 +32,7 @@ type Step struct {
 	Ceiling uint64
 }
 
-// New gives the highest ceiling of intervals at each time.
+// New returns the highest ceiling of intervals at each time.
 func New(list []Interval) Steps {
 	list = slices.DeleteFunc(slices.Clone(list), func(i Interval) bool { return i.From >= i.To })
 	slices.SortFunc(list, func(x, y Interval) int { return cmp.Compare(x.From, y.From) })
@@ -75,12 +75,12 @@ func (c Steps) step(from int64, ceiling uint64) Steps {
 	return append(c, Step{from, ceiling})
 }
 
-// after gives the index of the first step after a time.
+// after returns the index of the first step after a time.
 func (c Steps) after(ts int64) int {
 	return sort.Search(len(c), func(i int) bool { return c[i].From > ts })
 }
 
-// At gives the ceiling of a time.
+// At returns the ceiling of a time.
 func (c Steps) At(ts int64) uint64 {
 	if i := c.after(ts); i > 0 {
 		return c[i-1].Ceiling
@@ -88,7 +88,7 @@ func (c Steps) At(ts int64) uint64 {
 	return 0
 }
 
-// Cover tells how much of the times from first to last, both inclusive, is deleted at a
+// Cover reports how much of the times from first to last, both inclusive, is deleted at a
 // version: all, or some of it.
 func (c Steps) Cover(first, last int64, version uint64) (all, some bool) {
 	all = true

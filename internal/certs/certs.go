@@ -84,7 +84,7 @@ type Settings struct {
 	ServerName string // may be empty: there is no such setting
 }
 
-// Advice says what to do about an error of TLS, or "" when err is none.
+// Advice reports what to do about an error of TLS, or "" when err is none.
 func (s Settings) Advice(err error) string {
 	var (
 		unknown x509.UnknownAuthorityError

@@ -24,7 +24,7 @@ const (
 	tick     = 20 * time.Millisecond
 )
 
-// copied gives a copy of a file that the test may change.
+// copied returns a copy of a file that the test may change.
 func copied(t *testing.T, from string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), filepath.Base(from))
@@ -106,7 +106,7 @@ func serve(t *testing.T, config *tls.Config) (address string) {
 	return listener.Addr().String()
 }
 
-// shown gives the certificate that a server shows.
+// shown returns the certificate that a server shows.
 func shown(address string, config *tls.Config) (*x509.Certificate, error) {
 	conn, err := (&tls.Dialer{NetDialer: &net.Dialer{Timeout: patience}, Config: config}).Dial("tcp", address)
 	if err != nil {

@@ -69,7 +69,7 @@ func System() *Client {
 	return c
 }
 
-// Config gives the configuration for one connection to an address, host:port or
+// Config returns the configuration for one connection to an address, host:port or
 // host. Make one for each: a later one may be of other files. protocols are offered
 // by ALPN.
 func (c *Client) Config(address string, protocols ...string) *tls.Config {

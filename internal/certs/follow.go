@@ -45,7 +45,7 @@ func follow[T any](files []file, build func([]contents) (T, error)) (*follower[T
 	return f, err
 }
 
-// current gives the value as of the files' contents a second ago or less. Contents
+// current returns the value as of the files' contents a second ago or less. Contents
 // that are of no use are logged once.
 func (f *follower[T]) current() T {
 	f.mu.Lock()

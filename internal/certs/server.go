@@ -25,7 +25,7 @@ func NewServer(setting, cert, key string) (*Server, error) {
 	return &Server{followed}, nil
 }
 
-// Config gives the listener's configuration: TLS 1.2 or later, HTTP/2 and HTTP/1.1.
+// Config returns the listener's configuration: TLS 1.2 or later, HTTP/2 and HTTP/1.1.
 // Each handshake takes the files as they are by then.
 func (s *Server) Config() *tls.Config {
 	return &tls.Config{
@@ -56,7 +56,7 @@ func (s *Server) Trusted() bool {
 	return err == nil
 }
 
-// Local gives the configuration of a client on the same machine as a server whose
+// Local returns the configuration of a client on the same machine as a server whose
 // certificate is in a file: it takes that very certificate, whatever names it has and
 // whoever issued it, and no other.
 func Local(setting, cert string) (*tls.Config, error) {

@@ -58,7 +58,7 @@ type Client struct {
 	key       *atomic.Pointer[string] // shared with what RetryUntil gives
 }
 
-// New makes a client. It has no key before SetKey.
+// New creates a client. It has no key before SetKey.
 func New(o Options) (*Client, error) {
 	base, err := url.Parse(o.BaseURL)
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
@@ -193,7 +193,7 @@ func (c *Client) request(ctx context.Context, request call) (*http.Request, erro
 	return r, nil
 }
 
-// compress gives the body in gzip. Writing to memory cannot fail.
+// compress returns the body in gzip. Writing to memory cannot fail.
 func compress(body []byte) []byte {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is valid

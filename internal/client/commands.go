@@ -159,7 +159,7 @@ type CommandState struct {
 	Status    string    `json:"status"` // pending, applied or failed
 }
 
-// CommandByID says what became of a command or a batch in the last 24 hours.
+// CommandByID reports what became of a command or a batch in the last 24 hours.
 func (c *Client) CommandByID(ctx context.Context, id uuid.UUID) (CommandState, error) {
 	answer, err := do[CommandState](ctx, c, call{method: http.MethodGet, path: commandPath + url.PathEscape(id.String())})
 	return answer.Data, err

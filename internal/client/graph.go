@@ -85,13 +85,13 @@ func (c *Client) Edge(ctx context.Context, id uuid.UUID) (Edge, error) {
 	return answer.Data, err
 }
 
-// EachNode gives visit every node that the filter finds, oldest first, page by
+// EachNode calls visit with every node that the filter finds, oldest first, page by
 // page, until it fails.
 func (c *Client) EachNode(ctx context.Context, f Filter, visit func(Node) error) error {
 	return each(ctx, c, nodesPath, f.values(), visit)
 }
 
-// EachEdge gives visit every edge that the filter finds, as [Client.EachNode].
+// EachEdge calls visit with every edge that the filter finds, as [Client.EachNode].
 func (c *Client) EachEdge(ctx context.Context, f Filter, visit func(Edge) error) error {
 	return each(ctx, c, edgesPath, f.values(), visit)
 }

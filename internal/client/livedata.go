@@ -43,7 +43,7 @@ type Source struct {
 	IntervalSeconds float64           `json:"intervalSeconds,omitzero"`
 }
 
-// CreateSource makes a source. A name that is taken is fault.Conflict.
+// CreateSource creates a source. A name that is taken is fault.Conflict.
 func (c *Client) CreateSource(ctx context.Context, s Source) (Source, error) {
 	body, err := json.Marshal(s, json.Deterministic(true))
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *Client) SourceByName(ctx context.Context, name string) (Source, error) 
 	}
 }
 
-// LinkSource says which node of the graph a source belongs to. A source that is
+// LinkSource reports which node of the graph a source belongs to. A source that is
 // not there is fault.NotFound.
 func (c *Client) LinkSource(ctx context.Context, id, node string) error {
 	body, err := json.Marshal(struct {
@@ -84,7 +84,7 @@ func (c *Client) LinkSource(ctx context.Context, id, node string) error {
 	return err
 }
 
-// EnsureSource gives the source of this name, made now or there before.
+// EnsureSource returns the source of this name, made now or there before.
 func (c *Client) EnsureSource(ctx context.Context, s Source) (source Source, created bool, err error) {
 	source, err = c.CreateSource(ctx, s)
 	if err == nil {
@@ -270,7 +270,7 @@ func (q Query) values() url.Values {
 	return v
 }
 
-// Numbers gives a column's numbers with their times, leaving out rows that have
+// Numbers returns a column's numbers with their times, leaving out rows that have
 // none there (null, or a word). The time of a row without one is zero.
 func (r *Result) Numbers(column string) (times []time.Time, values []float64) {
 	at := slices.Index(r.Columns, column)

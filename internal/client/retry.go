@@ -30,7 +30,7 @@ type Retry struct {
 // tried: that is a defect of the server's, which waiting seldom cures.
 const mostInternal = 5
 
-// RetryUntil gives a client like c, with its key of now and later, whose calls
+// RetryUntil returns a client like c, with its key of now and later, whose calls
 // give up after total.
 func (c *Client) RetryUntil(total time.Duration) *Client {
 	retry := c.retry
@@ -38,7 +38,7 @@ func (c *Client) RetryUntil(total time.Duration) *Client {
 	return c.With(retry)
 }
 
-// With gives a client like c, with its key of now and later, that is patient in
+// With returns a client like c, with its key of now and later, that is patient in
 // another way.
 func (c *Client) With(retry Retry) *Client {
 	other := *c
@@ -124,7 +124,7 @@ var kinds = map[int]fault.Kind{
 	http.StatusGatewayTimeout:        fault.Timeout,
 }
 
-// statusOf gives the status that a code has where there is none, in a batch.
+// statusOf returns the status that a code has where there is none, in a batch.
 func statusOf(code string) int {
 	switch code {
 	case "VALIDATION_ERROR":
@@ -164,7 +164,7 @@ func (r refusal) fault(status int) *fault.Error {
 	return err
 }
 
-// because says where an error came from, for whoever looks into it.
+// because reports where an error came from, for whoever looks into it.
 func because(method, path string, status int, code, requestID string) error {
 	return fmt.Errorf("%s %s answered %d %s, request %s", method, path, status, code, requestID)
 }

@@ -23,7 +23,7 @@ type Audit struct {
 // Retention is for how long audit records are kept; 0: for good.
 func (a *Audit) Retention() time.Duration { return time.Duration(a.RetentionDays) * 24 * time.Hour }
 
-// Spool gives the folder of the spool.
+// Spool returns the folder of the spool.
 func (a *Audit) Spool(dataDir string) string {
 	if a.SpoolDir != "" {
 		return a.SpoolDir

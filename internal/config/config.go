@@ -13,7 +13,7 @@ import (
 // the printed configuration. Reveal gives the value to the one who connects.
 type Secret string
 
-// Reveal gives the value itself.
+// Reveal returns the value itself.
 func (s Secret) Reveal() string { return string(s) }
 
 // String hides the value.

@@ -49,7 +49,7 @@ func (r *resolver) Validate(app *kong.Application) error {
 	return nil
 }
 
-// Resolve gives the file's value of a flag, nil when it has none or when the
+// Resolve returns the file's value of a flag, nil when it has none or when the
 // environment, which kong would let the file override, has one.
 func (r *resolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	for _, name := range flag.Envs {

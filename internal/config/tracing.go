@@ -21,7 +21,7 @@ type Tracing struct {
 // tracesPath is where a collector takes traces, by OTLP's specification.
 const tracesPath = "/v1/traces"
 
-// URL gives the address that spans are posted to: the endpoint's own path, or
+// URL returns the address that spans are posted to: the endpoint's own path, or
 // OTLP's below it. The endpoint has been validated.
 func (t *Tracing) URL() string {
 	u, err := url.Parse(t.Endpoint)
@@ -34,7 +34,7 @@ func (t *Tracing) URL() string {
 	return u.String()
 }
 
-// HeaderMap gives the headers by name. They have been validated.
+// HeaderMap returns the headers by name. They have been validated.
 func (t *Tracing) HeaderMap() map[string]string {
 	headers, _ := t.headers()
 	return headers

@@ -16,7 +16,7 @@ const (
 	dataset = "weather"
 )
 
-// backfill gives the workspace its history: real measurements of four years,
+// backfill writes the workspace's history: real measurements of four years,
 // each station one source. Doing it again changes nothing: a station whose
 // measurements are all there is left alone, and sending them again would write
 // the same values under the same timestamps.
@@ -118,7 +118,7 @@ func stationSource(station *weather.Station) client.Source {
 	return source
 }
 
-// stationSeries gives a station's measurements by column.
+// stationSeries returns a station's measurements by column.
 func stationSeries(id string, station *weather.Station) []client.Series {
 	times := make([]int64, len(station.Days))
 	for i, d := range station.Days {
@@ -140,7 +140,7 @@ func firstReason(r client.Receipt) string {
 	return r.Errors[0].Field + ": " + r.Errors[0].Reason
 }
 
-// explainBackfill says what a failed back-fill means: the live part goes on.
+// explainBackfill reports what a failed back-fill means: the live part goes on.
 func explainBackfill(err error) string {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return "the back-fill was cut short; the next demo goes on with it"

@@ -84,7 +84,7 @@ func (b *buffer) close() {
 	b.signal()
 }
 
-// counts gives the points that wait and those that were dropped.
+// counts returns the points that wait and those that were dropped.
 func (b *buffer) counts() (waiting int, dropped int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -303,7 +303,7 @@ func (s *session) find(what func(*findings)) {
 	}
 }
 
-// announce says where to look, once: when the first points and the graph were
+// announce reports where to look, once: when the first points and the graph were
 // found there, so that the commands show something, or after a while all the same.
 func (s *session) announce() {
 	s.announced.Do(func() {

@@ -183,7 +183,7 @@ func (c *cartographer) linkSource(ctx context.Context, name string, known *mirro
 	return nil
 }
 
-// trouble says what is wrong, once until something else is.
+// trouble reports what is wrong, once until something else is.
 func (c *cartographer) trouble(err error) {
 	if text := publicText(err); text != c.said {
 		c.said = text

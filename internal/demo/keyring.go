@@ -35,7 +35,7 @@ func (k *keyring) renew(ctx context.Context, stale string) error {
 	return nil
 }
 
-// current gives the key, until when it lives, and whether it is due: nine
+// current returns the key, until when it lives, and whether it is due: nine
 // tenths of its life are over.
 func (k *keyring) current(now time.Time) (key string, expires time.Time, due bool) {
 	k.mu.Lock()

@@ -26,7 +26,7 @@ type lookAt struct {
 // keyVariable holds the key in commands when nothing else can tell it.
 const keyVariable = "LIVEGRAPH_KEY"
 
-// text gives the commands, each one line that works when it is pasted alone.
+// text returns the commands, each one line that works when it is pasted alone.
 func (l *lookAt) text() string {
 	var b strings.Builder
 	b.WriteString("\nLook at it; each command works when pasted into a shell")

@@ -153,7 +153,7 @@ func (p *publisher) acknowledge(checkpoint string, at time.Time) {
 	}
 }
 
-// sourceID gives the id of a source, making it when it is not there.
+// sourceID returns the id of a source, making it when it is not there.
 func (p *publisher) sourceID(ctx context.Context, name string) (string, error) {
 	if id, ok := p.ids[name]; ok {
 		return id, nil

@@ -23,7 +23,7 @@ type display interface {
 	close()
 }
 
-// newDisplay gives the view drawn in place for a terminal, else plain lines.
+// newDisplay returns the view drawn in place for a terminal, else plain lines.
 func newDisplay(out io.Writer, plain bool) display {
 	colours := asciiPalette
 	if speaksUTF8() {
@@ -41,7 +41,7 @@ func newDisplay(out io.Writer, plain bool) display {
 	return &lines{out: out, palette: colours}
 }
 
-// terminalOf gives the file behind out if it is a terminal.
+// terminalOf returns the file behind out if it is a terminal.
 func terminalOf(out io.Writer) (*os.File, bool) {
 	file, ok := out.(*os.File)
 	return file, ok && term.IsTerminal(int(file.Fd()))

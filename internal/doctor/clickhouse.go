@@ -111,7 +111,7 @@ func (r *Result) readRollups(ctx context.Context, conn driver.Conn) error {
 	return nil
 }
 
-// clickhouseAdvice says what to do about a failure.
+// clickhouseAdvice reports what to do about a failure.
 func clickhouseAdvice(err error) string {
 	if advice := tlsSettings("LIVEGRAPH_CLICKHOUSE_URL").Advice(err); advice != "" {
 		return advice

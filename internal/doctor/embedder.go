@@ -50,7 +50,7 @@ func checkEmbedder(ctx context.Context, t Target) []Result {
 	return []Result{r}
 }
 
-// embedderAdvice says what to do about a failure.
+// embedderAdvice reports what to do about a failure.
 func embedderAdvice(err error) string {
 	if advice := embedderTLS.Advice(err); advice != "" {
 		return advice

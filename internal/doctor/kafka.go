@@ -106,7 +106,7 @@ func (r *Result) readKafka(ctx context.Context, admin *kadm.Client) (kadm.TopicD
 	return meta.Topics, nil
 }
 
-// checkRetention says how far the points consumer is behind, and how long an
+// checkRetention reports how far the points consumer is behind, and how long an
 // outage of it the log rides out before ingest refuses.
 func checkRetention(ctx context.Context, admin *kadm.Client, t Target, topic kadm.TopicDetail, inside bool) Result {
 	r := Result{Name: "retention", Status: OK, Address: t.PointsTopic}

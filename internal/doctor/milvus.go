@@ -33,7 +33,7 @@ func checkMilvus(ctx context.Context, t Target) []Result {
 	return []Result{r}
 }
 
-// milvusAdvice says what to do about a failure.
+// milvusAdvice reports what to do about a failure.
 func milvusAdvice(err error) string {
 	if advice := tlsSettings(milvusVariable).Advice(err); advice != "" {
 		return advice

@@ -67,7 +67,7 @@ var postgresTLS = certs.Settings{
 	Pair: "sslcert and sslkey in LIVEGRAPH_POSTGRES_URL",
 }
 
-// postgresAdvice says what to do about a failure to connect.
+// postgresAdvice reports what to do about a failure to connect.
 func postgresAdvice(err error) string {
 	if advice := postgresTLS.Advice(err); advice != "" {
 		return advice
@@ -91,12 +91,12 @@ func postgresAdvice(err error) string {
 	return reachAdvice("LIVEGRAPH_POSTGRES_URL", logOf("postgres"))
 }
 
-// reachAdvice says what to do about an engine that does not answer.
+// reachAdvice reports what to do about an engine that does not answer.
 func reachAdvice(variable, log string) string {
 	return fmt.Sprintf("check that it runs and that %s is right; if it is embedded, look into %s", variable, log)
 }
 
-// logOf says where the log of an engine's embedded edition is.
+// logOf reports where the log of an engine's embedded edition is.
 func logOf(engine string) string { return "logs/" + engine + ".log in the data directory" }
 
 // withoutSecret makes sure that an error's text does not hold the address it

@@ -62,7 +62,7 @@ func (r *Result) readRedis(info map[string]string) {
 	}
 }
 
-// redisAdvice says what to do about a failure.
+// redisAdvice reports what to do about a failure.
 func redisAdvice(err error) string {
 	if advice := tlsSettings(redisVariable).Advice(err); advice != "" {
 		return advice

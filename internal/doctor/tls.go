@@ -15,7 +15,7 @@ import (
 // renewalNearly is how long before its end a certificate should have been renewed.
 const renewalNearly = 14 * 24 * time.Hour
 
-// tlsSettings gives the names of an engine's TLS settings. address is the variable of
+// tlsSettings returns the names of an engine's TLS settings. address is the variable of
 // its address, such as LIVEGRAPH_REDIS_URL.
 func tlsSettings(address string) certs.Settings {
 	prefix := address[:strings.LastIndex(address, "_")] + "_TLS"
@@ -51,7 +51,7 @@ func checkCertificate(_ context.Context, t Target) []Result {
 	return []Result{r}
 }
 
-// names gives the names and addresses that a certificate is for.
+// names returns the names and addresses that a certificate is for.
 func names(leaf *x509.Certificate) []string {
 	found := slices.Clone(leaf.DNSNames)
 	for _, ip := range leaf.IPAddresses {

@@ -221,7 +221,7 @@ func TestEnginesRunAsAnOrdinaryUser(t *testing.T) {
 	}
 }
 
-// reachablePackages gives a cache with the packages that any user can reach: hard
+// reachablePackages returns a cache with the packages that any user can reach: hard
 // links, because the one there is may lie in root's home.
 func reachablePackages(t *testing.T) string {
 	t.Helper()

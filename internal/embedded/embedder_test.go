@@ -71,7 +71,7 @@ func call(t testing.TB, address, method, path string, body io.Reader, headers ..
 	return answer
 }
 
-// embed gives the vectors of texts.
+// embed returns the vectors of texts.
 func embed(t testing.TB, address string, texts ...string) [][]float64 {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"model": embedded.EmbedderModel, "input": texts})

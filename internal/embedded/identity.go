@@ -84,7 +84,7 @@ func (i identity) command(ctx context.Context, data, program string, args ...str
 	return cmd, nil
 }
 
-// program gives the folder of programs from which this identity can run: from
+// program returns the folder of programs from which this identity can run: from
 // itself, or a copy of it in near or, where not even that can be reached, in the
 // folder for temporary files.
 func (i identity) program(from, near, version string) (string, error) {
@@ -144,7 +144,7 @@ func reachable(path string) bool {
 	}
 }
 
-// own gives dir and all below to the identity, where somebody else has it.
+// own changes the owner of dir and all below it to the identity, where it is another.
 func (i identity) own(dir string) error {
 	uid, gid := os.Geteuid(), os.Getegid()
 	if uid != 0 {
@@ -171,7 +171,7 @@ func (i identity) own(dir string) error {
 	})
 }
 
-// hint says what to do when a program of this identity does not run.
+// hint reports what to do when a program of this identity does not run.
 func (i identity) hint() string {
 	if i != identityOther {
 		return ""

@@ -117,7 +117,7 @@ func (in installation) ready(ctx context.Context, report func(string, int, strin
 	return in.ensure(ctx, dir, report)
 }
 
-// ensure gives the venv in dir, and makes it if it is not whole.
+// ensure returns the venv in dir, and makes it if it is not whole.
 func (in installation) ensure(ctx context.Context, dir string, report func(string, int, string)) (*Packages, error) {
 	if p, ok := openPackages(dir); ok {
 		return p, nil
@@ -145,7 +145,7 @@ func (in installation) ensure(ctx context.Context, dir string, report func(strin
 	return p, nil
 }
 
-// openPackages gives the installation in dir if it is whole.
+// openPackages returns the installation in dir if it is whole.
 func openPackages(dir string) (*Packages, bool) {
 	raw, err := os.ReadFile(filepath.Join(dir, markerName))
 	if err != nil {

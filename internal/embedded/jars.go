@@ -58,7 +58,7 @@ func (j *Jars) Command(dir string, options []string, class string, args ...strin
 	return cmd
 }
 
-// ensure gives the jars in dir, and fetches them if they are not whole.
+// ensure returns the jars in dir, and fetches them if they are not whole.
 func (set *JarSet) ensure(ctx context.Context, java, dir string, report func(string, int, string)) (*Jars, error) {
 	jars := &Jars{java: java, dir: dir}
 	if set.whole(dir) {
@@ -102,7 +102,7 @@ func (set *JarSet) whole(dir string) bool {
 	return true
 }
 
-// wanted gives the names of the jars by their hashes.
+// wanted returns the names of the jars by their hashes.
 func (set *JarSet) wanted() map[string]string {
 	wanted := map[string]string{}
 	for line := range strings.Lines(set.Sums) {
@@ -177,7 +177,7 @@ func hashOf(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// findJava gives the path of a Java that is new enough, or says what to install.
+// findJava returns the path of a Java that is new enough, or says what to install.
 func findJava(ctx context.Context, title string) (string, error) {
 	const way = "install it (Debian, Ubuntu: apt install openjdk-17-jre-headless)"
 	java := filepath.Join(os.Getenv("JAVA_HOME"), "bin", "java")

@@ -96,7 +96,7 @@ func scram(user, password string) login {
 	}}
 }
 
-// admitted tells whether the broker answers a client with these options.
+// admitted reports whether the broker answers a client with these options.
 func admitted(t *testing.T, broker *testenv.Broker, opts ...kgo.Opt) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

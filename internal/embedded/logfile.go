@@ -67,7 +67,7 @@ func (l *logFile) turn() {
 	_ = l.open()
 }
 
-// tail gives the last bytes, for error messages.
+// tail returns the last bytes, for error messages.
 func (l *logFile) tail(n int64) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

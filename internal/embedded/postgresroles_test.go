@@ -36,7 +36,7 @@ func connectTo(t *testing.T, address string) *pgx.Conn {
 	return conn
 }
 
-// superuser gives the address of a database for the superuser of a folder's Postgres.
+// superuser returns the address of a database for the superuser of a folder's Postgres.
 func superuser(t *testing.T, dir, database string) string {
 	t.Helper()
 	address, err := embedded.PostgresSuperuser(dir)

@@ -18,7 +18,7 @@ try: import venv, ensurepip
 except ImportError: sys.exit("venv %d.%d" % sys.version_info[:2])
 `
 
-// findPython gives the path of a Python 3.11 or later with venv, or says what
+// findPython returns the path of a Python 3.11 or later with venv, or says what
 // to install.
 func findPython(ctx context.Context) (string, error) {
 	var old, bare string // versions of interpreters that will not do

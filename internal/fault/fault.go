@@ -51,7 +51,7 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// KindNamed gives the kind that String names so; false if there is none.
+// KindNamed returns the kind that String names so; false if there is none.
 func KindNamed(name string) (Kind, bool) {
 	for kind, known := range kindNames {
 		if known == name {
@@ -71,7 +71,7 @@ type Error struct {
 	cause      error          // private: logged, never sent
 }
 
-// New makes an error of a kind with its public message.
+// New creates an error of a kind with its public message.
 func New(kind Kind, message string) *Error {
 	return &Error{Kind: kind, Message: message}
 }
@@ -81,7 +81,7 @@ func Newf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
-// Wrap gives cause a public face. The cause is kept for the log.
+// Wrap returns cause with a kind and a public message. The cause is kept for the log.
 func Wrap(cause error, kind Kind, message string) *Error {
 	return &Error{Kind: kind, Message: message, cause: cause}
 }
@@ -117,7 +117,7 @@ func (e *Error) Because(cause error) *Error {
 	return e
 }
 
-// Error gives the private text, for logs.
+// Error returns the private text, for logs.
 func (e *Error) Error() string {
 	if e.cause != nil {
 		return e.Message + ": " + e.cause.Error()
@@ -125,10 +125,10 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Unwrap gives the private cause.
+// Unwrap returns the private cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// KindOf gives the kind of the first *Error in err's chain, else Internal.
+// KindOf returns the kind of the first *Error in err's chain, else Internal.
 func KindOf(err error) Kind {
 	var fe *Error
 	if errors.As(err, &fe) {

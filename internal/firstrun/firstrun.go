@@ -40,7 +40,7 @@ type Record struct {
 	AdminPassword string    `json:"adminPassword"`
 }
 
-// Path gives where first-run.json is under a data directory.
+// Path returns where first-run.json is under a data directory.
 func Path(dataDir string) string { return filepath.Join(dataDir, fileName) }
 
 // Read reads first-run.json; fs.ErrNotExist when its owner has removed it.
@@ -67,7 +67,7 @@ func Ensure(ctx context.Context, db *postgres.DB, dataDir, url string) (record R
 	return record, record.AdminKey != "", nil
 }
 
-// setUp gives the zero record when another process was faster.
+// setUp returns the zero record when another process was faster.
 func setUp(ctx context.Context, db *postgres.DB, dataDir, url string) (Record, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -120,7 +120,7 @@ func finish(ctx context.Context, db *postgres.DB, dataDir string) error {
 	return publish(dataDir)
 }
 
-// publish gives the pending file its name, durably.
+// publish renames the pending file to its name, durably.
 func publish(dataDir string) error {
 	if err := os.Rename(filepath.Join(dataDir, pendingName), Path(dataDir)); err != nil {
 		return fmt.Errorf("naming %s: %w", fileName, err)

@@ -9,10 +9,10 @@ type Affected struct {
 	NodeCount, EdgeCount int64
 }
 
-// Affected gives what the change touched.
+// Affected returns what the change touched.
 func (c *Change) Affected() Affected { return AffectedBy(c.Steps) }
 
-// AffectedBy gives what steps touched, each resource once. Of the edges of a
+// AffectedBy returns what steps touched, each resource once. Of the edges of a
 // cascade only those that it lists can be told from edges that other steps touched;
 // the others are counted as edges of their own.
 func AffectedBy(steps []Step) Affected {

@@ -117,31 +117,31 @@ type Pick struct {
 	CommandID uuid.UUID // uuid.Nil: the last
 }
 
-// Type says which command the payload is for.
+// Type reports which command the payload is for.
 func (CreateNode) Type() Type { return TypeCreateNode }
 
-// Type says which command the payload is for.
+// Type reports which command the payload is for.
 func (UpdateNode) Type() Type { return TypeUpdateNode }
 
-// Type says which command the payload is for.
+// Type reports which command the payload is for.
 func (DeleteNode) Type() Type { return TypeDeleteNode }
 
-// Type says which command the payload is for.
+// Type reports which command the payload is for.
 func (CreateEdge) Type() Type { return TypeCreateEdge }
 
-// Type says which command the payload is for.
+// Type reports which command the payload is for.
 func (UpdateEdge) Type() Type { return TypeUpdateEdge }
 
-// Type says which command the payload is for.
+// Type reports which command the payload is for.
 func (DeleteEdge) Type() Type { return TypeDeleteEdge }
 
-// Type says which command the payload is for.
+// Type reports which command the payload is for.
 func (Undo) Type() Type { return TypeUndo }
 
-// Type says which command the payload is for.
+// Type reports which command the payload is for.
 func (Redo) Type() Type { return TypeRedo }
 
-// Validate says what is wrong with an action whatever the state: an Invalid fault
+// Validate reports what is wrong with an action whatever the state: an Invalid fault
 // that names the field.
 func (a Action) Validate() error {
 	if a.Payload == nil {
@@ -164,7 +164,7 @@ func (a Action) Validate() error {
 	return nil
 }
 
-// Validate says what is wrong with a batch whatever the state; the field of an
+// Validate reports what is wrong with a batch whatever the state; the field of an
 // action is prefixed with its place, as in "commands[3].payload.name".
 func (b Batch) Validate() error {
 	if len(b.Actions) == 0 || len(b.Actions) > MaxBatch {

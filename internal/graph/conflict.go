@@ -69,7 +69,7 @@ func checkVersion(expected *int64, actual int64) error {
 		With("expectedVersion", *expected).With("actualVersion", actual)
 }
 
-// atIndex says which command of a batch a fault is about. An error of another sort
+// atIndex reports which command of a batch a fault is about. An error of another sort
 // stays what it is.
 func atIndex(err error, index int) error {
 	var public *fault.Error

@@ -69,7 +69,7 @@ func (d *decision) removeEdge(old *Edge, by Sequence) (*Edge, error) {
 	return edge, d.do(Step{Type: TypeDeleteEdge, Before: before(old), Edge: edge})
 }
 
-// standingEdge gives an edge that is not deleted, else the fault for the command's
+// standingEdge returns an edge that is not deleted, else the fault for the command's
 // own target.
 func (d *decision) standingEdge(id uuid.UUID) (*Edge, error) {
 	edge, err := d.state.Edge(id)

@@ -168,7 +168,7 @@ func (h *history) command() {
 	}
 }
 
-// run gives a command, or a batch, to both and compares what they say.
+// run applies a command, or a batch, to both and compares what they say.
 func (h *history) run(actor int, batch bool, actions ...graph.Action) {
 	h.commands++
 	id := commandID(h.commands)

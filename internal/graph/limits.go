@@ -83,7 +83,7 @@ func checkProperties(raw jsontext.Value) error {
 	return propertiesFault(err)
 }
 
-// propertiesFault gives a reason of [Properties.Merge] its public face.
+// propertiesFault returns the public error of a reason of [Properties.Merge].
 func propertiesFault(err error) error {
 	if err == nil {
 		return nil

@@ -2,7 +2,7 @@ package graph
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// Merge gives the properties with a JSON Merge Patch (RFC 7396) applied: null
+// Merge returns the properties with a JSON Merge Patch (RFC 7396) applied: null
 // removes, an object is merged into an object, anything else replaces. The patch
 // and the result must keep the limits; errors are the reasons, as those of
 // [ParseProperties].
@@ -52,7 +52,7 @@ func (p Properties) Merge(patch jsontext.Value) (Properties, error) {
 	return merged, merged.check(keys)
 }
 
-// withoutNulls gives what a patch makes of nothing. It is no larger than the patch.
+// withoutNulls returns what a patch makes of nothing. It is no larger than the patch.
 func withoutNulls(members object, encoded Properties) Properties {
 	made := make(Properties, len(members))
 	for name, member := range members {
@@ -70,7 +70,7 @@ func withoutNulls(members object, encoded Properties) Properties {
 	return made
 }
 
-// removes says whether a patch has a null that removes something.
+// removes reports whether a patch has a null that removes something.
 func removes(patch tree) bool {
 	members, ok := patch.(object)
 	if !ok {

@@ -97,7 +97,7 @@ func standing(e *modelEntry) bool { return e.cancelled == 0 }
 
 func (m *model) now() world { return m.replay(standing) }
 
-// writers says which standing entry wrote each place last.
+// writers reports which standing entry wrote each place last.
 func (m *model) writers() map[place]int {
 	last := map[place]int{}
 	for _, entry := range m.entries {
@@ -159,7 +159,7 @@ func differences(before, after world) []effect {
 	return found
 }
 
-// mayUndo says whether an entry can be taken out of history as if it had never
+// mayUndo reports whether an entry can be taken out of history as if it had never
 // been.
 func (m *model) mayUndo(entry *modelEntry) bool {
 	now, last := m.now(), m.writers()
@@ -181,7 +181,7 @@ func (m *model) mayUndo(entry *modelEntry) bool {
 	return !m.replay(func(e *modelEntry) bool { return standing(e) && e != entry }).dangling()
 }
 
-// mayRedo says whether an entry finds what it found at first.
+// mayRedo reports whether an entry finds what it found at first.
 func (m *model) mayRedo(entry *modelEntry) bool {
 	now, last := m.now(), m.writers()
 	created := map[uuid.UUID]bool{}
@@ -223,7 +223,7 @@ func (e *modelEntry) isTaken(id uuid.UUID) bool {
 	return false
 }
 
-// of gives the entries of an actor, or with -1 of all.
+// of returns the entries of an actor, or with -1 of all.
 func (m *model) of(actor int) []*modelEntry {
 	var of []*modelEntry
 	for _, entry := range m.entries {

@@ -98,7 +98,7 @@ func cascade(mark Mark, edges EdgeSet, restored bool) *Cascade {
 	return &Cascade{Mark: mark, Restored: restored, Count: edges.Count, Edges: edges.First}
 }
 
-// standingNode gives a node that is not deleted, else the fault that names the
+// standingNode returns a node that is not deleted, else the fault that names the
 // field which it was looked up for.
 func (d *decision) standingNode(id uuid.UUID, field, what string) (*Node, error) {
 	node, err := d.state.Node(id)

@@ -52,7 +52,7 @@ func (p Properties) Encode() jsontext.Value {
 	return append(dst, '}')
 }
 
-// with gives the properties with one value set, or removed if it is nil.
+// with returns the properties with one value set, or removed if it is nil.
 func (p Properties) with(name string, value jsontext.Value) Properties {
 	next := make(Properties, len(p)+1)
 	for key, old := range p {
@@ -69,7 +69,7 @@ func (p Properties) with(name string, value jsontext.Value) Properties {
 	return next
 }
 
-// encodeMembers gives the members of an object in canonical form.
+// encodeMembers returns the members of an object in canonical form.
 func encodeMembers(members object) Properties {
 	p := make(Properties, len(members))
 	for name, member := range members {

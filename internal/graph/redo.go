@@ -134,7 +134,7 @@ func (d *decision) putAgain(s Sequence, step *Step, r, made resource) (map[strin
 	return d.rewrite(r, fields), nil
 }
 
-// differs says where a resource is not as the step found it that deleted it.
+// differs reports where a resource is not as the step found it that deleted it.
 func differs(step *Step, r resource) []obstacle {
 	life := r.life()
 	if life.Deleted {

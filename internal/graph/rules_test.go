@@ -29,7 +29,7 @@ func (d *desk) try(actor int, p graph.Payload) (graph.Outcome, error) {
 		Action: graph.Action{Payload: p}})
 }
 
-// do gives the id of the command.
+// do returns the id of the command.
 func (d *desk) do(actor int, p graph.Payload) uuid.UUID {
 	_, err := d.try(actor, p)
 	require.NoError(d.t, err)

@@ -19,7 +19,7 @@ type Entry struct {
 	CancelledBy Sequence // of the UNDO that stands against it; 0: the command stands
 }
 
-// Entry gives what a change adds to the stacks; false for UNDO and REDO.
+// Entry returns what a change adds to the stacks; false for UNDO and REDO.
 func (c *Change) Entry() (Entry, bool) {
 	entry := Entry{Sequence: c.Sequence, CommandID: c.CommandID, Actor: c.Actor, Type: c.Type}
 	return entry, c.Target == nil

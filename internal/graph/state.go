@@ -49,9 +49,9 @@ type EdgeSet struct {
 
 // Journal is what was done so far.
 type Journal interface {
-	// Change gives the change with a sequence, which exists.
+	// Change returns the change with a sequence, which exists.
 	Change(sequence Sequence) (*Change, error)
-	// Entry gives the entry of the command or batch with an id, nil if no such
+	// Entry returns the entry of the command or batch with an id, nil if no such
 	// command changed anything. UNDO and REDO have none.
 	Entry(commandID uuid.UUID) (*Entry, error)
 	// StacksOf returns the stacks of an actor, or with uuid.Nil of the workspace. They are

@@ -118,7 +118,7 @@ type reader struct {
 
 func newReader(r io.Reader) *reader { return &reader{lines: bufio.NewReaderSize(r, longestLine)} }
 
-// next gives the next line that is not blank: a record, or why it is none. The
+// next returns the next line that is not blank: a record, or why it is none. The
 // error is of the reading itself; io.EOF at the end.
 func (r *reader) next() (record, *BadLine, error) {
 	for {

@@ -153,7 +153,7 @@ func refused(err error) bool {
 	return fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict) || fault.Is(err, fault.Invalid)
 }
 
-// refusal says why the server did not take a line.
+// refusal reports why the server did not take a line.
 func refusal(err error) string {
 	var fe *fault.Error
 	if !errors.As(err, &fe) {
@@ -165,7 +165,7 @@ func refusal(err error) string {
 	return fe.Message
 }
 
-// missing gives what of the batch does not stand, and counts the rest.
+// missing returns what of the batch does not stand, and counts the rest.
 func (i *importer) missing(ctx context.Context) ([]record, error) {
 	nodes, edges := map[uuid.UUID]client.Node{}, map[uuid.UUID]client.Edge{}
 	var nodeIDs, edgeIDs []uuid.UUID

@@ -60,7 +60,7 @@ type writing struct {
 	interval int64 // ms
 }
 
-// writing gives what the bodies of a plan are made of.
+// writing returns what the bodies of a plan are made of.
 func (f *Fleet) writing(p *Plan) *writing {
 	return &writing{
 		sources: f.sources, names: f.names, sensors: f.sensors,

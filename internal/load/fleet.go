@@ -154,17 +154,17 @@ func (f *Fleet) refused(err error, _ time.Duration) {
 	f.refusals[reasonOf(err)]++
 }
 
-// Name gives what the names of the sources begin with.
+// Name returns what the names of the sources begin with.
 func (f *Fleet) Name() string { return f.name }
 
-// Sources gives the ids of the sources. Series i is of source i modulo their
+// Sources returns the ids of the sources. Series i is of source i modulo their
 // number, and its metric is named m and i divided by it, unless there are sensors.
 func (f *Fleet) Sources() []string { return f.sources }
 
-// Measurements gives the names of the sources, which lines have as their measurements.
+// Measurements returns the names of the sources, which lines have as their measurements.
 func (f *Fleet) Measurements() []string { return slices.Clone(f.names) }
 
-// Bodies gives the bodies that a run of the plan sends, for another server to be
+// Bodies returns the bodies that a run of the plan sends, for another server to be
 // sent the same.
 func (f *Fleet) Bodies(p Plan) ([][]byte, error) {
 	p, err := p.complete(f.series)

@@ -37,7 +37,7 @@ func bucketOf(d time.Duration) int {
 	return fine*shift + int(us>>shift)
 }
 
-// valueOf gives the middle of a bucket.
+// valueOf returns the middle of a bucket.
 func valueOf(bucket int) time.Duration {
 	if bucket < 2*fine {
 		return time.Duration(bucket) * time.Microsecond
@@ -59,7 +59,7 @@ type Distribution struct {
 // ms is a duration in milliseconds, as it is printed.
 type ms float64
 
-// Duration gives the duration.
+// Duration returns the duration.
 func (m ms) Duration() time.Duration { return time.Duration(float64(m) * float64(time.Millisecond)) }
 
 func inMS(d time.Duration) ms { return ms(float64(d.Microseconds()) / 1000) }
@@ -72,7 +72,7 @@ func (h *histogram) distribution() Distribution {
 	}
 }
 
-// percentile gives the least value that p of all do not exceed.
+// percentile returns the least value that p of all do not exceed.
 func (h *histogram) percentile(p float64) ms {
 	rank := int64(math.Ceil(p * float64(h.count)))
 	for i, n := range h.buckets {

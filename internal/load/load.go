@@ -92,7 +92,7 @@ func (p Plan) Check(series int) error {
 	return err
 }
 
-// complete gives the plan with its defaults, checked.
+// complete returns the plan with its defaults, checked.
 func (p Plan) complete(series int) (Plan, error) {
 	p.Interval, p.Patience = cmp.Or(p.Interval, defaultInterval), cmp.Or(p.Patience, defaultPatience)
 	p.Format, p.Values = cmp.Or(p.Format, FormatSeries), cmp.Or(p.Values, ValuesGauge)
@@ -132,7 +132,7 @@ func (p Plan) tooMany() error {
 	)
 }
 
-// steps gives how many timestamps each series has.
+// steps returns how many timestamps each series has.
 func (p Plan) steps(series int) int64 {
 	l := newLayout(series, p.Batch)
 	cycles := (l.requests(p.Points) + int64(l.groups) - 1) / int64(l.groups)
@@ -161,7 +161,7 @@ func newLayout(series, batch int) layout {
 	return layout{series: series, width: width, points: batch / width, groups: (series + width - 1) / width}
 }
 
-// requests gives how many requests hold so many points, about.
+// requests returns how many requests hold so many points, about.
 func (l layout) requests(points int64) int64 {
 	cycle := int64(l.series) * int64(l.points) // the points of one request of each group
 	whole, rest := points/cycle, points%cycle
@@ -178,7 +178,7 @@ type slice struct {
 
 func (s slice) size() int64 { return int64(s.end-s.first) * int64(s.points) }
 
-// request gives request number n.
+// request returns request number n.
 func (l layout) request(n int64) (group int, s slice) {
 	group = int(n % int64(l.groups))
 	first := group * l.width

@@ -103,7 +103,7 @@ func (f *Fleet) Run(ctx context.Context, plan Plan) (Result, error) {
 	return r.result(seeing == nil, ctx.Err() != nil), r.reason(ctx, sending, seeing)
 }
 
-// reason says why a run is not whole, if it is not and nobody interrupted it.
+// reason reports why a run is not whole, if it is not and nobody interrupted it.
 func (r *run) reason(ctx context.Context, sending, seeing error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -29,7 +29,7 @@ func (v Values) check() error {
 	return fmt.Errorf("values must be one of %v", AllValues)
 }
 
-// At gives the value of a series at a step.
+// At returns the value of a series at a step.
 func (v Values) At(series int, step int64) float64 {
 	if v == ValuesRandom {
 		return random(series, step)
@@ -45,7 +45,7 @@ func (v Values) append(b []byte, series int, step int64) []byte {
 	return appendHundredths(b, v.hundredths(series, step))
 }
 
-// hundredths gives a value in hundredths, by integers alone: this is done for
+// hundredths returns a value in hundredths, by integers alone: this is done for
 // every point of a load.
 func (v Values) hundredths(series int, step int64) int64 {
 	i := int64(series)
@@ -63,7 +63,7 @@ func (v Values) hundredths(series int, step int64) int64 {
 	}
 }
 
-// random gives a number from 0 to 1. One of exactly 0 is as good as any.
+// random returns a number from 0 to 1. One of exactly 0 is as good as any.
 func random(series int, step int64) float64 {
 	return math.Ldexp(float64(noise(series, step)>>11), -53)
 }

@@ -55,7 +55,7 @@ func contentOf(label string, value []byte) (c content) {
 	return c
 }
 
-// workspace gives whose the record is; nil: it cannot be read.
+// workspace returns whose the record is; nil: it cannot be read.
 func (c *content) workspace() *uuid.UUID {
 	switch {
 	case c.err != nil:
@@ -175,7 +175,7 @@ func decodeUse(r *auditrecord.Record) *DecodedUse {
 // jsonText is JSON as it is. What a record has in its place is shown as a text.
 type jsonText []byte
 
-// MarshalJSON gives it.
+// MarshalJSON returns it.
 func (t jsonText) MarshalJSON() ([]byte, error) {
 	if !jsontext.Value(t).IsValid() {
 		return jsontext.AppendQuote(nil, strings.ToValidUTF8(string(t), "\uFFFD"))
@@ -220,7 +220,7 @@ var (
 	latest   = time.Date(9999, time.December, 31, 23, 59, 59, 999_999_000, time.UTC).UnixMicro()
 )
 
-// timeOf gives a time of a record, which may hold any number, as near as it can be shown.
+// timeOf returns a time of a record, which may hold any number, as near as it can be shown.
 func timeOf(us int64) time.Time { return time.UnixMicro(min(max(us, earliest), latest)).UTC() }
 
 func decodeSpan(s *pointblock.Span) DecodedSeries {

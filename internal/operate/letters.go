@@ -37,7 +37,7 @@ type Place struct {
 	Offset    int64  `json:"offset"`
 }
 
-// String gives topic/partition/offset.
+// String returns topic/partition/offset.
 func (p Place) String() string { return fmt.Sprintf("%s/%d/%d", p.Topic, p.Partition, p.Offset) }
 
 func (p Place) position() postgres.LogPosition {
@@ -135,7 +135,7 @@ type found struct {
 	record *kgo.Record
 }
 
-// letterTopics gives the topics of a filter.
+// letterTopics returns the topics of a filter.
 func (d *Desk) letterTopics(ctx context.Context, f LetterFilter) ([]kafka.Overview, error) {
 	if f.From != nil && f.To != nil && !f.From.Before(*f.To) {
 		return nil, fault.Field(fault.Invalid, "to", "must be after from")
@@ -173,7 +173,7 @@ func LetterTopics() []string {
 	})
 }
 
-// letterLabel gives the topic of dead letters that a name means: its own, or that of
+// letterLabel returns the topic of dead letters that a name means: its own, or that of
 // the topic that they come from.
 func (d *Desk) letterLabel(name string) (string, error) {
 	label := d.log.Label(name)
@@ -190,7 +190,7 @@ func (d *Desk) letterLabel(name string) (string, error) {
 	return label, nil
 }
 
-// letterSpans gives what is to be looked at of a topic: the newest so many of what is
+// letterSpans returns what is to be looked at of a topic: the newest so many of what is
 // within the filter's times.
 func (d *Desk) letterSpans(
 	ctx context.Context, f LetterFilter, t kafka.Overview, most int64, sum *Scan,
@@ -251,7 +251,7 @@ func (d *Desk) readSpans(
 	}
 }
 
-// match gives the letters of a filter among records of a topic.
+// match returns the letters of a filter among records of a topic.
 func (d *Desk) match(ctx context.Context, f LetterFilter, t kafka.Overview, records []*kgo.Record) ([]found, error) {
 	var matched []found
 	var places []postgres.LogPosition

@@ -27,7 +27,7 @@ type Desk struct {
 	registry *postgres.DB
 }
 
-// New makes a desk.
+// New creates a desk.
 func New(log *kafka.Client, registry *postgres.DB) *Desk { return &Desk{log: log, registry: registry} }
 
 // topic asks for one topic of ours by its name, with or without the prefix.

@@ -6,7 +6,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
-// shownPayload gives a command's payload as the interface has it.
+// shownPayload returns a command's payload as the interface has it.
 func shownPayload(payload graph.Payload) map[string]any {
 	shown := fields{}
 	switch p := payload.(type) {

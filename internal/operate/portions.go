@@ -111,7 +111,7 @@ func (d *Desk) takeRecords(
 	return nil
 }
 
-// restOf gives what is left of a topic, within the log as it is.
+// restOf returns what is left of a topic, within the log as it is.
 func restOf(rest []Rest, t kafka.Overview, sum *Scan) map[int32]kafka.Span {
 	spans := map[int32]kafka.Span{}
 	for _, r := range rest {

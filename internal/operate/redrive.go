@@ -82,7 +82,7 @@ type ShownLetter struct {
 	Value   []byte            `json:"-"`
 }
 
-// ShowLetter gives a dead letter, decoded and raw.
+// ShowLetter returns a dead letter, decoded and raw.
 func (d *Desk) ShowLetter(ctx context.Context, at Place) (ShownLetter, error) {
 	_, one, err := d.letter(ctx, at)
 	if err != nil {
@@ -119,7 +119,7 @@ func (d *Desk) Discard(ctx context.Context, r LetterRequest, progress func(Lette
 // MaxReason bounds the text of a mark's reason.
 const MaxReason = 1000
 
-// sort gives those letters about which nothing was done yet, and the outcomes of the
+// sort returns those letters about which nothing was done yet, and the outcomes of the
 // others.
 func (r *LetterRequest) sort(letters []found) (todo []found, outcomes []LetterOutcome) {
 	for _, one := range letters {

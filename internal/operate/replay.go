@@ -101,7 +101,7 @@ func replayOf(job postgres.Replay) Replay {
 	return r
 }
 
-// PlanReplay says what a replay would read, without asking for it.
+// PlanReplay reports what a replay would read, without asking for it.
 func (d *Desk) PlanReplay(ctx context.Context, r ReplayRequest) (Replay, error) {
 	job, err := d.plan(ctx, r)
 	return replayOf(job), err
@@ -117,7 +117,7 @@ func (d *Desk) StartReplay(ctx context.Context, r ReplayRequest) (Replay, error)
 	return replayOf(job), err
 }
 
-// Replay gives one job; fault.NotFound if there is none of the id.
+// Replay returns one job; fault.NotFound if there is none of the id.
 func (d *Desk) Replay(ctx context.Context, id uuid.UUID) (Replay, error) {
 	job, err := d.registry.Replay(ctx, id)
 	return replayOf(job), err
@@ -257,7 +257,7 @@ func (d *Desk) ranges(ctx context.Context, r ReplayRequest, topic kafka.Overview
 	return ranges, nil
 }
 
-// choose gives the partitions that are meant, all of which must be there.
+// choose returns the partitions that are meant, all of which must be there.
 func (r *ReplayRequest) choose(topic kafka.Overview) ([]int32, error) {
 	count := int32(len(topic.Partitions))
 	check := func(field string, partitions []int32) error {

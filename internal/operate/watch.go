@@ -28,7 +28,7 @@ type Watch struct {
 	counts *prometheus.GaugeVec
 }
 
-// NewWatch makes a watch; Run runs it. Metrics may be nil.
+// NewWatch creates a watch; Run runs it. Metrics may be nil.
 func NewWatch(desk *Desk, logger *slog.Logger, metrics prometheus.Registerer) *Watch {
 	w := &Watch{desk: desk, logger: logger.With("component", "deadletters")}
 	w.counts = promauto.With(metrics).NewGaugeVec(prometheus.GaugeOpts{

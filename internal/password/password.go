@@ -42,7 +42,7 @@ func Generate() string {
 	return string(text)
 }
 
-// Hash gives the PHC string of a password under a new salt:
+// Hash returns the PHC string of a password under a new salt:
 // $argon2id$v=19$m=…,t=…,p=…$salt$hash.
 func Hash(text string) string {
 	var salt [saltLength]byte

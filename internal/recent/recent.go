@@ -19,7 +19,7 @@ type sized[V any] struct {
 	size  int
 }
 
-// Get gives the value of a key, if it is remembered.
+// Get returns the value of a key, if it is remembered.
 func (m *Map[K, V]) Get(key K) (value V, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -57,7 +57,7 @@ func (m *Map[K, V]) add(key K, s sized[V]) {
 	m.size += s.size
 }
 
-// Len gives how many values are remembered.
+// Len returns how many values are remembered.
 func (m *Map[K, V]) Len() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

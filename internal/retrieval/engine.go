@@ -15,7 +15,7 @@ import (
 
 // TextLane finds nodes by their words. What it gives passes the filter.
 type TextLane interface {
-	// SearchText gives the best nodes by BM25, best first, at most limit, and nodes whose
+	// SearchText returns the best nodes by BM25, best first, at most limit, and nodes whose
 	// whole name stands in the text, at most named, those that it means most certainly.
 	SearchText(ctx context.Context, workspace uuid.UUID, text string, f Filter, limit, named int) (TextFindings, error)
 }
@@ -38,9 +38,9 @@ const MostNodes = 5_000
 // VectorLane finds chunks by meaning. Its errors are faults: Unavailable when the
 // store is away, when no index is live yet, and when its collection is gone.
 type VectorLane interface {
-	// LiveIndex says which index answers.
+	// LiveIndex reports which index answers.
 	LiveIndex(ctx context.Context) (Index, error)
-	// Nearest gives the nearest chunks in it, nearest first.
+	// Nearest returns the nearest chunks in it, nearest first.
 	Nearest(
 		ctx context.Context, index Index, workspace uuid.UUID, vector embed.Vector, near Near, limit int,
 	) ([]VectorHit, error)
@@ -50,12 +50,12 @@ type VectorLane interface {
 type Graph interface {
 	// FoundNodes reads those of the nodes that stand and pass the filter.
 	FoundNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f Filter) (map[uuid.UUID]graph.Node, error)
-	// PassingNodes gives the ids of the same, in no order, without reading them whole.
+	// PassingNodes returns the ids of the same, in no order, without reading them whole.
 	PassingNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f Filter) ([]uuid.UUID, error)
-	// MatchingNodes gives up to limit nodes that pass the filter, and whether there
+	// MatchingNodes returns up to limit nodes that pass the filter, and whether there
 	// are more.
 	MatchingNodes(ctx context.Context, workspace uuid.UUID, f Filter, limit int) (ids []uuid.UUID, more bool, err error)
-	// WalkEdges gives edges at the frontier; see [Step].
+	// WalkEdges returns edges at the frontier; see [Step].
 	WalkEdges(ctx context.Context, workspace uuid.UUID, step Step) (Walked, error)
 	// FoundEdges reads those of the edges that stand.
 	FoundEdges(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]graph.Edge, error)
@@ -133,7 +133,7 @@ type Engine struct {
 	searched atomic.Pointer[embed.Model]
 }
 
-// New makes an engine.
+// New creates an engine.
 func New(deps Deps) *Engine {
 	if deps.Logger == nil {
 		deps.Logger = slog.New(slog.DiscardHandler)

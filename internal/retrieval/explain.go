@@ -66,7 +66,7 @@ func (r *ranking) explain(page []candidate) *explanation {
 	return x
 }
 
-// of gives the reasons of a hit, the weightiest first.
+// of returns the reasons of a hit, the weightiest first.
 func (x *explanation) of(c candidate, nodes map[uuid.UUID]graph.Node) []Reason {
 	r := x.ranking
 	n, met := r.terrain.number[c.id]

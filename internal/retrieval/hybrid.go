@@ -161,7 +161,7 @@ func (e *Engine) showHybrid(ctx context.Context, r *ranking, page []candidate) (
 	}, others...)
 }
 
-// walkedPath gives the edges of a path as they are now; nil when one is gone, or not
+// walkedPath returns the edges of a path as they are now; nil when one is gone, or not
 // of the kind that was to be walked any more.
 func walkedPath(ids []uuid.UUID, edges map[uuid.UUID]graph.Edge, relationTypes []string) []graph.Edge {
 	var path []graph.Edge

@@ -237,7 +237,7 @@ func (e *Engine) askNearest(
 	return hits, err
 }
 
-// narrow says what the vector lane is to look at: what passes the filter, if it is
+// narrow reports what the vector lane is to look at: what passes the filter, if it is
 // little, else what is of the right types, and open says that not all of it passes.
 func (e *Engine) narrow(ctx context.Context, q *Query) (near Near, none, open bool, err error) {
 	near.EntityTypes = q.Filter.EntityTypes

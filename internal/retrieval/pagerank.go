@@ -43,7 +43,7 @@ func newTerrain(direction Direction) *terrain {
 	}
 }
 
-// meet gives the number of a node, which is met now or was before.
+// meet returns the number of a node, which is met now or was before.
 func (t *terrain) meet(id uuid.UUID, depth int) int {
 	if n, known := t.number[id]; known {
 		return n
@@ -97,7 +97,7 @@ func (t *terrain) flows() []flow {
 	return flows
 }
 
-// lay gives each node room for where its score goes, in one piece for all, and notes it.
+// lay allocates room for where each node's score goes, in one piece for all, and notes it.
 func (t *terrain) lay(flows []flow) {
 	counts := make([]int, len(flows))
 	each := func(see func(from, to int)) {

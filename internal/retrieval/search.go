@@ -111,7 +111,7 @@ func (e *Engine) show(
 	return hits, nil
 }
 
-// chunk gives a chunk of a node's text as it is now; nil: there is none any more.
+// chunk returns a chunk of a node's text as it is now; nil: there is none any more.
 func (e *Engine) chunk(n *graph.Node, index int) *Chunk {
 	if e.deps.Chunks == nil {
 		return nil

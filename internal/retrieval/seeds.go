@@ -101,7 +101,7 @@ func (f *findings) best(score func(*found) float64) []*found {
 	return list[:min(len(list), laneSeeds+1)]
 }
 
-// spread gives the seeds of a lane their weights.
+// spread sets the weights of the seeds of a lane.
 func spread(best []*found, score func(*found) float64, weight float64, give func(uuid.UUID, float64)) {
 	if len(best) == 0 {
 		return

@@ -48,7 +48,7 @@ func newWords(query string) *words {
 	return w
 }
 
-// match gives the word of the query that a word of a text stands for: itself, or one
+// match returns the word of the query that a word of a text stands for: itself, or one
 // that ends otherwise.
 func (w *words) match(text string) (word string, found bool) {
 	if _, same := w.weights[text]; same {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Of gives how long to wait from now on, by seconds or a date; 0 if the header does
+// Of returns how long to wait from now on, by seconds or a date; 0 if the header does
 // not say, or not in a form of HTTP's.
 func Of(h http.Header) time.Duration {
 	value := strings.TrimSpace(h.Get("Retry-After"))

@@ -35,7 +35,7 @@ func New[T any](most int, kept time.Duration) *List[T] {
 	return &List[T]{most: most, kept: kept}
 }
 
-// Take gives the buffer that was used last, if there is any.
+// Take returns the buffer that was used last, if there is any.
 func (l *List[T]) Take() (buffer T, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,14 +74,14 @@ func (l *List[T]) Give(buffer T, size int) {
 	}
 }
 
-// Len gives how many buffers there are.
+// Len returns how many buffers there are.
 func (l *List[T]) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.list)
 }
 
-// Size gives what the buffers come to, in the unit of Give.
+// Size returns what the buffers come to, in the unit of Give.
 func (l *List[T]) Size() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -100,7 +100,7 @@ func (s *Spool) Next(ctx context.Context, most, bytes int) (*Batch, error) {
 	}
 }
 
-// unread gives the first segment that has records to do, and removes those before;
+// unread returns the first segment that has records to do, and removes those before;
 // nil: there is none.
 func (s *Spool) unread() *segment {
 	s.segs.Lock()

@@ -33,7 +33,7 @@ func frame(to, record []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(to, sum), record...)
 }
 
-// unframe gives the first record of what is in a segment, and how many bytes it
+// unframe returns the first record of what is in a segment, and how many bytes it
 // takes; 0: there is no whole one.
 func unframe(bytes []byte) (record []byte, size int) {
 	if len(bytes) < frameBytes {
@@ -65,7 +65,7 @@ func pathOf(dir string, number uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%020d%s", number, suffix))
 }
 
-// create makes a segment and sees to it that its name is on the disk.
+// create creates a segment and sees to it that its name is on the disk.
 func create(dir string, number uint64) (*segment, error) {
 	path := pathOf(dir, number)
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -170,7 +170,7 @@ func (s *Spool) recoverSegment(number uint64) error {
 	return nil
 }
 
-// scan gives up to where a segment is whole, 0 if not even its header is, and whether
+// scan returns up to where a segment is whole, 0 if not even its header is, and whether
 // a record begins at the position.
 func scan(file *os.File, number uint64, at position) (whole int64, boundary bool, err error) {
 	in := bufio.NewReaderSize(io.NewSectionReader(file, 0, 1<<62), frameBytes+MaxRecord)

@@ -167,7 +167,7 @@ func (d *failingDisk) set(fail bool) {
 	d.fail = fail
 }
 
-// crash gives a folder with what is on the disk.
+// crash returns a folder with what is on the disk.
 func (d *failingDisk) crash(t *testing.T, dir string) string {
 	t.Helper()
 	d.mu.Lock()

@@ -31,7 +31,7 @@ func NewLogger(cfg config.Log, w io.Writer, fromContext func(context.Context) []
 	return slog.New(&contextHandler{Handler: handler, fromContext: fromContext})
 }
 
-// inMilliseconds gives durations a unit: JSON would have nanoseconds under a name
+// inMilliseconds writes durations in milliseconds: JSON would have nanoseconds under a name
 // that does not say so.
 func inMilliseconds(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() != slog.KindDuration {

@@ -29,7 +29,7 @@ type Prober struct {
 	failed *prometheus.CounterVec
 }
 
-// NewProber makes a prober. Somebody has to call Run.
+// NewProber creates a prober. Somebody has to call Run.
 func NewProber(registerer prometheus.Registerer, probes ...Probe) *Prober {
 	factory := promauto.With(registerer)
 	engine := []string{"engine"}

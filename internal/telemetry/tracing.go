@@ -95,7 +95,7 @@ func (s linked) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingRes
 // Description implements sdktrace.Sampler.
 func (s linked) Description() string { return "Linked{" + s.otherwise.Description() + "}" }
 
-// Provider gives what parts of the service take their tracers from; nil without
+// Provider returns what parts of the service take their tracers from; nil without
 // tracing.
 func (t *Tracing) Provider() trace.TracerProvider {
 	if t == nil {
@@ -104,7 +104,7 @@ func (t *Tracing) Provider() trace.TracerProvider {
 	return t.provider
 }
 
-// Stats tells what became of the spans so far.
+// Stats reports what became of the spans so far.
 func (t *Tracing) Stats() SpanStats {
 	if t == nil {
 		return SpanStats{}
@@ -124,7 +124,7 @@ func (t *Tracing) Close(ctx context.Context) {
 	}
 }
 
-// TraceOf gives what a log line says of the span of its context: nothing without
+// TraceOf returns what a log line says of the span of its context: nothing without
 // one.
 func TraceOf(ctx context.Context) []slog.Attr {
 	span := trace.SpanContextFromContext(ctx)

@@ -33,7 +33,7 @@ type Certificate struct {
 	Pair            tls.Certificate
 }
 
-// NewAuthority makes an authority that nobody else believes.
+// NewAuthority creates an authority that nobody else believes.
 func NewAuthority(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{t: t, dir: t.TempDir()}

@@ -84,7 +84,7 @@ func (b *Broker) awaitAnswer(t testing.TB) {
 	}
 }
 
-// NewKFake gives a broker of the test's own inside the process, which it may Stop
+// NewKFake returns a broker of the test's own inside the process, which it may Stop
 // and Start: address, records and offsets stay.
 func NewKFake(t testing.TB) *Broker {
 	t.Helper()
@@ -98,7 +98,7 @@ func KFakeIn(t testing.TB, dir string) *Broker {
 	return &Broker{Edition: KFake, Dir: dir, server: server, login: server.Security()}
 }
 
-// BrokerAt gives a broker that the test has started itself, and ends itself; login is
+// BrokerAt returns a broker that the test has started itself, and ends itself; login is
 // how one logs in there.
 func BrokerAt(addresses []string, login config.KafkaSecurity) *Broker {
 	return &Broker{Edition: KFake, server: foreign(addresses), login: login}
@@ -113,7 +113,7 @@ func (foreign) Stop(context.Context) error  { return errForeign }
 
 var errForeign = errors.New("testenv: the test started this broker itself")
 
-// StoppableApacheKafka gives an Apache Kafka of the test's own, which it may Stop,
+// StoppableApacheKafka returns an Apache Kafka of the test's own, which it may Stop,
 // Start and Signal. Where there is none the test is skipped, and reported as such.
 func StoppableApacheKafka(t testing.TB, configure ...func(*embedded.ApacheKafkaOptions)) *embedded.ApacheKafka {
 	t.Helper()
@@ -209,7 +209,7 @@ func (b *Broker) Crash(t testing.TB) {
 	b.Start(t)
 }
 
-// Admin gives a client for what a test does to topics.
+// Admin returns a client for what a test does to topics.
 func (b *Broker) Admin(t testing.TB) *kadm.Client {
 	t.Helper()
 	client, err := kgo.NewClient(b.Opts()...)

@@ -22,7 +22,7 @@ const (
 // MilvusStandalone reports whether tests run on Milvus standalone.
 func MilvusStandalone() bool { return os.Getenv(milvusEdition) == "standalone" }
 
-// milvusStarter gives the name and the start of the edition.
+// milvusStarter returns the name and the start of the edition.
 func milvusStarter() (string, func(context.Context, embedded.EngineOptions) (*embedded.Process, error)) {
 	if MilvusStandalone() {
 		return milvusStandaloneName, embedded.StartMilvusStandalone
@@ -35,14 +35,14 @@ var milvus = sync.OnceValues(func() (*embedded.Process, error) {
 	return starter(name, start)()
 })
 
-// Milvus gives the address, host:port, of a server that the binary's tests share:
+// Milvus returns the address, host:port, of a server that the binary's tests share:
 // choose collection names of your own.
 func Milvus(t testing.TB) string {
 	t.Helper()
 	return started(t, milvus).Address()
 }
 
-// StoppableMilvus gives a server of the test's own, which it may Stop, Start and
+// StoppableMilvus returns a server of the test's own, which it may Stop, Start and
 // Signal: address and data stay.
 func StoppableMilvus(t testing.TB) *embedded.Process {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 // runs many test binaries can say so at the end.
 const notRunFile = "LIVEGRAPH_TEST_NOT_RUN"
 
-// requireApache gives the jars of Apache Kafka. Where they cannot be had the test
+// requireApache returns the jars of Apache Kafka. Where they cannot be had the test
 // is skipped, which is said aloud; with CI=true it fails.
 func requireApache(t testing.TB) *embedded.Jars {
 	t.Helper()
@@ -55,7 +55,7 @@ var sayNotRunOnApache = sync.OnceFunc(func() {
 	))
 })
 
-// sayNotRun says what did not run. `go test` shows nothing of what a package prints
+// sayNotRun reports what did not run. `go test` shows nothing of what a package prints
 // that passes, so it is said to the go command's own standard error.
 func sayNotRun(line string) {
 	_, _ = io.WriteString(os.Stderr, line)

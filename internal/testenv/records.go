@@ -13,7 +13,7 @@ import (
 // recordsPatience bounds the wait for records that the broker says it has.
 const recordsPatience = time.Minute
 
-// Records gives every record that topics hold at the time of the call; without topics, those
+// Records returns every record that topics hold at the time of the call; without topics, those
 // of all there are. It goes by the ends that the broker tells, not by how long nothing comes:
 // on a busy machine that would find fewer.
 func Records(t *testing.T, b *Broker, topics ...string) []*kgo.Record {

@@ -7,7 +7,7 @@ import (
 	"github.com/livegraph/livegraph/internal/embedded"
 )
 
-// StoppableClickHouse gives a server of the test's own, which it may Stop, Start
+// StoppableClickHouse returns a server of the test's own, which it may Stop, Start
 // and Signal: address and data stay.
 func StoppableClickHouse(t testing.TB) *embedded.Process {
 	t.Helper()

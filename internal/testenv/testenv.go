@@ -176,7 +176,7 @@ var (
 // ownedByApplication gives a database to the role that the application logs in with.
 const ownedByApplication = ` OWNER ` + embedded.PostgresApplication
 
-// Postgres gives the URL of an empty database, whose owner logs in with it: the role of the
+// Postgres returns the URL of an empty database, whose owner logs in with it: the role of the
 // embedded edition's application, which may do no more there than here.
 func Postgres(t testing.TB) string {
 	t.Helper()
@@ -211,7 +211,7 @@ func postgresDatabase(t testing.TB, options string) (superuser, name string) {
 	return superuser, name
 }
 
-// ClickHouse gives the URL of an empty database, http://user:password@host:port/database.
+// ClickHouse returns the URL of an empty database, http://user:password@host:port/database.
 func ClickHouse(t testing.TB) string {
 	t.Helper()
 	server := started(t, clickhouse)
@@ -221,7 +221,7 @@ func ClickHouse(t testing.TB) string {
 	return withPath(t, server.Address(), name)
 }
 
-// Redis gives the URL of an empty database.
+// Redis returns the URL of an empty database.
 func Redis(t testing.TB) string {
 	t.Helper()
 	server := started(t, valkey)
@@ -240,7 +240,7 @@ func NeedsEngines(t testing.TB) {
 	}
 }
 
-// Embedder gives the address of the model all-MiniLM-L6-v2 behind an OpenAI-compatible
+// Embedder returns the address of the model all-MiniLM-L6-v2 behind an OpenAI-compatible
 // interface, http://:key@host:port/v1. It keeps nothing, so the binary's tests share it.
 func Embedder(t testing.TB) string {
 	t.Helper()

@@ -133,7 +133,7 @@ func agree(conn net.Conn) bool {
 	return err == nil
 }
 
-// Behind gives an engine's URL with another scheme, with the front's address, and with
+// Behind returns an engine's URL with another scheme, with the front's address, and with
 // parameters.
 func (f *TLSFront) Behind(engine, scheme, parameters string) string {
 	f.t.Helper()
@@ -143,7 +143,7 @@ func (f *TLSFront) Behind(engine, scheme, parameters string) string {
 	return strings.TrimSuffix(u.String(), "?")
 }
 
-// Host gives host:port of an engine's URL.
+// Host returns host:port of an engine's URL.
 func Host(t testing.TB, engine string) string {
 	t.Helper()
 	u, err := url.Parse(engine)

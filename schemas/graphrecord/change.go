@@ -39,7 +39,7 @@ func DecodeChange(encoded []byte) (*graph.Change, error) {
 	return ToChange(&c)
 }
 
-// FromChange gives the record of a change. It shares bytes with the change.
+// FromChange returns the record of a change. It shares bytes with the change.
 func FromChange(c *graph.Change) *eventsv1.Change {
 	record := &eventsv1.Change{
 		Sequence: int64(c.Sequence), CommandId: bytesOf(c.CommandID), ActorId: bytesOf(c.Actor), Type: string(c.Type),
@@ -77,7 +77,7 @@ func ToChange(record *eventsv1.Change) (*graph.Change, error) {
 	return c, nil
 }
 
-// FromTarget gives the record of what an UNDO or a REDO was about; nil of nil.
+// FromTarget returns the record of what an UNDO or a REDO was about; nil of nil.
 func FromTarget(t *graph.Target) *eventsv1.Target {
 	if t == nil {
 		return nil
@@ -115,7 +115,7 @@ func fromFields(fields map[string]graph.Field) map[string]*eventsv1.Field {
 	return records
 }
 
-// FromNode gives the record of a node. It shares bytes with the node.
+// FromNode returns the record of a node. It shares bytes with the node.
 func FromNode(n *graph.Node) *eventsv1.Node {
 	return &eventsv1.Node{
 		Id: bytesOf(n.ID), Name: n.Name, EntityType: string(n.EntityType), Description: n.Description,
@@ -130,7 +130,7 @@ func ToNode(record *eventsv1.Node) (*graph.Node, error) {
 	return n, r.err
 }
 
-// FromEdge gives the record of an edge. It shares bytes with the edge.
+// FromEdge returns the record of an edge. It shares bytes with the edge.
 func FromEdge(e *graph.Edge) *eventsv1.Edge {
 	record := &eventsv1.Edge{
 		Id: bytesOf(e.ID), SourceId: bytesOf(e.SourceID), TargetId: bytesOf(e.TargetID), RelationType: e.RelationType,
@@ -179,7 +179,7 @@ func fromMark(m graph.Mark) *eventsv1.Mark {
 	return &eventsv1.Mark{Sequence: int64(m.Sequence), NodeId: bytesOf(m.Node)}
 }
 
-// BytesOfAll gives ids as records have them.
+// BytesOfAll returns ids as records have them.
 func BytesOfAll(ids []uuid.UUID) [][]byte {
 	if len(ids) == 0 {
 		return nil

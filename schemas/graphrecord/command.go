@@ -35,7 +35,7 @@ type Request struct {
 	CommandIDs []uuid.UUID
 }
 
-// Commands gives the commands of a request that is Single or Separate.
+// Commands returns the commands of a request that is Single or Separate.
 func (r *Request) Commands() []graph.Command {
 	commands := make([]graph.Command, len(r.Actions))
 	for i, action := range r.Actions {
@@ -47,7 +47,7 @@ func (r *Request) Commands() []graph.Command {
 	return commands
 }
 
-// Batch gives the batch of a request that is Atomic.
+// Batch returns the batch of a request that is Atomic.
 func (r *Request) Batch() graph.Batch {
 	return graph.Batch{ID: r.ID, Origin: r.Origin, Actions: r.Actions}
 }

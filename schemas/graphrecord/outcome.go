@@ -22,7 +22,7 @@ func EncodeOutcome(o *eventsv1.Outcome) ([]byte, error) {
 	return encoded, nil
 }
 
-// OutcomeOf gives the outcome of a command by itself.
+// OutcomeOf returns the outcome of a command by itself.
 func OutcomeOf(result *eventsv1.Result) *eventsv1.Outcome {
 	return &eventsv1.Outcome{
 		Id: result.GetCommandId(), Results: []*eventsv1.Result{result},
@@ -39,7 +39,7 @@ func DecodeOutcome(encoded []byte) (*eventsv1.Outcome, error) {
 	return o, nil
 }
 
-// FromFault gives the record of why a command was refused: the public face of the
+// FromFault returns the record of why a command was refused: the public face of the
 // error. One that has none is internal.
 func FromFault(err error) *eventsv1.Failure {
 	var public *fault.Error
@@ -75,7 +75,7 @@ func ToFault(failure *eventsv1.Failure) *fault.Error {
 	return e
 }
 
-// FromAffected gives the record of what a command touched.
+// FromAffected returns the record of what a command touched.
 func FromAffected(a graph.Affected) *eventsv1.Affected {
 	return &eventsv1.Affected{
 		NodeIds: BytesOfAll(a.Nodes), EdgeIds: BytesOfAll(a.Edges), Nodes: a.NodeCount, Edges: a.EdgeCount,

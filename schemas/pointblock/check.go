@@ -141,7 +141,7 @@ type idSet struct {
 	multiplier uint64
 }
 
-// repeated gives the first span whose series is also in an earlier one.
+// repeated returns the first span whose series is also in an earlier one.
 func (set *idSet) repeated(spans []Span) (int, bool) {
 	if len(spans) < 2 {
 		return 0, false

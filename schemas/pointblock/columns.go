@@ -60,7 +60,7 @@ func (s *Span) Tags() []Tag {
 	return tags
 }
 
-// Identity gives the span's identity in a record of the workspace.
+// Identity returns the span's identity in a record of the workspace.
 func (s *Span) Identity(r *Record) Identity {
 	return Identity{Workspace: r.Workspace, Source: s.Source, Metric: string(s.Metric), Tags: s.Tags(), Kind: s.Kind}
 }

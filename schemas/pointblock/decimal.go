@@ -110,7 +110,7 @@ const (
 	millisecond = 1_000
 )
 
-// unitOf gives the largest unit of which all times are multiples.
+// unitOf returns the largest unit of which all times are multiples.
 func unitOf(ts []int64) int64 {
 	if len(ts) <= fewPoints {
 		return 1
@@ -133,7 +133,7 @@ func unitOf(ts []int64) int64 {
 	return unit
 }
 
-// inUnits gives how often the unit is in a difference that is a multiple of it. Division
+// inUnits returns how often the unit is in a difference that is a multiple of it. Division
 // by a constant is a multiplication.
 func inUnits(d, unit int64) uint64 {
 	switch unit {

@@ -90,7 +90,7 @@ func Decode(value []byte, into *Record) error {
 	return nil
 }
 
-// moreSpans says how many spans to make room for when there is none left: as many as
+// moreSpans reports how many spans to make room for when there is none left: as many as
 // the rest of the record has if it is like what was read. Spans are large, and to find
 // out by doubling leaves more behind than is kept.
 func moreSpans(have, read, size int) int {

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// EncodeDeletions gives the value of a record of deletions. It belongs to the
+// EncodeDeletions returns the value of a record of deletions. It belongs to the
 // partition of their source (see Partition), with the source as key; so they are
 // deletions of one source, and few enough for a record. That of a whole workspace
 // belongs to every partition, with the workspace as key.

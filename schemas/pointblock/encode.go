@@ -59,13 +59,13 @@ func appendHead(dst []byte, workspace uuid.UUID, receivedAtUS int64) []byte {
 	return dst
 }
 
-// Len gives the bytes of all records so far.
+// Len returns the bytes of all records so far.
 func (e *Encoder) Len() int { return len(e.buf) }
 
 // Empty reports whether no series has been appended since Reset.
 func (e *Encoder) Empty() bool { return len(e.records) == 1 && !e.records[0].any }
 
-// Bytes gives the record that is being built: the only one, unless the points
+// Bytes returns the record that is being built: the only one, unless the points
 // were too many for one. It is valid until the next call.
 func (e *Encoder) Bytes() []byte { return e.buf[e.records[len(e.records)-1].start:] }
 

@@ -31,7 +31,7 @@ type Fingerprint [16]byte
 // the lower bits of it.
 func (f Fingerprint) SeriesID() uint64 { return binary.LittleEndian.Uint64(f[:8]) }
 
-// String gives the fingerprint in hexadecimal.
+// String returns the fingerprint in hexadecimal.
 func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
 
 // identityScratch is room on the stack for the bytes of an ordinary identity.

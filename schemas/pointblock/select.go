@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// WorkspaceOf gives the workspace of a record, and looks at nothing else in it: who
+// WorkspaceOf returns the workspace of a record, and looks at nothing else in it: who
 // reads a topic for some workspaces passes over the records of the others with it.
 func WorkspaceOf(value []byte) (uuid.UUID, error) {
 	var workspace []byte

@@ -67,7 +67,7 @@ func (p BackupPart) String() string {
 	return p.Table + "-" + p.Month
 }
 
-// table gives what the part is of; false: there is no such table.
+// table returns what the part is of; false: there is no such table.
 func (p BackupPart) table() (keptTable, bool) {
 	for _, t := range keptTables() {
 		if t.name == p.Table && t.monthly == (p.Month != "") {
@@ -77,7 +77,7 @@ func (p BackupPart) table() (keptTable, bool) {
 	return keptTable{}, false
 }
 
-// SchemaVersion gives the last migration that the database has had. It is an error when
+// SchemaVersion returns the last migration that the database has had. It is an error when
 // that is one that this version does not know.
 func (db *DB) SchemaVersion(ctx context.Context) (version int64, err error) {
 	if err := db.conn.QueryRow(
@@ -228,7 +228,7 @@ func (db *DB) readPage(ctx context.Context, t *keptTable, where, behind string, 
 	return t.behind(into), err
 }
 
-// behind gives the condition of the rows that come behind the last one of a block: the
+// behind returns the condition of the rows that come behind the last one of a block: the
 // first part of the key by itself, for the sake of the index, and the whole.
 func (t *keptTable) behind(b *block) string {
 	values := make([]string, len(t.key))

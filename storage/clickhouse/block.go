@@ -104,7 +104,7 @@ func (b *block) keep() {
 	}
 }
 
-// last gives the value of a column in the row that was scanned last.
+// last returns the value of a column in the row that was scanned last.
 func (b *block) last(name string) any { return b.columns[slices.Index(b.names, name)].last() }
 
 // write writes the block.
@@ -141,7 +141,7 @@ func newBlockReader(r io.Reader, columns []ch.ColumnNameAndType) *blockReader {
 	return &blockReader{from: proto.NewReader(r), columns: columns}
 }
 
-// next gives the next block, io.EOF behind the last one.
+// next returns the next block, io.EOF behind the last one.
 func (r *blockReader) next() (*block, error) {
 	b := newBlock(r.columns)
 	results := make(proto.Results, len(b.columns))

@@ -108,7 +108,7 @@ func (db *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// ServerVersion gives the server's version, such as "26.9.1.1".
+// ServerVersion returns the server's version, such as "26.9.1.1".
 func (db *DB) ServerVersion(ctx context.Context) (string, error) {
 	var version string
 	if err := db.conn.QueryRow(ctx, `SELECT version()`).Scan(&version); err != nil {

@@ -21,7 +21,7 @@ type PointColumns = Columns[float64]
 // StateColumns are rows of table states.
 type StateColumns = Columns[string]
 
-// Len gives the number of rows.
+// Len returns the number of rows.
 func (c *Columns[V]) Len() int { return len(c.TS) }
 
 // Append adds a row.
@@ -64,5 +64,5 @@ type SeriesRow struct {
 	Kind              uint8
 }
 
-// timeOf gives a time of microseconds since the Unix epoch.
+// timeOf returns a time of microseconds since the Unix epoch.
 func timeOf(us int64) time.Time { return time.UnixMicro(us).UTC() }

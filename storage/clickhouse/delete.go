@@ -104,7 +104,7 @@ func ofSources(of []Deletion) string {
 	return "(workspace, source) IN (" + strings.Join(names, ",") + ")"
 }
 
-// condition gives the bounds of time and version. All of it is numbers of ours.
+// condition returns the bounds of time and version. All of it is numbers of ours.
 func (d *Deletion) condition() string {
 	var c strings.Builder
 	if d.FromUS != nil {
@@ -117,7 +117,7 @@ func (d *Deletion) condition() string {
 	return c.String()
 }
 
-// seriesOf gives the ids of the series of deletions' sources.
+// seriesOf returns the ids of the series of deletions' sources.
 func (db *DB) seriesOf(ctx context.Context, of ...Deletion) ([]uint64, error) {
 	return db.seriesWhere(ctx, ofSources(of))
 }

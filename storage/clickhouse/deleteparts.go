@@ -117,7 +117,7 @@ func (db *DB) partsOf(ctx context.Context, deletions []Deletion) ([]part, error)
 	return parts, nil
 }
 
-// seriesByMetric gives the ids of series that a query finds, by whose they are and what
+// seriesByMetric returns the ids of series that a query finds, by whose they are and what
 // they are of.
 func (db *DB) seriesByMetric(
 	ctx context.Context, query string, parameters ch.Parameters,

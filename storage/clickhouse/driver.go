@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/internal/fault"
 )
 
-// Driver gives the driver's options for a URL. files verify a server that is reached
+// Driver returns the driver's options for a URL. files verify a server that is reached
 // by TLS; nil: as the system does. HTTP goes uncompressed: it is how the embedded
 // engine on the same machine is reached. The native protocol compresses by LZ4.
 func Driver(address string, files *certs.Client) (*ch.Options, error) {

@@ -151,7 +151,7 @@ func (db *DB) DropPart(ctx context.Context, p Part) (dropped bool, err error) {
 	return true, nil
 }
 
-// Reclaim gives back the disk space of rows that were deleted, of partitions that
+// Reclaim frees the disk space of rows that were deleted, of partitions that
 // consist of such rows by more than half, and gives how many partitions it rewrote.
 // ClickHouse only marks what is deleted, and merges take it out; old partitions are
 // not merged any more. So each deleted row costs the rewriting of less than one
@@ -186,7 +186,7 @@ func (db *DB) Reclaim(
 	return rewritten, nil
 }
 
-// markedPartitions gives the partitions of a table in which rows are marked as
+// markedPartitions returns the partitions of a table in which rows are marked as
 // deleted, with how many rows are stored there, marked or not.
 func (db *DB) markedPartitions(ctx context.Context, table string) (map[string]int64, error) {
 	rows, err := db.conn.Query(ctx, `

@@ -52,7 +52,7 @@ func (h Hidden) unexecuted(series uint64) bool {
 	return slices.ContainsFunc(h[series], func(p HiddenPoints) bool { return !p.Executed })
 }
 
-// within gives what is hidden of a series in a range of time.
+// within returns what is hidden of a series in a range of time.
 func (h Hidden) within(series uint64, fromUS, toUS int64) (inside []ceiling.Interval) {
 	for _, p := range h[series] {
 		p.From, p.To = max(p.From, fromUS), min(p.To, toUS)
@@ -63,7 +63,7 @@ func (h Hidden) within(series uint64, fromUS, toUS int64) (inside []ceiling.Inte
 	return inside
 }
 
-// visible gives the condition that a row of one of these series, in a range of time, is
+// visible returns the condition that a row of one of these series, in a range of time, is
 // not hidden; empty: none is. It is about column version: of the rows of one point it
 // may be asked before or after the newest is chosen, as a version hides all lower ones.
 func (h Hidden) visible(series []uint64, fromUS, toUS int64) (string, error) {
@@ -101,7 +101,7 @@ func (h Hidden) visible(series []uint64, fromUS, toUS int64) (string, error) {
 	return "NOT (" + strings.Join(either, " OR ") + ")", nil
 }
 
-// hiddenBy gives the condition that a row is hidden by ceilings.
+// hiddenBy returns the condition that a row is hidden by ceilings.
 func hiddenBy(steps ceiling.Steps) string {
 	if len(steps) == 1 || len(steps) == 2 && steps[1].Ceiling == 0 {
 		condition := fmt.Sprintf("version <= %d", steps[0].Ceiling)
@@ -125,7 +125,7 @@ func hiddenBy(steps ceiling.Steps) string {
 	)
 }
 
-// marks gives the hours of series, in a range of time, of which rollups may have hidden
+// marks returns the hours of series, in a range of time, of which rollups may have hidden
 // points: no more than a number, and one if there are more.
 func (h Hidden) marks(series []uint64, fromUS, toUS int64, limit int) (marks []stretch) {
 	if len(h) == 0 {
@@ -154,7 +154,7 @@ func (r *Range) hide(fromUS int64, series ...[]uint64) error {
 	return err
 }
 
-// leavingOut gives the range's condition on what is hidden, behind a word; nothing where
+// leavingOut returns the range's condition on what is hidden, behind a word; nothing where
 // nothing is.
 func (r *Range) leavingOut(word string) string {
 	if r.visible == "" {

@@ -89,7 +89,7 @@ func (db *DB) InsertLatest(ctx context.Context, rows []LatestRow) error {
 		words[uint64](each(rows, func(r *LatestRow) uint64 { return r.Version })))
 }
 
-// InsertActivity says when sources were heard from; the latest time of each stays.
+// InsertActivity reports when sources were heard from; the latest time of each stays.
 func (db *DB) InsertActivity(ctx context.Context, rows []ActivityRow) error {
 	const statement = "INSERT INTO source_activity (workspace, source, received_at)"
 	return db.insertWire(ctx, db.conn, opInsertActivity, statement, activityColumns, len(rows),

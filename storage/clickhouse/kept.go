@@ -12,7 +12,7 @@ import (
 // when somebody has removed it.
 type Kept map[uint64]int64
 
-// from gives when the points of a series begin to be kept.
+// from returns when the points of a series begin to be kept.
 func (k Kept) from(series uint64) int64 {
 	if us, ok := k[series]; ok {
 		return us
@@ -20,7 +20,7 @@ func (k Kept) from(series uint64) int64 {
 	return math.MinInt64
 }
 
-// earliest gives from when the points of any of the series are kept.
+// earliest returns from when the points of any of the series are kept.
 func (k Kept) earliest(series []uint64) int64 {
 	earliest := int64(math.MaxInt64)
 	for _, id := range series {
@@ -29,7 +29,7 @@ func (k Kept) earliest(series []uint64) int64 {
 	return earliest
 }
 
-// condition gives what a statement over these series has to ask of column ts beyond
+// condition returns what a statement over these series has to ask of column ts beyond
 // its range, which begins at fromUS: with its AND, and nothing where the range does
 // it. Series that all have the same bound are read from there on by the table's
 // order; else each row is compared with its own.
@@ -57,7 +57,7 @@ func (k Kept) condition(series []uint64, fromUS int64) string {
 		moment(max(lowest, fromUS)), idArray(ids), numberArray("Int64", bounds), max(lowest, fromUS))
 }
 
-// where gives the condition that rows of these series lie in the range and are kept.
+// where returns the condition that rows of these series lie in the range and are kept.
 // It uses the tables' partitions and order; the parameters are those of the range.
 func (r *Range) where(series []uint64) string {
 	return "ts >= fromUnixTimestamp64Micro({from:Int64}, 'UTC') AND ts < fromUnixTimestamp64Micro({to:Int64}, 'UTC')" +

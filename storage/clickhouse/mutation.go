@@ -47,7 +47,7 @@ func (db *DB) deleteWhere(ctx context.Context, table, condition string) error {
 	}
 }
 
-// markOf gives the mark of the mutation of a condition.
+// markOf returns the mark of the mutation of a condition.
 func markOf(table, condition string) string {
 	sum := fnv.New128a()
 	_, _ = sum.Write([]byte(table + " " + condition)) // it never fails

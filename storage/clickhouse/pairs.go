@@ -13,7 +13,7 @@ import (
 // not: rows that say the same are to be the same. It is an IterableOrderedMap of the driver.
 type pairs []proto.KV[string, string]
 
-// sorted gives the pairs of a map in the order of keys.
+// sorted returns the pairs of a map in the order of keys.
 func sorted(m map[string]string) *pairs {
 	p := make(pairs, 0, len(m))
 	for _, k := range slices.Sorted(maps.Keys(m)) {

@@ -103,7 +103,7 @@ func (db *DB) query(
 	return explain(ctx, rows.Err())
 }
 
-// explain gives a query's error a kind: Timeout when it took too long, Invalid
+// explain returns a query's error with its kind: Timeout when it took too long, Invalid
 // when it wants more memory than it may have, Unavailable when ClickHouse cannot
 // be reached or is overloaded.
 func explain(ctx context.Context, err error) error {
@@ -168,7 +168,7 @@ func uuidList(ids []uuid.UUID) string {
 // uuidArray writes ids as the text of an Array(UUID) parameter.
 func uuidArray(ids []uuid.UUID) string { return "[" + uuidList(ids) + "]" }
 
-// parameters gives the range's bounds, as {from:Int64} and {to:Int64}.
+// parameters returns the range's bounds, as {from:Int64} and {to:Int64}.
 func (r Range) parameters() ch.Parameters {
 	return ch.Parameters{
 		"from": strconv.FormatInt(r.FromUS, 10),
@@ -176,7 +176,7 @@ func (r Range) parameters() ch.Parameters {
 	}
 }
 
-// standing gives the points of series that stand in a range, as series, ts and value:
+// standing returns the points of series that stand in a range, as series, ts and value:
 // of one time only the newest version, so that an overwritten value counts nowhere.
 // FINAL with PREWHERE takes half the time of aggregating versions away
 // (docs/adr/0019-reading-points.md). A condition that not all versions of a point pass

@@ -41,7 +41,7 @@ func Functions() []Function {
 // OfTexts reports whether the function has a meaning for texts.
 func (f Function) OfTexts() bool { return f == Count || f == First || f == Last }
 
-// expressions gives the functions' SQL over value, us (the timestamp) and series,
+// expressions returns the functions' SQL over value, us (the timestamp) and series,
 // each with a comma before it. In a group of several series, points of one time are
 // put in the order of the series, so that first and last are the same each time.
 func expressions(functions []Function, several bool) string {
@@ -102,7 +102,7 @@ type AggregateQuery struct {
 	several bool // a group has more than one series
 }
 
-// Aggregate gives the rows of each group that has points, a column a function, in
+// Aggregate returns the rows of each group that has points, a column a function, in
 // the order of time, and whether there are more rows than the limit (then the
 // rest is missing). What is not a finite number, such as a sum beyond float64, is
 // no value; so is a function that texts do not have.
@@ -136,7 +136,7 @@ func (db *DB) Aggregate(ctx context.Context, q AggregateQuery) (found map[int]*P
 	return found, more, err
 }
 
-// aggregatePlain gives functions that are not of counters.
+// aggregatePlain returns functions that are not of counters.
 func (db *DB) aggregatePlain(
 	ctx context.Context, q *AggregateQuery, asked []Function,
 ) (found map[int]*Points, more bool, err error) {
@@ -206,7 +206,7 @@ func severalOfAGroup(groups []int) bool {
 	return false
 }
 
-// groupSQL gives the expression by which rows are grouped, which groupOf turns into the
+// groupSQL returns the expression by which rows are grouped, which groupOf turns into the
 // group: the series where each has a group of its own, so that the table's order serves.
 func (q *AggregateQuery) groupSQL() string {
 	if !q.several {
@@ -218,7 +218,7 @@ func (q *AggregateQuery) groupSQL() string {
 	return fmt.Sprintf("transform(series, %s, %s, 0::UInt64)", idArray(q.Series), numberArray("UInt64", q.Groups))
 }
 
-// groupOf gives a function that tells the group of what groupSQL says of a row.
+// groupOf returns a function that tells the group of what groupSQL says of a row.
 func (q *AggregateQuery) groupOf() func(grp uint64) int {
 	if q.several {
 		return func(grp uint64) int { return int(grp) }
@@ -245,7 +245,7 @@ type answer struct {
 	text   *string
 }
 
-// newAggregateRow makes a row of a statement that has columns for what is asked of all the
+// newAggregateRow creates a row of a statement that has columns for what is asked of all the
 // functions.
 func newAggregateRow(functions, asked []Function, texts bool) *aggregateRow {
 	row := &aggregateRow{answers: make([]answer, len(functions))}

@@ -34,13 +34,13 @@ type AuditPosition struct {
 	RequestID string `json:"r"`
 }
 
-// where gives the condition, with what comes from outside in the parameters.
+// where returns the condition, with what comes from outside in the parameters.
 func (f *AuditFilter) where(parameters ch.Parameters) string {
 	place, rest := f.conditions(parameters)
 	return place + " AND " + rest
 }
 
-// conditions gives it in two parts: place is that of the table's order, which all rows of a
+// conditions returns it in two parts: place is that of the table's order, which all rows of a
 // request meet, or none; in the rest they may differ.
 func (f *AuditFilter) conditions(parameters ch.Parameters) (place, rest string) {
 	conditions := []string{"1"}
@@ -94,7 +94,7 @@ func auditMoment(at time.Time) string {
 	return moment(min(max(at.UnixMicro(), 0), year2200))
 }
 
-// Audit gives uses of keys, each once, from the newest to the oldest, at most so many,
+// Audit returns uses of keys, each once, from the newest to the oldest, at most so many,
 // beginning after a place (nil: at the newest) and an offset.
 func (db *DB) Audit(
 	ctx context.Context, f AuditFilter, after *AuditPosition, offset, limit int,
@@ -162,7 +162,7 @@ type Usage struct {
 const routeGroup = `multiIf(route IN ('/api/live-data/ingest', '/api/v1/write', '/api/v2/write', '/write'), 'ingest',
 	startsWith(route, '/api/'), splitByChar('/', toString(route))[3], 'none')`
 
-// AuditUsage gives what uses come to by hour or by day (UTC), the newest first, and how
+// AuditUsage returns what uses come to by hour or by day (UTC), the newest first, and how
 // many rows there are without limit and offset.
 func (db *DB) AuditUsage(
 	ctx context.Context, f AuditFilter, byDay bool, offset, limit int,

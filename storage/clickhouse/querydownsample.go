@@ -13,7 +13,7 @@ type DownsampleQuery struct {
 	Limit  int // most points in all
 }
 
-// Downsample gives at most so many of each series' own points, in one column and in
+// Downsample returns at most so many of each series' own points, in one column and in
 // the order of time, chosen by "largest triangle three buckets" (Sveinn Steinarsson,
 // "Downsampling Time Series for Visual Representation", 2013): the first and the
 // last, and between them, out of each of Most-2 buckets of equally many points, the

@@ -57,7 +57,7 @@ func NewGrid(step time.Duration, zone *time.Location, fromUS, toUS int64) *Grid 
 	return g
 }
 
-// offsets gives the stretches of one offset each, without their boundaries, from
+// offsets returns the stretches of one offset each, without their boundaries, from
 // the one that at is in up to the one that toUS is in.
 func offsets(zone *time.Location, at time.Time, toUS int64) []segment {
 	const day = 24 * time.Hour
@@ -107,7 +107,7 @@ func (g *Grid) place(s *segment, until int64) {
 	}
 }
 
-// Start gives the start of the bucket that holds the instant.
+// Start returns the start of the bucket that holds the instant.
 func (g *Grid) Start(us int64) int64 { return g.within(&g.segments[g.segmentOf(us)], us) }
 
 func (g *Grid) within(s *segment, us int64) int64 {
@@ -117,7 +117,7 @@ func (g *Grid) within(s *segment, us int64) int64 {
 	return us - mod(us+s.offset, g.step)
 }
 
-// Next gives the start of the bucket after the one that starts at start.
+// Next returns the start of the bucket after the one that starts at start.
 func (g *Grid) Next(start int64) int64 {
 	i := g.segmentOf(start)
 	s := &g.segments[i]
@@ -138,10 +138,10 @@ func (g *Grid) Next(start int64) int64 {
 	return next
 }
 
-// Step gives the length of a bucket, clock changes apart.
+// Step returns the length of a bucket, clock changes apart.
 func (g *Grid) Step() time.Duration { return time.Duration(g.step) * time.Microsecond }
 
-// Count gives how many buckets the range has, or one more than most if there
+// Count returns how many buckets the range has, or one more than most if there
 // are more than that.
 func (g *Grid) Count(fromUS, toUS int64, most int) int {
 	if fromUS >= toUS {
@@ -165,7 +165,7 @@ func (g *Grid) segmentOf(us int64) int {
 	return i
 }
 
-// sql gives the expression for the start of column's bucket, both Int64 in
+// sql returns the expression for the start of column's bucket, both Int64 in
 // microseconds. It holds nothing but numbers of ours, and refers to the columns
 // of with.
 func (g *Grid) sql(column string) string {
@@ -175,7 +175,7 @@ func (g *Grid) sql(column string) string {
 	return fmt.Sprintf("if(%[1]s < first, before, %[1]s - (%[1]s + shift) %% %[2]d)", column, g.step)
 }
 
-// with gives the columns that sql refers to, each followed by a comma: what the
+// with returns the columns that sql refers to, each followed by a comma: what the
 // segment of column says.
 func (g *Grid) with(column string) string {
 	if len(g.segments) == 1 {

@@ -107,7 +107,7 @@ func slowStart(zone *time.Location, step time.Duration, us int64) int64 {
 	return best * 1e6
 }
 
-// repeatedBy gives by how many seconds the clock went back at the last change.
+// repeatedBy returns by how many seconds the clock went back at the last change.
 func repeatedBy(zone *time.Location, sec int64) int64 {
 	start, _ := time.Unix(sec, 0).In(zone).ZoneBounds()
 	_, after := start.Zone()

@@ -31,7 +31,7 @@ type LatestSeries struct {
 	Texts  bool // and not numbers
 }
 
-// LatestPoints gives the newest point of each series, in one column, index for index; nil for
+// LatestPoints returns the newest point of each series, in one column, index for index; nil for
 // series without one.
 func (db *DB) LatestPoints(ctx context.Context, q LatestQuery) ([]*Points, error) {
 	places := newLatestPlaces(q.Series)
@@ -135,7 +135,7 @@ func (db *DB) findLatestIn(ctx context.Context, table string, of []uint64, withi
 	})
 }
 
-// which gives the condition that selects the series.
+// which returns the condition that selects the series.
 func (q *LatestQuery) which() string {
 	whole := make(map[uuid.UUID]bool, len(q.Whole))
 	for _, source := range q.Whole {

@@ -14,7 +14,7 @@ type RawQuery struct {
 	Limit      int  // most points in all
 }
 
-// RawPoints gives each series' points, in one column, and whether there are more
+// RawPoints returns each series' points, in one column, and whether there are more
 // than the limit; then a single series' points are its first ones, while of
 // several some are missing. Series without points are left out.
 func (db *DB) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*Points, more bool, err error) {

@@ -77,7 +77,7 @@ func (db *DB) statsStatement(ctx context.Context, table string, series []uint64,
 	), nil
 }
 
-// SourceActivity tells when each source was last heard from: when the API
+// SourceActivity reports when each source was last heard from: when the API
 // received its newest request, whatever the points' times. Sources that were
 // never heard from are left out.
 func (db *DB) SourceActivity(

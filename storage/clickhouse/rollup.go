@@ -80,7 +80,7 @@ type RollupStatus struct {
 	Age   time.Duration // of Clean, by ClickHouse's clock
 }
 
-// RollupStatus tells how far the rollups are.
+// RollupStatus reports how far the rollups are.
 func (db *DB) RollupStatus(ctx context.Context) (RollupStatus, error) {
 	s, err := db.rollupState(ctx)
 	if err != nil || s.epoch == 0 {
@@ -89,7 +89,7 @@ func (db *DB) RollupStatus(ctx context.Context) (RollupStatus, error) {
 	return RollupStatus{Clean: timeOf(s.clean), Age: time.Duration(s.now-s.clean) * time.Microsecond}, nil
 }
 
-// hourOf gives the hour of a time, counted from the Unix epoch.
+// hourOf returns the hour of a time, counted from the Unix epoch.
 func hourOf(us int64) int64 {
 	if us < 0 {
 		return 0

@@ -29,7 +29,7 @@ type rolled struct {
 	version           uint64
 }
 
-// newRolled makes one with so many series: their ids are far apart.
+// newRolled creates one with so many series: their ids are far apart.
 func newRolled(t *testing.T, series int) *rolled {
 	t.Helper()
 	s := newStore(t)
@@ -92,7 +92,7 @@ func (r *rolled) next() uint64 {
 	return r.version
 }
 
-// every gives points of series at a step, from t0 on.
+// every returns points of series at a step, from t0 on.
 func every(step int64, from, to int64, series ...uint64) (points []point) {
 	for _, s := range series {
 		for ts := from; ts < to; ts += step {

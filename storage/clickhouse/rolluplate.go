@@ -81,7 +81,7 @@ func (r *rollup) markedDays(ctx context.Context, upTo uint64, horizon int64) err
 	return nil
 }
 
-// consecutive gives how many of the first days follow each other, at most so many: what
+// consecutive returns how many of the first days follow each other, at most so many: what
 // lies between days that are marked is not computed.
 func consecutive(days []uint32, most int64) int {
 	n := 1

@@ -134,7 +134,7 @@ func (db *DB) insertMarks(ctx context.Context, epoch uint64, marks []stretch, re
 	})
 }
 
-// missing gives the stretches that are not known to be marked in the epoch.
+// missing returns the stretches that are not known to be marked in the epoch.
 func (m *marker) missing(epoch uint64, due []stretch) []stretch {
 	if len(due) == 0 {
 		return nil

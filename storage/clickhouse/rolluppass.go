@@ -140,7 +140,7 @@ func (r *rollup) hours(ctx context.Context, s rollupState) (clean int64, err err
 	return clean, nil
 }
 
-// suited gives how many days to take next after so many took so long.
+// suited returns how many days to take next after so many took so long.
 func suited(days int64, took time.Duration) int64 {
 	switch {
 	case took < shortStatement:
@@ -151,7 +151,7 @@ func suited(days int64, took time.Duration) int64 {
 	return days
 }
 
-// nextStored gives the first full hour from a time on in a month that has points,
+// nextStored returns the first full hour from a time on in a month that has points,
 // or the end. It asks what is known of each part, not the points.
 func (r *rollup) nextStored(ctx context.Context, from, end int64) (int64, error) {
 	var (
@@ -271,11 +271,11 @@ func (r *rollup) compute(ctx context.Context, w window) (took time.Duration, err
 	return time.Since(began), err
 }
 
-// startOf gives the expression for the start of a time's minute or hour. Times are
+// startOf returns the expression for the start of a time's minute or hour. Times are
 // of UTC, whose hours are those of the Unix epoch.
 func startOf(unit string) string { return "toDateTime64(toStartOf" + unit + "(ts), 6, 'UTC')" }
 
-// none gives the rows that say of a table's rows that nothing is there any more,
+// none returns the rows that say of a table's rows that nothing is there any more,
 // unless they are among those that are.
 func none(table, where, there string) string {
 	return `SELECT series, ts, 0, 0, 0, 0, 0, 0, 0, 0, %d FROM ` + table + ` FINAL PREWHERE ` + where +

@@ -60,7 +60,7 @@ type seriesHour struct {
 	hour   uint32
 }
 
-// plan gives what rollups answer of a query, or nil.
+// plan returns what rollups answer of a query, or nil.
 func (db *DB) plan(ctx context.Context, q *AggregateQuery, asked []Function) (*rollupPlan, error) {
 	table, unit := q.rollup(asked)
 	if unit == 0 {
@@ -95,7 +95,7 @@ func (p *rollupPlan) raise(kept Kept) {
 	}
 }
 
-// rolledOnly gives the condition that rows of rolled series are in the time for which
+// rolledOnly returns the condition that rows of rolled series are in the time for which
 // rollups answer, with its AND.
 func (p *rollupPlan) rolledOnly() string {
 	r := &p.raised
@@ -106,7 +106,7 @@ func (p *rollupPlan) rolledOnly() string {
 		idArray(r.ids), numberArray("Int64", r.rolled), p.from)
 }
 
-// before gives the condition that points of the raised series are kept and come before
+// before returns the condition that points of the raised series are kept and come before
 // the time for which rollups answer; not ok: none can.
 func (r *raisedSeries) before(to int64) (where string, ok bool) {
 	if len(r.ids) == 0 || slices.Min(r.kept) >= to {
@@ -119,7 +119,7 @@ func (r *raisedSeries) before(to int64) (where string, ok bool) {
 		ids, numberArray("Int64", r.kept), ids, numberArray("Int64", r.rolled)), true
 }
 
-// rollup gives the table whose rows each lie in one bucket of the query, and how
+// rollup returns the table whose rows each lie in one bucket of the query, and how
 // long they are; zero: none can answer it.
 func (q *AggregateQuery) rollup(asked []Function) (table string, unit int64) {
 	if q.Raw || q.Texts || len(q.Series) > rolledSeries {
@@ -229,7 +229,7 @@ type rollupExpression struct {
 	columns    []rollupColumn
 }
 
-// statementFor gives the statement for functions: over rollups where they give the
+// statementFor returns the statement for functions: over rollups where they give the
 // same answer, and over points for the rest.
 func (db *DB) statementFor(ctx context.Context, q *AggregateQuery, asked []Function) (string, error) {
 	p, err := db.plan(ctx, q, asked)
@@ -273,7 +273,7 @@ func (p *rollupPlan) statement(q *AggregateQuery, asked []Function) string {
 	return fmt.Sprintf("SELECT * FROM %s ORDER BY grp, bucket LIMIT %d", from, q.Limit+1)
 }
 
-// grouped gives the statement that makes the answer's rows of pieces.
+// grouped returns the statement that makes the answer's rows of pieces.
 func (q *AggregateQuery) grouped(pieces []string, expressions string) string {
 	bucket, with := "{from:Int64}", ""
 	if q.Grid != nil {
@@ -289,7 +289,7 @@ func (p *rollupPlan) wholeBuckets(q *AggregateQuery) bool {
 	return q.Grid != nil && q.Grid.step == p.unit && !q.several
 }
 
-// pieces gives the statements that each read a part of the answer's rows, first that of
+// pieces returns the statements that each read a part of the answer's rows, first that of
 // the rollup. No point is in two of them.
 func (p *rollupPlan) pieces(q *AggregateQuery, columns []rollupColumn) []string {
 	point, row := "series, toUnixTimestamp64Micro(ts) AS us", "series, toUnixTimestamp64Micro(ts) AS us"
@@ -331,7 +331,7 @@ func (p *rollupPlan) pieces(q *AggregateQuery, columns []rollupColumn) []string 
 	return pieces
 }
 
-// markedSpan gives the series of the marked hours, and the time from the first to
+// markedSpan returns the series of the marked hours, and the time from the first to
 // the end of the last.
 func (p *rollupPlan) markedSpan() (series []uint64, from, to int64) {
 	first, last := p.hours[0].hour, p.hours[0].hour

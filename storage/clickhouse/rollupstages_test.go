@@ -31,7 +31,7 @@ func (r *rolled) all(series int) clickhouse.AggregateQuery {
 // errDied says that the process ended in the middle of a write.
 var errDied = errors.New("the process died")
 
-// staged gives a store through a proxy that calls before and after at each insert of
+// staged returns a store through a proxy that calls before and after at each insert of
 // points. What they say ends the connection, as the end of the process would.
 func (r *rolled) staged(before, after func() error) *clickhouse.DB {
 	r.t.Helper()

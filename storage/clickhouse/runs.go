@@ -13,7 +13,7 @@ type Runs struct {
 	ends   []int // of each value's rows
 }
 
-// RunsOf gives a column of these values.
+// RunsOf returns a column of these values.
 func RunsOf(values ...uint64) (r Runs) {
 	for _, v := range values {
 		r.Append(v, 1)
@@ -21,7 +21,7 @@ func RunsOf(values ...uint64) (r Runs) {
 	return r
 }
 
-// Len gives the number of rows.
+// Len returns the number of rows.
 func (r *Runs) Len() int {
 	if len(r.ends) == 0 {
 		return 0
@@ -52,7 +52,7 @@ func (r *Runs) Truncate(rows int) {
 	r.values, r.ends = r.values[:run], r.ends[:run]
 }
 
-// All gives each value with the number of rows that have it, in their order.
+// All returns each value with the number of rows that have it, in their order.
 func (r *Runs) All() iter.Seq2[uint64, int] { return r.From(0) }
 
 // From does the same for the rows from one on.
@@ -82,5 +82,5 @@ func (r *Runs) AppendTo(values []uint64, row int) []uint64 {
 	return values
 }
 
-// Last gives the value of the last row, of which there must be one.
+// Last returns the value of the last row, of which there must be one.
 func (r *Runs) Last() uint64 { return r.values[len(r.values)-1] }

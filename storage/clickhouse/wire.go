@@ -45,7 +45,7 @@ type wireColumn interface {
 // build for are little-endian like the protocol.
 type words[W uint64 | int64 | float64] []W
 
-// raw gives the memory of the words.
+// raw returns the memory of the words.
 func (c words[W]) raw() []byte {
 	memory := unsafe.Pointer(unsafe.SliceData(c))  //nolint:gosec // G103: that of the words
 	return unsafe.Slice((*byte)(memory), 8*len(c)) //nolint:gosec // G103: of their length
@@ -170,7 +170,7 @@ func (db *DB) insertWire(
 	})
 }
 
-// blockOf gives the block of rows of the columns in ClickHouse's format Native:
+// blockOf returns the block of rows of the columns in ClickHouse's format Native:
 // https://clickhouse.com/docs/interfaces/formats/Native.
 func blockOf(columns []ch.ColumnNameAndType, rows int, data []wireColumn) []section {
 	head := binary.AppendUvarint(nil, uint64(len(columns)))
@@ -238,7 +238,7 @@ func (b *lentBody) writePiece(w io.Writer) (int, error) {
 	return n, err //nolint:wrapcheck // it is the writer's, as io.WriterTo has it
 }
 
-// next gives the piece that is next, never an empty one.
+// next returns the piece that is next, never an empty one.
 func (b *lentBody) next() ([]byte, error) {
 	if b.over {
 		return nil, errTakenBack

@@ -171,7 +171,7 @@ func (a *Assignment) miss(partition int32, gap Span) {
 	a.gaps[partition] = append(a.gaps[partition], gap)
 }
 
-// Trimmed gives how many records of a partition below an offset the log had no more.
+// Trimmed returns how many records of a partition below an offset the log had no more.
 // It may be called by any goroutine.
 func (a *Assignment) Trimmed(partition int32, below int64) (n int64) {
 	a.mu.Lock()
@@ -189,7 +189,7 @@ func (a *Assignment) Close() {
 	}
 }
 
-// bounds gives where the partitions of a topic, by its full name, begin and end.
+// bounds returns where the partitions of a topic, by its full name, begin and end.
 func (c *Client) bounds(ctx context.Context, name string) (map[int32]Span, error) {
 	starts, err := c.admin.ListStartOffsets(ctx, name)
 	if err == nil {
@@ -214,7 +214,7 @@ func (c *Client) bounds(ctx context.Context, name string) (map[int32]Span, error
 	return bounds, nil
 }
 
-// OffsetsAt gives, for each partition of a topic, named with or without the prefix,
+// OffsetsAt returns, for each partition of a topic, named with or without the prefix,
 // the first offset whose record was produced at a time or later; the end where there
 // is none.
 func (c *Client) OffsetsAt(ctx context.Context, name string, at time.Time) (map[int32]int64, error) {

@@ -42,7 +42,7 @@ const (
 	embeddedSegment = 8 << 20
 )
 
-// kept gives how many records of the topic are kept; 0: as many as its settings say.
+// kept returns how many records of the topic are kept; 0: as many as its settings say.
 func (c *Client) kept(t *topic) int64 {
 	switch {
 	case !c.embedded.Load():
@@ -53,7 +53,7 @@ func (c *Client) kept(t *topic) int64 {
 	return recordsKept
 }
 
-// recordsBehind gives the share of the records kept that the group lags behind.
+// recordsBehind returns the share of the records kept that the group lags behind.
 func recordsBehind(state []PartitionState, kept int64) float64 {
 	if kept <= 0 {
 		return 0
@@ -97,7 +97,7 @@ func (c *Client) boundRecords(ctx context.Context, t *topic) {
 	c.log.Info("old records are deleted: small ones take the broker's memory", "topic", t.name, "records kept", kept)
 }
 
-// cutsOf gives from where on records stay, for each partition that loses any: each is
+// cutsOf returns from where on records stay, for each partition that loses any: each is
 // cut by the same share, and never what its group, if it has one, has not committed, nor
 // all (the embedded broker begins again at offset 0 once a partition is empty).
 func cutsOf(state []PartitionState, kept int64, consumed bool) map[int32]int64 {

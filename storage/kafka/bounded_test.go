@@ -88,7 +88,7 @@ func produce(t *testing.T, c *Client, n int) error {
 	return err
 }
 
-// begins gives where the partitions of points begin.
+// begins returns where the partitions of points begin.
 func begins(t *testing.T, c *Client) [2]int64 {
 	t.Helper()
 	state, err := c.Observe(t.Context())

@@ -160,7 +160,7 @@ func Open(_ context.Context, opts Options) (*Client, error) {
 	return c, nil
 }
 
-// producerOptions gives those of a topic's producer.
+// producerOptions returns those of a topic's producer.
 func (c *Client) producerOptions(t *topic, codec kgo.CompressionCodec) []kgo.Opt {
 	return append(c.opts.common("livegraph-producer-"+t.label, dialTimeout),
 		kgo.WithHooks(&t.fill.own),
@@ -182,7 +182,7 @@ func (c *Client) producerOptions(t *topic, codec kgo.CompressionCodec) []kgo.Opt
 	)
 }
 
-// common gives the options that every franz-go client of ours has.
+// common returns the options that every franz-go client of ours has.
 func (o *Options) common(id string, dial time.Duration) []kgo.Opt {
 	opts := []kgo.Opt{
 		kgo.ClientID(id),

@@ -45,7 +45,7 @@ func (f *logFill) setRetention(value string) {
 	}
 }
 
-// LogFill gives how much of the log's retention the points consumer lags behind,
+// LogFill returns how much of the log's retention the points consumer lags behind,
 // on its slowest partition: 0 is caught up, at 1 the oldest record that it has
 // not consumed is the next to be trimmed, above 1 records were lost. It is
 // measured about once a second: of this process's own records it knows the bytes,
@@ -205,7 +205,7 @@ func (f *logFill) full(partition int32, threshold float64) bool {
 	return share+f.own.inLog(f.own.unseen(partition))/float64(retention) >= threshold
 }
 
-// shareOf gives the share of the retention that the group lags behind on a
+// shareOf returns the share of the retention that the group lags behind on a
 // partition.
 func (f *logFill) shareOf(partition int32, s PartitionState) float64 {
 	retention, records := f.retention.Load(), s.End-s.Start

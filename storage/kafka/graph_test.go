@@ -21,7 +21,7 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// openGraph gives a client whose graph topics are made with four partitions.
+// openGraph returns a client whose graph topics are made with four partitions.
 func openGraph(tb testing.TB, b *testenv.Broker, change func(*kafka.Options)) *kafka.Client {
 	tb.Helper()
 	c := open(tb, b, change)

@@ -50,7 +50,7 @@ func (d *Discontinuity) Error() string {
 // Is makes it an ErrDiscontinued.
 func (d *Discontinuity) Is(target error) bool { return target == ErrDiscontinued }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (d *Discontinuity) Unwrap() error { return d.cause }
 
 // GroupOptions say how a member of a group behaves.
@@ -146,7 +146,7 @@ func (g *Group) Poll(ctx context.Context, most int) (kgo.Fetches, error) {
 	return fetches, fetchFailure(fetches)
 }
 
-// fetchFailure gives what is wrong with a poll, an ErrDiscontinued before others.
+// fetchFailure returns what is wrong with a poll, an ErrDiscontinued before others.
 func fetchFailure(fetches kgo.Fetches) (failure error) {
 	fetches.EachError(func(_ string, partition int32, err error) {
 		var loss *kgo.ErrDataLoss
@@ -177,7 +177,7 @@ func (g *Group) Pause(partition int32, pause bool) {
 	g.client.ResumeFetchPartitions(one)
 }
 
-// Buffered gives how many records are fetched and not yet polled.
+// Buffered returns how many records are fetched and not yet polled.
 func (g *Group) Buffered() int64 { return g.client.BufferedFetchRecords() }
 
 // Commit notes for each partition the next offset to consume.

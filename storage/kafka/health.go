@@ -36,7 +36,7 @@ func (h *health) init() {
 // alive notes an answer from a broker.
 func (h *health) alive() { h.heard.Store(time.Now().UnixNano()) }
 
-// quietFor gives how long no broker has answered.
+// quietFor returns how long no broker has answered.
 func (h *health) quietFor() time.Duration { return time.Since(time.Unix(0, h.heard.Load())) }
 
 // set notes whether the brokers are away and reports whether that is news.
@@ -55,7 +55,7 @@ func (h *health) set(down bool) bool {
 	return true
 }
 
-// gone gives a channel that is closed while the brokers are away.
+// gone returns a channel that is closed while the brokers are away.
 func (h *health) gone() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()

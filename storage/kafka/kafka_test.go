@@ -27,7 +27,7 @@ func settings(partitions int32) kafka.TopicSettings {
 	return kafka.TopicSettings{Partitions: partitions, Replication: -1, RetentionBytes: retention}
 }
 
-// open gives a client with its topics made.
+// open returns a client with its topics made.
 func open(tb testing.TB, b *testenv.Broker, change func(*kafka.Options)) *kafka.Client {
 	tb.Helper()
 	opts := kafka.Options{

@@ -66,7 +66,7 @@ func (m *marks) thin() {
 	m.apart = kept[len(kept)-1].at.Sub(kept[0].at) / time.Duration(len(kept)-1)
 }
 
-// of gives how long a partition lags behind.
+// of returns how long a partition lags behind.
 func (l *lagAges) of(partition int, now time.Time) time.Duration {
 	if partition >= len(l.partitions) || len(l.partitions[partition].list) == 0 {
 		return 0
@@ -74,7 +74,7 @@ func (l *lagAges) of(partition int, now time.Time) time.Duration {
 	return now.Sub(l.partitions[partition].list[0].at)
 }
 
-// lag gives how many records of the partition are not committed.
+// lag returns how many records of the partition are not committed.
 func (s PartitionState) lag() int64 {
 	next := s.Committed
 	if next < s.Start || next > s.End { // never committed, trimmed, or another topic's offset

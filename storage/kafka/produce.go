@@ -147,7 +147,7 @@ func (c *Client) send(t *topic, records []kgo.Record) *delivery {
 	return d
 }
 
-// sizeOf gives the bytes of keys and values.
+// sizeOf returns the bytes of keys and values.
 func sizeOf(records []kgo.Record) (size int64) {
 	for i := range records {
 		size += bytesOf(&records[i])
@@ -155,7 +155,7 @@ func sizeOf(records []kgo.Record) (size int64) {
 	return size
 }
 
-// bytesOf gives the bytes of a record's key and value.
+// bytesOf returns the bytes of a record's key and value.
 func bytesOf(r *kgo.Record) int64 { return int64(len(r.Key) + len(r.Value)) }
 
 // failureOf says for the metrics why records were given up.
@@ -171,7 +171,7 @@ func failureOf(d *delivery) string {
 	return failedOther
 }
 
-// refusal says why a produce of records of so many bytes is hopeless before it
+// refusal reports why a produce of records of so many bytes is hopeless before it
 // begins, or nil.
 func (c *Client) refusal(t *topic, records []kgo.Record, size int64) (reason string, err error) {
 	if !c.Healthy() {
@@ -233,7 +233,7 @@ func (c *Client) await(ctx context.Context, d *delivery) (reason string, err err
 	}
 }
 
-// result gives the positions of what is acknowledged by now, and the error.
+// result returns the positions of what is acknowledged by now, and the error.
 func (d *delivery) result(err error) ([]pointblock.Position, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -263,7 +263,7 @@ func (d *delivery) result(err error) ([]pointblock.Position, error) {
 	return positions, failure
 }
 
-// Header gives the value of a record's header, nil when it has none of the name.
+// Header returns the value of a record's header, nil when it has none of the name.
 func Header(r *kgo.Record, name string) []byte {
 	for i := range r.Headers {
 		if r.Headers[i].Key == name {

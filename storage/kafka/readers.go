@@ -52,7 +52,7 @@ func (r *readers) observe(group string, state []PartitionState, at time.Time) {
 	s.ages.observe(state, at)
 }
 
-// collect gives each reader's lag, that in time of its slowest partition.
+// collect returns each reader's lag, that in time of its slowest partition.
 func (r *readers) collect(topic string, to chan<- prometheus.Metric) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

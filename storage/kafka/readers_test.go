@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 )
 
-// lags gives a gauge of the registry by group and topic.
+// lags returns a gauge of the registry by group and topic.
 func lags(t require.TestingT, registry *prometheus.Registry, name string) map[[2]string]float64 {
 	families, err := registry.Gather()
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ type Refused struct {
 // Error tells the cause and what to do.
 func (e *Refused) Error() string { return e.cause.Error() + ": " + e.Advice }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Refused) Unwrap() error { return e.cause }
 
 // What to do about a connection that fails.
@@ -51,7 +51,7 @@ func Explain(err error) error {
 	return err
 }
 
-// Advice says what to do about an error of a connection; "" where that is not
+// Advice reports what to do about an error of a connection; "" where that is not
 // known. It knows more than Explain: also what may be cured by waiting.
 func Advice(err error) string {
 	var refused *Refused

@@ -164,7 +164,7 @@ func (g *guarded) requireRefusals(t *testing.T) {
 	}
 }
 
-// grant gives the user the rights that docs/operations.md lists, after it has been
+// grant grants the user the rights that docs/operations.md lists, after it has been
 // refused for the lack of them.
 func (g *guarded) grant(t *testing.T) {
 	t.Helper()

@@ -116,7 +116,7 @@ func (t *topic) bufferedBytes() int64 {
 	return t.producer.BufferedProduceBytes() + t.direct.bytes.Load()
 }
 
-// state gives what is known of the topic; the zero value before EnsureTopics.
+// state returns what is known of the topic; the zero value before EnsureTopics.
 func (t *topic) state() TopicInfo {
 	if info := t.info.Load(); info != nil {
 		return *info
@@ -135,7 +135,7 @@ func (t *topic) readers() (groups []string) {
 // deadLetters is the name of the topic of its dead letters.
 func (t *topic) deadLetters() string { return t.name + deadLetterSuffix }
 
-// configs gives the settings of the topic and of that of its dead letters.
+// configs returns the settings of the topic and of that of its dead letters.
 func (t *topic) configs(s TopicSettings) map[string]map[string]string {
 	return map[string]map[string]string{
 		t.name:          topicConfig(s, int(t.maxBytes())),
@@ -178,7 +178,7 @@ func (c *Client) batchMaxBytes(name string) int32 {
 	return pointsBatchBytes
 }
 
-// Topic gives the state of one of our topics, named without the prefix. It is the
+// Topic returns the state of one of our topics, named without the prefix. It is the
 // zero value before EnsureTopics.
 func (c *Client) Topic(name string) TopicInfo {
 	if t := c.topicOf(name); t != nil {
@@ -199,7 +199,7 @@ func (c *Client) topicOf(name string) *topic {
 	return nil
 }
 
-// PointsTopic gives the state of topic points: what ProducePoints goes by. It is
+// PointsTopic returns the state of topic points: what ProducePoints goes by. It is
 // the zero value before EnsureTopics.
 func (c *Client) PointsTopic() TopicInfo { return c.points.state() }
 
@@ -208,7 +208,7 @@ func (c *Client) PointsTopic() TopicInfo { return c.points.state() }
 // looked at often, older while the brokers are away or a change cannot take effect.
 func (c *Client) PointsSeen() time.Time { return time.Unix(0, c.points.asked.Load()) }
 
-// Partitions gives the partition count of topic points.
+// Partitions returns the partition count of topic points.
 func (c *Client) Partitions() int32 { return c.PointsTopic().Partitions }
 
 // errUnknownTopic is for a name that is none of our topics.

@@ -46,7 +46,7 @@ type TopicSettings struct {
 	segmentBytes int64 // of segments; 0: by what is kept
 }
 
-// partitions gives with how many partitions a topic is made; 0: not at all.
+// partitions returns with how many partitions a topic is made; 0: not at all.
 func (s *TopicSettings) partitions(t *topic) int32 {
 	if t.label == TopicPoints {
 		return s.Partitions
@@ -113,7 +113,7 @@ func (c *Client) FindTopics(ctx context.Context) error {
 	return nil
 }
 
-// topicConfig gives the settings of a topic that we make. Age never removes a
+// topicConfig returns the settings of a topic that we make. Age never removes a
 // record: the embedded broker begins again at offset 0 once a partition is empty.
 // A segment holds at least one batch of the largest.
 func topicConfig(s TopicSettings, maxBytes int) map[string]string {

@@ -40,7 +40,7 @@ func withTrace(ctx context.Context, headers []kgo.RecordHeader) []kgo.RecordHead
 	return carrier
 }
 
-// TraceOf gives the span that a record was produced in; not valid if its headers
+// TraceOf returns the span that a record was produced in; not valid if its headers
 // tell of none, or cannot be read.
 func TraceOf(r *kgo.Record) trace.SpanContext {
 	if Header(r, HeaderTrace) == nil {

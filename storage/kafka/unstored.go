@@ -27,7 +27,7 @@ func (u *unstored) OnProduceBatchWritten(_ kgo.BrokerMetadata, _ string, _ int32
 	u.packed.Add(int64(m.CompressedBytes))
 }
 
-// inLog gives what so many bytes take in the log, by what batches took so far.
+// inLog returns what so many bytes take in the log, by what batches took so far.
 func (u *unstored) inLog(bytes int64) float64 {
 	if plain, packed := u.plain.Load(), u.packed.Load(); plain > 0 {
 		return float64(bytes) * float64(packed) / float64(plain)
@@ -124,7 +124,7 @@ func (u *unstored) seen(looked map[int32]int64) {
 	}
 }
 
-// unseen gives the bytes handed over that the last look has not seen.
+// unseen returns the bytes handed over that the last look has not seen.
 func (u *unstored) unseen(partition int32) int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -134,7 +134,7 @@ func (u *unstored) unseen(partition int32) int64 {
 	return 0
 }
 
-// behind gives the records of ours that the consumer has not committed, of a partition that
+// behind returns the records of ours that the consumer has not committed, of a partition that
 // ends at offset end, when the next one it will is at offset next; the bytes of those that
 // were answered when the last look began, and how many came since. It forgets those before.
 func (u *unstored) behind(partition int32, next, end int64) (bytes, records, since int64) {

@@ -22,7 +22,7 @@ type collection struct {
 	dimensions int
 }
 
-// CreateCollection makes a collection for vectors of so many dimensions, with its
+// CreateCollection creates a collection for vectors of so many dimensions, with its
 // index, and loads it. What is there already is left as it is, however far an earlier
 // call came; a collection of another make is a Conflict.
 func (db *DB) CreateCollection(ctx context.Context, name string, dimensions int) error {
@@ -135,7 +135,7 @@ func (db *DB) describe(ctx context.Context, name string) (collection, error) {
 	return c, nil
 }
 
-// collection gives what is known of one, and asks if nothing is.
+// collection returns what is known of one, and asks if nothing is.
 func (db *DB) collection(ctx context.Context, name string) (c collection, err error) {
 	if err := checkName(name); err != nil {
 		return c, err

@@ -30,7 +30,7 @@ func open(t testing.TB, address string, changes ...milvus.Option) *milvus.DB {
 	return db
 }
 
-// newName gives a name that no other test has, and drops what has it in the end.
+// newName returns a name that no other test has, and drops what has it in the end.
 func newName(t testing.TB, db *milvus.DB) string {
 	t.Helper()
 	name := "test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
@@ -42,7 +42,7 @@ func newName(t testing.TB, db *milvus.DB) string {
 	return name
 }
 
-// made gives a collection of the test's own.
+// made returns a collection of the test's own.
 func made(t testing.TB, db *milvus.DB, dimensions int) string {
 	t.Helper()
 	name := newName(t, db)
@@ -191,7 +191,7 @@ func TestAnAliasLeadsToTheLatestCollection(t *testing.T) {
 	require.ErrorIs(t, err, milvus.ErrNoCollection)
 }
 
-// random gives vectors in clusters, as those of texts are.
+// random returns vectors in clusters, as those of texts are.
 func random(seed uint64, n, dimensions int) [][]float32 {
 	r := rand.New(rand.NewPCG(seed, 1))
 	centres := make([][]float32, 50)

@@ -68,7 +68,7 @@ func (r *refusal) ours() bool {
 	return r.code == codeInvalid || r.legacy == legacyIllegal || r.legacy == legacyIllegalOfLite
 }
 
-// refused gives a status that tells of an error as one. Older servers fill one field,
+// refused returns a status that tells of an error as one. Older servers fill one field,
 // newer ones the other, milvus-lite now and then the second alone.
 func refused(s *commonpb.Status) error {
 	legacy := int32(s.GetErrorCode()) //nolint:staticcheck // the only field that Milvus 2.3 always fills
@@ -100,7 +100,7 @@ func passing(err error) bool {
 	return false
 }
 
-// classify gives an error its kind: Unavailable when Milvus is away, busy, in trouble,
+// classify returns an error with its kind: Unavailable when Milvus is away, busy, in trouble,
 // or without the collection; Internal what it will never take. The caller's own end of
 // patience passes as it is.
 func classify(ctx context.Context, err error) error {

@@ -14,7 +14,7 @@ import (
 // countAll is the field that counts, as Milvus calls it.
 const countAll = "count(*)"
 
-// Count tells how many entries a collection has, with all that was written before.
+// Count reports how many entries a collection has, with all that was written before.
 // Milvus standalone takes up to half a second for it.
 func (db *DB) Count(ctx context.Context, name string) (n int64, err error) {
 	return db.count(ctx, name, "")

@@ -25,7 +25,7 @@ type EntryID struct {
 	Chunk           int // 0 to 2,147,483,647
 }
 
-// key gives the entry's primary key.
+// key returns the entry's primary key.
 func (id EntryID) key() string {
 	var raw [keyBytes]byte
 	copy(raw[:16], id.Workspace[:])

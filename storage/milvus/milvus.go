@@ -93,7 +93,7 @@ func Open(ctx context.Context, o Options, changes ...Option) (*DB, error) {
 	return db, nil
 }
 
-// greet says who we are, which servers that know databases answer by whether ours is
+// greet reports who we are, which servers that know databases answer by whether ours is
 // there. Older ones do not know the call.
 func (db *DB) greet(ctx context.Context) error {
 	_, err := db.client.Service.Connect(ctx, &milvuspb.ConnectRequest{
@@ -105,7 +105,7 @@ func (db *DB) greet(ctx context.Context) error {
 	return err
 }
 
-// New makes a DB that connects when it is first used: for who can do without Milvus
+// New creates a DB that connects when it is first used: for who can do without Milvus
 // for a while. The caller closes it.
 func New(o Options, changes ...Option) (*DB, error) {
 	at, err := o.parse()
@@ -186,7 +186,7 @@ func (db *DB) Ping(ctx context.Context) error {
 	return err
 }
 
-// ServerVersion gives the server's version, such as "v2.6.4". It asks once.
+// ServerVersion returns the server's version, such as "v2.6.4". It asks once.
 func (db *DB) ServerVersion(ctx context.Context) (string, error) {
 	version, err := db.client.GetVersion(ctx)
 	if err != nil {

@@ -39,7 +39,7 @@ const (
 	efConstruction = 200
 )
 
-// newSchema says how a collection is made.
+// newSchema reports how a collection is made.
 func newSchema(name string, dimensions int) *entity.Schema {
 	words := func(field string, most int64) *entity.Field {
 		return entity.NewField().WithName(field).WithDataType(entity.FieldTypeVarChar).WithMaxLength(most)
@@ -55,7 +55,7 @@ func newSchema(name string, dimensions int) *entity.Schema {
 		)
 }
 
-// newIndex says how its index is made.
+// newIndex reports how its index is made.
 func newIndex() (entity.Index, error) { return entity.NewIndexHNSW(metricType, links, efConstruction) }
 
 // dimensionsOf reads a collection's dimensions; 0: it is none of ours.

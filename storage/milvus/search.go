@@ -35,7 +35,7 @@ type Near struct {
 	Nodes       []uuid.UUID // any of; nil: any; at most 5,000
 }
 
-// Search gives the chunks of a workspace whose vectors are nearest, the nearest first,
+// Search returns the chunks of a workspace whose vectors are nearest, the nearest first,
 // at most limit (1 to 16,384). What was written within the last second or so may be
 // missing, what was deleted may still be there. Of many entries that are not flushed
 // Milvus standalone looks at those of the nearest clusters only, so that fewer may be

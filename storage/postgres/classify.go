@@ -29,7 +29,7 @@ const (
 
 const retryAfter = time.Second
 
-// classify gives the driver's errors a kind: Unavailable when Postgres cannot be
+// classify returns the driver's errors with a kind: Unavailable when Postgres cannot be
 // reached or is overloaded, Timeout when a statement took too long. Errors that
 // have a kind, the caller's own end of patience, and what nobody foresaw
 // (Internal) pass as they are.
@@ -73,7 +73,7 @@ func classifyCode(err error, code string) error {
 	return err
 }
 
-// Classify gives an error of a GraphState its kind: they are handed out without, so
+// Classify returns an error of a GraphState with its kind: they are handed out without, so
 // that none is taken for the answer to a command.
 func Classify(err error) error { return classify(err) }
 

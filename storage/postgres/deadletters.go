@@ -51,7 +51,7 @@ func (db *DB) MarkLetters(ctx context.Context, topicID [16]byte, letters []LogPo
 	return nil
 }
 
-// LetterMarks gives the marks of dead letters that have one.
+// LetterMarks returns the marks of dead letters that have one.
 func (db *DB) LetterMarks(
 	ctx context.Context, topicID [16]byte, letters []LogPosition,
 ) (map[LogPosition]LetterMark, error) {

@@ -35,7 +35,7 @@ type WorkspaceLag struct {
 	Sequence  int64 // that it is at
 }
 
-// WorkspacesBehind gives workspaces with changes older than some time that an index
+// WorkspacesBehind returns workspaces with changes older than some time that an index
 // does not have, and that it has not moved with for that time.
 func (db *DB) WorkspacesBehind(
 	ctx context.Context, index uuid.UUID, age time.Duration, limit int,
@@ -57,7 +57,7 @@ func (db *DB) WorkspacesBehind(
 	return list, classify(err)
 }
 
-// GraphSequence gives the sequence of a workspace's newest change; 0: there is none.
+// GraphSequence returns the sequence of a workspace's newest change; 0: there is none.
 func (db *DB) GraphSequence(ctx context.Context, workspace uuid.UUID) (sequence int64, err error) {
 	err = db.pool.QueryRow(
 		ctx, `SELECT COALESCE((SELECT sequence FROM graph_heads WHERE workspace_id = $1), 0)`, workspace,
@@ -119,7 +119,7 @@ type WorkspaceBuild struct {
 	After     *uuid.UUID // all nodes up to it were looked at
 }
 
-// NextToBuild gives the first workspace that an index is not built of, false if there
+// NextToBuild returns the first workspace that an index is not built of, false if there
 // is none.
 func (db *DB) NextToBuild(ctx context.Context, index uuid.UUID) (b WorkspaceBuild, found bool, err error) {
 	err = db.pool.QueryRow(ctx, `SELECT h.workspace_id, p.after_node
@@ -172,7 +172,7 @@ type IndexTotals struct {
 	Seconds float64 // age of the oldest of them
 }
 
-// IndexTotals tells how much an index holds and how far behind it is, over all
+// IndexTotals reports how much an index holds and how far behind it is, over all
 // workspaces.
 func (db *DB) IndexTotals(ctx context.Context, index uuid.UUID) (t IndexTotals, err error) {
 	err = db.pool.QueryRow(ctx, `WITH standing AS (
@@ -193,7 +193,7 @@ func (db *DB) IndexTotals(ctx context.Context, index uuid.UUID) (t IndexTotals, 
 	return t, nil
 }
 
-// IndexedVectors tells how many vectors of a workspace the indexes hold.
+// IndexedVectors reports how many vectors of a workspace the indexes hold.
 func (db *DB) IndexedVectors(ctx context.Context, workspace uuid.UUID) (vectors int64, err error) {
 	err = db.pool.QueryRow(
 		ctx, `SELECT COALESCE(sum(vectors), 0)::bigint FROM embedding_progress WHERE workspace_id = $1`, workspace,
@@ -213,7 +213,7 @@ func (w *IndexWriter) Forget(ctx context.Context, workspace uuid.UUID) error {
 	return nil
 }
 
-// Vectors tells how many vectors of a workspace the index holds.
+// Vectors reports how many vectors of a workspace the index holds.
 func (w *IndexWriter) Vectors(ctx context.Context, workspace uuid.UUID) (vectors int64, err error) {
 	err = w.conn.QueryRow(
 		ctx, `SELECT COALESCE(sum(vectors), 0)::bigint FROM embedding_progress WHERE index_id = $1 AND workspace_id = $2`,
@@ -239,7 +239,7 @@ func (w *IndexWriter) Nodes(
 	return list, classify(err)
 }
 
-// WorkspaceIDs gives workspaces, those that are deleted too: at most so many, after the
+// WorkspaceIDs returns workspaces, those that are deleted too: at most so many, after the
 // one given (nil: from the first on), by id.
 func (db *DB) WorkspaceIDs(ctx context.Context, after *uuid.UUID, limit int) ([]uuid.UUID, error) {
 	rows, err := db.pool.Query(

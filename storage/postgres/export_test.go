@@ -25,7 +25,7 @@ func (db *DB) Strings(ctx context.Context, query string, args ...any) ([]string,
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// Recorder gives another DB on the same database, whose statements it keeps.
+// Recorder returns another DB on the same database, whose statements it keeps.
 func (db *DB) Recorder(ctx context.Context) (*Recorder, error) {
 	r := &Recorder{}
 	cfg := db.pool.Config()
@@ -69,7 +69,7 @@ func (r *Recorder) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBa
 // TraceBatchEnd implements pgx.BatchTracer.
 func (r *Recorder) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// Plans gives the plans of the statements, and forgets them.
+// Plans returns the plans of the statements, and forgets them.
 func (r *Recorder) Plans(ctx context.Context, on *DB) (plans []string, err error) {
 	for _, q := range r.Statements {
 		args := q.Args

@@ -113,7 +113,7 @@ func (db *DB) ResolveGenerations(
 	return all, raised, nil
 }
 
-// Generations gives all generations of a topic.
+// Generations returns all generations of a topic.
 func (db *DB) Generations(ctx context.Context, topic string) (Generations, error) {
 	all, err := readGenerations(ctx, db.pool, topic)
 	return all, classify(err)

@@ -15,7 +15,7 @@ import (
 // that is none is found from the other end.
 const amongEdges = 200
 
-// EdgesAmong gives the edges whose both ends are among the nodes, of one of the
+// EdgesAmong returns the edges whose both ends are among the nodes, of one of the
 // relation types (nil: of any), sorted by id. Of an edge between two nodes that each
 // have more than some hundred edges it may know nothing.
 func (db *DB) EdgesAmong(

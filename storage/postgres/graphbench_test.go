@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/test/graphdata"
 )
 
-// openBench gives a database with the large graph, and its workspace. With
+// openBench returns a database with the large graph, and its workspace. With
 // LIVEGRAPH_BENCH_GRAPH_URL, the URL of a database, the graph is made there once and
 // stays; else it is made in four minutes.
 func openBench(b *testing.B) (*postgres.DB, uuid.UUID) {

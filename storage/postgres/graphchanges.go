@@ -18,7 +18,7 @@ type ChangeSize struct {
 	Bytes    int64
 }
 
-// GraphSequences gives the sequence of the newest change of each of the workspaces;
+// GraphSequences returns the sequence of the newest change of each of the workspaces;
 // of one without changes 0.
 func (db *DB) GraphSequences(ctx context.Context, workspaces []uuid.UUID) (map[uuid.UUID]int64, error) {
 	rows, err := db.pool.Query(
@@ -132,7 +132,7 @@ func (db *DB) Changes(ctx context.Context, workspace uuid.UUID, sizes []ChangeSi
 // cascadeRow is how many ids a row of cascade_edges has at most.
 const cascadeRow = 10_000
 
-// CascadeEdges gives the ids of the edges that a change took with a node, or brought
+// CascadeEdges returns the ids of the edges that a change took with a node, or brought
 // back with it, from one place to before another in the order of their ids: fewer
 // where there are no more, and none of a cascade that the journal lists whole.
 func (db *DB) CascadeEdges(

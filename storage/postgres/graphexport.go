@@ -34,7 +34,7 @@ type GraphVisitor interface {
 	Edge(e *graph.Edge) error
 }
 
-// ExportGraph gives a workspace's whole graph as it stands at one moment, whatever
+// ExportGraph returns a workspace's whole graph as it stands at one moment, whatever
 // is written meanwhile. NotFound if there is no such workspace.
 func (db *DB) ExportGraph(ctx context.Context, workspace uuid.UUID, to GraphVisitor) error {
 	tx, err := db.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})

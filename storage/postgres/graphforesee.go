@@ -48,7 +48,7 @@ func (tx *GraphTx) foresee(all []GraphNeeds) error {
 	return tx.foreseeResources()
 }
 
-// topOf gives the sequences of the entries that undos and redos would be about. An
+// topOf returns the sequences of the entries that undos and redos would be about. An
 // undo after a redo is about what was redone, and the other way round: that is not
 // another entry.
 func topOf(stacks graph.Stacks, count Reversals) []graph.Sequence {

@@ -232,7 +232,7 @@ func (tx *GraphTx) readOutcomes(rows pgx.Rows) error {
 	return err
 }
 
-// settleHeads gives each state its head. A workspace without one gets it; one that
+// settleHeads sets the head of each state. A workspace without one gets it; one that
 // does not stand gets none, and nothing is decided there.
 func (tx *GraphTx) settleHeads(g GraphGroup, heads map[uuid.UUID]graphHead) error {
 	var missing []uuid.UUID
@@ -268,11 +268,11 @@ func (tx *GraphTx) settleHeads(g GraphGroup, heads map[uuid.UUID]graphHead) erro
 	return tx.foresee(g.Workspaces)
 }
 
-// State gives the graph and journal of a workspace of the group; nil: there is no
+// State returns the graph and journal of a workspace of the group; nil: there is no
 // such workspace.
 func (tx *GraphTx) State(workspace uuid.UUID) *GraphState { return tx.states[workspace] }
 
-// Outcome gives what came of a command or a batch of GraphGroup.Needs.Records, or of
+// Outcome returns what came of a command or a batch of GraphGroup.Needs.Records, or of
 // one that AddOutcome was given; nil: it is new.
 func (tx *GraphTx) Outcome(workspace, id uuid.UUID) []byte {
 	return tx.known[graphID{workspace, id}]
@@ -306,7 +306,7 @@ func (tx *GraphTx) WriteAhead() error {
 	return tx.conn.sendLater(tx.ctx, b, func() error { return lost })
 }
 
-// Failed gives why something that was written ahead could not be. It waits for it.
+// Failed returns why something that was written ahead could not be. It waits for it.
 func (tx *GraphTx) Failed() error { return classify(tx.conn.settle()) }
 
 // Commit writes everything that was decided, and commits. If the answer to the
@@ -337,7 +337,7 @@ func (tx *GraphTx) Commit() error {
 	return nil
 }
 
-// Rollback gives everything up. After Commit it does nothing.
+// Rollback rolls everything back. After Commit it does nothing.
 func (tx *GraphTx) Rollback() { tx.release() }
 
 // rollbackTimeout bounds the farewell to a transaction.

@@ -67,7 +67,7 @@ func (tx *GraphTx) queueChanges(b *pgx.Batch) error {
 	return nil
 }
 
-// nodesOf gives the nodes in whose history a change is: those that it touched, and
+// nodesOf returns the nodes in whose history a change is: those that it touched, and
 // the ends of the edges that it touched. The edges of a cascade are in the history of
 // the node that was deleted, and not in those of their other ends, which may be a
 // hundred thousand.

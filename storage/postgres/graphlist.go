@@ -191,7 +191,7 @@ type equality struct {
 	value any
 }
 
-// list gives the ids of a stretch that is the whole list, and the total.
+// list returns the ids of a stretch that is the whole list, and the total.
 func (l *lister) list(ctx context.Context, s stretch) (ids []uuid.UUID, total int64, err error) {
 	filtered := l.filter.labels() != nil || l.filter.others()
 	total, known, err := l.knownTotal(ctx)

@@ -31,7 +31,7 @@ type parted struct {
 	totals []int64     // one more than there are times
 }
 
-// part gives the stretch of a time of creation, as width_bucket does.
+// part returns the stretch of a time of creation, as width_bucket does.
 func (p *parted) part(created time.Time) int {
 	return sort.Search(len(p.times), func(i int) bool { return p.times[i].After(created) })
 }
@@ -71,7 +71,7 @@ func (l *lister) partsSince(ctx context.Context, c counted, sequence int64) (*pa
 	return l.recountParts(ctx, c.parts, touched)
 }
 
-// touched gives the stretches of the resources that were touched since the total was
+// touched returns the stretches of the resources that were touched since the total was
 // counted; few is false if they are too many to tell, or to count again.
 func (l *lister) touched(ctx context.Context, c counted, sequence int64) (parts []int, few bool, err error) {
 	if sequence-c.sequence > mostChanges {
@@ -113,7 +113,7 @@ func (l *lister) touched(ctx context.Context, c counted, sequence int64) (parts 
 	return parts, true, nil
 }
 
-// createdBy gives when the listed resources were created that a change touched; all is
+// createdBy returns when the listed resources were created that a change touched; all is
 // false if it does not name all of them.
 func (l *lister) createdBy(change []byte) (created []time.Time, all bool, err error) {
 	c, err := graphrecord.DecodeChange(change)

@@ -109,7 +109,7 @@ func readKeptBounds(
 	return bounds, err
 }
 
-// LongGraphs gives some of the workspaces after one that have more commands than are kept
+// LongGraphs returns some of the workspaces after one that have more commands than are kept
 // to be undone.
 func (db *DB) LongGraphs(ctx context.Context, after uuid.UUID, limit int) ([]uuid.UUID, error) {
 	rows, err := db.pool.Query(ctx, `SELECT workspace_id FROM graph_heads WHERE workspace_id > $1 AND sequence > $2

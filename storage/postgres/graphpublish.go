@@ -38,7 +38,7 @@ func (db *DB) UnpublishedWorkspaces(ctx context.Context, behind uuid.UUID, limit
 	return found, nil
 }
 
-// OldestUnpublished gives the age of the oldest change that is not published, of any
+// OldestUnpublished returns the age of the oldest change that is not published, of any
 // workspace; 0 if all are.
 func (db *DB) OldestUnpublished(ctx context.Context) (time.Duration, error) {
 	var seconds float64

@@ -94,7 +94,7 @@ func (db *DB) MarkDeletedNodes(
 	return &at, marked, nil
 }
 
-// PurgingNodes gives some of the nodes after one whose purge was asked for.
+// PurgingNodes returns some of the nodes after one whose purge was asked for.
 func (db *DB) PurgingNodes(ctx context.Context, after GraphNodeID, limit int) ([]GraphNodeID, error) {
 	rows, err := db.pool.Query(ctx, `SELECT workspace_id, id FROM nodes WHERE purge = 1 AND (workspace_id, id) > ($1, $2)
 		ORDER BY workspace_id, id LIMIT $3`, after.Workspace, after.Node, limit)

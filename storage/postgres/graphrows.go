@@ -171,7 +171,7 @@ func (s *GraphState) loadEdges(ids []uuid.UUID) error {
 	return nil
 }
 
-// wholeAt says whether all edges of a node are in memory, and reads them if they are
+// wholeAt reports whether all edges of a node are in memory, and reads them if they are
 // few. They may be too many for the group.
 func (s *GraphState) wholeAt(node uuid.UUID) (bool, error) {
 	whole, err := s.allAt(node)

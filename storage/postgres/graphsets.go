@@ -33,7 +33,7 @@ const (
 		UNION SELECT e.id ` + edgesOf + isAtNode + ` AND e.newest > $3) s ORDER BY id LIMIT %d`
 )
 
-// manyEdges gives a set of edges out of the database.
+// manyEdges returns a set of edges out of the database.
 func (s *GraphState) manyEdges(limit int, set edgeStatement, args ...any) (graph.EdgeSet, error) {
 	if err := s.write(); err != nil {
 		return graph.EdgeSet{}, err
@@ -54,7 +54,7 @@ func (s *GraphState) manyEdges(limit int, set edgeStatement, args ...any) (graph
 	return found, nil
 }
 
-// someEdges gives a few edges that a query finds, and takes them into memory: they are
+// someEdges returns a few edges that a query finds, and takes them into memory: they are
 // looked at next.
 func (s *GraphState) someEdges(query string, args ...any) ([]uuid.UUID, error) {
 	if err := s.write(); err != nil {

@@ -61,7 +61,7 @@ func (s *GraphState) begin(head graphHead, remembered *GraphStacks) {
 	s.undo.remember(head.sequence, remembered)
 }
 
-// Next gives the sequence of the next change.
+// Next returns the sequence of the next change.
 func (s *GraphState) Next() graph.Sequence { return s.head + 1 }
 
 // Record writes a change, which has the sequence Next gave, into the journal and the
@@ -84,7 +84,7 @@ func (s *GraphState) Record(c *graph.Change) error {
 	return nil
 }
 
-// Recorded gives the changes of this transaction.
+// Recorded returns the changes of this transaction.
 func (s *GraphState) Recorded() []*graph.Change { return s.journal }
 
 // Node implements graph.Resources.
@@ -162,7 +162,7 @@ func takenBy(mark graph.Mark) func(*graph.Edge) bool {
 	return func(e *graph.Edge) bool { return e.IsTaken() && e.Taken == mark }
 }
 
-// where gives the edges of a node, all of which are in memory, that match, in the
+// where returns the edges of a node, all of which are in memory, that match, in the
 // order of their ids.
 func (s *GraphState) where(node uuid.UUID, match func(*graph.Edge) bool) []uuid.UUID {
 	var ids []uuid.UUID

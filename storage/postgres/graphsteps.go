@@ -121,7 +121,7 @@ func (l *lister) part(ctx context.Context, s stretch) (ids []uuid.UUID, passed i
 	return ids, passed, err
 }
 
-// nextValue gives the first value of a coarse field, from the one of a position on
+// nextValue returns the first value of a coarse field, from the one of a position on
 // or behind another value; nil: there is none.
 func (l *lister) nextValue(
 	ctx context.Context, lead GraphOrder, from *GraphPosition, behind any,

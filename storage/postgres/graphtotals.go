@@ -24,7 +24,7 @@ type counted struct {
 	parts           *parted // nil: it was counted in one
 }
 
-// knownTotal gives the total if it need not be counted: that of types is maintained,
+// knownTotal returns the total if it need not be counted: that of types is maintained,
 // that of other filters may be remembered.
 func (l *lister) knownTotal(ctx context.Context) (total int64, known bool, err error) {
 	if l.filter.others() {

@@ -92,7 +92,7 @@ func (u *undoState) record(c, target *graph.Change) {
 	}
 }
 
-// ownStacks gives stacks to change.
+// ownStacks returns stacks to change.
 func (u *undoState) ownStacks(whose uuid.UUID) graph.Stacks {
 	stacks := u.stacks[whose]
 	if !u.own[whose] {
@@ -210,7 +210,7 @@ func (s *GraphState) StacksOf(actor uuid.UUID) (graph.Stacks, error) {
 	return s.undo.stacks[actor], nil
 }
 
-// Depths says how many commands an actor can undo and redo.
+// Depths reports how many commands an actor can undo and redo.
 func (s *GraphState) Depths(actor uuid.UUID) (undo, redo int, err error) {
 	stacks, err := s.StacksOf(actor)
 	if err != nil {
@@ -246,7 +246,7 @@ func (s *GraphState) Entry(commandID uuid.UUID) (*graph.Entry, error) {
 	return &e, nil
 }
 
-// Stacks gives the stacks as they are after this transaction, so far as they are worth
+// Stacks returns the stacks as they are after this transaction, so far as they are worth
 // remembering, and of which actors they are others than before it, known or not.
 func (s *GraphState) Stacks() (stacks *GraphStacks, changed []uuid.UUID) {
 	for whose := range s.undo.touched {

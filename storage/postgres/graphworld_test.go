@@ -67,7 +67,7 @@ func (w *graphWorld) commit(t require.TestingT, tx *postgres.GraphTx) {
 	w.next++
 }
 
-// read gives a workspace's graph and journal as the tables have them.
+// read returns a workspace's graph and journal as the tables have them.
 func (w *graphWorld) read(t require.TestingT, workspace uuid.UUID) *graphtest.Memory {
 	ctx := context.Background()
 	m := graphtest.NewMemory()
@@ -136,7 +136,7 @@ func (w *graphWorld) read(t require.TestingT, workspace uuid.UUID) *graphtest.Me
 	return m
 }
 
-// totals gives what graph_totals says, without what counts none.
+// totals returns what graph_totals says, without what counts none.
 func (w *graphWorld) totals(t require.TestingT, workspace uuid.UUID) map[string]int64 {
 	rows, err := w.look.Query(
 		context.Background(), `SELECT kind, label, standing FROM graph_totals WHERE workspace_id = $1`, workspace,

@@ -66,7 +66,7 @@ func (db *DB) PruneTombstones(ctx context.Context, before time.Time) (pruned int
 	return pruned, err
 }
 
-// TombstoneHorizon gives the time before which tombstones may have been forgotten, so
+// TombstoneHorizon returns the time before which tombstones may have been forgotten, so
 // that no record of before is stored any more; zero: none was forgotten.
 func (db *DB) TombstoneHorizon(ctx context.Context) (time.Time, error) {
 	var horizon *time.Time

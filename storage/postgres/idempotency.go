@@ -108,7 +108,7 @@ func (db *DB) AnswerIdempotencyKey(ctx context.Context, c IdempotencyClaim, answ
 	return classify(err)
 }
 
-// answerIdempotencyKey says whether the caller still held the key.
+// answerIdempotencyKey reports whether the caller still held the key.
 func answerIdempotencyKey(ctx context.Context, q execer, c IdempotencyClaim, answer []byte) (bool, error) {
 	tag, err := q.Exec(
 		ctx, `UPDATE idempotency_keys SET answer = $6`+ofHolder, c.Workspace, c.Actor, c.Route, c.Key, c.Attempt, answer,

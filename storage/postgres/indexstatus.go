@@ -56,7 +56,7 @@ type IndexStatus struct {
 	} `json:"reindex"`
 }
 
-// IndexStatus tells how far the index is with a workspace.
+// IndexStatus reports how far the index is with a workspace.
 func (db *DB) IndexStatus(ctx context.Context, workspace uuid.UUID) (IndexStatus, error) {
 	list, err := db.IndexStatuses(ctx, []uuid.UUID{workspace})
 	if err != nil {
@@ -65,7 +65,7 @@ func (db *DB) IndexStatus(ctx context.Context, workspace uuid.UUID) (IndexStatus
 	return list[0], nil
 }
 
-// IndexStatuses tells how far the index is with each of the workspaces, in their order.
+// IndexStatuses reports how far the index is with each of the workspaces, in their order.
 func (db *DB) IndexStatuses(ctx context.Context, workspaces []uuid.UUID) ([]IndexStatus, error) {
 	open, err := db.OpenIndexes(ctx)
 	if err != nil {

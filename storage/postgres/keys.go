@@ -225,7 +225,7 @@ func scanKey(row pgx.CollectableRow) (Key, error) {
 
 func noKey(id uuid.UUID) error { return fault.Newf(fault.NotFound, "No key %s", id) }
 
-// KeyByID gives a key, NotFound when there is none.
+// KeyByID returns a key, NotFound when there is none.
 func (db *DB) KeyByID(ctx context.Context, id uuid.UUID) (Key, error) {
 	rows, err := db.pool.Query(ctx, `SELECT `+keyColumns+` FROM api_keys k WHERE k.id = $1`, id)
 	if err != nil {

@@ -129,7 +129,7 @@ type searcher interface {
 	) (retrieval.TextFindings, error)
 }
 
-// byWords gives what a search in words finds.
+// byWords returns what a search in words finds.
 func byWords(
 	t testing.TB, db searcher, ws uuid.UUID, q lexical.Query, f retrieval.Filter, limit int,
 ) []retrieval.TextHit {

@@ -52,7 +52,7 @@ func commonTexts(t testing.TB, db *postgres.DB, ws uuid.UUID, n int) []uuid.UUID
 	return ids
 }
 
-// rewrite gives a node another text.
+// rewrite changes the text of a node.
 func rewrite(t testing.TB, db *postgres.DB, ws, id uuid.UUID, text string) {
 	t.Helper()
 	require.NoError(t, db.Exec(

@@ -41,7 +41,7 @@ func newTextMemory(most int64) *textMemory {
 	return &textMemory{most: most, workspaces: map[uuid.UUID]*workspaceTexts{}}
 }
 
-// of gives what is kept of a workspace; a nil memory keeps nothing.
+// of returns what is kept of a workspace; a nil memory keeps nothing.
 func (m *textMemory) of(workspace uuid.UUID) *workspaceTexts {
 	if m == nil {
 		return nil
@@ -234,7 +234,7 @@ func (t *workspaceTexts) keep(revision int64, terms []string, postings [][]posti
 	return true
 }
 
-// knows says which of the terms are kept.
+// knows reports which of the terms are kept.
 func (t *workspaceTexts) knows(terms []searchTerm) map[string]bool {
 	known := make(map[string]bool, len(terms))
 	t.mu.RLock()
@@ -278,7 +278,7 @@ func (t *workspaceTexts) score(terms []searchTerm, base, slope float64, of uuids
 	return t.best(sums, most), true
 }
 
-// best gives the nodes of the greatest sums, in no order.
+// best returns the nodes of the greatest sums, in no order.
 func (t *workspaceTexts) best(sums []float64, most int) []scoredNode {
 	if most <= 0 {
 		return nil
@@ -307,7 +307,7 @@ func (t *workspaceTexts) best(sums []float64, most int) []scoredNode {
 	return append(best, equal[:min(len(equal), most-len(best))]...)
 }
 
-// nthGreatest gives the n-th greatest of the values, and puts them in another order:
+// nthGreatest returns the n-th greatest of the values, and puts them in another order:
 // of some thousand it takes a tenth of the time of sorting them. n is 1 to their number.
 func nthGreatest(values []float64, n int) float64 {
 	at, from, to := len(values)-n, 0, len(values)

@@ -18,7 +18,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// changeTexts gives some of the nodes another text, or has them gone, or back.
+// changeTexts returns some of the nodes another text, or has them gone, or back.
 func changeTexts(
 	t testing.TB, db *postgres.DB, ws uuid.UUID, r *rand.Rand, nodes []graph.Node, n int,
 ) (changed []uuid.UUID) {

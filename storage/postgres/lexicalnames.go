@@ -61,7 +61,7 @@ func (s *textSearch) queueNames(batch *pgx.Batch, q lexical.Query, most int) {
 	})
 }
 
-// calls gives by name the nodes that the query calls, those of the longest names first:
+// calls returns by name the nodes that the query calls, those of the longest names first:
 // each has its whole name in the query, and not only within the longer name of another.
 func (s *textSearch) calls(q lexical.Query) (called []calledNodes) {
 	places := map[string][]lexical.Name{}
@@ -117,7 +117,7 @@ func certain(called []calledNodes, most int) (list []retrieval.NamedNode) {
 // words is how many words a name has.
 func words(places []lexical.Name) int { return places[0].To - places[0].From }
 
-// within says whether a place is a part of one that is taken.
+// within reports whether a place is a part of one that is taken.
 func within(n lexical.Name, taken []lexical.Name) bool {
 	return slices.ContainsFunc(taken, func(t lexical.Name) bool {
 		return t.From <= n.From && n.To <= t.To && t.Key != n.Key

@@ -141,7 +141,7 @@ func (s *textSearch) remember(ctx context.Context, terms []searchTerm) error {
 	return nil
 }
 
-// divide gives the terms that are in memory, and the others.
+// divide returns the terms that are in memory, and the others.
 func (s *textSearch) divide(terms []searchTerm) (kept, others []searchTerm) {
 	for _, t := range terms {
 		if t.kept {

@@ -126,7 +126,7 @@ func (c *lexicalCopy) add(ws, id uuid.UUID, n int, text []uint32) int {
 	return terms.Length
 }
 
-// exactBM25 gives for a query the scores of all texts by the book, from the words
+// exactBM25 returns for a query the scores of all texts by the book, from the words
 // alone.
 func exactBM25(texts [][]uint32, query []uint32, average float64) []float64 {
 	scores, counts := make([]float64, len(texts)), make([]float64, len(texts))

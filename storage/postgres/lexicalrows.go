@@ -133,7 +133,7 @@ func (r *lexicalPostingRows) add(n *lexicalNode, t lexical.Term, length int, aga
 	})
 }
 
-// columns gives the rows as columns, in the order of the table's key: an index takes
+// columns returns the rows as columns, in the order of the table's key: an index takes
 // them faster so.
 func (r lexicalPostingRows) columns() (ids idList, terms []string, counts []int16, lengths []int32) {
 	slices.SortFunc(r, func(a, b lexicalPostingRow) int {

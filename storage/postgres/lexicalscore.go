@@ -148,7 +148,7 @@ type scoredNode struct {
 	score float64
 }
 
-// ranked gives the candidates in the order of their scores. They are put in order
+// ranked returns the candidates in the order of their scores. They are put in order
 // when somebody asks: mostly once, after all is added.
 func (s *textSearch) ranked() []scoredNode {
 	if s.sorted {

@@ -196,7 +196,7 @@ func (s *textSearch) rank(ctx context.Context, terms []searchTerm) error {
 // was deleted just now.
 func (s *textSearch) selective() bool { return s.bounded || unfiltered(s.filter) }
 
-// split gives the terms whose nodes are candidates, and those that are only looked up
+// split returns the terms whose nodes are candidates, and those that are only looked up
 // for candidates: the rarest come first, the first always. Of lists no more than
 // searchLists are read: what only the most frequent words are heavy in is seldom best.
 func (s *textSearch) split(terms []searchTerm, few int64) (first, rest []searchTerm) {
@@ -232,7 +232,7 @@ func (s *textSearch) threshold() float64 {
 	return 0
 }
 
-// best gives the best that stand and pass the filter.
+// best returns the best that stand and pass the filter.
 func (s *textSearch) best(ctx context.Context) (hits []retrieval.TextHit, err error) {
 	rest, first := s.ranked(), 2*s.limit
 	if s.selective() {

@@ -101,7 +101,7 @@ func (s *textSearch) weightOf(q lexical.Query, terms, begun []searchTerm) (sum f
 	return sum
 }
 
-// weighBegun gives terms that begin as the last word of the query the weight that a
+// weighBegun returns terms that begin as the last word of the query the weight that a
 // word of all their nodes would have; half of it if the last word is one itself.
 func (s *textSearch) weighBegun(begun []searchTerm, q lexical.Query, terms []searchTerm) []searchTerm {
 	var together int64
@@ -120,7 +120,7 @@ func (s *textSearch) weighBegun(begun []searchTerm, q lexical.Query, terms []sea
 	return begun
 }
 
-// idf says how much a term tells that so many nodes have.
+// idf reports how much a term tells that so many nodes have.
 func (s *textSearch) idf(nodes int64) float64 {
 	n := float64(nodes)
 	return math.Log1p(max(s.nodes-n, 0)/(n+0.5) + 0.5/(n+0.5))

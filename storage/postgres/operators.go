@@ -101,7 +101,7 @@ func (db *DB) DeleteOperator(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
-// SetOperatorPassword gives an operator another password and ends all sessions of it.
+// SetOperatorPassword changes an operator's password and ends all sessions of it.
 // It gives the operator as it then is.
 func (db *DB) SetOperatorPassword(ctx context.Context, id uuid.UUID, passwordHash string) (Operator, error) {
 	var changed Operator
@@ -124,7 +124,7 @@ func (db *DB) SetOperatorPassword(ctx context.Context, id uuid.UUID, passwordHas
 	return changed, err
 }
 
-// OperatorByName gives what a login as the name is checked against, NotFound if there is
+// OperatorByName returns what a login as the name is checked against, NotFound if there is
 // no such operator.
 func (db *DB) OperatorByName(ctx context.Context, name string) (OperatorSecret, error) {
 	var s OperatorSecret

@@ -70,7 +70,7 @@ func (db *DB) OpenOperatorSession(ctx context.Context, n NewOperatorSession) err
 	})
 }
 
-// OperatorSession gives a session that holds, Unauthenticated if there is none: unknown,
+// OperatorSession returns a session that holds, Unauthenticated if there is none: unknown,
 // too old, or not used for idle. With touch it counts as used now, to a minute.
 func (db *DB) OperatorSession(
 	ctx context.Context, hash [32]byte, idle time.Duration, touch bool,

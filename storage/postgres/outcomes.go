@@ -12,7 +12,7 @@ import (
 // CommandRef names a command or a batch.
 type CommandRef struct{ Workspace, ID uuid.UUID }
 
-// CommandOutcomes gives what came of commands and batches, as it was encoded, of
+// CommandOutcomes returns what came of commands and batches, as it was encoded, of
 // those that are decided. Outcomes are kept for 24 hours.
 func (db *DB) CommandOutcomes(ctx context.Context, refs []CommandRef) (map[CommandRef][]byte, error) {
 	workspaces, ids := make([]uuid.UUID, len(refs)), make([]uuid.UUID, len(refs))

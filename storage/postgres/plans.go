@@ -8,7 +8,7 @@ const (
 	PlanEnterprise = "enterprise"
 )
 
-// Plans gives the names of the plans, smallest first.
+// Plans returns the names of the plans, smallest first.
 func Plans() []string { return []string{PlanStarter, PlanPro, PlanEnterprise} }
 
 // The plans' requests a minute and a day.
@@ -17,7 +17,7 @@ var planLimits = map[string][2]int64{
 	PlanPro:     {300, 100_000},
 }
 
-// RequestLimits gives the workspace's requests a minute and a day: its own where
+// RequestLimits returns the workspace's requests a minute and a day: its own where
 // they are set, else its plan's; nil is unlimited.
 func (w *Workspace) RequestLimits() (perMinute, perDay *int64) {
 	perMinute, perDay = w.PerMinute, w.PerDay

@@ -94,7 +94,7 @@ func (db *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// ServerVersion gives the server's version, such as "18.6".
+// ServerVersion returns the server's version, such as "18.6".
 func (db *DB) ServerVersion(ctx context.Context) (string, error) {
 	var version string
 	err := db.pool.QueryRow(ctx, `SELECT current_setting('server_version')`).Scan(&version)

@@ -66,7 +66,7 @@ func (db *DB) ReindexWanted(ctx context.Context) (wanted bool, err error) {
 	return wanted, classify(err)
 }
 
-// LastReindex gives what became of the newest wish; nil: there was none, of late.
+// LastReindex returns what became of the newest wish; nil: there was none, of late.
 func (db *DB) LastReindex(ctx context.Context) (*Reindex, error) {
 	var id uuid.UUID
 	err := db.pool.QueryRow(ctx, `SELECT id FROM reindex_requests ORDER BY requested_at DESC, id LIMIT 1`).Scan(&id)
@@ -80,7 +80,7 @@ func (db *DB) LastReindex(ctx context.Context) (*Reindex, error) {
 	return &last, err
 }
 
-// Reindex gives what became of a wish; NotFound for another id.
+// Reindex returns what became of a wish; NotFound for another id.
 func (db *DB) Reindex(ctx context.Context, id uuid.UUID) (Reindex, error) {
 	var (
 		r      Reindex
@@ -123,7 +123,7 @@ type BuildProgress struct {
 	ETASeconds  *float64 // nil: not known yet
 }
 
-// BuildProgress tells how far the building of an index is.
+// BuildProgress reports how far the building of an index is.
 func (db *DB) BuildProgress(ctx context.Context, index uuid.UUID) (BuildProgress, error) {
 	var (
 		p      BuildProgress

@@ -124,7 +124,7 @@ func scanReplay(row pgx.CollectableRow) (Replay, error) {
 	return r, err
 }
 
-// Replay gives one job; fault.NotFound if there is none of the id.
+// Replay returns one job; fault.NotFound if there is none of the id.
 func (db *DB) Replay(ctx context.Context, id uuid.UUID) (Replay, error) {
 	list, err := db.replays(ctx, ` WHERE id = $1`, id)
 	if err == nil && len(list) == 0 {

@@ -212,7 +212,7 @@ func (r *Restoration) moveLetters(ctx context.Context, letters []LetterPlace) er
 	return nil
 }
 
-// TombstonesFrom gives the tombstones that were written at a time of the database or
+// TombstonesFrom returns the tombstones that were written at a time of the database or
 // later.
 func (db *DB) TombstonesFrom(ctx context.Context, from time.Time) ([]Tombstone, error) {
 	rows, err := db.pool.Query(ctx, selectTombstones+` WHERE created_at >= $1`, from)

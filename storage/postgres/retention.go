@@ -15,13 +15,13 @@ const MaxRetentionDays = 36_500
 
 const day = 24 * time.Hour
 
-// KeptFrom gives the first time of points that are kept for so many days,
+// KeptFrom returns the first time of points that are kept for so many days,
 // microseconds since the Unix epoch.
 func KeptFrom(now time.Time, days int32) int64 {
 	return now.Add(-time.Duration(min(max(days, 0), MaxRetentionDays)) * day).UnixMicro()
 }
 
-// Retention gives for how many days the points of a workspace are kept (nil: for
+// Retention returns for how many days the points of a workspace are kept (nil: for
 // good), and of its sources those that say something themselves. The shorter holds.
 func (db *DB) Retention(ctx context.Context, workspace uuid.UUID) (
 	days *int32, sources map[uuid.UUID]int32, err error,
@@ -70,7 +70,7 @@ func (db *DB) RetainedSources(ctx context.Context, after Retained, limit int) ([
 	return list, classify(err)
 }
 
-// LongestRetention gives the most days for which the points of any source are kept,
+// LongestRetention returns the most days for which the points of any source are kept,
 // and false if there is one whose points are kept for good.
 func (db *DB) LongestRetention(ctx context.Context) (days int32, all bool, err error) {
 	err = db.pool.QueryRow(ctx, `

@@ -38,7 +38,7 @@ func (db *DB) FoundNodes(
 	return found, nil
 }
 
-// PassingNodes gives the ids of the nodes that FoundNodes would read.
+// PassingNodes returns the ids of the nodes that FoundNodes would read.
 func (db *DB) PassingNodes(
 	ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter,
 ) ([]uuid.UUID, error) {
@@ -80,7 +80,7 @@ func (db *DB) FoundEdges(ctx context.Context, workspace uuid.UUID, ids []uuid.UU
 	return found, nil
 }
 
-// MatchingNodes gives up to limit nodes that stand and pass the filter, in no order,
+// MatchingNodes returns up to limit nodes that stand and pass the filter, in no order,
 // and whether there are more.
 func (db *DB) MatchingNodes(
 	ctx context.Context, workspace uuid.UUID, f retrieval.Filter, limit int,

@@ -400,7 +400,7 @@ func (d *drawn) Nearest(
 	return hits, nil
 }
 
-// draw gives the same node for the same place, whichever lane asks first.
+// draw returns the same node for the same place, whichever lane asks first.
 func (d *drawn) draw(place uint64) uuid.UUID {
 	return uuid.MustParse(d.ids[rand.New(rand.NewPCG(d.seed, place)).IntN(len(d.ids))])
 }

@@ -16,7 +16,7 @@ import (
 // mostRelations is how many relation types of a node's edges are told apart.
 const mostRelations = 32
 
-// WalkEdges gives the edges at the frontier of a walk, each once, sorted by id. Both
+// WalkEdges returns the edges at the frontier of a walk, each once, sorted by id. Both
 // bounds are of the edges that are looked at, so that a hub, or a filter that lets
 // nothing pass, costs no more than anything else. Of a node come first the edges that
 // the index has first, or of each relation type those; when there are too many in all,
@@ -160,7 +160,7 @@ func collectWalk(rows pgx.Rows, limit int) (walked retrieval.Walked, err error) 
 	return walked, err
 }
 
-// frontierOrder gives those of all that are among some, each once, in the order of all.
+// frontierOrder returns those of all that are among some, each once, in the order of all.
 func frontierOrder(all, some []uuid.UUID) (list []uuid.UUID) {
 	if len(some) == 0 {
 		return nil

@@ -66,7 +66,7 @@ func (db *DB) HoldRoute(
 	return newest, held, nil
 }
 
-// LeaveRoute gives the holder's lease back.
+// LeaveRoute releases the holder's lease.
 func (db *DB) LeaveRoute(ctx context.Context, topic string, holder uuid.UUID) error {
 	if _, err := db.pool.Exec(
 		ctx, `DELETE FROM route_leases WHERE topic = $1 AND holder = $2`, topic, holder,
@@ -76,7 +76,7 @@ func (db *DB) LeaveRoute(ctx context.Context, topic string, holder uuid.UUID) er
 	return nil
 }
 
-// PartitionCounts gives how many partitions a topic of that id had under each route, the
+// PartitionCounts returns how many partitions a topic of that id had under each route, the
 // earliest first.
 func (db *DB) PartitionCounts(ctx context.Context, topic string, id [16]byte) ([]int32, error) {
 	rows, err := db.pool.Query(

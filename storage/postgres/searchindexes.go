@@ -67,7 +67,7 @@ func (db *DB) searchIndexes(ctx context.Context, where string, args ...any) ([]S
 	return list, classify(err)
 }
 
-// LiveIndex gives the index that is searched. Unavailable: there is none yet.
+// LiveIndex returns the index that is searched. Unavailable: there is none yet.
 func (db *DB) LiveIndex(ctx context.Context) (SearchIndex, error) {
 	list, err := db.searchIndexes(ctx, `WHERE state = 'live'`)
 	if err == nil && len(list) == 0 {
@@ -79,20 +79,20 @@ func (db *DB) LiveIndex(ctx context.Context) (SearchIndex, error) {
 	return list[0], nil
 }
 
-// OpenIndexes gives the indexes that changes are written to: the live one, and then
+// OpenIndexes returns the indexes that changes are written to: the live one, and then
 // the one that is being built, as far as there are any.
 func (db *DB) OpenIndexes(ctx context.Context) ([]SearchIndex, error) {
 	return db.searchIndexes(ctx, `WHERE state IN ('live', 'building') ORDER BY state DESC`)
 }
 
-// EndedIndexes gives those that were retired or failed for so long and are not wholly
+// EndedIndexes returns those that were retired or failed for so long and are not wholly
 // removed.
 func (db *DB) EndedIndexes(ctx context.Context, age time.Duration) ([]SearchIndex, error) {
 	return db.searchIndexes(ctx, `WHERE state IN ('retired', 'failed') AND dropped_at IS NULL
 		AND ended_at <= now() - make_interval(secs => $1) ORDER BY created_at`, age.Seconds())
 }
 
-// UndroppedIndexes gives all whose collection may be there, for what is removed from
+// UndroppedIndexes returns all whose collection may be there, for what is removed from
 // each.
 func (db *DB) UndroppedIndexes(ctx context.Context) ([]SearchIndex, error) {
 	return db.searchIndexes(ctx, `WHERE dropped_at IS NULL ORDER BY created_at`)
@@ -173,7 +173,7 @@ func (db *DB) SwitchIndex(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
-// FailIndex gives an index up that is being built. Requests for it wait for another.
+// FailIndex abandons an index that is being built. Requests for it wait for another.
 func (db *DB) FailIndex(ctx context.Context, id uuid.UUID, reason string) error {
 	return db.inTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(
@@ -222,7 +222,7 @@ func (db *DB) changeIndex(ctx context.Context, statement string, args ...any) er
 // errNoReindex says that nobody asked for it, or long ago.
 func errNoReindex(id uuid.UUID) error { return fault.Newf(fault.NotFound, "No re-index %s", id) }
 
-// Now gives the time of the database, by which rows are stamped.
+// Now returns the time of the database, by which rows are stamped.
 func (db *DB) Now(ctx context.Context) (now time.Time, err error) {
 	err = db.pool.QueryRow(ctx, `SELECT now()`).Scan(&now)
 	return now.UTC(), classify(err)

@@ -27,7 +27,7 @@ const (
 
 var errNoFreeID = errors.New("registering series: no free id near the fingerprint's")
 
-// RegisterSeries gives each identity its id, index for index, and registers
+// RegisterSeries returns the id of each identity, index for index, and registers
 // those that are new. ok is false where the workspace's limit of series refuses
 // a new one, or the source does not stand (any more). The limit is exact,
 // whatever registers at the same time, and two identities never share an id.
@@ -145,7 +145,7 @@ func (r *registration) room(ctx context.Context, tx pgx.Tx) (int64, error) {
 	return max(limit-series, 0), nil
 }
 
-// fresh gives the indexes of the series to add: of sources that stand, each
+// fresh returns the indexes of the series to add: of sources that stand, each
 // identity once, as many as there is room for.
 func (r *registration) fresh(ctx context.Context, tx pgx.Tx, room int64) ([]int, error) {
 	standing := map[uuid.UUID]bool{}
@@ -183,7 +183,7 @@ func (r *registration) fresh(ctx context.Context, tx pgx.Tx, room int64) ([]int,
 // sourceBits is how many of an id's upper bits are of its source.
 const sourceBits = 24
 
-// preferred gives the id that a series gets unless it is taken. The upper bits are
+// preferred returns the id that a series gets unless it is taken. The upper bits are
 // of the source, the others of the fingerprint: ClickHouse sorts points by id, and
 // so those of a source's series, which are mostly read together, lie together
 // (docs/adr/0019-reading-points.md).
@@ -240,7 +240,7 @@ func (r *registration) insert(ctx context.Context, tx pgx.Tx, fresh []int) error
 	return errNoFreeID
 }
 
-// columns gives the rows to insert, by column.
+// columns returns the rows to insert, by column.
 func (r *registration) columns(rows []int, attempt uint64) ([]any, error) {
 	n := len(rows)
 	ids, prints, sources := make([]int64, n), make([][]byte, n), make([]uuid.UUID, n)
@@ -261,7 +261,7 @@ func (r *registration) columns(rows []int, attempt uint64) ([]any, error) {
 	return []any{ids, prints, sources, metrics, tags, kinds}, nil
 }
 
-// spread gives an identity that occurs more than once in the chunk the id that
+// spread sets for an identity that occurs more than once in the chunk the id that
 // its first occurrence got.
 func (r *registration) spread() {
 	found := make(map[pointblock.Fingerprint]uint64, len(r.fps))

@@ -52,7 +52,7 @@ type SeriesPosition struct {
 	ID     int64     `json:"i"`
 }
 
-// Position gives where the series stands in the list.
+// Position returns where the series stands in the list.
 func (s *Series) Position() SeriesPosition {
 	return SeriesPosition{Source: s.SourceID, Metric: s.Metric, ID: int64(s.ID)}
 }
@@ -84,7 +84,7 @@ func (db *DB) Series(
 	return list, total, more && len(list) > 0, nil
 }
 
-// seriesListing gives a page as it is remembered, if it still holds, or else reads it.
+// seriesListing returns a page as it is remembered, if it still holds, or else reads it.
 func (db *DB) seriesListing(
 	ctx context.Context, conn *pgxpool.Conn, workspace uuid.UUID, filter *SeriesFilter, page SeriesPage,
 ) (*seriesListing, error) {
@@ -136,7 +136,7 @@ func listSeries(
 	return listing, conn.QueryRow(ctx, counting, planned(args)...).Scan(&listing.total)
 }
 
-// counting gives the statement that counts what passes. All series of a workspace are
+// counting returns the statement that counts what passes. All series of a workspace are
 // counted already, those of sources that are being deleted with them.
 func (f *SeriesFilter) counting(workspace uuid.UUID) (statement string, args []any) {
 	if f.Sources == nil && f.SourceName == nil && f.NodeID == nil && f.Metrics == nil && len(f.Tags) == 0 {
@@ -149,7 +149,7 @@ func (f *SeriesFilter) counting(workspace uuid.UUID) (statement string, args []a
 	return "SELECT count(*) FROM " + seriesTables + " WHERE " + w.text(), w.args
 }
 
-// AllSeries gives every series that passes the filter, sorted as in a page, and
+// AllSeries returns every series that passes the filter, sorted as in a page, and
 // one more than most when there are more than that.
 func (db *DB) AllSeries(ctx context.Context, workspace uuid.UUID, filter SeriesFilter, most int) ([]Series, error) {
 	w := filter.where(workspace)

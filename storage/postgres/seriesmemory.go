@@ -54,7 +54,7 @@ func (l *seriesListing) bytes() int {
 	return bytes
 }
 
-// seriesState gives a text that is another one whenever the workspace's series, or which of
+// seriesState returns a text that is another one whenever the workspace's series, or which of
 // its sources stand, have changed: whoever changes them writes the workspace's row in the
 // same transaction, where they are counted. A workspace that is not there has none.
 func seriesState(ctx context.Context, q *pgxpool.Conn, workspace uuid.UUID) (state string, err error) {
@@ -65,7 +65,7 @@ func seriesState(ctx context.Context, q *pgxpool.Conn, workspace uuid.UUID) (sta
 	return state, err
 }
 
-// key gives what a page is remembered by; "" for one that is not: by what sources are called
+// key returns what a page is remembered by; "" for one that is not: by what sources are called
 // or belong to, which changes without the workspace's row, and after a position, where
 // hardly anybody goes twice.
 func (f *SeriesFilter) key(workspace uuid.UUID, page SeriesPage) string {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// SeriesOfNodes gives the series of the sources that are linked to nodes, of each node
+// SeriesOfNodes returns the series of the sources that are linked to nodes, of each node
 // the first most by source and metric. Nodes without any are left out.
 func (db *DB) SeriesOfNodes(
 	ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID, most int,

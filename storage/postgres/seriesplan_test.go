@@ -75,7 +75,7 @@ func TestSeriesAreRegisteredWithoutStatistics(t *testing.T) {
 	require.Less(t, seriesRead(t, address)-before, int64(5*batches*each), "rows of table series that were looked at")
 }
 
-// seriesRead gives how many rows of table series have been read by all sessions
+// seriesRead returns how many rows of table series have been read by all sessions
 // that have ended.
 func seriesRead(t *testing.T, address string) int64 {
 	t.Helper()

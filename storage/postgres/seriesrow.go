@@ -24,7 +24,7 @@ type seriesRow struct {
 	targets   []any
 }
 
-// newSeriesRow makes a row whose columns come after others, which are scanned on the way.
+// newSeriesRow creates a row whose columns come after others, which are scanned on the way.
 func newSeriesRow(before ...any) *seriesRow {
 	r := &seriesRow{}
 	r.targets = slices.Concat(before, []any{&r.id, &r.source, &r.metric, &r.tags, &r.kind, &r.createdAt})

@@ -32,7 +32,7 @@ type Table struct {
 	Columns []string `json:"columns"`
 }
 
-// columns gives the list of the columns for a COPY.
+// columns returns the list of the columns for a COPY.
 func (t *Table) columns() string {
 	quoted := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
@@ -114,7 +114,7 @@ func readTables(ctx context.Context, q querier) ([]Table, error) {
 	})
 }
 
-// readReferences gives, by table, the other tables that its foreign keys name.
+// readReferences returns, by table, the other tables that its foreign keys name.
 func readReferences(ctx context.Context, q querier) (map[string][]string, error) {
 	rows, err := q.Query(ctx, `SELECT f.relname, t.relname FROM pg_constraint k
 		JOIN pg_class f ON f.oid = k.conrelid JOIN pg_class t ON t.oid = k.confrelid
@@ -165,20 +165,20 @@ func (s *Snapshot) Copy(ctx context.Context, t Table, w io.Writer) (rows int64, 
 	return tag.RowsAffected(), nil
 }
 
-// Generations gives the generations of a topic as they were at the moment.
+// Generations returns the generations of a topic as they were at the moment.
 func (s *Snapshot) Generations(ctx context.Context, topic string) (Generations, error) {
 	all, err := readGenerations(ctx, s.tx, topic)
 	return all, classify(err)
 }
 
-// Decided gives, by partition of the commands' topic of that id, the offset below
+// Decided returns, by partition of the commands' topic of that id, the offset below
 // which every command was decided at the moment.
 func (s *Snapshot) Decided(ctx context.Context, topicID [16]byte) (map[int32]int64, error) {
 	all, err := allCommandOffsets(ctx, s.tx)
 	return all[topicID], classify(err)
 }
 
-// Sequences gives, by sequence, the last number that it gave. Sequences are not of the
+// Sequences returns, by sequence, the last number that it gave. Sequences are not of the
 // moment, but of when they are asked for: later, and so higher.
 func (s *Snapshot) Sequences(ctx context.Context) (map[string]int64, error) {
 	rows, err := s.tx.Query(ctx, `SELECT sequencename, last_value FROM pg_sequences

@@ -29,7 +29,7 @@ func (s *SourceLabel) MetricUnit(metric string) *string {
 	return s.Unit
 }
 
-// SourceLabels gives those of the sources whose version is another than the known
+// SourceLabels returns those of the sources whose version is another than the known
 // one, deleted sources included. With 0 as the version that is every source that
 // there is or was.
 func (db *DB) SourceLabels(ctx context.Context, workspace uuid.UUID, known map[uuid.UUID]int64) ([]SourceLabel, error) {

@@ -43,7 +43,7 @@ type SourcePosition struct {
 	Version   int64     `json:"v"`
 }
 
-// Position gives where the source stands.
+// Position returns where the source stands.
 func (s *Source) Position() SourcePosition {
 	return SourcePosition{ID: s.ID, Name: s.Name, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, Version: s.Version}
 }
@@ -108,7 +108,7 @@ func (f *SourceFilter) apply(w *where) {
 	}
 }
 
-// fields gives the order with its tie-breaker.
+// fields returns the order with its tie-breaker.
 func (p *SourcePage) fields() []SourceOrder {
 	order := p.Order
 	if len(order) == 0 {

@@ -237,7 +237,7 @@ func (db *DB) DeleteSource(ctx context.Context, workspace, id uuid.UUID, request
 	return left, err
 }
 
-// SourcesByID tells which of the ids are sources that stand.
+// SourcesByID reports which of the ids are sources that stand.
 func (db *DB) SourcesByID(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
 	rows, err := db.pool.Query(ctx, `
 		SELECT s.id FROM unnest($2::uuid[]) AS t (id) CROSS JOIN LATERAL (
@@ -252,7 +252,7 @@ func (db *DB) SourcesByID(ctx context.Context, workspace uuid.UUID, ids []uuid.U
 	return found, classify(err)
 }
 
-// SourcesByName gives the ids of the sources that have the names, exactly as
+// SourcesByName returns the ids of the sources that have the names, exactly as
 // written; names that no source has are left out.
 func (db *DB) SourcesByName(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error) {
 	found, err := sourcesNamed(ctx, db.pool, workspace, names)

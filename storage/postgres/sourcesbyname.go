@@ -61,7 +61,7 @@ func (db *DB) CreateSources(ctx context.Context, workspace uuid.UUID, names []st
 	return standing, nil
 }
 
-// sourcesFull says whether the workspace has its sources.
+// sourcesFull reports whether the workspace has its sources.
 func (db *DB) sourcesFull(ctx context.Context, workspace uuid.UUID) (full bool, err error) {
 	err = db.pool.QueryRow(
 		ctx, `SELECT sources >= max_sources FROM workspaces WHERE id = $1 AND deleted_at IS NULL`, workspace,
@@ -89,7 +89,7 @@ func roomForSources(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) (left i
 	return max(left, 0), nil
 }
 
-// sourcesNamed gives the ids of the sources that have the names, exactly as
+// sourcesNamed returns the ids of the sources that have the names, exactly as
 // written.
 func sourcesNamed(ctx context.Context, q queryer, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error) {
 	rows, err := q.Query(ctx, `
@@ -114,7 +114,7 @@ func collectNamed(rows pgx.Rows, most int) (map[string]uuid.UUID, error) {
 	return found, nil
 }
 
-// newNames gives those of the names that no source has, each once, at most so
+// newNames returns those of the names that no source has, each once, at most so
 // many.
 func newNames(names []string, standing map[string]uuid.UUID, most int64) []string {
 	seen, fresh := map[string]bool{}, []string{}

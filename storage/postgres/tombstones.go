@@ -144,7 +144,7 @@ type SourceFloor struct {
 	Floor uint64
 }
 
-// TombstonesOf gives the tombstones of sources that cover points of these versions,
+// TombstonesOf returns the tombstones of sources that cover points of these versions,
 // and which of their workspaces are deleted.
 func (db *DB) TombstonesOf(ctx context.Context, sources []SourceFloor) (
 	tombstones []Tombstone, gone []uuid.UUID, err error,

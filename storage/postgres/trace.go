@@ -120,7 +120,7 @@ func summary(sql string) (verb, table string) {
 	return verb, ""
 }
 
-// tableName gives the word as a table's name, empty if it is something else.
+// tableName returns the word as a table's name, empty if it is something else.
 func tableName(word string) string {
 	word = strings.TrimRight(word, ",;()")
 	for i := range len(word) {

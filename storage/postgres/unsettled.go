@@ -27,7 +27,7 @@ const doAgain = `attempt = t.attempt + 1, pending_since = now(), executed_at = N
 const selectUnsettled = `SELECT ` + tombstoneColumns + `, sequence, attempt, executed_at IS NOT NULL,
 	pending_since <= now() - make_interval(secs => $1) FROM tombstones WHERE settled_at IS NULL AND `
 
-// UnsettledDeletions gives the deletions of a workspace's points that queries have to
+// UnsettledDeletions returns the deletions of a workspace's points that queries have to
 // leave out by themselves. Each is among them from before the watermark of its record
 // is passed, until nothing of it is stored any more.
 func (db *DB) UnsettledDeletions(ctx context.Context, workspace uuid.UUID) ([]UnsettledDeletion, error) {
@@ -35,7 +35,7 @@ func (db *DB) UnsettledDeletions(ctx context.Context, workspace uuid.UUID) ([]Un
 	return collectUnsettled(rows, err)
 }
 
-// DueDeletions gives the oldest of the deletions that are to be done now: those that
+// DueDeletions returns the oldest of the deletions that are to be done now: those that
 // were not executed, and those that were and are as old as settleAfter.
 func (db *DB) DueDeletions(ctx context.Context, settleAfter time.Duration, limit int) ([]UnsettledDeletion, error) {
 	rows, err := db.pool.Query(
@@ -119,7 +119,7 @@ func (db *DB) repeatDeletions(ctx context.Context, which string, args ...any) er
 	return nil
 }
 
-// UnexecutedDeletions tells how many deletions were not executed yet, and the age of the
+// UnexecutedDeletions reports how many deletions were not executed yet, and the age of the
 // oldest of them.
 func (db *DB) UnexecutedDeletions(ctx context.Context) (waiting int64, oldest time.Duration, err error) {
 	var seconds float64

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Watermarks gives, by partition, the offset below which every record of the
+// Watermarks returns, by partition, the offset below which every record of the
 // topic is visible in ClickHouse or dead-lettered.
 func (db *DB) Watermarks(ctx context.Context, topicID [16]byte) (map[int32]int64, error) {
 	rows, err := db.pool.Query(ctx, `SELECT partition, next_offset FROM watermarks WHERE topic_id = $1`, topicID[:])

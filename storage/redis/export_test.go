@@ -6,7 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// AtTime gives the script of requests with a clock that its caller sets: two more
+// AtTime returns the script of requests with a clock that its caller sets: two more
 // arguments, seconds and microseconds. Empty: the script has no such line any more.
 func AtTime() *redis.Script {
 	const clock = "local t = redis.call('TIME')"
@@ -16,7 +16,7 @@ func AtTime() *redis.Script {
 	return redis.NewScript(strings.Replace(countRequestsText, clock, "local t = {ARGV[11], ARGV[12]}", 1))
 }
 
-// Arguments gives what an ask passes to the script.
+// Arguments returns what an ask passes to the script.
 func (ask *RequestAsk) Arguments() (keys []string, args []any) { return ask.keys(), ask.args() }
 
 // ReadRequests reads what the script answered.

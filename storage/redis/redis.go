@@ -85,7 +85,7 @@ func (db *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// ServerVersion gives the server's version, such as "Valkey 9.1.2" or "Redis 8.2.1".
+// ServerVersion returns the server's version, such as "Valkey 9.1.2" or "Redis 8.2.1".
 func (db *DB) ServerVersion(ctx context.Context) (string, error) {
 	info, err := db.Info(ctx)
 	if err != nil {
@@ -97,7 +97,7 @@ func (db *DB) ServerVersion(ctx context.Context) (string, error) {
 	return "Redis " + info["redis_version"], nil
 }
 
-// Info gives what INFO says of the server, by name.
+// Info returns what INFO says of the server, by name.
 func (db *DB) Info(ctx context.Context) (map[string]string, error) {
 	text, err := db.client.Info(ctx).Result()
 	if err != nil {

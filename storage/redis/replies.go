@@ -72,7 +72,7 @@ func (r *Replies) Address() string { return r.address }
 // Connected reports whether the process listens at the moment.
 func (r *Replies) Connected() bool { return r.connected.Load() }
 
-// Waiting gives how many replies are waited for.
+// Waiting returns how many replies are waited for.
 func (r *Replies) Waiting() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
-// listening gives replies that are listened for until the test ends.
+// listening returns replies that are listened for until the test ends.
 func listening(t *testing.T, db *redis.DB) *redis.Replies {
 	t.Helper()
 	replies := db.NewReplies(slog.New(slog.DiscardHandler))

@@ -64,7 +64,7 @@ func (db *DB) SaveStacks(ctx context.Context, updates []StackUpdate) error {
 	return nil
 }
 
-// LoadStacks gives what is kept of the stacks of actors, by workspace, in one round
+// LoadStacks returns what is kept of the stacks of actors, by workspace, in one round
 // trip. Workspaces and actors that nothing is kept of are missing.
 func (db *DB) LoadStacks(ctx context.Context, wanted map[uuid.UUID][]uuid.UUID) (map[uuid.UUID]Stacks, error) {
 	pipe := db.client.Pipeline()

@@ -148,7 +148,7 @@ func (d *dashboards) latestByHand(sources []string) byHand {
 		INNER JOIN (%s) AS found ON known.id = found.series ORDER BY ts, source, metric`, which, newest)}
 }
 
-// path gives the path of a query for a source's points up to the end.
+// path returns the path of a query for a source's points up to the end.
 func (d *dashboards) path(source string, from time.Time, rest string) string {
 	return fmt.Sprintf(
 		"/api/live-data/query?sourceId=%s&from=%d&to=%d&%s", source, from.UnixMilli(), d.end.UnixMilli(), rest,

@@ -31,7 +31,7 @@ func (u usage) since(before usage) usage {
 // total is that of the service and the engines.
 func (u usage) total() time.Duration { return u.service + u.clickhouse + u.others }
 
-// usage gives the CPU time used so far. A child's time is counted with the child
+// usage returns the CPU time used so far. A child's time is counted with the child
 // as long as it lives, and then with its parent, which has waited for it: nothing
 // is counted twice and nothing is lost. Children of the server itself are engines,
 // which live as long as it does.
@@ -55,7 +55,7 @@ func (t *target) usage() usage {
 	return u
 }
 
-// engineOf gives the child of the server that a process is or descends from; 0 if
+// engineOf returns the child of the server that a process is or descends from; 0 if
 // it is no engine.
 func engineOf(processes map[int]process, pid, server int) int {
 	for pid > 1 && pid != server {

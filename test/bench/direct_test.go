@@ -45,7 +45,7 @@ type known struct {
 // on two cores.
 const directAtOnce = 2
 
-// newDirect makes a database of the server's tables beside the server's own.
+// newDirect creates a database of the server's tables beside the server's own.
 func (t *target) newDirect(f *load.Fleet) *direct {
 	t.b.Helper()
 	const database = "direct"

@@ -46,7 +46,7 @@ func BenchmarkDisk(b *testing.B) {
 	r.Save()
 }
 
-// partitionBytes gives what the points of a month take in ClickHouse, which must be
+// partitionBytes returns what the points of a month take in ClickHouse, which must be
 // so many.
 func (t *target) partitionBytes(month time.Time, points int) int64 {
 	t.b.Helper()
@@ -60,7 +60,7 @@ func (t *target) partitionBytes(month time.Time, points int) int64 {
 	return size
 }
 
-// logBytes gives what topic points takes, as the broker says.
+// logBytes returns what topic points takes, as the broker says.
 func (t *target) logBytes() int64 {
 	t.b.Helper()
 	client, err := kgo.NewClient(t.Kafka().Opts()...)

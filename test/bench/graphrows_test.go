@@ -45,7 +45,7 @@ var graphTables = []struct{ name, where, sequence string }{
 const columnsOf = `SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
 	WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`
 
-// newDirectRows makes a database of the server's tables beside the server's own.
+// newDirectRows creates a database of the server's tables beside the server's own.
 func (t *target) newDirectRows() *directGraph {
 	t.b.Helper()
 	ctx := t.b.Context()
@@ -227,7 +227,7 @@ func between(rows string, s span) string {
 	return strings.NewReplacer("$1", strconv.FormatInt(s.first, 10), "$2", strconv.FormatInt(s.last, 10)).Replace(rows)
 }
 
-// read gives the rows of a query on the server's database in the binary format of COPY.
+// read returns the rows of a query on the server's database in the binary format of COPY.
 func (d *directGraph) read(ctx context.Context, query string) []byte {
 	d.t.b.Helper()
 	conn, err := d.from.Acquire(ctx)

@@ -52,7 +52,7 @@ func BenchmarkHertz(b *testing.B) {
 	r.Save()
 }
 
-// stored gives the bytes that ClickHouse has on disk of all tables.
+// stored returns the bytes that ClickHouse has on disk of all tables.
 func (d *dashboards) stored() float64 {
 	d.b.Helper()
 	bytes, err := strconv.ParseFloat(

@@ -87,7 +87,7 @@ func (t *target) replay() (id string) {
 	return job.ID
 }
 
-// replayed says how far a replay is.
+// replayed reports how far a replay is.
 func (t *target) replayed(id string) string {
 	t.b.Helper()
 	var job struct {
@@ -110,7 +110,7 @@ func resetPeakOf(pid int) error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0o200)
 }
 
-// peak gives the most memory, in MiB, that the service's process had since then: its
+// peak returns the most memory, in MiB, that the service's process had since then: its
 // resident set, with the embedded broker inside it and without the other engines.
 func (t *target) peak() float64 {
 	t.b.Helper()

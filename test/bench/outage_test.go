@@ -97,7 +97,7 @@ func BenchmarkOutage(b *testing.B) {
 // outagePartitions is how many partitions topic points has, if nothing else is said.
 const outagePartitions = 8
 
-// retentionFor gives the bytes that a partition must keep so that none of the points
+// retentionFor returns the bytes that a partition must keep so that none of the points
 // is refused or lost while nobody reads them: the log takes points until it is full to
 // the share --ingest-log-full-threshold, and some partitions get more than others.
 func retentionFor(points int64) string {

@@ -258,7 +258,7 @@ func (o *overload) recovery(usual time.Duration, request func(int64) (string, st
 	return time.Since(began)
 }
 
-// percentile gives the time that a share of all did not exceed; zero of none.
+// percentile returns the time that a share of all did not exceed; zero of none.
 func percentile(of []time.Duration, share float64) time.Duration {
 	if len(of) == 0 {
 		return 0

@@ -147,7 +147,7 @@ type outcome struct {
 
 func (o outcome) perSecond() float64 { return float64(o.points) / o.seconds }
 
-// perPoint gives ns a point.
+// perPoint returns ns a point.
 func (o outcome) perPoint(d time.Duration) float64 {
 	return float64(d.Nanoseconds()) / float64(o.points)
 }

@@ -40,7 +40,7 @@ func apart(b *testing.B, start func()) bool {
 	return true
 }
 
-// setThreads gives every thread of this process these processors, and so those that they start.
+// setThreads binds every thread of this process to these processors, and so those that they start.
 func setThreads(b *testing.B, processors *unix.CPUSet) {
 	b.Helper()
 	threads, err := os.ReadDir("/proc/self/task")

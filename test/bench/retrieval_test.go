@@ -241,7 +241,7 @@ func addTimes(r *record.Recorder, prefix string, times []float64) {
 	r.Add(prefix+"/p95", "ms", times[len(times)*95/100])
 }
 
-// paraphrases gives how many percent of the pairs are found among the first three, in a
+// paraphrases returns how many percent of the pairs are found among the first three, in a
 // workspace of their own.
 func (t *target) paraphrases(b *testing.B) float64 {
 	b.Helper()

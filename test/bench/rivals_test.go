@@ -103,7 +103,7 @@ func (t *target) rivals(r *record.Recorder) (started []*rival.Rival) {
 	return started
 }
 
-// bodiesFor gives where a rival takes a contest's points, and the bodies for it; "" if
+// bodiesFor returns where a rival takes a contest's points, and the bodies for it; "" if
 // it does not take part.
 func (t *target) bodiesFor(
 	other *rival.Rival, c contest, fleet *load.Fleet, plan load.Plan,

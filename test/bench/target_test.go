@@ -39,7 +39,7 @@ func start(b *testing.B, args ...string) *target {
 	return t
 }
 
-// engines gives the versions that the server's engines say they have.
+// engines returns the versions that the server's engines say they have.
 func (t *target) engines() map[string]string {
 	t.b.Helper()
 	versions, err := machine.Engines([]byte(t.CLI("doctor", "--json")), binary)
@@ -58,7 +58,7 @@ func (t *target) fleet(name string, size load.Size) *load.Fleet {
 	return f
 }
 
-// month gives the first moment of a month, counted from January 2020. Points of
+// month returns the first moment of a month, counted from January 2020. Points of
 // different months are in different partitions of ClickHouse, which are merged and
 // measured apart.
 func month(n int) time.Time { return time.Date(2020, time.Month(1+n), 1, 0, 0, 0, 0, time.UTC) }

@@ -47,7 +47,7 @@ var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 func (f failure) String() string { return colours.ReplaceAllString(f.Message, "") }
 
-// outcomes gives every spec below a suite, with the titles on the way to it.
+// outcomes returns every spec below a suite, with the titles on the way to it.
 func (s suite) outcomes(way string) (all []outcome) {
 	for _, spec := range s.Specs {
 		one := outcome{name: way + ": " + spec.Title, ok: spec.OK}
@@ -67,7 +67,7 @@ func (s suite) outcomes(way string) (all []outcome) {
 	return all
 }
 
-// readReport gives what became of each spec, and what went wrong outside of them; nothing if
+// readReport returns what became of each spec, and what went wrong outside of them; nothing if
 // the run ended before it wrote any.
 func readReport(t *testing.T, path string) (all []outcome, outside []string) {
 	t.Helper()

@@ -124,7 +124,7 @@ var exactVersion = regexp.MustCompile(
 	`^(v?\d+\.\d+(\.\d+)*(-[a-z]+[\d.]*)*|RELEASE\.\d{4}(-\d{2}){2}T\d{2}(-\d{2}){2}Z)$`,
 )
 
-// tagOf gives an image's tag: what follows the last colon behind the last slash.
+// tagOf returns an image's tag: what follows the last colon behind the last slash.
 func tagOf(image string) string {
 	name := image[strings.LastIndex(image, "/")+1:]
 	_, tag, _ := strings.Cut(name, ":")
@@ -284,7 +284,7 @@ func TestEveryServiceIsBounded(t *testing.T) {
 	}
 }
 
-// after gives the word that follows prefix.
+// after returns the word that follows prefix.
 func after(t *testing.T, text, prefix string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(text, prefix)

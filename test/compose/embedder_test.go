@@ -36,7 +36,7 @@ func words(t *testing.T, file, name string) []string {
 	return words
 }
 
-// copiedToTheEmbedder gives the sources of what the image has of the repository, by
+// copiedToTheEmbedder returns the sources of what the image has of the repository, by
 // their names in its folder.
 func copiedToTheEmbedder(t *testing.T) map[string]string {
 	t.Helper()

@@ -39,7 +39,7 @@ func instructions(t *testing.T, file string) []instruction {
 	return list
 }
 
-// of gives the texts of the instructions with a name; final: of the last stage.
+// of returns the texts of the instructions with a name; final: of the last stage.
 func of(t *testing.T, file, name string, final bool) []string {
 	t.Helper()
 	var texts []string
@@ -54,7 +54,7 @@ func of(t *testing.T, file, name string, final bool) []string {
 	return texts
 }
 
-// imageUser gives the user that the image runs as, uid:gid.
+// imageUser returns the user that the image runs as, uid:gid.
 func imageUser(t *testing.T, file string) string {
 	t.Helper()
 	users := of(t, file, "USER", true)
@@ -62,7 +62,7 @@ func imageUser(t *testing.T, file string) string {
 	return users[0]
 }
 
-// imageEnvironment gives the variables of the final stage.
+// imageEnvironment returns the variables of the final stage.
 func imageEnvironment(t *testing.T, file string) map[string]string {
 	t.Helper()
 	values := map[string]string{}
@@ -168,7 +168,7 @@ func TestTheBuildContextHasTheSourcesAndNothingPrivate(t *testing.T) {
 	requireInContext(t, files...)
 }
 
-// ignoredByTheBuilder gives the patterns of .dockerignore.
+// ignoredByTheBuilder returns the patterns of .dockerignore.
 func ignoredByTheBuilder(t *testing.T) map[string]bool {
 	t.Helper()
 	payload, err := os.ReadFile(filepath.Join(root, ".dockerignore"))

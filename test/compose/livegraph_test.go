@@ -22,7 +22,7 @@ import (
 // after the API's own shutdown.
 const consumerGrace = 5 * time.Second
 
-// settings gives the environment variables of every setting of a configuration.
+// settings returns the environment variables of every setting of a configuration.
 func settings(of reflect.Type) map[string]bool {
 	names := map[string]bool{}
 	for i := range of.NumField() {

@@ -57,7 +57,7 @@ var consumerServices = livegraph[1:]
 // assignment is a line of an environment file.
 var assignment = regexp.MustCompile(`(?m)^([A-Z_]+)=(.*)$`)
 
-// example gives the variables of the example environment, as they come.
+// example returns the variables of the example environment, as they come.
 func example(t *testing.T) map[string]string {
 	t.Helper()
 	payload, err := os.ReadFile(exampleEnv)
@@ -70,7 +70,7 @@ func example(t *testing.T) map[string]string {
 	return variables
 }
 
-// passwords gives the names of the variables that the operator has to fill in.
+// passwords returns the names of the variables that the operator has to fill in.
 func passwords(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -89,7 +89,7 @@ func canary(name string) string {
 	return "canary0" + strings.ToLower(strings.ReplaceAll(name, "_", "0"))
 }
 
-// filled gives the example environment with its secrets filled in, and changes
+// filled returns the example environment with its secrets filled in, and changes
 // to it.
 func filled(t *testing.T, changes map[string]string) map[string]string {
 	t.Helper()
@@ -133,7 +133,7 @@ func stack(t *testing.T) *types.Project {
 	return project
 }
 
-// variablesUsed gives the variables that the file refers to.
+// variablesUsed returns the variables that the file refers to.
 func variablesUsed(t *testing.T) map[string]template.Variable {
 	t.Helper()
 	options, err := cli.NewProjectOptions([]string{composeFile},
@@ -155,7 +155,7 @@ func variablesUsed(t *testing.T) map[string]template.Variable {
 	return used
 }
 
-// environment gives a service's variables that have a value.
+// environment returns a service's variables that have a value.
 func environment(service types.ServiceConfig) map[string]string {
 	values := map[string]string{}
 	for name, value := range service.Environment {

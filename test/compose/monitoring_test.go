@@ -43,7 +43,7 @@ func deployed(t *testing.T, path string, into any) {
 	require.NoError(t, yaml.NewDecoder(bytes.NewReader(payload)).Decode(into), path)
 }
 
-// mounted gives the folder of the repository that a container sees at a path, and
+// mounted returns the folder of the repository that a container sees at a path, and
 // what of the path is below it.
 func mounted(t *testing.T, service types.ServiceConfig, path string) string {
 	t.Helper()

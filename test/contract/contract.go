@@ -169,7 +169,7 @@ func (s *Server) AddKey(t testing.TB, spec postgres.NewKey, scopes ...request.Sc
 	return text.Reveal(), key
 }
 
-// Address gives the server's host and port.
+// Address returns the server's host and port.
 func (s *Server) Address() string {
 	u, err := url.Parse(s.URL)
 	if err != nil {
@@ -178,7 +178,7 @@ func (s *Server) Address() string {
 	return u.Host
 }
 
-// PathsOfContract gives every method and path that the contract documents, as
+// PathsOfContract returns every method and path that the contract documents, as
 // in "GET /api/me".
 func (s *Server) PathsOfContract() map[string]*openapi3.Operation {
 	return pathsOf(s.contract.doc)

@@ -87,7 +87,7 @@ func (s *Server) Get(t testing.TB, path string, data any) *Answer {
 	return a
 }
 
-// Bytes gives a request as it goes over the wire.
+// Bytes returns a request as it goes over the wire.
 func (s *Server) Bytes(t testing.TB, q Request) string {
 	t.Helper()
 	var sent bytes.Buffer
@@ -197,7 +197,7 @@ func (s *Server) check(t testing.TB, r *http.Request, a *Answer) *Answer {
 	return a
 }
 
-// find gives the documented route of a request. What is in the interface and not among
+// find returns the documented route of a request. What is in the interface and not among
 // the administration page's own calls is there for operators as it is in the interface.
 func (s *Server) find(lookup *http.Request) (*routers.Route, map[string]string, error) {
 	if !strings.HasPrefix(lookup.URL.Path, "/admin") {

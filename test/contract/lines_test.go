@@ -40,7 +40,7 @@ func (l *live) lines(t testing.TB, query, body string) *contract.Answer {
 	})
 }
 
-// sourceIDs gives the workspace's sources by name.
+// sourceIDs returns the workspace's sources by name.
 func (l *live) sourceIDs(t testing.TB) map[string]string {
 	t.Helper()
 	var list []source

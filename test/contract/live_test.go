@@ -146,7 +146,7 @@ func at(d time.Duration) int64 { return t0.Add(d).UnixMicro() }
 
 func stamp(d time.Duration) string { return t0.Add(d).Format("2006-01-02T15:04:05.999999Z") }
 
-// within gives the parameters of the range from t0 on.
+// within returns the parameters of the range from t0 on.
 func within(d time.Duration) string { return fmt.Sprintf("from=%s&to=%s", stamp(0), stamp(d)) }
 
 func escape(text string) string { return url.QueryEscape(text) }

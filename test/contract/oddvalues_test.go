@@ -147,7 +147,7 @@ func (s *tries) parameters(operations map[string]*openapi3.Operation, base func(
 	}
 }
 
-// withParameter gives the requests that have the value for the parameter.
+// withParameter returns the requests that have the value for the parameter.
 func withParameter(route string, plain contract.Request, p *openapi3.Parameter, value string) []contract.Request {
 	q := plain
 	switch {
@@ -213,7 +213,7 @@ func takesJSON(operation *openapi3.Operation) bool {
 	return operation.RequestBody != nil && operation.RequestBody.Value.Content["application/json"] != nil
 }
 
-// bodiesOf gives the bodies that the document shows of an operation, or one by what it says
+// bodiesOf returns the bodies that the document shows of an operation, or one by what it says
 // that they hold.
 func bodiesOf(t *testing.T, operation *openapi3.Operation) map[string]string {
 	t.Helper()
@@ -324,7 +324,7 @@ func sampleOf(schema *openapi3.Schema) any {
 	return "a text of some length"
 }
 
-// replaced gives the JSON value with each value in it, at every depth, in turn replaced by
+// replaced returns the JSON value with each value in it, at every depth, in turn replaced by
 // odd, each member left out, and one that nobody knows added to each object.
 func replaced(value any, odd []string, found func(json.RawMessage)) {
 	whole := func(v any) json.RawMessage {

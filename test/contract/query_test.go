@@ -39,7 +39,7 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
-// shape gives what of an answer most tests look at: "source metric kind points".
+// shape returns what of an answer most tests look at: "source metric kind points".
 func shape(list []rows) []string {
 	out := []string{}
 	for _, r := range list {

@@ -83,7 +83,7 @@ type placed struct {
 	value any
 }
 
-// answer gives the rows that the query must have, by group.
+// answer returns the rows that the query must have, by group.
 func (q *modelQuery) answer(all []*modelSeries) map[string][][]any {
 	zone, _ := time.LoadLocation(orDefault(q.zone, "UTC"))
 	grid := clickhouse.NewGrid(max(q.interval, time.Second), zone, q.from, q.to)
@@ -123,7 +123,7 @@ func (q *modelQuery) answer(all []*modelSeries) map[string][][]any {
 	return out
 }
 
-// counters gives the rate and delta of each group and bucket that has a step.
+// counters returns the rate and delta of each group and bucket that has a step.
 func (q *modelQuery) counters(all []*modelSeries, grid *clickhouse.Grid) map[string]map[int64]map[string]float64 {
 	back := max(q.interval, time.Hour)
 	if q.interval == 0 {

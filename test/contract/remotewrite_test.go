@@ -51,7 +51,7 @@ func up(instance string, more ...string) promwrite.Message {
 
 const march = 1772323200000 // 2026-03-01T00:00:00Z
 
-// sourceNames gives the workspace's sources by name.
+// sourceNames returns the workspace's sources by name.
 func (l *live) sourceNames(t testing.TB) map[string]string {
 	t.Helper()
 	var list []source

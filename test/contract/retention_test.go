@@ -56,7 +56,7 @@ func (a *aged) keepAll(t *testing.T, days *int32) {
 	require.NoError(t, err)
 }
 
-// ages gives the last column of every row of a query's answer, by source and metric.
+// ages returns the last column of every row of a query's answer, by source and metric.
 func (a *aged) ages(t *testing.T, params string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

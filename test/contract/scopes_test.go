@@ -139,7 +139,7 @@ func requireForbidden(t *testing.T, s *contract.Server, method, path, key string
 	a.RequireFailure(t, 403, authorization, "Forbidden", map[string]any{"required": want.required()})
 }
 
-// passes gives the status of a request whose scopes are enough, whatever is wrong with
+// passes returns the status of a request whose scopes are enough, whatever is wrong with
 // it otherwise. Answers that last are left when they have begun.
 func passes(t *testing.T, s *contract.Server, rt route.Route, path, key string) int {
 	t.Helper()

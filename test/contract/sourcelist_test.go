@@ -103,7 +103,7 @@ func metaWithoutCursor(a *contract.Answer) contract.Meta {
 	return contract.Meta{Total: meta.Total, Limit: meta.Limit, Offset: meta.Offset, HasMore: meta.HasMore}
 }
 
-// nextCursor gives meta.nextCursor, which every list has.
+// nextCursor returns meta.nextCursor, which every list has.
 func nextCursor(t testing.TB, a *contract.Answer) *string {
 	t.Helper()
 	var envelope struct{ Meta map[string]any }

@@ -69,7 +69,7 @@ func startWhole(t *testing.T) *whole {
 // at what.
 var kept = []string{"command_outcomes", "command_offsets", "idempotency_keys", "leases", "route_leases"}
 
-// standing gives what the stores have of everything that a refused request must not change:
+// standing returns what the stores have of everything that a refused request must not change:
 // a digest of each table of Postgres, and where the topic of points ends.
 func (w *whole) standing(t *testing.T) map[string]string {
 	t.Helper()
@@ -135,7 +135,7 @@ func requireNoMoreThan(t *testing.T, before footprint) {
 	t.Fatalf("before %+v, after %+v", before, now)
 }
 
-// counted gives the sum of a counter of the server, of those with the label's value or, with
+// counted returns the sum of a counter of the server, of those with the label's value or, with
 // no label, of all.
 func counted(t *testing.T, registry *prometheus.Registry, name, label, value string) (sum float64) {
 	t.Helper()

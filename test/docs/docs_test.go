@@ -16,7 +16,7 @@ import (
 
 const top = "../.."
 
-// files gives the texts of the repository's files whose names end so, by their paths
+// files returns the texts of the repository's files whose names end so, by their paths
 // from the top.
 func files(t *testing.T, suffix string) map[string]string {
 	t.Helper()
@@ -41,7 +41,7 @@ func files(t *testing.T, suffix string) map[string]string {
 	return found
 }
 
-// pages gives every Markdown page of the repository with its text, by its path
+// pages returns every Markdown page of the repository with its text, by its path
 // from the top.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
@@ -56,7 +56,7 @@ var (
 	dropped = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// anchors gives the anchors of a page's headings, as its readers' tools make them.
+// anchors returns the anchors of a page's headings, as its readers' tools make them.
 func anchors(text string) map[string]bool {
 	found := map[string]bool{}
 	for _, m := range heading.FindAllStringSubmatch(text, -1) {
@@ -209,7 +209,7 @@ var (
 	declared = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 )
 
-// tests gives the names of all tests and fuzz targets of the repository.
+// tests returns the names of all tests and fuzz targets of the repository.
 func tests(t *testing.T) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}

@@ -39,7 +39,7 @@ func secureKafka(t *testing.T) map[string]string {
 	}
 }
 
-// environment gives settings as a process takes them, some of them changed.
+// environment returns settings as a process takes them, some of them changed.
 func environment(settings, changed map[string]string) (env []string) {
 	for name, value := range settings {
 		if other, is := changed[name]; is {
@@ -108,7 +108,7 @@ func (s *server) requireRefusedByKafka(settings map[string]string) {
 	}
 }
 
-// finding gives what the doctor finds out about one thing.
+// finding returns what the doctor finds out about one thing.
 func (s *server) finding(name string) doctor.Result {
 	s.t.Helper()
 	output, _ := s.RunCLI("doctor", "--json")

@@ -291,7 +291,7 @@ func (b *busy) waitFor(batches, commands int) {
 	}, 60*time.Second, 10*time.Millisecond)
 }
 
-// acknowledged gives how many batches, and which commands.
+// acknowledged returns how many batches, and which commands.
 func (b *busy) acknowledged() (batches int, commands []applied) {
 	return int(b.sent.Load()), append([]applied(nil), b.fleet.answered()...)
 }

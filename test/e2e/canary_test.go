@@ -140,7 +140,7 @@ func (w *tenants) remember(where, text string) {
 	}
 }
 
-// foreign gives what of the first tenant is in a text, as far as it is not in what was
+// foreign returns what of the first tenant is in a text, as far as it is not in what was
 // asked: what somebody sends may come back to him.
 func (w *tenants) foreign(text, asked string) (found []string) {
 	lower := strings.ToLower(text)
@@ -257,7 +257,7 @@ func plain(h heard) string {
 	return anyID.ReplaceAllString(h.text(), "ID")
 }
 
-// inOrder gives JSON with its members in order; anything else as it is.
+// inOrder returns JSON with its members in order; anything else as it is.
 func inOrder(text string) string {
 	var value any
 	if json.Unmarshal([]byte(text), &value) != nil {

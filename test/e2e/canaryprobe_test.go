@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/test/promwrite"
 )
 
-// calls gives the requests of the second tenant to all operations of the contract: each
+// calls returns the requests of the second tenant to all operations of the contract: each
 // path with the first tenant's ids, each parameter with what of the first tenant might
 // fit, and bodies.
 func (w *tenants) calls() (calls []call) {
@@ -60,7 +60,7 @@ func (w *tenants) calls() (calls []call) {
 	return calls
 }
 
-// picks gives the first tenant's ids of some kinds.
+// picks returns the first tenant's ids of some kinds.
 func (w *tenants) picks(kinds ...string) (ids []string) {
 	w.t.Helper()
 	for _, kind := range kinds {
@@ -96,7 +96,7 @@ func (w *tenants) paths(path string) []string {
 	return []string{path}
 }
 
-// queries gives each parameter by itself, with each value that might find something.
+// queries returns each parameter by itself, with each value that might find something.
 func (w *tenants) queries(parameters openapi3.Parameters) (queries []string) {
 	for _, ref := range parameters {
 		p := ref.Value
@@ -113,7 +113,7 @@ func (w *tenants) queries(parameters openapi3.Parameters) (queries []string) {
 	return queries
 }
 
-// valuesOf gives values of a parameter.
+// valuesOf returns values of a parameter.
 func (w *tenants) valuesOf(name string, s *openapi3.Schema) []string {
 	if s.Items != nil {
 		s = s.Items.Value

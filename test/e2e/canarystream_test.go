@@ -60,7 +60,7 @@ func (w *tenants) open(ctx context.Context, work *sync.WaitGroup, as made, c cal
 	return s
 }
 
-// placeInStream gives where a stream of the first tenant's points is.
+// placeInStream returns where a stream of the first tenant's points is.
 func (w *tenants) placeInStream() (place string) {
 	w.t.Helper()
 	ctx, leave := context.WithCancel(w.t.Context())

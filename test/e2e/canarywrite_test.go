@@ -69,7 +69,7 @@ func (w *tenants) operation(op string) *openapi3.Operation {
 	return item.GetOperation(method)
 }
 
-// bodyOf gives the schema of an operation's JSON body; nil: it has none.
+// bodyOf returns the schema of an operation's JSON body; nil: it has none.
 func (w *tenants) bodyOf(op string) *openapi3.Schema {
 	body := w.operation(op).RequestBody
 	if body == nil || body.Value.Content[asJSON] == nil {
@@ -78,7 +78,7 @@ func (w *tenants) bodyOf(op string) *openapi3.Schema {
 	return body.Value.Content[asJSON].Schema.Value
 }
 
-// texts gives the places of a schema where a client's own text can stand.
+// texts returns the places of a schema where a client's own text can stand.
 func texts(at string, s *openapi3.Schema) (places []string) {
 	for _, alternatives := range []openapi3.SchemaRefs{s.AnyOf, s.OneOf, s.AllOf} {
 		for _, one := range alternatives {

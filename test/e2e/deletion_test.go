@@ -153,7 +153,7 @@ func TestADeletedWorkspaceIsRemovedThoughTheServerIsKilled(t *testing.T) {
 	require.Contains(t, s.CLI("workspaces", "delete", gone.ID, "--json"), `"deleted": true`)
 }
 
-// fill gives a workspace points and a graph, the same to each.
+// fill writes points and a graph to a workspace, the same to each.
 func (s *server) fill(key, workspace string) {
 	s.t.Helper()
 	post := func(path string, body []byte, status int, into any) {
@@ -185,7 +185,7 @@ func (s *server) fill(key, workspace string) {
 	}
 }
 
-// contents gives a fingerprint of what the server's own ClickHouse has of a
+// contents returns a fingerprint of what the server's own ClickHouse has of a
 // workspace, a line a table.
 func (s *server) contents(workspace string) string {
 	s.t.Helper()

@@ -131,7 +131,7 @@ func TestAGraphMovesToAnotherWorkspace(t *testing.T) {
 	require.NotContains(t, s.CLI("keys", "list"), "import     active")
 }
 
-// contents gives an export without what may differ between two workspaces.
+// contents returns an export without what may differ between two workspaces.
 func contents(t *testing.T, path string) (lines []map[string]any) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -198,7 +198,7 @@ func TestAnImportRidesOutACrash(t *testing.T) {
 	require.EqualValues(t, nodes, s.total("/api/queries/nodes"))
 }
 
-// total gives how many items a list has; 0 while the server does not answer.
+// total returns how many items a list has; 0 while the server does not answer.
 func (s *server) total(path string) int64 {
 	answer, err := s.Try("GET", path+"?limit=1", nil)
 	if err != nil {

@@ -257,7 +257,7 @@ func (f *graphFleet) remember(ids *[]uuid.UUID, dice *rand.Rand) uuid.UUID {
 	return id
 }
 
-// pick gives the id of something that was asked for, whatever became of it.
+// pick returns the id of something that was asked for, whatever became of it.
 func (f *graphFleet) pick(ids *[]uuid.UUID, dice *rand.Rand) uuid.UUID {
 	f.mu.Lock()
 	defer f.mu.Unlock()

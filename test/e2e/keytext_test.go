@@ -28,7 +28,7 @@ import (
 // fixed is how many bytes of a key may be shown: lg_live_ and four characters.
 const fixed = len("lg_live_") + 4
 
-// formsOf gives the forms in which a key would be found: more of its text than may be
+// formsOf returns the forms in which a key would be found: more of its text than may be
 // shown, some of the rest, and that in hexadecimal, as Postgres shows bytes, and in
 // base64, wherever it begins.
 func formsOf(key string) []string {
@@ -173,7 +173,7 @@ func (s *server) markedUse(k made) harness.Answer {
 	return a
 }
 
-// scrape gives the metrics.
+// scrape returns the metrics.
 func (s *server) scrape() string {
 	s.t.Helper()
 	answer, err := http.Get("http://" + s.Metrics + "/metrics")
@@ -184,7 +184,7 @@ func (s *server) scrape() string {
 	return string(text)
 }
 
-// dumpPostgres gives all rows of all tables.
+// dumpPostgres returns all rows of all tables.
 func (s *server) dumpPostgres() string {
 	s.t.Helper()
 	conn, err := pgx.Connect(s.t.Context(), s.Control().PostgresURL)
@@ -207,7 +207,7 @@ func (s *server) dumpPostgres() string {
 	return all.String()
 }
 
-// dumpClickHouse gives all rows of all tables that rows can be read of, the engine's own
+// dumpClickHouse returns all rows of all tables that rows can be read of, the engine's own
 // logs included.
 func (s *server) dumpClickHouse() string {
 	s.t.Helper()
@@ -222,7 +222,7 @@ func (s *server) dumpClickHouse() string {
 	return all.String()
 }
 
-// dumpRedis gives all keys and values.
+// dumpRedis returns all keys and values.
 func (s *server) dumpRedis() string {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -256,7 +256,7 @@ func (s *server) dumpRedis() string {
 	return all.String()
 }
 
-// dumpMilvus gives all of all collections but the vectors.
+// dumpMilvus returns all of all collections but the vectors.
 func (s *server) dumpMilvus() string {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -294,7 +294,7 @@ func (s *server) dumpMilvus() string {
 	return all.String()
 }
 
-// dumpTopics gives all records of all topics, uncompressed.
+// dumpTopics returns all records of all topics, uncompressed.
 func (s *server) dumpTopics() string {
 	s.t.Helper()
 	var all strings.Builder
@@ -307,7 +307,7 @@ func (s *server) dumpTopics() string {
 	return all.String()
 }
 
-// filesIn gives all files of a directory, but for those that give a key to its owner.
+// filesIn returns all files of a directory, but for those that give a key to its owner.
 func filesIn(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder

@@ -61,7 +61,7 @@ func TestSearchesUseTheEmbeddedModelUntilTheNewIndexIsThere(t *testing.T) {
 	require.NotEmpty(t, s.byMeaning())
 }
 
-// searchedModel gives the model of the index that is searched; empty: there is none.
+// searchedModel returns the model of the index that is searched; empty: there is none.
 func (s *server) searchedModel() string {
 	s.t.Helper()
 	var status struct{ Model *struct{ Name string } }

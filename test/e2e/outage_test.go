@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/internal/testenv"
 )
 
-// rss gives the server's resident memory in bytes.
+// rss returns the server's resident memory in bytes.
 func (s *server) rss() int {
 	s.t.Helper()
 	payload, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.PID()))

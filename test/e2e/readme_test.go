@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/test/harness"
 )
 
-// shellBlock gives the first block of commands under a heading of the README.
+// shellBlock returns the first block of commands under a heading of the README.
 func shellBlock(t *testing.T, heading string) string {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "..", "README.md"))

@@ -38,14 +38,14 @@ func (s *server) replay(args ...string) replayed {
 	return job
 }
 
-// showReplay gives a replay as it stands.
+// showReplay returns a replay as it stands.
 func (s *server) showReplay(id string) (job replayed) {
 	s.t.Helper()
 	require.NoError(s.t, json.Unmarshal([]byte(s.CLI("replay", "show", id, "--json")), &job))
 	return job
 }
 
-// store gives what the tables of points hold, whatever is merged.
+// store returns what the tables of points hold, whatever is merged.
 func (s *server) store() string {
 	s.t.Helper()
 	var all strings.Builder

@@ -29,7 +29,7 @@ func startSplit(t *testing.T, kafka ...string) *split {
 	return s
 }
 
-// api gives one of the API processes.
+// api returns one of the API processes.
 func (s *split) api(n int) *server {
 	apis := s.Of("api")
 	return &server{Server: apis[n%len(apis)], t: s.t}

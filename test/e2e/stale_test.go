@@ -70,7 +70,7 @@ func (s *server) ingestBatch(source string, n int) (status int) {
 	return a.Status
 }
 
-// sameTimes gives points at the times of batch 0, all of one value.
+// sameTimes returns points at the times of batch 0, all of one value.
 func sameTimes(source string, value float64) map[string]any {
 	times, values := make([]int64, pointsInSeries), make([]float64, pointsInSeries)
 	for p := range pointsInSeries {

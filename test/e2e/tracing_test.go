@@ -229,7 +229,7 @@ func TestARequestIsOnePictureFromItsCallerToTheStore(t *testing.T) {
 	require.Zero(t, s.Stop())
 }
 
-// text gives all that arrived.
+// text returns all that arrived.
 func (c *collector) text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,7 +18,7 @@ const top = "../.."
 
 var target = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(f \*testing\.F\)`)
 
-// targets gives the folder of each target's corpus, and whether it is there.
+// targets returns the folder of each target's corpus, and whether it is there.
 func targets(t *testing.T) (wanted, found map[string]bool) {
 	t.Helper()
 	wanted, found = map[string]bool{}, map[string]bool{}

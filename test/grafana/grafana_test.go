@@ -178,7 +178,7 @@ func (s *server) ingest(t *testing.T, grafana *DataSource, begin time.Time) map[
 	return sent
 }
 
-// column gives a field's values by time, of the field with the label.
+// column returns a field's values by time, of the field with the label.
 func column(t *testing.T, frame *data.Frame, source string) map[int64]float64 {
 	t.Helper()
 	values := map[int64]float64{}
@@ -221,7 +221,7 @@ func (b *dashboard) choose(t *testing.T, grafana *DataSource, sent map[string]se
 	}
 }
 
-// charts says what each chart of the dashboard makes of a minute's values.
+// charts reports what each chart of the dashboard makes of a minute's values.
 func charts() map[string]func([]float64) float64 {
 	return map[string]func([]float64) float64{
 		"$metric, average": func(v []float64) (mean float64) {

@@ -147,7 +147,7 @@ func fieldOf(kind, name string, rows [][]string, at int) (*data.Field, error) {
 	return nil, fmt.Errorf("column %s has type %s", name, kind)
 }
 
-// Options gives what a variable's query offers, by text: of the list that the root
+// Options returns what a variable's query offers, by text: of the list that the root
 // selector names, the columns named __text and __value.
 func (q *Query) Options(body []byte) (map[string]string, error) {
 	var answer map[string]json.RawMessage

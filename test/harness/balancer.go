@@ -40,7 +40,7 @@ type Balancer struct {
 	Postponed  atomic.Int64 // answers 502, 503 and 504
 }
 
-// NewBalancer makes a balancer over servers that are ready. It ends with the test.
+// NewBalancer creates a balancer over servers that are ready. It ends with the test.
 func NewBalancer(t testing.TB, servers []*Server) *Balancer {
 	b := &Balancer{
 		t: t, servers: servers, ready: make([]atomic.Bool, len(servers)), stop: make(chan struct{}),
@@ -77,7 +77,7 @@ func (b *Balancer) watch(i int, listen string) {
 	}
 }
 
-// choose gives the next server that is ready, or any if none says so.
+// choose returns the next server that is ready, or any if none says so.
 func (b *Balancer) choose() *Server {
 	for range b.servers {
 		i := int(b.next.Add(1)) % len(b.servers)

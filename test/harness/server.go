@@ -107,7 +107,7 @@ func New(t testing.TB, binary string, args ...string) *Server {
 	return s
 }
 
-// Secure gives the listener a certificate, from the next start on, and has the test's
+// Secure sets the listener's certificate, from the next start on, and has the test's
 // requests believe these roots.
 func (s *Server) Secure(cert, key string, roots *x509.CertPool) {
 	s.scheme = "https"
@@ -126,7 +126,7 @@ func (s *Server) Believe(roots *x509.CertPool) {
 // URL is the address at which the test reaches the server.
 func (s *Server) URL() string { return s.scheme + "://" + s.Listen }
 
-// FreeAddress gives an address on the loopback interface that is the test's until it ends.
+// FreeAddress returns an address on the loopback interface that is the test's until it ends.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	address, release, err := ports.Free()
@@ -249,7 +249,7 @@ func (s *Server) Logged(text string) (lines int) {
 	return lines
 }
 
-// PID gives the process's id.
+// PID returns the process's id.
 func (s *Server) PID() int { return s.cmd.Process.Pid }
 
 // CLI runs a subcommand on the data directory and gives what it printed to

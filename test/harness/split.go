@@ -62,10 +62,10 @@ func NewSplit(t testing.TB, binary string, roles []Role, kafka ...string) *Split
 	return s
 }
 
-// Of gives the processes of a role.
+// Of returns the processes of a role.
 func (s *Split) Of(role string) []*Server { return s.byRole[role] }
 
-// All gives every process, role after role.
+// All returns every process, role after role.
 func (s *Split) All() []*Server { return s.all }
 
 // Start starts all processes at once, on engines that none has seen before, waits
@@ -88,7 +88,7 @@ func (s *Split) Start() {
 	}
 }
 
-// firstRuns gives the processes that have a first-run.json.
+// firstRuns returns the processes that have a first-run.json.
 func (s *Split) firstRuns() []*Server {
 	var made []*Server
 	for _, server := range s.all {

@@ -186,7 +186,7 @@ func (s *server) busy(t *testing.T, times int64, status int) *busy {
 	return b
 }
 
-// block gives the first block of code of a language under a heading of
+// block returns the first block of code of a language under a heading of
 // docs/formats.md.
 func block(t *testing.T, heading, language string) string {
 	t.Helper()
@@ -200,5 +200,5 @@ func block(t *testing.T, heading, language string) string {
 	return code
 }
 
-// splitLines gives the lines of what a program printed.
+// splitLines returns the lines of what a program printed.
 func splitLines(printed []byte) [][]byte { return bytes.Split(bytes.TrimSpace(printed), []byte{'\n'}) }

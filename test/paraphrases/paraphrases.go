@@ -19,7 +19,7 @@ type Pair struct {
 //go:embed pairs.tsv
 var pairs string
 
-// Pairs gives all of them.
+// Pairs returns all of them.
 func Pairs() ([]Pair, error) {
 	var list []Pair
 	for line := range strings.Lines(pairs) {

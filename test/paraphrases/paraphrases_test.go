@@ -26,7 +26,7 @@ func TestThePairsHaveNoContentWordInCommon(t *testing.T) {
 	}
 }
 
-// content gives the words that are no grammar, without the commonest endings.
+// content returns the words that are no grammar, without the commonest endings.
 func content(text string) (words []string) {
 	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)

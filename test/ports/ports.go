@@ -12,7 +12,7 @@ import (
 // nobody takes one while its server is away between two starts.
 const first, last, tries = 10000, 15000, 1000
 
-// Free gives an address on the loopback interface, host:port, that nobody listens on, and
+// Free returns an address on the loopback interface, host:port, that nobody listens on, and
 // that it gives to nobody else on this machine until release, which may come twice, or the end
 // of the process.
 func Free() (address string, release func(), err error) {

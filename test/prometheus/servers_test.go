@@ -25,7 +25,7 @@ const (
 	shownLog   = 20 << 10 // bytes of a log, after a failure
 )
 
-// freeAddress gives an address on the loopback interface that nobody listens on.
+// freeAddress returns an address on the loopback interface that nobody listens on.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -108,7 +108,7 @@ func (l *livegraph) start(t *testing.T) {
 	waitReady(t, l.address+"/readyz")
 }
 
-// points gives the points of a source's metric since a time, by milliseconds.
+// points returns the points of a source's metric since a time, by milliseconds.
 func (l *livegraph) points(t *testing.T, source, metric string, from time.Time) map[int64]float64 {
 	t.Helper()
 	query := url.Values{
@@ -159,7 +159,7 @@ func build(t *testing.T) string {
 	return program
 }
 
-// documented gives the part of a configuration that docs/formats.md shows below a
+// documented returns the part of a configuration that docs/formats.md shows below a
 // comment.
 func documented(t *testing.T, comment string) string {
 	t.Helper()
@@ -201,7 +201,7 @@ func startPrometheus(t *testing.T, l *livegraph) *prometheus {
 	return p
 }
 
-// samples gives the samples that Prometheus itself has of a selector since a time
+// samples returns the samples that Prometheus itself has of a selector since a time
 // and up to another, by milliseconds.
 func (p *prometheus) samples(t *testing.T, selector string, from, to time.Time) map[int64]float64 {
 	t.Helper()
@@ -231,7 +231,7 @@ func (p *prometheus) samples(t *testing.T, selector string, from, to time.Time) 
 	return samples
 }
 
-// own gives the sum of one of its own metrics, as it is now.
+// own returns the sum of one of its own metrics, as it is now.
 func (p *prometheus) own(t *testing.T, metric string) (sum float64) {
 	t.Helper()
 	response, err := http.Get("http://" + p.address + "/metrics")

@@ -230,7 +230,7 @@ func TestEachAlertFiresForItsFaultAndEndures(t *testing.T) {
 	}
 }
 
-// firing tells whether an alert's expression holds at the end of the hour.
+// firing reports whether an alert's expression holds at the end of the hour.
 func firing(t *testing.T, w *world, alert string) bool {
 	t.Helper()
 	for _, rule := range alerts(t) {

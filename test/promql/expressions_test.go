@@ -123,7 +123,7 @@ func check(t *testing.T, all map[string]metric, expression string) map[string]bo
 // asTheyStand are counters of what must never happen, whose total is shown too.
 var asTheyStand = regexp.MustCompile(`_(lost_records|dead_letters)_total`)
 
-// rated tells whether a series is below a function of counters.
+// rated reports whether a series is below a function of counters.
 func rated(path []parser.Node) bool {
 	for _, node := range path {
 		if call, ok := node.(*parser.Call); ok && slices.Contains([]string{"rate", "increase", "irate"}, call.Func.Name) {

@@ -24,7 +24,7 @@ type world struct {
 	series map[string]storage.Series
 }
 
-// newWorld makes a world of series in Prometheus' notation, a sample a minute.
+// newWorld creates a world of series in Prometheus' notation, a sample a minute.
 func newWorld(t *testing.T, text string) *world {
 	t.Helper()
 	w := &world{series: map[string]storage.Series{}, engine: promql.NewEngine(promql.EngineOpts{

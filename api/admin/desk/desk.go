@@ -83,7 +83,7 @@ const (
 	indexesPath = "/admin/api/indexes"
 )
 
-// Routes gives the group's routes.
+// Routes returns the group's routes.
 func Routes(deps Deps) []route.Route {
 	if deps.BulkTime == 0 {
 		deps.BulkTime = defaultBulkTime

@@ -78,7 +78,7 @@ func (p *place) untilNow(ctx context.Context) (err error) {
 	return err
 }
 
-// reached tells whether all that is assigned is read up to the ends.
+// reached reports whether all that is assigned is read up to the ends.
 func (p *place) reached() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

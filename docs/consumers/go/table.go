@@ -68,7 +68,7 @@ func (t *table) buried(identity *pointblock.Identity, at, version int64) bool {
 	})
 }
 
-// covers tells whether the deletion removes a point: one that was accepted before it,
+// covers reports whether the deletion removes a point: one that was accepted before it,
 // or any of a source that is gone.
 func (g *grave) covers(metric string, at, version int64) bool {
 	switch {

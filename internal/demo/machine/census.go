@@ -56,7 +56,7 @@ func newCensus(proc string, settled time.Duration) *census {
 	return c
 }
 
-// procRoot gives the folder in which Linux shows the processes, "" elsewhere.
+// procRoot returns the folder in which Linux shows the processes, "" elsewhere.
 func procRoot() string {
 	root := cmp.Or(os.Getenv("HOST_PROC"), "/proc")
 	_, err := os.Stat(filepath.Join(root, "self", "stat")) //nolint:gosec // G703: this process gives the root of /proc

@@ -94,7 +94,7 @@ func insert[T cmp.Ordered](list []T, value T) []T {
 	return slices.Insert(list, i, value)
 }
 
-// mountOf gives the path of the file system that a file is on; "" for what is no file
+// mountOf returns the path of the file system that a file is on; "" for what is no file
 // of one, such as a pipe or a device.
 func mountOf(file string, mounts []Mount) (path string) {
 	for _, elsewhere := range []string{"/dev", "/proc", "/sys", "/memfd:"} {

@@ -69,7 +69,7 @@ func (c *cpuTime) collect(ctx context.Context, into *readings) {
 
 type cpuShares struct{ busy, user, system, iowait, steal float64 }
 
-// shares gives the shares of the time since the last round, in percent; false
+// shares returns the shares of the time since the last round, in percent; false
 // in the first round and when no time passed. Guest time is in user already.
 func (c *cpuTime) shares(name string, t cpu.TimesStat) (cpuShares, bool) {
 	user, userOK := c.meter.growth(name+"/user", t.User+t.Nice)
@@ -105,7 +105,7 @@ func addTimes(sum *cpu.TimesStat, t cpu.TimesStat) {
 	sum.Iowait += t.Iowait
 }
 
-// coreName gives the number of a core out of the name the system has for it.
+// coreName returns the number of a core out of the name the system has for it.
 func coreName(name string, index int) string {
 	number := strings.TrimPrefix(name, "cpu")
 	if _, err := strconv.Atoi(number); err != nil {
@@ -114,7 +114,7 @@ func coreName(name string, index int) string {
 	return number
 }
 
-// reason gives err's text, or what is to be said when there is no error.
+// reason returns err's text, or what is to be said when there is no error.
 func reason(err error, without string) string {
 	if err == nil {
 		return without

@@ -138,7 +138,7 @@ func partitionsOf(path, disk string) []Partition {
 	return partitions
 }
 
-// deviceName gives a device's name out of its folder's, where the slash of
+// deviceName returns a device's name out of its folder's, where the slash of
 // cciss/c0d0 is an exclamation mark.
 func deviceName(folder string) string { return cleanName(strings.ReplaceAll(folder, "!", "/")) }
 

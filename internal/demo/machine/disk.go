@@ -72,7 +72,7 @@ func (d *disks) collectUsage(ctx context.Context, into *readings) {
 	}
 }
 
-// ownMounts gives the mounts beside the root that have a device of their own,
+// ownMounts returns the mounts beside the root that have a device of their own,
 // one for each device: not the files that container engines bind into place,
 // nor images, which are always full.
 func ownMounts(partitions []disk.PartitionStat) []string {
@@ -135,7 +135,7 @@ func (d *disks) collectIO(ctx context.Context, into *readings) {
 	}
 }
 
-// wholeDevice says whether a device is a disk of its own: not a partition of
+// wholeDevice reports whether a device is a disk of its own: not a partition of
 // one (its traffic would count twice), not a RAM disk, not a file in disguise.
 func wholeDevice(name string) bool {
 	if !diskLike(name) {
@@ -149,7 +149,7 @@ func wholeDevice(name string) bool {
 	return err == nil
 }
 
-// diskLike says whether a name is not that of a RAM disk, a file in disguise, or
+// diskLike reports whether a name is not that of a RAM disk, a file in disguise, or
 // a drive for something exchangeable.
 func diskLike(name string) bool {
 	for _, prefix := range []string{"loop", "ram", "zram", "sr", "fd"} {

@@ -113,7 +113,7 @@ type Surveyor struct {
 	used      map[string]int // percent of file systems, as they were told last
 }
 
-// NewSurveyor makes a surveyor for a host's name, see [HostName]. Processes count
+// NewSurveyor creates a surveyor for a host's name, see [HostName]. Processes count
 // from the age settled on: what is gone within seconds would only come and go.
 func NewSurveyor(host string, settled time.Duration) *Surveyor {
 	return &Surveyor{host: Host{Name: host}, processes: newCensus(procRoot(), settled)}

@@ -101,7 +101,7 @@ func collectors() []collector {
 	}
 }
 
-// HostName gives this machine's name as used in the names of its sources.
+// HostName returns this machine's name as used in the names of its sources.
 func HostName() string {
 	name, err := os.Hostname()
 	if err != nil || name == "" {

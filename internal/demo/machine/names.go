@@ -24,7 +24,7 @@ func newRoster(limit int) *roster {
 	return &roster{max: limit, known: make(map[string]struct{}, limit)}
 }
 
-// admit gives the name to use for name.
+// admit returns the name to use for name.
 func (r *roster) admit(name string) string {
 	if _, ok := r.known[name]; ok {
 		return name
@@ -69,7 +69,7 @@ func cleanText(name string, longest int) string {
 // is in python3.11 or x264.
 const longDigits = 4
 
-// processName gives the series name of a process: its command without what
+// processName returns the series name of a process: its command without what
 // differs from instance to instance, so that a restart goes on in the same
 // series. Kernel threads lose what follows the slash (kworker/0:1-events is
 // kworker), and long numbers become a star (worker-18231 is worker-*).
@@ -106,7 +106,7 @@ func starDigits(name string) string {
 // and remove, each time under a new name; all of one prefix are summed.
 var virtualInterfaces = []string{"veth", "br-", "cali", "cni", "flannel", "lxc", "tap", "vnet", "ifb"}
 
-// interfaceName gives the series name of a network interface.
+// interfaceName returns the series name of a network interface.
 func interfaceName(name string) string {
 	for _, prefix := range virtualInterfaces {
 		if strings.HasPrefix(name, prefix) {

@@ -23,7 +23,7 @@ func (m *meter) elapsed() float64 {
 	return m.thisTime.Sub(m.lastTime).Seconds()
 }
 
-// growth gives by how much a counter grew since the last round. It is false for
+// growth returns by how much a counter grew since the last round. It is false for
 // a counter that is new, or that went down: it was reset.
 func (m *meter) growth(counter string, value float64) (float64, bool) {
 	m.this[counter] = value

@@ -46,7 +46,7 @@ type round struct {
 	took     time.Duration
 }
 
-// New makes a sampler for a host's name, see [HostName]. notice is told, once
+// New creates a sampler for a host's name, see [HostName]. notice is told, once
 // each, what this machine does not have. Close ends it.
 func New(host string, notice func(string)) *Sampler {
 	return newSampler(context.Background(), host, notice, collectors())

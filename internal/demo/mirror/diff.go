@@ -20,7 +20,7 @@ type Step struct {
 	learn func(*Known)
 }
 
-// Diff gives the commands that make what is known equal to the picture, in an
+// Diff returns the commands that make what is known equal to the picture, in an
 // order in which each finds what it needs: deletions, nodes, edges. Carried out up
 // to any of them, the graph is sound. It changes nothing.
 func Diff(p Picture, k *Known) []Step {
@@ -73,7 +73,7 @@ func (d *diff) create(n Node) Step {
 
 var null = encode(nil)
 
-// properties gives a node's properties with those that every node has.
+// properties returns a node's properties with those that every node has.
 func (d *diff) properties(n Node) client.Properties {
 	properties := client.Properties{
 		ManagedBy: encode(d.known.owner), KeyOf: encode(n.Key), KindOf: encode(n.Kind),
@@ -84,7 +84,7 @@ func (d *diff) properties(n Node) client.Properties {
 	return properties
 }
 
-// update gives the command that makes a node as it should be, none if it is.
+// update returns the command that makes a node as it should be, none if it is.
 func (d *diff) update(n Node, there *knownNode) []Step {
 	patch := client.NodePatch{ID: there.id}
 	changed := false
@@ -136,7 +136,7 @@ func (n *knownNode) patched(to Node, patch client.Properties) *knownNode {
 	}
 }
 
-// goneNodes gives the deletions of nodes; their edges go with them.
+// goneNodes returns the deletions of nodes; their edges go with them.
 func (d *diff) goneNodes(whole map[string]bool) []Step {
 	var steps []Step
 	for _, id := range d.known.extra {
@@ -165,7 +165,7 @@ func (d *diff) deleteNode(key string, id uuid.UUID) Step {
 	}
 }
 
-// newEdges gives the edges to make, and the links that the picture has.
+// newEdges returns the edges to make, and the links that the picture has.
 func (d *diff) newEdges(edges []Edge) (steps []Step, wanted map[link]bool) {
 	wanted = make(map[link]bool, len(edges))
 	for _, e := range edges {
@@ -191,7 +191,7 @@ func (d *diff) newEdges(edges []Edge) (steps []Step, wanted map[link]bool) {
 	return steps, wanted
 }
 
-// goneEdges gives the deletions of edges whose ends stay.
+// goneEdges returns the deletions of edges whose ends stay.
 func (d *diff) goneEdges(whole map[string]bool, wanted map[link]bool) []Step {
 	kinds := make(map[uuid.UUID]string, len(d.known.nodes))
 	for _, n := range d.known.nodes {

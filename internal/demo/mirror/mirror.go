@@ -122,7 +122,7 @@ func (k *Known) AddEdge(e client.Edge) {
 // with token: the first one was used and deleted, and is never free again.
 func (k *Known) spend(what, token string) { k.spent[what] = token }
 
-// ID gives the node that stands for a key.
+// ID returns the node that stands for a key.
 func (k *Known) ID(key string) (uuid.UUID, bool) {
 	n, ok := k.nodes[key]
 	if !ok {
@@ -131,7 +131,7 @@ func (k *Known) ID(key string) (uuid.UUID, bool) {
 	return n.id, true
 }
 
-// Counts gives how many nodes and edges are known.
+// Counts returns how many nodes and edges are known.
 func (k *Known) Counts() (nodes, edges int) { return len(k.nodes), len(k.edges) }
 
 // Keys lists the known keys of a kind, sorted.
@@ -150,7 +150,7 @@ func (k *Known) Keys(kind string) []string {
 // version 5): the same name has the same id at every start.
 var space = uuid.MustParse("6f1d0c1e-9d0b-5c0e-8a52-0f6a1f0f4b1d")
 
-// newID gives the id for something that is to be made.
+// newID returns the id for something that is to be made.
 func (k *Known) newID(what string) uuid.UUID {
 	return uuid.NewSHA1(space, []byte(k.owner+"\x00"+what+"\x00"+k.spent[what]))
 }
@@ -173,7 +173,7 @@ func encode(value any) jsontext.Value {
 	return raw
 }
 
-// same says whether two JSON values are the same, however they are written.
+// same reports whether two JSON values are the same, however they are written.
 func same(a, b jsontext.Value) bool {
 	a, b = a.Clone(), b.Clone()
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)

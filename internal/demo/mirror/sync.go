@@ -42,7 +42,7 @@ type Mirror struct {
 	budget budget
 }
 
-// New makes a mirror for an owner: whoever uses the same name continues its work.
+// New creates a mirror for an owner: whoever uses the same name continues its work.
 func New(s *client.Client, owner string) *Mirror { return newMirror(s, owner) }
 
 func newMirror(s server, owner string) *Mirror {
@@ -177,7 +177,7 @@ type budget struct {
 	at                    time.Time
 }
 
-// take gives how many of n may be spent now.
+// take returns how many of n may be spent now.
 func (b *budget) take(n int, now time.Time) int {
 	if !b.at.IsZero() {
 		b.left = min(b.most, b.left+now.Sub(b.at).Seconds()*b.perSecond)

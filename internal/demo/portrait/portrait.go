@@ -69,7 +69,7 @@ const (
 // Owner is the name under which a machine's part of a graph is found again.
 func Owner(host string) string { return "livegraph-demo " + host }
 
-// KeyOfSource gives the node that a source of the machine belongs to, by the
+// KeyOfSource returns the node that a source of the machine belongs to, by the
 // source's kind.
 func KeyOfSource(kind string) string {
 	switch kind {
@@ -85,7 +85,7 @@ func KeyOfSource(kind string) string {
 	return MachineKey // load, temperatures, processes
 }
 
-// Machine gives the picture of an inventory. Programs and users stay in the graph
+// Machine returns the picture of an inventory. Programs and users stay in the graph
 // when they do not run or are not seen; standing are the programs that are there
 // from before, as [mirror.Known.Keys] gives them for [KindProgram].
 func Machine(i *machine.Inventory, standing []string) mirror.Picture {

@@ -123,7 +123,7 @@ func (d *drawing) process(p *machine.Process) {
 	})
 }
 
-// contacts says what a process is connected to.
+// contacts reports what a process is connected to.
 func contacts(p *machine.Process) (text string) {
 	switch {
 	case p.Network && len(p.Ports) > 0:

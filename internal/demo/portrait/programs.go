@@ -54,7 +54,7 @@ var wellKnown = map[string]string{
 	"ollama": "language model server",
 }
 
-// whatItIs says what a program is; "" if that is not known. Versions at the end
+// whatItIs reports what a program is; "" if that is not known. Versions at the end
 // of a name do not count: python3.11 is python.
 func whatItIs(program string) string {
 	if about, ok := wellKnown[program]; ok {

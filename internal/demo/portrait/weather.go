@@ -11,10 +11,10 @@ const WeatherOwner = "livegraph-demo weather"
 
 const datasetKey = "dataset/weather"
 
-// StationKey gives the node that a station's source belongs to.
+// StationKey returns the node that a station's source belongs to.
 func StationKey(station *weather.Station) string { return "station/" + station.Slug }
 
-// Weather gives the picture of the weather stations.
+// Weather returns the picture of the weather stations.
 func Weather(stations []weather.Station) mirror.Picture {
 	d := &drawing{keys: map[string]bool{}, picture: mirror.Picture{Whole: map[string]bool{
 		kindStation: true, kindDataset: true,

@@ -22,7 +22,7 @@ type Memory struct {
 	Entries []graph.Entry
 }
 
-// NewMemory makes an empty one.
+// NewMemory creates an empty one.
 func NewMemory() *Memory {
 	return &Memory{Nodes: map[uuid.UUID]*graph.Node{}, Edges: map[uuid.UUID]*graph.Edge{}}
 }
@@ -179,7 +179,7 @@ func (m *Memory) Record(c *graph.Change) {
 	}
 }
 
-// Next gives the sequence of the next change.
+// Next returns the sequence of the next change.
 func (m *Memory) Next() graph.Sequence { return graph.Sequence(len(m.Journal) + 1) }
 
 // Moment is the time of a change: one second after the one before.
@@ -216,7 +216,7 @@ func Fold(journal []*graph.Change) *Memory {
 	return m
 }
 
-// Stands says whether a node or an edge with an id stands.
+// Stands reports whether a node or an edge with an id stands.
 func (m *Memory) Stands(id uuid.UUID) bool {
 	n, e := m.Nodes[id], m.Edges[id]
 	return n != nil && !n.Deleted || e != nil && !e.Deleted

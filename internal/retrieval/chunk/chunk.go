@@ -57,7 +57,7 @@ func Split(name, description string, properties graph.Properties) []Chunk {
 	return chunks
 }
 
-// splitDescription gives at least one chunk, which may be empty.
+// splitDescription returns at least one chunk, which may be empty.
 func splitDescription(text string) []Chunk {
 	words := wordsOf(text)
 	var chunks []Chunk
@@ -78,7 +78,7 @@ func splitDescription(text string) []Chunk {
 	}
 }
 
-// end gives where a chunk ends that begins at a word: at a sentence's end if one is
+// end returns where a chunk ends that begins at a word: at a sentence's end if one is
 // near the place where it is full.
 func end(words []word, from int) int {
 	if len(words)-from <= full+tail {
@@ -92,7 +92,7 @@ func end(words []word, from int) int {
 	return from + full
 }
 
-// next gives where the chunk after one that ends at a word begins: at a sentence's
+// next returns where the chunk after one that ends at a word begins: at a sentence's
 // beginning if one is near, so that what stands across the border is in one of both.
 func next(words []word, to int) int {
 	for from := to - furthest; from < to; from++ {
@@ -103,7 +103,7 @@ func next(words []word, to int) int {
 	return to - overlap
 }
 
-// splitProperties gives the text of the string properties in parts of a chunk's size
+// splitProperties returns the text of the string properties in parts of a chunk's size
 // at most.
 func splitProperties(properties graph.Properties) []string {
 	text := cut(propertyText(properties), maxProperties)

@@ -70,7 +70,7 @@ func dense(r rune) bool {
 	return r >= 0x2E80 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
 }
 
-// collapse gives the words of a text with single spaces where there was white space,
+// collapse returns the words of a text with single spaces where there was white space,
 // and no broken bytes.
 func collapse(text string, words []word) string {
 	var b strings.Builder
@@ -100,7 +100,7 @@ func propertyText(properties graph.Properties) string {
 	return valid(b.String())
 }
 
-// texts gives a string, or the strings of an array, that are not blank.
+// texts returns a string, or the strings of an array, that are not blank.
 func texts(value jsontext.Value) []string {
 	var found []string
 	switch value.Kind() {

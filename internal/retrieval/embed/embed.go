@@ -28,9 +28,9 @@ func (m Model) String() string { return fmt.Sprintf("%s (%d dimensions)", m.Name
 
 // Embedder turns texts into vectors of one model. It is safe for concurrent use.
 type Embedder interface {
-	// Model says what the vectors are of.
+	// Model reports what the vectors are of.
 	Model() Model
-	// Embed gives the vectors of the texts, in their order. Its errors are faults:
+	// Embed returns the vectors of the texts, in their order. Its errors are faults:
 	// Unavailable, BadGateway and Timeout pass or are the operator's to mend, Invalid
 	// means that the texts themselves are refused and will be again.
 	Embed(ctx context.Context, texts []string) ([]Vector, error)

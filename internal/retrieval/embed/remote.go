@@ -68,7 +68,7 @@ func NewRemote(o Options) (*Remote, error) {
 // Close lets go of idle connections.
 func (r *Remote) Close() { r.client.CloseIdleConnections() }
 
-// Model says what the vectors are of.
+// Model reports what the vectors are of.
 func (r *Remote) Model() Model { return r.options.Model }
 
 // Embed asks for the vectors of the texts, a batch after the other. A blank text has

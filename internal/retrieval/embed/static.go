@@ -66,7 +66,7 @@ func (s *Static) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	return vectors, nil
 }
 
-// tokens gives the ids of a text's word pieces; they are valid until w is used again.
+// tokens returns the ids of a text's word pieces; they are valid until w is used again.
 func (s *Static) tokens(w *wording, text string) []int32 {
 	w.ids = w.ids[:0]
 	for word := range w.words(text) {

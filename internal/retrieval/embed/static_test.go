@@ -177,7 +177,7 @@ var shortTexts = []string{
 	"Disk /dev/sda1 is 93 % full", "Contract with Müller & Söhne GmbH", "eth0", "quarterly energy report, 2026",
 }
 
-// BenchmarkStatic says how many short texts a core embeds a second.
+// BenchmarkStatic reports how many short texts a core embeds a second.
 func BenchmarkStatic(b *testing.B) {
 	s := NewStatic()
 	b.ReportAllocs()
@@ -189,7 +189,7 @@ func BenchmarkStatic(b *testing.B) {
 	b.ReportMetric(float64(b.N)*float64(len(shortTexts))/b.Elapsed().Seconds(), "texts/s")
 }
 
-// BenchmarkStaticStart says how long the model takes to be ready.
+// BenchmarkStaticStart reports how long the model takes to be ready.
 func BenchmarkStaticStart(b *testing.B) {
 	for b.Loop() {
 		NewStatic()

@@ -183,7 +183,7 @@ func (p pieces) append(ids []int32, word []byte) []int32 {
 	return ids
 }
 
-// longestIn gives the longest piece at the word's beginning, and its size; 0 if there
+// longestIn returns the longest piece at the word's beginning, and its size; 0 if there
 // is none.
 func (p pieces) longestIn(from map[string]int32, word []byte) (id int32, size int) {
 	for size = min(len(word), p.longest); size > 0; size-- {

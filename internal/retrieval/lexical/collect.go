@@ -21,13 +21,13 @@ type Place struct {
 	From, To int // bytes, To exclusive
 }
 
-// Places gives the terms of a text in their order and where each stands, of the first
+// Places returns the terms of a text in their order and where each stands, of the first
 // MaxText bytes: for whoever shows what was found. A place may have several terms.
 func Places(text string) iter.Seq[Place] {
 	return func(yield func(Place) bool) { termsOf(scan(text[:cut(text, MaxText)]), true, yield) }
 }
 
-// termsOf gives the terms of units. A text has the single characters of Han beside
+// termsOf returns the terms of units. A text has the single characters of Han beside
 // the pairs, so that a query of one character finds it; a query has them only where
 // they stand alone.
 func termsOf(units iter.Seq[unit], singles bool, yield func(Place) bool) {
@@ -131,7 +131,7 @@ func (c *collector) addValue(value jsontext.Value) {
 	}
 }
 
-// sorted gives the terms by their texts.
+// sorted returns the terms by their texts.
 func (c *collector) sorted() []Term {
 	slices.SortFunc(c.terms, func(a, b Term) int { return cmp.Compare(a.Text, b.Text) })
 	return c.terms

@@ -79,7 +79,7 @@ type Name struct {
 	From, To int    // which words of the query, To exclusive
 }
 
-// Analyse gives what a node is found by.
+// Analyse returns what a node is found by.
 func Analyse(d Document) Terms {
 	c := collector{seen: map[string]int{}, most: MaxTerms, left: MaxText}
 	c.add(d.Name)

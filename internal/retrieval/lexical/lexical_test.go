@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/lexical"
 )
 
-// termsOf gives the terms of a text in their order, each place once.
+// termsOf returns the terms of a text in their order, each place once.
 func termsOf(text string) string {
 	var terms []string
 	for p := range lexical.Places(text) {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// NameKey gives the form of a name in which it is looked up: its words in their one
+// NameKey returns the form of a name in which it is looked up: its words in their one
 // form, with a space between; characters of scripts without spaces next to each
 // other. Names that differ only in case, accents, punctuation or spacing have the same
 // key. Empty: the name has no letters or digits, too few to be told from chance, or is
@@ -47,7 +47,7 @@ func keyOf(units []unit) string {
 	return b.String()
 }
 
-// names gives the key of a whole query, and what in it may be a name: every sequence
+// names returns the key of a whole query, and what in it may be a name: every sequence
 // of words up to nameWords, and without spaces up to nameCharacters.
 func names(units []unit) (whole string, all []Name) {
 	whole = keyOf(units)

@@ -86,7 +86,7 @@ type scanner struct {
 	ended bool
 }
 
-// scan gives the words and characters of a text in their order, and after words that
+// scan returns the words and characters of a text in their order, and after words that
 // are joined the whole of them.
 func scan(text string) iter.Seq[unit] {
 	return func(yield func(unit) bool) {
@@ -116,7 +116,7 @@ func (s *scanner) run() {
 	s.flush()
 }
 
-// wordEnd gives where the word that begins at a place ends.
+// wordEnd returns where the word that begins at a place ends.
 func (s *scanner) wordEnd(at int) int {
 	for at < len(s.text) {
 		r, size := utf8.DecodeRuneInString(s.text[at:])
@@ -128,7 +128,7 @@ func (s *scanner) wordEnd(at int) int {
 	return at
 }
 
-// joins says whether the connector at a place has a word on both sides.
+// joins reports whether the connector at a place has a word on both sides.
 func (s *scanner) joins(at, size int) bool {
 	if n := len(s.group); n == 0 || s.group[n-1].to != at {
 		return false
@@ -148,7 +148,7 @@ func (s *scanner) word(from, to int) {
 	s.give(u)
 }
 
-// possessive says whether a word is the s of "Kellogg's".
+// possessive reports whether a word is the s of "Kellogg's".
 func (s *scanner) possessive(from int, folded string) bool {
 	if folded != "s" || from == 0 {
 		return false
@@ -161,7 +161,7 @@ func (s *scanner) possessive(from int, folded string) bool {
 	return classOf(owner) == letter
 }
 
-// characters gives the characters of a run one by one, each with its marks.
+// characters returns the characters of a run one by one, each with its marks.
 func (s *scanner) characters(at int) int {
 	for joined := false; at < len(s.text) && !s.ended; joined = true {
 		r, size := utf8.DecodeRuneInString(s.text[at:])
@@ -182,7 +182,7 @@ func (s *scanner) characters(at int) int {
 	return at
 }
 
-// flush gives the whole of the words before, if they are more than one word.
+// flush returns the whole of the words before, if they are more than one word.
 func (s *scanner) flush() {
 	group := s.group
 	s.group = s.group[:0]

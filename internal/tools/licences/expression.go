@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// satisfied says whether an SPDX licence expression can be kept with the licences that
+// satisfied reports whether an SPDX licence expression can be kept with the licences that
 // are allowed: all of AND, one of OR. AND binds more than OR; an exception after WITH
 // only ever permits more.
 func satisfied(expression string, allowed func(id string) bool) (bool, error) {

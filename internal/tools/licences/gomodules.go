@@ -64,7 +64,7 @@ func goModules(root string) (all []dependency, err error) {
 // notOurs are folders in which nothing of ours is.
 var notOurs = []string{"node_modules", "bin", "data"}
 
-// modulesBelow gives the folders that have a go.mod.
+// modulesBelow returns the folders that have a go.mod.
 func modulesBelow(root string) (folders []string, err error) {
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch name := entry.Name(); {
@@ -80,7 +80,7 @@ func modulesBelow(root string) (folders []string, err error) {
 	return folders, err
 }
 
-// listModules gives the modules that packages are built of, by name. The platform is
+// listModules returns the modules that packages are built of, by name. The platform is
 // fixed, so that every machine finds the same.
 func listModules(dir string, packages ...string) (found []dependency, err error) {
 	const format = `{{with .Module}}{{if not .Main}}{{.Path}}` + "\t" + `{{.Version}}` + "\t" + `{{.Dir}}{{end}}{{end}}`
@@ -113,7 +113,7 @@ var (
 	noticeName  = regexp.MustCompile(`(?i)^(notice|patents)([.-].*)?$`)
 )
 
-// filesNamed gives the files of a folder whose names match, sorted.
+// filesNamed returns the files of a folder whose names match, sorted.
 func filesNamed(dir string, names *regexp.Regexp) (paths []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

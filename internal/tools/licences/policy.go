@@ -49,7 +49,7 @@ func readPolicy(path string) (p policy, err error) {
 	return p, nil
 }
 
-// judge says which dependencies break the policy, and which of its exceptions nothing
+// judge reports which dependencies break the policy, and which of its exceptions nothing
 // needs.
 func (p policy) judge(all []dependency) (problems []string) {
 	used := make([]bool, len(p.Exceptions))

@@ -57,7 +57,7 @@ func pythonPackages(root string) (all []dependency, err error) {
 	return all, nil
 }
 
-// environments gives the folders of packages on this machine.
+// environments returns the folders of packages on this machine.
 func environments(root string) (sites []string, err error) {
 	base := os.Getenv("LIVEGRAPH_ENGINES_DIR")
 	if base == "" {
@@ -93,7 +93,7 @@ func pinned(requirements string) (found []dependency) {
 	return found
 }
 
-// installed gives the folder of a package's metadata; "": it is not there.
+// installed returns the folder of a package's metadata; "": it is not there.
 func installed(sites []string, d dependency) string {
 	// A name is escaped in its folder's, in ways that differ between tools.
 	normal := strings.NewReplacer("-", "_", ".", "_").Replace

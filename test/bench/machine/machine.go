@@ -23,7 +23,7 @@ type Surroundings struct {
 	Commit  string // with a mark when files are not as it has them
 }
 
-// Look gives the surroundings. Files that are left aside are those that the measuring
+// Look returns the surroundings. Files that are left aside are those that the measuring
 // itself writes.
 func Look(ctx context.Context, leftAside ...string) (s Surroundings, err error) {
 	model := "unknown processor"
@@ -50,7 +50,7 @@ func Look(ctx context.Context, leftAside ...string) (s Surroundings, err error) 
 	return s, err
 }
 
-// commit gives the commit that is measured.
+// commit returns the commit that is measured.
 func commit(ctx context.Context, leftAside []string) (string, error) {
 	id, err := ask(ctx, "git", "rev-parse", "--short=10", "HEAD")
 	if err != nil {
@@ -79,7 +79,7 @@ func ask(ctx context.Context, program string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Engines gives the versions of engines by their names, out of what the binary has said
+// Engines returns the versions of engines by their names, out of what the binary has said
 // of them (livegraph doctor --json).
 func Engines(said []byte, binary string) (map[string]string, error) {
 	var findings []struct{ Name, Version string }

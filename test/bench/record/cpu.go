@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// CPU gives the CPU time, user and system, that this process has used so far: what
+// CPU returns the CPU time, user and system, that this process has used so far: what
 // a busy machine does not change.
 func CPU(tb testing.TB) time.Duration {
 	tb.Helper()

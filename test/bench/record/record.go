@@ -31,7 +31,7 @@ type sample struct {
 	unit  string
 }
 
-// New gives the recorder of a benchmark that says all in one round: it is not
+// New returns the recorder of a benchmark that says all in one round: it is not
 // meant to be repeated until it takes a second (-benchtime 1x).
 func New(b *testing.B) *Recorder {
 	b.Helper()

@@ -77,7 +77,7 @@ func names(pairs ...string) map[string]string {
 	return table
 }
 
-// made says what makes the section again, and of what and where it was made.
+// made reports what makes the section again, and of what and where it was made.
 func made(id string, r *results) string {
 	text := fmt.Sprintf("`make bench BENCH=%s` (%s), measured on %s at commit %s\non %s, %s",
 		id, r.notes[noteTook], r.notes[noteMeasured], r.notes[noteCommit], r.notes[noteMachine], r.notes[noteGo])
@@ -87,7 +87,7 @@ func made(id string, r *results) string {
 	return text + "."
 }
 
-// row gives a row of a table: what it is, its median, its spread.
+// row returns a row of a table: what it is, its median, its spread.
 func (r *results) row(label, name string) (string, error) {
 	median, err := r.medianText(name)
 	if err != nil {
@@ -97,11 +97,11 @@ func (r *results) row(label, name string) (string, error) {
 	return fmt.Sprintf("| %s | %s | %s |", label, median, spread), err
 }
 
-// measured tells whether something was, which may be left out on a machine that lacks
+// measured reports whether something was, which may be left out on a machine that lacks
 // what it needs.
 func (r *results) measured(name string) bool { return r.samples[name] != nil }
 
-// medianText gives the median with its unit.
+// medianText returns the median with its unit.
 func (r *results) medianText(name string) (string, error) {
 	s, err := r.of(name)
 	if err != nil {
@@ -110,7 +110,7 @@ func (r *results) medianText(name string) (string, error) {
 	return units[s.unit](s.median()), nil
 }
 
-// cells gives the medians of several things for the cells of a row. Their names
+// cells returns the medians of several things for the cells of a row. Their names
 // begin with a prefix.
 func (r *results) cells(prefix string, names ...string) (string, error) {
 	cells := make([]string, len(names))
@@ -123,12 +123,12 @@ func (r *results) cells(prefix string, names ...string) (string, error) {
 	return strings.Join(cells, " | "), nil
 }
 
-// compared gives the cells of a query that was measured beside its statements by hand.
+// compared returns the cells of a query that was measured beside its statements by hand.
 func (r *results) compared(prefix string) (string, error) {
 	return r.cells(prefix+"/", "http-p50", "http-p95", "same-p50", "same-p95", "of-same", "numbers-p50", "of-numbers")
 }
 
-// spread gives the least and the greatest value.
+// spread returns the least and the greatest value.
 func (r *results) spread(name string) (string, error) {
 	s, err := r.of(name)
 	if err != nil || len(s.values) < 2 {
@@ -137,7 +137,7 @@ func (r *results) spread(name string) (string, error) {
 	return units[s.unit](slices.Min(s.values)) + " to " + units[s.unit](slices.Max(s.values)), nil
 }
 
-// runs gives how often something was measured.
+// runs returns how often something was measured.
 func (r *results) runs(name string) (int, error) {
 	s, err := r.of(name)
 	if err != nil {

@@ -115,7 +115,7 @@ func save(path string, all map[string]*results) error {
 	return os.WriteFile(path, text.Bytes(), 0o644) // a file for everybody
 }
 
-// of gives the samples of a name.
+// of returns the samples of a name.
 func (r *results) of(name string) (*samples, error) {
 	if s := r.samples[name]; s != nil {
 		return s, nil
@@ -123,7 +123,7 @@ func (r *results) of(name string) (*samples, error) {
 	return nil, fmt.Errorf("nothing was measured of %q, but of %v", name, slices.Sorted(maps.Keys(r.samples)))
 }
 
-// median gives the middle value, the mean of the two in the middle where their
+// median returns the middle value, the mean of the two in the middle where their
 // number is even.
 func (s *samples) median() float64 {
 	sorted := slices.Sorted(slices.Values(s.values))

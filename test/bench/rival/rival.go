@@ -95,7 +95,7 @@ func (r *Rival) stop(ended <-chan struct{}) {
 	}
 }
 
-// PID gives the process's id.
+// PID returns the process's id.
 func (r *Rival) PID() int { return r.cmd.Process.Pid }
 
 // Rest stops the process where it is, so that others have the machine for themselves;

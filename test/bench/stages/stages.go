@@ -88,7 +88,7 @@ var opens = map[string]Stage{
 	"runtime.sysmon":         Scheduler,
 }
 
-// Read gives the CPU time of each stage in a profile as net/http/pprof writes it.
+// Read returns the CPU time of each stage in a profile as net/http/pprof writes it.
 // All stages are there, some with 0.
 func Read(r io.Reader) (map[Stage]time.Duration, error) {
 	p, err := profile.Parse(r)

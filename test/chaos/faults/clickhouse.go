@@ -60,7 +60,7 @@ func clickhouses(w *world.World, s *world.Stores) []Fault {
 	)
 }
 
-// setTables gives some of the tables other settings; heal takes them away again. The
+// setTables returns some of the tables other settings; heal takes them away again. The
 // settings are none that our tables have of their own.
 func setTables(
 	ctx context.Context, s *world.Stores, dice *rand.Rand, settings map[string]string,

@@ -29,7 +29,7 @@ type Fault struct {
 	Inject func(ctx context.Context, dice *rand.Rand) (heal func(context.Context) error, err error)
 }
 
-// All gives every kind that is possible in a world, always in the same order.
+// All returns every kind that is possible in a world, always in the same order.
 func All(w *world.World, s *world.Stores) []Fault {
 	var all []Fault
 	all = append(all, processes(w)...)
@@ -43,7 +43,7 @@ func All(w *world.World, s *world.Stores) []Fault {
 	return append(all, disks(w)...)
 }
 
-// between gives a time within bounds.
+// between returns a time within bounds.
 func between(least, most time.Duration) func(*rand.Rand) time.Duration {
 	return func(dice *rand.Rand) time.Duration { return least + time.Duration(dice.Int64N(int64(most-least))) }
 }

@@ -24,7 +24,7 @@ var groups = []consumer{
 	{"audit", "livegraph-audit", "audit"},
 }
 
-// Groups gives Livegraph's consumer groups, each with the role that it belongs to.
+// Groups returns Livegraph's consumer groups, each with the role that it belongs to.
 func Groups() map[string]string {
 	all := map[string]string{}
 	for _, c := range groups {
@@ -79,7 +79,7 @@ func logs(w *world.World, s *world.Stores) []Fault {
 	return append(all, losses(w, s)...)
 }
 
-// addPartitions gives topic points more partitions, so that many series move, while
+// addPartitions adds partitions to topic points, so that many series move, while
 // points are written, written over and deleted. Each process gets to know of it at
 // another moment.
 func addPartitions(ctx context.Context, s *world.Stores, more int) error {
@@ -188,7 +188,7 @@ func moveOffsets(
 	})
 }
 
-// stored gives how far each partition of a topic is visible in ClickHouse. What the group
+// stored returns how far each partition of a topic is visible in ClickHouse. What the group
 // has committed may be more: another fault may have moved it.
 func stored(ctx context.Context, s *world.Stores, topic string) (map[int32]int64, error) {
 	topics, err := s.Log.ListTopics(ctx, topic)
@@ -381,7 +381,7 @@ func said(ctx context.Context, w *world.World, words ...string) error {
 	})
 }
 
-// topicConfigs gives the settings that a topic was made with.
+// topicConfigs returns the settings that a topic was made with.
 func topicConfigs(ctx context.Context, s *world.Stores, topic string) (map[string]*string, error) {
 	described, err := s.Log.DescribeTopicConfigs(ctx, topic)
 	if err != nil {

@@ -35,7 +35,7 @@ func (t *tenant) putAside(ctx context.Context, stores Stores, s *source) error {
 	return nil
 }
 
-// read gives what the rows of the source come to.
+// read returns what the rows of the source come to.
 func (old *aside) read(ctx context.Context, stores Stores) (digest, error) {
 	each, err := readDigests(ctx, stores, old.series)
 	return old.sum(each), err
@@ -49,7 +49,7 @@ func (old *aside) sum(each map[uint64]digest) (sum digest) {
 	return sum
 }
 
-// readDigests gives what the rows of each series come to; of one that has none nothing.
+// readDigests returns what the rows of each series come to; of one that has none nothing.
 func readDigests(ctx context.Context, stores Stores, series []seriesRow) (map[uint64]digest, error) {
 	each := map[uint64]digest{}
 	tables, _ := byTable(series)

@@ -115,7 +115,7 @@ func (g *ledger) compare(workspace string, journal []journalRow) (found []Violat
 	return found
 }
 
-// takeLoose says whether a change is of a request without a key of which nobody knew
+// takeLoose reports whether a change is of a request without a key of which nobody knew
 // what came; each may be there once.
 func (g *ledger) takeLoose(c *graph.Change) bool {
 	for i := range c.Steps {
@@ -161,7 +161,7 @@ func compareEvents(workspace string, journal []journalRow, events []event) (foun
 	return found
 }
 
-// readGraph gives a workspace's graph as the tables have it, and how many stand by
+// readGraph returns a workspace's graph as the tables have it, and how many stand by
 // their kind and label.
 func readGraph(ctx context.Context, stores Stores, workspace uuid.UUID) (*graphtest.Memory, map[string]int64, error) {
 	m := graphtest.NewMemory()

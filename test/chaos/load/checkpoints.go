@@ -90,7 +90,7 @@ func (t *tenant) checkSource(ctx context.Context, stores Stores, s *source) ([]V
 	return found, nil
 }
 
-// check says what is wrong with a series of a source.
+// check reports what is wrong with a series of a source.
 func (one seriesRow) check(t *tenant, s *source) error {
 	var tags map[string]string
 	if err := json.Unmarshal([]byte(one.tags), &tags); err != nil || len(tags) != 1 || tags["place"] != t.canary {
@@ -131,7 +131,7 @@ func (one seriesRow) table() string {
 	return "points"
 }
 
-// byTable gives series by the table that their points are in, and all by their ids.
+// byTable returns series by the table that their points are in, and all by their ids.
 func byTable(series []seriesRow) (ids map[string][]uint64, of map[uint64]seriesRow) {
 	ids, of = map[string][]uint64{}, map[uint64]seriesRow{}
 	for _, one := range series {

@@ -76,7 +76,7 @@ func newClient(l *Load, apis []string) *client {
 	}}
 }
 
-// base gives the address of a process, from 1, or of the next one.
+// base returns the address of a process, from 1, or of the next one.
 func (c *client) base(api int) string {
 	if api == 0 {
 		api = int(c.next.Add(1))

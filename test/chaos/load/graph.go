@@ -165,7 +165,7 @@ func (t *tenant) ask(ctx context.Context, dice *rand.Rand, c *command) *answer {
 	return nil
 }
 
-// commandOf gives the id that an answer names which does not know the outcome.
+// commandOf returns the id that an answer names which does not know the outcome.
 func commandOf(a *answer) uuid.UUID {
 	text, _ := a.Error.Details["commandId"].(string)
 	id, _ := uuid.Parse(text)

@@ -227,7 +227,7 @@ func (h *history) reversal(t *traces, row journalRow) (found []Violation) {
 	return found
 }
 
-// differsNode says how a node is not as it was before (want 0) or after (1) a change, in
+// differsNode reports how a node is not as it was before (want 0) or after (1) a change, in
 // what the change changed.
 func differsNode(pair [2]*graph.Node, want int, now *graph.Node) string {
 	why := differsInBeing(pair[0] == nil || pair[0].Deleted, pair[1].Deleted, want, now.Deleted)

@@ -55,7 +55,7 @@ func (t *tenant) turnHub(ctx context.Context, dice *rand.Rand) {
 	_, _ = t.insist(ctx, t.hubCommand(executePath, map[string]any{"type": kind, "payload": payload}))
 }
 
-// makeHub makes a further part of the hub. It reports whether that was applied.
+// makeHub creates a further part of the hub. It reports whether that was applied.
 func (t *tenant) makeHub(ctx context.Context, dice *rand.Rand) bool {
 	h := &t.hub
 	var commands []any

@@ -48,7 +48,7 @@ func (t *tenant) ingest(ctx context.Context, dice *rand.Rand, f format) {
 	}
 }
 
-// sourceOf gives the source of a format that is written to at present.
+// sourceOf returns the source of a format that is written to at present.
 func (t *tenant) sourceOf(ctx context.Context, dice *rand.Rand, f format) (*source, error) {
 	t.shelf.mu.Lock()
 	s := t.shelf.current[f]
@@ -148,7 +148,7 @@ func lastOfEach(values []value) []value {
 	return kept
 }
 
-// restated gives other values for the points of values and half of those of others.
+// restated returns other values for the points of values and half of those of others.
 func restated(values, others []value, l *Load) []value {
 	for _, v := range others[:len(others)/2] {
 		values = append(values, value{point: v.point, number: float64(l.tick())})

@@ -104,7 +104,7 @@ type answered struct {
 	}
 }
 
-// all gives each command of an answer that was applied.
+// all returns each command of an answer that was applied.
 func (a *answered) all() []done {
 	if a.BatchID == uuid.Nil {
 		return []done{a.done}
@@ -132,7 +132,7 @@ func (g *ledger) enter(commands []done) {
 	}
 }
 
-// takeDepths gives the depths that were answered.
+// takeDepths returns the depths that were answered.
 func (g *ledger) takeDepths() map[uuid.UUID]depths {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -152,7 +152,7 @@ func (g *ledger) leaveOpen(c *command) {
 	}
 }
 
-// takeOpen gives the open commands, to be resolved.
+// takeOpen returns the open commands, to be resolved.
 func (g *ledger) takeOpen() []*command {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -174,7 +174,7 @@ func (g *ledger) remember(ids *[]uuid.UUID, dice *rand.Rand) uuid.UUID {
 	return id
 }
 
-// pick gives the id of something that was asked for, whatever became of it.
+// pick returns the id of something that was asked for, whatever became of it.
 func (g *ledger) pick(ids *[]uuid.UUID, dice *rand.Rand) uuid.UUID {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -64,7 +64,7 @@ type Rate struct {
 // DefaultRate is what two cores bear beside the engines and several processes.
 func DefaultRate() Rate { return Rate{Ingest: 30, Commands: 30, Undo: 10, Reads: 10, Keys: 2} }
 
-// Share gives a part of the rate, at which two cores bear several worlds; 0 is all of it.
+// Share returns a part of the rate, at which two cores bear several worlds; 0 is all of it.
 func (r Rate) Share(of float64) Rate {
 	if of == 0 {
 		return r
@@ -221,19 +221,19 @@ func (l *Load) drive(ctx context.Context, w worker, dice *rand.Rand) {
 	}
 }
 
-// dice gives the random numbers of one worker in this round.
+// dice returns the random numbers of one worker in this round.
 func (l *Load) dice(tenant int, worker string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%d/%d/%s", l.round, tenant, worker)
 	return rand.New(rand.NewPCG(l.cfg.Seed, h.Sum64()))
 }
 
-// tick gives the next moment of the model's clock.
+// tick returns the next moment of the model's clock.
 func (l *Load) tick() int64 { return l.clock.Add(1) }
 
 type endKey struct{}
 
-// withEnd gives a context that outlives the round and knows it: see over.
+// withEnd returns a context that outlives the round and knows it: see over.
 func withEnd(ctx, round context.Context) context.Context {
 	return context.WithValue(ctx, endKey{}, round)
 }
@@ -280,7 +280,7 @@ func (f *findings) add(invariant int, what, format string, args ...any) {
 	f.found = append(f.found, Violation{Invariant: invariant, What: what, Evidence: fmt.Sprintf(format, args...)})
 }
 
-// take gives what was found since it was asked last.
+// take returns what was found since it was asked last.
 func (f *findings) take() []Violation {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -40,7 +40,7 @@ func (o *operator) login(ctx context.Context) error {
 	return nil
 }
 
-// session gives the headers of an open session.
+// session returns the headers of an open session.
 func (o *operator) session(ctx context.Context, renew bool) (map[string]string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -95,7 +95,7 @@ func (o *operator) do(ctx context.Context, q call, status int, data any) error {
 // madeKey is a key as it is made.
 type madeKey struct{ ID, Key string }
 
-// makeKey makes a key of a tenant with scopes.
+// makeKey creates a key of a tenant with scopes.
 func (o *operator) makeKey(ctx context.Context, t *tenant, name string, scopes ...string) (access, error) {
 	var made madeKey
 	err := o.do(ctx, call{method: http.MethodPost, path: "/admin/api/keys", body: body(map[string]any{

@@ -27,7 +27,7 @@ const open = math.MaxInt64
 // nothing is the value of a register that has none.
 func nothing() float64 { return math.NaN() }
 
-// newRegister makes one that nothing was written to.
+// newRegister creates one that nothing was written to.
 func newRegister() *register { return &register{candidates: []candidate{{value: nothing()}}} }
 
 // begin notes a write that is being sent.
@@ -76,7 +76,7 @@ func (r *register) refuse(write int64) {
 	r.candidates = kept
 }
 
-// allows says whether a value may be read; NaN: whether nothing may.
+// allows reports whether a value may be read; NaN: whether nothing may.
 func (r *register) allows(value float64) bool {
 	for _, c := range r.candidates {
 		if c.value == value || math.IsNaN(c.value) && math.IsNaN(value) {

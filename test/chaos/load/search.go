@@ -170,7 +170,7 @@ func status(want int) func(*answer) bool {
 // empty is a list of nothing.
 func empty(a *answer) bool { return a.Status == http.StatusOK && string(a.Data) == "[]" }
 
-// anySource gives the id of a source, a made-up one if there is none.
+// anySource returns the id of a source, a made-up one if there is none.
 func (t *tenant) anySource(dice *rand.Rand) uuid.UUID {
 	f := formats[dice.IntN(len(formats))]
 	t.shelf.mu.Lock()

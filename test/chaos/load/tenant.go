@@ -41,7 +41,7 @@ type tenant struct {
 	trips  int      // of the solo actor, since it is known what it did
 }
 
-// newTenant makes a workspace and its keys.
+// newTenant creates a workspace and its keys.
 func (l *Load) newTenant(ctx context.Context, index int) (*tenant, error) {
 	l.made++
 	t := &tenant{load: l, index: index, canary: canaryOf(l.cfg.Seed, l.made), past: newHistory()}

@@ -19,7 +19,7 @@ type conn struct {
 	ended bool
 }
 
-// join gives the connection its other end; false: it has been ended meanwhile.
+// join sets the other end of the connection; false: it has been ended meanwhile.
 func (c *conn) join(far net.Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +59,7 @@ func (c *conn) close(before func(net.Conn)) {
 	}
 }
 
-// ends gives where the bytes of a direction come from and go to.
+// ends returns where the bytes of a direction come from and go to.
 func (c *conn) ends(d Direction) (from, to net.Conn) {
 	if d == Request {
 		return c.near, c.far

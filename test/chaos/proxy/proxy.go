@@ -142,7 +142,7 @@ func (p *Proxy) endAll(r *Rule) {
 	}
 }
 
-// now gives what holds for a connection, and what is closed when that changes.
+// now returns what holds for a connection, and what is closed when that changes.
 func (p *Proxy) now(lot float64) (verdict, chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -66,7 +66,7 @@ func (v *verdict) add(r *Rule) {
 	}
 }
 
-// cut gives how many bytes of a piece are passed on before the connection is ended,
+// cut returns how many bytes of a piece are passed on before the connection is ended,
 // if it is.
 func (v *verdict) cut(d Direction, piece []byte, chance func(float64) bool) (after int, is bool) {
 	for _, c := range v.cuts {

@@ -21,7 +21,7 @@ func someKinds(often, seldom int) (kinds []faults.Fault) {
 	return kinds
 }
 
-// deal gives the kinds of some rounds, and when they begin.
+// deal returns the kinds of some rounds, and when they begin.
 func deal(seed uint64, rounds int) (kinds []string, after []time.Duration, chances []uint64) {
 	p := newPlan(someKinds(7, 2), seed)
 	for range rounds {

@@ -69,7 +69,7 @@ type Summary struct {
 	Violations int            `json:"violations"`
 }
 
-// Read gives the lines of a log.
+// Read returns the lines of a log.
 func Read(r io.Reader) ([]Line, error) {
 	var lines []Line
 	for decoder := json.NewDecoder(r); ; {
@@ -132,7 +132,7 @@ func summarise(rounds []Round, took time.Duration) Summary {
 	return s
 }
 
-// Kinds gives the kinds of a summary in order.
+// Kinds returns the kinds of a summary in order.
 func (s *Summary) Kinds() []string { return slices.Sorted(maps.Keys(s.ByKind)) }
 
 // Print writes the summary for people.

@@ -34,7 +34,7 @@ type Load interface {
 	Run(ctx context.Context)
 	// Settle waits until all that was asked for has had its effect.
 	Settle(ctx context.Context) error
-	// Check gives what must never be.
+	// Check returns what must never be.
 	Check(ctx context.Context) []Violation
 }
 
@@ -56,7 +56,7 @@ type Runner struct {
 	rounds []Round
 }
 
-// New makes a runner for a world that is well.
+// New creates a runner for a world that is well.
 func New(w *world.World, load Load, o Options) *Runner {
 	return &Runner{o: o, world: w, load: load}
 }
@@ -161,7 +161,7 @@ func (r *Runner) inspect(round *Round, bad func(int, string, string)) {
 	}
 }
 
-// Ends says which ends of processes must not have been.
+// Ends reports which ends of processes must not have been.
 func Ends(exits []world.Exit) (found []Violation) {
 	bad := func(invariant int, what, evidence string) {
 		found = append(found, Violation{invariant, what, evidence})
@@ -213,7 +213,7 @@ func (r *Runner) inject(ctx context.Context, deal []planned, began time.Time) (a
 	return all, unhealed
 }
 
-// say tells how it goes.
+// say reports how it goes.
 func (r *Runner) say(round *Round, happened int) {
 	var kinds []string
 	for _, f := range round.Faults {

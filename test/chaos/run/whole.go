@@ -138,7 +138,7 @@ func (d driver) Settle(ctx context.Context) error {
 	return d.Load.Settle(ctx, d.stores)
 }
 
-// Check gives what must never be.
+// Check returns what must never be.
 func (d driver) Check(ctx context.Context) []Violation {
 	var all []Violation
 	for _, v := range d.Load.Check(ctx, d.stores) {

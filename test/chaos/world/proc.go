@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// family gives a process and all that descend from it. (Postgres gives each of its
+// family returns a process and all that descend from it. (Postgres gives each of its
 // processes a group of its own.)
 func family(pid int) []int {
 	children := map[int][]int{}

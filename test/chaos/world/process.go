@@ -99,7 +99,7 @@ func (p *Process) awaitTurn() bool {
 	}
 }
 
-// stopped gives what is closed at the next change; a closed channel once it is to end.
+// stopped returns what is closed at the next change; a closed channel once it is to end.
 func (p *Process) stopped() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -199,7 +199,7 @@ func (p *Process) Starts() int {
 	return p.starts
 }
 
-// Exits gives the ends that nobody asked for since the last call.
+// Exits returns the ends that nobody asked for since the last call.
 func (p *Process) Exits() []Exit {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -303,7 +303,7 @@ func (p *Process) stop() {
 	}
 }
 
-// tail gives the end of a file.
+// tail returns the end of a file.
 func tail(path string) string {
 	file, err := os.Open(path)
 	if err != nil {

@@ -136,14 +136,14 @@ func (w *World) add(e *Engine) {
 	w.engines[e.Name] = e
 }
 
-// Engine gives an engine; nil: this world has none of the name.
+// Engine returns an engine; nil: this world has none of the name.
 func (w *World) Engine(name string) *Engine {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.engines[name]
 }
 
-// Engines gives all, always in the same order.
+// Engines returns all, always in the same order.
 func (w *World) Engines() []*Engine {
 	var all []*Engine
 	for _, name := range []string{Kafka, Kafka2, ClickHouse, Postgres, Redis, Milvus, Embedder} {
@@ -154,7 +154,7 @@ func (w *World) Engines() []*Engine {
 	return all
 }
 
-// Roles gives the processes of a role; "": all.
+// Roles returns the processes of a role; "": all.
 func (w *World) Roles(role string) []*Role {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -325,7 +325,7 @@ type Vitals struct {
 	Files   int    `json:"files"`
 }
 
-// Vitals gives those of the binary's processes.
+// Vitals returns those of the binary's processes.
 func (w *World) Vitals() []Vitals {
 	var all []Vitals
 	for _, r := range w.Roles("") {
@@ -335,7 +335,7 @@ func (w *World) Vitals() []Vitals {
 	return all
 }
 
-// Exits gives the ends of processes that nobody asked for, since the last call.
+// Exits returns the ends of processes that nobody asked for, since the last call.
 func (w *World) Exits() []Exit {
 	var all []Exit
 	for _, r := range w.Roles("") {

@@ -31,7 +31,7 @@ func (c *Counts) Accepted() (n int) {
 	return n
 }
 
-// Took gives within how many ms a share of those was answered that were accepted; 0
+// Took returns within how many ms a share of those was answered that were accepted; 0
 // when there were none.
 func (c *Counts) Took(share float64) float64 {
 	if len(c.times) == 0 {
@@ -79,7 +79,7 @@ func (t *tally) unsent() {
 	t.latest.Unsent++
 }
 
-// Latest gives what came of requests since it was asked last.
+// Latest returns what came of requests since it was asked last.
 func (f *Traffic) Latest() *Counts {
 	f.tally.mu.Lock()
 	defer f.tally.mu.Unlock()
@@ -88,7 +88,7 @@ func (f *Traffic) Latest() *Counts {
 	return latest
 }
 
-// ByKind gives what came of all, by kind. It is for when nothing is sent any more.
+// ByKind returns what came of all, by kind. It is for when nothing is sent any more.
 func (f *Traffic) ByKind() map[string]*Counts {
 	f.tally.mu.Lock()
 	defer f.tally.mu.Unlock()

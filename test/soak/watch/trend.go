@@ -77,7 +77,7 @@ func (t Trend) String() string {
 	)
 }
 
-// Trends gives how each process goes over the second half of samples: the slope within
+// Trends returns how each process goes over the second half of samples: the slope within
 // its lives, since it begins anew with each start.
 func Trends(samples []Sample) (all []Trend) {
 	if len(samples) == 0 {

@@ -47,7 +47,7 @@ const (
 	lagLimit    = 3 * time.Second
 )
 
-// New makes a watch, which begins now. latest gives what came of requests since it was
+// New creates a watch, which begins now. latest gives what came of requests since it was
 // called last.
 func New(w *world.World, s *world.Stores, latest func() *traffic.Counts) *Watch {
 	return &Watch{world: w, stores: s, latest: latest, began: time.Now(), client: &http.Client{
@@ -75,10 +75,10 @@ func (w *Watch) Run(ctx context.Context, every time.Duration) {
 	}
 }
 
-// Since gives how long ago the watch began.
+// Since returns how long ago the watch began.
 func (w *Watch) Since() time.Duration { return time.Since(w.began) }
 
-// Samples gives those that were taken so far, the oldest first.
+// Samples returns those that were taken so far, the oldest first.
 func (w *Watch) Samples() []Sample {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,7 +128,7 @@ func (w *Watch) vitals(ctx context.Context, at string) (load.Vitals, error) {
 	return load.ReadVitals(page)
 }
 
-// Lag gives how many records each consumer group has not consumed yet.
+// Lag returns how many records each consumer group has not consumed yet.
 func (w *Watch) Lag(ctx context.Context) (map[string]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, lagLimit)
 	defer cancel()

@@ -29,7 +29,7 @@ func Into(page, text string) (string, error) {
 	return before + begin + "\n" + text + "\n" + end + after, nil
 }
 
-// Of gives the tables of the logs in a folder, in the order of their names.
+// Of returns the tables of the logs in a folder, in the order of their names.
 func Of(folder fs.FS) (string, error) {
 	names, err := fs.Glob(folder, "*.ndjson")
 	if err != nil {
