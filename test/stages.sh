@@ -40,12 +40,15 @@ packages() {
   go list ./... | grep -v /test/browser | grep -vE "$slow"
 }
 
+# The linter vets, and nobody debugs these binaries: both take a minute and more of all packages.
+flags=(-count=1 -vet=off -ldflags=-w)
+
 { stage lint make -s lint; stage page make -s page-test; } &
 beside=$!
 if [ "$suite" = all ]; then
-  shown go go test -count=1 -timeout 60m -p 2 -parallel 4 $(packages)
+  shown go go test "${flags[@]}" -timeout 60m -p 2 -parallel 4 $(packages)
 else
-  shown go go test -count=1 -timeout 30m -p 4 -parallel 4 $(packages)
+  shown go go test "${flags[@]}" -timeout 30m -p 4 -parallel 4 $(packages)
 fi
 stage promql module promql
 wait $beside
