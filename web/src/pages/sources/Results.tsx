@@ -62,7 +62,7 @@ export function Results(props: ResultsProps) {
         </Panel>
       )}
       {answer && (
-        <Panel className={stale ? 'sources-stale' : undefined}>
+        <Panel className={stale ? 'stale' : undefined}>
           <Tabs
             label="How it is shown"
             value={view}
