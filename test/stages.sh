@@ -35,9 +35,10 @@ module() { (cd "test/$1" && go test -count=1 -timeout 20m ./...); }
 
 # The packages that start whole systems come first: they take longest.
 packages() {
-  local slow='test/e2e$|test/contract$|test/chaos$|consumers/points$|consumers/commands$'
-  go list ./... | grep -v /test/browser | grep -E "$slow"
-  go list ./... | grep -v /test/browser | grep -vE "$slow"
+  local all slow='test/e2e$|test/contract$|test/chaos$|consumers/points$|consumers/commands$'
+  all=$(go list ./... | grep -v /test/browser)
+  grep -E "$slow" <<<"$all"
+  grep -vE "$slow" <<<"$all"
 }
 
 # The linter vets, and nobody debugs these binaries: both take a minute and more of all packages.

@@ -3,28 +3,22 @@ package testenv
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"testing"
 
-	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
 // postgresTemplate is the database that migrated ones are copied from.
 const postgresTemplate = "migrated"
 
-// migrated creates the template once. Copying it takes a tenth of the time of the migrations.
+// migrated creates the template once. A copy of it saves a test the migrations.
 var migrated = sync.OnceValue(func() error {
 	server, err := postgresServer()
 	if err != nil {
 		return err
 	}
-	shared, err := folder()
-	if err != nil {
-		return err
-	}
-	superuser, err := embedded.PostgresSuperuser(filepath.Join(shared, postgresName))
+	superuser, err := postgresSuperuser()
 	if err != nil {
 		return err
 	}

@@ -197,11 +197,7 @@ func PostgresAsSuperuser(t testing.TB) string {
 // postgresDatabase makes a database, and gives the address of the superuser and its name.
 func postgresDatabase(t testing.TB, options string) (superuser, name string) {
 	t.Helper()
-	shared, err := folder()
-	if err != nil {
-		t.Fatalf("testenv: %v", err)
-	}
-	superuser, err = embedded.PostgresSuperuser(filepath.Join(shared, postgresName))
+	superuser, err := postgresSuperuser()
 	if err != nil {
 		t.Fatalf("testenv: %v", err)
 	}
@@ -209,6 +205,15 @@ func postgresDatabase(t testing.TB, options string) (superuser, name string) {
 	execPostgres(t, superuser, createDatabase(name, options))
 	t.Cleanup(func() { execPostgres(t, superuser, `DROP DATABASE `+name+` WITH (FORCE)`) })
 	return superuser, name
+}
+
+// postgresSuperuser returns the address of the superuser of the server that the tests share.
+func postgresSuperuser() (string, error) {
+	shared, err := folder()
+	if err != nil {
+		return "", err
+	}
+	return embedded.PostgresSuperuser(filepath.Join(shared, postgresName))
 }
 
 // ClickHouse returns the URL of an empty database, http://user:password@host:port/database.
