@@ -240,7 +240,7 @@ func (b *newKey) read(now time.Time) (spec postgres.NewKey, err error) {
 	return spec, check.Err()
 }
 
-// modeOf returns the mode of the workspaces; they must stand and be of one mode.
+// modeOf returns the mode of the workspaces, which must exist and have the same one.
 func (a *Admin) modeOf(r *http.Request, ids []uuid.UUID) (mode string, err error) {
 	found, err := a.deps.Workspaces.WorkspacesByID(r.Context(), ids)
 	if err != nil {

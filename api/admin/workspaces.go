@@ -119,7 +119,7 @@ func sortWorkspaces(list []postgres.Workspace, by string) {
 	})
 }
 
-// workspaces lists those that stand, oldest first unless asked otherwise.
+// workspaces lists those that are not deleted, the oldest first by default.
 func (a *Admin) workspaces(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	text, _ := p.String("name")
@@ -185,7 +185,7 @@ func planOf(w *postgres.Workspace) ratelimit.Plan {
 	return plan
 }
 
-// workspaceOfPath returns the workspace that the path names, if it stands.
+// workspaceOfPath returns the workspace that the path names, if it exists.
 func (a *Admin) workspaceOfPath(r *http.Request) (postgres.Workspace, error) {
 	id, err := request.PathID(r, "id", "workspace")
 	if err != nil {

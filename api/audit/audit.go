@@ -268,7 +268,7 @@ func (c *counts) add(ip netip.Addr, status int) {
 	c.found[key]++
 }
 
-// take returns what was counted, and since when, and begins anew.
+// take returns the counts and when they began, and resets them.
 func (c *counts) take() (since time.Time, found map[countKey]uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

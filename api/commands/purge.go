@@ -35,7 +35,7 @@ type nodePurge struct {
 }
 
 // purge has what a deleted node was removed: 200 when it was, 202 while it is not yet.
-// Asked for again, it tells how far it is.
+// A repeated request returns the state of the purge.
 func (a *api) purge(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Nothing(r); err != nil {
 		return err

@@ -122,7 +122,7 @@ type deadRecordStore interface {
 }
 
 // awaitCheckpoint returns when the points of the checkpoint, if there is one, are
-// visible, and tells how many of its records never will be, because they were put
+// visible, and returns how many of its records never will be, because they were put
 // among the dead letters.
 func (a *api) awaitCheckpoint(ctx context.Context, workspace uuid.UUID, token string) (dead int64, err error) {
 	if token == "" {

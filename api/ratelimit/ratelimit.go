@@ -116,7 +116,7 @@ func (l *Limiter) take(ctx context.Context, workspace uuid.UUID, plan Plan) (Sta
 	return l.standing(plan, now, counts, !taken), l.metrics.byProcess
 }
 
-// Look reports how workspaces stand, in the order of asked, and counts nothing.
+// Look returns the state of workspaces, in the order of asked, and counts nothing.
 func (l *Limiter) Look(ctx context.Context, asked []Of) []Standing {
 	standings := make([]Standing, len(asked))
 	var asks []redis.RequestAsk

@@ -118,7 +118,7 @@ func Error(w http.ResponseWriter, r *http.Request, err error) {
 	write(w, r, status, answer)
 }
 
-// ProblemOf returns err's public face, for an answer that tells of several.
+// ProblemOf returns the public part of err, for an answer that has several.
 func ProblemOf(err error) Problem { return problem(Public(err)) }
 
 // Status returns the status that err is answered with.

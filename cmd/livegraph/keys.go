@@ -73,7 +73,7 @@ func (c *KeysCreateCmd) Run(ctx context.Context, out *output) error {
 	})
 }
 
-// modeOf returns the mode of the workspaces; they must stand and be of one mode.
+// modeOf returns the mode of the workspaces, which must exist and have the same one.
 func modeOf(ctx context.Context, db *postgres.DB, ids []uuid.UUID) (string, error) {
 	found, err := db.WorkspacesByID(ctx, ids)
 	if err != nil {
