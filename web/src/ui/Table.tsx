@@ -81,7 +81,7 @@ export function Table<Row>(props: TableProps<Row>) {
         <tbody
           ref={body}
           inert={stale}
-          className={cx(stale && 'stale')}
+          className={cx(stale && 'table-stale')}
           onKeyDown={(e) => moveBetweenRows(e, body.current)}
         >
           {rows?.map((row, i) => {

@@ -145,7 +145,7 @@ function Results({ form, answer, ms, stale, workspace, onOffset }: ResultsProps)
     <section
       aria-label="Results"
       aria-busy={stale}
-      className={stale ? 'search-results stale' : 'search-results'}
+      className={stale ? 'search-results search-stale' : 'search-results'}
     >
       <Degraded meta={meta} />
       <header className="search-head">

@@ -62,7 +62,7 @@ export function Results(props: ResultsProps) {
         </Panel>
       )}
       {answer && (
-        <Panel className={stale ? 'stale' : undefined}>
+        <Panel className={stale ? 'sources-stale' : undefined}>
           <Tabs
             label="How it is shown"
             value={view}
