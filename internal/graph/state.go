@@ -18,6 +18,9 @@ type State interface {
 	Do(step *Step, sequence Sequence, at time.Time) error
 	// Atomically runs f. If f fails, the state is again as it was before.
 	Atomically(f func() error) error
+	// Foresee is told which change is about to be undone or redone, so that what its
+	// steps look at can be read together. It changes no answer.
+	Foresee(c *Change) error
 }
 
 // Resources are the nodes and edges, the deleted ones included. What they give

@@ -50,6 +50,9 @@ func (d *decision) together(target *Change, f func() error) error {
 	if len(target.Steps) == 1 {
 		return f()
 	}
+	if err := d.state.Foresee(target); err != nil {
+		return err
+	}
 	return d.state.Atomically(f)
 }
 

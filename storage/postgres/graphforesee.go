@@ -45,7 +45,20 @@ func (tx *GraphTx) foresee(all []GraphNeeds) error {
 	if err != nil {
 		return fmt.Errorf("reading what may be undone: %w", err)
 	}
-	return tx.foreseeResources()
+	f := foreseer{tx: tx, left: foreseenSteps}
+	for _, s := range tx.order {
+		for _, c := range s.changes {
+			f.change(s, c)
+		}
+	}
+	return f.read()
+}
+
+// Foresee implements graph.State.
+func (s *GraphState) Foresee(c *graph.Change) error {
+	f := foreseer{tx: s.tx, left: foreseenSteps}
+	f.change(s, c)
+	return f.read()
 }
 
 // topOf returns the sequences of the entries that undos and redos would be about. An
@@ -74,63 +87,73 @@ func (tx *GraphTx) readChanges(rows pgx.Rows) error {
 	return err
 }
 
-// foreseeResources reads what the changes that were read have touched.
-func (tx *GraphTx) foreseeResources() error {
-	var nodes, edges, centres idList
-	steps := 0
-	for _, s := range tx.order {
-		seen := map[uuid.UUID]struct{}{}
-		for _, c := range s.changes {
-			if steps += len(c.Steps); steps > foreseenSteps {
-				break
-			}
-			for i := range c.Steps {
-				s.foreseeStep(&c.Steps[i], seen, &nodes, &edges, &centres)
-			}
+// foreseer lists what undoing or redoing changes looks at and is not in memory.
+type foreseer struct {
+	tx                    *GraphTx
+	left                  int // steps
+	seen                  map[graphID]struct{}
+	nodes, edges, centres idList
+}
+
+func (f *foreseer) change(s *GraphState, c *graph.Change) {
+	if f.left -= len(c.Steps); f.left < 0 {
+		return
+	}
+	for i := range c.Steps {
+		f.step(s, &c.Steps[i])
+	}
+}
+
+func (f *foreseer) step(s *GraphState, step *graph.Step) {
+	if n := step.Node; n != nil {
+		if _, known := s.whole[n.ID]; !known && step.Type != graph.TypeUpdateNode {
+			s.whole[n.ID] = false // until it is read: listed once
+			f.centres.add(s.workspace, []uuid.UUID{n.ID}, nil)
 		}
+		f.node(s, n.ID)
 	}
+	if e := step.Edge; e != nil {
+		_, known := s.edges[e.ID]
+		f.list(s, &f.edges, e.ID, known)
+		f.node(s, e.SourceID)
+		f.node(s, e.TargetID)
+	}
+}
+
+func (f *foreseer) node(s *GraphState, id uuid.UUID) {
+	_, known := s.nodes[id]
+	f.list(s, &f.nodes, id, known)
+}
+
+func (f *foreseer) list(s *GraphState, to *idList, id uuid.UUID, known bool) {
+	key := graphID{s.workspace, id}
+	if _, listed := f.seen[key]; known || listed {
+		return
+	}
+	if f.seen == nil {
+		f.seen = map[graphID]struct{}{}
+	}
+	f.seen[key] = struct{}{}
+	to.add(s.workspace, []uuid.UUID{id}, nil)
+}
+
+// read reads what is listed.
+func (f *foreseer) read() error {
 	b := &pgx.Batch{}
-	if len(nodes.ids) > 0 {
-		b.Queue(selectNodes, nodes.workspaces, nodes.ids).Query(tx.readNodes)
+	if len(f.nodes.ids) > 0 {
+		b.Queue(selectNodes, f.nodes.workspaces, f.nodes.ids).Query(f.tx.readNodes)
 	}
-	if len(edges.ids) > 0 {
-		b.Queue(selectEdges, edges.workspaces, edges.ids).Query(tx.readEdges)
+	if len(f.edges.ids) > 0 {
+		b.Queue(selectEdges, f.edges.workspaces, f.edges.ids).Query(f.tx.readEdges)
 	}
-	if len(centres.ids) > 0 {
-		b.Queue(selectEdgesAt, centres.workspaces, centres.ids, tx.edges).Query(tx.readEdgesAt(centres))
+	if len(f.centres.ids) > 0 {
+		b.Queue(selectEdgesAt, f.centres.workspaces, f.centres.ids, f.tx.edges).Query(f.tx.readEdgesAt(f.centres))
 	}
 	if b.Len() == 0 {
 		return nil
 	}
-	if err := tx.conn.send(tx.ctx, b); err != nil {
+	if err := f.tx.conn.send(f.tx.ctx, b); err != nil {
 		return fmt.Errorf("reading what may be undone: %w", err)
 	}
 	return nil
-}
-
-// foreseeStep lists what undoing or redoing a step looks at and is not in memory.
-func (s *GraphState) foreseeStep(step *graph.Step, seen map[uuid.UUID]struct{}, nodes, edges, centres *idList) {
-	list := func(to *idList, id uuid.UUID, known bool) {
-		if _, listed := seen[id]; !known && !listed {
-			seen[id] = struct{}{}
-			to.add(s.workspace, []uuid.UUID{id}, nil)
-		}
-	}
-	node := func(id uuid.UUID) {
-		_, known := s.nodes[id]
-		list(nodes, id, known)
-	}
-	if n := step.Node; n != nil {
-		if _, known := s.whole[n.ID]; !known && step.Type != graph.TypeUpdateNode {
-			s.whole[n.ID] = false // until it is read: listed once
-			centres.add(s.workspace, []uuid.UUID{n.ID}, nil)
-		}
-		node(n.ID)
-	}
-	if e := step.Edge; e != nil {
-		_, known := s.edges[e.ID]
-		list(edges, e.ID, known)
-		node(e.SourceID)
-		node(e.TargetID)
-	}
 }

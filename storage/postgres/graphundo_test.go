@@ -214,3 +214,40 @@ func TestADeletionOfManyEdgesIsRedoneAfterAnotherOfThemWasUndone(t *testing.T) {
 	require.Len(t, conflicts, 1)
 	require.Equal(t, more.ID, conflicts[0].ID)
 }
+
+// TestABatchThatIsNamedIsUndoneByFewStatements counts them: one for each step would take
+// seconds on a busy database.
+func TestABatchThatIsNamedIsUndoneByFewStatements(t *testing.T) {
+	w := newGraphWorld(t)
+	workspace := w.workspace(t)
+	recorder, err := w.db.Recorder(context.Background())
+	require.NoError(t, err)
+	t.Cleanup(recorder.Close)
+	w.db = recorder.DB
+	o, at := graph.Origin{Actor: graphID(3, 1), Scopes: []string{"admin"}}, graphtest.NewMemory().Moment()
+	batch := graph.Batch{ID: uuid.New(), Origin: o}
+	for i := range 100 {
+		node := graphID(1, i)
+		batch.Actions = append(
+			batch.Actions,
+			graph.Action{Payload: graph.CreateNode{ID: node, Name: "node", EntityType: graph.Object}},
+			graph.Action{Payload: graph.CreateEdge{ID: uuid.New(), SourceID: node, TargetID: node, RelationType: "feeds"}},
+		)
+	}
+	run := func(decide func(*postgres.GraphState) (graph.Outcome, error)) int {
+		recorder.Statements = nil
+		tx := w.begin(t, 64, postgres.GraphNeeds{Workspace: workspace})
+		outcome, err := decide(tx.State(workspace))
+		require.NoError(t, err)
+		require.NoError(t, tx.State(workspace).Record(outcome.Change))
+		w.commit(t, tx)
+		return len(recorder.Statements)
+	}
+	run(func(s *postgres.GraphState) (graph.Outcome, error) { return graph.ApplyBatch(s, batch, s.Next(), at) })
+	named := graph.Pick{CommandID: batch.ID}
+	for _, p := range []graph.Payload{graph.Undo{Pick: named}, graph.Redo{Pick: named}} {
+		c := graph.Command{ID: uuid.New(), Origin: o, Action: graph.Action{Payload: p}}
+		statements := run(func(s *postgres.GraphState) (graph.Outcome, error) { return graph.Apply(s, c, s.Next(), at) })
+		require.Less(t, statements, 25, "%s", p.Type())
+	}
+}

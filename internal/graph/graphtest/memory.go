@@ -152,6 +152,9 @@ func (m *Memory) Do(step *graph.Step, sequence graph.Sequence, at time.Time) err
 	return nil
 }
 
+// Foresee implements graph.State.
+func (m *Memory) Foresee(*graph.Change) error { return nil }
+
 // Atomically implements graph.State.
 func (m *Memory) Atomically(f func() error) error {
 	nodes, edges := maps.Clone(m.Nodes), maps.Clone(m.Edges)
