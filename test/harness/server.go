@@ -263,6 +263,26 @@ func (s *Server) CLI(args ...string) string {
 	return stdout.String()
 }
 
+// RunUntil runs a subcommand until done reports true, ends it as Ctrl-C does, and returns what it
+// wrote to its standard output. The subcommand has two minutes.
+func (s *Server) RunUntil(done func() bool, args ...string) string {
+	s.t.Helper()
+	cmd := s.command(args)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	require.NoError(s.t, cmd.Start())
+	for end := time.Now().Add(2 * time.Minute); !done(); time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(end) {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			require.Fail(s.t, "not done after two minutes", "livegraph %s: %s%s", strings.Join(args, " "), &stdout, &stderr)
+		}
+	}
+	require.NoError(s.t, cmd.Process.Signal(os.Interrupt))
+	require.NoError(s.t, cmd.Wait(), "livegraph %s: %s", strings.Join(args, " "), &stderr)
+	return stdout.String()
+}
+
 // RunCLI runs a subcommand and gives all that it printed and its exit code.
 func (s *Server) RunCLI(args ...string) (output string, code int) {
 	s.t.Helper()
