@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
 // FuzzClientIP: whatever is said to have been forwarded, the caller has an address, and

@@ -14,7 +14,7 @@ import (
 	"github.com/swaggest/swgui/v5/static"
 
 	"github.com/livegraph/livegraph/api/asset"
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas"
 )
 

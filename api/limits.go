@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/ratelimit"
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/wording"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -61,7 +61,7 @@ func exceeds(standing *ratelimit.Standing) error {
 	if w == nil {
 		return nil
 	}
-	return fault.Newf(fault.RateLimited, "The workspace's %s used up", wording.CountOf(
+	return fault.Newf(fault.RateLimited, "The workspace's %s used up", plural.CountOf(
 		w.Limit, "request a "+w.Name+" is", "requests a "+w.Name+" are",
 	)).
 		With("window", w.Name).With("limit", w.Limit).After(w.Wait)

@@ -23,7 +23,7 @@ import (
 
 	"github.com/livegraph/livegraph/api"
 	"github.com/livegraph/livegraph/api/admin"
-	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
 const (

@@ -31,8 +31,8 @@ import (
 
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/route"
-	"github.com/livegraph/livegraph/internal/config"
-	"github.com/livegraph/livegraph/internal/tracing"
+	"github.com/livegraph/livegraph/internal/platform/config"
+	"github.com/livegraph/livegraph/internal/platform/tracing"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/livegraph/livegraph/api"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
-	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
 func nothing(http.ResponseWriter, *http.Request) error { return nil }

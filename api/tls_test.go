@@ -22,9 +22,9 @@ import (
 
 	"github.com/livegraph/livegraph/api"
 	"github.com/livegraph/livegraph/api/route"
-	"github.com/livegraph/livegraph/internal/certs"
-	"github.com/livegraph/livegraph/internal/config"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/config"
+	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // secure is a server that speaks TLS.
@@ -39,7 +39,7 @@ func startSecure(t *testing.T, routes ...route.Route) *secure {
 	t.Helper()
 	authority := testenv.NewAuthority(t)
 	pair := authority.Sign("localhost", time.Hour)
-	files, err := certs.NewServer("tls", pair.Cert, pair.Key)
+	files, err := tlsconfig.NewServer("tls", pair.Cert, pair.Key)
 	require.NoError(t, err)
 	server, err := api.New(api.Deps{
 		Version: "test", ProbesOnly: true, Routes: routes, TLS: files.Config(),

@@ -13,8 +13,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/livegraph/livegraph/api/reply"
-	"github.com/livegraph/livegraph/internal/apikey"
-	"github.com/livegraph/livegraph/internal/tracing"
+	"github.com/livegraph/livegraph/internal/platform/apikey"
+	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
 // maxTraceState is the most bytes of a tracestate that are looked at; a longer

@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/livegraph/livegraph/internal/tracing"
+	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
 // lane is where records go through the stages: those of all partitions of a session, or

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
-	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 )
 
 // How failures that may pass are tried again: for ever, doubling, with jitter.
@@ -47,7 +47,7 @@ func (r *retry) wait(ctx context.Context, err error) bool {
 			ctx, r.what+" failed and is tried again", "tries", r.failed, "since", r.since.UTC(), "error", err,
 		)
 	}
-	return pause.For(ctx, r.pace.NextBackOff())
+	return sleep.For(ctx, r.pace.NextBackOff())
 }
 
 // worked says the end of a failure, if there was one.

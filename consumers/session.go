@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
@@ -134,7 +134,7 @@ func (s *session) poll(ctx context.Context) error {
 		case err != nil && ctx.Err() == nil:
 			s.metrics.Retries.Add(1)
 			s.logger.Warn("a partition cannot be consumed and is tried again", "error", err)
-			pause.For(ctx, firstRetry)
+			sleep.For(ctx, firstRetry)
 		}
 	}
 	return context.Cause(ctx)

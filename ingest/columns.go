@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 

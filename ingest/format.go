@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 // Format is how a request's body writes its points.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 

@@ -11,10 +11,10 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/pause"
-	"github.com/livegraph/livegraph/internal/spares"
-	"github.com/livegraph/livegraph/internal/tracing"
+	"github.com/livegraph/livegraph/internal/platform/bufferpool"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
+	"github.com/livegraph/livegraph/internal/platform/tracing"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
@@ -106,9 +106,9 @@ type Pipeline struct {
 	series    *seriesCache
 	retention *retentionCache
 	prom      *promCache
-	batches   *spares.List[*batch] // of past requests, by their bytes
-	parsing   *queue               // of bodies, by their bytes
-	room      *queue               // for what they are parsed into
+	batches   *bufferpool.List[*batch] // of past requests, by their bytes
+	parsing   *queue                   // of bodies, by their bytes
+	room      *queue                   // for what they are parsed into
 	metrics   *metrics
 }
 
@@ -128,7 +128,7 @@ func New(deps Deps) *Pipeline {
 		series:    newSeriesCache(deps.CacheSize),
 		retention: newRetentionCache(deps.Retention, retentionTTL),
 		prom:      newPromCache(promCacheBytes),
-		batches:   spares.New[*batch](sparesBytes, sparesTime),
+		batches:   bufferpool.New[*batch](sparesBytes, sparesTime),
 	}
 	p.metrics = newMetrics(p, deps.Metrics)
 	return p
@@ -153,7 +153,7 @@ func (p *Pipeline) SourcesChanged(workspace uuid.UUID) {
 // when the context ends: after a second or so. Lines with the name of a source that
 // was deleted would else be accepted for the deleted one, and be lost with it.
 func (p *Pipeline) AwaitOthers(ctx context.Context, committed time.Time) {
-	pause.For(ctx, time.Until(committed.Add(sourceTTL+clockGrace)))
+	sleep.For(ctx, time.Until(committed.Add(sourceTTL+clockGrace)))
 }
 
 // Accept takes points in the format (see the package comment) and returns when

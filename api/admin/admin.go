@@ -24,8 +24,8 @@ import (
 
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/route"
-	"github.com/livegraph/livegraph/internal/pause"
-	"github.com/livegraph/livegraph/internal/recent"
+	"github.com/livegraph/livegraph/internal/platform/lru"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -112,7 +112,7 @@ type Admin struct {
 	logins logins
 	came   *prometheus.CounterVec // logins, by what became of them
 	page   *page
-	polled recent.Map[polledRead, time.Time] // reads that were noted, by when
+	polled lru.Map[polledRead, time.Time] // reads that were noted, by when
 }
 
 // New makes one. It fails on files of the page that cannot be read and on a public
@@ -217,7 +217,7 @@ func (a *Admin) Run(ctx context.Context) error {
 }
 
 func (a *Admin) prune(ctx context.Context) {
-	for pause.For(ctx, pruneEvery) {
+	for sleep.For(ctx, pruneEvery) {
 		if a.deps.TrailKept <= 0 {
 			continue
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/livegraph/livegraph/api/eventstream"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 )
 
 const (
@@ -130,7 +130,7 @@ type historyPoint struct {
 func (o *Overview) watch(ctx context.Context) {
 	for {
 		o.keep(time.Now())
-		if !pause.For(ctx, sampleEvery) {
+		if !sleep.For(ctx, sampleEvery) {
 			return
 		}
 	}
@@ -261,7 +261,7 @@ func (a *Admin) overviewStream(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		out.Event("overview", 0, event)
-		if err := out.Flush(); err != nil || !pause.For(ctx, streamEvery) {
+		if err := out.Flush(); err != nil || !sleep.For(ctx, streamEvery) {
 			return nil // the reader is gone, or must go
 		}
 	}

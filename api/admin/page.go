@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/livegraph/livegraph/api/asset"
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 const (

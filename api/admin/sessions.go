@@ -12,7 +12,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 // Names of the session's cookie. A browser takes one with the prefix only if it is

@@ -13,7 +13,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/schemas/auditrecord"
+	"github.com/livegraph/livegraph/internal/auditrecord"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 

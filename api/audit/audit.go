@@ -27,10 +27,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/api/reply"
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/pause"
-	"github.com/livegraph/livegraph/internal/spool"
-	"github.com/livegraph/livegraph/schemas/auditrecord"
+	"github.com/livegraph/livegraph/internal/auditrecord"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
+	"github.com/livegraph/livegraph/internal/platform/spool"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
@@ -165,7 +165,7 @@ func (t *Trail) ship(ctx context.Context) {
 		err := t.send(ctx)
 		if err == nil {
 			if wait, said = firstRetry, (time.Time{}); t.deps.Spool.Pending() < sendBytes {
-				pause.For(ctx, sendGather)
+				sleep.For(ctx, sendGather)
 			}
 			continue
 		}
@@ -177,7 +177,7 @@ func (t *Trail) ship(ctx context.Context) {
 			t.logger.Warn("audit records wait in the spool", "bytes", t.deps.Spool.Pending(), "error", err)
 			said = time.Now()
 		}
-		pause.For(ctx, wait/2+rand.N(wait/2)) //nolint:gosec // G404: jitter
+		sleep.For(ctx, wait/2+rand.N(wait/2)) //nolint:gosec // G404: jitter
 		wait = min(wait*2, lastRetry)
 	}
 }
@@ -213,14 +213,14 @@ func (t *Trail) send(ctx context.Context) error {
 
 // probe tries whether a spool that failed can be written again.
 func (t *Trail) probe(ctx context.Context) {
-	for pause.For(ctx, probeEvery) {
+	for sleep.For(ctx, probeEvery) {
 		t.deps.Spool.Probe()
 	}
 }
 
 // count writes the counts of requests without a known key, now and then.
 func (t *Trail) count(ctx context.Context) {
-	for pause.For(ctx, t.deps.CountEvery) {
+	for sleep.For(ctx, t.deps.CountEvery) {
 		t.writeCounts()
 	}
 }

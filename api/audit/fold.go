@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/schemas/auditrecord"
+	"github.com/livegraph/livegraph/internal/auditrecord"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/schemas/auditrecord"
+	"github.com/livegraph/livegraph/internal/auditrecord"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 // FuzzParameters: whatever is asked of the audit log, it is a filter or refused by the

@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/livegraph/livegraph/internal/spool"
+	"github.com/livegraph/livegraph/internal/platform/spool"
 )
 
 // Why requests are refused.

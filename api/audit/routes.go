@@ -10,7 +10,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/api/token"
-	"github.com/livegraph/livegraph/schemas/auditrecord"
+	"github.com/livegraph/livegraph/internal/auditrecord"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 

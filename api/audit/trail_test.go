@@ -14,8 +14,8 @@ import (
 
 	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/reply"
-	"github.com/livegraph/livegraph/internal/spool"
-	"github.com/livegraph/livegraph/schemas/auditrecord"
+	"github.com/livegraph/livegraph/internal/auditrecord"
+	"github.com/livegraph/livegraph/internal/platform/spool"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 

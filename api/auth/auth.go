@@ -23,9 +23,9 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"github.com/livegraph/livegraph/internal/apikey"
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/recent"
+	"github.com/livegraph/livegraph/internal/platform/apikey"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/lru"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -50,7 +50,7 @@ type store interface {
 }
 
 // cache remembers by a key's hash what was looked up.
-type cache = recent.Map[[32]byte, entry]
+type cache = lru.Map[[32]byte, entry]
 
 // entry is what was looked up, and the auth revision it was true at.
 type entry struct {

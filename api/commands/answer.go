@@ -10,9 +10,9 @@ import (
 	"github.com/livegraph/livegraph/api/graphjson"
 	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/reply"
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
-	"github.com/livegraph/livegraph/schemas/graphrecord"
 )
 
 // batchAnswer is what came of a batch.

@@ -19,10 +19,10 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
-	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
-	"github.com/livegraph/livegraph/schemas/graphrecord"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 )

@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 // maxRawProperties is the most bytes, without white space, of properties that are

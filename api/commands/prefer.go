@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 // How long a command's outcome is waited for.

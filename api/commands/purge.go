@@ -9,7 +9,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -53,7 +53,7 @@ func (a *api) purge(w http.ResponseWriter, r *http.Request) error {
 		case state == postgres.PurgeDone:
 			reply.Data(w, r, http.StatusOK, nodePurge{NodeID: node, State: "purged"})
 			return nil
-		case time.Now().After(until) || !pause.For(r.Context(), purgeEvery):
+		case time.Now().After(until) || !sleep.For(r.Context(), purgeEvery):
 			reply.Data(w, r, http.StatusAccepted, nodePurge{NodeID: node, State: "purging"})
 			return nil
 		}

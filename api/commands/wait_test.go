@@ -14,10 +14,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // world is a waiter on engines of its own.

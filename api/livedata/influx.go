@@ -15,8 +15,8 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/ingest"
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/wording"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/plural"
 )
 
 // The paths to which clients of InfluxDB write: of its version 2, and of version 1.
@@ -158,7 +158,7 @@ func partialWrite(result *ingest.Result) *fault.Error {
 	first := &result.Errors[0]
 	return fault.Newf(
 		fault.Malformed, "partial write: %s; %s stored, %d not", describeRejection(first),
-		wording.CountOf(result.Accepted, "point is", "points are"), result.Rejected,
+		plural.CountOf(result.Accepted, "point is", "points are"), result.Rejected,
 	).
 		With("field", first.Field).With("reason", first.Reason).
 		With("accepted", result.Accepted).With("rejected", result.Rejected).With("errors", result.Errors)

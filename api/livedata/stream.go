@@ -10,7 +10,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/tail"
 	"github.com/livegraph/livegraph/api/token"
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/livegraph/livegraph/api/token"
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 

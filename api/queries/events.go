@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/api/eventstream"
 	"github.com/livegraph/livegraph/api/graphjson"
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 const (

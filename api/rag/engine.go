@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/internal/retrieval/chunk"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"

@@ -23,7 +23,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/livegraph/livegraph/internal/breaker"
+	"github.com/livegraph/livegraph/internal/platform/breaker"
 	"github.com/livegraph/livegraph/storage/redis"
 )
 

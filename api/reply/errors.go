@@ -3,7 +3,7 @@ package reply
 import (
 	"net/http"
 
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 // row is what the interface says of one kind of error.

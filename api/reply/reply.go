@@ -16,7 +16,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 // Meta is the pagination of a list answer.

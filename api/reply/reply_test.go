@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api/reply"
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 func answer(write func(w http.ResponseWriter, r *http.Request)) (*httptest.ResponseRecorder, map[string]any) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
@@ -171,7 +171,7 @@ func (r *reader) expected(records []*kgo.Record) []*kgo.Record {
 // wait is the pause before Postgres is asked again. It reports whether there is still
 // somebody to ask for: without Postgres no key can be checked, so streams end.
 func (r *reader) wait(ctx context.Context) bool {
-	return pause.For(ctx, failurePace) && r.hub.Streams() > 0
+	return sleep.For(ctx, failurePace) && r.hub.Streams() > 0
 }
 
 // complain logs that the log cannot be read, when that is news.

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/livegraph/livegraph/api/admin"
-	"github.com/livegraph/livegraph/api/admin/desk"
+	"github.com/livegraph/livegraph/api/admin/pipeline"
 	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/route"
-	"github.com/livegraph/livegraph/internal/operate"
+	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/web"
 )
 
@@ -31,8 +31,8 @@ func (p *process) newAdmin(limits *ratelimit.Limiter) (*admin.Admin, error) {
 
 // adminRoutes are those of operators, and the page.
 func (p *process) adminRoutes() []route.Route {
-	return slices.Concat(p.admin.Routes(), audit.OperatorRoutes(p.auditDeps()), desk.Routes(desk.Deps{
-		Pipeline: operate.New(p.kafka, p.postgres), Index: p.postgres, TokenKey: p.install.CheckpointKey,
+	return slices.Concat(p.admin.Routes(), audit.OperatorRoutes(p.auditDeps()), pipeline.Routes(pipeline.Deps{
+		Pipeline: pipelineadmin.New(p.kafka, p.postgres), Index: p.postgres, TokenKey: p.install.CheckpointKey,
 		QueryTimeout: p.cfg.API.QueryTimeout,
 	}))
 }

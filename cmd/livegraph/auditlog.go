@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/audit"
-	"github.com/livegraph/livegraph/schemas/auditrecord"
+	"github.com/livegraph/livegraph/internal/auditrecord"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/postgres"
 )

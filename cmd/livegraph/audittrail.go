@@ -9,7 +9,7 @@ import (
 	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/route"
 	uses "github.com/livegraph/livegraph/consumers/audit"
-	"github.com/livegraph/livegraph/internal/spool"
+	"github.com/livegraph/livegraph/internal/platform/spool"
 )
 
 // newTrail opens the spool of this process's audit records.

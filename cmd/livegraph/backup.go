@@ -9,11 +9,11 @@ import (
 	"os"
 	"time"
 
-	"github.com/livegraph/livegraph/internal/backup"
-	"github.com/livegraph/livegraph/internal/config"
-	"github.com/livegraph/livegraph/internal/control"
-	"github.com/livegraph/livegraph/internal/doctor"
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/platform/config"
+	"github.com/livegraph/livegraph/internal/platform/runfile"
+	"github.com/livegraph/livegraph/internal/services/backup"
+	"github.com/livegraph/livegraph/internal/services/doctor"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/redis"
@@ -140,7 +140,7 @@ func (c *RestoreCmd) restore(ctx context.Context, out *output, found *backup.Man
 }
 
 func (c *RestoreCmd) requireEmptyDir() error {
-	if server, err := control.Read(c.DataDir); err == nil {
+	if server, err := runfile.Read(c.DataDir); err == nil {
 		return fmt.Errorf(
 			"a livegraph server, process %d, runs on %s: a restore wants an empty data directory; choose one with --data-dir",
 			server.PID, c.DataDir,

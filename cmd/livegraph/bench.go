@@ -10,9 +10,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/reply"
-	"github.com/livegraph/livegraph/internal/apikey"
-	"github.com/livegraph/livegraph/internal/load"
-	"github.com/livegraph/livegraph/internal/wording"
+	"github.com/livegraph/livegraph/internal/app/load"
+	"github.com/livegraph/livegraph/internal/platform/apikey"
+	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -109,7 +109,7 @@ func (c *BenchCmd) bench(
 ) (err error) {
 	screen := newBenchScreen(out, c.JSON)
 	screen.say(
-		"making %s with %s on %s", wording.Count(size.Sources, "source"), wording.CountOf(size.Series, "series", "series"),
+		"making %s with %s on %s", plural.Count(size.Sources, "source"), plural.CountOf(size.Series, "series", "series"),
 		to.BaseURL,
 	)
 	fleet, err := load.NewFleet(ctx, to, "bench-"+time.Now().UTC().Format("20060102T150405.000"), size)
@@ -136,7 +136,7 @@ func (c *BenchCmd) bench(
 		}
 	}
 	if err == nil && result.Rejected > 0 {
-		err = errors.New(wording.CountOf(result.Rejected, "point was", "points were") + " rejected")
+		err = errors.New(plural.CountOf(result.Rejected, "point was", "points were") + " rejected")
 	}
 	return err
 }

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/livegraph/livegraph/internal/load"
-	"github.com/livegraph/livegraph/internal/wording"
+	"github.com/livegraph/livegraph/internal/app/load"
+	"github.com/livegraph/livegraph/internal/platform/plural"
 )
 
 // benchPlan is what was asked for, as it is printed.
@@ -74,7 +74,7 @@ func (s *benchScreen) progress(p load.Progress) {
 		)
 	}
 	if p.Refusals > 0 {
-		text += fmt.Sprintf(", %s told to wait", wording.Count(p.Refusals, "request"))
+		text += fmt.Sprintf(", %s told to wait", plural.Count(p.Refusals, "request"))
 	}
 	switch {
 	case s.terminal:
@@ -103,7 +103,7 @@ func printBench(w io.Writer, c *BenchCmd, r load.Result) error {
 		visible = "not waited for to the end"
 	}
 	_, _ = fmt.Fprintf(
-		w, "\naccepted   %s points in %s, %s points/s\n", amount(float64(r.Accepted)), wording.Count(r.Requests, "request"),
+		w, "\naccepted   %s points in %s, %s points/s\n", amount(float64(r.Accepted)), plural.Count(r.Requests, "request"),
 		amount(r.AcceptedPerSecond),
 	)
 	_, _ = fmt.Fprintf(w, "visible    %s\n", visible)
@@ -125,7 +125,7 @@ func printBench(w io.Writer, c *BenchCmd, r load.Result) error {
 	}
 	slices.Sort(reasons)
 	for _, reason := range reasons {
-		_, _ = fmt.Fprintf(w, "told to wait %s: %s\n", wording.Count(r.Refusals[reason], "time"), reason)
+		_, _ = fmt.Fprintf(w, "told to wait %s: %s\n", plural.Count(r.Refusals[reason], "time"), reason)
 	}
 	return err
 }

@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/apikey"
-	"github.com/livegraph/livegraph/internal/control"
-	"github.com/livegraph/livegraph/internal/demo"
-	"github.com/livegraph/livegraph/internal/firstrun"
+	"github.com/livegraph/livegraph/internal/app/demo"
+	"github.com/livegraph/livegraph/internal/platform/apikey"
+	"github.com/livegraph/livegraph/internal/platform/runfile"
+	"github.com/livegraph/livegraph/internal/services/firstrun"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -71,7 +71,7 @@ func (c *DemoCmd) Run(ctx context.Context, out *output) error {
 // demoDeps returns the dependencies of the demo. The zero workspace stands for that of
 // the first run.
 func demoDeps(
-	db *postgres.DB, dataDir string, workspace uuid.UUID, server control.Server, out *output,
+	db *postgres.DB, dataDir string, workspace uuid.UUID, server runfile.Server, out *output,
 ) (demo.Deps, error) {
 	record, err := firstrun.Read(dataDir)
 	if workspace == uuid.Nil {

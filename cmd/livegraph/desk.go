@@ -11,14 +11,14 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/operate"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
 // withDesk runs work on the target's log and Postgres.
-func (t *target) withDesk(ctx context.Context, work func(*operate.Desk) error) error {
+func (t *target) withDesk(ctx context.Context, work func(*pipelineadmin.Desk) error) error {
 	if t.Postgres.URL == "" || len(t.Kafka.Brokers) == 0 {
 		if err := t.resolve(); err != nil {
 			return err
@@ -30,7 +30,7 @@ func (t *target) withDesk(ctx context.Context, work func(*operate.Desk) error) e
 			return err
 		}
 		defer log.Close()
-		return flagError(work(operate.New(log, db)))
+		return flagError(work(pipelineadmin.New(log, db)))
 	})
 }
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/operate"
-	"github.com/livegraph/livegraph/internal/wording"
+	"github.com/livegraph/livegraph/internal/platform/plural"
+	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -36,8 +36,8 @@ type letterFlags struct {
 	ReasonContains string     `help:"Only those whose reason has this text, in any case." placeholder:"TEXT"`
 }
 
-func (f *letterFlags) filter() operate.LetterFilter {
-	return operate.LetterFilter{
+func (f *letterFlags) filter() pipelineadmin.LetterFilter {
+	return pipelineadmin.LetterFilter{
 		Topics: f.Topic, Workspace: f.Workspace, From: f.From.point(), To: f.To.point(), ReasonContains: f.ReasonContains,
 	}
 }
@@ -57,7 +57,7 @@ type DLQListCmd struct {
 
 // Run prints the newest letters.
 func (c *DLQListCmd) Run(ctx context.Context, out *output) error {
-	return c.withDesk(ctx, func(desk *operate.Desk) error {
+	return c.withDesk(ctx, func(desk *pipelineadmin.Desk) error {
 		f := c.filter()
 		for _, state := range c.State {
 			f.States = append(f.States, postgres.LetterState(state))
@@ -80,31 +80,31 @@ func (c *DLQListCmd) Run(ctx context.Context, out *output) error {
 			return err
 		}
 		if more := list.Matched - int64(len(list.Letters)); more > 0 {
-			_, err = fmt.Fprintf(out, "and %s: narrow the filter, or raise --limit\n", wording.Count(more, "older letter"))
+			_, err = fmt.Fprintf(out, "and %s: narrow the filter, or raise --limit\n", plural.Count(more, "older letter"))
 		}
 		return errors.Join(err, sayScan(out, list.Scan))
 	})
 }
 
 // sayScan reports what was not looked at.
-func sayScan(out *output, s operate.Scan) error {
+func sayScan(out *output, s pipelineadmin.Scan) error {
 	if s.Skipped == 0 {
 		return nil
 	}
 	_, err := fmt.Fprintf(
-		out, "not looked at: %s; --to and --topic narrow the search to them\n", wording.Count(s.Skipped, "older letter"),
+		out, "not looked at: %s; --to and --topic narrow the search to them\n", plural.Count(s.Skipped, "older letter"),
 	)
 	return err
 }
 
 // scanProgress says on the standard error, if that is a terminal, how far a look at
 // dead letters is.
-func scanProgress() func(operate.Scan) {
+func scanProgress() func(pipelineadmin.Scan) {
 	line := &progressLine{out: os.Stderr, terminal: isTerminal(os.Stderr)}
 	if !line.terminal {
 		return nil
 	}
-	return func(s operate.Scan) {
+	return func(s pipelineadmin.Scan) {
 		if s.Total > 10_000 {
 			line.show(fmt.Sprintf("looked at %d of %d letters", s.Scanned, s.Total), s.Scanned >= s.Total)
 		}
@@ -136,11 +136,11 @@ type DLQShowCmd struct {
 
 // Run prints the letter.
 func (c *DLQShowCmd) Run(ctx context.Context, out *output) error {
-	at, err := operate.ParsePlace(c.Letter)
+	at, err := pipelineadmin.ParsePlace(c.Letter)
 	if err != nil {
 		return err
 	}
-	return c.withDesk(ctx, func(desk *operate.Desk) error {
+	return c.withDesk(ctx, func(desk *pipelineadmin.Desk) error {
 		l, err := desk.ShowLetter(ctx, at)
 		switch {
 		case err != nil:
@@ -150,7 +150,7 @@ func (c *DLQShowCmd) Run(ctx context.Context, out *output) error {
 			return err
 		case c.JSON:
 			return printJSON(out, struct {
-				operate.ShownLetter
+				pipelineadmin.ShownLetter
 				Key   string `json:"key"`
 				Value string `json:"value"`
 			}{l, base64.StdEncoding.EncodeToString(l.Key), base64.StdEncoding.EncodeToString(l.Value)})
@@ -159,7 +159,7 @@ func (c *DLQShowCmd) Run(ctx context.Context, out *output) error {
 	})
 }
 
-func printLetter(out *output, l operate.ShownLetter) error {
+func printLetter(out *output, l pipelineadmin.ShownLetter) error {
 	state := string(l.State)
 	if l.Mark != nil {
 		state += fmt.Sprintf(", by %s at %s", l.Mark.By, l.Mark.At.UTC().Format(time.RFC3339))
@@ -198,10 +198,10 @@ type actionFlags struct {
 }
 
 // request reads the flags.
-func (f *actionFlags) request(reason string) (operate.LetterRequest, error) {
-	r := operate.LetterRequest{Filter: f.filter(), DryRun: f.DryRun, Again: f.Again, Reason: reason, By: operator()}
+func (f *actionFlags) request(reason string) (pipelineadmin.LetterRequest, error) {
+	r := pipelineadmin.LetterRequest{Filter: f.filter(), DryRun: f.DryRun, Again: f.Again, Reason: reason, By: operator()}
 	for _, text := range f.Letters {
-		at, err := operate.ParsePlace(text)
+		at, err := pipelineadmin.ParsePlace(text)
 		if err != nil {
 			return r, err
 		}
@@ -221,15 +221,15 @@ func (f *actionFlags) request(reason string) (operate.LetterRequest, error) {
 
 // act does something about letters and prints what became of them.
 func (f *actionFlags) act(ctx context.Context, out *output, reason, would string,
-	do func(*operate.Desk, operate.LetterRequest, func(operate.LetterResult)) (operate.LetterResult, error),
+	do func(*pipelineadmin.Desk, pipelineadmin.LetterRequest, func(pipelineadmin.LetterResult)) (pipelineadmin.LetterResult, error),
 ) error {
 	r, err := f.request(reason)
 	if err != nil {
 		return err
 	}
-	return f.withDesk(ctx, func(desk *operate.Desk) error {
+	return f.withDesk(ctx, func(desk *pipelineadmin.Desk) error {
 		show := scanProgress()
-		result, err := do(desk, r, func(so operate.LetterResult) {
+		result, err := do(desk, r, func(so pipelineadmin.LetterResult) {
 			if show != nil {
 				show(so.Scan)
 			}
@@ -241,11 +241,11 @@ func (f *actionFlags) act(ctx context.Context, out *output, reason, would string
 	})
 }
 
-func printOutcomes(out *output, result operate.LetterResult, would string) error {
+func printOutcomes(out *output, result pipelineadmin.LetterResult, would string) error {
 	rows := [][]string{{"LETTER", "WHAT", "HOLDS", "WHY"}}
 	for _, o := range result.Outcomes {
 		what := string(o.Fate)
-		if o.Fate == operate.FateWould {
+		if o.Fate == pipelineadmin.FateWould {
 			what = would
 		}
 		rows = append(rows, []string{o.String(), what, o.Holds, shortened(o.Why, 200)})
@@ -256,15 +256,15 @@ func printOutcomes(out *output, result operate.LetterResult, would string) error
 		}
 	}
 	counts := ""
-	for _, fate := range []operate.Fate{
-		operate.FateWould, operate.FateRedriven, operate.FateDiscarded, operate.FateSkipped,
+	for _, fate := range []pipelineadmin.Fate{
+		pipelineadmin.FateWould, pipelineadmin.FateRedriven, pipelineadmin.FateDiscarded, pipelineadmin.FateSkipped,
 	} {
 		n := result.Counts[fate]
 		if n == 0 {
 			continue
 		}
 		what := string(fate)
-		if fate == operate.FateWould {
+		if fate == pipelineadmin.FateWould {
 			what = would
 		}
 		counts += fmt.Sprintf("%s %d, ", what, n)
@@ -287,8 +287,8 @@ type DLQRedriveCmd struct {
 // Run puts the letters back.
 func (c *DLQRedriveCmd) Run(ctx context.Context, out *output) error {
 	return c.act(ctx, out, c.Reason, "would be redriven", func(
-		desk *operate.Desk, r operate.LetterRequest, progress func(operate.LetterResult),
-	) (operate.LetterResult, error) {
+		desk *pipelineadmin.Desk, r pipelineadmin.LetterRequest, progress func(pipelineadmin.LetterResult),
+	) (pipelineadmin.LetterResult, error) {
 		return desk.Redrive(ctx, r, progress)
 	})
 }
@@ -302,8 +302,8 @@ type DLQDiscardCmd struct {
 // Run marks the letters.
 func (c *DLQDiscardCmd) Run(ctx context.Context, out *output) error {
 	return c.act(ctx, out, c.Reason, "would be discarded", func(
-		desk *operate.Desk, r operate.LetterRequest, progress func(operate.LetterResult),
-	) (operate.LetterResult, error) {
+		desk *pipelineadmin.Desk, r pipelineadmin.LetterRequest, progress func(pipelineadmin.LetterResult),
+	) (pipelineadmin.LetterResult, error) {
 		return desk.Discard(ctx, r, progress)
 	})
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/livegraph/livegraph/internal/control"
-	"github.com/livegraph/livegraph/internal/doctor"
+	"github.com/livegraph/livegraph/internal/platform/runfile"
+	"github.com/livegraph/livegraph/internal/services/doctor"
 )
 
 // DoctorCmd checks every engine and says what to do.
@@ -25,7 +25,7 @@ var errUnhealthy = errors.New("something is wrong; see above")
 // data directory. It fails when one of them cannot be used.
 func (c *DoctorCmd) Run(ctx context.Context, out *output) error {
 	// Without a server addresses stay empty: that, too, is a finding.
-	if err := c.fillFromServer(); err != nil && !errors.Is(err, control.ErrNotRunning) {
+	if err := c.fillFromServer(); err != nil && !errors.Is(err, runfile.ErrNotRunning) {
 		return err
 	}
 	results := doctor.Check(ctx, c.checked())
@@ -43,7 +43,7 @@ func (c *DoctorCmd) Run(ctx context.Context, out *output) error {
 
 // checked returns what the doctor looks at.
 func (c *DoctorCmd) checked() doctor.Target {
-	server, err := control.Read(c.DataDir) // the zero value on an error
+	server, err := runfile.Read(c.DataDir) // the zero value on an error
 	metrics := c.Metrics.Listen
 	if c.Metrics.Enabled() {
 		if address, err := c.Metrics.Address(); err == nil {

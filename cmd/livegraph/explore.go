@@ -12,7 +12,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/graphjson"
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/internal/wording"
+	"github.com/livegraph/livegraph/internal/platform/plural"
 )
 
 // GraphCmd looks around in a graph, and takes back what was done to it.
@@ -165,13 +165,13 @@ func (c *GraphHistoryCmd) Run(ctx context.Context, out *output) error {
 func touched(c *graphjson.Change) string {
 	switch {
 	case c.Node != nil && c.Cascade != nil:
-		return fmt.Sprintf("%s and %s", c.Node.Name, wording.Count(c.Cascade.Count, "edge"))
+		return fmt.Sprintf("%s and %s", c.Node.Name, plural.Count(c.Cascade.Count, "edge"))
 	case c.Node != nil:
 		return c.Node.Name
 	case c.Edge != nil:
 		return fmt.Sprintf("%s: %s -> %s", c.Edge.RelationType, c.Edge.SourceID, c.Edge.TargetID)
 	}
-	return wording.Count(len(c.Steps), "step")
+	return plural.Count(len(c.Steps), "step")
 }
 
 // GraphUndoCmd takes a command back.
@@ -222,8 +222,8 @@ func (c *tenant) turn(ctx context.Context, out *output, how graph.Type, command 
 		}
 		d := done.Data
 		_, err = fmt.Fprintf(out, "%s of %s %s is change %d: %s, %s\n", strings.ToLower(string(how)), d.Target.Type,
-			d.Target.CommandID, d.Sequence, wording.Count(d.Affected.Counts.Nodes, "node"),
-			wording.Count(d.Affected.Counts.Edges, "edge"))
+			d.Target.CommandID, d.Sequence, plural.Count(d.Affected.Counts.Nodes, "node"),
+			plural.Count(d.Affected.Counts.Edges, "edge"))
 		return err
 	})
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/graphjson"
+	"github.com/livegraph/livegraph/internal/app/graphfile"
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/internal/graphfile"
-	"github.com/livegraph/livegraph/internal/wording"
+	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -69,7 +69,7 @@ func (c *ExportCmd) Run(ctx context.Context, out *output) error {
 			return printJSON(out, exported{workspace, c.Output, extent.Sequence, extent.Nodes, extent.Edges})
 		}
 		_, err = fmt.Fprintf(out, "exported %s and %s, up to sequence %d, to %s\n",
-			wording.Count(extent.Nodes, "node"), wording.Count(extent.Edges, "edge"), extent.Sequence, c.Output)
+			plural.Count(extent.Nodes, "node"), plural.Count(extent.Edges, "edge"), extent.Sequence, c.Output)
 		return err
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/graphjson"
-	"github.com/livegraph/livegraph/internal/wording"
+	"github.com/livegraph/livegraph/internal/platform/plural"
 )
 
 // SearchCmd searches nodes.
@@ -99,7 +99,7 @@ func printFound(out *output, list *page[foundNode]) error {
 			}
 		}
 		if len(hit.Path) > 0 {
-			lanes = append(lanes, wording.Count(len(hit.Path), "edge")+" away")
+			lanes = append(lanes, plural.Count(len(hit.Path), "edge")+" away")
 		}
 		fmt.Fprintf(&text, "       %s\n", strings.Join(lanes, ", "))
 		for _, reason := range hit.Explanation {
@@ -109,7 +109,7 @@ func printFound(out *output, list *page[foundNode]) error {
 	if len(list.Meta.Degraded) > 0 {
 		fmt.Fprintf(&text, "without %s, or not with all of it\n", strings.Join(list.Meta.Degraded, " and "))
 	}
-	fmt.Fprintln(&text, wording.Count(list.Meta.Total, "candidate"))
+	fmt.Fprintln(&text, plural.Count(list.Meta.Total, "candidate"))
 	_, err := fmt.Fprint(out, text.String())
 	return err
 }
@@ -152,7 +152,7 @@ func (c *IndexStatusCmd) Run(ctx context.Context, out *output) error {
 			model = fmt.Sprintf("%s, %d dimensions", s.Model.Name, s.Model.Dimensions)
 		}
 		_, err = fmt.Fprintf(out, "%s: %d of %s indexed, %d pending, %s behind (%.1f s); %s\n", s.Status, s.Nodes.Indexed,
-			wording.Count(s.Nodes.Total, "node"), s.Nodes.Pending, wording.Count(s.Lag.Events, "event"), s.Lag.Seconds, model)
+			plural.Count(s.Nodes.Total, "node"), s.Nodes.Pending, plural.Count(s.Lag.Events, "event"), s.Lag.Seconds, model)
 		return err
 	})
 }

@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/apikey"
-	"github.com/livegraph/livegraph/internal/client"
-	"github.com/livegraph/livegraph/internal/graphfile"
-	"github.com/livegraph/livegraph/internal/wording"
+	"github.com/livegraph/livegraph/internal/app/client"
+	"github.com/livegraph/livegraph/internal/app/graphfile"
+	"github.com/livegraph/livegraph/internal/platform/apikey"
+	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -194,7 +194,7 @@ func (c *ImportCmd) bad(out *output, found graphfile.Found) error {
 	} else if err := printLines(out, found.Bad, found.BadCount); err != nil {
 		return err
 	}
-	return fmt.Errorf("nothing was imported: %s no good", wording.CountOf(found.BadCount, "line is", "lines are"))
+	return fmt.Errorf("nothing was imported: %s no good", plural.CountOf(found.BadCount, "line is", "lines are"))
 }
 
 func (c *ImportCmd) good(out *output, found graphfile.Found) error {
@@ -202,7 +202,7 @@ func (c *ImportCmd) good(out *output, found graphfile.Found) error {
 		return printJSON(out, map[string]int64{"nodes": found.Nodes, "edges": found.Edges})
 	}
 	_, err := fmt.Fprintf(
-		out, "the file is good: %s and %s\n", wording.Count(found.Nodes, "node"), wording.Count(found.Edges, "edge"),
+		out, "the file is good: %s and %s\n", plural.Count(found.Nodes, "node"), plural.Count(found.Edges, "edge"),
 	)
 	return err
 }
@@ -243,7 +243,7 @@ func (c *ImportCmd) report(out *output, workspace uuid.UUID, done *graphfile.Imp
 	case failure != nil:
 		return failure
 	case done.RefusedCount > 0:
-		return errors.New(wording.CountOf(done.RefusedCount, "line was", "lines were") + " refused")
+		return errors.New(plural.CountOf(done.RefusedCount, "line was", "lines were") + " refused")
 	}
 	return err
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 

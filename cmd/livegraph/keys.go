@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/apikey"
+	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 

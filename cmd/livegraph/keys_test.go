@@ -10,9 +10,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/apikey"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // commandLine runs the binary's commands on a database of the test's own, found as

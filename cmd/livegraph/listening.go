@@ -9,16 +9,16 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/livegraph/livegraph/internal/certs"
-	"github.com/livegraph/livegraph/internal/config"
-	"github.com/livegraph/livegraph/internal/control"
+	"github.com/livegraph/livegraph/internal/platform/config"
+	"github.com/livegraph/livegraph/internal/platform/runfile"
+	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
 // listening is how the API is reached.
 type listening struct {
-	url   string        // to tell users
-	local string        // host:port, from this machine
-	files *certs.Server // nil: plain HTTP
+	url   string            // to tell users
+	local string            // host:port, from this machine
+	files *tlsconfig.Server // nil: plain HTTP
 	// trust is a file for curl's --cacert; empty: who reaches url trusts it anyway.
 	trust string
 }
@@ -47,7 +47,7 @@ func listen(cfg *config.Config, addr net.Addr) (listening, error) {
 
 // nameFor chooses a host that the certificate is for: the one at hand, or the first
 // that it names.
-func nameFor(files *certs.Server, host string) string {
+func nameFor(files *tlsconfig.Server, host string) string {
 	candidates := []string{host}
 	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
 		candidates = append(candidates, "localhost")
@@ -107,7 +107,7 @@ func loopback(addr net.Addr) string {
 }
 
 // localClient makes a client of a server on this machine, nil for the usual one.
-func localClient(server control.Server) (*http.Client, error) {
+func localClient(server runfile.Server) (*http.Client, error) {
 	transport, err := localTransport(server)
 	if transport == nil {
 		return nil, err
@@ -119,7 +119,7 @@ func localClient(server control.Server) (*http.Client, error) {
 // listener, whatever the host in the URL, and believes its certificate. It is nil, for
 // the usual one, when the URL speaks another scheme than the listener: there is a proxy
 // before it that is to be spoken to.
-func localTransport(server control.Server) (*http.Transport, error) {
+func localTransport(server runfile.Server) (*http.Transport, error) {
 	encrypted := server.Certificate != ""
 	if server.Listen == "" || encrypted != strings.HasPrefix(server.URL, "https://") {
 		return nil, nil
@@ -131,7 +131,7 @@ func localTransport(server control.Server) (*http.Transport, error) {
 	}
 	if encrypted {
 		var err error
-		if transport.TLSClientConfig, err = certs.Local("tls", server.Certificate); err != nil {
+		if transport.TLSClientConfig, err = tlsconfig.Local("tls", server.Certificate); err != nil {
 			return nil, err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/livegraph/livegraph/internal/wording"
+	"github.com/livegraph/livegraph/internal/platform/plural"
 )
 
 // page is a list in an answer.
@@ -72,7 +72,7 @@ func (l *listing[T]) show(out *output, list *page[T]) error {
 	if err := printTable(out, rows); err != nil {
 		return err
 	}
-	text := wording.Count(list.Meta.Total, l.one)
+	text := plural.Count(list.Meta.Total, l.one)
 	if shown := len(list.Data); int64(shown) < list.Meta.Total {
 		text = fmt.Sprintf("%d of %s", shown, text)
 	}

@@ -21,8 +21,8 @@ import (
 
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/config"
-	"github.com/livegraph/livegraph/internal/telemetry"
+	"github.com/livegraph/livegraph/internal/platform/config"
+	"github.com/livegraph/livegraph/internal/platform/telemetry"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 

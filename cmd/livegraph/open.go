@@ -8,7 +8,7 @@ import (
 
 	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/points"
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/milvus"

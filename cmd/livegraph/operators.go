@@ -15,7 +15,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/admin"
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/password"
+	"github.com/livegraph/livegraph/internal/platform/password"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 

@@ -28,15 +28,15 @@ import (
 	decisions "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/embeddings"
 	"github.com/livegraph/livegraph/consumers/lexical"
+	"github.com/livegraph/livegraph/consumers/maintenance"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/consumers/replay"
 	"github.com/livegraph/livegraph/consumers/rollups"
-	"github.com/livegraph/livegraph/consumers/upkeep"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/ingest/routing"
-	"github.com/livegraph/livegraph/internal/config"
-	"github.com/livegraph/livegraph/internal/operate"
-	"github.com/livegraph/livegraph/internal/telemetry"
+	"github.com/livegraph/livegraph/internal/platform/config"
+	"github.com/livegraph/livegraph/internal/platform/telemetry"
+	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/milvus"
@@ -83,14 +83,14 @@ type process struct {
 	repeats   *idempotency.Keeper      // with the role api
 	points    *points.Consumer         // nil without the role points
 	replays   *replay.Runner           // with the role points
-	upkeep    *upkeep.Upkeep           // likewise
+	upkeep    *maintenance.Upkeep      // likewise
 	rollups   *rollups.Worker          // nil without the role points
 	decisions *decisions.Consumer      // nil without the role commands
 	lexical   *lexical.Consumer        // nil without the role embeddings
 	trail     *audit.Trail             // with the role api
 	uses      *uses.Consumer           // nil without the role audit
 	index     *embeddings.Consumer     // nil without the role embeddings
-	letters   *operate.Watch           // with a role that has dead letters
+	letters   *pipelineadmin.Watch     // with a role that has dead letters
 	install   postgres.Installation
 	probes    *telemetry.Prober
 }

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
 // readyLimitOfProbe is what the server has for its answer.

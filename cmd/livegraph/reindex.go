@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/wording"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -85,7 +85,7 @@ func reindexText(r postgres.Reindex) string {
 	if r.Total > 0 {
 		percent = 100 * float64(r.Done) / float64(r.Total)
 	}
-	text := fmt.Sprintf("%-8s %5.1f %%  %d of %s", r.State, percent, r.Done, wording.Count(r.Total, "node"))
+	text := fmt.Sprintf("%-8s %5.1f %%  %d of %s", r.State, percent, r.Done, plural.Count(r.Total, "node"))
 	if r.Model != nil {
 		text += ", " + r.Model.Name
 	}

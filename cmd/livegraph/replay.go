@@ -12,9 +12,9 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/operate"
-	"github.com/livegraph/livegraph/internal/wording"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/plural"
+	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -80,8 +80,8 @@ const (
 // Run queues the replay and shows its progress until it is over. Ctrl-C ends the
 // showing, not the replay.
 func (c *ReplayStartCmd) Run(ctx context.Context, out *output) error {
-	return c.withDesk(ctx, func(desk *operate.Desk) error {
-		asked := operate.ReplayRequest{
+	return c.withDesk(ctx, func(desk *pipelineadmin.Desk) error {
+		asked := pipelineadmin.ReplayRequest{
 			Topic: c.Topic, FromStart: c.FromStart, FromTime: c.FromTime.point(), FromOffsets: c.FromOffset,
 			ToTime:    c.ToTime.point(),
 			ToOffsets: c.ToOffset, Partitions: c.Partitions, Workspace: c.Workspace, MaxRows: c.MaxRows, By: operator(),
@@ -105,14 +105,14 @@ func (c *ReplayStartCmd) Run(ctx context.Context, out *output) error {
 	})
 }
 
-func (c *ReplayStartCmd) printPlan(out *output, job operate.Replay) error {
+func (c *ReplayStartCmd) printPlan(out *output, job pipelineadmin.Replay) error {
 	if c.JSON {
 		return printJSON(out, map[string]any{
 			"topic": job.Topic, "consumer": job.Consumer, "records": job.Records, "partitions": job.Partitions,
 		})
 	}
 	if _, err := fmt.Fprintf(
-		out, "would read %s of topic %s once more, for consumer %s:\n", wording.Count(job.Records, "record"), job.Topic,
+		out, "would read %s of topic %s once more, for consumer %s:\n", plural.Count(job.Records, "record"), job.Topic,
 		job.Consumer,
 	); err != nil {
 		return err
@@ -121,10 +121,10 @@ func (c *ReplayStartCmd) printPlan(out *output, job operate.Replay) error {
 }
 
 // follow shows the progress until the replay is over.
-func (c *ReplayStartCmd) follow(ctx context.Context, out *output, desk *operate.Desk, job operate.Replay) error {
+func (c *ReplayStartCmd) follow(ctx context.Context, out *output, desk *pipelineadmin.Desk, job pipelineadmin.Replay) error {
 	line := &progressLine{out: out.Writer, terminal: isTerminal(out.Writer)}
 	if !c.JSON {
-		line.say("replay %s: %s of topic %s", job.ID, wording.Count(job.Records, "record"), job.Topic)
+		line.say("replay %s: %s of topic %s", job.ID, plural.Count(job.Records, "record"), job.Topic)
 	}
 	var shown time.Time
 	for {
@@ -163,7 +163,7 @@ func (c *ReplayStartCmd) follow(ctx context.Context, out *output, desk *operate.
 }
 
 // conclude reports what there is to know, and fails unless all was read.
-func (c *ReplayStartCmd) conclude(line *progressLine, job operate.Replay) error {
+func (c *ReplayStartCmd) conclude(line *progressLine, job pipelineadmin.Replay) error {
 	if !c.JSON {
 		for _, note := range job.Notes {
 			line.say("%s", note)
@@ -178,10 +178,10 @@ func (c *ReplayStartCmd) conclude(line *progressLine, job operate.Replay) error 
 	return nil
 }
 
-func replayText(job operate.Replay) string {
+func replayText(job pipelineadmin.Replay) string {
 	text := fmt.Sprintf(
-		"%-9s %5.1f %%  %d of %s, %s", job.State, job.Percent, job.RecordsDone, wording.Count(job.Records, "record"),
-		wording.Count(job.Rows, "row"),
+		"%-9s %5.1f %%  %d of %s, %s", job.State, job.Percent, job.RecordsDone, plural.Count(job.Records, "record"),
+		plural.Count(job.Rows, "row"),
 	)
 	if job.State == postgres.ReplayRunning && job.RowsRate > 0 {
 		text += fmt.Sprintf(", %.0f rows/s", job.RowsRate)
@@ -204,7 +204,7 @@ func (c *ReplayListCmd) Run(ctx context.Context, out *output) error {
 	if c.Limit < 1 || c.Limit > 1000 {
 		return errors.New("--limit: must be from 1 to 1000")
 	}
-	return c.withDesk(ctx, func(desk *operate.Desk) error {
+	return c.withDesk(ctx, func(desk *pipelineadmin.Desk) error {
 		list, _, err := desk.Replays(ctx, 0, c.Limit)
 		if err != nil {
 			return err
@@ -233,7 +233,7 @@ type ReplayShowCmd struct {
 
 // Run prints the replay as it stands.
 func (c *ReplayShowCmd) Run(ctx context.Context, out *output) error {
-	return c.withDesk(ctx, func(desk *operate.Desk) error {
+	return c.withDesk(ctx, func(desk *pipelineadmin.Desk) error {
 		job, err := desk.Replay(ctx, c.ID)
 		if err != nil {
 			return err
@@ -251,7 +251,7 @@ type ReplayCancelCmd struct {
 
 // Run asks for the end and prints the replay as it stands then.
 func (c *ReplayCancelCmd) Run(ctx context.Context, out *output) error {
-	return c.withDesk(ctx, func(desk *operate.Desk) error {
+	return c.withDesk(ctx, func(desk *pipelineadmin.Desk) error {
 		job, err := desk.CancelReplay(ctx, c.ID)
 		if err != nil {
 			return err
@@ -260,7 +260,7 @@ func (c *ReplayCancelCmd) Run(ctx context.Context, out *output) error {
 	})
 }
 
-func printReplay(out *output, job operate.Replay, asJSON bool) error {
+func printReplay(out *output, job pipelineadmin.Replay, asJSON bool) error {
 	if asJSON {
 		return printJSON(out, job)
 	}
@@ -273,7 +273,7 @@ func printReplay(out *output, job operate.Replay, asJSON bool) error {
 		replayText(job),
 		fmt.Sprintf(
 			"asked for by %s at %s, taken up %s", job.RequestedBy, job.CreatedAt.UTC().Format(time.RFC3339),
-			wording.Count(job.Runs, "time"),
+			plural.Count(job.Runs, "time"),
 		),
 	}
 	if job.Workspace != nil {
@@ -291,7 +291,7 @@ func printReplay(out *output, job operate.Replay, asJSON bool) error {
 	return printTable(out, partitionRows(job))
 }
 
-func partitionRows(job operate.Replay) [][]string {
+func partitionRows(job pipelineadmin.Replay) [][]string {
 	rows := [][]string{{"PARTITION", "FROM", "TO", "NEXT", "GONE"}}
 	for _, p := range job.Partitions {
 		rows = append(rows, []string{

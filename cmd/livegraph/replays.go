@@ -9,7 +9,7 @@ import (
 	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/consumers/replay"
-	"github.com/livegraph/livegraph/internal/operate"
+	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 )
 
 const (
@@ -62,6 +62,6 @@ func (p *process) runOperations(ctx context.Context, group *errgroup.Group) {
 	}
 }
 
-func (p *process) newLetterWatch() *operate.Watch {
-	return operate.NewWatch(operate.New(p.kafka, p.postgres), p.logger, p.metrics)
+func (p *process) newLetterWatch() *pipelineadmin.Watch {
+	return pipelineadmin.NewWatch(pipelineadmin.New(p.kafka, p.postgres), p.logger, p.metrics)
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/livegraph/livegraph/internal/wording"
+	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -30,5 +30,5 @@ func retentionText(days *int32) string {
 	if days == nil {
 		return "for good"
 	}
-	return wording.Count(*days, "day")
+	return plural.Count(*days, "day")
 }

@@ -15,11 +15,11 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/term"
 
-	"github.com/livegraph/livegraph/internal/config"
-	"github.com/livegraph/livegraph/internal/control"
 	"github.com/livegraph/livegraph/internal/embedded"
-	"github.com/livegraph/livegraph/internal/firstrun"
-	"github.com/livegraph/livegraph/internal/telemetry"
+	"github.com/livegraph/livegraph/internal/platform/config"
+	"github.com/livegraph/livegraph/internal/platform/runfile"
+	"github.com/livegraph/livegraph/internal/platform/telemetry"
+	"github.com/livegraph/livegraph/internal/services/firstrun"
 )
 
 // engineStopLimit bounds how long the embedded engines may take to stop.
@@ -45,7 +45,7 @@ func (c *ServeCmd) Run(ctx context.Context, out *output) error {
 func (c *ServeCmd) serve(ctx context.Context, out *output) error {
 	// The ports of a second server on a data directory mostly are taken, too: say
 	// what is behind it.
-	if other, err := control.Read(c.DataDir); err == nil {
+	if other, err := runfile.Read(c.DataDir); err == nil {
 		return fmt.Errorf(
 			"the data directory %s is in use by a livegraph server, process %d at %s: stop that one, or choose another with "+
 				"--data-dir",
@@ -124,7 +124,7 @@ func (c *ServeCmd) serveOn(ctx context.Context, out *output, listener net.Listen
 		}
 	}
 	server := c.control(at, watch.url)
-	note, err := control.Write(c.DataDir, server)
+	note, err := runfile.Write(c.DataDir, server)
 	if err != nil {
 		return err
 	}
@@ -228,15 +228,15 @@ func (c *ServeCmd) useEngines(a embedded.Addresses) {
 	c.Embedder.UseEmbedded(a.EmbedderURL, embedded.EmbedderModel, embedded.EmbedderDimensions)
 }
 
-func (c *ServeCmd) control(at listening, metricsURL string) control.Server {
-	return control.Server{
+func (c *ServeCmd) control(at listening, metricsURL string) runfile.Server {
+	return runfile.Server{
 		PID: os.Getpid(), URL: at.url, StartedAt: time.Now().UTC(), MetricsURL: metricsURL,
 		Listen: at.local, Certificate: c.TLS.CertPath(), CACert: at.trust, SharesAddresses: c.SharesAddresses(),
 		KafkaBrokers: c.Kafka.Brokers, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
 		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, MilvusToken: c.Milvus.Token.Reveal(),
 		KafkaSecurity: c.Kafka.Absolute(), KafkaPassword: c.Kafka.SASLPassword.Reveal(),
 		ClickHouseTLS: c.ClickHouse.TLS.Absolute(), RedisTLS: c.Redis.TLS.Absolute(), MilvusTLS: c.Milvus.TLS.Absolute(),
-		Embedder: control.Embedder{
+		Embedder: runfile.Embedder{
 			At: c.Embedder.At, Key: c.Embedder.Key.Reveal(), Model: c.Embedder.Model, Dimensions: c.Embedder.Dimensions,
 			AllowPrivateAddresses: c.Embedder.AllowPrivateAddresses, TLS: c.Embedder.TLS.Absolute(),
 		},

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
 func TestAPartOfTheRolesNamesTheEnginesThatItDoesNotShare(t *testing.T) {

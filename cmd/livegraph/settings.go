@@ -10,7 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
 // SettingsCmd prints the configuration.

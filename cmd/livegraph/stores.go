@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/milvus"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
 

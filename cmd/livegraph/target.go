@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/config"
-	"github.com/livegraph/livegraph/internal/control"
-	"github.com/livegraph/livegraph/internal/firstrun"
+	"github.com/livegraph/livegraph/internal/platform/config"
+	"github.com/livegraph/livegraph/internal/platform/runfile"
+	"github.com/livegraph/livegraph/internal/services/firstrun"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -35,16 +35,16 @@ func (t *target) resolve() error {
 		return nil
 	}
 	err := t.fillFromServer()
-	if errors.Is(err, control.ErrNotRunning) {
+	if errors.Is(err, runfile.ErrNotRunning) {
 		return errNoServer(t.DataDir)
 	}
 	return err
 }
 
 // fillFromServer fills the addresses that are not configured from the server that
-// runs on the data directory, control.ErrNotRunning when none does.
+// runs on the data directory, runfile.ErrNotRunning when none does.
 func (t *target) fillFromServer() error {
-	server, err := control.Read(t.DataDir)
+	server, err := runfile.Read(t.DataDir)
 	if err != nil {
 		return err
 	}
@@ -79,13 +79,13 @@ func (t *target) fillFromServer() error {
 
 // server finds the server to talk to: the one at url, else at the configured public
 // address, else the one that runs on the data directory.
-func (t *target) server(url string) (control.Server, error) {
-	running, err := control.Read(t.DataDir)
+func (t *target) server(url string) (runfile.Server, error) {
+	running, err := runfile.Read(t.DataDir)
 	if url = cmp.Or(url, t.API.PublicURL); url != "" && (err != nil || running.URL != url) {
-		return control.Server{URL: url}, nil
+		return runfile.Server{URL: url}, nil
 	}
-	if errors.Is(err, control.ErrNotRunning) {
-		return control.Server{}, errNoServer(t.DataDir)
+	if errors.Is(err, runfile.ErrNotRunning) {
+		return runfile.Server{}, errNoServer(t.DataDir)
 	}
 	return running, err
 }

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/livegraph/livegraph/internal/doctor"
-	"github.com/livegraph/livegraph/internal/operate"
+	"github.com/livegraph/livegraph/internal/services/doctor"
+	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 )
 
 // TopicsCmd lists the topics.
@@ -18,14 +18,14 @@ type TopicsCmd struct {
 
 // topicList is the JSON that it prints.
 type topicList struct {
-	Brokers []string        `json:"brokers"`
-	Topics  []operate.Topic `json:"topics"`
+	Brokers []string              `json:"brokers"`
+	Topics  []pipelineadmin.Topic `json:"topics"`
 }
 
 // Run prints the brokers' addresses and each topic with its partitions: for consumers
 // of one's own, and to see how far the built-in ones are.
 func (c *TopicsCmd) Run(ctx context.Context, out *output) error {
-	return c.withDesk(ctx, func(desk *operate.Desk) error {
+	return c.withDesk(ctx, func(desk *pipelineadmin.Desk) error {
 		topics, err := desk.Topics(ctx)
 		if err != nil {
 			return err
@@ -46,7 +46,7 @@ func (c *TopicsCmd) Run(ctx context.Context, out *output) error {
 
 // topicRows are a topic, its partitions, and below them each of its readers with the same
 // partitions.
-func topicRows(t *operate.Topic) [][]string {
+func topicRows(t *pipelineadmin.Topic) [][]string {
 	rows := [][]string{
 		{t.Name, "all", "", "", strconv.FormatInt(t.Records, 10), sizeAndRetention(*t), groupsOf(t), "", countOrNone(t.Lag)},
 	}
@@ -74,12 +74,12 @@ func topicRows(t *operate.Topic) [][]string {
 	return rows
 }
 
-func readOf(p *operate.ReaderPartition) (committed, lag string) {
+func readOf(p *pipelineadmin.ReaderPartition) (committed, lag string) {
 	return countOrNone(p.Committed), strconv.FormatInt(p.Lag, 10)
 }
 
 // groupsOf names the groups of a topic's readers.
-func groupsOf(t *operate.Topic) string {
+func groupsOf(t *pipelineadmin.Topic) string {
 	groups := make([]string, len(t.Readers))
 	for i, r := range t.Readers {
 		groups[i] = r.Group
@@ -87,7 +87,7 @@ func groupsOf(t *operate.Topic) string {
 	return orNone(strings.Join(groups, ","))
 }
 
-func sizeAndRetention(t operate.Topic) string {
+func sizeAndRetention(t pipelineadmin.Topic) string {
 	kept := "no bound"
 	if t.RetentionBytes >= 0 {
 		kept = doctor.Size(t.RetentionBytes) + " a partition"

@@ -5,24 +5,24 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/consumers/upkeep"
-	"github.com/livegraph/livegraph/internal/config"
+	"github.com/livegraph/livegraph/consumers/maintenance"
+	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
 // newUpkeep makes the background work of role points. Whoever gives a store
 // something of a workspace adds it here: to this list a deleted workspace is
 // removed.
-func (p *process) newUpkeep() *upkeep.Upkeep {
-	return upkeep.New(upkeep.Deps{
+func (p *process) newUpkeep() *maintenance.Upkeep {
+	return maintenance.New(maintenance.Deps{
 		Registry: p.postgres, Points: p.clickhouse, Log: p.kafka, Logger: p.logger, Metrics: p.metrics,
-		Stores: []upkeep.Store{
+		Stores: []maintenance.Store{
 			{Name: "clickhouse", Of: p.clickhouse},
 			{Name: "redis", Of: cache{p}},
 			{Name: "milvus", Of: p.newEraser()},
 			{Name: "postgres", Of: p.postgres}, // last: by its rows one can see what is not done
 		},
-		Config: upkeep.Config{
+		Config: maintenance.Config{
 			RetentionEvery: p.cfg.Points.RetentionEvery, DeletedNodesFor: p.cfg.Graph.DeletedFor, LogFor: p.cfg.Kafka.Retention,
 		},
 	})

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/control"
-	"github.com/livegraph/livegraph/internal/demo"
-	"github.com/livegraph/livegraph/internal/firstrun"
+	"github.com/livegraph/livegraph/internal/app/demo"
+	"github.com/livegraph/livegraph/internal/platform/runfile"
+	"github.com/livegraph/livegraph/internal/services/firstrun"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -72,7 +72,7 @@ func (c *ServeCmd) tryThis(say func(string, ...any), at listening, first firstru
 
 // demo streams this machine's metrics beside the server. That it fails is said
 // and does not end the server.
-func (c *ServeCmd) demo(ctx context.Context, db *postgres.DB, out *output, server control.Server) error {
+func (c *ServeCmd) demo(ctx context.Context, db *postgres.DB, out *output, server runfile.Server) error {
 	deps, err := demoDeps(db, c.DataDir, uuid.Nil, server, out)
 	if err == nil {
 		err = demo.Run(ctx, demo.Options{Backfill: true}, deps)

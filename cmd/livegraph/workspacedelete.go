@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/reply"
-	"github.com/livegraph/livegraph/internal/wording"
+	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -67,7 +67,7 @@ func (c *WorkspacesDeleteCmd) confirm(ctx context.Context, db *postgres.DB, out 
 		out,
 		"Workspace %q has %s with %s, and its graph. All of it is removed, and cannot be brought back.\nType its id to "+
 			"delete it: ",
-		printableText(w.Name), wording.Count(w.Sources, "source"), wording.CountOf(w.Series, "series", "series"),
+		printableText(w.Name), plural.Count(w.Sources, "source"), plural.CountOf(w.Series, "series", "series"),
 	)
 	return confirmed(os.Stdin, w.ID)
 }
@@ -162,7 +162,7 @@ func (c *WorkspacesDeleteCmd) done(d postgres.WorkspaceDeletion, out *output) er
 		text = "workspace %s is deleted: %s removed; in a few minutes the server looks once more for what was being " +
 			"written meanwhile\n"
 	}
-	_, err := fmt.Fprintf(out, text, c.ID, wording.Count(rows, "row"))
+	_, err := fmt.Fprintf(out, text, c.ID, plural.Count(rows, "row"))
 	return err
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/wording"
+	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -134,7 +134,7 @@ func (c *WorkspacesUpdateCmd) Run(ctx context.Context, out *output) error {
 		_, err = fmt.Fprintf(
 			out, "workspace %s (%s, %s, %s): %s requests a minute, %s a day; at most %s and %s; points are kept %s\n",
 			w.ID, printableText(w.Name), w.Plan, w.Mode, limitText(perMinute), limitText(perDay),
-			wording.Count(w.MaxSources, "source"), wording.CountOf(w.MaxSeries, "series", "series"),
+			plural.Count(w.MaxSources, "source"), plural.CountOf(w.MaxSeries, "series", "series"),
 			retentionText(w.RetentionDays),
 		)
 		return err

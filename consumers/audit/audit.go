@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/consumers"
-	"github.com/livegraph/livegraph/internal/pause"
-	"github.com/livegraph/livegraph/schemas/auditrecord"
+	"github.com/livegraph/livegraph/internal/auditrecord"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
@@ -113,7 +113,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 
 // expire drops what is past the retention, now and then. Several may do so at a time.
 func (c *Consumer) expire(ctx context.Context) {
-	for next := time.Duration(0); pause.For(ctx, next); {
+	for next := time.Duration(0); sleep.For(ctx, next); {
 		months, err := c.deps.Records.ExpireAudit(ctx, time.Now().Add(-c.deps.Config.Retention))
 		if next = expireEvery; err != nil && ctx.Err() == nil {
 			next = expireRetry

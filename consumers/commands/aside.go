@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/consumers"
-	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 )
 
 // Bounds of what is set aside.
@@ -56,7 +56,7 @@ func (c *Consumer) decideAside(ctx context.Context, p *partition, w *aside) {
 		}
 		c.loop.Metrics().Retries.Add(1)
 		c.logger.Warn("commands that were set aside are tried again", "workspace", w.workspace, "error", err)
-		if !pause.For(ctx, pace.NextBackOff()) {
+		if !sleep.For(ctx, pace.NextBackOff()) {
 			p.fail(ctx.Err())
 			return
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/livegraph/livegraph/schemas/graphrecord"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 

@@ -16,13 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/consumers/commands"
-	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/internal/testenv"
-	"github.com/livegraph/livegraph/schemas/graphrecord"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func TestARecordThatIsThereTwiceIsDoneOnceAndAnsweredTwice(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func drawStack(t *rapid.T) graph.Stacks {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/pause"
-	"github.com/livegraph/livegraph/schemas/graphrecord"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -114,7 +114,7 @@ func (p *Publisher) runLong(ctx context.Context) {
 		if err := p.publishLong(ctx, workspace); err != nil && ctx.Err() == nil {
 			p.metrics.publishFails.Inc()
 			p.logger.Warn("a large change cannot be published yet", "workspace", workspace, "error", err)
-			pause.For(ctx, publishLongPause)
+			sleep.For(ctx, publishLongPause)
 		}
 		p.mu.Lock()
 		delete(p.long, workspace)

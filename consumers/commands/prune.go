@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -28,7 +28,7 @@ type pruner struct {
 
 func (p *pruner) run(ctx context.Context) {
 	failing := false
-	for pause.For(ctx, pruneEvery) {
+	for sleep.For(ctx, pruneEvery) {
 		err := p.prune(ctx)
 		if ctx.Err() == nil && (err != nil) != failing {
 			if failing = err != nil; failing {
@@ -46,7 +46,7 @@ func (p *pruner) prune(ctx context.Context) error {
 			return err
 		}
 		p.metrics.pruned.Add(float64(removed))
-		if removed < pruneAtOnce || !pause.For(ctx, prunePause) {
+		if removed < pruneAtOnce || !sleep.For(ctx, prunePause) {
 			return ctx.Err()
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -137,7 +137,7 @@ func (p *Publisher) Run(ctx context.Context) {
 			continue
 		}
 		p.metrics.publishFails.Inc()
-		if !pause.For(ctx, pace.NextBackOff()) {
+		if !sleep.For(ctx, pace.NextBackOff()) {
 			return
 		}
 		p.poke()
@@ -148,7 +148,7 @@ func (p *Publisher) Run(ctx context.Context) {
 // done: beside Run, which may be waiting for Kafka. Whoever owns its partition, each
 // process tells: perhaps nobody does.
 func (p *Publisher) Watch(ctx context.Context) {
-	for pause.For(ctx, lookEvery) {
+	for sleep.For(ctx, lookEvery) {
 		age, err := p.db.OldestUnpublished(ctx)
 		if err == nil { // without Postgres nothing new waits either
 			p.metrics.oldest.Set(age.Seconds())

@@ -12,9 +12,9 @@ import (
 
 	"github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
-	"github.com/livegraph/livegraph/schemas/graphrecord"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // inOrder holds that each workspace's changes are on the topic without a gap: a

@@ -6,18 +6,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/operate"
-	"github.com/livegraph/livegraph/internal/testenv"
-	"github.com/livegraph/livegraph/schemas/graphrecord"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // redrive puts all open letters of graph.commands back.
-func (w *world) redrive(again bool) operate.LetterResult {
+func (w *world) redrive(again bool) pipelineadmin.LetterResult {
 	w.tb.Helper()
-	result, err := operate.New(w.log, w.graph).Redrive(context.Background(), operate.LetterRequest{
-		Filter: operate.LetterFilter{Topics: []string{kafka.TopicCommands}}, Again: again, By: "somebody",
+	result, err := pipelineadmin.New(w.log, w.graph).Redrive(context.Background(), pipelineadmin.LetterRequest{
+		Filter: pipelineadmin.LetterFilter{Topics: []string{kafka.TopicCommands}}, Again: again, By: "somebody",
 	}, nil)
 	require.NoError(w.tb, err)
 	return result
@@ -36,7 +36,7 @@ func TestACommandThatFailedInternallyIsDecidedAnewWhenItIsRedriven(t *testing.T)
 
 		// Before the cause is gone it fails again, and is put aside again.
 		result := w.redrive(false)
-		require.EqualValues(t, 1, result.Counts[operate.FateRedriven])
+		require.EqualValues(t, 1, result.Counts[pipelineadmin.FateRedriven])
 		require.Equal(t, "CREATE_NODE", result.Outcomes[0].Holds)
 		w.topic(w.log.Topic(kafka.TopicCommands).Name+".dlq", 2)
 		require.Equal(t, fault.Internal.String(), w.stored(poison).GetFailure().GetKind())
@@ -44,14 +44,14 @@ func TestACommandThatFailedInternallyIsDecidedAnewWhenItIsRedriven(t *testing.T)
 		_, err = w.look.Exec(ctx, `ALTER TABLE nodes DROP CONSTRAINT good`)
 		require.NoError(t, err)
 		result = w.redrive(false)
-		require.EqualValues(t, 1, result.Counts[operate.FateRedriven])
+		require.EqualValues(t, 1, result.Counts[pipelineadmin.FateRedriven])
 		w.eventually("it is carried out", func() bool { return w.stored(poison).GetFailure() == nil })
 		require.Nil(t, w.stored(poison).GetResults()[0].GetFailure())
 		require.Equal(t, 1, w.number(`SELECT count(*) FROM nodes WHERE id = $1`, payload.ID))
 		require.Equal(t, 1, w.number(`SELECT count(*) FROM command_outcomes WHERE command_id = $1`, poison.ID))
 
 		result = w.redrive(true)
-		require.EqualValues(t, 2, result.Counts[operate.FateSkipped])
+		require.EqualValues(t, 2, result.Counts[pipelineadmin.FateSkipped])
 		for _, o := range result.Outcomes {
 			require.Contains(t, o.Why, "decided after all")
 		}
@@ -82,10 +82,10 @@ func TestACommandWhoseOutcomeIsNotKnownAnyMoreIsNotRedriven(t *testing.T) {
 	_, err = w.look.Exec(ctx, `DELETE FROM command_outcomes`)
 	require.NoError(t, err)
 	result := w.redrive(false)
-	require.EqualValues(t, 1, result.Counts[operate.FateSkipped])
+	require.EqualValues(t, 1, result.Counts[pipelineadmin.FateSkipped])
 	require.Equal(t, "batch of 2 commands", result.Outcomes[0].Holds)
 	require.Contains(t, result.Outcomes[0].Why, "not known any more")
-	shown, err := operate.New(w.log, w.graph).ShowLetter(ctx, result.Outcomes[0].Place)
+	shown, err := pipelineadmin.New(w.log, w.graph).ShowLetter(ctx, result.Outcomes[0].Place)
 	require.NoError(t, err)
 	require.Equal(t, poison.ID, shown.Decoded.Command.ID)
 	require.Equal(t, "atomic", shown.Decoded.Command.Mode)

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/internal/testenv"
-	"github.com/livegraph/livegraph/schemas/graphrecord"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // neighbour makes a workspace whose commands are in the partition of another's, or not.

@@ -16,12 +16,12 @@ import (
 
 	"github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
-	"github.com/livegraph/livegraph/schemas/graphrecord"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/milvus"
 )
 
@@ -69,7 +69,7 @@ func (f *flusher) due() (collections []string) {
 
 // run flushes until ctx is done.
 func (f *flusher) run(ctx context.Context) {
-	for pause.For(ctx, flushLook) {
+	for sleep.For(ctx, flushLook) {
 		for _, name := range f.due() {
 			if err := f.flush(ctx, name); err != nil && ctx.Err() == nil {
 				f.logger.Debug(

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -71,7 +71,7 @@ func (k *keeper) run(ctx context.Context) {
 		k.say(err)
 		wait := keepEvery/2 + rand.N(keepEvery) //nolint:gosec // G404: jitter, so that processes do not ask all at once
 		if err != nil {
-			if !pause.For(ctx, wait) { // whatever nudges
+			if !sleep.For(ctx, wait) { // whatever nudges
 				return
 			}
 			continue
@@ -181,7 +181,7 @@ func (k *keeper) holding(ctx context.Context, work func(context.Context) error) 
 	ctx, lose := context.WithCancelCause(ctx)
 	var renewing sync.WaitGroup
 	renewing.Go(func() {
-		for pause.For(ctx, k.cfg.LeaseFor/3) {
+		for sleep.For(ctx, k.cfg.LeaseFor/3) {
 			if err := k.renew(ctx); err != nil {
 				lose(err)
 			}
@@ -357,7 +357,7 @@ func (k *keeper) catchUpWith(ctx context.Context, index postgres.SearchIndex, ag
 func (k *keeper) watch(ctx context.Context) {
 	for {
 		k.measure(ctx)
-		if !pause.For(ctx, totalsEvery) {
+		if !sleep.For(ctx, totalsEvery) {
 			return
 		}
 	}

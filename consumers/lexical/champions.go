@@ -4,7 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 
-	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 )
 
 // championLease is what the maintenance of champion lists is called among the work that
@@ -43,7 +43,7 @@ func (m *champions) run(ctx context.Context) {
 				m.c.logger.Info("the heaviest postings of frequent terms can be listed again")
 			}
 		}
-		pause.For(ctx, every/2+rand.N(every)) //nolint:gosec // so that processes do not ask all at once; G404: jitter
+		sleep.For(ctx, every/2+rand.N(every)) //nolint:gosec // so that processes do not ask all at once; G404: jitter
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func TestWhatIsWrittenIsFoundAndWhatIsDeletedIsNot(t *testing.T) {

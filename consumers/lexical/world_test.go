@@ -15,13 +15,13 @@ import (
 	"github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/lexical"
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	"github.com/livegraph/livegraph/internal/retrieval"
 	terms "github.com/livegraph/livegraph/internal/retrieval/lexical"
-	"github.com/livegraph/livegraph/internal/testenv"
-	"github.com/livegraph/livegraph/schemas/graphrecord"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 const (

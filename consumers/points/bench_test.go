@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/test/bench/record"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // BenchmarkConsume stores 10 M points of 1,000 series that wait in the log, 100

@@ -9,12 +9,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/operate"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // ailing makes a world whose store refuses the value 666, with some points, and two
@@ -40,9 +40,9 @@ func ailing(t *testing.T, broker *testenv.Broker) (*world, series) {
 	return w, s
 }
 
-func (w *world) letters(f operate.LetterFilter) []operate.Letter {
+func (w *world) letters(f pipelineadmin.LetterFilter) []pipelineadmin.Letter {
 	w.tb.Helper()
-	list, err := w.desk().Letters(w.tb.Context(), f, operate.DefaultLetters, nil)
+	list, err := w.desk().Letters(w.tb.Context(), f, pipelineadmin.DefaultLetters, nil)
 	require.NoError(w.tb, err)
 	require.EqualValues(w.tb, len(list.Letters), list.Matched)
 	return list.Letters
@@ -53,11 +53,11 @@ func TestDeadLettersAreListedAndShown(t *testing.T) {
 		begin := time.Now().Add(-time.Second)
 		w, s := ailing(t, broker)
 		partition := pointblock.Partition(s.source, partitions)
-		all := w.letters(operate.LetterFilter{})
+		all := w.letters(pipelineadmin.LetterFilter{})
 		require.Len(t, all, 2)
-		refused := w.letters(operate.LetterFilter{ReasonContains: "REFUSED by"})
+		refused := w.letters(pipelineadmin.LetterFilter{ReasonContains: "REFUSED by"})
 		require.Len(t, refused, 1)
-		require.Equal(t, operate.Place{Topic: kafka.TopicPoints, Partition: partition, Offset: 1}, *refused[0].Origin)
+		require.Equal(t, pipelineadmin.Place{Topic: kafka.TopicPoints, Partition: partition, Offset: 1}, *refused[0].Origin)
 		require.Equal(t, "2 points of 1 series", refused[0].Holds)
 		require.Equal(t, "req_test", refused[0].RequestID)
 		require.Equal(t, w.workspace, *refused[0].Workspace)
@@ -66,17 +66,17 @@ func TestDeadLettersAreListedAndShown(t *testing.T) {
 
 		middle, end := all[0].At, time.Now().Add(time.Minute)
 		for name, c := range map[string]struct {
-			f operate.LetterFilter
+			f pipelineadmin.LetterFilter
 			n int
 		}{
-			"the topic's own name":    {operate.LetterFilter{Topics: []string{"points.dlq"}}, 2},
-			"where they come from":    {operate.LetterFilter{Topics: []string{"points"}}, 2},
-			"another topic":           {operate.LetterFilter{Topics: []string{"graph.commands"}}, 0},
-			"the workspace":           {operate.LetterFilter{Workspace: &w.workspace}, 1},
-			"since the beginning":     {operate.LetterFilter{From: &begin, To: &end}, 2},
-			"before the beginning":    {operate.LetterFilter{To: &begin}, 0},
-			"since the newest":        {operate.LetterFilter{From: &middle}, len(at2(all, middle))},
-			"those that are redriven": {operate.LetterFilter{States: []postgres.LetterState{postgres.LetterRedriven}}, 0},
+			"the topic's own name":    {pipelineadmin.LetterFilter{Topics: []string{"points.dlq"}}, 2},
+			"where they come from":    {pipelineadmin.LetterFilter{Topics: []string{"points"}}, 2},
+			"another topic":           {pipelineadmin.LetterFilter{Topics: []string{"graph.commands"}}, 0},
+			"the workspace":           {pipelineadmin.LetterFilter{Workspace: &w.workspace}, 1},
+			"since the beginning":     {pipelineadmin.LetterFilter{From: &begin, To: &end}, 2},
+			"before the beginning":    {pipelineadmin.LetterFilter{To: &begin}, 0},
+			"since the newest":        {pipelineadmin.LetterFilter{From: &middle}, len(at2(all, middle))},
+			"those that are redriven": {pipelineadmin.LetterFilter{States: []postgres.LetterState{postgres.LetterRedriven}}, 0},
 		} {
 			if len(c.f.Topics) > 0 && c.n == 0 {
 				w.tolerates(c.f)
@@ -94,14 +94,14 @@ func TestDeadLettersAreListedAndShown(t *testing.T) {
 		require.Equal(t, 666.0, shown.Decoded.Series[0].Points[0][1])
 		require.Contains(t, shown.Headers[kafka.HeaderError], "refused by the store")
 
-		other := w.letters(operate.LetterFilter{ReasonContains: "unreadable"})[0]
+		other := w.letters(pipelineadmin.LetterFilter{ReasonContains: "unreadable"})[0]
 		shown, err = w.desk().ShowLetter(t.Context(), other.Place)
 		require.NoError(t, err)
 		require.Equal(t, "not a point block", string(shown.Value))
 		require.NotEmpty(t, shown.Decoded.Problem)
 		require.Nil(t, shown.Workspace)
 
-		for _, at := range []operate.Place{
+		for _, at := range []pipelineadmin.Place{
 			{Topic: "points.dlq", Partition: 99, Offset: 0}, {Topic: "points.dlq", Partition: 0, Offset: 1 << 40},
 			{Topic: "nothing", Partition: 0, Offset: 0},
 		} {
@@ -113,7 +113,7 @@ func TestDeadLettersAreListedAndShown(t *testing.T) {
 }
 
 // at2 returns the letters of a time or later.
-func at2(letters []operate.Letter, at time.Time) (later []operate.Letter) {
+func at2(letters []pipelineadmin.Letter, at time.Time) (later []pipelineadmin.Letter) {
 	for _, l := range letters {
 		if !l.At.Before(at) {
 			later = append(later, l)
@@ -123,7 +123,7 @@ func at2(letters []operate.Letter, at time.Time) (later []operate.Letter) {
 }
 
 // tolerates lists letters of a topic that this world did not make.
-func (w *world) tolerates(f operate.LetterFilter) {
+func (w *world) tolerates(f pipelineadmin.LetterFilter) {
 	w.tb.Helper()
 	list, err := w.desk().Letters(w.tb.Context(), f, 10, nil)
 	require.NoError(w.tb, err)
@@ -134,32 +134,32 @@ func TestALetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testing.T)
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		w, s := ailing(t, broker)
 		ctx := t.Context()
-		everything := operate.LetterRequest{By: "somebody"}
+		everything := pipelineadmin.LetterRequest{By: "somebody"}
 
 		dry := everything
 		dry.DryRun = true
 		result, err := w.desk().Redrive(ctx, dry, nil)
 		require.NoError(t, err)
-		require.Equal(t, map[operate.Fate]int64{operate.FateWould: 1, operate.FateSkipped: 1}, result.Counts)
+		require.Equal(t, map[pipelineadmin.Fate]int64{pipelineadmin.FateWould: 1, pipelineadmin.FateSkipped: 1}, result.Counts)
 		for _, o := range result.Outcomes {
-			if o.Fate == operate.FateSkipped {
+			if o.Fate == pipelineadmin.FateSkipped {
 				require.Contains(t, o.Why, "cannot be read")
 			}
 		}
 		require.Len(
-			t, w.letters(operate.LetterFilter{States: []postgres.LetterState{postgres.LetterOpen}}), 2,
+			t, w.letters(pipelineadmin.LetterFilter{States: []postgres.LetterState{postgres.LetterOpen}}), 2,
 			"a dry run changes nothing",
 		)
 
 		// Before the cause is gone it comes back.
 		result, err = w.desk().Redrive(ctx, everything, nil)
 		require.NoError(t, err)
-		require.EqualValues(t, 1, result.Counts[operate.FateRedriven])
+		require.EqualValues(t, 1, result.Counts[pipelineadmin.FateRedriven])
 		w.settled()
 		require.Eventually(t, func() bool {
-			return len(w.letters(operate.LetterFilter{})) == 3
+			return len(w.letters(pipelineadmin.LetterFilter{})) == 3
 		}, 20*time.Second, 20*time.Millisecond)
-		back := w.letters(operate.LetterFilter{
+		back := w.letters(pipelineadmin.LetterFilter{
 			ReasonContains: "refused", States: []postgres.LetterState{postgres.LetterOpen},
 		})
 		require.Len(t, back, 1)
@@ -167,31 +167,31 @@ func TestALetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testing.T)
 
 		w.ask("ALTER TABLE points DROP CONSTRAINT good")
 		result, err = w.desk().Redrive(
-			ctx, operate.LetterRequest{By: "somebody", Places: []operate.Place{back[0].Place}, Reason: "the constraint is gone"},
+			ctx, pipelineadmin.LetterRequest{By: "somebody", Places: []pipelineadmin.Place{back[0].Place}, Reason: "the constraint is gone"},
 			nil,
 		)
 		require.NoError(t, err)
-		require.EqualValues(t, 1, result.Counts[operate.FateRedriven])
+		require.EqualValues(t, 1, result.Counts[pipelineadmin.FateRedriven])
 		w.settled()
 		require.Equal(t, "0=0 1=666 2=2 3=3", w.values(s), "at 2 s a newer point stands")
 
 		before := w.dump()
-		result, err = w.desk().Redrive(ctx, operate.LetterRequest{By: "other", Places: []operate.Place{back[0].Place}}, nil)
+		result, err = w.desk().Redrive(ctx, pipelineadmin.LetterRequest{By: "other", Places: []pipelineadmin.Place{back[0].Place}}, nil)
 		require.NoError(t, err)
-		require.EqualValues(t, 1, result.Counts[operate.FateSkipped])
+		require.EqualValues(t, 1, result.Counts[pipelineadmin.FateSkipped])
 		require.Contains(t, result.Outcomes[0].Why, "redriven already, by somebody")
 		result, err = w.desk().Redrive(
-			ctx, operate.LetterRequest{By: "other", Places: []operate.Place{back[0].Place}, Again: true}, nil,
+			ctx, pipelineadmin.LetterRequest{By: "other", Places: []pipelineadmin.Place{back[0].Place}, Again: true}, nil,
 		)
 		require.NoError(t, err)
-		require.EqualValues(t, 1, result.Counts[operate.FateRedriven])
+		require.EqualValues(t, 1, result.Counts[pipelineadmin.FateRedriven])
 		w.settled()
 		require.Equal(t, before, w.dump(), "twice changes nothing")
 
-		redriven := w.letters(operate.LetterFilter{States: []postgres.LetterState{postgres.LetterRedriven}})
+		redriven := w.letters(pipelineadmin.LetterFilter{States: []postgres.LetterState{postgres.LetterRedriven}})
 		require.Len(t, redriven, 2)
 		require.Len(
-			t, w.letters(operate.LetterFilter{States: []postgres.LetterState{postgres.LetterOpen}}), 1,
+			t, w.letters(pipelineadmin.LetterFilter{States: []postgres.LetterState{postgres.LetterOpen}}), 1,
 			"the one that cannot be read",
 		)
 	})
@@ -204,10 +204,10 @@ func TestARedrivenLetterDoesNotBringDeletedPointsBack(t *testing.T) {
 	require.Empty(t, w.values(s))
 	w.ask("ALTER TABLE points DROP CONSTRAINT good")
 	result, err := w.desk().Redrive(
-		t.Context(), operate.LetterRequest{Filter: operate.LetterFilter{ReasonContains: "refused"}}, nil,
+		t.Context(), pipelineadmin.LetterRequest{Filter: pipelineadmin.LetterFilter{ReasonContains: "refused"}}, nil,
 	)
 	require.NoError(t, err)
-	require.EqualValues(t, 1, result.Counts[operate.FateRedriven])
+	require.EqualValues(t, 1, result.Counts[pipelineadmin.FateRedriven])
 	w.settled()
 	require.Empty(t, w.values(s))
 }
@@ -219,30 +219,30 @@ func TestALetterFromBeforeTheOldestTombstoneIsNotRedriven(t *testing.T) {
 	_, err = w.registry.PruneTombstones(t.Context(), time.UnixMicro(t0).Add(time.Hour))
 	require.NoError(t, err)
 	result, err := w.desk().Redrive(
-		t.Context(), operate.LetterRequest{Filter: operate.LetterFilter{ReasonContains: "refused"}}, nil,
+		t.Context(), pipelineadmin.LetterRequest{Filter: pipelineadmin.LetterFilter{ReasonContains: "refused"}}, nil,
 	)
 	require.NoError(t, err)
-	require.EqualValues(t, 1, result.Counts[operate.FateSkipped])
+	require.EqualValues(t, 1, result.Counts[pipelineadmin.FateSkipped])
 	require.Contains(t, result.Outcomes[0].Why, "not known any more")
 }
 
 func TestADiscardedLetterStaysAndIsSaidToBe(t *testing.T) {
 	w, _ := ailing(t, testenv.NewKFake(t))
 	ctx := t.Context()
-	_, err := w.desk().Discard(ctx, operate.LetterRequest{}, nil)
+	_, err := w.desk().Discard(ctx, pipelineadmin.LetterRequest{}, nil)
 	require.Equal(t, "reason", fieldOf(err))
-	_, err = w.desk().Discard(ctx, operate.LetterRequest{Reason: strings.Repeat("x", operate.MaxReason+1)}, nil)
+	_, err = w.desk().Discard(ctx, pipelineadmin.LetterRequest{Reason: strings.Repeat("x", pipelineadmin.MaxReason+1)}, nil)
 	require.Equal(t, "reason", fieldOf(err))
 	result, err := w.desk().Discard(
 		ctx,
-		operate.LetterRequest{
-			Reason: "nonsense of a test", By: "somebody", Filter: operate.LetterFilter{ReasonContains: "unreadable"},
+		pipelineadmin.LetterRequest{
+			Reason: "nonsense of a test", By: "somebody", Filter: pipelineadmin.LetterFilter{ReasonContains: "unreadable"},
 		},
 		nil,
 	)
 	require.NoError(t, err)
-	require.Equal(t, map[operate.Fate]int64{operate.FateDiscarded: 1}, result.Counts)
-	discarded := w.letters(operate.LetterFilter{States: []postgres.LetterState{postgres.LetterDiscarded}})
+	require.Equal(t, map[pipelineadmin.Fate]int64{pipelineadmin.FateDiscarded: 1}, result.Counts)
+	discarded := w.letters(pipelineadmin.LetterFilter{States: []postgres.LetterState{postgres.LetterDiscarded}})
 	require.Len(t, discarded, 1)
 	require.Equal(t, "somebody", discarded[0].Mark.By)
 	require.Equal(t, "nonsense of a test", discarded[0].Mark.Reason)
@@ -251,7 +251,7 @@ func TestADiscardedLetterStaysAndIsSaidToBe(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, postgres.LetterDiscarded, shown.State)
 
-	result, err = w.desk().Redrive(ctx, operate.LetterRequest{Places: []operate.Place{discarded[0].Place}}, nil)
+	result, err = w.desk().Redrive(ctx, pipelineadmin.LetterRequest{Places: []pipelineadmin.Place{discarded[0].Place}}, nil)
 	require.NoError(t, err)
 	require.Contains(t, result.Outcomes[0].Why, "discarded already")
 	counts, err := w.desk().LetterCounts(ctx)
@@ -282,7 +282,7 @@ func TestARecordThatWasPutAsideIsKnownUntilItIsPutBack(t *testing.T) {
 	require.EqualValues(t, 2, n)
 	w.ask("ALTER TABLE points DROP CONSTRAINT good")
 	_, err = w.desk().Redrive(
-		t.Context(), operate.LetterRequest{Filter: operate.LetterFilter{ReasonContains: "refused"}}, nil,
+		t.Context(), pipelineadmin.LetterRequest{Filter: pipelineadmin.LetterFilter{ReasonContains: "refused"}}, nil,
 	)
 	require.NoError(t, err)
 	n, err = w.registry.DeadRecords(t.Context(), id, places)
@@ -302,50 +302,50 @@ func TestAReplayThatCannotBeIsRefusedByName(t *testing.T) {
 	partition := pointblock.Partition(s.source, partitions)
 	past, future, unknown, zero := time.Now().Add(-time.Hour), time.Now().Add(time.Hour), uuid.New(), int64(0)
 	for name, c := range map[string]struct {
-		r     operate.ReplayRequest
+		r     pipelineadmin.ReplayRequest
 		field string
 		says  string
 	}{
-		"commands":     {operate.ReplayRequest{Topic: "graph.commands", FromStart: true}, "topic", "was decided once"},
-		"events":       {operate.ReplayRequest{Topic: "graph.events", FromStart: true}, "topic", "no built-in consumer"},
-		"no topic":     {operate.ReplayRequest{Topic: "nothing", FromStart: true}, "topic", "there is points"},
-		"from nowhere": {operate.ReplayRequest{Topic: "points"}, "fromStart", "one of the start, a time, or offsets"},
+		"commands":     {pipelineadmin.ReplayRequest{Topic: "graph.commands", FromStart: true}, "topic", "was decided once"},
+		"events":       {pipelineadmin.ReplayRequest{Topic: "graph.events", FromStart: true}, "topic", "no built-in consumer"},
+		"no topic":     {pipelineadmin.ReplayRequest{Topic: "nothing", FromStart: true}, "topic", "there is points"},
+		"from nowhere": {pipelineadmin.ReplayRequest{Topic: "points"}, "fromStart", "one of the start, a time, or offsets"},
 		"from twice": {
-			operate.ReplayRequest{Topic: "points", FromStart: true, FromTime: &past}, "fromStart", "one of",
+			pipelineadmin.ReplayRequest{Topic: "points", FromStart: true, FromTime: &past}, "fromStart", "one of",
 		},
-		"the future": {operate.ReplayRequest{Topic: "points", FromTime: &future}, "fromTime", "future"},
-		"backwards":  {operate.ReplayRequest{Topic: "points", FromTime: &past, ToTime: &past}, "toTime", "after"},
+		"the future": {pipelineadmin.ReplayRequest{Topic: "points", FromTime: &future}, "fromTime", "future"},
+		"backwards":  {pipelineadmin.ReplayRequest{Topic: "points", FromTime: &past, ToTime: &past}, "toTime", "after"},
 		"to twice": {
-			operate.ReplayRequest{Topic: "points", FromStart: true, ToTime: &past, ToOffsets: map[int32]int64{0: 1}}, "toTime",
+			pipelineadmin.ReplayRequest{Topic: "points", FromStart: true, ToTime: &past, ToOffsets: map[int32]int64{0: 1}}, "toTime",
 			"not by both",
 		},
 		"no partition": {
-			operate.ReplayRequest{Topic: "points", FromStart: true, Partitions: []int32{77}}, "partitions",
+			pipelineadmin.ReplayRequest{Topic: "points", FromStart: true, Partitions: []int32{77}}, "partitions",
 			"there is no partition 77",
 		},
 		"no offset": {
-			operate.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 4}}, "fromOffsets",
+			pipelineadmin.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 4}}, "fromOffsets",
 			"has the offsets 0 to 3",
 		},
 		"another partition": {
-			operate.ReplayRequest{
+			pipelineadmin.ReplayRequest{
 				Topic: "points", FromOffsets: map[int32]int64{partition: 0},
 				ToOffsets: map[int32]int64{(partition + 1) % partitions: 0},
 			},
 			"toOffsets", "not among those",
 		},
 		"both": {
-			operate.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 0}, Partitions: []int32{partition}},
+			pipelineadmin.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 0}, Partitions: []int32{partition}},
 			"partitions", "already",
 		},
 		"no workspace": {
-			operate.ReplayRequest{Topic: "points", FromStart: true, Workspace: &unknown}, "workspaceId", "no workspace",
+			pipelineadmin.ReplayRequest{Topic: "points", FromStart: true, Workspace: &unknown}, "workspaceId", "no workspace",
 		},
 		"no rows": {
-			operate.ReplayRequest{Topic: "points", FromStart: true, MaxRows: &zero}, "maxRowsPerSecond", "above zero",
+			pipelineadmin.ReplayRequest{Topic: "points", FromStart: true, MaxRows: &zero}, "maxRowsPerSecond", "above zero",
 		},
 		"nothing": {
-			operate.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 3}}, "", "no record in this range",
+			pipelineadmin.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 3}}, "", "no record in this range",
 		},
 	} {
 		_, err := w.desk().StartReplay(t.Context(), c.r)
@@ -365,7 +365,7 @@ func TestAReplayThatCannotBeIsRefusedByName(t *testing.T) {
 func TestTopicsAreListedWithTheirOffsets(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		w, s := ailing(t, broker)
-		var topics []operate.Topic
+		var topics []pipelineadmin.Topic
 		require.Eventually(t, func() bool {
 			var err error
 			topics, err = w.desk().Topics(t.Context())

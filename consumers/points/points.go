@@ -25,7 +25,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/livegraph/livegraph/consumers"
-	"github.com/livegraph/livegraph/internal/spares"
+	"github.com/livegraph/livegraph/internal/platform/bufferpool"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -77,9 +77,9 @@ type Consumer struct {
 	asOf        int64     // up to where tombstones are known; 0: nothing is yet
 	begun, read uint64    // calls of follow: how many began, and which of them brought what is known
 
-	columns *spares.List[*columns]
-	sorters *spares.List[*sorter] // one, as batches are prepared one at a time
-	records *spares.List[*record] // by how many spans they have room for
+	columns *bufferpool.List[*columns]
+	sorters *bufferpool.List[*sorter] // one, as batches are prepared one at a time
+	records *bufferpool.List[*record] // by how many spans they have room for
 }
 
 // New creates a consumer.
@@ -103,8 +103,8 @@ func newCore(deps Deps) *Consumer {
 	return &Consumer{
 		deps: deps, logger: deps.Logger.With("component", "points"),
 		tombstones: newTombstones(), copied: newCopied(knownSeries),
-		columns: spares.New[*columns](spareColumns, spareTime), sorters: spares.New[*sorter](1, spareTime),
-		records: spares.New[*record](spareSpans, spareTime),
+		columns: bufferpool.New[*columns](spareColumns, spareTime), sorters: bufferpool.New[*sorter](1, spareTime),
+		records: bufferpool.New[*record](spareSpans, spareTime),
 	}
 }
 

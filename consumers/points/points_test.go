@@ -16,10 +16,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/livegraph/livegraph/internal/config"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func TestPointsTextsAndWhatIsKnownOfThemBecomeVisible(t *testing.T) {

@@ -12,12 +12,12 @@ import (
 
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/consumers/replay"
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/operate"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // replays runs a runner until stop or the end of the test.
@@ -52,10 +52,10 @@ func (w *world) replays(change ...func(*replay.Deps)) (stop func()) {
 	return stop
 }
 
-func (w *world) desk() *operate.Desk { return operate.New(w.log, w.registry) }
+func (w *world) desk() *pipelineadmin.Desk { return pipelineadmin.New(w.log, w.registry) }
 
 // again asks for a replay of topic points.
-func (w *world) again(r operate.ReplayRequest) operate.Replay {
+func (w *world) again(r pipelineadmin.ReplayRequest) pipelineadmin.Replay {
 	w.tb.Helper()
 	r.Topic, r.By = kafka.TopicPoints, "test"
 	job, err := w.desk().StartReplay(context.Background(), r)
@@ -64,12 +64,12 @@ func (w *world) again(r operate.ReplayRequest) operate.Replay {
 }
 
 // over waits until a replay is over.
-func (w *world) over(id uuid.UUID) operate.Replay {
+func (w *world) over(id uuid.UUID) pipelineadmin.Replay {
 	w.tb.Helper()
-	return w.replayUntil(id, func(job operate.Replay) bool { return job.State.Final() })
+	return w.replayUntil(id, func(job pipelineadmin.Replay) bool { return job.State.Final() })
 }
 
-func (w *world) replayUntil(id uuid.UUID, reached func(operate.Replay) bool) operate.Replay {
+func (w *world) replayUntil(id uuid.UUID, reached func(pipelineadmin.Replay) bool) pipelineadmin.Replay {
 	w.tb.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for {
@@ -124,7 +124,7 @@ func TestReplayingTheWholeTopicTwiceChangesNothing(t *testing.T) {
 
 		w.replays()
 		for range 2 {
-			job := w.over(w.again(operate.ReplayRequest{FromStart: true}).ID)
+			job := w.over(w.again(pipelineadmin.ReplayRequest{FromStart: true}).ID)
 			require.Equal(t, postgres.ReplayDone, job.State, "%v", job.Error)
 			require.EqualValues(t, 100, job.Percent)
 			require.Equal(t, job.Records, job.RecordsDone)
@@ -152,7 +152,7 @@ func TestAReplayWritesAgainWhatTheStoreHasLost(t *testing.T) {
 		w.ask("TRUNCATE TABLE " + table)
 	}
 	w.replays()
-	job := w.over(w.again(operate.ReplayRequest{FromStart: true}).ID)
+	job := w.over(w.again(pipelineadmin.ReplayRequest{FromStart: true}).ID)
 	require.Equal(t, postgres.ReplayDone, job.State, "%v", job.Error)
 	require.Equal(t, before, w.dump())
 }
@@ -184,7 +184,7 @@ func TestAReplayOfAPartStoresThatPartAlone(t *testing.T) {
 		}
 		w.settled()
 		w.replays()
-		replayed := func(r operate.ReplayRequest) string {
+		replayed := func(r pipelineadmin.ReplayRequest) string {
 			w.ask("TRUNCATE TABLE points")
 			job := w.over(w.again(r).ID)
 			require.Equal(t, postgres.ReplayDone, job.State, "%v", job.Error)
@@ -192,14 +192,14 @@ func TestAReplayOfAPartStoresThatPartAlone(t *testing.T) {
 				"SELECT arrayStringConcat(groupArray(toString(value)), ' ') FROM (SELECT value FROM points FINAL ORDER BY ts)",
 			)
 		}
-		require.Equal(t, "3 4 5 7", replayed(operate.ReplayRequest{FromTime: &middle}))
-		require.Equal(t, "0 1 2", replayed(operate.ReplayRequest{FromStart: true, ToTime: &middle}))
-		require.Equal(t, "1 2 7", replayed(operate.ReplayRequest{
+		require.Equal(t, "3 4 5 7", replayed(pipelineadmin.ReplayRequest{FromTime: &middle}))
+		require.Equal(t, "0 1 2", replayed(pipelineadmin.ReplayRequest{FromStart: true, ToTime: &middle}))
+		require.Equal(t, "1 2 7", replayed(pipelineadmin.ReplayRequest{
 			FromOffsets: map[int32]int64{partition: 1}, ToOffsets: map[int32]int64{partition: 4},
 		}))
-		require.Equal(t, "0 1 2 3 4 5 7", replayed(operate.ReplayRequest{FromStart: true, Partitions: []int32{partition}}))
+		require.Equal(t, "0 1 2 3 4 5 7", replayed(pipelineadmin.ReplayRequest{FromStart: true, Partitions: []int32{partition}}))
 
-		require.Equal(t, "0 1 2 3 4 5", replayed(operate.ReplayRequest{FromStart: true, Workspace: &w.workspace}))
+		require.Equal(t, "0 1 2 3 4 5", replayed(pipelineadmin.ReplayRequest{FromStart: true, Workspace: &w.workspace}))
 	})
 }
 
@@ -214,17 +214,17 @@ func TestAReplayGoesOnWhereADeadRunLeftIt(t *testing.T) {
 		w.settled()
 		before := w.dump()
 		slow := int64(50)
-		job := w.again(operate.ReplayRequest{FromStart: true, MaxRows: &slow})
+		job := w.again(pipelineadmin.ReplayRequest{FromStart: true, MaxRows: &slow})
 		stop := w.replays()
-		w.replayUntil(job.ID, func(job operate.Replay) bool { return job.Rows > 0 })
+		w.replayUntil(job.ID, func(job pipelineadmin.Replay) bool { return job.Rows > 0 })
 		stop()
-		left := w.replayUntil(job.ID, func(operate.Replay) bool { return true })
+		left := w.replayUntil(job.ID, func(pipelineadmin.Replay) bool { return true })
 		require.Equal(t, postgres.ReplayQueued, left.State)
 		require.Less(t, left.RecordsDone, left.Records, "the test is about a run that was interrupted")
 		w.replays(func(d *replay.Deps) {
 			d.Config.BatchRows = 10
 		})
-		again := w.again(operate.ReplayRequest{FromStart: true}) // behind the other
+		again := w.again(pipelineadmin.ReplayRequest{FromStart: true}) // behind the other
 		w.cancelAfterRows(t, job.ID, left.Rows)
 		done := w.over(again.ID)
 		require.Equal(t, postgres.ReplayDone, done.State)
@@ -244,8 +244,8 @@ func TestAReplaySaysWhatTheLogHadNoMore(t *testing.T) {
 		}
 		w.settled()
 		partition := pointblock.Partition(s.source, partitions)
-		part := w.again(operate.ReplayRequest{FromStart: true})
-		all := w.again(operate.ReplayRequest{FromStart: true, ToOffsets: map[int32]int64{partition: 3}})
+		part := w.again(pipelineadmin.ReplayRequest{FromStart: true})
+		all := w.again(pipelineadmin.ReplayRequest{FromStart: true, ToOffsets: map[int32]int64{partition: 3}})
 		broker.Trim(t, w.topic, partition, 4)
 		w.ask("TRUNCATE TABLE points")
 		w.replays()
@@ -267,7 +267,7 @@ func TestAReplayOfATopicThatWasCreatedAgainFails(t *testing.T) {
 		w := newWorld(t, broker)
 		s := w.number(uuid.New(), "m")
 		w.produce(w.write(s, at(0), []float64{0}))
-		job := w.again(operate.ReplayRequest{FromStart: true})
+		job := w.again(pipelineadmin.ReplayRequest{FromStart: true})
 		old := w.log.PointsTopic().ID
 		broker.Recreate(t, w.topic, partitions)
 		require.Eventually(t, func() bool { return w.log.PointsTopic().ID != old }, 10*time.Second, 10*time.Millisecond)
@@ -291,14 +291,14 @@ func TestAReplayLeavesOutWhatCannotBeStored(t *testing.T) {
 	w.consume()
 	w.settled()
 	w.replays()
-	job := w.over(w.again(operate.ReplayRequest{FromStart: true}).ID)
+	job := w.over(w.again(pipelineadmin.ReplayRequest{FromStart: true}).ID)
 	require.Equal(t, postgres.ReplayDone, job.State)
 	require.EqualValues(t, 2, job.Refused)
 	require.EqualValues(t, 3, job.Rows)
 	require.Contains(t, job.Notes[0], "unreadable or not storable: 2 records")
 	require.Equal(t, "0=0 2=2 3=3", w.values(s))
 	require.Len(t, w.deadLetters(2), 2, "they are not put aside again")
-	list, err := w.desk().Letters(t.Context(), operate.LetterFilter{}, 10, nil)
+	list, err := w.desk().Letters(t.Context(), pipelineadmin.LetterFilter{}, 10, nil)
 	require.NoError(t, err)
 	require.Len(t, list.Letters, 2)
 }
@@ -316,9 +316,9 @@ func TestAReplayBesideLiveIngestChangesNothing(t *testing.T) {
 		}
 		w.settled()
 		w.replays(func(d *replay.Deps) { d.Config.BatchRows = 20 })
-		job := w.again(operate.ReplayRequest{FromStart: true})
+		job := w.again(pipelineadmin.ReplayRequest{FromStart: true})
 		n := int64(400)
-		for !w.replayUntil(job.ID, func(operate.Replay) bool { return true }).State.Final() {
+		for !w.replayUntil(job.ID, func(pipelineadmin.Replay) bool { return true }).State.Final() {
 			w.produce(w.write(s[n%8], at(n, n-400), []float64{float64(n), float64(n - 400)}))
 			n++
 		}

@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/consumers/replay"
-	"github.com/livegraph/livegraph/internal/operate"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/test/bench/record"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // BenchmarkReplay replays the 10 M points of BenchmarkConsume with the bounds that a
@@ -33,9 +33,9 @@ func BenchmarkReplay(b *testing.B) {
 	})
 	before := record.CPU(b)
 	b.ResetTimer()
-	id := w.again(operate.ReplayRequest{FromStart: true}).ID
+	id := w.again(pipelineadmin.ReplayRequest{FromStart: true}).ID
 	deadline := time.Now().Add(5 * time.Minute)
-	job := operate.Replay{}
+	job := pipelineadmin.Replay{}
 	for !job.State.Final() && time.Now().Before(deadline) {
 		time.Sleep(20 * time.Millisecond)
 		var err error

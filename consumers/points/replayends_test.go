@@ -11,17 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/consumers/replay"
-	"github.com/livegraph/livegraph/internal/operate"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // cancelAfterRows cancels a replay once it has stored more than so many rows.
 func (w *world) cancelAfterRows(t *testing.T, id uuid.UUID, rows int64) {
 	t.Helper()
-	w.replayUntil(id, func(job operate.Replay) bool { return job.Rows > rows })
+	w.replayUntil(id, func(job pipelineadmin.Replay) bool { return job.Rows > rows })
 	_, err := w.desk().CancelReplay(t.Context(), id)
 	require.NoError(t, err)
 	job := w.over(id)
@@ -35,7 +35,7 @@ func (w *world) cancelAfterRows(t *testing.T, id uuid.UUID, rows int64) {
 func TestAQueuedReplayIsCancelledAtOnce(t *testing.T) {
 	w := newWorld(t, testenv.NewKFake(t))
 	w.produce(w.write(w.number(uuid.New(), "m"), at(0), []float64{0}))
-	job := w.again(operate.ReplayRequest{FromStart: true})
+	job := w.again(pipelineadmin.ReplayRequest{FromStart: true})
 	job, err := w.desk().CancelReplay(t.Context(), job.ID)
 	require.NoError(t, err)
 	require.Equal(t, postgres.ReplayCancelled, job.State)
@@ -47,7 +47,7 @@ func TestAQueuedReplayIsCancelledAtOnce(t *testing.T) {
 func TestAReplayWhoseRunDiedIsCancelledByTheNext(t *testing.T) {
 	w := newWorld(t, testenv.NewKFake(t))
 	w.produce(w.write(w.number(uuid.New(), "m"), at(0), []float64{0}))
-	job := w.again(operate.ReplayRequest{FromStart: true})
+	job := w.again(pipelineadmin.ReplayRequest{FromStart: true})
 	_, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, uuid.New(), 2*time.Second)
 	require.NoError(t, err)
 	require.True(t, ok)
@@ -62,7 +62,7 @@ func TestAReplayWhoseRunDiedIsCancelledByTheNext(t *testing.T) {
 func TestARunThatHasLostItsClaimNotesNothing(t *testing.T) {
 	w := newWorld(t, testenv.NewKFake(t))
 	w.produce(w.write(w.number(uuid.New(), "m"), at(0), []float64{0}))
-	w.again(operate.ReplayRequest{FromStart: true})
+	w.again(pipelineadmin.ReplayRequest{FromStart: true})
 	first, second := uuid.New(), uuid.New()
 	job, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, first, time.Millisecond)
 	require.NoError(t, err)
@@ -103,8 +103,8 @@ func TestACancelledReplayLeavesNoRowsThatWereDeletedMeanwhile(t *testing.T) {
 		d.Logger = slog.New(slog.NewTextHandler(&said, nil))
 	})
 	slow := int64(2)
-	job := w.again(operate.ReplayRequest{FromStart: true, MaxRows: &slow})
-	w.replayUntil(job.ID, func(job operate.Replay) bool { return job.Rows > 0 })
+	job := w.again(pipelineadmin.ReplayRequest{FromStart: true, MaxRows: &slow})
+	w.replayUntil(job.ID, func(job pipelineadmin.Replay) bool { return job.Rows > 0 })
 	require.NoError(t, server.Stop(context.Background()))
 	require.Eventually(t, func() bool {
 		return strings.Contains(said.String(), "storing a batch failed")
@@ -141,7 +141,7 @@ func TestTheNextRunOfAReplayDeletesWhatADeadOneLeft(t *testing.T) {
 			s := w.number(uuid.New(), "m")
 			w.produce(w.write(s, at(0, 1), []float64{0, 1}))
 			w.settled()
-			job := w.again(operate.ReplayRequest{FromStart: true})
+			job := w.again(pipelineadmin.ReplayRequest{FromStart: true})
 			_, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, uuid.New(), time.Second)
 			require.NoError(t, err)
 			require.True(t, ok)
@@ -174,7 +174,7 @@ func TestTheNextRunOfAReplayForgetsNoSeriesOfAYoungDeletion(t *testing.T) {
 	s := w.number(uuid.New(), "m")
 	w.produce(w.write(s, at(0), []float64{0}))
 	w.settled()
-	job := w.again(operate.ReplayRequest{FromStart: true})
+	job := w.again(pipelineadmin.ReplayRequest{FromStart: true})
 	_, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, uuid.New(), time.Second)
 	require.NoError(t, err)
 	require.True(t, ok)

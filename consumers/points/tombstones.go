@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/ceiling"
-	"github.com/livegraph/livegraph/internal/recent"
+	"github.com/livegraph/livegraph/internal/platform/lru"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -28,7 +28,7 @@ type owner = postgres.SourceID
 // that can cover a point that is about to be stored: those of consumed records are
 // newer than nearly all.
 type tombstones struct {
-	sources recent.Map[owner, remembered]
+	sources lru.Map[owner, remembered]
 
 	mu      sync.Mutex
 	epoch   uint64 // what was remembered in an earlier one is not believed any more

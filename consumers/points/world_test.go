@@ -15,13 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"github.com/livegraph/livegraph/consumers/maintenance"
 	"github.com/livegraph/livegraph/consumers/points"
-	"github.com/livegraph/livegraph/consumers/upkeep"
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 const (
@@ -132,9 +132,9 @@ func (w *world) delete() {
 	w.deleting = true
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	work := upkeep.New(upkeep.Deps{
+	work := maintenance.New(maintenance.Deps{
 		Registry: w.registry, Points: w.points, Log: w.log, Logger: w.logger,
-		Config: upkeep.Config{DeleteEvery: 10 * time.Millisecond, SettleAfter: w.settleAfter},
+		Config: maintenance.Config{DeleteEvery: 10 * time.Millisecond, SettleAfter: w.settleAfter},
 	})
 	go func() { done <- work.Run(ctx) }()
 	w.tb.Cleanup(func() {

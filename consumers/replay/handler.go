@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/livegraph/livegraph/consumers"
-	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -103,6 +103,6 @@ func (s *source) read(ctx context.Context, most int) ([]*kgo.Record, error) {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("checking the topic: %w", err)
 		}
-		pause.For(ctx, retryWait)
+		sleep.For(ctx, retryWait)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/livegraph/livegraph/consumers"
-	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -48,12 +48,12 @@ func (p *pace) wait(rows int) {
 	defer func() { <-p.turn }()
 	p.live.Store(p.busy())
 	if p.live.Load() {
-		pause.For(p.run, min(yields*time.Duration(p.took.Load()), yieldLimit))
+		sleep.For(p.run, min(yields*time.Duration(p.took.Load()), yieldLimit))
 	}
 	if p.maxRows == 0 {
 		return
 	}
-	pause.For(p.run, max(time.Until(p.free), 0))
+	sleep.For(p.run, max(time.Until(p.free), 0))
 	if now := time.Now(); p.free.Before(now) {
 		p.free = now
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/livegraph/livegraph/consumers"
-	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -292,7 +292,7 @@ func (r *Runner) until(ctx context.Context, cannot string, log *slog.Logger, do 
 		if !said {
 			log.Warn(cannot+"; it is tried again", "error", err)
 		}
-		if !pause.For(ctx, retryWait) {
+		if !sleep.For(ctx, retryWait) {
 			return fmt.Errorf("%s: %w", cannot, context.Cause(ctx))
 		}
 	}
@@ -313,7 +313,7 @@ func (r *Runner) finish(
 			return
 		}
 		log.Warn("the end of the replay could not be noted; it is tried again", "state", state, "error", err)
-		if !pause.For(ctx, retryWait) {
+		if !sleep.For(ctx, retryWait) {
 			return
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
@@ -106,7 +106,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	for {
 		w.say(ctx, w.turn(ctx))
 		// With jitter, so that processes do not ask all at once.
-		if !pause.For(ctx, every/2+rand.N(every)+1) { //nolint:gosec // G404: jitter
+		if !sleep.For(ctx, every/2+rand.N(every)+1) { //nolint:gosec // G404: jitter
 			return nil
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/livegraph/livegraph/internal/embedded"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func TestEnginesKeepTheirDataAndAddressesAndComeBackWhenKilled(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // Its memory is bounded by whoever recognizes it.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // The files in which the data of INSERTs wait for ClickHouse are used again: see the

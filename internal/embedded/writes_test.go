@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/embedded"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // writes.py has milvus-lite write for one after the other: without it threads lose each

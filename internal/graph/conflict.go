@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 // Conflict is one thing that stands in the way of an undo or a redo, as the

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/graphtest"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 // history drives a State and the model with the same random commands of several

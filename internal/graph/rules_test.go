@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/fault"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/graphtest"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 // desk applies commands of actors one after the other.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/breaker"
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/platform/breaker"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
 

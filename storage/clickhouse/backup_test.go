@@ -10,10 +10,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/testenv"
-	"github.com/livegraph/livegraph/schemas/auditrecord"
+	"github.com/livegraph/livegraph/internal/auditrecord"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // fillEverything writes into every table of a backup: texts over several pages, among

@@ -16,9 +16,9 @@ import (
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"github.com/livegraph/livegraph/internal/certs"
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/tracing"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
+	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
 // Limits of the connections.
@@ -47,7 +47,7 @@ type DB struct {
 	bulk    driver.Conn // for inserts of points, see bulkConns
 	options *ch.Options // how to connect again, for migrations
 	metrics *Metrics
-	files   *certs.Client // see Verified; may be nil
+	files   *tlsconfig.Client // see Verified; may be nil
 	tracer  tracing.Tracer
 	marker  marker // of hours whose rollups do not hold
 }
@@ -60,7 +60,7 @@ func Measured(m *Metrics) Option { return func(db *DB) { db.metrics = m } }
 
 // Verified has a server that is reached by TLS verified by these files, and not as
 // the system would.
-func Verified(files *certs.Client) Option { return func(db *DB) { db.files = files } }
+func Verified(files *tlsconfig.Client) Option { return func(db *DB) { db.files = files } }
 
 // Open connects to the database that the URL names and checks that it answers:
 // clickhouse://user:password@host:9000/database, with ?secure=true for TLS, or

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/tracing"
+	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
 const (

@@ -9,14 +9,14 @@ import (
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 
-	"github.com/livegraph/livegraph/internal/certs"
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
 // Driver returns the driver's options for a URL. files verify a server that is reached
 // by TLS; nil: as the system does. HTTP goes uncompressed: it is how the embedded
 // engine on the same machine is reached. The native protocol compresses by LZ4.
-func Driver(address string, files *certs.Client) (*ch.Options, error) {
+func Driver(address string, files *tlsconfig.Client) (*ch.Options, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		// The parser's message can hold the URL, and with it the password.
@@ -54,9 +54,9 @@ func Driver(address string, files *certs.Client) (*ch.Options, error) {
 // encrypt makes each connection verify the server by the files as they are by then:
 // the driver would take one configuration for ever, so connections are made here. The
 // one it has still counts through an HTTP proxy.
-func encrypt(options *ch.Options, files *certs.Client) {
+func encrypt(options *ch.Options, files *tlsconfig.Client) {
 	if files == nil {
-		files = certs.System()
+		files = tlsconfig.System()
 	}
 	dial := func(ctx context.Context, address string) (net.Conn, error) {
 		return files.Dial(ctx, address, dialTimeout)

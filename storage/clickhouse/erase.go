@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/tracing"
+	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
 // WorkspaceRows counts what the tables have of a workspace, but for the identities

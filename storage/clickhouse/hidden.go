@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/livegraph/livegraph/internal/ceiling"
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 // hiddenMax is how many stretches of time of deleted points one query leaves out.

@@ -8,7 +8,7 @@ import (
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/pressly/goose/v3"
 
-	"github.com/livegraph/livegraph/internal/migration"
+	"github.com/livegraph/livegraph/internal/platform/migration"
 	"github.com/livegraph/livegraph/schemas"
 )
 

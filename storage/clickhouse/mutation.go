@@ -9,7 +9,7 @@ import (
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 
-	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 )
 
 // A statement that deletes rows is a mutation: ClickHouse queues it, and it stays
@@ -74,7 +74,7 @@ func (db *DB) awaitMutations(ctx context.Context, table, mark string) (waited bo
 			return waited, err
 		}
 		waited = true
-		if !pause.For(ctx, look) {
+		if !sleep.For(ctx, look) {
 			return waited, fmt.Errorf(
 				"waiting for a deletion from %s, which goes on (ClickHouse says %q): %w", table, problem, ctx.Err(),
 			)

@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // TestADeletionThatTakesTooLongIsNotQueuedAgain holds the store's mutations up: whoever

@@ -13,8 +13,8 @@ import (
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/tracing"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
 // Range is a stretch of time, from FromUS inclusive to ToUS exclusive,

@@ -12,9 +12,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // t0 is where the tests' points begin: 2026-03-01T00:00:00Z, microseconds.

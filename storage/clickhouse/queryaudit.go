@@ -11,7 +11,7 @@ import (
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/schemas/auditrecord"
+	"github.com/livegraph/livegraph/internal/auditrecord"
 )
 
 // AuditFilter says which uses of keys are asked for: those that meet all of it.

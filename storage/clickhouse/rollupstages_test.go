@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // all asks for a day by the hour.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/certs"
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func TestConnectionsByTLSAreVerified(t *testing.T) {
@@ -19,8 +19,8 @@ func TestConnectionsByTLSAreVerified(t *testing.T) {
 	password, _ := u.User.Password()
 	testenv.RequireSecure(t, testenv.Secure{
 		Engine: testenv.Host(t, engine), Secrets: []string{password},
-		Open: func(t *testing.T, front *testenv.TLSFront, f certs.Files) (func() error, error) {
-			files, err := certs.NewClient(f)
+		Open: func(t *testing.T, front *testenv.TLSFront, f tlsconfig.Files) (func() error, error) {
+			files, err := tlsconfig.NewClient(f)
 			require.NoError(t, err)
 			db, err := clickhouse.Open(t.Context(), front.Behind(engine, "https", ""), clickhouse.Verified(files))
 			if err != nil {
@@ -39,7 +39,7 @@ func TestTheNativeProtocolIsVerifiedAlike(t *testing.T) {
 	authority := testenv.NewAuthority(t)
 	for parameter, handshakes := range map[string]bool{"secure=true": true, "secure": true, "": false} {
 		front := testenv.NewTLSFront(t, testenv.Host(t, engine), authority.ServerConfig("localhost"))
-		files, err := certs.NewClient(certs.Files{CA: authority.File})
+		files, err := tlsconfig.NewClient(tlsconfig.Files{CA: authority.File})
 		require.NoError(t, err)
 		options, err := clickhouse.Driver(front.Behind(engine, "clickhouse", parameter), files)
 		require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestTLSDoesNotLetAWrongPasswordIn(t *testing.T) {
 	engine := testenv.ClickHouse(t)
 	authority := testenv.NewAuthority(t)
 	front := testenv.NewTLSFront(t, testenv.Host(t, engine), authority.ServerConfig("localhost"))
-	files, err := certs.NewClient(certs.Files{CA: authority.File})
+	files, err := tlsconfig.NewClient(tlsconfig.Files{CA: authority.File})
 	require.NoError(t, err)
 	for _, user := range []*url.Userinfo{url.UserPassword("default", "wr0ng"), url.User("default"), nil} {
 		u, err := url.Parse(front.Behind(engine, "https", ""))

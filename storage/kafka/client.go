@@ -29,7 +29,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/livegraph/livegraph/internal/tracing"
+	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
 // Limits of the client, named where they are used.

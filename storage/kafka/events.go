@@ -11,8 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 )
 
 // acksOfAll asks for the acknowledgement of all in-sync replicas.
@@ -112,7 +112,7 @@ func (c *Client) sendBatches(ctx context.Context, t *topic, left []batch) error 
 			return refused
 		}
 		age = 0 // the least that the client allows
-		if !pause.For(ctx, backoff(tries)) {
+		if !sleep.For(ctx, backoff(tries)) {
 			return errors.Join(refused, err, ctx.Err())
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
 
-	"github.com/livegraph/livegraph/internal/certs"
 	"github.com/livegraph/livegraph/internal/embedded"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 const (
@@ -107,18 +107,18 @@ func guardedApache(t *testing.T) *guarded {
 }
 
 // over is TLS with files.
-func over(t *testing.T, files certs.Files) kafka.Security {
+func over(t *testing.T, files tlsconfig.Files) kafka.Security {
 	t.Helper()
 	return as(t, files, "", "")
 }
 
 // as is TLS with files, or plain text without, and a login.
-func as(t *testing.T, files certs.Files, mechanism, password string) kafka.Security {
+func as(t *testing.T, files tlsconfig.Files, mechanism, password string) kafka.Security {
 	t.Helper()
-	var client *certs.Client
+	var client *tlsconfig.Client
 	var err error
-	if files != (certs.Files{}) {
-		client, err = certs.NewClient(files)
+	if files != (tlsconfig.Files{}) {
+		client, err = tlsconfig.NewClient(files)
 		require.NoError(t, err)
 	}
 	s, err := kafka.Secure(client, mechanism, user, password)

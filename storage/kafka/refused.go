@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/livegraph/livegraph/internal/certs"
+	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
 // Refused is a failure to connect that trying again does not cure: client and
@@ -69,7 +69,7 @@ func Advice(err error) string {
 }
 
 // settings are the names of ours, for advice on TLS.
-var settings = certs.Settings{
+var settings = tlsconfig.Settings{
 	Address: "LIVEGRAPH_KAFKA_BROKERS", CA: "LIVEGRAPH_KAFKA_TLS_CA", ServerName: "LIVEGRAPH_KAFKA_TLS_SERVER_NAME",
 	Pair: "LIVEGRAPH_KAFKA_TLS_CERT and LIVEGRAPH_KAFKA_TLS_KEY",
 }

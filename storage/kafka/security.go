@@ -16,19 +16,19 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
-	"github.com/livegraph/livegraph/internal/certs"
+	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
 // Security says whom a client believes to be a broker and how it logs in there. The
 // zero value is plain text without a login.
 type Security struct {
-	tls  *certs.Client
+	tls  *tlsconfig.Client
 	sasl sasl.Mechanism
 }
 
 // Secure makes one: with TLS unless files is nil, with a login unless mechanism is
 // empty. A broker's certificate must be for its host, unless files has a name.
-func Secure(files *certs.Client, mechanism, username, password string) (Security, error) {
+func Secure(files *tlsconfig.Client, mechanism, username, password string) (Security, error) {
 	s := Security{tls: files}
 	switch strings.ToLower(mechanism) {
 	case "":

@@ -12,10 +12,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/livegraph/livegraph/internal/certs"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // connect opens a client at a listener and makes its topics.
@@ -91,18 +91,18 @@ func requireRights(t *testing.T, at string, s kafka.Security) {
 
 func TestClientsSpeakTLSAndLogIn(t *testing.T) {
 	eachGuarded(t, func(t *testing.T, g *guarded) {
-		ca := certs.Files{CA: g.ca.File}
+		ca := tlsconfig.Files{CA: g.ca.File}
 		g.grant(t)
 		requireWorks(t, g.tls, over(t, ca))
-		requireWorks(t, g.tls, over(t, certs.Files{CA: g.ca.File, ServerName: "localhost"}))
-		requireWorks(t, g.mutual, over(t, certs.Files{CA: g.ca.File, Cert: g.client.Cert, Key: g.client.Key}))
+		requireWorks(t, g.tls, over(t, tlsconfig.Files{CA: g.ca.File, ServerName: "localhost"}))
+		requireWorks(t, g.mutual, over(t, tlsconfig.Files{CA: g.ca.File, Cert: g.client.Cert, Key: g.client.Key}))
 		for _, mechanism := range []string{
 			kafka.MechanismPlain, kafka.MechanismScram256, kafka.MechanismScram512, "SCRAM-SHA-512",
 		} {
 			requireWorks(t, g.login, as(t, ca, mechanism, password))
 		}
 		requireRights(t, g.login, as(t, ca, kafka.MechanismScram512, password))
-		requireWorks(t, g.bare, as(t, certs.Files{}, kafka.MechanismScram512, password))
+		requireWorks(t, g.bare, as(t, tlsconfig.Files{}, kafka.MechanismScram512, password))
 		g.requireRefusals(t)
 	})
 }
@@ -112,34 +112,34 @@ func TestClientsSpeakTLSAndLogIn(t *testing.T) {
 func (g *guarded) requireRefusals(t *testing.T) {
 	other := testenv.NewAuthority(t)
 	foreign, late := other.Sign("foreign", time.Hour), g.ca.Sign("late-client", -time.Hour)
-	ca := certs.Files{CA: g.ca.File}
+	ca := tlsconfig.Files{CA: g.ca.File}
 	for _, c := range []struct {
 		what     string
 		at       string
 		security kafka.Security
 		advice   string // or closed, where the edition closes the connection without a word
 	}{
-		{"unknown authority", g.tls, over(t, certs.Files{CA: other.File}), "LIVEGRAPH_KAFKA_TLS_CA"},
-		{"the system's authorities", g.tls, over(t, certs.Files{ServerName: "localhost"}), "LIVEGRAPH_KAFKA_TLS_CA"},
+		{"unknown authority", g.tls, over(t, tlsconfig.Files{CA: other.File}), "LIVEGRAPH_KAFKA_TLS_CA"},
+		{"the system's authorities", g.tls, over(t, tlsconfig.Files{ServerName: "localhost"}), "LIVEGRAPH_KAFKA_TLS_CA"},
 		{
-			"another name", g.tls, over(t, certs.Files{CA: g.ca.File, ServerName: "elsewhere.example"}),
+			"another name", g.tls, over(t, tlsconfig.Files{CA: g.ca.File, ServerName: "elsewhere.example"}),
 			"LIVEGRAPH_KAFKA_TLS_SERVER_NAME",
 		},
 		{"expired", g.expired, over(t, ca), "renew the server's certificate"},
 		{"no certificate of ours", g.mutual, over(t, ca), "LIVEGRAPH_KAFKA_TLS_CERT"},
 		{
-			"a foreign one", g.mutual, over(t, certs.Files{CA: g.ca.File, Cert: foreign.Cert, Key: foreign.Key}),
+			"a foreign one", g.mutual, over(t, tlsconfig.Files{CA: g.ca.File, Cert: foreign.Cert, Key: foreign.Key}),
 			"LIVEGRAPH_KAFKA_TLS_CERT",
 		},
 		{
-			"an expired one", g.mutual, over(t, certs.Files{CA: g.ca.File, Cert: late.Cert, Key: late.Key}),
+			"an expired one", g.mutual, over(t, tlsconfig.Files{CA: g.ca.File, Cert: late.Cert, Key: late.Key}),
 			"LIVEGRAPH_KAFKA_TLS_CERT",
 		},
 		{"wrong password, plain", g.login, as(t, ca, kafka.MechanismPlain, "wr0ng-one"), "LIVEGRAPH_KAFKA_SASL_PASSWORD"},
 		{"wrong password, scram", g.login, as(t, ca, kafka.MechanismScram256, "wr0ng-one"), "LIVEGRAPH_KAFKA_SASL_PASSWORD"},
 		{"no login", g.bare, kafka.Security{}, "LIVEGRAPH_KAFKA_SASL_MECHANISM"},
 		{
-			"a login where nobody does", g.open, as(t, certs.Files{}, kafka.MechanismPlain, password),
+			"a login where nobody does", g.open, as(t, tlsconfig.Files{}, kafka.MechanismPlain, password),
 			"unset LIVEGRAPH_KAFKA_SASL_MECHANISM",
 		},
 		{"plain text to TLS", g.tls, kafka.Security{}, "set LIVEGRAPH_KAFKA_TLS"},
@@ -168,7 +168,7 @@ func (g *guarded) requireRefusals(t *testing.T) {
 // refused for the lack of them.
 func (g *guarded) grant(t *testing.T) {
 	t.Helper()
-	login := as(t, certs.Files{CA: g.ca.File}, kafka.MechanismScram256, password)
+	login := as(t, tlsconfig.Files{CA: g.ca.File}, kafka.MechanismScram256, password)
 	client, err := kgo.NewClient(kgo.SeedBrokers(g.open))
 	require.NoError(t, err)
 	defer client.Close()

@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 // Sizes of the topics.

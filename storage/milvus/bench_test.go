@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/milvus"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // Of what is measured: the embedder's dimensions, and the size of the consumer's batches.

@@ -7,11 +7,11 @@ import (
 
 	"google.golang.org/grpc/credentials"
 
-	"github.com/livegraph/livegraph/internal/certs"
+	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
 // credential is gRPC's TLS, made for each connection of the files as they are by then.
-type credential struct{ files *certs.Client }
+type credential struct{ files *tlsconfig.Client }
 
 // ClientHandshake implements credentials.TransportCredentials.
 func (c *credential) ClientHandshake(

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 const (

@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/milvus"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func TestWhatIsHeldOfAWorkspaceIsCountedAndListedByNode(t *testing.T) {

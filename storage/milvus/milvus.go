@@ -28,9 +28,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/livegraph/livegraph/internal/certs"
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/tracing"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
+	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
 const (
@@ -48,7 +48,7 @@ type Options struct {
 	// Token is how to log in, user:password or an API key; empty: not at all.
 	Token string
 	// TLS verifies a server that is reached by TLS; nil: as the system does.
-	TLS *certs.Client
+	TLS *tlsconfig.Client
 }
 
 // DB is a connection to one database of Milvus. It connects again by itself.
@@ -132,7 +132,7 @@ func New(o Options, changes ...Option) (*DB, error) {
 // place is an address, read.
 type place struct {
 	host, database string
-	files          *certs.Client // nil: no TLS
+	files          *tlsconfig.Client // nil: no TLS
 }
 
 func (o Options) parse() (place, error) {
@@ -147,7 +147,7 @@ func (o Options) parse() (place, error) {
 	at := place{host: u.Host, database: strings.Trim(u.Path, "/")}
 	if u.Scheme == "https" {
 		if at.files = o.TLS; at.files == nil {
-			at.files = certs.System()
+			at.files = tlsconfig.System()
 		}
 	}
 	return at, nil

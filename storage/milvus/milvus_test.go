@@ -12,10 +12,10 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/livegraph/livegraph/internal/certs"
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 	"github.com/livegraph/livegraph/storage/milvus"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func TestTheServerTellsItsVersion(t *testing.T) {
@@ -52,8 +52,8 @@ func TestConnectionsByTLSAreVerified(t *testing.T) {
 	engine := testenv.Milvus(t)
 	testenv.RequireSecure(t, testenv.Secure{
 		Engine: engine, Secrets: []string{"s3cret"},
-		Open: func(t *testing.T, front *testenv.TLSFront, f certs.Files) (func() error, error) {
-			files, err := certs.NewClient(f)
+		Open: func(t *testing.T, front *testenv.TLSFront, f tlsconfig.Files) (func() error, error) {
+			files, err := tlsconfig.NewClient(f)
 			require.NoError(t, err)
 			db, err := milvus.Open(t.Context(), milvus.Options{
 				Address: "https://" + front.Address, Token: "root:s3cret", TLS: files,

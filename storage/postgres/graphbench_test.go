@@ -10,9 +10,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/test/graphdata"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // openBench returns a database with the large graph, and its workspace. With

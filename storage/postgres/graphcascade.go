@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/internal/pause"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 )
 
 // A cascade is one statement, with the totals of what it changed and, beyond what the
@@ -114,7 +114,7 @@ func (s *GraphState) cascadeInPieces(statements *cascadeStatements, args []any) 
 			if changed == 0 {
 				break
 			}
-			if !pause.For(s.tx.ctx, time.Since(began)) {
+			if !sleep.For(s.tx.ctx, time.Since(began)) {
 				return s.tx.ctx.Err()
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/schemas/graphrecord"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/schemas/graphrecord"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 )
 
 const (

@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/test/graphdata"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 var graphWorkspace = uuid.MustParse("00000000-0000-7000-8000-000000000001")

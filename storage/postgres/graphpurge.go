@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
-	"github.com/livegraph/livegraph/schemas/graphrecord"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/livegraph/livegraph/internal/recent"
+	"github.com/livegraph/livegraph/internal/platform/lru"
 )
 
 // rememberedTotals is how many totals a process remembers, at most twice as many.
@@ -15,7 +15,7 @@ const rememberedTotals = 4096
 
 // totals remembers how many rows pass a filter as of a sequence of the workspace: pages
 // of one list are counted once. Its zero value is ready.
-type totals struct{ recent.Map[string, counted] }
+type totals struct{ lru.Map[string, counted] }
 
 func (t *totals) put(key string, c counted) { t.Put(key, c, 1, rememberedTotals) }
 

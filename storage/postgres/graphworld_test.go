@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	"github.com/livegraph/livegraph/internal/graph/graphtest"
-	"github.com/livegraph/livegraph/internal/testenv"
-	"github.com/livegraph/livegraph/schemas/graphrecord"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 var graphTopic = [16]byte{7}

@@ -15,8 +15,8 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/internal/retrieval/lexical"
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // refreshLists fills and cuts back all champion lists that are due, and returns how many.

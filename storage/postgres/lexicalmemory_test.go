@@ -14,8 +14,8 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/internal/retrieval/lexical"
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // changeTexts returns some of the nodes another text, or has them gone, or back.

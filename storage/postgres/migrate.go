@@ -9,7 +9,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
-	"github.com/livegraph/livegraph/internal/migration"
+	"github.com/livegraph/livegraph/internal/platform/migration"
 	"github.com/livegraph/livegraph/schemas"
 )
 

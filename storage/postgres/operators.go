@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 // Operator is somebody who may use the administration page, without the password.
@@ -28,7 +28,7 @@ type Operator struct {
 type OperatorSecret struct {
 	ID           uuid.UUID
 	Name         string
-	PasswordHash string      // see internal/password
+	PasswordHash string      // see internal/platform/password
 	LastLoginIP  *netip.Addr // nil: none yet
 }
 

@@ -1,7 +1,7 @@
 // Package postgres holds the queries on Postgres: the installation, workspaces,
 // API keys, sources, the series registry, the graph and its journal, and how far
 // the points consumer is. It owns the connection pool and the schema's migrations,
-// and turns the driver's errors into the kinds of internal/fault. It decides
+// and turns the driver's errors into the kinds of internal/platform/fault. It decides
 // nothing about the interface.
 package postgres
 

@@ -19,9 +19,9 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/test/graphdata"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // readLines reads a file of the retrieval case.

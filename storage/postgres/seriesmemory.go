@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/livegraph/livegraph/internal/recent"
+	"github.com/livegraph/livegraph/internal/platform/lru"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 // as long as that is the same. What a series has of its source is not remembered. The zero
 // value is ready.
 type seriesMemory struct {
-	recent.Map[string, *seriesListing]
+	lru.Map[string, *seriesListing]
 }
 
 func (m *seriesMemory) put(key string, l *seriesListing) {

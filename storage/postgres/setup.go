@@ -13,7 +13,7 @@ type Setup struct {
 	Workspace    Workspace // with its id
 	Key          NewKey
 	OperatorName string
-	PasswordHash string // see internal/password
+	PasswordHash string // see internal/platform/password
 }
 
 // SetUp makes the first workspace, key and operator of an installation, all or

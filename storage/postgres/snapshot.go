@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/livegraph/livegraph/internal/migration"
+	"github.com/livegraph/livegraph/internal/platform/migration"
 	"github.com/livegraph/livegraph/schemas"
 )
 

@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/certs"
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // The URL says all of TLS, as it does for every client of Postgres.
@@ -23,7 +23,7 @@ func TestConnectionsByTLSAreVerified(t *testing.T) {
 	password, _ := u.User.Password()
 	testenv.RequireSecure(t, testenv.Secure{
 		Engine: testenv.Host(t, engine), Postgres: true, Secrets: []string{password}, NoServerName: true,
-		Open: func(t *testing.T, front *testenv.TLSFront, f certs.Files) (func() error, error) {
+		Open: func(t *testing.T, front *testenv.TLSFront, f tlsconfig.Files) (func() error, error) {
 			parameters := url.Values{"sslmode": {"verify-full"}}
 			for name, value := range map[string]string{"sslrootcert": f.CA, "sslcert": f.Cert, "sslkey": f.Key} {
 				if value != "" {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/livegraph/livegraph/internal/certs"
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
 // Limits of the connections.
@@ -29,7 +29,7 @@ type Options struct {
 	// the password is the default user's.
 	URL string
 	// TLS verifies a server that is reached by TLS; nil: as the system does.
-	TLS *certs.Client
+	TLS *tlsconfig.Client
 }
 
 // DB is a pool of connections to one database of Redis.
@@ -66,7 +66,7 @@ func (o Options) driver() (*redis.Options, error) {
 	options.TLSConfig = nil // the driver's would be of the files as they are now
 	files := o.TLS
 	if files == nil {
-		files = certs.System()
+		files = tlsconfig.System()
 	}
 	options.Dialer = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if encrypted {

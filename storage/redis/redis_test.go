@@ -8,10 +8,10 @@ import (
 	driver "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/certs"
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func TestTheServerTellsWhatItIs(t *testing.T) {
@@ -28,8 +28,8 @@ func TestConnectionsByTLSAreVerified(t *testing.T) {
 	engine := testenv.Redis(t)
 	testenv.RequireSecure(t, testenv.Secure{
 		Engine: testenv.Host(t, engine), Secrets: []string{password(t, engine)},
-		Open: func(t *testing.T, front *testenv.TLSFront, f certs.Files) (func() error, error) {
-			files, err := certs.NewClient(f)
+		Open: func(t *testing.T, front *testenv.TLSFront, f tlsconfig.Files) (func() error, error) {
+			files, err := tlsconfig.NewClient(f)
 			require.NoError(t, err)
 			db, err := redis.Open(t.Context(), redis.Options{URL: front.Behind(engine, "rediss", ""), TLS: files})
 			if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func TestStacksOfOneWorkspaceAreKeptOfABoundedNumberOfActors(t *testing.T) {

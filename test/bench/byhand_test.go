@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/load"
+	"github.com/livegraph/livegraph/internal/app/load"
 )
 
 // handFormat is that of answers by hand: an object a line.

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/livegraph/livegraph/internal/load"
+	"github.com/livegraph/livegraph/internal/app/load"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/livegraph/livegraph/internal/load"
+	"github.com/livegraph/livegraph/internal/app/load"
 	"github.com/livegraph/livegraph/test/bench/record"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/load"
+	"github.com/livegraph/livegraph/internal/app/load"
 	"github.com/livegraph/livegraph/test/bench/machine"
 	"github.com/livegraph/livegraph/test/harness"
 )

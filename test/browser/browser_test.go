@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/test/harness"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 const (

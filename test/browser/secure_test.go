@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/test/harness"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // secure starts a second process of the interface on the engines of the first, which

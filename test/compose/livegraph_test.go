@@ -14,8 +14,8 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
 // consumerGrace is what the points consumer takes at most to store what it holds,

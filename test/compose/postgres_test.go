@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // TestTheApplicationOwnsItsDatabaseAndIsNoSuperuser runs what the image of Postgres runs when

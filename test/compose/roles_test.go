@@ -16,9 +16,9 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/doctor"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/services/doctor"
 	"github.com/livegraph/livegraph/test/harness"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 const healthyLimit = 60 * time.Second

@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/route"
-	"github.com/livegraph/livegraph/internal/password"
+	"github.com/livegraph/livegraph/internal/platform/password"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/postgres"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api/admin"
-	"github.com/livegraph/livegraph/internal/password"
+	"github.com/livegraph/livegraph/internal/platform/password"
 	"github.com/livegraph/livegraph/test/contract"
 )
 

@@ -10,9 +10,9 @@ import (
 	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/route"
 	uses "github.com/livegraph/livegraph/consumers/audit"
-	"github.com/livegraph/livegraph/internal/spool"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/spool"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // Audit is the group of the routes by which uses of keys are read, with all that

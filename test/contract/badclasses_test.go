@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/compress/snappy"
 
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/apikey"
+	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/test/contract"
 	"github.com/livegraph/livegraph/test/promwrite"
 )

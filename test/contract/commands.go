@@ -14,9 +14,9 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	decisions "github.com/livegraph/livegraph/consumers/commands"
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // Commands is the group of the graph's write routes with the stores and the consumer

@@ -25,11 +25,11 @@ import (
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
-	"github.com/livegraph/livegraph/internal/apikey"
-	"github.com/livegraph/livegraph/internal/config"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/apikey"
+	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // Version is what the server under test calls itself.

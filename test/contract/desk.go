@@ -8,13 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/api/admin/desk"
+	"github.com/livegraph/livegraph/api/admin/pipeline"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/consumers/points"
-	"github.com/livegraph/livegraph/internal/operate"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // Desk is the group of the routes by which operators look after the pipeline and the
@@ -25,7 +25,7 @@ type Desk struct {
 	Log    *kafka.Client   // made by Group
 	Kafka  *testenv.Broker // its broker
 	// Change, when set, changes what the routes are made of.
-	Change func(*desk.Deps)
+	Change func(*pipeline.Deps)
 }
 
 // Group makes the routes. It stands before the group of live data, which is to use its
@@ -61,11 +61,11 @@ func (d *Desk) Group(t testing.TB, s *Server) []route.Route {
 	}).Run)
 	installation, err := s.DB.Installation(t.Context())
 	require.NoError(t, err)
-	deps := desk.Deps{
-		Pipeline: operate.New(d.Log, s.DB), Index: s.DB, TokenKey: installation.CheckpointKey, QueryTimeout: 30 * time.Second,
+	deps := pipeline.Deps{
+		Pipeline: pipelineadmin.New(d.Log, s.DB), Index: s.DB, TokenKey: installation.CheckpointKey, QueryTimeout: 30 * time.Second,
 	}
 	if d.Change != nil {
 		d.Change(&deps)
 	}
-	return desk.Routes(deps)
+	return pipeline.Routes(deps)
 }

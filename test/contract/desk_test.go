@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/api/admin/desk"
+	"github.com/livegraph/livegraph/api/admin/pipeline"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/test/contract"
 )
@@ -33,7 +33,7 @@ func startDesk(t *testing.T, brief bool) *deskTest {
 	t.Helper()
 	d := &deskTest{desk: &contract.Desk{}, live: &contract.LiveData{}}
 	if brief {
-		d.desk.Change = func(deps *desk.Deps) { deps.BulkTime = time.Nanosecond }
+		d.desk.Change = func(deps *pipeline.Deps) { deps.BulkTime = time.Nanosecond }
 	}
 	live := func(t testing.TB, s *contract.Server) []route.Route {
 		t.Helper()

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/operate"
+	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/test/contract"
 )
@@ -131,12 +131,12 @@ func TestARetryUnderItsKeyAndItsDeadLetterPutBackAreOneEffect(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), w.Postgres)
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(context.Background()) }()
-	desk := operate.New(w.Log, w.DB)
-	redrive := func() operate.LetterResult {
+	desk := pipelineadmin.New(w.Log, w.DB)
+	redrive := func() pipelineadmin.LetterResult {
 		result, err := desk.Redrive(
 			t.Context(),
-			operate.LetterRequest{
-				Again: true, By: "somebody", Filter: operate.LetterFilter{Topics: []string{kafka.TopicCommands}},
+			pipelineadmin.LetterRequest{
+				Again: true, By: "somebody", Filter: pipelineadmin.LetterFilter{Topics: []string{kafka.TopicCommands}},
 			},
 			nil,
 		)
@@ -176,7 +176,7 @@ func TestARetryUnderItsKeyAndItsDeadLetterPutBackAreOneEffect(t *testing.T) {
 			a := retry(q)
 			require.Contains(t, string(a.Data), id, "%s: it is the same command", name)
 			result := redrive()
-			require.Zero(t, result.Counts[operate.FateRedriven], "%s: it was decided after all", name)
+			require.Zero(t, result.Counts[pipelineadmin.FateRedriven], "%s: it was decided after all", name)
 			requireSame(t, a, retry(q))
 			w.node(t, "after") // the next of the workspace: what came before is decided
 			require.Equal(t, before+2, w.nodes(t, conn), name)

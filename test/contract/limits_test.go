@@ -17,10 +17,10 @@ import (
 
 	"github.com/livegraph/livegraph/api/commands"
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/apikey"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/test/contract"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // limited adds a workspace with so many requests, and a key for it.

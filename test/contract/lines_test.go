@@ -14,7 +14,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/livedata"
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/apikey"
+	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/test/contract"
 )

@@ -15,9 +15,9 @@ import (
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/ingest/routing"
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // LiveData is the group of live-data routes with the stores behind it. A test may

@@ -16,8 +16,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/config"
-	"github.com/livegraph/livegraph/internal/telemetry"
+	"github.com/livegraph/livegraph/internal/platform/config"
+	"github.com/livegraph/livegraph/internal/platform/telemetry"
 	"github.com/livegraph/livegraph/test/contract"
 )
 

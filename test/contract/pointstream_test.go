@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/test/contract"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 const streamPath = "/api/live-data/stream"

@@ -14,12 +14,12 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/consumers/embeddings"
 	"github.com/livegraph/livegraph/consumers/lexical"
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/milvus"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // Search is the group of the search routes with the stores and the consumers behind

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api/route"
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/test/contract"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func hitNamed(t testing.TB, hits []searchHit, name string) *searchHit {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/test/contract"
 	"github.com/livegraph/livegraph/test/paraphrases"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // miniLM is the model that is served by default.

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/test/contract"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func TestSourcesAreListedFilteredSortedAndPaged(t *testing.T) {

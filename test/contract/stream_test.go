@@ -12,8 +12,8 @@ import (
 
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/tail"
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/test/contract"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func TestPointsAreStreamedAsTheyArrive(t *testing.T) {

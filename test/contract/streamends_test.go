@@ -16,9 +16,9 @@ import (
 	"github.com/livegraph/livegraph/api/livedata"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/tail"
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/test/contract"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func TestAStreamOfPointsEndsWithItsKeyWithinASecond(t *testing.T) {

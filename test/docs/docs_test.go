@@ -123,7 +123,7 @@ func TestEverySettingOfThePagesExists(t *testing.T) {
 	require.NoError(t, err)
 	ours := slices.Concat(benchmarks, []string{
 		filepath.Join(top, "storage", "postgres", "lexicalrecallbench_test.go"),
-		filepath.Join(top, "internal", "testenv", "full.go"),
+		filepath.Join(top, "test", "testenv", "full.go"),
 	})
 	for _, path := range ours { // variables of tests and benchmarks are no settings of the service
 		text, err := os.ReadFile(path)

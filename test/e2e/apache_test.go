@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/doctor"
 	"github.com/livegraph/livegraph/internal/embedded"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/services/doctor"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // kafkaPassword is the password at the test's broker.

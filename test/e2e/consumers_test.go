@@ -23,10 +23,10 @@ import (
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"github.com/livegraph/livegraph/internal/config"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/config"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 const examples = "../../docs/consumers"

@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/test/harness"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // fixed is how many bytes of a key may be shown: lg_live_ and four characters.

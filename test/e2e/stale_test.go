@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // wakeLimit is what a paused consumer's partitions may take to be consumed by

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/control"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/runfile"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // TestALittleOfEverythingOverTLS: with a certificate of an authority that nobody
@@ -30,7 +30,7 @@ func TestALittleOfEverythingOverTLS(t *testing.T) {
 	require.Equal(t, 1, code, "nobody is there")
 	s.Start()
 	require.Equal(t, "https://"+s.Listen, s.First.URL)
-	running, err := control.Read(s.DataDir)
+	running, err := runfile.Read(s.DataDir)
 	require.NoError(t, err)
 	require.Equal(t, s.First.URL, running.URL)
 	s.Env = append(s.Env, "LIVEGRAPH_LISTEN="+s.Listen)

@@ -13,9 +13,9 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/schemas"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // schema is the schema of one store, as migrations see it.

@@ -6,15 +6,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/control"
 	"github.com/livegraph/livegraph/internal/embedded"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/internal/platform/runfile"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // Control is the note of the running server: where its engines are.
-func (s *Server) Control() control.Server {
+func (s *Server) Control() runfile.Server {
 	s.t.Helper()
-	running, err := control.Read(s.DataDir)
+	running, err := runfile.Read(s.DataDir)
 	require.NoError(s.t, err)
 	return running
 }

@@ -22,8 +22,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/test/ports"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/livegraph/livegraph/internal/certs"
+	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
 // Bounds of the connections.
@@ -44,7 +44,7 @@ func guard(dialer *net.Dialer) {
 	dialer.Control = func(_, address string, _ syscall.RawConn) error { return refusePrivate(address) }
 }
 
-func dialTLS(ctx context.Context, dialer *net.Dialer, files *certs.Client, network, address string) (net.Conn, error) {
+func dialTLS(ctx context.Context, dialer *net.Dialer, files *tlsconfig.Client, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	plain, err := dialer.DialContext(ctx, network, address)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
-	"github.com/livegraph/livegraph/internal/testenv"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // minilm reaches an embedded embedder.

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/livegraph/livegraph/internal/breaker"
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/breaker"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 // DefaultQueryTimeout is how long the vector of a query is waited for. Whoever searches

@@ -11,8 +11,8 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
-	"github.com/livegraph/livegraph/internal/certs"
-	"github.com/livegraph/livegraph/internal/fault"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
 // Waits between two attempts.
@@ -32,10 +32,10 @@ type Options struct {
 	// so that no name can be pointed there.
 	AllowPrivateAddresses bool
 
-	Batch   int           // most texts in a request
-	Timeout time.Duration // of one request
-	Retries int           // attempts after the first
-	TLS     *certs.Client // verifies the server; nil: as the system does
+	Batch   int               // most texts in a request
+	Timeout time.Duration     // of one request
+	Retries int               // attempts after the first
+	TLS     *tlsconfig.Client // verifies the server; nil: as the system does
 }
 
 // Remote asks an OpenAI-compatible API. It holds connections: Close it.
@@ -55,7 +55,7 @@ func NewRemote(o Options) (*Remote, error) {
 		return nil, fault.New(fault.Invalid, "the embedder's URL cannot be used") // it may hold a secret: not shown
 	}
 	if o.TLS == nil {
-		o.TLS = certs.System()
+		o.TLS = tlsconfig.System()
 	}
 	o.Batch = max(o.Batch, 1)
 	return &Remote{options: o, base: base, client: &http.Client{

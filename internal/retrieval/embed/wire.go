@@ -13,8 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/livegraph/livegraph/internal/fault"
-	"github.com/livegraph/livegraph/internal/retryafter"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/retryafter"
 )
 
 // Sizes of answers.

@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	"github.com/livegraph/livegraph/internal/graph/graphtest"
-	"github.com/livegraph/livegraph/schemas/graphrecord"
 )
 
 // checkGraph holds a workspace's journal against what was answered and against the

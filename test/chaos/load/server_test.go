@@ -12,9 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/internal/testenv"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/test/harness"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // storesOf reaches the embedded engines of a running server.

@@ -27,8 +27,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/livegraph/livegraph/internal/config"
 	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/test/chaos/proxy"
 	"github.com/livegraph/livegraph/test/ports"
 )

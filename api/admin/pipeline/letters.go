@@ -1,0 +1,107 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// letterTopics are the names by which dead letters are asked for: of their topics, and of
+// those that they come from.
+func letterTopics() (names []string) {
+	for _, label := range pipelineadmin.LetterTopics() {
+		origin, _ := kafka.IsDeadLetters(label)
+		names = append(names, origin, label)
+	}
+	return names
+}
+
+var letterStates = []string{
+	string(postgres.LetterOpen), string(postgres.LetterRedriven), string(postgres.LetterDiscarded),
+}
+
+// letters lists the newest dead letters of a filter. One looks at all of them in each
+// request, so pages end where a narrower filter is the better question.
+func (a *api) letters(w http.ResponseWriter, r *http.Request) error {
+	p := request.Query(r)
+	f := pipelineadmin.LetterFilter{
+		Topics: p.List("topic"), Workspace: p.UUID("workspaceId"), From: p.Time("from"), To: p.Time("to"),
+	}
+	for _, name := range f.Topics {
+		if known := letterTopics(); !slices.Contains(known, name) {
+			p.Fail("topic", "is no topic that has dead letters", known...)
+		}
+	}
+	for _, state := range p.List("state") {
+		if !slices.Contains(letterStates, state) {
+			p.Fail("state", "is not one of the allowed values", letterStates...)
+		}
+		f.States = append(f.States, postgres.LetterState(state))
+	}
+	f.ReasonContains, _ = p.String("reason")
+	limit, offset := p.Page()
+	if offset > pipelineadmin.MaxLetters-limit {
+		p.Fail("offset", fmt.Sprintf("must not lead beyond %d letters: narrow the filter, as by to", pipelineadmin.MaxLetters))
+	}
+	if f.From != nil && f.To != nil && !f.From.Before(*f.To) {
+		p.Fail("to", "must be after from")
+	}
+	if err := p.Err(); err != nil {
+		return err
+	}
+	list, err := a.Pipeline.Letters(r.Context(), f, offset+limit, nil)
+	if err != nil {
+		return asParameter(err)
+	}
+	page := list.Letters[min(offset, len(list.Letters)):]
+	meta := reply.PageMeta(list.Matched, limit, offset, len(page))
+	unseen := list.Skipped > 0
+	meta.Truncated = &unseen
+	reply.List(w, r, page, meta)
+	return nil
+}
+
+// shownLetter is a letter with its key and value as they are, in base64.
+type shownLetter struct {
+	pipelineadmin.ShownLetter
+	Key   []byte `json:"key"`
+	Value []byte `json:"value"`
+}
+
+// letter shows one dead letter, decoded.
+func (a *api) letter(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	at, err := placeOf(chi.URLParam(r, "topic"), chi.URLParam(r, "partition"), chi.URLParam(r, "offset"))
+	if err != nil {
+		return err
+	}
+	shown, err := a.Pipeline.ShowLetter(r.Context(), at)
+	if err != nil {
+		return err
+	}
+	reply.Data(w, r, http.StatusOK, shownLetter{ShownLetter: shown, Key: shown.Key, Value: shown.Value})
+	return nil
+}
+
+// placeOf reads a place in a path. What can be none is NotFound.
+func placeOf(topic, partition, offset string) (pipelineadmin.Place, error) {
+	p, err1 := strconv.ParseInt(partition, 10, 32)
+	o, err2 := strconv.ParseInt(offset, 10, 64)
+	if errors.Join(err1, err2) != nil || p < 0 || o < 0 || !slices.Contains(letterTopics(), topic) {
+		return pipelineadmin.Place{}, fault.New(fault.NotFound, "No such dead letter")
+	}
+	return pipelineadmin.Place{Topic: topic, Partition: int32(p), Offset: o}, nil
+}

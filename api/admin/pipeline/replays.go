@@ -1,0 +1,142 @@
+package pipeline
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// replayBody says what to read once more; see pipelineadmin.ReplayRequest.
+type replayBody struct {
+	Topic            *string          `json:"topic"`
+	FromStart        *bool            `json:"fromStart"`
+	FromTime         *string          `json:"fromTime"`
+	FromOffsets      map[string]int64 `json:"fromOffsets"` // by partition
+	ToTime           *string          `json:"toTime"`
+	ToOffsets        map[string]int64 `json:"toOffsets"`
+	Partitions       []int32          `json:"partitions"`
+	WorkspaceID      *string          `json:"workspaceId"`
+	MaxRowsPerSecond *int64           `json:"maxRowsPerSecond"`
+	DryRun           *bool            `json:"dryRun"`
+}
+
+func (b *replayBody) request(c *request.Check) pipelineadmin.ReplayRequest {
+	c.Required("topic", b.Topic != nil)
+	return pipelineadmin.ReplayRequest{
+		Topic: valueOf(b.Topic), FromStart: valueOf(b.FromStart), FromTime: moment(c, "fromTime", b.FromTime),
+		FromOffsets: offsets(c, "fromOffsets", b.FromOffsets),
+		ToTime:      moment(c, "toTime", b.ToTime), ToOffsets: offsets(c, "toOffsets", b.ToOffsets), Partitions: b.Partitions,
+		Workspace: identity(c, "workspaceId", b.WorkspaceID), MaxRows: b.MaxRowsPerSecond,
+	}
+}
+
+// offsets reads offsets by partition.
+func offsets(c *request.Check, field string, body map[string]int64) map[int32]int64 {
+	if body == nil {
+		return nil
+	}
+	list := make(map[int32]int64, len(body))
+	for text, offset := range body {
+		partition, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || partition < 0 || strconv.FormatInt(partition, 10) != text {
+			c.Fail(field, fmt.Sprintf("has %q, which is no number of a partition", text))
+		}
+		list[int32(partition)] = offset
+	}
+	return list
+}
+
+// plannedReplay is what a replay would read.
+type plannedReplay struct {
+	Topic      string                     `json:"topic"`
+	Consumer   string                     `json:"consumer"`
+	Records    int64                      `json:"records"`
+	Partitions []postgres.ReplayPartition `json:"partitions"`
+}
+
+// startReplay queues a replay, or says what it would read.
+func (a *api) startReplay(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	var body replayBody
+	if err := request.JSON(r, &body); err != nil {
+		return err
+	}
+	var c request.Check
+	asked := body.request(&c)
+	if err := c.Err(); err != nil {
+		return err
+	}
+	asked.By = request.AskerOf(r.Context())
+	if valueOf(body.DryRun) {
+		job, err := a.Pipeline.PlanReplay(r.Context(), asked)
+		if err != nil {
+			return err
+		}
+		reply.Data(w, r, http.StatusOK, plannedReplay{
+			Topic: job.Topic, Consumer: job.Consumer, Records: job.Records, Partitions: job.Partitions,
+		})
+		return nil
+	}
+	job, err := a.Pipeline.StartReplay(r.Context(), asked)
+	if err != nil {
+		return err
+	}
+	request.NotesOf(r.Context()).Made(job.ID.String())
+	w.Header().Set("Location", replaysPath+"/"+job.ID.String())
+	reply.Data(w, r, http.StatusCreated, job)
+	return nil
+}
+
+func (a *api) replays(w http.ResponseWriter, r *http.Request) error {
+	p := request.Query(r)
+	limit, offset := p.Page()
+	if err := p.Err(); err != nil {
+		return err
+	}
+	list, total, err := a.Pipeline.Replays(r.Context(), offset, limit)
+	if err != nil {
+		return err
+	}
+	reply.List(w, r, list, reply.PageMeta(total, limit, offset, len(list)))
+	return nil
+}
+
+func (a *api) replay(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	id, err := request.PathID(r, "id", "replay")
+	if err != nil {
+		return err
+	}
+	job, err := a.Pipeline.Replay(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	reply.Data(w, r, http.StatusOK, job)
+	return nil
+}
+
+// cancelReplay asks a replay to end and gives it as it stands then.
+func (a *api) cancelReplay(w http.ResponseWriter, r *http.Request) error {
+	if err := request.Query(r).Err(); err != nil {
+		return err
+	}
+	id, err := request.PathID(r, "id", "replay")
+	if err != nil {
+		return err
+	}
+	job, err := a.Pipeline.CancelReplay(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	reply.Data(w, r, http.StatusOK, job)
+	return nil
+}

@@ -1,0 +1,97 @@
+package maintenance
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// retainedPage is how many sources are read at once.
+const retainedPage = 1000
+
+// expire removes the points that are past their retention from the disk: first what
+// can go without being looked at, then source by source.
+func (u *Upkeep) expire(ctx context.Context) error {
+	if err := u.dropParts(ctx); err != nil {
+		return err
+	}
+	removed, err := u.expireSources(ctx)
+	u.metrics.expired.Add(float64(removed))
+	if removed > 0 {
+		u.Logger.Info("points past their retention are removed", "rows", removed)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := u.Points.Reclaim(ctx, rest); err != nil {
+		return err
+	}
+	u.metrics.lastExpiry.Set(float64(u.Config.Now().Unix()))
+	return nil
+}
+
+// dropParts drops the parts of which nothing is kept: those that end before the
+// longest retention of any source begins, where every source has one. The parts are
+// listed before the sources are asked, so that what is in them is of these sources;
+// a part that is written or merged meanwhile is another one, by another name.
+func (u *Upkeep) dropParts(ctx context.Context) error {
+	parts, err := u.Points.Parts(ctx, u.Config.Now().UnixMicro())
+	if err != nil || len(parts) == 0 {
+		return err
+	}
+	days, all, err := u.Registry.LongestRetention(ctx)
+	if err != nil || !all {
+		return err
+	}
+	from := postgres.KeptFrom(u.Config.Now(), days)
+	for _, part := range parts {
+		if part.EndUS > from {
+			continue
+		}
+		began := time.Now()
+		dropped, err := u.Points.DropPart(ctx, part)
+		if err != nil {
+			return err
+		}
+		if dropped {
+			u.metrics.expired.Add(float64(part.Rows))
+			u.Logger.Info(
+				"a part with nothing but old points is dropped", "table", part.Table, "part", part.Name, "rows", part.Rows,
+			)
+		}
+		if err := rest(ctx, time.Since(began)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expireSources goes through the sources that have a retention. Those with the same
+// number of days go together.
+func (u *Upkeep) expireSources(ctx context.Context) (removed int64, err error) {
+	var last postgres.Retained
+	for {
+		page, err := u.Registry.RetainedSources(ctx, last, retainedPage)
+		if err != nil {
+			return removed, err
+		}
+		byDays := map[int32][]clickhouse.Owner{}
+		for _, s := range page {
+			byDays[s.Days] = append(byDays[s.Days], clickhouse.Owner{Workspace: s.Workspace, Source: s.Source})
+		}
+		for days, sources := range byDays {
+			n, err := u.Points.Expire(ctx, sources, postgres.KeptFrom(u.Config.Now(), days), rest)
+			removed += n
+			if err != nil {
+				return removed, fmt.Errorf("removing old points: %w", err)
+			}
+		}
+		if len(page) < retainedPage {
+			return removed, nil
+		}
+		last = page[len(page)-1]
+	}
+}

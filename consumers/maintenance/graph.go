@@ -1,0 +1,102 @@
+package maintenance
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// graphBatch is how many workspaces, or nodes, are asked for at once.
+const graphBatch = 100
+
+// tidyGraphs removes the entries of undo stacks that nobody can reach any more, and asks
+// for the purge of nodes that were deleted long enough ago.
+func (u *Upkeep) tidyGraphs(ctx context.Context) error {
+	var pruned int64
+	for after := uuid.Nil; ; {
+		list, err := u.Registry.LongGraphs(ctx, after, graphBatch)
+		if err != nil {
+			return err
+		}
+		for _, workspace := range list {
+			n, err := u.pruneEntries(ctx, workspace)
+			if pruned += n; err != nil {
+				return err
+			}
+		}
+		if len(list) < graphBatch {
+			break
+		}
+		after = list[len(list)-1]
+	}
+	if pruned > 0 {
+		u.Logger.Info("commands that can be neither undone nor redone any more are forgotten", "commands", pruned)
+	}
+	return u.markDeleted(ctx)
+}
+
+func (u *Upkeep) pruneEntries(ctx context.Context, workspace uuid.UUID) (pruned int64, err error) {
+	for after, more := int64(0), true; more; more = after > 0 {
+		began := time.Now()
+		var n int64
+		if n, after, err = u.Registry.PruneEntries(ctx, workspace, after); err != nil {
+			return pruned, err
+		}
+		pruned += n
+		u.metrics.entries.Add(float64(n))
+		if err := rest(ctx, time.Since(began)); err != nil {
+			return pruned, err
+		}
+	}
+	return pruned, nil
+}
+
+// markDeleted asks for the purge of nodes that were deleted longer ago than they are kept.
+func (u *Upkeep) markDeleted(ctx context.Context) error {
+	if u.Config.DeletedNodesFor <= 0 {
+		return nil
+	}
+	before := u.Config.Now().Add(-u.Config.DeletedNodesFor)
+	for after := (postgres.GraphNodeID{}); ; {
+		began := time.Now()
+		last, _, err := u.Registry.MarkDeletedNodes(ctx, after, before)
+		if err != nil || last == nil {
+			return err
+		}
+		after = *last
+		if err := rest(ctx, time.Since(began)); err != nil {
+			return err
+		}
+	}
+}
+
+// anyToPurge reports whether a node's purge was asked for.
+func (u *Upkeep) anyToPurge(ctx context.Context) (bool, error) {
+	list, err := u.Registry.PurgingNodes(ctx, postgres.GraphNodeID{}, 1)
+	return len(list) > 0, err
+}
+
+// purgeNodes removes what the nodes were whose purge was asked for. One that fails does
+// not keep the others waiting.
+func (u *Upkeep) purgeNodes(ctx context.Context) (failed error) {
+	for after := (postgres.GraphNodeID{}); ; {
+		list, err := u.Registry.PurgingNodes(ctx, after, graphBatch)
+		if err != nil {
+			return err
+		}
+		for _, id := range list {
+			if err := u.Registry.PurgeNode(ctx, id); err != nil {
+				failed = err
+				continue
+			}
+			u.metrics.purged.Inc()
+		}
+		if len(list) < graphBatch || ctx.Err() != nil {
+			return failed
+		}
+		after = list[len(list)-1]
+	}
+}

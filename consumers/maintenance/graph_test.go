@@ -1,0 +1,123 @@
+package maintenance_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/consumers/maintenance"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// value returns the one value that a query asks Postgres for, as text.
+func (w *world) value(statement string) (text string) {
+	w.tb.Helper()
+	conn, err := pgx.Connect(context.Background(), w.truth)
+	require.NoError(w.tb, err)
+	defer func() { _ = conn.Close(context.Background()) }()
+	require.NoError(w.tb, conn.QueryRow(context.Background(), statement).Scan(&text))
+	return text
+}
+
+// deletedNode makes a node that was deleted so long before the world's now.
+func (w *world) deletedNode(workspace uuid.UUID, sequence int, ago time.Duration) uuid.UUID {
+	w.tb.Helper()
+	id := uuid.New()
+	w.exec(fmt.Sprintf(`
+		INSERT INTO nodes (workspace_id, id, name, entity_type, created_at, updated_at, version, changed_by, created_by,
+		deleted, deleted_by)
+			VALUES ('%[1]s', '%[2]s', 'Quintus', 'actor', now(), now(), 2, %[3]d, 1, true, %[3]d);
+		INSERT INTO journal (workspace_id, sequence, command_id, at, change)
+		VALUES ('%[1]s', %[3]d, gen_random_uuid(), '%[4]s', '');
+		INSERT INTO journal_nodes VALUES ('%[1]s', '%[2]s', %[3]d)`, workspace, id, sequence, w.now.Add(-ago).Format(
+		time.RFC3339,
+	)))
+	return id
+}
+
+func (w *world) named(node uuid.UUID) string {
+	return w.value(fmt.Sprintf(`SELECT name || ' ' || purge FROM nodes WHERE id = '%s'`, node))
+}
+
+func TestNodesThatWereDeletedLongAgoArePurged(t *testing.T) {
+	w := newWorld(t)
+	workspace := w.tenant(0)
+	w.exec(fmt.Sprintf(`INSERT INTO graph_heads (workspace_id, sequence) VALUES ('%s', 3)`, workspace))
+	old, young, asked := w.deletedNode(workspace, 1, 49*time.Hour), w.deletedNode(workspace, 2, 47*time.Hour),
+		w.deletedNode(workspace, 3, time.Minute)
+	_, err := w.registry.RequestPurge(t.Context(), postgres.GraphNodeID{Workspace: workspace, Node: asked})
+	require.NoError(t, err)
+	purged := graphrecord.PurgedName + " 2"
+
+	stop := w.run(w.upkeep(func(d *maintenance.Deps) {
+		d.Config.GraphEvery, d.Config.PurgeEvery = 20*time.Millisecond, 20*time.Millisecond
+	}))
+	require.Eventually(t, func() bool { return w.named(asked) == purged }, patience, 20*time.Millisecond)
+	time.Sleep(200 * time.Millisecond)
+	stop()
+	require.Equal(t, "Quintus 0", w.named(old), "by default they are kept for ever")
+
+	w.run(w.upkeep(func(d *maintenance.Deps) {
+		d.Config.GraphEvery, d.Config.PurgeEvery = 20*time.Millisecond, 20*time.Millisecond
+		d.Config.DeletedNodesFor = 48 * time.Hour
+	}))
+	require.Eventually(t, func() bool { return w.named(old) == purged }, patience, 20*time.Millisecond)
+	require.Equal(t, "Quintus 0", w.named(young))
+}
+
+func TestUndoEntriesThatNobodyCanReachAreRemoved(t *testing.T) {
+	w := newWorld(t)
+	long, short := w.tenant(0), w.tenant(0)
+	for workspace, commands := range map[uuid.UUID]int{long: 5_000, short: 900} {
+		w.exec(fmt.Sprintf(`INSERT INTO graph_heads (workspace_id, sequence) VALUES ('%[1]s', %[2]d);
+			INSERT INTO undo_entries (workspace_id, sequence, command_id, actor_id, type)
+				SELECT '%[1]s', n, gen_random_uuid(), '%[1]s', 'CREATE_NODE' FROM generate_series(1, %[2]d) n`,
+			workspace, commands))
+	}
+	left := func(workspace uuid.UUID) string {
+		return w.value(fmt.Sprintf(
+			`SELECT count(*) || ' from ' || min(sequence) FROM undo_entries WHERE workspace_id = '%s'`, workspace,
+		))
+	}
+	w.run(w.upkeep(func(d *maintenance.Deps) { d.Config.GraphEvery = 20 * time.Millisecond }))
+	require.Eventually(t, func() bool { return left(long) == "1000 from 4001" }, patience, 20*time.Millisecond)
+	require.Equal(t, "900 from 1", left(short))
+}
+
+func TestRecordsThatAreOldAreRemovedFromTheLogOnceTheyAreRead(t *testing.T) {
+	w := newWorld(t)
+	workspace := w.tenant(0)
+	source := w.source(workspace, 0)
+	for range 5 {
+		w.write(workspace, source, 1)
+	}
+	starts := func() (sum int64) {
+		state, err := w.log.Observe(t.Context())
+		require.NoError(t, err)
+		for _, s := range state.State {
+			sum += s.Start
+		}
+		return sum
+	}
+	w.now = time.Now().Add(time.Hour)
+	trims := func(d *maintenance.Deps) { d.Config.TrimEvery, d.Config.LogFor = 20*time.Millisecond, time.Minute }
+	stop := w.run(w.upkeep(trims))
+	time.Sleep(300 * time.Millisecond)
+	require.Zero(t, starts(), "nobody has read them")
+	stop()
+	w.consume()
+	stop = w.run(w.upkeep(func(d *maintenance.Deps) { d.Config.TrimEvery = 20 * time.Millisecond }))
+	time.Sleep(300 * time.Millisecond)
+	require.Zero(t, starts(), "they are kept for as long as there is room")
+	stop()
+	w.run(w.upkeep(trims))
+	for until := time.Now().Add(patience); starts() == 0; time.Sleep(50 * time.Millisecond) {
+		require.Less(t, time.Now(), until, "nothing is removed")
+	}
+}

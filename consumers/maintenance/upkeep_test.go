@@ -1,0 +1,266 @@
+package maintenance_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/consumers/maintenance"
+	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/redis"
+)
+
+const patience = 30 * time.Second
+
+func TestOldPointsAreRemovedAndOthersStay(t *testing.T) {
+	w := newWorld(t)
+	limited, free := w.tenant(30), w.tenant(0)
+	month, week, long, ever, own := w.source(limited, 0), w.source(limited, 7), w.source(limited, 365),
+		w.source(free, 0), w.source(free, 1)
+	for workspace, sources := range map[uuid.UUID][]uuid.UUID{limited: {month, week, long}, free: {ever, own}} {
+		for _, s := range sources {
+			w.write(workspace, s, 400, 31, 30, 8, 7, 2, 0)
+		}
+	}
+	w.write(limited, week, 20) // a series whose newest point is old, too
+	w.consume()
+	untouched := w.dump(free)
+	stop := w.run(w.upkeep())
+	want := map[uuid.UUID]string{
+		month: "0l 0l 0n 0s 2n 2s 30n 30s 7n 7s 8n 8s", week: "0l 0l 0n 0s 2n 2s 7n 7s",
+		long: "0l 0l 0n 0s 2n 2s 30n 30s 7n 7s 8n 8s",
+		own:  "0l 0l 0n 0s",
+		ever: "0l 0l 0n 0s 2n 2s 30n 30s 31n 31s 400n 400s 7n 7s 8n 8s",
+	}
+	for source, ages := range want {
+		require.Eventually(t, func() bool { return w.stored(source) == ages }, patience, 50*time.Millisecond, ages)
+	}
+	require.NotEqual(t, untouched, w.dump(free))
+	stop()
+	for source, ages := range want {
+		require.Equal(t, ages, w.stored(source), "no more than that is removed")
+	}
+
+	w.now = now.AddDate(0, 0, 40) // all that is limited is old by then, and what is known of the newest goes too
+	w.run(w.upkeep())
+	for _, source := range []uuid.UUID{month, week, long, own} {
+		require.Eventually(t, func() bool { return w.stored(source) == "" }, patience, 50*time.Millisecond)
+	}
+	require.Equal(t, want[ever], w.stored(ever))
+}
+
+func TestWhereAllIsOldWholePartsAreDropped(t *testing.T) {
+	w := newWorld(t)
+	workspace := w.tenant(60)
+	source := w.source(workspace, 0)
+	w.write(workspace, source, 200, 130, 70, 1)
+	w.consume()
+	stop := w.run(w.upkeep())
+	require.Eventually(t, func() bool { return w.stored(source) == "1l 1l 1n 1s" }, patience, 50*time.Millisecond)
+	require.Equal(t, "0", w.ask(
+		"SELECT count() FROM system.parts WHERE database = currentDatabase() AND active AND table = 'points' AND "+
+			"partition_id < '202609'",
+	))
+	// What is in the month of the cut-off had to be looked at.
+	require.Equal(t, "1", w.ask(
+		"SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table = 'points' AND command LIKE "+
+			"'%_row_exists%'",
+	))
+	stop()
+
+	// A source that keeps its points for good is in the way.
+	free := w.tenant(0)
+	forever := w.source(free, 0)
+	w.write(free, forever, 300)
+	w.write(workspace, source, 301)
+	w.consume()
+	w.run(w.upkeep())
+	require.Eventually(t, func() bool { return w.stored(source) == "1l 1l 1n 1s" }, patience, 50*time.Millisecond)
+	require.Equal(t, "300l 300l 300n 300s", w.stored(forever))
+}
+
+func TestTheDiskOfDeletedRowsIsGivenBackWhereTheyAreMost(t *testing.T) {
+	w := newWorld(t)
+	workspace := w.tenant(0)
+	short, ever := w.source(workspace, 1), w.source(workspace, 0)
+	w.write(workspace, short, 400, 401, 402, 403)
+	w.write(workspace, ever, 400)
+	w.consume()
+	w.run(w.upkeep())
+	rows := "SELECT sum(rows) FROM system.parts WHERE database = currentDatabase() AND active AND table = 'points'"
+	require.Eventually(t, func() bool { return w.ask(rows) == "1" }, patience, 50*time.Millisecond)
+	require.Equal(t, "400l 400l 400n 400s", w.stored(ever))
+}
+
+func TestADeletedWorkspaceIsRemovedFromAllStoresAndAnotherIsUntouched(t *testing.T) {
+	w := newWorld(t)
+	gone, stays := w.tenant(0), w.tenant(0)
+	for _, workspace := range []uuid.UUID{gone, stays} {
+		for range 3 {
+			w.write(workspace, w.source(workspace, 0), 3, 2, 1)
+		}
+		require.NoError(t, w.redis.SaveStacks(t.Context(), []redis.StackUpdate{
+			{Workspace: workspace, Head: 1, Actors: map[uuid.UUID][]byte{uuid.New(): {1}}},
+		}))
+		_, err := w.registry.ClaimIdempotencyKey(t.Context(), postgres.IdempotencyClaim{
+			IdempotencyKey: postgres.IdempotencyKey{Workspace: workspace, Actor: uuid.New(), Route: "/x", Key: "k"},
+			ReservedID:     uuid.New(), ReceivedAt: now,
+		}, time.Minute)
+		require.NoError(t, err)
+	}
+	w.consume()
+	kept := w.dump(stays)
+	require.NoError(t, w.registry.DeleteWorkspace(t.Context(), gone, "req_test"))
+	stop := w.run(w.upkeep(func(d *maintenance.Deps) { d.Config.SweepAfter = time.Hour }))
+	d := w.awaitDeletion(gone, func(d postgres.WorkspaceDeletion) bool { return d.RemovedAt != nil })
+	require.Nil(t, d.FinishedAt)
+	var names []string
+	for _, p := range d.Progress {
+		names = append(names, p.Store)
+		require.True(t, p.Done)
+		require.Zero(t, p.Left)
+		require.Positive(t, p.Found, p.Store)
+	}
+	require.Equal(t, []string{"log", "clickhouse", "redis", "postgres"}, names)
+	require.Equal(t, "0", w.ask("SELECT count() FROM latest WHERE workspace = '"+gone.String()+"'"))
+	stop()
+
+	// What a process still had under way comes after that.
+	require.NoError(t, w.redis.SaveStacks(t.Context(), []redis.StackUpdate{
+		{Workspace: gone, Head: 1, Actors: map[uuid.UUID][]byte{uuid.New(): {1}}},
+	}))
+	w.run(w.upkeep(func(d *maintenance.Deps) { d.Config.Now = time.Now }))
+	w.awaitDeletion(gone, func(d postgres.WorkspaceDeletion) bool { return d.FinishedAt != nil })
+	require.Equal(t, " 0 rows, 0 keys", w.dump(gone), "in the end not even the series are known")
+	require.Equal(t, kept, w.dump(stays))
+
+	require.NoError(t, w.registry.DeleteWorkspace(t.Context(), gone, "req_again"), "to ask again changes nothing")
+	_, err := w.registry.CreateWorkspace(t.Context(), postgres.Workspace{
+		ID: gone, Name: "again", Plan: "pro", Mode: "live",
+	})
+	require.Error(t, err, "its id is never used again")
+
+	marks, err := w.log.Observe(t.Context())
+	require.NoError(t, err)
+	for p, s := range marks.State {
+		require.Positive(t, s.End, "partition %d is told", p)
+	}
+	w.consume() // as a group that begins anew: nothing comes back
+	require.Equal(t, kept, w.dump(stays))
+	require.Equal(t, " 0 rows, 0 keys", w.dump(gone))
+}
+
+func (w *world) awaitDeletion(
+	workspace uuid.UUID, until func(postgres.WorkspaceDeletion) bool,
+) (d postgres.WorkspaceDeletion) {
+	w.tb.Helper()
+	require.Eventually(w.tb, func() bool {
+		var err error
+		d, err = w.registry.WorkspaceDeletion(context.Background(), workspace)
+		require.NoError(w.tb, err)
+		return until(d)
+	}, patience, 10*time.Millisecond)
+	return d
+}
+
+// broken is a store that fails as long as it is told to.
+type broken struct{ fails atomic.Bool }
+
+func (b *broken) WorkspaceRows(context.Context, uuid.UUID) (int64, error) { return 1, nil }
+
+func (b *broken) EraseWorkspace(_ context.Context, _ uuid.UUID, gone func(int64) error) error {
+	if b.fails.Load() {
+		return errors.New("the store is away")
+	}
+	return gone(1)
+}
+
+func TestADeletionWaitsForAStoreThatIsAwayAndSaysSo(t *testing.T) {
+	w := newWorld(t)
+	workspace := w.tenant(0)
+	w.write(workspace, w.source(workspace, 0), 1)
+	w.consume()
+	away := &broken{}
+	away.fails.Store(true)
+	w.run(w.upkeep(func(d *maintenance.Deps) {
+		d.Stores = []maintenance.Store{d.Stores[0], {Name: "away", Of: away}, d.Stores[2]}
+	}))
+	require.NoError(t, w.registry.DeleteWorkspace(t.Context(), workspace, "req_test"))
+	d := w.awaitDeletion(workspace, func(d postgres.WorkspaceDeletion) bool { return d.Problem != nil })
+	require.Contains(t, *d.Problem, "the store is away")
+	require.True(t, d.Progress[1].Done, "what is done is done")
+	require.False(t, d.Progress[3].Done)
+	away.fails.Store(false)
+	d = w.awaitDeletion(workspace, func(d postgres.WorkspaceDeletion) bool { return d.RemovedAt != nil })
+	require.Nil(t, d.Problem)
+}
+
+func TestOneOfManyDoesTheWorkAndAnotherTakesOverWhenItDies(t *testing.T) {
+	w := newWorld(t)
+	a, b := uuid.New(), uuid.New()
+	take := func(holder uuid.UUID, hold time.Duration) bool {
+		taken, err := w.registry.TakeLease(t.Context(), "work", holder, hold)
+		require.NoError(t, err)
+		return taken
+	}
+	require.True(t, take(a, time.Hour))
+	require.True(t, take(a, 300*time.Millisecond), "to take it again is to renew it")
+	require.False(t, take(b, time.Hour))
+	require.Eventually(t, func() bool { return take(b, time.Hour) }, patience, 20*time.Millisecond, "it runs out")
+	require.False(t, take(a, time.Hour))
+	require.NoError(t, w.registry.GiveLease(t.Context(), "work", a), "not one's own")
+	require.False(t, take(a, time.Hour))
+	require.NoError(t, w.registry.GiveLease(t.Context(), "work", b))
+	require.True(t, take(a, time.Hour))
+}
+
+func TestTombstonesAreForgottenWhenTheLogHasOutlivedThem(t *testing.T) {
+	w := newWorld(t)
+	workspace := w.tenant(0)
+	source := w.source(workspace, 0)
+	w.write(workspace, source, 1)
+	w.consume()
+	require.NoError(t, w.registry.AddTombstones(t.Context(), []postgres.Tombstone{
+		{RecordVersion: 1, Workspace: workspace, Source: source, Ceiling: 1},
+	}))
+	known := func() int {
+		found, _, err := w.registry.TombstonesOf(t.Context(), []postgres.SourceFloor{
+			{SourceID: postgres.SourceID{Workspace: workspace, Source: source}},
+		})
+		require.NoError(t, err)
+		return len(found)
+	}
+	stop := w.run(w.upkeep())
+	require.Eventually(t, func() bool {
+		marks, err := w.registry.LogMarks(t.Context())
+		require.NoError(t, err)
+		return len(marks) > 3
+	}, patience, 20*time.Millisecond)
+	stop()
+	require.Equal(t, 1, known(), "all of the log is there")
+
+	state, err := w.log.Observe(t.Context())
+	require.NoError(t, err)
+	for p, s := range state.State {
+		if s.End > 0 {
+			w.broker.Trim(t, w.broker.Prefix+"points", int32(p), s.End)
+		}
+	}
+	// A tombstone of now is within the margin; one of four days ago is not.
+	stop = w.run(w.upkeep())
+	require.Eventually(t, func() bool {
+		state, err := w.registry.ConsumerState(t.Context(), "points", 0)
+		require.NoError(t, err)
+		return !state.Horizon.IsZero()
+	}, patience, 20*time.Millisecond)
+	stop()
+	require.Equal(t, 1, known())
+	w.exec("UPDATE tombstones SET created_at = created_at - interval '4 days'")
+	w.run(w.upkeep())
+	require.Eventually(t, func() bool { return known() == 0 }, patience, 20*time.Millisecond)
+}

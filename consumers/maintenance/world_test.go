@@ -1,0 +1,263 @@
+package maintenance_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/consumers/maintenance"
+	"github.com/livegraph/livegraph/consumers/points"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/testenv"
+)
+
+const partitions = 4
+
+// now is the clock of the work under test. The tests write points around it.
+var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// world is an installation of a test's own, without processes.
+type world struct {
+	tb       testing.TB
+	broker   *testenv.Broker
+	log      *kafka.Client
+	registry *postgres.DB
+	points   *clickhouse.DB
+	redis    *redis.DB
+	store    string // ClickHouse's URL
+	cache    string // Redis' URL
+	truth    string // Postgres' URL
+	logger   *slog.Logger
+	encoder  pointblock.Encoder
+	now      time.Time
+}
+
+func newWorld(tb testing.TB) *world {
+	tb.Helper()
+	ctx := context.Background()
+	w := &world{
+		tb: tb, broker: testenv.NewKFake(tb), store: testenv.ClickHouse(tb), cache: testenv.Redis(tb),
+		truth:  testenv.MigratedPostgres(tb),
+		logger: slog.New(slog.NewTextHandler(io.Discard, nil)), now: now,
+	}
+	var err error
+	w.registry, err = postgres.Open(ctx, w.truth, 8)
+	require.NoError(tb, err)
+	tb.Cleanup(w.registry.Close)
+	require.NoError(tb, w.registry.Migrate(ctx))
+	_, err = w.registry.Installation(ctx)
+	require.NoError(tb, err)
+	w.points, err = clickhouse.Open(ctx, w.store)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = w.points.Close() })
+	require.NoError(tb, w.points.Migrate(ctx))
+	w.redis, err = redis.Open(ctx, redis.Options{URL: w.cache})
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = w.redis.Close() })
+	w.log, err = kafka.Open(ctx, kafka.Options{
+		Brokers: w.broker.Brokers(), Security: w.broker.Security(), TopicPrefix: w.broker.Prefix, BufferedBytes: 64 << 20,
+		PointsGroup: w.group(), Log: w.logger,
+	})
+	require.NoError(tb, err)
+	tb.Cleanup(w.log.Close)
+	require.NoError(tb, w.log.EnsureTopics(ctx, kafka.TopicSettings{
+		Partitions: partitions, CommandsPartitions: partitions, Replication: -1, RetentionBytes: 1 << 30,
+	}))
+	return w
+}
+
+func (w *world) group() string { return w.broker.Prefix + "points-test" }
+
+// tenant makes a workspace, which keeps points for so many days (0: for good).
+func (w *world) tenant(days int32) uuid.UUID {
+	w.tb.Helper()
+	made, err := w.registry.CreateWorkspace(context.Background(), postgres.Workspace{
+		Name: "tenant", Plan: "enterprise", Mode: "live", RetentionDays: limit(days)})
+	require.NoError(w.tb, err)
+	return made.ID
+}
+
+func limit(days int32) *int32 {
+	if days == 0 {
+		return nil
+	}
+	return &days
+}
+
+// source makes a source, which keeps points for so many days (0: as its workspace).
+func (w *world) source(workspace uuid.UUID, days int32) uuid.UUID {
+	w.tb.Helper()
+	id := uuid.New()
+	_, err := w.registry.CreateSource(context.Background(), workspace, postgres.Source{
+		ID: id, Name: id.String(), RetentionDays: limit(days),
+	})
+	require.NoError(w.tb, err)
+	return id
+}
+
+// write brings points of a source into the log: numbers of one series and a text of
+// another, as many days before the clock as given.
+func (w *world) write(workspace, source uuid.UUID, daysAgo ...int) {
+	w.tb.Helper()
+	ctx := context.Background()
+	w.encoder.Reset(workspace, now.UnixMicro())
+	for _, kind := range []pointblock.Kind{pointblock.KindNumber, pointblock.KindString} {
+		id := pointblock.Identity{Workspace: workspace, Source: source, Metric: "m", Kind: kind}
+		fingerprint := id.Fingerprint(&[16]byte{1})
+		ids, ok, err := w.registry.RegisterSeries(
+			ctx, workspace, []pointblock.Identity{id}, []pointblock.Fingerprint{fingerprint},
+		)
+		require.NoError(w.tb, err)
+		require.True(w.tb, ok[0])
+		ref := pointblock.SeriesRef{ID: ids[0], Fingerprint: fingerprint}
+		var ts []int64
+		var numbers []float64
+		var texts []string
+		for _, days := range daysAgo {
+			ts = append(ts, now.AddDate(0, 0, -days).UnixMicro())
+			numbers, texts = append(numbers, float64(days)), append(texts, fmt.Sprint(days))
+		}
+		if kind == pointblock.KindNumber {
+			require.NoError(w.tb, w.encoder.AppendNumbers(ref, &id, ts, numbers))
+		} else {
+			require.NoError(w.tb, w.encoder.AppendStrings(ref, &id, ts, texts))
+		}
+	}
+	_, err := w.log.ProducePoints(ctx, "req_test", w.encoder.AppendMessages(nil, pointblock.Partition(
+		source, w.log.Partitions(),
+	)))
+	require.NoError(w.tb, err)
+}
+
+// consume stores everything that is in the log, from its start.
+func (w *world) consume() {
+	w.tb.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	c := points.New(points.Deps{
+		Log: w.log, Points: w.points, Registry: w.registry, Logger: w.logger,
+		Config: points.Config{
+			Group: w.group(), BatchRows: 1 << 20, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20,
+		},
+	})
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx) }()
+	defer func() {
+		cancel()
+		require.NoError(w.tb, <-done)
+	}()
+	require.Eventually(w.tb, func() bool {
+		state, err := w.log.Observe(context.Background())
+		if err != nil {
+			return false
+		}
+		marks, err := w.registry.Watermarks(context.Background(), state.ID)
+		require.NoError(w.tb, err)
+		for p, s := range state.State {
+			if marks[int32(p)] < s.End {
+				return false
+			}
+		}
+		return true
+	}, time.Minute, 10*time.Millisecond)
+}
+
+// upkeep makes the work, with the world's clock and the stores of a workspace.
+func (w *world) upkeep(change ...func(*maintenance.Deps)) *maintenance.Upkeep {
+	deps := maintenance.Deps{
+		Registry: w.registry, Points: w.points, Log: w.log, Logger: w.logger,
+		Stores: []maintenance.Store{
+			{Name: "clickhouse", Of: w.points}, {Name: "redis", Of: w.redis}, {Name: "postgres", Of: w.registry},
+		},
+		Config: maintenance.Config{
+			RetentionEvery: 50 * time.Millisecond, PruneEvery: 50 * time.Millisecond, EraseEvery: 20 * time.Millisecond,
+			DeleteEvery: 20 * time.Millisecond, SettleAfter: 50 * time.Millisecond, SweepAfter: time.Millisecond,
+			LeaseFor: 300 * time.Millisecond, Now: func() time.Time { return w.now },
+		},
+	}
+	for _, c := range change {
+		c(&deps)
+	}
+	return maintenance.New(deps)
+}
+
+// run runs the work until stop or the end of the test.
+func (w *world) run(u *maintenance.Upkeep) (stop func()) {
+	w.tb.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- u.Run(ctx) }()
+	stopped := false
+	stop = func() {
+		if !stopped {
+			stopped = true
+			cancel()
+			require.NoError(w.tb, <-done)
+		}
+	}
+	w.tb.Cleanup(stop)
+	return stop
+}
+
+// exec runs a statement on Postgres past the store's package.
+func (w *world) exec(statement string) {
+	w.tb.Helper()
+	conn, err := pgx.Connect(context.Background(), w.truth)
+	require.NoError(w.tb, err)
+	defer func() { _ = conn.Close(context.Background()) }()
+	_, err = conn.Exec(context.Background(), statement)
+	require.NoError(w.tb, err)
+}
+
+// ask runs a statement past the store's package.
+func (w *world) ask(statement string) string {
+	w.tb.Helper()
+	return testenv.AskClickHouse(w.tb, w.store, statement)
+}
+
+// stored returns the ages in days of what is stored of a source, numbers and texts.
+func (w *world) stored(source uuid.UUID) string {
+	w.tb.Helper()
+	return w.ask(
+		fmt.Sprintf(
+			`SELECT arrayStringConcat(arraySort(groupArray(concat(toString(dateDiff('day', ts, toDateTime64('%s', 6, 'UTC'))),
+				kind))), ' ') FROM (
+		SELECT ts, 'n' AS kind FROM points FINAL WHERE series IN (SELECT id FROM series WHERE source = '%[2]s')
+		UNION ALL SELECT ts, 's' FROM states FINAL WHERE series IN (SELECT id FROM series WHERE source = '%[2]s')
+		UNION ALL SELECT ts, 'l' FROM latest FINAL WHERE source = '%[2]s')`, now.Format(time.DateTime), source,
+		),
+	)
+}
+
+// dump returns what the stores have of a workspace.
+func (w *world) dump(workspace uuid.UUID) string {
+	w.tb.Helper()
+	var all strings.Builder
+	for _, statement := range []string{
+		"SELECT series, ts, value, version FROM points FINAL " +
+			"WHERE series IN (SELECT id FROM series WHERE workspace = '%s') ORDER BY series, ts",
+		"SELECT series, ts, value, version FROM states FINAL " +
+			"WHERE series IN (SELECT id FROM series WHERE workspace = '%s') ORDER BY series, ts",
+		"SELECT * FROM latest FINAL WHERE workspace = '%s' ORDER BY series",
+		"SELECT * FROM source_activity FINAL WHERE workspace = '%s' ORDER BY source",
+		"SELECT * FROM series FINAL WHERE workspace = '%s' ORDER BY id",
+	} {
+		all.WriteString(w.ask(fmt.Sprintf(statement, workspace)) + "\n")
+	}
+	rows, err := w.registry.WorkspaceRows(context.Background(), workspace)
+	require.NoError(w.tb, err)
+	keys, err := w.redis.WorkspaceRows(context.Background(), workspace)
+	require.NoError(w.tb, err)
+	return strings.TrimSpace(all.String()) + fmt.Sprintf(" %d rows, %d keys", rows, keys)
+}

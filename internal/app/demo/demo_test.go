@@ -1,0 +1,251 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/app/demo/machine"
+	"github.com/livegraph/livegraph/test/testenv"
+)
+
+// depsOf makes what the demo needs, with keys key-1, key-2, … that live for life.
+func depsOf(p *peer, out *testenv.Output, life time.Duration) Deps {
+	minted := 0
+	return Deps{
+		BaseURL: p.URL, Workspace: uuid.MustParse("0190a000-0000-7000-8000-000000000001"), Out: out,
+		KeyCommand: "echo key-1",
+		NewKey: func(context.Context) (string, time.Time, error) {
+			minted++
+			key := fmt.Sprintf("key-%d", minted)
+			p.locked(func() { p.keys[key] = true })
+			return key, time.Now().Add(life), nil
+		},
+	}
+}
+
+func TestTheDemoSendsWhatItMeasuresAndSaysWhereToLook(t *testing.T) {
+	t.Parallel()
+	p, out := newPeer(t), &testenv.Output{}
+	options := Options{Interval: 200 * time.Millisecond, Backfill: true, Plain: true}
+	runUntil(t, options, depsOf(p, out, time.Hour), func() (all bool) {
+		p.locked(func() {
+			cpu := p.points[p.sources[machine.HostName()+"/cpu"]+" usage_percent"]
+			all = len(cpu) > 3 && p.sources[machine.HostName()+"/processes"] != "" && p.ingests > 5
+		})
+		return all && strings.Contains(out.String(), "weather/new-york: back-filled") &&
+			strings.Contains(out.String(), "weather/seattle: back-filled")
+	})
+	text := out.String()
+	p.locked(func() {
+		require.Contains(t, p.sources, machine.HostName()+"/cpu")
+		require.Contains(t, p.sources, machine.HostName()+"/processes")
+		require.Contains(t, p.sources, "weather/seattle")
+		require.Contains(t, p.sources, "weather/new-york")
+		require.Greater(t, p.ingests, 5)
+		for name, id := range p.sources {
+			if strings.HasSuffix(name, "/cpu") {
+				require.Greater(t, len(p.points[id+" usage_percent"]), 3)
+			}
+		}
+	})
+	require.Contains(t, text, "weather/seattle: back-filled: 7,305 daily measurements from 2012-01-01 to 2015-12-31")
+	require.GreaterOrEqual(t, strings.Count(text, "\ncurl "), 3)
+	require.Contains(t, text, p.URL+"/api/docs")
+	require.Contains(t, text, "The demo ran for")
+	require.Contains(t, text, "(p95) after the answer")
+	require.NotContains(t, text, "Bearer key-1", "output that may be kept does not show the key")
+}
+
+func TestThePrintedCommandsWorkWhenPasted(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is not installed")
+	}
+	p, out := newPeer(t), &testenv.Output{}
+	runUntil(t, Options{Interval: 200 * time.Millisecond, Backfill: true}, depsOf(p, out, time.Hour), func() bool {
+		return strings.Contains(out.String(), "/api/docs") // the last line of them
+	})
+	pasted := 0
+	for line := range strings.Lines(out.String()) {
+		if !strings.HasPrefix(line, "curl ") {
+			continue
+		}
+		pasted++
+		answer, err := exec.CommandContext(t.Context(), "sh", "-c", line).CombinedOutput()
+		require.NoError(t, err, "%s\n%s", line, answer)
+		require.Contains(t, string(answer), `"success":true`, line)
+		if !strings.Contains(line, "property.kind=process") {
+			require.Contains(t, string(answer), `"id-`, line)
+		}
+	}
+	require.Equal(t, 6, pasted)
+}
+
+func TestASecondDemoChangesNothingOfTheHistory(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t)
+	options := Options{Interval: 200 * time.Millisecond, Duration: time.Second, Backfill: true}
+	require.NoError(t, Run(t.Context(), options, depsOf(p, &testenv.Output{}, time.Hour)))
+	var made map[string]string
+	var words int
+	var id string
+	p.locked(func() {
+		made, id = maps.Clone(p.sources), p.sources["weather/seattle"]
+		words = p.words[id+" weather"]
+		require.Len(t, p.points[id+" temp_max"], 1461)
+	})
+	require.Equal(t, 1461, words)
+	out := &testenv.Output{}
+	require.NoError(t, Run(t.Context(), options, depsOf(p, out, time.Hour)))
+	require.Contains(t, out.String(), "weather/seattle: there already")
+	p.locked(func() {
+		require.Subset(t, p.sources, made, "no source is made again")
+		require.Equal(t, id, p.sources["weather/seattle"])
+		require.Equal(t, words, p.words[id+" weather"], "nothing is sent again")
+		require.Len(t, p.points[id+" temp_max"], 1461)
+	})
+}
+
+func TestNothingIsLostWhileTheServerRefuses(t *testing.T) {
+	t.Parallel()
+	p, out := newPeer(t), &testenv.Output{}
+	refused := 0
+	began := time.Now()
+	p.refuse = func(r *http.Request) int {
+		since := time.Since(began)
+		if r.URL.Path == "/api/live-data/ingest" && since > time.Second && since < 2500*time.Millisecond {
+			refused++
+			return http.StatusServiceUnavailable
+		}
+		return 0
+	}
+	require.NoError(t, Run(
+		t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 6 * time.Second}, depsOf(p, out, time.Hour),
+	))
+	p.locked(func() {
+		require.Positive(t, refused)
+		series := p.points[p.sources[machine.HostName()+"/memory"]+" total_bytes"]
+		during := 0
+		for at := range series {
+			if since := time.UnixMilli(at).Sub(began); since > 1100*time.Millisecond && since < 2400*time.Millisecond {
+				during++
+			}
+		}
+		require.Positive(t, during, "also what was measured during the outage is there")
+	})
+	require.Contains(t, out.String(), "the server makes us wait: refused by the test")
+	require.Contains(t, out.String(), "0 were rejected, 0 dropped")
+}
+
+func TestAKeyThatIsRevokedOrAboutToExpireIsReplaced(t *testing.T) {
+	t.Parallel()
+	for name, life := range map[string]time.Duration{"revoked": time.Hour, "expiring": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, out := newPeer(t), &testenv.Output{}
+			deps := depsOf(p, out, life)
+			began, revoked := time.Now(), false
+			p.refuse = func(*http.Request) int {
+				if name == "revoked" && !revoked && time.Since(began) > time.Second {
+					revoked = true
+					p.keys = map[string]bool{}
+				}
+				return 0
+			}
+			before, now := 0, 0 // points when there was no second key, and in all
+			runUntil(t, Options{Interval: 100 * time.Millisecond}, deps, func() bool {
+				p.locked(func() {
+					now = len(p.points[p.sources[machine.HostName()+"/memory"]+" total_bytes"])
+					if !p.keys["key-2"] {
+						before = now
+					}
+				})
+				return now > before+5 && before > 0
+			})
+			require.Contains(t, out.String(), "0 were rejected, 0 dropped")
+		})
+	}
+}
+
+func TestASourceThatWasDeletedIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	p, out := newPeer(t), &testenv.Output{}
+	began, deleted := time.Now(), false
+	name := machine.HostName() + "/memory"
+	p.refuse = func(*http.Request) int {
+		if !deleted && time.Since(began) > time.Second && p.sources[name] != "" {
+			deleted = true
+			delete(p.sources, name)
+		}
+		return 0
+	}
+	require.NoError(t, Run(
+		t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 3 * time.Second}, depsOf(p, out, time.Hour),
+	))
+	p.locked(func() {
+		require.True(t, deleted)
+		require.NotEmpty(t, p.points[p.sources[name]+" total_bytes"])
+	})
+}
+
+func TestTheDemoFailsOnlyWhenItCannotBegin(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t)
+	deps := depsOf(p, &testenv.Output{}, time.Hour)
+	deps.NewKey = func(context.Context) (string, time.Time, error) { return "", time.Time{}, errors.New("no database") }
+	require.ErrorContains(t, Run(t.Context(), Options{}, deps), "making a key for the demo: no database")
+
+	deps = depsOf(p, &testenv.Output{}, time.Hour)
+	p.refuse = func(*http.Request) int { return http.StatusForbidden }
+	require.ErrorContains(t, Run(t.Context(), Options{}, deps), "does not serve the demo")
+
+	p.refuse = func(r *http.Request) int {
+		if r.Method == http.MethodPost {
+			return http.StatusForbidden
+		}
+		return 0
+	}
+	require.ErrorContains(t, Run(t.Context(), Options{Interval: 100 * time.Millisecond}, deps), "may not write")
+}
+
+func TestCtrlCIsAGoodEndAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	for _, after := range []time.Duration{0, 50 * time.Millisecond, 700 * time.Millisecond} {
+		p, out := newPeer(t), &testenv.Output{}
+		if after == 50*time.Millisecond { // while it waits for a server that does not serve
+			p.refuse = func(*http.Request) int { return http.StatusServiceUnavailable }
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		began := time.Now()
+		require.NoError(t, Run(ctx, Options{Interval: 100 * time.Millisecond, Backfill: true}, depsOf(p, out, time.Hour)))
+		require.Less(t, time.Since(began), after+5*time.Second)
+		cancel()
+	}
+}
+
+func TestAServerThatIsGoneAtTheEndDoesNotHoldTheDemo(t *testing.T) {
+	t.Parallel()
+	p, out := newPeer(t), &testenv.Output{}
+	began := time.Now()
+	p.refuse = func(r *http.Request) int {
+		if r.Method == http.MethodPost && time.Since(began) > time.Second {
+			return http.StatusServiceUnavailable
+		}
+		return 0
+	}
+	require.NoError(t, Run(
+		t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 2 * time.Second}, depsOf(p, out, time.Hour),
+	))
+	require.Less(t, time.Since(began), 2*time.Second+sendFarewell+2*time.Second)
+	require.NotContains(t, out.String(), ", 0 dropped", "what could not be sent is counted")
+}

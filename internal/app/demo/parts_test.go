@@ -1,0 +1,204 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/app/demo/machine"
+	"github.com/livegraph/livegraph/internal/app/demo/weather"
+	"github.com/livegraph/livegraph/test/testenv"
+)
+
+func batchOf(values ...float64) []machine.Sample {
+	batch := make([]machine.Sample, len(values))
+	for i, v := range values {
+		batch[i].Value = v
+	}
+	return batch
+}
+
+func valuesIn(batch []machine.Sample) []float64 {
+	values := []float64{}
+	for _, s := range batch {
+		values = append(values, s.Value)
+	}
+	return values
+}
+
+func TestTheBufferDropsTheOldestWhenItIsFull(t *testing.T) {
+	b := newBuffer(5)
+	for _, batch := range [][]machine.Sample{batchOf(1, 2), batchOf(3, 4), nil, batchOf(5, 6)} {
+		b.push(batch)
+	}
+	waiting, dropped := b.counts()
+	require.Equal(t, 4, waiting)
+	require.EqualValues(t, 2, dropped)
+	b.push(batchOf(7))
+	taken, ok := b.take(t.Context(), 4)
+	require.True(t, ok)
+	require.Equal(t, []float64{3, 4, 5, 6}, valuesIn(taken), "in order, no more than asked for")
+	b.push(batchOf(1, 2, 3, 4, 5, 6))
+	_, dropped = b.counts()
+	require.EqualValues(t, 9, dropped, "a batch larger than the buffer cannot be kept at all")
+}
+
+func TestABatchLargerThanARequestIsSentAlone(t *testing.T) {
+	b := newBuffer(100)
+	b.push(batchOf(1, 2, 3))
+	b.push(batchOf(4))
+	taken, ok := b.take(t.Context(), 2)
+	require.True(t, ok)
+	require.Equal(t, []float64{1, 2, 3}, valuesIn(taken))
+}
+
+func TestTakingWaitsForABatchTheEndOrTheContext(t *testing.T) {
+	b := newBuffer(10)
+	go func() {
+		time.Sleep(20 * time.Millisecond)
+		b.push(batchOf(1))
+		b.close()
+	}()
+	taken, ok := b.take(t.Context(), 10)
+	require.True(t, ok)
+	require.Len(t, taken, 1)
+	_, ok = b.take(t.Context(), 10)
+	require.False(t, ok)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	_, ok = newBuffer(10).take(ctx, 10)
+	require.False(t, ok)
+}
+
+func TestAKeyIsDueBeforeItExpiresAndMadeOnceForAll(t *testing.T) {
+	minted := 0
+	var used []string
+	k := &keyring{
+		mint: func(context.Context) (string, time.Time, error) {
+			minted++
+			if minted == 3 {
+				return "", time.Time{}, errors.New("away")
+			}
+			return strings.Repeat("k", minted), time.Now().Add(time.Hour), nil
+		},
+		use: func(key string) { used = append(used, key) },
+	}
+	require.NoError(t, k.renew(t.Context(), ""))
+	now := time.Now()
+	_, _, due := k.current(now.Add(50 * time.Minute))
+	require.False(t, due)
+	key, _, due := k.current(now.Add(55 * time.Minute))
+	require.True(t, due)
+	require.NoError(t, k.renew(t.Context(), key))
+	require.NoError(t, k.renew(t.Context(), key), "somebody else renewed it already")
+	require.Equal(t, []string{"k", "kk"}, used)
+	require.ErrorContains(t, k.renew(t.Context(), "kk"), "away")
+	key, _, _ = k.current(now)
+	require.Equal(t, "kk", key, "the old key stays when no new one can be made")
+}
+
+func TestAKeyWithoutExpiryIsNeverDue(t *testing.T) {
+	k := &keyring{use: func(string) {}, mint: func(context.Context) (string, time.Time, error) {
+		return "k", time.Time{}, nil
+	}}
+	require.NoError(t, k.renew(t.Context(), ""))
+	_, _, due := k.current(time.Now().AddDate(10, 0, 0))
+	require.False(t, due)
+}
+
+func TestLatenciesAreOfTheLastRequests(t *testing.T) {
+	var w window
+	require.False(t, w.latency().known)
+	for i := range 1000 {
+		w.add(time.Duration(i) * time.Millisecond)
+	}
+	l := w.latency()
+	require.Equal(t, 999*time.Millisecond, l.last)
+	require.Equal(t, (880+113)*time.Millisecond, l.p95)
+	w = window{}
+	w.add(time.Second)
+	require.Equal(t, latency{last: time.Second, p95: time.Second, known: true}, w.latency())
+}
+
+func TestTheRateIsOfTheLastSeconds(t *testing.T) {
+	began := time.Unix(1000, 0)
+	s := &stats{began: began}
+	for i := range 60 {
+		s.delivered(began.Add(time.Duration(i)*time.Second), 100, 0, time.Millisecond)
+	}
+	require.InDelta(t, 100, s.rate(began.Add(59*time.Second)), 1)
+	require.InDelta(t, 50, s.rate(began.Add(64*time.Second)), 1)
+	require.Zero(t, s.rate(began.Add(80*time.Second)))
+}
+
+func TestTheCPUsHistoryGrowsByNewValuesOnly(t *testing.T) {
+	s := &stats{}
+	at := func(seconds ...int64) (times []time.Time) {
+		for _, second := range seconds {
+			times = append(times, time.Unix(second, 0))
+		}
+		return times
+	}
+	s.show(shown{cpu: []float64{1, 2}, cpuTimes: at(1, 2), newest: time.Unix(2, 0)})
+	s.show(shown{cpu: []float64{2, 3}, cpuTimes: at(2, 3), newest: time.Unix(3, 0)})
+	s.show(shown{cpu: []float64{1}, cpuTimes: at(1), newest: time.Unix(1, 0)})
+	v := s.snapshot(time.Unix(5, 0), "", 0, 0)
+	require.Equal(t, []float64{1, 2, 3}, v.shown.cpu)
+	require.Equal(t, 2*time.Second, v.lag, "time does not go back")
+	for i := range int64(500) {
+		s.show(shown{cpu: []float64{9}, cpuTimes: at(10 + i)})
+	}
+	require.Len(t, s.snapshot(time.Unix(600, 0), "", 0, 0).shown.cpu, mostHistory)
+}
+
+func TestCommandsSurviveOddNames(t *testing.T) {
+	l := lookAt{
+		address: "http://127.0.0.1:8080", workspace: uuid.Nil, cpu: "it's a host/cpu", key: "k", expires: time.Unix(0, 0),
+	}
+	text := l.text()
+	require.Contains(t, text, `'source=it'\''s a host/cpu'`)
+	require.Contains(t, text, "until 1970-01-01 00:00 UTC")
+	require.Regexp(t, `(?m)^  curl -N .*/api/live-data/stream$`, text)
+	require.Contains(t, text, "latest=true", "without a history the third command shows the newest values")
+	for word, quoted := range map[string]string{
+		"": "''", "a b": "'a b'", "$HOME": "'$HOME'", "from=-5m": "from=-5m", "é": "'é'",
+	} {
+		require.Equal(t, quoted, quote(word))
+		echoed, err := exec.CommandContext(t.Context(), "sh", "-c", "printf %s "+quoted).Output()
+		require.NoError(t, err)
+		require.Equal(t, word, string(echoed))
+	}
+}
+
+func TestWithoutATerminalOrACommandTheKeyIsAVariable(t *testing.T) {
+	p, out := newPeer(t), &testenv.Output{}
+	deps := depsOf(p, out, time.Hour)
+	deps.KeyCommand = ""
+	require.NoError(t, Run(t.Context(), Options{Interval: 100 * time.Millisecond, Duration: time.Second}, deps))
+	require.Contains(t, out.String(), "First set LIVEGRAPH_KEY")
+	require.Contains(t, out.String(), `-H "Authorization: Bearer $LIVEGRAPH_KEY"`)
+}
+
+func TestTheHistoryIsSentAsItIs(t *testing.T) {
+	stations, err := weather.Stations()
+	require.NoError(t, err)
+	total := 0
+	for i := range stations {
+		source := stationSource(&stations[i])
+		require.Len(t, source.Metrics, 5)
+		for _, series := range stationSeries("id", &stations[i]) {
+			require.Len(t, series.Timestamps, len(series.Numbers)+len(series.Words))
+			require.True(t, (series.Numbers == nil) != (series.Words == nil))
+			require.EqualValues(t, 1325376000000, series.Timestamps[0], "midnight of 2012-01-01 in UTC")
+		}
+		require.Equal(t, 4, len(numberMetrics(&stations[i])))
+		total += numbersOf(&stations[i])
+	}
+	require.Equal(t, 11688, total)
+}

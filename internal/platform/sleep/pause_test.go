@@ -1,0 +1,26 @@
+package sleep_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/platform/sleep"
+)
+
+func TestAPauseLastsUntilItsTimeOrTheContextsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		require.True(t, sleep.For(t.Context(), time.Minute))
+		require.Equal(t, time.Minute, time.Since(began))
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began = time.Now()
+		require.False(t, sleep.For(ctx, time.Minute))
+		require.Equal(t, time.Second, time.Since(began))
+	})
+}

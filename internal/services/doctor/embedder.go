@@ -1,0 +1,65 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
+	"github.com/livegraph/livegraph/internal/retrieval/embed"
+)
+
+const embedderVariable = "LIVEGRAPH_EMBEDDER"
+
+var embedderTLS = tlsconfig.Settings{
+	Address: embedderVariable, CA: "LIVEGRAPH_EMBEDDER_TLS_CA",
+	Pair: "LIVEGRAPH_EMBEDDER_TLS_CERT and LIVEGRAPH_EMBEDDER_TLS_KEY", ServerName: "LIVEGRAPH_EMBEDDER_TLS_SERVER_NAME",
+}
+
+// checkEmbedder has a word embedded: that alone shows that key, model and dimensions
+// are right.
+func checkEmbedder(ctx context.Context, t Target) []Result {
+	cfg := t.Embedder
+	switch {
+	case cfg.Static():
+		return []Result{{Name: "embedder", Status: OK, Detail: embed.NewStatic().Model().String() + ", inside the binary"}}
+	case !cfg.Remote():
+		return nil
+	}
+	files, err := cfg.TLS.Client("embedder-tls")
+	if err != nil {
+		return failed("embedder", cfg.At, err, filesAdvice)
+	}
+	e, err := embed.NewRemote(embed.Options{
+		URL: cfg.At, Key: cfg.Key.Reveal(), Model: embed.Model{Name: cfg.Model, Dimensions: cfg.Dimensions},
+		AllowPrivateAddresses: cfg.AllowPrivateAddresses, Batch: 1, Timeout: checkLimit, TLS: files,
+	})
+	if err != nil {
+		return failed("embedder", cfg.At, err, "correct "+embedderVariable)
+	}
+	defer e.Close()
+	r := Result{Name: "embedder", Status: OK, Address: cfg.At, Detail: e.Model().String()}
+	r.LatencyMS, err = latency(func() error {
+		_, err := e.Embed(ctx, []string{"livegraph"})
+		return err
+	})
+	if err != nil {
+		return failed("embedder", cfg.At, err, embedderAdvice(err))
+	}
+	return []Result{r}
+}
+
+// embedderAdvice reports what to do about a failure.
+func embedderAdvice(err error) string {
+	if advice := embedderTLS.Advice(err); advice != "" {
+		return advice
+	}
+	var failure *fault.Error
+	if errors.As(err, &failure) && (failure.Kind == fault.BadGateway || failure.Kind == fault.Invalid) {
+		return fmt.Sprintf(
+			"correct %[1]s, %[1]s_KEY, %[1]s_MODEL or %[1]s_DIMENSIONS: which one, the line above says", embedderVariable,
+		)
+	}
+	return reachAdvice(embedderVariable, logOf("embedder"))
+}

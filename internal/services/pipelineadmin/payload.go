@@ -1,0 +1,71 @@
+package pipelineadmin
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/graph"
+)
+
+// shownPayload returns a command's payload as the interface has it.
+func shownPayload(payload graph.Payload) map[string]any {
+	shown := fields{}
+	switch p := payload.(type) {
+	case graph.CreateNode:
+		shown["id"], shown["name"], shown["entityType"] = p.ID, p.Name, p.EntityType
+		add(shown, "description", p.Description)
+		shown.addProperties(p.Properties)
+	case graph.UpdateNode:
+		shown["id"] = p.ID
+		add(shown, "name", p.Name)
+		add(shown, "entityType", p.EntityType)
+		add(shown, "description", p.Description)
+		if p.ClearDescription {
+			shown["description"] = nil
+		}
+		shown.addProperties(p.Properties)
+	case graph.CreateEdge:
+		shown["id"], shown["relationType"] = p.ID, p.RelationType
+		shown["sourceId"], shown["targetId"] = p.SourceID, p.TargetID
+		shown.addProperties(p.Properties)
+	case graph.UpdateEdge:
+		shown["id"] = p.ID
+		add(shown, "relationType", p.RelationType)
+		shown.addProperties(p.Properties)
+	case graph.DeleteNode:
+		shown["id"] = p.ID
+	case graph.DeleteEdge:
+		shown["id"] = p.ID
+	case graph.Undo:
+		shown.addPick(p.Pick)
+	case graph.Redo:
+		shown.addPick(p.Pick)
+	}
+	return shown
+}
+
+// fields are those of a payload.
+type fields map[string]any
+
+// add adds what is there.
+func add[T any](f fields, name string, value *T) {
+	if value != nil {
+		f[name] = *value
+	}
+}
+
+func (f fields) addProperties(properties []byte) {
+	if properties != nil {
+		f["properties"] = jsonText(properties)
+	}
+}
+
+func (f fields) addPick(p graph.Pick) {
+	switch {
+	case p.CommandID != uuid.Nil:
+		f["commandId"] = p.CommandID
+	case p.Workspace:
+		f["scope"] = "workspace"
+	default:
+		f["scope"] = "mine"
+	}
+}

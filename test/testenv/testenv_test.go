@@ -1,0 +1,86 @@
+package testenv_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/jackc/pgx/v5"
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/livegraph/livegraph/test/testenv"
+)
+
+func TestPostgresGivesEachTestAnEmptyDatabase(t *testing.T) {
+	for range 2 {
+		t.Run("database", func(t *testing.T) {
+			conn, err := pgx.Connect(t.Context(), testenv.Postgres(t))
+			require.NoError(t, err)
+			defer conn.Close(context.Background())
+			_, err = conn.Exec(t.Context(), `CREATE TABLE t (a int)`)
+			require.NoError(t, err)
+		})
+	}
+}
+
+func TestClickHouseGivesEachTestAnEmptyDatabase(t *testing.T) {
+	for range 2 {
+		t.Run("database", func(t *testing.T) {
+			options, err := clickhouse.ParseDSN(testenv.ClickHouse(t))
+			require.NoError(t, err)
+			conn, err := clickhouse.Open(options)
+			require.NoError(t, err)
+			defer conn.Close()
+			require.NoError(t, conn.Ping(t.Context()))
+			require.NoError(t, conn.Exec(t.Context(), `CREATE TABLE t (a Int64) ENGINE = MergeTree ORDER BY a`))
+		})
+	}
+}
+
+func TestRedisGivesEachTestAnEmptyDatabase(t *testing.T) {
+	for range 2 {
+		options, err := redis.ParseURL(testenv.Redis(t))
+		require.NoError(t, err)
+		client := redis.NewClient(options)
+		set, err := client.SetNX(t.Context(), "key", 1, 0).Result()
+		require.NoError(t, err)
+		require.True(t, set)
+		require.NoError(t, client.Close())
+	}
+}
+
+func TestMilvusAnswers(t *testing.T) {
+	c, err := client.NewClient(t.Context(), client.Config{Address: testenv.Milvus(t)})
+	require.NoError(t, err)
+	defer c.Close()
+	found, err := c.HasCollection(t.Context(), "no_such_collection")
+	require.NoError(t, err)
+	require.False(t, found)
+}
+
+func TestKafkaKeepsRecordsAndItsAddressOverARestart(t *testing.T) {
+	broker := testenv.NewKFake(t)
+	client, err := kgo.NewClient(broker.Opts(kgo.DefaultProduceTopic("topic"),
+		kgo.ConsumeTopics("topic"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))...)
+	require.NoError(t, err)
+	defer client.Close()
+	_, err = kadm.NewClient(client).CreateTopic(t.Context(), 2, -1, nil, "topic")
+	require.NoError(t, err)
+	require.NoError(t, client.ProduceSync(t.Context(), kgo.StringRecord("one")).FirstErr())
+
+	before := broker.Brokers()
+	broker.Stop(t)
+	broker.Start(t)
+	require.Equal(t, before, broker.Brokers())
+
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	fetches := client.PollFetches(ctx)
+	require.NoError(t, fetches.Err())
+	require.Equal(t, "one", string(fetches.Records()[0].Value))
+}
