@@ -45,7 +45,7 @@ const (
 // when queries hold all connections of a shared one, no key can be verified.
 type store interface {
 	AuthChanges(ctx context.Context, since int64) (postgres.AuthChanges, error)
-	CredentialByHash(ctx context.Context, hash [32]byte) (*postgres.Credential, int64, error)
+	CredentialsByHash(ctx context.Context, hashes [][32]byte) ([]*postgres.Credential, int64, error)
 	RecordKeyUses(ctx context.Context, uses []postgres.KeyUse) error
 }
 
@@ -81,11 +81,13 @@ type Authenticator struct {
 
 // New creates an authenticator over the store.
 func New(s store) *Authenticator {
-	return &Authenticator{
-		store: s, start: time.Now().Add(-time.Hour), slots: make(chan struct{}, maxLookups), callers: newCallers(),
+	a := &Authenticator{
+		store: s, start: time.Now().Add(-time.Hour), slots: make(chan struct{}, maxLookups),
 		nudge:   make(chan struct{}, 1),
 		metrics: newMetrics(nil, nil),
 	}
+	a.callers = newCallers(a.fetch)
+	return a
 }
 
 // Confirm reports that at asOf the revision was at least this high: what the
@@ -178,30 +180,13 @@ func (a *Authenticator) lookUp(ctx context.Context, hash [32]byte, from netip.Ad
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 		defer cancel()
 		if _, remembered := a.known.Get(hash); !remembered {
-			leave, err := a.callers.enter(ctx, from)
-			if err != nil {
-				return nil, err
-			}
-			defer leave()
+			return a.callers.find(ctx, from, hash)
 		}
-		select {
-		case a.slots <- struct{}{}:
-			defer func() { <-a.slots }()
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		asOf := time.Now()
-		credential, revision, err := a.store.CredentialByHash(ctx, hash)
+		found, err := a.fetch(ctx, [][32]byte{hash})
 		if err != nil {
 			return nil, err
 		}
-		a.Confirm(revision, asOf)
-		if credential == nil {
-			a.unknown.Put(hash, entry{revision: revision}, 1, cacheSize)
-		} else {
-			a.known.Put(hash, entry{revision: revision, credential: credential}, 1, cacheSize)
-		}
-		return credential, nil
+		return found[0], nil
 	})
 	select {
 	case r := <-result:
@@ -212,6 +197,30 @@ func (a *Authenticator) lookUp(ctx context.Context, hash [32]byte, from netip.Ad
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// fetch asks Postgres for keys and remembers the answers.
+func (a *Authenticator) fetch(ctx context.Context, hashes [][32]byte) ([]*postgres.Credential, error) {
+	select {
+	case a.slots <- struct{}{}:
+		defer func() { <-a.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	asOf := time.Now()
+	found, revision, err := a.store.CredentialsByHash(ctx, hashes)
+	if err != nil {
+		return nil, err
+	}
+	a.Confirm(revision, asOf)
+	for i, credential := range found {
+		if credential == nil {
+			a.unknown.Put(hashes[i], entry{revision: revision}, 1, cacheSize)
+		} else {
+			a.known.Put(hashes[i], entry{revision: revision, credential: credential}, 1, cacheSize)
+		}
+	}
+	return found, nil
 }
 
 // Run polls the revision and stores the uses of keys until ctx is done; the last

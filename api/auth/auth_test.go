@@ -254,11 +254,13 @@ func (a *away) AuthChanges(ctx context.Context, since int64) (postgres.AuthChang
 	return found, err
 }
 
-func (a *away) CredentialByHash(ctx context.Context, hash [32]byte) (*postgres.Credential, int64, error) {
+func (a *away) CredentialsByHash(
+	ctx context.Context, hashes [][32]byte,
+) ([]*postgres.Credential, int64, error) {
 	if a.gone.Load() {
 		return nil, 0, errors.New("the way to Postgres is cut")
 	}
-	return a.DB.CredentialByHash(ctx, hash)
+	return a.DB.CredentialsByHash(ctx, hashes)
 }
 
 func TestAProcessThatCannotAskPostgresBelievesTheOthers(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -96,8 +97,10 @@ type slow struct {
 	let   chan struct{}
 }
 
-func (s *slow) CredentialByHash(ctx context.Context, hash [32]byte) (*postgres.Credential, int64, error) {
-	if hash != s.good {
+func (s *slow) CredentialsByHash(
+	ctx context.Context, hashes [][32]byte,
+) ([]*postgres.Credential, int64, error) {
+	if !slices.Equal(hashes, [][32]byte{s.good}) {
 		s.asked.Add(1)
 		select {
 		case <-s.let:
@@ -105,7 +108,7 @@ func (s *slow) CredentialByHash(ctx context.Context, hash [32]byte) (*postgres.C
 			return nil, 0, errors.New("slow")
 		}
 	}
-	return s.DB.CredentialByHash(ctx, hash)
+	return s.DB.CredentialsByHash(ctx, hashes)
 }
 
 func TestKeysThatWereMadeUpKeepNobodyElseFromBeingLookedUp(t *testing.T) {
@@ -137,4 +140,29 @@ func TestKeysThatWereMadeUpKeepNobodyElseFromBeingLookedUp(t *testing.T) {
 	require.NoError(t, err, "and then it is remembered, wherever it comes from")
 	close(store.let)
 	asking.Wait()
+}
+
+// TestKeysThatWereMadeUpAreLookedUpTogether counts statements: one a key, and many keys a
+// second would take Postgres from everybody.
+func TestKeysThatWereMadeUpAreLookedUpTogether(t *testing.T) {
+	store := &counting{DB: open(t, testenv.MigratedPostgres(t))}
+	a := auth.New(store)
+	run(t, a)
+	var asking sync.WaitGroup
+	var unknown atomic.Int64
+	began := time.Now()
+	for range 8 {
+		asking.Go(func() {
+			for range 100 {
+				_, err := a.Authenticate(t.Context(), apikey.Generate(apikey.Live).Reveal(), netip.Addr{})
+				if fault.Is(err, fault.Unauthenticated) {
+					unknown.Add(1)
+				}
+			}
+		})
+	}
+	asking.Wait()
+	require.EqualValues(t, 800, unknown.Load())
+	require.LessOrEqual(t, store.lookUps.Load(), int64(2+time.Since(began)/(10*time.Millisecond)))
+	require.Less(t, store.lookUps.Load(), unknown.Load()/2, "several in a statement")
 }

@@ -22,9 +22,11 @@ type counting struct {
 	lookUps atomic.Int64
 }
 
-func (c *counting) CredentialByHash(ctx context.Context, hash [32]byte) (*postgres.Credential, int64, error) {
+func (c *counting) CredentialsByHash(
+	ctx context.Context, hashes [][32]byte,
+) ([]*postgres.Credential, int64, error) {
 	c.lookUps.Add(1)
-	return c.DB.CredentialByHash(ctx, hash)
+	return c.DB.CredentialsByHash(ctx, hashes)
 }
 
 // What time an answer takes is the work behind it, so the work is compared: an

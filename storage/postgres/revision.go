@@ -60,52 +60,93 @@ func (db *DB) AuthChanges(ctx context.Context, since int64) (AuthChanges, error)
 	return c, nil
 }
 
-// CredentialByHash finds the key whose text has the SHA-256 hash, nil when there
-// is none, and the revision at which this held: both are of one snapshot, so
-// that a cache can tell whether the answer is older than a change.
+// CredentialByHash returns the key whose text has the SHA-256 hash, nil if there is none,
+// and the revision at which this was true. See CredentialsByHash.
 func (db *DB) CredentialByHash(ctx context.Context, hash [32]byte) (*Credential, int64, error) {
-	var (
-		c        Credential
-		id       *uuid.UUID
-		actor    *uuid.UUID
-		mode     *string
-		ids      []uuid.UUID
-		modes    []string
-		plans    []string
-		minutes  []*int64
-		days     []*int64
-		revision int64
-	)
-	err := db.pool.QueryRow(ctx, `
-		SELECT r.revision, k.id, k.actor_id, k.mode, k.scopes, k.expires_at, k.revoked_at,
-			ws.ids, ws.modes, ws.plans, ws.minutes, ws.days
-		FROM auth_revision r
-		LEFT JOIN api_keys k ON k.hash = $1
-		LEFT JOIN LATERAL (
-			SELECT array_agg(w.id) AS ids, array_agg(w.mode) AS modes, array_agg(w.plan) AS plans,
-				array_agg(w.per_minute) AS minutes, array_agg(w.per_day) AS days
-			FROM api_key_workspaces kw JOIN workspaces w ON w.id = kw.workspace_id
-			WHERE kw.key_id = k.id AND w.deleted_at IS NULL) ws ON true`, hash[:]).
-		Scan(&revision, &id, &actor, &mode, &c.Scopes, &c.ExpiresAt, &c.RevokedAt, &ids, &modes, &plans, &minutes, &days)
+	found, revision, err := db.CredentialsByHash(ctx, [][32]byte{hash})
 	if err != nil {
-		return nil, 0, classify(fmt.Errorf("looking up a key: %w", err))
+		return nil, 0, err
 	}
-	if id == nil {
-		return nil, revision, nil
+	return found[0], revision, nil
+}
+
+// selectCredentials looks each hash up by the index, however few keys the statistics know.
+const selectCredentials = `
+	SELECT h.n, r.revision, k.id, k.actor_id, k.mode, k.scopes, k.expires_at, k.revoked_at,
+		ws.ids, ws.modes, ws.plans, ws.minutes, ws.days
+	FROM auth_revision r
+	CROSS JOIN unnest($1::bytea[]) WITH ORDINALITY AS h (hash, n)
+	LEFT JOIN LATERAL (SELECT * FROM api_keys WHERE hash = h.hash LIMIT 1) k ON true
+	LEFT JOIN LATERAL (
+		SELECT array_agg(w.id) AS ids, array_agg(w.mode) AS modes, array_agg(w.plan) AS plans,
+			array_agg(w.per_minute) AS minutes, array_agg(w.per_day) AS days
+		FROM api_key_workspaces kw JOIN workspaces w ON w.id = kw.workspace_id
+		WHERE kw.key_id = k.id AND w.deleted_at IS NULL) ws ON true`
+
+// credentialRow is a row of selectCredentials: columns of a key that does not exist are null.
+type credentialRow struct {
+	n                  int64
+	id, actor          *uuid.UUID
+	mode               *string
+	scopes             []string
+	expires, revoked   *time.Time
+	ids                []uuid.UUID
+	modes, plans       []string
+	perMinute, perDays []*int64
+}
+
+// CredentialsByHash returns, for each SHA-256 hash of a key's text, the key, nil if there is
+// none, and the revision at which this was true: all are of one snapshot, so that a cache can
+// tell whether the answer is older than a change.
+func (db *DB) CredentialsByHash(ctx context.Context, hashes [][32]byte) ([]*Credential, int64, error) {
+	texts := make([][]byte, len(hashes))
+	for i := range hashes {
+		texts[i] = hashes[i][:]
 	}
-	if len(ids) != len(modes) || len(ids) != len(plans) || len(ids) != len(minutes) || len(ids) != len(days) ||
-		actor == nil || mode == nil {
-		return nil, 0, errors.New("looking up a key: the row is incomplete")
+	found, revision, seen := make([]*Credential, len(hashes)), int64(0), 0
+	rows, err := db.pool.Query(ctx, selectCredentials, texts)
+	if err == nil {
+		var row credentialRow
+		columns := []any{
+			&row.n, &revision, &row.id, &row.actor, &row.mode, &row.scopes, &row.expires, &row.revoked,
+			&row.ids, &row.modes, &row.plans, &row.perMinute, &row.perDays,
+		}
+		_, err = pgx.ForEachRow(rows, columns, func() (err error) {
+			seen++
+			found[row.n-1], err = row.credential()
+			return err
+		})
 	}
-	c.ID, c.ActorID, c.Mode = *id, *actor, *mode
-	c.Workspaces = make(map[uuid.UUID]Access, len(ids))
-	for i, workspace := range ids {
-		w := Workspace{Plan: plans[i], PerMinute: minutes[i], PerDay: days[i]}
-		access := Access{Mode: modes[i]}
+	if err != nil {
+		return nil, 0, classify(fmt.Errorf("looking up keys: %w", err))
+	}
+	if seen != len(hashes) {
+		return nil, 0, errors.New("looking up keys: rows are missing")
+	}
+	return found, revision, nil
+}
+
+// credential returns the key of a row, nil if there is none.
+func (row *credentialRow) credential() (*Credential, error) {
+	if row.id == nil {
+		return nil, nil
+	}
+	n := len(row.ids)
+	if n != len(row.modes) || n != len(row.plans) || n != len(row.perMinute) || n != len(row.perDays) ||
+		row.actor == nil || row.mode == nil {
+		return nil, errors.New("the row of a key is incomplete")
+	}
+	c := &Credential{
+		ID: *row.id, ActorID: *row.actor, Mode: *row.mode, Scopes: row.scopes, ExpiresAt: row.expires,
+		RevokedAt: row.revoked, Workspaces: make(map[uuid.UUID]Access, n),
+	}
+	for i, workspace := range row.ids {
+		w := Workspace{Plan: row.plans[i], PerMinute: row.perMinute[i], PerDay: row.perDays[i]}
+		access := Access{Mode: row.modes[i]}
 		access.PerMinute, access.PerDay = w.RequestLimits()
 		c.Workspaces[workspace] = access
 	}
-	return &c, revision, nil
+	return c, nil
 }
 
 // KeyUse is when and from where a key was last used.

@@ -17,7 +17,7 @@ import (
 
 const (
 	refusalsPerSecond = 10_000
-	refusalTick       = 5 * time.Millisecond
+	refusalTick       = 500 * time.Microsecond
 	refusalsWaiting   = 20_000 // beyond, an attacker sends no more: it has no more connections
 	refusalTurns      = 3
 	attackerAddress   = "203.0.113.66:4711"
