@@ -213,11 +213,11 @@ func (a *Authenticator) fetch(ctx context.Context, hashes [][32]byte) ([]*postgr
 		return nil, err
 	}
 	a.Confirm(revision, asOf)
-	for i, credential := range found {
-		if credential == nil {
-			a.unknown.Put(hashes[i], entry{revision: revision}, 1, cacheSize)
+	for i, hash := range hashes {
+		if e := (entry{revision: revision, credential: found[i]}); e.credential == nil {
+			a.unknown.Put(hash, e, 1, cacheSize)
 		} else {
-			a.known.Put(hashes[i], entry{revision: revision, credential: credential}, 1, cacheSize)
+			a.known.Put(hash, e, 1, cacheSize)
 		}
 	}
 	return found, nil

@@ -70,8 +70,8 @@ func (db *DB) CredentialByHash(ctx context.Context, hash [32]byte) (*Credential,
 	return found[0], revision, nil
 }
 
-// selectCredentials looks each hash up by the index, however few keys the statistics know.
-const selectCredentials = `
+// selectByHash looks each hash up by the index, however few keys the statistics know.
+const selectByHash = `
 	SELECT h.n, r.revision, k.id, k.actor_id, k.mode, k.scopes, k.expires_at, k.revoked_at,
 		ws.ids, ws.modes, ws.plans, ws.minutes, ws.days
 	FROM auth_revision r
@@ -83,7 +83,7 @@ const selectCredentials = `
 		FROM api_key_workspaces kw JOIN workspaces w ON w.id = kw.workspace_id
 		WHERE kw.key_id = k.id AND w.deleted_at IS NULL) ws ON true`
 
-// credentialRow is a row of selectCredentials: columns of a key that does not exist are null.
+// credentialRow is a row of selectByHash: columns of a key that does not exist are null.
 type credentialRow struct {
 	n                  int64
 	id, actor          *uuid.UUID
@@ -104,7 +104,7 @@ func (db *DB) CredentialsByHash(ctx context.Context, hashes [][32]byte) ([]*Cred
 		texts[i] = hashes[i][:]
 	}
 	found, revision, seen := make([]*Credential, len(hashes)), int64(0), 0
-	rows, err := db.pool.Query(ctx, selectCredentials, texts)
+	rows, err := db.pool.Query(ctx, selectByHash, texts)
 	if err == nil {
 		var row credentialRow
 		columns := []any{
