@@ -46,7 +46,9 @@ func (c *BackupCmd) Run(ctx context.Context, out *output.Writer, version buildVe
 	progress := newBackupProgress(out, c.JSON)
 	var taken *backup.Manifest
 	err := withStores(ctx, &c.Target, func(stores backup.Stores) (err error) {
-		taken, err = backup.Take(ctx, stores, backup.TakeOptions{Dir: c.To, Version: string(version), Progress: progress.show})
+		taken, err = backup.Take(ctx, stores, backup.TakeOptions{
+			Dir: c.To, Version: string(version), Progress: progress.show,
+		})
 		return err
 	})
 	progress.end()
@@ -121,7 +123,9 @@ func (c *RestoreCmd) Run(ctx context.Context, out *output.Writer) error {
 }
 
 // restore starts the engines that are not configured, on an empty data directory.
-func (c *RestoreCmd) restore(ctx context.Context, out *output.Writer, found *backup.Manifest, progress *backupProgress) error {
+func (c *RestoreCmd) restore(
+	ctx context.Context, out *output.Writer, found *backup.Manifest, progress *backupProgress,
+) error {
 	own := c.Postgres.URL == "" || c.ClickHouse.URL == "" || len(c.Kafka.Brokers) == 0
 	if !own && c.Redis.URL == "" {
 		return errors.New("name Redis, too, by LIVEGRAPH_REDIS_URL: it has to be empty")

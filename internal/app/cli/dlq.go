@@ -202,7 +202,9 @@ type actionFlags struct {
 
 // request reads the flags.
 func (f *actionFlags) request(reason string) (pipelineadmin.LetterRequest, error) {
-	r := pipelineadmin.LetterRequest{Filter: f.filter(), DryRun: f.DryRun, Again: f.Again, Reason: reason, By: trail.Operator()}
+	r := pipelineadmin.LetterRequest{
+		Filter: f.filter(), DryRun: f.DryRun, Again: f.Again, Reason: reason, By: trail.Operator(),
+	}
 	for _, text := range f.Letters {
 		at, err := pipelineadmin.ParsePlace(text)
 		if err != nil {
@@ -224,7 +226,9 @@ func (f *actionFlags) request(reason string) (pipelineadmin.LetterRequest, error
 
 // act does something about letters and prints what became of them.
 func (f *actionFlags) act(ctx context.Context, out *output.Writer, reason, would string,
-	do func(*pipelineadmin.Desk, pipelineadmin.LetterRequest, func(pipelineadmin.LetterResult)) (pipelineadmin.LetterResult, error),
+	do func(*pipelineadmin.Desk, pipelineadmin.LetterRequest, func(pipelineadmin.LetterResult)) (
+		pipelineadmin.LetterResult, error,
+	),
 ) error {
 	r, err := f.request(reason)
 	if err != nil {

@@ -18,7 +18,7 @@ func FuzzFlags(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if d, err := ParseDuration(text); err == nil {
+		if d, err := parseDuration(text); err == nil {
 			require.True(t, d > 0 && d <= maxDuration, "%q is %s", text, d)
 		}
 		var flags struct {

@@ -118,14 +118,14 @@ func TestLifetimes(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"90d": 90 * 24 * time.Hour, "2w": 14 * 24 * time.Hour, "12h": 12 * time.Hour, "1h30m": 90 * time.Minute,
 	} {
-		d, err := ParseDuration(text)
+		d, err := parseDuration(text)
 		require.NoError(t, err)
 		require.Equal(t, want, d)
 	}
 	for _, text := range []string{
 		"", "d", "0", "0d", "-1d", "1.5d", "9223372036854775807d", "36501d", "6000w", "90 d", "x",
 	} {
-		_, err := ParseDuration(text)
+		_, err := parseDuration(text)
 		require.Error(t, err, text)
 	}
 }

@@ -20,12 +20,12 @@ func (l *durationFlag) Decode(ctx *kong.DecodeContext) error {
 	if err := ctx.Scan.PopValueInto("duration", &text); err != nil {
 		return err
 	}
-	d, err := ParseDuration(text)
+	d, err := parseDuration(text)
 	*l = durationFlag(d)
 	return err
 }
 
-func ParseDuration(text string) (time.Duration, error) {
+func parseDuration(text string) (time.Duration, error) {
 	days := map[byte]int{'d': 1, 'w': 7}
 	var d time.Duration
 	var err error

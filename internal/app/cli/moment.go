@@ -23,7 +23,7 @@ func (m *timeFlag) Decode(ctx *kong.DecodeContext) error {
 		m.Time = at
 		return nil
 	}
-	age, err := ParseDuration(strings.TrimPrefix(text, "-"))
+	age, err := parseDuration(strings.TrimPrefix(text, "-"))
 	if err != nil {
 		return fmt.Errorf("%q is neither a time such as 2026-11-21T07:40:08Z nor an age such as 2h or 7d", text)
 	}

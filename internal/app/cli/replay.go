@@ -120,7 +120,9 @@ func (c *ReplayStartCmd) printPlan(out *output.Writer, job pipelineadmin.Replay)
 }
 
 // follow shows the progress until the replay is over.
-func (c *ReplayStartCmd) follow(ctx context.Context, out *output.Writer, desk *pipelineadmin.Desk, job pipelineadmin.Replay) error {
+func (c *ReplayStartCmd) follow(
+	ctx context.Context, out *output.Writer, desk *pipelineadmin.Desk, job pipelineadmin.Replay,
+) error {
 	line := output.NewLine(out.Writer)
 	if !c.JSON {
 		line.Say("replay %s: %s of topic %s", job.ID, plural.Count(job.Records, "record"), job.Topic)

@@ -21,6 +21,7 @@ type EngineProgress struct {
 	drawn    int // lines that stand on the terminal
 }
 
+// NewEngineProgress returns a view on out, which may be a terminal.
 func NewEngineProgress(out io.Writer, terminal bool) *EngineProgress {
 	return &EngineProgress{out: out, terminal: terminal, last: map[string]embedded.Event{}}
 }

@@ -16,23 +16,23 @@ import (
 
 // newAdmin makes the server's side of the administration page. Sessions are not looked up
 // over the connections of the keys: nothing that is sent to the page holds keys up.
-func (p *Process) newAdmin(limits *ratelimit.Limiter) (*admin.Admin, error) {
+func (b *builder) newAdmin(limits *ratelimit.Limiter) (*admin.Admin, error) {
 	page, err := web.Dist()
 	if err != nil {
 		return nil, fmt.Errorf("reading the administration page: %w", err)
 	}
 	return admin.New(admin.Deps{
-		Operators: p.Postgres, Workspaces: p.Postgres, Keys: p.Postgres, Limits: limits, PublicURL: p.Cfg.API.PublicURL,
+		Operators: b.Postgres, Workspaces: b.Postgres, Keys: b.Postgres, Limits: limits, PublicURL: b.Config.API.PublicURL,
 		Page:      page,
-		TrailKept: p.Cfg.Audit.Retention(), Logger: p.Logger, Metrics: p.Metrics,
-		Overview: &admin.Overview{Version: p.version, Roles: p.Cfg.RoleNames(), Started: time.Now(), Metrics: p.Metrics},
+		TrailKept: b.Config.Audit.Retention(), Logger: b.Logger, Metrics: b.Metrics,
+		Overview: &admin.Overview{Version: b.Version, Roles: b.Config.RoleNames(), Started: time.Now(), Metrics: b.Metrics},
 	})
 }
 
 // adminRoutes are those of operators, and the page.
-func (p *Process) adminRoutes() []route.Route {
-	return slices.Concat(p.admin.Routes(), audit.OperatorRoutes(p.auditDeps()), pipeline.Routes(pipeline.Deps{
-		Pipeline: pipelineadmin.New(p.Kafka, p.Postgres), Index: p.Postgres, TokenKey: p.Install.CheckpointKey,
-		QueryTimeout: p.Cfg.API.QueryTimeout,
+func (b *builder) adminRoutes(operators *admin.Admin) []route.Route {
+	return slices.Concat(operators.Routes(), audit.OperatorRoutes(b.auditDeps()), pipeline.Routes(pipeline.Deps{
+		Pipeline: pipelineadmin.New(b.Kafka, b.Postgres), Index: b.Postgres, TokenKey: b.Installation.CheckpointKey,
+		QueryTimeout: b.Config.API.QueryTimeout,
 	}))
 }

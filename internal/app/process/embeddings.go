@@ -1,34 +1,35 @@
 package process
 
 import (
-	"context"
-
-	"golang.org/x/sync/errgroup"
-
 	"github.com/livegraph/livegraph/consumers/embeddings"
+	"github.com/livegraph/livegraph/consumers/lexical"
 )
 
-// newIndex makes the consumer that keeps the search index in Milvus.
-func (p *Process) newIndex() *embeddings.Consumer {
-	cfg := p.Cfg.Embeddings
-	return embeddings.New(embeddings.Deps{
-		Log: p.Kafka, Graph: p.Postgres, Vectors: p.Milvus, Embedder: p.Embedder,
-		Logger: p.Logger, Metrics: p.Metrics, Tracing: p.tracing,
+// addLexical adds the consumer that keeps the text lane of search.
+func (b *builder) addLexical() error {
+	cfg := b.Config.Lexical
+	consumer := lexical.New(lexical.Deps{
+		Log: b.Kafka, Graph: b.Postgres, Logger: b.Logger, Metrics: b.Metrics, Tracing: b.Tracing,
+		Config: lexical.Config{
+			Group: cfg.Group, BatchNodes: cfg.BatchNodes, BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes,
+			FillEvery: cfg.FillEvery, Grace: consumerGrace,
+		},
+	})
+	b.add("lexical", consumer.Run)
+	return nil
+}
+
+// addEmbeddings adds the consumer that keeps the search index in Milvus.
+func (b *builder) addEmbeddings() error {
+	cfg := b.Config.Embeddings
+	consumer := embeddings.New(embeddings.Deps{
+		Log: b.Kafka, Graph: b.Postgres, Vectors: b.Milvus, Embedder: b.Embedder,
+		Logger: b.Logger, Metrics: b.Metrics, Tracing: b.Tracing,
 		Config: embeddings.Config{
 			Group: cfg.Group, BatchNodes: cfg.BatchNodes, BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes,
 			EmbedTexts: cfg.BatchTexts, Grace: consumerGrace,
 		},
 	})
-}
-
-// newEraser makes what removes a deleted workspace from the search indexes.
-func (p *Process) newEraser() embeddings.Eraser {
-	return embeddings.Eraser{Graph: p.Postgres, Vectors: p.Milvus}
-}
-
-// runIndex runs the consumer.
-func (p *Process) runIndex(ctx context.Context, group *errgroup.Group) {
-	if p.index != nil {
-		group.Go(func() error { return p.index.Run(ctx) })
-	}
+	b.add("embeddings", consumer.Run)
+	return nil
 }

@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"log/slog"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,22 +49,33 @@ func wantsIndexEmbedder(cfg *config.Config, current embed.Model, had bool) bool 
 	return cfg.Has("api") && current != stores.EmbeddedModel && had
 }
 
-// WatchIndexEmbedder has the process keep the embedded embedder if an index needs it.
-func (p *Process) WatchIndexEmbedder(engines *embedded.Engines) {
-	if p.Queries == nil || !wantsIndexEmbedder(p.Cfg, p.Queries.Model(), engines.HadEmbedder()) {
-		return
-	}
-	p.indexEmbedder = &indexEmbedder{
+// wantsIndexEmbedder reports whether this process may have to start the embedded embedder.
+func (b *builder) wantsIndexEmbedder() bool {
+	return b.Queries != nil && b.Engines != nil &&
+		wantsIndexEmbedder(b.Config, b.Queries.Model(), b.Engines.HadEmbedder())
+}
+
+// addIndexEmbedder has the process keep the embedded embedder while an index needs it. The
+// server waits for it before it answers requests.
+func (b *builder) addIndexEmbedder() error {
+	o := &indexEmbedder{
 		live: func(ctx context.Context) (embed.Model, error) {
-			index, err := p.Postgres.LiveIndex(ctx)
+			index, err := b.Postgres.LiveIndex(ctx)
 			return index.Model, err
 		},
 		start: func(ctx context.Context) (string, error) {
-			return engines.StartEmbedder(ctx, embedded.EmbedderSettings{Threads: p.Cfg.Embedder.Threads})
+			return b.Engines.StartEmbedder(ctx, embedded.EmbedderSettings{Threads: b.Config.Embedder.Threads})
 		},
-		stop: engines.StopEmbedder, forget: p.Queries.Close, logger: p.Logger,
-		check: indexModelInterval, at: p.EmbeddedAt, polled: make(chan struct{}),
+		stop: b.Engines.StopEmbedder, forget: b.Queries.Close, logger: b.Logger,
+		check: indexModelInterval, at: b.EmbeddedAt, polled: make(chan struct{}),
 	}
+	b.add("index embedder", o.Run)
+	serve := b.serve
+	b.serve = func(ctx context.Context, listener net.Listener) error {
+		o.await(ctx)
+		return serve(ctx, listener)
+	}
+	return nil
 }
 
 // Run looks until ctx is done. What runs then ends with the other engines.

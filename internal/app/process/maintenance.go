@@ -5,32 +5,40 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/consumers/embeddings"
 	"github.com/livegraph/livegraph/consumers/maintenance"
 	"github.com/livegraph/livegraph/internal/app/stores"
+	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
-// newMaintenance makes the background work of role points. Whoever gives a store
+// addMaintenance adds the background work of role points. Whoever gives a store
 // something of a workspace adds it here: to this list a deleted workspace is
 // removed.
-func (p *Process) newMaintenance() *maintenance.Upkeep {
-	return maintenance.New(maintenance.Deps{
-		Registry: p.Postgres, Points: p.Clickhouse, Log: p.Kafka, Logger: p.Logger, Metrics: p.Metrics,
+func (b *builder) addMaintenance() error {
+	work := maintenance.New(maintenance.Deps{
+		Registry: b.Postgres, Points: b.ClickHouse, Log: b.Kafka, Logger: b.Logger, Metrics: b.Metrics,
 		Stores: []maintenance.Store{
-			{Name: "clickhouse", Of: p.Clickhouse},
-			{Name: "redis", Of: cache{p}},
-			{Name: "milvus", Of: p.newEraser()},
-			{Name: "postgres", Of: p.Postgres}, // last: by its rows one can see what is not done
+			{Name: "clickhouse", Of: b.ClickHouse},
+			{Name: "redis", Of: cache{b.Redis, b.Config}},
+			{Name: "milvus", Of: embeddings.Eraser{Graph: b.Postgres, Vectors: b.Milvus}},
+			{Name: "postgres", Of: b.Postgres}, // last: by its rows one can see what is not done
 		},
 		Config: maintenance.Config{
-			RetentionEvery: p.Cfg.Points.RetentionEvery, DeletedNodesFor: p.Cfg.Graph.DeletedFor, LogFor: p.Cfg.Kafka.Retention,
+			RetentionEvery: b.Config.Points.RetentionEvery, DeletedNodesFor: b.Config.Graph.DeletedFor,
+			LogFor: b.Config.Kafka.Retention,
 		},
 	})
+	b.add("maintenance", work.Run)
+	return nil
 }
 
 // cache is Redis for as long as a workspace is removed from it: role points has no
 // connection of its own, and must not fail where Redis does.
-type cache struct{ p *Process }
+type cache struct {
+	redis *redis.DB // nil: it is opened for each call
+	cfg   *config.Config
+}
 
 func (c cache) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (keys int64, err error) {
 	err = c.with(ctx, func(db *redis.DB) (err error) {
@@ -45,10 +53,10 @@ func (c cache) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone fun
 }
 
 func (c cache) with(ctx context.Context, work func(*redis.DB) error) error {
-	if c.p.Redis != nil {
-		return work(c.p.Redis)
+	if c.redis != nil {
+		return work(c.redis)
 	}
-	db, err := stores.OpenRedis(ctx, c.p.Cfg)
+	db, err := stores.OpenRedis(ctx, c.cfg)
 	if err != nil {
 		return err
 	}

@@ -3,15 +3,16 @@ package process
 import (
 	"github.com/livegraph/livegraph/api/rag"
 	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/app/stores"
 )
 
-// SearchRoutes makes the routes of search. Milvus and the embedder may be away: what
+// SearchRoutes creates the routes of search. Milvus and the embedder may be away: what
 // needs them says so.
-func (p *Process) SearchRoutes() []route.Route {
-	metrics := rag.NewMetrics(p.Metrics)
-	engine := rag.NewEngine(rag.Stores{Postgres: p.Postgres, Milvus: p.Milvus, Embedder: p.Queries}, p.Logger, metrics)
+func SearchRoutes(o *Options, s *stores.Stores) []route.Route {
+	metrics := rag.NewMetrics(o.Metrics)
+	engine := rag.NewEngine(rag.Stores{Postgres: s.Postgres, Milvus: s.Milvus, Embedder: s.Queries}, o.Logger, metrics)
 	return rag.Routes(rag.Deps{
-		Engine: engine, Index: p.Postgres, Edges: p.Postgres, Series: p.Postgres, Points: p.Clickhouse,
-		QueryTimeout: p.Cfg.API.QueryTimeout, Metrics: metrics,
+		Engine: engine, Index: s.Postgres, Edges: s.Postgres, Series: s.Postgres, Points: s.ClickHouse,
+		QueryTimeout: o.Config.API.QueryTimeout, Metrics: metrics,
 	})
 }

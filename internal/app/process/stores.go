@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/livegraph/livegraph/internal/app/stores"
-
-	decisions "github.com/livegraph/livegraph/consumers/commands"
+	"github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/consumers/points"
+	"github.com/livegraph/livegraph/internal/app/stores"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
@@ -17,97 +16,102 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-func (p *Process) openStores(ctx context.Context) (err error) {
-	pools, points := postgres.NewMetrics(p.Metrics), clickhouse.NewMetrics(p.Metrics)
-	err = p.await(ctx, "Postgres", func(ctx context.Context) error {
-		if p.Postgres, err = postgres.Open(
-			ctx, p.Cfg.Postgres.URL.Reveal(), p.Cfg.Postgres.MaxConns, postgres.Measured(pools, "main"),
-			postgres.Traced(p.tracing),
+// open opens the stores, and brings their schemas up to date.
+func (b *builder) open(ctx context.Context) (err error) {
+	if b.Embedders, err = stores.OpenEmbedders(b.Config.Embedder); err != nil {
+		return err
+	}
+	pools, points := postgres.NewMetrics(b.Metrics), clickhouse.NewMetrics(b.Metrics)
+	err = b.await(ctx, "Postgres", func(ctx context.Context) error {
+		if b.Postgres, err = postgres.Open(
+			ctx, b.Config.Postgres.URL.Reveal(), b.Config.Postgres.MaxConns, postgres.Measured(pools, "main"),
+			postgres.Traced(b.Tracing),
 		); err != nil {
 			return err
 		}
-		return p.Postgres.Migrate(ctx)
+		return b.Postgres.Migrate(ctx)
 	})
 	if err != nil {
 		return err
 	}
-	if p.keys, err = postgres.Open(
-		ctx, p.Cfg.Postgres.URL.Reveal(), keyConns, postgres.Measured(pools, "keys"), postgres.Traced(p.tracing),
+	if b.Keys, err = postgres.Open(
+		ctx, b.Config.Postgres.URL.Reveal(), keyConns, postgres.Measured(pools, "keys"), postgres.Traced(b.Tracing),
 	); err != nil {
 		return err
 	}
-	if p.Cfg.Has("commands") {
-		p.deciding, err = postgres.Open(
-			ctx, p.Cfg.Postgres.URL.Reveal(), p.Cfg.Commands.Connections, postgres.Measured(pools, "commands"),
-			postgres.Traced(p.tracing),
+	if b.Config.Has("commands") {
+		b.Commands, err = postgres.Open(
+			ctx, b.Config.Postgres.URL.Reveal(), b.Config.Commands.Connections, postgres.Measured(pools, "commands"),
+			postgres.Traced(b.Tracing),
 		)
 		if err != nil {
 			return err
 		}
 	}
-	if p.Install, err = p.Postgres.Installation(ctx); err != nil {
+	if b.Installation, err = b.Postgres.Installation(ctx); err != nil {
 		return err
 	}
-	err = p.await(ctx, "ClickHouse", func(ctx context.Context) error {
-		if p.Clickhouse, err = stores.OpenClickHouse(
-			ctx, p.Cfg, clickhouse.Measured(points), clickhouse.Traced(p.tracing),
+	err = b.await(ctx, "ClickHouse", func(ctx context.Context) error {
+		if b.ClickHouse, err = stores.OpenClickHouse(
+			ctx, b.Config, clickhouse.Measured(points), clickhouse.Traced(b.Tracing),
 		); err != nil {
 			return err
 		}
-		return p.Clickhouse.Migrate(ctx)
+		return b.ClickHouse.Migrate(ctx)
 	})
 	if err != nil {
 		return err
 	}
-	if err := p.openRedis(ctx); err != nil {
+	if err := b.openRedis(ctx); err != nil {
 		return err
 	}
-	if p.Milvus, err = stores.OpenMilvus(
-		p.Cfg.Milvus, milvus.Measured(milvus.NewMetrics(p.Metrics)), milvus.Traced(p.tracing),
+	if b.Milvus, err = stores.OpenMilvus(
+		b.Config.Milvus, milvus.Measured(milvus.NewMetrics(b.Metrics)), milvus.Traced(b.Tracing),
 	); err != nil {
 		return err
 	}
-	return p.openKafka(ctx)
+	return b.openKafka(ctx)
 }
 
-func (p *Process) openKafka(ctx context.Context) error {
-	security, err := stores.KafkaSecurity(&p.Cfg.Kafka)
+func (b *builder) openKafka(ctx context.Context) error {
+	security, err := stores.KafkaSecurity(&b.Config.Kafka)
 	if err != nil {
 		return err
 	}
 	var client *kafka.Client
 	client, err = kafka.Open(ctx, kafka.Options{
 		Security: security,
-		Brokers:  p.Cfg.Kafka.Brokers, TopicPrefix: p.Cfg.Kafka.TopicPrefix, Compression: p.Cfg.Kafka.Compression,
-		BufferedBytes: p.Cfg.Kafka.BufferedBytes, ProduceTimeout: p.Cfg.Ingest.ProduceTimeout,
-		SessionTimeout: p.Cfg.Kafka.SessionTimeout,
-		PointsGroup:    p.Cfg.Points.Group, CommandsGroup: p.Cfg.Commands.Group, AuditGroup: p.Cfg.Audit.Group,
-		EventsGroups: []string{p.Cfg.Lexical.Group, p.Cfg.Embeddings.Group}, LogFullThreshold: p.Cfg.Ingest.LogFullThreshold,
-		Log: p.Logger, Metrics: p.Metrics, Tracing: p.tracing,
+		Brokers:  b.Config.Kafka.Brokers, TopicPrefix: b.Config.Kafka.TopicPrefix, Compression: b.Config.Kafka.Compression,
+		BufferedBytes: b.Config.Kafka.BufferedBytes, ProduceTimeout: b.Config.Ingest.ProduceTimeout,
+		SessionTimeout: b.Config.Kafka.SessionTimeout,
+		PointsGroup:    b.Config.Points.Group, CommandsGroup: b.Config.Commands.Group, AuditGroup: b.Config.Audit.Group,
+		EventsGroups: []string{b.Config.Lexical.Group, b.Config.Embeddings.Group},
+		LogFullThreshold: b.Config.Ingest.LogFullThreshold,
+		Log: b.Logger, Metrics: b.Metrics, Tracing: b.Tracing,
 		// Versions of what is produced from then on must be above those of before.
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
-			return points.ResolveGenerations(ctx, client, p.Postgres, p.Logger)
+			return points.ResolveGenerations(ctx, client, b.Postgres, b.Logger)
 		},
 		// What is produced from then on must not be taken for decided.
 		OnCommandsChange: func(ctx context.Context, _ kafka.TopicInfo) error {
-			return decisions.ResolveOffsets(ctx, client, p.Postgres, p.Logger)
+			return commands.ResolveOffsets(ctx, client, b.Postgres, b.Logger)
 		},
 	})
 	if err != nil {
 		return fmt.Errorf("opening Kafka: %w", err)
 	}
-	p.Kafka = client
-	return p.await(ctx, "Kafka", func(ctx context.Context) error {
+	b.Kafka = client
+	return b.await(ctx, "Kafka", func(ctx context.Context) error {
 		return client.EnsureTopics(ctx, kafka.TopicSettings{
-			Partitions: p.Cfg.Kafka.PointsPartitions, CommandsPartitions: p.Cfg.Kafka.CommandsPartitions,
-			Replication: p.Cfg.Kafka.Replication, RetentionBytes: p.Cfg.Kafka.RetentionBytes,
+			Partitions: b.Config.Kafka.PointsPartitions, CommandsPartitions: b.Config.Kafka.CommandsPartitions,
+			Replication: b.Config.Kafka.Replication, RetentionBytes: b.Config.Kafka.RetentionBytes,
 		})
 	})
 }
 
 // await tries to open a store until it works: stores and service may start in
 // any order. What trying again does not cure ends it at once.
-func (p *Process) await(ctx context.Context, store string, open func(context.Context) error) error {
+func (b *builder) await(ctx context.Context, store string, open func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
 	for said := false; ; {
@@ -116,7 +120,7 @@ func (p *Process) await(ctx context.Context, store string, open func(context.Con
 			return err
 		}
 		if !said {
-			p.Logger.Warn("waiting for a store", "store", store, "error", err)
+			b.Logger.Warn("waiting for a store", "store", store, "error", err)
 			said = true
 		}
 		if refused := (*kafka.Refused)(nil); errors.As(err, &refused) {
@@ -131,4 +135,15 @@ func (p *Process) await(ctx context.Context, store string, open func(context.Con
 		case <-time.After(storeRetry):
 		}
 	}
+}
+
+// openRedis connects to Redis where a role needs it.
+func (b *builder) openRedis(ctx context.Context) error {
+	if !b.Config.Has("api") && !b.Config.Has("commands") {
+		return nil
+	}
+	return b.await(ctx, "Redis", func(ctx context.Context) (err error) {
+		b.Redis, err = stores.OpenRedis(ctx, b.Config)
+		return err
+	})
 }

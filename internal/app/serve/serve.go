@@ -115,12 +115,14 @@ func (c *Options) serveOn(ctx context.Context, out *output.Writer, listener net.
 	defer traces.Close(ctx)
 	traces.Register(watch.registry)
 	process.LimitMemory()
-	p, err := process.New(ctx, c.Config, c.Version, logger, watch.registry, at.tls(), traces.Provider())
+	p, err := process.New(ctx, process.Options{
+		Config: c.Config, Version: c.Version, Logger: logger, Metrics: watch.registry, TLS: at.tls(),
+		Tracing: traces.Provider(), Engines: engines,
+	})
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	p.WatchIndexEmbedder(engines)
 	var first firstrun.Record
 	made := false
 	if c.Has("api") { // the key's only copy belongs where its owner looks for it
@@ -214,6 +216,7 @@ func (c *Options) unshared() (missing []string) {
 	return missing
 }
 
+// StopEngines stops the embedded engines, and logs if one does not end in time.
 func StopEngines(engines *embedded.Engines, logger *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), engineStopLimit)
 	defer cancel()

@@ -10,9 +10,47 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/milvus"
+	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/storage/redis"
 )
+
+// Stores are open connections. Those that are not needed are nil.
+type Stores struct {
+	Postgres   *postgres.DB
+	Keys       *postgres.DB // connections of their own: slow work elsewhere must not hold up a key's check
+	Commands   *postgres.DB // of the commands consumer alone: reads must not hold up commands
+	ClickHouse *clickhouse.DB
+	Kafka      *kafka.Client
+	Redis      *redis.DB
+	Milvus     *milvus.DB // nil, too, without an address
+	Embedders             // none, if no role needs one and none is configured
+
+	Installation postgres.Installation
+}
+
+// Close closes what is open.
+func (s *Stores) Close() {
+	s.Embedders.Close()
+	if s.Kafka != nil {
+		s.Kafka.Close()
+	}
+	if s.ClickHouse != nil {
+		_ = s.ClickHouse.Close()
+	}
+	if s.Redis != nil {
+		_ = s.Redis.Close()
+	}
+	if s.Milvus != nil {
+		_ = s.Milvus.Close()
+	}
+	for _, db := range []*postgres.DB{s.Keys, s.Commands, s.Postgres} {
+		if db != nil {
+			db.Close()
+		}
+	}
+}
 
 // OpenClickHouse connects to the ClickHouse of the settings.
 func OpenClickHouse(ctx context.Context, cfg *config.Config, more ...clickhouse.Option) (*clickhouse.DB, error) {

@@ -86,7 +86,9 @@ func (c *SearchCmd) Run(ctx context.Context, out *output.Writer) error {
 func printFound(out *output.Writer, list *page[foundNode]) error {
 	var text strings.Builder
 	for _, hit := range list.Data {
-		fmt.Fprintf(&text, "%.3f  %s  (%s %s)\n", hit.Score, output.Printable(hit.Node.Name), hit.Node.EntityType, hit.Node.ID)
+		fmt.Fprintf(
+			&text, "%.3f  %s  (%s %s)\n", hit.Score, output.Printable(hit.Node.Name), hit.Node.EntityType, hit.Node.ID,
+		)
 		if hit.Snippet != "" {
 			fmt.Fprintf(&text, "       %s\n", output.Printable(hit.Snippet))
 		}

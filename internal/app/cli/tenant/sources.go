@@ -57,8 +57,8 @@ func (c *SourcesListCmd) Run(ctx context.Context, out *output.Writer) error {
 		head: []string{"NAME", "ID", "STATUS", "LAST SEEN", "UNIT", "TAGS", "NODE"},
 		row: func(s *listedSource) []string {
 			return []string{
-				s.Name, s.ID.String(), output.TextOr(s.Status, "unknown"), when(s.LastSeenAt), output.TextOr(s.Unit, "-"), tagText(s.Tags),
-				idOr(s.NodeID),
+				s.Name, s.ID.String(), output.TextOr(s.Status, "unknown"), when(s.LastSeenAt), output.TextOr(s.Unit, "-"),
+				tagText(s.Tags), idOr(s.NodeID),
 			}
 		},
 	}

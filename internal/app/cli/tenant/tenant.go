@@ -58,23 +58,23 @@ type visit struct {
 
 // reads opens what the routes that read want, and runs work.
 func (c *tenant) reads(ctx context.Context, work func(*visit) error) error {
-	return c.within(ctx, func(p *process.Process, v *visit) (err error) {
-		if p.Clickhouse, err = stores.OpenClickHouse(ctx, p.Cfg); err != nil {
+	return c.within(ctx, func(s *stores.Stores, v *visit) (err error) {
+		if s.ClickHouse, err = stores.OpenClickHouse(ctx, &c.Config); err != nil {
 			return err
 		}
-		if p.Embedders, err = stores.OpenEmbedders(c.Embedder); err != nil {
+		if s.Embedders, err = stores.OpenEmbedders(c.Embedder); err != nil {
 			return err
 		}
-		if p.Milvus, err = stores.OpenMilvus(c.Milvus); err != nil {
+		if s.Milvus, err = stores.OpenMilvus(c.Milvus); err != nil {
 			return err
 		}
 		v.serve(queries.Routes(queries.Deps{
-			Graph: p.Postgres, Journal: p.Postgres, TokenKey: p.Install.CheckpointKey, QueryTimeout: c.API.QueryTimeout,
+			Graph: s.Postgres, Journal: s.Postgres, TokenKey: s.Installation.CheckpointKey, QueryTimeout: c.API.QueryTimeout,
 		}))
-		v.serve(p.SearchRoutes())
+		v.serve(process.SearchRoutes(c.options(), s))
 		v.serve(livedata.Routes(livedata.Deps{
-			Sources: p.Postgres, Series: p.Postgres, Points: p.Clickhouse, Marks: p.Postgres, Dead: p.Postgres,
-			TokenKey: p.Install.CheckpointKey, QueryTimeout: c.API.QueryTimeout,
+			Sources: s.Postgres, Series: s.Postgres, Points: s.ClickHouse, Marks: s.Postgres, Dead: s.Postgres,
+			TokenKey: s.Installation.CheckpointKey, QueryTimeout: c.API.QueryTimeout,
 		}))
 		return work(v)
 	})
@@ -82,30 +82,39 @@ func (c *tenant) reads(ctx context.Context, work func(*visit) error) error {
 
 // writes opens what the graph's routes want, those that write included, and runs work.
 func (c *tenant) writes(ctx context.Context, work func(*visit) error) error {
-	return c.within(ctx, func(p *process.Process, v *visit) (err error) {
-		if p.Kafka, err = c.OpenLog(ctx, 0); err != nil {
+	return c.within(ctx, func(s *stores.Stores, v *visit) (err error) {
+		if s.Kafka, err = c.OpenLog(ctx, 0); err != nil {
 			return err
 		}
-		if err = p.Kafka.FindTopics(ctx); err != nil {
+		if err = s.Kafka.FindTopics(ctx); err != nil {
 			return err
 		}
-		if p.Redis, err = stores.OpenRedis(ctx, p.Cfg); err != nil {
+		if s.Redis, err = stores.OpenRedis(ctx, &c.Config); err != nil {
 			return err
 		}
-		p.Repeats = idempotency.New(p.Postgres, p.Logger, p.Metrics)
-		v.serve(p.GraphRoutes(request.NewBudget(tenantBodies)))
+		o := c.options()
+		keys := idempotency.New(s.Postgres, o.Logger, o.Metrics)
+		graph := process.NewGraphAPI(o, s, keys, request.NewBudget(tenantBodies))
+		v.serve(graph.Routes)
 		waiting, stop := context.WithCancel(ctx)
 		var background sync.WaitGroup
-		background.Go(func() { _ = p.Replies.Run(waiting) })
-		background.Go(func() { _ = p.Waiter.Run(waiting) })
+		background.Go(func() { _ = graph.Replies.Run(waiting) })
+		background.Go(func() { _ = graph.Waiter.Run(waiting) })
 		defer background.Wait()
 		defer stop()
 		return work(v)
 	})
 }
 
+// options are what routes are made with: what they log and count is nobody's here.
+func (c *tenant) options() *process.Options {
+	return &process.Options{
+		Config: &c.Config, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	}
+}
+
 // within opens Postgres, which all routes want, and closes what there is at the end.
-func (c *tenant) within(ctx context.Context, work func(*process.Process, *visit) error) (err error) {
+func (c *tenant) within(ctx context.Context, work func(*stores.Stores, *visit) error) (err error) {
 	v := &visit{mux: chi.NewRouter()}
 	if v.workspace, err = c.WorkspaceOrFirst(c.Workspace); err != nil {
 		return err
@@ -113,26 +122,26 @@ func (c *tenant) within(ctx context.Context, work func(*process.Process, *visit)
 	if err := c.Resolve(); err != nil {
 		return err
 	}
-	p := &process.Process{Cfg: &c.Config, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()}
-	defer p.Close()
-	if p.Postgres, err = postgres.Open(ctx, c.Postgres.URL.Reveal(), tenantConns); err != nil {
+	s := &stores.Stores{}
+	defer s.Close()
+	if s.Postgres, err = postgres.Open(ctx, c.Postgres.URL.Reveal(), tenantConns); err != nil {
 		return err
 	}
-	if p.Install, err = p.Postgres.Installation(ctx); err != nil {
+	if s.Installation, err = s.Postgres.Installation(ctx); err != nil {
 		return err
 	}
-	found, err := p.Postgres.WorkspacesByID(ctx, []uuid.UUID{v.workspace})
+	found, err := s.Postgres.WorkspacesByID(ctx, []uuid.UUID{v.workspace})
 	if err != nil {
 		return err
 	}
 	if len(found) == 0 {
 		return fmt.Errorf("--workspace: there is no workspace %s; `livegraph workspaces list` shows them", v.workspace)
 	}
-	v.actor = uuid.NewSHA1(p.Install.ID, []byte(trail.Author)) // one for all who sit at the command line
+	v.actor = uuid.NewSHA1(s.Installation.ID, []byte(trail.Author)) // one for all who sit at the command line
 	if a := trail.FromContext(ctx); a != nil {
 		a.Workspace = &v.workspace
 	}
-	return trail.Record(ctx, p.Postgres, func() error { return work(p, v) })
+	return trail.Record(ctx, s.Postgres, func() error { return work(s, v) })
 }
 
 // serve adds routes.

@@ -48,10 +48,12 @@ type Command struct {
 
 type commandKey struct{}
 
+// WithCommand returns a context that carries the command.
 func WithCommand(ctx context.Context, a *Command) context.Context {
 	return context.WithValue(ctx, commandKey{}, a)
 }
 
+// FromContext returns the command of ctx; nil: there is none.
 func FromContext(ctx context.Context) *Command {
 	a, _ := ctx.Value(commandKey{}).(*Command)
 	return a
