@@ -85,9 +85,9 @@ func (b *builder) openKafka(ctx context.Context) error {
 		BufferedBytes: b.Config.Kafka.BufferedBytes, ProduceTimeout: b.Config.Ingest.ProduceTimeout,
 		SessionTimeout: b.Config.Kafka.SessionTimeout,
 		PointsGroup:    b.Config.Points.Group, CommandsGroup: b.Config.Commands.Group, AuditGroup: b.Config.Audit.Group,
-		EventsGroups: []string{b.Config.Lexical.Group, b.Config.Embeddings.Group},
+		EventsGroups:     []string{b.Config.Lexical.Group, b.Config.Embeddings.Group},
 		LogFullThreshold: b.Config.Ingest.LogFullThreshold,
-		Log: b.Logger, Metrics: b.Metrics, Tracing: b.Tracing,
+		Log:              b.Logger, Metrics: b.Metrics, Tracing: b.Tracing,
 		// Versions of what is produced from then on must be above those of before.
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, client, b.Postgres, b.Logger)
