@@ -135,7 +135,7 @@ func (c *ImportCmd) withClient(
 	if err != nil {
 		return err
 	}
-	mode, err := modeOf(ctx, db, []uuid.UUID{workspace})
+	mode, err := keyMode(ctx, db, []uuid.UUID{workspace})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/livegraph/livegraph/internal/app/cli/trail"
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
+	"github.com/livegraph/livegraph/internal/services/keyadmin"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -49,7 +50,7 @@ func (c *KeysCreateCmd) Run(ctx context.Context, out *output.Writer) error {
 		return err
 	}
 	return c.WithPostgres(ctx, func(db *postgres.DB) error {
-		mode, err := modeOf(ctx, db, c.Workspace)
+		mode, err := keyMode(ctx, db, c.Workspace)
 		if err != nil {
 			return err
 		}
@@ -71,24 +72,20 @@ func (c *KeysCreateCmd) Run(ctx context.Context, out *output.Writer) error {
 	})
 }
 
-// modeOf returns the mode of the workspaces, which must exist and have the same one.
-func modeOf(ctx context.Context, db *postgres.DB, ids []uuid.UUID) (string, error) {
+// keyMode returns the mode of the workspaces, which must exist and have the same one.
+func keyMode(ctx context.Context, db *postgres.DB, ids []uuid.UUID) (string, error) {
 	found, err := db.WorkspacesByID(ctx, ids)
 	if err != nil {
 		return "", err
 	}
-	mode := ""
-	for _, id := range ids {
-		i := slices.IndexFunc(found, func(w postgres.Workspace) bool { return w.ID == id })
-		switch {
-		case i < 0:
-			return "", fmt.Errorf("no workspace %s; `livegraph workspaces list` shows them", id)
-		case mode != "" && found[i].Mode != mode:
-			return "", errors.New("the workspaces are of different modes; a key opens those of one mode")
-		}
-		mode = found[i].Mode
+	mode, err := keyadmin.Mode(found, ids)
+	switch wrong := (*keyadmin.WorkspaceError)(nil); {
+	case !errors.As(err, &wrong):
+		return mode, err
+	case wrong.Unknown:
+		return "", fmt.Errorf("no workspace %s; `livegraph workspaces list` shows them", wrong.ID)
 	}
-	return mode, nil
+	return "", errors.New("the workspaces are of different modes; a key opens those of one mode")
 }
 
 func checkScopes(texts []string) ([]string, error) {
