@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzFlags: whatever is typed for a duration, a moment, offsets, a retention, a status
+// FuzzFlags: whatever is typed for a duration, a time, offsets, a retention, a status
 // or an address, it is one within its bounds, or an error.
 func FuzzFlags(f *testing.F) {
 	for _, text := range []string{

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// indexModelInterval is how often it is looked of which model the index is.
+	// indexModelInterval is how often the model of the index is polled.
 	indexModelInterval = 10 * time.Second
 	// embedderRetryInterval is when an embedder that did not start is started again.
 	embedderRetryInterval = time.Minute
@@ -36,9 +36,9 @@ type indexEmbedder struct {
 	check  time.Duration
 
 	at       *atomic.Pointer[string] // where it runs; nil: it does not
-	unneeded bool                    // when it was looked the last time
+	unneeded bool                    // at the last poll
 	retry    time.Time
-	polled   chan struct{} // closed when it has been looked once
+	polled   chan struct{} // closed after the first poll
 	once     sync.Once
 }
 
@@ -78,7 +78,7 @@ func (b *builder) addIndexEmbedder() error {
 	return nil
 }
 
-// Run looks until ctx is done. What runs then ends with the other engines.
+// Run polls until ctx is done. What runs then ends with the other engines.
 func (o *indexEmbedder) Run(ctx context.Context) error {
 	tick := time.NewTicker(o.check)
 	defer tick.Stop()
@@ -93,12 +93,8 @@ func (o *indexEmbedder) Run(ctx context.Context) error {
 	}
 }
 
-// await waits for the first look, and for the embedder if it starts one, but not long.
-// Without an oldModel there is nothing to wait for.
+// await waits for the first poll, and for the embedder if that starts one, but not long.
 func (o *indexEmbedder) await(ctx context.Context) {
-	if o == nil {
-		return
-	}
 	select {
 	case <-o.polled:
 	case <-ctx.Done():
@@ -107,7 +103,7 @@ func (o *indexEmbedder) await(ctx context.Context) {
 }
 
 // poll starts the embedder if the index is of its model, and stops it if that was so and
-// is so no longer since the last look: searches that had found the old index have ended
+// is so no longer since the last poll: searches that had found the old index have ended
 // by then. While nothing is known of the index all stays as it is.
 func (o *indexEmbedder) poll(ctx context.Context) {
 	model, err := o.live(ctx)

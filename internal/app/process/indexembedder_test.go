@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
 
-// index is what an oldModel looks at, and what it does.
+// index is what an indexEmbedder polls, and what it does.
 type index struct {
 	model                    embed.Model
 	away, broken             bool
@@ -86,7 +86,6 @@ func TestAnEmbedderThatDoesNotStartIsTriedOnceAMinute(t *testing.T) {
 }
 
 func TestAProcessWaitsForTheFirstLookAlone(t *testing.T) {
-	(*indexEmbedder)(nil).await(t.Context())
 	x := &index{model: stores.EmbeddedModel}
 	o := x.watch()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -23,7 +23,7 @@ import (
 const (
 	// method is the method of what the command line does in the operators' trail.
 	method = "CLI"
-	// endTimeout bounds how long it is tried to note how a command ended.
+	// endTimeout bounds how long a command tries to record how it ended.
 	endTimeout = 5 * time.Second
 	maxSubject = 256
 )
@@ -59,7 +59,7 @@ func FromContext(ctx context.Context) *Command {
 	return a
 }
 
-// AddResult notes the id of something that a command made.
+// AddResult adds the id of something that a command created to its record.
 func AddResult(ctx context.Context, id uuid.UUID) {
 	if a := FromContext(ctx); a != nil {
 		a.results = append(a.results, id.String())
