@@ -47,7 +47,12 @@ func TestTheServerEndsBeforeWhatIsBesideIt(t *testing.T) {
 		default:
 		}
 	})
-	once := Component{Name: "once", Run: func(context.Context) error { r.add("once ends"); return nil }}
+	started.Add(1)
+	once := Component{Name: "once", Run: func(context.Context) error {
+		defer started.Done()
+		r.add("once ends")
+		return nil
+	}}
 	go func() { started.Wait(); cancel() }()
 	require.NoError(t, runComponents(ctx, server, []Component{consumer, once}))
 	require.ElementsMatch(
