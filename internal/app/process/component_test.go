@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -44,7 +45,7 @@ func TestTheServerEndsBeforeWhatIsBesideIt(t *testing.T) {
 		select { // requests in flight still have their consumer
 		case <-consumerEnds:
 			t.Error("the consumer ended while the server answered")
-		default:
+		case <-time.After(100 * time.Millisecond):
 		}
 	})
 	started.Add(1)
