@@ -119,6 +119,7 @@ func TestEverySettingOfThePagesExists(t *testing.T) {
 	require.NoError(t, err)
 	var variables strings.Builder
 	variables.Write(settings)
+	variables.WriteString("\nLIVEGRAPH_URL LIVEGRAPH_API_KEY LIVEGRAPH_WORKSPACE_ID") // of the examples
 	benchmarks, err := filepath.Glob(filepath.Join(top, "test", "bench", "*_test.go"))
 	require.NoError(t, err)
 	ours := slices.Concat(benchmarks, []string{
@@ -170,7 +171,7 @@ func TestTheDefaultsThatPagesNameAreThoseOfTheSettings(t *testing.T) {
 		"commands-connections":      {"docs/operations.md", "`--commands-connections` (12)", "12"},
 		"kafka-retention-bytes":     {"docs/operations.md", "defaults (256 MiB, 8 partitions)", "268435456"},
 		"kafka-points-partitions":   {"docs/operations.md", "defaults (256 MiB, 8 partitions)", "8"},
-		"listen":                    {"README.md", "export LG=http://127.0.0.1:8080", "127.0.0.1:8080"},
+		"listen":                    {"README.md", "export LIVEGRAPH_URL=http://127.0.0.1:8080", "127.0.0.1:8080"},
 		"data-dir":                  {"README.md", "under `./data`", "./data"},
 	} {
 		require.Contains(t, strings.Join(strings.Fields(all[told.page]), " "), told.phrase, told.page)
